@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+#ifdef WITH_ASAN
+#include <sanitizer/asan_interface.h>
+#define REDZONE        16
+#define POISON(p, n)   ASAN_POISON_MEMORY_REGION(p, n)
+#define UNPOISON(p, n) ASAN_UNPOISON_MEMORY_REGION(p, n)
+#else
+#define REDZONE        0
+#define POISON(p, n)   ((void)(p), (void)(n))
+#define UNPOISON(p, n) ((void)(p), (void)(n))
+#endif
+
+#define CHUNK_MIN (4 * KIB)
+#define CHUNK_MAX MIB
+
+struct arena_chunk {
+	struct arena_chunk *next;
+	size_t size;
+	alignas(max_align_t) char data[];
+};
+
+static void arena_grow(struct arena *a, size_t room)
+{
+	size_t size = a->chunks ? a->chunks->size * 2 : CHUNK_MIN;
+	struct arena_chunk *c;
+
+	if (size > CHUNK_MAX)
+		size = CHUNK_MAX;
+	if (size < room)
+		size = room;
+	c = mem_zalloc(1, sizeof(*c) + size);
+	c->next = a->chunks;
+	c->size = size;
+	a->chunks = c;
+	a->pos = c->data;
+	a->end = c->data + size;
+	POISON(c->data, size);
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+	size_t align = alignof(max_align_t);
+	size_t room;
+	char *p;
+
+	if (size > SIZE_MAX / 2)
+		abort(); /* a negative size: our bug */
+	room = (size + REDZONE + align - 1) & ~(align - 1);
+	if (room > (size_t)(a->end - a->pos))
+		arena_grow(a, room);
+	p = a->pos;
+	a->pos += room;
+	a->used += room;
+	UNPOISON(p, size);
+	return p;
+}
+
+char *arena_strndup(struct arena *a, struct str s)
+{
+	char *p = arena_alloc(a, s.len + 1);
+
+	if (s.len)
+		memcpy(p, s.ptr, s.len);
+	return p;
+}
+
+struct str arena_str(struct arena *a, struct str s)
+{
+	return (struct str){ .ptr = arena_strndup(a, s), .len = s.len };
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+	va_list ap;
+	char *p;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		abort(); /* a bad format: our bug */
+	p = arena_alloc(a, (size_t)n + 1);
+	va_start(ap, fmt);
+	vsnprintf(p, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	return p;
+}
+
+void arena_fini(struct arena *a)
+{
+	while (a->chunks) {
+		struct arena_chunk *next = a->chunks->next;
+
+		UNPOISON(a->chunks->data, a->chunks->size);
+		mem_free(a->chunks);
+		a->chunks = next;
+	}
+	*a = (struct arena){ 0 };
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+
+void buf_fini(struct buf *b)
+{
+	mem_free(b->ptr);
+	*b = (struct buf){ .max = b->max };
+}
+
+bool buf_reserve(struct buf *b, size_t n)
+{
+	size_t max = b->max ? b->max : BUF_MAX;
+	size_t cap;
+
+	if (b->over || n > max - b->len) {
+		b->over = true;
+		return false;
+	}
+	if (n <= b->cap - b->len)
+		return true;
+	cap = b->cap + b->cap / 2;
+	if (cap < b->len + n)
+		cap = b->len + n;
+	if (cap < 64)
+		cap = 64;
+	if (cap > max)
+		cap = max;
+	b->ptr = mem_realloc(b->ptr, cap, 1);
+	b->cap = cap;
+	return true;
+}
+
+void buf_add(struct buf *b, const void *p, size_t n)
+{
+	if (!n || !buf_reserve(b, n))
+		return;
+	memcpy(b->ptr + b->len, p, n);
+	b->len += n;
+}
+
+void buf_byte(struct buf *b, uint8_t byte)
+{
+	if (b->len == b->cap && !buf_reserve(b, 1))
+		return;
+	b->ptr[b->len++] = byte;
+}
+
+void buf_str(struct buf *b, const char *s)
+{
+	buf_add(b, s, strlen(s));
+}
+
+void buf_printf(struct buf *b, const char *fmt, ...)
+{
+	char small[256];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(small, sizeof(small), fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return;
+	if ((size_t)n < sizeof(small)) {
+		buf_add(b, small, (size_t)n);
+		return;
+	}
+	if (!buf_reserve(b, (size_t)n + 1))
+		return;
+	va_start(ap, fmt);
+	vsnprintf((char *)b->ptr + b->len, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	b->len += (size_t)n;
+}
+
+const char *buf_cstr(struct buf *b)
+{
+	if (!buf_reserve(b, 1))
+		return "";
+	b->ptr[b->len] = 0;
+	return (const char *)b->ptr;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/bytes.h"
+
+int str_cmp(struct str a, struct str b)
+{
+	size_t n = a.len < b.len ? a.len : b.len;
+	int order = n ? memcmp(a.ptr, b.ptr, n) : 0;
+
+	if (!order)
+		return (a.len > b.len) - (a.len < b.len);
+	return order < 0 ? -1 : 1;
+}
+
+size_t str_utf8_len(struct str s)
+{
+	const uint8_t *p = (const uint8_t *)s.ptr;
+	uint8_t low = 0x80;
+	uint8_t high = 0xbf;
+	size_t n;
+
+	if (!s.len)
+		return 0;
+	if (p[0] < 0x80)
+		return 1;
+	if (p[0] < 0xc2 || p[0] > 0xf4)
+		return 0;
+	n = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+	if (p[0] == 0xe0)
+		low = 0xa0;
+	else if (p[0] == 0xed)
+		high = 0x9f;
+	else if (p[0] == 0xf0)
+		low = 0x90;
+	else if (p[0] == 0xf4)
+		high = 0x8f;
+	if (s.len < n || p[1] < low || p[1] > high)
+		return 0;
+	for (size_t i = 2; i < n; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	return n;
+}
+
+bool str_is_utf8(struct str s)
+{
+	while (s.len) {
+		size_t n = str_utf8_len(s);
+
+		if (!n)
+			return false;
+		s.ptr += n;
+		s.len -= n;
+	}
+	return true;
+}
+
+struct str str_cut(struct str s, char sep, struct str *rest)
+{
+	const char *at = s.len ? memchr(s.ptr, sep, s.len) : NULL;
+	size_t n = at ? (size_t)(at - s.ptr) : s.len;
+
+	*rest = at ? (struct str){ .ptr = at + 1, .len = s.len - n - 1 } :
+		     (struct str){ .ptr = "", .len = 0 };
+	return (struct str){ .ptr = s.ptr, .len = n };
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+struct str str_trim(struct str s)
+{
+	while (s.len && is_space(s.ptr[0])) {
+		s.ptr++;
+		s.len--;
+	}
+	while (s.len && is_space(s.ptr[s.len - 1]))
+		s.len--;
+	return s;
+}
+
+bool str_to_i64(struct str s, int64_t *out)
+{
+	bool neg = s.len && s.ptr[0] == '-';
+	int64_t value = 0;
+
+	if (s.len == (size_t)neg)
+		return false;
+	for (size_t i = neg; i < s.len; i++) {
+		int digit = s.ptr[i] - '0';
+
+		if (digit < 0 || digit > 9 ||
+		    __builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_sub_overflow(value, digit, &value))
+			return false;
+	}
+	if (!neg && __builtin_sub_overflow(0, value, &value))
+		return false;
+	*out = value;
+	return true;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
+
+#include <time.h>
+
+static int64_t read_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+int64_t clock_ms(const struct clock *c)
+{
+	int64_t fixed = c ? atomic_load(&c->fixed_ms) : 0;
+
+	return fixed ? fixed : read_ns(CLOCK_REALTIME) / 1000000;
+}
+
+void clock_set(struct clock *c, int64_t ms)
+{
+	atomic_store(&c->fixed_ms, ms);
+}
+
+int64_t clock_mono_ns(void)
+{
+	return read_ns(CLOCK_MONOTONIC);
+}
+
+int64_t clock_cpu_ns(void)
+{
+	return read_ns(CLOCK_PROCESS_CPUTIME_ID);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/dec.h"
+
+struct bytes dec_bytes(struct dec *d, size_t n)
+{
+	struct bytes b = { .ptr = d->pos, .len = n };
+
+	if (d->bad || n > (size_t)(d->end - d->pos)) {
+		d->bad = true;
+		return (struct bytes){ .ptr = d->end, .len = 0 };
+	}
+	d->pos += n;
+	return b;
+}
+
+uint8_t dec_u8(struct dec *d)
+{
+	struct bytes b = dec_bytes(d, 1);
+
+	return b.len ? b.ptr[0] : 0;
+}
+
+uint16_t dec_be16(struct dec *d)
+{
+	struct bytes b = dec_bytes(d, sizeof(uint16_t));
+	uint16_t v;
+
+	if (!b.len)
+		return 0;
+	memcpy(&v, b.ptr, sizeof(v));
+	return __builtin_bswap16(v);
+}
+
+uint32_t dec_be32(struct dec *d)
+{
+	struct bytes b = dec_bytes(d, sizeof(uint32_t));
+	uint32_t v;
+
+	if (!b.len)
+		return 0;
+	memcpy(&v, b.ptr, sizeof(v));
+	return __builtin_bswap32(v);
+}
+
+uint64_t dec_be64(struct dec *d)
+{
+	struct bytes b = dec_bytes(d, sizeof(uint64_t));
+	uint64_t v;
+
+	if (!b.len)
+		return 0;
+	memcpy(&v, b.ptr, sizeof(v));
+	return __builtin_bswap64(v);
+}
+
+uint64_t dec_uvarint(struct dec *d)
+{
+	uint64_t value = 0;
+
+	for (unsigned shift = 0; shift < 64; shift += 7) {
+		uint8_t byte = dec_u8(d);
+
+		if (shift == 63 && byte > 1)
+			break;
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return d->bad ? 0 : value;
+	}
+	d->bad = true;
+	return 0;
+}
+
+int64_t dec_svarint(struct dec *d)
+{
+	uint64_t v = dec_uvarint(d);
+
+	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
+}
+
+uint64_t dec_count(struct dec *d, uint64_t max)
+{
+	uint64_t n = dec_uvarint(d);
+
+	if (n > max) {
+		d->bad = true;
+		return 0;
+	}
+	return n;
+}
+
+struct str dec_str(struct dec *d)
+{
+	uint64_t n = dec_count(d, dec_left(d));
+
+	return str_from(dec_bytes(d, (size_t)n));
+}

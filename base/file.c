@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+struct file {
+	struct fs *fs;
+	char *path;
+	int fd;
+};
+
+static const char *const op_names[] = {
+	[FS_OPEN] = "open",         [FS_READ] = "read",
+	[FS_WRITE] = "write",       [FS_SYNC] = "sync",
+	[FS_TRUNCATE] = "truncate", [FS_ALLOCATE] = "allocate",
+	[FS_MMAP] = "map",          [FS_RENAME] = "rename",
+	[FS_LINK] = "link",         [FS_UNLINK] = "remove",
+	[FS_MKDIR] = "make",        [FS_RMDIR] = "remove",
+	[FS_SYNC_DIR] = "sync",
+};
+
+/* Ask the hook. On refusal errno is set and -1 returned, as by a call. */
+static int before(struct fs *fs, const struct fs_call *call)
+{
+	int refused = fs && fs->before ? fs->before(fs, call) : 0;
+
+	if (refused)
+		errno = refused;
+	return refused ? -1 : 0;
+}
+
+/* The end of every call: tell the hook, or make the error. */
+static int done(struct fs *fs, const struct fs_call *call, int rc,
+		struct err *err)
+{
+	if (rc < 0)
+		return err_sys(err, "%s %s", op_names[call->op], call->path);
+	if (fs && fs->after)
+		fs->after(fs, call);
+	return 0;
+}
+
+static int open_flags(enum file_mode mode)
+{
+	switch (mode) {
+	case FILE_READ:
+		return O_RDONLY | O_CLOEXEC;
+	case FILE_WRITE:
+		return O_RDWR | O_CLOEXEC;
+	case FILE_CREATE:
+		return O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL;
+	case FILE_ENSURE:
+		return O_RDWR | O_CLOEXEC | O_CREAT;
+	}
+	return O_RDONLY;
+}
+
+int file_open(struct fs *fs, const char *path, enum file_mode mode,
+	      struct file **out, struct err *err)
+{
+	struct fs_call call = { .op = FS_OPEN,
+				.path = path,
+				.fd = -1,
+				.create = mode >= FILE_CREATE };
+	struct file *f;
+	int rc;
+
+	rc = before(fs, &call);
+	if (!rc)
+		rc = call.fd = open(path, open_flags(mode), 0640);
+	rc = done(fs, &call, rc, err);
+	if (rc)
+		return rc;
+	f = mem_new(struct file);
+	f->fs = fs;
+	f->fd = call.fd;
+	f->path = mem_strdup(path);
+	*out = f;
+	return 0;
+}
+
+void file_close(struct file *f)
+{
+	if (!f)
+		return;
+	close(f->fd);
+	mem_free(f->path);
+	mem_free(f);
+}
+
+void file_closep(struct file **f)
+{
+	file_close(*f);
+	*f = NULL;
+}
+
+const char *file_path(const struct file *f)
+{
+	return f->path;
+}
+
+int file_fd(const struct file *f)
+{
+	return f->fd;
+}
+
+int file_size(const struct file *f, uint64_t *out, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(f->fd, &st) < 0)
+		return err_sys(err, "stat %s", f->path);
+	*out = (uint64_t)st.st_size;
+	return 0;
+}
+
+static struct fs_call call_on(const struct file *f, enum fs_op op,
+			      uint64_t offset, size_t len)
+{
+	return (struct fs_call){ .op = op,
+				 .path = f->path,
+				 .fd = f->fd,
+				 .offset = offset,
+				 .len = len };
+}
+
+int file_read(const struct file *f, uint64_t offset, void *p, size_t n,
+	      struct err *err)
+{
+	struct fs_call call = call_on(f, FS_READ, offset, n);
+	size_t got = 0;
+
+	if (before(f->fs, &call))
+		return done(f->fs, &call, -1, err);
+	while (got < n) {
+		ssize_t rc = pread(f->fd, (char *)p + got, n - got,
+				   (off_t)(offset + got));
+
+		if (rc < 0 && errno == EINTR)
+			continue;
+		if (rc < 0)
+			return done(f->fs, &call, -1, err);
+		if (!rc)
+			return err_set(err, ERR_CORRUPT,
+				       "%s ends before %llu + %zu", f->path,
+				       (unsigned long long)offset, n);
+		got += (size_t)rc;
+	}
+	return done(f->fs, &call, 0, err);
+}
+
+int file_write(struct file *f, uint64_t offset, struct bytes b, struct err *err)
+{
+	struct fs_call call = call_on(f, FS_WRITE, offset, b.len);
+	size_t put = 0;
+
+	if (before(f->fs, &call))
+		return done(f->fs, &call, -1, err);
+	while (put < b.len) {
+		ssize_t rc = pwrite(f->fd, b.ptr + put, b.len - put,
+				    (off_t)(offset + put));
+
+		if (rc < 0 && errno == EINTR)
+			continue;
+		if (rc < 0)
+			return done(f->fs, &call, -1, err);
+		put += (size_t)rc;
+	}
+	return done(f->fs, &call, 0, err);
+}
+
+int file_sync(struct file *f, struct err *err)
+{
+	struct fs_call call = call_on(f, FS_SYNC, 0, 0);
+	int rc = before(f->fs, &call);
+
+	return done(f->fs, &call, rc ? rc : fdatasync(f->fd), err);
+}
+
+int file_truncate(struct file *f, uint64_t size, struct err *err)
+{
+	struct fs_call call = call_on(f, FS_TRUNCATE, size, 0);
+	int rc = before(f->fs, &call);
+
+	return done(f->fs, &call, rc ? rc : ftruncate(f->fd, (off_t)size), err);
+}
+
+int file_allocate(struct file *f, uint64_t size, struct err *err)
+{
+	struct fs_call call = call_on(f, FS_ALLOCATE, 0, size);
+	int rc = before(f->fs, &call);
+
+	if (!rc && (errno = posix_fallocate(f->fd, 0, (off_t)size)) != 0)
+		rc = -1;
+	return done(f->fs, &call, rc, err);
+}
+
+int file_map(const struct file *f, size_t len, struct bytes *out,
+	     struct err *err)
+{
+	struct fs_call call = call_on(f, FS_MMAP, 0, len);
+	void *p = MAP_FAILED;
+	int rc = before(f->fs, &call);
+
+	if (!rc)
+		p = mmap(NULL, len, PROT_READ, MAP_PRIVATE, f->fd, 0);
+	rc = done(f->fs, &call, p == MAP_FAILED ? -1 : 0, err);
+	if (!rc)
+		*out = (struct bytes){ .ptr = p, .len = len };
+	return rc;
+}
+
+void file_unmap(struct bytes b)
+{
+	if (b.len)
+		munmap((void *)(uintptr_t)b.ptr, b.len);
+}
+
+int fs_rename(struct fs *fs, const char *from, const char *to, struct err *err)
+{
+	struct fs_call call = {
+		.op = FS_RENAME, .path = from, .to = to, .fd = -1
+	};
+	int rc = before(fs, &call);
+
+	return done(fs, &call, rc ? rc : rename(from, to), err);
+}
+
+int fs_link(struct fs *fs, const char *from, const char *to, struct err *err)
+{
+	struct fs_call call = {
+		.op = FS_LINK, .path = from, .to = to, .fd = -1
+	};
+	int rc = before(fs, &call);
+
+	return done(fs, &call, rc ? rc : link(from, to), err);
+}
+
+int fs_unlink(struct fs *fs, const char *path, struct err *err)
+{
+	struct fs_call call = { .op = FS_UNLINK, .path = path, .fd = -1 };
+	int rc = before(fs, &call);
+
+	return done(fs, &call, rc ? rc : unlink(path), err);
+}
+
+int fs_mkdir(struct fs *fs, const char *path, struct err *err)
+{
+	struct fs_call call = { .op = FS_MKDIR, .path = path, .fd = -1 };
+	int rc = before(fs, &call);
+
+	return done(fs, &call, rc ? rc : mkdir(path, 0750), err);
+}
+
+int fs_sync_dir(struct fs *fs, const char *path, struct err *err)
+{
+	struct fs_call call = { .op = FS_SYNC_DIR, .path = path, .fd = -1 };
+	int rc = before(fs, &call);
+	int fd = -1;
+
+	if (!rc)
+		rc = fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		rc = fsync(fd);
+	rc = done(fs, &call, rc, err);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+int fs_remove_dir(struct fs *fs, const char *path, struct err *err)
+{
+	struct fs_call call = { .op = FS_RMDIR, .path = path, .fd = -1 };
+	struct name_list l;
+	int rc;
+
+	rc = fs_list(path, &l, err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < l.count && !rc; i++) {
+		char *name = mem_printf("%s/%s", path, l.names[i]);
+
+		rc = fs_unlink(fs, name, err);
+		mem_free(name);
+	}
+	name_list_fini(&l);
+	if (rc)
+		return rc;
+	rc = before(fs, &call);
+	return done(fs, &call, rc ? rc : rmdir(path), err);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int fs_list(const char *path, struct name_list *out, struct err *err)
+{
+	struct name_list l = { 0 };
+	size_t cap = 0;
+	struct dirent *e;
+	DIR *d = opendir(path);
+
+	if (!d)
+		return err_sys(err, "list %s", path);
+	/* glibc's readdir is safe on streams that are not shared. */
+	while ((e = readdir(d))) { /* NOLINT(concurrency-mt-unsafe) */
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		l.names = mem_grow(l.names, l.count, &cap, sizeof(*l.names));
+		l.names[l.count++] = mem_strdup(e->d_name);
+	}
+	closedir(d);
+	if (l.count)
+		qsort(l.names, l.count, sizeof(*l.names), by_name);
+	*out = l;
+	return 0;
+}
+
+void name_list_fini(struct name_list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		mem_free(l->names[i]);
+	mem_free(l->names);
+	*l = (struct name_list){ 0 };
+}
+
+static int read_to_end(int fd, const char *path, struct buf *out,
+		       struct err *err)
+{
+	for (;;) {
+		uint8_t piece[16 * KIB];
+		ssize_t n = read(fd, piece, sizeof(piece));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(err, "read %s", path);
+		if (!n)
+			return 0;
+		buf_add(out, piece, (size_t)n);
+		if (out->over)
+			return err_set(err, ERR_TOOBIG,
+				       "%s is larger than %zu bytes", path,
+				       out->max);
+	}
+}
+
+int file_slurp(const char *path, struct buf *out, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int rc;
+
+	if (fd < 0)
+		return err_sys(err, "open %s", path);
+	rc = read_to_end(fd, path, out, err);
+	close(fd);
+	return rc;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files: the one gateway through which everprof touches what it stores.
+ *
+ * Tests look at, fail or cut short every call through struct fs (powercut.h).
+ * A NULL struct fs * is the operating system, plain.
+ *
+ * Ownership: a file owns its descriptor and path. Threads: a file may be read
+ * and written by several threads at once (pread, pwrite).
+ * Errors: ERR_NOTFOUND, ERR_EXISTS, ERR_NOSPACE, else ERR_IO; every message
+ * names the path.
+ */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include <stdatomic.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum fs_op {
+	FS_OPEN,
+	FS_READ,
+	FS_WRITE,
+	FS_SYNC,
+	FS_TRUNCATE,
+	FS_ALLOCATE,
+	FS_MMAP,
+	FS_RENAME,
+	FS_LINK,
+	FS_UNLINK,
+	FS_MKDIR,
+	FS_RMDIR,
+	FS_SYNC_DIR,
+};
+
+/* One call on its way to the operating system. */
+struct fs_call {
+	enum fs_op op;
+	const char *path;
+	const char *to; /* FS_RENAME, FS_LINK: the new name */
+	int fd;         /* of an open file, or -1 */
+	uint64_t offset;
+	size_t len;
+	bool create; /* FS_OPEN: the file is made if it is not there */
+};
+
+/*
+ * before() may refuse a call by an errno (0: go on); after() is told of each
+ * call that succeeded, once its effect is there. Called by any thread.
+ */
+struct fs {
+	int (*before)(struct fs *fs, const struct fs_call *call);
+	void (*after)(struct fs *fs, const struct fs_call *call);
+};
+
+enum file_mode {
+	FILE_READ,   /* must exist */
+	FILE_WRITE,  /* read and write, must exist */
+	FILE_CREATE, /* read and write, must not exist */
+	FILE_ENSURE, /* read and write, made when missing */
+};
+
+struct file;
+
+NODISCARD int file_open(struct fs *fs, const char *path, enum file_mode mode,
+			struct file **out, struct err *err);
+
+/* NULL is a no-op. What is not synced is not durable. */
+void file_close(struct file *f);
+void file_closep(struct file **f);
+
+const char *file_path(const struct file *f);
+int file_fd(const struct file *f);
+
+NODISCARD int file_size(const struct file *f, uint64_t *out, struct err *err);
+
+/* Exactly n bytes from offset; ERR_CORRUPT when the file ends before. */
+NODISCARD int file_read(const struct file *f, uint64_t offset, void *p,
+			size_t n, struct err *err);
+
+/*
+ * All of b at offset. On failure a part of it may have been written: the
+ * caller truncates it away.
+ */
+NODISCARD int file_write(struct file *f, uint64_t offset, struct bytes b,
+			 struct err *err);
+
+/* fdatasync. */
+NODISCARD int file_sync(struct file *f, struct err *err);
+NODISCARD int file_truncate(struct file *f, uint64_t size, struct err *err);
+
+/* Reserve blocks for the first size bytes, extending the file. */
+NODISCARD int file_allocate(struct file *f, uint64_t size, struct err *err);
+
+/* A private read-only map of the first len bytes; file_unmap() ends it. */
+NODISCARD int file_map(const struct file *f, size_t len, struct bytes *out,
+		       struct err *err);
+void file_unmap(struct bytes b);
+
+/* Names. A change is durable after fs_sync_dir() on the directory. */
+NODISCARD int fs_rename(struct fs *fs, const char *from, const char *to,
+			struct err *err);
+NODISCARD int fs_link(struct fs *fs, const char *from, const char *to,
+		      struct err *err);
+NODISCARD int fs_unlink(struct fs *fs, const char *path, struct err *err);
+NODISCARD int fs_mkdir(struct fs *fs, const char *path, struct err *err);
+NODISCARD int fs_sync_dir(struct fs *fs, const char *path, struct err *err);
+
+/* Remove a directory and the plain files in it. */
+NODISCARD int fs_remove_dir(struct fs *fs, const char *path, struct err *err);
+
+/* A directory's names without "." and "..", sorted. */
+struct name_list {
+	char **names;
+	size_t count;
+};
+
+NODISCARD int fs_list(const char *path, struct name_list *out, struct err *err);
+void name_list_fini(struct name_list *l);
+
+/* Append the whole file to out; ERR_TOOBIG beyond out's maximum. */
+NODISCARD int file_slurp(const char *path, struct buf *out, struct err *err);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/gzip.h"
+
+#include <libdeflate.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+struct gzip {
+	struct libdeflate_decompressor *in;
+	struct libdeflate_compressor *out;
+	int level;
+};
+
+enum gzip_kind gzip_sniff(struct bytes b)
+{
+	if (b.len >= 2 && b.ptr[0] == 0x1f && b.ptr[1] == 0x8b)
+		return GZIP_GZIP;
+	/* CMF: deflate, 32 KiB window at most; CMF and FLG divide by 31. */
+	if (b.len >= 2 && (b.ptr[0] & 0x8f) == 0x08 &&
+	    (b.ptr[0] << 8 | b.ptr[1]) % 31 == 0)
+		return GZIP_ZLIB;
+	return GZIP_NONE;
+}
+
+struct gzip *gzip_new(void)
+{
+	return mem_new(struct gzip);
+}
+
+void gzip_free(struct gzip *g)
+{
+	if (!g)
+		return;
+	if (g->in)
+		libdeflate_free_decompressor(g->in);
+	if (g->out)
+		libdeflate_free_compressor(g->out);
+	mem_free(g);
+}
+
+/* ISIZE of the last member; only a hint, the sender may lie. */
+static size_t size_hint(struct bytes in)
+{
+	const uint8_t *p = in.ptr + in.len - 4;
+	size_t hint;
+
+	if (in.len < 18 || gzip_sniff(in) != GZIP_GZIP)
+		return in.len * 4;
+	hint = (size_t)p[3] << 24 | (size_t)p[2] << 16 | (size_t)p[1] << 8 |
+	       (size_t)p[0];
+	/* Deflate cannot do better than 1032:1. */
+	return hint < in.len * 1032 ? hint : in.len * 4;
+}
+
+static int one_member(struct gzip *g, struct bytes in, struct buf *out,
+		      size_t *consumed, struct err *err)
+{
+	bool zlib = gzip_sniff(in) == GZIP_ZLIB;
+	size_t room = size_hint(in) + 1;
+	size_t made = 0;
+
+	for (;; room = room * 2) {
+		enum libdeflate_result rc;
+		size_t left = (out->max ? out->max : BUF_MAX) - out->len;
+		bool last = room >= left;
+
+		if (!buf_reserve(out, last ? left : room))
+			return err_set(err, ERR_TOOBIG, "no room");
+		rc = (zlib ? libdeflate_zlib_decompress_ex :
+			     libdeflate_gzip_decompress_ex)(
+			g->in, in.ptr, in.len, out->ptr + out->len,
+			out->cap - out->len, consumed, &made);
+		if (rc == LIBDEFLATE_SUCCESS)
+			break;
+		if (rc != LIBDEFLATE_INSUFFICIENT_SPACE)
+			return err_set(err, ERR_CORRUPT,
+				       "%s data is damaged or cut short",
+				       zlib ? "zlib" : "gzip");
+		if (last)
+			return err_set(err, ERR_TOOBIG,
+				       "decompresses to more than %zu bytes",
+				       out->max);
+	}
+	out->len += made;
+	return 0;
+}
+
+int gzip_decompress(struct gzip *g, struct bytes in, struct buf *out,
+		    struct err *err)
+{
+	enum gzip_kind kind = gzip_sniff(in);
+
+	if (kind == GZIP_NONE)
+		return err_set(err, ERR_CORRUPT, "neither gzip nor zlib");
+	if (!g->in)
+		g->in = libdeflate_alloc_decompressor();
+	if (!g->in)
+		abort(); /* out of memory */
+	while (in.len) {
+		size_t consumed = 0;
+		int rc;
+
+		if (gzip_sniff(in) != kind)
+			return err_set(err, ERR_CORRUPT,
+				       "%zu bytes follow the compressed data",
+				       in.len);
+		rc = one_member(g, in, out, &consumed, err);
+		if (rc)
+			return rc;
+		in.ptr += consumed;
+		in.len -= consumed;
+		if (kind == GZIP_ZLIB && in.len)
+			return err_set(err, ERR_CORRUPT,
+				       "%zu bytes follow the compressed data",
+				       in.len);
+	}
+	return 0;
+}
+
+void gzip_compress(struct gzip *g, int level, struct bytes in, struct buf *out)
+{
+	if (g->out && g->level != level) {
+		libdeflate_free_compressor(g->out);
+		g->out = NULL;
+	}
+	if (!g->out)
+		g->out = libdeflate_alloc_compressor(level);
+	if (!g->out)
+		abort(); /* out of memory, or a level that does not exist */
+	g->level = level;
+	if (!buf_reserve(out, libdeflate_gzip_compress_bound(g->out, in.len)))
+		return;
+	out->len += libdeflate_gzip_compress(g->out, in.ptr, in.len,
+					     out->ptr + out->len,
+					     out->cap - out->len);
+}

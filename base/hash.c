@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/hash.h"
+
+#include <xxhash.h>
+
+uint64_t hash64(struct bytes b)
+{
+	return XXH3_64bits(b.ptr, b.len);
+}

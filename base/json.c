@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json.h"
+
+#include <math.h>
+
+static void before_value(struct json *j)
+{
+	if (j->comma)
+		buf_byte(j->out, ',');
+	j->comma = true;
+}
+
+void json_begin(struct json *j, char open)
+{
+	before_value(j);
+	buf_byte(j->out, (uint8_t)open);
+	j->comma = false;
+}
+
+void json_end(struct json *j, char close)
+{
+	buf_byte(j->out, (uint8_t)close);
+	j->comma = true;
+}
+
+void json_key_str(struct json *j, struct str key)
+{
+	before_value(j);
+	json_quote(j->out, key);
+	buf_byte(j->out, ':');
+	j->comma = false;
+}
+
+void json_key(struct json *j, const char *key)
+{
+	json_key_str(j, str_of(key));
+}
+
+void json_str(struct json *j, struct str s)
+{
+	before_value(j);
+	json_quote(j->out, s);
+}
+
+void json_text(struct json *j, const char *s)
+{
+	json_str(j, str_of(s));
+}
+
+void json_int(struct json *j, int64_t v)
+{
+	before_value(j);
+	buf_printf(j->out, "%lld", (long long)v);
+}
+
+void json_double(struct json *j, double v)
+{
+	before_value(j);
+	if (isfinite(v))
+		buf_printf(j->out, "%.17g", v);
+	else
+		buf_str(j->out, "null");
+}
+
+void json_bool(struct json *j, bool v)
+{
+	before_value(j);
+	buf_str(j->out, v ? "true" : "false");
+}
+
+void json_raw(struct json *j, struct bytes value)
+{
+	before_value(j);
+	buf_add(j->out, value.ptr, value.len);
+}
+
+static void quote_byte(struct buf *out, uint8_t c)
+{
+	switch (c) {
+	case '"':
+	case '\\':
+		buf_byte(out, '\\');
+		buf_byte(out, c);
+		break;
+	case '\n':
+		buf_str(out, "\\n");
+		break;
+	case '\r':
+		buf_str(out, "\\r");
+		break;
+	case '\t':
+		buf_str(out, "\\t");
+		break;
+	default:
+		if (c < 0x20 || c == 0x7f)
+			buf_printf(out, "\\u%04x", c);
+		else
+			buf_byte(out, c);
+	}
+}
+
+void json_quote(struct buf *out, struct str s)
+{
+	const uint8_t *p = (const uint8_t *)s.ptr;
+
+	buf_byte(out, '"');
+	for (size_t i = 0; i < s.len;) {
+		size_t n = str_utf8_len(
+			(struct str){ .ptr = s.ptr + i, .len = s.len - i });
+
+		if (n == 1)
+			quote_byte(out, p[i]);
+		else if (n)
+			buf_add(out, p + i, n);
+		else
+			buf_str(out, "\\ufffd");
+		i += n ? n : 1;
+	}
+	buf_byte(out, '"');
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/log.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+
+#define LINE_MAX_BYTES (8 * KIB)
+
+static const char *const level_names[] = {
+	[LOG_DEBUG] = "debug",
+	[LOG_INFO] = "info",
+	[LOG_WARN] = "warn",
+	[LOG_ERROR] = "error",
+};
+
+static void timestamp(char out[40])
+{
+	struct timespec ts;
+	struct tm tm;
+	size_t n;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	gmtime_r(&ts.tv_sec, &tm);
+	n = strftime(out, 40, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(out + n, 40 - n, ".%03ldZ", ts.tv_nsec / 1000000);
+}
+
+/* Bare when it is one plain word, else a quoted string (JSON's escapes). */
+static void logfmt_value(struct buf *b, const char *text)
+{
+	bool bare = *text;
+
+	for (const char *p = text; *p && bare; p++)
+		bare = *p > ' ' && *p != '"' && *p != '=' && *p != 0x7f;
+	if (bare)
+		buf_str(b, text);
+	else
+		json_quote(b, str_of(text));
+}
+
+static void field_out(struct buf *b, bool json, const char *key,
+		      const char *text, int64_t number)
+{
+	if (json) {
+		buf_byte(b, b->len ? ',' : '{');
+		json_quote(b, str_of(key));
+		buf_byte(b, ':');
+	} else {
+		if (b->len)
+			buf_byte(b, ' ');
+		buf_str(b, key);
+		buf_byte(b, '=');
+	}
+	if (!text)
+		buf_printf(b, "%lld", (long long)number);
+	else if (json)
+		json_quote(b, str_of(text));
+	else
+		logfmt_value(b, text);
+}
+
+void log_event(const struct log *log, enum log_level level, const char *msg,
+	       const struct log_field *fields)
+{
+	struct buf b = buf_init(LINE_MAX_BYTES);
+	char ts[40];
+
+	if (!log || level < log->level)
+		return;
+	timestamp(ts);
+	field_out(&b, log->json, "ts", ts, 0);
+	field_out(&b, log->json, "level", level_names[level], 0);
+	field_out(&b, log->json, "msg", msg, 0);
+	for (; fields && fields->key; fields++)
+		field_out(&b, log->json, fields->key, fields->text,
+			  fields->number);
+	b.over = false; /* a cut line is better than none */
+	b.max += 2;
+	buf_str(&b, log->json ? "}\n" : "\n");
+	if (write(log->fd, b.ptr, b.len) < 0) {
+		/* Nobody is left to tell. */
+	}
+	buf_fini(&b);
+}
+
+bool log_level_parse(struct str name, enum log_level *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(level_names); i++) {
+		if (str_is(name, level_names[i])) {
+			*out = (enum log_level)i;
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+NORETURN static void out_of_memory(size_t size)
+{
+	fprintf(stderr, "everprof: out of memory (%zu bytes)\n", size);
+	abort();
+}
+
+void *mem_alloc(size_t size)
+{
+	void *p = malloc(size ? size : 1);
+
+	if (!p)
+		out_of_memory(size);
+	return p;
+}
+
+void *mem_zalloc(size_t n, size_t size)
+{
+	void *p = calloc(n ? n : 1, size ? size : 1);
+
+	if (!p)
+		out_of_memory(n * size);
+	return p;
+}
+
+void *mem_realloc(void *p, size_t n, size_t size)
+{
+	void *q = reallocarray(p, n ? n : 1, size ? size : 1);
+
+	if (!q)
+		out_of_memory(n * size);
+	return q;
+}
+
+void mem_free(void *p)
+{
+	free(p);
+}
+
+void *mem_dup(const void *p, size_t n)
+{
+	void *copy = mem_alloc(n);
+
+	if (n)
+		memcpy(copy, p, n);
+	return copy;
+}
+
+char *mem_strdup(const char *s)
+{
+	return mem_dup(s, strlen(s) + 1);
+}
+
+char *mem_strndup(struct str s)
+{
+	char *copy = mem_alloc(s.len + 1);
+
+	if (s.len)
+		memcpy(copy, s.ptr, s.len);
+	copy[s.len] = 0;
+	return copy;
+}
+
+char *mem_printf(const char *fmt, ...)
+{
+	char *out = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&out, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		out_of_memory(0);
+	return out;
+}
+
+void mem_freep(void *pointer_to_pointer)
+{
+	void **p = pointer_to_pointer;
+
+	mem_free(*p);
+	*p = NULL;
+}
+
+void *mem_grow(void *array, size_t n, size_t *cap, size_t size)
+{
+	if (n < *cap)
+		return array;
+	*cap = *cap ? *cap + *cap / 2 + 1 : 4;
+	return mem_realloc(array, *cap, size);
+}

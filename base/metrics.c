@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/metrics.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+enum kind {
+	COUNTER,
+	GAUGE,
+	HISTOGRAM
+};
+
+static const int64_t bounds_ms[] = { 1,    2,    5,     10,    25,
+				     50,   100,  250,   500,   1000,
+				     2500, 5000, 10000, 30000, 60000 };
+
+struct histogram {
+	_Atomic int64_t buckets[ARRAY_SIZE(bounds_ms) + 1];
+	_Atomic int64_t sum_ns;
+};
+
+struct child {
+	struct metric_labels labels; /* values are owned copies */
+	struct metric metric;
+	struct histogram *histogram;
+	metric_fn fn;
+	void *ctx;
+	struct child *next;
+};
+
+struct family {
+	const char *name;
+	const char *help;
+	enum kind kind;
+	double scale; /* 0: integers */
+	struct child *children;
+	struct family *next;
+};
+
+struct metrics {
+	pthread_mutex_t mu;
+	struct family *families; /* by name */
+};
+
+struct metrics *metrics_new(void)
+{
+	struct metrics *m = mem_new(struct metrics);
+
+	pthread_mutex_init(&m->mu, NULL);
+	return m;
+}
+
+static void family_free(struct family *f)
+{
+	while (f->children) {
+		struct child *c = f->children;
+
+		f->children = c->next;
+		for (size_t i = 0; i < ARRAY_SIZE(c->labels.value); i++)
+			free((void *)(uintptr_t)c->labels.value[i]);
+		mem_free(c->histogram);
+		mem_free(c);
+	}
+	mem_free(f);
+}
+
+void metrics_free(struct metrics *m)
+{
+	if (!m)
+		return;
+	while (m->families) {
+		struct family *f = m->families;
+
+		m->families = f->next;
+		family_free(f);
+	}
+	pthread_mutex_destroy(&m->mu);
+	mem_free(m);
+}
+
+static struct family *family_locked(struct metrics *m, const char *name,
+				    const char *help, enum kind kind)
+{
+	struct family **at = &m->families;
+	struct family *f;
+
+	while (*at && strcmp((*at)->name, name) < 0)
+		at = &(*at)->next;
+	if (*at && !strcmp((*at)->name, name))
+		return *at;
+	f = mem_new(struct family);
+	f->name = name;
+	f->help = help;
+	f->kind = kind;
+	f->next = *at;
+	*at = f;
+	return f;
+}
+
+static bool same_labels(const struct metric_labels *a,
+			const struct metric_labels *b)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(a->name); i++) {
+		if (!a->name[i] != !b->name[i])
+			return false;
+		if (a->name[i] && (strcmp(a->name[i], b->name[i]) != 0 ||
+				   strcmp(a->value[i], b->value[i]) != 0))
+			return false;
+	}
+	return true;
+}
+
+static struct child *child_locked(struct family *f,
+				  const struct metric_labels *labels)
+{
+	static const struct metric_labels none;
+	struct child **at = &f->children;
+	struct child *c;
+
+	if (!labels)
+		labels = &none;
+	for (; *at; at = &(*at)->next) {
+		if (same_labels(&(*at)->labels, labels))
+			return *at;
+	}
+	c = mem_new(struct child);
+	c->labels = *labels;
+	for (size_t i = 0; i < ARRAY_SIZE(c->labels.value); i++) {
+		if (labels->name[i])
+			c->labels.value[i] = mem_strdup(labels->value[i]);
+	}
+	*at = c;
+	return c;
+}
+
+static struct child *child_of(struct metrics *m, const char *name,
+			      const char *help, enum kind kind,
+			      const struct metric_labels *labels)
+{
+	struct child *c;
+
+	pthread_mutex_lock(&m->mu);
+	c = child_locked(family_locked(m, name, help, kind), labels);
+	if (kind == HISTOGRAM && !c->histogram)
+		c->histogram = mem_new(struct histogram);
+	pthread_mutex_unlock(&m->mu);
+	return c;
+}
+
+struct metric *metrics_counter(struct metrics *m, const char *name,
+			       const char *help,
+			       const struct metric_labels *labels)
+{
+	return &child_of(m, name, help, COUNTER, labels)->metric;
+}
+
+struct metric *metrics_gauge(struct metrics *m, const char *name,
+			     const char *help,
+			     const struct metric_labels *labels)
+{
+	return &child_of(m, name, help, GAUGE, labels)->metric;
+}
+
+static void set_fn(struct metrics *m, struct child *c, metric_fn fn, void *ctx)
+{
+	pthread_mutex_lock(&m->mu);
+	c->fn = fn;
+	c->ctx = ctx;
+	pthread_mutex_unlock(&m->mu);
+}
+
+void metrics_gauge_fn(struct metrics *m, const char *name, const char *help,
+		      metric_fn fn, void *ctx)
+{
+	set_fn(m, child_of(m, name, help, GAUGE, NULL), fn, ctx);
+}
+
+void metrics_counter_fn(struct metrics *m, const char *name, const char *help,
+			metric_fn fn, void *ctx)
+{
+	set_fn(m, child_of(m, name, help, COUNTER, NULL), fn, ctx);
+}
+
+struct histogram *metrics_histogram(struct metrics *m, const char *name,
+				    const char *help,
+				    const struct metric_labels *labels)
+{
+	return child_of(m, name, help, HISTOGRAM, labels)->histogram;
+}
+
+void metrics_scale(struct metrics *m, const char *name, double scale)
+{
+	pthread_mutex_lock(&m->mu);
+	for (struct family *f = m->families; f; f = f->next) {
+		if (!strcmp(f->name, name))
+			f->scale = scale;
+	}
+	pthread_mutex_unlock(&m->mu);
+}
+
+void histogram_observe(struct histogram *h, int64_t ns)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(bounds_ms) && ns > bounds_ms[i] * 1000000)
+		i++;
+	atomic_fetch_add(&h->buckets[i], 1);
+	atomic_fetch_add(&h->sum_ns, ns);
+}
+
+static void write_escaped(struct buf *out, const char *value)
+{
+	for (; *value; value++) {
+		if (*value == '\n') {
+			buf_str(out, "\\n");
+			continue;
+		}
+		if (*value == '"' || *value == '\\')
+			buf_byte(out, '\\');
+		buf_byte(out, (uint8_t)*value);
+	}
+}
+
+/* name{labels,extra="…"}, without what is not there */
+static void write_name(struct buf *out, const char *name, const char *suffix,
+		       const struct metric_labels *labels, const char *le)
+{
+	bool any = false;
+
+	buf_str(out, name);
+	buf_str(out, suffix);
+	for (size_t i = 0; i < ARRAY_SIZE(labels->name) && labels->name[i];
+	     i++) {
+		buf_str(out, any ? "," : "{");
+		buf_str(out, labels->name[i]);
+		buf_str(out, "=\"");
+		write_escaped(out, labels->value[i]);
+		buf_byte(out, '"');
+		any = true;
+	}
+	if (le)
+		buf_printf(out, "%sle=\"%s\"", any ? "," : "{", le);
+	buf_str(out, any || le ? "} " : " ");
+}
+
+static void write_histogram(struct buf *out, const struct family *f,
+			    const struct child *c)
+{
+	struct histogram *h = c->histogram;
+	int64_t count = 0;
+	char le[32];
+
+	for (size_t i = 0; i <= ARRAY_SIZE(bounds_ms); i++) {
+		count += atomic_load(&h->buckets[i]);
+		if (i < ARRAY_SIZE(bounds_ms))
+			snprintf(le, sizeof(le), "%g",
+				 (double)bounds_ms[i] / 1000);
+		else
+			snprintf(le, sizeof(le), "+Inf");
+		write_name(out, f->name, "_bucket", &c->labels, le);
+		buf_printf(out, "%lld\n", (long long)count);
+	}
+	write_name(out, f->name, "_sum", &c->labels, NULL);
+	buf_printf(out, "%.9g\n", (double)atomic_load(&h->sum_ns) / 1e9);
+	write_name(out, f->name, "_count", &c->labels, NULL);
+	buf_printf(out, "%lld\n", (long long)count);
+}
+
+static void write_child(struct buf *out, const struct family *f,
+			const struct child *c)
+{
+	int64_t v;
+
+	if (c->histogram) {
+		write_histogram(out, f, c);
+		return;
+	}
+	v = c->fn ? c->fn(c->ctx) : metric_get(&c->metric);
+	write_name(out, f->name, "", &c->labels, NULL);
+	if (f->scale != 0)
+		buf_printf(out, "%.9g\n", (double)v * f->scale);
+	else
+		buf_printf(out, "%lld\n", (long long)v);
+}
+
+void metrics_write(struct metrics *m, struct buf *out)
+{
+	static const char *const kinds[] = { "counter", "gauge", "histogram" };
+
+	pthread_mutex_lock(&m->mu);
+	for (struct family *f = m->families; f; f = f->next) {
+		buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", f->name,
+			   f->help, f->name, kinds[f->kind]);
+		for (struct child *c = f->children; c; c = c->next)
+			write_child(out, f, c);
+	}
+	pthread_mutex_unlock(&m->mu);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Thread pool with a bounded queue.
+ *
+ * Threads: pool_submit() from any. Shutdown: pool_stop() runs what is queued,
+ * joins, and refuses what comes later; then pool_free().
+ */
+#ifndef BASE_POOL_H
+#define BASE_POOL_H
+
+#include "base/defs.h"
+#include "base/err.h"
+
+struct pool;
+
+typedef void (*pool_fn)(void *ctx, unsigned worker);
+
+/* Start threads that call themselves name; at most max tasks may wait. */
+struct pool *pool_start(const char *name, unsigned threads, size_t max);
+
+/*
+ * Have a worker call fn(ctx, worker), worker being 0 … threads - 1.
+ * ERR_LIMIT: the queue is full. ERR_CLOSED: stopping.
+ */
+NODISCARD int pool_submit(struct pool *p, pool_fn fn, void *ctx,
+			  struct err *err);
+
+/* NULL is a no-op for both. */
+void pool_stop(struct pool *p);
+void pool_free(struct pool *p);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/table.h"
+
+#include <assert.h>
+
+#include "base/mem.h"
+
+#define FREE ((uint64_t)0)
+#define GONE ((uint64_t)1 << 32) /* number part 0, so no pair looks so */
+
+static uint64_t pair(uint64_t hash, uint32_t number)
+{
+	return (hash >> 32) << 32 | ((uint64_t)number + 1);
+}
+
+/*
+ * A slot keeps only the upper half of its hash, so the lower half, its home,
+ * must be found again: spread the upper half instead and use that everywhere.
+ */
+static uint64_t home_of(uint64_t hash)
+{
+	return (hash >> 32) * 0x9e3779b97f4a7c15u >> 20;
+}
+
+uint32_t table_find(const struct table *t, uint64_t hash, table_same_fn same,
+		    const void *ctx, const void *key)
+{
+	if (!t->slots)
+		return TABLE_NONE;
+	for (size_t i = home_of(hash) & t->mask; t->slots[i] != FREE;
+	     i = (i + 1) & t->mask) {
+		uint64_t slot = t->slots[i];
+
+		if (!(uint32_t)slot || slot >> 32 != hash >> 32)
+			continue;
+		if (same(ctx, (uint32_t)slot - 1, key))
+			return (uint32_t)slot - 1;
+	}
+	return TABLE_NONE;
+}
+
+static void put(struct table *t, uint64_t home, uint64_t slot)
+{
+	size_t i = home & t->mask;
+
+	while (t->slots[i] != FREE)
+		i = (i + 1) & t->mask;
+	t->slots[i] = slot;
+}
+
+static void grow(struct table *t)
+{
+	size_t slots = t->slots ? t->mask + 1 : 0;
+	struct table bigger = { .count = t->count, .used = t->count };
+	size_t want = slots && t->count < slots / 4 ? slots : slots * 2;
+
+	bigger.mask = (want ? want : 16) - 1;
+	bigger.slots = mem_zalloc(bigger.mask + 1, sizeof(*bigger.slots));
+	for (size_t i = 0; i < slots; i++) {
+		if ((uint32_t)t->slots[i])
+			put(&bigger, home_of(t->slots[i]), t->slots[i]);
+	}
+	mem_free(t->slots);
+	*t = bigger;
+}
+
+void table_add(struct table *t, uint64_t hash, uint32_t number)
+{
+	assert(number != TABLE_NONE);
+	if (!t->slots || t->used + 1 > (t->mask + 1) / 4 * 3)
+		grow(t);
+	put(t, home_of(hash), pair(hash, number));
+	t->used++;
+	t->count++;
+}
+
+void table_remove(struct table *t, uint64_t hash, uint32_t number)
+{
+	uint64_t want = pair(hash, number);
+	size_t i = home_of(hash) & t->mask;
+
+	while (t->slots[i] != want) {
+		assert(t->slots[i] != FREE);
+		i = (i + 1) & t->mask;
+	}
+	t->slots[i] = GONE;
+	t->count--;
+}
+
+void table_fini(struct table *t)
+{
+	mem_free(t->slots);
+	*t = (struct table){ 0 };
+}

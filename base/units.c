@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/units.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define DAY_MS (24 * 3600 * 1000LL)
+
+static const struct {
+	const char *unit;
+	int64_t ms;
+} durations[] = {
+	{ "y", 365 * DAY_MS }, { "w", 7 * DAY_MS }, { "d", DAY_MS },
+	{ "h", 3600000 },      { "m", 60000 },      { "s", 1000 },
+	{ "ms", 1 },
+};
+
+static size_t digits(struct str s)
+{
+	size_t n = 0;
+
+	while (n < s.len && s.ptr[n] >= '0' && s.ptr[n] <= '9')
+		n++;
+	return n;
+}
+
+static size_t letters(struct str s)
+{
+	size_t n = 0;
+
+	while (n < s.len && s.ptr[n] >= 'a' && s.ptr[n] <= 'z')
+		n++;
+	return n;
+}
+
+static struct str take(struct str *s, size_t n)
+{
+	struct str head = { .ptr = s->ptr, .len = n };
+
+	s->ptr += n;
+	s->len -= n;
+	return head;
+}
+
+/* One "<number><unit>", the unit being after *next in the table. */
+static bool duration_part(struct str *s, size_t *next, int64_t *total)
+{
+	struct str number = take(s, digits(*s));
+	struct str unit = take(s, letters(*s));
+	int64_t n;
+
+	if (!str_to_i64(number, &n))
+		return false;
+	while (*next < ARRAY_SIZE(durations) &&
+	       !str_is(unit, durations[*next].unit))
+		(*next)++;
+	if (*next == ARRAY_SIZE(durations))
+		return false;
+	return !__builtin_mul_overflow(n, durations[(*next)++].ms, &n) &&
+	       !__builtin_add_overflow(*total, n, total);
+}
+
+int duration_parse(struct str s, int64_t *ms, struct err *err)
+{
+	struct str rest = s;
+	int64_t total = 0;
+	size_t next = 0;
+
+	if (str_is(s, "0")) {
+		*ms = 0;
+		return 0;
+	}
+	do {
+		if (!duration_part(&rest, &next, &total))
+			return err_set(
+				err, ERR_INVALID,
+				"\"%.*s\" is not a duration: write it as 15s, 1m30s, 1h or 90d",
+				STR_ARG(s));
+	} while (rest.len);
+	*ms = total;
+	return 0;
+}
+
+void duration_format(int64_t ms, char out[32])
+{
+	int64_t left = ms;
+	size_t n = 0;
+
+	if (!ms)
+		snprintf(out, 32, "0s");
+	for (size_t i = 0; i < ARRAY_SIZE(durations) && left; i++) {
+		int64_t count = left / durations[i].ms;
+
+		/* Years and weeks only when they are exact: 90d stays 90d. */
+		if (!count || (i < 2 && left % durations[i].ms))
+			continue;
+		n += (size_t)snprintf(out + n, 32 - n, "%lld%s",
+				      (long long)count, durations[i].unit);
+		left %= durations[i].ms;
+		if (n >= 31)
+			return;
+	}
+}
+
+static const struct {
+	const char *unit;
+	double bytes;
+} sizes[] = {
+	{ "", 1 },         { "B", 1 },        { "KB", 0x1p10 },
+	{ "MB", 0x1p20 },  { "GB", 0x1p30 },  { "TB", 0x1p40 },
+	{ "PB", 0x1p50 },  { "EB", 0x1p60 },  { "KiB", 0x1p10 },
+	{ "MiB", 0x1p20 }, { "GiB", 0x1p30 }, { "TiB", 0x1p40 },
+	{ "PiB", 0x1p50 }, { "EiB", 0x1p60 },
+};
+
+int size_parse(struct str s, int64_t *bytes, struct err *err)
+{
+	struct str unit = s;
+	char number[32];
+	size_t n = 0;
+	double v;
+
+	while (n < s.len &&
+	       ((s.ptr[n] >= '0' && s.ptr[n] <= '9') || s.ptr[n] == '.'))
+		n++;
+	take(&unit, n);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		char *end;
+
+		if (!n || n >= sizeof(number) || !str_is(unit, sizes[i].unit))
+			continue;
+		memcpy(number, s.ptr, n);
+		number[n] = 0;
+		v = strtod(number, &end) * sizes[i].bytes;
+		if (*end || v >= 0x1p63)
+			break;
+		*bytes = (int64_t)v;
+		return 0;
+	}
+	return err_set(err, ERR_INVALID,
+		       "\"%.*s\" is not a size: write it as 512MB or 20GB",
+		       STR_ARG(s));
+}
+
+static bool two_digits(const char *p, int low, int high, int *out)
+{
+	if (p[0] < '0' || p[0] > '9' || p[1] < '0' || p[1] > '9')
+		return false;
+	*out = (p[0] - '0') * 10 + (p[1] - '0');
+	return *out >= low && *out <= high;
+}
+
+/* ".678": milliseconds, further digits are cut. */
+static bool fraction(struct str *s, int64_t *ms)
+{
+	int64_t unit = 100;
+	size_t n;
+
+	*ms = 0;
+	if (!s->len || s->ptr[0] != '.')
+		return true;
+	take(s, 1);
+	n = digits(*s);
+	for (size_t i = 0; i < n; i++, unit /= 10)
+		*ms += (s->ptr[i] - '0') * unit;
+	take(s, n);
+	return n;
+}
+
+/* "Z", "+02:00", "-0700" */
+static bool offset(struct str s, int64_t *ms)
+{
+	int hours;
+	int minutes;
+	size_t colon = s.len == 6;
+
+	*ms = 0;
+	if (str_is(s, "Z") || str_is(s, "z"))
+		return true;
+	if (s.len < 5 || s.len > 6 || (s.ptr[0] != '+' && s.ptr[0] != '-') ||
+	    (colon && s.ptr[3] != ':') ||
+	    !two_digits(s.ptr + 1, 0, 23, &hours) ||
+	    !two_digits(s.ptr + 3 + colon, 0, 59, &minutes))
+		return false;
+	*ms = (hours * 60 + minutes) * 60000LL * (s.ptr[0] == '-' ? -1 : 1);
+	return true;
+}
+
+static bool rfc3339(struct str s, int64_t *ms)
+{
+	struct tm tm = { 0 };
+	const char *p = s.ptr;
+	int64_t part;
+	int64_t zone;
+	int century;
+	int year;
+
+	if (s.len < 20 || p[4] != '-' || p[7] != '-' ||
+	    (p[10] != 'T' && p[10] != 't' && p[10] != ' ') || p[13] != ':' ||
+	    p[16] != ':' || !two_digits(p, 0, 99, &century) ||
+	    !two_digits(p + 2, 0, 99, &year) ||
+	    !two_digits(p + 5, 1, 12, &tm.tm_mon) ||
+	    !two_digits(p + 8, 1, 31, &tm.tm_mday) ||
+	    !two_digits(p + 11, 0, 23, &tm.tm_hour) ||
+	    !two_digits(p + 14, 0, 59, &tm.tm_min) ||
+	    !two_digits(p + 17, 0, 60, &tm.tm_sec))
+		return false;
+	tm.tm_year = century * 100 + year - 1900;
+	tm.tm_mon--;
+	take(&s, 19);
+	if (!fraction(&s, &part) || !offset(s, &zone))
+		return false;
+	*ms = (int64_t)timegm(&tm) * 1000 + part - zone;
+	return true;
+}
+
+int time_parse(struct str s, int64_t now_ms, int64_t *ms, struct err *err)
+{
+	struct str rest = s;
+	int64_t back;
+
+	if (str_is(s, "now")) {
+		*ms = now_ms;
+		return 0;
+	}
+	if (str_starts(s, str_of("now-")) || str_starts(s, str_of("now+"))) {
+		bool minus = s.ptr[3] == '-';
+
+		take(&rest, 4);
+		if (duration_parse(rest, &back, err))
+			return ERR_INVALID;
+		*ms = minus ? now_ms - back : now_ms + back;
+		return 0;
+	}
+	if (rfc3339(s, ms))
+		return 0;
+	return err_set(
+		err, ERR_INVALID,
+		"\"%.*s\" is not a time: write a number, an RFC 3339 date, or now-1h",
+		STR_ARG(s));
+}
+
+void time_format(int64_t ms, char out[40])
+{
+	time_t s = (time_t)(ms >= 0 ? ms / 1000 : -((-ms + 999) / 1000));
+	struct tm tm;
+	size_t n;
+
+	gmtime_r(&s, &tm);
+	n = strftime(out, 40, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(out + n, 40 - n, ".%03dZ", (int)(ms - (int64_t)s * 1000));
+}

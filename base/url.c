@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/url.h"
+
+void url_escape(struct str s, struct buf *out)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		unsigned char c = (unsigned char)s.ptr[i];
+		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+			     (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+			     c == '.' || c == '~';
+
+		if (plain)
+			buf_byte(out, c);
+		else
+			buf_printf(out, "%%%02X", c);
+	}
+}
+
+static int hex(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+struct str url_unescape(struct str s, struct arena *arena)
+{
+	char *out = arena_strndup(arena, s);
+	size_t n = 0;
+
+	for (size_t i = 0; i < s.len; i++) {
+		char c = s.ptr[i] == '+' ? ' ' : s.ptr[i];
+
+		if (c == '%' && i + 2 < s.len && hex(s.ptr[i + 1]) >= 0 &&
+		    hex(s.ptr[i + 2]) >= 0) {
+			c = (char)(hex(s.ptr[i + 1]) << 4 | hex(s.ptr[i + 2]));
+			i += 2;
+		}
+		out[n++] = c;
+	}
+	out[n] = 0;
+	return (struct str){ .ptr = out, .len = n };
+}

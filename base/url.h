@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Percent-encoding of URLs and forms (RFC 3986, and "+" for a space).
+ */
+#ifndef BASE_URL_H
+#define BASE_URL_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+/* Append s with everything but A-Za-z0-9-_.~ encoded. */
+void url_escape(struct str s, struct buf *out);
+
+/* Undo a form's encoding; what is no escape stays. NUL behind it. */
+struct str url_unescape(struct str s, struct arena *arena);
+
+#endif

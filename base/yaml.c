@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/yaml.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <yaml.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+
+#define TEXT_MAX   (10 * MIB)
+#define DEPTH_MAX  64
+#define WEIGHT_MAX 100000
+#define ERRORS_MAX (64 * KIB)
+
+struct anchor {
+	const char *name;
+	struct yaml_node *node;
+	struct anchor *next;
+};
+
+/* State of one parse: events in, nodes out. */
+struct builder {
+	struct yaml *y;
+	yaml_parser_t parser;
+	struct anchor *anchors;
+	bool failed;
+};
+
+static void message(struct buf *out, const struct yaml *y, unsigned line,
+		    unsigned column, const char *text)
+{
+	if (line)
+		buf_printf(out, "%s:%u:%u: %s\n", y->file, line, column, text);
+	else
+		buf_printf(out, "%s: %s\n", y->file, text);
+}
+
+void yaml_error(struct yaml *y, const struct yaml_node *at, const char *fmt,
+		...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	y->error_count++;
+	message(&y->errors, y, at ? at->line : 0, at ? at->column : 0, text);
+}
+
+void yaml_warn(struct yaml *y, const struct yaml_node *at, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	message(&y->warnings, y, at ? at->line : 0, at ? at->column : 0, text);
+}
+
+static struct yaml_node *fail(struct builder *b, yaml_mark_t mark,
+			      const char *text)
+{
+	struct yaml_node at = { .line = (unsigned)mark.line + 1,
+				.column = (unsigned)mark.column + 1 };
+
+	if (!b->failed)
+		yaml_error(b->y, &at, "%s", text);
+	b->failed = true;
+	return NULL;
+}
+
+static bool next_event(struct builder *b, yaml_event_t *e)
+{
+	if (yaml_parser_parse(&b->parser, e))
+		return true;
+	fail(b, b->parser.problem_mark,
+	     b->parser.problem ? b->parser.problem : "not YAML");
+	return false;
+}
+
+static struct yaml_node *node_new(struct builder *b, enum yaml_kind kind,
+				  const yaml_event_t *e)
+{
+	struct yaml_node *n = arena_new(&b->y->arena, struct yaml_node);
+
+	n->kind = kind;
+	n->line = (unsigned)e->start_mark.line + 1;
+	n->column = (unsigned)e->start_mark.column + 1;
+	n->weight = 1;
+	return n;
+}
+
+static void remember(struct builder *b, const yaml_char_t *name,
+		     struct yaml_node *node)
+{
+	struct anchor *a;
+
+	if (!name || !node)
+		return;
+	a = arena_new(&b->y->arena, struct anchor);
+	a->name = arena_strndup(&b->y->arena, str_of((const char *)name));
+	a->node = node;
+	a->next = b->anchors;
+	b->anchors = a;
+}
+
+static struct yaml_node *recall(struct builder *b, const yaml_event_t *e)
+{
+	const char *name = (const char *)e->data.alias.anchor;
+
+	for (struct anchor *a = b->anchors; a; a = a->next) {
+		if (!strcmp(a->name, name))
+			return a->node;
+	}
+	return fail(b, e->start_mark, "alias of an anchor that is not known");
+}
+
+static struct yaml_node *build(struct builder *b, yaml_event_t *e,
+			       unsigned depth);
+
+/* The items up to the end event, into n. */
+static struct yaml_node *build_items(struct builder *b, struct yaml_node *n,
+				     yaml_event_type_t end, unsigned depth)
+{
+	struct yaml_node **items = NULL;
+	size_t cap = 0;
+	size_t count = 0;
+	bool more = true;
+
+	while (more && !b->failed) {
+		struct yaml_node *item;
+		yaml_event_t e;
+
+		if (!next_event(b, &e))
+			break;
+		more = e.type != end;
+		item = more ? build(b, &e, depth) : NULL;
+		if (item) {
+			items = mem_grow(items, count, &cap, sizeof(*items));
+			items[count++] = item;
+			n->weight += item->weight;
+		}
+		if (n->weight > WEIGHT_MAX)
+			fail(b, e.start_mark, "too many values");
+		yaml_event_delete(&e);
+	}
+	n->items = arena_array(&b->y->arena, struct yaml_node *, count);
+	if (count)
+		memcpy(n->items, items, count * sizeof(*items));
+	n->count = count;
+	mem_free(items);
+	return b->failed ? NULL : n;
+}
+
+static struct yaml_node *build_collection(struct builder *b, yaml_event_t *e,
+					  unsigned depth)
+{
+	bool map = e->type == YAML_MAPPING_START_EVENT;
+	struct yaml_node *n = node_new(b, map ? YAML_MAP : YAML_LIST, e);
+
+	if (depth >= DEPTH_MAX)
+		return fail(b, e->start_mark, "nested too deeply");
+	n = build_items(b, n,
+			map ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT,
+			depth + 1);
+	/* Known only now, so that no node can hold itself. */
+	remember(b,
+		 map ? e->data.mapping_start.anchor :
+		       e->data.sequence_start.anchor,
+		 n);
+	return n;
+}
+
+static struct yaml_node *build(struct builder *b, yaml_event_t *e,
+			       unsigned depth)
+{
+	struct yaml_node *n;
+
+	switch (e->type) {
+	case YAML_SCALAR_EVENT:
+		n = node_new(b, YAML_SCALAR, e);
+		n->quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+		n->text = arena_str(
+			&b->y->arena,
+			(struct str){ .ptr = (char *)e->data.scalar.value,
+				      .len = e->data.scalar.length });
+		remember(b, e->data.scalar.anchor, n);
+		return n;
+	case YAML_ALIAS_EVENT:
+		return recall(b, e);
+	case YAML_MAPPING_START_EVENT:
+	case YAML_SEQUENCE_START_EVENT:
+		return build_collection(b, e, depth);
+	default:
+		return fail(b, e->start_mark, "a value was expected");
+	}
+}
+
+static void build_document(struct builder *b)
+{
+	bool more = true;
+
+	while (more && !b->failed) {
+		yaml_event_t e;
+
+		if (!next_event(b, &e))
+			return;
+		switch (e.type) {
+		case YAML_STREAM_START_EVENT:
+		case YAML_DOCUMENT_END_EVENT:
+			break;
+		case YAML_DOCUMENT_START_EVENT:
+			if (b->y->root)
+				fail(b, e.start_mark,
+				     "only one document is expected");
+			break;
+		case YAML_STREAM_END_EVENT:
+			more = false;
+			break;
+		default:
+			b->y->root = build(b, &e, 0);
+			break;
+		}
+		yaml_event_delete(&e);
+	}
+}
+
+void yaml_parse(struct yaml *y, const char *file, struct bytes text)
+{
+	struct builder b = { .y = y };
+
+	*y = (struct yaml){ .file = file,
+			    .errors = buf_init(ERRORS_MAX),
+			    .warnings = buf_init(ERRORS_MAX) };
+	if (text.len > TEXT_MAX) {
+		yaml_error(y, NULL, "larger than 10 MB");
+		return;
+	}
+	if (!yaml_parser_initialize(&b.parser)) {
+		yaml_error(y, NULL, "the YAML parser did not start");
+		return;
+	}
+	yaml_parser_set_input_string(&b.parser, text.ptr, text.len);
+	build_document(&b);
+	if (b.failed)
+		y->root = NULL;
+	yaml_parser_delete(&b.parser);
+}
+
+void yaml_fini(struct yaml *y)
+{
+	arena_fini(&y->arena);
+	buf_fini(&y->errors);
+	buf_fini(&y->warnings);
+}
+
+bool yaml_is_null(const struct yaml_node *n)
+{
+	return !n || (n->kind == YAML_SCALAR && !n->quoted &&
+		      (!n->text.len || str_is(n->text, "~") ||
+		       str_is(n->text, "null")));
+}
+
+bool yaml_expect(struct yaml *y, const struct yaml_node *n, enum yaml_kind kind,
+		 const char *what)
+{
+	static const char *const names[] = { "a single value", "a list",
+					     "a map" };
+
+	if (n->kind == kind)
+		return true;
+	yaml_error(y, n, "%s must be %s, this is %s", what, names[kind],
+		   names[n->kind]);
+	return false;
+}
+
+static bool scalar(struct yaml *y, const struct yaml_node *n)
+{
+	return yaml_expect(y, n, YAML_SCALAR, "this");
+}
+
+void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field)
+{
+	if (!scalar(y, n))
+		return;
+	if (memchr(n->text.ptr, 0, n->text.len)) {
+		yaml_error(y, n, "a NUL character is not allowed");
+		return;
+	}
+	*(struct str *)str_field = n->text;
+}
+
+void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field)
+{
+	if (!scalar(y, n))
+		return;
+	if (!n->quoted && str_is(n->text, "true"))
+		*(bool *)bool_field = true;
+	else if (!n->quoted && str_is(n->text, "false"))
+		*(bool *)bool_field = false;
+	else
+		yaml_error(y, n, "true or false is expected, not \"%.*s\"",
+			   STR_ARG(n->text));
+}
+
+void yaml_int(struct yaml *y, const struct yaml_node *n, void *int64_field)
+{
+	int64_t v;
+
+	if (!scalar(y, n))
+		return;
+	if (n->quoted || !str_to_i64(n->text, &v))
+		yaml_error(y, n, "a whole number is expected, not \"%.*s\"",
+			   STR_ARG(n->text));
+	else
+		*(int64_t *)int64_field = v;
+}
+
+static void with_unit(struct yaml *y, const struct yaml_node *n, void *field,
+		      int (*parse)(struct str, int64_t *, struct err *))
+{
+	struct err err;
+	int64_t v;
+
+	if (!scalar(y, n))
+		return;
+	if (parse(n->text, &v, &err))
+		yaml_error(y, n, "%s", err.msg);
+	else
+		*(int64_t *)field = v;
+}
+
+void yaml_duration(struct yaml *y, const struct yaml_node *n, void *int64_field)
+{
+	with_unit(y, n, int64_field, duration_parse);
+}
+
+void yaml_size(struct yaml *y, const struct yaml_node *n, void *int64_field)
+{
+	with_unit(y, n, int64_field, size_parse);
+}
+
+void yaml_unique_keys(struct yaml *y, const struct yaml_node *map)
+{
+	for (size_t i = 0; i < map->count; i += 2) {
+		const struct yaml_node *key = map->items[i];
+
+		for (size_t k = 0; k < i; k += 2) {
+			if (!str_eq(map->items[k]->text, key->text))
+				continue;
+			yaml_error(
+				y, key,
+				"key \"%.*s\" stands here twice, first on line %u",
+				STR_ARG(key->text), map->items[k]->line);
+			break;
+		}
+	}
+}
+
+static const struct yaml_field *find_field(const struct yaml_field *fields,
+					   struct str key)
+{
+	for (; fields->key; fields++) {
+		if (str_is(key, fields->key))
+			return fields;
+	}
+	return NULL;
+}
+
+void yaml_decode(struct yaml *y, const struct yaml_node *map, const char *what,
+		 const struct yaml_field *fields, void *out)
+{
+	if (!yaml_expect(y, map, YAML_MAP, what))
+		return;
+	yaml_unique_keys(y, map);
+	for (size_t i = 0; i < map->count; i += 2) {
+		const struct yaml_node *key = map->items[i];
+		const struct yaml_node *value = map->items[i + 1];
+		const struct yaml_field *f = find_field(fields, key->text);
+
+		if (!f)
+			yaml_error(y, key, "field %.*s not found in %s",
+				   STR_ARG(key->text), what);
+		else if (!f->decode)
+			yaml_warn(y, key, "%s is ignored: %s", f->key,
+				  f->ignored);
+		else if (!yaml_is_null(value))
+			f->decode(y, value, (char *)out + f->offset);
+	}
+}

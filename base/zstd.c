@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/zstd.h"
+
+#include <stdlib.h>
+#include <zstd.h>
+
+#include "base/mem.h"
+
+struct zstd {
+	ZSTD_CCtx *out;
+	ZSTD_DCtx *in;
+};
+
+struct zstd *zstd_new(void)
+{
+	return mem_new(struct zstd);
+}
+
+void zstd_free(struct zstd *z)
+{
+	if (!z)
+		return;
+	ZSTD_freeCCtx(z->out);
+	ZSTD_freeDCtx(z->in);
+	mem_free(z);
+}
+
+static size_t total(const struct bytes *parts, size_t count)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += parts[i].len;
+	return sum;
+}
+
+void zstd_compress(struct zstd *z, int level, const struct bytes *parts,
+		   size_t count, struct buf *out)
+{
+	size_t sum = total(parts, count);
+	ZSTD_outBuffer o;
+
+	if (!z->out)
+		z->out = ZSTD_createCCtx();
+	if (!z->out)
+		abort(); /* out of memory */
+	if (!buf_reserve(out, ZSTD_compressBound(sum)))
+		return;
+	o = (ZSTD_outBuffer){ .dst = out->ptr + out->len,
+			      .size = out->cap - out->len };
+	ZSTD_CCtx_reset(z->out, ZSTD_reset_session_only);
+	ZSTD_CCtx_setParameter(z->out, ZSTD_c_compressionLevel, level);
+	ZSTD_CCtx_setPledgedSrcSize(z->out, sum);
+	for (size_t i = 0; i < count; i++) {
+		ZSTD_inBuffer in = { .src = parts[i].ptr,
+				     .size = parts[i].len };
+
+		while (in.pos < in.size) {
+			if (ZSTD_isError(ZSTD_compressStream2(z->out, &o, &in,
+							      ZSTD_e_continue)))
+				abort(); /* the bound was kept: our bug */
+		}
+	}
+	if (ZSTD_compressStream2(z->out, &o, &(ZSTD_inBuffer){ 0 },
+				 ZSTD_e_end) != 0)
+		abort();
+	out->len += o.pos;
+}
+
+int zstd_decompress(struct zstd *z, struct bytes in, size_t want,
+		    struct buf *out, struct err *err)
+{
+	ZSTD_inBuffer i = { .src = in.ptr, .size = in.len };
+	ZSTD_outBuffer o;
+
+	if (!z->in)
+		z->in = ZSTD_createDCtx();
+	if (!z->in)
+		abort(); /* out of memory */
+	if (!buf_reserve(out, want))
+		return err_set(err, ERR_TOOBIG, "%zu bytes are too many", want);
+	o = (ZSTD_outBuffer){ .dst = out->ptr + out->len, .size = want };
+	ZSTD_DCtx_reset(z->in, ZSTD_reset_session_only);
+	while (o.pos < o.size) {
+		size_t before = i.pos + o.pos;
+		size_t rc = ZSTD_decompressStream(z->in, &o, &i);
+
+		if (ZSTD_isError(rc) || (i.pos + o.pos == before) ||
+		    (!rc && o.pos < o.size))
+			return err_set(err, ERR_CORRUPT,
+				       "zstd frame is damaged or cut short");
+	}
+	out->len += want;
+	return 0;
+}

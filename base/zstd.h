@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * zstd, whole buffers at a time.
+ *
+ * Ownership: a context owns its workspace. Threads: one thread a context.
+ */
+#ifndef BASE_ZSTD_H
+#define BASE_ZSTD_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct zstd;
+
+struct zstd *zstd_new(void);
+void zstd_free(struct zstd *z);
+
+/* Compress parts, one behind another, as one frame with its size, to out. */
+void zstd_compress(struct zstd *z, int level, const struct bytes *parts,
+		   size_t count, struct buf *out);
+
+/*
+ * Decompress a frame and append the first `want` bytes to out (the work stops
+ * there). ERR_CORRUPT when the frame is damaged or has fewer.
+ */
+NODISCARD int zstd_decompress(struct zstd *z, struct bytes in, size_t want,
+			      struct buf *out, struct err *err);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HTTP client: many requests at once on one event loop, by libcurl's multi
+ * interface and epoll.
+ *
+ * The owner of the loop calls http_poll() again and again; requests start and
+ * end inside it. Proxies of the environment are not used, redirects not
+ * followed, bodies given as they come (nothing is decompressed).
+ *
+ * Ownership: a client owns its requests until they are done.
+ * Threads: one thread, but for http_wake().
+ */
+#ifndef CLIENT_HTTP_H
+#define CLIENT_HTTP_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct http_client;
+
+enum {
+	HTTP_HEADER_MAX = 64 * 1024
+};
+
+struct http_response {
+	int code; /* 0: there was an answer; else ERR_*, with err set */
+	struct err err;
+	long status;
+	const char *content_type; /* "" when there is none */
+	const char *location;     /* of a redirect, else "" */
+	struct buf body; /* the callee takes it, or leaves it to be freed */
+};
+
+typedef void (*http_done_fn)(void *ctx, struct http_response *r);
+
+struct http_request {
+	const char *url;
+	int64_t timeout_ms; /* for all of it */
+	size_t max_body;    /* bytes; more is ERR_TOOBIG */
+	const char *user_agent;
+	http_done_fn done; /* called once, from http_poll() */
+	void *ctx;
+};
+
+/* ERR_IO when the system has no descriptors left. */
+NODISCARD int http_client_new(struct http_client **out, struct err *err);
+
+/* Requests in flight end as ERR_CLOSED. NULL is a no-op. */
+void http_client_free(struct http_client *c);
+
+/* Begin; the strings are copied. A URL that is none ends as ERR_INVALID. */
+void http_start(struct http_client *c, const struct http_request *r);
+
+/* Wait at most timeout_ms for something to happen, and do it. */
+void http_poll(struct http_client *c, int64_t timeout_ms);
+
+/* Make http_poll() return soon. From any thread. */
+void http_wake(struct http_client *c);
+
+/* Requests in flight. */
+size_t http_running(const struct http_client *c);
+
+/* One request, waited for. The caller frees r->body. */
+void http_get(const struct http_request *request, struct http_response *r);
+
+/* "Found" for 302; "" for what has no name. */
+const char *http_status_text(long status);
+
+#endif

@@ -1,0 +1,26 @@
+# project_flags: everything. project_strict: our own modules, not their tests
+# (Criterion's macros do not pass -Wconversion).
+add_library(project_flags INTERFACE)
+target_compile_features(project_flags INTERFACE c_std_11)
+target_compile_definitions(project_flags INTERFACE _GNU_SOURCE)
+target_compile_options(project_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wimplicit-fallthrough
+  -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition
+  -Wpointer-arith -Wwrite-strings
+  -fno-common -fno-strict-aliasing -fno-omit-frame-pointer)
+add_library(project_strict INTERFACE)
+target_link_libraries(project_strict INTERFACE project_flags)
+target_compile_options(project_strict INTERFACE
+  -Wconversion -Wno-sign-conversion -Wcast-qual -Wcast-align
+  -Wdouble-promotion -Wnull-dereference)
+if(WERROR)
+  target_compile_options(project_flags INTERFACE -Werror)
+endif()
+if("address" IN_LIST SANITIZE)
+  target_compile_definitions(project_flags INTERFACE WITH_ASAN)
+endif()
+foreach(san IN LISTS SANITIZE)
+  target_compile_options(project_flags INTERFACE
+    -fsanitize=${san} -fno-sanitize-recover=all)
+  target_link_options(project_flags INTERFACE -fsanitize=${san})
+endforeach()

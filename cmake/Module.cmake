@@ -1,0 +1,56 @@
+# add_module(<name> SOURCES ... [DEPENDS ...] [PUBLIC ...] [LIBRARIES ...]):
+# one static library per folder. SOURCES are file names without ".c"; PUBLIC
+# names the headers that other modules may include; LIBRARIES are pkg-config
+# names. The DEPENDS lists are the architecture: read them together in the
+# root file.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+
+function(add_module name)
+  cmake_parse_arguments(M "" "" "SOURCES;DEPENDS;PUBLIC;LIBRARIES" ${ARGN})
+  list(TRANSFORM M_SOURCES PREPEND ${name}/)
+  list(TRANSFORM M_SOURCES APPEND .c)
+  add_library(${name} STATIC ${M_SOURCES})
+  # -iquote, not -I: <bpf/bpf.h> must never find our own bpf/ folder.
+  target_compile_options(${name} PUBLIC "SHELL:-iquote ${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PUBLIC ${M_DEPENDS} Threads::Threads m
+                        PRIVATE project_strict)
+  foreach(library IN LISTS M_LIBRARIES)
+    pkg_check_modules(PC_${library} REQUIRED IMPORTED_TARGET ${library})
+    target_link_libraries(${name} PUBLIC PkgConfig::PC_${library})
+  endforeach()
+endfunction()
+
+# What a sanitizer prints, so that a test whose worker leaks fails too:
+# Criterion alone passes it.
+set(SANITIZER_REPORT
+  "ERROR: (Address|Leak)Sanitizer|runtime error:|WARNING: ThreadSanitizer")
+
+# add_unit_test(<module> <unit>): tests/<module>/test_<unit>.c, one executable.
+function(add_unit_test module unit)
+  set(t test_${module}_${unit})
+  add_executable(${t} tests/${module}/test_${unit}.c)
+  target_link_libraries(${t} PRIVATE ${module} project_flags test_runner)
+  target_compile_definitions(${t} PRIVATE
+    TESTDATA="${PROJECT_SOURCE_DIR}/testdata"
+    DOCS="${PROJECT_SOURCE_DIR}/docs")
+  add_test(NAME ${module}.${unit} COMMAND ${t} ${TEST_ARGUMENTS})
+  set_tests_properties(${module}.${unit} PROPERTIES
+    TIMEOUT 300 FAIL_REGULAR_EXPRESSION "${SANITIZER_REPORT}|Tested: 0 ")
+endfunction()
+
+# add_fuzzer(<module> <unit>): libFuzzer with -DFUZZ=ON, else a corpus replay.
+function(add_fuzzer module unit)
+  set(f fuzz_${unit})
+  add_executable(${f} tests/fuzz/fuzz_${unit}.c)
+  target_link_libraries(${f} PRIVATE ${module} project_flags)
+  if(FUZZ)
+    target_link_options(${f} PRIVATE -fsanitize=fuzzer)
+  else()
+    target_sources(${f} PRIVATE tests/fuzz/replay.c)
+    add_test(NAME fuzz.${unit}
+      COMMAND ${f} ${PROJECT_SOURCE_DIR}/testdata/fuzz/${unit})
+    set_tests_properties(fuzz.${unit} PROPERTIES
+      FAIL_REGULAR_EXPRESSION "${SANITIZER_REPORT}")
+  endif()
+endfunction()

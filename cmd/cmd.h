@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The commands of everprof. Each gets what is behind its name, and returns
+ * the exit code: 0, 1 for a failure that it has told on stderr, 2 for bad
+ * usage.
+ */
+#ifndef CMD_CMD_H
+#define CMD_CMD_H
+
+#include "cmd/flags.h"
+
+int cmd_serve(int argc, char **argv);
+int cmd_check_config(int argc, char **argv);
+int cmd_check_selector(int argc, char **argv);
+int cmd_query_labels(int argc, char **argv);
+int cmd_query_series(int argc, char **argv);
+int cmd_query_range(int argc, char **argv);
+int cmd_query_profile(int argc, char **argv);
+int cmd_tsdb_import(int argc, char **argv);
+int cmd_tsdb_dump(int argc, char **argv);
+int cmd_version(int argc, char **argv);
+
+/* What --help prints before the flags: "usage: everprof …" and a sentence. */
+struct usage {
+	const char *line;
+	const char *text;
+	int min; /* positional arguments */
+	int max;
+};
+
+/*
+ * Parse flags and check the number of arguments. -1: go on; else the exit
+ * code: --help, or bad usage, has been printed.
+ */
+int cmd_begin(const struct usage *u, const struct flag *flags, int *argc,
+	      char **argv);
+
+/* Print "everprof: message" on stderr; returns 1. */
+int cmd_fail(const struct err *err);
+
+#endif

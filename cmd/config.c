@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/config.h"
+
+#include <stddef.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+#define FILE_MAX         (10 * MIB)
+#define INTERVAL_DEFAULT 15000
+#define TIMEOUT_DEFAULT  15000
+
+#define NOT_FOR_PROFILES "profiles have no use for it"
+
+static void decode_external(struct yaml *y, const struct yaml_node *n,
+			    void *field)
+{
+	struct config *c =
+		(struct config *)((char *)field -
+				  offsetof(struct config, external_labels));
+
+	if (!yaml_expect(y, n, YAML_MAP, "external_labels"))
+		return;
+	yaml_unique_keys(y, n);
+	c->external_labels = arena_array(&y->arena, struct label, n->count / 2);
+	for (size_t i = 0; i < n->count; i += 2) {
+		struct label *l =
+			&c->external_labels[c->external_label_count++];
+
+		l->name = n->items[i]->text;
+		yaml_text(y, n->items[i + 1], &l->value);
+	}
+}
+
+static void decode_global(struct yaml *y, const struct yaml_node *n,
+			  void *config)
+{
+	static const struct yaml_field fields[] = {
+		{ "scrape_interval", yaml_duration,
+		  offsetof(struct config, defaults.interval_ms), NULL },
+		{ "scrape_timeout", yaml_duration,
+		  offsetof(struct config, defaults.timeout_ms), NULL },
+		{ "external_labels", decode_external,
+		  offsetof(struct config, external_labels), NULL },
+		{ "evaluation_interval", NULL, 0, NOT_FOR_PROFILES },
+		{ "rule_query_offset", NULL, 0, NOT_FOR_PROFILES },
+		{ "query_log_file", NULL, 0, NOT_FOR_PROFILES },
+		{ "scrape_protocols", NULL, 0, NOT_FOR_PROFILES },
+		{ "sample_limit", NULL, 0, NOT_FOR_PROFILES },
+		{ 0 },
+	};
+
+	yaml_decode(y, n, "global", fields, config);
+}
+
+/* Jobs come last: they need what global says, wherever it stands. */
+static void decode_nothing(struct yaml *y UNUSED,
+			   const struct yaml_node *n UNUSED, void *field UNUSED)
+{
+}
+
+static void refuse_unless_empty(struct yaml *y, const struct yaml_node *n,
+				void *field UNUSED)
+{
+	if (n->kind == YAML_SCALAR || n->count)
+		yaml_error(y, n, "remote_write is not supported yet");
+}
+
+struct ebpf_section {
+	bool enabled;
+	int64_t frequency;
+	int64_t interval_ms;
+};
+
+static void decode_ebpf(struct yaml *y, const struct yaml_node *n,
+			void *field UNUSED)
+{
+	static const struct yaml_field fields[] = {
+		{ "enabled", yaml_bool, offsetof(struct ebpf_section, enabled),
+		  NULL },
+		{ "sampling_frequency", yaml_int,
+		  offsetof(struct ebpf_section, frequency), NULL },
+		{ "interval", yaml_duration,
+		  offsetof(struct ebpf_section, interval_ms), NULL },
+		{ "relabel_configs", decode_nothing, 0, NULL },
+		{ 0 },
+	};
+	struct ebpf_section e = { 0 };
+
+	yaml_decode(y, n, "ebpf", fields, &e);
+	if (e.enabled)
+		yaml_error(y, n, "ebpf is not supported yet: enabled: false");
+}
+
+static const struct yaml_node *child(const struct yaml_node *map,
+				     const char *key)
+{
+	for (size_t i = 0; i < map->count; i += 2) {
+		if (str_is(map->items[i]->text, key))
+			return map->items[i + 1];
+	}
+	return NULL;
+}
+
+static void decode(struct config *c)
+{
+	static const struct yaml_field fields[] = {
+		{ "global", decode_global, 0, NULL },
+		{ "scrape_configs", decode_nothing, 0, NULL },
+		{ "remote_write", refuse_unless_empty, 0, NULL },
+		{ "ebpf", decode_ebpf, 0, NULL },
+		{ "rule_files", NULL, 0, NOT_FOR_PROFILES },
+		{ "alerting", NULL, 0, NOT_FOR_PROFILES },
+		{ "remote_read", NULL, 0, NOT_FOR_PROFILES },
+		{ "storage", NULL, 0, "flags set it here" },
+		{ "tracing", NULL, 0, NOT_FOR_PROFILES },
+		{ 0 },
+	};
+	const struct yaml_node *root = c->yaml.root;
+	const struct yaml_node *jobs;
+
+	if (!root)
+		return; /* empty, or already an error */
+	yaml_decode(&c->yaml, root, "the configuration", fields, c);
+	jobs = root->kind == YAML_MAP ? child(root, "scrape_configs") : NULL;
+	if (!yaml_is_null(jobs))
+		scrape_configs_decode(&c->yaml, jobs, &c->defaults, &c->scrape);
+}
+
+int config_parse(struct config *c, const char *path, struct bytes text,
+		 struct err *err)
+{
+	*c = (struct config){ .path = mem_strdup(path),
+			      .defaults = { .interval_ms = INTERVAL_DEFAULT,
+					    .timeout_ms = TIMEOUT_DEFAULT } };
+	buf_add(&c->text, text.ptr, text.len);
+	yaml_parse(&c->yaml, c->path, buf_bytes(&c->text));
+	decode(c);
+	if (!c->yaml.error_count)
+		return 0;
+	return err_set(err, ERR_INVALID, "%zu errors in %s",
+		       c->yaml.error_count, path);
+}
+
+int config_load(struct config *c, const char *path, struct err *err)
+{
+	struct buf text = buf_init(FILE_MAX + 1);
+	int rc = file_slurp(path, &text, err);
+
+	*c = (struct config){ 0 };
+	if (!rc)
+		rc = config_parse(c, path, buf_bytes(&text), err);
+	buf_fini(&text);
+	return rc;
+}
+
+void config_fini(struct config *c)
+{
+	yaml_fini(&c->yaml);
+	buf_fini(&c->text);
+	mem_free(c->path);
+	*c = (struct config){ 0 };
+}

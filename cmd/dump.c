@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * everprof tsdb dump: what is stored, as lines or files, read beside a
+ * running server.
+ */
+#include <inttypes.h>
+#include <openssl/evp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/gzip.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "base/url.h"
+#include "cmd/cmd.h"
+#include "model/selector.h"
+#include "tsdb/querier.h"
+
+#define DIR_NAME_MAX 200
+
+struct dump {
+	const char *output; /* "": lines */
+	int64_t from;
+	int64_t to;
+	struct selector selector;
+	struct gzip *gzip;
+	size_t failed;
+};
+
+static void sha256_hex(struct bytes b, char out[65])
+{
+	uint8_t digest[EVP_MAX_MD_SIZE];
+	unsigned len = 0;
+
+	if (!EVP_Digest(b.ptr, b.len, digest, &len, EVP_sha256(), NULL))
+		len = 0;
+	for (unsigned i = 0; i < len; i++)
+		snprintf(out + (size_t)2 * i, 3, "%02x", digest[i]);
+	out[(size_t)2 * len] = 0;
+}
+
+static void print_line(struct labels *labels, const struct profile *p)
+{
+	struct buf text = { 0 };
+	char sha[65];
+
+	labels_text(labels, &text);
+	sha256_hex(buf_bytes(&p->raw), sha);
+	printf("%s\t%" PRId64 "\t%zu\t%016" PRIx64 "\t%s\n", buf_cstr(&text),
+	       p->ms, p->raw.len, p->hash, sha);
+	buf_fini(&text);
+}
+
+/* A folder name for a series: its selector, escaped, cut with its hash. */
+static char *series_dir(const struct dump *d, struct labels *labels)
+{
+	struct buf text = { 0 };
+	struct buf name = { 0 };
+	char *path;
+
+	labels_text(labels, &text);
+	url_escape(str_from(buf_bytes(&text)), &name);
+	if (name.len > DIR_NAME_MAX) {
+		name.len = DIR_NAME_MAX - 17;
+		buf_printf(&name, "-%016" PRIx64, labels->hash);
+	}
+	path = mem_printf("%s/%s", d->output, buf_cstr(&name));
+	buf_fini(&text);
+	buf_fini(&name);
+	return path;
+}
+
+static int write_file(struct dump *d, const char *dir, const struct profile *p,
+		      struct err *err)
+{
+	CLEANUP(mem_freep)
+	char *path = mem_printf("%s/%" PRId64 ".pb.gz", dir, p->ms);
+	CLEANUP(file_closep) struct file *f = NULL;
+	struct buf packed = { 0 };
+	int rc = file_open(NULL, path, FILE_CREATE, &f, err);
+
+	if (rc)
+		return rc;
+	gzip_compress(d->gzip, 6, buf_bytes(&p->raw), &packed);
+	rc = file_write(f, 0, buf_bytes(&packed), err);
+	buf_fini(&packed);
+	return rc;
+}
+
+static int dump_profile(struct dump *d, struct querier *q, size_t i, int64_t ms,
+			const char *dir, struct err *err)
+{
+	struct profile p = { 0 };
+	int rc = querier_fetch(q, i, ms, &p, err);
+
+	if (rc == ERR_CORRUPT) {
+		/* Name the loss, and go on with the others. */
+		fprintf(stderr, "everprof: %s\n", err->msg);
+		d->failed++;
+		rc = 0;
+	} else if (!rc && dir) {
+		rc = write_file(d, dir, &p, err);
+	} else if (!rc) {
+		print_line(querier_labels(q, i), &p);
+	}
+	profile_fini(&p);
+	return rc;
+}
+
+static int dump_series(struct dump *d, struct querier *q, size_t i,
+		       struct err *err)
+{
+	CLEANUP(mem_freep) char *dir = NULL;
+	const int64_t *times;
+	int64_t *ms;
+	size_t count;
+	int rc = querier_times(q, i, d->from, d->to, &times, &count, err);
+
+	if (rc || !count)
+		return rc;
+	if (*d->output) {
+		dir = series_dir(d, querier_labels(q, i));
+		rc = fs_mkdir(NULL, dir, err);
+		if (rc && rc != ERR_EXISTS)
+			return rc;
+		rc = 0;
+	}
+	ms = mem_dup(times, count * sizeof(*ms));
+	for (size_t k = 0; k < count && !rc; k++)
+		rc = dump_profile(d, q, i, ms[k], dir, err);
+	mem_free(ms);
+	return rc;
+}
+
+static int dump_all(struct dump *d, const char *path, struct err *err)
+{
+	struct log log = { .fd = STDERR_FILENO, .level = LOG_WARN };
+	struct metrics *metrics = metrics_new();
+	struct tsdb_options o = {
+		.path = path, .log = &log, .metrics = metrics, .read_only = true
+	};
+	struct querier *q = NULL;
+	struct tsdb *db = NULL;
+	int rc = tsdb_open(&o, &db, err);
+
+	if (!rc) {
+		querier_open(db, &q);
+		querier_select(q, d->selector.matchers, d->selector.count,
+			       d->from, d->to);
+	}
+	for (size_t i = 0; !rc && i < querier_count(q); i++)
+		rc = dump_series(d, q, i, err);
+	querier_close(q);
+	tsdb_close(db);
+	metrics_free(metrics);
+	return rc;
+}
+
+static int parse_time(const char *text, int64_t *out, struct err *err)
+{
+	if (!*text || str_to_i64(str_of(text), out))
+		return 0;
+	return time_parse(str_of(text), clock_ms(NULL), out, err);
+}
+
+static int parse(struct dump *d, const char *selector, const char *from,
+		 const char *to, struct err *err)
+{
+	int rc = parse_time(from, &d->from, err);
+
+	if (!rc)
+		rc = parse_time(to, &d->to, err);
+	if (!rc && *selector)
+		rc = selector_parse(str_of(selector), &d->selector, err);
+	if (!rc && *d->output) {
+		rc = fs_mkdir(NULL, d->output, err);
+		if (rc == ERR_EXISTS)
+			rc = 0;
+	}
+	return rc;
+}
+
+int cmd_tsdb_dump(int argc, char **argv)
+{
+	struct dump d = { .output = "", .from = INT64_MIN, .to = INT64_MAX };
+	const char *selector = "";
+	const char *from = "";
+	const char *to = "";
+	const struct flag flags[] = {
+		{ "query", FLAG_TEXT, &selector, NULL,
+		  "Only series of this selector." },
+		{ "from", FLAG_TEXT, &from, NULL,
+		  "First time: ms, RFC 3339 or now-1h." },
+		{ "to", FLAG_TEXT, &to, NULL, "Last time." },
+		{ "output", FLAG_TEXT, &d.output, NULL,
+		  "Write <series>/<ms>.pb.gz files into this folder instead." },
+		{ 0 },
+	};
+	static const struct usage u = {
+		"tsdb dump DIR [FLAGS]",
+		"Prints labels, time, length, XXH3-64 and SHA-256 of each "
+		"profile in a data directory,\nseparated by tabs; changes "
+		"nothing there. Exit code 1 when something is damaged.",
+		1, 1
+	};
+	struct err err;
+	int code = cmd_begin(&u, flags, &argc, argv);
+	int rc;
+
+	if (code >= 0)
+		return code;
+	d.gzip = gzip_new();
+	rc = parse(&d, selector, from, to, &err);
+	if (!rc)
+		rc = dump_all(&d, argv[0], &err);
+	gzip_free(d.gzip);
+	selector_fini(&d.selector);
+	if (rc)
+		return cmd_fail(&err);
+	return d.failed ? 1 : 0;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/flags.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/units.h"
+
+static const struct flag *find(const struct flag *flags, struct str name)
+{
+	for (; flags->name; flags++) {
+		if (str_is(name, flags->name))
+			return flags;
+	}
+	return NULL;
+}
+
+static int set_value(const struct flag *f, struct str value, struct err *err)
+{
+	int rc = 0;
+
+	switch (f->kind) {
+	case FLAG_TEXT:
+		*(const char **)f->out = value.ptr;
+		break;
+	case FLAG_BOOL:
+		if (str_is(value, "true") || str_is(value, "false"))
+			*(bool *)f->out = str_is(value, "true");
+		else
+			rc = err_set(err, ERR_INVALID,
+				     "true or false is expected, not \"%.*s\"",
+				     STR_ARG(value));
+		break;
+	case FLAG_INT:
+		if (!str_to_i64(value, f->out) || *(int64_t *)f->out < 0)
+			rc = err_set(err, ERR_INVALID,
+				     "\"%.*s\" is not a whole number",
+				     STR_ARG(value));
+		break;
+	case FLAG_DURATION:
+		rc = duration_parse(value, f->out, err);
+		break;
+	case FLAG_SIZE:
+		rc = size_parse(value, f->out, err);
+		break;
+	}
+	return rc ? err_wrap(err, rc, "--%s", f->name) : 0;
+}
+
+/* --no-name, when there is such a boolean. */
+static const struct flag *find_negated(const struct flag *flags,
+				       struct str name)
+{
+	const struct flag *f;
+
+	if (!str_starts(name, str_of("no-")))
+		return NULL;
+	name.ptr += 3;
+	name.len -= 3;
+	f = find(flags, name);
+	return f && f->kind == FLAG_BOOL ? f : NULL;
+}
+
+static int parse_one(const struct flag *flags, int argc, char **argv, int *i,
+		     struct err *err)
+{
+	struct str text = str_of(argv[*i] + 2);
+	bool has_value = strchr(text.ptr, '=');
+	struct str value;
+	struct str name = str_cut(text, '=', &value);
+	const struct flag *f = find(flags, name);
+
+	if (!f && !has_value) {
+		f = find_negated(flags, name);
+		if (f) {
+			*(bool *)f->out = false;
+			return 0;
+		}
+	}
+	if (!f)
+		return err_set(err, ERR_INVALID,
+			       "unknown flag --%.*s (see --help)",
+			       STR_ARG(name));
+	if (has_value)
+		return set_value(f, value, err);
+	if (f->kind == FLAG_BOOL) {
+		*(bool *)f->out = true;
+		return 0;
+	}
+	if (*i + 1 == argc)
+		return err_set(err, ERR_INVALID, "--%s needs a value", f->name);
+	return set_value(f, str_of(argv[++*i]), err);
+}
+
+int flags_parse(const struct flag *flags, int *argc, char **argv, bool *help,
+		struct err *err)
+{
+	int kept = 0;
+	bool only_positional = false;
+
+	*help = false;
+	for (int i = 0; i < *argc; i++) {
+		int rc;
+
+		if (!only_positional && !strcmp(argv[i], "--")) {
+			only_positional = true;
+		} else if (!only_positional && (!strcmp(argv[i], "--help") ||
+						!strcmp(argv[i], "-h"))) {
+			*help = true;
+		} else if (!only_positional && !strcmp(argv[i], "-o")) {
+			static char output[] = "--output";
+
+			argv[i--] = output; /* the one short flag */
+		} else if (!only_positional && !strncmp(argv[i], "--", 2)) {
+			rc = parse_one(flags, *argc, argv, &i, err);
+			if (rc)
+				return rc;
+		} else if (!only_positional && argv[i][0] == '-' &&
+			   argv[i][1]) {
+			return err_set(err, ERR_INVALID,
+				       "unknown flag %s (see --help)", argv[i]);
+		} else {
+			argv[kept++] = argv[i];
+		}
+	}
+	*argc = kept;
+	return 0;
+}
+
+void flags_help(FILE *out, const struct flag *flags)
+{
+	fprintf(out, "Flags:\n");
+	for (; flags->name; flags++) {
+		const char *no = flags->kind == FLAG_BOOL ? "[no-]" : "";
+		const char *value = flags->kind == FLAG_BOOL ? "" : "=…";
+
+		fprintf(out, "  --%s%s%s", no, flags->name, value);
+		if (flags->otherwise)
+			fprintf(out, "  (%s)", flags->otherwise);
+		fprintf(out, "\n      %s\n", flags->help);
+	}
+}
+
+void flag_format(const struct flag *f, char *out, size_t n)
+{
+	char text[32];
+
+	switch (f->kind) {
+	case FLAG_TEXT:
+		snprintf(out, n, "%s", *(const char **)f->out);
+		break;
+	case FLAG_BOOL:
+		snprintf(out, n, "%s", *(bool *)f->out ? "true" : "false");
+		break;
+	case FLAG_DURATION:
+		duration_format(*(int64_t *)f->out, text);
+		snprintf(out, n, "%s", text);
+		break;
+	default:
+		snprintf(out, n, "%" PRId64, *(int64_t *)f->out);
+		break;
+	}
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Command-line flags: --name=value or --name value, --name and --no-name for
+ * booleans, anything else is positional; "--" ends the flags.
+ *
+ * Ownership: values are borrowed from argv.
+ */
+#ifndef CMD_FLAGS_H
+#define CMD_FLAGS_H
+
+#include <stdio.h>
+
+#include "base/err.h"
+
+enum flag_kind {
+	FLAG_TEXT,     /* const char * */
+	FLAG_BOOL,     /* bool */
+	FLAG_INT,      /* int64_t, at least 0 */
+	FLAG_DURATION, /* int64_t, ms */
+	FLAG_SIZE,     /* int64_t, bytes */
+};
+
+struct flag {
+	const char *name; /* NULL ends the list */
+	enum flag_kind kind;
+	void *out;             /* holds the default before parsing */
+	const char *otherwise; /* the default, for --help */
+	const char *help;
+};
+
+/*
+ * Parse argv; positional arguments are moved to its front and counted in
+ * *argc. ERR_INVALID says which flag is wrong. --help sets *help.
+ */
+NODISCARD int flags_parse(const struct flag *flags, int *argc, char **argv,
+			  bool *help, struct err *err);
+
+void flags_help(FILE *out, const struct flag *flags);
+
+/* The value of a flag as text. */
+void flag_format(const struct flag *f, char *out, size_t n);
+
+#endif

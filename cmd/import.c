@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * everprof tsdb import: window by window over all series, so that no more
+ * than one window's worth is ever unflushed.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cmd/cmd.h"
+#include "cmd/source.h"
+#include "model/selector.h"
+#include "pprof/unpack.h"
+#include "tsdb/tsdb.h"
+
+#define WINDOW_MS (2 * 3600 * 1000LL)
+
+struct import {
+	struct selector labels; /* --labels, if any */
+	bool named;             /* they give the type too */
+	struct tsdb *db;
+	struct unpacker *unpacker;
+	struct unpacked *unpacked;
+
+	/* Windows that the source has, ascending. */
+	int64_t *windows;
+	size_t window_count;
+	size_t window_cap;
+	int64_t window; /* the one being imported */
+
+	uint64_t lsn;
+	size_t imported;
+	size_t refused;
+};
+
+static int64_t window_of(int64_t ms)
+{
+	return ms < 0 ? -1 : ms / WINDOW_MS;
+}
+
+static bool note_window(void *ctx, int64_t ms)
+{
+	struct import *im = ctx;
+	int64_t w = window_of(ms);
+
+	for (size_t i = im->window_count; i-- > 0;) {
+		if (im->windows[i] == w)
+			return false;
+	}
+	im->windows = mem_grow(im->windows, im->window_count, &im->window_cap,
+			       sizeof(*im->windows));
+	im->windows[im->window_count++] = w;
+	return false;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a;
+	int64_t y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool in_window(void *ctx, int64_t ms)
+{
+	return window_of(ms) == ((struct import *)ctx)->window;
+}
+
+static int make_labels(const struct import *im, const struct source_item *it,
+		       struct labels **out, struct err *err)
+{
+	struct labels_builder b = { 0 };
+	int rc;
+
+	if (!im->named) {
+		labels_set(&b, str_of("job"), it->job);
+		labels_set(&b, str_of(LABEL_NAME), it->type);
+	}
+	for (size_t i = 0; i < im->labels.count; i++)
+		labels_set(&b, im->labels.matchers[i].name,
+			   im->labels.matchers[i].value);
+	if (labels_builder_get(&b, str_of(LABEL_NAME)).len)
+		rc = labels_build(&b, out, err);
+	else
+		rc = err_set(
+			err, ERR_INVALID,
+			"which type is it? Give --labels='heap{job=\"app\"}'");
+	labels_builder_fini(&b);
+	return rc;
+}
+
+static int append(struct import *im, const struct source_item *it,
+		  struct labels *labels, struct err *err)
+{
+	struct appender *a = tsdb_appender(im->db);
+	struct sample s = { .labels = labels, .ms = it->ms };
+	int rc = unpacker_run(im->unpacker, it->data, im->unpacked, err);
+
+	if (rc)
+		return rc;
+	if (s.ms < 0)
+		s.ms = im->unpacked->scan.time_ns / 1000000;
+	unpacked_sample(im->unpacked, it->data, &s);
+	return a->append(a, &s, &im->lsn, err);
+}
+
+static int import_one(void *ctx, const struct source_item *it, struct err *err)
+{
+	struct import *im = ctx;
+	struct labels *labels;
+	int rc = make_labels(im, it, &labels, err);
+
+	if (!rc) {
+		rc = append(im, it, labels, err);
+		labels_unref(labels);
+	}
+	im->imported += !rc;
+	/* What is wrong with one file does not keep the others out. */
+	if (rc != ERR_INVALID && rc != ERR_EXISTS && rc != ERR_TOOBIG)
+		return rc;
+	fprintf(stderr, "%s: %s\n", it->path, err->msg);
+	im->refused++;
+	return 0;
+}
+
+static int import_all(struct import *im, const char *source, struct err *err)
+{
+	struct source_visitor v = { .wants = note_window, .ctx = im };
+	struct appender *a = tsdb_appender(im->db);
+	int rc = source_walk(source, &v, err);
+
+	if (rc)
+		return rc;
+	if (im->window_count)
+		qsort(im->windows, im->window_count, sizeof(*im->windows),
+		      by_number);
+	v.wants = in_window;
+	v.visit = import_one;
+	for (size_t i = 0; i < im->window_count && !rc; i++) {
+		im->window = im->windows[i];
+		rc = source_walk(source, &v, err);
+	}
+	if (!rc)
+		rc = a->sync(a, im->lsn, err);
+	return rc ? rc : tsdb_flush(im->db, err);
+}
+
+static int parse_labels(const char *text, struct import *im, struct err *err)
+{
+	int rc;
+
+	if (!*text)
+		return 0;
+	rc = selector_parse(str_of(text), &im->labels, err);
+	if (rc)
+		return err_wrap(err, rc, "--labels");
+	for (size_t i = 0; i < im->labels.count; i++) {
+		const struct matcher *m = &im->labels.matchers[i];
+
+		if (m->op != MATCH_EQ)
+			return err_set(
+				err, ERR_INVALID,
+				"--labels: only name=\"value\" gives a label");
+		im->named |= str_is(m->name, LABEL_NAME);
+	}
+	return 0;
+}
+
+static int run(struct import *im, const char *source, const char *path,
+	       const char *labels, struct err *err)
+{
+	struct log log = { .fd = STDERR_FILENO, .level = LOG_WARN };
+	struct metrics *metrics = metrics_new();
+	struct tsdb_options o = { .path = path,
+				  .log = &log,
+				  .metrics = metrics,
+				  .ignore_retention = true };
+	int rc = parse_labels(labels, im, err);
+
+	if (!rc)
+		rc = tsdb_open(&o, &im->db, err);
+	if (!rc)
+		rc = import_all(im, source, err);
+	tsdb_close(im->db);
+	metrics_free(metrics);
+	return rc;
+}
+
+int cmd_tsdb_import(int argc, char **argv)
+{
+	const char *path = "data";
+	const char *labels = "";
+	int64_t max_profile = 64 * MIB;
+	const struct flag flags[] = {
+		{ "storage.tsdb.path", FLAG_TEXT, &path, "data",
+		  "The data directory; no server may use it." },
+		{ "labels", FLAG_TEXT, &labels, NULL,
+		  "Labels for all profiles, as heap{job=\"app\"}; with the type, the path gives none." },
+		{ "scrape.max-profile-size", FLAG_SIZE, &max_profile, "64MB",
+		  "Larger profiles (decompressed) are refused." },
+		{ 0 },
+	};
+	static const struct usage u = {
+		"tsdb import SOURCE [FLAGS]",
+		"SOURCE is a pprof file, a folder, or a tar of them: "
+		"<job>/<type>/<unix ms>.pb.gz, or\n<unix ms>.pb.gz with "
+		"--labels. Any age is taken. What is stored already is not "
+		"stored\nagain. Exit code 1 when a file was refused.",
+		1, 1
+	};
+	struct import im = { 0 };
+	struct err err;
+	int code = cmd_begin(&u, flags, &argc, argv);
+	int rc;
+
+	if (code >= 0)
+		return code;
+	im.unpacker = unpacker_new((size_t)max_profile);
+	im.unpacked = mem_new(struct unpacked);
+	rc = run(&im, argv[0], path, labels, &err);
+	printf("%zu profiles imported, %zu refused\n", im.imported, im.refused);
+	unpacker_free(im.unpacker);
+	mem_free(im.unpacked);
+	mem_free(im.windows);
+	selector_fini(&im.labels);
+	if (rc)
+		return cmd_fail(&err);
+	return im.refused ? 1 : 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+
+static const struct command {
+	const char *group; /* NULL: none */
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+} commands[] = {
+	{ NULL, "serve", cmd_serve, "scrape, store, answer" },
+	{ "check", "config", cmd_check_config,
+	  "find every error in configuration files" },
+	{ "check", "selector", cmd_check_selector, "check a selector" },
+	{ "query", "labels", cmd_query_labels,
+	  "list label names, or a label's values" },
+	{ "query", "series", cmd_query_series, "list series" },
+	{ "query", "range", cmd_query_range, "list series and their times" },
+	{ "query", "profile", cmd_query_profile, "fetch one profile" },
+	{ "tsdb", "import", cmd_tsdb_import, "put pprof files into storage" },
+	{ "tsdb", "dump", cmd_tsdb_dump, "list or write out what is stored" },
+	{ NULL, "version", cmd_version, "print the version" },
+};
+
+static void help(FILE *out)
+{
+	fprintf(out,
+		"everprof keeps every profile: it scrapes pprof endpoints, "
+		"stores what they answer,\nand finds it again by label "
+		"selector and time.\n\n"
+		"usage: everprof COMMAND [--help] …\n\nCommands:\n");
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "%s%s%s",
+			 commands[i].group ? commands[i].group : "",
+			 commands[i].group ? " " : "", commands[i].name);
+		fprintf(out, "  %-16s %s\n", name, commands[i].help);
+	}
+	fprintf(out, "\nThe first: everprof serve "
+		     "--config.file=everprof.yaml\n");
+}
+
+static int run(int argc, char **argv)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		const struct command *c = &commands[i];
+		int words = c->group ? 2 : 1;
+
+		if (argc < words || strcmp(argv[words - 1], c->name) != 0 ||
+		    (c->group && strcmp(argv[0], c->group) != 0))
+			continue;
+		return c->run(argc - words, argv + words);
+	}
+	fprintf(stderr, "everprof: there is no command \"%s%s%s\"\n\n", argv[0],
+		argc > 1 ? " " : "", argc > 1 ? argv[1] : "");
+	help(stderr);
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	signal(SIGPIPE, SIG_IGN);
+	if (argc < 2) {
+		help(stderr);
+		return 2;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+	    !strcmp(argv[1], "help")) {
+		help(stdout);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--version"))
+		return cmd_version(0, argv);
+	return run(argc - 1, argv + 1);
+}

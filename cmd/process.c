@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/process.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "cmd/version.h"
+
+/* A line "Name:  123 kB" of /proc/self/status, in bytes. */
+static int64_t status_bytes(const char *name)
+{
+	struct buf b = buf_init(64 * KIB);
+	int64_t bytes = 0;
+	const char *at;
+
+	if (!file_slurp("/proc/self/status", &b, NULL)) {
+		at = strstr(buf_cstr(&b), name);
+		if (at)
+			bytes = strtoll(at + strlen(name), NULL, 10) * KIB;
+	}
+	buf_fini(&b);
+	return bytes;
+}
+
+static int64_t resident(void *ctx UNUSED)
+{
+	return status_bytes("VmRSS:");
+}
+
+static int64_t resident_anon(void *ctx UNUSED)
+{
+	return status_bytes("RssAnon:");
+}
+
+static int64_t virtual_bytes(void *ctx UNUSED)
+{
+	return status_bytes("VmSize:");
+}
+
+static int64_t cpu(void *ctx UNUSED)
+{
+	return clock_cpu_ns();
+}
+
+static int64_t open_fds(void *ctx UNUSED)
+{
+	struct name_list l;
+	int64_t n;
+
+	if (fs_list("/proc/self/fd", &l, NULL))
+		return 0;
+	n = (int64_t)l.count - 1; /* not the one of the listing */
+	name_list_fini(&l);
+	return n;
+}
+
+static struct tsdb_stats stats_of(void *db)
+{
+	struct tsdb_stats s;
+
+	tsdb_stats(db, &s);
+	return s;
+}
+
+static int64_t series(void *db)
+{
+	return (int64_t)stats_of(db).series;
+}
+
+static int64_t ranges(void *db)
+{
+	return (int64_t)stats_of(db).ranges;
+}
+
+static int64_t pending(void *db)
+{
+	return (int64_t)stats_of(db).pending;
+}
+
+static int64_t wal_size(void *db)
+{
+	return (int64_t)stats_of(db).wal_bytes;
+}
+
+static int64_t values_size(void *db)
+{
+	return (int64_t)stats_of(db).values_bytes;
+}
+
+static int64_t groups_size(void *db)
+{
+	return (int64_t)stats_of(db).groups_bytes;
+}
+
+static int64_t queriers(void *db)
+{
+	return (int64_t)stats_of(db).open_queriers;
+}
+
+static void register_storage(struct metrics *m, struct tsdb *db)
+{
+	metrics_gauge_fn(m, "everprof_tsdb_head_series",
+			 "Label sets in open ranges.", series, db);
+	metrics_gauge_fn(m, "everprof_tsdb_ranges", "Open ranges.", ranges, db);
+	metrics_gauge_fn(m, "everprof_tsdb_profiles_unflushed",
+			 "Profiles that are only in the WAL.", pending, db);
+	metrics_gauge_fn(m, "everprof_tsdb_wal_size_bytes",
+			 "Bytes of WAL segments.", wal_size, db);
+	metrics_gauge_fn(m, "everprof_tsdb_values_size_bytes",
+			 "Bytes of values in open ranges.", values_size, db);
+	metrics_gauge_fn(m, "everprof_tsdb_groups_size_bytes",
+			 "Bytes of logs of open ranges.", groups_size, db);
+	metrics_gauge_fn(m, "everprof_tsdb_open_queriers",
+			 "Queriers that have not been closed.", queriers, db);
+}
+
+void process_register(struct metrics *m, struct tsdb *db)
+{
+	struct metric *started =
+		metrics_gauge(m, "process_start_time_seconds",
+			      "Start of the process, Unix time.", NULL);
+
+	metrics_scale(m, "process_start_time_seconds", 1e-3);
+	metric_set(started, clock_ms(NULL));
+	metric_set(metrics_gauge(m, "everprof_build_info",
+				 "1, with the version as a label.",
+				 &(struct metric_labels){
+					 { "version" }, { EVERPROF_VERSION } }),
+		   1);
+	metrics_gauge_fn(m, "process_resident_memory_bytes", "Resident memory.",
+			 resident, NULL);
+	metrics_gauge_fn(m, "process_resident_anonymous_memory_bytes",
+			 "Resident memory that is not of files.", resident_anon,
+			 NULL);
+	metrics_gauge_fn(m, "process_virtual_memory_bytes", "Address space.",
+			 virtual_bytes, NULL);
+	metrics_counter_fn(m, "process_cpu_seconds_total",
+			   "User and system CPU time.", cpu, NULL);
+	metrics_scale(m, "process_cpu_seconds_total", 1e-9);
+	metrics_gauge_fn(m, "process_open_fds", "Open descriptors.", open_fds,
+			 NULL);
+	register_storage(m, db);
+}

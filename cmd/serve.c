@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * everprof serve: storage, scraper and web, from start to ordered stop.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "cmd/config.h"
+#include "cmd/process.h"
+#include "cmd/version.h"
+#include "scrape/scrape.h"
+#include "tsdb/tsdb.h"
+#include "web/web.h"
+
+#define FLAGS_MAX 32
+
+struct serve {
+	/* Flags. */
+	const char *config_file;
+	const char *address;
+	int64_t max_connections;
+	int64_t read_timeout_ms;
+	const char *path;
+	int64_t retention_ms;
+	const char *wal_fsync;
+	int64_t wal_budget;
+	int64_t query_timeout_ms;
+	int64_t max_concurrency;
+	int64_t query_memory;
+	int64_t max_profile;
+	const char *log_level;
+	const char *log_format;
+
+	struct flag flags[FLAGS_MAX];
+	struct web_flag shown[FLAGS_MAX];
+	char values[FLAGS_MAX][256];
+	size_t flag_count;
+
+	struct log log;
+	struct config config;
+	struct metrics *metrics;
+	struct tsdb *db;
+	struct scraper *scraper;
+	struct web *web;
+};
+
+static void set_defaults(struct serve *s)
+{
+	s->config_file = "everprof.yaml";
+	s->address = "127.0.0.1:10902";
+	s->max_connections = 512;
+	s->read_timeout_ms = 5 * 60 * 1000;
+	s->path = "data";
+	s->retention_ms = 90LL * 24 * 3600 * 1000;
+	s->wal_fsync = "1s";
+	s->wal_budget = 512 * MIB;
+	s->query_timeout_ms = 30000;
+	s->max_concurrency = 20;
+	s->query_memory = 256 * MIB;
+	s->max_profile = 64 * MIB;
+	s->log_level = "info";
+	s->log_format = "logfmt";
+}
+
+static void add_flag(struct serve *s, const char *name, enum flag_kind kind,
+		     void *out, const char *otherwise, const char *help)
+{
+	s->flags[s->flag_count++] =
+		(struct flag){ name, kind, out, otherwise, help };
+}
+
+static void make_flags(struct serve *s)
+{
+	add_flag(s, "config.file", FLAG_TEXT, &s->config_file, "everprof.yaml",
+		 "What to scrape: docs/configuration.md.");
+	add_flag(s, "web.listen-address", FLAG_TEXT, &s->address,
+		 "127.0.0.1:10902", "Where API and page are; port 0: any.");
+	add_flag(s, "web.max-connections", FLAG_INT, &s->max_connections, "512",
+		 "HTTP connections at once.");
+	add_flag(s, "web.read-timeout", FLAG_DURATION, &s->read_timeout_ms,
+		 "5m", "Idle HTTP connections are closed after this.");
+	add_flag(s, "storage.tsdb.path", FLAG_TEXT, &s->path, "data",
+		 "The data directory; made when missing.");
+	add_flag(s, "storage.tsdb.retention.time", FLAG_DURATION,
+		 &s->retention_ms, "90d",
+		 "Older profiles are not taken; 0: any age.");
+	add_flag(s, "storage.tsdb.wal-fsync", FLAG_TEXT, &s->wal_fsync, "1s",
+		 "Time between syncs of the WAL, or always.");
+	add_flag(s, "storage.tsdb.wal-budget", FLAG_SIZE, &s->wal_budget,
+		 "512MB", "Size of the WAL at which it is flushed.");
+	add_flag(s, "query.timeout", FLAG_DURATION, &s->query_timeout_ms, "30s",
+		 "Queries that take longer end with an error.");
+	add_flag(s, "query.max-concurrency", FLAG_INT, &s->max_concurrency,
+		 "20", "Queries at once; others wait.");
+	add_flag(s, "query.memory", FLAG_SIZE, &s->query_memory, "256MB",
+		 "Memory of all queries together.");
+	add_flag(s, "scrape.max-profile-size", FLAG_SIZE, &s->max_profile,
+		 "64MB", "Larger profiles (decompressed) are refused.");
+	add_flag(s, "log.level", FLAG_TEXT, &s->log_level, "info",
+		 "debug, info, warn or error.");
+	add_flag(s, "log.format", FLAG_TEXT, &s->log_format, "logfmt",
+		 "logfmt or json.");
+	s->flags[s->flag_count] = (struct flag){ 0 };
+}
+
+static void show_flags(struct serve *s)
+{
+	for (size_t i = 0; i < s->flag_count; i++) {
+		flag_format(&s->flags[i], s->values[i], sizeof(s->values[i]));
+		s->shown[i] =
+			(struct web_flag){ s->flags[i].name, s->values[i] };
+	}
+}
+
+static int check_flags(struct serve *s, int64_t *sync_ms, struct err *err)
+{
+	s->log.fd = STDERR_FILENO;
+	if (!log_level_parse(str_of(s->log_level), &s->log.level))
+		return err_set(err, ERR_INVALID,
+			       "--log.level: there is no level \"%s\"",
+			       s->log_level);
+	s->log.json = !strcmp(s->log_format, "json");
+	if (!s->log.json && strcmp(s->log_format, "logfmt") != 0)
+		return err_set(err, ERR_INVALID,
+			       "--log.format is logfmt or json, not \"%s\"",
+			       s->log_format);
+	if (s->max_concurrency < 1 || s->max_concurrency > 1000 ||
+	    s->max_connections < 1 || s->max_connections > 100000)
+		return err_set(
+			err, ERR_INVALID,
+			"--query.max-concurrency is 1 to 1000, --web.max-connections 1 to 100000");
+	if (s->wal_budget < 8 * MIB)
+		return err_set(err, ERR_INVALID,
+			       "--storage.tsdb.wal-budget is at least 8MB");
+	if (s->max_profile < KIB || s->max_profile > 1023 * MIB)
+		return err_set(err, ERR_INVALID,
+			       "--scrape.max-profile-size is 1KB to 1023MB");
+	*sync_ms = -1;
+	if (!strcmp(s->wal_fsync, "always"))
+		return 0;
+	if (duration_parse(str_of(s->wal_fsync), sync_ms, err) || *sync_ms < 1)
+		return err_set(
+			err, ERR_INVALID,
+			"--storage.tsdb.wal-fsync is a duration, such as 1s, or always");
+	return 0;
+}
+
+static int load_config(struct serve *s, struct err *err)
+{
+	int rc = config_load(&s->config, s->config_file, err);
+
+	fwrite(s->config.yaml.warnings.ptr, 1, s->config.yaml.warnings.len,
+	       stderr);
+	fwrite(s->config.yaml.errors.ptr, 1, s->config.yaml.errors.len, stderr);
+	return rc;
+}
+
+static int start_storage(struct serve *s, int64_t sync_ms, struct err *err)
+{
+	struct tsdb_options o = { .path = s->path,
+				  .log = &s->log,
+				  .metrics = s->metrics,
+				  .retention_ms = s->retention_ms,
+				  .wal_budget = s->wal_budget,
+				  .sync_ms = sync_ms };
+	int64_t started = clock_mono_ns();
+	struct tsdb_stats stats;
+	int rc = tsdb_open(&o, &s->db, err);
+
+	if (rc)
+		return rc;
+	tsdb_stats(s->db, &stats);
+	process_register(s->metrics, s->db);
+	log_event(&s->log, LOG_INFO, "storage is open",
+		  LOG_FIELDS(log_text("path", s->path),
+			     log_int("series", (int64_t)stats.series),
+			     log_int("ranges", (int64_t)stats.ranges),
+			     log_int("unflushed", (int64_t)stats.pending),
+			     log_int("took_ms",
+				     (clock_mono_ns() - started) / 1000000)));
+	return 0;
+}
+
+static int start_scraper(struct serve *s, struct err *err)
+{
+	struct scrape_options o = { .appender = tsdb_appender(s->db),
+				    .log = &s->log,
+				    .metrics = s->metrics,
+				    .max_profile = (size_t)s->max_profile,
+				    .user_agent = EVERPROF_USER_AGENT };
+
+	return scrape_start(&o, &s->config.scrape, &s->scraper, err);
+}
+
+static int start_web(struct serve *s, struct err *err)
+{
+	struct web_options o = {
+		.db = s->db,
+		.scraper = s->scraper,
+		.config_text = buf_cstr(&s->config.text),
+		.flags = s->shown,
+		.flag_count = s->flag_count,
+		.version = EVERPROF_VERSION,
+		.retention_ms = s->retention_ms,
+		.address = s->address,
+		.max_connections = (unsigned)s->max_connections,
+		.max_concurrency = (unsigned)s->max_concurrency,
+		.read_timeout_ms = s->read_timeout_ms,
+		.query_timeout_ms = s->query_timeout_ms,
+		.query_memory = s->query_memory,
+		.log = &s->log,
+		.metrics = s->metrics
+	};
+
+	return web_start(&o, &s->web, err);
+}
+
+static bool is_local(const char *address)
+{
+	return !strncmp(address, "127.", 4) || !strncmp(address, "[::1]", 5) ||
+	       !strncmp(address, "localhost:", 10);
+}
+
+static void announce(struct serve *s)
+{
+	CLEANUP(mem_freep)
+	char *host = mem_strndup((struct str){
+		.ptr = s->address,
+		.len = (size_t)(strrchr(s->address, ':') - s->address) });
+	CLEANUP(mem_freep)
+	char *url = mem_printf("http://%s:%u/", *host ? host : "localhost",
+			       web_port(s->web));
+
+	if (!is_local(s->address))
+		log_event(
+			&s->log, LOG_WARN,
+			"anybody who reaches this address may read all profiles",
+			LOG_FIELDS(log_text("address", s->address)));
+	log_event(&s->log, LOG_INFO, "everprof is ready",
+		  LOG_FIELDS(log_text("url", url),
+			     log_text("version", EVERPROF_VERSION)));
+}
+
+static int start(struct serve *s, int64_t sync_ms, struct err *err)
+{
+	int rc = start_storage(s, sync_ms, err);
+
+	if (!rc)
+		rc = start_scraper(s, err);
+	if (!rc)
+		rc = start_web(s, err);
+	if (!rc) {
+		web_set_ready(s->web, true);
+		announce(s);
+	}
+	return rc;
+}
+
+/* What uses comes down before what is used. */
+static void stop(struct serve *s)
+{
+	web_stop(s->web);
+	scrape_stop(s->scraper);
+	web_free(s->web);
+	scrape_free(s->scraper);
+	tsdb_close(s->db);
+}
+
+/* Until somebody wants us to end. Threads inherit the blocked mask. */
+static void block_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, set, NULL);
+}
+
+static void wait_for_signal(struct serve *s, const sigset_t *set)
+{
+	for (;;) {
+		int number;
+
+		if (sigwait(set, &number))
+			continue;
+		if (number != SIGHUP) {
+			log_event(&s->log, LOG_INFO, "stopping",
+				  LOG_FIELDS(log_int("signal", number)));
+			return;
+		}
+		log_event(&s->log, LOG_WARN,
+			  "reload is not supported yet: restart instead", NULL);
+	}
+}
+
+static int run(struct serve *s, int argc, char **argv)
+{
+	static const struct usage u = {
+		"serve [FLAGS]",
+		"Scrapes the targets of the configuration, stores their "
+		"profiles, and serves API and\npage. SIGTERM and SIGINT stop "
+		"it in order.",
+		0, 0
+	};
+	int code = cmd_begin(&u, s->flags, &argc, argv);
+	int64_t sync_ms;
+	struct err err;
+	sigset_t set;
+	int rc;
+
+	if (code >= 0)
+		return code;
+	rc = check_flags(s, &sync_ms, &err);
+	if (rc) {
+		cmd_fail(&err);
+		return 2;
+	}
+	show_flags(s);
+	block_signals(&set);
+	rc = load_config(s, &err);
+	if (!rc)
+		rc = start(s, sync_ms, &err);
+	if (!rc)
+		wait_for_signal(s, &set);
+	stop(s);
+	if (rc)
+		return cmd_fail(&err);
+	log_event(&s->log, LOG_INFO, "stopped", NULL);
+	return 0;
+}
+
+int cmd_serve(int argc, char **argv)
+{
+	struct serve *s = mem_new(struct serve);
+	int code;
+
+	set_defaults(s);
+	make_flags(s);
+	s->metrics = metrics_new();
+	code = run(s, argc, argv);
+	config_fini(&s->config);
+	metrics_free(s->metrics);
+	mem_free(s);
+	return code;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/source.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+#define DEPTH_MAX 16
+
+/* The component before `end` in path; *end moves to its start. */
+static struct str component(const char *path, size_t *end)
+{
+	size_t last = *end;
+	size_t first;
+
+	while (last && path[last - 1] == '/')
+		last--;
+	first = last;
+	while (first && path[first - 1] != '/')
+		first--;
+	*end = first;
+	return (struct str){ .ptr = path + first, .len = last - first };
+}
+
+static struct source_item item_of(const char *path)
+{
+	size_t end = strlen(path);
+	struct str rest;
+	struct str file = component(path, &end);
+	struct source_item it = { .path = path, .ms = -1 };
+
+	it.type = component(path, &end);
+	it.job = component(path, &end);
+	if (!str_to_i64(str_cut(file, '.', &rest), &it.ms) || it.ms < 0)
+		it.ms = -1;
+	return it;
+}
+
+static bool has_suffix(const char *s, const char *suffix)
+{
+	size_t n = strlen(s);
+	size_t k = strlen(suffix);
+
+	return n >= k && !strcmp(s + n - k, suffix);
+}
+
+static bool is_tar(const char *path)
+{
+	return has_suffix(path, ".tar") || has_suffix(path, ".tar.gz") ||
+	       has_suffix(path, ".tgz");
+}
+
+static int visit_entry(struct archive *a, struct archive_entry *e,
+		       const struct source_visitor *v, struct err *err)
+{
+	const char *path = archive_entry_pathname(e);
+	int64_t size = archive_entry_size(e);
+	struct source_item it;
+	struct buf data = { 0 };
+	int rc;
+
+	if (!path || archive_entry_filetype(e) != AE_IFREG)
+		return 0;
+	it = item_of(path);
+	if (it.ms < 0 || !v->wants(v->ctx, it.ms))
+		return 0;
+	if (size > SOURCE_FILE_MAX)
+		return err_set(err, ERR_TOOBIG, "%s has %lld bytes", path,
+			       (long long)size);
+	buf_reserve(&data, (size_t)size);
+	data.len = (size_t)size;
+	if (archive_read_data(a, data.ptr, data.len) != (la_ssize_t)size) {
+		buf_fini(&data);
+		return err_set(err, ERR_CORRUPT, "%s: %s", path,
+			       archive_error_string(a));
+	}
+	it.data = buf_bytes(&data);
+	rc = v->visit(v->ctx, &it, err);
+	buf_fini(&data);
+	return rc;
+}
+
+static int walk_tar(const char *path, const struct source_visitor *v,
+		    struct err *err)
+{
+	struct archive *a = archive_read_new();
+	struct archive_entry *e;
+	int rc = 0;
+	int next = ARCHIVE_EOF;
+
+	archive_read_support_format_tar(a);
+	archive_read_support_filter_gzip(a);
+	if (archive_read_open_filename(a, path, 64 * KIB) != ARCHIVE_OK)
+		rc = err_set(err, ERR_IO, "%s: %s", path,
+			     archive_error_string(a));
+	while (!rc && (next = archive_read_next_header(a, &e)) == ARCHIVE_OK)
+		rc = visit_entry(a, e, v, err);
+	if (!rc && next != ARCHIVE_EOF)
+		rc = err_set(err, ERR_CORRUPT, "%s: %s", path,
+			     archive_error_string(a));
+	archive_read_free(a);
+	return rc;
+}
+
+static int walk_file(const char *path, const struct source_visitor *v,
+		     struct err *err)
+{
+	struct source_item it = item_of(path);
+	struct buf data = buf_init(SOURCE_FILE_MAX);
+	int rc;
+
+	if (is_tar(path))
+		return walk_tar(path, v, err);
+	if (!v->wants(v->ctx, it.ms))
+		return 0;
+	rc = file_slurp(path, &data, err);
+	it.data = buf_bytes(&data);
+	if (!rc)
+		rc = v->visit(v->ctx, &it, err);
+	buf_fini(&data);
+	return rc;
+}
+
+static int walk(const char *path, const struct source_visitor *v,
+		unsigned depth, struct err *err);
+
+static int walk_dir(const char *path, const struct source_visitor *v,
+		    unsigned depth, struct err *err)
+{
+	struct name_list l;
+	int rc = fs_list(path, &l, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < l.count && !rc; i++) {
+		CLEANUP(mem_freep)
+		char *below = mem_printf("%s/%s", path, l.names[i]);
+		struct stat st;
+
+		if (stat(below, &st) < 0)
+			rc = err_sys(err, "stat %s", below);
+		else if (S_ISDIR(st.st_mode) || is_tar(below) ||
+			 item_of(below).ms >= 0)
+			rc = walk(below, v, depth + 1, err);
+	}
+	name_list_fini(&l);
+	return rc;
+}
+
+static int walk(const char *path, const struct source_visitor *v,
+		unsigned depth, struct err *err)
+{
+	struct stat st;
+
+	if (depth > DEPTH_MAX)
+		return err_set(err, ERR_LIMIT, "%s is nested too deeply", path);
+	if (stat(path, &st) < 0)
+		return err_sys(err, "%s", path);
+	return S_ISDIR(st.st_mode) ? walk_dir(path, v, depth, err) :
+				     walk_file(path, v, err);
+}
+
+int source_walk(const char *path, const struct source_visitor *v,
+		struct err *err)
+{
+	return walk(path, v, 0, err);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Codec: how a group of profiles of one series becomes stored bytes.
+ *
+ * Storage does not know what a profile is. It hands an encoder one group at a
+ * time, the groups of one target after one another (a stripe), and keeps what
+ * comes back; it decodes each group and compares hashes before it relies on
+ * it. A codec may keep a table that the groups of a stripe share: it only
+ * grows, is stored beside the groups, and each group names how much of it it
+ * needs. A codec without tables leaves the table calls NULL.
+ *
+ * Ownership: encoders and tables belong to the caller until freed.
+ * Threads: one thread an encoder; a table is immutable once opened.
+ */
+#ifndef MODEL_CODEC_H
+#define MODEL_CODEC_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct codec_encoder;
+struct codec_table;
+
+/* A stored group, as its head describes it. */
+struct codec_group {
+	struct bytes stored;
+	const uint32_t *lens; /* of the values, decoded */
+	size_t count;
+};
+
+struct codec {
+	uint8_t id; /* in every head: 1 zstd */
+	const char *name;
+
+	struct codec_encoder *(*encoder_new)(int level);
+	void (*encoder_free)(struct codec_encoder *e);
+
+	/*
+	 * Append the group's stored bytes to out. *table_len is set to the
+	 * length of the table that it needs (0 without tables).
+	 * ERR_UNSUPPORTED: refused, out and table are as before; the caller
+	 * takes another codec.
+	 */
+	int (*encode)(struct codec_encoder *e, const struct bytes *values,
+		      size_t count, struct buf *out, uint64_t *table_len,
+		      struct err *err);
+
+	/* The stripe's table so far, borrowed until the next encode(). */
+	struct bytes (*encoder_table)(const struct codec_encoder *e);
+	int (*table_open)(struct bytes table, struct codec_table **out,
+			  struct err *err);
+	void (*table_free)(struct codec_table *t);
+
+	/*
+	 * Append n values of a group, from the first-th on, to out, one behind
+	 * another. lens are the decoded lengths of all count values.
+	 * ERR_CORRUPT when the bytes are not such a group.
+	 */
+	int (*decode)(const struct codec_table *table,
+		      const struct codec_group *group, size_t first, size_t n,
+		      struct buf *out, struct err *err);
+};
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/labels.h"
+
+#include <stdlib.h>
+
+#include "base/dec.h"
+#include "base/enc.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+static int check(struct bytes encoded, struct err *err)
+{
+	struct dec d = dec_init(encoded);
+	uint64_t count = dec_count(&d, LABELS_MAX);
+	struct str last = { .ptr = "", .len = 0 };
+
+	if (encoded.len > LABELS_BYTES_MAX)
+		return err_set(err, ERR_CORRUPT, "labels of %zu bytes",
+			       encoded.len);
+	for (uint64_t i = 0; i < count && !d.bad; i++) {
+		struct str name = dec_str(&d);
+		struct str value = dec_str(&d);
+
+		if (d.bad)
+			break;
+		if (!name.len || !value.len || str_cmp(last, name) >= 0)
+			return err_set(err, ERR_CORRUPT,
+				       "label names are not in order");
+		if (!str_is_utf8(name) || !str_is_utf8(value))
+			return err_set(err, ERR_CORRUPT,
+				       "a label is not UTF-8");
+		last = name;
+	}
+	if (d.bad || dec_left(&d) || !count)
+		return err_set(err, ERR_CORRUPT, "labels are cut short");
+	return 0;
+}
+
+static struct labels *labels_of(struct bytes encoded)
+{
+	struct labels *ls = mem_alloc(sizeof(*ls) + encoded.len);
+
+	atomic_init(&ls->refs, 1);
+	ls->len = (uint32_t)encoded.len;
+	ls->hash = hash64(encoded);
+	memcpy(ls->data, encoded.ptr, encoded.len);
+	return ls;
+}
+
+int labels_decode(struct bytes encoded, struct labels **out, struct err *err)
+{
+	int rc = check(encoded, err);
+
+	if (!rc)
+		*out = labels_of(encoded);
+	return rc;
+}
+
+struct labels *labels_ref(struct labels *ls)
+{
+	atomic_fetch_add_explicit(&ls->refs, 1, memory_order_relaxed);
+	return ls;
+}
+
+void labels_unref(struct labels *ls)
+{
+	/* Release what this thread did; the last one acquires it all. */
+	if (ls &&
+	    atomic_fetch_sub_explicit(&ls->refs, 1, memory_order_acq_rel) == 1)
+		mem_free(ls);
+}
+
+struct labels_iter labels_iter(const struct labels *ls)
+{
+	struct dec d = dec_init(labels_bytes(ls));
+	uint32_t count = (uint32_t)dec_uvarint(&d);
+
+	return (struct labels_iter){ .pos = d.pos, .left = count };
+}
+
+/* A length of a set that has been checked. */
+static size_t checked_len(const uint8_t **pos)
+{
+	size_t v = *(*pos)++;
+
+	if (v < 0x80)
+		return v;
+	v &= 0x7f;
+	for (unsigned shift = 7;; shift += 7) {
+		uint8_t byte = *(*pos)++;
+
+		v |= (size_t)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return v;
+	}
+}
+
+static struct str checked_str(const uint8_t **pos)
+{
+	size_t len = checked_len(pos);
+	struct str s = { .ptr = (const char *)*pos, .len = len };
+
+	*pos += len;
+	return s;
+}
+
+bool labels_next(struct labels_iter *it, struct label *out)
+{
+	if (!it->left)
+		return false;
+	it->left--;
+	out->name = checked_str(&it->pos);
+	out->value = checked_str(&it->pos);
+	return true;
+}
+
+struct str labels_get(const struct labels *ls, struct str name)
+{
+	struct labels_iter it = labels_iter(ls);
+	struct label l;
+
+	while (labels_next(&it, &l)) {
+		if (str_eq(l.name, name))
+			return l.value;
+	}
+	return (struct str){ .ptr = "", .len = 0 };
+}
+
+int labels_cmp(const struct labels *a, const struct labels *b)
+{
+	struct labels_iter ia = labels_iter(a);
+	struct labels_iter ib = labels_iter(b);
+	struct label la;
+	struct label lb;
+
+	for (;;) {
+		bool more_a = labels_next(&ia, &la);
+		bool more_b = labels_next(&ib, &lb);
+		int order;
+
+		if (!more_a || !more_b)
+			return more_a - more_b;
+		order = str_cmp(la.name, lb.name);
+		if (!order)
+			order = str_cmp(la.value, lb.value);
+		if (order)
+			return order;
+	}
+}
+
+void labels_json(const struct labels *ls, struct json *j)
+{
+	struct labels_iter it = labels_iter(ls);
+	struct label l;
+
+	json_begin(j, '{');
+	while (labels_next(&it, &l)) {
+		json_key_str(j, l.name);
+		json_str(j, l.value);
+	}
+	json_end(j, '}');
+}
+
+static bool is_identifier(struct str s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		char c = s.ptr[i];
+		bool alpha = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+			     c == '_';
+
+		if (!alpha && !(i && c >= '0' && c <= '9'))
+			return false;
+	}
+	return s.len;
+}
+
+void labels_text(const struct labels *ls, struct buf *out)
+{
+	struct labels_iter it = labels_iter(ls);
+	struct str name = labels_get(ls, str_of(LABEL_NAME));
+	bool bare = is_identifier(name);
+	const char *comma = "";
+	struct label l;
+
+	if (bare)
+		buf_add(out, name.ptr, name.len);
+	buf_byte(out, '{');
+	while (labels_next(&it, &l)) {
+		if (bare && str_is(l.name, LABEL_NAME))
+			continue;
+		buf_str(out, comma);
+		if (is_identifier(l.name))
+			buf_add(out, l.name.ptr, l.name.len);
+		else
+			json_quote(out, l.name);
+		buf_byte(out, '=');
+		json_quote(out, l.value);
+		comma = ",";
+	}
+	buf_byte(out, '}');
+}
+
+static struct label *builder_find(const struct labels_builder *b,
+				  struct str name)
+{
+	for (size_t i = 0; i < b->count; i++) {
+		if (str_eq(b->v[i].name, name))
+			return &b->v[i];
+	}
+	return NULL;
+}
+
+void labels_set(struct labels_builder *b, struct str name, struct str value)
+{
+	struct label *at = builder_find(b, name);
+
+	if (!value.len) {
+		if (at)
+			*at = b->v[--b->count];
+		return;
+	}
+	if (!at) {
+		b->v = mem_grow(b->v, b->count, &b->cap, sizeof(*b->v));
+		at = &b->v[b->count++];
+		at->name = arena_str(&b->arena, name);
+	}
+	at->value = arena_str(&b->arena, value);
+}
+
+struct str labels_builder_get(const struct labels_builder *b, struct str name)
+{
+	const struct label *at = builder_find(b, name);
+
+	return at ? at->value : (struct str){ .ptr = "", .len = 0 };
+}
+
+void labels_builder_fini(struct labels_builder *b)
+{
+	arena_fini(&b->arena);
+	mem_free(b->v);
+	*b = (struct labels_builder){ 0 };
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return str_cmp(((const struct label *)a)->name,
+		       ((const struct label *)b)->name);
+}
+
+static int check_label(const struct label *l, struct err *err)
+{
+	if (!l->name.len)
+		return err_set(err, ERR_INVALID, "a label has an empty name");
+	if (str_is(l->name, LABEL_TENANT))
+		return err_set(err, ERR_DENIED, "label %s is reserved",
+			       LABEL_TENANT);
+	if (l->name.len > LABEL_NAME_MAX)
+		return err_set(err, ERR_INVALID,
+			       "a label name is longer than %d bytes",
+			       LABEL_NAME_MAX);
+	if (!str_is_utf8(l->name) || !str_is_utf8(l->value))
+		return err_set(err, ERR_INVALID, "label %.64s is not UTF-8",
+			       l->name.ptr);
+	return 0;
+}
+
+int labels_build(struct labels_builder *b, struct labels **out, struct err *err)
+{
+	struct buf enc = buf_init(LABELS_BYTES_MAX);
+	int rc = 0;
+
+	if (!b->count)
+		return err_set(err, ERR_INVALID, "no labels");
+	if (b->count > LABELS_MAX)
+		return err_set(err, ERR_INVALID, "more than %d labels",
+			       LABELS_MAX);
+	qsort(b->v, b->count, sizeof(*b->v), by_name);
+	enc_uvarint(&enc, b->count);
+	for (size_t i = 0; i < b->count && !rc; i++) {
+		rc = check_label(&b->v[i], err);
+		enc_str(&enc, b->v[i].name);
+		enc_str(&enc, b->v[i].value);
+	}
+	if (!rc && enc.over)
+		rc = err_set(err, ERR_INVALID, "labels take more than %d bytes",
+			     LABELS_BYTES_MAX);
+	if (!rc)
+		*out = labels_of(buf_bytes(&enc));
+	buf_fini(&enc);
+	return rc;
+}

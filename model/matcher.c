@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/matcher.h"
+
+#include "model/regex.h"
+
+bool matcher_matches(const struct matcher *m, struct str value)
+{
+	switch (m->op) {
+	case MATCH_EQ:
+		return str_eq(m->value, value);
+	case MATCH_NE:
+		return !str_eq(m->value, value);
+	case MATCH_RE:
+		return regex_matches(m->regex, value);
+	case MATCH_NRE:
+		return !regex_matches(m->regex, value);
+	}
+	return false;
+}
+
+bool matchers_match(const struct matcher *v, size_t count,
+		    const struct labels *ls)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!matcher_matches(&v[i], labels_get(ls, v[i].name)))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/regex.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+/* Steps of the backtracking matcher before the DFA takes over. */
+#define MATCH_LIMIT 100000u
+#define HEAP_LIMIT  4096u /* KiB */
+#define REPEAT_MAX  1000
+#define DFA_WORK    4096
+
+struct regex {
+	char *pattern;
+	struct str *literals; /* into pattern */
+	size_t literal_count;
+	struct str prefix; /* "prefix.*" */
+	bool has_prefix;
+	pcre2_code *code;
+	pcre2_match_data *match;
+	pcre2_match_context *limits;
+	int *dfa_work;
+};
+
+/* Where the gate stands in a pattern, and what it has copied. */
+struct gate {
+	struct str in;
+	size_t at;
+	struct buf out;
+	bool in_class;
+	bool after_quantifier;
+	size_t *err_at;
+	struct err *err;
+};
+
+static int refuse(struct gate *g, const char *why)
+{
+	if (g->err_at)
+		*g->err_at = g->at;
+	return err_set(g->err, ERR_INVALID, "regular expression: %s", why);
+}
+
+static char peek(const struct gate *g, size_t ahead)
+{
+	return g->at + ahead < g->in.len ? g->in.ptr[g->at + ahead] : 0;
+}
+
+static void copy(struct gate *g, size_t n)
+{
+	buf_add(&g->out, g->in.ptr + g->at, n);
+	g->at += n;
+}
+
+static bool is_alnum(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z');
+}
+
+/* \Q…\E: literal text, passed on as it is. */
+static void gate_quoted(struct gate *g)
+{
+	struct str rest = { .ptr = g->in.ptr + g->at,
+			    .len = g->in.len - g->at };
+	const char *end = memmem(rest.ptr, rest.len, "\\E", 2);
+
+	copy(g, end ? (size_t)(end - rest.ptr) + 2 : rest.len);
+}
+
+static int gate_escape(struct gate *g)
+{
+	char c = peek(g, 1);
+
+	if (!c)
+		return refuse(g, "trailing backslash");
+	if (c == 'Q' && !g->in_class) {
+		gate_quoted(g);
+		return 0;
+	}
+	if (c == 'v' || (c == 's' && !g->in_class)) {
+		/* \v is one character, and \s has no vertical tab, in RE2. */
+		buf_str(&g->out, c == 'v' ? "\\x0b" : "[\\t\\n\\f\\r ]");
+		g->at += 2;
+		return 0;
+	}
+	if (c == 'S' && !g->in_class) {
+		buf_str(&g->out, "[^\\t\\n\\f\\r ]");
+		g->at += 2;
+		return 0;
+	}
+	if (is_alnum(c) &&
+	    !strchr(g->in_class ? "aftnrxdDwWsSpP0" : "aftnrxdDwWbBAzpP0", c))
+		return refuse(g, "an escape that RE2 does not know");
+	copy(g, (unsigned char)c < 0x80 ? 2 : 1);
+	return 0;
+}
+
+/* "(": a plain group, or "(?" with flags or a name. */
+static int gate_group(struct gate *g)
+{
+	size_t n = 2;
+
+	if (peek(g, 1) == '*')
+		return refuse(g, "verbs (*…) are not supported");
+	if (peek(g, 1) != '?') {
+		copy(g, 1);
+		return 0;
+	}
+	if (peek(g, 2) == 'P' && peek(g, 3) == '<') {
+		copy(g, 4);
+		return 0;
+	}
+	if (peek(g, 2) == '<' && peek(g, 3) != '=' && peek(g, 3) != '!') {
+		copy(g, 3);
+		return 0;
+	}
+	while (peek(g, n) && strchr("imsU-", peek(g, n)))
+		n++;
+	if (peek(g, n) != ':' && (peek(g, n) != ')' || n == 2))
+		return refuse(g, "a group that RE2 does not know");
+	copy(g, n);
+	return 0;
+}
+
+/* The length of "{n}", "{n,}" or "{n,m}" here; 0 when it is not one. */
+static size_t repeat_len(const struct gate *g, int64_t *most)
+{
+	size_t n = 1;
+	int64_t v = 0;
+	bool digits = false;
+
+	*most = 0;
+	for (;; n++) {
+		char c = peek(g, n);
+
+		if (c >= '0' && c <= '9') {
+			digits = true;
+			v = v < 100000 ? v * 10 + (c - '0') : v;
+			continue;
+		}
+		*most = v > *most ? v : *most;
+		v = 0;
+		if (c == '}' && digits)
+			return n + 1;
+		if (c != ',' || !digits)
+			return 0;
+	}
+}
+
+static int gate_quantifier(struct gate *g)
+{
+	size_t n = 1;
+	int64_t most;
+
+	if (peek(g, 0) == '{') {
+		n = repeat_len(g, &most);
+		if (!n) {
+			buf_str(&g->out, "\\{");
+			g->at++;
+			g->after_quantifier = false;
+			return 0;
+		}
+		if (most > REPEAT_MAX)
+			return refuse(g, "a repeat count above 1000");
+	}
+	if (g->after_quantifier)
+		return refuse(g, "nested repetition operators");
+	copy(g, n);
+	if (peek(g, 0) == '?')
+		copy(g, 1);
+	g->after_quantifier = true;
+	return 0;
+}
+
+static int gate_open_class(struct gate *g)
+{
+	g->in_class = true;
+	copy(g, 1);
+	if (peek(g, 0) == '^')
+		copy(g, 1);
+	if (peek(g, 0) == ']') { /* a first "]" is a character */
+		buf_str(&g->out, "\\]");
+		g->at++;
+	}
+	return 0;
+}
+
+static int gate_in_class(struct gate *g)
+{
+	const char *end;
+
+	if (peek(g, 0) == '\\')
+		return gate_escape(g);
+	if (peek(g, 0) == '[' && peek(g, 1) == ':') { /* [:alpha:] */
+		end = memmem(g->in.ptr + g->at, g->in.len - g->at, ":]", 2);
+		if (end) {
+			copy(g, (size_t)(end - g->in.ptr) - g->at + 2);
+			return 0;
+		}
+	}
+	if (peek(g, 0) == '[') {
+		buf_str(&g->out, "\\[");
+		g->at++;
+		return 0;
+	}
+	if (peek(g, 0) == ']')
+		g->in_class = false;
+	copy(g, 1);
+	return 0;
+}
+
+static int gate_one(struct gate *g)
+{
+	bool quantified = g->after_quantifier;
+
+	if (g->in_class)
+		return gate_in_class(g);
+	g->after_quantifier = false;
+	switch (peek(g, 0)) {
+	case '\\':
+		return gate_escape(g);
+	case '(':
+		return gate_group(g);
+	case '[':
+		return gate_open_class(g);
+	case '*':
+	case '+':
+	case '?':
+	case '{':
+		g->after_quantifier = quantified;
+		return gate_quantifier(g);
+	default:
+		copy(g, 1);
+		return 0;
+	}
+}
+
+static int gate_run(struct gate *g)
+{
+	if (g->in.len > REGEX_BYTES_MAX)
+		return refuse(g, "longer than 16 KiB");
+	if (!str_is_utf8(g->in))
+		return refuse(g, "not UTF-8");
+	while (g->at < g->in.len) {
+		int rc = gate_one(g);
+
+		if (rc)
+			return rc;
+	}
+	return g->in_class ? refuse(g, "missing ]") : 0;
+}
+
+static bool is_special(char c)
+{
+	return c && strchr("\\.+*?()|[]{}^$", c);
+}
+
+/* Split into literals at "|"; false when anything else is special. */
+static bool find_literals(struct regex *r, size_t len)
+{
+	size_t count = 1;
+	struct str rest = { .ptr = r->pattern, .len = len };
+
+	for (size_t i = 0; i < len; i++) {
+		if (r->pattern[i] != '|' && is_special(r->pattern[i]))
+			return false;
+		count += r->pattern[i] == '|';
+	}
+	r->literals = mem_zalloc(count, sizeof(*r->literals));
+	r->literal_count = count;
+	for (size_t i = 0; i < count; i++)
+		r->literals[i] = str_cut(rest, '|', &rest);
+	return true;
+}
+
+static bool find_prefix(struct regex *r, size_t len)
+{
+	if (len < 2 || memcmp(r->pattern + len - 2, ".*", 2) != 0)
+		return false;
+	for (size_t i = 0; i + 2 < len; i++) {
+		if (is_special(r->pattern[i]))
+			return false;
+	}
+	r->prefix = (struct str){ .ptr = r->pattern, .len = len - 2 };
+	r->has_prefix = true;
+	return true;
+}
+
+static int compile(struct regex *r, struct str pattern, size_t *at,
+		   struct err *err)
+{
+	uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_DOTALL |
+			   PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C |
+			   PCRE2_ANCHORED | PCRE2_ENDANCHORED;
+	PCRE2_UCHAR why[128];
+	PCRE2_SIZE offset;
+	int number;
+
+	r->code = pcre2_compile((PCRE2_SPTR)pattern.ptr, pattern.len, options,
+				&number, &offset, NULL);
+	if (!r->code) {
+		pcre2_get_error_message(number, why, sizeof(why));
+		if (at)
+			*at = offset;
+		return err_set(err, ERR_INVALID, "regular expression: %s",
+			       (char *)why);
+	}
+	/* Without JIT (systemd's MemoryDenyWriteExecute) it is only slower. */
+	(void)pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE);
+	r->match = pcre2_match_data_create(1, NULL);
+	r->limits = pcre2_match_context_create(NULL);
+	if (!r->match || !r->limits)
+		abort(); /* out of memory */
+	pcre2_set_match_limit(r->limits, MATCH_LIMIT);
+	pcre2_set_heap_limit(r->limits, HEAP_LIMIT);
+	r->dfa_work = mem_zalloc(DFA_WORK, sizeof(*r->dfa_work));
+	return 0;
+}
+
+int regex_new(struct str pattern, struct regex **out, size_t *at,
+	      struct err *err)
+{
+	struct gate g = { .in = pattern, .err_at = at, .err = err };
+	struct regex *r = mem_new(struct regex);
+	int rc = gate_run(&g);
+
+	r->pattern = mem_strndup(pattern);
+	if (!rc && !find_literals(r, pattern.len) &&
+	    !find_prefix(r, pattern.len))
+		rc = compile(r, str_from(buf_bytes(&g.out)), at, err);
+	buf_fini(&g.out);
+	if (rc)
+		regex_free(r);
+	else
+		*out = r;
+	return rc;
+}
+
+void regex_free(struct regex *r)
+{
+	if (!r)
+		return;
+	pcre2_match_data_free(r->match);
+	pcre2_match_context_free(r->limits);
+	pcre2_code_free(r->code);
+	mem_free(r->dfa_work);
+	mem_free(r->literals);
+	mem_free(r->pattern);
+	mem_free(r);
+}
+
+static bool engine_matches(const struct regex *r, struct str value)
+{
+	PCRE2_SPTR text = (PCRE2_SPTR)value.ptr;
+	int rc = pcre2_match(r->code, text, value.len, 0, 0, r->match,
+			     r->limits);
+
+	if (rc >= 0 || rc == PCRE2_ERROR_NOMATCH)
+		return rc >= 0;
+	rc = pcre2_dfa_match(r->code, text, value.len, 0, 0, r->match, NULL,
+			     r->dfa_work, DFA_WORK);
+	return rc >= 0;
+}
+
+bool regex_matches(const struct regex *r, struct str value)
+{
+	if (r->has_prefix)
+		return str_starts(value, r->prefix);
+	if (r->code)
+		return engine_matches(r, value);
+	for (size_t i = 0; i < r->literal_count; i++) {
+		if (str_eq(r->literals[i], value))
+			return true;
+	}
+	return false;
+}
+
+bool regex_literal(const struct regex *r, size_t i, struct str *out)
+{
+	if (i >= r->literal_count)
+		return false;
+	*out = r->literals[i];
+	return true;
+}

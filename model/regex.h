@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Regular expressions from strangers: RE2's syntax (what Prometheus accepts),
+ * matched whole, in bounded time.
+ *
+ * A gate refuses what RE2 does not know (look-around, back-references,
+ * possessive and atomic groups …); then PCRE2 runs with a limit on its steps,
+ * and where that is reached its DFA, slower and without backtracking.
+ * Literals, alternations of literals and "literal.*" need no engine at all.
+ *
+ * Threads: a regex belongs to one thread.
+ */
+#ifndef MODEL_REGEX_H
+#define MODEL_REGEX_H
+
+#include "base/bytes.h"
+#include "base/err.h"
+
+enum {
+	REGEX_BYTES_MAX = 16 * 1024
+};
+
+struct regex;
+
+/*
+ * ERR_INVALID says why a pattern is refused; *at (may be NULL) is where in it,
+ * in bytes.
+ */
+NODISCARD int regex_new(struct str pattern, struct regex **out, size_t *at,
+			struct err *err);
+void regex_free(struct regex *r);
+
+/* Whether the whole of value matches. */
+bool regex_matches(const struct regex *r, struct str value);
+
+/*
+ * When the pattern is a list of literals (a|b|c, or one), the i-th of them:
+ * the values that it can match, so that an index need not be scanned.
+ */
+bool regex_literal(const struct regex *r, size_t i, struct str *out);
+
+#endif

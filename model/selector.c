@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/selector.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "model/regex.h"
+
+struct parser {
+	struct str in;
+	size_t at;
+	struct selector out;
+	bool named;
+	struct err *err;
+};
+
+static int fail_at(struct parser *p, size_t at, const char *fmt, ...)
+	PRINTF(3, 4);
+
+static int fail_at(struct parser *p, size_t at, const char *fmt, ...)
+{
+	unsigned line = 1;
+	unsigned column = 1;
+	char why[256];
+	va_list ap;
+
+	for (size_t i = 0; i < at && i < p->in.len; i++) {
+		column++;
+		if (p->in.ptr[i] == '\n') {
+			line++;
+			column = 1;
+		}
+	}
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	return err_set(p->err, ERR_INVALID, "%u:%u: parse error: %s", line,
+		       column, why);
+}
+
+static char peek(const struct parser *p)
+{
+	return p->at < p->in.len ? p->in.ptr[p->at] : 0;
+}
+
+static void skip_space(struct parser *p)
+{
+	for (;;) {
+		char c = peek(p);
+
+		if (c == '#') {
+			while (p->at < p->in.len && peek(p) != '\n')
+				p->at++;
+		} else if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
+			p->at++;
+		} else {
+			return;
+		}
+	}
+}
+
+static bool accept(struct parser *p, char c)
+{
+	skip_space(p);
+	if (p->at >= p->in.len || peek(p) != c)
+		return false;
+	p->at++;
+	return true;
+}
+
+static struct str identifier(struct parser *p, bool colons)
+{
+	size_t start = p->at;
+
+	for (; p->at < p->in.len; p->at++) {
+		char c = peek(p);
+		bool alpha = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+			     c == '_' || (colons && c == ':');
+
+		if (!alpha && !(p->at > start && c >= '0' && c <= '9'))
+			break;
+	}
+	return (struct str){ .ptr = p->in.ptr + start, .len = p->at - start };
+}
+
+static void put_rune(struct buf *b, uint32_t r)
+{
+	if (r < 0x80) {
+		buf_byte(b, (uint8_t)r);
+	} else if (r < 0x800) {
+		buf_byte(b, (uint8_t)(0xc0 | r >> 6));
+		buf_byte(b, (uint8_t)(0x80 | (r & 0x3f)));
+	} else if (r < 0x10000) {
+		buf_byte(b, (uint8_t)(0xe0 | r >> 12));
+		buf_byte(b, (uint8_t)(0x80 | (r >> 6 & 0x3f)));
+		buf_byte(b, (uint8_t)(0x80 | (r & 0x3f)));
+	} else {
+		buf_byte(b, (uint8_t)(0xf0 | r >> 18));
+		buf_byte(b, (uint8_t)(0x80 | (r >> 12 & 0x3f)));
+		buf_byte(b, (uint8_t)(0x80 | (r >> 6 & 0x3f)));
+		buf_byte(b, (uint8_t)(0x80 | (r & 0x3f)));
+	}
+}
+
+/* n digits of base 8 or 16 behind the escape. */
+static int number_escape(struct parser *p, unsigned n, unsigned base,
+			 uint32_t *out)
+{
+	uint32_t v = 0;
+
+	for (unsigned i = 0; i < n; i++, p->at++) {
+		char c = peek(p);
+		unsigned digit =
+			c >= '0' && c <= '9' ? (unsigned)(c - '0') :
+			c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 :
+			c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10 :
+					       99;
+
+		if (digit >= base)
+			return fail_at(p, p->at, "bad escape in a string");
+		v = v * base + digit;
+	}
+	*out = v;
+	return 0;
+}
+
+/* Behind a backslash: Go's escapes (strconv.UnquoteChar). */
+static int escape(struct parser *p, char quote, struct buf *out)
+{
+	static const char names[] = "abfnrtv\\";
+	static const char values[] = "\a\b\f\n\r\t\v\\";
+	char c = peek(p);
+	const char *at = c ? strchr(names, c) : NULL;
+	uint32_t r;
+	int rc;
+
+	if (at || (c && c == quote)) {
+		buf_byte(out, at ? (uint8_t)values[at - names] : (uint8_t)c);
+		p->at++;
+		return 0;
+	}
+	if (c >= '0' && c <= '7') {
+		rc = number_escape(p, 3, 8, &r);
+		if (!rc && r > 255)
+			rc = fail_at(p, p->at, "octal escape above 255");
+		if (!rc)
+			buf_byte(out, (uint8_t)r);
+		return rc;
+	}
+	p->at++;
+	if (c == 'x') {
+		rc = number_escape(p, 2, 16, &r);
+		if (!rc)
+			buf_byte(out, (uint8_t)r);
+		return rc;
+	}
+	if (c != 'u' && c != 'U')
+		return fail_at(p, p->at - 1, "unknown escape in a string");
+	rc = number_escape(p, c == 'u' ? 4 : 8, 16, &r);
+	if (!rc && (r > 0x10ffff || (r >= 0xd800 && r < 0xe000)))
+		rc = fail_at(p, p->at, "escape is not a Unicode character");
+	if (!rc)
+		put_rune(out, r);
+	return rc;
+}
+
+static int string_body(struct parser *p, char quote, struct buf *out)
+{
+	size_t start = p->at - 1;
+
+	for (;;) {
+		char c = peek(p);
+		int rc;
+
+		if (p->at >= p->in.len || (c == '\n' && quote != '`'))
+			return fail_at(p, start, "unterminated quoted string");
+		p->at++;
+		if (c == quote)
+			return 0;
+		if (c != '\\' || quote == '`') {
+			buf_byte(out, (uint8_t)c);
+			continue;
+		}
+		rc = escape(p, quote, out);
+		if (rc)
+			return rc;
+	}
+}
+
+static bool at_string(struct parser *p)
+{
+	skip_space(p);
+	return peek(p) == '"' || peek(p) == '\'' || peek(p) == '`';
+}
+
+static int string(struct parser *p, struct str *out)
+{
+	struct buf b = { 0 };
+	size_t start = p->at;
+	char quote = p->in.ptr[p->at++];
+	int rc = string_body(p, quote, &b);
+
+	if (!rc && !str_is_utf8(str_from(buf_bytes(&b))))
+		rc = fail_at(p, start, "string is not UTF-8");
+	if (!rc)
+		*out = arena_str(&p->out.arena, str_from(buf_bytes(&b)));
+	buf_fini(&b);
+	return rc;
+}
+
+static int add(struct parser *p, enum matcher_op op, struct str name,
+	       struct str value, size_t value_at)
+{
+	struct matcher *m = &p->out.matchers[p->out.count];
+	struct err why;
+
+	if (p->out.count == SELECTOR_MATCHERS_MAX)
+		return fail_at(p, p->at, "more than %d matchers",
+			       SELECTOR_MATCHERS_MAX);
+	*m = (struct matcher){ .op = op, .name = name, .value = value };
+	if ((op == MATCH_RE || op == MATCH_NRE) &&
+	    regex_new(value, &m->regex, NULL, &why))
+		return fail_at(p, value_at, "%s", why.msg);
+	p->out.count++;
+	return 0;
+}
+
+static int set_name(struct parser *p, struct str name, size_t at)
+{
+	if (p->named)
+		return fail_at(p, at, "profile type must not be set twice");
+	p->named = true;
+	return add(p, MATCH_EQ, str_of(LABEL_NAME), name, at);
+}
+
+static int operator(struct parser *p, enum matcher_op *op)
+{
+	skip_space(p);
+	if (accept(p, '=')) {
+		*op = peek(p) == '~' ? MATCH_RE : MATCH_EQ;
+		p->at += *op == MATCH_RE;
+		return 0;
+	}
+	if (peek(p) == '!' && p->at + 1 < p->in.len) {
+		char c = p->in.ptr[p->at + 1];
+
+		if (c == '=' || c == '~') {
+			*op = c == '=' ? MATCH_NE : MATCH_NRE;
+			p->at += 2;
+			return 0;
+		}
+	}
+	return fail_at(p, p->at, "expected one of = != =~ !~");
+}
+
+static int matcher(struct parser *p)
+{
+	bool quoted = at_string(p);
+	enum matcher_op op = MATCH_EQ;
+	struct str name;
+	struct str value;
+	size_t at = p->at;
+	int rc = 0;
+
+	if (quoted)
+		rc = string(p, &name);
+	else
+		name = identifier(p, false);
+	if (rc)
+		return rc;
+	if (!name.len)
+		return fail_at(p, at, "expected a label name or }");
+	skip_space(p);
+	if (quoted && (peek(p) == ',' || peek(p) == '}'))
+		return set_name(p, name, at);
+	rc = operator(p, &op);
+	if (rc)
+		return rc;
+	if (!at_string(p))
+		return fail_at(p, p->at, "expected a quoted label value");
+	at = p->at;
+	rc = string(p, &value);
+	if (rc)
+		return rc;
+	name = arena_str(&p->out.arena, name);
+	if (op == MATCH_EQ && str_is(name, LABEL_NAME) && p->named)
+		return set_name(p, value, at);
+	return add(p, op, name, value, at);
+}
+
+static int braces(struct parser *p)
+{
+	while (!accept(p, '}')) {
+		int rc = matcher(p);
+
+		if (rc)
+			return rc;
+		if (accept(p, ','))
+			continue;
+		if (!accept(p, '}'))
+			return fail_at(p, p->at, "expected , or }");
+		return 0;
+	}
+	return 0;
+}
+
+static int check(struct parser *p)
+{
+	struct str empty = { .ptr = "", .len = 0 };
+
+	for (size_t i = 0; i < p->out.count; i++) {
+		if (!matcher_matches(&p->out.matchers[i], empty))
+			return 0;
+	}
+	return fail_at(p, 0,
+		       "at least one matcher must not match the empty value");
+}
+
+static int parse(struct parser *p)
+{
+	struct str name;
+	int rc = 0;
+
+	if (p->in.len > SELECTOR_BYTES_MAX)
+		return fail_at(p, 0, "selector is longer than 64 KiB");
+	skip_space(p);
+	name = identifier(p, true);
+	if (name.len)
+		rc = set_name(p, arena_str(&p->out.arena, name), 0);
+	if (!rc && accept(p, '{'))
+		rc = braces(p);
+	else if (!rc && !name.len)
+		rc = fail_at(p, p->at,
+			     p->at < p->in.len ?
+				     "expected a profile type or {" :
+				     "the selector is empty");
+	if (rc)
+		return rc;
+	skip_space(p);
+	if (p->at < p->in.len)
+		return fail_at(p, p->at, "unexpected text after the selector");
+	return check(p);
+}
+
+int selector_parse(struct str text, struct selector *out, struct err *err)
+{
+	struct parser p = { .in = text, .err = err };
+	int rc;
+
+	p.out.matchers = arena_array(&p.out.arena, struct matcher,
+				     SELECTOR_MATCHERS_MAX);
+	rc = parse(&p);
+	if (rc)
+		selector_fini(&p.out);
+	else
+		*out = p.out;
+	return rc;
+}
+
+void selector_fini(struct selector *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		regex_free(s->matchers[i].regex);
+	arena_fini(&s->arena);
+	*s = (struct selector){ 0 };
+}

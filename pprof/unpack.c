@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/unpack.h"
+
+#include "base/gzip.h"
+#include "base/mem.h"
+
+/* A larger buffer is given back, so that one giant does not stay. */
+#define BUFFER_KEEP (4 * MIB)
+
+struct unpacker {
+	size_t max_raw;
+	struct gzip *gzip;
+	struct scanner *scanner;
+	struct buf raw;
+	struct buf typeset;
+};
+
+struct unpacker *unpacker_new(size_t max_raw)
+{
+	struct unpacker *u = mem_new(struct unpacker);
+
+	u->max_raw = max_raw;
+	u->gzip = gzip_new();
+	u->scanner = scanner_new();
+	u->raw = buf_init(max_raw + 1);
+	u->typeset = buf_init(TYPESET_BYTES_MAX);
+	return u;
+}
+
+void unpacker_free(struct unpacker *u)
+{
+	if (!u)
+		return;
+	gzip_free(u->gzip);
+	scanner_free(u->scanner);
+	buf_fini(&u->raw);
+	buf_fini(&u->typeset);
+	mem_free(u);
+}
+
+static int too_big(const struct unpacker *u, struct err *err)
+{
+	return err_set(
+		err, ERR_TOOBIG,
+		"the profile is larger than %zu bytes (--scrape.max-profile-size)",
+		u->max_raw);
+}
+
+static int decompress(struct unpacker *u, struct bytes body,
+		      struct unpacked *out, struct err *err)
+{
+	int rc;
+
+	if (u->raw.cap > (size_t)BUFFER_KEEP)
+		buf_fini(&u->raw);
+	buf_reset(&u->raw);
+	rc = gzip_decompress(u->gzip, body, &u->raw, err);
+	if (rc == ERR_TOOBIG || (!rc && u->raw.len > u->max_raw))
+		return too_big(u, err);
+	if (rc)
+		return err_set(err, ERR_INVALID, "not a profile: %s",
+			       err ? err->msg : "");
+	out->encoding = BODY_DEFLATE;
+	out->raw = buf_bytes(&u->raw);
+	return 0;
+}
+
+int unpacker_run(struct unpacker *u, struct bytes body, struct unpacked *out,
+		 struct err *err)
+{
+	struct err why = { 0 };
+	int rc = 0;
+
+	out->encoding = BODY_PLAIN;
+	out->raw = body;
+	if (gzip_sniff(body) == GZIP_GZIP)
+		rc = decompress(u, body, out, &why);
+	else if (body.len > u->max_raw)
+		rc = too_big(u, &why);
+	if (!rc)
+		rc = scanner_run(u->scanner, out->raw, &out->scan, &why);
+	/* zlib has no magic: only what is no profile as it is can be zlib. */
+	if (rc == ERR_INVALID && gzip_sniff(body) == GZIP_ZLIB) {
+		rc = decompress(u, body, out, &why);
+		if (!rc)
+			rc = scanner_run(u->scanner, out->raw, &out->scan,
+					 &why);
+	}
+	if (rc)
+		return err_set(err, rc, "%s", why.msg);
+	buf_reset(&u->typeset);
+	typeset_encode(&out->scan.types, &u->typeset);
+	if (u->typeset.over)
+		return err_set(err, ERR_TOOBIG,
+			       "the names of the sample types are too long");
+	out->typeset = buf_bytes(&u->typeset);
+	return 0;
+}
+
+void unpacked_sample(const struct unpacked *u, struct bytes body,
+		     struct sample *out)
+{
+	out->encoding = u->encoding;
+	out->body = body;
+	out->raw_len = (uint32_t)u->raw.len;
+	out->hash = u->scan.hash;
+	out->typeset = u->typeset;
+	out->totals = u->scan.totals;
+	out->sample_count = u->scan.sample_count;
+	out->duration_ns = u->scan.duration_ns;
+	out->period = u->scan.period;
+}

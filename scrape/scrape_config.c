@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scrape/scrape_config.h"
+
+#include <stddef.h>
+
+/* conprof's seven; profile asks for 10 seconds where conprof asks for 30. */
+static const struct {
+	const char *name;
+	const char *path;
+	int64_t seconds;
+} default_profiles[] = {
+	{ "allocs", "/debug/pprof/allocs", 0 },
+	{ "block", "/debug/pprof/block", 0 },
+	{ "goroutine", "/debug/pprof/goroutine", 0 },
+	{ "heap", "/debug/pprof/heap", 0 },
+	{ "mutex", "/debug/pprof/mutex", 0 },
+	{ "profile", "/debug/pprof/profile", 10 },
+	{ "threadcreate", "/debug/pprof/threadcreate", 0 },
+};
+
+static void decode_labels(struct yaml *y, const struct yaml_node *n,
+			  void *field)
+{
+	struct static_group *g =
+		(struct static_group *)((char *)field -
+					offsetof(struct static_group, labels));
+
+	if (!yaml_expect(y, n, YAML_MAP, "labels"))
+		return;
+	yaml_unique_keys(y, n);
+	g->labels = arena_array(&y->arena, struct label, n->count / 2);
+	for (size_t i = 0; i < n->count; i += 2) {
+		struct label *l = &g->labels[g->label_count++];
+
+		l->name = n->items[i]->text;
+		if (!l->name.len || !str_is_utf8(l->name))
+			yaml_error(y, n->items[i], "not a label name");
+		if (str_is(l->name, LABEL_TENANT))
+			yaml_error(y, n->items[i], "label %s is reserved",
+				   LABEL_TENANT);
+		yaml_text(y, n->items[i + 1], &l->value);
+		if (!str_is_utf8(l->value))
+			yaml_error(y, n->items[i + 1], "not UTF-8");
+	}
+}
+
+static void check_target(struct yaml *y, const struct yaml_node *n,
+			 struct str target)
+{
+	if (!target.len)
+		yaml_error(y, n, "a target is host:port, this is empty");
+	for (size_t i = 0; i < target.len; i++) {
+		unsigned char c = (unsigned char)target.ptr[i];
+
+		if (c == '/') {
+			yaml_error(
+				y, n,
+				"\"%.*s\" is not a target: write host:port, without scheme or path",
+				STR_ARG(target));
+			return;
+		}
+		if (c <= ' ' || c == 0x7f || c == '@' || c == '?' || c == '#') {
+			yaml_error(y, n,
+				   "\"%.*s\" is not a target: write host:port",
+				   STR_ARG(target));
+			return;
+		}
+	}
+}
+
+static void decode_targets(struct yaml *y, const struct yaml_node *n,
+			   void *field)
+{
+	struct static_group *g =
+		(struct static_group *)((char *)field -
+					offsetof(struct static_group, targets));
+
+	if (!yaml_expect(y, n, YAML_LIST, "targets"))
+		return;
+	g->targets = arena_array(&y->arena, struct str, n->count);
+	for (size_t i = 0; i < n->count; i++) {
+		struct str *t = &g->targets[g->target_count++];
+
+		yaml_text(y, n->items[i], t);
+		check_target(y, n->items[i], *t);
+	}
+}
+
+static void decode_static(struct yaml *y, const struct yaml_node *n,
+			  void *field)
+{
+	static const struct yaml_field fields[] = {
+		{ "targets", decode_targets,
+		  offsetof(struct static_group, targets), NULL },
+		{ "labels", decode_labels,
+		  offsetof(struct static_group, labels), NULL },
+		{ 0 },
+	};
+	struct scrape_config *c =
+		(struct scrape_config *)((char *)field -
+					 offsetof(struct scrape_config,
+						  groups));
+
+	if (!yaml_expect(y, n, YAML_LIST, "static_configs"))
+		return;
+	c->groups = arena_array(&y->arena, struct static_group, n->count);
+	for (size_t i = 0; i < n->count; i++)
+		yaml_decode(y, n->items[i], "static_config", fields,
+			    &c->groups[c->group_count++]);
+}
+
+/* params: {name: [value, …]} */
+static void decode_params(struct yaml *y, const struct yaml_node *n,
+			  void *field)
+{
+	struct scrape_config *c =
+		(struct scrape_config *)((char *)field -
+					 offsetof(struct scrape_config,
+						  params));
+	size_t count = 0;
+
+	if (!yaml_expect(y, n, YAML_MAP, "params"))
+		return;
+	yaml_unique_keys(y, n);
+	for (size_t i = 1; i < n->count; i += 2)
+		count += n->items[i]->count + 1;
+	c->params = arena_array(&y->arena, struct param, count);
+	for (size_t i = 0; i < n->count; i += 2) {
+		const struct yaml_node *values = n->items[i + 1];
+
+		if (!yaml_expect(y, values, YAML_LIST, "a parameter"))
+			continue;
+		for (size_t k = 0; k < values->count; k++) {
+			struct param *p = &c->params[c->param_count++];
+
+			p->name = n->items[i]->text;
+			yaml_text(y, values->items[k], &p->value);
+		}
+	}
+}
+
+static const struct yaml_field profile_fields[] = {
+	{ "enabled", yaml_bool, offsetof(struct profile_config, enabled),
+	  NULL },
+	{ "path", yaml_text, offsetof(struct profile_config, path), NULL },
+	{ "seconds", yaml_int, offsetof(struct profile_config, seconds), NULL },
+	{ 0 },
+};
+
+static struct profile_config *find_profile(struct scrape_config *c,
+					   struct str name)
+{
+	for (size_t i = 0; i < c->profile_count; i++) {
+		if (str_eq(c->profiles[i].name, name))
+			return &c->profiles[i];
+	}
+	return NULL;
+}
+
+static void decode_profile(struct yaml *y, const struct yaml_node *key,
+			   const struct yaml_node *value,
+			   struct scrape_config *c)
+{
+	struct profile_config *p = find_profile(c, key->text);
+
+	if (!key->text.len || !str_is_utf8(key->text)) {
+		yaml_error(y, key, "not the name of a profile type");
+		return;
+	}
+	if (!p) {
+		p = &c->profiles[c->profile_count++];
+		*p = (struct profile_config){ .name = key->text,
+					      .enabled = true };
+	}
+	if (!yaml_is_null(value))
+		yaml_decode(y, value, "pprof_config", profile_fields, p);
+	if (p->enabled && (!p->path.len || p->path.ptr[0] != '/'))
+		yaml_error(
+			y, key,
+			"%.*s needs a path that begins with /, such as /debug/pprof/%.*s",
+			STR_ARG(p->name), STR_ARG(p->name));
+	if (p->seconds < 0 || p->seconds > 3600)
+		yaml_error(y, key, "seconds must be 0 to 3600");
+}
+
+/* The defaults, and what the map adds to them or changes. */
+static void decode_pprof(struct yaml *y, const struct yaml_node *n, void *field)
+{
+	struct scrape_config *c =
+		(struct scrape_config *)((char *)field -
+					 offsetof(struct scrape_config,
+						  profiles));
+	size_t room = ARRAY_SIZE(default_profiles) + n->count / 2;
+	struct profile_config *all;
+
+	if (!yaml_expect(y, n, YAML_MAP, "pprof_config"))
+		return;
+	yaml_unique_keys(y, n);
+	all = arena_array(&y->arena, struct profile_config, room);
+	memcpy(all, c->profiles, c->profile_count * sizeof(*all));
+	c->profiles = all;
+	for (size_t i = 0; i < n->count; i += 2)
+		decode_profile(y, n->items[i], n->items[i + 1], c);
+}
+
+static void decode_profiling(struct yaml *y, const struct yaml_node *n,
+			     void *field)
+{
+	static const struct yaml_field fields[] = {
+		{ "path_prefix", yaml_text,
+		  offsetof(struct scrape_config, path_prefix), NULL },
+		{ "pprof_config", decode_pprof,
+		  offsetof(struct scrape_config, profiles), NULL },
+		{ 0 },
+	};
+
+	yaml_decode(y, n, "profiling_config", fields, field);
+}
+
+static void set_default_profiles(struct yaml *y, struct scrape_config *c)
+{
+	c->profile_count = ARRAY_SIZE(default_profiles);
+	c->profiles =
+		arena_array(&y->arena, struct profile_config, c->profile_count);
+	for (size_t i = 0; i < c->profile_count; i++)
+		c->profiles[i] = (struct profile_config){
+			.name = str_of(default_profiles[i].name),
+			.path = str_of(default_profiles[i].path),
+			.seconds = default_profiles[i].seconds,
+			.enabled = true
+		};
+}
+
+#define NOT_FOR_PROFILES "profiles have no use for it"
+
+static const struct yaml_field job_fields[] = {
+	{ "job_name", yaml_text, offsetof(struct scrape_config, job_name),
+	  NULL },
+	{ "scrape_interval", yaml_duration,
+	  offsetof(struct scrape_config, interval_ms), NULL },
+	{ "scrape_timeout", yaml_duration,
+	  offsetof(struct scrape_config, timeout_ms), NULL },
+	{ "scheme", yaml_text, offsetof(struct scrape_config, scheme), NULL },
+	{ "params", decode_params, offsetof(struct scrape_config, params),
+	  NULL },
+	{ "body_size_limit", yaml_size,
+	  offsetof(struct scrape_config, body_size_limit), NULL },
+	{ "profiling_config", decode_profiling, 0, NULL },
+	{ "static_configs", decode_static,
+	  offsetof(struct scrape_config, groups), NULL },
+	{ "metrics_path", NULL, 0, NOT_FOR_PROFILES },
+	{ "metric_relabel_configs", NULL, 0, NOT_FOR_PROFILES },
+	{ "honor_labels", NULL, 0, NOT_FOR_PROFILES },
+	{ "honor_timestamps", NULL, 0, NOT_FOR_PROFILES },
+	{ "track_timestamps_staleness", NULL, 0, NOT_FOR_PROFILES },
+	{ "sample_limit", NULL, 0, NOT_FOR_PROFILES },
+	{ "bucket_limit", NULL, 0, NOT_FOR_PROFILES },
+	{ "scrape_protocols", NULL, 0, NOT_FOR_PROFILES },
+	{ "fallback_scrape_protocol", NULL, 0, NOT_FOR_PROFILES },
+	{ "scrape_classic_histograms", NULL, 0, NOT_FOR_PROFILES },
+	{ "always_scrape_classic_histograms", NULL, 0, NOT_FOR_PROFILES },
+	{ "enable_compression", NULL, 0, NOT_FOR_PROFILES },
+	{ 0 },
+};
+
+static void check_times(struct yaml *y, const struct yaml_node *n,
+			const struct scrape_config *c)
+{
+	if (c->interval_ms <= 0)
+		yaml_error(y, n, "scrape_interval must be more than 0");
+	if (c->timeout_ms <= 0)
+		yaml_error(y, n, "scrape_timeout must be more than 0");
+	for (size_t i = 0; i < c->profile_count; i++) {
+		const struct profile_config *p = &c->profiles[i];
+
+		if (p->enabled && p->seconds * 1000 > c->interval_ms)
+			yaml_warn(
+				y, n,
+				"%.*s takes %lld s, longer than scrape_interval: every other scrape of it is left out",
+				STR_ARG(p->name), (long long)p->seconds);
+	}
+}
+
+/* Service discoveries that Prometheus has and we have not. */
+static void check_discovery(struct yaml *y, const struct yaml_node *map)
+{
+	static const char suffix[] = "_sd_configs";
+
+	for (size_t i = 0; i < map->count; i += 2) {
+		struct str key = map->items[i]->text;
+
+		if (key.len > sizeof(suffix) - 1 &&
+		    !memcmp(key.ptr + key.len - (sizeof(suffix) - 1), suffix,
+			    sizeof(suffix) - 1))
+			yaml_error(
+				y, map->items[i],
+				"%.*s is not supported yet: use static_configs (file_sd_configs and http_sd_configs are to come)",
+				STR_ARG(key));
+	}
+}
+
+static void decode_job(struct yaml *y, const struct yaml_node *n,
+		       const struct scrape_defaults *defaults,
+		       struct scrape_config *c)
+{
+	size_t errors = y->error_count;
+
+	*c = (struct scrape_config){ .interval_ms = defaults->interval_ms,
+				     .timeout_ms = defaults->timeout_ms,
+				     .scheme = str_of("http") };
+	set_default_profiles(y, c);
+	if (n->kind == YAML_MAP)
+		check_discovery(y, n);
+	if (y->error_count == errors)
+		yaml_decode(y, n, "scrape_config", job_fields, c);
+	if (n->kind != YAML_MAP)
+		return;
+	if (!c->job_name.len && y->error_count == errors)
+		yaml_error(y, n, "job_name is missing");
+	if (!str_is(c->scheme, "http") && !str_is(c->scheme, "https"))
+		yaml_error(y, n, "scheme must be http or https, not \"%.*s\"",
+			   STR_ARG(c->scheme));
+	if (c->path_prefix.len && c->path_prefix.ptr[0] != '/')
+		yaml_error(y, n, "path_prefix must begin with /");
+	check_times(y, n, c);
+}
+
+void scrape_configs_decode(struct yaml *y, const struct yaml_node *list,
+			   const struct scrape_defaults *defaults,
+			   struct scrape_configs *out)
+{
+	if (!yaml_expect(y, list, YAML_LIST, "scrape_configs"))
+		return;
+	out->v = arena_array(&y->arena, struct scrape_config, list->count);
+	for (size_t i = 0; i < list->count; i++) {
+		decode_job(y, list->items[i], defaults, &out->v[i]);
+		for (size_t k = 0; k < i; k++) {
+			if (out->v[k].job_name.len &&
+			    str_eq(out->v[k].job_name, out->v[i].job_name))
+				yaml_error(
+					y, list->items[i],
+					"job_name \"%.*s\" stands here twice",
+					STR_ARG(out->v[i].job_name));
+		}
+		out->count++;
+	}
+}

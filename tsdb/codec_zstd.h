@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Codec 1: a group is one zstd frame of its values, one behind another. Knows
+ * nothing of what they are, never refuses, has no table.
+ * Format: docs/format/head.md.
+ */
+#ifndef TSDB_CODEC_ZSTD_H
+#define TSDB_CODEC_ZSTD_H
+
+#include "model/codec.h"
+
+enum {
+	CODEC_ZSTD = 1
+};
+
+extern const struct codec codec_zstd;
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The lock on a data directory: flock on its file `lock`, with our pid inside.
+ *
+ * Ownership: dirlock_release() frees it; the kernel does when we die.
+ */
+#ifndef TSDB_DIRLOCK_H
+#define TSDB_DIRLOCK_H
+
+#include "base/err.h"
+
+struct dirlock;
+
+/* ERR_BUSY names the pid of who has it. */
+NODISCARD int dirlock_take(const char *dir, struct dirlock **out,
+			   struct err *err);
+void dirlock_release(struct dirlock *l);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Querier: reads a database as it is while the querier is open.
+ *
+ *	querier_open(db, &q);
+ *	querier_select(q, matchers, count, from, to, &n);
+ *	for each i in 0 … n - 1: querier_labels(), querier_times(), …
+ *	querier_close(q);
+ *
+ * Ownership: what a querier hands out is borrowed from it. It must be closed
+ * on every path; a flush or removal never waits for it.
+ * Threads: one thread a querier; any number of queriers.
+ */
+#ifndef TSDB_QUERIER_H
+#define TSDB_QUERIER_H
+
+#include "base/buf.h"
+#include "model/matcher.h"
+#include "tsdb/tsdb.h"
+
+struct querier;
+
+void querier_open(struct tsdb *db, struct querier **out);
+void querier_close(struct querier *q);
+void querier_closep(struct querier **q);
+
+/*
+ * Select the series that all matchers match and that may have a profile in
+ * [from, to], in label order. Replaces what was selected before.
+ */
+void querier_select(struct querier *q, const struct matcher *v, size_t count,
+		    int64_t from, int64_t to);
+
+size_t querier_count(const struct querier *q);
+struct labels *querier_labels(const struct querier *q, size_t i);
+
+/*
+ * The times of series i in [from, to], ascending, each once; borrowed until
+ * the next call. Reads no value.
+ */
+NODISCARD int querier_times(struct querier *q, size_t i, int64_t from,
+			    int64_t to, const int64_t **ms, size_t *count,
+			    struct err *err);
+
+/* A profile and what is known of it. */
+struct profile {
+	int64_t ms;
+	uint64_t hash;
+	int64_t duration_ns;
+	int64_t period;
+	uint64_t sample_count;
+	struct buf typeset; /* encoding of model/types.h */
+	struct buf raw;     /* the decompressed bytes that came in */
+};
+
+void profile_fini(struct profile *p);
+
+/*
+ * The profile of series i at exactly ms, verified. ERR_NOTFOUND;
+ * ERR_CORRUPT: its bytes are damaged on disk; ERR_TOOBIG: raw's maximum.
+ */
+NODISCARD int querier_fetch(struct querier *q, size_t i, int64_t ms,
+			    struct profile *out, struct err *err);
+
+/* Length and hash without the bytes; raw and the rest stay as they are. */
+NODISCARD int querier_stat(struct querier *q, size_t i, int64_t ms,
+			   uint64_t *hash, uint32_t *raw_len, struct err *err);
+
+/*
+ * The type set (model/types.h) of the newest profile of series i, into out.
+ * Reads no value. ERR_NOTFOUND, ERR_CORRUPT.
+ */
+NODISCARD int querier_newest_types(struct querier *q, size_t i, struct buf *out,
+				   struct err *err);
+
+#endif

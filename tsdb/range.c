@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/range.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "base/dec.h"
+#include "base/enc.h"
+#include "base/mem.h"
+#include "model/types.h"
+#include "tsdb/record.h"
+#include "tsdb/wal.h"
+
+struct range *range_new(const struct range_env *env, const char *path)
+{
+	struct range *r = mem_new(struct range);
+
+	atomic_init(&r->refs, 1);
+	r->env = env;
+	r->path = mem_strdup(path);
+	pthread_mutex_init(&r->mu, NULL);
+	return r;
+}
+
+struct range *range_ref(struct range *r)
+{
+	atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
+	return r;
+}
+
+void range_unref(struct range *r)
+{
+	if (!r || atomic_fetch_sub(&r->refs, 1) != 1)
+		return;
+	memindex_fini(&r->index); /* borrows from the label sets: first */
+	for (size_t i = 0; i < r->by_labels.count; i++) {
+		interner_put(r->env->interner, r->series[i]->labels);
+		series_fini(r->series[i]);
+		mem_free(r->series[i]);
+	}
+	mem_free(r->series);
+	table_fini(&r->by_labels);
+	for (size_t i = 0; i < r->typeset_count; i++)
+		mem_free((void *)(uintptr_t)r->typesets[i].ptr);
+	mem_free(r->typesets);
+	file_close(r->groups);
+	file_close(r->values);
+	pthread_mutex_destroy(&r->mu);
+	mem_free(r->path);
+	mem_free(r);
+}
+
+/* Making one. */
+
+static int make_file(const struct range *r, const char *name, uint32_t magic,
+		     struct buf *content, struct file **out, uint64_t *salt,
+		     struct err *err)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", r->path, name);
+	struct file_header h = { .magic = magic, .number = (uint64_t)r->start };
+	struct buf bytes = { 0 };
+	int rc;
+
+	if (getrandom(&h.salt, sizeof(h.salt), 0) != sizeof(h.salt))
+		return err_sys(err, "getrandom");
+	file_header_encode(&h, &bytes);
+	if (content) {
+		struct record rec = { .position = FILE_HEADER,
+				      .kind = RANGE_SELF,
+				      .head = buf_bytes(content) };
+
+		record_encode(&rec, h.salt, &bytes);
+	}
+	rc = file_open(r->env->fs, path, FILE_CREATE, out, err);
+	if (!rc)
+		rc = file_write(*out, 0, buf_bytes(&bytes), err);
+	if (!rc)
+		rc = file_sync(*out, err);
+	*salt = h.salt;
+	buf_fini(&bytes);
+	return rc;
+}
+
+static int make_files(struct range *r, struct err *err)
+{
+	struct buf self = { 0 };
+	uint64_t ignored;
+	int rc;
+
+	enc_svarint(&self, r->start);
+	enc_be64(&self, r->lsn);
+	buf_add(&self, r->ulid.bytes, sizeof(r->ulid.bytes));
+	rc = fs_mkdir(r->env->fs, r->path, err);
+	if (!rc)
+		rc = make_file(r, "values", MAGIC_VALUES, NULL, &r->values,
+			       &ignored, err);
+	if (!rc)
+		rc = make_file(r, "groups", MAGIC_GROUPS, &self, &r->groups,
+			       &r->salt, err);
+	if (!rc)
+		rc = fs_sync_dir(r->env->fs, r->path, err);
+	if (!rc)
+		rc = fs_sync_dir(r->env->fs, r->env->dir, err);
+	r->groups_end = FILE_HEADER + record_padded(self.len, 0);
+	r->values_end = FILE_HEADER;
+	buf_fini(&self);
+	return rc;
+}
+
+int range_create(const struct range_env *env, int64_t start, uint64_t lsn,
+		 int64_t now_ms, struct range **out, struct err *err)
+{
+	CLEANUP(mem_freep)
+	char *path =
+		mem_printf("%s/%" PRId64 ".%016" PRIx64, env->dir, start, lsn);
+	struct range *r = range_new(env, path);
+	int rc;
+
+	r->start = start;
+	r->lsn = lsn;
+	r->ulid = ulid_new(now_ms);
+	r->touched_ns = clock_mono_ns();
+	rc = make_files(r, err);
+	if (rc) {
+		if (fs_remove_dir(env->fs, path, NULL)) {
+			/* The next start removes what never began. */
+		}
+		range_unref(r);
+		return rc;
+	}
+	*out = r;
+	return 0;
+}
+
+/* In memory. */
+
+static bool same_labels(const void *ctx, uint32_t number, const void *key)
+{
+	const struct range *r = ctx;
+
+	return bytes_eq(labels_bytes(r->series[number]->labels),
+			labels_bytes(key));
+}
+
+static uint32_t find_locked(const struct range *r, const struct labels *ls)
+{
+	return table_find(&r->by_labels, ls->hash, same_labels, r, ls);
+}
+
+uint32_t range_ensure_locked(struct range *r, struct labels *ls)
+{
+	uint32_t n = find_locked(r, ls);
+	struct series *s;
+
+	if (n != TABLE_NONE)
+		return n;
+	n = r->index.series;
+	s = mem_new(struct series);
+	s->labels = interner_get(r->env->interner, ls);
+	s->log_number = SERIES_UNWRITTEN;
+	r->series =
+		mem_grow(r->series, n, &r->series_cap, sizeof(struct series *));
+	r->series[n] = s;
+	table_add(&r->by_labels, s->labels->hash, n);
+	memindex_add(&r->index, s->labels);
+	return n;
+}
+
+uint32_t range_find(struct range *r, const struct labels *ls)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&r->mu);
+	n = find_locked(r, ls);
+	pthread_mutex_unlock(&r->mu);
+	return n;
+}
+
+void range_insert(struct range *r, struct labels *labels,
+		  const struct pending *p)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&r->mu);
+	n = range_ensure_locked(r, labels); /* may move r->series */
+	series_add(r->series[n], p);
+	r->pending++;
+	r->touched_ns = clock_mono_ns();
+	pthread_mutex_unlock(&r->mu);
+}
+
+bool range_has_flushed(struct range *r, uint32_t series, uint64_t lsn)
+{
+	bool flushed;
+
+	pthread_mutex_lock(&r->mu);
+	flushed = lsn <= r->series[series]->flushed_lsn;
+	pthread_mutex_unlock(&r->mu);
+	return flushed;
+}
+
+struct bytes range_typeset(struct range *r, uint32_t number)
+{
+	struct bytes b = { 0 };
+
+	pthread_mutex_lock(&r->mu);
+	if (number < r->typeset_count)
+		b = r->typesets[number];
+	pthread_mutex_unlock(&r->mu);
+	return b;
+}
+
+void range_set_typeset(struct range *r, uint32_t number, struct bytes typeset)
+{
+	pthread_mutex_lock(&r->mu);
+	while (r->typeset_count <= number) {
+		r->typesets = mem_grow(r->typesets, r->typeset_count,
+				       &r->typeset_cap, sizeof(*r->typesets));
+		r->typesets[r->typeset_count++] = (struct bytes){ 0 };
+	}
+	if (!r->typesets[number].ptr)
+		r->typesets[number] = (struct bytes){
+			.ptr = mem_dup(typeset.ptr, typeset.len),
+			.len = typeset.len
+		};
+	pthread_mutex_unlock(&r->mu);
+}
+
+void range_drop_typesets(struct range *r, uint32_t first)
+{
+	pthread_mutex_lock(&r->mu);
+	while (r->typeset_count > first)
+		mem_free(
+			(void *)(uintptr_t)r->typesets[--r->typeset_count].ptr);
+	pthread_mutex_unlock(&r->mu);
+}
+
+uint32_t range_typeset_number(struct range *r, struct bytes typeset)
+{
+	uint32_t found = UINT32_MAX;
+
+	pthread_mutex_lock(&r->mu);
+	for (size_t i = 0; i < r->typeset_count; i++) {
+		if (r->typesets[i].ptr && bytes_eq(r->typesets[i], typeset)) {
+			found = (uint32_t)i;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&r->mu);
+	return found;
+}
+
+/* Reading. */
+
+int range_head(struct range *r, const struct group *g, struct head *out,
+	       struct bytes *typeset, struct err *err)
+{
+	CLEANUP(mem_freep) uint8_t *bytes = mem_alloc(g->len);
+	struct record rec;
+	struct bytes types;
+	uint32_t number;
+	struct dec d;
+	int rc;
+
+	rc = file_read(r->groups, g->at, bytes, g->len, err);
+	if (!rc)
+		rc = record_decode(
+			(struct bytes){ .ptr = bytes, .len = g->len }, r->salt,
+			g->at, false, &rec, err);
+	if (rc)
+		return err_wrap(err, rc, "%s at %llu", file_path(r->groups),
+				(unsigned long long)g->at);
+	d = dec_init(rec.head);
+	dec_uvarint(&d);
+	dec_uvarint(&d);
+	dec_be64(&d);
+	rec.head = dec_bytes(&d, dec_left(&d));
+	rc = head_typeset(rec.head, &number, err);
+	if (rc)
+		return rc;
+	types = range_typeset(r, number);
+	out->total_count = (uint16_t)typeset_count(types);
+	if (typeset)
+		*typeset = types;
+	return head_decode(rec.head, out, err);
+}
+
+void times_add(struct times *t, int64_t ms)
+{
+	t->v = mem_grow(t->v, t->count, &t->cap, sizeof(*t->v));
+	t->v[t->count++] = ms;
+}
+
+void times_fini(struct times *t)
+{
+	mem_free(t->v);
+	*t = (struct times){ 0 };
+}
+
+/* A series' groups that touch [from, to], copied so that the lock can go. */
+struct groups {
+	struct group *v;
+	size_t count;
+	size_t cap;
+};
+
+static void groups_copy_locked(const struct series *s, int64_t from, int64_t to,
+			       struct groups *out)
+{
+	for (uint32_t i = 0; i < s->group_count; i++) {
+		const struct group *g = &s->groups[i];
+
+		if (g->first > to || g->last < from)
+			continue;
+		out->v = mem_grow(out->v, out->count, &out->cap,
+				  sizeof(*out->v));
+		out->v[out->count++] = *g;
+	}
+}
+
+/* A head's times alone. */
+static int head_times_at(struct range *r, const struct group *g,
+			 int64_t ms[GROUP_PROFILES_MAX], size_t *count,
+			 struct err *err)
+{
+	struct head h = { 0 };
+	int rc = range_head(r, g, &h, NULL, err);
+
+	for (size_t i = 0; i < h.count && !rc; i++)
+		ms[i] = h.profiles[i].ms;
+	*count = h.count;
+	return rc;
+}
+
+int range_times(struct range *r, uint32_t series, int64_t from, int64_t to,
+		struct times *out, struct err *err)
+{
+	struct groups groups = { 0 };
+	const struct series *s;
+	int rc = 0;
+
+	pthread_mutex_lock(&r->mu);
+	s = r->series[series];
+	for (uint32_t i = 0; i < s->pending_count; i++) {
+		if (s->pending[i].ms >= from && s->pending[i].ms <= to)
+			times_add(out, s->pending[i].ms);
+	}
+	groups_copy_locked(s, from, to, &groups);
+	pthread_mutex_unlock(&r->mu);
+	for (size_t i = 0; i < groups.count && !rc; i++) {
+		int64_t ms[GROUP_PROFILES_MAX];
+		size_t count;
+
+		rc = head_times_at(r, &groups.v[i], ms, &count, err);
+		for (size_t k = 0; k < count && !rc; k++) {
+			if (ms[k] >= from && ms[k] <= to)
+				times_add(out, ms[k]);
+		}
+	}
+	mem_free(groups.v);
+	return rc;
+}
+
+bool range_newest(struct range *r, uint32_t series, int64_t *ms)
+{
+	const struct series *s;
+	bool found;
+
+	pthread_mutex_lock(&r->mu);
+	s = r->series[series];
+	found = s->pending_count || s->group_count;
+	*ms = s->pending_count ? s->pending[s->pending_count - 1].ms :
+				 INT64_MIN;
+	for (uint32_t i = 0; i < s->group_count; i++) {
+		if (s->groups[i].last > *ms)
+			*ms = s->groups[i].last;
+	}
+	pthread_mutex_unlock(&r->mu);
+	return found;
+}
+
+static bool head_find(const struct head *h, int64_t ms, uint16_t *index)
+{
+	for (uint16_t i = 0; i < h->count; i++) {
+		if (h->profiles[i].ms == ms) {
+			*index = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+int range_lookup(struct range *r, uint32_t series, int64_t ms, struct wal *wal,
+		 struct range_hit *out, struct err *err)
+{
+	struct groups groups = { 0 };
+	const struct pending *p;
+	int rc = ERR_NOTFOUND; /* or what kept us from looking */
+	bool found = false;
+
+	*out = (struct range_hit){ 0 };
+	pthread_mutex_lock(&r->mu);
+	p = series_find(r->series[series], ms);
+	if (p) {
+		out->pending = true;
+		out->wal = *p;
+		out->segment = wal ? wal_segment(wal, p->lsn) : NULL;
+	} else {
+		groups_copy_locked(r->series[series], ms, ms, &groups);
+	}
+	pthread_mutex_unlock(&r->mu);
+	for (size_t i = 0; i < groups.count && !found; i++) {
+		int failed = range_head(r, &groups.v[i], &out->head,
+					&out->typeset, err);
+
+		if (failed)
+			rc = failed;
+		else
+			found = head_find(&out->head, ms, &out->index);
+	}
+	mem_free(groups.v);
+	if (found || out->pending)
+		return 0;
+	return rc == ERR_NOTFOUND ?
+		       err_set(err, rc, "no profile at %" PRId64, ms) :
+		       rc;
+}
+
+uint64_t range_highest_lsn(const struct range *r)
+{
+	uint64_t highest = r->lsn;
+
+	for (size_t i = 0; i < r->by_labels.count; i++) {
+		if (r->series[i]->flushed_lsn > highest)
+			highest = r->series[i]->flushed_lsn;
+	}
+	return highest;
+}

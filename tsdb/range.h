@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Range: the profiles of one window of time, taking samples. A log of label
+ * sets and heads and a file of values on disk, an index and the positions of
+ * all profiles in memory. Format: docs/format/range.md.
+ *
+ * Ownership: reference counted.
+ * Threads: any; in-memory state is under the range's lock. One thread at a
+ * time writes its files (the flush thread), and one inserts (the appender).
+ */
+#ifndef TSDB_RANGE_H
+#define TSDB_RANGE_H
+
+#include <pthread.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "tsdb/head.h"
+#include "tsdb/interner.h"
+#include "tsdb/memindex.h"
+#include "tsdb/series.h"
+#include "tsdb/ulid.h"
+
+/* Kinds of records in the log. */
+enum {
+	RANGE_SELF = 1,
+	RANGE_LABELS = 2,
+	RANGE_TYPES = 3,
+	RANGE_HEAD = 4
+};
+
+/* What all ranges of a database share; outlives them. */
+struct range_env {
+	struct fs *fs;
+	char *dir; /* …/ranges */
+	bool read_only;
+	struct interner *interner;
+	const struct log *log;
+	struct metric *corruptions;
+};
+
+struct range {
+	_Atomic uint32_t refs;
+	const struct range_env *env;
+	int64_t start;
+	uint64_t lsn; /* at its opening */
+	struct ulid ulid;
+	char *path;
+	struct file *groups;
+	struct file *values;
+	uint64_t salt; /* of groups */
+
+	/* The writer's. */
+	uint64_t groups_end;
+	uint64_t values_end;
+	uint32_t next_series; /* numbers in the log */
+	uint32_t next_typeset;
+	bool broken; /* a failed write could not be undone: no more flushes */
+
+	pthread_mutex_t mu;
+	struct memindex index;
+	struct series **series; /* by number in the index */
+	size_t series_cap;
+	struct table by_labels;
+	struct bytes *typesets; /* owned copies by number; gaps are empty */
+	size_t typeset_count;
+	size_t typeset_cap;
+	size_t pending;     /* profiles that are only in the WAL */
+	int64_t touched_ns; /* clock_mono_ns() of the last insert */
+};
+
+/* Make an empty range, durable with its directory. */
+NODISCARD int range_create(const struct range_env *env, int64_t start,
+			   uint64_t lsn, int64_t now_ms, struct range **out,
+			   struct err *err);
+
+/*
+ * Read the range in the directory `name`. ERR_NOTFOUND: its making was cut
+ * short and it held nothing; it is gone. ERR_CORRUPT: set aside, renamed.
+ */
+NODISCARD int range_open(const struct range_env *env, const char *name,
+			 struct range **out, struct err *err);
+
+/* A range without files, for range_load(). */
+struct range *range_new(const struct range_env *env, const char *path);
+
+/*
+ * Fill an empty range from the bytes of its log: what range_open() does, for
+ * tests and fuzzers. ERR_CORRUPT, ERR_UNSUPPORTED: the file's header.
+ */
+NODISCARD int range_load(struct range *r, struct bytes file, struct err *err);
+
+struct range *range_ref(struct range *r);
+void range_unref(struct range *r);
+
+/* The highest LSN that the range has heard of. */
+uint64_t range_highest_lsn(const struct range *r);
+
+/* The number of a series in the index, SERIES_NONE without one. */
+#define SERIES_NONE UINT32_MAX
+uint32_t range_find(struct range *r, const struct labels *ls);
+
+/* The same, made if need be; with the lock held. */
+uint32_t range_ensure_locked(struct range *r, struct labels *ls);
+
+/*
+ * Add a profile that is in the WAL. labels may be any equal set: the range
+ * keeps the interned one.
+ */
+void range_insert(struct range *r, struct labels *labels,
+		  const struct pending *p);
+
+/* Whether the profile with that LSN has been flushed. */
+bool range_has_flushed(struct range *r, uint32_t series, uint64_t lsn);
+
+/* Where a profile is. */
+struct range_hit {
+	bool pending;
+	struct pending wal;          /* when pending */
+	struct head head;            /* else: without totals */
+	uint16_t index;              /* in head */
+	struct bytes typeset;        /* borrowed from the range */
+	struct wal_segment *segment; /* when pending and wal was given */
+};
+
+struct wal;
+
+/*
+ * Find the profile of a series at ms. With wal, the segment of a pending one
+ * is referenced too (the caller gives it back): taken under the range's lock,
+ * it cannot have gone yet. ERR_NOTFOUND, ERR_CORRUPT.
+ */
+NODISCARD int range_lookup(struct range *r, uint32_t series, int64_t ms,
+			   struct wal *wal, struct range_hit *out,
+			   struct err *err);
+
+/* Times in [from, to], appended to an array that grows; in any order. */
+struct times {
+	int64_t *v;
+	size_t count;
+	size_t cap;
+};
+
+void times_add(struct times *t, int64_t ms);
+void times_fini(struct times *t);
+
+NODISCARD int range_times(struct range *r, uint32_t series, int64_t from,
+			  int64_t to, struct times *out, struct err *err);
+
+/* The newest time of a series; false when it has none. */
+bool range_newest(struct range *r, uint32_t series, int64_t *ms);
+
+/* Read the head of a group. typeset (may be NULL) borrows from the range. */
+NODISCARD int range_head(struct range *r, const struct group *g,
+			 struct head *out, struct bytes *typeset,
+			 struct err *err);
+
+/* A type set's encoding, borrowed from the range; empty when not known. */
+struct bytes range_typeset(struct range *r, uint32_t number);
+
+/* A copy of a type set under this number, for readers from now on. */
+void range_set_typeset(struct range *r, uint32_t number, struct bytes typeset);
+
+/* Forget the type sets from number first on: none of them was written. */
+void range_drop_typesets(struct range *r, uint32_t first);
+
+/* The number of an equal type set; UINT32_MAX without one. */
+uint32_t range_typeset_number(struct range *r, struct bytes typeset);
+
+#endif

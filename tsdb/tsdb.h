@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The database: profiles by label set and time.
+ *
+ * Words: a range takes the samples of two hours; the WAL makes them durable;
+ * a flush moves them from the WAL into their range. docs/architecture.md.
+ *
+ * Ownership: tsdb_close() ends everything; appender and queriers must be done.
+ * Threads: any, after tsdb_open() has returned.
+ */
+#ifndef TSDB_TSDB_H
+#define TSDB_TSDB_H
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "model/appender.h"
+
+struct tsdb;
+
+/* Zero values mean the defaults in brackets. */
+struct tsdb_options {
+	const char *path;
+	struct fs *fs;             /* NULL: the operating system */
+	const struct clock *clock; /* NULL: the real one */
+	const struct log *log;     /* NULL: silent */
+	struct metrics *metrics;
+	int64_t retention_ms;  /* [0: any age is taken] */
+	int64_t wal_budget;    /* bytes [512 MiB] */
+	int64_t wal_segment;   /* bytes [1/8 of the budget, 1 to 64 MiB] */
+	int64_t sync_ms;       /* between syncs [1000]; -1: on each append */
+	bool read_only;        /* beside a running server; changes nothing */
+	bool ignore_retention; /* for imports */
+};
+
+/*
+ * Open, or make, the database in a directory. ERR_BUSY: another process has
+ * it. ERR_UNSUPPORTED: written by another version.
+ */
+NODISCARD int tsdb_open(const struct tsdb_options *o, struct tsdb **out,
+			struct err *err);
+
+/* Sync, stop, close. NULL is a no-op. */
+void tsdb_close(struct tsdb *db);
+
+/* The way in; lives as long as the database. */
+struct appender *tsdb_appender(struct tsdb *db);
+
+/* Move everything from the WAL into ranges now. For tests and bench. */
+NODISCARD int tsdb_flush(struct tsdb *db, struct err *err);
+
+struct tsdb_stats {
+	uint64_t series; /* over all ranges */
+	uint64_t ranges;
+	uint64_t pending; /* profiles that are only in the WAL */
+	uint64_t wal_bytes;
+	uint64_t values_bytes;
+	uint64_t groups_bytes;
+	uint64_t open_queriers;
+	int64_t min_ms; /* start of the oldest range; 0 without any */
+	int64_t max_ms; /* end of the newest */
+};
+
+void tsdb_stats(struct tsdb *db, struct tsdb_stats *out);
+
+#endif

@@ -1,0 +1,732 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/wal.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "base/mem.h"
+
+#define OFFSET_MAX UINT32_MAX
+
+struct wal_segment {
+	_Atomic uint32_t refs;
+	uint64_t number;
+	uint64_t salt;
+	struct file *file;
+	uint64_t size;
+	bool failed; /* a sync or cleanup failed: leave it, and flush it */
+};
+
+struct wal {
+	struct wal_options o;
+	char *dir;
+	struct metric *corruptions;
+	struct metric *syncs;
+	struct metric *sync_failures;
+
+	/* The appender's. */
+	struct segment_dir directory;
+	struct buf scratch;
+
+	pthread_mutex_t mu;
+	pthread_cond_t synced;
+	struct wal_segment **segments; /* oldest first; the last is current */
+	size_t count;
+	size_t cap;
+	uint64_t end;         /* LSN behind the last record */
+	uint64_t durable;     /* LSN before which all is durable */
+	uint64_t failed_from; /* a failed sync may have lost what is */
+	uint64_t failed_to;   /* between these LSNs */
+	bool syncing;
+};
+
+static char *segment_path(const struct wal *w, uint64_t number,
+			  const char *suffix)
+{
+	return mem_printf("%s/%08llu%s", w->dir, (unsigned long long)number,
+			  suffix);
+}
+
+void wal_segment_unref(struct wal_segment *s)
+{
+	if (!s || atomic_fetch_sub(&s->refs, 1) != 1)
+		return;
+	file_close(s->file);
+	mem_free(s);
+}
+
+static void push_segment(struct wal *w, struct wal_segment *s)
+{
+	w->segments = mem_grow(w->segments, w->count, &w->cap,
+			       sizeof(struct wal_segment *));
+	w->segments[w->count++] = s;
+}
+
+static struct wal_segment *segment_new(uint64_t number, uint64_t salt,
+				       struct file *file, uint64_t size)
+{
+	struct wal_segment *s = mem_new(struct wal_segment);
+
+	atomic_init(&s->refs, 1);
+	s->number = number;
+	s->salt = salt;
+	s->file = file;
+	s->size = size;
+	return s;
+}
+
+/* Make the file of a new segment, durable with its name. */
+static int segment_create(struct wal *w, uint64_t number,
+			  struct wal_segment **out, struct err *err)
+{
+	struct file_header h = { .magic = MAGIC_SEGMENT, .number = number };
+	CLEANUP(mem_freep) char *path = segment_path(w, number, "");
+	struct buf header = { 0 };
+	struct file *f;
+	int rc;
+
+	if (getrandom(&h.salt, sizeof(h.salt), 0) != sizeof(h.salt))
+		return err_sys(err, "getrandom");
+	rc = file_open(w->o.fs, path, FILE_CREATE, &f, err);
+	if (rc)
+		return rc;
+	file_header_encode(&h, &header);
+	rc = file_write(f, 0, buf_bytes(&header), err);
+	buf_fini(&header);
+	if (!rc)
+		rc = file_sync(f, err);
+	if (!rc)
+		rc = fs_sync_dir(w->o.fs, w->dir, err);
+	if (rc) {
+		file_close(f);
+		if (fs_unlink(w->o.fs, path, NULL)) {
+			/* An empty segment is removed at the next start. */
+		}
+		return rc;
+	}
+	*out = segment_new(number, h.salt, f, FILE_HEADER);
+	return 0;
+}
+
+/* A file that never got its header: a start that was cut short. */
+static int drop_stillborn(struct wal *w, struct file *f, uint64_t size,
+			  struct err *err)
+{
+	if (size < FILE_HEADER)
+		log_event(w->o.log, LOG_WARN,
+			  "removing a WAL segment never begun",
+			  LOG_FIELDS(log_text("file", file_path(f)),
+				     log_int("size", (int64_t)size)));
+	return w->o.read_only ? 0 : fs_unlink(w->o.fs, file_path(f), err);
+}
+
+static int segment_open(struct wal *w, uint64_t number, struct err *err)
+{
+	CLEANUP(mem_freep) char *path = segment_path(w, number, "");
+	CLEANUP(file_closep) struct file *f = NULL;
+	uint8_t first[FILE_HEADER];
+	struct file_header h;
+	uint64_t size;
+	int rc;
+
+	rc = file_open(w->o.fs, path, w->o.read_only ? FILE_READ : FILE_WRITE,
+		       &f, err);
+	if (!rc)
+		rc = file_size(f, &size, err);
+	if (rc)
+		return rc;
+	if (size <= FILE_HEADER) {
+		/* Also one that has a header and nothing else. */
+		return drop_stillborn(w, f, size, err);
+	}
+	rc = file_read(f, 0, first, sizeof(first), err);
+	if (!rc)
+		rc = file_header_decode(
+			(struct bytes){ .ptr = first, .len = sizeof(first) },
+			MAGIC_SEGMENT, &h, err);
+	if (rc == ERR_CORRUPT) {
+		/* Its records cannot be told from garbage: leave it there. */
+		metric_add(w->corruptions, 1);
+		log_event(w->o.log, LOG_ERROR,
+			  "WAL segment is unreadable and left alone",
+			  LOG_FIELDS(log_text("file", path), log_err(err)));
+		return 0;
+	}
+	if (rc)
+		return err_wrap(err, rc, "%s", path);
+	push_segment(w, segment_new(number, h.salt, TAKE(f), size));
+	return 0;
+}
+
+/* A segment's number, 0 for other names. */
+static uint64_t number_of(const char *name)
+{
+	char *end;
+	unsigned long long n = strtoull(name, &end, 10);
+
+	return strlen(name) >= 8 && !*end ? n : 0;
+}
+
+static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
+{
+	struct name_list l;
+	int rc = fs_list(w->dir, &l, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < l.count && !rc; i++) {
+		uint64_t number = number_of(l.names[i]);
+
+		if (number > *highest)
+			*highest = number;
+		if (number)
+			rc = segment_open(w, number, err);
+		/* Removed by the server beside us while we listed: read on. */
+		if (rc == ERR_NOTFOUND && w->o.read_only)
+			rc = 0;
+	}
+	name_list_fini(&l);
+	return rc;
+}
+
+/* Remove what a removal cut short left behind. */
+static int clean(struct wal *w, struct err *err)
+{
+	struct name_list l;
+	int rc = fs_list(w->dir, &l, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < l.count && !rc; i++) {
+		CLEANUP(mem_freep) char *path = NULL;
+
+		if (!strstr(l.names[i], ".deleting"))
+			continue;
+		path = mem_printf("%s/%s", w->dir, l.names[i]);
+		rc = fs_unlink(w->o.fs, path, err);
+	}
+	name_list_fini(&l);
+	return rc;
+}
+
+static void register_metrics(struct wal *w, struct metrics *m)
+{
+	w->corruptions = metrics_counter(
+		m, "everprof_tsdb_wal_corruptions_total",
+		"Damaged stretches found in WAL segments.", NULL);
+	w->syncs = metrics_counter(m, "everprof_tsdb_wal_fsyncs_total",
+				   "WAL syncs.", NULL);
+	w->sync_failures =
+		metrics_counter(m, "everprof_tsdb_wal_fsync_failures_total",
+				"WAL syncs that the disk refused.", NULL);
+}
+
+int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
+{
+	struct wal *w = mem_new(struct wal);
+	uint64_t highest = 0;
+	int rc = 0;
+
+	w->o = *o;
+	w->dir = mem_strdup(o->dir);
+	pthread_mutex_init(&w->mu, NULL);
+	pthread_cond_init(&w->synced, NULL);
+	register_metrics(w, o->metrics);
+	if (!o->read_only) {
+		rc = fs_mkdir(o->fs, o->dir, err);
+		if (rc == ERR_EXISTS)
+			rc = 0;
+		if (!rc)
+			rc = clean(w, err);
+	}
+	if (!rc)
+		rc = list_segments(w, &highest, err);
+	w->end = (highest + 1) << 32;
+	if (rc)
+		wal_close(w);
+	else
+		*out = w;
+	return rc;
+}
+
+/* What a scan or a directory gives, on its way to the caller. */
+struct replay {
+	struct wal *w;
+	struct wal_segment *segment;
+	segment_entry_fn fn;
+	void *ctx;
+	struct segment_dir directory;
+};
+
+static void damaged(void *ctx, uint64_t offset, uint64_t len, bool torn)
+{
+	struct replay *r = ctx;
+
+	/* Beside a running server the end is simply not written yet. */
+	if (torn && r->w->o.read_only)
+		return;
+	metric_add(r->w->corruptions, 1);
+	log_event(r->w->o.log, LOG_WARN,
+		  torn ? "torn end of WAL segment" :
+			 "damaged record in WAL segment",
+		  LOG_FIELDS(log_text("file", file_path(r->segment->file)),
+			     log_int("offset", (int64_t)offset),
+			     log_int("bytes", (int64_t)len)));
+}
+
+static void scan_record(struct replay *r, const struct record *rec)
+{
+	struct segment_profile p;
+
+	if (rec->kind != SEGMENT_PROFILE)
+		return;
+	if (!rec->body_ok || segment_profile_decode(rec, &p, NULL)) {
+		damaged(r, (uint32_t)rec->position, rec->len, false);
+		return;
+	}
+	segment_dir_add(&r->directory, &p.entry);
+	r->fn(r->ctx, &p.entry);
+}
+
+/* Go through the records one by one; returns where the last whole one ends. */
+static int scan(struct replay *r, uint64_t *end, struct err *err)
+{
+	struct wal_segment *s = r->segment;
+	struct buf bytes = { 0 };
+	struct record_iter it = { .salt = s->salt,
+				  .base = s->number << 32,
+				  .offset = FILE_HEADER,
+				  .end = FILE_HEADER,
+				  .damaged = damaged,
+				  .ctx = r };
+	struct record rec;
+	int rc = file_slurp(file_path(s->file), &bytes, err);
+
+	it.file = buf_bytes(&bytes);
+	while (!rc && record_next(&it, &rec)) {
+		/* A directory is no profile: cut it and write a new one. */
+		if (rec.kind == SEGMENT_DIRECTORY)
+			break;
+		*end = it.end;
+		scan_record(r, &rec);
+	}
+	buf_fini(&bytes);
+	return rc;
+}
+
+/* Read the directory. ERR_CORRUPT: there is none, or it is damaged. */
+static int replay_directory(struct replay *r, struct err *err)
+{
+	struct wal_segment *s = r->segment;
+	uint8_t footer[SEGMENT_FOOTER];
+	struct bytes last = { .ptr = footer, .len = sizeof(footer) };
+	struct buf bytes = { 0 };
+	struct record rec;
+	uint64_t at = 0;
+	int rc = file_read(s->file, s->size - sizeof(footer), footer,
+			   sizeof(footer), err);
+
+	if (rc)
+		return rc;
+	if (!segment_footer_decode(last, s->salt, &at) ||
+	    at >= s->size - sizeof(footer))
+		return err_set(err, ERR_CORRUPT, "no directory");
+	bytes.len = (size_t)(s->size - sizeof(footer) - at);
+	bytes.ptr = mem_alloc(bytes.len);
+	rc = file_read(s->file, at, bytes.ptr, bytes.len, err);
+	if (!rc)
+		rc = record_decode(buf_bytes(&bytes), s->salt,
+				   s->number << 32 | at, true, &rec, err);
+	if (!rc && (rec.kind != SEGMENT_DIRECTORY || !rec.body_ok))
+		rc = err_set(err, ERR_CORRUPT, "the directory is damaged");
+	if (!rc)
+		rc = segment_dir_decode(rec.body, s->number, r->fn, r->ctx,
+					err);
+	buf_fini(&bytes);
+	return rc;
+}
+
+/*
+ * End a segment with its directory: cut what is behind end, write, sync.
+ * On failure it stays without one, which only costs a scan at a start.
+ */
+static int seal(struct wal *w, struct wal_segment *s,
+		const struct segment_dir *directory, uint64_t end,
+		struct err *err)
+{
+	struct buf out = { 0 };
+	int rc = 0;
+
+	segment_dir_encode(directory, s->salt, s->number << 32 | end, &out);
+	if (s->size > end)
+		rc = file_truncate(s->file, end, err);
+	if (!rc)
+		rc = file_write(s->file, end, buf_bytes(&out), err);
+	if (!rc)
+		rc = file_sync(s->file, err);
+	if (!rc)
+		s->size = end + out.len;
+	else
+		log_event(w->o.log, LOG_WARN, "WAL segment could not be sealed",
+			  LOG_FIELDS(log_text("file", file_path(s->file)),
+				     log_err(err)));
+	buf_fini(&out);
+	return rc;
+}
+
+static int replay_segment(struct replay *r, struct err *err)
+{
+	struct wal *w = r->w;
+	uint64_t end = FILE_HEADER;
+	int rc = replay_directory(r, err);
+
+	if (rc != ERR_CORRUPT)
+		return rc;
+	rc = scan(r, &end, err);
+	if (!rc && !w->o.read_only)
+		rc = seal(w, r->segment, &r->directory, end, err);
+	segment_dir_fini(&r->directory);
+	return rc;
+}
+
+static int begin(struct wal *w, uint64_t number, struct err *err)
+{
+	struct wal_segment *s;
+	int rc = segment_create(w, number, &s, err);
+
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&w->mu);
+	push_segment(w, s);
+	w->end = number << 32 | FILE_HEADER;
+	w->durable = w->end;
+	pthread_cond_broadcast(&w->synced);
+	pthread_mutex_unlock(&w->mu);
+	return 0;
+}
+
+int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
+	       struct err *err)
+{
+	uint64_t next = w->end >> 32;
+
+	for (size_t i = 0; i < w->count; i++) {
+		struct replay r = {
+			.w = w, .segment = w->segments[i], .fn = fn, .ctx = ctx
+		};
+		int rc = replay_segment(&r, err);
+
+		if (rc)
+			return rc;
+	}
+	if (w->o.read_only)
+		return 0;
+	return begin(w, next > floor ? next : floor + 1, err);
+}
+
+void wal_close(struct wal *w)
+{
+	if (!w)
+		return;
+	if (w->durable && !w->o.read_only && wal_sync(w, w->end, NULL)) {
+		/* Who needed it durable has asked, and has been told. */
+	}
+	for (size_t i = 0; i < w->count; i++)
+		wal_segment_unref(w->segments[i]);
+	mem_free(w->segments);
+	segment_dir_fini(&w->directory);
+	buf_fini(&w->scratch);
+	pthread_cond_destroy(&w->synced);
+	pthread_mutex_destroy(&w->mu);
+	mem_free(w->dir);
+	mem_free(w);
+}
+
+static struct wal_segment *current(const struct wal *w)
+{
+	return w->segments[w->count - 1];
+}
+
+static bool current_failed(struct wal *w)
+{
+	bool failed;
+
+	pthread_mutex_lock(&w->mu);
+	failed = current(w)->failed;
+	pthread_mutex_unlock(&w->mu);
+	return failed;
+}
+
+/* What is not durable in s may never be: those who wait must hear of it. */
+static void note_failure_locked(struct wal *w, struct wal_segment *s)
+{
+	if (!s->failed)
+		w->failed_from = w->durable;
+	s->failed = true;
+	w->failed_to = w->end;
+}
+
+/*
+ * Begin a new segment and seal the old one. The new one comes first: without
+ * room for it nothing has changed.
+ */
+static int roll(struct wal *w, struct err *err)
+{
+	struct wal_segment *old = current(w);
+	struct wal_segment *s;
+	uint64_t end = (uint32_t)w->end;
+	struct err why;
+	int rc = segment_create(w, old->number + 1, &s, err);
+
+	if (rc)
+		return rc;
+	rc = current_failed(w) ? ERR_IO :
+				 seal(w, old, &w->directory, end, &why);
+	if (rc && !current_failed(w))
+		rc = file_sync(old->file, &why);
+	segment_dir_fini(&w->directory);
+	pthread_mutex_lock(&w->mu);
+	if (rc)
+		note_failure_locked(w, old);
+	push_segment(w, s);
+	w->end = s->number << 32 | FILE_HEADER;
+	w->durable = w->end;
+	pthread_cond_broadcast(&w->synced);
+	pthread_mutex_unlock(&w->mu);
+	return 0;
+}
+
+/* Write at the end; what a failure left is cut away. */
+static int write_end(struct wal *w, struct bytes b, struct err *err)
+{
+	struct wal_segment *s = current(w);
+	uint64_t at = (uint32_t)w->end;
+	int rc = file_write(s->file, at, b, err);
+
+	if (rc && file_truncate(s->file, at, NULL)) {
+		pthread_mutex_lock(&w->mu);
+		s->failed = true;
+		pthread_mutex_unlock(&w->mu);
+	}
+	return rc;
+}
+
+int wal_append(struct wal *w, const struct sample *s,
+	       struct segment_entry *entry, struct err *err)
+{
+	uint64_t offset = (uint32_t)w->end;
+	struct wal_segment *seg;
+	int rc = 0;
+
+	if (current_failed(w) ||
+	    (offset > FILE_HEADER &&
+	     offset + s->body.len > w->o.segment_size) ||
+	    offset + s->body.len + RECORD_HEAD_MAX > OFFSET_MAX)
+		rc = roll(w, err);
+	if (rc)
+		return rc;
+	seg = current(w);
+	buf_reset(&w->scratch);
+	rc = segment_profile_encode(s, seg->salt, w->end, &w->scratch, err);
+	if (!rc)
+		rc = write_end(w, buf_bytes(&w->scratch), err);
+	if (rc)
+		return rc;
+	*entry = (struct segment_entry){
+		.lsn = w->end,
+		.len = (uint32_t)w->scratch.len,
+		.raw_len = s->raw_len,
+		.ms = s->ms,
+		.hash = s->hash,
+		.labels = labels_bytes(s->labels),
+		.typeset = s->typeset,
+	};
+	segment_dir_add(&w->directory, entry);
+	pthread_mutex_lock(&w->mu);
+	w->end += w->scratch.len;
+	seg->size = (uint32_t)w->end;
+	pthread_mutex_unlock(&w->mu);
+	/* Keep the scratch of ordinary profiles, not of a giant one. */
+	if (w->scratch.cap > MIB)
+		buf_fini(&w->scratch);
+	return 0;
+}
+
+uint64_t wal_end(struct wal *w)
+{
+	uint64_t end;
+
+	pthread_mutex_lock(&w->mu);
+	end = w->end;
+	pthread_mutex_unlock(&w->mu);
+	return end;
+}
+
+/* Sync the current segment for everybody; called and left with mu held. */
+static int sync_for_all(struct wal *w, struct err *err)
+{
+	struct wal_segment *s = current(w);
+	uint64_t end = w->end;
+	int rc;
+
+	w->syncing = true;
+	atomic_fetch_add(&s->refs, 1);
+	pthread_mutex_unlock(&w->mu);
+	rc = file_sync(s->file, err);
+	metric_add(rc ? w->sync_failures : w->syncs, 1);
+	pthread_mutex_lock(&w->mu);
+	w->syncing = false;
+	if (rc) {
+		/* What it held may be gone, and a second try would lie. */
+		note_failure_locked(w, s);
+	} else if (end > w->durable) {
+		w->durable = end;
+	}
+	pthread_cond_broadcast(&w->synced);
+	wal_segment_unref(s);
+	return rc;
+}
+
+int wal_sync(struct wal *w, uint64_t lsn, struct err *err)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&w->mu);
+	while (!rc) {
+		if (lsn > w->failed_from && lsn <= w->failed_to)
+			rc = err_set(err, ERR_IO, "the WAL's disk failed");
+		else if (lsn <= w->durable)
+			break;
+		else if (w->syncing)
+			pthread_cond_wait(&w->synced, &w->mu);
+		else
+			rc = sync_for_all(w, err);
+	}
+	pthread_mutex_unlock(&w->mu);
+	return rc;
+}
+
+struct wal_segment *wal_segment(struct wal *w, uint64_t lsn)
+{
+	struct wal_segment *found = NULL;
+
+	pthread_mutex_lock(&w->mu);
+	for (size_t i = w->count; i-- && !found;) {
+		if (w->segments[i]->number == lsn >> 32)
+			found = w->segments[i];
+	}
+	if (found)
+		atomic_fetch_add(&found->refs, 1);
+	pthread_mutex_unlock(&w->mu);
+	return found;
+}
+
+int wal_segment_read(const struct wal_segment *s, uint64_t lsn, uint32_t len,
+		     struct buf *buf, struct segment_profile *out,
+		     struct err *err)
+{
+	struct record r;
+	int rc;
+
+	buf_reset(buf);
+	if (!buf_reserve(buf, len))
+		return err_set(err, ERR_TOOBIG, "a record of %u bytes", len);
+	rc = file_read(s->file, (uint32_t)lsn, buf->ptr, len, err);
+	if (rc)
+		return rc;
+	buf->len = len;
+	rc = record_decode(buf_bytes(buf), s->salt, lsn, true, &r, err);
+	if (!rc && !r.body_ok)
+		rc = err_set(err, ERR_CORRUPT, "the body's checksum differs");
+	if (!rc)
+		rc = segment_profile_decode(&r, out, err);
+	if (rc)
+		return err_wrap(err, rc, "%s at %u", file_path(s->file),
+				(uint32_t)lsn);
+	return 0;
+}
+
+int wal_segment_head(const struct wal_segment *s, uint64_t lsn, struct buf *buf,
+		     struct segment_profile *out, struct err *err)
+{
+	uint8_t fixed[RECORD_HEADER];
+	struct record r;
+	size_t len;
+	int rc = file_read(s->file, (uint32_t)lsn, fixed, sizeof(fixed), err);
+
+	if (rc)
+		return rc;
+	len = record_head_len(fixed);
+	buf_reset(buf);
+	if (len > RECORD_HEAD_MAX || !buf_reserve(buf, RECORD_HEADER + len))
+		return err_set(err, ERR_CORRUPT, "%s at %u: no record here",
+			       file_path(s->file), (uint32_t)lsn);
+	buf->len = RECORD_HEADER + len;
+	rc = file_read(s->file, (uint32_t)lsn, buf->ptr, buf->len, err);
+	if (!rc)
+		rc = record_decode_head(buf_bytes(buf), s->salt, lsn, &r, err);
+	if (!rc)
+		rc = segment_profile_decode(&r, out, err);
+	return rc;
+}
+
+uint64_t wal_bytes(struct wal *w)
+{
+	uint64_t sum = 0;
+
+	pthread_mutex_lock(&w->mu);
+	for (size_t i = 0; i < w->count; i++)
+		sum += w->segments[i]->size;
+	pthread_mutex_unlock(&w->mu);
+	return sum;
+}
+
+uint64_t wal_overdue(struct wal *w, uint64_t budget)
+{
+	uint64_t upto = 0;
+	bool over = wal_bytes(w) > budget;
+
+	pthread_mutex_lock(&w->mu);
+	if (over && w->count > 1)
+		upto = w->segments[0]->number;
+	for (size_t i = 0; i + 1 < w->count; i++) {
+		if (w->segments[i]->failed)
+			upto = w->segments[i]->number;
+	}
+	pthread_mutex_unlock(&w->mu);
+	return upto;
+}
+
+static int remove_file(struct wal *w, uint64_t number, struct err *err)
+{
+	CLEANUP(mem_freep) char *path = segment_path(w, number, "");
+	CLEANUP(mem_freep) char *gone = segment_path(w, number, ".deleting");
+	int rc = fs_rename(w->o.fs, path, gone, err);
+
+	return rc ? rc : fs_unlink(w->o.fs, gone, err);
+}
+
+int wal_drop(struct wal *w, uint64_t upto, struct err *err)
+{
+	for (;;) {
+		struct wal_segment *s = NULL;
+		int rc;
+
+		pthread_mutex_lock(&w->mu);
+		if (w->count > 1 && w->segments[0]->number <= upto) {
+			s = w->segments[0];
+			w->count--;
+			memmove(w->segments, w->segments + 1,
+				w->count * sizeof(struct wal_segment *));
+		}
+		pthread_mutex_unlock(&w->mu);
+		if (!s)
+			return 0;
+		rc = remove_file(w, s->number, err);
+		wal_segment_unref(s);
+		if (rc)
+			return rc;
+	}
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Write-ahead log: profiles as received, in segments. Format:
+ * docs/format/segment.md.
+ *
+ * An LSN is a position, segment << 32 | offset. One appender at a time (the
+ * caller locks); whoever needs durability calls wal_sync(), and those who call
+ * it together share one fdatasync (group commit).
+ *
+ * Ownership: the log owns its segments; a reader takes a reference on the one
+ * it reads, which then stays readable though its file be gone.
+ * Threads: wal_append(): the caller locks. All others: any.
+ */
+#ifndef TSDB_WAL_H
+#define TSDB_WAL_H
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "tsdb/segment.h"
+
+struct wal;
+struct wal_segment;
+
+struct wal_options {
+	struct fs *fs;
+	const char *dir; /* made when missing */
+	uint64_t segment_size;
+	bool read_only; /* change nothing on disk */
+	const struct log *log;
+	struct metrics *metrics;
+};
+
+/*
+ * Open all segments there are. ERR_UNSUPPORTED: another format. Nothing can
+ * be appended before wal_replay().
+ */
+NODISCARD int wal_open(const struct wal_options *o, struct wal **out,
+		       struct err *err);
+
+/*
+ * Call fn for every whole profile, in LSN order. Then, unless read-only: cut
+ * torn tails, seal what is not sealed, and begin a segment whose number is
+ * above floor. Damage is logged and counted, never an error.
+ */
+NODISCARD int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn,
+			 void *ctx, struct err *err);
+
+/* Sync and close. NULL is a no-op. */
+void wal_close(struct wal *w);
+
+/*
+ * Append a sample. *entry says where it is (its texts borrow from the sample).
+ * ERR_NOSPACE, ERR_IO: nothing was appended.
+ */
+NODISCARD int wal_append(struct wal *w, const struct sample *s,
+			 struct segment_entry *entry, struct err *err);
+
+/* The LSN behind the last record: syncing up to it covers everything. */
+uint64_t wal_end(struct wal *w);
+
+/*
+ * Return when all records before lsn are durable. ERR_IO when the disk
+ * refused: some of them may never be.
+ */
+NODISCARD int wal_sync(struct wal *w, uint64_t lsn, struct err *err);
+
+/* A reference on the segment that holds lsn; NULL when it is gone. */
+struct wal_segment *wal_segment(struct wal *w, uint64_t lsn);
+void wal_segment_unref(struct wal_segment *s);
+
+/*
+ * Read and verify a record of len bytes; *out borrows from buf, which it
+ * replaces. ERR_CORRUPT names file and offset.
+ */
+NODISCARD int wal_segment_read(const struct wal_segment *s, uint64_t lsn,
+			       uint32_t len, struct buf *buf,
+			       struct segment_profile *out, struct err *err);
+
+/* The same without the body: out->body is empty, and none of it was read. */
+NODISCARD int wal_segment_head(const struct wal_segment *s, uint64_t lsn,
+			       struct buf *buf, struct segment_profile *out,
+			       struct err *err);
+
+/* Bytes of all segments. */
+uint64_t wal_bytes(struct wal *w);
+
+/*
+ * The number of the oldest segment that should be flushed: the oldest one
+ * while the log is larger than budget, or one whose sync failed. 0: none.
+ */
+uint64_t wal_overdue(struct wal *w, uint64_t budget);
+
+/* Remove segments up to this number, but never the current one. */
+NODISCARD int wal_drop(struct wal *w, uint64_t upto, struct err *err);
+
+#endif

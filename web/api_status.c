@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /api/v1/targets and /api/v1/status/…
+ */
+#include <unistd.h>
+
+#include "base/units.h"
+#include "web/context.h"
+
+static void write_time(struct json *j, int64_t ms)
+{
+	char text[40] = "0001-01-01T00:00:00Z"; /* as Prometheus: never */
+
+	if (ms)
+		time_format(ms, text);
+	json_text(j, text);
+}
+
+static void write_duration(struct json *j, int64_t ms)
+{
+	char text[32];
+
+	duration_format(ms, text);
+	json_text(j, text);
+}
+
+static void write_target(void *ctx, const struct target_status *s)
+{
+	struct json *j = ctx;
+	const struct target *t = s->target;
+
+	json_begin(j, '{');
+	json_key(j, "discoveredLabels");
+	labels_json(t->discovered, j);
+	json_key(j, "labels");
+	labels_json(t->labels, j);
+	json_key(j, "scrapePool");
+	json_text(j, t->job);
+	json_key(j, "scrapeUrl");
+	json_text(j, t->url);
+	json_key(j, "globalUrl");
+	json_text(j, t->url);
+	json_key(j, "lastError");
+	json_text(j, s->last_error);
+	json_key(j, "lastScrape");
+	write_time(j, s->last_ms);
+	json_key(j, "lastScrapeDuration");
+	json_double(j, (double)s->last_duration_ns / 1e9);
+	json_key(j, "nextScrape");
+	write_time(j, s->next_ms);
+	json_key(j, "health");
+	json_text(j, target_health_name(s->health));
+	json_key(j, "scrapeInterval");
+	write_duration(j, t->interval_ms);
+	json_key(j, "scrapeTimeout");
+	write_duration(j, t->timeout_ms);
+	json_end(j, '}');
+}
+
+void api_targets(void *ctx, struct request *r, struct answer *a)
+{
+	struct web *w = ctx;
+	struct json j = envelope_begin(a);
+	struct str state;
+	bool active = !request_param(r, "state", &state) ||
+		      !str_is(state, "dropped");
+
+	json_begin(&j, '{');
+	json_key(&j, "activeTargets");
+	json_begin(&j, '[');
+	if (active)
+		scrape_targets(w->o.scraper, write_target, &j);
+	json_end(&j, ']');
+	json_key(&j, "droppedTargets");
+	json_begin(&j, '[');
+	json_end(&j, ']');
+	json_end(&j, '}');
+	envelope_end(&j, a, NULL);
+}
+
+void api_status_config(void *ctx, struct request *r UNUSED, struct answer *a)
+{
+	struct web *w = ctx;
+	struct json j = envelope_begin(a);
+
+	json_begin(&j, '{');
+	json_key(&j, "yaml");
+	json_text(&j, w->o.config_text);
+	json_end(&j, '}');
+	envelope_end(&j, a, NULL);
+}
+
+void api_status_flags(void *ctx, struct request *r UNUSED, struct answer *a)
+{
+	struct web *w = ctx;
+	struct json j = envelope_begin(a);
+
+	json_begin(&j, '{');
+	for (size_t i = 0; i < w->o.flag_count; i++) {
+		json_key(&j, w->o.flags[i].name);
+		json_text(&j, w->o.flags[i].value);
+	}
+	json_end(&j, '}');
+	envelope_end(&j, a, NULL);
+}
+
+void api_status_buildinfo(void *ctx, struct request *r UNUSED, struct answer *a)
+{
+	struct web *w = ctx;
+	struct json j = envelope_begin(a);
+
+	json_begin(&j, '{');
+	json_key(&j, "version");
+	json_text(&j, w->o.version);
+	json_key(&j, "compiler");
+	json_text(&j, __VERSION__);
+	json_end(&j, '}');
+	envelope_end(&j, a, NULL);
+}
+
+void api_status_runtimeinfo(void *ctx, struct request *r UNUSED,
+			    struct answer *a)
+{
+	struct web *w = ctx;
+	struct json j = envelope_begin(a);
+	struct tsdb_stats stats;
+	char cwd[512];
+
+	tsdb_stats(w->o.db, &stats);
+	json_begin(&j, '{');
+	json_key(&j, "startTime");
+	write_time(&j, w->started_ms);
+	json_key(&j, "CWD");
+	json_text(&j, getcwd(cwd, sizeof(cwd)) ? cwd : "");
+	json_key(&j, "serverTime");
+	write_time(&j, r->now_ms);
+	json_key(&j, "storageRetention");
+	write_duration(&j, w->o.retention_ms);
+	json_key(&j, "openQueriers");
+	json_int(&j, (int64_t)stats.open_queriers);
+	json_end(&j, '}');
+	envelope_end(&j, a, NULL);
+}
+
+void api_status_tsdb(void *ctx, struct request *r UNUSED, struct answer *a)
+{
+	struct web *w = ctx;
+	struct json j = envelope_begin(a);
+	struct tsdb_stats s;
+
+	tsdb_stats(w->o.db, &s);
+	json_begin(&j, '{');
+	json_key(&j, "headStats");
+	json_begin(&j, '{');
+	json_key(&j, "numSeries");
+	json_int(&j, (int64_t)s.series);
+	json_key(&j, "numRanges");
+	json_int(&j, (int64_t)s.ranges);
+	json_key(&j, "numUnflushedProfiles");
+	json_int(&j, (int64_t)s.pending);
+	json_key(&j, "minTime");
+	json_int(&j, s.min_ms);
+	json_key(&j, "maxTime");
+	json_int(&j, s.max_ms);
+	json_end(&j, '}');
+	json_key(&j, "bytes");
+	json_begin(&j, '{');
+	json_key(&j, "wal");
+	json_int(&j, (int64_t)s.wal_bytes);
+	json_key(&j, "values");
+	json_int(&j, (int64_t)s.values_bytes);
+	json_key(&j, "groups");
+	json_int(&j, (int64_t)s.groups_bytes);
+	json_end(&j, '}');
+	json_end(&j, '}');
+	envelope_end(&j, a, NULL);
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pages: / to pick a type and a selector, see series and times, and
+ * download; /targets. Rendered here, without scripts; the state of a page is
+ * in its URL.
+ */
+#include <inttypes.h>
+
+#include "base/units.h"
+#include "base/url.h"
+#include "model/selector.h"
+#include "web/context.h"
+
+#define SERIES_SHOWN 200
+#define TIMES_SHOWN  120 /* of a series: the newest */
+#define TYPES_SHOWN  200
+
+static const char head[] =
+	"<!doctype html><html lang=en><meta charset=utf-8>"
+	"<meta name=viewport content='width=device-width'>"
+	"<title>everprof</title><style>"
+	"body{font:15px/1.5 system-ui,sans-serif;margin:0;color:#1d2733;"
+	"background:#f6f7f9}"
+	"header{background:#1d2733;color:#fff;padding:.6em 1.2em}"
+	"header a{color:#fff;margin-right:1.4em;text-decoration:none}"
+	"header b{margin-right:1.6em}"
+	"main{padding:1em 1.2em;max-width:78em}"
+	"form{display:flex;flex-wrap:wrap;gap:.6em;align-items:end;"
+	"margin-bottom:1em}"
+	"label{display:flex;flex-direction:column;font-size:.8em;color:#5b6775}"
+	"input,select,button{font:inherit;padding:.3em .5em;"
+	"border:1px solid #b9c2cc;border-radius:4px;background:#fff}"
+	"input.sel{width:26em;font-family:monospace}"
+	"button{background:#2866c7;color:#fff;border-color:#2866c7}"
+	"section{background:#fff;border:1px solid #dde2e8;border-radius:6px;"
+	"padding:.6em .9em;margin:.7em 0}"
+	"code{font:13px/1.5 monospace;word-break:break-all}"
+	".times{font:13px/1.7 monospace;margin-top:.4em}"
+	".times a{margin-right:.9em;white-space:nowrap}"
+	".error{background:#fdecea;border-color:#f3b6b0}"
+	".note{color:#5b6775}"
+	"table{border-collapse:collapse;background:#fff;width:100%}"
+	"th,td{text-align:left;padding:.3em .6em;"
+	"border-bottom:1px solid #dde2e8;vertical-align:top}"
+	".up{color:#18794e}.down{color:#b42318}"
+	"</style><header><b>everprof</b><a href='/'>Profiles</a>"
+	"<a href='/targets'>Targets</a><a href='/metrics'>Metrics</a></header>"
+	"<main>";
+
+static void text(struct buf *b, struct str s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		switch (s.ptr[i]) {
+		case '&':
+			buf_str(b, "&amp;");
+			break;
+		case '<':
+			buf_str(b, "&lt;");
+			break;
+		case '>':
+			buf_str(b, "&gt;");
+			break;
+		case '"':
+			buf_str(b, "&quot;");
+			break;
+		case '\'':
+			buf_str(b, "&#39;");
+			break;
+		default:
+			buf_byte(b, (uint8_t)s.ptr[i]);
+		}
+	}
+}
+
+static void begin(struct answer *a)
+{
+	a->status = 200;
+	a->content_type = "text/html; charset=utf-8";
+	answer_header(a, "Content-Security-Policy",
+		      "default-src 'none'; style-src 'unsafe-inline'; "
+		      "form-action 'self'; base-uri 'none'; "
+		      "frame-ancestors 'none'");
+	answer_header(a, "Referrer-Policy", "no-referrer");
+	buf_str(&a->body, head);
+}
+
+static struct str param_or(const struct request *r, const char *name,
+			   const char *otherwise)
+{
+	struct str s;
+
+	return request_param(r, name, &s) ? s : str_of(otherwise);
+}
+
+/* What the form asks for. */
+struct view {
+	struct str type;
+	struct str selector;
+	struct selector parsed;
+	int64_t from;
+	int64_t to;
+};
+
+static int view_parse(const struct request *r, struct view *v, struct err *err)
+{
+	int rc = 0;
+
+	v->type = param_or(r, "type", "");
+	v->selector = str_trim(param_or(r, "selector", ""));
+	if (v->selector.len && !str_is(v->selector, "{}"))
+		rc = selector_parse(v->selector, &v->parsed, err);
+	if (!rc)
+		rc = param_range(r, r->now_ms - 3600000, r->now_ms, &v->from,
+				 &v->to, err);
+	return rc;
+}
+
+static void form_field(struct buf *b, const char *label, const char *name,
+		       const char *class, struct str value)
+{
+	buf_printf(b, "<label>%s<input name=%s class='%s' value=\"", label,
+		   name, class);
+	text(b, value);
+	buf_str(b, "\"></label>");
+}
+
+static void type_option(struct buf *b, struct str name, bool chosen)
+{
+	buf_printf(b, "<option%s>", chosen ? " selected" : "");
+	text(b, name);
+	buf_str(b, "</option>");
+}
+
+static void form(struct web *w, const struct request *r, const struct view *v,
+		 struct buf *b)
+{
+	struct querier *q;
+	struct str last = { .ptr = "", .len = 0 };
+	size_t shown = 0;
+
+	buf_str(b, "<form><label>Profile type<select name=type>"
+		   "<option value=''>any</option>");
+	/* Series come in label order, and __name__ is the first label. */
+	querier_open(w->o.db, &q);
+	querier_select(q, NULL, 0, INT64_MIN, INT64_MAX);
+	for (size_t i = 0; i < querier_count(q) && shown < TYPES_SHOWN; i++) {
+		struct str name =
+			labels_get(querier_labels(q, i), str_of(LABEL_NAME));
+
+		if (str_eq(name, last))
+			continue;
+		type_option(b, name, str_eq(name, v->type));
+		last = name;
+		shown++;
+	}
+	buf_str(b, "</select></label>");
+	form_field(b, "Selector, such as {job=\"app\"}", "selector", "sel",
+		   v->selector);
+	form_field(b, "From", "from", "", param_or(r, "from", "now-1h"));
+	form_field(b, "To", "to", "", param_or(r, "to", "now"));
+	buf_str(b, "<button>Show</button></form>");
+	querier_close(q);
+}
+
+static void profile_link(struct buf *b, struct labels *labels, int64_t ms)
+{
+	struct buf selector = { 0 };
+	char when[40];
+
+	labels_text(labels, &selector);
+	time_format(ms, when);
+	buf_str(b, "<a href=\"/api/v1/query?mode=single&amp;report=proto&amp;"
+		   "match=exact&amp;query=");
+	url_escape(str_from(buf_bytes(&selector)), b);
+	buf_printf(b,
+		   "&amp;time=%" PRId64 "\" title=\"%" PRId64
+		   "\">%.10s %.12s</a>",
+		   ms, ms, when, when + 11);
+	buf_fini(&selector);
+}
+
+static void series_section(struct buf *b, struct labels *labels,
+			   const int64_t *ms, size_t count)
+{
+	struct buf selector = { 0 };
+	size_t shown = count < TIMES_SHOWN ? count : TIMES_SHOWN;
+
+	labels_text(labels, &selector);
+	buf_str(b, "<section><code>");
+	text(b, str_from(buf_bytes(&selector)));
+	buf_printf(b, "</code> <span class=note>%zu profiles%s</span>", count,
+		   shown < count ? ", the newest of them" : "");
+	buf_str(b, "<div class=times>");
+	for (size_t i = 0; i < shown; i++)
+		profile_link(b, labels, ms[count - 1 - i]);
+	buf_str(b, "</div></section>");
+	buf_fini(&selector);
+}
+
+static int sections(struct request *r, const struct view *v, struct querier *q,
+		    struct answer *a, struct err *err)
+{
+	size_t shown = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < querier_count(q) && !rc; i++) {
+		const int64_t *ms;
+		size_t count;
+
+		if (shown == SERIES_SHOWN) {
+			buf_printf(&a->body,
+				   "<p class=note>%zu further series are not "
+				   "shown: narrow the selector.</p>",
+				   querier_count(q) - i);
+			break;
+		}
+		rc = check_deadline(r, err);
+		if (!rc)
+			rc = querier_times(q, i, v->from, v->to, &ms, &count,
+					   err);
+		if (rc || !count)
+			continue;
+		series_section(&a->body, querier_labels(q, i), ms, count);
+		shown++;
+		rc = answer_account(a, err);
+	}
+	if (!rc && !shown)
+		buf_str(&a->body,
+			"<p class=note>No profiles in this time. The first "
+			"ones appear one scrape interval after the start; "
+			"<a href='/targets'>targets</a> tell what is "
+			"wrong.</p>");
+	return rc;
+}
+
+static void error_section(struct answer *a, const struct err *err)
+{
+	buf_str(&a->body, "<section class=error>");
+	text(&a->body, str_of(err->msg));
+	buf_str(&a->body, "</section>");
+}
+
+void page_index(void *ctx, struct request *r, struct answer *a)
+{
+	struct web *w = ctx;
+	struct view v = { 0 };
+	struct matcher *all;
+	struct querier *q;
+	size_t count = 0;
+	struct err err;
+	int rc = view_parse(r, &v, &err);
+
+	begin(a);
+	form(w, r, &v, &a->body);
+	if (!rc) {
+		all = arena_array(&r->arena, struct matcher,
+				  v.parsed.count + 1);
+		for (; count < v.parsed.count; count++)
+			all[count] = v.parsed.matchers[count];
+		if (v.type.len)
+			all[count++] =
+				(struct matcher){ .op = MATCH_EQ,
+						  .name = str_of(LABEL_NAME),
+						  .value = v.type };
+		querier_open(w->o.db, &q);
+		querier_select(q, all, count, v.from, v.to);
+		rc = sections(r, &v, q, a, &err);
+		querier_close(q);
+	}
+	if (rc)
+		error_section(a, &err);
+	buf_str(&a->body, "</main></html>");
+	selector_fini(&v.parsed);
+}
+
+static void target_row(void *ctx, const struct target_status *s)
+{
+	struct buf *b = ctx;
+	const char *health = target_health_name(s->health);
+	char when[40] = "never";
+	struct buf labels = { 0 };
+
+	if (s->last_ms)
+		time_format(s->last_ms, when);
+	labels_text(s->target->labels, &labels);
+	buf_str(b, "<tr><td><code>");
+	text(b, str_of(s->target->url));
+	buf_str(b, "</code><td><code>");
+	text(b, str_from(buf_bytes(&labels)));
+	buf_printf(b, "</code><td class=%s>%s<td>%s<td>%.3f s<td>", health,
+		   health, when, (double)s->last_duration_ns / 1e9);
+	text(b, str_of(s->last_error));
+	buf_fini(&labels);
+}
+
+void page_targets(void *ctx, struct request *r UNUSED, struct answer *a)
+{
+	struct web *w = ctx;
+
+	begin(a);
+	buf_str(&a->body, "<table><tr><th>Target<th>Labels<th>Health"
+			  "<th>Last scrape<th>Took<th>Last error");
+	scrape_targets(w->o.scraper, target_row, &a->body);
+	buf_str(&a->body, "</table></main></html>");
+}

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/server.h"
+
+#include <arpa/inet.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/gzip.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "base/url.h"
+
+#define GZIP_MIN   1024 /* smaller bodies are sent as they are */
+#define GZIP_LEVEL 1
+#define PARAMS_MAX 1000
+#define PER_IP_MAX 0 /* all connections may be one proxy's */
+
+struct server {
+	struct server_options o;
+	struct MHD_Daemon *daemon;
+	struct pool *pool;
+	unsigned port;
+};
+
+/* A request from its first byte to its answer's last. */
+struct exchange {
+	struct server *server;
+	struct MHD_Connection *connection;
+	struct request request;
+	struct answer answer;
+	struct buf form;
+	const struct route *route;
+	int64_t started_ns;
+	bool answered;
+};
+
+void answer_header(struct answer *a, const char *name, const char *value)
+{
+	if (a->header_count == ANSWER_HEADERS_MAX)
+		abort(); /* our bug */
+	a->headers[a->header_count].name = name;
+	a->headers[a->header_count++].value = value;
+}
+
+int answer_take(struct answer *a, int64_t n, struct err *err)
+{
+	int rc = budget_take(a->memory, n, err);
+
+	if (!rc)
+		a->taken += n;
+	return rc;
+}
+
+int answer_account(struct answer *a, struct err *err)
+{
+	int64_t grown = (int64_t)a->body.cap - a->taken;
+
+	return grown > 0 ? answer_take(a, grown, err) : 0;
+}
+
+bool request_param(const struct request *r, const char *name, struct str *out)
+{
+	for (size_t i = 0; i < r->param_count; i++) {
+		if (str_is(r->params[i].name, name)) {
+			*out = r->params[i].value;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Requests. */
+
+static void add_param(struct request *r, struct str name, struct str value)
+{
+	if (r->param_count == PARAMS_MAX)
+		return;
+	if (!r->params)
+		r->params =
+			arena_array(&r->arena, struct param_value, PARAMS_MAX);
+	r->params[r->param_count++] =
+		(struct param_value){ .name = arena_str(&r->arena, name),
+				      .value = arena_str(&r->arena, value) };
+}
+
+static enum MHD_Result on_argument(void *ctx, enum MHD_ValueKind kind UNUSED,
+				   const char *key, size_t key_len,
+				   const char *value, size_t value_len)
+{
+	add_param(ctx, (struct str){ .ptr = key, .len = key_len },
+		  (struct str){ .ptr = value ? value : "", .len = value_len });
+	return MHD_YES;
+}
+
+static void parse_form(struct request *r, struct str body)
+{
+	while (body.len) {
+		struct str pair = str_cut(body, '&', &body);
+		struct str value;
+		struct str name = str_cut(pair, '=', &value);
+
+		if (name.len)
+			add_param(r, url_unescape(name, &r->arena),
+				  url_unescape(value, &r->arena));
+	}
+}
+
+static const char *header(struct exchange *x, const char *name)
+{
+	const char *v = MHD_lookup_connection_value(x->connection,
+						    MHD_HEADER_KIND, name);
+
+	return v ? v : "";
+}
+
+/* Whether path fits the route; its * gives *segment. */
+static bool fits(const char *route, struct str path, struct str *segment)
+{
+	struct str pattern = str_of(route);
+
+	while (pattern.len || path.len) {
+		struct str want = str_cut(pattern, '/', &pattern);
+		struct str have = str_cut(path, '/', &path);
+
+		if (str_is(want, "*") && have.len)
+			*segment = have;
+		else if (!str_eq(want, have))
+			return false;
+	}
+	return true;
+}
+
+static const struct route *find_route(const struct server *s, struct request *r)
+{
+	for (const struct route *t = s->o.routes; t->path; t++) {
+		if (fits(t->path, r->path, &r->segment))
+			return t;
+	}
+	return NULL;
+}
+
+/* Answers. */
+
+static void refuse(struct exchange *x, int code, const char *why)
+{
+	struct err err;
+
+	err_set(&err, code, "%s", why);
+	x->server->o.fail(&x->answer, &err);
+}
+
+static void refuse_method(struct exchange *x)
+{
+	refuse(x, ERR_INVALID, "only GET, HEAD and POST are answered here");
+	x->answer.status = 405;
+	answer_header(&x->answer, "Allow", "GET, HEAD, POST");
+}
+
+static void compress(struct exchange *x)
+{
+	struct answer *a = &x->answer;
+	struct buf packed = buf_init(a->body.len + KIB);
+	struct gzip *g;
+
+	if (a->as_is || !x->request.accepts_gzip || a->body.len < GZIP_MIN)
+		return;
+	g = gzip_new();
+	gzip_compress(g, GZIP_LEVEL, buf_bytes(&a->body), &packed);
+	gzip_free(g);
+	if (packed.over || packed.len >= a->body.len) {
+		buf_fini(&packed);
+		return;
+	}
+	buf_fini(&a->body);
+	a->body = packed;
+	answer_header(a, "Content-Encoding", "gzip");
+}
+
+static void run_handler(void *ctx, unsigned worker UNUSED)
+{
+	struct exchange *x = ctx;
+
+	x->route->handle(x->server->o.ctx, &x->request, &x->answer);
+	if (x->answer.body.over)
+		refuse(x, ERR_LIMIT, "the answer is too large");
+	compress(x);
+	x->answered = true;
+	if (!x->route->quick)
+		MHD_resume_connection(x->connection);
+}
+
+static void observe(struct exchange *x)
+{
+	const char *handler = x->route ? x->route->path : "none";
+	struct metrics *m = x->server->o.metrics;
+	char code[8];
+
+	snprintf(code, sizeof(code), "%u", x->answer.status);
+	metric_add(
+		metrics_counter(m, "everprof_http_requests_total",
+				"HTTP requests by handler and status.",
+				&(struct metric_labels){ { "handler", "code" },
+							 { handler, code } }),
+		1);
+	histogram_observe(
+		metrics_histogram(
+			m, "everprof_http_request_duration_seconds",
+			"HTTP requests by handler, to the end of the handler.",
+			&(struct metric_labels){ { "handler" }, { handler } }),
+		clock_mono_ns() - x->started_ns);
+}
+
+static enum MHD_Result send_answer(struct exchange *x)
+{
+	struct answer *a = &x->answer;
+	struct MHD_Response *r;
+	enum MHD_Result rc;
+
+	r = MHD_create_response_from_buffer(a->body.len, a->body.ptr,
+					    MHD_RESPMEM_MUST_FREE);
+	if (!r)
+		return MHD_NO;
+	a->body = (struct buf){ 0 };
+	MHD_add_response_header(r, "Content-Type", a->content_type);
+	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(r, "Vary", "Accept-Encoding");
+	for (size_t i = 0; i < a->header_count; i++)
+		MHD_add_response_header(r, a->headers[i].name,
+					a->headers[i].value);
+	observe(x);
+	rc = MHD_queue_response(x->connection, a->status, r);
+	MHD_destroy_response(r);
+	return rc;
+}
+
+/* The request is complete: answer it here, or have a worker do it. */
+static enum MHD_Result handle(struct exchange *x)
+{
+	struct server *s = x->server;
+	struct err err;
+
+	x->request.now_ms = clock_ms(NULL);
+	x->request.deadline_ns =
+		x->started_ns + s->o.query_timeout_ms * 1000000;
+	if (x->form.over)
+		refuse(x, ERR_TOOBIG, "the request's body is too large");
+	else if (!str_is(x->request.method, "GET") &&
+		 !str_is(x->request.method, "HEAD") &&
+		 !str_is(x->request.method, "POST"))
+		refuse_method(x);
+	else if (!x->route)
+		refuse(x, ERR_NOTFOUND, "there is no such path");
+	if (x->answer.status)
+		return send_answer(x);
+	parse_form(&x->request, str_from(buf_bytes(&x->form)));
+	if (x->route->quick) {
+		run_handler(x, 0);
+		return send_answer(x);
+	}
+	MHD_suspend_connection(x->connection);
+	if (pool_submit(s->pool, run_handler, x, &err)) {
+		s->o.fail(&x->answer, &err);
+		x->answered = true;
+		MHD_resume_connection(x->connection);
+	}
+	return MHD_YES;
+}
+
+static struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
+				     const char *url, const char *method)
+{
+	struct exchange *x = mem_new(struct exchange);
+	struct request *r = &x->request;
+
+	x->server = s;
+	x->connection = c;
+	x->started_ns = clock_mono_ns();
+	x->form = buf_init(SERVER_BODY_MAX);
+	x->answer.memory = s->o.memory;
+	x->answer.body = buf_init((size_t)s->o.memory->max);
+	r->memory = s->o.memory;
+	r->method = arena_str(&r->arena, str_of(method));
+	r->path = arena_str(&r->arena, str_of(url));
+	r->if_none_match = header(x, "If-None-Match");
+	r->range = header(x, "Range");
+	r->accepts_gzip = strstr(header(x, "Accept-Encoding"), "gzip");
+	MHD_get_connection_values_n(c, MHD_GET_ARGUMENT_KIND, on_argument, r);
+	x->route = find_route(s, r);
+	return x;
+}
+
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
+				  const char *url, const char *method,
+				  const char *version UNUSED, const char *data,
+				  size_t *data_len, void **state)
+{
+	struct exchange *x = *state;
+
+	if (!x) {
+		*state = exchange_new(ctx, c, url, method);
+		return MHD_YES;
+	}
+	if (x->answered)
+		return send_answer(x);
+	if (*data_len) {
+		/* Too much is read and forgotten, so that the answer arrives. */
+		buf_add(&x->form, data, *data_len);
+		*data_len = 0;
+		return MHD_YES;
+	}
+	return handle(x);
+}
+
+static void on_completed(void *ctx UNUSED, struct MHD_Connection *c UNUSED,
+			 void **state,
+			 enum MHD_RequestTerminationCode why UNUSED)
+{
+	struct exchange *x = *state;
+
+	if (!x)
+		return;
+	budget_give(x->answer.memory, x->answer.taken);
+	buf_fini(&x->answer.body);
+	buf_fini(&x->form);
+	arena_fini(&x->request.arena);
+	mem_free(x);
+	*state = NULL;
+}
+
+/* Listening. */
+
+static int split_address(const char *address, char *host, size_t host_len,
+			 const char **port, struct err *err)
+{
+	const char *colon = strrchr(address, ':');
+	size_t n = colon ? (size_t)(colon - address) : 0;
+	int64_t number;
+
+	if (!colon || n >= host_len ||
+	    !str_to_i64(str_of(colon + 1), &number) || number < 0 ||
+	    number > 65535)
+		return err_set(err, ERR_INVALID,
+			       "listen address \"%s\" is not host:port",
+			       address);
+	if (n >= 2 && address[0] == '[' && address[n - 1] == ']') {
+		address++;
+		n -= 2;
+	}
+	memcpy(host, address, n);
+	host[n] = 0;
+	*port = colon + 1;
+	return 0;
+}
+
+static int listen_one(const struct addrinfo *ai)
+{
+	int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int on = 1;
+
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, 256) < 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static int listen_on(const char *address, int *out, struct err *err)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+				  .ai_flags = AI_PASSIVE };
+	struct addrinfo *list;
+	const char *port;
+	char host[256];
+	int fd = -1;
+	int rc = split_address(address, host, sizeof(host), &port, err);
+
+	if (rc)
+		return rc;
+	rc = getaddrinfo(*host ? host : NULL, port, &hints, &list);
+	if (rc)
+		return err_set(err, ERR_INVALID, "listen address \"%s\": %s",
+			       address, gai_strerror(rc));
+	for (struct addrinfo *ai = list; ai && fd < 0; ai = ai->ai_next)
+		fd = listen_one(ai);
+	rc = fd < 0 ? err_sys(err, "listen on %s", address) : 0;
+	freeaddrinfo(list);
+	*out = fd;
+	return rc;
+}
+
+static unsigned port_of(int fd)
+{
+	struct sockaddr_storage a = { 0 };
+	socklen_t len = sizeof(a);
+
+	if (getsockname(fd, (struct sockaddr *)&a, &len) < 0)
+		return 0;
+	return ntohs(a.ss_family == AF_INET6 ?
+			     ((struct sockaddr_in6 *)&a)->sin6_port :
+			     ((struct sockaddr_in *)&a)->sin_port);
+}
+
+int server_start(const struct server_options *o, struct server **out,
+		 struct err *err)
+{
+	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD |
+			 MHD_ALLOW_SUSPEND_RESUME;
+	struct server *s;
+	int fd;
+	int rc = listen_on(o->address, &fd, err);
+
+	if (rc)
+		return rc;
+	s = mem_new(struct server);
+	s->o = *o;
+	s->port = port_of(fd);
+	s->pool = pool_start("query", o->threads, (size_t)o->max_connections);
+	s->daemon = MHD_start_daemon(
+		flags, 0, NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET,
+		fd, MHD_OPTION_CONNECTION_LIMIT, o->max_connections,
+		MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned)(o->read_timeout_ms / 1000),
+		MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)PER_IP_MAX,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
+		MHD_OPTION_END);
+	if (!s->daemon) {
+		close(fd);
+		server_free(s);
+		return err_set(err, ERR_IO, "the HTTP server did not start");
+	}
+	*out = s;
+	return 0;
+}
+
+unsigned server_port(const struct server *s)
+{
+	return s->port;
+}
+
+void server_stop(struct server *s)
+{
+	MHD_socket fd;
+
+	if (!s || !s->daemon)
+		return;
+	fd = MHD_quiesce_daemon(s->daemon);
+	/* Handlers end, and resume their connections, before the daemon. */
+	pool_stop(s->pool);
+	MHD_stop_daemon(s->daemon);
+	s->daemon = NULL;
+	if (fd != MHD_INVALID_SOCKET)
+		close(fd);
+}
+
+void server_free(struct server *s)
+{
+	if (!s)
+		return;
+	server_stop(s);
+	pool_free(s->pool);
+	mem_free(s);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HTTP server, on libmicrohttpd: one epoll thread reads requests and writes
+ * answers; handlers run on a bounded pool while their connection is
+ * suspended, so that none of them can keep the others waiting.
+ *
+ * Ownership: a request is borrowed for the handler's call; the answer's body
+ * belongs to the server afterwards.
+ * Threads: handlers on any pool thread, several at a time.
+ * Shutdown: server_stop() lets running handlers finish, then server_free().
+ */
+#ifndef WEB_SERVER_H
+#define WEB_SERVER_H
+
+#include "base/arena.h"
+#include "base/budget.h"
+#include "base/log.h"
+#include "base/metrics.h"
+
+enum {
+	SERVER_BODY_MAX = 1024 * 1024
+};
+
+/* A parameter of the query string or of a form, decoded. */
+struct param_value {
+	struct str name;
+	struct str value;
+};
+
+struct request {
+	struct arena arena; /* for handlers too; freed with the request */
+	struct str method;
+	struct str path;
+	struct str segment; /* what a route's * stands for */
+	struct param_value *params;
+	size_t param_count;
+	bool accepts_gzip;
+	const char *if_none_match; /* "" when absent */
+	const char *range;         /* "" when absent */
+	int64_t now_ms;
+	int64_t deadline_ns; /* clock_mono_ns() at which work should end */
+	struct budget *memory;
+};
+
+enum {
+	ANSWER_HEADERS_MAX = 8
+};
+
+struct answer {
+	unsigned status;
+	const char *content_type; /* a constant */
+	struct buf body;
+	bool as_is; /* never compressed */
+	struct {
+		const char *name;
+		const char *value; /* in the request's arena, or a constant */
+	} headers[ANSWER_HEADERS_MAX];
+	size_t header_count;
+	struct budget *memory;
+	int64_t taken; /* of memory, given back when the answer is sent */
+};
+
+void answer_header(struct answer *a, const char *name, const char *value);
+
+/*
+ * Take what the body has grown by from the memory of all queries; to be
+ * called inside loops that add to it. ERR_LIMIT.
+ */
+NODISCARD int answer_account(struct answer *a, struct err *err);
+
+/* Take n bytes for other memory of this answer. ERR_LIMIT. */
+NODISCARD int answer_take(struct answer *a, int64_t n, struct err *err);
+
+/* The first parameter of that name; false when there is none. */
+bool request_param(const struct request *r, const char *name, struct str *out);
+
+typedef void (*handler_fn)(void *ctx, struct request *r, struct answer *a);
+
+/* A path; one segment of it may be *. The methods are GET and POST. */
+struct route {
+	const char *path; /* NULL ends the table */
+	handler_fn handle;
+	bool quick; /* runs on the epoll thread: must not wait for anything */
+};
+
+struct server_options {
+	const char *address;        /* host:port; port 0: any free one */
+	const struct route *routes; /* borrowed */
+	void *ctx;                  /* for handlers */
+	unsigned max_connections;
+	unsigned threads;
+	int64_t read_timeout_ms;
+	int64_t query_timeout_ms;
+	struct budget *memory;
+	const struct log *log;
+	struct metrics *metrics;
+	/* Makes an error's answer: the API's JSON. */
+	void (*fail)(struct answer *a, const struct err *err);
+};
+
+struct server;
+
+/* ERR_INVALID: the address; ERR_IO: it cannot be listened on. */
+NODISCARD int server_start(const struct server_options *o, struct server **out,
+			   struct err *err);
+
+/* The port that is listened on. */
+unsigned server_port(const struct server *s);
+
+/* NULL is a no-op for both. */
+void server_stop(struct server *s);
+void server_free(struct server *s);
+
+#endif

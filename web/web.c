@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/web.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "web/context.h"
+
+static void health(void *ctx UNUSED, struct request *r UNUSED, struct answer *a)
+{
+	answer_text(a, 200, "text/plain; charset=utf-8",
+		    str_of("everprof is healthy.\n"));
+}
+
+static void ready(void *ctx, struct request *r UNUSED, struct answer *a)
+{
+	struct web *w = ctx;
+
+	if (atomic_load(&w->ready))
+		answer_text(a, 200, "text/plain; charset=utf-8",
+			    str_of("everprof is ready.\n"));
+	else
+		answer_text(a, 503, "text/plain; charset=utf-8",
+			    str_of("everprof is starting.\n"));
+}
+
+static void metrics(void *ctx, struct request *r UNUSED, struct answer *a)
+{
+	struct web *w = ctx;
+
+	a->status = 200;
+	a->content_type = "text/plain; version=0.0.4; charset=utf-8";
+	metrics_write(w->o.metrics, &a->body);
+}
+
+static const struct route routes[] = {
+	{ "/", page_index, false },
+	{ "/targets", page_targets, false },
+	{ "/-/healthy", health, true },
+	{ "/-/ready", ready, true },
+	{ "/metrics", metrics, false },
+	{ "/api/v1/query_range", api_query_range, false },
+	{ "/api/v1/query", api_query, false },
+	{ "/api/v1/series", api_series, false },
+	{ "/api/v1/labels", api_labels, false },
+	{ "/api/v1/label/*/values", api_label_values, false },
+	{ "/api/v1/profile_types", api_profile_types, false },
+	{ "/api/v1/targets", api_targets, false },
+	{ "/api/v1/status/config", api_status_config, false },
+	{ "/api/v1/status/flags", api_status_flags, false },
+	{ "/api/v1/status/buildinfo", api_status_buildinfo, false },
+	{ "/api/v1/status/runtimeinfo", api_status_runtimeinfo, false },
+	{ "/api/v1/status/tsdb", api_status_tsdb, false },
+	{ 0 },
+};
+
+int web_start(const struct web_options *o, struct web **out, struct err *err)
+{
+	struct web *w = mem_new(struct web);
+	struct server_options so = { .address = o->address,
+				     .routes = routes,
+				     .ctx = w,
+				     .max_connections = o->max_connections,
+				     .threads = o->max_concurrency,
+				     .read_timeout_ms = o->read_timeout_ms,
+				     .query_timeout_ms = o->query_timeout_ms,
+				     .memory = &w->memory,
+				     .log = o->log,
+				     .metrics = o->metrics,
+				     .fail = answer_error };
+	int rc;
+
+	w->o = *o;
+	w->started_ms = clock_ms(NULL);
+	w->memory.name = "query.memory";
+	w->memory.max = o->query_memory;
+	rc = server_start(&so, &w->server, err);
+	if (rc) {
+		mem_free(w);
+		return rc;
+	}
+	*out = w;
+	return 0;
+}
+
+void web_set_ready(struct web *w, bool is_ready)
+{
+	atomic_store(&w->ready, is_ready);
+}
+
+unsigned web_port(const struct web *w)
+{
+	return server_port(w->server);
+}
+
+void web_stop(struct web *w)
+{
+	if (w)
+		server_stop(w->server);
+}
+
+void web_free(struct web *w)
+{
+	if (!w)
+		return;
+	server_free(w->server);
+	mem_free(w);
+}

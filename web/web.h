@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The web side of everprof: API, page, health and metrics. What it answers is
+ * described in docs/api.md.
+ *
+ * Ownership: everything in the options is borrowed and must outlive it.
+ * Threads: one thread starts and stops it.
+ */
+#ifndef WEB_WEB_H
+#define WEB_WEB_H
+
+#include "base/budget.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "scrape/scrape.h"
+#include "tsdb/tsdb.h"
+
+/* A flag and its value, for /api/v1/status/flags. */
+struct web_flag {
+	const char *name;
+	const char *value;
+};
+
+struct web_options {
+	struct tsdb *db;
+	struct scraper *scraper;
+	const char *config_text; /* shown by status/config */
+	const struct web_flag *flags;
+	size_t flag_count;
+	const char *version;
+	int64_t retention_ms;
+	const char *address;
+	unsigned max_connections;
+	unsigned max_concurrency;
+	int64_t read_timeout_ms;
+	int64_t query_timeout_ms;
+	int64_t query_memory;
+	const struct log *log;
+	struct metrics *metrics;
+};
+
+struct web;
+
+/* ERR_INVALID, ERR_IO: the address cannot be listened on. */
+NODISCARD int web_start(const struct web_options *o, struct web **out,
+			struct err *err);
+
+/* Until then /-/ready answers 503. */
+void web_set_ready(struct web *w, bool ready);
+
+unsigned web_port(const struct web *w);
+
+/* NULL is a no-op. */
+void web_stop(struct web *w);
+void web_free(struct web *w);
+
+#endif
