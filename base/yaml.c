@@ -239,6 +239,8 @@ void yaml_parse(struct yaml *y, const char *file, struct bytes text)
 		yaml_error(y, NULL, "larger than 10 MB");
 		return;
 	}
+	if (!text.len)
+		return; /* nothing is no document, and no error */
 	if (!yaml_parser_initialize(&b.parser)) {
 		yaml_error(y, NULL, "the YAML parser did not start");
 		return;

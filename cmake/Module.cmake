@@ -54,3 +54,17 @@ function(add_fuzzer module unit)
       FAIL_REGULAR_EXPRESSION "${SANITIZER_REPORT}")
   endif()
 endfunction()
+
+# add_integration_test(<name>): tests/integration/test_<name>.py over the
+# binary of this build.
+function(add_integration_test name)
+  add_test(NAME integration.${name}
+    COMMAND python3 ${PROJECT_SOURCE_DIR}/tests/integration/test_${name}.py)
+  set(env "EVERPROF=$<TARGET_FILE:everprof>;PYTHONDONTWRITEBYTECODE=1")
+  if(SANITIZE)
+    list(APPEND env "EVERPROF_SLOW=4")
+  endif()
+  set_tests_properties(integration.${name} PROPERTIES
+    ENVIRONMENT "${env}" TIMEOUT 900 LABELS integration
+    FAIL_REGULAR_EXPRESSION "${SANITIZER_REPORT}")
+endfunction()

@@ -12,7 +12,8 @@
 #define MATCH_LIMIT 100000u
 #define HEAP_LIMIT  4096u /* KiB */
 #define REPEAT_MAX  1000
-#define DFA_WORK    4096
+#define DFA_WORK     (64 * KIB) /* ints; a million at the most */
+#define DFA_WORK_MAX MIB
 
 struct regex {
 	char *pattern;
@@ -23,7 +24,6 @@ struct regex {
 	pcre2_code *code;
 	pcre2_match_data *match;
 	pcre2_match_context *limits;
-	int *dfa_work;
 };
 
 /* Where the gate stands in a pattern, and what it has copied. */
@@ -293,7 +293,7 @@ static bool find_prefix(struct regex *r, size_t len)
 static int compile(struct regex *r, struct str pattern, size_t *at,
 		   struct err *err)
 {
-	uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_DOTALL |
+	uint32_t options = PCRE2_UTF | PCRE2_DOTALL |
 			   PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C |
 			   PCRE2_ANCHORED | PCRE2_ENDANCHORED;
 	PCRE2_UCHAR why[128];
@@ -317,7 +317,6 @@ static int compile(struct regex *r, struct str pattern, size_t *at,
 		abort(); /* out of memory */
 	pcre2_set_match_limit(r->limits, MATCH_LIMIT);
 	pcre2_set_heap_limit(r->limits, HEAP_LIMIT);
-	r->dfa_work = mem_zalloc(DFA_WORK, sizeof(*r->dfa_work));
 	return 0;
 }
 
@@ -347,10 +346,26 @@ void regex_free(struct regex *r)
 	pcre2_match_data_free(r->match);
 	pcre2_match_context_free(r->limits);
 	pcre2_code_free(r->code);
-	mem_free(r->dfa_work);
 	mem_free(r->literals);
 	mem_free(r->pattern);
 	mem_free(r);
+}
+
+/* Slower, but its time and memory follow from the lengths alone. */
+static bool dfa_matches(const struct regex *r, struct str value)
+{
+	int rc = PCRE2_ERROR_DFA_WSSIZE;
+
+	for (size_t n = DFA_WORK; rc == PCRE2_ERROR_DFA_WSSIZE &&
+				  n <= (size_t)DFA_WORK_MAX;
+	     n *= 4) {
+		int *work = mem_alloc(n * sizeof(*work));
+
+		rc = pcre2_dfa_match(r->code, (PCRE2_SPTR)value.ptr, value.len,
+				     0, 0, r->match, NULL, work, n);
+		mem_free(work);
+	}
+	return rc >= 0;
 }
 
 static bool engine_matches(const struct regex *r, struct str value)
@@ -361,9 +376,7 @@ static bool engine_matches(const struct regex *r, struct str value)
 
 	if (rc >= 0 || rc == PCRE2_ERROR_NOMATCH)
 		return rc >= 0;
-	rc = pcre2_dfa_match(r->code, text, value.len, 0, 0, r->match, NULL,
-			     r->dfa_work, DFA_WORK);
-	return rc >= 0;
+	return dfa_matches(r, value);
 }
 
 bool regex_matches(const struct regex *r, struct str value)

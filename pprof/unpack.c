@@ -58,8 +58,7 @@ static int decompress(struct unpacker *u, struct bytes body,
 	if (rc == ERR_TOOBIG || (!rc && u->raw.len > u->max_raw))
 		return too_big(u, err);
 	if (rc)
-		return err_set(err, ERR_INVALID, "not a profile: %s",
-			       err ? err->msg : "");
+		return err_wrap(err, ERR_INVALID, "not a profile");
 	out->encoding = BODY_DEFLATE;
 	out->raw = buf_bytes(&u->raw);
 	return 0;

@@ -46,7 +46,7 @@ NODISCARD int param_required(const struct request *r, const char *name,
  * and now-1h in both. Sets *out to otherwise when neither is given, unless
  * that is TIME_REQUIRED.
  */
-#define TIME_REQUIRED INT64_MIN
+#define TIME_REQUIRED (INT64_MIN + 1)
 struct time_param {
 	const char *ms_name;
 	const char *s_name; /* may be NULL */

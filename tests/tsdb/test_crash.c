@@ -7,13 +7,13 @@
  *
  * EVERPROF_CUTS sets how many cuts (50), EVERPROF_SEED the first seed (1).
  */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <inttypes.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/powercut.h"
+#include "tests/check.h"
 #include "tests/tempdir.h"
 #include "tests/tsdb/sample.h"
 #include "tsdb/querier.h"
@@ -257,6 +257,6 @@ Test(crash, power_cuts_lose_nothing_acknowledged)
 	}
 	printf("%ld power cuts, %ld profiles acknowledged, %ld stories failed\n",
 	       stories * LIFETIMES, acknowledged, failed);
-	cr_expect(ne(int, (int)acknowledged, 0));
-	cr_expect(eq(int, (int)failed, 0));
+	cr_expect(acknowledged > 0);
+	cr_expect(failed == 0);
 }

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Hold the sources to the architecture, which is CMakeLists.txt:
+
+- a module includes only headers of modules in its DEPENDS, and of those only
+  the PUBLIC ones (base/ is public entirely);
+- a third-party header is included by the files listed below alone, so that
+  each library has one place that knows it;
+- file names are unique in the tree; every header and source is in its module.
+
+usage: cmake/check-arrows.py [ROOT]
+"""
+import os
+import re
+import sys
+
+THIRD_PARTY = {
+    'archive.h': {'cmd/source.c'},
+    'archive_entry.h': {'cmd/source.c'},
+    'curl/curl.h': {'client/http.c'},
+    'jansson.h': {'cmd/query.c'},
+    'libdeflate.h': {'base/gzip.c'},
+    'microhttpd.h': {'web/server.c'},
+    'openssl/evp.h': {'cmd/dump.c'},
+    'pcre2.h': {'model/regex.c'},
+    'xxhash.h': {'base/hash.c'},
+    'yaml.h': {'base/yaml.c'},
+    'zstd.h': {'base/zstd.c'},
+    'sanitizer/asan_interface.h': {'base/arena.c'},
+}
+BANNED = re.compile(
+    r'\b(strcpy|strcat|sprintf|strncpy|strtok|atoi|atol|gmtime|localtime|'
+    r'vsprintf|gets)\s*\(')
+HEAP = re.compile(r'(?<![\w.>])(malloc|calloc|realloc|strdup|strndup)\s*\(')
+
+
+def modules(text):
+    found = {}
+    for body in re.findall(r'^add_module\((.*?)\)', text, re.S | re.M):
+        words = body.split()
+        m, key = {'SOURCES': [], 'DEPENDS': [], 'PUBLIC': [],
+                  'LIBRARIES': []}, None
+        for word in words[1:]:
+            if word in m:
+                key = word
+            else:
+                m[key].append(word)
+        found[words[0]] = m
+    return found
+
+
+def check_include(mods, path, kind, name, complain):
+    folder = path.split('/')[0]
+    if kind == '<':
+        if name in THIRD_PARTY and path not in THIRD_PARTY[name]:
+            complain(path, f'<{name}> belongs to '
+                     + ', '.join(sorted(THIRD_PARTY[name])))
+        elif (name not in THIRD_PARTY
+              and not any(os.path.exists(f'{d}/{name}') for d in SYSTEM)):
+            complain(path, f'<{name}> is not in the list of third-party headers')
+        return
+    to, _, header = name.partition('/')
+    if to not in mods:
+        complain(path, f'"{name}" is in no module')
+    elif to != folder:
+        if to not in mods[folder]['DEPENDS']:
+            complain(path, f'{folder} may not depend on {to}: "{name}"')
+        if to != 'base' and header[:-2] not in mods[to]['PUBLIC']:
+            complain(path, f'"{name}" is private to {to}')
+
+
+# What libc and the compiler bring; any other header must be listed above.
+SYSTEM = []
+LIBC = re.compile(r'^(arpa|sys|linux|net|netinet)/|^(assert|ctype|dirent|errno|'
+                  r'fcntl|ftw|getopt|inttypes|libgen|limits|math|netdb|poll|'
+                  r'pthread|sched|signal|stdalign|stdarg|stdatomic|stdbool|'
+                  r'stddef|stdint|stdio|stdlib|string|strings|time|unistd)\.h$')
+
+
+def check_file(mods, root, path, complain):
+    text = open(os.path.join(root, path), encoding='utf-8').read()
+    for kind, name in re.findall(r'^#include ([<"])([^">]+)[">]', text, re.M):
+        if kind == '<' and LIBC.match(name):
+            continue
+        check_include(mods, path, kind, name, complain)
+    code = re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', '', text, flags=re.S)
+    for bad in BANNED.findall(code):
+        complain(path, f'{bad}() is not used here')
+    if path != 'base/mem.c':
+        for bad in HEAP.findall(code):
+            complain(path, f'{bad}(): base/mem.h has its own')
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else '.'
+    mods = modules(open(os.path.join(root, 'CMakeLists.txt')).read())
+    bad, names = [], {}
+
+    def complain(path, what):
+        bad.append(f'{path}: {what}')
+
+    for folder, m in mods.items():
+        for name in sorted(os.listdir(os.path.join(root, folder))):
+            path = f'{folder}/{name}'
+            if not name.endswith(('.c', '.h')):
+                continue
+            stem = name[:-2]
+            if names.setdefault(name, path) != path:
+                complain(path, f'the name stands in {names[name]} too')
+            if name.endswith('.c') and stem not in m['SOURCES'] \
+                    and path != 'cmd/main.c':
+                complain(path, 'is not in CMakeLists.txt')
+            check_file(mods, root, path, complain)
+    for line in bad:
+        print(line)
+    print(f'{len(names)} files, {len(bad)} complaints')
+    return 1 if bad or not names else 0
+
+
+sys.exit(main())

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/check.h"
+
+TestSuite(bytes, .timeout = 10);
+
+Test(bytes, utf8_is_judged_as_rfc_3629_does)
+{
+	static const struct {
+		const char *text;
+		bool ok;
+	} cases[] = {
+		{ "", true },
+		{ "plain", true },
+		{ "\xc3\xa9", true },
+		{ "\xe2\x82\xac", true },
+		{ "\xf0\x9f\x98\x80", true },
+		{ "\x80", false },
+		{ "\xc0\x80", false },
+		{ "\xc1\xbf", false },
+		{ "\xe0\x9f\xbf", false },
+		{ "\xed\xa0\x80", false },
+		{ "\xf0\x8f\xbf\xbf", false },
+		{ "\xf4\x90\x80\x80", false },
+		{ "\xf5\x80\x80\x80", false },
+		{ "\xe2\x82", false },
+		{ "\xe2\x28\xa1", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		cr_expect(str_is_utf8(str_of(cases[i].text)) == cases[i].ok,
+			  "case %zu", i);
+}
+
+Test(bytes, numbers_stop_at_their_range)
+{
+	int64_t v = 7;
+
+	cr_expect(str_to_i64(str_of("9223372036854775807"), &v));
+	cr_expect(v == INT64_MAX);
+	cr_expect(str_to_i64(str_of("-9223372036854775808"), &v));
+	cr_expect(v == INT64_MIN);
+	cr_expect(!str_to_i64(str_of("9223372036854775808"), &v));
+	cr_expect(!str_to_i64(str_of("-9223372036854775809"), &v));
+	cr_expect(!str_to_i64(str_of(""), &v));
+	cr_expect(!str_to_i64(str_of("-"), &v));
+	cr_expect(!str_to_i64(str_of("1x"), &v));
+	cr_expect(v == INT64_MIN, "a failure leaves the output alone");
+}
+
+Test(bytes, order_is_by_bytes_then_length)
+{
+	cr_expect(str_cmp(str_of("a"), str_of("b")) == -1);
+	cr_expect(str_cmp(str_of("b"), str_of("a")) == 1);
+	cr_expect(str_cmp(str_of("a"), str_of("aa")) == -1);
+	cr_expect(str_cmp(str_of("a"), str_of("a")) == 0);
+	cr_expect(str_cmp(str_of("\xff"), str_of("a")) == 1);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Encoder, decoder, checksum, hash table, buffer. */
+#include "base/crc32c.h"
+#include "base/dec.h"
+#include "base/enc.h"
+#include "base/hash.h"
+#include "base/table.h"
+#include "tests/check.h"
+
+TestSuite(codec, .timeout = 30);
+
+Test(codec, integers_come_back)
+{
+	static const int64_t values[] = { 0,	1,	   -1,	      63,
+					  64,	-64,	   -65,	      127,
+					  128,	1 << 20,   INT32_MIN, INT32_MAX,
+					  INT64_MAX, INT64_MIN };
+	struct buf b = { 0 };
+	struct dec d;
+
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		enc_svarint(&b, values[i]);
+		enc_uvarint(&b, (uint64_t)values[i]);
+		enc_be64(&b, (uint64_t)values[i]);
+		enc_be32(&b, (uint32_t)values[i]);
+		enc_be16(&b, (uint16_t)values[i]);
+	}
+	d = dec_init(buf_bytes(&b));
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		cr_expect(dec_svarint(&d) == values[i]);
+		cr_expect(dec_uvarint(&d) == (uint64_t)values[i]);
+		cr_expect(dec_be64(&d) == (uint64_t)values[i]);
+		cr_expect(dec_be32(&d) == (uint32_t)values[i]);
+		cr_expect(dec_be16(&d) == (uint16_t)values[i]);
+	}
+	cr_expect(!d.bad && !dec_left(&d));
+	cr_expect(dec_u8(&d) == 0 && d.bad, "past the end is bad");
+	buf_fini(&b);
+}
+
+Test(codec, long_and_overflowing_varints_are_bad)
+{
+	static const uint8_t eleven[] = { 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+					  0x80, 0x80, 0x80, 0x80, 0x01 };
+	static const uint8_t over[] = { 0xff, 0xff, 0xff, 0xff, 0xff,
+					0xff, 0xff, 0xff, 0xff, 0x02 };
+	struct dec d = dec_init(
+		(struct bytes){ .ptr = eleven, .len = sizeof(eleven) });
+
+	cr_expect(dec_uvarint(&d) == 0 && d.bad);
+	d = dec_init((struct bytes){ .ptr = over, .len = sizeof(over) });
+	cr_expect(dec_uvarint(&d) == 0 && d.bad);
+}
+
+Test(codec, crc_is_the_one_of_rfc_3720_by_both_ways)
+{
+	uint8_t zeros[32] = { 0 };
+	uint8_t bytes[1000];
+	struct bytes check = bytes_of(str_of("123456789"));
+
+	cr_expect(crc32c(0, check) == 0xe3069283u);
+	cr_expect(crc32c_portable(0, check) == 0xe3069283u);
+	cr_expect(crc32c(0, (struct bytes){ zeros, 32 }) == 0x8a9136aau);
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(i * 31);
+	for (size_t n = 0; n < sizeof(bytes); n += 7) {
+		struct bytes all = { bytes, n };
+		struct bytes a = { bytes, n / 3 };
+		struct bytes b = { bytes + n / 3, n - n / 3 };
+
+		cr_expect(crc32c(0, all) == crc32c_portable(0, all));
+		cr_expect(crc32c(crc32c(0, a), b) == crc32c(0, all));
+	}
+}
+
+Test(codec, hash_is_xxh3)
+{
+	/* XXH3_64bits("") and ("a"), seed 0, of xxHash 0.8. */
+	cr_expect(hash64(bytes_of(str_of(""))) == 0x2d06800538d394c2u);
+	cr_expect(hash64(bytes_of(str_of("a"))) == 0xe6c632b61e964e1fu);
+}
+
+static bool same_number(const void *ctx, uint32_t number, const void *key)
+{
+	const uint64_t *keys = ctx;
+
+	return keys[number] == *(const uint64_t *)key;
+}
+
+Test(codec, table_keeps_what_was_added_and_not_removed)
+{
+	static uint64_t keys[20000];
+	struct table t = { 0 };
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		/* Few distinct hashes: collisions must be told apart. */
+		keys[i] = i;
+		table_add(&t, hash64((struct bytes){ (uint8_t *)&i, 1 }), i);
+		if (i % 3 == 0)
+			table_remove(
+				&t, hash64((struct bytes){ (uint8_t *)&i, 1 }),
+				i);
+		if (i == 2000)
+			break;
+	}
+	for (uint32_t i = 0; i <= 2000; i++) {
+		uint64_t key = i;
+		uint32_t n = table_find(
+			&t, hash64((struct bytes){ (uint8_t *)&i, 1 }),
+			same_number, keys, &key);
+
+		cr_expect(n == (i % 3 ? i : TABLE_NONE), "key %u", i);
+	}
+	cr_expect(t.count == 2001 - 667);
+	table_fini(&t);
+}
+
+Test(codec, a_buffer_does_not_pass_its_maximum)
+{
+	struct buf b = buf_init(10);
+
+	buf_str(&b, "12345678");
+	buf_str(&b, "90a");
+	cr_expect(b.over && b.len == 8);
+	buf_str(&b, "9");
+	cr_expect(b.len == 8, "what comes after is ignored");
+	buf_reset(&b);
+	buf_str(&b, "0123456789");
+	cr_expect(!b.over && b.len == 10);
+	buf_fini(&b);
+}

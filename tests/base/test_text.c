@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON, units, YAML, metrics, URLs. */
+#include "base/json.h"
+#include "base/metrics.h"
+#include "base/units.h"
+#include "base/url.h"
+#include "base/yaml.h"
+#include "tests/check.h"
+
+TestSuite(text, .timeout = 30);
+
+Test(text, json_escapes_and_replaces)
+{
+	struct buf b = { 0 };
+	struct json j = json_init(&b);
+
+	json_begin(&j, '{');
+	json_key(&j, "a\"b");
+	json_begin(&j, '[');
+	json_text(&j, "x\n\t\\\x01\xc3\xa9\xff");
+	json_int(&j, INT64_MIN);
+	json_double(&j, 0.5);
+	json_double(&j, 1.0 / 0.0);
+	json_bool(&j, true);
+	json_end(&j, ']');
+	json_key(&j, "c");
+	json_begin(&j, '{');
+	json_end(&j, '}');
+	json_end(&j, '}');
+	cr_expect(check_str(
+		str_from(buf_bytes(&b)),
+		"{\"a\\\"b\":[\"x\\n\\t\\\\\\u0001\xc3\xa9\\ufffd\","
+		"-9223372036854775808,0.5,null,true],\"c\":{}}"));
+	buf_fini(&b);
+}
+
+Test(text, durations_and_sizes_are_prometheus)
+{
+	int64_t v;
+	char text[32];
+
+	cr_expect(!duration_parse(str_of("1h30m"), &v, NULL) && v == 5400000);
+	cr_expect(!duration_parse(str_of("90d"), &v, NULL) &&
+		  v == 90LL * 86400000);
+	cr_expect(!duration_parse(str_of("1y2w3d4h5m6s7ms"), &v, NULL));
+	cr_expect(!duration_parse(str_of("0"), &v, NULL) && v == 0);
+	cr_expect(duration_parse(str_of("1m1h"), &v, NULL), "order matters");
+	cr_expect(duration_parse(str_of("10"), &v, NULL));
+	cr_expect(duration_parse(str_of(""), &v, NULL));
+	cr_expect(duration_parse(str_of("-1s"), &v, NULL));
+	cr_expect(duration_parse(str_of("999999999999999y"), &v, NULL));
+	duration_format(5400000, text);
+	cr_expect(check_str(str_of(text), "1h30m"));
+	duration_format(90LL * 86400000, text);
+	cr_expect(check_str(str_of(text), "90d"));
+	cr_expect(!size_parse(str_of("512MB"), &v, NULL) && v == 512 * MIB);
+	cr_expect(!size_parse(str_of("1.5KiB"), &v, NULL) && v == 1536);
+	cr_expect(!size_parse(str_of("7"), &v, NULL) && v == 7);
+	cr_expect(size_parse(str_of("MB"), &v, NULL));
+	cr_expect(size_parse(str_of("1mb"), &v, NULL));
+	cr_expect(size_parse(str_of("99EB"), &v, NULL));
+}
+
+Test(text, times_are_rfc_3339_or_relative)
+{
+	int64_t v;
+	char text[40];
+
+	cr_expect(!time_parse(str_of("1970-01-02T00:00:00Z"), 0, &v, NULL) &&
+		  v == 86400000);
+	cr_expect(!time_parse(str_of("2026-01-02T03:04:05.678+02:00"), 0, &v,
+			      NULL));
+	time_format(v, text);
+	cr_expect(check_str(str_of(text), "2026-01-02T01:04:05.678Z"));
+	cr_expect(!time_parse(str_of("now-1h"), 7200000, &v, NULL) &&
+		  v == 3600000);
+	cr_expect(!time_parse(str_of("now"), 5, &v, NULL) && v == 5);
+	cr_expect(time_parse(str_of("yesterday"), 0, &v, NULL));
+	cr_expect(time_parse(str_of("2026-13-02T03:04:05Z"), 0, &v, NULL));
+	cr_expect(time_parse(str_of("2026-01-02T03:04:05"), 0, &v, NULL));
+}
+
+Test(text, urls_escape_and_come_back)
+{
+	struct arena arena = { 0 };
+	struct buf b = { 0 };
+
+	url_escape(str_of("a b{}=\"\xc3\xa9~"), &b);
+	cr_expect(check_str(str_from(buf_bytes(&b)),
+			    "a%20b%7B%7D%3D%22%C3%A9~"));
+	cr_expect(check_str(url_unescape(str_from(buf_bytes(&b)), &arena),
+			    "a b{}=\"\xc3\xa9~"));
+	cr_expect(check_str(url_unescape(str_of("a+b%2"), &arena), "a b%2"));
+	buf_fini(&b);
+	arena_fini(&arena);
+}
+
+struct thing {
+	struct str name;
+	int64_t count;
+	bool on;
+	int64_t wait;
+};
+
+static const struct yaml_field thing_fields[] = {
+	{ "name", yaml_text, offsetof(struct thing, name), NULL },
+	{ "count", yaml_int, offsetof(struct thing, count), NULL },
+	{ "on", yaml_bool, offsetof(struct thing, on), NULL },
+	{ "wait", yaml_duration, offsetof(struct thing, wait), NULL },
+	{ "old", NULL, 0, "nobody needs it" },
+	{ 0 },
+};
+
+static void decode(struct yaml *y, const char *text, struct thing *t)
+{
+	yaml_parse(y, "f.yml", bytes_of(str_of(text)));
+	if (y->root)
+		yaml_decode(y, y->root, "thing", thing_fields, t);
+}
+
+Test(text, yaml_reports_every_error_with_its_place)
+{
+	struct thing t = { .count = 5 };
+	struct yaml y;
+
+	decode(&y, "name: [a]\ncount: '3'\non: yes\nwait: 3 parsecs\n"
+		   "nmae: x\ncount: 4\nold: 1\n",
+	       &t);
+	cr_expect(check_str(
+		str_of(buf_cstr(&y.errors)),
+		"f.yml:6:1: key \"count\" stands here twice, first on line 2\n"
+		"f.yml:1:7: this must be a single value, this is a list\n"
+		"f.yml:2:8: a whole number is expected, not \"3\"\n"
+		"f.yml:3:5: true or false is expected, not \"yes\"\n"
+		"f.yml:4:7: \"3 parsecs\" is not a duration: write it as 15s, 1m30s, 1h or 90d\n"
+		"f.yml:5:1: field nmae not found in thing\n"));
+	cr_expect(y.error_count == 6);
+	cr_expect(check_str(str_of(buf_cstr(&y.warnings)),
+			    "f.yml:7:1: old is ignored: nobody needs it\n"));
+	yaml_fini(&y);
+}
+
+Test(text, yaml_is_bounded)
+{
+	struct buf deep = { 0 };
+	struct buf wide = { 0 };
+	struct thing t;
+	struct yaml y;
+
+	for (int i = 0; i < 200000; i++)
+		buf_byte(&deep, '[');
+	yaml_parse(&y, "f.yml", buf_bytes(&deep));
+	cr_expect(!y.root && y.error_count == 1);
+	yaml_fini(&y);
+	/* The billion laughs. */
+	buf_str(&wide, "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
+	for (int i = 1; i < 10; i++)
+		buf_printf(&wide, "a%d: &a%d [*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d]\n",
+			   i, i, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1,
+			   i - 1, i - 1);
+	yaml_parse(&y, "f.yml", buf_bytes(&wide));
+	cr_expect(!y.root && y.error_count == 1);
+	yaml_fini(&y);
+	decode(&y, "a: &a [*a]", &t);
+	cr_expect(!y.root, "an anchor inside itself is not known");
+	yaml_fini(&y);
+	decode(&y, "", &t);
+	cr_expect(!y.root && !y.error_count, "nothing is nothing");
+	yaml_fini(&y);
+	buf_fini(&deep);
+	buf_fini(&wide);
+}
+
+static int64_t forty_two(void *ctx)
+{
+	(void)ctx;
+	return 42;
+}
+
+Test(text, metrics_are_exposition_format)
+{
+	struct metrics *m = metrics_new();
+	struct buf b = { 0 };
+
+	metric_add(metrics_counter(m, "b_total", "B.",
+				   &(struct metric_labels){ { "x" },
+							    { "q\"\n" } }),
+		   3);
+	metrics_gauge_fn(m, "a", "A.", forty_two, NULL);
+	metrics_scale(m, "a", 0.5);
+	histogram_observe(metrics_histogram(m, "c_seconds", "C.", NULL),
+			  3000000);
+	metrics_write(m, &b);
+	cr_expect(str_starts(str_from(buf_bytes(&b)),
+			     str_of("# HELP a A.\n# TYPE a gauge\na 21\n"
+				    "# HELP b_total B.\n"
+				    "# TYPE b_total counter\n"
+				    "b_total{x=\"q\\\"\\n\"} 3\n"
+				    "# HELP c_seconds C.\n"
+				    "# TYPE c_seconds histogram\n"
+				    "c_seconds_bucket{le=\"0.001\"} 0\n"
+				    "c_seconds_bucket{le=\"0.002\"} 0\n"
+				    "c_seconds_bucket{le=\"0.005\"} 1\n")));
+	cr_expect(strstr(buf_cstr(&b), "c_seconds_bucket{le=\"+Inf\"} 1\n"
+				       "c_seconds_sum 0.003\n"
+				       "c_seconds_count 1\n") != NULL);
+	buf_fini(&b);
+	metrics_free(m);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The subset of Criterion that tests use, so that they also build with the
+ * stand-in of tests/inproc (ThreadSanitizer).
+ */
+#ifndef TESTS_CHECK_H
+#define TESTS_CHECK_H
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+#include "base/bytes.h"
+
+static inline bool check_str(struct str got, const char *want)
+{
+	if (str_is(got, want))
+		return true;
+	fprintf(stderr, "got \"%.*s\", want \"%s\"\n", STR_ARG(got), want);
+	return false;
+}
+
+#endif

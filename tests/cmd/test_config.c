@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/config.h"
+#include "tests/check.h"
+
+TestSuite(config, .timeout = 10);
+
+static int parse(struct config *c, const char *text)
+{
+	return config_parse(c, "e.yml", bytes_of(str_of(text)), NULL);
+}
+
+static bool fails_with(const char *text, const char *want)
+{
+	struct config c;
+	bool ok = parse(&c, text) == ERR_INVALID &&
+		  strstr(buf_cstr(&c.yaml.errors), want);
+
+	if (!ok)
+		fprintf(stderr, "got: %swant: %s\n",
+			buf_cstr(&c.yaml.errors), want);
+	config_fini(&c);
+	return ok;
+}
+
+Test(config, the_seven_defaults_and_what_is_added)
+{
+	struct config c;
+	const struct scrape_config *s;
+
+	cr_assert(!parse(&c, "global: {scrape_interval: 30s}\n"
+			     "scrape_configs:\n"
+			     "- job_name: app\n"
+			     "  profiling_config:\n"
+			     "    pprof_config:\n"
+			     "      fgprof: {path: /debug/fgprof, seconds: 5}\n"
+			     "      mutex: {enabled: false}\n"
+			     "      profile: {seconds: 3}\n"
+			     "  static_configs:\n"
+			     "  - targets: ['a:1', \"b:2\"]\n"
+			     "    labels: {env: dev}\n"));
+	s = &c.scrape.v[0];
+	cr_expect(c.scrape.count == 1 && s->profile_count == 8);
+	cr_expect(s->interval_ms == 30000 && s->timeout_ms == 15000);
+	for (size_t i = 0; i < s->profile_count; i++) {
+		const struct profile_config *p = &s->profiles[i];
+		int64_t seconds = str_is(p->name, "profile")  ? 3
+				  : str_is(p->name, "fgprof") ? 5
+							      : 0;
+
+		cr_expect(p->enabled == !str_is(p->name, "mutex"));
+		cr_expect(p->seconds == seconds);
+	}
+	cr_expect(check_str(s->profiles[6].path, "/debug/pprof/threadcreate"));
+	cr_expect(s->groups[0].target_count == 2);
+	cr_expect(check_str(s->groups[0].targets[1], "b:2"));
+	config_fini(&c);
+}
+
+Test(config, what_is_wrong_is_said_with_its_place)
+{
+	cr_expect(fails_with("scrape_configs:\n- scrape_interval: 1s\n",
+			     "e.yml:2:3: job_name is missing"));
+	cr_expect(fails_with("scrape_configs:\n- job_name: a\n- job_name: a\n",
+			     "e.yml:3:3: job_name \"a\" stands here twice"));
+	cr_expect(fails_with("scrape_confgs: []\n",
+			     "e.yml:1:1: field scrape_confgs not found"));
+	cr_expect(fails_with(
+		"scrape_configs:\n- job_name: a\n  static_configs:\n"
+		"  - targets: ['http://x/y']\n",
+		"e.yml:4:15: \"http://x/y\" is not a target"));
+	cr_expect(fails_with(
+		"scrape_configs:\n- job_name: a\n  profiling_config:\n"
+		"    pprof_config: {x: {}}\n",
+		"e.yml:4:20: x needs a path"));
+	cr_expect(fails_with(
+		"scrape_configs:\n- job_name: a\n  dns_sd_configs: []\n",
+		"e.yml:3:3: dns_sd_configs is not supported yet"));
+	cr_expect(fails_with("scrape_configs:\n- job_name: a\n  scheme: ftp\n",
+			     "scheme must be http or https"));
+	cr_expect(fails_with(
+		"scrape_configs:\n- job_name: a\n  scrape_interval: 0s\n",
+		"scrape_interval must be more than 0"));
+	cr_expect(fails_with(
+		"scrape_configs:\n- job_name: a\n  static_configs:\n"
+		"  - targets: ['x:1']\n    labels: {__tenant__: a}\n",
+		"label __tenant__ is reserved"));
+	cr_expect(fails_with("a: b: c\n", "e.yml:1:5: "));
+	cr_expect(fails_with("[]", "must be a map"));
+}
+
+Test(config, a_prometheus_file_can_be_pasted)
+{
+	struct config c;
+
+	cr_expect(!parse(&c, "global: {evaluation_interval: 1m}\n"
+			     "rule_files: [a.yml]\n"
+			     "scrape_configs:\n"
+			     "- job_name: a\n"
+			     "  metrics_path: /m\n"
+			     "  honor_labels: true\n"));
+	cr_expect(strstr(buf_cstr(&c.yaml.warnings),
+			 "e.yml:5:3: metrics_path is ignored"));
+	config_fini(&c);
+}
+
+Test(config, an_empty_file_scrapes_nothing)
+{
+	struct config c;
+
+	cr_expect(!parse(&c, ""));
+	cr_expect(c.scrape.count == 0);
+	config_fini(&c);
+}

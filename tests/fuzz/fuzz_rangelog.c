@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A range's log: as bytes, and as records whose checksums are made right:
+ * {kind, length, head …} again and again.
+ */
+#include "base/enc.h"
+#include "base/metrics.h"
+#include "tsdb/range.h"
+#include "tsdb/record.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void make_log(struct bytes in, struct buf *out)
+{
+	struct file_header h = { .magic = MAGIC_GROUPS };
+
+	file_header_encode(&h, out);
+	while (in.len > 2) {
+		size_t len = in.ptr[1] < in.len - 2 ? in.ptr[1] : in.len - 2;
+		struct record r = { .position = out->len,
+				    .kind = in.ptr[0] % 6,
+				    .head = { .ptr = in.ptr + 2,
+					      .len = len } };
+
+		record_encode(&r, 0, out);
+		in.ptr += len + 2;
+		in.len -= len + 2;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct metrics *m = metrics_new();
+	struct range_env env = { .read_only = true,
+				 .interner = interner_new() };
+	struct bytes in = { .ptr = data, .len = size };
+	struct buf log = { 0 };
+	struct range *r;
+
+	env.corruptions = metrics_counter(m, "corruptions", "", NULL);
+	r = range_new(&env, "fuzz");
+	/* The reader names the file in its reports. */
+	if (!file_open(NULL, "/dev/null", FILE_READ, &r->groups, NULL)) {
+		if (size && data[0] & 1)
+			make_log(in, &log);
+		else
+			buf_add(&log, data, size);
+		(void)!range_load(r, buf_bytes(&log), NULL);
+	}
+	range_unref(r);
+	interner_free(env.interner);
+	metrics_free(m);
+	buf_fini(&log);
+	return 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/labels.h"
+#include "tests/check.h"
+
+TestSuite(labels, .timeout = 10);
+
+static struct labels *make(const char *const *pairs, struct err *err)
+{
+	struct labels_builder b = { 0 };
+	struct labels *ls = NULL;
+
+	for (; *pairs; pairs += 2)
+		labels_set(&b, str_of(pairs[0]), str_of(pairs[1]));
+	if (labels_build(&b, &ls, err))
+		ls = NULL;
+	labels_builder_fini(&b);
+	return ls;
+}
+
+#define MAKE(...) make((const char *const[]){ __VA_ARGS__, NULL }, NULL)
+
+Test(labels, are_sorted_unique_and_without_empty_values)
+{
+	struct labels *ls = MAKE("job", "app", "__name__", "heap", "env", "x",
+				 "job", "web", "env", "");
+	struct buf text = { 0 };
+	struct json j = json_init(&text);
+
+	labels_text(ls, &text);
+	cr_expect(check_str(str_from(buf_bytes(&text)), "heap{job=\"web\"}"));
+	buf_reset(&text);
+	labels_json(ls, &j);
+	cr_expect(check_str(str_from(buf_bytes(&text)),
+			    "{\"__name__\":\"heap\",\"job\":\"web\"}"));
+	cr_expect(check_str(labels_get(ls, str_of("job")), "web"));
+	cr_expect(check_str(labels_get(ls, str_of("no")), ""));
+	buf_fini(&text);
+	labels_unref(ls);
+}
+
+Test(labels, the_encoding_decodes_to_the_same_set)
+{
+	struct labels *a = MAKE("__name__", "heap", "a", "1", "b", "2");
+	struct labels *b;
+
+	cr_expect(!labels_decode(labels_bytes(a), &b, NULL));
+	cr_expect(a->hash == b->hash && !labels_cmp(a, b));
+	labels_unref(b);
+	for (size_t n = 0; n < a->len; n++) {
+		struct bytes cut = { a->data, n };
+
+		cr_expect(labels_decode(cut, &b, NULL) == ERR_CORRUPT);
+	}
+	labels_unref(a);
+}
+
+Test(labels, what_is_not_acceptable_is_refused)
+{
+	struct err err;
+
+	cr_expect(!make((const char *const[]){ NULL }, &err));
+	cr_expect(!make((const char *const[]){ "__tenant__", "x", NULL },
+			&err));
+	cr_expect(err.code == ERR_DENIED);
+	cr_expect(!make((const char *const[]){ "a", "\xff", NULL }, &err));
+	cr_expect(!make((const char *const[]){ "", "x", NULL }, &err));
+}
+
+Test(labels, order_is_by_name_then_value)
+{
+	struct labels *a = MAKE("__name__", "a", "x", "1");
+	struct labels *b = MAKE("__name__", "a", "x", "2");
+	struct labels *c = MAKE("__name__", "a");
+	struct labels *d = MAKE("__name__", "b");
+
+	cr_expect(labels_cmp(a, b) < 0 && labels_cmp(b, a) > 0);
+	cr_expect(labels_cmp(c, a) < 0 && labels_cmp(b, d) < 0);
+	labels_unref(a);
+	labels_unref(b);
+	labels_unref(c);
+	labels_unref(d);
+}

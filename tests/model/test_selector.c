@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
+#include "model/regex.h"
+#include "model/selector.h"
+#include "tests/check.h"
+
+TestSuite(selector, .timeout = 30);
+
+Test(selector, all_of_the_grammar_parses)
+{
+	static const char *const good[] = {
+		"heap",
+		"a:b_c9",
+		"heap{}",
+		"heap{job=\"app\"}",
+		" heap { job = \"app\" , env =~ \"x|y\" , pod != \"\" , } ",
+		"{job!~`\\d+`,env=\"a\"}",
+		"{\"heap\"}",
+		"{\"heap\", \"a.b\"='c\\'\\x41\\u00e9\\101'}",
+		"{__name__=\"heap\"}",
+		"heap # a comment",
+		"{a=\"\xc3\xa9\"}",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		struct selector s;
+		struct err err;
+		int rc = selector_parse(str_of(good[i]), &s, &err);
+
+		cr_expect(!rc, "%s: %s", good[i], err.msg);
+		if (!rc)
+			selector_fini(&s);
+	}
+}
+
+Test(selector, errors_name_their_place)
+{
+	static const struct {
+		const char *text;
+		const char *at;
+	} bad[] = {
+		{ "", "1:1: " },
+		{ "{}", "1:1: " },
+		{ "{job=~\".*\"}", "1:1: " },
+		{ "{job=\"\"}", "1:1: " },
+		{ "heap{job}", "1:9: " },
+		{ "heap{job=app}", "1:10: " },
+		{ "heap{job=\"app\"", "1:15: " },
+		{ "heap{job=\"app}", "1:10: " },
+		{ "heap{\njob=\"a\" x", "2:9: " },
+		{ "heap{job=~\"(\"}", "1:11: " },
+		{ "heap{job=~\"a\\\\1\"}", "1:11: " },
+		{ "heap{a=\"\\q\"}", "1:10: " },
+		{ "heap{a=\"\\xff\"}", "1:8: " },
+		{ "heap{__name__=\"x\"}", "1:15: " },
+		{ "heap{\"x\"}", "1:6: " },
+		{ "heap{} x", "1:8: " },
+		{ "9heap", "1:1: " },
+		{ "heap{a=\"x\"}[5m]", "1:12: " },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct selector s;
+		struct err err = { .msg = "accepted" };
+
+		cr_expect(selector_parse(str_of(bad[i].text), &s, &err) ==
+			  ERR_INVALID);
+		cr_expect(!strncmp(err.msg, bad[i].at, strlen(bad[i].at)),
+			  "%s: %s", bad[i].text, err.msg);
+	}
+}
+
+static bool matches(const char *pattern, const char *value)
+{
+	struct regex *r;
+	bool ok;
+
+	cr_assert(!regex_new(str_of(pattern), &r, NULL, NULL), "%s", pattern);
+	ok = regex_matches(r, str_of(value));
+	regex_free(r);
+	return ok;
+}
+
+Test(selector, expressions_match_whole_values)
+{
+	cr_expect(matches("a|b", "b") && !matches("a|b", "ab"));
+	cr_expect(matches("foo.*", "foobar") && !matches("foo.*", "xfoo"));
+	cr_expect(matches("foo.*", "foo\nbar"), "dot matches a line end");
+	cr_expect(matches(".*", "") && matches("", ""));
+	cr_expect(matches("a+", "aaa") && !matches("a+", "aab"));
+	cr_expect(matches("(?i)ABC", "abc"));
+	cr_expect(matches("[[:alpha:]]+", "abc") && matches("[]a]", "]"));
+	cr_expect(matches("\\Qa.b\\E", "a.b") && !matches("\\Qa.b\\E", "axb"));
+	cr_expect(!matches("\\s", "\v") && matches("\\v", "\v"));
+	cr_expect(!matches("a$", "a\n"));
+	cr_expect(matches("x{a}", "x{a}"), "braces that count nothing");
+	cr_expect(matches("[a[b]+", "a[b"));
+}
+
+Test(selector, what_re2_refuses_is_refused)
+{
+	static const char *const bad[] = {
+		"(?=a)",  "(?!a)", "(?<=a)", "(?<!a)", "(a)\\1", "a++",
+		"a*+",	  "(?>a)", "\\Z",    "\\h",    "\\R",	 "\\K",
+		"\\X",	  "\\cA",  "a{1001}", "(?#x)", "(*ANY)", "(?R)",
+		"(?|a)",  "(",	   ")",	     "[a",     "a**",	 "\\",
+		"(?x)a",  "\\g1",  "(?P=n)", "\\G",    "a)|(b",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct regex *r = NULL;
+
+		cr_expect(regex_new(str_of(bad[i]), &r, NULL, NULL) ==
+				  ERR_INVALID,
+			  "%s", bad[i]);
+		regex_free(r);
+	}
+}
+
+Test(selector, hostile_expressions_end_with_the_right_answer)
+{
+	/* Exponential for a matcher that only backtracks. */
+	cr_expect(!matches("(a+)+", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"));
+	cr_expect(!matches("(a|aa)+",
+			   "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"));
+	cr_expect(matches("(a?){30}a{30}", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Profiles made by hand: what Go's reader accepts, and what it refuses
+ * (docs/decisions.md, the verdict of the scan).
+ */
+#include <stdlib.h>
+
+#include "base/gzip.h"
+#include "base/mem.h"
+#include "pprof/unpack.h"
+#include "tests/check.h"
+
+TestSuite(scan, .timeout = 10);
+
+static void varint(struct buf *b, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		buf_byte(b, (uint8_t)(v | 0x80));
+	buf_byte(b, (uint8_t)v);
+}
+
+static void number(struct buf *b, unsigned field, uint64_t v)
+{
+	varint(b, field << 3);
+	varint(b, v);
+}
+
+static void bytes(struct buf *b, unsigned field, struct bytes v)
+{
+	varint(b, field << 3 | 2);
+	varint(b, v.len);
+	buf_add(b, v.ptr, v.len);
+}
+
+static void string(struct buf *b, const char *s)
+{
+	bytes(b, 6, bytes_of(str_of(s)));
+}
+
+/* A message of numbers: fields 1 … n. */
+static void message(struct buf *b, unsigned field, const uint64_t *v, size_t n)
+{
+	struct buf m = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		if (v[i] != UINT64_MAX)
+			number(&m, (unsigned)i + 1, v[i]);
+	}
+	bytes(b, field, buf_bytes(&m));
+	buf_fini(&m);
+}
+
+#define MESSAGE(b, field, ...)                                       \
+	message(b, field, (const uint64_t[]){ __VA_ARGS__ },         \
+		sizeof((const uint64_t[]){ __VA_ARGS__ }) / 8)
+
+static void location(struct buf *b, uint64_t id, uint64_t function)
+{
+	struct buf m = { 0 };
+
+	number(&m, 1, id);
+	MESSAGE(&m, 4, function, 7);
+	bytes(b, 4, buf_bytes(&m));
+	buf_fini(&m);
+}
+
+static void sample(struct buf *b, uint64_t location_id, uint64_t value)
+{
+	struct buf m = { 0 };
+	struct buf packed = { 0 };
+
+	varint(&packed, location_id);
+	varint(&packed, location_id);
+	bytes(&m, 1, buf_bytes(&packed));
+	number(&m, 2, value);
+	bytes(b, 2, buf_bytes(&m));
+	buf_fini(&m);
+	buf_fini(&packed);
+}
+
+/* Samples first, tables scattered: any order is legal. */
+static void good(struct buf *b)
+{
+	sample(b, 300, 5);
+	sample(b, 1, 7);
+	location(b, 1, 9);
+	string(b, "");
+	string(b, "cpu");
+	location(b, 300, 9);
+	MESSAGE(b, 1, 1, 2);
+	string(b, "nanoseconds");
+	MESSAGE(b, 5, 9, 1, 1, 1);
+	number(b, 9, 1234);
+	number(b, 12, 10000000);
+	number(b, 99, 1);
+}
+
+static const char *verdict(const struct buf *b, struct scan *out)
+{
+	static struct err err;
+	struct scanner *s = scanner_new();
+	int rc = scanner_run(s, buf_bytes(b), out, &err);
+
+	scanner_free(s);
+	return rc ? err.msg : "ok";
+}
+
+/* Whether a good profile with something behind it gets that verdict. */
+static bool with(void (*add)(struct buf *), const char *want)
+{
+	struct scan *out = mem_new(struct scan);
+	struct buf b = { 0 };
+	const char *got;
+	bool ok;
+
+	good(&b);
+	add(&b);
+	got = verdict(&b, out);
+	ok = strstr(got, want);
+	if (!ok)
+		fprintf(stderr, "got \"%s\", want \"%s\"\n", got, want);
+	buf_fini(&b);
+	mem_free(out);
+	return ok;
+}
+
+Test(scan, finds_types_and_totals_in_any_order)
+{
+	struct scan *out = mem_new(struct scan);
+	struct buf b = { 0 };
+
+	good(&b);
+	cr_expect(check_str(str_of(verdict(&b, out)), "ok"));
+	cr_expect(out->types.count == 1 && out->sample_count == 2);
+	cr_expect(check_str(out->types.types[0].type, "cpu"));
+	cr_expect(check_str(out->types.types[0].unit, "nanoseconds"));
+	cr_expect(out->totals[0] == 12);
+	cr_expect(out->time_ns == 1234 && out->period == 10000000);
+	buf_fini(&b);
+	mem_free(out);
+}
+
+static void nothing(struct buf *b)
+{
+	(void)b;
+}
+
+static void string_out_of_range(struct buf *b)
+{
+	MESSAGE(b, 5, 10, 77);
+}
+
+static void negative_string(struct buf *b)
+{
+	number(b, 14, (uint64_t)-1);
+}
+
+static void function_twice(struct buf *b)
+{
+	MESSAGE(b, 5, 9, 1);
+}
+
+static void mapping_zero(struct buf *b)
+{
+	MESSAGE(b, 3, 0, 5);
+}
+
+static void location_zero(struct buf *b)
+{
+	location(b, 0, 9);
+}
+
+static void line_without_function(struct buf *b)
+{
+	location(b, 5, 0);
+}
+
+static void function_missing(struct buf *b)
+{
+	location(b, 5, 10);
+}
+
+static void location_missing(struct buf *b)
+{
+	sample(b, 2, 1);
+}
+
+static void two_values(struct buf *b)
+{
+	MESSAGE(b, 2, 1, 1);
+	MESSAGE(b, 1, 1, 2);
+}
+
+static void group_type(struct buf *b)
+{
+	varint(b, 50 << 3 | 3);
+}
+
+static void wrong_type(struct buf *b)
+{
+	bytes(b, 12, bytes_of(str_of("x")));
+}
+
+static void second_time(struct buf *b)
+{
+	number(b, 9, 99);
+}
+
+static void cut_short(struct buf *b)
+{
+	varint(b, 2 << 3 | 2);
+	varint(b, 100);
+}
+
+static void eleven_bytes(struct buf *b)
+{
+	buf_add(b, "\x60\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 12);
+}
+
+static void excess_bits(struct buf *b)
+{
+	buf_add(b, "\x60\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 11);
+}
+
+static void fields_of_the_future(struct buf *b)
+{
+	buf_add(b, "\x00\x05\x05zzzz\xa1\x01zzzzzzzz", 17);
+	number(b, 1u << 28, 3);
+}
+
+static void sparse_ids(struct buf *b)
+{
+	MESSAGE(b, 5, 0x8000000000000001u, 1);
+	location(b, 0xffffffffffffffffu, 0x8000000000000001u);
+	sample(b, 0xffffffffffffffffu, 1);
+}
+
+static void sparse_twice(struct buf *b)
+{
+	MESSAGE(b, 5, 0x8000000000000001u, 1);
+	MESSAGE(b, 5, 0x8000000000000001u, 1);
+}
+
+static void mapping_missing(struct buf *b)
+{
+	MESSAGE(b, 4, 5, 99);
+}
+
+Test(scan, agrees_with_go_on_what_is_refused)
+{
+	cr_expect(with(string_out_of_range, "string index is out of range"));
+	cr_expect(with(negative_string, "string index is out of range"));
+	cr_expect(with(function_twice, "two functions have the same id"));
+	cr_expect(with(sparse_twice, "two functions have the same id"));
+	cr_expect(with(mapping_zero, "reserved id 0"));
+	cr_expect(with(location_zero, "reserved id 0"));
+	cr_expect(with(line_without_function, "line without function"));
+	cr_expect(with(function_missing, "function is missing"));
+	cr_expect(with(location_missing, "location is missing"));
+	cr_expect(with(two_values, "not one value a type"));
+	cr_expect(with(group_type, "damaged"));
+	cr_expect(with(wrong_type, "wrong wire type"));
+	cr_expect(with(second_time, "two profiles"));
+	cr_expect(with(cut_short, "damaged or cut short"));
+	cr_expect(with(eleven_bytes, "damaged or cut short"));
+}
+
+Test(scan, agrees_with_go_on_what_is_accepted)
+{
+	cr_expect(with(nothing, "ok"));
+	cr_expect(with(excess_bits, "ok"));
+	cr_expect(with(fields_of_the_future, "ok"));
+	cr_expect(with(sparse_ids, "ok"));
+	cr_expect(with(mapping_missing, "ok"));
+}
+
+Test(scan, every_truncation_has_a_verdict)
+{
+	struct scan *out = mem_new(struct scan);
+	struct buf b = { 0 };
+
+	good(&b);
+	for (size_t n = 0; n < b.len; n++) {
+		struct buf cut = { .ptr = mem_dup(b.ptr, n), .len = n };
+
+		(void)verdict(&cut, out);
+		mem_free(cut.ptr);
+	}
+	buf_fini(&b);
+	mem_free(out);
+}
+
+static int unpack(struct bytes body, struct unpacked *out, struct err *err)
+{
+	struct unpacker *u = unpacker_new(1000);
+	int rc = unpacker_run(u, body, out, err);
+
+	unpacker_free(u);
+	return rc;
+}
+
+Test(scan, containers_are_told_by_their_bytes)
+{
+	struct unpacked *out = mem_new(struct unpacked);
+	struct gzip *g = gzip_new();
+	struct buf plain = { 0 };
+	struct buf packed = { 0 };
+	struct err err;
+
+	good(&plain);
+	gzip_compress(g, 6, buf_bytes(&plain), &packed);
+	cr_expect(!unpack(buf_bytes(&plain), out, &err));
+	cr_expect(out->encoding == BODY_PLAIN);
+	cr_expect(!unpack(buf_bytes(&packed), out, &err));
+	cr_expect(out->encoding == BODY_DEFLATE);
+	packed.len--;
+	cr_expect(unpack(buf_bytes(&packed), out, &err) == ERR_INVALID);
+	cr_expect(unpack(bytes_of(str_of("<html>")), out, &err) ==
+		  ERR_INVALID);
+	cr_expect(strstr(err.msg, "HTML") != NULL);
+	cr_expect(unpack(bytes_of(str_of("heap profile: 1: 2")), out, &err) ==
+		  ERR_INVALID);
+	cr_expect(strstr(err.msg, "legacy") != NULL);
+	cr_expect(unpack((struct bytes){ 0 }, out, &err) == ERR_INVALID);
+	for (int i = 0; i < 200; i++)
+		string(&plain, "padding");
+	cr_expect(unpack(buf_bytes(&plain), out, &err) == ERR_TOOBIG);
+	buf_fini(&plain);
+	buf_fini(&packed);
+	gzip_free(g);
+	mem_free(out);
+}

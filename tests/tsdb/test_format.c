@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The formats: worked examples of docs/format/ are what the writers write,
+ * and no truncation or bit flip of a file goes unnoticed.
+ */
+#include "base/crc32c.h"
+#include "base/dec.h"
+#include "base/enc.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "model/types.h"
+#include "tests/check.h"
+#include "tests/tsdb/sample.h"
+#include "tsdb/head.h"
+#include "tsdb/range.h"
+#include "tsdb/segment.h"
+
+TestSuite(format, .timeout = 60);
+
+#define SALT 0x0102030405060708u
+
+static void hex(const struct buf *b, struct buf *out)
+{
+	for (size_t i = 0; i < b->len; i++)
+		buf_printf(out, "%02x%s", b->ptr[i],
+			   i % 32 == 31 || i + 1 == b->len ? "\n"
+			   : i % 4 == 3			   ? " "
+							   : "");
+}
+
+/* Compare with the ```hex block of a page. */
+static bool in_page(const char *page, const struct buf *bytes)
+{
+	CLEANUP(mem_freep) char *path =
+		mem_printf("%s/format/%s", DOCS, page);
+	struct buf text = { 0 };
+	struct buf want = { 0 };
+	const char *at;
+	bool same;
+
+	hex(bytes, &want);
+	if (file_slurp(path, &text, NULL))
+		return false;
+	at = strstr(buf_cstr(&text), "```hex\n");
+	same = at && !strncmp(at + 7, buf_cstr(&want), want.len);
+	if (!same)
+		fprintf(stderr, "%s should say:\n%s", page, buf_cstr(&want));
+	buf_fini(&text);
+	buf_fini(&want);
+	return same;
+}
+
+static struct labels *example_labels(void)
+{
+	struct labels_builder b = { 0 };
+	struct labels *ls = NULL;
+
+	labels_set(&b, str_of("__name__"), str_of("heap"));
+	labels_set(&b, str_of("job"), str_of("app"));
+	if (labels_build(&b, &ls, NULL))
+		abort();
+	labels_builder_fini(&b);
+	return ls;
+}
+
+static void example_segment(struct buf *out)
+{
+	struct file_header h = { .magic = MAGIC_SEGMENT,
+				 .salt = SALT,
+				 .number = 1 };
+	struct labels *ls = example_labels();
+	struct typeset none = { .count = 0 };
+	struct segment_dir dir = { 0 };
+	struct buf types = { 0 };
+	struct sample s = { .labels = ls,
+			    .ms = 1000,
+			    .body = bytes_of(str_of("abc")),
+			    .raw_len = 3 };
+	struct segment_entry e = { .lsn = (uint64_t)1 << 32 | FILE_HEADER,
+				   .ms = 1000,
+				   .raw_len = 3 };
+
+	typeset_encode(&none, &types);
+	s.typeset = buf_bytes(&types);
+	s.hash = hash64(s.body);
+	file_header_encode(&h, out);
+	cr_assert(!segment_profile_encode(&s, SALT, e.lsn, out, NULL));
+	e.len = (uint32_t)(out->len - FILE_HEADER);
+	e.hash = s.hash;
+	e.labels = labels_bytes(ls);
+	e.typeset = s.typeset;
+	segment_dir_add(&dir, &e);
+	segment_dir_encode(&dir, SALT, (uint64_t)1 << 32 | out->len, out);
+	segment_dir_fini(&dir);
+	buf_fini(&types);
+	labels_unref(ls);
+}
+
+Test(format, segment_is_as_its_page_says)
+{
+	struct buf b = { 0 };
+
+	example_segment(&b);
+	cr_expect(in_page("segment.md", &b));
+	buf_fini(&b);
+}
+
+static void example_head(struct head *h, int64_t *totals)
+{
+	*h = (struct head){ .codec = 1,
+			    .count = 2,
+			    .total_count = 1,
+			    .totals = totals,
+			    .place = { .offset = 32,
+				       .len = 15,
+				       .crc = 0x01020304 } };
+	for (int i = 0; i < 2; i++) {
+		h->profiles[i] = (struct head_profile){ .ms = 1000 + i * 1000,
+							.hash = (uint64_t)i + 1,
+							.raw_len = 3 };
+		totals[i] = 5 + 2 * i;
+	}
+}
+
+Test(format, head_is_as_its_page_says)
+{
+	int64_t totals[GROUP_PROFILES_MAX];
+	struct buf b = { 0 };
+	struct head h;
+
+	example_head(&h, totals);
+	head_encode(&h, &b);
+	cr_expect(in_page("head.md", &b));
+	buf_fini(&b);
+}
+
+static void record(struct buf *out, uint8_t kind, const struct buf *head)
+{
+	struct record r = { .position = out->len,
+			    .kind = kind,
+			    .head = buf_bytes(head) };
+
+	record_encode(&r, SALT, out);
+}
+
+/* A log with one series, and one group if asked for. */
+static void example_log(struct buf *out, bool group)
+{
+	static const uint8_t ulid[ULID_BYTES];
+	struct file_header h = { .magic = MAGIC_GROUPS, .salt = SALT };
+	int64_t totals[GROUP_PROFILES_MAX];
+	struct labels *ls = example_labels();
+	struct buf b = { 0 };
+	struct head head;
+
+	file_header_encode(&h, out);
+	enc_svarint(&b, 0);
+	enc_be64(&b, 0x0000000100000020u);
+	buf_add(&b, ulid, sizeof(ulid));
+	record(out, RANGE_SELF, &b);
+	buf_reset(&b);
+	enc_uvarint(&b, 0);
+	enc_str(&b, str_from(labels_bytes(ls)));
+	record(out, RANGE_LABELS, &b);
+	if (group) {
+		struct typeset t = { .count = 1 };
+		struct buf types = { 0 };
+
+		t.types[0] = (struct value_type){ str_of("a"), str_of("b") };
+		typeset_encode(&t, &types);
+		buf_reset(&b);
+		enc_uvarint(&b, 0);
+		enc_str(&b, str_from(buf_bytes(&types)));
+		record(out, RANGE_TYPES, &b);
+		buf_reset(&b);
+		enc_uvarint(&b, 0);
+		enc_uvarint(&b, 0);
+		enc_be64(&b, 0x0000000100000100u);
+		example_head(&head, totals);
+		head_encode(&head, &b);
+		record(out, RANGE_HEAD, &b);
+		buf_fini(&types);
+	}
+	buf_fini(&b);
+	labels_unref(ls);
+}
+
+Test(format, range_is_as_its_page_says)
+{
+	struct buf b = { 0 };
+
+	example_log(&b, false);
+	cr_expect(in_page("range.md", &b));
+	buf_fini(&b);
+}
+
+Test(format, heads_come_back)
+{
+	int64_t totals[4 * GROUP_PROFILES_MAX];
+	int64_t again[4 * GROUP_PROFILES_MAX] = { 0 };
+	struct head h = { .codec = 1,
+			  .typeset = 300,
+			  .count = GROUP_PROFILES_MAX,
+			  .total_count = 4,
+			  .totals = totals };
+	struct head got = { .total_count = 4, .totals = again };
+	struct buf b = { 0 };
+	uint64_t x = 88172645463325252u;
+	int64_t ms = 5;
+
+	for (int i = 0; i < GROUP_PROFILES_MAX; i++) {
+		x = x * 6364136223846793005u + 1;
+		ms += 1 + (int64_t)(x >> 40);
+		h.profiles[i] = (struct head_profile){
+			.ms = ms,
+			.duration_ns = (int64_t)x,
+			.period = i % 2 ? INT64_MIN : INT64_MAX,
+			.sample_count = x >> 3,
+			.hash = x * 3,
+			.raw_len = (uint32_t)x
+		};
+		for (int t = 0; t < 4; t++)
+			totals[t * GROUP_PROFILES_MAX + i] =
+				(int64_t)(x << t);
+	}
+	h.place = (struct head_place){ 3, 1u << 31, 77, 99, 5, 6 };
+	head_encode(&h, &b);
+	cr_expect(!head_decode(buf_bytes(&b), &got, NULL));
+	cr_expect(!memcmp(got.profiles, h.profiles, sizeof(h.profiles)));
+	cr_expect(!memcmp(again, totals, sizeof(totals)));
+	cr_expect(!memcmp(&got.place, &h.place, sizeof(h.place)));
+	cr_expect(got.typeset == 300);
+	for (size_t n = 0; n < b.len; n++)
+		cr_expect(head_decode((struct bytes){ b.ptr, n }, &got, NULL) ==
+			  ERR_CORRUPT);
+	buf_fini(&b);
+}
+
+struct seen {
+	size_t profiles;
+	size_t damaged;
+	bool torn;
+};
+
+static void on_damage(void *ctx, uint64_t offset, uint64_t len, bool torn)
+{
+	struct seen *s = ctx;
+
+	(void)offset;
+	(void)len;
+	s->damaged++;
+	s->torn = torn;
+}
+
+/* Read a segment's records; false when its header is refused. */
+static bool read_segment(struct bytes file, struct seen *s)
+{
+	struct record_iter it = { .file = file,
+				  .base = (uint64_t)1 << 32,
+				  .offset = FILE_HEADER,
+				  .end = FILE_HEADER,
+				  .damaged = on_damage,
+				  .ctx = s };
+	struct segment_profile p;
+	struct file_header h;
+	struct record r;
+
+	*s = (struct seen){ 0 };
+	if (file_header_decode(file, MAGIC_SEGMENT, &h, NULL))
+		return false;
+	it.salt = h.salt;
+	while (record_next(&it, &r)) {
+		if (!r.body_ok)
+			s->damaged++;
+		else if (!segment_profile_decode(&r, &p, NULL))
+			s->profiles++;
+	}
+	return true;
+}
+
+/* Three small profiles and the directory: what a sealed segment is. */
+static void small_segment(struct buf *out)
+{
+	struct file_header h = { .magic = MAGIC_SEGMENT,
+				 .salt = SALT,
+				 .number = 1 };
+	struct labels *ls = example_labels();
+	struct segment_dir dir = { 0 };
+	int64_t totals[1] = { 4 };
+
+	file_header_encode(&h, out);
+	for (int i = 0; i < 3; i++) {
+		struct sample s = { .labels = ls,
+				    .ms = 1000 + i,
+				    .body = bytes_of(str_of("abcdefghi")),
+				    .raw_len = 9,
+				    .typeset = sample_types(0),
+				    .totals = totals };
+		struct segment_entry e = {
+			.lsn = (uint64_t)1 << 32 | out->len,
+			.ms = s.ms,
+			.labels = labels_bytes(ls),
+			.typeset = s.typeset,
+		};
+		size_t at = out->len;
+
+		cr_assert(!segment_profile_encode(&s, SALT, e.lsn, out, NULL));
+		e.len = (uint32_t)(out->len - at);
+		segment_dir_add(&dir, &e);
+	}
+	segment_dir_encode(&dir, SALT, (uint64_t)1 << 32 | out->len, out);
+	segment_dir_fini(&dir);
+	labels_unref(ls);
+}
+
+Test(format, every_truncation_of_a_segment_is_an_earlier_end)
+{
+	struct buf b = { 0 };
+	struct seen s;
+	size_t last = 0;
+
+	small_segment(&b);
+	for (size_t n = 0; n <= b.len; n++) {
+		bool readable = read_segment((struct bytes){ b.ptr, n }, &s);
+
+		cr_expect(readable == (n >= FILE_HEADER), "n=%zu", n);
+		cr_expect(s.profiles >= last && s.profiles <= 3);
+		cr_expect(s.damaged <= 1 && (!s.damaged || s.torn));
+		last = s.profiles;
+	}
+	cr_expect(last == 3);
+	buf_fini(&b);
+}
+
+static size_t entries;
+
+static void count_entry(void *ctx, const struct segment_entry *e)
+{
+	(void)ctx;
+	(void)e;
+	entries++;
+}
+
+/* Whether the directory at the end is whole and reads as three profiles. */
+static bool directory_ok(const struct buf *b)
+{
+	struct bytes footer = { b->ptr + b->len - SEGMENT_FOOTER,
+				SEGMENT_FOOTER };
+	struct record r;
+	uint64_t at;
+
+	entries = 0;
+	return segment_footer_decode(footer, SALT, &at) && at < b->len &&
+	       !record_decode((struct bytes){ b->ptr + at, b->len - at }, SALT,
+			      (uint64_t)1 << 32 | at, true, &r, NULL) &&
+	       r.body_ok && r.kind == SEGMENT_DIRECTORY &&
+	       !segment_dir_decode(r.body, 1, count_entry, NULL, NULL) &&
+	       entries == 3;
+}
+
+Test(format, every_bit_flip_of_a_segment_is_noticed)
+{
+	struct buf b = { 0 };
+	struct seen s;
+	size_t unnoticed = 0;
+
+	small_segment(&b);
+	for (size_t bit = 0; bit < b.len * 8; bit++) {
+		b.ptr[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		if (!read_segment(buf_bytes(&b), &s) || s.damaged ||
+		    s.profiles < 3 || !directory_ok(&b)) {
+			/* Only the record that was hit is lost. */
+			cr_expect(s.profiles >= 2 || bit < FILE_HEADER * 8);
+		} else {
+			unnoticed++;
+		}
+		b.ptr[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	/* One copy of the header may go, and padding carries nothing. */
+	cr_expect(unnoticed <= FILE_HEADER * 8 + (size_t)(4 * 7 * 8),
+		  "%zu of %zu bits", unnoticed, b.len * 8);
+	buf_fini(&b);
+}
+
+struct loaded {
+	size_t series;
+	size_t groups;
+	int64_t damaged;
+	uint64_t flushed;
+};
+
+static struct loaded load(struct bytes log)
+{
+	struct metrics *m = metrics_new();
+	struct range_env env = { .interner = interner_new() };
+	struct loaded l = { 0 };
+	struct range *r;
+
+	env.corruptions = metrics_counter(m, "c", "", NULL);
+	r = range_new(&env, "x");
+	r->lsn = 0x0000000100000020u;
+	cr_assert(!file_open(NULL, "/dev/null", FILE_READ, &r->groups, NULL));
+	if (range_load(r, log, NULL))
+		l.damaged = -1;
+	else
+		l.damaged = metric_get(env.corruptions);
+	l.series = r->index.series;
+	for (size_t i = 0; i < l.series; i++) {
+		l.groups += r->series[i]->group_count;
+		l.flushed = r->series[i]->flushed_lsn;
+	}
+	range_unref(r);
+	interner_free(env.interner);
+	metrics_free(m);
+	return l;
+}
+
+Test(format, every_truncation_and_bit_flip_of_a_range_log_is_noticed)
+{
+	struct buf b = { 0 };
+	struct loaded l;
+	size_t unnoticed = 0;
+
+	example_log(&b, true);
+	l = load(buf_bytes(&b));
+	cr_assert(l.series == 1 && l.groups == 1 && !l.damaged);
+	cr_assert(l.flushed == 0x0000000100000100u);
+	for (size_t n = 0; n < b.len; n++) {
+		l = load((struct bytes){ b.ptr, n });
+		/* A record that lacks only padding is whole. */
+		cr_expect(l.groups == 0 || n + 7 >= b.len, "n=%zu", n);
+		cr_expect((l.damaged < 0) == (n < FILE_HEADER), "n=%zu", n);
+	}
+	for (size_t bit = 0; bit < b.len * 8; bit++) {
+		b.ptr[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		l = load(buf_bytes(&b));
+		unnoticed += !l.damaged;
+		b.ptr[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	cr_expect(unnoticed <= FILE_HEADER * 8 + (size_t)(4 * 7 * 8));
+	buf_fini(&b);
+}
+
+Test(format, a_flush_whose_first_head_is_lost_counts_for_nothing)
+{
+	static const uint32_t indexes[] = { 0, 1, 1, 0 };
+	static const uint64_t lsns[] = { 0, 50, 60, 70 };
+	static const uint64_t want[] = { 0, 50, 50, 70 };
+	struct buf b = { 0 };
+	struct buf head = { 0 };
+	int64_t totals[GROUP_PROFILES_MAX];
+	struct head h;
+
+	example_log(&b, false);
+	example_head(&h, totals);
+	h.total_count = 0;
+	/* Head 2 is the last of a flush whose head 0 did not survive. */
+	for (size_t i = 0; i < ARRAY_SIZE(lsns); i++) {
+		buf_reset(&head);
+		enc_uvarint(&head, 0);
+		enc_uvarint(&head, indexes[i]);
+		enc_be64(&head, lsns[i]);
+		head_encode(&h, &head);
+		record(&b, RANGE_HEAD, &head);
+		cr_expect(load(buf_bytes(&b)).flushed == want[i], "head %zu",
+			  i);
+	}
+	buf_fini(&head);
+	buf_fini(&b);
+}
+
+Test(format, another_version_is_refused_with_advice)
+{
+	struct buf b = { 0 };
+	struct file_header h;
+	struct err err = { 0 };
+
+	example_segment(&b);
+	for (size_t copy = 0; copy < FILE_HEADER; copy += 32) {
+		struct bytes covered = { b.ptr + copy, 28 };
+
+		b.ptr[copy + 4] = 2;
+		put_be32(b.ptr + copy + 28, crc32c(0, covered));
+	}
+	cr_expect(file_header_decode(buf_bytes(&b), MAGIC_SEGMENT, &h, &err) ==
+		  ERR_UNSUPPORTED);
+	cr_expect(strstr(err.msg, "format 2") != NULL);
+	buf_fini(&b);
+}

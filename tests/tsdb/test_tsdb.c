@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The database from outside: what goes in comes out, over flushes, restarts,
+ * late and repeated samples, two processes, damage and cuts.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/powercut.h"
+#include "model/selector.h"
+#include "tests/check.h"
+#include "tests/tempdir.h"
+#include "tests/tsdb/sample.h"
+#include "tsdb/querier.h"
+#include "tsdb/tsdb.h"
+
+TestSuite(tsdb, .timeout = 120);
+
+struct fixture {
+	struct tempdir dir;
+	struct metrics *metrics;
+	struct clock clock;
+	struct tsdb_options o;
+	struct tsdb *db;
+	struct appender *a;
+};
+
+static struct fixture *setup(void)
+{
+	struct fixture *f = mem_new(struct fixture);
+
+	f->dir = tempdir_make();
+	f->metrics = metrics_new();
+	clock_set(&f->clock, sample_ms(2000));
+	f->o = (struct tsdb_options){ .path = f->dir.path,
+				      .metrics = f->metrics,
+				      .clock = &f->clock,
+				      .sync_ms = 3600000,
+				      .wal_budget = 64 * MIB };
+	return f;
+}
+
+static void reopen(struct fixture *f)
+{
+	struct err err = { .msg = "" };
+
+	tsdb_close(f->db);
+	f->db = NULL;
+	cr_assert(!tsdb_open(&f->o, &f->db, &err), "%s", err.msg);
+	f->a = tsdb_appender(f->db);
+}
+
+static void teardown(struct fixture *f)
+{
+	struct tsdb_stats s;
+
+	tsdb_stats(f->db, &s);
+	cr_expect(s.open_queriers == 0);
+	tsdb_close(f->db);
+	metrics_free(f->metrics);
+	tempdir_fini(&f->dir);
+	mem_free(f);
+}
+
+static int put(struct fixture *f, int series, int k)
+{
+	uint64_t lsn;
+	struct err err;
+
+	return sample_append(f->a, series, k, &lsn, &err);
+}
+
+/* How many of profiles 0 … n - 1 of a series come back as they were. */
+static int count_good(struct fixture *f, int series, int n)
+{
+	struct labels *ls = sample_labels(series);
+	struct matcher m = { .op = MATCH_EQ,
+			     .name = str_of("pod"),
+			     .value = labels_get(ls, str_of("pod")) };
+	struct querier *q;
+	int good = 0;
+
+	querier_open(f->db, &q);
+	querier_select(q, &m, 1, INT64_MIN, INT64_MAX);
+	for (int k = 0; k < n && querier_count(q); k++) {
+		struct profile p = { 0 };
+		struct buf want = { 0 };
+
+		sample_bytes(series, k, &want);
+		good += !querier_fetch(q, 0, sample_ms(k), &p, NULL) &&
+			bytes_eq(buf_bytes(&want), buf_bytes(&p.raw)) &&
+			bytes_eq(buf_bytes(&p.typeset), sample_types(series));
+		profile_fini(&p);
+		buf_fini(&want);
+	}
+	querier_close(q);
+	labels_unref(ls);
+	return good;
+}
+
+static size_t count_times(struct fixture *f, const char *selector)
+{
+	struct selector s;
+	struct querier *q;
+	size_t sum = 0;
+
+	cr_assert(!selector_parse(str_of(selector), &s, NULL));
+	querier_open(f->db, &q);
+	querier_select(q, s.matchers, s.count, INT64_MIN, INT64_MAX);
+	for (size_t i = 0; i < querier_count(q); i++) {
+		const int64_t *ms;
+		size_t count;
+
+		cr_assert(!querier_times(q, i, INT64_MIN, INT64_MAX, &ms,
+					 &count, NULL));
+		for (size_t k = 1; k < count; k++)
+			cr_expect(ms[k - 1] < ms[k]);
+		sum += count;
+	}
+	querier_close(q);
+	selector_fini(&s);
+	return sum;
+}
+
+Test(tsdb, profiles_survive_flushes_and_restarts)
+{
+	struct fixture *f = setup();
+
+	reopen(f);
+	for (int k = 0; k < 300; k++) {
+		for (int s = 0; s < 3; s++)
+			cr_expect(!put(f, s, k));
+		if (k % 100 == 50)
+			cr_expect(!tsdb_flush(f->db, NULL));
+		if (k % 100 == 80)
+			reopen(f);
+	}
+	for (int round = 0; round < 3; round++) {
+		for (int s = 0; s < 3; s++)
+			cr_expect(count_good(f, s, 300) == 300);
+		cr_expect(count_times(f, "{job=\"test\"}") == 900);
+		cr_expect(count_times(f, "heap") == 300);
+		cr_expect(count_times(f, "{job=\"test\",pod=~\"pod-[02]\"}") ==
+			  600);
+		cr_expect(count_times(f, "{job=\"test\",pod!=\"pod-0\"}") ==
+			  600);
+		cr_expect(count_times(f, "{job=\"test\",nope=\"\"}") == 900);
+		cr_expect(count_times(f, "{job=\"test\",nope!=\"\"}") == 0);
+		if (round == 1)
+			cr_expect(!tsdb_flush(f->db, NULL));
+		reopen(f);
+	}
+	teardown(f);
+}
+
+Test(tsdb, the_wal_stays_near_its_budget)
+{
+	struct fixture *f = setup();
+	struct tsdb_stats s;
+
+	f->o.wal_budget = 256 * 1024;
+	f->o.wal_segment = 32 * 1024;
+	reopen(f);
+	for (int k = 0; k < 1500; k++)
+		cr_expect(!put(f, k % 5, k));
+	tsdb_stats(f->db, &s);
+	cr_expect(s.wal_bytes <= 256 * 1024 * 3 / 2, "%llu",
+		  (unsigned long long)s.wal_bytes);
+	cr_expect(s.values_bytes > 0);
+	cr_expect(count_times(f, "{job=\"test\"}") == 1500);
+	teardown(f);
+}
+
+Test(tsdb, listing_and_types_read_no_value)
+{
+	struct fixture *f = setup();
+	struct metric *read = metrics_counter(
+		f->metrics, "everprof_tsdb_value_bytes_read_total", "", NULL);
+	struct matcher m = { .op = MATCH_EQ,
+			     .name = str_of("job"),
+			     .value = str_of("test") };
+	struct buf types = { 0 };
+	struct querier *q;
+
+	reopen(f);
+	for (int k = 0; k < 100; k++) {
+		cr_expect(!put(f, 0, k));
+		if (k == 70)
+			cr_expect(!tsdb_flush(f->db, NULL));
+	}
+	cr_expect(count_times(f, "{job=\"test\"}") == 100);
+	querier_open(f->db, &q);
+	querier_select(q, &m, 1, INT64_MIN, INT64_MAX);
+	cr_expect(!querier_newest_types(q, 0, &types, NULL));
+	cr_expect(bytes_eq(buf_bytes(&types), sample_types(0)));
+	querier_close(q);
+	buf_fini(&types);
+	cr_expect(metric_get(read) == 0);
+	cr_expect(count_good(f, 0, 1) == 1);
+	cr_expect(metric_get(read) > 0);
+	teardown(f);
+}
+
+Test(tsdb, the_same_again_is_success_and_another_is_refused)
+{
+	struct fixture *f = setup();
+	struct labels *ls = sample_labels(0);
+	struct sample other = { .labels = ls,
+				.ms = sample_ms(3),
+				.body = bytes_of(str_of("other")),
+				.raw_len = 5,
+				.typeset = sample_types(0),
+				.totals = (int64_t[]){ 1 } };
+	uint64_t lsn;
+
+	other.hash = hash64(other.body);
+	reopen(f);
+	for (int round = 0; round < 3; round++) {
+		for (int k = 0; k < 10; k++)
+			cr_expect(!put(f, 0, k));
+		cr_expect(f->a->append(f->a, &other, &lsn, NULL) ==
+			  ERR_EXISTS);
+		cr_expect(count_times(f, "{job=\"test\"}") == 10);
+		if (round == 0)
+			cr_expect(!tsdb_flush(f->db, NULL));
+		else
+			reopen(f);
+	}
+	labels_unref(ls);
+	teardown(f);
+}
+
+Test(tsdb, late_samples_find_their_window)
+{
+	struct fixture *f = setup();
+
+	/* 1 000 profiles span three windows; newest first. */
+	reopen(f);
+	for (int k = 999; k >= 0; k -= 3)
+		cr_expect(!put(f, 0, k));
+	cr_expect(!tsdb_flush(f->db, NULL));
+	for (int k = 998; k >= 0; k -= 3)
+		cr_expect(!put(f, 0, k));
+	reopen(f);
+	for (int k = 997; k >= 0; k -= 3)
+		cr_expect(!put(f, 0, k));
+	cr_expect(count_times(f, "{job=\"test\"}") == 1000);
+	cr_expect(count_good(f, 0, 1000) == 1000);
+	teardown(f);
+}
+
+Test(tsdb, times_are_judged_by_the_clock_alone)
+{
+	struct fixture *f = setup();
+
+	f->o.retention_ms = 3600000;
+	reopen(f);
+	clock_set(&f->clock, sample_ms(1000));
+	cr_expect(!put(f, 0, 1000));
+	cr_expect(!put(f, 0, 1000 + 10 * 4), "10 minutes ahead");
+	cr_expect(put(f, 0, 1000 + 10 * 4 + 1) == ERR_INVALID);
+	cr_expect(!put(f, 0, 1000 - 60 * 4), "an hour old");
+	cr_expect(put(f, 0, 1000 - 60 * 4 - 1) == ERR_INVALID);
+	teardown(f);
+}
+
+Test(tsdb, a_33rd_window_is_refused_with_the_reason)
+{
+	struct fixture *f = setup();
+	struct err err = { .msg = "" };
+	uint64_t lsn;
+
+	reopen(f);
+	clock_set(&f->clock, sample_ms(480 * 40));
+	for (int w = 0; w < 32; w++)
+		cr_expect(!put(f, 0, w * 480));
+	cr_expect(sample_append(f->a, 0, 32 * 480, &lsn, &err) == ERR_LIMIT);
+	cr_expect(strstr(err.msg, "32 windows") != NULL);
+	cr_expect(!put(f, 0, 31 * 480 + 1), "open ones go on");
+	teardown(f);
+}
+
+Test(tsdb, two_processes_do_not_share_a_directory)
+{
+	struct fixture *f = setup();
+	struct tsdb *second;
+	struct err err;
+	char want[32];
+
+	reopen(f);
+	cr_expect(tsdb_open(&f->o, &second, &err) == ERR_BUSY);
+	snprintf(want, sizeof(want), "pid %d", (int)getpid());
+	cr_expect(strstr(err.msg, want) != NULL, "%s", err.msg);
+	teardown(f);
+}
+
+Test(tsdb, a_read_only_look_beside_a_server_sees_all_and_changes_nothing)
+{
+	struct fixture *f = setup();
+	struct tsdb_options o = f->o;
+	struct fixture look = { .metrics = f->metrics };
+
+	reopen(f);
+	for (int k = 0; k < 60; k++) {
+		cr_expect(!put(f, 0, k));
+		if (k == 30)
+			cr_expect(!tsdb_flush(f->db, NULL));
+	}
+	o.read_only = true;
+	cr_assert(!tsdb_open(&o, &look.db, NULL));
+	cr_expect(count_good(&look, 0, 60) == 60);
+	tsdb_close(look.db);
+	cr_expect(!put(f, 0, 60));
+	reopen(f);
+	cr_expect(count_good(f, 0, 61) == 61);
+	teardown(f);
+}
+
+static char *segment_of(struct fixture *f, int number)
+{
+	return mem_printf("%s/wal/%08d", f->dir.path, number);
+}
+
+static off_t size_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) < 0 ? -1 : st.st_size;
+}
+
+/* A segment as a crash leaves it: no directory behind its records. */
+static struct fixture *crashed(int profiles)
+{
+	struct fixture *f = setup();
+	char *path;
+	struct buf bytes = { 0 };
+	int fd;
+
+	reopen(f);
+	for (int k = 0; k < profiles; k++)
+		cr_expect(!put(f, 0, k));
+	path = segment_of(f, 1);
+	cr_assert(!file_slurp(path, &bytes, NULL));
+	tsdb_close(f->db);
+	f->db = NULL;
+	/* What a running server had written, before any stop. */
+	fd = open(path, O_WRONLY | O_TRUNC);
+	cr_assert(fd >= 0);
+	cr_assert(write(fd, bytes.ptr, bytes.len) == (ssize_t)bytes.len);
+	close(fd);
+	buf_fini(&bytes);
+	mem_free(path);
+	return f;
+}
+
+Test(tsdb, a_segment_cut_anywhere_loses_only_what_was_cut)
+{
+	struct fixture *f = crashed(6);
+	char *path = segment_of(f, 1);
+	struct buf whole = { 0 };
+	int before = 6;
+
+	cr_assert(!file_slurp(path, &whole, NULL));
+	for (size_t n = whole.len; n-- > 64;) {
+		int good;
+		int fd = open(path, O_WRONLY | O_TRUNC);
+
+		cr_assert(write(fd, whole.ptr, n) == (ssize_t)n);
+		close(fd);
+		reopen(f);
+		good = count_good(f, 0, 6);
+		cr_expect(good <= before && good >= before - 1, "n=%zu", n);
+		before = good;
+		tsdb_close(f->db);
+		f->db = NULL;
+		tempdir_clear(f->dir.path);
+		mkdir(f->dir.path, 0700);
+		char *wal = mem_printf("%s/wal", f->dir.path);
+
+		mkdir(wal, 0700);
+		mem_free(wal);
+		fd = open(path, O_WRONLY | O_CREAT, 0600);
+		close(fd);
+		if (n > 1500)
+			n -= 13; /* every length of the last small records */
+	}
+	cr_expect(before == 0);
+	buf_fini(&whole);
+	mem_free(path);
+	reopen(f);
+	teardown(f);
+}
+
+Test(tsdb, damage_in_the_middle_costs_the_damaged_record_only)
+{
+	struct fixture *f = crashed(20);
+	char *path = segment_of(f, 1);
+	int fd = open(path, O_RDWR);
+	off_t size = size_of(path);
+	struct metric *seen = metrics_counter(
+		f->metrics, "everprof_tsdb_wal_corruptions_total", "", NULL);
+	uint8_t junk[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+
+	cr_expect(pwrite(fd, junk, 8, size / 2) == 8);
+	close(fd);
+	reopen(f);
+	cr_expect(count_good(f, 0, 20) == 19);
+	cr_expect(metric_get(seen) == 1);
+	reopen(f);
+	cr_expect(count_good(f, 0, 20) == 19);
+	mem_free(path);
+	teardown(f);
+}
+
+Test(tsdb, an_unflushable_damaged_body_is_dropped_and_counted)
+{
+	struct fixture *f = setup();
+	struct metric *dropped = metrics_counter(
+		f->metrics, "everprof_tsdb_profiles_damaged_total", "", NULL);
+	char *path = segment_of(f, 1);
+	uint8_t junk[8] = { 9, 9, 9, 9, 9, 9, 9, 9 };
+	int fd;
+
+	reopen(f);
+	for (int k = 0; k < 10; k++)
+		cr_expect(!put(f, 0, k));
+	fd = open(path, O_RDWR);
+	cr_expect(pwrite(fd, junk, 8, size_of(path) - 24) == 8);
+	close(fd);
+	cr_expect(count_good(f, 0, 10) == 9);
+	cr_expect(!tsdb_flush(f->db, NULL));
+	cr_expect(metric_get(dropped) == 1);
+	cr_expect(count_good(f, 0, 10) == 9);
+	cr_expect(count_times(f, "{job=\"test\"}") == 9);
+	mem_free(path);
+	teardown(f);
+}
+
+Test(tsdb, every_failed_call_leaves_what_was_acknowledged)
+{
+	/* The n-th write, sync, rename … of a script fails, for every n. */
+	for (uint64_t n = 1; n < 60; n++) {
+		struct fixture *f = setup();
+		struct powercut *cut = powercut_new(f->dir.path, n);
+		bool stored[40] = { false };
+
+		f->o.path = mem_printf("%s/data", f->dir.path);
+		f->o.fs = powercut_fs(cut);
+		f->o.wal_segment = 8 * 1024;
+		f->o.wal_budget = 32 * 1024;
+		powercut_fail_at(cut, n, n % 2 ? ENOSPC : EIO);
+		if (!tsdb_open(&f->o, &f->db, NULL)) {
+			f->a = tsdb_appender(f->db);
+			for (int k = 0; k < 40; k++) {
+				stored[k] = !put(f, 0, k);
+				if (k % 10 == 9 && tsdb_flush(f->db, NULL)) {
+					/* The next one will do. */
+				}
+			}
+		}
+		/* And again, when the disk is well. */
+		reopen(f);
+		for (int k = 0; k < 40; k++) {
+			struct fixture one = *f;
+			struct labels *ls = sample_labels(0);
+
+			if (stored[k])
+				cr_expect(count_good(&one, 0, k + 1) >= 1);
+			labels_unref(ls);
+		}
+		for (int k = 0; k < 40; k++)
+			cr_expect(!put(f, 0, k), "n=%d k=%d", (int)n, k);
+		cr_expect(count_good(f, 0, 40) == 40, "n=%d", (int)n);
+		mem_free((void *)(uintptr_t)f->o.path);
+		teardown(f);
+		powercut_free(cut);
+	}
+}
+
+struct worker {
+	struct fixture *f;
+	int series;
+	_Atomic bool *stop;
+	int bad;
+};
+
+static void *append_all(void *arg)
+{
+	struct worker *w = arg;
+
+	for (int k = 0; k < 400; k++) {
+		struct appender *a = w->f->a;
+		uint64_t lsn;
+
+		w->bad += sample_append(a, w->series, k, &lsn, NULL) != 0;
+		if (k % 50 == 0)
+			w->bad += a->sync(a, lsn, NULL) != 0;
+	}
+	return NULL;
+}
+
+static void *flush_all(void *arg)
+{
+	struct worker *w = arg;
+
+	while (!atomic_load(w->stop))
+		w->bad += tsdb_flush(w->f->db, NULL) != 0;
+	return NULL;
+}
+
+static void *query_all(void *arg)
+{
+	struct worker *w = arg;
+
+	while (!atomic_load(w->stop)) {
+		int good = count_good(w->f, w->series, 400);
+		size_t listed = count_times(w->f, "{job=\"test\"}");
+
+		w->bad += good > 400 || listed > 1200;
+	}
+	return NULL;
+}
+
+Test(tsdb, appends_flushes_and_queries_go_together)
+{
+	struct fixture *f = setup();
+	_Atomic bool stop = false;
+	struct worker w[6];
+	pthread_t t[6];
+
+	f->o.wal_segment = 32 * 1024;
+	reopen(f);
+	for (int i = 0; i < 6; i++)
+		w[i] = (struct worker){ f, i % 3, &stop, 0 };
+	for (int i = 0; i < 6; i++)
+		pthread_create(&t[i], NULL,
+			       i < 3   ? append_all
+			       : i < 4 ? flush_all
+				       : query_all,
+			       &w[i]);
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+	atomic_store(&stop, true);
+	for (int i = 3; i < 6; i++)
+		pthread_join(t[i], NULL);
+	for (int i = 0; i < 6; i++)
+		cr_expect(w[i].bad == 0, "thread %d: %d", i, w[i].bad);
+	for (int s = 0; s < 3; s++)
+		cr_expect(count_good(f, s, 400) == 400);
+	teardown(f);
+}
