@@ -3,19 +3,13 @@
 #include "cmd/config.h"
 #include "model/selector.h"
 
-static void print_lines(FILE *out, const struct buf *lines)
-{
-	fwrite(lines->ptr, 1, lines->len, out);
-}
-
 static int check_one(const char *path)
 {
 	struct config c;
 	struct err err;
 	int rc = config_load(&c, path, &err);
 
-	print_lines(stderr, &c.yaml.warnings);
-	print_lines(stderr, &c.yaml.errors);
+	config_report(&c);
 	if (rc && !c.yaml.error_count)
 		fprintf(stderr, "%s: %s\n", path, err.msg);
 	if (!rc)

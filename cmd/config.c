@@ -2,6 +2,7 @@
 #include "cmd/config.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -160,4 +161,16 @@ void config_fini(struct config *c)
 	buf_fini(&c->text);
 	mem_free(c->path);
 	*c = (struct config){ 0 };
+}
+
+static void print(const struct buf *lines)
+{
+	if (lines->len)
+		fwrite(lines->ptr, 1, lines->len, stderr);
+}
+
+void config_report(const struct config *c)
+{
+	print(&c->yaml.warnings);
+	print(&c->yaml.errors);
 }

@@ -31,6 +31,9 @@ NODISCARD int config_load(struct config *c, const char *path, struct err *err);
 NODISCARD int config_parse(struct config *c, const char *path,
 			   struct bytes text, struct err *err);
 
+/* Print warnings and errors on stderr. */
+void config_report(const struct config *c);
+
 void config_fini(struct config *c);
 
 #endif

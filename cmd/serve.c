@@ -154,9 +154,7 @@ static int load_config(struct serve *s, struct err *err)
 {
 	int rc = config_load(&s->config, s->config_file, err);
 
-	fwrite(s->config.yaml.warnings.ptr, 1, s->config.yaml.warnings.len,
-	       stderr);
-	fwrite(s->config.yaml.errors.ptr, 1, s->config.yaml.errors.len, stderr);
+	config_report(&s->config);
 	return rc;
 }
 

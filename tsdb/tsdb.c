@@ -303,9 +303,11 @@ static int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 int tsdb_flush(struct tsdb *db, struct err *err)
 {
 	uint64_t current = wal_end(db->wal) >> 32;
+	struct err unwanted;
 
 	/* The current one may get more, and be sealed, before we are done. */
-	return flush_segments(db, current, current - 1, err);
+	return flush_segments(db, current, current - 1,
+			      err ? err : &unwanted);
 }
 
 static void maintain(struct tsdb *db)
@@ -507,6 +509,7 @@ static void init_locks(struct tsdb *db)
 int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 {
 	struct tsdb *db = mem_new(struct tsdb);
+	struct err unwanted;
 	int rc;
 
 	db->o = *o;
@@ -522,7 +525,8 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 				      .interner = db->interner,
 				      .log = o->log };
 	register_metrics(db);
-	rc = open_files(db, err);
+	/* Inside, errors are also logged: there is always one to fill. */
+	rc = open_files(db, err ? err : &unwanted);
 	if (rc) {
 		tsdb_close(db);
 		return rc;

@@ -26,13 +26,17 @@ struct wal {
 	struct metric *syncs;
 	struct metric *sync_failures;
 
-	/* The appender's. */
+	/*
+	 * The appender's. The current segment is the last of the list; only
+	 * the appender changes it, with mu held.
+	 */
+	struct wal_segment *current;
 	struct segment_dir directory;
 	struct buf scratch;
 
 	pthread_mutex_t mu;
 	pthread_cond_t synced;
-	struct wal_segment **segments; /* oldest first; the last is current */
+	struct wal_segment **segments; /* oldest first */
 	size_t count;
 	size_t cap;
 	uint64_t end;         /* LSN behind the last record */
@@ -348,6 +352,13 @@ static int replay_directory(struct replay *r, struct err *err)
 	return rc;
 }
 
+static void set_size(struct wal *w, struct wal_segment *s, uint64_t size)
+{
+	pthread_mutex_lock(&w->mu);
+	s->size = size;
+	pthread_mutex_unlock(&w->mu);
+}
+
 /*
  * End a segment with its directory: cut what is behind end, write, sync.
  * On failure it stays without one, which only costs a scan at a start.
@@ -367,7 +378,7 @@ static int seal(struct wal *w, struct wal_segment *s,
 	if (!rc)
 		rc = file_sync(s->file, err);
 	if (!rc)
-		s->size = end + out.len;
+		set_size(w, s, end + out.len);
 	else
 		log_event(w->o.log, LOG_WARN, "WAL segment could not be sealed",
 			  LOG_FIELDS(log_text("file", file_path(s->file)),
@@ -400,6 +411,7 @@ static int begin(struct wal *w, uint64_t number, struct err *err)
 		return rc;
 	pthread_mutex_lock(&w->mu);
 	push_segment(w, s);
+	w->current = s;
 	w->end = number << 32 | FILE_HEADER;
 	w->durable = w->end;
 	pthread_cond_broadcast(&w->synced);
@@ -444,17 +456,12 @@ void wal_close(struct wal *w)
 	mem_free(w);
 }
 
-static struct wal_segment *current(const struct wal *w)
-{
-	return w->segments[w->count - 1];
-}
-
 static bool current_failed(struct wal *w)
 {
 	bool failed;
 
 	pthread_mutex_lock(&w->mu);
-	failed = current(w)->failed;
+	failed = w->current->failed;
 	pthread_mutex_unlock(&w->mu);
 	return failed;
 }
@@ -474,7 +481,7 @@ static void note_failure_locked(struct wal *w, struct wal_segment *s)
  */
 static int roll(struct wal *w, struct err *err)
 {
-	struct wal_segment *old = current(w);
+	struct wal_segment *old = w->current;
 	struct wal_segment *s;
 	uint64_t end = (uint32_t)w->end;
 	struct err why;
@@ -491,6 +498,7 @@ static int roll(struct wal *w, struct err *err)
 	if (rc)
 		note_failure_locked(w, old);
 	push_segment(w, s);
+	w->current = s;
 	w->end = s->number << 32 | FILE_HEADER;
 	w->durable = w->end;
 	pthread_cond_broadcast(&w->synced);
@@ -501,7 +509,7 @@ static int roll(struct wal *w, struct err *err)
 /* Write at the end; what a failure left is cut away. */
 static int write_end(struct wal *w, struct bytes b, struct err *err)
 {
-	struct wal_segment *s = current(w);
+	struct wal_segment *s = w->current;
 	uint64_t at = (uint32_t)w->end;
 	int rc = file_write(s->file, at, b, err);
 
@@ -527,7 +535,7 @@ int wal_append(struct wal *w, const struct sample *s,
 		rc = roll(w, err);
 	if (rc)
 		return rc;
-	seg = current(w);
+	seg = w->current;
 	buf_reset(&w->scratch);
 	rc = segment_profile_encode(s, seg->salt, w->end, &w->scratch, err);
 	if (!rc)
@@ -567,7 +575,7 @@ uint64_t wal_end(struct wal *w)
 /* Sync the current segment for everybody; called and left with mu held. */
 static int sync_for_all(struct wal *w, struct err *err)
 {
-	struct wal_segment *s = current(w);
+	struct wal_segment *s = w->current;
 	uint64_t end = w->end;
 	int rc;
 

@@ -106,6 +106,12 @@ class Everprof(Process):
         wait_until('ready', seconds, asked, 0.01)
         return self
 
+    def finish(self):
+        """Stop in order; a sanitizer must have had nothing to say."""
+        code, text = self.stop(), self.text()
+        assert 'Sanitizer' not in text and 'runtime error' not in text, text[-5000:]
+        assert code == 0, (code, text[-2000:])
+
     def get(self, path, headers=None, data=None, method=None, **params):
         query = urllib.parse.urlencode(params, doseq=True)
         request = urllib.request.Request(
@@ -228,6 +234,9 @@ class Suite:
             with tempfile.TemporaryDirectory(prefix='everprof-') as d:
                 try:
                     f(d)
+                    for p in list(Process.running):
+                        if isinstance(p, Everprof) and p.child.poll() is None:
+                            p.finish()
                     passed += 1
                     word = 'ok  '
                 except Exception:

@@ -52,19 +52,25 @@ static inline void sample_bytes(int series, int k, struct buf *out)
 	}
 }
 
+static struct buf sample_typesets[2];
+
+/* Before main: several threads may append samples. */
+__attribute__((constructor)) static inline void sample_types_init(void)
+{
+	for (size_t n = 0; n < 2; n++) {
+		struct typeset t = { .count = 1 + n };
+
+		for (size_t i = 0; i < t.count; i++)
+			t.types[i] = (struct value_type){
+				str_of(i ? "b" : "a"), str_of("count")
+			};
+		typeset_encode(&t, &sample_typesets[n]);
+	}
+}
+
 static inline struct bytes sample_types(int series)
 {
-	static struct buf encoded[2];
-	struct typeset t = { .count = (size_t)(1 + series % 2) };
-	struct buf *b = &encoded[series % 2];
-
-	if (b->len)
-		return buf_bytes(b);
-	for (size_t i = 0; i < t.count; i++)
-		t.types[i] = (struct value_type){ str_of(i ? "b" : "a"),
-						  str_of("count") };
-	typeset_encode(&t, b);
-	return buf_bytes(b);
+	return buf_bytes(&sample_typesets[series % 2]);
 }
 
 /* Append profile k of a series. Returns the appender's code. */

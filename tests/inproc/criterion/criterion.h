@@ -42,11 +42,7 @@ extern int inproc_failures;
 #define cr_assert(cond, ...)            \
 	do {                            \
 		if (INPROC_CHECK(cond)) \
-			return;         \
+			exit(1);        \
 	} while (0)
-
-#define eq(tag, a, b) ((a) == (b))
-#define ne(tag, a, b) ((a) != (b))
-#define zero(tag, a)  (!(a))
 
 #endif
