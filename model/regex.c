@@ -9,9 +9,9 @@
 #include "base/mem.h"
 
 /* Steps of the backtracking matcher before the DFA takes over. */
-#define MATCH_LIMIT 100000u
-#define HEAP_LIMIT  4096u /* KiB */
-#define REPEAT_MAX  1000
+#define MATCH_LIMIT  100000u
+#define HEAP_LIMIT   4096u /* KiB */
+#define REPEAT_MAX   1000
 #define DFA_WORK     (64 * KIB) /* ints; a million at the most */
 #define DFA_WORK_MAX MIB
 
@@ -293,9 +293,9 @@ static bool find_prefix(struct regex *r, size_t len)
 static int compile(struct regex *r, struct str pattern, size_t *at,
 		   struct err *err)
 {
-	uint32_t options = PCRE2_UTF | PCRE2_DOTALL |
-			   PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C |
-			   PCRE2_ANCHORED | PCRE2_ENDANCHORED;
+	uint32_t options = PCRE2_UTF | PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY |
+			   PCRE2_NEVER_BACKSLASH_C | PCRE2_ANCHORED |
+			   PCRE2_ENDANCHORED;
 	PCRE2_UCHAR why[128];
 	PCRE2_SIZE offset;
 	int number;
@@ -356,8 +356,8 @@ static bool dfa_matches(const struct regex *r, struct str value)
 {
 	int rc = PCRE2_ERROR_DFA_WSSIZE;
 
-	for (size_t n = DFA_WORK; rc == PCRE2_ERROR_DFA_WSSIZE &&
-				  n <= (size_t)DFA_WORK_MAX;
+	for (size_t n = DFA_WORK;
+	     rc == PCRE2_ERROR_DFA_WSSIZE && n <= (size_t)DFA_WORK_MAX;
 	     n *= 4) {
 		int *work = mem_alloc(n * sizeof(*work));
 

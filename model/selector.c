@@ -132,7 +132,7 @@ static int escape(struct parser *p, char quote, struct buf *out)
 	static const char values[] = "\a\b\f\n\r\t\v\\";
 	char c = peek(p);
 	const char *at = c ? strchr(names, c) : NULL;
-	uint32_t r;
+	uint32_t r = 0;
 	int rc;
 
 	if (at || (c && c == quote)) {

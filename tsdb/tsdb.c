@@ -306,8 +306,7 @@ int tsdb_flush(struct tsdb *db, struct err *err)
 	struct err unwanted;
 
 	/* The current one may get more, and be sealed, before we are done. */
-	return flush_segments(db, current, current - 1,
-			      err ? err : &unwanted);
+	return flush_segments(db, current, current - 1, err ? err : &unwanted);
 }
 
 static void maintain(struct tsdb *db)

@@ -377,7 +377,7 @@ static int listen_on(const char *address, int *out, struct err *err)
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 				  .ai_flags = AI_PASSIVE };
 	struct addrinfo *list;
-	const char *port;
+	const char *port = NULL;
 	char host[256];
 	int fd = -1;
 	int rc = split_address(address, host, sizeof(host), &port, err);

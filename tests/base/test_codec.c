@@ -11,10 +11,10 @@ TestSuite(codec, .timeout = 30);
 
 Test(codec, integers_come_back)
 {
-	static const int64_t values[] = { 0,	1,	   -1,	      63,
-					  64,	-64,	   -65,	      127,
-					  128,	1 << 20,   INT32_MIN, INT32_MAX,
-					  INT64_MAX, INT64_MIN };
+	static const int64_t values[] = {
+		0,   1,   -1,      63,        64,        -64,       -65,
+		127, 128, 1 << 20, INT32_MIN, INT32_MAX, INT64_MAX, INT64_MIN
+	};
 	struct buf b = { 0 };
 	struct dec d;
 
@@ -97,9 +97,9 @@ Test(codec, table_keeps_what_was_added_and_not_removed)
 		keys[i] = i;
 		table_add(&t, hash64((struct bytes){ (uint8_t *)&i, 1 }), i);
 		if (i % 3 == 0)
-			table_remove(
-				&t, hash64((struct bytes){ (uint8_t *)&i, 1 }),
-				i);
+			table_remove(&t,
+				     hash64((struct bytes){ (uint8_t *)&i, 1 }),
+				     i);
 		if (i == 2000)
 			break;
 	}

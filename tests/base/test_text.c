@@ -27,10 +27,10 @@ Test(text, json_escapes_and_replaces)
 	json_begin(&j, '{');
 	json_end(&j, '}');
 	json_end(&j, '}');
-	cr_expect(check_str(
-		str_from(buf_bytes(&b)),
-		"{\"a\\\"b\":[\"x\\n\\t\\\\\\u0001\xc3\xa9\\ufffd\","
-		"-9223372036854775808,0.5,null,true],\"c\":{}}"));
+	cr_expect(
+		check_str(str_from(buf_bytes(&b)),
+			  "{\"a\\\"b\":[\"x\\n\\t\\\\\\u0001\xc3\xa9\\ufffd\","
+			  "-9223372036854775808,0.5,null,true],\"c\":{}}"));
 	buf_fini(&b);
 }
 
@@ -86,8 +86,8 @@ Test(text, urls_escape_and_come_back)
 	struct buf b = { 0 };
 
 	url_escape(str_of("a b{}=\"\xc3\xa9~"), &b);
-	cr_expect(check_str(str_from(buf_bytes(&b)),
-			    "a%20b%7B%7D%3D%22%C3%A9~"));
+	cr_expect(
+		check_str(str_from(buf_bytes(&b)), "a%20b%7B%7D%3D%22%C3%A9~"));
 	cr_expect(check_str(url_unescape(str_from(buf_bytes(&b)), &arena),
 			    "a b{}=\"\xc3\xa9~"));
 	cr_expect(check_str(url_unescape(str_of("a+b%2"), &arena), "a b%2"));
@@ -123,8 +123,9 @@ Test(text, yaml_reports_every_error_with_its_place)
 	struct thing t = { .count = 5 };
 	struct yaml y;
 
-	decode(&y, "name: [a]\ncount: '3'\non: yes\nwait: 3 parsecs\n"
-		   "nmae: x\ncount: 4\nold: 1\n",
+	decode(&y,
+	       "name: [a]\ncount: '3'\non: yes\nwait: 3 parsecs\n"
+	       "nmae: x\ncount: 4\nold: 1\n",
 	       &t);
 	cr_expect(check_str(
 		str_of(buf_cstr(&y.errors)),
@@ -155,9 +156,11 @@ Test(text, yaml_is_bounded)
 	/* The billion laughs. */
 	buf_str(&wide, "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
 	for (int i = 1; i < 10; i++)
-		buf_printf(&wide, "a%d: &a%d [*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d]\n",
-			   i, i, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1,
-			   i - 1, i - 1);
+		buf_printf(
+			&wide,
+			"a%d: &a%d [*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d]\n",
+			i, i, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1,
+			i - 1);
 	yaml_parse(&y, "f.yml", buf_bytes(&wide));
 	cr_expect(!y.root && y.error_count == 1);
 	yaml_fini(&y);
@@ -182,9 +185,9 @@ Test(text, metrics_are_exposition_format)
 	struct metrics *m = metrics_new();
 	struct buf b = { 0 };
 
-	metric_add(metrics_counter(m, "b_total", "B.",
-				   &(struct metric_labels){ { "x" },
-							    { "q\"\n" } }),
+	metric_add(metrics_counter(
+			   m, "b_total", "B.",
+			   &(struct metric_labels){ { "x" }, { "q\"\n" } }),
 		   3);
 	metrics_gauge_fn(m, "a", "A.", forty_two, NULL);
 	metrics_scale(m, "a", 0.5);

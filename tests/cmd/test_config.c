@@ -16,8 +16,8 @@ static bool fails_with(const char *text, const char *want)
 		  strstr(buf_cstr(&c.yaml.errors), want);
 
 	if (!ok)
-		fprintf(stderr, "got: %swant: %s\n",
-			buf_cstr(&c.yaml.errors), want);
+		fprintf(stderr, "got: %swant: %s\n", buf_cstr(&c.yaml.errors),
+			want);
 	config_fini(&c);
 	return ok;
 }
@@ -43,9 +43,9 @@ Test(config, the_seven_defaults_and_what_is_added)
 	cr_expect(s->interval_ms == 30000 && s->timeout_ms == 15000);
 	for (size_t i = 0; i < s->profile_count; i++) {
 		const struct profile_config *p = &s->profiles[i];
-		int64_t seconds = str_is(p->name, "profile")  ? 3
-				  : str_is(p->name, "fgprof") ? 5
-							      : 0;
+		int64_t seconds = str_is(p->name, "profile") ? 3 :
+				  str_is(p->name, "fgprof")  ? 5 :
+							       0;
 
 		cr_expect(p->enabled == !str_is(p->name, "mutex"));
 		cr_expect(p->seconds == seconds);
@@ -64,10 +64,10 @@ Test(config, what_is_wrong_is_said_with_its_place)
 			     "e.yml:3:3: job_name \"a\" stands here twice"));
 	cr_expect(fails_with("scrape_confgs: []\n",
 			     "e.yml:1:1: field scrape_confgs not found"));
-	cr_expect(fails_with(
-		"scrape_configs:\n- job_name: a\n  static_configs:\n"
-		"  - targets: ['http://x/y']\n",
-		"e.yml:4:15: \"http://x/y\" is not a target"));
+	cr_expect(
+		fails_with("scrape_configs:\n- job_name: a\n  static_configs:\n"
+			   "  - targets: ['http://x/y']\n",
+			   "e.yml:4:15: \"http://x/y\" is not a target"));
 	cr_expect(fails_with(
 		"scrape_configs:\n- job_name: a\n  profiling_config:\n"
 		"    pprof_config: {x: {}}\n",

@@ -19,8 +19,7 @@ static void make_log(struct bytes in, struct buf *out)
 		size_t len = in.ptr[1] < in.len - 2 ? in.ptr[1] : in.len - 2;
 		struct record r = { .position = out->len,
 				    .kind = in.ptr[0] % 6,
-				    .head = { .ptr = in.ptr + 2,
-					      .len = len } };
+				    .head = { .ptr = in.ptr + 2, .len = len } };
 
 		record_encode(&r, 0, out);
 		in.ptr += len + 2;

@@ -10,6 +10,7 @@ import time
 
 from harness import (LEAKAPP, Everprof, Process, Server, Suite, free_port, packed, profile, run,
                      selector, send, wait_until)
+from programs import start_programs
 
 suite = Suite()
 GO = '/usr/bin/go'
@@ -385,29 +386,11 @@ def metrics_are_clean(d):
 @suite.test
 def real_programs_are_scraped(d):
     """Prometheus, etcd and node_exporter of Debian, and a Go program."""
-    ports = {n: free_port() for n in ('prometheus', 'etcd', 'peer', 'node_exporter', 'leakapp')}
-    with open(os.path.join(d, 'prometheus.yml'), 'w') as f:
-        f.write('global: {scrape_interval: 1s}\n')
-    at = '127.0.0.1:{}'.format
-    Process(['/usr/bin/prometheus', f'--config.file={d}/prometheus.yml',
-             f'--storage.tsdb.path={d}/prom', f'--web.listen-address={at(ports["prometheus"])}'],
-            os.path.join(d, 'prometheus.log'))
-    Process(['/usr/bin/etcd', '--enable-pprof', f'--data-dir={d}/etcd',
-             f'--listen-client-urls=http://{at(ports["etcd"])}',
-             f'--advertise-client-urls=http://{at(ports["etcd"])}',
-             f'--listen-peer-urls=http://{at(ports["peer"])}',
-             f'--initial-advertise-peer-urls=http://{at(ports["peer"])}',
-             f'--initial-cluster=default=http://{at(ports["peer"])}'],
-            os.path.join(d, 'etcd.log'))
-    Process(['/usr/bin/prometheus-node-exporter',
-             f'--web.listen-address={at(ports["node_exporter"])}'],
-            os.path.join(d, 'node.log'))
-    Process([LEAKAPP, at(ports['leakapp'])], os.path.join(d, 'leakapp.log'))
-    jobs = [n for n in ports if n != 'peer']
+    addresses = start_programs(d)
     e = Everprof(d, 'scrape_configs:\n' + ''.join(
         f'- job_name: {n}\n  scrape_interval: 5s\n  profiling_config: {{pprof_config: '
-        f'{{profile: {{seconds: 1}}}}}}\n  static_configs: [{{targets: ["{at(ports[n])}"]}}]\n'
-        for n in jobs)).ready()
+        f'{{profile: {{seconds: 1}}}}}}\n  static_configs: [{{targets: ["{a}"]}}]\n'
+        for n, a in addresses.items())).ready()
 
     def complete():
         have = {(s['labels']['job'], s['labels']['__name__'])

@@ -59,8 +59,8 @@ Test(labels, what_is_not_acceptable_is_refused)
 	struct err err;
 
 	cr_expect(!make((const char *const[]){ NULL }, &err));
-	cr_expect(!make((const char *const[]){ "__tenant__", "x", NULL },
-			&err));
+	cr_expect(
+		!make((const char *const[]){ "__tenant__", "x", NULL }, &err));
 	cr_expect(err.code == ERR_DENIED);
 	cr_expect(!make((const char *const[]){ "a", "\xff", NULL }, &err));
 	cr_expect(!make((const char *const[]){ "", "x", NULL }, &err));

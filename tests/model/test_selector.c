@@ -100,11 +100,11 @@ Test(selector, expressions_match_whole_values)
 Test(selector, what_re2_refuses_is_refused)
 {
 	static const char *const bad[] = {
-		"(?=a)",  "(?!a)", "(?<=a)", "(?<!a)", "(a)\\1", "a++",
-		"a*+",	  "(?>a)", "\\Z",    "\\h",    "\\R",	 "\\K",
-		"\\X",	  "\\cA",  "a{1001}", "(?#x)", "(*ANY)", "(?R)",
-		"(?|a)",  "(",	   ")",	     "[a",     "a**",	 "\\",
-		"(?x)a",  "\\g1",  "(?P=n)", "\\G",    "a)|(b",
+		"(?=a)", "(?!a)", "(?<=a)",  "(?<!a)", "(a)\\1", "a++",
+		"a*+",   "(?>a)", "\\Z",     "\\h",    "\\R",    "\\K",
+		"\\X",   "\\cA",  "a{1001}", "(?#x)",  "(*ANY)", "(?R)",
+		"(?|a)", "(",     ")",       "[a",     "a**",    "\\",
+		"(?x)a", "\\g1",  "(?P=n)",  "\\G",    "a)|(b",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {

@@ -50,8 +50,8 @@ static void message(struct buf *b, unsigned field, const uint64_t *v, size_t n)
 	buf_fini(&m);
 }
 
-#define MESSAGE(b, field, ...)                                       \
-	message(b, field, (const uint64_t[]){ __VA_ARGS__ },         \
+#define MESSAGE(b, field, ...)                               \
+	message(b, field, (const uint64_t[]){ __VA_ARGS__ }, \
 		sizeof((const uint64_t[]){ __VA_ARGS__ }) / 8)
 
 static void location(struct buf *b, uint64_t id, uint64_t function)
@@ -315,8 +315,7 @@ Test(scan, containers_are_told_by_their_bytes)
 	cr_expect(out->encoding == BODY_DEFLATE);
 	packed.len--;
 	cr_expect(unpack(buf_bytes(&packed), out, &err) == ERR_INVALID);
-	cr_expect(unpack(bytes_of(str_of("<html>")), out, &err) ==
-		  ERR_INVALID);
+	cr_expect(unpack(bytes_of(str_of("<html>")), out, &err) == ERR_INVALID);
 	cr_expect(strstr(err.msg, "HTML") != NULL);
 	cr_expect(unpack(bytes_of(str_of("heap profile: 1: 2")), out, &err) ==
 		  ERR_INVALID);

@@ -56,9 +56,9 @@ Test(target, urls_carry_prefix_params_and_seconds)
 		"https://h:1/x/debug/pprof/profile?a%20b=c%26d&seconds=10"));
 	cr_expect(t->timeout_ms == 15000, "seconds + scrape_timeout");
 	labels_text(t->labels, &text);
-	cr_expect(check_str(
-		str_from(buf_bytes(&text)),
-		"profile{env=\"dev\",instance=\"h:1\",job=\"app\"}"));
+	cr_expect(
+		check_str(str_from(buf_bytes(&text)),
+			  "profile{env=\"dev\",instance=\"h:1\",job=\"app\"}"));
 	buf_fini(&text);
 	target_free(t);
 }

@@ -61,9 +61,8 @@ __attribute__((constructor)) static inline void sample_types_init(void)
 		struct typeset t = { .count = 1 + n };
 
 		for (size_t i = 0; i < t.count; i++)
-			t.types[i] = (struct value_type){
-				str_of(i ? "b" : "a"), str_of("count")
-			};
+			t.types[i] = (struct value_type){ str_of(i ? "b" : "a"),
+							  str_of("count") };
 		typeset_encode(&t, &sample_typesets[n]);
 	}
 }

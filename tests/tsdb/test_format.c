@@ -23,16 +23,15 @@ static void hex(const struct buf *b, struct buf *out)
 {
 	for (size_t i = 0; i < b->len; i++)
 		buf_printf(out, "%02x%s", b->ptr[i],
-			   i % 32 == 31 || i + 1 == b->len ? "\n"
-			   : i % 4 == 3			   ? " "
-							   : "");
+			   i % 32 == 31 || i + 1 == b->len ? "\n" :
+			   i % 4 == 3                      ? " " :
+							     "");
 }
 
 /* Compare with the ```hex block of a page. */
 static bool in_page(const char *page, const struct buf *bytes)
 {
-	CLEANUP(mem_freep) char *path =
-		mem_printf("%s/format/%s", DOCS, page);
+	CLEANUP(mem_freep) char *path = mem_printf("%s/format/%s", DOCS, page);
 	struct buf text = { 0 };
 	struct buf want = { 0 };
 	const char *at;
@@ -107,13 +106,13 @@ Test(format, segment_is_as_its_page_says)
 
 static void example_head(struct head *h, int64_t *totals)
 {
-	*h = (struct head){ .codec = 1,
-			    .count = 2,
-			    .total_count = 1,
-			    .totals = totals,
-			    .place = { .offset = 32,
-				       .len = 15,
-				       .crc = 0x01020304 } };
+	*h = (struct head){
+		.codec = 1,
+		.count = 2,
+		.total_count = 1,
+		.totals = totals,
+		.place = { .offset = 32, .len = 15, .crc = 0x01020304 }
+	};
 	for (int i = 0; i < 2; i++) {
 		h->profiles[i] = (struct head_profile){ .ms = 1000 + i * 1000,
 							.hash = (uint64_t)i + 1,
@@ -211,17 +210,16 @@ Test(format, heads_come_back)
 	for (int i = 0; i < GROUP_PROFILES_MAX; i++) {
 		x = x * 6364136223846793005u + 1;
 		ms += 1 + (int64_t)(x >> 40);
-		h.profiles[i] = (struct head_profile){
-			.ms = ms,
-			.duration_ns = (int64_t)x,
-			.period = i % 2 ? INT64_MIN : INT64_MAX,
-			.sample_count = x >> 3,
-			.hash = x * 3,
-			.raw_len = (uint32_t)x
-		};
+		h.profiles[i] =
+			(struct head_profile){ .ms = ms,
+					       .duration_ns = (int64_t)x,
+					       .period = i % 2 ? INT64_MIN :
+								 INT64_MAX,
+					       .sample_count = x >> 3,
+					       .hash = x * 3,
+					       .raw_len = (uint32_t)x };
 		for (int t = 0; t < 4; t++)
-			totals[t * GROUP_PROFILES_MAX + i] =
-				(int64_t)(x << t);
+			totals[t * GROUP_PROFILES_MAX + i] = (int64_t)(x << t);
 	}
 	h.place = (struct head_place){ 3, 1u << 31, 77, 99, 5, 6 };
 	head_encode(&h, &b);

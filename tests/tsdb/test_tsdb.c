@@ -222,8 +222,7 @@ Test(tsdb, the_same_again_is_success_and_another_is_refused)
 	for (int round = 0; round < 3; round++) {
 		for (int k = 0; k < 10; k++)
 			cr_expect(!put(f, 0, k));
-		cr_expect(f->a->append(f->a, &other, &lsn, NULL) ==
-			  ERR_EXISTS);
+		cr_expect(f->a->append(f->a, &other, &lsn, NULL) == ERR_EXISTS);
 		cr_expect(count_times(f, "{job=\"test\"}") == 10);
 		if (round == 0)
 			cr_expect(!tsdb_flush(f->db, NULL));
@@ -538,9 +537,9 @@ Test(tsdb, appends_flushes_and_queries_go_together)
 		w[i] = (struct worker){ f, i % 3, &stop, 0 };
 	for (int i = 0; i < 6; i++)
 		pthread_create(&t[i], NULL,
-			       i < 3   ? append_all
-			       : i < 4 ? flush_all
-				       : query_all,
+			       i < 3 ? append_all :
+			       i < 4 ? flush_all :
+				       query_all,
 			       &w[i]);
 	for (int i = 0; i < 3; i++)
 		pthread_join(t[i], NULL);
