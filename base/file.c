@@ -219,10 +219,16 @@ int file_map(const struct file *f, size_t len, struct bytes *out,
 	return rc;
 }
 
-void file_unmap(struct bytes b)
+void file_unmap(struct bytes *b)
 {
-	if (b.len)
-		munmap((void *)(uintptr_t)b.ptr, b.len);
+	union {
+		const uint8_t *as_const;
+		void *as_is;
+	} u = { .as_const = b->ptr };
+
+	if (b->len)
+		munmap(u.as_is, b->len);
+	*b = (struct bytes){ 0 };
 }
 
 int fs_rename(struct fs *fs, const char *from, const char *to, struct err *err)
@@ -280,7 +286,7 @@ int fs_sync_dir(struct fs *fs, const char *path, struct err *err)
 int fs_remove_dir(struct fs *fs, const char *path, struct err *err)
 {
 	struct fs_call call = { .op = FS_RMDIR, .path = path, .fd = -1 };
-	struct name_list l;
+	struct name_list l = { 0 };
 	int rc;
 
 	rc = fs_list(path, &l, err);

@@ -96,7 +96,7 @@ NODISCARD int file_allocate(struct file *f, uint64_t size, struct err *err);
 /* A private read-only map of the first len bytes; file_unmap() ends it. */
 NODISCARD int file_map(const struct file *f, size_t len, struct bytes *out,
 		       struct err *err);
-void file_unmap(struct bytes b);
+void file_unmap(struct bytes *b);
 
 /* Names. A change is durable after fs_sync_dir() on the directory. */
 NODISCARD int fs_rename(struct fs *fs, const char *from, const char *to,

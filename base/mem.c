@@ -38,9 +38,15 @@ void *mem_realloc(void *p, size_t n, size_t size)
 	return q;
 }
 
-void mem_free(void *p)
+void mem_free(const void *p)
 {
-	free(p);
+	/* Owned memory may be kept behind pointers to const. */
+	union {
+		const void *as_const;
+		void *as_is;
+	} u = { .as_const = p };
+
+	free(u.as_is);
 }
 
 void *mem_dup(const void *p, size_t n)

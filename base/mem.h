@@ -23,7 +23,7 @@ void *mem_zalloc(size_t n, size_t size);
 void *mem_realloc(void *p, size_t n, size_t size);
 
 /* NULL is a no-op. */
-void mem_free(void *p);
+void mem_free(const void *p);
 
 /* A NUL-terminated copy. */
 char *mem_strdup(const char *s);

@@ -60,7 +60,7 @@ static void family_free(struct family *f)
 
 		f->children = c->next;
 		for (size_t i = 0; i < ARRAY_SIZE(c->labels.value); i++)
-			free((void *)(uintptr_t)c->labels.value[i]);
+			mem_free(c->labels.value[i]);
 		mem_free(c->histogram);
 		mem_free(c);
 	}

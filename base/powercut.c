@@ -188,7 +188,7 @@ static struct node *parent_of(struct powercut *p, const char *path,
 
 static struct node *node_at(struct powercut *p, const char *path)
 {
-	const char *name;
+	const char *name = NULL;
 	struct node *dir;
 	struct entry *e;
 
@@ -281,7 +281,7 @@ static int cut_before(struct fs *fs, const struct fs_call *call)
 
 static void opened(struct powercut *p, const struct fs_call *call)
 {
-	const char *name;
+	const char *name = NULL;
 	struct node *dir = parent_of(p, call->path, &name);
 
 	if (call->create && dir && !entry_of(&dir->now, name))
@@ -291,8 +291,8 @@ static void opened(struct powercut *p, const struct fs_call *call)
 static void renamed(struct powercut *p, const struct fs_call *call)
 {
 	struct node *n = node_at(p, call->path);
-	const char *from;
-	const char *to;
+	const char *from = NULL;
+	const char *to = NULL;
 	struct node *dir = parent_of(p, call->path, &from);
 
 	if (!n || parent_of(p, call->to, &to) != dir)
@@ -304,7 +304,7 @@ static void renamed(struct powercut *p, const struct fs_call *call)
 static void linked(struct powercut *p, const struct fs_call *call)
 {
 	struct node *n = node_at(p, call->path);
-	const char *name;
+	const char *name = NULL;
 	struct node *dir = parent_of(p, call->to, &name);
 
 	if (n && dir)
@@ -313,7 +313,7 @@ static void linked(struct powercut *p, const struct fs_call *call)
 
 static void removed(struct powercut *p, const struct fs_call *call)
 {
-	const char *name;
+	const char *name = NULL;
 	struct node *dir = parent_of(p, call->path, &name);
 
 	if (dir && entry_of(&dir->now, name))
@@ -358,7 +358,7 @@ static void changed_file(struct powercut *p, const struct fs_call *call)
 static void cut_after(struct fs *fs, const struct fs_call *call)
 {
 	struct powercut *p = (struct powercut *)fs;
-	const char *name;
+	const char *name = NULL;
 	struct node *dir;
 
 	pthread_mutex_lock(&p->mu);
@@ -483,25 +483,23 @@ void powercut_fail_at(struct powercut *p, uint64_t n, int number)
 	pthread_mutex_unlock(&p->mu);
 }
 
-uint64_t powercut_calls(const struct powercut *p)
+uint64_t powercut_calls(struct powercut *p)
 {
-	struct powercut *q = (struct powercut *)(uintptr_t)p;
 	uint64_t calls;
 
-	pthread_mutex_lock(&q->mu);
+	pthread_mutex_lock(&p->mu);
 	calls = p->calls;
-	pthread_mutex_unlock(&q->mu);
+	pthread_mutex_unlock(&p->mu);
 	return calls;
 }
 
-bool powercut_is_dead(const struct powercut *p)
+bool powercut_is_dead(struct powercut *p)
 {
-	struct powercut *q = (struct powercut *)(uintptr_t)p;
 	bool dead;
 
-	pthread_mutex_lock(&q->mu);
+	pthread_mutex_lock(&p->mu);
 	dead = p->dead;
-	pthread_mutex_unlock(&q->mu);
+	pthread_mutex_unlock(&p->mu);
 	return dead;
 }
 

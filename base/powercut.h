@@ -40,8 +40,8 @@ void powercut_at(struct powercut *p, uint64_t n);
 void powercut_fail_at(struct powercut *p, uint64_t n, int number);
 
 /* Calls seen so far, and whether the power is gone. */
-uint64_t powercut_calls(const struct powercut *p);
-bool powercut_is_dead(const struct powercut *p);
+uint64_t powercut_calls(struct powercut *p);
+bool powercut_is_dead(struct powercut *p);
 
 /* Write a surviving state into the directory to, which must not exist. */
 NODISCARD int powercut_restore(struct powercut *p, const char *to,

@@ -6,14 +6,18 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define DAY_MS (24 * 3600 * 1000LL)
+#define DAY_MS (24LL * 3600 * 1000)
 
 static const struct {
 	const char *unit;
 	int64_t ms;
 } durations[] = {
-	{ "y", 365 * DAY_MS }, { "w", 7 * DAY_MS }, { "d", DAY_MS },
-	{ "h", 3600000 },      { "m", 60000 },      { "s", 1000 },
+	{ "y", 365LL * DAY_MS },
+	{ "w", 7LL * DAY_MS },
+	{ "d", DAY_MS },
+	{ "h", 3600000 },
+	{ "m", 60000 },
+	{ "s", 1000 },
 	{ "ms", 1 },
 };
 

@@ -33,11 +33,14 @@ struct str url_unescape(struct str s, struct arena *arena)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s.len; i++) {
-		char c = s.ptr[i] == '+' ? ' ' : s.ptr[i];
+		char c = s.ptr[i];
 
+		if (c == '+')
+			c = ' ';
 		if (c == '%' && i + 2 < s.len && hex(s.ptr[i + 1]) >= 0 &&
 		    hex(s.ptr[i + 2]) >= 0) {
-			c = (char)(hex(s.ptr[i + 1]) << 4 | hex(s.ptr[i + 2]));
+			c = (char)(unsigned char)(hex(s.ptr[i + 1]) << 4 |
+						  hex(s.ptr[i + 2]));
 			i += 2;
 		}
 		out[n++] = c;

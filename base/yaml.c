@@ -139,7 +139,8 @@ static struct yaml_node *build_items(struct builder *b, struct yaml_node *n,
 		more = e.type != end;
 		item = more ? build(b, &e, depth) : NULL;
 		if (item) {
-			items = mem_grow(items, count, &cap, sizeof(*items));
+			items = mem_grow(items, count, &cap,
+					 sizeof(struct yaml_node *));
 			items[count++] = item;
 			n->weight += item->weight;
 		}
@@ -149,7 +150,7 @@ static struct yaml_node *build_items(struct builder *b, struct yaml_node *n,
 	}
 	n->items = arena_array(&b->y->arena, struct yaml_node *, count);
 	if (count)
-		memcpy(n->items, items, count * sizeof(*items));
+		memcpy(n->items, items, count * sizeof(struct yaml_node *));
 	n->count = count;
 	mem_free(items);
 	return b->failed ? NULL : n;

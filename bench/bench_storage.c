@@ -264,14 +264,12 @@ static size_t list_once(struct querier *q)
 	size_t sum = 0;
 
 	for (size_t i = 0; i < querier_count(q); i++) {
-		const int64_t *ms;
-		size_t count;
+		struct times_view t;
 		struct err err;
 
-		if (querier_times(q, i, INT64_MIN, INT64_MAX, &ms, &count,
-				  &err))
+		if (querier_times(q, i, INT64_MIN, INT64_MAX, &t, &err))
 			die(&err);
-		sum += count;
+		sum += t.count;
 	}
 	return sum;
 }
@@ -306,19 +304,17 @@ static void bench_fetch(struct bench *b, const char *what)
 	unsigned x = 1;
 
 	for (int i = 0; i < FETCHES; i++) {
-		const int64_t *ms;
+		struct times_view t;
 		int64_t began;
-		size_t count;
 		size_t s;
 		int64_t at;
 		struct err err;
 
 		x = x * 1103515245 + 12345;
 		s = (x >> 8) % querier_count(q);
-		if (querier_times(q, s, INT64_MIN, INT64_MAX, &ms, &count,
-				  &err))
+		if (querier_times(q, s, INT64_MIN, INT64_MAX, &t, &err))
 			die(&err);
-		at = ms[(x >> 4) % count];
+		at = t.ms[(x >> 4) % t.count];
 		began = clock_mono_ns();
 		if (querier_fetch(q, s, at, &p, &err))
 			die(&err);

@@ -340,11 +340,11 @@ static void keep(void *ctx, struct http_response *r)
 void http_get(const struct http_request *request, struct http_response *r)
 {
 	struct http_request one = *request;
-	struct http_client *c;
+	struct http_client *c = NULL;
 
 	*r = (struct http_response){ 0 };
 	r->code = http_client_new(&c, &r->err);
-	if (r->code)
+	if (r->code || !c)
 		return;
 	one.done = keep;
 	one.ctx = r;

@@ -113,12 +113,11 @@ static int dump_series(struct dump *d, struct querier *q, size_t i,
 		       struct err *err)
 {
 	CLEANUP(mem_freep) char *dir = NULL;
-	const int64_t *times;
+	struct times_view t = { 0 };
 	int64_t *ms;
-	size_t count;
-	int rc = querier_times(q, i, d->from, d->to, &times, &count, err);
+	int rc = querier_times(q, i, d->from, d->to, &t, err);
 
-	if (rc || !count)
+	if (rc || !t.count)
 		return rc;
 	if (*d->output) {
 		dir = series_dir(d, querier_labels(q, i));
@@ -127,8 +126,9 @@ static int dump_series(struct dump *d, struct querier *q, size_t i,
 			return rc;
 		rc = 0;
 	}
-	ms = mem_dup(times, count * sizeof(*ms));
-	for (size_t k = 0; k < count && !rc; k++)
+	/* Fetching may use the memory of the view. */
+	ms = mem_dup(t.ms, t.count * sizeof(*ms));
+	for (size_t k = 0; k < t.count && !rc; k++)
 		rc = dump_profile(d, q, i, ms[k], dir, err);
 	mem_free(ms);
 	return rc;

@@ -13,7 +13,7 @@
 #include "pprof/unpack.h"
 #include "tsdb/tsdb.h"
 
-#define WINDOW_MS (2 * 3600 * 1000LL)
+#define WINDOW_MS (2LL * 3600 * 1000)
 
 struct import {
 	struct selector labels; /* --labels, if any */
@@ -107,7 +107,7 @@ static int append(struct import *im, const struct source_item *it,
 static int import_one(void *ctx, const struct source_item *it, struct err *err)
 {
 	struct import *im = ctx;
-	struct labels *labels;
+	struct labels *labels = NULL;
 	int rc = make_labels(im, it, &labels, err);
 
 	if (!rc) {

@@ -54,7 +54,7 @@ static void set_defaults(struct serve *s)
 	s->config_file = "everprof.yaml";
 	s->address = "127.0.0.1:10902";
 	s->max_connections = 512;
-	s->read_timeout_ms = 5 * 60 * 1000;
+	s->read_timeout_ms = 5LL * 60 * 1000;
 	s->path = "data";
 	s->retention_ms = 90LL * 24 * 3600 * 1000;
 	s->wal_fsync = "1s";
@@ -306,7 +306,7 @@ static int run(struct serve *s, int argc, char **argv)
 		0, 0
 	};
 	int code = cmd_begin(&u, s->flags, &argc, argv);
-	int64_t sync_ms;
+	int64_t sync_ms = 0;
 	struct err err;
 	sigset_t set;
 	int rc;

@@ -46,7 +46,9 @@ static int refuse(struct gate *g, const char *why)
 
 static char peek(const struct gate *g, size_t ahead)
 {
-	return g->at + ahead < g->in.len ? g->in.ptr[g->at + ahead] : 0;
+	if (g->at + ahead >= g->in.len)
+		return 0;
+	return g->in.ptr[g->at + ahead];
 }
 
 static void copy(struct gate *g, size_t n)

@@ -41,7 +41,9 @@ static int fail_at(struct parser *p, size_t at, const char *fmt, ...)
 
 static char peek(const struct parser *p)
 {
-	return p->at < p->in.len ? p->in.ptr[p->at] : 0;
+	if (p->at >= p->in.len)
+		return 0;
+	return p->in.ptr[p->at];
 }
 
 static void skip_space(struct parser *p)

@@ -115,7 +115,7 @@ static bool numbers(struct scanner *s, const struct wire_field *field,
 		    uint64_t *v, size_t count)
 {
 	struct wire_field f;
-	struct wire w;
+	struct wire w = { 0 };
 
 	if (!message(s, field, &w))
 		return false;
@@ -198,7 +198,7 @@ static bool location(struct scanner *s, const struct wire_field *field)
 	struct wire_field f;
 	uint64_t ignored;
 	uint64_t id = 0;
-	struct wire w;
+	struct wire w = { 0 };
 
 	if (!message(s, field, &w))
 		return false;
@@ -234,7 +234,7 @@ static bool string(struct scanner *s, const struct wire_field *f)
 
 static bool comments(struct scanner *s, const struct wire_field *f)
 {
-	struct wire w;
+	struct wire w = { 0 };
 
 	if (f->type == WIRE_VARINT) {
 		refer(s, f->value);
@@ -249,7 +249,7 @@ static bool comments(struct scanner *s, const struct wire_field *f)
 
 static bool scalar(struct scanner *s, const struct wire_field *f)
 {
-	uint64_t v;
+	uint64_t v = 0;
 
 	if (!number(s, f, &v))
 		return false;
@@ -345,7 +345,7 @@ static bool known_location(struct scanner *s, uint64_t id)
 
 static bool locations(struct scanner *s, const struct wire_field *f)
 {
-	struct wire w;
+	struct wire w = { 0 };
 
 	if (f->type == WIRE_VARINT)
 		return known_location(s, f->value);
@@ -370,7 +370,7 @@ static void add_value(struct scanner *s, uint64_t v, size_t *count)
 
 static bool values(struct scanner *s, const struct wire_field *f, size_t *count)
 {
-	struct wire w;
+	struct wire w = { 0 };
 
 	if (f->type == WIRE_VARINT) {
 		add_value(s, f->value, count);

@@ -21,9 +21,7 @@ static const struct {
 static void decode_labels(struct yaml *y, const struct yaml_node *n,
 			  void *field)
 {
-	struct static_group *g =
-		(struct static_group *)((char *)field -
-					offsetof(struct static_group, labels));
+	struct static_group *g = field;
 
 	if (!yaml_expect(y, n, YAML_MAP, "labels"))
 		return;
@@ -71,9 +69,7 @@ static void check_target(struct yaml *y, const struct yaml_node *n,
 static void decode_targets(struct yaml *y, const struct yaml_node *n,
 			   void *field)
 {
-	struct static_group *g =
-		(struct static_group *)((char *)field -
-					offsetof(struct static_group, targets));
+	struct static_group *g = field;
 
 	if (!yaml_expect(y, n, YAML_LIST, "targets"))
 		return;
@@ -90,16 +86,11 @@ static void decode_static(struct yaml *y, const struct yaml_node *n,
 			  void *field)
 {
 	static const struct yaml_field fields[] = {
-		{ "targets", decode_targets,
-		  offsetof(struct static_group, targets), NULL },
-		{ "labels", decode_labels,
-		  offsetof(struct static_group, labels), NULL },
+		{ "targets", decode_targets, 0, NULL },
+		{ "labels", decode_labels, 0, NULL },
 		{ 0 },
 	};
-	struct scrape_config *c =
-		(struct scrape_config *)((char *)field -
-					 offsetof(struct scrape_config,
-						  groups));
+	struct scrape_config *c = field;
 
 	if (!yaml_expect(y, n, YAML_LIST, "static_configs"))
 		return;
@@ -113,10 +104,7 @@ static void decode_static(struct yaml *y, const struct yaml_node *n,
 static void decode_params(struct yaml *y, const struct yaml_node *n,
 			  void *field)
 {
-	struct scrape_config *c =
-		(struct scrape_config *)((char *)field -
-					 offsetof(struct scrape_config,
-						  params));
+	struct scrape_config *c = field;
 	size_t count = 0;
 
 	if (!yaml_expect(y, n, YAML_MAP, "params"))
@@ -186,10 +174,7 @@ static void decode_profile(struct yaml *y, const struct yaml_node *key,
 /* The defaults, and what the map adds to them or changes. */
 static void decode_pprof(struct yaml *y, const struct yaml_node *n, void *field)
 {
-	struct scrape_config *c =
-		(struct scrape_config *)((char *)field -
-					 offsetof(struct scrape_config,
-						  profiles));
+	struct scrape_config *c = field;
 	size_t room = ARRAY_SIZE(default_profiles) + n->count / 2;
 	struct profile_config *all;
 
@@ -209,8 +194,7 @@ static void decode_profiling(struct yaml *y, const struct yaml_node *n,
 	static const struct yaml_field fields[] = {
 		{ "path_prefix", yaml_text,
 		  offsetof(struct scrape_config, path_prefix), NULL },
-		{ "pprof_config", decode_pprof,
-		  offsetof(struct scrape_config, profiles), NULL },
+		{ "pprof_config", decode_pprof, 0, NULL },
 		{ 0 },
 	};
 
@@ -241,13 +225,11 @@ static const struct yaml_field job_fields[] = {
 	{ "scrape_timeout", yaml_duration,
 	  offsetof(struct scrape_config, timeout_ms), NULL },
 	{ "scheme", yaml_text, offsetof(struct scrape_config, scheme), NULL },
-	{ "params", decode_params, offsetof(struct scrape_config, params),
-	  NULL },
+	{ "params", decode_params, 0, NULL },
 	{ "body_size_limit", yaml_size,
 	  offsetof(struct scrape_config, body_size_limit), NULL },
 	{ "profiling_config", decode_profiling, 0, NULL },
-	{ "static_configs", decode_static,
-	  offsetof(struct scrape_config, groups), NULL },
+	{ "static_configs", decode_static, 0, NULL },
 	{ "metrics_path", NULL, 0, NOT_FOR_PROFILES },
 	{ "metric_relabel_configs", NULL, 0, NOT_FOR_PROFILES },
 	{ "honor_labels", NULL, 0, NOT_FOR_PROFILES },

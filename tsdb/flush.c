@@ -451,7 +451,7 @@ static int flush_profiles(struct flusher *f, uint32_t series,
 	int rc = 0;
 
 	for (size_t i = 0; i < count && !rc; i++) {
-		struct segment_profile p;
+		struct segment_profile p = { 0 };
 
 		/* A repeated record that an earlier start let in. */
 		if (i && v[i].ms == v[i - 1].ms)

@@ -158,7 +158,7 @@ static void order(struct times *t)
 }
 
 int querier_times(struct querier *q, size_t i, int64_t from, int64_t to,
-		  const int64_t **ms, size_t *count, struct err *err)
+		  struct times_view *out, struct err *err)
 {
 	const struct hit *h = &q->hits[i];
 	int rc = 0;
@@ -172,8 +172,7 @@ int querier_times(struct querier *q, size_t i, int64_t from, int64_t to,
 	if (rc)
 		return rc;
 	order(&q->times);
-	*ms = q->times.v;
-	*count = q->times.count;
+	*out = (struct times_view){ q->times.v, q->times.count };
 	return 0;
 }
 
@@ -199,7 +198,7 @@ static int too_big(const struct profile *p, uint32_t raw_len, struct err *err)
 static int fetch_pending(struct querier *q, const struct range_hit *hit,
 			 struct profile *out, struct err *err)
 {
-	struct segment_profile p;
+	struct segment_profile p = { 0 };
 	int rc;
 
 	if (!hit->segment)
@@ -289,7 +288,7 @@ int querier_fetch(struct querier *q, size_t i, int64_t ms, struct profile *out,
 	int rc = err_set(err, ERR_NOTFOUND, "no profile at this time");
 
 	for (size_t k = 0; k < q->range_count && rc; k++) {
-		struct range_hit hit;
+		struct range_hit hit = { 0 };
 
 		if (h->in[k] == SERIES_NONE)
 			continue;
@@ -312,7 +311,7 @@ int querier_stat(struct querier *q, size_t i, int64_t ms, uint64_t *hash,
 	int rc = err_set(err, ERR_NOTFOUND, "no profile at this time");
 
 	for (size_t k = 0; k < q->range_count && rc; k++) {
-		struct range_hit hit;
+		struct range_hit hit = { 0 };
 
 		if (h->in[k] == SERIES_NONE)
 			continue;
@@ -352,8 +351,8 @@ int querier_newest_types(struct querier *q, size_t i, struct buf *out,
 			 struct err *err)
 {
 	const struct hit *h = &q->hits[i];
-	struct segment_profile p;
-	struct range_hit hit;
+	struct segment_profile p = { 0 };
+	struct range_hit hit = { 0 };
 	size_t range = 0;
 	int64_t ms = 0;
 	int rc = 0;

@@ -34,12 +34,18 @@ void querier_select(struct querier *q, const struct matcher *v, size_t count,
 size_t querier_count(const struct querier *q);
 struct labels *querier_labels(const struct querier *q, size_t i);
 
+/* Times, borrowed. */
+struct times_view {
+	const int64_t *ms;
+	size_t count;
+};
+
 /*
  * The times of series i in [from, to], ascending, each once; borrowed until
  * the next call. Reads no value.
  */
 NODISCARD int querier_times(struct querier *q, size_t i, int64_t from,
-			    int64_t to, const int64_t **ms, size_t *count,
+			    int64_t to, struct times_view *out,
 			    struct err *err);
 
 /* A profile and what is known of it. */

@@ -43,7 +43,7 @@ void range_unref(struct range *r)
 	mem_free(r->series);
 	table_fini(&r->by_labels);
 	for (size_t i = 0; i < r->typeset_count; i++)
-		mem_free((void *)(uintptr_t)r->typesets[i].ptr);
+		mem_free(r->typesets[i].ptr);
 	mem_free(r->typesets);
 	file_close(r->groups);
 	file_close(r->values);
@@ -54,58 +54,65 @@ void range_unref(struct range *r)
 
 /* Making one. */
 
-static int make_file(const struct range *r, const char *name, uint32_t magic,
-		     struct buf *content, struct file **out, uint64_t *salt,
+/* The file header, and the record about itself of a log. */
+static void front_encode(const struct range *r, struct file_header *h,
+			 struct buf *out)
+{
+	struct buf self = { 0 };
+	struct record rec = { .position = FILE_HEADER, .kind = RANGE_SELF };
+
+	file_header_encode(h, out);
+	if (h->magic != MAGIC_GROUPS)
+		return;
+	enc_svarint(&self, r->start);
+	enc_be64(&self, r->lsn);
+	buf_add(&self, r->ulid.bytes, sizeof(r->ulid.bytes));
+	rec.head = buf_bytes(&self);
+	record_encode(&rec, h->salt, out);
+	buf_fini(&self);
+}
+
+/* Make a file; *h gets its salt, *end its length. */
+static int make_file(const struct range *r, const char *name,
+		     struct file_header *h, struct file **out, uint64_t *end,
 		     struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", r->path, name);
-	struct file_header h = { .magic = magic, .number = (uint64_t)r->start };
-	struct buf bytes = { 0 };
+	struct buf front = { 0 };
 	int rc;
 
-	if (getrandom(&h.salt, sizeof(h.salt), 0) != sizeof(h.salt))
-		return err_sys(err, "getrandom");
-	file_header_encode(&h, &bytes);
-	if (content) {
-		struct record rec = { .position = FILE_HEADER,
-				      .kind = RANGE_SELF,
-				      .head = buf_bytes(content) };
-
-		record_encode(&rec, h.salt, &bytes);
-	}
+	if (getrandom(&h->salt, sizeof(h->salt), 0) != sizeof(h->salt))
+		return err_set(err, ERR_IO, "no random bytes");
+	front_encode(r, h, &front);
 	rc = file_open(r->env->fs, path, FILE_CREATE, out, err);
 	if (!rc)
-		rc = file_write(*out, 0, buf_bytes(&bytes), err);
+		rc = file_write(*out, 0, buf_bytes(&front), err);
 	if (!rc)
 		rc = file_sync(*out, err);
-	*salt = h.salt;
-	buf_fini(&bytes);
+	*end = front.len;
+	buf_fini(&front);
 	return rc;
 }
 
 static int make_files(struct range *r, struct err *err)
 {
-	struct buf self = { 0 };
-	uint64_t ignored;
-	int rc;
+	struct file_header values = { .magic = MAGIC_VALUES,
+				      .number = (uint64_t)r->start };
+	struct file_header groups = { .magic = MAGIC_GROUPS,
+				      .number = (uint64_t)r->start };
+	int rc = fs_mkdir(r->env->fs, r->path, err);
 
-	enc_svarint(&self, r->start);
-	enc_be64(&self, r->lsn);
-	buf_add(&self, r->ulid.bytes, sizeof(r->ulid.bytes));
-	rc = fs_mkdir(r->env->fs, r->path, err);
 	if (!rc)
-		rc = make_file(r, "values", MAGIC_VALUES, NULL, &r->values,
-			       &ignored, err);
+		rc = make_file(r, "values", &values, &r->values, &r->values_end,
+			       err);
 	if (!rc)
-		rc = make_file(r, "groups", MAGIC_GROUPS, &self, &r->groups,
-			       &r->salt, err);
+		rc = make_file(r, "groups", &groups, &r->groups, &r->groups_end,
+			       err);
 	if (!rc)
 		rc = fs_sync_dir(r->env->fs, r->path, err);
 	if (!rc)
 		rc = fs_sync_dir(r->env->fs, r->env->dir, err);
-	r->groups_end = FILE_HEADER + record_padded(self.len, 0);
-	r->values_end = FILE_HEADER;
-	buf_fini(&self);
+	r->salt = groups.salt;
 	return rc;
 }
 
@@ -232,8 +239,7 @@ void range_drop_typesets(struct range *r, uint32_t first)
 {
 	pthread_mutex_lock(&r->mu);
 	while (r->typeset_count > first)
-		mem_free(
-			(void *)(uintptr_t)r->typesets[--r->typeset_count].ptr);
+		mem_free(r->typesets[--r->typeset_count].ptr);
 	pthread_mutex_unlock(&r->mu);
 }
 
@@ -258,7 +264,7 @@ int range_head(struct range *r, const struct group *g, struct head *out,
 	       struct bytes *typeset, struct err *err)
 {
 	CLEANUP(mem_freep) uint8_t *bytes = mem_alloc(g->len);
-	struct record rec;
+	struct record rec = { 0 };
 	struct bytes types;
 	uint32_t number;
 	struct dec d;

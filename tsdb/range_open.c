@@ -2,8 +2,6 @@
 /*
  * Reading a range's log at a start.
  */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/dec.h"
@@ -81,7 +79,7 @@ static bool load_labels(struct load *l, struct dec *d)
 	uint64_t number = dec_uvarint(d);
 	struct str encoded = dec_str(d);
 	struct range *r = l->r;
-	struct labels *ls;
+	struct labels *ls = NULL;
 
 	if (d->bad || !plausible(number, l->count) ||
 	    labels_decode(bytes_of(encoded), &ls, NULL))
@@ -173,7 +171,7 @@ static void load_log(struct load *l, struct bytes file)
 				  .end = FILE_HEADER,
 				  .damaged = damaged,
 				  .ctx = l };
-	struct record rec;
+	struct record rec = { 0 };
 
 	while (record_next(&it, &rec))
 		load_record(l, &rec);
@@ -186,7 +184,7 @@ static void load_log(struct load *l, struct bytes file)
 
 int range_load(struct range *r, struct bytes file, struct err *err)
 {
-	struct file_header h;
+	struct file_header h = { 0 };
 	struct load l = { .r = r };
 	int rc = file_header_decode(file, MAGIC_GROUPS, &h, err);
 
@@ -211,7 +209,7 @@ static int open_file(const struct range *r, const char *name, struct file **out,
 static int cut(const struct range *r, struct file *f, uint64_t end,
 	       struct err *err)
 {
-	uint64_t size;
+	uint64_t size = 0;
 	int rc = file_size(f, &size, err);
 
 	if (rc || r->env->read_only)
@@ -275,6 +273,19 @@ static int set_aside(const struct range *r, struct err *err)
 	return err_set(err, ERR_CORRUPT, "%s", why.msg);
 }
 
+/* "<start>.<lsn>" */
+static bool parse_name(const char *name, struct range *r)
+{
+	char *dot;
+	char *end;
+
+	r->start = strtoll(name, &dot, 10);
+	if (dot == name || *dot != '.')
+		return false;
+	r->lsn = strtoull(dot + 1, &end, 16);
+	return end == dot + 17 && !*end;
+}
+
 int range_open(const struct range_env *env, const char *name,
 	       struct range **out, struct err *err)
 {
@@ -282,7 +293,7 @@ int range_open(const struct range_env *env, const char *name,
 	struct range *r = range_new(env, path);
 	int rc;
 
-	if (sscanf(name, "%" SCNd64 ".%" SCNx64, &r->start, &r->lsn) != 2)
+	if (!parse_name(name, r))
 		rc = err_set(err, ERR_CORRUPT, "not the name of a range");
 	else
 		rc = open_all(r, err);

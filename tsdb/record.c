@@ -103,10 +103,16 @@ void record_encode(const struct record *r, uint64_t salt, struct buf *out)
 	enc_pad(out, 8);
 }
 
+/* What the front of a record says of its body. */
+struct body_info {
+	uint32_t len;
+	uint32_t crc;
+};
+
 /* The fixed part and the head; *d is left at the body. */
 static int decode_front(struct dec *d, uint64_t salt, uint64_t position,
-			struct record *out, uint32_t *body_len,
-			uint32_t *body_crc, struct err *err)
+			struct record *out, struct body_info *body,
+			struct err *err)
 {
 	struct bytes fixed = { .ptr = d->pos, .len = 28 };
 	uint32_t head_len = dec_be32(d);
@@ -114,23 +120,23 @@ static int decode_front(struct dec *d, uint64_t salt, uint64_t position,
 	uint32_t reserved;
 	uint32_t crc;
 
-	*body_len = dec_be32(d);
+	body->len = dec_be32(d);
 	r.position = dec_be64(d);
 	r.kind = dec_u8(d);
 	r.encoding = dec_u8(d);
 	reserved = dec_be16(d);
-	*body_crc = dec_be32(d);
+	body->crc = dec_be32(d);
 	reserved |= dec_be32(d);
 	crc = dec_be32(d);
 	if (d->bad || r.position != position || reserved ||
-	    head_len > RECORD_HEAD_MAX || *body_len > RECORD_BODY_MAX)
+	    head_len > RECORD_HEAD_MAX || body->len > RECORD_BODY_MAX)
 		return err_set(err, ERR_CORRUPT, "no record here");
 	r.head = dec_bytes(d, head_len);
 	if (d->bad)
 		return err_set(err, ERR_CORRUPT, "record is cut short");
 	if (crc != head_crc(salt, fixed, r.head))
 		return err_set(err, ERR_CORRUPT, "record's checksum differs");
-	r.len = record_padded(head_len, *body_len);
+	r.len = record_padded(head_len, body->len);
 	*out = r;
 	return 0;
 }
@@ -139,19 +145,17 @@ int record_decode(struct bytes b, uint64_t salt, uint64_t position,
 		  bool check_body, struct record *out, struct err *err)
 {
 	struct dec d = dec_init(b);
-	uint32_t body_len;
-	uint32_t body_crc;
-	struct record r;
-	int rc =
-		decode_front(&d, salt, position, &r, &body_len, &body_crc, err);
+	struct body_info body = { 0 };
+	struct record r = { 0 };
+	int rc = decode_front(&d, salt, position, &r, &body, err);
 
 	if (rc)
 		return rc;
-	r.body = dec_bytes(&d, body_len);
+	r.body = dec_bytes(&d, body.len);
 	if (d.bad)
 		return err_set(err, ERR_CORRUPT, "record is cut short");
 	if (check_body)
-		r.body_ok = body_crc == (body_len ? crc32c(0, r.body) : 0);
+		r.body_ok = body.crc == (body.len ? crc32c(0, r.body) : 0);
 	*out = r;
 	return 0;
 }
@@ -160,10 +164,9 @@ int record_decode_head(struct bytes b, uint64_t salt, uint64_t position,
 		       struct record *out, struct err *err)
 {
 	struct dec d = dec_init(b);
-	uint32_t body_len;
-	uint32_t body_crc;
+	struct body_info body;
 
-	return decode_front(&d, salt, position, out, &body_len, &body_crc, err);
+	return decode_front(&d, salt, position, out, &body, err);
 }
 
 size_t record_head_len(const uint8_t *header)

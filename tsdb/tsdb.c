@@ -2,7 +2,6 @@
 #include "tsdb/tsdb.h"
 
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,13 +73,13 @@ static int range_for(struct tsdb *db, int64_t start, struct range **out,
 
 static int load_ranges(struct tsdb *db, struct err *err)
 {
-	struct name_list l;
+	struct name_list l = { 0 };
 	int rc = fs_list(db->env.dir, &l, err);
 
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < l.count && !rc; i++) {
-		struct range *r;
+		struct range *r = NULL;
 
 		if (strspn(l.names[i], "0123456789.abcdef") !=
 		    strlen(l.names[i]))
@@ -119,7 +118,7 @@ static struct pending pending_of(const struct segment_entry *e)
 static int stored_hash(struct range *r, const struct sample *s, uint64_t *hash,
 		       struct err *err)
 {
-	struct range_hit hit;
+	struct range_hit hit = { 0 };
 	uint32_t series = range_find(r, s->labels);
 	int rc;
 
@@ -161,9 +160,9 @@ static int check_duplicate(struct tsdb *db, const struct sample *s,
 static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 			 struct err *err)
 {
-	struct segment_entry e;
+	struct segment_entry e = { 0 };
 	struct pending p;
-	struct range *r;
+	struct range *r = NULL;
 	int rc = check_duplicate(db, s, err);
 
 	if (rc == 1) {
@@ -359,9 +358,9 @@ static void replay_entry(void *ctx, const struct segment_entry *e)
 {
 	struct tsdb *db = ctx;
 	struct pending p = pending_of(e);
-	struct range_hit hit;
-	struct labels *labels;
-	struct range *r;
+	struct range_hit hit = { 0 };
+	struct labels *labels = NULL;
+	struct range *r = NULL;
 	uint32_t series;
 	struct err err;
 	int rc = labels_decode(e->labels, &labels, &err);
@@ -443,16 +442,30 @@ static uint64_t segment_size(const struct tsdb_options *o, uint64_t budget)
 	return size > SEGMENT_MAX ? SEGMENT_MAX : size;
 }
 
+/* The directory that holds path; the caller frees it. */
+static char *parent_of(const char *path)
+{
+	size_t n = strlen(path);
+
+	while (n && path[n - 1] == '/')
+		n--;
+	while (n && path[n - 1] != '/')
+		n--;
+	if (!n)
+		return mem_strdup(".");
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	return mem_strndup((struct str){ .ptr = path, .len = n });
+}
+
 /* Make a directory that is durable in the one that holds it. */
 static int make_dir(struct tsdb *db, const char *path, struct err *err)
 {
-	CLEANUP(mem_freep) char *copy = mem_strdup(path);
+	CLEANUP(mem_freep) char *parent = parent_of(path);
 	int rc = fs_mkdir(db->o.fs, path, err);
 
 	/* Also when it is there: its maker may have died before the sync. */
-	return rc && rc != ERR_EXISTS ?
-		       rc :
-		       fs_sync_dir(db->o.fs, dirname(copy), err);
+	return rc && rc != ERR_EXISTS ? rc : fs_sync_dir(db->o.fs, parent, err);
 }
 
 static int open_files(struct tsdb *db, struct err *err)
@@ -571,7 +584,7 @@ void tsdb_close(struct tsdb *db)
 
 static uint64_t size_of(const struct file *f)
 {
-	uint64_t size;
+	uint64_t size = 0;
 
 	return file_size(f, &size, NULL) ? 0 : size;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/wal.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,7 +93,7 @@ static int segment_create(struct wal *w, uint64_t number,
 	int rc;
 
 	if (getrandom(&h.salt, sizeof(h.salt), 0) != sizeof(h.salt))
-		return err_sys(err, "getrandom");
+		return err_set(err, ERR_IO, "no random bytes");
 	rc = file_open(w->o.fs, path, FILE_CREATE, &f, err);
 	if (rc)
 		return rc;
@@ -131,8 +132,8 @@ static int segment_open(struct wal *w, uint64_t number, struct err *err)
 	CLEANUP(mem_freep) char *path = segment_path(w, number, "");
 	CLEANUP(file_closep) struct file *f = NULL;
 	uint8_t first[FILE_HEADER];
-	struct file_header h;
-	uint64_t size;
+	struct file_header h = { 0 };
+	uint64_t size = 0;
 	int rc;
 
 	rc = file_open(w->o.fs, path, w->o.read_only ? FILE_READ : FILE_WRITE,
@@ -175,7 +176,7 @@ static uint64_t number_of(const char *name)
 
 static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 {
-	struct name_list l;
+	struct name_list l = { 0 };
 	int rc = fs_list(w->dir, &l, err);
 
 	if (rc)
@@ -198,7 +199,7 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 /* Remove what a removal cut short left behind. */
 static int clean(struct wal *w, struct err *err)
 {
-	struct name_list l;
+	struct name_list l = { 0 };
 	int rc = fs_list(w->dir, &l, err);
 
 	if (rc)
@@ -282,7 +283,7 @@ static void damaged(void *ctx, uint64_t offset, uint64_t len, bool torn)
 
 static void scan_record(struct replay *r, const struct record *rec)
 {
-	struct segment_profile p;
+	struct segment_profile p = { 0 };
 
 	if (rec->kind != SEGMENT_PROFILE)
 		return;
@@ -305,7 +306,7 @@ static int scan(struct replay *r, uint64_t *end, struct err *err)
 				  .end = FILE_HEADER,
 				  .damaged = damaged,
 				  .ctx = r };
-	struct record rec;
+	struct record rec = { 0 };
 	int rc = file_slurp(file_path(s->file), &bytes, err);
 
 	it.file = buf_bytes(&bytes);
@@ -327,7 +328,7 @@ static int replay_directory(struct replay *r, struct err *err)
 	uint8_t footer[SEGMENT_FOOTER];
 	struct bytes last = { .ptr = footer, .len = sizeof(footer) };
 	struct buf bytes = { 0 };
-	struct record rec;
+	struct record rec = { 0 };
 	uint64_t at = 0;
 	int rc = file_read(s->file, s->size - sizeof(footer), footer,
 			   sizeof(footer), err);
@@ -404,7 +405,7 @@ static int replay_segment(struct replay *r, struct err *err)
 
 static int begin(struct wal *w, uint64_t number, struct err *err)
 {
-	struct wal_segment *s;
+	struct wal_segment *s = NULL;
 	int rc = segment_create(w, number, &s, err);
 
 	if (rc)
@@ -482,13 +483,14 @@ static void note_failure_locked(struct wal *w, struct wal_segment *s)
 static int roll(struct wal *w, struct err *err)
 {
 	struct wal_segment *old = w->current;
-	struct wal_segment *s;
+	struct wal_segment *s = NULL;
 	uint64_t end = (uint32_t)w->end;
 	struct err why;
 	int rc = segment_create(w, old->number + 1, &s, err);
 
 	if (rc)
 		return rc;
+	assert(s);
 	rc = current_failed(w) ? ERR_IO :
 				 seal(w, old, &w->directory, end, &why);
 	if (rc && !current_failed(w))
@@ -635,7 +637,7 @@ int wal_segment_read(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 		     struct buf *buf, struct segment_profile *out,
 		     struct err *err)
 {
-	struct record r;
+	struct record r = { 0 };
 	int rc;
 
 	buf_reset(buf);
@@ -660,7 +662,7 @@ int wal_segment_head(const struct wal_segment *s, uint64_t lsn, struct buf *buf,
 		     struct segment_profile *out, struct err *err)
 {
 	uint8_t fixed[RECORD_HEADER];
-	struct record r;
+	struct record r = { 0 };
 	size_t len;
 	int rc = file_read(s->file, (uint32_t)lsn, fixed, sizeof(fixed), err);
 

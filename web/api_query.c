@@ -12,21 +12,21 @@
 #include "pprof/scan.h"
 #include "web/context.h"
 
-#define SEARCH_MS  (5 * 60 * 1000LL) /* how far `time` may be off */
+#define SEARCH_MS  (5LL * 60 * 1000) /* how far `time` may be off */
 #define GZIP_LEVEL 6
 /* A profile in memory, and its report beside it. */
 #define COPIES 3
 
 static void write_series(struct json *j, struct labels *labels,
-			 const int64_t *ms, size_t count)
+			 const struct times_view *t)
 {
 	json_begin(j, '{');
 	json_key(j, "labels");
 	labels_json(labels, j);
 	json_key(j, "timestamps");
 	json_begin(j, '[');
-	for (size_t i = 0; i < count; i++)
-		json_int(j, ms[i]);
+	for (size_t i = 0; i < t->count; i++)
+		json_int(j, t->ms[i]);
 	json_end(j, ']');
 	json_end(j, '}');
 }
@@ -49,19 +49,17 @@ static int list_series(struct request *r, const struct range_query *rq,
 
 	json_begin(&j, '[');
 	for (size_t i = 0; i < querier_count(q) && !rc && !*more; i++) {
-		const int64_t *ms;
-		size_t count;
+		struct times_view t = { 0 };
 
 		rc = check_deadline(r, err);
 		if (!rc)
-			rc = querier_times(q, i, rq->from, rq->to, &ms, &count,
-					   err);
-		if (rc || !count)
+			rc = querier_times(q, i, rq->from, rq->to, &t, err);
+		if (rc || !t.count)
 			continue;
 		*more = rq->limit && written == rq->limit;
 		if (*more)
 			break;
-		write_series(&j, querier_labels(q, i), ms, count);
+		write_series(&j, querier_labels(q, i), &t);
 		written++;
 		rc = answer_account(a, err);
 	}
@@ -187,18 +185,17 @@ static int find_nearest(struct request *r, const struct single_query *s,
 
 	window(s, &from, &to);
 	for (size_t i = 0; i < querier_count(q); i++) {
-		const int64_t *times;
-		size_t count;
+		struct times_view t = { 0 };
 		int64_t found;
 		int rc = check_deadline(r, err);
 
 		if (!rc)
-			rc = querier_times(q, i, from, to, &times, &count, err);
+			rc = querier_times(q, i, from, to, &t, err);
 		if (rc)
 			return rc;
-		if (!count)
+		if (!t.count)
 			continue;
-		found = s->match == MATCH_BEFORE ? times[count - 1] : times[0];
+		found = t.ms[s->match == MATCH_BEFORE ? t.count - 1 : 0];
 		if (best < 0 || llabs(found - s->time) < best) {
 			best = llabs(found - s->time);
 			*series = i;

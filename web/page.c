@@ -180,19 +180,19 @@ static void profile_link(struct buf *b, struct labels *labels, int64_t ms)
 }
 
 static void series_section(struct buf *b, struct labels *labels,
-			   const int64_t *ms, size_t count)
+			   const struct times_view *t)
 {
 	struct buf selector = { 0 };
-	size_t shown = count < TIMES_SHOWN ? count : TIMES_SHOWN;
+	size_t shown = t->count < TIMES_SHOWN ? t->count : TIMES_SHOWN;
 
 	labels_text(labels, &selector);
 	buf_str(b, "<section><code>");
 	text(b, str_from(buf_bytes(&selector)));
-	buf_printf(b, "</code> <span class=note>%zu profiles%s</span>", count,
-		   shown < count ? ", the newest of them" : "");
+	buf_printf(b, "</code> <span class=note>%zu profiles%s</span>",
+		   t->count, shown < t->count ? ", the newest of them" : "");
 	buf_str(b, "<div class=times>");
 	for (size_t i = 0; i < shown; i++)
-		profile_link(b, labels, ms[count - 1 - i]);
+		profile_link(b, labels, t->ms[t->count - 1 - i]);
 	buf_str(b, "</div></section>");
 	buf_fini(&selector);
 }
@@ -204,8 +204,7 @@ static int sections(struct request *r, const struct view *v, struct querier *q,
 	int rc = 0;
 
 	for (size_t i = 0; i < querier_count(q) && !rc; i++) {
-		const int64_t *ms;
-		size_t count;
+		struct times_view t = { 0 };
 
 		if (shown == SERIES_SHOWN) {
 			buf_printf(&a->body,
@@ -216,11 +215,10 @@ static int sections(struct request *r, const struct view *v, struct querier *q,
 		}
 		rc = check_deadline(r, err);
 		if (!rc)
-			rc = querier_times(q, i, v->from, v->to, &ms, &count,
-					   err);
-		if (rc || !count)
+			rc = querier_times(q, i, v->from, v->to, &t, err);
+		if (rc || !t.count)
 			continue;
-		series_section(&a->body, querier_labels(q, i), ms, count);
+		series_section(&a->body, querier_labels(q, i), &t);
 		shown++;
 		rc = answer_account(a, err);
 	}

@@ -294,6 +294,7 @@ static struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 	return x;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): libmicrohttpd calls it so */
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 				  const char *url, const char *method,
 				  const char *version UNUSED, const char *data,
@@ -376,9 +377,9 @@ static int listen_on(const char *address, int *out, struct err *err)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 				  .ai_flags = AI_PASSIVE };
-	struct addrinfo *list;
+	struct addrinfo *list = NULL;
 	const char *port = NULL;
-	char host[256];
+	char host[256] = "";
 	int fd = -1;
 	int rc = split_address(address, host, sizeof(host), &port, err);
 
@@ -398,14 +399,17 @@ static int listen_on(const char *address, int *out, struct err *err)
 
 static unsigned port_of(int fd)
 {
-	struct sockaddr_storage a = { 0 };
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} a = { .v6 = { 0 } };
 	socklen_t len = sizeof(a);
 
-	if (getsockname(fd, (struct sockaddr *)&a, &len) < 0)
+	if (getsockname(fd, &a.any, &len) < 0)
 		return 0;
-	return ntohs(a.ss_family == AF_INET6 ?
-			     ((struct sockaddr_in6 *)&a)->sin6_port :
-			     ((struct sockaddr_in *)&a)->sin_port);
+	return ntohs(a.any.sa_family == AF_INET6 ? a.v6.sin6_port :
+						   a.v4.sin_port);
 }
 
 int server_start(const struct server_options *o, struct server **out,
@@ -414,7 +418,7 @@ int server_start(const struct server_options *o, struct server **out,
 	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD |
 			 MHD_ALLOW_SUSPEND_RESUME;
 	struct server *s;
-	int fd;
+	int fd = -1;
 	int rc = listen_on(o->address, &fd, err);
 
 	if (rc)

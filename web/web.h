@@ -46,7 +46,7 @@ NODISCARD int web_start(const struct web_options *o, struct web **out,
 			struct err *err);
 
 /* Until then /-/ready answers 503. */
-void web_set_ready(struct web *w, bool ready);
+void web_set_ready(struct web *w, bool is_ready);
 
 unsigned web_port(const struct web *w);
 

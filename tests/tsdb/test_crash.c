@@ -119,16 +119,15 @@ static int check(struct tsdb *db, struct ledger *l)
 				     .name = str_of("pod"),
 				     .value = pod };
 		bool there[PROFILES] = { false };
-		const int64_t *ms = NULL;
-		size_t count = 0;
+		struct times_view t = { 0 };
 
 		querier_open(db, &q);
 		querier_select(q, &m, 1, 0, INT64_MAX);
 		if (querier_count(q) &&
-		    querier_times(q, 0, 0, INT64_MAX, &ms, &count, NULL))
+		    querier_times(q, 0, 0, INT64_MAX, &t, NULL))
 			bad++;
-		for (size_t i = 0; i < count; i++) {
-			int64_t k = (ms[i] - SAMPLE_START) / SAMPLE_STEP;
+		for (size_t i = 0; i < t.count; i++) {
+			int64_t k = (t.ms[i] - SAMPLE_START) / SAMPLE_STEP;
 
 			if (k < 0 || k >= PROFILES)
 				bad++;

@@ -112,14 +112,12 @@ static size_t count_times(struct fixture *f, const char *selector)
 	querier_open(f->db, &q);
 	querier_select(q, s.matchers, s.count, INT64_MIN, INT64_MAX);
 	for (size_t i = 0; i < querier_count(q); i++) {
-		const int64_t *ms;
-		size_t count;
+		struct times_view t;
 
-		cr_assert(!querier_times(q, i, INT64_MIN, INT64_MAX, &ms,
-					 &count, NULL));
-		for (size_t k = 1; k < count; k++)
-			cr_expect(ms[k - 1] < ms[k]);
-		sum += count;
+		cr_assert(!querier_times(q, i, INT64_MIN, INT64_MAX, &t, NULL));
+		for (size_t k = 1; k < t.count; k++)
+			cr_expect(t.ms[k - 1] < t.ms[k]);
+		sum += t.count;
 	}
 	querier_close(q);
 	selector_fini(&s);
