@@ -27,17 +27,18 @@ Test(config, the_seven_defaults_and_what_is_added)
 	struct config c;
 	const struct scrape_config *s;
 
-	cr_assert(!parse(&c, "global: {scrape_interval: 30s}\n"
-			     "scrape_configs:\n"
-			     "- job_name: app\n"
-			     "  profiling_config:\n"
-			     "    pprof_config:\n"
-			     "      fgprof: {path: /debug/fgprof, seconds: 5}\n"
-			     "      mutex: {enabled: false}\n"
-			     "      profile: {seconds: 3}\n"
-			     "  static_configs:\n"
-			     "  - targets: ['a:1', \"b:2\"]\n"
-			     "    labels: {env: dev}\n"));
+	cr_assert(!parse(
+		&c, "global: {scrape_interval: 30s, external_labels: {a: b}}\n"
+		    "scrape_configs:\n"
+		    "- job_name: app\n"
+		    "  profiling_config:\n"
+		    "    pprof_config:\n"
+		    "      fgprof: {path: /debug/fgprof, seconds: 5}\n"
+		    "      mutex: {enabled: false}\n"
+		    "      profile: {seconds: 3}\n"
+		    "  static_configs:\n"
+		    "  - targets: ['a:1', \"b:2\"]\n"
+		    "    labels: {env: dev}\n"));
 	s = &c.scrape.v[0];
 	cr_expect(c.scrape.count == 1 && s->profile_count == 8);
 	cr_expect(s->interval_ms == 30000 && s->timeout_ms == 15000);
@@ -52,6 +53,8 @@ Test(config, the_seven_defaults_and_what_is_added)
 	}
 	cr_expect(check_str(s->profiles[6].path, "/debug/pprof/threadcreate"));
 	cr_expect(s->groups[0].target_count == 2);
+	cr_expect(c.external_label_count == 1);
+	cr_expect(check_str(c.external_labels[0].value, "b"));
 	cr_expect(check_str(s->groups[0].targets[1], "b:2"));
 	config_fini(&c);
 }
