@@ -16,9 +16,7 @@
 static void decode_external(struct yaml *y, const struct yaml_node *n,
 			    void *field)
 {
-	struct config *c =
-		(struct config *)((char *)field -
-				  offsetof(struct config, external_labels));
+	struct config *c = field;
 
 	if (!yaml_expect(y, n, YAML_MAP, "external_labels"))
 		return;
