@@ -54,6 +54,20 @@ soak_targets() { # four real programs for two minutes
   fi
 }
 
+soak_verdicts() { # ours and Go's reader over thousands of mutants
+  dpkg -s golang-github-google-pprof-dev >/dev/null 2>&1 ||
+    apt-get install -y -qq --no-install-recommends golang-github-google-pprof-dev >/dev/null
+  ./dev build >/dev/null && ninja -C build/release everprof-verdict >/dev/null
+  (cd tests/verdict && GOPATH=/usr/share/gocode GO111MODULE=off GOCACHE=$PWD/../../build/gocache \
+    /usr/bin/go build -o ../../build/verdict-go main.go)
+  if python3 tests/verdict/compare.py build/verdict-go build/release/everprof-verdict \
+    testdata/fuzz/scan "${COUNT:-20000}"; then
+    report verdicts 1 0
+  else
+    report verdicts 0 1
+  fi
+}
+
 soak_restart() { # ready in under a second with 2 GB of sealed segments
   ./dev build >/dev/null
   if EVERPROF=$PWD/build/release/everprof \
@@ -95,10 +109,10 @@ soak_fuzz() {
   report fuzz $passed $failed
 }
 
-[ $# != 0 ] || set -- crash kill corpus targets restart fuzz
+[ $# != 0 ] || set -- crash kill corpus verdicts targets restart fuzz
 for name in "$@"; do
   declare -F "soak_$name" >/dev/null || {
-    echo "soak: there is no suite \"$name\" (crash kill corpus targets restart fuzz)"
+    echo "soak: there is no suite \"$name\" (crash kill corpus verdicts targets restart fuzz)"
     exit 2
   }
   "soak_$name"
