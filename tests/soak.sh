@@ -109,12 +109,18 @@ soak_fuzz() {
   report fuzz $passed $failed
 }
 
-[ $# != 0 ] || set -- crash kill corpus verdicts targets restart fuzz
-for name in "$@"; do
-  declare -F "soak_$name" >/dev/null || {
-    echo "soak: there is no suite \"$name\" (crash kill corpus verdicts targets restart fuzz)"
-    exit 2
-  }
-  "soak_$name"
-done
-[ $failures = 0 ]
+main() {
+  [ $# != 0 ] || set -- crash kill corpus verdicts targets restart fuzz
+  for name in "$@"; do
+    declare -F "soak_$name" >/dev/null || {
+      echo "soak: there is no suite \"$name\" (crash kill corpus verdicts targets restart fuzz)"
+      exit 2
+    }
+    "soak_$name"
+  done
+  [ $failures = 0 ]
+}
+
+# Read whole before it runs: suites take hours, and this file may change.
+main "$@"
+exit

@@ -354,41 +354,120 @@ static struct fixture *crashed(int profiles)
 	return f;
 }
 
-Test(tsdb, a_segment_cut_anywhere_loses_only_what_was_cut)
+/* Start on a data directory whose only file is the first n bytes of w. */
+static void start_on(struct fixture *f, const struct buf *w, size_t n)
 {
-	struct fixture *f = crashed(6);
+	char *wal = mem_printf("%s/wal", f->dir.path);
 	char *path = segment_of(f, 1);
-	struct buf whole = { 0 };
-	int before = 6;
+	int fd;
 
-	cr_assert(!file_slurp(path, &whole, NULL));
-	for (size_t n = whole.len; n-- > 64;) {
-		int good;
-		int fd = open(path, O_WRONLY | O_TRUNC);
-
-		cr_assert(write(fd, whole.ptr, n) == (ssize_t)n);
-		close(fd);
-		reopen(f);
-		good = count_good(f, 0, 6);
-		cr_expect(good <= before && good >= before - 1, "n=%zu", n);
-		before = good;
-		tsdb_close(f->db);
-		f->db = NULL;
-		tempdir_clear(f->dir.path);
-		mkdir(f->dir.path, 0700);
-		char *wal = mem_printf("%s/wal", f->dir.path);
-
-		mkdir(wal, 0700);
-		mem_free(wal);
-		fd = open(path, O_WRONLY | O_CREAT, 0600);
-		close(fd);
-		if (n > 1500)
-			n -= 13; /* every length of the last small records */
-	}
-	cr_expect(before == 0);
-	buf_fini(&whole);
-	mem_free(path);
+	tsdb_close(f->db);
+	f->db = NULL;
+	tempdir_clear(f->dir.path);
+	mkdir(f->dir.path, 0700);
+	mkdir(wal, 0700);
+	fd = open(path, O_WRONLY | O_CREAT, 0600);
+	cr_assert(write(fd, w->ptr, n) == (ssize_t)n);
+	close(fd);
 	reopen(f);
+	mem_free(wal);
+	mem_free(path);
+}
+
+/* The segment as it is on disk now, without a directory. */
+static void current_segment(struct fixture *f, struct buf *out)
+{
+	char *path = segment_of(f, 1);
+
+	buf_reset(out);
+	cr_assert(!file_slurp(path, out, NULL));
+	mem_free(path);
+}
+
+Test(tsdb, a_segment_cut_at_any_length_of_its_last_two_records)
+{
+	struct fixture *f = setup();
+	struct buf w = { 0 };
+	size_t ends[6];
+
+	reopen(f);
+	for (int k = 0; k < 6; k++) {
+		cr_expect(!put(f, 0, k));
+		current_segment(f, &w);
+		ends[k] = w.len;
+	}
+	for (size_t n = ends[3]; n <= w.len; n++) {
+		/* The last up to 7 bytes of a record are padding. */
+		int whole = n >= ends[5] - 7 ? 6 : n >= ends[4] - 7 ? 5 : 4;
+		int good;
+
+		start_on(f, &w, n);
+		good = count_good(f, 0, 6);
+		cr_expect(good == whole || (good == whole - 1 && n < ends[5]),
+			  "n=%zu: %d", n, good);
+		cr_expect(good >= 4);
+		if (n == ends[3] || n == ends[4] || n == ends[5])
+			cr_expect(good == whole);
+	}
+	buf_fini(&w);
+	teardown(f);
+}
+
+/* Profile k of 300 KB. */
+static int put_large(struct fixture *f, int k)
+{
+	struct labels *ls = sample_labels(0);
+	struct buf body = { 0 };
+	struct sample s = { .labels = ls,
+			    .ms = sample_ms(k),
+			    .typeset = sample_types(0),
+			    .totals = (int64_t[]){ 1 } };
+	unsigned x = (unsigned)k;
+	uint64_t lsn;
+	int rc;
+
+	for (size_t i = 0; i < 300000; i++) {
+		x = x * 1103515245 + 12345;
+		buf_byte(&body, (uint8_t)(x >> 16));
+	}
+	s.body = buf_bytes(&body);
+	s.raw_len = (uint32_t)body.len;
+	s.hash = hash64(s.body);
+	rc = f->a->append(f->a, &s, &lsn, NULL);
+	buf_fini(&body);
+	labels_unref(ls);
+	return rc;
+}
+
+Test(tsdb, a_segment_cut_at_200_places_of_large_records)
+{
+	struct fixture *f = setup();
+	struct buf w = { 0 };
+	size_t ends[4];
+	uint64_t x = 42;
+
+	reopen(f);
+	for (int k = 0; k < 4; k++) {
+		cr_expect(!put_large(f, k));
+		current_segment(f, &w);
+		ends[k] = w.len;
+	}
+	for (int cut = 0; cut < 200; cut++) {
+		size_t n;
+		size_t whole = 0;
+
+		x = x * 6364136223846793005u + 1442695040888963407u;
+		n = 64 + (size_t)(x >> 33) % (w.len - 64);
+		while (whole < 4 && n >= ends[whole])
+			whole++;
+		start_on(f, &w, n);
+		/* Every listed one is there, and each can be read. */
+		cr_expect(count_times(f, "{job=\"test\"}") == whole, "n=%zu",
+			  n);
+		for (size_t k = 0; k < whole; k++)
+			cr_expect(!put_large(f, (int)k), "the same again");
+	}
+	buf_fini(&w);
 	teardown(f);
 }
 
