@@ -384,6 +384,9 @@ void yaml_decode(struct yaml *y, const struct yaml_node *map, const char *what,
 		const struct yaml_node *value = map->items[i + 1];
 		const struct yaml_field *f = find_field(fields, key->text);
 
+		/* A second one is an error already; decoders see one. */
+		if (stands_before(map, i))
+			continue;
 		if (!f)
 			yaml_error(y, key, "field %.*s not found in %s",
 				   STR_ARG(key->text), what);
