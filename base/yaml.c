@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <yaml.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
+#include "base/table.h"
 #include "base/units.h"
 
 #define TEXT_MAX   (10 * MIB)
@@ -156,6 +158,31 @@ static struct yaml_node *build_items(struct builder *b, struct yaml_node *n,
 	return b->failed ? NULL : n;
 }
 
+static bool same_key(const void *ctx, uint32_t number, const void *key)
+{
+	const struct yaml_node *map = ctx;
+
+	return str_eq(map->items[number]->text, *(const struct str *)key);
+}
+
+/* Note at each key that stands in the map before where that was. */
+static void mark_duplicates(struct yaml_node *map)
+{
+	struct table seen = { 0 };
+
+	for (size_t i = 0; i < map->count; i += 2) {
+		struct yaml_node *key = map->items[i];
+		uint64_t hash = hash64(bytes_of(key->text));
+		uint32_t n = table_find(&seen, hash, same_key, map, &key->text);
+
+		if (n == TABLE_NONE)
+			table_add(&seen, hash, (uint32_t)i);
+		else
+			key->first_line = map->items[n]->line;
+	}
+	table_fini(&seen);
+}
+
 static struct yaml_node *build_collection(struct builder *b, yaml_event_t *e,
 					  unsigned depth)
 {
@@ -167,6 +194,8 @@ static struct yaml_node *build_collection(struct builder *b, yaml_event_t *e,
 	n = build_items(b, n,
 			map ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT,
 			depth + 1);
+	if (n && map)
+		mark_duplicates(n);
 	/* Known only now, so that no node can hold itself. */
 	remember(b,
 		 map ? e->data.mapping_start.anchor :
@@ -351,15 +380,11 @@ void yaml_unique_keys(struct yaml *y, const struct yaml_node *map)
 	for (size_t i = 0; i < map->count; i += 2) {
 		const struct yaml_node *key = map->items[i];
 
-		for (size_t k = 0; k < i; k += 2) {
-			if (!str_eq(map->items[k]->text, key->text))
-				continue;
+		if (key->first_line)
 			yaml_error(
 				y, key,
 				"key \"%.*s\" stands here twice, first on line %u",
-				STR_ARG(key->text), map->items[k]->line);
-			break;
-		}
+				STR_ARG(key->text), key->first_line);
 	}
 }
 
@@ -385,7 +410,7 @@ void yaml_decode(struct yaml *y, const struct yaml_node *map, const char *what,
 		const struct yaml_field *f = find_field(fields, key->text);
 
 		/* A second one is an error already; decoders see one. */
-		if (stands_before(map, i))
+		if (key->first_line)
 			continue;
 		if (!f)
 			yaml_error(y, key, "field %.*s not found in %s",

@@ -27,8 +27,9 @@ struct yaml_node {
 	enum yaml_kind kind;
 	bool quoted;   /* a scalar in quotes is text, whatever it looks like */
 	unsigned line; /* from 1 */
-	unsigned column; /* from 1 */
-	struct str text; /* of a scalar, NUL behind it */
+	unsigned column;     /* from 1 */
+	unsigned first_line; /* of a key that stands before in its map, or 0 */
+	struct str text;     /* of a scalar, NUL behind it */
 	/* Of a list: its items. Of a map: key, value, key, value. */
 	struct yaml_node **items;
 	size_t count;
