@@ -52,7 +52,16 @@ struct node {
 	bool resized;
 	struct buf last; /* bytes when its last name went */
 	bool unnamed;
-	struct buf syncing; /* bytes when a sync under way began */
+	struct syncing *syncing; /* syncs under way */
+	uint64_t synced_seq;     /* which of them `synced` is from */
+};
+
+/* A sync under way: the bytes when it began, and whose it is. */
+struct syncing {
+	struct syncing *next;
+	pthread_t thread;
+	uint64_t seq;
+	struct buf bytes;
 };
 
 struct powercut {
@@ -241,6 +250,41 @@ static void move_paths(struct node *n, const char *path)
 	}
 }
 
+static void sync_begin(struct powercut *p, struct node *n)
+{
+	struct syncing *s = mem_new(struct syncing);
+
+	s->thread = pthread_self();
+	s->seq = p->calls;
+	read_file(n->path, &s->bytes);
+	s->next = n->syncing;
+	n->syncing = s;
+	memset(n->dirty, 0, n->dirty_count);
+	n->resized = false;
+}
+
+/* This thread's sync is done; one that began later may be so already. */
+static void sync_end(struct node *n)
+{
+	struct syncing **at = &n->syncing;
+	struct syncing *s;
+	struct buf was = n->synced;
+
+	while (*at && !pthread_equal((*at)->thread, pthread_self()))
+		at = &(*at)->next;
+	s = *at;
+	if (!s)
+		return;
+	*at = s->next;
+	if (s->seq > n->synced_seq) {
+		n->synced = s->bytes;
+		n->synced_seq = s->seq;
+		s->bytes = was;
+	}
+	buf_fini(&s->bytes);
+	mem_free(s);
+}
+
 static int cut_before(struct fs *fs, const struct fs_call *call)
 {
 	struct powercut *p = (struct powercut *)fs;
@@ -269,11 +313,8 @@ static int cut_before(struct fs *fs, const struct fs_call *call)
 		 * bytes of now count.
 		 */
 		n = node_at(p, call->path);
-		if (n) {
-			read_file(n->path, &n->syncing);
-			memset(n->dirty, 0, n->dirty_count);
-			n->resized = false;
-		}
+		if (n)
+			sync_begin(p, n);
 	}
 	pthread_mutex_unlock(&p->mu);
 	return refused;
@@ -334,7 +375,6 @@ static void synced_dir(struct powercut *p, const struct fs_call *call)
 static void changed_file(struct powercut *p, const struct fs_call *call)
 {
 	struct node *n = node_at(p, call->path);
-	struct buf was;
 
 	if (!n)
 		return;
@@ -348,9 +388,7 @@ static void changed_file(struct powercut *p, const struct fs_call *call)
 		n->resized = true;
 		break;
 	default: /* FS_SYNC */
-		was = n->synced;
-		n->synced = n->syncing;
-		n->syncing = was;
+		sync_end(n);
 		break;
 	}
 }
@@ -443,7 +481,13 @@ static void node_free(struct node *n)
 	mem_free(n->path);
 	mem_free(n->dirty);
 	buf_fini(&n->synced);
-	buf_fini(&n->syncing);
+	while (n->syncing) {
+		struct syncing *s = n->syncing;
+
+		n->syncing = s->next;
+		buf_fini(&s->bytes);
+		mem_free(s);
+	}
 	buf_fini(&n->last);
 	mem_free(n);
 }
