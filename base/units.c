@@ -200,6 +200,7 @@ static bool rfc3339(struct str s, int64_t *ms)
 	int64_t zone;
 	int century;
 	int year;
+	int day;
 
 	if (s.len < 20 || p[4] != '-' || p[7] != '-' ||
 	    (p[10] != 'T' && p[10] != 't' && p[10] != ' ') || p[13] != ':' ||
@@ -216,8 +217,9 @@ static bool rfc3339(struct str s, int64_t *ms)
 	take(&s, 19);
 	if (!fraction(&s, &part) || !offset(s, &zone))
 		return false;
+	day = tm.tm_mday;
 	*ms = (int64_t)timegm(&tm) * 1000 + part - zone;
-	return true;
+	return tm.tm_mday == day; /* timegm() makes March of 30 February */
 }
 
 int time_parse(struct str s, int64_t now_ms, int64_t *ms, struct err *err)

@@ -130,6 +130,7 @@ static struct yaml_node *build_items(struct builder *b, struct yaml_node *n,
 	struct yaml_node **items = NULL;
 	size_t cap = 0;
 	size_t count = 0;
+	bool map = n->kind == YAML_MAP;
 	bool more = true;
 
 	while (more && !b->failed) {
@@ -140,6 +141,9 @@ static struct yaml_node *build_items(struct builder *b, struct yaml_node *n,
 			break;
 		more = e.type != end;
 		item = more ? build(b, &e, depth) : NULL;
+		if (item && map && count % 2 == 0 && item->kind != YAML_SCALAR)
+			item = fail(b, e.start_mark,
+				    "a key must be a single value");
 		if (item) {
 			items = mem_grow(items, count, &cap,
 					 sizeof(struct yaml_node *));

@@ -87,6 +87,11 @@ static int keep(void *ctx, const struct source_item *it, struct err *err UNUSED)
 	return 0;
 }
 
+static void complain(void *ctx UNUSED, const struct err *err)
+{
+	fprintf(stderr, "%s\n", err->msg);
+}
+
 static int by_series(const void *a, const void *b)
 {
 	const struct input *x = a;
@@ -422,6 +427,7 @@ int main(int argc, char **argv)
 	struct bench b = { .instances = 1, .repeat = 1 };
 	struct source_visitor v = { .wants = want_all,
 				    .visit = keep,
+				    .unreadable = complain,
 				    .ctx = &b };
 	const char *fill_dir = "";
 	int64_t bytes = 2 * GIB;

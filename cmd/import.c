@@ -100,8 +100,29 @@ static int append(struct import *im, const struct source_item *it,
 		return rc;
 	if (s.ms < 0)
 		s.ms = im->unpacked->scan.time_ns / 1000000;
+	if (it->ms < 0 && s.ms <= 0)
+		return err_set(
+			err, ERR_INVALID,
+			"when is it from? Name the file <unix ms>.pb.gz");
 	unpacked_sample(im->unpacked, it->data, &s);
 	return a->append(a, &s, &im->lsn, err);
+}
+
+/* Told once, in the first pass over the windows. */
+static void unreadable(void *ctx, const struct err *err)
+{
+	struct import *im = ctx;
+
+	if (im->window != im->windows[0])
+		return;
+	fprintf(stderr, "%s\n", err->msg);
+	im->refused++;
+}
+
+static void not_yet(void *ctx, const struct err *err)
+{
+	(void)ctx;
+	(void)err;
 }
 
 static int import_one(void *ctx, const struct source_item *it, struct err *err)
@@ -125,7 +146,9 @@ static int import_one(void *ctx, const struct source_item *it, struct err *err)
 
 static int import_all(struct import *im, const char *source, struct err *err)
 {
-	struct source_visitor v = { .wants = note_window, .ctx = im };
+	struct source_visitor v = { .wants = note_window,
+				    .unreadable = not_yet,
+				    .ctx = im };
 	struct appender *a = tsdb_appender(im->db);
 	int rc = source_walk(source, &v, err);
 
@@ -136,6 +159,10 @@ static int import_all(struct import *im, const char *source, struct err *err)
 		      by_number);
 	v.wants = in_window;
 	v.visit = import_one;
+	v.unreadable = unreadable;
+	/* Even a source without one profile says what it cannot read. */
+	if (!im->window_count)
+		note_window(im, INT64_MAX);
 	for (size_t i = 0; i < im->window_count && !rc; i++) {
 		im->window = im->windows[i];
 		rc = source_walk(source, &v, err);
@@ -161,6 +188,13 @@ static int parse_labels(const char *text, struct import *im, struct err *err)
 			return err_set(
 				err, ERR_INVALID,
 				"--labels: only name=\"value\" gives a label");
+		for (size_t k = 0; k < i; k++) {
+			if (str_eq(im->labels.matchers[k].name, m->name))
+				return err_set(
+					err, ERR_INVALID,
+					"--labels: label %.*s stands there twice",
+					STR_ARG(m->name));
+		}
 		im->named |= str_is(m->name, LABEL_NAME);
 	}
 	return 0;

@@ -60,6 +60,17 @@ static int run(int argc, char **argv)
 	return 2;
 }
 
+/* What could not be written must not look as if it had been. */
+static int finish(int code)
+{
+	struct err err;
+
+	if (!fflush(stdout) && !ferror(stdout))
+		return code;
+	err_sys(&err, "write standard output");
+	return code ? code : cmd_fail(&err);
+}
+
 int main(int argc, char **argv)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -74,5 +85,5 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--version"))
 		return cmd_version(0, argv);
-	return run(argc - 1, argv + 1);
+	return finish(run(argc - 1, argv + 1));
 }

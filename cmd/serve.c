@@ -18,6 +18,7 @@
 #include "web/web.h"
 
 #define FLAGS_MAX 32
+#define DAY_MS    (24LL * 3600 * 1000)
 
 struct serve {
 	/* Flags. */
@@ -134,6 +135,11 @@ static int check_flags(struct serve *s, int64_t *sync_ms, struct err *err)
 		return err_set(
 			err, ERR_INVALID,
 			"--query.max-concurrency is 1 to 1000, --web.max-connections 1 to 100000");
+	if (s->query_timeout_ms < 1 || s->query_timeout_ms > DAY_MS ||
+	    s->read_timeout_ms < 1000 || s->read_timeout_ms > DAY_MS)
+		return err_set(
+			err, ERR_INVALID,
+			"--query.timeout is 1ms to 1d, --web.read-timeout 1s to 1d");
 	if (s->wal_budget < 8 * MIB)
 		return err_set(err, ERR_INVALID,
 			       "--storage.tsdb.wal-budget is at least 8MB");

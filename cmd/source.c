@@ -54,6 +54,12 @@ static bool is_tar(const char *path)
 	       has_suffix(path, ".tgz");
 }
 
+static int pass_over(const struct source_visitor *v, const struct err *err)
+{
+	v->unreadable(v->ctx, err);
+	return 0;
+}
+
 static int visit_entry(struct archive *a, struct archive_entry *e,
 		       const struct source_visitor *v, struct err *err)
 {
@@ -61,25 +67,28 @@ static int visit_entry(struct archive *a, struct archive_entry *e,
 	int64_t size = archive_entry_size(e);
 	struct source_item it;
 	struct buf data = { 0 };
-	int rc;
+	int rc = 0;
 
 	if (!path || archive_entry_filetype(e) != AE_IFREG)
 		return 0;
 	it = item_of(path);
 	if (it.ms < 0 || !v->wants(v->ctx, it.ms))
 		return 0;
-	if (size > SOURCE_FILE_MAX)
-		return err_set(err, ERR_TOOBIG, "%s has %lld bytes", path,
-			       (long long)size);
+	if (size > SOURCE_FILE_MAX) {
+		err_set(err, ERR_TOOBIG, "%s has %lld bytes", path,
+			(long long)size);
+		return pass_over(v, err);
+	}
 	buf_reserve(&data, (size_t)size);
 	data.len = (size_t)size;
-	if (archive_read_data(a, data.ptr, data.len) != (la_ssize_t)size) {
-		buf_fini(&data);
-		return err_set(err, ERR_CORRUPT, "%s: %s", path,
-			       archive_error_string(a));
-	}
 	it.data = buf_bytes(&data);
-	rc = v->visit(v->ctx, &it, err);
+	if (archive_read_data(a, data.ptr, data.len) == (la_ssize_t)size) {
+		rc = v->visit(v->ctx, &it, err);
+	} else {
+		err_set(err, ERR_CORRUPT, "%s: %s", path,
+			archive_error_string(a));
+		rc = pass_over(v, err);
+	}
 	buf_fini(&data);
 	return rc;
 }
@@ -90,18 +99,24 @@ static int walk_tar(const char *path, const struct source_visitor *v,
 	struct archive *a = archive_read_new();
 	struct archive_entry *e;
 	int rc = 0;
-	int next = ARCHIVE_EOF;
+	int next;
 
 	archive_read_support_format_tar(a);
 	archive_read_support_filter_gzip(a);
-	if (archive_read_open_filename(a, path, 64 * KIB) != ARCHIVE_OK)
-		rc = err_set(err, ERR_IO, "%s: %s", path,
-			     archive_error_string(a));
-	while (!rc && (next = archive_read_next_header(a, &e)) == ARCHIVE_OK)
-		rc = visit_entry(a, e, v, err);
-	if (!rc && next != ARCHIVE_EOF)
-		rc = err_set(err, ERR_CORRUPT, "%s: %s", path,
-			     archive_error_string(a));
+	next = archive_read_open_filename(a, path, 64 * KIB);
+	while (!rc && next == ARCHIVE_OK) {
+		next = archive_read_next_header(a, &e);
+		if (next == ARCHIVE_OK || next == ARCHIVE_WARN) {
+			next = ARCHIVE_OK;
+			rc = visit_entry(a, e, v, err);
+		}
+	}
+	/* What came before the damage has been visited. */
+	if (!rc && next != ARCHIVE_EOF) {
+		err_set(err, ERR_CORRUPT, "%s: %s", path,
+			archive_error_string(a));
+		rc = pass_over(v, err);
+	}
 	archive_read_free(a);
 	return rc;
 }
@@ -119,53 +134,57 @@ static int walk_file(const char *path, const struct source_visitor *v,
 		return 0;
 	rc = file_slurp(path, &data, err);
 	it.data = buf_bytes(&data);
-	if (!rc)
-		rc = v->visit(v->ctx, &it, err);
+	rc = rc ? pass_over(v, err) : v->visit(v->ctx, &it, err);
 	buf_fini(&data);
 	return rc;
 }
 
-static int walk(const char *path, const struct source_visitor *v,
-		unsigned depth, struct err *err);
+static int walk_dir(const char *path, const struct source_visitor *v,
+		    unsigned depth, struct err *err);
+
+static int walk_name(const char *path, const struct source_visitor *v,
+		     unsigned depth, struct err *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0) {
+		err_sys(err, "stat %s", path);
+		return pass_over(v, err);
+	}
+	if (S_ISDIR(st.st_mode))
+		return walk_dir(path, v, depth + 1, err);
+	if (!is_tar(path) && item_of(path).ms < 0)
+		return 0;
+	return walk_file(path, v, err);
+}
 
 static int walk_dir(const char *path, const struct source_visitor *v,
 		    unsigned depth, struct err *err)
 {
-	struct name_list l;
-	int rc = fs_list(path, &l, err);
+	struct name_list l = { 0 };
+	int rc = depth > DEPTH_MAX ? err_set(err, ERR_LIMIT,
+					     "%s is nested too deeply", path) :
+				     fs_list(path, &l, err);
 
 	if (rc)
-		return rc;
+		return depth ? pass_over(v, err) : rc;
 	for (size_t i = 0; i < l.count && !rc; i++) {
 		CLEANUP(mem_freep)
 		char *below = mem_printf("%s/%s", path, l.names[i]);
-		struct stat st;
 
-		if (stat(below, &st) < 0)
-			rc = err_sys(err, "stat %s", below);
-		else if (S_ISDIR(st.st_mode) || is_tar(below) ||
-			 item_of(below).ms >= 0)
-			rc = walk(below, v, depth + 1, err);
+		rc = walk_name(below, v, depth, err);
 	}
 	name_list_fini(&l);
 	return rc;
 }
 
-static int walk(const char *path, const struct source_visitor *v,
-		unsigned depth, struct err *err)
-{
-	struct stat st;
-
-	if (depth > DEPTH_MAX)
-		return err_set(err, ERR_LIMIT, "%s is nested too deeply", path);
-	if (stat(path, &st) < 0)
-		return err_sys(err, "%s", path);
-	return S_ISDIR(st.st_mode) ? walk_dir(path, v, depth, err) :
-				     walk_file(path, v, err);
-}
-
 int source_walk(const char *path, const struct source_visitor *v,
 		struct err *err)
 {
-	return walk(path, v, 0, err);
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return err_sys(err, "%s", path);
+	return S_ISDIR(st.st_mode) ? walk_dir(path, v, 0, err) :
+				     walk_file(path, v, err);
 }

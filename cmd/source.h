@@ -28,10 +28,16 @@ struct source_visitor {
 	bool (*wants)(void *ctx, int64_t ms);
 	int (*visit)(void *ctx, const struct source_item *item,
 		     struct err *err);
+	/* Something could not be read; the walk goes on. */
+	void (*unreadable)(void *ctx, const struct err *err);
 	void *ctx;
 };
 
-/* Visit everything below path, in order of names. */
+/*
+ * Visit everything below path, in order of names. Links to folders are not
+ * followed. Ends early with an error of visit alone, or when path itself
+ * cannot be read.
+ */
 NODISCARD int source_walk(const char *path, const struct source_visitor *v,
 			  struct err *err);
 

@@ -73,6 +73,19 @@ static void gate_quoted(struct gate *g)
 	copy(g, end ? (size_t)(end - rest.ptr) + 2 : rest.len);
 }
 
+/* \p{…}, \P{…}, \x{…}: the braces belong to the escape. */
+static int gate_braced(struct gate *g)
+{
+	size_t n = 3;
+
+	while (is_alnum(peek(g, n)) || peek(g, n) == '_' || peek(g, n) == '^')
+		n++;
+	if (peek(g, n) != '}')
+		return refuse(g, "an escape without its closing }");
+	copy(g, n + 1);
+	return 0;
+}
+
 static int gate_escape(struct gate *g)
 {
 	char c = peek(g, 1);
@@ -94,6 +107,8 @@ static int gate_escape(struct gate *g)
 		g->at += 2;
 		return 0;
 	}
+	if (strchr("pPx", c) && peek(g, 2) == '{')
+		return gate_braced(g);
 	if (is_alnum(c) &&
 	    !strchr(g->in_class ? "aftnrxdDwWsSpP0" : "aftnrxdDwWbBAzpP0", c))
 		return refuse(g, "an escape that RE2 does not know");

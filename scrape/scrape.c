@@ -86,8 +86,10 @@ static void set_health(struct job *j, int rc, const struct err *err)
 {
 	struct target *t = j->target;
 	int64_t took = clock_mono_ns() - j->started_ns;
+	enum target_health was;
 
 	pthread_mutex_lock(&t->mu);
+	was = t->health;
 	t->health = rc ? TARGET_DOWN : TARGET_UP;
 	snprintf(t->last_error, sizeof(t->last_error), "%s",
 		 rc ? err->msg : "");
@@ -96,6 +98,12 @@ static void set_health(struct job *j, int rc, const struct err *err)
 	t->last_bytes = j->body.len;
 	pthread_mutex_unlock(&t->mu);
 	histogram_observe(j->scraper->metrics.duration, took);
+	if (rc && was != TARGET_DOWN)
+		log_event(j->scraper->o.log, LOG_WARN, "target is down",
+			  LOG_FIELDS(log_text("url", t->url), log_err(err)));
+	else if (!rc && was == TARGET_DOWN)
+		log_event(j->scraper->o.log, LOG_INFO, "target is up again",
+			  LOG_FIELDS(log_text("url", t->url)));
 }
 
 static int store(struct job *j, unsigned worker, struct err *err)
@@ -131,9 +139,6 @@ static void finish(void *arg, unsigned worker)
 	metric_add(rc ? s->metrics.failed : s->metrics.ok, 1);
 	metric_add(s->metrics.bytes, (int64_t)j->body.len);
 	set_health(j, rc, &err);
-	if (rc)
-		log_event(s->o.log, LOG_DEBUG, "scrape failed",
-			  LOG_FIELDS(log_text("url", t->url), log_err(&err)));
 	buf_fini(&j->body);
 	mem_free(j);
 	/* Only now may the loop start the next one. */

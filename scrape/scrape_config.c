@@ -3,6 +3,9 @@
 
 #include <stddef.h>
 
+#define SECONDS_MAX     3600
+#define INTERVAL_MAX_MS (24LL * 3600 * 1000)
+
 /* conprof's seven; profile asks for 10 seconds where conprof asks for 30. */
 static const struct {
 	const char *name;
@@ -31,39 +34,32 @@ static void decode_labels(struct yaml *y, const struct yaml_node *n,
 		struct label *l = &g->labels[g->label_count++];
 
 		l->name = n->items[i]->text;
-		if (!l->name.len || !str_is_utf8(l->name))
-			yaml_error(y, n->items[i], "not a label name");
-		if (str_is(l->name, LABEL_TENANT))
-			yaml_error(y, n->items[i], "label %s is reserved",
-				   LABEL_TENANT);
 		yaml_text(y, n->items[i + 1], &l->value);
-		if (!str_is_utf8(l->value))
-			yaml_error(y, n->items[i + 1], "not UTF-8");
 	}
 }
 
-static void check_target(struct yaml *y, const struct yaml_node *n,
-			 struct str target)
+/* host:port, [v6]:port, or a host alone. */
+static bool is_target(struct str t)
 {
-	if (!target.len)
-		yaml_error(y, n, "a target is host:port, this is empty");
-	for (size_t i = 0; i < target.len; i++) {
-		unsigned char c = (unsigned char)target.ptr[i];
+	size_t colon = t.len;
+	struct str port;
+	int64_t number;
 
-		if (c == '/') {
-			yaml_error(
-				y, n,
-				"\"%.*s\" is not a target: write host:port, without scheme or path",
-				STR_ARG(target));
-			return;
-		}
-		if (c <= ' ' || c == 0x7f || c == '@' || c == '?' || c == '#') {
-			yaml_error(y, n,
-				   "\"%.*s\" is not a target: write host:port",
-				   STR_ARG(target));
-			return;
-		}
+	for (size_t i = 0; i < t.len; i++) {
+		unsigned char c = (unsigned char)t.ptr[i];
+
+		if (c <= ' ' || c >= 0x7f || strchr("/@?#\\\"<>^`{|};,", c))
+			return false;
 	}
+	while (colon && t.ptr[colon - 1] != ':' && t.ptr[colon - 1] != ']')
+		colon--;
+	if (!colon || t.ptr[colon - 1] == ']')
+		return t.len && (!colon || (t.ptr[0] == '[' && colon == t.len));
+	port = (struct str){ .ptr = t.ptr + colon, .len = t.len - colon };
+	if (!str_to_i64(port, &number) || number < 1 || number > 65535)
+		return false;
+	return colon > 1 && (t.ptr[0] == '[' ? t.ptr[colon - 2] == ']' :
+					       !memchr(t.ptr, ':', colon - 1));
 }
 
 static void decode_targets(struct yaml *y, const struct yaml_node *n,
@@ -78,8 +74,34 @@ static void decode_targets(struct yaml *y, const struct yaml_node *n,
 		struct str *t = &g->targets[g->target_count++];
 
 		yaml_text(y, n->items[i], t);
-		check_target(y, n->items[i], *t);
+		if (!is_target(*t))
+			yaml_error(
+				y, n->items[i],
+				"\"%.*s\" is not a target: write host:port, without scheme or path",
+				STR_ARG(*t));
 	}
+}
+
+/* Whether series can have these labels, and those that a target gets. */
+static void check_labels(struct yaml *y, const struct yaml_node *n,
+			 const struct static_group *g)
+{
+	static const char *const given[] = { LABEL_NAME,   "job",
+					     "instance",   "__address__",
+					     "__scheme__", "__profile_path__" };
+	struct labels_builder b = { 0 };
+	struct labels *ls;
+	struct err err;
+
+	for (size_t i = 0; i < ARRAY_SIZE(given); i++)
+		labels_set(&b, str_of(given[i]), str_of(given[i]));
+	for (size_t i = 0; i < g->label_count; i++)
+		labels_set(&b, g->labels[i].name, g->labels[i].value);
+	if (labels_build(&b, &ls, &err))
+		yaml_error(y, n, "labels: %s", err.msg);
+	else
+		labels_unref(ls);
+	labels_builder_fini(&b);
 }
 
 static void decode_static(struct yaml *y, const struct yaml_node *n,
@@ -95,9 +117,12 @@ static void decode_static(struct yaml *y, const struct yaml_node *n,
 	if (!yaml_expect(y, n, YAML_LIST, "static_configs"))
 		return;
 	c->groups = arena_array(&y->arena, struct static_group, n->count);
-	for (size_t i = 0; i < n->count; i++)
-		yaml_decode(y, n->items[i], "static_config", fields,
-			    &c->groups[c->group_count++]);
+	for (size_t i = 0; i < n->count; i++) {
+		struct static_group *g = &c->groups[c->group_count++];
+
+		yaml_decode(y, n->items[i], "static_config", fields, g);
+		check_labels(y, n->items[i], g);
+	}
 }
 
 /* params: {name: [value, …]} */
@@ -167,8 +192,8 @@ static void decode_profile(struct yaml *y, const struct yaml_node *key,
 			y, key,
 			"%.*s needs a path that begins with /, such as /debug/pprof/%.*s",
 			STR_ARG(p->name), STR_ARG(p->name));
-	if (p->seconds < 0 || p->seconds > 3600)
-		yaml_error(y, key, "seconds must be 0 to 3600");
+	if (p->seconds < 0 || p->seconds > SECONDS_MAX)
+		yaml_error(y, key, "seconds must be 0 to %d", SECONDS_MAX);
 }
 
 /* The defaults, and what the map adds to them or changes. */
@@ -248,14 +273,17 @@ static const struct yaml_field job_fields[] = {
 static void check_times(struct yaml *y, const struct yaml_node *n,
 			const struct scrape_config *c)
 {
-	if (c->interval_ms <= 0)
-		yaml_error(y, n, "scrape_interval must be more than 0");
-	if (c->timeout_ms <= 0)
-		yaml_error(y, n, "scrape_timeout must be more than 0");
+	if (c->interval_ms <= 0 || c->interval_ms > INTERVAL_MAX_MS)
+		yaml_error(y, n,
+			   "scrape_interval must be more than 0, at most 1d");
+	if (c->timeout_ms <= 0 || c->timeout_ms > INTERVAL_MAX_MS)
+		yaml_error(y, n,
+			   "scrape_timeout must be more than 0, at most 1d");
 	for (size_t i = 0; i < c->profile_count; i++) {
 		const struct profile_config *p = &c->profiles[i];
 
-		if (p->enabled && p->seconds * 1000 > c->interval_ms)
+		if (p->enabled && p->seconds <= SECONDS_MAX &&
+		    p->seconds * 1000 > c->interval_ms)
 			yaml_warn(
 				y, n,
 				"%.*s takes %lld s, longer than scrape_interval: every other scrape of it is left out",

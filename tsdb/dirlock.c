@@ -37,11 +37,13 @@ int dirlock_take(const char *dir, struct dirlock **out, struct err *err)
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		rc = errno == EWOULDBLOCK ? busy(fd, dir, err) :
 					    err_sys(err, "lock %s", path);
-	else if (ftruncate(fd, 0) < 0 || dprintf(fd, "%d\n", getpid()) < 0)
-		rc = err_sys(err, "write %s", path);
 	if (rc) {
 		close(fd);
 		return rc;
+	}
+	/* The lock is ours even where there is no room for the pid. */
+	if (ftruncate(fd, 0) < 0 || dprintf(fd, "%d\n", getpid()) < 0) {
+		/* Then the next one is told "pid 0". */
 	}
 	l = mem_new(struct dirlock);
 	l->fd = fd;

@@ -33,16 +33,14 @@ static void damaged(void *ctx, uint64_t offset, uint64_t len, bool torn)
 	struct load *l = ctx;
 	const struct range_env *env = l->r->env;
 
-	/* Beside a running server the end is simply not written yet. */
-	if (torn && env->read_only)
-		return;
 	metric_add(env->corruptions, 1);
-	log_event(env->log, LOG_WARN,
-		  torn ? "torn end of a range's log" :
-			 "damaged record in a range's log",
-		  LOG_FIELDS(log_text("file", file_path(l->r->groups)),
-			     log_int("offset", (int64_t)offset),
-			     log_int("bytes", (int64_t)len)));
+	log_event(
+		env->log, LOG_WARN,
+		torn ? "torn end of a range's log (beside a running server: not written yet)" :
+		       "damaged record in a range's log",
+		LOG_FIELDS(log_text("file", file_path(l->r->groups)),
+			   log_int("offset", (int64_t)offset),
+			   log_int("bytes", (int64_t)len)));
 }
 
 static bool load_self(struct load *l, struct dec *d)

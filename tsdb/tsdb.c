@@ -48,6 +48,13 @@ static struct range *find_range(const struct tsdb *db, int64_t start,
 	return found;
 }
 
+/* An import leaves windows for what is scraped now. */
+static size_t ranges_max(const struct tsdb *db)
+{
+	return db->o.ignore_retention ? WINDOW_RANGES_MAX - 2 :
+					WINDOW_RANGES_MAX;
+}
+
 /* The window's range that takes samples, opened if need be. */
 static int range_for(struct tsdb *db, int64_t start, struct range **out,
 		     struct err *err)
@@ -55,11 +62,11 @@ static int range_for(struct tsdb *db, int64_t start, struct range **out,
 	struct range *r = find_range(db, start, UINT64_MAX);
 	int rc;
 
-	if (!r && db->range_count == WINDOW_RANGES_MAX)
+	if (!r && db->range_count >= ranges_max(db))
 		return err_set(
 			err, ERR_LIMIT,
-			"%d windows of two hours are open already: samples of further ones are refused",
-			WINDOW_RANGES_MAX);
+			"%zu windows of two hours are open already: samples of further ones are refused",
+			ranges_max(db));
 	if (!r) {
 		rc = range_create(&db->env, start, wal_end(db->wal),
 				  clock_ms(db->o.clock), &r, err);
@@ -76,6 +83,8 @@ static int load_ranges(struct tsdb *db, struct err *err)
 	struct name_list l = { 0 };
 	int rc = fs_list(db->env.dir, &l, err);
 
+	if (rc == ERR_NOTFOUND && db->o.read_only)
+		return 0;
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < l.count && !rc; i++) {
@@ -354,6 +363,19 @@ static void *loop_run(void *arg)
 
 /* Opening. */
 
+/* For a look at records whose range a start would have to make. */
+static struct range *range_in_memory(struct tsdb *db, int64_t start)
+{
+	struct range *r;
+
+	if (db->range_count == WINDOW_RANGES_MAX)
+		return NULL;
+	r = range_new(&db->env, "(WAL)");
+	r->start = start;
+	add_range(db, r);
+	return r;
+}
+
 static void replay_entry(void *ctx, const struct segment_entry *e)
 {
 	struct tsdb *db = ctx;
@@ -371,12 +393,16 @@ static void replay_entry(void *ctx, const struct segment_entry *e)
 	}
 	r = find_range(db, window_start(e->ms), e->lsn);
 	/* Without a range it was in one that had to be set aside. */
-	if (!r && !db->o.read_only)
+	if (!r && db->o.read_only)
+		r = range_in_memory(db, window_start(e->ms));
+	else if (!r)
 		rc = range_for(db, window_start(e->ms), &r, &err);
 	if (rc)
 		log_event(db->o.log, LOG_ERROR, "WAL record not replayed",
 			  LOG_FIELDS(log_err(&err)));
-	if (r) {
+	if (!r) {
+		metric_add(db->env.corruptions, 1);
+	} else {
 		series = range_find(r, labels);
 		if (series == SERIES_NONE ||
 		    (!range_has_flushed(r, series, e->lsn) &&
@@ -586,7 +612,7 @@ static uint64_t size_of(const struct file *f)
 {
 	uint64_t size = 0;
 
-	return file_size(f, &size, NULL) ? 0 : size;
+	return !f || file_size(f, &size, NULL) ? 0 : size;
 }
 
 void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)

@@ -31,7 +31,8 @@ struct wal {
 	 * The appender's. The current segment is the last of the list; only
 	 * the appender changes it, with mu held.
 	 */
-	struct wal_segment *current;
+	struct wal_segment *current; /* NULL: none could be begun yet */
+	uint64_t next; /* number of the first segment of this start */
 	struct segment_dir directory;
 	struct buf scratch;
 
@@ -95,6 +96,9 @@ static int segment_create(struct wal *w, uint64_t number,
 	if (getrandom(&h.salt, sizeof(h.salt), 0) != sizeof(h.salt))
 		return err_set(err, ERR_IO, "no random bytes");
 	rc = file_open(w->o.fs, path, FILE_CREATE, &f, err);
+	/* Left by an earlier try that could not be undone: it holds nothing. */
+	if (rc == ERR_EXISTS && !fs_unlink(w->o.fs, path, err))
+		rc = file_open(w->o.fs, path, FILE_CREATE, &f, err);
 	if (rc)
 		return rc;
 	file_header_encode(&h, &header);
@@ -248,7 +252,7 @@ int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
 	}
 	if (!rc)
 		rc = list_segments(w, &highest, err);
-	w->end = (highest + 1) << 32;
+	w->next = highest + 1;
 	if (rc)
 		wal_close(w);
 	else
@@ -269,16 +273,14 @@ static void damaged(void *ctx, uint64_t offset, uint64_t len, bool torn)
 {
 	struct replay *r = ctx;
 
-	/* Beside a running server the end is simply not written yet. */
-	if (torn && r->w->o.read_only)
-		return;
 	metric_add(r->w->corruptions, 1);
-	log_event(r->w->o.log, LOG_WARN,
-		  torn ? "torn end of WAL segment" :
-			 "damaged record in WAL segment",
-		  LOG_FIELDS(log_text("file", file_path(r->segment->file)),
-			     log_int("offset", (int64_t)offset),
-			     log_int("bytes", (int64_t)len)));
+	log_event(
+		r->w->o.log, LOG_WARN,
+		torn ? "torn end of WAL segment (beside a running server: not written yet)" :
+		       "damaged record in WAL segment",
+		LOG_FIELDS(log_text("file", file_path(r->segment->file)),
+			   log_int("offset", (int64_t)offset),
+			   log_int("bytes", (int64_t)len)));
 }
 
 static void scan_record(struct replay *r, const struct record *rec)
@@ -397,34 +399,40 @@ static int replay_segment(struct replay *r, struct err *err)
 	if (rc != ERR_CORRUPT)
 		return rc;
 	rc = scan(r, &end, err);
-	if (!rc && !w->o.read_only)
-		rc = seal(w, r->segment, &r->directory, end, err);
+	/* On a full disk it stays without a directory: another scan, later. */
+	if (!rc && !w->o.read_only &&
+	    seal(w, r->segment, &r->directory, end, err))
+		r->segment->size = end;
 	segment_dir_fini(&r->directory);
 	return rc;
 }
 
-static int begin(struct wal *w, uint64_t number, struct err *err)
+/* Put a segment at the end of the list, to be appended to. */
+static void make_current(struct wal *w, struct wal_segment *s)
 {
-	struct wal_segment *s = NULL;
-	int rc = segment_create(w, number, &s, err);
-
-	if (rc)
-		return rc;
 	pthread_mutex_lock(&w->mu);
 	push_segment(w, s);
 	w->current = s;
-	w->end = number << 32 | FILE_HEADER;
+	w->end = s->number << 32 | FILE_HEADER;
 	w->durable = w->end;
 	pthread_cond_broadcast(&w->synced);
 	pthread_mutex_unlock(&w->mu);
-	return 0;
+}
+
+/* The first segment of this start. Without room for it, appends try again. */
+static int begin(struct wal *w, struct err *err)
+{
+	struct wal_segment *s = NULL;
+	int rc = segment_create(w, w->next, &s, err);
+
+	if (!rc && s)
+		make_current(w, s);
+	return rc;
 }
 
 int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 	       struct err *err)
 {
-	uint64_t next = w->end >> 32;
-
 	for (size_t i = 0; i < w->count; i++) {
 		struct replay r = {
 			.w = w, .segment = w->segments[i], .fn = fn, .ctx = ctx
@@ -434,9 +442,16 @@ int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 		if (rc)
 			return rc;
 	}
-	if (w->o.read_only)
-		return 0;
-	return begin(w, next > floor ? next : floor + 1, err);
+	if (w->next <= floor)
+		w->next = floor + 1;
+	w->end = w->next << 32;
+	w->durable = w->end;
+	if (!w->o.read_only && begin(w, err))
+		log_event(
+			w->o.log, LOG_ERROR,
+			"no WAL segment could be begun: nothing is stored until that works",
+			LOG_FIELDS(log_err(err)));
+	return 0;
 }
 
 void wal_close(struct wal *w)
@@ -496,15 +511,12 @@ static int roll(struct wal *w, struct err *err)
 	if (rc && !current_failed(w))
 		rc = file_sync(old->file, &why);
 	segment_dir_fini(&w->directory);
-	pthread_mutex_lock(&w->mu);
-	if (rc)
+	if (rc) {
+		pthread_mutex_lock(&w->mu);
 		note_failure_locked(w, old);
-	push_segment(w, s);
-	w->current = s;
-	w->end = s->number << 32 | FILE_HEADER;
-	w->durable = w->end;
-	pthread_cond_broadcast(&w->synced);
-	pthread_mutex_unlock(&w->mu);
+		pthread_mutex_unlock(&w->mu);
+	}
+	make_current(w, s);
 	return 0;
 }
 
@@ -530,10 +542,12 @@ int wal_append(struct wal *w, const struct sample *s,
 	struct wal_segment *seg;
 	int rc = 0;
 
-	if (current_failed(w) ||
-	    (offset > FILE_HEADER &&
-	     offset + s->body.len > w->o.segment_size) ||
-	    offset + s->body.len + RECORD_HEAD_MAX > OFFSET_MAX)
+	if (!w->current)
+		rc = begin(w, err);
+	else if (current_failed(w) ||
+		 (offset > FILE_HEADER &&
+		  offset + s->body.len > w->o.segment_size) ||
+		 offset + s->body.len + RECORD_HEAD_MAX > OFFSET_MAX)
 		rc = roll(w, err);
 	if (rc)
 		return rc;
@@ -699,10 +713,10 @@ uint64_t wal_overdue(struct wal *w, uint64_t budget)
 	bool over = wal_bytes(w) > budget;
 
 	pthread_mutex_lock(&w->mu);
-	if (over && w->count > 1)
+	if (over && w->count && w->segments[0] != w->current)
 		upto = w->segments[0]->number;
-	for (size_t i = 0; i + 1 < w->count; i++) {
-		if (w->segments[i]->failed)
+	for (size_t i = 0; i < w->count; i++) {
+		if (w->segments[i]->failed && w->segments[i] != w->current)
 			upto = w->segments[i]->number;
 	}
 	pthread_mutex_unlock(&w->mu);
@@ -725,7 +739,8 @@ int wal_drop(struct wal *w, uint64_t upto, struct err *err)
 		int rc;
 
 		pthread_mutex_lock(&w->mu);
-		if (w->count > 1 && w->segments[0]->number <= upto) {
+		if (w->count && w->segments[0] != w->current &&
+		    w->segments[0]->number <= upto) {
 			s = w->segments[0];
 			w->count--;
 			memmove(w->segments, w->segments + 1,

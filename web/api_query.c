@@ -12,8 +12,9 @@
 #include "pprof/scan.h"
 #include "web/context.h"
 
-#define SEARCH_MS  (5LL * 60 * 1000) /* how far `time` may be off */
-#define GZIP_LEVEL 6
+#define SEARCH_MS         (5LL * 60 * 1000) /* how far `time` may be off */
+#define GZIP_LEVEL        6
+#define LABELS_HEADER_MAX ((size_t)16 * KIB) /* no header is longer */
 /* A profile in memory, and its report beside it. */
 #define COPIES 3
 
@@ -372,8 +373,10 @@ static void identify(struct request *r, struct answer *a,
 	struct json j = json_init(&b);
 
 	labels_json(labels, &j);
-	answer_header(a, "X-Everprof-Labels",
-		      arena_strndup(&r->arena, str_from(buf_bytes(&b))));
+	if (b.len <= LABELS_HEADER_MAX)
+		answer_header(
+			a, "X-Everprof-Labels",
+			arena_strndup(&r->arena, str_from(buf_bytes(&b))));
 	answer_header(a, "X-Everprof-Timestamp",
 		      arena_printf(&r->arena, "%" PRId64, p->ms));
 	buf_fini(&b);

@@ -20,8 +20,7 @@ static bool seconds(struct str s, int64_t *ms)
 	char *end;
 	double v;
 
-	if (!s.len || s.len > 32 ||
-	    (s.ptr[0] != '-' && (s.ptr[0] < '0' || s.ptr[0] > '9')))
+	if (!s.len || s.len > 32 || strspn(s.ptr, "0123456789.eE+-") != s.len)
 		return false;
 	v = strtod(s.ptr, &end); /* parameters end in NUL */
 	if (end != s.ptr + s.len || !(v > -9e15 && v < 9e15))

@@ -6,6 +6,7 @@
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,7 +19,9 @@
 #define GZIP_MIN   1024 /* smaller bodies are sent as they are */
 #define GZIP_LEVEL 1
 #define PARAMS_MAX 1000
-#define PER_IP_MAX 0 /* all connections may be one proxy's */
+/* Headers and parameters of a request, and the headers of its answer. */
+#define CONNECTION_MEMORY (256 * KIB)
+#define PER_IP_MAX        0 /* all connections may be one proxy's */
 
 struct server {
 	struct server_options o;
@@ -37,6 +40,8 @@ struct exchange {
 	const struct route *route;
 	int64_t started_ns;
 	bool answered;
+	bool ambiguous;
+	bool bad; /* a NUL in a parameter */
 };
 
 void answer_header(struct answer *a, const char *name, const char *value)
@@ -88,11 +93,46 @@ static void add_param(struct request *r, struct str name, struct str value)
 				      .value = arena_str(&r->arena, value) };
 }
 
+/* Headers that must not stand there twice, or not together. */
+struct framing {
+	unsigned lengths;
+	unsigned encodings;
+	unsigned hosts;
+};
+
+static enum MHD_Result on_header(void *ctx, enum MHD_ValueKind kind UNUSED,
+				 const char *key, const char *value UNUSED)
+{
+	struct framing *f = ctx;
+
+	f->lengths += !strcasecmp(key, "Content-Length");
+	f->encodings += !strcasecmp(key, "Transfer-Encoding");
+	f->hosts += !strcasecmp(key, "Host");
+	return MHD_YES;
+}
+
+/*
+ * Whether a proxy before us could see other requests in these bytes than we
+ * do (RFC 9112 6.3): libmicrohttpd lets that pass.
+ */
+static bool ambiguous(struct MHD_Connection *c)
+{
+	struct framing f = { 0 };
+
+	MHD_get_connection_values(c, MHD_HEADER_KIND, on_header, &f);
+	return f.lengths > 1 || f.encodings > 1 || f.hosts > 1 ||
+	       (f.lengths && f.encodings);
+}
+
 static enum MHD_Result on_argument(void *ctx, enum MHD_ValueKind kind UNUSED,
 				   const char *key, size_t key_len,
 				   const char *value, size_t value_len)
 {
-	add_param(ctx, (struct str){ .ptr = key, .len = key_len },
+	struct exchange *x = ctx;
+
+	x->bad |= memchr(key, 0, key_len) ||
+		  (value_len && memchr(value, 0, value_len));
+	add_param(&x->request, (struct str){ .ptr = key, .len = key_len },
 		  (struct str){ .ptr = value ? value : "", .len = value_len });
 	return MHD_YES;
 }
@@ -159,6 +199,12 @@ static void refuse_method(struct exchange *x)
 	refuse(x, ERR_INVALID, "only GET, HEAD and POST are answered here");
 	x->answer.status = 405;
 	answer_header(&x->answer, "Allow", "GET, HEAD, POST");
+}
+
+static void refuse_framing(struct exchange *x)
+{
+	refuse(x, ERR_INVALID, "the request's length is ambiguous");
+	answer_header(&x->answer, "Connection", "close");
 }
 
 static void compress(struct exchange *x)
@@ -247,7 +293,11 @@ static enum MHD_Result handle(struct exchange *x)
 	x->request.now_ms = clock_ms(NULL);
 	x->request.deadline_ns =
 		x->started_ns + s->o.query_timeout_ms * 1000000;
-	if (x->form.over)
+	if (x->ambiguous)
+		refuse_framing(x);
+	else if (x->bad)
+		refuse(x, ERR_INVALID, "a parameter holds a NUL character");
+	else if (x->form.over)
 		refuse(x, ERR_TOOBIG, "the request's body is too large");
 	else if (!str_is(x->request.method, "GET") &&
 		 !str_is(x->request.method, "HEAD") &&
@@ -289,8 +339,9 @@ static struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 	r->if_none_match = header(x, "If-None-Match");
 	r->range = header(x, "Range");
 	r->accepts_gzip = strstr(header(x, "Accept-Encoding"), "gzip");
-	MHD_get_connection_values_n(c, MHD_GET_ARGUMENT_KIND, on_argument, r);
+	MHD_get_connection_values_n(c, MHD_GET_ARGUMENT_KIND, on_argument, x);
 	x->route = find_route(s, r);
+	x->ambiguous = ambiguous(c);
 	return x;
 }
 
@@ -432,6 +483,7 @@ int server_start(const struct server_options *o, struct server **out,
 		fd, MHD_OPTION_CONNECTION_LIMIT, o->max_connections,
 		MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned)(o->read_timeout_ms / 1000),
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
 		MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)PER_IP_MAX,
 		MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
 		MHD_OPTION_END);

@@ -78,6 +78,8 @@ Test(text, times_are_rfc_3339_or_relative)
 	cr_expect(time_parse(str_of("yesterday"), 0, &v, NULL));
 	cr_expect(time_parse(str_of("2026-13-02T03:04:05Z"), 0, &v, NULL));
 	cr_expect(time_parse(str_of("2026-01-02T03:04:05"), 0, &v, NULL));
+	cr_expect(time_parse(str_of("2024-02-30T00:00:00Z"), 0, &v, NULL));
+	cr_expect(!time_parse(str_of("2024-02-29T00:00:00Z"), 0, &v, NULL));
 }
 
 Test(text, urls_escape_and_come_back)
@@ -166,6 +168,9 @@ Test(text, yaml_is_bounded)
 	yaml_fini(&y);
 	decode(&y, "a: &a [*a]", &t);
 	cr_expect(!y.root, "an anchor inside itself is not known");
+	yaml_fini(&y);
+	decode(&y, "? [a]\n: 1\n", &t);
+	cr_expect(!y.root, "a key is a single value");
 	yaml_fini(&y);
 	decode(&y, "", &t);
 	cr_expect(!y.root && !y.error_count, "nothing is nothing");

@@ -87,6 +87,22 @@ Test(config, what_is_wrong_is_said_with_its_place)
 		"scrape_configs:\n- job_name: a\n  static_configs:\n"
 		"  - targets: ['x:1']\n    labels: {__tenant__: a}\n",
 		"label __tenant__ is reserved"));
+	static const char *const bad[] = { "h:99999", "h:abc", "[::1", "h:",
+					   "1:;b",    ":80",   "a:b:1" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		char text[160];
+
+		snprintf(text, sizeof(text),
+			 "scrape_configs:\n- job_name: a\n  static_configs:\n"
+			 "  - targets: ['%s']\n",
+			 bad[i]);
+		cr_expect(fails_with(text, "e.yml:4:15: \""), "%s", bad[i]);
+	}
+	cr_expect(fails_with(
+		"scrape_configs:\n- job_name: a\n  profiling_config:\n"
+		"    pprof_config: {profile: {seconds: 9223372036854775807}}\n",
+		"seconds must be 0 to 3600"));
 	cr_expect(fails_with("a: b: c\n", "e.yml:1:5: "));
 	cr_expect(fails_with("[]", "must be a map"));
 }
@@ -103,6 +119,16 @@ Test(config, a_prometheus_file_can_be_pasted)
 			     "  honor_labels: true\n"));
 	cr_expect(strstr(buf_cstr(&c.yaml.warnings),
 			 "e.yml:5:3: metrics_path is ignored"));
+	config_fini(&c);
+}
+
+Test(config, targets_are_host_and_port)
+{
+	struct config c;
+
+	cr_expect(!parse(&c, "scrape_configs:\n- job_name: a\n"
+			     "  static_configs:\n  - targets: ['h:1', 'h', "
+			     "'[::1]:65535', '[::1]', '1.2.3.4:80']\n"));
 	config_fini(&c);
 }
 

@@ -3,12 +3,13 @@
 """The whole binary over HTTP: scraping, storing, finding, refusing."""
 import hashlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import time
 
-from harness import (LEAKAPP, Everprof, Process, Server, Suite, free_port, packed, profile, run,
+from harness import (BINARY, LEAKAPP, Everprof, Process, Server, Suite, free_port, packed, profile, run,
                      selector, send, wait_until)
 from programs import start_programs
 
@@ -243,6 +244,92 @@ def the_api_answers_and_refuses(d):
 
 
 @suite.test
+def odd_requests_get_an_answer(d):
+    e, target = started(d)
+
+    def ask(raw):
+        with socket.create_connection(('127.0.0.1', e.port), timeout=20) as c:
+            c.sendall(raw)
+            c.shutdown(socket.SHUT_WR)
+            answer = b''
+            while part := c.recv(65536):
+                answer += part
+        return answer
+    assert e.get('/-/healthy?' + 'a&' * 900).status == 200
+    assert e.get('/api/v1/series?' + 'match[]=heap&' * 450).status == 200
+    smuggled = b'a=bGET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n'
+    for headers in (b'Content-Length: 3\r\nContent-Length: %d\r\n' % len(smuggled),
+                    b'Content-Length: 3\r\nTransfer-Encoding: chunked\r\n'):
+        answer = ask(b'POST /api/v1/labels HTTP/1.1\r\nHost: x\r\n' + headers + b'\r\n' + smuggled)
+        assert answer.count(b'HTTP/1.1 ') == 1 and b' 400 ' in answer, answer
+    assert e.get('/api/v1/labels?x=%00').status == 400
+    # Labels that no header can hold
+    folder = os.path.join(d, 'in')
+    os.makedirs(folder)
+    with open(os.path.join(folder, f'{int(time.time() * 1000)}.pb'), 'wb') as f:
+        f.write(profile('big'))
+    e.finish()
+    big = 'v' * 33000
+    r = run('tsdb', 'import', folder, f'--labels=heap{{job="big",x="{big}"}}',
+            f'--storage.tsdb.path={e.data}')
+    assert r.returncode == 0, r
+    e = Everprof(d).ready()
+    answer = e.get('/api/v1/query', query='heap{job="big"}', time='now', match='before',
+                   report='raw')
+    assert answer.body == profile('big') and not answer.headers['X-Everprof-Labels']
+    target.stop()
+
+
+@suite.test
+def a_full_disk_is_survived(d):
+    mount = os.path.join(d, 'small')
+    os.makedirs(mount)
+    if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=16M', 'tmpfs', mount],
+                      capture_output=True).returncode:
+        print('SKIPPED: a_full_disk_is_survived needs root to mount a small tmpfs')
+        return
+    try:
+        full_disk(mount)
+    finally:
+        Process.stop_all()
+        subprocess.run(['umount', '-l', mount], check=True)
+
+
+def full_disk(mount):
+    target = Server(lambda r: send(r, packed(profile(os.urandom(8).hex(), size=1000))))
+    config = 'scrape_configs:\n' + job('t', target.address, only('heap'))
+    filler = os.path.join(mount, 'filler')
+
+    def fill():
+        with open(filler, 'wb', buffering=0) as f:
+            try:
+                while True:
+                    f.write(b'x' * 4096)
+            except OSError:
+                pass
+
+    def down():
+        t = e.targets()[0]
+        return t['health'] == 'down' and 'No space' in t['lastError']
+    e = Everprof(mount, config).ready()
+    wait_until('profiles', 10, lambda: e.range('heap'))
+    fill()
+    wait_until('full', 20, down)
+    stored = e.range('heap')[0]['timestamps']
+    assert e.raw({'job': 't'}, stored[0]).status == 200
+    e.stop(signal.SIGKILL)
+    # A start on a full disk: what is there can be read.
+    e = Everprof(mount, config).ready()
+    assert set(e.range('heap')[0]['timestamps']) >= set(stored)
+    wait_until('still full', 20, down)
+    os.unlink(filler)
+    wait_until('room again', 20, lambda: e.targets()[0]['health'] == 'up')
+    assert set(e.range('heap')[0]['timestamps']) > set(stored)
+    e.finish()
+    target.stop()
+
+
+@suite.test
 def the_page_shows_series_and_links_that_work(d):
     import html
     import re
@@ -371,6 +458,52 @@ def imports_come_back_from_the_server(d):
         for ms in s['timestamps'][::7]:
             assert e.raw(s['labels'], ms).body == want[ms]
     assert e.metric('everprof_tsdb_value_bytes_read_total') > 0
+
+
+@suite.test
+def imports_go_on_and_dumps_tell_all(d):
+    base = 1700000000000
+    folder = os.path.join(d, 'in', 'app', 'heap')
+    os.makedirs(folder)
+    for i in range(3):
+        with open(os.path.join(folder, f'{base + i}.pb'), 'wb') as f:
+            f.write(profile(f'{i}'))
+    os.symlink('/nonexistent', os.path.join(folder, f'{base + 7}.pb'))
+    os.symlink('.', os.path.join(folder, 'loop'))
+    with open(os.path.join(folder, 'broken.tar'), 'w') as f:
+        f.write('this is no tar')
+    data = os.path.join(d, 'data')
+    r = run('tsdb', 'import', os.path.join(d, 'in'), f'--storage.tsdb.path={data}')
+    assert r.stdout == '3 profiles imported, 2 refused\n' and r.returncode == 1, r
+    assert 'broken.tar' in r.stderr and str(base + 7) in r.stderr, r
+    undated = os.path.join(d, 'undated.pb')
+    with open(undated, 'wb') as f:
+        f.write(profile('x'))
+    r = run('tsdb', 'import', undated, '--labels=heap{job="x"}', f'--storage.tsdb.path={data}')
+    assert r.returncode == 1 and 'when is it from' in r.stderr, r
+    r = run('tsdb', 'import', undated, '--labels=heap{job="x",job="y"}',
+            f'--storage.tsdb.path={data}')
+    assert r.returncode == 1 and 'twice' in r.stderr, r
+    with open('/dev/full', 'w') as full:
+        r = subprocess.run([BINARY, 'tsdb', 'dump', data], stdout=full, stderr=subprocess.PIPE)
+    assert r.returncode == 1 and b'No space' in r.stderr, r
+    # Profiles that are only in the WAL, and a range that must be made anew
+    target = Server(lambda r: send(r, packed(profile('w'))))
+    e = Everprof(os.path.join(d, 'server'), 'scrape_configs:\n'
+                 + job('t', target.address, only('heap'))).ready()
+    wait_until('profiles', 10, lambda: e.range('heap') and len(e.range('heap')[0]['timestamps']) > 2)
+    e.stop(signal.SIGKILL)
+    count = len(run('tsdb', 'dump', e.data).stdout.splitlines())
+    assert count > 2
+    ranges = os.path.join(e.data, 'ranges')
+    for name in os.listdir(ranges):
+        os.truncate(os.path.join(ranges, name, 'groups'), 20)
+    assert len(run('tsdb', 'dump', e.data).stdout.splitlines()) == count
+    shutil.rmtree(ranges)
+    assert len(run('tsdb', 'dump', e.data).stdout.splitlines()) == count
+    e = Everprof(os.path.join(d, 'server')).ready()
+    assert len(e.range('heap')[0]['timestamps']) == count
+    target.stop()
 
 
 @suite.test

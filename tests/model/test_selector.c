@@ -95,6 +95,9 @@ Test(selector, expressions_match_whole_values)
 	cr_expect(!matches("a$", "a\n"));
 	cr_expect(matches("x{a}", "x{a}"), "braces that count nothing");
 	cr_expect(matches("[a[b]+", "a[b"));
+	cr_expect(matches("\\p{Lu}\\PL\\x{006A}?bad", "A1bad"));
+	cr_expect(matches("\\x{1F600}", "\xf0\x9f\x98\x80"));
+	cr_expect(matches("[\\x{6A}\\p{Greek}]+", "j\xce\xb1"));
 }
 
 Test(selector, what_re2_refuses_is_refused)

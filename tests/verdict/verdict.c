@@ -28,8 +28,8 @@ int main(int argc, char **argv)
 	if (argc != 2 || fs_list(argv[1], &l, &err))
 		return 2;
 	for (size_t i = 0; i < l.count; i++) {
-		CLEANUP(mem_freep) char *path =
-			mem_printf("%s/%s", argv[1], l.names[i]);
+		CLEANUP(mem_freep)
+		char *path = mem_printf("%s/%s", argv[1], l.names[i]);
 		struct buf body = { 0 };
 
 		if (file_slurp(path, &body, &err))
