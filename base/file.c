@@ -158,6 +158,22 @@ int file_read(const struct file *f, uint64_t offset, void *p, size_t n,
 	return done(f->fs, &call, 0, err);
 }
 
+int file_read_all(const struct file *f, struct buf *out, struct err *err)
+{
+	uint64_t size = 0;
+	int rc = file_size(f, &size, err);
+
+	if (rc)
+		return rc;
+	if (!buf_reserve(out, (size_t)size))
+		return err_set(err, ERR_TOOBIG, "%s is larger than %zu bytes",
+			       f->path, out->max);
+	rc = file_read(f, 0, out->ptr + out->len, (size_t)size, err);
+	if (!rc)
+		out->len += (size_t)size;
+	return rc;
+}
+
 int file_write(struct file *f, uint64_t offset, struct bytes b, struct err *err)
 {
 	struct fs_call call = call_on(f, FS_WRITE, offset, b.len);
@@ -316,17 +332,27 @@ int fs_list(const char *path, struct name_list *out, struct err *err)
 	size_t cap = 0;
 	struct dirent *e;
 	DIR *d = opendir(path);
+	int rc;
 
 	if (!d)
 		return err_sys(err, "list %s", path);
 	/* glibc's readdir is safe on streams that are not shared. */
-	while ((e = readdir(d))) { /* NOLINT(concurrency-mt-unsafe) */
+	for (;;) {
+		errno = 0;
+		e = readdir(d); /* NOLINT(concurrency-mt-unsafe) */
+		if (!e)
+			break;
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
 		l.names = mem_grow(l.names, l.count, &cap, sizeof(*l.names));
 		l.names[l.count++] = mem_strdup(e->d_name);
 	}
+	rc = errno ? err_sys(err, "list %s", path) : 0;
 	closedir(d);
+	if (rc) {
+		name_list_fini(&l);
+		return rc;
+	}
 	if (l.count)
 		qsort(l.names, l.count, sizeof(*l.names), by_name);
 	*out = l;

@@ -79,6 +79,10 @@ NODISCARD int file_size(const struct file *f, uint64_t *out, struct err *err);
 NODISCARD int file_read(const struct file *f, uint64_t offset, void *p,
 			size_t n, struct err *err);
 
+/* Append the whole file to out; ERR_TOOBIG beyond out's maximum. */
+NODISCARD int file_read_all(const struct file *f, struct buf *out,
+			    struct err *err);
+
 /*
  * All of b at offset. On failure a part of it may have been written: the
  * caller truncates it away.

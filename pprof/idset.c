@@ -6,8 +6,13 @@
 
 #include "base/mem.h"
 
+#define IDS_KEPT (128 * 1024)
+
 void idset_reset(struct idset *s)
 {
+	/* What a giant needed is given back. */
+	if (s->cap > IDS_KEPT || s->bits_cap > IDS_KEPT)
+		idset_fini(s);
 	s->count = 0;
 	s->max = 0;
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/scan.h"
 
-#include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
 #include "pprof/idset.h"
 #include "pprof/wire.h"
+
+/* Functions of lines that are kept to be looked up; more take a second walk. */
+#define LINES_KEPT MIB
 
 /* Field numbers of profile.proto. */
 enum {
@@ -40,15 +43,16 @@ struct scanner {
 	uint64_t *line_functions; /* referred to by lines */
 	size_t line_count;
 	size_t line_cap;
-	struct bytes *strings;
-	size_t string_count;
-	size_t string_cap;
+	bool sealed;     /* the tables are complete */
+	bool lines_left; /* too many to keep: looked at once more */
+	uint64_t string_count;
 	uint64_t max_string; /* the highest index referred to */
 
 	struct index_pair types[TYPES_MAX];
 	size_t type_count;
 	struct index_pair period_type;
 	uint64_t default_type;
+	uint64_t lone[PROFILE_DOC_URL + 1]; /* drop and keep frames, URL */
 
 	const char *why; /* the first reason to refuse */
 	struct scan *out;
@@ -67,7 +71,6 @@ void scanner_free(struct scanner *s)
 	idset_fini(&s->functions);
 	idset_fini(&s->locations);
 	mem_free(s->line_functions);
-	mem_free(s->strings);
 	mem_free(s);
 }
 
@@ -134,8 +137,6 @@ static bool value_type(struct scanner *s, const struct wire_field *f,
 
 	if (!numbers(s, f, v, ARRAY_SIZE(v)))
 		return false;
-	refer(s, v[0]);
-	refer(s, v[1]);
 	*out = (struct index_pair){ .type = v[0], .unit = v[1] };
 	return true;
 }
@@ -144,7 +145,12 @@ static bool sample_type(struct scanner *s, const struct wire_field *f)
 {
 	if (s->type_count == TYPES_MAX)
 		return refuse(s, "more than 256 sample types");
-	return value_type(s, f, &s->types[s->type_count++]);
+	if (!value_type(s, f, &s->types[s->type_count]))
+		return false;
+	refer(s, s->types[s->type_count].type);
+	refer(s, s->types[s->type_count].unit);
+	s->type_count++;
+	return true;
 }
 
 /* id, start, limit, offset, file, build id, four flags */
@@ -187,6 +193,13 @@ static bool line(struct scanner *s, const struct wire_field *f)
 		return false;
 	if (!v[0])
 		return refuse(s, "a location has a line without function");
+	if (s->sealed)
+		return idset_has(&s->functions, v[0]) ||
+		       refuse(s, "a line's function is missing");
+	if (s->line_count == LINES_KEPT) {
+		s->lines_left = true;
+		return true;
+	}
 	s->line_functions = mem_grow(s->line_functions, s->line_count,
 				     &s->line_cap, sizeof(uint64_t));
 	s->line_functions[s->line_count++] = v[0];
@@ -216,7 +229,8 @@ static bool location(struct scanner *s, const struct wire_field *field)
 	}
 	if (!id)
 		refuse(s, "a location has the reserved id 0");
-	idset_add(&s->locations, id);
+	if (!s->sealed)
+		idset_add(&s->locations, id);
 	return id && ended(s, &w);
 }
 
@@ -226,9 +240,7 @@ static bool string(struct scanner *s, const struct wire_field *f)
 		return refuse(s, "a field has the wrong wire type");
 	if (!s->string_count && f->bytes.len)
 		return refuse(s, "string_table[0] is not empty");
-	s->strings = mem_grow(s->strings, s->string_count, &s->string_cap,
-			      sizeof(*s->strings));
-	s->strings[s->string_count++] = f->bytes;
+	s->string_count++;
 	return true;
 }
 
@@ -268,8 +280,9 @@ static bool scalar(struct scanner *s, const struct wire_field *f)
 	case PROFILE_DEFAULT_TYPE:
 		s->default_type = v;
 		break;
-	default: /* DROP_FRAMES, KEEP_FRAMES, DOC_URL */
-		refer(s, v);
+	default:
+		/* Only the last one of each counts. */
+		s->lone[f->number] = v;
 		break;
 	}
 	return true;
@@ -334,6 +347,7 @@ static bool seal(struct scanner *s)
 		if (!idset_has(&s->functions, s->line_functions[i]))
 			return refuse(s, "a line's function is missing");
 	}
+	s->sealed = true;
 	return true;
 }
 
@@ -413,7 +427,7 @@ static bool sample(struct scanner *s, struct bytes b)
 		if (!ok)
 			return false;
 	}
-	if (count != s->type_count)
+	if (count != s->type_count || !s->type_count)
 		return refuse(s, s->type_count ?
 					 "a sample has not one value a type" :
 					 "samples without sample types");
@@ -429,6 +443,9 @@ static bool samples(struct scanner *s, struct bytes raw)
 	while (wire_next(&w, &f)) {
 		if (f.number == PROFILE_SAMPLE && !sample(s, f.bytes))
 			return false;
+		if (f.number == PROFILE_LOCATION && s->lines_left &&
+		    !location(s, &f))
+			return false;
 	}
 	return true;
 }
@@ -440,29 +457,62 @@ static bool samples(struct scanner *s, struct bytes raw)
 static bool strings(struct scanner *s)
 {
 	refer(s, s->default_type);
+	refer(s, s->period_type.type);
+	refer(s, s->period_type.unit);
+	for (size_t i = 0; i < ARRAY_SIZE(s->lone); i++)
+		refer(s, s->lone[i]);
 	return s->max_string < s->string_count ||
 	       refuse(s, s->string_count ? "a string index is out of range" :
 					   "there is no string table");
 }
 
-static struct str string_at(const struct scanner *s, uint64_t i)
+/* A place that wants string i. */
+struct wanted {
+	uint64_t i;
+	struct str *out;
+};
+
+static int by_index(const void *a, const void *b)
 {
-	return str_from(s->strings[i]);
+	uint64_t x = ((const struct wanted *)a)->i;
+	uint64_t y = ((const struct wanted *)b)->i;
+
+	return (x > y) - (x < y);
 }
 
-static void resolve(struct scanner *s)
+/* Give each place its string, in one walk over the table. */
+static void find_strings(struct bytes raw, struct wanted *v, size_t count)
 {
+	struct wire w = wire_init(raw);
+	struct wire_field f;
+	uint64_t i = 0;
+	size_t k = 0;
+
+	qsort(v, count, sizeof(*v), by_index);
+	while (k < count && wire_next(&w, &f)) {
+		if (f.number != PROFILE_STRING)
+			continue;
+		for (; k < count && v[k].i == i; k++)
+			*v[k].out = str_from(f.bytes);
+		i++;
+	}
+}
+
+static void resolve(struct scanner *s, struct bytes raw)
+{
+	struct wanted v[2 * TYPES_MAX + 3];
 	struct typeset *t = &s->out->types;
+	size_t n = 0;
 
 	t->count = s->type_count;
-	for (size_t i = 0; i < t->count; i++)
-		t->types[i] = (struct value_type){
-			.type = string_at(s, s->types[i].type),
-			.unit = string_at(s, s->types[i].unit)
-		};
-	t->default_type = string_at(s, s->default_type);
-	t->period.type = string_at(s, s->period_type.type);
-	t->period.unit = string_at(s, s->period_type.unit);
+	for (size_t i = 0; i < t->count; i++) {
+		v[n++] = (struct wanted){ s->types[i].type, &t->types[i].type };
+		v[n++] = (struct wanted){ s->types[i].unit, &t->types[i].unit };
+	}
+	v[n++] = (struct wanted){ s->default_type, &t->default_type };
+	v[n++] = (struct wanted){ s->period_type.type, &t->period.type };
+	v[n++] = (struct wanted){ s->period_type.unit, &t->period.unit };
+	find_strings(raw, v, n);
 }
 
 static void reset(struct scanner *s, struct scan *out)
@@ -476,6 +526,9 @@ static void reset(struct scanner *s, struct scan *out)
 	s->type_count = 0;
 	s->period_type = (struct index_pair){ 0 };
 	s->default_type = 0;
+	memset(s->lone, 0, sizeof(s->lone));
+	s->lines_left = false;
+	s->sealed = false;
 	s->why = NULL;
 	s->out = out;
 	memset(out->totals, 0, sizeof(out->totals));
@@ -511,7 +564,7 @@ int scanner_run(struct scanner *s, struct bytes raw, struct scan *out,
 	if (!raw.len)
 		return err_set(err, ERR_INVALID, "not a profile: no data");
 	if (tables(s, raw) && seal(s) && samples(s, raw) && strings(s)) {
-		resolve(s);
+		resolve(s, raw);
 		out->hash = hash64(raw);
 		return 0;
 	}

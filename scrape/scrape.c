@@ -71,13 +71,39 @@ static void sift_down(struct scraper *s, size_t i)
 	}
 }
 
+static void heap_order(struct scraper *s)
+{
+	for (size_t i = s->count / 2; i-- > 0;)
+		sift_down(s, i);
+}
+
 static void heap_build(struct scraper *s)
 {
 	s->heap = mem_zalloc(s->count, sizeof(struct target *));
 	for (size_t i = 0; i < s->count; i++)
 		s->heap[i] = s->targets[i];
-	for (size_t i = s->count / 2; i-- > 0;)
-		sift_down(s, i);
+	heap_order(s);
+}
+
+static void set_due(struct target *t, int64_t due_ms)
+{
+	pthread_mutex_lock(&t->mu);
+	t->due_ms = due_ms;
+	pthread_mutex_unlock(&t->mu);
+}
+
+/*
+ * After the clock was set back everything is due too late: judge all anew,
+ * else nobody is scraped until the old times come round.
+ */
+static void reschedule(struct scraper *s, int64_t now)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		struct target *t = s->heap[i];
+
+		set_due(t, target_next_due(t->hash, t->interval_ms, now));
+	}
+	heap_order(s);
 }
 
 /* The end of a scrape. */
@@ -211,22 +237,19 @@ static int64_t start_due(struct scraper *s)
 	while (s->count) {
 		struct target *t = s->heap[0];
 		int64_t due = t->due_ms;
-		int64_t next;
+		int64_t next = target_next_due(t->hash, t->interval_ms, now);
 
-		/* A clock set back must not stop everything until it is
-		 * there again. */
-		next = target_next_due(t->hash, t->interval_ms, now);
-		if (due > now && due <= next)
-			return due - now;
-		if (due <= now) {
-			if (begin(t))
-				start(s, t, due);
-			else
-				metric_add(s->metrics.skipped, 1);
+		if (due > next) {
+			reschedule(s, now);
+			continue;
 		}
-		pthread_mutex_lock(&t->mu);
-		t->due_ms = next;
-		pthread_mutex_unlock(&t->mu);
+		if (due > now)
+			return due - now;
+		if (begin(t))
+			start(s, t, due);
+		else
+			metric_add(s->metrics.skipped, 1);
+		set_due(t, next);
 		sift_down(s, 0);
 	}
 	return WAIT_MS_MAX;

@@ -457,7 +457,10 @@ static int flush_profiles(struct flusher *f, uint32_t series,
 		if (i && v[i].ms == v[i - 1].ms)
 			continue;
 		rc = load(f, &v[i], &p, err);
-		if (rc == ERR_CORRUPT) {
+		if (rc == ERR_IO)
+			rc = load(f, &v[i], &p, err);
+		/* A sector that the disk does not give back is damage too. */
+		if (rc == ERR_CORRUPT || rc == ERR_IO) {
 			report_damage(f, series, &v[i], err);
 			rc = 0;
 			continue;

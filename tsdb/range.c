@@ -102,6 +102,9 @@ static int make_files(struct range *r, struct err *err)
 				      .number = (uint64_t)r->start };
 	int rc = fs_mkdir(r->env->fs, r->path, err);
 
+	/* Left by an earlier try that could not be undone. */
+	if (rc == ERR_EXISTS && !fs_remove_dir(r->env->fs, r->path, err))
+		rc = fs_mkdir(r->env->fs, r->path, err);
 	if (!rc)
 		rc = make_file(r, "values", &values, &r->values, &r->values_end,
 			       err);
@@ -360,6 +363,16 @@ int range_times(struct range *r, uint32_t series, int64_t from, int64_t to,
 		size_t count;
 
 		rc = head_times_at(r, &groups.v[i], ms, &count, err);
+		if (rc == ERR_CORRUPT) {
+			/* One damaged head must not hide all others. */
+			metric_add(r->env->corruptions, 1);
+			log_event(r->env->log, LOG_ERROR,
+				  "a group is left out: its head is damaged",
+				  LOG_FIELDS(log_text("file",
+						      file_path(r->groups))));
+			rc = 0;
+			continue;
+		}
 		for (size_t k = 0; k < count && !rc; k++) {
 			if (ms[k] >= from && ms[k] <= to)
 				times_add(out, ms[k]);

@@ -2,7 +2,9 @@
 /*
  * Reading a range's log at a start.
  */
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/dec.h"
 #include "base/mem.h"
@@ -102,6 +104,13 @@ static bool load_types(struct load *l, struct dec *d)
 	return true;
 }
 
+/* A head that cannot be used leaves a gap in its flush. */
+static bool head_lost(struct load_series *s)
+{
+	s->gap = true;
+	return false;
+}
+
 static bool load_head(struct load *l, const struct record *rec, struct dec *d)
 {
 	uint64_t number = dec_uvarint(d);
@@ -113,19 +122,21 @@ static bool load_head(struct load *l, const struct record *rec, struct dec *d)
 	uint32_t typeset;
 	uint64_t end;
 
-	if (d->bad || !plausible(number, l->count) ||
-	    head_typeset(bytes, &typeset, NULL))
-		return false;
-	h.total_count = (uint16_t)typeset_count(range_typeset(l->r, typeset));
-	if (head_decode(bytes, &h, NULL))
+	if (d->bad || !plausible(number, l->count))
 		return false;
 	s = numbered(l, (uint32_t)number);
+	s->gap = index && (s->gap || index != s->next);
+	/* Behind the last head of a flush comes the first of another. */
+	s->next = flushed ? 0 : (uint32_t)index + 1;
+	if (head_typeset(bytes, &typeset, NULL))
+		return head_lost(s);
+	h.total_count = (uint16_t)typeset_count(range_typeset(l->r, typeset));
+	if (head_decode(bytes, &h, NULL))
+		return head_lost(s);
 	if (s->series == SERIES_NONE)
 		return false; /* its label set is lost */
 	end = h.place.offset + h.place.len;
 	l->values_end = end > l->values_end ? end : l->values_end;
-	s->gap = index && (s->gap || index != s->next);
-	s->next = (uint32_t)index + 1;
 	series_add_group(l->r->series[s->series],
 			 &(struct group){ .first = h.profiles[0].ms,
 					  .last = h.profiles[h.count - 1].ms,
@@ -232,7 +243,7 @@ static int open_all(struct range *r, struct err *err)
 	if (!rc)
 		rc = open_file(r, "values", &r->values, err);
 	if (!rc)
-		rc = file_slurp(file_path(r->groups), &log, err);
+		rc = file_read_all(r->groups, &log, err);
 	if (!rc)
 		rc = range_load(r, buf_bytes(&log), err);
 	buf_fini(&log);
@@ -243,18 +254,22 @@ static int open_all(struct range *r, struct err *err)
 	return rc;
 }
 
-static uint64_t size_of(const struct file *f)
+/* Bytes of a file of the range; 0 when it is not there. */
+static uint64_t size_of(const struct range *r, const char *name)
 {
-	uint64_t size = 0;
+	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", r->path, name);
+	struct stat st;
 
-	return f && file_size(f, &size, NULL) ? UINT64_MAX : size;
+	if (!stat(path, &st))
+		return (uint64_t)st.st_size;
+	return errno == ENOENT ? 0 : UINT64_MAX;
 }
 
 /* Whether a range was cut short while it was made: it holds no profile. */
 static bool is_stillborn(const struct range *r)
 {
-	return size_of(r->values) <= FILE_HEADER &&
-	       size_of(r->groups) <= FILE_HEADER + SELF_RECORD_MAX;
+	return size_of(r, "values") <= FILE_HEADER &&
+	       size_of(r, "groups") <= FILE_HEADER + SELF_RECORD_MAX;
 }
 
 /* Take a range that cannot be read out of the way, for a person to look at. */
@@ -291,10 +306,11 @@ int range_open(const struct range_env *env, const char *name,
 	struct range *r = range_new(env, path);
 	int rc;
 
-	if (!parse_name(name, r))
-		rc = err_set(err, ERR_CORRUPT, "not the name of a range");
-	else
-		rc = open_all(r, err);
+	if (!parse_name(name, r)) {
+		range_unref(r);
+		return err_set(err, ERR_NOTFOUND, "%s is no range", path);
+	}
+	rc = open_all(r, err);
 	if ((rc == ERR_CORRUPT || rc == ERR_NOTFOUND) && is_stillborn(r)) {
 		rc = env->read_only ? 0 : fs_remove_dir(env->fs, path, err);
 		if (!rc)

@@ -71,7 +71,7 @@ static int range_for(struct tsdb *db, int64_t start, struct range **out,
 		rc = range_create(&db->env, start, wal_end(db->wal),
 				  clock_ms(db->o.clock), &r, err);
 		if (rc)
-			return rc;
+			return rc == ERR_EXISTS ? ERR_IO : rc;
 		add_range(db, r);
 	}
 	*out = r;
@@ -124,8 +124,8 @@ static struct pending pending_of(const struct segment_entry *e)
  * Whether the range has a profile of that series and time: 1 and its hash, 0,
  * or an error when a head cannot be read.
  */
-static int stored_hash(struct range *r, const struct sample *s, uint64_t *hash,
-		       struct err *err)
+static int stored_hash(struct tsdb *db, struct range *r, const struct sample *s,
+		       uint64_t *hash, struct err *err)
 {
 	struct range_hit hit = { 0 };
 	uint32_t series = range_find(r, s->labels);
@@ -136,6 +136,9 @@ static int stored_hash(struct range *r, const struct sample *s, uint64_t *hash,
 	rc = range_lookup(r, series, s->ms, NULL, &hit, err);
 	if (rc)
 		return rc == ERR_NOTFOUND ? 0 : rc;
+	/* A copy that may not survive is none: take it once more. */
+	if (hit.pending && wal_may_be_lost(db->wal, hit.wal.lsn))
+		return 0;
 	*hash = hit.pending ? hit.wal.hash : hit.head.profiles[hit.index].hash;
 	return 1;
 }
@@ -152,7 +155,7 @@ static int check_duplicate(struct tsdb *db, const struct sample *s,
 
 		if (db->ranges[i]->start != start)
 			continue;
-		rc = stored_hash(db->ranges[i], s, &hash, err);
+		rc = stored_hash(db, db->ranges[i], s, &hash, err);
 		if (rc < 0)
 			return rc;
 		if (rc && hash == s->hash)
@@ -184,8 +187,11 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 		metric_add(db->metrics.conflicts, 1);
 	if (!rc)
 		rc = range_for(db, window_start(s->ms), &r, err);
-	if (!rc)
+	if (!rc) {
 		rc = wal_append(db->wal, s, &e, err);
+		/* A file that stands in the way is no profile. */
+		rc = rc == ERR_EXISTS ? ERR_IO : rc;
+	}
 	if (rc)
 		return rc;
 	p = pending_of(&e);
@@ -296,9 +302,13 @@ static int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 		ranges[i] = range_ref(db->ranges[i]);
 	pthread_mutex_unlock(&db->view_mu);
 	for (size_t i = 0; i < count; i++) {
-		if (!rc)
-			rc = flush_range(db->flusher, ranges[i],
-					 (upto + 1) << 32, err);
+		struct err why;
+		int failed = flush_range(db->flusher, ranges[i],
+					 (upto + 1) << 32, &why);
+
+		/* One range that cannot must not keep the others. */
+		if (failed && !rc)
+			rc = err_set(err, failed, "%s", why.msg);
 		range_unref(ranges[i]);
 	}
 	metric_add(rc ? db->metrics.flush_failures : db->metrics.flushes, 1);

@@ -17,7 +17,8 @@ struct wal_segment {
 	uint64_t salt;
 	struct file *file;
 	uint64_t size;
-	bool failed; /* a sync or cleanup failed: leave it, and flush it */
+	uint64_t durable; /* LSN before which it is */
+	bool failed;      /* a sync or cleanup failed: leave it, and flush it */
 };
 
 struct wal {
@@ -41,11 +42,8 @@ struct wal {
 	struct wal_segment **segments; /* oldest first */
 	size_t count;
 	size_t cap;
-	uint64_t end;         /* LSN behind the last record */
-	uint64_t durable;     /* LSN before which all is durable */
-	uint64_t failed_from; /* a failed sync may have lost what is */
-	uint64_t failed_to;   /* between these LSNs */
-	bool syncing;
+	uint64_t end; /* LSN behind the last record */
+	bool syncing; /* one at a time: a failure is told to one alone */
 };
 
 static char *segment_path(const struct wal *w, uint64_t number,
@@ -80,6 +78,7 @@ static struct wal_segment *segment_new(uint64_t number, uint64_t salt,
 	s->salt = salt;
 	s->file = file;
 	s->size = size;
+	s->durable = number << 32 | size;
 	return s;
 }
 
@@ -309,7 +308,7 @@ static int scan(struct replay *r, uint64_t *end, struct err *err)
 				  .damaged = damaged,
 				  .ctx = r };
 	struct record rec = { 0 };
-	int rc = file_slurp(file_path(s->file), &bytes, err);
+	int rc = file_read_all(s->file, &bytes, err);
 
 	it.file = buf_bytes(&bytes);
 	while (!rc && record_next(&it, &rec)) {
@@ -363,31 +362,28 @@ static void set_size(struct wal *w, struct wal_segment *s, uint64_t size)
 }
 
 /*
- * End a segment with its directory: cut what is behind end, write, sync.
- * On failure it stays without one, which only costs a scan at a start.
+ * Write a segment's directory behind its records, not synced. Without it the
+ * segment is only scanned at the next start, so a failure is told and no more.
  */
-static int seal(struct wal *w, struct wal_segment *s,
-		const struct segment_dir *directory, uint64_t end,
-		struct err *err)
+static void write_directory(struct wal *w, struct wal_segment *s,
+			    const struct segment_dir *directory, uint64_t end)
 {
 	struct buf out = { 0 };
+	struct err err;
 	int rc = 0;
 
 	segment_dir_encode(directory, s->salt, s->number << 32 | end, &out);
 	if (s->size > end)
-		rc = file_truncate(s->file, end, err);
+		rc = file_truncate(s->file, end, &err);
 	if (!rc)
-		rc = file_write(s->file, end, buf_bytes(&out), err);
-	if (!rc)
-		rc = file_sync(s->file, err);
+		rc = file_write(s->file, end, buf_bytes(&out), &err);
 	if (!rc)
 		set_size(w, s, end + out.len);
 	else
 		log_event(w->o.log, LOG_WARN, "WAL segment could not be sealed",
 			  LOG_FIELDS(log_text("file", file_path(s->file)),
-				     log_err(err)));
+				     log_err(&err)));
 	buf_fini(&out);
-	return rc;
 }
 
 static int replay_segment(struct replay *r, struct err *err)
@@ -396,13 +392,13 @@ static int replay_segment(struct replay *r, struct err *err)
 	uint64_t end = FILE_HEADER;
 	int rc = replay_directory(r, err);
 
-	if (rc != ERR_CORRUPT)
-		return rc;
+	if (!rc)
+		return 0;
 	rc = scan(r, &end, err);
-	/* On a full disk it stays without a directory: another scan, later. */
-	if (!rc && !w->o.read_only &&
-	    seal(w, r->segment, &r->directory, end, err))
-		r->segment->size = end;
+	if (!rc && !w->o.read_only) {
+		write_directory(w, r->segment, &r->directory, end);
+		rc = file_sync(r->segment->file, err);
+	}
 	segment_dir_fini(&r->directory);
 	return rc;
 }
@@ -414,8 +410,6 @@ static void make_current(struct wal *w, struct wal_segment *s)
 	push_segment(w, s);
 	w->current = s;
 	w->end = s->number << 32 | FILE_HEADER;
-	w->durable = w->end;
-	pthread_cond_broadcast(&w->synced);
 	pthread_mutex_unlock(&w->mu);
 }
 
@@ -430,6 +424,16 @@ static int begin(struct wal *w, struct err *err)
 	return rc;
 }
 
+/* A segment that the disk does not give back: the others go on. */
+static void unreadable(struct wal *w, const struct wal_segment *s,
+		       const struct err *err)
+{
+	metric_add(w->corruptions, 1);
+	log_event(
+		w->o.log, LOG_ERROR, "WAL segment could not be replayed",
+		LOG_FIELDS(log_text("file", file_path(s->file)), log_err(err)));
+}
+
 int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 	       struct err *err)
 {
@@ -437,15 +441,13 @@ int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 		struct replay r = {
 			.w = w, .segment = w->segments[i], .fn = fn, .ctx = ctx
 		};
-		int rc = replay_segment(&r, err);
 
-		if (rc)
-			return rc;
+		if (replay_segment(&r, err))
+			unreadable(w, r.segment, err);
 	}
 	if (w->next <= floor)
 		w->next = floor + 1;
 	w->end = w->next << 32;
-	w->durable = w->end;
 	if (!w->o.read_only && begin(w, err))
 		log_event(
 			w->o.log, LOG_ERROR,
@@ -458,7 +460,7 @@ void wal_close(struct wal *w)
 {
 	if (!w)
 		return;
-	if (w->durable && !w->o.read_only && wal_sync(w, w->end, NULL)) {
+	if (w->current && wal_sync(w, w->end, NULL)) {
 		/* Who needed it durable has asked, and has been told. */
 	}
 	for (size_t i = 0; i < w->count; i++)
@@ -482,13 +484,29 @@ static bool current_failed(struct wal *w)
 	return failed;
 }
 
-/* What is not durable in s may never be: those who wait must hear of it. */
-static void note_failure_locked(struct wal *w, struct wal_segment *s)
+/*
+ * Sync a segment for everybody, with mu held and let go meanwhile. A failed
+ * sync is final: what it held may be gone, and a second try would lie.
+ */
+static int sync_segment_locked(struct wal *w, struct wal_segment *s,
+			       uint64_t end, struct err *err)
 {
-	if (!s->failed)
-		w->failed_from = w->durable;
-	s->failed = true;
-	w->failed_to = w->end;
+	int rc;
+
+	w->syncing = true;
+	atomic_fetch_add(&s->refs, 1);
+	pthread_mutex_unlock(&w->mu);
+	rc = file_sync(s->file, err);
+	metric_add(rc ? w->sync_failures : w->syncs, 1);
+	pthread_mutex_lock(&w->mu);
+	w->syncing = false;
+	if (rc)
+		s->failed = true;
+	else if (end > s->durable)
+		s->durable = end;
+	pthread_cond_broadcast(&w->synced);
+	wal_segment_unref(s);
+	return rc;
 }
 
 /*
@@ -499,23 +517,23 @@ static int roll(struct wal *w, struct err *err)
 {
 	struct wal_segment *old = w->current;
 	struct wal_segment *s = NULL;
-	uint64_t end = (uint32_t)w->end;
+	uint64_t end = w->end;
 	struct err why;
 	int rc = segment_create(w, old->number + 1, &s, err);
 
 	if (rc)
 		return rc;
 	assert(s);
-	rc = current_failed(w) ? ERR_IO :
-				 seal(w, old, &w->directory, end, &why);
-	if (rc && !current_failed(w))
-		rc = file_sync(old->file, &why);
+	if (!current_failed(w))
+		write_directory(w, old, &w->directory, (uint32_t)end);
 	segment_dir_fini(&w->directory);
-	if (rc) {
-		pthread_mutex_lock(&w->mu);
-		note_failure_locked(w, old);
-		pthread_mutex_unlock(&w->mu);
-	}
+	pthread_mutex_lock(&w->mu);
+	while (w->syncing)
+		pthread_cond_wait(&w->synced, &w->mu);
+	if (!old->failed && sync_segment_locked(w, old, end, &why))
+		log_event(w->o.log, LOG_ERROR, "WAL sync failed",
+			  LOG_FIELDS(log_err(&why)));
+	pthread_mutex_unlock(&w->mu);
 	make_current(w, s);
 	return 0;
 }
@@ -588,29 +606,13 @@ uint64_t wal_end(struct wal *w)
 	return end;
 }
 
-/* Sync the current segment for everybody; called and left with mu held. */
-static int sync_for_all(struct wal *w, struct err *err)
+static struct wal_segment *find_locked(const struct wal *w, uint64_t lsn)
 {
-	struct wal_segment *s = w->current;
-	uint64_t end = w->end;
-	int rc;
-
-	w->syncing = true;
-	atomic_fetch_add(&s->refs, 1);
-	pthread_mutex_unlock(&w->mu);
-	rc = file_sync(s->file, err);
-	metric_add(rc ? w->sync_failures : w->syncs, 1);
-	pthread_mutex_lock(&w->mu);
-	w->syncing = false;
-	if (rc) {
-		/* What it held may be gone, and a second try would lie. */
-		note_failure_locked(w, s);
-	} else if (end > w->durable) {
-		w->durable = end;
+	for (size_t i = w->count; i--;) {
+		if (w->segments[i]->number == lsn >> 32)
+			return w->segments[i];
 	}
-	pthread_cond_broadcast(&w->synced);
-	wal_segment_unref(s);
-	return rc;
+	return NULL;
 }
 
 int wal_sync(struct wal *w, uint64_t lsn, struct err *err)
@@ -619,28 +621,41 @@ int wal_sync(struct wal *w, uint64_t lsn, struct err *err)
 
 	pthread_mutex_lock(&w->mu);
 	while (!rc) {
-		if (lsn > w->failed_from && lsn <= w->failed_to)
-			rc = err_set(err, ERR_IO, "the WAL's disk failed");
-		else if (lsn <= w->durable)
+		struct wal_segment *s = find_locked(w, lsn);
+
+		/* One that is gone has been flushed before. */
+		if (!s || lsn <= s->durable)
 			break;
+		if (s->failed)
+			rc = err_set(err, ERR_IO, "the WAL's disk failed: %s",
+				     file_path(s->file));
 		else if (w->syncing)
 			pthread_cond_wait(&w->synced, &w->mu);
 		else
-			rc = sync_for_all(w, err);
+			rc = sync_segment_locked(w, s, w->end, err);
 	}
 	pthread_mutex_unlock(&w->mu);
 	return rc;
 }
 
-struct wal_segment *wal_segment(struct wal *w, uint64_t lsn)
+bool wal_may_be_lost(struct wal *w, uint64_t lsn)
 {
-	struct wal_segment *found = NULL;
+	struct wal_segment *s;
+	bool lost;
 
 	pthread_mutex_lock(&w->mu);
-	for (size_t i = w->count; i-- && !found;) {
-		if (w->segments[i]->number == lsn >> 32)
-			found = w->segments[i];
-	}
+	s = find_locked(w, lsn);
+	lost = s && s->failed && lsn >= s->durable;
+	pthread_mutex_unlock(&w->mu);
+	return lost;
+}
+
+struct wal_segment *wal_segment(struct wal *w, uint64_t lsn)
+{
+	struct wal_segment *found;
+
+	pthread_mutex_lock(&w->mu);
+	found = find_locked(w, lsn);
 	if (found)
 		atomic_fetch_add(&found->refs, 1);
 	pthread_mutex_unlock(&w->mu);

@@ -65,6 +65,12 @@ uint64_t wal_end(struct wal *w);
  */
 NODISCARD int wal_sync(struct wal *w, uint64_t lsn, struct err *err);
 
+/*
+ * Whether the record at lsn is in a segment whose sync failed, and was not
+ * durable before: it can be read, but may not survive.
+ */
+bool wal_may_be_lost(struct wal *w, uint64_t lsn);
+
 /* A reference on the segment that holds lsn; NULL when it is gone. */
 struct wal_segment *wal_segment(struct wal *w, uint64_t lsn);
 void wal_segment_unref(struct wal_segment *s);

@@ -274,6 +274,56 @@ Test(scan, agrees_with_go_on_what_is_accepted)
 	cr_expect(with(mapping_missing, "ok"));
 }
 
+static void frames_overwritten(struct buf *b)
+{
+	number(b, 7, 99);
+	number(b, 7, 0);
+	MESSAGE(b, 11, 99);
+	MESSAGE(b, 11, 0);
+}
+
+static void frames_out_of_range(struct buf *b)
+{
+	number(b, 8, 99);
+}
+
+Test(scan, only_the_last_of_a_field_counts)
+{
+	struct scan *out = mem_new(struct scan);
+	struct buf b = { 0 };
+
+	cr_expect(with(frames_overwritten, "ok"));
+	cr_expect(with(frames_out_of_range, "string index is out of range"));
+	/* An empty sample of a profile without types. */
+	string(&b, "");
+	bytes(&b, 2, (struct bytes){ 0 });
+	cr_expect(strstr(verdict(&b, out), "without sample types") != NULL);
+	buf_fini(&b);
+	mem_free(out);
+}
+
+Test(scan, more_lines_than_are_kept_are_all_looked_at)
+{
+	struct scan *out = mem_new(struct scan);
+	struct buf b = { 0 };
+	struct buf m = { 0 };
+
+	good(&b);
+	number(&m, 1, 77);
+	for (int i = 0; i < (1 << 20) + 5; i++)
+		MESSAGE(&m, 4, 9);
+	bytes(&b, 4, buf_bytes(&m));
+	cr_expect(check_str(str_of(verdict(&b, out)), "ok"));
+	m.ptr[m.len - 1] = 8; /* the last line's function */
+	buf_reset(&b);
+	good(&b);
+	bytes(&b, 4, buf_bytes(&m));
+	cr_expect(strstr(verdict(&b, out), "function is missing") != NULL);
+	buf_fini(&m);
+	buf_fini(&b);
+	mem_free(out);
+}
+
 Test(scan, every_truncation_has_a_verdict)
 {
 	struct scan *out = mem_new(struct scan);

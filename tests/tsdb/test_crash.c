@@ -59,14 +59,22 @@ static void run(struct tsdb *db, struct ledger *l, struct powercut *cut)
 	struct appender *a = tsdb_appender(db);
 	bool since[SERIES][PROFILES] = { { false } };
 	uint64_t lsn = 0;
+	unsigned burst = 0;
 	int n = 0;
 
 	while (!powercut_is_dead(cut)) {
-		int s = (int)roll(SERIES);
+		/* Bursts: some flushes of a series are of several groups. */
+		int s = (int)(roll(50) ? burst : roll(SERIES));
 		int k = l->next[s];
 
-		if (k == PROFILES || ++n > SERIES * PROFILES)
+		burst = (unsigned)s;
+
+		if (++n > 2 * SERIES * PROFILES)
 			return;
+		if (k == PROFILES) {
+			burst = roll(SERIES);
+			continue;
+		}
 		struct err err;
 
 		if (sample_append(a, s, k, &lsn, &err)) {

@@ -441,9 +441,10 @@ Test(format, every_truncation_and_bit_flip_of_a_range_log_is_noticed)
 
 Test(format, a_flush_whose_first_head_is_lost_counts_for_nothing)
 {
-	static const uint32_t indexes[] = { 0, 1, 1, 0 };
-	static const uint64_t lsns[] = { 0, 50, 60, 70 };
-	static const uint64_t want[] = { 0, 50, 50, 70 };
+	/* {0, 1} whole; {?, 1} lost its first; {0} whole; {?, 1} again. */
+	static const uint32_t indexes[] = { 0, 1, 1, 0, 1 };
+	static const uint64_t lsns[] = { 0, 50, 60, 70, 80 };
+	static const uint64_t want[] = { 0, 50, 50, 70, 70 };
 	struct buf b = { 0 };
 	struct buf head = { 0 };
 	int64_t totals[GROUP_PROFILES_MAX];

@@ -557,6 +557,136 @@ Test(tsdb, every_failed_call_leaves_what_was_acknowledged)
 	}
 }
 
+/* A disk whose n-th sync of the first segment fails, once. */
+struct bad_disk {
+	struct fs fs;
+	int syncs;
+	int fail_at;
+	int number;
+};
+
+static int refuse_sync(struct fs *fs, const struct fs_call *call)
+{
+	struct bad_disk *b = (struct bad_disk *)fs;
+
+	if (call->op != FS_SYNC || !strstr(call->path, "wal/00000001"))
+		return 0;
+	return ++b->syncs == b->fail_at ? b->number : 0;
+}
+
+Test(tsdb, a_failed_sync_is_never_taken_back)
+{
+	/* The sync of a waiter (2), and the one of sealing (3). */
+	for (int fail_at = 2; fail_at <= 3; fail_at++) {
+		struct fixture *f = setup();
+		struct bad_disk disk = { .fs.before = refuse_sync,
+					 .fail_at = fail_at,
+					 .number = EIO };
+		uint64_t first;
+		uint64_t lsn;
+		uint64_t again;
+		int k = 1;
+
+		f->o.fs = &disk.fs;
+		f->o.wal_segment = 16 * 1024;
+		reopen(f);
+		cr_expect(!sample_append(f->a, 0, 0, &first, NULL));
+		if (fail_at == 2)
+			cr_expect(f->a->sync(f->a, first, NULL) == ERR_IO);
+		else
+			cr_expect(!f->a->sync(f->a, first, NULL));
+		/* Until the segment is full and sealed. */
+		do {
+			cr_expect(!sample_append(f->a, 1, k++, &lsn, NULL));
+		} while (lsn >> 32 == 1);
+		cr_expect(!f->a->sync(f->a, lsn, NULL));
+		cr_expect(f->a->sync(f->a, first, NULL) ==
+			  (fail_at == 2 ? ERR_IO : 0));
+		if (fail_at == 2) {
+			/* The same again is written again, and durable. */
+			cr_expect(!sample_append(f->a, 0, 0, &again, NULL));
+			cr_expect(again > lsn);
+			cr_expect(!f->a->sync(f->a, again, NULL));
+		}
+		cr_expect(count_good(f, 0, 1) == 1);
+		cr_expect(count_times(f, "{job=\"test\"}") == (size_t)k);
+		cr_expect(!tsdb_flush(f->db, NULL));
+		cr_expect(count_times(f, "{job=\"test\"}") == (size_t)k);
+		reopen(f);
+		cr_expect(count_times(f, "{job=\"test\"}") == (size_t)k);
+		teardown(f);
+	}
+}
+
+/* The only range's folder; the caller frees it. */
+static char *range_of(struct fixture *f)
+{
+	char *ranges = mem_printf("%s/ranges", f->dir.path);
+	struct name_list l = { 0 };
+	char *path;
+
+	cr_assert(!fs_list(ranges, &l, NULL) && l.count >= 1);
+	path = mem_printf("%s/%s", ranges, l.names[0]);
+	name_list_fini(&l);
+	mem_free(ranges);
+	return path;
+}
+
+Test(tsdb, a_start_removes_nothing_that_holds_data)
+{
+	struct fixture *f = setup();
+	char *range;
+	char *groups;
+	char *values;
+	char *copy;
+	char *kept;
+
+	reopen(f);
+	for (int k = 0; k < 50; k++)
+		cr_expect(!put(f, 0, k));
+	cr_expect(!tsdb_flush(f->db, NULL));
+	range = range_of(f);
+	groups = mem_printf("%s/groups", range);
+	values = mem_printf("%s.damaged/values", range);
+	copy = mem_printf("%s.bad", range);
+	kept = mem_printf("%s/values", copy);
+	mkdir(copy, 0700);
+	close(open(kept, O_CREAT | O_WRONLY, 0600));
+	unlink(groups);
+	reopen(f);
+	cr_expect(access(kept, F_OK) == 0, "an operator's copy stays");
+	cr_expect(size_of(values) > 1000, "values without a log stay");
+	mem_free(range);
+	mem_free(groups);
+	mem_free(values);
+	mem_free(copy);
+	mem_free(kept);
+	teardown(f);
+}
+
+Test(tsdb, one_damaged_head_hides_no_other)
+{
+	struct fixture *f = setup();
+	char *range;
+	char *groups;
+	int fd;
+
+	reopen(f);
+	for (int k = 0; k < 40; k++)
+		cr_expect(!put(f, 0, k));
+	cr_expect(!tsdb_flush(f->db, NULL));
+	range = range_of(f);
+	groups = mem_printf("%s/groups", range);
+	fd = open(groups, O_RDWR);
+	cr_expect(pwrite(fd, "junk", 4, size_of(groups) - 60) == 4);
+	close(fd);
+	cr_expect(count_times(f, "{job=\"test\"}") == 32);
+	cr_expect(count_good(f, 0, 40) == 32);
+	mem_free(range);
+	mem_free(groups);
+	teardown(f);
+}
+
 struct worker {
 	struct fixture *f;
 	int series;
