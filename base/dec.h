@@ -24,7 +24,9 @@ struct dec {
 
 static inline struct dec dec_init(struct bytes b)
 {
-	return (struct dec){ .pos = b.ptr, .end = b.ptr + b.len };
+	/* Nothing may be NULL, to which not even 0 may be added. */
+	return (struct dec){ .pos = b.ptr,
+			     .end = b.len ? b.ptr + b.len : b.ptr };
 }
 
 static inline size_t dec_left(const struct dec *d)

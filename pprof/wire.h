@@ -36,7 +36,8 @@ struct wire_field {
 
 static inline struct wire wire_init(struct bytes b)
 {
-	return (struct wire){ .pos = b.ptr, .end = b.ptr + b.len };
+	return (struct wire){ .pos = b.ptr,
+			      .end = b.len ? b.ptr + b.len : b.ptr };
 }
 
 uint64_t wire_varint_slow(struct wire *w);
