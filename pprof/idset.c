@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-#define IDS_KEPT (128 * 1024)
+#define IDS_KEPT ((size_t)128 * 1024)
 
 void idset_reset(struct idset *s)
 {

@@ -570,6 +570,7 @@ int wal_append(struct wal *w, const struct sample *s,
 	if (rc)
 		return rc;
 	seg = w->current;
+	assert(seg);
 	buf_reset(&w->scratch);
 	rc = segment_profile_encode(s, seg->salt, w->end, &w->scratch, err);
 	if (!rc)
