@@ -154,7 +154,7 @@ static int segment_open(struct wal *w, uint64_t number, struct err *err)
 		rc = file_header_decode(
 			(struct bytes){ .ptr = first, .len = sizeof(first) },
 			MAGIC_SEGMENT, &h, err);
-	if (rc == ERR_CORRUPT) {
+	if (rc == ERR_CORRUPT || rc == ERR_IO) {
 		/* Its records cannot be told from garbage: leave it there. */
 		metric_add(w->corruptions, 1);
 		log_event(w->o.log, LOG_ERROR,

@@ -618,6 +618,50 @@ Test(tsdb, a_failed_sync_is_never_taken_back)
 	}
 }
 
+/* A disk that does not give back a stretch of the first segment. */
+struct bad_sector {
+	struct fs fs;
+	uint64_t from;
+	uint64_t to;
+};
+
+static int refuse_read(struct fs *fs, const struct fs_call *call)
+{
+	struct bad_sector *b = (struct bad_sector *)fs;
+
+	if (call->op != FS_READ || !strstr(call->path, "wal/00000001") ||
+	    call->offset >= b->to || call->offset + call->len <= b->from)
+		return 0;
+	return EIO;
+}
+
+Test(tsdb, a_bad_sector_costs_what_lay_there)
+{
+	struct fixture *f = setup();
+	struct bad_sector disk = { .fs.before = refuse_read };
+	struct metric *dropped = metrics_counter(
+		f->metrics, "everprof_tsdb_profiles_damaged_total", "", NULL);
+	uint64_t lsn[20];
+
+	f->o.fs = &disk.fs;
+	reopen(f);
+	for (int k = 0; k < 20; k++)
+		cr_expect(!sample_append(f->a, 0, k, &lsn[k], NULL));
+	disk.from = (uint32_t)lsn[9] + 1;
+	disk.to = disk.from + 16; /* in profile 10 */
+	cr_expect(count_good(f, 0, 20) == 19);
+	cr_expect(!tsdb_flush(f->db, NULL));
+	cr_expect(metric_get(dropped) == 1);
+	cr_expect(count_good(f, 0, 20) == 19);
+	/* A start on such a segment: what was flushed is there. */
+	disk.from = 0;
+	disk.to = UINT64_MAX;
+	reopen(f);
+	cr_expect(count_good(f, 0, 20) == 19);
+	cr_expect(!put(f, 0, 30), "and goes on");
+	teardown(f);
+}
+
 /* The only range's folder; the caller frees it. */
 static char *range_of(struct fixture *f)
 {
