@@ -108,11 +108,6 @@ const char *file_path(const struct file *f)
 	return f->path;
 }
 
-int file_fd(const struct file *f)
-{
-	return f->fd;
-}
-
 int file_size(const struct file *f, uint64_t *out, struct err *err)
 {
 	struct stat st;

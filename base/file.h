@@ -71,7 +71,6 @@ void file_close(struct file *f);
 void file_closep(struct file **f);
 
 const char *file_path(const struct file *f);
-int file_fd(const struct file *f);
 
 NODISCARD int file_size(const struct file *f, uint64_t *out, struct err *err);
 

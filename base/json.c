@@ -68,12 +68,6 @@ void json_bool(struct json *j, bool v)
 	buf_str(j->out, v ? "true" : "false");
 }
 
-void json_raw(struct json *j, struct bytes value)
-{
-	before_value(j);
-	buf_add(j->out, value.ptr, value.len);
-}
-
 static void quote_byte(struct buf *out, uint8_t c)
 {
 	switch (c) {

@@ -43,9 +43,6 @@ void json_int(struct json *j, int64_t v);
 void json_double(struct json *j, double v); /* null for NaN and infinities */
 void json_bool(struct json *j, bool v);
 
-/* Bytes that are JSON already. */
-void json_raw(struct json *j, struct bytes value);
-
 /* s as a JSON string literal, quotes and all. */
 void json_quote(struct buf *out, struct str s);
 

@@ -527,16 +527,6 @@ void powercut_fail_at(struct powercut *p, uint64_t n, int number)
 	pthread_mutex_unlock(&p->mu);
 }
 
-uint64_t powercut_calls(struct powercut *p)
-{
-	uint64_t calls;
-
-	pthread_mutex_lock(&p->mu);
-	calls = p->calls;
-	pthread_mutex_unlock(&p->mu);
-	return calls;
-}
-
 bool powercut_is_dead(struct powercut *p)
 {
 	bool dead;

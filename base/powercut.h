@@ -39,8 +39,7 @@ void powercut_at(struct powercut *p, uint64_t n);
 /* Let the n-th call from now that is not a read fail, once, with errno. */
 void powercut_fail_at(struct powercut *p, uint64_t n, int number);
 
-/* Calls seen so far, and whether the power is gone. */
-uint64_t powercut_calls(struct powercut *p);
+/* Whether the power is gone. */
 bool powercut_is_dead(struct powercut *p);
 
 /* Write a surviving state into the directory to, which must not exist. */

@@ -263,17 +263,14 @@ uint32_t range_typeset_number(struct range *r, struct bytes typeset)
 
 /* Reading. */
 
-int range_head(struct range *r, const struct group *g, struct head *out,
-	       struct bytes *typeset, struct err *err)
+/* Read a group's record into bytes[g->len]; *head is the head in it. */
+static int read_head(const struct range *r, const struct group *g,
+		     uint8_t *bytes, struct bytes *head, struct err *err)
 {
-	CLEANUP(mem_freep) uint8_t *bytes = mem_alloc(g->len);
 	struct record rec = { 0 };
-	struct bytes types;
-	uint32_t number;
 	struct dec d;
-	int rc;
+	int rc = file_read(r->groups, g->at, bytes, g->len, err);
 
-	rc = file_read(r->groups, g->at, bytes, g->len, err);
 	if (!rc)
 		rc = record_decode(
 			(struct bytes){ .ptr = bytes, .len = g->len }, r->salt,
@@ -285,15 +282,28 @@ int range_head(struct range *r, const struct group *g, struct head *out,
 	dec_uvarint(&d);
 	dec_uvarint(&d);
 	dec_be64(&d);
-	rec.head = dec_bytes(&d, dec_left(&d));
-	rc = head_typeset(rec.head, &number, err);
+	*head = dec_bytes(&d, dec_left(&d));
+	return 0;
+}
+
+int range_head(struct range *r, const struct group *g, struct head *out,
+	       struct bytes *typeset, struct err *err)
+{
+	CLEANUP(mem_freep) uint8_t *bytes = mem_alloc(g->len);
+	struct bytes head = { 0 };
+	struct bytes types;
+	uint32_t number = 0;
+	int rc = read_head(r, g, bytes, &head, err);
+
+	if (!rc)
+		rc = head_typeset(head, &number, err);
 	if (rc)
 		return rc;
 	types = range_typeset(r, number);
 	out->total_count = (uint16_t)typeset_count(types);
 	if (typeset)
 		*typeset = types;
-	return head_decode(rec.head, out, err);
+	return head_decode(head, out, err);
 }
 
 void times_add(struct times *t, int64_t ms)
@@ -334,13 +344,11 @@ static int head_times_at(struct range *r, const struct group *g,
 			 int64_t ms[GROUP_PROFILES_MAX], size_t *count,
 			 struct err *err)
 {
-	struct head h = { 0 };
-	int rc = range_head(r, g, &h, NULL, err);
+	CLEANUP(mem_freep) uint8_t *bytes = mem_alloc(g->len);
+	struct bytes head = { 0 };
+	int rc = read_head(r, g, bytes, &head, err);
 
-	for (size_t i = 0; i < h.count && !rc; i++)
-		ms[i] = h.profiles[i].ms;
-	*count = h.count;
-	return rc;
+	return rc ? rc : head_times(head, ms, count, err);
 }
 
 int range_times(struct range *r, uint32_t series, int64_t from, int64_t to,

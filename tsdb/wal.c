@@ -386,6 +386,19 @@ static void write_directory(struct wal *w, struct wal_segment *s,
 	buf_fini(&out);
 }
 
+/* What a start found whole is durable from now on, or may never be. */
+static void sync_replayed(struct wal *w, struct wal_segment *s)
+{
+	struct err err;
+
+	if (!file_sync(s->file, &err))
+		return;
+	s->failed = true;
+	s->durable = s->number << 32 | FILE_HEADER;
+	log_event(w->o.log, LOG_ERROR, "WAL sync failed",
+		  LOG_FIELDS(log_err(&err)));
+}
+
 static int replay_segment(struct replay *r, struct err *err)
 {
 	struct wal *w = r->w;
@@ -397,7 +410,7 @@ static int replay_segment(struct replay *r, struct err *err)
 	rc = scan(r, &end, err);
 	if (!rc && !w->o.read_only) {
 		write_directory(w, r->segment, &r->directory, end);
-		rc = file_sync(r->segment->file, err);
+		sync_replayed(w, r->segment);
 	}
 	segment_dir_fini(&r->directory);
 	return rc;
@@ -424,26 +437,36 @@ static int begin(struct wal *w, struct err *err)
 	return rc;
 }
 
-/* A segment that the disk does not give back: the others go on. */
-static void unreadable(struct wal *w, const struct wal_segment *s,
-		       const struct err *err)
+/*
+ * A segment that the disk does not give back, and of which nobody has heard a
+ * record: it is left alone, out of the list, so that it is never dropped.
+ */
+static void leave_alone(struct wal *w, size_t i, const struct err *err)
 {
+	struct wal_segment *s = w->segments[i];
+
 	metric_add(w->corruptions, 1);
 	log_event(
-		w->o.log, LOG_ERROR, "WAL segment could not be replayed",
+		w->o.log, LOG_ERROR, "WAL segment is unreadable and left alone",
 		LOG_FIELDS(log_text("file", file_path(s->file)), log_err(err)));
+	w->count--;
+	memmove(w->segments + i, w->segments + i + 1,
+		(w->count - i) * sizeof(struct wal_segment *));
+	wal_segment_unref(s);
 }
 
 int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 	       struct err *err)
 {
-	for (size_t i = 0; i < w->count; i++) {
+	for (size_t i = 0; i < w->count;) {
 		struct replay r = {
 			.w = w, .segment = w->segments[i], .fn = fn, .ctx = ctx
 		};
 
 		if (replay_segment(&r, err))
-			unreadable(w, r.segment, err);
+			leave_alone(w, i, err);
+		else
+			i++;
 	}
 	if (w->next <= floor)
 		w->next = floor + 1;

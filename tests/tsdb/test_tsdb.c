@@ -659,6 +659,31 @@ Test(tsdb, a_bad_sector_costs_what_lay_there)
 	reopen(f);
 	cr_expect(count_good(f, 0, 20) == 19);
 	cr_expect(!put(f, 0, 30), "and goes on");
+	cr_expect(!tsdb_flush(f->db, NULL));
+	teardown(f);
+}
+
+Test(tsdb, a_segment_that_cannot_be_replayed_is_never_dropped)
+{
+	struct fixture *f = setup();
+	struct bad_sector disk = { .fs.before = refuse_read };
+	char *path = segment_of(f, 1);
+
+	f->o.fs = &disk.fs;
+	reopen(f);
+	for (int k = 0; k < 20; k++)
+		cr_expect(!put(f, 0, k));
+	disk.from = 64; /* its header can be read, no record */
+	disk.to = UINT64_MAX;
+	reopen(f);
+	cr_expect(count_good(f, 0, 20) == 0);
+	for (int k = 20; k < 30; k++)
+		cr_expect(!put(f, 0, k));
+	reopen(f);
+	cr_expect(!tsdb_flush(f->db, NULL));
+	cr_expect(size_of(path) > 1000, "it may be read another day");
+	cr_expect(count_times(f, "{job=\"test\"}") == 10);
+	mem_free(path);
 	teardown(f);
 }
 
