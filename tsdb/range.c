@@ -368,7 +368,7 @@ int range_times(struct range *r, uint32_t series, int64_t from, int64_t to,
 	pthread_mutex_unlock(&r->mu);
 	for (size_t i = 0; i < groups.count && !rc; i++) {
 		int64_t ms[GROUP_PROFILES_MAX];
-		size_t count;
+		size_t count = 0;
 
 		rc = head_times_at(r, &groups.v[i], ms, &count, err);
 		if (rc == ERR_CORRUPT) {
