@@ -294,20 +294,48 @@ int fs_sync_dir(struct fs *fs, const char *path, struct err *err)
 	return rc;
 }
 
+int file_replace(struct fs *fs, const char *tmp, const char *path,
+		 struct bytes b, struct err *err)
+{
+	struct file *f = NULL;
+	int rc = file_open(fs, tmp, FILE_ENSURE, &f, err);
+
+	if (!rc)
+		rc = file_truncate(f, 0, err);
+	if (!rc)
+		rc = file_write(f, 0, b, err);
+	if (!rc)
+		rc = file_sync(f, err);
+	file_close(f);
+	return rc ? rc : fs_rename(fs, tmp, path, err);
+}
+
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+static int remove_entry(struct fs *fs, const char *path, struct err *err)
+{
+	return is_dir(path) ? fs_remove_dir(fs, path, err) :
+			      fs_unlink(fs, path, err);
+}
+
 int fs_remove_dir(struct fs *fs, const char *path, struct err *err)
 {
 	struct fs_call call = { .op = FS_RMDIR, .path = path, .fd = -1 };
 	struct name_list l = { 0 };
-	int rc;
+	int rc = fs_list(path, &l, err);
 
-	rc = fs_list(path, &l, err);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < l.count && !rc; i++) {
+		CLEANUP(mem_freep)
 		char *name = mem_printf("%s/%s", path, l.names[i]);
 
-		rc = fs_unlink(fs, name, err);
-		mem_free(name);
+		rc = remove_entry(fs, name, err);
 	}
 	name_list_fini(&l);
 	if (rc)

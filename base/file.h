@@ -110,7 +110,14 @@ NODISCARD int fs_unlink(struct fs *fs, const char *path, struct err *err);
 NODISCARD int fs_mkdir(struct fs *fs, const char *path, struct err *err);
 NODISCARD int fs_sync_dir(struct fs *fs, const char *path, struct err *err);
 
-/* Remove a directory and the plain files in it. */
+/*
+ * Put b into the file `path` by way of the file tmp, so that a reader finds
+ * the old bytes or the new ones. Durable after fs_sync_dir().
+ */
+NODISCARD int file_replace(struct fs *fs, const char *tmp, const char *path,
+			   struct bytes b, struct err *err);
+
+/* Remove a directory and everything in it; no links are followed. */
 NODISCARD int fs_remove_dir(struct fs *fs, const char *path, struct err *err);
 
 /* A directory's names without "." and "..", sorted. */

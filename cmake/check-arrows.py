@@ -18,7 +18,7 @@ THIRD_PARTY = {
     'archive.h': {'cmd/source.c'},
     'archive_entry.h': {'cmd/source.c'},
     'curl/curl.h': {'client/http.c'},
-    'jansson.h': {'cmd/query.c'},
+    'jansson.h': {'cmd/query.c', 'tsdb/meta.c'},
     'libdeflate.h': {'base/gzip.c'},
     'microhttpd.h': {'web/server.c'},
     'openssl/evp.h': {'cmd/dump.c'},

@@ -9,8 +9,8 @@
  * grows, is stored beside the groups, and each group names how much of it it
  * needs. A codec without tables leaves the table calls NULL.
  *
- * Ownership: encoders and tables belong to the caller until freed.
- * Threads: one thread an encoder; a table is immutable once opened.
+ * Ownership: encoders, decoders and tables belong to the caller until freed.
+ * Threads: one thread an encoder or decoder; a table is immutable once opened.
  */
 #ifndef MODEL_CODEC_H
 #define MODEL_CODEC_H
@@ -19,6 +19,7 @@
 #include "base/err.h"
 
 struct codec_encoder;
+struct codec_decoder;
 struct codec_table;
 
 /* A stored group, as its head describes it. */
@@ -52,11 +53,17 @@ struct codec {
 	void (*table_free)(struct codec_table *t);
 
 	/*
+	 * A decoder is workspace that is worth keeping from group to group.
+	 */
+	struct codec_decoder *(*decoder_new)(void);
+	void (*decoder_free)(struct codec_decoder *d);
+
+	/*
 	 * Append n values of a group, from the first-th on, to out, one behind
 	 * another. lens are the decoded lengths of all count values.
 	 * ERR_CORRUPT when the bytes are not such a group.
 	 */
-	int (*decode)(const struct codec_table *table,
+	int (*decode)(struct codec_decoder *d, const struct codec_table *table,
 		      const struct codec_group *group, size_t first, size_t n,
 		      struct buf *out, struct err *err);
 };

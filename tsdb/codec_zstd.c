@@ -4,6 +4,8 @@
 #include "base/mem.h"
 #include "base/zstd.h"
 
+#define GROUP_KEEP (4 * MIB) /* larger buffers are given back after use */
+
 struct codec_encoder {
 	struct zstd *zstd;
 	int level;
@@ -44,12 +46,33 @@ static size_t sum(const uint32_t *lens, size_t count)
 	return total;
 }
 
-static int decode(const struct codec_table *table UNUSED,
+struct codec_decoder {
+	struct zstd *zstd;
+	struct buf values; /* in front of those that are wanted */
+};
+
+static struct codec_decoder *decoder_new(void)
+{
+	struct codec_decoder *d = mem_new(struct codec_decoder);
+
+	d->zstd = zstd_new();
+	return d;
+}
+
+static void decoder_free(struct codec_decoder *d)
+{
+	if (!d)
+		return;
+	zstd_free(d->zstd);
+	buf_fini(&d->values);
+	mem_free(d);
+}
+
+static int decode(struct codec_decoder *d,
+		  const struct codec_table *table UNUSED,
 		  const struct codec_group *group, size_t first, size_t n,
 		  struct buf *out, struct err *err)
 {
-	struct buf values = { 0 };
-	struct zstd *z;
 	size_t before;
 	size_t want;
 	int rc;
@@ -59,12 +82,15 @@ static int decode(const struct codec_table *table UNUSED,
 			       first + n);
 	before = sum(group->lens, first);
 	want = sum(group->lens + first, n);
-	z = zstd_new();
-	rc = zstd_decompress(z, group->stored, before + want, &values, err);
+	if (!before)
+		return zstd_decompress(d->zstd, group->stored, want, out, err);
+	buf_reset(&d->values);
+	rc = zstd_decompress(d->zstd, group->stored, before + want, &d->values,
+			     err);
 	if (!rc)
-		buf_add(out, values.ptr + before, want);
-	buf_fini(&values);
-	zstd_free(z);
+		buf_add(out, d->values.ptr + before, want);
+	if (d->values.cap > GROUP_KEEP)
+		buf_fini(&d->values);
 	return rc;
 }
 
@@ -74,5 +100,7 @@ const struct codec codec_zstd = {
 	.encoder_new = encoder_new,
 	.encoder_free = encoder_free,
 	.encode = encode,
+	.decoder_new = decoder_new,
+	.decoder_free = decoder_free,
 	.decode = decode,
 };

@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The database from the inside: what tsdb.c shares with querier.c.
+ * The database from the inside: what tsdb.c, its opening, its view, its
+ * maintenance and the querier share.
  */
 #ifndef TSDB_DB_H
 #define TSDB_DB_H
 
 #include <pthread.h>
 
+#include "tsdb/block.h"
 #include "tsdb/flush.h"
+#include "tsdb/part.h"
 #include "tsdb/range.h"
 #include "tsdb/tsdb.h"
 #include "tsdb/wal.h"
 #include "tsdb/window.h"
+
+enum {
+	RANGES_OPEN = 32, /* beyond it the one idle longest is sealed */
+	RANGES_MAX = 40,  /* beyond it appends wait for that */
+};
 
 struct tsdb_metrics {
 	struct metric *appended;
@@ -21,12 +29,33 @@ struct tsdb_metrics {
 	struct metric *flush_failures;
 	struct metric *flushes;
 	struct metric *value_bytes;
-	struct metric *series_created;
+	struct metric *damaged; /* profiles lost to damage */
+	struct metric *seals;
+	struct metric *compactions;
+	struct metric *compaction_failures;
+	struct metric *time_retentions;
+	struct metric *size_retentions;
+	struct metric *deleted;
+};
+
+/* A thread that does something when it is woken, and now and then. */
+struct worker {
+	pthread_t thread;
+	bool running;
+	bool kicked;
+	bool busy; /* in a round */
+	uint64_t rounds; /* done */
+};
+
+/* A range that had to be set aside: its records in the WAL are kept. */
+struct lost_range {
+	int64_t start;
+	uint64_t lsn;
 };
 
 /*
- * Locks, outer before inner: flush_mu, append_mu, view_mu, a range's mu, the
- * WAL's.
+ * Locks, outer before inner: job_mu, flush_mu, append_mu, view_mu, a range's
+ * or block's mu, the WAL's. loop_mu is inside of all but a part's.
  */
 struct tsdb {
 	struct appender appender; /* first: its calls cast back */
@@ -36,6 +65,7 @@ struct tsdb {
 	struct dirlock *lock;
 	struct interner *interner;
 	struct range_env env;
+	struct block_env benv;
 	struct wal *wal;
 	struct tsdb_metrics metrics;
 	_Atomic int64_t queriers;
@@ -45,20 +75,79 @@ struct tsdb {
 
 	/* Changed with append_mu held too. */
 	pthread_mutex_t view_mu;
-	struct range *ranges[WINDOW_RANGES_MAX]; /* by start, then LSN */
+	struct range **ranges; /* by start, then LSN */
 	size_t range_count;
+	size_t range_cap;
+	struct block **blocks; /* older first, by LSN */
+	size_t block_count;
+	size_t block_cap;
 
 	pthread_mutex_t flush_mu; /* one flush at a time */
 	struct flusher *flusher;
 
+	/* One job at a time: seal, compact, retain, delete, snapshot. */
+	pthread_mutex_t job_mu;
+	_Atomic bool cancel; /* the compaction under way */
+	struct ulid *failed; /* blocks whose compaction failed */
+	size_t failed_count;
+	size_t failed_cap;
+	int64_t removed_ms; /* when retention by time last removed something */
+
+	struct lost_range *lost;
+	size_t lost_count;
+	size_t lost_cap;
+	bool ranges_missing; /* their directory was not there at the start */
+
 	pthread_mutex_t loop_mu;
-	pthread_cond_t loop_wake;
-	pthread_cond_t flushed;
+	pthread_cond_t wake;
+	pthread_cond_t done; /* a worker's round */
 	bool stopping;
-	bool kicked;
-	uint64_t flush_rounds;
-	bool running;
-	pthread_t loop;
+	struct worker flush;
+	struct worker maintenance;
 };
+
+/* The view (view.c). */
+
+void db_add_range(struct tsdb *db, struct range *r);
+void db_add_block(struct tsdb *db, struct block *b);
+
+/* Put a block (may be NULL) in the place of parts, whose references go. */
+void db_replace(struct tsdb *db, const struct part *parts, size_t count,
+		struct block *b);
+
+/* All parts, referenced: blocks, then ranges, each older first. */
+struct part *db_parts(struct tsdb *db, size_t *count);
+void db_parts_free(struct part *v, size_t count);
+
+/* The ranges alone. */
+struct part *db_ranges(struct tsdb *db, size_t *count);
+
+/* Opening (db_open.c). */
+
+NODISCARD int db_load(struct tsdb *db, struct err *err);
+
+/*
+ * The window's range that takes samples, opened with this LSN if need be.
+ * ERR_LIMIT: too many are open.
+ */
+NODISCARD int db_range_for(struct tsdb *db, int64_t start, uint64_t lsn,
+			   struct range **out, struct err *err);
+struct pending db_pending(const struct segment_entry *e);
+
+/* Maintenance (maintain.c). */
+
+/* Drop the WAL segments that hold nothing but what is in ranges and blocks. */
+NODISCARD int db_drop_wal(struct tsdb *db, struct err *err);
+
+/* One round: seal what is due, compact, apply retention. */
+NODISCARD int db_maintain(struct tsdb *db, bool seal_all, struct err *err);
+
+/* Have the jobs to oneself; a compaction under way is cancelled. */
+void db_begin_job(struct tsdb *db);
+void db_end_job(struct tsdb *db);
+
+/* Workers (tsdb.c). */
+
+void db_kick(struct tsdb *db, struct worker *w);
 
 #endif

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/flush.h"
 
-#include "base/crc32c.h"
 #include "base/dec.h"
 #include "base/enc.h"
-#include "base/hash.h"
 #include "base/mem.h"
 #include "model/types.h"
 #include "tsdb/body.h"
+#include "tsdb/builder.h"
 #include "tsdb/codec_zstd.h"
 #include "tsdb/record.h"
 
 #define LEVEL        3
 #define BATCH_VALUES (4 * MIB)
 #define BATCH_LOG    MIB
-#define BUFFER_KEEP  MIB /* larger buffers are given back after use */
 
 /* A record of the log to be, before its place is known. */
 struct line {
@@ -30,19 +28,11 @@ struct flusher {
 	const struct log *log;
 	struct metric *damaged;
 	struct metric *flushed;
-	const struct codec *codec;
-	struct codec_encoder *encoder;
 	struct body_decoder decoder;
-	struct buf record;  /* of the WAL, as read */
-	struct buf next;    /* the profile in it */
-	struct buf scratch; /* a group decoded again */
-
-	/* The group being filled. */
-	struct head head;
-	int64_t totals[TYPES_MAX * GROUP_PROFILES_MAX];
-	struct buf raw[GROUP_PROFILES_MAX];
-	size_t raw_bytes;
-	struct buf typeset;
+	struct buf record;         /* of the WAL, as read */
+	struct buf next;           /* the profile in it */
+	int64_t totals[TYPES_MAX]; /* of it */
+	struct builder *group;     /* being filled */
 
 	/* The batch: what one pair of syncs will make durable. */
 	struct range *range;
@@ -62,9 +52,7 @@ struct flusher *flusher_new(struct wal *wal, const struct log *log,
 
 	f->wal = wal;
 	f->log = log;
-	f->codec = &codec_zstd;
-	f->encoder = f->codec->encoder_new(LEVEL);
-	f->head.totals = f->totals;
+	f->group = builder_new(&codec_zstd, LEVEL);
 	f->damaged = metrics_counter(
 		metrics, "everprof_tsdb_profiles_damaged_total",
 		"Profiles dropped because their bytes were damaged on disk.",
@@ -75,17 +63,9 @@ struct flusher *flusher_new(struct wal *wal, const struct log *log,
 	return f;
 }
 
-static void trim(struct buf *b)
-{
-	if (b->cap > BUFFER_KEEP)
-		buf_fini(b);
-	else
-		buf_reset(b);
-}
-
 static void batch_begin(struct flusher *f, struct range *r)
 {
-	trim(&f->values);
+	buf_fini(&f->values);
 	for (size_t i = 0; i < f->line_count; i++)
 		buf_fini(&f->lines[i].head);
 	f->line_count = 0;
@@ -100,14 +80,10 @@ void flusher_free(struct flusher *f)
 	if (!f)
 		return;
 	batch_begin(f, NULL);
-	f->codec->encoder_free(f->encoder);
+	builder_free(f->group);
 	body_decoder_fini(&f->decoder);
 	buf_fini(&f->record);
 	buf_fini(&f->next);
-	buf_fini(&f->scratch);
-	for (size_t i = 0; i < ARRAY_SIZE(f->raw); i++)
-		buf_fini(&f->raw[i]);
-	buf_fini(&f->typeset);
 	buf_fini(&f->values);
 	mem_free(f->lines);
 	mem_free(f);
@@ -151,7 +127,7 @@ static uint32_t log_number(struct flusher *f, uint32_t series)
 
 static uint32_t typeset_number(struct flusher *f)
 {
-	struct bytes typeset = buf_bytes(&f->typeset);
+	struct bytes typeset = buf_bytes(&f->group->typeset);
 	uint32_t number = range_typeset_number(f->range, typeset);
 	struct line *line;
 
@@ -165,57 +141,6 @@ static uint32_t typeset_number(struct flusher *f)
 	return number;
 }
 
-/* What is about to be stored must decode to what came, whatever the codec. */
-static int group_verify(struct flusher *f, struct bytes stored, struct err *err)
-{
-	uint32_t lens[GROUP_PROFILES_MAX];
-	const struct head *h = &f->head;
-	struct codec_group group = { .stored = stored,
-				     .lens = lens,
-				     .count = h->count };
-	size_t at = 0;
-	int rc;
-
-	for (size_t i = 0; i < h->count; i++)
-		lens[i] = h->profiles[i].raw_len;
-	buf_reset(&f->scratch);
-	rc = f->codec->decode(NULL, &group, 0, h->count, &f->scratch, err);
-	for (size_t i = 0; i < h->count && !rc; at += lens[i++]) {
-		struct bytes value = { .ptr = f->scratch.ptr + at,
-				       .len = lens[i] };
-
-		if (hash64(value) != h->profiles[i].hash)
-			rc = err_set(err, ERR_CORRUPT,
-				     "codec %s changed a profile",
-				     f->codec->name);
-	}
-	return rc;
-}
-
-/* Compress the group's values into the batch. */
-static int group_store(struct flusher *f, struct err *err)
-{
-	struct bytes values[GROUP_PROFILES_MAX];
-	struct head *h = &f->head;
-	size_t at = f->values.len;
-	struct bytes stored;
-	int rc;
-
-	for (size_t i = 0; i < h->count; i++)
-		values[i] = buf_bytes(&f->raw[i]);
-	rc = f->codec->encode(f->encoder, values, h->count, &f->values,
-			      &h->place.table_len, err);
-	stored = (struct bytes){ .ptr = f->values.ptr + at,
-				 .len = f->values.len - at };
-	if (!rc)
-		rc = group_verify(f, stored, err);
-	h->codec = f->codec->id;
-	h->place.offset = f->range->values_end + at;
-	h->place.len = (uint32_t)stored.len;
-	h->place.crc = crc32c(0, stored);
-	return rc;
-}
-
 /*
  * Close the group, the index-th of its series in this flush. flushed is not 0
  * for the last one.
@@ -223,11 +148,13 @@ static int group_store(struct flusher *f, struct err *err)
 static int group_close(struct flusher *f, uint32_t series, uint32_t index,
 		       uint64_t flushed, struct err *err)
 {
-	struct head *h = &f->head;
+	struct head *h = &f->group->head;
 	uint32_t number;
 	struct line *line;
-	int rc = group_store(f, err);
+	int rc;
 
+	h->place.offset = f->range->values_end + f->values.len;
+	rc = builder_store(f->group, &f->values, err);
 	if (rc)
 		return rc;
 	h->typeset = typeset_number(f);
@@ -242,48 +169,25 @@ static int group_close(struct flusher *f, uint32_t series, uint32_t index,
 	line->group.last = h->profiles[h->count - 1].ms;
 	f->line_bytes += line->head.len;
 	metric_add(f->flushed, h->count);
-	for (size_t i = 0; i < h->count; i++)
-		trim(&f->raw[i]);
-	h->count = 0;
-	f->raw_bytes = 0;
+	builder_reset(f->group);
 	return 0;
-}
-
-/* Whether p does not belong into the group that is being filled. */
-static bool group_is_full(const struct flusher *f,
-			  const struct segment_profile *p)
-{
-	return f->head.count == GROUP_PROFILES_MAX ||
-	       f->raw_bytes + p->entry.raw_len > GROUP_BYTES_MAX ||
-	       !bytes_eq(buf_bytes(&f->typeset), p->entry.typeset);
 }
 
 /* Move the profile in f->next into the group. */
 static void group_add(struct flusher *f, const struct segment_profile *p)
 {
-	struct head *h = &f->head;
 	struct dec totals = dec_init(p->totals);
-	uint16_t i = h->count++;
-	struct buf empty = f->raw[i];
 
-	f->raw[i] = f->next;
-	f->next = empty;
-	f->raw_bytes += p->entry.raw_len;
-	h->total_count = (uint16_t)p->total_count;
-	h->profiles[i] = (struct head_profile){
-		.ms = p->entry.ms,
-		.duration_ns = p->duration_ns,
-		.period = p->period,
-		.sample_count = p->sample_count,
-		.hash = p->entry.hash,
-		.raw_len = p->entry.raw_len,
-	};
 	for (size_t t = 0; t < p->total_count; t++)
-		h->totals[t * GROUP_PROFILES_MAX + i] = dec_svarint(&totals);
-	if (i)
-		return;
-	buf_reset(&f->typeset);
-	buf_add(&f->typeset, p->entry.typeset.ptr, p->entry.typeset.len);
+		f->totals[t] = dec_svarint(&totals);
+	builder_add(f->group,
+		    &(struct head_profile){ .ms = p->entry.ms,
+					    .duration_ns = p->duration_ns,
+					    .period = p->period,
+					    .sample_count = p->sample_count,
+					    .hash = p->entry.hash,
+					    .raw_len = p->entry.raw_len },
+		    p->entry.typeset, f->totals, &f->next);
 }
 
 /* Read a pending profile into f->next, verified. */
@@ -350,7 +254,8 @@ static void batch_apply(struct flusher *f)
 		series_add_group(s, &line->group);
 		if (line->flushed)
 			series_flushed(s, line->flushed);
-		r->pending -= before - s->pending_count;
+		range_pending_locked(r, (int64_t)s->pending_count -
+						(int64_t)before);
 	}
 	pthread_mutex_unlock(&r->mu);
 }
@@ -371,8 +276,7 @@ static void batch_undo(struct flusher *f)
 	/* Records behind the end would look whole to the next start. */
 	if (file_truncate(r->groups, r->groups_end, NULL))
 		r->broken = true;
-	f->head.count = 0;
-	f->raw_bytes = 0;
+	builder_reset(f->group);
 }
 
 static int batch_write(struct flusher *f, struct buf *log, struct err *err)
@@ -434,12 +338,13 @@ static struct pending *pending_copy(struct range *r, uint32_t series,
 static void forget_pending(struct range *r, uint32_t series, uint64_t newest)
 {
 	struct series *s;
+	uint32_t before;
 
 	pthread_mutex_lock(&r->mu);
 	s = r->series[series];
-	r->pending -= s->pending_count;
+	before = s->pending_count;
 	series_flushed(s, newest);
-	r->pending += s->pending_count;
+	range_pending_locked(r, (int64_t)s->pending_count - (int64_t)before);
 	pthread_mutex_unlock(&r->mu);
 }
 
@@ -465,14 +370,15 @@ static int flush_profiles(struct flusher *f, uint32_t series,
 			rc = 0;
 			continue;
 		}
-		if (!rc && f->head.count && group_is_full(f, &p))
+		if (!rc &&
+		    builder_is_full(f->group, p.entry.raw_len, p.entry.typeset))
 			rc = group_close(f, series, index++, 0, err);
 		if (!rc)
 			group_add(f, &p);
 	}
 	if (rc)
 		return rc;
-	if (f->head.count)
+	if (f->group->head.count)
 		return group_close(f, series, index, newest, err);
 	forget_pending(f->range, series, newest);
 	return 0;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/memindex.h"
 
+#include <stdlib.h>
+
 #include "base/hash.h"
 #include "base/mem.h"
-#include "model/regex.h"
+#include "tsdb/select.h"
 
 void memindex_fini(struct memindex *m)
 {
@@ -115,83 +117,47 @@ const uint32_t *mem_value_series(const struct mem_value *v)
 	return v->cap ? v->list : &v->one;
 }
 
-static void add_value(struct postings *out, const struct mem_value *v)
+static int pair(const void *ctx, struct str name, struct str value,
+		struct postings *out, struct err *err UNUSED)
 {
+	const struct mem_name *n = memindex_name(ctx, name);
+	const struct mem_value *v = n ? find_value(n, value) : NULL;
+
 	if (v)
 		postings_add_all(out, mem_value_series(v), v->count);
+	return 0;
 }
 
-/*
- * The series whose value of this label is `wanted` by m; series without the
- * label are not looked at.
- */
-static void with_value(const struct mem_name *n, const struct matcher *m,
-		       bool wanted, struct postings *out)
+static int matching(const void *ctx, const struct matcher *m, bool wanted,
+		    struct postings *out, struct err *err UNUSED)
 {
-	bool equal = m->op == MATCH_EQ || m->op == MATCH_NE;
-	bool positive = m->op == MATCH_EQ || m->op == MATCH_RE;
-	struct str literal;
+	const struct mem_name *n = memindex_name(ctx, m->name);
 
-	if (equal && wanted == positive) {
-		add_value(out, find_value(n, m->value));
-	} else if (!equal && wanted == positive &&
-		   regex_literal(m->regex, 0, &literal)) {
-		for (size_t i = 0; regex_literal(m->regex, i, &literal); i++)
-			add_value(out, find_value(n, literal));
-	} else {
-		for (size_t i = 0; i < n->count; i++) {
-			if (matcher_matches(m, n->values[i].text) == wanted)
-				add_value(out, &n->values[i]);
-		}
+	for (size_t i = 0; n && i < n->count; i++) {
+		const struct mem_value *v = &n->values[i];
+
+		if (matcher_matches(m, v->text) == wanted)
+			postings_add_all(out, mem_value_series(v), v->count);
 	}
-	postings_sort(out);
+	return 0;
 }
 
-static void swap(struct postings *a, struct postings *b)
+static int all(const void *ctx, struct postings *out, struct err *err UNUSED)
 {
-	struct postings was = *a;
+	const struct memindex *m = ctx;
 
-	*a = *b;
-	*b = was;
+	for (uint32_t i = 0; i < m->series; i++)
+		postings_add(out, i);
+	return 0;
 }
 
-/* Add, or take away, what one matcher says. */
-static void apply(const struct memindex *m, const struct matcher *v,
-		  bool absent_ok, bool *begun, struct postings *out)
-{
-	const struct mem_name *n = memindex_name(m, v->name);
-	struct postings p = { 0 };
-
-	if (n)
-		with_value(n, v, !absent_ok, &p);
-	if (absent_ok)
-		postings_subtract(out, &p);
-	else if (*begun)
-		postings_intersect(out, &p);
-	else
-		swap(out, &p);
-	*begun = true;
-	postings_fini(&p);
-}
-
-/*
- * First the matchers that a series without the label fails: they name the
- * series. Then the others take away from these, or from all.
- */
 void memindex_select(const struct memindex *m, const struct matcher *v,
 		     size_t count, struct postings *out)
 {
-	static const struct str empty = { .ptr = "", .len = 0 };
-	bool begun = false;
+	struct label_index ix = {
+		.ctx = m, .pair = pair, .matching = matching, .all = all
+	};
 
-	for (size_t i = 0; i < count; i++) {
-		if (!matcher_matches(&v[i], empty))
-			apply(m, &v[i], false, &begun, out);
-	}
-	for (uint32_t i = 0; i < m->series && !begun; i++)
-		postings_add(out, i);
-	for (size_t i = 0; i < count && out->count; i++) {
-		if (matcher_matches(&v[i], empty))
-			apply(m, &v[i], true, &begun, out);
-	}
+	if (select_series(&ix, v, count, out, NULL))
+		abort(); /* nothing in memory can fail */
 }

@@ -3,28 +3,40 @@
 
 #include <stdlib.h>
 
-#include "base/crc32c.h"
-#include "base/hash.h"
 #include "base/mem.h"
 #include "tsdb/body.h"
-#include "tsdb/codec_zstd.h"
 #include "tsdb/db.h"
+#include "tsdb/part.h"
+#include "tsdb/values.h"
 
-/* A selected series, and its numbers in the ranges that have it. */
+#define NONE UINT32_MAX
+
+/* Where a selected series is. */
+struct place {
+	uint32_t part;
+	uint32_t series; /* its number there */
+	uint32_t next;   /* another place, or NONE */
+};
+
 struct hit {
-	struct labels *labels; /* borrowed from its ranges */
-	uint32_t in[WINDOW_RANGES_MAX];
+	struct labels *labels; /* referenced */
+	uint32_t first;        /* its places, in the order of parts */
+	uint32_t last;
 };
 
 struct querier {
 	struct tsdb *db;
-	struct range *ranges[WINDOW_RANGES_MAX];
-	size_t range_count;
+	struct part *parts; /* older first: of two at one time it counts */
+	size_t part_count;
 	struct hit *hits;
 	size_t count;
 	size_t cap;
+	struct place *places;
+	size_t place_count;
+	size_t place_cap;
 	struct times times;
 	struct body_decoder decoder;
+	struct values_reader values;
 	struct buf scratch;
 };
 
@@ -34,23 +46,30 @@ void querier_open(struct tsdb *db, struct querier **out)
 
 	q->db = db;
 	atomic_fetch_add(&db->queriers, 1);
-	pthread_mutex_lock(&db->view_mu);
-	for (size_t i = 0; i < db->range_count; i++)
-		q->ranges[q->range_count++] = range_ref(db->ranges[i]);
-	pthread_mutex_unlock(&db->view_mu);
+	q->parts = db_parts(db, &q->part_count);
 	*out = q;
+}
+
+static void forget_hits(struct querier *q)
+{
+	for (size_t i = 0; i < q->count; i++)
+		labels_unref(q->hits[i].labels);
+	q->count = 0;
+	q->place_count = 0;
 }
 
 void querier_close(struct querier *q)
 {
 	if (!q)
 		return;
-	for (size_t i = 0; i < q->range_count; i++)
-		range_unref(q->ranges[i]);
+	forget_hits(q);
+	db_parts_free(q->parts, q->part_count);
 	atomic_fetch_sub(&q->db->queriers, 1);
 	mem_free(q->hits);
+	mem_free(q->places);
 	times_fini(&q->times);
 	body_decoder_fini(&q->decoder);
+	values_reader_fini(&q->values);
 	buf_fini(&q->scratch);
 	mem_free(q);
 }
@@ -65,25 +84,31 @@ static bool same_labels(const void *ctx, uint32_t number, const void *key)
 {
 	const struct querier *q = ctx;
 
-	/* Interned: equal sets are one object. */
-	return q->hits[number].labels == key;
+	return bytes_eq(labels_bytes(q->hits[number].labels),
+			labels_bytes(key));
 }
 
-static struct hit *ensure_hit(struct querier *q, struct table *index,
-			      struct labels *ls)
+/* Note that a series is in a part. Takes the reference on its labels. */
+static void add_place(struct querier *q, struct table *index, struct labels *ls,
+		      uint32_t part, uint32_t series)
 {
 	uint32_t n = table_find(index, ls->hash, same_labels, q, ls);
-	struct hit *h;
+	uint32_t at = (uint32_t)q->place_count;
 
-	if (n != TABLE_NONE)
-		return &q->hits[n];
+	q->places = mem_grow(q->places, q->place_count, &q->place_cap,
+			     sizeof(*q->places));
+	q->places[q->place_count++] =
+		(struct place){ .part = part, .series = series, .next = NONE };
+	if (n != TABLE_NONE) {
+		labels_unref(ls);
+		q->places[q->hits[n].last].next = at;
+		q->hits[n].last = at;
+		return;
+	}
 	q->hits = mem_grow(q->hits, q->count, &q->cap, sizeof(*q->hits));
 	table_add(index, ls->hash, (uint32_t)q->count);
-	h = &q->hits[q->count++];
-	h->labels = ls;
-	for (size_t i = 0; i < WINDOW_RANGES_MAX; i++)
-		h->in[i] = SERIES_NONE;
-	return h;
+	q->hits[q->count++] =
+		(struct hit){ .labels = ls, .first = at, .last = at };
 }
 
 static int by_labels(const void *a, const void *b)
@@ -92,29 +117,46 @@ static int by_labels(const void *a, const void *b)
 			  ((const struct hit *)b)->labels);
 }
 
+static int select_part(struct querier *q, uint32_t part, struct table *index,
+		       const struct matcher *v, size_t count, int64_t from,
+		       int64_t to, struct err *err)
+{
+	struct part p = q->parts[part];
+	struct postings found = { 0 };
+	int rc = part_select(p, v, count, from, to, &found, err);
+
+	for (size_t i = 0; i < found.count && !rc; i++) {
+		struct labels *ls = NULL;
+
+		rc = part_labels(p, found.v[i], &ls, err);
+		if (!rc)
+			add_place(q, index, ls, part, found.v[i]);
+	}
+	postings_fini(&found);
+	return rc;
+}
+
+/* One damaged index must not hide all other parts. */
+static void part_lost(struct querier *q, const struct err *err)
+{
+	metric_add(q->db->env.corruptions, 1);
+	log_event(q->db->o.log, LOG_ERROR, "a query goes without a block",
+		  LOG_FIELDS(log_err(err)));
+}
+
 void querier_select(struct querier *q, const struct matcher *v, size_t count,
 		    int64_t from, int64_t to)
 {
 	struct table index = { 0 };
 
-	q->count = 0;
-	for (size_t i = 0; i < q->range_count; i++) {
-		struct range *r = q->ranges[i];
-		struct postings p = { 0 };
+	forget_hits(q);
+	for (uint32_t i = 0; i < q->part_count; i++) {
+		struct err err;
 
-		if (r->start > to || r->start + WINDOW_MS <= from)
+		if (part_min(q->parts[i]) > to || part_max(q->parts[i]) < from)
 			continue;
-		pthread_mutex_lock(&r->mu);
-		memindex_select(&r->index, v, count, &p);
-		for (size_t k = 0; k < p.count; k++) {
-			const struct series *s = r->series[p.v[k]];
-
-			if (series_overlaps(s, from, to))
-				ensure_hit(q, &index, s->labels)->in[i] =
-					p.v[k];
-		}
-		pthread_mutex_unlock(&r->mu);
-		postings_fini(&p);
+		if (select_part(q, i, &index, v, count, from, to, &err))
+			part_lost(q, &err);
 	}
 	table_fini(&index);
 	if (q->count)
@@ -160,14 +202,18 @@ static void order(struct times *t)
 int querier_times(struct querier *q, size_t i, int64_t from, int64_t to,
 		  struct times_view *out, struct err *err)
 {
-	const struct hit *h = &q->hits[i];
+	const struct place *at;
 	int rc = 0;
 
 	q->times.count = 0;
-	for (size_t k = 0; k < q->range_count && !rc; k++) {
-		if (h->in[k] != SERIES_NONE)
-			rc = range_times(q->ranges[k], h->in[k], from, to,
-					 &q->times, err);
+	for (uint32_t n = q->hits[i].first; n != NONE && !rc; n = at->next) {
+		struct part p;
+
+		at = &q->places[n];
+		p = q->parts[at->part];
+		if (part_min(p) <= to && part_max(p) >= from)
+			rc = part_times(p, at->series, from, to, &q->times,
+					err);
 	}
 	if (rc)
 		return rc;
@@ -195,7 +241,7 @@ static int too_big(const struct profile *p, uint32_t raw_len, struct err *err)
 	return err_set(err, ERR_TOOBIG, "the profile has %u bytes", raw_len);
 }
 
-static int fetch_pending(struct querier *q, const struct range_hit *hit,
+static int fetch_pending(struct querier *q, const struct part_hit *hit,
 			 struct profile *out, struct err *err)
 {
 	struct segment_profile p = { 0 };
@@ -221,57 +267,22 @@ static int fetch_pending(struct querier *q, const struct range_hit *hit,
 	return 0;
 }
 
-/* The stored bytes of a group, checked, into q->scratch. */
-static int read_group(struct querier *q, const struct range *r,
-		      const struct head_place *place, struct err *err)
-{
-	int rc;
-
-	buf_reset(&q->scratch);
-	if (!buf_reserve(&q->scratch, place->len))
-		return err_set(err, ERR_TOOBIG, "a group of %u bytes",
-			       place->len);
-	rc = file_read(r->values, place->offset, q->scratch.ptr, place->len,
-		       err);
-	if (rc)
-		return rc;
-	metric_add(q->db->metrics.value_bytes, place->len);
-	q->scratch.len = place->len;
-	if (crc32c(0, buf_bytes(&q->scratch)) != place->crc)
-		return err_set(err, ERR_CORRUPT,
-			       "%s at %llu: the group's checksum differs",
-			       file_path(r->values),
-			       (unsigned long long)place->offset);
-	return 0;
-}
-
-static int fetch_flushed(struct querier *q, const struct range *r,
-			 const struct range_hit *hit, struct profile *out,
+static int fetch_flushed(struct querier *q, struct part part,
+			 const struct group_hit *hit, struct profile *out,
 			 struct err *err)
 {
 	const struct head_profile *p = &hit->head.profiles[hit->index];
-	uint32_t lens[GROUP_PROFILES_MAX];
-	struct codec_group group = { .lens = lens, .count = hit->head.count };
+	const struct file *f = part_values(part, &hit->head);
 	int rc = too_big(out, p->raw_len, err);
 
-	if (!rc && hit->head.codec != codec_zstd.id)
-		rc = err_set(err, ERR_UNSUPPORTED,
-			     "stored with codec %u, which this everprof lacks",
-			     hit->head.codec);
-	if (!rc)
-		rc = read_group(q, r, &hit->head.place, err);
+	if (!rc && !f)
+		rc = err_set(err, ERR_CORRUPT, "its values file is not there");
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < hit->head.count; i++)
-		lens[i] = hit->head.profiles[i].raw_len;
-	group.stored = buf_bytes(&q->scratch);
-	buf_reset(&out->raw);
-	rc = codec_zstd.decode(NULL, &group, hit->index, 1, &out->raw, err);
-	if (!rc && hash64(buf_bytes(&out->raw)) != p->hash)
-		rc = err_set(err, ERR_CORRUPT,
-			     "the profile's hash differs from when it came");
+	metric_add(q->db->metrics.value_bytes, hit->head.place.len);
+	rc = values_one(&q->values, f, &hit->head, hit->index, &out->raw, err);
 	if (rc)
-		return err_wrap(err, rc, "%s", file_path(r->values));
+		return rc;
 	out->ms = p->ms;
 	out->hash = p->hash;
 	out->duration_ns = p->duration_ns;
@@ -281,95 +292,108 @@ static int fetch_flushed(struct querier *q, const struct range *r,
 	return 0;
 }
 
+/*
+ * Find the profile of a series at ms: the first part that has it counts.
+ * ERR_NOTFOUND, or what kept us from looking.
+ */
+static int lookup(struct querier *q, size_t i, int64_t ms, struct wal *wal,
+		  struct part *part, struct part_hit *hit, struct err *err)
+{
+	int rc = err_set(err, ERR_NOTFOUND, "no profile at this time");
+	const struct place *at;
+
+	for (uint32_t n = q->hits[i].first; n != NONE && rc; n = at->next) {
+		struct err why = { 0 };
+		int failed;
+
+		at = &q->places[n];
+		*part = q->parts[at->part];
+		if (part_min(*part) > ms || part_max(*part) < ms)
+			continue;
+		failed = part_lookup(*part, at->series, ms, wal, hit, &why);
+		if (!failed)
+			return 0;
+		if (failed != ERR_NOTFOUND)
+			rc = err_set(err, failed, "%s", why.msg);
+	}
+	return rc;
+}
+
 int querier_fetch(struct querier *q, size_t i, int64_t ms, struct profile *out,
 		  struct err *err)
 {
-	const struct hit *h = &q->hits[i];
-	int rc = err_set(err, ERR_NOTFOUND, "no profile at this time");
+	struct part_hit hit = { 0 };
+	struct part part = { 0 };
+	int rc = lookup(q, i, ms, q->db->wal, &part, &hit, err);
 
-	for (size_t k = 0; k < q->range_count && rc; k++) {
-		struct range_hit hit = { 0 };
-
-		if (h->in[k] == SERIES_NONE)
-			continue;
-		rc = range_lookup(q->ranges[k], h->in[k], ms, q->db->wal, &hit,
-				  err);
-		if (rc)
-			continue;
-		rc = hit.pending ?
-			     fetch_pending(q, &hit, out, err) :
-			     fetch_flushed(q, q->ranges[k], &hit, out, err);
-		wal_segment_unref(hit.segment);
-	}
+	if (rc)
+		return rc;
+	rc = hit.pending ? fetch_pending(q, &hit, out, err) :
+			   fetch_flushed(q, part, &hit.group, out, err);
+	wal_segment_unref(hit.segment);
 	return rc;
 }
 
 int querier_stat(struct querier *q, size_t i, int64_t ms, uint64_t *hash,
 		 uint32_t *raw_len, struct err *err)
 {
-	const struct hit *h = &q->hits[i];
-	int rc = err_set(err, ERR_NOTFOUND, "no profile at this time");
+	struct part_hit hit = { 0 };
+	struct part part = { 0 };
+	const struct head_profile *p;
+	int rc = lookup(q, i, ms, NULL, &part, &hit, err);
 
-	for (size_t k = 0; k < q->range_count && rc; k++) {
-		struct range_hit hit = { 0 };
-
-		if (h->in[k] == SERIES_NONE)
-			continue;
-		rc = range_lookup(q->ranges[k], h->in[k], ms, NULL, &hit, err);
-		if (rc)
-			continue;
-		*hash = hit.pending ? hit.wal.hash :
-				      hit.head.profiles[hit.index].hash;
-		*raw_len = hit.pending ? hit.wal.raw_len :
-					 hit.head.profiles[hit.index].raw_len;
-	}
-	return rc;
+	if (rc)
+		return rc;
+	p = &hit.group.head.profiles[hit.group.index];
+	*hash = hit.pending ? hit.wal.hash : p->hash;
+	*raw_len = hit.pending ? hit.wal.raw_len : p->raw_len;
+	return 0;
 }
 
-/* The newest time of the series, and the range that has it. */
-static bool newest(struct querier *q, const struct hit *h, size_t *range,
-		   int64_t *ms)
+/* The newest time of the series. */
+static int newest(struct querier *q, size_t i, int64_t *ms, struct err *err)
 {
-	bool found = false;
+	struct times_view t = { 0 };
+	int64_t from = INT64_MIN;
+	const struct place *at;
+	int rc;
 
-	for (size_t k = 0; k < q->range_count; k++) {
-		int64_t last;
-
-		if (h->in[k] == SERIES_NONE ||
-		    !range_newest(q->ranges[k], h->in[k], &last))
-			continue;
-		if (!found || last > *ms) {
-			*ms = last;
-			*range = k;
-		}
-		found = true;
+	/* In the part that ends last, before all others. */
+	for (uint32_t n = q->hits[i].first; n != NONE; n = at->next) {
+		at = &q->places[n];
+		if (part_min(q->parts[at->part]) > from)
+			from = part_min(q->parts[at->part]);
 	}
-	return found;
+	rc = querier_times(q, i, from, INT64_MAX, &t, err);
+	if (!rc && !t.count)
+		rc = querier_times(q, i, 0, INT64_MAX, &t, err);
+	if (!rc && !t.count)
+		rc = err_set(err, ERR_NOTFOUND, "the series is empty");
+	if (!rc)
+		*ms = t.ms[t.count - 1];
+	return rc;
 }
 
 int querier_newest_types(struct querier *q, size_t i, struct buf *out,
 			 struct err *err)
 {
-	const struct hit *h = &q->hits[i];
 	struct segment_profile p = { 0 };
-	struct range_hit hit = { 0 };
-	size_t range = 0;
+	struct part_hit hit = { 0 };
+	struct part part = { 0 };
 	int64_t ms = 0;
-	int rc = 0;
+	int rc = newest(q, i, &ms, err);
 
-	if (!newest(q, h, &range, &ms))
-		return err_set(err, ERR_NOTFOUND, "the series is empty");
-	rc = range_lookup(q->ranges[range], h->in[range], ms, q->db->wal, &hit,
-			  err);
+	if (!rc)
+		rc = lookup(q, i, ms, q->db->wal, &part, &hit, err);
 	if (!rc && hit.pending && !hit.segment)
 		rc = err_set(err, ERR_NOTFOUND, "its WAL segment is gone");
 	if (!rc && hit.pending) {
 		rc = wal_segment_head(hit.segment, hit.wal.lsn, &q->scratch, &p,
 				      err);
-		hit.typeset = p.entry.typeset;
+		hit.group.typeset = p.entry.typeset;
 	}
 	if (!rc)
-		buf_add(out, hit.typeset.ptr, hit.typeset.len);
+		buf_add(out, hit.group.typeset.ptr, hit.group.typeset.len);
 	wal_segment_unref(hit.segment);
 	return rc;
 }

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <sys/random.h>
 
-#include "base/clock.h"
 #include "base/dec.h"
 #include "base/enc.h"
 #include "base/mem.h"
@@ -13,7 +12,7 @@
 #include "tsdb/record.h"
 #include "tsdb/wal.h"
 
-struct range *range_new(const struct range_env *env, const char *path)
+struct range *range_new(struct range_env *env, const char *path)
 {
 	struct range *r = mem_new(struct range);
 
@@ -34,6 +33,8 @@ void range_unref(struct range *r)
 {
 	if (!r || atomic_fetch_sub(&r->refs, 1) != 1)
 		return;
+	atomic_fetch_sub(&r->env->series, (int64_t)r->by_labels.count);
+	atomic_fetch_sub(&r->env->pending, (int64_t)r->pending);
 	memindex_fini(&r->index); /* borrows from the label sets: first */
 	for (size_t i = 0; i < r->by_labels.count; i++) {
 		interner_put(r->env->interner, r->series[i]->labels);
@@ -119,7 +120,7 @@ static int make_files(struct range *r, struct err *err)
 	return rc;
 }
 
-int range_create(const struct range_env *env, int64_t start, uint64_t lsn,
+int range_create(struct range_env *env, int64_t start, uint64_t lsn,
 		 int64_t now_ms, struct range **out, struct err *err)
 {
 	CLEANUP(mem_freep)
@@ -131,7 +132,7 @@ int range_create(const struct range_env *env, int64_t start, uint64_t lsn,
 	r->start = start;
 	r->lsn = lsn;
 	r->ulid = ulid_new(now_ms);
-	r->touched_ns = clock_mono_ns();
+	r->touched_ms = now_ms;
 	rc = make_files(r, err);
 	if (rc) {
 		if (fs_remove_dir(env->fs, path, NULL)) {
@@ -175,6 +176,7 @@ uint32_t range_ensure_locked(struct range *r, struct labels *ls)
 	r->series[n] = s;
 	table_add(&r->by_labels, s->labels->hash, n);
 	memindex_add(&r->index, s->labels);
+	atomic_fetch_add_explicit(&r->env->series, 1, memory_order_relaxed);
 	return n;
 }
 
@@ -189,26 +191,61 @@ uint32_t range_find(struct range *r, const struct labels *ls)
 }
 
 void range_insert(struct range *r, struct labels *labels,
-		  const struct pending *p)
+		  const struct pending *p, int64_t now_ms)
 {
 	uint32_t n;
 
 	pthread_mutex_lock(&r->mu);
 	n = range_ensure_locked(r, labels); /* may move r->series */
 	series_add(r->series[n], p);
-	r->pending++;
-	r->touched_ns = clock_mono_ns();
+	range_pending_locked(r, 1);
+	r->touched_ms = now_ms;
 	pthread_mutex_unlock(&r->mu);
 }
 
-bool range_has_flushed(struct range *r, uint32_t series, uint64_t lsn)
+void range_pending_locked(struct range *r, int64_t change)
 {
-	bool flushed;
+	r->pending = (size_t)((int64_t)r->pending + change);
+	atomic_fetch_add_explicit(&r->env->pending, change,
+				  memory_order_relaxed);
+}
+
+bool range_is_done_with(struct range *r, uint32_t series, int64_t ms,
+			uint64_t lsn)
+{
+	const struct series *s;
+	bool done;
 
 	pthread_mutex_lock(&r->mu);
-	flushed = lsn <= r->series[series]->flushed_lsn;
+	s = r->series[series];
+	done = lsn <= s->flushed_lsn || series_hides(s, ms, lsn);
 	pthread_mutex_unlock(&r->mu);
-	return flushed;
+	return done;
+}
+
+uint64_t range_oldest(struct range *r)
+{
+	uint64_t oldest = UINT64_MAX;
+
+	pthread_mutex_lock(&r->mu);
+	for (uint32_t i = 0; i < r->index.series && r->pending; i++) {
+		uint64_t lsn = series_oldest(r->series[i]);
+
+		oldest = lsn < oldest ? lsn : oldest;
+	}
+	pthread_mutex_unlock(&r->mu);
+	return oldest;
+}
+
+int range_remove(struct range *r, struct err *err)
+{
+	CLEANUP(mem_freep) char *gone = mem_printf("%s.deleting", r->path);
+	struct fs *fs = r->env->fs;
+	int rc = fs_rename(fs, r->path, gone, err);
+
+	if (!rc)
+		rc = fs_sync_dir(fs, r->env->dir, err);
+	return rc ? rc : fs_remove_dir(fs, gone, err);
 }
 
 struct bytes range_typeset(struct range *r, uint32_t number)
@@ -263,18 +300,23 @@ uint32_t range_typeset_number(struct range *r, struct bytes typeset)
 
 /* Reading. */
 
-/* Read a group's record into bytes[g->len]; *head is the head in it. */
-static int read_head(const struct range *r, const struct group *g,
-		     uint8_t *bytes, struct bytes *head, struct err *err)
+/* The head in a group's record. */
+static int read_head(void *ctx, const struct group *g, struct buf *scratch,
+		     struct bytes *head, struct err *err)
 {
+	const struct range *r = ctx;
 	struct record rec = { 0 };
 	struct dec d;
-	int rc = file_read(r->groups, g->at, bytes, g->len, err);
+	int rc;
 
+	buf_reset(scratch);
+	if (!buf_reserve(scratch, g->len))
+		return err_set(err, ERR_TOOBIG, "a head of %u bytes", g->len);
+	rc = file_read(r->groups, g->at, scratch->ptr, g->len, err);
+	scratch->len = rc ? 0 : g->len;
 	if (!rc)
-		rc = record_decode(
-			(struct bytes){ .ptr = bytes, .len = g->len }, r->salt,
-			g->at, false, &rec, err);
+		rc = record_decode(buf_bytes(scratch), r->salt, g->at, false,
+				   &rec, err);
 	if (rc)
 		return err_wrap(err, rc, "%s at %llu", file_path(r->groups),
 				(unsigned long long)g->at);
@@ -286,77 +328,59 @@ static int read_head(const struct range *r, const struct group *g,
 	return 0;
 }
 
-int range_head(struct range *r, const struct group *g, struct head *out,
-	       struct bytes *typeset, struct err *err)
+static struct bytes typeset_at(void *ctx, uint32_t number)
 {
-	CLEANUP(mem_freep) uint8_t *bytes = mem_alloc(g->len);
-	struct bytes head = { 0 };
-	struct bytes types;
-	uint32_t number = 0;
-	int rc = read_head(r, g, bytes, &head, err);
-
-	if (!rc)
-		rc = head_typeset(head, &number, err);
-	if (rc)
-		return rc;
-	types = range_typeset(r, number);
-	out->total_count = (uint16_t)typeset_count(types);
-	if (typeset)
-		*typeset = types;
-	return head_decode(head, out, err);
+	return range_typeset(ctx, number);
 }
 
-void times_add(struct times *t, int64_t ms)
+static void head_damaged(void *ctx, const struct group *g,
+			 const struct err *err)
 {
-	t->v = mem_grow(t->v, t->count, &t->cap, sizeof(*t->v));
-	t->v[t->count++] = ms;
+	struct range *r = ctx;
+
+	metric_add(r->env->corruptions, 1);
+	log_event(r->env->log, LOG_ERROR,
+		  "a group is left out: its head is damaged",
+		  LOG_FIELDS(log_text("file", file_path(r->groups)),
+			     log_int("offset", (int64_t)g->at), log_err(err)));
 }
 
-void times_fini(struct times *t)
+struct group_source range_source(struct range *r)
 {
-	mem_free(t->v);
-	*t = (struct times){ 0 };
+	return (struct group_source){ .ctx = r,
+				      .head = read_head,
+				      .typeset = typeset_at,
+				      .damaged = head_damaged };
 }
-
-/* A series' groups that touch [from, to], copied so that the lock can go. */
-struct groups {
-	struct group *v;
-	size_t count;
-	size_t cap;
-};
 
 static void groups_copy_locked(const struct series *s, int64_t from, int64_t to,
 			       struct groups *out)
 {
 	for (uint32_t i = 0; i < s->group_count; i++) {
-		const struct group *g = &s->groups[i];
-
-		if (g->first > to || g->last < from)
-			continue;
-		out->v = mem_grow(out->v, out->count, &out->cap,
-				  sizeof(*out->v));
-		out->v[out->count++] = *g;
+		if (s->groups[i].first <= to && s->groups[i].last >= from)
+			groups_add(out, &s->groups[i]);
+	}
+	for (uint32_t i = 0; i < s->gap_count; i++) {
+		if (s->gaps[i].from <= to && s->gaps[i].to >= from)
+			groups_add_gap(out, &s->gaps[i]);
 	}
 }
 
-/* A head's times alone. */
-static int head_times_at(struct range *r, const struct group *g,
-			 int64_t ms[GROUP_PROFILES_MAX], size_t *count,
-			 struct err *err)
+void range_groups(struct range *r, uint32_t series, int64_t from, int64_t to,
+		  struct groups *out)
 {
-	CLEANUP(mem_freep) uint8_t *bytes = mem_alloc(g->len);
-	struct bytes head = { 0 };
-	int rc = read_head(r, g, bytes, &head, err);
-
-	return rc ? rc : head_times(head, ms, count, err);
+	pthread_mutex_lock(&r->mu);
+	groups_copy_locked(r->series[series], from, to, out);
+	pthread_mutex_unlock(&r->mu);
 }
 
 int range_times(struct range *r, uint32_t series, int64_t from, int64_t to,
 		struct times *out, struct err *err)
 {
+	struct group_source source = range_source(r);
 	struct groups groups = { 0 };
 	const struct series *s;
-	int rc = 0;
+	int rc;
 
 	pthread_mutex_lock(&r->mu);
 	s = r->series[series];
@@ -366,68 +390,20 @@ int range_times(struct range *r, uint32_t series, int64_t from, int64_t to,
 	}
 	groups_copy_locked(s, from, to, &groups);
 	pthread_mutex_unlock(&r->mu);
-	for (size_t i = 0; i < groups.count && !rc; i++) {
-		int64_t ms[GROUP_PROFILES_MAX];
-		size_t count = 0;
-
-		rc = head_times_at(r, &groups.v[i], ms, &count, err);
-		if (rc == ERR_CORRUPT) {
-			/* One damaged head must not hide all others. */
-			metric_add(r->env->corruptions, 1);
-			log_event(r->env->log, LOG_ERROR,
-				  "a group is left out: its head is damaged",
-				  LOG_FIELDS(log_text("file",
-						      file_path(r->groups))));
-			rc = 0;
-			continue;
-		}
-		for (size_t k = 0; k < count && !rc; k++) {
-			if (ms[k] >= from && ms[k] <= to)
-				times_add(out, ms[k]);
-		}
-	}
-	mem_free(groups.v);
+	rc = groups_times(&source, &groups, from, to, out, err);
+	groups_fini(&groups);
 	return rc;
 }
 
-bool range_newest(struct range *r, uint32_t series, int64_t *ms)
-{
-	const struct series *s;
-	bool found;
-
-	pthread_mutex_lock(&r->mu);
-	s = r->series[series];
-	found = s->pending_count || s->group_count;
-	*ms = s->pending_count ? s->pending[s->pending_count - 1].ms :
-				 INT64_MIN;
-	for (uint32_t i = 0; i < s->group_count; i++) {
-		if (s->groups[i].last > *ms)
-			*ms = s->groups[i].last;
-	}
-	pthread_mutex_unlock(&r->mu);
-	return found;
-}
-
-static bool head_find(const struct head *h, int64_t ms, uint16_t *index)
-{
-	for (uint16_t i = 0; i < h->count; i++) {
-		if (h->profiles[i].ms == ms) {
-			*index = i;
-			return true;
-		}
-	}
-	return false;
-}
-
 int range_lookup(struct range *r, uint32_t series, int64_t ms, struct wal *wal,
-		 struct range_hit *out, struct err *err)
+		 struct part_hit *out, struct err *err)
 {
+	struct group_source source = range_source(r);
 	struct groups groups = { 0 };
 	const struct pending *p;
-	int rc = ERR_NOTFOUND; /* or what kept us from looking */
-	bool found = false;
+	int rc = 0;
 
-	*out = (struct range_hit){ 0 };
+	*out = (struct part_hit){ 0 };
 	pthread_mutex_lock(&r->mu);
 	p = series_find(r->series[series], ms);
 	if (p) {
@@ -438,21 +414,10 @@ int range_lookup(struct range *r, uint32_t series, int64_t ms, struct wal *wal,
 		groups_copy_locked(r->series[series], ms, ms, &groups);
 	}
 	pthread_mutex_unlock(&r->mu);
-	for (size_t i = 0; i < groups.count && !found; i++) {
-		int failed = range_head(r, &groups.v[i], &out->head,
-					&out->typeset, err);
-
-		if (failed)
-			rc = failed;
-		else
-			found = head_find(&out->head, ms, &out->index);
-	}
-	mem_free(groups.v);
-	if (found || out->pending)
-		return 0;
-	return rc == ERR_NOTFOUND ?
-		       err_set(err, rc, "no profile at %" PRId64, ms) :
-		       rc;
+	if (!out->pending)
+		rc = groups_find(&source, &groups, ms, &out->group, err);
+	groups_fini(&groups);
+	return rc;
 }
 
 uint64_t range_highest_lsn(const struct range *r)

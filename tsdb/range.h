@@ -16,9 +16,10 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "tsdb/head.h"
+#include "tsdb/groups.h"
 #include "tsdb/interner.h"
 #include "tsdb/memindex.h"
+#include "tsdb/postings.h"
 #include "tsdb/series.h"
 #include "tsdb/ulid.h"
 
@@ -27,7 +28,8 @@ enum {
 	RANGE_SELF = 1,
 	RANGE_LABELS = 2,
 	RANGE_TYPES = 3,
-	RANGE_HEAD = 4
+	RANGE_HEAD = 4,
+	RANGE_GAPS = 5, /* in the file of tombstones */
 };
 
 /* What all ranges of a database share; outlives them. */
@@ -38,11 +40,13 @@ struct range_env {
 	struct interner *interner;
 	const struct log *log;
 	struct metric *corruptions;
+	_Atomic int64_t series;  /* over all ranges in memory */
+	_Atomic int64_t pending; /* profiles of theirs only in the WAL */
 };
 
 struct range {
 	_Atomic uint32_t refs;
-	const struct range_env *env;
+	struct range_env *env;
 	int64_t start;
 	uint64_t lsn; /* at its opening */
 	struct ulid ulid;
@@ -67,23 +71,23 @@ struct range {
 	size_t typeset_count;
 	size_t typeset_cap;
 	size_t pending;     /* profiles that are only in the WAL */
-	int64_t touched_ns; /* clock_mono_ns() of the last insert */
+	int64_t touched_ms; /* of the clock, at the last insert */
+	bool closed;        /* takes no more: to be sealed */
 };
 
 /* Make an empty range, durable with its directory. */
-NODISCARD int range_create(const struct range_env *env, int64_t start,
-			   uint64_t lsn, int64_t now_ms, struct range **out,
-			   struct err *err);
+NODISCARD int range_create(struct range_env *env, int64_t start, uint64_t lsn,
+			   int64_t now_ms, struct range **out, struct err *err);
 
 /*
  * Read the range in the directory `name`. ERR_NOTFOUND: its making was cut
  * short and it held nothing; it is gone. ERR_CORRUPT: set aside, renamed.
  */
-NODISCARD int range_open(const struct range_env *env, const char *name,
+NODISCARD int range_open(struct range_env *env, const char *name,
 			 struct range **out, struct err *err);
 
 /* A range without files, for range_load(). */
-struct range *range_new(const struct range_env *env, const char *path);
+struct range *range_new(struct range_env *env, const char *path);
 
 /*
  * Fill an empty range from the bytes of its log: what range_open() does, for
@@ -109,19 +113,38 @@ uint32_t range_ensure_locked(struct range *r, struct labels *ls);
  * keeps the interned one.
  */
 void range_insert(struct range *r, struct labels *labels,
-		  const struct pending *p);
+		  const struct pending *p, int64_t now_ms);
 
-/* Whether the profile with that LSN has been flushed. */
-bool range_has_flushed(struct range *r, uint32_t series, uint64_t lsn);
+/* Count profiles that came to be, or are no more, only in the WAL. */
+void range_pending_locked(struct range *r, int64_t change);
 
-/* Where a profile is. */
-struct range_hit {
+/* Whether the profile at ms with that LSN was flushed, or deleted. */
+bool range_is_done_with(struct range *r, uint32_t series, int64_t ms,
+			uint64_t lsn);
+
+/* The lowest LSN of what is only in the WAL; UINT64_MAX without any. */
+uint64_t range_oldest(struct range *r);
+
+/*
+ * Hide the profiles of these series in [from, to] that are there now, durably.
+ * The range must not be flushed meanwhile. lsn is the last one there is.
+ */
+NODISCARD int range_delete(struct range *r, const struct postings *series,
+			   int64_t from, int64_t to, uint64_t lsn,
+			   struct err *err);
+
+/* Read what was deleted, when the log has been read: for range_open(). */
+void range_load_tombstones(struct range *r);
+
+/* Remove its files; readers may go on. */
+NODISCARD int range_remove(struct range *r, struct err *err);
+
+/* Where a profile is, in a range or in a block. */
+struct part_hit {
 	bool pending;
 	struct pending wal;          /* when pending */
-	struct head head;            /* else: without totals */
-	uint16_t index;              /* in head */
-	struct bytes typeset;        /* borrowed from the range */
 	struct wal_segment *segment; /* when pending and wal was given */
+	struct group_hit group;      /* else */
 };
 
 struct wal;
@@ -132,29 +155,19 @@ struct wal;
  * it cannot have gone yet. ERR_NOTFOUND, ERR_CORRUPT.
  */
 NODISCARD int range_lookup(struct range *r, uint32_t series, int64_t ms,
-			   struct wal *wal, struct range_hit *out,
+			   struct wal *wal, struct part_hit *out,
 			   struct err *err);
 
-/* Times in [from, to], appended to an array that grows; in any order. */
-struct times {
-	int64_t *v;
-	size_t count;
-	size_t cap;
-};
-
-void times_add(struct times *t, int64_t ms);
-void times_fini(struct times *t);
-
+/* Add the times in [from, to], in any order. */
 NODISCARD int range_times(struct range *r, uint32_t series, int64_t from,
 			  int64_t to, struct times *out, struct err *err);
 
-/* The newest time of a series; false when it has none. */
-bool range_newest(struct range *r, uint32_t series, int64_t *ms);
+/* The groups that touch [from, to], and what hides parts of them. */
+void range_groups(struct range *r, uint32_t series, int64_t from, int64_t to,
+		  struct groups *out);
 
-/* Read the head of a group. typeset (may be NULL) borrows from the range. */
-NODISCARD int range_head(struct range *r, const struct group *g,
-			 struct head *out, struct bytes *typeset,
-			 struct err *err);
+/* How the heads of its groups are read. */
+struct group_source range_source(struct range *r);
 
 /* A type set's encoding, borrowed from the range; empty when not known. */
 struct bytes range_typeset(struct range *r, uint32_t number);

@@ -251,6 +251,8 @@ static int open_all(struct range *r, struct err *err)
 		rc = cut(r, r->groups, r->groups_end, err);
 	if (!rc)
 		rc = cut(r, r->values, r->values_end, err);
+	if (!rc)
+		range_load_tombstones(r);
 	return rc;
 }
 
@@ -299,8 +301,8 @@ static bool parse_name(const char *name, struct range *r)
 	return end == dot + 17 && !*end;
 }
 
-int range_open(const struct range_env *env, const char *name,
-	       struct range **out, struct err *err)
+int range_open(struct range_env *env, const char *name, struct range **out,
+	       struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", env->dir, name);
 	struct range *r = range_new(env, path);

@@ -19,9 +19,11 @@ enum {
 	FILE_HEADER = 64, /* two copies of 32 bytes */
 };
 
-#define MAGIC_SEGMENT 0x45505753u /* "EPWS" */
-#define MAGIC_GROUPS  0x4550474cu /* "EPGL" */
-#define MAGIC_VALUES  0x4550564cu /* "EPVL" */
+#define MAGIC_SEGMENT      0x45505753u /* "EPWS" */
+#define MAGIC_GROUPS       0x4550474cu /* "EPGL" */
+#define MAGIC_VALUES       0x4550564cu /* "EPVL" */
+#define MAGIC_BLOCK_VALUES 0x45505642u /* "EPVB" */
+#define MAGIC_TOMBSTONES   0x45505453u /* "EPTS" */
 
 struct file_header {
 	uint32_t magic;

@@ -7,6 +7,7 @@ void series_fini(struct series *s)
 {
 	mem_free(s->pending);
 	mem_free(s->groups);
+	mem_free(s->gaps);
 	*s = (struct series){ 0 };
 }
 
@@ -63,6 +64,41 @@ const struct pending *series_find(const struct series *s, int64_t ms)
 		       NULL;
 }
 
+/* Keep the first `kept` of the pending. */
+static void shrink(struct series *s, uint32_t kept)
+{
+	s->pending_count = kept;
+	if (kept)
+		return;
+	mem_free(s->pending);
+	s->pending = NULL;
+	s->pending_cap = 0;
+}
+
+bool series_hides(const struct series *s, int64_t ms, uint64_t lsn)
+{
+	for (uint32_t i = 0; i < s->gap_count; i++) {
+		const struct gap *g = &s->gaps[i];
+
+		if (lsn <= g->lsn && ms >= g->from && ms <= g->to)
+			return true;
+	}
+	return false;
+}
+
+void series_add_gap(struct series *s, const struct gap *g)
+{
+	uint32_t kept = 0;
+
+	s->gaps = mem_realloc(s->gaps, s->gap_count + 1, sizeof(*s->gaps));
+	s->gaps[s->gap_count++] = *g;
+	for (uint32_t i = 0; i < s->pending_count; i++) {
+		if (!series_hides(s, s->pending[i].ms, s->pending[i].lsn))
+			s->pending[kept++] = s->pending[i];
+	}
+	shrink(s, kept);
+}
+
 void series_flushed(struct series *s, uint64_t lsn)
 {
 	uint32_t kept = 0;
@@ -71,12 +107,7 @@ void series_flushed(struct series *s, uint64_t lsn)
 		if (s->pending[i].lsn > lsn)
 			s->pending[kept++] = s->pending[i];
 	}
-	s->pending_count = kept;
-	if (!kept) {
-		mem_free(s->pending);
-		s->pending = NULL;
-		s->pending_cap = 0;
-	}
+	shrink(s, kept);
 	if (lsn > s->flushed_lsn)
 		s->flushed_lsn = lsn;
 }

@@ -9,6 +9,7 @@
 #define TSDB_SERIES_H
 
 #include "model/labels.h"
+#include "tsdb/groups.h"
 
 /* A profile whose bytes are in the WAL. */
 struct pending {
@@ -17,14 +18,6 @@ struct pending {
 	uint64_t hash;
 	uint32_t raw_len;
 	uint32_t len; /* of its record */
-};
-
-/* A flushed group: where its head's record is in the range's log. */
-struct group {
-	int64_t first;
-	int64_t last;
-	uint64_t at;
-	uint32_t len;
 };
 
 #define SERIES_UNWRITTEN UINT32_MAX
@@ -39,6 +32,8 @@ struct series {
 	struct pending *pending; /* by time */
 	struct group *groups;    /* as flushed */
 	uint64_t flushed_lsn;    /* what is at or below it is in groups */
+	struct gap *gaps;        /* what was deleted */
+	uint32_t gap_count;
 };
 
 void series_fini(struct series *s);
@@ -55,6 +50,12 @@ void series_flushed(struct series *s, uint64_t lsn);
 
 /* The lowest LSN among the pending; UINT64_MAX without any. */
 uint64_t series_oldest(const struct series *s);
+
+/* Hide what is in the gap: pending ones go, groups are looked through it. */
+void series_add_gap(struct series *s, const struct gap *g);
+
+/* Whether the profile with that time and LSN was deleted. */
+bool series_hides(const struct series *s, int64_t ms, uint64_t lsn);
 
 /* Whether any profile may be in [from, to], by the ends of its groups. */
 bool series_overlaps(const struct series *s, int64_t from, int64_t to);

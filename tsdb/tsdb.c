@@ -11,151 +11,57 @@
 #include "tsdb/dirlock.h"
 #include "tsdb/window.h"
 
-#define BUDGET_DEFAULT  (512 * MIB)
-#define SEGMENT_MIN     MIB
-#define SEGMENT_MAX     (64 * MIB)
-#define SYNC_DEFAULT_MS 1000
-#define STALL_MS        10000 /* how long an append waits for a flush */
-
-/* Ranges. */
-
-static void add_range(struct tsdb *db, struct range *r)
-{
-	size_t at;
-
-	pthread_mutex_lock(&db->view_mu);
-	at = db->range_count++;
-	while (at && (db->ranges[at - 1]->start > r->start ||
-		      (db->ranges[at - 1]->start == r->start &&
-		       db->ranges[at - 1]->lsn > r->lsn))) {
-		db->ranges[at] = db->ranges[at - 1];
-		at--;
-	}
-	db->ranges[at] = r;
-	pthread_mutex_unlock(&db->view_mu);
-}
-
-/* The window's range with the greatest opening LSN not above lsn. */
-static struct range *find_range(const struct tsdb *db, int64_t start,
-				uint64_t lsn)
-{
-	struct range *found = NULL;
-
-	for (size_t i = 0; i < db->range_count; i++) {
-		if (db->ranges[i]->start == start && db->ranges[i]->lsn <= lsn)
-			found = db->ranges[i];
-	}
-	return found;
-}
-
-/* An import leaves windows for what is scraped now. */
-static size_t ranges_max(const struct tsdb *db)
-{
-	return db->o.ignore_retention ? WINDOW_RANGES_MAX - 2 :
-					WINDOW_RANGES_MAX;
-}
-
-/* The window's range that takes samples, opened if need be. */
-static int range_for(struct tsdb *db, int64_t start, struct range **out,
-		     struct err *err)
-{
-	struct range *r = find_range(db, start, UINT64_MAX);
-	int rc;
-
-	if (!r && db->range_count >= ranges_max(db))
-		return err_set(
-			err, ERR_LIMIT,
-			"%zu windows of two hours are open already: samples of further ones are refused",
-			ranges_max(db));
-	if (!r) {
-		rc = range_create(&db->env, start, wal_end(db->wal),
-				  clock_ms(db->o.clock), &r, err);
-		if (rc)
-			return rc == ERR_EXISTS ? ERR_IO : rc;
-		add_range(db, r);
-	}
-	*out = r;
-	return 0;
-}
-
-static int load_ranges(struct tsdb *db, struct err *err)
-{
-	struct name_list l = { 0 };
-	int rc = fs_list(db->env.dir, &l, err);
-
-	if (rc == ERR_NOTFOUND && db->o.read_only)
-		return 0;
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < l.count && !rc; i++) {
-		struct range *r = NULL;
-
-		if (strspn(l.names[i], "0123456789.abcdef") !=
-		    strlen(l.names[i]))
-			continue; /* set aside, or not ours */
-		if (db->range_count == WINDOW_RANGES_MAX) {
-			rc = err_set(err, ERR_LIMIT,
-				     "%s holds more than %d ranges",
-				     db->env.dir, WINDOW_RANGES_MAX);
-			break;
-		}
-		rc = range_open(&db->env, l.names[i], &r, err);
-		if (!rc)
-			add_range(db, r);
-		else if (rc == ERR_NOTFOUND || rc == ERR_CORRUPT)
-			rc = 0;
-	}
-	name_list_fini(&l);
-	return rc;
-}
+#define BUDGET_DEFAULT (512 * MIB)
+#define SYNC_MS        1000
+#define MAINTAIN_MS    60000
+#define STALL_MS       10000  /* how long an append waits for a worker */
+#define PENDING_MAX    500000 /* profiles that are only in the WAL */
 
 /* Appending. */
 
-static struct pending pending_of(const struct segment_entry *e)
-{
-	return (struct pending){ .ms = e->ms,
-				 .lsn = e->lsn,
-				 .hash = e->hash,
-				 .raw_len = e->raw_len,
-				 .len = e->len };
-}
-
 /*
- * Whether the range has a profile of that series and time: 1 and its hash, 0,
- * or an error when a head cannot be read.
+ * Whether a part has a profile of that series and time: 1 and its hash, 0, or
+ * an error when it cannot be read.
  */
-static int stored_hash(struct tsdb *db, struct range *r, const struct sample *s,
-		       uint64_t *hash, struct err *err)
+static int stored_hash(struct tsdb *db, struct part part,
+		       const struct sample *s, uint64_t *hash, struct err *err)
 {
-	struct range_hit hit = { 0 };
-	uint32_t series = range_find(r, s->labels);
-	int rc;
+	struct part_hit hit = { 0 };
+	uint32_t series = 0;
+	int rc = part_find(part, s->labels, &series, err);
 
-	if (series == SERIES_NONE)
-		return 0;
-	rc = range_lookup(r, series, s->ms, NULL, &hit, err);
+	if (!rc)
+		rc = part_lookup(part, series, s->ms, NULL, &hit, err);
 	if (rc)
 		return rc == ERR_NOTFOUND ? 0 : rc;
 	/* A copy that may not survive is none: take it once more. */
 	if (hit.pending && wal_may_be_lost(db->wal, hit.wal.lsn))
 		return 0;
-	*hash = hit.pending ? hit.wal.hash : hit.head.profiles[hit.index].hash;
+	*hash = hit.pending ? hit.wal.hash :
+			      hit.group.head.profiles[hit.group.index].hash;
 	return 1;
+}
+
+/* The i-th part, without a reference: append_mu keeps it. */
+static struct part part_at(const struct tsdb *db, size_t i)
+{
+	if (i < db->block_count)
+		return (struct part){ .block = db->blocks[i] };
+	return (struct part){ .range = db->ranges[i - db->block_count] };
 }
 
 /* 1: stored already. 0: new. ERR_EXISTS: something else is there. */
 static int check_duplicate(struct tsdb *db, const struct sample *s,
 			   struct err *err)
 {
-	int64_t start = window_start(s->ms);
-
-	for (size_t i = 0; i < db->range_count; i++) {
+	for (size_t i = 0; i < db->block_count + db->range_count; i++) {
+		struct part p = part_at(db, i);
 		uint64_t hash = 0;
 		int rc;
 
-		if (db->ranges[i]->start != start)
+		if (s->ms < part_min(p) || s->ms > part_max(p))
 			continue;
-		rc = stored_hash(db, db->ranges[i], s, &hash, err);
+		rc = stored_hash(db, p, s, &hash, err);
 		if (rc < 0)
 			return rc;
 		if (rc && hash == s->hash)
@@ -167,6 +73,18 @@ static int check_duplicate(struct tsdb *db, const struct sample *s,
 				s->ms);
 	}
 	return 0;
+}
+
+/*
+ * Whether one more series would pass the bound: then a range has to be sealed
+ * first.
+ */
+static bool must_wait(struct tsdb *db, struct range *r, const struct sample *s)
+{
+	return db->o.max_series &&
+	       atomic_load(&db->env.series) >=
+		       db->o.max_series + db->o.max_series / 8 &&
+	       range_find(r, s->labels) == SERIES_NONE;
 }
 
 static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
@@ -186,7 +104,12 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 	if (rc == ERR_EXISTS)
 		metric_add(db->metrics.conflicts, 1);
 	if (!rc)
-		rc = range_for(db, window_start(s->ms), &r, err);
+		rc = db_range_for(db, window_start(s->ms), wal_end(db->wal), &r,
+				  err);
+	if (!rc && must_wait(db, r, s))
+		rc = err_set(
+			err, ERR_LIMIT,
+			"more than --storage.tsdb.max-series in open ranges, and sealing does not keep up");
 	if (!rc) {
 		rc = wal_append(db->wal, s, &e, err);
 		/* A file that stands in the way is no profile. */
@@ -194,18 +117,18 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 	}
 	if (rc)
 		return rc;
-	p = pending_of(&e);
-	range_insert(r, s->labels, &p);
+	p = db_pending(&e);
+	range_insert(r, s->labels, &p, clock_ms(db->o.clock));
 	metric_add(db->metrics.appended, 1);
 	*lsn = wal_end(db->wal);
 	return 0;
 }
 
-static void kick(struct tsdb *db)
+void db_kick(struct tsdb *db, struct worker *w)
 {
 	pthread_mutex_lock(&db->loop_mu);
-	db->kicked = true;
-	pthread_cond_signal(&db->loop_wake);
+	w->kicked = true;
+	pthread_cond_broadcast(&db->wake);
 	pthread_mutex_unlock(&db->loop_mu);
 }
 
@@ -223,34 +146,78 @@ static struct timespec in_ms(int64_t ms)
 	return ts;
 }
 
-/*
- * Keep the WAL near its budget: above it flushing begins; when flushing does
- * not keep up, appends wait, and are refused when that does not help.
- */
-static int make_room(struct tsdb *db, struct err *err)
+/* Wake a worker, and wait until it has been through a round. */
+static void await_round(struct tsdb *db, struct worker *w)
 {
-	uint64_t bytes = wal_bytes(db->wal);
-	struct timespec until;
+	struct timespec until = in_ms(STALL_MS);
 	uint64_t round;
 	int rc = 0;
 
-	if (bytes <= db->budget || !wal_overdue(db->wal, db->budget))
-		return 0;
-	kick(db);
-	if (bytes <= db->budget + db->budget / 4)
-		return 0;
-	until = in_ms(STALL_MS);
 	pthread_mutex_lock(&db->loop_mu);
-	round = db->flush_rounds;
-	while (!rc && !db->stopping && db->running && db->flush_rounds == round)
-		rc = pthread_cond_timedwait(&db->flushed, &db->loop_mu, &until);
+	w->kicked = true;
+	pthread_cond_broadcast(&db->wake);
+	/* One that is under way may have begun before there was need. */
+	round = w->rounds + (w->busy ? 2 : 1);
+	while (!rc && !db->stopping && w->running && w->rounds < round)
+		rc = pthread_cond_timedwait(&db->done, &db->loop_mu, &until);
 	pthread_mutex_unlock(&db->loop_mu);
-	if (wal_bytes(db->wal) <= db->budget + db->budget / 4 ||
-	    !wal_overdue(db->wal, db->budget))
+}
+
+static bool too_many_pending(struct tsdb *db, int64_t bound)
+{
+	return atomic_load(&db->env.pending) > bound;
+}
+
+/*
+ * Keep WAL and memory near their bounds: above them flushing begins; when it
+ * does not keep up, appends wait, and are refused when that does not help.
+ */
+static int make_room(struct tsdb *db, struct err *err)
+{
+	uint64_t hard = db->budget + db->budget / 4;
+	bool over = wal_bytes(db->wal) > db->budget &&
+		    wal_overdue(db->wal, db->budget);
+
+	if (!over && !too_many_pending(db, PENDING_MAX))
+		return 0;
+	if (wal_bytes(db->wal) <= hard &&
+	    !too_many_pending(db, PENDING_MAX + PENDING_MAX / 4)) {
+		db_kick(db, &db->flush);
+		return 0;
+	}
+	await_round(db, &db->flush);
+	if (too_many_pending(db, PENDING_MAX + PENDING_MAX / 4))
+		return err_set(
+			err, ERR_LIMIT,
+			"too many profiles are not flushed yet, and flushing does not keep up");
+	if (wal_bytes(db->wal) <= hard || !wal_overdue(db->wal, db->budget))
 		return 0;
 	return err_set(
 		err, ERR_LIMIT,
 		"the WAL is over --storage.tsdb.wal-budget and flushing does not keep up");
+}
+
+/* Whether a range should be sealed early. */
+static bool is_crowded(struct tsdb *db)
+{
+	return (db->o.max_series &&
+		atomic_load(&db->env.series) > db->o.max_series) ||
+	       db->range_count > RANGES_OPEN;
+}
+
+static int append_once(struct tsdb *db, const struct sample *s, uint64_t *lsn,
+		       struct err *err)
+{
+	bool crowded;
+	int rc;
+
+	pthread_mutex_lock(&db->append_mu);
+	rc = append_locked(db, s, lsn, err);
+	crowded = is_crowded(db);
+	pthread_mutex_unlock(&db->append_mu);
+	if (crowded)
+		db_kick(db, &db->maintenance);
+	return rc;
 }
 
 static int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
@@ -267,9 +234,12 @@ static int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 	rc = make_room(db, err);
 	if (rc)
 		return rc;
-	pthread_mutex_lock(&db->append_mu);
-	rc = append_locked(db, s, lsn, err);
-	pthread_mutex_unlock(&db->append_mu);
+	rc = append_once(db, s, lsn, err);
+	if (rc == ERR_LIMIT) {
+		/* Sealing makes room for series and windows. */
+		await_round(db, &db->maintenance);
+		rc = append_once(db, s, lsn, err);
+	}
 	if (!rc && db->o.sync_ms < 0)
 		rc = wal_sync(db->wal, *lsn, err);
 	return rc;
@@ -291,26 +261,22 @@ struct appender *tsdb_appender(struct tsdb *db)
 static int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 			  struct err *err)
 {
-	struct range *ranges[WINDOW_RANGES_MAX];
 	size_t count;
+	struct part *v;
 	int rc = 0;
 
 	pthread_mutex_lock(&db->flush_mu);
-	pthread_mutex_lock(&db->view_mu);
-	count = db->range_count;
-	for (size_t i = 0; i < count; i++)
-		ranges[i] = range_ref(db->ranges[i]);
-	pthread_mutex_unlock(&db->view_mu);
+	v = db_ranges(db, &count);
 	for (size_t i = 0; i < count; i++) {
 		struct err why;
-		int failed = flush_range(db->flusher, ranges[i],
+		int failed = flush_range(db->flusher, v[i].range,
 					 (upto + 1) << 32, &why);
 
 		/* One range that cannot must not keep the others. */
 		if (failed && !rc)
 			rc = err_set(err, failed, "%s", why.msg);
-		range_unref(ranges[i]);
 	}
+	db_parts_free(v, count);
 	metric_add(rc ? db->metrics.flush_failures : db->metrics.flushes, 1);
 	if (!rc)
 		rc = wal_drop(db->wal, drop, err);
@@ -327,112 +293,113 @@ int tsdb_flush(struct tsdb *db, struct err *err)
 	return flush_segments(db, current, current - 1, err ? err : &unwanted);
 }
 
-static void maintain(struct tsdb *db)
+int tsdb_maintain(struct tsdb *db, bool seal_all, struct err *err)
+{
+	struct err unwanted;
+
+	return db_maintain(db, seal_all, err ? err : &unwanted);
+}
+
+static void flush_round(struct tsdb *db)
 {
 	uint64_t overdue;
 	struct err err;
+	int rc = 0;
 
 	if (wal_sync(db->wal, wal_end(db->wal), &err))
 		log_event(db->o.log, LOG_ERROR, "WAL sync failed",
 			  LOG_FIELDS(log_err(&err)));
-	while ((overdue = wal_overdue(db->wal, db->budget))) {
-		if (flush_segments(db, overdue, overdue, &err)) {
-			log_event(db->o.log, LOG_ERROR, "flush failed",
-				  LOG_FIELDS(log_err(&err)));
-			break;
-		}
-	}
-	pthread_mutex_lock(&db->loop_mu);
-	db->flush_rounds++;
-	pthread_cond_broadcast(&db->flushed);
-	pthread_mutex_unlock(&db->loop_mu);
+	while (!rc && (overdue = wal_overdue(db->wal, db->budget)))
+		rc = flush_segments(db, overdue, overdue, &err);
+	if (!rc && too_many_pending(db, PENDING_MAX))
+		rc = tsdb_flush(db, &err);
+	if (rc)
+		log_event(db->o.log, LOG_ERROR, "flush failed",
+			  LOG_FIELDS(log_err(&err)));
 }
 
-static void *loop_run(void *arg)
+static void maintenance_round(struct tsdb *db)
 {
-	struct tsdb *db = arg;
-	int64_t tick = db->o.sync_ms > 0 ? db->o.sync_ms : SYNC_DEFAULT_MS;
+	struct err err;
+
+	if (db_maintain(db, false, &err)) {
+		/* It has told. */
+	}
+}
+
+/* Call fn each tick, and when kicked, until we stop. */
+static void loop(struct tsdb *db, struct worker *w, int64_t tick,
+		 void (*fn)(struct tsdb *db))
+{
 	bool stop = false;
 
-	pthread_setname_np(pthread_self(), "tsdb-flush");
 	while (!stop) {
 		struct timespec until = in_ms(tick);
 		int rc = 0;
 
 		pthread_mutex_lock(&db->loop_mu);
-		while (!rc && !db->stopping && !db->kicked)
-			rc = pthread_cond_timedwait(&db->loop_wake,
-						    &db->loop_mu, &until);
-		db->kicked = false;
+		while (!rc && !db->stopping && !w->kicked)
+			rc = pthread_cond_timedwait(&db->wake, &db->loop_mu,
+						    &until);
+		w->kicked = false;
+		w->busy = true;
 		stop = db->stopping;
 		pthread_mutex_unlock(&db->loop_mu);
-		maintain(db);
+		if (stop && w == &db->maintenance)
+			break;
+		fn(db);
+		pthread_mutex_lock(&db->loop_mu);
+		w->busy = false;
+		w->rounds++;
+		pthread_cond_broadcast(&db->done);
+		pthread_mutex_unlock(&db->loop_mu);
 	}
+}
+
+static void *flush_run(void *arg)
+{
+	struct tsdb *db = arg;
+
+	pthread_setname_np(pthread_self(), "tsdb-flush");
+	loop(db, &db->flush, db->o.sync_ms > 0 ? db->o.sync_ms : SYNC_MS,
+	     flush_round);
 	return NULL;
 }
 
+static void *maintenance_run(void *arg)
+{
+	struct tsdb *db = arg;
+
+	pthread_setname_np(pthread_self(), "tsdb-maintain");
+	loop(db, &db->maintenance,
+	     db->o.maintain_ms > 0 ? db->o.maintain_ms : MAINTAIN_MS,
+	     maintenance_round);
+	return NULL;
+}
+
+static void start_worker(struct worker *w, void *(*run)(void *),
+			 struct tsdb *db)
+{
+	w->running = true;
+	if (pthread_create(&w->thread, NULL, run, db))
+		abort(); /* as when memory is out */
+}
+
+static void stop_workers(struct tsdb *db)
+{
+	pthread_mutex_lock(&db->loop_mu);
+	db->stopping = true;
+	atomic_store(&db->cancel, true);
+	pthread_cond_broadcast(&db->wake);
+	pthread_cond_broadcast(&db->done);
+	pthread_mutex_unlock(&db->loop_mu);
+	if (db->maintenance.running)
+		pthread_join(db->maintenance.thread, NULL);
+	if (db->flush.running)
+		pthread_join(db->flush.thread, NULL);
+}
+
 /* Opening. */
-
-/* For a look at records whose range a start would have to make. */
-static struct range *range_in_memory(struct tsdb *db, int64_t start)
-{
-	struct range *r;
-
-	if (db->range_count == WINDOW_RANGES_MAX)
-		return NULL;
-	r = range_new(&db->env, "(WAL)");
-	r->start = start;
-	add_range(db, r);
-	return r;
-}
-
-static void replay_entry(void *ctx, const struct segment_entry *e)
-{
-	struct tsdb *db = ctx;
-	struct pending p = pending_of(e);
-	struct range_hit hit = { 0 };
-	struct labels *labels = NULL;
-	struct range *r = NULL;
-	uint32_t series;
-	struct err err;
-	int rc = labels_decode(e->labels, &labels, &err);
-
-	if (rc || e->ms < 0) {
-		metric_add(db->env.corruptions, 1);
-		return;
-	}
-	r = find_range(db, window_start(e->ms), e->lsn);
-	/* Without a range it was in one that had to be set aside. */
-	if (!r && db->o.read_only)
-		r = range_in_memory(db, window_start(e->ms));
-	else if (!r)
-		rc = range_for(db, window_start(e->ms), &r, &err);
-	if (rc)
-		log_event(db->o.log, LOG_ERROR, "WAL record not replayed",
-			  LOG_FIELDS(log_err(&err)));
-	if (!r) {
-		metric_add(db->env.corruptions, 1);
-	} else {
-		series = range_find(r, labels);
-		if (series == SERIES_NONE ||
-		    (!range_has_flushed(r, series, e->lsn) &&
-		     range_lookup(r, series, e->ms, NULL, &hit, NULL)))
-			range_insert(r, labels, &p);
-	}
-	labels_unref(labels);
-}
-
-static uint64_t highest_segment(const struct tsdb *db)
-{
-	uint64_t highest = 0;
-
-	for (size_t i = 0; i < db->range_count; i++) {
-		uint64_t n = range_highest_lsn(db->ranges[i]) >> 32;
-
-		highest = n > highest ? n : highest;
-	}
-	return highest;
-}
 
 static void register_metrics(struct tsdb *db)
 {
@@ -461,82 +428,28 @@ static void register_metrics(struct tsdb *db)
 	t->value_bytes = metrics_counter(
 		m, "everprof_tsdb_value_bytes_read_total",
 		"Stored bytes of profiles read to answer queries.", NULL);
+	t->damaged = metrics_counter(
+		m, "everprof_tsdb_profiles_damaged_total",
+		"Profiles dropped because their bytes were damaged on disk.",
+		NULL);
+	t->seals = metrics_counter(m, "everprof_tsdb_seals_total",
+				   "Ranges that became blocks.", NULL);
+	t->compactions = metrics_counter(m, "everprof_tsdb_compactions_total",
+					 "Compactions of blocks.", NULL);
+	t->compaction_failures = metrics_counter(
+		m, "everprof_tsdb_compactions_failed_total",
+		"Compactions that failed; nothing is lost by one.", NULL);
+	t->time_retentions = metrics_counter(
+		m, "everprof_tsdb_time_retentions_total",
+		"Blocks and ranges removed for their age.", NULL);
+	t->size_retentions = metrics_counter(
+		m, "everprof_tsdb_size_retentions_total",
+		"Blocks and ranges removed for the size of all.", NULL);
+	t->deleted = metrics_counter(m, "everprof_tsdb_deletions_total",
+				     "Requests to delete profiles.", NULL);
 	db->env.corruptions = metrics_counter(
 		m, "everprof_tsdb_range_corruptions_total",
-		"Damaged records and files found in ranges.", NULL);
-}
-
-/* A segment is an eighth of the budget, 1 to 64 MiB. */
-static uint64_t segment_size(const struct tsdb_options *o, uint64_t budget)
-{
-	uint64_t size = budget / 8;
-
-	if (o->wal_segment)
-		return (uint64_t)o->wal_segment;
-	if (size < SEGMENT_MIN)
-		return SEGMENT_MIN;
-	return size > SEGMENT_MAX ? SEGMENT_MAX : size;
-}
-
-/* The directory that holds path; the caller frees it. */
-static char *parent_of(const char *path)
-{
-	size_t n = strlen(path);
-
-	while (n && path[n - 1] == '/')
-		n--;
-	while (n && path[n - 1] != '/')
-		n--;
-	if (!n)
-		return mem_strdup(".");
-	while (n > 1 && path[n - 1] == '/')
-		n--;
-	return mem_strndup((struct str){ .ptr = path, .len = n });
-}
-
-/* Make a directory that is durable in the one that holds it. */
-static int make_dir(struct tsdb *db, const char *path, struct err *err)
-{
-	CLEANUP(mem_freep) char *parent = parent_of(path);
-	int rc = fs_mkdir(db->o.fs, path, err);
-
-	/* Also when it is there: its maker may have died before the sync. */
-	return rc && rc != ERR_EXISTS ? rc : fs_sync_dir(db->o.fs, parent, err);
-}
-
-static int open_files(struct tsdb *db, struct err *err)
-{
-	CLEANUP(mem_freep) char *wal_dir = mem_printf("%s/wal", db->path);
-	struct wal_options wo = { .fs = db->o.fs,
-				  .dir = wal_dir,
-				  .segment_size =
-					  segment_size(&db->o, db->budget),
-				  .read_only = db->o.read_only,
-				  .log = db->o.log,
-				  .metrics = db->o.metrics };
-	int rc = 0;
-
-	if (!db->o.read_only) {
-		rc = make_dir(db, db->path, err);
-		if (!rc)
-			rc = dirlock_take(db->path, &db->lock, err);
-		if (!rc)
-			rc = make_dir(db, db->env.dir, err);
-	}
-	/*
-	 * The WAL's files are opened before ranges are read: beside a running
-	 * server, what leaves the WAL meanwhile is then seen in both.
-	 */
-	if (!rc)
-		rc = wal_open(&wo, &db->wal, err);
-	if (!rc && !db->o.read_only)
-		rc = fs_sync_dir(db->o.fs, db->path, err);
-	if (!rc)
-		rc = load_ranges(db, err);
-	if (!rc)
-		rc = wal_replay(db->wal, highest_segment(db), replay_entry, db,
-				err);
-	return rc;
+		"Damaged records and files found in ranges and blocks.", NULL);
 }
 
 static void init_locks(struct tsdb *db)
@@ -546,11 +459,12 @@ static void init_locks(struct tsdb *db)
 	pthread_mutex_init(&db->append_mu, NULL);
 	pthread_mutex_init(&db->view_mu, NULL);
 	pthread_mutex_init(&db->flush_mu, NULL);
+	pthread_mutex_init(&db->job_mu, NULL);
 	pthread_mutex_init(&db->loop_mu, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&db->loop_wake, &attr);
-	pthread_cond_init(&db->flushed, &attr);
+	pthread_cond_init(&db->wake, &attr);
+	pthread_cond_init(&db->done, &attr);
 	pthread_condattr_destroy(&attr);
 }
 
@@ -573,43 +487,62 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 				      .interner = db->interner,
 				      .log = o->log };
 	register_metrics(db);
+	db->benv = (struct block_env){ .fs = o->fs,
+				       .dir = db->path,
+				       .log = o->log,
+				       .corruptions = db->env.corruptions };
 	/* Inside, errors are also logged: there is always one to fill. */
-	rc = open_files(db, err ? err : &unwanted);
+	rc = db_load(db, err ? err : &unwanted);
 	if (rc) {
 		tsdb_close(db);
 		return rc;
 	}
 	db->flusher = flusher_new(db->wal, o->log, o->metrics);
 	if (!o->read_only) {
-		db->running = true;
-		if (pthread_create(&db->loop, NULL, loop_run, db))
-			abort(); /* as when memory is out */
+		start_worker(&db->flush, flush_run, db);
+		if (o->maintain_ms >= 0)
+			start_worker(&db->maintenance, maintenance_run, db);
 	}
 	*out = db;
 	return 0;
+}
+
+/* A clean stop leaves no segment of what is in ranges and blocks. */
+static void retire_wal(struct tsdb *db)
+{
+	struct err err;
+
+	if (!atomic_load(&db->env.pending) && wal_retire(db->wal, &err))
+		log_event(db->o.log, LOG_WARN, "the WAL stays as it is",
+			  LOG_FIELDS(log_err(&err)));
+	if (db_drop_wal(db, &err))
+		log_event(db->o.log, LOG_WARN, "WAL segments stay",
+			  LOG_FIELDS(log_err(&err)));
 }
 
 void tsdb_close(struct tsdb *db)
 {
 	if (!db)
 		return;
-	if (db->running) {
-		pthread_mutex_lock(&db->loop_mu);
-		db->stopping = true;
-		pthread_cond_broadcast(&db->loop_wake);
-		pthread_cond_broadcast(&db->flushed);
-		pthread_mutex_unlock(&db->loop_mu);
-		pthread_join(db->loop, NULL);
-	}
+	stop_workers(db);
+	if (db->flusher && !db->o.read_only)
+		retire_wal(db);
 	flusher_free(db->flusher);
 	wal_close(db->wal);
 	for (size_t i = 0; i < db->range_count; i++)
 		range_unref(db->ranges[i]);
+	for (size_t i = 0; i < db->block_count; i++)
+		block_unref(db->blocks[i]);
+	mem_free(db->ranges);
+	mem_free(db->blocks);
+	mem_free(db->failed);
+	mem_free(db->lost);
 	interner_free(db->interner);
 	dirlock_release(db->lock);
-	pthread_cond_destroy(&db->flushed);
-	pthread_cond_destroy(&db->loop_wake);
+	pthread_cond_destroy(&db->done);
+	pthread_cond_destroy(&db->wake);
 	pthread_mutex_destroy(&db->loop_mu);
+	pthread_mutex_destroy(&db->job_mu);
 	pthread_mutex_destroy(&db->flush_mu);
 	pthread_mutex_destroy(&db->view_mu);
 	pthread_mutex_destroy(&db->append_mu);
@@ -625,24 +558,39 @@ static uint64_t size_of(const struct file *f)
 	return !f || file_size(f, &size, NULL) ? 0 : size;
 }
 
+static void span(struct tsdb_stats *out, struct part p)
+{
+	bool first = out->max_ms == 0;
+
+	if (first || part_min(p) < out->min_ms)
+		out->min_ms = part_min(p);
+	if (first || part_max(p) >= out->max_ms)
+		out->max_ms = part_max(p) + 1;
+}
+
 void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 {
 	*out = (struct tsdb_stats){ .wal_bytes = wal_bytes(db->wal) };
 	out->series = interner_count(db->interner);
 	out->open_queriers = (uint64_t)atomic_load(&db->queriers);
+	out->pending = (uint64_t)atomic_load(&db->env.pending);
+	out->head_series = (uint64_t)atomic_load(&db->env.series);
 	pthread_mutex_lock(&db->view_mu);
 	out->ranges = db->range_count;
 	for (size_t i = 0; i < db->range_count; i++) {
-		struct range *r = db->ranges[i];
+		struct part p = { .range = db->ranges[i] };
 
-		out->values_bytes += size_of(r->values);
-		out->groups_bytes += size_of(r->groups);
-		pthread_mutex_lock(&r->mu);
-		out->pending += r->pending;
-		pthread_mutex_unlock(&r->mu);
-		out->max_ms = r->start + WINDOW_MS;
+		out->values_bytes += size_of(p.range->values);
+		out->groups_bytes += size_of(p.range->groups);
+		span(out, p);
 	}
-	if (db->range_count)
-		out->min_ms = db->ranges[0]->start;
+	out->blocks = db->block_count;
+	for (size_t i = 0; i < db->block_count; i++) {
+		struct part p = { .block = db->blocks[i] };
+
+		out->block_bytes += p.block->bytes;
+		out->block_samples += p.block->meta.samples;
+		span(out, p);
+	}
 	pthread_mutex_unlock(&db->view_mu);
 }

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "model/appender.h"
+#include "model/matcher.h"
 
 struct tsdb;
 
@@ -26,12 +27,15 @@ struct tsdb_options {
 	const struct clock *clock; /* NULL: the real one */
 	const struct log *log;     /* NULL: silent */
 	struct metrics *metrics;
-	int64_t retention_ms;  /* [0: any age is taken] */
-	int64_t wal_budget;    /* bytes [512 MiB] */
-	int64_t wal_segment;   /* bytes [1/8 of the budget, 1 to 64 MiB] */
-	int64_t sync_ms;       /* between syncs [1000]; -1: on each append */
-	bool read_only;        /* beside a running server; changes nothing */
-	bool ignore_retention; /* for imports */
+	int64_t retention_ms;    /* [0: any age is taken] */
+	int64_t wal_budget;      /* bytes [512 MiB] */
+	int64_t wal_segment;     /* bytes [1/8 of the budget, 1 to 64 MiB] */
+	int64_t sync_ms;         /* between syncs [1000]; -1: on each append */
+	int64_t retention_bytes; /* of everything [0: no bound] */
+	int64_t max_series;      /* over all open ranges [0: no bound] */
+	int64_t maintain_ms;     /* between rounds [60000]; -1: by call only */
+	bool read_only;          /* beside a running server; changes nothing */
+	bool ignore_retention;   /* for imports */
 };
 
 /*
@@ -50,9 +54,38 @@ struct appender *tsdb_appender(struct tsdb *db);
 /* Move everything from the WAL into ranges now. For tests and bench. */
 NODISCARD int tsdb_flush(struct tsdb *db, struct err *err);
 
+/*
+ * One round of maintenance now: apply retention, seal the ranges that are due
+ * (or all of them), compact. For imports, tests and bench.
+ */
+NODISCARD int tsdb_maintain(struct tsdb *db, bool seal_all, struct err *err);
+
+/*
+ * Delete the profiles in [from, to] of all series that the matchers match, and
+ * that are there now. Durable when it returns 0; a failure may leave some of
+ * them deleted, and is repeated safely.
+ */
+NODISCARD int tsdb_delete(struct tsdb *db, const struct matcher *v,
+			  size_t count, int64_t from, int64_t to,
+			  struct err *err);
+
+/* Write the blocks anew that hold deleted profiles. */
+NODISCARD int tsdb_clean_tombstones(struct tsdb *db, struct err *err);
+
+/*
+ * Make dir, which must not exist, a data directory with all that is stored
+ * now; without what is in open ranges unless `ranges` is set.
+ */
+NODISCARD int tsdb_snapshot(struct tsdb *db, const char *dir, bool ranges,
+			    struct err *err);
+
 struct tsdb_stats {
-	uint64_t series; /* over all ranges */
+	uint64_t series;      /* label sets in open ranges */
+	uint64_t head_series; /* the same, each once for each range */
 	uint64_t ranges;
+	uint64_t blocks;
+	uint64_t block_bytes;
+	uint64_t block_samples;
 	uint64_t pending; /* profiles that are only in the WAL */
 	uint64_t wal_bytes;
 	uint64_t values_bytes;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
 struct ulid ulid_new(int64_t ms)
 {
 	struct ulid u;
@@ -17,8 +19,6 @@ struct ulid ulid_new(int64_t ms)
 
 void ulid_format(const struct ulid *u, char text[ULID_TEXT + 1])
 {
-	static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-
 	/* 130 bits for 128: two zero bits come first. */
 	for (int i = 0; i < ULID_TEXT; i++) {
 		unsigned v = 0;
@@ -30,4 +30,27 @@ void ulid_format(const struct ulid *u, char text[ULID_TEXT + 1])
 		text[i] = digits[v];
 	}
 	text[ULID_TEXT] = 0;
+}
+
+bool ulid_parse(struct str text, struct ulid *out)
+{
+	struct ulid u = { { 0 } };
+
+	if (text.len != ULID_TEXT || text.ptr[0] > '7')
+		return false;
+	for (int i = 0; i < ULID_TEXT; i++) {
+		const char *at = memchr(digits, text.ptr[i], 32);
+
+		if (!at)
+			return false;
+		for (int k = 0; k < 5; k++) {
+			int bit = i * 5 - 2 + k;
+
+			if (bit >= 0 && (at - digits) >> (4 - k) & 1)
+				u.bytes[bit / 8] |=
+					(uint8_t)(1u << (7 - bit % 8));
+		}
+	}
+	*out = u;
+	return true;
 }

@@ -22,4 +22,12 @@ struct ulid ulid_new(int64_t ms);
 /* text is ULID_TEXT characters and a NUL. */
 void ulid_format(const struct ulid *u, char text[ULID_TEXT + 1]);
 
+/* False when text is not what ulid_format() writes. */
+bool ulid_parse(struct str text, struct ulid *out);
+
+static inline bool ulid_eq(const struct ulid *a, const struct ulid *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
 #endif

@@ -762,6 +762,13 @@ uint64_t wal_overdue(struct wal *w, uint64_t budget)
 	return upto;
 }
 
+int wal_retire(struct wal *w, struct err *err)
+{
+	if (!w->current || (uint32_t)wal_end(w) <= FILE_HEADER)
+		return 0;
+	return roll(w, err);
+}
+
 static int remove_file(struct wal *w, uint64_t number, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = segment_path(w, number, "");

@@ -97,6 +97,12 @@ uint64_t wal_bytes(struct wal *w);
  */
 uint64_t wal_overdue(struct wal *w, uint64_t budget);
 
+/*
+ * Begin an empty segment, so that all others can be dropped: at a clean stop,
+ * when nothing is only in the WAL.
+ */
+NODISCARD int wal_retire(struct wal *w, struct err *err);
+
 /* Remove segments up to this number, but never the current one. */
 NODISCARD int wal_drop(struct wal *w, uint64_t upto, struct err *err);
 

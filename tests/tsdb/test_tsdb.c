@@ -265,19 +265,25 @@ Test(tsdb, times_are_judged_by_the_clock_alone)
 	teardown(f);
 }
 
-Test(tsdb, a_33rd_window_is_refused_with_the_reason)
+Test(tsdb, a_33rd_window_has_the_one_idle_longest_sealed)
 {
 	struct fixture *f = setup();
-	struct err err = { .msg = "" };
+	struct tsdb_stats s;
 	uint64_t lsn;
+	struct err err;
 
+	f->o.maintain_ms = -1;
 	reopen(f);
-	clock_set(&f->clock, sample_ms(480 * 40));
-	for (int w = 0; w < 32; w++)
+	clock_set(&f->clock, sample_ms(480 * 41));
+	for (int w = 0; w < 40; w++)
 		cr_expect(!put(f, 0, w * 480));
-	cr_expect(sample_append(f->a, 0, 32 * 480, &lsn, &err) == ERR_LIMIT);
-	cr_expect(strstr(err.msg, "32 windows") != NULL);
-	cr_expect(!put(f, 0, 31 * 480 + 1), "open ones go on");
+	cr_expect(sample_append(f->a, 0, 40 * 480, &lsn, &err) == ERR_LIMIT);
+	cr_expect(strstr(err.msg, "40 windows") != NULL);
+	cr_expect(!tsdb_maintain(f->db, false, NULL));
+	tsdb_stats(f->db, &s);
+	cr_expect(s.ranges <= 32 && s.blocks > 0);
+	cr_expect(!put(f, 0, 40 * 480));
+	cr_expect(count_times(f, "{job=\"test\"}") == 41);
 	teardown(f);
 }
 

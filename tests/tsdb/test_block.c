@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sealing, compaction, retention and deletion, from outside: what goes in
+ * comes out, whatever has become of its range.
+ */
+#include <ftw.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "model/selector.h"
+#include "tests/check.h"
+#include "tests/tempdir.h"
+#include "tests/tsdb/sample.h"
+#include "tsdb/querier.h"
+#include "tsdb/tsdb.h"
+
+TestSuite(block, .timeout = 120);
+
+#define WINDOW 480 /* profiles of a series in two hours */
+
+struct fixture {
+	struct tempdir dir;
+	struct metrics *metrics;
+	struct clock clock;
+	struct tsdb_options o;
+	struct tsdb *db;
+};
+
+static void reopen(struct fixture *f)
+{
+	struct err err = { .msg = "" };
+
+	tsdb_close(f->db);
+	f->db = NULL;
+	cr_assert(!tsdb_open(&f->o, &f->db, &err), "%s", err.msg);
+}
+
+static struct fixture *setup(void)
+{
+	struct fixture *f = mem_new(struct fixture);
+
+	f->dir = tempdir_make();
+	f->metrics = metrics_new();
+	clock_set(&f->clock, sample_ms(2000));
+	f->o = (struct tsdb_options){ .path = f->dir.path,
+				      .metrics = f->metrics,
+				      .clock = &f->clock,
+				      .sync_ms = 3600000,
+				      .maintain_ms = -1,
+				      .wal_budget = 64 * MIB };
+	reopen(f);
+	return f;
+}
+
+static void teardown(struct fixture *f)
+{
+	struct tsdb_stats s;
+
+	tsdb_stats(f->db, &s);
+	cr_expect(s.open_queriers == 0);
+	tsdb_close(f->db);
+	metrics_free(f->metrics);
+	tempdir_fini(&f->dir);
+	mem_free(f);
+}
+
+static int put(struct fixture *f, int series, int k)
+{
+	struct err err;
+	uint64_t lsn;
+
+	return sample_append(tsdb_appender(f->db), series, k, &lsn, &err);
+}
+
+static void put_all(struct fixture *f, int series, int from, int to)
+{
+	for (int k = from; k < to; k++) {
+		for (int s = 0; s < series; s++)
+			cr_expect(!put(f, s, k));
+	}
+}
+
+static void maintain(struct fixture *f, bool all)
+{
+	struct err err = { .msg = "" };
+
+	cr_expect(!tsdb_maintain(f->db, all, &err), "%s", err.msg);
+}
+
+static struct tsdb_stats stats(struct fixture *f)
+{
+	struct tsdb_stats s;
+
+	tsdb_stats(f->db, &s);
+	return s;
+}
+
+/* Whether profile k of the selected series is there, byte for byte. */
+static bool is_good(struct querier *q, int series, int k)
+{
+	struct profile p = { 0 };
+	struct buf want = { 0 };
+	bool good;
+
+	sample_bytes(series, k, &want);
+	good = querier_count(q) == 1 &&
+	       !querier_fetch(q, 0, sample_ms(k), &p, NULL) &&
+	       bytes_eq(buf_bytes(&want), buf_bytes(&p.raw)) &&
+	       bytes_eq(buf_bytes(&p.typeset), sample_types(series)) &&
+	       p.period == k && p.duration_ns == 1000 && p.sample_count == 3;
+	profile_fini(&p);
+	buf_fini(&want);
+	return good;
+}
+
+/* How many of profiles [from, to) of a series are there. */
+static int count_good(struct fixture *f, int series, int from, int to)
+{
+	struct labels *ls = sample_labels(series);
+	struct matcher m = { .op = MATCH_EQ,
+			     .name = str_of("pod"),
+			     .value = labels_get(ls, str_of("pod")) };
+	struct times_view t = { 0 };
+	struct querier *q;
+	int good = 0;
+
+	querier_open(f->db, &q);
+	querier_select(q, &m, 1, sample_ms(from), sample_ms(to) - 1);
+	for (int k = from; k < to; k++)
+		good += is_good(q, series, k);
+	/* The list says the same. */
+	if (querier_count(q))
+		cr_expect(!querier_times(q, 0, sample_ms(from),
+					 sample_ms(to) - 1, &t, NULL));
+	cr_expect((int)t.count == good, "%zu listed, %d good", t.count, good);
+	querier_close(q);
+	labels_unref(ls);
+	return good;
+}
+
+static bool all_good(struct fixture *f, int series, int from, int to)
+{
+	for (int s = 0; s < series; s++) {
+		if (count_good(f, s, from, to) != to - from)
+			return false;
+	}
+	return true;
+}
+
+static int delete (struct fixture *f, const char *selector, int from, int to)
+{
+	struct selector s;
+	int rc;
+
+	cr_assert(!selector_parse(str_of(selector), &s, NULL));
+	rc = tsdb_delete(f->db, s.matchers, s.count, sample_ms(from),
+			 sample_ms(to) - 1, NULL);
+	selector_fini(&s);
+	return rc;
+}
+
+Test(block, a_sealed_range_is_a_block_with_all_its_profiles)
+{
+	struct fixture *f = setup();
+
+	put_all(f, 5, 0, 100);
+	maintain(f, true);
+	cr_expect(stats(f).ranges == 0 && stats(f).blocks == 1);
+	cr_expect(stats(f).block_samples == 500);
+	cr_expect(all_good(f, 5, 0, 100));
+	reopen(f);
+	cr_expect(stats(f).ranges == 0 && stats(f).blocks == 1);
+	cr_expect(all_good(f, 5, 0, 100));
+	cr_expect(stats(f).wal_bytes <= 64, "a clean stop leaves no WAL");
+	teardown(f);
+}
+
+Test(block, ranges_are_sealed_when_their_window_is_over_and_quiet)
+{
+	struct fixture *f = setup();
+	int64_t window = sample_ms(0) / 7200000 * 7200000;
+
+	clock_set(&f->clock, window + 7200000 + 3599999);
+	put_all(f, 2, 0, 10);
+	maintain(f, false);
+	cr_expect(stats(f).blocks == 0, "within the hour of grace");
+	clock_set(&f->clock, window + 7200000 + 3600000 + 599000);
+	maintain(f, false);
+	cr_expect(stats(f).blocks == 0, "not idle for ten minutes");
+	clock_set(&f->clock, window + 7200000 + 3600000 + 600000);
+	maintain(f, false);
+	cr_expect(stats(f).blocks == 1);
+	cr_expect(all_good(f, 2, 0, 10));
+	teardown(f);
+}
+
+Test(block, late_data_for_a_sealed_window_is_merged)
+{
+	struct fixture *f = setup();
+
+	for (int k = 0; k < 300; k += 2)
+		put_all(f, 3, k, k + 1);
+	maintain(f, true);
+	for (int k = 1; k < 300; k += 2)
+		put_all(f, 4, k, k + 1);
+	cr_expect(all_good(f, 3, 0, 300), "a block and a range");
+	maintain(f, true);
+	cr_expect(all_good(f, 3, 0, 300));
+	cr_expect(count_good(f, 3, 0, 300) == 150);
+	maintain(f, true);
+	cr_expect(stats(f).blocks <= 2, "%d", (int)stats(f).blocks);
+	cr_expect(all_good(f, 3, 0, 300));
+	reopen(f);
+	cr_expect(all_good(f, 3, 0, 300));
+	teardown(f);
+}
+
+Test(block, the_same_again_is_success_and_another_is_refused_in_blocks_too)
+{
+	struct fixture *f = setup();
+	struct labels *ls = sample_labels(0);
+	struct buf body = { 0 };
+	struct sample s = { .labels = ls,
+			    .ms = sample_ms(5),
+			    .typeset = sample_types(0),
+			    .totals = (int64_t[]){ 1, 2 } };
+	struct appender *a = tsdb_appender(f->db);
+	uint64_t lsn;
+
+	put_all(f, 2, 0, 20);
+	maintain(f, true);
+	for (int k = 0; k < 20; k++)
+		cr_expect(!put(f, 0, k));
+	cr_expect(stats(f).pending == 0);
+	buf_str(&body, "another");
+	s.body = buf_bytes(&body);
+	s.raw_len = (uint32_t)body.len;
+	s.hash = hash64(s.body);
+	cr_expect(a->append(a, &s, &lsn, NULL) == ERR_EXISTS);
+	cr_expect(!delete (f, "{pod=\"pod-0\"}", 5, 6));
+	cr_expect(!a->append(a, &s, &lsn, NULL),
+		  "a deleted one is no duplicate");
+	cr_expect(count_good(f, 0, 0, 5) == 5);
+	buf_fini(&body);
+	labels_unref(ls);
+	teardown(f);
+}
+
+Test(block, blocks_grow_by_levels_and_keep_everything)
+{
+	struct fixture *f = setup();
+	int end = 14 * WINDOW;
+
+	clock_set(&f->clock, sample_ms(end));
+	for (int w = 0; w < 14; w++) {
+		for (int k = 0; k < WINDOW; k += 16)
+			put_all(f, 3, w * WINDOW + k, w * WINDOW + k + 1);
+	}
+	maintain(f, true);
+	cr_expect(stats(f).blocks < 14, "%d blocks", (int)stats(f).blocks);
+	for (int k = 0; k < end; k += 16) {
+		for (int s = 0; s < 3; s++)
+			cr_expect(count_good(f, s, k, k + 1) == 1, "%d", k);
+	}
+	reopen(f);
+	cr_expect(count_good(f, 1, 0, end) == end / 16);
+	teardown(f);
+}
+
+Test(block, deleted_profiles_are_gone_in_ranges_wal_and_blocks)
+{
+	struct fixture *f = setup();
+
+	put_all(f, 4, 0, 40);
+	maintain(f, true); /* a block */
+	put_all(f, 4, 500, 540);
+	cr_expect(!tsdb_flush(f->db, NULL)); /* groups of a range */
+	put_all(f, 4, 540, 560);             /* the WAL */
+	for (int round = 0; round < 4; round++) {
+		if (!round)
+			cr_expect(!delete (f, "{pod=~\"pod-(1|2)\"}", 20, 550));
+		if (round == 1)
+			reopen(f);
+		if (round == 2)
+			cr_expect(!tsdb_clean_tombstones(f->db, NULL));
+		if (round == 3)
+			maintain(f, true);
+		for (int s = 0; s < 4; s++) {
+			bool hit = s == 1 || s == 2;
+
+			cr_expect(count_good(f, s, 0, 20) == 20);
+			cr_expect(count_good(f, s, 20, 40) == (hit ? 0 : 20),
+				  "round %d", round);
+			cr_expect(count_good(f, s, 500, 540) == (hit ? 0 : 40));
+			cr_expect(count_good(f, s, 540, 560) ==
+				  (hit ? 10 : 20));
+		}
+	}
+	/* What comes later is not hidden. */
+	put_all(f, 4, 20, 40);
+	put_all(f, 4, 500, 550);
+	cr_expect(all_good(f, 4, 0, 40) && all_good(f, 4, 500, 560));
+	reopen(f);
+	cr_expect(all_good(f, 4, 0, 40) && all_good(f, 4, 500, 560));
+	maintain(f, true);
+	cr_expect(all_good(f, 4, 0, 40) && all_good(f, 4, 500, 560));
+	teardown(f);
+}
+
+Test(block, what_comes_after_a_deletion_in_the_same_range_stays)
+{
+	struct fixture *f = setup();
+
+	put_all(f, 2, 0, 30);
+	cr_expect(!delete (f, "{job=\"test\"}", 0, 30));
+	cr_expect(count_good(f, 0, 0, 30) == 0);
+	put_all(f, 2, 0, 30);
+	cr_expect(all_good(f, 2, 0, 30));
+	reopen(f);
+	cr_expect(all_good(f, 2, 0, 30));
+	cr_expect(!tsdb_flush(f->db, NULL));
+	reopen(f);
+	cr_expect(all_good(f, 2, 0, 30));
+	maintain(f, true);
+	cr_expect(all_good(f, 2, 0, 30));
+	teardown(f);
+}
+
+Test(block, nothing_is_left_of_a_block_that_was_deleted_whole)
+{
+	struct fixture *f = setup();
+
+	put_all(f, 2, 0, 30);
+	maintain(f, true);
+	cr_expect(!delete (f, "{job=\"test\"}", 0, 30));
+	cr_expect(!tsdb_clean_tombstones(f->db, NULL));
+	cr_expect(stats(f).blocks == 0);
+	put_all(f, 2, 30, 60);
+	cr_expect(!delete (f, "{job=\"test\"}", 30, 60));
+	maintain(f, true);
+	cr_expect(stats(f).blocks == 0 && stats(f).ranges == 0);
+	reopen(f);
+	cr_expect(count_good(f, 0, 0, 60) == 0);
+	teardown(f);
+}
+
+Test(block, retention_by_time_goes_by_the_clock)
+{
+	struct fixture *f = setup();
+
+	f->o.retention_ms = 24ll * 3600 * 1000;
+	reopen(f);
+	for (int w = 0; w < 16; w++) {
+		clock_set(&f->clock, sample_ms(w * WINDOW + 10));
+		put_all(f, 2, w * WINDOW, w * WINDOW + 10);
+		maintain(f, false);
+	}
+	clock_set(&f->clock, sample_ms(20 * WINDOW));
+	maintain(f, false);
+	/* 24 hours are twelve windows. */
+	cr_expect(count_good(f, 0, 0, 6 * WINDOW) == 0);
+	cr_expect(count_good(f, 0, 9 * WINDOW, 16 * WINDOW) == 70);
+	teardown(f);
+}
+
+Test(block, a_clock_that_jumps_does_not_delete_everything)
+{
+	struct fixture *f = setup();
+	uint64_t before;
+
+	f->o.retention_ms = 24ll * 3600 * 1000;
+	reopen(f);
+	for (int w = 0; w < 8; w++) {
+		clock_set(&f->clock, sample_ms(w * WINDOW + 10));
+		put_all(f, 2, w * WINDOW, w * WINDOW + 10);
+		maintain(f, false);
+	}
+	before = stats(f).blocks + stats(f).ranges;
+	clock_set(&f->clock, sample_ms(10000 * WINDOW));
+	maintain(f, false);
+	maintain(f, false);
+	cr_expect(stats(f).blocks + stats(f).ranges >= before - 3);
+	cr_expect(count_good(f, 0, 7 * WINDOW, 8 * WINDOW) == 10);
+	teardown(f);
+}
+
+Test(block, retention_by_size_keeps_the_directory_below_it)
+{
+	struct fixture *f = setup();
+	struct tsdb_stats s;
+
+	f->o.retention_bytes = 4 * MIB;
+	f->o.wal_budget = MIB / 4;
+	f->o.wal_segment = MIB / 16;
+	reopen(f);
+	for (int w = 0; w < 30; w++) {
+		clock_set(&f->clock, sample_ms(w * WINDOW + 40));
+		put_all(f, 8, w * WINDOW, w * WINDOW + 40);
+		maintain(f, w % 2);
+		s = stats(f);
+		cr_expect(s.wal_bytes + s.values_bytes + s.groups_bytes +
+				  s.block_bytes <
+			  5 * MIB);
+	}
+	cr_expect(count_good(f, 0, 0, WINDOW) == 0, "the oldest went");
+	cr_expect(all_good(f, 8, 29 * WINDOW, 29 * WINDOW + 40));
+	teardown(f);
+}
+
+Test(block, a_snapshot_is_a_data_directory)
+{
+	struct fixture *f = setup();
+	struct fixture copy = { .metrics = f->metrics, .o = f->o };
+	char *path = mem_printf("%s/copy", f->dir.path);
+	struct err err = { .msg = "" };
+
+	put_all(f, 3, 0, 50);
+	maintain(f, true);
+	put_all(f, 3, 50, 100);
+	cr_expect(!tsdb_snapshot(f->db, path, true, &err), "%s", err.msg);
+	cr_expect(tsdb_snapshot(f->db, path, true, &err), "it is there");
+	put_all(f, 3, 100, 120);
+	copy.o.path = path;
+	cr_assert(!tsdb_open(&copy.o, &copy.db, &err), "%s", err.msg);
+	cr_expect(all_good(&copy, 3, 0, 100));
+	cr_expect(count_good(&copy, 0, 100, 120) == 0);
+	tsdb_close(copy.db);
+	mem_free(path);
+	cr_expect(all_good(f, 3, 0, 120));
+	teardown(f);
+}
+
+Test(block, too_many_series_are_sealed_early)
+{
+	struct fixture *f = setup();
+
+	f->o.max_series = 100;
+	f->o.maintain_ms = 3600000;
+	reopen(f);
+	for (int s = 0; s < 1000; s++) {
+		cr_expect(!put(f, s, 0));
+		cr_expect(!put(f, s, 1));
+		cr_expect(stats(f).head_series <= 113);
+	}
+	cr_expect(stats(f).blocks > 0);
+	for (int s = 0; s < 1000; s++)
+		cr_expect(count_good(f, s, 0, 2) == 2);
+	teardown(f);
+}
+
+Test(block, a_query_in_flight_holds_nothing_up)
+{
+	struct fixture *f = setup();
+	struct querier *q;
+	struct matcher m = { .op = MATCH_EQ,
+			     .name = str_of("pod"),
+			     .value = str_of("pod-1") };
+
+	put_all(f, 2, 0, 50);
+	querier_open(f->db, &q);
+	querier_select(q, &m, 1, 0, INT64_MAX);
+	maintain(f, true);
+	cr_expect(is_good(q, 1, 7), "from the range that is gone");
+	querier_close(q);
+	querier_open(f->db, &q);
+	querier_select(q, &m, 1, 0, INT64_MAX);
+	cr_expect(!delete (f, "{job=\"test\"}", 0, 10));
+	cr_expect(!tsdb_clean_tombstones(f->db, NULL));
+	cr_expect(is_good(q, 1, 17), "from the block that is gone");
+	querier_close(q);
+	teardown(f);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes a block (docs/format/block.md): groups first, in stripe order, each
+ * giving a chunk; then the index. Nobody sees the block before
+ * block_writer_finish() has made it durable and renamed it.
+ *
+ * Ownership: block_writer_free() frees, and removes what is not finished.
+ * Threads: one thread at a time.
+ */
+#ifndef TSDB_BLOCK_WRITER_H
+#define TSDB_BLOCK_WRITER_H
+
+#include "tsdb/block.h"
+#include "tsdb/index_writer.h"
+
+#define BLOCK_TMP_SUFFIX    ".tmp-for-creation"
+#define BLOCK_DELETE_SUFFIX ".tmp-for-deletion"
+
+enum {
+	BLOCK_VALUES_MAX = 1024 * 1024 * 1024,
+	BLOCK_CHUNKS_MAX = 512 * 1024 * 1024,
+};
+
+struct block_writer;
+
+NODISCARD int block_writer_new(const struct block_env *env,
+			       const struct ulid *ulid,
+			       struct block_writer **out, struct err *err);
+void block_writer_free(struct block_writer *w);
+
+/*
+ * What meta.json will say. The caller sets times of the window, level, source
+ * ULIDs, parents and LSNs; the writer does the rest.
+ */
+struct meta *block_writer_meta(struct block_writer *w);
+
+/*
+ * Write a group's stored bytes and its chunk. h->place, h->typeset are set;
+ * *chunk is what the index will say.
+ */
+NODISCARD int block_writer_group(struct block_writer *w, struct head *h,
+				 struct bytes stored, struct bytes typeset,
+				 struct index_chunk *chunk, struct err *err);
+
+/*
+ * Take over a values file of another block by a hard link, or by a copy where
+ * the file system has none. *file is its number in this block.
+ */
+NODISCARD int block_writer_link(struct block_writer *w, const struct block *b,
+				uint32_t number, uint32_t *file,
+				struct err *err);
+
+/* The chunk of a group whose values are in a linked file. */
+NODISCARD int block_writer_chunk(struct block_writer *w, struct head *h,
+				 struct bytes typeset,
+				 struct index_chunk *chunk, struct err *err);
+
+/* Begin the index, behind the last group. Borrowed. */
+NODISCARD int block_writer_index(struct block_writer *w, uint32_t symbols,
+				 uint64_t bytes, struct index_writer **out,
+				 struct err *err);
+
+/* Make the block durable, and give it its name. */
+NODISCARD int block_writer_finish(struct block_writer *w, struct err *err);
+
+#endif

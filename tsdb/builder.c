@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/builder.h"
+
+#include "base/crc32c.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+#define BUFFER_KEEP MIB /* larger buffers are given back after use */
+
+struct builder *builder_new(const struct codec *codec, int level)
+{
+	struct builder *b = mem_new(struct builder);
+
+	b->codec = codec;
+	b->encoder = codec->encoder_new(level);
+	b->decoder = codec->decoder_new();
+	b->head.totals = b->totals;
+	return b;
+}
+
+void builder_free(struct builder *b)
+{
+	if (!b)
+		return;
+	b->codec->encoder_free(b->encoder);
+	b->codec->decoder_free(b->decoder);
+	for (size_t i = 0; i < ARRAY_SIZE(b->raw); i++)
+		buf_fini(&b->raw[i]);
+	buf_fini(&b->typeset);
+	buf_fini(&b->scratch);
+	mem_free(b);
+}
+
+bool builder_is_full(const struct builder *b, uint32_t raw_len,
+		     struct bytes typeset)
+{
+	return b->head.count && (b->head.count == GROUP_PROFILES_MAX ||
+				 b->raw_bytes + raw_len > GROUP_BYTES_MAX ||
+				 !bytes_eq(buf_bytes(&b->typeset), typeset));
+}
+
+void builder_add(struct builder *b, const struct head_profile *p,
+		 struct bytes typeset, const int64_t *totals, struct buf *raw)
+{
+	struct head *h = &b->head;
+	uint16_t i = h->count++;
+	struct buf empty = b->raw[i];
+
+	b->raw[i] = *raw;
+	*raw = empty;
+	b->raw_bytes += p->raw_len;
+	h->total_count = (uint16_t)typeset_count(typeset);
+	h->profiles[i] = *p;
+	for (size_t t = 0; t < h->total_count; t++)
+		h->totals[t * GROUP_PROFILES_MAX + i] = totals[t];
+	if (i)
+		return;
+	buf_reset(&b->typeset);
+	buf_add(&b->typeset, typeset.ptr, typeset.len);
+}
+
+/* What is about to be stored must decode to what came, whatever the codec. */
+static int verify(struct builder *b, struct bytes stored, struct err *err)
+{
+	uint32_t lens[GROUP_PROFILES_MAX];
+	const struct head *h = &b->head;
+	struct codec_group group = { .stored = stored,
+				     .lens = lens,
+				     .count = h->count };
+	size_t at = 0;
+	int rc;
+
+	for (size_t i = 0; i < h->count; i++)
+		lens[i] = h->profiles[i].raw_len;
+	buf_reset(&b->scratch);
+	rc = b->codec->decode(b->decoder, NULL, &group, 0, h->count,
+			      &b->scratch, err);
+	for (size_t i = 0; i < h->count && !rc; at += lens[i++]) {
+		struct bytes value = { .ptr = b->scratch.ptr + at,
+				       .len = lens[i] };
+
+		if (hash64(value) != h->profiles[i].hash)
+			rc = err_set(err, ERR_CORRUPT,
+				     "codec %s changed a profile",
+				     b->codec->name);
+	}
+	return rc;
+}
+
+int builder_store(struct builder *b, struct buf *out, struct err *err)
+{
+	struct bytes values[GROUP_PROFILES_MAX];
+	struct head *h = &b->head;
+	size_t at = out->len;
+	struct bytes stored;
+	int rc;
+
+	for (size_t i = 0; i < h->count; i++)
+		values[i] = buf_bytes(&b->raw[i]);
+	rc = b->codec->encode(b->encoder, values, h->count, out,
+			      &h->place.table_len, err);
+	stored = (struct bytes){ .ptr = out->ptr + at, .len = out->len - at };
+	if (!rc)
+		rc = verify(b, stored, err);
+	h->codec = b->codec->id;
+	h->place.len = (uint32_t)stored.len;
+	h->place.crc = crc32c(0, stored);
+	return rc;
+}
+
+static void trim(struct buf *b)
+{
+	if (b->cap > BUFFER_KEEP)
+		buf_fini(b);
+	else
+		buf_reset(b);
+}
+
+void builder_reset(struct builder *b)
+{
+	for (size_t i = 0; i < b->head.count; i++)
+		trim(&b->raw[i]);
+	trim(&b->scratch);
+	b->head.count = 0;
+	b->raw_bytes = 0;
+}

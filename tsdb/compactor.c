@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/compactor.h"
+
+#include "base/mem.h"
+#include "tsdb/lexicon.h"
+#include "tsdb/rewriter.h"
+#include "tsdb/roster.h"
+#include "tsdb/window.h"
+
+#define LEVEL 5
+
+/* One compaction under way. */
+struct work {
+	const struct compaction *c;
+	struct block_writer *w;
+	struct rewriter *rewriter;
+	struct roster roster;
+	struct lexicon *lexicon;
+};
+
+static void describe_range(struct meta *m, struct range *r)
+{
+	uint64_t highest = range_highest_lsn(r);
+
+	meta_add_source(m, &r->ulid);
+	if (r->start < m->min_ms)
+		m->min_ms = r->start;
+	if (r->start + WINDOW_MS > m->max_ms)
+		m->max_ms = r->start + WINDOW_MS;
+	if (r->lsn < m->first_lsn)
+		m->first_lsn = r->lsn;
+	if (highest > m->last_lsn)
+		m->last_lsn = highest;
+}
+
+static void describe_block(struct meta *m, const struct meta *b)
+{
+	for (size_t i = 0; i < b->source_count; i++)
+		meta_add_source(m, &b->sources[i]);
+	meta_add_parent(m, b);
+	if (b->min_ms < m->min_ms)
+		m->min_ms = b->min_ms;
+	if (b->max_ms > m->max_ms)
+		m->max_ms = b->max_ms;
+	if (b->first_lsn < m->first_lsn)
+		m->first_lsn = b->first_lsn;
+	if (b->last_lsn > m->last_lsn)
+		m->last_lsn = b->last_lsn;
+	if (b->level > m->level)
+		m->level = b->level;
+}
+
+static void describe(struct work *k)
+{
+	struct meta *m = block_writer_meta(k->w);
+
+	m->min_ms = INT64_MAX;
+	m->max_ms = INT64_MIN;
+	m->first_lsn = UINT64_MAX;
+	for (size_t i = 0; i < k->c->count; i++) {
+		struct part p = k->c->parts[i];
+
+		if (p.range)
+			describe_range(m, p.range);
+		else
+			describe_block(m, &p.block->meta);
+	}
+	m->level++;
+}
+
+static bool cancelled(const struct compaction *c)
+{
+	return c->cancel &&
+	       atomic_load_explicit(c->cancel, memory_order_relaxed);
+}
+
+static int write_groups(struct work *k, struct err *err)
+{
+	CLEANUP(mem_freep) uint32_t *order = roster_stripes(&k->roster);
+	size_t done = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < k->roster.count && !rc; i++) {
+		struct roster_entry *e = &k->roster.v[order[i]];
+		const struct roster_place *places;
+		size_t count;
+
+		if (cancelled(k->c))
+			return err_set(err, ERR_CLOSED, "cancelled");
+		places = roster_places(&k->roster, order[i], &count);
+		rc = rewriter_series(k->rewriter, places, count, err);
+		e->chunk = (uint32_t)done;
+		rewriter_chunks(k->rewriter, &done);
+		e->chunks = (uint32_t)(done - e->chunk);
+	}
+	return rc;
+}
+
+static int write_index(struct work *k, struct err *err)
+{
+	struct meta *m = block_writer_meta(k->w);
+	struct index_series s = { 0 };
+	struct index_writer *ix = NULL;
+	const struct index_chunk *chunks;
+	size_t count;
+	int rc = lexicon_new(k->c->parts, k->c->count, &k->lexicon, err);
+
+	if (!rc)
+		rc = block_writer_index(k->w, lexicon_count(k->lexicon),
+					lexicon_bytes(k->lexicon), &ix, err);
+	if (!rc)
+		rc = lexicon_write(k->lexicon, ix, err);
+	chunks = rewriter_chunks(k->rewriter, &count);
+	for (size_t i = 0; i < k->roster.count && !rc; i++) {
+		const struct roster_entry *e = &k->roster.v[i];
+		const struct roster_place *p = &k->roster.places[e->place];
+
+		if (!e->chunks)
+			continue;
+		rc = lexicon_pairs(k->lexicon, p->part, p->series, &s, err);
+		if (rc)
+			break;
+		index_writer_series(ix, s.pairs, s.pair_count,
+				    chunks + e->chunk, e->chunks);
+		m->series++;
+	}
+	index_series_fini(&s);
+	return rc;
+}
+
+static int write_block(struct work *k, bool *empty, struct err *err)
+{
+	struct rewriter_options o = { .parts = k->c->parts,
+				      .count = k->c->count,
+				      .reencode = k->c->reencode,
+				      .level = LEVEL,
+				      .log = k->c->env->log,
+				      .damaged = k->c->damaged };
+	size_t chunks = 0;
+	int rc = roster_fill(&k->roster, k->c->parts, k->c->count, err);
+
+	if (!rc)
+		rc = block_writer_new(k->c->env, &k->c->ulid, &k->w, err);
+	if (rc)
+		return rc;
+	describe(k);
+	k->rewriter = rewriter_new(&o, k->w);
+	rc = write_groups(k, err);
+	rewriter_chunks(k->rewriter, &chunks);
+	*empty = !chunks;
+	if (rc || *empty)
+		return rc;
+	rc = write_index(k, err);
+	return rc ? rc : block_writer_finish(k->w, err);
+}
+
+int compact(const struct compaction *c, struct block **out, struct err *err)
+{
+	CLEANUP(mem_freep) char *path = block_path(c->env, &c->ulid, "");
+	struct work k = { .c = c };
+	bool empty = false;
+	int rc = write_block(&k, &empty, err);
+
+	lexicon_free(k.lexicon);
+	roster_fini(&k.roster);
+	rewriter_free(k.rewriter);
+	block_writer_free(k.w);
+	*out = NULL;
+	if (!rc && !empty)
+		rc = block_open(c->env, path, out, err);
+	return rc;
+}

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A start: what is on disk becomes the view, and what earlier work left
+ * behind goes.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "tsdb/block_writer.h"
+#include "tsdb/db.h"
+#include "tsdb/dirlock.h"
+
+/* Blocks. */
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s);
+	size_t m = strlen(end);
+
+	return n >= m && !strcmp(s + n - m, end);
+}
+
+/* What was being made or removed when the last process ended. */
+static int remove_leftover(struct tsdb *db, const char *dir, const char *name,
+			   struct err *err)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", dir, name);
+
+	log_event(db->o.log, LOG_INFO, "removing what was left unfinished",
+		  LOG_FIELDS(log_text("directory", path)));
+	return fs_remove_dir(db->o.fs, path, err);
+}
+
+/* Out of the way, for a person to look at. */
+static int set_block_aside(struct tsdb *db, const char *path, struct err *err)
+{
+	CLEANUP(mem_freep) char *to = mem_printf("%s.damaged", path);
+
+	metric_add(db->env.corruptions, 1);
+	log_event(db->o.log, LOG_ERROR, "a block is unreadable and set aside",
+		  LOG_FIELDS(log_text("directory", to), log_err(err)));
+	return db->o.read_only ? 0 : fs_rename(db->o.fs, path, to, err);
+}
+
+static int load_block(struct tsdb *db, const char *name, struct err *err)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", db->path, name);
+	struct block *b = NULL;
+	int rc = block_open(&db->benv, path, &b, err);
+
+	if (rc == ERR_CORRUPT)
+		return set_block_aside(db, path, err);
+	/* Removed by the server beside us while we listed. */
+	if (rc == ERR_NOTFOUND && db->o.read_only)
+		return 0;
+	if (rc == ERR_NOTFOUND) /* a directory without meta.json */
+		return set_block_aside(db, path, err);
+	if (!rc)
+		db_add_block(db, b);
+	return rc;
+}
+
+static bool has_parent(const struct block *b, const struct ulid *u)
+{
+	for (size_t i = 0; i < b->meta.parent_count; i++) {
+		if (ulid_eq(&b->meta.parents[i].ulid, u))
+			return true;
+	}
+	return false;
+}
+
+static bool is_superseded(const struct tsdb *db, const struct block *b)
+{
+	for (size_t i = 0; i < db->block_count; i++) {
+		if (has_parent(db->blocks[i], &b->meta.ulid))
+			return true;
+	}
+	return false;
+}
+
+static int remove_block_dir(struct tsdb *db, const struct ulid *u,
+			    struct err *err)
+{
+	CLEANUP(mem_freep) char *path = block_path(&db->benv, u, "");
+	CLEANUP(mem_freep)
+	char *gone = block_path(&db->benv, u, BLOCK_DELETE_SUFFIX);
+	int rc = fs_rename(db->o.fs, path, gone, err);
+
+	if (!rc)
+		rc = fs_sync_dir(db->o.fs, db->path, err);
+	return rc ? rc : fs_remove_dir(db->o.fs, gone, err);
+}
+
+/* Blocks that a compaction made others of, and could not remove. */
+static int drop_superseded(struct tsdb *db, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < db->block_count && !rc;) {
+		struct part p = { .block = db->blocks[i] };
+
+		if (!is_superseded(db, p.block)) {
+			i++;
+			continue;
+		}
+		if (!db->o.read_only)
+			rc = remove_block_dir(db, &p.block->meta.ulid, err);
+		db_replace(db, &p, 1, NULL);
+	}
+	return rc;
+}
+
+static int load_blocks(struct tsdb *db, struct err *err)
+{
+	struct name_list l = { 0 };
+	int rc = fs_list(db->path, &l, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < l.count && !rc; i++) {
+		struct ulid u;
+
+		if (ends_with(l.names[i], BLOCK_TMP_SUFFIX) ||
+		    ends_with(l.names[i], BLOCK_DELETE_SUFFIX))
+			rc = db->o.read_only ? 0 :
+					       remove_leftover(db, db->path,
+							       l.names[i], err);
+		else if (ulid_parse(str_of(l.names[i]), &u))
+			rc = load_block(db, l.names[i], err);
+	}
+	name_list_fini(&l);
+	return rc ? rc : drop_superseded(db, err);
+}
+
+/* Ranges. */
+
+/* Whether a range has become a block. */
+static bool is_sealed(const struct tsdb *db, const struct range *r)
+{
+	for (size_t i = 0; i < db->block_count; i++) {
+		const struct meta *m = &db->blocks[i]->meta;
+
+		for (size_t k = 0; k < m->source_count; k++) {
+			if (ulid_eq(&m->sources[k], &r->ulid))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Ranges that have become blocks, and could not be removed. */
+static int drop_sealed(struct tsdb *db, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < db->range_count && !rc;) {
+		struct part p = { .range = db->ranges[i] };
+
+		if (!is_sealed(db, p.range)) {
+			i++;
+			continue;
+		}
+		if (!db->o.read_only)
+			rc = range_remove(p.range, err);
+		db_replace(db, &p, 1, NULL);
+	}
+	return rc;
+}
+
+static void note_lost(struct tsdb *db, const char *name)
+{
+	char *dot;
+	struct lost_range l = { .start = strtoll(name, &dot, 10) };
+
+	if (*dot != '.')
+		return;
+	l.lsn = strtoull(dot + 1, NULL, 16);
+	db->lost = mem_grow(db->lost, db->lost_count, &db->lost_cap,
+			    sizeof(*db->lost));
+	db->lost[db->lost_count++] = l;
+}
+
+static int load_range(struct tsdb *db, const char *name, struct err *err)
+{
+	struct range *r = NULL;
+	int rc;
+
+	if (ends_with(name, ".deleting"))
+		return db->o.read_only ?
+			       0 :
+			       remove_leftover(db, db->env.dir, name, err);
+	if (ends_with(name, ".damaged"))
+		note_lost(db, name);
+	if (strspn(name, "0123456789.abcdef") != strlen(name))
+		return 0;
+	rc = range_open(&db->env, name, &r, err);
+	if (!rc) {
+		r->touched_ms = clock_ms(db->o.clock);
+		db_add_range(db, r);
+		return 0;
+	}
+	if (rc == ERR_CORRUPT)
+		note_lost(db, name);
+	return rc == ERR_NOTFOUND || rc == ERR_CORRUPT ? 0 : rc;
+}
+
+static int load_ranges(struct tsdb *db, struct err *err)
+{
+	struct name_list l = { 0 };
+	int rc = fs_list(db->env.dir, &l, err);
+
+	if (rc == ERR_NOTFOUND && db->o.read_only)
+		return 0;
+	for (size_t i = 0; i < l.count && !rc; i++)
+		rc = load_range(db, l.names[i], err);
+	name_list_fini(&l);
+	return rc;
+}
+
+/* Replay. */
+
+/* The window's range with the greatest opening LSN not above lsn. */
+static struct range *find_range(const struct tsdb *db, int64_t start,
+				uint64_t lsn)
+{
+	struct range *found = NULL;
+
+	for (size_t i = 0; i < db->range_count; i++) {
+		if (db->ranges[i]->start == start && db->ranges[i]->lsn <= lsn)
+			found = db->ranges[i];
+	}
+	return found;
+}
+
+/* The window's range that takes samples; NULL without one. */
+static struct range *open_range(const struct tsdb *db, int64_t start)
+{
+	for (size_t i = db->range_count; i--;) {
+		if (db->ranges[i]->start == start && !db->ranges[i]->closed)
+			return db->ranges[i];
+	}
+	return NULL;
+}
+
+int db_range_for(struct tsdb *db, int64_t start, uint64_t lsn,
+		 struct range **out, struct err *err)
+{
+	struct range *r = open_range(db, start);
+	int rc;
+
+	if (!r && db->range_count >= RANGES_MAX)
+		return err_set(
+			err, ERR_LIMIT,
+			"%d windows of two hours are open already, and sealing does not keep up",
+			RANGES_MAX);
+	if (!r) {
+		rc = range_create(&db->env, start, lsn, clock_ms(db->o.clock),
+				  &r, err);
+		if (rc)
+			return rc == ERR_EXISTS ? ERR_IO : rc;
+		db_add_range(db, r);
+	}
+	*out = r;
+	return 0;
+}
+
+/* For a look at records whose range a start would have to make. */
+static struct range *range_in_memory(struct tsdb *db, int64_t start)
+{
+	struct range *r = range_new(&db->env, "(WAL)");
+
+	r->start = start;
+	db_add_range(db, r);
+	return r;
+}
+
+/* Whether some block may have it: one of its window that goes up to it. */
+static bool may_be_sealed(const struct tsdb *db, int64_t start, uint64_t lsn)
+{
+	for (size_t i = 0; i < db->block_count; i++) {
+		const struct meta *m = &db->blocks[i]->meta;
+
+		if (m->min_ms <= start && start < m->max_ms &&
+		    m->last_lsn >= lsn)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the record was in a range that had to be set aside, or is gone. */
+static bool was_lost(const struct tsdb *db, int64_t start, uint64_t lsn)
+{
+	if (db->ranges_missing && !may_be_sealed(db, start, lsn))
+		return true;
+	for (size_t i = 0; i < db->lost_count; i++) {
+		if (db->lost[i].start == start && db->lost[i].lsn <= lsn)
+			return true;
+	}
+	return false;
+}
+
+/* The range that a record belongs into; NULL: it is in a block, or gone. */
+static struct range *range_of(struct tsdb *db, const struct segment_entry *e)
+{
+	int64_t start = window_start(e->ms);
+	struct range *r = find_range(db, start, e->lsn);
+	struct err err;
+
+	if (r)
+		return r;
+	/* Beside a running server: the range may have come after our look. */
+	if (db->o.read_only && !may_be_sealed(db, start, e->lsn))
+		return range_in_memory(db, start);
+	if (db->o.read_only || !was_lost(db, start, e->lsn))
+		return NULL;
+	r = open_range(db, start);
+	/* Named so that it has these records at the next start too. */
+	if (!r && db_range_for(db, start, e->lsn, &r, &err)) {
+		metric_add(db->env.corruptions, 1);
+		log_event(db->o.log, LOG_ERROR, "WAL record not replayed",
+			  LOG_FIELDS(log_err(&err)));
+	}
+	return r;
+}
+
+struct pending db_pending(const struct segment_entry *e)
+{
+	return (struct pending){ .ms = e->ms,
+				 .lsn = e->lsn,
+				 .hash = e->hash,
+				 .raw_len = e->raw_len,
+				 .len = e->len };
+}
+
+static void replay_into(struct tsdb *db, struct range *r, struct labels *labels,
+			const struct segment_entry *e)
+{
+	uint32_t series = range_find(r, labels);
+	struct pending p = db_pending(e);
+	struct part_hit hit = { 0 };
+
+	if (series == SERIES_NONE ||
+	    (!range_is_done_with(r, series, e->ms, e->lsn) &&
+	     range_lookup(r, series, e->ms, NULL, &hit, NULL)))
+		range_insert(r, labels, &p, clock_ms(db->o.clock));
+}
+
+static void replay_entry(void *ctx, const struct segment_entry *e)
+{
+	struct tsdb *db = ctx;
+	struct labels *labels = NULL;
+	struct range *r;
+
+	if (e->ms < 0 || labels_decode(e->labels, &labels, NULL)) {
+		metric_add(db->env.corruptions, 1);
+		return;
+	}
+	r = range_of(db, e);
+	if (r)
+		replay_into(db, r, labels, e);
+	labels_unref(labels);
+}
+
+/* No LSN is given out twice: the WAL goes on behind all that is stored. */
+static uint64_t highest_segment(const struct tsdb *db)
+{
+	uint64_t highest = 0;
+
+	for (size_t i = 0; i < db->range_count; i++) {
+		uint64_t n = range_highest_lsn(db->ranges[i]) >> 32;
+
+		highest = n > highest ? n : highest;
+	}
+	for (size_t i = 0; i < db->block_count; i++) {
+		uint64_t n = db->blocks[i]->meta.last_lsn >> 32;
+
+		highest = n > highest ? n : highest;
+	}
+	return highest;
+}
+
+/*
+ * Of several generations of a window the last one takes samples. (An earlier
+ * one was to be sealed when the last process ended.)
+ */
+static void close_generations(struct tsdb *db)
+{
+	for (size_t i = 1; i < db->range_count; i++) {
+		if (db->ranges[i - 1]->start == db->ranges[i]->start)
+			db->ranges[i - 1]->closed = true;
+	}
+}
+
+/* A segment is an eighth of the budget, 1 to 64 MiB. */
+static uint64_t segment_size(const struct tsdb_options *o, uint64_t budget)
+{
+	uint64_t size = budget / 8;
+
+	if (o->wal_segment)
+		return (uint64_t)o->wal_segment;
+	if (size < MIB)
+		return MIB;
+	return size > 64 * MIB ? 64 * MIB : size;
+}
+
+/* The directory that holds path; the caller frees it. */
+static char *parent_of(const char *path)
+{
+	size_t n = strlen(path);
+
+	while (n && path[n - 1] == '/')
+		n--;
+	while (n && path[n - 1] != '/')
+		n--;
+	if (!n)
+		return mem_strdup(".");
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	return mem_strndup((struct str){ .ptr = path, .len = n });
+}
+
+/* Make a directory that is durable in the one that holds it. */
+static int make_dir(struct tsdb *db, const char *path, bool *made,
+		    struct err *err)
+{
+	CLEANUP(mem_freep) char *parent = parent_of(path);
+	int rc = fs_mkdir(db->o.fs, path, err);
+
+	*made = !rc;
+	/* Also when it is there: its maker may have died before the sync. */
+	return rc && rc != ERR_EXISTS ? rc : fs_sync_dir(db->o.fs, parent, err);
+}
+
+int db_load(struct tsdb *db, struct err *err)
+{
+	CLEANUP(mem_freep) char *wal_dir = mem_printf("%s/wal", db->path);
+	struct wal_options wo = { .fs = db->o.fs,
+				  .dir = wal_dir,
+				  .segment_size =
+					  segment_size(&db->o, db->budget),
+				  .read_only = db->o.read_only,
+				  .log = db->o.log,
+				  .metrics = db->o.metrics };
+	bool made;
+	int rc = 0;
+
+	if (!db->o.read_only) {
+		rc = make_dir(db, db->path, &made, err);
+		if (!rc)
+			rc = dirlock_take(db->path, &db->lock, err);
+		if (!rc)
+			rc = make_dir(db, db->env.dir, &db->ranges_missing,
+				      err);
+	}
+	/*
+	 * From what profiles leave to what they go to: beside a running
+	 * server, one that moves meanwhile is seen in both, not in none.
+	 */
+	if (!rc)
+		rc = wal_open(&wo, &db->wal, err);
+	if (!rc && !db->o.read_only)
+		rc = fs_sync_dir(db->o.fs, db->path, err);
+	if (!rc)
+		rc = load_ranges(db, err);
+	if (!rc)
+		rc = load_blocks(db, err);
+	if (!rc)
+		rc = drop_sealed(db, err);
+	if (!rc)
+		close_generations(db);
+	if (!rc)
+		rc = wal_replay(db->wal, highest_segment(db), replay_entry, db,
+				err);
+	return rc;
+}

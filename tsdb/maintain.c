@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Maintenance: seal ranges, compact blocks, remove what retention says. What
+ * to do is the planner's; this does it.
+ */
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "tsdb/block_writer.h"
+#include "tsdb/compactor.h"
+#include "tsdb/db.h"
+#include "tsdb/planner.h"
+
+#define OPEN_RANGES 32
+#define OPEN_VALUES (4096ull * MIB) /* of open ranges together */
+#define ROUND_JOBS  1000            /* an end to any loop of ours */
+
+/* Sealing. */
+
+int db_drop_wal(struct tsdb *db, struct err *err)
+{
+	uint64_t oldest;
+	size_t count;
+	struct part *v;
+
+	/* What is appended meanwhile is in the current segment, which stays. */
+	pthread_mutex_lock(&db->append_mu);
+	oldest = wal_end(db->wal);
+	pthread_mutex_unlock(&db->append_mu);
+	v = db_ranges(db, &count);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t lsn = range_oldest(v[i].range);
+
+		oldest = lsn < oldest ? lsn : oldest;
+	}
+	db_parts_free(v, count);
+	return wal_drop(db->wal, (oldest >> 32) - 1, err);
+}
+
+/* From here on the window's next generation takes samples. */
+static void close_range(struct tsdb *db, struct range *r)
+{
+	pthread_mutex_lock(&db->append_mu);
+	r->closed = true;
+	pthread_mutex_unlock(&db->append_mu);
+}
+
+static int flush_all(struct tsdb *db, struct range *r, struct err *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&db->flush_mu);
+	rc = flush_range(db->flusher, r, UINT64_MAX, err);
+	pthread_mutex_unlock(&db->flush_mu);
+	return rc;
+}
+
+/* A range that became a block, or that retention removed. */
+static int drop_range(struct tsdb *db, struct range *r, struct err *err)
+{
+	int rc = range_remove(r, err);
+
+	return rc ? rc : db_drop_wal(db, err);
+}
+
+static int seal(struct tsdb *db, struct range *r, struct err *err)
+{
+	struct part part = { .range = r };
+	struct compaction c = { .env = &db->benv,
+				.parts = &part,
+				.count = 1,
+				.ulid = r->ulid,
+				.reencode = true,
+				.damaged = db->metrics.damaged };
+	struct block *b = NULL;
+	int rc;
+
+	close_range(db, r);
+	rc = flush_all(db, r, err);
+	if (!rc)
+		rc = compact(&c, &b, err);
+	if (rc)
+		return rc;
+	metric_add(db->metrics.seals, 1);
+	range_ref(r);
+	db_replace(db, &part, 1, b);
+	rc = drop_range(db, r, err);
+	range_unref(r);
+	return rc;
+}
+
+static struct plan_range describe_range(const struct tsdb *db, struct range *r)
+{
+	struct plan_range p = { .start = r->start, .lsn = r->lsn };
+
+	pthread_mutex_lock(&r->mu);
+	p.idle_ms = clock_ms(db->o.clock) - r->touched_ms;
+	p.series = r->index.series;
+	p.bytes = r->values_end;
+	p.closed = r->closed;
+	pthread_mutex_unlock(&r->mu);
+	return p;
+}
+
+static uint64_t open_values_max(const struct tsdb *db)
+{
+	uint64_t tenth = (uint64_t)db->o.retention_bytes / 10;
+
+	return tenth && tenth < OPEN_VALUES ? tenth : OPEN_VALUES;
+}
+
+/* Seal the next range that is due: 1 when there was one. */
+static int seal_next(struct tsdb *db, bool all, struct err *err)
+{
+	struct plan_bounds bounds = { .now_ms = clock_ms(db->o.clock),
+				      .series = (uint64_t)db->o.max_series,
+				      .bytes = open_values_max(db),
+				      .ranges = RANGES_OPEN,
+				      .all = all };
+	size_t count;
+	struct part *v = db_ranges(db, &count);
+	struct plan_range *plan = mem_zalloc(count, sizeof(*plan));
+	int pick;
+	int rc = 0;
+
+	for (size_t i = 0; i < count; i++)
+		plan[i] = describe_range(db, v[i].range);
+	pick = plan_seal(&bounds, plan, count);
+	if (pick != PLAN_NONE)
+		rc = seal(db, v[pick].range, err);
+	mem_free(plan);
+	db_parts_free(v, count);
+	return rc ? rc : pick != PLAN_NONE;
+}
+
+/* Compaction. */
+
+static bool has_failed(const struct tsdb *db, const struct ulid *u)
+{
+	for (size_t i = 0; i < db->failed_count; i++) {
+		if (ulid_eq(&db->failed[i], u))
+			return true;
+	}
+	return false;
+}
+
+static void note_failed(struct tsdb *db, const struct part *v, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		db->failed = mem_grow(db->failed, db->failed_count,
+				      &db->failed_cap, sizeof(*db->failed));
+		db->failed[db->failed_count++] = v[i].block->meta.ulid;
+	}
+}
+
+static int remove_block(struct tsdb *db, const struct block *b, struct err *err)
+{
+	CLEANUP(mem_freep)
+	char *gone = mem_printf("%s" BLOCK_DELETE_SUFFIX, b->path);
+	int rc = fs_rename(db->o.fs, b->path, gone, err);
+
+	if (!rc)
+		rc = fs_sync_dir(db->o.fs, db->path, err);
+	return rc ? rc : fs_remove_dir(db->o.fs, gone, err);
+}
+
+/* Blocks of one window are small, and get full groups only by encoding anew. */
+static bool are_one_window(const struct part *v, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct meta *m = &v[i].block->meta;
+
+		if (m->max_ms - m->min_ms != WINDOW_MS ||
+		    m->min_ms != v[0].block->meta.min_ms)
+			return false;
+	}
+	return count > 1;
+}
+
+/* Take parents out of the view, then off the disk: the child is durable. */
+static int supersede(struct tsdb *db, const struct part *v, size_t count,
+		     struct block *child, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < count; i++)
+		block_ref(v[i].block);
+	db_replace(db, v, count, child);
+	for (size_t i = 0; i < count; i++) {
+		if (!rc)
+			rc = remove_block(db, v[i].block, err);
+		block_unref(v[i].block);
+	}
+	return rc;
+}
+
+static int compact_blocks(struct tsdb *db, const struct part *v, size_t count,
+			  struct err *err)
+{
+	struct compaction c = { .env = &db->benv,
+				.parts = v,
+				.count = count,
+				.ulid = ulid_new(clock_ms(db->o.clock)),
+				.reencode = are_one_window(v, count),
+				.damaged = db->metrics.damaged,
+				.cancel = &db->cancel };
+	struct block *b = NULL;
+	int rc = compact(&c, &b, err);
+
+	if (rc && rc != ERR_CLOSED) {
+		note_failed(db, v, count);
+		metric_add(db->metrics.compaction_failures, 1);
+	}
+	if (rc)
+		return rc;
+	metric_add(db->metrics.compactions, 1);
+	return supersede(db, v, count, b, err);
+}
+
+static struct plan_block describe_block(const struct tsdb *db, struct block *b)
+{
+	struct tombstones *t = block_tombstones(b);
+	struct plan_block p = { .min_ms = b->meta.min_ms,
+				.max_ms = b->meta.max_ms,
+				.series = b->meta.series,
+				.tombstones = tombstones_series(t),
+				.bytes = b->bytes,
+				.failed = has_failed(db, &b->meta.ulid) };
+
+	tombstones_unref(t);
+	return p;
+}
+
+/* All blocks, referenced, as the planner wants them: by time, then age. */
+static struct part *blocks_by_time(struct tsdb *db, size_t *count)
+{
+	size_t n = 0;
+	struct part *v = db_parts(db, count);
+
+	for (size_t i = 0; i < *count; i++) {
+		struct part p = v[i];
+		size_t at = n;
+
+		if (p.range) {
+			part_unref(p);
+			continue;
+		}
+		for (;
+		     at && v[at - 1].block->meta.min_ms > p.block->meta.min_ms;
+		     at--)
+			v[at] = v[at - 1];
+		v[at] = p;
+		n++;
+	}
+	*count = n;
+	return v;
+}
+
+/* Older first. */
+static void sort_by_age(struct part *v, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		struct part p = v[i];
+		size_t at = i;
+
+		for (; at && v[at - 1].block->meta.first_lsn >
+				     p.block->meta.first_lsn;
+		     at--)
+			v[at] = v[at - 1];
+		v[at] = p;
+	}
+}
+
+static int compact_picked(struct tsdb *db, const struct part *v,
+			  const size_t *picked, size_t n, struct err *err)
+{
+	struct part *parts = mem_zalloc(n, sizeof(*parts));
+	int rc;
+
+	for (size_t i = 0; i < n; i++)
+		parts[i] = v[picked[i]];
+	sort_by_age(parts, n);
+	rc = compact_blocks(db, parts, n, err);
+	mem_free(parts);
+	return rc;
+}
+
+/* Compact what the planner picks: 1 when there was something. */
+static int compact_next(struct tsdb *db, struct err *err)
+{
+	struct plan_levels levels = plan_levels(db->o.retention_ms);
+	size_t count;
+	struct part *v = blocks_by_time(db, &count);
+	struct plan_block *plan = mem_zalloc(count, sizeof(*plan));
+	size_t *picked = mem_zalloc(count, sizeof(*picked));
+	size_t n;
+	int rc = 0;
+
+	for (size_t i = 0; i < count; i++)
+		plan[i] = describe_block(db, v[i].block);
+	n = plan_compaction(&levels, plan, count, picked);
+	if (n)
+		rc = compact_picked(db, v, picked, n, err);
+	mem_free(picked);
+	mem_free(plan);
+	db_parts_free(v, count);
+	return rc ? rc : n > 0;
+}
+
+/* Retention. */
+
+static uint64_t range_bytes(struct range *r)
+{
+	uint64_t bytes;
+
+	pthread_mutex_lock(&r->mu);
+	bytes = r->values_end + r->groups_end;
+	pthread_mutex_unlock(&r->mu);
+	return bytes;
+}
+
+static int remove_part(struct tsdb *db, struct part p, struct err *err)
+{
+	struct part kept = part_ref(p);
+	int rc;
+
+	if (p.range)
+		close_range(db, p.range);
+	db_replace(db, &p, 1, NULL);
+	rc = kept.range ? drop_range(db, kept.range, err) :
+			  remove_block(db, kept.block, err);
+	part_unref(kept);
+	return rc;
+}
+
+/* The newest range takes samples now: it stays. */
+static size_t newest_range(const struct part *v, size_t count)
+{
+	size_t newest = SIZE_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		if (v[i].range && (newest == SIZE_MAX ||
+				   v[i].range->start >= v[newest].range->start))
+			newest = i;
+	}
+	return newest;
+}
+
+static void describe_items(const struct part *v, size_t count,
+			   struct plan_item *items, struct plan_retention *p)
+{
+	size_t open = newest_range(v, count);
+
+	for (size_t i = 0; i < count; i++) {
+		struct plan_item *it = &items[i];
+
+		it->open = i == open;
+		it->max_ms = v[i].range ? v[i].range->start + WINDOW_MS :
+					  v[i].block->meta.max_ms;
+		it->bytes = v[i].range ? range_bytes(v[i].range) :
+					 v[i].block->bytes;
+		p->bytes += it->bytes;
+		if (part_max(v[i]) > p->newest_ms)
+			p->newest_ms = part_max(v[i]);
+	}
+}
+
+static void log_removal(const struct tsdb *db, const struct plan_item *it,
+			bool by_size, bool slow)
+{
+	log_event(
+		db->o.log, slow ? LOG_WARN : LOG_INFO,
+		slow ? "retention removes only one block an hour: the clock is more than a day ahead of all profiles" :
+		       "retention removes profiles",
+		LOG_FIELDS(log_text("by", by_size ? "size" : "time"),
+			   log_int("before", it->max_ms),
+			   log_int("bytes", (int64_t)it->bytes)));
+}
+
+/* Remove the next part that retention says: 1 when there was one. */
+static int retain_next(struct tsdb *db, struct err *err)
+{
+	struct plan_retention p = {
+		.now_ms = clock_ms(db->o.clock),
+		.retention_ms = db->o.ignore_retention ? 0 : db->o.retention_ms,
+		.bytes_max = (uint64_t)db->o.retention_bytes,
+		.bytes = wal_bytes(db->wal),
+		.removed_ms = db->removed_ms,
+	};
+	size_t count;
+	struct part *v = db_parts(db, &count);
+	struct plan_item *items = mem_zalloc(count, sizeof(*items));
+	bool slow = false;
+	bool by_size;
+	int pick;
+	int rc = 0;
+
+	describe_items(v, count, items, &p);
+	by_size = p.bytes_max && p.bytes > p.bytes_max;
+	pick = plan_removal(&p, items, count, &slow);
+	if (pick != PLAN_NONE) {
+		log_removal(db, &items[pick], by_size, slow);
+		metric_add(by_size ? db->metrics.size_retentions :
+				     db->metrics.time_retentions,
+			   1);
+		if (!by_size)
+			db->removed_ms = p.now_ms;
+		rc = remove_part(db, v[pick], err);
+	}
+	mem_free(items);
+	db_parts_free(v, count);
+	return rc ? rc : pick != PLAN_NONE;
+}
+
+int tsdb_clean_tombstones(struct tsdb *db, struct err *err)
+{
+	size_t count;
+	struct part *v;
+	int rc = 0;
+
+	db_begin_job(db);
+	v = blocks_by_time(db, &count);
+	for (size_t i = 0; i < count && !rc; i++) {
+		if (describe_block(db, v[i].block).tombstones)
+			rc = compact_blocks(db, &v[i], 1, err);
+	}
+	db_parts_free(v, count);
+	db_end_job(db);
+	return rc;
+}
+
+/* Rounds. */
+
+void db_begin_job(struct tsdb *db)
+{
+	atomic_store(&db->cancel, true);
+	pthread_mutex_lock(&db->job_mu);
+	atomic_store(&db->cancel, false);
+}
+
+void db_end_job(struct tsdb *db)
+{
+	pthread_mutex_unlock(&db->job_mu);
+	db_kick(db, &db->maintenance); /* for what was cancelled */
+}
+
+struct job {
+	const char *name;
+	int (*next)(struct tsdb *db, bool all, struct err *err);
+};
+
+static int retain_job(struct tsdb *db, bool all UNUSED, struct err *err)
+{
+	return retain_next(db, err);
+}
+
+static int compact_job(struct tsdb *db, bool all UNUSED, struct err *err)
+{
+	return compact_next(db, err);
+}
+
+/* Retention first: it makes the room that the others need. */
+static const struct job jobs[] = { { "retention", retain_job },
+				   { "seal", seal_next },
+				   { "compaction", compact_job } };
+
+int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
+{
+	int failed = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
+		struct err why = { 0 };
+		int rc = 1;
+
+		for (int n = 0; rc == 1 && n < ROUND_JOBS; n++) {
+			pthread_mutex_lock(&db->job_mu);
+			rc = jobs[i].next(db, seal_all, &why);
+			pthread_mutex_unlock(&db->job_mu);
+		}
+		if (rc >= 0 || rc == ERR_CLOSED)
+			continue;
+		/* One that cannot must not keep the others. */
+		log_event(db->o.log, LOG_ERROR, "maintenance failed",
+			  LOG_FIELDS(log_text("job", jobs[i].name),
+				     log_err(&why)));
+		if (!failed)
+			failed = err_set(err, rc, "%s: %s", jobs[i].name,
+					 why.msg);
+	}
+	return failed;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rewriter: the groups of one series after another, from several parts into a
+ * block. Groups are encoded anew, or, where that gains nothing, taken over as
+ * they are.
+ *
+ * Ownership: borrows parts and writer. Threads: one thread at a time.
+ */
+#ifndef TSDB_REWRITER_H
+#define TSDB_REWRITER_H
+
+#include "tsdb/block_writer.h"
+#include "tsdb/part.h"
+#include "tsdb/roster.h"
+
+struct rewriter_options {
+	const struct part *parts; /* older first: of two at one time it stays */
+	size_t count;
+	bool reencode; /* all groups; else only those that overlap */
+	int level;
+	const struct log *log;
+	struct metric *damaged; /* profiles lost to damage */
+};
+
+struct rewriter;
+
+struct rewriter *rewriter_new(const struct rewriter_options *o,
+			      struct block_writer *w);
+void rewriter_free(struct rewriter *r);
+
+/*
+ * Write what a series has in these places. Its chunks are added to those of
+ * rewriter_chunks(). ERR_IO, ERR_NOSPACE: the block is to be given up.
+ */
+NODISCARD int rewriter_series(struct rewriter *r,
+			      const struct roster_place *places, size_t count,
+			      struct err *err);
+
+/* All chunks so far. */
+const struct index_chunk *rewriter_chunks(const struct rewriter *r,
+					  size_t *count);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The view: which ranges and blocks there are. Readers copy it, referenced.
+ */
+#include "base/mem.h"
+#include "tsdb/db.h"
+
+static bool range_before(const struct range *a, const struct range *b)
+{
+	return a->start != b->start ? a->start < b->start : a->lsn < b->lsn;
+}
+
+void db_add_range(struct tsdb *db, struct range *r)
+{
+	size_t at;
+
+	pthread_mutex_lock(&db->view_mu);
+	db->ranges = mem_grow(db->ranges, db->range_count, &db->range_cap,
+			      sizeof(struct range *));
+	at = db->range_count++;
+	for (; at && range_before(r, db->ranges[at - 1]); at--)
+		db->ranges[at] = db->ranges[at - 1];
+	db->ranges[at] = r;
+	pthread_mutex_unlock(&db->view_mu);
+}
+
+static void add_block_locked(struct tsdb *db, struct block *b)
+{
+	size_t at;
+
+	db->blocks = mem_grow(db->blocks, db->block_count, &db->block_cap,
+			      sizeof(struct block *));
+	at = db->block_count++;
+	for (; at && b->meta.first_lsn < db->blocks[at - 1]->meta.first_lsn;
+	     at--)
+		db->blocks[at] = db->blocks[at - 1];
+	db->blocks[at] = b;
+}
+
+void db_add_block(struct tsdb *db, struct block *b)
+{
+	pthread_mutex_lock(&db->view_mu);
+	add_block_locked(db, b);
+	pthread_mutex_unlock(&db->view_mu);
+}
+
+static bool is_among(const struct part *parts, size_t count, struct part p)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (parts[i].range == p.range && parts[i].block == p.block)
+			return true;
+	}
+	return false;
+}
+
+static void drop_ranges_locked(struct tsdb *db, const struct part *parts,
+			       size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < db->range_count; i++) {
+		struct part p = { .range = db->ranges[i] };
+
+		if (is_among(parts, count, p))
+			part_unref(p);
+		else
+			db->ranges[kept++] = p.range;
+	}
+	db->range_count = kept;
+}
+
+static void drop_blocks_locked(struct tsdb *db, const struct part *parts,
+			       size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < db->block_count; i++) {
+		struct part p = { .block = db->blocks[i] };
+
+		if (is_among(parts, count, p))
+			part_unref(p);
+		else
+			db->blocks[kept++] = p.block;
+	}
+	db->block_count = kept;
+}
+
+void db_replace(struct tsdb *db, const struct part *parts, size_t count,
+		struct block *b)
+{
+	pthread_mutex_lock(&db->append_mu);
+	pthread_mutex_lock(&db->view_mu);
+	drop_ranges_locked(db, parts, count);
+	drop_blocks_locked(db, parts, count);
+	if (b)
+		add_block_locked(db, b);
+	pthread_mutex_unlock(&db->view_mu);
+	pthread_mutex_unlock(&db->append_mu);
+}
+
+struct part *db_parts(struct tsdb *db, size_t *count)
+{
+	struct part *v;
+	size_t n = 0;
+
+	pthread_mutex_lock(&db->view_mu);
+	v = mem_zalloc(db->block_count + db->range_count, sizeof(*v));
+	for (size_t i = 0; i < db->block_count; i++)
+		v[n++] = part_ref((struct part){ .block = db->blocks[i] });
+	for (size_t i = 0; i < db->range_count; i++)
+		v[n++] = part_ref((struct part){ .range = db->ranges[i] });
+	pthread_mutex_unlock(&db->view_mu);
+	*count = n;
+	return v;
+}
+
+struct part *db_ranges(struct tsdb *db, size_t *count)
+{
+	struct part *v;
+
+	pthread_mutex_lock(&db->view_mu);
+	v = mem_zalloc(db->range_count, sizeof(*v));
+	for (size_t i = 0; i < db->range_count; i++)
+		v[i] = part_ref((struct part){ .range = db->ranges[i] });
+	*count = db->range_count;
+	pthread_mutex_unlock(&db->view_mu);
+	return v;
+}
+
+void db_parts_free(struct part *v, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		part_unref(v[i]);
+	mem_free(v);
+}
