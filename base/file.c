@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -308,6 +309,18 @@ int file_replace(struct fs *fs, const char *tmp, const char *path,
 		rc = file_sync(f, err);
 	file_close(f);
 	return rc ? rc : fs_rename(fs, tmp, path, err);
+}
+
+int fs_space(const char *path, uint64_t *total, uint64_t *available,
+	     struct err *err)
+{
+	struct statvfs st;
+
+	if (statvfs(path, &st))
+		return err_sys(err, "statvfs %s", path);
+	*total = (uint64_t)st.f_blocks * st.f_frsize;
+	*available = (uint64_t)st.f_bavail * st.f_frsize;
+	return 0;
 }
 
 static bool is_dir(const char *path)

@@ -117,6 +117,10 @@ NODISCARD int fs_sync_dir(struct fs *fs, const char *path, struct err *err);
 NODISCARD int file_replace(struct fs *fs, const char *tmp, const char *path,
 			   struct bytes b, struct err *err);
 
+/* Bytes of the file system that holds path, and how many of them are free. */
+NODISCARD int fs_space(const char *path, uint64_t *total, uint64_t *available,
+		       struct err *err);
+
 /* Remove a directory and everything in it; no links are followed. */
 NODISCARD int fs_remove_dir(struct fs *fs, const char *path, struct err *err);
 

@@ -15,6 +15,9 @@
 
 #define WINDOW_MS (2LL * 3600 * 1000)
 
+/* For the size of blocks, as serve makes them: nothing is removed. */
+#define IMPORT_RETENTION_MS (90LL * 24 * 3600 * 1000)
+
 struct import {
 	struct selector labels; /* --labels, if any */
 	bool named;             /* they give the type too */
@@ -169,7 +172,7 @@ static int import_all(struct import *im, const char *source, struct err *err)
 	}
 	if (!rc)
 		rc = a->sync(a, im->lsn, err);
-	return rc ? rc : tsdb_flush(im->db, err);
+	return rc ? rc : tsdb_maintain(im->db, true, err);
 }
 
 static int parse_labels(const char *text, struct import *im, struct err *err)
@@ -208,6 +211,8 @@ static int run(struct import *im, const char *source, const char *path,
 	struct tsdb_options o = { .path = path,
 				  .log = &log,
 				  .metrics = metrics,
+				  .retention_ms = IMPORT_RETENTION_MS,
+				  .max_series = 200000,
 				  .ignore_retention = true };
 	int rc = parse_labels(labels, im, err);
 

@@ -28,6 +28,8 @@ struct serve {
 	int64_t read_timeout_ms;
 	const char *path;
 	int64_t retention_ms;
+	const char *retention_size;
+	int64_t max_series;
 	const char *wal_fsync;
 	int64_t wal_budget;
 	int64_t query_timeout_ms;
@@ -58,6 +60,8 @@ static void set_defaults(struct serve *s)
 	s->read_timeout_ms = 5LL * 60 * 1000;
 	s->path = "data";
 	s->retention_ms = 90LL * 24 * 3600 * 1000;
+	s->retention_size = "80%";
+	s->max_series = 200000;
 	s->wal_fsync = "1s";
 	s->wal_budget = 512 * MIB;
 	s->query_timeout_ms = 30000;
@@ -89,7 +93,15 @@ static void make_flags(struct serve *s)
 		 "The data directory; made when missing.");
 	add_flag(s, "storage.tsdb.retention.time", FLAG_DURATION,
 		 &s->retention_ms, "90d",
-		 "Older profiles are not taken; 0: any age.");
+		 "Older profiles are removed; 0: none for its age.");
+	add_flag(
+		s, "storage.tsdb.retention.size", FLAG_TEXT, &s->retention_size,
+		"80%",
+		"Beyond it the oldest are removed: bytes, or a share of the disk; 0: no bound.");
+	add_flag(
+		s, "storage.tsdb.max-series", FLAG_INT, &s->max_series,
+		"200000",
+		"Series in memory; beyond it they are sealed into blocks early. 0: no bound.");
 	add_flag(s, "storage.tsdb.wal-fsync", FLAG_TEXT, &s->wal_fsync, "1s",
 		 "Time between syncs of the WAL, or always.");
 	add_flag(s, "storage.tsdb.wal-budget", FLAG_SIZE, &s->wal_budget,
@@ -140,6 +152,9 @@ static int check_flags(struct serve *s, int64_t *sync_ms, struct err *err)
 		return err_set(
 			err, ERR_INVALID,
 			"--query.timeout is 1ms to 1d, --web.read-timeout 1s to 1d");
+	if (s->max_series < 0 || s->max_series > 100000000)
+		return err_set(err, ERR_INVALID,
+			       "--storage.tsdb.max-series is 0 to 100000000");
 	if (s->wal_budget < 8 * MIB)
 		return err_set(err, ERR_INVALID,
 			       "--storage.tsdb.wal-budget is at least 8MB");
@@ -164,18 +179,44 @@ static int load_config(struct serve *s, struct err *err)
 	return rc;
 }
 
+/* Bytes, or a share of the disk that the data directory is on. */
+static int parse_share(struct serve *s, int64_t *bytes, struct err *err)
+{
+	struct str text = str_of(s->retention_size);
+	uint64_t total = 0;
+	uint64_t available = 0;
+	int64_t percent = 0;
+
+	if (!text.len || text.ptr[text.len - 1] != '%')
+		return size_parse(text, bytes, err);
+	text.len--;
+	if (!str_to_i64(text, &percent) || percent < 0 || percent > 100)
+		return err_set(
+			err, ERR_INVALID,
+			"--storage.tsdb.retention.size is a size, such as 20GB, or 1%% to 100%%");
+	/* The directory may not be there yet: then ask where it will be. */
+	if (fs_space(s->path, &total, &available, err) &&
+	    fs_space(".", &total, &available, err))
+		return err->code;
+	*bytes = (int64_t)(total / 100) * percent;
+	return 0;
+}
+
 static int start_storage(struct serve *s, int64_t sync_ms, struct err *err)
 {
 	struct tsdb_options o = { .path = s->path,
 				  .log = &s->log,
 				  .metrics = s->metrics,
 				  .retention_ms = s->retention_ms,
+				  .max_series = s->max_series,
 				  .wal_budget = s->wal_budget,
 				  .sync_ms = sync_ms };
 	int64_t started = clock_mono_ns();
 	struct tsdb_stats stats;
-	int rc = tsdb_open(&o, &s->db, err);
+	int rc = parse_share(s, &o.retention_bytes, err);
 
+	if (!rc)
+		rc = tsdb_open(&o, &s->db, err);
 	if (rc)
 		return rc;
 	tsdb_stats(s->db, &stats);

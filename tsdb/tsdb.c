@@ -452,6 +452,22 @@ static void register_metrics(struct tsdb *db)
 		"Damaged records and files found in ranges and blocks.", NULL);
 }
 
+/* The budget, but at most an eighth of the size retention and of the disk. */
+static uint64_t wal_budget(const struct tsdb_options *o)
+{
+	uint64_t budget =
+		(uint64_t)(o->wal_budget ? o->wal_budget : BUDGET_DEFAULT);
+	uint64_t eighth = (uint64_t)o->retention_bytes / 8;
+	uint64_t total = 0;
+	uint64_t available = 0;
+
+	if (eighth && eighth < budget)
+		budget = eighth;
+	if (!fs_space(o->path, &total, &available, NULL) && total / 8 < budget)
+		budget = total / 8;
+	return budget;
+}
+
 static void init_locks(struct tsdb *db)
 {
 	pthread_condattr_t attr;
@@ -478,7 +494,7 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 	db->appender =
 		(struct appender){ .append = db_append, .sync = db_sync };
 	db->path = mem_strdup(o->path);
-	db->budget = (uint64_t)(o->wal_budget ? o->wal_budget : BUDGET_DEFAULT);
+	db->budget = wal_budget(o);
 	db->interner = interner_new();
 	init_locks(db);
 	db->env = (struct range_env){ .fs = o->fs,
