@@ -527,6 +527,16 @@ void powercut_fail_at(struct powercut *p, uint64_t n, int number)
 	pthread_mutex_unlock(&p->mu);
 }
 
+bool powercut_is_armed(struct powercut *p)
+{
+	bool armed;
+
+	pthread_mutex_lock(&p->mu);
+	armed = p->fail_at != 0;
+	pthread_mutex_unlock(&p->mu);
+	return armed;
+}
+
 bool powercut_is_dead(struct powercut *p)
 {
 	bool dead;

@@ -39,6 +39,9 @@ void powercut_at(struct powercut *p, uint64_t n);
 /* Let the n-th call from now that is not a read fail, once, with errno. */
 void powercut_fail_at(struct powercut *p, uint64_t n, int number);
 
+/* Whether the call that is to fail has not come yet. */
+bool powercut_is_armed(struct powercut *p);
+
 /* Whether the power is gone. */
 bool powercut_is_dead(struct powercut *p);
 

@@ -21,7 +21,7 @@ struct values_file {
 struct block_writer {
 	const struct block_env *env;
 	char *path; /* the temporary one */
-	bool finished;
+	bool published;
 	struct meta meta;
 
 	struct outfile values; /* the one being written, if file is not NULL */
@@ -79,7 +79,7 @@ void block_writer_free(struct block_writer *w)
 	outfile_close(&w->values);
 	outfile_close(&w->chunks);
 	index_writer_free(w->index);
-	if (!w->finished && fs_remove_dir(w->env->fs, w->path, NULL)) {
+	if (!w->published && fs_remove_dir(w->env->fs, w->path, NULL)) {
 		/* The next start removes it. */
 	}
 	meta_fini(&w->meta);
@@ -87,6 +87,11 @@ void block_writer_free(struct block_writer *w)
 	mem_free(w->files);
 	mem_free(w->path);
 	mem_free(w);
+}
+
+const char *block_writer_path(const struct block_writer *w)
+{
+	return w->path;
 }
 
 struct meta *block_writer_meta(struct block_writer *w)
@@ -358,20 +363,6 @@ static int sync_dirs(struct block_writer *w, struct err *err)
 	return rc ? rc : fs_sync_dir(fs, w->path, err);
 }
 
-static int publish(struct block_writer *w, struct err *err)
-{
-	CLEANUP(mem_freep)
-	char *to = block_path(w->env, &w->meta.ulid, "");
-	int rc = fs_rename(w->env->fs, w->path, to, err);
-
-	if (rc)
-		return rc;
-	rc = fs_sync_dir(w->env->fs, w->env->dir, err);
-	/* Whole, but maybe not durable: as if it had never had its name. */
-	w->finished = !rc || fs_rename(w->env->fs, to, w->path, NULL);
-	return rc;
-}
-
 int block_writer_finish(struct block_writer *w, struct err *err)
 {
 	int rc = finish_index(w, err);
@@ -383,7 +374,24 @@ int block_writer_finish(struct block_writer *w, struct err *err)
 	name_values(w);
 	if (!rc)
 		rc = write_meta(w, err);
-	if (!rc)
-		rc = sync_dirs(w, err);
-	return rc ? rc : publish(w, err);
+	return rc ? rc : sync_dirs(w, err);
+}
+
+int block_writer_publish(struct block_writer *w, struct block *b,
+			 struct err *err)
+{
+	CLEANUP(mem_freep)
+	char *to = block_path(w->env, &w->meta.ulid, "");
+	int rc = fs_rename(w->env->fs, w->path, to, err);
+
+	if (rc)
+		return rc;
+	rc = fs_sync_dir(w->env->fs, w->env->dir, err);
+	/* Whole, but maybe not durable: as if it had never had its name. */
+	w->published = !rc || fs_rename(w->env->fs, to, w->path, NULL);
+	if (rc)
+		return rc;
+	mem_free(b->path);
+	b->path = TAKE(to);
+	return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes a block (docs/format/block.md): groups first, in stripe order, each
- * giving a chunk; then the index. Nobody sees the block before
- * block_writer_finish() has made it durable and renamed it.
+ * giving a chunk; then the index. Nobody sees the block before it is durable
+ * and block_writer_publish() has renamed it.
  *
- * Ownership: block_writer_free() frees, and removes what is not finished.
+ * Ownership: block_writer_free() frees, and removes what is not published.
  * Threads: one thread at a time.
  */
 #ifndef TSDB_BLOCK_WRITER_H
@@ -60,7 +60,17 @@ NODISCARD int block_writer_index(struct block_writer *w, uint32_t symbols,
 				 uint64_t bytes, struct index_writer **out,
 				 struct err *err);
 
-/* Make the block durable, and give it its name. */
+/* Make all files durable. */
 NODISCARD int block_writer_finish(struct block_writer *w, struct err *err);
+
+/* Where the block is until it is published. */
+const char *block_writer_path(const struct block_writer *w);
+
+/*
+ * Give the block its name, durably. b is the block as it was opened from
+ * block_writer_path(): what cannot be read is not published.
+ */
+NODISCARD int block_writer_publish(struct block_writer *w, struct block *b,
+				   struct err *err);
 
 #endif

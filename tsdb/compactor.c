@@ -134,6 +134,7 @@ static int write_block(struct work *k, bool *empty, struct err *err)
 				      .count = k->c->count,
 				      .reencode = k->c->reencode,
 				      .level = LEVEL,
+				      .link_min = k->c->link_min,
 				      .log = k->c->env->log,
 				      .damaged = k->c->damaged };
 	size_t chunks = 0;
@@ -154,19 +155,33 @@ static int write_block(struct work *k, bool *empty, struct err *err)
 	return rc ? rc : block_writer_finish(k->w, err);
 }
 
+/* Read the block back before anybody relies on it, then give it its name. */
+static int publish(struct work *k, struct block **out, struct err *err)
+{
+	struct block *b = NULL;
+	int rc = block_open(k->c->env, block_writer_path(k->w), &b, err);
+
+	if (!rc)
+		rc = block_writer_publish(k->w, b, err);
+	if (rc)
+		block_unref(b);
+	else
+		*out = b;
+	return rc;
+}
+
 int compact(const struct compaction *c, struct block **out, struct err *err)
 {
-	CLEANUP(mem_freep) char *path = block_path(c->env, &c->ulid, "");
 	struct work k = { .c = c };
 	bool empty = false;
 	int rc = write_block(&k, &empty, err);
 
+	*out = NULL;
+	if (!rc && !empty)
+		rc = publish(&k, out, err);
 	lexicon_free(k.lexicon);
 	roster_fini(&k.roster);
 	rewriter_free(k.rewriter);
 	block_writer_free(k.w);
-	*out = NULL;
-	if (!rc && !empty)
-		rc = block_open(c->env, path, out, err);
 	return rc;
 }

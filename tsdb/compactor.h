@@ -13,8 +13,9 @@ struct compaction {
 	const struct block_env *env;
 	const struct part *parts; /* older first: of two at one time it stays */
 	size_t count;
-	struct ulid ulid; /* of the block to be */
-	bool reencode;    /* all groups; else only those that overlap */
+	struct ulid ulid;  /* of the block to be */
+	bool reencode;     /* all groups; else only those that overlap */
+	uint64_t link_min; /* values files below it are copied together */
 	struct metric *damaged;
 	const _Atomic bool *cancel; /* may be NULL */
 };

@@ -12,6 +12,7 @@
 #include "tsdb/flush.h"
 #include "tsdb/part.h"
 #include "tsdb/range.h"
+#include "tsdb/trash.h"
 #include "tsdb/tsdb.h"
 #include "tsdb/wal.h"
 #include "tsdb/window.h"
@@ -43,7 +44,7 @@ struct worker {
 	pthread_t thread;
 	bool running;
 	bool kicked;
-	bool busy; /* in a round */
+	bool busy;       /* in a round */
 	uint64_t rounds; /* done */
 };
 
@@ -88,6 +89,7 @@ struct tsdb {
 	/* One job at a time: seal, compact, retain, delete, snapshot. */
 	pthread_mutex_t job_mu;
 	_Atomic bool cancel; /* the compaction under way */
+	struct trash trash;
 	struct ulid *failed; /* blocks whose compaction failed */
 	size_t failed_count;
 	size_t failed_cap;
@@ -114,6 +116,10 @@ void db_add_block(struct tsdb *db, struct block *b);
 /* Put a block (may be NULL) in the place of parts, whose references go. */
 void db_replace(struct tsdb *db, const struct part *parts, size_t count,
 		struct block *b);
+
+/* Take parts out of the view, put child (may be NULL) in, remove their files. */
+NODISCARD int db_supersede(struct tsdb *db, const struct part *parts,
+			   size_t count, struct block *child, struct err *err);
 
 /* All parts, referenced: blocks, then ranges, each older first. */
 struct part *db_parts(struct tsdb *db, size_t *count);

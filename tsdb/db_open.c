@@ -79,17 +79,12 @@ static bool is_superseded(const struct tsdb *db, const struct block *b)
 	return false;
 }
 
-static int remove_block_dir(struct tsdb *db, const struct ulid *u,
-			    struct err *err)
+static int drop_part(struct tsdb *db, struct part p, struct err *err)
 {
-	CLEANUP(mem_freep) char *path = block_path(&db->benv, u, "");
-	CLEANUP(mem_freep)
-	char *gone = block_path(&db->benv, u, BLOCK_DELETE_SUFFIX);
-	int rc = fs_rename(db->o.fs, path, gone, err);
-
-	if (!rc)
-		rc = fs_sync_dir(db->o.fs, db->path, err);
-	return rc ? rc : fs_remove_dir(db->o.fs, gone, err);
+	if (!db->o.read_only)
+		return db_supersede(db, &p, 1, NULL, err);
+	db_replace(db, &p, 1, NULL);
+	return 0;
 }
 
 /* Blocks that a compaction made others of, and could not remove. */
@@ -104,9 +99,7 @@ static int drop_superseded(struct tsdb *db, struct err *err)
 			i++;
 			continue;
 		}
-		if (!db->o.read_only)
-			rc = remove_block_dir(db, &p.block->meta.ulid, err);
-		db_replace(db, &p, 1, NULL);
+		rc = drop_part(db, p, err);
 	}
 	return rc;
 }
@@ -161,9 +154,7 @@ static int drop_sealed(struct tsdb *db, struct err *err)
 			i++;
 			continue;
 		}
-		if (!db->o.read_only)
-			rc = range_remove(p.range, err);
-		db_replace(db, &p, 1, NULL);
+		rc = drop_part(db, p, err);
 	}
 	return rc;
 }
@@ -186,7 +177,7 @@ static int load_range(struct tsdb *db, const char *name, struct err *err)
 	struct range *r = NULL;
 	int rc;
 
-	if (ends_with(name, ".deleting"))
+	if (ends_with(name, RANGE_DELETE_SUFFIX))
 		return db->o.read_only ?
 			       0 :
 			       remove_leftover(db, db->env.dir, name, err);

@@ -13,7 +13,8 @@
 
 #define OPEN_RANGES 32
 #define OPEN_VALUES (4096ull * MIB) /* of open ranges together */
-#define ROUND_JOBS  1000            /* an end to any loop of ours */
+#define LINK_MIN    (8ull * MIB)
+#define ROUND_JOBS  1000 /* an end to any loop of ours */
 
 /* Sealing. */
 
@@ -55,14 +56,6 @@ static int flush_all(struct tsdb *db, struct range *r, struct err *err)
 	return rc;
 }
 
-/* A range that became a block, or that retention removed. */
-static int drop_range(struct tsdb *db, struct range *r, struct err *err)
-{
-	int rc = range_remove(r, err);
-
-	return rc ? rc : db_drop_wal(db, err);
-}
-
 static int seal(struct tsdb *db, struct range *r, struct err *err)
 {
 	struct part part = { .range = r };
@@ -82,11 +75,8 @@ static int seal(struct tsdb *db, struct range *r, struct err *err)
 	if (rc)
 		return rc;
 	metric_add(db->metrics.seals, 1);
-	range_ref(r);
-	db_replace(db, &part, 1, b);
-	rc = drop_range(db, r, err);
-	range_unref(r);
-	return rc;
+	rc = db_supersede(db, &part, 1, b, err);
+	return rc ? rc : db_drop_wal(db, err);
 }
 
 static struct plan_range describe_range(const struct tsdb *db, struct range *r)
@@ -153,17 +143,6 @@ static void note_failed(struct tsdb *db, const struct part *v, size_t count)
 	}
 }
 
-static int remove_block(struct tsdb *db, const struct block *b, struct err *err)
-{
-	CLEANUP(mem_freep)
-	char *gone = mem_printf("%s" BLOCK_DELETE_SUFFIX, b->path);
-	int rc = fs_rename(db->o.fs, b->path, gone, err);
-
-	if (!rc)
-		rc = fs_sync_dir(db->o.fs, db->path, err);
-	return rc ? rc : fs_remove_dir(db->o.fs, gone, err);
-}
-
 /* Blocks of one window are small, and get full groups only by encoding anew. */
 static bool are_one_window(const struct part *v, size_t count)
 {
@@ -177,21 +156,9 @@ static bool are_one_window(const struct part *v, size_t count)
 	return count > 1;
 }
 
-/* Take parents out of the view, then off the disk: the child is durable. */
-static int supersede(struct tsdb *db, const struct part *v, size_t count,
-		     struct block *child, struct err *err)
+static uint64_t link_min(const struct tsdb *db)
 {
-	int rc = 0;
-
-	for (size_t i = 0; i < count; i++)
-		block_ref(v[i].block);
-	db_replace(db, v, count, child);
-	for (size_t i = 0; i < count; i++) {
-		if (!rc)
-			rc = remove_block(db, v[i].block, err);
-		block_unref(v[i].block);
-	}
-	return rc;
+	return db->o.link_min ? (uint64_t)db->o.link_min : LINK_MIN;
 }
 
 static int compact_blocks(struct tsdb *db, const struct part *v, size_t count,
@@ -202,6 +169,7 @@ static int compact_blocks(struct tsdb *db, const struct part *v, size_t count,
 				.count = count,
 				.ulid = ulid_new(clock_ms(db->o.clock)),
 				.reencode = are_one_window(v, count),
+				.link_min = link_min(db),
 				.damaged = db->metrics.damaged,
 				.cancel = &db->cancel };
 	struct block *b = NULL;
@@ -214,7 +182,7 @@ static int compact_blocks(struct tsdb *db, const struct part *v, size_t count,
 	if (rc)
 		return rc;
 	metric_add(db->metrics.compactions, 1);
-	return supersede(db, v, count, b, err);
+	return db_supersede(db, v, count, b, err);
 }
 
 static struct plan_block describe_block(const struct tsdb *db, struct block *b)
@@ -321,16 +289,12 @@ static uint64_t range_bytes(struct range *r)
 
 static int remove_part(struct tsdb *db, struct part p, struct err *err)
 {
-	struct part kept = part_ref(p);
 	int rc;
 
 	if (p.range)
 		close_range(db, p.range);
-	db_replace(db, &p, 1, NULL);
-	rc = kept.range ? drop_range(db, kept.range, err) :
-			  remove_block(db, kept.block, err);
-	part_unref(kept);
-	return rc;
+	rc = db_supersede(db, &p, 1, NULL, err);
+	return rc || !p.range ? rc : db_drop_wal(db, err);
 }
 
 /* The newest range takes samples now: it stays. */
@@ -416,9 +380,10 @@ int tsdb_clean_tombstones(struct tsdb *db, struct err *err)
 {
 	size_t count;
 	struct part *v;
-	int rc = 0;
+	int rc;
 
 	db_begin_job(db);
+	rc = trash_empty(&db->trash, err);
 	v = blocks_by_time(db, &count);
 	for (size_t i = 0; i < count && !rc; i++) {
 		if (describe_block(db, v[i].block).tombstones)
@@ -474,7 +439,9 @@ int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
 
 		for (int n = 0; rc == 1 && n < ROUND_JOBS; n++) {
 			pthread_mutex_lock(&db->job_mu);
-			rc = jobs[i].next(db, seal_all, &why);
+			rc = trash_empty(&db->trash, &why);
+			if (!rc)
+				rc = jobs[i].next(db, seal_all, &why);
 			pthread_mutex_unlock(&db->job_mu);
 		}
 		if (rc >= 0 || rc == ERR_CLOSED)

@@ -237,17 +237,6 @@ uint64_t range_oldest(struct range *r)
 	return oldest;
 }
 
-int range_remove(struct range *r, struct err *err)
-{
-	CLEANUP(mem_freep) char *gone = mem_printf("%s.deleting", r->path);
-	struct fs *fs = r->env->fs;
-	int rc = fs_rename(fs, r->path, gone, err);
-
-	if (!rc)
-		rc = fs_sync_dir(fs, r->env->dir, err);
-	return rc ? rc : fs_remove_dir(fs, gone, err);
-}
-
 struct bytes range_typeset(struct range *r, uint32_t number)
 {
 	struct bytes b = { 0 };

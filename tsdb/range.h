@@ -32,6 +32,8 @@ enum {
 	RANGE_GAPS = 5, /* in the file of tombstones */
 };
 
+#define RANGE_DELETE_SUFFIX ".deleting"
+
 /* What all ranges of a database share; outlives them. */
 struct range_env {
 	struct fs *fs;
@@ -135,9 +137,6 @@ NODISCARD int range_delete(struct range *r, const struct postings *series,
 
 /* Read what was deleted, when the log has been read: for range_open(). */
 void range_load_tombstones(struct range *r);
-
-/* Remove its files; readers may go on. */
-NODISCARD int range_remove(struct range *r, struct err *err);
 
 /* Where a profile is, in a range or in a block. */
 struct part_hit {

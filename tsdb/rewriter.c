@@ -11,8 +11,7 @@
 #include "tsdb/values.h"
 
 #define SLOTS      16
-#define SLOT_BYTES (32 * MIB)   /* of values, over all slots */
-#define FILE_SMALL (8ull * MIB) /* smaller files are copied together */
+#define SLOT_BYTES (32 * MIB) /* of values, over all slots */
 #define NO_SOURCE  SIZE_MAX
 
 /* A group, and in which place of its series it is. */
@@ -375,7 +374,7 @@ static int plan_file(struct rewriter *r, uint32_t part, uint32_t number,
 	snprintf(name, sizeof(name), "values/%06u", number);
 	f = meta_file(&b->meta, name);
 	plan->seen = true;
-	plan->link = f && f->size >= FILE_SMALL && f->live >= f->size / 2;
+	plan->link = f && f->size >= r->o.link_min && f->live >= f->size / 2;
 	return plan->link ?
 		       block_writer_link(r->w, b, number, &plan->number, err) :
 		       0;

@@ -18,6 +18,7 @@ struct rewriter_options {
 	size_t count;
 	bool reencode; /* all groups; else only those that overlap */
 	int level;
+	uint64_t link_min; /* values files below it are copied together */
 	const struct log *log;
 	struct metric *damaged; /* profiles lost to damage */
 };

@@ -496,6 +496,7 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 	db->path = mem_strdup(o->path);
 	db->budget = wal_budget(o);
 	db->interner = interner_new();
+	db->trash.fs = o->fs;
 	init_locks(db);
 	db->env = (struct range_env){ .fs = o->fs,
 				      .dir = mem_printf("%s/ranges", o->path),
@@ -551,6 +552,7 @@ void tsdb_close(struct tsdb *db)
 		block_unref(db->blocks[i]);
 	mem_free(db->ranges);
 	mem_free(db->blocks);
+	trash_fini(&db->trash);
 	mem_free(db->failed);
 	mem_free(db->lost);
 	interner_free(db->interner);

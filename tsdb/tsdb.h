@@ -33,6 +33,7 @@ struct tsdb_options {
 	int64_t sync_ms;         /* between syncs [1000]; -1: on each append */
 	int64_t retention_bytes; /* of everything [0: no bound] */
 	int64_t max_series;      /* over all open ranges [0: no bound] */
+	int64_t link_min;        /* values files below it are copied [8 MiB] */
 	int64_t maintain_ms;     /* between rounds [60000]; -1: by call only */
 	bool read_only;          /* beside a running server; changes nothing */
 	bool ignore_retention;   /* for imports */

@@ -3,6 +3,7 @@
  * The view: which ranges and blocks there are. Readers copy it, referenced.
  */
 #include "base/mem.h"
+#include "tsdb/block_writer.h"
 #include "tsdb/db.h"
 
 static bool range_before(const struct range *a, const struct range *b)
@@ -96,6 +97,19 @@ void db_replace(struct tsdb *db, const struct part *parts, size_t count,
 		add_block_locked(db, b);
 	pthread_mutex_unlock(&db->view_mu);
 	pthread_mutex_unlock(&db->append_mu);
+}
+
+int db_supersede(struct tsdb *db, const struct part *parts, size_t count,
+		 struct block *child, struct err *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct part p = parts[i];
+
+		trash_add(&db->trash, p.range ? p.range->path : p.block->path,
+			  p.range ? RANGE_DELETE_SUFFIX : BLOCK_DELETE_SUFFIX);
+	}
+	db_replace(db, parts, count, child);
+	return trash_empty(&db->trash, err);
 }
 
 struct part *db_parts(struct tsdb *db, size_t *count)

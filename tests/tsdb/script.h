@@ -64,6 +64,7 @@ static inline void script_init(struct script *s, const char *path,
 	s->o = (struct tsdb_options){ .path = path,
 				      .sync_ms = 3600000,
 				      .maintain_ms = -1,
+				      .link_min = seed % 2,
 				      .wal_budget = 256 * 1024,
 				      .wal_segment = 32 * 1024 };
 	s->now = 20;

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Trash: directories that have to go. What a failure leaves of them is tried
+ * again, for a range whose block is gone too would come back at a start.
+ *
+ * Threads: one thread at a time.
+ */
+#ifndef TSDB_TRASH_H
+#define TSDB_TRASH_H
+
+#include "base/file.h"
+
+struct trash_dir;
+
+/* The zero value but for fs is empty. */
+struct trash {
+	struct fs *fs;
+	struct trash_dir *v;
+	size_t count;
+	size_t cap;
+};
+
+/* Have parent/name removed, by way of parent/name<suffix>. */
+void trash_add(struct trash *t, const char *path, const char *suffix);
+
+/*
+ * Remove what is in it. On failure the rest stays in it: nothing that came of
+ * it may be removed before.
+ */
+NODISCARD int trash_empty(struct trash *t, struct err *err);
+
+void trash_fini(struct trash *t);
+
+#endif
