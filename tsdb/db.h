@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "tsdb/ballast.h"
 #include "tsdb/block.h"
 #include "tsdb/flush.h"
 #include "tsdb/part.h"
@@ -37,6 +38,7 @@ struct tsdb_metrics {
 	struct metric *time_retentions;
 	struct metric *size_retentions;
 	struct metric *deleted;
+	struct metric *no_space;
 };
 
 /* A thread that does something when it is woken, and now and then. */
@@ -90,6 +92,8 @@ struct tsdb {
 	pthread_mutex_t job_mu;
 	_Atomic bool cancel; /* the compaction under way */
 	struct trash trash;
+	struct ballast ballast;
+	_Atomic bool full;   /* the disk was, at the last try */
 	struct ulid *failed; /* blocks whose compaction failed */
 	size_t failed_count;
 	size_t failed_cap;
@@ -132,6 +136,9 @@ struct part *db_ranges(struct tsdb *db, size_t *count);
 
 NODISCARD int db_load(struct tsdb *db, struct err *err);
 
+/* Bytes of a WAL segment: an eighth of the budget, 1 to 64 MiB. */
+uint64_t db_segment_size(const struct tsdb *db);
+
 /*
  * The window's range that takes samples, opened with this LSN if need be.
  * ERR_LIMIT: too many are open.
@@ -155,5 +162,8 @@ void db_end_job(struct tsdb *db);
 /* Workers (tsdb.c). */
 
 void db_kick(struct tsdb *db, struct worker *w);
+
+/* The disk refused for want of space: give the ballast back, make room. */
+void db_no_space(struct tsdb *db);
 
 #endif

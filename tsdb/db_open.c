@@ -383,13 +383,12 @@ static void close_generations(struct tsdb *db)
 	}
 }
 
-/* A segment is an eighth of the budget, 1 to 64 MiB. */
-static uint64_t segment_size(const struct tsdb_options *o, uint64_t budget)
+uint64_t db_segment_size(const struct tsdb *db)
 {
-	uint64_t size = budget / 8;
+	uint64_t size = db->budget / 8;
 
-	if (o->wal_segment)
-		return (uint64_t)o->wal_segment;
+	if (db->o.wal_segment)
+		return (uint64_t)db->o.wal_segment;
 	if (size < MIB)
 		return MIB;
 	return size > 64 * MIB ? 64 * MIB : size;
@@ -428,8 +427,7 @@ int db_load(struct tsdb *db, struct err *err)
 	CLEANUP(mem_freep) char *wal_dir = mem_printf("%s/wal", db->path);
 	struct wal_options wo = { .fs = db->o.fs,
 				  .dir = wal_dir,
-				  .segment_size =
-					  segment_size(&db->o, db->budget),
+				  .segment_size = db_segment_size(db),
 				  .read_only = db->o.read_only,
 				  .log = db->o.log,
 				  .metrics = db->o.metrics };

@@ -314,23 +314,27 @@ static int batch_commit(struct flusher *f, struct err *err)
 	return rc;
 }
 
-/* Everything that is pending in a series, and up to which LSN that is. */
+/* What is pending in a series below upto, and up to which LSN that is. */
 static struct pending *pending_copy(struct range *r, uint32_t series,
-				    size_t *count, uint64_t *newest)
+				    uint64_t upto, size_t *count,
+				    uint64_t *newest)
 {
 	const struct series *s;
 	struct pending *v;
 
+	*count = 0;
+	*newest = 0;
 	pthread_mutex_lock(&r->mu);
 	s = r->series[series];
-	*count = s->pending_count;
-	v = mem_dup(s->pending, s->pending_count * sizeof(*v));
-	pthread_mutex_unlock(&r->mu);
-	*newest = 0;
-	for (size_t i = 0; i < *count; i++) {
-		if (v[i].lsn > *newest)
-			*newest = v[i].lsn;
+	v = mem_alloc(s->pending_count * sizeof(*v));
+	for (uint32_t i = 0; i < s->pending_count; i++) {
+		if (s->pending[i].lsn >= upto)
+			continue;
+		v[(*count)++] = s->pending[i];
+		if (s->pending[i].lsn > *newest)
+			*newest = s->pending[i].lsn;
 	}
+	pthread_mutex_unlock(&r->mu);
 	return v;
 }
 
@@ -384,11 +388,13 @@ static int flush_profiles(struct flusher *f, uint32_t series,
 	return 0;
 }
 
-static int flush_series(struct flusher *f, uint32_t series, struct err *err)
+static int flush_series(struct flusher *f, uint32_t series, uint64_t upto,
+			struct err *err)
 {
 	size_t count;
 	uint64_t newest;
-	struct pending *v = pending_copy(f->range, series, &count, &newest);
+	struct pending *v =
+		pending_copy(f->range, series, upto, &count, &newest);
 	int rc = count ? flush_profiles(f, series, v, count, newest, err) : 0;
 
 	mem_free(v);
@@ -412,7 +418,7 @@ static bool next_series(struct range *r, uint64_t lsn, uint32_t *from)
 	return found;
 }
 
-int flush_range(struct flusher *f, struct range *r, uint64_t lsn,
+int flush_range(struct flusher *f, struct range *r, uint64_t lsn, uint64_t upto,
 		struct err *err)
 {
 	int rc = 0;
@@ -424,7 +430,7 @@ int flush_range(struct flusher *f, struct range *r, uint64_t lsn,
 			r->path);
 	batch_begin(f, r);
 	for (uint32_t i = 0; !rc && next_series(r, lsn, &i); i++)
-		rc = flush_series(f, i, err);
+		rc = flush_series(f, i, upto, err);
 	if (!rc)
 		rc = batch_commit(f, err);
 	if (rc)

@@ -23,10 +23,11 @@ struct flusher *flusher_new(struct wal *wal, const struct log *log,
 void flusher_free(struct flusher *f);
 
 /*
- * Flush all unflushed profiles of each series of r that has one below lsn. A
- * profile that is damaged in the WAL is dropped, counted and named.
+ * Flush the unflushed profiles below upto (UINT64_MAX: all) of each series of r
+ * that has one below lsn. A profile that is damaged in the WAL is dropped,
+ * counted and named.
  */
 NODISCARD int flush_range(struct flusher *f, struct range *r, uint64_t lsn,
-			  struct err *err);
+			  uint64_t upto, struct err *err);
 
 #endif

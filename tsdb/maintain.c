@@ -51,9 +51,19 @@ static int flush_all(struct tsdb *db, struct range *r, struct err *err)
 	int rc;
 
 	pthread_mutex_lock(&db->flush_mu);
-	rc = flush_range(db->flusher, r, UINT64_MAX, err);
+	rc = flush_range(db->flusher, r, UINT64_MAX, UINT64_MAX, err);
 	pthread_mutex_unlock(&db->flush_mu);
 	return rc;
+}
+
+/* Whether there is room to write so many bytes twice. */
+static bool has_room(struct tsdb *db, uint64_t bytes)
+{
+	uint64_t total = 0;
+	uint64_t available = 0;
+
+	return !fs_space(db->path, &total, &available, NULL) &&
+	       available / 2 >= bytes;
 }
 
 static int seal(struct tsdb *db, struct range *r, struct err *err)
@@ -116,7 +126,12 @@ static int seal_next(struct tsdb *db, bool all, struct err *err)
 	for (size_t i = 0; i < count; i++)
 		plan[i] = describe_range(db, v[i].range);
 	pick = plan_seal(&bounds, plan, count);
-	if (pick != PLAN_NONE)
+	if (pick != PLAN_NONE && !has_room(db, plan[pick].bytes))
+		rc = err_set(err, ERR_NOSPACE,
+			     "sealing waits until twice %" PRIu64
+			     " bytes are free",
+			     plan[pick].bytes);
+	else if (pick != PLAN_NONE)
 		rc = seal(db, v[pick].range, err);
 	mem_free(plan);
 	db_parts_free(v, count);
@@ -239,6 +254,27 @@ static void sort_by_age(struct part *v, size_t count)
 	}
 }
 
+/* What a compaction of these will write: all but what it links. */
+static uint64_t written_bytes(const struct tsdb *db, const struct part *v,
+			      size_t count)
+{
+	bool all = are_one_window(v, count);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct meta *m = &v[i].block->meta;
+
+		for (size_t k = 0; k < m->file_count; k++) {
+			const struct meta_file *f = &m->files[k];
+
+			if (all || !f->live || f->size < link_min(db) ||
+			    f->live < f->size / 2)
+				sum += f->size;
+		}
+	}
+	return sum;
+}
+
 static int compact_picked(struct tsdb *db, const struct part *v,
 			  const size_t *picked, size_t n, struct err *err)
 {
@@ -248,7 +284,11 @@ static int compact_picked(struct tsdb *db, const struct part *v,
 	for (size_t i = 0; i < n; i++)
 		parts[i] = v[picked[i]];
 	sort_by_age(parts, n);
-	rc = compact_blocks(db, parts, n, err);
+	if (has_room(db, written_bytes(db, parts, n)))
+		rc = compact_blocks(db, parts, n, err);
+	else
+		rc = err_set(err, ERR_NOSPACE,
+			     "compaction waits until twice its size is free");
 	mem_free(parts);
 	return rc;
 }
@@ -348,7 +388,7 @@ static int retain_next(struct tsdb *db, struct err *err)
 		.now_ms = clock_ms(db->o.clock),
 		.retention_ms = db->o.ignore_retention ? 0 : db->o.retention_ms,
 		.bytes_max = (uint64_t)db->o.retention_bytes,
-		.bytes = wal_bytes(db->wal),
+		.bytes = wal_bytes(db->wal) + ballast_bytes(&db->ballast),
 		.removed_ms = db->removed_ms,
 	};
 	size_t count;
@@ -433,6 +473,8 @@ int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
 {
 	int failed = 0;
 
+	if (!atomic_load(&db->full))
+		ballast_make(&db->ballast);
 	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
 		struct err why = { 0 };
 		int rc = 1;

@@ -101,7 +101,7 @@ static int copy_range(struct snapshot *s, struct range *r, struct err *err)
 	int rc;
 
 	pthread_mutex_lock(&s->db->flush_mu);
-	rc = flush_range(s->db->flusher, r, UINT64_MAX, err);
+	rc = flush_range(s->db->flusher, r, UINT64_MAX, UINT64_MAX, err);
 	pthread_mutex_unlock(&s->db->flush_mu);
 	if (!rc)
 		rc = compact(&c, &b, err);

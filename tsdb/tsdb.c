@@ -231,6 +231,11 @@ static int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 		metric_add(db->metrics.out_of_bounds, 1);
 		return rc;
 	}
+	if (atomic_load(&db->full)) {
+		db_kick(db, &db->flush); /* it looks whether there is room */
+		return err_set(err, ERR_NOSPACE, "%s: the disk is full",
+			       db->path);
+	}
 	rc = make_room(db, err);
 	if (rc)
 		return rc;
@@ -240,6 +245,8 @@ static int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 		await_round(db, &db->maintenance);
 		rc = append_once(db, s, lsn, err);
 	}
+	if (rc == ERR_NOSPACE)
+		db_no_space(db);
 	if (!rc && db->o.sync_ms < 0)
 		rc = wal_sync(db->wal, *lsn, err);
 	return rc;
@@ -261,6 +268,9 @@ struct appender *tsdb_appender(struct tsdb *db)
 static int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 			  struct err *err)
 {
+	uint64_t behind = (upto + 1) << 32;
+	/* On a full disk no more than what lets the segments go. */
+	uint64_t limit = atomic_load(&db->full) ? behind : UINT64_MAX;
 	size_t count;
 	struct part *v;
 	int rc = 0;
@@ -269,8 +279,8 @@ static int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 	v = db_ranges(db, &count);
 	for (size_t i = 0; i < count; i++) {
 		struct err why;
-		int failed = flush_range(db->flusher, v[i].range,
-					 (upto + 1) << 32, &why);
+		int failed = flush_range(db->flusher, v[i].range, behind, limit,
+					 &why);
 
 		/* One range that cannot must not keep the others. */
 		if (failed && !rc)
@@ -300,6 +310,42 @@ int tsdb_maintain(struct tsdb *db, bool seal_all, struct err *err)
 	return db_maintain(db, seal_all, err ? err : &unwanted);
 }
 
+void db_no_space(struct tsdb *db)
+{
+	metric_add(db->metrics.no_space, 1);
+	if (!atomic_exchange(&db->full, true))
+		log_event(
+			db->o.log, LOG_ERROR,
+			"the disk is full: nothing is stored until there is room",
+			LOG_FIELDS(log_text("path", db->path)));
+	ballast_release(&db->ballast);
+	db_kick(db, &db->flush);
+	db_kick(db, &db->maintenance);
+}
+
+/*
+ * Flushing the oldest segment takes less than it frees. There is room again
+ * when the ballast could be made anew, with as much beside it.
+ */
+static int make_room_on_disk(struct tsdb *db, struct err *err)
+{
+	uint64_t oldest = wal_oldest(db->wal);
+	uint64_t total = 0;
+	uint64_t available = 0;
+	int rc = 0;
+
+	if (oldest)
+		rc = flush_segments(db, oldest, oldest, err);
+	if (!rc)
+		rc = fs_space(db->path, &total, &available, err);
+	if (rc || available < 2 * db->ballast.size)
+		return rc;
+	atomic_store(&db->full, false);
+	log_event(db->o.log, LOG_INFO, "the disk has room again",
+		  LOG_FIELDS(log_int("bytes", (int64_t)available)));
+	return 0;
+}
+
 static void flush_round(struct tsdb *db)
 {
 	uint64_t overdue;
@@ -313,6 +359,10 @@ static void flush_round(struct tsdb *db)
 		rc = flush_segments(db, overdue, overdue, &err);
 	if (!rc && too_many_pending(db, PENDING_MAX))
 		rc = tsdb_flush(db, &err);
+	if (!rc && atomic_load(&db->full))
+		rc = make_room_on_disk(db, &err);
+	if (rc == ERR_NOSPACE)
+		db_no_space(db);
 	if (rc)
 		log_event(db->o.log, LOG_ERROR, "flush failed",
 			  LOG_FIELDS(log_err(&err)));
@@ -445,6 +495,9 @@ static void register_metrics(struct tsdb *db)
 	t->size_retentions = metrics_counter(
 		m, "everprof_tsdb_size_retentions_total",
 		"Blocks and ranges removed for the size of all.", NULL);
+	t->no_space = metrics_counter(m, "everprof_tsdb_no_space_total",
+				      "How often the disk was found full.",
+				      NULL);
 	t->deleted = metrics_counter(m, "everprof_tsdb_deletions_total",
 				     "Requests to delete profiles.", NULL);
 	db->env.corruptions = metrics_counter(
@@ -516,6 +569,9 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 	}
 	db->flusher = flusher_new(db->wal, o->log, o->metrics);
 	if (!o->read_only) {
+		ballast_init(&db->ballast, o->fs, db->path,
+			     db_segment_size(db));
+		ballast_make(&db->ballast);
 		start_worker(&db->flush, flush_run, db);
 		if (o->maintain_ms >= 0)
 			start_worker(&db->maintenance, maintenance_run, db);
@@ -553,6 +609,7 @@ void tsdb_close(struct tsdb *db)
 	mem_free(db->ranges);
 	mem_free(db->blocks);
 	trash_fini(&db->trash);
+	ballast_fini(&db->ballast);
 	mem_free(db->failed);
 	mem_free(db->lost);
 	interner_free(db->interner);
@@ -591,6 +648,7 @@ void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 	*out = (struct tsdb_stats){ .wal_bytes = wal_bytes(db->wal) };
 	out->series = interner_count(db->interner);
 	out->open_queriers = (uint64_t)atomic_load(&db->queriers);
+	out->ballast_bytes = ballast_bytes(&db->ballast);
 	out->pending = (uint64_t)atomic_load(&db->env.pending);
 	out->head_series = (uint64_t)atomic_load(&db->env.series);
 	pthread_mutex_lock(&db->view_mu);

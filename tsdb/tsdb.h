@@ -91,6 +91,7 @@ struct tsdb_stats {
 	uint64_t wal_bytes;
 	uint64_t values_bytes;
 	uint64_t groups_bytes;
+	uint64_t ballast_bytes;
 	uint64_t open_queriers;
 	int64_t min_ms; /* start of the oldest range; 0 without any */
 	int64_t max_ms; /* end of the newest */

@@ -762,6 +762,17 @@ uint64_t wal_overdue(struct wal *w, uint64_t budget)
 	return upto;
 }
 
+uint64_t wal_oldest(struct wal *w)
+{
+	uint64_t number = 0;
+
+	pthread_mutex_lock(&w->mu);
+	if (w->count && w->segments[0] != w->current)
+		number = w->segments[0]->number;
+	pthread_mutex_unlock(&w->mu);
+	return number;
+}
+
 int wal_retire(struct wal *w, struct err *err)
 {
 	if (!w->current || (uint32_t)wal_end(w) <= FILE_HEADER)

@@ -97,6 +97,9 @@ uint64_t wal_bytes(struct wal *w);
  */
 uint64_t wal_overdue(struct wal *w, uint64_t budget);
 
+/* The number of the oldest segment but the current one; 0 without any. */
+uint64_t wal_oldest(struct wal *w);
+
 /*
  * Begin an empty segment, so that all others can be dropped: at a clean stop,
  * when nothing is only in the WAL.

@@ -3,8 +3,10 @@
  * Sealing, compaction, retention and deletion, from outside: what goes in
  * comes out, whatever has become of its range.
  */
+#include <errno.h>
 #include <ftw.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -446,6 +448,120 @@ Test(block, too_many_series_are_sealed_early)
 	cr_expect(stats(f).blocks > 0);
 	for (int s = 0; s < 1000; s++)
 		cr_expect(count_good(f, s, 0, 2) == 2);
+	teardown(f);
+}
+
+/* A disk of so many bytes below root. */
+struct small_disk {
+	struct fs fs; /* first: the hook casts back */
+	const char *root;
+	uint64_t size;
+};
+
+static uint64_t used_bytes;
+
+static int add_size(const char *path, const struct stat *st, int type,
+		    struct FTW *ftw)
+{
+	(void)path;
+	(void)ftw;
+	if (type == FTW_F)
+		used_bytes += (uint64_t)st->st_size;
+	return 0;
+}
+
+static int refuse_when_full(struct fs *fs, const struct fs_call *call)
+{
+	struct small_disk *d = (struct small_disk *)fs;
+
+	if (call->op != FS_WRITE && call->op != FS_ALLOCATE &&
+	    call->op != FS_MKDIR)
+		return 0;
+	used_bytes = 0;
+	nftw(d->root, add_size, 8, FTW_PHYS);
+	return used_bytes + call->len + 4096 > d->size ? ENOSPC : 0;
+}
+
+static void forget(struct fs *fs, const struct fs_call *call)
+{
+	(void)fs;
+	(void)call;
+}
+
+/* It was made for the budget that setup() has. */
+static void shrink_ballast(struct fixture *f)
+{
+	f->o.wal_segment = MIB / 16;
+	reopen(f);
+}
+
+Test(block, a_full_disk_loses_nothing_and_works_again_when_there_is_room)
+{
+	struct fixture *f = setup();
+	struct small_disk disk = { .fs = { .before = refuse_when_full,
+					   .after = forget },
+				   .root = f->dir.path,
+				   .size = MIB };
+	int stored = 0;
+	int rc = 0;
+
+	shrink_ballast(f);
+	f->o.fs = &disk.fs;
+	f->o.wal_budget = MIB / 4;
+	f->o.wal_segment = MIB / 16;
+	reopen(f);
+	cr_expect(stats(f).ballast_bytes == MIB / 16);
+	while (!(rc = put(f, 0, stored)) && stored < 2000)
+		stored++;
+	cr_expect(rc == ERR_NOSPACE && stored > 100, "%d: %d", rc, stored);
+	/* Flushing the oldest segments makes room, as long as it can. */
+	for (int n = 0; n < 30; n++) {
+		if (!tsdb_flush(f->db, NULL) && !put(f, 0, stored))
+			stored++;
+		(void)!tsdb_maintain(f->db, n % 3 == 0, NULL);
+		(void)!delete (f, "{pod=\"pod-9\"}", 0, 10);
+	}
+	cr_expect(count_good(f, 0, 0, stored) == stored);
+	reopen(f);
+	cr_expect(count_good(f, 0, 0, stored) == stored);
+	disk.size = 64 * MIB;
+	for (int n = 0; n < 100 && put(f, 0, stored); n++)
+		usleep(10000); /* the flush thread looks */
+	maintain(f, true);
+	cr_expect(stats(f).ballast_bytes == MIB / 16);
+	cr_expect(count_good(f, 0, 0, stored + 1) == stored + 1);
+	f->o.fs = NULL;
+	teardown(f);
+}
+
+Test(block, a_full_disk_empties_itself_by_size)
+{
+	struct fixture *f = setup();
+	struct small_disk disk = { .fs = { .before = refuse_when_full,
+					   .after = forget },
+				   .root = f->dir.path,
+				   .size = 2 * MIB };
+
+	shrink_ballast(f);
+	f->o.fs = &disk.fs;
+	f->o.wal_budget = MIB / 4;
+	f->o.wal_segment = MIB / 16;
+	f->o.retention_bytes = MIB;
+	reopen(f);
+	for (int w = 0; w < 20; w++) {
+		int k = w * WINDOW;
+
+		clock_set(&f->clock, sample_ms(k + 200));
+		for (int n = 0; k < w * WINDOW + 200 && n < 2000; n++) {
+			if (!put(f, 0, k))
+				k++;
+			else
+				(void)!tsdb_maintain(f->db, true, NULL);
+		}
+		cr_expect(k == w * WINDOW + 200, "window %d", w);
+	}
+	cr_expect(count_good(f, 0, 19 * WINDOW, 19 * WINDOW + 200) == 200);
+	f->o.fs = NULL;
 	teardown(f);
 }
 
