@@ -18,6 +18,11 @@ int cmd_query_range(int argc, char **argv);
 int cmd_query_profile(int argc, char **argv);
 int cmd_tsdb_import(int argc, char **argv);
 int cmd_tsdb_dump(int argc, char **argv);
+int cmd_tsdb_list(int argc, char **argv);
+int cmd_tsdb_stats(int argc, char **argv);
+int cmd_tsdb_verify(int argc, char **argv);
+int cmd_tsdb_repair(int argc, char **argv);
+int cmd_tsdb_snapshot(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 /* What --help prints before the flags: "usage: everprof …" and a sentence. */

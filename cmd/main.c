@@ -21,6 +21,11 @@ static const struct command {
 	{ "query", "profile", cmd_query_profile, "fetch one profile" },
 	{ "tsdb", "import", cmd_tsdb_import, "put pprof files into storage" },
 	{ "tsdb", "dump", cmd_tsdb_dump, "list or write out what is stored" },
+	{ "tsdb", "list", cmd_tsdb_list, "list blocks and open ranges" },
+	{ "tsdb", "stats", cmd_tsdb_stats, "tell where the bytes go" },
+	{ "tsdb", "verify", cmd_tsdb_verify, "read every byte, tell damage" },
+	{ "tsdb", "repair", cmd_tsdb_repair, "save what is whole" },
+	{ "tsdb", "snapshot", cmd_tsdb_snapshot, "copy it, by links" },
 	{ NULL, "version", cmd_version, "print the version" },
 };
 

@@ -30,6 +30,7 @@ struct serve {
 	int64_t retention_ms;
 	const char *retention_size;
 	int64_t max_series;
+	bool admin_api;
 	const char *wal_fsync;
 	int64_t wal_budget;
 	int64_t query_timeout_ms;
@@ -106,6 +107,8 @@ static void make_flags(struct serve *s)
 		 "Time between syncs of the WAL, or always.");
 	add_flag(s, "storage.tsdb.wal-budget", FLAG_SIZE, &s->wal_budget,
 		 "512MB", "Size of the WAL at which it is flushed.");
+	add_flag(s, "web.enable-admin-api", FLAG_BOOL, &s->admin_api, "no",
+		 "Answer /api/v1/admin/…, which deletes and takes snapshots.");
 	add_flag(s, "query.timeout", FLAG_DURATION, &s->query_timeout_ms, "30s",
 		 "Queries that take longer end with an error.");
 	add_flag(s, "query.max-concurrency", FLAG_INT, &s->max_concurrency,
@@ -252,6 +255,7 @@ static int start_web(struct serve *s, struct err *err)
 		.flag_count = s->flag_count,
 		.version = EVERPROF_VERSION,
 		.retention_ms = s->retention_ms,
+		.admin_api = s->admin_api,
 		.address = s->address,
 		.max_connections = (unsigned)s->max_connections,
 		.max_concurrency = (unsigned)s->max_concurrency,

@@ -58,3 +58,16 @@ void dirlock_release(struct dirlock *l)
 	close(l->fd);
 	mem_free(l);
 }
+
+bool dirlock_is_held(const char *dir)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/lock", dir);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool held;
+
+	if (fd < 0)
+		return false;
+	held = flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+	close(fd);
+	return held;
+}

@@ -16,4 +16,7 @@ NODISCARD int dirlock_take(const char *dir, struct dirlock **out,
 			   struct err *err);
 void dirlock_release(struct dirlock *l);
 
+/* Whether some process has it now. Changes nothing. */
+bool dirlock_is_held(const char *dir);
+
 #endif

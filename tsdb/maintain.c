@@ -10,6 +10,7 @@
 #include "tsdb/compactor.h"
 #include "tsdb/db.h"
 #include "tsdb/planner.h"
+#include "tsdb/tools.h"
 
 #define OPEN_RANGES 32
 #define OPEN_VALUES (4096ull * MIB) /* of open ranges together */
@@ -176,14 +177,14 @@ static uint64_t link_min(const struct tsdb *db)
 	return db->o.link_min ? (uint64_t)db->o.link_min : LINK_MIN;
 }
 
-static int compact_blocks(struct tsdb *db, const struct part *v, size_t count,
-			  struct err *err)
+static int rewrite_blocks(struct tsdb *db, const struct part *v, size_t count,
+			  bool reencode, struct err *err)
 {
 	struct compaction c = { .env = &db->benv,
 				.parts = v,
 				.count = count,
 				.ulid = ulid_new(clock_ms(db->o.clock)),
-				.reencode = are_one_window(v, count),
+				.reencode = reencode,
 				.link_min = link_min(db),
 				.damaged = db->metrics.damaged,
 				.cancel = &db->cancel };
@@ -252,6 +253,12 @@ static void sort_by_age(struct part *v, size_t count)
 			v[at] = v[at - 1];
 		v[at] = p;
 	}
+}
+
+static int compact_blocks(struct tsdb *db, const struct part *v, size_t count,
+			  struct err *err)
+{
+	return rewrite_blocks(db, v, count, are_one_window(v, count), err);
 }
 
 /* What a compaction of these will write: all but what it links. */
@@ -414,6 +421,40 @@ static int retain_next(struct tsdb *db, struct err *err)
 	mem_free(items);
 	db_parts_free(v, count);
 	return rc ? rc : pick != PLAN_NONE;
+}
+
+static void ignore_problem(void *ctx UNUSED, const char *path UNUSED,
+			   const char *what UNUSED)
+{
+}
+
+static bool is_damaged(struct block *b)
+{
+	struct verify v = { .found = ignore_problem };
+
+	verify_open_block(&v, b);
+	return v.problems > 0;
+}
+
+int tsdb_repair(struct tsdb *db, size_t *repaired, struct err *err)
+{
+	size_t count;
+	struct part *v;
+	int rc;
+
+	*repaired = 0;
+	db_begin_job(db);
+	rc = trash_empty(&db->trash, err);
+	v = blocks_by_time(db, &count);
+	for (size_t i = 0; i < count && !rc; i++) {
+		if (!is_damaged(v[i].block))
+			continue;
+		rc = rewrite_blocks(db, &v[i], 1, true, err);
+		*repaired += !rc;
+	}
+	db_parts_free(v, count);
+	db_end_job(db);
+	return rc;
 }
 
 int tsdb_clean_tombstones(struct tsdb *db, struct err *err)

@@ -10,7 +10,6 @@
 
 struct snapshot {
 	struct tsdb *db;
-	char *dir;
 	struct block_env env; /* of the blocks in it */
 };
 
@@ -125,22 +124,37 @@ static int fill(struct snapshot *s, bool ranges, struct err *err)
 	return rc;
 }
 
-int tsdb_snapshot(struct tsdb *db, const char *dir, bool ranges,
+/* data/snapshots, which need not be there. */
+static int make_parent(struct tsdb *db, const char *path, struct err *err)
+{
+	int rc = fs_mkdir(db->o.fs, path, err);
+
+	return rc && rc != ERR_EXISTS ? rc :
+					fs_sync_dir(db->o.fs, db->path, err);
+}
+
+int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
 		  struct err *err)
 {
+	CLEANUP(mem_freep) char *parent = mem_printf("%s/snapshots", db->path);
+	CLEANUP(mem_freep) char *dir = mem_printf("%s/%s", parent, name);
 	CLEANUP(mem_freep) char *tmp = mem_printf("%s.tmp", dir);
-	struct snapshot s = { .db = db, .dir = tmp, .env = db->benv };
+	struct snapshot s = { .db = db, .env = db->benv };
 	int rc;
 
 	s.env.dir = tmp;
 	db_begin_job(db);
-	rc = fs_mkdir(db->o.fs, tmp, err);
+	rc = make_parent(db, parent, err);
+	if (!rc)
+		rc = fs_mkdir(db->o.fs, tmp, err);
 	if (!rc) {
 		rc = fill(&s, ranges, err);
 		if (!rc)
 			rc = fs_sync_dir(db->o.fs, tmp, err);
 		if (!rc)
 			rc = fs_rename(db->o.fs, tmp, dir, err);
+		if (!rc)
+			rc = fs_sync_dir(db->o.fs, parent, err);
 		if (rc && fs_remove_dir(db->o.fs, tmp, NULL)) {
 			/* The first error is the one to tell. */
 		}

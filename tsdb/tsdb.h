@@ -74,10 +74,11 @@ NODISCARD int tsdb_delete(struct tsdb *db, const struct matcher *v,
 NODISCARD int tsdb_clean_tombstones(struct tsdb *db, struct err *err);
 
 /*
- * Make dir, which must not exist, a data directory with all that is stored
- * now; without what is in open ranges unless `ranges` is set.
+ * Make snapshots/<name> in the data directory a data directory of its own,
+ * with all that is stored now, without what is in open ranges unless `ranges`
+ * is set. Blocks' files are linked. ERR_EXISTS: there is one of that name.
  */
-NODISCARD int tsdb_snapshot(struct tsdb *db, const char *dir, bool ranges,
+NODISCARD int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
 			    struct err *err);
 
 struct tsdb_stats {

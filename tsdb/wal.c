@@ -479,13 +479,32 @@ int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 	return 0;
 }
 
+static bool current_failed(struct wal *w)
+{
+	bool failed;
+
+	pthread_mutex_lock(&w->mu);
+	failed = w->current->failed;
+	pthread_mutex_unlock(&w->mu);
+	return failed;
+}
+
+/* With a directory, so that a start reads that and no more. */
+static void close_current(struct wal *w)
+{
+	if ((uint32_t)w->end > FILE_HEADER && !current_failed(w))
+		write_directory(w, w->current, &w->directory, (uint32_t)w->end);
+	if (wal_sync(w, w->end, NULL)) {
+		/* Who needed it durable has asked, and has been told. */
+	}
+}
+
 void wal_close(struct wal *w)
 {
 	if (!w)
 		return;
-	if (w->current && wal_sync(w, w->end, NULL)) {
-		/* Who needed it durable has asked, and has been told. */
-	}
+	if (w->current)
+		close_current(w);
 	for (size_t i = 0; i < w->count; i++)
 		wal_segment_unref(w->segments[i]);
 	mem_free(w->segments);
@@ -495,16 +514,6 @@ void wal_close(struct wal *w)
 	pthread_mutex_destroy(&w->mu);
 	mem_free(w->dir);
 	mem_free(w);
-}
-
-static bool current_failed(struct wal *w)
-{
-	bool failed;
-
-	pthread_mutex_lock(&w->mu);
-	failed = w->current->failed;
-	pthread_mutex_unlock(&w->mu);
-	return failed;
 }
 
 /*

@@ -82,6 +82,10 @@ void api_status_flags(void *ctx, struct request *r, struct answer *a);
 void api_status_buildinfo(void *ctx, struct request *r, struct answer *a);
 void api_status_runtimeinfo(void *ctx, struct request *r, struct answer *a);
 void api_status_tsdb(void *ctx, struct request *r, struct answer *a);
+/* api_admin.c */
+void api_admin_delete(void *ctx, struct request *r, struct answer *a);
+void api_admin_clean(void *ctx, struct request *r, struct answer *a);
+void api_admin_snapshot(void *ctx, struct request *r, struct answer *a);
 /* page.c */
 void page_index(void *ctx, struct request *r, struct answer *a);
 void page_targets(void *ctx, struct request *r, struct answer *a);

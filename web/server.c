@@ -196,9 +196,23 @@ static void refuse(struct exchange *x, int code, const char *why)
 
 static void refuse_method(struct exchange *x)
 {
-	refuse(x, ERR_INVALID, "only GET, HEAD and POST are answered here");
+	bool post = x->route && x->route->kind == ROUTE_WRITE;
+
+	refuse(x, ERR_INVALID,
+	       post ? "only POST and PUT are answered here" :
+		      "only GET, HEAD and POST are answered here");
 	x->answer.status = 405;
-	answer_header(&x->answer, "Allow", "GET, HEAD, POST");
+	answer_header(&x->answer, "Allow",
+		      post ? "POST, PUT" : "GET, HEAD, POST");
+}
+
+static bool is_method_ok(const struct exchange *x)
+{
+	struct str m = x->request.method;
+
+	if (x->route && x->route->kind == ROUTE_WRITE)
+		return str_is(m, "POST") || str_is(m, "PUT");
+	return str_is(m, "GET") || str_is(m, "HEAD") || str_is(m, "POST");
 }
 
 static void refuse_framing(struct exchange *x)
@@ -236,7 +250,7 @@ static void run_handler(void *ctx, unsigned worker UNUSED)
 		refuse(x, ERR_LIMIT, "the answer is too large");
 	compress(x);
 	x->answered = true;
-	if (!x->route->quick)
+	if (x->route->kind != ROUTE_QUICK)
 		MHD_resume_connection(x->connection);
 }
 
@@ -299,16 +313,14 @@ static enum MHD_Result handle(struct exchange *x)
 		refuse(x, ERR_INVALID, "a parameter holds a NUL character");
 	else if (x->form.over)
 		refuse(x, ERR_TOOBIG, "the request's body is too large");
-	else if (!str_is(x->request.method, "GET") &&
-		 !str_is(x->request.method, "HEAD") &&
-		 !str_is(x->request.method, "POST"))
+	else if (!is_method_ok(x))
 		refuse_method(x);
 	else if (!x->route)
 		refuse(x, ERR_NOTFOUND, "there is no such path");
 	if (x->answer.status)
 		return send_answer(x);
 	parse_form(&x->request, str_from(buf_bytes(&x->form)));
-	if (x->route->quick) {
+	if (x->route->kind == ROUTE_QUICK) {
 		run_handler(x, 0);
 		return send_answer(x);
 	}

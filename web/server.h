@@ -76,11 +76,17 @@ bool request_param(const struct request *r, const char *name, struct str *out);
 
 typedef void (*handler_fn)(void *ctx, struct request *r, struct answer *a);
 
-/* A path; one segment of it may be *. The methods are GET and POST. */
+enum route_kind {
+	ROUTE_READ,  /* GET, HEAD and POST */
+	ROUTE_QUICK, /* runs on the epoll thread: must not wait for anything */
+	ROUTE_WRITE, /* changes something: POST and PUT alone */
+};
+
+/* A path; one segment of it may be *. */
 struct route {
 	const char *path; /* NULL ends the table */
 	handler_fn handle;
-	bool quick; /* runs on the epoll thread: must not wait for anything */
+	enum route_kind kind;
 };
 
 struct server_options {

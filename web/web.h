@@ -29,6 +29,7 @@ struct web_options {
 	size_t flag_count;
 	const char *version;
 	int64_t retention_ms;
+	bool admin_api; /* /api/v1/admin/… is answered */
 	const char *address;
 	unsigned max_connections;
 	unsigned max_concurrency;

@@ -414,14 +414,14 @@ Test(block, a_snapshot_is_a_data_directory)
 {
 	struct fixture *f = setup();
 	struct fixture copy = { .metrics = f->metrics, .o = f->o };
-	char *path = mem_printf("%s/copy", f->dir.path);
+	char *path = mem_printf("%s/snapshots/copy", f->dir.path);
 	struct err err = { .msg = "" };
 
 	put_all(f, 3, 0, 50);
 	maintain(f, true);
 	put_all(f, 3, 50, 100);
-	cr_expect(!tsdb_snapshot(f->db, path, true, &err), "%s", err.msg);
-	cr_expect(tsdb_snapshot(f->db, path, true, &err), "it is there");
+	cr_expect(!tsdb_snapshot(f->db, "copy", true, &err), "%s", err.msg);
+	cr_expect(tsdb_snapshot(f->db, "copy", true, &err), "it is there");
 	put_all(f, 3, 100, 120);
 	copy.o.path = path;
 	cr_assert(!tsdb_open(&copy.o, &copy.db, &err), "%s", err.msg);

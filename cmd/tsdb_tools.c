@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * everprof tsdb list, stats, verify, repair and snapshot: looking after a data
+ * directory. The first three work beside a running server.
+ */
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "tsdb/querier.h"
+#include "tsdb/tools.h"
+
+static const struct flag no_flags[] = { { 0 } };
+
+/* The database in a directory, for one command. */
+struct opened {
+	struct log log;
+	struct metrics *metrics;
+	struct tsdb *db;
+};
+
+static int open_dir(struct opened *o, const char *path, bool read_only,
+		    struct err *err)
+{
+	struct tsdb_options options = { .path = path,
+					.log = &o->log,
+					.metrics = o->metrics = metrics_new(),
+					.maintain_ms = -1,
+					.ignore_retention = true,
+					.read_only = read_only };
+
+	o->log = (struct log){ .fd = STDERR_FILENO, .level = LOG_WARN };
+	return tsdb_open(&options, &o->db, err);
+}
+
+static void close_dir(struct opened *o)
+{
+	tsdb_close(o->db);
+	metrics_free(o->metrics);
+}
+
+/* list */
+
+static void print_part(void *ctx UNUSED, const struct tsdb_part *p)
+{
+	char from[40];
+	char to[40];
+	char span[32];
+
+	time_format(p->min_ms, from);
+	time_format(p->max_ms, to);
+	duration_format(p->max_ms - p->min_ms, span);
+	printf("%-26s  %-5s  %s  %s  %8s  %11" PRIu64 "  %9" PRIu64
+	       "  %9" PRIu64 "  %5u  %13" PRIu64 "\n",
+	       p->name, p->is_block ? "block" : "range", from, to, span,
+	       p->samples, p->series, p->groups, p->level, p->bytes);
+}
+
+int cmd_tsdb_list(int argc, char **argv)
+{
+	static const struct usage u = {
+		"tsdb list DIR",
+		"Lists the blocks and open ranges of a data directory; "
+		"changes nothing there.",
+		1, 1
+	};
+	struct opened o = { 0 };
+	struct err err;
+	int code = cmd_begin(&u, no_flags, &argc, argv);
+	int rc;
+
+	if (code >= 0)
+		return code;
+	rc = open_dir(&o, argv[0], true, &err);
+	if (!rc) {
+		printf("%-26s  %-5s  %-24s  %-24s  %8s  %11s  %9s  %9s  %5s  %13s\n",
+		       "NAME", "KIND", "FROM", "TO", "SPAN", "PROFILES",
+		       "SERIES", "GROUPS", "LEVEL", "BYTES");
+		tsdb_each_part(o.db, print_part, NULL);
+	}
+	close_dir(&o);
+	return rc ? cmd_fail(&err) : 0;
+}
+
+/* stats */
+
+static void print_stats(const struct tsdb_stats *s)
+{
+	printf("blocks                 %" PRIu64 "\n", s->blocks);
+	printf("profiles in blocks     %" PRIu64 "\n", s->block_samples);
+	printf("open ranges            %" PRIu64 "\n", s->ranges);
+	printf("series in ranges       %" PRIu64 "\n", s->series);
+	printf("profiles only in WAL   %" PRIu64 "\n", s->pending);
+	printf("bytes, blocks          %" PRIu64 "\n", s->block_bytes);
+	printf("bytes, ranges' values  %" PRIu64 "\n", s->values_bytes);
+	printf("bytes, ranges' logs    %" PRIu64 "\n", s->groups_bytes);
+	printf("bytes, WAL             %" PRIu64 "\n", s->wal_bytes);
+}
+
+static void print_label(void *ctx UNUSED, const struct tsdb_label_stats *s)
+{
+	printf("%12" PRIu64 "  %14" PRIu64 "  %14" PRIu64 "  %s\n", s->profiles,
+	       s->raw_bytes, s->stored_bytes, s->value);
+}
+
+int cmd_tsdb_stats(int argc, char **argv)
+{
+	const char *label = "__name__";
+	const struct flag flags[] = {
+		{ "by", FLAG_TEXT, &label, "__name__",
+		  "The label by whose values bytes are told apart." },
+		{ 0 },
+	};
+	static const struct usage u = {
+		"tsdb stats DIR [FLAGS]",
+		"Prints what a data directory holds, and where its bytes go, "
+		"by the values of a\nlabel; changes nothing there.",
+		1, 1
+	};
+	struct opened o = { 0 };
+	struct tsdb_stats s;
+	struct err err;
+	int code = cmd_begin(&u, flags, &argc, argv);
+	int rc;
+
+	if (code >= 0)
+		return code;
+	rc = open_dir(&o, argv[0], true, &err);
+	if (!rc) {
+		tsdb_stats(o.db, &s);
+		print_stats(&s);
+		printf("\n%12s  %14s  %14s  %s\n", "PROFILES", "RAW BYTES",
+		       "STORED BYTES", label);
+		rc = tsdb_label_stats(o.db, label, print_label, NULL, &err);
+	}
+	close_dir(&o);
+	return rc ? cmd_fail(&err) : 0;
+}
+
+/* verify */
+
+static void print_problem(void *ctx UNUSED, const char *path, const char *what)
+{
+	printf("%s: %s\n", path, what);
+}
+
+int cmd_tsdb_verify(int argc, char **argv)
+{
+	static const struct usage u = {
+		"tsdb verify DIR",
+		"Reads every byte of a data directory and tells what is not "
+		"as it was written;\nchanges nothing there. Exit code 1 when "
+		"something is damaged.",
+		1, 1
+	};
+	struct log log = { .fd = STDERR_FILENO, .level = LOG_WARN };
+	struct verify v = { .found = print_problem, .log = &log };
+	struct err err;
+	int code = cmd_begin(&u, no_flags, &argc, argv);
+
+	if (code >= 0)
+		return code;
+	if (tsdb_verify(argv[0], &v, &err))
+		return cmd_fail(&err);
+	printf("%" PRIu64 " profiles in %" PRIu64 " blocks, %" PRIu64
+	       " ranges and %" PRIu64 " WAL segments, %" PRIu64
+	       " bytes: %" PRIu64 " problems\n",
+	       v.profiles, v.blocks, v.ranges, v.segments, v.bytes, v.problems);
+	return v.problems ? 1 : 0;
+}
+
+/* repair */
+
+int cmd_tsdb_repair(int argc, char **argv)
+{
+	static const struct usage u = {
+		"tsdb repair DIR",
+		"Writes damaged blocks anew with what is whole in them, cuts "
+		"torn ends of logs, and\nnames each profile that is lost. No "
+		"server may be running on it.",
+		1, 1
+	};
+	struct opened o = { 0 };
+	size_t repaired = 0;
+	struct err err;
+	int code = cmd_begin(&u, no_flags, &argc, argv);
+	int rc;
+
+	if (code >= 0)
+		return code;
+	rc = open_dir(&o, argv[0], false, &err);
+	if (!rc)
+		rc = tsdb_repair(o.db, &repaired, &err);
+	close_dir(&o);
+	if (rc)
+		return cmd_fail(&err);
+	printf("%zu blocks were written anew; see everprof tsdb verify %s\n",
+	       repaired, argv[0]);
+	return 0;
+}
+
+/* snapshot */
+
+int cmd_tsdb_snapshot(int argc, char **argv)
+{
+	const char *name = "";
+	bool skip_head = false;
+	const struct flag flags[] = {
+		{ "name", FLAG_TEXT, &name, NULL,
+		  "Its name below snapshots/; by default the time." },
+		{ "skip-head", FLAG_BOOL, &skip_head, "no",
+		  "Blocks only, without open ranges." },
+		{ 0 },
+	};
+	static const struct usage u = {
+		"tsdb snapshot DIR [FLAGS]",
+		"Makes snapshots/NAME in a data directory: a data directory of "
+		"its own, that shares\nthe files of blocks. No server may be "
+		"running on it; a running one does the same\nat POST "
+		"/api/v1/admin/tsdb/snapshot.",
+		1, 1
+	};
+	struct opened o = { 0 };
+	char now[40];
+	struct err err;
+	int code = cmd_begin(&u, flags, &argc, argv);
+	int rc;
+
+	if (code >= 0)
+		return code;
+	time_format(clock_ms(NULL), now);
+	if (!*name)
+		name = now;
+	rc = open_dir(&o, argv[0], false, &err);
+	if (!rc)
+		rc = tsdb_snapshot(o.db, name, !skip_head, &err);
+	close_dir(&o);
+	if (rc)
+		return cmd_fail(&err);
+	printf("%s/snapshots/%s\n", argv[0], name);
+	return 0;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/tools.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "tsdb/db.h"
+
+static void describe_block(const struct block *b, char name[ULID_TEXT + 1],
+			   struct tsdb_part *out)
+{
+	ulid_format(&b->meta.ulid, name);
+	*out = (struct tsdb_part){ .name = name,
+				   .is_block = true,
+				   .min_ms = b->meta.min_ms,
+				   .max_ms = b->meta.max_ms,
+				   .samples = b->meta.samples,
+				   .series = b->meta.series,
+				   .groups = b->meta.chunks,
+				   .bytes = b->bytes,
+				   .level = b->meta.level };
+}
+
+static void count_range_locked(const struct range *r, struct tsdb_part *out)
+{
+	out->series = r->index.series;
+	out->samples = r->pending;
+	out->bytes = r->values_end + r->groups_end;
+	for (uint32_t i = 0; i < r->index.series; i++)
+		out->groups += r->series[i]->group_count;
+}
+
+/* Times are counted by reading heads. */
+static void describe_range(struct range *r, char name[ULID_TEXT + 1],
+			   struct tsdb_part *out)
+{
+	struct group_source from = range_source(r);
+
+	ulid_format(&r->ulid, name);
+	*out = (struct tsdb_part){ .name = name,
+				   .min_ms = r->start,
+				   .max_ms = r->start + WINDOW_MS };
+	pthread_mutex_lock(&r->mu);
+	count_range_locked(r, out);
+	pthread_mutex_unlock(&r->mu);
+	for (uint32_t i = 0; i < out->series; i++) {
+		struct groups groups = { 0 };
+		struct times times = { 0 };
+
+		range_groups(r, i, INT64_MIN, INT64_MAX, &groups);
+		if (!groups_times(&from, &groups, INT64_MIN, INT64_MAX, &times,
+				  NULL))
+			out->samples += times.count;
+		times_fini(&times);
+		groups_fini(&groups);
+	}
+}
+
+void tsdb_each_part(struct tsdb *db,
+		    void (*fn)(void *ctx, const struct tsdb_part *p), void *ctx)
+{
+	size_t count;
+	struct part *v = db_parts(db, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		char name[ULID_TEXT + 1];
+		struct tsdb_part p;
+
+		if (v[i].range)
+			describe_range(v[i].range, name, &p);
+		else
+			describe_block(v[i].block, name, &p);
+		fn(ctx, &p);
+	}
+	db_parts_free(v, count);
+}
+
+/* Bytes by label value. */
+
+struct tally {
+	struct str label;
+	struct tsdb_label_stats *v;
+	size_t count;
+	size_t cap;
+	struct table index;
+};
+
+static bool same_value(const void *ctx, uint32_t number, const void *key)
+{
+	const struct tally *t = ctx;
+
+	return str_is(*(const struct str *)key, t->v[number].value);
+}
+
+static struct tsdb_label_stats *tally_of(struct tally *t, struct str value)
+{
+	uint64_t hash = hash64(bytes_of(value));
+	uint32_t n = table_find(&t->index, hash, same_value, t, &value);
+
+	if (n == TABLE_NONE) {
+		t->v = mem_grow(t->v, t->count, &t->cap, sizeof(*t->v));
+		n = (uint32_t)t->count++;
+		t->v[n] = (struct tsdb_label_stats){ .value = mem_strndup(
+							     value) };
+		table_add(&t->index, hash, n);
+	}
+	return &t->v[n];
+}
+
+static void tally_group(struct tsdb_label_stats *s, const struct head *h)
+{
+	s->profiles += h->count;
+	s->stored_bytes += h->place.len;
+	for (size_t i = 0; i < h->count; i++)
+		s->raw_bytes += h->profiles[i].raw_len;
+}
+
+static int tally_series(struct tally *t, struct part p, uint32_t series,
+			struct err *err)
+{
+	struct group_source from = part_source(p);
+	struct groups groups = { 0 };
+	struct labels *ls = NULL;
+	struct tsdb_label_stats *s;
+	int rc = part_labels(p, series, &ls, err);
+
+	if (!rc)
+		rc = part_groups(p, series, INT64_MIN, INT64_MAX, &groups, err);
+	s = rc ? NULL : tally_of(t, labels_get(ls, t->label));
+	for (size_t i = 0; i < groups.count && !rc; i++) {
+		struct head h = { 0 };
+
+		/* Damage is verify's. */
+		if (!group_head(&from, &groups.v[i], &h, NULL, NULL))
+			tally_group(s, &h);
+	}
+	groups_fini(&groups);
+	labels_unref(ls);
+	return rc;
+}
+
+static int tally_part(struct tally *t, struct part p, struct err *err)
+{
+	struct postings all = { 0 };
+	int rc = part_select(p, NULL, 0, INT64_MIN, INT64_MAX, &all, err);
+
+	for (size_t i = 0; i < all.count && !rc; i++)
+		rc = tally_series(t, p, all.v[i], err);
+	postings_fini(&all);
+	return rc;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	return strcmp(((const struct tsdb_label_stats *)a)->value,
+		      ((const struct tsdb_label_stats *)b)->value);
+}
+
+int tsdb_label_stats(struct tsdb *db, const char *label,
+		     void (*fn)(void *ctx, const struct tsdb_label_stats *s),
+		     void *ctx, struct err *err)
+{
+	struct tally t = { .label = str_of(label) };
+	size_t count;
+	struct part *v = db_parts(db, &count);
+	int rc = 0;
+
+	for (size_t i = 0; i < count && !rc; i++)
+		rc = tally_part(&t, v[i], err);
+	db_parts_free(v, count);
+	if (t.count)
+		qsort(t.v, t.count, sizeof(*t.v), by_value);
+	for (size_t i = 0; i < t.count; i++) {
+		if (!rc)
+			fn(ctx, &t.v[i]);
+		mem_free(t.v[i].value);
+	}
+	mem_free(t.v);
+	table_fini(&t.index);
+	return rc;
+}

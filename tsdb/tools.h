@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What tools ask of a database, beside queries.
+ *
+ * Threads: any.
+ */
+#ifndef TSDB_TOOLS_H
+#define TSDB_TOOLS_H
+
+#include "tsdb/tsdb.h"
+#include "tsdb/verify.h"
+
+/* A block or an open range. */
+struct tsdb_part {
+	const char *name;
+	bool is_block;
+	int64_t min_ms;
+	int64_t max_ms; /* not in it */
+	uint64_t samples;
+	uint64_t series;
+	uint64_t groups;
+	uint64_t bytes;
+	unsigned level; /* 0: a range */
+};
+
+void tsdb_each_part(struct tsdb *db,
+		    void (*fn)(void *ctx, const struct tsdb_part *p),
+		    void *ctx);
+
+/* What series with one value of a label hold, in groups. */
+struct tsdb_label_stats {
+	const char *value; /* "" for series without the label */
+	uint64_t profiles;
+	uint64_t raw_bytes;
+	uint64_t stored_bytes;
+};
+
+/* By each value of a label, in order; what is only in the WAL is not in it. */
+NODISCARD int tsdb_label_stats(struct tsdb *db, const char *label,
+			       void (*fn)(void *ctx,
+					  const struct tsdb_label_stats *s),
+			       void *ctx, struct err *err);
+
+/*
+ * Write each block anew in which something is damaged, with what is whole;
+ * losses are logged and counted. *repaired is how many there were.
+ */
+NODISCARD int tsdb_repair(struct tsdb *db, size_t *repaired, struct err *err);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * POST /api/v1/admin/tsdb/…: what changes storage, behind its flag.
+ */
+#include <stdio.h>
+#include <sys/random.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "model/selector.h"
+#include "web/context.h"
+
+static int check_enabled(const struct web *w, struct err *err)
+{
+	return w->o.admin_api ?
+		       0 :
+		       err_set(err, ERR_DENIED,
+			       "admin APIs disabled: start everprof with --web.enable-admin-api");
+}
+
+static void finish(struct answer *a, int rc, const struct err *err)
+{
+	if (rc)
+		answer_error(a, err);
+	else
+		a->status = 204;
+}
+
+static int delete_selected(struct web *w, const struct request *r,
+			   struct err *err)
+{
+	int64_t from = 0;
+	int64_t to = 0;
+	bool any = false;
+	int rc = param_range(r, INT64_MIN, INT64_MAX, &from, &to, err);
+
+	for (size_t i = 0; i < r->param_count && !rc; i++) {
+		struct selector s;
+
+		if (!str_is(r->params[i].name, "match[]"))
+			continue;
+		any = true;
+		rc = selector_parse(r->params[i].value, &s, err);
+		if (rc)
+			break;
+		rc = tsdb_delete(w->o.db, s.matchers, s.count, from, to, err);
+		selector_fini(&s);
+	}
+	if (!rc && !any)
+		rc = err_set(err, ERR_INVALID, "no match[] parameter provided");
+	return rc;
+}
+
+void api_admin_delete(void *ctx, struct request *r, struct answer *a)
+{
+	struct err err;
+	int rc = check_enabled(ctx, &err);
+
+	if (!rc)
+		rc = delete_selected(ctx, r, &err);
+	finish(a, rc, &err);
+}
+
+void api_admin_clean(void *ctx, struct request *r UNUSED, struct answer *a)
+{
+	struct web *w = ctx;
+	struct err err;
+	int rc = check_enabled(w, &err);
+
+	if (!rc)
+		rc = tsdb_clean_tombstones(w->o.db, &err);
+	finish(a, rc, &err);
+}
+
+/* "20260102T030405Z-1a2b3c4d", as Prometheus names its snapshots. */
+static void snapshot_name(int64_t now_ms, char out[40])
+{
+	uint32_t salt = 0;
+	char text[40];
+	size_t n = 0;
+
+	if (getrandom(&salt, sizeof(salt), 0) != sizeof(salt))
+		salt = (uint32_t)now_ms;
+	time_format(now_ms, text);
+	for (const char *p = text; *p && *p != '.'; p++) {
+		if (*p != '-' && *p != ':')
+			out[n++] = *p;
+	}
+	snprintf(out + n, 40 - n, "Z-%08x", salt);
+}
+
+void api_admin_snapshot(void *ctx, struct request *r, struct answer *a)
+{
+	struct web *w = ctx;
+	struct str skip;
+	bool ranges = !request_param(r, "skip_head", &skip) ||
+		      !str_is(skip, "true");
+	char name[40];
+	struct json j;
+	struct err err;
+	int rc = check_enabled(w, &err);
+
+	snapshot_name(r->now_ms, name);
+	if (!rc)
+		rc = tsdb_snapshot(w->o.db, name, ranges, &err);
+	if (rc) {
+		answer_error(a, &err);
+		return;
+	}
+	j = envelope_begin(a);
+	json_begin(&j, '{');
+	json_key(&j, "name");
+	json_text(&j, name);
+	json_end(&j, '}');
+	envelope_end(&j, a, NULL);
+}
