@@ -93,3 +93,32 @@ int zstd_decompress(struct zstd *z, struct bytes in, size_t want,
 	out->len += want;
 	return 0;
 }
+
+int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
+			struct err *err)
+{
+	ZSTD_inBuffer i = { .src = in.ptr, .size = in.len };
+	size_t rc = 1;
+
+	if (!z->in)
+		z->in = ZSTD_createDCtx();
+	if (!z->in)
+		abort(); /* out of memory */
+	ZSTD_DCtx_reset(z->in, ZSTD_reset_session_only);
+	while (rc) {
+		ZSTD_outBuffer o;
+		size_t before = i.pos;
+
+		if (!buf_reserve(out, ZSTD_DStreamOutSize()))
+			return err_set(err, ERR_TOOBIG,
+				       "a zstd frame of too many bytes");
+		o = (ZSTD_outBuffer){ .dst = out->ptr + out->len,
+				      .size = out->cap - out->len };
+		rc = ZSTD_decompressStream(z->in, &o, &i);
+		out->len += o.pos;
+		if (ZSTD_isError(rc) || (rc && i.pos == before && !o.pos))
+			return err_set(err, ERR_CORRUPT,
+				       "zstd frame is damaged or cut short");
+	}
+	return 0;
+}

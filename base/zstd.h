@@ -26,4 +26,12 @@ void zstd_compress(struct zstd *z, int level, const struct bytes *parts,
 NODISCARD int zstd_decompress(struct zstd *z, struct bytes in, size_t want,
 			      struct buf *out, struct err *err);
 
+/*
+ * Decompress a frame of unknown length and append all of it to out; its
+ * checksum, if it has one, is verified. ERR_CORRUPT: what came before the
+ * damage is in out. ERR_TOOBIG: more than out's maximum.
+ */
+NODISCARD int zstd_decompress_all(struct zstd *z, struct bytes in,
+				  struct buf *out, struct err *err);
+
 #endif

@@ -23,6 +23,7 @@ THIRD_PARTY = {
     'microhttpd.h': {'web/server.c'},
     'openssl/evp.h': {'cmd/dump.c'},
     'pcre2.h': {'model/regex.c'},
+    'snappy-c.h': {'base/snappy.c'},
     'xxhash.h': {'base/hash.c'},
     'yaml.h': {'base/yaml.c'},
     'zstd.h': {'base/zstd.c'},

@@ -32,7 +32,9 @@ struct import {
 	int64_t window; /* the one being imported */
 
 	uint64_t lsn;
+	struct metric *duplicates; /* that storage has counted */
 	size_t imported;
+	size_t known; /* there already */
 	size_t refused;
 };
 
@@ -75,7 +77,13 @@ static int make_labels(const struct import *im, const struct source_item *it,
 	struct labels_builder b = { 0 };
 	int rc;
 
-	if (!im->named) {
+	if (it->labels) {
+		struct labels_iter li = labels_iter(it->labels);
+		struct label l;
+
+		while (labels_next(&li, &l))
+			labels_set(&b, l.name, l.value);
+	} else if (!im->named) {
 		labels_set(&b, str_of("job"), it->job);
 		labels_set(&b, str_of(LABEL_NAME), it->type);
 	}
@@ -138,7 +146,10 @@ static int import_one(void *ctx, const struct source_item *it, struct err *err)
 		rc = append(im, it, labels, err);
 		labels_unref(labels);
 	}
-	im->imported += !rc;
+	if (!rc && metric_get(im->duplicates) > (int64_t)im->known)
+		im->known++;
+	else
+		im->imported += !rc;
 	/* What is wrong with one file does not keep the others out. */
 	if (rc != ERR_INVALID && rc != ERR_EXISTS && rc != ERR_TOOBIG)
 		return rc;
@@ -218,6 +229,10 @@ static int run(struct import *im, const char *source, const char *path,
 
 	if (!rc)
 		rc = tsdb_open(&o, &im->db, err);
+	im->duplicates = metrics_counter(
+		metrics, "everprof_tsdb_duplicate_samples_total",
+		"Profiles that were stored already, with the same bytes.",
+		NULL);
 	if (!rc)
 		rc = import_all(im, source, err);
 	tsdb_close(im->db);
@@ -257,7 +272,10 @@ int cmd_tsdb_import(int argc, char **argv)
 	im.unpacker = unpacker_new((size_t)max_profile);
 	im.unpacked = mem_new(struct unpacked);
 	rc = run(&im, argv[0], path, labels, &err);
-	printf("%zu profiles imported, %zu refused\n", im.imported, im.refused);
+	printf("%zu profiles imported, ", im.imported);
+	if (im.known)
+		printf("%zu there already, ", im.known);
+	printf("%zu refused\n", im.refused);
 	unpacker_free(im.unpacker);
 	mem_free(im.unpacked);
 	mem_free(im.windows);

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "tsdb/conprof.h"
 
 #define DEPTH_MAX 16
 
@@ -178,6 +179,47 @@ static int walk_dir(const char *path, const struct source_visitor *v,
 	return rc;
 }
 
+struct conprof_walk {
+	const struct source_visitor *v;
+};
+
+static bool conprof_wants(void *ctx, int64_t ms)
+{
+	const struct conprof_walk *w = ctx;
+
+	return w->v->wants(w->v->ctx, ms);
+}
+
+static int conprof_visit(void *ctx, const char *path, struct labels *labels,
+			 int64_t ms, struct bytes value, struct err *err)
+{
+	const struct conprof_walk *w = ctx;
+	struct source_item it = {
+		.path = path, .labels = labels, .ms = ms, .data = value
+	};
+
+	return w->v->visit(w->v->ctx, &it, err);
+}
+
+static void conprof_damaged(void *ctx, const struct err *err)
+{
+	const struct conprof_walk *w = ctx;
+
+	w->v->unreadable(w->v->ctx, err);
+}
+
+static int walk_conprof(const char *path, const struct source_visitor *v,
+			struct err *err)
+{
+	struct conprof_walk w = { .v = v };
+	struct conprof_visitor cv = { .wants = conprof_wants,
+				      .visit = conprof_visit,
+				      .damaged = conprof_damaged,
+				      .ctx = &w };
+
+	return conprof_walk(path, &cv, err);
+}
+
 int source_walk(const char *path, const struct source_visitor *v,
 		struct err *err)
 {
@@ -185,6 +227,8 @@ int source_walk(const char *path, const struct source_visitor *v,
 
 	if (stat(path, &st) < 0)
 		return err_sys(err, "%s", path);
+	if (S_ISDIR(st.st_mode) && conprof_is_dir(path))
+		return walk_conprof(path, v, err);
 	return S_ISDIR(st.st_mode) ? walk_dir(path, v, 0, err) :
 				     walk_file(path, v, err);
 }

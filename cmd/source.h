@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Source: pprof files to import, from files, folders and tars.
+ * Source: pprof files to import, from files, folders, tars, and conprof's
+ * data directories.
  *
  * A profile's time is its file's name, <unix ms>.<anything>; its job and type
  * are the two folders above it. A tar holds such paths.
@@ -10,14 +11,16 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "model/labels.h"
 
 enum {
 	SOURCE_FILE_MAX = 1023 * 1024 * 1024
 };
 
 struct source_item {
-	const char *path; /* for messages */
-	struct str job;   /* empty: the path does not tell */
+	const char *path;      /* for messages */
+	struct labels *labels; /* NULL: job and type tell */
+	struct str job;        /* empty: the path does not tell */
 	struct str type;
 	int64_t ms; /* -1: the name does not tell */
 	struct bytes data;

@@ -182,6 +182,9 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 	struct name_list l = { 0 };
 	int rc = fs_list(w->dir, &l, err);
 
+	/* A snapshot has none. */
+	if (rc == ERR_NOTFOUND && w->o.read_only)
+		return 0;
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < l.count && !rc; i++) {

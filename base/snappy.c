@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/snappy.h"
+
+#include <snappy-c.h>
+
+int snappy_decompress(struct bytes in, struct buf *out, struct err *err)
+{
+	const char *p = str_from(in).ptr;
+	size_t len = 0;
+
+	buf_reset(out);
+	if (snappy_uncompressed_length(p, in.len, &len) != SNAPPY_OK)
+		return err_set(err, ERR_CORRUPT, "not a snappy block");
+	if (!buf_reserve(out, len))
+		return err_set(err, ERR_TOOBIG, "a snappy block of %zu bytes",
+			       len);
+	if (snappy_uncompress(p, in.len, (char *)out->ptr, &len) != SNAPPY_OK)
+		return err_set(err, ERR_CORRUPT, "a snappy block is damaged");
+	out->len = len;
+	return 0;
+}

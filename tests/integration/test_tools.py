@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Looking after a data directory: everprof tsdb …, the admin API, promtool,
+and what conprof left."""
+import gzip
+import hashlib
+import os
+import random
+import re
+import shutil
+import subprocess
+import tarfile
+
+from harness import ROOT, Everprof, Suite, packed, profile, run, selector
+
+suite = Suite()
+CONPROF = os.path.join(ROOT, 'testdata/conprof-data.tar.gz')
+BASE = 1700000000000
+
+
+def conprof(d):
+    with tarfile.open(CONPROF) as t:
+        t.extractall(d)
+    return os.path.join(d, 'conprof-data')
+
+
+def expected():
+    """(labels as ours, ms) -> (length, sha256)"""
+    want = {}
+    with gzip.open(CONPROF.replace('.tar.gz', '.tsv.gz'), 'rt') as f:
+        next(f)
+        for line in f:
+            labels, ms, length, sha = line.rstrip('\n').split('\t')
+            pairs = dict(re.findall(r'(\w+)="([^"]*)"', labels))
+            want[selector(pairs), int(ms)] = (int(length), sha)
+    return want
+
+
+def dumped(data):
+    got = {}
+    for line in run('tsdb', 'dump', data).stdout.splitlines():
+        labels, ms, length, _, sha = line.split('\t')
+        got[labels, int(ms)] = (int(length), sha)
+    return got
+
+
+def keyed(profiles):
+    """The selector's text is ours alone: compare by its labels."""
+    def key(text):
+        name, rest = text.split('{', 1)
+        pairs = re.findall(r'(\w+)="([^"]*)"', rest)
+        return frozenset(pairs + ([('__name__', name)] if name else []))
+    return {(key(labels), ms): v for (labels, ms), v in profiles.items()}
+
+
+def make(d, series=3, count=50, name='in'):
+    """A data directory of our own, sealed: series × count profiles."""
+    folder = os.path.join(d, name)
+    for s in range(series):
+        os.makedirs(os.path.join(folder, f'job{s}', 'heap'))
+        for i in range(count):
+            path = os.path.join(folder, f'job{s}', 'heap', f'{BASE + i * 15000}.pb.gz')
+            with open(path, 'wb') as f:
+                f.write(packed(profile(f'{s}.{i}', size=200)))
+    data = os.path.join(d, f'{name}-data')
+    r = run('tsdb', 'import', folder, f'--storage.tsdb.path={data}')
+    assert r.stdout == f'{series * count} profiles imported, 0 refused\n', r
+    return data
+
+
+def block_of(data):
+    return [os.path.join(data, n) for n in os.listdir(data) if len(n) == 26][0]
+
+
+def flip(path, at, bit=1):
+    with open(path, 'r+b') as f:
+        f.seek(at)
+        byte = f.read(1)[0]
+        f.seek(at)
+        f.write(bytes([byte ^ bit]))
+
+
+@suite.test
+def conprof_directories_come_over_whole(d):
+    want = keyed(expected())
+    data = os.path.join(d, 'data')
+    for known in (0, 2880):
+        r = run('tsdb', 'import', conprof(d), f'--storage.tsdb.path={data}')
+        assert r.returncode == 0 and not r.stderr, r
+        assert r.stdout.startswith(f'{2880 - known} profiles imported'), r
+        assert keyed(dumped(data)) == want
+    listed = run('tsdb', 'list', data).stdout.splitlines()
+    assert len(listed) > 1 and all(' block ' in line for line in listed[1:]), listed
+    assert run('tsdb', 'verify', data).returncode == 0
+
+
+def named_losses(stderr):
+    """[(labels, from, to)] of what the import has named."""
+    return [(frozenset(re.findall(r'(\w+)="([^"]*)"', labels) + [('__name__', name)]),
+             int(a), int(b)) for name, labels, a, b in
+            re.findall(r'(\w+)\{([^}]*)\} from (-?\d+) to (-?\d+) is damaged', stderr)]
+
+
+@suite.test
+def damaged_conprof_directories_lose_only_what_is_damaged(d):
+    want = keyed(expected())
+    rng = random.Random(4)
+    for round in range(12):
+        source = conprof(os.path.join(d, str(round)))
+        files = sorted(os.path.join(p, f) for p, _, names in os.walk(source) for f in names
+                       if f not in ('meta.json', 'tombstones'))
+        for _ in range(3):
+            path = rng.choice(files)
+            size = os.path.getsize(path)
+            if rng.random() < 0.3:
+                os.truncate(path, rng.randrange(size))
+            elif size:
+                flip(path, rng.randrange(size), 1 << rng.randrange(8))
+        data = os.path.join(d, f'data{round}')
+        r = run('tsdb', 'import', source, f'--storage.tsdb.path={data}')
+        got = keyed(dumped(data))
+        assert all(want[k] == v for k, v in got.items())
+        missing = [k for k in want if k not in got]
+        losses = named_losses(r.stderr)
+        # What had no times of its own is named by file and place.
+        elsewhere = re.search(r'the block is left out|record|head chunk|not known|'
+                              r'series is damaged|not a file', r.stderr)
+        for labels, ms in missing:
+            assert elsewhere or any(l == labels and a <= ms <= b for l, a, b in losses), \
+                (labels, ms, r.stderr)
+        assert not missing or r.returncode == 1
+        print(f'round {round}: {len(missing)} of {len(want)} missing')
+
+
+@suite.test
+def promtool_reads_our_blocks(d):
+    if not shutil.which('promtool'):
+        print('SKIPPED: promtool is not installed')
+        return
+    data = make(d, series=7, count=40)
+    listed = subprocess.run(['promtool', 'tsdb', 'list', data], capture_output=True, text=True)
+    assert listed.returncode == 0, listed
+    row = listed.stdout.splitlines()[1].split()
+    assert os.path.basename(block_of(data)) == row[0] and '280' in row and '7' in row, row
+    told = subprocess.run(['promtool', 'tsdb', 'analyze', data], capture_output=True, text=True)
+    assert told.returncode == 0, told
+    assert 'Series: 7\n' in told.stdout and 'Label names: 2\n' in told.stdout, told.stdout
+    assert 'Postings (unique label pairs): 8\n' in told.stdout, told.stdout
+
+
+@suite.test
+def damage_is_told_and_repaired(d):
+    data = make(d)
+    r = run('tsdb', 'verify', data)
+    assert r.returncode == 0 and '150 profiles in 1 blocks' in r.stdout, r
+    values = os.path.join(block_of(data), 'values', '000001')
+    flip(values, os.path.getsize(values) - 100)
+    r = run('tsdb', 'verify', data)
+    assert r.returncode == 1 and 'values/000001: its checksum differs' in r.stdout, r
+    r = run('tsdb', 'repair', data)
+    assert r.stdout.startswith('1 blocks were written anew'), r
+    assert 'a damaged profile is dropped' in r.stderr, r
+    assert run('tsdb', 'verify', data).returncode == 0
+    assert 150 > len(dumped(data)) >= 150 - 32
+    # An unreadable block is set aside, told, and nothing else is touched.
+    flip(os.path.join(block_of(data), 'index'), 30)
+    r = run('tsdb', 'verify', data)
+    assert r.returncode == 1 and 'index' in r.stdout, r
+    e = Everprof(d, flags=[f'--storage.tsdb.path={data}']).ready()
+    assert 'set aside' in e.text()
+    e.finish()
+    assert [n for n in os.listdir(data) if n.endswith('.damaged')]
+    r = run('tsdb', 'verify', data)
+    assert r.returncode == 1 and 'was set aside' in r.stdout, r
+
+
+@suite.test
+def bytes_are_told_by_label(d):
+    data = make(d, series=4, count=10)
+    r = run('tsdb', 'stats', data, '--by=job')
+    rows = [line.split() for line in r.stdout.splitlines() if re.search(r' job\d?$', line)]
+    assert [row[-1] for row in rows] == ['job', 'job0', 'job1', 'job2', 'job3'], r.stdout
+    assert all(row[0] == '10' and int(row[1]) > int(row[2]) > 0 for row in rows[1:]), rows
+
+
+@suite.test
+def newer_formats_are_refused_with_advice(d):
+    data = make(d, series=1, count=3)
+    path = os.path.join(block_of(data), 'meta.json')
+    text = open(path).read().replace('"format": 1', '"format": 2')
+    text = text[:-len('00000000"\n\t}\n}\n')]
+    with open(path, 'w') as f:
+        f.write(text + f'{crc32c(text.encode()):08x}"\n\t}}\n}}\n')
+    r = run('tsdb', 'list', data)
+    assert r.returncode == 1 and 'use the version that wrote it' in r.stderr, r
+
+
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+def admin(e, path, **params):
+    return e.get(f'/api/v1/admin/tsdb/{path}', method='POST', data=b'', **params)
+
+
+@suite.test
+def the_admin_api_deletes_and_takes_snapshots(d):
+    data = make(d)
+    flags = [f'--storage.tsdb.path={data}', '--storage.tsdb.retention.time=0']
+    e = Everprof(d, flags=flags).ready()
+    a = admin(e, 'delete_series', **{'match[]': 'heap'})
+    assert a.status == 403 and 'enable-admin-api' in a.json()['error'], a.body
+    e.finish()
+    e = Everprof(d, flags=flags + ['--web.enable-admin-api']).ready()
+    assert e.get('/api/v1/admin/tsdb/snapshot').status == 405
+    assert admin(e, 'delete_series').status == 400
+    assert admin(e, 'delete_series', **{'match[]': '{job='}).status == 400
+    a = admin(e, 'snapshot')
+    name = a.data()['name']
+    a = admin(e, 'delete_series', **{'match[]': 'heap{job="job1"}', 'from': BASE,
+                                     'to': BASE + 9 * 15000})
+    assert a.status == 204 and not a.body, a.body
+    count = {s['labels']['job']: len(s['timestamps']) for s in e.range('heap')}
+    assert count == {'job0': 50, 'job1': 40, 'job2': 50}, count
+    assert e.raw({'__name__': 'heap', 'job': 'job1'}, BASE).status == 404
+    assert e.raw({'__name__': 'heap', 'job': 'job1'}, BASE + 10 * 15000).status == 200
+    assert admin(e, 'clean_tombstones').status == 204
+    assert not os.path.exists(os.path.join(block_of(data), 'tombstones'))
+    assert len(e.range('heap{job="job1"}')[0]['timestamps']) == 40
+    assert e.metric('everprof_tsdb_open_queriers') == 0
+    e.finish()
+    copy = os.path.join(data, 'snapshots', name)
+    assert len(dumped(copy)) == 150 and len(dumped(data)) == 140
+    assert run('tsdb', 'verify', copy).returncode == 0
+
+
+@suite.test
+def every_handler_closes_its_querier(d):
+    data = make(d)
+    e = Everprof(d, flags=[f'--storage.tsdb.path={data}', '--storage.tsdb.retention.time=0',
+                           '--web.enable-admin-api']).ready()
+    asks = [(p, q) for p in ('query_range', 'query', 'series', 'labels', 'label/job/values',
+                             'profile_types', 'targets', 'status/tsdb', 'export')
+            for q in ({}, {'query': 'heap', 'match[]': 'heap', 'time': BASE, 'from': 0,
+                           'to': 'now'},
+                      {'query': 'heap', 'time': BASE, 'report': 'top'},
+                      {'query': '{', 'match[]': '{'},
+                      {'query': 'heap', 'time': BASE, 'report': 'nonsense'})]
+    for path, params in asks:
+        status = e.get(f'/api/v1/{path}', **params).status
+        assert e.metric('everprof_tsdb_open_queriers') == 0, (path, params, status)
+    e.finish()
+
+
+@suite.test
+def what_is_imported_is_served(d):
+    data = make(d, series=2, count=400)
+    e = Everprof(d, flags=[f'--storage.tsdb.path={data}', '--storage.tsdb.retention.time=0']).ready()
+    series = e.range('heap')
+    assert [len(s['timestamps']) for s in series] == [400, 400]
+    for s, labels in enumerate([x['labels'] for x in series]):
+        for i in (0, 31, 32, 399):
+            body = e.raw(labels, BASE + i * 15000).body
+            assert hashlib.sha256(body).digest() == \
+                hashlib.sha256(profile(f'{s}.{i}', size=200)).digest()
+    tsdb = e.get('/api/v1/status/tsdb').data()
+    assert tsdb['blockStats']['numSamples'] == 800, tsdb
+    e.finish()
+
+
+if __name__ == '__main__':
+    suite.main()

@@ -1,0 +1,656 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/conprof.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/crc32c.h"
+#include "base/dec.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/snappy.h"
+#include "base/table.h"
+#include "base/zstd.h"
+#include "tsdb/block.h"
+#include "tsdb/index.h"
+#include "tsdb/tombstones.h"
+#include "tsdb/ulid.h"
+
+#define FILE_MAX_BYTES  (4096ull * MIB) /* of one file */
+#define VALUES_MAX      (1024 * MIB)    /* of one chunk, decompressed */
+#define RECORD_MAX      (1024 * MIB)    /* of the WAL */
+#define HEAD_MAGIC      0x0130BC91u
+#define ENCODING_BYTES  1
+#define PAGE            (32 * 1024)
+#define FRAGMENT_HEADER 7
+
+/* A series of the head, by the number that WAL and head chunks use. */
+struct head_series {
+	uint64_t ref;
+	struct labels *labels;
+};
+
+struct walk {
+	const struct conprof_visitor *v;
+	const char *path; /* of the file being read */
+	struct zstd *zstd;
+	struct buf values;
+	struct buf record;
+	struct buf plain;
+	struct head_series *series;
+	size_t count;
+	size_t cap;
+	struct table index;
+	bool names_only; /* this pass over the WAL collects series */
+};
+
+static void PRINTF(2, 3) damaged(struct walk *w, const char *fmt, ...)
+{
+	char what[400];
+	struct err err;
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(what, sizeof(what), fmt, args);
+	va_end(args);
+	err_set(&err, ERR_CORRUPT, "%s: %s", w->path, what);
+	w->v->damaged(w->v->ctx, &err);
+}
+
+/* "heap{job="app"} from 1 to 2": what is lost with a chunk. */
+static void lost(struct walk *w, struct labels *ls, int64_t from, int64_t to)
+{
+	struct buf text = { 0 };
+
+	labels_text(ls, &text);
+	damaged(w, "%s from %" PRId64 " to %" PRId64 " is damaged",
+		buf_cstr(&text), from, to);
+	buf_fini(&text);
+}
+
+/* Chunks. */
+
+/* What is hidden in a series of a block. */
+static bool is_hidden(const struct groups *gaps, int64_t ms)
+{
+	return gaps && groups_hides(gaps, 0, ms);
+}
+
+struct chunk {
+	struct labels *labels;
+	const struct groups *gaps; /* may be NULL */
+	int64_t min;
+	int64_t max;
+	struct bytes data;
+};
+
+static size_t times_decode(struct bytes b, size_t count, int64_t *ms)
+{
+	struct dec d = dec_init(b);
+	uint64_t t = 0;
+	uint64_t step = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t v = dec_uvarint(&d);
+
+		if (d.bad)
+			return i;
+		step = i < 2 ? v : step + v;
+		t = i ? t + step : v;
+		ms[i] = (int64_t)t;
+	}
+	return count;
+}
+
+static bool any_wanted(const struct walk *w, const struct chunk *c,
+		       const int64_t *ms, size_t count)
+{
+	bool any = false;
+
+	/* Each is asked about: the caller may take note of them. */
+	for (size_t i = 0; i < count; i++)
+		any |= !is_hidden(c->gaps, ms[i]) &&
+		       w->v->wants(w->v->ctx, ms[i]);
+	return any;
+}
+
+static int visit_values(struct walk *w, const struct chunk *c,
+			const int64_t *ms, size_t count, bool whole,
+			struct err *err)
+{
+	struct dec d = dec_init(buf_bytes(&w->values));
+	int rc = 0;
+	size_t i;
+
+	for (i = 0; i < count && !rc; i++) {
+		struct bytes value = bytes_of(dec_str(&d));
+
+		if (d.bad)
+			break;
+		if (!is_hidden(c->gaps, ms[i]) && w->v->wants(w->v->ctx, ms[i]))
+			rc = w->v->visit(w->v->ctx, w->path, c->labels, ms[i],
+					 value, err);
+	}
+	if (!rc && (i < count || !whole))
+		lost(w, c->labels, i < count ? ms[i] : c->min, c->max);
+	return rc;
+}
+
+/* u16 count | u32 length | u32 length | times | one zstd frame of values. */
+static int visit_chunk(struct walk *w, const struct chunk *c, struct err *err)
+{
+	struct dec d = dec_init(c->data);
+	size_t count = dec_be16(&d);
+	size_t times_len = dec_be32(&d);
+	size_t values_len = dec_be32(&d);
+	struct bytes times = dec_bytes(&d, times_len);
+	struct bytes values = dec_bytes(&d, values_len);
+	CLEANUP(mem_freep) int64_t *ms = mem_alloc(count * sizeof(*ms));
+	size_t known = d.bad ? 0 : times_decode(times, count, ms);
+	bool whole;
+
+	if (d.bad || known < count) {
+		lost(w, c->labels, c->min, c->max);
+		return 0;
+	}
+	if (!any_wanted(w, c, ms, count))
+		return 0;
+	buf_reset(&w->values);
+	w->values.max = VALUES_MAX;
+	whole = !zstd_decompress_all(w->zstd, values, &w->values, NULL);
+	return visit_values(w, c, ms, count, whole, err);
+}
+
+/* Blocks. */
+
+/* {uvarint length | encoding | data | CRC} at an offset of a file. */
+static bool chunk_at(struct bytes file, uint64_t at, struct bytes *data)
+{
+	struct dec d;
+	struct bytes covered;
+	size_t len;
+
+	if (at > file.len)
+		return false;
+	d = dec_init((struct bytes){ file.ptr + at, file.len - (size_t)at });
+	len = (size_t)dec_count(&d, UINT32_MAX);
+	covered = dec_bytes(&d, len + 1);
+	if (dec_be32(&d) != crc32c(0, covered) || d.bad ||
+	    covered.ptr[0] != ENCODING_BYTES)
+		return false;
+	*data = (struct bytes){ covered.ptr + 1, len };
+	return true;
+}
+
+struct old_block {
+	struct index *index;
+	struct buf *files; /* of chunks */
+	size_t file_count;
+	struct tombstones *tombstones;
+};
+
+static int visit_series(struct walk *w, const struct old_block *b, uint32_t ref,
+			struct err *err)
+{
+	struct index_series s = { 0 };
+	struct groups gaps = { 0 };
+	struct labels *ls = NULL;
+	struct err why;
+	int rc = 0;
+
+	if (index_series(b->index, ref, &s, &why) ||
+	    index_labels(b->index, &s, &ls, &why)) {
+		damaged(w, "%s", why.msg);
+		s.chunk_count = 0;
+	}
+	tombstones_gaps(b->tombstones, ref, &gaps);
+	for (size_t i = 0; i < s.chunk_count && !rc; i++) {
+		struct chunk c = { .labels = ls,
+				   .gaps = &gaps,
+				   .min = s.chunks[i].min,
+				   .max = s.chunks[i].max };
+		uint64_t file = s.chunks[i].ref >> 32;
+
+		if (file < b->file_count &&
+		    chunk_at(buf_bytes(&b->files[file]),
+			     (uint32_t)s.chunks[i].ref, &c.data))
+			rc = visit_chunk(w, &c, err);
+		else
+			lost(w, ls, c.min, c.max);
+	}
+	groups_fini(&gaps);
+	index_series_fini(&s);
+	labels_unref(ls);
+	return rc;
+}
+
+static void read_chunk_files(struct walk *w, const char *dir,
+			     struct old_block *b)
+{
+	CLEANUP(mem_freep) char *chunks = mem_printf("%s/chunks", dir);
+	struct name_list l = { 0 };
+	struct err err;
+
+	if (fs_list(chunks, &l, &err))
+		damaged(w, "%s", err.msg);
+	b->files = mem_zalloc(l.count, sizeof(*b->files));
+	b->file_count = l.count;
+	for (size_t i = 0; i < l.count; i++) {
+		CLEANUP(mem_freep)
+		char *path = mem_printf("%s/%s", chunks, l.names[i]);
+
+		b->files[i] = buf_init(FILE_MAX_BYTES);
+		if (file_slurp(path, &b->files[i], &err))
+			damaged(w, "%s", err.msg);
+	}
+	name_list_fini(&l);
+}
+
+static void read_tombstones(struct walk *w, const char *dir,
+			    struct old_block *b)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/tombstones", dir);
+	struct buf bytes = buf_init(FILE_MAX_BYTES);
+	struct err err;
+
+	if (!file_slurp(path, &bytes, NULL) &&
+	    tombstones_decode(buf_bytes(&bytes), &b->tombstones, &err))
+		damaged(w, "%s", err.msg);
+	if (!b->tombstones)
+		b->tombstones = tombstones_new();
+	buf_fini(&bytes);
+}
+
+static int walk_block(struct walk *w, const char *dir, struct err *err)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/index", dir);
+	struct old_block b = { 0 };
+	struct blob *blob = NULL;
+	struct err why;
+	int rc = 0;
+
+	w->path = dir;
+	if (blob_open(NULL, path, BLOB_READ, &blob, &why) ||
+	    index_open(blob, &b.index, &why)) {
+		damaged(w, "the block is left out: %s", why.msg);
+		return 0;
+	}
+	read_chunk_files(w, dir, &b);
+	read_tombstones(w, dir, &b);
+	for (uint32_t i = 0; i < index_series_count(b.index) && !rc; i++) {
+		uint32_t ref = 0;
+
+		rc = index_ref(b.index, i, &ref, err);
+		if (!rc)
+			rc = visit_series(w, &b, ref, err);
+	}
+	for (size_t i = 0; i < b.file_count; i++)
+		buf_fini(&b.files[i]);
+	mem_free(b.files);
+	tombstones_unref(b.tombstones);
+	index_close(b.index);
+	return rc;
+}
+
+/* The head's series. */
+
+static bool same_ref(const void *ctx, uint32_t number, const void *key)
+{
+	const struct walk *w = ctx;
+
+	return w->series[number].ref == *(const uint64_t *)key;
+}
+
+static uint64_t ref_hash(uint64_t ref)
+{
+	return ref * 0x9e3779b97f4a7c15u;
+}
+
+static struct labels *find_series(const struct walk *w, uint64_t ref)
+{
+	uint32_t n = table_find(&w->index, ref_hash(ref), same_ref, w, &ref);
+
+	return n == TABLE_NONE ? NULL : w->series[n].labels;
+}
+
+static void add_series(struct walk *w, uint64_t ref, struct labels *ls)
+{
+	if (find_series(w, ref)) {
+		labels_unref(ls);
+		return;
+	}
+	w->series = mem_grow(w->series, w->count, &w->cap, sizeof(*w->series));
+	w->series[w->count] = (struct head_series){ ref, ls };
+	table_add(&w->index, ref_hash(ref), (uint32_t)w->count++);
+}
+
+/* WAL records. */
+
+static void series_record(struct walk *w, struct dec d)
+{
+	while (dec_left(&d)) {
+		uint64_t ref = dec_be64(&d);
+		uint64_t n = dec_count(&d, LABELS_MAX);
+		struct labels_builder b = { 0 };
+		struct labels *ls = NULL;
+		struct err err = { .msg = "a record of series is damaged" };
+
+		for (uint64_t i = 0; i < n && !d.bad; i++) {
+			struct str name = dec_str(&d);
+
+			labels_set(&b, name, dec_str(&d));
+		}
+		if (!d.bad && !labels_build(&b, &ls, &err))
+			add_series(w, ref, ls);
+		else
+			damaged(w, "%s", err.msg);
+		labels_builder_fini(&b);
+	}
+}
+
+static int samples_record(struct walk *w, struct dec d, struct err *err)
+{
+	uint64_t first = dec_be64(&d);
+	uint64_t start = dec_be64(&d);
+	int rc = 0;
+
+	while (dec_left(&d) && !rc) {
+		uint64_t ref = first + (uint64_t)dec_svarint(&d);
+		int64_t ms = (int64_t)(start + (uint64_t)dec_svarint(&d));
+		struct bytes value = bytes_of(dec_str(&d));
+		struct labels *ls = find_series(w, ref);
+
+		if (d.bad)
+			damaged(w, "a record of samples is damaged");
+		else if (!ls)
+			damaged(w,
+				"a sample at %" PRId64
+				" of a series that is not known",
+				ms);
+		else if (w->v->wants(w->v->ctx, ms))
+			rc = w->v->visit(w->v->ctx, w->path, ls, ms, value,
+					 err);
+	}
+	return rc;
+}
+
+static int wal_record(struct walk *w, struct bytes record, struct err *err)
+{
+	struct dec d = dec_init(record);
+	uint8_t type = dec_u8(&d);
+
+	if (type == 1 && w->names_only)
+		series_record(w, d);
+	if (type == 2 && !w->names_only)
+		return samples_record(w, d, err);
+	return 0;
+}
+
+/* A record is whole: decompress it if need be. */
+static int finish_record(struct walk *w, bool packed, struct err *err)
+{
+	struct err why;
+	int rc;
+
+	if (!packed) {
+		rc = wal_record(w, buf_bytes(&w->record), err);
+	} else {
+		w->plain.max = RECORD_MAX;
+		rc = snappy_decompress(buf_bytes(&w->record), &w->plain, &why);
+		if (rc) {
+			damaged(w, "%s", why.msg);
+			rc = 0;
+		} else {
+			rc = wal_record(w, buf_bytes(&w->plain), err);
+		}
+	}
+	buf_reset(&w->record);
+	return rc;
+}
+
+/* One fragment of a page: {type | u16 length | u32 CRC | data}. */
+struct fragment {
+	uint8_t kind; /* 0 the rest is zeros, 1 full, 2 first, 3 middle, 4 last */
+	bool packed;
+	struct bytes data;
+	size_t len; /* header and data */
+};
+
+static bool fragment_decode(struct bytes page, struct fragment *f)
+{
+	struct dec d = dec_init(page);
+	uint8_t type = dec_u8(&d);
+	size_t len = dec_be16(&d);
+	uint32_t crc = dec_be32(&d);
+
+	*f = (struct fragment){ .kind = type & 7, .packed = type & 8 };
+	if (d.bad || !f->kind)
+		return !f->kind;
+	f->data = dec_bytes(&d, len);
+	f->len = FRAGMENT_HEADER + len;
+	return !d.bad && f->kind <= 4 && crc == crc32c(0, f->data);
+}
+
+/*
+ * The fragments of one page. *open: a record has begun and not ended. After
+ * damage the rest of the page is left out.
+ */
+static int walk_page(struct walk *w, struct bytes page, uint64_t at, bool *open,
+		     struct err *err)
+{
+	size_t pos = 0;
+	int rc = 0;
+
+	while (pos + FRAGMENT_HEADER <= page.len && !rc) {
+		struct bytes rest = { page.ptr + pos, page.len - pos };
+		struct fragment f;
+
+		if (!fragment_decode(rest, &f)) {
+			if (w->names_only)
+				damaged(w,
+					"at %" PRIu64 ": a record is damaged",
+					at + pos);
+			*open = false;
+			break;
+		}
+		if (!f.kind)
+			break;
+		pos += f.len;
+		if (f.kind <= 2)
+			buf_reset(&w->record);
+		if (f.kind > 2 && !*open)
+			continue; /* its beginning was damaged */
+		buf_add(&w->record, f.data.ptr, f.data.len);
+		*open = f.kind == 2 || f.kind == 3;
+		if (!*open)
+			rc = finish_record(w, f.packed, err);
+	}
+	return rc;
+}
+
+static int walk_segment(struct walk *w, const char *path, struct err *err)
+{
+	struct buf bytes = buf_init(FILE_MAX_BYTES);
+	bool open = false;
+	struct err why;
+	int rc = 0;
+
+	w->path = path;
+	w->record.max = RECORD_MAX;
+	if (file_slurp(path, &bytes, &why))
+		damaged(w, "%s", why.msg);
+	for (size_t at = 0; at < bytes.len && !rc; at += PAGE) {
+		size_t left = bytes.len - at;
+		struct bytes page = { bytes.ptr + at,
+				      left < PAGE ? left : PAGE };
+
+		rc = walk_page(w, page, at, &open, err);
+	}
+	buf_fini(&bytes);
+	return rc;
+}
+
+/* Checkpoints are folders of segments; they come before what they replace. */
+static int walk_wal(struct walk *w, const char *dir, struct err *err)
+{
+	struct name_list l = { 0 };
+	int rc = 0;
+
+	if (fs_list(dir, &l, NULL))
+		return 0; /* there is none */
+	for (int folders = 1; folders >= 0 && !rc; folders--) {
+		for (size_t i = 0; i < l.count && !rc; i++) {
+			CLEANUP(mem_freep)
+			char *path = mem_printf("%s/%s", dir, l.names[i]);
+			bool folder = !strncmp(l.names[i], "checkpoint.", 11) &&
+				      !strstr(l.names[i], ".tmp");
+			bool segment = strspn(l.names[i], "0123456789") ==
+				       strlen(l.names[i]);
+
+			if (folders && folder)
+				rc = walk_wal(w, path, err);
+			else if (!folders && segment)
+				rc = walk_segment(w, path, err);
+		}
+	}
+	name_list_fini(&l);
+	return rc;
+}
+
+/* Head chunks. */
+
+static int visit_head_chunk(struct walk *w, struct dec *d, struct bytes file,
+			    struct err *err)
+{
+	const uint8_t *start = d->pos;
+	uint64_t ref = dec_be64(d);
+	struct chunk c = { .min = (int64_t)dec_be64(d) };
+	uint8_t encoding;
+	struct bytes covered;
+
+	c.max = (int64_t)dec_be64(d);
+	encoding = dec_u8(d);
+	c.data = dec_bytes(d, (size_t)dec_count(d, UINT32_MAX));
+	covered = (struct bytes){ start, (size_t)(d->pos - start) };
+	if (dec_be32(d) != crc32c(0, covered) || d->bad) {
+		damaged(w,
+			"at %zu: a head chunk, and what is behind it, is damaged",
+			(size_t)(start - file.ptr));
+		d->bad = true;
+		return 0;
+	}
+	c.labels = find_series(w, ref);
+	if (encoding != ENCODING_BYTES || !c.labels) {
+		damaged(w, "at %zu: a chunk of a series that is not known",
+			(size_t)(start - file.ptr));
+		return 0;
+	}
+	return visit_chunk(w, &c, err);
+}
+
+static bool all_zero(const struct dec *d)
+{
+	for (const uint8_t *p = d->pos; p < d->end; p++) {
+		if (*p)
+			return false;
+	}
+	return true;
+}
+
+static int walk_head_file(struct walk *w, const char *path, struct err *err)
+{
+	struct buf bytes = buf_init(FILE_MAX_BYTES);
+	struct err why;
+	struct dec d;
+	int rc = 0;
+
+	w->path = path;
+	if (file_slurp(path, &bytes, &why))
+		damaged(w, "%s", why.msg);
+	d = dec_init(buf_bytes(&bytes));
+	if (bytes.len && dec_be32(&d) != HEAD_MAGIC)
+		damaged(w, "not a file of head chunks");
+	dec_be32(&d);
+	while (dec_left(&d) && !all_zero(&d) && !rc)
+		rc = visit_head_chunk(w, &d, buf_bytes(&bytes), err);
+	buf_fini(&bytes);
+	return rc;
+}
+
+static int walk_head(struct walk *w, const char *dir, struct err *err)
+{
+	struct name_list l = { 0 };
+	int rc = 0;
+
+	if (fs_list(dir, &l, NULL))
+		return 0;
+	for (size_t i = 0; i < l.count && !rc; i++) {
+		CLEANUP(mem_freep)
+		char *path = mem_printf("%s/%s", dir, l.names[i]);
+
+		rc = walk_head_file(w, path, err);
+	}
+	name_list_fini(&l);
+	return rc;
+}
+
+/* The whole. */
+
+static bool has_dir(const char *path, const char *name)
+{
+	CLEANUP(mem_freep) char *at = mem_printf("%s/%s", path, name);
+	struct stat st;
+
+	return !stat(at, &st) && S_ISDIR(st.st_mode);
+}
+
+/* Ours has ranges/ beside wal/. */
+bool conprof_is_dir(const char *path)
+{
+	return has_dir(path, "wal") && !has_dir(path, "ranges");
+}
+
+static int walk_blocks(struct walk *w, const char *path, struct err *err)
+{
+	struct name_list l = { 0 };
+	int rc = fs_list(path, &l, err);
+
+	for (size_t i = 0; i < l.count && !rc; i++) {
+		CLEANUP(mem_freep)
+		char *dir = mem_printf("%s/%s", path, l.names[i]);
+		struct ulid u;
+
+		if (ulid_parse(str_of(l.names[i]), &u))
+			rc = walk_block(w, dir, err);
+	}
+	name_list_fini(&l);
+	return rc;
+}
+
+int conprof_walk(const char *path, const struct conprof_visitor *v,
+		 struct err *err)
+{
+	CLEANUP(mem_freep) char *wal = mem_printf("%s/wal", path);
+	CLEANUP(mem_freep) char *head = mem_printf("%s/chunks_head", path);
+	struct walk w = { .v = v, .zstd = zstd_new(), .names_only = true };
+	int rc = walk_wal(&w, wal, err);
+
+	w.names_only = false;
+	if (!rc)
+		rc = walk_blocks(&w, path, err);
+	if (!rc)
+		rc = walk_head(&w, head, err);
+	if (!rc)
+		rc = walk_wal(&w, wal, err);
+	for (size_t i = 0; i < w.count; i++)
+		labels_unref(w.series[i].labels);
+	mem_free(w.series);
+	table_fini(&w.index);
+	buf_fini(&w.values);
+	buf_fini(&w.record);
+	buf_fini(&w.plain);
+	zstd_free(w.zstd);
+	return rc;
+}
