@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 
@@ -26,6 +27,10 @@ static const struct command {
 	{ "tsdb", "verify", cmd_tsdb_verify, "read every byte, tell damage" },
 	{ "tsdb", "repair", cmd_tsdb_repair, "save what is whole" },
 	{ "tsdb", "snapshot", cmd_tsdb_snapshot, "copy it, by links" },
+	{ "bench", "storage", cmd_bench_storage,
+	  "measure storage over a folder of profiles" },
+	{ "bench", "series", cmd_bench_series,
+	  "measure what many series cost" },
 	{ NULL, "version", cmd_version, "print the version" },
 };
 
@@ -78,6 +83,11 @@ static int finish(int code)
 
 int main(int argc, char **argv)
 {
+	/*
+	 * Large buffers are maps of their own, given back when freed: glibc
+	 * would otherwise learn to keep those of the largest profile.
+	 */
+	mallopt(M_MMAP_THRESHOLD, 1024 * 1024);
 	signal(SIGPIPE, SIG_IGN);
 	if (argc < 2) {
 		help(stderr);

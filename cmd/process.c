@@ -2,43 +2,26 @@
 #include "cmd/process.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "cmd/memory.h"
 #include "cmd/version.h"
-
-/* A line "Name:  123 kB" of /proc/self/status, in bytes. */
-static int64_t status_bytes(const char *name)
-{
-	struct buf b = buf_init(64 * KIB);
-	int64_t bytes = 0;
-	const char *at;
-
-	if (!file_slurp("/proc/self/status", &b, NULL)) {
-		at = strstr(buf_cstr(&b), name);
-		if (at)
-			bytes = strtoll(at + strlen(name), NULL, 10) * KIB;
-	}
-	buf_fini(&b);
-	return bytes;
-}
 
 static int64_t resident(void *ctx UNUSED)
 {
-	return status_bytes("VmRSS:");
+	return KIB * memory_kb("VmRSS:");
 }
 
 static int64_t resident_anon(void *ctx UNUSED)
 {
-	return status_bytes("RssAnon:");
+	return KIB * memory_kb("RssAnon:");
 }
 
 static int64_t virtual_bytes(void *ctx UNUSED)
 {
-	return status_bytes("VmSize:");
+	return KIB * memory_kb("VmSize:");
 }
 
 static int64_t cpu(void *ctx UNUSED)

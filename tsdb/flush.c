@@ -52,7 +52,6 @@ struct flusher *flusher_new(struct wal *wal, const struct log *log,
 
 	f->wal = wal;
 	f->log = log;
-	f->group = builder_new(&codec_zstd, LEVEL);
 	f->damaged = metrics_counter(
 		metrics, "everprof_tsdb_profiles_damaged_total",
 		"Profiles dropped because their bytes were damaged on disk.",
@@ -79,11 +78,6 @@ void flusher_free(struct flusher *f)
 {
 	if (!f)
 		return;
-	batch_begin(f, NULL);
-	builder_free(f->group);
-	body_decoder_fini(&f->decoder);
-	buf_fini(&f->record);
-	buf_fini(&f->next);
 	buf_fini(&f->values);
 	mem_free(f->lines);
 	mem_free(f);
@@ -428,6 +422,8 @@ int flush_range(struct flusher *f, struct range *r, uint64_t lsn, uint64_t upto,
 			err, ERR_IO,
 			"%s: a failed write could not be undone; restart everprof",
 			r->path);
+	/* Its workspace is kept no longer than there is work. */
+	f->group = builder_new(&codec_zstd, LEVEL);
 	batch_begin(f, r);
 	for (uint32_t i = 0; !rc && next_series(r, lsn, &i); i++)
 		rc = flush_series(f, i, upto, err);
@@ -435,5 +431,10 @@ int flush_range(struct flusher *f, struct range *r, uint64_t lsn, uint64_t upto,
 		rc = batch_commit(f, err);
 	if (rc)
 		batch_undo(f);
+	batch_begin(f, NULL);
+	builder_free(f->group);
+	body_decoder_fini(&f->decoder);
+	buf_fini(&f->record);
+	buf_fini(&f->next);
 	return rc;
 }

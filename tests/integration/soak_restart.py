@@ -20,8 +20,8 @@ WANT = 2 << 30
 @suite.test
 def ready_in_a_second(d):
     data = os.path.join(d, 'data')
-    bench = os.path.join(os.path.dirname(os.environ['EVERPROF']), 'everprof-bench')
-    subprocess.run([bench, corpus, '--fill', data, '--bytes', str(WANT)], check=True)
+    subprocess.run([os.environ['EVERPROF'], 'bench', 'storage', corpus, f'--fill={data}',
+                    f'--bytes={WANT}'], check=True)
     size = sum(os.path.getsize(p) for p in glob.glob(data + '/wal/*'))
     times = []
     for _ in range(5):

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Storage over a folder of profiles, beside the yardstick: append (gzip body
- * to durable, a sync every 100 profiles and at the end), flush, list, fetch.
- * Rates are per CPU second of the whole process; the machine's speed in the
- * same run, zstd level 3 over the same profiles on one core, is what makes
- * them comparable.
- *
- * usage: everprof-bench FOLDER [--instances N] [--repeat N]
- *        everprof-bench FOLDER --fill DIR --bytes N
+ * everprof bench storage: what storage does with a folder of profiles, beside
+ * the yardstick. Append is gzip body to durable, a sync every 100 profiles and
+ * at the end; then everything is flushed, sealed, compacted, listed, fetched,
+ * read and opened again. Rates are per CPU second of the whole process; the
+ * machine's speed in the same run, zstd level 3 over the same profiles on one
+ * core, is what makes them comparable.
  */
 #include <ftw.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,19 +20,22 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/zstd.h"
-#include "cmd/flags.h"
+#include "cmd/cmd.h"
+#include "cmd/memory.h"
 #include "cmd/source.h"
 #include "pprof/unpack.h"
 #include "tsdb/querier.h"
-#include "tsdb/tsdb.h"
+#include "tsdb/tools.h"
 
-#define START_MS   1700000000000LL
-#define STEP_MS    15000
-#define SYNC_EVERY 100
-#define FETCHES    2000
-#define LISTINGS   20
-#define YARD_MAX   (64 * MIB)
-#define LEVEL      3
+#define START_MS     1700000000000LL
+#define SYNC_EVERY   100
+#define RETENTION_MS (15LL * 86400 * 1000) /* for the size of blocks */
+#define OPENINGS     5
+#define SAMPLE_US    20000
+#define FETCHES      2000
+#define LISTINGS     20
+#define YARD_MAX     (64 * MIB)
+#define LEVEL        3
 
 struct input {
 	char *job;
@@ -47,6 +50,7 @@ struct bench {
 	size_t cap;
 	size_t gzip_bytes;
 	int64_t instances;
+	int64_t step_ms;
 	int64_t repeat;
 
 	struct unpacker *unpacker;
@@ -58,11 +62,16 @@ struct bench {
 	size_t sent_bytes;
 	double yard_in; /* MB/s */
 	double yard_out;
+
+	/* Peak of RssAnon, taken by a thread of its own. */
+	pthread_t sampler;
+	_Atomic bool sampling;
+	_Atomic int64_t peak_kb;
 };
 
 NORETURN static void die(const struct err *err)
 {
-	fprintf(stderr, "everprof-bench: %s\n", err->msg);
+	fprintf(stderr, "everprof: %s\n", err->msg);
 	exit(1);
 }
 
@@ -111,7 +120,7 @@ static int by_time(const void *a, const void *b)
 	return (x->ms > y->ms) - (x->ms < y->ms);
 }
 
-/* Space each series' profiles STEP_MS apart, and interleave the series. */
+/* Space each series' profiles b->step_ms apart, and interleave the series. */
 static void respace(struct bench *b)
 {
 	int64_t k = 0;
@@ -122,14 +131,14 @@ static void respace(struct bench *b)
 			    !strcmp(b->v[i].type, b->v[i - 1].type);
 
 		k = same ? k + 1 : 0;
-		b->v[i].ms = START_MS + k * STEP_MS;
+		b->v[i].ms = START_MS + k * b->step_ms;
 	}
 	qsort(b->v, b->count, sizeof(*b->v), by_time);
 }
 
 static int64_t span(const struct bench *b)
 {
-	return b->v[b->count - 1].ms - START_MS + STEP_MS;
+	return b->v[b->count - 1].ms - START_MS + b->step_ms;
 }
 
 /* The yardstick. */
@@ -239,20 +248,6 @@ static void print_rate(struct bench *b, const char *what, int64_t ns)
 	       what, (double)b->appended / s, mb / s, mb / s / b->yard_in);
 }
 
-static int64_t memory_kb(const char *field)
-{
-	struct buf text = buf_init(64 * KIB);
-	int64_t kb = 0;
-	const char *at = NULL;
-
-	if (!file_slurp("/proc/self/status", &text, NULL))
-		at = strstr(buf_cstr(&text), field);
-	if (at)
-		kb = strtoll(at + strlen(field), NULL, 10);
-	buf_fini(&text);
-	return kb;
-}
-
 /* Reading. */
 
 static struct querier *select_all(struct bench *b)
@@ -334,21 +329,100 @@ static void bench_fetch(struct bench *b, const char *what)
 	querier_close(q);
 }
 
+/* Every value of every series, in order. */
+static void bench_read(struct bench *b)
+{
+	struct querier *q = select_all(b);
+	struct profile p = { 0 };
+	size_t bytes = 0;
+	int64_t began = clock_cpu_ns();
+	double s;
+
+	for (size_t i = 0; i < querier_count(q); i++) {
+		struct times_view t;
+		CLEANUP(mem_freep) int64_t *ms = NULL;
+		struct err err;
+
+		if (querier_times(q, i, INT64_MIN, INT64_MAX, &t, &err))
+			die(&err);
+		ms = mem_dup(t.ms, t.count * sizeof(*ms));
+		for (size_t k = 0; k < t.count; k++) {
+			if (querier_fetch(q, i, ms[k], &p, &err))
+				die(&err);
+			bytes += p.raw.len;
+		}
+	}
+	s = (double)(clock_cpu_ns() - began) / 1e9;
+	printf("%-8s %6.0f raw MB per CPU s, one profile after another\n",
+	       "read", (double)bytes / 1e6 / s);
+	profile_fini(&p);
+	querier_close(q);
+}
+
+/* Bytes given to write() by this process so far. */
+static int64_t written_bytes(void)
+{
+	struct buf text = buf_init(64 * KIB);
+	int64_t n = 0;
+	const char *at = NULL;
+
+	if (!file_slurp("/proc/self/io", &text, NULL))
+		at = strstr(buf_cstr(&text), "wchar:");
+	if (at)
+		n = strtoll(at + sizeof("wchar:"), NULL, 10);
+	buf_fini(&text);
+	return n;
+}
+
+static uint64_t directory_bytes;
+
+static int add_bytes(const char *path UNUSED, const struct stat *st, int type,
+		     struct FTW *ftw UNUSED)
+{
+	if (type == FTW_F)
+		directory_bytes += (uint64_t)st->st_size;
+	return 0;
+}
+
+static void print_directory(const struct bench *b, const char *path,
+			    uint64_t ballast)
+{
+	directory_bytes = 0;
+	nftw(path, add_bytes, 16, FTW_PHYS);
+	directory_bytes -= ballast;
+	printf("%-8s %.1f MB in the directory after a stop, less the ballast: %.2f x smaller than gzip\n",
+	       "disk", (double)directory_bytes / 1e6,
+	       (double)b->sent_bytes / (double)directory_bytes);
+}
+
 static void print_sizes(struct bench *b, const char *when)
 {
 	struct tsdb_stats s;
 	double mb = 1e6;
 
 	tsdb_stats(b->db, &s);
-	printf("%-8s WAL %.1f MB, values %.1f MB, logs %.1f MB; %.1f MB gzip as scraped, %.1f MB raw\n",
+	printf("%-8s WAL %.1f MB, ranges' values %.1f MB and logs %.1f MB, %" PRIu64
+	       " blocks %.1f MB; %.1f MB gzip as scraped, %.1f MB raw\n",
 	       when, (double)s.wal_bytes / mb, (double)s.values_bytes / mb,
-	       (double)s.groups_bytes / mb, (double)b->sent_bytes / mb,
+	       (double)s.groups_bytes / mb, s.blocks,
+	       (double)s.block_bytes / mb, (double)b->sent_bytes / mb,
 	       (double)b->raw_bytes / mb);
-	if (s.values_bytes > MIB)
-		printf("%-8s values %.2f x smaller than gzip, values and logs %.2f x\n",
-		       "", (double)b->sent_bytes / (double)s.values_bytes,
-		       (double)b->sent_bytes /
-			       (double)(s.values_bytes + s.groups_bytes));
+}
+
+static void add_stored(void *ctx, const struct tsdb_label_stats *s)
+{
+	*(uint64_t *)ctx += s->stored_bytes;
+}
+
+static void print_values(struct bench *b)
+{
+	uint64_t stored = 0;
+	struct err err;
+
+	if (tsdb_label_stats(b->db, "__none__", add_stored, &stored, &err))
+		die(&err);
+	printf("%-8s %.1f MB of values: %.2f x smaller than gzip\n", "",
+	       (double)stored / 1e6, (double)b->sent_bytes / (double)stored);
 }
 
 static void open_db(struct bench *b, const char *path, int64_t budget)
@@ -356,7 +430,9 @@ static void open_db(struct bench *b, const char *path, int64_t budget)
 	struct tsdb_options o = { .path = path,
 				  .metrics = b->metrics,
 				  .sync_ms = 3600000,
+				  .maintain_ms = -1,
 				  .wal_budget = budget,
+				  .retention_ms = RETENTION_MS,
 				  .ignore_retention = true };
 	struct err err;
 
@@ -370,27 +446,66 @@ static int remove_entry(const char *path, const struct stat *st UNUSED,
 	return remove(path);
 }
 
-static void measure(struct bench *b)
+/* Peak memory. */
+
+static void *sample_memory(void *arg)
 {
-	char path[] = "/var/tmp/everprof-bench-XXXXXX";
-	int64_t before;
-	int64_t began;
+	struct bench *b = arg;
+
+	while (atomic_load(&b->sampling)) {
+		int64_t kb = memory_kb("RssAnon:");
+
+		if (kb > atomic_load(&b->peak_kb))
+			atomic_store(&b->peak_kb, kb);
+		usleep(SAMPLE_US);
+	}
+	return NULL;
+}
+
+static void begin_sampling(struct bench *b)
+{
+	atomic_store(&b->peak_kb, 0);
+	atomic_store(&b->sampling, true);
+	if (pthread_create(&b->sampler, NULL, sample_memory, b))
+		abort();
+}
+
+static void end_sampling(struct bench *b, const char *what, int64_t before_kb)
+{
+	atomic_store(&b->sampling, false);
+	pthread_join(b->sampler, NULL);
+	printf("%-8s RssAnon %+.1f MB at its peak over the loaded folder; VmHWM %.1f MB\n",
+	       what, (double)(atomic_load(&b->peak_kb) - before_kb) / 1024,
+	       (double)memory_kb("VmHWM:") / 1024);
+}
+
+static void bench_open(struct bench *b, const char *path)
+{
+	int64_t best = INT64_MAX;
+
+	for (int i = 0; i < OPENINGS; i++) {
+		int64_t began;
+
+		tsdb_close(b->db);
+		began = clock_mono_ns();
+		open_db(b, path, 4 * GIB);
+		began = clock_mono_ns() - began;
+		best = began < best ? began : best;
+	}
+	printf("%-8s %.1f ms, the best of %d\n", "open", (double)best / 1e6,
+	       OPENINGS);
+}
+
+/* Append and flush; returns the CPU time that it took. */
+static int64_t write_phase(struct bench *b)
+{
+	int64_t began = clock_cpu_ns();
 	int64_t append_ns;
 	struct err err;
 
-	if (!mkdtemp(path)) {
-		err_sys(&err, "make a folder in /var/tmp");
-		die(&err);
-	}
-	yardstick(b);
-	before = memory_kb("RssAnon:");
-	open_db(b, path, 4 * GIB);
-	began = clock_cpu_ns();
 	append_all(b);
 	append_ns = clock_cpu_ns() - began;
 	print_rate(b, "append", append_ns);
-	printf("%-8s RssAnon %+.1f MB over the loaded corpus\n", "",
-	       (double)(memory_kb("RssAnon:") - before) / 1024);
 	print_sizes(b, "unflushed");
 	bench_list(b, "list");
 	bench_fetch(b, "fetch");
@@ -398,11 +513,57 @@ static void measure(struct bench *b)
 	if (tsdb_flush(b->db, &err))
 		die(&err);
 	print_rate(b, "flush", clock_cpu_ns() - began);
-	print_rate(b, "both", clock_cpu_ns() - began + append_ns);
+	append_ns += clock_cpu_ns() - began;
 	print_sizes(b, "flushed");
 	bench_list(b, "list");
 	bench_fetch(b, "fetch");
+	return append_ns;
+}
+
+static void measure(struct bench *b, const char *path)
+{
+	int64_t before = memory_kb("RssAnon:");
+	int64_t written = written_bytes();
+	struct tsdb_stats s;
+	int64_t total;
+	int64_t began;
+	struct err err;
+
+	open_db(b, path, 4 * GIB);
+	begin_sampling(b);
+	total = write_phase(b);
+	end_sampling(b, "append", before);
+	begin_sampling(b);
+	began = clock_cpu_ns();
+	if (tsdb_maintain(b->db, true, &err))
+		die(&err);
+	print_rate(b, "seal", clock_cpu_ns() - began);
+	print_rate(b, "all", clock_cpu_ns() - began + total);
+	end_sampling(b, "seal", before);
+	printf("%-8s %.2f bytes written for each that came\n", "",
+	       (double)(written_bytes() - written) / (double)b->sent_bytes);
+	print_sizes(b, "sealed");
+	print_values(b);
+	bench_open(b, path);
+	bench_list(b, "list");
+	bench_fetch(b, "fetch");
+	bench_read(b);
+	tsdb_stats(b->db, &s);
 	tsdb_close(b->db);
+	print_directory(b, path, s.ballast_bytes);
+}
+
+static void measure_in_tmp(struct bench *b)
+{
+	char path[] = "/var/tmp/everprof-bench-XXXXXX";
+	struct err err;
+
+	if (!mkdtemp(path)) {
+		err_sys(&err, "make a folder in /var/tmp");
+		die(&err);
+	}
+	yardstick(b);
+	measure(b, path);
 	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -422,9 +583,9 @@ static void fill(struct bench *b, const char *path, int64_t bytes)
 	tsdb_close(b->db);
 }
 
-int main(int argc, char **argv)
+int cmd_bench_storage(int argc, char **argv)
 {
-	struct bench b = { .instances = 1, .repeat = 1 };
+	struct bench b = { .instances = 1, .repeat = 1, .step_ms = 15000 };
 	struct source_visitor v = { .wants = want_all,
 				    .visit = keep,
 				    .unreadable = complain,
@@ -432,31 +593,35 @@ int main(int argc, char **argv)
 	const char *fill_dir = "";
 	int64_t bytes = 2 * GIB;
 	const struct flag flags[] = {
-		{ "instances", FLAG_INT, &b.instances, "1",
+		{ "series", FLAG_INT, &b.instances, "1",
 		  "Append each profile for so many instances." },
 		{ "repeat", FLAG_INT, &b.repeat, "1",
 		  "Append the folder so often, one behind another in time." },
+		{ "interval", FLAG_DURATION, &b.step_ms, "15s",
+		  "Time between the profiles of a series." },
 		{ "fill", FLAG_TEXT, &fill_dir, NULL,
 		  "Only fill this data directory's WAL." },
 		{ "bytes", FLAG_SIZE, &bytes, "2GB", "With --fill: how far." },
 		{ 0 },
 	};
+	static const struct usage u = {
+		"bench storage FOLDER [FLAGS]",
+		"Appends a folder of profiles, <program>/<type>/<unix ms>.pb.gz "
+		"or tars of these, to a\ndatabase in /var/tmp; seals, compacts, "
+		"lists, fetches, reads and opens it, and prints\nwhat each "
+		"takes beside the speed of the machine.",
+		1, 1
+	};
 	struct err err;
-	bool help;
+	int code = cmd_begin(&u, flags, &argc, argv);
 
-	argc--;
-	if (flags_parse(flags, &argc, argv + 1, &help, &err))
-		die(&err);
-	if (help || argc != 1) {
-		printf("usage: everprof-bench FOLDER [FLAGS]\n\n");
-		flags_help(stdout, flags);
-		return help ? 0 : 2;
-	}
-	if (source_walk(argv[1], &v, &err))
-		die(&err);
-	if (!b.count) {
-		fprintf(stderr, "everprof-bench: no profiles in %s\n", argv[1]);
-		return 1;
+	if (code >= 0)
+		return code;
+	if (source_walk(argv[0], &v, &err))
+		return cmd_fail(&err);
+	if (!b.count || b.instances < 1 || b.repeat < 1 || b.step_ms < 1) {
+		err_set(&err, ERR_INVALID, "nothing to do with %s", argv[0]);
+		return cmd_fail(&err);
 	}
 	respace(&b);
 	b.unpacker = unpacker_new(64 * MIB);
@@ -465,6 +630,6 @@ int main(int argc, char **argv)
 	if (*fill_dir)
 		fill(&b, fill_dir, bytes);
 	else
-		measure(&b);
+		measure_in_tmp(&b);
 	return 0;
 }
