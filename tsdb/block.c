@@ -64,21 +64,27 @@ static int open_blob(struct block *b, const struct meta_file *f,
 	return rc;
 }
 
-static int open_chunks(struct block *b, const struct meta_file *f,
-		       struct err *err)
+/* A file without which the rest can be read. */
+static int tell_damage(struct block *b, const char *name, int rc,
+		       const struct err *err)
+{
+	if (rc != ERR_CORRUPT && rc != ERR_NOTFOUND && rc != ERR_IO)
+		return rc;
+	b->damaged++;
+	metric_add(b->env->corruptions, 1);
+	log_event(b->env->log, LOG_ERROR, "a file of a block is damaged",
+		  LOG_FIELDS(log_text("block", b->path), log_text("file", name),
+			     log_err(err)));
+	return 0;
+}
+
+static int check_chunks(const struct blob *blob, struct err *err)
 {
 	struct buf scratch = { 0 };
 	struct bytes head = { 0 };
-	struct blob *blob = NULL;
 	struct dec d;
-	int rc = open_blob(b, f, &blob, err);
+	int rc = blob_view(blob, 0, CHUNK_HEADER, &scratch, &head, err);
 
-	b->chunks = mem_realloc(b->chunks, b->chunk_count + 1,
-				sizeof(struct blob *));
-	if (blob)
-		b->chunks[b->chunk_count++] = blob;
-	if (!rc)
-		rc = blob_view(blob, 0, CHUNK_HEADER, &scratch, &head, err);
 	d = dec_init(head);
 	if (!rc && (dec_be32(&d) != CHUNK_MAGIC || dec_be32(&d) != 0x01000000u))
 		rc = err_set(err, ERR_CORRUPT, "%s: not a file of chunks",
@@ -87,30 +93,49 @@ static int open_chunks(struct block *b, const struct meta_file *f,
 	return rc;
 }
 
-static int open_values(struct block *b, const struct meta_file *f,
+static int open_chunks(struct block *b, const struct meta_file *f,
 		       struct err *err)
 {
-	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", b->path, f->name);
+	struct blob *blob = NULL;
+	int rc = open_blob(b, f, &blob, err);
+
+	if (!rc)
+		rc = check_chunks(blob, err);
+	b->chunks = mem_realloc(b->chunks, b->chunk_count + 1,
+				sizeof(struct blob *));
+	b->chunks[b->chunk_count++] = blob;
+	return rc ? tell_damage(b, f->name, rc, err) : 0;
+}
+
+static int check_values(const struct block *b, const struct meta_file *f,
+			const struct file *file, struct err *err)
+{
 	uint8_t first[FILE_HEADER];
 	struct bytes head = { .ptr = first, .len = sizeof(first) };
 	struct file_header h = { 0 };
-	struct file *file = NULL;
 	uint64_t size = 0;
-	int rc = file_open(b->env->fs, path, FILE_READ, &file, err);
+	int rc = file_size(file, &size, err);
 
-	b->values = mem_realloc(b->values, b->value_count + 1,
-				sizeof(struct file *));
-	if (file)
-		b->values[b->value_count++] = file;
-	if (!rc)
-		rc = file_size(file, &size, err);
 	if (!rc && size != f->size)
 		rc = size_differs(b, f, size, err);
 	if (!rc)
 		rc = file_read(file, 0, first, sizeof(first), err);
+	return rc ? rc : file_header_decode(head, MAGIC_BLOCK_VALUES, &h, err);
+}
+
+static int open_values(struct block *b, const struct meta_file *f,
+		       struct err *err)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", b->path, f->name);
+	struct file *file = NULL;
+	int rc = file_open(b->env->fs, path, FILE_READ, &file, err);
+
 	if (!rc)
-		rc = file_header_decode(head, MAGIC_BLOCK_VALUES, &h, err);
-	return rc ? err_wrap(err, rc, "%s", path) : 0;
+		rc = check_values(b, f, file, err);
+	b->values = mem_realloc(b->values, b->value_count + 1,
+				sizeof(struct file *));
+	b->values[b->value_count++] = file;
+	return rc ? tell_damage(b, f->name, rc, err) : 0;
 }
 
 static int open_index(struct block *b, const struct meta_file *f,
@@ -178,7 +203,11 @@ static int read_tombstones(struct block *b, struct err *err)
 		rc = tombstones_decode(buf_bytes(&bytes), &b->tombstones, err);
 	b->bytes += bytes.len;
 	buf_fini(&bytes);
-	return rc ? err_wrap(err, rc, "%s", path) : 0;
+	if (!rc)
+		return 0;
+	/* What was deleted is seen again: better than losing what was not. */
+	b->tombstones = tombstones_new();
+	return tell_damage(b, "tombstones", rc, err);
 }
 
 int block_open(const struct block_env *env, const char *path,
@@ -266,6 +295,9 @@ static int read_chunk(void *ctx, const struct group *g, struct buf *scratch,
 		return err_set(err, ERR_CORRUPT, "%s: no file of chunks %llu",
 			       b->path, (unsigned long long)(g->at >> 32) + 1);
 	blob = b->chunks[g->at >> 32];
+	if (!blob)
+		return err_set(err, ERR_CORRUPT, "%s: a file of chunks is gone",
+			       b->path);
 	if (at + LENGTH_MAX > blob_size(blob)) /* a chunk is longer */
 		return chunk_damaged(blob, at, err);
 	rc = blob_view(blob, at, LENGTH_MAX, scratch, &v, err);

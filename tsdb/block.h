@@ -39,11 +39,12 @@ struct block {
 	char *path;
 	struct meta meta;
 	struct index *index;
-	struct blob **chunks;
+	struct blob **chunks; /* NULL: cannot be read */
 	size_t chunk_count;
-	struct file **values; /* number n at n - 1 */
+	struct file **values; /* number n at n - 1; NULL: cannot be read */
 	size_t value_count;
-	uint64_t bytes; /* of all files */
+	uint64_t bytes;   /* of all files */
+	uint64_t damaged; /* files that are not as they were written */
 
 	pthread_mutex_t mu;
 	struct tombstones *tombstones;
@@ -54,8 +55,9 @@ char *block_path(const struct block_env *env, const struct ulid *u,
 		 const char *suffix);
 
 /*
- * Open the block in a directory. ERR_CORRUPT: some file is not as meta.json
- * says. ERR_UNSUPPORTED: written by a later version.
+ * Open the block in a directory. ERR_CORRUPT: meta.json or index is damaged;
+ * other damage is told, counted, and costs no more than what it hit.
+ * ERR_UNSUPPORTED: written by a later version.
  */
 NODISCARD int block_open(const struct block_env *env, const char *path,
 			 struct block **out, struct err *err);

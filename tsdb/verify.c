@@ -131,6 +131,9 @@ void verify_open_block(struct verify *v, struct block *b)
 {
 	uint64_t before = v->profiles;
 
+	if (b->damaged)
+		report(v, b->path, "%llu of its files are damaged",
+		       (unsigned long long)b->damaged);
 	for (size_t i = 0; i < b->meta.file_count; i++)
 		verify_file(v, b, &b->meta.files[i]);
 	verify_part(v, (struct part){ .block = b }, b->path);
@@ -197,14 +200,19 @@ static bool all_zero(struct bytes b)
 	return true;
 }
 
-/* What no reader looks at: zeros behind a record's body. */
+/*
+ * What no reader looks at: zeros behind a record's body, which may be cut at
+ * the end of the file.
+ */
 static struct bytes padding_of(struct bytes file, uint64_t end,
 			       const struct record *r)
 {
-	size_t used = RECORD_HEADER + r->head.len + r->body.len;
+	uint64_t from =
+		end - r->len + RECORD_HEADER + r->head.len + r->body.len;
+	uint64_t to = end < file.len ? end : file.len;
 
-	return (struct bytes){ .ptr = file.ptr + end - (r->len - used),
-			       .len = (size_t)(r->len - used) };
+	return (struct bytes){ .ptr = file.ptr + from,
+			       .len = (size_t)(to - from) };
 }
 
 static void verify_record(struct log_verify *l, const struct record *r,
@@ -257,11 +265,14 @@ static void verify_records(struct log_verify *l, struct bytes file,
 
 	while (record_next(&it, &r))
 		verify_record(l, &r, padding_of(file, it.offset, &r));
-	rest = (struct bytes){ .ptr = file.ptr + it.end,
-			       .len = (size_t)(file.len - it.end) };
-	if (live || is_footer(rest, h))
+	if (live)
 		return;
-	if (rest.len)
+	rest = (struct bytes){ .ptr = file.ptr + it.end, .len = 0 };
+	if (it.end < file.len)
+		rest.len = (size_t)(file.len - it.end);
+	if (is_footer(rest, h))
+		return;
+	if (it.end != file.len)
 		report(l->v, l->path, "at %llu: its end is torn",
 		       (unsigned long long)it.end);
 	else if (sealed)
@@ -285,6 +296,8 @@ static void verify_log(struct verify *v, const char *path, uint32_t magic,
 		rc = file_header_decode(buf_bytes(&bytes), magic, &h, &err);
 	if (rc && !(live && bytes.len < FILE_HEADER))
 		report(v, path, "%s", err.msg);
+	if (!rc && magic == MAGIC_TOMBSTONES && bytes.len == FILE_HEADER)
+		report(v, path, "its tombstones are gone");
 	/* A reader needs only one copy of the header. */
 	if (!rc && memcmp(bytes.ptr, bytes.ptr + FILE_HEADER / 2,
 			  FILE_HEADER / 2) != 0)
@@ -292,7 +305,7 @@ static void verify_log(struct verify *v, const char *path, uint32_t magic,
 	if (!rc)
 		verify_records(&l, buf_bytes(&bytes), &h,
 			       magic == MAGIC_SEGMENT ? h.number << 32 : 0,
-			       live, sealed && bytes.len > FILE_HEADER);
+			       live, sealed);
 	body_decoder_fini(&l.decoder);
 	buf_fini(&l.raw);
 	buf_fini(&bytes);
@@ -350,9 +363,12 @@ static void verify_range(struct verify *v, struct range_env *env,
 
 /* The whole. */
 
-static int verify_blocks(struct verify *v, const char *dir, struct err *err)
+static int verify_blocks(struct verify *v, const char *dir,
+			 struct metric *ignored, struct err *err)
 {
-	struct block_env env = { .dir = dir, .log = v->log };
+	struct block_env env = { .dir = dir,
+				 .log = v->log,
+				 .corruptions = ignored };
 	struct name_list l = { 0 };
 	int rc = fs_list(dir, &l, err);
 
@@ -370,11 +386,13 @@ static int verify_blocks(struct verify *v, const char *dir, struct err *err)
 	return rc;
 }
 
-static void verify_ranges(struct verify *v, const char *dir, bool live)
+static void verify_ranges(struct verify *v, const char *dir,
+			  struct metric *ignored, bool live)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/ranges", dir);
 	struct range_env env = { .dir = path,
 				 .log = v->log,
+				 .corruptions = ignored,
 				 .read_only = true };
 	struct name_list l = { 0 };
 
@@ -417,11 +435,15 @@ static void verify_wal(struct verify *v, const char *dir, bool live)
 int tsdb_verify(const char *dir, struct verify *v, struct err *err)
 {
 	bool live = dirlock_is_held(dir);
+	struct metrics *m = metrics_new();
+	struct metric *ignored =
+		metrics_counter(m, "corruptions", "Not shown.", NULL);
 	int rc;
 
 	/* In the order in which profiles move, so that none is missed. */
 	verify_wal(v, dir, live);
-	verify_ranges(v, dir, live);
-	rc = verify_blocks(v, dir, err);
+	verify_ranges(v, dir, ignored, live);
+	rc = verify_blocks(v, dir, ignored, err);
+	metrics_free(m);
 	return rc;
 }

@@ -495,7 +495,7 @@ static bool current_failed(struct wal *w)
 /* With a directory, so that a start reads that and no more. */
 static void close_current(struct wal *w)
 {
-	if ((uint32_t)w->end > FILE_HEADER && !current_failed(w))
+	if (!current_failed(w))
 		write_directory(w, w->current, &w->directory, (uint32_t)w->end);
 	if (wal_sync(w, w->end, NULL)) {
 		/* Who needed it durable has asked, and has been told. */

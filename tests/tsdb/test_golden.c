@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A small data directory as this format version's first writer left it: every
+ * later everprof opens it, and no bit of it changes unnoticed.
+ *
+ * EVERPROF_GOLDEN=DIR writes such a directory. EVERPROF_FLIPS=1 flips every
+ * bit, instead of one of each byte.
+ */
+#include <ftw.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "tests/check.h"
+#include "tests/tempdir.h"
+#include "tests/tsdb/sample.h"
+#include "tsdb/querier.h"
+#include "tsdb/tsdb.h"
+#include "tsdb/verify.h"
+
+TestSuite(golden, .timeout = 7200);
+
+#define SERIES   2
+#define PROFILES 12
+
+/* Deleted in every form: from a block, from groups, from the WAL. */
+static bool is_deleted(int series, int k)
+{
+	return series == 0 && (k == 2 || k == 7 || k == 10);
+}
+
+static int64_t time_of(int k)
+{
+	return 1700000000000LL + (int64_t)k * 15000;
+}
+
+static void body_of(int series, int k, struct buf *out)
+{
+	buf_reset(out);
+	buf_printf(out, "profile %d of series %d", k, series);
+}
+
+static struct labels *labels_of(int series)
+{
+	struct labels_builder b = { 0 };
+	struct labels *ls = NULL;
+
+	labels_set(&b, str_of("__name__"), str_of("heap"));
+	labels_set(&b, str_of("n"), str_of(series ? "b" : "a"));
+	if (labels_build(&b, &ls, NULL))
+		abort();
+	labels_builder_fini(&b);
+	return ls;
+}
+
+/* Writing it. */
+
+static void append(struct tsdb *db, int series, int k)
+{
+	struct appender *a = tsdb_appender(db);
+	struct labels *ls = labels_of(series);
+	struct buf body = { 0 };
+	int64_t totals[2] = { k, 1 };
+	struct sample s = { .labels = ls,
+			    .ms = time_of(k),
+			    .typeset = sample_types(series),
+			    .totals = totals,
+			    .period = 1 };
+	uint64_t lsn;
+
+	body_of(series, k, &body);
+	s.body = buf_bytes(&body);
+	s.raw_len = (uint32_t)body.len;
+	s.hash = hash64(s.body);
+	cr_assert(!a->append(a, &s, &lsn, NULL));
+	buf_fini(&body);
+	labels_unref(ls);
+}
+
+static void delete_one(struct tsdb *db, int k)
+{
+	struct matcher m = { .op = MATCH_EQ,
+			     .name = str_of("n"),
+			     .value = str_of("a") };
+
+	cr_assert(!tsdb_delete(db, &m, 1, time_of(k), time_of(k), NULL));
+}
+
+static void write_golden(const char *path)
+{
+	struct metrics *m = metrics_new();
+	struct clock clock = { 0 };
+	struct tsdb_options o = { .path = path,
+				  .metrics = m,
+				  .clock = &clock,
+				  .sync_ms = 3600000,
+				  .maintain_ms = -1 };
+	struct tsdb *db = NULL;
+	char ballast[512];
+
+	clock_set(&clock, time_of(100));
+	cr_assert(!tsdb_open(&o, &db, NULL));
+	for (int k = 0; k < PROFILES; k++) {
+		for (int s = 0; s < SERIES; s++)
+			append(db, s, k);
+		if (k == 4) {
+			cr_assert(!tsdb_maintain(db, true, NULL));
+			delete_one(db, 2);
+		}
+		if (k == 8)
+			cr_assert(!tsdb_flush(db, NULL));
+	}
+	delete_one(db, 7);
+	delete_one(db, 10);
+	tsdb_close(db);
+	metrics_free(m);
+	snprintf(ballast, sizeof(ballast), "%s/ballast", path);
+	unlink(ballast);
+	snprintf(ballast, sizeof(ballast), "%s/lock", path);
+	unlink(ballast);
+}
+
+/* Looking at it. */
+
+struct look {
+	int good;
+	int lost;    /* not there */
+	int wrong;   /* other bytes than went in, or deleted ones */
+	bool signal; /* an error, or a metric, has told */
+};
+
+static int64_t counter(struct metrics *m, const char *name, const char *help)
+{
+	return metric_get(metrics_counter(m, name, help, NULL));
+}
+
+static void look_at_series(struct tsdb *db, int series, struct look *l)
+{
+	struct matcher m = { .op = MATCH_EQ,
+			     .name = str_of("n"),
+			     .value = str_of(series ? "b" : "a") };
+	struct profile p = { 0 };
+	struct buf want = { 0 };
+	struct querier *q;
+
+	querier_open(db, &q);
+	querier_select(q, &m, 1, INT64_MIN, INT64_MAX);
+	for (int k = 0; k < PROFILES; k++) {
+		int rc = querier_count(q) ?
+				 querier_fetch(q, 0, time_of(k), &p, NULL) :
+				 ERR_NOTFOUND;
+
+		body_of(series, k, &want);
+		if (rc && rc != ERR_NOTFOUND)
+			l->signal = true;
+		if (!rc && !bytes_eq(buf_bytes(&p.raw), buf_bytes(&want)))
+			l->wrong++;
+		else if (is_deleted(series, k))
+			l->good += rc == ERR_NOTFOUND;
+		else
+			*(rc ? &l->lost : &l->good) += 1;
+	}
+	profile_fini(&p);
+	buf_fini(&want);
+	querier_close(q);
+}
+
+static struct look look_at(const char *path)
+{
+	struct metrics *m = metrics_new();
+	struct tsdb_options o = { .path = path,
+				  .metrics = m,
+				  .read_only = true };
+	struct tsdb *db = NULL;
+	struct look l = { 0 };
+
+	if (tsdb_open(&o, &db, NULL)) {
+		l.signal = true;
+	} else {
+		for (int s = 0; s < SERIES; s++)
+			look_at_series(db, s, &l);
+		tsdb_close(db);
+	}
+	if (counter(m, "everprof_tsdb_range_corruptions_total",
+		    "Damaged records and files found in ranges and blocks.") ||
+	    counter(m, "everprof_tsdb_wal_corruptions_total",
+		    "Damaged stretches found in WAL segments."))
+		l.signal = true;
+	metrics_free(m);
+	return l;
+}
+
+static void ignore(void *ctx, const char *path, const char *what)
+{
+	(void)ctx;
+	if (getenv("EVERPROF_SHOW"))
+		fprintf(stderr, "%s: %s\n", path, what);
+}
+
+static uint64_t problems(const char *path)
+{
+	struct verify v = { .found = ignore };
+
+	return tsdb_verify(path, &v, NULL) ? 1 : v.problems;
+}
+
+/* A copy of testdata/golden-1 in memory. */
+static char *copy_golden(struct tempdir *dir)
+{
+	char *path = mem_printf("%s/data", dir->path);
+	char *command = mem_printf("cp -r %s/golden-1 %s", TESTDATA, path);
+
+	cr_assert(!system(command));
+	mem_free(command);
+	return path;
+}
+
+Test(golden, a_directory_of_the_first_version_opens_whole)
+{
+	struct tempdir dir = tempdir_make();
+	char *path;
+	struct look l;
+
+	if (getenv("EVERPROF_GOLDEN"))
+		write_golden(getenv("EVERPROF_GOLDEN"));
+	path = copy_golden(&dir);
+	l = look_at(path);
+	cr_expect(l.good == SERIES * PROFILES && !l.lost && !l.wrong &&
+		  !l.signal);
+	cr_expect(problems(path) == 0);
+	mem_free(path);
+	tempdir_fini(&dir);
+}
+
+/* A server on it, too: what it writes is added, and nothing is lost. */
+Test(golden, a_server_goes_on_with_it)
+{
+	struct tempdir dir = tempdir_make();
+	char *path = copy_golden(&dir);
+	struct metrics *m = metrics_new();
+	struct clock clock = { 0 };
+	struct tsdb_options o = { .path = path,
+				  .metrics = m,
+				  .clock = &clock,
+				  .sync_ms = 3600000,
+				  .maintain_ms = -1 };
+	struct tsdb *db = NULL;
+	struct look l;
+
+	clock_set(&clock, time_of(100));
+	cr_assert(!tsdb_open(&o, &db, NULL));
+	append(db, 0, 50);
+	cr_expect(!tsdb_maintain(db, true, NULL));
+	tsdb_close(db);
+	l = look_at(path);
+	cr_expect(l.good == SERIES * PROFILES && !l.signal);
+	cr_expect(problems(path) == 0);
+	metrics_free(m);
+	mem_free(path);
+	tempdir_fini(&dir);
+}
+
+static char *files[64];
+static size_t file_count;
+
+static int note_file(const char *path, const struct stat *st, int type,
+		     struct FTW *ftw)
+{
+	(void)st;
+	(void)ftw;
+	if (type == FTW_F && file_count < ARRAY_SIZE(files))
+		files[file_count++] = mem_strdup(path);
+	return 0;
+}
+
+static void rewrite(const char *path, struct bytes b)
+{
+	FILE *f = fopen(path, "wb");
+
+	cr_assert(f != NULL);
+	cr_assert(fwrite(b.ptr, 1, b.len, f) == b.len);
+	fclose(f);
+}
+
+struct tally {
+	long changes;
+	long unsignalled; /* something is lost or wrong, and nothing told */
+	long unverified;
+};
+
+static void judge(const char *data, const char *path, size_t at, bool is_cut,
+		  struct tally *t)
+{
+	/* The end of an open log is not known: it may read as an earlier one. */
+	bool open_log = strstr(path, "/wal/") || strstr(path, "/groups");
+	struct look l = look_at(data);
+
+	t->changes++;
+	if ((l.wrong || (l.lost && !(is_cut && open_log))) && !l.signal) {
+		fprintf(stderr, "%s at %zu: %d lost, %d wrong, and no signal\n",
+			path, at, l.lost, l.wrong);
+		t->unsignalled++;
+	}
+	if (!problems(data)) {
+		fprintf(stderr, "%s at %zu: verify is content\n", path, at);
+		t->unverified++;
+	}
+}
+
+static void damage_file(const char *data, const char *path, struct tally *t)
+{
+	bool all = getenv("EVERPROF_FLIPS") != NULL;
+	struct buf b = { 0 };
+
+	cr_assert(!file_slurp(path, &b, NULL));
+	for (size_t i = 0; i < b.len; i++) {
+		for (size_t bit = all ? 0 : i % 8; bit < (all ? 8 : i % 8 + 1);
+		     bit++) {
+			b.ptr[i] ^= (uint8_t)(1u << bit);
+			rewrite(path, buf_bytes(&b));
+			judge(data, path, i, false, t);
+			b.ptr[i] ^= (uint8_t)(1u << bit);
+		}
+		rewrite(path, (struct bytes){ b.ptr, i });
+		judge(data, path, i, true, t);
+	}
+	rewrite(path, buf_bytes(&b));
+	buf_fini(&b);
+}
+
+Test(golden, every_bit_flip_and_truncation_is_noticed)
+{
+	struct tempdir dir = tempdir_make();
+	char *path = copy_golden(&dir);
+	struct tally t = { 0 };
+
+	nftw(path, note_file, 8, FTW_PHYS);
+	for (size_t i = 0; i < file_count; i++) {
+		damage_file(path, files[i], &t);
+		mem_free(files[i]);
+	}
+	printf("%ld changes of %zu files: %ld not told by reads, %ld not by verify\n",
+	       t.changes, file_count, t.unsignalled, t.unverified);
+	cr_expect(t.changes > 1000 && !t.unsignalled && !t.unverified);
+	mem_free(path);
+	tempdir_fini(&dir);
+}
