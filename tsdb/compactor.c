@@ -161,6 +161,9 @@ static int publish(struct work *k, struct block **out, struct err *err)
 	struct block *b = NULL;
 	int rc = block_open(k->c->env, block_writer_path(k->w), &b, err);
 
+	if (!rc && b->damaged)
+		rc = err_set(err, ERR_IO, "%s: it cannot be read back",
+			     b->path);
 	if (!rc)
 		rc = block_writer_publish(k->w, b, err);
 	if (rc)
