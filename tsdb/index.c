@@ -566,3 +566,33 @@ int index_select(const struct index *ix, const struct matcher *v, size_t count,
 
 	return select_series(&li, v, count, out, err);
 }
+
+void index_names(const struct index *ix, index_text_fn fn, void *ctx)
+{
+	for (size_t i = 0; i < ix->name_count; i++) {
+		if (ix->names[i].text.len) /* not that of all series */
+			fn(ctx, ix->names[i].text);
+	}
+}
+
+int index_values(const struct index *ix, struct str name, index_text_fn fn,
+		 void *ctx, struct err *err)
+{
+	const struct name *n = find_name(ix, name);
+	struct buf scratch = { 0 };
+	int rc = 0;
+
+	for (size_t row = 0; n && row < rows_of(n) && !rc; row++) {
+		struct dec d;
+
+		rc = row_view(ix, n, row, &scratch, &d, err);
+		while (!rc && dec_left(&d)) {
+			struct table_entry e = entry_decode(&d);
+
+			if (!d.bad)
+				fn(ctx, e.value);
+		}
+	}
+	buf_fini(&scratch);
+	return rc;
+}

@@ -63,7 +63,11 @@ NODISCARD int index_find(const struct index *ix, const struct labels *ls,
 NODISCARD int index_select(const struct index *ix, const struct matcher *v,
 			   size_t count, struct postings *out, struct err *err);
 
-/* Go through everything, and compare what is said twice. */
-NODISCARD int index_verify(const struct index *ix, struct err *err);
+typedef void (*index_text_fn)(void *ctx, struct str text);
+
+/* All label names; all values of one. Texts are borrowed for the call. */
+void index_names(const struct index *ix, index_text_fn fn, void *ctx);
+NODISCARD int index_values(const struct index *ix, struct str name,
+			   index_text_fn fn, void *ctx, struct err *err);
 
 #endif

@@ -81,6 +81,33 @@ int part_select(struct part p, const struct matcher *v, size_t count,
 	return 0;
 }
 
+static void range_texts(struct range *r, struct str name, index_text_fn fn,
+			void *ctx)
+{
+	const struct mem_name *n;
+
+	pthread_mutex_lock(&r->mu);
+	n = memindex_name(&r->index, name);
+	for (size_t i = 0; n && i < n->count; i++)
+		fn(ctx, n->values[i].text);
+	for (size_t i = 0; !name.len && i < r->index.count; i++)
+		fn(ctx, r->index.names[i].text);
+	pthread_mutex_unlock(&r->mu);
+}
+
+int part_texts(struct part p, struct str name, index_text_fn fn, void *ctx,
+	       struct err *err)
+{
+	if (p.range) {
+		range_texts(p.range, name, fn, ctx);
+		return 0;
+	}
+	if (name.len)
+		return index_values(p.block->index, name, fn, ctx, err);
+	index_names(p.block->index, fn, ctx);
+	return 0;
+}
+
 int part_labels(struct part p, uint32_t series, struct labels **out,
 		struct err *err)
 {

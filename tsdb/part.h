@@ -30,6 +30,10 @@ NODISCARD int part_select(struct part p, const struct matcher *v, size_t count,
 			  int64_t from, int64_t to, struct postings *out,
 			  struct err *err);
 
+/* All label names; all values of one (name.len > 0), borrowed for the call. */
+NODISCARD int part_texts(struct part p, struct str name, index_text_fn fn,
+			 void *ctx, struct err *err);
+
 /* A series' label set; the caller owns a reference. */
 NODISCARD int part_labels(struct part p, uint32_t series, struct labels **out,
 			  struct err *err);

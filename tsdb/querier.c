@@ -163,6 +163,29 @@ void querier_select(struct querier *q, const struct matcher *v, size_t count,
 		qsort(q->hits, q->count, sizeof(*q->hits), by_labels);
 }
 
+void querier_texts(struct querier *q, struct str name, int64_t from, int64_t to,
+		   void (*fn)(void *ctx, struct str text), void *ctx)
+{
+	for (uint32_t i = 0; i < q->part_count; i++) {
+		struct err err;
+
+		if (part_min(q->parts[i]) > to || part_max(q->parts[i]) < from)
+			continue;
+		if (part_texts(q->parts[i], name, fn, ctx, &err))
+			part_lost(q, &err);
+	}
+}
+
+size_t querier_memory(const struct querier *q)
+{
+	size_t sum =
+		q->cap * sizeof(*q->hits) + q->place_cap * sizeof(*q->places);
+
+	for (size_t i = 0; i < q->count; i++)
+		sum += sizeof(struct labels) + q->hits[i].labels->len;
+	return sum;
+}
+
 size_t querier_count(const struct querier *q)
 {
 	return q->count;

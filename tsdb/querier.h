@@ -25,11 +25,24 @@ void querier_close(struct querier *q);
 void querier_closep(struct querier **q);
 
 /*
+ * Label sets of a selection are borrowed until the next one.
+ *
  * Select the series that all matchers match and that may have a profile in
  * [from, to], in label order. Replaces what was selected before.
  */
 void querier_select(struct querier *q, const struct matcher *v, size_t count,
 		    int64_t from, int64_t to);
+
+/* Bytes that the selection takes. */
+size_t querier_memory(const struct querier *q);
+
+/*
+ * Tell fn the values of a label (name empty: all label names) that series of
+ * [from, to] have: by range and block, so a few more may come, and some more
+ * than once. Texts are borrowed for the call. Replaces no selection.
+ */
+void querier_texts(struct querier *q, struct str name, int64_t from, int64_t to,
+		   void (*fn)(void *ctx, struct str text), void *ctx);
 
 size_t querier_count(const struct querier *q);
 struct labels *querier_labels(const struct querier *q, size_t i);

@@ -2,52 +2,10 @@
 /*
  * /api/v1/series, labels, label/<name>/values, profile_types: what is there?
  */
-#include <stdlib.h>
-
-#include "base/hash.h"
-#include "base/mem.h"
-#include "base/table.h"
 #include "model/selector.h"
 #include "model/types.h"
 #include "web/context.h"
-
-/* A set of texts, borrowed. */
-struct texts {
-	struct str *v;
-	size_t count;
-	size_t cap;
-	struct table index;
-};
-
-static bool same_text(const void *ctx, uint32_t number, const void *key)
-{
-	const struct texts *t = ctx;
-
-	return str_eq(t->v[number], *(const struct str *)key);
-}
-
-static bool texts_add(struct texts *t, struct str s)
-{
-	uint64_t hash = hash64(bytes_of(s));
-
-	if (table_find(&t->index, hash, same_text, t, &s) != TABLE_NONE)
-		return false;
-	t->v = mem_grow(t->v, t->count, &t->cap, sizeof(*t->v));
-	table_add(&t->index, hash, (uint32_t)t->count);
-	t->v[t->count++] = s;
-	return true;
-}
-
-static void texts_fini(struct texts *t)
-{
-	mem_free(t->v);
-	table_fini(&t->index);
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return str_cmp(*(const struct str *)a, *(const struct str *)b);
-}
+#include "web/texts.h"
 
 /* Ask fn for each series that one of match[] selects; all without match[]. */
 struct series_query {
@@ -56,6 +14,7 @@ struct series_query {
 	int64_t from;
 	int64_t to;
 	int64_t limit;
+	struct answer *answer;
 	struct querier *q;
 	int (*fn)(void *ctx, struct labels *ls, struct err *err);
 	void *ctx;
@@ -64,9 +23,10 @@ struct series_query {
 static int each_selected(struct series_query *s, const struct matcher *v,
 			 size_t count, struct err *err)
 {
-	int rc = 0;
+	int rc;
 
 	querier_select(s->q, v, count, s->from, s->to);
+	rc = answer_take(s->answer, (int64_t)querier_memory(s->q), err);
 	for (size_t i = 0; i < querier_count(s->q) && !rc; i++) {
 		if (i % 1024 == 0)
 			rc = check_deadline(s->request, err);
@@ -128,8 +88,15 @@ static int write_one(void *ctx, struct labels *ls, struct err *err)
 {
 	struct listing *l = ctx;
 
+	size_t before = texts_memory(&l->texts);
+	int rc;
+
 	if (!texts_add(&l->texts, str_from(labels_bytes(ls))))
 		return 0;
+	rc = answer_take(l->answer, (int64_t)(texts_memory(&l->texts) - before),
+			 err);
+	if (rc)
+		return rc;
 	if (l->limit && l->written == l->limit) {
 		l->more = true;
 		return 0;
@@ -143,7 +110,11 @@ void api_series(void *ctx, struct request *r, struct answer *a)
 {
 	struct listing l = { .answer = a };
 	struct series_query s = {
-		.web = ctx, .request = r, .fn = write_one, .ctx = &l
+		.web = ctx,
+		.request = r,
+		.answer = a,
+		.fn = write_one,
+		.ctx = &l,
 	};
 	struct err err;
 	struct str any;
@@ -177,8 +148,7 @@ static void answer_texts(struct answer *a, struct texts *t, int64_t limit)
 	size_t n = t->count;
 	bool more = limit && (int64_t)n > limit;
 
-	if (n)
-		qsort(t->v, n, sizeof(*t->v), by_text);
+	texts_sort(t);
 	if (more)
 		n = (size_t)limit;
 	json_begin(&j, '[');
@@ -211,6 +181,28 @@ static int collect_values(void *ctx, struct labels *ls, struct err *err UNUSED)
 	return 0;
 }
 
+static void collect_text(void *ctx, struct str text)
+{
+	struct listing *l = ctx;
+
+	texts_add(&l->texts, text);
+}
+
+/* Without match[] the indices say it at once. */
+static int collect(struct series_query *s, struct listing *l, struct err *err)
+{
+	struct str any;
+	int rc = 0;
+
+	if (request_param(s->request, "match[]", &any))
+		rc = each_series(s, err);
+	else
+		querier_texts(s->q, l->name, s->from, s->to, collect_text, l);
+	return rc ? rc :
+		    answer_take(l->answer, (int64_t)texts_memory(&l->texts),
+				err);
+}
+
 static void list_texts(struct series_query *s, struct listing *l)
 {
 	struct err err;
@@ -219,7 +211,7 @@ static void list_texts(struct series_query *s, struct listing *l)
 	s->ctx = l;
 	rc = begin_query(s, &err);
 	if (!rc)
-		rc = each_series(s, &err);
+		rc = collect(s, l, &err);
 	if (rc)
 		answer_error(l->answer, &err);
 	else
@@ -231,9 +223,9 @@ static void list_texts(struct series_query *s, struct listing *l)
 void api_labels(void *ctx, struct request *r, struct answer *a)
 {
 	struct listing l = { .answer = a };
-	struct series_query s = { .web = ctx,
-				  .request = r,
-				  .fn = collect_names };
+	struct series_query s = {
+		.web = ctx, .request = r, .answer = a, .fn = collect_names
+	};
 
 	list_texts(&s, &l);
 }
@@ -241,9 +233,9 @@ void api_labels(void *ctx, struct request *r, struct answer *a)
 void api_label_values(void *ctx, struct request *r, struct answer *a)
 {
 	struct listing l = { .answer = a, .name = r->segment };
-	struct series_query s = { .web = ctx,
-				  .request = r,
-				  .fn = collect_values };
+	struct series_query s = {
+		.web = ctx, .request = r, .answer = a, .fn = collect_values
+	};
 
 	list_texts(&s, &l);
 }
@@ -322,18 +314,20 @@ void api_profile_types(void *ctx, struct request *r, struct answer *a)
 {
 	struct listing l = { .answer = a, .name = str_of(LABEL_NAME) };
 	struct series_query s = {
-		.web = ctx, .request = r, .fn = collect_values, .ctx = &l
+		.web = ctx,
+		.request = r,
+		.answer = a,
+		.fn = collect_values,
+		.ctx = &l,
 	};
 	struct json j;
 	struct err err;
 	int rc = begin_query(&s, &err);
 
 	if (!rc)
-		rc = each_series(&s, &err);
+		rc = collect(&s, &l, &err);
 	if (!rc) {
-		if (l.texts.count)
-			qsort(l.texts.v, l.texts.count, sizeof(*l.texts.v),
-			      by_text);
+		texts_sort(&l.texts);
 		j = envelope_begin(a);
 		json_begin(&j, '[');
 		for (size_t i = 0; i < l.texts.count; i++)

@@ -114,7 +114,9 @@ void api_query_range(void *ctx, struct request *r, struct answer *a)
 		querier_open(w->o.db, &q);
 		querier_select(q, rq.selector.matchers, rq.selector.count,
 			       rq.from, rq.to);
-		rc = list_series(r, &rq, q, a, &more, &err);
+		rc = answer_take(a, (int64_t)querier_memory(q), &err);
+		if (!rc)
+			rc = list_series(r, &rq, q, a, &more, &err);
 	}
 	querier_close(q);
 	selector_fini(&rq.selector);
@@ -473,6 +475,9 @@ static int find_and_answer(struct web *w, struct request *r,
 	window(s, &from, &to);
 	querier_open(w->o.db, &q);
 	querier_select(q, s->selector.matchers, s->selector.count, from, to);
+	rc = answer_take(a, (int64_t)querier_memory(q), err);
+	if (rc)
+		return rc;
 	rc = find_nearest(r, s, q, &series, &ms, err);
 	if (!rc)
 		return err_set(err, ERR_NOTFOUND,

@@ -10,6 +10,7 @@
 #include "base/url.h"
 #include "model/selector.h"
 #include "web/context.h"
+#include "web/texts.h"
 
 #define SERIES_SHOWN 200
 #define TIMES_SHOWN  120 /* of a series: the newest */
@@ -131,34 +132,32 @@ static void type_option(struct buf *b, struct str name, bool chosen)
 	buf_str(b, "</option>");
 }
 
+static void add_type(void *ctx, struct str type)
+{
+	texts_add(ctx, type);
+}
+
 static void form(struct web *w, const struct request *r, const struct view *v,
 		 struct buf *b)
 {
+	struct texts types = { 0 };
 	struct querier *q;
-	struct str last = { .ptr = "", .len = 0 };
-	size_t shown = 0;
 
 	buf_str(b, "<form><label>Profile type<select name=type>"
 		   "<option value=''>any</option>");
-	/* Series come in label order, and __name__ is the first label. */
 	querier_open(w->o.db, &q);
-	querier_select(q, NULL, 0, INT64_MIN, INT64_MAX);
-	for (size_t i = 0; i < querier_count(q) && shown < TYPES_SHOWN; i++) {
-		struct str name =
-			labels_get(querier_labels(q, i), str_of(LABEL_NAME));
-
-		if (str_eq(name, last))
-			continue;
-		type_option(b, name, str_eq(name, v->type));
-		last = name;
-		shown++;
-	}
+	querier_texts(q, str_of(LABEL_NAME), INT64_MIN, INT64_MAX, add_type,
+		      &types);
+	texts_sort(&types);
+	for (size_t i = 0; i < types.count && i < TYPES_SHOWN; i++)
+		type_option(b, types.v[i], str_eq(types.v[i], v->type));
 	buf_str(b, "</select></label>");
 	form_field(b, "Selector, such as {job=\"app\"}", "selector", "sel",
 		   v->selector);
 	form_field(b, "From", "from", "", param_or(r, "from", "now-1h"));
 	form_field(b, "To", "to", "", param_or(r, "to", "now"));
 	buf_str(b, "<button>Show</button></form>");
+	texts_fini(&types);
 	querier_close(q);
 }
 
