@@ -303,7 +303,8 @@ static int compact_picked(struct tsdb *db, const struct part *v,
 /* Compact what the planner picks: 1 when there was something. */
 static int compact_next(struct tsdb *db, struct err *err)
 {
-	struct plan_levels levels = plan_levels(db->o.retention_ms);
+	struct plan_levels levels = plan_levels(
+		db->o.retention_ms, (uint64_t)db->o.retention_bytes);
 	size_t count;
 	struct part *v = blocks_by_time(db, &count);
 	struct plan_block *plan = mem_zalloc(count, sizeof(*plan));

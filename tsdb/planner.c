@@ -3,16 +3,20 @@
 
 #include "tsdb/window.h"
 
-#define HOUR_MS   (3600ll * 1000)
-#define DAY_MS    (24 * HOUR_MS)
-#define LEVEL_MAX (31 * DAY_MS)
-#define GRACE_MS  HOUR_MS        /* after the end of a window */
-#define IDLE_MS   (10ll * 60000) /* without a sample */
+#define HOUR_MS    (3600ll * 1000)
+#define DAY_MS     (24 * HOUR_MS)
+#define LEVEL_MAX  (31 * DAY_MS)
+#define SERIES_MAX 1000000
+#define GRACE_MS   HOUR_MS        /* after the end of a window */
+#define IDLE_MS    (10ll * 60000) /* without a sample */
 
-struct plan_levels plan_levels(int64_t retention_ms)
+struct plan_levels plan_levels(int64_t retention_ms, uint64_t retention_bytes)
 {
 	int64_t max = retention_ms ? retention_ms / 10 : LEVEL_MAX;
-	struct plan_levels l = { .count = 1, .ms = { WINDOW_MS } };
+	struct plan_levels l = { .count = 1,
+				 .ms = { WINDOW_MS },
+				 .bytes_max = retention_bytes / 10,
+				 .series_max = SERIES_MAX };
 
 	if (max > LEVEL_MAX)
 		max = LEVEL_MAX;
@@ -78,6 +82,20 @@ static bool any_failed(const struct plan_block *v, size_t count)
 	return false;
 }
 
+static bool is_too_large(const struct plan_levels *levels,
+			 const struct plan_block *v, size_t count)
+{
+	uint64_t bytes = 0;
+	uint64_t series = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		bytes += v[i].bytes;
+		series += v[i].series;
+	}
+	return (levels->bytes_max && bytes > levels->bytes_max) ||
+	       (levels->series_max && series > levels->series_max);
+}
+
 /*
  * Blocks that fill a span, or that nothing can be added to any more because
  * a later one (newest_ms) has begun.
@@ -97,6 +115,7 @@ static size_t fill_level(const struct plan_levels *levels,
 			int64_t end = v[from + n - 1].max_ms;
 
 			if (n < 2 || any_failed(v + from, n) ||
+			    is_too_large(levels, v + from, n) ||
 			    (end - first != span && end > newest))
 				continue;
 			for (size_t i = 0; i < n; i++)

@@ -29,13 +29,15 @@ struct plan_block {
 struct plan_levels {
 	int64_t ms[PLAN_LEVELS_MAX];
 	size_t count;
+	uint64_t bytes_max;  /* of a block by levels; 0: no bound */
+	uint64_t series_max; /* likewise: compaction keeps 32 bytes of each */
 };
 
 /*
- * Two hours times powers of three, up to a tenth of the retention (0: none)
- * and 31 days.
+ * Two hours times powers of three, up to a tenth of the retention (0: none),
+ * in time and in bytes, and 31 days.
  */
-struct plan_levels plan_levels(int64_t retention_ms);
+struct plan_levels plan_levels(int64_t retention_ms, uint64_t retention_bytes);
 
 /*
  * The blocks to make one of, as indices of v, which is in the order of
