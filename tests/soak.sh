@@ -10,24 +10,64 @@ report() { # NAME PASSED FAILED
   failures=$((failures + $3))
 }
 
-soak_crash() { # 2 000 power cuts in process
-  ./dev build >/dev/null && ninja -C build/release test_tsdb_crash >/dev/null
-  if EVERPROF_CUTS=${CUTS:-2000} EVERPROF_SEED=${SEED:-1} \
-    build/release/test_tsdb_crash --jobs 1 --color=never; then
-    report crash 1 0
+# A unit test's binary of the release build.
+unit() { # NAME TEST
+  ./dev build >/dev/null && ninja -C build/release "test_$2" >/dev/null
+  if "build/release/test_$2" --jobs 1 --color=never; then
+    report "$1" 1 0
   else
-    report crash 0 1
+    report "$1" 0 1
   fi
 }
 
-soak_kill() { # 50 kill -9 under scrape load
+soak_crash() { # 5 000 power cuts in process, and a fault at every call
+  EVERPROF_CUTS=${CUTS:-5000} EVERPROF_FAULTS=1 EVERPROF_SEED=${SEED:-1} unit crash tsdb_crash
+}
+
+soak_model() { # 1 000 random scripts beside a naive model
+  EVERPROF_SCRIPTS=${SCRIPTS:-1000} EVERPROF_SEED=${SEED:-1} unit model tsdb_model
+}
+
+soak_golden() { # every bit of the golden directory
+  EVERPROF_FLIPS=1 unit golden tsdb_golden
+}
+
+soak_weeks() { # two weeks of 50 series, with retention by time and by size
+  EVERPROF_DAYS=${DAYS:-14} EVERPROF_SERIES=${SERIES:-50} unit weeks tsdb_weeks
+}
+
+soak_kill() { # 100 kill -9 under scrape, seal, compaction and retention load
   ./dev build >/dev/null
-  if EVERPROF=$PWD/build/release/everprof EVERPROF_KILLS=${KILLS:-50} \
+  if EVERPROF=$PWD/build/release/everprof EVERPROF_KILLS=${KILLS:-100} \
     python3 tests/integration/test_kill.py; then
     report kill 1 0
   else
     report kill 0 1
   fi
+}
+
+soak_disk() { # a small file system that fills up; needs root
+  ./dev build >/dev/null
+  if EVERPROF=$PWD/build/release/everprof python3 tests/integration/soak_disk.py; then
+    report disk 1 0
+  else
+    report disk 0 1
+  fi
+}
+
+soak_series() { # many series stay within 256 MiB, and a start within a second
+  ./dev build >/dev/null
+  local failed=0 out
+  for flags in "--series=100000 --profiles=500000" "--series=1000 --profiles=1000000" \
+    "--series=360000 --profiles=1440000 --lifetime=4" "--series=1000000 --profiles=2000000"; do
+    # shellcheck disable=SC2086
+    out=$(build/release/everprof bench series $flags) || failed=$((failed + 1))
+    echo "$flags"
+    echo "$out"
+    awk '/^memory/ && $3 >= 256 { bad = 1 } /^open/ && $2 >= 1000 { bad = 1 } END { exit bad }' \
+      <<<"$out" || failed=$((failed + 1))
+  done
+  report series $((4 - failed)) $failed
 }
 
 soak_corpus() { # every file of a corpus, scraped and imported, byte for byte
@@ -110,10 +150,10 @@ soak_fuzz() {
 }
 
 main() {
-  [ $# != 0 ] || set -- crash kill corpus verdicts targets restart fuzz
+  [ $# != 0 ] || set -- crash model golden weeks kill disk series corpus verdicts targets restart fuzz
   for name in "$@"; do
     declare -F "soak_$name" >/dev/null || {
-      echo "soak: there is no suite \"$name\" (crash kill corpus verdicts targets restart fuzz)"
+      echo "soak: there is no suite \"$name\" (crash model golden weeks kill disk series corpus verdicts targets restart fuzz)"
       exit 2
     }
     "soak_$name"

@@ -97,6 +97,8 @@ struct tsdb {
 	struct ulid *failed; /* blocks whose compaction failed */
 	size_t failed_count;
 	size_t failed_cap;
+	char told[512];     /* the last failure of a job that was logged, */
+	int64_t told_ns;    /* and when */
 	int64_t removed_ms; /* when retention by time last removed something */
 
 	struct lost_range *lost;

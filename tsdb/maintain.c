@@ -4,6 +4,7 @@
  * to do is the planner's; this does it.
  */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/mem.h"
 #include "tsdb/block_writer.h"
@@ -15,6 +16,7 @@
 #define OPEN_RANGES 32
 #define OPEN_VALUES (4096ull * MIB) /* of open ranges together */
 #define LINK_MIN    (8ull * MIB)
+#define MINUTE_NS   60000000000LL
 #define ROUND_JOBS  1000 /* an end to any loop of ours */
 
 /* Sealing. */
@@ -128,10 +130,9 @@ static int seal_next(struct tsdb *db, bool all, struct err *err)
 		plan[i] = describe_range(db, v[i].range);
 	pick = plan_seal(&bounds, plan, count);
 	if (pick != PLAN_NONE && !has_room(db, plan[pick].bytes))
-		rc = err_set(err, ERR_NOSPACE,
-			     "sealing waits until twice %" PRIu64
-			     " bytes are free",
-			     plan[pick].bytes);
+		rc = err_set(
+			err, ERR_NOSPACE,
+			"sealing waits until there is room for twice the range");
 	else if (pick != PLAN_NONE)
 		rc = seal(db, v[pick].range, err);
 	mem_free(plan);
@@ -511,6 +512,19 @@ static const struct job jobs[] = { { "retention", retain_job },
 				   { "seal", seal_next },
 				   { "compaction", compact_job } };
 
+/* The same failure again and again is told once a minute. */
+static void log_failure(struct tsdb *db, const char *job, const struct err *err)
+{
+	int64_t now = clock_mono_ns();
+
+	if (!strcmp(db->told, err->msg) && now - db->told_ns < MINUTE_NS)
+		return;
+	snprintf(db->told, sizeof(db->told), "%s", err->msg);
+	db->told_ns = now;
+	log_event(db->o.log, LOG_ERROR, "maintenance failed",
+		  LOG_FIELDS(log_text("job", job), log_err(err)));
+}
+
 int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
 {
 	int failed = 0;
@@ -531,9 +545,7 @@ int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
 		if (rc >= 0 || rc == ERR_CLOSED)
 			continue;
 		/* One that cannot must not keep the others. */
-		log_event(db->o.log, LOG_ERROR, "maintenance failed",
-			  LOG_FIELDS(log_text("job", jobs[i].name),
-				     log_err(&why)));
+		log_failure(db, jobs[i].name, &why);
 		if (!failed)
 			failed = err_set(err, rc, "%s: %s", jobs[i].name,
 					 why.msg);

@@ -14,8 +14,9 @@
 #define BUDGET_DEFAULT (512 * MIB)
 #define SYNC_MS        1000
 #define MAINTAIN_MS    60000
-#define STALL_MS       10000  /* how long an append waits for a worker */
-#define PENDING_MAX    500000 /* profiles that are only in the WAL */
+#define BACKOFF_NS     1000000000LL /* between tries of what fails */
+#define STALL_MS       10000        /* how long an append waits for a worker */
+#define PENDING_MAX    500000       /* profiles that are only in the WAL */
 
 /* Appending. */
 
@@ -346,7 +347,7 @@ static int make_room_on_disk(struct tsdb *db, struct err *err)
 	return 0;
 }
 
-static void flush_round(struct tsdb *db)
+static int flush_round(struct tsdb *db)
 {
 	uint64_t overdue;
 	struct err err;
@@ -366,26 +367,42 @@ static void flush_round(struct tsdb *db)
 	if (rc)
 		log_event(db->o.log, LOG_ERROR, "flush failed",
 			  LOG_FIELDS(log_err(&err)));
+	return rc;
 }
 
-static void maintenance_round(struct tsdb *db)
+static int maintenance_round(struct tsdb *db)
 {
 	struct err err;
 
-	if (db_maintain(db, false, &err)) {
-		/* It has told. */
-	}
+	return db_maintain(db, false, &err); /* it tells */
+}
+
+/* Wait, unless we stop. */
+static void pause_for(struct tsdb *db, int64_t ms)
+{
+	struct timespec until = in_ms(ms);
+	int rc = 0;
+
+	pthread_mutex_lock(&db->loop_mu);
+	while (!rc && !db->stopping)
+		rc = pthread_cond_timedwait(&db->wake, &db->loop_mu, &until);
+	pthread_mutex_unlock(&db->loop_mu);
 }
 
 /* Call fn each tick, and when kicked, until we stop. */
 static void loop(struct tsdb *db, struct worker *w, int64_t tick,
-		 void (*fn)(struct tsdb *db))
+		 int (*fn)(struct tsdb *db))
 {
+	int64_t not_before = 0; /* after a failure: kicks wait for it */
 	bool stop = false;
 
 	while (!stop) {
+		int64_t pause = (not_before - clock_mono_ns()) / 1000000;
 		struct timespec until = in_ms(tick);
 		int rc = 0;
+
+		if (pause > 0)
+			pause_for(db, pause);
 
 		pthread_mutex_lock(&db->loop_mu);
 		while (!rc && !db->stopping && !w->kicked)
@@ -397,7 +414,7 @@ static void loop(struct tsdb *db, struct worker *w, int64_t tick,
 		pthread_mutex_unlock(&db->loop_mu);
 		if (stop && w == &db->maintenance)
 			break;
-		fn(db);
+		not_before = fn(db) ? clock_mono_ns() + BACKOFF_NS : 0;
 		pthread_mutex_lock(&db->loop_mu);
 		w->busy = false;
 		w->rounds++;
