@@ -79,6 +79,49 @@ static int64_t groups_size(void *db)
 	return (int64_t)stats_of(db).groups_bytes;
 }
 
+static int64_t head_series(void *db)
+{
+	return (int64_t)stats_of(db).head_series;
+}
+
+static int64_t series_limit(void *db)
+{
+	return (int64_t)stats_of(db).series_limit;
+}
+
+static int64_t blocks(void *db)
+{
+	return (int64_t)stats_of(db).blocks;
+}
+
+static int64_t blocks_size(void *db)
+{
+	return (int64_t)stats_of(db).block_bytes;
+}
+
+static int64_t storage_size(void *db)
+{
+	struct tsdb_stats s = stats_of(db);
+
+	return (int64_t)(s.wal_bytes + s.values_bytes + s.groups_bytes +
+			 s.block_bytes + s.ballast_bytes);
+}
+
+static int64_t retention_limit(void *db)
+{
+	return (int64_t)stats_of(db).retention_bytes;
+}
+
+static int64_t pending_limit(void *db)
+{
+	return (int64_t)stats_of(db).pending_limit;
+}
+
+static int64_t wal_limit(void *db)
+{
+	return (int64_t)stats_of(db).wal_limit;
+}
+
 static int64_t queriers(void *db)
 {
 	return (int64_t)stats_of(db).open_queriers;
@@ -88,7 +131,26 @@ static void register_storage(struct metrics *m, struct tsdb *db)
 {
 	metrics_gauge_fn(m, "everprof_tsdb_head_series",
 			 "Label sets in open ranges.", series, db);
+	metrics_gauge_fn(m, "everprof_tsdb_head_series_in_ranges",
+			 "The same, each once for each range.", head_series,
+			 db);
+	metrics_gauge_fn(m, "everprof_tsdb_head_series_limit",
+			 "Beyond it ranges are sealed early; 0: no bound.",
+			 series_limit, db);
 	metrics_gauge_fn(m, "everprof_tsdb_ranges", "Open ranges.", ranges, db);
+	metrics_gauge_fn(m, "everprof_tsdb_blocks_loaded", "Blocks.", blocks,
+			 db);
+	metrics_gauge_fn(m, "everprof_tsdb_storage_blocks_bytes",
+			 "Bytes of blocks.", blocks_size, db);
+	metrics_gauge_fn(m, "everprof_tsdb_storage_size_bytes",
+			 "Bytes of all that is stored.", storage_size, db);
+	metrics_gauge_fn(m, "everprof_tsdb_retention_limit_bytes",
+			 "Beyond it the oldest are removed; 0: no bound.",
+			 retention_limit, db);
+	metrics_gauge_fn(m, "everprof_tsdb_profiles_unflushed_limit",
+			 "Beyond it profiles are flushed.", pending_limit, db);
+	metrics_gauge_fn(m, "everprof_tsdb_wal_limit_bytes",
+			 "Beyond it the WAL is flushed.", wal_limit, db);
 	metrics_gauge_fn(m, "everprof_tsdb_profiles_unflushed",
 			 "Profiles that are only in the WAL.", pending, db);
 	metrics_gauge_fn(m, "everprof_tsdb_wal_size_bytes",

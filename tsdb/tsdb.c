@@ -666,6 +666,10 @@ void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 	out->series = interner_count(db->interner);
 	out->open_queriers = (uint64_t)atomic_load(&db->queriers);
 	out->ballast_bytes = ballast_bytes(&db->ballast);
+	out->series_limit = (uint64_t)db->o.max_series;
+	out->pending_limit = PENDING_MAX;
+	out->wal_limit = db->budget;
+	out->retention_bytes = (uint64_t)db->o.retention_bytes;
 	out->pending = (uint64_t)atomic_load(&db->env.pending);
 	out->head_series = (uint64_t)atomic_load(&db->env.series);
 	pthread_mutex_lock(&db->view_mu);

@@ -93,6 +93,10 @@ struct tsdb_stats {
 	uint64_t values_bytes;
 	uint64_t groups_bytes;
 	uint64_t ballast_bytes;
+	uint64_t series_limit;    /* of head_series; 0: no bound */
+	uint64_t pending_limit;   /* of pending */
+	uint64_t wal_limit;       /* of wal_bytes */
+	uint64_t retention_bytes; /* of everything; 0: no bound */
 	uint64_t open_queriers;
 	int64_t min_ms; /* start of the oldest range; 0 without any */
 	int64_t max_ms; /* end of the newest */

@@ -10,7 +10,9 @@
 #include "base/mem.h"
 #include "model/types.h"
 #include "tests/check.h"
+#include "tests/tempdir.h"
 #include "tests/tsdb/sample.h"
+#include "tsdb/block_writer.h"
 #include "tsdb/head.h"
 #include "tsdb/range.h"
 #include "tsdb/segment.h"
@@ -28,8 +30,9 @@ static void hex(const struct buf *b, struct buf *out)
 							     "");
 }
 
-/* Compare with the ```hex block of a page. */
-static bool in_page(const char *page, const struct buf *bytes)
+/* Compare with the block of a page that begins with this fence. */
+static bool in_block(const char *page, const char *fence,
+		     const struct buf *bytes)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/format/%s", DOCS, page);
 	struct buf text = { 0 };
@@ -40,13 +43,19 @@ static bool in_page(const char *page, const struct buf *bytes)
 	hex(bytes, &want);
 	if (file_slurp(path, &text, NULL))
 		return false;
-	at = strstr(buf_cstr(&text), "```hex\n");
-	same = at && !strncmp(at + 7, buf_cstr(&want), want.len);
+	at = strstr(buf_cstr(&text), fence);
+	same = at && !strncmp(at + strlen(fence), buf_cstr(&want), want.len);
 	if (!same)
-		fprintf(stderr, "%s should say:\n%s", page, buf_cstr(&want));
+		fprintf(stderr, "%s should say:\n%s%s", page, fence,
+			buf_cstr(&want));
 	buf_fini(&text);
 	buf_fini(&want);
 	return same;
+}
+
+static bool in_page(const char *page, const struct buf *bytes)
+{
+	return in_block(page, "```hex\n", bytes);
 }
 
 static struct labels *example_labels(void)
@@ -191,6 +200,65 @@ Test(format, range_is_as_its_page_says)
 	example_log(&b, false);
 	cr_expect(in_page("range.md", &b));
 	buf_fini(&b);
+}
+
+static bool file_in_page(const char *dir, const char *name, const char *fence)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", dir, name);
+	struct buf bytes = { 0 };
+	bool same;
+
+	cr_assert(!file_slurp(path, &bytes, NULL));
+	same = in_block("block.md", fence, &bytes);
+	buf_fini(&bytes);
+	return same;
+}
+
+/* The group of head.md's example, of {__name__="heap",job="app"}. */
+static void write_block(struct block_writer *w)
+{
+	static const char *const symbols[] = { "__name__", "app", "heap",
+					       "job" };
+	const struct index_pair pairs[] = { { 0, 2 }, { 3, 1 } };
+	int64_t totals[GROUP_PROFILES_MAX];
+	struct index_writer *ix = NULL;
+	struct index_chunk chunk = { 0 };
+	struct head h;
+
+	example_head(&h, totals);
+	cr_assert(!block_writer_group(w, &h,
+				      bytes_of(str_of("123456789012345")),
+				      sample_types(0), &chunk, NULL));
+	cr_assert(!block_writer_index(w, 4, 4 + 8 + 3 + 4 + 3, &ix, NULL));
+	for (size_t i = 0; i < 4; i++)
+		index_writer_symbol(ix, str_of(symbols[i]));
+	index_writer_series(ix, pairs, 2, &chunk, 1);
+	cr_assert(!block_writer_finish(w, NULL));
+}
+
+Test(format, block_is_as_its_page_says)
+{
+	struct tempdir dir = tempdir_make();
+	struct block_env env = { .dir = dir.path };
+	struct tombstones *t = tombstones_new();
+	struct block_writer *w = NULL;
+	struct ulid zero = { { 0 } };
+	struct buf b = { 0 };
+
+	cr_assert(!block_writer_new(&env, &zero, &w, NULL));
+	write_block(w);
+	cr_expect(file_in_page(block_writer_path(w), "chunks/000001",
+			       "```hex chunks\n"));
+	cr_expect(
+		file_in_page(block_writer_path(w), "index", "```hex index\n"));
+	tombstones_add(t, 3, 1000, 1500);
+	tombstones_sort(t);
+	tombstones_encode(t, &b);
+	cr_expect(in_block("block.md", "```hex tombstones\n", &b));
+	tombstones_unref(t);
+	buf_fini(&b);
+	block_writer_free(w);
+	tempdir_fini(&dir);
 }
 
 Test(format, heads_come_back)
