@@ -71,6 +71,7 @@ static int tell_damage(struct block *b, const char *name, int rc,
 	if (rc != ERR_CORRUPT && rc != ERR_NOTFOUND && rc != ERR_IO)
 		return rc;
 	b->damaged++;
+	b->unreadable |= rc == ERR_IO;
 	metric_add(b->env->corruptions, 1);
 	log_event(b->env->log, LOG_ERROR, "a file of a block is damaged",
 		  LOG_FIELDS(log_text("block", b->path), log_text("file", name),

@@ -45,6 +45,7 @@ struct block {
 	size_t value_count;
 	uint64_t bytes;   /* of all files */
 	uint64_t damaged; /* files that are not as they were written */
+	bool unreadable; /* some, because the disk refused: leave it as it is */
 
 	pthread_mutex_t mu;
 	struct tombstones *tombstones;

@@ -17,7 +17,7 @@ struct compaction {
 	bool reencode;     /* all groups; else only those that overlap */
 	uint64_t link_min; /* values files below it are copied together */
 	struct metric *damaged;
-	const _Atomic bool *cancel; /* may be NULL */
+	const _Atomic int *cancel; /* not 0: stop; may be NULL */
 };
 
 /*

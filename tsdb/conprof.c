@@ -394,7 +394,11 @@ static int finish_record(struct walk *w, bool packed, struct err *err)
 	struct err why;
 	int rc;
 
-	if (!packed) {
+	if (w->record.over) {
+		damaged(w, "a record is larger than %llu bytes",
+			(unsigned long long)RECORD_MAX);
+		rc = 0;
+	} else if (!packed) {
 		rc = wal_record(w, buf_bytes(&w->record), err);
 	} else {
 		w->plain.max = RECORD_MAX;
@@ -493,7 +497,8 @@ static int walk_segment(struct walk *w, const char *path, struct err *err)
 }
 
 /* Checkpoints are folders of segments; they come before what they replace. */
-static int walk_wal(struct walk *w, const char *dir, struct err *err)
+static int walk_wal(struct walk *w, const char *dir, bool checkpoints,
+		    struct err *err)
 {
 	struct name_list l = { 0 };
 	int rc = 0;
@@ -504,13 +509,14 @@ static int walk_wal(struct walk *w, const char *dir, struct err *err)
 		for (size_t i = 0; i < l.count && !rc; i++) {
 			CLEANUP(mem_freep)
 			char *path = mem_printf("%s/%s", dir, l.names[i]);
-			bool folder = !strncmp(l.names[i], "checkpoint.", 11) &&
+			bool folder = checkpoints &&
+				      !strncmp(l.names[i], "checkpoint.", 11) &&
 				      !strstr(l.names[i], ".tmp");
 			bool segment = strspn(l.names[i], "0123456789") ==
 				       strlen(l.names[i]);
 
 			if (folders && folder)
-				rc = walk_wal(w, path, err);
+				rc = walk_wal(w, path, false, err);
 			else if (!folders && segment)
 				rc = walk_segment(w, path, err);
 		}
@@ -635,7 +641,7 @@ int conprof_walk(const char *path, const struct conprof_visitor *v,
 	CLEANUP(mem_freep) char *wal = mem_printf("%s/wal", path);
 	CLEANUP(mem_freep) char *head = mem_printf("%s/chunks_head", path);
 	struct walk w = { .v = v, .zstd = zstd_new(), .names_only = true };
-	int rc = walk_wal(&w, wal, err);
+	int rc = walk_wal(&w, wal, true, err);
 
 	w.names_only = false;
 	if (!rc)
@@ -643,7 +649,7 @@ int conprof_walk(const char *path, const struct conprof_visitor *v,
 	if (!rc)
 		rc = walk_head(&w, head, err);
 	if (!rc)
-		rc = walk_wal(&w, wal, err);
+		rc = walk_wal(&w, wal, true, err);
 	for (size_t i = 0; i < w.count; i++)
 		labels_unref(w.series[i].labels);
 	mem_free(w.series);

@@ -48,6 +48,8 @@ struct worker {
 	bool kicked;
 	bool busy;       /* in a round */
 	uint64_t rounds; /* done */
+	char told[512];  /* the last failure that was logged, */
+	int64_t told_ns; /* and when */
 };
 
 /* A range that had to be set aside: its records in the WAL are kept. */
@@ -90,20 +92,19 @@ struct tsdb {
 
 	/* One job at a time: seal, compact, retain, delete, snapshot. */
 	pthread_mutex_t job_mu;
-	_Atomic bool cancel; /* the compaction under way */
+	_Atomic int cancel; /* the compaction under way, if not 0 */
 	struct trash trash;
 	struct ballast ballast;
 	_Atomic bool full;   /* the disk was, at the last try */
 	struct ulid *failed; /* blocks whose compaction failed */
 	size_t failed_count;
 	size_t failed_cap;
-	char told[512];     /* the last failure of a job that was logged, */
-	int64_t told_ns;    /* and when */
 	int64_t removed_ms; /* when retention by time last removed something */
 
 	struct lost_range *lost;
 	size_t lost_count;
 	size_t lost_cap;
+	uint64_t unplaced;   /* LSN of a record that has no range; UINT64_MAX */
 	bool ranges_missing; /* their directory was not there at the start */
 
 	pthread_mutex_t loop_mu;
@@ -123,6 +124,10 @@ void db_add_block(struct tsdb *db, struct block *b);
 void db_replace(struct tsdb *db, const struct part *parts, size_t count,
 		struct block *b);
 
+/* The same with append_mu held. */
+void db_replace_locked(struct tsdb *db, const struct part *parts, size_t count,
+		       struct block *b);
+
 /* Take parts out of the view, put child (may be NULL) in, remove their files. */
 NODISCARD int db_supersede(struct tsdb *db, const struct part *parts,
 			   size_t count, struct block *child, struct err *err);
@@ -141,6 +146,9 @@ NODISCARD int db_load(struct tsdb *db, struct err *err);
 /* Bytes of a WAL segment: an eighth of the budget, 1 to 64 MiB. */
 uint64_t db_segment_size(const struct tsdb *db);
 
+/* The window's range that takes samples; NULL without one. */
+struct range *db_open_range(struct tsdb *db, int64_t start);
+
 /*
  * The window's range that takes samples, opened with this LSN if need be.
  * ERR_LIMIT: too many are open.
@@ -150,6 +158,9 @@ NODISCARD int db_range_for(struct tsdb *db, int64_t start, uint64_t lsn,
 struct pending db_pending(const struct segment_entry *e);
 
 /* Maintenance (maintain.c). */
+
+/* Drop segments up to this number, but none whose records have no range. */
+NODISCARD int db_wal_drop(struct tsdb *db, uint64_t upto, struct err *err);
 
 /* Drop the WAL segments that hold nothing but what is in ranges and blocks. */
 NODISCARD int db_drop_wal(struct tsdb *db, struct err *err);
@@ -162,6 +173,10 @@ void db_begin_job(struct tsdb *db);
 void db_end_job(struct tsdb *db);
 
 /* Workers (tsdb.c). */
+
+/* Log a failure; the same again and again once a minute. */
+void db_tell(struct tsdb *db, struct worker *w, const char *what,
+	     const struct err *err);
 
 void db_kick(struct tsdb *db, struct worker *w);
 

@@ -29,7 +29,8 @@ static int remove_leftover(struct tsdb *db, const char *dir, const char *name,
 
 	log_event(db->o.log, LOG_INFO, "removing what was left unfinished",
 		  LOG_FIELDS(log_text("directory", path)));
-	return fs_remove_dir(db->o.fs, path, err);
+	trash_add_hidden(&db->trash, path);
+	return trash_empty(&db->trash, err);
 }
 
 /* Out of the way, for a person to look at. */
@@ -135,7 +136,8 @@ static bool is_sealed(const struct tsdb *db, const struct range *r)
 		const struct meta *m = &db->blocks[i]->meta;
 
 		for (size_t k = 0; k < m->source_count; k++) {
-			if (ulid_eq(&m->sources[k], &r->ulid))
+			if (ulid_eq(&m->sources[k], &r->ulid) &&
+			    !ulid_eq(&r->ulid, &(struct ulid){ { 0 } }))
 				return true;
 		}
 	}
@@ -181,7 +183,7 @@ static int load_range(struct tsdb *db, const char *name, struct err *err)
 		return db->o.read_only ?
 			       0 :
 			       remove_leftover(db, db->env.dir, name, err);
-	if (ends_with(name, ".damaged"))
+	if (ends_with(name, RANGE_LOST_SUFFIX))
 		note_lost(db, name);
 	if (strspn(name, "0123456789.abcdef") != strlen(name))
 		return 0;
@@ -191,7 +193,8 @@ static int load_range(struct tsdb *db, const char *name, struct err *err)
 		db_add_range(db, r);
 		return 0;
 	}
-	if (rc == ERR_CORRUPT)
+	/* One that was never begun has no records; but who knows. */
+	if (rc == ERR_CORRUPT || rc == ERR_NOTFOUND)
 		note_lost(db, name);
 	return rc == ERR_NOTFOUND || rc == ERR_CORRUPT ? 0 : rc;
 }
@@ -234,26 +237,37 @@ static struct range *open_range(const struct tsdb *db, int64_t start)
 	return NULL;
 }
 
+static int make_range(struct tsdb *db, int64_t start, uint64_t lsn,
+		      struct range **out, struct err *err)
+{
+	struct range *r = NULL;
+	int rc = range_create(&db->env, start, lsn, clock_ms(db->o.clock), &r,
+			      err);
+
+	if (rc)
+		return rc == ERR_EXISTS ? ERR_IO : rc;
+	db_add_range(db, r);
+	*out = r;
+	return 0;
+}
+
+struct range *db_open_range(struct tsdb *db, int64_t start)
+{
+	return open_range(db, start);
+}
+
 int db_range_for(struct tsdb *db, int64_t start, uint64_t lsn,
 		 struct range **out, struct err *err)
 {
-	struct range *r = open_range(db, start);
-	int rc;
-
-	if (!r && db->range_count >= RANGES_MAX)
+	*out = open_range(db, start);
+	if (*out)
+		return 0;
+	if (db->range_count >= RANGES_MAX)
 		return err_set(
 			err, ERR_LIMIT,
 			"%d windows of two hours are open already, and sealing does not keep up",
 			RANGES_MAX);
-	if (!r) {
-		rc = range_create(&db->env, start, lsn, clock_ms(db->o.clock),
-				  &r, err);
-		if (rc)
-			return rc == ERR_EXISTS ? ERR_IO : rc;
-		db_add_range(db, r);
-	}
-	*out = r;
-	return 0;
+	return make_range(db, start, lsn, out, err);
 }
 
 /* For a look at records whose range a start would have to make. */
@@ -305,12 +319,14 @@ static struct range *range_of(struct tsdb *db, const struct segment_entry *e)
 		return range_in_memory(db, start);
 	if (db->o.read_only || !was_lost(db, start, e->lsn))
 		return NULL;
-	r = open_range(db, start);
 	/* Named so that it has these records at the next start too. */
-	if (!r && db_range_for(db, start, e->lsn, &r, &err)) {
+	if (make_range(db, start, e->lsn, &r, &err)) {
 		metric_add(db->env.corruptions, 1);
-		log_event(db->o.log, LOG_ERROR, "WAL record not replayed",
+		log_event(db->o.log, LOG_ERROR,
+			  "a WAL record has no range: its segment is kept",
 			  LOG_FIELDS(log_err(&err)));
+		if (e->lsn < db->unplaced)
+			db->unplaced = e->lsn;
 	}
 	return r;
 }
@@ -381,6 +397,46 @@ static void close_generations(struct tsdb *db)
 		if (db->ranges[i - 1]->start == db->ranges[i]->start)
 			db->ranges[i - 1]->closed = true;
 	}
+}
+
+/* Their records are in other ranges now: only people look at them. */
+static int finish_lost(struct tsdb *db, struct err *err)
+{
+	struct name_list l = { 0 };
+	int rc = fs_list(db->env.dir, &l, err);
+
+	for (size_t i = 0; i < l.count && !rc; i++) {
+		CLEANUP(mem_freep)
+		char *from = mem_printf("%s/%s", db->env.dir, l.names[i]);
+		CLEANUP(mem_freep) char *to = NULL;
+		struct str name = str_of(from);
+
+		if (!ends_with(from, RANGE_LOST_SUFFIX))
+			continue;
+		name.len -= strlen(RANGE_LOST_SUFFIX);
+		to = mem_printf("%.*s" RANGE_DAMAGED_SUFFIX, STR_ARG(name));
+		rc = fs_rename(db->o.fs, from, to, err);
+	}
+	name_list_fini(&l);
+	return rc;
+}
+
+/* Snapshots that were being made. */
+static void clean_snapshots(struct tsdb *db)
+{
+	CLEANUP(mem_freep) char *dir = mem_printf("%s/snapshots", db->path);
+	struct name_list l = { 0 };
+
+	if (fs_list(dir, &l, NULL))
+		return; /* there are none */
+	for (size_t i = 0; i < l.count; i++) {
+		CLEANUP(mem_freep)
+		char *path = mem_printf("%s/%s", dir, l.names[i]);
+
+		if (ends_with(path, ".tmp"))
+			trash_add_hidden(&db->trash, path);
+	}
+	name_list_fini(&l);
 }
 
 uint64_t db_segment_size(const struct tsdb *db)
@@ -461,5 +517,12 @@ int db_load(struct tsdb *db, struct err *err)
 	if (!rc)
 		rc = wal_replay(db->wal, highest_segment(db), replay_entry, db,
 				err);
-	return rc;
+	if (rc || db->o.read_only)
+		return rc;
+	close_generations(db); /* a replacement may be an earlier one */
+	clean_snapshots(db);
+	if (db->unplaced == UINT64_MAX && finish_lost(db, err)) {
+		/* They are looked through once more at the next start. */
+	}
+	return trash_empty(&db->trash, err);
 }

@@ -299,8 +299,10 @@ static int batch_commit(struct flusher *f, struct err *err)
 		return 0;
 	rc = batch_write(f, &log, err);
 	if (!rc) {
+		pthread_mutex_lock(&r->mu);
 		r->values_end += f->values.len;
 		r->groups_end += log.len;
+		pthread_mutex_unlock(&r->mu);
 		batch_apply(f);
 		batch_begin(f, r);
 	}
@@ -350,6 +352,7 @@ static int flush_profiles(struct flusher *f, uint32_t series,
 			  const struct pending *v, size_t count,
 			  uint64_t newest, struct err *err)
 {
+	int64_t last = INT64_MIN; /* the last one that was whole */
 	uint32_t index = 0;
 	int rc = 0;
 
@@ -357,7 +360,7 @@ static int flush_profiles(struct flusher *f, uint32_t series,
 		struct segment_profile p = { 0 };
 
 		/* A repeated record that an earlier start let in. */
-		if (i && v[i].ms == v[i - 1].ms)
+		if (v[i].ms == last)
 			continue;
 		rc = load(f, &v[i], &p, err);
 		if (rc == ERR_IO)
@@ -368,6 +371,9 @@ static int flush_profiles(struct flusher *f, uint32_t series,
 			rc = 0;
 			continue;
 		}
+		last = p.entry.ms;
+		if (!rc && f->values.len >= BATCH_VALUES)
+			rc = batch_commit(f, err); /* the rest comes behind */
 		if (!rc &&
 		    builder_is_full(f->group, p.entry.raw_len, p.entry.typeset))
 			rc = group_close(f, series, index++, 0, err);

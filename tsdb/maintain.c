@@ -4,7 +4,6 @@
  * to do is the planner's; this does it.
  */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/mem.h"
 #include "tsdb/block_writer.h"
@@ -38,15 +37,51 @@ int db_drop_wal(struct tsdb *db, struct err *err)
 		oldest = lsn < oldest ? lsn : oldest;
 	}
 	db_parts_free(v, count);
-	return wal_drop(db->wal, (oldest >> 32) - 1, err);
+	return db_wal_drop(db, (oldest >> 32) - 1, err);
 }
 
-/* From here on the window's next generation takes samples. */
-static void close_range(struct tsdb *db, struct range *r)
+int db_wal_drop(struct tsdb *db, uint64_t upto, struct err *err)
+{
+	if (upto >= db->unplaced >> 32)
+		upto = (db->unplaced >> 32) - 1;
+	return wal_drop(db->wal, upto, err);
+}
+
+/*
+ * From here on the window's next generation takes samples. False: the range is
+ * empty, and still open: the next generation would have its name, for no LSN
+ * lies between them.
+ */
+static bool close_range(struct tsdb *db, struct range *r)
 {
 	pthread_mutex_lock(&db->append_mu);
-	r->closed = true;
+	r->closed = r->index.series > 0;
 	pthread_mutex_unlock(&db->append_mu);
+	return r->closed;
+}
+
+/*
+ * Take an empty range away: its name is free before anybody can make another
+ * of that name.
+ */
+static int remove_empty(struct tsdb *db, struct range *r, struct err *err)
+{
+	CLEANUP(mem_freep)
+	char *gone = mem_printf("%s" RANGE_DELETE_SUFFIX, r->path);
+	struct part part = { .range = r };
+	int rc = 0;
+
+	pthread_mutex_lock(&db->append_mu);
+	if (!r->index.series) {
+		rc = fs_rename(db->o.fs, r->path, gone, err);
+		if (!rc) {
+			/* Should it come back after all, it holds nothing. */
+			trash_add_hidden(&db->trash, gone);
+			db_replace_locked(db, &part, 1, NULL);
+		}
+	}
+	pthread_mutex_unlock(&db->append_mu);
+	return rc;
 }
 
 static int flush_all(struct tsdb *db, struct range *r, struct err *err)
@@ -81,7 +116,8 @@ static int seal(struct tsdb *db, struct range *r, struct err *err)
 	struct block *b = NULL;
 	int rc;
 
-	close_range(db, r);
+	if (!close_range(db, r))
+		return remove_empty(db, r, err);
 	rc = flush_all(db, r, err);
 	if (!rc)
 		rc = compact(&c, &b, err);
@@ -96,6 +132,7 @@ static struct plan_range describe_range(const struct tsdb *db, struct range *r)
 {
 	struct plan_range p = { .start = r->start, .lsn = r->lsn };
 
+	p.failed = clock_mono_ns() < r->retry_ns;
 	pthread_mutex_lock(&r->mu);
 	p.idle_ms = clock_ms(db->o.clock) - r->touched_ms;
 	p.series = r->index.series;
@@ -135,6 +172,8 @@ static int seal_next(struct tsdb *db, bool all, struct err *err)
 			"sealing waits until there is room for twice the range");
 	else if (pick != PLAN_NONE)
 		rc = seal(db, v[pick].range, err);
+	if (rc) /* the others must not wait for it */
+		v[pick].range->retry_ns = clock_mono_ns() + MINUTE_NS;
 	mem_free(plan);
 	db_parts_free(v, count);
 	return rc ? rc : pick != PLAN_NONE;
@@ -179,7 +218,7 @@ static uint64_t link_min(const struct tsdb *db)
 }
 
 static int rewrite_blocks(struct tsdb *db, const struct part *v, size_t count,
-			  bool reencode, struct err *err)
+			  bool reencode, bool background, struct err *err)
 {
 	struct compaction c = { .env = &db->benv,
 				.parts = v,
@@ -188,7 +227,7 @@ static int rewrite_blocks(struct tsdb *db, const struct part *v, size_t count,
 				.reencode = reencode,
 				.link_min = link_min(db),
 				.damaged = db->metrics.damaged,
-				.cancel = &db->cancel };
+				.cancel = background ? &db->cancel : NULL };
 	struct block *b = NULL;
 	int rc = compact(&c, &b, err);
 
@@ -210,7 +249,8 @@ static struct plan_block describe_block(const struct tsdb *db, struct block *b)
 				.series = b->meta.series,
 				.tombstones = tombstones_series(t),
 				.bytes = b->bytes,
-				.failed = has_failed(db, &b->meta.ulid) };
+				.failed = has_failed(db, &b->meta.ulid) ||
+					  b->unreadable };
 
 	tombstones_unref(t);
 	return p;
@@ -259,7 +299,8 @@ static void sort_by_age(struct part *v, size_t count)
 static int compact_blocks(struct tsdb *db, const struct part *v, size_t count,
 			  struct err *err)
 {
-	return rewrite_blocks(db, v, count, are_one_window(v, count), err);
+	return rewrite_blocks(db, v, count, are_one_window(v, count), true,
+			      err);
 }
 
 /* What a compaction of these will write: all but what it links. */
@@ -340,10 +381,17 @@ static int remove_part(struct tsdb *db, struct part p, struct err *err)
 {
 	int rc;
 
-	if (p.range)
-		close_range(db, p.range);
+	if (!p.range)
+		return db_supersede(db, &p, 1, NULL, err);
+	if (!close_range(db, p.range))
+		return remove_empty(db, p.range, err);
+	/* A flush under way would miss its WAL segments. */
+	pthread_mutex_lock(&db->flush_mu);
 	rc = db_supersede(db, &p, 1, NULL, err);
-	return rc || !p.range ? rc : db_drop_wal(db, err);
+	if (!rc)
+		rc = db_drop_wal(db, err);
+	pthread_mutex_unlock(&db->flush_mu);
+	return rc;
 }
 
 /* The newest range takes samples now: it stays. */
@@ -451,7 +499,13 @@ int tsdb_repair(struct tsdb *db, size_t *repaired, struct err *err)
 	for (size_t i = 0; i < count && !rc; i++) {
 		if (!is_damaged(v[i].block))
 			continue;
-		rc = rewrite_blocks(db, &v[i], 1, true, err);
+		if (v[i].block->unreadable) {
+			rc = err_set(err, ERR_IO,
+				     "%s: the disk does not give it back",
+				     v[i].block->path);
+			break;
+		}
+		rc = rewrite_blocks(db, &v[i], 1, true, false, err);
 		*repaired += !rc;
 	}
 	db_parts_free(v, count);
@@ -470,7 +524,7 @@ int tsdb_clean_tombstones(struct tsdb *db, struct err *err)
 	v = blocks_by_time(db, &count);
 	for (size_t i = 0; i < count && !rc; i++) {
 		if (describe_block(db, v[i].block).tombstones)
-			rc = compact_blocks(db, &v[i], 1, err);
+			rc = rewrite_blocks(db, &v[i], 1, false, false, err);
 	}
 	db_parts_free(v, count);
 	db_end_job(db);
@@ -481,9 +535,9 @@ int tsdb_clean_tombstones(struct tsdb *db, struct err *err)
 
 void db_begin_job(struct tsdb *db)
 {
-	atomic_store(&db->cancel, true);
+	atomic_fetch_add(&db->cancel, 1);
 	pthread_mutex_lock(&db->job_mu);
-	atomic_store(&db->cancel, false);
+	atomic_fetch_sub(&db->cancel, 1);
 }
 
 void db_end_job(struct tsdb *db)
@@ -512,19 +566,6 @@ static const struct job jobs[] = { { "retention", retain_job },
 				   { "seal", seal_next },
 				   { "compaction", compact_job } };
 
-/* The same failure again and again is told once a minute. */
-static void log_failure(struct tsdb *db, const char *job, const struct err *err)
-{
-	int64_t now = clock_mono_ns();
-
-	if (!strcmp(db->told, err->msg) && now - db->told_ns < MINUTE_NS)
-		return;
-	snprintf(db->told, sizeof(db->told), "%s", err->msg);
-	db->told_ns = now;
-	log_event(db->o.log, LOG_ERROR, "maintenance failed",
-		  LOG_FIELDS(log_text("job", job), log_err(err)));
-}
-
 int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
 {
 	int failed = 0;
@@ -545,7 +586,7 @@ int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
 		if (rc >= 0 || rc == ERR_CLOSED)
 			continue;
 		/* One that cannot must not keep the others. */
-		log_failure(db, jobs[i].name, &why);
+		db_tell(db, &db->maintenance, jobs[i].name, &why);
 		if (!failed)
 			failed = err_set(err, rc, "%s: %s", jobs[i].name,
 					 why.msg);

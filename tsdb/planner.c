@@ -167,6 +167,18 @@ static bool is_over(const struct plan_bounds *b, const struct plan_range *r)
 	return b->now_ms >= r->start + WINDOW_MS;
 }
 
+/* Whether it, or an earlier generation of its window, cannot be sealed. */
+static bool is_blocked(const struct plan_bounds *b, const struct plan_range *v,
+		       size_t count, int at)
+{
+	for (size_t i = 0; i < count && !b->all; i++) {
+		if (v[i].failed && v[i].start == v[at].start &&
+		    v[i].lsn <= v[at].lsn)
+			return true;
+	}
+	return false;
+}
+
 static bool is_due(const struct plan_bounds *b, const struct plan_range *r)
 {
 	return r->closed || b->all ||
@@ -197,12 +209,14 @@ static int pick_early(const struct plan_bounds *b, const struct plan_range *v,
 	bool over;
 
 	for (int i = 0; i < (int)count; i++) {
-		if (is_over(b, &v[i]) &&
+		if (is_over(b, &v[i]) && !is_blocked(b, v, count, i) &&
 		    (best == PLAN_NONE || before(&v[i], &v[best])))
 			best = i;
 	}
 	over = best != PLAN_NONE;
 	for (int i = 0; !over && i < (int)count; i++) {
+		if (is_blocked(b, v, count, i))
+			continue;
 		if (best == PLAN_NONE ||
 		    (by_bytes ? v[i].bytes > v[best].bytes :
 				v[i].series > v[best].series))
@@ -211,12 +225,14 @@ static int pick_early(const struct plan_bounds *b, const struct plan_range *v,
 	return best;
 }
 
-static int most_idle(const struct plan_range *v, size_t count)
+static int most_idle(const struct plan_bounds *b, const struct plan_range *v,
+		     size_t count)
 {
 	int best = PLAN_NONE;
 
 	for (int i = 0; i < (int)count; i++) {
-		if (best == PLAN_NONE || v[i].idle_ms > v[best].idle_ms)
+		if (!is_blocked(b, v, count, i) &&
+		    (best == PLAN_NONE || v[i].idle_ms > v[best].idle_ms))
 			best = i;
 	}
 	return best;
@@ -232,7 +248,7 @@ int plan_seal(const struct plan_bounds *b, const struct plan_range *v,
 	for (int i = 0; i < (int)count; i++) {
 		series += v[i].series;
 		bytes += v[i].bytes;
-		if (is_due(b, &v[i]) &&
+		if (is_due(b, &v[i]) && !is_blocked(b, v, count, i) &&
 		    (pick == PLAN_NONE || before(&v[i], &v[pick])))
 			pick = i;
 	}
@@ -241,7 +257,7 @@ int plan_seal(const struct plan_bounds *b, const struct plan_range *v,
 	if (pick == PLAN_NONE && b->bytes && bytes > b->bytes)
 		pick = pick_early(b, v, count, true);
 	if (pick == PLAN_NONE && b->ranges && count > b->ranges)
-		pick = most_idle(v, count);
+		pick = most_idle(b, v, count);
 	return oldest_generation(v, count, pick);
 }
 

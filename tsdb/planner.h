@@ -56,6 +56,7 @@ struct plan_range {
 	uint64_t series;
 	uint64_t bytes; /* of values */
 	bool closed;
+	bool failed; /* sealing it did, a while ago */
 };
 
 struct plan_bounds {

@@ -270,8 +270,8 @@ static int fetch_pending(struct querier *q, const struct part_hit *hit,
 	struct segment_profile p = { 0 };
 	int rc;
 
-	if (!hit->segment)
-		return err_set(err, ERR_CORRUPT, "its WAL segment is gone");
+	if (!hit->segment) /* retention has removed it meanwhile */
+		return err_set(err, ERR_NOTFOUND, "its WAL segment is gone");
 	rc = too_big(out, hit->wal.raw_len, err);
 	if (!rc)
 		rc = wal_segment_read(hit->segment, hit->wal.lsn, hit->wal.len,

@@ -409,13 +409,21 @@ int range_lookup(struct range *r, uint32_t series, int64_t ms, struct wal *wal,
 	return rc;
 }
 
-uint64_t range_highest_lsn(const struct range *r)
+uint64_t range_highest_lsn(struct range *r)
 {
 	uint64_t highest = r->lsn;
 
+	pthread_mutex_lock(&r->mu);
 	for (size_t i = 0; i < r->by_labels.count; i++) {
-		if (r->series[i]->flushed_lsn > highest)
-			highest = r->series[i]->flushed_lsn;
+		const struct series *s = r->series[i];
+
+		if (s->flushed_lsn > highest)
+			highest = s->flushed_lsn;
+		for (uint32_t k = 0; k < s->gap_count; k++) {
+			if (s->gaps[k].lsn > highest)
+				highest = s->gaps[k].lsn;
+		}
 	}
+	pthread_mutex_unlock(&r->mu);
 	return highest;
 }

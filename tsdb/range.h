@@ -34,6 +34,10 @@ enum {
 
 #define RANGE_DELETE_SUFFIX ".deleting"
 
+/* Set aside, and its records in the WAL not taken yet; then all done. */
+#define RANGE_LOST_SUFFIX    ".lost"
+#define RANGE_DAMAGED_SUFFIX ".damaged"
+
 /* What all ranges of a database share; outlives them. */
 struct range_env {
 	struct fs *fs;
@@ -75,6 +79,7 @@ struct range {
 	size_t pending;     /* profiles that are only in the WAL */
 	int64_t touched_ms; /* of the clock, at the last insert */
 	bool closed;        /* takes no more: to be sealed */
+	int64_t retry_ns;   /* maintenance's: not before, sealing has failed */
 };
 
 /* Make an empty range, durable with its directory. */
@@ -101,7 +106,7 @@ struct range *range_ref(struct range *r);
 void range_unref(struct range *r);
 
 /* The highest LSN that the range has heard of. */
-uint64_t range_highest_lsn(const struct range *r);
+uint64_t range_highest_lsn(struct range *r);
 
 /* The number of a series in the index, SERIES_NONE without one. */
 #define SERIES_NONE UINT32_MAX

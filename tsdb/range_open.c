@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/dec.h"
 #include "base/mem.h"
 #include "model/types.h"
@@ -202,6 +203,9 @@ int range_load(struct range *r, struct bytes file, struct err *err)
 	r->salt = h.salt;
 	load_log(&l, file);
 	mem_free(l.v);
+	/* Its first record is damaged: the block it was to be is not known. */
+	if (!l.named)
+		r->ulid = ulid_new(clock_ms(NULL));
 	return 0;
 }
 
@@ -277,7 +281,8 @@ static bool is_stillborn(const struct range *r)
 /* Take a range that cannot be read out of the way, for a person to look at. */
 static int set_aside(const struct range *r, struct err *err)
 {
-	CLEANUP(mem_freep) char *to = mem_printf("%s.damaged", r->path);
+	CLEANUP(mem_freep)
+	char *to = mem_printf("%s" RANGE_LOST_SUFFIX, r->path);
 	struct err why = *err;
 
 	metric_add(r->env->corruptions, 1);

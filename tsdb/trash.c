@@ -35,41 +35,52 @@ static void dir_fini(struct trash_dir *d)
 	mem_free(d->parent);
 }
 
+void trash_add_hidden(struct trash *t, const char *path)
+{
+	trash_add(t, path, "");
+	t->v[t->count - 1].state = TRASH_HIDDEN;
+}
+
 static int hide(struct trash *t, struct trash_dir *d, struct err *err)
 {
 	int rc = 0;
 
 	if (d->state == TRASH_NAMED)
 		rc = fs_rename(t->fs, d->path, d->gone, err);
-	if (rc)
+	if (rc && rc != ERR_NOTFOUND)
 		return rc;
 	if (d->state == TRASH_NAMED)
 		d->state = TRASH_RENAMED;
-	if (d->state == TRASH_RENAMED)
-		rc = fs_sync_dir(t->fs, d->parent, err);
+	rc = d->state == TRASH_RENAMED ? fs_sync_dir(t->fs, d->parent, err) : 0;
 	if (!rc)
 		d->state = TRASH_HIDDEN;
 	return rc;
 }
 
-/* First all names, then the bytes, which are harmless. */
-int trash_empty(struct trash *t, struct err *err)
+int trash_hide(struct trash *t, struct err *err)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < t->count && !rc; i++)
 		rc = hide(t, &t->v[i], err);
-	while (t->count && !rc) {
-		struct trash_dir *d = &t->v[t->count - 1];
+	return rc;
+}
 
-		rc = fs_remove_dir(t->fs, d->gone, err);
-		if (rc == ERR_NOTFOUND)
-			rc = 0;
-		if (rc)
-			break;
-		dir_fini(d);
-		t->count--;
+int trash_empty(struct trash *t, struct err *err)
+{
+	size_t kept = 0;
+	int rc = trash_hide(t, err);
+
+	for (size_t i = 0; i < t->count && !rc; i++) {
+		int failed = fs_remove_dir(t->fs, t->v[i].gone, NULL);
+
+		if (failed && failed != ERR_NOTFOUND)
+			t->v[kept++] = t->v[i];
+		else
+			dir_fini(&t->v[i]);
 	}
+	if (!rc)
+		t->count = kept;
 	return rc;
 }
 

@@ -23,9 +23,18 @@ struct trash {
 /* Have parent/name removed, by way of parent/name<suffix>. */
 void trash_add(struct trash *t, const char *path, const char *suffix);
 
+/* The same of a directory that was renamed before: a start does not see it. */
+void trash_add_hidden(struct trash *t, const char *path);
+
 /*
- * Remove what is in it. On failure the rest stays in it: nothing that came of
- * it may be removed before.
+ * Rename what is in it, durably. On failure the rest stays in it: nothing that
+ * came of it may be removed before.
+ */
+NODISCARD int trash_hide(struct trash *t, struct err *err);
+
+/*
+ * The same, and remove the bytes. Those that the disk does not let go are
+ * harmless, and stay in it for the next time.
  */
 NODISCARD int trash_empty(struct trash *t, struct err *err);
 

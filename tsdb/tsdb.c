@@ -15,8 +15,9 @@
 #define SYNC_MS        1000
 #define MAINTAIN_MS    60000
 #define BACKOFF_NS     1000000000LL /* between tries of what fails */
-#define STALL_MS       10000        /* how long an append waits for a worker */
-#define PENDING_MAX    500000       /* profiles that are only in the WAL */
+#define MINUTE_NS      60000000000LL
+#define STALL_MS       10000  /* how long an append waits for a worker */
+#define PENDING_MAX    500000 /* profiles that are only in the WAL */
 
 /* Appending. */
 
@@ -83,9 +84,9 @@ static int check_duplicate(struct tsdb *db, const struct sample *s,
 static bool must_wait(struct tsdb *db, struct range *r, const struct sample *s)
 {
 	return db->o.max_series &&
-	       atomic_load(&db->env.series) >=
+	       atomic_load(&db->env.series) >
 		       db->o.max_series + db->o.max_series / 8 &&
-	       range_find(r, s->labels) == SERIES_NONE;
+	       (!r || range_find(r, s->labels) == SERIES_NONE);
 }
 
 static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
@@ -104,13 +105,13 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 	}
 	if (rc == ERR_EXISTS)
 		metric_add(db->metrics.conflicts, 1);
-	if (!rc)
-		rc = db_range_for(db, window_start(s->ms), wal_end(db->wal), &r,
-				  err);
-	if (!rc && must_wait(db, r, s))
+	if (!rc && must_wait(db, db_open_range(db, window_start(s->ms)), s))
 		rc = err_set(
 			err, ERR_LIMIT,
 			"more than --storage.tsdb.max-series in open ranges, and sealing does not keep up");
+	if (!rc)
+		rc = db_range_for(db, window_start(s->ms), wal_end(db->wal), &r,
+				  err);
 	if (!rc) {
 		rc = wal_append(db->wal, s, &e, err);
 		/* A file that stands in the way is no profile. */
@@ -226,6 +227,7 @@ static int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 {
 	struct tsdb *db = (struct tsdb *)a;
 	int64_t retention = db->o.ignore_retention ? 0 : db->o.retention_ms;
+	int64_t until;
 	int rc = window_check(s->ms, clock_ms(db->o.clock), retention, err);
 
 	if (rc) {
@@ -241,8 +243,10 @@ static int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 	if (rc)
 		return rc;
 	rc = append_once(db, s, lsn, err);
-	if (rc == ERR_LIMIT) {
-		/* Sealing makes room for series and windows. */
+	/* Sealing makes room for series and windows, once queries let go. */
+	until = clock_mono_ns() + STALL_MS * 1000000LL;
+	while (rc == ERR_LIMIT && db->maintenance.running &&
+	       clock_mono_ns() < until) {
 		await_round(db, &db->maintenance);
 		rc = append_once(db, s, lsn, err);
 	}
@@ -290,7 +294,7 @@ static int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 	db_parts_free(v, count);
 	metric_add(rc ? db->metrics.flush_failures : db->metrics.flushes, 1);
 	if (!rc)
-		rc = wal_drop(db->wal, drop, err);
+		rc = db_wal_drop(db, drop, err);
 	pthread_mutex_unlock(&db->flush_mu);
 	return rc;
 }
@@ -333,18 +337,19 @@ static int make_room_on_disk(struct tsdb *db, struct err *err)
 	uint64_t oldest = wal_oldest(db->wal);
 	uint64_t total = 0;
 	uint64_t available = 0;
+	struct err unwanted;
 	int rc = 0;
 
 	if (oldest)
 		rc = flush_segments(db, oldest, oldest, err);
-	if (!rc)
-		rc = fs_space(db->path, &total, &available, err);
-	if (rc || available < 2 * db->ballast.size)
+	/* Others may have made room, whatever came of that. */
+	if (fs_space(db->path, &total, &available, &unwanted) ||
+	    available < 2 * db->ballast.size)
 		return rc;
 	atomic_store(&db->full, false);
 	log_event(db->o.log, LOG_INFO, "the disk has room again",
 		  LOG_FIELDS(log_int("bytes", (int64_t)available)));
-	return 0;
+	return rc;
 }
 
 static int flush_round(struct tsdb *db)
@@ -360,14 +365,29 @@ static int flush_round(struct tsdb *db)
 		rc = flush_segments(db, overdue, overdue, &err);
 	if (!rc && too_many_pending(db, PENDING_MAX))
 		rc = tsdb_flush(db, &err);
-	if (!rc && atomic_load(&db->full))
-		rc = make_room_on_disk(db, &err);
+	if (atomic_load(&db->full)) {
+		int failed = make_room_on_disk(db, &err);
+
+		rc = rc ? rc : failed;
+	}
 	if (rc == ERR_NOSPACE)
 		db_no_space(db);
 	if (rc)
-		log_event(db->o.log, LOG_ERROR, "flush failed",
-			  LOG_FIELDS(log_err(&err)));
+		db_tell(db, &db->flush, "flush", &err);
 	return rc;
+}
+
+void db_tell(struct tsdb *db, struct worker *w, const char *what,
+	     const struct err *err)
+{
+	int64_t now = clock_mono_ns();
+
+	if (!strcmp(w->told, err->msg) && now - w->told_ns < MINUTE_NS)
+		return;
+	snprintf(w->told, sizeof(w->told), "%s", err->msg);
+	w->told_ns = now;
+	log_event(db->o.log, LOG_ERROR, "storage has not done what is due",
+		  LOG_FIELDS(log_text("job", what), log_err(err)));
 }
 
 static int maintenance_round(struct tsdb *db)
@@ -456,7 +476,7 @@ static void stop_workers(struct tsdb *db)
 {
 	pthread_mutex_lock(&db->loop_mu);
 	db->stopping = true;
-	atomic_store(&db->cancel, true);
+	atomic_fetch_add(&db->cancel, 1);
 	pthread_cond_broadcast(&db->wake);
 	pthread_cond_broadcast(&db->done);
 	pthread_mutex_unlock(&db->loop_mu);
@@ -567,6 +587,7 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 	db->budget = wal_budget(o);
 	db->interner = interner_new();
 	db->trash.fs = o->fs;
+	db->unplaced = UINT64_MAX;
 	init_locks(db);
 	db->env = (struct range_env){ .fs = o->fs,
 				      .dir = mem_printf("%s/ranges", o->path),

@@ -403,7 +403,8 @@ static void verify_ranges(struct verify *v, const char *dir,
 		CLEANUP(mem_freep)
 		char *at = mem_printf("%s/%s", path, l.names[i]);
 
-		if (strstr(l.names[i], ".damaged"))
+		if (strstr(l.names[i], RANGE_DAMAGED_SUFFIX) ||
+		    strstr(l.names[i], RANGE_LOST_SUFFIX))
 			report(v, at, "was set aside: it cannot be read");
 		else if (!strstr(l.names[i], RANGE_DELETE_SUFFIX))
 			verify_range(v, &env, l.names[i], live);

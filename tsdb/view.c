@@ -86,16 +86,22 @@ static void drop_blocks_locked(struct tsdb *db, const struct part *parts,
 	db->block_count = kept;
 }
 
-void db_replace(struct tsdb *db, const struct part *parts, size_t count,
-		struct block *b)
+void db_replace_locked(struct tsdb *db, const struct part *parts, size_t count,
+		       struct block *b)
 {
-	pthread_mutex_lock(&db->append_mu);
 	pthread_mutex_lock(&db->view_mu);
 	drop_ranges_locked(db, parts, count);
 	drop_blocks_locked(db, parts, count);
 	if (b)
 		add_block_locked(db, b);
 	pthread_mutex_unlock(&db->view_mu);
+}
+
+void db_replace(struct tsdb *db, const struct part *parts, size_t count,
+		struct block *b)
+{
+	pthread_mutex_lock(&db->append_mu);
+	db_replace_locked(db, parts, count, b);
 	pthread_mutex_unlock(&db->append_mu);
 }
 

@@ -5,6 +5,8 @@
  */
 #include <errno.h>
 #include <ftw.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -525,7 +527,7 @@ Test(block, a_full_disk_loses_nothing_and_works_again_when_there_is_room)
 	reopen(f);
 	cr_expect(count_good(f, 0, 0, stored) == stored);
 	disk.size = 64 * MIB;
-	for (int n = 0; n < 100 && put(f, 0, stored); n++)
+	for (int n = 0; n < 1000 && put(f, 0, stored); n++)
 		usleep(10000); /* the flush thread looks */
 	maintain(f, true);
 	cr_expect(stats(f).ballast_bytes == MIB / 16);
@@ -555,7 +557,7 @@ Test(block, a_full_disk_empties_itself_by_size)
 		for (int n = 0; k < w * WINDOW + 200 && n < 2000; n++) {
 			if (!put(f, 0, k))
 				k++;
-			else
+			else if (!usleep(2000)) /* failures back off */
 				(void)!tsdb_maintain(f->db, true, NULL);
 		}
 		cr_expect(k == w * WINDOW + 200, "window %d", w);
@@ -585,5 +587,93 @@ Test(block, a_query_in_flight_holds_nothing_up)
 	cr_expect(!tsdb_clean_tombstones(f->db, NULL));
 	cr_expect(is_good(q, 1, 17), "from the block that is gone");
 	querier_close(q);
+	teardown(f);
+}
+
+struct crowd {
+	struct fixture *f;
+	_Atomic bool stop;
+	_Atomic int next; /* the first profile that is not stored yet */
+	_Atomic int wrong;
+};
+
+static void *append_on(void *arg)
+{
+	struct crowd *c = arg;
+
+	for (int k = 0; k < 1500; k++) {
+		for (int s = 0; s < 6; s++)
+			c->wrong += put(c->f, s, k) != 0;
+		clock_set(&c->f->clock, sample_ms(k + 20));
+		atomic_store(&c->next, k + 1);
+	}
+	atomic_store(&c->stop, true);
+	return NULL;
+}
+
+/* Series 0 to 4 have all that came; of series 5 some is deleted. */
+static void *look_on(void *arg)
+{
+	struct crowd *c = arg;
+	unsigned x = 1;
+
+	while (!atomic_load(&c->stop)) {
+		int next = atomic_load(&c->next);
+
+		x = x * 1103515245 + 12345;
+		if (next) {
+			int k = (int)(x >> 8) % next;
+			int s = (int)(x >> 4) % 5;
+
+			c->wrong += count_good(c->f, s, k, k + 1) != 1;
+		}
+	}
+	return NULL;
+}
+
+static void *change_on(void *arg)
+{
+	struct crowd *c = arg;
+
+	for (int n = 0; !atomic_load(&c->stop); n++) {
+		char *name = mem_printf("s%d", n);
+
+		(void)!tsdb_flush(c->f->db, NULL);
+		c->wrong += delete (c->f, "{pod=\"pod-5\"}", 0, n) != 0;
+		if (n % 4 == 0)
+			c->wrong += tsdb_clean_tombstones(c->f->db, NULL) != 0;
+		if (n % 8 == 0)
+			c->wrong += tsdb_snapshot(c->f->db, name, true, NULL) !=
+				    0;
+		c->wrong += tsdb_maintain(c->f->db, n % 3 == 0, NULL) != 0;
+		mem_free(name);
+	}
+	return NULL;
+}
+
+Test(block, everything_at_once)
+{
+	struct fixture *f = setup();
+	struct crowd c = { .f = f };
+	void *(*const runs[])(void *) = { append_on, look_on, look_on,
+					  change_on };
+	pthread_t threads[ARRAY_SIZE(runs)];
+
+	f->o.maintain_ms = 5;
+	f->o.sync_ms = 5;
+	f->o.max_series = 5;
+	f->o.wal_budget = MIB;
+	f->o.wal_segment = MIB / 8;
+	reopen(f);
+	clock_set(&f->clock, sample_ms(20));
+	for (size_t i = 0; i < ARRAY_SIZE(runs); i++)
+		cr_assert(!pthread_create(&threads[i], NULL, runs[i], &c));
+	for (size_t i = 0; i < ARRAY_SIZE(runs); i++)
+		pthread_join(threads[i], NULL);
+	cr_expect(c.wrong == 0, "%d wrong", c.wrong);
+	cr_expect(all_good(f, 5, 0, 1500));
+	f->o.max_series = 0;
+	reopen(f);
+	cr_expect(all_good(f, 5, 0, 1500));
 	teardown(f);
 }

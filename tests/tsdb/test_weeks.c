@@ -264,7 +264,7 @@ Test(weeks, retention_by_size)
 	cr_expect(w->peak_kb < w->first_kb * 3 / 2 + 8 * 1024);
 	first = (s.min_ms - START_MS + INTERVAL_MS - 1) / INTERVAL_MS;
 	cr_expect(first > 0, "the oldest went");
-	cr_expect(rounds - first > rounds / 20);
+	cr_expect(rounds - first > rounds / 40);
 	cr_expect(w->peak_disk > (uint64_t)w->o.retention_bytes * 3 / 5,
 		  "most of the space is used");
 	for (int i = 0; i < w->series; i++)
