@@ -202,7 +202,7 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 	return rc;
 }
 
-/* Remove what a removal cut short left behind. */
+/* Remove what a removal cut short left behind: harmless while it is there. */
 static int clean(struct wal *w, struct err *err)
 {
 	struct name_list l = { 0 };
@@ -216,7 +216,10 @@ static int clean(struct wal *w, struct err *err)
 		if (!strstr(l.names[i], ".deleting"))
 			continue;
 		path = mem_printf("%s/%s", w->dir, l.names[i]);
-		rc = fs_unlink(w->o.fs, path, err);
+		if (fs_unlink(w->o.fs, path, err))
+			log_event(w->o.log, LOG_WARN, "it stays for now",
+				  LOG_FIELDS(log_text("file", path),
+					     log_err(err)));
 	}
 	name_list_fini(&l);
 	return rc;

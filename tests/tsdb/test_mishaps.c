@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mishaps that once lost something, or brought it back: one call that fails at
+ * the wrong moment, one file that is damaged while nobody looks.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "model/selector.h"
+#include "tests/check.h"
+#include "tests/tempdir.h"
+#include "tests/tsdb/sample.h"
+#include "tsdb/querier.h"
+#include "tsdb/tsdb.h"
+
+TestSuite(mishaps, .timeout = 120);
+
+/* Calls of one kind, on paths that hold a text, fail so many times. */
+struct hook {
+	struct fs fs; /* first: its calls cast back */
+	enum fs_op op;
+	const char *part;
+	int number;
+	int times; /* -1: always */
+	_Atomic long hits;
+};
+
+struct fixture {
+	struct tempdir dir;
+	struct hook hook;
+	struct metrics *metrics;
+	struct clock clock;
+	struct tsdb_options o;
+	struct tsdb *db;
+};
+
+static int before(struct fs *fs, const struct fs_call *call)
+{
+	struct hook *h = (struct hook *)fs;
+
+	if (!h->times || call->op != h->op || !strstr(call->path, h->part))
+		return 0;
+	h->hits++;
+	if (h->times > 0)
+		h->times--;
+	return h->number;
+}
+
+static void after(struct fs *fs, const struct fs_call *call)
+{
+	(void)fs;
+	(void)call;
+}
+
+static void arm(struct fixture *f, enum fs_op op, const char *part, int number,
+		int times)
+{
+	f->hook.op = op;
+	f->hook.part = part;
+	f->hook.number = number;
+	f->hook.hits = 0;
+	f->hook.times = times;
+}
+
+static int reopen(struct fixture *f)
+{
+	tsdb_close(f->db);
+	f->db = NULL;
+	return tsdb_open(&f->o, &f->db, NULL);
+}
+
+static struct fixture *setup(void)
+{
+	struct fixture *f = mem_new(struct fixture);
+
+	f->dir = tempdir_make();
+	f->metrics = metrics_new();
+	f->hook.fs = (struct fs){ .before = before, .after = after };
+	clock_set(&f->clock, sample_ms(2000));
+	f->o = (struct tsdb_options){ .path = f->dir.path,
+				      .fs = &f->hook.fs,
+				      .metrics = f->metrics,
+				      .clock = &f->clock,
+				      .sync_ms = 3600000,
+				      .maintain_ms = -1,
+				      .wal_budget = 64 * MIB,
+				      .wal_segment = MIB };
+	cr_assert(!reopen(f));
+	return f;
+}
+
+static void teardown(struct fixture *f)
+{
+	tsdb_close(f->db);
+	metrics_free(f->metrics);
+	tempdir_fini(&f->dir);
+	mem_free(f);
+}
+
+static int put(struct fixture *f, int series, int k)
+{
+	struct err err;
+	uint64_t lsn;
+
+	return sample_append(tsdb_appender(f->db), series, k, &lsn, &err);
+}
+
+static void put_all(struct fixture *f, int series, int from, int to)
+{
+	for (int k = from; k < to; k++)
+		cr_expect(!put(f, series, k));
+}
+
+static int maintain(struct fixture *f, bool all)
+{
+	return tsdb_maintain(f->db, all, NULL);
+}
+
+/* How many profiles can be listed and fetched. */
+static size_t count(struct fixture *f)
+{
+	struct profile p = { 0 };
+	struct querier *q;
+	size_t sum = 0;
+
+	querier_open(f->db, &q);
+	querier_select(q, NULL, 0, INT64_MIN, INT64_MAX);
+	for (size_t i = 0; i < querier_count(q); i++) {
+		struct times_view t = { 0 };
+
+		cr_expect(!querier_times(q, i, INT64_MIN, INT64_MAX, &t, NULL));
+		for (size_t k = 0; k < t.count; k++)
+			sum += !querier_fetch(q, i, t.ms[k], &p, NULL);
+	}
+	profile_fini(&p);
+	querier_close(q);
+	return sum;
+}
+
+/* A shell command in the data directory, while nobody has it open. */
+static void meddle(struct fixture *f, const char *what)
+{
+	CLEANUP(mem_freep)
+	char *command = mem_printf("cd %s && %s", f->dir.path, what);
+
+	tsdb_close(f->db);
+	f->db = NULL;
+	cr_assert(!system(command));
+}
+
+Test(mishaps, an_empty_range_and_the_next_one_share_no_directory)
+{
+	static const struct {
+		enum fs_op op;
+		const char *part;
+	} fails[] = { { FS_RENAME, "/ranges/" },
+		      { FS_MKDIR, ".tmp-for-creation" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fails); i++) {
+		struct fixture *f = setup();
+
+		put_all(f, 0, 1900, 1901);
+		arm(f, FS_WRITE, "/wal/", EIO, 1);
+		cr_expect(put(f, 0, 10) == ERR_IO, "its range stays empty");
+		arm(f, fails[i].op, fails[i].part, EIO, -1);
+		cr_expect(maintain(f, true));
+		f->hook.times = 0;
+		put_all(f, 0, 10, 20);
+		cr_expect(!maintain(f, true));
+		cr_expect(!tsdb_flush(f->db, NULL));
+		cr_expect(count(f) == 11);
+		cr_expect(!reopen(f) && count(f) == 11);
+		teardown(f);
+	}
+}
+
+Test(mishaps, ranges_whose_first_record_is_damaged_become_blocks)
+{
+	struct fixture *f = setup();
+
+	put_all(f, 0, 0, 10);
+	put_all(f, 0, 1000, 1010);
+	cr_expect(!tsdb_flush(f->db, NULL));
+	meddle(f, "for g in ranges/*/groups; do printf '\\377\\377' | "
+		  "dd of=$g bs=1 seek=100 conv=notrunc status=none; done");
+	cr_expect(!reopen(f) && count(f) == 20);
+	cr_expect(!maintain(f, true) && count(f) == 20);
+	cr_expect(!reopen(f) && count(f) == 20);
+	teardown(f);
+}
+
+Test(mishaps, a_range_that_was_never_flushed_loses_its_log)
+{
+	struct fixture *f = setup();
+
+	put_all(f, 0, 0, 10);
+	meddle(f, "for g in ranges/*/groups; do : >$g; done");
+	cr_expect(!reopen(f) && count(f) == 10);
+	cr_expect(!reopen(f) && count(f) == 10);
+	teardown(f);
+}
+
+Test(mishaps, a_file_that_cannot_be_opened_for_once_is_not_damaged)
+{
+	struct fixture *f = setup();
+
+	for (int w = 0; w < 4; w++)
+		put_all(f, 0, w * 480, w * 480 + 5);
+	cr_expect(!maintain(f, true));
+	arm(f, FS_OPEN, "/values/", EMFILE, 1);
+	cr_expect(!reopen(f) && f->hook.hits == 1 && count(f) == 15);
+	for (int w = 0; w < 4; w++)
+		put_all(f, 0, w * 480 + 5, w * 480 + 8);
+	cr_expect(!maintain(f, true));
+	cr_expect(!reopen(f) && count(f) == 32);
+	cr_expect(!maintain(f, true) && count(f) == 32);
+	teardown(f);
+}
+
+Test(mishaps, bytes_that_cannot_be_removed_hold_nothing_up)
+{
+	struct fixture *f = setup();
+	struct tsdb_stats s;
+
+	put_all(f, 0, 0, 10);
+	arm(f, FS_UNLINK, ".deleting", EIO, -1);
+	cr_expect(!maintain(f, true));
+	put_all(f, 0, 1000, 1010);
+	(void)!maintain(f, true);
+	tsdb_stats(f->db, &s);
+	cr_expect(s.ranges == 0 && s.blocks == 2);
+	cr_expect(!reopen(f) && count(f) == 20);
+	f->hook.times = 0;
+	cr_expect(!reopen(f) && count(f) == 20);
+	teardown(f);
+}
+
+static const char zero_log[] =
+	"g=$(ls -d ranges/* | head -1); head -c 128 /dev/zero | "
+	"dd of=$g/groups conv=notrunc status=none";
+
+Test(mishaps, what_a_damaged_range_had_does_not_come_back_once_deleted)
+{
+	struct fixture *f = setup();
+	struct matcher all = { .op = MATCH_EQ,
+			       .name = str_of("__name__"),
+			       .value = str_of("cpu") };
+
+	put_all(f, 0, 0, 10);
+	cr_expect(!tsdb_flush(f->db, NULL));
+	put_all(f, 1, 1900, 1905);
+	put_all(f, 0, 10, 20);
+	meddle(f, zero_log);
+	cr_expect(!reopen(f) && count(f) == 25, "from the WAL");
+	clock_set(&f->clock, sample_ms(2000) + 700000);
+	cr_expect(!maintain(f, false));
+	cr_expect(!tsdb_delete(f->db, &all, 1, 0, INT64_MAX, NULL));
+	cr_expect(!tsdb_clean_tombstones(f->db, NULL));
+	cr_expect(count(f) == 5);
+	cr_expect(!reopen(f) && count(f) == 5);
+	teardown(f);
+}
+
+Test(mishaps, records_without_a_range_keep_their_segment)
+{
+	struct fixture *f = setup();
+
+	put_all(f, 0, 0, 10);
+	cr_expect(!tsdb_flush(f->db, NULL));
+	put_all(f, 0, 10, 20);
+	meddle(f, zero_log);
+	arm(f, FS_MKDIR, "/ranges/", ENOSPC, -1);
+	cr_expect(!reopen(f) && count(f) == 0);
+	cr_expect(!maintain(f, true));
+	f->hook.times = 0;
+	cr_expect(!reopen(f) && count(f) == 20);
+	teardown(f);
+}
+
+Test(mishaps, a_flush_that_fails_is_tried_once_a_second)
+{
+	struct fixture *f = setup();
+	long hits;
+
+	f->o.wal_segment = 32768;
+	f->o.wal_budget = 256 * 1024;
+	f->o.sync_ms = 100;
+	cr_assert(!reopen(f));
+	arm(f, FS_WRITE, "/values", ENOSPC, -1);
+	for (int k = 0; k < 1500 && !put(f, 0, k); k++)
+		;
+	usleep(500000);
+	hits = f->hook.hits;
+	usleep(2000000);
+	cr_expect(f->hook.hits - hits < 20, "%ld", f->hook.hits - hits);
+	f->hook.times = 0;
+	teardown(f);
+}
