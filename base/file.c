@@ -65,6 +65,14 @@ static int open_flags(enum file_mode mode)
 	return O_RDONLY;
 }
 
+/* A file, or /dev/null and its like: no directory, no pipe. */
+static bool has_bytes(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode));
+}
+
 int file_open(struct fs *fs, const char *path, enum file_mode mode,
 	      struct file **out, struct err *err)
 {
@@ -76,11 +84,17 @@ int file_open(struct fs *fs, const char *path, enum file_mode mode,
 	int rc;
 
 	rc = before(fs, &call);
+	/* O_NONBLOCK: what stands there may be a pipe. */
 	if (!rc)
-		rc = call.fd = open(path, open_flags(mode), 0640);
+		rc = call.fd = open(path, open_flags(mode) | O_NONBLOCK, 0640);
 	rc = done(fs, &call, rc, err);
 	if (rc)
 		return rc;
+	if (!has_bytes(call.fd)) {
+		close(call.fd);
+		err_set(err, ERR_CORRUPT, "%s is not a regular file", path);
+		return ERR_CORRUPT;
+	}
 	f = mem_new(struct file);
 	f->fs = fs;
 	f->fd = call.fd;

@@ -274,6 +274,7 @@ int cmd_bench_series(int argc, char **argv)
 	rc = measure(&b, path, &err);
 	metrics_free(b.metrics);
 	buf_fini(&b.typeset);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 	return rc ? cmd_fail(&err) : 0;
 }

@@ -72,7 +72,7 @@ struct bench {
 NORETURN static void die(const struct err *err)
 {
 	fprintf(stderr, "everprof: %s\n", err->msg);
-	exit(1);
+	exit(1); /* NOLINT(concurrency-mt-unsafe) */
 }
 
 /* The source: everything in memory, by time. */
@@ -300,6 +300,8 @@ static void bench_fetch(struct bench *b, const char *what)
 {
 	struct querier *q = select_all(b);
 	int64_t *took = mem_zalloc(FETCHES, sizeof(*took));
+	const size_t median = FETCHES / 2;
+	const size_t p99 = (size_t)FETCHES * 99 / 100;
 	struct profile p = { 0 };
 	unsigned x = 1;
 
@@ -322,8 +324,7 @@ static void bench_fetch(struct bench *b, const char *what)
 	}
 	qsort(took, FETCHES, sizeof(*took), by_ns);
 	printf("%-8s one profile: p50 %.3f ms, p99 %.3f ms\n", what,
-	       (double)took[FETCHES / 2] / 1e6,
-	       (double)took[FETCHES / 100 * 99] / 1e6);
+	       (double)took[median] / 1e6, (double)took[p99] / 1e6);
 	profile_fini(&p);
 	mem_free(took);
 	querier_close(q);
@@ -388,6 +389,7 @@ static void print_directory(const struct bench *b, const char *path,
 			    uint64_t ballast)
 {
 	directory_bytes = 0;
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	nftw(path, add_bytes, 16, FTW_PHYS);
 	directory_bytes -= ballast;
 	printf("%-8s %.1f MB in the directory after a stop, less the ballast: %.2f x smaller than gzip\n",
@@ -558,12 +560,13 @@ static void measure_in_tmp(struct bench *b)
 	char path[] = "/var/tmp/everprof-bench-XXXXXX";
 	struct err err;
 
-	if (!mkdtemp(path)) {
+	if (!mkdtemp(path)) { /* NOLINT(concurrency-mt-unsafe) */
 		err_sys(&err, "make a folder in /var/tmp");
 		die(&err);
 	}
 	yardstick(b);
 	measure(b, path);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 

@@ -95,7 +95,7 @@ static int dump_profile(struct dump *d, struct querier *q, size_t i, int64_t ms,
 	struct profile p = { 0 };
 	int rc = querier_fetch(q, i, ms, &p, err);
 
-	if (rc == ERR_CORRUPT) {
+	if (rc == ERR_CORRUPT || rc == ERR_NOTFOUND || rc == ERR_IO) {
 		/* Name the loss, and go on with the others. */
 		fprintf(stderr, "everprof: %s\n", err->msg);
 		d->failed++;

@@ -87,6 +87,7 @@ int main(int argc, char **argv)
 	 * Large buffers are maps of their own, given back when freed: glibc
 	 * would otherwise learn to keep those of the largest profile.
 	 */
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no thread runs yet */
 	mallopt(M_MMAP_THRESHOLD, 1024 * 1024);
 	signal(SIGPIPE, SIG_IGN);
 	if (argc < 2) {

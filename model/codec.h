@@ -24,6 +24,7 @@ struct codec_table;
 
 /* A stored group, as its head describes it. */
 struct codec_group {
+	const struct codec_table *table; /* NULL without tables */
 	struct bytes stored;
 	const uint32_t *lens; /* of the values, decoded */
 	size_t count;
@@ -63,9 +64,8 @@ struct codec {
 	 * another. lens are the decoded lengths of all count values.
 	 * ERR_CORRUPT when the bytes are not such a group.
 	 */
-	int (*decode)(struct codec_decoder *d, const struct codec_table *table,
-		      const struct codec_group *group, size_t first, size_t n,
-		      struct buf *out, struct err *err);
+	int (*decode)(struct codec_decoder *d, const struct codec_group *group,
+		      size_t first, size_t n, struct buf *out, struct err *err);
 };
 
 #endif

@@ -73,8 +73,8 @@ static int verify(struct builder *b, struct bytes stored, struct err *err)
 	for (size_t i = 0; i < h->count; i++)
 		lens[i] = h->profiles[i].raw_len;
 	buf_reset(&b->scratch);
-	rc = b->codec->decode(b->decoder, NULL, &group, 0, h->count,
-			      &b->scratch, err);
+	rc = b->codec->decode(b->decoder, &group, 0, h->count, &b->scratch,
+			      err);
 	for (size_t i = 0; i < h->count && !rc; at += lens[i++]) {
 		struct bytes value = { .ptr = b->scratch.ptr + at,
 				       .len = lens[i] };

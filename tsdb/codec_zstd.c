@@ -68,10 +68,8 @@ static void decoder_free(struct codec_decoder *d)
 	mem_free(d);
 }
 
-static int decode(struct codec_decoder *d,
-		  const struct codec_table *table UNUSED,
-		  const struct codec_group *group, size_t first, size_t n,
-		  struct buf *out, struct err *err)
+static int decode(struct codec_decoder *d, const struct codec_group *group,
+		  size_t first, size_t n, struct buf *out, struct err *err)
 {
 	size_t before;
 	size_t want;

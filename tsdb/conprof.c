@@ -23,7 +23,7 @@
 #define RECORD_MAX      (1024 * MIB)    /* of the WAL */
 #define HEAD_MAGIC      0x0130BC91u
 #define ENCODING_BYTES  1
-#define PAGE            (32 * 1024)
+#define PAGE            ((size_t)32 * 1024)
 #define FRAGMENT_HEADER 7
 
 /* A series of the head, by the number that WAL and head chunks use. */

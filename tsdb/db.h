@@ -165,6 +165,9 @@ NODISCARD int db_wal_drop(struct tsdb *db, uint64_t upto, struct err *err);
 /* Drop the WAL segments that hold nothing but what is in ranges and blocks. */
 NODISCARD int db_drop_wal(struct tsdb *db, struct err *err);
 
+/* Bytes of values in open ranges beyond which they are sealed early. */
+uint64_t db_open_values_max(const struct tsdb *db);
+
 /* One round: seal what is due, compact, apply retention. */
 NODISCARD int db_maintain(struct tsdb *db, bool seal_all, struct err *err);
 

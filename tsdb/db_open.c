@@ -44,12 +44,38 @@ static int set_block_aside(struct tsdb *db, const char *path, struct err *err)
 	return db->o.read_only ? 0 : fs_rename(db->o.fs, path, to, err);
 }
 
+static bool is_named(const char *name, const struct ulid *u)
+{
+	char text[ULID_TEXT + 1];
+
+	ulid_format(u, text);
+	return !strcmp(name, text);
+}
+
+/* What the disk does not give back for now is left as it is. */
+static int pass_over(struct tsdb *db, const char *path, const struct err *err)
+{
+	metric_add(db->env.corruptions, 1);
+	log_event(db->o.log, LOG_ERROR,
+		  "it cannot be read, and is left out until the next start",
+		  LOG_FIELDS(log_text("directory", path), log_err(err)));
+	return 0;
+}
+
 static int load_block(struct tsdb *db, const char *name, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", db->path, name);
 	struct block *b = NULL;
 	int rc = block_open(&db->benv, path, &b, err);
 
+	/* A copy would take the other with it when it is compacted. */
+	if (!rc && !is_named(name, &b->meta.ulid)) {
+		block_unref(b);
+		rc = err_set(err, ERR_CORRUPT,
+			     "%s is the copy of another block", path);
+	}
+	if (rc == ERR_IO)
+		return pass_over(db, path, err);
 	if (rc == ERR_CORRUPT)
 		return set_block_aside(db, path, err);
 	/* Removed by the server beside us while we listed. */
@@ -196,6 +222,10 @@ static int load_range(struct tsdb *db, const char *name, struct err *err)
 	/* One that was never begun has no records; but who knows. */
 	if (rc == ERR_CORRUPT || rc == ERR_NOTFOUND)
 		note_lost(db, name);
+	if (rc == ERR_IO) {
+		note_lost(db, name);
+		return pass_over(db, name, err);
+	}
 	return rc == ERR_NOTFOUND || rc == ERR_CORRUPT ? 0 : rc;
 }
 

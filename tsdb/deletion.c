@@ -8,10 +8,7 @@
 
 /* What a deletion is of. */
 struct deletion {
-	const struct matcher *matchers;
-	size_t count;
-	int64_t from;
-	int64_t to;
+	struct selection what;
 	uint64_t lsn; /* the last one there is */
 };
 
@@ -24,9 +21,10 @@ static int delete_in_block(struct block *b, const struct deletion *d,
 
 	/* Not beyond the block: it holds nothing there. */
 	for (size_t i = 0; i < found->count; i++)
-		tombstones_add(t, found->v[i],
-			       d->from > m->first_ms ? d->from : m->first_ms,
-			       d->to < m->last_ms ? d->to : m->last_ms);
+		tombstones_add(
+			t, found->v[i],
+			d->what.from > m->first_ms ? d->what.from : m->first_ms,
+			d->what.to < m->last_ms ? d->what.to : m->last_ms);
 	rc = block_delete(b, t, err);
 	tombstones_unref(t);
 	return rc;
@@ -38,12 +36,12 @@ static int delete_in_part(struct part p, const struct deletion *d,
 	struct postings found = { 0 };
 	int rc;
 
-	if (part_min(p) > d->to || part_max(p) < d->from)
+	if (part_min(p) > d->what.to || part_max(p) < d->what.from)
 		return 0;
-	rc = part_select(p, d->matchers, d->count, d->from, d->to, &found, err);
+	rc = part_select(p, &d->what, &found, err);
 	if (!rc && found.count)
-		rc = p.range ? range_delete(p.range, &found, d->from, d->to,
-					    d->lsn, err) :
+		rc = p.range ? range_delete(p.range, &found, d->what.from,
+					    d->what.to, d->lsn, err) :
 			       delete_in_block(p.block, d, &found, err);
 	postings_fini(&found);
 	return rc;
@@ -65,9 +63,10 @@ static int delete_in_parts(struct tsdb *db, const struct deletion *d,
 int tsdb_delete(struct tsdb *db, const struct matcher *v, size_t count,
 		int64_t from, int64_t to, struct err *err)
 {
-	struct deletion d = {
-		.matchers = v, .count = count, .from = from, .to = to
-	};
+	struct deletion d = { .what = { .matchers = v,
+					.count = count,
+					.from = from,
+					.to = to } };
 	int rc;
 
 	db_begin_job(db);

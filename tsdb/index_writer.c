@@ -10,7 +10,7 @@
 #include "tsdb/index.h"
 
 /* Pairs that are sorted at once: 12 MB, and as much while sorting. */
-#define BATCH_MAX 512u * 1024u
+#define BATCH_MAX ((size_t)512 * 1024)
 
 /* A label name, and how many series have it. */
 struct name {

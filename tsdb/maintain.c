@@ -142,7 +142,7 @@ static struct plan_range describe_range(const struct tsdb *db, struct range *r)
 	return p;
 }
 
-static uint64_t open_values_max(const struct tsdb *db)
+uint64_t db_open_values_max(const struct tsdb *db)
 {
 	uint64_t tenth = (uint64_t)db->o.retention_bytes / 10;
 
@@ -154,7 +154,7 @@ static int seal_next(struct tsdb *db, bool all, struct err *err)
 {
 	struct plan_bounds bounds = { .now_ms = clock_ms(db->o.clock),
 				      .series = (uint64_t)db->o.max_series,
-				      .bytes = open_values_max(db),
+				      .bytes = db_open_values_max(db),
 				      .ranges = RANGES_OPEN,
 				      .all = all };
 	size_t count;
@@ -415,11 +415,13 @@ static void describe_items(const struct part *v, size_t count,
 	for (size_t i = 0; i < count; i++) {
 		struct plan_item *it = &items[i];
 
-		it->open = i == open;
 		it->max_ms = v[i].range ? v[i].range->start + WINDOW_MS :
 					  v[i].block->meta.max_ms;
 		it->bytes = v[i].range ? range_bytes(v[i].range) :
 					 v[i].block->bytes;
+		/* One that alone is more than all may be is not spared. */
+		it->open = i == open &&
+			   (!p->bytes_max || it->bytes <= p->bytes_max);
 		p->bytes += it->bytes;
 		if (part_max(v[i]) > p->newest_ms)
 			p->newest_ms = part_max(v[i]);

@@ -288,7 +288,7 @@ static void decode_typesets(struct meta *m, const json_t *list, bool *ok)
 			buf_byte(&b, (uint8_t)strtoul(digits, &end, 16));
 			*ok = *ok && !*end && !b.over;
 		}
-		*ok = *ok && !*hex &&
+		*ok = *ok && !*hex && b.len &&
 		      meta_typeset(m, buf_bytes(&b)) == (uint32_t)i;
 		buf_fini(&b);
 	}

@@ -28,15 +28,15 @@ int64_t part_max(struct part p)
 	return p.range ? p.range->start + WINDOW_MS - 1 : p.block->meta.last_ms;
 }
 
-static void range_select(struct range *r, const struct matcher *v, size_t count,
-			 int64_t from, int64_t to, struct postings *out)
+static void range_select(struct range *r, const struct selection *s,
+			 struct postings *out)
 {
 	struct postings p = { 0 };
 
 	pthread_mutex_lock(&r->mu);
-	memindex_select(&r->index, v, count, &p);
+	memindex_select(&r->index, s->matchers, s->count, &p);
 	for (size_t i = 0; i < p.count; i++) {
-		if (series_overlaps(r->series[p.v[i]], from, to))
+		if (series_overlaps(r->series[p.v[i]], s->from, s->to))
 			postings_add(out, p.v[i]);
 	}
 	pthread_mutex_unlock(&r->mu);
@@ -52,32 +52,31 @@ static bool has_chunk(const struct index_series *s, int64_t from, int64_t to)
 	return false;
 }
 
-static int block_select(struct block *b, const struct matcher *v, size_t count,
-			int64_t from, int64_t to, struct postings *out,
-			struct err *err)
+static int block_select(struct block *b, const struct selection *s,
+			struct postings *out, struct err *err)
 {
-	bool all = from <= b->meta.first_ms && to >= b->meta.last_ms;
-	struct index_series s = { 0 };
+	bool all = s->from <= b->meta.first_ms && s->to >= b->meta.last_ms;
+	struct index_series series = { 0 };
 	struct postings p = { 0 };
-	int rc = index_select(b->index, v, count, &p, err);
+	int rc = index_select(b->index, s->matchers, s->count, &p, err);
 
 	for (size_t i = 0; i < p.count && !rc; i++) {
 		if (!all)
-			rc = index_series(b->index, p.v[i], &s, err);
-		if (!rc && (all || has_chunk(&s, from, to)))
+			rc = index_series(b->index, p.v[i], &series, err);
+		if (!rc && (all || has_chunk(&series, s->from, s->to)))
 			postings_add(out, p.v[i]);
 	}
-	index_series_fini(&s);
+	index_series_fini(&series);
 	postings_fini(&p);
 	return rc;
 }
 
-int part_select(struct part p, const struct matcher *v, size_t count,
-		int64_t from, int64_t to, struct postings *out, struct err *err)
+int part_select(struct part p, const struct selection *s, struct postings *out,
+		struct err *err)
 {
 	if (!p.range)
-		return block_select(p.block, v, count, from, to, out, err);
-	range_select(p.range, v, count, from, to, out);
+		return block_select(p.block, s, out, err);
+	range_select(p.range, s, out);
 	return 0;
 }
 

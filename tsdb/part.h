@@ -26,9 +26,15 @@ int64_t part_min(struct part p);
 int64_t part_max(struct part p);
 
 /* Series that all matchers match and that have something in [from, to]. */
-NODISCARD int part_select(struct part p, const struct matcher *v, size_t count,
-			  int64_t from, int64_t to, struct postings *out,
-			  struct err *err);
+struct selection {
+	const struct matcher *matchers;
+	size_t count; /* 0: all series */
+	int64_t from;
+	int64_t to;
+};
+
+NODISCARD int part_select(struct part p, const struct selection *s,
+			  struct postings *out, struct err *err);
 
 /* All label names; all values of one (name.len > 0), borrowed for the call. */
 NODISCARD int part_texts(struct part p, struct str name, index_text_fn fn,

@@ -38,7 +38,13 @@ struct querier {
 	struct body_decoder decoder;
 	struct values_reader values;
 	struct buf scratch;
+	struct err lost; /* of a part that was left out; code 0: none */
 };
+
+const struct err *querier_lost(const struct querier *q)
+{
+	return q->lost.code ? &q->lost : NULL;
+}
 
 void querier_open(struct tsdb *db, struct querier **out)
 {
@@ -118,12 +124,11 @@ static int by_labels(const void *a, const void *b)
 }
 
 static int select_part(struct querier *q, uint32_t part, struct table *index,
-		       const struct matcher *v, size_t count, int64_t from,
-		       int64_t to, struct err *err)
+		       const struct selection *s, struct err *err)
 {
 	struct part p = q->parts[part];
 	struct postings found = { 0 };
-	int rc = part_select(p, v, count, from, to, &found, err);
+	int rc = part_select(p, s, &found, err);
 
 	for (size_t i = 0; i < found.count && !rc; i++) {
 		struct labels *ls = NULL;
@@ -139,6 +144,7 @@ static int select_part(struct querier *q, uint32_t part, struct table *index,
 /* One damaged index must not hide all other parts. */
 static void part_lost(struct querier *q, const struct err *err)
 {
+	q->lost = *err;
 	metric_add(q->db->env.corruptions, 1);
 	log_event(q->db->o.log, LOG_ERROR, "a query goes without a block",
 		  LOG_FIELDS(log_err(err)));
@@ -147,6 +153,9 @@ static void part_lost(struct querier *q, const struct err *err)
 void querier_select(struct querier *q, const struct matcher *v, size_t count,
 		    int64_t from, int64_t to)
 {
+	const struct selection s = {
+		.matchers = v, .count = count, .from = from, .to = to
+	};
 	struct table index = { 0 };
 
 	forget_hits(q);
@@ -155,7 +164,7 @@ void querier_select(struct querier *q, const struct matcher *v, size_t count,
 
 		if (part_min(q->parts[i]) > to || part_max(q->parts[i]) < from)
 			continue;
-		if (select_part(q, i, &index, v, count, from, to, &err))
+		if (select_part(q, i, &index, &s, &err))
 			part_lost(q, &err);
 	}
 	table_fini(&index);
@@ -315,12 +324,18 @@ static int fetch_flushed(struct querier *q, struct part part,
 	return 0;
 }
 
+/* Where a profile was found. */
+struct found {
+	struct part part;
+	struct part_hit hit;
+};
+
 /*
  * Find the profile of a series at ms: the first part that has it counts.
  * ERR_NOTFOUND, or what kept us from looking.
  */
 static int lookup(struct querier *q, size_t i, int64_t ms, struct wal *wal,
-		  struct part *part, struct part_hit *hit, struct err *err)
+		  struct found *f, struct err *err)
 {
 	int rc = err_set(err, ERR_NOTFOUND, "no profile at this time");
 	const struct place *at;
@@ -330,10 +345,11 @@ static int lookup(struct querier *q, size_t i, int64_t ms, struct wal *wal,
 		int failed;
 
 		at = &q->places[n];
-		*part = q->parts[at->part];
-		if (part_min(*part) > ms || part_max(*part) < ms)
+		f->part = q->parts[at->part];
+		if (part_min(f->part) > ms || part_max(f->part) < ms)
 			continue;
-		failed = part_lookup(*part, at->series, ms, wal, hit, &why);
+		failed = part_lookup(f->part, at->series, ms, wal, &f->hit,
+				     &why);
 		if (!failed)
 			return 0;
 		if (failed != ERR_NOTFOUND)
@@ -345,31 +361,29 @@ static int lookup(struct querier *q, size_t i, int64_t ms, struct wal *wal,
 int querier_fetch(struct querier *q, size_t i, int64_t ms, struct profile *out,
 		  struct err *err)
 {
-	struct part_hit hit = { 0 };
-	struct part part = { 0 };
-	int rc = lookup(q, i, ms, q->db->wal, &part, &hit, err);
+	struct found f = { 0 };
+	int rc = lookup(q, i, ms, q->db->wal, &f, err);
 
 	if (rc)
 		return rc;
-	rc = hit.pending ? fetch_pending(q, &hit, out, err) :
-			   fetch_flushed(q, part, &hit.group, out, err);
-	wal_segment_unref(hit.segment);
+	rc = f.hit.pending ? fetch_pending(q, &f.hit, out, err) :
+			     fetch_flushed(q, f.part, &f.hit.group, out, err);
+	wal_segment_unref(f.hit.segment);
 	return rc;
 }
 
 int querier_stat(struct querier *q, size_t i, int64_t ms, uint64_t *hash,
 		 uint32_t *raw_len, struct err *err)
 {
-	struct part_hit hit = { 0 };
-	struct part part = { 0 };
+	struct found f = { 0 };
 	const struct head_profile *p;
-	int rc = lookup(q, i, ms, NULL, &part, &hit, err);
+	int rc = lookup(q, i, ms, NULL, &f, err);
 
 	if (rc)
 		return rc;
-	p = &hit.group.head.profiles[hit.group.index];
-	*hash = hit.pending ? hit.wal.hash : p->hash;
-	*raw_len = hit.pending ? hit.wal.raw_len : p->raw_len;
+	p = &f.hit.group.head.profiles[f.hit.group.index];
+	*hash = f.hit.pending ? f.hit.wal.hash : p->hash;
+	*raw_len = f.hit.pending ? f.hit.wal.raw_len : p->raw_len;
 	return 0;
 }
 
@@ -401,22 +415,23 @@ int querier_newest_types(struct querier *q, size_t i, struct buf *out,
 			 struct err *err)
 {
 	struct segment_profile p = { 0 };
-	struct part_hit hit = { 0 };
-	struct part part = { 0 };
+	struct found f = { 0 };
+	struct bytes typeset;
 	int64_t ms = 0;
 	int rc = newest(q, i, &ms, err);
 
 	if (!rc)
-		rc = lookup(q, i, ms, q->db->wal, &part, &hit, err);
-	if (!rc && hit.pending && !hit.segment)
+		rc = lookup(q, i, ms, q->db->wal, &f, err);
+	typeset = f.hit.group.typeset;
+	if (!rc && f.hit.pending && !f.hit.segment)
 		rc = err_set(err, ERR_NOTFOUND, "its WAL segment is gone");
-	if (!rc && hit.pending) {
-		rc = wal_segment_head(hit.segment, hit.wal.lsn, &q->scratch, &p,
-				      err);
-		hit.group.typeset = p.entry.typeset;
+	if (!rc && f.hit.pending) {
+		rc = wal_segment_head(f.hit.segment, f.hit.wal.lsn, &q->scratch,
+				      &p, err);
+		typeset = p.entry.typeset;
 	}
 	if (!rc)
-		buf_add(out, hit.group.typeset.ptr, hit.group.typeset.len);
-	wal_segment_unref(hit.segment);
+		buf_add(out, typeset.ptr, typeset.len);
+	wal_segment_unref(f.hit.segment);
 	return rc;
 }

@@ -33,6 +33,12 @@ void querier_closep(struct querier **q);
 void querier_select(struct querier *q, const struct matcher *v, size_t count,
 		    int64_t from, int64_t to);
 
+/*
+ * What kept a part of the storage from being looked at, if something did:
+ * answers then lack what it holds.
+ */
+const struct err *querier_lost(const struct querier *q);
+
 /* Bytes that the selection takes. */
 size_t querier_memory(const struct querier *q);
 

@@ -79,7 +79,7 @@ struct rewriter *rewriter_new(const struct rewriter_options *o,
 	r->o = *o;
 	r->w = w;
 	r->builder = builder_new(&codec_zstd, o->level);
-	r->files = mem_zalloc(o->count, sizeof(*r->files));
+	r->files = mem_zalloc(o->count, sizeof(struct file_plan *));
 	for (size_t i = 0; i < o->count; i++) {
 		if (o->parts[i].block)
 			r->files[i] =
@@ -402,7 +402,7 @@ static int take_group(struct rewriter *r, size_t source, struct err *err)
 	}
 	if (rc)
 		return rc;
-	if (plan->link) {
+	if (plan && plan->link) {
 		s->head.place.file = plan->number;
 		return block_writer_chunk(r->w, &s->head, s->typeset,
 					  new_chunk(r), err);

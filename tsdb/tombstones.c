@@ -149,8 +149,8 @@ int tombstones_decode(struct bytes file, struct tombstones **out,
 
 	if (d.bad || magic != MAGIC || dec_left(&d) < 4)
 		return err_set(err, ERR_CORRUPT, "not a file of tombstones");
-	if (version != VERSION)
-		return err_set(err, ERR_UNSUPPORTED, "tombstones of version %u",
+	if (version != VERSION) /* meta.json tells a later format */
+		return err_set(err, ERR_CORRUPT, "tombstones of version %u",
 			       version);
 	covered = dec_bytes(&d, dec_left(&d) - 4);
 	if (dec_be32(&d) != crc32c(0, covered))

@@ -143,8 +143,10 @@ static int tally_series(struct tally *t, struct part p, uint32_t series,
 
 static int tally_part(struct tally *t, struct part p, struct err *err)
 {
+	const struct selection everything = { .from = INT64_MIN,
+					      .to = INT64_MAX };
 	struct postings all = { 0 };
-	int rc = part_select(p, NULL, 0, INT64_MIN, INT64_MAX, &all, err);
+	int rc = part_select(p, &everything, &all, err);
 
 	for (size_t i = 0; i < all.count && !rc; i++)
 		rc = tally_series(t, p, all.v[i], err);

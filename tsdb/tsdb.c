@@ -352,6 +352,21 @@ static int make_room_on_disk(struct tsdb *db, struct err *err)
 	return rc;
 }
 
+static uint64_t open_values(struct tsdb *db)
+{
+	size_t count;
+	struct part *v = db_ranges(db, &count);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		pthread_mutex_lock(&v[i].range->mu);
+		sum += v[i].range->values_end;
+		pthread_mutex_unlock(&v[i].range->mu);
+	}
+	db_parts_free(v, count);
+	return sum;
+}
+
 static int flush_round(struct tsdb *db)
 {
 	uint64_t overdue;
@@ -370,6 +385,8 @@ static int flush_round(struct tsdb *db)
 
 		rc = rc ? rc : failed;
 	}
+	if (open_values(db) > db_open_values_max(db))
+		db_kick(db, &db->maintenance);
 	if (rc == ERR_NOSPACE)
 		db_no_space(db);
 	if (rc)

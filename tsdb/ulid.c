@@ -39,9 +39,9 @@ bool ulid_parse(struct str text, struct ulid *out)
 	if (text.len != ULID_TEXT || text.ptr[0] > '7')
 		return false;
 	for (int i = 0; i < ULID_TEXT; i++) {
-		const char *at = memchr(digits, text.ptr[i], 32);
+		const char *at = strchr(digits, text.ptr[i]);
 
-		if (!at)
+		if (!at || !*at)
 			return false;
 		for (int k = 0; k < 5; k++) {
 			int bit = i * 5 - 2 + k;

@@ -56,8 +56,14 @@ static struct codec_group describe(const struct head *h, struct bytes stored,
 				     .count = h->count };
 }
 
+/* Which profiles of a group. */
+struct span {
+	size_t first;
+	size_t n;
+};
+
 static int decode(struct values_reader *r, const struct head *h,
-		  struct bytes stored, size_t first, size_t n, struct buf *out,
+		  struct bytes stored, struct span span, struct buf *out,
 		  struct err *err)
 {
 	uint32_t lens[GROUP_PROFILES_MAX];
@@ -71,7 +77,7 @@ static int decode(struct values_reader *r, const struct head *h,
 			h->codec);
 	if (!r->zstd)
 		r->zstd = codec->decoder_new();
-	return codec->decode(r->zstd, NULL, &group, first, n, out, err);
+	return codec->decode(r->zstd, &group, span.first, span.n, out, err);
 }
 
 int values_one(struct values_reader *r, const struct file *f,
@@ -83,7 +89,7 @@ int values_one(struct values_reader *r, const struct file *f,
 
 	buf_reset(out);
 	if (!rc)
-		rc = decode(r, h, stored, index, 1, out, err);
+		rc = decode(r, h, stored, (struct span){ index, 1 }, out, err);
 	if (!rc && hash64(buf_bytes(out)) != h->profiles[index].hash)
 		rc = err_set(err, ERR_CORRUPT,
 			     "%s: the profile's hash differs from when it came",
@@ -105,7 +111,8 @@ static void salvage(struct values_reader *r, const struct head *h,
 	buf_reset(&out->bytes);
 	for (size_t i = 0; i < h->count; i++) {
 		out->at[i] = out->bytes.len;
-		out->ok[i] = !decode(r, h, stored, i, 1, &out->bytes, NULL) &&
+		out->ok[i] = !decode(r, h, stored, (struct span){ i, 1 },
+				     &out->bytes, NULL) &&
 			     hash64(value_at(h, out, i)) == h->profiles[i].hash;
 		if (!out->ok[i])
 			out->bytes.len = out->at[i];
@@ -123,7 +130,8 @@ int values_all(struct values_reader *r, const struct file *f,
 		return rc;
 	buf_reset(&out->bytes);
 	if (!rc)
-		rc = decode(r, h, stored, 0, h->count, &out->bytes, err);
+		rc = decode(r, h, stored, (struct span){ 0, h->count },
+			    &out->bytes, err);
 	for (size_t i = 0; i < h->count && !rc; i++) {
 		out->at[i] = at;
 		at += h->profiles[i].raw_len;

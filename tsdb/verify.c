@@ -85,11 +85,13 @@ static void verify_series(struct part_verify *p, uint32_t series)
 
 static void verify_part(struct verify *v, struct part part, const char *path)
 {
+	const struct selection everything = { .from = INT64_MIN,
+					      .to = INT64_MAX };
 	struct part_verify p = { .v = v, .part = part, .path = path };
 	struct postings all = { 0 };
 	struct err err;
 
-	if (part_select(part, NULL, 0, INT64_MIN, INT64_MAX, &all, &err))
+	if (part_select(part, &everything, &all, &err))
 		report(v, path, "%s", err.msg);
 	for (size_t i = 0; i < all.count; i++)
 		verify_series(&p, all.v[i]);
@@ -152,6 +154,7 @@ static void verify_block(struct verify *v, const struct block_env *env,
 			 const char *path)
 {
 	struct block *b = NULL;
+	char name[ULID_TEXT + 1];
 	struct err err;
 	int rc = block_open(env, path, &b, &err);
 
@@ -169,6 +172,9 @@ static void verify_block(struct verify *v, const struct block_env *env,
 		report(v, path, "%s", err.msg);
 		return;
 	}
+	ulid_format(&b->meta.ulid, name);
+	if (strcmp(strrchr(path, '/') + 1, name) != 0)
+		report(v, path, "is the copy of block %s", name);
 	verify_open_block(v, b);
 	block_unref(b);
 }
@@ -287,8 +293,12 @@ static void verify_log(struct verify *v, const char *path, uint32_t magic,
 	struct file_header h = { 0 };
 	struct buf bytes = { 0 };
 	struct err err;
-	int rc = file_slurp(path, &bytes, &err);
+	struct file *f = NULL;
+	int rc = file_open(NULL, path, FILE_READ, &f, &err);
 
+	if (!rc)
+		rc = file_read_all(f, &bytes, &err);
+	file_close(f);
 	if (rc == ERR_NOTFOUND)
 		return; /* dropped by the server beside us; or never made */
 	v->bytes += bytes.len;

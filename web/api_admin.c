@@ -26,13 +26,30 @@ static void finish(struct answer *a, int rc, const struct err *err)
 		a->status = 204;
 }
 
+/* An empty bound is a script's mistake, not "everything". */
+static int check_bounds(const struct request *r, struct err *err)
+{
+	static const char *const names[] = { "from", "to", "start", "end" };
+	struct str s;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (request_param(r, names[i], &s) && !s.len)
+			return err_set(err, ERR_INVALID,
+				       "parameter \"%s\" is empty", names[i]);
+	}
+	return 0;
+}
+
 static int delete_selected(struct web *w, const struct request *r,
 			   struct err *err)
 {
 	int64_t from = 0;
 	int64_t to = 0;
 	bool any = false;
-	int rc = param_range(r, INT64_MIN, INT64_MAX, &from, &to, err);
+	int rc = check_bounds(r, err);
+
+	if (!rc)
+		rc = param_range(r, INT64_MIN, INT64_MAX, &from, &to, err);
 
 	for (size_t i = 0; i < r->param_count && !rc; i++) {
 		struct selector s;
@@ -92,13 +109,17 @@ static void snapshot_name(int64_t now_ms, char out[40])
 void api_admin_snapshot(void *ctx, struct request *r, struct answer *a)
 {
 	struct web *w = ctx;
-	struct str skip;
-	bool ranges = !request_param(r, "skip_head", &skip) ||
-		      !str_is(skip, "true");
+	struct str skip = { .ptr = "", .len = 0 };
+	bool given = request_param(r, "skip_head", &skip);
+	bool ranges = !str_is(skip, "true");
 	char name[40];
 	struct json j;
 	struct err err;
 	int rc = check_enabled(w, &err);
+
+	if (!rc && given && ranges && !str_is(skip, "false"))
+		rc = err_set(&err, ERR_INVALID,
+			     "parameter \"skip_head\" is true or false");
 
 	snapshot_name(r->now_ms, name);
 	if (!rc)

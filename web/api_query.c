@@ -70,7 +70,14 @@ static int list_series(struct request *r, const struct range_query *rq,
 		char *text = mem_printf("retrieved %" PRId64
 					" series, more available",
 					rq->limit);
-		const char *warnings[] = { *more ? text : NULL, NULL };
+		const struct err *lost = querier_lost(q);
+		const char *warnings[3] = { NULL };
+		size_t n = 0;
+
+		if (*more)
+			warnings[n++] = text;
+		if (lost)
+			warnings[n] = lost->msg;
 
 		envelope_end(&j, a, warnings);
 	}
@@ -479,6 +486,8 @@ static int find_and_answer(struct web *w, struct request *r,
 	if (rc)
 		return rc;
 	rc = find_nearest(r, s, q, &series, &ms, err);
+	if (!rc && querier_lost(q))
+		return err_set(err, ERR_CORRUPT, "%s", querier_lost(q)->msg);
 	if (!rc)
 		return err_set(err, ERR_NOTFOUND,
 			       "no profile of this selector %s %" PRId64,
