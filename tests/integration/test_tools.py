@@ -175,6 +175,56 @@ def damage_is_told_and_repaired(d):
 
 
 @suite.test
+def the_copy_of_a_block_takes_nothing_with_it(d):
+    data = make(d)
+    block = block_of(data)
+    copy = block[:-1] + ('0' if block[-1] != '0' else '1')
+    shutil.copytree(block, copy)
+    values = os.path.join(copy, 'values', '000001')
+    os.truncate(values, os.path.getsize(values) - 50)
+    r = run('tsdb', 'verify', data)
+    assert r.returncode == 1 and 'is the copy of block' in r.stdout, r
+    run('tsdb', 'repair', data)
+    assert len(dumped(data)) == 150
+    assert os.path.isdir(copy + '.damaged')
+
+
+@suite.test
+def one_bad_file_hides_no_other_block(d):
+    data = make(d)
+    second = make(d, count=20, name='second')
+    other = block_of(second)
+    shutil.move(other, data)
+    block = block_of(data)
+    for spoil in ('tombstones', 'fifo', 'directory', 'loop', 'empty'):
+        work = os.path.join(d, spoil)
+        shutil.copytree(data, work)
+        block = sorted(n for n in os.listdir(work) if len(n) == 26)[0]
+        index = os.path.join(work, block, 'index')
+        if spoil == 'tombstones':
+            with open(os.path.join(work, block, 'tombstones'), 'wb') as f:
+                f.write(bytes.fromhex('0130ba300300000000'))
+        else:
+            os.unlink(index)
+        if spoil == 'fifo':
+            os.mkfifo(index)
+        elif spoil == 'directory':
+            os.mkdir(index)
+        elif spoil == 'loop':
+            os.symlink('index', index)
+        elif spoil == 'empty':
+            open(index, 'w').close()
+        for tool in ('verify', 'dump', 'list'):
+            r = run('tsdb', tool, work)
+            assert r.returncode in (0, 1), (spoil, tool, r)
+        assert len(dumped(work)) >= 60, spoil
+        e = Everprof(work, flags=[f'--storage.tsdb.path={work}',
+                                  '--storage.tsdb.retention.time=0']).ready()
+        assert sum(len(s['timestamps']) for s in e.range('heap')) >= 60, spoil
+        e.finish()
+
+
+@suite.test
 def bytes_are_told_by_label(d):
     data = make(d, series=4, count=10)
     r = run('tsdb', 'stats', data, '--by=job')
@@ -220,6 +270,10 @@ def the_admin_api_deletes_and_takes_snapshots(d):
     assert e.get('/api/v1/admin/tsdb/snapshot').status == 405
     assert admin(e, 'delete_series').status == 400
     assert admin(e, 'delete_series', **{'match[]': '{job='}).status == 400
+    for empty in ('from', 'to', 'start', 'end'):
+        a = admin(e, 'delete_series', **{'match[]': 'heap', empty: ''})
+        assert a.status == 400 and empty in a.json()['error'], a.body
+    assert admin(e, 'snapshot', skip_head='perhaps').status == 400
     a = admin(e, 'snapshot')
     name = a.data()['name']
     a = admin(e, 'delete_series', **{'match[]': 'heap{job="job1"}', 'from': BASE,
