@@ -527,11 +527,12 @@ static int pair(const void *ctx, struct str name, struct str value,
 	return add_list(ctx, at, out, err);
 }
 
-static int matching(const void *ctx, const struct matcher *m, bool wanted,
-		    struct postings *out, struct err *err)
+/* Call fn for each value of a name, until it fails. */
+static int each_value(const struct index *ix, const struct name *n,
+		      int (*fn)(void *ctx, const struct table_entry *e,
+				struct err *err),
+		      void *ctx, struct err *err)
 {
-	const struct index *ix = ctx;
-	const struct name *n = find_name(ix, m->name);
 	struct buf scratch = { 0 };
 	int rc = 0;
 
@@ -542,12 +543,37 @@ static int matching(const void *ctx, const struct matcher *m, bool wanted,
 		while (!rc && dec_left(&d)) {
 			struct table_entry e = entry_decode(&d);
 
-			if (!d.bad && matcher_matches(m, e.value) == wanted)
-				rc = add_list(ix, e.list, out, err);
+			if (!d.bad)
+				rc = fn(ctx, &e, err);
 		}
 	}
 	buf_fini(&scratch);
 	return rc;
+}
+
+struct match {
+	const struct index *ix;
+	const struct matcher *m;
+	bool wanted;
+	struct postings *out;
+};
+
+static int add_match(void *ctx, const struct table_entry *e, struct err *err)
+{
+	const struct match *m = ctx;
+
+	return matcher_matches(m->m, e->value) == m->wanted ?
+		       add_list(m->ix, e->list, m->out, err) :
+		       0;
+}
+
+static int matching(const void *ctx, const struct matcher *m, bool wanted,
+		    struct postings *out, struct err *err)
+{
+	const struct index *ix = ctx;
+	struct match match = { ix, m, wanted, out };
+
+	return each_value(ix, find_name(ix, m->name), add_match, &match, err);
 }
 
 static int all(const void *ctx, struct postings *out, struct err *err)
@@ -575,24 +601,24 @@ void index_names(const struct index *ix, index_text_fn fn, void *ctx)
 	}
 }
 
+struct telling {
+	index_text_fn fn;
+	void *ctx;
+};
+
+static int tell_value(void *ctx, const struct table_entry *e,
+		      struct err *err UNUSED)
+{
+	const struct telling *t = ctx;
+
+	t->fn(t->ctx, e->value);
+	return 0;
+}
+
 int index_values(const struct index *ix, struct str name, index_text_fn fn,
 		 void *ctx, struct err *err)
 {
-	const struct name *n = find_name(ix, name);
-	struct buf scratch = { 0 };
-	int rc = 0;
+	struct telling t = { fn, ctx };
 
-	for (size_t row = 0; n && row < rows_of(n) && !rc; row++) {
-		struct dec d;
-
-		rc = row_view(ix, n, row, &scratch, &d, err);
-		while (!rc && dec_left(&d)) {
-			struct table_entry e = entry_decode(&d);
-
-			if (!d.bad)
-				fn(ctx, e.value);
-		}
-	}
-	buf_fini(&scratch);
-	return rc;
+	return each_value(ix, find_name(ix, name), tell_value, &t, err);
 }
