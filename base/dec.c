@@ -53,7 +53,7 @@ uint64_t dec_be64(struct dec *d)
 	return __builtin_bswap64(v);
 }
 
-static uint64_t long_uvarint(struct dec *d)
+uint64_t dec_uvarint_long(struct dec *d)
 {
 	uint64_t value = 0;
 
@@ -68,31 +68,6 @@ static uint64_t long_uvarint(struct dec *d)
 	}
 	d->bad = true;
 	return 0;
-}
-
-/* Nearly all are of one or two bytes: lists of times are made of them. */
-uint64_t dec_uvarint(struct dec *d)
-{
-	const uint8_t *p = d->pos;
-
-	if (d->bad || d->end - p < 2)
-		return long_uvarint(d);
-	if (p[0] < 0x80) {
-		d->pos = p + 1;
-		return p[0];
-	}
-	if (p[1] < 0x80) {
-		d->pos = p + 2;
-		return (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
-	}
-	return long_uvarint(d);
-}
-
-int64_t dec_svarint(struct dec *d)
-{
-	uint64_t v = dec_uvarint(d);
-
-	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
 }
 
 uint64_t dec_count(struct dec *d, uint64_t max)

@@ -42,11 +42,36 @@ uint16_t dec_be16(struct dec *d);
 uint32_t dec_be32(struct dec *d);
 uint64_t dec_be64(struct dec *d);
 
-/* LEB128 of at most 10 bytes; a longer or overflowing one is bad. */
-uint64_t dec_uvarint(struct dec *d);
+uint64_t dec_uvarint_long(struct dec *d); /* for dec_uvarint() alone */
+
+/*
+ * LEB128 of at most 10 bytes; a longer or overflowing one is bad. Nearly all
+ * are of one or two bytes: lists of times are made of them.
+ */
+static inline uint64_t dec_uvarint(struct dec *d)
+{
+	const uint8_t *p = d->pos;
+
+	if (d->bad || d->end - p < 2)
+		return dec_uvarint_long(d);
+	if (p[0] < 0x80) {
+		d->pos = p + 1;
+		return p[0];
+	}
+	if (p[1] < 0x80) {
+		d->pos = p + 2;
+		return (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
+	}
+	return dec_uvarint_long(d);
+}
 
 /* A zigzag varint. */
-int64_t dec_svarint(struct dec *d);
+static inline int64_t dec_svarint(struct dec *d)
+{
+	uint64_t v = dec_uvarint(d);
+
+	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
+}
 
 /* A uvarint of at most max; a larger one is bad. */
 uint64_t dec_count(struct dec *d, uint64_t max);

@@ -180,6 +180,32 @@ Test(block, a_sealed_range_is_a_block_with_all_its_profiles)
 	teardown(f);
 }
 
+Test(block, listing_a_block_reads_no_value)
+{
+	struct fixture *f = setup();
+	struct metric *read = metrics_counter(
+		f->metrics, "everprof_tsdb_value_bytes_read_total",
+		"Stored bytes of profiles read to answer queries.", NULL);
+	struct profile p = { 0 };
+	struct times_view t = { 0 };
+	struct querier *q;
+
+	put_all(f, 4, 0, 100);
+	maintain(f, true);
+	querier_open(f->db, &q);
+	querier_select(q, NULL, 0, INT64_MIN, INT64_MAX);
+	cr_expect(querier_count(q) == 4);
+	for (size_t i = 0; i < querier_count(q); i++)
+		cr_expect(!querier_times(q, i, 0, INT64_MAX, &t, NULL) &&
+			  t.count == 100);
+	cr_expect(metric_get(read) == 0);
+	cr_expect(!querier_fetch(q, 0, sample_ms(5), &p, NULL));
+	cr_expect(metric_get(read) > 0);
+	profile_fini(&p);
+	querier_close(q);
+	teardown(f);
+}
+
 Test(block, ranges_are_sealed_when_their_window_is_over_and_quiet)
 {
 	struct fixture *f = setup();
