@@ -486,7 +486,7 @@ struct small_disk {
 	uint64_t size;
 };
 
-static uint64_t used_bytes;
+static _Thread_local uint64_t used_bytes; /* nftw() has no context */
 
 static int add_size(const char *path, const struct stat *st, int type,
 		    struct FTW *ftw)
