@@ -11,9 +11,8 @@
 #include "base/defs.h"
 #include "base/err.h"
 
-#define WINDOW_MS         (2LL * 3600 * 1000)
-#define WINDOW_AHEAD_MS   (10LL * 60 * 1000)
-#define WINDOW_RANGES_MAX 32 /* open at once */
+#define WINDOW_MS       (2LL * 3600 * 1000)
+#define WINDOW_AHEAD_MS (10LL * 60 * 1000)
 
 /* The start of the window that holds ms (ms >= 0). */
 int64_t window_start(int64_t ms);
