@@ -85,7 +85,7 @@ def what_was_listed_survives_kill_9(d):
         removed += e.metric('everprof_tsdb_time_retentions_total')
         e.stop(signal.SIGKILL)
     e = Everprof(d, config, FLAGS).ready()
-    subprocess.run([sys.executable, os.path.join(HERE, 'check_ledger.py'), e.url, ledger],
+    subprocess.run([sys.executable, os.path.join(HERE, 'check_ledger.py'), e.url, ledger, 'all'],
                    check=True)
     assert e.stop() == 0
     assert run('tsdb', 'verify', e.data).returncode == 0
