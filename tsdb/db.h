@@ -159,8 +159,11 @@ struct pending db_pending(const struct segment_entry *e);
 
 /* Maintenance (maintain.c). */
 
+/* Move all that a range has only in the WAL into its groups. */
+NODISCARD int db_flush_range(struct tsdb *db, struct range *r, struct err *err);
+
 /* Drop segments up to this number, but none whose records have no range. */
-NODISCARD int db_wal_drop(struct tsdb *db, uint64_t upto, struct err *err);
+NODISCARD int db_drop_segments(struct tsdb *db, uint64_t upto, struct err *err);
 
 /* Drop the WAL segments that hold nothing but what is in ranges and blocks. */
 NODISCARD int db_drop_wal(struct tsdb *db, struct err *err);

@@ -12,7 +12,6 @@
 #include "tsdb/planner.h"
 #include "tsdb/tools.h"
 
-#define OPEN_RANGES 32
 #define OPEN_VALUES (4096ull * MIB) /* of open ranges together */
 #define LINK_MIN    (8ull * MIB)
 #define MINUTE_NS   60000000000LL
@@ -37,10 +36,10 @@ int db_drop_wal(struct tsdb *db, struct err *err)
 		oldest = lsn < oldest ? lsn : oldest;
 	}
 	db_parts_free(v, count);
-	return db_wal_drop(db, (oldest >> 32) - 1, err);
+	return db_drop_segments(db, (oldest >> 32) - 1, err);
 }
 
-int db_wal_drop(struct tsdb *db, uint64_t upto, struct err *err)
+int db_drop_segments(struct tsdb *db, uint64_t upto, struct err *err)
 {
 	if (upto >= db->unplaced >> 32)
 		upto = (db->unplaced >> 32) - 1;
@@ -84,7 +83,7 @@ static int remove_empty(struct tsdb *db, struct range *r, struct err *err)
 	return rc;
 }
 
-static int flush_all(struct tsdb *db, struct range *r, struct err *err)
+int db_flush_range(struct tsdb *db, struct range *r, struct err *err)
 {
 	int rc;
 
@@ -118,7 +117,7 @@ static int seal(struct tsdb *db, struct range *r, struct err *err)
 
 	if (!close_range(db, r))
 		return remove_empty(db, r, err);
-	rc = flush_all(db, r, err);
+	rc = db_flush_range(db, r, err);
 	if (!rc)
 		rc = compact(&c, &b, err);
 	if (rc)
@@ -480,7 +479,7 @@ static void ignore_problem(void *ctx UNUSED, const char *path UNUSED,
 {
 }
 
-static bool is_damaged(struct block *b)
+static bool is_damaged(const struct tsdb *db UNUSED, struct block *b)
 {
 	struct verify v = { .found = ignore_problem };
 
@@ -488,49 +487,50 @@ static bool is_damaged(struct block *b)
 	return v.problems > 0;
 }
 
-int tsdb_repair(struct tsdb *db, size_t *repaired, struct err *err)
+/* Write each block anew that is `wanted`; *rewritten is how many were. */
+static int rewrite_each(struct tsdb *db,
+			bool (*wanted)(const struct tsdb *db, struct block *b),
+			bool reencode, size_t *rewritten, struct err *err)
 {
 	size_t count;
 	struct part *v;
 	int rc;
 
-	*repaired = 0;
+	*rewritten = 0;
 	db_begin_job(db);
 	rc = trash_empty(&db->trash, err);
 	v = blocks_by_time(db, &count);
 	for (size_t i = 0; i < count && !rc; i++) {
-		if (!is_damaged(v[i].block))
+		if (!wanted(db, v[i].block))
 			continue;
-		if (v[i].block->unreadable) {
+		if (v[i].block->unreadable)
 			rc = err_set(err, ERR_IO,
 				     "%s: the disk does not give it back",
 				     v[i].block->path);
-			break;
-		}
-		rc = rewrite_blocks(db, &v[i], 1, true, false, err);
-		*repaired += !rc;
+		else
+			rc = rewrite_blocks(db, &v[i], 1, reencode, false, err);
+		*rewritten += !rc;
 	}
 	db_parts_free(v, count);
 	db_end_job(db);
 	return rc;
 }
 
+int tsdb_repair(struct tsdb *db, size_t *repaired, struct err *err)
+{
+	return rewrite_each(db, is_damaged, true, repaired, err);
+}
+
+static bool has_tombstones(const struct tsdb *db, struct block *b)
+{
+	return describe_block(db, b).tombstones > 0;
+}
+
 int tsdb_clean_tombstones(struct tsdb *db, struct err *err)
 {
-	size_t count;
-	struct part *v;
-	int rc;
+	size_t cleaned;
 
-	db_begin_job(db);
-	rc = trash_empty(&db->trash, err);
-	v = blocks_by_time(db, &count);
-	for (size_t i = 0; i < count && !rc; i++) {
-		if (describe_block(db, v[i].block).tombstones)
-			rc = rewrite_blocks(db, &v[i], 1, false, false, err);
-	}
-	db_parts_free(v, count);
-	db_end_job(db);
-	return rc;
+	return rewrite_each(db, has_tombstones, false, &cleaned, err);
 }
 
 /* Rounds. */

@@ -99,9 +99,7 @@ static int copy_range(struct snapshot *s, struct range *r, struct err *err)
 	struct block *b = NULL;
 	int rc;
 
-	pthread_mutex_lock(&s->db->flush_mu);
-	rc = flush_range(s->db->flusher, r, UINT64_MAX, UINT64_MAX, err);
-	pthread_mutex_unlock(&s->db->flush_mu);
+	rc = db_flush_range(s->db, r, err);
 	if (!rc)
 		rc = compact(&c, &b, err);
 	block_unref(b);

@@ -57,7 +57,7 @@ static int hide(struct trash *t, struct trash_dir *d, struct err *err)
 	return rc;
 }
 
-int trash_hide(struct trash *t, struct err *err)
+static int hide_all(struct trash *t, struct err *err)
 {
 	int rc = 0;
 
@@ -69,7 +69,7 @@ int trash_hide(struct trash *t, struct err *err)
 int trash_empty(struct trash *t, struct err *err)
 {
 	size_t kept = 0;
-	int rc = trash_hide(t, err);
+	int rc = hide_all(t, err);
 
 	for (size_t i = 0; i < t->count && !rc; i++) {
 		int failed = fs_remove_dir(t->fs, t->v[i].gone, NULL);

@@ -27,14 +27,9 @@ void trash_add(struct trash *t, const char *path, const char *suffix);
 void trash_add_hidden(struct trash *t, const char *path);
 
 /*
- * Rename what is in it, durably. On failure the rest stays in it: nothing that
- * came of it may be removed before.
- */
-NODISCARD int trash_hide(struct trash *t, struct err *err);
-
-/*
- * The same, and remove the bytes. Those that the disk does not let go are
- * harmless, and stay in it for the next time.
+ * Rename what is in it, durably; then remove the bytes. On failure the rest
+ * stays in it: nothing that came of it may be removed before. Bytes that the
+ * disk does not let go are harmless, and stay in it for the next time.
  */
 NODISCARD int trash_empty(struct trash *t, struct err *err);
 

@@ -294,7 +294,7 @@ static int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 	db_parts_free(v, count);
 	metric_add(rc ? db->metrics.flush_failures : db->metrics.flushes, 1);
 	if (!rc)
-		rc = db_wal_drop(db, drop, err);
+		rc = db_drop_segments(db, drop, err);
 	pthread_mutex_unlock(&db->flush_mu);
 	return rc;
 }
@@ -440,7 +440,6 @@ static void loop(struct tsdb *db, struct worker *w, int64_t tick,
 
 		if (pause > 0)
 			pause_for(db, pause);
-
 		pthread_mutex_lock(&db->loop_mu);
 		while (!rc && !db->stopping && !w->kicked)
 			rc = pthread_cond_timedwait(&db->wake, &db->loop_mu,
