@@ -39,4 +39,10 @@ void table_remove(struct table *t, uint64_t hash, uint32_t number);
 
 void table_fini(struct table *t);
 
+/* What its slots take. */
+static inline size_t table_memory(const struct table *t)
+{
+	return t->slots ? (t->mask + 1) * sizeof(*t->slots) : 0;
+}
+
 #endif

@@ -16,6 +16,7 @@ int cmd_query_labels(int argc, char **argv);
 int cmd_query_series(int argc, char **argv);
 int cmd_query_range(int argc, char **argv);
 int cmd_query_profile(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_tsdb_import(int argc, char **argv);
 int cmd_tsdb_dump(int argc, char **argv);
 int cmd_tsdb_list(int argc, char **argv);

@@ -20,6 +20,7 @@ static const struct command {
 	{ "query", "series", cmd_query_series, "list series" },
 	{ "query", "range", cmd_query_range, "list series and their times" },
 	{ "query", "profile", cmd_query_profile, "fetch one profile" },
+	{ NULL, "report", cmd_report, "merge and report pprof files" },
 	{ "tsdb", "import", cmd_tsdb_import, "put pprof files into storage" },
 	{ "tsdb", "dump", cmd_tsdb_dump, "list or write out what is stored" },
 	{ "tsdb", "list", cmd_tsdb_list, "list blocks and open ranges" },

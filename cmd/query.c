@@ -11,6 +11,7 @@
 #include "base/url.h"
 #include "client/http.h"
 #include "cmd/cmd.h"
+#include "cmd/output.h"
 #include "cmd/version.h"
 #include "model/labels.h"
 
@@ -255,23 +256,6 @@ int cmd_query_range(int argc, char **argv)
 	return finish(&q, root, rc, &err);
 }
 
-static int save(const char *output, struct bytes b, struct err *err)
-{
-	CLEANUP(file_closep) struct file *f = NULL;
-	int rc;
-
-	if (!strcmp(output, "-")) {
-		fwrite(b.ptr, 1, b.len, stdout);
-		return 0;
-	}
-	rc = file_open(NULL, output, FILE_ENSURE, &f, err);
-	if (!rc)
-		rc = file_truncate(f, 0, err);
-	if (!rc)
-		rc = file_write(f, 0, b, err);
-	return rc;
-}
-
 int cmd_query_profile(int argc, char **argv)
 {
 	struct query q = query_init();
@@ -322,7 +306,7 @@ int cmd_query_profile(int argc, char **argv)
 		rc = api_error(&r, root, &err);
 	}
 	if (!rc)
-		rc = save(output, buf_bytes(&r.body), &err);
+		rc = save_output(output, buf_bytes(&r.body), &err);
 	buf_fini(&r.body);
 	return finish(&q, root, rc, &err);
 }

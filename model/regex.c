@@ -21,6 +21,7 @@ struct regex {
 	size_t literal_count;
 	struct str prefix; /* "prefix.*" */
 	bool has_prefix;
+	bool search; /* anywhere in the text */
 	pcre2_code *code;
 	pcre2_match_data *match;
 	pcre2_match_context *limits;
@@ -310,13 +311,16 @@ static bool find_prefix(struct regex *r, size_t len)
 static int compile(struct regex *r, struct str pattern, size_t *at,
 		   struct err *err)
 {
-	uint32_t options = PCRE2_UTF | PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY |
-			   PCRE2_NEVER_BACKSLASH_C | PCRE2_ANCHORED |
-			   PCRE2_ENDANCHORED;
+	uint32_t options = PCRE2_UTF | PCRE2_DOLLAR_ENDONLY |
+			   PCRE2_NEVER_BACKSLASH_C;
 	PCRE2_UCHAR why[128];
 	PCRE2_SIZE offset;
 	int number;
 
+	/* Names in profiles need not be UTF-8. */
+	options |= r->search ?
+			   PCRE2_MATCH_INVALID_UTF :
+			   PCRE2_DOTALL | PCRE2_ANCHORED | PCRE2_ENDANCHORED;
 	r->code = pcre2_compile((PCRE2_SPTR)pattern.ptr, pattern.len, options,
 				&number, &offset, NULL);
 	if (!r->code) {
@@ -337,13 +341,14 @@ static int compile(struct regex *r, struct str pattern, size_t *at,
 	return 0;
 }
 
-int regex_new(struct str pattern, struct regex **out, size_t *at,
-	      struct err *err)
+static int make(struct str pattern, bool search, struct regex **out, size_t *at,
+		struct err *err)
 {
 	struct gate g = { .in = pattern, .err_at = at, .err = err };
 	struct regex *r = mem_new(struct regex);
 	int rc = gate_run(&g);
 
+	r->search = search;
 	r->pattern = mem_strndup(pattern);
 	if (!rc && !find_literals(r, pattern.len) &&
 	    !find_prefix(r, pattern.len))
@@ -354,6 +359,18 @@ int regex_new(struct str pattern, struct regex **out, size_t *at,
 	else
 		*out = r;
 	return rc;
+}
+
+int regex_new(struct str pattern, struct regex **out, size_t *at,
+	      struct err *err)
+{
+	return make(pattern, false, out, at, err);
+}
+
+int regex_new_search(struct str pattern, struct regex **out, size_t *at,
+		     struct err *err)
+{
+	return make(pattern, true, out, at, err);
 }
 
 void regex_free(struct regex *r)
@@ -396,14 +413,21 @@ static bool engine_matches(const struct regex *r, struct str value)
 	return dfa_matches(r, value);
 }
 
+static bool contains(struct str s, struct str part)
+{
+	return !part.len || (s.len && memmem(s.ptr, s.len, part.ptr, part.len));
+}
+
 bool regex_matches(const struct regex *r, struct str value)
 {
 	if (r->has_prefix)
-		return str_starts(value, r->prefix);
+		return r->search ? contains(value, r->prefix) :
+				   str_starts(value, r->prefix);
 	if (r->code)
 		return engine_matches(r, value);
 	for (size_t i = 0; i < r->literal_count; i++) {
-		if (str_eq(r->literals[i], value))
+		if (r->search ? contains(value, r->literals[i]) :
+				str_eq(r->literals[i], value))
 			return true;
 	}
 	return false;

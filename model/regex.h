@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Regular expressions from strangers: RE2's syntax (what Prometheus accepts),
- * matched whole, in bounded time.
+ * matched whole or looked for, in bounded time.
  *
  * A gate refuses what RE2 does not know (look-around, back-references,
  * possessive and atomic groups …); then PCRE2 runs with a limit on its steps,
@@ -28,9 +28,16 @@ struct regex;
  */
 NODISCARD int regex_new(struct str pattern, struct regex **out, size_t *at,
 			struct err *err);
+
+/*
+ * As Go's regexp.MatchString: anywhere in the text, and "." is no line end.
+ * For pprof's options.
+ */
+NODISCARD int regex_new_search(struct str pattern, struct regex **out,
+			       size_t *at, struct err *err);
 void regex_free(struct regex *r);
 
-/* Whether the whole of value matches. */
+/* Whether the whole of value matches, or a part if it was made to search. */
 bool regex_matches(const struct regex *r, struct str value);
 
 /*

@@ -5,30 +5,12 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "pprof/idset.h"
+#include "pprof/fields.h"
+#include "pprof/idmap.h"
 #include "pprof/wire.h"
 
 /* Functions of lines that are kept to be looked up; more take a second walk. */
 #define LINES_KEPT MIB
-
-/* Field numbers of profile.proto. */
-enum {
-	PROFILE_SAMPLE_TYPE = 1,
-	PROFILE_SAMPLE = 2,
-	PROFILE_MAPPING = 3,
-	PROFILE_LOCATION = 4,
-	PROFILE_FUNCTION = 5,
-	PROFILE_STRING = 6,
-	PROFILE_DROP_FRAMES = 7,
-	PROFILE_KEEP_FRAMES = 8,
-	PROFILE_TIME = 9,
-	PROFILE_DURATION = 10,
-	PROFILE_PERIOD_TYPE = 11,
-	PROFILE_PERIOD = 12,
-	PROFILE_COMMENT = 13,
-	PROFILE_DEFAULT_TYPE = 14,
-	PROFILE_DOC_URL = 15,
-};
 
 /* A value type by string indexes. */
 struct index_pair {
@@ -37,9 +19,9 @@ struct index_pair {
 };
 
 struct scanner {
-	struct idset mappings;
-	struct idset functions;
-	struct idset locations;
+	struct idmap mappings;
+	struct idmap functions;
+	struct idmap locations;
 	uint64_t *line_functions; /* referred to by lines */
 	size_t line_count;
 	size_t line_cap;
@@ -67,9 +49,9 @@ void scanner_free(struct scanner *s)
 {
 	if (!s)
 		return;
-	idset_fini(&s->mappings);
-	idset_fini(&s->functions);
-	idset_fini(&s->locations);
+	idmap_fini(&s->mappings);
+	idmap_fini(&s->functions);
+	idmap_fini(&s->locations);
 	mem_free(s->line_functions);
 	mem_free(s);
 }
@@ -164,7 +146,7 @@ static bool mapping(struct scanner *s, const struct wire_field *f)
 		return refuse(s, "a mapping has the reserved id 0");
 	refer(s, v[4]);
 	refer(s, v[5]);
-	idset_add(&s->mappings, v[0]);
+	idmap_add(&s->mappings, v[0]);
 	return true;
 }
 
@@ -180,7 +162,7 @@ static bool function(struct scanner *s, const struct wire_field *f)
 	refer(s, v[1]);
 	refer(s, v[2]);
 	refer(s, v[3]);
-	idset_add(&s->functions, v[0]);
+	idmap_add(&s->functions, v[0]);
 	return true;
 }
 
@@ -194,7 +176,7 @@ static bool line(struct scanner *s, const struct wire_field *f)
 	if (!v[0])
 		return refuse(s, "a location has a line without function");
 	if (s->sealed)
-		return idset_has(&s->functions, v[0]) ||
+		return idmap_has(&s->functions, v[0]) ||
 		       refuse(s, "a line's function is missing");
 	if (s->line_count == LINES_KEPT) {
 		s->lines_left = true;
@@ -230,7 +212,7 @@ static bool location(struct scanner *s, const struct wire_field *field)
 	if (!id)
 		refuse(s, "a location has the reserved id 0");
 	if (!s->sealed)
-		idset_add(&s->locations, id);
+		idmap_add(&s->locations, id);
 	return id && ended(s, &w);
 }
 
@@ -337,14 +319,14 @@ static bool tables(struct scanner *s, struct bytes raw)
 /* Ids are unique, and what lines refer to is there. */
 static bool seal(struct scanner *s)
 {
-	if (!idset_seal(&s->mappings))
+	if (!idmap_seal(&s->mappings))
 		return refuse(s, "two mappings have the same id");
-	if (!idset_seal(&s->functions))
+	if (!idmap_seal(&s->functions))
 		return refuse(s, "two functions have the same id");
-	if (!idset_seal(&s->locations))
+	if (!idmap_seal(&s->locations))
 		return refuse(s, "two locations have the same id");
 	for (size_t i = 0; i < s->line_count; i++) {
-		if (!idset_has(&s->functions, s->line_functions[i]))
+		if (!idmap_has(&s->functions, s->line_functions[i]))
 			return refuse(s, "a line's function is missing");
 	}
 	s->sealed = true;
@@ -353,7 +335,7 @@ static bool seal(struct scanner *s)
 
 static bool known_location(struct scanner *s, uint64_t id)
 {
-	return idset_has(&s->locations, id) ||
+	return idmap_has(&s->locations, id) ||
 	       refuse(s, "a sample's location is missing");
 }
 
@@ -517,9 +499,9 @@ static void resolve(struct scanner *s, struct bytes raw)
 
 static void reset(struct scanner *s, struct scan *out)
 {
-	idset_reset(&s->mappings);
-	idset_reset(&s->functions);
-	idset_reset(&s->locations);
+	idmap_reset(&s->mappings);
+	idmap_reset(&s->functions);
+	idmap_reset(&s->locations);
 	s->line_count = 0;
 	s->string_count = 0;
 	s->max_string = 0;

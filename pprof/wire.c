@@ -30,7 +30,7 @@ static struct bytes take(struct wire *w, uint64_t n)
 	return b;
 }
 
-bool wire_next(struct wire *w, struct wire_field *out)
+bool wire_next_slow(struct wire *w, struct wire_field *out)
 {
 	uint64_t key;
 

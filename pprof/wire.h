@@ -44,12 +44,41 @@ uint64_t wire_varint_slow(struct wire *w);
 
 static inline uint64_t wire_varint(struct wire *w)
 {
-	if (w->pos < w->end && *w->pos < 0x80)
-		return *w->pos++;
+	const uint8_t *p = w->pos;
+
+	if (p < w->end && p[0] < 0x80) {
+		w->pos = p + 1;
+		return p[0];
+	}
+	if (w->end - p > 1 && p[1] < 0x80) {
+		w->pos = p + 2;
+		return (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
+	}
 	return wire_varint_slow(w);
 }
 
+bool wire_next_slow(struct wire *w, struct wire_field *out);
+
 /* The next field; false at the end, or when w is bad. */
-bool wire_next(struct wire *w, struct wire_field *out);
+static inline bool wire_next(struct wire *w, struct wire_field *out)
+{
+	const uint8_t *p = w->pos;
+
+	/* Nearly all are a key of one byte, and a length or number of one. */
+	if (w->end - p < 2 || p[0] >= 0x80 || p[1] >= 0x80)
+		return wire_next_slow(w, out);
+	out->number = p[0] >> 3;
+	out->type = (enum wire_type)(p[0] & 7);
+	if (out->type == WIRE_VARINT) {
+		out->value = p[1];
+		w->pos = p + 2;
+		return true;
+	}
+	if (out->type != WIRE_BYTES || p[1] > w->end - p - 2)
+		return wire_next_slow(w, out);
+	out->bytes = (struct bytes){ .ptr = p + 2, .len = p[1] };
+	w->pos = p + 2 + p[1];
+	return true;
+}
 
 #endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a command's result goes.
+ */
+#ifndef CMD_OUTPUT_H
+#define CMD_OUTPUT_H
+
+#include "base/bytes.h"
+#include "base/err.h"
+
+/* Into the file `output`, in place of what it held; "-": standard output. */
+NODISCARD int save_output(const char *output, struct bytes b, struct err *err);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * everprof report: pprof files on this machine, merged, compared, reported.
+ */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/gzip.h"
+#include "cmd/output.h"
+#include "cmd/report_flags.h"
+#include "pprof/decode.h"
+#include "pprof/encode.h"
+#include "pprof/merge.h"
+#include "pprof/report.h"
+
+#define FILE_MAX   (1024 * MIB)
+#define MEMORY_MAX ((size_t)4096 * MIB)
+#define GZIP_LEVEL 6
+
+/* Files read one after another into one merge. */
+struct reader {
+	struct gzip *gzip;
+	struct decoder *decoder;
+	struct merge *merge;
+	struct buf body;
+	struct buf raw;
+};
+
+static void reader_init(struct reader *r)
+{
+	*r = (struct reader){
+		.gzip = gzip_new(),
+		.decoder = decoder_new(MEMORY_MAX),
+		.merge = merge_new(),
+		.body = buf_init(FILE_MAX),
+		.raw = buf_init(FILE_MAX),
+	};
+}
+
+static void reader_fini(struct reader *r)
+{
+	gzip_free(r->gzip);
+	decoder_free(r->decoder);
+	merge_free(r->merge);
+	buf_fini(&r->body);
+	buf_fini(&r->raw);
+}
+
+static int read_file(struct reader *r, const char *path, struct err *err)
+{
+	struct pprof *p;
+	struct bytes raw;
+	int rc;
+
+	buf_reset(&r->body);
+	buf_reset(&r->raw);
+	rc = file_slurp(path, &r->body, err);
+	if (rc)
+		return rc;
+	raw = buf_bytes(&r->body);
+	if (gzip_sniff(raw) != GZIP_NONE) {
+		rc = gzip_decompress(r->gzip, raw, &r->raw, err);
+		raw = buf_bytes(&r->raw);
+	}
+	if (!rc)
+		rc = decoder_run(r->decoder, raw, &p, err);
+	if (!rc)
+		rc = merge_add(r->merge, p, NULL, err);
+	return rc ? err_wrap(err, rc, "%s", path) : 0;
+}
+
+/* A file, or the files of a folder in the order of their names. */
+static int read_path(struct reader *r, const char *path, struct err *err)
+{
+	struct name_list names = { 0 };
+	struct stat st;
+	int rc;
+
+	if (stat(path, &st))
+		return err_sys(err, "%s", path);
+	if (!S_ISDIR(st.st_mode))
+		return read_file(r, path, err);
+	rc = fs_list(path, &names, err);
+	for (size_t i = 0; !rc && i < names.count; i++) {
+		CLEANUP(mem_freep)
+		char *file = mem_printf("%s/%s", path, names.names[i]);
+
+		rc = read_file(r, file, err);
+	}
+	name_list_fini(&names);
+	return rc;
+}
+
+struct job {
+	struct report_flags options;
+	const char *base;
+	const char *diff_base;
+	bool normalize;
+	const char *output;
+	struct reader source;
+	struct reader base_side;
+	struct reader both; /* its merge alone is used */
+};
+
+static int read_sides(struct job *j, int argc, char **argv, struct err *err)
+{
+	int rc = 0;
+
+	for (int i = 0; !rc && i < argc; i++)
+		rc = read_path(&j->source, argv[i], err);
+	if (!rc && !merge_count(j->source.merge))
+		rc = err_set(err, ERR_NOTFOUND, "%s: no profile there",
+			     argv[0]);
+	if (!rc && (*j->base || *j->diff_base))
+		rc = read_path(&j->base_side, *j->base ? j->base : j->diff_base,
+			       err);
+	return rc;
+}
+
+static int combine(struct job *j, struct pprof **out, struct err *err)
+{
+	struct merge_diff_options o = { .label_base = *j->diff_base,
+					.normalize = j->normalize };
+
+	*out = merge_finish(j->source.merge);
+	if (!merge_count(j->base_side.merge))
+		return 0;
+	return merge_diff(j->both.merge, *out, merge_finish(j->base_side.merge),
+			  &o, out, err);
+}
+
+static void write_proto(const struct pprof *p, struct buf *out)
+{
+	CLEANUP(buf_fini) struct buf raw = { 0 };
+	struct gzip *g = gzip_new();
+
+	pprof_encode(p, &raw);
+	gzip_compress(g, GZIP_LEVEL, buf_bytes(&raw), out);
+	gzip_free(g);
+}
+
+static int write_report(const struct job *j, const struct report_type *type,
+			struct pprof *p, struct buf *out, struct err *err)
+{
+	struct report_options o;
+	struct report r;
+	struct json json = json_init(out);
+	int rc = report_flags_options(&j->options, &o, err);
+
+	if (!rc)
+		rc = report_init(&r, type->kind, p, &o, err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < r.unmatched.count; i++)
+		fprintf(stderr,
+			"everprof: warning: %s expression matched no samples\n",
+			r.unmatched.names[i]);
+	if (type->write)
+		rc = type->write(&r, out, err);
+	else
+		type->json(&r, &json);
+	report_fini(&r);
+	return rc;
+}
+
+static int run(struct job *j, int argc, char **argv, struct err *err)
+{
+	CLEANUP(buf_fini) struct buf out = { 0 };
+	const struct report_type *type = report_find(str_of(argv[0]));
+	struct pprof *p;
+	int rc;
+
+	if (!type && strcmp(argv[0], "proto") != 0)
+		return err_set(err, ERR_INVALID, "there is no report \"%s\"",
+			       argv[0]);
+	rc = read_sides(j, argc - 1, argv + 1, err);
+	if (!rc)
+		rc = combine(j, &p, err);
+	if (!rc && type)
+		rc = write_report(j, type, p, &out, err);
+	else if (!rc)
+		write_proto(p, &out);
+	return rc ? rc : save_output(j->output, buf_bytes(&out), err);
+}
+
+static int parse(struct job *j, int *argc, char **argv)
+{
+	struct flag flags[REPORT_FLAGS_MAX + 5] = {
+		{ "output", FLAG_TEXT, &j->output, "-",
+		  "Where to write it (-o too); - is standard output." },
+		{ "base", FLAG_TEXT, &j->base, NULL,
+		  "Subtract this file, or the files of this folder." },
+		{ "diff_base", FLAG_TEXT, &j->diff_base, NULL,
+		  "The same; percentages are of the base." },
+		{ "normalize", FLAG_BOOL, &j->normalize, NULL,
+		  "Scale to the base's totals first." },
+	};
+	static const struct usage u = {
+		"report NAME FILE… [FLAGS]",
+		"Merges pprof files (of a folder: all of them) and reports: "
+		"top, tree, peek, traces,\nfolded, flamegraph, dot, "
+		"speedscope, source or proto; the text is pprof's own.",
+		2, 1000000
+	};
+
+	report_flags_list(&j->options, flags + 4);
+	return cmd_begin(&u, flags, argc, argv);
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct job j = { .base = "", .diff_base = "", .output = "-" };
+	struct err err;
+	int code = parse(&j, &argc, argv);
+	int rc;
+
+	if (code >= 0)
+		return code;
+	reader_init(&j.source);
+	reader_init(&j.base_side);
+	reader_init(&j.both);
+	rc = run(&j, argc, argv, &err);
+	reader_fini(&j.source);
+	reader_fini(&j.base_side);
+	reader_fini(&j.both);
+	return rc ? cmd_fail(&err) : 0;
+}

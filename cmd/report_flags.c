@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/report_flags.h"
+
+struct flag *report_flags_list(struct report_flags *f, struct flag *at)
+{
+	const struct report_option_help *o = report_option_list();
+	struct report_options otherwise;
+
+	report_options_init(&otherwise);
+	for (size_t i = 0; o[i].name; i++) {
+		bool on = str_is(str_of(o[i].name), "trim") && otherwise.trim;
+
+		f->switches[i] = on;
+		*at++ = (struct flag){
+			.name = o[i].name,
+			.kind = o[i].is_switch ? FLAG_BOOL : FLAG_TEXT,
+			.out = o[i].is_switch ? (void *)&f->switches[i] :
+						(void *)&f->texts[i],
+			.help = o[i].help,
+		};
+	}
+	return at;
+}
+
+void report_flags_each(const struct report_flags *f,
+		       void (*fn)(void *ctx, const char *name,
+				  const char *value),
+		       void *ctx)
+{
+	const struct report_option_help *o = report_option_list();
+
+	for (size_t i = 0; o[i].name; i++) {
+		if (o[i].is_switch)
+			fn(ctx, o[i].name, f->switches[i] ? "true" : "false");
+		else if (f->texts[i])
+			fn(ctx, o[i].name, f->texts[i]);
+	}
+}
+
+struct setting {
+	struct report_options *o;
+	struct err *err;
+	int rc;
+};
+
+static void set(void *ctx, const char *name, const char *value)
+{
+	struct setting *s = ctx;
+
+	if (!s->rc)
+		s->rc = report_option(s->o, str_of(name), str_of(value),
+				      s->err);
+}
+
+int report_flags_options(const struct report_flags *f,
+			 struct report_options *out, struct err *err)
+{
+	struct setting s = { .o = out, .err = err };
+
+	report_options_init(out);
+	report_flags_each(f, set, &s);
+	return s.rc;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/report_options.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum option_kind {
+	OPTION_TEXT,   /* struct str */
+	OPTION_SWITCH, /* bool */
+	OPTION_COUNT,  /* int64_t, -1 or more */
+	OPTION_NUMBER, /* double */
+	OPTION_GRANULARITY,
+	OPTION_SORT,
+	OPTION_END,
+};
+
+#define AT(field) offsetof(struct report_options, field)
+
+/* One list for parsing, the other for help: name by name the same. */
+static const struct option {
+	enum option_kind kind;
+	size_t at;
+} options[] = {
+	{ OPTION_TEXT, AT(sample_index) },
+	{ OPTION_TEXT, AT(names.focus) },
+	{ OPTION_TEXT, AT(names.ignore) },
+	{ OPTION_TEXT, AT(names.hide) },
+	{ OPTION_TEXT, AT(names.show) },
+	{ OPTION_TEXT, AT(names.show_from) },
+	{ OPTION_TEXT, AT(prune_from) },
+	{ OPTION_TEXT, AT(tags.focus) },
+	{ OPTION_TEXT, AT(tags.ignore) },
+	{ OPTION_TEXT, AT(tags.show) },
+	{ OPTION_TEXT, AT(tags.hide) },
+	{ OPTION_TEXT, AT(tagroot) },
+	{ OPTION_TEXT, AT(symbol) },
+	{ OPTION_GRANULARITY, AT(granularity) },
+	{ OPTION_SWITCH, AT(noinlines) },
+	{ OPTION_SORT, AT(cum) },
+	{ OPTION_TEXT, AT(unit) },
+	{ OPTION_COUNT, AT(node_count) },
+	{ OPTION_NUMBER, AT(node_fraction) },
+	{ OPTION_NUMBER, AT(edge_fraction) },
+	{ OPTION_SWITCH, AT(trim) },
+	{ OPTION_SWITCH, AT(drop_negative) },
+	{ OPTION_SWITCH, AT(relative) },
+	{ OPTION_SWITCH, AT(mean) },
+	{ OPTION_NUMBER, AT(divide_by) },
+	{ OPTION_COUNT, AT(max_nodes) },
+	{ OPTION_END, 0 },
+};
+
+static const struct report_option_help help[] = {
+	{ "sample_index", "Sample type: its name, or its number from 0.",
+	  false },
+	{ "focus", "Only samples through a frame that matches.", false },
+	{ "ignore", "No samples through a frame that matches.", false },
+	{ "hide", "Without the frames that match.", false },
+	{ "show", "The frames that match alone.", false },
+	{ "show_from", "Without what calls the outermost match.", false },
+	{ "prune_from", "Without what a match calls.", false },
+	{ "tagfocus",
+	  "Only samples with such a label: regexp, key=regexp, "
+	  "or a range as 1kb:64kb.",
+	  false },
+	{ "tagignore", "No samples with such a label.", false },
+	{ "tagshow", "Only labels whose key matches.", false },
+	{ "taghide", "Without labels whose key matches.", false },
+	{ "tagroot", "Keys whose values become outermost frames.", false },
+	{ "symbol", "peek, source: functions that match.", false },
+	{ "granularity", "functions, filefunctions, files, lines or addresses.",
+	  false },
+	{ "noinlines", "Inlined functions count for their caller.", true },
+	{ "sort", "flat or cum.", false },
+	{ "unit", "Unit of values: MB, ms ...; minimum chooses one.", false },
+	{ "nodecount", "At most so many nodes.", false },
+	{ "nodefraction", "Drop nodes below this share of the total (0.005).",
+	  false },
+	{ "edgefraction", "Drop edges below this share (0.001).", false },
+	{ "trim", "Heed the last three (true).", true },
+	{ "drop_negative", "Without nodes below 0.", true },
+	{ "relative_percentages", "Percentages of what the filters leave.",
+	  true },
+	{ "mean", "Divide by the first sample type.", true },
+	{ "divide_by", "Divide all values by this.", false },
+	{ "max_nodes", "flamegraph: at most so many nodes.", false },
+	{ NULL, NULL, false },
+};
+_Static_assert(ARRAY_SIZE(help) == ARRAY_SIZE(options), "one help an option");
+
+const struct report_option_help *report_option_list(void)
+{
+	return help;
+}
+
+void report_options_init(struct report_options *o)
+{
+	*o = (struct report_options){
+		.node_count = -1,
+		.node_fraction = 0.005,
+		.edge_fraction = 0.001,
+		.divide_by = 1,
+		.trim = true,
+	};
+}
+
+static int expected(struct err *err, struct str name, const char *what,
+		    struct str value)
+{
+	return err_set(err, ERR_INVALID, "%.*s is %s, not \"%.*s\"",
+		       STR_ARG(name), what, STR_ARG(value));
+}
+
+static bool any_of(struct str s, const char *const *words)
+{
+	for (; *words; words++) {
+		if (str_is(s, *words))
+			return true;
+	}
+	return false;
+}
+
+static bool parse_switch(struct str s, bool *out)
+{
+	static const char *const on[] = {
+		"1", "t", "true", "y", "yes", "", NULL
+	};
+	static const char *const off[] = { "0", "f", "false", "n", "no", NULL };
+
+	*out = any_of(s, on);
+	return *out || any_of(s, off);
+}
+
+static bool parse_number(struct str s, double *out)
+{
+	char text[64];
+	char *end;
+
+	if (!s.len || s.len >= sizeof(text))
+		return false;
+	memcpy(text, s.ptr, s.len);
+	text[s.len] = 0;
+	*out = strtod(text, &end);
+	return !*end && isfinite(*out);
+}
+
+static bool parse_sort(struct str s, bool *cum)
+{
+	*cum = str_is(s, "cum");
+	return *cum || str_is(s, "flat");
+}
+
+static int set(const struct option *o, void *at, struct str name,
+	       struct str value, struct err *err)
+{
+	switch (o->kind) {
+	case OPTION_TEXT:
+		*(struct str *)at = value;
+		return 0;
+	case OPTION_SWITCH:
+		return parse_switch(value, at) ?
+			       0 :
+			       expected(err, name, "true or false", value);
+	case OPTION_COUNT:
+		return str_to_i64(value, at) && *(int64_t *)at >= -1 ?
+			       0 :
+			       expected(err, name, "a whole number", value);
+	case OPTION_NUMBER:
+		return parse_number(value, at) ?
+			       0 :
+			       expected(err, name, "a number", value);
+	case OPTION_SORT:
+		return parse_sort(value, at) ?
+			       0 :
+			       expected(err, name, "flat or cum", value);
+	case OPTION_GRANULARITY:
+	case OPTION_END:
+		break;
+	}
+	return granularity_parse(value, at, err);
+}
+
+int report_option(struct report_options *o, struct str name, struct str value,
+		  struct err *err)
+{
+	for (size_t i = 0; help[i].name; i++) {
+		if (str_is(name, help[i].name))
+			return set(&options[i], (char *)o + options[i].at, name,
+				   value, err);
+	}
+	return err_set(err, ERR_NOTFOUND, "there is no option \"%.*s\"",
+		       STR_ARG(name));
+}

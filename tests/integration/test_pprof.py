@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Reports agree with Debian's go tool pprof, byte for byte: five profiles of
+each of 28 series, merges, differences, options."""
+import os
+
+from harness import ROOT, SLOW, Suite
+from pprof_peer import compare, matrix, singles, sums, unpack
+
+suite = Suite()
+STEP = 1 if SLOW == 1 else 7  # sanitizers look at a part
+
+
+def check(cases):
+    bad = compare(cases)
+    print(f'{len(cases)} reports compared, {bad} differ', flush=True)
+    assert cases and not bad
+
+
+@suite.test
+def every_series(d):
+    check(singles(unpack(os.path.join(ROOT, 'testdata/profiles.tar'), d))[::STEP])
+
+
+@suite.test
+def merges_and_differences(d):
+    series = unpack(os.path.join(ROOT, 'testdata/profiles.tar'), d)
+    check([c for files in series.values() for n in (2, 5) for c in sums(files, n)][::STEP])
+
+
+@suite.test
+def options(d):
+    cases = matrix(unpack(os.path.join(ROOT, 'testdata/profiles.tar'), d))
+    assert len(cases) >= 200, len(cases)
+    check(cases[::STEP])
+
+
+suite.main()
