@@ -2,6 +2,8 @@
 #include "base/json.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 static void before_value(struct json *j)
 {
@@ -55,11 +57,16 @@ void json_int(struct json *j, int64_t v)
 
 void json_double(struct json *j, double v)
 {
+	char text[32] = "null";
+	int digits = 15;
+
+	/* As few digits as read back the same. */
+	do {
+		if (isfinite(v))
+			snprintf(text, sizeof(text), "%.*g", digits, v);
+	} while (isfinite(v) && digits++ < 17 && strtod(text, NULL) != v);
 	before_value(j);
-	if (isfinite(v))
-		buf_printf(j->out, "%.17g", v);
-	else
-		buf_str(j->out, "null");
+	buf_str(j->out, text);
 }
 
 void json_bool(struct json *j, bool v)

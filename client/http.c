@@ -24,6 +24,8 @@ struct transfer {
 	http_done_fn done;
 	void *ctx;
 	size_t max_body;
+	bool (*sink)(void *ctx, struct bytes b);
+	void *sink_ctx;
 	int64_t timeout_ms;
 	size_t header_bytes;
 	char why[CURL_ERROR_SIZE];
@@ -108,7 +110,15 @@ int http_client_new(struct http_client **out, struct err *err)
 static size_t on_body(char *p, size_t size, size_t n, void *arg)
 {
 	struct transfer *t = arg;
+	long status = 0;
 
+	if (t->sink)
+		curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (status == 200)
+		return t->sink(t->sink_ctx,
+			       (struct bytes){ (const uint8_t *)p, size * n }) ?
+			       size * n :
+			       0;
 	buf_add(&t->response.body, p, size * n);
 	if (!t->response.body.over)
 		return size * n;
@@ -162,6 +172,8 @@ void http_start(struct http_client *c, const struct http_request *r)
 	t->done = r->done;
 	t->ctx = r->ctx;
 	t->max_body = r->max_body;
+	t->sink = r->sink;
+	t->sink_ctx = r->sink_ctx;
 	t->timeout_ms = r->timeout_ms;
 	t->response.body = buf_init(r->max_body);
 	t->easy = curl_easy_init();
@@ -349,8 +361,11 @@ void http_get(const struct http_request *request, struct http_response *r)
 	one.done = keep;
 	one.ctx = r;
 	http_start(c, &one);
-	while (http_running(c))
-		http_poll(c, 1000);
+	while (http_running(c)) {
+		http_poll(c, request->waiting ? 200 : 1000);
+		if (request->waiting)
+			request->waiting(request->sink_ctx);
+	}
 	http_client_free(c);
 }
 

@@ -40,6 +40,14 @@ struct http_request {
 	const char *user_agent;
 	http_done_fn done; /* called once, from http_poll() */
 	void *ctx;
+	/*
+	 * Where the body of a 200 goes as it comes, instead of into the
+	 * response; false stops the request. May be NULL.
+	 */
+	bool (*sink)(void *ctx, struct bytes b);
+	/* http_get() calls it a few times a second. May be NULL. */
+	void (*waiting)(void *ctx);
+	void *sink_ctx; /* of both */
 };
 
 /* ERR_IO when the system has no descriptors left. */

@@ -18,7 +18,7 @@ THIRD_PARTY = {
     'archive.h': {'cmd/source.c'},
     'archive_entry.h': {'cmd/source.c'},
     'curl/curl.h': {'client/http.c'},
-    'jansson.h': {'cmd/query.c', 'tsdb/meta.c'},
+    'jansson.h': {'cmd/api_client.c', 'cmd/query.c', 'tsdb/meta.c'},
     'libdeflate.h': {'base/gzip.c'},
     'microhttpd.h': {'web/server.c'},
     'openssl/evp.h': {'cmd/dump.c'},
@@ -74,7 +74,7 @@ def check_include(mods, path, kind, name, complain):
 SYSTEM = []
 LIBC = re.compile(r'^(arpa|sys|linux|net|netinet)/|^(assert|ctype|dirent|errno|'
                   r'fcntl|ftw|getopt|inttypes|libgen|limits|malloc|math|netdb|poll|'
-                  r'pthread|sched|signal|stdalign|stdarg|stdatomic|stdbool|'
+                  r'pthread|sched|signal|spawn|stdalign|stdarg|stdatomic|stdbool|'
                   r'stddef|stdint|stdio|stdlib|string|strings|time|unistd)\.h$')
 
 

@@ -97,6 +97,7 @@ struct job {
 	const char *base;
 	const char *diff_base;
 	bool normalize;
+	const char *source_path;
 	const char *output;
 	struct reader source;
 	struct reader base_side;
@@ -148,6 +149,7 @@ static int write_report(const struct job *j, const struct report_type *type,
 	struct json json = json_init(out);
 	int rc = report_flags_options(&j->options, &o, err);
 
+	o.source_root = j->source_path;
 	if (!rc)
 		rc = report_init(&r, type->kind, p, &o, err);
 	if (rc)
@@ -186,7 +188,7 @@ static int run(struct job *j, int argc, char **argv, struct err *err)
 
 static int parse(struct job *j, int *argc, char **argv)
 {
-	struct flag flags[REPORT_FLAGS_MAX + 5] = {
+	struct flag flags[REPORT_FLAGS_MAX + 6] = {
 		{ "output", FLAG_TEXT, &j->output, "-",
 		  "Where to write it (-o too); - is standard output." },
 		{ "base", FLAG_TEXT, &j->base, NULL,
@@ -195,6 +197,8 @@ static int parse(struct job *j, int *argc, char **argv)
 		  "The same; percentages are of the base." },
 		{ "normalize", FLAG_BOOL, &j->normalize, NULL,
 		  "Scale to the base's totals first." },
+		{ "source_path", FLAG_TEXT, &j->source_path, NULL,
+		  "source: the folder where sources are." },
 	};
 	static const struct usage u = {
 		"report NAME FILE… [FLAGS]",
@@ -204,7 +208,7 @@ static int parse(struct job *j, int *argc, char **argv)
 		2, 1000000
 	};
 
-	report_flags_list(&j->options, flags + 4);
+	report_flags_list(&j->options, flags + 5);
 	return cmd_begin(&u, flags, argc, argv);
 }
 

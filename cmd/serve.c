@@ -36,6 +36,7 @@ struct serve {
 	int64_t query_timeout_ms;
 	int64_t max_concurrency;
 	int64_t query_memory;
+	const char *source_path;
 	int64_t max_profile;
 	const char *log_level;
 	const char *log_format;
@@ -115,6 +116,8 @@ static void make_flags(struct serve *s)
 		 "20", "Queries at once; others wait.");
 	add_flag(s, "query.memory", FLAG_SIZE, &s->query_memory, "256MB",
 		 "Memory of all queries together.");
+	add_flag(s, "query.source-path", FLAG_TEXT, &s->source_path, NULL,
+		 "Folder of sources, for report=source to show their text.");
 	add_flag(s, "scrape.max-profile-size", FLAG_SIZE, &s->max_profile,
 		 "64MB", "Larger profiles (decompressed) are refused.");
 	add_flag(s, "log.level", FLAG_TEXT, &s->log_level, "info",
@@ -262,6 +265,9 @@ static int start_web(struct serve *s, struct err *err)
 		.read_timeout_ms = s->read_timeout_ms,
 		.query_timeout_ms = s->query_timeout_ms,
 		.query_memory = s->query_memory,
+		.source_root = s->source_path && *s->source_path ?
+				       s->source_path :
+				       NULL,
 		.log = &s->log,
 		.metrics = s->metrics
 	};

@@ -48,3 +48,67 @@ size_t typeset_count(struct bytes encoded)
 
 	return (size_t)dec_count(&d, TYPES_MAX);
 }
+
+static int no_such_type(const struct typeset *t, struct str name,
+			struct err *err)
+{
+	struct buf list = buf_init(256);
+
+	for (size_t i = 0; i < t->count; i++)
+		buf_printf(&list, "%s%.*s", i ? " " : "",
+			   STR_ARG(t->types[i].type));
+	err_set(err, ERR_INVALID, "sample_index \"%.*s\" must be one of: %s",
+		STR_ARG(name), buf_cstr(&list));
+	buf_fini(&list);
+	return ERR_INVALID;
+}
+
+/* The default type, or else the last one. */
+static size_t default_index(const struct typeset *t)
+{
+	for (size_t i = 0; t->default_type.len && i < t->count; i++) {
+		if (str_eq(t->types[i].type, t->default_type))
+			return i;
+	}
+	return t->count - 1;
+}
+
+static int index_by_number(const struct typeset *t, int64_t n, size_t *out,
+			   struct err *err)
+{
+	if (n < 0 || (uint64_t)n >= t->count)
+		return err_set(
+			err, ERR_INVALID,
+			"sample_index %lld is outside the range [0..%zu]",
+			(long long)n, t->count - 1);
+	*out = (size_t)n;
+	return 0;
+}
+
+int typeset_index(const struct typeset *t, struct str name, size_t *out,
+		  struct err *err)
+{
+	struct str legacy = name;
+	int64_t n;
+
+	if (!t->count)
+		return err_set(err, ERR_INVALID,
+			       "the profile has no sample types");
+	if (!name.len) {
+		*out = default_index(t);
+		return 0;
+	}
+	if (str_to_i64(name, &n))
+		return index_by_number(t, n, out, err);
+	/* Old heap profiles have "space" where new ones have "inuse_space". */
+	if (str_starts(name, str_of("inuse_")))
+		legacy = (struct str){ name.ptr + 6, name.len - 6 };
+	for (size_t i = 0; i < t->count; i++) {
+		if (str_eq(t->types[i].type, name) ||
+		    str_eq(t->types[i].type, legacy)) {
+			*out = i;
+			return 0;
+		}
+	}
+	return no_such_type(t, name, err);
+}

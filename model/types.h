@@ -39,4 +39,12 @@ NODISCARD int typeset_decode(struct bytes encoded, struct typeset *out,
 /* How many sample types an encoding has, without decoding it; 0 for none. */
 size_t typeset_count(struct bytes encoded);
 
+/*
+ * The sample type that a name stands for, as pprof's sample_index: a type's
+ * name, a number from 0, or nothing for the default one. ERR_INVALID lists
+ * what there is.
+ */
+NODISCARD int typeset_index(const struct typeset *t, struct str name,
+			    size_t *out, struct err *err);
+
 #endif

@@ -43,6 +43,15 @@ void decoder_free(struct decoder *d)
 	mem_free(d);
 }
 
+size_t decoder_memory(const struct decoder *d)
+{
+	return sizeof(*d) + pprof_memory(&d->p) +
+	       idmap_memory(&d->mapping_ids) + idmap_memory(&d->function_ids) +
+	       idmap_memory(&d->location_ids) +
+	       vec_memory(&d->location_mappings) +
+	       vec_memory(&d->line_functions);
+}
+
 static bool refuse(struct decoder *d, const char *why)
 {
 	if (!d->why)
@@ -554,7 +563,7 @@ static void reset(struct decoder *d)
 	d->location_mappings.count = 0;
 	d->line_functions.count = 0;
 	d->max_string = 0;
-	d->memory = pprof_memory(&d->p);
+	d->memory = decoder_memory(d);
 	d->why = NULL;
 	d->over = false;
 }

@@ -20,6 +20,9 @@ struct decoder;
 struct decoder *decoder_new(size_t max);
 void decoder_free(struct decoder *d);
 
+/* What its workspace takes. */
+size_t decoder_memory(const struct decoder *d);
+
 /* ERR_INVALID says why the bytes are no profile. ERR_LIMIT. */
 NODISCARD int decoder_run(struct decoder *d, struct bytes raw,
 			  struct pprof **out, struct err *err);

@@ -53,4 +53,9 @@ static inline bool idmap_has(const struct idmap *m, uint64_t id)
 	return idmap_find(m, id) != IDMAP_NONE;
 }
 
+static inline size_t idmap_memory(const struct idmap *m)
+{
+	return vec_memory(&m->pairs) + m->places_cap * sizeof(*m->places);
+}
+
 #endif

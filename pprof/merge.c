@@ -48,6 +48,7 @@ struct merge {
 	VEC(uint64_t) scratch; /* a location's key */
 	VEC(uint32_t) frames;  /* a stack being looked up */
 	VEC(struct pprof_label) labels;
+	VEC(struct pprof_label) extra; /* labels that every sample gets */
 	double ratios[TYPES_MAX];
 	bool scaled;
 };
@@ -80,6 +81,7 @@ void merge_free(struct merge *m)
 	vec_fini(&m->scratch);
 	vec_fini(&m->frames);
 	vec_fini(&m->labels);
+	vec_fini(&m->extra);
 	mem_free(m);
 }
 
@@ -457,9 +459,38 @@ static bool same_set(const void *ctx, uint32_t i, const void *key)
 	return true;
 }
 
+void merge_label(struct merge *m, struct str key, struct str value)
+{
+	struct pprof_label *l = vec_add(&m->extra);
+
+	memset(l, 0, sizeof(*l));
+	l->key = strtab_intern(&m->out.strings, key);
+	l->str = strtab_intern(&m->out.strings, value);
+}
+
+void merge_no_labels(struct merge *m)
+{
+	m->extra.count = 0;
+}
+
+static void add_extra(struct merge *m)
+{
+	size_t own = m->labels.count;
+
+	for (size_t i = 0; i < m->extra.count; i++) {
+		size_t k = 0;
+
+		while (k < own && (m->labels.v[k].is_number ||
+				   m->labels.v[k].key != m->extra.v[i].key))
+			k++;
+		if (k == own)
+			*vec_add(&m->labels) = m->extra.v[i];
+	}
+}
+
 static uint32_t map_labels(struct merge *m, struct pprof_run set)
 {
-	struct pprof_run new = { .count = set.count };
+	struct pprof_run new = { 0 };
 	struct key key;
 	uint32_t to;
 
@@ -476,7 +507,9 @@ static uint32_t map_labels(struct merge *m, struct pprof_run set)
 		to_label->is_number = l->is_number;
 		to_label->num = l->num;
 	}
+	add_extra(m);
 	sort_labels(&m->out, m->labels.v, m->labels.count);
+	new.count = (uint32_t)m->labels.count;
 	key = (struct key){ m, m->labels.v,
 			    m->labels.count * sizeof(struct pprof_label), 0 };
 	to = find(m, &m->label_sets, m->out.label_sets.count, same_set, &key);

@@ -43,6 +43,13 @@ NODISCARD int merge_add(struct merge *m, const struct pprof *p,
  */
 void merge_average(struct merge *m, size_t n);
 
+/*
+ * Samples of the profiles that are added from now on get this text label,
+ * unless they have one of that key.
+ */
+void merge_label(struct merge *m, struct str key, struct str value);
+void merge_no_labels(struct merge *m);
+
 /* How many profiles were added. */
 size_t merge_count(const struct merge *m);
 

@@ -56,65 +56,21 @@ size_t pprof_memory(const struct pprof *p)
 	       vec_memory(&p->comments);
 }
 
-static int no_such_type(const struct pprof *p, struct str name, struct err *err)
-{
-	struct buf list = buf_init(256);
-
-	for (size_t i = 0; i < p->types.count; i++)
-		buf_printf(&list, "%s%.*s", i ? " " : "",
-			   STR_ARG(pprof_str(p, p->types.v[i].type)));
-	err_set(err, ERR_INVALID, "sample_index \"%.*s\" must be one of: %s",
-		STR_ARG(name), buf_cstr(&list));
-	buf_fini(&list);
-	return ERR_INVALID;
-}
-
-/* The default type, or else the last one. */
-static size_t default_index(const struct pprof *p)
-{
-	struct str name = pprof_str(p, p->default_type);
-
-	for (size_t i = 0; name.len && i < p->types.count; i++) {
-		if (str_eq(pprof_str(p, p->types.v[i].type), name))
-			return i;
-	}
-	return p->types.count - 1;
-}
-
 int pprof_type_index(const struct pprof *p, struct str name, size_t *out,
 		     struct err *err)
 {
-	struct str legacy = name;
-	int64_t n;
+	struct typeset *t = mem_new(struct typeset);
+	int rc;
 
-	if (!p->types.count)
-		return err_set(err, ERR_INVALID,
-			       "the profile has no sample types");
-	if (!name.len) {
-		*out = default_index(p);
-		return 0;
-	}
-	if (str_to_i64(name, &n)) {
-		if (n < 0 || (uint64_t)n >= p->types.count)
-			return err_set(
-				err, ERR_INVALID,
-				"sample_index %lld is outside the range [0..%zu]",
-				(long long)n, p->types.count - 1);
-		*out = (size_t)n;
-		return 0;
-	}
-	/* Old heap profiles have "space" where new ones have "inuse_space". */
-	if (str_starts(name, str_of("inuse_")))
-		legacy = (struct str){ name.ptr + 6, name.len - 6 };
-	for (size_t i = 0; i < p->types.count; i++) {
-		struct str type = pprof_str(p, p->types.v[i].type);
-
-		if (str_eq(type, name) || str_eq(type, legacy)) {
-			*out = i;
-			return 0;
-		}
-	}
-	return no_such_type(p, name, err);
+	t->default_type = pprof_str(p, p->default_type);
+	for (; t->count < p->types.count; t->count++)
+		t->types[t->count] = (struct value_type){
+			.type = pprof_str(p, p->types.v[t->count].type),
+			.unit = pprof_str(p, p->types.v[t->count].unit),
+		};
+	rc = typeset_index(t, name, out, err);
+	mem_free(t);
+	return rc;
 }
 
 /* What a double holds of the range of an int64_t. */

@@ -70,8 +70,8 @@ struct pprof_location {
 /* A text, or a number with a unit. */
 struct pprof_label {
 	uint32_t key;
-	uint32_t str; /* when it is a text */
-	bool is_number;
+	uint32_t str;       /* when it is a text */
+	uint32_t is_number; /* no padding: labels are hashed as they lie */
 	uint32_t unit;
 	int64_t num;
 };

@@ -5,22 +5,30 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "pprof/flame_svg.h"
 #include "pprof/measure.h"
+#include "pprof/tagroot.h"
 
 #define NODE_COUNT 80 /* as pprof's */
+#define KEYS_MAX   16 /* of tagroot */
 #define FILTER_MAX 80 /* bytes of a filter that are shown */
 
+#define TEXT "text/plain; charset=utf-8"
+
 static const struct report_type types[] = {
-	{ "top", REPORT_TOP, "text/plain; charset=utf-8", report_top_text,
-	  report_top_json },
-	{ "tree", REPORT_TREE, "text/plain; charset=utf-8", report_tree_text,
-	  NULL },
-	{ "peek", REPORT_PEEK, "text/plain; charset=utf-8", report_tree_text,
-	  NULL },
-	{ "traces", REPORT_TRACES, "text/plain; charset=utf-8",
-	  report_traces_text, NULL },
-	{ "folded", REPORT_FOLDED, "text/plain; charset=utf-8", report_folded,
-	  NULL },
+	{ "top", REPORT_TOP, TEXT, NULL, report_top_text, report_top_json },
+	{ "tree", REPORT_TREE, TEXT, NULL, report_tree_text, NULL },
+	{ "peek", REPORT_PEEK, TEXT, NULL, report_tree_text, NULL },
+	{ "traces", REPORT_TRACES, TEXT, NULL, report_traces_text, NULL },
+	{ "folded", REPORT_FOLDED, TEXT, NULL, report_folded, NULL },
+	{ "flamegraph", REPORT_FLAMEGRAPH, "image/svg+xml", NULL,
+	  report_flamegraph_svg, report_flamegraph_json },
+	{ "speedscope", REPORT_SPEEDSCOPE, "application/json",
+	  "everprof.speedscope.json", report_speedscope, NULL },
+	{ "dot", REPORT_DOT, "text/vnd.graphviz; charset=utf-8", NULL,
+	  report_dot, NULL },
+	{ "svg", REPORT_DOT, "image/svg+xml", NULL, report_svg, NULL },
+	{ "source", REPORT_SOURCE, TEXT, NULL, report_source, NULL },
 };
 
 const struct report_type *report_find(struct str name)
@@ -47,7 +55,7 @@ int64_t report_weight(const struct report *r, size_t sample)
 	return pprof_values(r->p, sample)[r->value];
 }
 
-static bool is_base(const struct pprof *p, size_t sample)
+bool report_is_base(const struct pprof *p, size_t sample)
 {
 	struct pprof_run set = p->label_sets.v[p->samples.v[sample].labels];
 
@@ -82,7 +90,7 @@ static int64_t sum_total(const struct report *r)
 
 		total = plus(total, v);
 		div = plus(div, d);
-		if (is_base(p, i)) {
+		if (report_is_base(p, i)) {
 			base_total = plus(base_total, v);
 			base_div = plus(base_div, d);
 		}
@@ -111,12 +119,24 @@ static int prepare(struct report *r, struct err *err)
 
 	filter_uninteresting(r->p);
 	tag_units_find(r->p, &r->units);
+	if (r->o->tagroot.len &&
+	    !pprof_tagroot(r->p, r->o->tagroot, r->out_unit))
+		r->unmatched.names[r->unmatched.count++] = "tagroot";
 	if (r->o->relative)
 		rc = apply_filters(r, err);
 	if (rc)
 		return rc;
 	r->total = sum_total(r);
 	return r->o->relative ? 0 : apply_filters(r, err);
+}
+
+static size_t count_keys(struct str keys)
+{
+	size_t count = keys.len > 0;
+
+	for (size_t i = 0; i < keys.len; i++)
+		count += keys.ptr[i] == ',';
+	return count;
 }
 
 int report_init(struct report *r, enum report_kind kind, struct pprof *p,
@@ -131,11 +151,17 @@ int report_init(struct report *r, enum report_kind kind, struct pprof *p,
 	r->type = pprof_str(p, p->types.v[r->value].type);
 	r->unit = pprof_str(p, p->types.v[r->value].unit);
 	r->out_unit = o->unit.len ? o->unit : str_of("minimum");
+	if (count_keys(o->tagroot) > KEYS_MAX)
+		return err_set(err, ERR_INVALID, "tagroot: more than %d labels",
+			       KEYS_MAX);
 	if (!o->divide_by)
 		return err_set(err, ERR_INVALID, "divide_by must not be 0");
 	rc = prepare(r, err);
 	if (!rc)
-		nodes_init(&r->nodes, p, o->granularity, o->noinlines);
+		nodes_init(&r->nodes, p,
+			   kind == REPORT_SOURCE ? GRANULARITY_LINES :
+						   o->granularity,
+			   o->noinlines);
 	else
 		report_fini(r);
 	return rc;

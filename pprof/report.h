@@ -57,6 +57,7 @@ struct report_type {
 	const char *name;
 	enum report_kind kind;
 	const char *content_type; /* of the document */
+	const char *file;         /* a name for it, if it is to be saved */
 	int (*write)(struct report *r, struct buf *out, struct err *err);
 	void (*json)(struct report *r, struct json *j);
 };
@@ -75,7 +76,28 @@ void report_top_json(struct report *r, struct json *j);
 /* A line "outermost;…;leaf value" for each distinct stack. */
 int report_folded(struct report *r, struct buf *out, struct err *err);
 
+/*
+ * Columns, depth first: "strings", "name" and "file" (of strings), "parent",
+ * "self", "total_of"; of a diff with its sides apart "self_a", "total_of_a".
+ */
+void report_flamegraph_json(struct report *r, struct json *j);
+
+/* A file for speedscope.app. */
+int report_speedscope(struct report *r, struct buf *out, struct err *err);
+
+/* The call graph for Graphviz. */
+int report_dot(struct report *r, struct buf *out, struct err *err);
+
+/* The same, drawn. ERR_UNSUPPORTED: Graphviz is not installed. */
+int report_svg(struct report *r, struct buf *out, struct err *err);
+
+/* By function and source line; the text where source_root has the file. */
+int report_source(struct report *r, struct buf *out, struct err *err);
+
 /* For the reports themselves. */
+
+/* Whether a sample is of a diff's base. */
+bool report_is_base(const struct pprof *p, size_t sample);
 
 /* ERR_TOOBIG when out is over its maximum. */
 NODISCARD int report_size(const struct buf *out, struct err *err);

@@ -83,7 +83,8 @@ static const struct report_option_help help[] = {
 	  true },
 	{ "mean", "Divide by the first sample type.", true },
 	{ "divide_by", "Divide all values by this.", false },
-	{ "max_nodes", "flamegraph: at most so many nodes.", false },
+	{ "max_nodes", "flamegraph: at most so many nodes (8192; 0: all).",
+	  false },
 	{ NULL, NULL, false },
 };
 _Static_assert(ARRAY_SIZE(help) == ARRAY_SIZE(options), "one help an option");
@@ -100,6 +101,7 @@ void report_options_init(struct report_options *o)
 		.node_fraction = 0.005,
 		.edge_fraction = 0.001,
 		.divide_by = 1,
+		.max_nodes = -1,
 		.trim = true,
 	};
 }

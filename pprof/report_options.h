@@ -31,8 +31,10 @@ struct report_options {
 	double edge_fraction;
 	double divide_by;
 	struct str unit;
-	int64_t max_nodes;  /* flamegraph; 0: all */
-	struct str tagroot; /* keys whose values become outermost frames */
+	int64_t max_nodes; /* flamegraph; -1: its own; 0: all */
+	const char
+		*source_root; /* a folder; NULL: none. Never from a stranger */
+	struct str tagroot;   /* keys whose values become outermost frames */
 };
 
 /* Names and what they do, for help; a NULL name ends the list. */

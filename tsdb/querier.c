@@ -3,13 +3,17 @@
 
 #include <stdlib.h>
 
-#include "base/mem.h"
+#include "base/arena.h"
+#include "base/dec.h"
+#include "base/vec.h"
+#include "model/types.h"
 #include "tsdb/body.h"
 #include "tsdb/db.h"
 #include "tsdb/part.h"
 #include "tsdb/values.h"
 
-#define NONE UINT32_MAX
+#define NONE  UINT32_MAX
+#define LOOKS 8 /* at totals, while profiles are being flushed */
 
 /* Where a selected series is. */
 struct place {
@@ -35,8 +39,18 @@ struct querier {
 	size_t place_count;
 	size_t place_cap;
 	struct times times;
+	struct totals {
+		VEC(struct totals_row) rows;
+		VEC(int64_t) values;
+		VEC(struct bytes) typesets;
+		struct arena text;
+	} totals;
 	struct body_decoder decoder;
 	struct values_reader values;
+	bool sequential;
+	struct values kept; /* the group fetched last, when sequential */
+	const struct file *kept_file;
+	struct head_place kept_place;
 	struct buf scratch;
 	struct err lost; /* of a part that was left out; code 0: none */
 };
@@ -74,8 +88,13 @@ void querier_close(struct querier *q)
 	mem_free(q->hits);
 	mem_free(q->places);
 	times_fini(&q->times);
+	vec_fini(&q->totals.rows);
+	vec_fini(&q->totals.values);
+	vec_fini(&q->totals.typesets);
+	arena_fini(&q->totals.text);
 	body_decoder_fini(&q->decoder);
 	values_reader_fini(&q->values);
+	buf_fini(&q->kept.bytes);
 	buf_fini(&q->scratch);
 	mem_free(q);
 }
@@ -299,6 +318,44 @@ static int fetch_pending(struct querier *q, const struct part_hit *hit,
 	return 0;
 }
 
+void querier_sequential(struct querier *q)
+{
+	q->sequential = true;
+}
+
+static bool is_kept(const struct querier *q, const struct file *f,
+		    const struct head_place *place)
+{
+	return q->kept_file == f && q->kept_place.offset == place->offset &&
+	       q->kept_place.len == place->len;
+}
+
+/* A profile out of its whole group, which is kept for the next one. */
+static int fetch_kept(struct querier *q, const struct file *f,
+		      const struct head *h, size_t index, struct buf *out,
+		      struct err *err)
+{
+	int rc = 0;
+
+	if (!is_kept(q, f, &h->place)) {
+		q->kept_file = NULL;
+		memset(q->kept.ok, 0, sizeof(q->kept.ok));
+		metric_add(q->db->metrics.value_bytes, h->place.len);
+		rc = values_all(&q->values, f, h, &q->kept, err);
+		if (rc && rc != ERR_CORRUPT)
+			return rc;
+		q->kept_file = f;
+		q->kept_place = h->place;
+	}
+	if (!q->kept.ok[index])
+		return err_set(err, ERR_CORRUPT, "%s: a profile is damaged",
+			       file_path(f));
+	buf_reset(out);
+	buf_add(out, q->kept.bytes.ptr + q->kept.at[index],
+		h->profiles[index].raw_len);
+	return 0;
+}
+
 static int fetch_flushed(struct querier *q, struct part part,
 			 const struct group_hit *hit, struct profile *out,
 			 struct err *err)
@@ -311,8 +368,13 @@ static int fetch_flushed(struct querier *q, struct part part,
 		rc = err_set(err, ERR_CORRUPT, "its values file is not there");
 	if (rc)
 		return rc;
-	metric_add(q->db->metrics.value_bytes, hit->head.place.len);
-	rc = values_one(&q->values, f, &hit->head, hit->index, &out->raw, err);
+	if (q->sequential) {
+		rc = fetch_kept(q, f, &hit->head, hit->index, &out->raw, err);
+	} else {
+		metric_add(q->db->metrics.value_bytes, hit->head.place.len);
+		rc = values_one(&q->values, f, &hit->head, hit->index,
+				&out->raw, err);
+	}
 	if (rc)
 		return rc;
 	out->ms = p->ms;
@@ -434,4 +496,210 @@ int querier_newest_types(struct querier *q, size_t i, struct buf *out,
 		buf_add(out, typeset.ptr, typeset.len);
 	wal_segment_unref(f.hit.segment);
 	return rc;
+}
+
+/* Totals. */
+
+/* The number of a type set in the view; usually that of the last row. */
+static uint32_t note_typeset(struct totals *t, struct bytes typeset)
+{
+	size_t n = t->typesets.count;
+
+	while (n && !bytes_eq(t->typesets.v[n - 1], typeset))
+		n--;
+	if (!n) {
+		*vec_add(&t->typesets) =
+			bytes_of(arena_str(&t->text, str_from(typeset)));
+		n = t->typesets.count;
+	}
+	return (uint32_t)n - 1;
+}
+
+static void add_row(struct totals *t, int64_t ms, int64_t duration_ns,
+		    uint32_t typeset)
+{
+	*vec_add(&t->rows) = (struct totals_row){
+		.ms = ms,
+		.duration_ns = duration_ns,
+		.typeset = typeset,
+		.first = (uint32_t)t->values.count,
+	};
+}
+
+/* What a group's head says. h->totals has room for all types. */
+static int add_group(struct querier *q, const struct group_source *s,
+		     const struct groups *g, size_t i, struct head *h,
+		     int64_t from, int64_t to, struct err *err)
+{
+	struct totals *t = &q->totals;
+	struct bytes typeset;
+	uint32_t number;
+	int rc = group_head(s, &g->v[i], h, &typeset, err);
+
+	if (rc)
+		return rc;
+	number = note_typeset(t, typeset);
+	for (size_t k = 0; k < h->count; k++) {
+		const struct head_profile *p = &h->profiles[k];
+
+		if (p->ms < from || p->ms > to ||
+		    groups_hides(g, g->v[i].at, p->ms))
+			continue;
+		add_row(t, p->ms, p->duration_ns, number);
+		for (size_t n = 0; n < h->total_count; n++)
+			*vec_add(&t->values) =
+				h->totals[n * GROUP_PROFILES_MAX + k];
+	}
+	return 0;
+}
+
+static int add_flushed(struct querier *q, const struct place *at, int64_t from,
+		       int64_t to, struct err *err)
+{
+	struct part p = q->parts[at->part];
+	struct group_source s = part_source(p);
+	struct groups g = { 0 };
+	struct head h = { 0 };
+	int rc = part_groups(p, at->series, from, to, &g, err);
+
+	h.totals =
+		mem_zalloc(TYPES_MAX, GROUP_PROFILES_MAX * sizeof(*h.totals));
+	for (size_t i = 0; i < g.count && !rc; i++) {
+		struct err why;
+
+		rc = add_group(q, &s, &g, i, &h, from, to, &why);
+		if (rc == ERR_CORRUPT) {
+			/* One damaged head must not hide all others. */
+			s.damaged(s.ctx, &g.v[i], &why);
+			rc = 0;
+		} else if (rc) {
+			rc = err_set(err, rc, "%s", why.msg);
+		}
+	}
+	mem_free(h.totals);
+	groups_fini(&g);
+	return rc;
+}
+
+/* What the record in the WAL says. */
+static int add_pending(struct querier *q, const struct part_hit *hit,
+		       struct err *err)
+{
+	struct totals *t = &q->totals;
+	struct segment_profile p = { 0 };
+	struct dec d;
+	int rc = wal_segment_head(hit->segment, hit->wal.lsn, &q->scratch, &p,
+				  err);
+
+	if (rc)
+		return rc;
+	add_row(t, p.entry.ms, p.duration_ns, note_typeset(t, p.entry.typeset));
+	d = dec_init(p.totals);
+	for (size_t n = 0; n < p.total_count; n++)
+		*vec_add(&t->values) = dec_svarint(&d);
+	return 0;
+}
+
+static int row_by_time(const void *a, const void *b)
+{
+	const struct totals_row *x = a;
+	const struct totals_row *y = b;
+
+	if (x->ms != y->ms)
+		return x->ms < y->ms ? -1 : 1;
+	/* Of two the one that was found first counts. */
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static void order_rows(struct totals *t)
+{
+	size_t kept = 0;
+	bool sorted = true;
+
+	for (size_t i = 1; i < t->rows.count && sorted; i++)
+		sorted = t->rows.v[i - 1].ms < t->rows.v[i].ms;
+	if (sorted)
+		return;
+	qsort(t->rows.v, t->rows.count, sizeof(*t->rows.v), row_by_time);
+	for (size_t i = 0; i < t->rows.count; i++) {
+		if (!kept || t->rows.v[kept - 1].ms != t->rows.v[i].ms)
+			t->rows.v[kept++] = t->rows.v[i];
+	}
+	t->rows.count = kept;
+}
+
+/*
+ * Add the rows of times that no flushed group has: they are in the WAL.
+ * *moved: one of them has been flushed since.
+ */
+static int add_missing(struct querier *q, size_t i, int64_t from, int64_t to,
+		       bool *moved, struct err *err)
+{
+	struct totals *t = &q->totals;
+	size_t flushed = t->rows.count;
+	struct times_view times;
+	size_t at = 0;
+	int rc = querier_times(q, i, from, to, &times, err);
+
+	for (size_t k = 0; !rc && k < times.count; k++) {
+		struct found f = { 0 };
+
+		while (at < flushed && t->rows.v[at].ms < times.ms[k])
+			at++;
+		if (at < flushed && t->rows.v[at].ms == times.ms[k])
+			continue;
+		rc = lookup(q, i, times.ms[k], q->db->wal, &f, err);
+		if (!rc && f.hit.pending && f.hit.segment)
+			rc = add_pending(q, &f.hit, err);
+		*moved = *moved || (!rc && !f.hit.pending);
+		wal_segment_unref(f.hit.segment);
+		if (rc == ERR_NOTFOUND) /* removed meanwhile */
+			rc = 0;
+	}
+	return rc;
+}
+
+static int collect(struct querier *q, size_t i, int64_t from, int64_t to,
+		   bool *moved, struct err *err)
+{
+	struct totals *t = &q->totals;
+	const struct place *at;
+	int rc = 0;
+
+	t->rows.count = 0;
+	t->values.count = 0;
+	t->typesets.count = 0;
+	arena_fini(&t->text);
+	for (uint32_t n = q->hits[i].first; n != NONE && !rc; n = at->next) {
+		at = &q->places[n];
+		rc = add_flushed(q, at, from, to, err);
+	}
+	order_rows(t);
+	if (!rc)
+		rc = add_missing(q, i, from, to, moved, err);
+	order_rows(t);
+	return rc;
+}
+
+int querier_totals(struct querier *q, size_t i, int64_t from, int64_t to,
+		   struct totals_view *out, struct err *err)
+{
+	struct totals *t = &q->totals;
+	bool moved = true;
+	int rc = 0;
+
+	for (int tries = 0; tries < LOOKS && moved && !rc; tries++) {
+		moved = false;
+		rc = collect(q, i, from, to, &moved, err);
+	}
+	if (rc)
+		return rc;
+	*out = (struct totals_view){
+		.rows = t->rows.v,
+		.count = t->rows.count,
+		.totals = t->values.v,
+		.typesets = t->typesets.v,
+		.typeset_count = t->typesets.count,
+	};
+	return 0;
 }

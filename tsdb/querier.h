@@ -87,6 +87,12 @@ void profile_fini(struct profile *p);
 NODISCARD int querier_fetch(struct querier *q, size_t i, int64_t ms,
 			    struct profile *out, struct err *err);
 
+/*
+ * From now on profiles are fetched in the order of time, series by series:
+ * a group's bytes are then decoded once, and kept for the next fetch.
+ */
+void querier_sequential(struct querier *q);
+
 /* Length and hash without the bytes; raw and the rest stay as they are. */
 NODISCARD int querier_stat(struct querier *q, size_t i, int64_t ms,
 			   uint64_t *hash, uint32_t *raw_len, struct err *err);
@@ -97,5 +103,29 @@ NODISCARD int querier_stat(struct querier *q, size_t i, int64_t ms,
  */
 NODISCARD int querier_newest_types(struct querier *q, size_t i, struct buf *out,
 				   struct err *err);
+
+/* What is known of a profile without its bytes. */
+struct totals_row {
+	int64_t ms;
+	int64_t duration_ns;
+	uint32_t typeset; /* of the view's */
+	uint32_t first;   /* of the view's totals, one for each sample type */
+};
+
+struct totals_view {
+	const struct totals_row *rows; /* ascending, each time once */
+	size_t count;
+	const int64_t *totals;
+	const struct bytes *typesets; /* encodings of model/types.h */
+	size_t typeset_count;
+};
+
+/*
+ * The totals of the profiles of series i in [from, to]; borrowed until the
+ * next call. Reads no value.
+ */
+NODISCARD int querier_totals(struct querier *q, size_t i, int64_t from,
+			     int64_t to, struct totals_view *out,
+			     struct err *err);
 
 #endif

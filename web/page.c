@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "base/url.h"
+#include "base/xml.h"
 #include "model/selector.h"
 #include "web/context.h"
 #include "web/texts.h"
@@ -47,31 +48,6 @@ static const char head[] =
 	"</style><header><b>everprof</b><a href='/'>Profiles</a>"
 	"<a href='/targets'>Targets</a><a href='/metrics'>Metrics</a></header>"
 	"<main>";
-
-static void text(struct buf *b, struct str s)
-{
-	for (size_t i = 0; i < s.len; i++) {
-		switch (s.ptr[i]) {
-		case '&':
-			buf_str(b, "&amp;");
-			break;
-		case '<':
-			buf_str(b, "&lt;");
-			break;
-		case '>':
-			buf_str(b, "&gt;");
-			break;
-		case '"':
-			buf_str(b, "&quot;");
-			break;
-		case '\'':
-			buf_str(b, "&#39;");
-			break;
-		default:
-			buf_byte(b, (uint8_t)s.ptr[i]);
-		}
-	}
-}
 
 static void begin(struct answer *a)
 {
@@ -121,14 +97,14 @@ static void form_field(struct buf *b, const char *label, const char *name,
 {
 	buf_printf(b, "<label>%s<input name=%s class='%s' value=\"", label,
 		   name, class);
-	text(b, value);
+	xml_escape(b, value);
 	buf_str(b, "\"></label>");
 }
 
 static void type_option(struct buf *b, struct str name, bool chosen)
 {
 	buf_printf(b, "<option%s>", chosen ? " selected" : "");
-	text(b, name);
+	xml_escape(b, name);
 	buf_str(b, "</option>");
 }
 
@@ -186,7 +162,7 @@ static void series_section(struct buf *b, struct labels *labels,
 
 	labels_text(labels, &selector);
 	buf_str(b, "<section><code>");
-	text(b, str_from(buf_bytes(&selector)));
+	xml_escape(b, str_from(buf_bytes(&selector)));
 	buf_printf(b, "</code> <span class=note>%zu profiles%s</span>",
 		   t->count, shown < t->count ? ", the newest of them" : "");
 	buf_str(b, "<div class=times>");
@@ -233,7 +209,7 @@ static int sections(struct request *r, const struct view *v, struct querier *q,
 static void error_section(struct answer *a, const struct err *err)
 {
 	buf_str(&a->body, "<section class=error>");
-	text(&a->body, str_of(err->msg));
+	xml_escape(&a->body, str_of(err->msg));
 	buf_str(&a->body, "</section>");
 }
 
@@ -281,12 +257,12 @@ static void target_row(void *ctx, const struct target_status *s)
 		time_format(s->last_ms, when);
 	labels_text(s->target->labels, &labels);
 	buf_str(b, "<tr><td><code>");
-	text(b, str_of(s->target->url));
+	xml_escape(b, str_of(s->target->url));
 	buf_str(b, "</code><td><code>");
-	text(b, str_from(buf_bytes(&labels)));
+	xml_escape(b, str_from(buf_bytes(&labels)));
 	buf_printf(b, "</code><td class=%s>%s<td>%s<td>%.3f s<td>", health,
 		   health, when, (double)s->last_duration_ns / 1e9);
-	text(b, str_of(s->last_error));
+	xml_escape(b, str_of(s->last_error));
 	buf_fini(&labels);
 }
 

@@ -63,9 +63,12 @@ int answer_take(struct answer *a, int64_t n, struct err *err)
 
 int answer_account(struct answer *a, struct err *err)
 {
-	int64_t grown = (int64_t)a->body.cap - a->taken;
+	int64_t grown = (int64_t)a->body.cap - a->taken_for_body;
 
-	return grown > 0 ? answer_take(a, grown, err) : 0;
+	if (grown <= 0)
+		return 0;
+	a->taken_for_body += grown;
+	return answer_take(a, grown, err);
 }
 
 bool request_param(const struct request *r, const char *name, struct str *out)

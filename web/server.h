@@ -58,6 +58,7 @@ struct answer {
 	size_t header_count;
 	struct budget *memory;
 	int64_t taken; /* of memory, given back when the answer is sent */
+	int64_t taken_for_body;
 };
 
 void answer_header(struct answer *a, const char *name, const char *value);

@@ -36,6 +36,7 @@ struct web_options {
 	int64_t read_timeout_ms;
 	int64_t query_timeout_ms;
 	int64_t query_memory;
+	const char *source_root; /* for report=source; NULL: none */
 	const struct log *log;
 	struct metrics *metrics;
 };

@@ -226,6 +226,7 @@ OPTIONS = {
     'mean': (True,),
     'divide_by': (3,),
     'taghide': ('bytes',),
+    'tagroot': ('bytes', 'nothing'),
 }
 
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/xml.h"
+
+static const char *entity(char c)
+{
+	switch (c) {
+	case '&':
+		return "&amp;";
+	case '<':
+		return "&lt;";
+	case '>':
+		return "&gt;";
+	case '"':
+		return "&quot;";
+	case '\'':
+		return "&#39;";
+	default:
+		return NULL;
+	}
+}
+
+static bool is_control(char c)
+{
+	return (unsigned char)c < ' ' && c != '\t' && c != '\n' && c != '\r';
+}
+
+void xml_escape(struct buf *out, struct str s)
+{
+	while (s.len) {
+		size_t n = str_utf8_len(s);
+		const char *e = entity(*s.ptr);
+
+		if (e)
+			buf_str(out, e);
+		else if (!n || is_control(*s.ptr))
+			buf_str(out, "\xef\xbf\xbd");
+		else
+			buf_add(out, s.ptr, n);
+		s.ptr += n ? n : 1;
+		s.len -= n ? n : 1;
+	}
+}

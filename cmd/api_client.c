@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/api_client.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/url.h"
+#include "cmd/version.h"
+
+#define ANSWER_MAX (1024 * MIB)
+
+struct query query_init(void)
+{
+	return (struct query){ .server = "http://127.0.0.1:10902",
+			       .timeout_ms = 60000 };
+}
+
+void query_fini(struct query *q)
+{
+	buf_fini(&q->url);
+}
+
+void query_path(struct query *q, const char *path)
+{
+	size_t n = strlen(q->server);
+
+	while (n && q->server[n - 1] == '/')
+		n--;
+	if (!strstr(q->server, "://"))
+		buf_str(&q->url, "http://");
+	buf_add(&q->url, q->server, n);
+	buf_str(&q->url, path);
+}
+
+void query_param(struct query *q, const char *name, const char *value)
+{
+	if (!*value)
+		return;
+	buf_byte(&q->url, memchr(q->url.ptr, '?', q->url.len) ? '&' : '?');
+	buf_str(&q->url, name);
+	buf_byte(&q->url, '=');
+	url_escape(str_of(value), &q->url);
+}
+
+/* What a person who waits is told. */
+struct progress {
+	const struct query *q;
+	int64_t started_ns;
+	uint64_t bytes;
+	bool shown;
+};
+
+static void show_progress(void *ctx)
+{
+	struct progress *p = ctx;
+	int64_t s = (clock_mono_ns() - p->started_ns) / 1000000000;
+
+	if (!s || !isatty(2))
+		return;
+	fprintf(stderr, "\r\033[Kwaiting for %s, %" PRId64 " s", p->q->server,
+		s);
+	if (p->bytes)
+		fprintf(stderr, ", %.1f MB", (double)p->bytes / (double)MIB);
+	fflush(stderr);
+	p->shown = true;
+}
+
+static bool sink(void *ctx, struct bytes b)
+{
+	struct progress *p = ctx;
+
+	p->bytes += b.len;
+	return p->q->sink(p->q->sink_ctx, b);
+}
+
+/* The server's sentence, when the body is an error of the API. */
+static int api_error(const struct http_response *r, struct err *err)
+{
+	json_t *root =
+		json_loadb((const char *)r->body.ptr, r->body.len, 0, NULL);
+	const char *why = json_string_value(json_object_get(root, "error"));
+
+	if (why)
+		err_set(err, ERR_INVALID, "%s", why);
+	else
+		err_set(err, ERR_INVALID, "the server answered %ld %s",
+			r->status, http_status_text(r->status));
+	json_decref(root);
+	return ERR_INVALID;
+}
+
+int query_fetch(struct query *q, struct http_response *r, struct err *err)
+{
+	struct progress p = { .q = q, .started_ns = clock_mono_ns() };
+	struct http_request request = {
+		.url = buf_cstr(&q->url),
+		.timeout_ms = q->timeout_ms,
+		.max_body = ANSWER_MAX,
+		.user_agent = EVERPROF_USER_AGENT,
+		.sink = q->sink ? sink : NULL,
+		.waiting = show_progress,
+		.sink_ctx = &p,
+	};
+
+	http_get(&request, r);
+	if (p.shown)
+		fprintf(stderr, "\r\033[K");
+	if (r->code)
+		return err_set(err, r->code, "%s: %s", q->server, r->err.msg);
+	return r->status == 200 ? 0 : api_error(r, err);
+}

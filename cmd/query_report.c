@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * everprof query profile, top, diff, flamegraph, export: profiles of a
+ * server, as they are or as reports.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cmd/api_client.h"
+#include "cmd/cmd.h"
+#include "cmd/output.h"
+#include "cmd/report_flags.h"
+
+enum {
+	FLAGS_MAX = REPORT_FLAGS_MAX + 16
+};
+
+/* What the commands have in common. */
+struct job {
+	struct query q;
+	struct report_flags options;
+	const char *report;
+	const char *time;
+	const char *match;
+	const char *from;
+	const char *to;
+	const char *base_from;
+	const char *base_to;
+	const char *base_time;
+	const char *aggregate;
+	const char *group_by;
+	bool normalize;
+	bool diff_base;
+	const char *output;
+	struct flag flags[FLAGS_MAX];
+	size_t flag_count;
+};
+
+static void job_init(struct job *j)
+{
+	*j = (struct job){ .q = query_init(),
+			   .report = "proto",
+			   .time = "",
+			   .match = "",
+			   .from = "",
+			   .to = "",
+			   .base_from = "",
+			   .base_to = "",
+			   .base_time = "",
+			   .aggregate = "",
+			   .group_by = "",
+			   .output = "" };
+}
+
+static void add_flag(struct job *j, struct flag f)
+{
+	j->flags[j->flag_count++] = f;
+}
+
+static void add_server(struct job *j)
+{
+	const struct flag flags[] = { SERVER_FLAGS(j->q) };
+
+	add_flag(j, flags[0]);
+	add_flag(j, flags[1]);
+	add_flag(j,
+		 (struct flag){
+			 "output", FLAG_TEXT, &j->output, NULL,
+			 "Where to write it (-o too); - is standard output." });
+}
+
+static void add_range(struct job *j)
+{
+	add_flag(j, (struct flag){ "from", FLAG_TEXT, &j->from, "now-1h",
+				   "First time: ms, RFC 3339 or now-1h." });
+	add_flag(j,
+		 (struct flag){ "to", FLAG_TEXT, &j->to, "now", "Last time." });
+}
+
+static void add_report(struct job *j)
+{
+	add_range(j);
+	add_flag(j, (struct flag){
+			    "time", FLAG_TEXT, &j->time, NULL,
+			    "One profile instead: the last one up to then." });
+	add_flag(j, (struct flag){ "aggregate", FLAG_TEXT, &j->aggregate,
+				   "auto", "auto, sum, delta, mean or last." });
+	add_flag(j, (struct flag){ "group_by", FLAG_TEXT, &j->group_by, NULL,
+				   "Labels that become outermost frames." });
+}
+
+static void add_options(struct job *j)
+{
+	struct flag *end =
+		report_flags_list(&j->options, j->flags + j->flag_count);
+
+	j->flag_count = (size_t)(end - j->flags);
+}
+
+/* Building the URL. */
+
+static void option_param(void *ctx, const char *name, const char *value)
+{
+	query_param(ctx, name, value);
+}
+
+/* One side: a single profile up to a time, or all of a range. */
+static void side_params(struct job *j, const char *suffix, const char *selector,
+			const char *time, const char *const range[2])
+{
+	const char *const names[] = { "query", "mode", "time",
+				      "match", "from", "to" };
+	const char *const values[] = {
+		selector,
+		*time ? "single" : "merge",
+		time,
+		*time ? "before" : "",
+		*time     ? "" :
+		*range[0] ? range[0] :
+			    "now-1h",
+		*time     ? "" :
+		*range[1] ? range[1] :
+			    "now",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "%s%s", names[i], suffix);
+		query_param(&j->q, name, values[i]);
+	}
+}
+
+static void report_params(struct job *j, const char *report)
+{
+	query_param(&j->q, "report", report);
+	query_param(&j->q, "aggregate", j->aggregate);
+	query_param(&j->q, "group_by", j->group_by);
+	report_flags_each(&j->options, option_param, &j->q);
+}
+
+/* Printing. */
+
+/* The share of a row's own weight, the second column of pprof's table. */
+static double flat_share(struct str line)
+{
+	char text[64];
+	char *end;
+	size_t n = line.len < sizeof(text) ? line.len : sizeof(text) - 1;
+
+	memcpy(text, line.ptr, n);
+	text[n] = 0;
+	(void)strtod(text, &end);
+	end += strcspn(end, " ");
+	return strtod(end, NULL);
+}
+
+/* Rows by their weight, as in pprof's graph: red, yellow, plain. */
+static void print_colored(struct str text)
+{
+	bool table = false;
+
+	while (text.len) {
+		struct str line = str_cut(text, '\n', &text);
+		double share = table ? flat_share(line) : 0;
+		const char *color = share >= 10 ? "\033[31m" :
+				    share >= 1  ? "\033[33m" :
+						  "";
+
+		if (!table && str_starts(str_trim(line), str_of("flat"))) {
+			table = true;
+			color = "\033[1m";
+		}
+		printf("%s%.*s%s\n", color, STR_ARG(line),
+		       *color ? "\033[0m" : "");
+	}
+}
+
+static int print(const struct job *j, struct bytes b, bool is_table,
+		 struct err *err)
+{
+	const char *output = *j->output ? j->output : "-";
+
+	if (is_table && !strcmp(output, "-") && isatty(1)) {
+		print_colored(str_from(b));
+		return 0;
+	}
+	return save_output(output, b, err);
+}
+
+static int run(struct job *j, bool is_table)
+{
+	struct http_response r;
+	struct err err;
+	int rc = query_fetch(&j->q, &r, &err);
+
+	if (!rc)
+		rc = print(j, buf_bytes(&r.body), is_table, &err);
+	buf_fini(&r.body);
+	query_fini(&j->q);
+	return rc ? cmd_fail(&err) : 0;
+}
+
+/* Commands. */
+
+int cmd_query_profile(int argc, char **argv)
+{
+	static const struct usage u = {
+		"query profile SELECTOR -o FILE [FLAGS]",
+		"Fetches the profile of the selector that is nearest to a "
+		"time, at most 5 minutes away;\nwith --from, all of a range "
+		"as one. --report: proto (gzip'd pprof), raw (as stored),\n"
+		"meta, top, tree, peek, traces, folded, flamegraph, dot, svg, "
+		"speedscope, source, pgo.",
+		1, 1
+	};
+	struct job j;
+	int code;
+
+	job_init(&j);
+	add_server(&j);
+	add_report(&j);
+	add_flag(&j, (struct flag){ "match", FLAG_TEXT, &j.match, "before",
+				    "before, after or exact." });
+	add_flag(&j, (struct flag){ "report", FLAG_TEXT, &j.report, "proto",
+				    "What to make of it." });
+	add_options(&j);
+	code = cmd_begin(&u, j.flags, &argc, argv);
+	if (code >= 0)
+		return code;
+	if (!*j.output &&
+	    (!strcmp(j.report, "proto") || !strcmp(j.report, "raw") ||
+	     !strcmp(j.report, "pgo"))) {
+		fprintf(stderr, "everprof: -o FILE is missing (see --help)\n");
+		return 2;
+	}
+	query_path(&j.q, "/api/v1/query");
+	query_param(&j.q, "query", argv[0]);
+	query_param(&j.q, "mode", *j.from ? "merge" : "single");
+	query_param(&j.q, "from", j.from);
+	query_param(&j.q, "to", *j.from && !*j.to ? "now" : j.to);
+	query_param(&j.q, "time", *j.time ? j.time : "now");
+	query_param(&j.q, "match", *j.match ? j.match : "before");
+	query_param(&j.q, "format", "text");
+	report_params(&j, j.report);
+	return run(&j, !strcmp(j.report, "top"));
+}
+
+static int run_merged(struct job *j, const struct usage *u, const char *report,
+		      int argc, char **argv)
+{
+	int code;
+
+	job_init(j);
+	add_server(j);
+	add_report(j);
+	add_options(j);
+	code = cmd_begin(u, j->flags, &argc, argv);
+	if (code >= 0)
+		return code;
+	query_path(&j->q, "/api/v1/query");
+	side_params(j, "", argv[0], j->time,
+		    (const char *const[]){ j->from, j->to });
+	query_param(&j->q, "format", "text");
+	report_params(j, report);
+	return run(j, !strcmp(report, "top"));
+}
+
+int cmd_query_top(int argc, char **argv)
+{
+	static const struct usage u = {
+		"query top SELECTOR [FLAGS]",
+		"Prints the functions that weigh most in the profiles of a "
+		"range, as pprof -top does.",
+		1, 1
+	};
+	struct job j;
+
+	return run_merged(&j, &u, "top", argc, argv);
+}
+
+int cmd_query_flamegraph(int argc, char **argv)
+{
+	static const struct usage u = {
+		"query flamegraph SELECTOR -o FILE.svg [FLAGS]",
+		"Draws the flame graph of the profiles of a range: an SVG that "
+		"any browser shows.",
+		1, 1
+	};
+	struct job j;
+
+	return run_merged(&j, &u, "flamegraph", argc, argv);
+}
+
+int cmd_query_diff(int argc, char **argv)
+{
+	static const struct usage u = {
+		"query diff SELECTOR [BASE-SELECTOR] --base-from=T --base-to=T "
+		"[FLAGS]",
+		"Prints what the profiles of a range weigh more, or less, than "
+		"those of the base:\nanother range, another selector, or both.",
+		1, 2
+	};
+	struct job j;
+	int code;
+
+	job_init(&j);
+	add_server(&j);
+	add_report(&j);
+	add_flag(&j,
+		 (struct flag){ "base-from", FLAG_TEXT, &j.base_from, NULL,
+				"First time of the base (that of --from)." });
+	add_flag(&j, (struct flag){ "base-to", FLAG_TEXT, &j.base_to, NULL,
+				    "Last time of the base (that of --to)." });
+	add_flag(&j, (struct flag){ "base-time", FLAG_TEXT, &j.base_time, NULL,
+				    "One profile as the base." });
+	add_flag(&j, (struct flag){ "normalize", FLAG_BOOL, &j.normalize, NULL,
+				    "Scale to the base's totals first." });
+	add_flag(&j, (struct flag){ "diff_base", FLAG_BOOL, &j.diff_base, NULL,
+				    "Percentages of the base." });
+	j.report = "top";
+	add_flag(&j, (struct flag){ "report", FLAG_TEXT, &j.report, "top",
+				    "What to make of it." });
+	add_options(&j);
+	code = cmd_begin(&u, j.flags, &argc, argv);
+	if (code >= 0)
+		return code;
+	query_path(&j.q, "/api/v1/query?mode=diff");
+	side_params(&j, "_b", argv[0], j.time,
+		    (const char *const[]){ j.from, j.to });
+	side_params(&j, "_a", argc > 1 ? argv[1] : argv[0], j.base_time,
+		    (const char *const[]){ *j.base_from ? j.base_from : j.from,
+					   *j.base_to ? j.base_to : j.to });
+	query_param(&j.q, "format", "text");
+	query_param(&j.q, "diff", j.diff_base ? "diff_base" : "");
+	query_param(&j.q, "normalize", j.normalize ? "1" : "");
+	report_params(&j, j.report);
+	return run(&j, !strcmp(j.report, "top"));
+}
+
+/* Export: a tar that may be larger than memory. */
+
+struct saving {
+	struct file *f;
+	uint64_t size;
+	struct err err;
+};
+
+static bool write_chunk(void *ctx, struct bytes b)
+{
+	struct saving *s = ctx;
+
+	if (!s->f)
+		return fwrite(b.ptr, 1, b.len, stdout) == b.len;
+	if (file_write(s->f, s->size, b, &s->err))
+		return false;
+	s->size += b.len;
+	return true;
+}
+
+static int open_output(const char *output, struct saving *s, struct err *err)
+{
+	int rc;
+
+	if (!strcmp(output, "-"))
+		return 0;
+	rc = file_open(NULL, output, FILE_ENSURE, &s->f, err);
+	return rc ? rc : file_truncate(s->f, 0, err);
+}
+
+static int export(struct job *j, struct err *err)
+{
+	struct saving s = { 0 };
+	struct http_response r = { 0 };
+	int rc = open_output(j->output, &s, err);
+
+	if (rc)
+		return rc;
+	j->q.sink = write_chunk;
+	j->q.sink_ctx = &s;
+	rc = query_fetch(&j->q, &r, err);
+	if (s.err.code)
+		rc = err_set(err, s.err.code, "%s", s.err.msg);
+	buf_fini(&r.body);
+	file_close(s.f);
+	return rc;
+}
+
+int cmd_query_export(int argc, char **argv)
+{
+	static const struct usage u = {
+		"query export SELECTOR -o FILE.tar [FLAGS]",
+		"Writes every profile of a selector and range into a tar, as "
+		"SERIES/MS.pb.gz.",
+		1, 1
+	};
+	struct job j;
+	struct err err;
+	int code;
+	int rc;
+
+	job_init(&j);
+	j.q.timeout_ms = 24LL * 3600 * 1000;
+	add_server(&j);
+	add_range(&j);
+	code = cmd_begin(&u, j.flags, &argc, argv);
+	if (code >= 0)
+		return code;
+	if (!*j.output) {
+		fprintf(stderr, "everprof: -o FILE is missing (see --help)\n");
+		return 2;
+	}
+	query_path(&j.q, "/api/v1/export");
+	query_param(&j.q, "query", argv[0]);
+	query_param(&j.q, "from", *j.from ? j.from : "now-1h");
+	query_param(&j.q, "to", *j.to ? j.to : "now");
+	rc = export(&j, &err);
+	query_fini(&j.q);
+	return rc ? cmd_fail(&err) : 0;
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/flame.h"
+
+#include <stdlib.h>
+
+/* The tree while it grows: nodes stand behind their parents. */
+struct growth {
+	const struct report *r;
+	VEC(struct flame_node) v;
+	struct table index;
+	bool has_base;
+};
+
+static int64_t plus(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+struct child_key {
+	uint32_t parent;
+	uint32_t node;
+};
+
+static bool same_child(const void *ctx, uint32_t i, const void *key)
+{
+	const struct growth *g = ctx;
+	const struct child_key *k = key;
+
+	return g->v.v[i].parent == k->parent && g->v.v[i].node == k->node;
+}
+
+static uint32_t child(struct growth *g, uint32_t parent, uint32_t node)
+{
+	struct child_key key = { parent, node };
+	uint64_t hash = ((uint64_t)parent << 32 | node) * 0x9e3779b97f4a7c15u;
+	uint32_t i = table_find(&g->index, hash, same_child, g, &key);
+
+	if (i != TABLE_NONE)
+		return i;
+	i = (uint32_t)g->v.count;
+	*vec_add(&g->v) = (struct flame_node){
+		.node = node,
+		.parent = parent,
+		.depth = g->v.v[parent].depth + 1,
+	};
+	table_add(&g->index, hash, i);
+	return i;
+}
+
+static void add_sample(struct growth *g, size_t sample, int64_t weight,
+		       bool base)
+{
+	const struct report *r = g->r;
+	const struct pprof_run *stack = pprof_stack(r->p, sample);
+	const uint32_t *frames = r->p->frames.v + stack->first;
+	uint32_t at = 0;
+
+	for (uint32_t i = stack->count; i > 0; i--) {
+		struct pprof_run lines = r->nodes.locations.v[frames[i - 1]];
+
+		for (uint32_t k = lines.count; k > 0; k--)
+			at = child(g, at,
+				   r->nodes.of_lines.v[lines.first + k - 1]);
+	}
+	if (base)
+		g->v.v[at].self_a = plus(g->v.v[at].self_a, -weight);
+	else
+		g->v.v[at].self = plus(g->v.v[at].self, weight);
+}
+
+static void grow(struct growth *g)
+{
+	const struct report *r = g->r;
+
+	*vec_add(&g->v) = (struct flame_node){ .node = FLAME_ROOT };
+	for (size_t i = 0; i < r->p->samples.count; i++) {
+		int64_t weight = report_weight(r, i);
+		bool base = report_is_base(r->p, i);
+
+		g->has_base = g->has_base || base;
+		if (weight && pprof_stack(r->p, i)->count)
+			add_sample(g, i, weight, base);
+	}
+	for (size_t i = g->v.count; i > 0; i--) {
+		struct flame_node *n = &g->v.v[i - 1];
+		struct flame_node *parent = &g->v.v[n->parent];
+
+		n->total = plus(n->total, n->self);
+		n->total_a = plus(n->total_a, n->self_a);
+		if (i > 1) {
+			parent->total = plus(parent->total, n->total);
+			parent->total_a = plus(parent->total_a, n->total_a);
+		}
+	}
+}
+
+/* Leaving out the lightest. */
+
+struct heavy {
+	uint32_t place;
+	int64_t weight;
+};
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct heavy *x = a;
+	const struct heavy *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static int64_t weight_of(const struct flame_node *n)
+{
+	int64_t a = graph_abs(n->total);
+	int64_t b = graph_abs(n->total_a);
+
+	return a > b ? a : b;
+}
+
+/* Mark the max heaviest; a node is never heavier than its parent, unless
+ * values cancel out: its parents are kept with it. */
+static void choose(const struct growth *g, size_t max, bool *kept)
+{
+	struct heavy *v = mem_zalloc(g->v.count, sizeof(*v));
+	size_t left = max;
+
+	for (uint32_t i = 0; i < g->v.count; i++)
+		v[i] = (struct heavy){ i, weight_of(&g->v.v[i]) };
+	qsort(v, g->v.count, sizeof(*v), by_weight);
+	kept[0] = true;
+	for (size_t i = 0; i < g->v.count && left; i++) {
+		uint32_t at = v[i].place;
+
+		for (; !kept[at]; at = g->v.v[at].parent) {
+			kept[at] = true;
+			left -= left > 0;
+		}
+	}
+	mem_free(v);
+}
+
+/* The children of each node, in the order of their names. */
+struct siblings {
+	const struct growth *g;
+	VEC(uint32_t) v;          /* places, by parent, then name */
+	VEC(struct pprof_run) of; /* by place */
+};
+
+struct str flame_name(const struct report *r, const struct flame_node *n)
+{
+	if (n->node == FLAME_ROOT)
+		return str_of("total");
+	if (n->node == FLAME_OTHER)
+		return str_of("(other)");
+	return r->nodes.v.v[n->node].text;
+}
+
+static int by_parent(const void *a, const void *b, void *ctx)
+{
+	const struct growth *g = ctx;
+	const struct flame_node *x = &g->v.v[*(const uint32_t *)a];
+	const struct flame_node *y = &g->v.v[*(const uint32_t *)b];
+	int order;
+
+	if (x->parent != y->parent)
+		return x->parent < y->parent ? -1 : 1;
+	order = str_cmp(flame_name(g->r, x), flame_name(g->r, y));
+	return order ? order : x < y ? -1 : x > y;
+}
+
+static void list_siblings(struct growth *g, const bool *kept,
+			  struct siblings *s)
+{
+	for (uint32_t i = 0; i < g->v.count; i++) {
+		*vec_add(&s->of) = (struct pprof_run){ 0 };
+		if (i && (!kept || kept[i]))
+			*vec_add(&s->v) = i;
+	}
+	if (s->v.count)
+		qsort_r(s->v.v, s->v.count, sizeof(*s->v.v), by_parent, g);
+	for (uint32_t i = 0; i < s->v.count; i++) {
+		struct pprof_run *run = &s->of.v[g->v.v[s->v.v[i]].parent];
+
+		if (!run->count++)
+			run->first = i;
+	}
+}
+
+/* Put what is left out of each parent into one node of its own. */
+static void fold_rest(struct growth *g, bool **kept)
+{
+	size_t count = g->v.count;
+
+	for (uint32_t i = 1; i < count; i++) {
+		struct flame_node n = g->v.v[i];
+		uint32_t other;
+
+		if ((*kept)[i] || !(*kept)[n.parent])
+			continue;
+		other = child(g, n.parent, FLAME_OTHER);
+		g->v.v[other].self = plus(g->v.v[other].self, n.total);
+		g->v.v[other].total = g->v.v[other].self;
+		g->v.v[other].self_a = plus(g->v.v[other].self_a, n.total_a);
+		g->v.v[other].total_a = g->v.v[other].self_a;
+	}
+	*kept = mem_realloc(*kept, g->v.count, sizeof(bool));
+	for (size_t i = count; i < g->v.count; i++)
+		(*kept)[i] = true;
+}
+
+/* A node that waits for its turn, below a place of the result. */
+struct waiting {
+	uint32_t place;
+	uint32_t parent;
+};
+
+/* Depth first, without recursion: stacks may be 100 000 deep. */
+static void flatten(const struct growth *g, const struct siblings *s,
+		    struct flame *f)
+{
+	VEC(struct waiting) stack = { 0 };
+
+	*vec_add(&stack) = (struct waiting){ 0 };
+	while (stack.count) {
+		struct waiting w = stack.v[--stack.count];
+		struct pprof_run run = s->of.v[w.place];
+		uint32_t at = (uint32_t)f->v.count;
+		struct flame_node n = g->v.v[w.place];
+
+		n.parent = w.parent;
+		*vec_add(&f->v) = n;
+		if (n.depth > f->max_depth)
+			f->max_depth = n.depth;
+		for (uint32_t i = run.count; i > 0; i--)
+			*vec_add(&stack) = (struct waiting){
+				.place = s->v.v[run.first + i - 1],
+				.parent = at,
+			};
+	}
+	vec_fini(&stack);
+}
+
+void flame_init(struct flame *f, const struct report *r, int64_t max_nodes)
+{
+	struct growth g = { .r = r };
+	struct siblings s = { .g = &g };
+	bool *kept = NULL;
+
+	*f = (struct flame){ 0 };
+	grow(&g);
+	f->has_base = g.has_base;
+	if (max_nodes > 0 && g.v.count > (size_t)max_nodes) {
+		kept = mem_zalloc(g.v.count, sizeof(bool));
+		choose(&g, (size_t)max_nodes, kept);
+		fold_rest(&g, &kept);
+	}
+	list_siblings(&g, kept, &s);
+	flatten(&g, &s, f);
+	mem_free(kept);
+	vec_fini(&s.v);
+	vec_fini(&s.of);
+	vec_fini(&g.v);
+	table_fini(&g.index);
+}
+
+void flame_fini(struct flame *f)
+{
+	vec_fini(&f->v);
+}

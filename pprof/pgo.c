@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/pgo.h"
+
+static bool has_type(const struct pprof *p, const char *type, const char *unit)
+{
+	for (size_t i = 0; i < p->types.count; i++) {
+		if (str_is(pprof_str(p, p->types.v[i].type), type) &&
+		    str_is(pprof_str(p, p->types.v[i].unit), unit))
+			return true;
+	}
+	return false;
+}
+
+int pprof_pgo(struct merge *m, struct pprof *p, struct pprof **out,
+	      struct err *err)
+{
+	int rc;
+
+	if (!has_type(p, "samples", "count") &&
+	    !has_type(p, "cpu", "nanoseconds"))
+		return err_set(
+			err, ERR_INVALID,
+			"pgo needs a CPU profile: one with samples/count or cpu/nanoseconds");
+	for (size_t i = 0; i < p->label_sets.count; i++)
+		p->label_sets.v[i].count = 0;
+	for (size_t i = 0; i < p->locations.count; i++) {
+		p->locations.v[i].address = 0;
+		p->locations.v[i].mapping = PPROF_NONE;
+	}
+	p->mappings.count = 0;
+	p->comments.count = 0;
+	rc = merge_add(m, p, NULL, err);
+	if (!rc)
+		*out = merge_finish(m);
+	return rc;
+}

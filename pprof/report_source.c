@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each source line weighs, function by function, as pprof's -list. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "model/regex.h"
+#include "pprof/measure.h"
+#include "pprof/report.h"
+
+#define SOURCE_MAX (4 * MIB)
+#define AROUND     4  /* lines shown before and behind those that weigh */
+#define FUNCTIONS  20 /* unless nodecount says otherwise */
+
+/* A function of a file, and its lines. */
+struct routine {
+	struct str name;
+	struct str file;
+	uint32_t first; /* of the lines, by number */
+	uint32_t count;
+	int64_t flat;
+	int64_t cum;
+};
+
+/* A node of the graph, at the granularity of lines. */
+struct line {
+	struct str name;
+	struct str file;
+	int64_t number;
+	int64_t flat;
+	int64_t cum;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct line *x = a;
+	const struct line *y = b;
+	int order = str_cmp(x->name, y->name);
+
+	if (!order)
+		order = str_cmp(x->file, y->file);
+	if (!order)
+		order = (x->number > y->number) - (x->number < y->number);
+	return order;
+}
+
+static int by_flat(const void *a, const void *b)
+{
+	const struct routine *x = a;
+	const struct routine *y = b;
+	int64_t v = graph_abs(x->flat);
+	int64_t w = graph_abs(y->flat);
+	int order;
+
+	if (v != w)
+		return v > w ? -1 : 1;
+	v = graph_abs(x->cum);
+	w = graph_abs(y->cum);
+	if (v != w)
+		return v > w ? -1 : 1;
+	order = str_cmp(x->name, y->name);
+	return order ? order : str_cmp(x->file, y->file);
+}
+
+struct listing {
+	const struct report *r;
+	VEC(struct line) lines;
+	VEC(struct routine) routines;
+};
+
+static void take_lines(struct listing *l, const struct graph *g,
+		       const struct regex *symbol)
+{
+	for (size_t i = 0; i < g->shown.count; i++) {
+		const struct graph_node *n = &g->node[g->shown.v[i]];
+		const struct node *node = &l->r->nodes.v.v[g->shown.v[i]];
+		struct str name = pprof_str(l->r->p, node->key.name);
+
+		if (!name.len || (symbol && !regex_matches(symbol, name)))
+			continue;
+		*vec_add(&l->lines) = (struct line){
+			.name = name,
+			.file = pprof_str(l->r->p, node->key.file),
+			.number = node->key.line,
+			.flat = n->flat,
+			.cum = n->cum,
+		};
+	}
+	if (l->lines.count)
+		qsort(l->lines.v, l->lines.count, sizeof(*l->lines.v),
+		      by_place);
+}
+
+static int64_t plus(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static void take_routines(struct listing *l)
+{
+	for (uint32_t i = 0; i < l->lines.count; i++) {
+		const struct line *line = &l->lines.v[i];
+		struct routine *last =
+			l->routines.count ?
+				&l->routines.v[l->routines.count - 1] :
+				NULL;
+
+		if (!last || !str_eq(last->name, line->name) ||
+		    !str_eq(last->file, line->file)) {
+			last = vec_add(&l->routines);
+			*last = (struct routine){ .name = line->name,
+						  .file = line->file,
+						  .first = i };
+		}
+		last->count++;
+		last->flat = plus(last->flat, line->flat);
+		last->cum = plus(last->cum, line->cum);
+	}
+	if (l->routines.count)
+		qsort(l->routines.v, l->routines.count, sizeof(*l->routines.v),
+		      by_flat);
+}
+
+/* Text of the sources. */
+
+/* A path that leaves its folder, or is not one. */
+static bool is_odd(struct str path)
+{
+	struct str rest = path;
+
+	while (rest.len) {
+		struct str e = str_cut(rest, '/', &rest);
+
+		if (str_is(e, ".."))
+			return true;
+	}
+	return !path.len || memchr(path.ptr, 0, path.len);
+}
+
+/*
+ * The file below the root: the whole path, or the longest end of it that is
+ * there. Files come from strangers' profiles: nothing outside of the root, no
+ * link out of it, is ever opened.
+ */
+static bool find_source(const char *root, struct str file, struct buf *out)
+{
+	struct str rest = file;
+
+	if (!root || is_odd(file))
+		return false;
+	while (rest.len) {
+		char *path = mem_printf("%s/%.*s", root, STR_ARG(rest));
+		char *real = realpath(path, NULL);
+		char *base = realpath(root, NULL);
+		bool inside = real && base &&
+			      str_starts(str_of(real), str_of(base)) &&
+			      real[strlen(base)] == '/';
+		bool found = inside && !file_slurp(real, out, NULL);
+
+		mem_free(path);
+		free(real); /* NOLINT: realpath() allocated it */
+		free(base); /* NOLINT */
+		if (found)
+			return true;
+		(void)str_cut(rest, '/', &rest);
+	}
+	return false;
+}
+
+/* Line `number`, from 1, of a text; empty behind its end. */
+static struct str text_line(struct bytes text, int64_t number)
+{
+	struct str rest = str_from(text);
+	struct str line = { "", 0 };
+
+	for (int64_t i = 0; i < number; i++) {
+		if (!rest.len)
+			return str_of("");
+		line = str_cut(rest, '\n', &rest);
+	}
+	return line;
+}
+
+static void print_column(const struct report *r, int64_t v, struct buf *out)
+{
+	if (v)
+		report_value_column(r, v, 10, out);
+	else
+		buf_printf(out, "%10s", ".");
+	buf_byte(out, ' ');
+}
+
+static void print_line(const struct report *r, const struct line *l,
+		       int64_t number, struct bytes text, struct buf *out)
+{
+	struct str s = text_line(text, number);
+
+	print_column(r, l ? l->flat : 0, out);
+	print_column(r, l ? l->cum : 0, out);
+	buf_printf(out, "%6" PRId64 ":", number);
+	buf_add(out, s.ptr, s.len);
+	buf_byte(out, '\n');
+}
+
+/* The lines that weigh, and where the text is there, those around them. */
+static void print_lines(const struct listing *l, const struct routine *x,
+			struct bytes text, struct buf *out)
+{
+	const struct line *v = l->lines.v + x->first;
+	int64_t shown = 0; /* the last line that was printed */
+
+	for (uint32_t i = 0; i < x->count; i++) {
+		int64_t first = text.len ? v[i].number - AROUND : v[i].number;
+		int64_t last = text.len ? v[i].number + AROUND : v[i].number;
+
+		if (i + 1 < x->count && last >= v[i + 1].number)
+			last = v[i + 1].number - 1;
+		if (first <= shown)
+			first = shown + 1;
+		if (shown && first > shown + 1)
+			buf_printf(out, "%10s %10s %6s\n", "", "", "...");
+		for (int64_t n = first < 1 ? 1 : first; n <= last; n++)
+			print_line(l->r, n == v[i].number ? &v[i] : NULL, n,
+				   text, out);
+		shown = last;
+	}
+}
+
+static void print_routine(const struct listing *l, const struct routine *x,
+			  struct buf *out)
+{
+	struct buf text = buf_init(SOURCE_MAX);
+	struct buf percent = { 0 };
+
+	(void)find_source(l->r->o->source_root, x->file, &text);
+	measure_percentage(&percent, x->cum, l->r->total);
+	buf_printf(out, "ROUTINE ======================== %.*s in %.*s\n",
+		   STR_ARG(x->name), STR_ARG(x->file));
+	report_value_column(l->r, x->flat, 10, out);
+	buf_byte(out, ' ');
+	report_value_column(l->r, x->cum, 10, out);
+	buf_printf(out, " (flat, cum) %s of Total\n", buf_cstr(&percent));
+	print_lines(l, x, buf_bytes(&text), out);
+	buf_fini(&text);
+	buf_fini(&percent);
+}
+
+static void print(struct listing *l, struct buf *out)
+{
+	int64_t max = l->r->o->node_count;
+	size_t count = l->routines.count;
+
+	if (max < 0)
+		max = FUNCTIONS;
+	if (max && (size_t)max < count)
+		count = (size_t)max;
+	buf_str(out, "Total: ");
+	report_value(l->r, l->r->total, out);
+	buf_byte(out, '\n');
+	for (size_t i = 0; i < count; i++)
+		print_routine(l, &l->routines.v[i], out);
+	if (count < l->routines.count)
+		buf_printf(out, "%zu functions more (nodecount)\n",
+			   l->routines.count - count);
+}
+
+int report_source(struct report *r, struct buf *out, struct err *err)
+{
+	struct listing l = { .r = r };
+	struct regex *symbol = NULL;
+	struct graph g;
+	int rc = 0;
+
+	if (r->o->symbol.len)
+		rc = regex_new_search(r->o->symbol, &symbol, NULL, err);
+	if (rc)
+		return err_wrap(err, rc, "symbol");
+	report_graph(r, &g);
+	take_lines(&l, &g, symbol);
+	take_routines(&l);
+	if (symbol && !l.routines.count)
+		rc = err_set(err, ERR_NOTFOUND,
+			     "no matches found for regexp: %.*s",
+			     STR_ARG(r->o->symbol));
+	else
+		print(&l, out);
+	graph_fini(&g);
+	regex_free(symbol);
+	vec_fini(&l.lines);
+	vec_fini(&l.routines);
+	return rc ? rc : report_size(out, err);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/answer_report.h"
+
+#include <inttypes.h>
+
+#include "base/gzip.h"
+#include "base/mem.h"
+#include "pprof/encode.h"
+#include "pprof/pgo.h"
+
+#define GZIP_LEVEL   6
+#define WARNINGS_MAX 12
+
+/* Parsing. */
+
+static int parse_options(struct report_query *q, const struct request *r,
+			 struct err *err)
+{
+	const struct report_option_help *o = report_option_list();
+	struct str value;
+	int rc = 0;
+
+	report_options_init(&q->options);
+	for (; o->name && !rc; o++) {
+		if (request_param(r, o->name, &value))
+			rc = report_option(&q->options, str_of(o->name), value,
+					   err);
+	}
+	/* Series are told apart by labels, and so by frames. */
+	if (!rc && !q->options.tagroot.len)
+		(void)request_param(r, "group_by", &q->options.tagroot);
+	return rc;
+}
+
+static bool has_filter(const struct report_options *o)
+{
+	return o->names.focus.len || o->names.ignore.len || o->names.hide.len ||
+	       o->names.show.len || o->names.show_from.len ||
+	       o->prune_from.len || o->tags.focus.len || o->tags.ignore.len ||
+	       o->tags.show.len || o->tags.hide.len || o->tagroot.len;
+}
+
+static int parse_diff(struct report_query *q, const struct request *r,
+		      struct err *err)
+{
+	struct str s;
+
+	q->diff.label_base = q->type && (q->type->kind == REPORT_FLAMEGRAPH ||
+					 q->type->kind == REPORT_SPEEDSCOPE);
+	if (request_param(r, "diff", &s) && s.len) {
+		q->diff.label_base = str_is(s, "diff_base");
+		if (!q->diff.label_base && !str_is(s, "base"))
+			return err_set(
+				err, ERR_INVALID,
+				"parameter \"diff\" is base or diff_base, not \"%.*s\"",
+				STR_ARG(s));
+	}
+	q->diff.normalize = request_param(r, "normalize", &s) && s.len &&
+			    !str_is(s, "0") && !str_is(s, "false");
+	return 0;
+}
+
+int report_query_parse(struct report_query *q, const struct request *r,
+		       struct err *err)
+{
+	struct str format;
+	int rc;
+
+	*q = (struct report_query){ .name = str_of("proto") };
+	if (request_param(r, "report", &q->name) && !q->name.len)
+		q->name = str_of("proto");
+	q->type = report_find(q->name);
+	q->stored = str_is(q->name, "raw") || str_is(q->name, "proto") ||
+		    str_is(q->name, "meta");
+	if (!q->type && !q->stored && !str_is(q->name, "pgo"))
+		return err_set(err, ERR_INVALID, "there is no report \"%.*s\"",
+			       STR_ARG(q->name));
+	rc = parse_options(q, r, err);
+	if (!rc)
+		rc = parse_diff(q, r, err);
+	q->text = request_param(r, "format", &format) && str_is(format, "text");
+	q->filtered = has_filter(&q->options);
+	q->stored = q->stored && !(str_is(q->name, "proto") && q->filtered);
+	/* Traces list samples even where that value of theirs is 0. */
+	q->one_type = q->type && q->type->kind != REPORT_TRACES &&
+		      !q->options.mean;
+	return rc;
+}
+
+/* Answering. */
+
+struct writing {
+	const struct report_query *q;
+	struct gather *g;
+	struct answer *a;
+	const char *warnings[WARNINGS_MAX + 1];
+	size_t warning_count;
+};
+
+static void warn_unmatched(struct writing *w, const struct no_match *none)
+{
+	for (size_t i = 0; i < none->count && w->warning_count < WARNINGS_MAX;
+	     i++)
+		w->warnings[w->warning_count++] = arena_printf(
+			&w->g->r->arena, "%s expression matched no samples",
+			none->names[i]);
+}
+
+static void document(struct writing *w, const char *content_type,
+		     const char *file)
+{
+	struct answer *a = w->a;
+
+	a->status = 200;
+	a->content_type = content_type;
+	if (file)
+		answer_header(a, "Content-Disposition",
+			      arena_printf(&w->g->r->arena,
+					   "attachment;filename=\"%s\"", file));
+	if (w->warning_count) {
+		answer_header(a, "X-Everprof-Warning", w->warnings[0]);
+		answer_header(a, "Cache-Control", "no-store");
+	}
+}
+
+static int write_proto(struct writing *w, const struct pprof *p,
+		       struct err *err)
+{
+	struct buf raw = buf_init((size_t)w->g->web->memory.max);
+	struct gzip *g;
+	int rc;
+
+	pprof_encode(p, &raw);
+	rc = report_size(&raw, err);
+	if (!rc)
+		rc = answer_take(w->a, (int64_t)raw.cap, err);
+	if (!rc) {
+		g = gzip_new();
+		gzip_compress(g, GZIP_LEVEL, buf_bytes(&raw), &w->a->body);
+		gzip_free(g);
+		w->a->as_is = true;
+		document(w, "application/vnd.google.protobuf+gzip",
+			 "everprof.pb.gz");
+	}
+	buf_fini(&raw);
+	return rc;
+}
+
+static int write_json(struct writing *w, struct report *r, struct err *err)
+{
+	struct json j = envelope_begin(w->a);
+
+	w->q->type->json(r, &j);
+	envelope_end(&j, w->a, w->warnings);
+	return answer_account(w->a, err);
+}
+
+static int write_report(struct writing *w, struct report *r, struct err *err)
+{
+	const struct report_type *t = w->q->type;
+	int rc;
+
+	warn_unmatched(w, &r->unmatched);
+	rc = answer_take(w->a, (int64_t)report_memory(r), err);
+	if (rc)
+		return rc;
+	if (t->json && !(w->q->text && t->write))
+		return write_json(w, r, err);
+	rc = t->write(r, &w->a->body, err);
+	if (!rc)
+		rc = answer_account(w->a, err);
+	if (!rc)
+		document(w, t->content_type, t->file);
+	return rc;
+}
+
+/* proto and pgo: what the filters leave, as a profile. */
+static int write_profile(struct writing *w, struct pprof *p, struct err *err)
+{
+	struct merge *slim;
+	struct report r;
+	int rc = 0;
+
+	if (w->q->filtered) {
+		rc = report_init(&r, REPORT_TRACES, p, &w->q->options, err);
+		if (rc)
+			return rc;
+		warn_unmatched(w, &r.unmatched);
+		report_fini(&r);
+	}
+	if (!str_is(w->q->name, "pgo"))
+		return write_proto(w, p, err);
+	slim = merge_new();
+	rc = pprof_pgo(slim, p, &p, err);
+	if (!rc)
+		rc = write_proto(w, p, err);
+	merge_free(slim);
+	return rc;
+}
+
+static int write_any(struct writing *w, struct pprof *p, struct err *err)
+{
+	struct report_options o = w->q->options;
+	struct report r;
+	int rc;
+
+	if (str_is(w->q->name, "raw") || str_is(w->q->name, "meta"))
+		return err_set(
+			err, ERR_INVALID,
+			"report \"%.*s\" is of a single profile: take proto",
+			STR_ARG(w->q->name));
+	if (!w->q->type)
+		return write_profile(w, p, err);
+	o.source_root = w->g->web->o.source_root;
+	rc = report_init(&r, w->q->type->kind, p, &o, err);
+	if (rc)
+		return rc;
+	rc = write_report(w, &r, err);
+	report_fini(&r);
+	return rc;
+}
+
+static void count_profiles(struct writing *w, const struct gather *base)
+{
+	struct request *r = w->g->r;
+	size_t profiles = w->g->profiles + (base ? base->profiles : 0);
+	size_t series = w->g->series + (base ? base->series : 0);
+
+	answer_header(w->a, "X-Everprof-Series",
+		      arena_printf(&r->arena, "%zu", series));
+	answer_header(w->a, "X-Everprof-Profiles",
+		      arena_printf(&r->arena, "%zu", profiles));
+}
+
+int answer_report(const struct report_query *q, struct gather *source,
+		  struct gather *base, struct err *err)
+{
+	struct writing w = { .q = q, .g = source, .a = source->a };
+	struct pprof *p = merge_finish(source->merge);
+	struct merge *both = base ? merge_new() : NULL;
+	int rc = 0;
+
+	w.warning_count = gather_warnings(source, w.warnings, WARNINGS_MAX);
+	if (base) {
+		w.warning_count +=
+			gather_warnings(base, w.warnings + w.warning_count,
+					WARNINGS_MAX - w.warning_count);
+		rc = merge_diff(both, p, merge_finish(base->merge), &q->diff,
+				&p, err);
+		if (!rc)
+			rc = answer_take(w.a, (int64_t)merge_memory(both), err);
+	}
+	count_profiles(&w, base);
+	if (!rc)
+		rc = write_any(&w, p, err);
+	merge_free(both);
+	return rc;
+}

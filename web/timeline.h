@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Timeline: the totals of profiles over time, in steps, added up over series
+ * by labels: the graph above the profiles. Values are never read.
+ *
+ * Ownership: timeline_fini() frees everything. Threads: one thread.
+ */
+#ifndef WEB_TIMELINE_H
+#define WEB_TIMELINE_H
+
+#include "pprof/aggregate.h"
+#include "web/context.h"
+
+enum {
+	TIMELINE_POINTS_MAX = 11000, /* as Prometheus */
+};
+
+struct timeline_options {
+	int64_t from;
+	int64_t to;
+	int64_t step_ms;
+	struct str group_by; /* labels by commas; empty: each series alone */
+	bool rate;           /* what happened, by the second */
+};
+
+/* A sample type of a group, over the steps. */
+struct timeline_line {
+	struct str name; /* "type/unit" */
+	enum value_kind kind;
+	double *values;
+	bool *known; /* by step: some profile is in it */
+};
+
+struct timeline_group {
+	struct labels *labels;
+	VEC(struct timeline_line) lines;
+};
+
+struct timeline {
+	const struct timeline_options *o;
+	size_t points;
+	VEC(struct timeline_group) groups;
+	struct arena text;
+	struct typeset *types;
+	/* Of the series that is being added, by type and step. */
+	double *sum;
+	uint32_t *count;
+	size_t work;   /* elements of these two */
+	size_t memory; /* bytes of all */
+};
+
+/* ERR_INVALID: too many points, a step of 0. */
+NODISCARD int timeline_init(struct timeline *t,
+			    const struct timeline_options *o, struct err *err);
+void timeline_fini(struct timeline *t);
+
+NODISCARD int timeline_add(struct timeline *t, struct labels *labels,
+			   const struct totals_view *view, struct err *err);
+
+/* [{"labels":{},"timestamps":[],"totals":{},"kinds":{}}], in order of labels */
+void timeline_json(struct timeline *t, struct json *j);
+
+#endif
