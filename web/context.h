@@ -89,5 +89,7 @@ void api_admin_snapshot(void *ctx, struct request *r, struct answer *a);
 /* page.c */
 void page_index(void *ctx, struct request *r, struct answer *a);
 void page_targets(void *ctx, struct request *r, struct answer *a);
+/* page_report.c */
+void page_report(void *ctx, struct request *r, struct answer *a);
 
 #endif

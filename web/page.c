@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pages: / to pick a type and a selector, see series and times, and
- * download; /targets. Rendered here, without scripts; the state of a page is
- * in its URL.
+ * The pages: / to pick a type and a selector and see series and times, and
+ * /targets. Rendered here, without scripts.
  */
 #include <inttypes.h>
 
@@ -10,7 +9,7 @@
 #include "base/url.h"
 #include "base/xml.h"
 #include "model/selector.h"
-#include "web/context.h"
+#include "web/page.h"
 #include "web/texts.h"
 
 #define SERIES_SHOWN 200
@@ -32,7 +31,10 @@ static const char head[] =
 	"label{display:flex;flex-direction:column;font-size:.8em;color:#5b6775}"
 	"input,select,button{font:inherit;padding:.3em .5em;"
 	"border:1px solid #b9c2cc;border-radius:4px;background:#fff}"
-	"input.sel{width:26em;font-family:monospace}"
+	"input[name=selector],input[name=query]{width:26em;"
+	"font-family:monospace}"
+	"table.top{font-size:.9em;margin:.7em 0}td.n{text-align:right;"
+	"white-space:nowrap;font-variant-numeric:tabular-nums}"
 	"button{background:#2866c7;color:#fff;border-color:#2866c7}"
 	"section{background:#fff;border:1px solid #dde2e8;border-radius:6px;"
 	"padding:.6em .9em;margin:.7em 0}"
@@ -49,14 +51,19 @@ static const char head[] =
 	"<a href='/targets'>Targets</a><a href='/metrics'>Metrics</a></header>"
 	"<main>";
 
-static void begin(struct answer *a)
+#define POLICY                                            \
+	"default-src 'none'; style-src 'unsafe-inline'; " \
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+void page_begin(struct answer *a, struct request *r, const char *nonce)
 {
 	a->status = 200;
 	a->content_type = "text/html; charset=utf-8";
 	answer_header(a, "Content-Security-Policy",
-		      "default-src 'none'; style-src 'unsafe-inline'; "
-		      "form-action 'self'; base-uri 'none'; "
-		      "frame-ancestors 'none'");
+		      nonce ? arena_printf(&r->arena,
+					   POLICY "; script-src 'nonce-%s'",
+					   nonce) :
+			      POLICY);
 	answer_header(a, "Referrer-Policy", "no-referrer");
 	buf_str(&a->body, head);
 }
@@ -92,16 +99,22 @@ static int view_parse(const struct request *r, struct view *v, struct err *err)
 	return rc;
 }
 
-static void form_field(struct buf *b, const char *label, const char *name,
-		       const char *class, struct str value)
+void page_end(struct answer *a)
 {
-	buf_printf(b, "<label>%s<input name=%s class='%s' value=\"", label,
-		   name, class);
-	xml_escape(b, value);
+	buf_str(&a->body, "</main></html>");
+}
+
+void page_field(struct answer *a, const struct request *r, const char *label,
+		const char *name, const char *otherwise)
+{
+	struct buf *b = &a->body;
+
+	buf_printf(b, "<label>%s<input name=%s value=\"", label, name);
+	xml_escape(b, param_or(r, name, otherwise));
 	buf_str(b, "\"></label>");
 }
 
-static void type_option(struct buf *b, struct str name, bool chosen)
+void page_option(struct buf *b, struct str name, bool chosen)
 {
 	buf_printf(b, "<option%s>", chosen ? " selected" : "");
 	xml_escape(b, name);
@@ -114,8 +127,9 @@ static void add_type(void *ctx, struct str type)
 }
 
 static void form(struct web *w, const struct request *r, const struct view *v,
-		 struct buf *b)
+		 struct answer *a)
 {
+	struct buf *b = &a->body;
 	struct texts types = { 0 };
 	struct querier *q;
 
@@ -126,36 +140,41 @@ static void form(struct web *w, const struct request *r, const struct view *v,
 		      &types);
 	texts_sort(&types);
 	for (size_t i = 0; i < types.count && i < TYPES_SHOWN; i++)
-		type_option(b, types.v[i], str_eq(types.v[i], v->type));
+		page_option(b, types.v[i], str_eq(types.v[i], v->type));
 	buf_str(b, "</select></label>");
-	form_field(b, "Selector, such as {job=\"app\"}", "selector", "sel",
-		   v->selector);
-	form_field(b, "From", "from", "", param_or(r, "from", "now-1h"));
-	form_field(b, "To", "to", "", param_or(r, "to", "now"));
+	page_field(a, r, "Selector, such as {job=\"app\"}", "selector", "");
+	page_field(a, r, "From", "from", "now-1h");
+	page_field(a, r, "To", "to", "now");
 	buf_str(b, "<button>Show</button></form>");
 	texts_fini(&types);
 	querier_close(q);
 }
 
-static void profile_link(struct buf *b, struct labels *labels, int64_t ms)
+/* A link to /report, but for its time and text. */
+static void report_link(struct buf *b, struct labels *labels)
 {
 	struct buf selector = { 0 };
-	char when[40];
 
 	labels_text(labels, &selector);
-	time_format(ms, when);
-	buf_str(b, "<a href=\"/api/v1/query?mode=single&amp;report=proto&amp;"
-		   "match=exact&amp;query=");
+	buf_str(b, "<a href=\"/report?query=");
 	url_escape(str_from(buf_bytes(&selector)), b);
+	buf_fini(&selector);
+}
+
+static void profile_link(struct buf *b, struct labels *labels, int64_t ms)
+{
+	char when[40];
+
+	time_format(ms, when);
+	report_link(b, labels);
 	buf_printf(b,
 		   "&amp;time=%" PRId64 "\" title=\"%" PRId64
 		   "\">%.10s %.12s</a>",
 		   ms, ms, when, when + 11);
-	buf_fini(&selector);
 }
 
 static void series_section(struct buf *b, struct labels *labels,
-			   const struct times_view *t)
+			   const struct view *v, const struct times_view *t)
 {
 	struct buf selector = { 0 };
 	size_t shown = t->count < TIMES_SHOWN ? t->count : TIMES_SHOWN;
@@ -163,8 +182,13 @@ static void series_section(struct buf *b, struct labels *labels,
 	labels_text(labels, &selector);
 	buf_str(b, "<section><code>");
 	xml_escape(b, str_from(buf_bytes(&selector)));
-	buf_printf(b, "</code> <span class=note>%zu profiles%s</span>",
+	buf_printf(b, "</code> <span class=note>%zu profiles%s</span> ",
 		   t->count, shown < t->count ? ", the newest of them" : "");
+	report_link(b, labels);
+	buf_printf(b,
+		   "&amp;from=%" PRId64 "&amp;to=%" PRId64
+		   "\">Flame graph of all</a>",
+		   v->from, v->to);
 	buf_str(b, "<div class=times>");
 	for (size_t i = 0; i < shown; i++)
 		profile_link(b, labels, t->ms[t->count - 1 - i]);
@@ -193,7 +217,7 @@ static int sections(struct request *r, const struct view *v, struct querier *q,
 			rc = querier_times(q, i, v->from, v->to, &t, err);
 		if (rc || !t.count)
 			continue;
-		series_section(&a->body, querier_labels(q, i), &t);
+		series_section(&a->body, querier_labels(q, i), v, &t);
 		shown++;
 		rc = answer_account(a, err);
 	}
@@ -206,7 +230,7 @@ static int sections(struct request *r, const struct view *v, struct querier *q,
 	return rc;
 }
 
-static void error_section(struct answer *a, const struct err *err)
+void page_error(struct answer *a, const struct err *err)
 {
 	buf_str(&a->body, "<section class=error>");
 	xml_escape(&a->body, str_of(err->msg));
@@ -223,8 +247,8 @@ void page_index(void *ctx, struct request *r, struct answer *a)
 	struct err err;
 	int rc = view_parse(r, &v, &err);
 
-	begin(a);
-	form(w, r, &v, &a->body);
+	page_begin(a, r, NULL);
+	form(w, r, &v, a);
 	if (!rc) {
 		all = arena_array(&r->arena, struct matcher,
 				  v.parsed.count + 1);
@@ -241,8 +265,8 @@ void page_index(void *ctx, struct request *r, struct answer *a)
 		querier_close(q);
 	}
 	if (rc)
-		error_section(a, &err);
-	buf_str(&a->body, "</main></html>");
+		page_error(a, &err);
+	page_end(a);
 	selector_fini(&v.parsed);
 }
 
@@ -266,13 +290,14 @@ static void target_row(void *ctx, const struct target_status *s)
 	buf_fini(&labels);
 }
 
-void page_targets(void *ctx, struct request *r UNUSED, struct answer *a)
+void page_targets(void *ctx, struct request *r, struct answer *a)
 {
 	struct web *w = ctx;
 
-	begin(a);
+	page_begin(a, r, NULL);
 	buf_str(&a->body, "<table><tr><th>Target<th>Labels<th>Health"
 			  "<th>Last scrape<th>Took<th>Last error");
 	scrape_targets(w->o.scraper, target_row, &a->body);
-	buf_str(&a->body, "</table></main></html>");
+	buf_str(&a->body, "</table>");
+	page_end(a);
 }

@@ -36,6 +36,7 @@ static void metrics(void *ctx, struct request *r UNUSED, struct answer *a)
 
 static const struct route routes[] = {
 	{ "/", page_index, ROUTE_READ },
+	{ "/report", page_report, ROUTE_READ },
 	{ "/targets", page_targets, ROUTE_READ },
 	{ "/-/healthy", health, ROUTE_QUICK },
 	{ "/-/ready", ready, ROUTE_QUICK },

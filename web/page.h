@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the pages share: rendered here, their state in the URL.
+ */
+#ifndef WEB_PAGE_H
+#define WEB_PAGE_H
+
+#include "web/context.h"
+
+/*
+ * Begin a page. nonce: of the one script that it has, in the request's arena;
+ * NULL: it has none.
+ */
+void page_begin(struct answer *a, struct request *r, const char *nonce);
+void page_end(struct answer *a);
+
+/* <label>…<input name=…>, filled with the parameter of that name. */
+void page_field(struct answer *a, const struct request *r, const char *label,
+		const char *name, const char *otherwise);
+
+void page_option(struct buf *b, struct str name, bool chosen);
+void page_error(struct answer *a, const struct err *err);
+
+#endif

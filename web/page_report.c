@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /report: the flame graph and the table of a profile, of all profiles of a
+ * range, or of the difference of two ranges.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/random.h>
+
+#include "base/mem.h"
+#include "base/url.h"
+#include "base/xml.h"
+#include "pprof/flame_svg.h"
+#include "web/gather.h"
+#include "web/page.h"
+
+#define MAX_NODES 6000
+#define ROWS      60
+#define WARNINGS  4
+
+/* What the page is about. */
+struct look {
+	struct side source;
+	struct side base;
+	bool has_base;
+	struct gather_options gather;
+	struct report_options report;
+};
+
+static bool is_given(const struct request *r, const char *name)
+{
+	struct str s;
+
+	return request_param(r, name, &s) && s.len;
+}
+
+static int parse_times(struct side *s, const struct request *r,
+		       const char *from_name, const char *to_name,
+		       struct err *err)
+{
+	struct time_param from = { from_name, NULL, r->now_ms - 3600000 };
+	struct time_param to = { to_name, NULL, r->now_ms };
+	int rc = param_time(r, &from, &s->from, err);
+
+	s->merged = true;
+	if (!rc)
+		rc = param_time(r, &to, &s->to, err);
+	if (!rc && s->from > s->to)
+		rc = err_set(err, ERR_INVALID,
+			     "the end of the time range is before its start");
+	return rc;
+}
+
+static int parse_source(struct look *l, struct request *r, struct err *err)
+{
+	struct time_param time = { "time", NULL, TIME_REQUIRED };
+	struct str text;
+	int rc = param_required(r, "query", &text, err);
+
+	if (!rc)
+		rc = selector_parse(text, &l->source.selector, err);
+	if (!rc && is_given(r, "time")) {
+		l->source.match = MATCH_EXACT;
+		rc = param_time(r, &time, &l->source.time, err);
+		l->source.from = l->source.to = l->source.time;
+	} else if (!rc) {
+		rc = parse_times(&l->source, r, "from", "to", err);
+	}
+	return rc;
+}
+
+/* The base: another range, another selector, or both. */
+static int parse_base(struct look *l, struct request *r, struct err *err)
+{
+	struct str text = { 0 };
+	int rc;
+
+	l->has_base = is_given(r, "base_from") || is_given(r, "base_query");
+	if (!l->has_base)
+		return 0;
+	if (!request_param(r, "base_query", &text) || !text.len)
+		(void)request_param(r, "query", &text);
+	rc = selector_parse(text, &l->base.selector, err);
+	if (!rc && is_given(r, "base_from"))
+		return parse_times(&l->base, r, "base_from", "base_to", err);
+	l->base.merged = true;
+	l->base.from = l->source.from;
+	l->base.to = l->source.to;
+	return rc;
+}
+
+static int look_parse(struct look *l, struct request *r, struct err *err)
+{
+	static const char *const names[] = { "sample_index", "focus", "ignore",
+					     "granularity" };
+	struct str aggregate = { 0 };
+	int rc = parse_source(l, r, err);
+
+	if (!rc)
+		rc = parse_base(l, r, err);
+	report_options_init(&l->report);
+	l->report.node_count = ROWS;
+	for (size_t i = 0; i < ARRAY_SIZE(names) && !rc; i++) {
+		struct str s;
+
+		if (request_param(r, names[i], &s) && s.len)
+			rc = report_option(&l->report, str_of(names[i]), s,
+					   err);
+	}
+	(void)request_param(r, "aggregate", &aggregate);
+	if (!rc)
+		rc = aggregate_parse(aggregate, &l->gather.aggregate, err);
+	l->gather.one_type = true;
+	l->gather.sample_index = l->report.sample_index;
+	return rc;
+}
+
+static void look_fini(struct look *l)
+{
+	side_fini(&l->source);
+	side_fini(&l->base);
+}
+
+/* Rendering. */
+
+static void types(struct answer *a, const struct report *r)
+{
+	buf_str(&a->body, "<label>Sample type<select name=sample_index>");
+	for (size_t i = 0; i < r->p->types.count; i++)
+		page_option(&a->body, pprof_str(r->p, r->p->types.v[i].type),
+			    i == r->value);
+	buf_str(&a->body, "</select></label>");
+}
+
+static void aggregates(struct answer *a, const struct request *rq)
+{
+	static const char *const names[] = { "auto", "sum", "delta", "mean",
+					     "last" };
+	struct str chosen = str_of("auto");
+
+	(void)request_param(rq, "aggregate", &chosen);
+	buf_str(&a->body, "<label>Aggregate<select name=aggregate>");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		page_option(&a->body, str_of(names[i]),
+			    str_is(chosen, names[i]));
+	buf_str(&a->body, "</select></label>");
+}
+
+/* r NULL: nothing was found. */
+static void form(struct answer *a, const struct request *rq,
+		 const struct report *r)
+{
+	bool single = is_given(rq, "time");
+
+	buf_str(&a->body, "<form action='/report'>");
+	page_field(a, rq, "Selector", "query", "");
+	if (single) {
+		page_field(a, rq, "Time", "time", "");
+	} else {
+		page_field(a, rq, "From", "from", "now-1h");
+		page_field(a, rq, "To", "to", "now");
+	}
+	if (r)
+		types(a, r);
+	if (!single)
+		aggregates(a, rq);
+	page_field(a, rq, "Focus", "focus", "");
+	page_field(a, rq, "Compare with, from", "base_from", "");
+	page_field(a, rq, "to", "base_to", "");
+	buf_str(&a->body, "<button>Show</button></form>");
+}
+
+static void warnings(struct answer *a, const struct gather *g,
+		     const struct report *r)
+{
+	const char *v[WARNINGS];
+	size_t n = gather_warnings(g, v, WARNINGS);
+
+	for (size_t i = 0; i < n; i++) {
+		buf_str(&a->body, "<section class=error>");
+		xml_escape(&a->body, str_of(v[i]));
+		buf_str(&a->body, "</section>");
+	}
+	for (size_t i = 0; i < r->unmatched.count; i++)
+		buf_printf(&a->body,
+			   "<section class=error>%s expression matched no "
+			   "samples</section>",
+			   r->unmatched.names[i]);
+}
+
+static void cell(struct answer *a, const struct report *r, int64_t v)
+{
+	buf_str(&a->body, "<td class=n>");
+	report_value(r, v, &a->body);
+	if (r->total)
+		buf_printf(&a->body, "<td class=n>%.2f%%",
+			   100 * (double)v / (double)r->total);
+	else
+		buf_str(&a->body, "<td>");
+}
+
+static void table(struct answer *a, struct report *r)
+{
+	struct graph g;
+
+	report_graph(r, &g);
+	buf_str(&a->body, "<table class=top><tr><th colspan=2>Flat"
+			  "<th colspan=2>Cum<th>Function");
+	for (size_t i = 0; i < g.shown.count; i++) {
+		const struct graph_node *n = &g.node[g.shown.v[i]];
+		struct node *node = &r->nodes.v.v[g.shown.v[i]];
+
+		buf_str(&a->body, "<tr>");
+		cell(a, r, n->flat);
+		cell(a, r, n->cum);
+		buf_str(&a->body, "<td><code title=\"");
+		xml_escape(&a->body, pprof_str(r->p, node->file));
+		buf_str(&a->body, "\">");
+		xml_escape(&a->body, node->text);
+		buf_str(&a->body, "</code>");
+	}
+	buf_str(&a->body, "</table>");
+	graph_fini(&g);
+}
+
+/* The same as a file, for other tools. */
+static void downloads(struct answer *a, const struct look *l,
+		      const struct request *rq)
+{
+	static const char *const reports[] = { "proto", "speedscope", "folded",
+					       "svg" };
+	struct str query = { 0 };
+
+	if (l->has_base)
+		return;
+	(void)request_param(rq, "query", &query);
+	buf_str(&a->body, "<p class=note>");
+	for (size_t i = 0; i < ARRAY_SIZE(reports); i++) {
+		buf_printf(&a->body,
+			   "<a href=\"/api/v1/query?report=%s&amp;mode=%s"
+			   "&amp;from=%" PRId64 "&amp;to=%" PRId64
+			   "&amp;time=%" PRId64 "&amp;match=exact&amp;query=",
+			   reports[i], l->source.merged ? "merge" : "single",
+			   l->source.from, l->source.to, l->source.time);
+		url_escape(query, &a->body);
+		buf_printf(&a->body, "\">%s</a> ", reports[i]);
+	}
+	buf_str(&a->body, "</p>");
+}
+
+static void render(struct answer *a, const struct look *l,
+		   const struct request *rq, const struct gather *g,
+		   struct report *r, const char *nonce)
+{
+	struct flame f;
+
+	form(a, rq, r);
+	warnings(a, g, r);
+	buf_printf(&a->body,
+		   "<p class=note>%zu profiles of %zu series. A click on a "
+		   "frame zooms, a double click goes back.</p><section>",
+		   g->profiles, g->series);
+	flame_init(&f, r, MAX_NODES);
+	flame_svg(r, &f, &a->body);
+	flame_fini(&f);
+	buf_str(&a->body, "</section>");
+	table(a, r);
+	downloads(a, l, rq);
+	buf_printf(&a->body, "<script nonce='%s'>%s</script>", nonce,
+		   flame_script);
+}
+
+static int show(struct answer *a, struct look *l, const struct request *rq,
+		struct gather *source, struct gather *base, const char *nonce,
+		struct err *err)
+{
+	const struct merge_diff_options diff = { .label_base = true };
+	struct merge *both = merge_new();
+	struct pprof *p = merge_finish(source->merge);
+	struct report r;
+	int rc = 0;
+
+	if (l->has_base)
+		rc = merge_diff(both, p, merge_finish(base->merge), &diff, &p,
+				err);
+	if (!rc)
+		rc = report_init(&r, REPORT_TOP, p, &l->report, err);
+	if (!rc)
+		rc = answer_take(
+			a, (int64_t)(merge_memory(both) + report_memory(&r)),
+			err);
+	if (!rc) {
+		render(a, l, rq, source, &r, nonce);
+		report_fini(&r);
+	}
+	merge_free(both);
+	return rc;
+}
+
+static int gather_and_show(struct web *w, struct answer *a, struct look *l,
+			   struct request *rq, const char *nonce,
+			   struct err *err)
+{
+	struct gather source;
+	struct gather base;
+	int rc;
+
+	gather_init(&source, w, rq, a, &l->gather);
+	gather_init(&base, w, rq, a, &l->gather);
+	rc = gather_run(&source, &l->source, err);
+	if (!rc && l->has_base)
+		rc = gather_run(&base, &l->base, err);
+	if (!rc)
+		rc = show(a, l, rq, &source, &base, nonce, err);
+	gather_fini(&source);
+	gather_fini(&base);
+	return rc;
+}
+
+/* A value that nobody can guess, for the page's own script alone. */
+static const char *make_nonce(struct request *r)
+{
+	uint8_t bytes[16] = { 0 };
+	char *text = arena_alloc(&r->arena, 2 * sizeof(bytes) + 1);
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return NULL; /* without a script, then */
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+	return text;
+}
+
+void page_report(void *ctx, struct request *r, struct answer *a)
+{
+	struct look l = { 0 };
+	const char *nonce = make_nonce(r);
+	struct err err;
+	int rc = look_parse(&l, r, &err);
+
+	page_begin(a, r, nonce);
+	if (!rc)
+		rc = gather_and_show(ctx, a, &l, r, nonce ? nonce : "", &err);
+	if (rc) {
+		form(a, r, NULL);
+		page_error(a, &err);
+	}
+	page_end(a);
+	look_fini(&l);
+}
