@@ -15,8 +15,8 @@ import re
 import sys
 
 THIRD_PARTY = {
-    'archive.h': {'cmd/source.c'},
-    'archive_entry.h': {'cmd/source.c'},
+    'archive.h': {'base/tar.c', 'cmd/source.c'},
+    'archive_entry.h': {'base/tar.c', 'cmd/source.c'},
     'curl/curl.h': {'client/http.c'},
     'jansson.h': {'cmd/api_client.c', 'cmd/query.c', 'tsdb/meta.c'},
     'libdeflate.h': {'base/gzip.c'},

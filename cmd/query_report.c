@@ -343,41 +343,38 @@ int cmd_query_diff(int argc, char **argv)
 /* Export: a tar that may be larger than memory. */
 
 struct saving {
+	const char *output; /* opened when the first bytes come */
 	struct file *f;
 	uint64_t size;
 	struct err err;
 };
 
+static bool open_output(struct saving *s)
+{
+	return !file_open(NULL, s->output, FILE_ENSURE, &s->f, &s->err) &&
+	       !file_truncate(s->f, 0, &s->err);
+}
+
 static bool write_chunk(void *ctx, struct bytes b)
 {
 	struct saving *s = ctx;
 
-	if (!s->f)
+	if (!strcmp(s->output, "-"))
 		return fwrite(b.ptr, 1, b.len, stdout) == b.len;
+	if (!s->f && !open_output(s))
+		return false;
 	if (file_write(s->f, s->size, b, &s->err))
 		return false;
 	s->size += b.len;
 	return true;
 }
 
-static int open_output(const char *output, struct saving *s, struct err *err)
-{
-	int rc;
-
-	if (!strcmp(output, "-"))
-		return 0;
-	rc = file_open(NULL, output, FILE_ENSURE, &s->f, err);
-	return rc ? rc : file_truncate(s->f, 0, err);
-}
-
 static int export(struct job *j, struct err *err)
 {
-	struct saving s = { 0 };
+	struct saving s = { .output = j->output };
 	struct http_response r = { 0 };
-	int rc = open_output(j->output, &s, err);
+	int rc;
 
-	if (rc)
-		return rc;
 	j->q.sink = write_chunk;
 	j->q.sink_ctx = &s;
 	rc = query_fetch(&j->q, &r, err);

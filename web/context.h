@@ -67,9 +67,12 @@ NODISCARD int param_count(const struct request *r, const char *name,
 /* ERR_TIMEOUT once the request's deadline has passed. */
 NODISCARD int check_deadline(const struct request *r, struct err *err);
 
-/* Handlers, by file: api_query.c */
+/* Handlers, by file: api_range.c */
 void api_query_range(void *ctx, struct request *r, struct answer *a);
+/* api_query.c */
 void api_query(void *ctx, struct request *r, struct answer *a);
+/* api_export.c */
+void api_export(void *ctx, struct request *r, struct answer *a);
 /* api_labels.c */
 void api_series(void *ctx, struct request *r, struct answer *a);
 void api_labels(void *ctx, struct request *r, struct answer *a);

@@ -16,9 +16,10 @@
 #include "base/pool.h"
 #include "base/url.h"
 
-#define GZIP_MIN   1024 /* smaller bodies are sent as they are */
-#define GZIP_LEVEL 1
-#define PARAMS_MAX 1000
+#define GZIP_MIN     1024 /* smaller bodies are sent as they are */
+#define GZIP_LEVEL   1
+#define PARAMS_MAX   1000
+#define STREAM_BLOCK (64 * KIB)
 /* Headers and parameters of a request, and the headers of its answer. */
 #define CONNECTION_MEMORY (256 * KIB)
 #define PER_IP_MAX        0 /* all connections may be one proxy's */
@@ -39,6 +40,9 @@ struct exchange {
 	struct buf form;
 	const struct route *route;
 	int64_t started_ns;
+	struct buf chunk; /* of a stream, being sent */
+	size_t sent;      /* of the chunk */
+	int more;         /* what the stream said last */
 	bool answered;
 	bool ambiguous;
 	bool bad; /* a NUL in a parameter */
@@ -278,17 +282,72 @@ static void observe(struct exchange *x)
 		clock_mono_ns() - x->started_ns);
 }
 
-static enum MHD_Result send_answer(struct exchange *x)
+/* Streams: a worker makes a piece while the connection is suspended. */
+
+static void fill_chunk(void *ctx, unsigned worker UNUSED)
+{
+	struct exchange *x = ctx;
+	struct answer_stream *s = &x->answer.stream;
+	struct err err;
+
+	buf_reset(&x->chunk);
+	x->sent = 0;
+	x->more = s->next(s->ctx, &x->chunk, &err);
+	if (x->more < 0)
+		log_event(x->server->o.log, LOG_WARN, "an answer broke off",
+			  LOG_FIELDS(log_text("path", x->route->path),
+				     log_err(&err)));
+	MHD_resume_connection(x->connection);
+}
+
+static ssize_t on_chunk(void *ctx, uint64_t at UNUSED, char *out, size_t max)
+{
+	struct exchange *x = ctx;
+	size_t n = x->chunk.len - x->sent;
+
+	if (n) {
+		n = n < max ? n : max;
+		memcpy(out, x->chunk.ptr + x->sent, n);
+		x->sent += n;
+		return (ssize_t)n;
+	}
+	if (!x->more)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (x->more < 0)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	MHD_suspend_connection(x->connection);
+	if (pool_submit(x->server->pool, fill_chunk, x, NULL)) {
+		x->more = ERR_LIMIT;
+		MHD_resume_connection(x->connection);
+	}
+	return 0;
+}
+
+static struct MHD_Response *make_response(struct exchange *x)
 {
 	struct answer *a = &x->answer;
 	struct MHD_Response *r;
-	enum MHD_Result rc;
 
+	if (a->stream.next) {
+		x->more = 1;
+		return MHD_create_response_from_callback(
+			MHD_SIZE_UNKNOWN, STREAM_BLOCK, on_chunk, x, NULL);
+	}
 	r = MHD_create_response_from_buffer(a->body.len, a->body.ptr,
 					    MHD_RESPMEM_MUST_FREE);
+	if (r)
+		a->body = (struct buf){ 0 };
+	return r;
+}
+
+static enum MHD_Result send_answer(struct exchange *x)
+{
+	struct answer *a = &x->answer;
+	struct MHD_Response *r = make_response(x);
+	enum MHD_Result rc;
+
 	if (!r)
 		return MHD_NO;
-	a->body = (struct buf){ 0 };
 	MHD_add_response_header(r, "Content-Type", a->content_type);
 	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
 	MHD_add_response_header(r, "Vary", "Accept-Encoding");
@@ -392,6 +451,9 @@ static void on_completed(void *ctx UNUSED, struct MHD_Connection *c UNUSED,
 	if (!x)
 		return;
 	budget_give(x->answer.memory, x->answer.taken);
+	if (x->answer.stream.free)
+		x->answer.stream.free(x->answer.stream.ctx);
+	buf_fini(&x->chunk);
 	buf_fini(&x->answer.body);
 	buf_fini(&x->form);
 	arena_fini(&x->request.arena);

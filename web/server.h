@@ -46,11 +46,23 @@ enum {
 	ANSWER_HEADERS_MAX = 8
 };
 
+/*
+ * A body that is made while it is sent. next() appends a piece to out: 1 when
+ * more follows, 0 at the end, ERR_* when it fails (the connection is closed).
+ * Calls come from pool threads, one after another; free() comes last.
+ */
+struct answer_stream {
+	int (*next)(void *ctx, struct buf *out, struct err *err);
+	void (*free)(void *ctx);
+	void *ctx;
+};
+
 struct answer {
 	unsigned status;
 	const char *content_type; /* a constant */
 	struct buf body;
-	bool as_is; /* never compressed */
+	struct answer_stream stream; /* instead of body, when next is set */
+	bool as_is;                  /* never compressed */
 	struct {
 		const char *name;
 		const char *value; /* in the request's arena, or a constant */

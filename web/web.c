@@ -43,6 +43,7 @@ static const struct route routes[] = {
 	{ "/metrics", metrics, ROUTE_READ },
 	{ "/api/v1/query_range", api_query_range, ROUTE_READ },
 	{ "/api/v1/query", api_query, ROUTE_READ },
+	{ "/api/v1/export", api_export, ROUTE_READ },
 	{ "/api/v1/series", api_series, ROUTE_READ },
 	{ "/api/v1/labels", api_labels, ROUTE_READ },
 	{ "/api/v1/label/*/values", api_label_values, ROUTE_READ },

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/tar.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+
+struct tar {
+	struct archive *archive;
+	struct buf *out;
+};
+
+static la_ssize_t on_write(struct archive *a, void *ctx, const void *p,
+			   size_t n)
+{
+	struct tar *t = ctx;
+
+	(void)a;
+	buf_add(t->out, p, n);
+	return t->out->over ? -1 : (la_ssize_t)n;
+}
+
+struct tar *tar_new(struct buf *out)
+{
+	struct tar *t = mem_new(struct tar);
+
+	t->out = out;
+	t->archive = archive_write_new();
+	if (!t->archive ||
+	    archive_write_set_format_pax_restricted(t->archive) ||
+	    archive_write_set_bytes_per_block(t->archive, 0) ||
+	    archive_write_open2(t->archive, t, NULL, on_write, NULL, NULL))
+		abort(); /* out of memory */
+	return t;
+}
+
+void tar_free(struct tar *t)
+{
+	if (!t)
+		return;
+	archive_write_free(t->archive);
+	mem_free(t);
+}
+
+static int failed(struct tar *t, struct err *err)
+{
+	return err_set(err, ERR_INVALID, "tar: %s",
+		       archive_error_string(t->archive));
+}
+
+int tar_add(struct tar *t, const char *path, int64_t mtime_ms,
+	    struct bytes content, struct err *err)
+{
+	struct archive_entry *e = archive_entry_new();
+	int rc = 0;
+
+	if (!e)
+		abort(); /* out of memory */
+	archive_entry_set_pathname(e, path);
+	archive_entry_set_filetype(e, S_IFREG);
+	archive_entry_set_perm(e, 0644);
+	archive_entry_set_size(e, (la_int64_t)content.len);
+	archive_entry_set_mtime(e, (time_t)(mtime_ms / 1000), 0);
+	if (archive_write_header(t->archive, e) != ARCHIVE_OK ||
+	    archive_write_data(t->archive, content.ptr, content.len) !=
+		    (la_ssize_t)content.len ||
+	    archive_write_finish_entry(t->archive) != ARCHIVE_OK)
+		rc = failed(t, err);
+	archive_entry_free(e);
+	return rc;
+}
+
+int tar_end(struct tar *t, struct err *err)
+{
+	return archive_write_close(t->archive) == ARCHIVE_OK ? 0 :
+							       failed(t, err);
+}

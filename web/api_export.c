@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /api/v1/export: every profile of a selector and range, as a tar that is
+ * made while it is sent: its size is no matter of memory.
+ */
+#include <inttypes.h>
+
+#include "base/gzip.h"
+#include "base/mem.h"
+#include "base/tar.h"
+#include "base/url.h"
+#include "base/vec.h"
+#include "model/selector.h"
+#include "web/context.h"
+
+#define GZIP_LEVEL 4
+#define CHUNK      (256 * KIB) /* after so many bytes it is sent */
+#define FOLDER_MAX 200
+#define LOST_MAX   (64 * KIB)
+
+struct export
+{
+	struct querier *q;
+	struct budget *memory;
+	int64_t taken;
+	struct selector selector;
+	int64_t from;
+	int64_t to;
+	size_t series;      /* the next one */
+	VEC(int64_t) times; /* of the one before it */
+	size_t at;          /* in times */
+	struct profile profile;
+	struct buf packed;
+	struct buf chunk; /* of the tar, until it is handed over */
+	struct buf lost;  /* what could not be read, a line each */
+	struct gzip *gzip;
+	struct tar *tar;
+	bool ended;
+};
+
+static void export_free(void *ctx)
+{
+	struct export *e = ctx;
+
+	budget_give(e->memory, e->taken);
+	querier_close(e->q);
+	selector_fini(&e->selector);
+	profile_fini(&e->profile);
+	vec_fini(&e->times);
+	tar_free(e->tar); /* may write its end: the buffers are still there */
+	buf_fini(&e->packed);
+	buf_fini(&e->chunk);
+	buf_fini(&e->lost);
+	gzip_free(e->gzip);
+	mem_free(e);
+}
+
+static int account(struct export *e, struct err *err)
+{
+	int64_t now =
+		(int64_t)(querier_memory(e->q) + vec_memory(&e->times) +
+			  e->profile.raw.cap + e->packed.cap + e->chunk.cap);
+	int rc = 0;
+
+	if (now > e->taken) {
+		rc = budget_take(e->memory, now - e->taken, err);
+		e->taken = rc ? e->taken : now;
+	}
+	return rc;
+}
+
+/* The times of the next series; false: there is none. */
+static bool next_series(struct export *e, int *rc, struct err *err)
+{
+	struct times_view t = { 0 };
+
+	e->times.count = 0;
+	e->at = 0;
+	if (e->series == querier_count(e->q))
+		return false;
+	*rc = querier_times(e->q, e->series++, e->from, e->to, &t, err);
+	for (size_t i = 0; i < t.count && !*rc; i++)
+		*vec_add(&e->times) = t.ms[i];
+	return true;
+}
+
+/* A series as a folder: its selector, escaped, cut with its hash. */
+static void path_of(const struct labels *labels, int64_t ms, struct buf *out)
+{
+	struct buf text = { 0 };
+
+	labels_text(labels, &text);
+	url_escape(str_from(buf_bytes(&text)), out);
+	if (out->len > FOLDER_MAX) {
+		out->len = FOLDER_MAX - 17;
+		buf_printf(out, "-%016" PRIx64, labels->hash);
+	}
+	buf_printf(out, "/%" PRId64 ".pb.gz", ms);
+	buf_fini(&text);
+}
+
+static int add_profile(struct export *e, struct err *err)
+{
+	struct labels *labels = querier_labels(e->q, e->series - 1);
+	int64_t ms = e->times.v[e->at++];
+	struct buf path = { 0 };
+	struct err why;
+	int rc = querier_fetch(e->q, e->series - 1, ms, &e->profile, &why);
+
+	path_of(labels, ms, &path);
+	if (rc) {
+		/* Tell what is missing, and go on with the others. */
+		buf_printf(&e->lost, "%s: %s\n", buf_cstr(&path), why.msg);
+		buf_fini(&path);
+		return 0;
+	}
+	buf_reset(&e->packed);
+	gzip_compress(e->gzip, GZIP_LEVEL, buf_bytes(&e->profile.raw),
+		      &e->packed);
+	rc = tar_add(e->tar, buf_cstr(&path), ms, buf_bytes(&e->packed), err);
+	buf_fini(&path);
+	return rc ? rc : account(e, err);
+}
+
+static int finish(struct export *e, struct err *err)
+{
+	int rc = 0;
+
+	if (e->lost.len)
+		rc = tar_add(e->tar, "LOST.txt", 0, buf_bytes(&e->lost), err);
+	if (!rc)
+		rc = tar_end(e->tar, err);
+	e->ended = true;
+	return rc;
+}
+
+/* The next piece of the tar; 1: more follows. */
+static int export_next(void *ctx, struct buf *out, struct err *err)
+{
+	struct export *e = ctx;
+	int rc = 0;
+
+	while (!rc && !e->ended && e->chunk.len < (size_t)CHUNK) {
+		if (e->at < e->times.count)
+			rc = add_profile(e, err);
+		else if (!next_series(e, &rc, err) && !rc)
+			rc = finish(e, err);
+	}
+	buf_add(out, e->chunk.ptr, e->chunk.len);
+	buf_reset(&e->chunk);
+	return rc ? rc : !e->ended;
+}
+
+static int start(struct request *r, struct export *e, struct err *err)
+{
+	struct str text;
+	int rc = param_required(r, "query", &text, err);
+
+	if (!rc)
+		rc = selector_parse(text, &e->selector, err);
+	if (!rc)
+		rc = param_range(r, TIME_REQUIRED, TIME_REQUIRED, &e->from,
+				 &e->to, err);
+	if (rc)
+		return rc;
+	querier_select(e->q, e->selector.matchers, e->selector.count, e->from,
+		       e->to);
+	querier_sequential(e->q);
+	if (!querier_count(e->q))
+		return err_set(err, ERR_NOTFOUND,
+			       "no series of this selector has profiles then");
+	return account(e, err);
+}
+
+void api_export(void *ctx, struct request *r, struct answer *a)
+{
+	struct web *w = ctx;
+	struct export *e = mem_new(struct export);
+	struct err err;
+
+	e->memory = a->memory;
+	e->gzip = gzip_new();
+	e->tar = tar_new(&e->chunk);
+	e->lost = buf_init((size_t)LOST_MAX);
+	querier_open(w->o.db, &e->q);
+	if (start(r, e, &err)) {
+		export_free(e);
+		answer_error(a, &err);
+		return;
+	}
+	a->status = 200;
+	a->as_is = true;
+	a->content_type = "application/x-tar";
+	a->stream = (struct answer_stream){ export_next, export_free, e };
+	answer_header(a, "Content-Disposition",
+		      "attachment;filename=\"everprof.tar\"");
+}
