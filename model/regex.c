@@ -433,6 +433,47 @@ bool regex_matches(const struct regex *r, struct str value)
 	return false;
 }
 
+static bool read_groups(pcre2_match_data *m, int count, struct str value,
+			struct str *groups, size_t max)
+{
+	const PCRE2_SIZE *at = pcre2_get_ovector_pointer(m);
+
+	for (size_t i = 0; i < max; i++) {
+		groups[i] = str_of("");
+		if ((int)i < count && at[2 * i] != PCRE2_UNSET)
+			groups[i] = (struct str){
+				value.ptr + at[2 * i],
+				at[2 * i + 1] - at[2 * i],
+			};
+	}
+	return true;
+}
+
+bool regex_groups(const struct regex *r, struct str value, struct str *groups,
+		  size_t max)
+{
+	pcre2_match_data *m;
+	bool found = false;
+	int count;
+
+	if (!r->code) { /* a literal has no groups */
+		if (!regex_matches(r, value))
+			return false;
+		for (size_t i = 0; i < max; i++)
+			groups[i] = i ? str_of("") : value;
+		return true;
+	}
+	m = pcre2_match_data_create_from_pattern(r->code, NULL);
+	if (!m)
+		abort(); /* out of memory */
+	count = pcre2_match(r->code, (PCRE2_SPTR)value.ptr, value.len, 0, 0, m,
+			    r->limits);
+	if (count > 0)
+		found = read_groups(m, count, value, groups, max);
+	pcre2_match_data_free(m);
+	return found;
+}
+
 bool regex_literal(const struct regex *r, size_t i, struct str *out)
 {
 	if (i >= r->literal_count)

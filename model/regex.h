@@ -41,6 +41,13 @@ void regex_free(struct regex *r);
 bool regex_matches(const struct regex *r, struct str value);
 
 /*
+ * The groups of a match, group 0 being the whole of it; those that took no
+ * part are empty. At most max of them are written. False: no match.
+ */
+bool regex_groups(const struct regex *r, struct str value, struct str *groups,
+		  size_t max);
+
+/*
  * When the pattern is a list of literals (a|b|c, or one), the i-th of them:
  * the values that it can match, so that an index need not be scanned.
  */

@@ -5,6 +5,7 @@
 
 #include "pprof/fields.h"
 #include "pprof/idmap.h"
+#include "pprof/legacy.h"
 #include "pprof/wire.h"
 
 struct decoder {
@@ -16,10 +17,12 @@ struct decoder {
 	VEC(uint64_t) location_mappings;
 	VEC(uint64_t) line_functions;
 	uint64_t max_string; /* the highest index referred to */
+	struct legacy *legacy;
 	size_t max;
 	size_t memory;
 	const char *why; /* the first reason to refuse */
 	bool over;
+	bool concatenated;
 };
 
 struct decoder *decoder_new(size_t max)
@@ -27,6 +30,7 @@ struct decoder *decoder_new(size_t max)
 	struct decoder *d = mem_new(struct decoder);
 
 	d->max = max;
+	d->legacy = legacy_new(max);
 	return d;
 }
 
@@ -40,6 +44,7 @@ void decoder_free(struct decoder *d)
 	idmap_fini(&d->location_ids);
 	vec_fini(&d->location_mappings);
 	vec_fini(&d->line_functions);
+	legacy_free(d->legacy);
 	mem_free(d);
 }
 
@@ -49,7 +54,7 @@ size_t decoder_memory(const struct decoder *d)
 	       idmap_memory(&d->mapping_ids) + idmap_memory(&d->function_ids) +
 	       idmap_memory(&d->location_ids) +
 	       vec_memory(&d->location_mappings) +
-	       vec_memory(&d->line_functions);
+	       vec_memory(&d->line_functions) + legacy_memory(d->legacy);
 }
 
 static bool refuse(struct decoder *d, const char *why)
@@ -302,8 +307,10 @@ static bool scalar(struct decoder *d, const struct wire_field *f)
 		return false;
 	switch (f->number) {
 	case PROFILE_TIME:
-		if (p->time_ns)
+		if (p->time_ns) {
+			d->concatenated = true;
 			return refuse(d, "two profiles one behind another");
+		}
 		p->time_ns = (int64_t)v;
 		break;
 	case PROFILE_DURATION:
@@ -566,17 +573,25 @@ static void reset(struct decoder *d)
 	d->memory = decoder_memory(d);
 	d->why = NULL;
 	d->over = false;
+	d->concatenated = false;
 }
 
 int decoder_run(struct decoder *d, struct bytes raw, struct pprof **out,
 		struct err *err)
 {
+	int rc;
+
 	reset(d);
 	if (!raw.len)
 		return err_set(err, ERR_INVALID, "not a profile: no data");
 	if (tables(d, raw) && resolve(d) && samples(d, raw) && strings(d)) {
 		*out = &d->p;
 		return 0;
+	}
+	if (!d->over && !d->concatenated) {
+		rc = legacy_parse(d->legacy, raw, out, err);
+		if (rc != ERR_UNSUPPORTED)
+			return rc;
 	}
 	return err_set(err, d->over ? ERR_LIMIT : ERR_INVALID,
 		       "not a profile: %s", d->why);

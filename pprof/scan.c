@@ -7,10 +7,13 @@
 #include "base/mem.h"
 #include "pprof/fields.h"
 #include "pprof/idmap.h"
+#include "pprof/legacy.h"
 #include "pprof/wire.h"
 
 /* Functions of lines that are kept to be looked up; more take a second walk. */
 #define LINES_KEPT MIB
+/* What the parser of legacy formats may take. */
+#define LEGACY_MEMORY (256 * MIB)
 
 /* A value type by string indexes. */
 struct index_pair {
@@ -37,6 +40,8 @@ struct scanner {
 	uint64_t lone[PROFILE_DOC_URL + 1]; /* drop and keep frames, URL */
 
 	const char *why; /* the first reason to refuse */
+	bool concatenated;
+	struct legacy *legacy; /* made when first needed */
 	struct scan *out;
 };
 
@@ -53,6 +58,7 @@ void scanner_free(struct scanner *s)
 	idmap_fini(&s->functions);
 	idmap_fini(&s->locations);
 	mem_free(s->line_functions);
+	legacy_free(s->legacy);
 	mem_free(s);
 }
 
@@ -249,8 +255,10 @@ static bool scalar(struct scanner *s, const struct wire_field *f)
 		return false;
 	switch (f->number) {
 	case PROFILE_TIME:
-		if (s->out->time_ns)
+		if (s->out->time_ns) {
+			s->concatenated = true;
 			return refuse(s, "two profiles one behind another");
+		}
 		s->out->time_ns = (int64_t)v;
 		break;
 	case PROFILE_DURATION:
@@ -511,6 +519,7 @@ static void reset(struct scanner *s, struct scan *out)
 	memset(s->lone, 0, sizeof(s->lone));
 	s->lines_left = false;
 	s->sealed = false;
+	s->concatenated = false;
 	s->why = NULL;
 	s->out = out;
 	memset(out->totals, 0, sizeof(out->totals));
@@ -529,18 +538,53 @@ static const char *other_format(struct bytes raw)
 		return "this is HTML or XML, not a profile";
 	if (str_starts(s, str_of("{")) || str_starts(s, str_of("[")))
 		return "this is JSON, not a profile";
-	if (str_starts(s, str_of("heap profile:")) ||
-	    str_starts(s, str_of("goroutine profile:")) ||
-	    str_starts(s, str_of("threadcreate profile:")) ||
-	    str_starts(s, str_of("--- ")) || str_starts(s, str_of("heap_v2")))
-		return "this is a legacy text profile: ask for the protobuf format (Go: without ?debug=)";
 	return NULL;
+}
+
+static void describe(const struct pprof *p, struct scan *out)
+{
+	struct typeset *t = &out->types;
+
+	*out = (struct scan){ .sample_count = p->samples.count,
+			      .duration_ns = p->duration_ns,
+			      .period = p->period };
+	t->count = p->types.count;
+	for (size_t i = 0; i < t->count; i++) {
+		t->types[i].type = pprof_str(p, p->types.v[i].type);
+		t->types[i].unit = pprof_str(p, p->types.v[i].unit);
+	}
+	t->default_type = str_of("");
+	t->period.type = pprof_str(p, p->period_type.type);
+	t->period.unit = pprof_str(p, p->period_type.unit);
+	for (size_t i = 0; i < p->values.count; i++) {
+		int64_t *sum = &out->totals[i % t->count];
+
+		*sum = (int64_t)((uint64_t)*sum + (uint64_t)p->values.v[i]);
+	}
+}
+
+/* ERR_UNSUPPORTED: it is no legacy format either. */
+static int scan_legacy(struct scanner *s, struct bytes raw, struct scan *out,
+		       struct err *err)
+{
+	struct pprof *p;
+	int rc;
+
+	if (!s->legacy)
+		s->legacy = legacy_new((size_t)LEGACY_MEMORY);
+	rc = legacy_parse(s->legacy, raw, &p, err);
+	if (!rc) {
+		describe(p, out);
+		out->hash = hash64(raw);
+	}
+	return rc;
 }
 
 int scanner_run(struct scanner *s, struct bytes raw, struct scan *out,
 		struct err *err)
 {
 	const char *other;
+	int rc;
 
 	reset(s, out);
 	if (!raw.len)
@@ -549,6 +593,11 @@ int scanner_run(struct scanner *s, struct bytes raw, struct scan *out,
 		resolve(s, raw);
 		out->hash = hash64(raw);
 		return 0;
+	}
+	if (!s->concatenated) {
+		rc = scan_legacy(s, raw, out, err);
+		if (rc != ERR_UNSUPPORTED)
+			return rc;
 	}
 	other = other_format(raw);
 	return err_set(err, ERR_INVALID, "not a profile: %s",

@@ -4,11 +4,12 @@
  * without building anything.
  *
  * The verdict is that of google/pprof's profile.ParseData on the decompressed
- * bytes (proto.go's decoder and postDecode, profile.go's CheckValid), but for
- * its legacy text formats, which are named and refused, and more than 256
- * sample types. Source: github.com/google/pprof/profile.
+ * bytes (proto.go's decoder and postDecode, profile.go's CheckValid, and its
+ * legacy formats), but for more than 256 sample types, and jemalloc's heaps,
+ * which it refuses. Source: github.com/google/pprof/profile.
  *
- * Ownership: results borrow from the bytes that were scanned.
+ * Ownership: results borrow from the bytes that were scanned, and from the
+ * scanner until its next use.
  * Threads: one thread a scanner.
  */
 #ifndef PPROF_SCAN_H
