@@ -39,7 +39,8 @@ function(add_unit_test module unit)
     TIMEOUT 300 FAIL_REGULAR_EXPRESSION "${SANITIZER_REPORT}|Tested: 0 ")
 endfunction()
 
-# add_fuzzer(<module> <unit>): libFuzzer with -DFUZZ=ON, else a corpus replay.
+# add_fuzzer(<module> <unit> [<corpus>...]): libFuzzer with -DFUZZ=ON, else a
+# replay of its own inputs and of the others' that are named.
 function(add_fuzzer module unit)
   set(f fuzz_${unit})
   add_executable(${f} tests/fuzz/fuzz_${unit}.c)
@@ -48,8 +49,10 @@ function(add_fuzzer module unit)
     target_link_options(${f} PRIVATE -fsanitize=fuzzer)
   else()
     target_sources(${f} PRIVATE tests/fuzz/replay.c)
+    set(corpora ${unit} ${ARGN})
+    list(TRANSFORM corpora PREPEND ${PROJECT_SOURCE_DIR}/testdata/fuzz/)
     add_test(NAME fuzz.${unit}
-      COMMAND ${f} ${PROJECT_SOURCE_DIR}/testdata/fuzz/${unit})
+      COMMAND ${f} ${corpora})
     set_tests_properties(fuzz.${unit} PROPERTIES
       FAIL_REGULAR_EXPRESSION "${SANITIZER_REPORT}")
   endif()

@@ -15,13 +15,19 @@
 #define DFA_WORK     (64 * KIB) /* ints; a million at the most */
 #define DFA_WORK_MAX MIB
 
+enum regex_kind {
+	REGEX_WHOLE,
+	REGEX_SEARCH, /* anywhere in the text */
+	REGEX_BYTES,  /* the same, and the text is bytes */
+};
+
 struct regex {
 	char *pattern;
 	struct str *literals; /* into pattern */
 	size_t literal_count;
 	struct str prefix; /* "prefix.*" */
 	bool has_prefix;
-	bool search; /* anywhere in the text */
+	enum regex_kind kind;
 	pcre2_code *code;
 	pcre2_match_data *match;
 	pcre2_match_context *limits;
@@ -311,16 +317,18 @@ static bool find_prefix(struct regex *r, size_t len)
 static int compile(struct regex *r, struct str pattern, size_t *at,
 		   struct err *err)
 {
-	uint32_t options = PCRE2_UTF | PCRE2_DOLLAR_ENDONLY |
-			   PCRE2_NEVER_BACKSLASH_C;
+	static const uint32_t by_kind[] = {
+		[REGEX_WHOLE] = PCRE2_UTF | PCRE2_DOTALL | PCRE2_ANCHORED |
+				PCRE2_ENDANCHORED,
+		[REGEX_SEARCH] = PCRE2_UTF,
+		[REGEX_BYTES] = 0,
+	};
+	uint32_t options = PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C |
+			   by_kind[r->kind];
 	PCRE2_UCHAR why[128];
 	PCRE2_SIZE offset;
 	int number;
 
-	/* Names in profiles need not be UTF-8. */
-	options |= r->search ?
-			   PCRE2_MATCH_INVALID_UTF :
-			   PCRE2_DOTALL | PCRE2_ANCHORED | PCRE2_ENDANCHORED;
 	r->code = pcre2_compile((PCRE2_SPTR)pattern.ptr, pattern.len, options,
 				&number, &offset, NULL);
 	if (!r->code) {
@@ -341,14 +349,14 @@ static int compile(struct regex *r, struct str pattern, size_t *at,
 	return 0;
 }
 
-static int make(struct str pattern, bool search, struct regex **out, size_t *at,
-		struct err *err)
+static int make(struct str pattern, enum regex_kind kind, struct regex **out,
+		size_t *at, struct err *err)
 {
 	struct gate g = { .in = pattern, .err_at = at, .err = err };
 	struct regex *r = mem_new(struct regex);
 	int rc = gate_run(&g);
 
-	r->search = search;
+	r->kind = kind;
 	r->pattern = mem_strndup(pattern);
 	if (!rc && !find_literals(r, pattern.len) &&
 	    !find_prefix(r, pattern.len))
@@ -364,13 +372,19 @@ static int make(struct str pattern, bool search, struct regex **out, size_t *at,
 int regex_new(struct str pattern, struct regex **out, size_t *at,
 	      struct err *err)
 {
-	return make(pattern, false, out, at, err);
+	return make(pattern, REGEX_WHOLE, out, at, err);
 }
 
 int regex_new_search(struct str pattern, struct regex **out, size_t *at,
 		     struct err *err)
 {
-	return make(pattern, true, out, at, err);
+	return make(pattern, REGEX_SEARCH, out, at, err);
+}
+
+int regex_new_bytes(struct str pattern, struct regex **out, size_t *at,
+		    struct err *err)
+{
+	return make(pattern, REGEX_BYTES, out, at, err);
 }
 
 void regex_free(struct regex *r)
@@ -418,16 +432,39 @@ static bool contains(struct str s, struct str part)
 	return !part.len || (s.len && memmem(s.ptr, s.len, part.ptr, part.len));
 }
 
+/* With U+FFFD for each byte that is no UTF-8, as Go sees it. */
+static bool mended_matches(const struct regex *r, struct str value)
+{
+	struct buf text = { 0 };
+	bool found;
+
+	while (value.len) {
+		size_t n = str_utf8_len(value);
+
+		if (n)
+			buf_add(&text, value.ptr, n);
+		else
+			buf_str(&text, "\xef\xbf\xbd");
+		value.ptr += n ? n : 1;
+		value.len -= n ? n : 1;
+	}
+	found = engine_matches(r, str_from(buf_bytes(&text)));
+	buf_fini(&text);
+	return found;
+}
+
 bool regex_matches(const struct regex *r, struct str value)
 {
+	if (r->code && r->kind == REGEX_SEARCH && !str_is_utf8(value))
+		return mended_matches(r, value);
 	if (r->has_prefix)
-		return r->search ? contains(value, r->prefix) :
-				   str_starts(value, r->prefix);
+		return r->kind != REGEX_WHOLE ? contains(value, r->prefix) :
+						str_starts(value, r->prefix);
 	if (r->code)
 		return engine_matches(r, value);
 	for (size_t i = 0; i < r->literal_count; i++) {
-		if (r->search ? contains(value, r->literals[i]) :
-				str_eq(r->literals[i], value))
+		if (r->kind != REGEX_WHOLE ? contains(value, r->literals[i]) :
+					     str_eq(r->literals[i], value))
 			return true;
 	}
 	return false;

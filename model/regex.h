@@ -30,11 +30,15 @@ NODISCARD int regex_new(struct str pattern, struct regex **out, size_t *at,
 			struct err *err);
 
 /*
- * As Go's regexp.MatchString: anywhere in the text, and "." is no line end.
- * For pprof's options.
+ * As Go's regexp.MatchString: anywhere in the text, and "." is no line end;
+ * a byte that is no UTF-8 counts as U+FFFD. For pprof's options.
  */
 NODISCARD int regex_new_search(struct str pattern, struct regex **out,
 			       size_t *at, struct err *err);
+
+/* The same for text that need not be UTF-8: every byte is a character. */
+NODISCARD int regex_new_bytes(struct str pattern, struct regex **out,
+			      size_t *at, struct err *err);
 void regex_free(struct regex *r);
 
 /* Whether the whole of value matches, or a part if it was made to search. */

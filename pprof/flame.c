@@ -124,7 +124,7 @@ static int64_t weight_of(const struct flame_node *n)
 static void choose(const struct growth *g, size_t max, bool *kept)
 {
 	struct heavy *v = mem_zalloc(g->v.count, sizeof(*v));
-	size_t left = max;
+	size_t left = max - 1; /* the root is one of them */
 
 	for (uint32_t i = 0; i < g->v.count; i++)
 		v[i] = (struct heavy){ i, weight_of(&g->v.v[i]) };

@@ -111,7 +111,7 @@ bool legacy_match(struct legacy *l, enum legacy_regex rx, struct str s,
 		  struct str *groups, size_t max)
 {
 	if (!l->regexes[rx] &&
-	    regex_new_search(str_of(patterns[rx]), &l->regexes[rx], NULL, NULL))
+	    regex_new_bytes(str_of(patterns[rx]), &l->regexes[rx], NULL, NULL))
 		abort(); /* our bug */
 	return regex_groups(l->regexes[rx], s, groups, max);
 }
@@ -397,6 +397,7 @@ static void add_frame_info(struct pprof *p)
 static void reset(struct legacy *l, struct bytes raw)
 {
 	pprof_fini(&l->p);
+	pprof_reset(&l->p);
 	table_fini(&l->places);
 	l->addresses.count = 0;
 	(void)strtab_intern(&l->p.strings, str_of(""));

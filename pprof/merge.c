@@ -57,6 +57,7 @@ struct merge *merge_new(void)
 {
 	struct merge *m = mem_new(struct merge);
 
+	pprof_reset(&m->out);
 	strtab_intern(&m->out.strings, str_of(""));
 	return m;
 }

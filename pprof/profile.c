@@ -26,6 +26,11 @@ void pprof_reset(struct pprof *p)
 	p->drop_frames = 0;
 	p->keep_frames = 0;
 	p->doc_url = 0;
+	/* Runs begin somewhere even where they are empty. */
+	vec_reserve(&p->lines, 1);
+	vec_reserve(&p->frames, 1);
+	vec_reserve(&p->labels, 1);
+	vec_reserve(&p->values, 1);
 }
 
 void pprof_fini(struct pprof *p)
@@ -43,6 +48,7 @@ void pprof_fini(struct pprof *p)
 	vec_fini(&p->samples);
 	vec_fini(&p->values);
 	vec_fini(&p->comments);
+	*p = (struct pprof){ 0 };
 }
 
 size_t pprof_memory(const struct pprof *p)

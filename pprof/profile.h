@@ -123,7 +123,10 @@ static inline const struct pprof_run *pprof_stack(const struct pprof *p,
 	return &p->stacks.v[p->samples.v[sample].stack];
 }
 
-/* Forget everything, but keep the memory of arrays. */
+/*
+ * Forget everything, but keep the memory of arrays; to be called before a
+ * zeroed one is filled.
+ */
 void pprof_reset(struct pprof *p);
 void pprof_fini(struct pprof *p);
 

@@ -154,7 +154,7 @@ int report_init(struct report *r, enum report_kind kind, struct pprof *p,
 	if (count_keys(o->tagroot) > KEYS_MAX)
 		return err_set(err, ERR_INVALID, "tagroot: more than %d labels",
 			       KEYS_MAX);
-	if (!o->divide_by)
+	if (o->divide_by == 0)
 		return err_set(err, ERR_INVALID, "divide_by must not be 0");
 	rc = prepare(r, err);
 	if (!rc)

@@ -101,7 +101,8 @@ soak_verdicts() { # ours and Go's reader over thousands of mutants
   (cd tests/verdict && GOPATH=/usr/share/gocode GO111MODULE=off GOCACHE=$PWD/../../build/gocache \
     /usr/bin/go build -o ../../build/verdict-go main.go)
   if python3 tests/verdict/compare.py build/verdict-go build/release/everprof-verdict \
-    testdata/fuzz/scan "${COUNT:-20000}"; then
+    testdata/fuzz/scan /usr/share/gocode/src/github.com/google/pprof/profile/testdata \
+    "${COUNT:-20000}"; then
     report verdicts 1 0
   else
     report verdicts 0 1

@@ -670,6 +670,7 @@ static int collect(struct querier *q, size_t i, int64_t from, int64_t to,
 	t->values.count = 0;
 	t->typesets.count = 0;
 	arena_fini(&t->text);
+	vec_reserve(&t->values, 1); /* a profile may have no types */
 	for (uint32_t n = q->hits[i].first; n != NONE && !rc; n = at->next) {
 		at = &q->places[n];
 		rc = add_flushed(q, at, from, to, err);

@@ -39,24 +39,38 @@ static int replay(const char *dir, const char *name)
 	return 0;
 }
 
-int main(int argc, char **argv)
+/* How many inputs a folder holds; -1: it cannot be read. */
+static int replay_folder(const char *folder, int *rc)
 {
+	DIR *d = opendir(folder);
 	struct dirent *e;
 	int count = 0;
-	int rc = 0;
-	DIR *d = argc > 1 ? opendir(argv[1]) : NULL;
 
-	if (!d) {
-		fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
-		return 2;
-	}
+	if (!d)
+		return -1;
 	while ((e = readdir(d))) {
 		if (e->d_name[0] == '.')
 			continue;
-		rc |= replay(argv[1], e->d_name);
+		*rc |= replay(folder, e->d_name);
 		count++;
 	}
 	closedir(d);
+	return count;
+}
+
+int main(int argc, char **argv)
+{
+	int count = 0;
+	int rc = 0;
+
+	for (int i = 1; i < argc; i++) {
+		int n = replay_folder(argv[i], &rc);
+
+		if (n < 0)
+			fprintf(stderr, "%s: not a folder\n", argv[i]);
+		else
+			count += n;
+	}
 	printf("%d inputs replayed\n", count);
 	return count ? rc : 1;
 }

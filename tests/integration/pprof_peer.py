@@ -143,8 +143,10 @@ class Case:
         path = os.path.join(EMPTY, f'ours-{threading.get_ident()}.pb.gz')
         with open(path, 'wb') as f:
             f.write(self.ours('proto').stdout)
-        a, b = (gzip.decompress(x.stdout) for x in (
-            self.peer('proto'), out([PPROF, '-symbolize=none', '-proto', path])))
+        theirs, ours = self.peer('proto'), out([PPROF, '-symbolize=none', '-proto', path])
+        if theirs.returncode or ours.returncode:
+            return None if theirs.returncode and ours.returncode else 'only one can read it'
+        a, b = gzip.decompress(theirs.stdout), gzip.decompress(ours.stdout)
         return None if a == b else f'{len(a)} and {len(b)} bytes'
 
     def folded(self):

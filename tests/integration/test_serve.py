@@ -224,8 +224,6 @@ def the_api_answers_and_refuses(d):
         ('/api/v1/query_range', dict(query='heap', limit=-1, **{'from': 0, 'to': 1}), 400, 'limit'),
         ('/api/v1/query', dict(query='heap', time=first, match='near'), 400, 'match'),
         ('/api/v1/query', dict(query='heap', time=first, report='x'), 400, 'report'),
-        ('/api/v1/query', dict(query='heap', time=first, report='top'), 501, 'top'),
-        ('/api/v1/query', dict(query='heap', mode='merge'), 501, 'merge'),
         ('/api/v1/query', dict(query='nope', time=first), 404, 'no profile'),
         ('/api/v1/series', {}, 400, 'match[]'),
         ('/api/v1/nothing', {}, 404, 'no such path'),

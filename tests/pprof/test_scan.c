@@ -367,9 +367,10 @@ Test(scan, containers_are_told_by_their_bytes)
 	cr_expect(unpack(buf_bytes(&packed), out, &err) == ERR_INVALID);
 	cr_expect(unpack(bytes_of(str_of("<html>")), out, &err) == ERR_INVALID);
 	cr_expect(strstr(err.msg, "HTML") != NULL);
-	cr_expect(unpack(bytes_of(str_of("heap profile: 1: 2")), out, &err) ==
-		  ERR_INVALID);
-	cr_expect(strstr(err.msg, "legacy") != NULL);
+	cr_expect(!unpack(bytes_of(str_of("goroutine profile: total 3\n"
+					  "3 @ 0x10 0x20\n")),
+			  out, &err));
+	cr_expect(out->scan.totals[0] == 3 && out->scan.types.count == 1);
 	cr_expect(unpack((struct bytes){ 0 }, out, &err) == ERR_INVALID);
 	for (int i = 0; i < 200; i++)
 		string(&plain, "padding");
