@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "pprof/measure.h"
+
 /* One pass over the samples. */
 struct pass {
 	struct graph *g;
@@ -321,7 +323,7 @@ static int64_t entropy_score(const struct graph *g, const struct graph_node *n)
 	double score = n->in.count ? entropy_of(g, n->in, 0) : 1;
 
 	score += n->out.count ? entropy_of(g, n->out, n->flat) : 1;
-	return plus((int64_t)(score * (double)n->cum), n->flat);
+	return plus(measure_integer(score * (double)n->cum), n->flat);
 }
 
 static int64_t score(const struct graph *g, enum graph_order order,
@@ -365,7 +367,7 @@ static int64_t cutoff(const struct graph *g, double fraction)
 
 	for (size_t i = 0; i < g->shown.count; i++)
 		total = plus(total, g->node[g->shown.v[i]].flat);
-	return graph_abs((int64_t)((double)total * fraction));
+	return graph_abs(measure_integer((double)total * fraction));
 }
 
 /* Drop nodes below the limit: how many. */

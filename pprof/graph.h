@@ -68,6 +68,8 @@ size_t graph_memory(const struct graph *g);
 
 static inline int64_t graph_mean(int64_t v, int64_t div)
 {
+	if (div == -1) /* the one division that overflows */
+		return (int64_t) - (uint64_t)v;
 	return div ? v / div : v;
 }
 

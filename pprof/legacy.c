@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "pprof/legacy_parser.h"
+#include "pprof/measure.h"
 
 #define LINE_MAX ((size_t)64 * KIB) /* Go's scanner takes no longer ones */
 
@@ -318,12 +319,6 @@ void legacy_drop_twin_leaves(struct legacy *l)
 	}
 }
 
-/* What a double holds of the range of an int64_t, as Go on amd64. */
-static int64_t to_i64(double v)
-{
-	return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
-}
-
 void legacy_unsample(int64_t *count, int64_t *size, int64_t rate)
 {
 	double average;
@@ -337,8 +332,8 @@ void legacy_unsample(int64_t *count, int64_t *size, int64_t rate)
 		return;
 	average = (double)*size / (double)*count;
 	scale = 1 / (1 - exp(-average / (double)rate));
-	*count = to_i64((double)*count * scale);
-	*size = to_i64((double)*size * scale);
+	*count = measure_integer((double)*count * scale);
+	*size = measure_integer((double)*size * scale);
 }
 
 /* Frames that the allocator, a lock or the profiler itself put there. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Legacy formats in lines of text: heaps, counts, threads, contention. */
 #include "pprof/legacy_parser.h"
+#include "pprof/measure.h"
 
 /* Heaps. */
 
@@ -340,8 +341,8 @@ static int contention_sample(struct legacy *l, const struct contention *c,
 		return legacy_bad(l, "a sample's number is too large");
 	if (period > 0) {
 		if (c->hz > 0)
-			delay = (int64_t)((double)delay * (double)period /
-					  ((double)c->hz / 1e9));
+			delay = measure_integer((double)delay * (double)period /
+						((double)c->hz / 1e9));
 		count = (int64_t)((uint64_t)count * (uint64_t)period);
 	}
 	values[0] = count;

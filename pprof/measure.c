@@ -168,3 +168,8 @@ bool measure_compatible(struct str a, struct str b)
 	}
 	return false;
 }
+
+int64_t measure_integer(double v)
+{
+	return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
+}

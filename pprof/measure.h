@@ -25,6 +25,12 @@ void measure_label(struct buf *out, int64_t v, struct str from, struct str to);
 /* " 12.34%" as in pprof's tables: six wide or more. */
 void measure_percentage(struct buf *out, int64_t v, int64_t total);
 
+/*
+ * v without its fraction; what no int64_t holds is INT64_MIN, as Go has it on
+ * amd64 (C leaves it undefined).
+ */
+int64_t measure_integer(double v);
+
 /* Whether values of one unit can be added to those of the other. */
 bool measure_compatible(struct str a, struct str b);
 

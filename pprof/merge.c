@@ -563,7 +563,7 @@ static int64_t scaled(const struct merge *m, size_t type, int64_t v)
 {
 	return m->ratios[type] == 1 ?
 		       v :
-		       (int64_t)round((double)v * m->ratios[type]);
+		       measure_integer(round((double)v * m->ratios[type]));
 }
 
 static void make_pending(struct merge *m)
@@ -678,9 +678,10 @@ static void refine(struct merge *m, size_t type, struct str unit)
 
 	for (size_t i = type; i < m->out.values.count; i += width)
 		m->out.values.v[i] =
-			(int64_t)round((double)m->out.values.v[i] * by);
+			measure_integer(round((double)m->out.values.v[i] * by));
 	for (size_t i = type; i < m->pending.count; i += width)
-		m->pending.v[i] = (int64_t)round((double)m->pending.v[i] * by);
+		m->pending.v[i] =
+			measure_integer(round((double)m->pending.v[i] * by));
 	t->unit = strtab_intern(&m->out.strings, unit);
 }
 
@@ -712,12 +713,12 @@ static int64_t common_period(struct merge *m, const struct pprof *p)
 	if (str_eq(have, unit))
 		return p->period;
 	if (ratio(unit, have) < 1) {
-		m->out.period = (int64_t)measure_scale(m->out.period, have,
-						       unit, &name);
+		m->out.period = measure_integer(
+			measure_scale(m->out.period, have, unit, &name));
 		m->out.period_type.unit = strtab_intern(&m->out.strings, unit);
 		return p->period;
 	}
-	return (int64_t)measure_scale(p->period, unit, have, &name);
+	return measure_integer(measure_scale(p->period, unit, have, &name));
 }
 
 static void take_types(struct merge *m, const struct pprof *p)

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "pprof/measure.h"
+
 void pprof_reset(struct pprof *p)
 {
 	p->strings.strings.count = 0;
@@ -79,16 +81,6 @@ int pprof_type_index(const struct pprof *p, struct str name, size_t *out,
 	return rc;
 }
 
-/* What a double holds of the range of an int64_t. */
-static int64_t to_i64(double v)
-{
-	if (v >= 0x1p63)
-		return INT64_MAX;
-	if (v < -0x1p63 || isnan(v))
-		return INT64_MIN;
-	return (int64_t)v;
-}
-
 void pprof_scale(struct pprof *p, const double *ratios)
 {
 	size_t width = p->types.count;
@@ -108,7 +100,8 @@ void pprof_scale(struct pprof *p, const double *ratios)
 			to[t] = from[t];
 			if (ratios[t] == 1)
 				continue;
-			to[t] = to_i64(round((double)from[t] * ratios[t]));
+			to[t] = measure_integer(
+				round((double)from[t] * ratios[t]));
 			keep = keep || to[t];
 		}
 		p->samples.v[kept] = p->samples.v[i];

@@ -184,7 +184,7 @@ static int64_t divided(const struct report *r, int64_t v)
 {
 	double ratio = 1 / r->o->divide_by;
 
-	return ratio > 0 && ratio != 1 ? (int64_t)((double)v * ratio) : v;
+	return ratio > 0 && ratio != 1 ? measure_integer((double)v * ratio) : v;
 }
 
 void report_value(const struct report *r, int64_t v, struct buf *out)
@@ -240,7 +240,8 @@ static void print_duration(const struct report *r, struct buf *out)
 	buf_byte(out, ' ');
 	if (str_is(unit, "ns") && total != 0) {
 		buf_byte(out, '(');
-		measure_percentage(out, (int64_t)total, r->p->duration_ns);
+		measure_percentage(out, measure_integer(total),
+				   r->p->duration_ns);
 		buf_byte(out, ')');
 	}
 	buf_byte(out, '\n');
@@ -317,7 +318,8 @@ static void print_dropped(const struct report *r, size_t count,
 		return;
 	buf_printf(out, "Dropped %zu %s%s (%s <= ", count, what,
 		   count > 1 ? "s" : "", by);
-	report_value(r, graph_abs((int64_t)((double)r->total * fraction)), out);
+	report_value(r, graph_abs(measure_integer((double)r->total * fraction)),
+		     out);
 	buf_str(out, ")\n");
 }
 

@@ -64,17 +64,17 @@ static inline bool wire_next(struct wire *w, struct wire_field *out)
 {
 	const uint8_t *p = w->pos;
 
-	/* Nearly all are a key of one byte, and a length or number of one. */
-	if (w->end - p < 2 || p[0] >= 0x80 || p[1] >= 0x80)
+	/* Nearly all are a number, or bytes, behind a key of one byte. */
+	if (w->end - p < 2 || p[0] >= 0x80)
 		return wire_next_slow(w, out);
 	out->number = p[0] >> 3;
 	out->type = (enum wire_type)(p[0] & 7);
 	if (out->type == WIRE_VARINT) {
-		out->value = p[1];
-		w->pos = p + 2;
-		return true;
+		w->pos = p + 1;
+		out->value = wire_varint(w);
+		return !w->bad;
 	}
-	if (out->type != WIRE_BYTES || p[1] > w->end - p - 2)
+	if (out->type != WIRE_BYTES || p[1] >= 0x80 || p[1] > w->end - p - 2)
 		return wire_next_slow(w, out);
 	out->bytes = (struct bytes){ .ptr = p + 2, .len = p[1] };
 	w->pos = p + 2 + p[1];

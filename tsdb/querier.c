@@ -488,8 +488,8 @@ int querier_newest_types(struct querier *q, size_t i, struct buf *out,
 	if (!rc && f.hit.pending && !f.hit.segment)
 		rc = err_set(err, ERR_NOTFOUND, "its WAL segment is gone");
 	if (!rc && f.hit.pending) {
-		rc = wal_segment_head(f.hit.segment, f.hit.wal.lsn, &q->scratch,
-				      &p, err);
+		rc = wal_segment_head(f.hit.segment, f.hit.wal.lsn,
+				      f.hit.wal.len, &q->scratch, &p, err);
 		typeset = p.entry.typeset;
 	}
 	if (!rc)
@@ -588,8 +588,8 @@ static int add_pending(struct querier *q, const struct part_hit *hit,
 	struct totals *t = &q->totals;
 	struct segment_profile p = { 0 };
 	struct dec d;
-	int rc = wal_segment_head(hit->segment, hit->wal.lsn, &q->scratch, &p,
-				  err);
+	int rc = wal_segment_head(hit->segment, hit->wal.lsn, hit->wal.len,
+				  &q->scratch, &p, err);
 
 	if (rc)
 		return rc;
@@ -628,10 +628,21 @@ static void order_rows(struct totals *t)
 	t->rows.count = kept;
 }
 
-/*
- * Add the rows of times that no flushed group has: they are in the WAL.
- * *moved: one of them has been flushed since.
- */
+/* A profile that no flushed group had; *moved: one of them has it now. */
+static int add_one_pending(struct querier *q, size_t i, int64_t ms, bool *moved,
+			   struct err *err)
+{
+	struct found f = { 0 };
+	int rc = lookup(q, i, ms, q->db->wal, &f, err);
+
+	if (!rc && f.hit.pending && f.hit.segment)
+		rc = add_pending(q, &f.hit, err);
+	*moved = *moved || (!rc && !f.hit.pending);
+	wal_segment_unref(f.hit.segment);
+	return rc == ERR_NOTFOUND ? 0 : rc; /* removed meanwhile */
+}
+
+/* Add the rows of times that no flushed group has: they are in the WAL. */
 static int add_missing(struct querier *q, size_t i, int64_t from, int64_t to,
 		       bool *moved, struct err *err)
 {
@@ -642,19 +653,10 @@ static int add_missing(struct querier *q, size_t i, int64_t from, int64_t to,
 	int rc = querier_times(q, i, from, to, &times, err);
 
 	for (size_t k = 0; !rc && k < times.count; k++) {
-		struct found f = { 0 };
-
 		while (at < flushed && t->rows.v[at].ms < times.ms[k])
 			at++;
-		if (at < flushed && t->rows.v[at].ms == times.ms[k])
-			continue;
-		rc = lookup(q, i, times.ms[k], q->db->wal, &f, err);
-		if (!rc && f.hit.pending && f.hit.segment)
-			rc = add_pending(q, &f.hit, err);
-		*moved = *moved || (!rc && !f.hit.pending);
-		wal_segment_unref(f.hit.segment);
-		if (rc == ERR_NOTFOUND) /* removed meanwhile */
-			rc = 0;
+		if (at == flushed || t->rows.v[at].ms != times.ms[k])
+			rc = add_one_pending(q, i, times.ms[k], moved, err);
 	}
 	return rc;
 }

@@ -726,23 +726,38 @@ int wal_segment_read(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 	return 0;
 }
 
-int wal_segment_head(const struct wal_segment *s, uint64_t lsn, struct buf *buf,
-		     struct segment_profile *out, struct err *err)
+/* Read the first n bytes of a record into buf, of which it has some. */
+static int read_head(const struct wal_segment *s, uint64_t lsn, size_t n,
+		     struct buf *buf, struct err *err)
 {
-	uint8_t fixed[RECORD_HEADER];
-	struct record r = { 0 };
-	size_t len;
-	int rc = file_read(s->file, (uint32_t)lsn, fixed, sizeof(fixed), err);
+	if (!buf_reserve(buf, n - buf->len))
+		return err_set(err, ERR_TOOBIG, "a record of %zu bytes", n);
+	buf->len = n;
+	return file_read(s->file, (uint32_t)lsn, buf->ptr, n, err);
+}
 
+int wal_segment_head(const struct wal_segment *s, uint64_t lsn, uint32_t len,
+		     struct buf *buf, struct segment_profile *out,
+		     struct err *err)
+{
+	struct record r = { 0 };
+	size_t guess = buf->len < len ? buf->len : len;
+	size_t want;
+	int rc;
+
+	buf_reset(buf);
+	rc = read_head(s, lsn, guess > RECORD_HEADER ? guess : RECORD_HEADER,
+		       buf, err);
 	if (rc)
 		return rc;
-	len = record_head_len(fixed);
-	buf_reset(buf);
-	if (len > RECORD_HEAD_MAX || !buf_reserve(buf, RECORD_HEADER + len))
+	want = record_head_len(buf->ptr);
+	if (want > RECORD_HEAD_MAX)
 		return err_set(err, ERR_CORRUPT, "%s at %u: no record here",
 			       file_path(s->file), (uint32_t)lsn);
-	buf->len = RECORD_HEADER + len;
-	rc = file_read(s->file, (uint32_t)lsn, buf->ptr, buf->len, err);
+	want += RECORD_HEADER;
+	if (want > buf->len)
+		rc = read_head(s, lsn, want, buf, err);
+	buf->len = want;
 	if (!rc)
 		rc = record_decode_head(buf_bytes(buf), s->salt, lsn, &r, err);
 	if (!rc)

@@ -83,10 +83,14 @@ NODISCARD int wal_segment_read(const struct wal_segment *s, uint64_t lsn,
 			       uint32_t len, struct buf *buf,
 			       struct segment_profile *out, struct err *err);
 
-/* The same without the body: out->body is empty, and none of it was read. */
+/*
+ * The same without the body: out->body is empty, and none of it is read, but
+ * for a few bytes where the head is shorter than the one in buf: heads of a
+ * series are alike, so that length is read at once.
+ */
 NODISCARD int wal_segment_head(const struct wal_segment *s, uint64_t lsn,
-			       struct buf *buf, struct segment_profile *out,
-			       struct err *err);
+			       uint32_t len, struct buf *buf,
+			       struct segment_profile *out, struct err *err);
 
 /* Bytes of all segments. */
 uint64_t wal_bytes(struct wal *w);

@@ -41,7 +41,7 @@ static int parse_step(const struct request *r, int64_t *ms, struct err *err)
 	if (!request_param(r, "step", &s) || !s.len)
 		return 0;
 	seconds = strtod(s.ptr, &end); /* parameters end in NUL */
-	if (end == s.ptr + s.len && seconds > 0 && seconds < 1e12) {
+	if (end == s.ptr + s.len && seconds >= 0.001 && seconds < 1e12) {
 		*ms = (int64_t)llround(seconds * 1000);
 		return 0;
 	}

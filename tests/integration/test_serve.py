@@ -104,7 +104,8 @@ def hostile_targets_are_down_with_the_reason(d):
         'garbage': (lambda r: send(r, os.urandom(5000)), 'not a profile'),
         'nothing': (lambda r: send(r, b''), 'no data'),
         'short': (lambda r: send(r, b'abc', Content_Length='100'), ''),
-        'legacy': (lambda r: send(r, b'heap profile: 1: 2 [3: 4]'), 'legacy text'),
+        'legacy': (lambda r: send(r, b'heap profile: 1: 2 [3: 4] @ heap/2\nrubbish\n'),
+                   'no sample'),
     }
     servers = {name: Server(c[0]) for name, c in cases.items()}
     good = Server(lambda r: send(r, packed(profile('good'))))
@@ -333,10 +334,14 @@ def the_page_shows_series_and_links_that_work(d):
     import re
     e, target = started(d)
     page = e.get('/', type='heap', selector='{job="t"}').body.decode()
-    links = re.findall(r'<a href="(/api/v1/query[^"]*)"', page)
+    links = re.findall(r'<a href="(/report[^"]*)"', page)
     assert 'heap{' in html.unescape(page) and links
     assert 'mutex{' not in html.unescape(page)
-    assert e.get(html.unescape(links[0])).body[:2] == b'\x1f\x8b'
+    for link in links[:2]:
+        report = e.get(html.unescape(link)).body.decode()
+        assert '<svg' in report, report[-500:]
+        download = re.findall(r'<a href="(/api/v1/query[^"]*)"', report)[0]
+        assert e.get(html.unescape(download)).body[:2] == b'\x1f\x8b'
     evil = e.get('/', selector='<script>alert(1)</script>').body.decode()
     assert '<script>' not in evil and 'parse error' in evil
     assert "default-src 'none'" in e.get('/').headers['Content-Security-Policy']

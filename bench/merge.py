@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""CPU seconds and peak memory of merging, by go tool pprof -proto and by
+everprof report proto, on the same files in turn, start-up subtracted.
+
+usage: bench/merge.py CORPUS [EVERPROF]      CORPUS: folders of <type>.tar"""
+import glob
+import os
+import resource
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+ROUNDS = 3
+SETS = [('prometheus heap', 'prometheus', 'heap'), ('prometheus profile', 'prometheus', 'profile'),
+        ('etcd goroutine', 'etcd', 'goroutine'), ('all heap', '*', 'heap'),
+        ('all profile', '*', 'profile'), ('all goroutine', '*', 'goroutine')]
+
+
+def cost(argv, env):
+    """(CPU seconds, peak RSS in MiB) of a command."""
+    child = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode == 0, argv[:4]
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def best(argv, env):
+    runs = [cost(argv, env) for _ in range(ROUNDS)]
+    return min(r[0] for r in runs), min(r[1] for r in runs)
+
+
+def main():
+    corpus = sys.argv[1]
+    everprof = sys.argv[2] if len(sys.argv) > 2 else 'build/release/everprof'
+    pprof = sorted(glob.glob('/usr/lib/go-*/pkg/tool/*/pprof'))[0]
+    with tempfile.TemporaryDirectory() as d:
+        env = {**os.environ, 'HOME': d, 'PPROF_BINARY_PATH': d, 'PPROF_TMPDIR': d}
+        for path in glob.glob(f'{corpus}/*/*.tar'):
+            with tarfile.open(path) as t:
+                t.extractall(d)
+        tiny = sorted(glob.glob(f'{d}/*/threadcreate/*'))[:1]
+        theirs0 = best([pprof, '-symbolize=none', '-proto', *tiny], env)
+        ours0 = best([everprof, 'report', 'proto', '-o', f'{d}/out', *tiny], env)
+        print(f'start-up: pprof {theirs0[0]:.3f} s {theirs0[1]:.0f} MiB, '
+              f'everprof {ours0[0]:.3f} s {ours0[1]:.0f} MiB')
+        print(f'{"":20} {"files":>5} {"pprof s":>8} {"ours s":>8} {"x":>6} '
+              f'{"pprof MiB":>9} {"ours MiB":>8}')
+        for name, program, kind in SETS:
+            files = sorted(glob.glob(f'{d}/{program}/{kind}/*'))
+            theirs = best([pprof, '-symbolize=none', '-proto', *files], env)
+            ours = best([everprof, 'report', 'proto', '-o', f'{d}/out', *files], env)
+            a, b = theirs[0] - theirs0[0], max(ours[0] - ours0[0], 0.001)
+            print(f'{name:20} {len(files):5} {a:8.3f} {b:8.3f} {a / b:6.1f} '
+                  f'{theirs[1]:9.0f} {ours[1]:8.1f}', flush=True)
+
+
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+main()
