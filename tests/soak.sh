@@ -84,6 +84,20 @@ soak_corpus() { # every file of a corpus, scraped and imported, byte for byte
   fi
 }
 
+soak_pprof() { # every profile of a corpus, and sums of them, as go tool pprof
+  ./dev build >/dev/null
+  local corpus=${CORPUS:-../shared/corpus}
+  if [ ! -d "$corpus" ]; then
+    echo "pprof: $corpus is not there: set CORPUS"
+    report pprof 0 1
+  elif EVERPROF=$PWD/build/release/everprof \
+    python3 tests/integration/soak_pprof.py "$corpus" "${STEP:-1}"; then
+    report pprof 1 0
+  else
+    report pprof 0 1
+  fi
+}
+
 soak_targets() { # four real programs for two minutes
   ./dev build >/dev/null
   if EVERPROF=$PWD/build/release/everprof \
@@ -151,10 +165,10 @@ soak_fuzz() {
 }
 
 main() {
-  [ $# != 0 ] || set -- crash model golden weeks kill disk series corpus verdicts targets restart fuzz
+  [ $# != 0 ] || set -- crash model golden weeks kill disk series corpus pprof verdicts targets restart fuzz
   for name in "$@"; do
     declare -F "soak_$name" >/dev/null || {
-      echo "soak: there is no suite \"$name\" (crash model golden weeks kill disk series corpus verdicts targets restart fuzz)"
+      echo "soak: there is no suite \"$name\" (crash model golden weeks kill disk series corpus pprof verdicts targets restart fuzz)"
       exit 2
     }
     "soak_$name"
