@@ -205,6 +205,14 @@ static int run(struct job *j, bool is_table)
 
 /* Commands. */
 
+/* Flags that exclude each other: the exit code. */
+static int contradiction(const char *a, const char *b)
+{
+	fprintf(stderr, "everprof: %s and %s exclude each other (see --help)\n",
+		a, b);
+	return 2;
+}
+
 int cmd_query_profile(int argc, char **argv)
 {
 	static const struct usage u = {
@@ -230,6 +238,10 @@ int cmd_query_profile(int argc, char **argv)
 	code = cmd_begin(&u, j.flags, &argc, argv);
 	if (code >= 0)
 		return code;
+	if (*j.time && (*j.from || *j.to))
+		return contradiction("--time", "--from and --to");
+	if (*j.to && !*j.from)
+		return contradiction("--to alone", "a single profile");
 	if (!*j.output &&
 	    (!strcmp(j.report, "proto") || !strcmp(j.report, "raw") ||
 	     !strcmp(j.report, "pgo"))) {
@@ -260,6 +272,8 @@ static int run_merged(struct job *j, const struct usage *u, const char *report,
 	code = cmd_begin(u, j->flags, &argc, argv);
 	if (code >= 0)
 		return code;
+	if (*j->time && (*j->from || *j->to))
+		return contradiction("--time", "--from and --to");
 	query_path(&j->q, "/api/v1/query");
 	side_params(j, "", argv[0], j->time,
 		    (const char *const[]){ j->from, j->to });

@@ -161,7 +161,7 @@ static int write_report(const struct job *j, const struct report_type *type,
 	if (type->write)
 		rc = type->write(&r, out, err);
 	else
-		type->json(&r, &json);
+		rc = type->json(&r, &json, err);
 	report_fini(&r);
 	return rc;
 }
@@ -173,6 +173,9 @@ static int run(struct job *j, int argc, char **argv, struct err *err)
 	struct pprof *p;
 	int rc;
 
+	if (*j->base && *j->diff_base)
+		return err_set(err, ERR_INVALID,
+			       "--base and --diff_base exclude each other");
 	if (!type && strcmp(argv[0], "proto") != 0)
 		return err_set(err, ERR_INVALID, "there is no report \"%s\"",
 			       argv[0]);
@@ -204,7 +207,7 @@ static int parse(struct job *j, int *argc, char **argv)
 		"report NAME FILE… [FLAGS]",
 		"Merges pprof files (of a folder: all of them) and reports: "
 		"top, tree, peek, traces,\nfolded, flamegraph, dot, "
-		"speedscope, source or proto; the text is pprof's own.",
+		"svg, speedscope, source or proto; the text is pprof's own.",
 		2, 1000000
 	};
 

@@ -10,7 +10,8 @@
 
 /* Steps of the backtracking matcher before the DFA takes over. */
 #define MATCH_LIMIT  100000u
-#define HEAP_LIMIT   4096u /* KiB */
+#define SEARCH_LIMIT 200000 /* a name is short, and there are many */
+#define HEAP_LIMIT   4096u  /* KiB */
 #define REPEAT_MAX   1000
 #define DFA_WORK     (64 * KIB) /* ints; a million at the most */
 #define DFA_WORK_MAX MIB
@@ -27,6 +28,7 @@ struct regex {
 	size_t literal_count;
 	struct str prefix; /* "prefix.*" */
 	bool has_prefix;
+	bool *gave_up; /* found out while matching, which changes nothing else */
 	enum regex_kind kind;
 	pcre2_code *code;
 	pcre2_match_data *match;
@@ -344,7 +346,8 @@ static int compile(struct regex *r, struct str pattern, size_t *at,
 	r->limits = pcre2_match_context_create(NULL);
 	if (!r->match || !r->limits)
 		abort(); /* out of memory */
-	pcre2_set_match_limit(r->limits, MATCH_LIMIT);
+	pcre2_set_match_limit(r->limits, r->kind == REGEX_WHOLE ? MATCH_LIMIT :
+								  SEARCH_LIMIT);
 	pcre2_set_heap_limit(r->limits, HEAP_LIMIT);
 	return 0;
 }
@@ -357,6 +360,7 @@ static int make(struct str pattern, enum regex_kind kind, struct regex **out,
 	int rc = gate_run(&g);
 
 	r->kind = kind;
+	r->gave_up = mem_zalloc(1, sizeof(bool));
 	r->pattern = mem_strndup(pattern);
 	if (!rc && !find_literals(r, pattern.len) &&
 	    !find_prefix(r, pattern.len))
@@ -394,6 +398,7 @@ void regex_free(struct regex *r)
 	pcre2_match_data_free(r->match);
 	pcre2_match_context_free(r->limits);
 	pcre2_code_free(r->code);
+	mem_free(r->gave_up);
 	mem_free(r->literals);
 	mem_free(r->pattern);
 	mem_free(r);
@@ -424,7 +429,11 @@ static bool engine_matches(const struct regex *r, struct str value)
 
 	if (rc >= 0 || rc == PCRE2_ERROR_NOMATCH)
 		return rc >= 0;
-	return dfa_matches(r, value);
+	if (r->kind == REGEX_WHOLE)
+		return dfa_matches(r, value);
+	/* From every place in the text the DFA would take hours. */
+	*r->gave_up = true;
+	return false;
 }
 
 static bool contains(struct str s, struct str part)
@@ -509,6 +518,11 @@ bool regex_groups(const struct regex *r, struct str value, struct str *groups,
 		found = read_groups(m, count, value, groups, max);
 	pcre2_match_data_free(m);
 	return found;
+}
+
+bool regex_gave_up(const struct regex *r)
+{
+	return *r->gave_up;
 }
 
 bool regex_literal(const struct regex *r, size_t i, struct str *out)

@@ -41,8 +41,14 @@ NODISCARD int regex_new_bytes(struct str pattern, struct regex **out,
 			      size_t *at, struct err *err);
 void regex_free(struct regex *r);
 
-/* Whether the whole of value matches, or a part if it was made to search. */
+/*
+ * Whether the whole of value matches, or a part if it was made to search. A
+ * search that takes too many steps finds nothing: regex_gave_up() tells.
+ */
 bool regex_matches(const struct regex *r, struct str value);
+
+/* Whether a search of this expression was ever given up. */
+bool regex_gave_up(const struct regex *r);
 
 /*
  * The groups of a match, group 0 being the whole of it; those that took no

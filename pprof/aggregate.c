@@ -54,10 +54,10 @@ const char *value_kind_name(enum value_kind k)
 	return kinds[k];
 }
 
-static enum aggregate resolve(enum aggregate a, enum value_kind k)
+enum aggregate aggregate_of(enum aggregate asked, enum value_kind k)
 {
-	if (a != AGGREGATE_AUTO)
-		return a;
+	if (asked != AGGREGATE_AUTO)
+		return asked;
 	switch (k) {
 	case KIND_COUNTER:
 		return AGGREGATE_DELTA;
@@ -67,34 +67,6 @@ static enum aggregate resolve(enum aggregate a, enum value_kind k)
 		break;
 	}
 	return AGGREGATE_SUM;
-}
-
-/* What a process counted, less what it had counted before the range. */
-static enum merge_op delta_op(const struct series_place *at)
-{
-	bool first = !at->index;
-	bool last = at->index + 1 == at->count || at->restarts_next;
-
-	if (first == last)
-		return MERGE_SKIP;
-	return last ? MERGE_ADD : MERGE_SUBTRACT;
-}
-
-enum merge_op aggregate_op(enum aggregate a, enum value_kind k,
-			   const struct series_place *at)
-{
-	switch (resolve(a, k)) {
-	case AGGREGATE_DELTA:
-		return delta_op(at);
-	case AGGREGATE_MEAN:
-		return MERGE_AVERAGE;
-	case AGGREGATE_LAST:
-		return at->index + 1 == at->count ? MERGE_ADD : MERGE_SKIP;
-	case AGGREGATE_AUTO:
-	case AGGREGATE_SUM:
-		break;
-	}
-	return MERGE_ADD;
 }
 
 bool aggregate_restarted(const enum value_kind *kinds, const int64_t *before,

@@ -11,7 +11,6 @@
 
 #include "base/err.h"
 #include "model/types.h"
-#include "pprof/merge.h"
 
 enum aggregate {
 	AGGREGATE_AUTO, /* by the kind of each sample type */
@@ -40,16 +39,8 @@ enum value_kind value_kind(struct str type, bool has_duration);
 
 const char *value_kind_name(enum value_kind k);
 
-/* A profile's place in its series. */
-struct series_place {
-	size_t index;
-	size_t count;
-	bool restarts_next; /* the next one is of a new process */
-};
-
-/* What to do with a value. */
-enum merge_op aggregate_op(enum aggregate a, enum value_kind k,
-			   const struct series_place *at);
+/* What becomes of many values of that kind in a series; never AUTO. */
+enum aggregate aggregate_of(enum aggregate asked, enum value_kind k);
 
 /*
  * Whether the program was started anew between two profiles with these

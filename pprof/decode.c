@@ -48,6 +48,12 @@ void decoder_free(struct decoder *d)
 	mem_free(d);
 }
 
+void decoder_set_max(struct decoder *d, size_t max)
+{
+	d->max = max;
+	legacy_set_max(d->legacy, max);
+}
+
 size_t decoder_memory(const struct decoder *d)
 {
 	return sizeof(*d) + pprof_memory(&d->p) +
@@ -544,7 +550,7 @@ static bool sample(struct decoder *d, struct bytes b)
 static bool samples(struct decoder *d, struct bytes raw)
 {
 	struct wire w = wire_init(raw);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 
 	while (wire_next(&w, &f)) {
 		if (f.number == PROFILE_SAMPLE && !sample(d, f.bytes))

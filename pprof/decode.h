@@ -20,6 +20,9 @@ struct decoder;
 struct decoder *decoder_new(size_t max);
 void decoder_free(struct decoder *d);
 
+/* Another bound for what comes. */
+void decoder_set_max(struct decoder *d, size_t max);
+
 /* What its workspace takes. */
 size_t decoder_memory(const struct decoder *d);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/flame.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* The tree while it grows: nodes stand behind their parents. */
@@ -63,24 +64,35 @@ static void add_sample(struct growth *g, size_t sample, int64_t weight,
 				   r->nodes.of_lines.v[lines.first + k - 1]);
 	}
 	if (base)
-		g->v.v[at].self_a = plus(g->v.v[at].self_a, -weight);
+		g->v.v[at].self_a =
+			plus(g->v.v[at].self_a, (int64_t) - (uint64_t)weight);
 	else
 		g->v.v[at].self = plus(g->v.v[at].self, weight);
 }
 
-static void grow(struct growth *g)
+static int add_samples(struct growth *g, struct err *err)
 {
 	const struct report *r = g->r;
+	struct growth_meter meter = { 0 };
+	int rc = 0;
 
-	*vec_add(&g->v) = (struct flame_node){ .node = FLAME_ROOT };
-	for (size_t i = 0; i < r->p->samples.count; i++) {
+	for (size_t i = 0; i < r->p->samples.count && !rc; i++) {
 		int64_t weight = report_weight(r, i);
 		bool base = report_is_base(r->p, i);
 
 		g->has_base = g->has_base || base;
 		if (weight && pprof_stack(r->p, i)->count)
 			add_sample(g, i, weight, base);
+		/* What is made of the tree takes as much again. */
+		rc = effort_meter(
+			&r->o->effort, &meter,
+			2 * vec_memory(&g->v) + table_memory(&g->index), err);
 	}
+	return rc;
+}
+
+static void add_totals(struct growth *g)
+{
 	for (size_t i = g->v.count; i > 0; i--) {
 		struct flame_node *n = &g->v.v[i - 1];
 		struct flame_node *parent = &g->v.v[n->parent];
@@ -92,6 +104,16 @@ static void grow(struct growth *g)
 			parent->total_a = plus(parent->total_a, n->total_a);
 		}
 	}
+}
+
+static int grow(struct growth *g, struct err *err)
+{
+	int rc;
+
+	*vec_add(&g->v) = (struct flame_node){ .node = FLAME_ROOT };
+	rc = add_samples(g, err);
+	add_totals(g);
+	return rc;
 }
 
 /* Leaving out the lightest. */
@@ -222,6 +244,7 @@ static void flatten(const struct growth *g, const struct siblings *s,
 {
 	VEC(struct waiting) stack = { 0 };
 
+	assert(s->of.count); /* the root, at least */
 	*vec_add(&stack) = (struct waiting){ 0 };
 	while (stack.count) {
 		struct waiting w = stack.v[--stack.count];
@@ -242,27 +265,32 @@ static void flatten(const struct growth *g, const struct siblings *s,
 	vec_fini(&stack);
 }
 
-void flame_init(struct flame *f, const struct report *r, int64_t max_nodes)
+int flame_init(struct flame *f, const struct report *r, int64_t max_nodes,
+	       struct err *err)
 {
+	int rc;
 	struct growth g = { .r = r };
 	struct siblings s = { .g = &g };
 	bool *kept = NULL;
 
 	*f = (struct flame){ 0 };
-	grow(&g);
+	rc = grow(&g, err);
 	f->has_base = g.has_base;
-	if (max_nodes > 0 && g.v.count > (size_t)max_nodes) {
+	if (!rc && max_nodes > 0 && g.v.count > (size_t)max_nodes) {
 		kept = mem_zalloc(g.v.count, sizeof(bool));
 		choose(&g, (size_t)max_nodes, kept);
 		fold_rest(&g, &kept);
 	}
-	list_siblings(&g, kept, &s);
-	flatten(&g, &s, f);
+	if (!rc) {
+		list_siblings(&g, kept, &s);
+		flatten(&g, &s, f);
+	}
 	mem_free(kept);
 	vec_fini(&s.v);
 	vec_fini(&s.of);
 	vec_fini(&g.v);
 	table_fini(&g.index);
+	return rc;
 }
 
 void flame_fini(struct flame *f)

@@ -89,6 +89,16 @@ static void print_share(int64_t v, int64_t total, struct buf *out)
 		buf_printf(out, " (%.2f%%)", 100 * (double)v / (double)total);
 }
 
+/* Units come from strangers, too. */
+static void print_value(const struct report *r, int64_t v, struct buf *out)
+{
+	struct buf text = { 0 };
+
+	report_value(r, v, &text);
+	xml_escape(out, str_from(buf_bytes(&text)));
+	buf_fini(&text);
+}
+
 static void print_title(const struct report *r, const struct flame *f,
 			const struct flame_node *n, struct buf *out)
 {
@@ -97,11 +107,11 @@ static void print_title(const struct report *r, const struct flame *f,
 	buf_str(out, "<title>");
 	xml_escape(out, flame_name(r, n));
 	buf_str(out, "\n");
-	report_value(r, n->total, out);
+	print_value(r, n->total, out);
 	print_share(n->total, root->total, out);
 	if (f->has_base) {
 		buf_str(out, ", was ");
-		report_value(r, n->total_a, out);
+		print_value(r, n->total_a, out);
 		print_share(n->total_a, root->total_a, out);
 	}
 	buf_str(out, "</title>");
@@ -199,10 +209,10 @@ static void print_heading(const struct report *r, const struct flame *f,
 	buf_printf(out, "<text x=\"3\" y=\"16\">");
 	xml_escape(out, r->type);
 	buf_str(out, ": ");
-	report_value(r, f->v.v[0].total, out);
+	print_value(r, f->v.v[0].total, out);
 	if (f->has_base) {
 		buf_str(out, ", was ");
-		report_value(r, f->v.v[0].total_a, out);
+		print_value(r, f->v.v[0].total_a, out);
 	}
 	buf_str(out, "</text>\n");
 }
@@ -227,8 +237,12 @@ int report_flamegraph_svg(struct report *r, struct buf *out, struct err *err)
 {
 	int64_t max = r->o->max_nodes;
 	struct flame f;
+	int rc = flame_init(&f, r, max < 0 ? MAX_NODES : max, err);
 
-	flame_init(&f, r, max < 0 ? MAX_NODES : max);
+	if (rc) {
+		flame_fini(&f);
+		return rc;
+	}
 	flame_svg(r, &f, out);
 	/* The script goes into the element, which ends the document. */
 	if (!out->over)

@@ -144,28 +144,41 @@ static void show_nodes(struct graph *g, const struct graph_options *o)
 	}
 }
 
-/* Weigh the nodes that are kept, and the calls between them. */
-static void weigh(struct graph *g, const struct graph_options *o,
-		  const bool *kept)
+static int weigh_samples(struct pass *x, struct err *err)
 {
-	const struct pprof *p = g->p;
+	const struct pprof *p = x->g->p;
+	struct growth_meter meter = { .spent = graph_memory(x->g) };
+	int rc = 0;
+
+	for (size_t i = 0; i < p->samples.count && !rc; i++) {
+		const int64_t *v = pprof_values(p, i);
+		struct weight w = { v[x->o->value], x->o->mean ? v[0] : 0 };
+
+		x->sample = (uint32_t)i + 1;
+		if (w.value || w.div)
+			add_sample(x, pprof_stack(p, i), w);
+		rc = effort_meter(x->o->effort, &meter, graph_memory(x->g),
+				  err);
+	}
+	return rc;
+}
+
+/* Weigh the nodes that are kept, and the calls between them. */
+static int weigh(struct graph *g, const struct graph_options *o,
+		 const bool *kept, struct err *err)
+{
 	struct pass x = { .g = g, .o = o, .kept = kept };
+	int rc;
 
 	memset(g->node, 0, g->nodes->v.count * sizeof(*g->node));
 	g->edges.count = 0;
 	table_fini(&g->edge_index);
 	x.node_seen = mem_zalloc(g->nodes->v.count, sizeof(uint32_t));
-	for (size_t i = 0; i < p->samples.count; i++) {
-		const int64_t *v = pprof_values(p, i);
-		struct weight w = { v[o->value], o->mean ? v[0] : 0 };
-
-		x.sample = (uint32_t)i + 1;
-		if (w.value || w.div)
-			add_sample(&x, pprof_stack(p, i), w);
-	}
+	rc = weigh_samples(&x, err);
 	mem_free(x.node_seen);
 	vec_fini(&x.edge_seen);
 	show_nodes(g, o);
+	return rc;
 }
 
 /* Lists of edges by node. */
@@ -370,9 +383,9 @@ static int64_t cutoff(const struct graph *g, double fraction)
 	return graph_abs(measure_integer((double)total * fraction));
 }
 
-/* Drop nodes below the limit: how many. */
-static size_t drop_light_nodes(struct graph *g, const struct graph_options *o,
-			       bool *kept, int64_t limit)
+/* Drop nodes below the limit. */
+static int drop_light_nodes(struct graph *g, const struct graph_options *o,
+			    bool *kept, int64_t limit, struct err *err)
 {
 	size_t count = g->shown.count;
 	size_t left = 0;
@@ -384,9 +397,8 @@ static size_t drop_light_nodes(struct graph *g, const struct graph_options *o,
 		kept[node] = graph_abs(g->node[node].cum) >= limit;
 		left += kept[node];
 	}
-	if (left != count)
-		weigh(g, o, kept);
-	return count - left;
+	g->dropped_nodes = count - left;
+	return left == count ? 0 : weigh(g, o, kept, err);
 }
 
 static size_t drop_light_edges(struct graph *g, int64_t limit)
@@ -405,17 +417,20 @@ static size_t drop_light_edges(struct graph *g, int64_t limit)
 	return dropped;
 }
 
-static void keep_top(struct graph *g, const struct graph_options *o, bool *kept)
+static int keep_top(struct graph *g, const struct graph_options *o, bool *kept,
+		    struct err *err)
 {
 	size_t count = g->shown.count;
+	int rc;
 
 	if ((size_t)o->node_count >= count)
-		return;
+		return 0;
 	memset(kept, 0, g->nodes->v.count);
 	for (size_t i = 0; i < (size_t)o->node_count; i++)
 		kept[g->shown.v[i]] = true;
-	weigh(g, o, kept);
+	rc = weigh(g, o, kept, err);
 	sort_nodes(g, o->order);
+	return rc;
 }
 
 /* Whether e's end is reached from its start without it. */
@@ -448,15 +463,18 @@ static bool is_redundant(const struct graph *g, uint32_t edge, uint32_t *seen,
 }
 
 /* Residual edges whose end is reached another way only clutter a drawing. */
-static void drop_redundant_edges(struct graph *g)
+static int drop_redundant_edges(struct graph *g, const struct effort *effort,
+				struct err *err)
 {
+	int rc = 0;
 	uint32_t *seen = mem_zalloc(g->nodes->v.count, sizeof(uint32_t));
 	uint32_t *queue = mem_zalloc(g->nodes->v.count + 1, sizeof(uint32_t));
 
-	for (size_t i = g->shown.count; i > 0; i--) {
+	for (size_t i = g->shown.count; i > 0 && !rc; i--) {
 		struct pprof_run in = g->node[g->shown.v[i - 1]].in;
 
-		for (uint32_t k = in.count; k > 0; k--) {
+		rc = effort_spend(effort, 0, err);
+		for (uint32_t k = in.count; k > 0 && !rc; k--) {
 			uint32_t edge = g->lists.v[in.first + k - 1];
 			struct graph_edge *e = &g->edges.v[edge];
 
@@ -468,40 +486,50 @@ static void drop_redundant_edges(struct graph *g)
 	}
 	mem_free(seen);
 	mem_free(queue);
+	return rc;
 }
 
-static void trim(struct graph *g, const struct graph_options *o)
+static int trim(struct graph *g, const struct graph_options *o, struct err *err)
 {
+	int rc = 0;
 	bool *kept = mem_zalloc(g->nodes->v.count, sizeof(bool));
 	int64_t node_limit = cutoff(g, o->node_fraction);
 	int64_t edge_limit = cutoff(g, o->edge_fraction);
 
 	if (node_limit > 0)
-		g->dropped_nodes = drop_light_nodes(g, o, kept, node_limit);
+		rc = drop_light_nodes(g, o, kept, node_limit, err);
 	g->original_count = g->shown.count;
 	sort_nodes(g, o->order);
-	if (o->node_count > 0) {
+	if (o->node_count > 0 && !rc) {
 		(void)drop_light_edges(g, edge_limit);
-		keep_top(g, o, kept);
+		rc = keep_top(g, o, kept, err);
 	}
 	g->dropped_edges = drop_light_edges(g, edge_limit);
 	mem_free(kept);
+	return rc;
 }
 
-void graph_init(struct graph *g, const struct pprof *p,
-		const struct nodes *nodes, const struct graph_options *o)
+int graph_init(struct graph *g, const struct pprof *p,
+	       const struct nodes *nodes, const struct graph_options *o,
+	       struct err *err)
 {
+	int rc;
+
 	*g = (struct graph){ .p = p, .nodes = nodes };
 	g->node = mem_zalloc(nodes->v.count, sizeof(*g->node));
-	weigh(g, o, NULL);
-	trim(g, o);
+	rc = weigh(g, o, NULL, err);
+	if (!rc)
+		rc = trim(g, o, err);
+	if (rc)
+		return rc;
 	list_edges(g);
 	sort_edges(g);
 	if (o->order == GRAPH_ENTROPY) {
-		drop_redundant_edges(g);
+		rc = drop_redundant_edges(g, o->effort, err);
 		list_edges(g);
 		sort_edges(g);
 	}
+	return rc;
 }
 
 void graph_fini(struct graph *g)

@@ -10,6 +10,7 @@
 #ifndef PPROF_GRAPH_H
 #define PPROF_GRAPH_H
 
+#include "pprof/effort.h"
 #include "pprof/nodes.h"
 
 enum graph_order {
@@ -26,6 +27,7 @@ struct graph_options {
 	int64_t node_count;   /* 0: all */
 	double node_fraction; /* of the total: nodes below are dropped */
 	double edge_fraction;
+	const struct effort *effort;
 };
 
 struct graph_node {
@@ -61,8 +63,10 @@ struct graph {
 	size_t dropped_edges;
 };
 
-void graph_init(struct graph *g, const struct pprof *p,
-		const struct nodes *nodes, const struct graph_options *o);
+/* ERR_LIMIT, ERR_TIMEOUT; graph_fini() in any case. */
+NODISCARD int graph_init(struct graph *g, const struct pprof *p,
+			 const struct nodes *nodes,
+			 const struct graph_options *o, struct err *err);
 void graph_fini(struct graph *g);
 size_t graph_memory(const struct graph *g);
 

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -14,8 +15,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define SECONDS    20
-#define MEMORY_MAX (1024 * MIB)
+#define SECONDS     20
+#define RUNNING_MAX 2
+#define MEMORY_MAX  (512 * MIB)
 
 /* A running dot. */
 struct child {
@@ -58,6 +60,9 @@ static int start(struct child *c, struct err *err)
 		return 0;
 	close(c->in);
 	close(c->out);
+	errno = rc;
+	if (rc != ENOENT)
+		return err_sys(err, "start dot");
 	return err_set(
 		err, ERR_UNSUPPORTED,
 		"svg needs Graphviz' program \"dot\", which is not installed here: install graphviz, or take report=dot");
@@ -135,9 +140,9 @@ static int talk(struct child *c, struct bytes left, struct buf *out,
 	return rc;
 }
 
-int graphviz_svg(struct bytes dot, struct buf *out, struct err *err)
+static int draw(struct bytes dot, struct buf *out, struct err *err)
 {
-	struct child c;
+	struct child c = { .in = -1, .out = -1 };
 	int status = 0;
 	int rc = start(&c, err);
 
@@ -152,6 +157,24 @@ int graphviz_svg(struct bytes dot, struct buf *out, struct err *err)
 	while (waitpid(c.pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (!rc && status)
-		rc = err_set(err, ERR_IO, "dot could not draw the graph");
+		rc = err_set(
+			err, ERR_INVALID,
+			"dot could not draw the graph: fewer nodes (nodecount), or report=dot");
+	return rc;
+}
+
+int graphviz_svg(struct bytes dot, struct buf *out, struct err *err)
+{
+	static atomic_int running;
+	int rc;
+
+	/* Each may take a core and much memory for a while. */
+	if (atomic_fetch_add(&running, 1) >= RUNNING_MAX)
+		rc = err_set(err, ERR_LIMIT,
+			     "%d drawings are being made already: try again",
+			     RUNNING_MAX);
+	else
+		rc = draw(dot, out, err);
+	atomic_fetch_sub(&running, 1);
 	return rc;
 }

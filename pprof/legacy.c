@@ -66,6 +66,11 @@ size_t legacy_memory(const struct legacy *l)
 	       vec_memory(&l->addresses);
 }
 
+void legacy_set_max(struct legacy *l, size_t max)
+{
+	l->max = max;
+}
+
 /* Lines. */
 
 bool legacy_next_line(struct legacy *l)
@@ -421,6 +426,8 @@ int legacy_parse(struct legacy *l, struct bytes raw, struct pprof **out,
 	}
 	if (!rc && l->over)
 		rc = ERR_INVALID;
+	if (rc && l->over && legacy_memory(l) > l->max)
+		rc = ERR_LIMIT;
 	if (!rc) {
 		add_frame_info(&l->p);
 		*out = &l->p;

@@ -21,6 +21,7 @@ struct legacy;
 struct legacy *legacy_new(size_t max);
 void legacy_free(struct legacy *l);
 size_t legacy_memory(const struct legacy *l);
+void legacy_set_max(struct legacy *l, size_t max);
 
 /*
  * ERR_UNSUPPORTED: none of these formats. ERR_INVALID: one of them, and what

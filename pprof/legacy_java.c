@@ -130,18 +130,6 @@ struct java_name {
 	int64_t line;
 };
 
-static struct str base_name(struct str path)
-{
-	const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
-
-	if (!path.len)
-		return str_of(".");
-	if (!slash)
-		return path;
-	return (struct str){ slash + 1,
-			     path.len - (size_t)(slash + 1 - path.ptr) };
-}
-
 /* "function (file:line)", "function (path of a library)", or a state. */
 static struct java_name java_name(struct legacy *l, struct str text)
 {
@@ -155,7 +143,7 @@ static struct java_name java_name(struct legacy *l, struct str text)
 			n.line = 0;
 	} else if (legacy_match(l, RX_JAVA_PATH, text, g, 3)) {
 		n.function = g[1];
-		n.file = base_name(g[2]);
+		n.file = g[2].len ? pprof_base_name(g[2]) : str_of(".");
 	} else if (text.len &&
 		   memmem(text.ptr, text.len, "generated stub/JIT", 18)) {
 		n.function = str_of("STUB");

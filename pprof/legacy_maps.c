@@ -4,7 +4,11 @@
 
 #include "pprof/legacy_parser.h"
 
-#define MAIN_START 0x400000
+#define MAIN_START     0x400000
+#define TEXT_MAX       (64 * KIB) /* of a line, its attributes replaced */
+#define ATTRIBUTES_MAX 100
+/* Mappings that are looked at for all locations together. */
+#define STEPS_MAX ((size_t)100 * 1000 * 1000)
 
 bool legacy_is_map_start(struct str line)
 {
@@ -39,7 +43,7 @@ struct attributes {
 static void substitute(const struct attributes *a, struct str s,
 		       struct buf *out)
 {
-	for (size_t i = 0; i < s.len;) {
+	for (size_t i = 0; i < s.len && !out->over;) {
 		struct str rest = { s.ptr + i, s.len - i };
 		size_t k = a->v.count;
 
@@ -110,7 +114,7 @@ static void read_line(struct legacy *l, struct attributes *a,
 		      struct arena *text)
 {
 	struct str line = l->line;
-	struct buf replaced = { 0 };
+	struct buf replaced = buf_init((size_t)TEXT_MAX);
 	struct pprof_mapping m;
 	struct str g[1];
 	int kind;
@@ -124,7 +128,10 @@ static void read_line(struct legacy *l, struct attributes *a,
 	kind = parse_mapping(l, line, &m);
 	if (kind == 1)
 		*vec_add(&l->p.mappings) = m;
-	if (kind < 0 && line.len && memchr(line.ptr, '=', line.len)) {
+	if (replaced.over || a->v.count > ATTRIBUTES_MAX) {
+		l->over = true;
+		l->why = "its memory map is too large";
+	} else if (kind < 0 && line.len && memchr(line.ptr, '=', line.len)) {
 		struct str value;
 		struct str name = str_cut(line, '=', &value);
 
@@ -217,8 +224,10 @@ static void mend_first(struct legacy *l)
 	}
 }
 
-static uint32_t find_mapping(struct pprof *p, uint64_t address)
+static uint32_t find_mapping(struct legacy *l, uint64_t address)
 {
+	struct pprof *p = &l->p;
+
 	for (uint32_t i = 0; i < p->mappings.count; i++) {
 		const struct pprof_mapping *m = &p->mappings.v[i];
 
@@ -239,32 +248,48 @@ static uint32_t find_mapping(struct pprof *p, uint64_t address)
 	return PPROF_NONE;
 }
 
-void legacy_assign_mappings(struct legacy *l)
+/* The mapping of an address, a fake one if need be. */
+static uint32_t mapping_of(struct legacy *l, uint64_t address, uint32_t *fake)
+{
+	uint32_t found = find_mapping(l, address);
+
+	if (found != PPROF_NONE)
+		return found;
+	if (*fake == PPROF_NONE) {
+		*fake = (uint32_t)l->p.mappings.count;
+		*vec_add(&l->p.mappings) =
+			(struct pprof_mapping){ .limit = UINT64_MAX };
+	}
+	return *fake;
+}
+
+static void assign_stack(struct legacy *l, struct pprof_run s, uint32_t *fake,
+			 size_t *steps)
 {
 	struct pprof *p = &l->p;
+
+	for (uint32_t k = 0; k < s.count; k++) {
+		struct pprof_location *at =
+			&p->locations.v[p->frames.v[s.first + k]];
+
+		if (at->mapping != PPROF_NONE || !at->address)
+			continue;
+		at->mapping = mapping_of(l, at->address, fake);
+		*steps += p->mappings.count;
+	}
+}
+
+void legacy_assign_mappings(struct legacy *l)
+{
 	uint32_t fake = PPROF_NONE;
+	size_t steps = 0;
 
 	mend_first(l);
-	for (size_t i = 0; i < p->stacks.count; i++) {
-		struct pprof_run s = p->stacks.v[i];
-
-		for (uint32_t k = 0; k < s.count; k++) {
-			struct pprof_location *at =
-				&p->locations.v[p->frames.v[s.first + k]];
-
-			if (at->mapping != PPROF_NONE || !at->address)
-				continue;
-			at->mapping = find_mapping(p, at->address);
-			if (at->mapping != PPROF_NONE)
-				continue;
-			if (fake == PPROF_NONE) {
-				fake = (uint32_t)p->mappings.count;
-				*vec_add(&p->mappings) = (struct pprof_mapping){
-					.limit = UINT64_MAX,
-				};
-			}
-			at->mapping = fake;
-		}
+	for (size_t i = 0; i < l->p.stacks.count && steps < STEPS_MAX; i++)
+		assign_stack(l, l->p.stacks.v[i], &fake, &steps);
+	if (steps >= STEPS_MAX) {
+		l->over = true;
+		l->why = "its memory map is too large";
 	}
 }
 

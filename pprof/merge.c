@@ -102,7 +102,8 @@ size_t merge_memory(const struct merge *m)
 	       vec_memory(&m->pending) + vec_memory(&m->string_map.to) +
 	       vec_memory(&m->function_map.to) +
 	       vec_memory(&m->location_map.to) + vec_memory(&m->scratch) +
-	       vec_memory(&m->frames) + vec_memory(&m->labels);
+	       vec_memory(&m->frames) + vec_memory(&m->labels) +
+	       vec_memory(&m->mapping_map.to) + vec_memory(&m->extra);
 }
 
 /* Room for n places, none of them known. */
@@ -841,6 +842,8 @@ void merge_average(struct merge *m, size_t n)
 	for (size_t i = 0; n && i < m->pending.count; i++) {
 		int64_t *to = &m->out.values.v[i];
 
+		if (!m->pending.v[i])
+			continue;
 		*to = wrap_add(*to, divide(m->pending.v[i], n));
 		m->pending.v[i] = 0;
 	}

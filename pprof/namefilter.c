@@ -98,6 +98,7 @@ struct name_patterns {
 	bool ignore_met;
 	bool hide_met;
 	bool show_met;
+	const struct effort *effort;
 };
 
 static enum verdict judge(struct name_patterns *n, const struct pprof *p,
@@ -159,19 +160,32 @@ static void drop_frames(struct pprof *p, struct pprof_run *stack,
 	stack->count = kept;
 }
 
-static void apply_names(struct pprof *p, struct name_patterns *n)
+static int judge_locations(struct pprof *p, struct name_patterns *n,
+			   uint8_t *verdicts, bool *hidden, struct err *err)
 {
-	uint8_t *verdicts = mem_zalloc(p->locations.count, 1);
-	bool *hidden = mem_zalloc(p->locations.count, sizeof(bool));
-	bool *keep = mem_zalloc(p->stacks.count, sizeof(bool));
+	struct growth_meter meter = { 0 };
+	int rc = 0;
 
-	for (size_t i = 0; i < p->locations.count; i++) {
+	for (size_t i = 0; i < p->locations.count && !rc; i++) {
 		struct pprof_location *l = &p->locations.v[i];
 
 		verdicts[i] = (uint8_t)judge(n, p, l);
 		hidden[i] = hide_lines(n, p, l);
+		rc = effort_meter(n->effort, &meter, 0, err);
 	}
-	for (size_t i = 0; i < p->stacks.count; i++) {
+	return rc;
+}
+
+static int apply_names(struct pprof *p, struct name_patterns *n,
+		       struct err *err)
+{
+	int rc;
+	uint8_t *verdicts = mem_zalloc(p->locations.count, 1);
+	bool *hidden = mem_zalloc(p->locations.count, sizeof(bool));
+	bool *keep = mem_zalloc(p->stacks.count, sizeof(bool));
+
+	rc = judge_locations(p, n, verdicts, hidden, err);
+	for (size_t i = 0; i < p->stacks.count && !rc; i++) {
 		struct pprof_run *s = &p->stacks.v[i];
 
 		if (!is_focused(p->frames.v + s->first, s->count, verdicts))
@@ -183,6 +197,7 @@ static void apply_names(struct pprof *p, struct name_patterns *n)
 	mem_free(verdicts);
 	mem_free(hidden);
 	mem_free(keep);
+	return rc;
 }
 
 /* Cut the lines outside of the outermost match; false: there is none. */
@@ -238,26 +253,62 @@ static void report_names(const struct name_patterns *n, struct no_match *none)
 	unmatched(none, !n->show.regex || n->show_met, "show");
 }
 
-int filter_names(struct pprof *p, const struct name_filter *f,
-		 struct no_match *none, struct err *err)
+/* Names on which a search was given up would be missing from the answer. */
+static int check_steps(const struct pattern *x, const char *name,
+		       struct err *err)
 {
-	struct name_patterns n = { 0 };
-	struct pattern from = { 0 };
-	int rc = pattern_init(&n.focus, "focus", f->focus, p, err);
+	if (!x->regex || !regex_gave_up(x->regex))
+		return 0;
+	return err_set(err, ERR_INVALID,
+		       "%s: the expression takes too many steps", name);
+}
+
+static int compile_names(struct name_patterns *n, struct pattern *from,
+			 const struct name_filter *f, const struct pprof *p,
+			 struct err *err)
+{
+	int rc = pattern_init(&n->focus, "focus", f->focus, p, err);
 
 	if (!rc)
-		rc = pattern_init(&n.ignore, "ignore", f->ignore, p, err);
+		rc = pattern_init(&n->ignore, "ignore", f->ignore, p, err);
 	if (!rc)
-		rc = pattern_init(&n.hide, "hide", f->hide, p, err);
+		rc = pattern_init(&n->hide, "hide", f->hide, p, err);
 	if (!rc)
-		rc = pattern_init(&n.show, "show", f->show, p, err);
+		rc = pattern_init(&n->show, "show", f->show, p, err);
 	if (!rc)
-		rc = pattern_init(&from, "show_from", f->show_from, p, err);
+		rc = pattern_init(from, "show_from", f->show_from, p, err);
+	return rc;
+}
+
+static int check_all_steps(const struct name_patterns *n,
+			   const struct pattern *from, struct err *err)
+{
+	int rc = check_steps(&n->focus, "focus", err);
+
+	if (!rc)
+		rc = check_steps(&n->ignore, "ignore", err);
+	if (!rc)
+		rc = check_steps(&n->hide, "hide", err);
+	if (!rc)
+		rc = check_steps(&n->show, "show", err);
+	return rc ? rc : check_steps(from, "show_from", err);
+}
+
+int filter_names(struct pprof *p, const struct name_filter *f,
+		 const struct effort *effort, struct no_match *none,
+		 struct err *err)
+{
+	struct name_patterns n = { .effort = effort };
+	struct pattern from = { 0 };
+	int rc = compile_names(&n, &from, f, p, err);
+
+	if (!rc)
+		rc = apply_names(p, &n, err);
 	if (!rc) {
-		apply_names(p, &n);
 		report_names(&n, none);
 		if (from.regex)
 			unmatched(none, apply_show_from(p, &from), "show_from");
+		rc = check_all_steps(&n, &from, err);
 	}
 	pattern_fini(&n.focus);
 	pattern_fini(&n.ignore);
@@ -300,6 +351,12 @@ struct pruner {
 	uint8_t *known; /* by function: 0 not asked, 1 no, 2 yes */
 };
 
+/* An expression of a profile that took too many steps once is not used on. */
+static bool matches(const struct regex *r, struct str name)
+{
+	return r && !regex_gave_up(r) && regex_matches(r, name);
+}
+
 static bool is_pruned(const struct pruner *x, const struct pprof *p,
 		      const struct pprof_line *l)
 {
@@ -309,8 +366,7 @@ static bool is_pruned(const struct pruner *x, const struct pprof *p,
 	if (*known)
 		return *known == 2;
 	name = simplify(name);
-	*known = name.len && regex_matches(x->drop, name) &&
-				 !(x->keep && regex_matches(x->keep, name)) ?
+	*known = name.len && matches(x->drop, name) && !matches(x->keep, name) ?
 			 2 :
 			 1;
 	return *known == 2;
@@ -357,15 +413,21 @@ static void prune_stack(struct pprof *p, struct pprof_run *s,
 	}
 }
 
-static void prune(struct pprof *p, const struct pruner *x)
+static int prune(struct pprof *p, const struct pruner *x,
+		 const struct effort *effort, struct err *err)
 {
+	struct growth_meter meter = { 0 };
 	uint8_t *what = mem_zalloc(p->locations.count, 1);
+	int rc = 0;
 
-	for (size_t i = 0; i < p->locations.count; i++)
+	for (size_t i = 0; i < p->locations.count && !rc; i++) {
 		what[i] = (uint8_t)prune_lines(x, p, &p->locations.v[i]);
-	for (size_t i = 0; i < p->stacks.count; i++)
+		rc = effort_meter(effort, &meter, 0, err);
+	}
+	for (size_t i = 0; i < p->stacks.count && !rc; i++)
 		prune_stack(p, &p->stacks.v[i], what);
 	mem_free(what);
+	return rc;
 }
 
 /* ^(text)$ */
@@ -379,20 +441,23 @@ static int whole(struct str text, struct regex **out)
 	return rc;
 }
 
-void filter_uninteresting(struct pprof *p)
+int filter_uninteresting(struct pprof *p, const struct effort *effort,
+			 struct err *err)
 {
 	struct pruner x = { 0 };
+	int rc = 0;
 
 	if (!pprof_str(p, p->drop_frames).len)
-		return;
+		return 0;
 	if (!whole(pprof_str(p, p->drop_frames), &x.drop) &&
 	    !whole(pprof_str(p, p->keep_frames), &x.keep)) {
 		x.known = mem_zalloc(p->functions.count, 1);
-		prune(p, &x);
+		rc = prune(p, &x, effort, err);
 	}
 	regex_free(x.drop);
 	regex_free(x.keep);
 	mem_free(x.known);
+	return rc;
 }
 
 /* Cut the lines that are called by the innermost match. */
@@ -409,13 +474,18 @@ static bool cut_inside(const struct pruner *x, const struct pprof *p,
 	return false;
 }
 
-static void prune_from(struct pprof *p, const struct pruner *x)
+static int prune_from(struct pprof *p, const struct pruner *x,
+		      const struct effort *effort, struct err *err)
 {
+	struct growth_meter meter = { 0 };
 	bool *found = mem_zalloc(p->locations.count, sizeof(bool));
+	int rc = 0;
 
-	for (size_t i = 0; i < p->locations.count; i++)
+	for (size_t i = 0; i < p->locations.count && !rc; i++) {
 		found[i] = cut_inside(x, p, &p->locations.v[i]);
-	for (size_t i = 0; i < p->stacks.count; i++) {
+		rc = effort_meter(effort, &meter, 0, err);
+	}
+	for (size_t i = 0; i < p->stacks.count && !rc; i++) {
 		struct pprof_run *s = &p->stacks.v[i];
 		uint32_t k = 0;
 
@@ -427,9 +497,11 @@ static void prune_from(struct pprof *p, const struct pruner *x)
 		s->count -= k;
 	}
 	mem_free(found);
+	return rc;
 }
 
-int filter_prune_from(struct pprof *p, struct str pattern, struct err *err)
+int filter_prune_from(struct pprof *p, struct str pattern,
+		      const struct effort *effort, struct err *err)
 {
 	struct pruner x = { 0 };
 	int rc;
@@ -440,8 +512,11 @@ int filter_prune_from(struct pprof *p, struct str pattern, struct err *err)
 	if (rc)
 		return err_wrap(err, rc, "prune_from");
 	x.known = mem_zalloc(p->functions.count, 1);
-	prune_from(p, &x);
+	rc = prune_from(p, &x, effort, err);
+	if (!rc && regex_gave_up(x.drop))
+		rc = err_set(err, ERR_INVALID,
+			     "prune_from: the expression takes too many steps");
 	regex_free(x.drop);
 	mem_free(x.known);
-	return 0;
+	return rc;
 }

@@ -11,6 +11,7 @@
 #define PPROF_NAMEFILTER_H
 
 #include "base/err.h"
+#include "pprof/effort.h"
 #include "pprof/profile.h"
 
 /* Expressions; an empty one filters nothing. */
@@ -30,18 +31,20 @@ struct no_match {
 
 /*
  * Change p to what the filters leave of it. ERR_INVALID names the expression
- * that is none, and p stays as it was.
+ * that is none, or that takes too many steps; ERR_TIMEOUT.
  */
 NODISCARD int filter_names(struct pprof *p, const struct name_filter *f,
-			   struct no_match *none, struct err *err);
+			   const struct effort *effort, struct no_match *none,
+			   struct err *err);
 
 NODISCARD int filter_prune_from(struct pprof *p, struct str pattern,
-				struct err *err);
+				const struct effort *effort, struct err *err);
 
 /*
  * Drop the frames that the profile itself calls uninteresting (drop_frames
  * and keep_frames). An expression that is none drops nothing.
  */
-void filter_uninteresting(struct pprof *p);
+NODISCARD int filter_uninteresting(struct pprof *p, const struct effort *effort,
+				   struct err *err);
 
 #endif

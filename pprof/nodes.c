@@ -156,19 +156,10 @@ static bool same(const void *ctx, uint32_t i, const void *key)
 	return same_key(&n->v.v[i].key, key);
 }
 
-static struct str base_name(struct str path)
+static void add_word(struct buf *out, struct str s)
 {
-	size_t end = path.len;
-	size_t start;
-
-	while (end > 1 && path.ptr[end - 1] == '/')
-		end--;
-	start = end;
-	while (start && path.ptr[start - 1] != '/')
-		start--;
-	if (start == end && end)
-		start = 0; /* slashes alone */
-	return (struct str){ path.ptr + start, end - start };
+	buf_add(out, s.ptr, s.len);
+	buf_byte(out, ' ');
 }
 
 /* pprof's NameComponents, a space between them. */
@@ -185,13 +176,13 @@ static struct str print_key(struct nodes *n, const struct node_key *k)
 	if (k->address)
 		buf_printf(&out, "%016" PRIx64 " ", k->address);
 	if (name.len)
-		buf_printf(&out, "%.*s ", STR_ARG(name));
+		add_word(&out, name);
 	if (k->line)
 		buf_printf(&out, "%.*s:%" PRId64 " ", STR_ARG(file), k->line);
 	else if (file.len)
-		buf_printf(&out, "%.*s ", STR_ARG(file));
+		add_word(&out, file);
 	else if (!name.len && objfile.len)
-		buf_printf(&out, "[%.*s] ", STR_ARG(base_name(objfile)));
+		buf_printf(&out, "[%.*s] ", STR_ARG(pprof_base_name(objfile)));
 	else if (!name.len)
 		buf_str(&out, "<unknown> ");
 	out.len--;

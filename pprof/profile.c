@@ -5,6 +5,21 @@
 
 #include "pprof/measure.h"
 
+struct str pprof_base_name(struct str path)
+{
+	size_t end = path.len;
+	size_t start;
+
+	while (end > 1 && path.ptr[end - 1] == '/')
+		end--;
+	start = end;
+	while (start && path.ptr[start - 1] != '/')
+		start--;
+	if (start == end && end)
+		start = 0; /* slashes alone */
+	return (struct str){ path.ptr + start, end - start };
+}
+
 void pprof_reset(struct pprof *p)
 {
 	p->strings.strings.count = 0;

@@ -123,6 +123,9 @@ static inline const struct pprof_run *pprof_stack(const struct pprof *p,
 	return &p->stacks.v[p->samples.v[sample].stack];
 }
 
+/* The end of a path, as Go's filepath.Base, but nothing of nothing. */
+struct str pprof_base_name(struct str path);
+
 /*
  * Forget everything, but keep the memory of arrays; to be called before a
  * zeroed one is filled.

@@ -10,6 +10,8 @@
 #include "pprof/tagroot.h"
 
 #define NODE_COUNT 80 /* as pprof's */
+#define DRAWN_MAX  2000
+#define STEPS_MAX  ((uint64_t)400 * 1000 * 1000)
 #define KEYS_MAX   16 /* of tagroot */
 #define FILTER_MAX 80 /* bytes of a filter that are shown */
 
@@ -102,32 +104,63 @@ static int64_t sum_total(const struct report *r)
 static int apply_filters(struct report *r, struct err *err)
 {
 	const struct report_options *o = r->o;
-	int rc = filter_names(r->p, &o->names, &r->unmatched, err);
+	int rc = filter_names(r->p, &o->names, &o->effort, &r->unmatched, err);
 
 	if (!rc)
-		rc = filter_tags(r->p, &o->tags, &r->units, &r->unmatched, err);
+		rc = filter_tags(r->p, &o->tags, &r->units, &r->unmatched,
+				 &o->effort, err);
 	if (!rc)
 		rc = filter_tag_names(r->p, &o->tags, err);
 	if (!rc)
-		rc = filter_prune_from(r->p, o->prune_from, err);
+		rc = filter_prune_from(r->p, o->prune_from, &o->effort, err);
 	return rc;
 }
 
 static int prepare(struct report *r, struct err *err)
 {
-	int rc = 0;
+	bool rooted = true;
+	int rc = filter_uninteresting(r->p, &r->o->effort, err);
 
-	filter_uninteresting(r->p);
+	if (rc)
+		return rc;
 	tag_units_find(r->p, &r->units);
-	if (r->o->tagroot.len &&
-	    !pprof_tagroot(r->p, r->o->tagroot, r->out_unit))
+	if (r->o->tagroot.len)
+		rc = pprof_tagroot(r->p, r->o->tagroot, r->out_unit,
+				   &r->o->effort, &rooted, err);
+	if (!rooted)
 		r->unmatched.names[r->unmatched.count++] = "tagroot";
-	if (r->o->relative)
+	if (!rc && r->o->relative)
 		rc = apply_filters(r, err);
 	if (rc)
 		return rc;
 	r->total = sum_total(r);
 	return r->o->relative ? 0 : apply_filters(r, err);
+}
+
+/*
+ * Locations may have thousands of inlined lines, and stacks thousands of such
+ * locations: what a few kilobytes describe would take for ever to walk.
+ */
+static int check_steps(const struct report *r, struct err *err)
+{
+	const struct pprof *p = r->p;
+	uint64_t steps = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < p->samples.count && !rc; i++) {
+		const struct pprof_run *s = pprof_stack(p, i);
+
+		for (uint32_t k = 0; k < s->count; k++)
+			steps += r->nodes.locations.v[p->frames.v[s->first + k]]
+					 .count;
+		if (steps > STEPS_MAX)
+			rc = err_set(
+				err, ERR_LIMIT,
+				"the profile's stacks have more than %" PRIu64
+				" frames",
+				STEPS_MAX);
+	}
+	return rc;
 }
 
 static size_t count_keys(struct str keys)
@@ -157,12 +190,16 @@ int report_init(struct report *r, enum report_kind kind, struct pprof *p,
 	if (o->divide_by == 0)
 		return err_set(err, ERR_INVALID, "divide_by must not be 0");
 	rc = prepare(r, err);
-	if (!rc)
+	if (!rc) {
 		nodes_init(&r->nodes, p,
 			   kind == REPORT_SOURCE ? GRANULARITY_LINES :
 						   o->granularity,
 			   o->noinlines);
-	else
+		rc = check_steps(r, err);
+	}
+	if (!rc)
+		rc = effort_spend(&o->effort, report_memory(r), err);
+	if (rc)
 		report_fini(r);
 	return rc;
 }
@@ -192,24 +229,31 @@ void report_value(const struct report *r, int64_t v, struct buf *out)
 	measure_label(out, divided(r, v), r->unit, r->out_unit);
 }
 
+void report_pad(struct str s, int width, struct buf *out)
+{
+	for (size_t i = 0; i < s.len; i++)
+		width -= (s.ptr[i] & 0xc0) != 0x80;
+	for (; width > 0; width--)
+		buf_byte(out, ' ');
+	buf_add(out, s.ptr, s.len);
+}
+
 void report_value_column(const struct report *r, int64_t v, int width,
 			 struct buf *out)
 {
 	struct buf text = { 0 };
 
 	report_value(r, v, &text);
-	buf_printf(out, "%*s", width, buf_cstr(&text));
+	report_pad(str_from(buf_bytes(&text)), width, out);
 	buf_fini(&text);
 }
 
-static struct str base_name(struct str path)
+/* "name: text", the text as it is: it may hold a NUL. */
+static void print_label(const char *name, struct str text, struct buf *out)
 {
-	const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
-
-	if (!slash)
-		return path;
-	return (struct str){ slash + 1,
-			     path.len - (size_t)(slash + 1 - path.ptr) };
+	buf_str(out, name);
+	buf_add(out, text.ptr, text.len);
+	buf_byte(out, '\n');
 }
 
 /* "Jan 2, 2006 at 3:04pm (UTC)" */
@@ -253,21 +297,21 @@ void report_profile_labels(const struct report *r, struct buf *out)
 	struct str s;
 
 	if (p->mappings.count) {
-		s = base_name(pprof_str(p, p->mappings.v[0].file));
+		s = pprof_str(p, p->mappings.v[0].file);
 		if (s.len)
-			buf_printf(out, "File: %.*s\n", STR_ARG(s));
+			print_label("File: ", pprof_base_name(s), out);
 		s = pprof_str(p, p->mappings.v[0].build_id);
 		if (s.len)
-			buf_printf(out, "Build ID: %.*s\n", STR_ARG(s));
+			print_label("Build ID: ", s, out);
 	}
 	for (size_t i = 0; i < p->comments.count; i++) {
 		s = pprof_str(p, p->comments.v[i]);
 		if (!str_starts(s, str_of("#")))
-			buf_printf(out, "%.*s\n", STR_ARG(s));
+			print_label("", s, out);
 	}
 	if (r->type.len)
-		buf_printf(out, "Type: %s%.*s\n", r->o->mean ? "mean_" : "",
-			   STR_ARG(r->type));
+		print_label(r->o->mean ? "Type: mean_" : "Type: ", r->type,
+			    out);
 	if (p->time_ns)
 		print_time(p->time_ns, out);
 	if (p->duration_ns)
@@ -370,9 +414,14 @@ void report_graph_labels(const struct report *r, const struct graph *g,
 
 static int64_t node_count(const struct report *r)
 {
-	if (r->o->node_count >= 0)
-		return r->o->node_count;
-	return r->kind == REPORT_TOP ? 0 : NODE_COUNT;
+	int64_t count = r->o->node_count;
+
+	if (count < 0)
+		count = r->kind == REPORT_TOP ? 0 : NODE_COUNT;
+	/* Nobody looks at more in a drawing, and dot takes hours for it. */
+	if (r->kind == REPORT_DOT && (!count || count > DRAWN_MAX))
+		count = DRAWN_MAX;
+	return count;
 }
 
 /* The smallest value that is to be printed. */
@@ -414,23 +463,29 @@ static void choose_unit(struct report *r, const struct graph *g)
 	r->out_unit = min_unit.len ? min_unit : r->unit;
 }
 
-void report_graph(struct report *r, struct graph *g)
+int report_graph(struct report *r, struct graph *g, struct err *err)
 {
+	int rc;
 	const struct report_options *o = r->o;
 	struct graph_options go = {
 		.value = r->value,
 		.mean = o->mean,
 		.drop_negative = o->drop_negative,
+		.effort = &o->effort,
 		.order = r->kind == REPORT_DOT ? GRAPH_ENTROPY :
 			 o->cum                ? GRAPH_CUM :
 						 GRAPH_FLAT,
 	};
 
+	if (r->kind == REPORT_DOT)
+		go.node_count = node_count(r);
 	if (o->trim && r->kind != REPORT_PEEK && r->kind != REPORT_SOURCE) {
 		go.node_count = node_count(r);
 		go.node_fraction = o->node_fraction;
 		go.edge_fraction = o->edge_fraction;
 	}
-	graph_init(g, r->p, &r->nodes, &go);
-	choose_unit(r, g);
+	rc = graph_init(g, r->p, &r->nodes, &go, err);
+	if (!rc)
+		choose_unit(r, g);
+	return rc;
 }

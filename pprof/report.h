@@ -59,7 +59,7 @@ struct report_type {
 	const char *content_type; /* of the document */
 	const char *file;         /* a name for it, if it is to be saved */
 	int (*write)(struct report *r, struct buf *out, struct err *err);
-	void (*json)(struct report *r, struct json *j);
+	int (*json)(struct report *r, struct json *j, struct err *err);
 };
 
 /* NULL: there is no such report. */
@@ -71,7 +71,7 @@ int report_tree_text(struct report *r, struct buf *out, struct err *err);
 int report_traces_text(struct report *r, struct buf *out, struct err *err);
 
 /* {"sample_type","unit","total","rows":[{"name","file","flat","cum"}]} */
-void report_top_json(struct report *r, struct json *j);
+int report_top_json(struct report *r, struct json *j, struct err *err);
 
 /* A line "outermost;…;leaf value" for each distinct stack. */
 int report_folded(struct report *r, struct buf *out, struct err *err);
@@ -80,7 +80,7 @@ int report_folded(struct report *r, struct buf *out, struct err *err);
  * Columns, depth first: "strings", "name" and "file" (of strings), "parent",
  * "self", "total_of"; of a diff with its sides apart "self_a", "total_of_a".
  */
-void report_flamegraph_json(struct report *r, struct json *j);
+int report_flamegraph_json(struct report *r, struct json *j, struct err *err);
 
 /* A file for speedscope.app. */
 int report_speedscope(struct report *r, struct buf *out, struct err *err);
@@ -109,6 +109,9 @@ void report_value(const struct report *r, int64_t v, struct buf *out);
 void report_value_column(const struct report *r, int64_t v, int width,
 			 struct buf *out);
 
+/* Text to the right of a column, counted in characters. */
+void report_pad(struct str s, int width, struct buf *out);
+
 /* "sample_type", "unit", "total" */
 void report_head_json(const struct report *r, struct json *j);
 
@@ -116,7 +119,7 @@ void report_head_json(const struct report *r, struct json *j);
 void report_profile_labels(const struct report *r, struct buf *out);
 
 /* The graph that the options ask for, and the unit that fits it. */
-void report_graph(struct report *r, struct graph *g);
+NODISCARD int report_graph(struct report *r, struct graph *g, struct err *err);
 
 /* The lines above a graph's table. */
 void report_graph_labels(const struct report *r, const struct graph *g,

@@ -6,18 +6,35 @@
 #include "pprof/measure.h"
 #include "pprof/report.h"
 
+/* Longer names make no better drawing. */
+#define NAME_MAX_SHOWN 500
+
 static void escape(struct str s, struct buf *out)
 {
-	for (size_t i = 0; i < s.len; i++) {
-		char c = s.ptr[i];
+	size_t end = out->len + 4 * NAME_MAX_SHOWN + 4096;
+
+	while (s.len && out->len < end) {
+		size_t n = str_utf8_len(s);
+		char c = *s.ptr;
 
 		if (c == '"' || c == '\\')
 			buf_byte(out, '\\');
 		if (c == '\n')
 			buf_str(out, "\\l");
+		else if (!n)
+			buf_str(out, "\xef\xbf\xbd");
 		else if ((unsigned char)c >= ' ')
-			buf_byte(out, (uint8_t)c);
+			buf_add(out, s.ptr, n);
+		s.ptr += n ? n : 1;
+		s.len -= n ? n : 1;
 	}
+}
+
+static void print_name(struct str name, struct buf *out)
+{
+	if (name.len > NAME_MAX_SHOWN)
+		name.len = NAME_MAX_SHOWN;
+	escape(name, out);
 }
 
 static double share(const struct report *r, int64_t v)
@@ -52,6 +69,16 @@ static void print_percentage(const struct report *r, int64_t v, struct buf *out)
 	buf_fini(&text);
 }
 
+/* Units come from strangers, too. */
+static void print_value(const struct report *r, int64_t v, struct buf *out)
+{
+	struct buf text = { 0 };
+
+	report_value(r, v, &text);
+	escape(str_from(buf_bytes(&text)), out);
+	buf_fini(&text);
+}
+
 static void print_node(const struct report *r, const struct graph *g,
 		       uint32_t node, int64_t max_flat, struct buf *out)
 {
@@ -64,17 +91,17 @@ static void print_node(const struct report *r, const struct graph *g,
 	if (max_flat && flat)
 		size += ceil(16 * sqrt(fabs((double)flat / (double)max_flat)));
 	buf_printf(out, "N%u [label=\"", node);
-	escape(name, out);
+	print_name(name, out);
 	buf_str(out, "\\n");
-	report_value(r, flat, out);
+	print_value(r, flat, out);
 	print_percentage(r, flat, out);
 	if (cum != flat) {
 		buf_str(out, "\\nof ");
-		report_value(r, cum, out);
+		print_value(r, cum, out);
 		print_percentage(r, cum, out);
 	}
 	buf_printf(out, "\" shape=box fontsize=%.0f tooltip=\"", size);
-	escape(name, out);
+	print_name(name, out);
 	buf_str(out, "\" color=\"");
 	color(r, cum, 178, out);
 	buf_str(out, "\" fillcolor=\"");
@@ -88,7 +115,7 @@ static void print_edge(const struct report *r, const struct graph_edge *e,
 	double part = share(r, e->weight);
 
 	buf_printf(out, "N%u -> N%u [label=\" ", e->from, e->to);
-	report_value(r, e->weight, out);
+	print_value(r, e->weight, out);
 	buf_printf(out, "%s\" weight=%d penwidth=%d color=\"",
 		   e->inlined ? "\\n (inline)" : "",
 		   1 + (int)(fmin(part, 1) * 100),
@@ -114,8 +141,12 @@ int report_dot(struct report *r, struct buf *out, struct err *err)
 {
 	struct graph g;
 	int64_t max_flat = 0;
+	int rc = report_graph(r, &g, err);
 
-	report_graph(r, &g);
+	if (rc) {
+		graph_fini(&g);
+		return rc;
+	}
 	buf_str(out, "digraph \"everprof\" {\n"
 		     "node [style=filled fillcolor=\"#f8f8f8\"]\n");
 	print_legend(r, &g, out);

@@ -79,11 +79,15 @@ static void write_parents(const struct flame *f, struct json *j)
 
 #define COLUMN(field) offsetof(struct flame_node, field)
 
-void report_flamegraph_json(struct report *r, struct json *j)
+int report_flamegraph_json(struct report *r, struct json *j, struct err *err)
 {
 	struct flame f;
+	int rc = flame_init(&f, r, max_nodes(r), err);
 
-	flame_init(&f, r, max_nodes(r));
+	if (rc) {
+		flame_fini(&f);
+		return rc;
+	}
 	json_begin(j, '{');
 	report_head_json(r, j);
 	write_names(r, &f, j);
@@ -96,4 +100,5 @@ void report_flamegraph_json(struct report *r, struct json *j)
 	}
 	json_end(j, '}');
 	flame_fini(&f);
+	return 0;
 }

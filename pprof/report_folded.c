@@ -68,8 +68,10 @@ int report_folded(struct report *r, struct buf *out, struct err *err)
 	VEC(struct folded) v = { 0 };
 	struct arena arena = { 0 };
 	struct buf text = { 0 };
+	struct growth_meter meter = { 0 };
+	int rc = 0;
 
-	for (size_t i = 0; i < p->samples.count; i++) {
+	for (size_t i = 0; i < p->samples.count && !rc; i++) {
 		if (!pprof_stack(p, i)->count || !report_weight(r, i))
 			continue;
 		fold(r, pprof_stack(p, i), &text);
@@ -77,12 +79,15 @@ int report_folded(struct report *r, struct buf *out, struct err *err)
 			.stack = arena_str(&arena, str_from(buf_bytes(&text))),
 			.weight = report_weight(r, i),
 		};
+		rc = effort_meter(&r->o->effort, &meter,
+				  arena.used + vec_memory(&v), err);
 	}
-	if (v.count)
+	if (v.count && !rc)
 		qsort(v.v, v.count, sizeof(*v.v), by_stack);
-	print(v.v, v.count, out);
+	if (!rc)
+		print(v.v, v.count, out);
 	vec_fini(&v);
 	arena_fini(&arena);
 	buf_fini(&text);
-	return report_size(out, err);
+	return rc ? rc : report_size(out, err);
 }

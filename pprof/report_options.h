@@ -9,6 +9,7 @@
 #define PPROF_REPORT_OPTIONS_H
 
 #include "base/err.h"
+#include "pprof/effort.h"
 #include "pprof/namefilter.h"
 #include "pprof/nodes.h"
 #include "pprof/tagfilter.h"
@@ -31,10 +32,11 @@ struct report_options {
 	double edge_fraction;
 	double divide_by;
 	struct str unit;
-	int64_t max_nodes; /* flamegraph; -1: its own; 0: all */
-	const char
-		*source_root; /* a folder; NULL: none. Never from a stranger */
-	struct str tagroot;   /* keys whose values become outermost frames */
+	int64_t max_nodes;    /* flamegraph; -1: its own; 0: all */
+	struct effort effort; /* asked before a report takes memory or time */
+	/* A folder of sources; NULL: none. Never from a stranger. */
+	const char *source_root;
+	struct str tagroot; /* keys whose values become outermost frames */
 };
 
 /* Names and what they do, for help; a NULL name ends the list. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each source line weighs, function by function, as pprof's -list. */
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/file.h"
@@ -78,6 +80,9 @@ static void take_lines(struct listing *l, const struct graph *g,
 
 		if (!name.len || (symbol && !regex_matches(symbol, name)))
 			continue;
+		/* Columns packed into lines, and nonsense, have no source. */
+		if (node->key.line < 0 || node->key.line > INT32_MAX)
+			continue;
 		*vec_add(&l->lines) = (struct line){
 			.name = name,
 			.file = pprof_str(l->r->p, node->key.file),
@@ -134,7 +139,8 @@ static bool is_odd(struct str path)
 		if (str_is(e, ".."))
 			return true;
 	}
-	return !path.len || memchr(path.ptr, 0, path.len);
+	return !path.len || path.len >= PATH_MAX ||
+	       memchr(path.ptr, 0, path.len);
 }
 
 /*
@@ -144,41 +150,44 @@ static bool is_odd(struct str path)
  */
 static bool find_source(const char *root, struct str file, struct buf *out)
 {
+	char base[PATH_MAX];
 	struct str rest = file;
+	bool found = false;
 
-	if (!root || is_odd(file))
+	if (!root || is_odd(file) || !realpath(root, base))
 		return false;
-	while (rest.len) {
-		char *path = mem_printf("%s/%.*s", root, STR_ARG(rest));
-		char *real = realpath(path, NULL);
-		char *base = realpath(root, NULL);
-		bool inside = real && base &&
-			      str_starts(str_of(real), str_of(base)) &&
-			      real[strlen(base)] == '/';
-		bool found = inside && !file_slurp(real, out, NULL);
+	if (!strcmp(base, "/"))
+		base[0] = 0;
+	while (rest.len && !found) {
+		char path[PATH_MAX];
+		char real[PATH_MAX];
+		int n = snprintf(path, sizeof(path), "%s/%.*s", base,
+				 STR_ARG(rest));
 
-		mem_free(path);
-		free(real); /* NOLINT: realpath() allocated it */
-		free(base); /* NOLINT */
-		if (found)
-			return true;
+		found = n > 0 && (size_t)n < sizeof(path) &&
+			realpath(path, real) &&
+			str_starts(str_of(real), str_of(base)) &&
+			real[strlen(base)] == '/' &&
+			!file_slurp(real, out, NULL);
 		(void)str_cut(rest, '/', &rest);
 	}
-	return false;
+	return found;
 }
 
-/* Line `number`, from 1, of a text; empty behind its end. */
-static struct str text_line(struct bytes text, int64_t number)
+/* A text that is read line by line, onwards. */
+struct cursor {
+	struct str rest;
+	int64_t at; /* lines before it */
+};
+
+/* Line `number`, from 1, not before the last one; empty behind the end. */
+static struct str text_line(struct cursor *c, int64_t number)
 {
-	struct str rest = str_from(text);
 	struct str line = { "", 0 };
 
-	for (int64_t i = 0; i < number; i++) {
-		if (!rest.len)
-			return str_of("");
-		line = str_cut(rest, '\n', &rest);
-	}
-	return line;
+	for (; c->at < number && c->rest.len; c->at++)
+		line = str_cut(c->rest, '\n', &c->rest);
+	return c->at == number ? line : str_of("");
 }
 
 static void print_column(const struct report *r, int64_t v, struct buf *out)
@@ -191,7 +200,7 @@ static void print_column(const struct report *r, int64_t v, struct buf *out)
 }
 
 static void print_line(const struct report *r, const struct line *l,
-		       int64_t number, struct bytes text, struct buf *out)
+		       int64_t number, struct cursor *text, struct buf *out)
 {
 	struct str s = text_line(text, number);
 
@@ -206,6 +215,7 @@ static void print_line(const struct report *r, const struct line *l,
 static void print_lines(const struct listing *l, const struct routine *x,
 			struct bytes text, struct buf *out)
 {
+	struct cursor cursor = { .rest = str_from(text) };
 	const struct line *v = l->lines.v + x->first;
 	int64_t shown = 0; /* the last line that was printed */
 
@@ -221,7 +231,7 @@ static void print_lines(const struct listing *l, const struct routine *x,
 			buf_printf(out, "%10s %10s %6s\n", "", "", "...");
 		for (int64_t n = first < 1 ? 1 : first; n <= last; n++)
 			print_line(l->r, n == v[i].number ? &v[i] : NULL, n,
-				   text, out);
+				   &cursor, out);
 		shown = last;
 	}
 }
@@ -275,14 +285,15 @@ int report_source(struct report *r, struct buf *out, struct err *err)
 		rc = regex_new_search(r->o->symbol, &symbol, NULL, err);
 	if (rc)
 		return err_wrap(err, rc, "symbol");
-	report_graph(r, &g);
-	take_lines(&l, &g, symbol);
+	rc = report_graph(r, &g, err);
+	if (!rc)
+		take_lines(&l, &g, symbol);
 	take_routines(&l);
-	if (symbol && !l.routines.count)
+	if (!rc && symbol && !l.routines.count)
 		rc = err_set(err, ERR_NOTFOUND,
 			     "no matches found for regexp: %.*s",
 			     STR_ARG(r->o->symbol));
-	else
+	else if (!rc)
 		print(&l, out);
 	graph_fini(&g);
 	regex_free(symbol);

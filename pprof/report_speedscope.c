@@ -57,15 +57,20 @@ static void write_stack(const struct report *r, size_t sample, struct json *j)
 	json_end(j, ']');
 }
 
-static void write_samples(const struct report *r, struct json *j)
+static int write_samples(const struct report *r, struct json *j,
+			 struct err *err)
 {
+	struct growth_meter meter = { 0 };
 	int64_t sum = 0;
+	int rc = 0;
 
 	json_key(j, "samples");
 	json_begin(j, '[');
-	for (size_t i = 0; i < r->p->samples.count; i++) {
+	for (size_t i = 0; i < r->p->samples.count && !rc; i++) {
 		if (is_shown(r, i))
 			write_stack(r, i, j);
+		rc = j->out->over ? report_size(j->out, err) :
+				    effort_meter(&r->o->effort, &meter, 0, err);
 	}
 	json_end(j, ']');
 	json_key(j, "weights");
@@ -81,12 +86,14 @@ static void write_samples(const struct report *r, struct json *j)
 	json_int(j, 0);
 	json_key(j, "endValue");
 	json_int(j, sum);
+	return rc;
 }
 
 int report_speedscope(struct report *r, struct buf *out, struct err *err)
 {
 	struct json writer = json_init(out);
 	struct json *j = &writer;
+	int rc;
 
 	json_begin(j, '{');
 	json_key(j, "$schema");
@@ -103,9 +110,9 @@ int report_speedscope(struct report *r, struct buf *out, struct err *err)
 	json_str(j, r->type);
 	json_key(j, "unit");
 	json_text(j, unit_of(r));
-	write_samples(r, j);
+	rc = write_samples(r, j, err);
 	json_end(j, '}');
 	json_end(j, ']');
 	json_end(j, '}');
-	return report_size(out, err);
+	return rc ? rc : report_size(out, err);
 }

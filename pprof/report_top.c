@@ -47,8 +47,12 @@ int report_top_text(struct report *r, struct buf *out, struct err *err)
 {
 	struct graph g;
 	int64_t sum = 0;
+	int rc = report_graph(r, &g, err);
 
-	report_graph(r, &g);
+	if (rc) {
+		graph_fini(&g);
+		return rc;
+	}
 	report_graph_labels(r, &g, false, out);
 	buf_printf(out, "%10s %5s%% %5s%% %10s %5s%%\n", "flat", "flat", "sum",
 		   "cum", "cum");
@@ -86,18 +90,19 @@ void report_head_json(const struct report *r, struct json *j)
 	json_int(j, r->total);
 }
 
-void report_top_json(struct report *r, struct json *j)
+int report_top_json(struct report *r, struct json *j, struct err *err)
 {
 	struct graph g;
+	int rc = report_graph(r, &g, err);
 
-	report_graph(r, &g);
 	json_begin(j, '{');
 	report_head_json(r, j);
 	json_key(j, "rows");
 	json_begin(j, '[');
-	for (size_t i = 0; i < g.shown.count; i++)
+	for (size_t i = 0; i < g.shown.count && !rc; i++)
 		write_row(r, &g, g.shown.v[i], j);
 	json_end(j, ']');
 	json_end(j, '}');
 	graph_fini(&g);
+	return rc;
 }

@@ -26,7 +26,8 @@ static void add_line(const struct report *r, const struct pprof_label *v,
 	uint32_t unit = tag_unit(&r->units, v->key);
 	struct buf text = { 0 };
 
-	buf_printf(&text, "%10.*s: ", STR_ARG(pprof_str(p, v->key)));
+	report_pad(pprof_str(p, v->key), 10, &text);
+	buf_str(&text, ": ");
 	for (uint32_t i = 0; i < count; i++) {
 		struct str s = pprof_str(p, v[i].str);
 
@@ -105,11 +106,15 @@ static void print_sample(const struct report *r, size_t i, struct buf *out)
 
 int report_traces_text(struct report *r, struct buf *out, struct err *err)
 {
+	struct growth_meter meter = { 0 };
+	int rc = 0;
+
 	report_profile_labels(r, out);
-	for (size_t i = 0; i < r->p->samples.count; i++) {
+	for (size_t i = 0; i < r->p->samples.count && !rc && !out->over; i++) {
 		if (pprof_stack(r->p, i)->count)
 			print_sample(r, i, out);
+		rc = effort_meter(&r->o->effort, &meter, 0, err);
 	}
 	buf_str(out, separator);
-	return report_size(out, err);
+	return rc ? rc : report_size(out, err);
 }

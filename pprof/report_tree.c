@@ -57,13 +57,17 @@ static void print_node(const struct report *r, const struct graph *g,
 	}
 }
 
-static void print_tree(struct report *r, const struct regex *symbol,
-		       size_t *matched, struct buf *out)
+static int print_tree(struct report *r, const struct regex *symbol,
+		      size_t *matched, struct buf *out, struct err *err)
 {
 	struct graph g;
 	int64_t sum = 0;
+	int rc = report_graph(r, &g, err);
 
-	report_graph(r, &g);
+	if (rc) {
+		graph_fini(&g);
+		return rc;
+	}
 	report_graph_labels(r, &g, false, out);
 	buf_str(out, separator);
 	buf_str(out, legend);
@@ -78,6 +82,7 @@ static void print_tree(struct report *r, const struct regex *symbol,
 	if (g.shown.count)
 		buf_str(out, separator);
 	graph_fini(&g);
+	return 0;
 }
 
 int report_tree_text(struct report *r, struct buf *out, struct err *err)
@@ -91,8 +96,8 @@ int report_tree_text(struct report *r, struct buf *out, struct err *err)
 		rc = regex_new_search(text, &symbol, NULL, err);
 	if (rc)
 		return err_wrap(err, rc, "symbol");
-	print_tree(r, symbol, &matched, out);
-	if (symbol && !matched)
+	rc = print_tree(r, symbol, &matched, out, err);
+	if (!rc && symbol && !matched)
 		rc = err_set(err, ERR_NOTFOUND,
 			     "no matches found for regexp: %.*s",
 			     STR_ARG(text));

@@ -556,7 +556,7 @@ static void describe(const struct pprof *p, struct scan *out)
 	t->default_type = str_of("");
 	t->period.type = pprof_str(p, p->period_type.type);
 	t->period.unit = pprof_str(p, p->period_type.unit);
-	for (size_t i = 0; i < p->values.count; i++) {
+	for (size_t i = 0; t->count && i < p->values.count; i++) {
 		int64_t *sum = &out->totals[i % t->count];
 
 		*sum = (int64_t)((uint64_t)*sum + (uint64_t)p->values.v[i]);

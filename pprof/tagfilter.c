@@ -7,6 +7,8 @@
 #include "model/regex.h"
 #include "pprof/measure.h"
 
+#define PATTERNS_MAX 32 /* of a filter */
+
 /* Units. */
 
 static void note_units(struct pprof *p, struct pprof_run set,
@@ -176,12 +178,18 @@ static int add_patterns(struct matcher_of_tags *m, struct str value,
 		struct str one;
 		int rc;
 
+		if (m->patterns.count == PATTERNS_MAX)
+			return err_set(err, ERR_INVALID,
+				       "more than %d expressions",
+				       PATTERNS_MAX);
 		more = rest.len && memchr(rest.ptr, ',', rest.len);
 		one = str_cut(rest, ',', &rest);
 		rc = regex_new_search(one, &x, NULL, err);
 		if (rc)
 			return rc;
-		*vec_add(&m->patterns) = x;
+		m->patterns.v = mem_grow(m->patterns.v, m->patterns.count,
+					 &m->patterns.cap, sizeof(x));
+		m->patterns.v[m->patterns.count++] = x;
 	}
 	return 0;
 }
@@ -267,33 +275,42 @@ struct work {
 	struct pprof *p;
 	const struct tag_units *units;
 	struct no_match *none;
+	const struct effort *effort;
 };
 
-static bool apply(const struct matcher_of_tags *m, struct work *w, bool wanted)
+static int apply(const struct matcher_of_tags *m, struct work *w, bool wanted,
+		 bool *any, struct err *err)
 {
 	struct pprof *p = w->p;
+	struct growth_meter meter = { 0 };
 	bool *keep = mem_zalloc(p->label_sets.count, sizeof(bool));
-	bool any = false;
+	int rc = 0;
 
-	for (size_t i = 0; i < p->label_sets.count; i++) {
+	for (size_t i = 0; i < p->label_sets.count && !rc; i++) {
 		bool match = set_matches(m, p, p->label_sets.v[i], w->units);
 
-		any = any || match;
+		*any = *any || match;
 		keep[i] = match == wanted;
+		rc = effort_meter(w->effort, &meter, 0, err);
 	}
 	pprof_keep(p, NULL, keep);
 	mem_free(keep);
-	return any;
+	return rc;
 }
 
 static int filter_one(struct work *w, const char *name, struct str text,
 		      bool wanted, struct err *err)
 {
 	struct matcher_of_tags m = { 0 };
-	int rc = text.len ? matcher_init(&m, name, text, err) : 0;
+	bool any = false;
+	int rc;
 
-	if (text.len && !rc && !apply(&m, w, wanted) &&
-	    w->none->count < ARRAY_SIZE(w->none->names))
+	if (!text.len)
+		return 0;
+	rc = matcher_init(&m, name, text, err);
+	if (!rc)
+		rc = apply(&m, w, wanted, &any, err);
+	if (!rc && !any && w->none->count < ARRAY_SIZE(w->none->names))
 		w->none->names[w->none->count++] = name;
 	matcher_fini(&m);
 	return rc;
@@ -301,9 +318,11 @@ static int filter_one(struct work *w, const char *name, struct str text,
 
 int filter_tags(struct pprof *p, const struct tag_filter *f,
 		const struct tag_units *units, struct no_match *none,
-		struct err *err)
+		const struct effort *effort, struct err *err)
 {
-	struct work w = { .p = p, .units = units, .none = none };
+	struct work w = {
+		.p = p, .units = units, .none = none, .effort = effort
+	};
 	int rc = filter_one(&w, "tagfocus", f->focus, true, err);
 
 	return rc ? rc : filter_one(&w, "tagignore", f->ignore, false, err);

@@ -10,6 +10,7 @@
 #define PPROF_TAGFILTER_H
 
 #include "base/err.h"
+#include "pprof/effort.h"
 #include "pprof/namefilter.h"
 
 /*
@@ -44,7 +45,7 @@ struct tag_filter {
 /* Drop samples by focus and ignore. ERR_INVALID names a bad expression. */
 NODISCARD int filter_tags(struct pprof *p, const struct tag_filter *f,
 			  const struct tag_units *units, struct no_match *none,
-			  struct err *err);
+			  const struct effort *effort, struct err *err);
 
 /* Drop labels by show and hide. */
 NODISCARD int filter_tag_names(struct pprof *p, const struct tag_filter *f,

@@ -4,10 +4,22 @@
 #include "base/hash.h"
 #include "pprof/measure.h"
 
+#define KEYS_MAX 16
+
+/* A stack as it is, and what is put outside of it. */
+struct rooted {
+	uint32_t stack;
+	uint32_t suffix;
+};
+
 /* The frames made so far: a location for each key and value. */
 struct roots {
 	struct pprof *p;
 	struct table index;
+	struct strtab suffixes; /* runs of locations, as bytes */
+	VEC(struct rooted) rooted;
+	struct table made; /* of rooted */
+	uint32_t first_stack;
 	struct str unit;
 	bool any;
 };
@@ -82,13 +94,16 @@ static uint32_t values_of(struct roots *x, struct pprof_run set, struct str key)
 	return name;
 }
 
-static void add_roots(struct roots *x, struct pprof_run set, struct str keys)
+/* The frames that a set of labels becomes, the first key outermost, so last. */
+static uint32_t add_roots(struct roots *x, struct pprof_run set,
+			  struct str keys)
 {
+	uint32_t places[KEYS_MAX];
+	uint32_t reversed[KEYS_MAX];
 	struct str rest = keys;
-	uint32_t first = (uint32_t)x->p->frames.count;
-	uint32_t *v;
+	size_t n = 0;
 
-	while (rest.len) {
+	while (rest.len && n < KEYS_MAX) {
 		struct str key = str_cut(rest, ',', &rest);
 		struct root_key k;
 
@@ -96,36 +111,96 @@ static void add_roots(struct roots *x, struct pprof_run set, struct str keys)
 			continue;
 		k.name = values_of(x, set, key);
 		k.file = strtab_intern(&x->p->strings, key);
-		*vec_add(&x->p->frames) = root_location(x, k);
+		places[n++] = root_location(x, k);
 	}
-	/* The first key is the outermost frame, and so the last one. */
-	v = x->p->frames.v + first;
-	for (size_t a = 0, b = x->p->frames.count - first; a + 1 < b; a++) {
-		uint32_t swap = v[a];
-
-		v[a] = v[--b];
-		v[b] = swap;
-	}
+	for (size_t i = 0; i < n; i++)
+		reversed[i] = places[n - 1 - i];
+	return strtab_intern(
+		&x->suffixes,
+		(struct str){ (const char *)reversed, n * sizeof(*reversed) });
 }
 
-bool pprof_tagroot(struct pprof *p, struct str keys, struct str unit)
+static bool same_rooted(const void *ctx, uint32_t i, const void *key)
 {
-	struct roots x = { .p = p, .unit = unit };
+	const struct roots *x = ctx;
 
-	for (size_t i = 0; i < p->samples.count; i++) {
+	return !memcmp(&x->rooted.v[i], key, sizeof(struct rooted));
+}
+
+static void append_stack(struct roots *x, struct rooted key)
+{
+	struct pprof *p = x->p;
+	struct pprof_run old = p->stacks.v[key.stack];
+	struct str suffix = strtab_get(&x->suffixes, key.suffix);
+	uint32_t n = (uint32_t)(suffix.len / sizeof(uint32_t));
+	struct pprof_run new = { (uint32_t)p->frames.count, old.count + n };
+
+	vec_reserve(&p->frames, new.count);
+	memcpy(p->frames.v + new.first, p->frames.v + old.first,
+	       old.count * sizeof(uint32_t));
+	if (n)
+		memcpy(p->frames.v + new.first + old.count, suffix.ptr,
+		       suffix.len);
+	p->frames.count += new.count;
+	*vec_add(&p->stacks) = new;
+	*vec_add(&x->rooted) = key;
+}
+
+/* The new stack of a sample: of samples that agree it is made once. */
+static uint32_t rooted_stack(struct roots *x, struct rooted key)
+{
+	uint64_t hash =
+		((uint64_t)key.stack << 32 | key.suffix) * 0x9e3779b97f4a7c15u;
+	uint32_t i = table_find(&x->made, hash, same_rooted, x, &key);
+
+	if (i == TABLE_NONE) {
+		i = (uint32_t)x->rooted.count;
+		append_stack(x, key);
+		table_add(&x->made, hash, i);
+	}
+	return x->first_stack + i;
+}
+
+static int root_samples(struct roots *x, const uint32_t *suffixes,
+			const struct effort *effort, struct err *err)
+{
+	struct pprof *p = x->p;
+	struct growth_meter meter = { .spent = vec_memory(&p->frames) };
+	int rc = 0;
+
+	for (size_t i = 0; i < p->samples.count && !rc; i++) {
 		struct pprof_sample *s = &p->samples.v[i];
 		struct pprof_run old = p->stacks.v[s->stack];
-		struct pprof_run new = { .first = (uint32_t)p->frames.count };
 
-		vec_reserve(&p->frames, old.count);
-		for (uint32_t k = 0; k < old.count; k++)
-			p->frames.v[p->frames.count++] =
-				p->frames.v[old.first + k];
-		add_roots(&x, p->label_sets.v[s->labels], keys);
-		new.count = (uint32_t)p->frames.count - new.first;
-		s->stack = (uint32_t)p->stacks.count;
-		*vec_add(&p->stacks) = new;
+		if (p->frames.count + old.count + KEYS_MAX >= UINT32_MAX)
+			return err_set(err, ERR_LIMIT,
+				       "the profile has too many frames");
+		s->stack = rooted_stack(
+			x, (struct rooted){ s->stack, suffixes[s->labels] });
+		rc = effort_meter(effort, &meter, vec_memory(&p->frames), err);
 	}
+	return rc;
+}
+
+int pprof_tagroot(struct pprof *p, struct str keys, struct str unit,
+		  const struct effort *effort, bool *found, struct err *err)
+{
+	struct roots x = { .p = p,
+			   .unit = unit,
+			   .first_stack = (uint32_t)p->stacks.count };
+	uint32_t *suffixes =
+		mem_zalloc(p->label_sets.count + 1, sizeof(*suffixes));
+	int rc;
+
+	(void)strtab_intern(&x.suffixes, str_of(""));
+	for (size_t i = 0; i < p->label_sets.count; i++)
+		suffixes[i] = add_roots(&x, p->label_sets.v[i], keys);
+	rc = root_samples(&x, suffixes, effort, err);
+	*found = x.any;
+	mem_free(suffixes);
+	strtab_fini(&x.suffixes);
+	vec_fini(&x.rooted);
+	table_fini(&x.made);
 	table_fini(&x.index);
-	return x.any;
+	return rc;
 }

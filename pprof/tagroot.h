@@ -8,12 +8,16 @@
 #ifndef PPROF_TAGROOT_H
 #define PPROF_TAGROOT_H
 
+#include "pprof/effort.h"
 #include "pprof/profile.h"
 
 /*
  * keys: label keys, by commas, the first one outermost. A sample without such
- * a label gets a frame without name. False: no sample has any of them.
+ * a label gets a frame without name. *found: some sample has one of them. ERR_LIMIT,
+ * ERR_TIMEOUT.
  */
-bool pprof_tagroot(struct pprof *p, struct str keys, struct str unit);
+NODISCARD int pprof_tagroot(struct pprof *p, struct str keys, struct str unit,
+			    const struct effort *effort, bool *found,
+			    struct err *err);
 
 #endif

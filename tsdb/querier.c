@@ -209,6 +209,9 @@ size_t querier_memory(const struct querier *q)
 	size_t sum =
 		q->cap * sizeof(*q->hits) + q->place_cap * sizeof(*q->places);
 
+	sum += q->kept.bytes.cap + q->scratch.cap +
+	       q->times.cap * sizeof(*q->times.v) +
+	       vec_memory(&q->totals.rows) + vec_memory(&q->totals.values);
 	for (size_t i = 0; i < q->count; i++)
 		sum += sizeof(struct labels) + q->hits[i].labels->len;
 	return sum;
@@ -526,15 +529,24 @@ static void add_row(struct totals *t, int64_t ms, int64_t duration_ns,
 	};
 }
 
-/* What a group's head says. h->totals has room for all types. */
-static int add_group(struct querier *q, const struct group_source *s,
-		     const struct groups *g, size_t i, struct head *h,
-		     int64_t from, int64_t to, struct err *err)
+/* The heads of a series in one part, while their totals are read. */
+struct heads {
+	struct group_source source;
+	struct groups groups;
+	struct head head; /* with room for the totals of all types */
+	int64_t from;
+	int64_t to;
+};
+
+/* What the head of group i says. */
+static int add_group(struct totals *t, struct heads *s, size_t i,
+		     struct err *err)
 {
-	struct totals *t = &q->totals;
+	const struct groups *g = &s->groups;
+	struct head *h = &s->head;
 	struct bytes typeset;
 	uint32_t number;
-	int rc = group_head(s, &g->v[i], h, &typeset, err);
+	int rc = group_head(&s->source, &g->v[i], h, &typeset, err);
 
 	if (rc)
 		return rc;
@@ -542,7 +554,7 @@ static int add_group(struct querier *q, const struct group_source *s,
 	for (size_t k = 0; k < h->count; k++) {
 		const struct head_profile *p = &h->profiles[k];
 
-		if (p->ms < from || p->ms > to ||
+		if (p->ms < s->from || p->ms > s->to ||
 		    groups_hides(g, g->v[i].at, p->ms))
 			continue;
 		add_row(t, p->ms, p->duration_ns, number);
@@ -557,27 +569,25 @@ static int add_flushed(struct querier *q, const struct place *at, int64_t from,
 		       int64_t to, struct err *err)
 {
 	struct part p = q->parts[at->part];
-	struct group_source s = part_source(p);
-	struct groups g = { 0 };
-	struct head h = { 0 };
-	int rc = part_groups(p, at->series, from, to, &g, err);
+	struct heads s = { .source = part_source(p), .from = from, .to = to };
+	int rc = part_groups(p, at->series, from, to, &s.groups, err);
 
-	h.totals =
-		mem_zalloc(TYPES_MAX, GROUP_PROFILES_MAX * sizeof(*h.totals));
-	for (size_t i = 0; i < g.count && !rc; i++) {
+	s.head.totals = mem_zalloc(TYPES_MAX,
+				   GROUP_PROFILES_MAX * sizeof(*s.head.totals));
+	for (size_t i = 0; i < s.groups.count && !rc; i++) {
 		struct err why;
 
-		rc = add_group(q, &s, &g, i, &h, from, to, &why);
+		rc = add_group(&q->totals, &s, i, &why);
 		if (rc == ERR_CORRUPT) {
 			/* One damaged head must not hide all others. */
-			s.damaged(s.ctx, &g.v[i], &why);
+			s.source.damaged(s.source.ctx, &s.groups.v[i], &why);
 			rc = 0;
 		} else if (rc) {
 			rc = err_set(err, rc, "%s", why.msg);
 		}
 	}
-	mem_free(h.totals);
-	groups_fini(&g);
+	mem_free(s.head.totals);
+	groups_fini(&s.groups);
 	return rc;
 }
 
@@ -637,9 +647,11 @@ static int add_one_pending(struct querier *q, size_t i, int64_t ms, bool *moved,
 
 	if (!rc && f.hit.pending && f.hit.segment)
 		rc = add_pending(q, &f.hit, err);
-	*moved = *moved || (!rc && !f.hit.pending);
+	/* Flushed, or removed, since its time was listed. */
+	*moved = *moved || (!rc && !(f.hit.pending && f.hit.segment));
 	wal_segment_unref(f.hit.segment);
-	return rc == ERR_NOTFOUND ? 0 : rc; /* removed meanwhile */
+	/* One damaged record must not hide all others. */
+	return rc == ERR_NOTFOUND || rc == ERR_CORRUPT ? 0 : rc;
 }
 
 /* Add the rows of times that no flushed group has: they are in the WAL. */

@@ -39,7 +39,7 @@ void querier_select(struct querier *q, const struct matcher *v, size_t count,
  */
 const struct err *querier_lost(const struct querier *q);
 
-/* Bytes that the selection takes. */
+/* Bytes that it takes: the selection, and what is kept for the next call. */
 size_t querier_memory(const struct querier *q);
 
 /*

@@ -8,8 +8,10 @@
 #include "pprof/encode.h"
 #include "pprof/pgo.h"
 
-#define GZIP_LEVEL   6
-#define WARNINGS_MAX 12
+#define GZIP_LEVEL        6
+#define WARNINGS_MAX      12
+#define KEYS_MAX          16                 /* of group_by */
+#define LABELS_HEADER_MAX ((size_t)16 * KIB) /* no header is longer */
 
 /* Parsing. */
 
@@ -63,7 +65,9 @@ static int parse_diff(struct report_query *q, const struct request *r,
 int report_query_parse(struct report_query *q, const struct request *r,
 		       struct err *err)
 {
+	struct str group_by = { 0 };
 	struct str format;
+	size_t keys = 0;
 	int rc;
 
 	*q = (struct report_query){ .name = str_of("proto") };
@@ -72,9 +76,17 @@ int report_query_parse(struct report_query *q, const struct request *r,
 	q->type = report_find(q->name);
 	q->stored = str_is(q->name, "raw") || str_is(q->name, "proto") ||
 		    str_is(q->name, "meta");
+	(void)request_param(r, "group_by", &group_by);
+	for (size_t i = 0; i < group_by.len; i++)
+		keys += group_by.ptr[i] == ',';
+	if (keys >= KEYS_MAX)
+		return err_set(err, ERR_INVALID,
+			       "parameter \"group_by\": more than %d labels",
+			       KEYS_MAX);
 	if (!q->type && !q->stored && !str_is(q->name, "pgo"))
 		return err_set(err, ERR_INVALID, "there is no report \"%.*s\"",
 			       STR_ARG(q->name));
+	q->single = str_is(q->name, "raw") || str_is(q->name, "meta");
 	rc = parse_options(q, r, err);
 	if (!rc)
 		rc = parse_diff(q, r, err);
@@ -106,6 +118,23 @@ static void warn_unmatched(struct writing *w, const struct no_match *none)
 			none->names[i]);
 }
 
+/* All of them on one line: messages may hold what a file is called. */
+static const char *join_warnings(const struct writing *w)
+{
+	struct buf all = { 0 };
+	char *text;
+
+	for (size_t i = 0; i < w->warning_count; i++)
+		buf_printf(&all, "%s%s", i ? "; " : "", w->warnings[i]);
+	text = arena_strndup(&w->g->r->arena, str_from(buf_bytes(&all)));
+	for (char *c = text; *c; c++) {
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = ' ';
+	}
+	buf_fini(&all);
+	return text;
+}
+
 static void document(struct writing *w, const char *content_type,
 		     const char *file)
 {
@@ -118,9 +147,15 @@ static void document(struct writing *w, const char *content_type,
 			      arena_printf(&w->g->r->arena,
 					   "attachment;filename=\"%s\"", file));
 	if (w->warning_count) {
-		answer_header(a, "X-Everprof-Warning", w->warnings[0]);
+		answer_header(a, "X-Everprof-Warning", join_warnings(w));
 		answer_header(a, "Cache-Control", "no-store");
 	}
+	/* A drawing of strangers' names: nothing in it may run elsewhere. */
+	if (strstr(content_type, "svg"))
+		answer_header(
+			a, "Content-Security-Policy",
+			"default-src 'none'; style-src 'unsafe-inline'; "
+			"script-src 'unsafe-inline'; sandbox allow-scripts");
 }
 
 static int write_proto(struct writing *w, const struct pprof *p,
@@ -149,10 +184,10 @@ static int write_proto(struct writing *w, const struct pprof *p,
 static int write_json(struct writing *w, struct report *r, struct err *err)
 {
 	struct json j = envelope_begin(w->a);
+	int rc = w->q->type->json(r, &j, err);
 
-	w->q->type->json(r, &j);
 	envelope_end(&j, w->a, w->warnings);
-	return answer_account(w->a, err);
+	return rc ? rc : answer_account(w->a, err);
 }
 
 static int write_report(struct writing *w, struct report *r, struct err *err)
@@ -161,9 +196,6 @@ static int write_report(struct writing *w, struct report *r, struct err *err)
 	int rc;
 
 	warn_unmatched(w, &r->unmatched);
-	rc = answer_take(w->a, (int64_t)report_memory(r), err);
-	if (rc)
-		return rc;
 	if (t->json && !(w->q->text && t->write))
 		return write_json(w, r, err);
 	rc = t->write(r, &w->a->body, err);
@@ -182,7 +214,10 @@ static int write_profile(struct writing *w, struct pprof *p, struct err *err)
 	int rc = 0;
 
 	if (w->q->filtered) {
-		rc = report_init(&r, REPORT_TRACES, p, &w->q->options, err);
+		struct report_options o = w->q->options;
+
+		o.effort = gather_effort(w->g);
+		rc = report_init(&r, REPORT_TRACES, p, &o, err);
 		if (rc)
 			return rc;
 		warn_unmatched(w, &r.unmatched);
@@ -190,6 +225,9 @@ static int write_profile(struct writing *w, struct pprof *p, struct err *err)
 	}
 	if (!str_is(w->q->name, "pgo"))
 		return write_proto(w, p, err);
+	rc = answer_take(w->a, (int64_t)pprof_memory(p), err);
+	if (rc)
+		return rc;
 	slim = merge_new();
 	rc = pprof_pgo(slim, p, &p, err);
 	if (!rc)
@@ -204,11 +242,7 @@ static int write_any(struct writing *w, struct pprof *p, struct err *err)
 	struct report r;
 	int rc;
 
-	if (str_is(w->q->name, "raw") || str_is(w->q->name, "meta"))
-		return err_set(
-			err, ERR_INVALID,
-			"report \"%.*s\" is of a single profile: take proto",
-			STR_ARG(w->q->name));
+	o.effort = gather_effort(w->g);
 	if (!w->q->type)
 		return write_profile(w, p, err);
 	o.source_root = w->g->web->o.source_root;
@@ -232,25 +266,58 @@ static void count_profiles(struct writing *w, const struct gather *base)
 		      arena_printf(&r->arena, "%zu", profiles));
 }
 
+/* Of one profile: which one it is. */
+static void identify(struct writing *w)
+{
+	struct buf b = { 0 };
+	struct json j = json_init(&b);
+
+	if (!w->g->labels)
+		return;
+	labels_json(w->g->labels, &j);
+	if (b.len <= LABELS_HEADER_MAX)
+		answer_header(w->a, "X-Everprof-Labels",
+			      arena_strndup(&w->g->r->arena,
+					    str_from(buf_bytes(&b))));
+	answer_header(w->a, "X-Everprof-Timestamp",
+		      arena_printf(&w->g->r->arena, "%" PRId64, w->g->ms));
+	buf_fini(&b);
+}
+
+/* base is finished and subtracted; the result belongs to both. */
+static int subtract(struct writing *w, struct gather *base, struct merge *both,
+		    struct pprof **p, struct err *err)
+{
+	struct pprof *minus;
+	int rc = gather_finish(base, &minus, err);
+
+	/* Both sides once more, in one. */
+	if (!rc)
+		rc = answer_take(
+			w->a,
+			(int64_t)(pprof_memory(*p) + pprof_memory(minus)) * 2,
+			err);
+	return rc ? rc : merge_diff(both, *p, minus, &w->q->diff, p, err);
+}
+
 int answer_report(const struct report_query *q, struct gather *source,
 		  struct gather *base, struct err *err)
 {
 	struct writing w = { .q = q, .g = source, .a = source->a };
-	struct pprof *p = merge_finish(source->merge);
-	struct merge *both = base ? merge_new() : NULL;
-	int rc = 0;
+	struct merge *both = merge_new();
+	struct pprof *p;
+	int rc = gather_finish(source, &p, err);
 
 	w.warning_count = gather_warnings(source, w.warnings, WARNINGS_MAX);
-	if (base) {
+	if (!rc && base) {
 		w.warning_count +=
 			gather_warnings(base, w.warnings + w.warning_count,
 					WARNINGS_MAX - w.warning_count);
-		rc = merge_diff(both, p, merge_finish(base->merge), &q->diff,
-				&p, err);
-		if (!rc)
-			rc = answer_take(w.a, (int64_t)merge_memory(both), err);
+		rc = subtract(&w, base, both, &p, err);
 	}
 	count_profiles(&w, base);
+	if (!base)
+		identify(&w);
 	if (!rc)
 		rc = write_any(&w, p, err);
 	merge_free(both);

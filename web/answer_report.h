@@ -5,6 +5,7 @@
 #ifndef WEB_ANSWER_REPORT_H
 #define WEB_ANSWER_REPORT_H
 
+#include "pprof/merge.h"
 #include "pprof/report.h"
 #include "web/gather.h"
 
@@ -13,6 +14,7 @@ struct report_query {
 	struct str name;
 	const struct report_type *type; /* NULL: raw, proto, meta, pgo */
 	bool stored; /* of one profile alone: its bytes are the answer */
+	bool single; /* raw and meta: of nothing else */
 	bool text;   /* format=text where there is JSON too */
 	bool one_type;
 	bool filtered; /* some samples or frames are to be left out */

@@ -16,6 +16,7 @@
 #define GZIP_LEVEL 4
 #define CHUNK      (256 * KIB) /* after so many bytes it is sent */
 #define FOLDER_MAX 200
+#define CUT        "\n… and more\n"
 #define LOST_MAX   (64 * KIB)
 
 struct export
@@ -126,6 +127,11 @@ static int finish(struct export *e, struct err *err)
 {
 	int rc = 0;
 
+	if (e->lost.over) { /* the list is cut: say so at its end */
+		e->lost.over = false;
+		e->lost.len -= sizeof(CUT) - 1;
+		buf_str(&e->lost, CUT);
+	}
 	if (e->lost.len)
 		rc = tar_add(e->tar, "LOST.txt", 0, buf_bytes(&e->lost), err);
 	if (!rc)
@@ -146,8 +152,14 @@ static int export_next(void *ctx, struct buf *out, struct err *err)
 		else if (!next_series(e, &rc, err) && !rc)
 			rc = finish(e, err);
 	}
-	buf_add(out, e->chunk.ptr, e->chunk.len);
-	buf_reset(&e->chunk);
+	/* Handed over, not copied: the two buffers take turns. */
+	{
+		struct buf swap = *out;
+
+		*out = e->chunk;
+		e->chunk = swap;
+		buf_reset(&e->chunk);
+	}
 	return rc ? rc : !e->ended;
 }
 
@@ -166,6 +178,12 @@ static int start(struct request *r, struct export *e, struct err *err)
 	querier_select(e->q, e->selector.matchers, e->selector.count, e->from,
 		       e->to);
 	querier_sequential(e->q);
+	if (querier_lost(e->q)) {
+		buf_printf(&e->lost, "%s\n", querier_lost(e->q)->msg);
+		if (!querier_count(e->q))
+			return err_set(err, ERR_CORRUPT, "%s",
+				       querier_lost(e->q)->msg);
+	}
 	if (!querier_count(e->q))
 		return err_set(err, ERR_NOTFOUND,
 			       "no series of this selector has profiles then");

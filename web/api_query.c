@@ -196,20 +196,26 @@ static void identify(struct request *r, struct answer *a,
 	buf_fini(&b);
 }
 
-static int answer_stored(struct request *r, struct querier *q, size_t series,
-			 int64_t ms, struct str report, struct answer *a,
-			 struct err *err)
+/* One profile of the storage. */
+struct stored {
+	struct querier *q;
+	size_t series;
+	int64_t ms;
+};
+
+static int answer_stored(struct request *r, const struct stored *s,
+			 struct str report, struct answer *a, struct err *err)
 {
-	struct labels *labels = querier_labels(q, series);
+	struct labels *labels = querier_labels(s->q, s->series);
 	struct profile p = { 0 };
 	uint32_t raw_len;
 	uint64_t hash;
-	int rc = querier_stat(q, series, ms, &hash, &raw_len, err);
+	int rc = querier_stat(s->q, s->series, s->ms, &hash, &raw_len, err);
 
 	if (!rc)
 		rc = answer_take(a, (int64_t)raw_len * COPIES, err);
 	if (!rc)
-		rc = querier_fetch(q, series, ms, &p, err);
+		rc = querier_fetch(s->q, s->series, s->ms, &p, err);
 	if (!rc) {
 		identify(r, a, &p, labels);
 		if (str_is(report, "meta"))
@@ -227,18 +233,18 @@ static int find_stored(struct web *w, struct request *r, const struct side *s,
 		       struct str report, struct answer *a, struct err *err)
 {
 	CLEANUP(querier_closep) struct querier *q = NULL;
-	size_t series = 0;
-	int64_t ms = 0;
+	struct stored found = { 0 };
 	int rc;
 
 	querier_open(w->o.db, &q);
+	found.q = q;
 	querier_select(q, s->selector.matchers, s->selector.count, s->from,
 		       s->to);
 	rc = answer_take(a, (int64_t)querier_memory(q), err);
 	if (!rc)
-		rc = side_nearest(s, r, q, &series, &ms, err);
+		rc = side_nearest(s, r, q, &found.series, &found.ms, err);
 	if (!rc)
-		rc = answer_stored(r, q, series, ms, report, a, err);
+		rc = answer_stored(r, &found, report, a, err);
 	return rc;
 }
 
@@ -259,6 +265,15 @@ static int parse_gather(const struct request *r,
 	return aggregate_parse(s, &o->aggregate, err);
 }
 
+static int check_single(const struct report_query *query, struct err *err)
+{
+	if (!query->single)
+		return 0;
+	return err_set(err, ERR_INVALID,
+		       "report \"%.*s\" is of a single profile: take proto",
+		       STR_ARG(query->name));
+}
+
 static int query_side(struct web *w, struct request *r, struct answer *a,
 		      const struct report_query *query, struct err *err)
 {
@@ -267,6 +282,8 @@ static int query_side(struct web *w, struct request *r, struct answer *a,
 	struct side s;
 	int rc = side_parse(&s, r, "", err);
 
+	if (!rc && s.merged)
+		rc = check_single(query, err);
 	if (!rc)
 		rc = parse_gather(r, query, &o, err);
 	if (!rc && !s.merged && query->stored) {
@@ -299,8 +316,10 @@ static int query_diff(struct web *w, struct request *r, struct answer *a,
 	struct gather_options o;
 	struct gather base;
 	struct gather source;
-	int rc = parse_gather(r, query, &o, err);
+	int rc = check_single(query, err);
 
+	if (!rc)
+		rc = parse_gather(r, query, &o, err);
 	if (rc)
 		return rc;
 	gather_init(&base, w, r, a, &o);

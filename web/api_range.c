@@ -121,11 +121,12 @@ static void write_total(struct json *j, const struct totals_view *t,
 			const struct typeset *types,
 			const struct value_type *type)
 {
-	CLEANUP(mem_freep)
-	char *name = mem_printf("%.*s/%.*s", STR_ARG(type->type),
-				STR_ARG(type->unit));
+	CLEANUP(buf_fini) struct buf name = { 0 };
 
-	json_key(j, name);
+	buf_add(&name, type->type.ptr, type->type.len);
+	buf_byte(&name, '/');
+	buf_add(&name, type->unit.ptr, type->unit.len);
+	json_key_str(j, str_from(buf_bytes(&name)));
 	json_begin(j, '[');
 	for (size_t i = 0; i < t->count; i++) {
 		int64_t v;
@@ -186,7 +187,8 @@ struct listing {
 	struct timeline timeline;
 	int64_t taken; /* of what the timeline takes */
 	int64_t written;
-	bool more; /* the limit left something out */
+	bool more;     /* the limit left something out: no further series */
+	bool left_out; /* some series was of no group that may be there */
 };
 
 /* Whether one more series may be written. */
@@ -233,9 +235,14 @@ static int add_to_timeline(struct listing *l, size_t i, struct err *err)
 	struct totals_view t = { 0 };
 	int rc = querier_totals(l->q, i, l->rq->from, l->rq->to, &t, err);
 
-	if (rc || !t.count || !admit(l))
+	size_t groups = l->timeline.groups.count;
+
+	if (rc || !t.count)
 		return rc;
-	rc = timeline_add(&l->timeline, querier_labels(l->q, i), &t, err);
+	l->left_out = l->left_out ||
+		      (l->rq->limit && (int64_t)groups == l->rq->limit);
+	rc = timeline_add(&l->timeline, querier_labels(l->q, i), &t,
+			  !l->rq->limit || (int64_t)groups < l->rq->limit, err);
 	if (!rc)
 		rc = answer_take(l->a, (int64_t)l->timeline.memory - l->taken,
 				 err);
@@ -284,6 +291,7 @@ static int list_series(struct listing *l, struct err *err)
 		rc = list_one(l, i, err);
 	if (rc)
 		return rc;
+	l->more = l->more || (stepped && l->left_out);
 	if (stepped)
 		timeline_json(&l->timeline, &l->j);
 	else

@@ -5,6 +5,8 @@
 
 #include "base/mem.h"
 
+#define DECODE_MIN (64 * KIB) /* what the smallest profile may take */
+
 void gather_init(struct gather *g, struct web *w, struct request *r,
 		 struct answer *a, const struct gather_options *o)
 {
@@ -24,15 +26,16 @@ void gather_fini(struct gather *g)
 	merge_free(g->merge);
 	decoder_free(g->decoder);
 	profile_fini(&g->fetched);
+	labels_unref(g->labels);
 	mem_free(g->types);
 }
 
 /* Take what merging has grown by from the memory of all queries. */
-static int account(struct gather *g, struct err *err)
+static int account(struct gather *g, const struct querier *q, struct err *err)
 {
 	int64_t now =
 		(int64_t)(merge_memory(g->merge) + decoder_memory(g->decoder) +
-			  g->fetched.raw.cap);
+			  g->fetched.raw.cap + querier_memory(q));
 	int64_t more = now - g->taken;
 
 	if (more <= 0)
@@ -52,6 +55,33 @@ static int leave_out(struct gather *g, int rc, const struct err *why,
 	return 0;
 }
 
+/*
+ * Decode within what is left of all queries' memory: a guess of what it takes
+ * is reserved first, and a larger one when that was not enough.
+ */
+static int decode(struct gather *g, const struct querier *q, struct pprof **out,
+		  struct err *err)
+{
+	struct budget *b = g->a->memory;
+	int64_t guess = (int64_t)g->fetched.raw.len * 6 + (int64_t)DECODE_MIN;
+	int rc = ERR_LIMIT;
+
+	while (rc == ERR_LIMIT) {
+		int over = budget_take(b, guess, err);
+
+		if (over)
+			return over;
+		decoder_set_max(g->decoder,
+				decoder_memory(g->decoder) + (size_t)guess);
+		rc = decoder_run(g->decoder, buf_bytes(&g->fetched.raw), out,
+				 err);
+		budget_give(b, guess);
+		guess *= 4;
+	}
+	return rc ? rc : account(g, q, err);
+}
+
+/* One profile of a series; 1: it cannot be read, which is noted. */
 static int add_one(struct gather *g, struct querier *q, size_t series,
 		   int64_t ms, const enum merge_op *ops, struct err *err)
 {
@@ -59,99 +89,180 @@ static int add_one(struct gather *g, struct querier *q, size_t series,
 	struct err why;
 	int rc = querier_fetch(q, series, ms, &g->fetched, &why);
 
-	if (rc)
-		return leave_out(g, rc, &why, err);
-	rc = decoder_run(g->decoder, buf_bytes(&g->fetched.raw), &p, err);
+	if (rc) {
+		rc = leave_out(g, rc, &why, err);
+		return rc ? rc : 1;
+	}
+	rc = decode(g, q, &p, err);
 	if (!rc)
 		rc = merge_add(g->merge, p, ops, err);
 	if (!rc)
-		rc = account(g, err);
-	g->profiles += !rc;
+		rc = account(g, q, err);
 	return rc;
 }
 
 /* One series. */
 
-struct plan {
+/* Rows of one type set, told apart by what is done with each type. */
+struct stretch {
 	struct gather *g;
+	struct querier *q;
+	size_t series;
 	const struct totals_view *t;
+	size_t first;
+	size_t end;
 	enum value_kind kinds[TYPES_MAX];
+	enum aggregate how[TYPES_MAX];
 	enum merge_op ops[TYPES_MAX];
-	uint32_t typeset; /* that kinds are of */
-	bool has_duration;
-	bool known;
-	size_t only; /* the type that matters, when only one does */
+	bool has_ends; /* some types need the first and the last one alone */
+	bool has_all;
 };
 
-/* The kinds of a row's types; they seldom change within a series. */
-static int find_kinds(struct plan *p, const struct totals_row *row,
-		      struct err *err)
+static bool has_duration(const struct totals_row *row)
 {
-	struct gather *g = p->g;
-	bool has_duration = row->duration_ns > 0;
-	int rc;
+	return row->duration_ns > 0;
+}
 
-	if (p->known && p->typeset == row->typeset &&
-	    p->has_duration == has_duration)
-		return 0;
-	rc = typeset_decode(p->t->typesets[row->typeset], g->types, err);
+/* How far rows are alike; what becomes of their types. */
+static int plan_stretch(struct stretch *s, struct err *err)
+{
+	struct gather *g = s->g;
+	const struct totals_row *first = &s->t->rows[s->first];
+	size_t only = SIZE_MAX;
+	int rc = typeset_decode(s->t->typesets[first->typeset], g->types, err);
+
 	if (!rc && g->o->one_type)
-		rc = typeset_index(g->types, g->o->sample_index, &p->only, err);
-	for (size_t i = 0; i < g->types->count && !rc; i++)
-		p->kinds[i] = value_kind(g->types->types[i].type, has_duration);
-	p->typeset = row->typeset;
-	p->has_duration = has_duration;
-	p->known = true;
+		rc = typeset_index(g->types, g->o->sample_index, &only, err);
+	s->end = s->first + 1;
+	while (s->end < s->t->count &&
+	       s->t->rows[s->end].typeset == first->typeset &&
+	       has_duration(&s->t->rows[s->end]) == has_duration(first))
+		s->end++;
+	s->has_ends = false;
+	s->has_all = !g->types->count;
+	for (size_t i = 0; i < g->types->count && !rc; i++) {
+		s->kinds[i] = value_kind(g->types->types[i].type,
+					 has_duration(first));
+		s->how[i] = aggregate_of(g->o->aggregate, s->kinds[i]);
+		if ((only != SIZE_MAX && i != only) ||
+		    (s->how[i] == AGGREGATE_DELTA && s->end - s->first == 1))
+			s->how[i] = AGGREGATE_AUTO; /* nothing of it */
+		s->has_ends = s->has_ends || s->how[i] == AGGREGATE_DELTA ||
+			      s->how[i] == AGGREGATE_LAST;
+		s->has_all = s->has_all || s->how[i] == AGGREGATE_SUM ||
+			     s->how[i] == AGGREGATE_MEAN;
+	}
 	return rc;
 }
 
-static bool restarts_after(const struct plan *p, size_t i)
+/* The operations of all types that are aggregated as one of two. */
+static const enum merge_op *ops_for(struct stretch *s, enum aggregate a,
+				    enum merge_op op, enum aggregate b,
+				    enum merge_op other)
 {
-	const struct totals_view *t = p->t;
+	for (size_t i = 0; i < s->g->types->count; i++)
+		s->ops[i] = s->how[i] == a ? op :
+			    s->how[i] == b ? other :
+					     MERGE_SKIP;
+	return s->ops;
+}
 
-	return i + 1 < t->count &&
-	       t->rows[i].typeset == t->rows[i + 1].typeset &&
-	       aggregate_restarted(p->kinds, t->totals + t->rows[i].first,
+/* Whether row i + 1 is of a new process. */
+static bool restarts_after(const struct stretch *s, size_t i)
+{
+	const struct totals_view *t = s->t;
+
+	return i + 1 < s->end &&
+	       aggregate_restarted(s->kinds, t->totals + t->rows[i].first,
 				   t->totals + t->rows[i + 1].first,
-				   p->g->types->count);
+				   s->g->types->count);
 }
 
-/* What to do with row i; false: nothing of it is needed. */
-static bool choose_ops(struct plan *p, size_t i)
+/*
+ * Add the last readable row of [first, end); *at: which one, or end. last: it
+ * is the last of the whole stretch, too.
+ */
+static int add_last(struct stretch *s, size_t first, size_t end, bool last,
+		    size_t *at, struct err *err)
 {
-	const struct gather *g = p->g;
-	struct series_place at = { i, p->t->count, restarts_after(p, i) };
-	bool needed = !g->types->count;
+	int rc = 1;
 
-	for (size_t t = 0; t < g->types->count; t++) {
-		p->ops[t] = aggregate_op(g->o->aggregate, p->kinds[t], &at);
-		if (g->o->one_type && t != p->only)
-			p->ops[t] = MERGE_SKIP;
-		needed = needed || p->ops[t] != MERGE_SKIP;
+	for (*at = end; *at > first && rc == 1;)
+		rc = add_one(s->g, s->q, s->series, s->t->rows[--*at].ms,
+			     ops_for(s, AGGREGATE_DELTA, MERGE_ADD,
+				     AGGREGATE_LAST,
+				     last ? MERGE_ADD : MERGE_SKIP),
+			     err);
+	if (rc == 1)
+		*at = end;
+	return rc < 0 ? rc : 0;
+}
+
+/*
+ * Subtract the first readable row of [first, at), or, without one, the row at
+ * `at` itself: then nothing is known of what happened.
+ */
+static int subtract_first(struct stretch *s, size_t first, size_t at,
+			  struct err *err)
+{
+	int rc = 1;
+
+	for (size_t i = first; i <= at && rc == 1; i++)
+		rc = add_one(s->g, s->q, s->series, s->t->rows[i].ms,
+			     ops_for(s, AGGREGATE_DELTA, MERGE_SUBTRACT,
+				     AGGREGATE_AUTO, MERGE_SKIP),
+			     err);
+	return rc < 0 ? rc : 0;
+}
+
+static int check_late(struct gather *g, struct err *err)
+{
+	g->late = g->late || (check_deadline(g->r, NULL) && g->profiles);
+	return g->late ? 0 : check_deadline(g->r, err);
+}
+
+/*
+ * What was counted between the first and the last profile of each process;
+ * that of the last one. Never half of it: the deadline is looked at between.
+ */
+static int add_ends(struct stretch *s, struct err *err)
+{
+	size_t first = s->first;
+	int rc = check_late(s->g, err);
+
+	while (first < s->end && !rc && !s->g->late) {
+		size_t end = first + 1;
+		size_t at;
+
+		while (end < s->end && !restarts_after(s, end - 1))
+			end++;
+		rc = add_last(s, first, end, end == s->end, &at, err);
+		if (!rc && first == s->first && at < end)
+			rc = subtract_first(s, first, at, err);
+		s->g->profiles += !s->has_all;
+		first = end;
+		if (!rc)
+			rc = check_late(s->g, err);
 	}
-	return needed;
+	return rc;
 }
 
-static int run_plan(struct plan *p, struct querier *q, size_t series,
-		    struct err *err)
+static int add_each(struct stretch *s, size_t *count, struct err *err)
 {
-	struct gather *g = p->g;
-	size_t before = g->profiles;
 	int rc = 0;
 
-	for (size_t i = 0; i < p->t->count && !rc && !g->late; i++) {
-		rc = find_kinds(p, &p->t->rows[i], err);
-		if (rc || !choose_ops(p, i))
-			continue;
-		g->late = check_deadline(g->r, NULL) && g->profiles;
-		if (!g->late)
-			rc = check_deadline(g->r, err);
-		if (!rc && !g->late)
-			rc = add_one(g, q, series, p->t->rows[i].ms, p->ops,
-				     err);
+	for (size_t i = s->first; i < s->end && rc >= 0 && !s->g->late; i++) {
+		rc = check_late(s->g, err);
+		if (rc || s->g->late)
+			break;
+		rc = add_one(s->g, s->q, s->series, s->t->rows[i].ms,
+			     ops_for(s, AGGREGATE_SUM, MERGE_ADD,
+				     AGGREGATE_MEAN, MERGE_AVERAGE),
+			     err);
+		*count += !rc;
+		s->g->profiles += !rc;
 	}
-	merge_average(g->merge, g->profiles - before);
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 /* Samples get the labels of their series that they are to be grouped by. */
@@ -169,17 +280,28 @@ static void label_samples(struct gather *g, const struct labels *labels)
 }
 
 static int add_series(struct gather *g, struct querier *q, size_t series,
-		      const struct side *s, struct err *err)
+		      const struct side *side, struct err *err)
 {
 	struct totals_view t;
-	struct plan p = { .g = g, .t = &t };
-	int rc = querier_totals(q, series, s->from, s->to, &t, err);
+	struct stretch *s = mem_new(struct stretch);
+	size_t count = 0;
+	int rc = querier_totals(q, series, side->from, side->to, &t, err);
 
-	if (rc || !t.count)
-		return rc;
-	g->series++;
-	label_samples(g, querier_labels(q, series));
-	return run_plan(&p, q, series, err);
+	*s = (struct stretch){ .g = g, .q = q, .series = series, .t = &t };
+	if (!rc && t.count) {
+		g->series++;
+		label_samples(g, querier_labels(q, series));
+	}
+	for (; !rc && s->first < t.count && !g->late; s->first = s->end) {
+		rc = plan_stretch(s, err);
+		if (!rc && s->has_ends)
+			rc = add_ends(s, err);
+		if (!rc && s->has_all)
+			rc = add_each(s, &count, err);
+	}
+	merge_average(g->merge, count);
+	mem_free(s);
+	return rc;
 }
 
 static int add_all(struct gather *g, struct querier *q, const struct side *s,
@@ -188,8 +310,11 @@ static int add_all(struct gather *g, struct querier *q, const struct side *s,
 	int rc = 0;
 
 	querier_sequential(q);
-	for (size_t i = 0; i < querier_count(q) && !rc && !g->late; i++)
-		rc = add_series(g, q, i, s, err);
+	for (size_t i = 0; i < querier_count(q) && !rc && !g->late; i++) {
+		rc = check_late(g, err);
+		if (!rc)
+			rc = add_series(g, q, i, s, err);
+	}
 	if (rc || g->series)
 		return rc;
 	if (querier_lost(q))
@@ -204,17 +329,16 @@ static int add_nearest(struct gather *g, struct querier *q,
 		       const struct side *s, struct err *err)
 {
 	size_t series = 0;
-	int64_t ms = 0;
-	int rc = side_nearest(s, g->r, q, &series, &ms, err);
+	int rc = side_nearest(s, g->r, q, &series, &g->ms, err);
 
 	if (rc)
 		return rc;
 	g->series = 1;
-	label_samples(g, querier_labels(q, series));
-	rc = add_one(g, q, series, ms, NULL, err);
-	if (!rc && g->damaged)
-		rc = err_set(err, g->damage.code, "%s", g->damage.msg);
-	return rc;
+	g->labels = labels_ref(querier_labels(q, series));
+	label_samples(g, g->labels);
+	rc = add_one(g, q, series, g->ms, NULL, err);
+	g->profiles += !rc;
+	return rc == 1 ? err_set(err, g->damage.code, "%s", g->damage.msg) : rc;
 }
 
 int gather_run(struct gather *g, const struct side *s, struct err *err)
@@ -225,20 +349,43 @@ int gather_run(struct gather *g, const struct side *s, struct err *err)
 	querier_open(g->web->o.db, &q);
 	querier_select(q, s->selector.matchers, s->selector.count, s->from,
 		       s->to);
-	rc = answer_take(g->a, (int64_t)querier_memory(q), err);
+	rc = account(g, q, err);
 	if (rc)
 		return rc;
 	rc = s->merged ? add_all(g, q, s, err) : add_nearest(g, q, s, err);
 	if (!rc && querier_lost(q) && !g->damaged++)
 		g->damage = *querier_lost(q);
-	/* Counters of a single profile have no difference: nothing merged. */
 	if (!rc && !merge_count(g->merge))
-		rc = err_set(
-			err, g->damaged ? ERR_CORRUPT : ERR_NOTFOUND, "%s",
-			g->damaged ?
-				g->damage.msg :
-				"no series has two profiles to tell a difference: widen the range, or take aggregate=sum");
+		rc = err_set(err, g->damaged ? ERR_CORRUPT : ERR_NOTFOUND, "%s",
+			     g->damaged ? g->damage.msg :
+					  "one profile alone does not tell what was counted in this time: ask for more time, or aggregate=sum");
 	return rc;
+}
+
+int gather_finish(struct gather *g, struct pprof **out, struct err *err)
+{
+	/* What cancelled out is left out by merging once more. */
+	int rc =
+		g->o->aggregate == AGGREGATE_SUM ?
+			0 :
+			answer_take(g->a, (int64_t)merge_memory(g->merge), err);
+
+	if (!rc)
+		*out = merge_finish(g->merge);
+	return rc;
+}
+
+static int spend(void *ctx, size_t bytes, struct err *err)
+{
+	struct gather *g = ctx;
+	int rc = check_deadline(g->r, err);
+
+	return rc || !bytes ? rc : answer_take(g->a, (int64_t)bytes, err);
+}
+
+struct effort gather_effort(struct gather *g)
+{
+	return (struct effort){ .spend = spend, .ctx = g };
 }
 
 size_t gather_warnings(const struct gather *g, const char **out, size_t max)

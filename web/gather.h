@@ -11,6 +11,8 @@
 
 #include "pprof/aggregate.h"
 #include "pprof/decode.h"
+#include "pprof/effort.h"
+#include "pprof/merge.h"
 #include "web/side.h"
 
 struct gather_options {
@@ -35,6 +37,8 @@ struct gather {
 	struct err damage; /* the first */
 	bool late;         /* the deadline came before all were merged */
 	int64_t taken;
+	int64_t ms;            /* of a single profile */
+	struct labels *labels; /* of its series, or NULL */
 };
 
 void gather_init(struct gather *g, struct web *w, struct request *r,
@@ -44,6 +48,16 @@ void gather_fini(struct gather *g);
 /* ERR_NOTFOUND: there is no profile; ERR_TIMEOUT; ERR_LIMIT; ERR_INVALID. */
 NODISCARD int gather_run(struct gather *g, const struct side *s,
 			 struct err *err);
+
+/*
+ * The merged profile: the merge is finished, and belongs to the caller's
+ * report. ERR_LIMIT.
+ */
+NODISCARD int gather_finish(struct gather *g, struct pprof **out,
+			    struct err *err);
+
+/* What reports ask: memory of all queries, and the request's deadline. */
+struct effort gather_effort(struct gather *g);
 
 /* A sentence for each thing that is missing, in the request's arena. */
 size_t gather_warnings(const struct gather *g, const char **out, size_t max);

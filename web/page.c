@@ -114,6 +114,17 @@ void page_field(struct answer *a, const struct request *r, const char *label,
 	buf_str(b, "\"></label>");
 }
 
+void page_hidden(struct answer *a, const struct request *r, const char *name)
+{
+	struct str s = param_or(r, name, "");
+
+	if (!s.len)
+		return;
+	buf_printf(&a->body, "<input type=hidden name=%s value=\"", name);
+	xml_escape(&a->body, s);
+	buf_str(&a->body, "\">");
+}
+
 void page_option(struct buf *b, struct str name, bool chosen)
 {
 	buf_printf(b, "<option%s>", chosen ? " selected" : "");

@@ -18,6 +18,9 @@ void page_end(struct answer *a);
 void page_field(struct answer *a, const struct request *r, const char *label,
 		const char *name, const char *otherwise);
 
+/* The same, not to be seen: what the form does not show stays as it is. */
+void page_hidden(struct answer *a, const struct request *r, const char *name);
+
 void page_option(struct buf *b, struct str name, bool chosen);
 void page_error(struct answer *a, const struct err *err);
 

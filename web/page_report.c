@@ -76,6 +76,9 @@ static int parse_base(struct look *l, struct request *r, struct err *err)
 	int rc;
 
 	l->has_base = is_given(r, "base_from") || is_given(r, "base_query");
+	if (is_given(r, "base_to") && !is_given(r, "base_from"))
+		return err_set(err, ERR_INVALID,
+			       "parameter \"base_from\" is missing");
 	if (!l->has_base)
 		return 0;
 	if (!request_param(r, "base_query", &text) || !text.len)
@@ -150,6 +153,8 @@ static void aggregates(struct answer *a, const struct request *rq)
 static void form(struct answer *a, const struct request *rq,
 		 const struct report *r)
 {
+	static const char *const kept[] = { "ignore", "granularity",
+					    "base_query" };
 	bool single = is_given(rq, "time");
 
 	buf_str(&a->body, "<form action='/report'>");
@@ -167,6 +172,10 @@ static void form(struct answer *a, const struct request *rq,
 	page_field(a, rq, "Focus", "focus", "");
 	page_field(a, rq, "Compare with, from", "base_from", "");
 	page_field(a, rq, "to", "base_to", "");
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+		page_hidden(a, rq, kept[i]);
+	if (!r)
+		page_hidden(a, rq, "sample_index");
 	buf_str(&a->body, "<button>Show</button></form>");
 }
 
@@ -190,8 +199,12 @@ static void warnings(struct answer *a, const struct gather *g,
 
 static void cell(struct answer *a, const struct report *r, int64_t v)
 {
+	struct buf value = { 0 };
+
+	report_value(r, v, &value);
 	buf_str(&a->body, "<td class=n>");
-	report_value(r, v, &a->body);
+	xml_escape(&a->body, str_from(buf_bytes(&value)));
+	buf_fini(&value);
 	if (r->total)
 		buf_printf(&a->body, "<td class=n>%.2f%%",
 			   100 * (double)v / (double)r->total);
@@ -199,11 +212,15 @@ static void cell(struct answer *a, const struct report *r, int64_t v)
 		buf_str(&a->body, "<td>");
 }
 
-static void table(struct answer *a, struct report *r)
+static int table(struct answer *a, struct report *r, struct err *err)
 {
 	struct graph g;
+	int rc = report_graph(r, &g, err);
 
-	report_graph(r, &g);
+	if (rc) {
+		graph_fini(&g);
+		return rc;
+	}
 	buf_str(&a->body, "<table class=top><tr><th colspan=2>Flat"
 			  "<th colspan=2>Cum<th>Function");
 	for (size_t i = 0; i < g.shown.count; i++) {
@@ -221,99 +238,135 @@ static void table(struct answer *a, struct report *r)
 	}
 	buf_str(&a->body, "</table>");
 	graph_fini(&g);
+	return 0;
+}
+
+/* A page under way. */
+struct view {
+	struct answer *a;
+	struct request *rq;
+	struct look *l;
+	struct gather source;
+	struct gather base;
+	const char *nonce;
+};
+
+/* &name=value, escaped, of a parameter that the page has. */
+static void link_param(struct view *v, const char *name, const char *from)
+{
+	struct buf *out = &v->a->body;
+	struct str s;
+
+	if (!request_param(v->rq, from, &s) || !s.len)
+		return;
+	buf_printf(out, "&amp;%s=", name);
+	url_escape(s, out);
 }
 
 /* The same as a file, for other tools. */
-static void downloads(struct answer *a, const struct look *l,
-		      const struct request *rq)
+static void downloads(struct view *v)
 {
 	static const char *const reports[] = { "proto", "speedscope", "folded",
-					       "svg" };
-	struct str query = { 0 };
+					       "flamegraph", "dot" };
+	static const char *const same[] = { "aggregate", "sample_index",
+					    "focus", "ignore", "granularity" };
+	const struct side *s = &v->l->source;
+	struct buf *out = &v->a->body;
 
-	if (l->has_base)
+	if (v->l->has_base)
 		return;
-	(void)request_param(rq, "query", &query);
-	buf_str(&a->body, "<p class=note>");
+	buf_str(out, "<p class=note>");
 	for (size_t i = 0; i < ARRAY_SIZE(reports); i++) {
-		buf_printf(&a->body,
-			   "<a href=\"/api/v1/query?report=%s&amp;mode=%s"
-			   "&amp;from=%" PRId64 "&amp;to=%" PRId64
-			   "&amp;time=%" PRId64 "&amp;match=exact&amp;query=",
-			   reports[i], l->source.merged ? "merge" : "single",
-			   l->source.from, l->source.to, l->source.time);
-		url_escape(query, &a->body);
-		buf_printf(&a->body, "\">%s</a> ", reports[i]);
+		buf_printf(out,
+			   "<a href=\"/api/v1/query?format=text&amp;report=%s"
+			   "&amp;mode=%s&amp;from=%" PRId64 "&amp;to=%" PRId64
+			   "&amp;time=%" PRId64 "&amp;match=exact",
+			   reports[i], s->merged ? "merge" : "single", s->from,
+			   s->to, s->time);
+		link_param(v, "query", "query");
+		for (size_t k = 0; k < ARRAY_SIZE(same); k++)
+			link_param(v, same[k], same[k]);
+		buf_printf(out, "\">%s</a> ", reports[i]);
 	}
-	buf_str(&a->body, "</p>");
+	buf_str(out, "</p>");
 }
 
-static void render(struct answer *a, const struct look *l,
-		   const struct request *rq, const struct gather *g,
-		   struct report *r, const char *nonce)
+static int render(struct view *v, struct report *r, struct err *err)
 {
+	struct answer *a = v->a;
 	struct flame f;
+	int rc;
 
-	form(a, rq, r);
-	warnings(a, g, r);
+	form(a, v->rq, r);
+	warnings(a, &v->source, r);
 	buf_printf(&a->body,
 		   "<p class=note>%zu profiles of %zu series. A click on a "
 		   "frame zooms, a double click goes back.</p><section>",
-		   g->profiles, g->series);
-	flame_init(&f, r, MAX_NODES);
-	flame_svg(r, &f, &a->body);
+		   v->source.profiles, v->source.series);
+	rc = flame_init(&f, r, MAX_NODES, err);
+	if (!rc)
+		flame_svg(r, &f, &a->body);
 	flame_fini(&f);
 	buf_str(&a->body, "</section>");
-	table(a, r);
-	downloads(a, l, rq);
-	buf_printf(&a->body, "<script nonce='%s'>%s</script>", nonce,
-		   flame_script);
+	if (!rc)
+		rc = table(a, r, err);
+	downloads(v);
+	if (v->nonce)
+		buf_printf(&a->body, "<script nonce='%s'>%s</script>", v->nonce,
+			   flame_script);
+	return rc ? rc : answer_account(a, err);
 }
 
-static int show(struct answer *a, struct look *l, const struct request *rq,
-		struct gather *source, struct gather *base, const char *nonce,
-		struct err *err)
+/* source - base, both kept. */
+static int subtract(struct view *v, struct merge *both, struct pprof **p,
+		    struct err *err)
 {
 	const struct merge_diff_options diff = { .label_base = true };
-	struct merge *both = merge_new();
-	struct pprof *p = merge_finish(source->merge);
-	struct report r;
-	int rc = 0;
+	struct pprof *minus;
+	int rc = gather_finish(&v->base, &minus, err);
 
-	if (l->has_base)
-		rc = merge_diff(both, p, merge_finish(base->merge), &diff, &p,
-				err);
-	if (!rc)
-		rc = report_init(&r, REPORT_TOP, p, &l->report, err);
 	if (!rc)
 		rc = answer_take(
-			a, (int64_t)(merge_memory(both) + report_memory(&r)),
+			v->a,
+			(int64_t)(pprof_memory(*p) + pprof_memory(minus)) * 2,
 			err);
+	return rc ? rc : merge_diff(both, *p, minus, &diff, p, err);
+}
+
+static int show(struct view *v, struct err *err)
+{
+	struct merge *both = merge_new();
+	struct pprof *p;
+	struct report r;
+	int rc = gather_finish(&v->source, &p, err);
+
+	if (!rc && v->l->has_base)
+		rc = subtract(v, both, &p, err);
+	v->l->report.effort = gather_effort(&v->source);
+	if (!rc)
+		rc = report_init(&r, REPORT_TOP, p, &v->l->report, err);
 	if (!rc) {
-		render(a, l, rq, source, &r, nonce);
+		rc = render(v, &r, err);
 		report_fini(&r);
 	}
 	merge_free(both);
 	return rc;
 }
 
-static int gather_and_show(struct web *w, struct answer *a, struct look *l,
-			   struct request *rq, const char *nonce,
-			   struct err *err)
+static int gather_and_show(struct web *w, struct view *v, struct err *err)
 {
-	struct gather source;
-	struct gather base;
+	struct look *l = v->l;
 	int rc;
 
-	gather_init(&source, w, rq, a, &l->gather);
-	gather_init(&base, w, rq, a, &l->gather);
-	rc = gather_run(&source, &l->source, err);
+	gather_init(&v->source, w, v->rq, v->a, &l->gather);
+	gather_init(&v->base, w, v->rq, v->a, &l->gather);
+	rc = gather_run(&v->source, &l->source, err);
 	if (!rc && l->has_base)
-		rc = gather_run(&base, &l->base, err);
+		rc = gather_run(&v->base, &l->base, err);
 	if (!rc)
-		rc = show(a, l, rq, &source, &base, nonce, err);
-	gather_fini(&source);
-	gather_fini(&base);
+		rc = show(v, err);
+	gather_fini(&v->source);
+	gather_fini(&v->base);
 	return rc;
 }
 
@@ -333,14 +386,17 @@ static const char *make_nonce(struct request *r)
 void page_report(void *ctx, struct request *r, struct answer *a)
 {
 	struct look l = { 0 };
-	const char *nonce = make_nonce(r);
+	struct view v = { .a = a, .rq = r, .l = &l, .nonce = make_nonce(r) };
+	size_t start;
 	struct err err;
 	int rc = look_parse(&l, r, &err);
 
-	page_begin(a, r, nonce);
+	page_begin(a, r, v.nonce);
+	start = a->body.len;
 	if (!rc)
-		rc = gather_and_show(ctx, a, &l, r, nonce ? nonce : "", &err);
+		rc = gather_and_show(ctx, &v, &err);
 	if (rc) {
+		a->body.len = start; /* nothing that is half */
 		form(a, r, NULL);
 		page_error(a, &err);
 	}

@@ -32,6 +32,8 @@ static void group_fini(struct timeline_group *g)
 	for (size_t i = 0; i < g->lines.count; i++) {
 		mem_free(g->lines.v[i].values);
 		mem_free(g->lines.v[i].known);
+		mem_free(g->lines.v[i].sum);
+		mem_free(g->lines.v[i].count);
 	}
 	vec_fini(&g->lines);
 }
@@ -42,9 +44,9 @@ void timeline_fini(struct timeline *t)
 		group_fini(&t->groups.v[i]);
 	vec_fini(&t->groups);
 	arena_fini(&t->text);
+	table_fini(&t->index);
+	vec_fini(&t->places);
 	mem_free(t->types);
-	mem_free(t->sum);
-	mem_free(t->count);
 }
 
 /* The labels of the group that a series is of; the caller owns a reference. */
@@ -72,73 +74,72 @@ static int group_labels(const struct timeline *t, struct labels *labels,
 	return rc;
 }
 
-static bool same_group(const struct labels *a, const struct labels *b)
+static bool same_group(const void *ctx, uint32_t i, const void *key)
 {
+	const struct timeline *t = ctx;
+	const struct labels *a = t->groups.v[i].labels;
+	const struct labels *b = key;
+
 	if (!a || !b)
 		return a == b;
 	return bytes_eq(labels_bytes(a), labels_bytes(b));
 }
 
-/* Takes the reference on labels (NULL: none of the labels is there). */
+/*
+ * Takes the reference on labels (NULL: none of the labels is there). NULL: it
+ * would be a new one, and none is admitted.
+ */
 static struct timeline_group *find_group(struct timeline *t,
-					 struct labels *labels)
+					 struct labels *labels, bool admit)
 {
-	struct timeline_group *g;
+	uint64_t hash = labels ? labels->hash : 0;
+	uint32_t i = table_find(&t->index, hash, same_group, t, labels);
 
-	/* Series come in the order of labels: often it is the last one. */
-	for (size_t i = t->groups.count; i > 0; i--) {
-		g = &t->groups.v[i - 1];
-		if (same_group(g->labels, labels)) {
-			labels_unref(labels);
-			return g;
-		}
-		if (!t->o->group_by.len)
-			break;
+	if (i != TABLE_NONE || !admit) {
+		labels_unref(labels);
+		return i == TABLE_NONE ? NULL : &t->groups.v[i];
 	}
-	g = vec_add(&t->groups);
-	*g = (struct timeline_group){ .labels = labels };
-	t->memory += sizeof(*g);
-	return g;
+	table_add(&t->index, hash, (uint32_t)t->groups.count);
+	*vec_add(&t->groups) = (struct timeline_group){ .labels = labels };
+	t->memory += sizeof(struct timeline_group);
+	return &t->groups.v[t->groups.count - 1];
 }
 
-static struct timeline_line *find_line(struct timeline *t,
-				       struct timeline_group *g,
-				       const struct value_type *type,
-				       enum value_kind kind)
+/* Types and units may hold any byte. */
+static struct str line_name(struct timeline *t, const struct value_type *type)
 {
-	struct timeline_line *l;
-	char *name;
+	struct buf text = { 0 };
+	struct str name;
 
-	for (size_t i = 0; i < g->lines.count; i++) {
-		struct str n = g->lines.v[i].name;
+	buf_add(&text, type->type.ptr, type->type.len);
+	buf_byte(&text, '/');
+	buf_add(&text, type->unit.ptr, type->unit.len);
+	name = arena_str(&t->text, str_from(buf_bytes(&text)));
+	buf_fini(&text);
+	return name;
+}
 
-		if (n.len == type->type.len + 1 + type->unit.len &&
-		    str_starts(n, type->type) && n.ptr[type->type.len] == '/' &&
-		    !memcmp(n.ptr + type->type.len + 1, type->unit.ptr,
-			    type->unit.len))
-			return &g->lines.v[i];
+static uint32_t find_line(struct timeline *t, struct timeline_group *g,
+			  const struct value_type *type, enum value_kind kind)
+{
+	struct str name = line_name(t, type);
+	size_t n = t->points;
+
+	for (uint32_t i = 0; i < g->lines.count; i++) {
+		if (str_eq(g->lines.v[i].name, name))
+			return i;
 	}
-	name = arena_printf(&t->text, "%.*s/%.*s", STR_ARG(type->type),
-			    STR_ARG(type->unit));
-	l = vec_add(&g->lines);
-	*l = (struct timeline_line){
-		.name = str_of(name),
+	*vec_add(&g->lines) = (struct timeline_line){
+		.name = name,
 		.kind = kind,
-		.values = mem_zalloc(t->points, sizeof(double)),
-		.known = mem_zalloc(t->points, sizeof(bool)),
+		.values = mem_zalloc(n, sizeof(double)),
+		.known = mem_zalloc(n, sizeof(bool)),
+		.sum = mem_zalloc(n, sizeof(double)),
+		.count = mem_zalloc(n, sizeof(uint32_t)),
 	};
-	t->memory += t->points * (sizeof(double) + sizeof(bool));
-	return l;
+	t->memory += n * (2 * sizeof(double) + sizeof(bool) + sizeof(uint32_t));
+	return (uint32_t)g->lines.count - 1;
 }
-
-/* A run of rows with one type set. */
-struct stretch {
-	const struct totals_view *view;
-	size_t first;
-	size_t count;
-	bool has_duration;
-	enum value_kind kinds[TYPES_MAX];
-};
 
 static size_t step_of(const struct timeline *t, int64_t ms)
 {
@@ -146,127 +147,114 @@ static size_t step_of(const struct timeline *t, int64_t ms)
 			(uint64_t)t->o->step_ms);
 }
 
-static void start_work(struct timeline *t, size_t types)
+/* The lines of the types of a row, which are of rows with its type set. */
+static int find_lines(struct timeline *t, struct timeline_group *g,
+		      const struct totals_view *v, const struct totals_row *row,
+		      struct err *err)
 {
-	size_t want = types * t->points;
+	int rc = typeset_decode(v->typesets[row->typeset], t->types, err);
 
-	if (want > t->work) {
-		mem_free(t->sum);
-		mem_free(t->count);
-		t->sum = mem_alloc(want * sizeof(*t->sum));
-		t->count = mem_alloc(want * sizeof(*t->count));
-		t->memory += (want - t->work) *
-			     (sizeof(*t->sum) + sizeof(*t->count));
-		t->work = want;
+	t->places.count = 0;
+	for (size_t k = 0; k < t->types->count && !rc; k++)
+		*vec_add(&t->places) =
+			find_line(t, g, &t->types->types[k],
+				  value_kind(t->types->types[k].type,
+					     row->duration_ns > 0));
+	return rc;
+}
+
+/* Whether a counter fell: the program was started anew. */
+static bool restarted(const struct timeline *t, const struct timeline_group *g,
+		      const int64_t *now)
+{
+	for (size_t k = 0; k < t->places.count; k++) {
+		const struct timeline_line *l = &g->lines.v[t->places.v[k]];
+
+		if (l->kind == KIND_COUNTER && l->has_last && now[k] < l->last)
+			return true;
 	}
-	memset(t->sum, 0, want * sizeof(*t->sum));
-	memset(t->count, 0, want * sizeof(*t->count));
+	return false;
 }
 
-/* What a row adds, seen after the one before it. */
-static double contribution(enum value_kind kind, const int64_t *before,
-			   int64_t now, bool restarted)
+static void add_value(struct timeline_line *l, size_t at, int64_t now,
+		      bool anew)
 {
-	if (kind != KIND_COUNTER)
-		return (double)now;
-	if (!before)
-		return 0;
-	return restarted ? (double)now : (double)now - (double)*before;
+	double v = (double)now;
+
+	if (l->kind == KIND_COUNTER)
+		v = !l->has_last ? 0 : anew ? v : v - (double)l->last;
+	l->last = now;
+	l->has_last = true;
+	l->sum[at] += v;
+	l->count[at]++;
+	if (!l->end_step)
+		l->first_step = at;
+	l->end_step = at + 1;
 }
 
-static void add_rows(struct timeline *t, const struct stretch *s)
+static int add_rows(struct timeline *t, struct timeline_group *g,
+		    const struct totals_view *v, struct err *err)
 {
-	const struct totals_view *v = s->view;
-	size_t types = t->types->count;
+	uint32_t typeset = UINT32_MAX;
+	int rc = 0;
 
-	for (size_t i = s->first; i < s->first + s->count; i++) {
-		const int64_t *now = v->totals + v->rows[i].first;
-		const int64_t *before =
-			i > s->first ? v->totals + v->rows[i - 1].first : NULL;
-		bool restarted = before && aggregate_restarted(s->kinds, before,
-							       now, types);
-		size_t at = step_of(t, v->rows[i].ms);
+	for (size_t i = 0; i < v->count && !rc; i++) {
+		const struct totals_row *row = &v->rows[i];
+		const int64_t *now = v->totals + row->first;
+		bool anew;
 
-		for (size_t k = 0; k < types; k++) {
-			t->sum[k * t->points + at] += contribution(
-				s->kinds[k], before ? before + k : NULL, now[k],
-				restarted);
-			t->count[k * t->points + at]++;
-		}
+		if (row->typeset != typeset)
+			rc = find_lines(t, g, v, row, err);
+		if (rc)
+			break;
+		typeset = row->typeset;
+		anew = restarted(t, g, now);
+		for (size_t k = 0; k < t->places.count; k++)
+			add_value(&g->lines.v[t->places.v[k]],
+				  step_of(t, row->ms), now[k], anew);
 	}
+	return rc;
 }
 
-static double finish_point(const struct timeline *t, enum value_kind kind,
-			   double sum, uint32_t count)
+static double finish_point(const struct timeline *t,
+			   const struct timeline_line *l, size_t at)
 {
-	if (kind == KIND_STATE)
-		return sum / count;
-	return t->o->rate ? sum * 1000 / (double)t->o->step_ms : sum;
+	if (l->kind == KIND_STATE)
+		return l->sum[at] / l->count[at];
+	return t->o->rate ? l->sum[at] * 1000 / (double)t->o->step_ms :
+			    l->sum[at];
 }
 
-static void fold_work(struct timeline *t, struct timeline_group *g,
-		      const struct stretch *s)
+/* Put what the series brought into the group. */
+static void fold_line(const struct timeline *t, struct timeline_line *l)
 {
-	for (size_t k = 0; k < t->types->count; k++) {
-		struct timeline_line *l =
-			find_line(t, g, &t->types->types[k], s->kinds[k]);
-
-		for (size_t at = 0; at < t->points; at++) {
-			uint32_t n = t->count[k * t->points + at];
-
-			if (!n)
-				continue;
-			l->known[at] = true;
-			l->values[at] += finish_point(
-				t, s->kinds[k], t->sum[k * t->points + at], n);
-		}
+	for (size_t at = l->first_step; at < l->end_step; at++) {
+		if (!l->count[at])
+			continue;
+		l->known[at] = true;
+		l->values[at] += finish_point(t, l, at);
+		l->sum[at] = 0;
+		l->count[at] = 0;
 	}
-}
-
-static int add_stretch(struct timeline *t, struct timeline_group *g,
-		       struct stretch *s, struct err *err)
-{
-	const struct totals_row *row = &s->view->rows[s->first];
-	int rc = typeset_decode(s->view->typesets[row->typeset], t->types, err);
-
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < t->types->count; i++)
-		s->kinds[i] =
-			value_kind(t->types->types[i].type, s->has_duration);
-	start_work(t, t->types->count);
-	add_rows(t, s);
-	fold_work(t, g, s);
-	return 0;
+	l->has_last = false;
+	l->end_step = 0;
 }
 
 int timeline_add(struct timeline *t, struct labels *labels,
-		 const struct totals_view *view, struct err *err)
+		 const struct totals_view *view, bool admit, struct err *err)
 {
-	struct stretch s = { .view = view };
 	struct timeline_group *g;
 	struct labels *of_group;
-	int rc;
+	int rc = group_labels(t, labels, &of_group, err);
 
-	if (!view->count)
-		return 0;
-	rc = group_labels(t, labels, &of_group, err);
 	if (rc)
 		return rc;
-	g = find_group(t, of_group);
-	for (size_t i = 0; i < view->count && !rc; i += s.count) {
-		const struct totals_row *first = &view->rows[i];
-
-		s.first = i;
-		s.count = 1;
-		s.has_duration = first->duration_ns > 0;
-		while (i + s.count < view->count &&
-		       view->rows[i + s.count].typeset == first->typeset &&
-		       (view->rows[i + s.count].duration_ns > 0) ==
-			       s.has_duration)
-			s.count++;
-		rc = add_stretch(t, g, &s, err);
-	}
+	g = find_group(t, of_group, admit);
+	if (!g)
+		return 0;
+	rc = add_rows(t, g, view, err);
+	for (size_t i = 0; i < g->lines.count; i++)
+		fold_line(t, &g->lines.v[i]);
 	return rc;
 }
 
@@ -294,7 +282,8 @@ static void write_group(const struct timeline *t,
 	json_key(j, "timestamps");
 	json_begin(j, '[');
 	for (size_t i = 0; i < t->points; i++)
-		json_int(j, t->o->from + (int64_t)i * t->o->step_ms);
+		json_int(j, (int64_t)((uint64_t)t->o->from +
+				      i * (uint64_t)t->o->step_ms));
 	json_end(j, ']');
 	json_key(j, "totals");
 	json_begin(j, '{');

@@ -8,6 +8,8 @@
 #ifndef WEB_TIMELINE_H
 #define WEB_TIMELINE_H
 
+#include "base/table.h"
+#include "base/vec.h"
 #include "pprof/aggregate.h"
 #include "web/context.h"
 
@@ -29,10 +31,17 @@ struct timeline_line {
 	enum value_kind kind;
 	double *values;
 	bool *known; /* by step: some profile is in it */
+	/* Of the series that is being added: by step, and between rows. */
+	double *sum;
+	uint32_t *count;
+	int64_t last; /* the total of the row before */
+	bool has_last;
+	size_t first_step; /* where the series has rows: … */
+	size_t end_step;   /* … up to here; 0: none */
 };
 
 struct timeline_group {
-	struct labels *labels;
+	struct labels *labels; /* NULL: none of those to group by is there */
 	VEC(struct timeline_line) lines;
 };
 
@@ -40,13 +49,11 @@ struct timeline {
 	const struct timeline_options *o;
 	size_t points;
 	VEC(struct timeline_group) groups;
+	struct table index; /* of groups, by their labels */
 	struct arena text;
 	struct typeset *types;
-	/* Of the series that is being added, by type and step. */
-	double *sum;
-	uint32_t *count;
-	size_t work;   /* elements of these two */
-	size_t memory; /* bytes of all */
+	VEC(uint32_t) places; /* lines of the types of a row */
+	size_t memory;        /* bytes of all */
 };
 
 /* ERR_INVALID: too many points, a step of 0. */
@@ -54,8 +61,10 @@ NODISCARD int timeline_init(struct timeline *t,
 			    const struct timeline_options *o, struct err *err);
 void timeline_fini(struct timeline *t);
 
+/* admit: whether one group more may be there; else the series is left out. */
 NODISCARD int timeline_add(struct timeline *t, struct labels *labels,
-			   const struct totals_view *view, struct err *err);
+			   const struct totals_view *view, bool admit,
+			   struct err *err);
 
 /* [{"labels":{},"timestamps":[],"totals":{},"kinds":{}}], in order of labels */
 void timeline_json(struct timeline *t, struct json *j);

@@ -69,7 +69,7 @@ static void write_report(const struct report_type *type, struct pprof *p,
 	if (report_init(&r, type->kind, p, o, NULL))
 		return;
 	if (type->json)
-		type->json(&r, &j);
+		ignore(type->json(&r, &j, NULL));
 	else /* it may be too large, or nothing may match */
 		ignore(type->write(&r, &out, NULL));
 	report_fini(&r);

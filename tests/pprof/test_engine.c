@@ -9,6 +9,7 @@
 #include "pprof/encode.h"
 #include "pprof/flame.h"
 #include "pprof/measure.h"
+#include "pprof/merge.h"
 #include "pprof/report.h"
 
 #define ROOM ((size_t)64 * MIB)
@@ -258,32 +259,14 @@ Test(aggregate, kinds)
 			  "%s", table[i].type);
 }
 
-Test(aggregate, last_less_first_and_restarts)
+Test(aggregate, by_kind_unless_told)
 {
-	/* Of five profiles the third is the last of its process. */
-	static const enum merge_op want[] = { MERGE_SUBTRACT, MERGE_SKIP,
-					      MERGE_ADD, MERGE_SKIP,
-					      MERGE_ADD };
-	struct series_place alone = { 0, 1, false };
-	struct series_place last = { 4, 5, false };
-
-	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
-		struct series_place at = { i, 5, i == 2 };
-
-		cr_expect(aggregate_op(AGGREGATE_AUTO, KIND_COUNTER, &at) ==
-				  want[i],
-			  "%zu", i);
-		cr_expect(aggregate_op(AGGREGATE_SUM, KIND_COUNTER, &at) ==
-			  MERGE_ADD);
-		cr_expect(aggregate_op(AGGREGATE_AUTO, KIND_STATE, &at) ==
-			  MERGE_AVERAGE);
-		cr_expect(aggregate_op(AGGREGATE_AUTO, KIND_FLOW, &at) ==
-			  MERGE_ADD);
-	}
-	cr_expect(aggregate_op(AGGREGATE_DELTA, KIND_STATE, &alone) ==
-		  MERGE_SKIP);
-	cr_expect(aggregate_op(AGGREGATE_LAST, KIND_COUNTER, &last) ==
-		  MERGE_ADD);
+	cr_expect(aggregate_of(AGGREGATE_AUTO, KIND_COUNTER) ==
+		  AGGREGATE_DELTA);
+	cr_expect(aggregate_of(AGGREGATE_AUTO, KIND_STATE) == AGGREGATE_MEAN);
+	cr_expect(aggregate_of(AGGREGATE_AUTO, KIND_FLOW) == AGGREGATE_SUM);
+	cr_expect(aggregate_of(AGGREGATE_LAST, KIND_FLOW) == AGGREGATE_LAST);
+	cr_expect(aggregate_of(AGGREGATE_SUM, KIND_COUNTER) == AGGREGATE_SUM);
 }
 
 Test(aggregate, a_counter_that_falls_is_a_restart)
@@ -513,7 +496,7 @@ static void count_nodes(int64_t max, size_t want)
 	report_options_init(&o);
 	cr_assert(
 		!report_init(&r, REPORT_FLAMEGRAPH, merge_finish(m), &o, NULL));
-	flame_init(&f, &r, max);
+	cr_assert(!flame_init(&f, &r, max, NULL));
 	cr_expect(f.v.count == want, "%zu nodes", f.v.count);
 	for (size_t i = 0; i < f.v.count; i++)
 		self += f.v.v[i].self;
@@ -551,7 +534,7 @@ Test(report, deep_stacks_need_no_recursion)
 	o.granularity = GRANULARITY_ADDRESSES;
 	cr_assert(
 		!report_init(&r, REPORT_FLAMEGRAPH, merge_finish(m), &o, NULL));
-	flame_init(&f, &r, 0);
+	cr_assert(!flame_init(&f, &r, 0, NULL));
 	cr_expect(f.max_depth == 100000, "%u", f.max_depth);
 	flame_fini(&f);
 	report_fini(&r);
