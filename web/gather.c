@@ -356,9 +356,11 @@ int gather_run(struct gather *g, const struct side *s, struct err *err)
 	if (!rc && querier_lost(q) && !g->damaged++)
 		g->damage = *querier_lost(q);
 	if (!rc && !merge_count(g->merge))
-		rc = err_set(err, g->damaged ? ERR_CORRUPT : ERR_NOTFOUND, "%s",
-			     g->damaged ? g->damage.msg :
-					  "one profile alone does not tell what was counted in this time: ask for more time, or aggregate=sum");
+		rc = err_set(
+			err, g->damaged ? ERR_CORRUPT : ERR_NOTFOUND, "%s",
+			g->damaged ?
+				g->damage.msg :
+				"one profile alone does not tell what was counted in this time: ask for more time, or aggregate=sum");
 	return rc;
 }
 

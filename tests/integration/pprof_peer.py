@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same report by Debian's go tool pprof and by everprof, compared byte for
 byte; folded stacks against pprof -raw."""
+import atexit
 import concurrent.futures
 import functools
 import glob
@@ -8,6 +9,7 @@ import gzip
 import itertools
 import os
 import re
+import shutil
 import subprocess
 import tarfile
 import tempfile
@@ -26,6 +28,7 @@ def find_pprof():
 
 PPROF = find_pprof()
 EMPTY = tempfile.mkdtemp(prefix='everprof-pprof-home-')
+atexit.register(shutil.rmtree, EMPTY, ignore_errors=True)
 ENV = {**os.environ, 'TZ': 'UTC', 'HOME': EMPTY, 'PPROF_BINARY_PATH': EMPTY,
        'PPROF_TMPDIR': EMPTY}
 
@@ -165,6 +168,47 @@ class Case:
         return f'{len(odd)} stacks: {odd[0]} {raw.get(odd[0])} {mine.get(odd[0])}'
 
 
+class EveryReport:
+    """All reports of one file, pprof's by one process: it takes commands."""
+    def __init__(self, file):
+        self.file = file
+
+    def __str__(self):
+        return self.file
+
+    def peers(self, d):
+        """{kind: what pprof -kind prints}"""
+        commands = {'top': 'top 0', 'peek': 'peek .'}
+        kinds = (*KINDS, 'raw', 'proto')
+        talk = subprocess.run(
+            [PPROF, '-symbolize=none', self.file], capture_output=True, env=ENV,
+            timeout=300 * SLOW, input=''.join(
+                f'{commands.get(k, k)} > {d}/{k}\n' + 'nodecount=-1\n' * (k == 'top')
+                for k in kinds).encode())
+        head, entered, _ = talk.stderr.partition(b'Entering interactive mode')
+        assert entered, talk
+        head = head.partition(b'No samples were found')[0]  # an advice
+        found = {}
+        for kind in kinds:
+            refused = not os.path.exists(f'{d}/{kind}')
+            body = b'' if refused else open(f'{d}/{kind}', 'rb').read()
+            # It has told what file this is, where a report would.
+            body = head + body if kind in ('top', 'tree', 'peek') else body
+            found[kind] = subprocess.CompletedProcess([], refused, body, talk.stderr)
+        return found
+
+    def differs(self):
+        with tempfile.TemporaryDirectory(prefix='everprof-peer-') as d:
+            found = self.peers(d)
+        for kind in (*KINDS, 'folded', 'proto'):
+            case = Case(kind, [self.file])
+            case.peer = found.__getitem__
+            why = case.differs()
+            if why:
+                return f'{kind}: {why}'
+        return None
+
+
 def fold(raw):
     """{stack: value of the default sample type} of pprof -raw."""
     head, _, rest = raw.partition('\nLocations\n')
@@ -198,7 +242,7 @@ def compare(cases):
     """Run them two at a time; the failures, printed."""
     bad = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
-        for case, why in zip(cases, pool.map(Case.differs, cases)):
+        for case, why in zip(cases, pool.map(lambda c: c.differs(), cases)):
             if why:
                 bad += 1
                 if bad <= 20:
@@ -255,8 +299,7 @@ def matrix(series, step=1):
 
 
 def singles(series):
-    return [Case(k, [f]) for files in series.values() for f in files
-            for k in (*KINDS, 'folded', 'proto')]
+    return [EveryReport(f) for files in series.values() for f in files]
 
 
 def sums(files, n):

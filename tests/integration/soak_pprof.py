@@ -17,7 +17,7 @@ suite = Suite()
 
 def check(cases):
     bad = compare(cases)
-    print(f'{len(cases)} reports compared, {bad} differ', flush=True)
+    print(f'{len(cases)} cases compared, {bad} differ', flush=True)
     assert cases and not bad
 
 

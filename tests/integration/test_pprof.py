@@ -14,7 +14,7 @@ STEP = 1 if SLOW == 1 else 7  # sanitizers look at a part
 
 def check(cases):
     bad = compare(cases)
-    print(f'{len(cases)} reports compared, {bad} differ', flush=True)
+    print(f'{len(cases)} cases compared, {bad} differ', flush=True)
     assert cases and not bad
 
 
