@@ -38,4 +38,10 @@
 #define MIB (1024L * 1024)
 #define GIB (1024L * 1024 * 1024)
 
+/* Sums of foreign numbers wrap around, as Go's do. */
+static inline int64_t wrap_add(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
 #endif

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#define NODES_DEFAULT 8192
+
 /* The tree while it grows: nodes stand behind their parents. */
 struct growth {
 	const struct report *r;
@@ -11,11 +13,6 @@ struct growth {
 	struct table index;
 	bool has_base;
 };
-
-static int64_t plus(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a + (uint64_t)b);
-}
 
 struct child_key {
 	uint32_t parent;
@@ -64,10 +61,10 @@ static void add_sample(struct growth *g, size_t sample, int64_t weight,
 				   r->nodes.of_lines.v[lines.first + k - 1]);
 	}
 	if (base)
-		g->v.v[at].self_a =
-			plus(g->v.v[at].self_a, (int64_t) - (uint64_t)weight);
+		g->v.v[at].self_a = wrap_add(g->v.v[at].self_a,
+					     (int64_t) - (uint64_t)weight);
 	else
-		g->v.v[at].self = plus(g->v.v[at].self, weight);
+		g->v.v[at].self = wrap_add(g->v.v[at].self, weight);
 }
 
 static int add_samples(struct growth *g, struct err *err)
@@ -97,11 +94,11 @@ static void add_totals(struct growth *g)
 		struct flame_node *n = &g->v.v[i - 1];
 		struct flame_node *parent = &g->v.v[n->parent];
 
-		n->total = plus(n->total, n->self);
-		n->total_a = plus(n->total_a, n->self_a);
+		n->total = wrap_add(n->total, n->self);
+		n->total_a = wrap_add(n->total_a, n->self_a);
 		if (i > 1) {
-			parent->total = plus(parent->total, n->total);
-			parent->total_a = plus(parent->total_a, n->total_a);
+			parent->total = wrap_add(parent->total, n->total);
+			parent->total_a = wrap_add(parent->total_a, n->total_a);
 		}
 	}
 }
@@ -222,9 +219,10 @@ static void fold_rest(struct growth *g, bool **kept)
 		if ((*kept)[i] || !(*kept)[n.parent])
 			continue;
 		other = child(g, n.parent, FLAME_OTHER);
-		g->v.v[other].self = plus(g->v.v[other].self, n.total);
+		g->v.v[other].self = wrap_add(g->v.v[other].self, n.total);
 		g->v.v[other].total = g->v.v[other].self;
-		g->v.v[other].self_a = plus(g->v.v[other].self_a, n.total_a);
+		g->v.v[other].self_a =
+			wrap_add(g->v.v[other].self_a, n.total_a);
 		g->v.v[other].total_a = g->v.v[other].self_a;
 	}
 	*kept = mem_realloc(*kept, g->v.count, sizeof(bool));
@@ -268,17 +266,18 @@ static void flatten(const struct growth *g, const struct siblings *s,
 int flame_init(struct flame *f, const struct report *r, int64_t max_nodes,
 	       struct err *err)
 {
-	int rc;
+	size_t max = max_nodes < 0 ? NODES_DEFAULT : (size_t)max_nodes;
 	struct growth g = { .r = r };
 	struct siblings s = { .g = &g };
 	bool *kept = NULL;
+	int rc;
 
 	*f = (struct flame){ 0 };
 	rc = grow(&g, err);
 	f->has_base = g.has_base;
-	if (!rc && max_nodes > 0 && g.v.count > (size_t)max_nodes) {
+	if (!rc && max && g.v.count > max) {
 		kept = mem_zalloc(g.v.count, sizeof(bool));
-		choose(&g, (size_t)max_nodes, kept);
+		choose(&g, max, kept);
 		fold_rest(&g, &kept);
 	}
 	if (!rc) {

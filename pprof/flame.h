@@ -31,7 +31,7 @@ struct flame {
 	uint32_t max_depth;
 };
 
-/* max_nodes 0: all of them. ERR_LIMIT, ERR_TIMEOUT; flame_fini() in any case. */
+/* max_nodes 0: all of them; below 0: 8192. ERR_LIMIT, ERR_TIMEOUT; flame_fini() in any case. */
 NODISCARD int flame_init(struct flame *f, const struct report *r,
 			 int64_t max_nodes, struct err *err);
 void flame_fini(struct flame *f);

@@ -13,7 +13,6 @@
 #define TOP        26   /* of the first */
 #define CHAR_WIDTH 6.6  /* of the font, about */
 #define NARROWEST  0.25 /* frames below are not drawn */
-#define MAX_NODES  8192
 #define ROWS_MAX   4000 /* deeper frames are not drawn */
 
 const char flame_script[] =
@@ -235,9 +234,8 @@ void flame_svg(const struct report *r, const struct flame *f, struct buf *out)
 
 int report_flamegraph_svg(struct report *r, struct buf *out, struct err *err)
 {
-	int64_t max = r->o->max_nodes;
 	struct flame f;
-	int rc = flame_init(&f, r, max < 0 ? MAX_NODES : max, err);
+	int rc = flame_init(&f, r, r->o->max_nodes, err);
 
 	if (rc) {
 		flame_fini(&f);

@@ -16,11 +16,6 @@ struct pass {
 	uint32_t sample; /* + 1 */
 };
 
-static int64_t plus(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
 struct edge_key {
 	uint32_t from;
 	uint32_t to;
@@ -71,8 +66,8 @@ static void add_edge(struct pass *x, struct edge_key key, struct weight w,
 	if (x->edge_seen.v[i] == x->sample)
 		return;
 	x->edge_seen.v[i] = x->sample;
-	e->weight = plus(e->weight, w.value);
-	e->weight_div = plus(e->weight_div, w.div);
+	e->weight = wrap_add(e->weight, w.value);
+	e->weight_div = wrap_add(e->weight_div, w.div);
 	e->residual = e->residual || residual;
 	e->inlined = e->inlined && inlined;
 }
@@ -94,8 +89,8 @@ static void enter(struct pass *x, struct walk *walk, uint32_t node,
 	}
 	if (x->node_seen[node] != x->sample) {
 		x->node_seen[node] = x->sample;
-		n->cum = plus(n->cum, w.value);
-		n->cum_div = plus(n->cum_div, w.div);
+		n->cum = wrap_add(n->cum, w.value);
+		n->cum_div = wrap_add(n->cum_div, w.div);
 	}
 	if (walk->parent != PPROF_NONE && walk->parent != node)
 		add_edge(x, (struct edge_key){ walk->parent, node }, w,
@@ -121,8 +116,8 @@ static void add_sample(struct pass *x, const struct pprof_run *stack,
 	if (walk.parent != PPROF_NONE && !walk.residual) {
 		struct graph_node *n = &g->node[walk.parent];
 
-		n->flat = plus(n->flat, w.value);
-		n->flat_div = plus(n->flat_div, w.div);
+		n->flat = wrap_add(n->flat, w.value);
+		n->flat_div = wrap_add(n->flat_div, w.div);
 	}
 }
 
@@ -312,7 +307,7 @@ static double entropy_of(const struct graph *g, struct pprof_run edges,
 	for (uint32_t i = 0; i < edges.count; i++) {
 		int64_t w = g->edges.v[g->lists.v[edges.first + i]].weight;
 
-		total = plus(total, w > 0 ? w : 0);
+		total = wrap_add(total, w > 0 ? w : 0);
 	}
 	if (!total)
 		return 0;
@@ -336,7 +331,7 @@ static int64_t entropy_score(const struct graph *g, const struct graph_node *n)
 	double score = n->in.count ? entropy_of(g, n->in, 0) : 1;
 
 	score += n->out.count ? entropy_of(g, n->out, n->flat) : 1;
-	return plus(measure_integer(score * (double)n->cum), n->flat);
+	return wrap_add(measure_integer(score * (double)n->cum), n->flat);
 }
 
 static int64_t score(const struct graph *g, enum graph_order order,
@@ -379,7 +374,7 @@ static int64_t cutoff(const struct graph *g, double fraction)
 	int64_t total = 0;
 
 	for (size_t i = 0; i < g->shown.count; i++)
-		total = plus(total, g->node[g->shown.v[i]].flat);
+		total = wrap_add(total, g->node[g->shown.v[i]].flat);
 	return graph_abs(measure_integer((double)total * fraction));
 }
 

@@ -555,11 +555,6 @@ static uint32_t map_sample(struct merge *m, size_t i)
 }
 
 /* Sums wrap, as Go's do. */
-static int64_t wrap_add(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
 static int64_t scaled(const struct merge *m, size_t type, int64_t v)
 {
 	return m->ratios[type] == 1 ?

@@ -72,11 +72,6 @@ bool report_is_base(const struct pprof *p, size_t sample)
 	return false;
 }
 
-static int64_t plus(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
 /* All values without their signs; of a diff's base alone, if there is one. */
 static int64_t sum_total(const struct report *r)
 {
@@ -90,11 +85,11 @@ static int64_t sum_total(const struct report *r)
 		int64_t v = graph_abs(report_weight(r, i));
 		int64_t d = r->o->mean ? pprof_values(p, i)[0] : 0;
 
-		total = plus(total, v);
-		div = plus(div, d);
+		total = wrap_add(total, v);
+		div = wrap_add(div, d);
 		if (report_is_base(p, i)) {
-			base_total = plus(base_total, v);
-			base_div = plus(base_div, d);
+			base_total = wrap_add(base_total, v);
+			base_div = wrap_add(base_div, d);
 		}
 	}
 	return base_total > 0 ? graph_mean(base_total, base_div) :
@@ -248,6 +243,21 @@ void report_value_column(const struct report *r, int64_t v, int width,
 	buf_fini(&text);
 }
 
+void report_weight_columns(const struct report *r, int64_t flat, int64_t cum,
+			   int64_t *sum, struct buf *out)
+{
+	*sum = wrap_add(*sum, flat);
+	report_value_column(r, flat, 10, out);
+	buf_byte(out, ' ');
+	measure_percentage(out, flat, r->total);
+	buf_byte(out, ' ');
+	measure_percentage(out, *sum, r->total);
+	buf_byte(out, ' ');
+	report_value_column(r, cum, 10, out);
+	buf_byte(out, ' ');
+	measure_percentage(out, cum, r->total);
+}
+
 /* "name: text", the text as it is: it may hold a NUL. */
 static void print_label(const char *name, struct str text, struct buf *out)
 {
@@ -388,7 +398,7 @@ void report_graph_labels(const struct report *r, const struct graph *g,
 	for (size_t i = 0; i < count; i++) {
 		const struct graph_node *n = &g->node[g->shown.v[i]];
 
-		flat = plus(flat, graph_mean(n->flat, n->flat_div));
+		flat = wrap_add(flat, graph_mean(n->flat, n->flat_div));
 	}
 	print_filters(r, out);
 	buf_str(out, "Showing nodes accounting for ");

@@ -109,6 +109,10 @@ void report_value(const struct report *r, int64_t v, struct buf *out);
 void report_value_column(const struct report *r, int64_t v, int width,
 			 struct buf *out);
 
+/* The five columns of pprof's tables; *sum: of all flat values until here. */
+void report_weight_columns(const struct report *r, int64_t flat, int64_t cum,
+			   int64_t *sum, struct buf *out);
+
 /* Text to the right of a column, counted in characters. */
 void report_pad(struct str s, int width, struct buf *out);
 

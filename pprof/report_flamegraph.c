@@ -2,13 +2,6 @@
 #include "pprof/flame.h"
 #include "pprof/report.h"
 
-#define MAX_NODES 8192 /* unless max_nodes says otherwise */
-
-static int64_t max_nodes(const struct report *r)
-{
-	return r->o->max_nodes < 0 ? MAX_NODES : r->o->max_nodes;
-}
-
 static uint32_t file_of(const struct report *r, const struct flame_node *n,
 			struct strtab *strings)
 {
@@ -82,7 +75,7 @@ static void write_parents(const struct flame *f, struct json *j)
 int report_flamegraph_json(struct report *r, struct json *j, struct err *err)
 {
 	struct flame f;
-	int rc = flame_init(&f, r, max_nodes(r), err);
+	int rc = flame_init(&f, r, r->o->max_nodes, err);
 
 	if (rc) {
 		flame_fini(&f);

@@ -53,8 +53,7 @@ static void print(const struct folded *v, size_t count, struct buf *out)
 		int64_t sum = v[i].weight;
 
 		while (i + 1 < count && str_eq(v[i].stack, v[i + 1].stack))
-			sum = (int64_t)((uint64_t)sum +
-					(uint64_t)v[++i].weight);
+			sum = wrap_add(sum, v[++i].weight);
 		if (!sum)
 			continue;
 		buf_add(out, v[i].stack.ptr, v[i].stack.len);

@@ -96,11 +96,6 @@ static void take_lines(struct listing *l, const struct graph *g,
 		      by_place);
 }
 
-static int64_t plus(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
 static void take_routines(struct listing *l)
 {
 	for (uint32_t i = 0; i < l->lines.count; i++) {
@@ -118,8 +113,8 @@ static void take_routines(struct listing *l)
 						  .first = i };
 		}
 		last->count++;
-		last->flat = plus(last->flat, line->flat);
-		last->cum = plus(last->cum, line->cum);
+		last->flat = wrap_add(last->flat, line->flat);
+		last->cum = wrap_add(last->cum, line->cum);
 	}
 	if (l->routines.count)
 		qsort(l->routines.v, l->routines.count, sizeof(*l->routines.v),

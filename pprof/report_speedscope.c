@@ -79,7 +79,7 @@ static int write_samples(const struct report *r, struct json *j,
 		if (!is_shown(r, i))
 			continue;
 		json_int(j, report_weight(r, i));
-		sum = (int64_t)((uint64_t)sum + (uint64_t)report_weight(r, i));
+		sum = wrap_add(sum, report_weight(r, i));
 	}
 	json_end(j, ']');
 	json_key(j, "startValue");

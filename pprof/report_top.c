@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/measure.h"
 #include "pprof/report.h"
 
 /* Whether a node was inlined into its callers: all of them, or some. */
@@ -28,16 +27,7 @@ static void print_row(const struct report *r, const struct graph *g,
 	int64_t flat = graph_mean(n->flat, n->flat_div);
 	int64_t cum = graph_mean(n->cum, n->cum_div);
 
-	*sum = (int64_t)((uint64_t)*sum + (uint64_t)flat);
-	report_value_column(r, flat, 10, out);
-	buf_byte(out, ' ');
-	measure_percentage(out, flat, r->total);
-	buf_byte(out, ' ');
-	measure_percentage(out, *sum, r->total);
-	buf_byte(out, ' ');
-	report_value_column(r, cum, 10, out);
-	buf_byte(out, ' ');
-	measure_percentage(out, cum, r->total);
+	report_weight_columns(r, flat, cum, sum, out);
 	buf_str(out, "  ");
 	buf_add(out, name.ptr, name.len);
 	buf_printf(out, "%s\n", inline_note(g, n));

@@ -36,16 +36,7 @@ static void print_node(const struct report *r, const struct graph *g,
 
 		print_edge(r, e, e->from, cum, out);
 	}
-	*sum = (int64_t)((uint64_t)*sum + (uint64_t)flat);
-	report_value_column(r, flat, 10, out);
-	buf_byte(out, ' ');
-	measure_percentage(out, flat, r->total);
-	buf_byte(out, ' ');
-	measure_percentage(out, *sum, r->total);
-	buf_byte(out, ' ');
-	report_value_column(r, cum, 10, out);
-	buf_byte(out, ' ');
-	measure_percentage(out, cum, r->total);
+	report_weight_columns(r, flat, cum, sum, out);
 	buf_printf(out, "                | ");
 	buf_add(out, name.ptr, name.len);
 	buf_byte(out, '\n');

@@ -559,7 +559,7 @@ static void describe(const struct pprof *p, struct scan *out)
 	for (size_t i = 0; t->count && i < p->values.count; i++) {
 		int64_t *sum = &out->totals[i % t->count];
 
-		*sum = (int64_t)((uint64_t)*sum + (uint64_t)p->values.v[i]);
+		*sum = wrap_add(*sum, p->values.v[i]);
 	}
 }
 

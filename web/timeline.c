@@ -105,32 +105,13 @@ static struct timeline_group *find_group(struct timeline *t,
 	return &t->groups.v[t->groups.count - 1];
 }
 
-/* Types and units may hold any byte. */
-static struct str line_name(struct timeline *t, const struct value_type *type)
+static uint32_t add_line(struct timeline *t, struct timeline_group *g,
+			 struct str name, enum value_kind kind)
 {
-	struct buf text = { 0 };
-	struct str name;
-
-	buf_add(&text, type->type.ptr, type->type.len);
-	buf_byte(&text, '/');
-	buf_add(&text, type->unit.ptr, type->unit.len);
-	name = arena_str(&t->text, str_from(buf_bytes(&text)));
-	buf_fini(&text);
-	return name;
-}
-
-static uint32_t find_line(struct timeline *t, struct timeline_group *g,
-			  const struct value_type *type, enum value_kind kind)
-{
-	struct str name = line_name(t, type);
 	size_t n = t->points;
 
-	for (uint32_t i = 0; i < g->lines.count; i++) {
-		if (str_eq(g->lines.v[i].name, name))
-			return i;
-	}
 	*vec_add(&g->lines) = (struct timeline_line){
-		.name = name,
+		.name = arena_str(&t->text, name),
 		.kind = kind,
 		.values = mem_zalloc(n, sizeof(double)),
 		.known = mem_zalloc(n, sizeof(bool)),
@@ -139,6 +120,25 @@ static uint32_t find_line(struct timeline *t, struct timeline_group *g,
 	};
 	t->memory += n * (2 * sizeof(double) + sizeof(bool) + sizeof(uint32_t));
 	return (uint32_t)g->lines.count - 1;
+}
+
+static uint32_t find_line(struct timeline *t, struct timeline_group *g,
+			  const struct value_type *type, enum value_kind kind)
+{
+	struct buf text = { 0 }; /* types and units may hold any byte */
+	struct str name;
+	uint32_t i = 0;
+
+	buf_add(&text, type->type.ptr, type->type.len);
+	buf_byte(&text, '/');
+	buf_add(&text, type->unit.ptr, type->unit.len);
+	name = str_from(buf_bytes(&text));
+	while (i < g->lines.count && !str_eq(g->lines.v[i].name, name))
+		i++;
+	if (i == g->lines.count)
+		i = add_line(t, g, name, kind);
+	buf_fini(&text);
+	return i;
 }
 
 static size_t step_of(const struct timeline *t, int64_t ms)
