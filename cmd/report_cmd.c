@@ -12,6 +12,7 @@
 #include "pprof/decode.h"
 #include "pprof/encode.h"
 #include "pprof/merge.h"
+#include "pprof/pgo.h"
 #include "pprof/report.h"
 
 #define FILE_MAX   (1024 * MIB)
@@ -141,23 +142,25 @@ static void write_proto(const struct pprof *p, struct buf *out)
 	gzip_free(g);
 }
 
-static int write_report(const struct job *j, const struct report_type *type,
-			struct pprof *p, struct buf *out, struct err *err)
+static void warn_unmatched(const struct report *r)
 {
-	struct report_options o;
-	struct report r;
-	struct json json = json_init(out);
-	int rc = report_flags_options(&j->options, &o, err);
-
-	o.source_root = j->source_path;
-	if (!rc)
-		rc = report_init(&r, type->kind, p, &o, err);
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < r.unmatched.count; i++)
+	for (size_t i = 0; i < r->unmatched.count; i++)
 		fprintf(stderr,
 			"everprof: warning: %s expression matched no samples\n",
-			r.unmatched.names[i]);
+			r->unmatched.names[i]);
+}
+
+static int write_report(const struct report_options *o,
+			const struct report_type *type, struct pprof *p,
+			struct buf *out, struct err *err)
+{
+	struct report r;
+	struct json json = json_init(out);
+	int rc = report_init(&r, type->kind, p, o, err);
+
+	if (rc)
+		return rc;
+	warn_unmatched(&r);
 	if (type->write)
 		rc = type->write(&r, out, err);
 	else
@@ -166,26 +169,54 @@ static int write_report(const struct job *j, const struct report_type *type,
 	return rc;
 }
 
+/* proto and pgo: what the filters leave, as a profile. */
+static int write_profile(const struct report_options *o, bool pgo,
+			 struct pprof *p, struct buf *out, struct err *err)
+{
+	struct merge *slim = merge_new();
+	struct report r;
+	int rc = 0;
+
+	if (report_options_filter(o)) {
+		rc = report_init(&r, REPORT_TRACES, p, o, err);
+		if (!rc) {
+			warn_unmatched(&r);
+			report_fini(&r);
+		}
+	}
+	if (!rc && pgo)
+		rc = pprof_pgo(slim, p, &p, err);
+	if (!rc)
+		write_proto(p, out);
+	merge_free(slim);
+	return rc;
+}
+
 static int run(struct job *j, int argc, char **argv, struct err *err)
 {
 	CLEANUP(buf_fini) struct buf out = { 0 };
 	const struct report_type *type = report_find(str_of(argv[0]));
+	bool pgo = !strcmp(argv[0], "pgo");
+	struct report_options o;
 	struct pprof *p;
 	int rc;
 
 	if (*j->base && *j->diff_base)
 		return err_set(err, ERR_INVALID,
 			       "--base and --diff_base exclude each other");
-	if (!type && strcmp(argv[0], "proto") != 0)
+	if (!type && !pgo && strcmp(argv[0], "proto") != 0)
 		return err_set(err, ERR_INVALID, "there is no report \"%s\"",
 			       argv[0]);
-	rc = read_sides(j, argc - 1, argv + 1, err);
+	rc = report_flags_options(&j->options, &o, err);
+	o.source_root = j->source_path;
+	if (!rc)
+		rc = read_sides(j, argc - 1, argv + 1, err);
 	if (!rc)
 		rc = combine(j, &p, err);
 	if (!rc && type)
-		rc = write_report(j, type, p, &out, err);
+		rc = write_report(&o, type, p, &out, err);
 	else if (!rc)
-		write_proto(p, &out);
+		rc = write_profile(&o, pgo, p, &out, err);
 	return rc ? rc : save_output(j->output, buf_bytes(&out), err);
 }
 
@@ -207,7 +238,7 @@ static int parse(struct job *j, int *argc, char **argv)
 		"report NAME FILE… [FLAGS]",
 		"Merges pprof files (of a folder: all of them) and reports: "
 		"top, tree, peek, traces,\nfolded, flamegraph, dot, "
-		"svg, speedscope, source or proto; the text is pprof's own.",
+		"svg, speedscope, source, proto or pgo; the text is pprof's own.",
 		2, 1000000
 	};
 

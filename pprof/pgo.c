@@ -11,6 +11,15 @@ static bool has_type(const struct pprof *p, const char *type, const char *unit)
 	return false;
 }
 
+static bool has_start_lines(const struct pprof *p)
+{
+	for (size_t i = 0; i < p->functions.count; i++) {
+		if (p->functions.v[i].start_line)
+			return true;
+	}
+	return !p->functions.count;
+}
+
 int pprof_pgo(struct merge *m, struct pprof *p, struct pprof **out,
 	      struct err *err)
 {
@@ -21,6 +30,10 @@ int pprof_pgo(struct merge *m, struct pprof *p, struct pprof **out,
 		return err_set(
 			err, ERR_INVALID,
 			"pgo needs a CPU profile: one with samples/count or cpu/nanoseconds");
+	if (!has_start_lines(p))
+		return err_set(
+			err, ERR_INVALID,
+			"pgo needs the lines where functions start: programs built by Go 1.20 or later tell them");
 	for (size_t i = 0; i < p->label_sets.count; i++)
 		p->label_sets.v[i].count = 0;
 	for (size_t i = 0; i < p->locations.count; i++) {

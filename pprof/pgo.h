@@ -16,7 +16,7 @@
 
 /*
  * Changes p; the result belongs to m, which was empty. ERR_INVALID: it is no
- * CPU profile.
+ * CPU profile, or one that the compiler refuses.
  */
 NODISCARD int pprof_pgo(struct merge *m, struct pprof *p, struct pprof **out,
 			struct err *err);

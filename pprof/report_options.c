@@ -193,3 +193,11 @@ int report_option(struct report_options *o, struct str name, struct str value,
 	return err_set(err, ERR_NOTFOUND, "there is no option \"%.*s\"",
 		       STR_ARG(name));
 }
+
+bool report_options_filter(const struct report_options *o)
+{
+	return o->names.focus.len || o->names.ignore.len || o->names.hide.len ||
+	       o->names.show.len || o->names.show_from.len ||
+	       o->prune_from.len || o->tags.focus.len || o->tags.ignore.len ||
+	       o->tags.show.len || o->tags.hide.len || o->tagroot.len;
+}

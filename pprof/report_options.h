@@ -57,4 +57,7 @@ void report_options_init(struct report_options *o);
 NODISCARD int report_option(struct report_options *o, struct str name,
 			    struct str value, struct err *err);
 
+/* Whether samples, frames or labels are to be left out, or made. */
+bool report_options_filter(const struct report_options *o);
+
 #endif

@@ -34,14 +34,6 @@ static int parse_options(struct report_query *q, const struct request *r,
 	return rc;
 }
 
-static bool has_filter(const struct report_options *o)
-{
-	return o->names.focus.len || o->names.ignore.len || o->names.hide.len ||
-	       o->names.show.len || o->names.show_from.len ||
-	       o->prune_from.len || o->tags.focus.len || o->tags.ignore.len ||
-	       o->tags.show.len || o->tags.hide.len || o->tagroot.len;
-}
-
 static int parse_diff(struct report_query *q, const struct request *r,
 		      struct err *err)
 {
@@ -91,7 +83,7 @@ int report_query_parse(struct report_query *q, const struct request *r,
 	if (!rc)
 		rc = parse_diff(q, r, err);
 	q->text = request_param(r, "format", &format) && str_is(format, "text");
-	q->filtered = has_filter(&q->options);
+	q->filtered = report_options_filter(&q->options);
 	q->stored = q->stored && !(str_is(q->name, "proto") && q->filtered);
 	/* Traces list samples even where that value of theirs is 0. */
 	q->one_type = q->type && q->type->kind != REPORT_TRACES &&
