@@ -11,7 +11,7 @@
 
 static void escape(struct str s, struct buf *out)
 {
-	size_t end = out->len + 4 * NAME_MAX_SHOWN + 4096;
+	size_t end = out->len + (size_t)4 * NAME_MAX_SHOWN + 4096;
 
 	while (s.len && out->len < end) {
 		size_t n = str_utf8_len(s);

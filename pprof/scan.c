@@ -428,7 +428,7 @@ static bool sample(struct scanner *s, struct bytes b)
 static bool samples(struct scanner *s, struct bytes raw)
 {
 	struct wire w = wire_init(raw);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 
 	while (wire_next(&w, &f)) {
 		if (f.number == PROFILE_SAMPLE && !sample(s, f.bytes))
