@@ -187,9 +187,8 @@ static int add_patterns(struct matcher_of_tags *m, struct str value,
 		rc = regex_new_search(one, &x, NULL, err);
 		if (rc)
 			return rc;
-		m->patterns.v = mem_grow(m->patterns.v, m->patterns.count,
-					 &m->patterns.cap, sizeof(x));
-		m->patterns.v[m->patterns.count++] = x;
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers */
+		*vec_add(&m->patterns) = x;
 	}
 	return 0;
 }
