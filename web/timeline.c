@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/timeline.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -208,6 +209,7 @@ static int add_rows(struct timeline *t, struct timeline_group *g,
 		if (rc)
 			break;
 		typeset = row->typeset;
+		assert(g->lines.v || !t->places.count);
 		anew = restarted(t, g, now);
 		for (size_t k = 0; k < t->places.count; k++)
 			add_value(&g->lines.v[t->places.v[k]],
