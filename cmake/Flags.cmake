@@ -27,3 +27,10 @@ foreach(san IN LISTS SANITIZE)
     -fsanitize=${san} -fno-sanitize-recover=all)
   target_link_options(project_flags INTERFACE -fsanitize=${san})
 endforeach()
+
+# Across files where the linker can: a twelfth of the time of merges.
+if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+  include(CheckIPOSupported)
+  check_ipo_supported(RESULT ipo OUTPUT ipo_why LANGUAGES C)
+  set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ${ipo})
+endif()

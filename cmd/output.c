@@ -11,7 +11,8 @@ int save_output(const char *output, struct bytes b, struct err *err)
 	int rc;
 
 	if (!strcmp(output, "-")) {
-		fwrite(b.ptr, 1, b.len, stdout);
+		if (b.len)
+			fwrite(b.ptr, 1, b.len, stdout);
 		return 0;
 	}
 	rc = file_open(NULL, output, FILE_ENSURE, &f, err);

@@ -374,7 +374,7 @@ static bool write_chunk(void *ctx, struct bytes b)
 	struct saving *s = ctx;
 
 	if (!strcmp(s->output, "-"))
-		return fwrite(b.ptr, 1, b.len, stdout) == b.len;
+		return !b.len || fwrite(b.ptr, 1, b.len, stdout) == b.len;
 	if (!s->f && !open_output(s))
 		return false;
 	if (file_write(s->f, s->size, b, &s->err))
