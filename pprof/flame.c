@@ -162,7 +162,6 @@ static void choose(const struct growth *g, size_t max, bool *kept)
 
 /* The children of each node, in the order of their names. */
 struct siblings {
-	const struct growth *g;
 	VEC(uint32_t) v;          /* places, by parent, then name */
 	VEC(struct pprof_run) of; /* by place */
 };
@@ -268,7 +267,7 @@ int flame_init(struct flame *f, const struct report *r, int64_t max_nodes,
 {
 	size_t max = max_nodes < 0 ? NODES_DEFAULT : (size_t)max_nodes;
 	struct growth g = { .r = r };
-	struct siblings s = { .g = &g };
+	struct siblings s = { 0 };
 	bool *kept = NULL;
 	int rc;
 

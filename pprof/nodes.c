@@ -88,7 +88,6 @@ struct build {
 	struct pprof *p;
 	enum granularity granularity;
 	uint32_t *cleaned; /* by string, PPROF_NONE: not asked yet */
-	size_t strings;
 };
 
 static uint32_t clean_file(struct build *b, uint32_t file)
@@ -240,11 +239,11 @@ void nodes_init(struct nodes *n, struct pprof *p, enum granularity g,
 		bool noinlines)
 {
 	struct build b = { .n = n, .p = p, .granularity = g };
+	size_t size = p->strings.strings.count * sizeof(*b.cleaned);
 
 	*n = (struct nodes){ .p = p };
-	b.strings = p->strings.strings.count;
-	b.cleaned = mem_alloc(b.strings * sizeof(uint32_t));
-	memset(b.cleaned, 0xff, b.strings * sizeof(uint32_t));
+	b.cleaned = mem_alloc(size);
+	memset(b.cleaned, 0xff, size);
 	for (size_t i = 0; i < p->locations.count; i++)
 		add_location(&b, &p->locations.v[i], noinlines);
 	mem_free(b.cleaned);

@@ -12,7 +12,6 @@
 #define NODE_COUNT 80 /* as pprof's */
 #define DRAWN_MAX  2000
 #define STEPS_MAX  ((uint64_t)400 * 1000 * 1000)
-#define KEYS_MAX   16 /* of tagroot */
 #define FILTER_MAX 80 /* bytes of a filter that are shown */
 
 #define TEXT "text/plain; charset=utf-8"
@@ -158,15 +157,6 @@ static int check_steps(const struct report *r, struct err *err)
 	return rc;
 }
 
-static size_t count_keys(struct str keys)
-{
-	size_t count = keys.len > 0;
-
-	for (size_t i = 0; i < keys.len; i++)
-		count += keys.ptr[i] == ',';
-	return count;
-}
-
 int report_init(struct report *r, enum report_kind kind, struct pprof *p,
 		const struct report_options *o, struct err *err)
 {
@@ -179,9 +169,9 @@ int report_init(struct report *r, enum report_kind kind, struct pprof *p,
 	r->type = pprof_str(p, p->types.v[r->value].type);
 	r->unit = pprof_str(p, p->types.v[r->value].unit);
 	r->out_unit = o->unit.len ? o->unit : str_of("minimum");
-	if (count_keys(o->tagroot) > KEYS_MAX)
-		return err_set(err, ERR_INVALID, "tagroot: more than %d labels",
-			       KEYS_MAX);
+	rc = pprof_tagroot_check(o->tagroot, "tagroot", err);
+	if (rc)
+		return rc;
 	if (o->divide_by == 0)
 		return err_set(err, ERR_INVALID, "divide_by must not be 0");
 	rc = prepare(r, err);

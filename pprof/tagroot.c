@@ -4,8 +4,6 @@
 #include "base/hash.h"
 #include "pprof/measure.h"
 
-#define KEYS_MAX 16
-
 /* A stack as it is, and what is put outside of it. */
 struct rooted {
 	uint32_t stack;
@@ -98,12 +96,12 @@ static uint32_t values_of(struct roots *x, struct pprof_run set, struct str key)
 static uint32_t add_roots(struct roots *x, struct pprof_run set,
 			  struct str keys)
 {
-	uint32_t places[KEYS_MAX];
-	uint32_t reversed[KEYS_MAX];
+	uint32_t places[TAGROOT_KEYS_MAX];
+	uint32_t reversed[TAGROOT_KEYS_MAX];
 	struct str rest = keys;
 	size_t n = 0;
 
-	while (rest.len && n < KEYS_MAX) {
+	while (rest.len && n < TAGROOT_KEYS_MAX) {
 		struct str key = str_cut(rest, ',', &rest);
 		struct root_key k;
 
@@ -172,7 +170,8 @@ static int root_samples(struct roots *x, const uint32_t *suffixes,
 		struct pprof_sample *s = &p->samples.v[i];
 		struct pprof_run old = p->stacks.v[s->stack];
 
-		if (p->frames.count + old.count + KEYS_MAX >= UINT32_MAX)
+		if (p->frames.count + old.count + TAGROOT_KEYS_MAX >=
+		    UINT32_MAX)
 			return err_set(err, ERR_LIMIT,
 				       "the profile has too many frames");
 		s->stack = rooted_stack(
@@ -180,6 +179,18 @@ static int root_samples(struct roots *x, const uint32_t *suffixes,
 		rc = effort_meter(effort, &meter, vec_memory(&p->frames), err);
 	}
 	return rc;
+}
+
+int pprof_tagroot_check(struct str keys, const char *what, struct err *err)
+{
+	size_t count = keys.len > 0;
+
+	for (size_t i = 0; i < keys.len; i++)
+		count += keys.ptr[i] == ',';
+	return count > TAGROOT_KEYS_MAX ?
+		       err_set(err, ERR_INVALID, "%s: more than %d labels",
+			       what, TAGROOT_KEYS_MAX) :
+		       0;
 }
 
 int pprof_tagroot(struct pprof *p, struct str keys, struct str unit,

@@ -11,6 +11,12 @@
 #include "pprof/effort.h"
 #include "pprof/profile.h"
 
+#define TAGROOT_KEYS_MAX 16
+
+/* ERR_INVALID: there are more keys than that; what: how the user calls them. */
+NODISCARD int pprof_tagroot_check(struct str keys, const char *what,
+				  struct err *err);
+
 /*
  * keys: label keys, by commas, the first one outermost. A sample without such
  * a label gets a frame without name. *found: some sample has one of them. ERR_LIMIT,

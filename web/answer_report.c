@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/answer_report.h"
 
-#include <inttypes.h>
-
 #include "base/gzip.h"
 #include "base/mem.h"
 #include "pprof/encode.h"
 #include "pprof/pgo.h"
+#include "pprof/tagroot.h"
 
-#define GZIP_LEVEL        6
-#define WARNINGS_MAX      12
-#define KEYS_MAX          16                 /* of group_by */
-#define LABELS_HEADER_MAX ((size_t)16 * KIB) /* no header is longer */
+#define GZIP_LEVEL   6
+#define WARNINGS_MAX 12
 
 /* Parsing. */
 
@@ -49,8 +46,7 @@ static int parse_diff(struct report_query *q, const struct request *r,
 				"parameter \"diff\" is base or diff_base, not \"%.*s\"",
 				STR_ARG(s));
 	}
-	q->diff.normalize = request_param(r, "normalize", &s) && s.len &&
-			    !str_is(s, "0") && !str_is(s, "false");
+	q->diff.normalize = param_is_on(r, "normalize");
 	return 0;
 }
 
@@ -59,7 +55,6 @@ int report_query_parse(struct report_query *q, const struct request *r,
 {
 	struct str group_by = { 0 };
 	struct str format;
-	size_t keys = 0;
 	int rc;
 
 	*q = (struct report_query){ .name = str_of("proto") };
@@ -69,12 +64,9 @@ int report_query_parse(struct report_query *q, const struct request *r,
 	q->stored = str_is(q->name, "raw") || str_is(q->name, "proto") ||
 		    str_is(q->name, "meta");
 	(void)request_param(r, "group_by", &group_by);
-	for (size_t i = 0; i < group_by.len; i++)
-		keys += group_by.ptr[i] == ',';
-	if (keys >= KEYS_MAX)
-		return err_set(err, ERR_INVALID,
-			       "parameter \"group_by\": more than %d labels",
-			       KEYS_MAX);
+	rc = pprof_tagroot_check(group_by, "parameter \"group_by\"", err);
+	if (rc)
+		return rc;
 	if (!q->type && !q->stored && !str_is(q->name, "pgo"))
 		return err_set(err, ERR_INVALID, "there is no report \"%.*s\"",
 			       STR_ARG(q->name));
@@ -258,40 +250,6 @@ static void count_profiles(struct writing *w, const struct gather *base)
 		      arena_printf(&r->arena, "%zu", profiles));
 }
 
-/* Of one profile: which one it is. */
-static void identify(struct writing *w)
-{
-	struct buf b = { 0 };
-	struct json j = json_init(&b);
-
-	if (!w->g->labels)
-		return;
-	labels_json(w->g->labels, &j);
-	if (b.len <= LABELS_HEADER_MAX)
-		answer_header(w->a, "X-Everprof-Labels",
-			      arena_strndup(&w->g->r->arena,
-					    str_from(buf_bytes(&b))));
-	answer_header(w->a, "X-Everprof-Timestamp",
-		      arena_printf(&w->g->r->arena, "%" PRId64, w->g->ms));
-	buf_fini(&b);
-}
-
-/* base is finished and subtracted; the result belongs to both. */
-static int subtract(struct writing *w, struct gather *base, struct merge *both,
-		    struct pprof **p, struct err *err)
-{
-	struct pprof *minus;
-	int rc = gather_finish(base, &minus, err);
-
-	/* Both sides once more, in one. */
-	if (!rc)
-		rc = answer_take(
-			w->a,
-			(int64_t)(pprof_memory(*p) + pprof_memory(minus)) * 2,
-			err);
-	return rc ? rc : merge_diff(both, *p, minus, &w->q->diff, p, err);
-}
-
 int answer_report(const struct report_query *q, struct gather *source,
 		  struct gather *base, struct err *err)
 {
@@ -305,11 +263,11 @@ int answer_report(const struct report_query *q, struct gather *source,
 		w.warning_count +=
 			gather_warnings(base, w.warnings + w.warning_count,
 					WARNINGS_MAX - w.warning_count);
-		rc = subtract(&w, base, both, &p, err);
+		rc = gather_subtract(base, both, &q->diff, &p, err);
 	}
 	count_profiles(&w, base);
-	if (!base)
-		identify(&w);
+	if (!base && source->labels)
+		answer_identity(w.a, source->r, source->labels, source->ms);
 	if (!rc)
 		rc = write_any(&w, p, err);
 	merge_free(both);

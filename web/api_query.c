@@ -13,8 +13,7 @@
 #include "web/answer_report.h"
 #include "web/gather.h"
 
-#define GZIP_LEVEL        6
-#define LABELS_HEADER_MAX ((size_t)16 * KIB) /* no header is longer */
+#define GZIP_LEVEL 6
 /* A profile in memory, and its report beside it. */
 #define COPIES 3
 
@@ -180,22 +179,6 @@ static void report_proto(struct request *r, struct answer *a,
 		arena_printf(&r->arena, "attachment;filename=\"%s\"", name));
 }
 
-static void identify(struct request *r, struct answer *a,
-		     const struct profile *p, struct labels *labels)
-{
-	struct buf b = { 0 };
-	struct json j = json_init(&b);
-
-	labels_json(labels, &j);
-	if (b.len <= LABELS_HEADER_MAX)
-		answer_header(
-			a, "X-Everprof-Labels",
-			arena_strndup(&r->arena, str_from(buf_bytes(&b))));
-	answer_header(a, "X-Everprof-Timestamp",
-		      arena_printf(&r->arena, "%" PRId64, p->ms));
-	buf_fini(&b);
-}
-
 /* One profile of the storage. */
 struct stored {
 	struct querier *q;
@@ -217,7 +200,7 @@ static int answer_stored(struct request *r, const struct stored *s,
 	if (!rc)
 		rc = querier_fetch(s->q, s->series, s->ms, &p, err);
 	if (!rc) {
-		identify(r, a, &p, labels);
+		answer_identity(a, r, labels, p.ms);
 		if (str_is(report, "meta"))
 			rc = report_meta(a, &p, labels, err);
 		else if (str_is(report, "raw"))

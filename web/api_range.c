@@ -22,14 +22,6 @@ struct range_query {
 
 /* Parsing. */
 
-static bool param_is_on(const struct request *r, const char *name)
-{
-	struct str s;
-
-	return request_param(r, name, &s) && s.len && !str_is(s, "0") &&
-	       !str_is(s, "false");
-}
-
 /* "15s", or seconds as Prometheus takes them. */
 static int parse_step(const struct request *r, int64_t *ms, struct err *err)
 {

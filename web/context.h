@@ -36,6 +36,10 @@ void answer_error(struct answer *a, const struct err *err);
 void answer_text(struct answer *a, unsigned status, const char *content_type,
 		 struct str text);
 
+/* X-Everprof-Labels and -Timestamp: which profile the answer is about. */
+void answer_identity(struct answer *a, struct request *r, struct labels *labels,
+		     int64_t ms);
+
 /* Parameters. ERR_INVALID names the one that is missing or wrong. */
 
 NODISCARD int param_required(const struct request *r, const char *name,
@@ -55,6 +59,12 @@ struct time_param {
 NODISCARD int param_time(const struct request *r, const struct time_param *p,
 			 int64_t *out, struct err *err);
 
+/* Two of them, in order. */
+NODISCARD int param_times(const struct request *r,
+			  const struct time_param *first,
+			  const struct time_param *last, int64_t *from,
+			  int64_t *to, struct err *err);
+
 /* from/to or start/end, in order. */
 NODISCARD int param_range(const struct request *r, int64_t from_otherwise,
 			  int64_t to_otherwise, int64_t *from, int64_t *to,
@@ -63,6 +73,9 @@ NODISCARD int param_range(const struct request *r, int64_t from_otherwise,
 /* A whole number of at least 0; otherwise when it is not given. */
 NODISCARD int param_count(const struct request *r, const char *name,
 			  int64_t otherwise, int64_t *out, struct err *err);
+
+/* Given, and neither empty, "0" nor "false". */
+bool param_is_on(const struct request *r, const char *name);
 
 /* ERR_TIMEOUT once the request's deadline has passed. */
 NODISCARD int check_deadline(const struct request *r, struct err *err);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/context.h"
 
-#define JSON_TYPE "application/json; charset=utf-8"
+#include <inttypes.h>
+
+#define JSON_TYPE         "application/json; charset=utf-8"
+#define LABELS_HEADER_MAX ((size_t)16 * KIB) /* no header is longer */
 
 static const struct {
 	int code;
@@ -82,4 +85,20 @@ void answer_text(struct answer *a, unsigned status, const char *content_type,
 	a->status = status;
 	a->content_type = content_type;
 	buf_add(&a->body, text.ptr, text.len);
+}
+
+void answer_identity(struct answer *a, struct request *r, struct labels *labels,
+		     int64_t ms)
+{
+	struct buf b = { 0 };
+	struct json j = json_init(&b);
+
+	labels_json(labels, &j);
+	if (b.len <= LABELS_HEADER_MAX)
+		answer_header(
+			a, "X-Everprof-Labels",
+			arena_strndup(&r->arena, str_from(buf_bytes(&b))));
+	answer_header(a, "X-Everprof-Timestamp",
+		      arena_printf(&r->arena, "%" PRId64, ms));
+	buf_fini(&b);
 }

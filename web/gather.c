@@ -377,6 +377,22 @@ int gather_finish(struct gather *g, struct pprof **out, struct err *err)
 	return rc;
 }
 
+int gather_subtract(struct gather *base, struct merge *both,
+		    const struct merge_diff_options *o, struct pprof **p,
+		    struct err *err)
+{
+	struct pprof *minus;
+	int rc = gather_finish(base, &minus, err);
+
+	/* Both sides once more, in one. */
+	if (!rc)
+		rc = answer_take(
+			base->a,
+			(int64_t)(pprof_memory(*p) + pprof_memory(minus)) * 2,
+			err);
+	return rc ? rc : merge_diff(both, *p, minus, o, p, err);
+}
+
 static int spend(void *ctx, size_t bytes, struct err *err)
 {
 	struct gather *g = ctx;

@@ -56,6 +56,14 @@ NODISCARD int gather_run(struct gather *g, const struct side *s,
 NODISCARD int gather_finish(struct gather *g, struct pprof **out,
 			    struct err *err);
 
+/*
+ * The same of a base, subtracted from *p: the difference, in *p, belongs to
+ * both. ERR_LIMIT, ERR_INVALID.
+ */
+NODISCARD int gather_subtract(struct gather *base, struct merge *both,
+			      const struct merge_diff_options *o,
+			      struct pprof **p, struct err *err);
+
 /* What reports ask: memory of all queries, and the request's deadline. */
 struct effort gather_effort(struct gather *g);
 

@@ -40,15 +40,9 @@ static int parse_times(struct side *s, const struct request *r,
 {
 	struct time_param from = { from_name, NULL, r->now_ms - 3600000 };
 	struct time_param to = { to_name, NULL, r->now_ms };
-	int rc = param_time(r, &from, &s->from, err);
 
 	s->merged = true;
-	if (!rc)
-		rc = param_time(r, &to, &s->to, err);
-	if (!rc && s->from > s->to)
-		rc = err_set(err, ERR_INVALID,
-			     "the end of the time range is before its start");
-	return rc;
+	return param_times(r, &from, &to, &s->from, &s->to, err);
 }
 
 static int parse_source(struct look *l, struct request *r, struct err *err)
@@ -317,31 +311,17 @@ static int render(struct view *v, struct report *r, struct err *err)
 	return rc ? rc : answer_account(a, err);
 }
 
-/* source - base, both kept. */
-static int subtract(struct view *v, struct merge *both, struct pprof **p,
-		    struct err *err)
-{
-	const struct merge_diff_options diff = { .label_base = true };
-	struct pprof *minus;
-	int rc = gather_finish(&v->base, &minus, err);
-
-	if (!rc)
-		rc = answer_take(
-			v->a,
-			(int64_t)(pprof_memory(*p) + pprof_memory(minus)) * 2,
-			err);
-	return rc ? rc : merge_diff(both, *p, minus, &diff, p, err);
-}
-
 static int show(struct view *v, struct err *err)
 {
+	/* Both sides stay, to be drawn beside each other. */
+	const struct merge_diff_options diff = { .label_base = true };
 	struct merge *both = merge_new();
 	struct pprof *p;
 	struct report r;
 	int rc = gather_finish(&v->source, &p, err);
 
 	if (!rc && v->l->has_base)
-		rc = subtract(v, both, &p, err);
+		rc = gather_subtract(&v->base, both, &diff, &p, err);
 	v->l->report.effort = gather_effort(&v->source);
 	if (!rc)
 		rc = report_init(&r, REPORT_TOP, p, &v->l->report, err);

@@ -56,20 +56,36 @@ int param_time(const struct request *r, const struct time_param *p,
 	return 0;
 }
 
+int param_times(const struct request *r, const struct time_param *first,
+		const struct time_param *last, int64_t *from, int64_t *to,
+		struct err *err)
+{
+	int rc = param_time(r, first, from, err);
+
+	if (!rc)
+		rc = param_time(r, last, to, err);
+	if (!rc && *from > *to)
+		rc = err_set(err, ERR_INVALID,
+			     "the end of the time range is before its start");
+	return rc;
+}
+
 int param_range(const struct request *r, int64_t from_otherwise,
 		int64_t to_otherwise, int64_t *from, int64_t *to,
 		struct err *err)
 {
 	struct time_param first = { "from", "start", from_otherwise };
 	struct time_param last = { "to", "end", to_otherwise };
-	int rc = param_time(r, &first, from, err);
 
-	if (!rc)
-		rc = param_time(r, &last, to, err);
-	if (!rc && *from > *to)
-		rc = err_set(err, ERR_INVALID,
-			     "the end of the time range is before its start");
-	return rc;
+	return param_times(r, &first, &last, from, to, err);
+}
+
+bool param_is_on(const struct request *r, const char *name)
+{
+	struct str s;
+
+	return request_param(r, name, &s) && s.len && !str_is(s, "0") &&
+	       !str_is(s, "false");
 }
 
 int param_count(const struct request *r, const char *name, int64_t otherwise,

@@ -90,14 +90,8 @@ static int parse_merged(struct side *s, struct request *r, const char *suffix,
 	const struct time_param to = { side_param(r, "to", suffix),
 				       side_param(r, "end", suffix),
 				       TIME_REQUIRED };
-	int rc = param_time(r, &from, &s->from, err);
 
-	if (!rc)
-		rc = param_time(r, &to, &s->to, err);
-	if (!rc && s->from > s->to)
-		rc = err_set(err, ERR_INVALID,
-			     "the end of the time range is before its start");
-	return rc;
+	return param_times(r, &from, &to, &s->from, &s->to, err);
 }
 
 int side_parse(struct side *s, struct request *r, const char *suffix,

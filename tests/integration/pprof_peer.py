@@ -250,6 +250,12 @@ def compare(cases):
     return bad
 
 
+def check(cases):
+    bad = compare(cases)
+    print(f'{len(cases)} cases compared, {bad} differ', flush=True)
+    assert cases and not bad
+
+
 OPTIONS = {
     'focus': ('runtime', 'main\\.', 'net/http|json', 'nothing_has_this_name'),
     'ignore': ('runtime\\.', 'gopark|select'),
