@@ -34,56 +34,105 @@ static size_t total(const struct bytes *parts, size_t count)
 	return sum;
 }
 
-void zstd_compress(struct zstd *z, int level, const struct bytes *parts,
-		   size_t count, struct buf *out)
+/* A context ready for a frame of so many bytes. */
+static ZSTD_CCtx *compressor(struct zstd *z, int level, size_t sum)
 {
-	size_t sum = total(parts, count);
-	ZSTD_outBuffer o;
-
 	if (!z->out)
 		z->out = ZSTD_createCCtx();
 	if (!z->out)
 		abort(); /* out of memory */
+	ZSTD_CCtx_reset(z->out, ZSTD_reset_session_and_parameters);
+	ZSTD_CCtx_setParameter(z->out, ZSTD_c_compressionLevel, level);
+	ZSTD_CCtx_setPledgedSrcSize(z->out, sum);
+	return z->out;
+}
+
+void zstd_compress(struct zstd *z, int level, const struct bytes *parts,
+		   size_t count, struct buf *out)
+{
+	size_t sum = total(parts, count);
+	ZSTD_CCtx *c = compressor(z, level, sum);
+	ZSTD_outBuffer o;
+
 	if (!buf_reserve(out, ZSTD_compressBound(sum)))
 		return;
 	o = (ZSTD_outBuffer){ .dst = out->ptr + out->len,
 			      .size = out->cap - out->len };
-	ZSTD_CCtx_reset(z->out, ZSTD_reset_session_only);
-	ZSTD_CCtx_setParameter(z->out, ZSTD_c_compressionLevel, level);
-	ZSTD_CCtx_setPledgedSrcSize(z->out, sum);
 	for (size_t i = 0; i < count; i++) {
 		ZSTD_inBuffer in = { .src = parts[i].ptr,
 				     .size = parts[i].len };
 
 		while (in.pos < in.size) {
-			if (ZSTD_isError(ZSTD_compressStream2(z->out, &o, &in,
+			if (ZSTD_isError(ZSTD_compressStream2(c, &o, &in,
 							      ZSTD_e_continue)))
 				abort(); /* the bound was kept: our bug */
 		}
 	}
-	if (ZSTD_compressStream2(z->out, &o, &(ZSTD_inBuffer){ 0 },
-				 ZSTD_e_end) != 0)
+	if (ZSTD_compressStream2(c, &o, &(ZSTD_inBuffer){ 0 }, ZSTD_e_end) != 0)
 		abort();
 	out->len += o.pos;
+}
+
+/* The window must reach back over both. */
+static int window_log(size_t size)
+{
+	int log = 10;
+
+	while (log < 27 && (size_t)1 << log < size)
+		log++;
+	return log;
+}
+
+void zstd_compress_after(struct zstd *z, int level, struct bytes prefix,
+			 struct bytes part, struct buf *out)
+{
+	ZSTD_CCtx *c = compressor(z, level, part.len);
+	size_t n;
+
+	if (!buf_reserve(out, ZSTD_compressBound(part.len)))
+		return;
+	ZSTD_CCtx_setParameter(c, ZSTD_c_windowLog,
+			       window_log(prefix.len + part.len));
+	ZSTD_CCtx_refPrefix(c, prefix.ptr, prefix.len);
+	n = ZSTD_compress2(c, out->ptr + out->len, out->cap - out->len,
+			   part.ptr, part.len);
+	if (ZSTD_isError(n))
+		abort(); /* the bound was kept: our bug */
+	out->len += n;
+}
+
+static ZSTD_DCtx *decompressor(struct zstd *z)
+{
+	if (!z->in)
+		z->in = ZSTD_createDCtx();
+	if (!z->in)
+		abort(); /* out of memory */
+	ZSTD_DCtx_reset(z->in, ZSTD_reset_session_only);
+	return z->in;
 }
 
 int zstd_decompress(struct zstd *z, struct bytes in, size_t want,
 		    struct buf *out, struct err *err)
 {
+	return zstd_decompress_after(z, (struct bytes){ 0 }, in, want, out,
+				     err);
+}
+
+int zstd_decompress_after(struct zstd *z, struct bytes prefix, struct bytes in,
+			  size_t want, struct buf *out, struct err *err)
+{
+	ZSTD_DCtx *d = decompressor(z);
 	ZSTD_inBuffer i = { .src = in.ptr, .size = in.len };
 	ZSTD_outBuffer o;
 
-	if (!z->in)
-		z->in = ZSTD_createDCtx();
-	if (!z->in)
-		abort(); /* out of memory */
 	if (!buf_reserve(out, want))
 		return err_set(err, ERR_TOOBIG, "%zu bytes are too many", want);
 	o = (ZSTD_outBuffer){ .dst = out->ptr + out->len, .size = want };
-	ZSTD_DCtx_reset(z->in, ZSTD_reset_session_only);
+	if (prefix.len)
+		ZSTD_DCtx_refPrefix(d, prefix.ptr, prefix.len);
 	while (o.pos < o.size) {
 		size_t before = i.pos + o.pos;
-		size_t rc = ZSTD_decompressStream(z->in, &o, &i);
+		size_t rc = ZSTD_decompressStream(d, &o, &i);
 
 		if (ZSTD_isError(rc) || (i.pos + o.pos == before) ||
 		    (!rc && o.pos < o.size))
@@ -98,13 +147,9 @@ int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
 			struct err *err)
 {
 	ZSTD_inBuffer i = { .src = in.ptr, .size = in.len };
+	ZSTD_DCtx *d = decompressor(z);
 	size_t rc = 1;
 
-	if (!z->in)
-		z->in = ZSTD_createDCtx();
-	if (!z->in)
-		abort(); /* out of memory */
-	ZSTD_DCtx_reset(z->in, ZSTD_reset_session_only);
 	while (rc) {
 		ZSTD_outBuffer o;
 		size_t before = i.pos;
@@ -114,7 +159,7 @@ int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
 				       "a zstd frame of too many bytes");
 		o = (ZSTD_outBuffer){ .dst = out->ptr + out->len,
 				      .size = out->cap - out->len };
-		rc = ZSTD_decompressStream(z->in, &o, &i);
+		rc = ZSTD_decompressStream(d, &o, &i);
 		out->len += o.pos;
 		if (ZSTD_isError(rc) || (rc && i.pos == before && !o.pos))
 			return err_set(err, ERR_CORRUPT,

@@ -27,6 +27,16 @@ NODISCARD int zstd_decompress(struct zstd *z, struct bytes in, size_t want,
 			      struct buf *out, struct err *err);
 
 /*
+ * The same of one part, for a reader that has `prefix`, which is much like it.
+ * Both must be read with the same prefix again.
+ */
+void zstd_compress_after(struct zstd *z, int level, struct bytes prefix,
+			 struct bytes part, struct buf *out);
+NODISCARD int zstd_decompress_after(struct zstd *z, struct bytes prefix,
+				    struct bytes in, size_t want,
+				    struct buf *out, struct err *err);
+
+/*
  * Decompress a frame of unknown length and append all of it to out; its
  * checksum, if it has one, is verified. ERR_CORRUPT: what came before the
  * damage is in out. ERR_TOOBIG: more than out's maximum.

@@ -7,7 +7,9 @@ target_compile_options(project_flags INTERFACE
   -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wimplicit-fallthrough
   -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition
   -Wpointer-arith -Wwrite-strings
-  -fno-common -fno-strict-aliasing -fno-omit-frame-pointer)
+  -fno-common -fno-strict-aliasing -fno-omit-frame-pointer
+  # pprof/columns/unsample.c must give the same bits on every machine.
+  -ffp-contract=off)
 add_library(project_strict INTERFACE)
 target_link_libraries(project_strict INTERFACE project_flags)
 target_compile_options(project_strict INTERFACE

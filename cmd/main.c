@@ -36,6 +36,8 @@ static const struct command {
 	{ "tsdb", "snapshot", cmd_tsdb_snapshot, "copy it, by links" },
 	{ "bench", "storage", cmd_bench_storage,
 	  "measure storage over a folder of profiles" },
+	{ "bench", "columns", cmd_bench_columns,
+	  "measure profiles as columns" },
 	{ "bench", "merge", cmd_bench_merge, "measure merging profiles" },
 	{ "bench", "series", cmd_bench_series,
 	  "measure what many series cost" },

@@ -6,8 +6,8 @@
  * time, the groups of one target after one another (a stripe), and keeps what
  * comes back; it decodes each group and compares hashes before it relies on
  * it. A codec may keep a table that the groups of a stripe share: it only
- * grows, is stored beside the groups, and each group names how much of it it
- * needs. A codec without tables leaves the table calls NULL.
+ * grows, and is stored behind the last of them. A codec without tables leaves
+ * the table calls NULL.
  *
  * Ownership: encoders, decoders and tables belong to the caller until freed.
  * Threads: one thread an encoder or decoder; a table is immutable once opened.
@@ -22,6 +22,12 @@ struct codec_encoder;
 struct codec_decoder;
 struct codec_table;
 
+/* Codec ids, as heads of groups say them: docs/format/head.md. */
+enum {
+	CODEC_ZSTD = 1,
+	CODEC_COLUMNS = 2,
+};
+
 /* A stored group, as its head describes it. */
 struct codec_group {
 	const struct codec_table *table; /* NULL without tables */
@@ -31,27 +37,39 @@ struct codec_group {
 };
 
 struct codec {
-	uint8_t id; /* in every head: 1 zstd */
+	uint8_t id;
 	const char *name;
 
 	struct codec_encoder *(*encoder_new)(int level);
 	void (*encoder_free)(struct codec_encoder *e);
 
 	/*
-	 * Append the group's stored bytes to out. *table_len is set to the
-	 * length of the table that it needs (0 without tables).
-	 * ERR_UNSUPPORTED: refused, out and table are as before; the caller
-	 * takes another codec.
+	 * Append the group's stored bytes to out. ERR_UNSUPPORTED: refused, out
+	 * and table are as before; the caller takes another codec.
 	 */
 	int (*encode)(struct codec_encoder *e, const struct bytes *values,
-		      size_t count, struct buf *out, uint64_t *table_len,
-		      struct err *err);
+		      size_t count, struct buf *out, struct err *err);
 
 	/* The stripe's table so far, borrowed until the next encode(). */
-	struct bytes (*encoder_table)(const struct codec_encoder *e);
-	int (*table_open)(struct bytes table, struct codec_table **out,
+	const struct codec_table *(*encoder_table)(
+		const struct codec_encoder *e);
+
+	/* Whether the stripe should end, for its table has become large. */
+	bool (*encoder_is_full)(const struct codec_encoder *e);
+
+	/*
+	 * End a stripe: append its table to out, and begin with an empty one.
+	 * Nothing is appended when no group needs it. ERR_CORRUPT: the table
+	 * does not read back, the stripe is lost.
+	 */
+	int (*encoder_finish)(struct codec_encoder *e, struct buf *out,
+			      struct err *err);
+
+	/* ERR_CORRUPT, ERR_TOOBIG. */
+	int (*table_open)(struct bytes stored, struct codec_table **out,
 			  struct err *err);
 	void (*table_free)(struct codec_table *t);
+	size_t (*table_memory)(const struct codec_table *t);
 
 	/*
 	 * A decoder is workspace that is worth keeping from group to group.
@@ -61,8 +79,7 @@ struct codec {
 
 	/*
 	 * Append n values of a group, from the first-th on, to out, one behind
-	 * another. lens are the decoded lengths of all count values.
-	 * ERR_CORRUPT when the bytes are not such a group.
+	 * another. ERR_CORRUPT when the bytes are not such a group.
 	 */
 	int (*decode)(struct codec_decoder *d, const struct codec_group *group,
 		      size_t first, size_t n, struct buf *out, struct err *err);

@@ -7,14 +7,10 @@
 
 #include "base/hash.h"
 #include "pprof/measure.h"
+#include "pprof/placemap.h"
 
 /* Sizes of mappings are compared in pages. */
 #define PAGE ((uint64_t)0x1000)
-
-/* From the places of the profile being added to those of the result. */
-struct place_map {
-	VEC(uint32_t) to; /* PPROF_NONE: not met yet */
-};
 
 /*
  * What stands in the result, to be found by its hash. Profiles of one program
@@ -106,34 +102,15 @@ size_t merge_memory(const struct merge *m)
 	       vec_memory(&m->mapping_map.to) + vec_memory(&m->extra);
 }
 
-/* Room for n places, none of them known. */
-static void map_reset(struct place_map *map, size_t n)
-{
-	if (map->to.cap < n) {
-		map->to.v = mem_realloc(map->to.v, n, sizeof(*map->to.v));
-		map->to.cap = n;
-	}
-	if (n)
-		memset(map->to.v, 0xff, n * sizeof(*map->to.v));
-}
-
 /* Tables: what is the same there and here. */
 
 static uint32_t map_string(struct merge *m, uint32_t i)
 {
 	uint32_t *to = &m->string_map.to.v[i];
 
-	if (*to == PPROF_NONE) {
-		struct str s = pprof_str(m->src, i);
-		const struct strtab *have = &m->out.strings;
-
-		if (m->next_string < have->strings.count &&
-		    str_eq(strtab_get(have, m->next_string), s))
-			*to = m->next_string;
-		else
-			*to = strtab_intern(&m->out.strings, s);
-		m->next_string = *to + 1;
-	}
+	if (*to == PPROF_NONE)
+		*to = strtab_intern_next(&m->out.strings, pprof_str(m->src, i),
+					 &m->next_string);
 	return *to;
 }
 
@@ -799,10 +776,10 @@ static void add_header(struct merge *m, const struct pprof *p)
 static void begin(struct merge *m, const struct pprof *p)
 {
 	m->src = p;
-	map_reset(&m->string_map, p->strings.strings.count);
-	map_reset(&m->mapping_map, p->mappings.count);
-	map_reset(&m->function_map, p->functions.count);
-	map_reset(&m->location_map, p->locations.count);
+	placemap_reset(&m->string_map, p->strings.strings.count);
+	placemap_reset(&m->mapping_map, p->mappings.count);
+	placemap_reset(&m->function_map, p->functions.count);
+	placemap_reset(&m->location_map, p->locations.count);
 }
 
 int merge_add(struct merge *m, const struct pprof *p, const enum merge_op *ops,

@@ -28,6 +28,26 @@ uint32_t strtab_intern(struct strtab *t, struct str s)
 	return i;
 }
 
+uint32_t strtab_intern_next(struct strtab *t, struct str s, uint32_t *next)
+{
+	uint32_t i = *next;
+
+	if (i >= t->strings.count || !str_eq(t->strings.v[i], s))
+		i = strtab_intern(t, s);
+	*next = i + 1;
+	return i;
+}
+
+void strtab_truncate(struct strtab *t, size_t count)
+{
+	while (t->strings.count > count) {
+		uint32_t last = (uint32_t)--t->strings.count;
+
+		table_remove(&t->index, hash64(bytes_of(t->strings.v[last])),
+			     last);
+	}
+}
+
 void strtab_fini(struct strtab *t)
 {
 	vec_fini(&t->strings);

@@ -27,6 +27,15 @@ static inline struct str strtab_get(const struct strtab *t, uint32_t i)
 	return t->strings.v[i];
 }
 
+/*
+ * The same for texts that mostly come in the order in which they came before:
+ * *next is the number to be looked at first, and set to the one behind s.
+ */
+uint32_t strtab_intern_next(struct strtab *t, struct str s, uint32_t *next);
+
+/* Forget the texts from number count on; their memory is kept until the end. */
+void strtab_truncate(struct strtab *t, size_t count);
+
 void strtab_fini(struct strtab *t);
 
 /* What it takes. */

@@ -97,8 +97,7 @@ int builder_store(struct builder *b, struct buf *out, struct err *err)
 
 	for (size_t i = 0; i < h->count; i++)
 		values[i] = buf_bytes(&b->raw[i]);
-	rc = b->codec->encode(b->encoder, values, h->count, out,
-			      &h->place.table_len, err);
+	rc = b->codec->encode(b->encoder, values, h->count, out, err);
 	stored = (struct bytes){ .ptr = out->ptr + at, .len = out->len - at };
 	if (!rc)
 		rc = verify(b, stored, err);

@@ -29,10 +29,8 @@ static void encoder_free(struct codec_encoder *e)
 }
 
 static int encode(struct codec_encoder *e, const struct bytes *values,
-		  size_t count, struct buf *out, uint64_t *table_len,
-		  struct err *err UNUSED)
+		  size_t count, struct buf *out, struct err *err UNUSED)
 {
-	*table_len = 0;
 	zstd_compress(e->zstd, e->level, values, count, out);
 	return 0;
 }

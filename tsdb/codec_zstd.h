@@ -9,10 +9,6 @@
 
 #include "model/codec.h"
 
-enum {
-	CODEC_ZSTD = 1
-};
-
 extern const struct codec codec_zstd;
 
 #endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * everprof bench columns: what the columns codec makes of profiles, series by
+ * series: how they were taken, that they come back byte for byte, and how
+ * large they are beside gzip as scraped and beside zstd in groups.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/gzip.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "base/zstd.h"
+#include "cmd/cmd.h"
+#include "cmd/source.h"
+#include "pprof/columns.h"
+
+#define RAW_MAX     ((size_t)1024 * MIB)
+#define LEVEL       5
+#define GROUP       32
+#define GROUP_BYTES ((size_t)2 * MIB)
+
+/* Of a series, or of all. */
+struct figures {
+	size_t profiles;
+	size_t refused;
+	size_t raw;
+	size_t gzip;
+	size_t zstd;   /* in groups, at the level of sealing */
+	size_t groups; /* as columns, or as zstd when refused */
+	size_t table;
+	int64_t zstd_ns;
+	int64_t encode_ns;
+	int64_t decode_ns;
+};
+
+struct columns_bench {
+	size_t every; /* of the profiles, one in so many */
+	size_t seen;
+	char *job;
+	char *type;
+	struct gzip *gzip;
+	struct zstd *zstd;
+	struct codec_encoder *encoder;
+	struct codec_decoder *decoder;
+	struct columns_counts counts; /* of the series before */
+	size_t table;                 /* then */
+	struct buf raw[GROUP];
+	size_t count;
+	size_t raw_bytes;
+	struct buf stored;
+	struct buf again;
+	struct figures series;
+	struct figures all;
+};
+
+static int compare(struct columns_bench *b, const struct bytes *values,
+		   const uint32_t *lens, struct err *err)
+{
+	struct codec_group group = {
+		.table = codec_columns.encoder_table(b->encoder),
+		.stored = buf_bytes(&b->stored),
+		.lens = lens,
+		.count = b->count,
+	};
+	int64_t began = clock_cpu_ns();
+	size_t at = 0;
+	int rc;
+
+	buf_reset(&b->again);
+	rc = codec_columns.decode(b->decoder, &group, 0, b->count, &b->again,
+				  err);
+	b->series.decode_ns += clock_cpu_ns() - began;
+	for (size_t i = 0; i < b->count && !rc; at += lens[i++]) {
+		if (memcmp(b->again.ptr + at, values[i].ptr, lens[i]) != 0)
+			rc = err_set(err, ERR_CORRUPT,
+				     "%s/%s: a profile came back another",
+				     b->job, b->type);
+	}
+	return rc;
+}
+
+static int close_group(struct columns_bench *b, struct err *err)
+{
+	struct bytes values[GROUP];
+	uint32_t lens[GROUP];
+	struct err why;
+	int64_t began = clock_cpu_ns();
+	size_t zstd;
+	int rc;
+
+	if (!b->count)
+		return 0;
+	for (size_t i = 0; i < b->count; i++) {
+		values[i] = buf_bytes(&b->raw[i]);
+		lens[i] = (uint32_t)values[i].len;
+	}
+	buf_reset(&b->stored);
+	zstd_compress(b->zstd, LEVEL, values, b->count, &b->stored);
+	zstd = b->stored.len;
+	b->series.zstd += zstd;
+	b->series.zstd_ns += clock_cpu_ns() - began;
+	buf_reset(&b->stored);
+	began = clock_cpu_ns();
+	rc = codec_columns.encode(b->encoder, values, b->count, &b->stored,
+				  &why);
+	b->series.encode_ns += clock_cpu_ns() - began;
+	if (rc == ERR_UNSUPPORTED) {
+		b->series.refused += b->count;
+		b->series.groups += zstd;
+		rc = 0;
+	} else if (!rc) {
+		b->series.groups += b->stored.len;
+		rc = compare(b, values, lens, err);
+	}
+	b->count = 0;
+	b->raw_bytes = 0;
+	return rc;
+}
+
+static double times(size_t a, size_t b)
+{
+	return b ? (double)a / (double)b : 0;
+}
+
+static double rate(size_t bytes, int64_t ns)
+{
+	return ns ? (double)bytes * 1e3 / (double)ns : 0;
+}
+
+static void print(const char *job, const char *type, const struct figures *f,
+		  const struct columns_counts *c)
+{
+	printf("%-14s %-13s %5zu %5zu %5zu %5zu %6zu %6zu %8.1f %8.1f %7.1f "
+	       "%7.1f %6.0f %6.0f %6.0f\n",
+	       job, type, f->profiles, c->exact[0], c->exact[1] + c->exact[2],
+	       c->patched, f->refused, f->gzip / f->profiles,
+	       (double)f->groups / (double)f->profiles,
+	       (double)f->table / (double)f->profiles,
+	       times(f->gzip, f->groups + f->table), times(f->gzip, f->zstd),
+	       rate(f->raw, f->zstd_ns), rate(f->raw, f->encode_ns),
+	       rate(f->raw, f->decode_ns));
+}
+
+static void add(struct figures *to, const struct figures *f)
+{
+	to->profiles += f->profiles;
+	to->refused += f->refused;
+	to->raw += f->raw;
+	to->gzip += f->gzip;
+	to->zstd += f->zstd;
+	to->groups += f->groups;
+	to->table += f->table;
+	to->zstd_ns += f->zstd_ns;
+	to->encode_ns += f->encode_ns;
+	to->decode_ns += f->decode_ns;
+}
+
+static struct columns_counts since(const struct columns_counts *now,
+				   const struct columns_counts *was)
+{
+	struct columns_counts d = *now;
+
+	for (size_t i = 0; i < ARRAY_SIZE(d.exact); i++)
+		d.exact[i] -= was->exact[i];
+	d.patched -= was->patched;
+	d.patch_bytes -= was->patch_bytes;
+	return d;
+}
+
+static int close_series(struct columns_bench *b, struct err *err)
+{
+	const struct columns_counts *now = columns_encoder_counts(b->encoder);
+	struct columns_counts counts;
+	size_t table;
+	int rc = close_group(b, err);
+
+	if (rc || !b->series.profiles)
+		return rc;
+	table = columns_encoder_table_size(b->encoder);
+	b->series.table = table - b->table;
+	b->table = table;
+	counts = since(now, &b->counts);
+	b->counts = *now;
+	print(b->job, b->type, &b->series, &counts);
+	add(&b->all, &b->series);
+	b->series = (struct figures){ 0 };
+	b->seen = 0;
+	return 0;
+}
+
+/* A stripe ends with its target. */
+static int close_target(struct columns_bench *b, struct err *err)
+{
+	int rc = close_series(b, err);
+
+	buf_reset(&b->stored);
+	if (!rc)
+		rc = codec_columns.encoder_finish(b->encoder, &b->stored, err);
+	b->table = 0;
+	return rc;
+}
+
+static bool is_same(const char *have, struct str s)
+{
+	return have && str_eq(str_of(have), s);
+}
+
+static int turn(struct columns_bench *b, const struct source_item *item,
+		struct err *err)
+{
+	int rc = 0;
+
+	if (!is_same(b->job, item->job))
+		rc = close_target(b, err);
+	else if (!is_same(b->type, item->type))
+		rc = close_series(b, err);
+	else
+		return 0;
+	mem_free(b->job);
+	mem_free(b->type);
+	b->job = mem_strndup(item->job);
+	b->type = mem_strndup(item->type);
+	return rc;
+}
+
+static bool wants(void *ctx UNUSED, int64_t ms UNUSED)
+{
+	return true;
+}
+
+static int visit(void *ctx, const struct source_item *item, struct err *err)
+{
+	struct columns_bench *b = ctx;
+	struct buf raw = buf_init(RAW_MAX);
+	int rc = turn(b, item, err);
+
+	if (rc || b->seen++ % b->every)
+		return rc;
+	if (gzip_sniff(item->data) == GZIP_NONE)
+		buf_add(&raw, item->data.ptr, item->data.len);
+	else
+		rc = gzip_decompress(b->gzip, item->data, &raw, err);
+	if (!rc && (b->count == GROUP || b->raw_bytes + raw.len > GROUP_BYTES))
+		rc = close_group(b, err);
+	if (rc) {
+		buf_fini(&raw);
+		return rc;
+	}
+	b->series.profiles++;
+	b->series.raw += raw.len;
+	b->series.gzip += item->data.len;
+	b->raw_bytes += raw.len;
+	buf_fini(&b->raw[b->count]);
+	b->raw[b->count++] = raw;
+	return 0;
+}
+
+static void unreadable(void *ctx UNUSED, const struct err *err)
+{
+	fprintf(stderr, "everprof: %s\n", err->msg);
+}
+
+static int run(struct columns_bench *b, const char *path, struct err *err)
+{
+	const struct source_visitor v = { wants, visit, unreadable, b };
+	int rc;
+
+	printf("%-14s %-13s %5s %5s %5s %5s %6s %6s %8s %8s %7s %7s %6s %6s "
+	       "%6s\n",
+	       "job", "type", "files", "go", "pprof", "patch", "refuse", "gzip",
+	       "group B", "table B", "x gzip", "zstd x", "MB/s", "MB/s",
+	       "MB/s");
+	rc = source_walk(path, &v, err);
+	if (!rc)
+		rc = close_target(b, err);
+	if (rc)
+		return rc;
+	if (!b->all.profiles)
+		return err_set(err, ERR_NOTFOUND,
+			       "%s: no <job>/<type>/<ms>.pb.gz there", path);
+	print("all", "", &b->all, columns_encoder_counts(b->encoder));
+	return 0;
+}
+
+int cmd_bench_columns(int argc, char **argv)
+{
+	int64_t every = 1;
+	const struct flag flags[] = {
+		{ "every", FLAG_INT, &every, "1",
+		  "Take one profile of a series in so many." },
+		{ 0 },
+	};
+	static const struct usage u = {
+		"bench columns FOLDER",
+		"Encodes the profiles of a folder of tars as columns, a stripe "
+		"for each job, compares what\ncomes back, and prints by series "
+		"how they were taken, bytes a profile, how many times\nsmaller "
+		"than gzip they are, and megabytes a CPU second: zstd, "
+		"encoding, decoding.",
+		1, 1
+	};
+	struct columns_bench b = { 0 };
+	struct err err;
+	int code = cmd_begin(&u, flags, &argc, argv);
+	int rc;
+
+	if (code >= 0)
+		return code;
+	b.every = every > 0 ? (size_t)every : 1;
+	b.gzip = gzip_new();
+	b.zstd = zstd_new();
+	b.encoder = codec_columns.encoder_new(LEVEL);
+	b.decoder = codec_columns.decoder_new();
+	rc = run(&b, argv[0], &err);
+	mem_free(b.job);
+	mem_free(b.type);
+	gzip_free(b.gzip);
+	zstd_free(b.zstd);
+	codec_columns.encoder_free(b.encoder);
+	codec_columns.decoder_free(b.decoder);
+	for (size_t i = 0; i < GROUP; i++)
+		buf_fini(&b.raw[i]);
+	buf_fini(&b.stored);
+	buf_fini(&b.again);
+	return rc ? cmd_fail(&err) : 0;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/columns.h"
+
+#include "pprof/columns/encoder.h"
+#include "pprof/columns/group.h"
+
+#define BUFFER_KEEP ((size_t)4 * MIB)
+
+/* Dictionaries, read. */
+
+static void table_free(struct codec_table *t)
+{
+	if (!t)
+		return;
+	dict_fini(&t->d);
+	mem_free(t);
+}
+
+static int table_open(struct bytes stored, struct codec_table **out,
+		      struct err *err)
+{
+	struct codec_table *t = mem_new(struct codec_table);
+	int rc;
+
+	dict_init(&t->d);
+	rc = dict_decode(stored, &t->d, err);
+	if (rc)
+		table_free(t);
+	else
+		*out = t;
+	return rc;
+}
+
+static size_t memory_of(const struct codec_table *t)
+{
+	return dict_memory(&t->d);
+}
+
+/* Groups, read. */
+
+struct codec_decoder {
+	struct colgroup_coder *coder;
+	struct colgroup group;
+	struct replay *replay;
+	struct zstd *zstd;
+	struct buf replayed; /* what a patch is against */
+};
+
+static struct codec_decoder *decoder_new(void)
+{
+	struct codec_decoder *d = mem_new(struct codec_decoder);
+
+	d->coder = colgroup_coder_new();
+	d->replay = replay_new();
+	d->zstd = zstd_new();
+	return d;
+}
+
+static void decoder_free(struct codec_decoder *d)
+{
+	if (!d)
+		return;
+	colgroup_coder_free(d->coder);
+	colgroup_fini(&d->group);
+	replay_free(d->replay);
+	zstd_free(d->zstd);
+	buf_fini(&d->replayed);
+	mem_free(d);
+}
+
+static int patch(struct codec_decoder *d, const struct dictionary *dict,
+		 size_t i, uint32_t len, struct buf *out, struct err *err)
+{
+	int rc;
+
+	buf_reset(&d->replayed);
+	rc = replay_row(d->replay, dict, &d->group.rows[i],
+			2 * (size_t)len + MIB, &d->replayed, err);
+	if (!rc)
+		rc = zstd_decompress_after(d->zstd, buf_bytes(&d->replayed),
+					   colgroup_patch(&d->group, i), len,
+					   out, err);
+	if (d->replayed.cap > BUFFER_KEEP)
+		buf_fini(&d->replayed);
+	return rc;
+}
+
+static int write_row(struct codec_decoder *d, const struct dictionary *dict,
+		     size_t i, uint32_t len, struct buf *out, struct err *err)
+{
+	size_t at = out->len;
+	int rc;
+
+	if (d->group.patch_lens[i])
+		return patch(d, dict, i, len, out, err);
+	rc = replay_row(d->replay, dict, &d->group.rows[i], len, out, err);
+	if (rc == ERR_TOOBIG || (!rc && out->len - at != len))
+		rc = err_set(err, ERR_CORRUPT,
+			     "a profile has not the length that it had");
+	return rc;
+}
+
+static int decode(struct codec_decoder *d, const struct codec_group *group,
+		  size_t first, size_t n, struct buf *out, struct err *err)
+{
+	struct colgroup_request q = { .stored = group->stored,
+				      .count = group->count,
+				      .end = first + n,
+				      .patches = true };
+	int rc;
+
+	if (!group->table)
+		return err_set(err, ERR_CORRUPT, "columns without their table");
+	if (first > group->count || n > group->count - first)
+		return err_set(err, ERR_CORRUPT, "no value %zu in the group",
+			       first + n);
+	rc = colgroup_decode(d->coder, &group->table->d, &q, &d->group, err);
+	for (size_t i = first; i < first + n && !rc; i++)
+		rc = write_row(d, &group->table->d, i, group->lens[i], out,
+			       err);
+	if (colgroup_memory(&d->group) > BUFFER_KEEP)
+		colgroup_fini(&d->group);
+	return rc == ERR_TOOBIG ? err_set(err, ERR_CORRUPT, "it grew") : rc;
+}
+
+const struct codec codec_columns = {
+	.id = CODEC_COLUMNS,
+	.name = "columns",
+	.encoder_new = columns_encoder_new,
+	.encoder_free = columns_encoder_free,
+	.encode = columns_encode,
+	.encoder_table = columns_encoder_table,
+	.encoder_is_full = columns_encoder_is_full,
+	.encoder_finish = columns_encoder_finish,
+	.table_open = table_open,
+	.table_free = table_free,
+	.table_memory = memory_of,
+	.decoder_new = decoder_new,
+	.decoder_free = decoder_free,
+	.decode = decode,
+};

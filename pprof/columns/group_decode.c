@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/dec.h"
+#include "pprof/columns/group.h"
+#include "pprof/columns/section.h"
+
+static int damaged(struct err *err, const char *what)
+{
+	return err_set(err, ERR_CORRUPT, "a group of columns: %s", what);
+}
+
+static void get_column(struct dec *d, int64_t *v, size_t n, int order)
+{
+	int64_t last = 0;
+	int64_t step = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t diff = dec_svarint(d);
+
+		if (order == 2 && i >= 2)
+			diff = wrap_add(diff, step);
+		step = diff;
+		last = wrap_add(last, diff);
+		v[i] = last;
+	}
+}
+
+/* One of the head's columns; false: a number that no row can have. */
+static bool set_head_field(struct colgroup *g, const struct dictionary *d,
+			   size_t i, int field, int64_t v)
+{
+	struct row *row = &g->rows[i];
+	uint64_t u = (uint64_t)v;
+
+	switch (field) {
+	case 0:
+		row->shape = (uint32_t)u;
+		return u < d->shapes.count;
+	case 1:
+		row->layout = (uint32_t)u;
+		return u < d->layouts.count;
+	case 2:
+		row->samples = (size_t)u;
+		return u <= COLGROUP_VALUES_MAX;
+	case 3:
+		g->patch_lens[i] = (uint32_t)u;
+		return u <= UINT32_MAX;
+	case 4:
+		row->period = v;
+		return true;
+	case 5:
+		row->duration_ns = v;
+		return true;
+	default:
+		row->time_ns = v;
+		return true;
+	}
+}
+
+#define HEAD_FIELDS 7
+
+static int get_head(struct colgroup_coder *c, const struct dictionary *d,
+		    struct dec *in, struct colgroup *g, struct err *err)
+{
+	int64_t v[COLGROUP_ROWS_MAX];
+	struct dec head;
+	size_t samples = 0;
+	int rc = section_get(c->zstd, in, &c->head, err);
+
+	if (rc)
+		return rc;
+	head = dec_init(buf_bytes(&c->head));
+	g->top = (uint32_t)dec_count(&head, d->keys.count);
+	g->types = (size_t)dec_count(&head, TYPES_MAX);
+	for (int f = 0; f < HEAD_FIELDS; f++) {
+		get_column(&head, v, g->count, f == HEAD_FIELDS - 1 ? 2 : 1);
+		for (size_t i = 0; i < g->count; i++) {
+			if (!set_head_field(g, d, i, f, v[i]))
+				return damaged(err, "a number in its head");
+		}
+	}
+	for (size_t i = 0; i < g->count; i++)
+		samples += g->rows[i].samples;
+	if (head.bad || dec_left(&head))
+		return damaged(err, "its head");
+	if (samples * (g->types + 1) > 2 * (size_t)COLGROUP_VALUES_MAX)
+		return damaged(err, "too many values");
+	return 0;
+}
+
+/* The samples of the rows that are wanted. */
+static size_t wanted_samples(const struct colgroup *g, size_t end)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < end; i++)
+		n += g->rows[i].samples;
+	return n;
+}
+
+/* Keys of one row, as put_keys() wrote them. */
+struct keys {
+	struct dec in;
+	uint32_t *successors;
+	uint32_t count; /* in the dictionary */
+	uint32_t top;
+};
+
+/* The key that is not the likely one. */
+static inline uint32_t other_key(struct keys *k)
+{
+	uint64_t back = dec_count(&k->in, k->top);
+
+	if (!back)
+		k->top++;
+	return k->in.bad ? UINT32_MAX : k->top - (uint32_t)back - !back;
+}
+
+static bool get_keys(struct keys *k, uint32_t *out, size_t samples)
+{
+	uint32_t *next = &k->successors[k->count];
+	uint64_t run = dec_uvarint(&k->in);
+
+	for (size_t i = 0; i < samples; i++) {
+		uint32_t key = *next;
+
+		if (!run--) {
+			key = other_key(k);
+			*next = key;
+			run = dec_uvarint(&k->in);
+		} else if (key == k->top) {
+			k->top++;
+		}
+		if (key >= k->count)
+			return false;
+		out[i] = key;
+		next = &k->successors[key];
+		if (!*next)
+			*next = key + 1;
+	}
+	return !run && !k->in.bad;
+}
+
+static int get_all_keys(struct colgroup_coder *c, const struct dictionary *d,
+			const struct colgroup_request *q, struct dec *in,
+			struct colgroup *g, struct err *err)
+{
+	struct keys k = { .count = (uint32_t)d->keys.count, .top = g->top };
+	size_t total = wanted_samples(g, q->end);
+	size_t at = 0;
+	int rc = section_get(c->zstd, in, &c->column, err);
+
+	if (rc)
+		return rc;
+	k.in = dec_init(buf_bytes(&c->column));
+	k.successors = colgroup_successors(c, d->keys.count);
+	g->keys.count = 0;
+	vec_reserve(&g->keys, total + 1);
+	g->keys.count = total;
+	for (size_t i = 0; i < q->end; i++) {
+		if (!get_keys(&k, g->keys.v + at, g->rows[i].samples))
+			return damaged(err, "its keys");
+		at += g->rows[i].samples;
+	}
+	return 0;
+}
+
+/* Numbers that are mostly 0. */
+struct sparse {
+	struct dec in;
+	uint64_t zeros; /* until the next one that is not */
+};
+
+static struct sparse sparse_init(struct bytes b)
+{
+	struct sparse s = { .in = dec_init(b) };
+
+	s.zeros = dec_left(&s.in) ? dec_uvarint(&s.in) : UINT64_MAX;
+	return s;
+}
+
+static inline int64_t get_sparse(struct sparse *s)
+{
+	int64_t v;
+
+	if (s->zeros) {
+		s->zeros--;
+		return 0;
+	}
+	v = dec_svarint(&s->in);
+	s->zeros = dec_left(&s->in) ? dec_uvarint(&s->in) : UINT64_MAX;
+	return v;
+}
+
+static bool get_self(struct dec *in, const struct colgroup *g, int64_t *v)
+{
+	for (size_t i = 0; i < g->keys.count; i++)
+		v[i] = dec_svarint(in);
+	return !in->bad;
+}
+
+static bool get_delta(struct colgroup_coder *c, const struct dictionary *d,
+		      struct dec *in, const struct colgroup *g, int64_t *v)
+{
+	int64_t *previous = colgroup_previous(c, d->keys.count);
+	struct sparse s = sparse_init(dec_bytes(in, dec_left(in)));
+
+	for (size_t i = 0; i < g->keys.count; i++) {
+		int64_t *p = &previous[g->keys.v[i]];
+
+		*p = wrap_add(*p, get_sparse(&s));
+		v[i] = *p;
+	}
+	return !s.in.bad;
+}
+
+static bool get_period(struct dec *in, const struct colgroup *g, size_t end,
+		       const int64_t *before, int64_t *v)
+{
+	struct sparse s = sparse_init(dec_bytes(in, dec_left(in)));
+	size_t i = 0;
+
+	for (size_t row = 0; row < end; row++) {
+		const struct row *r = &g->rows[row];
+
+		for (size_t stop = i + r->samples; i < stop; i++)
+			v[i] = wrap_add(wrap_mul(before[i], r->period),
+					get_sparse(&s));
+	}
+	return !s.in.bad;
+}
+
+static bool get_unsampled(struct colgroup_coder *c, const struct dictionary *d,
+			  struct dec *in, const struct colgroup *g, size_t end,
+			  int64_t *objects)
+{
+	int64_t *space = objects + g->keys.count;
+	int64_t *previous = colgroup_previous(c, d->keys.count);
+	struct sparse s[3];
+	size_t i = 0;
+
+	for (size_t k = 0; k < ARRAY_SIZE(s); k++) {
+		size_t len = (size_t)dec_uvarint(in);
+
+		s[k] = sparse_init(dec_bytes(in, len));
+	}
+	unsample_reset(&c->unsample, d);
+	for (size_t row = 0; row < end; row++) {
+		const struct row *r = &g->rows[row];
+
+		for (size_t stop = i + r->samples; i < stop; i++) {
+			uint32_t key = g->keys.v[i];
+			const struct unsample_rate *rate =
+				unsample_rate(&c->unsample, key, r->period);
+			int64_t n = wrap_add(previous[key], get_sparse(&s[0]));
+
+			previous[key] = n;
+			objects[i] = wrap_add(unsample_objects(rate, n),
+					      get_sparse(&s[1]));
+			space[i] = wrap_add(unsample_space(rate, n),
+					    get_sparse(&s[2]));
+		}
+	}
+	return !in->bad && !s[0].in.bad && !s[1].in.bad && !s[2].in.bad;
+}
+
+/* Whether column t is to be read: PERIOD needs the one before its own. */
+static bool is_wanted(const struct colgroup_request *q,
+		      const struct colgroup *g, size_t t)
+{
+	return !q->types || q->types[t] ||
+	       (t + 1 < g->types && q->types[t + 1]);
+}
+
+/* Columns of values from t on, in c->column. */
+static bool get_values(struct colgroup_coder *c, const struct dictionary *d,
+		       const struct colgroup_request *q,
+		       enum column_model model, struct colgroup *g, size_t t)
+{
+	struct dec in = dec_init(buf_bytes(&c->column));
+	int64_t *v = g->values.v + t * g->keys.count;
+
+	switch (model) {
+	case MODEL_SELF:
+		return get_self(&in, g, v);
+	case MODEL_DELTA:
+		return get_delta(c, d, &in, g, v);
+	case MODEL_PERIOD:
+		return t && get_period(&in, g, q->end, v - g->keys.count, v);
+	case MODEL_UNSAMPLED:
+		return t + 1 < g->types &&
+		       get_unsampled(c, d, &in, g, q->end, v);
+	}
+	return false;
+}
+
+static int get_all_values(struct colgroup_coder *c, const struct dictionary *d,
+			  const struct colgroup_request *q, struct dec *in,
+			  struct colgroup *g, struct err *err)
+{
+	g->values.count = 0;
+	vec_reserve(&g->values, g->types * g->keys.count + 1);
+	g->values.count = g->types * g->keys.count;
+	for (size_t t = 0; t < g->types;) {
+		enum column_model model = dec_u8(in);
+		int rc;
+
+		if (!is_wanted(q, g, t)) {
+			section_skip(in);
+		} else {
+			rc = section_get(c->zstd, in, &c->column, err);
+			if (rc)
+				return rc;
+			if (!get_values(c, d, q, model, g, t))
+				return damaged(err, "a column of values");
+		}
+		t += model == MODEL_UNSAMPLED ? 2 : 1;
+	}
+	return 0;
+}
+
+static int get_patches(const struct colgroup_request *q, struct dec *in,
+		       struct colgroup *g, struct err *err)
+{
+	struct bytes b = dec_bytes(in, dec_left(in));
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < g->count; i++)
+		sum += g->patch_lens[i];
+	if (sum != b.len)
+		return damaged(err, "its patches");
+	buf_reset(&g->patches);
+	if (q->patches)
+		buf_add(&g->patches, b.ptr, b.len);
+	return 0;
+}
+
+int colgroup_decode(struct colgroup_coder *c, const struct dictionary *d,
+		    const struct colgroup_request *q, struct colgroup *g,
+		    struct err *err)
+{
+	struct dec in = dec_init(q->stored);
+	int rc;
+
+	colgroup_reset(g);
+	if (!q->count || q->count > COLGROUP_ROWS_MAX || q->end > q->count)
+		return damaged(err, "its number of profiles");
+	g->count = q->count;
+	rc = get_head(c, d, &in, g, err);
+	if (!rc)
+		rc = get_all_keys(c, d, q, &in, g, err);
+	if (!rc)
+		rc = get_all_values(c, d, q, &in, g, err);
+	if (!rc)
+		rc = get_patches(q, &in, g, err);
+	g->count = q->end;
+	colgroup_link(g);
+	return rc;
+}

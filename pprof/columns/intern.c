@@ -1,0 +1,651 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/columns/intern.h"
+
+#include "base/hash.h"
+#include "pprof/placemap.h"
+
+/* A table of hashes, and what is likely to be asked for next. */
+struct index {
+	struct table table;
+	uint32_t next;
+};
+
+struct intern {
+	struct dictionary *d;
+	uint32_t next_string;
+	struct table mappings;
+	struct index functions;
+	struct index locations;
+	struct table nodes;
+	struct table label_sets;
+	struct table keys;
+	struct table layouts;
+	struct table shapes;
+
+	/* The profile. */
+	const struct pprof *src;
+	struct place_map string_map;
+	struct place_map mapping_map;
+	struct place_map function_map;
+	struct place_map location_map;
+	VEC(uint64_t) scratch; /* a location's words */
+	VEC(struct pprof_label) labels;
+	VEC(struct dict_binding) bindings;
+};
+
+struct intern *intern_new(struct dictionary *d)
+{
+	struct intern *in = mem_new(struct intern);
+
+	in->d = d;
+	return in;
+}
+
+void intern_free(struct intern *in)
+{
+	if (!in)
+		return;
+	table_fini(&in->mappings);
+	table_fini(&in->functions.table);
+	table_fini(&in->locations.table);
+	table_fini(&in->nodes);
+	table_fini(&in->label_sets);
+	table_fini(&in->keys);
+	table_fini(&in->layouts);
+	table_fini(&in->shapes);
+	vec_fini(&in->string_map.to);
+	vec_fini(&in->mapping_map.to);
+	vec_fini(&in->function_map.to);
+	vec_fini(&in->location_map.to);
+	vec_fini(&in->scratch);
+	vec_fini(&in->labels);
+	vec_fini(&in->bindings);
+	mem_free(in);
+}
+
+size_t intern_memory(const struct intern *in)
+{
+	return sizeof(*in) + table_memory(&in->mappings) +
+	       table_memory(&in->functions.table) +
+	       table_memory(&in->locations.table) + table_memory(&in->nodes) +
+	       table_memory(&in->label_sets) + table_memory(&in->keys) +
+	       table_memory(&in->layouts) + table_memory(&in->shapes) +
+	       vec_memory(&in->string_map.to) +
+	       vec_memory(&in->mapping_map.to) +
+	       vec_memory(&in->function_map.to) +
+	       vec_memory(&in->location_map.to) + vec_memory(&in->scratch) +
+	       vec_memory(&in->labels) + vec_memory(&in->bindings);
+}
+
+void intern_begin(struct intern *in, const struct pprof *p)
+{
+	in->src = p;
+	placemap_reset(&in->string_map, p->strings.strings.count);
+	placemap_reset(&in->mapping_map, p->mappings.count);
+	placemap_reset(&in->function_map, p->functions.count);
+	placemap_reset(&in->location_map, p->locations.count);
+	in->bindings.count = 0;
+}
+
+static uint64_t hash_of(const void *p, size_t size)
+{
+	return hash64((struct bytes){ .ptr = p, .len = size });
+}
+
+static uint32_t string(struct intern *in, uint32_t i)
+{
+	uint32_t *to = &in->string_map.to.v[i];
+
+	if (*to == PPROF_NONE)
+		*to = strtab_intern_next(&in->d->strings, pprof_str(in->src, i),
+					 &in->next_string);
+	return *to;
+}
+
+bool intern_string(struct intern *in, uint64_t i, uint32_t *out)
+{
+	if (i >= in->src->strings.strings.count)
+		return false;
+	*out = string(in, (uint32_t)i);
+	return true;
+}
+
+/* Mappings. */
+
+static bool same_mapping(const void *ctx, uint32_t i, const void *key)
+{
+	const struct dictionary *d = ctx;
+	const struct dict_mapping *a = &d->mappings.v[i];
+	const struct dict_mapping *b = key;
+
+	return a->size == b->size && a->offset == b->offset &&
+	       a->file == b->file && a->build_id == b->build_id &&
+	       a->twin == b->twin;
+}
+
+static uint64_t hash_mapping(const struct dict_mapping *m)
+{
+	uint64_t words[] = { m->size, m->offset,
+			     (uint64_t)m->file << 32 | m->build_id, m->twin };
+
+	return hash_of(words, sizeof(words));
+}
+
+static uint32_t find_mapping(struct intern *in, const struct dict_mapping *m)
+{
+	struct dictionary *d = in->d;
+	uint64_t hash = hash_mapping(m);
+	uint32_t i = table_find(&in->mappings, hash, same_mapping, d, m);
+
+	if (i != TABLE_NONE)
+		return i;
+	i = (uint32_t)d->mappings.count;
+	table_add(&in->mappings, hash, i);
+	*vec_add(&d->mappings) = *m;
+	return i;
+}
+
+static bool is_bound(const struct intern *in, uint32_t mapping)
+{
+	for (size_t i = 0; i < in->bindings.count; i++) {
+		if (in->bindings.v[i].mapping == mapping)
+			return true;
+	}
+	return false;
+}
+
+/* The mappings of a profile differ, so that a location can name one. */
+static void bind_mapping(struct intern *in, size_t i)
+{
+	const struct pprof_mapping *m = &in->src->mappings.v[i];
+	struct dict_mapping to = { .size = m->limit - m->start,
+				   .offset = m->offset,
+				   .file = string(in, m->file),
+				   .build_id = string(in, m->build_id) };
+	uint32_t place = find_mapping(in, &to);
+
+	while (is_bound(in, place)) {
+		to.twin++;
+		place = find_mapping(in, &to);
+	}
+	in->mapping_map.to.v[i] = place;
+	*vec_add(&in->bindings) = (struct dict_binding){
+		.start = m->start,
+		.mapping = place,
+		.flags = (m->has_functions ? DICT_HAS_FUNCTIONS : 0) |
+			 (m->has_filenames ? DICT_HAS_FILENAMES : 0) |
+			 (m->has_lines ? DICT_HAS_LINES : 0) |
+			 (m->has_inlines ? DICT_HAS_INLINES : 0),
+	};
+}
+
+/* Runs of equal elements: layouts, sets of labels, shapes. */
+
+struct runs {
+	const void *elements;
+	size_t size; /* of one */
+	const struct pprof_run *runs;
+};
+
+struct run_key {
+	struct runs runs;
+	const void *want;
+	uint32_t count;
+};
+
+static bool same_run(const void *ctx UNUSED, uint32_t i, const void *key)
+{
+	const struct run_key *k = key;
+	struct pprof_run r = k->runs.runs[i];
+	const uint8_t *have = k->runs.elements;
+
+	return r.count == k->count &&
+	       (!r.count || !memcmp(have + r.first * k->runs.size, k->want,
+				    r.count * k->runs.size));
+}
+
+static uint64_t hash_run(const struct runs *r, uint32_t i)
+{
+	const uint8_t *elements = r->elements;
+	struct pprof_run run = r->runs[i];
+
+	return hash_of(elements + run.first * r->size, run.count * r->size);
+}
+
+#define runs_of(elements_, runs_) \
+	((struct runs){ (elements_)->v, sizeof(*(elements_)->v), (runs_)->v })
+
+/* The place of the run of `count` wanted elements, which is added if new. */
+#define find_run(t, elements_, runs_, want_, count_)                        \
+	({                                                                  \
+		struct run_key k_ = { runs_of(elements_, runs_), (want_),   \
+				      (count_) };                           \
+		uint64_t hash_ = hash_of(k_.want, k_.count * k_.runs.size); \
+		uint32_t i_ = table_find(t, hash_, same_run, NULL, &k_);    \
+                                                                            \
+		if (i_ == TABLE_NONE) {                                     \
+			i_ = (uint32_t)(runs_)->count;                      \
+			table_add(t, hash_, i_);                            \
+			*vec_add(runs_) = (struct pprof_run){               \
+				(uint32_t)(elements_)->count, k_.count      \
+			};                                                  \
+			for (uint32_t n_ = 0; n_ < k_.count; n_++)          \
+				*vec_add(elements_) = (want_)[n_];          \
+		}                                                           \
+		i_;                                                         \
+	})
+
+uint32_t intern_layout(struct intern *in)
+{
+	struct dictionary *d = in->d;
+
+	for (size_t i = 0; i < in->src->mappings.count; i++)
+		bind_mapping(in, i);
+	vec_reserve(&in->bindings, 1);
+	return find_run(&in->layouts, &d->bindings, &d->layouts, in->bindings.v,
+			(uint32_t)in->bindings.count);
+}
+
+uint32_t intern_shape(struct intern *in, const uint32_t *words, uint32_t count)
+{
+	struct dictionary *d = in->d;
+
+	return find_run(&in->shapes, &d->words, &d->shapes, words, count);
+}
+
+/* Functions. */
+
+static bool same_function(const void *ctx, uint32_t i, const void *key)
+{
+	const struct dictionary *d = ctx;
+	const struct pprof_function *a = &d->functions.v[i];
+	const struct pprof_function *b = key;
+
+	return a->name == b->name && a->system_name == b->system_name &&
+	       a->file == b->file && a->start_line == b->start_line;
+}
+
+static uint64_t hash_function(const struct pprof_function *f)
+{
+	uint64_t words[] = { (uint64_t)f->name << 32 | f->system_name, f->file,
+			     (uint64_t)f->start_line };
+
+	return hash_of(words, sizeof(words));
+}
+
+static uint32_t find_function(struct intern *in, const struct pprof_function *f)
+{
+	struct dictionary *d = in->d;
+	uint32_t i = in->functions.next;
+	uint64_t hash;
+
+	if (i < d->functions.count && same_function(d, i, f))
+		return i;
+	hash = hash_function(f);
+	i = table_find(&in->functions.table, hash, same_function, d, f);
+	if (i != TABLE_NONE)
+		return i;
+	i = (uint32_t)d->functions.count;
+	table_add(&in->functions.table, hash, i);
+	*vec_add(&d->functions) = *f;
+	return i;
+}
+
+static uint32_t map_function(struct intern *in, uint32_t i)
+{
+	uint32_t *to = &in->function_map.to.v[i];
+	const struct pprof_function *f = &in->src->functions.v[i];
+
+	if (*to == PPROF_NONE) {
+		*to = find_function(
+			in, &(struct pprof_function){
+				    .name = string(in, f->name),
+				    .system_name = string(in, f->system_name),
+				    .file = string(in, f->file),
+				    .start_line = f->start_line,
+			    });
+		in->functions.next = *to + 1;
+	}
+	return *to;
+}
+
+/* Locations: a head of three words, then three for each line. */
+
+#define LOCATION_HEAD 3
+
+static void location_head(const struct pprof_location *l,
+			  uint64_t head[LOCATION_HEAD])
+{
+	head[0] = l->address;
+	head[1] = l->mapping;
+	head[2] = (uint64_t)l->lines.count << 1 | l->folded;
+}
+
+static bool same_location(const void *ctx, uint32_t i, const void *key)
+{
+	const struct dictionary *d = ctx;
+	const struct pprof_location *l = &d->locations.v[i];
+	const struct pprof_line *line = d->lines.v + l->lines.first;
+	const uint64_t *k = key;
+	uint64_t head[LOCATION_HEAD];
+
+	location_head(l, head);
+	if (memcmp(head, k, sizeof(head)) != 0)
+		return false;
+	k += LOCATION_HEAD;
+	for (uint32_t n = 0; n < l->lines.count; n++, line++, k += 3) {
+		if (line->function != k[0] || (uint64_t)line->line != k[1] ||
+		    (uint64_t)line->column != k[2])
+			return false;
+	}
+	return true;
+}
+
+static void write_line(struct intern *in, uint32_t function,
+		       const struct pprof_line *l)
+{
+	*vec_add(&in->scratch) = function;
+	*vec_add(&in->scratch) = (uint64_t)l->line;
+	*vec_add(&in->scratch) = (uint64_t)l->column;
+}
+
+static void write_head(struct intern *in, const struct pprof_location *l)
+{
+	in->scratch.count = 0;
+	vec_reserve(&in->scratch, LOCATION_HEAD);
+	location_head(l, in->scratch.v);
+	in->scratch.count = LOCATION_HEAD;
+}
+
+static uint64_t hash_scratch(const struct intern *in)
+{
+	return hash_of(in->scratch.v, in->scratch.count * sizeof(uint64_t));
+}
+
+static uint64_t hash_location(struct intern *in, uint32_t i)
+{
+	const struct pprof_location *l = &in->d->locations.v[i];
+
+	write_head(in, l);
+	for (uint32_t n = 0; n < l->lines.count; n++) {
+		const struct pprof_line *line =
+			&in->d->lines.v[l->lines.first + n];
+
+		write_line(in, line->function, line);
+	}
+	return hash_scratch(in);
+}
+
+/* The one that scratch describes. */
+static uint32_t find_location(struct intern *in)
+{
+	struct dictionary *d = in->d;
+	const uint64_t *key = in->scratch.v;
+	uint32_t i = in->locations.next;
+
+	if (i < d->locations.count && same_location(d, i, key))
+		return i;
+	return table_find(&in->locations.table, hash_scratch(in), same_location,
+			  d, key);
+}
+
+static uint32_t add_location(struct intern *in, struct pprof_location new)
+{
+	struct dictionary *d = in->d;
+	uint32_t i = (uint32_t)d->locations.count;
+	struct pprof_run from = new.lines;
+
+	table_add(&in->locations.table, hash_scratch(in), i);
+	new.lines.first = (uint32_t)d->lines.count;
+	for (uint32_t n = 0; n < from.count; n++) {
+		struct pprof_line l = in->src->lines.v[from.first + n];
+
+		l.function = map_function(in, l.function);
+		*vec_add(&d->lines) = l;
+	}
+	*vec_add(&d->locations) = new;
+	return i;
+}
+
+static uint32_t intern_location(struct intern *in, uint32_t i)
+{
+	struct pprof_location l = in->src->locations.v[i];
+	uint32_t to;
+
+	if (l.mapping != PPROF_NONE) {
+		l.address -= in->src->mappings.v[l.mapping].start;
+		l.mapping = in->mapping_map.to.v[l.mapping];
+	}
+	write_head(in, &l);
+	for (uint32_t n = 0; n < l.lines.count; n++) {
+		const struct pprof_line *line =
+			&in->src->lines.v[l.lines.first + n];
+
+		write_line(in, map_function(in, line->function), line);
+	}
+	to = find_location(in);
+	if (to == TABLE_NONE)
+		to = add_location(in, l);
+	in->locations.next = to + 1;
+	return to;
+}
+
+static inline uint32_t map_location(struct intern *in, uint32_t i)
+{
+	uint32_t *to = &in->location_map.to.v[i];
+
+	if (*to == PPROF_NONE)
+		*to = intern_location(in, i);
+	return *to;
+}
+
+/* Stacks. */
+
+static uint64_t hash_pair(uint32_t a, uint32_t b)
+{
+	uint64_t word = (uint64_t)a << 32 | b;
+
+	return hash_of(&word, sizeof(word));
+}
+
+static bool same_node(const void *ctx, uint32_t i, const void *key)
+{
+	const struct dictionary *d = ctx;
+
+	return !memcmp(&d->nodes.v[i], key, sizeof(struct dict_node));
+}
+
+static bool is_node(const struct dictionary *d, size_t i,
+		    const struct dict_node *n)
+{
+	return i < d->nodes.count && same_node(d, (uint32_t)i, n);
+}
+
+static uint32_t child(struct intern *in, uint32_t parent, uint32_t location)
+{
+	struct dictionary *d = in->d;
+	struct dict_node n = { parent, location };
+	uint64_t hash;
+	uint32_t i;
+
+	if (is_node(d, parent + 1, &n)) /* a stack's nodes come in a row */
+		return parent + 1;
+	hash = hash_pair(parent, location);
+	i = table_find(&in->nodes, hash, same_node, d, &n);
+	if (i != TABLE_NONE)
+		return i;
+	i = (uint32_t)d->nodes.count;
+	table_add(&in->nodes, hash, i);
+	*vec_add(&d->nodes) = n;
+	return i;
+}
+
+static uint32_t intern_stack(struct intern *in, const struct pprof_run *stack)
+{
+	const uint32_t *frames = in->src->frames.v + stack->first;
+	uint32_t node = DICT_ROOT;
+
+	/* New locations get their numbers in the order of the profile. */
+	for (uint32_t i = 0; i < stack->count; i++)
+		map_location(in, frames[i]);
+	for (uint32_t i = stack->count; i > 0; i--)
+		node = child(in, node, map_location(in, frames[i - 1]));
+	return node;
+}
+
+static bool is_stack(struct intern *in, const struct pprof_run *stack,
+		     uint32_t node)
+{
+	const uint32_t *frames = in->src->frames.v + stack->first;
+	const struct dictionary *d = in->d;
+
+	for (uint32_t i = 0; i < stack->count; i++) {
+		if (node == DICT_ROOT ||
+		    d->nodes.v[node].location != map_location(in, frames[i]))
+			return false;
+		node = d->nodes.v[node].parent;
+	}
+	return node == DICT_ROOT;
+}
+
+/* Sets of labels. */
+
+static void read_labels(struct intern *in, struct pprof_run set)
+{
+	in->labels.count = 0;
+	vec_reserve(&in->labels, 1);
+	for (uint32_t i = 0; i < set.count; i++) {
+		struct pprof_label l = in->src->labels.v[set.first + i];
+
+		l.key = string(in, l.key);
+		l.str = string(in, l.str);
+		l.unit = string(in, l.unit);
+		*vec_add(&in->labels) = l;
+	}
+}
+
+static uint32_t intern_labels(struct intern *in)
+{
+	struct dictionary *d = in->d;
+
+	return find_run(&in->label_sets, &d->labels, &d->label_sets,
+			in->labels.v, (uint32_t)in->labels.count);
+}
+
+static bool is_label_set(const struct intern *in, uint32_t set)
+{
+	struct run_key k = { runs_of(&in->d->labels, &in->d->label_sets),
+			     in->labels.v, (uint32_t)in->labels.count };
+
+	return same_run(NULL, set, &k);
+}
+
+/* Keys. */
+
+static bool same_key(const void *ctx, uint32_t i, const void *key)
+{
+	const struct dictionary *d = ctx;
+
+	return !memcmp(&d->keys.v[i], key, sizeof(struct pprof_sample));
+}
+
+uint32_t intern_key(struct intern *in, size_t sample, uint32_t likely)
+{
+	struct dictionary *d = in->d;
+	const struct pprof *src = in->src;
+	const struct pprof_run *stack = pprof_stack(src, sample);
+	struct pprof_sample k;
+	uint64_t hash;
+	uint32_t i;
+
+	read_labels(in, src->label_sets.v[src->samples.v[sample].labels]);
+	if (likely < d->keys.count &&
+	    is_stack(in, stack, d->keys.v[likely].stack) &&
+	    is_label_set(in, d->keys.v[likely].labels))
+		return likely;
+	k.stack = intern_stack(in, stack);
+	k.labels = intern_labels(in);
+	hash = hash_pair(k.stack, k.labels);
+	i = table_find(&in->keys, hash, same_key, d, &k);
+	if (i != TABLE_NONE)
+		return i;
+	i = (uint32_t)d->keys.count;
+	table_add(&in->keys, hash, i);
+	*vec_add(&d->keys) = k;
+	return i;
+}
+
+/* Taking back. */
+
+static void rollback_runs(struct table *t, struct runs runs, size_t *count,
+			  size_t to)
+{
+	while (*count > to) {
+		uint32_t i = (uint32_t)-- * count;
+
+		table_remove(t, hash_run(&runs, i), i);
+	}
+}
+
+static void rollback_stacks(struct intern *in, const struct dict_mark *mark)
+{
+	struct dictionary *d = in->d;
+
+	while (d->keys.count > mark->keys) {
+		uint32_t i = (uint32_t)--d->keys.count;
+
+		table_remove(&in->keys,
+			     hash_pair(d->keys.v[i].stack, d->keys.v[i].labels),
+			     i);
+	}
+	while (d->nodes.count > mark->nodes) {
+		uint32_t i = (uint32_t)--d->nodes.count;
+
+		table_remove(
+			&in->nodes,
+			hash_pair(d->nodes.v[i].parent, d->nodes.v[i].location),
+			i);
+	}
+}
+
+static void rollback_symbols(struct intern *in, const struct dict_mark *mark)
+{
+	struct dictionary *d = in->d;
+
+	while (d->locations.count > mark->locations) {
+		uint32_t i = (uint32_t)d->locations.count - 1;
+
+		table_remove(&in->locations.table, hash_location(in, i), i);
+		d->locations.count--;
+	}
+	d->lines.count = mark->lines;
+	while (d->functions.count > mark->functions) {
+		uint32_t i = (uint32_t)--d->functions.count;
+
+		table_remove(&in->functions.table,
+			     hash_function(&d->functions.v[i]), i);
+	}
+	while (d->mappings.count > mark->mappings) {
+		uint32_t i = (uint32_t)--d->mappings.count;
+
+		table_remove(&in->mappings, hash_mapping(&d->mappings.v[i]), i);
+	}
+}
+
+void intern_rollback(struct intern *in, const struct dict_mark *mark)
+{
+	struct dictionary *d = in->d;
+
+	rollback_stacks(in, mark);
+	rollback_runs(&in->label_sets, runs_of(&d->labels, &d->label_sets),
+		      &d->label_sets.count, mark->label_sets);
+	d->labels.count = mark->labels;
+	rollback_runs(&in->layouts, runs_of(&d->bindings, &d->layouts),
+		      &d->layouts.count, mark->layouts);
+	d->bindings.count = mark->bindings;
+	rollback_runs(&in->shapes, runs_of(&d->words, &d->shapes),
+		      &d->shapes.count, mark->shapes);
+	d->words.count = mark->words;
+	rollback_symbols(in, mark);
+	strtab_truncate(&d->strings, mark->strings);
+}
