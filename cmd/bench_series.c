@@ -17,6 +17,7 @@
 #include "cmd/cmd.h"
 #include "cmd/memory.h"
 #include "model/types.h"
+#include "pprof/columns.h"
 #include "tsdb/querier.h"
 #include "tsdb/tsdb.h"
 
@@ -117,7 +118,8 @@ static void look(struct series_bench *b)
 
 static int open_db(struct series_bench *b, const char *path, struct err *err)
 {
-	struct tsdb_options o = { .path = path,
+	struct tsdb_options o = { .columns = &codec_columns,
+				  .path = path,
 				  .clock = &b->clock,
 				  .metrics = b->metrics,
 				  .max_series = 200000,

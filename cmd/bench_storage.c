@@ -23,6 +23,7 @@
 #include "cmd/cmd.h"
 #include "cmd/memory.h"
 #include "cmd/source.h"
+#include "pprof/columns.h"
 #include "pprof/unpack.h"
 #include "tsdb/querier.h"
 #include "tsdb/tools.h"
@@ -429,7 +430,8 @@ static void print_values(struct bench *b)
 
 static void open_db(struct bench *b, const char *path, int64_t budget)
 {
-	struct tsdb_options o = { .path = path,
+	struct tsdb_options o = { .columns = &codec_columns,
+				  .path = path,
 				  .metrics = b->metrics,
 				  .sync_ms = 3600000,
 				  .maintain_ms = -1,

@@ -16,6 +16,7 @@
 #include "base/url.h"
 #include "cmd/cmd.h"
 #include "model/selector.h"
+#include "pprof/columns.h"
 #include "tsdb/querier.h"
 
 #define DIR_NAME_MAX 200
@@ -138,9 +139,11 @@ static int dump_all(struct dump *d, const char *path, struct err *err)
 {
 	struct log log = { .fd = STDERR_FILENO, .level = LOG_WARN };
 	struct metrics *metrics = metrics_new();
-	struct tsdb_options o = {
-		.path = path, .log = &log, .metrics = metrics, .read_only = true
-	};
+	struct tsdb_options o = { .columns = &codec_columns,
+				  .path = path,
+				  .log = &log,
+				  .metrics = metrics,
+				  .read_only = true };
 	struct querier *q = NULL;
 	struct tsdb *db = NULL;
 	int rc = tsdb_open(&o, &db, err);

@@ -10,6 +10,7 @@
 #include "cmd/cmd.h"
 #include "cmd/source.h"
 #include "model/selector.h"
+#include "pprof/columns.h"
 #include "pprof/unpack.h"
 #include "tsdb/tsdb.h"
 
@@ -219,7 +220,8 @@ static int run(struct import *im, const char *source, const char *path,
 {
 	struct log log = { .fd = STDERR_FILENO, .level = LOG_WARN };
 	struct metrics *metrics = metrics_new();
-	struct tsdb_options o = { .path = path,
+	struct tsdb_options o = { .columns = &codec_columns,
+				  .path = path,
 				  .log = &log,
 				  .metrics = metrics,
 				  .retention_ms = IMPORT_RETENTION_MS,

@@ -13,6 +13,7 @@
 #include "cmd/config.h"
 #include "cmd/process.h"
 #include "cmd/version.h"
+#include "pprof/columns.h"
 #include "scrape/scrape.h"
 #include "tsdb/tsdb.h"
 #include "web/web.h"
@@ -210,7 +211,8 @@ static int parse_share(struct serve *s, int64_t *bytes, struct err *err)
 
 static int start_storage(struct serve *s, int64_t sync_ms, struct err *err)
 {
-	struct tsdb_options o = { .path = s->path,
+	struct tsdb_options o = { .columns = &codec_columns,
+				  .path = s->path,
 				  .log = &s->log,
 				  .metrics = s->metrics,
 				  .retention_ms = s->retention_ms,

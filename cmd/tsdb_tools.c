@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "pprof/columns.h"
 #include "tsdb/querier.h"
 #include "tsdb/tools.h"
 
@@ -24,7 +25,8 @@ struct opened {
 static int open_dir(struct opened *o, const char *path, bool read_only,
 		    struct err *err)
 {
-	struct tsdb_options options = { .path = path,
+	struct tsdb_options options = { .columns = &codec_columns,
+					.path = path,
 					.log = &o->log,
 					.metrics = o->metrics = metrics_new(),
 					.maintain_ms = -1,
@@ -156,7 +158,9 @@ int cmd_tsdb_verify(int argc, char **argv)
 		1, 1
 	};
 	struct log log = { .fd = STDERR_FILENO, .level = LOG_WARN };
-	struct verify v = { .found = print_problem, .log = &log };
+	struct verify v = { .found = print_problem,
+			    .log = &log,
+			    .columns = &codec_columns };
 	struct err err;
 	int code = cmd_begin(&u, no_flags, &argc, argv);
 

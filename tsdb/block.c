@@ -29,6 +29,8 @@ void block_unref(struct block *b)
 {
 	if (!b || atomic_fetch_sub(&b->refs, 1) != 1)
 		return;
+	if (b->env->tables)
+		tables_forget(b->env->tables, b);
 	index_close(b->index);
 	for (size_t i = 0; i < b->chunk_count; i++)
 		blob_close(b->chunks[i]);

@@ -16,6 +16,7 @@
 #include "tsdb/index.h"
 #include "tsdb/meta.h"
 #include "tsdb/range.h"
+#include "tsdb/tables.h"
 #include "tsdb/tombstones.h"
 
 enum {
@@ -31,6 +32,8 @@ struct block_env {
 	const char *dir; /* of the database */
 	const struct log *log;
 	struct metric *corruptions;
+	const struct codec *columns; /* for blocks, beside zstd; may be NULL */
+	struct tables *tables;       /* of that codec */
 };
 
 struct block {

@@ -6,16 +6,37 @@
 
 #include "base/crc32c.h"
 #include "base/enc.h"
-#include "base/mem.h"
+#include "base/vec.h"
+#include "model/codec.h"
 #include "tsdb/record.h"
 
-#define COPY_PIECE MIB
+#define COPY_PIECE        MIB
+#define STRIPE_GROUPS_MAX 4096
+#define STRIPE_ROOM       (64 * MIB) /* for its last group and its table */
 
 /* A values file of the block. */
 struct values_file {
 	uint64_t size;
 	uint64_t live;
 	uint32_t crc;
+};
+
+/* A group whose chunk is not written yet. */
+struct waiting {
+	size_t at; /* of the front of its head, in fronts */
+	size_t len;
+	struct head_place place;
+	enum block_table table;
+	uint8_t codec;
+	size_t chunk;
+	int64_t min;
+	int64_t max;
+};
+
+/* A table that counts as live. */
+struct live_table {
+	uint32_t file;
+	uint64_t offset;
 };
 
 struct block_writer {
@@ -34,6 +55,12 @@ struct block_writer {
 	uint32_t segment; /* its number, from 1; 0: none yet */
 	struct buf scratch;
 	struct index_writer *index;
+
+	/* The stripe: all of it, and its tables, are in one file. */
+	bool in_stripe;
+	VEC(struct waiting) waiting;
+	VEC(struct live_table) tables;
+	struct buf fronts;
 };
 
 static int make_dirs(struct block_writer *w, struct err *err)
@@ -84,6 +111,9 @@ void block_writer_free(struct block_writer *w)
 	}
 	meta_fini(&w->meta);
 	buf_fini(&w->scratch);
+	vec_fini(&w->waiting);
+	vec_fini(&w->tables);
+	buf_fini(&w->fronts);
 	mem_free(w->files);
 	mem_free(w->path);
 	mem_free(w);
@@ -197,19 +227,116 @@ static void count(struct block_writer *w, const struct head *h)
 	w->files[h->place.file - 1].live += h->place.len;
 }
 
-int block_writer_chunk(struct block_writer *w, struct head *h,
-		       struct bytes typeset, struct index_chunk *chunk,
-		       struct err *err)
+/* The group waits for its stripe's end. */
+static void wait(struct block_writer *w, struct head *h, struct bytes typeset,
+		 enum block_table table, size_t chunk)
+{
+	struct waiting *x = vec_add(&w->waiting);
+
+	h->typeset = meta_typeset(&w->meta, typeset);
+	*x = (struct waiting){ .at = w->fronts.len,
+			       .place = h->place,
+			       .table = table,
+			       .codec = h->codec,
+			       .chunk = chunk,
+			       .min = h->profiles[0].ms,
+			       .max = h->profiles[h->count - 1].ms };
+	head_encode_front(h, &w->fronts);
+	x->len = w->fronts.len - x->at;
+	count(w, h);
+}
+
+void block_writer_linked(struct block_writer *w, struct head *h,
+			 struct bytes typeset, size_t chunk)
+{
+	wait(w, h, typeset, TABLE_TAKEN, chunk);
+}
+
+/* What comes first in a stripe may begin another file. */
+static int room_for(struct block_writer *w, size_t len, struct err *err)
+{
+	int rc = 0;
+
+	if (w->values.file && w->values.size > FILE_HEADER && !w->in_stripe &&
+	    w->values.size + len > BLOCK_VALUES_MAX)
+		rc = close_values(w, err);
+	if (!rc && !w->values.file)
+		rc = begin_values(w, err);
+	w->in_stripe = !rc;
+	return rc;
+}
+
+static int add_values(struct block_writer *w, struct bytes stored,
+		      struct err *err)
+{
+	outfile_add(&w->values, stored);
+	if (w->values.rc && err)
+		*err = w->values.err;
+	return w->values.rc;
+}
+
+int block_writer_group(struct block_writer *w, struct head *h,
+		       struct bytes stored, struct bytes typeset,
+		       enum block_table table, size_t chunk, struct err *err)
+{
+	int rc = room_for(w, stored.len, err);
+
+	if (rc)
+		return rc;
+	h->place.file = w->current;
+	h->place.offset = w->values.size;
+	rc = add_values(w, stored, err);
+	if (!rc)
+		wait(w, h, typeset, table, chunk);
+	return rc;
+}
+
+int block_writer_table(struct block_writer *w, struct bytes stored,
+		       struct head_table *out, struct err *err)
+{
+	int rc = room_for(w, stored.len, err);
+
+	if (rc)
+		return rc;
+	*out = (struct head_table){ .offset = w->values.size,
+				    .len = (uint32_t)stored.len,
+				    .crc = crc32c(0, stored) };
+	return add_values(w, stored, err);
+}
+
+bool block_writer_is_full(const struct block_writer *w)
+{
+	return w->waiting.count >= STRIPE_GROUPS_MAX ||
+	       (w->values.file &&
+		w->values.size + STRIPE_ROOM > BLOCK_VALUES_MAX);
+}
+
+/* A table counts once, however many groups need it. */
+static void count_table(struct block_writer *w, const struct head_place *p)
+{
+	if (!p->table.len)
+		return;
+	for (size_t i = 0; i < w->tables.count; i++) {
+		if (w->tables.v[i].file == p->file &&
+		    w->tables.v[i].offset == p->table.offset)
+			return;
+	}
+	*vec_add(&w->tables) = (struct live_table){ p->file, p->table.offset };
+	w->files[p->file - 1].live += p->table.len;
+}
+
+static int write_chunk(struct block_writer *w, const struct waiting *x,
+		       struct index_chunk *chunk, struct err *err)
 {
 	struct buf len = { 0 };
 	struct buf *b = &w->scratch;
 	uint8_t crc[4];
 	int rc = 0;
 
-	h->typeset = meta_typeset(&w->meta, typeset);
 	buf_reset(b);
 	buf_byte(b, CHUNK_GROUP);
-	head_encode(h, b);
+	buf_add(b, w->fronts.ptr + x->at, x->len);
+	head_encode_place(&x->place, b);
 	if (w->chunks.size + b->len + 16 > BLOCK_CHUNKS_MAX)
 		rc = close_chunks(w, err);
 	if (!rc && !w->chunks.file)
@@ -217,8 +344,8 @@ int block_writer_chunk(struct block_writer *w, struct head *h,
 	if (rc)
 		return rc;
 	*chunk = (struct index_chunk){
-		.min = h->profiles[0].ms,
-		.max = h->profiles[h->count - 1].ms,
+		.min = x->min,
+		.max = x->max,
 		.ref = (uint64_t)(w->segment - 1) << 32 | w->chunks.size,
 	};
 	enc_uvarint(&len, b->len - 1);
@@ -227,32 +354,30 @@ int block_writer_chunk(struct block_writer *w, struct head *h,
 	outfile_add(&w->chunks, buf_bytes(b));
 	put_be32(crc, crc32c(0, buf_bytes(b)));
 	outfile_add(&w->chunks, (struct bytes){ crc, sizeof(crc) });
-	count(w, h);
 	return 0;
 }
 
-int block_writer_group(struct block_writer *w, struct head *h,
-		       struct bytes stored, struct bytes typeset,
-		       struct index_chunk *chunk, struct err *err)
+int block_writer_stripe(struct block_writer *w, struct bytes table,
+			struct index_chunk *chunks, struct err *err)
 {
+	struct head_table own = { 0 };
 	int rc = 0;
 
-	if (w->values.file && w->values.size > FILE_HEADER &&
-	    w->values.size + stored.len > BLOCK_VALUES_MAX)
-		rc = close_values(w, err);
-	if (!rc && !w->values.file)
-		rc = begin_values(w, err);
-	if (rc)
-		return rc;
-	h->place.file = w->current;
-	h->place.offset = w->values.size;
-	outfile_add(&w->values, stored);
-	if (w->values.rc) {
-		if (err)
-			*err = w->values.err;
-		return w->values.rc;
+	if (table.len)
+		rc = block_writer_table(w, table, &own, err);
+	for (size_t i = 0; i < w->waiting.count && !rc; i++) {
+		struct waiting *x = &w->waiting.v[i];
+
+		if (x->table == TABLE_OWN && x->codec != CODEC_ZSTD)
+			x->place.table = own;
+		count_table(w, &x->place);
+		rc = write_chunk(w, x, &chunks[x->chunk], err);
 	}
-	return block_writer_chunk(w, h, typeset, chunk, err);
+	w->in_stripe = false;
+	w->waiting.count = 0;
+	w->tables.count = 0;
+	buf_reset(&w->fronts);
+	return rc;
 }
 
 /* Copy a file whose length and checksum are known. */

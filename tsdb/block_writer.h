@@ -35,12 +35,22 @@ void block_writer_free(struct block_writer *w);
 struct meta *block_writer_meta(struct block_writer *w);
 
 /*
- * Write a group's stored bytes and its chunk. h->place, h->typeset are set;
- * *chunk is what the index will say.
+ * Groups are written as they come, their chunks when their stripe ends, for
+ * only then their table has its place. Until then a chunk is a number of the
+ * caller's.
  */
+
+/* A table that groups of this stripe need, by where it is. */
+enum block_table {
+	TABLE_OWN,   /* none, or that of the stripe being written */
+	TABLE_TAKEN, /* h->place.table says it */
+};
+
+/* Write a group's stored bytes. h's place and typeset are set. */
 NODISCARD int block_writer_group(struct block_writer *w, struct head *h,
 				 struct bytes stored, struct bytes typeset,
-				 struct index_chunk *chunk, struct err *err);
+				 enum block_table table, size_t chunk,
+				 struct err *err);
 
 /*
  * Take over a values file of another block by a hard link, or by a copy where
@@ -50,10 +60,23 @@ NODISCARD int block_writer_link(struct block_writer *w, const struct block *b,
 				uint32_t number, uint32_t *file,
 				struct err *err);
 
-/* The chunk of a group whose values are in a linked file. */
-NODISCARD int block_writer_chunk(struct block_writer *w, struct head *h,
-				 struct bytes typeset,
-				 struct index_chunk *chunk, struct err *err);
+/* A group whose values are in a linked file; its table is there too. */
+void block_writer_linked(struct block_writer *w, struct head *h,
+			 struct bytes typeset, size_t chunk);
+
+/* Write a table that groups of other blocks bring along. */
+NODISCARD int block_writer_table(struct block_writer *w, struct bytes stored,
+				 struct head_table *out, struct err *err);
+
+/* Whether the stripe should end, lest the file or the memory grow too much. */
+bool block_writer_is_full(const struct block_writer *w);
+
+/*
+ * End the stripe: write its own table (may be empty) and its chunks. chunks[i]
+ * becomes what the index says of chunk i.
+ */
+NODISCARD int block_writer_stripe(struct block_writer *w, struct bytes table,
+				  struct index_chunk *chunks, struct err *err);
 
 /* Begin the index, behind the last group. Borrowed. */
 NODISCARD int block_writer_index(struct block_writer *w, uint32_t symbols,

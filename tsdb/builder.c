@@ -4,16 +4,35 @@
 #include "base/crc32c.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "tsdb/codec_zstd.h"
 
-#define BUFFER_KEEP MIB /* larger buffers are given back after use */
+#define REFUSALS_MAX      3
+#define COLUMNS_BYTES_MAX (16 * MIB)
+#define BUFFER_KEEP       MIB /* larger buffers are given back after use */
 
-struct builder *builder_new(const struct codec *codec, int level)
+static struct builder_codec codec_begin(const struct codec *c, int level)
+{
+	if (!c)
+		return (struct builder_codec){ 0 };
+	return (struct builder_codec){ .codec = c,
+				       .encoder = c->encoder_new(level),
+				       .decoder = c->decoder_new() };
+}
+
+static void codec_end(struct builder_codec *c)
+{
+	if (!c->codec)
+		return;
+	c->codec->encoder_free(c->encoder);
+	c->codec->decoder_free(c->decoder);
+}
+
+struct builder *builder_new(const struct codec *columns, int level)
 {
 	struct builder *b = mem_new(struct builder);
 
-	b->codec = codec;
-	b->encoder = codec->encoder_new(level);
-	b->decoder = codec->decoder_new();
+	b->zstd = codec_begin(&codec_zstd, level);
+	b->columns = codec_begin(columns, level);
 	b->head.totals = b->totals;
 	return b;
 }
@@ -22,13 +41,32 @@ void builder_free(struct builder *b)
 {
 	if (!b)
 		return;
-	b->codec->encoder_free(b->encoder);
-	b->codec->decoder_free(b->decoder);
+	codec_end(&b->zstd);
+	codec_end(&b->columns);
 	for (size_t i = 0; i < ARRAY_SIZE(b->raw); i++)
 		buf_fini(&b->raw[i]);
 	buf_fini(&b->typeset);
 	buf_fini(&b->scratch);
 	mem_free(b);
+}
+
+void builder_begin_series(struct builder *b)
+{
+	b->refused = 0;
+}
+
+bool builder_is_stripe_full(const struct builder *b)
+{
+	const struct builder_codec *c = &b->columns;
+
+	return c->codec && c->codec->encoder_is_full(c->encoder);
+}
+
+int builder_end_stripe(struct builder *b, struct buf *out, struct err *err)
+{
+	const struct builder_codec *c = &b->columns;
+
+	return c->codec ? c->codec->encoder_finish(c->encoder, out, err) : 0;
 }
 
 bool builder_is_full(const struct builder *b, uint32_t raw_len,
@@ -60,7 +98,8 @@ void builder_add(struct builder *b, const struct head_profile *p,
 }
 
 /* What is about to be stored must decode to what came, whatever the codec. */
-static int verify(struct builder *b, struct bytes stored, struct err *err)
+static int verify(struct builder *b, const struct builder_codec *c,
+		  struct bytes stored, struct err *err)
 {
 	uint32_t lens[GROUP_PROFILES_MAX];
 	const struct head *h = &b->head;
@@ -70,10 +109,12 @@ static int verify(struct builder *b, struct bytes stored, struct err *err)
 	size_t at = 0;
 	int rc;
 
+	if (c->codec->encoder_table)
+		group.table = c->codec->encoder_table(c->encoder);
 	for (size_t i = 0; i < h->count; i++)
 		lens[i] = h->profiles[i].raw_len;
 	buf_reset(&b->scratch);
-	rc = b->codec->decode(b->decoder, &group, 0, h->count, &b->scratch,
+	rc = c->codec->decode(c->decoder, &group, 0, h->count, &b->scratch,
 			      err);
 	for (size_t i = 0; i < h->count && !rc; at += lens[i++]) {
 		struct bytes value = { .ptr = b->scratch.ptr + at,
@@ -82,12 +123,14 @@ static int verify(struct builder *b, struct bytes stored, struct err *err)
 		if (hash64(value) != h->profiles[i].hash)
 			rc = err_set(err, ERR_CORRUPT,
 				     "codec %s changed a profile",
-				     b->codec->name);
+				     c->codec->name);
 	}
 	return rc;
 }
 
-int builder_store(struct builder *b, struct buf *out, struct err *err)
+/* Append the group as a codec stores it; out is as before when it does not. */
+static int store(struct builder *b, const struct builder_codec *c,
+		 struct buf *out, struct err *err)
 {
 	struct bytes values[GROUP_PROFILES_MAX];
 	struct head *h = &b->head;
@@ -97,14 +140,35 @@ int builder_store(struct builder *b, struct buf *out, struct err *err)
 
 	for (size_t i = 0; i < h->count; i++)
 		values[i] = buf_bytes(&b->raw[i]);
-	rc = b->codec->encode(b->encoder, values, h->count, out, err);
+	rc = c->codec->encode(c->encoder, values, h->count, out, err);
 	stored = (struct bytes){ .ptr = out->ptr + at, .len = out->len - at };
 	if (!rc)
-		rc = verify(b, stored, err);
-	h->codec = b->codec->id;
+		rc = verify(b, c, stored, err);
+	if (rc) {
+		out->len = at;
+		return rc;
+	}
+	h->codec = c->codec->id;
+	h->place.table = (struct head_table){ 0 };
 	h->place.len = (uint32_t)stored.len;
 	h->place.crc = crc32c(0, stored);
-	return rc;
+	return 0;
+}
+
+static bool suits_columns(const struct builder *b)
+{
+	return b->columns.codec && b->refused < REFUSALS_MAX &&
+	       b->raw_bytes <= COLUMNS_BYTES_MAX;
+}
+
+int builder_store(struct builder *b, struct buf *out, struct err *err)
+{
+	if (suits_columns(b)) {
+		if (!store(b, &b->columns, out, err))
+			return 0;
+		b->refused++;
+	}
+	return store(b, &b->zstd, out, err);
 }
 
 static void trim(struct buf *b)

@@ -11,11 +11,18 @@
 #include "model/types.h"
 #include "tsdb/head.h"
 
-struct builder {
-	const struct codec *codec;
+/* A codec, and what it works with. */
+struct builder_codec {
+	const struct codec *codec; /* NULL: there is none */
 	struct codec_encoder *encoder;
 	struct codec_decoder *decoder;
-	struct head head; /* its totals are those below */
+};
+
+struct builder {
+	struct builder_codec zstd;
+	struct builder_codec columns; /* tried first */
+	unsigned refused;             /* groups of this series, by columns */
+	struct head head;             /* its totals are those below */
 	int64_t totals[TYPES_MAX * GROUP_PROFILES_MAX];
 	struct buf raw[GROUP_PROFILES_MAX];
 	size_t raw_bytes;
@@ -23,7 +30,8 @@ struct builder {
 	struct buf scratch; /* the group decoded again */
 };
 
-struct builder *builder_new(const struct codec *codec, int level);
+/* columns: NULL for zstd alone. */
+struct builder *builder_new(const struct codec *columns, int level);
 void builder_free(struct builder *b);
 
 /* Whether a profile like that does not belong into this group. */
@@ -46,5 +54,18 @@ NODISCARD int builder_store(struct builder *b, struct buf *out,
 
 /* Empty it. */
 void builder_reset(struct builder *b);
+
+/* What comes is of another series: columns may suit it again. */
+void builder_begin_series(struct builder *b);
+
+/* Whether the stripe should end, for its table is large. */
+bool builder_is_stripe_full(const struct builder *b);
+
+/*
+ * End the stripe: its table is appended to out (nothing, if it needs none).
+ * ERR_CORRUPT: the groups since the last end cannot be read.
+ */
+NODISCARD int builder_end_stripe(struct builder *b, struct buf *out,
+				 struct err *err);
 
 #endif

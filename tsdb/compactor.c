@@ -12,6 +12,7 @@
 /* One compaction under way. */
 struct work {
 	const struct compaction *c;
+	const struct codec *columns;
 	struct block_writer *w;
 	struct rewriter *rewriter;
 	struct roster roster;
@@ -77,6 +78,7 @@ static bool cancelled(const struct compaction *c)
 static int write_groups(struct work *k, struct err *err)
 {
 	CLEANUP(mem_freep) uint32_t *order = roster_stripes(&k->roster);
+	uint64_t target = 0;
 	size_t done = 0;
 	int rc = 0;
 
@@ -87,13 +89,18 @@ static int write_groups(struct work *k, struct err *err)
 
 		if (cancelled(k->c))
 			return err_set(err, ERR_CLOSED, "cancelled");
+		if (i && e->target != target)
+			rc = rewriter_end_stripe(k->rewriter, err);
+		if (rc)
+			break;
+		target = e->target;
 		places = roster_places(&k->roster, order[i], &count);
 		rc = rewriter_series(k->rewriter, places, count, err);
 		e->chunk = (uint32_t)done;
 		rewriter_chunks(k->rewriter, &done);
 		e->chunks = (uint32_t)(done - e->chunk);
 	}
-	return rc;
+	return rc ? rc : rewriter_end_stripe(k->rewriter, err);
 }
 
 static int write_index(struct work *k, struct err *err)
@@ -133,6 +140,7 @@ static int write_block(struct work *k, bool *empty, struct err *err)
 	struct rewriter_options o = { .parts = k->c->parts,
 				      .count = k->c->count,
 				      .reencode = k->c->reencode,
+				      .columns = k->columns,
 				      .level = LEVEL,
 				      .link_min = k->c->link_min,
 				      .log = k->c->env->log,
@@ -173,9 +181,10 @@ static int publish(struct work *k, struct block **out, struct err *err)
 	return rc;
 }
 
-int compact(const struct compaction *c, struct block **out, struct err *err)
+static int compact_with(const struct compaction *c, const struct codec *columns,
+			struct block **out, struct err *err)
 {
-	struct work k = { .c = c };
+	struct work k = { .c = c, .columns = columns };
 	bool empty = false;
 	int rc = write_block(&k, &empty, err);
 
@@ -186,5 +195,19 @@ int compact(const struct compaction *c, struct block **out, struct err *err)
 	roster_fini(&k.roster);
 	rewriter_free(k.rewriter);
 	block_writer_free(k.w);
+	return rc;
+}
+
+int compact(const struct compaction *c, struct block **out, struct err *err)
+{
+	int rc = compact_with(c, c->env->columns, out, err);
+
+	/* A bug in a codec must not keep ranges from being sealed. */
+	if (rc == ERR_CORRUPT && c->env->columns) {
+		log_event(c->env->log, LOG_ERROR,
+			  "a compaction is tried without columns",
+			  LOG_FIELDS(log_err(err)));
+		rc = compact_with(c, NULL, out, err);
+	}
 	return rc;
 }

@@ -7,7 +7,6 @@
 #include "model/types.h"
 #include "tsdb/body.h"
 #include "tsdb/builder.h"
-#include "tsdb/codec_zstd.h"
 #include "tsdb/record.h"
 
 #define LEVEL        3
@@ -429,7 +428,7 @@ int flush_range(struct flusher *f, struct range *r, uint64_t lsn, uint64_t upto,
 			"%s: a failed write could not be undone; restart everprof",
 			r->path);
 	/* Its workspace is kept no longer than there is work. */
-	f->group = builder_new(&codec_zstd, LEVEL);
+	f->group = builder_new(NULL, LEVEL);
 	batch_begin(f, r);
 	for (uint32_t i = 0; !rc && next_series(r, lsn, &i); i++)
 		rc = flush_series(f, i, upto, err);

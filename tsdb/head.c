@@ -8,25 +8,15 @@
  * Differences wrap: any 64-bit values are legal in a profile, and adding the
  * wrapped difference gives the value back.
  */
-static int64_t sub(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a - (uint64_t)b);
-}
-
-static int64_t add(int64_t a, int64_t b)
-{
-	return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
 static void times_encode(const struct head *h, struct buf *out)
 {
 	int64_t last = 0;
 	int64_t step = 0;
 
 	for (size_t i = 0; i < h->count; i++) {
-		int64_t diff = sub(h->profiles[i].ms, last);
+		int64_t diff = wrap_sub(h->profiles[i].ms, last);
 
-		enc_svarint(out, i < 2 ? diff : sub(diff, step));
+		enc_svarint(out, i < 2 ? diff : wrap_sub(diff, step));
 		step = diff;
 		last = h->profiles[i].ms;
 	}
@@ -66,7 +56,7 @@ static void set_field(struct head_profile *p, int which, int64_t v)
 
 #define FIELDS 4
 
-void head_encode(const struct head *h, struct buf *out)
+void head_encode_front(const struct head *h, struct buf *out)
 {
 	enc_be16(out, h->count);
 	buf_byte(out, 0);
@@ -77,7 +67,7 @@ void head_encode(const struct head *h, struct buf *out)
 		const int64_t *v = &h->totals[t * GROUP_PROFILES_MAX];
 
 		for (size_t i = 0; i < h->count; i++)
-			enc_svarint(out, sub(v[i], i ? v[i - 1] : 0));
+			enc_svarint(out, wrap_sub(v[i], i ? v[i - 1] : 0));
 	}
 	for (int f = 0; f < FIELDS; f++) {
 		int64_t last = 0;
@@ -85,18 +75,32 @@ void head_encode(const struct head *h, struct buf *out)
 		for (size_t i = 0; i < h->count; i++) {
 			int64_t v = field(&h->profiles[i], f);
 
-			enc_svarint(out, sub(v, last));
+			enc_svarint(out, wrap_sub(v, last));
 			last = v;
 		}
 	}
 	for (size_t i = 0; i < h->count; i++)
 		enc_be64(out, h->profiles[i].hash);
-	enc_uvarint(out, h->place.file);
-	enc_uvarint(out, h->place.offset);
-	enc_uvarint(out, h->place.len);
-	enc_be32(out, h->place.crc);
-	enc_uvarint(out, h->place.table_len);
-	enc_uvarint(out, h->place.first);
+}
+
+void head_encode_place(const struct head_place *p, struct buf *out)
+{
+	enc_uvarint(out, p->file);
+	enc_uvarint(out, p->offset);
+	enc_uvarint(out, p->len);
+	enc_be32(out, p->crc);
+	enc_uvarint(out, p->table.len);
+	if (p->table.len) {
+		enc_uvarint(out, p->table.offset);
+		enc_be32(out, p->table.crc);
+	}
+	enc_uvarint(out, p->first);
+}
+
+void head_encode(const struct head *h, struct buf *out)
+{
+	head_encode_front(h, out);
+	head_encode_place(&h->place, out);
 }
 
 /* Up to and with the times. */
@@ -110,9 +114,9 @@ static size_t front_decode(struct dec *d, uint8_t *codec, int64_t *ms)
 	*codec = dec_u8(d);
 	for (size_t i = 0; i < count && !d->bad; i++) {
 		int64_t v = dec_svarint(d);
-		int64_t diff = i < 2 ? v : add(v, step);
+		int64_t diff = i < 2 ? v : wrap_add(v, step);
 
-		ms[i] = add(last, diff);
+		ms[i] = wrap_add(last, diff);
 		d->bad = d->bad || (i && ms[i] <= last);
 		step = diff;
 		last = ms[i];
@@ -158,7 +162,12 @@ static void place_decode(struct dec *d, struct head_place *p)
 	p->offset = dec_uvarint(d);
 	p->len = (uint32_t)dec_count(d, UINT32_MAX);
 	p->crc = dec_be32(d);
-	p->table_len = dec_uvarint(d);
+	p->table = (struct head_table){ .len = (uint32_t)dec_count(
+						d, UINT32_MAX) };
+	if (p->table.len) {
+		p->table.offset = dec_uvarint(d);
+		p->table.crc = dec_be32(d);
+	}
 	p->first = (uint32_t)dec_count(d, UINT32_MAX);
 }
 
@@ -168,7 +177,7 @@ static void totals_decode(struct dec *d, struct head *h)
 		int64_t last = 0;
 
 		for (size_t i = 0; i < h->count; i++) {
-			last = add(last, dec_svarint(d));
+			last = wrap_add(last, dec_svarint(d));
 			if (h->totals)
 				h->totals[t * GROUP_PROFILES_MAX + i] = last;
 		}
@@ -192,7 +201,7 @@ int head_decode(struct bytes b, struct head *h, struct err *err)
 		int64_t last = 0;
 
 		for (size_t i = 0; i < count; i++) {
-			last = add(last, dec_svarint(&d));
+			last = wrap_add(last, dec_svarint(&d));
 			if (f == FIELDS - 1 && (last < 0 || last > UINT32_MAX))
 				d.bad = true;
 			set_field(&h->profiles[i], f, last);

@@ -26,13 +26,20 @@ struct head_profile {
 	uint32_t raw_len;
 };
 
+/* Where the table of a group's stripe is: in the same file. */
+struct head_table {
+	uint64_t offset;
+	uint32_t len; /* 0: it has none */
+	uint32_t crc;
+};
+
 /* Where a group's bytes are. */
 struct head_place {
 	uint32_t file;
 	uint64_t offset;
 	uint32_t len;
 	uint32_t crc;
-	uint64_t table_len;
+	struct head_table table;
 	uint32_t first;
 };
 
@@ -47,6 +54,10 @@ struct head {
 };
 
 void head_encode(const struct head *h, struct buf *out);
+
+/* The same in two parts: a stripe's table has its place when all is known. */
+void head_encode_front(const struct head *h, struct buf *out);
+void head_encode_place(const struct head_place *p, struct buf *out);
 
 /*
  * Decode all but totals, which is left alone; total_count must be set by the

@@ -479,9 +479,10 @@ static void ignore_problem(void *ctx UNUSED, const char *path UNUSED,
 {
 }
 
-static bool is_damaged(const struct tsdb *db UNUSED, struct block *b)
+static bool is_damaged(const struct tsdb *db, struct block *b)
 {
-	struct verify v = { .found = ignore_problem };
+	struct verify v = { .found = ignore_problem,
+			    .columns = db->o.columns };
 
 	verify_open_block(&v, b);
 	return v.problems > 0;

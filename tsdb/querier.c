@@ -83,6 +83,7 @@ void querier_close(struct querier *q)
 	if (!q)
 		return;
 	forget_hits(q);
+	values_reader_fini(&q->values); /* before the blocks that it read */
 	db_parts_free(q->parts, q->part_count);
 	atomic_fetch_sub(&q->db->queriers, 1);
 	mem_free(q->hits);
@@ -93,7 +94,6 @@ void querier_close(struct querier *q)
 	vec_fini(&q->totals.typesets);
 	arena_fini(&q->totals.text);
 	body_decoder_fini(&q->decoder);
-	values_reader_fini(&q->values);
 	buf_fini(&q->kept.bytes);
 	buf_fini(&q->scratch);
 	mem_free(q);
@@ -334,17 +334,16 @@ static bool is_kept(const struct querier *q, const struct file *f,
 }
 
 /* A profile out of its whole group, which is kept for the next one. */
-static int fetch_kept(struct querier *q, const struct file *f,
-		      const struct head *h, size_t index, struct buf *out,
-		      struct err *err)
+static int fetch_kept(struct querier *q, struct part part, const struct head *h,
+		      size_t index, struct buf *out, struct err *err)
 {
+	const struct file *f = part_values(part, h);
 	int rc = 0;
 
 	if (!is_kept(q, f, &h->place)) {
 		q->kept_file = NULL;
-		memset(q->kept.ok, 0, sizeof(q->kept.ok));
 		metric_add(q->db->metrics.value_bytes, h->place.len);
-		rc = values_all(&q->values, f, h, &q->kept, err);
+		rc = values_all(&q->values, part, h, &q->kept, err);
 		if (rc && rc != ERR_CORRUPT)
 			return rc;
 		q->kept_file = f;
@@ -364,18 +363,16 @@ static int fetch_flushed(struct querier *q, struct part part,
 			 struct err *err)
 {
 	const struct head_profile *p = &hit->head.profiles[hit->index];
-	const struct file *f = part_values(part, &hit->head);
 	int rc = too_big(out, p->raw_len, err);
 
-	if (!rc && !f)
-		rc = err_set(err, ERR_CORRUPT, "its values file is not there");
 	if (rc)
 		return rc;
 	if (q->sequential) {
-		rc = fetch_kept(q, f, &hit->head, hit->index, &out->raw, err);
+		rc = fetch_kept(q, part, &hit->head, hit->index, &out->raw,
+				err);
 	} else {
 		metric_add(q->db->metrics.value_bytes, hit->head.place.len);
-		rc = values_one(&q->values, f, &hit->head, hit->index,
+		rc = values_one(&q->values, part, &hit->head, hit->index,
 				&out->raw, err);
 	}
 	if (rc)

@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/mem.h"
+#include "base/vec.h"
 #include "tsdb/builder.h"
-#include "tsdb/codec_zstd.h"
 #include "tsdb/values.h"
 
 #define SLOTS      16
@@ -45,6 +44,13 @@ struct file_plan {
 	uint32_t number; /* in the new block */
 };
 
+/* A table that was copied for groups that are taken over. */
+struct copied {
+	const struct file *from;
+	uint64_t offset;
+	struct head_table to; /* in the new block */
+};
+
 struct rewriter {
 	struct rewriter_options o;
 	struct block_writer *w;
@@ -56,6 +62,7 @@ struct rewriter {
 	struct index_chunk *chunks;
 	size_t chunk_count;
 	size_t chunk_cap;
+	VEC(struct copied) copied; /* in this stripe */
 
 	/* The series. */
 	const struct roster_place *places;
@@ -78,7 +85,7 @@ struct rewriter *rewriter_new(const struct rewriter_options *o,
 
 	r->o = *o;
 	r->w = w;
-	r->builder = builder_new(&codec_zstd, o->level);
+	r->builder = builder_new(o->columns, o->level);
 	r->files = mem_zalloc(o->count, sizeof(struct file_plan *));
 	for (size_t i = 0; i < o->count; i++) {
 		if (o->parts[i].block)
@@ -105,6 +112,7 @@ void rewriter_free(struct rewriter *r)
 		mem_free(r->files[i]);
 	mem_free(r->files);
 	mem_free(r->chunks);
+	vec_fini(&r->copied);
 	mem_free(r->sources);
 	mem_free(r->items);
 	for (size_t i = 0; i < SLOTS; i++)
@@ -124,11 +132,12 @@ static struct part part_of(const struct rewriter *r, size_t source)
 	return r->o.parts[r->places[r->sources[source].place].part];
 }
 
-static struct index_chunk *new_chunk(struct rewriter *r)
+/* The number of one chunk more; the stripe's end says where it is. */
+static size_t new_chunk(struct rewriter *r)
 {
 	r->chunks = mem_grow(r->chunks, r->chunk_count, &r->chunk_cap,
 			     sizeof(*r->chunks));
-	return &r->chunks[r->chunk_count++];
+	return r->chunk_count++;
 }
 
 /* Tell that profiles are lost; the group's head may be lost too. */
@@ -197,15 +206,10 @@ static int load_values(struct rewriter *r, struct slot *s, size_t source,
 		       struct err *err)
 {
 	struct part p = part_of(r, source);
-	const struct file *f = part_values(p, &s->head);
-	int rc = ERR_CORRUPT;
+	int rc = values_all(&r->reader, p, &s->head, &s->values, &s->why);
 
-	if (!f)
-		err_set(&s->why, ERR_CORRUPT, "its values file is not there");
-	else
-		rc = values_all(&r->reader, f, &s->head, &s->values, &s->why);
-	if (rc == ERR_IO && f)
-		rc = values_all(&r->reader, f, &s->head, &s->values, &s->why);
+	if (rc == ERR_IO)
+		rc = values_all(&r->reader, p, &s->head, &s->values, &s->why);
 	/*
 	 * A sector that the disk does not give back keeps a block as it is;
 	 * but a range must be sealed, or memory would not be bounded.
@@ -245,6 +249,19 @@ static int slot_of(struct rewriter *r, size_t source, struct slot **out,
 
 /* Groups written. */
 
+int rewriter_end_stripe(struct rewriter *r, struct err *err)
+{
+	struct buf table = { 0 };
+	int rc = builder_end_stripe(r->builder, &table, err);
+
+	if (!rc)
+		rc = block_writer_stripe(r->w, buf_bytes(&table), r->chunks,
+					 err);
+	r->copied.count = 0;
+	buf_fini(&table);
+	return rc;
+}
+
 static int close_group(struct rewriter *r, struct err *err)
 {
 	struct builder *b = r->builder;
@@ -256,11 +273,13 @@ static int close_group(struct rewriter *r, struct err *err)
 	rc = builder_store(b, &r->stored, err);
 	if (!rc)
 		rc = block_writer_group(r->w, &b->head, buf_bytes(&r->stored),
-					buf_bytes(&b->typeset), new_chunk(r),
-					err);
+					buf_bytes(&b->typeset), TABLE_OWN,
+					new_chunk(r), err);
 	builder_reset(b);
 	if (r->stored.cap > GROUP_BYTES_MAX)
 		buf_fini(&r->stored);
+	if (!rc && (builder_is_stripe_full(b) || block_writer_is_full(r->w)))
+		rc = rewriter_end_stripe(r, err);
 	return rc;
 }
 
@@ -380,6 +399,52 @@ static int plan_file(struct rewriter *r, uint32_t part, uint32_t number,
 		       0;
 }
 
+/* The stripe's table comes along with the first group that needs it. */
+static int copy_table(struct rewriter *r, const struct file *from,
+		      struct head_table *place, struct err *err)
+{
+	struct head_place at = { .offset = place->offset,
+				 .len = place->len,
+				 .crc = place->crc };
+	struct bytes stored = { 0 };
+	int rc;
+
+	for (size_t i = 0; i < r->copied.count; i++) {
+		const struct copied *c = &r->copied.v[i];
+
+		if (c->from == from && c->offset == place->offset) {
+			*place = c->to;
+			return 0;
+		}
+	}
+	rc = values_stored(&r->reader, from, &at, &stored, err);
+	if (!rc)
+		rc = block_writer_table(r->w, stored, place, err);
+	if (!rc)
+		*vec_add(&r->copied) = (struct copied){ .from = from,
+							.offset = at.offset,
+							.to = *place };
+	return rc;
+}
+
+/* Copy a group of a block as it is. */
+static int copy_group(struct rewriter *r, struct part p, struct slot *s,
+		      struct err *err)
+{
+	const struct file *from = part_values(p, &s->head);
+	struct bytes stored = { 0 };
+	int rc = 0;
+
+	if (s->head.place.table.len)
+		rc = copy_table(r, from, &s->head.place.table, err);
+	if (!rc)
+		rc = values_stored(&r->reader, from, &s->head.place, &stored,
+				   err);
+	return rc ? rc :
+		    block_writer_group(r->w, &s->head, stored, s->typeset,
+				       TABLE_TAKEN, new_chunk(r), err);
+}
+
 /* Take a group of a block over as it is. */
 static int take_group(struct rewriter *r, size_t source, struct err *err)
 {
@@ -388,7 +453,6 @@ static int take_group(struct rewriter *r, size_t source, struct err *err)
 	struct group_source from = part_source(p);
 	struct slot *s = &r->slots[0]; /* for its room */
 	struct file_plan *plan = NULL;
-	struct bytes stored = { 0 };
 	int rc;
 
 	slot_free(s);
@@ -404,17 +468,13 @@ static int take_group(struct rewriter *r, size_t source, struct err *err)
 		return rc;
 	if (plan && plan->link) {
 		s->head.place.file = plan->number;
-		return block_writer_chunk(r->w, &s->head, s->typeset,
-					  new_chunk(r), err);
+		block_writer_linked(r->w, &s->head, s->typeset, new_chunk(r));
+		return 0;
 	}
-	rc = values_stored(&r->reader, part_values(p, &s->head), &s->head.place,
-			   &stored, err);
+	rc = copy_group(r, p, s, err);
 	if (rc == ERR_CORRUPT) /* some of its profiles may be whole */
 		return encode_groups(r, source, source + 1, err);
-	if (rc)
-		return rc;
-	return block_writer_group(r->w, &s->head, stored, s->typeset,
-				  new_chunk(r), err);
+	return rc;
 }
 
 static bool may_take(const struct rewriter *r, size_t source)
@@ -523,6 +583,7 @@ int rewriter_series(struct rewriter *r, const struct roster_place *places,
 
 	r->places = places;
 	r->place_count = count;
+	builder_begin_series(r->builder);
 	r->groups = mem_zalloc(count, sizeof(*r->groups));
 	rc = collect(r, err);
 	if (!rc)

@@ -17,6 +17,7 @@ struct rewriter_options {
 	const struct part *parts; /* older first: of two at one time it stays */
 	size_t count;
 	bool reencode; /* all groups; else only those that overlap */
+	const struct codec *columns; /* tried before zstd; NULL: not at all */
 	int level;
 	uint64_t link_min; /* values files below it are copied together */
 	const struct log *log;
@@ -36,6 +37,12 @@ void rewriter_free(struct rewriter *r);
 NODISCARD int rewriter_series(struct rewriter *r,
 			      const struct roster_place *places, size_t count,
 			      struct err *err);
+
+/*
+ * A target ends: what shares its table is complete, its chunks get their
+ * places. To be called behind its last series.
+ */
+NODISCARD int rewriter_end_stripe(struct rewriter *r, struct err *err);
 
 /* All chunks so far. */
 const struct index_chunk *rewriter_chunks(const struct rewriter *r,

@@ -15,6 +15,7 @@
 #define SYNC_MS        1000
 #define MAINTAIN_MS    60000
 #define BACKOFF_NS     1000000000LL /* between tries of what fails */
+#define TABLES_MAX     (16 * MIB)   /* of stripes, kept for the next reader */
 #define MINUTE_NS      60000000000LL
 #define STALL_MS       10000  /* how long an append waits for a worker */
 #define PENDING_MAX    500000 /* profiles that are only in the WAL */
@@ -614,7 +615,10 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 	db->benv = (struct block_env){ .fs = o->fs,
 				       .dir = db->path,
 				       .log = o->log,
-				       .corruptions = db->env.corruptions };
+				       .corruptions = db->env.corruptions,
+				       .columns = o->columns };
+	if (o->columns)
+		db->benv.tables = tables_new(o->columns, TABLES_MAX);
 	/* Inside, errors are also logged: there is always one to fill. */
 	rc = db_load(db, err ? err : &unwanted);
 	if (rc) {
@@ -676,6 +680,7 @@ void tsdb_close(struct tsdb *db)
 	pthread_mutex_destroy(&db->view_mu);
 	pthread_mutex_destroy(&db->append_mu);
 	mem_free(db->env.dir);
+	tables_free(db->benv.tables);
 	mem_free(db->path);
 	mem_free(db);
 }

@@ -18,6 +18,7 @@
 #include "model/appender.h"
 #include "model/matcher.h"
 
+struct codec;
 struct tsdb;
 
 /* Zero values mean the defaults in brackets. */
@@ -35,8 +36,9 @@ struct tsdb_options {
 	int64_t max_series;      /* over all open ranges [0: no bound] */
 	int64_t link_min;        /* values files below it are copied [8 MiB] */
 	int64_t maintain_ms;     /* between rounds [60000]; -1: by call only */
-	bool read_only;          /* beside a running server; changes nothing */
-	bool ignore_retention;   /* for imports */
+	const struct codec *columns; /* for blocks, beside zstd [none] */
+	bool read_only;        /* beside a running server; changes nothing */
+	bool ignore_retention; /* for imports */
 };
 
 /*

@@ -5,19 +5,81 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "tsdb/codec_zstd.h"
+#include "tsdb/tables.h"
 
 #define KEEP (4 * MIB) /* larger buffers are given back after use */
 
+static void put_table(struct values_reader *r)
+{
+	if (r->table)
+		tables_put(r->tables, r->table);
+	r->table = NULL;
+}
+
+static void put_decoder(struct values_reader *r)
+{
+	if (r->decoder)
+		r->codec->decoder_free(r->decoder);
+	r->decoder = NULL;
+}
+
 void values_reader_fini(struct values_reader *r)
 {
-	codec_zstd.decoder_free(r->zstd);
+	put_table(r);
+	put_decoder(r);
 	buf_fini(&r->stored);
 	*r = (struct values_reader){ 0 };
 }
 
-const struct codec *codec_of(uint8_t id)
+/* NULL: a codec that this everprof lacks. */
+static const struct codec *codec_of(struct part p, uint8_t id)
 {
-	return id == codec_zstd.id ? &codec_zstd : NULL;
+	const struct codec *columns = p.block ? p.block->env->columns : NULL;
+
+	if (id == codec_zstd.id)
+		return &codec_zstd;
+	return columns && id == columns->id ? columns : NULL;
+}
+
+static int no_codec(const struct head *h, struct err *err)
+{
+	return err_set(err, ERR_UNSUPPORTED,
+		       "stored with codec %u, which this everprof lacks",
+		       h->codec);
+}
+
+static int no_file(struct err *err)
+{
+	return err_set(err, ERR_CORRUPT, "its values file is not there");
+}
+
+int values_table(struct values_reader *r, struct part p, const struct head *h,
+		 const struct codec_table **out, struct err *err)
+{
+	const struct head_table *at = &h->place.table;
+	const struct file *f = part_values(p, h);
+	int rc;
+
+	*out = NULL;
+	if (!at->len)
+		return 0;
+	if (!p.block || codec_of(p, h->codec) != p.block->env->columns)
+		return no_codec(h, err);
+	if (!f)
+		return no_file(err);
+	if (!r->table || r->table_file != f ||
+	    r->table_place.offset != at->offset) {
+		put_table(r);
+		r->tables = p.block->env->tables;
+		rc = tables_get(r->tables, p.block, f, h->place.file, at,
+				&r->table, err);
+		if (rc)
+			return rc;
+		r->table_file = f;
+		r->table_place = *at;
+	}
+	*out = r->table->table;
+	return 0;
 }
 
 int values_stored(struct values_reader *r, const struct file *f,
@@ -45,55 +107,55 @@ int values_stored(struct values_reader *r, const struct file *f,
 	return 0;
 }
 
-/* The lengths of a group's profiles. */
-static struct codec_group describe(const struct head *h, struct bytes stored,
-				   uint32_t lens[GROUP_PROFILES_MAX])
-{
-	for (size_t i = 0; i < h->count; i++)
-		lens[i] = h->profiles[i].raw_len;
-	return (struct codec_group){ .stored = stored,
-				     .lens = lens,
-				     .count = h->count };
-}
-
-/* Which profiles of a group. */
-struct span {
-	size_t first;
-	size_t n;
+/* A group's stored bytes, and what they are decoded with. */
+struct stored {
+	struct codec_group group;
+	uint32_t lens[GROUP_PROFILES_MAX];
 };
 
-static int decode(struct values_reader *r, const struct head *h,
-		  struct bytes stored, struct span span, struct buf *out,
-		  struct err *err)
+static int read_group(struct values_reader *r, struct part p,
+		      const struct head *h, struct stored *s, struct err *err)
 {
-	uint32_t lens[GROUP_PROFILES_MAX];
-	struct codec_group group = describe(h, stored, lens);
-	const struct codec *codec = codec_of(h->codec);
+	const struct codec *codec = codec_of(p, h->codec);
+	const struct file *f = part_values(p, h);
+	int rc;
 
+	s->group = (struct codec_group){ .lens = s->lens, .count = h->count };
+	for (size_t i = 0; i < h->count; i++)
+		s->lens[i] = h->profiles[i].raw_len;
 	if (!codec)
-		return err_set(
-			err, ERR_UNSUPPORTED,
-			"stored with codec %u, which this everprof lacks",
-			h->codec);
-	if (!r->zstd)
-		r->zstd = codec->decoder_new();
-	return codec->decode(r->zstd, &group, span.first, span.n, out, err);
+		return no_codec(h, err);
+	if (!f)
+		return no_file(err);
+	if (r->codec != codec)
+		put_decoder(r);
+	r->codec = codec;
+	if (!r->decoder)
+		r->decoder = codec->decoder_new();
+	rc = values_table(r, p, h, &s->group.table, err);
+	return rc ? rc : values_stored(r, f, &h->place, &s->group.stored, err);
 }
 
-int values_one(struct values_reader *r, const struct file *f,
-	       const struct head *h, size_t index, struct buf *out,
-	       struct err *err)
+/* Append n profiles from the first-th on. */
+static int decode(struct values_reader *r, const struct stored *s, size_t first,
+		  size_t n, struct buf *out, struct err *err)
 {
-	struct bytes stored = { 0 };
-	int rc = values_stored(r, f, &h->place, &stored, err);
+	return r->codec->decode(r->decoder, &s->group, first, n, out, err);
+}
+
+int values_one(struct values_reader *r, struct part p, const struct head *h,
+	       size_t index, struct buf *out, struct err *err)
+{
+	struct stored s;
+	int rc = read_group(r, p, h, &s, err);
 
 	buf_reset(out);
 	if (!rc)
-		rc = decode(r, h, stored, (struct span){ index, 1 }, out, err);
+		rc = decode(r, &s, index, 1, out, err);
 	if (!rc && hash64(buf_bytes(out)) != h->profiles[index].hash)
 		rc = err_set(err, ERR_CORRUPT,
 			     "%s: the profile's hash differs from when it came",
-			     file_path(f));
+			     file_path(part_values(p, h)));
 	return rc;
 }
 
@@ -106,32 +168,32 @@ static struct bytes value_at(const struct head *h, const struct values *v,
 
 /* One by one: those before the damage may be whole. */
 static void salvage(struct values_reader *r, const struct head *h,
-		    struct bytes stored, struct values *out)
+		    const struct stored *s, struct values *out)
 {
 	buf_reset(&out->bytes);
 	for (size_t i = 0; i < h->count; i++) {
 		out->at[i] = out->bytes.len;
-		out->ok[i] = !decode(r, h, stored, (struct span){ i, 1 },
-				     &out->bytes, NULL) &&
+		out->ok[i] = !decode(r, s, i, 1, &out->bytes, NULL) &&
+			     out->bytes.len - out->at[i] == s->lens[i] &&
 			     hash64(value_at(h, out, i)) == h->profiles[i].hash;
 		if (!out->ok[i])
 			out->bytes.len = out->at[i];
 	}
 }
 
-int values_all(struct values_reader *r, const struct file *f,
-	       const struct head *h, struct values *out, struct err *err)
+int values_all(struct values_reader *r, struct part p, const struct head *h,
+	       struct values *out, struct err *err)
 {
-	struct bytes stored = { 0 };
+	struct stored s;
 	size_t at = 0;
-	int rc = values_stored(r, f, &h->place, &stored, err);
+	int rc = read_group(r, p, h, &s, err);
 
+	memset(out->ok, 0, sizeof(out->ok));
 	if (rc && rc != ERR_CORRUPT)
 		return rc;
 	buf_reset(&out->bytes);
 	if (!rc)
-		rc = decode(r, h, stored, (struct span){ 0, h->count },
-			    &out->bytes, err);
+		rc = decode(r, &s, 0, h->count, &out->bytes, err);
 	for (size_t i = 0; i < h->count && !rc; i++) {
 		out->at[i] = at;
 		at += h->profiles[i].raw_len;
@@ -139,9 +201,9 @@ int values_all(struct values_reader *r, const struct file *f,
 		if (!out->ok[i])
 			rc = err_set(err, ERR_CORRUPT,
 				     "%s: a profile's hash differs",
-				     file_path(f));
+				     file_path(part_values(p, h)));
 	}
-	if (rc == ERR_CORRUPT && stored.len)
-		salvage(r, h, stored, out);
+	if (rc == ERR_CORRUPT && s.group.stored.len)
+		salvage(r, h, &s, out);
 	return rc;
 }

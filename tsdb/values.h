@@ -7,20 +7,24 @@
 #ifndef TSDB_VALUES_H
 #define TSDB_VALUES_H
 
-#include "base/file.h"
 #include "model/codec.h"
-#include "tsdb/head.h"
+#include "tsdb/part.h"
 
-/* The zero value is ready. */
+/*
+ * The zero value is ready. It holds the table of the last stripe, and so must
+ * be done before the part that it read goes.
+ */
 struct values_reader {
-	struct codec_decoder *zstd;
+	const struct codec *codec; /* of the decoder */
+	struct codec_decoder *decoder;
+	struct tables *tables; /* where the table is from */
+	struct table_ref *table;
+	struct head_table table_place;
+	const struct file *table_file;
 	struct buf stored;
 };
 
 void values_reader_fini(struct values_reader *r);
-
-/* NULL for a codec that this everprof lacks. */
-const struct codec *codec_of(uint8_t id);
 
 /*
  * The stored bytes of a group, borrowed from the reader until its next call.
@@ -30,8 +34,16 @@ NODISCARD int values_stored(struct values_reader *r, const struct file *f,
 			    const struct head_place *place, struct bytes *out,
 			    struct err *err);
 
+/*
+ * The table of a group's stripe, held until the next call; NULL when the group
+ * has none. ERR_CORRUPT, ERR_IO; ERR_UNSUPPORTED: its codec is not there.
+ */
+NODISCARD int values_table(struct values_reader *r, struct part p,
+			   const struct head *h, const struct codec_table **out,
+			   struct err *err);
+
 /* Replace out by the index-th profile, verified by its hash. */
-NODISCARD int values_one(struct values_reader *r, const struct file *f,
+NODISCARD int values_one(struct values_reader *r, struct part p,
 			 const struct head *h, size_t index, struct buf *out,
 			 struct err *err);
 
@@ -46,7 +58,7 @@ struct values {
  * Replace out by a group's profiles. Of a damaged group what can be had is
  * had, and *err says what is wrong: ERR_CORRUPT. ERR_IO: nothing was read.
  */
-NODISCARD int values_all(struct values_reader *r, const struct file *f,
+NODISCARD int values_all(struct values_reader *r, struct part p,
 			 const struct head *h, struct values *out,
 			 struct err *err);
 

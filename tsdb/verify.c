@@ -43,7 +43,6 @@ static void verify_group(struct part_verify *p, const struct group_source *from,
 			 const struct group *g)
 {
 	struct head h = { 0 };
-	const struct file *f;
 	struct err err;
 	int rc = group_head(from, g, &h, NULL, &err);
 
@@ -51,12 +50,7 @@ static void verify_group(struct part_verify *p, const struct group_source *from,
 		report(p->v, p->path, "%s", err.msg);
 		return;
 	}
-	f = part_values(p->part, &h);
-	if (!f) {
-		report(p->v, p->path, "a group's values file is not there");
-		return;
-	}
-	rc = values_all(&p->reader, f, &h, &p->values, &err);
+	rc = values_all(&p->reader, p->part, &h, &p->values, &err);
 	if (rc)
 		report(p->v, p->path, "%u profiles from %lld: %s", h.count,
 		       (long long)h.profiles[0].ms, err.msg);
@@ -378,10 +372,13 @@ static int verify_blocks(struct verify *v, const char *dir,
 {
 	struct block_env env = { .dir = dir,
 				 .log = v->log,
-				 .corruptions = ignored };
+				 .corruptions = ignored,
+				 .columns = v->columns };
 	struct name_list l = { 0 };
 	int rc = fs_list(dir, &l, err);
 
+	if (v->columns)
+		env.tables = tables_new(v->columns, 0);
 	for (size_t i = 0; i < l.count && !rc; i++) {
 		CLEANUP(mem_freep)
 		char *path = mem_printf("%s/%s", dir, l.names[i]);
@@ -393,6 +390,7 @@ static int verify_blocks(struct verify *v, const char *dir,
 			report(v, path, "was set aside: it cannot be read");
 	}
 	name_list_fini(&l);
+	tables_free(env.tables);
 	return rc;
 }
 

@@ -11,11 +11,14 @@
 #include "base/log.h"
 #include "tsdb/ulid.h"
 
+struct codec;
+
 struct verify {
 	/* Told of each thing that is not as it was written. */
 	void (*found)(void *ctx, const char *path, const char *what);
 	void *ctx;
 	const struct log *log; /* for what reading logs tells; may be NULL */
+	const struct codec *columns; /* as in struct tsdb_options */
 
 	/* Results. */
 	uint64_t blocks;

@@ -228,7 +228,8 @@ static void write_block(struct block_writer *w)
 	example_head(&h, totals);
 	cr_assert(!block_writer_group(w, &h,
 				      bytes_of(str_of("123456789012345")),
-				      sample_types(0), &chunk, NULL));
+				      sample_types(0), TABLE_OWN, 0, NULL));
+	cr_assert(!block_writer_stripe(w, (struct bytes){ 0 }, &chunk, NULL));
 	cr_assert(!block_writer_index(w, 4, 4 + 8 + 3 + 4 + 3, &ix, NULL));
 	for (size_t i = 0; i < 4; i++)
 		index_writer_symbol(ix, str_of(symbols[i]));
@@ -289,7 +290,15 @@ Test(format, heads_come_back)
 		for (int t = 0; t < 4; t++)
 			totals[t * GROUP_PROFILES_MAX + i] = (int64_t)(x << t);
 	}
-	h.place = (struct head_place){ 3, 1u << 31, 77, 99, 5, 6 };
+	memset(&h.place, 0, sizeof(h.place)); /* padding is compared */
+	h.place.file = 3;
+	h.place.offset = 1u << 31;
+	h.place.len = 77;
+	h.place.crc = 99;
+	h.place.table.offset = 1ull << 33;
+	h.place.table.len = 5;
+	h.place.table.crc = 1u << 31;
+	h.place.first = 6;
 	head_encode(&h, &b);
 	cr_expect(!head_decode(buf_bytes(&b), &got, NULL));
 	cr_expect(!memcmp(got.profiles, h.profiles, sizeof(h.profiles)));

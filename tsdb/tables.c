@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/tables.h"
+
+#include <pthread.h>
+
+#include "base/crc32c.h"
+#include "base/mem.h"
+
+struct entry {
+	struct table_ref ref; /* first: handed out */
+	const void *owner;
+	uint32_t file;
+	uint64_t offset;
+	size_t bytes;
+	uint32_t users;
+	uint64_t used; /* when, for the oldest to go first */
+	struct entry *next;
+};
+
+struct tables {
+	const struct codec *codec;
+	size_t max;
+	pthread_mutex_t mu;
+	struct entry *entries;
+	size_t bytes;
+	uint64_t tick;
+};
+
+struct tables *tables_new(const struct codec *codec, size_t max)
+{
+	struct tables *t = mem_new(struct tables);
+
+	t->codec = codec;
+	t->max = max;
+	pthread_mutex_init(&t->mu, NULL);
+	return t;
+}
+
+static void entry_free(struct tables *t, struct entry *e)
+{
+	t->codec->table_free(e->ref.table);
+	mem_free(e);
+}
+
+void tables_free(struct tables *t)
+{
+	if (!t)
+		return;
+	while (t->entries) {
+		struct entry *e = t->entries;
+
+		t->entries = e->next;
+		entry_free(t, e);
+	}
+	pthread_mutex_destroy(&t->mu);
+	mem_free(t);
+}
+
+/* With the lock held: take the entry and let it be held once more. */
+static struct entry *find(struct tables *t, const void *owner, uint32_t file,
+			  uint64_t offset)
+{
+	struct entry *e = t->entries;
+
+	while (e &&
+	       (e->owner != owner || e->file != file || e->offset != offset))
+		e = e->next;
+	if (e) {
+		e->users++;
+		e->used = ++t->tick;
+	}
+	return e;
+}
+
+/* With the lock held: the free one not used for longest; NULL: all are held. */
+static struct entry **oldest(struct tables *t)
+{
+	struct entry **found = NULL;
+
+	for (struct entry **e = &t->entries; *e; e = &(*e)->next) {
+		if (!(*e)->users && (!found || (*e)->used < (*found)->used))
+			found = e;
+	}
+	return found;
+}
+
+static void take_out(struct tables *t, struct entry **at)
+{
+	struct entry *e = *at;
+
+	*at = e->next;
+	t->bytes -= e->bytes;
+	entry_free(t, e);
+}
+
+static void shrink(struct tables *t)
+{
+	while (t->bytes > t->max) {
+		struct entry **at = oldest(t);
+
+		if (!at)
+			return;
+		take_out(t, at);
+	}
+}
+
+static int load(const struct tables *t, const struct file *f,
+		const struct head_table *place, struct codec_table **out,
+		struct err *err)
+{
+	struct buf stored = { 0 };
+	int rc;
+
+	if (!buf_reserve(&stored, place->len))
+		return err_set(err, ERR_TOOBIG, "a table of %u bytes",
+			       place->len);
+	rc = file_read(f, place->offset, stored.ptr, place->len, err);
+	stored.len = place->len;
+	if (!rc && crc32c(0, buf_bytes(&stored)) != place->crc)
+		rc = err_set(err, ERR_CORRUPT,
+			     "%s at %llu: the checksum of a stripe's table "
+			     "differs",
+			     file_path(f), (unsigned long long)place->offset);
+	if (!rc)
+		rc = t->codec->table_open(buf_bytes(&stored), out, err);
+	buf_fini(&stored);
+	return rc;
+}
+
+int tables_get(struct tables *t, const void *owner, const struct file *f,
+	       uint32_t file, const struct head_table *place,
+	       struct table_ref **out, struct err *err)
+{
+	struct entry *e;
+	struct entry *other;
+	int rc;
+
+	pthread_mutex_lock(&t->mu);
+	e = find(t, owner, file, place->offset);
+	pthread_mutex_unlock(&t->mu);
+	if (e) {
+		*out = &e->ref;
+		return 0;
+	}
+	e = mem_new(struct entry);
+	rc = load(t, f, place, &e->ref.table, err);
+	if (rc) {
+		mem_free(e);
+		return rc;
+	}
+	e->owner = owner;
+	e->file = file;
+	e->offset = place->offset;
+	e->bytes = t->codec->table_memory(e->ref.table);
+	e->users = 1;
+	pthread_mutex_lock(&t->mu);
+	other = find(t, owner, file, place->offset); /* in the meantime */
+	if (!other) {
+		e->used = ++t->tick;
+		e->next = t->entries;
+		t->entries = e;
+		t->bytes += e->bytes;
+		shrink(t);
+	}
+	pthread_mutex_unlock(&t->mu);
+	if (other)
+		entry_free(t, e);
+	*out = other ? &other->ref : &e->ref;
+	return 0;
+}
+
+void tables_put(struct tables *t, struct table_ref *ref)
+{
+	struct entry *e = (struct entry *)ref;
+
+	if (!ref)
+		return;
+	pthread_mutex_lock(&t->mu);
+	e->users--;
+	shrink(t);
+	pthread_mutex_unlock(&t->mu);
+}
+
+void tables_forget(struct tables *t, const void *owner)
+{
+	struct entry **at;
+
+	pthread_mutex_lock(&t->mu);
+	at = &t->entries;
+	while (*at) {
+		if ((*at)->owner == owner)
+			take_out(t, at);
+		else
+			at = &(*at)->next;
+	}
+	pthread_mutex_unlock(&t->mu);
+}
