@@ -46,6 +46,7 @@ struct input {
 };
 
 struct bench {
+	bool zstd_only;
 	struct input *v;
 	size_t count;
 	size_t cap;
@@ -430,7 +431,8 @@ static void print_values(struct bench *b)
 
 static void open_db(struct bench *b, const char *path, int64_t budget)
 {
-	struct tsdb_options o = { .columns = &codec_columns,
+	struct tsdb_options o = { .columns = b->zstd_only ? NULL :
+							    &codec_columns,
 				  .path = path,
 				  .metrics = b->metrics,
 				  .sync_ms = 3600000,
@@ -604,6 +606,8 @@ int cmd_bench_storage(int argc, char **argv)
 		  "Append the folder so often, one behind another in time." },
 		{ "interval", FLAG_DURATION, &b.step_ms, "15s",
 		  "Time between the profiles of a series." },
+		{ "zstd", FLAG_BOOL, &b.zstd_only, "false",
+		  "Seal with zstd alone, not as columns." },
 		{ "fill", FLAG_TEXT, &fill_dir, NULL,
 		  "Only fill this data directory's WAL." },
 		{ "bytes", FLAG_SIZE, &bytes, "2GB", "With --fill: how far." },

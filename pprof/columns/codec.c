@@ -105,6 +105,7 @@ static int decode(struct codec_decoder *d, const struct codec_group *group,
 {
 	struct colgroup_request q = { .stored = group->stored,
 				      .count = group->count,
+				      .begin = first,
 				      .end = first + n,
 				      .patches = true };
 	int rc;

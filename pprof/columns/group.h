@@ -58,13 +58,15 @@ struct colgroup_request {
 	struct bytes stored;
 	const uint32_t *lens; /* of the profiles, decoded */
 	size_t count;         /* profiles in the group */
-	size_t end;           /* rows from here on are not wanted */
+	size_t begin;	      /* of rows before it no values are wanted, */
+	size_t end;	      /* of those from here on nothing */
 	const bool *types;    /* which columns of values; NULL: all */
 	bool patches;         /* whether patches are wanted */
 };
 
 /*
- * Read rows 0 … end - 1 into *g. Every number is checked against d.
+ * Read rows 0 … end - 1 into *g. Every number is checked against d. Values of
+ * rows before `begin`, and of types that are not wanted, are left undefined.
  * ERR_CORRUPT.
  */
 NODISCARD int colgroup_decode(struct colgroup_coder *c,

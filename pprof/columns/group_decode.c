@@ -191,21 +191,79 @@ static inline int64_t get_sparse(struct sparse *s)
 	return v;
 }
 
-static bool get_self(struct dec *in, const struct colgroup *g, int64_t *v)
+/*
+ * Go to the next one before `stop` that is not 0: *i is where it is, counted
+ * as the numbers are. False: there is none, and *i is stop.
+ */
+static inline bool next_sparse(struct sparse *s, size_t *i, size_t stop,
+			       int64_t *v)
 {
-	for (size_t i = 0; i < g->keys.count; i++)
+	if (s->zeros >= stop - *i) {
+		s->zeros -= stop - *i;
+		*i = stop;
+		return false;
+	}
+	*i += s->zeros;
+	s->zeros = 0;
+	*v = get_sparse(s);
+	return true;
+}
+
+static void skip_sparse(struct sparse *s, size_t n)
+{
+	size_t i = 0;
+	int64_t v;
+
+	while (next_sparse(s, &i, n, &v))
+		i++;
+}
+
+/* What is to be read: samples from first on, the values before are passed. */
+struct span {
+	const struct colgroup *g;
+	const struct row *row; /* that first is the start of */
+	size_t first;
+};
+
+static struct span span_of(const struct colgroup *g, size_t begin)
+{
+	struct span s = { .g = g, .row = &g->rows[begin] };
+
+	s.first = wanted_samples(g, begin);
+	return s;
+}
+
+static bool get_self(struct dec *in, const struct span *s, int64_t *v)
+{
+	for (size_t i = 0; i < s->first; i++)
+		dec_svarint(in);
+	for (size_t i = s->first; i < s->g->keys.count; i++)
 		v[i] = dec_svarint(in);
 	return !in->bad;
 }
 
+/* Add up, by key, what stands before the span. */
+static void pass_deltas(struct sparse *s, const struct span *span,
+			int64_t *previous)
+{
+	int64_t v;
+
+	for (size_t i = 0; next_sparse(s, &i, span->first, &v); i++) {
+		int64_t *p = &previous[span->g->keys.v[i]];
+
+		*p = wrap_add(*p, v);
+	}
+}
+
 static bool get_delta(struct colgroup_coder *c, const struct dictionary *d,
-		      struct dec *in, const struct colgroup *g, int64_t *v)
+		      struct dec *in, const struct span *span, int64_t *v)
 {
 	int64_t *previous = colgroup_previous(c, d->keys.count);
 	struct sparse s = sparse_init(dec_bytes(in, dec_left(in)));
 
-	for (size_t i = 0; i < g->keys.count; i++) {
-		int64_t *p = &previous[g->keys.v[i]];
+	pass_deltas(&s, span, previous);
+	for (size_t i = span->first; i < span->g->keys.count; i++) {
+		int64_t *p = &previous[span->g->keys.v[i]];
 
 		*p = wrap_add(*p, get_sparse(&s));
 		v[i] = *p;
@@ -213,15 +271,15 @@ static bool get_delta(struct colgroup_coder *c, const struct dictionary *d,
 	return !s.in.bad;
 }
 
-static bool get_period(struct dec *in, const struct colgroup *g, size_t end,
+static bool get_period(struct dec *in, const struct span *span,
 		       const int64_t *before, int64_t *v)
 {
 	struct sparse s = sparse_init(dec_bytes(in, dec_left(in)));
-	size_t i = 0;
+	const struct row *r = span->row;
+	size_t i = span->first;
 
-	for (size_t row = 0; row < end; row++) {
-		const struct row *r = &g->rows[row];
-
+	skip_sparse(&s, i);
+	for (; i < span->g->keys.count; r++) {
 		for (size_t stop = i + r->samples; i < stop; i++)
 			v[i] = wrap_add(wrap_mul(before[i], r->period),
 					get_sparse(&s));
@@ -230,23 +288,25 @@ static bool get_period(struct dec *in, const struct colgroup *g, size_t end,
 }
 
 static bool get_unsampled(struct colgroup_coder *c, const struct dictionary *d,
-			  struct dec *in, const struct colgroup *g, size_t end,
+			  struct dec *in, const struct span *span,
 			  int64_t *objects)
 {
+	const struct colgroup *g = span->g;
 	int64_t *space = objects + g->keys.count;
 	int64_t *previous = colgroup_previous(c, d->keys.count);
+	const struct row *r = span->row;
+	size_t i = span->first;
 	struct sparse s[3];
-	size_t i = 0;
 
 	for (size_t k = 0; k < ARRAY_SIZE(s); k++) {
 		size_t len = (size_t)dec_uvarint(in);
 
 		s[k] = sparse_init(dec_bytes(in, len));
 	}
-	unsample_reset(&c->unsample, d);
-	for (size_t row = 0; row < end; row++) {
-		const struct row *r = &g->rows[row];
-
+	pass_deltas(&s[0], span, previous);
+	skip_sparse(&s[1], i);
+	skip_sparse(&s[2], i);
+	for (; i < g->keys.count; r++) {
 		for (size_t stop = i + r->samples; i < stop; i++) {
 			uint32_t key = g->keys.v[i];
 			const struct unsample_rate *rate =
@@ -277,18 +337,18 @@ static bool get_values(struct colgroup_coder *c, const struct dictionary *d,
 		       enum column_model model, struct colgroup *g, size_t t)
 {
 	struct dec in = dec_init(buf_bytes(&c->column));
+	struct span span = span_of(g, q->begin);
 	int64_t *v = g->values.v + t * g->keys.count;
 
 	switch (model) {
 	case MODEL_SELF:
-		return get_self(&in, g, v);
+		return get_self(&in, &span, v);
 	case MODEL_DELTA:
-		return get_delta(c, d, &in, g, v);
+		return get_delta(c, d, &in, &span, v);
 	case MODEL_PERIOD:
-		return t && get_period(&in, g, q->end, v - g->keys.count, v);
+		return t && get_period(&in, &span, v - g->keys.count, v);
 	case MODEL_UNSAMPLED:
-		return t + 1 < g->types &&
-		       get_unsampled(c, d, &in, g, q->end, v);
+		return t + 1 < g->types && get_unsampled(c, d, &in, &span, v);
 	}
 	return false;
 }
@@ -342,7 +402,9 @@ int colgroup_decode(struct colgroup_coder *c, const struct dictionary *d,
 	int rc;
 
 	colgroup_reset(g);
-	if (!q->count || q->count > COLGROUP_ROWS_MAX || q->end > q->count)
+	unsample_reset(&c->unsample, d);
+	if (!q->count || q->count > COLGROUP_ROWS_MAX || q->end > q->count ||
+	    q->begin > q->end)
 		return damaged(err, "its number of profiles");
 	g->count = q->count;
 	rc = get_head(c, d, &in, g, err);

@@ -170,7 +170,6 @@ static bool put_unsampled(struct colgroup_coder *c, const struct dictionary *d,
 		buf_reset(&c->parts[k]);
 		s[k] = (struct sparse){ .out = &c->parts[k] };
 	}
-	unsample_reset(&c->unsample, d);
 	for (size_t row = 0; row < g->count; row++) {
 		const struct row *r = &g->rows[row];
 
@@ -197,14 +196,12 @@ static bool put_unsampled(struct colgroup_coder *c, const struct dictionary *d,
 }
 
 /* Whether a sample of the first rows says how large its objects are. */
-static bool has_sizes(struct colgroup_coder *c, const struct dictionary *d,
-		      const struct colgroup *g)
+static bool has_sizes(const struct dictionary *d, const struct colgroup *g)
 {
 	size_t most = g->count ? g->keys.count / g->count : 0;
 
-	unsample_reset(&c->unsample, d);
 	for (size_t i = 0; i < most; i++) {
-		if (unsample_rate(&c->unsample, g->keys.v[i], 0)->size)
+		if (unsample_size(d, d->keys.v[g->keys.v[i]].labels))
 			return true;
 	}
 	return false;
@@ -242,8 +239,9 @@ static enum column_model put_best(struct colgroup_coder *c,
 void colgroup_encode(struct colgroup_coder *c, const struct dictionary *d,
 		     const struct colgroup *g, int level, struct buf *out)
 {
-	bool sizes = has_sizes(c, d, g);
+	bool sizes = has_sizes(d, g);
 
+	unsample_reset(&c->unsample, d);
 	put_head(g, &c->head);
 	section_put(c->zstd, level, buf_bytes(&c->head), out);
 	put_keys(c, d, g, &c->column);

@@ -21,6 +21,7 @@ struct replay {
 	struct numbering locations;
 	uint32_t *mapping_ids; /* by mapping of the dictionary */
 	size_t mapping_cap;
+	VEC(uint32_t) stack; /* ids of a sample's locations */
 
 	/* The row. */
 	const struct dictionary *d;
@@ -53,6 +54,7 @@ void replay_free(struct replay *r)
 	numbering_fini(&r->locations);
 	mem_free(r->mapping_ids);
 	mem_free(r->starts);
+	vec_fini(&r->stack);
 	mem_free(r);
 }
 
@@ -65,7 +67,7 @@ size_t replay_memory(const struct replay *r)
 {
 	return sizeof(*r) + numbering_memory(&r->strings) +
 	       numbering_memory(&r->functions) +
-	       numbering_memory(&r->locations) +
+	       numbering_memory(&r->locations) + vec_memory(&r->stack) +
 	       r->mapping_cap * (sizeof(uint32_t) + sizeof(uint64_t));
 }
 
@@ -332,61 +334,65 @@ static uint8_t *put_values(const struct replay *r, uint8_t *p, size_t sample)
 	return packed ? message_end(start, p) : p;
 }
 
-static uint8_t *put_stack(const struct replay *r, uint8_t *p, uint32_t node,
-			  size_t depth)
+static uint8_t *put_stack(const struct replay *r, uint8_t *p)
 {
-	const struct dict_node *nodes = r->d->nodes.v;
+	const uint32_t *ids = r->stack.v;
+	size_t depth = r->stack.count;
 	bool packed = is_packed(r, depth);
 	uint8_t *start = p;
 
 	if (packed)
 		start = p = message_begin(p, SAMPLE_LOCATION);
-	for (; node != DICT_ROOT; node = nodes[node].parent) {
-		uint32_t id = r->locations.ids[nodes[node].location];
-
-		p = packed ? put_varint(p, id) :
-			     put_number(p, SAMPLE_LOCATION, id);
-	}
+	for (size_t i = 0; i < depth; i++)
+		p = packed ? put_varint(p, ids[i]) :
+			     put_number(p, SAMPLE_LOCATION, ids[i]);
 	return packed ? message_end(start, p) : p;
 }
 
-/* Number the locations of a stack; the depth of it. */
-static size_t number_stack(struct replay *r, uint32_t node)
+/* The ids of a stack's locations; those that are new are given one. */
+static void number_stack(struct replay *r, uint32_t node)
 {
 	const struct dict_node *nodes = r->d->nodes.v;
 	struct numbering *n = &r->locations;
 	size_t depth = 0;
 
-	for (; node != DICT_ROOT; node = nodes[node].parent, depth++) {
+	for (; node != DICT_ROOT; node = nodes[node].parent) {
 		uint32_t place = nodes[node].location;
+		uint32_t id = n->ids[place];
 
-		if (n->ids[place])
-			continue;
-		number_of(n, place);
-		if (r->dialect == DIALECT_GO) {
-			write_location(r, place, (uint32_t)n->ordered.count);
-			write_functions(r);
+		if (!id) {
+			id = number_of(n, place);
+			if (r->dialect == DIALECT_GO) {
+				write_location(r, place, id);
+				write_functions(r);
+			}
 		}
+		if (depth == r->stack.cap) {
+			r->stack.count = depth;
+			vec_reserve(&r->stack, depth + 64);
+		}
+		r->stack.v[depth++] = id;
 	}
-	return depth;
+	r->stack.count = depth;
 }
 
 static void write_sample(struct replay *r, size_t sample)
 {
 	struct pprof_sample key = r->d->keys.v[r->row->keys[sample]];
 	struct pprof_run set = r->d->label_sets.v[key.labels];
-	size_t depth = number_stack(r, key.stack);
-	uint8_t *p =
-		room(r, 3 * FIELD_MAX + (depth + r->row->types) * FIELD_MAX +
-				set.count * 4 * FIELD_MAX);
+	uint8_t *p;
 	uint8_t *start;
 
+	number_stack(r, key.stack);
+	p = room(r, 3 * FIELD_MAX +
+			    (r->stack.count + r->row->types) * FIELD_MAX +
+			    set.count * 4 * FIELD_MAX);
 	if (!p)
 		return;
 	start = p = message_begin(p, PROFILE_SAMPLE);
 	if (r->dialect == DIALECT_GO)
 		p = put_values(r, p, sample);
-	p = put_stack(r, p, key.stack, depth);
+	p = put_stack(r, p);
 	if (r->dialect != DIALECT_GO)
 		p = put_values(r, p, sample);
 	for (uint32_t i = 0; i < set.count; i++)

@@ -73,7 +73,7 @@ static double scale_of(int64_t size, int64_t rate)
 	return 1 / (1 - exp_minus(x));
 }
 
-static int64_t block_size(const struct dictionary *d, uint32_t set)
+int64_t unsample_size(const struct dictionary *d, uint32_t set)
 {
 	struct pprof_run r = d->label_sets.v[set];
 
@@ -106,7 +106,7 @@ const struct unsample_rate *unsample_learn(struct unsample *u, uint32_t set)
 	while (u->rates.count <= set)
 		*vec_add(&u->rates) = (struct unsample_rate){ 0 };
 	r = &u->rates.v[set];
-	r->size = block_size(u->d, set);
+	r->size = unsample_size(u->d, set);
 	r->scale = scale_of(r->size, u->period);
 	r->known = true;
 	return r;

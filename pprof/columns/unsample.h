@@ -39,6 +39,9 @@ struct unsample {
 void unsample_reset(struct unsample *u, const struct dictionary *d);
 void unsample_fini(struct unsample *u);
 
+/* What the label "bytes" of a set says; 0: it has none. */
+int64_t unsample_size(const struct dictionary *d, uint32_t set);
+
 const struct unsample_rate *unsample_learn(struct unsample *u, uint32_t set);
 
 /* The rate of a key in a profile with this period. */
