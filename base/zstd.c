@@ -125,6 +125,8 @@ int zstd_decompress_after(struct zstd *z, struct bytes prefix, struct bytes in,
 	ZSTD_inBuffer i = { .src = in.ptr, .size = in.len };
 	ZSTD_outBuffer o;
 
+	if (!want)
+		return 0;
 	if (!buf_reserve(out, want))
 		return err_set(err, ERR_TOOBIG, "%zu bytes are too many", want);
 	o = (ZSTD_outBuffer){ .dst = out->ptr + out->len, .size = want };

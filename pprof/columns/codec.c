@@ -104,6 +104,7 @@ static int decode(struct codec_decoder *d, const struct codec_group *group,
 		  size_t first, size_t n, struct buf *out, struct err *err)
 {
 	struct colgroup_request q = { .stored = group->stored,
+				      .lens = group->lens,
 				      .count = group->count,
 				      .begin = first,
 				      .end = first + n,

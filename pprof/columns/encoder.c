@@ -30,6 +30,7 @@ struct codec_encoder {
 	VEC(uint32_t) successors; /* by key: what followed it last, or 0 */
 	uint32_t first_key;       /* of the last profile */
 	bool is_used;
+	bool take_all;
 	struct columns_counts counts;
 
 	/* The group. */
@@ -82,6 +83,11 @@ void columns_encoder_free(struct codec_encoder *e)
 const struct codec_table *columns_encoder_table(const struct codec_encoder *e)
 {
 	return &e->table;
+}
+
+void columns_encoder_take_all(struct codec_encoder *e)
+{
+	e->take_all = true;
 }
 
 const struct columns_counts *
@@ -393,7 +399,8 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 		join_values(e);
 		colgroup_encode(e->coder, &e->table.d, &e->group, e->level,
 				out);
-		if (!is_worth(e, &mark, values, count, out->len - at))
+		if (!e->take_all &&
+		    !is_worth(e, &mark, values, count, out->len - at))
 			rc = refuse(err, "zstd makes it smaller");
 	}
 	if (rc) {

@@ -40,7 +40,7 @@ static bool set_head_field(struct colgroup *g, const struct dictionary *d,
 		return u < d->layouts.count;
 	case 2:
 		row->samples = (size_t)u;
-		return u <= COLGROUP_VALUES_MAX;
+		return u <= UINT32_MAX;
 	case 3:
 		g->patch_lens[i] = (uint32_t)u;
 		return u <= UINT32_MAX;
@@ -58,12 +58,25 @@ static bool set_head_field(struct colgroup *g, const struct dictionary *d,
 
 #define HEAD_FIELDS 7
 
+/*
+ * A sample took at least two bytes of its profile, and one for each value: a
+ * damaged head must not make more of them.
+ */
+static bool has_room(const struct colgroup *g, const uint32_t *lens)
+{
+	for (size_t i = 0; i < g->count; i++) {
+		if (g->rows[i].samples * (g->types + 2) > lens[i])
+			return false;
+	}
+	return true;
+}
+
 static int get_head(struct colgroup_coder *c, const struct dictionary *d,
-		    struct dec *in, struct colgroup *g, struct err *err)
+		    const struct colgroup_request *q, struct dec *in,
+		    struct colgroup *g, struct err *err)
 {
 	int64_t v[COLGROUP_ROWS_MAX];
 	struct dec head;
-	size_t samples = 0;
 	int rc = section_get(c->zstd, in, &c->head, err);
 
 	if (rc)
@@ -78,13 +91,9 @@ static int get_head(struct colgroup_coder *c, const struct dictionary *d,
 				return damaged(err, "a number in its head");
 		}
 	}
-	for (size_t i = 0; i < g->count; i++)
-		samples += g->rows[i].samples;
 	if (head.bad || dec_left(&head))
 		return damaged(err, "its head");
-	if (samples * (g->types + 1) > 2 * (size_t)COLGROUP_VALUES_MAX)
-		return damaged(err, "too many values");
-	return 0;
+	return has_room(g, q->lens) ? 0 : damaged(err, "too many values");
 }
 
 /* The samples of the rows that are wanted. */
@@ -407,7 +416,7 @@ int colgroup_decode(struct colgroup_coder *c, const struct dictionary *d,
 	    q->begin > q->end)
 		return damaged(err, "its number of profiles");
 	g->count = q->count;
-	rc = get_head(c, d, &in, g, err);
+	rc = get_head(c, d, q, &in, g, err);
 	if (!rc)
 		rc = get_all_keys(c, d, q, &in, g, err);
 	if (!rc)

@@ -64,7 +64,7 @@ static double exp_minus(double x)
 	return ldexp(sum.high, -(int)k);
 }
 
-static double scale_of(int64_t size, int64_t rate)
+double unsample_scale(int64_t size, int64_t rate)
 {
 	double x = (double)size / (double)rate;
 
@@ -107,7 +107,7 @@ const struct unsample_rate *unsample_learn(struct unsample *u, uint32_t set)
 		*vec_add(&u->rates) = (struct unsample_rate){ 0 };
 	r = &u->rates.v[set];
 	r->size = unsample_size(u->d, set);
-	r->scale = scale_of(r->size, u->period);
+	r->scale = unsample_scale(r->size, u->period);
 	r->known = true;
 	return r;
 }

@@ -39,6 +39,9 @@ struct unsample {
 void unsample_reset(struct unsample *u, const struct dictionary *d);
 void unsample_fini(struct unsample *u);
 
+/* How many objects of a size a sampled one stands for. */
+double unsample_scale(int64_t size, int64_t rate);
+
 /* What the label "bytes" of a set says; 0: it has none. */
 int64_t unsample_size(const struct dictionary *d, uint32_t set);
 

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Profiles as columns: byte for byte, or not at all. */
+#include "tests/check.h"
+
+#include "base/zstd.h"
+#include "pprof/columns.h"
+#include "pprof/columns/encoder.h"
+#include "pprof/columns/group.h"
+#include "pprof/columns/unsample.h"
+#include "pprof/decode.h"
+#include "pprof/encode.h"
+#include "pprof/merge.h"
+#include "tests/pprof/samples.h"
+
+#define ROOM  ((size_t)64 * MIB)
+#define LEVEL 5
+
+static const struct codec *const codec = &codec_columns;
+
+/* A group of values, and what became of it. */
+struct stored {
+	struct bytes values[COLGROUP_ROWS_MAX];
+	uint32_t lens[COLGROUP_ROWS_MAX];
+	size_t count;
+	struct buf bytes;
+};
+
+static void put(struct stored *g, struct bytes value)
+{
+	g->lens[g->count] = (uint32_t)value.len;
+	g->values[g->count++] = value;
+}
+
+static int encode(struct codec_encoder *e, struct stored *g)
+{
+	buf_reset(&g->bytes);
+	return codec->encode(e, g->values, g->count, &g->bytes, NULL);
+}
+
+/* Values first … first + n - 1 of a group, compared. */
+static bool comes_back(struct codec_decoder *d, const struct codec_table *table,
+		       const struct stored *g, size_t first, size_t n)
+{
+	struct codec_group group = { .table = table,
+				     .stored = buf_bytes(&g->bytes),
+				     .lens = g->lens,
+				     .count = g->count };
+	struct buf out = { 0 };
+	bool same = !codec->decode(d, &group, first, n, &out, NULL);
+	size_t at = 0;
+
+	for (size_t i = first; i < first + n && same; i++) {
+		same = at + g->lens[i] <= out.len &&
+		       !memcmp(out.ptr + at, g->values[i].ptr, g->lens[i]);
+		at += g->lens[i];
+	}
+	same = same && at == out.len;
+	buf_fini(&out);
+	return same;
+}
+
+/* All groups of a job, one for each type, over an opened table. */
+struct stripe {
+	struct stored groups[16];
+	size_t count;
+	struct codec_encoder *encoder;
+	struct buf table;
+	struct codec_table *opened;
+};
+
+static void stripe_fill(struct stripe *s, const struct samples *all,
+			const char *job)
+{
+	const char *type = "";
+
+	s->encoder = codec->encoder_new(LEVEL);
+	for (size_t i = 0; i < all->v.count; i++) {
+		const struct sample_file *f = &all->v.v[i];
+
+		if (strcmp(f->job, job) != 0)
+			continue;
+		if (strcmp(f->type, type) != 0)
+			s->count++;
+		type = f->type;
+		put(&s->groups[s->count - 1], buf_bytes(&f->raw));
+	}
+}
+
+static void stripe_finish(struct stripe *s)
+{
+	cr_assert(!codec->encoder_finish(s->encoder, &s->table, NULL));
+	cr_assert(!codec->table_open(buf_bytes(&s->table), &s->opened, NULL));
+}
+
+static void stripe_free(struct stripe *s)
+{
+	codec->encoder_free(s->encoder);
+	codec->table_free(s->opened);
+	for (size_t i = 0; i < s->count; i++)
+		buf_fini(&s->groups[i].bytes);
+	buf_fini(&s->table);
+}
+
+static const char *const jobs[] = { "etcd", "leakapp", "node_exporter",
+				    "prometheus" };
+
+Test(columns, real_profiles_come_back_byte_for_byte)
+{
+	struct codec_decoder *d = codec->decoder_new();
+	struct samples all;
+
+	samples_load(&all);
+	for (size_t k = 0; k < ARRAY_SIZE(jobs); k++) {
+		struct stripe s = { 0 };
+
+		stripe_fill(&s, &all, jobs[k]);
+		for (size_t i = 0; i < s.count; i++)
+			cr_expect(!encode(s.encoder, &s.groups[i]));
+		cr_expect(columns_encoder_counts(s.encoder)->exact[0] == 35);
+		cr_expect(!columns_encoder_counts(s.encoder)->patched);
+		stripe_finish(&s);
+		for (size_t i = 0; i < s.count; i++) {
+			const struct stored *g = &s.groups[i];
+
+			cr_expect(comes_back(d, s.opened, g, 0, g->count));
+			for (size_t n = 0; n < g->count; n++)
+				cr_expect(comes_back(d, s.opened, g, n, 1));
+		}
+		stripe_free(&s);
+	}
+	codec->decoder_free(d);
+	samples_free(&all);
+}
+
+/* What google/pprof and our own encoder write of each. */
+Test(columns, pprofs_dialect_is_known)
+{
+	struct codec_encoder *e = codec->encoder_new(LEVEL);
+	struct codec_decoder *d = codec->decoder_new();
+	struct decoder *decoder = decoder_new(ROOM);
+	struct stored g = { 0 };
+	struct samples all;
+
+	samples_load(&all);
+	for (size_t i = 0; i < 5; i++) {
+		struct merge *m = merge_new();
+		struct buf out = { 0 };
+		struct pprof *p;
+
+		cr_assert(!decoder_run(decoder, buf_bytes(&all.v.v[i].raw), &p,
+				       NULL));
+		cr_assert(!merge_add(m, p, NULL, NULL));
+		pprof_encode(merge_finish(m), &out);
+		put(&g, buf_bytes(&out)); /* freed at the end */
+		merge_free(m);
+	}
+	cr_expect(!encode(e, &g));
+	cr_expect(columns_encoder_counts(e)->exact[1] == 5);
+	cr_expect(comes_back(d, codec->encoder_table(e), &g, 0, 5));
+	for (size_t i = 0; i < g.count; i++)
+		mem_free(g.values[i].ptr);
+	buf_fini(&g.bytes);
+	decoder_free(decoder);
+	codec->encoder_free(e);
+	codec->decoder_free(d);
+	samples_free(&all);
+}
+
+/* A field that no writer here writes, at the end of a Go profile. */
+static const uint8_t unknown_field[] = { 0xa2, 0x06, 0x03, 'a', 'b', 'c' };
+
+Test(columns, small_differences_are_a_patch)
+{
+	struct codec_encoder *e = codec->encoder_new(LEVEL);
+	struct codec_decoder *d = codec->decoder_new();
+	struct buf odd[3] = { 0 };
+	struct stored g = { 0 };
+	struct samples all;
+
+	samples_load(&all);
+	for (size_t i = 0; i < 3; i++) {
+		struct bytes raw = buf_bytes(&all.v.v[i].raw);
+
+		buf_add(&odd[i], raw.ptr, raw.len);
+		if (i == 1)
+			buf_add(&odd[i], unknown_field, sizeof(unknown_field));
+		if (i == 2) /* the same string table, one text longer */
+			buf_add(&odd[i], "\x32\x05never", 7);
+		put(&g, buf_bytes(&odd[i]));
+	}
+	cr_expect(!encode(e, &g));
+	cr_expect(columns_encoder_counts(e)->patched == 2);
+	cr_expect(columns_encoder_counts(e)->patch_bytes < 200);
+	cr_expect(comes_back(d, codec->encoder_table(e), &g, 0, 3));
+	cr_expect(comes_back(d, codec->encoder_table(e), &g, 2, 1));
+	for (size_t i = 0; i < 3; i++)
+		buf_fini(&odd[i]);
+	buf_fini(&g.bytes);
+	codec->encoder_free(e);
+	codec->decoder_free(d);
+	samples_free(&all);
+}
+
+static struct bytes text(const char *s)
+{
+	return bytes_of(str_of(s));
+}
+
+Test(columns, a_refused_group_leaves_no_trace)
+{
+	struct codec_encoder *clean = codec->encoder_new(LEVEL);
+	struct codec_encoder *e = codec->encoder_new(LEVEL);
+	struct stored good = { 0 };
+	struct stored bad = { 0 };
+	struct samples all;
+	struct buf a = { 0 };
+	struct buf b = { 0 };
+
+	samples_load(&all);
+	for (size_t i = 0; i < 5; i++)
+		put(&good, buf_bytes(&all.v.v[i].raw));
+	put(&bad, buf_bytes(&all.v.v[10].raw));
+	put(&bad, text("this is no profile at all"));
+	cr_expect(encode(e, &bad) == ERR_UNSUPPORTED && !bad.bytes.len);
+	cr_expect(!encode(e, &good));
+	cr_expect(encode(e, &bad) == ERR_UNSUPPORTED && !bad.bytes.len);
+	cr_expect(!encode(clean, &good));
+	cr_expect(!codec->encoder_finish(e, &a, NULL));
+	cr_expect(!codec->encoder_finish(clean, &b, NULL));
+	cr_expect(bytes_eq(buf_bytes(&a), buf_bytes(&b)));
+	/* Nothing was stored since. */
+	cr_expect(encode(e, &bad) == ERR_UNSUPPORTED);
+	buf_reset(&a);
+	cr_expect(!codec->encoder_finish(e, &a, NULL) && !a.len);
+	buf_fini(&a);
+	buf_fini(&b);
+	buf_fini(&good.bytes);
+	buf_fini(&bad.bytes);
+	codec->encoder_free(e);
+	codec->encoder_free(clean);
+	samples_free(&all);
+}
+
+Test(columns, what_zstd_makes_smaller_is_left_to_it)
+{
+	struct codec_encoder *e = codec->encoder_new(LEVEL);
+	struct stored g = { 0 };
+
+	put(&g, text("\x0a\x00\x32\x00")); /* one type, no text */
+	cr_expect(encode(e, &g) == ERR_UNSUPPORTED);
+	buf_fini(&g.bytes);
+	codec->encoder_free(e);
+}
+
+/* Any damage is told, or hits nothing; the hash of storage tells the rest. */
+static void damage(struct codec_decoder *d, const struct codec_table *table,
+		   struct stored *g)
+{
+	struct buf whole = g->bytes;
+	struct buf copy = { 0 };
+
+	buf_add(&copy, whole.ptr, whole.len);
+	for (size_t i = 0; i < whole.len; i++) {
+		copy.ptr[i] ^= (uint8_t)(1 << i % 8);
+		g->bytes = copy;
+		(void)comes_back(d, table, g, 0, g->count);
+		g->bytes.len = i;
+		cr_expect(!comes_back(d, table, g, 0, g->count));
+		copy.ptr[i] = whole.ptr[i];
+	}
+	buf_fini(&copy);
+	g->bytes = whole;
+}
+
+Test(columns, damaged_groups_and_tables_crash_nothing)
+{
+	struct codec_decoder *d = codec->decoder_new();
+	struct stripe s = { 0 };
+	struct samples all;
+
+	samples_load(&all);
+	stripe_fill(&s, &all, "leakapp");
+	for (size_t i = 0; i < s.count; i++)
+		cr_expect(!encode(s.encoder, &s.groups[i]));
+	stripe_finish(&s);
+	for (size_t i = 0; i < s.count; i++)
+		damage(d, s.opened, &s.groups[i]);
+	for (size_t i = 0; i < s.table.len; i += 3) {
+		struct codec_table *t = NULL;
+		struct bytes cut = { s.table.ptr, i };
+
+		cr_expect(codec->table_open(cut, &t, NULL));
+		s.table.ptr[i] ^= (uint8_t)(1 << i % 8);
+		if (!codec->table_open(buf_bytes(&s.table), &t, NULL)) {
+			for (size_t k = 0; k < s.count; k++)
+				(void)comes_back(d, t, &s.groups[k], 0,
+						 s.groups[k].count);
+			codec->table_free(t);
+		}
+		s.table.ptr[i] ^= (uint8_t)(1 << i % 8);
+	}
+	stripe_free(&s);
+	codec->decoder_free(d);
+	samples_free(&all);
+}
+
+/* protomem.go's scaleHeapSample() of 7 objects of 48 bytes, at 512 KiB. */
+Test(columns, estimates_are_undone)
+{
+	struct unsample_rate r = { .known = true, .size = 48 };
+
+	r.scale = unsample_scale(48, 524288);
+	cr_expect(unsample_objects(&r, 7) == 76462);
+	cr_expect(unsample_space(&r, 7) == 3670184);
+	for (int64_t c = 0; c < 100000; c++)
+		cr_expect(unsample_count(&r, unsample_objects(&r, c)) == c);
+	cr_expect(unsample_scale(0, 524288) == 1);
+	cr_expect(unsample_scale(1 << 30, 524288) == 1);
+	cr_expect(unsample_scale(48, 1) == 1);
+}
