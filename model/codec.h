@@ -21,6 +21,7 @@
 struct codec_encoder;
 struct codec_decoder;
 struct codec_table;
+struct codec_rows;
 
 /* Codec ids, as heads of groups say them: docs/format/head.md. */
 enum {
@@ -76,6 +77,7 @@ struct codec {
 	 */
 	struct codec_decoder *(*decoder_new)(void);
 	void (*decoder_free)(struct codec_decoder *d);
+	size_t (*decoder_memory)(const struct codec_decoder *d);
 
 	/*
 	 * Append n values of a group, from the first-th on, to out, one behind
@@ -83,6 +85,16 @@ struct codec {
 	 */
 	int (*decode)(struct codec_decoder *d, const struct codec_group *group,
 		      size_t first, size_t n, struct buf *out, struct err *err);
+
+	/*
+	 * A group as the codec sees it, to be passed on unseen to those who can
+	 * use it without making values of it; valid until the decoder's next
+	 * use. types: which sample types are wanted, NULL: all. The call is
+	 * NULL when a codec has nothing of the kind. ERR_CORRUPT.
+	 */
+	int (*rows)(struct codec_decoder *d, const struct codec_group *group,
+		    const bool *types, const struct codec_rows **out,
+		    struct err *err);
 };
 
 #endif

@@ -13,8 +13,42 @@
 #define PPROF_COLUMNS_H
 
 #include "model/codec.h"
+#include "pprof/merge.h"
 
 extern const struct codec codec_columns;
+
+/*
+ * Sum: rows of groups added up as they are stored, in the stripe's numbers,
+ * and then merged as one profile, by name. The result is that of merging the
+ * profiles one after another, to the digit and in the same order.
+ *
+ * Ownership: a sum borrows the table of the last rows until it is flushed.
+ * Threads: one thread a sum.
+ */
+struct columns_sum;
+
+struct columns_sum *columns_sum_new(void);
+void columns_sum_free(struct columns_sum *s);
+
+/* Bytes that it takes. */
+size_t columns_sum_memory(const struct columns_sum *s);
+
+/*
+ * Add a row, or, if it does not add up with those before it, flush these
+ * first. ops: as merge_add()'s, but not NULL. ERR_UNSUPPORTED: the row has to
+ * be read as a profile, nothing was added; ERR_INVALID, as merge_add().
+ */
+NODISCARD int columns_sum_add(struct columns_sum *s,
+			      const struct codec_rows *rows, size_t row,
+			      const enum merge_op *ops, struct merge *to,
+			      struct err *err);
+
+/*
+ * Merge what was added up. To be called before anything else is merged or
+ * averaged, and before the labels change that a merge gives to samples.
+ */
+NODISCARD int columns_sum_flush(struct columns_sum *s, struct merge *to,
+				struct err *err);
 
 /*
  * What became of the profiles of an encoder of this codec so far: for tests

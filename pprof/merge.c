@@ -47,6 +47,7 @@ struct merge {
 	VEC(struct pprof_label) extra; /* labels that every sample gets */
 	double ratios[TYPES_MAX];
 	bool scaled;
+	bool keep_zero;
 };
 
 struct merge *merge_new(void)
@@ -595,7 +596,7 @@ static void add_samples(struct merge *m, const enum merge_op *ops)
 	for (size_t i = 0; i < src->samples.count; i++) {
 		const int64_t *v = pprof_values(src, i);
 
-		if (!is_zero(v, width, ops))
+		if (m->keep_zero || !is_zero(v, width, ops))
 			add_values(m, map_sample(m, i), v, ops);
 	}
 }
@@ -802,6 +803,17 @@ int merge_add(struct merge *m, const struct pprof *p, const enum merge_op *ops,
 	m->src = NULL;
 	m->count++;
 	return 0;
+}
+
+int merge_add_sum(struct merge *m, const struct pprof *p,
+		  const enum merge_op *ops, struct err *err)
+{
+	int rc;
+
+	m->keep_zero = true;
+	rc = merge_add(m, p, ops, err);
+	m->keep_zero = false;
+	return rc;
 }
 
 static int64_t divide(int64_t v, size_t n)

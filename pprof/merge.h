@@ -38,6 +38,13 @@ NODISCARD int merge_add(struct merge *m, const struct pprof *p,
 			const enum merge_op *ops, struct err *err);
 
 /*
+ * The same of a profile that is itself a sum: samples whose values cancelled
+ * out keep their place in the order.
+ */
+NODISCARD int merge_add_sum(struct merge *m, const struct pprof *p,
+			    const enum merge_op *ops, struct err *err);
+
+/*
  * Add what MERGE_AVERAGE gathered since the last call, divided by n and
  * rounded half away from zero: the end of a series of n profiles.
  */

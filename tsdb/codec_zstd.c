@@ -66,6 +66,11 @@ static void decoder_free(struct codec_decoder *d)
 	mem_free(d);
 }
 
+static size_t decoder_memory(const struct codec_decoder *d)
+{
+	return sizeof(*d) + d->values.cap;
+}
+
 static int decode(struct codec_decoder *d, const struct codec_group *group,
 		  size_t first, size_t n, struct buf *out, struct err *err)
 {
@@ -98,5 +103,6 @@ const struct codec codec_zstd = {
 	.encode = encode,
 	.decoder_new = decoder_new,
 	.decoder_free = decoder_free,
+	.decoder_memory = decoder_memory,
 	.decode = decode,
 };

@@ -28,6 +28,19 @@ struct hit {
 	uint32_t last;
 };
 
+/*
+ * The groups of a series in a block, for profiles that are asked for one after
+ * another.
+ */
+struct cursor {
+	bool open;
+	size_t hit;     /* which series */
+	uint32_t place; /* where */
+	struct groups groups;
+	size_t at; /* the group whose head is below; SIZE_MAX: none */
+	struct head head;
+};
+
 struct querier {
 	struct tsdb *db;
 	struct part *parts; /* older first: of two at one time it counts */
@@ -51,6 +64,7 @@ struct querier {
 	struct values kept; /* the group fetched last, when sequential */
 	const struct file *kept_file;
 	struct head_place kept_place;
+	struct cursor cursor;
 	struct buf scratch;
 	struct err lost; /* of a part that was left out; code 0: none */
 };
@@ -70,8 +84,15 @@ void querier_open(struct tsdb *db, struct querier **out)
 	*out = q;
 }
 
+static void close_cursor(struct cursor *c)
+{
+	groups_fini(&c->groups);
+	c->open = false;
+}
+
 static void forget_hits(struct querier *q)
 {
+	close_cursor(&q->cursor);
 	for (size_t i = 0; i < q->count; i++)
 		labels_unref(q->hits[i].labels);
 	q->count = 0;
@@ -209,8 +230,9 @@ size_t querier_memory(const struct querier *q)
 	size_t sum =
 		q->cap * sizeof(*q->hits) + q->place_cap * sizeof(*q->places);
 
-	sum += q->kept.bytes.cap + q->scratch.cap +
-	       q->times.cap * sizeof(*q->times.v) +
+	sum += values_reader_memory(&q->values) +
+	       q->cursor.groups.cap * sizeof(struct group) + q->kept.bytes.cap +
+	       q->scratch.cap + q->times.cap * sizeof(*q->times.v) +
 	       vec_memory(&q->totals.rows) + vec_memory(&q->totals.values);
 	for (size_t i = 0; i < q->count; i++)
 		sum += sizeof(struct labels) + q->hits[i].labels->len;
@@ -432,6 +454,108 @@ int querier_fetch(struct querier *q, size_t i, int64_t ms, struct profile *out,
 			     fetch_flushed(q, f.part, &f.hit.group, out, err);
 	wal_segment_unref(f.hit.segment);
 	return rc;
+}
+
+/* The only block that may have a profile of that time; NONE: look for it. */
+static uint32_t only_block(const struct querier *q, size_t i, int64_t ms)
+{
+	uint32_t found = NONE;
+	const struct place *at;
+
+	for (uint32_t n = q->hits[i].first; n != NONE; n = at->next) {
+		struct part p;
+
+		at = &q->places[n];
+		p = q->parts[at->part];
+		if (part_min(p) > ms || part_max(p) < ms)
+			continue;
+		if (found != NONE || p.range)
+			return NONE;
+		found = n;
+	}
+	return found;
+}
+
+static int move_cursor(struct querier *q, size_t i, uint32_t place,
+		       struct err *err)
+{
+	struct cursor *c = &q->cursor;
+	const struct place *at = &q->places[place];
+
+	if (c->open && c->hit == i && c->place == place)
+		return 0;
+	close_cursor(c);
+	c->open = true;
+	c->hit = i;
+	c->place = place;
+	c->at = SIZE_MAX;
+	return part_groups(q->parts[at->part], at->series, INT64_MIN, INT64_MAX,
+			   &c->groups, err);
+}
+
+/* The group under the cursor that may have ms: c->head. */
+static int cursor_group(struct querier *q, int64_t ms, struct err *err)
+{
+	struct cursor *c = &q->cursor;
+	struct group_source from =
+		part_source(q->parts[q->places[c->place].part]);
+
+	for (size_t k = 0; k < c->groups.count; k++) {
+		const struct group *g = &c->groups.v[k];
+		int rc = 0;
+
+		if (ms < g->first || ms > g->last ||
+		    groups_hides(&c->groups, g->at, ms))
+			continue;
+		if (c->at != k)
+			rc = group_head(&from, g, &c->head, NULL, err);
+		c->at = rc ? SIZE_MAX : k;
+		return rc;
+	}
+	return ERR_NOTFOUND;
+}
+
+/* Where the profile is, by the cursor; ERR_NOTFOUND: it does not know. */
+static int find_by_cursor(struct querier *q, size_t i, int64_t ms,
+			  struct found *f, size_t *row, struct err *err)
+{
+	uint32_t place = only_block(q, i, ms);
+	const struct head *h = &q->cursor.head;
+	int rc;
+
+	if (place == NONE)
+		return ERR_NOTFOUND;
+	rc = move_cursor(q, i, place, err);
+	if (!rc)
+		rc = cursor_group(q, ms, err);
+	if (rc)
+		return rc;
+	f->part = q->parts[q->places[place].part];
+	for (*row = 0; *row < h->count; (*row)++) {
+		if (h->profiles[*row].ms == ms)
+			return 0;
+	}
+	return ERR_NOTFOUND;
+}
+
+int querier_rows(struct querier *q, size_t i, int64_t ms, const bool *types,
+		 const struct codec_rows **out, size_t *row, struct err *err)
+{
+	const struct head *h = &q->cursor.head;
+	struct found f = { 0 };
+	int rc = find_by_cursor(q, i, ms, &f, row, err);
+
+	if (rc) {
+		rc = lookup(q, i, ms, NULL, &f, err);
+		if (!rc && f.hit.pending)
+			rc = err_set(err, ERR_UNSUPPORTED, "in the WAL alone");
+		h = &f.hit.group.head;
+		*row = f.hit.group.index;
+	}
+	if (rc)
+		return rc;
+	metric_add(q->db->metrics.value_bytes, h->place.len);
+	return values_rows(&q->values, f.part, h, types, out, err);
 }
 
 int querier_stat(struct querier *q, size_t i, int64_t ms, uint64_t *hash,

@@ -18,6 +18,7 @@
 #include "model/matcher.h"
 #include "tsdb/tsdb.h"
 
+struct codec_rows;
 struct querier;
 
 void querier_open(struct tsdb *db, struct querier **out);
@@ -92,6 +93,16 @@ NODISCARD int querier_fetch(struct querier *q, size_t i, int64_t ms,
  * a group's bytes are then decoded once, and kept for the next fetch.
  */
 void querier_sequential(struct querier *q);
+
+/*
+ * The profile of series i at exactly ms as its codec sees it, with the rest of
+ * its group: row *row of *out, until the next call, for those who add up
+ * columns (model/codec.h). types: which of its sample types are wanted.
+ * ERR_UNSUPPORTED: it is not stored so, fetch it; else as querier_fetch().
+ */
+NODISCARD int querier_rows(struct querier *q, size_t i, int64_t ms,
+			   const bool *types, const struct codec_rows **out,
+			   size_t *row, struct err *err);
 
 /* Length and hash without the bytes; raw and the rest stay as they are. */
 NODISCARD int querier_stat(struct querier *q, size_t i, int64_t ms,

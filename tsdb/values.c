@@ -11,8 +11,10 @@
 
 static void put_table(struct values_reader *r)
 {
-	if (r->table)
-		tables_put(r->tables, r->table);
+	if (r->table_before)
+		tables_put(r->tables_before, r->table_before);
+	r->table_before = r->table;
+	r->tables_before = r->tables;
 	r->table = NULL;
 }
 
@@ -26,9 +28,16 @@ static void put_decoder(struct values_reader *r)
 void values_reader_fini(struct values_reader *r)
 {
 	put_table(r);
+	put_table(r); /* the one before, too */
 	put_decoder(r);
 	buf_fini(&r->stored);
 	*r = (struct values_reader){ 0 };
+}
+
+size_t values_reader_memory(const struct values_reader *r)
+{
+	return r->stored.cap +
+	       (r->decoder ? r->codec->decoder_memory(r->decoder) : 0);
 }
 
 /* NULL: a codec that this everprof lacks. */
@@ -120,6 +129,7 @@ static int read_group(struct values_reader *r, struct part p,
 	const struct file *f = part_values(p, h);
 	int rc;
 
+	r->rows = NULL;
 	s->group = (struct codec_group){ .lens = s->lens, .count = h->count };
 	for (size_t i = 0; i < h->count; i++)
 		s->lens[i] = h->profiles[i].raw_len;
@@ -157,6 +167,34 @@ int values_one(struct values_reader *r, struct part p, const struct head *h,
 			     "%s: the profile's hash differs from when it came",
 			     file_path(part_values(p, h)));
 	return rc;
+}
+
+int values_rows(struct values_reader *r, struct part p, const struct head *h,
+		const bool *types, const struct codec_rows **out,
+		struct err *err)
+{
+	const struct codec *codec = codec_of(p, h->codec);
+	const struct file *f = part_values(p, h);
+	struct stored s;
+	int rc;
+
+	if (!codec || !codec->rows)
+		return err_set(err, ERR_UNSUPPORTED, "not stored as columns");
+	if (r->rows && r->rows_file == f && r->rows_offset == h->place.offset &&
+	    !memcmp(r->rows_types, types, h->total_count * sizeof(*types))) {
+		*out = r->rows;
+		return 0;
+	}
+	rc = read_group(r, p, h, &s, err);
+	if (!rc)
+		rc = codec->rows(r->decoder, &s.group, types, out, err);
+	if (rc)
+		return rc;
+	r->rows = *out;
+	r->rows_file = f;
+	r->rows_offset = h->place.offset;
+	memcpy(r->rows_types, types, h->total_count * sizeof(*types));
+	return 0;
 }
 
 static struct bytes value_at(const struct head *h, const struct values *v,

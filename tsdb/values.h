@@ -8,6 +8,7 @@
 #define TSDB_VALUES_H
 
 #include "model/codec.h"
+#include "model/types.h"
 #include "tsdb/part.h"
 
 /*
@@ -21,10 +22,19 @@ struct values_reader {
 	struct table_ref *table;
 	struct head_table table_place;
 	const struct file *table_file;
+	struct table_ref *table_before; /* of those who still add up its rows */
+	struct tables *tables_before;
 	struct buf stored;
+	const struct codec_rows *rows; /* of one group, or NULL */
+	const struct file *rows_file;
+	uint64_t rows_offset;
+	bool rows_types[TYPES_MAX];
 };
 
 void values_reader_fini(struct values_reader *r);
+
+/* Bytes that it takes, but for tables, which are shared. */
+size_t values_reader_memory(const struct values_reader *r);
 
 /*
  * The stored bytes of a group, borrowed from the reader until its next call.
@@ -46,6 +56,15 @@ NODISCARD int values_table(struct values_reader *r, struct part p,
 NODISCARD int values_one(struct values_reader *r, struct part p,
 			 const struct head *h, size_t index, struct buf *out,
 			 struct err *err);
+
+/*
+ * A group as its codec sees it (model/codec.h), until the next call; its table
+ * is there one call longer. types: which sample types are wanted, one for each
+ * that it has. ERR_UNSUPPORTED: its codec has nothing of the kind.
+ */
+NODISCARD int values_rows(struct values_reader *r, struct part p,
+			  const struct head *h, const bool *types,
+			  const struct codec_rows **out, struct err *err);
 
 /* All profiles of a group, one behind another. */
 struct values {

@@ -16,6 +16,7 @@ void gather_init(struct gather *g, struct web *w, struct request *r,
 		.a = a,
 		.o = o,
 		.merge = merge_new(),
+		.sum = columns_sum_new(),
 		.decoder = decoder_new((size_t)w->memory.max),
 		.types = mem_new(struct typeset),
 	};
@@ -24,6 +25,7 @@ void gather_init(struct gather *g, struct web *w, struct request *r,
 void gather_fini(struct gather *g)
 {
 	merge_free(g->merge);
+	columns_sum_free(g->sum);
 	decoder_free(g->decoder);
 	profile_fini(&g->fetched);
 	labels_unref(g->labels);
@@ -34,8 +36,9 @@ void gather_fini(struct gather *g)
 static int account(struct gather *g, const struct querier *q, struct err *err)
 {
 	int64_t now =
-		(int64_t)(merge_memory(g->merge) + decoder_memory(g->decoder) +
-			  g->fetched.raw.cap + querier_memory(q));
+		(int64_t)(merge_memory(g->merge) + columns_sum_memory(g->sum) +
+			  decoder_memory(g->decoder) + g->fetched.raw.cap +
+			  querier_memory(q));
 	int64_t more = now - g->taken;
 
 	if (more <= 0)
@@ -81,13 +84,48 @@ static int decode(struct gather *g, const struct querier *q, struct pprof **out,
 	return rc ? rc : account(g, q, err);
 }
 
-/* One profile of a series; 1: it cannot be read, which is noted. */
+/*
+ * A profile added up as it is stored. ERR_UNSUPPORTED: it has to be read as a
+ * profile; what was added up is then merged first.
+ */
+static int add_row(struct gather *g, struct querier *q, size_t series,
+		   int64_t ms, const bool *types, const enum merge_op *ops,
+		   struct err *err)
+{
+	const struct codec_rows *rows;
+	struct err why;
+	size_t row;
+	int rc = querier_rows(q, series, ms, types, &rows, &row, &why);
+
+	if (!rc)
+		rc = columns_sum_add(g->sum, rows, row, ops, g->merge, &why);
+	if (!rc)
+		return account(g, q, err);
+	if (rc == ERR_UNSUPPORTED) {
+		int failed = columns_sum_flush(g->sum, g->merge, err);
+
+		return failed ? failed : rc;
+	}
+	rc = leave_out(g, rc, &why, err);
+	return rc ? rc : 1;
+}
+
+/*
+ * One profile of a series; 1: it cannot be read, which is noted. types: those
+ * that any profile of the series is added for.
+ */
 static int add_one(struct gather *g, struct querier *q, size_t series,
-		   int64_t ms, const enum merge_op *ops, struct err *err)
+		   int64_t ms, const bool *types, const enum merge_op *ops,
+		   struct err *err)
 {
 	struct pprof *p;
 	struct err why;
-	int rc = querier_fetch(q, series, ms, &g->fetched, &why);
+	int rc = ops ? add_row(g, q, series, ms, types, ops, err) :
+		       ERR_UNSUPPORTED;
+
+	if (rc != ERR_UNSUPPORTED)
+		return rc;
+	rc = querier_fetch(q, series, ms, &g->fetched, &why);
 
 	if (rc) {
 		rc = leave_out(g, rc, &why, err);
@@ -114,6 +152,7 @@ struct stretch {
 	enum value_kind kinds[TYPES_MAX];
 	enum aggregate how[TYPES_MAX];
 	enum merge_op ops[TYPES_MAX];
+	bool wanted[TYPES_MAX]; /* types of which there is something */
 	bool has_ends; /* some types need the first and the last one alone */
 	bool has_all;
 };
@@ -147,6 +186,7 @@ static int plan_stretch(struct stretch *s, struct err *err)
 		if ((only != SIZE_MAX && i != only) ||
 		    (s->how[i] == AGGREGATE_DELTA && s->end - s->first == 1))
 			s->how[i] = AGGREGATE_AUTO; /* nothing of it */
+		s->wanted[i] = s->how[i] != AGGREGATE_AUTO;
 		s->has_ends = s->has_ends || s->how[i] == AGGREGATE_DELTA ||
 			      s->how[i] == AGGREGATE_LAST;
 		s->has_all = s->has_all || s->how[i] == AGGREGATE_SUM ||
@@ -188,11 +228,11 @@ static int add_last(struct stretch *s, size_t first, size_t end, bool last,
 	int rc = 1;
 
 	for (*at = end; *at > first && rc == 1;)
-		rc = add_one(s->g, s->q, s->series, s->t->rows[--*at].ms,
-			     ops_for(s, AGGREGATE_DELTA, MERGE_ADD,
-				     AGGREGATE_LAST,
-				     last ? MERGE_ADD : MERGE_SKIP),
-			     err);
+		rc = add_one(
+			s->g, s->q, s->series, s->t->rows[--*at].ms, s->wanted,
+			ops_for(s, AGGREGATE_DELTA, MERGE_ADD, AGGREGATE_LAST,
+				last ? MERGE_ADD : MERGE_SKIP),
+			err);
 	if (rc == 1)
 		*at = end;
 	return rc < 0 ? rc : 0;
@@ -208,7 +248,7 @@ static int subtract_first(struct stretch *s, size_t first, size_t at,
 	int rc = 1;
 
 	for (size_t i = first; i <= at && rc == 1; i++)
-		rc = add_one(s->g, s->q, s->series, s->t->rows[i].ms,
+		rc = add_one(s->g, s->q, s->series, s->t->rows[i].ms, s->wanted,
 			     ops_for(s, AGGREGATE_DELTA, MERGE_SUBTRACT,
 				     AGGREGATE_AUTO, MERGE_SKIP),
 			     err);
@@ -255,7 +295,7 @@ static int add_each(struct stretch *s, size_t *count, struct err *err)
 		rc = check_late(s->g, err);
 		if (rc || s->g->late)
 			break;
-		rc = add_one(s->g, s->q, s->series, s->t->rows[i].ms,
+		rc = add_one(s->g, s->q, s->series, s->t->rows[i].ms, s->wanted,
 			     ops_for(s, AGGREGATE_SUM, MERGE_ADD,
 				     AGGREGATE_MEAN, MERGE_AVERAGE),
 			     err);
@@ -299,7 +339,10 @@ static int add_series(struct gather *g, struct querier *q, size_t series,
 		if (!rc && s->has_all)
 			rc = add_each(s, &count, err);
 	}
-	merge_average(g->merge, count);
+	if (!rc)
+		rc = columns_sum_flush(g->sum, g->merge, err);
+	if (!rc)
+		merge_average(g->merge, count);
 	mem_free(s);
 	return rc;
 }
@@ -336,7 +379,7 @@ static int add_nearest(struct gather *g, struct querier *q,
 	g->series = 1;
 	g->labels = labels_ref(querier_labels(q, series));
 	label_samples(g, g->labels);
-	rc = add_one(g, q, series, g->ms, NULL, err);
+	rc = add_one(g, q, series, g->ms, NULL, NULL, err);
 	g->profiles += !rc;
 	return rc == 1 ? err_set(err, g->damage.code, "%s", g->damage.msg) : rc;
 }

@@ -10,6 +10,7 @@
 #define WEB_GATHER_H
 
 #include "pprof/aggregate.h"
+#include "pprof/columns.h"
 #include "pprof/decode.h"
 #include "pprof/effort.h"
 #include "pprof/merge.h"
@@ -28,6 +29,7 @@ struct gather {
 	struct answer *a;
 	const struct gather_options *o;
 	struct merge *merge;
+	struct columns_sum *sum; /* not merged yet */
 	struct decoder *decoder;
 	struct profile fetched;
 	struct typeset *types;

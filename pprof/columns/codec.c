@@ -2,7 +2,7 @@
 #include "pprof/columns.h"
 
 #include "pprof/columns/encoder.h"
-#include "pprof/columns/group.h"
+#include "pprof/columns/rows.h"
 
 #define BUFFER_KEEP ((size_t)4 * MIB)
 
@@ -44,6 +44,7 @@ struct codec_decoder {
 	struct replay *replay;
 	struct zstd *zstd;
 	struct buf replayed; /* what a patch is against */
+	struct codec_rows rows;
 };
 
 static struct codec_decoder *decoder_new(void)
@@ -66,6 +67,13 @@ static void decoder_free(struct codec_decoder *d)
 	zstd_free(d->zstd);
 	buf_fini(&d->replayed);
 	mem_free(d);
+}
+
+static size_t decoder_memory(const struct codec_decoder *d)
+{
+	return sizeof(*d) + colgroup_coder_memory(d->coder) +
+	       colgroup_memory(&d->group) + replay_memory(d->replay) +
+	       d->replayed.cap;
 }
 
 static int patch(struct codec_decoder *d, const struct dictionary *dict,
@@ -125,6 +133,25 @@ static int decode(struct codec_decoder *d, const struct codec_group *group,
 	return rc == ERR_TOOBIG ? err_set(err, ERR_CORRUPT, "it grew") : rc;
 }
 
+static int rows(struct codec_decoder *d, const struct codec_group *group,
+		const bool *types, const struct codec_rows **out,
+		struct err *err)
+{
+	struct colgroup_request q = { .stored = group->stored,
+				      .lens = group->lens,
+				      .count = group->count,
+				      .end = group->count,
+				      .types = types };
+	int rc;
+
+	if (!group->table)
+		return err_set(err, ERR_CORRUPT, "columns without their table");
+	rc = colgroup_decode(d->coder, &group->table->d, &q, &d->group, err);
+	d->rows = (struct codec_rows){ &group->table->d, &d->group };
+	*out = &d->rows;
+	return rc;
+}
+
 const struct codec codec_columns = {
 	.id = CODEC_COLUMNS,
 	.name = "columns",
@@ -139,5 +166,7 @@ const struct codec codec_columns = {
 	.table_memory = memory_of,
 	.decoder_new = decoder_new,
 	.decoder_free = decoder_free,
+	.decoder_memory = decoder_memory,
 	.decode = decode,
+	.rows = rows,
 };

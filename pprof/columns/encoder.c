@@ -168,20 +168,16 @@ static size_t distance(size_t a, size_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* Replay the row as e->dialect writes it. ERR_UNSUPPORTED: not its bytes. */
-static int try_dialect(struct codec_encoder *e, struct bytes raw,
-		       struct row *row, struct err *err)
+/* Write the row as e->dialect does, into e->replayed. */
+static int write_as(struct codec_encoder *e, struct bytes raw, struct row *row,
+		    struct err *err)
 {
 	int rc = shape_read(raw, e->dialect, e->intern, &row->shape, err);
 
-	if (rc)
-		return rc;
 	buf_reset(&e->replayed);
-	rc = replay_row(e->replay, &e->table.d, row, 2 * raw.len + MIB,
-			&e->replayed, err);
-	if (!rc && !bytes_eq(buf_bytes(&e->replayed), raw))
-		rc = refuse(err, "no writer that is known");
-	return rc;
+	return rc ? rc :
+		    replay_row(e->replay, &e->table.d, row, 2 * raw.len + MIB,
+			       &e->replayed, err);
 }
 
 /* The row as the dialect writes it that comes nearest, and what differs. */
@@ -189,10 +185,9 @@ static int add_patch(struct codec_encoder *e, struct bytes raw, struct row *row,
 		     uint32_t *len, struct err *err)
 {
 	size_t at = e->group.patches.len;
-	int rc = try_dialect(e, raw, row, err);
 
-	if (rc && rc != ERR_UNSUPPORTED)
-		return rc;
+	if (write_as(e, raw, row, err))
+		return refuse(err, "its top level is of no known kind");
 	zstd_compress_after(e->zstd, e->level, buf_bytes(&e->replayed), raw,
 			    &e->group.patches);
 	*len = (uint32_t)(e->group.patches.len - at);
@@ -212,14 +207,14 @@ static int find_dialect(struct codec_encoder *e, struct bytes raw,
 
 	*patch = 0;
 	for (int i = 0; i < DIALECTS; i++) {
-		int rc = try_dialect(e, raw, row, err);
+		int rc = write_as(e, raw, row, err);
 		size_t off = distance(e->replayed.len, raw.len);
 
-		if (!rc) {
+		if (!rc && bytes_eq(buf_bytes(&e->replayed), raw)) {
 			e->added.exact[e->dialect]++;
 			return 0;
 		}
-		if (off < least) {
+		if (!rc && off < least) {
 			least = off;
 			best = e->dialect;
 		}

@@ -58,8 +58,8 @@ struct colgroup_request {
 	struct bytes stored;
 	const uint32_t *lens; /* of the profiles, decoded */
 	size_t count;         /* profiles in the group */
-	size_t begin;	      /* of rows before it no values are wanted, */
-	size_t end;	      /* of those from here on nothing */
+	size_t begin;         /* of rows before it no values are wanted, */
+	size_t end;           /* of those from here on nothing */
 	const bool *types;    /* which columns of values; NULL: all */
 	bool patches;         /* whether patches are wanted */
 };

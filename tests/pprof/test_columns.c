@@ -304,6 +304,136 @@ Test(columns, damaged_groups_and_tables_crash_nothing)
 	samples_free(&all);
 }
 
+/* What is done with a profile's types: by the number of a try. */
+static void choose(enum merge_op ops[TYPES_MAX], unsigned n)
+{
+	static const enum merge_op all[] = { MERGE_ADD, MERGE_SUBTRACT,
+					     MERGE_SKIP, MERGE_AVERAGE };
+
+	for (size_t t = 0; t < TYPES_MAX; t++)
+		ops[t] = all[(n >> t % 4 * 2) & 3];
+}
+
+static void merge_rows(struct merge *m, const struct stripe *s, unsigned n)
+{
+	struct codec_decoder *d = codec->decoder_new();
+	struct columns_sum *sum = columns_sum_new();
+	enum merge_op ops[TYPES_MAX];
+	bool wanted[TYPES_MAX];
+
+	choose(ops, n);
+	for (size_t t = 0; t < TYPES_MAX; t++)
+		wanted[t] = ops[t] != MERGE_SKIP;
+	for (size_t i = 0; i < s->count; i++) {
+		const struct stored *g = &s->groups[i];
+		struct codec_group group = { .table = s->opened,
+					     .stored = buf_bytes(&g->bytes),
+					     .lens = g->lens,
+					     .count = g->count };
+		const struct codec_rows *rows;
+
+		cr_assert(!codec->rows(d, &group, wanted, &rows, NULL));
+		for (size_t k = 0; k < g->count; k++)
+			cr_assert(!columns_sum_add(sum, rows, k, ops, m, NULL));
+	}
+	cr_assert(!columns_sum_flush(sum, m, NULL));
+	columns_sum_free(sum);
+	codec->decoder_free(d);
+}
+
+static void merge_profiles(struct merge *m, const struct stripe *s, unsigned n)
+{
+	struct decoder *d = decoder_new(ROOM);
+	enum merge_op ops[TYPES_MAX];
+
+	choose(ops, n);
+	for (size_t i = 0; i < s->count; i++) {
+		for (size_t k = 0; k < s->groups[i].count; k++) {
+			struct pprof *p;
+
+			cr_assert(!decoder_run(d, s->groups[i].values[k], &p,
+					       NULL));
+			cr_assert(!merge_add(m, p, ops, NULL));
+		}
+	}
+	decoder_free(d);
+}
+
+/* A stripe of one type of a job: its even profiles, or its odd ones. */
+static void stripe_half(struct stripe *s, const struct samples *all,
+			const char *job, const char *type, size_t half)
+{
+	s->encoder = codec->encoder_new(LEVEL);
+	columns_encoder_take_all(s->encoder);
+	for (size_t i = half; i < all->v.count; i += 2) {
+		const struct sample_file *f = &all->v.v[i];
+
+		if (!strcmp(f->job, job) && !strcmp(f->type, type))
+			put(&s->groups[0], buf_bytes(&f->raw));
+	}
+	s->count = 1;
+	cr_assert(!encode(s->encoder, &s->groups[0]));
+	stripe_finish(s);
+}
+
+static bool encodes_alike(struct merge *a, struct merge *b)
+{
+	struct buf x = { 0 };
+	struct buf y = { 0 };
+	bool same;
+
+	merge_average(a, 7);
+	merge_average(b, 7);
+	pprof_encode(merge_finish(a), &x);
+	pprof_encode(merge_finish(b), &y);
+	same = bytes_eq(buf_bytes(&x), buf_bytes(&y));
+	buf_fini(&x);
+	buf_fini(&y);
+	return same;
+}
+
+/* Two stripes, one after the other, with every way to add them up. */
+static void compare_sums(const struct samples *all, const char *job,
+			 const char *type)
+{
+	struct stripe s[2] = { 0 };
+
+	for (size_t i = 0; i < 2; i++)
+		stripe_half(&s[i], all, job, type, i);
+	for (unsigned n = 0; n < 256; n += 7) {
+		struct merge *raw = merge_new();
+		struct merge *rows = merge_new();
+
+		for (size_t i = 0; i < 2; i++) {
+			merge_profiles(raw, &s[i], n);
+			merge_rows(rows, &s[i], n);
+		}
+		/* And the first again, subtracted: some cancel out. */
+		merge_profiles(raw, &s[0], 0x55);
+		merge_rows(rows, &s[0], 0x55);
+		cr_expect(encodes_alike(raw, rows), "%s %s, ops %u", job, type,
+			  n);
+		merge_free(raw);
+		merge_free(rows);
+	}
+	for (size_t i = 0; i < 2; i++)
+		stripe_free(&s[i]);
+}
+
+Test(columns, sums_are_merges)
+{
+	static const char *const types[] = { "heap", "goroutine", "mutex",
+					     "profile", "block" };
+	struct samples all;
+
+	samples_load(&all);
+	for (size_t k = 0; k < ARRAY_SIZE(jobs); k++) {
+		for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+			compare_sums(&all, jobs[k], types[i]);
+	}
+	samples_free(&all);
+}
+
 /* protomem.go's scaleHeapSample() of 7 objects of 48 bytes, at 512 KiB. */
 Test(columns, estimates_are_undone)
 {
