@@ -11,6 +11,8 @@ struct growth {
 	const struct report *r;
 	VEC(struct flame_node) v;
 	struct table index;
+	VEC(uint32_t)
+	path; /* places of the last sample's stack, outermost first */
 	bool has_base;
 };
 
@@ -45,6 +47,25 @@ static uint32_t child(struct growth *g, uint32_t parent, uint32_t node)
 	return i;
 }
 
+/* The child, at a depth: stacks that follow one another have much in common. */
+static uint32_t step(struct growth *g, size_t depth, uint32_t parent,
+		     uint32_t node)
+{
+	uint32_t at;
+
+	if (depth < g->path.count) {
+		at = g->path.v[depth];
+		if (g->v.v[at].parent == parent && g->v.v[at].node == node)
+			return at;
+	}
+	at = child(g, parent, node);
+	if (depth < g->path.count)
+		g->path.v[depth] = at;
+	else
+		*vec_add(&g->path) = at;
+	return at;
+}
+
 static void add_sample(struct growth *g, size_t sample, int64_t weight,
 		       bool base)
 {
@@ -52,14 +73,16 @@ static void add_sample(struct growth *g, size_t sample, int64_t weight,
 	const struct pprof_run *stack = pprof_stack(r->p, sample);
 	const uint32_t *frames = r->p->frames.v + stack->first;
 	uint32_t at = 0;
+	size_t depth = 0;
 
 	for (uint32_t i = stack->count; i > 0; i--) {
 		struct pprof_run lines = r->nodes.locations.v[frames[i - 1]];
 
 		for (uint32_t k = lines.count; k > 0; k--)
-			at = child(g, at,
-				   r->nodes.of_lines.v[lines.first + k - 1]);
+			at = step(g, depth++, at,
+				  r->nodes.of_lines.v[lines.first + k - 1]);
 	}
+	g->path.count = depth;
 	if (base)
 		g->v.v[at].self_a = wrap_add(g->v.v[at].self_a,
 					     (int64_t) - (uint64_t)weight);
@@ -287,6 +310,7 @@ int flame_init(struct flame *f, const struct report *r, int64_t max_nodes,
 	vec_fini(&s.v);
 	vec_fini(&s.of);
 	vec_fini(&g.v);
+	vec_fini(&g.path);
 	table_fini(&g.index);
 	return rc;
 }

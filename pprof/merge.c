@@ -367,7 +367,7 @@ static uint32_t map_stack(struct merge *m, const struct pprof_run *stack)
 	uint32_t to;
 
 	m->frames.count = 0;
-	vec_reserve(&m->frames, stack->count);
+	vec_reserve(&m->frames, stack->count + 1);
 	m->frames.count = stack->count;
 	for (uint32_t i = 0; i < stack->count; i++)
 		m->frames.v[i] = map_location(m, from[i]);
@@ -378,8 +378,10 @@ static uint32_t map_stack(struct merge *m, const struct pprof_run *stack)
 		return to;
 	add(&m->stacks, &key, m->out.stacks.count);
 	new.first = (uint32_t)m->out.frames.count;
-	for (uint32_t i = 0; i < new.count; i++)
-		*vec_add(&m->out.frames) = m->frames.v[i];
+	vec_reserve(&m->out.frames, new.count + 1);
+	memcpy(m->out.frames.v + new.first, m->frames.v,
+	       new.count * sizeof(uint32_t));
+	m->out.frames.count += new.count;
 	*vec_add(&m->out.stacks) = new;
 	return (uint32_t)m->out.stacks.count - 1;
 }

@@ -152,7 +152,8 @@ struct stretch {
 	enum value_kind kinds[TYPES_MAX];
 	enum aggregate how[TYPES_MAX];
 	enum merge_op ops[TYPES_MAX];
-	bool wanted[TYPES_MAX]; /* types of which there is something */
+	bool of_ends[TYPES_MAX]; /* types that need the ends, */
+	bool of_all[TYPES_MAX];  /* and those that need all */
 	bool has_ends; /* some types need the first and the last one alone */
 	bool has_all;
 };
@@ -186,11 +187,12 @@ static int plan_stretch(struct stretch *s, struct err *err)
 		if ((only != SIZE_MAX && i != only) ||
 		    (s->how[i] == AGGREGATE_DELTA && s->end - s->first == 1))
 			s->how[i] = AGGREGATE_AUTO; /* nothing of it */
-		s->wanted[i] = s->how[i] != AGGREGATE_AUTO;
-		s->has_ends = s->has_ends || s->how[i] == AGGREGATE_DELTA ||
-			      s->how[i] == AGGREGATE_LAST;
-		s->has_all = s->has_all || s->how[i] == AGGREGATE_SUM ||
-			     s->how[i] == AGGREGATE_MEAN;
+		s->of_ends[i] = s->how[i] == AGGREGATE_DELTA ||
+				s->how[i] == AGGREGATE_LAST;
+		s->of_all[i] = s->how[i] == AGGREGATE_SUM ||
+			       s->how[i] == AGGREGATE_MEAN;
+		s->has_ends = s->has_ends || s->of_ends[i];
+		s->has_all = s->has_all || s->of_all[i];
 	}
 	return rc;
 }
@@ -229,7 +231,7 @@ static int add_last(struct stretch *s, size_t first, size_t end, bool last,
 
 	for (*at = end; *at > first && rc == 1;)
 		rc = add_one(
-			s->g, s->q, s->series, s->t->rows[--*at].ms, s->wanted,
+			s->g, s->q, s->series, s->t->rows[--*at].ms, s->of_ends,
 			ops_for(s, AGGREGATE_DELTA, MERGE_ADD, AGGREGATE_LAST,
 				last ? MERGE_ADD : MERGE_SKIP),
 			err);
@@ -248,7 +250,8 @@ static int subtract_first(struct stretch *s, size_t first, size_t at,
 	int rc = 1;
 
 	for (size_t i = first; i <= at && rc == 1; i++)
-		rc = add_one(s->g, s->q, s->series, s->t->rows[i].ms, s->wanted,
+		rc = add_one(s->g, s->q, s->series, s->t->rows[i].ms,
+			     s->of_ends,
 			     ops_for(s, AGGREGATE_DELTA, MERGE_SUBTRACT,
 				     AGGREGATE_AUTO, MERGE_SKIP),
 			     err);
@@ -295,7 +298,7 @@ static int add_each(struct stretch *s, size_t *count, struct err *err)
 		rc = check_late(s->g, err);
 		if (rc || s->g->late)
 			break;
-		rc = add_one(s->g, s->q, s->series, s->t->rows[i].ms, s->wanted,
+		rc = add_one(s->g, s->q, s->series, s->t->rows[i].ms, s->of_all,
 			     ops_for(s, AGGREGATE_SUM, MERGE_ADD,
 				     AGGREGATE_MEAN, MERGE_AVERAGE),
 			     err);

@@ -65,6 +65,7 @@ void colgroup_coder_free(struct colgroup_coder *c)
 	unsample_fini(&c->unsample);
 	vec_fini(&c->successors);
 	vec_fini(&c->previous);
+	vec_fini(&c->estimates);
 	buf_fini(&c->head);
 	buf_fini(&c->column);
 	buf_fini(&c->other);
@@ -77,7 +78,8 @@ size_t colgroup_coder_memory(const struct colgroup_coder *c)
 {
 	size_t sum = sizeof(*c) + vec_memory(&c->unsample.rates) +
 		     vec_memory(&c->successors) + vec_memory(&c->previous) +
-		     c->head.cap + c->column.cap + c->other.cap;
+		     vec_memory(&c->estimates) + c->head.cap + c->column.cap +
+		     c->other.cap;
 
 	for (size_t i = 0; i < ARRAY_SIZE(c->parts); i++)
 		sum += c->parts[i].cap;
@@ -90,6 +92,15 @@ int64_t *colgroup_previous(struct colgroup_coder *c, size_t keys)
 	vec_reserve(&c->previous, keys + 1);
 	memset(c->previous.v, 0, (keys + 1) * sizeof(*c->previous.v));
 	return c->previous.v;
+}
+
+struct colgroup_estimate *colgroup_estimates(struct colgroup_coder *c,
+					     size_t keys)
+{
+	c->estimates.count = 0;
+	vec_reserve(&c->estimates, keys + 1);
+	memset(c->estimates.v, 0, (keys + 1) * sizeof(*c->estimates.v));
+	return c->estimates.v;
 }
 
 uint32_t *colgroup_successors(struct colgroup_coder *c, size_t keys)

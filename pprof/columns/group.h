@@ -84,12 +84,22 @@ enum column_model {
 	MODEL_UNSAMPLED, /* two columns: counts by DELTA, what they miss */
 };
 
+/* What a key's count makes, until one of the two changes. */
+struct colgroup_estimate {
+	int64_t count;
+	int64_t period;
+	int64_t objects;
+	int64_t space;
+	bool made;
+};
+
 struct colgroup_coder {
 	struct zstd *zstd;
 	struct unsample unsample;
 	VEC(uint32_t)
 	successors;            /* by key: what followed it last, 0: key + 1 */
 	VEC(int64_t) previous; /* by key */
+	VEC(struct colgroup_estimate) estimates; /* by key */
 	struct buf head;
 	struct buf column;
 	struct buf other; /* the same column in another model */
@@ -98,6 +108,8 @@ struct colgroup_coder {
 
 /* Row of a sample: group's rows in turn. */
 int64_t *colgroup_previous(struct colgroup_coder *c, size_t keys);
+struct colgroup_estimate *colgroup_estimates(struct colgroup_coder *c,
+					     size_t keys);
 uint32_t *colgroup_successors(struct colgroup_coder *c, size_t keys);
 
 #endif

@@ -296,40 +296,86 @@ static bool get_period(struct dec *in, const struct span *span,
 	return !s.in.bad;
 }
 
+/* Counts of sampled objects by key, and how far off their estimates are. */
+struct unsampled {
+	struct colgroup_coder *c;
+	struct sparse counts;
+	struct sparse objects;
+	struct sparse space;
+};
+
+static void pass_counts(struct unsampled *u, const struct span *span,
+			struct colgroup_estimate *estimates)
+{
+	int64_t v;
+
+	for (size_t i = 0; next_sparse(&u->counts, &i, span->first, &v); i++) {
+		struct colgroup_estimate *e = &estimates[span->g->keys.v[i]];
+
+		e->count = wrap_add(e->count, v);
+	}
+	skip_sparse(&u->objects, span->first);
+	skip_sparse(&u->space, span->first);
+}
+
+/* A count that changed, or that is met for the first time in the span. */
+static void estimate(struct unsampled *u, struct colgroup_estimate *e,
+		     uint32_t key, int64_t period)
+{
+	const struct unsample_rate *rate =
+		unsample_rate(&u->c->unsample, key, period);
+
+	e->made = true;
+	e->period = period;
+	e->objects = unsample_objects(rate, e->count);
+	e->space = unsample_space(rate, e->count);
+}
+
+static void get_row(struct unsampled *u, const struct row *r,
+		    const uint32_t *keys, struct colgroup_estimate *estimates,
+		    int64_t *objects, int64_t *space)
+{
+	for (size_t i = 0; i < r->samples; i++) {
+		struct colgroup_estimate *e = &estimates[keys[i]];
+		int64_t more = get_sparse(&u->counts);
+
+		if (more || !e->made || e->period != r->period) {
+			e->count = wrap_add(e->count, more);
+			estimate(u, e, keys[i], r->period);
+		}
+		objects[i] = wrap_add(e->objects, get_sparse(&u->objects));
+		space[i] = wrap_add(e->space, get_sparse(&u->space));
+	}
+}
+
+static struct sparse get_part(struct dec *in)
+{
+	size_t len = (size_t)dec_uvarint(in);
+
+	return sparse_init(dec_bytes(in, len));
+}
+
 static bool get_unsampled(struct colgroup_coder *c, const struct dictionary *d,
 			  struct dec *in, const struct span *span,
 			  int64_t *objects)
 {
 	const struct colgroup *g = span->g;
-	int64_t *space = objects + g->keys.count;
-	int64_t *previous = colgroup_previous(c, d->keys.count);
+	struct colgroup_estimate *estimates =
+		colgroup_estimates(c, d->keys.count);
+	struct unsampled u = { .c = c };
 	const struct row *r = span->row;
-	size_t i = span->first;
-	struct sparse s[3];
 
-	for (size_t k = 0; k < ARRAY_SIZE(s); k++) {
-		size_t len = (size_t)dec_uvarint(in);
-
-		s[k] = sparse_init(dec_bytes(in, len));
+	u.counts = get_part(in);
+	u.objects = get_part(in);
+	u.space = get_part(in);
+	pass_counts(&u, span, estimates);
+	for (size_t i = span->first; i < g->keys.count; r++) {
+		get_row(&u, r, g->keys.v + i, estimates, objects + i,
+			objects + g->keys.count + i);
+		i += r->samples;
 	}
-	pass_deltas(&s[0], span, previous);
-	skip_sparse(&s[1], i);
-	skip_sparse(&s[2], i);
-	for (; i < g->keys.count; r++) {
-		for (size_t stop = i + r->samples; i < stop; i++) {
-			uint32_t key = g->keys.v[i];
-			const struct unsample_rate *rate =
-				unsample_rate(&c->unsample, key, r->period);
-			int64_t n = wrap_add(previous[key], get_sparse(&s[0]));
-
-			previous[key] = n;
-			objects[i] = wrap_add(unsample_objects(rate, n),
-					      get_sparse(&s[1]));
-			space[i] = wrap_add(unsample_space(rate, n),
-					    get_sparse(&s[2]));
-		}
-	}
-	return !in->bad && !s[0].in.bad && !s[1].in.bad && !s[2].in.bad;
+	return !in->bad && !u.counts.in.bad && !u.objects.in.bad &&
+	       !u.space.in.bad;
 }
 
 /* Whether column t is to be read: PERIOD needs the one before its own. */
@@ -423,7 +469,7 @@ int colgroup_decode(struct colgroup_coder *c, const struct dictionary *d,
 		rc = get_all_values(c, d, q, &in, g, err);
 	if (!rc)
 		rc = get_patches(q, &in, g, err);
-	g->count = q->end;
+	g->count = rc ? 0 : q->end;
 	colgroup_link(g);
 	return rc;
 }

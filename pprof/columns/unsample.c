@@ -97,6 +97,23 @@ void unsample_reset(struct unsample *u, const struct dictionary *d)
 void unsample_fini(struct unsample *u)
 {
 	vec_fini(&u->rates);
+	mem_free(u->known);
+}
+
+static double scale_of(struct unsample *u, int64_t size)
+{
+	struct unsample_known *k;
+
+	if (!u->known)
+		u->known = mem_zalloc(UNSAMPLE_SCALES, sizeof(*u->known));
+	k = &u->known[(uint64_t)size * 0x9e3779b97f4a7c15u >> UNSAMPLE_SHIFT];
+	if (k->scale == 0 || k->size != size || k->period != u->period)
+		*k = (struct unsample_known){
+			.size = size,
+			.period = u->period,
+			.scale = unsample_scale(size, u->period),
+		};
+	return k->scale;
 }
 
 const struct unsample_rate *unsample_learn(struct unsample *u, uint32_t set)
@@ -107,7 +124,7 @@ const struct unsample_rate *unsample_learn(struct unsample *u, uint32_t set)
 		*vec_add(&u->rates) = (struct unsample_rate){ 0 };
 	r = &u->rates.v[set];
 	r->size = unsample_size(u->d, set);
-	r->scale = unsample_scale(r->size, u->period);
+	r->scale = scale_of(u, r->size);
 	r->known = true;
 	return r;
 }

@@ -29,10 +29,21 @@ struct unsample_rate {
 	bool known;
 };
 
+/* Scales that were calculated, by size: of any dictionary. */
+#define UNSAMPLE_SCALES 1024
+#define UNSAMPLE_SHIFT  54 /* leaves as many bits of a hash */
+
+struct unsample_known {
+	int64_t size;
+	int64_t period;
+	double scale; /* 0: nothing is known here */
+};
+
 struct unsample {
 	const struct dictionary *d;
 	int64_t period;
 	VEC(struct unsample_rate) rates; /* by set of labels */
+	struct unsample_known *known;
 };
 
 /* To be called before each group. */
