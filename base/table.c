@@ -5,6 +5,8 @@
 
 #include "base/mem.h"
 
+#define SLOTS_MIN 16
+
 #define FREE ((uint64_t)0)
 #define GONE ((uint64_t)1 << 32) /* number part 0, so no pair looks so */
 
@@ -48,13 +50,13 @@ static void put(struct table *t, uint64_t home, uint64_t slot)
 	t->slots[i] = slot;
 }
 
-static void grow(struct table *t)
+/* Move to so many slots, a power of two, without those that are gone. */
+static void resize(struct table *t, size_t want)
 {
 	size_t slots = t->slots ? t->mask + 1 : 0;
 	struct table bigger = { .count = t->count, .used = t->count };
-	size_t want = slots && t->count < slots / 4 ? slots : slots * 2;
 
-	bigger.mask = (want ? want : 16) - 1;
+	bigger.mask = want - 1;
 	bigger.slots = mem_zalloc(bigger.mask + 1, sizeof(*bigger.slots));
 	for (size_t i = 0; i < slots; i++) {
 		if ((uint32_t)t->slots[i])
@@ -62,6 +64,24 @@ static void grow(struct table *t)
 	}
 	mem_free(t->slots);
 	*t = bigger;
+}
+
+static void grow(struct table *t)
+{
+	size_t slots = t->slots ? t->mask + 1 : 0;
+	size_t want = slots && t->count < slots / 4 ? slots : slots * 2;
+
+	resize(t, want ? want : SLOTS_MIN);
+}
+
+void table_reserve(struct table *t, size_t n)
+{
+	size_t want = SLOTS_MIN;
+
+	while (t->used + n > want / 4 * 3)
+		want *= 2;
+	if (!t->slots || want > t->mask + 1)
+		resize(t, want);
 }
 
 void table_add(struct table *t, uint64_t hash, uint32_t number)

@@ -34,6 +34,9 @@ uint32_t table_find(const struct table *t, uint64_t hash, table_same_fn same,
 /* Add number (below TABLE_NONE) under hash. It must not be there already. */
 void table_add(struct table *t, uint64_t hash, uint32_t number);
 
+/* Room for n numbers more, so that adding them moves nothing. */
+void table_reserve(struct table *t, size_t n);
+
 /* Remove that pair, which must be there. */
 void table_remove(struct table *t, uint64_t hash, uint32_t number);
 

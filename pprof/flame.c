@@ -4,65 +4,45 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/pairs.h"
+
 #define NODES_DEFAULT 8192
 
 /* The tree while it grows: nodes stand behind their parents. */
 struct growth {
 	const struct report *r;
 	VEC(struct flame_node) v;
-	struct table index;
-	VEC(uint32_t)
-	path; /* places of the last sample's stack, outermost first */
+	struct pairs index;
+	VEC(uint32_t) last; /* by place: the child asked for last, or 0 */
 	bool has_base;
 };
 
-struct child_key {
-	uint32_t parent;
-	uint32_t node;
-};
-
-static bool same_child(const void *ctx, uint32_t i, const void *key)
-{
-	const struct growth *g = ctx;
-	const struct child_key *k = key;
-
-	return g->v.v[i].parent == k->parent && g->v.v[i].node == k->node;
-}
-
 static uint32_t child(struct growth *g, uint32_t parent, uint32_t node)
 {
-	struct child_key key = { parent, node };
-	uint64_t hash = ((uint64_t)parent << 32 | node) * 0x9e3779b97f4a7c15u;
-	uint32_t i = table_find(&g->index, hash, same_child, g, &key);
+	uint32_t *number = pairs_at(&g->index, parent, node);
 
-	if (i != TABLE_NONE)
-		return i;
-	i = (uint32_t)g->v.count;
+	if (*number)
+		return *number;
+	/* The root, which is nobody's child, is 0. */
+	*number = (uint32_t)g->v.count;
 	*vec_add(&g->v) = (struct flame_node){
 		.node = node,
 		.parent = parent,
 		.depth = g->v.v[parent].depth + 1,
 	};
-	table_add(&g->index, hash, i);
-	return i;
+	*vec_add(&g->last) = 0;
+	return *number;
 }
 
-/* The child, at a depth: stacks that follow one another have much in common. */
-static uint32_t step(struct growth *g, size_t depth, uint32_t parent,
-		     uint32_t node)
+/* Stacks that follow one another have much in common. */
+static uint32_t step(struct growth *g, uint32_t parent, uint32_t node)
 {
-	uint32_t at;
+	uint32_t at = g->last.v[parent];
 
-	if (depth < g->path.count) {
-		at = g->path.v[depth];
-		if (g->v.v[at].parent == parent && g->v.v[at].node == node)
-			return at;
-	}
+	if (at && g->v.v[at].node == node)
+		return at;
 	at = child(g, parent, node);
-	if (depth < g->path.count)
-		g->path.v[depth] = at;
-	else
-		*vec_add(&g->path) = at;
+	g->last.v[parent] = at;
 	return at;
 }
 
@@ -73,16 +53,14 @@ static void add_sample(struct growth *g, size_t sample, int64_t weight,
 	const struct pprof_run *stack = pprof_stack(r->p, sample);
 	const uint32_t *frames = r->p->frames.v + stack->first;
 	uint32_t at = 0;
-	size_t depth = 0;
 
 	for (uint32_t i = stack->count; i > 0; i--) {
 		struct pprof_run lines = r->nodes.locations.v[frames[i - 1]];
 
 		for (uint32_t k = lines.count; k > 0; k--)
-			at = step(g, depth++, at,
+			at = step(g, at,
 				  r->nodes.of_lines.v[lines.first + k - 1]);
 	}
-	g->path.count = depth;
 	if (base)
 		g->v.v[at].self_a = wrap_add(g->v.v[at].self_a,
 					     (int64_t) - (uint64_t)weight);
@@ -106,7 +84,7 @@ static int add_samples(struct growth *g, struct err *err)
 		/* What is made of the tree takes as much again. */
 		rc = effort_meter(
 			&r->o->effort, &meter,
-			2 * vec_memory(&g->v) + table_memory(&g->index), err);
+			2 * vec_memory(&g->v) + pairs_memory(&g->index), err);
 	}
 	return rc;
 }
@@ -131,6 +109,7 @@ static int grow(struct growth *g, struct err *err)
 	int rc;
 
 	*vec_add(&g->v) = (struct flame_node){ .node = FLAME_ROOT };
+	*vec_add(&g->last) = 0;
 	rc = add_samples(g, err);
 	add_totals(g);
 	return rc;
@@ -198,34 +177,53 @@ struct str flame_name(const struct report *r, const struct flame_node *n)
 	return r->nodes.v.v[n->node].text;
 }
 
-static int by_parent(const void *a, const void *b, void *ctx)
+static int by_name(const void *a, const void *b, void *ctx)
 {
 	const struct growth *g = ctx;
-	const struct flame_node *x = &g->v.v[*(const uint32_t *)a];
-	const struct flame_node *y = &g->v.v[*(const uint32_t *)b];
-	int order;
+	uint32_t x = *(const uint32_t *)a;
+	uint32_t y = *(const uint32_t *)b;
+	int order = str_cmp(flame_name(g->r, &g->v.v[x]),
+			    flame_name(g->r, &g->v.v[y]));
 
-	if (x->parent != y->parent)
-		return x->parent < y->parent ? -1 : 1;
-	order = str_cmp(flame_name(g->r, x), flame_name(g->r, y));
 	return order ? order : x < y ? -1 : x > y;
 }
 
+static bool is_listed(const bool *kept, uint32_t i)
+{
+	return i && (!kept || kept[i]);
+}
+
+/* Count the children of each, give them their room, put them there. */
 static void list_siblings(struct growth *g, const bool *kept,
 			  struct siblings *s)
 {
-	for (uint32_t i = 0; i < g->v.count; i++) {
-		*vec_add(&s->of) = (struct pprof_run){ 0 };
-		if (i && (!kept || kept[i]))
-			*vec_add(&s->v) = i;
-	}
-	if (s->v.count)
-		qsort_r(s->v.v, s->v.count, sizeof(*s->v.v), by_parent, g);
-	for (uint32_t i = 0; i < s->v.count; i++) {
-		struct pprof_run *run = &s->of.v[g->v.v[s->v.v[i]].parent];
+	uint32_t count = (uint32_t)g->v.count;
+	uint32_t first = 0;
 
-		if (!run->count++)
-			run->first = i;
+	vec_reserve(&s->of, count);
+	vec_reserve(&s->v, count);
+	memset(s->of.v, 0, count * sizeof(*s->of.v));
+	s->of.count = count;
+	for (uint32_t i = 0; i < count; i++)
+		s->of.v[g->v.v[i].parent].count += is_listed(kept, i);
+	for (uint32_t i = 0; i < count; i++) {
+		s->of.v[i].first = first;
+		first += s->of.v[i].count;
+		s->of.v[i].count = 0;
+	}
+	s->v.count = first;
+	for (uint32_t i = 0; i < count; i++) {
+		struct pprof_run *run = &s->of.v[g->v.v[i].parent];
+
+		if (is_listed(kept, i))
+			s->v.v[run->first + run->count++] = i;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		struct pprof_run run = s->of.v[i];
+
+		if (run.count > 1)
+			qsort_r(s->v.v + run.first, run.count, sizeof(*s->v.v),
+				by_name, g);
 	}
 }
 
@@ -310,8 +308,8 @@ int flame_init(struct flame *f, const struct report *r, int64_t max_nodes,
 	vec_fini(&s.v);
 	vec_fini(&s.of);
 	vec_fini(&g.v);
-	vec_fini(&g.path);
-	table_fini(&g.index);
+	vec_fini(&g.last);
+	pairs_fini(&g.index);
 	return rc;
 }
 

@@ -21,25 +21,14 @@ struct edge_key {
 	uint32_t to;
 };
 
-static bool same_edge(const void *ctx, uint32_t i, const void *key)
-{
-	const struct graph *g = ctx;
-	const struct edge_key *k = key;
-
-	return g->edges.v[i].from == k->from && g->edges.v[i].to == k->to;
-}
-
 static uint32_t find_edge(struct pass *x, struct edge_key key, bool residual,
 			  bool inlined)
 {
 	struct graph *g = x->g;
-	uint64_t hash =
-		((uint64_t)key.from << 32 | key.to) * 0x9e3779b97f4a7c15u;
-	uint32_t i = table_find(&g->edge_index, hash, same_edge, g, &key);
+	uint32_t *number = pairs_at(&g->edge_index, key.from, key.to);
 
-	if (i != TABLE_NONE)
-		return i;
-	i = (uint32_t)g->edges.count;
+	if (*number)
+		return *number - 1;
 	*vec_add(&g->edges) = (struct graph_edge){
 		.from = key.from,
 		.to = key.to,
@@ -47,8 +36,8 @@ static uint32_t find_edge(struct pass *x, struct edge_key key, bool residual,
 		.inlined = inlined,
 	};
 	*vec_add(&x->edge_seen) = 0;
-	table_add(&g->edge_index, hash, i);
-	return i;
+	*number = (uint32_t)g->edges.count;
+	return *number - 1;
 }
 
 /* What a sample weighs. */
@@ -167,7 +156,7 @@ static int weigh(struct graph *g, const struct graph_options *o,
 
 	memset(g->node, 0, g->nodes->v.count * sizeof(*g->node));
 	g->edges.count = 0;
-	table_fini(&g->edge_index);
+	pairs_fini(&g->edge_index);
 	x.node_seen = mem_zalloc(g->nodes->v.count, sizeof(uint32_t));
 	rc = weigh_samples(&x, err);
 	mem_free(x.node_seen);
@@ -533,12 +522,12 @@ void graph_fini(struct graph *g)
 	vec_fini(&g->shown);
 	vec_fini(&g->edges);
 	vec_fini(&g->lists);
-	table_fini(&g->edge_index);
+	pairs_fini(&g->edge_index);
 }
 
 size_t graph_memory(const struct graph *g)
 {
 	return vec_memory(&g->shown) + vec_memory(&g->edges) +
-	       vec_memory(&g->lists) + table_memory(&g->edge_index) +
+	       vec_memory(&g->lists) + pairs_memory(&g->edge_index) +
 	       g->nodes->v.count * sizeof(*g->node);
 }

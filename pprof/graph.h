@@ -10,6 +10,7 @@
 #ifndef PPROF_GRAPH_H
 #define PPROF_GRAPH_H
 
+#include "base/pairs.h"
 #include "pprof/effort.h"
 #include "pprof/nodes.h"
 
@@ -57,7 +58,7 @@ struct graph {
 	VEC(uint32_t) shown;     /* nodes in their order */
 	VEC(struct graph_edge) edges;
 	VEC(uint32_t) lists; /* edges, for the nodes' runs */
-	struct table edge_index;
+	struct pairs edge_index;
 	size_t original_count; /* nodes before node_count */
 	size_t dropped_nodes;  /* by node_fraction */
 	size_t dropped_edges;

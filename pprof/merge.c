@@ -807,11 +807,27 @@ int merge_add(struct merge *m, const struct pprof *p, const enum merge_op *ops,
 	return 0;
 }
 
+/* Most of a sum is new: growing piece by piece would copy it many times. */
+static void make_room(struct merge *m, const struct pprof *p)
+{
+	struct pprof *out = &m->out;
+
+	vec_reserve(&out->frames, p->frames.count + 1);
+	vec_reserve(&out->stacks, p->stacks.count + 1);
+	vec_reserve(&out->samples, p->samples.count + 1);
+	vec_reserve(&out->values, p->values.count + 1);
+	vec_reserve(&out->locations, p->locations.count + 1);
+	table_reserve(&m->stacks.table, p->stacks.count);
+	table_reserve(&m->samples.table, p->samples.count);
+	table_reserve(&m->locations.table, p->locations.count);
+}
+
 int merge_add_sum(struct merge *m, const struct pprof *p,
 		  const enum merge_op *ops, struct err *err)
 {
 	int rc;
 
+	make_room(m, p);
 	m->keep_zero = true;
 	rc = merge_add(m, p, ops, err);
 	m->keep_zero = false;

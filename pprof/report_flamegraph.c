@@ -2,13 +2,54 @@
 #include "pprof/flame.h"
 #include "pprof/report.h"
 
-static uint32_t file_of(const struct report *r, const struct flame_node *n,
-			struct strtab *strings)
+/* What a frame is called and where it is, as numbers of a table of texts. */
+struct names {
+	struct strtab strings;
+	uint32_t *name; /* by the report's nodes; PPROF_NONE: not asked yet */
+	uint32_t *file;
+};
+
+static void names_init(struct names *n, const struct report *r)
 {
-	if (n->node == FLAME_ROOT || n->node == FLAME_OTHER)
-		return 0;
-	return strtab_intern(strings,
-			     pprof_str(r->p, r->nodes.v.v[n->node].file));
+	size_t size = (r->nodes.v.count + 1) * sizeof(uint32_t);
+
+	*n = (struct names){ .name = mem_alloc(size), .file = mem_alloc(size) };
+	memset(n->name, 0xff, size);
+	(void)strtab_intern(&n->strings, str_of(""));
+}
+
+static void names_fini(struct names *n)
+{
+	strtab_fini(&n->strings);
+	mem_free(n->name);
+	mem_free(n->file);
+}
+
+static bool is_frame(const struct flame_node *n)
+{
+	return n->node != FLAME_ROOT && n->node != FLAME_OTHER;
+}
+
+/* Many nodes of the tree are one node of the report: it is looked up once. */
+static void find_names(struct names *n, const struct report *r,
+		       const struct flame_node *f, uint32_t *name,
+		       uint32_t *file)
+{
+	uint32_t i = f->node;
+
+	if (!is_frame(f)) {
+		*name = strtab_intern(&n->strings, flame_name(r, f));
+		*file = 0;
+		return;
+	}
+	if (n->name[i] == PPROF_NONE) {
+		struct str path = pprof_str(r->p, r->nodes.v.v[i].file);
+
+		n->name[i] = strtab_intern(&n->strings, flame_name(r, f));
+		n->file[i] = strtab_intern(&n->strings, path);
+	}
+	*name = n->name[i];
+	*file = n->file[i];
 }
 
 static void write_column(const struct flame *f, const char *name, size_t offset,
@@ -42,21 +83,19 @@ static void write_names(const struct report *r, const struct flame *f,
 	size_t count = f->v.count;
 	uint32_t *names = mem_alloc(count * sizeof(*names));
 	uint32_t *files = mem_alloc(count * sizeof(*files));
-	struct strtab strings = { 0 };
+	struct names n;
 
-	(void)strtab_intern(&strings, str_of(""));
-	for (size_t i = 0; i < count; i++) {
-		names[i] = strtab_intern(&strings, flame_name(r, &f->v.v[i]));
-		files[i] = file_of(r, &f->v.v[i], &strings);
-	}
+	names_init(&n, r);
+	for (size_t i = 0; i < count; i++)
+		find_names(&n, r, &f->v.v[i], &names[i], &files[i]);
 	json_key(j, "strings");
 	json_begin(j, '[');
-	for (size_t i = 0; i < strings.strings.count; i++)
-		json_str(j, strings.strings.v[i]);
+	for (size_t i = 0; i < n.strings.strings.count; i++)
+		json_str(j, n.strings.strings.v[i]);
 	json_end(j, ']');
 	write_places(names, count, "name", j);
 	write_places(files, count, "file", j);
-	strtab_fini(&strings);
+	names_fini(&n);
 	mem_free(names);
 	mem_free(files);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/tagroot.h"
 
-#include "base/hash.h"
+#include "base/pairs.h"
 #include "pprof/measure.h"
 
 /* A stack as it is, and what is put outside of it. */
@@ -13,10 +13,10 @@ struct rooted {
 /* The frames made so far: a location for each key and value. */
 struct roots {
 	struct pprof *p;
-	struct table index;
+	struct pairs index;
 	struct strtab suffixes; /* runs of locations, as bytes */
-	VEC(struct rooted) rooted;
-	struct table made; /* of rooted */
+	struct pairs made;      /* a stack for each struct rooted */
+	uint32_t made_count;
 	uint32_t first_stack;
 	struct str unit;
 	bool any;
@@ -27,27 +27,13 @@ struct root_key {
 	uint32_t file;
 };
 
-static bool same_root(const void *ctx, uint32_t i, const void *key)
-{
-	const struct roots *x = ctx;
-	const struct pprof_location *l = &x->p->locations.v[i];
-	const struct pprof_function *f =
-		&x->p->functions.v[x->p->lines.v[l->lines.first].function];
-	const struct root_key *k = key;
-
-	return f->name == k->name && f->file == k->file;
-}
-
 static uint32_t root_location(struct roots *x, struct root_key key)
 {
 	struct pprof *p = x->p;
-	uint64_t hash =
-		((uint64_t)key.name << 32 | key.file) * 0x9e3779b97f4a7c15u;
-	uint32_t i = table_find(&x->index, hash, same_root, x, &key);
+	uint32_t *number = pairs_at(&x->index, key.name, key.file);
 
-	if (i != TABLE_NONE)
-		return i;
-	i = (uint32_t)p->locations.count;
+	if (*number)
+		return *number - 1;
 	*vec_add(&p->locations) = (struct pprof_location){
 		.mapping = PPROF_NONE,
 		.lines = { (uint32_t)p->lines.count, 1 },
@@ -59,8 +45,8 @@ static uint32_t root_location(struct roots *x, struct root_key key)
 		.name = key.name,
 		.file = key.file,
 	};
-	table_add(&x->index, hash, i);
-	return i;
+	*number = (uint32_t)p->locations.count;
+	return *number - 1;
 }
 
 /* All values of a key, by commas. */
@@ -118,13 +104,6 @@ static uint32_t add_roots(struct roots *x, struct pprof_run set,
 		(struct str){ (const char *)reversed, n * sizeof(*reversed) });
 }
 
-static bool same_rooted(const void *ctx, uint32_t i, const void *key)
-{
-	const struct roots *x = ctx;
-
-	return !memcmp(&x->rooted.v[i], key, sizeof(struct rooted));
-}
-
 static void append_stack(struct roots *x, struct rooted key)
 {
 	struct pprof *p = x->p;
@@ -141,22 +120,18 @@ static void append_stack(struct roots *x, struct rooted key)
 		       suffix.len);
 	p->frames.count += new.count;
 	*vec_add(&p->stacks) = new;
-	*vec_add(&x->rooted) = key;
 }
 
 /* The new stack of a sample: of samples that agree it is made once. */
 static uint32_t rooted_stack(struct roots *x, struct rooted key)
 {
-	uint64_t hash =
-		((uint64_t)key.stack << 32 | key.suffix) * 0x9e3779b97f4a7c15u;
-	uint32_t i = table_find(&x->made, hash, same_rooted, x, &key);
+	uint32_t *number = pairs_at(&x->made, key.stack, key.suffix);
 
-	if (i == TABLE_NONE) {
-		i = (uint32_t)x->rooted.count;
+	if (!*number) {
 		append_stack(x, key);
-		table_add(&x->made, hash, i);
+		*number = ++x->made_count;
 	}
-	return x->first_stack + i;
+	return x->first_stack + *number - 1;
 }
 
 static int root_samples(struct roots *x, const uint32_t *suffixes,
@@ -210,8 +185,7 @@ int pprof_tagroot(struct pprof *p, struct str keys, struct str unit,
 	*found = x.any;
 	mem_free(suffixes);
 	strtab_fini(&x.suffixes);
-	vec_fini(&x.rooted);
-	table_fini(&x.made);
-	table_fini(&x.index);
+	pairs_fini(&x.made);
+	pairs_fini(&x.index);
 	return rc;
 }

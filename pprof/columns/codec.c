@@ -149,7 +149,7 @@ static int rows(struct codec_decoder *d, const struct codec_group *group,
 	rc = colgroup_decode(d->coder, &group->table->d, &q, &d->group, err);
 	d->rows = (struct codec_rows){ &group->table->d, &d->group };
 	*out = &d->rows;
-	return rc;
+	return rc == ERR_TOOBIG ? err_set(err, ERR_CORRUPT, "it grew") : rc;
 }
 
 const struct codec codec_columns = {

@@ -449,6 +449,16 @@ static int get_patches(const struct colgroup_request *q, struct dec *in,
 	return 0;
 }
 
+/* No section is longer than its numbers, each at its longest, make it. */
+static size_t longest_section(const struct colgroup_request *q)
+{
+	size_t sum = 4 * KIB;
+
+	for (size_t i = 0; i < q->count; i++)
+		sum += (size_t)q->lens[i] * 16;
+	return sum;
+}
+
 int colgroup_decode(struct colgroup_coder *c, const struct dictionary *d,
 		    const struct colgroup_request *q, struct colgroup *g,
 		    struct err *err)
@@ -462,6 +472,7 @@ int colgroup_decode(struct colgroup_coder *c, const struct dictionary *d,
 	    q->begin > q->end)
 		return damaged(err, "its number of profiles");
 	g->count = q->count;
+	c->head.max = c->column.max = longest_section(q);
 	rc = get_head(c, d, q, &in, g, err);
 	if (!rc)
 		rc = get_all_keys(c, d, q, &in, g, err);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/pairs.h"
+
+#include "base/mem.h"
+
+#define SLOTS_MIN 64
+
+static struct pairs_slot *find(const struct pairs *p, uint64_t key)
+{
+	size_t i = (key * 0x9e3779b97f4a7c15u >> 20) & p->mask;
+
+	while (p->slots[i].number && p->slots[i].key != key)
+		i = (i + 1) & p->mask;
+	return &p->slots[i];
+}
+
+static void grow(struct pairs *p)
+{
+	struct pairs bigger = { .count = p->count };
+	size_t slots = p->slots ? p->mask + 1 : 0;
+
+	bigger.mask = (slots ? 2 * slots : SLOTS_MIN) - 1;
+	bigger.slots = mem_zalloc(bigger.mask + 1, sizeof(*bigger.slots));
+	for (size_t i = 0; i < slots; i++) {
+		if (p->slots[i].number)
+			*find(&bigger, p->slots[i].key) = p->slots[i];
+	}
+	mem_free(p->slots);
+	*p = bigger;
+}
+
+uint32_t *pairs_at(struct pairs *p, uint32_t a, uint32_t b)
+{
+	uint64_t key = (uint64_t)a << 32 | b;
+	struct pairs_slot *slot;
+
+	if (!p->slots || p->count > p->mask / 4 * 3)
+		grow(p);
+	slot = find(p, key);
+	if (!slot->number) {
+		slot->key = key;
+		p->count++;
+	}
+	return &slot->number;
+}
+
+void pairs_fini(struct pairs *p)
+{
+	mem_free(p->slots);
+	*p = (struct pairs){ 0 };
+}
