@@ -26,11 +26,12 @@ endfunction()
 set(SANITIZER_REPORT
   "ERROR: (Address|Leak)Sanitizer|runtime error:|WARNING: ThreadSanitizer")
 
-# add_unit_test(<module> <unit>): tests/<module>/test_<unit>.c, one executable.
+# add_unit_test(<module> <unit> [<other module>...]):
+# tests/<module>/test_<unit>.c, one executable.
 function(add_unit_test module unit)
   set(t test_${module}_${unit})
   add_executable(${t} tests/${module}/test_${unit}.c)
-  target_link_libraries(${t} PRIVATE ${module} project_flags test_runner)
+  target_link_libraries(${t} PRIVATE ${module} ${ARGN} project_flags test_runner)
   target_compile_definitions(${t} PRIVATE
     TESTDATA="${PROJECT_SOURCE_DIR}/testdata"
     DOCS="${PROJECT_SOURCE_DIR}/docs")

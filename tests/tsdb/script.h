@@ -13,6 +13,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "pprof/columns.h"
+#include "tests/tsdb/profile.h"
 #include "tests/tsdb/sample.h"
 #include "tsdb/querier.h"
 #include "tsdb/tsdb.h"
@@ -65,11 +67,23 @@ static inline void script_init(struct script *s, const char *path,
 				      .sync_ms = 3600000,
 				      .maintain_ms = -1,
 				      .link_min = seed % 2,
+				      .columns = seed / 2 % 2 ? &codec_columns :
+								NULL,
 				      .wal_budget = 256 * 1024,
 				      .wal_segment = 32 * 1024 };
 	s->now = 20;
 	clock_set(&s->clock, script_ms(s->now));
 	script_roll(s, 2);
+}
+
+/* Every other script is of profiles, stored as columns. */
+static inline void script_bytes(const struct script *s, int series, int n,
+				struct buf *out)
+{
+	if (s->o.columns)
+		profile_make(series, n, out);
+	else
+		sample_bytes(series, n, out);
 }
 
 static inline void script_wrong(struct script *s, int series, int k,
@@ -94,7 +108,7 @@ static inline int script_append_one(struct script *s, int series, int k,
 				 .totals = totals };
 	int rc;
 
-	sample_bytes(series, 2 * k + variant, &body);
+	script_bytes(s, series, 2 * k + variant, &body);
 	sample.body = buf_bytes(&body);
 	sample.raw_len = (uint32_t)body.len;
 	sample.hash = hash64(sample.body);
@@ -212,7 +226,7 @@ static inline uint8_t script_look(struct script *s, struct querier *q,
 	else if (rc)
 		script_wrong(s, series, k, err.msg);
 	for (int v = 0; v < 2 && !rc; v++) {
-		sample_bytes(series, 2 * k + v, &want);
+		script_bytes(s, series, 2 * k + v, &want);
 		if (bytes_eq(buf_bytes(&want), buf_bytes(&p.raw)))
 			found = v ? MAY_SECOND : MAY_FIRST;
 	}

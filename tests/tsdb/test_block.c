@@ -13,11 +13,14 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "model/selector.h"
+#include "pprof/columns.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
+#include "tests/tsdb/profile.h"
 #include "tests/tsdb/sample.h"
 #include "tsdb/querier.h"
 #include "tsdb/tsdb.h"
+#include "tsdb/verify.h"
 
 TestSuite(block, .timeout = 120);
 
@@ -459,6 +462,193 @@ Test(block, a_snapshot_is_a_data_directory)
 	mem_free(path);
 	cr_expect(all_good(f, 3, 0, 120));
 	teardown(f);
+}
+
+/* Columns: profiles of two targets, each a stripe with a table. */
+
+static struct fixture *setup_columns(void)
+{
+	struct fixture *f = setup();
+
+	f->o.columns = &codec_columns;
+	reopen(f);
+	return f;
+}
+
+static void put_profile(struct fixture *f, int series, int k)
+{
+	struct labels *ls = sample_labels(series);
+	int64_t totals[2] = { k, series };
+	struct buf body = { 0 };
+	struct sample s = { .labels = ls,
+			    .ms = sample_ms(k),
+			    .typeset = sample_types(1),
+			    .totals = totals };
+	struct appender *a = tsdb_appender(f->db);
+	uint64_t lsn;
+
+	profile_make(series, k, &body);
+	s.body = buf_bytes(&body);
+	s.raw_len = (uint32_t)body.len;
+	s.hash = hash64(s.body);
+	cr_expect(!a->append(a, &s, &lsn, NULL));
+	buf_fini(&body);
+	labels_unref(ls);
+}
+
+/* How many of the first n profiles of a series are there, byte for byte. */
+static int good_profiles(struct fixture *f, int series, int n)
+{
+	struct labels *ls = sample_labels(series);
+	struct matcher m = { .op = MATCH_EQ,
+			     .name = str_of("pod"),
+			     .value = labels_get(ls, str_of("pod")) };
+	struct profile p = { 0 };
+	struct buf want = { 0 };
+	struct querier *q;
+	int good = 0;
+
+	querier_open(f->db, &q);
+	querier_select(q, &m, 1, 0, INT64_MAX);
+	for (int k = 0; k < n && querier_count(q); k++) {
+		profile_make(series, k, &want);
+		good += !querier_fetch(q, 0, sample_ms(k), &p, NULL) &&
+			bytes_eq(buf_bytes(&want), buf_bytes(&p.raw));
+	}
+	querier_close(q);
+	profile_fini(&p);
+	buf_fini(&want);
+	labels_unref(ls);
+	return good;
+}
+
+#define HALF 200 /* profiles, less than a window's */
+
+static void fill_columns(struct fixture *f)
+{
+	for (int k = 0; k < HALF; k++) {
+		for (int s = 0; s < 2; s++)
+			put_profile(f, s, k);
+	}
+	maintain(f, true);
+	cr_expect(stats(f).blocks == 1);
+}
+
+Test(block, profiles_are_stored_as_columns)
+{
+	struct fixture *f = setup_columns();
+
+	fill_columns(f);
+	/* A profile has some 800 bytes; as zstd alone it takes 200. */
+	cr_expect(stats(f).block_bytes < 2 * HALF * 60);
+	for (int s = 0; s < 2; s++)
+		cr_expect(good_profiles(f, s, HALF) == HALF);
+	reopen(f);
+	for (int s = 0; s < 2; s++)
+		cr_expect(good_profiles(f, s, HALF) == HALF);
+	teardown(f);
+}
+
+static char values_file[300];
+
+static int find_values(const char *path, const struct stat *st UNUSED,
+		       int type UNUSED, struct FTW *ftw UNUSED)
+{
+	if (strstr(path, "/values/000001"))
+		snprintf(values_file, sizeof(values_file), "%s", path);
+	return 0;
+}
+
+static void count_problem(void *ctx, const char *path UNUSED, const char *what)
+{
+	int *tables = ctx;
+
+	*tables += strstr(what, "table") != NULL;
+}
+
+static void flip_last_byte(const char *path)
+{
+	FILE *f = fopen(path, "r+b");
+	int c;
+
+	cr_assert(f);
+	fseek(f, -1, SEEK_END);
+	c = fgetc(f);
+	fseek(f, -1, SEEK_END);
+	fputc(c ^ 1, f);
+	fclose(f);
+}
+
+/* The last bytes of a values file are the table of its last stripe. */
+Test(block, a_damaged_table_loses_its_stripe_and_nothing_else)
+{
+	struct fixture *f = setup_columns();
+	int tables = 0;
+	struct verify v = { .found = count_problem,
+			    .ctx = &tables,
+			    .columns = &codec_columns };
+	int lost;
+
+	fill_columns(f);
+	nftw(f->dir.path, find_values, 8, 0);
+	flip_last_byte(values_file);
+	reopen(f);
+	lost = good_profiles(f, 0, HALF) ? 1 : 0;
+	cr_expect(good_profiles(f, lost, HALF) == 0);
+	cr_expect(good_profiles(f, !lost, HALF) == HALF);
+	cr_expect(!tsdb_verify(f->dir.path, &v, NULL));
+	cr_expect(v.problems >= 1 && tables >= 1);
+	/* Times are still listed, and sealing goes on. */
+	put_profile(f, lost, HALF);
+	maintain(f, true);
+	cr_expect(good_profiles(f, !lost, HALF) == HALF);
+	teardown(f);
+}
+
+/* Without the codec nothing is changed or lost. */
+Test(block, columns_need_their_codec)
+{
+	struct fixture *f = setup_columns();
+
+	fill_columns(f);
+	f->o.columns = NULL;
+	reopen(f);
+	cr_expect(good_profiles(f, 0, HALF) == 0);
+	maintain(f, true);
+	f->o.columns = &codec_columns;
+	reopen(f);
+	cr_expect(good_profiles(f, 0, HALF) == HALF);
+	teardown(f);
+}
+
+/* Groups and their tables, linked and copied. */
+static void compact_columns(int64_t link_min)
+{
+	struct fixture *f = setup_columns();
+
+	f->o.link_min = link_min;
+	clock_set(&f->clock, sample_ms(7 * WINDOW));
+	reopen(f);
+	for (int window = 0; window < 6; window++) {
+		for (int k = window * WINDOW; k < (window + 1) * WINDOW;
+		     k += 4) {
+			put_profile(f, 0, k);
+			put_profile(f, 1, k);
+		}
+		maintain(f, true);
+	}
+	maintain(f, true);
+	cr_expect(stats(f).blocks < 6);
+	reopen(f);
+	cr_expect(good_profiles(f, 0, 6 * WINDOW) == 6 * WINDOW / 4);
+	cr_expect(good_profiles(f, 1, 6 * WINDOW) == 6 * WINDOW / 4);
+	teardown(f);
+}
+
+Test(block, compaction_takes_tables_along)
+{
+	compact_columns(1);       /* links */
+	compact_columns(8 * MIB); /* copies */
 }
 
 Test(block, too_many_series_are_sealed_early)
