@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small data directory as this format version's first writer left it: every
- * later everprof opens it, and no bit of it changes unnoticed.
+ * Small data directories as the first writers of a format left them: every
+ * later everprof opens them, and no bit of them changes unnoticed. golden-1:
+ * groups as zstd; golden-2: profiles, in its block as columns.
  *
- * EVERPROF_GOLDEN=DIR writes such a directory. EVERPROF_FLIPS=1 flips every
+ * EVERPROF_GOLDEN=DIR writes such directories into it. EVERPROF_FLIPS=1 flips every
  * bit, instead of one of each byte.
  */
 #include <ftw.h>
@@ -13,8 +14,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "pprof/columns.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
+#include "tests/tsdb/profile.h"
 #include "tests/tsdb/sample.h"
 #include "tsdb/querier.h"
 #include "tsdb/tsdb.h"
@@ -24,6 +27,10 @@ TestSuite(golden, .timeout = 7200);
 
 #define SERIES   2
 #define PROFILES 12
+#define SEALED   5 /* of them; golden-2 has no others */
+#define VERSIONS 2
+
+static int version = 1; /* which directory this is about */
 
 /* Deleted in every form: from a block, from groups, from the WAL. */
 static bool is_deleted(int series, int k)
@@ -38,8 +45,22 @@ static int64_t time_of(int k)
 
 static void body_of(int series, int k, struct buf *out)
 {
+	if (version == 2) {
+		profile_make(series, k, out);
+		return;
+	}
 	buf_reset(out);
 	buf_printf(out, "profile %d of series %d", k, series);
+}
+
+static int profiles(void)
+{
+	return version == 2 ? SEALED : PROFILES;
+}
+
+static const struct codec *columns(void)
+{
+	return version == 2 ? &codec_columns : NULL;
 }
 
 static struct labels *labels_of(int series)
@@ -95,6 +116,7 @@ static void write_golden(const char *path)
 	struct tsdb_options o = { .path = path,
 				  .metrics = m,
 				  .clock = &clock,
+				  .columns = columns(),
 				  .sync_ms = 3600000,
 				  .maintain_ms = -1 };
 	struct tsdb *db = NULL;
@@ -102,18 +124,18 @@ static void write_golden(const char *path)
 
 	clock_set(&clock, time_of(100));
 	cr_assert(!tsdb_open(&o, &db, NULL));
-	for (int k = 0; k < PROFILES; k++) {
+	for (int k = 0; k < profiles(); k++) {
 		for (int s = 0; s < SERIES; s++)
 			append(db, s, k);
-		if (k == 4) {
+		if (k == SEALED - 1) {
 			cr_assert(!tsdb_maintain(db, true, NULL));
 			delete_one(db, 2);
 		}
 		if (k == 8)
 			cr_assert(!tsdb_flush(db, NULL));
 	}
-	delete_one(db, 7);
-	delete_one(db, 10);
+	for (int k = 7; k < profiles(); k += 3)
+		delete_one(db, k);
 	tsdb_close(db);
 	metrics_free(m);
 	snprintf(ballast, sizeof(ballast), "%s/ballast", path);
@@ -147,7 +169,7 @@ static void look_at_series(struct tsdb *db, int series, struct look *l)
 
 	querier_open(db, &q);
 	querier_select(q, &m, 1, INT64_MIN, INT64_MAX);
-	for (int k = 0; k < PROFILES; k++) {
+	for (int k = 0; k < profiles(); k++) {
 		int rc = querier_count(q) ?
 				 querier_fetch(q, 0, time_of(k), &p, NULL) :
 				 ERR_NOTFOUND;
@@ -172,6 +194,7 @@ static struct look look_at(const char *path)
 	struct metrics *m = metrics_new();
 	struct tsdb_options o = { .path = path,
 				  .metrics = m,
+				  .columns = columns(),
 				  .read_only = true };
 	struct tsdb *db = NULL;
 	struct look l = { 0 };
@@ -201,41 +224,59 @@ static void ignore(void *ctx, const char *path, const char *what)
 
 static uint64_t problems(const char *path)
 {
-	struct verify v = { .found = ignore };
+	struct verify v = { .found = ignore, .columns = columns() };
 
 	return tsdb_verify(path, &v, NULL) ? 1 : v.problems;
 }
 
-/* A copy of testdata/golden-1 in memory. */
+/* A copy of testdata/golden-<version> in memory. */
 static char *copy_golden(struct tempdir *dir)
 {
 	char *path = mem_printf("%s/data", dir->path);
-	char *command = mem_printf("cp -r %s/golden-1 %s", TESTDATA, path);
+	char *command =
+		mem_printf("cp -r %s/golden-%d %s", TESTDATA, version, path);
 
 	cr_assert(!system(command));
 	mem_free(command);
 	return path;
 }
 
-Test(golden, a_directory_of_the_first_version_opens_whole)
+static void write_wanted(void)
+{
+	const char *into = getenv("EVERPROF_GOLDEN");
+	char *path;
+
+	if (!into)
+		return;
+	path = mem_printf("%s/golden-%d", into, version);
+	write_golden(path);
+	mem_free(path);
+}
+
+static void opens_whole(void)
 {
 	struct tempdir dir = tempdir_make();
 	char *path;
 	struct look l;
 
-	if (getenv("EVERPROF_GOLDEN"))
-		write_golden(getenv("EVERPROF_GOLDEN"));
+	write_wanted();
 	path = copy_golden(&dir);
 	l = look_at(path);
-	cr_expect(l.good == SERIES * PROFILES && !l.lost && !l.wrong &&
+	cr_expect(l.good == SERIES * profiles() && !l.lost && !l.wrong &&
 		  !l.signal);
 	cr_expect(problems(path) == 0);
 	mem_free(path);
 	tempdir_fini(&dir);
 }
 
+Test(golden, directories_of_all_versions_open_whole)
+{
+	for (version = 1; version <= VERSIONS; version++)
+		opens_whole();
+}
+
 /* A server on it, too: what it writes is added, and nothing is lost. */
-Test(golden, a_server_goes_on_with_it)
+static void goes_on(void)
 {
 	struct tempdir dir = tempdir_make();
 	char *path = copy_golden(&dir);
@@ -244,6 +285,7 @@ Test(golden, a_server_goes_on_with_it)
 	struct tsdb_options o = { .path = path,
 				  .metrics = m,
 				  .clock = &clock,
+				  .columns = columns(),
 				  .sync_ms = 3600000,
 				  .maintain_ms = -1 };
 	struct tsdb *db = NULL;
@@ -255,11 +297,17 @@ Test(golden, a_server_goes_on_with_it)
 	cr_expect(!tsdb_maintain(db, true, NULL));
 	tsdb_close(db);
 	l = look_at(path);
-	cr_expect(l.good == SERIES * PROFILES && !l.signal);
+	cr_expect(l.good == SERIES * profiles() && !l.signal);
 	cr_expect(problems(path) == 0);
 	metrics_free(m);
 	mem_free(path);
 	tempdir_fini(&dir);
+}
+
+Test(golden, a_server_goes_on_with_them)
+{
+	for (version = 1; version <= VERSIONS; version++)
+		goes_on();
 }
 
 static char *files[64];
@@ -330,12 +378,13 @@ static void damage_file(const char *data, const char *path, struct tally *t)
 	buf_fini(&b);
 }
 
-Test(golden, every_bit_flip_and_truncation_is_noticed)
+static void notices_all(void)
 {
 	struct tempdir dir = tempdir_make();
 	char *path = copy_golden(&dir);
 	struct tally t = { 0 };
 
+	file_count = 0;
 	nftw(path, note_file, 8, FTW_PHYS);
 	for (size_t i = 0; i < file_count; i++) {
 		damage_file(path, files[i], &t);
@@ -346,4 +395,10 @@ Test(golden, every_bit_flip_and_truncation_is_noticed)
 	cr_expect(t.changes > 1000 && !t.unsignalled && !t.unverified);
 	mem_free(path);
 	tempdir_fini(&dir);
+}
+
+Test(golden, every_bit_flip_and_truncation_is_noticed)
+{
+	for (version = 1; version <= VERSIONS; version++)
+		notices_all();
 }
