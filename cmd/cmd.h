@@ -25,6 +25,7 @@ int cmd_tsdb_import(int argc, char **argv);
 int cmd_tsdb_dump(int argc, char **argv);
 int cmd_tsdb_list(int argc, char **argv);
 int cmd_tsdb_stats(int argc, char **argv);
+int cmd_tsdb_recode(int argc, char **argv);
 int cmd_tsdb_verify(int argc, char **argv);
 int cmd_tsdb_repair(int argc, char **argv);
 int cmd_tsdb_snapshot(int argc, char **argv);

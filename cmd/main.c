@@ -31,6 +31,8 @@ static const struct command {
 	{ "tsdb", "dump", cmd_tsdb_dump, "list or write out what is stored" },
 	{ "tsdb", "list", cmd_tsdb_list, "list blocks and open ranges" },
 	{ "tsdb", "stats", cmd_tsdb_stats, "tell where the bytes go" },
+	{ "tsdb", "recode", cmd_tsdb_recode,
+	  "store an older directory as columns" },
 	{ "tsdb", "verify", cmd_tsdb_verify, "read every byte, tell damage" },
 	{ "tsdb", "repair", cmd_tsdb_repair, "save what is whole" },
 	{ "tsdb", "snapshot", cmd_tsdb_snapshot, "copy it, by links" },

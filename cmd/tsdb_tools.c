@@ -107,6 +107,11 @@ static void print_label(void *ctx UNUSED, const struct tsdb_label_stats *s)
 	       s->raw_bytes, s->stored_bytes, s->value);
 }
 
+static void print_section(void *ctx UNUSED, const struct tsdb_label_stats *s)
+{
+	printf("%14" PRIu64 "  %s\n", s->stored_bytes, s->value);
+}
+
 int cmd_tsdb_stats(int argc, char **argv)
 {
 	const char *label = "__name__";
@@ -117,8 +122,10 @@ int cmd_tsdb_stats(int argc, char **argv)
 	};
 	static const struct usage u = {
 		"tsdb stats DIR [FLAGS]",
-		"Prints what a data directory holds, and where its bytes go, "
-		"by the values of a\nlabel; changes nothing there.",
+		"Prints what a data directory holds, and where its bytes go: "
+		"by the values of a\nlabel, by codec (zstd, or columns with a "
+		"table for each target) and by what columns\nare made of. "
+		"Changes nothing there.",
 		1, 1
 	};
 	struct opened o = { 0 };
@@ -136,6 +143,14 @@ int cmd_tsdb_stats(int argc, char **argv)
 		printf("\n%12s  %14s  %14s  %s\n", "PROFILES", "RAW BYTES",
 		       "STORED BYTES", label);
 		rc = tsdb_label_stats(o.db, label, print_label, NULL, &err);
+		printf("\n%12s  %14s  %14s  %s\n", "PROFILES", "RAW BYTES",
+		       "STORED BYTES", "CODEC");
+	}
+	if (!rc)
+		rc = tsdb_codec_stats(o.db, print_label, NULL, &err);
+	if (!rc) {
+		printf("\n%14s  %s\n", "STORED BYTES", "SECTION");
+		rc = tsdb_section_stats(o.db, print_section, NULL, &err);
 	}
 	close_dir(&o);
 	return rc ? cmd_fail(&err) : 0;
@@ -202,6 +217,47 @@ int cmd_tsdb_repair(int argc, char **argv)
 		return cmd_fail(&err);
 	printf("%zu blocks were written anew; see everprof tsdb verify %s\n",
 	       repaired, argv[0]);
+	return 0;
+}
+
+/* recode */
+
+static void print_recoded(void *ctx, const char *block, size_t i, size_t count)
+{
+	struct tsdb *db = ctx;
+	struct tsdb_stats s;
+
+	tsdb_stats(db, &s);
+	printf("%zu/%zu  %s  %" PRIu64 " bytes in all blocks\n", i, count,
+	       block, s.block_bytes);
+	fflush(stdout);
+}
+
+int cmd_tsdb_recode(int argc, char **argv)
+{
+	static const struct usage u = {
+		"tsdb recode DIR",
+		"Writes the blocks of an older everprof anew, their profiles "
+		"as columns. What is done\nstays done: interrupted, it goes on "
+		"where it was. No server may be running on it; new\nblocks are "
+		"written so anyway. Needs room for the largest block.",
+		1, 1
+	};
+	struct opened o = { 0 };
+	size_t recoded = 0;
+	struct err err;
+	int code = cmd_begin(&u, no_flags, &argc, argv);
+	int rc;
+
+	if (code >= 0)
+		return code;
+	rc = open_dir(&o, argv[0], false, &err);
+	if (!rc)
+		rc = tsdb_recode(o.db, print_recoded, o.db, &recoded, &err);
+	close_dir(&o);
+	if (rc)
+		return cmd_fail(&err);
+	printf("%zu blocks were written anew\n", recoded);
 	return 0;
 }
 

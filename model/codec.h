@@ -95,6 +95,15 @@ struct codec {
 	int (*rows)(struct codec_decoder *d, const struct codec_group *group,
 		    const bool *types, const struct codec_rows **out,
 		    struct err *err);
+
+	/*
+	 * Tell what a stored group, or table, is made of, in bytes; NULL for a
+	 * codec that has no parts.
+	 */
+	void (*sections)(struct bytes stored, bool is_table,
+			 void (*fn)(void *ctx, const char *section,
+				    size_t bytes),
+			 void *ctx);
 };
 
 #endif

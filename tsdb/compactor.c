@@ -51,6 +51,19 @@ static void describe_block(struct meta *m, const struct meta *b)
 		m->level = b->level;
 }
 
+/* Groups are tried as columns now, or have been in all blocks. */
+static bool tries_columns(const struct work *k)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < k->c->count; i++) {
+		struct part p = k->c->parts[i];
+
+		all = all && p.block && p.block->meta.columns;
+	}
+	return all || (k->c->reencode && k->columns);
+}
+
 static void describe(struct work *k)
 {
 	struct meta *m = block_writer_meta(k->w);
@@ -67,6 +80,7 @@ static void describe(struct work *k)
 			describe_block(m, &p.block->meta);
 	}
 	m->level++;
+	m->columns = tries_columns(k);
 }
 
 static bool cancelled(const struct compaction *c)

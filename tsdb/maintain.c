@@ -481,17 +481,33 @@ static void ignore_problem(void *ctx UNUSED, const char *path UNUSED,
 
 static bool is_damaged(const struct tsdb *db, struct block *b)
 {
-	struct verify v = { .found = ignore_problem,
-			    .columns = db->o.columns };
+	struct verify v = { .found = ignore_problem, .columns = db->o.columns };
 
 	verify_open_block(&v, b);
 	return v.problems > 0;
 }
 
-/* Write each block anew that is `wanted`; *rewritten is how many were. */
-static int rewrite_each(struct tsdb *db,
-			bool (*wanted)(const struct tsdb *db, struct block *b),
-			bool reencode, size_t *rewritten, struct err *err)
+/* Which blocks are written anew, and how. */
+struct rewriting {
+	bool (*wanted)(const struct tsdb *db, struct block *b);
+	bool reencode;
+	tsdb_progress_fn told; /* behind each one; may be NULL */
+	void *ctx;
+};
+
+static void tell_progress(const struct rewriting *w, const struct block *b,
+			  size_t i, size_t count)
+{
+	char name[ULID_TEXT + 1];
+
+	ulid_format(&b->meta.ulid, name);
+	if (w->told)
+		w->told(w->ctx, name, i + 1, count);
+}
+
+/* *rewritten is how many were. */
+static int rewrite_each(struct tsdb *db, const struct rewriting *w,
+			size_t *rewritten, struct err *err)
 {
 	size_t count;
 	struct part *v;
@@ -502,15 +518,18 @@ static int rewrite_each(struct tsdb *db,
 	rc = trash_empty(&db->trash, err);
 	v = blocks_by_time(db, &count);
 	for (size_t i = 0; i < count && !rc; i++) {
-		if (!wanted(db, v[i].block))
+		if (!w->wanted(db, v[i].block))
 			continue;
 		if (v[i].block->unreadable)
 			rc = err_set(err, ERR_IO,
 				     "%s: the disk does not give it back",
 				     v[i].block->path);
 		else
-			rc = rewrite_blocks(db, &v[i], 1, reencode, false, err);
+			rc = rewrite_blocks(db, &v[i], 1, w->reencode, false,
+					    err);
 		*rewritten += !rc;
+		if (!rc)
+			tell_progress(w, v[i].block, i, count);
 	}
 	db_parts_free(v, count);
 	db_end_job(db);
@@ -519,7 +538,9 @@ static int rewrite_each(struct tsdb *db,
 
 int tsdb_repair(struct tsdb *db, size_t *repaired, struct err *err)
 {
-	return rewrite_each(db, is_damaged, true, repaired, err);
+	const struct rewriting w = { .wanted = is_damaged, .reencode = true };
+
+	return rewrite_each(db, &w, repaired, err);
 }
 
 static bool has_tombstones(const struct tsdb *db, struct block *b)
@@ -529,9 +550,26 @@ static bool has_tombstones(const struct tsdb *db, struct block *b)
 
 int tsdb_clean_tombstones(struct tsdb *db, struct err *err)
 {
+	const struct rewriting w = { .wanted = has_tombstones };
 	size_t cleaned;
 
-	return rewrite_each(db, has_tombstones, false, &cleaned, err);
+	return rewrite_each(db, &w, &cleaned, err);
+}
+
+static bool lacks_columns(const struct tsdb *db, struct block *b)
+{
+	return db->o.columns && !b->meta.columns;
+}
+
+int tsdb_recode(struct tsdb *db, tsdb_progress_fn told, void *ctx,
+		size_t *recoded, struct err *err)
+{
+	const struct rewriting w = { .wanted = lacks_columns,
+				     .reencode = true,
+				     .told = told,
+				     .ctx = ctx };
+
+	return rewrite_each(db, &w, recoded, err);
 }
 
 /* Rounds. */

@@ -183,6 +183,8 @@ void meta_encode(const struct meta *m, struct buf *out)
 		   ",\n\t\t\"rawBytes\": %" PRIu64 ",\n",
 		   FORMAT, m->first_ms, m->last_ms, m->first_lsn, m->last_lsn,
 		   m->raw_bytes);
+	if (m->columns)
+		buf_str(out, "\t\t\"columns\": true,\n");
 	encode_typesets(m, out);
 	encode_files(m, out);
 	buf_str(out, "\t\t\"crc32c\": \"");
@@ -318,6 +320,7 @@ static void decode_everprof(struct meta *m, const json_t *o, bool *ok)
 	m->first_lsn = (uint64_t)number(o, "firstLsn", ok);
 	m->last_lsn = (uint64_t)number(o, "lastLsn", ok);
 	m->raw_bytes = (uint64_t)number(o, "rawBytes", ok);
+	m->columns = json_is_true(json_object_get(o, "columns"));
 	decode_typesets(m, json_object_get(o, "typeSets"), ok);
 	decode_files(m, json_object_get(o, "files"), ok);
 }

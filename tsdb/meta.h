@@ -51,6 +51,7 @@ struct meta {
 	uint64_t first_lsn;
 	uint64_t last_lsn;
 	uint64_t raw_bytes;
+	bool columns; /* all groups have been tried as columns */
 
 	struct bytes *typesets; /* encoded, owned */
 	size_t typeset_count;

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "base/mem.h"
+#include "base/vec.h"
 #include "tsdb/db.h"
+#include "tsdb/values.h"
 
 static void describe_block(const struct block *b, char name[ULID_TEXT + 1],
 			   struct tsdb_part *out)
@@ -79,8 +80,25 @@ void tsdb_each_part(struct tsdb *db,
 
 /* Bytes by label value. */
 
+struct tally;
+
+/* A table that was counted: the series of a target do not follow one another. */
+struct counted {
+	const struct file *file;
+	uint64_t offset;
+};
+
+/* What is counted of a group; one function for each way to tell them apart. */
+typedef int (*tally_fn)(struct tally *t, struct part p, const struct labels *ls,
+			const struct head *h, struct err *err);
+
 struct tally {
 	struct str label;
+	tally_fn group;
+	struct values_reader reader;
+	const char *codec; /* of the sections being told */
+	VEC(struct counted) tables;
+	struct table table_index;
 	struct tsdb_label_stats *v;
 	size_t count;
 	size_t cap;
@@ -109,12 +127,97 @@ static struct tsdb_label_stats *tally_of(struct tally *t, struct str value)
 	return &t->v[n];
 }
 
-static void tally_group(struct tsdb_label_stats *s, const struct head *h)
+static void count_group(struct tsdb_label_stats *s, const struct head *h)
 {
 	s->profiles += h->count;
 	s->stored_bytes += h->place.len;
 	for (size_t i = 0; i < h->count; i++)
 		s->raw_bytes += h->profiles[i].raw_len;
+}
+
+static int by_label(struct tally *t, struct part p UNUSED,
+		    const struct labels *ls, const struct head *h,
+		    struct err *err UNUSED)
+{
+	count_group(tally_of(t, labels_get(ls, t->label)), h);
+	return 0;
+}
+
+static bool same_table(const void *ctx, uint32_t i, const void *key)
+{
+	const struct tally *t = ctx;
+
+	return !memcmp(&t->tables.v[i], key, sizeof(struct counted));
+}
+
+/* Whether the group's table was not counted yet. */
+static bool is_new_table(struct tally *t, struct part p, const struct head *h)
+{
+	struct counted c = { part_values(p, h), h->place.table.offset };
+	uint64_t hash =
+		hash64((struct bytes){ (const uint8_t *)&c, sizeof(c) });
+
+	if (!h->place.table.len ||
+	    table_find(&t->table_index, hash, same_table, t, &c) != TABLE_NONE)
+		return false;
+	table_add(&t->table_index, hash, (uint32_t)t->tables.count);
+	*vec_add(&t->tables) = c;
+	return true;
+}
+
+static struct tsdb_label_stats *named(struct tally *t, const char *codec,
+				      const char *what)
+{
+	char name[80];
+
+	snprintf(name, sizeof(name), "%s: %s", codec, what);
+	return tally_of(t, str_of(name));
+}
+
+static int by_codec(struct tally *t, struct part p,
+		    const struct labels *ls UNUSED, const struct head *h,
+		    struct err *err UNUSED)
+{
+	const struct codec *codec = values_codec(p, h->codec);
+	const char *name = codec ? codec->name : "not known";
+
+	count_group(tally_of(t, str_of(name)), h);
+	if (is_new_table(t, p, h))
+		named(t, name, "tables")->stored_bytes += h->place.table.len;
+	return 0;
+}
+
+static void count_section(void *ctx, const char *section, size_t bytes)
+{
+	struct tally *t = ctx;
+
+	named(t, t->codec, section)->stored_bytes += bytes;
+}
+
+static int by_section(struct tally *t, struct part p,
+		      const struct labels *ls UNUSED, const struct head *h,
+		      struct err *err)
+{
+	const struct codec *codec = values_codec(p, h->codec);
+	const struct file *f = part_values(p, h);
+	struct head_place table = { .offset = h->place.table.offset,
+				    .len = h->place.table.len,
+				    .crc = h->place.table.crc };
+	struct bytes stored;
+	int rc;
+
+	if (!codec || !codec->sections || !f)
+		return 0;
+	t->codec = codec->name;
+	rc = values_stored(&t->reader, f, &h->place, &stored, err);
+	if (!rc)
+		codec->sections(stored, false, count_section, t);
+	if (rc || !is_new_table(t, p, h))
+		return rc == ERR_CORRUPT ? 0 : rc;
+	rc = values_stored(&t->reader, f, &table, &stored, err);
+	if (!rc)
+		codec->sections(stored, true, count_section, t);
+	return rc == ERR_CORRUPT ? 0 : rc;
 }
 
 static int tally_series(struct tally *t, struct part p, uint32_t series,
@@ -123,18 +226,16 @@ static int tally_series(struct tally *t, struct part p, uint32_t series,
 	struct group_source from = part_source(p);
 	struct groups groups = { 0 };
 	struct labels *ls = NULL;
-	struct tsdb_label_stats *s;
 	int rc = part_labels(p, series, &ls, err);
 
 	if (!rc)
 		rc = part_groups(p, series, INT64_MIN, INT64_MAX, &groups, err);
-	s = rc ? NULL : tally_of(t, labels_get(ls, t->label));
 	for (size_t i = 0; i < groups.count && !rc; i++) {
 		struct head h = { 0 };
 
 		/* Damage is verify's. */
 		if (!group_head(&from, &groups.v[i], &h, NULL, NULL))
-			tally_group(s, &h);
+			rc = t->group(t, p, ls, &h, err);
 	}
 	groups_fini(&groups);
 	labels_unref(ls);
@@ -160,17 +261,17 @@ static int by_value(const void *a, const void *b)
 		      ((const struct tsdb_label_stats *)b)->value);
 }
 
-int tsdb_label_stats(struct tsdb *db, const char *label,
-		     void (*fn)(void *ctx, const struct tsdb_label_stats *s),
-		     void *ctx, struct err *err)
+static int tell_tally(struct tsdb *db, struct tally t,
+		      void (*fn)(void *ctx, const struct tsdb_label_stats *s),
+		      void *ctx, struct err *err)
 {
-	struct tally t = { .label = str_of(label) };
 	size_t count;
 	struct part *v = db_parts(db, &count);
 	int rc = 0;
 
 	for (size_t i = 0; i < count && !rc; i++)
 		rc = tally_part(&t, v[i], err);
+	values_reader_fini(&t.reader);
 	db_parts_free(v, count);
 	if (t.count)
 		qsort(t.v, t.count, sizeof(*t.v), by_value);
@@ -180,6 +281,33 @@ int tsdb_label_stats(struct tsdb *db, const char *label,
 		mem_free(t.v[i].value);
 	}
 	mem_free(t.v);
+	vec_fini(&t.tables);
+	table_fini(&t.table_index);
 	table_fini(&t.index);
 	return rc;
+}
+
+int tsdb_label_stats(struct tsdb *db, const char *label,
+		     void (*fn)(void *ctx, const struct tsdb_label_stats *s),
+		     void *ctx, struct err *err)
+{
+	return tell_tally(
+		db, (struct tally){ .label = str_of(label), .group = by_label },
+		fn, ctx, err);
+}
+
+int tsdb_codec_stats(struct tsdb *db,
+		     void (*fn)(void *ctx, const struct tsdb_label_stats *s),
+		     void *ctx, struct err *err)
+{
+	return tell_tally(db, (struct tally){ .group = by_codec }, fn, ctx,
+			  err);
+}
+
+int tsdb_section_stats(struct tsdb *db,
+		       void (*fn)(void *ctx, const struct tsdb_label_stats *s),
+		       void *ctx, struct err *err)
+{
+	return tell_tally(db, (struct tally){ .group = by_section }, fn, ctx,
+			  err);
 }

@@ -42,9 +42,34 @@ NODISCARD int tsdb_label_stats(struct tsdb *db, const char *label,
 			       void *ctx, struct err *err);
 
 /*
+ * The same by codec ("zstd", "columns", "columns: tables"), and by section of
+ * what codecs with sections store ("columns: texts"): profiles and raw bytes
+ * are 0 where they tell nothing.
+ */
+NODISCARD int tsdb_codec_stats(struct tsdb *db,
+			       void (*fn)(void *ctx,
+					  const struct tsdb_label_stats *s),
+			       void *ctx, struct err *err);
+NODISCARD int tsdb_section_stats(struct tsdb *db,
+				 void (*fn)(void *ctx,
+					    const struct tsdb_label_stats *s),
+				 void *ctx, struct err *err);
+
+/*
  * Write each block anew in which something is damaged, with what is whole;
  * losses are logged and counted. *repaired is how many there were.
  */
 NODISCARD int tsdb_repair(struct tsdb *db, size_t *repaired, struct err *err);
+
+/* Block i of count is done. */
+typedef void (*tsdb_progress_fn)(void *ctx, const char *block, size_t i,
+				 size_t count);
+
+/*
+ * Encode the blocks anew whose groups have not been tried as columns, one
+ * after another, older first: what is done stays done, whenever it ends.
+ */
+NODISCARD int tsdb_recode(struct tsdb *db, tsdb_progress_fn told, void *ctx,
+			  size_t *recoded, struct err *err);
 
 #endif

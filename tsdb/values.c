@@ -40,8 +40,7 @@ size_t values_reader_memory(const struct values_reader *r)
 	       (r->decoder ? r->codec->decoder_memory(r->decoder) : 0);
 }
 
-/* NULL: a codec that this everprof lacks. */
-static const struct codec *codec_of(struct part p, uint8_t id)
+const struct codec *values_codec(struct part p, uint8_t id)
 {
 	const struct codec *columns = p.block ? p.block->env->columns : NULL;
 
@@ -72,7 +71,7 @@ int values_table(struct values_reader *r, struct part p, const struct head *h,
 	*out = NULL;
 	if (!at->len)
 		return 0;
-	if (!p.block || codec_of(p, h->codec) != p.block->env->columns)
+	if (!p.block || values_codec(p, h->codec) != p.block->env->columns)
 		return no_codec(h, err);
 	if (!f)
 		return no_file(err);
@@ -125,7 +124,7 @@ struct stored {
 static int read_group(struct values_reader *r, struct part p,
 		      const struct head *h, struct stored *s, struct err *err)
 {
-	const struct codec *codec = codec_of(p, h->codec);
+	const struct codec *codec = values_codec(p, h->codec);
 	const struct file *f = part_values(p, h);
 	int rc;
 
@@ -173,7 +172,7 @@ int values_rows(struct values_reader *r, struct part p, const struct head *h,
 		const bool *types, const struct codec_rows **out,
 		struct err *err)
 {
-	const struct codec *codec = codec_of(p, h->codec);
+	const struct codec *codec = values_codec(p, h->codec);
 	const struct file *f = part_values(p, h);
 	struct stored s;
 	int rc;

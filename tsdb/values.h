@@ -36,6 +36,9 @@ void values_reader_fini(struct values_reader *r);
 /* Bytes that it takes, but for tables, which are shared. */
 size_t values_reader_memory(const struct values_reader *r);
 
+/* NULL: a codec that this everprof lacks, or that the part cannot have. */
+const struct codec *values_codec(struct part p, uint8_t id);
+
 /*
  * The stored bytes of a group, borrowed from the reader until its next call.
  * ERR_CORRUPT: not those that were stored; *out is set all the same.

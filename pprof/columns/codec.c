@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/columns.h"
 
+#include "pprof/columns/dict_streams.h"
 #include "pprof/columns/encoder.h"
 #include "pprof/columns/rows.h"
+#include "pprof/columns/section.h"
 
 #define BUFFER_KEEP ((size_t)4 * MIB)
 
@@ -152,6 +154,60 @@ static int rows(struct codec_decoder *d, const struct codec_group *group,
 	return rc == ERR_TOOBIG ? err_set(err, ERR_CORRUPT, "it grew") : rc;
 }
 
+/* What a stored thing is made of. */
+
+struct teller {
+	struct dec in;
+	void (*fn)(void *ctx, const char *section, size_t bytes);
+	void *ctx;
+};
+
+static void tell_section(struct teller *t, const char *name, size_t before)
+{
+	const uint8_t *from = t->in.pos;
+
+	section_skip(&t->in);
+	if (!t->in.bad)
+		t->fn(t->ctx, name, before + (size_t)(t->in.pos - from));
+}
+
+static void tell_table(struct teller *t)
+{
+	for (size_t i = 0; i < DICT_STREAMS; i++)
+		tell_section(t, dict_stream_name(i), 0);
+}
+
+/* Behind head and keys come a model and a column for each type, then patches. */
+static void tell_group(struct teller *t, size_t types)
+{
+	tell_section(t, "group: heads", 0);
+	tell_section(t, "group: keys", 0);
+	while (types && dec_left(&t->in)) {
+		enum column_model model = dec_u8(&t->in);
+
+		tell_section(t, "group: values", 1);
+		types -= model == MODEL_UNSAMPLED && types > 1 ? 2 : 1;
+	}
+	if (dec_left(&t->in))
+		t->fn(t->ctx, "group: patches", dec_left(&t->in));
+}
+
+static void sections(struct bytes stored, bool is_table,
+		     void (*fn)(void *ctx, const char *section, size_t bytes),
+		     void *ctx)
+{
+	struct teller t = { dec_init(stored), fn, ctx };
+	struct colgroup_coder *c;
+
+	if (is_table) {
+		tell_table(&t);
+		return;
+	}
+	c = colgroup_coder_new();
+	tell_group(&t, colgroup_types(c, stored));
+	colgroup_coder_free(c);
+}
+
 const struct codec codec_columns = {
 	.id = CODEC_COLUMNS,
 	.name = "columns",
@@ -169,4 +225,5 @@ const struct codec codec_columns = {
 	.decoder_memory = decoder_memory,
 	.decode = decode,
 	.rows = rows,
+	.sections = sections,
 };

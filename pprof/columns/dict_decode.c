@@ -288,7 +288,7 @@ static void get_key(struct decoder *e, struct dict_ref *sets,
 	size_t nodes = d->nodes.count;
 	uint32_t inner = (uint32_t)d->locations.count;
 	uint32_t set = get_ref(e, STREAM_SETS, sets, d->label_sets.count);
-	size_t new = get_below(e, STREAM_BASES, e->counts.nodes - nodes + 1);
+	size_t new = get_below(e, STREAM_NEW, e->counts.nodes - nodes + 1);
 	uint32_t back = get_below(e, STREAM_BASES, nodes + 1);
 	uint32_t base = back ? (uint32_t)nodes - back : DICT_ROOT;
 

@@ -246,7 +246,7 @@ static void put_keys(struct encoder *e)
 		uint32_t base = new ? d->nodes.v[nodes].parent : k->stack;
 
 		put_ref(&e->streams[STREAM_SETS], &sets, k->labels);
-		enc_uvarint(&e->streams[STREAM_BASES], new);
+		enc_uvarint(&e->streams[STREAM_NEW], new);
 		enc_uvarint(&e->streams[STREAM_BASES],
 			    base == DICT_ROOT ? 0 : nodes - base);
 		put_frames(e, &locations, k->stack, new);

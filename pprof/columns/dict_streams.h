@@ -22,10 +22,14 @@ enum dict_stream {
 	STREAM_LINES,
 	STREAM_COLUMNS,
 	STREAM_SETS,  /* of keys */
-	STREAM_BASES, /* of stacks */
+	STREAM_NEW,   /* nodes of a key */
+	STREAM_BASES, /* what they stand on */
 	STREAM_FRAMES,
 	DICT_STREAMS
 };
+
+/* What a person calls it. */
+const char *dict_stream_name(enum dict_stream s);
 
 /* Of all sections, decompressed: more than an encoder lets one grow to. */
 #define DICT_SECTIONS_MAX ((size_t)64 * MIB)

@@ -1,6 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/columns/dictionary.h"
 
+#include "pprof/columns/dict_streams.h"
+
+const char *dict_stream_name(enum dict_stream s)
+{
+	static const char *const names[DICT_STREAMS] = {
+		[STREAM_COUNTS] = "table: counts",
+		[STREAM_LENGTHS] = "table: lengths of texts",
+		[STREAM_TEXTS] = "table: texts",
+		[STREAM_RUNS] = "table: mappings, labels, shapes",
+		[STREAM_NAMES] = "table: function names",
+		[STREAM_FILES] = "table: function files",
+		[STREAM_STARTS] = "table: function start lines",
+		[STREAM_LOCATIONS] = "table: locations",
+		[STREAM_ADDRESSES] = "table: addresses",
+		[STREAM_FUNCTIONS] = "table: functions of lines",
+		[STREAM_LINES] = "table: lines",
+		[STREAM_COLUMNS] = "table: columns of lines",
+		[STREAM_SETS] = "table: labels of keys",
+		[STREAM_NEW] = "table: depths of stacks",
+		[STREAM_BASES] = "table: bases of stacks",
+		[STREAM_FRAMES] = "table: frames of stacks",
+	};
+
+	return names[s];
+}
+
 void dict_init(struct dictionary *d)
 {
 	strtab_intern(&d->strings, str_of(""));

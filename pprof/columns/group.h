@@ -74,6 +74,9 @@ NODISCARD int colgroup_decode(struct colgroup_coder *c,
 			      const struct colgroup_request *q,
 			      struct colgroup *g, struct err *err);
 
+/* How many sample types a stored group has; 0: it is damaged. */
+size_t colgroup_types(struct colgroup_coder *c, struct bytes stored);
+
 /* For the two halves of the coder. */
 
 /* How a column of values is stored. */

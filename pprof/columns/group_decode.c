@@ -484,3 +484,16 @@ int colgroup_decode(struct colgroup_coder *c, const struct dictionary *d,
 	colgroup_link(g);
 	return rc;
 }
+
+size_t colgroup_types(struct colgroup_coder *c, struct bytes stored)
+{
+	struct dec in = dec_init(stored);
+	struct dec head;
+
+	c->head.max = MIB;
+	if (section_get(c->zstd, &in, &c->head, NULL))
+		return 0;
+	head = dec_init(buf_bytes(&c->head));
+	dec_uvarint(&head); /* keys before it */
+	return (size_t)dec_count(&head, TYPES_MAX);
+}
