@@ -202,6 +202,7 @@ static int add_patch(struct codec_encoder *e, struct bytes raw, struct row *row,
 static int find_dialect(struct codec_encoder *e, struct bytes raw,
 			struct row *row, uint32_t *patch, struct err *err)
 {
+	struct dict_mark mark = dict_mark(&e->table.d);
 	enum dialect best = e->dialect;
 	size_t least = SIZE_MAX;
 
@@ -218,6 +219,7 @@ static int find_dialect(struct codec_encoder *e, struct bytes raw,
 			least = off;
 			best = e->dialect;
 		}
+		intern_rollback_shapes(e->intern, &mark);
 		e->dialect = (e->dialect + 1) % DIALECTS;
 	}
 	e->dialect = best;

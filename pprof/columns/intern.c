@@ -632,6 +632,15 @@ static void rollback_symbols(struct intern *in, const struct dict_mark *mark)
 	}
 }
 
+void intern_rollback_shapes(struct intern *in, const struct dict_mark *mark)
+{
+	struct dictionary *d = in->d;
+
+	rollback_runs(&in->shapes, runs_of(&d->words, &d->shapes),
+		      &d->shapes.count, mark->shapes);
+	d->words.count = mark->words;
+}
+
 void intern_rollback(struct intern *in, const struct dict_mark *mark)
 {
 	struct dictionary *d = in->d;
@@ -643,9 +652,7 @@ void intern_rollback(struct intern *in, const struct dict_mark *mark)
 	rollback_runs(&in->layouts, runs_of(&d->bindings, &d->layouts),
 		      &d->layouts.count, mark->layouts);
 	d->bindings.count = mark->bindings;
-	rollback_runs(&in->shapes, runs_of(&d->words, &d->shapes),
-		      &d->shapes.count, mark->shapes);
-	d->words.count = mark->words;
+	intern_rollback_shapes(in, mark);
 	rollback_symbols(in, mark);
 	strtab_truncate(&d->strings, mark->strings);
 }

@@ -38,6 +38,9 @@ uint32_t intern_key(struct intern *in, size_t sample, uint32_t likely);
 
 uint32_t intern_shape(struct intern *in, const uint32_t *words, uint32_t count);
 
+/* Take back the shapes that were added since the mark. */
+void intern_rollback_shapes(struct intern *in, const struct dict_mark *mark);
+
 /* Take back what was added since the mark. */
 void intern_rollback(struct intern *in, const struct dict_mark *mark);
 

@@ -10,6 +10,7 @@
 #include "pprof/decode.h"
 #include "pprof/encode.h"
 #include "pprof/merge.h"
+#include "tests/pages.h"
 #include "tests/pprof/samples.h"
 
 #define ROOM  ((size_t)64 * MIB)
@@ -302,6 +303,58 @@ Test(columns, damaged_groups_and_tables_crash_nothing)
 	stripe_free(&s);
 	codec->decoder_free(d);
 	samples_free(&all);
+}
+
+/*
+ * The example of columns.md: a profile of two samples, as a protobuf library
+ * writes it, and the same a second later, one value less.
+ */
+static const uint8_t
+	example
+		[] = {
+			0x0a, 4,    0x08, 1,    0x10, 2, /* type "a", unit "n" */
+			0x12, 7,    0x0a, 2,    1,    2,    0x12,
+			1,    7, /* locations 1, 2: 7 */
+			0x12, 6,    0x0a, 1,    2,    0x12, 1,
+			1, /* location 2: 1 */
+			0x22, 10,   0x08, 1,    0x18, 16,   0x22,
+			4,    0x08, 1,    0x10, 5,    0x22, 10,
+			0x08, 2,    0x18, 32,   0x22, 4,    0x08,
+			2,    0x10, 9,    0x2a, 6,    0x08, 1,
+			0x10, 3,    0x20, 4, /* f, x.go */
+			0x2a, 6,    0x08, 2,    0x10, 5,    0x20,
+			4, /* g, x.go */
+			0x32, 0,    0x32, 1,    'a',  0x32, 1,
+			'n',  0x32, 1,    'f',  0x32, 4,    'x',
+			'.',  'g',  'o',  0x32, 1,    'g',  0x48,
+			0xe8, 0x07, /* time 1000 */
+		};
+
+Test(columns, stripes_are_as_their_page_says)
+{
+	struct codec_encoder *e = codec->encoder_new(LEVEL);
+	struct codec_decoder *d = codec->decoder_new();
+	uint8_t second[sizeof(example)];
+	struct stored g = { 0 };
+	struct buf table = { 0 };
+
+	memcpy(second, example, sizeof(example));
+	second[14] = 6;                    /* of the first sample */
+	second[sizeof(second) - 2] = 0xd0; /* time 2000 */
+	second[sizeof(second) - 1] = 0x0f;
+	put(&g, (struct bytes){ example, sizeof(example) });
+	put(&g, (struct bytes){ second, sizeof(second) });
+	columns_encoder_take_all(e);
+	cr_assert(!encode(e, &g));
+	cr_expect(columns_encoder_counts(e)->exact[2] == 2);
+	cr_expect(comes_back(d, codec->encoder_table(e), &g, 0, 2));
+	cr_expect(in_block("columns.md", "```hex group\n", &g.bytes));
+	cr_assert(!codec->encoder_finish(e, &table, NULL));
+	cr_expect(in_block("columns.md", "```hex table\n", &table));
+	buf_fini(&g.bytes);
+	buf_fini(&table);
+	codec->encoder_free(e);
+	codec->decoder_free(d);
 }
 
 /* What is done with a profile's types: by the number of a try. */

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "model/types.h"
 #include "tests/check.h"
+#include "tests/pages.h"
 #include "tests/tempdir.h"
 #include "tests/tsdb/sample.h"
 #include "tsdb/block_writer.h"
@@ -20,43 +21,6 @@
 TestSuite(format, .timeout = 60);
 
 #define SALT 0x0102030405060708u
-
-static void hex(const struct buf *b, struct buf *out)
-{
-	for (size_t i = 0; i < b->len; i++)
-		buf_printf(out, "%02x%s", b->ptr[i],
-			   i % 32 == 31 || i + 1 == b->len ? "\n" :
-			   i % 4 == 3                      ? " " :
-							     "");
-}
-
-/* Compare with the block of a page that begins with this fence. */
-static bool in_block(const char *page, const char *fence,
-		     const struct buf *bytes)
-{
-	CLEANUP(mem_freep) char *path = mem_printf("%s/format/%s", DOCS, page);
-	struct buf text = { 0 };
-	struct buf want = { 0 };
-	const char *at;
-	bool same;
-
-	hex(bytes, &want);
-	if (file_slurp(path, &text, NULL))
-		return false;
-	at = strstr(buf_cstr(&text), fence);
-	same = at && !strncmp(at + strlen(fence), buf_cstr(&want), want.len);
-	if (!same)
-		fprintf(stderr, "%s should say:\n%s%s", page, fence,
-			buf_cstr(&want));
-	buf_fini(&text);
-	buf_fini(&want);
-	return same;
-}
-
-static bool in_page(const char *page, const struct buf *bytes)
-{
-	return in_block(page, "```hex\n", bytes);
-}
 
 static struct labels *example_labels(void)
 {
