@@ -368,8 +368,10 @@ static void set_size(struct wal *w, struct wal_segment *s, uint64_t size)
 }
 
 /*
- * Write a segment's directory behind its records, not synced. Without it the
- * segment is only scanned at the next start, so a failure is told and no more.
+ * Write a segment's directory behind its records, which are durable: a start
+ * believes it, and it must not outlive what it lists. Not synced: without it
+ * the segment is only scanned at the next start, and a failure is told, no
+ * more.
  */
 static void write_directory(struct wal *w, struct wal_segment *s,
 			    const struct segment_dir *directory, uint64_t end)
@@ -415,8 +417,9 @@ static int replay_segment(struct replay *r, struct err *err)
 		return 0;
 	rc = scan(r, &end, err);
 	if (!rc && !w->o.read_only) {
-		write_directory(w, r->segment, &r->directory, end);
 		sync_replayed(w, r->segment);
+		if (!r->segment->failed)
+			write_directory(w, r->segment, &r->directory, end);
 	}
 	segment_dir_fini(&r->directory);
 	return rc;
@@ -498,10 +501,12 @@ static bool current_failed(struct wal *w)
 /* With a directory, so that a start reads that and no more. */
 static void close_current(struct wal *w)
 {
-	if (!current_failed(w))
-		write_directory(w, w->current, &w->directory, (uint32_t)w->end);
-	if (wal_sync(w, w->end, NULL)) {
-		/* Who needed it durable has asked, and has been told. */
+	/* Who needed it durable has asked, and has been told if it is not. */
+	if (wal_sync(w, w->end, NULL) || current_failed(w))
+		return;
+	write_directory(w, w->current, &w->directory, (uint32_t)w->end);
+	if (file_sync(w->current->file, NULL)) {
+		/* The next start scans it. */
 	}
 }
 
@@ -562,9 +567,6 @@ static int roll(struct wal *w, struct err *err)
 	if (rc)
 		return rc;
 	assert(s);
-	if (!current_failed(w))
-		write_directory(w, old, &w->directory, (uint32_t)end);
-	segment_dir_fini(&w->directory);
 	pthread_mutex_lock(&w->mu);
 	while (w->syncing)
 		pthread_cond_wait(&w->synced, &w->mu);
@@ -572,6 +574,9 @@ static int roll(struct wal *w, struct err *err)
 		log_event(w->o.log, LOG_ERROR, "WAL sync failed",
 			  LOG_FIELDS(log_err(&why)));
 	pthread_mutex_unlock(&w->mu);
+	if (!current_failed(w))
+		write_directory(w, old, &w->directory, (uint32_t)end);
+	segment_dir_fini(&w->directory);
 	make_current(w, s);
 	return 0;
 }
