@@ -4,6 +4,9 @@
 #include "pprof/columns/dictionary.h"
 #include "pprof/columns/section.h"
 
+#define LARGE       ((size_t)256 * KIB)
+#define LARGE_LEVEL 6
+
 struct encoder {
 	const struct dictionary *d;
 	const struct dict_mark *from;
@@ -254,6 +257,12 @@ static void put_keys(struct encoder *e)
 	}
 }
 
+/* High levels take long over much that is new, and memory. */
+static int level_for(int level, size_t len)
+{
+	return len > LARGE && level > LARGE_LEVEL ? LARGE_LEVEL : level;
+}
+
 void dict_encode(const struct dictionary *d, const struct dict_mark *from,
 		 int level, struct buf *out)
 {
@@ -272,7 +281,8 @@ void dict_encode(const struct dictionary *d, const struct dict_mark *from,
 	put_locations(&e);
 	put_keys(&e);
 	for (size_t i = 0; i < DICT_STREAMS; i++) {
-		section_put(z, level, buf_bytes(&e.streams[i]), out);
+		section_put(z, level_for(level, e.streams[i].len),
+			    buf_bytes(&e.streams[i]), out);
 		buf_fini(&e.streams[i]);
 	}
 	dict_guess_fini(&e.guess);

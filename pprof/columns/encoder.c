@@ -8,13 +8,15 @@
 
 /* What a profile may take to be decoded, and what a stripe may grow to. */
 #define DECODE_MAX   ((size_t)16 * MIB)
-#define DICT_FULL    ((size_t)16 * MIB)
-#define DICT_MAX     ((size_t)32 * MIB)
+#define DICT_FULL    ((size_t)8 * MIB)
+#define DICT_MAX     ((size_t)16 * MIB)
 #define MAPPINGS_MAX 1024
 #define DICT_LEVEL   12
 #define ESTIMATE     3  /* level, when the size is only to be known */
 #define SURELY_WORTH 48 /* times smaller: zstd does not reach it */
+#define MUCH         ((size_t)512 * KIB)
 #define PATCH_WORTH  8
+#define PATCH_LEVEL  1
 #define BUFFER_KEEP  ((size_t)1 * MIB)
 
 struct codec_encoder {
@@ -29,6 +31,7 @@ struct codec_encoder {
 	enum dialect dialect;     /* the last one that was right */
 	VEC(uint32_t) successors; /* by key: what followed it last, or 0 */
 	uint32_t first_key;       /* of the last profile */
+	bool patches;             /* the last profile needed one */
 	bool is_used;
 	bool take_all;
 	struct columns_counts counts;
@@ -180,42 +183,50 @@ static int write_as(struct codec_encoder *e, struct bytes raw, struct row *row,
 			       &e->replayed, err);
 }
 
-/* The row as the dialect writes it that comes nearest, and what differs. */
-static int add_patch(struct codec_encoder *e, struct bytes raw, struct row *row,
-		     uint32_t *len, struct err *err)
+/* What differs between e->replayed and the profile's bytes. */
+static int add_patch(struct codec_encoder *e, struct bytes raw, uint32_t *len,
+		     struct err *err)
 {
 	size_t at = e->group.patches.len;
 
-	if (write_as(e, raw, row, err))
-		return refuse(err, "its top level is of no known kind");
-	zstd_compress_after(e->zstd, e->level, buf_bytes(&e->replayed), raw,
+	zstd_compress_after(e->zstd, PATCH_LEVEL, buf_bytes(&e->replayed), raw,
 			    &e->group.patches);
 	*len = (uint32_t)(e->group.patches.len - at);
 	e->added.patched++;
 	e->added.patch_bytes += *len;
-	return (size_t)*len * PATCH_WORTH > raw.len ?
-		       refuse(err, "its writer is too unlike any known") :
-		       0;
+	e->patches = (size_t)*len * PATCH_WORTH <= raw.len;
+	return e->patches ? 0 :
+			    refuse(err, "its writer is too unlike any known");
 }
 
-/* Find the dialect that gives the profile's bytes back. */
-static int find_dialect(struct codec_encoder *e, struct bytes raw,
-			struct row *row, uint32_t *patch, struct err *err)
+/* 0: the dialect gives the profile's bytes back. */
+static int try_dialect(struct codec_encoder *e, struct bytes raw,
+		       struct row *row, struct err *err)
+{
+	int rc = write_as(e, raw, row, err);
+
+	if (rc || !bytes_eq(buf_bytes(&e->replayed), raw))
+		return rc ? rc : ERR_NOTFOUND;
+	e->added.exact[e->dialect]++;
+	e->patches = false;
+	return 0;
+}
+
+/* Try all; e->dialect is then the right one, or that which comes nearest. */
+static int try_all(struct codec_encoder *e, struct bytes raw, struct row *row,
+		   struct err *err)
 {
 	struct dict_mark mark = dict_mark(&e->table.d);
 	enum dialect best = e->dialect;
 	size_t least = SIZE_MAX;
 
-	*patch = 0;
 	for (int i = 0; i < DIALECTS; i++) {
-		int rc = write_as(e, raw, row, err);
+		int rc = try_dialect(e, raw, row, err);
 		size_t off = distance(e->replayed.len, raw.len);
 
-		if (!rc && bytes_eq(buf_bytes(&e->replayed), raw)) {
-			e->added.exact[e->dialect]++;
+		if (!rc)
 			return 0;
-		}
-		if (!rc && off < least) {
+		if (rc == ERR_NOTFOUND && off < least) {
 			least = off;
 			best = e->dialect;
 		}
@@ -223,7 +234,23 @@ static int find_dialect(struct codec_encoder *e, struct bytes raw,
 		e->dialect = (e->dialect + 1) % DIALECTS;
 	}
 	e->dialect = best;
-	return add_patch(e, raw, row, patch, err);
+	return try_dialect(e, raw, row, err);
+}
+
+/*
+ * Find the dialect that gives the profile's bytes back, or comes near. Where
+ * one profile needed a patch the next one will, in the same dialect.
+ */
+static int find_dialect(struct codec_encoder *e, struct bytes raw,
+			struct row *row, uint32_t *patch, struct err *err)
+{
+	int rc = e->patches ? try_dialect(e, raw, row, err) :
+			      try_all(e, raw, row, err);
+
+	*patch = 0;
+	if (rc == ERR_NOTFOUND)
+		return add_patch(e, raw, patch, err);
+	return rc ? refuse(err, "its top level is of no known kind") : 0;
 }
 
 static int check_limits(const struct codec_encoder *e, const struct pprof *p,
@@ -345,16 +372,33 @@ static size_t zstd_size(struct codec_encoder *e, const struct bytes *values,
 	return len;
 }
 
+static size_t length(const struct bytes *values, size_t count)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += values[i].len;
+	return sum;
+}
+
+/* Whether nearly all in many profiles is new: then nothing is in common. */
+static bool is_all_new(const struct codec_encoder *e,
+		       const struct dict_mark *from, const struct bytes *values,
+		       size_t count)
+{
+	size_t raw = length(values, count);
+
+	return raw > MUCH && growth_bound(e, from) > raw / 4 * 3;
+}
+
 /* Whether it makes the group smaller than zstd does, its share of the dictionary included. */
 static bool is_worth(struct codec_encoder *e, const struct dict_mark *from,
 		     const struct bytes *values, size_t count, size_t stored)
 {
 	size_t bound = stored + growth_bound(e, from);
-	size_t raw = 0;
+	size_t raw = length(values, count);
 	size_t other;
 
-	for (size_t i = 0; i < count; i++)
-		raw += values[i].len;
 	if (bound * SURELY_WORTH < raw)
 		return true;
 	other = zstd_size(e, values, count);
@@ -390,8 +434,11 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 	e->group.top = (uint32_t)mark.keys;
 	e->values.count = 0;
 	e->added = (struct columns_counts){ 0 };
-	for (size_t i = 0; i < count && !rc; i++)
+	for (size_t i = 0; i < count && !rc; i++) {
 		rc = add_profile(e, values[i], err);
+		if (!rc && !e->take_all && is_all_new(e, &mark, values, i + 1))
+			rc = refuse(err, "nearly all in it is new");
+	}
 	if (!rc) {
 		join_values(e);
 		colgroup_encode(e->coder, &e->table.d, &e->group, e->level,

@@ -207,33 +207,47 @@ static bool has_sizes(const struct dictionary *d, const struct colgroup *g)
 	return false;
 }
 
-static size_t compressed(struct colgroup_coder *c, const struct buf *column,
-			 int level)
+/*
+ * A column in the smaller of the two models that fit any, section and model.
+ * Where one is much the longer before it is compressed, it is not tried.
+ */
+static void put_any(struct colgroup_coder *c, const struct dictionary *d,
+		    const struct colgroup *g, size_t type, int level,
+		    struct buf *out)
 {
-	size_t len;
+	struct buf *self = &c->parts[0];
+	struct buf *delta = &c->parts[1];
+	bool is_self;
 
-	buf_reset(&c->parts[0]);
-	section_put(c->zstd, level, buf_bytes(column), &c->parts[0]);
-	len = c->parts[0].len;
-	return len;
+	put_self(g, type, &c->column);
+	put_delta(c, d, g, type, &c->other);
+	buf_reset(self);
+	buf_reset(delta);
+	if (c->column.len < 4 * c->other.len)
+		section_put(c->zstd, level, buf_bytes(&c->column), self);
+	if (c->other.len < c->column.len)
+		section_put(c->zstd, level, buf_bytes(&c->other), delta);
+	is_self = !delta->len || (self->len && self->len <= delta->len);
+	if (is_self && !self->len) /* both are empty */
+		section_put(c->zstd, level, buf_bytes(&c->column), self);
+	buf_byte(out, is_self ? MODEL_SELF : MODEL_DELTA);
+	buf_add(out, is_self ? self->ptr : delta->ptr,
+		is_self ? self->len : delta->len);
 }
 
-/* The smaller of the two models that fit any column, in c->column. */
-static enum column_model put_best(struct colgroup_coder *c,
-				  const struct dictionary *d,
-				  const struct colgroup *g, size_t type,
-				  int level)
+/* The next types in a model that fits only some; how many, or 0. */
+static size_t put_special(struct colgroup_coder *c, const struct dictionary *d,
+			  const struct colgroup *g, size_t t, bool sizes,
+			  int level, struct buf *out)
 {
-	struct buf swap;
+	bool two = sizes && t + 1 < g->types &&
+		   put_unsampled(c, d, g, t, &c->column);
 
-	put_delta(c, d, g, type, &c->other);
-	put_self(g, type, &c->column);
-	if (compressed(c, &c->column, level) <= compressed(c, &c->other, level))
-		return MODEL_SELF;
-	swap = c->column;
-	c->column = c->other;
-	c->other = swap;
-	return MODEL_DELTA;
+	if (!two && (!t || !put_period(g, t, &c->column)))
+		return 0;
+	buf_byte(out, two ? MODEL_UNSAMPLED : MODEL_PERIOD);
+	section_put(c->zstd, level, buf_bytes(&c->column), out);
+	return two ? 2 : 1;
 }
 
 void colgroup_encode(struct colgroup_coder *c, const struct dictionary *d,
@@ -246,18 +260,12 @@ void colgroup_encode(struct colgroup_coder *c, const struct dictionary *d,
 	section_put(c->zstd, level, buf_bytes(&c->head), out);
 	put_keys(c, d, g, &c->column);
 	section_put(c->zstd, level, buf_bytes(&c->column), out);
-	for (size_t t = 0; t < g->types; t++) {
-		enum column_model model = MODEL_UNSAMPLED;
+	for (size_t t = 0; t < g->types;) {
+		size_t done = put_special(c, d, g, t, sizes, level, out);
 
-		if (sizes && t + 1 < g->types &&
-		    put_unsampled(c, d, g, t, &c->column))
-			t++;
-		else if (t && put_period(g, t, &c->column))
-			model = MODEL_PERIOD;
-		else
-			model = put_best(c, d, g, t, level);
-		buf_byte(out, (uint8_t)model);
-		section_put(c->zstd, level, buf_bytes(&c->column), out);
+		if (!done)
+			put_any(c, d, g, t, level, out);
+		t += done ? done : 1;
 	}
 	buf_add(out, g->patches.ptr, g->patches.len);
 }
