@@ -2,6 +2,7 @@
 /* Profiles as columns: byte for byte, or not at all. */
 #include "tests/check.h"
 
+#include "base/enc.h"
 #include "base/zstd.h"
 #include "pprof/columns.h"
 #include "pprof/columns/encoder.h"
@@ -485,6 +486,173 @@ Test(columns, sums_are_merges)
 			compare_sums(&all, jobs[k], types[i]);
 	}
 	samples_free(&all);
+}
+
+/* Profiles that have little in common, as a protobuf library writes them. */
+
+enum evil {
+	EVIL_NAMES,  /* every function is new */
+	EVIL_STACKS, /* few functions, every stack is new */
+	EVIL_LABELS, /* every sample has a label of its own */
+	EVIL_VALUES, /* values are random */
+	EVIL_DEEP,   /* stacks 20 000 deep */
+	EVIL_KINDS,
+};
+
+struct evil_shape {
+	unsigned samples;
+	unsigned depth;
+	unsigned functions;
+};
+
+static const struct evil_shape evil_shapes[EVIL_KINDS] = {
+	[EVIL_NAMES] = { 400, 1, 400 },  [EVIL_STACKS] = { 800, 12, 40 },
+	[EVIL_LABELS] = { 800, 1, 1 },   [EVIL_VALUES] = { 800, 1, 800 },
+	[EVIL_DEEP] = { 3, 20000, 200 },
+};
+
+static uint64_t roll(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return *seed >> 33;
+}
+
+static void field(struct buf *out, unsigned number, struct buf *message)
+{
+	buf_byte(out, (uint8_t)(number << 3 | 2));
+	enc_str(out, str_from(buf_bytes(message)));
+	buf_reset(message);
+}
+
+static void number(struct buf *out, unsigned field_number, uint64_t v)
+{
+	buf_byte(out, (uint8_t)(field_number << 3));
+	enc_uvarint(out, v);
+}
+
+static void evil_samples(enum evil kind, uint64_t *seed, struct buf *out)
+{
+	struct evil_shape s = evil_shapes[kind];
+	struct buf m = { 0 };
+	struct buf v = { 0 };
+
+	for (unsigned i = 0; i < s.samples; i++) {
+		for (unsigned k = 0; k < s.depth; k++)
+			enc_uvarint(&v, 1 + (s.depth > 1 ? roll(seed) : i) %
+							s.functions);
+		field(&m, 1, &v);
+		enc_uvarint(&v, kind == EVIL_VALUES ? roll(seed) << 30 : i);
+		field(&m, 2, &v);
+		if (kind == EVIL_LABELS) {
+			number(&v, 1, 2);
+			number(&v, 2, 3 + s.functions + i);
+			field(&m, 3, &v);
+		}
+		field(out, 2, &m);
+	}
+	buf_fini(&m);
+	buf_fini(&v);
+}
+
+static void evil_tables(enum evil kind, uint64_t *seed, struct buf *out)
+{
+	struct evil_shape s = evil_shapes[kind];
+	unsigned texts = s.functions + (kind == EVIL_LABELS ? s.samples : 0);
+	struct buf m = { 0 };
+	struct buf v = { 0 };
+
+	for (unsigned i = 1; i <= s.functions; i++) {
+		number(&m, 1, i);
+		number(&m, 3, 16 * i);
+		number(&v, 1, i);
+		field(&m, 4, &v);
+		field(out, 4, &m);
+	}
+	for (unsigned i = 1; i <= s.functions; i++) {
+		number(&m, 1, i);
+		number(&m, 2, 2 + i);
+		field(out, 5, &m);
+	}
+	field(out, 6, &m); /* nothing */
+	buf_str(&m, "a");
+	field(out, 6, &m);
+	buf_str(&m, "id");
+	field(out, 6, &m);
+	for (unsigned i = 0; i < texts; i++) {
+		if (kind == EVIL_NAMES || i >= s.functions)
+			buf_printf(&m, "%08x%08x", (unsigned)roll(seed),
+				   (unsigned)roll(seed));
+		else
+			buf_printf(&m, "function%u", i);
+		field(out, 6, &m);
+	}
+	buf_fini(&m);
+	buf_fini(&v);
+}
+
+static void evil_profile(enum evil kind, uint64_t *seed, struct buf *out)
+{
+	struct buf m = { 0 };
+
+	number(&m, 1, 1);
+	number(&m, 2, 1);
+	field(out, 1, &m);
+	evil_samples(kind, seed, out);
+	evil_tables(kind, seed, out);
+	buf_fini(&m);
+}
+
+/* Twelve groups of eight: what they take, and what zstd takes. */
+static void store_evil(enum evil kind, size_t *ours, size_t *theirs)
+{
+	struct codec_encoder *e = codec->encoder_new(LEVEL);
+	struct codec_decoder *d = codec->decoder_new();
+	struct zstd *z = zstd_new();
+	struct buf table = { 0 };
+	uint64_t seed = 1;
+
+	*ours = *theirs = 0;
+	for (int n = 0; n < 12; n++) {
+		struct stored g = { 0 };
+		struct buf raw[8] = { 0 };
+		struct buf frame = { 0 };
+
+		for (size_t i = 0; i < ARRAY_SIZE(raw); i++) {
+			evil_profile(kind, &seed, &raw[i]);
+			put(&g, buf_bytes(&raw[i]));
+		}
+		zstd_compress(z, LEVEL, g.values, g.count, &frame);
+		*theirs += frame.len;
+		if (encode(e, &g)) {
+			*ours += frame.len;
+		} else {
+			*ours += g.bytes.len;
+			cr_expect(comes_back(d, codec->encoder_table(e), &g, 0,
+					     g.count));
+		}
+		for (size_t i = 0; i < ARRAY_SIZE(raw); i++)
+			buf_fini(&raw[i]);
+		buf_fini(&frame);
+		buf_fini(&g.bytes);
+	}
+	cr_expect(!codec->encoder_finish(e, &table, NULL));
+	*ours += table.len;
+	buf_fini(&table);
+	zstd_free(z);
+	codec->encoder_free(e);
+	codec->decoder_free(d);
+}
+
+Test(columns, hostile_profiles_make_no_stripe_larger)
+{
+	for (enum evil kind = 0; kind < EVIL_KINDS; kind++) {
+		size_t ours;
+		size_t theirs;
+
+		store_evil(kind, &ours, &theirs);
+		cr_expect(ours <= theirs + theirs / 100, "kind %d: %zu, %zu",
+			  (int)kind, ours, theirs);
+	}
 }
 
 /* protomem.go's scaleHeapSample() of 7 objects of 48 bytes, at 512 KiB. */
