@@ -57,5 +57,6 @@ def main():
                   f'{theirs[1]:9.0f} {ours[1]:8.1f}', flush=True)
 
 
-resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-main()
+if __name__ == '__main__':
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    main()

@@ -7,7 +7,7 @@
 #include "pprof/pgo.h"
 #include "pprof/tagroot.h"
 
-#define GZIP_LEVEL   6
+#define GZIP_LEVEL   1 /* as the runtime of Go: packing took most of a merge */
 #define WARNINGS_MAX 12
 
 /* Parsing. */
