@@ -259,7 +259,8 @@ static void sync_begin(struct powercut *p, struct node *n)
 	read_file(n->path, &s->bytes);
 	s->next = n->syncing;
 	n->syncing = s;
-	memset(n->dirty, 0, n->dirty_count);
+	if (n->dirty_count)
+		memset(n->dirty, 0, n->dirty_count);
 	n->resized = false;
 }
 
