@@ -123,11 +123,11 @@ static uint32_t likely_after(const struct codec_encoder *e, uint32_t key)
 	return next ? next : key + 1;
 }
 
-static void set_successor(struct codec_encoder *e, uint32_t key, uint32_t next)
+static void set_successor(struct codec_encoder *e, uint32_t of, uint32_t to)
 {
-	while (e->successors.count <= key)
+	while (e->successors.count <= of)
 		*vec_add(&e->successors) = 0;
-	e->successors.v[key] = next;
+	e->successors.v[of] = to;
 }
 
 static void add_keys(struct codec_encoder *e, size_t samples)

@@ -207,53 +207,59 @@ static bool has_sizes(const struct dictionary *d, const struct colgroup *g)
 	return false;
 }
 
+/* Where columns of values go. */
+struct writer {
+	struct colgroup_coder *c;
+	const struct dictionary *d;
+	const struct colgroup *g;
+	bool sizes; /* samples may say how large their objects are */
+	int level;
+	struct buf *out;
+};
+
 /*
- * A column in the smaller of the two models that fit any, section and model.
+ * A column in the smaller of the two models that fit any, model and section.
  * Where one is much the longer before it is compressed, it is not tried.
  */
-static void put_any(struct colgroup_coder *c, const struct dictionary *d,
-		    const struct colgroup *g, size_t type, int level,
-		    struct buf *out)
+static void put_any(const struct writer *w, size_t type)
 {
+	struct colgroup_coder *c = w->c;
 	struct buf *self = &c->parts[0];
 	struct buf *delta = &c->parts[1];
 	bool is_self;
 
-	put_self(g, type, &c->column);
-	put_delta(c, d, g, type, &c->other);
+	put_self(w->g, type, &c->column);
+	put_delta(c, w->d, w->g, type, &c->other);
 	buf_reset(self);
 	buf_reset(delta);
-	if (c->column.len < 4 * c->other.len)
-		section_put(c->zstd, level, buf_bytes(&c->column), self);
+	if (c->column.len < 4 * c->other.len || !c->column.len)
+		section_put(c->zstd, w->level, buf_bytes(&c->column), self);
 	if (c->other.len < c->column.len)
-		section_put(c->zstd, level, buf_bytes(&c->other), delta);
+		section_put(c->zstd, w->level, buf_bytes(&c->other), delta);
 	is_self = !delta->len || (self->len && self->len <= delta->len);
-	if (is_self && !self->len) /* both are empty */
-		section_put(c->zstd, level, buf_bytes(&c->column), self);
-	buf_byte(out, is_self ? MODEL_SELF : MODEL_DELTA);
-	buf_add(out, is_self ? self->ptr : delta->ptr,
+	buf_byte(w->out, is_self ? MODEL_SELF : MODEL_DELTA);
+	buf_add(w->out, is_self ? self->ptr : delta->ptr,
 		is_self ? self->len : delta->len);
 }
 
 /* The next types in a model that fits only some; how many, or 0. */
-static size_t put_special(struct colgroup_coder *c, const struct dictionary *d,
-			  const struct colgroup *g, size_t t, bool sizes,
-			  int level, struct buf *out)
+static size_t put_special(const struct writer *w, size_t t)
 {
-	bool two = sizes && t + 1 < g->types &&
-		   put_unsampled(c, d, g, t, &c->column);
+	struct buf *column = &w->c->column;
+	bool two = w->sizes && t + 1 < w->g->types &&
+		   put_unsampled(w->c, w->d, w->g, t, column);
 
-	if (!two && (!t || !put_period(g, t, &c->column)))
+	if (!two && (!t || !put_period(w->g, t, column)))
 		return 0;
-	buf_byte(out, two ? MODEL_UNSAMPLED : MODEL_PERIOD);
-	section_put(c->zstd, level, buf_bytes(&c->column), out);
+	buf_byte(w->out, two ? MODEL_UNSAMPLED : MODEL_PERIOD);
+	section_put(w->c->zstd, w->level, buf_bytes(column), w->out);
 	return two ? 2 : 1;
 }
 
 void colgroup_encode(struct colgroup_coder *c, const struct dictionary *d,
 		     const struct colgroup *g, int level, struct buf *out)
 {
-	bool sizes = has_sizes(d, g);
+	const struct writer w = { c, d, g, has_sizes(d, g), level, out };
 
 	unsample_reset(&c->unsample, d);
 	put_head(g, &c->head);
@@ -261,10 +267,10 @@ void colgroup_encode(struct colgroup_coder *c, const struct dictionary *d,
 	put_keys(c, d, g, &c->column);
 	section_put(c->zstd, level, buf_bytes(&c->column), out);
 	for (size_t t = 0; t < g->types;) {
-		size_t done = put_special(c, d, g, t, sizes, level, out);
+		size_t done = put_special(&w, t);
 
 		if (!done)
-			put_any(c, d, g, t, level, out);
+			put_any(&w, t);
 		t += done ? done : 1;
 	}
 	buf_add(out, g->patches.ptr, g->patches.len);

@@ -6,7 +6,7 @@
 #include "pprof/wire.h"
 
 #define VARINT_MAX 10
-#define FIELD_MAX  (1 + VARINT_MAX) /* a field's key and its number */
+#define FIELD_MAX  ((size_t)1 + VARINT_MAX) /* a field's key and its number */
 
 /* Ids of a profile, given when a thing is first written. */
 struct numbering {
@@ -349,29 +349,37 @@ static uint8_t *put_stack(const struct replay *r, uint8_t *p)
 	return packed ? message_end(start, p) : p;
 }
 
+/* A location that is new in Go's dialect is written before its sample. */
+static uint32_t new_location(struct replay *r, uint32_t place)
+{
+	uint32_t id = number_of(&r->locations, place);
+
+	if (r->dialect == DIALECT_GO) {
+		write_location(r, place, id);
+		write_functions(r);
+	}
+	return id;
+}
+
+static void grow_stack(struct replay *r, size_t depth)
+{
+	r->stack.count = depth;
+	vec_reserve(&r->stack, depth + 64);
+}
+
 /* The ids of a stack's locations; those that are new are given one. */
 static void number_stack(struct replay *r, uint32_t node)
 {
 	const struct dict_node *nodes = r->d->nodes.v;
-	struct numbering *n = &r->locations;
 	size_t depth = 0;
 
 	for (; node != DICT_ROOT; node = nodes[node].parent) {
 		uint32_t place = nodes[node].location;
-		uint32_t id = n->ids[place];
+		uint32_t id = r->locations.ids[place];
 
-		if (!id) {
-			id = number_of(n, place);
-			if (r->dialect == DIALECT_GO) {
-				write_location(r, place, id);
-				write_functions(r);
-			}
-		}
-		if (depth == r->stack.cap) {
-			r->stack.count = depth;
-			vec_reserve(&r->stack, depth + 64);
-		}
-		r->stack.v[depth++] = id;
+		if (depth == r->stack.cap)
+			grow_stack(r, depth);
+		r->stack.v[depth++] = id ? id : new_location(r, place);
 	}
 	r->stack.count = depth;
 }
@@ -386,7 +394,7 @@ static void write_sample(struct replay *r, size_t sample)
 	number_stack(r, key.stack);
 	p = room(r, 3 * FIELD_MAX +
 			    (r->stack.count + r->row->types) * FIELD_MAX +
-			    set.count * 4 * FIELD_MAX);
+			    (size_t)set.count * 4 * FIELD_MAX);
 	if (!p)
 		return;
 	start = p = message_begin(p, PROFILE_SAMPLE);

@@ -141,6 +141,10 @@ static void comments(struct reader *r, const struct wire_field *f)
 		comment(r, f->value);
 		return;
 	}
+	if (f->type != WIRE_BYTES) {
+		r->bad = true;
+		return;
+	}
 	w = wire_init(f->bytes);
 	while (w.pos < w.end && !r->bad)
 		comment(r, wire_varint(&w));
@@ -157,12 +161,16 @@ static void field(struct reader *r, const struct wire_field *f)
 	r->comment = 0;
 	switch (operands(number)) {
 	case 2:
+		r->bad = r->bad || f->type != WIRE_BYTES;
 		word(r, number);
-		value_type(r, f->bytes);
+		if (!r->bad)
+			value_type(r, f->bytes);
 		break;
 	case 1:
+		r->bad = r->bad || f->type != WIRE_VARINT;
 		word(r, number);
-		text(r, f->value);
+		if (!r->bad)
+			text(r, f->value);
 		break;
 	case 0:
 		word(r, number);
@@ -191,7 +199,7 @@ int shape_read(struct bytes raw, enum dialect dialect, struct intern *in,
 {
 	struct reader r = { .in = in, .inlined = dialect == DIALECT_GO };
 	struct wire w = wire_init(raw);
-	struct wire_field f;
+	struct wire_field f = { 0 };
 	uint64_t last = 0;
 
 	word(&r, dialect);

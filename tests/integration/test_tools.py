@@ -234,6 +234,24 @@ def bytes_are_told_by_label(d):
 
 
 @suite.test
+def columns_are_told_by_codec_and_section(d):
+    tar = os.path.join(os.path.dirname(__file__), '../../testdata/profiles.tar')
+    data = f'{d}/columns'
+    r = run('tsdb', 'import', tar, f'--storage.tsdb.path={data}')
+    assert r.returncode == 0, r.stderr
+    out = run('tsdb', 'stats', data).stdout
+    codecs = {m[4]: (int(m[1]), int(m[3])) for m in
+              re.finditer(r'^ *(\d+)  +(\d+)  +(\d+)  (columns.*|zstd)$', out, re.M)}
+    sections = [int(m[1]) for m in re.finditer(r'^ *(\d+)  columns: (group|table): ', out, re.M)]
+    assert sum(c[0] for c in codecs.values()) == 140, out
+    assert codecs['columns'][0] > 100 and codecs['columns: tables'][1] > 0, out
+    assert sum(sections) == codecs['columns'][1] + codecs['columns: tables'][1], out
+    r = run('tsdb', 'recode', data)
+    assert r.returncode == 0 and '0 blocks were written anew' in r.stdout, r
+    assert ': 0 problems' in run('tsdb', 'verify', data).stdout
+
+
+@suite.test
 def newer_formats_are_refused_with_advice(d):
     data = make(d, series=1, count=3)
     path = os.path.join(block_of(data), 'meta.json')

@@ -19,6 +19,7 @@
 #include "tests/tsdb/profile.h"
 #include "tests/tsdb/sample.h"
 #include "tsdb/querier.h"
+#include "tsdb/tools.h"
 #include "tsdb/tsdb.h"
 #include "tsdb/verify.h"
 
@@ -618,6 +619,42 @@ Test(block, columns_need_their_codec)
 	f->o.columns = &codec_columns;
 	reopen(f);
 	cr_expect(good_profiles(f, 0, HALF) == HALF);
+	teardown(f);
+}
+
+static void count_block(void *ctx, const char *block UNUSED, size_t i,
+			size_t count)
+{
+	size_t *told = ctx;
+
+	cr_expect(i == *told + 1 && i <= count);
+	*told = i;
+}
+
+Test(block, an_older_directory_is_stored_as_columns)
+{
+	struct fixture *f = setup_columns();
+	size_t recoded = 0;
+	size_t told = 0;
+	uint64_t before;
+
+	f->o.columns = NULL;
+	reopen(f);
+	fill_columns(f);
+	before = stats(f).block_bytes;
+	f->o.columns = &codec_columns;
+	reopen(f);
+	cr_expect(!tsdb_recode(f->db, count_block, &told, &recoded, NULL));
+	cr_expect(recoded == 1 && told == 1);
+	cr_expect(stats(f).block_bytes < before * 2 / 3, "%llu of %llu",
+		  (unsigned long long)stats(f).block_bytes, (unsigned long long)before);
+	for (int s = 0; s < 2; s++)
+		cr_expect(good_profiles(f, s, HALF) == HALF);
+	/* There is nothing left to do, now or after a start. */
+	reopen(f);
+	cr_expect(!tsdb_recode(f->db, NULL, NULL, &recoded, NULL) && !recoded);
+	for (int s = 0; s < 2; s++)
+		cr_expect(good_profiles(f, s, HALF) == HALF);
 	teardown(f);
 }
 
