@@ -200,6 +200,7 @@ static void list_siblings(struct growth *g, const bool *kept,
 	uint32_t count = (uint32_t)g->v.count;
 	uint32_t first = 0;
 
+	assert(count); /* the root, at least */
 	vec_reserve(&s->of, count);
 	vec_reserve(&s->v, count);
 	memset(s->of.v, 0, count * sizeof(*s->of.v));

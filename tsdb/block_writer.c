@@ -26,7 +26,6 @@ struct waiting {
 	size_t at; /* of the front of its head, in fronts */
 	size_t len;
 	struct head_place place;
-	enum block_table table;
 	uint8_t codec;
 	size_t chunk;
 	int64_t min;
@@ -229,14 +228,13 @@ static void count(struct block_writer *w, const struct head *h)
 
 /* The group waits for its stripe's end. */
 static void wait(struct block_writer *w, struct head *h, struct bytes typeset,
-		 enum block_table table, size_t chunk)
+		 size_t chunk)
 {
 	struct waiting *x = vec_add(&w->waiting);
 
 	h->typeset = meta_typeset(&w->meta, typeset);
 	*x = (struct waiting){ .at = w->fronts.len,
 			       .place = h->place,
-			       .table = table,
 			       .codec = h->codec,
 			       .chunk = chunk,
 			       .min = h->profiles[0].ms,
@@ -249,7 +247,7 @@ static void wait(struct block_writer *w, struct head *h, struct bytes typeset,
 void block_writer_linked(struct block_writer *w, struct head *h,
 			 struct bytes typeset, size_t chunk)
 {
-	wait(w, h, typeset, TABLE_TAKEN, chunk);
+	wait(w, h, typeset, chunk);
 }
 
 /* What comes first in a stripe may begin another file. */
@@ -276,8 +274,8 @@ static int add_values(struct block_writer *w, struct bytes stored,
 }
 
 int block_writer_group(struct block_writer *w, struct head *h,
-		       struct bytes stored, struct bytes typeset,
-		       enum block_table table, size_t chunk, struct err *err)
+		       struct bytes stored, struct bytes typeset, size_t chunk,
+		       struct err *err)
 {
 	int rc = room_for(w, stored.len, err);
 
@@ -287,7 +285,7 @@ int block_writer_group(struct block_writer *w, struct head *h,
 	h->place.offset = w->values.size;
 	rc = add_values(w, stored, err);
 	if (!rc)
-		wait(w, h, typeset, table, chunk);
+		wait(w, h, typeset, chunk);
 	return rc;
 }
 
@@ -368,7 +366,7 @@ int block_writer_stripe(struct block_writer *w, struct bytes table,
 	for (size_t i = 0; i < w->waiting.count && !rc; i++) {
 		struct waiting *x = &w->waiting.v[i];
 
-		if (x->table == TABLE_OWN && x->codec != CODEC_ZSTD)
+		if (!x->place.table.len && x->codec != CODEC_ZSTD)
 			x->place.table = own;
 		count_table(w, &x->place);
 		rc = write_chunk(w, x, &chunks[x->chunk], err);

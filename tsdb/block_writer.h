@@ -40,17 +40,13 @@ struct meta *block_writer_meta(struct block_writer *w);
  * caller's.
  */
 
-/* A table that groups of this stripe need, by where it is. */
-enum block_table {
-	TABLE_OWN,   /* none, or that of the stripe being written */
-	TABLE_TAKEN, /* h->place.table says it */
-};
-
-/* Write a group's stored bytes. h's place and typeset are set. */
+/*
+ * Write a group's stored bytes. h's place and typeset are set, but for the
+ * table: where that says none, a group as columns gets the stripe's own.
+ */
 NODISCARD int block_writer_group(struct block_writer *w, struct head *h,
 				 struct bytes stored, struct bytes typeset,
-				 enum block_table table, size_t chunk,
-				 struct err *err);
+				 size_t chunk, struct err *err);
 
 /*
  * Take over a values file of another block by a hard link, or by a copy where

@@ -539,23 +539,23 @@ static int find_by_cursor(struct querier *q, size_t i, int64_t ms,
 }
 
 int querier_rows(struct querier *q, size_t i, int64_t ms, const bool *types,
-		 const struct codec_rows **out, size_t *row, struct err *err)
+		 struct querier_row *out, struct err *err)
 {
 	const struct head *h = &q->cursor.head;
 	struct found f = { 0 };
-	int rc = find_by_cursor(q, i, ms, &f, row, err);
+	int rc = find_by_cursor(q, i, ms, &f, &out->row, err);
 
 	if (rc) {
 		rc = lookup(q, i, ms, NULL, &f, err);
 		if (!rc && f.hit.pending)
 			rc = err_set(err, ERR_UNSUPPORTED, "in the WAL alone");
 		h = &f.hit.group.head;
-		*row = f.hit.group.index;
+		out->row = f.hit.group.index;
 	}
 	if (rc)
 		return rc;
 	metric_add(q->db->metrics.value_bytes, h->place.len);
-	return values_rows(&q->values, f.part, h, types, out, err);
+	return values_rows(&q->values, f.part, h, types, &out->rows, err);
 }
 
 int querier_stat(struct querier *q, size_t i, int64_t ms, uint64_t *hash,

@@ -94,15 +94,20 @@ NODISCARD int querier_fetch(struct querier *q, size_t i, int64_t ms,
  */
 void querier_sequential(struct querier *q);
 
+/* A profile as its codec sees it, with the rest of its group. */
+struct querier_row {
+	const struct codec_rows *rows;
+	size_t row; /* which of them */
+};
+
 /*
- * The profile of series i at exactly ms as its codec sees it, with the rest of
- * its group: row *row of *out, until the next call, for those who add up
- * columns (model/codec.h). types: which of its sample types are wanted.
+ * The profile of series i at exactly ms, until the next call, for those who
+ * add up columns (model/codec.h). types: which of its sample types are wanted.
  * ERR_UNSUPPORTED: it is not stored so, fetch it; else as querier_fetch().
  */
 NODISCARD int querier_rows(struct querier *q, size_t i, int64_t ms,
-			   const bool *types, const struct codec_rows **out,
-			   size_t *row, struct err *err);
+			   const bool *types, struct querier_row *out,
+			   struct err *err);
 
 /* Length and hash without the bytes; raw and the rest stay as they are. */
 NODISCARD int querier_stat(struct querier *q, size_t i, int64_t ms,

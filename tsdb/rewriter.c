@@ -273,8 +273,8 @@ static int close_group(struct rewriter *r, struct err *err)
 	rc = builder_store(b, &r->stored, err);
 	if (!rc)
 		rc = block_writer_group(r->w, &b->head, buf_bytes(&r->stored),
-					buf_bytes(&b->typeset), TABLE_OWN,
-					new_chunk(r), err);
+					buf_bytes(&b->typeset), new_chunk(r),
+					err);
 	builder_reset(b);
 	if (r->stored.cap > GROUP_BYTES_MAX)
 		buf_fini(&r->stored);
@@ -442,7 +442,7 @@ static int copy_group(struct rewriter *r, struct part p, struct slot *s,
 				   err);
 	return rc ? rc :
 		    block_writer_group(r->w, &s->head, stored, s->typeset,
-				       TABLE_TAKEN, new_chunk(r), err);
+				       new_chunk(r), err);
 }
 
 /* Take a group of a block over as it is. */

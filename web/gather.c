@@ -84,23 +84,30 @@ static int decode(struct gather *g, const struct querier *q, struct pprof **out,
 	return rc ? rc : account(g, q, err);
 }
 
+/* A profile of a series, and what is done with it. */
+struct one {
+	struct querier *q;
+	size_t series;
+	int64_t ms;
+	const bool *types;        /* those that profiles are added for */
+	const enum merge_op *ops; /* NULL: it is the only one */
+};
+
 /*
  * A profile added up as it is stored. ERR_UNSUPPORTED: it has to be read as a
  * profile; what was added up is then merged first.
  */
-static int add_row(struct gather *g, struct querier *q, size_t series,
-		   int64_t ms, const bool *types, const enum merge_op *ops,
-		   struct err *err)
+static int add_row(struct gather *g, const struct one *x, struct err *err)
 {
-	const struct codec_rows *rows;
+	struct querier_row r = { 0 };
 	struct err why;
-	size_t row;
-	int rc = querier_rows(q, series, ms, types, &rows, &row, &why);
+	int rc = querier_rows(x->q, x->series, x->ms, x->types, &r, &why);
 
 	if (!rc)
-		rc = columns_sum_add(g->sum, rows, row, ops, g->merge, &why);
+		rc = columns_sum_add(g->sum, r.rows, r.row, x->ops, g->merge,
+				     &why);
 	if (!rc)
-		return account(g, q, err);
+		return account(g, x->q, err);
 	if (rc == ERR_UNSUPPORTED) {
 		int failed = columns_sum_flush(g->sum, g->merge, err);
 
@@ -110,32 +117,26 @@ static int add_row(struct gather *g, struct querier *q, size_t series,
 	return rc ? rc : 1;
 }
 
-/*
- * One profile of a series; 1: it cannot be read, which is noted. types: those
- * that any profile of the series is added for.
- */
-static int add_one(struct gather *g, struct querier *q, size_t series,
-		   int64_t ms, const bool *types, const enum merge_op *ops,
-		   struct err *err)
+/* 1: it cannot be read, which is noted. */
+static int add_one(struct gather *g, const struct one *x, struct err *err)
 {
 	struct pprof *p;
 	struct err why;
-	int rc = ops ? add_row(g, q, series, ms, types, ops, err) :
-		       ERR_UNSUPPORTED;
+	int rc = x->ops ? add_row(g, x, err) : ERR_UNSUPPORTED;
 
 	if (rc != ERR_UNSUPPORTED)
 		return rc;
-	rc = querier_fetch(q, series, ms, &g->fetched, &why);
+	rc = querier_fetch(x->q, x->series, x->ms, &g->fetched, &why);
 
 	if (rc) {
 		rc = leave_out(g, rc, &why, err);
 		return rc ? rc : 1;
 	}
-	rc = decode(g, q, &p, err);
+	rc = decode(g, x->q, &p, err);
 	if (!rc)
-		rc = merge_add(g->merge, p, ops, err);
+		rc = merge_add(g->merge, p, x->ops, err);
 	if (!rc)
-		rc = account(g, q, err);
+		rc = account(g, x->q, err);
 	return rc;
 }
 
@@ -220,6 +221,19 @@ static bool restarts_after(const struct stretch *s, size_t i)
 				   s->g->types->count);
 }
 
+/* Row i. */
+static int add_of(struct stretch *s, size_t i, const bool *types,
+		  const enum merge_op *ops, struct err *err)
+{
+	const struct one x = { .q = s->q,
+			       .series = s->series,
+			       .ms = s->t->rows[i].ms,
+			       .types = types,
+			       .ops = ops };
+
+	return add_one(s->g, &x, err);
+}
+
 /*
  * Add the last readable row of [first, end); *at: which one, or end. last: it
  * is the last of the whole stretch, too.
@@ -230,11 +244,11 @@ static int add_last(struct stretch *s, size_t first, size_t end, bool last,
 	int rc = 1;
 
 	for (*at = end; *at > first && rc == 1;)
-		rc = add_one(
-			s->g, s->q, s->series, s->t->rows[--*at].ms, s->of_ends,
-			ops_for(s, AGGREGATE_DELTA, MERGE_ADD, AGGREGATE_LAST,
-				last ? MERGE_ADD : MERGE_SKIP),
-			err);
+		rc = add_of(s, --*at, s->of_ends,
+			    ops_for(s, AGGREGATE_DELTA, MERGE_ADD,
+				    AGGREGATE_LAST,
+				    last ? MERGE_ADD : MERGE_SKIP),
+			    err);
 	if (rc == 1)
 		*at = end;
 	return rc < 0 ? rc : 0;
@@ -250,11 +264,10 @@ static int subtract_first(struct stretch *s, size_t first, size_t at,
 	int rc = 1;
 
 	for (size_t i = first; i <= at && rc == 1; i++)
-		rc = add_one(s->g, s->q, s->series, s->t->rows[i].ms,
-			     s->of_ends,
-			     ops_for(s, AGGREGATE_DELTA, MERGE_SUBTRACT,
-				     AGGREGATE_AUTO, MERGE_SKIP),
-			     err);
+		rc = add_of(s, i, s->of_ends,
+			    ops_for(s, AGGREGATE_DELTA, MERGE_SUBTRACT,
+				    AGGREGATE_AUTO, MERGE_SKIP),
+			    err);
 	return rc < 0 ? rc : 0;
 }
 
@@ -298,10 +311,10 @@ static int add_each(struct stretch *s, size_t *count, struct err *err)
 		rc = check_late(s->g, err);
 		if (rc || s->g->late)
 			break;
-		rc = add_one(s->g, s->q, s->series, s->t->rows[i].ms, s->of_all,
-			     ops_for(s, AGGREGATE_SUM, MERGE_ADD,
-				     AGGREGATE_MEAN, MERGE_AVERAGE),
-			     err);
+		rc = add_of(s, i, s->of_all,
+			    ops_for(s, AGGREGATE_SUM, MERGE_ADD, AGGREGATE_MEAN,
+				    MERGE_AVERAGE),
+			    err);
 		*count += !rc;
 		s->g->profiles += !rc;
 	}
@@ -382,7 +395,8 @@ static int add_nearest(struct gather *g, struct querier *q,
 	g->series = 1;
 	g->labels = labels_ref(querier_labels(q, series));
 	label_samples(g, g->labels);
-	rc = add_one(g, q, series, g->ms, NULL, NULL, err);
+	rc = add_one(g, &(struct one){ .q = q, .series = series, .ms = g->ms },
+		     err);
 	g->profiles += !rc;
 	return rc == 1 ? err_set(err, g->damage.code, "%s", g->damage.msg) : rc;
 }

@@ -192,7 +192,7 @@ static void write_block(struct block_writer *w)
 	example_head(&h, totals);
 	cr_assert(!block_writer_group(w, &h,
 				      bytes_of(str_of("123456789012345")),
-				      sample_types(0), TABLE_OWN, 0, NULL));
+				      sample_types(0), 0, NULL));
 	cr_assert(!block_writer_stripe(w, (struct bytes){ 0 }, &chunk, NULL));
 	cr_assert(!block_writer_index(w, 4, 4 + 8 + 3 + 4 + 3, &ix, NULL));
 	for (size_t i = 0; i < 4; i++)
