@@ -103,8 +103,10 @@ static void print_stats(const struct tsdb_stats *s)
 
 static void print_label(void *ctx UNUSED, const struct tsdb_label_stats *s)
 {
-	printf("%12" PRIu64 "  %14" PRIu64 "  %14" PRIu64 "  %s\n", s->profiles,
-	       s->raw_bytes, s->stored_bytes, s->value);
+	printf("%12" PRIu64 "  %14" PRIu64 "  %14" PRIu64 "  %12" PRIu64
+	       "  %s\n",
+	       s->profiles, s->raw_bytes, s->stored_bytes, s->head_bytes,
+	       s->value);
 }
 
 static void print_section(void *ctx UNUSED, const struct tsdb_label_stats *s)
@@ -140,11 +142,11 @@ int cmd_tsdb_stats(int argc, char **argv)
 	if (!rc) {
 		tsdb_stats(o.db, &s);
 		print_stats(&s);
-		printf("\n%12s  %14s  %14s  %s\n", "PROFILES", "RAW BYTES",
-		       "STORED BYTES", label);
+		printf("\n%12s  %14s  %14s  %12s  %s\n", "PROFILES",
+		       "RAW BYTES", "STORED BYTES", "HEAD BYTES", label);
 		rc = tsdb_label_stats(o.db, label, print_label, NULL, &err);
-		printf("\n%12s  %14s  %14s  %s\n", "PROFILES", "RAW BYTES",
-		       "STORED BYTES", "CODEC");
+		printf("\n%12s  %14s  %14s  %12s  %s\n", "PROFILES",
+		       "RAW BYTES", "STORED BYTES", "HEAD BYTES", "CODEC");
 	}
 	if (!rc)
 		rc = tsdb_codec_stats(o.db, print_label, NULL, &err);

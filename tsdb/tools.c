@@ -96,6 +96,8 @@ struct tally {
 	struct str label;
 	tally_fn group;
 	struct values_reader reader;
+	struct buf scratch;
+	size_t head_bytes; /* of the group */
 	const char *codec; /* of the sections being told */
 	VEC(struct counted) tables;
 	struct table table_index;
@@ -127,8 +129,10 @@ static struct tsdb_label_stats *tally_of(struct tally *t, struct str value)
 	return &t->v[n];
 }
 
-static void count_group(struct tsdb_label_stats *s, const struct head *h)
+static void count_group(const struct tally *t, struct tsdb_label_stats *s,
+			const struct head *h)
 {
+	s->head_bytes += t->head_bytes;
 	s->profiles += h->count;
 	s->stored_bytes += h->place.len;
 	for (size_t i = 0; i < h->count; i++)
@@ -139,7 +143,7 @@ static int by_label(struct tally *t, struct part p UNUSED,
 		    const struct labels *ls, const struct head *h,
 		    struct err *err UNUSED)
 {
-	count_group(tally_of(t, labels_get(ls, t->label)), h);
+	count_group(t, tally_of(t, labels_get(ls, t->label)), h);
 	return 0;
 }
 
@@ -181,7 +185,7 @@ static int by_codec(struct tally *t, struct part p,
 	const struct codec *codec = values_codec(p, h->codec);
 	const char *name = codec ? codec->name : "not known";
 
-	count_group(tally_of(t, str_of(name)), h);
+	count_group(t, tally_of(t, str_of(name)), h);
 	if (is_new_table(t, p, h))
 		named(t, name, "tables")->stored_bytes += h->place.table.len;
 	return 0;
@@ -232,10 +236,15 @@ static int tally_series(struct tally *t, struct part p, uint32_t series,
 		rc = part_groups(p, series, INT64_MIN, INT64_MAX, &groups, err);
 	for (size_t i = 0; i < groups.count && !rc; i++) {
 		struct head h = { 0 };
+		struct bytes stored = { 0 };
 
 		/* Damage is verify's. */
-		if (!group_head(&from, &groups.v[i], &h, NULL, NULL))
-			rc = t->group(t, p, ls, &h, err);
+		if (from.head(from.ctx, &groups.v[i], &t->scratch, &stored,
+			      NULL) ||
+		    group_head(&from, &groups.v[i], &h, NULL, NULL))
+			continue;
+		t->head_bytes = stored.len;
+		rc = t->group(t, p, ls, &h, err);
 	}
 	groups_fini(&groups);
 	labels_unref(ls);
@@ -272,6 +281,7 @@ static int tell_tally(struct tsdb *db, struct tally t,
 	for (size_t i = 0; i < count && !rc; i++)
 		rc = tally_part(&t, v[i], err);
 	values_reader_fini(&t.reader);
+	buf_fini(&t.scratch);
 	db_parts_free(v, count);
 	if (t.count)
 		qsort(t.v, t.count, sizeof(*t.v), by_value);

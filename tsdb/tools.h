@@ -33,6 +33,7 @@ struct tsdb_label_stats {
 	uint64_t profiles;
 	uint64_t raw_bytes;
 	uint64_t stored_bytes;
+	uint64_t head_bytes; /* of groups: times, totals, hashes, places */
 };
 
 /* By each value of a label, in order; what is only in the WAL is not in it. */

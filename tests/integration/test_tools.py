@@ -241,7 +241,7 @@ def columns_are_told_by_codec_and_section(d):
     assert r.returncode == 0, r.stderr
     out = run('tsdb', 'stats', data).stdout
     codecs = {m[4]: (int(m[1]), int(m[3])) for m in
-              re.finditer(r'^ *(\d+)  +(\d+)  +(\d+)  (columns.*|zstd)$', out, re.M)}
+              re.finditer(r'^ *(\d+)  +(\d+)  +(\d+)  +\d+  (columns.*|zstd)$', out, re.M)}
     sections = [int(m[1]) for m in re.finditer(r'^ *(\d+)  columns: (group|table): ', out, re.M)]
     assert sum(c[0] for c in codecs.values()) == 140, out
     assert codecs['columns'][0] > 100 and codecs['columns: tables'][1] > 0, out
