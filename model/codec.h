@@ -51,6 +51,15 @@ struct codec {
 	int (*encode)(struct codec_encoder *e, const struct bytes *values,
 		      size_t count, struct buf *out, struct err *err);
 
+	/*
+	 * The same of a group that the codec has encoded in another stripe:
+	 * its table may go when adopt_end() is called. Both NULL: the codec
+	 * cannot. ERR_CORRUPT: the group is damaged.
+	 */
+	int (*adopt)(struct codec_encoder *e, const struct codec_group *group,
+		     struct buf *out, struct err *err);
+	void (*adopt_end)(struct codec_encoder *e);
+
 	/* The stripe's table so far, borrowed until the next encode(). */
 	const struct codec_table *(*encoder_table)(
 		const struct codec_encoder *e);

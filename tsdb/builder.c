@@ -99,10 +99,9 @@ void builder_add(struct builder *b, const struct head_profile *p,
 
 /* What is about to be stored must decode to what came, whatever the codec. */
 static int verify(struct builder *b, const struct builder_codec *c,
-		  struct bytes stored, struct err *err)
+		  const struct head *h, struct bytes stored, struct err *err)
 {
 	uint32_t lens[GROUP_PROFILES_MAX];
-	const struct head *h = &b->head;
 	struct codec_group group = { .stored = stored,
 				     .lens = lens,
 				     .count = h->count };
@@ -128,22 +127,14 @@ static int verify(struct builder *b, const struct builder_codec *c,
 	return rc;
 }
 
-/* Append the group as a codec stores it; out is as before when it does not. */
-static int store(struct builder *b, const struct builder_codec *c,
-		 struct buf *out, struct err *err)
+/* What a codec has appended is checked, and h says where it is. */
+static int accept_group(struct builder *b, const struct builder_codec *c,
+			struct head *h, struct buf *out, size_t at,
+			struct err *err)
 {
-	struct bytes values[GROUP_PROFILES_MAX];
-	struct head *h = &b->head;
-	size_t at = out->len;
-	struct bytes stored;
-	int rc;
+	struct bytes stored = { .ptr = out->ptr + at, .len = out->len - at };
+	int rc = verify(b, c, h, stored, err);
 
-	for (size_t i = 0; i < h->count; i++)
-		values[i] = buf_bytes(&b->raw[i]);
-	rc = c->codec->encode(c->encoder, values, h->count, out, err);
-	stored = (struct bytes){ .ptr = out->ptr + at, .len = out->len - at };
-	if (!rc)
-		rc = verify(b, c, stored, err);
 	if (rc) {
 		out->len = at;
 		return rc;
@@ -153,6 +144,48 @@ static int store(struct builder *b, const struct builder_codec *c,
 	h->place.len = (uint32_t)stored.len;
 	h->place.crc = crc32c(0, stored);
 	return 0;
+}
+
+/* Append the group as a codec stores it; out is as before when it does not. */
+static int store(struct builder *b, const struct builder_codec *c,
+		 struct buf *out, struct err *err)
+{
+	struct bytes values[GROUP_PROFILES_MAX];
+	struct head *h = &b->head;
+	size_t at = out->len;
+	int rc;
+
+	for (size_t i = 0; i < h->count; i++)
+		values[i] = buf_bytes(&b->raw[i]);
+	rc = c->codec->encode(c->encoder, values, h->count, out, err);
+	return rc ? rc : accept_group(b, c, h, out, at, err);
+}
+
+int builder_adopt(struct builder *b, struct head *h,
+		  const struct codec_table *table, struct bytes stored,
+		  struct buf *out, struct err *err)
+{
+	const struct builder_codec *c = &b->columns;
+	uint32_t lens[GROUP_PROFILES_MAX];
+	struct codec_group group = { .table = table,
+				     .stored = stored,
+				     .lens = lens,
+				     .count = h->count };
+	size_t at = out->len;
+	int rc;
+
+	if (!c->codec || c->codec->id != h->codec || !c->codec->adopt)
+		return err_set(err, ERR_UNSUPPORTED, "no codec to adopt it");
+	for (size_t i = 0; i < h->count; i++)
+		lens[i] = h->profiles[i].raw_len;
+	rc = c->codec->adopt(c->encoder, &group, out, err);
+	return rc ? rc : accept_group(b, c, h, out, at, err);
+}
+
+void builder_adopt_end(struct builder *b)
+{
+	if (b->columns.codec && b->columns.codec->adopt_end)
+		b->columns.codec->adopt_end(b->columns.encoder);
 }
 
 static bool suits_columns(const struct builder *b)

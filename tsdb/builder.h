@@ -52,6 +52,19 @@ void builder_add(struct builder *b, const struct head_profile *p,
 NODISCARD int builder_store(struct builder *b, struct buf *out,
 			    struct err *err);
 
+/*
+ * The same of a group that was stored as columns elsewhere, of head h and table
+ * `table`: append it as this stripe has it, and set its place in h.
+ * ERR_UNSUPPORTED: it cannot be; it is to be copied as it is. ERR_CORRUPT.
+ */
+NODISCARD int builder_adopt(struct builder *b, struct head *h,
+			    const struct codec_table *table,
+			    struct bytes stored, struct buf *out,
+			    struct err *err);
+
+/* The table of the last adopted group goes. */
+void builder_adopt_end(struct builder *b);
+
 /* Empty it. */
 void builder_reset(struct builder *b);
 

@@ -262,6 +262,14 @@ int rewriter_end_stripe(struct rewriter *r, struct err *err)
 	return rc;
 }
 
+static int end_full_stripe(struct rewriter *r, struct err *err)
+{
+	return builder_is_stripe_full(r->builder) ||
+			       block_writer_is_full(r->w) ?
+		       rewriter_end_stripe(r, err) :
+		       0;
+}
+
 static int close_group(struct rewriter *r, struct err *err)
 {
 	struct builder *b = r->builder;
@@ -278,9 +286,7 @@ static int close_group(struct rewriter *r, struct err *err)
 	builder_reset(b);
 	if (r->stored.cap > GROUP_BYTES_MAX)
 		buf_fini(&r->stored);
-	if (!rc && (builder_is_stripe_full(b) || block_writer_is_full(r->w)))
-		rc = rewriter_end_stripe(r, err);
-	return rc;
+	return rc ? rc : end_full_stripe(r, err);
 }
 
 static int put_profile(struct rewriter *r, const struct slot *s, uint16_t i,
@@ -427,6 +433,34 @@ static int copy_table(struct rewriter *r, const struct file *from,
 	return rc;
 }
 
+/*
+ * A group as columns of another stripe becomes one of this stripe, so that
+ * what both have in common stands once. ERR_UNSUPPORTED: it cannot.
+ */
+static int adopt_group(struct rewriter *r, struct part p, struct slot *s,
+		       struct err *err)
+{
+	const struct codec_table *table = NULL;
+	struct bytes stored = { 0 };
+	int rc = values_table(&r->reader, p, &s->head, &table, err);
+
+	if (!rc && !table)
+		rc = err_set(err, ERR_UNSUPPORTED, "it has no table");
+	if (!rc)
+		rc = values_stored(&r->reader, part_values(p, &s->head),
+				   &s->head.place, &stored, err);
+	buf_reset(&r->stored);
+	if (rc)
+		builder_adopt_end(r->builder);
+	else
+		rc = builder_adopt(r->builder, &s->head, table, stored,
+				   &r->stored, err);
+	if (!rc)
+		rc = block_writer_group(r->w, &s->head, buf_bytes(&r->stored),
+					s->typeset, new_chunk(r), err);
+	return rc ? rc : end_full_stripe(r, err);
+}
+
 /* Copy a group of a block as it is. */
 static int copy_group(struct rewriter *r, struct part p, struct slot *s,
 		      struct err *err)
@@ -471,7 +505,9 @@ static int take_group(struct rewriter *r, size_t source, struct err *err)
 		block_writer_linked(r->w, &s->head, s->typeset, new_chunk(r));
 		return 0;
 	}
-	rc = copy_group(r, p, s, err);
+	rc = adopt_group(r, p, s, err);
+	if (rc == ERR_UNSUPPORTED)
+		rc = copy_group(r, p, s, err);
 	if (rc == ERR_CORRUPT) /* some of its profiles may be whole */
 		return encode_groups(r, source, source + 1, err);
 	return rc;

@@ -3,6 +3,7 @@
 
 #include "pprof/columns/group.h"
 #include "pprof/columns/intern.h"
+#include "pprof/columns/remap.h"
 #include "pprof/columns/shape.h"
 #include "pprof/decode.h"
 
@@ -33,6 +34,8 @@ struct codec_encoder {
 	uint32_t first_key;       /* of the last profile */
 	bool patches;             /* the last profile needed one */
 	bool is_used;
+	struct remap *remap; /* of the table below, or NULL */
+	const struct codec_table *remapped;
 	bool take_all;
 	struct columns_counts counts;
 
@@ -66,10 +69,18 @@ struct codec_encoder *columns_encoder_new(int level)
 	return e;
 }
 
+void columns_adopt_end(struct codec_encoder *e)
+{
+	remap_free(e->remap);
+	e->remap = NULL;
+	e->remapped = NULL;
+}
+
 void columns_encoder_free(struct codec_encoder *e)
 {
 	if (!e)
 		return;
+	columns_adopt_end(e);
 	dict_fini(&e->table.d);
 	intern_free(e->intern);
 	decoder_free(e->decoder);
@@ -430,6 +441,7 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 	size_t at = out->len;
 	int rc = count > COLGROUP_ROWS_MAX ? refuse(err, "too many") : 0;
 
+	columns_adopt_end(e); /* now profiles are interned */
 	colgroup_reset(&e->group);
 	e->group.top = (uint32_t)mark.keys;
 	e->values.count = 0;
@@ -469,6 +481,60 @@ size_t columns_encoder_table_size(const struct codec_encoder *e)
 	return len;
 }
 
+/* From the table that the group needs to the stripe's own. */
+static int use_remap(struct codec_encoder *e, const struct codec_table *from,
+		     struct err *err)
+{
+	if (e->remap && e->remapped == from)
+		return 0;
+	columns_adopt_end(e);
+	e->remapped = from;
+	return remap_new(&from->d, e->intern, &e->remap, err);
+}
+
+static int adopt(struct codec_encoder *e, const struct codec_group *group,
+		 struct buf *out, struct err *err)
+{
+	const struct colgroup_request q = { .stored = group->stored,
+					    .lens = group->lens,
+					    .count = group->count,
+					    .end = group->count,
+					    .patches = true };
+	struct dict_mark mark = dict_mark(&e->table.d);
+	int rc;
+
+	if (!group->table)
+		return err_set(err, ERR_CORRUPT, "columns without their table");
+	rc = colgroup_decode(e->coder, &group->table->d, &q, &e->group, err);
+	if (rc == ERR_TOOBIG)
+		rc = err_set(err, ERR_CORRUPT, "it grew");
+	if (!rc)
+		rc = use_remap(e, group->table, err);
+	if (rc)
+		return rc;
+	remap_group(e->remap, &e->group);
+	if (dict_size(e) > DICT_MAX) {
+		intern_rollback(e->intern, &mark);
+		return refuse(err, "it has too much that is new");
+	}
+	e->group.top = (uint32_t)mark.keys;
+	colgroup_encode(e->coder, &e->table.d, &e->group, e->level, out);
+	e->is_used = true;
+	return 0;
+}
+
+int columns_adopt(struct codec_encoder *e, const struct codec_group *group,
+		  struct buf *out, struct err *err)
+{
+	int rc = adopt(e, group, out, err);
+
+	/* What failed may have been taken back, and its table may go. */
+	if (rc)
+		columns_adopt_end(e);
+	trim(e);
+	return rc;
+}
+
 /* What is stored must read back the same. */
 static int verify(const struct codec_encoder *e, struct bytes stored,
 		  struct err *err)
@@ -490,6 +556,7 @@ int columns_encoder_finish(struct codec_encoder *e, struct buf *out,
 	size_t at = out->len;
 	int rc = 0;
 
+	columns_adopt_end(e);
 	if (e->is_used) {
 		dict_encode(&e->table.d, &e->start, DICT_LEVEL, out);
 		rc = verify(e, (struct bytes){ out->ptr + at, out->len - at },

@@ -20,6 +20,9 @@ struct codec_encoder *columns_encoder_new(int level);
 void columns_encoder_free(struct codec_encoder *e);
 int columns_encode(struct codec_encoder *e, const struct bytes *values,
 		   size_t count, struct buf *out, struct err *err);
+int columns_adopt(struct codec_encoder *e, const struct codec_group *group,
+		  struct buf *out, struct err *err);
+void columns_adopt_end(struct codec_encoder *e);
 const struct codec_table *columns_encoder_table(const struct codec_encoder *e);
 bool columns_encoder_is_full(const struct codec_encoder *e);
 int columns_encoder_finish(struct codec_encoder *e, struct buf *out,

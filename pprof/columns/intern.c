@@ -235,12 +235,34 @@ static uint64_t hash_run(const struct runs *r, uint32_t i)
 		i_;                                                         \
 	})
 
+void intern_mappings(struct intern *in)
+{
+	for (size_t i = 0; i < in->src->mappings.count; i++)
+		bind_mapping(in, i);
+}
+
+uint32_t intern_bindings(struct intern *in, const struct dict_binding *v,
+			 uint32_t count)
+{
+	struct dictionary *d = in->d;
+
+	in->bindings.count = 0;
+	vec_reserve(&in->bindings, count + 1);
+	for (uint32_t i = 0; i < count; i++) {
+		struct dict_binding b = v[i];
+
+		b.mapping = in->mapping_map.to.v[b.mapping];
+		in->bindings.v[i] = b;
+	}
+	return find_run(&in->layouts, &d->bindings, &d->layouts, in->bindings.v,
+			count);
+}
+
 uint32_t intern_layout(struct intern *in)
 {
 	struct dictionary *d = in->d;
 
-	for (size_t i = 0; i < in->src->mappings.count; i++)
-		bind_mapping(in, i);
+	intern_mappings(in);
 	vec_reserve(&in->bindings, 1);
 	return find_run(&in->layouts, &d->bindings, &d->layouts, in->bindings.v,
 			(uint32_t)in->bindings.count);

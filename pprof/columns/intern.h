@@ -30,8 +30,15 @@ void intern_begin(struct intern *in, const struct pprof *p);
 /* A text of the profile; false: it has none of that number. */
 bool intern_string(struct intern *in, uint64_t string, uint32_t *out);
 
-/* The profile's mappings. */
+/* The profile's mappings; to be called before keys. */
 uint32_t intern_layout(struct intern *in);
+
+/* The same, but where the profile has them does not matter. */
+void intern_mappings(struct intern *in);
+
+/* A layout of mappings of the profile: the bindings name them by place. */
+uint32_t intern_bindings(struct intern *in, const struct dict_binding *v,
+			 uint32_t count);
 
 /* A sample's stack and labels; `likely` may be any number. */
 uint32_t intern_key(struct intern *in, size_t sample, uint32_t likely);

@@ -474,6 +474,52 @@ static void compare_sums(const struct samples *all, const char *job,
 		stripe_free(&s[i]);
 }
 
+static void adopt_all(struct codec_encoder *e, const struct stripe *from,
+		      struct stored *to)
+{
+	const struct stored *g = &from->groups[0];
+	struct codec_group group = { .table = from->opened,
+				     .stored = buf_bytes(&g->bytes),
+				     .lens = g->lens,
+				     .count = g->count };
+
+	memcpy(to, g, sizeof(*to));
+	to->bytes = (struct buf){ 0 };
+	cr_assert(!codec->adopt(e, &group, &to->bytes, NULL));
+}
+
+/* Two stripes of one target in one: the same profiles, one table. */
+Test(columns, groups_move_to_another_stripe)
+{
+	struct codec_decoder *d = codec->decoder_new();
+	struct codec_encoder *e = codec->encoder_new(LEVEL);
+	struct stripe s[2] = { 0 };
+	struct stored moved[2];
+	struct codec_table *t;
+	struct buf table = { 0 };
+	struct samples all;
+
+	samples_load(&all);
+	for (size_t i = 0; i < 2; i++) {
+		stripe_half(&s[i], &all, "prometheus", "heap", i);
+		adopt_all(e, &s[i], &moved[i]);
+	}
+	cr_assert(!codec->encoder_finish(e, &table, NULL));
+	cr_assert(!codec->table_open(buf_bytes(&table), &t, NULL));
+	for (size_t i = 0; i < 2; i++) {
+		cr_expect(comes_back(d, t, &moved[i], 0, moved[i].count));
+		buf_fini(&moved[i].bytes);
+	}
+	cr_expect(table.len < (s[0].table.len + s[1].table.len) * 2 / 3);
+	for (size_t i = 0; i < 2; i++)
+		stripe_free(&s[i]);
+	codec->table_free(t);
+	buf_fini(&table);
+	codec->encoder_free(e);
+	codec->decoder_free(d);
+	samples_free(&all);
+}
+
 Test(columns, sums_are_merges)
 {
 	static const char *const types[] = { "heap", "goroutine", "mutex",

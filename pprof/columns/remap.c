@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/columns/remap.h"
+
+#include "pprof/columns/shape.h"
+#include "pprof/fields.h"
+#include "pprof/placemap.h"
+
+#define MAPPINGS_MAX 1024 /* they are compared one with another */
+
+/*
+ * The old dictionary looks like a profile to whoever interns it: mappings
+ * start at 0, and the one sample that it has is the key being looked up.
+ */
+struct remap {
+	const struct dictionary *from;
+	struct intern *to;
+	struct pprof p;
+	struct place_map keys;
+	struct place_map layouts;
+	struct place_map shapes;
+	VEC(uint32_t) words;
+	uint32_t last; /* the key that was found last */
+};
+
+#define borrow(to, from)                     \
+	do {                                 \
+		(to)->v = (from)->v;         \
+		(to)->count = (from)->count; \
+		(to)->cap = (from)->count;   \
+	} while (0)
+
+#define give_back(to)            \
+	do {                     \
+		(to)->v = NULL;  \
+		(to)->count = 0; \
+		(to)->cap = 0;   \
+	} while (0)
+
+static void make_profile(struct remap *r)
+{
+	const struct dictionary *d = r->from;
+	struct pprof *p = &r->p;
+
+	borrow(&p->strings.strings, &d->strings.strings);
+	borrow(&p->functions, &d->functions);
+	borrow(&p->lines, &d->lines);
+	borrow(&p->locations, &d->locations);
+	borrow(&p->labels, &d->labels);
+	borrow(&p->label_sets, &d->label_sets);
+	for (size_t i = 0; i < d->mappings.count; i++) {
+		const struct dict_mapping *m = &d->mappings.v[i];
+
+		*vec_add(&p->mappings) =
+			(struct pprof_mapping){ .limit = m->size,
+						.offset = m->offset,
+						.file = m->file,
+						.build_id = m->build_id };
+	}
+	vec_reserve(&p->frames, 1);
+	*vec_add(&p->stacks) = (struct pprof_run){ 0 };
+	*vec_add(&p->samples) = (struct pprof_sample){ 0 };
+}
+
+int remap_new(const struct dictionary *from, struct intern *to,
+	      struct remap **out, struct err *err)
+{
+	struct remap *r;
+
+	if (from->mappings.count > MAPPINGS_MAX)
+		return err_set(err, ERR_UNSUPPORTED, "too many mappings");
+	r = mem_new(struct remap);
+	r->from = from;
+	r->to = to;
+	make_profile(r);
+	placemap_reset(&r->keys, from->keys.count);
+	placemap_reset(&r->layouts, from->layouts.count);
+	placemap_reset(&r->shapes, from->shapes.count);
+	intern_begin(to, &r->p);
+	intern_mappings(to);
+	*out = r;
+	return 0;
+}
+
+void remap_free(struct remap *r)
+{
+	if (!r)
+		return;
+	give_back(&r->p.strings.strings);
+	give_back(&r->p.functions);
+	give_back(&r->p.lines);
+	give_back(&r->p.locations);
+	give_back(&r->p.labels);
+	give_back(&r->p.label_sets);
+	pprof_fini(&r->p);
+	vec_fini(&r->keys.to);
+	vec_fini(&r->layouts.to);
+	vec_fini(&r->shapes.to);
+	vec_fini(&r->words);
+	mem_free(r);
+}
+
+size_t remap_memory(const struct remap *r)
+{
+	return sizeof(*r) + vec_memory(&r->p.mappings) +
+	       vec_memory(&r->p.frames) + vec_memory(&r->keys.to) +
+	       vec_memory(&r->layouts.to) + vec_memory(&r->shapes.to) +
+	       vec_memory(&r->words);
+}
+
+static uint32_t find_key(struct remap *r, uint32_t key)
+{
+	const struct dict_node *nodes = r->from->nodes.v;
+	struct pprof_sample k = r->from->keys.v[key];
+	struct pprof *p = &r->p;
+
+	p->frames.count = 0;
+	for (uint32_t n = k.stack; n != DICT_ROOT; n = nodes[n].parent)
+		*vec_add(&p->frames) = nodes[n].location;
+	p->stacks.v[0].count = (uint32_t)p->frames.count;
+	p->samples.v[0].labels = k.labels;
+	return intern_key(r->to, 0, r->last + 1);
+}
+
+static uint32_t map_key(struct remap *r, uint32_t key)
+{
+	uint32_t *to = &r->keys.to.v[key];
+
+	if (*to == PPROF_NONE) {
+		*to = find_key(r, key);
+		r->last = *to;
+	}
+	return *to;
+}
+
+static uint32_t map_layout(struct remap *r, uint32_t layout)
+{
+	uint32_t *to = &r->layouts.to.v[layout];
+	struct pprof_run run = r->from->layouts.v[layout];
+
+	if (*to == PPROF_NONE)
+		*to = intern_bindings(r->to, r->from->bindings.v + run.first,
+				      run.count);
+	return *to;
+}
+
+/* The same operations, with their texts' new numbers. */
+static uint32_t find_shape(struct remap *r, uint32_t shape)
+{
+	enum dialect dialect;
+	struct shape_walk w = shape_walk(r->from, shape, &dialect);
+	struct shape_op op;
+
+	r->words.count = 0;
+	*vec_add(&r->words) = dialect;
+	while (shape_next(&w, &op)) {
+		*vec_add(&r->words) = op.field;
+		if (op.field == PROFILE_COMMENT)
+			*vec_add(&r->words) = (uint32_t)op.count;
+		for (size_t i = 0; i < op.count; i++) {
+			uint32_t text = 0;
+
+			/* A shape's texts are those of its dictionary. */
+			(void)intern_string(r->to, op.operands[i], &text);
+			*vec_add(&r->words) = text;
+		}
+	}
+	return intern_shape(r->to, r->words.v, (uint32_t)r->words.count);
+}
+
+static uint32_t map_shape(struct remap *r, uint32_t shape)
+{
+	uint32_t *to = &r->shapes.to.v[shape];
+
+	if (*to == PPROF_NONE)
+		*to = find_shape(r, shape);
+	return *to;
+}
+
+void remap_group(struct remap *r, struct colgroup *g)
+{
+	for (size_t i = 0; i < g->count; i++) {
+		g->rows[i].shape = map_shape(r, g->rows[i].shape);
+		g->rows[i].layout = map_layout(r, g->rows[i].layout);
+	}
+	for (size_t i = 0; i < g->keys.count; i++)
+		g->keys.v[i] = map_key(r, g->keys.v[i]);
+}
