@@ -15,7 +15,7 @@
 #define SYNC_MS        1000
 #define MAINTAIN_MS    60000
 #define BACKOFF_NS     1000000000LL /* between tries of what fails */
-#define TABLES_MAX     (16 * MIB)   /* of stripes, kept for the next reader */
+#define TABLES_MAX     (32 * MIB)   /* of stripes, kept for the next reader */
 #define MINUTE_NS      60000000000LL
 #define STALL_MS       10000  /* how long an append waits for a worker */
 #define PENDING_MAX    500000 /* profiles that are only in the WAL */

@@ -173,8 +173,8 @@ static void tell_section(struct teller *t, const char *name, size_t before)
 
 static void tell_table(struct teller *t)
 {
-	for (size_t i = 0; i < DICT_STREAMS; i++)
-		tell_section(t, dict_stream_name(i), 0);
+	for (enum dict_stream s = 0; s < DICT_STREAMS; s++)
+		tell_section(t, dict_stream_name(s), 0);
 }
 
 /* Behind head and keys come a model and a column for each type, then patches. */
