@@ -13,6 +13,7 @@
 #define PPROF_COLUMNS_H
 
 #include "model/codec.h"
+#include "model/regex.h"
 #include "pprof/merge.h"
 
 extern const struct codec codec_columns;
@@ -49,6 +50,24 @@ NODISCARD int columns_sum_add(struct columns_sum *s,
  */
 NODISCARD int columns_sum_flush(struct columns_sum *s, struct merge *to,
 				struct err *err);
+
+/*
+ * Find: whether rows have a sample through a function whose name matches.
+ *
+ * Ownership: borrows the expression, and the table of the last row: where rows
+ * could not be had, columns_find_forget(). Threads: one thread a find.
+ */
+struct columns_find;
+
+struct columns_find *columns_find_new(const struct regex *name);
+void columns_find_free(struct columns_find *f);
+size_t columns_find_memory(const struct columns_find *f);
+bool columns_find_row(struct columns_find *f, const struct codec_rows *rows,
+		      size_t row);
+void columns_find_forget(struct columns_find *f);
+
+/* The same of a profile. */
+bool pprof_has_function(const struct pprof *p, const struct regex *name);
 
 /*
  * What became of the profiles of an encoder of this codec so far: for tests

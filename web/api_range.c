@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "model/selector.h"
+#include "web/finder.h"
 #include "web/timeline.h"
 
 struct range_query {
@@ -17,6 +18,7 @@ struct range_query {
 	int64_t to;
 	int64_t limit; /* 0: all */
 	bool totals;
+	struct str function;              /* empty: whatever they hold */
 	struct timeline_options timeline; /* step_ms 0: none */
 };
 
@@ -79,6 +81,11 @@ static int parse(const struct request *r, struct range_query *rq,
 	if (!rc)
 		rc = parse_timeline(r, rq, err);
 	rq->totals = param_is_on(r, "totals");
+	(void)request_param(r, "function", &rq->function);
+	if (!rc && rq->function.len && (rq->totals || rq->timeline.step_ms))
+		rc = err_set(
+			err, ERR_INVALID,
+			"parameter \"function\" lists times alone, without totals or step");
 	return rc;
 }
 
@@ -177,6 +184,8 @@ struct listing {
 	struct answer *a;
 	struct json j;
 	struct timeline timeline;
+	struct finder finder; /* when asked for a function */
+	VEC(int64_t) found;
 	int64_t taken; /* of what the timeline takes */
 	int64_t written;
 	bool more;     /* the limit left something out: no further series */
@@ -191,6 +200,16 @@ static bool admit(struct listing *l)
 	return !l->more;
 }
 
+static void write_times(struct listing *l, size_t i, const int64_t *ms,
+			size_t count)
+{
+	begin_series(&l->j, querier_labels(l->q, i));
+	for (size_t k = 0; k < count; k++)
+		json_int(&l->j, ms[k]);
+	json_end(&l->j, ']');
+	json_end(&l->j, '}');
+}
+
 static int list_times(struct listing *l, size_t i, struct err *err)
 {
 	struct times_view t = { 0 };
@@ -198,11 +217,29 @@ static int list_times(struct listing *l, size_t i, struct err *err)
 
 	if (rc || !t.count || !admit(l))
 		return rc;
-	begin_series(&l->j, querier_labels(l->q, i));
-	for (size_t k = 0; k < t.count; k++)
-		json_int(&l->j, t.ms[k]);
-	json_end(&l->j, ']');
-	json_end(&l->j, '}');
+	write_times(l, i, t.ms, t.count);
+	return 0;
+}
+
+/* The times of profiles that hold a function of that name. */
+static int list_found(struct listing *l, size_t i, struct err *err)
+{
+	struct times_view t = { 0 };
+	int rc = querier_times(l->q, i, l->rq->from, l->rq->to, &t, err);
+	int64_t *ms = t.count ? mem_dup(t.ms, t.count * sizeof(*ms)) : NULL;
+
+	l->found.count = 0;
+	for (size_t k = 0; k < t.count && !rc; k++) {
+		bool found = false;
+
+		rc = finder_look(&l->finder, l->q, i, ms[k], &found, err);
+		if (found)
+			*vec_add(&l->found) = ms[k];
+	}
+	mem_free(ms);
+	if (rc || !l->found.count || !admit(l))
+		return rc;
+	write_times(l, i, l->found.v, l->found.count);
 	return 0;
 }
 
@@ -250,7 +287,9 @@ static int list_one(struct listing *l, size_t i, struct err *err)
 		return rc;
 	if (l->rq->timeline.step_ms)
 		return add_to_timeline(l, i, err);
-	rc = l->rq->totals ? list_totals(l, i, err) : list_times(l, i, err);
+	rc = l->rq->function.len ? list_found(l, i, err) :
+	     l->rq->totals       ? list_totals(l, i, err) :
+				   list_times(l, i, err);
 	return rc ? rc : answer_account(l->a, err);
 }
 
@@ -260,11 +299,14 @@ static void finish(struct listing *l)
 	char *text = mem_printf("retrieved %" PRId64 " series, more available",
 				l->rq->limit);
 	const struct err *lost = querier_lost(l->q);
-	const char *warnings[3] = { NULL };
+	const char *warnings[4] = { NULL };
 	size_t n = 0;
 
 	if (l->more)
 		warnings[n++] = text;
+	if (l->finder.unread)
+		warnings[n++] =
+			"profiles that could not be read were not looked at";
 	if (lost)
 		warnings[n] = lost->msg;
 	envelope_end(&l->j, l->a, warnings);
@@ -296,9 +338,13 @@ static int answer(struct web *w, const struct range_query *rq,
 		  struct request *r, struct answer *a, struct err *err)
 {
 	struct listing l = { .rq = rq, .r = r, .a = a };
-	int rc = rq->timeline.step_ms ?
-			 timeline_init(&l.timeline, &rq->timeline, err) :
-			 0;
+	int rc = 0;
+
+	if (rq->timeline.step_ms)
+		rc = timeline_init(&l.timeline, &rq->timeline, err);
+	if (rq->function.len)
+		rc = finder_init(&l.finder, rq->function, (size_t)w->memory.max,
+				 r, a, err);
 
 	if (!rc) {
 		querier_open(w->o.db, &l.q);
@@ -309,6 +355,8 @@ static int answer(struct web *w, const struct range_query *rq,
 	if (!rc)
 		rc = list_series(&l, err);
 	timeline_fini(&l.timeline);
+	finder_fini(&l.finder);
+	vec_fini(&l.found);
 	querier_close(l.q);
 	return rc;
 }

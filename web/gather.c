@@ -101,6 +101,7 @@ static int add_row(struct gather *g, const struct one *x, struct err *err)
 {
 	struct querier_row r = { 0 };
 	struct err why;
+	int failed;
 	int rc = querier_rows(x->q, x->series, x->ms, x->types, &r, &why);
 
 	if (!rc)
@@ -108,11 +109,10 @@ static int add_row(struct gather *g, const struct one *x, struct err *err)
 				     &why);
 	if (!rc)
 		return account(g, x->q, err);
-	if (rc == ERR_UNSUPPORTED) {
-		int failed = columns_sum_flush(g->sum, g->merge, err);
-
+	/* Before the next call, with which the sum's table may go. */
+	failed = columns_sum_flush(g->sum, g->merge, err);
+	if (failed || rc == ERR_UNSUPPORTED)
 		return failed ? failed : rc;
-	}
 	rc = leave_out(g, rc, &why, err);
 	return rc ? rc : 1;
 }

@@ -273,6 +273,26 @@ def reports(d):
 
 
 @suite.test
+def profiles_are_found_by_function(d):
+    series, e = corpus(d)
+
+    def times(**params):
+        a = e.get('/api/v1/query_range', query='{job="prometheus"}', **{'from': 0, 'to': 'now'}, **params)
+        assert a.status == 200, a.body[:300]
+        return {s['labels']['__name__']: len(s['timestamps']) for s in a.json()['data']}
+    everything = times()
+    found = times(function='promql')
+    assert found and set(found) < set(everything), (found, everything)
+    assert all(0 < n <= everything[k] for k, n in found.items()), found
+    assert times(function='no such function') == {}
+    assert times(function='.')['heap'] == everything['heap']
+    for params, why in (({'function': '('}, 'function'), ({'function': 'a', 'totals': 1}, 'times alone')):
+        a = e.get('/api/v1/query_range', query='heap', **{'from': 0, 'to': 'now'}, **params)
+        assert a.status == 400 and why in a.json()['error'], a.body[:300]
+    assert e.metric('everprof_tsdb_open_queriers') == 0
+
+
+@suite.test
 def limits_of_memory_and_time(d):
     unpack(TAR, f'{d}/files')
     os.makedirs(f'{d}/s')

@@ -534,6 +534,71 @@ Test(columns, sums_are_merges)
 	samples_free(&all);
 }
 
+/* Which rows hold a function of a name: what decoded profiles say. */
+static size_t find_in(const struct stripe *s, struct regex *name, size_t *wrong)
+{
+	static const bool no_values[TYPES_MAX];
+	struct columns_find *f = columns_find_new(name);
+	struct codec_decoder *d = codec->decoder_new();
+	struct decoder *decoder = decoder_new(ROOM);
+	size_t found = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		const struct stored *g = &s->groups[i];
+		struct codec_group group = { .table = s->opened,
+					     .stored = buf_bytes(&g->bytes),
+					     .lens = g->lens,
+					     .count = g->count };
+		const struct codec_rows *rows;
+
+		cr_assert(!codec->rows(d, &group, no_values, &rows, NULL));
+		for (size_t k = 0; k < g->count; k++) {
+			struct pprof *p;
+			bool has = columns_find_row(f, rows, k);
+
+			cr_assert(
+				!decoder_run(decoder, g->values[k], &p, NULL));
+			*wrong += has != pprof_has_function(p, name);
+			found += has;
+		}
+	}
+	columns_find_free(f);
+	codec->decoder_free(d);
+	decoder_free(decoder);
+	return found;
+}
+
+Test(columns, functions_are_found_by_name)
+{
+	static const char *const names[] = { "^runtime\\.main$", "promql",
+					     "mallocgc", "no such function" };
+	struct samples all;
+	size_t found = 0;
+	size_t wrong = 0;
+
+	samples_load(&all);
+	for (size_t k = 0; k < ARRAY_SIZE(jobs); k++) {
+		struct stripe s = { 0 };
+
+		stripe_fill(&s, &all, jobs[k]);
+		for (size_t i = 0; i < s.count; i++)
+			cr_assert(!encode(s.encoder, &s.groups[i]));
+		stripe_finish(&s);
+		for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+			struct regex *name = NULL;
+
+			cr_assert(!regex_new_search(str_of(names[i]), &name,
+						    NULL, NULL));
+			found += find_in(&s, name, &wrong);
+			regex_free(name);
+		}
+		stripe_free(&s);
+	}
+	cr_expect(found > 20 && found < 400 && !wrong, "%zu, %zu wrong", found,
+		  wrong);
+	samples_free(&all);
+}
+
 /* Profiles that have little in common, as a protobuf library writes them. */
 
 enum evil {
