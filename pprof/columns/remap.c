@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/columns/remap.h"
 
+#include "pprof/columns/borrow.h"
 #include "pprof/columns/shape.h"
 #include "pprof/fields.h"
 #include "pprof/placemap.h"
@@ -22,31 +23,17 @@ struct remap {
 	uint32_t last; /* the key that was found last */
 };
 
-#define borrow(to, from)                     \
-	do {                                 \
-		(to)->v = (from)->v;         \
-		(to)->count = (from)->count; \
-		(to)->cap = (from)->count;   \
-	} while (0)
-
-#define give_back(to)            \
-	do {                     \
-		(to)->v = NULL;  \
-		(to)->count = 0; \
-		(to)->cap = 0;   \
-	} while (0)
-
 static void make_profile(struct remap *r)
 {
 	const struct dictionary *d = r->from;
 	struct pprof *p = &r->p;
 
-	borrow(&p->strings.strings, &d->strings.strings);
-	borrow(&p->functions, &d->functions);
-	borrow(&p->lines, &d->lines);
-	borrow(&p->locations, &d->locations);
-	borrow(&p->labels, &d->labels);
-	borrow(&p->label_sets, &d->label_sets);
+	vec_borrow(&p->strings.strings, &d->strings.strings);
+	vec_borrow(&p->functions, &d->functions);
+	vec_borrow(&p->lines, &d->lines);
+	vec_borrow(&p->locations, &d->locations);
+	vec_borrow(&p->labels, &d->labels);
+	vec_borrow(&p->label_sets, &d->label_sets);
 	for (size_t i = 0; i < d->mappings.count; i++) {
 		const struct dict_mapping *m = &d->mappings.v[i];
 
@@ -85,12 +72,12 @@ void remap_free(struct remap *r)
 {
 	if (!r)
 		return;
-	give_back(&r->p.strings.strings);
-	give_back(&r->p.functions);
-	give_back(&r->p.lines);
-	give_back(&r->p.locations);
-	give_back(&r->p.labels);
-	give_back(&r->p.label_sets);
+	vec_give_back(&r->p.strings.strings);
+	vec_give_back(&r->p.functions);
+	vec_give_back(&r->p.lines);
+	vec_give_back(&r->p.locations);
+	vec_give_back(&r->p.labels);
+	vec_give_back(&r->p.label_sets);
 	pprof_fini(&r->p);
 	vec_fini(&r->keys.to);
 	vec_fini(&r->layouts.to);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/columns/borrow.h"
 #include "pprof/columns/rows.h"
 #include "pprof/columns/shape.h"
 #include "pprof/fields.h"
@@ -32,16 +33,11 @@ static void give_back(struct columns_sum *s)
 {
 	struct pprof *p = &s->p;
 
-	p->strings.strings.v = NULL;
-	p->strings.strings.count = p->strings.strings.cap = 0;
-	p->functions.v = NULL;
-	p->functions.count = p->functions.cap = 0;
-	p->lines.v = NULL;
-	p->lines.count = p->lines.cap = 0;
-	p->labels.v = NULL;
-	p->labels.count = p->labels.cap = 0;
-	p->label_sets.v = NULL;
-	p->label_sets.count = p->label_sets.cap = 0;
+	vec_give_back(&p->strings.strings);
+	vec_give_back(&p->functions);
+	vec_give_back(&p->lines);
+	vec_give_back(&p->labels);
+	vec_give_back(&p->label_sets);
 }
 
 void columns_sum_free(struct columns_sum *s)
@@ -73,13 +69,6 @@ int columns_sum_flush(struct columns_sum *s, struct merge *to, struct err *err)
 	s->d = NULL;
 	return rc;
 }
-
-#define borrow(to, from)                     \
-	do {                                 \
-		(to)->v = (from)->v;         \
-		(to)->count = (from)->count; \
-		(to)->cap = (from)->count;   \
-	} while (0)
 
 static void take_type(struct pprof_type *to, const struct shape_op *op)
 {
@@ -216,11 +205,11 @@ static void begin(struct columns_sum *s, const struct dictionary *d,
 	pprof_reset(p);
 	vec_fini(&p->lines); /* it made room in them */
 	vec_fini(&p->labels);
-	borrow(&p->strings.strings, &d->strings.strings);
-	borrow(&p->functions, &d->functions);
-	borrow(&p->lines, &d->lines);
-	borrow(&p->labels, &d->labels);
-	borrow(&p->label_sets, &d->label_sets);
+	vec_borrow(&p->strings.strings, &d->strings.strings);
+	vec_borrow(&p->functions, &d->functions);
+	vec_borrow(&p->lines, &d->lines);
+	vec_borrow(&p->labels, &d->labels);
+	vec_borrow(&p->label_sets, &d->label_sets);
 	w = shape_walk(d, row->shape, &dialect);
 	while (shape_next(&w, &op))
 		take_header(p, &op);

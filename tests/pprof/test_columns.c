@@ -39,14 +39,20 @@ static int encode(struct codec_encoder *e, struct stored *g)
 	return codec->encode(e, g->values, g->count, &g->bytes, NULL);
 }
 
+static struct codec_group group_of(const struct codec_table *table,
+				   const struct stored *g)
+{
+	return (struct codec_group){ .table = table,
+				     .stored = buf_bytes(&g->bytes),
+				     .lens = g->lens,
+				     .count = g->count };
+}
+
 /* Values first … first + n - 1 of a group, compared. */
 static bool comes_back(struct codec_decoder *d, const struct codec_table *table,
 		       const struct stored *g, size_t first, size_t n)
 {
-	struct codec_group group = { .table = table,
-				     .stored = buf_bytes(&g->bytes),
-				     .lens = g->lens,
-				     .count = g->count };
+	struct codec_group group = group_of(table, g);
 	struct buf out = { 0 };
 	bool same = !codec->decode(d, &group, first, n, &out, NULL);
 	size_t at = 0;
@@ -380,10 +386,7 @@ static void merge_rows(struct merge *m, const struct stripe *s, unsigned n)
 		wanted[t] = ops[t] != MERGE_SKIP;
 	for (size_t i = 0; i < s->count; i++) {
 		const struct stored *g = &s->groups[i];
-		struct codec_group group = { .table = s->opened,
-					     .stored = buf_bytes(&g->bytes),
-					     .lens = g->lens,
-					     .count = g->count };
+		struct codec_group group = group_of(s->opened, g);
 		const struct codec_rows *rows;
 
 		cr_assert(!codec->rows(d, &group, wanted, &rows, NULL));
@@ -478,10 +481,7 @@ static void adopt_all(struct codec_encoder *e, const struct stripe *from,
 		      struct stored *to)
 {
 	const struct stored *g = &from->groups[0];
-	struct codec_group group = { .table = from->opened,
-				     .stored = buf_bytes(&g->bytes),
-				     .lens = g->lens,
-				     .count = g->count };
+	struct codec_group group = group_of(from->opened, g);
 
 	memcpy(to, g, sizeof(*to));
 	to->bytes = (struct buf){ 0 };
@@ -545,10 +545,7 @@ static size_t find_in(const struct stripe *s, struct regex *name, size_t *wrong)
 
 	for (size_t i = 0; i < s->count; i++) {
 		const struct stored *g = &s->groups[i];
-		struct codec_group group = { .table = s->opened,
-					     .stored = buf_bytes(&g->bytes),
-					     .lens = g->lens,
-					     .count = g->count };
+		struct codec_group group = group_of(s->opened, g);
 		const struct codec_rows *rows;
 
 		cr_assert(!codec->rows(d, &group, no_values, &rows, NULL));
