@@ -132,7 +132,7 @@ def main():
         server.stop()
 
         files = sorted(glob.glob(f'{d}/files/prometheus/heap/*'))
-        many = respaced(files, f'{d}/many', 5, 2000)
+        many = respaced(files, f'{d}/many', 7, 1430)
         filled(everprof, f'{d}/many', f'{d}/data2')
         server = Server(everprof, f'{d}/data2')
         blocks = len(glob.glob(f'{d}/data2/*/meta.json'))

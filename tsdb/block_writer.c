@@ -250,17 +250,17 @@ void block_writer_linked(struct block_writer *w, struct head *h,
 	wait(w, h, typeset, chunk);
 }
 
-/* What comes first in a stripe may begin another file. */
+/* What comes first in a stripe begins another file, unless all of it fits. */
 static int room_for(struct block_writer *w, size_t len, struct err *err)
 {
+	size_t want = len > STRIPE_ROOM ? len : STRIPE_ROOM;
 	int rc = 0;
 
 	if (w->values.file && w->values.size > FILE_HEADER && !w->in_stripe &&
-	    w->values.size + len > BLOCK_VALUES_MAX)
+	    w->values.size + want > BLOCK_VALUES_MAX)
 		rc = close_values(w, err);
 	if (!rc && !w->values.file)
 		rc = begin_values(w, err);
-	w->in_stripe = !rc;
 	return rc;
 }
 
@@ -283,6 +283,7 @@ int block_writer_group(struct block_writer *w, struct head *h,
 		return rc;
 	h->place.file = w->current;
 	h->place.offset = w->values.size;
+	w->in_stripe = w->in_stripe || h->codec != CODEC_ZSTD;
 	rc = add_values(w, stored, err);
 	if (!rc)
 		wait(w, h, typeset, chunk);
@@ -296,6 +297,7 @@ int block_writer_table(struct block_writer *w, struct bytes stored,
 
 	if (rc)
 		return rc;
+	w->in_stripe = true;
 	*out = (struct head_table){ .offset = w->values.size,
 				    .len = (uint32_t)stored.len,
 				    .crc = crc32c(0, stored) };
@@ -373,9 +375,13 @@ int block_writer_stripe(struct block_writer *w, struct bytes table,
 	}
 	w->in_stripe = false;
 	w->waiting.count = 0;
-	w->tables.count = 0;
 	buf_reset(&w->fronts);
 	return rc;
+}
+
+void block_writer_end_target(struct block_writer *w)
+{
+	w->tables.count = 0;
 }
 
 /* Copy a file whose length and checksum are known. */

@@ -64,6 +64,9 @@ void block_writer_linked(struct block_writer *w, struct head *h,
 NODISCARD int block_writer_table(struct block_writer *w, struct bytes stored,
 				 struct head_table *out, struct err *err);
 
+/* What comes is of another target. */
+void block_writer_end_target(struct block_writer *w);
+
 /* Whether the stripe should end, lest the file or the memory grow too much. */
 bool block_writer_is_full(const struct block_writer *w);
 

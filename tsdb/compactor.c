@@ -104,7 +104,7 @@ static int write_groups(struct work *k, struct err *err)
 		if (cancelled(k->c))
 			return err_set(err, ERR_CLOSED, "cancelled");
 		if (i && e->target != target)
-			rc = rewriter_end_stripe(k->rewriter, err);
+			rc = rewriter_end_target(k->rewriter, err);
 		if (rc)
 			break;
 		target = e->target;
@@ -114,7 +114,7 @@ static int write_groups(struct work *k, struct err *err)
 		rewriter_chunks(k->rewriter, &done);
 		e->chunks = (uint32_t)(done - e->chunk);
 	}
-	return rc ? rc : rewriter_end_stripe(k->rewriter, err);
+	return rc ? rc : rewriter_end_target(k->rewriter, err);
 }
 
 static int write_index(struct work *k, struct err *err)
@@ -214,14 +214,17 @@ static int compact_with(const struct compaction *c, const struct codec *columns,
 
 int compact(const struct compaction *c, struct block **out, struct err *err)
 {
-	int rc = compact_with(c, c->env->columns, out, err);
+	struct err why = { 0 };
+	int rc = compact_with(c, c->env->columns, out, &why);
 
 	/* A bug in a codec must not keep ranges from being sealed. */
 	if (rc == ERR_CORRUPT && c->env->columns) {
 		log_event(c->env->log, LOG_ERROR,
 			  "a compaction is tried without columns",
-			  LOG_FIELDS(log_err(err)));
-		rc = compact_with(c, NULL, out, err);
+			  LOG_FIELDS(log_err(&why)));
+		rc = compact_with(c, NULL, out, &why);
 	}
+	if (rc && err)
+		*err = why;
 	return rc;
 }

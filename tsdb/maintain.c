@@ -530,6 +530,9 @@ static int rewrite_each(struct tsdb *db, const struct rewriting *w,
 		*rewritten += !rc;
 		if (!rc)
 			tell_progress(w, v[i].block, i, count);
+		/* Its files go now, not when all are done: there may be no room. */
+		part_unref(v[i]);
+		v[i] = (struct part){ 0 };
 	}
 	db_parts_free(v, count);
 	db_end_job(db);

@@ -542,6 +542,7 @@ int querier_rows(struct querier *q, size_t i, int64_t ms, const bool *types,
 		 struct querier_row *out, struct err *err)
 {
 	const struct head *h = &q->cursor.head;
+	uint64_t reads = q->values.reads;
 	struct found f = { 0 };
 	int rc = find_by_cursor(q, i, ms, &f, &out->row, err);
 
@@ -554,8 +555,10 @@ int querier_rows(struct querier *q, size_t i, int64_t ms, const bool *types,
 	}
 	if (rc)
 		return rc;
-	metric_add(q->db->metrics.value_bytes, h->place.len);
-	return values_rows(&q->values, f.part, h, types, &out->rows, err);
+	rc = values_rows(&q->values, f.part, h, types, &out->rows, err);
+	if (q->values.reads != reads)
+		metric_add(q->db->metrics.value_bytes, h->place.len);
+	return rc;
 }
 
 int querier_stat(struct querier *q, size_t i, int64_t ms, uint64_t *hash,

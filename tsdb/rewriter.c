@@ -249,7 +249,7 @@ static int slot_of(struct rewriter *r, size_t source, struct slot **out,
 
 /* Groups written. */
 
-int rewriter_end_stripe(struct rewriter *r, struct err *err)
+static int end_stripe(struct rewriter *r, struct err *err)
 {
 	struct buf table = { 0 };
 	int rc = builder_end_stripe(r->builder, &table, err);
@@ -262,11 +262,19 @@ int rewriter_end_stripe(struct rewriter *r, struct err *err)
 	return rc;
 }
 
+int rewriter_end_target(struct rewriter *r, struct err *err)
+{
+	int rc = end_stripe(r, err);
+
+	block_writer_end_target(r->w);
+	return rc;
+}
+
 static int end_full_stripe(struct rewriter *r, struct err *err)
 {
 	return builder_is_stripe_full(r->builder) ||
 			       block_writer_is_full(r->w) ?
-		       rewriter_end_stripe(r, err) :
+		       end_stripe(r, err) :
 		       0;
 }
 
@@ -360,6 +368,7 @@ static int encode_groups(struct rewriter *r, size_t from, size_t to,
 
 	r->item_count = 0;
 	slots_reset(r);
+	builder_adopt_end(r->builder); /* other tables are read now */
 	for (size_t i = from; i < to && !rc; i++)
 		rc = add_items(r, i, err);
 	if (to - from > 1 && r->item_count)
@@ -458,7 +467,7 @@ static int adopt_group(struct rewriter *r, struct part p, struct slot *s,
 	if (!rc)
 		rc = block_writer_group(r->w, &s->head, buf_bytes(&r->stored),
 					s->typeset, new_chunk(r), err);
-	return rc ? rc : end_full_stripe(r, err);
+	return rc;
 }
 
 /* Copy a group of a block as it is. */
@@ -503,14 +512,14 @@ static int take_group(struct rewriter *r, size_t source, struct err *err)
 	if (plan && plan->link) {
 		s->head.place.file = plan->number;
 		block_writer_linked(r->w, &s->head, s->typeset, new_chunk(r));
-		return 0;
+		return end_full_stripe(r, err);
 	}
 	rc = adopt_group(r, p, s, err);
 	if (rc == ERR_UNSUPPORTED)
 		rc = copy_group(r, p, s, err);
 	if (rc == ERR_CORRUPT) /* some of its profiles may be whole */
 		return encode_groups(r, source, source + 1, err);
-	return rc;
+	return rc ? rc : end_full_stripe(r, err);
 }
 
 static bool may_take(const struct rewriter *r, size_t source)

@@ -42,7 +42,7 @@ NODISCARD int rewriter_series(struct rewriter *r,
  * A target ends: what shares its table is complete, its chunks get their
  * places. To be called behind its last series.
  */
-NODISCARD int rewriter_end_stripe(struct rewriter *r, struct err *err);
+NODISCARD int rewriter_end_target(struct rewriter *r, struct err *err);
 
 /* All chunks so far. */
 const struct index_chunk *rewriter_chunks(const struct rewriter *r,

@@ -124,7 +124,7 @@ static int load(const struct tables *t, const struct file *f,
 	if (!rc)
 		rc = t->codec->table_open(buf_bytes(&stored), out, err);
 	buf_fini(&stored);
-	return rc;
+	return rc == ERR_TOOBIG ? ERR_CORRUPT : rc;
 }
 
 int tables_get(struct tables *t, const void *owner, const struct file *f,

@@ -71,8 +71,8 @@ int values_table(struct values_reader *r, struct part p, const struct head *h,
 	*out = NULL;
 	if (!at->len)
 		return 0;
-	if (!p.block || values_codec(p, h->codec) != p.block->env->columns)
-		return no_codec(h, err);
+	if (h->codec == CODEC_ZSTD || !values_codec(p, h->codec))
+		return no_codec(h, err); /* and so: a block's, with tables */
 	if (!f)
 		return no_file(err);
 	if (!r->table || r->table_file != f ||
@@ -129,6 +129,7 @@ static int read_group(struct values_reader *r, struct part p,
 	int rc;
 
 	r->rows = NULL;
+	r->reads++;
 	s->group = (struct codec_group){ .lens = s->lens, .count = h->count };
 	for (size_t i = 0; i < h->count; i++)
 		s->lens[i] = h->profiles[i].raw_len;

@@ -25,6 +25,7 @@ struct values_reader {
 	struct table_ref *table_before; /* of those who still add up its rows */
 	struct tables *tables_before;
 	struct buf stored;
+	uint64_t reads;                /* groups so far */
 	const struct codec_rows *rows; /* of one group, or NULL */
 	const struct file *rows_file;
 	uint64_t rows_offset;

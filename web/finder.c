@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/finder.h"
 
+#include "web/decoding.h"
+
 int finder_init(struct finder *f, struct str pattern, size_t memory,
 		struct request *r, struct answer *a, struct err *err)
 {
@@ -44,8 +46,8 @@ static int look_inside(struct finder *f, struct querier *q, size_t series,
 	int rc = querier_fetch(q, series, ms, &f->fetched, err);
 
 	if (!rc)
-		rc = decoder_run(f->decoder, buf_bytes(&f->fetched.raw), &p,
-				 err);
+		rc = decode_within(f->decoder, f->a->memory,
+				   buf_bytes(&f->fetched.raw), &p, err);
 	if (!rc)
 		*found = pprof_has_function(p, f->name);
 	return rc;

@@ -4,8 +4,7 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
-
-#define DECODE_MIN (64 * KIB) /* what the smallest profile may take */
+#include "web/decoding.h"
 
 void gather_init(struct gather *g, struct web *w, struct request *r,
 		 struct answer *a, const struct gather_options *o)
@@ -58,32 +57,6 @@ static int leave_out(struct gather *g, int rc, const struct err *why,
 	return 0;
 }
 
-/*
- * Decode within what is left of all queries' memory: a guess of what it takes
- * is reserved first, and a larger one when that was not enough.
- */
-static int decode(struct gather *g, const struct querier *q, struct pprof **out,
-		  struct err *err)
-{
-	struct budget *b = g->a->memory;
-	int64_t guess = (int64_t)g->fetched.raw.len * 6 + (int64_t)DECODE_MIN;
-	int rc = ERR_LIMIT;
-
-	while (rc == ERR_LIMIT) {
-		int over = budget_take(b, guess, err);
-
-		if (over)
-			return over;
-		decoder_set_max(g->decoder,
-				decoder_memory(g->decoder) + (size_t)guess);
-		rc = decoder_run(g->decoder, buf_bytes(&g->fetched.raw), out,
-				 err);
-		budget_give(b, guess);
-		guess *= 4;
-	}
-	return rc ? rc : account(g, q, err);
-}
-
 /* A profile of a series, and what is done with it. */
 struct one {
 	struct querier *q;
@@ -132,7 +105,10 @@ static int add_one(struct gather *g, const struct one *x, struct err *err)
 		rc = leave_out(g, rc, &why, err);
 		return rc ? rc : 1;
 	}
-	rc = decode(g, x->q, &p, err);
+	rc = decode_within(g->decoder, g->a->memory, buf_bytes(&g->fetched.raw),
+			   &p, err);
+	if (!rc)
+		rc = account(g, x->q, err);
 	if (!rc)
 		rc = merge_add(g->merge, p, x->ops, err);
 	if (!rc)
@@ -357,6 +333,8 @@ static int add_series(struct gather *g, struct querier *q, size_t series,
 	}
 	if (!rc)
 		rc = columns_sum_flush(g->sum, g->merge, err);
+	if (!rc)
+		rc = account(g, q, err);
 	if (!rc)
 		merge_average(g->merge, count);
 	mem_free(s);

@@ -544,7 +544,7 @@ static int verify(const struct codec_encoder *e, struct bytes stored,
 
 	dict_init(&again);
 	rc = dict_decode(stored, &again, err);
-	if (!rc && !dict_equal(&again, &e->table.d))
+	if (rc == ERR_TOOBIG || (!rc && !dict_equal(&again, &e->table.d)))
 		rc = err_set(err, ERR_CORRUPT, "a dictionary changed");
 	dict_fini(&again);
 	return rc;
