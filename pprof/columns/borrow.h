@@ -14,11 +14,11 @@
 		(to)->cap = (from)->count;   \
 	} while (0)
 
-#define vec_give_back(to)         \
-	do {                      \
-		(to)->v = NULL;   \
-		(to)->count = 0;  \
-		(to)->cap = 0;    \
+#define vec_give_back(to)        \
+	do {                     \
+		(to)->v = NULL;  \
+		(to)->count = 0; \
+		(to)->cap = 0;   \
 	} while (0)
 
 #endif

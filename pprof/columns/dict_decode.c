@@ -157,7 +157,7 @@ static void get_layouts(struct decoder *e)
 		struct pprof_run *r = vec_add(&d->layouts);
 
 		r->first = (uint32_t)d->bindings.count;
-		r->count = get_below(e, STREAM_RUNS, UINT32_MAX);
+		r->count = get_below(e, STREAM_RUNS, DICT_LAYOUT_MAX + 1);
 		for (uint32_t i = 0; i < r->count && !is_bad(e); i++) {
 			struct dict_binding *b = vec_add(&d->bindings);
 
@@ -319,6 +319,20 @@ static void get_keys(struct decoder *e)
 	e->bad = e->bad || e->d->nodes.count != e->counts.nodes;
 }
 
+/* How deep each key's stack is: nodes stand behind their parents. */
+static void measure_depths(struct dictionary *d)
+{
+	uint32_t *depth = mem_zalloc(d->nodes.count, sizeof(*depth));
+
+	for (size_t i = 1; i < d->nodes.count; i++)
+		depth[i] = depth[d->nodes.v[i].parent] + 1;
+	vec_reserve(&d->depths, d->keys.count + 1);
+	for (size_t i = 0; i < d->keys.count; i++)
+		d->depths.v[i] = depth[d->keys.v[i].stack];
+	d->depths.count = d->keys.count;
+	mem_free(depth);
+}
+
 static int get_sections(struct decoder *e, struct bytes stored, struct err *err)
 {
 	size_t max = DICT_SECTIONS_MAX;
@@ -327,7 +341,7 @@ static int get_sections(struct decoder *e, struct bytes stored, struct err *err)
 	int rc = 0;
 
 	for (size_t i = 0; i < DICT_STREAMS && !rc; i++) {
-		e->raw[i] = buf_init(max);
+		e->raw[i] = buf_init(max ? max : 1); /* 0: no maximum */
 		rc = section_get(z, &in, &e->raw[i], err);
 		max -= e->raw[i].len;
 		e->streams[i] = dec_init(buf_bytes(&e->raw[i]));
@@ -375,6 +389,8 @@ int dict_decode(struct bytes stored, struct dictionary *d, struct err *err)
 		if (is_bad(&e) || !all_read(&e))
 			rc = err_set(err, ERR_CORRUPT,
 				     "a dictionary is damaged");
+		else
+			measure_depths(d);
 	}
 	for (size_t i = 0; i < DICT_STREAMS; i++)
 		buf_fini(&e.raw[i]);

@@ -32,7 +32,7 @@ enum dict_stream {
 const char *dict_stream_name(enum dict_stream s);
 
 /* Of all sections, decompressed: more than an encoder lets one grow to. */
-#define DICT_SECTIONS_MAX ((size_t)64 * MIB)
+#define DICT_SECTIONS_MAX ((size_t)24 * MIB)
 
 /*
  * Numbers of things that are mostly new, one after another, or were new not

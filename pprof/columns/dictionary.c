@@ -49,6 +49,7 @@ void dict_fini(struct dictionary *d)
 	vec_fini(&d->labels);
 	vec_fini(&d->label_sets);
 	vec_fini(&d->keys);
+	vec_fini(&d->depths);
 	vec_fini(&d->bindings);
 	vec_fini(&d->layouts);
 	vec_fini(&d->words);
@@ -62,8 +63,9 @@ size_t dict_memory(const struct dictionary *d)
 	       vec_memory(&d->lines) + vec_memory(&d->locations) +
 	       vec_memory(&d->nodes) + vec_memory(&d->labels) +
 	       vec_memory(&d->label_sets) + vec_memory(&d->keys) +
-	       vec_memory(&d->bindings) + vec_memory(&d->layouts) +
-	       vec_memory(&d->words) + vec_memory(&d->shapes);
+	       vec_memory(&d->depths) + vec_memory(&d->bindings) +
+	       vec_memory(&d->layouts) + vec_memory(&d->words) +
+	       vec_memory(&d->shapes);
 }
 
 struct dict_mark dict_mark(const struct dictionary *d)

@@ -50,6 +50,9 @@ struct dict_node {
 	uint32_t location;
 };
 
+/* More mappings are in no profile that is taken. */
+#define DICT_LAYOUT_MAX 256
+
 /* How many of each there are. */
 struct dict_mark {
 	size_t strings;
@@ -78,6 +81,7 @@ struct dictionary {
 	VEC(struct pprof_label) labels;
 	VEC(struct pprof_run) label_sets;
 	VEC(struct pprof_sample) keys; /* stack: a node */
+	VEC(uint32_t) depths;          /* of keys' stacks; when it was read */
 	VEC(struct dict_binding) bindings;
 	VEC(struct pprof_run) layouts; /* of bindings, as in a profile */
 	VEC(uint32_t) words;           /* of shapes: pprof/columns/shape.h */

@@ -11,7 +11,6 @@
 #define DECODE_MAX   ((size_t)16 * MIB)
 #define DICT_FULL    ((size_t)8 * MIB)
 #define DICT_MAX     ((size_t)16 * MIB)
-#define MAPPINGS_MAX 1024
 #define DICT_LEVEL   12
 #define ESTIMATE     3  /* level, when the size is only to be known */
 #define SURELY_WORTH 48 /* times smaller: zstd does not reach it */
@@ -54,6 +53,14 @@ static void start_stripe(struct codec_encoder *e)
 	e->successors.count = 0;
 	e->first_key = 0;
 	e->is_used = false;
+}
+
+static void restart(struct codec_encoder *e)
+{
+	dict_fini(&e->table.d);
+	intern_free(e->intern);
+	e->table.d = (struct dictionary){ 0 };
+	start_stripe(e);
 }
 
 struct codec_encoder *columns_encoder_new(int level)
@@ -269,7 +276,7 @@ static int check_limits(const struct codec_encoder *e, const struct pprof *p,
 {
 	size_t values = p->samples.count * (p->types.count + 1);
 
-	if (p->mappings.count > MAPPINGS_MAX)
+	if (p->mappings.count > DICT_LAYOUT_MAX)
 		return refuse(err, "too many mappings");
 	if (e->group.keys.count * (p->types.count + 1) + values >
 	    COLGROUP_VALUES_MAX)
@@ -439,7 +446,9 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 {
 	struct dict_mark mark = dict_mark(&e->table.d);
 	size_t at = out->len;
-	int rc = count > COLGROUP_ROWS_MAX ? refuse(err, "too many") : 0;
+	bool too_much = count > COLGROUP_ROWS_MAX ||
+			length(values, count) > COLGROUP_BYTES_MAX;
+	int rc = too_much ? refuse(err, "it is too large") : 0;
 
 	columns_adopt_end(e); /* now profiles are interned */
 	colgroup_reset(&e->group);
@@ -462,6 +471,8 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 	if (rc) {
 		intern_rollback(e->intern, &mark);
 		out->len = at;
+		if (!e->is_used) /* what a refused group took is given back */
+			restart(e);
 	} else {
 		e->is_used = true;
 		count_added(e);
@@ -562,9 +573,6 @@ int columns_encoder_finish(struct codec_encoder *e, struct buf *out,
 		rc = verify(e, (struct bytes){ out->ptr + at, out->len - at },
 			    err);
 	}
-	dict_fini(&e->table.d);
-	intern_free(e->intern);
-	e->table.d = (struct dictionary){ 0 };
-	start_stripe(e);
+	restart(e);
 	return rc;
 }

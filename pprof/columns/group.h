@@ -15,6 +15,7 @@
 enum {
 	COLGROUP_ROWS_MAX = 32,
 	COLGROUP_VALUES_MAX = 2 * 1024 * 1024, /* of all types */
+	COLGROUP_BYTES_MAX = 16 * 1024 * 1024, /* of its profiles */
 };
 
 /*

@@ -149,6 +149,22 @@ static bool get_keys(struct keys *k, uint32_t *out, size_t samples)
 	return !run && !k->in.bad;
 }
 
+/*
+ * A frame took at least a byte of its profile: deep stacks that a damaged
+ * table has once must not be walked again and again.
+ */
+static bool has_depth(const struct dictionary *d, const uint32_t *keys,
+		      size_t samples, uint32_t len)
+{
+	uint64_t sum = 0;
+
+	if (d->depths.count != d->keys.count) /* an encoder's, being filled */
+		return true;
+	for (size_t i = 0; i < samples; i++)
+		sum += d->depths.v[keys[i]];
+	return sum <= len;
+}
+
 static int get_all_keys(struct colgroup_coder *c, const struct dictionary *d,
 			const struct colgroup_request *q, struct dec *in,
 			struct colgroup *g, struct err *err)
@@ -166,9 +182,12 @@ static int get_all_keys(struct colgroup_coder *c, const struct dictionary *d,
 	vec_reserve(&g->keys, total + 1);
 	g->keys.count = total;
 	for (size_t i = 0; i < q->end; i++) {
-		if (!get_keys(&k, g->keys.v + at, g->rows[i].samples))
+		const struct row *row = &g->rows[i];
+
+		if (!get_keys(&k, g->keys.v + at, row->samples) ||
+		    !has_depth(d, g->keys.v + at, row->samples, q->lens[i]))
 			return damaged(err, "its keys");
-		at += g->rows[i].samples;
+		at += row->samples;
 	}
 	return 0;
 }
@@ -378,12 +397,47 @@ static bool get_unsampled(struct colgroup_coder *c, const struct dictionary *d,
 	       !u.space.in.bad;
 }
 
-/* Whether column t is to be read: PERIOD needs the one before its own. */
-static bool is_wanted(const struct colgroup_request *q,
-		      const struct colgroup *g, size_t t)
+/* The sections of values: what each column is, and whether it is needed. */
+struct plan {
+	enum column_model
+		models[TYPES_MAX]; /* of each section's first column */
+	bool needed[TYPES_MAX];
+};
+
+static size_t columns_of(enum column_model model)
 {
-	return !q->types || q->types[t] ||
-	       (t + 1 < g->types && q->types[t + 1]);
+	return model == MODEL_UNSAMPLED ? 2 : 1;
+}
+
+/* A column is needed when it is wanted, or one that is made of it. */
+static bool is_needed(const struct plan *p, const struct colgroup_request *q,
+		      size_t t, size_t columns, size_t types)
+{
+	size_t next = t + columns;
+	bool wanted = !q->types || q->types[t] ||
+		      (columns == 2 && t + 1 < types && q->types[t + 1]);
+
+	return wanted || (next < types && p->needed[next] &&
+			  p->models[next] == MODEL_PERIOD);
+}
+
+static void make_plan(struct plan *p, const struct colgroup_request *q,
+		      struct dec in, size_t types)
+{
+	uint16_t firsts[TYPES_MAX];
+	size_t sections = 0;
+
+	for (size_t t = 0; t < types; t += columns_of(p->models[t])) {
+		p->models[t] = dec_u8(&in);
+		section_skip(&in);
+		firsts[sections++] = (uint16_t)t;
+	}
+	while (sections) {
+		size_t t = firsts[--sections];
+
+		p->needed[t] =
+			is_needed(p, q, t, columns_of(p->models[t]), types);
+	}
 }
 
 /* Columns of values from t on, in c->column. */
@@ -412,14 +466,17 @@ static int get_all_values(struct colgroup_coder *c, const struct dictionary *d,
 			  const struct colgroup_request *q, struct dec *in,
 			  struct colgroup *g, struct err *err)
 {
+	struct plan plan;
+
 	g->values.count = 0;
 	vec_reserve(&g->values, g->types * g->keys.count + 1);
 	g->values.count = g->types * g->keys.count;
+	make_plan(&plan, q, *in, g->types);
 	for (size_t t = 0; t < g->types;) {
 		enum column_model model = dec_u8(in);
 		int rc;
 
-		if (!is_wanted(q, g, t)) {
+		if (!plan.needed[t]) {
 			section_skip(in);
 		} else {
 			rc = section_get(c->zstd, in, &c->column, err);
@@ -428,7 +485,7 @@ static int get_all_values(struct colgroup_coder *c, const struct dictionary *d,
 			if (!get_values(c, d, q, model, g, t))
 				return damaged(err, "a column of values");
 		}
-		t += model == MODEL_UNSAMPLED ? 2 : 1;
+		t += columns_of(model);
 	}
 	return 0;
 }
@@ -449,13 +506,13 @@ static int get_patches(const struct colgroup_request *q, struct dec *in,
 	return 0;
 }
 
-/* No section is longer than its numbers, each at its longest, make it. */
-static size_t longest_section(const struct colgroup_request *q)
+/* No section is longer than the numbers of its profiles, each at its longest. */
+static size_t raw_length(const struct colgroup_request *q)
 {
-	size_t sum = 4 * KIB;
+	size_t sum = 0;
 
 	for (size_t i = 0; i < q->count; i++)
-		sum += (size_t)q->lens[i] * 16;
+		sum += q->lens[i];
 	return sum;
 }
 
@@ -472,7 +529,9 @@ int colgroup_decode(struct colgroup_coder *c, const struct dictionary *d,
 	    q->begin > q->end)
 		return damaged(err, "its number of profiles");
 	g->count = q->count;
-	c->head.max = c->column.max = longest_section(q);
+	if (raw_length(q) > COLGROUP_BYTES_MAX)
+		return damaged(err, "the length of its profiles");
+	c->head.max = c->column.max = 4 * KIB + 16 * raw_length(q);
 	rc = get_head(c, d, q, &in, g, err);
 	if (!rc)
 		rc = get_all_keys(c, d, q, &in, g, err);

@@ -31,6 +31,8 @@ struct intern {
 	VEC(uint64_t) scratch; /* a location's words */
 	VEC(struct pprof_label) labels;
 	VEC(struct dict_binding) bindings;
+	VEC(uint64_t) bound; /* by mapping: the last profile that had it */
+	uint64_t profiles;
 };
 
 struct intern *intern_new(struct dictionary *d)
@@ -60,6 +62,7 @@ void intern_free(struct intern *in)
 	vec_fini(&in->scratch);
 	vec_fini(&in->labels);
 	vec_fini(&in->bindings);
+	vec_fini(&in->bound);
 	mem_free(in);
 }
 
@@ -74,12 +77,14 @@ size_t intern_memory(const struct intern *in)
 	       vec_memory(&in->mapping_map.to) +
 	       vec_memory(&in->function_map.to) +
 	       vec_memory(&in->location_map.to) + vec_memory(&in->scratch) +
-	       vec_memory(&in->labels) + vec_memory(&in->bindings);
+	       vec_memory(&in->labels) + vec_memory(&in->bindings) +
+	       vec_memory(&in->bound);
 }
 
 void intern_begin(struct intern *in, const struct pprof *p)
 {
 	in->src = p;
+	in->profiles++;
 	placemap_reset(&in->string_map, p->strings.strings.count);
 	placemap_reset(&in->mapping_map, p->mappings.count);
 	placemap_reset(&in->function_map, p->functions.count);
@@ -147,11 +152,15 @@ static uint32_t find_mapping(struct intern *in, const struct dict_mapping *m)
 
 static bool is_bound(const struct intern *in, uint32_t mapping)
 {
-	for (size_t i = 0; i < in->bindings.count; i++) {
-		if (in->bindings.v[i].mapping == mapping)
-			return true;
-	}
-	return false;
+	return mapping < in->bound.count &&
+	       in->bound.v[mapping] == in->profiles;
+}
+
+static void set_bound(struct intern *in, uint32_t mapping)
+{
+	while (in->bound.count <= mapping)
+		*vec_add(&in->bound) = 0;
+	in->bound.v[mapping] = in->profiles;
 }
 
 /* The mappings of a profile differ, so that a location can name one. */
@@ -168,6 +177,7 @@ static void bind_mapping(struct intern *in, size_t i)
 		to.twin++;
 		place = find_mapping(in, &to);
 	}
+	set_bound(in, place);
 	in->mapping_map.to.v[i] = place;
 	*vec_add(&in->bindings) = (struct dict_binding){
 		.start = m->start,

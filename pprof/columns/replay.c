@@ -158,6 +158,15 @@ static bool is_full(const struct replay *r)
 	return r->out->over || r->out->len > r->limit;
 }
 
+/* Whether n things more, of a byte at least, can be within the limit. */
+static bool fits(struct replay *r, size_t n)
+{
+	if (r->out->len <= r->limit && n <= r->limit - r->out->len)
+		return true;
+	r->out->over = true;
+	return false;
+}
+
 static void wrote(struct replay *r, const uint8_t *end)
 {
 	r->out->len = (size_t)(end - r->out->ptr);
@@ -273,11 +282,13 @@ static void write_location(struct replay *r, uint32_t place, uint32_t id)
 	bool mapped = l->mapping != PPROF_NONE;
 	uint32_t mapping = mapped ? r->mapping_ids[l->mapping] : 0;
 	uint64_t address = l->address + (mapped ? r->starts[l->mapping] : 0);
-	uint8_t *p = room(r, (LOCATION_FOLDED + 1) * FIELD_MAX +
-				     l->lines.count *
-					     ((LINE_FIELDS + 1) * FIELD_MAX));
 	uint8_t *start;
+	uint8_t *p;
 
+	if (!fits(r, l->lines.count))
+		return;
+	p = room(r, (LOCATION_FOLDED + 1) * FIELD_MAX +
+			    l->lines.count * ((LINE_FIELDS + 1) * FIELD_MAX));
 	if (!p)
 		return;
 	start = p = message_begin(p, PROFILE_LOCATION);
@@ -373,7 +384,7 @@ static void number_stack(struct replay *r, uint32_t node)
 	const struct dict_node *nodes = r->d->nodes.v;
 	size_t depth = 0;
 
-	for (; node != DICT_ROOT; node = nodes[node].parent) {
+	for (; node != DICT_ROOT && !is_full(r); node = nodes[node].parent) {
 		uint32_t place = nodes[node].location;
 		uint32_t id = r->locations.ids[place];
 
@@ -392,6 +403,8 @@ static void write_sample(struct replay *r, size_t sample)
 	uint8_t *start;
 
 	number_stack(r, key.stack);
+	if (!fits(r, r->stack.count + set.count))
+		return;
 	p = room(r, 3 * FIELD_MAX +
 			    (r->stack.count + r->row->types) * FIELD_MAX +
 			    (size_t)set.count * 4 * FIELD_MAX);

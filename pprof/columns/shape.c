@@ -159,6 +159,8 @@ static void field(struct reader *r, const struct wire_field *f)
 		return;
 	}
 	r->comment = 0;
+	if (f->number > PROFILE_DOC_URL)
+		return; /* numbers have 64 bits */
 	switch (operands(number)) {
 	case 2:
 		r->bad = r->bad || f->type != WIRE_BYTES;
@@ -209,7 +211,8 @@ int shape_read(struct bytes raw, enum dialect dialect, struct intern *in,
 			field(&r, &f);
 		last = f.number;
 	}
-	r.bad = r.bad || w.bad;
+	r.bad = r.bad || w.bad ||
+		!shape_valid(r.words.v, r.words.count, UINT32_MAX);
 	if (!r.bad)
 		*out = intern_shape(in, r.words.v, (uint32_t)r.words.count);
 	vec_fini(&r.words);

@@ -534,6 +534,69 @@ Test(columns, sums_are_merges)
 	samples_free(&all);
 }
 
+/* Field 2^32 + 13 is no comment, though its lower bits are. */
+Test(columns, field_numbers_have_64_bits)
+{
+	static const uint8_t wide[] = {
+		0xe8, 0x80, 0x80, 0x80, 0x80, 0x01, 0x05
+	};
+	struct codec_encoder *e = codec->encoder_new(LEVEL);
+	struct codec_decoder *d = codec->decoder_new();
+	struct buf raw = { 0 };
+	struct stored g = { 0 };
+
+	buf_add(&raw, example, sizeof(example));
+	buf_add(&raw, wide, sizeof(wide));
+	put(&g, buf_bytes(&raw));
+	columns_encoder_take_all(e);
+	if (!encode(e, &g))
+		cr_expect(comes_back(d, codec->encoder_table(e), &g, 0, 1));
+	codec->encoder_free(e);
+	codec->decoder_free(d);
+	buf_fini(&raw);
+	buf_fini(&g.bytes);
+}
+
+/* Three types, each the one before times the period: the last one alone. */
+Test(columns, a_column_brings_those_it_is_made_of)
+{
+	struct colgroup_coder *c = colgroup_coder_new();
+	struct dictionary d = { 0 };
+	struct colgroup g = { 0 };
+	struct colgroup got = { 0 };
+	struct buf stored = { 0 };
+	const bool last[] = { false, false, true };
+	const uint32_t lens[] = { 4096 };
+	struct colgroup_request q = {
+		.lens = lens, .count = 1, .end = 1, .types = last
+	};
+
+	dict_init(&d);
+	*vec_add(&d.label_sets) = (struct pprof_run){ 0 };
+	*vec_add(&d.layouts) = (struct pprof_run){ 0 };
+	*vec_add(&d.shapes) = (struct pprof_run){ 0 };
+	colgroup_reset(&g);
+	g.count = 1;
+	g.types = 3;
+	g.rows[0] = (struct row){ .period = 2, .samples = 100 };
+	for (uint32_t i = 0; i < 100; i++) {
+		*vec_add(&d.keys) = (struct pprof_sample){ 0 };
+		*vec_add(&g.keys) = i;
+	}
+	for (int64_t k = 0; k < 300; k++)
+		*vec_add(&g.values) = (7 + k % 100) << k / 100;
+	colgroup_encode(c, &d, &g, LEVEL, &stored);
+	q.stored = buf_bytes(&stored);
+	cr_assert(!colgroup_decode(c, &d, &q, &got, NULL));
+	cr_expect(!memcmp(got.values.v + 200, g.values.v + 200,
+			  100 * sizeof(int64_t)));
+	colgroup_fini(&g);
+	colgroup_fini(&got);
+	colgroup_coder_free(c);
+	dict_fini(&d);
+	buf_fini(&stored);
+}
+
 /* Which rows hold a function of a name: what decoded profiles say. */
 static size_t find_in(const struct stripe *s, struct regex *name, size_t *wrong)
 {
