@@ -6,6 +6,8 @@
 #include "base/crc32c.h"
 #include "base/mem.h"
 
+#define STORED_MAX (64 * MIB) /* no writer makes one so long */
+
 struct entry {
 	struct table_ref ref; /* first: handed out */
 	const void *owner;
@@ -57,13 +59,12 @@ void tables_free(struct tables *t)
 }
 
 /* With the lock held: take the entry and let it be held once more. */
-static struct entry *find(struct tables *t, const void *owner, uint32_t file,
-			  uint64_t offset)
+static struct entry *find(struct tables *t, const struct table_place *p)
 {
 	struct entry *e = t->entries;
 
-	while (e &&
-	       (e->owner != owner || e->file != file || e->offset != offset))
+	while (e && (e->owner != p->owner || e->file != p->number ||
+		     e->offset != p->at.offset))
 		e = e->next;
 	if (e) {
 		e->users++;
@@ -104,15 +105,16 @@ static void shrink(struct tables *t)
 	}
 }
 
-static int load(const struct tables *t, const struct file *f,
-		const struct head_table *place, struct codec_table **out,
-		struct err *err)
+static int load(const struct tables *t, const struct table_place *p,
+		struct codec_table **out, struct err *err)
 {
+	const struct head_table *place = &p->at;
+	const struct file *f = p->file;
 	struct buf stored = { 0 };
 	int rc;
 
-	if (!buf_reserve(&stored, place->len))
-		return err_set(err, ERR_TOOBIG, "a table of %u bytes",
+	if (place->len > STORED_MAX || !buf_reserve(&stored, place->len))
+		return err_set(err, ERR_CORRUPT, "a table of %u bytes",
 			       place->len);
 	rc = file_read(f, place->offset, stored.ptr, place->len, err);
 	stored.len = place->len;
@@ -127,8 +129,7 @@ static int load(const struct tables *t, const struct file *f,
 	return rc == ERR_TOOBIG ? ERR_CORRUPT : rc;
 }
 
-int tables_get(struct tables *t, const void *owner, const struct file *f,
-	       uint32_t file, const struct head_table *place,
+int tables_get(struct tables *t, const struct table_place *place,
 	       struct table_ref **out, struct err *err)
 {
 	struct entry *e;
@@ -136,25 +137,25 @@ int tables_get(struct tables *t, const void *owner, const struct file *f,
 	int rc;
 
 	pthread_mutex_lock(&t->mu);
-	e = find(t, owner, file, place->offset);
+	e = find(t, place);
 	pthread_mutex_unlock(&t->mu);
 	if (e) {
 		*out = &e->ref;
 		return 0;
 	}
 	e = mem_new(struct entry);
-	rc = load(t, f, place, &e->ref.table, err);
+	rc = load(t, place, &e->ref.table, err);
 	if (rc) {
 		mem_free(e);
 		return rc;
 	}
-	e->owner = owner;
-	e->file = file;
-	e->offset = place->offset;
+	e->owner = place->owner;
+	e->file = place->number;
+	e->offset = place->at.offset;
 	e->bytes = t->codec->table_memory(e->ref.table);
 	e->users = 1;
 	pthread_mutex_lock(&t->mu);
-	other = find(t, owner, file, place->offset); /* in the meantime */
+	other = find(t, place); /* in the meantime */
 	if (!other) {
 		e->used = ++t->tick;
 		e->next = t->entries;

@@ -24,14 +24,17 @@ struct table_ref {
 struct tables *tables_new(const struct codec *codec, size_t max);
 void tables_free(struct tables *t);
 
-/*
- * The table at a place of a file, verified. owner: whose file it is, until
- * tables_forget(). ERR_CORRUPT, ERR_IO.
- */
-NODISCARD int tables_get(struct tables *t, const void *owner,
-			 const struct file *f, uint32_t file,
-			 const struct head_table *place, struct table_ref **out,
-			 struct err *err);
+/* Where a table is. */
+struct table_place {
+	const void *owner; /* whose file it is, until tables_forget() */
+	uint32_t number;   /* of the file, among the owner's */
+	const struct file *file;
+	struct head_table at;
+};
+
+/* The table at a place, verified. ERR_CORRUPT, ERR_IO. */
+NODISCARD int tables_get(struct tables *t, const struct table_place *place,
+			 struct table_ref **out, struct err *err);
 void tables_put(struct tables *t, struct table_ref *ref);
 
 /* The owner goes; nobody reads its tables any more. */

@@ -79,7 +79,11 @@ int values_table(struct values_reader *r, struct part p, const struct head *h,
 	    r->table_place.offset != at->offset) {
 		put_table(r);
 		r->tables = p.block->env->tables;
-		rc = tables_get(r->tables, p.block, f, h->place.file, at,
+		rc = tables_get(r->tables,
+				&(struct table_place){ .owner = p.block,
+						       .number = h->place.file,
+						       .file = f,
+						       .at = *at },
 				&r->table, err);
 		if (rc)
 			return rc;

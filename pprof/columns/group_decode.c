@@ -466,7 +466,7 @@ static int get_all_values(struct colgroup_coder *c, const struct dictionary *d,
 			  const struct colgroup_request *q, struct dec *in,
 			  struct colgroup *g, struct err *err)
 {
-	struct plan plan;
+	struct plan plan = { 0 };
 
 	g->values.count = 0;
 	vec_reserve(&g->values, g->types * g->keys.count + 1);
