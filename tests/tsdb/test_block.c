@@ -647,7 +647,8 @@ Test(block, an_older_directory_is_stored_as_columns)
 	cr_expect(!tsdb_recode(f->db, count_block, &told, &recoded, NULL));
 	cr_expect(recoded == 1 && told == 1);
 	cr_expect(stats(f).block_bytes < before * 2 / 3, "%llu of %llu",
-		  (unsigned long long)stats(f).block_bytes, (unsigned long long)before);
+		  (unsigned long long)stats(f).block_bytes,
+		  (unsigned long long)before);
 	for (int s = 0; s < 2; s++)
 		cr_expect(good_profiles(f, s, HALF) == HALF);
 	/* There is nothing left to do, now or after a start. */
