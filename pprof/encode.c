@@ -55,18 +55,13 @@ static void finish(struct buf *to, unsigned field, struct buf *message)
 	buf_reset(message);
 }
 
-static size_t varint_len(uint64_t v)
-{
-	return 1 + (v ? (size_t)(63 - __builtin_clzll(v)) / 7 : 0);
-}
-
 /* Packed when there are more than two. */
 #define repeated(b, field, count, element)                          \
 	do {                                                        \
 		size_t len_ = 0;                                    \
                                                                     \
 		for (size_t i = 0; (count) > 2 && i < (count); i++) \
-			len_ += varint_len(element);                \
+			len_ += wire_varint_len(element);           \
 		if ((count) > 2) {                                  \
 			tag(b, field, WIRE_BYTES);                  \
 			enc_uvarint(b, len_);                       \

@@ -59,6 +59,12 @@ static inline uint64_t wire_varint(struct wire *w)
 
 bool wire_next_slow(struct wire *w, struct wire_field *out);
 
+/* How many bytes v takes. */
+static inline size_t wire_varint_len(uint64_t v)
+{
+	return 1 + (v ? (size_t)(63 - __builtin_clzll(v)) / 7 : 0);
+}
+
 /* The next field; false at the end, or when w is bad. */
 static inline bool wire_next(struct wire *w, struct wire_field *out)
 {

@@ -99,17 +99,6 @@ int groups_times(const struct group_source *s, const struct groups *g,
 	return rc ? err_set(err, rc, "%s", why.msg) : 0;
 }
 
-static bool head_find(const struct head *h, int64_t ms, uint16_t *index)
-{
-	for (uint16_t i = 0; i < h->count; i++) {
-		if (h->profiles[i].ms == ms) {
-			*index = i;
-			return true;
-		}
-	}
-	return false;
-}
-
 int groups_find(const struct group_source *s, const struct groups *g,
 		int64_t ms, struct group_hit *out, struct err *err)
 {

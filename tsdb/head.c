@@ -214,3 +214,14 @@ int head_decode(struct bytes b, struct head *h, struct err *err)
 		return damaged(err);
 	return 0;
 }
+
+bool head_find(const struct head *h, int64_t ms, uint16_t *index)
+{
+	for (uint16_t i = 0; i < h->count; i++) {
+		if (h->profiles[i].ms == ms) {
+			*index = i;
+			return true;
+		}
+	}
+	return false;
+}

@@ -72,4 +72,7 @@ NODISCARD int head_typeset(struct bytes b, uint32_t *out, struct err *err);
 NODISCARD int head_times(struct bytes b, int64_t *ms, size_t *count,
 			 struct err *err);
 
+/* Which of its profiles is of that time; false: none. */
+bool head_find(const struct head *h, int64_t ms, uint16_t *index);
+
 #endif

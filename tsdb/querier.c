@@ -517,10 +517,9 @@ static int cursor_group(struct querier *q, int64_t ms, struct err *err)
 
 /* Where the profile is, by the cursor; ERR_NOTFOUND: it does not know. */
 static int find_by_cursor(struct querier *q, size_t i, int64_t ms,
-			  struct found *f, size_t *row, struct err *err)
+			  struct found *f, uint16_t *row, struct err *err)
 {
 	uint32_t place = only_block(q, i, ms);
-	const struct head *h = &q->cursor.head;
 	int rc;
 
 	if (place == NONE)
@@ -531,11 +530,7 @@ static int find_by_cursor(struct querier *q, size_t i, int64_t ms,
 	if (rc)
 		return rc;
 	f->part = q->parts[q->places[place].part];
-	for (*row = 0; *row < h->count; (*row)++) {
-		if (h->profiles[*row].ms == ms)
-			return 0;
-	}
-	return ERR_NOTFOUND;
+	return head_find(&q->cursor.head, ms, row) ? 0 : ERR_NOTFOUND;
 }
 
 int querier_rows(struct querier *q, size_t i, int64_t ms, const bool *types,

@@ -97,7 +97,7 @@ void querier_sequential(struct querier *q);
 /* A profile as its codec sees it, with the rest of its group. */
 struct querier_row {
 	const struct codec_rows *rows;
-	size_t row; /* which of them */
+	uint16_t row; /* which of them */
 };
 
 /*

@@ -367,12 +367,14 @@ static size_t growth_bound(const struct codec_encoder *e,
 	return sum;
 }
 
-static size_t grown(const struct codec_encoder *e, const struct dict_mark *from)
+/* What the dictionary takes from there on, stored. */
+static size_t stored_size(const struct codec_encoder *e,
+			  const struct dict_mark *from, int level)
 {
 	struct buf stored = { 0 };
 	size_t len;
 
-	dict_encode(&e->table.d, from, ESTIMATE, &stored);
+	dict_encode(&e->table.d, from, level, &stored);
 	len = stored.len;
 	buf_fini(&stored);
 	return len;
@@ -409,7 +411,7 @@ static bool is_all_new(const struct codec_encoder *e,
 	return raw > MUCH && growth_bound(e, from) > raw / 4 * 3;
 }
 
-/* Whether it makes the group smaller than zstd does, its share of the dictionary included. */
+/* Whether it is smaller than zstd, its share of the dictionary included. */
 static bool is_worth(struct codec_encoder *e, const struct dict_mark *from,
 		     const struct bytes *values, size_t count, size_t stored)
 {
@@ -420,7 +422,7 @@ static bool is_worth(struct codec_encoder *e, const struct dict_mark *from,
 	if (bound * SURELY_WORTH < raw)
 		return true;
 	other = zstd_size(e, values, count);
-	return bound < other || stored + grown(e, from) < other;
+	return bound < other || stored + stored_size(e, from, ESTIMATE) < other;
 }
 
 static void trim(struct codec_encoder *e)
@@ -483,13 +485,7 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 
 size_t columns_encoder_table_size(const struct codec_encoder *e)
 {
-	struct buf stored = { 0 };
-	size_t len;
-
-	dict_encode(&e->table.d, &e->start, DICT_LEVEL, &stored);
-	len = stored.len;
-	buf_fini(&stored);
-	return len;
+	return stored_size(e, &e->start, DICT_LEVEL);
 }
 
 /* From the table that the group needs to the stripe's own. */

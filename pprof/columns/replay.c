@@ -124,11 +124,6 @@ static inline uint8_t *put_optional(uint8_t *p, unsigned field, uint64_t v)
 	return v ? put_number(p, field, v) : p;
 }
 
-static inline size_t varint_len(uint64_t v)
-{
-	return 1 + (v ? (size_t)(63 - __builtin_clzll(v)) / 7 : 0);
-}
-
 /* A message begins: its length is written behind it, and mostly is a byte. */
 static inline uint8_t *message_begin(uint8_t *p, unsigned field)
 {
@@ -139,7 +134,7 @@ static inline uint8_t *message_begin(uint8_t *p, unsigned field)
 static inline uint8_t *message_end(uint8_t *start, uint8_t *p)
 {
 	size_t len = (size_t)(p - start);
-	size_t more = varint_len(len) - 1;
+	size_t more = wire_varint_len(len) - 1;
 
 	if (more)
 		memmove(start + more, start, len);
