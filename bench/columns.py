@@ -75,14 +75,15 @@ class Server:
 
 
 def respaced(files, folder, windows, per_window):
-    """Copies of a type's files, per_window of them in each of some windows."""
+    """Copies of a type's files, per_window of them in each of some windows, that
+    are too far apart to be compacted into one block."""
     kind = files[0].split('/')[-2]
     job = files[0].split('/')[-3]
     os.makedirs(f'{folder}/{job}/{kind}', exist_ok=True)
     out = []
     for w in range(windows):
         for i in range(per_window):
-            ms = START + w * 2 * HOUR + i * (2 * HOUR // per_window)
+            ms = START - (windows - 1 - w) * 40 * 24 * HOUR + i * (2 * HOUR // per_window)
             out.append(f'{folder}/{job}/{kind}/{ms}.pb.gz')
             shutil.copy(files[(w * per_window + i) % len(files)], out[-1])
     return out
@@ -132,7 +133,7 @@ def main():
         server.stop()
 
         files = sorted(glob.glob(f'{d}/files/prometheus/heap/*'))
-        many = respaced(files, f'{d}/many', 7, 1430)
+        many = respaced(files, f'{d}/many', 5, 2002)
         filled(everprof, f'{d}/many', f'{d}/data2')
         server = Server(everprof, f'{d}/data2')
         blocks = len(glob.glob(f'{d}/data2/*/meta.json'))
