@@ -300,6 +300,17 @@ bool yaml_is_null(const struct yaml_node *n)
 		       str_is(n->text, "null")));
 }
 
+const struct yaml_node *yaml_child(const struct yaml_node *map, const char *key)
+{
+	if (map->kind != YAML_MAP)
+		return NULL;
+	for (size_t i = 0; i < map->count; i += 2) {
+		if (str_is(map->items[i]->text, key))
+			return map->items[i + 1];
+	}
+	return NULL;
+}
+
 bool yaml_expect(struct yaml *y, const struct yaml_node *n, enum yaml_kind kind,
 		 const char *what)
 {

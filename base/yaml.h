@@ -61,6 +61,10 @@ void yaml_warn(struct yaml *y, const struct yaml_node *at, const char *fmt, ...)
 /* Plain and empty, "~" or "null". A NULL node is null too. */
 bool yaml_is_null(const struct yaml_node *n);
 
+/* The value of a key of a map, or NULL. */
+const struct yaml_node *yaml_child(const struct yaml_node *map,
+				   const char *key);
+
 /* Decode one value into *field; on an error *field stays as it was. */
 typedef void (*yaml_fn)(struct yaml *y, const struct yaml_node *n, void *field);
 

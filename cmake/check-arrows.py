@@ -21,7 +21,7 @@ THIRD_PARTY = {
     'jansson.h': {'cmd/api_client.c', 'cmd/query.c', 'tsdb/meta.c'},
     'libdeflate.h': {'base/gzip.c'},
     'microhttpd.h': {'web/server.c'},
-    'openssl/evp.h': {'cmd/dump.c'},
+    'openssl/evp.h': {'base/digest.c'},
     'pcre2.h': {'model/regex.c'},
     'snappy-c.h': {'base/snappy.c'},
     'xxhash.h': {'base/hash.c'},

@@ -90,16 +90,6 @@ static void decode_ebpf(struct yaml *y, const struct yaml_node *n,
 		yaml_error(y, n, "ebpf is not supported yet: enabled: false");
 }
 
-static const struct yaml_node *child(const struct yaml_node *map,
-				     const char *key)
-{
-	for (size_t i = 0; i < map->count; i += 2) {
-		if (str_is(map->items[i]->text, key))
-			return map->items[i + 1];
-	}
-	return NULL;
-}
-
 static void decode(struct config *c)
 {
 	static const struct yaml_field fields[] = {
@@ -120,7 +110,7 @@ static void decode(struct config *c)
 	if (!root)
 		return; /* empty, or already an error */
 	yaml_decode(&c->yaml, root, "the configuration", fields, c);
-	jobs = root->kind == YAML_MAP ? child(root, "scrape_configs") : NULL;
+	jobs = yaml_child(root, "scrape_configs");
 	if (!yaml_is_null(jobs))
 		scrape_configs_decode(&c->yaml, jobs, &c->defaults, &c->scrape);
 }

@@ -4,10 +4,10 @@
  * running server.
  */
 #include <inttypes.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/digest.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/gzip.h"
@@ -32,14 +32,11 @@ struct dump {
 
 static void sha256_hex(struct bytes b, char out[65])
 {
-	uint8_t digest[EVP_MAX_MD_SIZE];
-	unsigned len = 0;
+	uint8_t digest[DIGEST_SHA256_SIZE];
 
-	if (!EVP_Digest(b.ptr, b.len, digest, &len, EVP_sha256(), NULL))
-		len = 0;
-	for (unsigned i = 0; i < len; i++)
-		snprintf(out + (size_t)2 * i, 3, "%02x", digest[i]);
-	out[(size_t)2 * len] = 0;
+	digest_sha256(b, digest);
+	for (size_t i = 0; i < sizeof(digest); i++)
+		snprintf(out + 2 * i, 3, "%02x", digest[i]);
 }
 
 static void print_line(struct labels *labels, const struct profile *p)

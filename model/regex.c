@@ -9,12 +9,13 @@
 #include "base/mem.h"
 
 /* Steps of the backtracking matcher before the DFA takes over. */
-#define MATCH_LIMIT  100000u
-#define SEARCH_LIMIT 200000 /* a name is short, and there are many */
-#define HEAP_LIMIT   4096u  /* KiB */
-#define REPEAT_MAX   1000
-#define DFA_WORK     (64 * KIB) /* ints; a million at the most */
-#define DFA_WORK_MAX MIB
+#define MATCH_LIMIT    100000u
+#define SEARCH_LIMIT   200000 /* a name is short, and there are many */
+#define HEAP_LIMIT     4096u  /* KiB */
+#define REPEAT_MAX     1000
+#define GROUP_NAME_MAX 32         /* PCRE2's */
+#define DFA_WORK       (64 * KIB) /* ints; a million at the most */
+#define DFA_WORK_MAX   MIB
 
 enum regex_kind {
 	REGEX_WHOLE,
@@ -342,7 +343,7 @@ static int compile(struct regex *r, struct str pattern, size_t *at,
 	}
 	/* Without JIT (systemd's MemoryDenyWriteExecute) it is only slower. */
 	(void)pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE);
-	r->match = pcre2_match_data_create(1, NULL);
+	r->match = pcre2_match_data_create_from_pattern(r->code, NULL);
 	r->limits = pcre2_match_context_create(NULL);
 	if (!r->match || !r->limits)
 		abort(); /* out of memory */
@@ -479,7 +480,7 @@ bool regex_matches(const struct regex *r, struct str value)
 	return false;
 }
 
-static bool read_groups(pcre2_match_data *m, int count, struct str value,
+static void read_groups(pcre2_match_data *m, int count, struct str value,
 			struct str *groups, size_t max)
 {
 	const PCRE2_SIZE *at = pcre2_get_ovector_pointer(m);
@@ -492,32 +493,50 @@ static bool read_groups(pcre2_match_data *m, int count, struct str value,
 				at[2 * i + 1] - at[2 * i],
 			};
 	}
-	return true;
 }
 
-bool regex_groups(const struct regex *r, struct str value, struct str *groups,
-		  size_t max)
+int regex_groups(const struct regex *r, struct str value, struct str *groups,
+		 size_t max)
 {
-	pcre2_match_data *m;
-	bool found = false;
 	int count;
 
 	if (!r->code) { /* a literal has no groups */
 		if (!regex_matches(r, value))
-			return false;
+			return 0;
 		for (size_t i = 0; i < max; i++)
 			groups[i] = i ? str_of("") : value;
-		return true;
+		return 1;
 	}
-	m = pcre2_match_data_create_from_pattern(r->code, NULL);
-	if (!m)
-		abort(); /* out of memory */
-	count = pcre2_match(r->code, (PCRE2_SPTR)value.ptr, value.len, 0, 0, m,
-			    r->limits);
-	if (count > 0)
-		found = read_groups(m, count, value, groups, max);
-	pcre2_match_data_free(m);
-	return found;
+	count = pcre2_match(r->code, (PCRE2_SPTR)value.ptr, value.len, 0, 0,
+			    r->match, r->limits);
+	if (count == PCRE2_ERROR_NOMATCH)
+		return 0;
+	if (count < 0)
+		return ERR_LIMIT;
+	read_groups(r->match, count, value, groups, max);
+	return 1;
+}
+
+size_t regex_group_count(const struct regex *r)
+{
+	uint32_t n = 0;
+
+	if (r->code)
+		(void)pcre2_pattern_info(r->code, PCRE2_INFO_CAPTURECOUNT, &n);
+	return n;
+}
+
+size_t regex_group_named(const struct regex *r, struct str name)
+{
+	char text[GROUP_NAME_MAX + 1];
+	int n;
+
+	if (!r->code || name.len > GROUP_NAME_MAX)
+		return 0;
+	memcpy(text, name.ptr, name.len);
+	text[name.len] = 0;
+	n = pcre2_substring_number_from_name(r->code, (PCRE2_SPTR)text);
+	return n > 0 ? (size_t)n : 0;
 }
 
 bool regex_gave_up(const struct regex *r)

@@ -52,10 +52,17 @@ bool regex_gave_up(const struct regex *r);
 
 /*
  * The groups of a match, group 0 being the whole of it; those that took no
- * part are empty. At most max of them are written. False: no match.
+ * part are empty. At most max of them are written. 1, 0 for no match, or
+ * ERR_LIMIT: it takes too many steps.
  */
-bool regex_groups(const struct regex *r, struct str value, struct str *groups,
-		  size_t max);
+NODISCARD int regex_groups(const struct regex *r, struct str value,
+			   struct str *groups, size_t max);
+
+/* Groups of the pattern, group 0 not counted. */
+size_t regex_group_count(const struct regex *r);
+
+/* The number of the group (?P<name>…), or 0. */
+size_t regex_group_named(const struct regex *r, struct str name);
 
 /*
  * When the pattern is a list of literals (a|b|c, or one), the i-th of them:

@@ -119,7 +119,7 @@ bool legacy_match(struct legacy *l, enum legacy_regex rx, struct str s,
 	if (!l->regexes[rx] &&
 	    regex_new_bytes(str_of(patterns[rx]), &l->regexes[rx], NULL, NULL))
 		abort(); /* our bug */
-	return regex_groups(l->regexes[rx], s, groups, max);
+	return regex_groups(l->regexes[rx], s, groups, max) > 0;
 }
 
 static int digit(char c)

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/digest.h"
+
+#include <openssl/evp.h>
+#include <stdlib.h>
+
+static void digest(const EVP_MD *md, struct bytes b, uint8_t *out)
+{
+	if (!EVP_Digest(b.ptr, b.len, out, NULL, md, NULL))
+		abort(); /* out of memory */
+}
+
+void digest_md5(struct bytes b, uint8_t out[DIGEST_MD5_SIZE])
+{
+	digest(EVP_md5(), b, out);
+}
+
+void digest_sha256(struct bytes b, uint8_t out[DIGEST_SHA256_SIZE])
+{
+	digest(EVP_sha256(), b, out);
+}
