@@ -73,9 +73,9 @@ def check_include(mods, path, kind, name, complain):
 # What libc and the compiler bring; any other header must be listed above.
 SYSTEM = []
 LIBC = re.compile(r'^(arpa|sys|linux|net|netinet)/|^(assert|ctype|dirent|errno|'
-                  r'fcntl|ftw|getopt|inttypes|libgen|limits|malloc|math|netdb|poll|'
+                  r'fcntl|ftw|getopt|inttypes|libgen|limits|locale|malloc|math|netdb|poll|'
                   r'pthread|sched|signal|spawn|stdalign|stdarg|stdatomic|stdbool|'
-                  r'stddef|stdint|stdio|stdlib|string|strings|time|unistd)\.h$')
+                  r'stddef|stdint|stdio|stdlib|string|strings|time|unistd|wctype)\.h$')
 
 
 def check_file(mods, root, path, complain):

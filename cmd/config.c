@@ -39,6 +39,21 @@ static void decode_global(struct yaml *y, const struct yaml_node *n,
 		  offsetof(struct config, defaults.interval_ms), NULL },
 		{ "scrape_timeout", yaml_duration,
 		  offsetof(struct config, defaults.timeout_ms), NULL },
+		{ "body_size_limit", yaml_size,
+		  offsetof(struct config, defaults.body_size_limit), NULL },
+		{ "target_limit", yaml_int,
+		  offsetof(struct config, defaults.target_limit), NULL },
+		{ "label_limit", yaml_int,
+		  offsetof(struct config, defaults.label_limit), NULL },
+		{ "label_name_length_limit", yaml_int,
+		  offsetof(struct config, defaults.label_name_length_limit),
+		  NULL },
+		{ "label_value_length_limit", yaml_int,
+		  offsetof(struct config, defaults.label_value_length_limit),
+		  NULL },
+		{ "keep_dropped_targets", yaml_int,
+		  offsetof(struct config, defaults.keep_dropped_targets),
+		  NULL },
 		{ "external_labels", decode_external, 0, NULL },
 		{ "evaluation_interval", NULL, 0, NOT_FOR_PROFILES },
 		{ "rule_query_offset", NULL, 0, NOT_FOR_PROFILES },
@@ -144,6 +159,7 @@ int config_load(struct config *c, const char *path, struct err *err)
 
 void config_fini(struct config *c)
 {
+	scrape_configs_fini(&c->scrape);
 	yaml_fini(&c->yaml);
 	buf_fini(&c->text);
 	mem_free(c->path);

@@ -247,7 +247,11 @@ static int start_scraper(struct serve *s, struct err *err)
 				    .max_profile = (size_t)s->max_profile,
 				    .user_agent = EVERPROF_USER_AGENT };
 
-	return scrape_start(&o, &s->config.scrape, &s->scraper, err);
+	int rc = scrape_start(&o, &s->scraper, err);
+
+	if (!rc)
+		scrape_apply(s->scraper, &s->config.scrape);
+	return rc;
 }
 
 static int start_web(struct serve *s, struct err *err)

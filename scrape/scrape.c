@@ -8,12 +8,13 @@
 
 #include "base/mem.h"
 #include "base/pool.h"
-#include "base/table.h"
 #include "client/http.h"
 #include "pprof/unpack.h"
+#include "scrape/target_set.h"
 
 #define WORKERS     2
 #define WAIT_MS_MAX 10000
+#define QUEUE_MAX   65536 /* bodies that wait for a worker */
 
 struct scrape_metrics {
 	struct metric *ok;
@@ -24,19 +25,36 @@ struct scrape_metrics {
 	struct histogram *duration;
 };
 
+/* A job and its targets. */
+struct scrape_pool {
+	char *job;
+	const struct scrape_config *config;
+	struct target_groups_list discovered;
+	struct target_set *set; /* changes under scraper.mu */
+};
+
 struct scraper {
 	struct scrape_options o;
 	struct scrape_metrics metrics;
-	struct target **targets;
-	size_t count;
-	size_t cap;
-	struct target **heap; /* by due_ms, the earliest first */
-	struct pool *pool;
+	struct pool *workers;
 	struct unpacker *unpackers[WORKERS];
 	struct http_client *client;
 	pthread_t loop;
 	bool running;
 	_Atomic bool stopping;
+
+	/* Who changes pools holds it, for long. */
+	pthread_mutex_t making;
+	/* Pools and the status of targets; never held for long. */
+	pthread_mutex_t mu;
+	struct scrape_pool **pools;
+	size_t pool_count;
+	uint64_t generation; /* of the sets */
+
+	/* The loop's: all targets by due_ms, the earliest first. */
+	struct target **heap;
+	size_t count;
+	uint64_t loaded; /* generation of the heap */
 };
 
 /* One request, from its start to the end of its processing. */
@@ -77,19 +95,12 @@ static void heap_order(struct scraper *s)
 		sift_down(s, i);
 }
 
-static void heap_build(struct scraper *s)
+static void set_due(struct scraper *s, struct target *t, int64_t due_ms)
 {
-	s->heap = mem_zalloc(s->count, sizeof(struct target *));
-	for (size_t i = 0; i < s->count; i++)
-		s->heap[i] = s->targets[i];
-	heap_order(s);
-}
-
-static void set_due(struct target *t, int64_t due_ms)
-{
-	pthread_mutex_lock(&t->mu);
 	t->due_ms = due_ms;
-	pthread_mutex_unlock(&t->mu);
+	pthread_mutex_lock(&s->mu);
+	t->next_ms = due_ms;
+	pthread_mutex_unlock(&s->mu);
 }
 
 /*
@@ -101,35 +112,94 @@ static void reschedule(struct scraper *s, int64_t now)
 	for (size_t i = 0; i < s->count; i++) {
 		struct target *t = s->heap[i];
 
-		set_due(t, target_next_due(t->hash, t->interval_ms, now));
+		set_due(s, t,
+			target_next_due(t->hash, t->spec.interval_ms, now));
 	}
 	heap_order(s);
+}
+
+static void heap_drop(struct scraper *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		target_unref(s->heap[i]);
+	mem_free(s->heap);
+	s->heap = NULL;
+	s->count = 0;
+}
+
+static void heap_add(struct scraper *s, const struct target_set *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		struct target *t = set->v[i].target;
+
+		if (t && !t->refused)
+			s->heap[s->count++] = target_ref(t);
+	}
+}
+
+/* Take the targets that there are now. */
+static void heap_load(struct scraper *s)
+{
+	int64_t now = clock_ms(s->o.clock);
+	size_t count = 0;
+
+	heap_drop(s);
+	pthread_mutex_lock(&s->mu);
+	s->loaded = s->generation;
+	for (size_t i = 0; i < s->pool_count; i++)
+		count += s->pools[i]->set->active;
+	s->heap = mem_zalloc(count + 1, sizeof(struct target *));
+	for (size_t i = 0; i < s->pool_count; i++)
+		heap_add(s, s->pools[i]->set);
+	for (size_t i = 0; i < s->count; i++) {
+		struct target *t = s->heap[i];
+
+		if (t->due_ms)
+			continue;
+		t->due_ms = target_next_due(t->hash, t->spec.interval_ms, now);
+		t->next_ms = t->due_ms;
+	}
+	pthread_mutex_unlock(&s->mu);
+	heap_order(s);
+}
+
+static bool is_stale(struct scraper *s)
+{
+	bool stale;
+
+	pthread_mutex_lock(&s->mu);
+	stale = s->loaded != s->generation;
+	pthread_mutex_unlock(&s->mu);
+	return stale;
 }
 
 /* The end of a scrape. */
 
 static void set_health(struct job *j, int rc, const struct err *err)
 {
+	struct scraper *s = j->scraper;
 	struct target *t = j->target;
 	int64_t took = clock_mono_ns() - j->started_ns;
+	char *error = rc ? mem_strdup(err->msg) : NULL;
 	enum target_health was;
 
-	pthread_mutex_lock(&t->mu);
+	pthread_mutex_lock(&s->mu);
 	was = t->health;
 	t->health = rc ? TARGET_DOWN : TARGET_UP;
-	snprintf(t->last_error, sizeof(t->last_error), "%s",
-		 rc ? err->msg : "");
+	mem_free(t->last_error);
+	t->last_error = error;
 	t->last_ms = j->started_ms;
 	t->last_duration_ns = took;
 	t->last_bytes = j->body.len;
-	pthread_mutex_unlock(&t->mu);
-	histogram_observe(j->scraper->metrics.duration, took);
+	pthread_mutex_unlock(&s->mu);
+	histogram_observe(s->metrics.duration, took);
 	if (rc && was != TARGET_DOWN)
-		log_event(j->scraper->o.log, LOG_WARN, "target is down",
-			  LOG_FIELDS(log_text("url", t->url), log_err(err)));
+		log_event(
+			s->o.log, LOG_WARN, "target is down",
+			LOG_FIELDS(log_text("url", t->spec.url), log_err(err)));
 	else if (!rc && was == TARGET_DOWN)
-		log_event(j->scraper->o.log, LOG_INFO, "target is up again",
-			  LOG_FIELDS(log_text("url", t->url)));
+		log_event(s->o.log, LOG_INFO, "target is up again",
+			  LOG_FIELDS(log_text("url", t->spec.url)));
 }
 
 static int store(struct job *j, unsigned worker, struct err *err)
@@ -137,7 +207,7 @@ static int store(struct job *j, unsigned worker, struct err *err)
 	struct scraper *s = j->scraper;
 	struct bytes body = buf_bytes(&j->body);
 	struct unpacked *u = mem_alloc(sizeof(*u));
-	struct sample sample = { .labels = j->target->labels,
+	struct sample sample = { .labels = j->target->spec.labels,
 				 .ms = j->sample_ms };
 	uint64_t lsn;
 	int rc = unpacker_run(s->unpackers[worker], body, u, err);
@@ -168,9 +238,10 @@ static void finish(void *arg, unsigned worker)
 	buf_fini(&j->body);
 	mem_free(j);
 	/* Only now may the loop start the next one. */
-	pthread_mutex_lock(&t->mu);
+	pthread_mutex_lock(&s->mu);
 	t->running = false;
-	pthread_mutex_unlock(&t->mu);
+	pthread_mutex_unlock(&s->mu);
+	target_unref(t);
 }
 
 static void answered(void *ctx, struct http_response *r)
@@ -191,8 +262,8 @@ static void answered(void *ctx, struct http_response *r)
 		j->body = r->body;
 		r->body = (struct buf){ 0 };
 	}
-	/* The queue has a place for each target: it is never full. */
-	if (pool_submit(j->scraper->pool, finish, j, NULL))
+	/* A full queue is no reason to lose a profile. */
+	if (pool_submit(j->scraper->workers, finish, j, NULL))
 		finish(j, 0);
 }
 
@@ -202,30 +273,33 @@ static void start(struct scraper *s, struct target *t, int64_t due_ms)
 {
 	struct job *j = mem_new(struct job);
 	size_t limit = s->o.max_profile;
-	struct http_request r = { .url = t->url,
-				  .timeout_ms = t->timeout_ms,
+	size_t own = t->spec.max_body;
+	struct http_request r = { .url = t->spec.url,
+				  .timeout_ms = t->spec.timeout_ms,
 				  .user_agent = s->o.user_agent,
 				  .done = answered,
 				  .ctx = j };
 
-	r.max_body = t->max_body && t->max_body < limit ? t->max_body : limit;
+	r.max_body = own && own < limit ? own : limit;
 	j->scraper = s;
-	j->target = t;
+	j->target = target_ref(t);
 	j->started_ms = clock_ms(s->o.clock);
 	j->started_ns = clock_mono_ns();
-	j->sample_ms = target_sample_ms(due_ms, j->started_ms, t->interval_ms);
+	j->sample_ms =
+		target_sample_ms(due_ms, j->started_ms, t->spec.interval_ms);
 	http_start(s->client, &r);
 }
 
-static bool begin(struct target *t)
+static bool begin(struct scraper *s, struct target *t, int64_t next)
 {
 	bool free;
 
-	pthread_mutex_lock(&t->mu);
+	pthread_mutex_lock(&s->mu);
 	free = !t->running;
 	t->running = true;
 	t->skipped += !free;
-	pthread_mutex_unlock(&t->mu);
+	t->next_ms = next;
+	pthread_mutex_unlock(&s->mu);
 	return free;
 }
 
@@ -237,7 +311,8 @@ static int64_t start_due(struct scraper *s)
 	while (s->count) {
 		struct target *t = s->heap[0];
 		int64_t due = t->due_ms;
-		int64_t next = target_next_due(t->hash, t->interval_ms, now);
+		int64_t next =
+			target_next_due(t->hash, t->spec.interval_ms, now);
 
 		if (due > next) {
 			reschedule(s, now);
@@ -245,11 +320,11 @@ static int64_t start_due(struct scraper *s)
 		}
 		if (due > now)
 			return due - now;
-		if (begin(t))
+		t->due_ms = next;
+		if (begin(s, t, next))
 			start(s, t, due);
 		else
 			metric_add(s->metrics.skipped, 1);
-		set_due(t, next);
 		sift_down(s, 0);
 	}
 	return WAIT_MS_MAX;
@@ -261,79 +336,17 @@ static void *loop_run(void *arg)
 
 	pthread_setname_np(pthread_self(), "scrape");
 	while (!atomic_load(&s->stopping)) {
-		int64_t wait = start_due(s);
+		int64_t wait;
 
+		if (is_stale(s))
+			heap_load(s);
+		wait = start_due(s);
 		http_poll(s->client, wait < WAIT_MS_MAX ? wait : WAIT_MS_MAX);
 	}
 	return NULL;
 }
 
 /* Starting. */
-
-static bool same_target(const void *ctx, uint32_t number, const void *key)
-{
-	const struct scraper *s = ctx;
-	const struct target *a = s->targets[number];
-	const struct target *b = key;
-
-	return bytes_eq(labels_bytes(a->labels), labels_bytes(b->labels));
-}
-
-static void add_target(struct scraper *s, struct table *seen, struct target *t)
-{
-	if (table_find(seen, t->labels->hash, same_target, s, t) !=
-	    TABLE_NONE) {
-		log_event(s->o.log, LOG_WARN,
-			  "a target is left out: another has the same labels",
-			  LOG_FIELDS(log_text("url", t->url)));
-		target_free(t);
-		return;
-	}
-	table_add(seen, t->labels->hash, (uint32_t)s->count);
-	t->due_ms =
-		target_next_due(t->hash, t->interval_ms, clock_ms(s->o.clock));
-	s->targets = mem_grow(s->targets, s->count, &s->cap,
-			      sizeof(struct target *));
-	s->targets[s->count++] = t;
-}
-
-static int add_group(struct scraper *s, struct table *seen,
-		     const struct scrape_config *c,
-		     const struct static_group *g, struct err *err)
-{
-	for (size_t i = 0; i < g->target_count; i++) {
-		for (size_t k = 0; k < c->profile_count; k++) {
-			struct target *t;
-			int rc;
-
-			if (!c->profiles[k].enabled)
-				continue;
-			rc = target_new(c, g, &c->profiles[k], g->targets[i],
-					&t, err);
-			if (rc)
-				return err_wrap(err, rc, "job %.*s",
-						STR_ARG(c->job_name));
-			add_target(s, seen, t);
-		}
-	}
-	return 0;
-}
-
-static int add_targets(struct scraper *s, const struct scrape_configs *configs,
-		       struct err *err)
-{
-	struct table seen = { 0 };
-	int rc = 0;
-
-	for (size_t i = 0; i < configs->count && !rc; i++) {
-		const struct scrape_config *c = &configs->v[i];
-
-		for (size_t k = 0; k < c->group_count && !rc; k++)
-			rc = add_group(s, &seen, c, &c->groups[k], err);
-	}
-	table_fini(&seen);
-	return rc;
-}
 
 static void register_metrics(struct scraper *s)
 {
@@ -363,31 +376,132 @@ static void register_metrics(struct scraper *s)
 		NULL);
 }
 
-int scrape_start(const struct scrape_options *o,
-		 const struct scrape_configs *configs, struct scraper **out,
+int scrape_start(const struct scrape_options *o, struct scraper **out,
 		 struct err *err)
 {
 	struct scraper *s = mem_new(struct scraper);
 	int rc;
 
 	s->o = *o;
+	pthread_mutex_init(&s->making, NULL);
+	pthread_mutex_init(&s->mu, NULL);
 	register_metrics(s);
-	rc = add_targets(s, configs, err);
-	if (!rc)
-		rc = http_client_new(&s->client, err);
+	rc = http_client_new(&s->client, err);
 	if (rc) {
 		scrape_free(s);
 		return rc;
 	}
-	heap_build(s);
 	for (unsigned i = 0; i < WORKERS; i++)
 		s->unpackers[i] = unpacker_new(o->max_profile);
-	s->pool = pool_start("scrape-worker", WORKERS, s->count + 1);
+	s->workers = pool_start("scrape-worker", WORKERS, QUEUE_MAX);
 	s->running = true;
 	if (pthread_create(&s->loop, NULL, loop_run, s))
 		abort(); /* as when memory is out */
 	*out = s;
 	return 0;
+}
+
+/* Jobs. */
+
+static struct scrape_pool *find_pool(const struct scraper *s, struct str job)
+{
+	for (size_t i = 0; i < s->pool_count; i++) {
+		if (str_is(job, s->pools[i]->job))
+			return s->pools[i];
+	}
+	return NULL;
+}
+
+static void pool_drop(struct scrape_pool *p)
+{
+	target_set_unref(p->set);
+	target_groups_list_fini(&p->discovered);
+	mem_free(p->job);
+	mem_free(p);
+}
+
+/* Make the job's targets anew of what is known now. */
+static struct target_set *make_set(struct scrape_pool *p)
+{
+	struct target_groups_list all = { 0 };
+	struct target_set *set;
+
+	if (p->config->statics)
+		*vec_add(&all) = target_groups_ref(p->config->statics);
+	target_groups_share(&all, &p->discovered);
+	set = target_set_make(p->config, &all, p->set);
+	target_groups_list_fini(&all);
+	return set;
+}
+
+static void install(struct scraper *s, struct scrape_pool *p,
+		    struct target_set *set)
+{
+	struct target_set *old = p->set;
+
+	pthread_mutex_lock(&s->mu);
+	p->set = set;
+	s->generation++;
+	pthread_mutex_unlock(&s->mu);
+	target_set_unref(old);
+}
+
+/* Exchange the list of jobs; those that are in none of both go. */
+static void install_pools(struct scraper *s, struct scrape_pool **pools,
+			  size_t count)
+{
+	struct scrape_pool **old = s->pools;
+	size_t old_count = s->pool_count;
+
+	pthread_mutex_lock(&s->mu);
+	s->pools = pools;
+	s->pool_count = count;
+	s->generation++;
+	pthread_mutex_unlock(&s->mu);
+	for (size_t i = 0; i < old_count; i++) {
+		if (find_pool(s, str_of(old[i]->job)) != old[i])
+			pool_drop(old[i]);
+	}
+	mem_free(old);
+}
+
+void scrape_apply(struct scraper *s, const struct scrape_configs *configs)
+{
+	struct scrape_pool **pools;
+
+	pthread_mutex_lock(&s->making);
+	pools = mem_zalloc(configs->count + 1, sizeof(struct scrape_pool *));
+	for (size_t i = 0; i < configs->count; i++) {
+		const struct scrape_config *c = &configs->v[i];
+		struct scrape_pool *p = find_pool(s, c->job_name);
+
+		if (!p) {
+			p = mem_new(struct scrape_pool);
+			p->job = mem_strndup(c->job_name);
+		}
+		p->config = c;
+		install(s, p, make_set(p));
+		pools[i] = p;
+	}
+	install_pools(s, pools, configs->count);
+	pthread_mutex_unlock(&s->making);
+	http_wake(s->client);
+}
+
+void scrape_update(struct scraper *s, struct str job,
+		   const struct target_groups_list *groups)
+{
+	struct scrape_pool *p;
+
+	pthread_mutex_lock(&s->making);
+	p = find_pool(s, job);
+	if (p) {
+		target_groups_list_fini(&p->discovered);
+		target_groups_share(&p->discovered, groups);
+		install(s, p, make_set(p));
+	}
+	pthread_mutex_unlock(&s->making);
+	http_wake(s->client);
 }
 
 void scrape_stop(struct scraper *s)
@@ -400,7 +514,7 @@ void scrape_stop(struct scraper *s)
 	/* Ends what is in flight, each through answered(). */
 	http_client_free(s->client);
 	s->client = NULL;
-	pool_stop(s->pool);
+	pool_stop(s->workers);
 	s->running = false;
 }
 
@@ -410,36 +524,122 @@ void scrape_free(struct scraper *s)
 		return;
 	scrape_stop(s);
 	http_client_free(s->client);
-	pool_free(s->pool);
+	pool_free(s->workers);
 	for (unsigned i = 0; i < WORKERS; i++)
 		unpacker_free(s->unpackers[i]);
-	for (size_t i = 0; i < s->count; i++)
-		target_free(s->targets[i]);
-	mem_free(s->targets);
-	mem_free(s->heap);
+	heap_drop(s);
+	for (size_t i = 0; i < s->pool_count; i++)
+		pool_drop(s->pools[i]);
+	mem_free(s->pools);
+	pthread_mutex_destroy(&s->making);
+	pthread_mutex_destroy(&s->mu);
 	mem_free(s);
+}
+
+/* Status. */
+
+static int by_name(const void *a, const void *b)
+{
+	return str_cmp(((const struct label *)a)->name,
+		       ((const struct label *)b)->name);
+}
+
+/* The target's status; *error is the caller's. */
+static void get_status(struct scraper *s, const struct target *t,
+		       struct target_status *out, char **error)
+{
+	pthread_mutex_lock(&s->mu);
+	out->health = t->health;
+	out->last_ms = t->last_ms;
+	out->last_duration_ns = t->last_duration_ns;
+	out->last_bytes = t->last_bytes;
+	out->next_ms = t->next_ms;
+	*error = t->last_error ? mem_strdup(t->last_error) : NULL;
+	pthread_mutex_unlock(&s->mu);
+	out->last_error = t->refused ? t->refused : *error ? *error : "";
+}
+
+static void show_entry(struct scraper *s, const struct target_set *set,
+		       const struct target_entry *e,
+		       struct target_status *status,
+		       void (*fn)(void *ctx, const struct target_status *t),
+		       void *ctx)
+{
+	struct labels_builder b = { 0 };
+	char *error = NULL;
+
+	discovered_labels(&set->job, e->group, e->labels, e->type, &b);
+	qsort(b.v, b.count, sizeof(*b.v), by_name);
+	status->target = e->target;
+	status->dropped = e->dropped;
+	status->discovered = b.v;
+	status->discovered_count = b.count;
+	if (e->target)
+		get_status(s, e->target, status, &error);
+	fn(ctx, status);
+	mem_free(error);
+	labels_builder_fini(&b);
+}
+
+/* A job's name and its set, both the caller's. */
+struct snapshot {
+	char *job;
+	struct target_set *set;
+};
+
+static struct snapshot *take_snapshot(struct scraper *s, size_t *count)
+{
+	struct snapshot *v;
+
+	pthread_mutex_lock(&s->mu);
+	*count = s->pool_count;
+	v = mem_zalloc(*count + 1, sizeof(*v));
+	for (size_t i = 0; i < *count; i++) {
+		v[i].job = mem_strdup(s->pools[i]->job);
+		v[i].set = target_set_ref(s->pools[i]->set);
+	}
+	pthread_mutex_unlock(&s->mu);
+	return v;
+}
+
+static void free_snapshot(struct snapshot *v, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		mem_free(v[i].job);
+		target_set_unref(v[i].set);
+	}
+	mem_free(v);
 }
 
 void scrape_targets(struct scraper *s,
 		    void (*fn)(void *ctx, const struct target_status *t),
 		    void *ctx)
 {
-	for (size_t i = 0; i < s->count; i++) {
-		struct target *t = s->targets[i];
-		char last_error[sizeof(t->last_error)];
-		struct target_status status = { .target = t };
+	size_t count;
+	struct snapshot *v = take_snapshot(s, &count);
 
-		pthread_mutex_lock(&t->mu);
-		memcpy(last_error, t->last_error, sizeof(last_error));
-		status.health = t->health;
-		status.last_ms = t->last_ms;
-		status.last_duration_ns = t->last_duration_ns;
-		status.last_bytes = t->last_bytes;
-		status.next_ms = t->due_ms;
-		pthread_mutex_unlock(&t->mu);
-		status.last_error = last_error;
-		fn(ctx, &status);
+	for (size_t i = 0; i < count; i++) {
+		for (size_t k = 0; k < v[i].set->count; k++) {
+			struct target_status status = { .job = v[i].job,
+							.last_error = "" };
+
+			show_entry(s, v[i].set, &v[i].set->v[k], &status, fn,
+				   ctx);
+		}
 	}
+	free_snapshot(v, count);
+}
+
+void scrape_dropped(struct scraper *s,
+		    void (*fn)(void *ctx, const char *job, size_t dropped),
+		    void *ctx)
+{
+	size_t count;
+	struct snapshot *v = take_snapshot(s, &count);
+
+	for (size_t i = 0; i < count; i++)
+		fn(ctx, v[i].job, v[i].set->dropped);
+	free_snapshot(v, count);
 }
 
 const char *target_health_name(enum target_health h)

@@ -6,9 +6,10 @@
  * and appends what came. A target asks for its next profile only when the last
  * one is done; targets never wait for each other.
  *
- * Ownership: the scraper owns its targets; configuration and appender must
- * outlive it.
- * Threads: scrape_targets() from any; the rest from one.
+ * Ownership: the scraper owns its jobs and targets; the appender must outlive
+ * it, the configuration until the next scrape_apply().
+ * Threads: scrape_start(), scrape_apply(), scrape_stop() and scrape_free()
+ * from one; the rest from any.
  * Shutdown: scrape_stop() ends requests and joins; then scrape_free().
  */
 #ifndef SCRAPE_SCRAPE_H
@@ -32,10 +33,22 @@ struct scrape_options {
 	const char *user_agent;
 };
 
-/* Start scraping. ERR_INVALID: a target's labels are not acceptable. */
-NODISCARD int scrape_start(const struct scrape_options *o,
-			   const struct scrape_configs *configs,
-			   struct scraper **out, struct err *err);
+/* Start, with no job yet. ERR_IO: the system has no descriptors left. */
+NODISCARD int scrape_start(const struct scrape_options *o, struct scraper **out,
+			   struct err *err);
+
+/*
+ * From now on these are the jobs. Targets that stay the same keep their
+ * schedule and health; what was discovered for a job that stays is kept.
+ */
+void scrape_apply(struct scraper *s, const struct scrape_configs *configs);
+
+/*
+ * From now on these are what the job's discoveries say, beside its static
+ * targets. A job that there is not is passed over.
+ */
+void scrape_update(struct scraper *s, struct str job,
+		   const struct target_groups_list *groups);
 
 /* NULL is a no-op for both. */
 void scrape_stop(struct scraper *s);
@@ -43,18 +56,27 @@ void scrape_free(struct scraper *s);
 
 /* A target as it is now. Borrowed for the call. */
 struct target_status {
-	const struct target *target;
+	const char *job;
+	const struct target *target;    /* NULL: it was dropped */
+	const char *dropped;            /* why */
+	const struct label *discovered; /* before relabelling, by name */
+	size_t discovered_count;
 	enum target_health health;
-	const char *last_error;
+	const char *last_error; /* "" for none */
 	int64_t last_ms;
 	int64_t last_duration_ns;
 	int64_t next_ms;
 	uint64_t last_bytes;
 };
 
-/* Call fn for each target, in the order of the configuration. */
+/* Call fn for each target, dropped ones too, in the configuration's order. */
 void scrape_targets(struct scraper *s,
 		    void (*fn)(void *ctx, const struct target_status *t),
+		    void *ctx);
+
+/* Call fn for each job with the number of targets that were dropped. */
+void scrape_dropped(struct scraper *s,
+		    void (*fn)(void *ctx, const char *job, size_t dropped),
 		    void *ctx);
 
 const char *target_health_name(enum target_health h);

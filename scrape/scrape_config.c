@@ -3,9 +3,6 @@
 
 #include <stddef.h>
 
-#define SECONDS_MAX     3600
-#define INTERVAL_MAX_MS (24LL * 3600 * 1000)
-
 /* conprof's seven; profile asks for 10 seconds where conprof asks for 30. */
 static const struct {
 	const char *name;
@@ -21,107 +18,36 @@ static const struct {
 	{ "threadcreate", "/debug/pprof/threadcreate", 0 },
 };
 
-static void decode_labels(struct yaml *y, const struct yaml_node *n,
-			  void *field)
-{
-	struct static_group *g = field;
-
-	if (!yaml_expect(y, n, YAML_MAP, "labels"))
-		return;
-	yaml_unique_keys(y, n);
-	g->labels = arena_array(&y->arena, struct label, n->count / 2);
-	for (size_t i = 0; i < n->count; i += 2) {
-		struct label *l = &g->labels[g->label_count++];
-
-		l->name = n->items[i]->text;
-		yaml_text(y, n->items[i + 1], &l->value);
-	}
-}
-
-/* host:port, [v6]:port, or a host alone. */
-static bool is_target(struct str t)
-{
-	size_t colon = t.len;
-	struct str port;
-	int64_t number;
-
-	for (size_t i = 0; i < t.len; i++) {
-		unsigned char c = (unsigned char)t.ptr[i];
-
-		if (c <= ' ' || c >= 0x7f || strchr("/@?#\\\"<>^`{|};,", c))
-			return false;
-	}
-	while (colon && t.ptr[colon - 1] != ':' && t.ptr[colon - 1] != ']')
-		colon--;
-	if (!colon || t.ptr[colon - 1] == ']')
-		return t.len && (!colon || (t.ptr[0] == '[' && colon == t.len));
-	port = (struct str){ .ptr = t.ptr + colon, .len = t.len - colon };
-	if (!str_to_i64(port, &number) || number < 1 || number > 65535)
-		return false;
-	return colon > 1 && (t.ptr[0] == '[' ? t.ptr[colon - 2] == ']' :
-					       !memchr(t.ptr, ':', colon - 1));
-}
-
-static void decode_targets(struct yaml *y, const struct yaml_node *n,
-			   void *field)
-{
-	struct static_group *g = field;
-
-	if (!yaml_expect(y, n, YAML_LIST, "targets"))
-		return;
-	g->targets = arena_array(&y->arena, struct str, n->count);
-	for (size_t i = 0; i < n->count; i++) {
-		struct str *t = &g->targets[g->target_count++];
-
-		yaml_text(y, n->items[i], t);
-		if (!is_target(*t))
-			yaml_error(
-				y, n->items[i],
-				"\"%.*s\" is not a target: write host:port, without scheme or path",
-				STR_ARG(*t));
-	}
-}
-
-/* Whether series can have these labels, and those that a target gets. */
-static void check_labels(struct yaml *y, const struct yaml_node *n,
-			 const struct static_group *g)
-{
-	static const char *const given[] = { LABEL_NAME,   "job",
-					     "instance",   "__address__",
-					     "__scheme__", "__profile_path__" };
-	struct labels_builder b = { 0 };
-	struct labels *ls;
-	struct err err;
-
-	for (size_t i = 0; i < ARRAY_SIZE(given); i++)
-		labels_set(&b, str_of(given[i]), str_of(given[i]));
-	for (size_t i = 0; i < g->label_count; i++)
-		labels_set(&b, g->labels[i].name, g->labels[i].value);
-	if (labels_build(&b, &ls, &err))
-		yaml_error(y, n, "labels: %s", err.msg);
-	else
-		labels_unref(ls);
-	labels_builder_fini(&b);
-}
-
 static void decode_static(struct yaml *y, const struct yaml_node *n,
 			  void *field)
 {
-	static const struct yaml_field fields[] = {
-		{ "targets", decode_targets, 0, NULL },
-		{ "labels", decode_labels, 0, NULL },
-		{ 0 },
-	};
 	struct scrape_config *c = field;
 
-	if (!yaml_expect(y, n, YAML_LIST, "static_configs"))
-		return;
-	c->groups = arena_array(&y->arena, struct static_group, n->count);
-	for (size_t i = 0; i < n->count; i++) {
-		struct static_group *g = &c->groups[c->group_count++];
+	c->statics = target_groups_decode(y, n, "static_configs", NULL);
+}
 
-		yaml_decode(y, n->items[i], "static_config", fields, g);
-		check_labels(y, n->items[i], g);
+/*
+ * URLs where addresses belong are a mistake, unless relabelling makes
+ * addresses of them.
+ */
+static void check_targets(struct yaml *y, const struct yaml_node *groups)
+{
+	for (size_t i = 0; groups->kind == YAML_LIST && i < groups->count;
+	     i++) {
+		const struct yaml_node *list =
+			yaml_child(groups->items[i], "targets");
+
+		for (size_t k = 0;
+		     list && list->kind == YAML_LIST && k < list->count; k++) {
+			const struct yaml_node *t = list->items[k];
+
+			if (t->kind == YAML_SCALAR &&
+			    !target_address_is_ok(t->text))
+				yaml_error(
+					y, t,
+					"\"%.*s\" is not a target: write host:port, without scheme or path",
+					STR_ARG(t->text));
+		}
 	}
 }
 
@@ -157,6 +83,8 @@ static const struct yaml_field profile_fields[] = {
 	  NULL },
 	{ "path", yaml_text, offsetof(struct profile_config, path), NULL },
 	{ "seconds", yaml_int, offsetof(struct profile_config, seconds), NULL },
+	{ "interval", yaml_duration,
+	  offsetof(struct profile_config, interval_ms), NULL },
 	{ 0 },
 };
 
@@ -192,8 +120,11 @@ static void decode_profile(struct yaml *y, const struct yaml_node *key,
 			y, key,
 			"%.*s needs a path that begins with /, such as /debug/pprof/%.*s",
 			STR_ARG(p->name), STR_ARG(p->name));
-	if (p->seconds < 0 || p->seconds > SECONDS_MAX)
-		yaml_error(y, key, "seconds must be 0 to %d", SECONDS_MAX);
+	if (p->seconds < 0 || p->seconds > SCRAPE_SECONDS_MAX)
+		yaml_error(y, key, "seconds must be 0 to %d",
+			   SCRAPE_SECONDS_MAX);
+	if (p->interval_ms < 0 || p->interval_ms > SCRAPE_INTERVAL_MAX_MS)
+		yaml_error(y, key, "interval must be at most 1d");
 }
 
 /* The defaults, and what the map adds to them or changes. */
@@ -242,6 +173,15 @@ static void set_default_profiles(struct yaml *y, struct scrape_config *c)
 
 #define NOT_FOR_PROFILES "profiles have no use for it"
 
+static void decode_limit(struct yaml *y, const struct yaml_node *n, void *field)
+{
+	int64_t *v = field;
+
+	yaml_int(y, n, v);
+	if (*v < 0)
+		yaml_error(y, n, "a limit is at least 0, which is none");
+}
+
 static const struct yaml_field job_fields[] = {
 	{ "job_name", yaml_text, offsetof(struct scrape_config, job_name),
 	  NULL },
@@ -255,6 +195,18 @@ static const struct yaml_field job_fields[] = {
 	  offsetof(struct scrape_config, body_size_limit), NULL },
 	{ "profiling_config", decode_profiling, 0, NULL },
 	{ "static_configs", decode_static, 0, NULL },
+	{ "relabel_configs", relabel_decode,
+	  offsetof(struct scrape_config, relabel), NULL },
+	{ "target_limit", decode_limit,
+	  offsetof(struct scrape_config, target_limit), NULL },
+	{ "label_limit", decode_limit,
+	  offsetof(struct scrape_config, label_limit), NULL },
+	{ "label_name_length_limit", decode_limit,
+	  offsetof(struct scrape_config, label_name_length_limit), NULL },
+	{ "label_value_length_limit", decode_limit,
+	  offsetof(struct scrape_config, label_value_length_limit), NULL },
+	{ "keep_dropped_targets", decode_limit,
+	  offsetof(struct scrape_config, keep_dropped_targets), NULL },
 	{ "metrics_path", NULL, 0, NOT_FOR_PROFILES },
 	{ "metric_relabel_configs", NULL, 0, NOT_FOR_PROFILES },
 	{ "honor_labels", NULL, 0, NOT_FOR_PROFILES },
@@ -273,20 +225,21 @@ static const struct yaml_field job_fields[] = {
 static void check_times(struct yaml *y, const struct yaml_node *n,
 			const struct scrape_config *c)
 {
-	if (c->interval_ms <= 0 || c->interval_ms > INTERVAL_MAX_MS)
+	if (c->interval_ms <= 0 || c->interval_ms > SCRAPE_INTERVAL_MAX_MS)
 		yaml_error(y, n,
 			   "scrape_interval must be more than 0, at most 1d");
-	if (c->timeout_ms <= 0 || c->timeout_ms > INTERVAL_MAX_MS)
+	if (c->timeout_ms <= 0 || c->timeout_ms > SCRAPE_INTERVAL_MAX_MS)
 		yaml_error(y, n,
 			   "scrape_timeout must be more than 0, at most 1d");
 	for (size_t i = 0; i < c->profile_count; i++) {
 		const struct profile_config *p = &c->profiles[i];
 
-		if (p->enabled && p->seconds <= SECONDS_MAX &&
-		    p->seconds * 1000 > c->interval_ms)
+		if (p->enabled && p->seconds <= SCRAPE_SECONDS_MAX &&
+		    p->seconds * 1000 >
+			    (p->interval_ms ? p->interval_ms : c->interval_ms))
 			yaml_warn(
 				y, n,
-				"%.*s takes %lld s, longer than scrape_interval: every other scrape of it is left out",
+				"%.*s takes %lld s, longer than its interval: every other scrape of it is left out",
 				STR_ARG(p->name), (long long)p->seconds);
 	}
 }
@@ -315,9 +268,17 @@ static void decode_job(struct yaml *y, const struct yaml_node *n,
 {
 	size_t errors = y->error_count;
 
-	*c = (struct scrape_config){ .interval_ms = defaults->interval_ms,
-				     .timeout_ms = defaults->timeout_ms,
-				     .scheme = str_of("http") };
+	*c = (struct scrape_config){
+		.interval_ms = defaults->interval_ms,
+		.timeout_ms = defaults->timeout_ms,
+		.scheme = str_of("http"),
+		.body_size_limit = defaults->body_size_limit,
+		.target_limit = defaults->target_limit,
+		.label_limit = defaults->label_limit,
+		.label_name_length_limit = defaults->label_name_length_limit,
+		.label_value_length_limit = defaults->label_value_length_limit,
+		.keep_dropped_targets = defaults->keep_dropped_targets,
+	};
 	set_default_profiles(y, c);
 	if (n->kind == YAML_MAP)
 		check_discovery(y, n);
@@ -325,6 +286,8 @@ static void decode_job(struct yaml *y, const struct yaml_node *n,
 		yaml_decode(y, n, "scrape_config", job_fields, c);
 	if (n->kind != YAML_MAP)
 		return;
+	if (!c->relabel.count && yaml_child(n, "static_configs"))
+		check_targets(y, yaml_child(n, "static_configs"));
 	if (!c->job_name.len && y->error_count == errors)
 		yaml_error(y, n, "job_name is missing");
 	if (!str_is(c->scheme, "http") && !str_is(c->scheme, "https"))
@@ -354,4 +317,13 @@ void scrape_configs_decode(struct yaml *y, const struct yaml_node *list,
 		}
 		out->count++;
 	}
+}
+
+void scrape_configs_fini(struct scrape_configs *c)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		relabel_rules_fini(&c->v[i].relabel);
+		target_groups_unref(c->v[i].statics);
+	}
+	c->count = 0;
 }

@@ -3,28 +3,30 @@
  * A scrape_config: what the configuration says of one job.
  *
  * Ownership: everything is borrowed from the struct yaml it was decoded from,
- * or lives in that one's arena.
+ * or lives in that one's arena; but for targets and expressions:
+ * scrape_configs_fini().
  */
 #ifndef SCRAPE_SCRAPE_CONFIG_H
 #define SCRAPE_SCRAPE_CONFIG_H
 
 #include "base/yaml.h"
+#include "discovery/group.h"
 #include "model/labels.h"
+#include "model/relabel.h"
+
+#define SCRAPE_INTERVAL_MAX_MS (24LL * 3600 * 1000)
+
+enum {
+	SCRAPE_SECONDS_MAX = 3600
+};
 
 /* One type of profile that is asked for. */
 struct profile_config {
 	struct str name; /* becomes __name__ */
 	struct str path;
-	int64_t seconds; /* 0: the parameter is not sent */
+	int64_t interval_ms; /* 0: the job's */
+	int64_t seconds;     /* 0: the parameter is not sent */
 	bool enabled;
-};
-
-/* static_configs: targets that share labels. */
-struct static_group {
-	struct str *targets;
-	size_t target_count;
-	struct label *labels;
-	size_t label_count;
 };
 
 /* One name=value of params. */
@@ -44,8 +46,14 @@ struct scrape_config {
 	size_t param_count;
 	struct profile_config *profiles;
 	size_t profile_count;
-	struct static_group *groups;
-	size_t group_count;
+	struct target_groups *statics; /* NULL: none */
+	struct relabel_rules relabel;
+	/* 0: no limit. */
+	int64_t target_limit;
+	int64_t label_limit;
+	int64_t label_name_length_limit;
+	int64_t label_value_length_limit;
+	int64_t keep_dropped_targets;
 };
 
 struct scrape_configs {
@@ -57,6 +65,12 @@ struct scrape_configs {
 struct scrape_defaults {
 	int64_t interval_ms;
 	int64_t timeout_ms;
+	int64_t body_size_limit;
+	int64_t target_limit;
+	int64_t label_limit;
+	int64_t label_name_length_limit;
+	int64_t label_value_length_limit;
+	int64_t keep_dropped_targets;
 };
 
 /*
@@ -66,5 +80,6 @@ struct scrape_defaults {
 void scrape_configs_decode(struct yaml *y, const struct yaml_node *list,
 			   const struct scrape_defaults *defaults,
 			   struct scrape_configs *out);
+void scrape_configs_fini(struct scrape_configs *c);
 
 #endif

@@ -1,117 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scrape/target.h"
 
-#include <stdio.h>
-
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/url.h"
 
-static void add_param(struct buf *url, struct str name, struct str value)
+void target_spec_fini(struct target_spec *s)
 {
-	buf_byte(url, memchr(url->ptr, '?', url->len) ? '&' : '?');
-	url_escape(name, url);
-	buf_byte(url, '=');
-	url_escape(value, url);
+	labels_unref(s->labels);
+	mem_free(s->url);
+	*s = (struct target_spec){ 0 };
 }
 
-static char *make_url(const struct scrape_config *c,
-		      const struct profile_config *p, struct str address)
+uint64_t target_spec_hash(const struct target_spec *s)
 {
-	struct buf url = { 0 };
-	char seconds[24];
-	char *out;
+	struct buf key = { 0 };
+	uint64_t hash;
 
-	buf_printf(&url, "%.*s://%.*s%.*s%.*s", STR_ARG(c->scheme),
-		   STR_ARG(address), STR_ARG(c->path_prefix), STR_ARG(p->path));
-	for (size_t i = 0; i < c->param_count; i++)
-		add_param(&url, c->params[i].name, c->params[i].value);
-	if (p->seconds) {
-		snprintf(seconds, sizeof(seconds), "%lld",
-			 (long long)p->seconds);
-		add_param(&url, str_of("seconds"), str_of(seconds));
-	}
-	out = mem_strdup(buf_cstr(&url));
-	buf_fini(&url);
-	return out;
+	buf_add(&key, s->labels->data, s->labels->len);
+	buf_str(&key, s->url);
+	hash = hash64(buf_bytes(&key));
+	buf_fini(&key);
+	return hash;
 }
 
-static void set_labels(const struct scrape_config *c,
-		       const struct static_group *g,
-		       const struct profile_config *p, struct str address,
-		       struct labels_builder *b)
+bool target_spec_eq(const struct target_spec *a, const struct target_spec *b)
 {
-	labels_set(b, str_of("job"), c->job_name);
-	labels_set(b, str_of("instance"), address);
-	for (size_t i = 0; i < g->label_count; i++)
-		labels_set(b, g->labels[i].name, g->labels[i].value);
-	labels_set(b, str_of(LABEL_NAME), p->name);
+	return a->interval_ms == b->interval_ms &&
+	       a->timeout_ms == b->timeout_ms && a->seconds == b->seconds &&
+	       a->max_body == b->max_body && !strcmp(a->url, b->url) &&
+	       bytes_eq(labels_bytes(a->labels), labels_bytes(b->labels));
 }
 
-/* The labels that a series is stored with: no "__…" but the name. */
-static int stored_labels(const struct labels *discovered, struct labels **out,
-			 struct err *err)
-{
-	struct labels_iter it = labels_iter(discovered);
-	struct labels_builder b = { 0 };
-	struct label l;
-	int rc;
-
-	while (labels_next(&it, &l)) {
-		if (!str_starts(l.name, str_of("__")) ||
-		    str_is(l.name, LABEL_NAME))
-			labels_set(&b, l.name, l.value);
-	}
-	rc = labels_build(&b, out, err);
-	labels_builder_fini(&b);
-	return rc;
-}
-
-int target_new(const struct scrape_config *c, const struct static_group *g,
-	       const struct profile_config *p, struct str address,
-	       struct target **out, struct err *err)
+struct target *target_new(struct target_spec *s)
 {
 	struct target *t = mem_new(struct target);
-	struct labels_builder b = { 0 };
-	struct buf key = { 0 };
-	int rc;
 
-	pthread_mutex_init(&t->mu, NULL);
-	t->url = make_url(c, p, address);
-	t->job = mem_strndup(c->job_name);
-	t->interval_ms = c->interval_ms;
-	t->timeout_ms = c->timeout_ms + p->seconds * 1000;
-	t->seconds = p->seconds;
-	t->max_body = (size_t)c->body_size_limit;
-	set_labels(c, g, p, address, &b);
-	labels_set(&b, str_of("__address__"), address);
-	labels_set(&b, str_of("__scheme__"), c->scheme);
-	labels_set(&b, str_of("__profile_path__"), p->path);
-	rc = labels_build(&b, &t->discovered, err);
-	labels_builder_fini(&b);
-	if (!rc)
-		rc = stored_labels(t->discovered, &t->labels, err);
-	if (rc) {
-		target_free(t);
-		return rc;
-	}
-	buf_add(&key, t->labels->data, t->labels->len);
-	buf_str(&key, t->url);
-	t->hash = hash64(buf_bytes(&key));
-	buf_fini(&key);
-	*out = t;
-	return 0;
+	atomic_init(&t->refs, 1);
+	t->spec = *s;
+	*s = (struct target_spec){ 0 };
+	t->hash = target_spec_hash(&t->spec);
+	return t;
 }
 
-void target_free(struct target *t)
+struct target *target_ref(struct target *t)
 {
-	if (!t)
+	atomic_fetch_add(&t->refs, 1);
+	return t;
+}
+
+void target_unref(struct target *t)
+{
+	if (!t || atomic_fetch_sub(&t->refs, 1) > 1)
 		return;
-	labels_unref(t->labels);
-	labels_unref(t->discovered);
-	pthread_mutex_destroy(&t->mu);
-	mem_free(t->url);
-	mem_free(t->job);
+	target_spec_fini(&t->spec);
+	mem_free(t->refused);
+	mem_free(t->last_error);
 	mem_free(t);
 }
 

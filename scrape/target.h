@@ -2,17 +2,18 @@
 /*
  * Target: one address and one profile type, its URL, labels and health.
  *
- * Ownership: the scraper owns its targets.
- * Threads: all but the health is immutable; health is under `mu`.
+ * Ownership: reference counted: a job's targets hold it, the loop, and a
+ * scrape that runs.
+ * Threads: the spec is immutable; the loop's fields are the loop's; the rest
+ * is under the scraper's lock.
  */
 #ifndef SCRAPE_TARGET_H
 #define SCRAPE_TARGET_H
 
-#include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/err.h"
 #include "model/labels.h"
-#include "scrape/scrape_config.h"
 
 enum target_health {
 	TARGET_UNKNOWN,
@@ -20,36 +21,45 @@ enum target_health {
 	TARGET_DOWN
 };
 
-struct target {
+/* What a target is: two targets with the same spec are one. */
+struct target_spec {
+	struct labels *labels; /* of the stored series */
 	char *url;
-	char *job;
-	struct labels *labels;     /* of the stored series */
-	struct labels *discovered; /* before anything was dropped */
-	uint64_t hash;
 	int64_t interval_ms;
 	int64_t timeout_ms; /* of a request: seconds + scrape_timeout */
 	int64_t seconds;
-	size_t max_body;
+	size_t max_body; /* 0: no limit of its own */
+};
+
+struct target {
+	_Atomic uint32_t refs;
+	struct target_spec spec;
+	uint64_t hash; /* of labels and URL */
+	char *refused; /* why it is not scraped, by a limit; or NULL */
 
 	/* The loop's. */
-	int64_t due_ms;
-	bool running;
+	int64_t due_ms; /* 0: not yet known */
 
-	pthread_mutex_t mu;
+	/* Under the scraper's lock. */
+	bool running;
 	enum target_health health;
-	char last_error[512];
-	int64_t last_ms; /* 0: never */
+	char *last_error; /* NULL: none */
+	int64_t last_ms;  /* 0: never */
 	int64_t last_duration_ns;
+	int64_t next_ms;
 	uint64_t last_bytes; /* of the body */
 	uint64_t skipped;    /* due while the one before still ran */
 };
 
-/* ERR_INVALID: the labels are not acceptable. */
-NODISCARD int target_new(const struct scrape_config *c,
-			 const struct static_group *g,
-			 const struct profile_config *p, struct str address,
-			 struct target **out, struct err *err);
-void target_free(struct target *t);
+void target_spec_fini(struct target_spec *s);
+
+uint64_t target_spec_hash(const struct target_spec *s);
+bool target_spec_eq(const struct target_spec *a, const struct target_spec *b);
+
+/* Takes over the spec. */
+struct target *target_new(struct target_spec *s);
+struct target *target_ref(struct target *t);
+void target_unref(struct target *t);
 
 /*
  * When a target is due next: the first moment after now at which time modulo

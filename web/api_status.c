@@ -24,18 +24,31 @@ static void write_duration(struct json *j, int64_t ms)
 	json_text(j, text);
 }
 
-static void write_target(void *ctx, const struct target_status *s)
-{
-	struct json *j = ctx;
-	const struct target *t = s->target;
+/* What is being written: the targets of one kind. */
+struct target_writer {
+	struct json *j;
+	bool dropped;
+};
 
-	json_begin(j, '{');
+static void write_discovered(struct json *j, const struct target_status *s)
+{
 	json_key(j, "discoveredLabels");
-	labels_json(t->discovered, j);
+	json_begin(j, '{');
+	for (size_t i = 0; i < s->discovered_count; i++) {
+		json_key_str(j, s->discovered[i].name);
+		json_str(j, s->discovered[i].value);
+	}
+	json_end(j, '}');
+}
+
+static void write_active(struct json *j, const struct target_status *s)
+{
+	const struct target_spec *t = &s->target->spec;
+
 	json_key(j, "labels");
 	labels_json(t->labels, j);
 	json_key(j, "scrapePool");
-	json_text(j, t->job);
+	json_text(j, s->job);
 	json_key(j, "scrapeUrl");
 	json_text(j, t->url);
 	json_key(j, "globalUrl");
@@ -54,26 +67,62 @@ static void write_target(void *ctx, const struct target_status *s)
 	write_duration(j, t->interval_ms);
 	json_key(j, "scrapeTimeout");
 	write_duration(j, t->timeout_ms);
-	json_end(j, '}');
+}
+
+static void write_target(void *ctx, const struct target_status *s)
+{
+	struct target_writer *w = ctx;
+
+	if (w->dropped != !s->target)
+		return;
+	json_begin(w->j, '{');
+	write_discovered(w->j, s);
+	if (s->target) {
+		write_active(w->j, s);
+	} else {
+		json_key(w->j, "scrapePool");
+		json_text(w->j, s->job);
+		json_key(w->j, "reason");
+		json_text(w->j, s->dropped);
+	}
+	json_end(w->j, '}');
+}
+
+static void write_dropped_count(void *ctx, const char *job, size_t dropped)
+{
+	struct json *j = ctx;
+
+	json_key(j, job);
+	json_int(j, (int64_t)dropped);
+}
+
+static void write_targets(struct json *j, struct scraper *s, bool dropped,
+			  bool wanted)
+{
+	struct target_writer w = { .j = j, .dropped = dropped };
+
+	json_key(j, dropped ? "droppedTargets" : "activeTargets");
+	json_begin(j, '[');
+	if (wanted)
+		scrape_targets(s, write_target, &w);
+	json_end(j, ']');
 }
 
 void api_targets(void *ctx, struct request *r, struct answer *a)
 {
 	struct web *w = ctx;
 	struct json j = envelope_begin(a);
-	struct str state;
-	bool active = !request_param(r, "state", &state) ||
-		      !str_is(state, "dropped");
+	struct str state = str_of("any");
 
+	request_param(r, "state", &state);
 	json_begin(&j, '{');
-	json_key(&j, "activeTargets");
-	json_begin(&j, '[');
-	if (active)
-		scrape_targets(w->o.scraper, write_target, &j);
-	json_end(&j, ']');
-	json_key(&j, "droppedTargets");
-	json_begin(&j, '[');
-	json_end(&j, ']');
+	write_targets(&j, w->o.scraper, false, !str_is(state, "dropped"));
+	write_targets(&j, w->o.scraper, true, !str_is(state, "active"));
+	json_key(&j, "droppedTargetCounts");
+	json_begin(&j, '{');
+	if (!str_is(state, "active"))
+		scrape_dropped(w->o.scraper, write_dropped_count, &j);
+	json_end(&j, '}');
 	json_end(&j, '}');
 	envelope_end(&j, a, NULL);
 }

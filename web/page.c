@@ -288,11 +288,13 @@ static void target_row(void *ctx, const struct target_status *s)
 	char when[40] = "never";
 	struct buf labels = { 0 };
 
+	if (!s->target)
+		return;
 	if (s->last_ms)
 		time_format(s->last_ms, when);
-	labels_text(s->target->labels, &labels);
+	labels_text(s->target->spec.labels, &labels);
 	buf_str(b, "<tr><td><code>");
-	xml_escape(b, str_of(s->target->url));
+	xml_escape(b, str_of(s->target->spec.url));
 	buf_str(b, "</code><td><code>");
 	xml_escape(b, str_from(buf_bytes(&labels)));
 	buf_printf(b, "</code><td class=%s>%s<td>%s<td>%.3f s<td>", health,

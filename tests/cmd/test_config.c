@@ -52,10 +52,10 @@ Test(config, the_seven_defaults_and_what_is_added)
 		cr_expect(p->seconds == seconds);
 	}
 	cr_expect(check_str(s->profiles[6].path, "/debug/pprof/threadcreate"));
-	cr_expect(s->groups[0].target_count == 2);
+	cr_expect(s->statics->v[0].target_count == 2);
 	cr_expect(c.external_label_count == 1);
 	cr_expect(check_str(c.external_labels[0].value, "b"));
-	cr_expect(check_str(s->groups[0].targets[1], "b:2"));
+	cr_expect(check_str(s->statics->v[0].targets[1].v[0].value, "b:2"));
 	config_fini(&c);
 }
 

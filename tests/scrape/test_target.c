@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "scrape/target.h"
+#include "scrape/target_set.h"
 #include "tests/check.h"
 
 TestSuite(target, .timeout = 10);
@@ -31,34 +31,279 @@ Test(target, samples_close_to_their_moment_get_it)
 	cr_expect(target_sample_ms(1000, 1001, 50) == 1001);
 }
 
+/* A configuration with one job, and what its static targets come to. */
+struct job_test {
+	struct yaml y;
+	struct scrape_configs configs;
+};
+
+static struct target_set *make(struct job_test *t, const char *text,
+			       const struct target_set *before)
+{
+	struct scrape_defaults d = { .interval_ms = 15000, .timeout_ms = 5000 };
+	struct target_groups_list all = { 0 };
+	struct target_set *set;
+
+	yaml_parse(&t->y, "s.yml", bytes_of(str_of(text)));
+	cr_assert(t->y.root, "%s", buf_cstr(&t->y.errors));
+	t->configs = (struct scrape_configs){ 0 };
+	scrape_configs_decode(&t->y, t->y.root, &d, &t->configs);
+	cr_assert(!t->y.error_count, "%s", buf_cstr(&t->y.errors));
+	*vec_add(&all) = target_groups_ref(t->configs.v[0].statics);
+	set = target_set_make(&t->configs.v[0], &all, before);
+	target_groups_list_fini(&all);
+	return set;
+}
+
+/* The set stands without the configuration. */
+static struct target_set *set_of(const char *text,
+				 const struct target_set *before)
+{
+	struct job_test t;
+	struct target_set *set = make(&t, text, before);
+
+	scrape_configs_fini(&t.configs);
+	yaml_fini(&t.y);
+	return set;
+}
+
+static const struct target *find(const struct target_set *s, const char *type,
+				 const char *instance)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		const struct target *t = s->v[i].target;
+
+		if (t &&
+		    str_is(labels_get(t->spec.labels, str_of(LABEL_NAME)),
+			   type) &&
+		    str_is(labels_get(t->spec.labels, str_of("instance")),
+			   instance))
+			return t;
+	}
+	return NULL;
+}
+
+static bool has_labels(const struct target *t, const char *want)
+{
+	struct buf text = { 0 };
+	bool ok;
+
+	labels_text(t->spec.labels, &text);
+	ok = check_str(str_from(buf_bytes(&text)), want);
+	buf_fini(&text);
+	return ok;
+}
+
+static const char *dropped(const struct target_set *s, const char *address)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		if (s->v[i].dropped &&
+		    str_is(s->v[i].labels->v[0].value, address))
+			return s->v[i].dropped;
+	}
+	return "";
+}
+
+#define ONLY(types)                                              \
+	"- job_name: app\n"                                      \
+	"  profiling_config:\n"                                  \
+	"    pprof_config: {allocs: {enabled: false}, block: "   \
+	"{enabled: false}, goroutine: {enabled: false}, mutex: " \
+	"{enabled: false}, threadcreate: {enabled: false}, " types "}\n"
+
 Test(target, urls_carry_prefix_params_and_seconds)
 {
-	struct param params[] = { { str_of("a b"), str_of("c&d") } };
-	struct scrape_config c = { .job_name = str_of("app"),
-				   .scheme = str_of("https"),
-				   .interval_ms = 15000,
-				   .timeout_ms = 5000,
-				   .path_prefix = str_of("/x"),
-				   .params = params,
-				   .param_count = 1 };
-	struct label labels[] = { { str_of("env"), str_of("dev") },
-				  { str_of("__hidden"), str_of("1") } };
-	struct static_group g = { .labels = labels, .label_count = 2 };
-	struct profile_config p = { .name = str_of("profile"),
-				    .path = str_of("/debug/pprof/profile"),
-				    .seconds = 10 };
-	struct target *t;
-	struct buf text = { 0 };
+	struct target_set *s = set_of("- job_name: app\n"
+				      "  scheme: https\n"
+				      "  params: {'a b': ['c&d', e], Z: [1]}\n"
+				      "  profiling_config: {path_prefix: /x}\n"
+				      "  static_configs:\n"
+				      "  - targets: ['h:1']\n"
+				      "    labels: {env: dev, __hidden: 1}\n",
+				      NULL);
+	const struct target *t = find(s, "profile", "h:1");
 
-	cr_assert(!target_new(&c, &g, &p, str_of("h:1"), &t, NULL));
+	cr_assert(t && s->active == 7);
 	cr_expect(check_str(
-		str_of(t->url),
-		"https://h:1/x/debug/pprof/profile?a%20b=c%26d&seconds=10"));
-	cr_expect(t->timeout_ms == 15000, "seconds + scrape_timeout");
-	labels_text(t->labels, &text);
+		str_of(t->spec.url),
+		"https://h:1/x/debug/pprof/profile?Z=1&a%20b=c%26d&a%20b=e&seconds=10"));
+	cr_expect(t->spec.timeout_ms == 15000, "seconds + scrape_timeout");
+	cr_expect(has_labels(
+		t, "profile{env=\"dev\",instance=\"h:1\",job=\"app\"}"));
+	target_set_unref(s);
+}
+
+/* In conprof the seconds of one type spread to all, a few more at each sync. */
+Test(target, parameters_of_one_type_are_not_those_of_others)
+{
+	static const char text[] = "- job_name: app\n"
+				   "  params: {debug: ['0']}\n"
+				   "  static_configs: [{targets: ['h:1']}]\n";
+	struct target_set *s = set_of(text, NULL);
+
+	for (int i = 0; i < 3; i++) {
+		struct target_set *next = set_of(text, s);
+
+		cr_expect(check_str(str_of(find(next, "heap", "h:1")->spec.url),
+				    "http://h:1/debug/pprof/heap?debug=0"));
+		cr_expect(check_str(
+			str_of(find(next, "profile", "h:1")->spec.url),
+			"http://h:1/debug/pprof/profile?debug=0&seconds=10"));
+		cr_expect(find(next, "heap", "h:1") == find(s, "heap", "h:1"),
+			  "the same target goes on");
+		target_set_unref(s);
+		s = next;
+	}
+	target_set_unref(s);
+}
+
+Test(target, rules_see_and_change_what_prometheus_rules_do)
+{
+	struct target_set *s = set_of(
+		ONLY("heap: {interval: 1m}, profile: {seconds: 3}") "  relabel_configs:\n"
+								    "  - {source_labels: [__address__], target_label: __param_t}\n"
+								    "  - {source_labels: [__address__], target_label: instance}\n"
+								    "  - {target_label: __address__, replacement: 'proxy:9'}\n"
+								    "  - {source_labels: [__name__], regex: profile, "
+								    "target_label: __param_seconds, replacement: 7}\n"
+								    "  - {source_labels: [__name__], regex: profile, "
+								    "target_label: __scrape_timeout__, replacement: 2s}\n"
+								    "  - {source_labels: [__profile_path__], regex: /debug(.*), "
+								    "target_label: __profile_path__, replacement: /x$1}\n"
+								    "  static_configs: [{targets: ['http://h/y']}]\n",
+		NULL);
+	const struct target *heap = find(s, "heap", "http://h/y");
+	const struct target *cpu = find(s, "profile", "http://h/y");
+
+	cr_assert(heap && cpu);
 	cr_expect(
-		check_str(str_from(buf_bytes(&text)),
-			  "profile{env=\"dev\",instance=\"h:1\",job=\"app\"}"));
-	buf_fini(&text);
-	target_free(t);
+		check_str(str_of(heap->spec.url),
+			  "http://proxy:9/x/pprof/heap?t=http%3A%2F%2Fh%2Fy"));
+	cr_expect(heap->spec.interval_ms == 60000);
+	cr_expect(check_str(
+		str_of(cpu->spec.url),
+		"http://proxy:9/x/pprof/profile?seconds=7&t=http%3A%2F%2Fh%2Fy"));
+	cr_expect(cpu->spec.timeout_ms == 9000 && cpu->spec.seconds == 7);
+	cr_expect(cpu->spec.interval_ms == 15000);
+	target_set_unref(s);
+}
+
+/* In conprof one bad target takes its whole group along. */
+Test(target, a_bad_target_is_dropped_alone_and_says_why)
+{
+	struct target_set *s = set_of(
+		ONLY("profile: {enabled: false}") "  relabel_configs:\n"
+						  "  - {source_labels: [drop], regex: '1', action: drop}\n"
+						  "  - {source_labels: [scheme], regex: (.+), target_label: "
+						  "__scheme__}\n"
+						  "  - {source_labels: [interval], regex: (.+), target_label: "
+						  "__scrape_interval__}\n"
+						  "  - {source_labels: [name], regex: x, target_label: __name__, "
+						  "replacement: ''}\n"
+						  "  - {source_labels: [tenant], regex: (.+), target_label: "
+						  "__tenant__}\n"
+						  "  static_configs:\n"
+						  "  - targets: ['a:1', 'b/c', '']\n"
+						  "  - {targets: ['d:1'], labels: {drop: 1}}\n"
+						  "  - {targets: ['e:1'], labels: {scheme: ftp}}\n"
+						  "  - {targets: ['f:1'], labels: {interval: soon}}\n"
+						  "  - {targets: ['g:1'], labels: {name: x}}\n"
+						  "  - {targets: ['h:1'], labels: {tenant: x}}\n"
+						  "  - {targets: ['a:1']}\n",
+		NULL);
+
+	cr_expect(s->active == 1 && s->dropped == 8);
+	cr_expect(find(s, "heap", "a:1") != NULL);
+	cr_expect(check_str(str_of(dropped(s, "a:1")),
+			    "another target has the same labels"));
+	cr_expect(check_str(
+		str_of(dropped(s, "b/c")),
+		"\"b/c\" is not a target: host:port is expected, without scheme or path"));
+	cr_expect(check_str(str_of(dropped(s, "")),
+			    "no address: __address__ is empty"));
+	cr_expect(
+		check_str(str_of(dropped(s, "d:1")), "relabelling dropped it"));
+	cr_expect(check_str(str_of(dropped(s, "e:1")),
+			    "__scheme__ is http or https, not \"ftp\""));
+	cr_expect(check_str(
+		str_of(dropped(s, "f:1")),
+		"__scrape_interval__ is more than 0, at most 1d; this is \"soon\""));
+	cr_expect(check_str(str_of(dropped(s, "g:1")),
+			    "no profile type: __name__ is empty"));
+	cr_expect(check_str(str_of(dropped(s, "h:1")),
+			    "label __tenant__ is reserved"));
+	target_set_unref(s);
+}
+
+Test(target, what_stays_the_same_is_the_same_target)
+{
+	struct target_set *a = set_of(
+		ONLY("profile: {enabled: false}") "  static_configs: [{targets: ['a:1', 'b:1', 'c:1']}]\n",
+		NULL);
+	struct target_set *b = set_of(
+		ONLY("profile: {enabled: false}") "  relabel_configs: [{source_labels: [__address__], regex: "
+						  "'b:1', target_label: x, replacement: y}]\n"
+						  "  static_configs: [{targets: ['c:1', 'b:1', 'd:1']}]\n",
+		a);
+
+	cr_expect(find(b, "heap", "c:1") == find(a, "heap", "c:1"));
+	cr_expect(find(b, "heap", "b:1") != find(a, "heap", "b:1"));
+	cr_expect(!find(b, "heap", "a:1") && find(b, "heap", "d:1"));
+	target_set_unref(a);
+	cr_expect(check_str(str_of(find(b, "heap", "c:1")->spec.url),
+			    "http://c:1/debug/pprof/heap"));
+	target_set_unref(b);
+}
+
+static const char *refusal(const char *limits)
+{
+	static char why[200];
+	char text[1000];
+	struct target_set *s;
+
+	snprintf(text, sizeof(text),
+		 "%s  %s\n"
+		 "  static_configs: [{targets: ['a:1'], labels: {env: a}}, "
+		 "{targets: ['b:1'], labels: {env: quite-long}}]\n",
+		 ONLY("profile: {enabled: false}"), limits);
+	s = set_of(text, NULL);
+	cr_assert(s->active == 2);
+	snprintf(why, sizeof(why), "%s|%s",
+		 find(s, "heap", "a:1")->refused ?: "",
+		 find(s, "heap", "b:1")->refused ?: "");
+	target_set_unref(s);
+	return why;
+}
+
+Test(target, limits_refuse_what_is_beyond_them)
+{
+	cr_expect(
+		check_str(str_of(refusal("target_limit: 1")),
+			  "target_limit exceeded: 2 targets, the limit is 1|"
+			  "target_limit exceeded: 2 targets, the limit is 1"));
+	cr_expect(check_str(str_of(refusal("target_limit: 2")), "|"));
+	cr_expect(check_str(str_of(refusal("label_limit: 3")),
+			    "label_limit exceeded: 4 labels, the limit is 3|"
+			    "label_limit exceeded: 4 labels, the limit is 3"));
+	cr_expect(check_str(
+		str_of(refusal("label_value_length_limit: 9")),
+		"|label_value_length_limit exceeded: label env has 10 bytes, the limit is 9"));
+	cr_expect(
+		check_str(str_of(refusal("label_name_length_limit: 8")), "|"));
+	cr_expect(strstr(refusal("label_name_length_limit: 7"),
+			 "label_name_length_limit exceeded: label __name__"));
+	/* A limit that is taken back lets them be scraped again. */
+	cr_expect(check_str(str_of(refusal("label_limit: 4")), "|"));
+}
+
+Test(target, of_dropped_ones_as_many_are_kept_as_asked)
+{
+	struct target_set *s = set_of(
+		ONLY("profile: {enabled: false}") "  keep_dropped_targets: 2\n"
+						  "  relabel_configs: [{action: drop}]\n"
+						  "  static_configs: [{targets: ['a:1', 'b:1', 'c:1']}]\n",
+		NULL);
+
+	cr_expect(s->active == 0 && s->dropped == 3 && s->count == 2);
+	target_set_unref(s);
 }

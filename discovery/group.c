@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "discovery/group.h"
+
+#include <stddef.h>
+
+#include "base/mem.h"
+
+struct target_groups *target_groups_ref(struct target_groups *g)
+{
+	atomic_fetch_add(&g->refs, 1);
+	return g;
+}
+
+void target_groups_unref(struct target_groups *g)
+{
+	if (!g || atomic_fetch_sub(&g->refs, 1) > 1)
+		return;
+	arena_fini(&g->arena);
+	mem_free(g);
+}
+
+void target_groups_share(struct target_groups_list *l,
+			 const struct target_groups_list *from)
+{
+	for (size_t i = 0; i < from->count; i++)
+		*vec_add(l) = target_groups_ref(from->v[i]);
+}
+
+void target_groups_list_fini(struct target_groups_list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		target_groups_unref(l->v[i]);
+	vec_fini(l);
+}
+
+/* A group being decoded. */
+struct decoding {
+	struct arena *arena;
+	struct target_group *group;
+};
+
+/* Decoding. */
+
+static void decode_targets(struct yaml *y, const struct yaml_node *n,
+			   void *field)
+{
+	struct decoding *d = field;
+	struct target_group *g = d->group;
+
+	if (!yaml_expect(y, n, YAML_LIST, "targets"))
+		return;
+	g->targets = arena_array(d->arena, struct label_list, n->count);
+	for (size_t i = 0; i < n->count; i++) {
+		struct label *l = arena_new(d->arena, struct label);
+
+		l->name = str_of("__address__");
+		yaml_text(y, n->items[i], &l->value);
+		l->value = arena_str(d->arena, l->value);
+		g->targets[g->target_count++] = (struct label_list){ l, 1 };
+	}
+}
+
+static void check_label(struct yaml *y, const struct yaml_node *key,
+			const struct label *l)
+{
+	if (!l->name.len || !str_is_utf8(l->name) || !str_is_utf8(l->value))
+		yaml_error(y, key,
+			   "labels: the name is empty, or not all is UTF-8");
+	else if (str_is(l->name, LABEL_TENANT))
+		yaml_error(y, key, "label %s is reserved", LABEL_TENANT);
+	else if (l->name.len > LABEL_NAME_MAX)
+		yaml_error(y, key, "labels: a name is longer than %d bytes",
+			   LABEL_NAME_MAX);
+}
+
+static void decode_labels(struct yaml *y, const struct yaml_node *n,
+			  void *field)
+{
+	struct decoding *d = field;
+	struct label_list *l = &d->group->labels;
+
+	if (!yaml_expect(y, n, YAML_MAP, "labels"))
+		return;
+	yaml_unique_keys(y, n);
+	l->v = arena_array(d->arena, struct label, n->count / 2 + 1);
+	for (size_t i = 0; i < n->count; i += 2) {
+		struct label *one = &l->v[l->count++];
+
+		yaml_text(y, n->items[i + 1], &one->value);
+		one->name = arena_str(d->arena, n->items[i]->text);
+		one->value = arena_str(d->arena, one->value);
+		check_label(y, n->items[i], one);
+	}
+}
+
+static void add_meta(const struct decoding *d, const struct group_meta *meta)
+{
+	struct label_list *l = &d->group->labels;
+
+	if (!meta)
+		return;
+	if (!l->v)
+		l->v = arena_array(d->arena, struct label, 1);
+	l->v[l->count++] = (struct label){
+		arena_str(d->arena, str_of(meta->name)),
+		arena_str(d->arena, meta->value),
+	};
+}
+
+struct target_groups *target_groups_decode(struct yaml *y,
+					   const struct yaml_node *list,
+					   const char *what,
+					   const struct group_meta *meta)
+{
+	static const struct yaml_field fields[] = {
+		{ "targets", decode_targets, 0, NULL },
+		{ "labels", decode_labels, 0, NULL },
+		{ 0 },
+	};
+	struct target_groups *g = mem_new(struct target_groups);
+
+	atomic_init(&g->refs, 1);
+	if (!yaml_expect(y, list, YAML_LIST, what))
+		return g;
+	g->v = arena_array(&g->arena, struct target_group, list->count);
+	for (size_t i = 0; i < list->count; i++) {
+		struct decoding d = { &g->arena, &g->v[g->count++] };
+
+		yaml_decode(y, list->items[i], what, fields, &d);
+		add_meta(&d, meta);
+		g->targets += d.group->target_count;
+	}
+	return g;
+}
+
+bool target_address_is_ok(struct str t)
+{
+	size_t colon = t.len;
+	struct str port;
+	int64_t number;
+
+	for (size_t i = 0; i < t.len; i++) {
+		unsigned char c = (unsigned char)t.ptr[i];
+
+		if (c <= ' ' || c >= 0x7f || strchr("/@?#\\\"<>^`{|};,", c))
+			return false;
+	}
+	while (colon && t.ptr[colon - 1] != ':' && t.ptr[colon - 1] != ']')
+		colon--;
+	if (!colon || t.ptr[colon - 1] == ']')
+		return t.len && (!colon || (t.ptr[0] == '[' && colon == t.len));
+	port = (struct str){ .ptr = t.ptr + colon, .len = t.len - colon };
+	if (!str_to_i64(port, &number) || number < 1 || number > 65535)
+		return false;
+	return colon > 1 && (t.ptr[0] == '[' ? t.ptr[colon - 2] == ']' :
+					       !memchr(t.ptr, ':', colon - 1));
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scrape/discovered.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "base/url.h"
+
+#define ADDRESS    "__address__"
+#define SCHEME     "__scheme__"
+#define PATH       "__profile_path__"
+#define INTERVAL   "__scrape_interval__"
+#define TIMEOUT    "__scrape_timeout__"
+#define PARAM      "__param_"
+#define META       "__meta_"
+#define SECONDS    "seconds"
+#define PARAMS_MAX 1000
+
+static void add(struct label_list *l, const char *name, struct str value)
+{
+	l->v[l->count++] = (struct label){ str_of(name), value };
+}
+
+static struct str duration_text(struct arena *a, int64_t ms)
+{
+	char text[32];
+
+	duration_format(ms, text);
+	return arena_str(a, str_of(text));
+}
+
+static void copy_params(const struct scrape_config *c, struct arena *a,
+			struct job_labels *out)
+{
+	out->param_count = c->param_count;
+	out->params = arena_array(a, struct param, c->param_count);
+	for (size_t i = 0; i < c->param_count; i++) {
+		out->params[i].name = arena_str(a, c->params[i].name);
+		out->params[i].value = arena_str(a, c->params[i].value);
+	}
+}
+
+static void make_type(const struct scrape_config *c,
+		      const struct profile_config *p, struct arena *a,
+		      struct label_list *out)
+{
+	out->v = arena_array(a, struct label, 4);
+	add(out, LABEL_NAME, arena_str(a, p->name));
+	add(out, PATH,
+	    str_of(arena_printf(a, "%.*s%.*s", STR_ARG(c->path_prefix),
+				STR_ARG(p->path))));
+	if (p->interval_ms)
+		add(out, INTERVAL, duration_text(a, p->interval_ms));
+	if (p->seconds)
+		add(out, PARAM SECONDS,
+		    str_of(arena_printf(a, "%lld", (long long)p->seconds)));
+}
+
+void job_labels_make(const struct scrape_config *c, struct arena *a,
+		     struct job_labels *out)
+{
+	*out = (struct job_labels){ .max_body = (size_t)c->body_size_limit };
+	out->defaults.v = arena_array(a, struct label, 4);
+	add(&out->defaults, "job", arena_str(a, c->job_name));
+	add(&out->defaults, SCHEME, arena_str(a, c->scheme));
+	add(&out->defaults, INTERVAL, duration_text(a, c->interval_ms));
+	add(&out->defaults, TIMEOUT, duration_text(a, c->timeout_ms));
+	copy_params(c, a, out);
+	out->types = arena_array(a, struct label_list, c->profile_count);
+	for (size_t i = 0; i < c->profile_count; i++) {
+		if (c->profiles[i].enabled)
+			make_type(c, &c->profiles[i], a,
+				  &out->types[out->type_count++]);
+	}
+}
+
+static void set_absent(struct labels_builder *b, const struct label_list *l)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		if (!labels_builder_get(b, l->v[i].name).len)
+			labels_set(b, l->v[i].name, l->v[i].value);
+	}
+}
+
+/* __param_<name>: the first value of each parameter. */
+static void set_params(struct labels_builder *b, const struct job_labels *job)
+{
+	char name[LABEL_NAME_MAX];
+
+	for (size_t i = job->param_count; i-- > 0;) {
+		int n = snprintf(name, sizeof(name), PARAM "%.*s",
+				 STR_ARG(job->params[i].name));
+
+		if (n < (int)sizeof(name))
+			labels_set(b, (struct str){ name, (size_t)n },
+				   job->params[i].value);
+	}
+}
+
+void discovered_labels(const struct job_labels *job,
+		       const struct target_group *g,
+		       const struct label_list *target, size_t type,
+		       struct labels_builder *out)
+{
+	set_absent(out, target);
+	set_absent(out, &g->labels);
+	set_params(out, job);
+	set_absent(out, &job->types[type]);
+	set_absent(out, &job->defaults);
+}
+
+/* After relabelling. */
+
+static int check_address(struct str address, struct str scheme, struct err *err)
+{
+	if (!address.len)
+		return err_set(err, ERR_INVALID,
+			       "no address: " ADDRESS " is empty");
+	if (!target_address_is_ok(address))
+		return err_set(
+			err, ERR_INVALID,
+			"\"%.*s\" is not a target: host:port is expected, without scheme or path",
+			STR_ARG(address));
+	if (!str_is(scheme, "http") && !str_is(scheme, "https"))
+		return err_set(err, ERR_INVALID,
+			       SCHEME " is http or https, not \"%.*s\"",
+			       STR_ARG(scheme));
+	return 0;
+}
+
+static int get_duration(const struct labels_builder *b, const char *name,
+			int64_t *out, struct err *err)
+{
+	struct str text = labels_builder_get(b, str_of(name));
+
+	if (duration_parse(text, out, err) || *out <= 0 ||
+	    *out > SCRAPE_INTERVAL_MAX_MS)
+		return err_set(
+			err, ERR_INVALID,
+			"%s is more than 0, at most 1d; this is \"%.*s\"", name,
+			STR_ARG(text));
+	return 0;
+}
+
+/* The parameters of the job, as far as labels do not change them, and more. */
+static size_t gather_params(const struct job_labels *job,
+			    const struct labels_builder *b, struct param *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < job->param_count && n < PARAMS_MAX; i++)
+		out[n++] = job->params[i];
+	for (size_t i = 0; i < b->count && n < PARAMS_MAX; i++) {
+		struct str name = b->v[i].name;
+		size_t k = 0;
+
+		if (!str_starts(name, str_of(PARAM)))
+			continue;
+		name.ptr += strlen(PARAM);
+		name.len -= strlen(PARAM);
+		while (k < n && !str_eq(out[k].name, name))
+			k++;
+		out[k] = (struct param){ name, b->v[i].value };
+		n += k == n;
+	}
+	return n;
+}
+
+/* Values of one name keep their order. */
+static void sort_params(struct param *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		struct param p = v[i];
+		size_t k = i;
+
+		for (; k && str_cmp(v[k - 1].name, p.name) > 0; k--)
+			v[k] = v[k - 1];
+		v[k] = p;
+	}
+}
+
+static void add_params(struct buf *url, const struct job_labels *job,
+		       const struct labels_builder *b)
+{
+	size_t most = job->param_count + b->count;
+	struct param *v = mem_zalloc(most, sizeof(*v));
+	size_t n = gather_params(job, b, v);
+
+	sort_params(v, n);
+	for (size_t i = 0; i < n; i++) {
+		buf_byte(url, memchr(url->ptr, '?', url->len) ? '&' : '?');
+		url_escape(v[i].name, url);
+		buf_byte(url, '=');
+		url_escape(v[i].value, url);
+	}
+	mem_free(v);
+}
+
+static char *make_url(const struct job_labels *job,
+		      const struct labels_builder *b)
+{
+	struct str scheme = labels_builder_get(b, str_of(SCHEME));
+	struct str address = labels_builder_get(b, str_of(ADDRESS));
+	struct str path = labels_builder_get(b, str_of(PATH));
+	struct buf url = { 0 };
+	char *out;
+
+	buf_printf(&url, "%.*s://%.*s%s%.*s", STR_ARG(scheme), STR_ARG(address),
+		   path.len && *path.ptr == '/' ? "" : "/", STR_ARG(path));
+	add_params(&url, job, b);
+	out = mem_strdup(buf_cstr(&url));
+	buf_fini(&url);
+	return out;
+}
+
+static int64_t seconds_of(const struct labels_builder *b)
+{
+	struct str text = labels_builder_get(b, str_of(PARAM SECONDS));
+	int64_t n;
+
+	return str_to_i64(text, &n) && n > 0 && n <= SCRAPE_SECONDS_MAX ? n : 0;
+}
+
+/* What is stored: no __… but the name. */
+static void remove_internal(struct labels_builder *b)
+{
+	for (size_t i = b->count; i-- > 0;) {
+		struct str name = b->v[i].name;
+
+		if (str_starts(name, str_of("__")) &&
+		    !str_is(name, LABEL_NAME) && !str_is(name, LABEL_TENANT))
+			labels_set(b, name, str_of(""));
+	}
+}
+
+int target_spec_make(const struct job_labels *job, struct labels_builder *b,
+		     struct target_spec *out, struct err *err)
+{
+	struct str address = labels_builder_get(b, str_of(ADDRESS));
+	int64_t timeout;
+	int rc = check_address(address, labels_builder_get(b, str_of(SCHEME)),
+			       err);
+
+	*out = (struct target_spec){ .max_body = job->max_body };
+	if (!rc)
+		rc = get_duration(b, INTERVAL, &out->interval_ms, err);
+	if (!rc)
+		rc = get_duration(b, TIMEOUT, &timeout, err);
+	if (rc)
+		return rc;
+	if (!labels_builder_get(b, str_of(LABEL_NAME)).len)
+		return err_set(err, ERR_INVALID,
+			       "no profile type: " LABEL_NAME " is empty");
+	out->seconds = seconds_of(b);
+	out->timeout_ms = timeout + out->seconds * 1000;
+	out->url = make_url(job, b);
+	if (!labels_builder_get(b, str_of("instance")).len)
+		labels_set(b, str_of("instance"), address);
+	remove_internal(b);
+	rc = labels_build(b, &out->labels, err);
+	if (rc)
+		target_spec_fini(out);
+	return rc;
+}
