@@ -10,9 +10,7 @@
 #include "base/table.h"
 #include "base/units.h"
 
-#define TEXT_MAX   (10 * MIB)
-#define DEPTH_MAX  64
-#define WEIGHT_MAX 100000
+#define WEIGHT_MAX 500000
 #define ERRORS_MAX (64 * KIB)
 
 struct anchor {
@@ -193,7 +191,7 @@ static struct yaml_node *build_collection(struct builder *b, yaml_event_t *e,
 	bool map = e->type == YAML_MAPPING_START_EVENT;
 	struct yaml_node *n = node_new(b, map ? YAML_MAP : YAML_LIST, e);
 
-	if (depth >= DEPTH_MAX)
+	if (depth >= YAML_DEPTH_MAX)
 		return fail(b, e->start_mark, "nested too deeply");
 	n = build_items(b, n,
 			map ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT,
@@ -262,15 +260,20 @@ static void build_document(struct builder *b)
 	}
 }
 
+void yaml_begin(struct yaml *y, const char *file)
+{
+	*y = (struct yaml){ .file = file,
+			    .errors = buf_init(ERRORS_MAX),
+			    .warnings = buf_init(ERRORS_MAX) };
+}
+
 void yaml_parse(struct yaml *y, const char *file, struct bytes text)
 {
 	struct builder b = { .y = y };
 
-	*y = (struct yaml){ .file = file,
-			    .errors = buf_init(ERRORS_MAX),
-			    .warnings = buf_init(ERRORS_MAX) };
-	if (text.len > TEXT_MAX) {
-		yaml_error(y, NULL, "larger than 10 MB");
+	yaml_begin(y, file);
+	if (text.len > YAML_TEXT_MAX) {
+		yaml_error(y, NULL, "larger than %ld MB", YAML_TEXT_MAX / MIB);
 		return;
 	}
 	if (!text.len)
@@ -338,6 +341,15 @@ void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field)
 		return;
 	}
 	*(struct str *)str_field = n->text;
+}
+
+void yaml_secret(struct yaml *y, const struct yaml_node *n, void *str_field)
+{
+	/* The tree is y's own: who decodes it sees it as constant. */
+	struct yaml_node *own = (struct yaml_node *)(uintptr_t)n;
+
+	own->secret = true;
+	yaml_text(y, n, str_field);
 }
 
 void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field)

@@ -4,7 +4,7 @@
  * tables of fields, which reports every error at once as
  * "file:line:col: sentence".
  *
- * Bounds: 10 MB of text, 64 levels, 100 000 nodes after aliases.
+ * Bounds: 10 MB of text, 64 levels, 500 000 nodes after aliases.
  *
  * Ownership: a yaml owns its nodes and all text that decoding hands out, and
  * must outlive what was decoded.
@@ -17,6 +17,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#define YAML_TEXT_MAX  (10 * MIB)
+#define YAML_DEPTH_MAX 64
+
 enum yaml_kind {
 	YAML_SCALAR,
 	YAML_LIST,
@@ -25,6 +28,7 @@ enum yaml_kind {
 
 struct yaml_node {
 	enum yaml_kind kind;
+	bool secret;   /* yaml_secret() decoded it: never shown */
 	bool quoted;   /* a scalar in quotes is text, whatever it looks like */
 	unsigned line; /* from 1 */
 	unsigned column;     /* from 1 */
@@ -50,7 +54,13 @@ struct yaml {
  * yaml_fini() whatever happens.
  */
 void yaml_parse(struct yaml *y, const char *file, struct bytes text);
+
+/* The same from JSON; its nodes know no positions. */
+void yaml_parse_json(struct yaml *y, const char *file, struct bytes text);
 void yaml_fini(struct yaml *y);
+
+/* An empty tree, for who makes one. */
+void yaml_begin(struct yaml *y, const char *file);
 
 /* Add an error or a warning at a node (NULL: the file). */
 void yaml_error(struct yaml *y, const struct yaml_node *at, const char *fmt,
@@ -69,6 +79,8 @@ const struct yaml_node *yaml_child(const struct yaml_node *map,
 typedef void (*yaml_fn)(struct yaml *y, const struct yaml_node *n, void *field);
 
 void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field);
+/* Text that yaml_dump() and messages do not show. */
+void yaml_secret(struct yaml *y, const struct yaml_node *n, void *str_field);
 void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field);
 void yaml_int(struct yaml *y, const struct yaml_node *n, void *int64_field);
 /* Milliseconds, as int64_t. */
@@ -91,6 +103,12 @@ struct yaml_field {
  */
 void yaml_decode(struct yaml *y, const struct yaml_node *map, const char *what,
 		 const struct yaml_field *fields, void *out);
+
+/*
+ * Write a tree as YAML, in blocks, aliases written out; for a secret,
+ * <secret> is written unless all is to be shown.
+ */
+void yaml_dump(const struct yaml_node *n, bool show_secrets, struct buf *out);
 
 /* Whether n is of that kind; if not, an error says so. */
 bool yaml_expect(struct yaml *y, const struct yaml_node *n, enum yaml_kind kind,

@@ -2,6 +2,7 @@
 #include "client/http.h"
 
 #include <curl/curl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/vec.h"
 
 #define MAX_IDLE_CONNECTIONS 256L
 #define CONNECT_TIMEOUT_MS   10000L
@@ -29,8 +31,16 @@ struct transfer {
 	int64_t timeout_ms;
 	size_t header_bytes;
 	char why[CURL_ERROR_SIZE];
+	struct curl_slist *headers;
 	struct transfer *prev;
 	struct transfer *next;
+};
+
+/* A descriptor of somebody else. */
+struct watch {
+	int fd;
+	http_watch_fn fn;
+	void *ctx;
 };
 
 struct http_client {
@@ -40,6 +50,7 @@ struct http_client {
 	int64_t deadline_ns; /* of libcurl's timer; 0: none */
 	struct transfer *transfers;
 	size_t running;
+	VEC(struct watch) watches;
 };
 
 static pthread_once_t global_once = PTHREAD_ONCE_INIT;
@@ -161,6 +172,7 @@ static void set_options(struct transfer *t, const struct http_request *r)
 	curl_easy_setopt(e, CURLOPT_WRITEDATA, t);
 	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
 	curl_easy_setopt(e, CURLOPT_HEADERDATA, t);
+	curl_easy_setopt(e, CURLOPT_HTTPHEADER, t->headers);
 	curl_easy_setopt(e, CURLOPT_PRIVATE, t);
 }
 
@@ -176,6 +188,8 @@ void http_start(struct http_client *c, const struct http_request *r)
 	t->sink_ctx = r->sink_ctx;
 	t->timeout_ms = r->timeout_ms;
 	t->response.body = buf_init(r->max_body);
+	for (const char *const *h = r->headers; h && *h; h++)
+		t->headers = curl_slist_append(t->headers, *h);
 	t->easy = curl_easy_init();
 	if (!t->easy)
 		abort(); /* out of memory */
@@ -228,6 +242,7 @@ static void transfer_end(struct transfer *t, CURLcode result)
 	t->done(t->ctx, r);
 	curl_multi_remove_handle(c->multi, t->easy);
 	curl_easy_cleanup(t->easy);
+	curl_slist_free_all(t->headers);
 	buf_fini(&r->body);
 	if (t->prev)
 		t->prev->next = t->next;
@@ -255,22 +270,37 @@ static void collect(struct http_client *c)
 	}
 }
 
+static void transfer_cancel(struct transfer *t)
+{
+	t->response.code = err_set(&t->response.err, ERR_CLOSED, "stopped");
+	transfer_end(t, CURLE_OK);
+}
+
+void http_cancel(struct http_client *c, const void *ctx)
+{
+	struct transfer *t = c->transfers;
+
+	while (t) {
+		struct transfer *next = t->next;
+
+		if (t->ctx == ctx)
+			transfer_cancel(t);
+		t = next;
+	}
+}
+
 void http_client_free(struct http_client *c)
 {
 	if (!c)
 		return;
-	while (c->transfers) {
-		struct transfer *t = c->transfers;
-
-		t->response.code =
-			err_set(&t->response.err, ERR_CLOSED, "shutting down");
-		transfer_end(t, CURLE_OK);
-	}
+	while (c->transfers)
+		transfer_cancel(c->transfers);
 	curl_multi_cleanup(c->multi);
 	if (c->epoll >= 0)
 		close(c->epoll);
 	if (c->wake >= 0)
 		close(c->wake);
+	vec_fini(&c->watches);
 	mem_free(c);
 }
 
@@ -288,6 +318,19 @@ static int wait_ms(const struct http_client *c, int64_t timeout_ms)
 	return (int)(left < 0 ? 0 : left > 60000 ? 60000 : left);
 }
 
+static bool call_watch(struct http_client *c, int fd)
+{
+	for (size_t i = 0; i < c->watches.count; i++) {
+		struct watch w = c->watches.v[i];
+
+		if (w.fd != fd)
+			continue;
+		w.fn(w.ctx);
+		return true;
+	}
+	return false;
+}
+
 static void dispatch(struct http_client *c, const struct epoll_event *e)
 {
 	uint64_t count;
@@ -300,6 +343,8 @@ static void dispatch(struct http_client *c, const struct epoll_event *e)
 		}
 		return;
 	}
+	if (call_watch(c, e->data.fd))
+		return;
 	if (e->events & (EPOLLIN | EPOLLHUP))
 		flags |= CURL_CSELECT_IN;
 	if (e->events & EPOLLOUT)
@@ -307,6 +352,18 @@ static void dispatch(struct http_client *c, const struct epoll_event *e)
 	if (e->events & EPOLLERR)
 		flags |= CURL_CSELECT_ERR;
 	curl_multi_socket_action(c->multi, e->data.fd, flags, &running);
+}
+
+int64_t http_next_ms(const struct http_client *c, int64_t max_ms)
+{
+	return wait_ms(c, max_ms);
+}
+
+void http_wait(const struct http_client *c, int64_t ms)
+{
+	struct pollfd p = { .fd = c->epoll, .events = POLLIN };
+
+	(void)poll(&p, 1, (int)ms);
 }
 
 void http_poll(struct http_client *c, int64_t timeout_ms)
@@ -323,6 +380,25 @@ void http_poll(struct http_client *c, int64_t timeout_ms)
 					 &running);
 	}
 	collect(c);
+}
+
+void http_watch(struct http_client *c, int fd, http_watch_fn fn, void *ctx)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.fd = fd };
+
+	*vec_add(&c->watches) = (struct watch){ fd, fn, ctx };
+	epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &e);
+}
+
+void http_unwatch(struct http_client *c, int fd)
+{
+	for (size_t i = 0; i < c->watches.count; i++) {
+		if (c->watches.v[i].fd != fd)
+			continue;
+		epoll_ctl(c->epoll, EPOLL_CTL_DEL, fd, NULL);
+		c->watches.v[i] = c->watches.v[--c->watches.count];
+		return;
+	}
 }
 
 void http_wake(struct http_client *c)

@@ -4,7 +4,7 @@
  * interface and epoll.
  *
  * The owner of the loop calls http_poll() again and again; requests start and
- * end inside it. Proxies of the environment are not used, redirects not
+ * end inside it. Other descriptors may be watched by the same loop. Proxies of the environment are not used, redirects not
  * followed, bodies given as they come (nothing is decompressed).
  *
  * Ownership: a client owns its requests until they are done.
@@ -38,7 +38,8 @@ struct http_request {
 	int64_t timeout_ms; /* for all of it */
 	size_t max_body;    /* bytes; more is ERR_TOOBIG */
 	const char *user_agent;
-	http_done_fn done; /* called once, from http_poll() */
+	const char *const *headers; /* "Name: value", NULL ends; may be NULL */
+	http_done_fn done;          /* called once, from http_poll() */
 	void *ctx;
 	/*
 	 * Where the body of a 200 goes as it comes, instead of into the
@@ -61,6 +62,24 @@ void http_start(struct http_client *c, const struct http_request *r);
 
 /* Wait at most timeout_ms for something to happen, and do it. */
 void http_poll(struct http_client *c, int64_t timeout_ms);
+
+/*
+ * Call fn(ctx) from http_poll() whenever fd can be read, until http_unwatch().
+ * For what shares the loop with requests.
+ */
+typedef void (*http_watch_fn)(void *ctx);
+void http_watch(struct http_client *c, int fd, http_watch_fn fn, void *ctx);
+void http_unwatch(struct http_client *c, int fd);
+
+/* Requests with that ctx end as ERR_CLOSED, now. */
+void http_cancel(struct http_client *c, const void *ctx);
+
+/*
+ * For a loop under a lock, http_poll() in three parts: how long it may wait,
+ * at most max_ms; the waiting, which needs no lock; then http_poll(c, 0).
+ */
+int64_t http_next_ms(const struct http_client *c, int64_t max_ms);
+void http_wait(const struct http_client *c, int64_t ms);
 
 /* Make http_poll() return soon. From any thread. */
 void http_wake(struct http_client *c);

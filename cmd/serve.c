@@ -2,6 +2,7 @@
 /*
  * everprof serve: storage, scraper and web, from start to ordered stop.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,10 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/config.h"
+#include "cmd/live.h"
 #include "cmd/process.h"
 #include "cmd/version.h"
+#include "discovery/manager.h"
 #include "pprof/columns.h"
 #include "scrape/scrape.h"
 #include "tsdb/tsdb.h"
@@ -24,6 +26,9 @@
 struct serve {
 	/* Flags. */
 	const char *config_file;
+	bool auto_reload;
+	int64_t auto_reload_ms;
+	bool lifecycle;
 	const char *address;
 	int64_t max_connections;
 	int64_t read_timeout_ms;
@@ -48,16 +53,18 @@ struct serve {
 	size_t flag_count;
 
 	struct log log;
-	struct config config;
+	struct live *live;
 	struct metrics *metrics;
 	struct tsdb *db;
 	struct scraper *scraper;
+	struct discovery *discovery;
 	struct web *web;
 };
 
 static void set_defaults(struct serve *s)
 {
 	s->config_file = "everprof.yaml";
+	s->auto_reload_ms = 30000;
 	s->address = "127.0.0.1:10902";
 	s->max_connections = 512;
 	s->read_timeout_ms = 5LL * 60 * 1000;
@@ -86,6 +93,11 @@ static void make_flags(struct serve *s)
 {
 	add_flag(s, "config.file", FLAG_TEXT, &s->config_file, "everprof.yaml",
 		 "What to scrape: docs/configuration.md.");
+	add_flag(s, "config.auto-reload", FLAG_BOOL, &s->auto_reload, "no",
+		 "Load the configuration again when the file has changed.");
+	add_flag(s, "config.auto-reload-interval", FLAG_DURATION,
+		 &s->auto_reload_ms, "30s",
+		 "How often to look whether it has.");
 	add_flag(s, "web.listen-address", FLAG_TEXT, &s->address,
 		 "127.0.0.1:10902", "Where API and page are; port 0: any.");
 	add_flag(s, "web.max-connections", FLAG_INT, &s->max_connections, "512",
@@ -109,6 +121,8 @@ static void make_flags(struct serve *s)
 		 "Time between syncs of the WAL, or always.");
 	add_flag(s, "storage.tsdb.wal-budget", FLAG_SIZE, &s->wal_budget,
 		 "512MB", "Size of the WAL at which it is flushed.");
+	add_flag(s, "web.enable-lifecycle", FLAG_BOOL, &s->lifecycle, "no",
+		 "Answer POST /-/reload and /-/quit.");
 	add_flag(s, "web.enable-admin-api", FLAG_BOOL, &s->admin_api, "no",
 		 "Answer /api/v1/admin/…, which deletes and takes snapshots.");
 	add_flag(s, "query.timeout", FLAG_DURATION, &s->query_timeout_ms, "30s",
@@ -168,6 +182,9 @@ static int check_flags(struct serve *s, int64_t *sync_ms, struct err *err)
 	if (s->max_profile < KIB || s->max_profile > 1023 * MIB)
 		return err_set(err, ERR_INVALID,
 			       "--scrape.max-profile-size is 1KB to 1023MB");
+	if (s->auto_reload_ms < 100 || s->auto_reload_ms > DAY_MS)
+		return err_set(err, ERR_INVALID,
+			       "--config.auto-reload-interval is 100ms to 1d");
 	*sync_ms = -1;
 	if (!strcmp(s->wal_fsync, "always"))
 		return 0;
@@ -176,14 +193,6 @@ static int check_flags(struct serve *s, int64_t *sync_ms, struct err *err)
 			err, ERR_INVALID,
 			"--storage.tsdb.wal-fsync is a duration, such as 1s, or always");
 	return 0;
-}
-
-static int load_config(struct serve *s, struct err *err)
-{
-	int rc = config_load(&s->config, s->config_file, err);
-
-	config_report(&s->config);
-	return rc;
 }
 
 /* Bytes, or a share of the disk that the data directory is on. */
@@ -239,19 +248,57 @@ static int start_storage(struct serve *s, int64_t sync_ms, struct err *err)
 	return 0;
 }
 
+static void on_discovered(void *ctx, struct str job,
+			  const struct target_groups_list *groups)
+{
+	struct serve *s = ctx;
+
+	scrape_update(s->scraper, job, groups);
+}
+
 static int start_scraper(struct serve *s, struct err *err)
 {
-	struct scrape_options o = { .appender = tsdb_appender(s->db),
-				    .log = &s->log,
-				    .metrics = s->metrics,
-				    .max_profile = (size_t)s->max_profile,
-				    .user_agent = EVERPROF_USER_AGENT };
-
-	int rc = scrape_start(&o, &s->scraper, err);
+	struct scrape_options so = { .appender = tsdb_appender(s->db),
+				     .log = &s->log,
+				     .metrics = s->metrics,
+				     .max_profile = (size_t)s->max_profile,
+				     .user_agent = EVERPROF_USER_AGENT };
+	struct discovery_options o = { .log = &s->log,
+				       .metrics = s->metrics,
+				       .user_agent = EVERPROF_USER_AGENT,
+				       .update = on_discovered,
+				       .ctx = s };
+	struct live_options lo = { .log = &s->log, .metrics = s->metrics };
+	int rc = scrape_start(&so, &s->scraper, err);
 
 	if (!rc)
-		scrape_apply(s->scraper, &s->config.scrape);
-	return rc;
+		rc = discovery_start(&o, &s->discovery, err);
+	if (rc)
+		return rc;
+	lo.scraper = s->scraper;
+	lo.discovery = s->discovery;
+	live_start(s->live, &lo);
+	return 0;
+}
+
+static int on_reload(void *ctx, struct err *err)
+{
+	struct serve *s = ctx;
+
+	return live_reload(s->live, err);
+}
+
+static void on_config(void *ctx, struct buf *out)
+{
+	struct serve *s = ctx;
+
+	live_text(s->live, out);
+}
+
+/* The main thread waits for the signal. */
+static void on_quit(void *ctx UNUSED)
+{
+	kill(getpid(), SIGTERM);
 }
 
 static int start_web(struct serve *s, struct err *err)
@@ -259,7 +306,11 @@ static int start_web(struct serve *s, struct err *err)
 	struct web_options o = {
 		.db = s->db,
 		.scraper = s->scraper,
-		.config_text = buf_cstr(&s->config.text),
+		.lifecycle = { .ctx = s,
+			       .enabled = s->lifecycle,
+			       .config = on_config,
+			       .reload = on_reload,
+			       .quit = on_quit },
 		.flags = s->shown,
 		.flag_count = s->flag_count,
 		.version = EVERPROF_VERSION,
@@ -326,13 +377,16 @@ static int start(struct serve *s, int64_t sync_ms, struct err *err)
 static void stop(struct serve *s)
 {
 	web_stop(s->web);
+	discovery_stop(s->discovery);
 	scrape_stop(s->scraper);
 	web_free(s->web);
+	discovery_free(s->discovery);
 	scrape_free(s->scraper);
+	live_free(s->live);
 	tsdb_close(s->db);
 }
 
-/* Until somebody wants us to end. Threads inherit the blocked mask. */
+/* They are waited for. Threads inherit the blocked mask. */
 static void block_signals(sigset_t *set)
 {
 	sigemptyset(set);
@@ -342,20 +396,38 @@ static void block_signals(sigset_t *set)
 	pthread_sigmask(SIG_BLOCK, set, NULL);
 }
 
+/* The next signal; 0: it was time to look at the configuration. */
+static int next_signal(struct serve *s, const sigset_t *set)
+{
+	const struct timespec wait = {
+		.tv_sec = s->auto_reload_ms / 1000,
+		.tv_nsec = s->auto_reload_ms % 1000 * 1000000,
+	};
+	int number;
+
+	for (;;) {
+		number = sigtimedwait(set, NULL, s->auto_reload ? &wait : NULL);
+		if (number > 0)
+			return number;
+		if (errno == EAGAIN)
+			return 0;
+	}
+}
+
+/* Until somebody wants us to end. What reloading says is in the log. */
 static void wait_for_signal(struct serve *s, const sigset_t *set)
 {
 	for (;;) {
-		int number;
+		int number = next_signal(s, set);
+		struct err err;
 
-		if (sigwait(set, &number))
-			continue;
-		if (number != SIGHUP) {
+		if (number == SIGTERM || number == SIGINT) {
 			log_event(&s->log, LOG_INFO, "stopping",
 				  LOG_FIELDS(log_int("signal", number)));
 			return;
 		}
-		log_event(&s->log, LOG_WARN,
-			  "reload is not supported yet: restart instead", NULL);
+		if (number == SIGHUP || live_has_changed(s->live))
+			(void)!live_reload(s->live, &err);
 	}
 }
 
@@ -364,8 +436,8 @@ static int run(struct serve *s, int argc, char **argv)
 	static const struct usage u = {
 		"serve [FLAGS]",
 		"Scrapes the targets of the configuration, stores their "
-		"profiles, and serves API and\npage. SIGTERM and SIGINT stop "
-		"it in order.",
+		"profiles, and serves API and\npage. SIGHUP loads the "
+		"configuration again, SIGTERM and SIGINT stop it in order.",
 		0, 0
 	};
 	int code = cmd_begin(&u, s->flags, &argc, argv);
@@ -383,7 +455,7 @@ static int run(struct serve *s, int argc, char **argv)
 	}
 	show_flags(s);
 	block_signals(&set);
-	rc = load_config(s, &err);
+	rc = live_open(s->config_file, &s->live, &err);
 	if (!rc)
 		rc = start(s, sync_ms, &err);
 	if (!rc)
@@ -404,7 +476,6 @@ int cmd_serve(int argc, char **argv)
 	make_flags(s);
 	s->metrics = metrics_new();
 	code = run(s, argc, argv);
-	config_fini(&s->config);
 	metrics_free(s->metrics);
 	mem_free(s);
 	return code;

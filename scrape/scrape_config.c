@@ -195,6 +195,10 @@ static const struct yaml_field job_fields[] = {
 	  offsetof(struct scrape_config, body_size_limit), NULL },
 	{ "profiling_config", decode_profiling, 0, NULL },
 	{ "static_configs", decode_static, 0, NULL },
+	{ "file_sd_configs", file_sd_decode,
+	  offsetof(struct scrape_config, discovery), NULL },
+	{ "http_sd_configs", http_sd_decode,
+	  offsetof(struct scrape_config, discovery), NULL },
 	{ "relabel_configs", relabel_decode,
 	  offsetof(struct scrape_config, relabel), NULL },
 	{ "target_limit", decode_limit,
@@ -248,16 +252,17 @@ static void check_times(struct yaml *y, const struct yaml_node *n,
 static void check_discovery(struct yaml *y, const struct yaml_node *map)
 {
 	static const char suffix[] = "_sd_configs";
+	const size_t n = sizeof(suffix) - 1;
 
 	for (size_t i = 0; i < map->count; i += 2) {
 		struct str key = map->items[i]->text;
 
-		if (key.len > sizeof(suffix) - 1 &&
-		    !memcmp(key.ptr + key.len - (sizeof(suffix) - 1), suffix,
-			    sizeof(suffix) - 1))
+		if (key.len > n && !memcmp(key.ptr + key.len - n, suffix, n) &&
+		    !str_is(key, "file_sd_configs") &&
+		    !str_is(key, "http_sd_configs"))
 			yaml_error(
 				y, map->items[i],
-				"%.*s is not supported yet: use static_configs (file_sd_configs and http_sd_configs are to come)",
+				"%.*s is not supported yet: use http_sd_configs or file_sd_configs",
 				STR_ARG(key));
 	}
 }

@@ -131,12 +131,15 @@ void api_status_config(void *ctx, struct request *r UNUSED, struct answer *a)
 {
 	struct web *w = ctx;
 	struct json j = envelope_begin(a);
+	struct buf text = { 0 };
 
+	w->o.lifecycle.config(w->o.lifecycle.ctx, &text);
 	json_begin(&j, '{');
 	json_key(&j, "yaml");
-	json_text(&j, w->o.config_text);
+	json_str(&j, str_from(buf_bytes(&text)));
 	json_end(&j, '}');
 	envelope_end(&j, a, NULL);
+	buf_fini(&text);
 }
 
 void api_status_flags(void *ctx, struct request *r UNUSED, struct answer *a)

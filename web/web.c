@@ -34,12 +34,51 @@ static void metrics(void *ctx, struct request *r UNUSED, struct answer *a)
 	metrics_write(w->o.metrics, &a->body);
 }
 
+static bool refuse_lifecycle(const struct web *w, struct answer *a)
+{
+	if (!w->o.lifecycle.enabled)
+		answer_text(a, 403, "text/plain; charset=utf-8",
+			    str_of("Lifecycle API is not enabled: start "
+				   "everprof with --web.enable-lifecycle.\n"));
+	return !w->o.lifecycle.enabled;
+}
+
+static void reload(void *ctx, struct request *r, struct answer *a)
+{
+	struct web *w = ctx;
+	struct err err;
+	char *text;
+
+	if (refuse_lifecycle(w, a))
+		return;
+	if (!w->o.lifecycle.reload(w->o.lifecycle.ctx, &err)) {
+		a->status = 200;
+		a->content_type = "text/plain; charset=utf-8";
+		return;
+	}
+	text = arena_printf(&r->arena, "%s\n", err.msg);
+	answer_text(a, 500, "text/plain; charset=utf-8", str_of(text));
+}
+
+static void quit(void *ctx, struct request *r UNUSED, struct answer *a)
+{
+	struct web *w = ctx;
+
+	if (refuse_lifecycle(w, a))
+		return;
+	answer_text(a, 200, "text/plain; charset=utf-8",
+		    str_of("Requesting termination... Goodbye!\n"));
+	w->o.lifecycle.quit(w->o.lifecycle.ctx);
+}
+
 static const struct route routes[] = {
 	{ "/", page_index, ROUTE_READ },
 	{ "/report", page_report, ROUTE_READ },
 	{ "/targets", page_targets, ROUTE_READ },
 	{ "/-/healthy", health, ROUTE_QUICK },
 	{ "/-/ready", ready, ROUTE_QUICK },
+	{ "/-/reload", reload, ROUTE_WRITE },
+	{ "/-/quit", quit, ROUTE_WRITE },
 	{ "/metrics", metrics, ROUTE_READ },
 	{ "/api/v1/query_range", api_query_range, ROUTE_READ },
 	{ "/api/v1/query", api_query, ROUTE_READ },

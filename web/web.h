@@ -21,10 +21,19 @@ struct web_flag {
 	const char *value;
 };
 
+/* What the server as a whole can be asked for; from any thread. */
+struct web_lifecycle {
+	void *ctx;
+	bool enabled; /* reload and quit are answered */
+	void (*config)(void *ctx, struct buf *out); /* without secrets */
+	int (*reload)(void *ctx, struct err *err);
+	void (*quit)(void *ctx);
+};
+
 struct web_options {
 	struct tsdb *db;
 	struct scraper *scraper;
-	const char *config_text; /* shown by status/config */
+	struct web_lifecycle lifecycle;
 	const struct web_flag *flags;
 	size_t flag_count;
 	const char *version;

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON as the same tree that YAML makes, on jansson: one decoder for both.
+ */
+#include <jansson.h>
+#include <stdio.h>
+
+#include "base/yaml.h"
+
+struct converter {
+	struct yaml *y;
+	size_t nodes;
+};
+
+static struct yaml_node *node_new(struct converter *c, enum yaml_kind kind)
+{
+	struct yaml_node *n = arena_new(&c->y->arena, struct yaml_node);
+
+	n->kind = kind;
+	n->weight = 1;
+	c->nodes++;
+	return n;
+}
+
+static struct yaml_node *scalar(struct converter *c, struct str text,
+				bool quoted)
+{
+	struct yaml_node *n = node_new(c, YAML_SCALAR);
+
+	n->text = arena_str(&c->y->arena, text);
+	n->quoted = quoted;
+	return n;
+}
+
+static struct str string_of(const json_t *v)
+{
+	return (struct str){ json_string_value(v), json_string_length(v) };
+}
+
+static struct yaml_node *plain(struct converter *c, const json_t *v)
+{
+	char text[64] = "null";
+
+	if (json_is_integer(v))
+		snprintf(text, sizeof(text), "%lld",
+			 (long long)json_integer_value(v));
+	else if (json_is_real(v))
+		snprintf(text, sizeof(text), "%.17g", json_real_value(v));
+	else if (json_is_boolean(v))
+		snprintf(text, sizeof(text), "%s",
+			 json_is_true(v) ? "true" : "false");
+	return scalar(c, str_of(text), false);
+}
+
+/* Recursion is bounded: deeper text is refused before. */
+static struct yaml_node *convert(struct converter *c, json_t *v);
+
+static struct yaml_node *convert_array(struct converter *c, json_t *v)
+{
+	struct yaml_node *n = node_new(c, YAML_LIST);
+
+	n->count = json_array_size(v);
+	n->items = arena_array(&c->y->arena, struct yaml_node *, n->count);
+	for (size_t i = 0; i < n->count; i++)
+		n->items[i] = convert(c, json_array_get(v, i));
+	return n;
+}
+
+static struct yaml_node *convert_object(struct converter *c, json_t *v)
+{
+	struct yaml_node *n = node_new(c, YAML_MAP);
+	size_t room = 2 * json_object_size(v);
+	const char *key;
+	json_t *value;
+
+	n->items = arena_array(&c->y->arena, struct yaml_node *, room);
+	json_object_foreach(v, key, value)
+	{
+		n->items[n->count++] = scalar(c, str_of(key), true);
+		n->items[n->count++] = convert(c, value);
+	}
+	return n;
+}
+
+static struct yaml_node *convert(struct converter *c, json_t *v)
+{
+	if (json_is_object(v))
+		return convert_object(c, v);
+	if (json_is_array(v))
+		return convert_array(c, v);
+	if (json_is_string(v))
+		return scalar(c, string_of(v), true);
+	return plain(c, v);
+}
+
+static unsigned depth_of(json_t *v)
+{
+	unsigned deepest = 0;
+	const char *key UNUSED;
+	json_t *value;
+	size_t i;
+
+	if (json_is_array(v)) {
+		json_array_foreach(v, i, value)
+		{
+			unsigned d = depth_of(value);
+
+			deepest = d > deepest ? d : deepest;
+		}
+	}
+	if (json_is_object(v)) {
+		json_object_foreach(v, key, value)
+		{
+			unsigned d = depth_of(value);
+
+			deepest = d > deepest ? d : deepest;
+		}
+	}
+	return deepest + 1;
+}
+
+void yaml_parse_json(struct yaml *y, const char *file, struct bytes text)
+{
+	struct converter c = { .y = y };
+	json_error_t why;
+	json_t *root;
+
+	yaml_begin(y, file);
+	if (text.len > YAML_TEXT_MAX) {
+		yaml_error(y, NULL, "larger than %ld MB", YAML_TEXT_MAX / MIB);
+		return;
+	}
+	if (!text.len)
+		return;
+	root = json_loadb((const char *)text.ptr, text.len,
+			  JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
+	if (!root) {
+		struct yaml_node at = { .line = (unsigned)why.line,
+					.column = (unsigned)why.column };
+
+		yaml_error(y, why.line > 0 ? &at : NULL, "%s", why.text);
+		return;
+	}
+	if (depth_of(root) > YAML_DEPTH_MAX)
+		yaml_error(y, NULL, "nested too deeply");
+	else
+		y->root = convert(&c, root);
+	json_decref(root);
+}

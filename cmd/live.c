@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/live.h"
+
+#include <pthread.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "cmd/config.h"
+
+struct live {
+	struct live_options o;
+	char *path;
+	pthread_mutex_t mu;
+	struct config *config;
+	uint64_t tried; /* hash of the text that was loaded or refused last */
+	struct metric *successful;
+	struct metric *success_seconds;
+};
+
+static void config_free(struct config *c)
+{
+	if (!c)
+		return;
+	config_fini(c);
+	mem_free(c);
+}
+
+static uint64_t hash_of(const char *path)
+{
+	struct buf text = buf_init(YAML_TEXT_MAX + 1);
+	uint64_t hash = 0;
+
+	if (!file_slurp(path, &text, NULL))
+		hash = hash64(buf_bytes(&text));
+	buf_fini(&text);
+	return hash;
+}
+
+int live_open(const char *path, struct live **out, struct err *err)
+{
+	struct live *l = mem_new(struct live);
+	int rc;
+
+	pthread_mutex_init(&l->mu, NULL);
+	l->path = mem_strdup(path);
+	l->config = mem_new(struct config);
+	l->tried = hash_of(path);
+	rc = config_load(l->config, path, err);
+	config_report(l->config);
+	if (rc)
+		live_free(l);
+	else
+		*out = l;
+	return rc;
+}
+
+/* Jobs first, so that what is found is theirs. */
+static void run_by(struct live *l, const struct config *c)
+{
+	struct discovery_job *jobs =
+		mem_zalloc(c->scrape.count + 1, sizeof(*jobs));
+
+	for (size_t i = 0; i < c->scrape.count; i++) {
+		jobs[i].name = c->scrape.v[i].job_name;
+		jobs[i].configs = &c->scrape.v[i].discovery;
+	}
+	scrape_apply(l->o.scraper, &c->scrape);
+	discovery_apply(l->o.discovery, jobs, c->scrape.count);
+	mem_free(jobs);
+	metric_set(l->successful, 1);
+	metric_set(l->success_seconds, clock_ms(NULL) / 1000);
+}
+
+void live_start(struct live *l, const struct live_options *o)
+{
+	l->o = *o;
+	l->successful = metrics_gauge(
+		o->metrics, "everprof_config_last_reload_successful",
+		"Whether the last attempt to load the configuration succeeded.",
+		NULL);
+	l->success_seconds = metrics_gauge(
+		o->metrics,
+		"everprof_config_last_reload_success_timestamp_seconds",
+		"When the configuration was last loaded, in Unix time.", NULL);
+	run_by(l, l->config);
+}
+
+/* Each line of the report as an event. */
+static void log_lines(const struct live *l, enum log_level level,
+		      const struct buf *lines)
+{
+	struct str rest = str_from(buf_bytes(lines));
+
+	while (rest.len) {
+		char *line = mem_strndup(str_cut(rest, '\n', &rest));
+
+		log_event(l->o.log, level, "configuration",
+			  LOG_FIELDS(log_text("at", line)));
+		mem_free(line);
+	}
+}
+
+/* All of it in one sentence: its first mistake, and how many there are. */
+static int summary(const struct config *c, int rc, struct err *err)
+{
+	struct str first = str_from(buf_bytes(&c->yaml.errors));
+
+	if (!c->yaml.error_count)
+		return rc;
+	first = str_cut(first, '\n', &first);
+	if (c->yaml.error_count == 1)
+		return err_set(err, rc, "%.*s", STR_ARG(first));
+	return err_set(err, rc, "%.*s (and %zu more)", STR_ARG(first),
+		       c->yaml.error_count - 1);
+}
+
+static int reload(struct live *l, struct err *err)
+{
+	struct config *c = mem_new(struct config);
+	struct config *old = l->config;
+	int rc;
+
+	l->tried = hash_of(l->path);
+	rc = config_load(c, l->path, err);
+	log_lines(l, LOG_WARN, &c->yaml.warnings);
+	log_lines(l, LOG_ERROR, &c->yaml.errors);
+	if (rc) {
+		rc = summary(c, rc, err);
+		config_free(c);
+		return rc;
+	}
+	run_by(l, c);
+	l->config = c;
+	config_free(old);
+	return 0;
+}
+
+int live_reload(struct live *l, struct err *err)
+{
+	struct err own;
+	int64_t began = clock_mono_ns();
+	int rc;
+
+	pthread_mutex_lock(&l->mu);
+	rc = reload(l, &own);
+	pthread_mutex_unlock(&l->mu);
+	if (!rc) {
+		log_event(l->o.log, LOG_INFO, "configuration is loaded",
+			  LOG_FIELDS(
+				  log_text("path", l->path),
+				  log_int("took_ms", (clock_mono_ns() - began) /
+							     1000000)));
+		return 0;
+	}
+	metric_set(l->successful, 0);
+	log_event(l->o.log, LOG_ERROR,
+		  "configuration is not loaded: the old one stays",
+		  LOG_FIELDS(log_text("path", l->path), log_err(&own)));
+	return err_set(err, rc, "failed to reload config: %s", own.msg);
+}
+
+bool live_has_changed(struct live *l)
+{
+	uint64_t hash = hash_of(l->path);
+	bool changed;
+
+	pthread_mutex_lock(&l->mu);
+	/* A file that is away is being exchanged. */
+	changed = hash && hash != l->tried;
+	pthread_mutex_unlock(&l->mu);
+	return changed;
+}
+
+void live_text(struct live *l, struct buf *out)
+{
+	pthread_mutex_lock(&l->mu);
+	yaml_dump(l->config->yaml.root, false, out);
+	pthread_mutex_unlock(&l->mu);
+}
+
+void live_free(struct live *l)
+{
+	if (!l)
+		return;
+	config_free(l->config);
+	mem_free(l->path);
+	pthread_mutex_destroy(&l->mu);
+	mem_free(l);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "discovery/discovery_config.h"
+
+#include <stddef.h>
+#include <strings.h>
+
+#include "base/mem.h"
+
+#define FILE_REFRESH_MS 300000
+#define HTTP_REFRESH_MS 60000
+#define REFRESH_MIN_MS  100
+#define REFRESH_MAX_MS  (24LL * 3600 * 1000)
+
+static bool ends_with(struct str s, const char *end)
+{
+	size_t n = strlen(end);
+
+	return s.len > n && !strncasecmp(s.ptr + s.len - n, end, n);
+}
+
+/* One * at most, in the last part of the path, as Prometheus wants it. */
+static bool is_pattern(struct str s)
+{
+	const char *star = memchr(s.ptr, '*', s.len);
+	size_t rest = star ? s.len - (size_t)(star - s.ptr) : 0;
+
+	if (star && memchr(star, '/', rest))
+		return false;
+	return ends_with(s, ".json") || ends_with(s, ".yml") ||
+	       ends_with(s, ".yaml");
+}
+
+/* Paths are relative to the folder of the configuration file. */
+static struct str resolve(struct yaml *y, struct str path)
+{
+	const char *slash = strrchr(y->file, '/');
+
+	if (*path.ptr == '/' || !slash)
+		return path;
+	return str_of(arena_printf(&y->arena, "%.*s/%.*s",
+				   (int)(slash - y->file), y->file,
+				   STR_ARG(path)));
+}
+
+static void decode_files(struct yaml *y, const struct yaml_node *n, void *field)
+{
+	struct discovery_config *c = field;
+
+	if (!yaml_expect(y, n, YAML_LIST, "files"))
+		return;
+	c->files = arena_array(&y->arena, struct str, n->count);
+	for (size_t i = 0; i < n->count; i++) {
+		struct str path = str_of("");
+
+		yaml_text(y, n->items[i], &path);
+		if (!is_pattern(path))
+			yaml_error(
+				y, n->items[i],
+				"\"%.*s\" is no file for discovery: .json, .yml or .yaml, with a * in its name at most",
+				STR_ARG(path));
+		else
+			c->files[c->file_count++] = resolve(y, path);
+	}
+}
+
+static void decode_url(struct yaml *y, const struct yaml_node *n, void *field)
+{
+	struct str *url = field;
+
+	yaml_text(y, n, url);
+	if (!str_starts(*url, str_of("http://")) &&
+	    !str_starts(*url, str_of("https://")))
+		yaml_error(y, n, "a URL begins with http:// or https://");
+}
+
+/* Text in which no two parts can be taken for one. */
+static void add_key(struct buf *key, struct str part)
+{
+	buf_printf(key, "%zu:", part.len);
+	buf_add(key, part.ptr, part.len);
+}
+
+static void set_key(struct yaml *y, struct discovery_config *c)
+{
+	struct buf key = { 0 };
+
+	buf_printf(&key, "%d %lld ", (int)c->kind, (long long)c->refresh_ms);
+	add_key(&key, c->url);
+	for (size_t i = 0; i < c->file_count; i++)
+		add_key(&key, c->files[i]);
+	c->key = arena_str(&y->arena, str_from(buf_bytes(&key)));
+	buf_fini(&key);
+}
+
+static void check(struct yaml *y, const struct yaml_node *n,
+		  const struct discovery_config *c)
+{
+	if (c->refresh_ms < REFRESH_MIN_MS || c->refresh_ms > REFRESH_MAX_MS)
+		yaml_error(y, n, "refresh_interval is 100ms to 1d");
+	if (c->kind == DISCOVERY_FILE && n->kind == YAML_MAP && !c->file_count)
+		yaml_error(y, n, "file_sd_config needs files");
+	if (c->kind == DISCOVERY_HTTP && n->kind == YAML_MAP && !c->url.len)
+		yaml_error(y, n, "http_sd_config needs a url");
+}
+
+/* How the entries of a list are decoded. */
+struct entry_kind {
+	enum discovery_kind kind;
+	const char *list;
+	const char *entry;
+	int64_t refresh_ms;
+	const struct yaml_field *fields;
+};
+
+static void decode_list(struct yaml *y, const struct yaml_node *n,
+			const struct entry_kind *k,
+			struct discovery_configs *out)
+{
+	struct discovery_config *all;
+
+	if (!yaml_expect(y, n, YAML_LIST, k->list))
+		return;
+	all = arena_array(&y->arena, struct discovery_config,
+			  out->count + n->count);
+	if (out->count)
+		memcpy(all, out->v, out->count * sizeof(*all));
+	out->v = all;
+	for (size_t i = 0; i < n->count; i++) {
+		struct discovery_config *c = &all[out->count++];
+
+		*c = (struct discovery_config){ .kind = k->kind,
+						.refresh_ms = k->refresh_ms,
+						.url = str_of("") };
+		yaml_decode(y, n->items[i], k->entry, k->fields, c);
+		check(y, n->items[i], c);
+		set_key(y, c);
+	}
+}
+
+void file_sd_decode(struct yaml *y, const struct yaml_node *n, void *field)
+{
+	static const struct yaml_field fields[] = {
+		{ "files", decode_files, 0, NULL },
+		{ "refresh_interval", yaml_duration,
+		  offsetof(struct discovery_config, refresh_ms), NULL },
+		{ 0 },
+	};
+	static const struct entry_kind kind = { DISCOVERY_FILE,
+						"file_sd_configs",
+						"file_sd_config",
+						FILE_REFRESH_MS, fields };
+
+	decode_list(y, n, &kind, field);
+}
+
+void http_sd_decode(struct yaml *y, const struct yaml_node *n, void *field)
+{
+	static const struct yaml_field fields[] = {
+		{ "url", decode_url, offsetof(struct discovery_config, url),
+		  NULL },
+		{ "refresh_interval", yaml_duration,
+		  offsetof(struct discovery_config, refresh_ms), NULL },
+		{ 0 },
+	};
+	static const struct entry_kind kind = { DISCOVERY_HTTP,
+						"http_sd_configs",
+						"http_sd_config",
+						HTTP_REFRESH_MS, fields };
+
+	decode_list(y, n, &kind, field);
+}

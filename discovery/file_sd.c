@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * file_sd_configs: target groups in files, read again when something happens
+ * in their folders, and every refresh_interval. A file that cannot be read or
+ * understood keeps its last targets; one that is gone has none.
+ *
+ * Folders are watched, not files: editors and Kubernetes exchange files, and
+ * links to them, by renaming.
+ */
+#include <errno.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "discovery/provider.h"
+
+/* Several changes in a row are one. */
+#define SETTLE_MS 50
+#define META_FILE "__meta_filepath"
+
+/* A file that was found. */
+struct source {
+	char *path;
+	uint64_t hash; /* of the text that groups were made of */
+	struct target_groups *groups;
+	bool there; /* in the last round */
+};
+
+struct files {
+	VEC(char *) patterns;
+	VEC(struct source) sources;
+	int inotify; /* -1: none; then the interval alone counts */
+};
+
+static void source_fini(struct source *s)
+{
+	mem_free(s->path);
+	target_groups_unref(s->groups);
+}
+
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return mem_strdup(".");
+	return slash == path ? mem_strdup("/") :
+			       mem_printf("%.*s", (int)(slash - path), path);
+}
+
+/* Folders may come later: this is called again and again. */
+static void watch_folders(struct files *f)
+{
+	const uint32_t events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM |
+				IN_DELETE | IN_CREATE | IN_ONLYDIR;
+
+	if (f->inotify < 0)
+		return;
+	for (size_t i = 0; i < f->patterns.count; i++) {
+		char *folder = folder_of(f->patterns.v[i]);
+
+		(void)inotify_add_watch(f->inotify, folder, events);
+		mem_free(folder);
+	}
+}
+
+/* A file that is being made is read when it is closed; a link is there. */
+static bool matters(const struct inotify_event *e)
+{
+	return (e->mask & ~(uint32_t)IN_CREATE) != 0;
+}
+
+static void on_events(void *ctx)
+{
+	struct provider *p = ctx;
+	struct files *f = p->data;
+	union {
+		struct inotify_event e;
+		char bytes[4096];
+	} u;
+	ssize_t n;
+
+	while ((n = read(f->inotify, u.bytes, sizeof(u.bytes))) > 0) {
+		for (ssize_t at = 0; at < n;) {
+			struct inotify_event e;
+
+			memcpy(&e, u.bytes + at, sizeof(e));
+			if (matters(&e))
+				provider_hurry(p, SETTLE_MS);
+			else
+				provider_hurry(p, 10 * SETTLE_MS);
+			at += (ssize_t)(sizeof(e) + e.len);
+		}
+	}
+}
+
+static void *files_open(struct provider *p, const struct discovery_config *c)
+{
+	struct files *f = mem_new(struct files);
+
+	for (size_t i = 0; i < c->file_count; i++)
+		*vec_add(&f->patterns) = mem_strndup(c->files[i]);
+	f->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (f->inotify >= 0)
+		http_watch(p->client, f->inotify, on_events, p);
+	else
+		log_event(p->log, LOG_WARN,
+			  "files of targets are not watched, only read again",
+			  LOG_FIELDS(log_text("reason", strerror(errno))));
+	return f;
+}
+
+static struct source *find_source(struct files *f, const char *path)
+{
+	for (size_t i = 0; i < f->sources.count; i++) {
+		if (!strcmp(f->sources.v[i].path, path))
+			return &f->sources.v[i];
+	}
+	*vec_add(&f->sources) = (struct source){ .path = mem_strdup(path) };
+	return &f->sources.v[f->sources.count - 1];
+}
+
+static bool is_json(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot && (!strcmp(dot, ".json") || !strcmp(dot, ".JSON"));
+}
+
+/* Read the file, and make groups of it when it is not as it was. */
+static int read_source(struct source *s, bool *changed, struct err *err)
+{
+	const struct group_meta meta = { META_FILE, str_of(s->path) };
+	struct buf text = buf_init(YAML_TEXT_MAX + 1);
+	struct target_groups *g = NULL;
+	uint64_t hash;
+	int rc = file_slurp(s->path, &text, err);
+
+	if (!rc && text.over)
+		rc = err_set(err, ERR_TOOBIG, "%s: larger than %ld MB", s->path,
+			     YAML_TEXT_MAX / MIB);
+	hash = hash64(buf_bytes(&text));
+	if (!rc && !(s->groups && s->hash == hash)) {
+		rc = provider_parse(s->path, buf_bytes(&text), is_json(s->path),
+				    &meta, &g, err);
+		if (!rc) {
+			target_groups_unref(s->groups);
+			s->groups = g;
+			s->hash = hash;
+			*changed = true;
+		}
+	}
+	buf_fini(&text);
+	return rc;
+}
+
+static void visit(struct provider *p, const char *path, bool *changed)
+{
+	struct source *s = find_source(p->data, path);
+	struct err err;
+
+	if (s->there)
+		return; /* two patterns have it */
+	if (!read_source(s, changed, &err)) {
+		s->there = true;
+	} else if (err.code != ERR_NOTFOUND) {
+		s->there = true;
+		provider_failed(p, path, &err);
+	}
+}
+
+static void forget_gone(struct files *f, bool *changed)
+{
+	for (size_t i = f->sources.count; i-- > 0;) {
+		struct source *s = &f->sources.v[i];
+
+		if (s->there)
+			continue;
+		*changed |= s->groups != NULL;
+		source_fini(s);
+		memmove(s, s + 1, (--f->sources.count - i) * sizeof(*s));
+	}
+}
+
+static void visit_pattern(struct provider *p, const char *pattern,
+			  bool *changed)
+{
+	glob_t g = { 0 };
+	int rc = glob(pattern, GLOB_PERIOD, NULL, &g);
+
+	for (size_t i = 0; !rc && i < g.gl_pathc; i++)
+		visit(p, g.gl_pathv[i], changed);
+	globfree(&g);
+	if (rc && rc != GLOB_NOMATCH) {
+		struct err err;
+
+		err_set(&err, ERR_IO, "the folder cannot be read");
+		provider_failed(p, pattern, &err);
+	}
+}
+
+static void publish(struct provider *p, struct files *f)
+{
+	struct target_groups_list all = { 0 };
+
+	for (size_t i = 0; i < f->sources.count; i++) {
+		if (f->sources.v[i].groups)
+			*vec_add(&all) =
+				target_groups_ref(f->sources.v[i].groups);
+	}
+	provider_found(p, &all);
+	target_groups_list_fini(&all);
+}
+
+static void files_refresh(struct provider *p)
+{
+	struct files *f = p->data;
+	bool changed = !p->asked;
+
+	watch_folders(f);
+	for (size_t i = 0; i < f->sources.count; i++)
+		f->sources.v[i].there = false;
+	for (size_t i = 0; i < f->patterns.count; i++)
+		visit_pattern(p, f->patterns.v[i], &changed);
+	forget_gone(f, &changed);
+	if (changed)
+		publish(p, f);
+}
+
+static void files_close(struct provider *p)
+{
+	struct files *f = p->data;
+
+	if (f->inotify >= 0) {
+		http_unwatch(p->client, f->inotify);
+		close(f->inotify);
+	}
+	for (size_t i = 0; i < f->patterns.count; i++)
+		mem_free(f->patterns.v[i]);
+	for (size_t i = 0; i < f->sources.count; i++)
+		source_fini(&f->sources.v[i]);
+	vec_fini(&f->patterns);
+	vec_fini(&f->sources);
+	mem_free(f);
+}
+
+const struct provider_kind provider_file = { "file", files_open, files_refresh,
+					     files_close };

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * http_sd_configs: target groups as JSON from a URL, asked for every
+ * refresh_interval.
+ *
+ * Source: prometheus.io/docs/prometheus/latest/http_sd.
+ */
+#include <stdio.h>
+#include <strings.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "discovery/provider.h"
+
+#define META_URL "__meta_url"
+
+struct http_source {
+	char *url;
+	char *interval; /* a header */
+	uint64_t hash;  /* of the last text that groups were made of */
+	bool running;
+};
+
+static void *source_open(struct provider *p UNUSED,
+			 const struct discovery_config *c)
+{
+	struct http_source *s = mem_new(struct http_source);
+
+	s->url = mem_strndup(c->url);
+	s->interval = mem_printf("X-Prometheus-Refresh-Interval-Seconds: %g",
+				 (double)c->refresh_ms / 1000);
+	return s;
+}
+
+static bool is_json(const char *type)
+{
+	static const char want[] = "application/json";
+	size_t n = sizeof(want) - 1;
+
+	return !strncasecmp(type, want, n) &&
+	       (!type[n] || type[n] == ';' || type[n] == ' ');
+}
+
+static int check_response(const struct http_response *r, struct err *err)
+{
+	if (r->code) {
+		*err = r->err;
+		return r->code;
+	}
+	if (r->status != 200)
+		return err_set(err, ERR_AGAIN,
+			       "server returned HTTP status %ld %s", r->status,
+			       http_status_text(r->status));
+	if (!is_json(r->content_type))
+		return err_set(
+			err, ERR_INVALID,
+			"the content type must be application/json, not \"%.100s\"",
+			r->content_type);
+	return 0;
+}
+
+static int take(struct provider *p, struct http_source *s, struct bytes text,
+		struct err *err)
+{
+	const struct group_meta meta = { META_URL, str_of(s->url) };
+	uint64_t hash = hash64(text);
+	struct target_groups_list all = { 0 };
+	struct target_groups *g;
+	int rc;
+
+	if (p->asked && hash == s->hash)
+		return 0;
+	rc = provider_parse(s->url, text, true, &meta, &g, err);
+	if (rc)
+		return rc;
+	s->hash = hash;
+	*vec_add(&all) = g;
+	provider_found(p, &all);
+	target_groups_list_fini(&all);
+	return 0;
+}
+
+static void answered(void *ctx, struct http_response *r)
+{
+	struct provider *p = ctx;
+	struct http_source *s = p->data;
+	struct err err;
+	int rc = check_response(r, &err);
+
+	s->running = false;
+	if (!rc)
+		rc = take(p, s, buf_bytes(&r->body), &err);
+	if (rc && rc != ERR_CLOSED)
+		provider_failed(p, s->url, &err);
+}
+
+static void source_refresh(struct provider *p)
+{
+	struct http_source *s = p->data;
+	const char *const headers[] = { "Accept: application/json", s->interval,
+					NULL };
+	struct http_request r = { .url = s->url,
+				  .timeout_ms = p->refresh_ms,
+				  .max_body = YAML_TEXT_MAX,
+				  .user_agent = p->user_agent,
+				  .headers = headers,
+				  .done = answered,
+				  .ctx = p };
+
+	if (s->running)
+		return;
+	s->running = true;
+	http_start(p->client, &r);
+}
+
+static void source_close(struct provider *p)
+{
+	struct http_source *s = p->data;
+
+	http_cancel(p->client, p);
+	mem_free(s->url);
+	mem_free(s->interval);
+	mem_free(s);
+}
+
+const struct provider_kind provider_http = { "http", source_open,
+					     source_refresh, source_close };

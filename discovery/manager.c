@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "discovery/manager.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "discovery/provider.h"
+
+#define WAIT_MS_MAX 10000
+
+static const struct provider_kind *const kinds[] = {
+	[DISCOVERY_FILE] = &provider_file,
+	[DISCOVERY_HTTP] = &provider_http,
+};
+
+struct job {
+	char *name;
+	VEC(struct provider *) providers;
+	bool untold; /* since the configuration changed */
+};
+
+struct discovery {
+	struct discovery_options o;
+	struct http_client *client;
+	pthread_t loop;
+	bool running;
+	_Atomic bool stopping;
+
+	pthread_mutex_t mu; /* the loop leaves it only while it waits */
+	struct job **jobs;
+	size_t job_count;
+	VEC(struct provider *) providers;
+};
+
+static void update_metrics(struct discovery *d)
+{
+	size_t targets = 0;
+
+	for (size_t i = 0; i < d->providers.count; i++) {
+		const struct target_groups_list *l = &d->providers.v[i]->found;
+
+		for (size_t k = 0; k < l->count; k++)
+			targets += l->v[k]->targets;
+	}
+	metric_set(metrics_gauge(d->o.metrics, "everprof_discovery_targets",
+				 "Targets that discoveries have found.", NULL),
+		   (int64_t)targets);
+}
+
+/* The loop. */
+
+static bool is_told_of(const struct job *j)
+{
+	for (size_t i = 0; i < j->providers.count; i++) {
+		if (!j->providers.v[i]->asked)
+			return false;
+	}
+	return true;
+}
+
+static bool has_news(const struct job *j)
+{
+	for (size_t i = 0; i < j->providers.count; i++) {
+		if (j->providers.v[i]->changed)
+			return true;
+	}
+	return j->untold;
+}
+
+static void tell(struct discovery *d, struct job *j)
+{
+	struct target_groups_list all = { 0 };
+
+	for (size_t i = 0; i < j->providers.count; i++)
+		target_groups_share(&all, &j->providers.v[i]->found);
+	d->o.update(d->o.ctx, str_of(j->name), &all);
+	target_groups_list_fini(&all);
+	j->untold = false;
+}
+
+static void tell_news(struct discovery *d)
+{
+	bool news = false;
+
+	for (size_t i = 0; i < d->job_count; i++) {
+		struct job *j = d->jobs[i];
+
+		if (!has_news(j))
+			continue;
+		if (is_told_of(j))
+			tell(d, j);
+		else
+			j->untold = true;
+		news = true;
+	}
+	for (size_t i = 0; i < d->providers.count; i++)
+		d->providers.v[i]->changed = false;
+	if (news)
+		update_metrics(d);
+}
+
+/* Refresh what is due; returns how long until something is. */
+static int64_t refresh_due(struct discovery *d)
+{
+	int64_t now = clock_mono_ns();
+	int64_t wait = WAIT_MS_MAX;
+
+	for (size_t i = 0; i < d->providers.count; i++) {
+		struct provider *p = d->providers.v[i];
+		int64_t left;
+
+		if (p->due_ns <= now) {
+			p->due_ns = now + p->refresh_ms * 1000000;
+			p->kind->refresh(p);
+		}
+		left = (p->due_ns - now) / 1000000 + 1;
+		wait = left < wait ? left : wait;
+	}
+	return wait;
+}
+
+static void *loop_run(void *arg)
+{
+	struct discovery *d = arg;
+	int64_t wait;
+
+	pthread_setname_np(pthread_self(), "discovery");
+	pthread_mutex_lock(&d->mu);
+	while (!atomic_load(&d->stopping)) {
+		wait = http_next_ms(d->client, refresh_due(d));
+		tell_news(d);
+		pthread_mutex_unlock(&d->mu);
+		http_wait(d->client, wait);
+		pthread_mutex_lock(&d->mu);
+		http_poll(d->client, 0);
+		tell_news(d);
+	}
+	pthread_mutex_unlock(&d->mu);
+	return NULL;
+}
+
+/* Configuration. */
+
+static void provider_drop(struct provider *p)
+{
+	p->kind->close(p);
+	target_groups_list_fini(&p->found);
+	mem_free(p->key);
+	mem_free(p);
+}
+
+static struct provider *take_provider(struct discovery *d,
+				      const struct discovery_config *c)
+{
+	struct provider *p;
+
+	for (size_t i = 0; i < d->providers.count; i++) {
+		p = d->providers.v[i];
+		if (str_is(c->key, p->key)) {
+			p->used = true;
+			return p;
+		}
+	}
+	p = mem_new(struct provider);
+	p->kind = kinds[c->kind];
+	p->key = mem_strndup(c->key);
+	p->refresh_ms = c->refresh_ms;
+	p->client = d->client;
+	p->user_agent = d->o.user_agent;
+	p->log = d->o.log;
+	p->failures = metrics_counter(
+		d->o.metrics, "everprof_discovery_failures_total",
+		"Refreshes of discoveries that failed.",
+		&(struct metric_labels){ { "discovery" }, { p->kind->name } });
+	p->used = true;
+	p->data = p->kind->open(p, c);
+	*vec_add(&d->providers) = p;
+	return p;
+}
+
+static struct job *find_job(struct job *const *jobs, size_t count,
+			    struct str name)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (str_is(name, jobs[i]->name))
+			return jobs[i];
+	}
+	return NULL;
+}
+
+static void job_drop(struct job *j)
+{
+	vec_fini(&j->providers);
+	mem_free(j->name);
+	mem_free(j);
+}
+
+static struct job *make_job(struct discovery *d, const struct discovery_job *c)
+{
+	const struct job *old = find_job(d->jobs, d->job_count, c->name);
+	struct job *j = mem_new(struct job);
+
+	j->name = mem_strndup(c->name);
+	for (size_t i = 0; i < c->configs->count; i++)
+		*vec_add(&j->providers) = take_provider(d, &c->configs->v[i]);
+	/* A job that never had discoveries has nothing to be told of. */
+	j->untold = j->providers.count || (old && old->providers.count);
+	return j;
+}
+
+static void drop_unused(struct discovery *d)
+{
+	for (size_t i = d->providers.count; i-- > 0;) {
+		struct provider *p = d->providers.v[i];
+
+		if (p->used)
+			continue;
+		d->providers.v[i] = d->providers.v[--d->providers.count];
+		provider_drop(p);
+	}
+}
+
+static void drop_jobs(struct discovery *d)
+{
+	for (size_t i = 0; i < d->job_count; i++)
+		job_drop(d->jobs[i]);
+	mem_free(d->jobs);
+}
+
+void discovery_apply(struct discovery *d, const struct discovery_job *jobs,
+		     size_t count)
+{
+	struct job **made;
+
+	pthread_mutex_lock(&d->mu);
+	for (size_t i = 0; i < d->providers.count; i++)
+		d->providers.v[i]->used = false;
+	made = mem_zalloc(count + 1, sizeof(struct job *));
+	for (size_t i = 0; i < count; i++)
+		made[i] = make_job(d, &jobs[i]);
+	drop_jobs(d);
+	d->jobs = made;
+	d->job_count = count;
+	drop_unused(d);
+	pthread_mutex_unlock(&d->mu);
+	http_wake(d->client);
+}
+
+int discovery_start(const struct discovery_options *o, struct discovery **out,
+		    struct err *err)
+{
+	struct discovery *d = mem_new(struct discovery);
+	int rc;
+
+	d->o = *o;
+	pthread_mutex_init(&d->mu, NULL);
+	rc = http_client_new(&d->client, err);
+	if (rc) {
+		discovery_free(d);
+		return rc;
+	}
+	d->running = true;
+	if (pthread_create(&d->loop, NULL, loop_run, d))
+		abort(); /* as when memory is out */
+	*out = d;
+	return 0;
+}
+
+void discovery_stop(struct discovery *d)
+{
+	if (!d || !d->running)
+		return;
+	atomic_store(&d->stopping, true);
+	http_wake(d->client);
+	pthread_join(d->loop, NULL);
+	d->running = false;
+}
+
+void discovery_free(struct discovery *d)
+{
+	if (!d)
+		return;
+	discovery_stop(d);
+	for (size_t i = 0; i < d->providers.count; i++)
+		provider_drop(d->providers.v[i]);
+	vec_fini(&d->providers);
+	drop_jobs(d);
+	http_client_free(d->client);
+	pthread_mutex_destroy(&d->mu);
+	mem_free(d);
+}

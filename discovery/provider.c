@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "discovery/provider.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+void provider_found(struct provider *p, const struct target_groups_list *groups)
+{
+	struct target_groups_list old = p->found;
+
+	p->found = (struct target_groups_list){ 0 };
+	target_groups_share(&p->found, groups);
+	target_groups_list_fini(&old);
+	p->asked = true;
+	p->changed = true;
+}
+
+void provider_failed(struct provider *p, const char *what,
+		     const struct err *err)
+{
+	p->changed |= !p->asked;
+	p->asked = true;
+	metric_add(p->failures, 1);
+	log_event(p->log, LOG_WARN, "discovery failed: the targets stay",
+		  LOG_FIELDS(log_text("discovery", p->kind->name),
+			     log_text("source", what), log_err(err)));
+}
+
+void provider_hurry(struct provider *p, int64_t ms)
+{
+	int64_t at = clock_mono_ns() + ms * 1000000;
+
+	if (at < p->due_ns)
+		p->due_ns = at;
+}
+
+int provider_parse(const char *name, struct bytes text, bool json,
+		   const struct group_meta *meta, struct target_groups **out,
+		   struct err *err)
+{
+	struct target_groups *g = NULL;
+	struct yaml y;
+	int rc = 0;
+
+	if (json)
+		yaml_parse_json(&y, name, text);
+	else
+		yaml_parse(&y, name, text);
+	if (y.root)
+		g = target_groups_decode(&y, y.root, "target groups", meta);
+	else if (!y.error_count)
+		yaml_error(&y, NULL,
+			   "the file is empty; [] is a list of no targets");
+	if (y.error_count) {
+		rc = err_set(err, ERR_INVALID, "%.*s%s",
+			     (int)strcspn(buf_cstr(&y.errors), "\n"),
+			     buf_cstr(&y.errors),
+			     y.error_count > 1 ? " (and more)" : "");
+		target_groups_unref(g);
+	} else {
+		*out = g;
+	}
+	yaml_fini(&y);
+	return rc;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "discovery/manager.h"
+#include "discovery/provider.h"
+#include "tests/check.h"
+#include "tests/tempdir.h"
+
+TestSuite(discovery, .timeout = 60);
+
+/* What the manager said last: "job: address{label=value,…} …". */
+struct hearing {
+	pthread_mutex_t mu;
+	char text[4096];
+	unsigned updates;
+};
+
+static void add_labels(struct buf *out, const struct label_list *l,
+		       const char *but)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		struct str name = l->v[i].name;
+
+		if (!str_is(name, but) && !str_starts(name, str_of("__meta_")))
+			buf_printf(out, "{%.*s=%.*s}", STR_ARG(name),
+				   STR_ARG(l->v[i].value));
+	}
+}
+
+static void hear(void *ctx, struct str job,
+		 const struct target_groups_list *groups)
+{
+	struct hearing *h = ctx;
+	struct buf text = { 0 };
+
+	buf_printf(&text, "%.*s:", STR_ARG(job));
+	for (size_t i = 0; i < groups->count; i++) {
+		const struct target_groups *l = groups->v[i];
+
+		for (size_t k = 0; k < l->count; k++) {
+			for (size_t t = 0; t < l->v[k].target_count; t++) {
+				buf_printf(
+					&text, " %.*s",
+					STR_ARG(l->v[k].targets[t].v[0].value));
+				add_labels(&text, &l->v[k].labels, "");
+			}
+		}
+	}
+	pthread_mutex_lock(&h->mu);
+	snprintf(h->text, sizeof(h->text), "%s", buf_cstr(&text));
+	h->updates++;
+	pthread_mutex_unlock(&h->mu);
+	buf_fini(&text);
+}
+
+static bool hears(struct hearing *h, const char *want)
+{
+	bool same = false;
+
+	for (int i = 0; i < 1000 && !same; i++) {
+		pthread_mutex_lock(&h->mu);
+		same = !strcmp(h->text, want);
+		pthread_mutex_unlock(&h->mu);
+		if (!same)
+			usleep(10000);
+	}
+	return same || check_str(str_of(h->text), want);
+}
+
+static void write_file(const char *dir, const char *name, const char *text)
+{
+	char tmp[600];
+	char path[600];
+	FILE *f;
+
+	snprintf(tmp, sizeof(tmp), "%s/%s.tmp", dir, name);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(tmp, "w");
+	cr_assert(f && fputs(text, f) >= 0 && !fclose(f));
+	cr_assert(!rename(tmp, path));
+}
+
+/* A manager, and the configuration that it runs by. */
+struct discovery_test {
+	struct tempdir dir;
+	struct hearing h;
+	struct log log;
+	struct metrics *metrics;
+	struct discovery *d;
+};
+
+static void apply(struct discovery_test *t, const char *files)
+{
+	struct discovery_configs configs = { 0 };
+	struct discovery_job job = { str_of("app"), &configs };
+	char path[600];
+	struct yaml y;
+
+	snprintf(path, sizeof(path), "%s/everprof.yaml", t->dir.path);
+	yaml_parse(&y, path, bytes_of(str_of(files)));
+	cr_assert(y.root, "%s", buf_cstr(&y.errors));
+	file_sd_decode(&y, y.root, &configs);
+	cr_assert(!y.error_count, "%s", buf_cstr(&y.errors));
+	discovery_apply(t->d, &job, 1);
+	yaml_fini(&y);
+}
+
+static void begin(struct discovery_test *t)
+{
+	struct discovery_options o = { .log = &t->log,
+				       .update = hear,
+				       .ctx = &t->h };
+
+	*t = (struct discovery_test){ .dir = tempdir_make(),
+				      .log = { .level = LOG_ERROR + 1 } };
+	pthread_mutex_init(&t->h.mu, NULL);
+	t->metrics = metrics_new();
+	o.metrics = t->metrics;
+	cr_assert(!discovery_start(&o, &t->d, NULL));
+}
+
+static void end(struct discovery_test *t)
+{
+	discovery_stop(t->d);
+	discovery_free(t->d);
+	metrics_free(t->metrics);
+	tempdir_fini(&t->dir);
+}
+
+Test(discovery, files_are_followed)
+{
+	struct discovery_test t;
+	char path[600];
+
+	begin(&t);
+	write_file(t.dir.path, "a.json",
+		   "[{\"targets\": [\"a:1\", \"a:2\"], "
+		   "\"labels\": {\"env\": \"x\"}}]");
+	apply(&t, "[{files: ['*.json', '*.yml'], refresh_interval: 1h}]");
+	cr_expect(hears(&t.h, "app: a:1{env=x} a:2{env=x}"));
+	write_file(t.dir.path, "b.yml", "- targets: ['b:1']\n");
+	cr_expect(hears(&t.h, "app: a:1{env=x} a:2{env=x} b:1"));
+	write_file(t.dir.path, "a.json", "[{\"targets\": [\"a:3\"]}]");
+	cr_expect(hears(&t.h, "app: a:3 b:1"));
+	snprintf(path, sizeof(path), "%s/b.yml", t.dir.path);
+	unlink(path);
+	cr_expect(hears(&t.h, "app: a:3"));
+	end(&t);
+}
+
+/* Whatever stands in a file that is none: the last targets stay. */
+Test(discovery, bad_files_change_nothing)
+{
+	static const char *const bad[] = {
+		"",
+		"[",
+		"{\"targets\": []}",
+		"[{\"targets\": \"a:1\"}]",
+		"[{\"target\": []}]",
+		"[{\"targets\": [[]]}]",
+		"\x01\xff",
+		"[{\"targets\": [], \"labels\": {\"__tenant__\": \"x\"}}]",
+		"[{\"targets\": [], \"targets\": [\"x:1\"]}]",
+	};
+	struct discovery_test t;
+
+	begin(&t);
+	write_file(t.dir.path, "a.json", "[{\"targets\": [\"a:1\"]}]");
+	write_file(t.dir.path, "b.json", "[]");
+	apply(&t, "[{files: ['*.json'], refresh_interval: 1h}]");
+	cr_expect(hears(&t.h, "app: a:1"));
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		char text[100];
+		char want[100];
+
+		write_file(t.dir.path, "a.json", bad[i]);
+		/* The other one shows that the folder was read again. */
+		snprintf(text, sizeof(text), "[{\"targets\": [\"b:%zu\"]}]",
+			 i + 1);
+		snprintf(want, sizeof(want), "app: a:1 b:%zu", i + 1);
+		write_file(t.dir.path, "b.json", text);
+		cr_expect(hears(&t.h, want), "%s", bad[i]);
+	}
+	end(&t);
+}
+
+/* As Kubernetes exchanges a mounted ConfigMap. */
+Test(discovery, folders_behind_links_are_followed)
+{
+	struct discovery_test t;
+	char a[600];
+	char b[600];
+	char to[600];
+	char link[600];
+
+	begin(&t);
+	snprintf(a, sizeof(a), "%s/v1", t.dir.path);
+	snprintf(b, sizeof(b), "%s/v2", t.dir.path);
+	snprintf(link, sizeof(link), "%s/t.yml", t.dir.path);
+	snprintf(to, sizeof(to), "%s/next", t.dir.path);
+	cr_assert(!mkdir(a, 0755) && !mkdir(b, 0755));
+	write_file(a, "t.yml", "[{targets: ['a:1']}]");
+	write_file(b, "t.yml", "[{targets: ['b:1']}]");
+	cr_assert(!symlink("v1/t.yml", link));
+	apply(&t, "[{files: [t.yml], refresh_interval: 1h}]");
+	cr_expect(hears(&t.h, "app: a:1"));
+	cr_assert(!symlink("v2/t.yml", to) && !rename(to, link));
+	cr_expect(hears(&t.h, "app: b:1"));
+	end(&t);
+}
+
+Test(discovery, a_new_configuration_takes_over_what_was_found)
+{
+	struct discovery_test t;
+
+	begin(&t);
+	write_file(t.dir.path, "a.yml", "[{targets: ['a:1']}]");
+	write_file(t.dir.path, "b.yml", "[{targets: ['b:1']}]");
+	apply(&t, "[{files: [a.yml], refresh_interval: 1h}]");
+	cr_expect(hears(&t.h, "app: a:1"));
+	apply(&t, "[{files: [a.yml], refresh_interval: 1h}, "
+		  "{files: [b.yml], refresh_interval: 1h}]");
+	cr_expect(hears(&t.h, "app: a:1 b:1"));
+	apply(&t, "[{files: [b.yml], refresh_interval: 1h}]");
+	cr_expect(hears(&t.h, "app: b:1"));
+	apply(&t, "[]");
+	cr_expect(hears(&t.h, "app:"));
+	end(&t);
+}
+
+Test(discovery, a_folder_that_comes_later_is_found_at_a_refresh)
+{
+	struct discovery_test t;
+	char dir[600];
+
+	begin(&t);
+	apply(&t, "[{files: [later/*.yml], refresh_interval: 100ms}]");
+	cr_expect(hears(&t.h, "app:"));
+	snprintf(dir, sizeof(dir), "%s/later", t.dir.path);
+	cr_assert(!mkdir(dir, 0755));
+	write_file(dir, "a.yml", "[{targets: ['a:1']}]");
+	cr_expect(hears(&t.h, "app: a:1"));
+	end(&t);
+}
+
+static bool refuses(const char *text, bool json, const char *want)
+{
+	struct target_groups *g = NULL;
+	struct err err = { 0 };
+
+	if (!provider_parse("f", bytes_of(str_of(text)), json, NULL, &g, &err))
+		target_groups_unref(g);
+	return check_str(str_of(err.msg), want);
+}
+
+Test(discovery, mistakes_are_named)
+{
+	struct target_groups *g;
+	char *lines = mem_zalloc(9000001, 1);
+	struct err err;
+
+	cr_expect(refuses("", false,
+			  "f: the file is empty; [] is a list of no targets"));
+	cr_expect(refuses("- targets: ['a:1']\n  lables: {}\n", false,
+			  "f:2:3: field lables not found in target groups"));
+	cr_expect(
+		refuses("[1, 2", true, "f:1:5: ']' expected near end of file"));
+	cr_expect(refuses("[{\"targets\": 1}, {\"targets\": 2}]", true,
+			  "f: targets must be a list, this is a single value "
+			  "(and more)"));
+	/* A million lines and more. */
+	for (size_t i = 0; i < 9000000; i += 9)
+		memcpy(lines + i, "- {a: b}\n", 9);
+	cr_expect(provider_parse("f", bytes_of(str_of(lines)), false, NULL, &g,
+				 &err) == ERR_INVALID);
+	cr_expect(strstr(err.msg, "too many values") != NULL);
+	mem_free(lines);
+}
