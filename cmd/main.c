@@ -14,6 +14,8 @@ static const struct command {
 	{ NULL, "serve", cmd_serve, "scrape, store, answer" },
 	{ "check", "config", cmd_check_config,
 	  "find every error in configuration files" },
+	{ "check", "relabel", cmd_check_relabel,
+	  "show what relabelling does to a target" },
 	{ "check", "selector", cmd_check_selector, "check a selector" },
 	{ "query", "labels", cmd_query_labels,
 	  "list label names, or a label's values" },

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * everprof check relabel: what a job's rules do to a target, step by step.
+ */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "cmd/cmd.h"
+#include "cmd/config.h"
+#include "model/selector.h"
+#include "scrape/discovered.h"
+
+/* Labels at one moment, by name. */
+struct moment {
+	struct label *v;
+	size_t count;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return str_cmp(((const struct label *)a)->name,
+		       ((const struct label *)b)->name);
+}
+
+static struct moment moment_of(const struct labels_builder *b)
+{
+	struct moment m = { .v = mem_zalloc(b->count + 1, sizeof(*m.v)),
+			    .count = b->count };
+
+	if (b->count)
+		memcpy(m.v, b->v, b->count * sizeof(*m.v));
+	qsort(m.v, m.count, sizeof(*m.v), by_name);
+	return m;
+}
+
+static void print_label(char sign, const struct label *l)
+{
+	printf("  %c %.*s=\"%.*s\"\n", sign, STR_ARG(l->name),
+	       STR_ARG(l->value));
+}
+
+/* What is gone, changed and new between two moments. */
+static bool print_changes(const struct moment *a, const struct moment *b)
+{
+	bool any = false;
+	size_t i = 0;
+	size_t k = 0;
+
+	while (i < a->count || k < b->count) {
+		int order = i == a->count ? 1 :
+			    k == b->count ? -1 :
+					    by_name(&a->v[i], &b->v[k]);
+
+		if (!order && str_eq(a->v[i].value, b->v[k].value)) {
+			i++;
+			k++;
+			continue;
+		}
+		any = true;
+		if (order <= 0)
+			print_label('-', &a->v[i++]);
+		if (order >= 0)
+			print_label('+', &b->v[k++]);
+	}
+	return any;
+}
+
+/* RELABEL_…, or ERR_LIMIT. */
+static int show_rule(const struct config *c, const struct relabel_rule *r,
+		     size_t number, struct labels_builder *b, struct err *err)
+{
+	struct moment before = moment_of(b);
+	struct moment after;
+	int rc = relabel_apply(r, b, err);
+
+	printf("rule %zu, %s at %s:%u:%u\n", number,
+	       relabel_action_name(r->action), c->path, r->node->line,
+	       r->node->column);
+	after = moment_of(b);
+	if (rc == RELABEL_DROPPED)
+		printf("    the target is dropped\n");
+	else if (rc == RELABEL_KEPT && !print_changes(&before, &after))
+		printf("    nothing changes\n");
+	mem_free(before.v);
+	mem_free(after.v);
+	return rc;
+}
+
+static void show_result(const struct job_labels *job, struct labels_builder *b)
+{
+	struct target_spec spec;
+	struct buf text = { 0 };
+	struct err err;
+
+	if (target_spec_make(job, b, &spec, &err)) {
+		printf("no target: %s\n", err.msg);
+		return;
+	}
+	labels_text(spec.labels, &text);
+	printf("target: %s\n  url %s\n  every %lld ms, at most %lld ms\n",
+	       buf_cstr(&text), spec.url, (long long)spec.interval_ms,
+	       (long long)spec.timeout_ms);
+	buf_fini(&text);
+	target_spec_fini(&spec);
+}
+
+static int show_target(const struct config *c, const struct scrape_config *s,
+		       const struct job_labels *job,
+		       const struct target_group *g,
+		       const struct label_list *target, size_t type)
+{
+	static const struct moment nothing;
+	struct labels_builder b = { 0 };
+	struct moment first;
+	struct err err;
+	int rc = RELABEL_KEPT;
+
+	discovered_labels(job, g, target, type, &b);
+	first = moment_of(&b);
+	printf("discovered\n");
+	print_changes(&nothing, &first);
+	mem_free(first.v);
+	for (size_t i = 0; i < s->relabel.count && rc == RELABEL_KEPT; i++)
+		rc = show_rule(c, &s->relabel.v[i], i + 1, &b, &err);
+	if (rc < 0)
+		printf("no target: %s\n", err.msg);
+	if (rc == RELABEL_KEPT)
+		show_result(job, &b);
+	labels_builder_fini(&b);
+	return rc < 0 ? 1 : 0;
+}
+
+static size_t find_type(const struct job_labels *job, const char *type)
+{
+	size_t i = 0;
+
+	while (i < job->type_count && !str_is(job->types[i].v[0].value, type))
+		i++;
+	return i;
+}
+
+/* The labels on the command line, or all static targets. */
+static int show_all(const struct config *c, const struct scrape_config *s,
+		    const struct job_labels *job, size_t type,
+		    const struct label_list *given)
+{
+	static const struct target_group none;
+	int code = 0;
+
+	if (given->count)
+		return show_target(c, s, job, &none, given, type);
+	for (size_t i = 0; s->statics && i < s->statics->count; i++) {
+		const struct target_group *g = &s->statics->v[i];
+
+		for (size_t k = 0; k < g->target_count; k++) {
+			code |= show_target(c, s, job, g, &g->targets[k], type);
+			putchar('\n');
+		}
+	}
+	return code;
+}
+
+static const struct scrape_config *find_job(const struct config *c,
+					    const char *name)
+{
+	for (size_t i = 0; i < c->scrape.count; i++) {
+		if (str_is(c->scrape.v[i].job_name, name))
+			return &c->scrape.v[i];
+	}
+	return NULL;
+}
+
+/* {name="value", …} as labels. */
+static int parse_labels(const char *text, struct selector *sel,
+			struct label_list *out, struct err *err)
+{
+	int rc = selector_parse(str_of(text), sel, err);
+
+	if (rc)
+		return rc;
+	out->v = arena_array(&sel->arena, struct label, sel->count);
+	for (size_t i = 0; i < sel->count; i++) {
+		if (sel->matchers[i].op != MATCH_EQ)
+			return err_set(err, ERR_INVALID,
+				       "labels are given as name=\"value\"");
+		out->v[out->count++] = (struct label){ sel->matchers[i].name,
+						       sel->matchers[i].value };
+	}
+	return 0;
+}
+
+static int check(const struct config *c, const char *name, const char *type,
+		 const struct label_list *given)
+{
+	const struct scrape_config *s = find_job(c, name);
+	struct arena arena = { 0 };
+	struct job_labels job;
+	struct err err;
+	size_t at;
+	int code;
+
+	if (!s) {
+		err_set(&err, ERR_NOTFOUND, "%s has no job \"%s\"", c->path,
+			name);
+		return cmd_fail(&err);
+	}
+	job_labels_make(s, &arena, &job);
+	at = find_type(&job, type);
+	if (at < job.type_count) {
+		code = show_all(c, s, &job, at, given);
+	} else {
+		err_set(&err, ERR_NOTFOUND,
+			"job %s does not ask for type \"%s\"", name, type);
+		code = cmd_fail(&err);
+	}
+	arena_fini(&arena);
+	return code;
+}
+
+int cmd_check_relabel(int argc, char **argv)
+{
+	const char *type = "heap";
+	const struct flag flags[] = {
+		{ "type", FLAG_TEXT, &type, "heap",
+		  "The profile type whose target is shown." },
+		{ 0 },
+	};
+	static const struct usage u = {
+		"check relabel FILE JOB ['{__address__=\"host:1\",…}'] [FLAGS]",
+		"Shows what the relabel_configs of a job do to a target, rule "
+		"by rule: + is a label\nthat is new, - one that is gone. "
+		"Without labels all targets of static_configs.",
+		2, 3
+	};
+	struct label_list given = { 0 };
+	struct selector sel = { 0 };
+	struct config c;
+	struct err err;
+	int code = cmd_begin(&u, flags, &argc, argv);
+
+	if (code >= 0)
+		return code;
+	if (argc == 3 && parse_labels(argv[2], &sel, &given, &err)) {
+		selector_fini(&sel);
+		return cmd_fail(&err);
+	}
+	if (config_load(&c, argv[0], &err)) {
+		config_report(&c);
+		code = c.yaml.error_count ? 1 : cmd_fail(&err);
+	} else {
+		code = check(&c, argv[1], type, &given);
+	}
+	config_fini(&c);
+	selector_fini(&sel);
+	return code;
+}

@@ -1,0 +1,413 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Targets: discovered and relabelled as Prometheus does it, reloaded live."""
+import json
+import os
+import signal
+import time
+import urllib.parse
+import urllib.request
+
+from harness import (Everprof, Process, Server, Suite, free_port, packed, profile, run, send,
+                     wait_until)
+
+suite = Suite()
+PROMETHEUS = '/usr/bin/prometheus'
+
+# What Prometheus' documentation and its own test configuration show, as far as
+# it is about static, file and HTTP discovery and about relabelling.
+EXAMPLES = r'''
+global:
+  scrape_interval: 15s
+  scrape_timeout: 10s
+  evaluation_interval: 30s
+  external_labels: {monitor: codelab, foo: bar}
+rule_files: [none.rules]
+scrape_configs:
+- job_name: prometheus
+  static_configs:
+  - targets: ['localhost:9090']
+- job_name: labels
+  honor_labels: true
+  scrape_interval: 50s
+  scrape_timeout: 5s
+  metrics_path: /metrics
+  static_configs:
+  - targets: ['localhost:9090', 'localhost:9191', '[::1]:9100']
+    labels: {my: label, your: label, empty: ''}
+  - targets: ['one.example.org', 'two.example.org:443']
+    labels: {job: other, instance: named, __scheme__: https, __hidden: 1}
+- job_name: files
+  file_sd_configs:
+  - files: ['foo/*.slow.json', 'foo/*.slow.yml', 'single/file.yml']
+    refresh_interval: 10m
+  - files: ['bar/*.yaml']
+- job_name: http
+  http_sd_configs:
+  - url: http://HTTP_SD/targets
+    refresh_interval: 1s
+- job_name: relabelled
+  static_configs:
+  - targets: ['a.example:1', 'b.example:2', 'c.example:3', 'd.example:4', 'skip.example:5']
+    labels: {__meta_dc: eu-West, __meta_tag_team: red, __meta_tag_tier: web, x: X, y: Y}
+  - targets: ['e.example:6']
+    labels: {__meta_dc: us-east, foo: foo, meta: m}
+  relabel_configs:
+  - source_labels: [__meta_dc, __meta_tag_team]
+    regex: '(..)-(.*);(.*)'
+    target_label: place
+    replacement: '${2}.$1 of $3'
+  - source_labels: [__address__]
+    regex: '([^:]+)(?::\d+)?'
+    target_label: host
+  - action: labelmap
+    regex: __meta_tag_(.+)
+  - action: labeldrop
+    regex: y|none
+  - action: drop
+    source_labels: [__address__]
+    regex: skip.*
+  - action: hashmod
+    source_labels: [__address__]
+    modulus: 3
+    target_label: __tmp_shard
+  - action: replace
+    source_labels: [__tmp_shard]
+    target_label: shard
+  - action: lowercase
+    source_labels: [__meta_dc]
+    target_label: dc
+  - action: uppercase
+    source_labels: [dc, host]
+    separator: '/'
+    target_label: loud
+  - action: replace
+    source_labels: [x]
+    regex: (.*)
+    target_label: '${1}_too'
+    replacement: 'is $1'
+- job_name: shard
+  static_configs:
+  - targets: [h0:1, h1:1, h2:1, h3:1, h4:1, h5:1, h6:1, h7:1, h8:1, h9:1]
+  relabel_configs:
+  - {source_labels: [__address__], modulus: 4, target_label: __tmp_hash, action: hashmod}
+  - {source_labels: [__tmp_hash], regex: '1', action: keep}
+- job_name: equal
+  static_configs:
+  - {targets: [a:1], labels: {port: '1', want: '1'}}
+  - {targets: [b:1], labels: {port: '1', want: '2'}}
+  relabel_configs:
+  - {action: keepequal, source_labels: [port], target_label: want}
+- job_name: unequal
+  static_configs:
+  - {targets: [a:1], labels: {port: '1', want: '1'}}
+  - {targets: [b:1], labels: {port: '1', want: '2'}}
+  relabel_configs:
+  - {action: dropequal, source_labels: [port], target_label: want}
+- job_name: labelkeep
+  static_configs: [{targets: [a:1], labels: {keep: me, lose: me}}]
+  relabel_configs:
+  - {action: labelkeep, regex: '__.*|keep|job'}
+- job_name: blackbox
+  params: {module: [http_2xx, second], debug: ['true']}
+  static_configs:
+  - targets: ['http://prometheus.io', 'https://prometheus.io:8443/x?y=z', example.com]
+  relabel_configs:
+  - {source_labels: [__address__], target_label: __param_target}
+  - {source_labels: [__param_target], target_label: instance}
+  - {target_label: __address__, replacement: '127.0.0.1:9115'}
+  - {source_labels: [__param_target], regex: https.*, target_label: __param_module,
+     replacement: tls}
+- job_name: nothing
+  static_configs: [{targets: []}]
+  relabel_configs: []
+- job_name: times
+  static_configs:
+  - {targets: [a:1], labels: {__scrape_interval__: 1m, __scrape_timeout__: 3s}}
+  relabel_configs:
+  - {source_labels: [__scrape_interval__, __scrape_timeout__], target_label: both}
+'''
+
+FILES = {
+    'foo/a.slow.json': '[{"targets": ["f1:1", "f2:1"], "labels": {"from": "json"}}, '
+                       '{"targets": []}, {"labels": {"a": "b"}}]',
+    'foo/b.slow.yml': '- targets: [f3:1]\n  labels: {from: yaml, n: 3, t: true}\n- targets: [f4:1]\n',
+    'foo/c.json': '[{"targets": ["not-matched:1"]}]',
+    'single/file.yml': '- targets: [single:1]\n',
+    'bar/x.yaml': "# nothing but one\n- {targets: ['bar:1']}\n",
+}
+GROUPS = [{'targets': ['h1:1', 'h2:1'], 'labels': {'__meta_datacenter': 'london',
+                                                   '__meta_prometheus_job': 'node'}},
+          {'targets': ['h3:1'], 'labels': {'x': 'ä'}}]
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path + '.tmp', 'w') as f:
+        f.write(text)
+    os.rename(path + '.tmp', path)
+
+
+def ask(url):
+    with urllib.request.urlopen(url, timeout=60) as r:
+        return json.load(r)['data']
+
+
+def without(labels, *names):
+    return {k: v for k, v in labels.items() if k not in names}
+
+
+def frozen(labels):
+    return tuple(sorted(labels.items()))
+
+
+def instance(labels):
+    """Prometheus 3 does not write :80 and :443 into instance, nor do we."""
+    value = labels.get('instance', '')
+    for port in (':80', ':443'):
+        if value.endswith(port) and '//' not in value:
+            return {**labels, 'instance': value[:-len(port)]}
+    return labels
+
+
+def address(url):
+    u = urllib.parse.urlsplit(url)
+    default = {'http': ':80', 'https': ':443'}[u.scheme]
+    host = u.netloc[:-len(default)] if u.netloc.endswith(default) else u.netloc
+    return (u.scheme, host, tuple(sorted(urllib.parse.parse_qsl(u.query))))
+
+
+def as_prometheus(active):
+    """Ours: a target has several types, which differ in these alone."""
+    return {(t['scrapePool'], frozen(without(t['labels'], '__name__')),
+             address(t['scrapeUrl'])) for t in active
+            if t['labels']['__name__'] == 'heap'}
+
+
+@suite.test
+def target_sets_are_those_of_prometheus(d):
+    sd = Server(lambda r: send(r, json.dumps(GROUPS).encode(), Content_Type='application/json'))
+    config = EXAMPLES.replace('HTTP_SD', sd.address)
+    for name, text in FILES.items():
+        write(f'{d}/{name}', text)
+    write(f'{d}/everprof.yaml', config)
+    port = free_port()
+    Process([PROMETHEUS, f'--config.file={d}/everprof.yaml', f'--storage.tsdb.path={d}/prom',
+             f'--web.listen-address=127.0.0.1:{port}'], f'{d}/prometheus.log')
+    e = Everprof(d, config).ready()
+
+    def theirs():
+        try:
+            t = ask(f'http://127.0.0.1:{port}/api/v1/targets')
+        except OSError:
+            return None
+        # Files and HTTP come a little later than the rest.
+        pools = {a['scrapePool'] for a in t['activeTargets']}
+        return t if {'files', 'http'} <= pools else None
+    want = wait_until('targets of prometheus', 30, theirs, 0.2)
+    wait_until('our targets', 30, lambda: {'files', 'http'} <= {
+        t['scrapePool'] for t in e.targets()})
+    have = e.get('/api/v1/targets').data()
+
+    expected = {(t['scrapePool'], frozen(instance(t['labels'])), address(t['scrapeUrl']))
+                for t in want['activeTargets']}
+    # Two targets with the same labels would write one series: ours are one.
+    dropped = {t['discoveredLabels']['__address__'] for t in have['droppedTargets']
+               if t['reason'] == 'another target has the same labels'}
+    assert dropped == {'two.example.org:443'}, dropped
+    expected = {t for t in expected if t[2][1] != 'two.example.org'}
+    found = as_prometheus(have['activeTargets'])
+    assert found == expected, ('only ours', found - expected, 'only theirs', expected - found)
+    assert len(expected) > 25
+
+    def discovered(targets):
+        return {frozen(without(t['discoveredLabels'], '__metrics_path__', '__profile_path__',
+                               '__name__', '__param_seconds')) for t in targets}
+    rules = [t for t in have['droppedTargets'] if t['reason'] == 'relabelling dropped it']
+    same = [t for t in have['droppedTargets'] if t not in rules]
+    # 2.42 writes what rules add over what was discovered: only jobs without rules agree, and
+    # of dropped targets their addresses.
+    plain = ('prometheus', 'labels', 'files', 'http')
+    a = discovered(t for t in have['activeTargets'] + same if t['scrapePool'] in plain)
+    b = discovered(t for t in want['activeTargets'] if t['scrapePool'] in plain)
+    assert a == b, ('only ours', a - b, 'only theirs', b - a)
+    a, b = ({t['discoveredLabels']['__address__'] for t in l}
+            for l in (rules, want['droppedTargets']))
+    assert a == b and len(b) > 5, (a, b)
+    assert have['droppedTargetCounts']['shard'] == 7 * sum(
+        t['discoveredLabels']['job'] == 'shard' for t in want['droppedTargets'])
+    sd.stop()
+
+
+class Counter:
+    """A target that remembers who asked when."""
+    def __init__(self):
+        self.asked = {}
+        self.server = Server(self.answer)
+        self.address = self.server.address
+
+    def answer(self, r):
+        path = urllib.parse.urlsplit(r.path).path
+        self.asked.setdefault(path, []).append(time.monotonic())
+        send(r, packed(profile(path)))
+
+
+def jobs(*entries):
+    off = ''.join(f'      {t}: {{enabled: false}}\n'
+                  for t in ('allocs', 'block', 'goroutine', 'mutex', 'profile', 'threadcreate'))
+    return 'global: {scrape_interval: 200ms}\nscrape_configs:\n' + ''.join(
+        f'- job_name: {name}\n  profiling_config:\n    path_prefix: /{name}\n'
+        f'    pprof_config:\n{off}  {rest}\n' for name, rest in entries)
+
+
+def pools(e):
+    return {t['scrapePool']: t for t in e.targets()}
+
+
+@suite.test
+def reload_changes_what_changed_alone(d):
+    c = Counter()
+    stays = ('stays', f'static_configs: [{{targets: ["{c.address}"]}}]')
+    goes = ('goes', f'static_configs: [{{targets: ["{c.address}"]}}]')
+    comes = ('comes', f'static_configs: [{{targets: ["{c.address}"], labels: {{new: "1"}}}}]')
+    e = Everprof(d, jobs(stays, goes), ['--web.enable-lifecycle']).ready()
+    wait_until('scrapes', 10, lambda: len(c.asked.get('/stays/debug/pprof/heap', [])) > 2
+               and '/goes/debug/pprof/heap' in c.asked)
+    last = pools(e)['stays']['lastScrape']
+
+    # A bad file changes nothing, and says all that is wrong with it.
+    write(f'{d}/everprof.yaml', 'scrape_configs:\n- job_name: a\n  tarets: []\n  scheme: ftp\n')
+    answer = e.get('/-/reload', method='POST')
+    text = answer.body.decode()
+    assert answer.status == 500 and 'failed to reload config: ' in text, text
+    assert 'everprof.yaml:3:3: field tarets not found in scrape_config (and 1 more)' in text, text
+    assert e.metric('everprof_config_last_reload_successful') == 0
+    assert set(pools(e)) == {'stays', 'goes'}
+    assert 'job_name: goes' in e.get('/api/v1/status/config').data()['yaml']
+
+    write(f'{d}/everprof.yaml', jobs(comes, stays))
+    assert e.get('/-/reload', method='PUT').status == 200
+    assert e.metric('everprof_config_last_reload_successful') == 1
+    now = pools(e)
+    assert set(now) == {'stays', 'comes'}
+    assert now['stays']['lastScrape'] >= last and now['stays']['health'] == 'up'
+    wait_until('the new job', 10, lambda: '/comes/debug/pprof/heap' in c.asked)
+    count = len(c.asked['/goes/debug/pprof/heap'])
+    before = len(c.asked['/stays/debug/pprof/heap'])
+    wait_until('more', 10, lambda: len(c.asked['/stays/debug/pprof/heap']) > before + 5)
+    assert len(c.asked['/goes/debug/pprof/heap']) <= count + 1, 'a removed job is left alone'
+    assert 'job_name: comes' in e.get('/api/v1/status/config').data()['yaml']
+
+    # SIGHUP does the same.
+    write(f'{d}/everprof.yaml', jobs(stays))
+    e.child.send_signal(signal.SIGHUP)
+    wait_until('reload', 10, lambda: set(pools(e)) == {'stays'})
+    assert e.get('/-/reload').status == 405
+    c.server.stop()
+
+
+@suite.test
+def reload_needs_its_flag_and_quit_ends(d):
+    e = Everprof(d, jobs()).ready()
+    for path in ('/-/reload', '/-/quit'):
+        answer = e.get(path, method='POST')
+        assert answer.status == 403 and b'--web.enable-lifecycle' in answer.body, answer.body
+    e.finish()
+    e = Everprof(d, jobs(), ['--web.enable-lifecycle']).ready()
+    assert e.get('/-/quit', method='POST').status == 200
+    assert e.child.wait(timeout=60) == 0
+
+
+@suite.test
+def a_file_that_changes_is_loaded_by_itself(d):
+    one = ('one', 'static_configs: [{targets: ["127.0.0.1:1"]}]')
+    two = ('two', 'static_configs: [{targets: ["127.0.0.1:1"]}]')
+    e = Everprof(d, jobs(one), ['--config.auto-reload',
+                                '--config.auto-reload-interval=100ms']).ready()
+    assert set(pools(e)) == {'one'}
+    write(f'{d}/everprof.yaml', jobs(one, two))
+    wait_until('reload', 10, lambda: set(pools(e)) == {'one', 'two'})
+    write(f'{d}/everprof.yaml', 'nonsense')
+    wait_until('refusal', 10, lambda: e.metric('everprof_config_last_reload_successful') == 0)
+    time.sleep(0.5)
+    assert e.text().count('the old one stays') == 1, 'said once'
+    assert set(pools(e)) == {'one', 'two'}
+    write(f'{d}/everprof.yaml', jobs(two))
+    wait_until('reload', 10, lambda: set(pools(e)) == {'two'})
+
+
+@suite.test
+def discovery_by_http_keeps_its_targets_when_it_fails(d):
+    answers = {'status': 200, 'type': 'application/json; charset=utf-8',
+               'body': b'[{"targets": ["a:1"]}]', 'headers': None}
+
+    def answer(r):
+        answers['headers'] = dict(r.headers)
+        send(r, answers['body'], answers['status'], Content_Type=answers['type'])
+    sd = Server(answer)
+    e = Everprof(d, jobs(('web', f'http_sd_configs: [{{url: "http://{sd.address}/t", '
+                                 'refresh_interval: 100ms}]'))).ready()
+
+    def instances():
+        return {t['labels']['instance'] for t in e.targets()}
+
+    def failures():
+        return e.metric('everprof_discovery_failures_total') or 0
+    wait_until('targets', 10, lambda: instances() == {'a:1'})
+    assert answers['headers']['X-Prometheus-Refresh-Interval-Seconds'] == '0.1'
+    assert answers['headers']['Accept'] == 'application/json'
+    meta = e.targets()[0]['discoveredLabels']
+    assert meta['__meta_url'] == f'http://{sd.address}/t', meta
+    for change in ({'status': 500}, {'status': 200, 'type': 'text/html'},
+                   {'type': 'application/json', 'body': b'[{"targets": '},
+                   {'body': b'{}'}, {'body': b''}):
+        answers.update(change)
+        seen = failures()
+        wait_until('failures', 10, lambda: failures() > seen + 1)
+        assert instances() == {'a:1'}, change
+    answers['body'] = b'[{"targets": ["b:1"]}, {"targets": ["c:1"]}]'
+    wait_until('new targets', 10, lambda: instances() == {'b:1', 'c:1'})
+    answers['body'] = b'[]'
+    wait_until('none', 10, lambda: instances() == set())
+    sd.stop()
+
+
+@suite.test
+def many_targets_keep_their_schedule_when_one_more_comes(d):
+    """Two thousand targets of a file; those that were there are not asked anew."""
+    c = Counter()
+    many = [{'targets': [c.address], 'labels': {'n': str(i)}} for i in range(2000)]
+    write(f'{d}/t.json', json.dumps(many))
+    config = jobs(('many', 'file_sd_configs: [{files: [t.json]}]')).replace('200ms', '1h')
+    e = Everprof(d, config).ready()
+    wait_until('targets', 30, lambda: len(e.targets()) == 2000)
+    due = {t['labels']['n']: t['nextScrape'] for t in e.targets()}
+    many.append({'targets': [c.address], 'labels': {'n': 'new'}})
+    write(f'{d}/t.json', json.dumps(many))
+    wait_until('one more', 30, lambda: len(e.targets()) == 2001)
+    for t in e.targets():
+        if t['lastScrape'].startswith('0001'):
+            assert due.get(t['labels']['n'], t['nextScrape']) == t['nextScrape']
+    c.server.stop()
+
+
+@suite.test
+def rules_can_be_watched_step_by_step(d):
+    write(f'{d}/c.yaml', EXAMPLES.replace('HTTP_SD', '127.0.0.1:1'))
+    out = run('check', 'relabel', f'{d}/c.yaml', 'relabelled')
+    assert out.returncode == 0, out.stderr
+    assert 'rule 5, drop at' in out.stdout and 'the target is dropped' in out.stdout
+    out = run('check', 'relabel', f'{d}/c.yaml', 'shard', '{__address__="h1:1"}')
+    assert '+ __tmp_hash="' in out.stdout, out.stdout
+    out = run('check', 'relabel', f'{d}/c.yaml', 'blackbox', '{__address__="x"}',
+              '--type=profile')
+    assert 'target: profile{instance="x",job="blackbox"}' in out.stdout, out.stdout
+    assert ('url http://127.0.0.1:9115/debug/pprof/profile?debug=true&module=http_2xx&module=second'
+            '&seconds=10&target=x\n  every 15000 ms, at most 20000 ms') in out.stdout, out.stdout
+    for arguments in (('none',), ('shard', '{a=~"b"}'), ('shard', 'x{'),
+                      ('shard', '--type=none')):
+        out = run('check', 'relabel', f'{d}/c.yaml', *arguments)
+        assert out.returncode == 1 and out.stderr, arguments
+
+
+suite.main()
