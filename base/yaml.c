@@ -303,6 +303,17 @@ bool yaml_is_null(const struct yaml_node *n)
 		       str_is(n->text, "null")));
 }
 
+struct str yaml_path(struct yaml *y, struct str path)
+{
+	const char *slash = strrchr(y->file, '/');
+
+	if (!path.len || *path.ptr == '/' || !slash)
+		return path;
+	return str_of(arena_printf(&y->arena, "%.*s/%.*s",
+				   (int)(slash - y->file), y->file,
+				   STR_ARG(path)));
+}
+
 const struct yaml_node *yaml_child(const struct yaml_node *map, const char *key)
 {
 	if (map->kind != YAML_MAP)

@@ -71,6 +71,9 @@ void yaml_warn(struct yaml *y, const struct yaml_node *at, const char *fmt, ...)
 /* Plain and empty, "~" or "null". A NULL node is null too. */
 bool yaml_is_null(const struct yaml_node *n);
 
+/* A path that is relative to the folder of the file, made whole. */
+struct str yaml_path(struct yaml *y, struct str path);
+
 /* The value of a key of a map, or NULL. */
 const struct yaml_node *yaml_child(const struct yaml_node *map,
 				   const char *key);

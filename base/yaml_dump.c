@@ -26,41 +26,43 @@ static void indent(const struct dumper *d, unsigned depth)
 		buf_str(d->out, "  ");
 }
 
+/* begun: the line has the indentation of the first item already. */
 static void put(const struct dumper *d, const struct yaml_node *n,
-		unsigned depth);
+		unsigned depth, bool begun);
 
-/* A value behind its key or dash: on that line, or below it. */
+/* A value behind a key or a dash: on that line, or below it. */
 static void put_value(const struct dumper *d, const struct yaml_node *n,
-		      unsigned depth)
+		      unsigned depth, bool in_list)
 {
-	if (n->kind == YAML_SCALAR || !n->count) {
-		buf_byte(d->out, ' ');
-		put(d, n, depth);
+	bool one_line = n->kind == YAML_SCALAR || !n->count;
+
+	buf_byte(d->out, one_line || in_list ? ' ' : '\n');
+	put(d, n, depth, in_list);
+	if (one_line)
 		buf_byte(d->out, '\n');
-	} else {
-		buf_byte(d->out, '\n');
-		put(d, n, depth);
-	}
 }
 
 static void put(const struct dumper *d, const struct yaml_node *n,
-		unsigned depth)
+		unsigned depth, bool begun)
 {
+	bool list = n->kind == YAML_LIST;
+
 	if (n->kind == YAML_SCALAR) {
 		put_scalar(d, n);
 		return;
 	}
 	if (!n->count)
-		buf_str(d->out, n->kind == YAML_LIST ? "[]" : "{}");
+		buf_str(d->out, list ? "[]" : "{}");
 	for (size_t i = 0; i < n->count; i++) {
-		indent(d, depth);
-		if (n->kind == YAML_MAP) {
-			put_scalar(d, n->items[i++]);
-			buf_byte(d->out, ':');
-		} else {
+		if (i || !begun)
+			indent(d, depth);
+		if (list)
 			buf_byte(d->out, '-');
-		}
-		put_value(d, n->items[i], depth + 1);
+		else
+			put_scalar(d, n->items[i++]);
+		if (!list)
+			buf_byte(d->out, ':');
+		put_value(d, n->items[i], depth + 1, list);
 	}
 }
 
@@ -70,7 +72,7 @@ void yaml_dump(const struct yaml_node *n, bool show_secrets, struct buf *out)
 
 	if (!n)
 		return;
-	put(&d, n, 0);
+	put(&d, n, 0, false);
 	if (n->kind == YAML_SCALAR || !n->count)
 		buf_byte(out, '\n');
 }

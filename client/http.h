@@ -4,8 +4,12 @@
  * interface and epoll.
  *
  * The owner of the loop calls http_poll() again and again; requests start and
- * end inside it. Other descriptors may be watched by the same loop. Proxies of the environment are not used, redirects not
- * followed, bodies given as they come (nothing is decompressed).
+ * end inside it. Other descriptors may be watched by the same loop. Bodies are
+ * given as they come (nothing is decompressed).
+ *
+ * Without a configuration no proxy is used, no redirect followed. With one,
+ * redirects of GET are followed, ten at most; what says who we are
+ * (authentication, http_headers) goes to the first scheme, host and port alone.
  *
  * Ownership: a client owns its requests until they are done.
  * Threads: one thread, but for http_wake().
@@ -33,13 +37,19 @@ struct http_response {
 
 typedef void (*http_done_fn)(void *ctx, struct http_response *r);
 
+struct http_config;
+
 struct http_request {
 	const char *url;
-	int64_t timeout_ms; /* for all of it */
-	size_t max_body;    /* bytes; more is ERR_TOOBIG */
+	struct http_config *config; /* counted while it runs; NULL: plain */
+	int64_t timeout_ms;         /* for all of it */
+	size_t max_body;            /* bytes; more is ERR_TOOBIG */
 	const char *user_agent;
 	const char *const *headers; /* "Name: value", NULL ends; may be NULL */
-	http_done_fn done;          /* called once, from http_poll() */
+	const char *post;           /* a body: POST. NULL: GET */
+	const char *username;       /* of the request alone; NULL: none */
+	const char *password;
+	http_done_fn done; /* called once, from http_poll() */
 	void *ctx;
 	/*
 	 * Where the body of a 200 goes as it comes, instead of into the

@@ -30,18 +30,6 @@ static bool is_pattern(struct str s)
 	       ends_with(s, ".yaml");
 }
 
-/* Paths are relative to the folder of the configuration file. */
-static struct str resolve(struct yaml *y, struct str path)
-{
-	const char *slash = strrchr(y->file, '/');
-
-	if (*path.ptr == '/' || !slash)
-		return path;
-	return str_of(arena_printf(&y->arena, "%.*s/%.*s",
-				   (int)(slash - y->file), y->file,
-				   STR_ARG(path)));
-}
-
 static void decode_files(struct yaml *y, const struct yaml_node *n, void *field)
 {
 	struct discovery_config *c = field;
@@ -59,7 +47,7 @@ static void decode_files(struct yaml *y, const struct yaml_node *n, void *field)
 				"\"%.*s\" is no file for discovery: .json, .yml or .yaml, with a * in its name at most",
 				STR_ARG(path));
 		else
-			c->files[c->file_count++] = resolve(y, path);
+			c->files[c->file_count++] = yaml_path(y, path);
 	}
 }
 
@@ -86,6 +74,7 @@ static void set_key(struct yaml *y, struct discovery_config *c)
 
 	buf_printf(&key, "%d %lld ", (int)c->kind, (long long)c->refresh_ms);
 	add_key(&key, c->url);
+	add_key(&key, c->http.key);
 	for (size_t i = 0; i < c->file_count; i++)
 		add_key(&key, c->files[i]);
 	c->key = arena_str(&y->arena, str_from(buf_bytes(&key)));
@@ -131,7 +120,9 @@ static void decode_list(struct yaml *y, const struct yaml_node *n,
 		*c = (struct discovery_config){ .kind = k->kind,
 						.refresh_ms = k->refresh_ms,
 						.url = str_of("") };
+		http_options_init(&c->http);
 		yaml_decode(y, n->items[i], k->entry, k->fields, c);
+		http_options_check(y, n->items[i], &c->http);
 		check(y, n->items[i], c);
 		set_key(y, c);
 	}
@@ -156,6 +147,7 @@ void file_sd_decode(struct yaml *y, const struct yaml_node *n, void *field)
 void http_sd_decode(struct yaml *y, const struct yaml_node *n, void *field)
 {
 	static const struct yaml_field fields[] = {
+		HTTP_OPTION_FIELDS(struct discovery_config, http),
 		{ "url", decode_url, offsetof(struct discovery_config, url),
 		  NULL },
 		{ "refresh_interval", yaml_duration,

@@ -9,6 +9,7 @@
 #define DISCOVERY_DISCOVERY_CONFIG_H
 
 #include "base/yaml.h"
+#include "client/http_options.h"
 
 enum discovery_kind {
 	DISCOVERY_FILE,
@@ -21,6 +22,7 @@ struct discovery_config {
 	struct str *files; /* absolute, or from the working directory */
 	size_t file_count;
 	struct str url;
+	struct http_options http;
 	struct str key; /* all of it as text: the same text is the same */
 };
 

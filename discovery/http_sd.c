@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "client/http_config.h"
 #include "discovery/provider.h"
 
 #define META_URL "__meta_url"
@@ -17,7 +18,8 @@
 struct http_source {
 	char *url;
 	char *interval; /* a header */
-	uint64_t hash;  /* of the last text that groups were made of */
+	struct http_config *config;
+	uint64_t hash; /* of the last text that groups were made of */
 	bool running;
 };
 
@@ -27,6 +29,7 @@ static void *source_open(struct provider *p UNUSED,
 	struct http_source *s = mem_new(struct http_source);
 
 	s->url = mem_strndup(c->url);
+	s->config = http_config_new(&c->http);
 	s->interval = mem_printf("X-Prometheus-Refresh-Interval-Seconds: %g",
 				 (double)c->refresh_ms / 1000);
 	return s;
@@ -100,6 +103,7 @@ static void source_refresh(struct provider *p)
 	const char *const headers[] = { "Accept: application/json", s->interval,
 					NULL };
 	struct http_request r = { .url = s->url,
+				  .config = s->config,
 				  .timeout_ms = p->refresh_ms,
 				  .max_body = YAML_TEXT_MAX,
 				  .user_agent = p->user_agent,
@@ -118,6 +122,7 @@ static void source_close(struct provider *p)
 	struct http_source *s = p->data;
 
 	http_cancel(p->client, p);
+	http_config_unref(s->config);
 	mem_free(s->url);
 	mem_free(s->interval);
 	mem_free(s);

@@ -29,6 +29,7 @@ struct scrape_metrics {
 struct scrape_pool {
 	char *job;
 	const struct scrape_config *config;
+	struct http_config *client;
 	struct target_groups_list discovered;
 	struct target_set *set; /* changes under scraper.mu */
 };
@@ -274,12 +275,19 @@ static void start(struct scraper *s, struct target *t, int64_t due_ms)
 	struct job *j = mem_new(struct job);
 	size_t limit = s->o.max_profile;
 	size_t own = t->spec.max_body;
+	char timeout[80];
+	const char *const headers[] = { timeout, NULL };
 	struct http_request r = { .url = t->spec.url,
+				  .config = t->spec.client,
+				  .headers = headers,
 				  .timeout_ms = t->spec.timeout_ms,
 				  .user_agent = s->o.user_agent,
 				  .done = answered,
 				  .ctx = j };
 
+	snprintf(timeout, sizeof(timeout),
+		 "X-Prometheus-Scrape-Timeout-Seconds: %g",
+		 (double)t->spec.timeout_ms / 1000);
 	r.max_body = own && own < limit ? own : limit;
 	j->scraper = s;
 	j->target = target_ref(t);
@@ -416,6 +424,7 @@ static void pool_drop(struct scrape_pool *p)
 {
 	target_set_unref(p->set);
 	target_groups_list_fini(&p->discovered);
+	http_config_unref(p->client);
 	mem_free(p->job);
 	mem_free(p);
 }
@@ -429,7 +438,7 @@ static struct target_set *make_set(struct scrape_pool *p)
 	if (p->config->statics)
 		*vec_add(&all) = target_groups_ref(p->config->statics);
 	target_groups_share(&all, &p->discovered);
-	set = target_set_make(p->config, &all, p->set);
+	set = target_set_make(p->config, p->client, &all, p->set);
 	target_groups_list_fini(&all);
 	return set;
 }
@@ -465,6 +474,15 @@ static void install_pools(struct scraper *s, struct scrape_pool **pools,
 	mem_free(old);
 }
 
+/* A client that stays the same keeps its tokens and connections. */
+static void use_client(struct scrape_pool *p, const struct http_options *o)
+{
+	if (p->client && http_config_is(p->client, o))
+		return;
+	http_config_unref(p->client);
+	p->client = http_config_new(o);
+}
+
 void scrape_apply(struct scraper *s, const struct scrape_configs *configs)
 {
 	struct scrape_pool **pools;
@@ -480,6 +498,7 @@ void scrape_apply(struct scraper *s, const struct scrape_configs *configs)
 			p->job = mem_strndup(c->job_name);
 		}
 		p->config = c;
+		use_client(p, &c->http);
 		install(s, p, make_set(p));
 		pools[i] = p;
 	}

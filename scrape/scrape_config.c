@@ -195,6 +195,7 @@ static const struct yaml_field job_fields[] = {
 	  offsetof(struct scrape_config, body_size_limit), NULL },
 	{ "profiling_config", decode_profiling, 0, NULL },
 	{ "static_configs", decode_static, 0, NULL },
+	HTTP_OPTION_FIELDS(struct scrape_config, http),
 	{ "file_sd_configs", file_sd_decode,
 	  offsetof(struct scrape_config, discovery), NULL },
 	{ "http_sd_configs", http_sd_decode,
@@ -284,11 +285,13 @@ static void decode_job(struct yaml *y, const struct yaml_node *n,
 		.label_value_length_limit = defaults->label_value_length_limit,
 		.keep_dropped_targets = defaults->keep_dropped_targets,
 	};
+	http_options_init(&c->http);
 	set_default_profiles(y, c);
 	if (n->kind == YAML_MAP)
 		check_discovery(y, n);
 	if (y->error_count == errors)
 		yaml_decode(y, n, "scrape_config", job_fields, c);
+	http_options_check(y, n, &c->http);
 	if (n->kind != YAML_MAP)
 		return;
 	if (!c->relabel.count && yaml_child(n, "static_configs"))

@@ -10,6 +10,7 @@
 #define SCRAPE_SCRAPE_CONFIG_H
 
 #include "base/yaml.h"
+#include "client/http_options.h"
 #include "discovery/discovery_config.h"
 #include "discovery/group.h"
 #include "model/labels.h"
@@ -48,6 +49,7 @@ struct scrape_config {
 	struct profile_config *profiles;
 	size_t profile_count;
 	struct target_groups *statics; /* NULL: none */
+	struct http_options http;
 	struct discovery_configs discovery;
 	struct relabel_rules relabel;
 	/* 0: no limit. */

@@ -8,6 +8,7 @@ void target_spec_fini(struct target_spec *s)
 {
 	labels_unref(s->labels);
 	mem_free(s->url);
+	http_config_unref(s->client);
 	*s = (struct target_spec){ 0 };
 }
 
@@ -27,7 +28,8 @@ bool target_spec_eq(const struct target_spec *a, const struct target_spec *b)
 {
 	return a->interval_ms == b->interval_ms &&
 	       a->timeout_ms == b->timeout_ms && a->seconds == b->seconds &&
-	       a->max_body == b->max_body && !strcmp(a->url, b->url) &&
+	       a->max_body == b->max_body && a->client == b->client &&
+	       !strcmp(a->url, b->url) &&
 	       bytes_eq(labels_bytes(a->labels), labels_bytes(b->labels));
 }
 

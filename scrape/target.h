@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 #include "base/err.h"
+#include "client/http_config.h"
 #include "model/labels.h"
 
 enum target_health {
@@ -29,6 +30,7 @@ struct target_spec {
 	int64_t timeout_ms; /* of a request: seconds + scrape_timeout */
 	int64_t seconds;
 	size_t max_body; /* 0: no limit of its own */
+	struct http_config *client;
 };
 
 struct target {

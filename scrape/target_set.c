@@ -7,6 +7,7 @@
 /* A set being made. */
 struct making {
 	const struct scrape_config *config;
+	struct http_config *client;
 	const struct target_set *before;
 	struct table known; /* entries of before by their target's hash */
 	struct table seen;  /* entries of the set by their labels' hash */
@@ -74,14 +75,17 @@ static char *refusal(const struct scrape_config *c, const struct labels *ls)
 /* The target with that spec: the one that was there, or a new one. */
 static struct target *take_target(struct making *m, struct target_spec *spec)
 {
-	uint64_t hash = target_spec_hash(spec);
-	uint32_t n = m->before ? table_find(&m->known, hash, same_spec,
-					    m->before, spec) :
-				 TABLE_NONE;
+	uint64_t hash;
+	uint32_t n = TABLE_NONE;
 	struct target *t;
 	char *why = refusal(m->config, spec->labels);
-	bool keep = n != TABLE_NONE && !why && !m->before->v[n].target->refused;
+	bool keep;
 
+	spec->client = http_config_ref(m->client);
+	hash = target_spec_hash(spec);
+	if (m->before)
+		n = table_find(&m->known, hash, same_spec, m->before, spec);
+	keep = n != TABLE_NONE && !why && !m->before->v[n].target->refused;
 	if (keep) {
 		target_spec_fini(spec);
 		return target_ref(m->before->v[n].target);
@@ -172,6 +176,7 @@ static void check_count(struct making *m)
 		/* It may be one that others know, and is not changed. */
 		spec = e->target->spec;
 		spec.labels = labels_ref(spec.labels);
+		spec.client = http_config_ref(spec.client);
 		spec.url = mem_strdup(spec.url);
 		target_unref(e->target);
 		e->target = target_new(&spec);
@@ -183,11 +188,14 @@ static void check_count(struct making *m)
 }
 
 struct target_set *target_set_make(const struct scrape_config *c,
+				   struct http_config *client,
 				   const struct target_groups_list *groups,
 				   const struct target_set *before)
 {
 	struct target_set *s = mem_new(struct target_set);
-	struct making m = { .config = c, .before = before, .set = s };
+	struct making m = {
+		.config = c, .client = client, .before = before, .set = s
+	};
 	size_t targets = 0;
 
 	atomic_init(&s->refs, 1);

@@ -33,9 +33,10 @@ struct target_set {
 
 /*
  * Take over what is the same in before (NULL: nothing). The configuration is
- * borrowed for the call, groups are counted.
+ * borrowed for the call, groups and the client are counted.
  */
 struct target_set *target_set_make(const struct scrape_config *c,
+				   struct http_config *client,
 				   const struct target_groups_list *groups,
 				   const struct target_set *before);
 struct target_set *target_set_ref(struct target_set *s);

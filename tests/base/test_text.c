@@ -215,3 +215,48 @@ Test(text, metrics_are_exposition_format)
 	buf_fini(&b);
 	metrics_free(m);
 }
+
+/* What is written reads back as the same, and that as itself. */
+Test(text, yaml_that_is_dumped_reads_back)
+{
+	static const char text[] =
+		"a: {b: [1, '2', {c: d, e: []}, [x, [y]]], f: {}}\n"
+		"'g: h': \"i\\n# j\"\n"
+		"k: &l [~, '', null]\n"
+		"m: *l\n"
+		"";
+	static const char want[] = "a:\n"
+				   "  b:\n"
+				   "    - 1\n"
+				   "    - \"2\"\n"
+				   "    - c: d\n"
+				   "      e: []\n"
+				   "    - - x\n"
+				   "      - - y\n"
+				   "  f: {}\n"
+				   "\"g: h\": \"i\\n# j\"\n"
+				   "k:\n"
+				   "  - ~\n"
+				   "  - \"\"\n"
+				   "  - null\n"
+				   "m:\n"
+				   "  - ~\n"
+				   "  - \"\"\n"
+				   "  - null\n";
+	struct buf one = { 0 };
+	struct buf two = { 0 };
+	struct yaml y;
+
+	yaml_parse(&y, "a", bytes_of(str_of(text)));
+	cr_assert(y.root, "%s", buf_cstr(&y.errors));
+	yaml_dump(y.root, false, &one);
+	yaml_fini(&y);
+	cr_expect(check_str(str_from(buf_bytes(&one)), want));
+	yaml_parse(&y, "b", buf_bytes(&one));
+	cr_assert(y.root, "%s", buf_cstr(&y.errors));
+	yaml_dump(y.root, false, &two);
+	yaml_fini(&y);
+	cr_expect(check_str(str_from(buf_bytes(&two)), want));
+	buf_fini(&one);
+	buf_fini(&two);
+}

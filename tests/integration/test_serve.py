@@ -96,7 +96,7 @@ def hostile_targets_are_down_with_the_reason(d):
         'bomb': (lambda r: send(r, bomb), 'larger than'),
         'status500': (lambda r: send(r, b'oops', 500), '500 Internal Server Error'),
         'redirect': (lambda r: send(r, b'', 302, Location='http://127.0.0.1:1/x'),
-                     '302 Found: redirect to http://127.0.0.1:1/x'),
+                     'redirected to http://127.0.0.1:1/x: Failed to connect'),
         'endless': (endless, 'larger than'),
         'hang': (hang, 'no complete answer within'),
         'headers': (endless_headers, ''),

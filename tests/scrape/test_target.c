@@ -42,6 +42,7 @@ static struct target_set *make(struct job_test *t, const char *text,
 {
 	struct scrape_defaults d = { .interval_ms = 15000, .timeout_ms = 5000 };
 	struct target_groups_list all = { 0 };
+	struct http_config *client;
 	struct target_set *set;
 
 	yaml_parse(&t->y, "s.yml", bytes_of(str_of(text)));
@@ -50,7 +51,10 @@ static struct target_set *make(struct job_test *t, const char *text,
 	scrape_configs_decode(&t->y, t->y.root, &d, &t->configs);
 	cr_assert(!t->y.error_count, "%s", buf_cstr(&t->y.errors));
 	*vec_add(&all) = target_groups_ref(t->configs.v[0].statics);
-	set = target_set_make(&t->configs.v[0], &all, before);
+	client = before ? http_config_ref(before->v[0].target->spec.client) :
+			  http_config_new(&t->configs.v[0].http);
+	set = target_set_make(&t->configs.v[0], client, &all, before);
+	http_config_unref(client);
 	target_groups_list_fini(&all);
 	return set;
 }

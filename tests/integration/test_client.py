@@ -1,0 +1,416 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Each option of the HTTP client, against nginx, tinyproxy and a token endpoint."""
+import base64
+import json
+import os
+import shutil
+import subprocess
+import time
+import urllib.parse
+
+from harness import (Everprof, Process, Server, Suite, free_port, packed, profile, send,
+                     wait_until)
+
+suite = Suite()
+OFF = ''.join(f'      {t}: {{enabled: false}}\n'
+              for t in ('allocs', 'block', 'goroutine', 'mutex', 'profile', 'threadcreate'))
+
+
+def job(name, address, options):
+    lines = ''.join(f'  {line}\n' for line in options.strip().splitlines())
+    return (f'- job_name: {name}\n  scrape_interval: 300ms\n  scrape_timeout: 2s\n'
+            f'  profiling_config:\n    pprof_config:\n{OFF}{lines}'
+            f'  static_configs: [{{targets: ["{address}"]}}]\n')
+
+
+def config(*jobs):
+    return 'scrape_configs:\n' + ''.join(jobs)
+
+
+def state(e):
+    return {t['scrapePool']: (t['health'], t['lastError']) for t in e.targets()}
+
+
+def wait_all(e, want):
+    """Each job up, or down for a reason."""
+    def done():
+        now = state(e)
+        return all(h != 'unknown' for h, _ in now.values()) and now
+    now = wait_until('a scrape of each', 20, done)
+    for name, expected in want.items():
+        health, error = now[name]
+        if expected is None:
+            assert health == 'up', (name, error)
+        else:
+            assert health == 'down' and expected in error, (name, health, error)
+
+
+def wait_state(e, name, expected):
+    def done():
+        health, error = state(e)[name]
+        return health == 'up' if expected is None else health == 'down' and expected in error
+    try:
+        wait_until(name, 20, done)
+    except AssertionError:
+        raise AssertionError((name, expected, state(e)[name]))
+
+
+def openssl(*argv):
+    subprocess.run(['openssl', *argv], check=True, capture_output=True)
+
+
+class Authority:
+    """A CA that signs what tests need."""
+    def __init__(self, d, name='ca'):
+        self.d, self.name = d, name
+        self.cert, self.key = f'{d}/{name}.pem', f'{d}/{name}.key'
+        openssl('req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '30', '-subj',
+                f'/CN={name}', '-keyout', self.key, '-out', self.cert)
+        with open(f'{d}/{name}.cnf', 'w') as f:
+            f.write(f'[ca]\ndefault_ca=c\n[c]\nnew_certs_dir={d}\ndatabase={d}/{name}.txt\n'
+                    f'rand_serial=yes\ndefault_md=sha256\npolicy=p\nunique_subject=no\n'
+                    '[p]\ncommonName=supplied\n')
+        open(f'{d}/{name}.txt', 'w').close()
+
+    def sign(self, name, names='', dates=()):
+        path = f'{self.d}/{name}'
+        openssl('req', '-newkey', 'rsa:2048', '-nodes', '-subj', f'/CN={name}',
+                '-keyout', path + '.key', '-out', path + '.csr')
+        with open(path + '.ext', 'w') as f:
+            f.write(f'subjectAltName={names}\n' if names else 'basicConstraints=CA:FALSE\n')
+        start, end = dates or ('20200101000000Z', '20990101000000Z')
+        openssl('ca', '-batch', '-config', f'{self.d}/{self.name}.cnf', '-cert', self.cert,
+                '-keyfile', self.key, '-startdate', start, '-enddate', end, '-extfile',
+                path + '.ext', '-notext', '-in', path + '.csr', '-out', path + '.pem')
+        return path + '.pem', path + '.key'
+
+
+class Nginx:
+    """nginx with these server blocks; {port} in each of them is one of its own."""
+    def __init__(self, d, *blocks):
+        self.d = d
+        os.makedirs(f'{d}/www/debug/pprof', exist_ok=True)
+        with open(f'{d}/www/debug/pprof/heap', 'wb') as f:
+            f.write(packed(profile('nginx')))
+        self.ports = [free_port() for _ in blocks]
+        text = ('daemon off; master_process off; worker_processes 1; pid nginx.pid;\n'
+                'error_log stderr info;\nevents { worker_connections 256; }\nhttp {\n'
+                "log_format t '$server_port $server_protocol $ssl_protocol $ssl_server_name "
+                "$host $status $http_authorization';\n"
+                f'access_log {d}/access.log t;\nroot {d}/www;\n')
+        for kind in ('client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'):
+            text += f'{kind}_temp_path {d}/tmp-{kind};\n'
+        for port, block in zip(self.ports, blocks):
+            text += 'server { ' + block.replace('{port}', str(port)) + ' }\n'
+        with open(f'{d}/nginx.conf', 'w') as f:
+            f.write(text + '}\n')
+        self.start()
+
+    def start(self):
+        self.process = Process(['/usr/sbin/nginx', '-e', 'stderr', '-p', self.d, '-c',
+                                f'{self.d}/nginx.conf'], f'{self.d}/nginx.log')
+        time.sleep(0.2)
+
+    def restart(self):
+        self.process.stop()
+        self.start()
+
+    def address(self, i):
+        return f'127.0.0.1:{self.ports[i]}'
+
+    def log(self):
+        with open(f'{self.d}/access.log') as f:
+            return [line.split(' ') for line in f.read().splitlines()]
+
+
+def tls(d, cert, more=''):
+    return (f'listen 127.0.0.1:{{port}} ssl http2; ssl_certificate {cert[0]}; '
+            f'ssl_certificate_key {cert[1]}; {more}')
+
+
+@suite.test
+def tls_is_verified_and_chosen(d):
+    ca = Authority(d)
+    other = Authority(d, 'other')
+    here = ca.sign('here', 'IP:127.0.0.1')
+    named = ca.sign('named', 'DNS:fleet.example')
+    late = ca.sign('late', 'IP:127.0.0.1', ('20200101000000Z', '20210101000000Z'))
+    client = ca.sign('client')
+    stranger = other.sign('stranger')
+    n = Nginx(d, tls(d, here), tls(d, named), tls(d, late),
+              tls(d, here, f'ssl_client_certificate {ca.cert}; ssl_verify_client on;'),
+              tls(d, here, 'ssl_protocols TLSv1.2;'))
+    trust = f'scheme: https\ntls_config: {{ca_file: {ca.cert}'
+    with open(ca.cert) as f:
+        inline = json.dumps(f.read())
+    e = Everprof(d, config(
+        job('good', n.address(0), trust + '}'),
+        job('inline', n.address(0), f'scheme: https\ntls_config: {{ca: {inline}}}'),
+        job('relative', n.address(0), 'scheme: https\ntls_config: {ca_file: ca.pem}'),
+        job('http1', n.address(0), trust + '}\nenable_http2: false'),
+        job('untrusted', n.address(0), 'scheme: https'),
+        job('wrong-ca', n.address(0), f'scheme: https\ntls_config: {{ca_file: {other.cert}}}'),
+        job('skip', n.address(0), 'scheme: https\ntls_config: {insecure_skip_verify: true}'),
+        job('wrong-name', n.address(1), trust + '}'),
+        job('server-name', n.address(1), trust + ', server_name: fleet.example}'),
+        job('expired', n.address(2), trust + '}'),
+        job('no-cert', n.address(3), trust + '}'),
+        job('cert', n.address(3), trust + f', cert_file: {client[0]}, key_file: {client[1]}}}'),
+        job('strange-cert', n.address(3),
+            trust + f', cert_file: {stranger[0]}, key_file: {stranger[1]}}}'),
+        job('tls12', n.address(4), trust + ', max_version: TLS12}'),
+        job('tls13', n.address(4), trust + ', min_version: TLS13}'),
+        job('no-file', n.address(0), 'scheme: https\ntls_config: {ca_file: nowhere.pem}'),
+        job('plain', n.address(0), ''))).ready()
+    wait_all(e, {
+        'good': None, 'inline': None, 'relative': None, 'http1': None, 'skip': None,
+        'server-name': None, 'cert': None, 'tls12': None,
+        'untrusted': 'SSL certificate problem', 'wrong-ca': 'SSL certificate problem',
+        'wrong-name': "no alternative certificate subject name matches target host name",
+        'expired': 'certificate has expired',
+        'no-cert': 'HTTP status 400', 'strange-cert': 'HTTP status 400',
+        'tls13': 'alert protocol version',
+        'no-file': 'tls_config.ca_file: ',
+        'plain': 'HTTP status 400',
+    })
+    lines = n.log()
+    port = {i: str(p) for i, p in enumerate(n.ports)}
+    versions = {line[1] for line in lines if line[0] == port[0] and line[5] == '200'}
+    assert versions == {'HTTP/2.0', 'HTTP/1.1'}, versions
+    assert {line[3] for line in lines if line[0] == port[1]} == {'fleet.example'}
+    # The Host header names who is asked, not what the certificate says.
+    assert {line[4] for line in lines if line[0] == port[1]} == {'127.0.0.1'}
+
+
+@suite.test
+def certificates_that_change_are_read_again(d):
+    ca, other = Authority(d), Authority(d, 'other')
+    old, new = ca.sign('old', 'IP:127.0.0.1'), other.sign('new', 'IP:127.0.0.1')
+    shutil.copy(old[0], f'{d}/server.pem')
+    shutil.copy(old[1], f'{d}/server.key')
+    shutil.copy(ca.cert, f'{d}/trusted.pem')
+    n = Nginx(d, tls(d, (f'{d}/server.pem', f'{d}/server.key')))
+    e = Everprof(d, config(job('a', n.address(0),
+                               'scheme: https\ntls_config: {ca_file: trusted.pem}'))).ready()
+    wait_all(e, {'a': None})
+    shutil.copy(new[0], f'{d}/server.pem')
+    shutil.copy(new[1], f'{d}/server.key')
+    n.restart()
+    wait_state(e, 'a', 'SSL certificate problem')
+    shutil.copy(other.cert, f'{d}/trusted.pem')
+    wait_state(e, 'a', None)
+    # Trust that is taken back ends connections that are open, too.
+    shutil.copy(ca.cert, f'{d}/trusted.pem')
+    wait_state(e, 'a', 'SSL certificate problem')
+
+
+@suite.test
+def credentials_are_sent_and_read_again(d):
+    n = Nginx(d, 'listen 127.0.0.1:{port}; auth_basic x; auth_basic_user_file passwords;',
+              'listen 127.0.0.1:{port}; if ($http_authorization != "Bearer token1") '
+              '{ return 403; }',
+              'listen 127.0.0.1:{port}; if ($http_authorization != "Custom token1") '
+              '{ return 403; }',
+              'listen 127.0.0.1:{port}; set $both "$http_x_a$http_x_b"; '
+              'if ($both != "valuefromfile") '
+              '{ return 403; }')
+    with open(f'{d}/passwords', 'w') as f:
+        f.write('user:{PLAIN}open sesame\n')
+    for name, text in (('user', 'user\n'), ('password', 'open sesame\n'), ('token', 'token1\n'),
+                       ('header', 'fromfile\n'), ('lines', 'a\nb\n')):
+        with open(f'{d}/{name}', 'w') as f:
+            f.write(text)
+    e = Everprof(d, config(
+        job('basic', n.address(0), 'basic_auth: {username: user, password: open sesame}'),
+        job('basic-files', n.address(0),
+            'basic_auth: {username_file: user, password_file: password}'),
+        job('basic-wrong', n.address(0), 'basic_auth: {username: user, password: no}'),
+        job('basic-none', n.address(0), ''),
+        job('bearer', n.address(1), 'authorization: {credentials: token1}'),
+        job('bearer-old', n.address(1), 'bearer_token: token1'),
+        job('bearer-file', n.address(1), 'authorization: {credentials_file: token}'),
+        job('bearer-lines', n.address(1), 'authorization: {credentials_file: lines}'),
+        job('custom', n.address(2), 'authorization: {type: Custom, credentials: token1}'),
+        job('headers', n.address(3),
+            'http_headers: {X-A: {values: [value]}, X-B: {files: [header]}}'))).ready()
+    wait_all(e, {'basic': None, 'basic-files': None, 'bearer': None, 'bearer-old': None,
+                 'bearer-file': None, 'custom': None, 'headers': None,
+                 'basic-wrong': 'HTTP status 401', 'basic-none': 'HTTP status 401',
+                 'bearer-lines': 'more than one line of text'})
+    with open(f'{d}/token', 'w') as f:
+        f.write('token2')
+    wait_state(e, 'bearer-file', 'HTTP status 403')
+    with open(f'{d}/token', 'w') as f:
+        f.write('token1')
+    wait_state(e, 'bearer-file', None)
+    shown = e.get('/api/v1/status/config').data()['yaml']
+    assert 'sesame' not in shown and 'token1' not in shown, shown
+    assert shown.count('<secret>') == 5, shown
+    assert 'sesame' not in e.text() and 'token1' not in e.text()
+
+
+@suite.test
+def redirects_are_followed_without_telling_who_we_are(d):
+    seen = {}
+
+    def there(r):
+        seen.setdefault('there', []).append(dict(r.headers))
+        send(r, packed(profile('there')))
+    other = Server(there)
+
+    def here(r):
+        path = urllib.parse.urlsplit(r.path).path
+        seen.setdefault(path, []).append(dict(r.headers))
+        to = {'/a/debug/pprof/heap': '/end', '/b/debug/pprof/heap': f'http://{other.address}/x',
+              '/c/debug/pprof/heap': '/c/debug/pprof/heap',
+              '/e/debug/pprof/heap': 'file:///etc/passwd'}.get(path)
+        if to:
+            send(r, b'', 307, Location=to)
+        else:
+            send(r, packed(profile('end')))
+    server = Server(here)
+
+    def one(name, more=''):
+        return job(name, server.address, 'basic_auth: {username: u, password: p}\n'
+                   'http_headers: {X-Key: {secrets: [s]}}\n' + more).replace(
+                       'pprof_config', f'path_prefix: /{name[0]}\n    pprof_config')
+    e = Everprof(d, config(one('a'), one('b'), one('c'), one('e'),
+                           one('a-not', 'follow_redirects: false'))).ready()
+    wait_all(e, {'a': None, 'b': None, 'c': 'stopped after 10 redirects',
+                 'e': 'redirected to file:///etc/passwd: ',
+                 'a-not': '307 Temporary Redirect: redirect to'})
+    basic = 'Basic ' + base64.b64encode(b'u:p').decode()
+    assert all(h['Authorization'] == basic and h['X-Key'] == 's' for h in seen['/end'])
+    assert not any('Authorization' in h or 'X-Key' in h for h in seen['there']), seen['there']
+    assert float(seen['/end'][0]['X-Prometheus-Scrape-Timeout-Seconds']) == 2
+    server.stop()
+    other.stop()
+
+
+@suite.test
+def proxies_are_used_as_they_are_told(d):
+    ca = Authority(d)
+    n = Nginx(d, 'listen 127.0.0.1:{port};', tls(d, ca.sign('here', 'IP:127.0.0.1')))
+    port = free_port()
+    with open(f'{d}/tinyproxy.conf', 'w') as f:
+        f.write(f'Port {port}\nListen 127.0.0.1\nLogLevel Info\nMaxClients 50\n'
+                f'LogFile "{d}/tinyproxy.log"\nBasicAuth me secret\n')
+    Process(['/usr/bin/tinyproxy', '-d', '-c', f'{d}/tinyproxy.conf'], f'{d}/tinyproxy.out')
+    time.sleep(0.3)
+    proxy = f'http://me:secret@127.0.0.1:{port}'
+    trust = f'scheme: https\ntls_config: {{ca_file: {ca.cert}}}\n'
+    token = base64.b64encode(b'me:secret').decode()
+    env = dict(os.environ, HTTP_PROXY=proxy, HTTPS_PROXY=proxy, NO_PROXY='direct.example')
+    os.environ.update(env)
+    try:
+        e = Everprof(d, config(
+            job('none', n.address(0), ''),
+            job('http', n.address(0), f'proxy_url: {proxy}'),
+            job('https', n.address(1), trust + f'proxy_url: {proxy}'),
+            job('header', n.address(1), trust + f'proxy_url: http://127.0.0.1:{port}\n'
+                'proxy_connect_header: {Proxy-Authorization: ["Basic ' + token + '"]}'),
+            job('refused', n.address(1), trust + f'proxy_url: http://127.0.0.1:{port}'),
+            job('gone', n.address(0), f'proxy_url: http://127.0.0.1:{free_port()}'),
+            job('except', n.address(0),
+                f'proxy_url: http://127.0.0.1:{free_port()}\nno_proxy: 127.0.0.0/8'),
+            job('environment', n.address(0), 'proxy_from_environment: true'))).ready()
+    finally:
+        for name in ('HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'):
+            os.environ.pop(name, None)
+    wait_all(e, {'none': None, 'http': None, 'https': None, 'header': None, 'except': None,
+                 'environment': None, 'refused': '40', 'gone': 'Failed to connect'})
+    with open(f'{d}/tinyproxy.log') as f:
+        log = f.read()
+    assert f'CONNECT 127.0.0.1:{n.ports[1]}' in log and f'GET http://{n.address(0)}' in log, log
+    assert 'secret' not in e.get('/api/v1/status/config').data()['yaml'].replace('<secret>', '')
+    assert 'secret' not in e.text()
+
+
+@suite.test
+def oauth2_tokens_are_fetched_and_renewed(d):
+    asked, valid = [], {'token': 0, 'style': 'header', 'life': 3600, 'broken': False}
+
+    class Endpoint:
+        pass
+
+    def target(r):
+        want = f'Bearer token{valid["token"]}'
+        ok = r.headers.get('Authorization') == want
+        send(r, packed(profile('x')) if ok else b'no', 200 if ok else 401)
+    server = Server(target)
+
+    def endpoint(r):
+        length = int(r.headers.get('Content-Length', 0))
+        form = dict(urllib.parse.parse_qsl(r.rfile.read(length).decode()))
+        asked.append((r.headers.get('Authorization'), form))
+        basic = 'Basic ' + base64.b64encode(b'cl%20ient:s%26cret').decode()
+        named = (r.headers.get('Authorization') == basic if valid['style'] == 'header' else
+                 (form.get('client_id'), form.get('client_secret')) == ('cl ient', 's&cret'))
+        if valid['broken']:
+            send(r, b'{}', 500)
+        elif not named:
+            send(r, b'{"error":"invalid_client"}', 401)
+        else:
+            valid['token'] += 1
+            send(r, json.dumps({'access_token': f'token{valid["token"]}',
+                                'token_type': 'bearer', 'expires_in': valid['life']}).encode())
+    tokens = Server(endpoint)
+    tokens.server.RequestHandlerClass.do_POST = lambda self: endpoint(self)
+    with open(f'{d}/secret', 'w') as f:
+        f.write('s&cret\n')
+    options = ('oauth2: {client_id: cl ient, client_secret_file: secret, scopes: [a, b], '
+               f'token_url: "http://{tokens.address}/token", endpoint_params: {{x: "1 2"}}}}')
+    e = Everprof(d, config(job('a', server.address, options))).ready()
+    wait_all(e, {'a': None})
+    authorization, form = asked[0]
+    assert form == {'grant_type': 'client_credentials', 'scope': 'a b', 'x': '1 2'}, form
+    time.sleep(1)
+    assert len(asked) == 1, 'a token is kept'
+
+    # One that is refused is fetched anew; servers may want the client in the body.
+    valid['token'] += 10
+    wait_until('another token', 10, lambda: len(asked) > 1)
+    wait_state(e, 'a', None)
+    e.finish()
+    asked.clear()
+    valid['style'] = 'body'
+    e = Everprof(d, config(job('a', server.address, options))).ready()
+    wait_all(e, {'a': None})
+    assert [bool(a) for a, _ in asked] == [True, False], asked
+
+    # Short lives are renewed before their end, failures are told.
+    e.finish()
+    valid['life'] = 0
+    asked.clear()
+    e = Everprof(d, config(job('a', server.address, options))).ready()
+    wait_until('renewals', 10, lambda: len(asked) > 3)
+    valid['broken'] = True
+    wait_state(e, 'a', 'oauth2: server returned HTTP status 500')
+    valid['broken'] = False
+    wait_state(e, 'a', None)
+    assert 's&cret' not in e.text()
+    server.stop()
+    tokens.stop()
+
+
+@suite.test
+def discovery_by_http_has_the_same_options(d):
+    ca = Authority(d)
+    n = Nginx(d, tls(d, ca.sign('here', 'IP:127.0.0.1'),
+                     'auth_basic x; auth_basic_user_file passwords; '
+                     'types { application/json json; }'))
+    with open(f'{d}/passwords', 'w') as f:
+        f.write('user:{PLAIN}pw\n')
+    with open(f'{d}/www/t.json', 'w') as f:
+        f.write('[{"targets": ["found:1"]}]')
+    e = Everprof(d, 'scrape_configs:\n- job_name: a\n  http_sd_configs:\n'
+                    f'  - url: https://{n.address(0)}/t.json\n'
+                    '    refresh_interval: 200ms\n'
+                    f'    tls_config: {{ca_file: {ca.cert}}}\n'
+                    '    basic_auth: {username: user, password: pw}\n').ready()
+    wait_until('targets', 10, lambda: {t['labels']['instance'] for t in e.targets()}
+               == {'found:1'})
+
+
+suite.main()
