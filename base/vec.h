@@ -22,12 +22,12 @@
 	}
 
 /* A pointer to one element more, which is not initialised. */
-#define vec_add(vec)                                                 \
-	(((vec)->count < (vec)->cap ?                                \
-		  (void)0 :                                          \
-		  (void)((vec)->v = mem_grow((vec)->v, (vec)->count, \
-					     &(vec)->cap,            \
-					     sizeof(*(vec)->v)))),   \
+#define vec_add(vec)                                                           \
+	(((vec)->count < (vec)->cap ?                                          \
+		  (void)0 :                                                    \
+		  (void)((vec)->v = mem_grow((vec)->v, (vec)->count,           \
+					     &(vec)->cap,                      \
+					     sizeof(__typeof__(*(vec)->v))))), \
 	 &(vec)->v[(vec)->count++])
 
 /* Room for n elements more, at &v[count]; the count is the caller's. */

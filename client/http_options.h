@@ -114,10 +114,14 @@ void http_decode_headers(struct yaml *y, const struct yaml_node *n,
 	{ "tls_config", http_decode_tls, offsetof(type, member), NULL },      \
 		{ "proxy_url", http_decode_proxy_url, offsetof(type, member), \
 		  NULL },                                                     \
-		{ "no_proxy", yaml_text, offsetof(type, member.no_proxy),     \
+		{ "no_proxy", yaml_text,                                      \
+		  offsetof(type, member) +                                    \
+			  offsetof(struct http_options, no_proxy),            \
 		  NULL },                                                     \
 		{ "proxy_from_environment", yaml_bool,                        \
-		  offsetof(type, member.proxy_from_environment), NULL },      \
+		  offsetof(type, member) + offsetof(struct http_options,      \
+						    proxy_from_environment),  \
+		  NULL },                                                     \
 	{                                                                     \
 		"proxy_connect_header", http_decode_proxy_headers,            \
 			offsetof(type, member), NULL                          \
@@ -136,9 +140,13 @@ void http_decode_headers(struct yaml *y, const struct yaml_node *n,
 		{ "oauth2", http_decode_oauth2, offsetof(type, member),       \
 		  NULL },                                                     \
 		{ "follow_redirects", yaml_bool,                              \
-		  offsetof(type, member.follow_redirects), NULL },            \
+		  offsetof(type, member) +                                    \
+			  offsetof(struct http_options, follow_redirects),    \
+		  NULL },                                                     \
 		{ "enable_http2", yaml_bool,                                  \
-		  offsetof(type, member.enable_http2), NULL },                \
+		  offsetof(type, member) +                                    \
+			  offsetof(struct http_options, enable_http2),        \
+		  NULL },                                                     \
 	{                                                                     \
 		"http_headers", http_decode_headers, offsetof(type, member),  \
 			NULL                                                  \

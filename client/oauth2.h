@@ -17,7 +17,7 @@
 
 struct oauth2;
 
-struct oauth2 *oauth2_new(const struct http_oauth2 *options);
+struct oauth2 *oauth2_new(const struct http_oauth2 *a);
 void oauth2_free(struct oauth2 *o); /* NULL is a no-op */
 
 /* value: what stands behind "Authorization: "; NULL: err says why not. */

@@ -7,7 +7,6 @@
  * Folders are watched, not files: editors and Kubernetes exchange files, and
  * links to them, by renaming.
  */
-#include <errno.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
@@ -21,6 +20,7 @@
 
 /* Several changes in a row are one. */
 #define SETTLE_MS 50
+#define BEGIN_MS  500 /* for a file that is only begun */
 #define META_FILE "__meta_filepath"
 
 /* A file that was found. */
@@ -93,10 +93,20 @@ static void on_events(void *ctx)
 			if (matters(&e))
 				provider_hurry(p, SETTLE_MS);
 			else
-				provider_hurry(p, 10 * SETTLE_MS);
+				provider_hurry(p, BEGIN_MS);
 			at += (ssize_t)(sizeof(e) + e.len);
 		}
 	}
+}
+
+static void tell_unwatched(struct provider *p)
+{
+	struct err err;
+
+	err_sys(&err, "inotify");
+	log_event(p->log, LOG_WARN,
+		  "files of targets are not watched, only read again",
+		  LOG_FIELDS(log_err(&err)));
 }
 
 static void *files_open(struct provider *p, const struct discovery_config *c)
@@ -109,9 +119,7 @@ static void *files_open(struct provider *p, const struct discovery_config *c)
 	if (f->inotify >= 0)
 		http_watch(p->client, f->inotify, on_events, p);
 	else
-		log_event(p->log, LOG_WARN,
-			  "files of targets are not watched, only read again",
-			  LOG_FIELDS(log_text("reason", strerror(errno))));
+		tell_unwatched(p);
 	return f;
 }
 
@@ -191,6 +199,8 @@ static void visit_pattern(struct provider *p, const char *pattern,
 			  bool *changed)
 {
 	glob_t g = { 0 };
+	/* Nothing but a ~, which is not asked for, is unsafe about it. */
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	int rc = glob(pattern, GLOB_PERIOD, NULL, &g);
 
 	for (size_t i = 0; !rc && i < g.gl_pathc; i++)
