@@ -43,6 +43,9 @@ static void index_before(struct making *m)
 	}
 }
 
+/* As much of a name as a message has room for. */
+#define SHOWN(s) ((int)((s).len < 64 ? (s).len : 64))
+
 /* Why the job's limits refuse the target, or NULL. */
 static char *refusal(const struct scrape_config *c, const struct labels *ls)
 {
@@ -55,14 +58,14 @@ static char *refusal(const struct scrape_config *c, const struct labels *ls)
 		if (c->label_name_length_limit &&
 		    (int64_t)l.name.len > c->label_name_length_limit)
 			return mem_printf(
-				"label_name_length_limit exceeded: label %.64s has %zu bytes, the limit is %lld",
-				l.name.ptr, l.name.len,
+				"label_name_length_limit exceeded: label %.*s has %zu bytes, the limit is %lld",
+				SHOWN(l.name), l.name.ptr, l.name.len,
 				(long long)c->label_name_length_limit);
 		if (c->label_value_length_limit &&
 		    (int64_t)l.value.len > c->label_value_length_limit)
 			return mem_printf(
 				"label_value_length_limit exceeded: label %.*s has %zu bytes, the limit is %lld",
-				STR_ARG(l.name), l.value.len,
+				SHOWN(l.name), l.name.ptr, l.value.len,
 				(long long)c->label_value_length_limit);
 	}
 	if (c->label_limit && count > c->label_limit)
