@@ -12,6 +12,20 @@ void buf_fini(struct buf *b)
 	*b = (struct buf){ .max = b->max };
 }
 
+size_t buf_next_cap(const struct buf *b, size_t n)
+{
+	size_t max = b->max ? b->max : BUF_MAX;
+	size_t cap = b->cap + b->cap / 2;
+
+	if (n <= b->cap - b->len)
+		return b->cap;
+	if (cap < b->len + n)
+		cap = b->len + n;
+	if (cap < 64)
+		cap = 64;
+	return cap > max ? max : cap;
+}
+
 bool buf_reserve(struct buf *b, size_t n)
 {
 	size_t max = b->max ? b->max : BUF_MAX;
@@ -21,15 +35,9 @@ bool buf_reserve(struct buf *b, size_t n)
 		b->over = true;
 		return false;
 	}
-	if (n <= b->cap - b->len)
+	cap = buf_next_cap(b, n);
+	if (cap == b->cap)
 		return true;
-	cap = b->cap + b->cap / 2;
-	if (cap < b->len + n)
-		cap = b->len + n;
-	if (cap < 64)
-		cap = 64;
-	if (cap > max)
-		cap = max;
 	b->ptr = mem_realloc(b->ptr, cap, 1);
 	b->cap = cap;
 	return true;

@@ -49,6 +49,9 @@ static inline void buf_reset(struct buf *b)
  */
 bool buf_reserve(struct buf *b, size_t n);
 
+/* What cap will be when n more bytes have come. */
+size_t buf_next_cap(const struct buf *b, size_t n);
+
 void buf_add(struct buf *b, const void *p, size_t n);
 void buf_byte(struct buf *b, uint8_t byte);
 void buf_str(struct buf *b, const char *s);

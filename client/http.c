@@ -4,6 +4,7 @@
 #include <curl/curl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -53,6 +54,7 @@ struct transfer {
 	bool foreign; /* redirected to somebody else */
 	bool asking;  /* waits for a token */
 	bool ended;   /* before it began: response says why */
+	size_t wants; /* bytes of intake that it waits for; 0: it does not */
 	struct transfer *prev;
 	struct transfer *next;
 };
@@ -73,6 +75,9 @@ struct http_client {
 	size_t running;
 	size_t ended; /* transfers that http_poll() is to end */
 	VEC(struct watch) watches;
+	struct intake *intake; /* NULL: memory is not counted */
+	_Atomic bool room;
+	_Atomic uint64_t waits;
 };
 
 static pthread_once_t global_once = PTHREAD_ONCE_INIT;
@@ -140,6 +145,20 @@ int http_client_new(struct http_client **out, struct err *err)
 	return 0;
 }
 
+/* Whether the body may take n bytes more; if not, it waits. */
+static bool has_room(struct transfer *t, size_t n)
+{
+	struct http_client *c = t->client;
+	size_t cap = buf_next_cap(&t->response.body, n);
+
+	if (!c->intake ||
+	    intake_take(c->intake, &t->response.share, (int64_t)cap))
+		return true;
+	t->wants = cap;
+	atomic_fetch_add(&c->waits, 1);
+	return false;
+}
+
 static size_t on_body(char *p, size_t size, size_t n, void *arg)
 {
 	struct transfer *t = arg;
@@ -152,6 +171,8 @@ static size_t on_body(char *p, size_t size, size_t n, void *arg)
 			       (struct bytes){ (const uint8_t *)p, size * n }) ?
 			       size * n :
 			       0;
+	if (!has_room(t, size * n))
+		return CURL_WRITEFUNC_PAUSE;
 	buf_add(&t->response.body, p, size * n);
 	if (!t->response.body.over)
 		return size * n;
@@ -433,7 +454,9 @@ static void launch(struct transfer *t)
 	handle_drop(t);
 	t->header_bytes = 0;
 	*t->why = 0;
+	t->wants = 0;
 	buf_fini(&t->response.body);
+	intake_release(&t->response.share);
 	t->response.body = buf_init(t->max_body);
 	t->easy = curl_easy_init();
 	if (!t->easy)
@@ -525,7 +548,9 @@ static void set_result(struct transfer *t, CURLcode result)
 	case CURLE_OPERATION_TIMEDOUT:
 		r->code = err_set(&r->err, ERR_TIMEOUT,
 				  "no complete answer within %lld ms (%s)",
-				  (long long)t->timeout_ms, why);
+				  (long long)t->timeout_ms,
+				  t->wants ? "it waited for --ingest.memory" :
+					     why);
 		break;
 	case CURLE_URL_MALFORMAT:
 	case CURLE_UNSUPPORTED_PROTOCOL:
@@ -551,6 +576,7 @@ static void transfer_free(struct transfer *t)
 	handle_drop(t);
 	curl_slist_free_all(t->own);
 	buf_fini(&t->response.body);
+	intake_release(&t->response.share);
 	mem_free(t->url);
 	mem_free(t->user_agent);
 	forget(t->post);
@@ -663,6 +689,44 @@ static void collect(struct http_client *c)
 	}
 }
 
+/* The smallest body that waits, and has not been looked at. */
+static struct transfer *next_waiting(struct http_client *c, size_t above,
+				     const struct transfer *behind)
+{
+	struct transfer *best = NULL;
+	bool passed = !behind;
+
+	for (struct transfer *t = c->transfers; t; t = t->next) {
+		bool later = t->wants > above || (t->wants == above && passed);
+
+		passed |= t == behind;
+		if (t->wants && later && (!best || t->wants < best->wants))
+			best = t;
+	}
+	return best;
+}
+
+static void go_on(struct transfer *t)
+{
+	t->wants = 0;
+	/* Calls on_body(), which may have to wait again. */
+	(void)curl_easy_pause(t->easy, CURLPAUSE_CONT);
+}
+
+/* Let those go on for which there is room, the smallest first. */
+static void resume(struct http_client *c)
+{
+	struct transfer *t = NULL;
+	size_t above = 0;
+
+	while ((t = next_waiting(c, above, t))) {
+		above = t->wants;
+		if (intake_take(c->intake, &t->response.share,
+				(int64_t)t->wants))
+			go_on(t);
+	}
+}
+
 static void end_failed(struct http_client *c)
 {
 	struct transfer *t = c->transfers;
@@ -690,7 +754,7 @@ void http_cancel(struct http_client *c, const void *ctx)
 	while (t) {
 		struct transfer *next = t->next;
 
-		if (t->ctx == ctx)
+		if (!ctx || t->ctx == ctx)
 			transfer_cancel(t);
 		t = next;
 	}
@@ -714,7 +778,7 @@ void http_client_free(struct http_client *c)
 /* Milliseconds to wait: the caller's, or until libcurl's timer. */
 static int wait_ms(const struct http_client *c, int64_t timeout_ms)
 {
-	int64_t left = c->ended ? 0 : timeout_ms;
+	int64_t left = c->ended || atomic_load(&c->room) ? 0 : timeout_ms;
 
 	if (c->deadline_ns) {
 		int64_t until = c->deadline_ns - clock_mono_ns();
@@ -781,6 +845,8 @@ void http_poll(struct http_client *c, int64_t timeout_ms)
 
 	for (int i = 0; i < n; i++)
 		dispatch(c, &events[i]);
+	if (c->intake && atomic_exchange(&c->room, false))
+		resume(c);
 	if (c->deadline_ns && clock_mono_ns() >= c->deadline_ns) {
 		c->deadline_ns = 0;
 		curl_multi_socket_action(c->multi, CURL_SOCKET_TIMEOUT, 0,
@@ -816,6 +882,22 @@ void http_wake(struct http_client *c)
 	if (write(c->wake, &one, sizeof(one)) < 0) {
 		/* Full: it is awake already. */
 	}
+}
+
+void http_client_set_intake(struct http_client *c, struct intake *in)
+{
+	c->intake = in;
+}
+
+void http_room(struct http_client *c)
+{
+	atomic_store(&c->room, true);
+	http_wake(c);
+}
+
+uint64_t http_waits(const struct http_client *c)
+{
+	return atomic_load(&c->waits);
 }
 
 size_t http_running(const struct http_client *c)

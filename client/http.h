@@ -19,6 +19,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "client/intake.h"
 
 struct http_client;
 
@@ -33,6 +34,7 @@ struct http_response {
 	const char *content_type; /* "" when there is none */
 	const char *location;     /* of a redirect, else "" */
 	struct buf body; /* the callee takes it, or leaves it to be freed */
+	struct intake_share share; /* of the body: goes with it */
 };
 
 typedef void (*http_done_fn)(void *ctx, struct http_response *r);
@@ -64,6 +66,18 @@ struct http_request {
 /* ERR_IO when the system has no descriptors left. */
 NODISCARD int http_client_new(struct http_client **out, struct err *err);
 
+/*
+ * Bodies hold their memory in this intake from now on, and wait when it has
+ * none. After http_room() those that wait go on.
+ */
+void http_client_set_intake(struct http_client *c, struct intake *in);
+
+/* There may be room in the intake again. From any thread. */
+void http_room(struct http_client *c);
+
+/* Bodies that had to wait so far. */
+uint64_t http_waits(const struct http_client *c);
+
 /* Requests in flight end as ERR_CLOSED. NULL is a no-op. */
 void http_client_free(struct http_client *c);
 
@@ -81,7 +95,7 @@ typedef void (*http_watch_fn)(void *ctx);
 void http_watch(struct http_client *c, int fd, http_watch_fn fn, void *ctx);
 void http_unwatch(struct http_client *c, int fd);
 
-/* Requests with that ctx end as ERR_CLOSED, now. */
+/* Requests with that ctx (NULL: all) end as ERR_CLOSED, now. */
 void http_cancel(struct http_client *c, const void *ctx);
 
 /*

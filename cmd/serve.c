@@ -44,6 +44,7 @@ struct serve {
 	int64_t query_memory;
 	const char *source_path;
 	int64_t max_profile;
+	int64_t ingest_memory;
 	const char *log_level;
 	const char *log_format;
 
@@ -78,6 +79,7 @@ static void set_defaults(struct serve *s)
 	s->max_concurrency = 20;
 	s->query_memory = 256 * MIB;
 	s->max_profile = 64 * MIB;
+	s->ingest_memory = 128 * MIB;
 	s->log_level = "info";
 	s->log_format = "logfmt";
 }
@@ -135,6 +137,9 @@ static void make_flags(struct serve *s)
 		 "Folder of sources, for report=source to show their text.");
 	add_flag(s, "scrape.max-profile-size", FLAG_SIZE, &s->max_profile,
 		 "64MB", "Larger profiles (decompressed) are refused.");
+	add_flag(
+		s, "ingest.memory", FLAG_SIZE, &s->ingest_memory, "128MB",
+		"Memory of all profiles on their way in; beyond it they wait.");
 	add_flag(s, "log.level", FLAG_TEXT, &s->log_level, "info",
 		 "debug, info, warn or error.");
 	add_flag(s, "log.format", FLAG_TEXT, &s->log_format, "logfmt",
@@ -182,6 +187,9 @@ static int check_flags(struct serve *s, int64_t *sync_ms, struct err *err)
 	if (s->max_profile < KIB || s->max_profile > 1023 * MIB)
 		return err_set(err, ERR_INVALID,
 			       "--scrape.max-profile-size is 1KB to 1023MB");
+	if (s->ingest_memory < 4 * MIB || s->ingest_memory > 1024 * GIB)
+		return err_set(err, ERR_INVALID,
+			       "--ingest.memory is 4MB to 1024GB");
 	if (s->auto_reload_ms < 100 || s->auto_reload_ms > DAY_MS)
 		return err_set(err, ERR_INVALID,
 			       "--config.auto-reload-interval is 100ms to 1d");
@@ -262,6 +270,7 @@ static int start_scraper(struct serve *s, struct err *err)
 				     .log = &s->log,
 				     .metrics = s->metrics,
 				     .max_profile = (size_t)s->max_profile,
+				     .ingest_memory = s->ingest_memory,
 				     .user_agent = EVERPROF_USER_AGENT };
 	struct discovery_options o = { .log = &s->log,
 				       .metrics = s->metrics,

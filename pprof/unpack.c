@@ -9,6 +9,8 @@
 
 struct unpacker {
 	size_t max_raw;
+	pthread_mutex_t *giant; /* NULL: not shared */
+	bool is_giant;          /* and it is held */
 	struct gzip *gzip;
 	struct scanner *scanner;
 	struct buf raw;
@@ -31,11 +33,27 @@ void unpacker_free(struct unpacker *u)
 {
 	if (!u)
 		return;
+	unpacker_done(u);
 	gzip_free(u->gzip);
 	scanner_free(u->scanner);
 	buf_fini(&u->raw);
 	buf_fini(&u->typeset);
 	mem_free(u);
+}
+
+void unpacker_share(struct unpacker *u, pthread_mutex_t *giant)
+{
+	u->giant = giant;
+}
+
+void unpacker_done(struct unpacker *u)
+{
+	if (u->raw.cap > (size_t)BUFFER_KEEP)
+		buf_fini(&u->raw);
+	buf_reset(&u->raw);
+	if (u->is_giant && u->giant)
+		pthread_mutex_unlock(u->giant);
+	u->is_giant = false;
 }
 
 static int too_big(const struct unpacker *u, struct err *err)
@@ -46,15 +64,29 @@ static int too_big(const struct unpacker *u, struct err *err)
 		u->max_raw);
 }
 
+/* More than a buffer that is kept: one of them at a time. */
+static int decompress_giant(struct unpacker *u, struct bytes body,
+			    struct err *err)
+{
+	unpacker_done(u);
+	if (u->giant)
+		pthread_mutex_lock(u->giant);
+	u->is_giant = true;
+	u->raw.max = u->max_raw + 1;
+	return gzip_decompress(u->gzip, body, &u->raw, err);
+}
+
 static int decompress(struct unpacker *u, struct bytes body,
 		      struct unpacked *out, struct err *err)
 {
 	int rc;
 
-	if (u->raw.cap > (size_t)BUFFER_KEEP)
-		buf_fini(&u->raw);
-	buf_reset(&u->raw);
+	unpacker_done(u);
+	u->raw.max = u->max_raw < (size_t)BUFFER_KEEP ? u->max_raw + 1 :
+							(size_t)BUFFER_KEEP;
 	rc = gzip_decompress(u->gzip, body, &u->raw, err);
+	if (rc == ERR_TOOBIG && u->max_raw >= (size_t)BUFFER_KEEP)
+		rc = decompress_giant(u, body, err);
 	if (rc == ERR_TOOBIG || (!rc && u->raw.len > u->max_raw))
 		return too_big(u, err);
 	if (rc)

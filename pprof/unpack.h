@@ -8,6 +8,8 @@
 #ifndef PPROF_UNPACK_H
 #define PPROF_UNPACK_H
 
+#include <pthread.h>
+
 #include "model/appender.h"
 #include "pprof/scan.h"
 
@@ -30,6 +32,15 @@ void unpacker_free(struct unpacker *u);
  */
 NODISCARD int unpacker_run(struct unpacker *u, struct bytes body,
 			   struct unpacked *out, struct err *err);
+
+/*
+ * Of the unpackers that share this lock, one at a time unpacks more than 4 MiB;
+ * what it unpacked stays until unpacker_done().
+ */
+void unpacker_share(struct unpacker *u, pthread_mutex_t *giant);
+
+/* What was handed out is not needed any more. */
+void unpacker_done(struct unpacker *u);
 
 /* Fill in what a sample says of its body; labels and time are the caller's. */
 void unpacked_sample(const struct unpacked *u, struct bytes body,

@@ -40,6 +40,8 @@ struct scraper {
 	struct pool *workers;
 	struct unpacker *unpackers[WORKERS];
 	struct http_client *client;
+	struct intake *intake;
+	pthread_mutex_t giant; /* one large profile is unpacked at a time */
 	pthread_t loop;
 	bool running;
 	_Atomic bool stopping;
@@ -66,6 +68,7 @@ struct job {
 	int64_t started_ms;
 	int64_t started_ns;
 	struct buf body;
+	struct intake_share share;
 	struct err err; /* code 0: there is a body */
 };
 
@@ -221,6 +224,7 @@ static int store(struct job *j, unsigned worker, struct err *err)
 		else if (!sample.sample_count)
 			metric_add(s->metrics.empty, 1);
 	}
+	unpacker_done(s->unpackers[worker]);
 	mem_free(u);
 	return rc;
 }
@@ -237,6 +241,7 @@ static void finish(void *arg, unsigned worker)
 	metric_add(s->metrics.bytes, (int64_t)j->body.len);
 	set_health(j, rc, &err);
 	buf_fini(&j->body);
+	intake_release(&j->share);
 	mem_free(j);
 	/* Only now may the loop start the next one. */
 	pthread_mutex_lock(&s->mu);
@@ -261,7 +266,9 @@ static void answered(void *ctx, struct http_response *r)
 			http_status_text(r->status));
 	} else {
 		j->body = r->body;
+		j->share = r->share;
 		r->body = (struct buf){ 0 };
+		r->share = (struct intake_share){ 0 };
 	}
 	/* A full queue is no reason to lose a profile. */
 	if (pool_submit(j->scraper->workers, finish, j, NULL))
@@ -384,6 +391,38 @@ static void register_metrics(struct scraper *s)
 		NULL);
 }
 
+static int64_t ingest_held(void *ctx)
+{
+	const struct scraper *s = ctx;
+
+	return intake_held(s->intake);
+}
+
+static int64_t ingest_waits(void *ctx)
+{
+	const struct scraper *s = ctx;
+
+	return (int64_t)http_waits(s->client);
+}
+
+static void register_gauges(struct scraper *s)
+{
+	metrics_gauge_fn(s->o.metrics, "everprof_ingest_memory_bytes",
+			 "Bodies in flight, and those that wait for a worker.",
+			 ingest_held, s);
+	metrics_counter_fn(s->o.metrics, "everprof_ingest_waits_total",
+			   "Times that a body had to wait for --ingest.memory.",
+			   ingest_waits, s);
+}
+
+/* From a worker, or from the loop itself. */
+static void on_room(void *ctx)
+{
+	struct scraper *s = ctx;
+
+	http_room(s->client);
+}
+
 int scrape_start(const struct scrape_options *o, struct scraper **out,
 		 struct err *err)
 {
@@ -393,14 +432,21 @@ int scrape_start(const struct scrape_options *o, struct scraper **out,
 	s->o = *o;
 	pthread_mutex_init(&s->making, NULL);
 	pthread_mutex_init(&s->mu, NULL);
+	pthread_mutex_init(&s->giant, NULL);
 	register_metrics(s);
 	rc = http_client_new(&s->client, err);
 	if (rc) {
 		scrape_free(s);
 		return rc;
 	}
+	s->intake = intake_new(o->ingest_memory, (int64_t)o->max_profile,
+			       on_room, s);
+	http_client_set_intake(s->client, s->intake);
+	register_gauges(s);
 	for (unsigned i = 0; i < WORKERS; i++)
 		s->unpackers[i] = unpacker_new(o->max_profile);
+	for (unsigned i = 0; i < WORKERS; i++)
+		unpacker_share(s->unpackers[i], &s->giant);
 	s->workers = pool_start("scrape-worker", WORKERS, QUEUE_MAX);
 	s->running = true;
 	if (pthread_create(&s->loop, NULL, loop_run, s))
@@ -531,8 +577,7 @@ void scrape_stop(struct scraper *s)
 	http_wake(s->client);
 	pthread_join(s->loop, NULL);
 	/* Ends what is in flight, each through answered(). */
-	http_client_free(s->client);
-	s->client = NULL;
+	http_cancel(s->client, NULL);
 	pool_stop(s->workers);
 	s->running = false;
 }
@@ -551,7 +596,9 @@ void scrape_free(struct scraper *s)
 		pool_drop(s->pools[i]);
 	mem_free(s->pools);
 	pthread_mutex_destroy(&s->making);
+	intake_free(s->intake);
 	pthread_mutex_destroy(&s->mu);
+	pthread_mutex_destroy(&s->giant);
 	mem_free(s);
 }
 

@@ -29,7 +29,8 @@ struct scrape_options {
 	const struct log *log;
 	struct metrics *metrics;
 	const struct clock *clock;
-	size_t max_profile; /* raw bytes */
+	size_t max_profile;    /* raw bytes */
+	int64_t ingest_memory; /* of all bodies in flight */
 	const char *user_agent;
 };
 

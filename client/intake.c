@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/intake.h"
+
+#include <pthread.h>
+
+#include "base/mem.h"
+
+struct intake {
+	pthread_mutex_t mu;
+	struct intake_state state;
+	int64_t slot; /* bytes in the slot */
+	void (*room)(void *ctx);
+	void *ctx;
+};
+
+enum intake_verdict intake_decide(const struct intake_state *s, int64_t size)
+{
+	int64_t max = size <= INTAKE_SMALL ? s->max : s->max / 4 * 3;
+
+	if (size <= INTAKE_LARGE && s->held + size <= max)
+		return INTAKE_SHARED;
+	return s->slot_free ? INTAKE_SLOT : INTAKE_WAIT;
+}
+
+struct intake *intake_new(int64_t memory, int64_t largest,
+			  void (*room)(void *ctx), void *ctx)
+{
+	struct intake *in = mem_new(struct intake);
+	int64_t shared = memory - 2 * largest;
+
+	pthread_mutex_init(&in->mu, NULL);
+	in->state.max = shared > memory / 4 ? shared : memory / 4;
+	in->state.slot_free = true;
+	in->room = room;
+	in->ctx = ctx;
+	return in;
+}
+
+void intake_free(struct intake *in)
+{
+	if (!in)
+		return;
+	pthread_mutex_destroy(&in->mu);
+	mem_free(in);
+}
+
+static void give(struct intake *in, struct intake_share *s)
+{
+	if (s->slot)
+		in->state.slot_free = true;
+	else
+		in->state.held -= s->taken;
+	if (s->slot)
+		in->slot = 0;
+	s->taken = 0;
+	s->slot = false;
+}
+
+static bool grow(struct intake *in, struct intake_share *s, int64_t size)
+{
+	struct intake_state others = in->state;
+	enum intake_verdict v;
+
+	if (s->slot) {
+		in->slot = s->taken = size;
+		return true;
+	}
+	others.held -= s->taken;
+	v = intake_decide(&others, size);
+	if (v == INTAKE_WAIT)
+		return false;
+	give(in, s);
+	s->taken = size;
+	s->slot = v == INTAKE_SLOT;
+	if (s->slot) {
+		in->slot = size;
+		in->state.slot_free = false;
+	} else {
+		in->state.held += size;
+	}
+	return true;
+}
+
+bool intake_take(struct intake *in, struct intake_share *s, int64_t size)
+{
+	bool was_shared = s->taken && !s->slot;
+	bool may;
+
+	if (size <= s->taken)
+		return true;
+	s->intake = in;
+	pthread_mutex_lock(&in->mu);
+	may = grow(in, s, size);
+	pthread_mutex_unlock(&in->mu);
+	if (was_shared && s->slot)
+		in->room(in->ctx);
+	return may;
+}
+
+void intake_release(struct intake_share *s)
+{
+	struct intake *in = s->intake;
+
+	if (!in || !s->taken)
+		return;
+	pthread_mutex_lock(&in->mu);
+	give(in, s);
+	pthread_mutex_unlock(&in->mu);
+	in->room(in->ctx);
+}
+
+int64_t intake_held(struct intake *in)
+{
+	int64_t held;
+
+	pthread_mutex_lock(&in->mu);
+	held = in->state.held + in->slot;
+	pthread_mutex_unlock(&in->mu);
+	return held;
+}
