@@ -17,6 +17,7 @@ import sys
 THIRD_PARTY = {
     'archive.h': {'base/tar.c', 'cmd/source.c'},
     'archive_entry.h': {'base/tar.c', 'cmd/source.c'},
+    'crypt.h': {'web/auth.c'},
     'curl/curl.h': {'client/http.c'},
     'jansson.h': {'base/yaml_json.c', 'cmd/api_client.c', 'cmd/query.c', 'tsdb/meta.c'},
     'libdeflate.h': {'base/gzip.c'},

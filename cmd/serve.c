@@ -30,6 +30,7 @@ struct serve {
 	int64_t auto_reload_ms;
 	bool lifecycle;
 	const char *address;
+	const char *web_config;
 	int64_t max_connections;
 	int64_t read_timeout_ms;
 	const char *path;
@@ -102,6 +103,8 @@ static void make_flags(struct serve *s)
 		 "How often to look whether it has.");
 	add_flag(s, "web.listen-address", FLAG_TEXT, &s->address,
 		 "127.0.0.1:10902", "Where API and page are; port 0: any.");
+	add_flag(s, "web.config.file", FLAG_TEXT, &s->web_config, NULL,
+		 "Who may ask: users, tokens, scopes; docs/security.md.");
 	add_flag(s, "web.max-connections", FLAG_INT, &s->max_connections, "512",
 		 "HTTP connections at once.");
 	add_flag(s, "web.read-timeout", FLAG_DURATION, &s->read_timeout_ms,
@@ -326,6 +329,8 @@ static int start_web(struct serve *s, struct err *err)
 		.retention_ms = s->retention_ms,
 		.admin_api = s->admin_api,
 		.address = s->address,
+		.config_file = s->web_config && *s->web_config ? s->web_config :
+								 NULL,
 		.max_connections = (unsigned)s->max_connections,
 		.max_concurrency = (unsigned)s->max_concurrency,
 		.read_timeout_ms = s->read_timeout_ms,
@@ -357,7 +362,7 @@ static void announce(struct serve *s)
 	char *url = mem_printf("http://%s:%u/", *host ? host : "localhost",
 			       web_port(s->web));
 
-	if (!is_local(s->address))
+	if (!is_local(s->address) && !s->web_config)
 		log_event(
 			&s->log, LOG_WARN,
 			"anybody who reaches this address may read all profiles",

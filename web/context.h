@@ -15,6 +15,7 @@
 struct web {
 	struct web_options o;
 	struct server *server;
+	struct auth *auth;
 	struct budget memory;
 	int64_t started_ms;
 	_Atomic bool ready;

@@ -44,6 +44,8 @@ struct exchange {
 	size_t sent;      /* of the chunk */
 	int more;         /* what the stream said last */
 	bool answered;
+	bool suspended;
+	bool unverified; /* the password is yet to be hashed */
 	bool ambiguous;
 	bool bad; /* a NUL in a parameter */
 };
@@ -213,6 +215,103 @@ static void refuse_method(struct exchange *x)
 		      post ? "POST, PUT" : "GET, HEAD, POST");
 }
 
+/* Who asks. */
+
+/* Borrowed from the request, and from x's arena. */
+static struct credentials credentials_of(struct exchange *x)
+{
+	static const char bearer[] = "Bearer ";
+	const char *value = header(x, "Authorization");
+	struct credentials c = { 0 };
+	char *password = NULL;
+	char *user;
+
+	if (!strncasecmp(value, bearer, sizeof(bearer) - 1)) {
+		c.token = value + sizeof(bearer) - 1;
+		return c;
+	}
+	user = MHD_basic_auth_get_username_password(x->connection, &password);
+	if (user && password) {
+		c.user = arena_strndup(&x->request.arena, str_of(user));
+		c.password = arena_strndup(&x->request.arena, str_of(password));
+	}
+	if (password)
+		explicit_bzero(password, strlen(password));
+	MHD_free(user);
+	MHD_free(password);
+	return c;
+}
+
+static void refuse_nobody(struct exchange *x)
+{
+	struct auth *a = x->server->o.auth;
+	bool users = auth_has_users(a);
+	bool tokens = auth_has_tokens(a);
+
+	refuse(x, ERR_DENIED,
+	       "who are you? A user's name and password, or a token, is needed");
+	x->answer.status = 401;
+	answer_header(
+		&x->answer, "WWW-Authenticate",
+		users && tokens ?
+			"Basic realm=\"everprof\", Bearer realm=\"everprof\"" :
+		users ? "Basic realm=\"everprof\"" :
+			"Bearer realm=\"everprof\"");
+	metric_add(
+		metrics_counter(x->server->o.metrics,
+				"everprof_http_unauthorized_total",
+				"Requests of nobody, or with a wrong password "
+				"or token.",
+				NULL),
+		1);
+}
+
+/* After a verdict: an answer, if the request is not to be handled. */
+static void judge(struct exchange *x, enum auth_verdict v,
+		  const struct identity *who)
+{
+	x->unverified = v == AUTH_SLOW;
+	if (v == AUTH_REFUSED) {
+		refuse_nobody(x);
+	} else if (v == AUTH_BUSY) {
+		refuse(x, ERR_LIMIT, "too many passwords are being verified");
+		answer_header(&x->answer, "Retry-After", "1");
+	} else if (v == AUTH_GRANTED && x->route &&
+		   !(who->scopes & x->route->scope)) {
+		refuse(x, ERR_DENIED,
+		       "this needs a scope that you do not have");
+	}
+}
+
+static void authenticate(struct exchange *x)
+{
+	struct credentials c = credentials_of(x);
+	struct identity who;
+	enum auth_verdict v = auth_check(x->server->o.auth, &c, &who);
+
+	judge(x, v, &who);
+}
+
+/* By a worker: hashing takes long. */
+static void verify(struct exchange *x)
+{
+	struct credentials c = credentials_of(x);
+	struct identity who;
+	enum auth_verdict v = auth_verify(x->server->o.auth, &c, &who);
+
+	judge(x, v, &who);
+}
+
+/* A page of somebody else's must not post with its reader's password. */
+static bool is_forged(struct exchange *x)
+{
+	const char *origin = header(x, "Origin");
+	const char *host = strstr(origin, "://");
+
+	return x->route && x->route->kind == ROUTE_WRITE && *origin &&
+	       (!host || strcasecmp(host + 3, header(x, "Host")) != 0);
+}
+
 static bool is_method_ok(const struct exchange *x)
 {
 	struct str m = x->request.method;
@@ -226,6 +325,22 @@ static void refuse_framing(struct exchange *x)
 {
 	refuse(x, ERR_INVALID, "the request's length is ambiguous");
 	answer_header(&x->answer, "Connection", "close");
+}
+
+/* What is wrong with a request of somebody whom we know. */
+static void find_fault(struct exchange *x)
+{
+	if (x->bad)
+		refuse(x, ERR_INVALID, "a parameter holds a NUL character");
+	else if (x->form.over)
+		refuse(x, ERR_TOOBIG, "the request's body is too large");
+	else if (!is_method_ok(x))
+		refuse_method(x);
+	else if (!x->route)
+		refuse(x, ERR_NOTFOUND, "there is no such path");
+	else if (is_forged(x))
+		refuse(x, ERR_DENIED,
+		       "a page of another origin may not do this");
 }
 
 static void compress(struct exchange *x)
@@ -252,12 +367,17 @@ static void run_handler(void *ctx, unsigned worker UNUSED)
 {
 	struct exchange *x = ctx;
 
-	x->route->handle(x->server->o.ctx, &x->request, &x->answer);
+	if (x->unverified)
+		verify(x);
+	if (!x->answer.status)
+		find_fault(x);
+	if (!x->answer.status)
+		x->route->handle(x->server->o.ctx, &x->request, &x->answer);
 	if (x->answer.body.over)
 		refuse(x, ERR_LIMIT, "the answer is too large");
 	compress(x);
 	x->answered = true;
-	if (x->route->kind != ROUTE_QUICK)
+	if (x->suspended)
 		MHD_resume_connection(x->connection);
 }
 
@@ -340,6 +460,19 @@ static struct MHD_Response *make_response(struct exchange *x)
 	return r;
 }
 
+static void add_web_header(void *ctx, const char *name, const char *value)
+{
+	struct MHD_Response *r = ctx;
+
+	/* What is configured stands instead of what we would say. */
+	MHD_del_response_header(r, name,
+				MHD_get_response_header(r, name) ?
+					MHD_get_response_header(r, name) :
+					"");
+	if (*value)
+		MHD_add_response_header(r, name, value);
+}
+
 static enum MHD_Result send_answer(struct exchange *x)
 {
 	struct answer *a = &x->answer;
@@ -354,6 +487,7 @@ static enum MHD_Result send_answer(struct exchange *x)
 	for (size_t i = 0; i < a->header_count; i++)
 		MHD_add_response_header(r, a->headers[i].name,
 					a->headers[i].value);
+	auth_headers(x->server->o.auth, add_web_header, r);
 	observe(x);
 	rc = MHD_queue_response(x->connection, a->status, r);
 	MHD_destroy_response(r);
@@ -371,21 +505,18 @@ static enum MHD_Result handle(struct exchange *x)
 		x->started_ns + s->o.query_timeout_ms * 1000000;
 	if (x->ambiguous)
 		refuse_framing(x);
-	else if (x->bad)
-		refuse(x, ERR_INVALID, "a parameter holds a NUL character");
-	else if (x->form.over)
-		refuse(x, ERR_TOOBIG, "the request's body is too large");
-	else if (!is_method_ok(x))
-		refuse_method(x);
-	else if (!x->route)
-		refuse(x, ERR_NOTFOUND, "there is no such path");
+	else
+		authenticate(x);
+	if (!x->answer.status && !x->unverified)
+		find_fault(x);
 	if (x->answer.status)
 		return send_answer(x);
 	parse_form(&x->request, str_from(buf_bytes(&x->form)));
-	if (x->route->kind == ROUTE_QUICK) {
+	if (!x->unverified && x->route->kind == ROUTE_QUICK) {
 		run_handler(x, 0);
 		return send_answer(x);
 	}
+	x->suspended = true;
 	MHD_suspend_connection(x->connection);
 	if (pool_submit(s->pool, run_handler, x, &err)) {
 		s->o.fail(&x->answer, &err);

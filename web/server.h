@@ -16,6 +16,7 @@
 #include "base/budget.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "web/auth.h"
 
 enum {
 	SERVER_BODY_MAX = 1024 * 1024
@@ -100,6 +101,7 @@ struct route {
 	const char *path; /* NULL ends the table */
 	handler_fn handle;
 	enum route_kind kind;
+	enum scope scope; /* what it takes to be answered */
 };
 
 struct server_options {
@@ -113,6 +115,7 @@ struct server_options {
 	struct budget *memory;
 	const struct log *log;
 	struct metrics *metrics;
+	struct auth *auth;
 	/* Makes an error's answer: the API's JSON. */
 	void (*fail)(struct answer *a, const struct err *err);
 };

@@ -71,33 +71,69 @@ static void quit(void *ctx, struct request *r UNUSED, struct answer *a)
 	w->o.lifecycle.quit(w->o.lifecycle.ctx);
 }
 
+static void api_status_routes(void *ctx, struct request *r, struct answer *a);
+
 static const struct route routes[] = {
-	{ "/", page_index, ROUTE_READ },
-	{ "/report", page_report, ROUTE_READ },
-	{ "/targets", page_targets, ROUTE_READ },
-	{ "/-/healthy", health, ROUTE_QUICK },
-	{ "/-/ready", ready, ROUTE_QUICK },
-	{ "/-/reload", reload, ROUTE_WRITE },
-	{ "/-/quit", quit, ROUTE_WRITE },
-	{ "/metrics", metrics, ROUTE_READ },
-	{ "/api/v1/query_range", api_query_range, ROUTE_READ },
-	{ "/api/v1/query", api_query, ROUTE_READ },
-	{ "/api/v1/export", api_export, ROUTE_READ },
-	{ "/api/v1/series", api_series, ROUTE_READ },
-	{ "/api/v1/labels", api_labels, ROUTE_READ },
-	{ "/api/v1/label/*/values", api_label_values, ROUTE_READ },
-	{ "/api/v1/profile_types", api_profile_types, ROUTE_READ },
-	{ "/api/v1/targets", api_targets, ROUTE_READ },
-	{ "/api/v1/status/config", api_status_config, ROUTE_READ },
-	{ "/api/v1/status/flags", api_status_flags, ROUTE_READ },
-	{ "/api/v1/status/buildinfo", api_status_buildinfo, ROUTE_READ },
-	{ "/api/v1/status/runtimeinfo", api_status_runtimeinfo, ROUTE_READ },
-	{ "/api/v1/status/tsdb", api_status_tsdb, ROUTE_READ },
-	{ "/api/v1/admin/tsdb/delete_series", api_admin_delete, ROUTE_WRITE },
-	{ "/api/v1/admin/tsdb/clean_tombstones", api_admin_clean, ROUTE_WRITE },
-	{ "/api/v1/admin/tsdb/snapshot", api_admin_snapshot, ROUTE_WRITE },
+	{ "/", page_index, ROUTE_READ, SCOPE_READ },
+	{ "/report", page_report, ROUTE_READ, SCOPE_READ },
+	{ "/targets", page_targets, ROUTE_READ, SCOPE_READ },
+	{ "/-/healthy", health, ROUTE_QUICK, SCOPE_READ },
+	{ "/-/ready", ready, ROUTE_QUICK, SCOPE_READ },
+	{ "/-/reload", reload, ROUTE_WRITE, SCOPE_ADMIN },
+	{ "/-/quit", quit, ROUTE_WRITE, SCOPE_ADMIN },
+	{ "/metrics", metrics, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/query_range", api_query_range, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/query", api_query, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/export", api_export, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/series", api_series, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/labels", api_labels, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/label/*/values", api_label_values, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/profile_types", api_profile_types, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/targets", api_targets, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/status/config", api_status_config, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/status/flags", api_status_flags, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/status/buildinfo", api_status_buildinfo, ROUTE_READ,
+	  SCOPE_READ },
+	{ "/api/v1/status/runtimeinfo", api_status_runtimeinfo, ROUTE_READ,
+	  SCOPE_READ },
+	{ "/api/v1/status/routes", api_status_routes, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/status/tsdb", api_status_tsdb, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/admin/tsdb/delete_series", api_admin_delete, ROUTE_WRITE,
+	  SCOPE_ADMIN },
+	{ "/api/v1/admin/tsdb/clean_tombstones", api_admin_clean, ROUTE_WRITE,
+	  SCOPE_ADMIN },
+	{ "/api/v1/admin/tsdb/snapshot", api_admin_snapshot, ROUTE_WRITE,
+	  SCOPE_ADMIN },
 	{ 0 },
 };
+
+static const char *scope_name(enum scope scope)
+{
+	return scope == SCOPE_ADMIN ? "admin" :
+	       scope == SCOPE_WRITE ? "write" :
+				      "read";
+}
+
+/* What is answered, and who may ask. */
+static void api_status_routes(void *ctx UNUSED, struct request *r UNUSED,
+			      struct answer *a)
+{
+	struct json j = envelope_begin(a);
+
+	json_begin(&j, '[');
+	for (const struct route *t = routes; t->path; t++) {
+		json_begin(&j, '{');
+		json_key(&j, "path");
+		json_text(&j, t->path);
+		json_key(&j, "method");
+		json_text(&j, t->kind == ROUTE_WRITE ? "POST" : "GET");
+		json_key(&j, "scope");
+		json_text(&j, scope_name(t->scope));
+		json_end(&j, '}');
+	}
+	json_end(&j, ']');
+	envelope_end(&j, a, NULL);
+}
 
 int web_start(const struct web_options *o, struct web **out, struct err *err)
 {
@@ -115,12 +151,19 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 				     .fail = answer_error };
 	int rc;
 
+	rc = auth_new(o->config_file, o->log, &w->auth, err);
+	if (rc) {
+		mem_free(w);
+		return rc;
+	}
+	so.auth = w->auth;
 	w->o = *o;
 	w->started_ms = clock_ms(NULL);
 	w->memory.name = "query.memory";
 	w->memory.max = o->query_memory;
 	rc = server_start(&so, &w->server, err);
 	if (rc) {
+		auth_free(w->auth);
 		mem_free(w);
 		return rc;
 	}
@@ -149,5 +192,6 @@ void web_free(struct web *w)
 	if (!w)
 		return;
 	server_free(w->server);
+	auth_free(w->auth);
 	mem_free(w);
 }

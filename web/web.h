@@ -40,6 +40,7 @@ struct web_options {
 	int64_t retention_ms;
 	bool admin_api; /* /api/v1/admin/… is answered */
 	const char *address;
+	const char *config_file; /* who may ask; NULL: everybody */
 	unsigned max_connections;
 	unsigned max_concurrency;
 	int64_t read_timeout_ms;

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Who may ask: users, tokens, scopes, over every route that there is."""
+import base64
+import concurrent.futures
+import os
+import time
+import warnings
+
+from harness import BINARY, Everprof, Process, Suite, free_port, wait_until
+
+with warnings.catch_warnings():
+    warnings.simplefilter('ignore')
+    import crypt
+
+suite = Suite()
+READ, WRITE = 'read-token-0123456789', 'write-token-0123456789'
+EMPTY = 'scrape_configs: []\n'
+
+
+def hashed(password, cost=4):
+    return crypt.crypt(password, crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=2 ** cost))
+
+
+def web(users='', more=''):
+    return ('basic_auth_users:\n' + users +
+            f'bearer_tokens:\n- {{name: ci, token: {READ}}}\n'
+            f'- {{name: pusher, token: {WRITE}, scopes: [write]}}\n' + more)
+
+
+def basic(user, password):
+    return {'Authorization': 'Basic ' + base64.b64encode(f'{user}:{password}'.encode()).decode()}
+
+
+def bearer(token):
+    return {'Authorization': 'Bearer ' + token}
+
+
+def rewrite(path, text):
+    with open(path + '.tmp', 'w') as f:
+        f.write(text)
+    os.rename(path + '.tmp', path)
+
+
+def start(d, text, *flags):
+    os.makedirs(d, exist_ok=True)
+    rewrite(f'{d}/web.yml', text)
+    e = Everprof(d, EMPTY, [f'--web.config.file={d}/web.yml', *flags])
+    wait_until('ready', 30, lambda: 'everprof is ready' in e.text(), 0.02)
+    return e
+
+
+@suite.test
+def every_route_asks_who_is_there(d):
+    users = f'  admin: {hashed("correct horse")}\n  reader: {hashed("pw")}\n'
+    e = start(d, web(users, 'basic_auth_scopes: {reader: [read]}\n'),
+              '--web.enable-lifecycle', '--web.enable-admin-api')
+    admin = basic('admin', 'correct horse')
+    routes = e.get('/api/v1/status/routes', headers=admin).data()
+    assert len(routes) > 20 and {r['scope'] for r in routes} == {'read', 'admin'}, routes
+    strangers = [{}, basic('admin', 'wrong'), basic('nobody', 'correct horse'), basic('', ''),
+                 basic('admin', ''), bearer('wrong'), bearer(''), bearer(READ + 'x'),
+                 {'Authorization': 'Basic !!!'}, {'Authorization': 'Digest x'},
+                 {'Authorization': 'Bearer'}, basic('admin', hashed('correct horse'))]
+    for route in routes + [{'path': '/nowhere', 'method': 'GET', 'scope': 'read'}]:
+        path, method = route['path'].replace('*', 'job'), route['method']
+        for headers in strangers:
+            answer = e.get(path, headers=headers, method=method)
+            assert answer.status == 401, (path, headers, answer.status)
+            assert 'Basic realm="everprof"' in answer.headers['WWW-Authenticate']
+            assert b'everprof_' not in answer.body
+        known = {'read': {'reader': 200, 'ci': 200, 'pusher': 403},
+                 'admin': {'reader': 403, 'ci': 403, 'pusher': 403}}[route['scope']]
+        for name, headers in (('reader', basic('reader', 'pw')), ('ci', bearer(READ)),
+                              ('pusher', bearer(WRITE))):
+            status = e.get(path, headers=headers, method=method).status
+            if known[name] == 403 and path != '/nowhere':
+                assert status == 403, (path, name, status)
+            else:
+                assert status not in (401, 403), (path, name, status)
+        if path not in ('/-/quit', '/-/reload'):
+            assert e.get(path, headers=admin, method=method).status not in (401, 403), path
+    assert e.get('/-/reload', headers=admin, method='POST').status == 200
+    assert e.get('/-/quit', headers=admin, method='POST').status == 200
+    assert e.child.wait(timeout=60) == 0
+    with open(f'{d}/everprof.log') as f:
+        log = f.read()
+    for secret in ('correct horse', READ, WRITE, '$2b$'):
+        assert secret not in log, secret
+
+
+@suite.test
+def changes_of_the_file_count(d):
+    e = start(d, web(f'  u: {hashed("one")}\n'))
+
+    def status(password):
+        return e.get('/api/v1/labels', headers=basic('u', password)).status
+    assert (status('one'), status('two')) == (200, 401)
+    rewrite(f'{d}/web.yml', web(f'  u: {hashed("two")}\n'))
+    wait_until('the new password', 10, lambda: (status('one'), status('two')) == (401, 200))
+    rewrite(f'{d}/web.yml', 'basic_auth_users: {u: plain}\n')
+    wait_until('the refusal', 10, lambda: (status('two'), 'must be hashed by bcrypt' in e.text())
+               == (200, True))
+    assert e.text().count('the old one stays') == 1
+    os.unlink(f'{d}/web.yml')
+    time.sleep(1.2)
+    assert (status('two'), status('')) == (200, 401), 'a file that is away opens nothing'
+
+
+@suite.test
+def guessing_does_not_keep_others_waiting(d):
+    e = start(d, web(f'  u: {hashed("right", 10)}\n'))
+    right = basic('u', 'right')
+    assert e.get('/api/v1/labels', headers=right).status == 200
+    with concurrent.futures.ThreadPoolExecutor(60) as pool:
+        guesses = [pool.submit(lambda i=i: e.get('/api/v1/labels',
+                                                 headers=basic('u', f'guess{i}')).status)
+                   for i in range(150)]
+        known = [e.get('/api/v1/labels', headers=right).status for _ in range(50)]
+        statuses = {g.result() for g in guesses}
+    assert set(known) == {200}, known
+    assert statuses <= {401, 429} and 401 in statuses, statuses
+
+
+@suite.test
+def pages_of_others_cannot_post(d):
+    e = start(d, web(f'  u: {hashed("pw")}\n'), '--web.enable-lifecycle')
+    me = basic('u', 'pw')
+    for origin, status in ((f'http://127.0.0.1:{e.port}', 200), ('http://evil.example', 403),
+                           ('null', 403), (f'http://127.0.0.1:{e.port}.evil.example', 403)):
+        answer = e.get('/-/reload', headers={**me, 'Origin': origin}, method='POST')
+        assert answer.status == status, (origin, answer.status, answer.body)
+    assert e.get('/-/reload', headers=me, method='POST').status == 200, 'curl sends no origin'
+
+
+@suite.test
+def answers_carry_what_is_configured(d):
+    e = start(d, 'http_server_config:\n  headers:\n    X-Frame-Options: deny\n'
+                 '    Strict-Transport-Security: max-age=31536000\n'
+                 '    Content-Security-Policy: "default-src \'self\'"\n'
+                 '    X-Content-Type-Options: ""\n')
+    answer = e.get('/')
+    assert answer.status == 200, 'no users: everybody may ask'
+    assert answer.headers['X-Frame-Options'] == 'deny'
+    assert answer.headers['Strict-Transport-Security'] == 'max-age=31536000'
+    assert answer.headers.get_all('Content-Security-Policy') == ["default-src 'self'"]
+    assert 'X-Content-Type-Options' not in answer.headers
+
+
+@suite.test
+def mistakes_are_named_and_nothing_starts(d):
+    for text, want in (
+            ('basic_auth_users: {u: secret}', 'web.yml:1:23: the password must be hashed'),
+            (f'basic_auth_users: {{"": "{hashed("x")}"}}', 'not a name that can be sent'),
+            ('bearer_tokens: [{name: x, token: short}]', 'at least 16 characters'),
+            ('bearer_tokens: [{token: 0123456789abcdef}]', 'a token needs a name'),
+            ('bearer_tokens: [{name: x, token_file: nowhere}]', 'token_file: '),
+            (f'bearer_tokens: [{{name: x, token: {READ}, scopes: [all]}}]',
+             'a scope is read, write or admin'),
+            ('basic_auth_scopes: {u: [read]}', 'there is no such user'),
+            ('http_server_config: {headers: {Server: x}}', 'cannot be set here'),
+            ('http_server_config: {headers: {X-Frame-Options: maybe}}', 'not a value of'),
+            ('basic_auth_user: {}', 'field basic_auth_user not found')):
+        rewrite(f'{d}/web.yml', text)
+        rewrite(f'{d}/everprof.yaml', EMPTY)
+        p = Process([BINARY, 'serve', f'--config.file={d}/everprof.yaml',
+                     f'--storage.tsdb.path={d}/data', f'--web.config.file={d}/web.yml',
+                     f'--web.listen-address=127.0.0.1:{free_port()}'], f'{d}/log')
+        assert p.child.wait(timeout=60) == 1, text
+        assert want in p.text() and 'secret' not in p.text(), (text, p.text())
+        p.stop()
+        os.unlink(f'{d}/log')
+
+
+suite.main()

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/auth.h"
+
+#include <crypt.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/mem.h"
+
+#define LOOK_NS     1000000000LL /* between looks at the file */
+#define KNOWN_MAX   256
+#define HASH_LEN    60
+#define SECRET_SIZE 32
+#define WAITING_MAX 4 /* who guess must not hold all workers */
+
+/* What a name that is not there is compared with: the same work. */
+static const char nobody_hash[] =
+	"$2b$10$abcdefghijklmnopqrstuu4T826PRnz0Hu6YlprUuxkZxOOj5Fw5S";
+
+/* A password that was right: the digest of user, password, hash and secret. */
+struct known {
+	uint8_t digest[DIGEST_SHA256_SIZE];
+};
+
+struct auth {
+	const struct log *log;
+	char *path; /* NULL: no authentication */
+	pthread_mutex_t mu;
+	struct web_config config;
+	struct timespec mtime;
+	int64_t looked_ns;
+	struct known known[KNOWN_MAX];
+	size_t known_count; /* ever; the oldest is overwritten */
+	uint8_t secret[SECRET_SIZE];
+	pthread_mutex_t hashing; /* one bcrypt at a time */
+	_Atomic int waiting;     /* for it */
+};
+
+static struct timespec mtime_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? (struct timespec){ 0 } : st.st_mtim;
+}
+
+int auth_new(const char *path, const struct log *log, struct auth **out,
+	     struct err *err)
+{
+	struct auth *a = mem_new(struct auth);
+	int rc = 0;
+
+	a->log = log;
+	pthread_mutex_init(&a->mu, NULL);
+	pthread_mutex_init(&a->hashing, NULL);
+	if (getrandom(a->secret, sizeof(a->secret), 0) != sizeof(a->secret))
+		abort(); /* no randomness: nothing here would be safe */
+	if (path) {
+		a->path = mem_strdup(path);
+		a->mtime = mtime_of(path);
+		rc = web_config_load(&a->config, path, err);
+	}
+	if (rc)
+		auth_free(a);
+	else
+		*out = a;
+	return rc;
+}
+
+void auth_free(struct auth *a)
+{
+	if (!a)
+		return;
+	web_config_fini(&a->config);
+	pthread_mutex_destroy(&a->mu);
+	pthread_mutex_destroy(&a->hashing);
+	explicit_bzero(a->known, sizeof(a->known));
+	mem_free(a->path);
+	mem_free(a);
+}
+
+/* Under mu: the file, when it is another. */
+static void look(struct auth *a)
+{
+	int64_t now = clock_mono_ns();
+	struct web_config next;
+	struct timespec mtime;
+	struct err err;
+
+	if (!a->path || now - a->looked_ns < LOOK_NS)
+		return;
+	a->looked_ns = now;
+	mtime = mtime_of(a->path);
+	if (mtime.tv_sec == a->mtime.tv_sec &&
+	    mtime.tv_nsec == a->mtime.tv_nsec)
+		return;
+	a->mtime = mtime;
+	if (web_config_load(&next, a->path, &err)) {
+		log_event(a->log, LOG_ERROR,
+			  "web configuration is not loaded: the old one stays",
+			  LOG_FIELDS(log_err(&err)));
+		web_config_fini(&next);
+		return;
+	}
+	web_config_fini(&a->config);
+	a->config = next;
+	a->known_count = 0;
+	log_event(a->log, LOG_INFO, "web configuration is loaded",
+		  LOG_FIELDS(log_text("path", a->path)));
+}
+
+/* Takes as long whatever differs, but for the length. */
+static bool same(const void *a, const void *b, size_t n)
+{
+	const volatile uint8_t *x = a;
+	const volatile uint8_t *y = b;
+	uint8_t differ = 0;
+
+	for (size_t i = 0; i < n; i++)
+		differ |= x[i] ^ y[i];
+	return !differ;
+}
+
+static void grant(struct identity *out, struct str name, unsigned scopes)
+{
+	snprintf(out->name, sizeof(out->name), "%.*s", STR_ARG(name));
+	out->scopes = scopes;
+}
+
+/* Tokens are compared by digests: their lengths tell nothing either. */
+static enum auth_verdict check_token(const struct auth *a, const char *token,
+				     struct identity *out)
+{
+	enum auth_verdict v = AUTH_REFUSED;
+	uint8_t have[DIGEST_SHA256_SIZE];
+	uint8_t want[DIGEST_SHA256_SIZE];
+
+	digest_sha256(bytes_of(str_of(token)), have);
+	for (size_t i = 0; i < a->config.token_count; i++) {
+		const struct web_token *t = &a->config.tokens[i];
+
+		digest_sha256(bytes_of(t->token), want);
+		if (same(have, want, sizeof(have))) {
+			grant(out, t->name, t->scopes);
+			v = AUTH_GRANTED;
+		}
+	}
+	return v;
+}
+
+static const struct web_user *find_user(const struct auth *a, const char *name)
+{
+	for (size_t i = 0; i < a->config.user_count; i++) {
+		if (str_is(a->config.users[i].name, name))
+			return &a->config.users[i];
+	}
+	return NULL;
+}
+
+static void add_part(struct buf *b, struct str s)
+{
+	buf_printf(b, "%zu:", s.len);
+	buf_add(b, s.ptr, s.len);
+}
+
+static void make_known(const struct auth *a, const struct credentials *c,
+		       struct str hash, struct known *out)
+{
+	struct buf text = { 0 };
+
+	buf_add(&text, a->secret, sizeof(a->secret));
+	add_part(&text, str_of(c->user));
+	add_part(&text, str_of(c->password));
+	add_part(&text, hash);
+	digest_sha256(buf_bytes(&text), out->digest);
+	explicit_bzero(text.ptr, text.len);
+	buf_fini(&text);
+}
+
+static bool is_known(const struct auth *a, const struct known *k)
+{
+	size_t n = a->known_count < KNOWN_MAX ? a->known_count : KNOWN_MAX;
+	bool found = false;
+
+	for (size_t i = 0; i < n; i++)
+		found |= same(a->known[i].digest, k->digest, sizeof(k->digest));
+	return found;
+}
+
+static enum auth_verdict check_user(const struct auth *a,
+				    const struct credentials *c,
+				    struct identity *out)
+{
+	const struct web_user *u = find_user(a, c->user);
+	struct known k;
+
+	if (!a->config.user_count)
+		return AUTH_REFUSED;
+	if (!u)
+		return AUTH_SLOW; /* as slow as a wrong password */
+	make_known(a, c, u->hash, &k);
+	if (!is_known(a, &k))
+		return AUTH_SLOW;
+	grant(out, u->name, u->scopes);
+	return AUTH_GRANTED;
+}
+
+enum auth_verdict auth_check(struct auth *a, const struct credentials *c,
+			     struct identity *out)
+{
+	enum auth_verdict v = AUTH_REFUSED;
+
+	*out = (struct identity){ 0 };
+	pthread_mutex_lock(&a->mu);
+	look(a);
+	if (!web_config_has_auth(&a->config)) {
+		out->scopes = SCOPE_ALL;
+		v = AUTH_GRANTED;
+	} else if (c->token) {
+		v = check_token(a, c->token, out);
+	} else if (c->user && c->password) {
+		v = check_user(a, c, out);
+	}
+	pthread_mutex_unlock(&a->mu);
+	return v;
+}
+
+static bool hash_matches(const char *password, const char *hash)
+{
+	struct crypt_data *d = mem_zalloc(1, sizeof(*d));
+	const char *made = crypt_r(password, hash, d);
+	bool ok = made && strlen(made) == HASH_LEN &&
+		  same(made, hash, HASH_LEN);
+
+	explicit_bzero(d, sizeof(*d));
+	mem_free(d);
+	return ok;
+}
+
+/* Remember it, if the user is still who he was. */
+static enum auth_verdict remember(struct auth *a, const struct credentials *c,
+				  const char *hash, struct identity *out)
+{
+	const struct web_user *u;
+	enum auth_verdict v = AUTH_REFUSED;
+
+	pthread_mutex_lock(&a->mu);
+	u = find_user(a, c->user);
+	if (u && str_is(u->hash, hash)) {
+		make_known(a, c, u->hash,
+			   &a->known[a->known_count++ % KNOWN_MAX]);
+		grant(out, u->name, u->scopes);
+		v = AUTH_GRANTED;
+	}
+	pthread_mutex_unlock(&a->mu);
+	return v;
+}
+
+enum auth_verdict auth_verify(struct auth *a, const struct credentials *c,
+			      struct identity *out)
+{
+	char hash[HASH_LEN + 1] = "";
+	const struct web_user *u;
+	bool ok;
+
+	*out = (struct identity){ 0 };
+	pthread_mutex_lock(&a->mu);
+	u = find_user(a, c->user);
+	snprintf(hash, sizeof(hash), "%.*s", u ? HASH_LEN : 0,
+		 u ? u->hash.ptr : "");
+	pthread_mutex_unlock(&a->mu);
+	if (atomic_fetch_add(&a->waiting, 1) >= WAITING_MAX) {
+		atomic_fetch_sub(&a->waiting, 1);
+		return AUTH_BUSY;
+	}
+	pthread_mutex_lock(&a->hashing);
+	ok = hash_matches(c->password, *hash ? hash : nobody_hash);
+	pthread_mutex_unlock(&a->hashing);
+	atomic_fetch_sub(&a->waiting, 1);
+	return ok && *hash ? remember(a, c, hash, out) : AUTH_REFUSED;
+}
+
+bool auth_has_users(struct auth *a)
+{
+	bool has;
+
+	pthread_mutex_lock(&a->mu);
+	has = a->config.user_count;
+	pthread_mutex_unlock(&a->mu);
+	return has;
+}
+
+bool auth_has_tokens(struct auth *a)
+{
+	bool has;
+
+	pthread_mutex_lock(&a->mu);
+	has = a->config.token_count;
+	pthread_mutex_unlock(&a->mu);
+	return has;
+}
+
+void auth_headers(struct auth *a,
+		  void (*fn)(void *ctx, const char *name, const char *value),
+		  void *ctx)
+{
+	pthread_mutex_lock(&a->mu);
+	for (size_t i = 0; i < a->config.header_count; i++)
+		fn(ctx, a->config.headers[i].name,
+		   a->config.headers[i].value.ptr);
+	pthread_mutex_unlock(&a->mu);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Authentication: who asks, and what he may do. Users by name and bcrypt hash,
+ * tokens by their text; the file is read again when it changes, and one with
+ * mistakes changes nothing.
+ *
+ * Comparisons take the same time whatever they compare. A password costs its
+ * hash once; then it is known by a keyed digest, as long as the file stays.
+ *
+ * Ownership: what is handed in is borrowed.
+ * Threads: any.
+ */
+#ifndef WEB_AUTH_H
+#define WEB_AUTH_H
+
+#include "base/log.h"
+#include "web/web_config.h"
+
+enum {
+	AUTH_NAME_MAX = 128
+};
+
+/* What a request brings; NULL for what it does not. */
+struct credentials {
+	const char *user;
+	const char *password;
+	const char *token;
+};
+
+struct identity {
+	char name[AUTH_NAME_MAX]; /* "" for nobody in particular */
+	unsigned scopes;
+};
+
+struct auth;
+
+/* path NULL: everybody may do everything. Errors are web_config_load()'s. */
+NODISCARD int auth_new(const char *path, const struct log *log,
+		       struct auth **out, struct err *err);
+void auth_free(struct auth *a); /* NULL is a no-op */
+
+enum auth_verdict {
+	AUTH_GRANTED, /* the identity is filled in; its scopes may be too few */
+	AUTH_REFUSED, /* nobody, or wrong */
+	AUTH_SLOW,    /* only auth_verify() can tell, which takes long */
+	AUTH_BUSY,    /* too many passwords are being verified: later */
+};
+
+/* Quick: for the thread that must not wait. */
+enum auth_verdict auth_check(struct auth *a, const struct credentials *c,
+			     struct identity *out);
+
+/* The rest of it: granted, refused or busy. Hashes, one at a time. */
+enum auth_verdict auth_verify(struct auth *a, const struct credentials *c,
+			      struct identity *out);
+
+/* Which schemes are there, for WWW-Authenticate. */
+bool auth_has_users(struct auth *a);
+bool auth_has_tokens(struct auth *a);
+
+/* Call fn with each header that answers carry. */
+void auth_headers(struct auth *a,
+		  void (*fn)(void *ctx, const char *name, const char *value),
+		  void *ctx);
+
+#endif
