@@ -359,8 +359,8 @@ static void announce(struct serve *s)
 		.ptr = s->address,
 		.len = (size_t)(strrchr(s->address, ':') - s->address) });
 	CLEANUP(mem_freep)
-	char *url = mem_printf("http://%s:%u/", *host ? host : "localhost",
-			       web_port(s->web));
+	char *url = mem_printf("%s://%s:%u/", web_scheme(s->web),
+			       *host ? host : "localhost", web_port(s->web));
 
 	if (!is_local(s->address) && !s->web_config)
 		log_event(

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/digest.h"
@@ -33,7 +32,7 @@ struct auth {
 	char *path; /* NULL: no authentication */
 	pthread_mutex_t mu;
 	struct web_config config;
-	struct timespec mtime;
+	struct err failed; /* why the last load did; told once */
 	int64_t looked_ns;
 	struct known known[KNOWN_MAX];
 	size_t known_count; /* ever; the oldest is overwritten */
@@ -41,13 +40,6 @@ struct auth {
 	pthread_mutex_t hashing; /* one bcrypt at a time */
 	_Atomic int waiting;     /* for it */
 };
-
-static struct timespec mtime_of(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) ? (struct timespec){ 0 } : st.st_mtim;
-}
 
 int auth_new(const char *path, const struct log *log, struct auth **out,
 	     struct err *err)
@@ -62,7 +54,6 @@ int auth_new(const char *path, const struct log *log, struct auth **out,
 		abort(); /* no randomness: nothing here would be safe */
 	if (path) {
 		a->path = mem_strdup(path);
-		a->mtime = mtime_of(path);
 		rc = web_config_load(&a->config, path, err);
 	}
 	if (rc)
@@ -84,32 +75,37 @@ void auth_free(struct auth *a)
 	mem_free(a);
 }
 
-/* Under mu: the file, when it is another. */
+/* A load that fails is tried again, and told when it fails otherwise. */
+static void tell_failure(struct auth *a, const struct err *err)
+{
+	if (strcmp(a->failed.msg, err->msg) != 0)
+		log_event(a->log, LOG_ERROR,
+			  "web configuration is not loaded: the old one stays",
+			  LOG_FIELDS(log_err(err)));
+	a->failed = *err;
+}
+
+/* Under mu: the files, when one of them is another. */
 static void look(struct auth *a)
 {
 	int64_t now = clock_mono_ns();
 	struct web_config next;
-	struct timespec mtime;
 	struct err err;
 
 	if (!a->path || now - a->looked_ns < LOOK_NS)
 		return;
 	a->looked_ns = now;
-	mtime = mtime_of(a->path);
-	if (mtime.tv_sec == a->mtime.tv_sec &&
-	    mtime.tv_nsec == a->mtime.tv_nsec)
+	if (!web_config_is_stale(&a->config))
 		return;
-	a->mtime = mtime;
 	if (web_config_load(&next, a->path, &err)) {
-		log_event(a->log, LOG_ERROR,
-			  "web configuration is not loaded: the old one stays",
-			  LOG_FIELDS(log_err(&err)));
+		tell_failure(a, &err);
 		web_config_fini(&next);
 		return;
 	}
 	web_config_fini(&a->config);
 	a->config = next;
 	a->known_count = 0;
+	a->failed = (struct err){ 0 };
 	log_event(a->log, LOG_INFO, "web configuration is loaded",
 		  LOG_FIELDS(log_text("path", a->path)));
 }
@@ -303,6 +299,64 @@ bool auth_has_tokens(struct auth *a)
 	has = a->config.token_count;
 	pthread_mutex_unlock(&a->mu);
 	return has;
+}
+
+bool auth_has_tls(struct auth *a)
+{
+	bool has;
+
+	pthread_mutex_lock(&a->mu);
+	has = a->config.tls.cert.len;
+	pthread_mutex_unlock(&a->mu);
+	return has;
+}
+
+const char *auth_tls_priorities(struct auth *a)
+{
+	const char *p;
+
+	pthread_mutex_lock(&a->mu);
+	p = tls_priorities(&a->config.tls);
+	pthread_mutex_unlock(&a->mu);
+	return p;
+}
+
+char *auth_client_ca(struct auth *a)
+{
+	char *ca = NULL;
+
+	pthread_mutex_lock(&a->mu);
+	/* Any will do to have clients asked; judging them is ours. */
+	if (a->config.tls.client_auth != WEB_CLIENT_NONE)
+		ca = mem_strndup(a->config.tls.client_ca.len ?
+					 a->config.tls.client_ca :
+					 a->config.tls.cert);
+	pthread_mutex_unlock(&a->mu);
+	return ca;
+}
+
+void auth_tls_material(void *ctx, struct tls_material *out)
+{
+	struct auth *a = ctx;
+
+	pthread_mutex_lock(&a->mu);
+	look(a);
+	if (a->config.tls.cert.len) {
+		out->cert = mem_strndup(a->config.tls.cert);
+		out->key = mem_strndup(a->config.tls.key);
+	}
+	pthread_mutex_unlock(&a->mu);
+}
+
+int auth_client(struct auth *a, void *session, struct err *err)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&a->mu);
+	if (a->config.tls.client_auth != WEB_CLIENT_NONE)
+		rc = tls_verify_client(&a->config.tls, session, err);
+	pthread_mutex_unlock(&a->mu);
+	return rc;
 }
 
 void auth_headers(struct auth *a,

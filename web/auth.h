@@ -14,6 +14,7 @@
 #define WEB_AUTH_H
 
 #include "base/log.h"
+#include "web/tls.h"
 #include "web/web_config.h"
 
 enum {
@@ -57,6 +58,19 @@ enum auth_verdict auth_verify(struct auth *a, const struct credentials *c,
 /* Which schemes are there, for WWW-Authenticate. */
 bool auth_has_users(struct auth *a);
 bool auth_has_tokens(struct auth *a);
+
+/*
+ * TLS. Whether there is any, and what the server is started with; certificates
+ * come with each handshake (tls_serve()), and change with their files. The
+ * caller owns the text.
+ */
+bool auth_has_tls(struct auth *a);
+const char *auth_tls_priorities(struct auth *a);
+char *auth_client_ca(struct auth *a); /* NULL: clients are not asked */
+void auth_tls_material(void *auth, struct tls_material *out);
+
+/* Judge a session's client certificate. ERR_DENIED: why it will not do. */
+NODISCARD int auth_client(struct auth *a, void *session, struct err *err);
 
 /* Call fn with each header that answers carry. */
 void auth_headers(struct auth *a,

@@ -16,10 +16,11 @@
 #include "base/pool.h"
 #include "base/url.h"
 
-#define GZIP_MIN     1024 /* smaller bodies are sent as they are */
-#define GZIP_LEVEL   1
-#define PARAMS_MAX   1000
-#define STREAM_BLOCK (64 * KIB)
+#define GZIP_MIN        1024 /* smaller bodies are sent as they are */
+#define GZIP_LEVEL      1
+#define PARAMS_MAX      1000
+#define TLS_OPTIONS_MAX 4
+#define STREAM_BLOCK    (64 * KIB)
 /* Headers and parameters of a request, and the headers of its answer. */
 #define CONNECTION_MEMORY (256 * KIB)
 #define PER_IP_MAX        0 /* all connections may be one proxy's */
@@ -29,6 +30,8 @@ struct server {
 	struct MHD_Daemon *daemon;
 	struct pool *pool;
 	unsigned port;
+	bool tls;
+	char *client_ca;
 };
 
 /* A request from its first byte to its answer's last. */
@@ -283,6 +286,21 @@ static void judge(struct exchange *x, enum auth_verdict v,
 	}
 }
 
+/* By certificate, where that is wanted. */
+static void check_client(struct exchange *x)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		x->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	struct err err;
+
+	if (!x->server->tls ||
+	    !auth_client(x->server->o.auth, info ? info->tls_session : NULL,
+			 &err))
+		return;
+	refuse(x, ERR_DENIED, err.msg);
+	answer_header(&x->answer, "Connection", "close");
+}
+
 static void authenticate(struct exchange *x)
 {
 	struct credentials c = credentials_of(x);
@@ -506,6 +524,8 @@ static enum MHD_Result handle(struct exchange *x)
 	if (x->ambiguous)
 		refuse_framing(x);
 	else
+		check_client(x);
+	if (!x->answer.status)
 		authenticate(x);
 	if (!x->answer.status && !x->unverified)
 		find_fault(x);
@@ -671,11 +691,36 @@ static unsigned port_of(int fd)
 						   a.v4.sin_port);
 }
 
+/* Where certificates come from, and what is offered; an empty list without. */
+static struct MHD_OptionItem *tls_options(struct server *s,
+					  struct MHD_OptionItem *out)
+{
+	size_t n = 0;
+
+	if (s->tls) {
+		tls_serve(auth_tls_material, s->o.auth);
+		s->client_ca = auth_client_ca(s->o.auth);
+		out[n++] = (struct MHD_OptionItem){
+			MHD_OPTION_HTTPS_PRIORITIES, 0,
+			(void *)(uintptr_t)auth_tls_priorities(s->o.auth)
+		};
+		out[n++] = (struct MHD_OptionItem){
+			MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, tls_callback()
+		};
+	}
+	if (s->client_ca)
+		out[n++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_TRUST,
+						    0, s->client_ca };
+	out[n] = (struct MHD_OptionItem){ MHD_OPTION_END, 0, NULL };
+	return out;
+}
+
 int server_start(const struct server_options *o, struct server **out,
 		 struct err *err)
 {
 	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD |
 			 MHD_ALLOW_SUSPEND_RESUME;
+	struct MHD_OptionItem tls[TLS_OPTIONS_MAX];
 	struct server *s;
 	int fd = -1;
 	int rc = listen_on(o->address, &fd, err);
@@ -686,9 +731,13 @@ int server_start(const struct server_options *o, struct server **out,
 	s->o = *o;
 	s->port = port_of(fd);
 	s->pool = pool_start("query", o->threads, (size_t)o->max_connections);
+	s->tls = auth_has_tls(o->auth);
+	if (s->tls)
+		flags |= MHD_USE_TLS;
 	s->daemon = MHD_start_daemon(
-		flags, 0, NULL, NULL, on_request, s, MHD_OPTION_LISTEN_SOCKET,
-		fd, MHD_OPTION_CONNECTION_LIMIT, o->max_connections,
+		flags, 0, NULL, NULL, on_request, s, MHD_OPTION_ARRAY,
+		tls_options(s, tls), MHD_OPTION_LISTEN_SOCKET, fd,
+		MHD_OPTION_CONNECTION_LIMIT, o->max_connections,
 		MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned)(o->read_timeout_ms / 1000),
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
@@ -730,5 +779,6 @@ void server_free(struct server *s)
 		return;
 	server_stop(s);
 	pool_free(s->pool);
+	mem_free(s->client_ca);
 	mem_free(s);
 }

@@ -181,6 +181,11 @@ unsigned web_port(const struct web *w)
 	return server_port(w->server);
 }
 
+const char *web_scheme(const struct web *w)
+{
+	return auth_has_tls(w->auth) ? "https" : "http";
+}
+
 void web_stop(struct web *w)
 {
 	if (w)

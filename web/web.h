@@ -62,6 +62,9 @@ void web_set_ready(struct web *w, bool is_ready);
 
 unsigned web_port(const struct web *w);
 
+/* "http" or "https". */
+const char *web_scheme(const struct web *w);
+
 /* NULL is a no-op. */
 void web_stop(struct web *w);
 void web_free(struct web *w);

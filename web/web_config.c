@@ -3,9 +3,11 @@
 
 #include <stddef.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "web/tls.h"
 
 #define FILE_MAX  MIB
 #define TOKEN_MIN 16 /* bytes: shorter ones can be guessed */
@@ -114,23 +116,47 @@ struct token_entry {
 	struct str file;
 };
 
-static void read_token(struct yaml *y, const struct yaml_node *n,
-		       struct token_entry *e)
+static struct timespec mtime_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? (struct timespec){ 0 } : st.st_mtim;
+}
+
+static void note_file(struct web_config *c, const char *path)
+{
+	struct web_file *more =
+		arena_array(&c->yaml.arena, struct web_file, c->file_count + 1);
+
+	if (c->file_count)
+		memcpy(more, c->files, c->file_count * sizeof(*more));
+	c->files = more;
+	c->files[c->file_count++] = (struct web_file){ path, mtime_of(path) };
+}
+
+/* The text of a file that the configuration names. */
+static struct str read_file(struct web_config *c, const struct yaml_node *n,
+			    struct str file)
 {
 	struct buf text = buf_init(FILE_MAX);
-	struct str path = yaml_path(y, e->file);
+	struct yaml *y = &c->yaml;
+	struct str path = arena_str(&y->arena, yaml_path(y, file));
+	struct str out = str_of("");
 	struct err err;
 
+	note_file(c, path.ptr);
 	if (file_slurp(path.ptr, &text, &err))
-		yaml_error(y, n, "token_file: %s", err.msg);
+		yaml_error(y, n, "%s", err.msg);
 	else
-		e->token.token = arena_str(
-			&y->arena, str_trim(str_from(buf_bytes(&text))));
+		out = arena_str(&y->arena, str_from(buf_bytes(&text)));
+	if (text.ptr)
+		explicit_bzero(text.ptr, text.len);
 	buf_fini(&text);
+	return out;
 }
 
 static void decode_token(struct yaml *y, const struct yaml_node *n,
-			 struct web_token *out)
+			 struct web_config *c, struct web_token *out)
 {
 	static const struct yaml_field fields[] = {
 		{ "name", yaml_text, offsetof(struct token_entry, token.name),
@@ -151,7 +177,7 @@ static void decode_token(struct yaml *y, const struct yaml_node *n,
 	if (e.file.len && e.token.token.len)
 		yaml_error(y, n, "either token or token_file, not both");
 	else if (e.file.len)
-		read_token(y, n, &e);
+		e.token.token = str_trim(read_file(c, n, e.file));
 	if (!e.token.name.len)
 		yaml_error(y, n, "a token needs a name, for the log");
 	if (e.token.token.len < TOKEN_MIN)
@@ -169,7 +195,7 @@ static void decode_tokens(struct yaml *y, const struct yaml_node *n,
 		return;
 	c->tokens = arena_array(&y->arena, struct web_token, n->count);
 	for (size_t i = 0; i < n->count; i++)
-		decode_token(y, n->items[i], &c->tokens[c->token_count++]);
+		decode_token(y, n->items[i], c, &c->tokens[c->token_count++]);
 }
 
 /* The headers that Prometheus allows, with the values that it allows. */
@@ -243,18 +269,153 @@ static void decode_server(struct yaml *y, const struct yaml_node *n,
 	yaml_decode(y, n, "http_server_config", fields, field);
 }
 
-static void refuse_tls(struct yaml *y, const struct yaml_node *n,
-		       void *field UNUSED)
+/* TLS. */
+
+struct tls_section {
+	struct str cert;
+	struct str cert_file;
+	struct str key;
+	struct str key_file;
+	struct str client_ca;
+	struct str client_ca_file;
+	struct web_tls tls;
+};
+
+static void decode_client_auth(struct yaml *y, const struct yaml_node *n,
+			       void *field)
 {
-	yaml_error(
-		y, n,
-		"tls_server_config is not supported yet: put a proxy with TLS before it");
+	static const struct {
+		const char *name;
+		enum web_client_auth auth;
+	} names[] = {
+		{ "", WEB_CLIENT_NONE },
+		{ "NoClientCert", WEB_CLIENT_NONE },
+		{ "RequestClientCert", WEB_CLIENT_REQUESTED },
+		{ "RequireAnyClientCert", WEB_CLIENT_ANY },
+		{ "RequireClientCert", WEB_CLIENT_ANY },
+		{ "VerifyClientCertIfGiven", WEB_CLIENT_VERIFIED_IF_GIVEN },
+		{ "RequireAndVerifyClientCert", WEB_CLIENT_VERIFIED },
+	};
+	enum web_client_auth *auth = field;
+	struct str text = str_of("");
+
+	yaml_text(y, n, &text);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (str_is(text, names[i].name)) {
+			*auth = names[i].auth;
+			return;
+		}
+	}
+	yaml_error(y, n, "there is no client_auth_type \"%.*s\"",
+		   STR_ARG(text));
+}
+
+static void decode_version(struct yaml *y, const struct yaml_node *n,
+			   void *field)
+{
+	enum web_tls_version *v = field;
+	struct str text = str_of("");
+
+	yaml_text(y, n, &text);
+	*v = str_is(text, "TLS13") ? WEB_TLS_13 : WEB_TLS_12;
+	if (!str_is(text, "TLS12") && !str_is(text, "TLS13"))
+		yaml_error(y, n, "TLS12 or TLS13 is expected");
+}
+
+static void decode_sans(struct yaml *y, const struct yaml_node *n, void *field)
+{
+	struct web_tls *t = field;
+
+	if (!yaml_expect(y, n, YAML_LIST, "client_allowed_sans"))
+		return;
+	t->sans = arena_array(&y->arena, struct str, n->count);
+	for (size_t i = 0; i < n->count; i++) {
+		t->sans[t->san_count] = str_of("");
+		yaml_text(y, n->items[i], &t->sans[t->san_count++]);
+	}
+}
+
+/* Text that is here, or in a file; "" for neither. */
+static struct str take(struct web_config *c, const struct yaml_node *n,
+		       struct str text, struct str file, const char *name)
+{
+	if (text.len && file.len)
+		yaml_error(&c->yaml, n, "either %s or %s_file, not both", name,
+			   name);
+	return file.len ? read_file(c, n, file) : text;
+}
+
+static void check_tls(struct web_config *c, const struct yaml_node *n)
+{
+	struct web_tls *t = &c->tls;
+	struct yaml *y = &c->yaml;
+	struct err err;
+
+	if (t->cert.len && !t->key.len)
+		yaml_error(y, n, "a certificate needs its key: key_file");
+	else if (!t->cert.len)
+		yaml_error(y, n, "TLS needs a certificate: cert_file");
+	if (t->client_ca.len && t->client_auth == WEB_CLIENT_NONE)
+		yaml_error(
+			y, n,
+			"client_ca_file has no use without a client_auth_type");
+	if (!t->client_ca.len && t->client_auth >= WEB_CLIENT_VERIFIED_IF_GIVEN)
+		yaml_error(y, n,
+			   "certificates are verified against client_ca_file");
+	if (t->max_version == WEB_TLS_12 && t->min_version == WEB_TLS_13)
+		yaml_error(y, n, "min_version is above max_version");
+	if (!y->error_count && tls_check(t, &err))
+		yaml_error(y, n, "%s", err.msg);
+}
+
+#define CHOSEN "what is safe, and nothing else, is offered"
+
+static void decode_tls(struct yaml *y, const struct yaml_node *n, void *field)
+{
+	static const struct yaml_field fields[] = {
+		{ "cert", yaml_text, offsetof(struct tls_section, cert), NULL },
+		{ "cert_file", yaml_text,
+		  offsetof(struct tls_section, cert_file), NULL },
+		{ "key", yaml_secret, offsetof(struct tls_section, key), NULL },
+		{ "key_file", yaml_text, offsetof(struct tls_section, key_file),
+		  NULL },
+		{ "client_ca", yaml_text,
+		  offsetof(struct tls_section, client_ca), NULL },
+		{ "client_ca_file", yaml_text,
+		  offsetof(struct tls_section, client_ca_file), NULL },
+		{ "client_auth_type", decode_client_auth,
+		  offsetof(struct tls_section, tls.client_auth), NULL },
+		{ "client_allowed_sans", decode_sans,
+		  offsetof(struct tls_section, tls), NULL },
+		{ "min_version", decode_version,
+		  offsetof(struct tls_section, tls.min_version), NULL },
+		{ "max_version", decode_version,
+		  offsetof(struct tls_section, tls.max_version), NULL },
+		{ "cipher_suites", NULL, 0, CHOSEN },
+		{ "prefer_server_cipher_suites", NULL, 0, CHOSEN },
+		{ "curve_preferences", NULL, 0, CHOSEN },
+		{ 0 },
+	};
+	struct web_config *c = field;
+	struct tls_section s = { .cert = str_of(""),
+				 .key = str_of(""),
+				 .client_ca = str_of("") };
+
+	yaml_decode(y, n, "tls_server_config", fields, &s);
+	if (n->kind != YAML_MAP || !n->count)
+		return;
+	c->tls = s.tls;
+	c->tls.cert = take(c, n, s.cert, s.cert_file, "cert");
+	c->tls.key = take(c, n, s.key, s.key_file, "key");
+	c->tls.client_ca =
+		take(c, n, s.client_ca, s.client_ca_file, "client_ca");
+	check_tls(c, n);
 }
 
 static void decode(struct web_config *c)
 {
 	static const struct yaml_field fields[] = {
-		{ "tls_server_config", refuse_tls, 0, NULL },
+		{ "tls_server_config", decode_tls, 0, NULL },
 		{ "http_server_config", decode_server, 0, NULL },
 		{ "basic_auth_users", decode_users, 0, NULL },
 		{ "basic_auth_scopes", later, 0, NULL },
@@ -279,6 +440,7 @@ int web_config_load(struct web_config *c, const char *path, struct err *err)
 	if (rc)
 		return rc;
 	yaml_parse(&c->yaml, path, buf_bytes(&c->text));
+	note_file(c, path);
 	decode(c);
 	if (!c->yaml.error_count)
 		return 0;
@@ -295,6 +457,18 @@ void web_config_fini(struct web_config *c)
 		explicit_bzero(c->text.ptr, c->text.len);
 	buf_fini(&c->text);
 	*c = (struct web_config){ 0 };
+}
+
+bool web_config_is_stale(const struct web_config *c)
+{
+	for (size_t i = 0; i < c->file_count; i++) {
+		struct timespec now = mtime_of(c->files[i].path);
+
+		if (now.tv_sec != c->files[i].mtime.tv_sec ||
+		    now.tv_nsec != c->files[i].mtime.tv_nsec)
+			return true;
+	}
+	return false;
 }
 
 bool web_config_has_auth(const struct web_config *c)

@@ -11,6 +11,8 @@
 #ifndef WEB_WEB_CONFIG_H
 #define WEB_WEB_CONFIG_H
 
+#include <time.h>
+
 #include "base/yaml.h"
 
 /* What a request may do; a user or token has a set of them. */
@@ -39,9 +41,44 @@ struct web_header {
 	struct str value;
 };
 
+enum web_tls_version {
+	WEB_TLS_DEFAULT,
+	WEB_TLS_12,
+	WEB_TLS_13
+};
+
+/* What is wanted of the other side's certificate. */
+enum web_client_auth {
+	WEB_CLIENT_NONE,
+	WEB_CLIENT_REQUESTED,
+	WEB_CLIENT_ANY,
+	WEB_CLIENT_VERIFIED_IF_GIVEN,
+	WEB_CLIENT_VERIFIED
+};
+
+struct web_tls {
+	struct str cert; /* PEM; empty: no TLS */
+	struct str key;
+	enum web_client_auth client_auth;
+	struct str client_ca;
+	struct str *sans; /* client_allowed_sans */
+	size_t san_count;
+	enum web_tls_version min_version;
+	enum web_tls_version max_version;
+};
+
+/* A file that was read, as it was. */
+struct web_file {
+	const char *path;
+	struct timespec mtime;
+};
+
 struct web_config {
 	struct buf text;
 	struct yaml yaml; /* with all errors */
+	struct web_file *files;
+	size_t file_count;
+	struct web_tls tls;
 	struct web_user *users;
 	size_t user_count;
 	struct web_token *tokens;
@@ -60,5 +97,8 @@ void web_config_fini(struct web_config *c);
 
 /* Whether anybody must say who he is. */
 bool web_config_has_auth(const struct web_config *c);
+
+/* Whether a file that it was read from is another now. */
+bool web_config_is_stale(const struct web_config *c);
 
 #endif

@@ -4,9 +4,14 @@
 import base64
 import concurrent.futures
 import os
+import shutil
+import ssl
 import time
+import urllib.error
+import urllib.request
 import warnings
 
+from certs import Authority
 from harness import BINARY, Everprof, Process, Suite, free_port, wait_until
 
 with warnings.catch_warnings():
@@ -147,6 +152,94 @@ def answers_carry_what_is_configured(d):
     assert 'X-Content-Type-Options' not in answer.headers
 
 
+def ask(e, context, path='/api/v1/labels', headers=None):
+    """(status, body), or the name of what went wrong before there was one."""
+    request = urllib.request.Request(f'https://127.0.0.1:{e.port}{path}', headers=headers or {})
+    try:
+        with urllib.request.urlopen(request, timeout=20, context=context) as r:
+            return r.status, r.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+    except (ssl.SSLError, urllib.error.URLError, ConnectionError) as error:
+        return 0, str(error)
+
+
+def context(ca, client=None, **options):
+    c = ssl.create_default_context(cafile=ca)
+    if client:
+        c.load_cert_chain(*client)
+    for name, value in options.items():
+        setattr(c, name, value)
+    return c
+
+
+@suite.test
+def tls_is_spoken_and_its_certificate_exchanged(d):
+    ca, other = Authority(d), Authority(d, 'other')
+    first, second = ca.sign('first', 'IP:127.0.0.1'), other.sign('second', 'IP:127.0.0.1')
+    shutil.copy(first[0], f'{d}/server.pem')
+    shutil.copy(first[1], f'{d}/server.key')
+    e = start(d, 'tls_server_config: {cert_file: server.pem, key_file: server.key}\n'
+              + web(f'  u: {hashed("pw")}\n'))
+    assert f'url=https://127.0.0.1:{e.port}/' in e.text(), e.text()
+    me = basic('u', 'pw')
+    assert ask(e, context(ca.cert), headers=me)[0] == 200
+    assert ask(e, context(ca.cert))[0] == 401
+    assert 'certificate verify failed' in ask(e, context(other.cert))[1]
+    old = ssl.TLSVersion.TLSv1_1
+    assert ask(e, context(ca.cert, maximum_version=old, minimum_version=old))[0] == 0
+    for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+        assert ask(e, context(ca.cert, maximum_version=version, minimum_version=version),
+                   headers=me)[0] == 200
+    try:
+        e.get('/')
+        raise AssertionError('HTTP without TLS was answered')
+    except (ConnectionError, urllib.error.URLError):
+        pass
+    # Half of a new pair is refused, and the old one stays; the whole is taken.
+    shutil.copy(second[0], f'{d}/server.pem')
+    wait_until('the refusal', 10, lambda: (ask(e, context(ca.cert), headers=me)[0],
+                                           'the old one stays' in e.text()) == (200, True))
+    shutil.copy(second[1], f'{d}/server.key')
+    wait_until('the new certificate', 10,
+               lambda: ask(e, context(other.cert), headers=me)[0] == 200)
+    assert 'certificate verify failed' in ask(e, context(ca.cert))[1]
+    finish_tls(e)
+
+
+def finish_tls(e):
+    code = e.stop()
+    assert code == 0 and 'Sanitizer' not in e.text(), (code, e.text()[-2000:])
+
+
+@suite.test
+def client_certificates_are_wanted_and_judged(d):
+    ca, other = Authority(d), Authority(d, 'other')
+    server = ca.sign('server', 'IP:127.0.0.1')
+    good = ca.sign('good', 'DNS:agent.example,IP:10.1.2.3')
+    unnamed, stranger = ca.sign('unnamed', 'DNS:x.example'), other.sign('stranger')
+    base = f'  cert_file: {server[0]}\n  key_file: {server[1]}\n'
+    trust = f'  client_ca_file: {ca.cert}\n'
+    everybody = {'none': None, 'good': good, 'unnamed': unnamed, 'stranger': stranger}
+    for i, (kind, more, allowed) in enumerate((
+            ('NoClientCert', '', set(everybody)),
+            ('RequestClientCert', '', set(everybody)),
+            ('RequireAnyClientCert', '', {'good', 'unnamed', 'stranger'}),
+            ('VerifyClientCertIfGiven', trust, {'none', 'good', 'unnamed'}),
+            ('RequireAndVerifyClientCert', trust, {'good', 'unnamed'}),
+            ('RequireAndVerifyClientCert',
+             trust + '  client_allowed_sans: [agent.example]\n', {'good'}),
+            ('RequireAndVerifyClientCert',
+             trust + '  client_allowed_sans: [no, 10.1.2.3]\n', {'good'}))):
+        e = start(f'{d}/{i}', f'tls_server_config:\n{base}{more}  client_auth_type: {kind}\n')
+        for name, client in everybody.items():
+            status, body = ask(e, context(ca.cert, client))
+            want = 200 if name in allowed else 403
+            assert status == want, (kind, more, name, status, body)
+        assert ask(e, context(ca.cert), '/-/healthy')[0] == (200 if 'none' in allowed else 403)
+        finish_tls(e)
+
+
 @suite.test
 def mistakes_are_named_and_nothing_starts(d):
     for text, want in (
@@ -154,12 +247,17 @@ def mistakes_are_named_and_nothing_starts(d):
             (f'basic_auth_users: {{"": "{hashed("x")}"}}', 'not a name that can be sent'),
             ('bearer_tokens: [{name: x, token: short}]', 'at least 16 characters'),
             ('bearer_tokens: [{token: 0123456789abcdef}]', 'a token needs a name'),
-            ('bearer_tokens: [{name: x, token_file: nowhere}]', 'token_file: '),
+            ('bearer_tokens: [{name: x, token_file: nowhere}]', 'nowhere: No such file'),
             (f'bearer_tokens: [{{name: x, token: {READ}, scopes: [all]}}]',
              'a scope is read, write or admin'),
             ('basic_auth_scopes: {u: [read]}', 'there is no such user'),
             ('http_server_config: {headers: {Server: x}}', 'cannot be set here'),
             ('http_server_config: {headers: {X-Frame-Options: maybe}}', 'not a value of'),
+            ('tls_server_config: {cert_file: nowhere.pem, key_file: k}', 'nowhere.pem: No such'),
+            ('tls_server_config: {min_version: TLS10}', 'TLS12 or TLS13 is expected'),
+            ('tls_server_config: {cert: x}', 'a certificate needs its key'),
+            ('tls_server_config: {cert: x, key: y}', 'the certificate and its key: '),
+            ('tls_server_config: {client_auth_type: Maybe}', 'there is no client_auth_type'),
             ('basic_auth_user: {}', 'field basic_auth_user not found')):
         rewrite(f'{d}/web.yml', text)
         rewrite(f'{d}/everprof.yaml', EMPTY)

@@ -5,10 +5,10 @@ import base64
 import json
 import os
 import shutil
-import subprocess
 import time
 import urllib.parse
 
+from certs import Authority
 from harness import (Everprof, Process, Server, Suite, free_port, packed, profile, send,
                      wait_until)
 
@@ -54,36 +54,6 @@ def wait_state(e, name, expected):
         wait_until(name, 20, done)
     except AssertionError:
         raise AssertionError((name, expected, state(e)[name]))
-
-
-def openssl(*argv):
-    subprocess.run(['openssl', *argv], check=True, capture_output=True)
-
-
-class Authority:
-    """A CA that signs what tests need."""
-    def __init__(self, d, name='ca'):
-        self.d, self.name = d, name
-        self.cert, self.key = f'{d}/{name}.pem', f'{d}/{name}.key'
-        openssl('req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '30', '-subj',
-                f'/CN={name}', '-keyout', self.key, '-out', self.cert)
-        with open(f'{d}/{name}.cnf', 'w') as f:
-            f.write(f'[ca]\ndefault_ca=c\n[c]\nnew_certs_dir={d}\ndatabase={d}/{name}.txt\n'
-                    f'rand_serial=yes\ndefault_md=sha256\npolicy=p\nunique_subject=no\n'
-                    '[p]\ncommonName=supplied\n')
-        open(f'{d}/{name}.txt', 'w').close()
-
-    def sign(self, name, names='', dates=()):
-        path = f'{self.d}/{name}'
-        openssl('req', '-newkey', 'rsa:2048', '-nodes', '-subj', f'/CN={name}',
-                '-keyout', path + '.key', '-out', path + '.csr')
-        with open(path + '.ext', 'w') as f:
-            f.write(f'subjectAltName={names}\n' if names else 'basicConstraints=CA:FALSE\n')
-        start, end = dates or ('20200101000000Z', '20990101000000Z')
-        openssl('ca', '-batch', '-config', f'{self.d}/{self.name}.cnf', '-cert', self.cert,
-                '-keyfile', self.key, '-startdate', start, '-enddate', end, '-extfile',
-                path + '.ext', '-notext', '-in', path + '.csr', '-out', path + '.pem')
-        return path + '.pem', path + '.key'
 
 
 class Nginx:
