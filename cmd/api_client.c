@@ -3,11 +3,14 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/url.h"
+#include "client/http_config.h"
 #include "cmd/version.h"
 
 #define ANSWER_MAX (1024 * MIB)
@@ -43,6 +46,55 @@ void query_param(struct query *q, const char *name, const char *value)
 	buf_str(&q->url, name);
 	buf_byte(&q->url, '=');
 	url_escape(str_of(value), &q->url);
+}
+
+/* The options of the HTTP client, alone in a file. */
+struct http_file {
+	struct http_options http;
+};
+
+static int decode_http(const char *path, struct bytes text,
+		       struct http_config **out, struct err *err)
+{
+	static const struct yaml_field fields[] = {
+		HTTP_OPTION_FIELDS(struct http_file, http),
+		{ 0 },
+	};
+	struct http_file f;
+	struct str first;
+	struct yaml y;
+	int rc = 0;
+
+	http_options_init(&f.http);
+	yaml_parse(&y, path, text);
+	if (y.root) {
+		yaml_decode(&y, y.root, "the HTTP configuration", fields, &f);
+		http_options_check(&y, y.root, &f.http);
+	}
+	first = str_from(buf_bytes(&y.errors));
+	first = str_cut(first, '\n', &first);
+	if (y.error_count)
+		rc = err_set(err, ERR_INVALID, "%.*s", STR_ARG(first));
+	else
+		*out = http_config_new(&f.http);
+	yaml_fini(&y);
+	return rc;
+}
+
+static int load_http(const char *path, struct http_config **out,
+		     struct err *err)
+{
+	struct buf text = buf_init(MIB);
+	int rc = 0;
+
+	*out = NULL;
+	if (!path || !*path)
+		return 0;
+	rc = file_slurp(path, &text, err);
+	if (!rc)
+		rc = decode_http(path, buf_bytes(&text), out, err);
+	buf_fini(&text);
+	return rc;
 }
 
 /* What a person who waits is told. */
@@ -105,7 +157,14 @@ int query_fetch(struct query *q, struct http_response *r, struct err *err)
 		.sink_ctx = &p,
 	};
 
+	int rc = load_http(q->http_config, &request.config, err);
+
+	if (rc) {
+		*r = (struct http_response){ 0 };
+		return rc;
+	}
 	http_get(&request, r);
+	http_config_unref(request.config);
 	if (p.shown)
 		fprintf(stderr, "\r\033[K");
 	if (r->code)

@@ -18,17 +18,20 @@
 struct query {
 	const char *server;
 	int64_t timeout_ms;
+	const char *http_config; /* a file; NULL: none */
 	struct buf url;
 	bool (*sink)(void *ctx, struct bytes b); /* as in client/http.h */
 	void *sink_ctx;
 };
 
-#define SERVER_FLAGS(q)                                               \
-	{ "server", FLAG_TEXT, &(q).server, "http://127.0.0.1:10902", \
-	  "The everprof to ask." },                                   \
-	{                                                             \
-		"timeout", FLAG_DURATION, &(q).timeout_ms, "60s",     \
-			"How long to wait for it."                    \
+#define SERVER_FLAGS(q)                                                       \
+	{ "server", FLAG_TEXT, &(q).server, "http://127.0.0.1:10902",         \
+	  "The everprof to ask." },                                           \
+		{ "http.config.file", FLAG_TEXT, &(q).http_config, NULL,      \
+		  "How to ask it: basic_auth, authorization, tls_config …" }, \
+	{                                                                     \
+		"timeout", FLAG_DURATION, &(q).timeout_ms, "60s",             \
+			"How long to wait for it."                            \
 	}
 
 struct query query_init(void);

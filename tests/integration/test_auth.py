@@ -12,7 +12,7 @@ import urllib.request
 import warnings
 
 from certs import Authority
-from harness import BINARY, Everprof, Process, Suite, free_port, wait_until
+from harness import BINARY, Everprof, Process, Suite, free_port, run, wait_until
 
 with warnings.catch_warnings():
     warnings.simplefilter('ignore')
@@ -196,6 +196,17 @@ def tls_is_spoken_and_its_certificate_exchanged(d):
         raise AssertionError('HTTP without TLS was answered')
     except (ConnectionError, urllib.error.URLError):
         pass
+    # The command line speaks it, too.
+    for options, code, want in (
+            (f'tls_config: {{ca_file: {ca.cert}}}\nbasic_auth: {{username: u, password: pw}}', 0, ''),
+            (f'tls_config: {{ca_file: ca.pem}}\nauthorization: {{credentials: {READ}}}', 0, ''),
+            (f'tls_config: {{ca_file: {ca.cert}}}', 1, 'who are you?'),
+            ('{}', 1, 'SSL certificate problem'),
+            ('nonsense: 1', 1, 'http.yml:1:1: field nonsense not found')):
+        rewrite(f'{d}/http.yml', options)
+        out = run('query', 'labels', f'--server=https://127.0.0.1:{e.port}',
+                  f'--http.config.file={d}/http.yml')
+        assert out.returncode == code and want in out.stderr, (options, out.stderr)
     # Half of a new pair is refused, and the old one stays; the whole is taken.
     shutil.copy(second[0], f'{d}/server.pem')
     wait_until('the refusal', 10, lambda: (ask(e, context(ca.cert), headers=me)[0],
