@@ -32,6 +32,7 @@ struct serve {
 	const char *address;
 	const char *web_config;
 	int64_t max_connections;
+	int64_t rate_limit;
 	int64_t read_timeout_ms;
 	const char *path;
 	int64_t retention_ms;
@@ -69,6 +70,7 @@ static void set_defaults(struct serve *s)
 	s->auto_reload_ms = 30000;
 	s->address = "127.0.0.1:10902";
 	s->max_connections = 512;
+	s->rate_limit = 1000;
 	s->read_timeout_ms = 5LL * 60 * 1000;
 	s->path = "data";
 	s->retention_ms = 90LL * 24 * 3600 * 1000;
@@ -107,6 +109,8 @@ static void make_flags(struct serve *s)
 		 "Who may ask: users, tokens, scopes; docs/security.md.");
 	add_flag(s, "web.max-connections", FLAG_INT, &s->max_connections, "512",
 		 "HTTP connections at once.");
+	add_flag(s, "web.rate-limit", FLAG_INT, &s->rate_limit, "1000",
+		 "Requests a second of one client address; 0: no limit.");
 	add_flag(s, "web.read-timeout", FLAG_DURATION, &s->read_timeout_ms,
 		 "5m", "Idle HTTP connections are closed after this.");
 	add_flag(s, "storage.tsdb.path", FLAG_TEXT, &s->path, "data",
@@ -181,6 +185,9 @@ static int check_flags(struct serve *s, int64_t *sync_ms, struct err *err)
 		return err_set(
 			err, ERR_INVALID,
 			"--query.timeout is 1ms to 1d, --web.read-timeout 1s to 1d");
+	if (s->rate_limit > 1000000)
+		return err_set(err, ERR_INVALID,
+			       "--web.rate-limit is 0 to 1000000");
 	if (s->max_series < 0 || s->max_series > 100000000)
 		return err_set(err, ERR_INVALID,
 			       "--storage.tsdb.max-series is 0 to 100000000");
@@ -332,6 +339,7 @@ static int start_web(struct serve *s, struct err *err)
 		.config_file = s->web_config && *s->web_config ? s->web_config :
 								 NULL,
 		.max_connections = (unsigned)s->max_connections,
+		.rate_limit = s->rate_limit,
 		.max_concurrency = (unsigned)s->max_concurrency,
 		.read_timeout_ms = s->read_timeout_ms,
 		.query_timeout_ms = s->query_timeout_ms,

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -15,11 +16,16 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/url.h"
+#include "web/connections.h"
+#include "web/framing.h"
+#include "web/limiter.h"
 
 #define GZIP_MIN        1024 /* smaller bodies are sent as they are */
 #define GZIP_LEVEL      1
 #define PARAMS_MAX      1000
 #define TLS_OPTIONS_MAX 4
+#define FIRST_MS        10000 /* for the first request of a connection */
+#define SPARE           64    /* connections that are being ended */
 #define STREAM_BLOCK    (64 * KIB)
 /* Headers and parameters of a request, and the headers of its answer. */
 #define CONNECTION_MEMORY (256 * KIB)
@@ -32,6 +38,12 @@ struct server {
 	unsigned port;
 	bool tls;
 	char *client_ca;
+	struct connections *connections;
+	struct limiter *limiter;
+	pthread_t sweeper;
+	pthread_mutex_t mu;
+	pthread_cond_t stop;
+	bool sweeping;
 };
 
 /* A request from its first byte to its answer's last. */
@@ -103,37 +115,6 @@ static void add_param(struct request *r, struct str name, struct str value)
 	r->params[r->param_count++] =
 		(struct param_value){ .name = arena_str(&r->arena, name),
 				      .value = arena_str(&r->arena, value) };
-}
-
-/* Headers that must not stand there twice, or not together. */
-struct framing {
-	unsigned lengths;
-	unsigned encodings;
-	unsigned hosts;
-};
-
-static enum MHD_Result on_header(void *ctx, enum MHD_ValueKind kind UNUSED,
-				 const char *key, const char *value UNUSED)
-{
-	struct framing *f = ctx;
-
-	f->lengths += !strcasecmp(key, "Content-Length");
-	f->encodings += !strcasecmp(key, "Transfer-Encoding");
-	f->hosts += !strcasecmp(key, "Host");
-	return MHD_YES;
-}
-
-/*
- * Whether a proxy before us could see other requests in these bytes than we
- * do (RFC 9112 6.3): libmicrohttpd lets that pass.
- */
-static bool ambiguous(struct MHD_Connection *c)
-{
-	struct framing f = { 0 };
-
-	MHD_get_connection_values(c, MHD_HEADER_KIND, on_header, &f);
-	return f.lengths > 1 || f.encodings > 1 || f.hosts > 1 ||
-	       (f.lengths && f.encodings);
 }
 
 static enum MHD_Result on_argument(void *ctx, enum MHD_ValueKind kind UNUSED,
@@ -216,6 +197,65 @@ static void refuse_method(struct exchange *x)
 	x->answer.status = 405;
 	answer_header(&x->answer, "Allow",
 		      post ? "POST, PUT" : "GET, HEAD, POST");
+}
+
+/* Connections. */
+
+static struct connection *connection_of(struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
+static void on_connection(void *ctx, struct MHD_Connection *c, void **context,
+			  enum MHD_ConnectionNotificationCode what)
+{
+	struct server *s = ctx;
+	const union MHD_ConnectionInfo *info;
+
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		connection_end(s->connections, *context);
+		*context = NULL;
+		return;
+	}
+	info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	if (info)
+		*context = connections_add(s->connections, info->connect_fd);
+}
+
+static void turn(struct exchange *x, enum connection_state state)
+{
+	connection_turn(x->server->connections, connection_of(x->connection),
+			state);
+}
+
+/* Ends requests that are late, once a second. */
+static void *sweep(void *arg)
+{
+	struct server *s = arg;
+	struct timespec at;
+
+	pthread_setname_np(pthread_self(), "web-sweep");
+	pthread_mutex_lock(&s->mu);
+	while (s->sweeping) {
+		clock_gettime(CLOCK_REALTIME, &at);
+		at.tv_sec++;
+		pthread_cond_timedwait(&s->stop, &s->mu, &at);
+		connections_sweep(s->connections);
+	}
+	pthread_mutex_unlock(&s->mu);
+	return NULL;
+}
+
+static bool is_too_often(struct exchange *x)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		x->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+
+	return info && !limiter_pass(x->server->limiter, info->client_addr,
+				     x->started_ns);
 }
 
 /* Who asks. */
@@ -339,6 +379,12 @@ static bool is_method_ok(const struct exchange *x)
 	return str_is(m, "GET") || str_is(m, "HEAD") || str_is(m, "POST");
 }
 
+static void refuse_often(struct exchange *x)
+{
+	refuse(x, ERR_LIMIT, "too many requests: --web.rate-limit");
+	answer_header(&x->answer, "Retry-After", "1");
+}
+
 static void refuse_framing(struct exchange *x)
 {
 	refuse(x, ERR_INVALID, "the request's length is ambiguous");
@@ -443,6 +489,7 @@ static ssize_t on_chunk(void *ctx, uint64_t at UNUSED, char *out, size_t max)
 	struct exchange *x = ctx;
 	size_t n = x->chunk.len - x->sent;
 
+	turn(x, CONNECTION_SENDING);
 	if (n) {
 		n = n < max ? n : max;
 		memcpy(out, x->chunk.ptr + x->sent, n);
@@ -507,6 +554,7 @@ static enum MHD_Result send_answer(struct exchange *x)
 					a->headers[i].value);
 	auth_headers(x->server->o.auth, add_web_header, r);
 	observe(x);
+	turn(x, CONNECTION_SENDING);
 	rc = MHD_queue_response(x->connection, a->status, r);
 	MHD_destroy_response(r);
 	return rc;
@@ -521,8 +569,11 @@ static enum MHD_Result handle(struct exchange *x)
 	x->request.now_ms = clock_ms(NULL);
 	x->request.deadline_ns =
 		x->started_ns + s->o.query_timeout_ms * 1000000;
+	turn(x, CONNECTION_WORKING);
 	if (x->ambiguous)
 		refuse_framing(x);
+	else if (is_too_often(x))
+		refuse_often(x);
 	else
 		check_client(x);
 	if (!x->answer.status)
@@ -547,7 +598,8 @@ static enum MHD_Result handle(struct exchange *x)
 }
 
 static struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
-				     const char *url, const char *method)
+				     const char *url, const char *method,
+				     const char *version)
 {
 	struct exchange *x = mem_new(struct exchange);
 	struct request *r = &x->request;
@@ -566,20 +618,36 @@ static struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 	r->accepts_gzip = strstr(header(x, "Accept-Encoding"), "gzip");
 	MHD_get_connection_values_n(c, MHD_GET_ARGUMENT_KIND, on_argument, x);
 	x->route = find_route(s, r);
-	x->ambiguous = ambiguous(c);
+	x->ambiguous = framing_is_ambiguous(c, method, version);
 	return x;
+}
+
+/* What a request is before it is an exchange, when its target holds a %00. */
+static char nul_marker;
+static void *const has_nul = &nul_marker;
+
+/* The target as it came: later a %00 would only be its end. */
+static void *on_target(void *ctx UNUSED, const char *target,
+		       struct MHD_Connection *c UNUSED)
+{
+	const char *query = strchrnul(target, '?');
+	const char *nul = strstr(target, "%00");
+
+	return nul && nul < query ? has_nul : NULL;
 }
 
 /* NOLINTNEXTLINE(readability-function-size): libmicrohttpd calls it so */
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 				  const char *url, const char *method,
-				  const char *version UNUSED, const char *data,
+				  const char *version, const char *data,
 				  size_t *data_len, void **state)
 {
 	struct exchange *x = *state;
 
-	if (!x) {
-		*state = exchange_new(ctx, c, url, method);
+	if (!x || *state == has_nul) {
+		x = exchange_new(ctx, c, url, method, version);
+		x->bad |= *state == has_nul;
+		*state = x;
 		return MHD_YES;
 	}
 	if (x->answered)
@@ -593,13 +661,14 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 	return handle(x);
 }
 
-static void on_completed(void *ctx UNUSED, struct MHD_Connection *c UNUSED,
-			 void **state,
+static void on_completed(void *ctx, struct MHD_Connection *c, void **state,
 			 enum MHD_RequestTerminationCode why UNUSED)
 {
 	struct exchange *x = *state;
+	struct server *s = ctx;
 
-	if (!x)
+	connection_turn(s->connections, connection_of(c), CONNECTION_READING);
+	if (!x || *state == has_nul)
 		return;
 	budget_give(x->answer.memory, x->answer.taken);
 	if (x->answer.stream.free)
@@ -691,6 +760,35 @@ static unsigned port_of(int fd)
 						   a.v4.sin_port);
 }
 
+static void start_guards(struct server *s)
+{
+	int64_t idle_ms = s->o.read_timeout_ms;
+	struct connections_options o = {
+		.max = s->o.max_connections,
+		.first_ms = idle_ms < FIRST_MS ? idle_ms : FIRST_MS,
+		.next_ms = idle_ms,
+	};
+
+	s->connections = connections_new(&o);
+	s->limiter = limiter_new(s->o.rate_limit);
+	pthread_mutex_init(&s->mu, NULL);
+	pthread_cond_init(&s->stop, NULL);
+	s->sweeping = true;
+	if (pthread_create(&s->sweeper, NULL, sweep, s))
+		abort(); /* as when memory is out */
+}
+
+static void stop_guards(struct server *s)
+{
+	if (!s->sweeping)
+		return;
+	pthread_mutex_lock(&s->mu);
+	s->sweeping = false;
+	pthread_cond_signal(&s->stop);
+	pthread_mutex_unlock(&s->mu);
+	pthread_join(s->sweeper, NULL);
+}
+
 /* Where certificates come from, and what is offered; an empty list without. */
 static struct MHD_OptionItem *tls_options(struct server *s,
 					  struct MHD_OptionItem *out)
@@ -730,20 +828,22 @@ int server_start(const struct server_options *o, struct server **out,
 	s = mem_new(struct server);
 	s->o = *o;
 	s->port = port_of(fd);
-	s->pool = pool_start("query", o->threads, (size_t)o->max_connections);
+	s->pool = pool_start("query", o->threads,
+			     (size_t)o->max_connections + SPARE);
+	start_guards(s);
 	s->tls = auth_has_tls(o->auth);
 	if (s->tls)
 		flags |= MHD_USE_TLS;
 	s->daemon = MHD_start_daemon(
 		flags, 0, NULL, NULL, on_request, s, MHD_OPTION_ARRAY,
-		tls_options(s, tls), MHD_OPTION_LISTEN_SOCKET, fd,
-		MHD_OPTION_CONNECTION_LIMIT, o->max_connections,
-		MHD_OPTION_CONNECTION_TIMEOUT,
+		tls_options(s, tls), MHD_OPTION_URI_LOG_CALLBACK, on_target,
+		NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+		o->max_connections + SPARE, MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned)(o->read_timeout_ms / 1000),
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
 		MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)PER_IP_MAX,
-		MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
-		MHD_OPTION_END);
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_END);
 	if (!s->daemon) {
 		close(fd);
 		server_free(s);
@@ -779,6 +879,9 @@ void server_free(struct server *s)
 		return;
 	server_stop(s);
 	pool_free(s->pool);
+	stop_guards(s);
+	connections_free(s->connections);
+	limiter_free(s->limiter);
 	mem_free(s->client_ca);
 	mem_free(s);
 }

@@ -109,6 +109,7 @@ struct server_options {
 	const struct route *routes; /* borrowed */
 	void *ctx;                  /* for handlers */
 	unsigned max_connections;
+	int64_t rate_limit; /* requests a second of a client; 0: none */
 	unsigned threads;
 	int64_t read_timeout_ms;
 	int64_t query_timeout_ms;

@@ -142,6 +142,7 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 				     .routes = routes,
 				     .ctx = w,
 				     .max_connections = o->max_connections,
+				     .rate_limit = o->rate_limit,
 				     .threads = o->max_concurrency,
 				     .read_timeout_ms = o->read_timeout_ms,
 				     .query_timeout_ms = o->query_timeout_ms,

@@ -42,6 +42,7 @@ struct web_options {
 	const char *address;
 	const char *config_file; /* who may ask; NULL: everybody */
 	unsigned max_connections;
+	int64_t rate_limit; /* requests a second of a client; 0: none */
 	unsigned max_concurrency;
 	int64_t read_timeout_ms;
 	int64_t query_timeout_ms;

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Clients that are not friendly: framing, slowness, numbers; and one that is."""
+import resource
+import socket
+import time
+
+from harness import SLOW, Everprof, Suite, wait_until
+
+suite = Suite()
+CONFIG = 'scrape_configs: []\n'
+LINE, HOST, CLOSE = b'GET /-/ready HTTP/1.1\r\n', b'Host: x\r\n', b'Connection: close\r\n'
+
+
+def answers(e, data, wait=10):
+    """Statuses of all answers until the connection ends, and whether it did."""
+    with socket.create_connection(('127.0.0.1', e.port)) as s:
+        s.settimeout(wait * SLOW)
+        out, closed = b'', True
+        try:
+            s.sendall(data)
+            while True:
+                piece = s.recv(65536)
+                if not piece:
+                    break
+                out += piece
+        except TimeoutError:
+            closed = False
+        except OSError:
+            pass
+    return [int(part[:3]) for part in out.split(b'HTTP/1.1 ')[1:]], closed
+
+
+POST = b'POST /api/v1/labels HTTP/1.1\r\n' + HOST
+SMUGGLED = b'GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n'
+CASES = {
+    'plain': (LINE + HOST + CLOSE + b'\r\n', [200]),
+    'HTTP 1.0': (b'GET /-/ready HTTP/1.0\r\n\r\n', [200]),
+    'empty lines first': (b'\r\n\r\n' + LINE + HOST + CLOSE + b'\r\n', [200]),
+    'spaces around a value': (LINE + HOST + b'X:   a  \r\n' + CLOSE + b'\r\n', [200]),
+    'no value': (LINE + HOST + b'X:\r\n' + CLOSE + b'\r\n', [200]),
+    'a tab in a value': (LINE + HOST + b'X: a\tb\r\n' + CLOSE + b'\r\n', [200]),
+    'LF alone everywhere': (LINE.replace(b'\r', b'') + b'Host: x\n\n' + SMUGGLED, [400]),
+    'LF alone in the first line': (LINE.replace(b'\r', b'') + HOST + b'\r\n' + SMUGGLED, [400]),
+    'LF alone in a header': (LINE + b'Host: x\nX: y\r\n\r\n' + SMUGGLED, [400]),
+    'LF alone, and the end': (LINE + HOST + b'X: y\n\n' + SMUGGLED, [400]),
+    'LF alone at the end': (LINE + HOST + b'X: y\r\n\n' + SMUGGLED, [400]),
+    'LF alone before the end': (LINE + HOST + b'X: y\n\r\n' + SMUGGLED, [400]),
+    'LF alone, the rest later': (LINE + HOST + b'X: y\n\n', [400]),
+    'CR alone': (LINE + HOST + b'X: a\rY: b\r\n\r\n' + SMUGGLED, [400]),
+    'a folded header': (LINE + HOST + b'X: a\r\n b\r\n\r\n' + SMUGGLED, [400]),
+    'a folded length': (POST + b'Content-Length:\r\n 4\r\n\r\nabcd' + SMUGGLED, [400]),
+    'a space before the colon': (LINE + HOST + b'X : y\r\n\r\n' + SMUGGLED, [400]),
+    'a space before a length': (POST + b'Content-Length : 4\r\n\r\nabcd' + SMUGGLED, [400]),
+    'two hosts': (LINE + HOST + HOST + b'\r\n' + SMUGGLED, [400]),
+    'no host': (LINE + b'\r\n' + SMUGGLED, [400]),
+    'two lengths': (POST + b'Content-Length: 4\r\nContent-Length: 40\r\n\r\nabcd' + SMUGGLED, [400]),
+    'one length twice': (POST + b'Content-Length: 4\r\nContent-Length: 4\r\n\r\nabcd' + SMUGGLED,
+                         [400]),
+    'a list of lengths': (POST + b'Content-Length: 4, 4\r\n\r\nabcd' + SMUGGLED, [400]),
+    'a length with a sign': (POST + b'Content-Length: +4\r\n\r\nabcd' + SMUGGLED, [400]),
+    'a huge length': (POST + b'Content-Length: 99999999999999999999\r\n\r\nabcd', [413]),
+    'length and chunks': (POST + b'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n'
+                          b'0\r\n\r\n' + SMUGGLED, [400]),
+    'chunks and length': (POST + b'Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n'
+                          b'0\r\n\r\n' + SMUGGLED, [400]),
+    'chunks': (POST + b'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n' + SMUGGLED, [400]),
+    'chunks of another kind': (POST + b'Transfer-Encoding: xchunked\r\n\r\n' + SMUGGLED, [400]),
+    'a NUL in a header': (LINE + HOST + b'X: a\0b\r\n\r\n' + SMUGGLED, [400]),
+    'a NUL in the path': (b'GET /-/ready%00x HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [400]),
+    'a NUL in a parameter': (b'GET /api/v1/labels?a=%00 HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [400]),
+    'a percent sign': (b'GET /-/ready?a=%2500 HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [200]),
+    'a path upwards': (b'GET /-/../-/ready HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [404]),
+    'a path to the disk': (b'GET /../../../etc/passwd HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [404]),
+    'the same, encoded': (b'GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n',
+                          [404]),
+    'an absolute target': (b'GET http://x/-/ready HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [404]),
+    'a megabyte of header': (LINE + HOST + b'X: ' + b'a' * (1 << 20) + b'\r\n\r\n', [431]),
+    'a megabyte of headers': (LINE + HOST + b'X: ab\r\n' * 150000 + b'\r\n', [431]),
+    'a megabyte of path': (b'GET /' + b'a' * (1 << 20) + b' HTTP/1.1\r\n' + HOST + b'\r\n', [414]),
+    'no HTTP': (b'\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03' + b'\0' * 60 + b'\r\n\r\n', []),
+    'a method of its own': (b'BREW /-/ready HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [405]),
+    'three in a row': (2 * (LINE + HOST + b'\r\n') + LINE + HOST + CLOSE + b'\r\n',
+                       [200, 200, 200]),
+    'two in a row, the second odd': (LINE + HOST + b'\r\n' + LINE + b'Host: x\nX: y\r\n\r\n'
+                                     + SMUGGLED, [200, 400]),
+}
+
+
+@suite.test
+def what_two_could_read_differently_is_refused(d):
+    e = Everprof(d, CONFIG).ready()
+    for name, (data, want) in CASES.items():
+        got, closed = answers(e, data)
+        if name == 'no HTTP':
+            assert closed and got in ([], [400]), (name, got, closed)
+        elif want[0] in (413, 414, 431):
+            assert closed and set(got) <= set(want), (name, got, closed)
+        else:
+            # Some heads of its own refusals libmicrohttpd sends twice, and closes.
+            assert got[:len(want)] == want and set(got) == set(want) and closed, (
+                name, got, closed)
+    # A body that stops, and a client that says no more but listens.
+    assert answers(e, POST + b'Content-Length: 10\r\n\r\nabc', 1)[0] == []
+    with socket.create_connection(('127.0.0.1', e.port)) as s:
+        s.sendall(LINE + HOST + CLOSE + b'\r\n')
+        s.shutdown(socket.SHUT_WR)
+        s.settimeout(10)
+        assert s.recv(100).startswith(b'HTTP/1.1 200')
+
+
+def ask(e, n):
+    """Seconds of n requests, each on a connection of its own, sorted."""
+    took = []
+    for _ in range(n):
+        began = time.monotonic()
+        assert answers(e, LINE + HOST + CLOSE + b'\r\n')[0] == [200]
+        took.append(time.monotonic() - began)
+    return sorted(took)
+
+
+def many(n):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(
+        20000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
+    return n
+
+
+@suite.test
+def slow_requests_are_ended_and_others_answered(d):
+    e = Everprof(d, CONFIG, ['--web.read-timeout=2s', '--web.max-connections=1200']).ready()
+    slow = []
+    for _ in range(many(1000)):
+        s = socket.create_connection(('127.0.0.1', e.port))
+        s.sendall(b'GET /-/ready HTTP/1.1\r\nX: ')
+        slow.append(s)
+    for _ in range(10):
+        for s in slow:
+            try:
+                s.send(b'a')
+            except OSError:
+                pass
+        assert answers(e, LINE + HOST + CLOSE + b'\r\n')[0] == [200]
+        time.sleep(0.4)
+
+    def over():
+        ended = 0
+        for s in slow:
+            s.settimeout(0)
+            try:
+                ended += s.recv(10) == b''
+            except BlockingIOError:
+                pass
+            except OSError:
+                ended += 1
+        return ended == len(slow)
+    wait_until('all of them ended', 20, over, 0.5)
+    for s in slow:
+        s.close()
+
+
+@suite.test
+def idle_connections_give_way(d):
+    e = Everprof(d, CONFIG, ['--web.max-connections=50']).ready()
+    idle = []
+    for _ in range(300):
+        s = socket.create_connection(('127.0.0.1', e.port))
+        s.sendall(LINE + HOST + b'\r\n')
+        s.settimeout(10 * SLOW)
+        assert s.recv(1000).startswith(b'HTTP/1.1 200')
+        idle.append(s)
+    # The first are gone, the last are there.
+    for s in idle[:240]:
+        try:
+            assert s.recv(10) == b''
+        except ConnectionError:
+            pass
+    s = idle[-1]
+    s.sendall(LINE + HOST + b'\r\n')
+    assert s.recv(1000).startswith(b'HTTP/1.1 200')
+    for s in idle:
+        s.close()
+
+
+@suite.test
+def a_client_has_so_many_requests_a_second(d):
+    e = Everprof(d, CONFIG, ['--web.rate-limit=20']).ready()
+    statuses = [answers(e, LINE + HOST + CLOSE + b'\r\n')[0][0] for _ in range(100)]
+    assert statuses.count(200) >= 20 and statuses.count(429) >= 20, statuses
+    wait_until('it goes on', 10, lambda: answers(
+        e, LINE + HOST + CLOSE + b'\r\n')[0] == [200], 0.2)
+
+
+suite.main()

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/check.h"
+#include "web/connections.h"
+#include "web/limiter.h"
+
+TestSuite(guards, .timeout = 20);
+
+/* A connection, and the side that sees whether it was ended. */
+struct pair {
+	int ours;
+	int theirs;
+	struct connection *c;
+};
+
+static void open_pair(struct connections *cs, struct pair *p)
+{
+	int fds[2];
+
+	cr_assert(!socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
+	p->ours = fds[0];
+	p->theirs = fds[1];
+	p->c = connections_add(cs, p->ours);
+}
+
+static bool is_ended(const struct pair *p)
+{
+	char byte;
+
+	return recv(p->theirs, &byte, 1, MSG_DONTWAIT) == 0;
+}
+
+static void close_pair(struct connections *cs, struct pair *p)
+{
+	connection_end(cs, p->c);
+	close(p->ours);
+	close(p->theirs);
+}
+
+Test(guards, the_one_idle_longest_gives_way)
+{
+	const struct connections_options o = { 3, 60000, 60000 };
+	struct connections *cs = connections_new(&o);
+	struct pair p[7];
+
+	for (int i = 0; i < 3; i++)
+		open_pair(cs, &p[i]);
+	connection_turn(cs, p[0].c, CONNECTION_WORKING);
+	connection_turn(cs, p[1].c, CONNECTION_SENDING);
+	/* 0 works, 2 waits longer than 1. */
+	open_pair(cs, &p[3]);
+	cr_expect(is_ended(&p[2]) && !is_ended(&p[1]) && !is_ended(&p[0]));
+	close_pair(cs, &p[2]);
+	open_pair(cs, &p[4]);
+	cr_expect(is_ended(&p[1]) && !is_ended(&p[3]));
+	close_pair(cs, &p[1]);
+	/* When all work, who comes last goes. */
+	connection_turn(cs, p[3].c, CONNECTION_WORKING);
+	connection_turn(cs, p[4].c, CONNECTION_WORKING);
+	open_pair(cs, &p[5]);
+	cr_expect(is_ended(&p[5]));
+	close_pair(cs, &p[5]);
+	cr_expect(connections_count(cs) == 3);
+	close_pair(cs, &p[0]);
+	close_pair(cs, &p[3]);
+	close_pair(cs, &p[4]);
+	cr_expect(connections_count(cs) == 0);
+	connections_free(cs);
+}
+
+Test(guards, late_requests_are_ended_and_others_are_not)
+{
+	const struct connections_options o = { 10, 0, 60000 };
+	struct connections *cs = connections_new(&o);
+	struct pair p[3];
+
+	for (int i = 0; i < 3; i++)
+		open_pair(cs, &p[i]);
+	connection_turn(cs, p[1].c, CONNECTION_WORKING);
+	connection_turn(cs, p[2].c, CONNECTION_READING);
+	usleep(1000);
+	cr_expect(connections_sweep(cs) == 1);
+	cr_expect(is_ended(&p[0]) && !is_ended(&p[1]) && !is_ended(&p[2]));
+	cr_expect(connections_sweep(cs) == 0, "ended once");
+	for (int i = 0; i < 3; i++)
+		close_pair(cs, &p[i]);
+	connections_free(cs);
+}
+
+#define SECOND 1000000000LL
+
+static bool pass(struct limiter *l, const char *address, int64_t now)
+{
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+	struct sockaddr_in v4 = { .sin_family = AF_INET };
+
+	if (inet_pton(AF_INET, address, &v4.sin_addr) == 1)
+		return limiter_pass(l, (const struct sockaddr *)&v4, now);
+	cr_assert(inet_pton(AF_INET6, address, &v6.sin6_addr) == 1);
+	return limiter_pass(l, (const struct sockaddr *)&v6, now);
+}
+
+static int passes(struct limiter *l, const char *address, int64_t now, int n)
+{
+	int count = 0;
+
+	for (int i = 0; i < n; i++)
+		count += pass(l, address, now);
+	return count;
+}
+
+Test(guards, each_client_has_its_own_bucket)
+{
+	struct limiter *l = limiter_new(10);
+	int64_t now = 1000 * SECOND;
+
+	cr_expect(passes(l, "10.0.0.1", now, 100) == 20);
+	cr_expect(passes(l, "10.0.0.2", now, 100) == 20);
+	cr_expect(passes(l, "10.0.0.1", now + SECOND / 2, 100) == 5);
+	cr_expect(passes(l, "10.0.0.1", now + 9 * SECOND, 100) == 20);
+	cr_expect(passes(l, "10.0.0.1", now, 100) == 0, "a clock set back");
+	/* A network of version 6 is one client. */
+	cr_expect(passes(l, "2001:db8::1", now, 15) == 15);
+	cr_expect(passes(l, "2001:db8::2", now, 15) == 5);
+	cr_expect(passes(l, "2001:db8:0:1::2", now, 15) == 15);
+	limiter_free(l);
+	l = limiter_new(0);
+	cr_expect(passes(l, "10.0.0.1", now, 1000) == 1000);
+	limiter_free(l);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/connections.h"
+
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+struct connection {
+	int fd;
+	enum connection_state state;
+	bool first; /* no request was complete yet */
+	bool ended; /* shut down: only its end is to come */
+	int64_t since_ns;
+	struct connection *prev;
+	struct connection *next;
+};
+
+/* A ring in the order of `since`, the one that waits longest first. */
+struct connections {
+	struct connections_options o;
+	pthread_mutex_t mu;
+	struct connection ring;
+	size_t count;
+};
+
+struct connections *connections_new(const struct connections_options *o)
+{
+	struct connections *cs = mem_new(struct connections);
+
+	cs->o = *o;
+	pthread_mutex_init(&cs->mu, NULL);
+	cs->ring.next = cs->ring.prev = &cs->ring;
+	return cs;
+}
+
+void connections_free(struct connections *cs)
+{
+	if (!cs)
+		return;
+	while (cs->ring.next != &cs->ring) {
+		struct connection *c = cs->ring.next;
+
+		cs->ring.next = c->next;
+		mem_free(c);
+	}
+	pthread_mutex_destroy(&cs->mu);
+	mem_free(cs);
+}
+
+static void take_out(struct connection *c)
+{
+	c->prev->next = c->next;
+	c->next->prev = c->prev;
+}
+
+/* It begins to wait, or to work: it is the last of the ring. */
+static void begin(struct connections *cs, struct connection *c)
+{
+	c->since_ns = clock_mono_ns();
+	c->prev = cs->ring.prev;
+	c->next = &cs->ring;
+	c->prev->next = c;
+	cs->ring.prev = c;
+}
+
+static void shut(struct connection *c)
+{
+	c->ended = true;
+	(void)shutdown(c->fd, SHUT_RDWR);
+}
+
+/* The one that has been idle longest, but for the last. */
+static void evict(struct connections *cs)
+{
+	for (struct connection *c = cs->ring.next; c != cs->ring.prev;
+	     c = c->next) {
+		if (c->state == CONNECTION_WORKING || c->ended)
+			continue;
+		shut(c);
+		return;
+	}
+	/* All work: who comes last goes. */
+	shut(cs->ring.prev);
+}
+
+struct connection *connections_add(struct connections *cs, int fd)
+{
+	struct connection *c = mem_new(struct connection);
+
+	c->fd = fd;
+	c->first = true;
+	pthread_mutex_lock(&cs->mu);
+	begin(cs, c);
+	if (++cs->count > cs->o.max)
+		evict(cs);
+	pthread_mutex_unlock(&cs->mu);
+	return c;
+}
+
+void connection_turn(struct connections *cs, struct connection *c,
+		     enum connection_state state)
+{
+	if (!c)
+		return;
+	pthread_mutex_lock(&cs->mu);
+	take_out(c);
+	c->state = state;
+	c->first = false;
+	begin(cs, c);
+	pthread_mutex_unlock(&cs->mu);
+}
+
+void connection_end(struct connections *cs, struct connection *c)
+{
+	if (!c)
+		return;
+	pthread_mutex_lock(&cs->mu);
+	take_out(c);
+	cs->count--;
+	pthread_mutex_unlock(&cs->mu);
+	mem_free(c);
+}
+
+static bool is_late(const struct connections *cs, const struct connection *c,
+		    int64_t now)
+{
+	int64_t ms = c->first ? cs->o.first_ms : cs->o.next_ms;
+
+	return c->state == CONNECTION_READING && !c->ended &&
+	       now - c->since_ns > ms * 1000000;
+}
+
+size_t connections_sweep(struct connections *cs)
+{
+	int64_t now = clock_mono_ns();
+	size_t n = 0;
+
+	pthread_mutex_lock(&cs->mu);
+	for (struct connection *c = cs->ring.next; c != &cs->ring;
+	     c = c->next) {
+		if (!is_late(cs, c, now))
+			continue;
+		shut(c);
+		n++;
+	}
+	pthread_mutex_unlock(&cs->mu);
+	return n;
+}
+
+size_t connections_count(struct connections *cs)
+{
+	size_t n;
+
+	pthread_mutex_lock(&cs->mu);
+	n = cs->count;
+	pthread_mutex_unlock(&cs->mu);
+	return n;
+}

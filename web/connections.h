@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Connections: who holds one, and since when without a complete request.
+ *
+ * libmicrohttpd's own timeout begins anew with each byte, so that a byte a
+ * second holds a connection for ever; here a request has until its deadline,
+ * from the connection's start or the last answer. When there are too many,
+ * the one that has been idle longest is closed: one that waits for a request,
+ * or takes nothing of its answer.
+ *
+ * Ownership: descriptors are the server's; they are shut down, never closed.
+ * Threads: any.
+ */
+#ifndef WEB_CONNECTIONS_H
+#define WEB_CONNECTIONS_H
+
+#include "base/defs.h"
+
+struct connections;
+
+/* One connection, from its start to its end. */
+struct connection;
+
+struct connections_options {
+	size_t max;
+	int64_t first_ms; /* until the first request is complete */
+	int64_t next_ms;  /* between an answer and the next request */
+};
+
+struct connections *connections_new(const struct connections_options *o);
+void connections_free(struct connections *cs); /* NULL is a no-op */
+
+/* A connection begins: if there are too many, another ends. */
+struct connection *connections_add(struct connections *cs, int fd);
+
+/*
+ * READING: the next request is waited for. WORKING: it is being handled, and
+ * the connection stays. SENDING: an answer goes out; told again when a part of
+ * it has gone.
+ */
+enum connection_state {
+	CONNECTION_READING,
+	CONNECTION_WORKING,
+	CONNECTION_SENDING
+};
+
+/* NULL is a no-op for both. */
+void connection_turn(struct connections *cs, struct connection *c,
+		     enum connection_state state);
+void connection_end(struct connections *cs, struct connection *c);
+
+/* End those whose request is late. Returns how many. */
+size_t connections_sweep(struct connections *cs);
+
+size_t connections_count(struct connections *cs);
+
+#endif
