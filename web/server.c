@@ -570,9 +570,7 @@ static enum MHD_Result handle(struct exchange *x)
 	x->request.deadline_ns =
 		x->started_ns + s->o.query_timeout_ms * 1000000;
 	turn(x, CONNECTION_WORKING);
-	if (x->ambiguous)
-		refuse_framing(x);
-	else if (is_too_often(x))
+	if (is_too_often(x))
 		refuse_often(x);
 	else
 		check_client(x);
@@ -648,7 +646,11 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 		x = exchange_new(ctx, c, url, method, version);
 		x->bad |= *state == has_nul;
 		*state = x;
-		return MHD_YES;
+		/* Whatever its body is said to be, nobody waits for it. */
+		if (!x->ambiguous)
+			return MHD_YES;
+		refuse_framing(x);
+		return send_answer(x);
 	}
 	if (x->answered)
 		return send_answer(x);
