@@ -311,12 +311,12 @@ bool auth_has_tls(struct auth *a)
 	return has;
 }
 
-const char *auth_tls_priorities(struct auth *a)
+char *auth_tls_priorities(struct auth *a)
 {
-	const char *p;
+	char *p;
 
 	pthread_mutex_lock(&a->mu);
-	p = tls_priorities(&a->config.tls);
+	p = mem_strdup(tls_priorities(&a->config.tls));
 	pthread_mutex_unlock(&a->mu);
 	return p;
 }

@@ -65,9 +65,9 @@ bool auth_has_tokens(struct auth *a);
  * caller owns the text.
  */
 bool auth_has_tls(struct auth *a);
-const char *auth_tls_priorities(struct auth *a);
+char *auth_tls_priorities(struct auth *a);
 char *auth_client_ca(struct auth *a); /* NULL: clients are not asked */
-void auth_tls_material(void *auth, struct tls_material *out);
+void auth_tls_material(void *ctx, struct tls_material *out); /* an auth */
 
 /* Judge a session's client certificate. ERR_DENIED: why it will not do. */
 NODISCARD int auth_client(struct auth *a, void *session, struct err *err);

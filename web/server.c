@@ -38,6 +38,7 @@ struct server {
 	unsigned port;
 	bool tls;
 	char *client_ca;
+	char *priorities;
 	struct connections *connections;
 	struct limiter *limiter;
 	pthread_t sweeper;
@@ -800,10 +801,9 @@ static struct MHD_OptionItem *tls_options(struct server *s,
 	if (s->tls) {
 		tls_serve(auth_tls_material, s->o.auth);
 		s->client_ca = auth_client_ca(s->o.auth);
-		out[n++] = (struct MHD_OptionItem){
-			MHD_OPTION_HTTPS_PRIORITIES, 0,
-			(void *)(uintptr_t)auth_tls_priorities(s->o.auth)
-		};
+		s->priorities = auth_tls_priorities(s->o.auth);
+		out[n++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_PRIORITIES,
+						    0, s->priorities };
 		out[n++] = (struct MHD_OptionItem){
 			MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, tls_callback()
 		};
@@ -885,5 +885,6 @@ void server_free(struct server *s)
 	connections_free(s->connections);
 	limiter_free(s->limiter);
 	mem_free(s->client_ca);
+	mem_free(s->priorities);
 	mem_free(s);
 }

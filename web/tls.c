@@ -28,9 +28,20 @@ const char *tls_priorities(const struct web_tls *t)
 			  [t->max_version != WEB_TLS_12];
 }
 
+/* gnutls takes what it only reads as if it could change it. */
+static unsigned char *unconst(const char *text)
+{
+	union {
+		const char *in;
+		unsigned char *out;
+	} u = { .in = text };
+
+	return u.out;
+}
+
 static gnutls_datum_t datum(const char *text)
 {
-	return (gnutls_datum_t){ .data = (unsigned char *)(uintptr_t)text,
+	return (gnutls_datum_t){ .data = unconst(text),
 				 .size = (unsigned)strlen(text) };
 }
 
@@ -171,7 +182,7 @@ static bool is_trusted(const struct web_tls *t, gnutls_x509_crt_t *chain,
 {
 	gnutls_typed_vdata_st purpose = {
 		.type = GNUTLS_DT_KEY_PURPOSE_OID,
-		.data = (unsigned char *)(uintptr_t)GNUTLS_KP_TLS_WWW_CLIENT,
+		.data = unconst(GNUTLS_KP_TLS_WWW_CLIENT),
 	};
 	gnutls_datum_t ca = datum(t->client_ca.ptr);
 	gnutls_x509_trust_list_t list;

@@ -19,8 +19,7 @@ static bool is_bcrypt(struct str h)
 	int64_t cost;
 
 	if (h.len != 60 || h.ptr[0] != '$' || h.ptr[1] != '2' ||
-	    !memchr("abxy", h.ptr[2], 4) || h.ptr[3] != '$' ||
-	    h.ptr[6] != '$' ||
+	    !strchr("abxy", h.ptr[2]) || h.ptr[3] != '$' || h.ptr[6] != '$' ||
 	    !str_to_i64((struct str){ h.ptr + 4, 2 }, &cost) || cost < 4 ||
 	    cost > 31)
 		return false;
