@@ -31,8 +31,11 @@ struct serve {
 	bool lifecycle;
 	const char *address;
 	const char *web_config;
+	const char *cors_origin;
 	int64_t max_connections;
 	int64_t rate_limit;
+	bool access_log;
+	int64_t slow_ms;
 	int64_t read_timeout_ms;
 	const char *path;
 	int64_t retention_ms;
@@ -71,6 +74,7 @@ static void set_defaults(struct serve *s)
 	s->address = "127.0.0.1:10902";
 	s->max_connections = 512;
 	s->rate_limit = 1000;
+	s->slow_ms = 10000;
 	s->read_timeout_ms = 5LL * 60 * 1000;
 	s->path = "data";
 	s->retention_ms = 90LL * 24 * 3600 * 1000;
@@ -107,10 +111,17 @@ static void make_flags(struct serve *s)
 		 "127.0.0.1:10902", "Where API and page are; port 0: any.");
 	add_flag(s, "web.config.file", FLAG_TEXT, &s->web_config, NULL,
 		 "Who may ask: users, tokens, scopes; docs/security.md.");
+	add_flag(
+		s, "web.cors.origin", FLAG_TEXT, &s->cors_origin, NULL,
+		"Origins whose pages may ask: a regex, https://(a|b)\\.example.");
 	add_flag(s, "web.max-connections", FLAG_INT, &s->max_connections, "512",
 		 "HTTP connections at once.");
 	add_flag(s, "web.rate-limit", FLAG_INT, &s->rate_limit, "1000",
 		 "Requests a second of one client address; 0: no limit.");
+	add_flag(s, "web.access-log", FLAG_BOOL, &s->access_log, "no",
+		 "Log each request.");
+	add_flag(s, "web.slow-request", FLAG_DURATION, &s->slow_ms, "10s",
+		 "Requests that take longer are logged.");
 	add_flag(s, "web.read-timeout", FLAG_DURATION, &s->read_timeout_ms,
 		 "5m", "Idle HTTP connections are closed after this.");
 	add_flag(s, "storage.tsdb.path", FLAG_TEXT, &s->path, "data",
@@ -336,10 +347,15 @@ static int start_web(struct serve *s, struct err *err)
 		.retention_ms = s->retention_ms,
 		.admin_api = s->admin_api,
 		.address = s->address,
+		.cors_origin = s->cors_origin && *s->cors_origin ?
+				       s->cors_origin :
+				       NULL,
 		.config_file = s->web_config && *s->web_config ? s->web_config :
 								 NULL,
 		.max_connections = (unsigned)s->max_connections,
 		.rate_limit = s->rate_limit,
+		.access_log = s->access_log,
+		.slow_ms = s->slow_ms,
 		.max_concurrency = (unsigned)s->max_concurrency,
 		.read_timeout_ms = s->read_timeout_ms,
 		.query_timeout_ms = s->query_timeout_ms,

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/url.h"
+#include "model/regex.h"
 #include "web/connections.h"
 #include "web/framing.h"
 #include "web/limiter.h"
@@ -26,6 +27,7 @@
 #define TLS_OPTIONS_MAX 4
 #define FIRST_MS        10000 /* for the first request of a connection */
 #define SPARE           64    /* connections that are being ended */
+#define LOGGED_MAX      1000  /* bytes of parameters in the log */
 #define STREAM_BLOCK    (64 * KIB)
 /* Headers and parameters of a request, and the headers of its answer. */
 #define CONNECTION_MEMORY (256 * KIB)
@@ -41,6 +43,7 @@ struct server {
 	char *priorities;
 	struct connections *connections;
 	struct limiter *limiter;
+	struct regex *cors; /* origins; NULL: none */
 	pthread_t sweeper;
 	pthread_mutex_t mu;
 	pthread_cond_t stop;
@@ -53,6 +56,7 @@ struct exchange {
 	struct MHD_Connection *connection;
 	struct request request;
 	struct answer answer;
+	struct identity who;
 	struct buf form;
 	const struct route *route;
 	int64_t started_ns;
@@ -63,7 +67,8 @@ struct exchange {
 	bool suspended;
 	bool unverified; /* the password is yet to be hashed */
 	bool ambiguous;
-	bool bad; /* a NUL in a parameter */
+	bool foreign; /* asked by a page of another origin */
+	bool bad;     /* a NUL in a parameter */
 };
 
 void answer_header(struct answer *a, const char *name, const char *value)
@@ -311,8 +316,7 @@ static void refuse_nobody(struct exchange *x)
 }
 
 /* After a verdict: an answer, if the request is not to be handled. */
-static void judge(struct exchange *x, enum auth_verdict v,
-		  const struct identity *who)
+static void judge(struct exchange *x, enum auth_verdict v)
 {
 	x->unverified = v == AUTH_SLOW;
 	if (v == AUTH_REFUSED) {
@@ -321,7 +325,7 @@ static void judge(struct exchange *x, enum auth_verdict v,
 		refuse(x, ERR_LIMIT, "too many passwords are being verified");
 		answer_header(&x->answer, "Retry-After", "1");
 	} else if (v == AUTH_GRANTED && x->route &&
-		   !(who->scopes & x->route->scope)) {
+		   !(x->who.scopes & x->route->scope)) {
 		refuse(x, ERR_DENIED,
 		       "this needs a scope that you do not have");
 	}
@@ -345,30 +349,67 @@ static void check_client(struct exchange *x)
 static void authenticate(struct exchange *x)
 {
 	struct credentials c = credentials_of(x);
-	struct identity who;
-	enum auth_verdict v = auth_check(x->server->o.auth, &c, &who);
-
-	judge(x, v, &who);
+	judge(x, auth_check(x->server->o.auth, &c, &x->who));
 }
 
 /* By a worker: hashing takes long. */
 static void verify(struct exchange *x)
 {
 	struct credentials c = credentials_of(x);
-	struct identity who;
-	enum auth_verdict v = auth_verify(x->server->o.auth, &c, &who);
+	judge(x, auth_verify(x->server->o.auth, &c, &x->who));
+}
 
-	judge(x, v, &who);
+/* An origin whose pages may read our answers. The server's thread alone. */
+static bool is_friend(struct exchange *x)
+{
+	const char *origin = header(x, "Origin");
+
+	return x->server->cors && *origin &&
+	       regex_matches(x->server->cors, str_of(origin));
 }
 
 /* A page of somebody else's must not post with its reader's password. */
-static bool is_forged(struct exchange *x)
+static bool is_forged(const struct exchange *x)
+{
+	return x->foreign && x->route && x->route->kind == ROUTE_WRITE;
+}
+
+/* Whether it comes from a page that is neither ours nor a friend's. */
+static bool is_foreign(struct exchange *x)
 {
 	const char *origin = header(x, "Origin");
 	const char *host = strstr(origin, "://");
 
-	return x->route && x->route->kind == ROUTE_WRITE && *origin &&
+	return *origin && !is_friend(x) &&
 	       (!host || strcasecmp(host + 3, header(x, "Host")) != 0);
+}
+
+/* What a browser asks before a page of another origin may ask. */
+static bool is_preflight(const struct exchange *x)
+{
+	return x->server->cors && str_is(x->request.method, "OPTIONS");
+}
+
+static void answer_preflight(struct exchange *x)
+{
+	x->answer.status = 204;
+	x->answer.content_type = "text/plain; charset=utf-8";
+}
+
+static void add_cors(struct exchange *x, struct MHD_Response *r)
+{
+	if (!is_friend(x))
+		return;
+	MHD_add_response_header(r, "Access-Control-Allow-Origin",
+				header(x, "Origin"));
+	MHD_add_response_header(r, "Vary", "Origin");
+	MHD_add_response_header(r, "Access-Control-Allow-Methods",
+				"GET, POST, OPTIONS");
+	MHD_add_response_header(r, "Access-Control-Allow-Headers",
+				"Accept, Authorization, Content-Type, Origin");
+	MHD_add_response_header(
+		r, "Access-Control-Expose-Headers",
+		"Date, X-Everprof-Labels, X-Everprof-Timestamp, X-Everprof-Profiles, X-Everprof-Series, X-Everprof-Warning");
 }
 
 static bool is_method_ok(const struct exchange *x)
@@ -446,8 +487,61 @@ static void run_handler(void *ctx, unsigned worker UNUSED)
 		MHD_resume_connection(x->connection);
 }
 
+/* A client's address as text. */
+static void format_client(struct exchange *x, char out[INET6_ADDRSTRLEN])
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		x->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	struct sockaddr_in6 v6;
+	struct sockaddr_in v4;
+
+	*out = 0;
+	if (info && info->client_addr->sa_family == AF_INET) {
+		memcpy(&v4, info->client_addr, sizeof(v4));
+		inet_ntop(AF_INET, &v4.sin_addr, out, INET6_ADDRSTRLEN);
+	} else if (info && info->client_addr->sa_family == AF_INET6) {
+		memcpy(&v6, info->client_addr, sizeof(v6));
+		inet_ntop(AF_INET6, &v6.sin6_addr, out, INET6_ADDRSTRLEN);
+	}
+}
+
+/* What was asked for, as name=value …; what is long is cut. */
+static void format_params(const struct request *r, struct buf *out)
+{
+	for (size_t i = 0; i < r->param_count; i++)
+		buf_printf(out, "%s%.*s=%.*s", i ? " " : "",
+			   STR_ARG(r->params[i].name),
+			   STR_ARG(r->params[i].value));
+	if (out->len > LOGGED_MAX)
+		out->len = LOGGED_MAX;
+}
+
+static void log_request(struct exchange *x, int64_t took_ns)
+{
+	const struct server *s = x->server;
+	bool slow = took_ns > s->o.slow_ms * 1000000;
+	char client[INET6_ADDRSTRLEN];
+	struct buf params = { 0 };
+
+	if (!slow && !s->o.access_log)
+		return;
+	format_client(x, client);
+	format_params(&x->request, &params);
+	log_event(s->o.log, slow ? LOG_WARN : LOG_INFO,
+		  slow ? "slow request" : "request",
+		  LOG_FIELDS(log_text("client", client),
+			     log_text("user", x->who.name),
+			     log_text("method", x->request.method.ptr),
+			     log_text("path", x->request.path.ptr),
+			     log_text("params", buf_cstr(&params)),
+			     log_int("status", x->answer.status),
+			     log_int("took_ms", took_ns / 1000000)));
+	buf_fini(&params);
+}
+
 static void observe(struct exchange *x)
 {
+	int64_t took_ns = clock_mono_ns() - x->started_ns;
 	const char *handler = x->route ? x->route->path : "none";
 	struct metrics *m = x->server->o.metrics;
 	char code[8];
@@ -464,7 +558,8 @@ static void observe(struct exchange *x)
 			m, "everprof_http_request_duration_seconds",
 			"HTTP requests by handler, to the end of the handler.",
 			&(struct metric_labels){ { "handler" }, { handler } }),
-		clock_mono_ns() - x->started_ns);
+		took_ns);
+	log_request(x, took_ns);
 }
 
 /* Streams: a worker makes a piece while the connection is suspended. */
@@ -553,6 +648,7 @@ static enum MHD_Result send_answer(struct exchange *x)
 	for (size_t i = 0; i < a->header_count; i++)
 		MHD_add_response_header(r, a->headers[i].name,
 					a->headers[i].value);
+	add_cors(x, r);
 	auth_headers(x->server->o.auth, add_web_header, r);
 	observe(x);
 	turn(x, CONNECTION_SENDING);
@@ -571,8 +667,11 @@ static enum MHD_Result handle(struct exchange *x)
 	x->request.deadline_ns =
 		x->started_ns + s->o.query_timeout_ms * 1000000;
 	turn(x, CONNECTION_WORKING);
+	x->foreign = is_foreign(x);
 	if (is_too_often(x))
 		refuse_often(x);
+	else if (is_preflight(x))
+		answer_preflight(x);
 	else
 		check_client(x);
 	if (!x->answer.status)
@@ -823,11 +922,20 @@ int server_start(const struct server_options *o, struct server **out,
 	struct MHD_OptionItem tls[TLS_OPTIONS_MAX];
 	struct server *s;
 	int fd = -1;
-	int rc = listen_on(o->address, &fd, err);
+	struct regex *cors = NULL;
+	int rc = 0;
 
+	if (o->cors_origin)
+		rc = regex_new(str_of(o->cors_origin), &cors, NULL, err);
 	if (rc)
+		return err_wrap(err, rc, "--web.cors.origin");
+	rc = listen_on(o->address, &fd, err);
+	if (rc) {
+		regex_free(cors);
 		return rc;
+	}
 	s = mem_new(struct server);
+	s->cors = cors;
 	s->o = *o;
 	s->port = port_of(fd);
 	s->pool = pool_start("query", o->threads,
@@ -884,6 +992,7 @@ void server_free(struct server *s)
 	stop_guards(s);
 	connections_free(s->connections);
 	limiter_free(s->limiter);
+	regex_free(s->cors);
 	mem_free(s->client_ca);
 	mem_free(s->priorities);
 	mem_free(s);

@@ -106,6 +106,7 @@ struct route {
 
 struct server_options {
 	const char *address;        /* host:port; port 0: any free one */
+	const char *cors_origin;    /* a regex of whole origins; NULL: none */
 	const struct route *routes; /* borrowed */
 	void *ctx;                  /* for handlers */
 	unsigned max_connections;
@@ -113,6 +114,8 @@ struct server_options {
 	unsigned threads;
 	int64_t read_timeout_ms;
 	int64_t query_timeout_ms;
+	int64_t slow_ms; /* requests that take longer are logged */
+	bool access_log; /* and all of them */
 	struct budget *memory;
 	const struct log *log;
 	struct metrics *metrics;

@@ -40,12 +40,15 @@ struct web_options {
 	int64_t retention_ms;
 	bool admin_api; /* /api/v1/admin/… is answered */
 	const char *address;
+	const char *cors_origin; /* a regex of whole origins; NULL: none */
 	const char *config_file; /* who may ask; NULL: everybody */
 	unsigned max_connections;
 	int64_t rate_limit; /* requests a second of a client; 0: none */
 	unsigned max_concurrency;
 	int64_t read_timeout_ms;
 	int64_t query_timeout_ms;
+	int64_t slow_ms; /* requests that take longer are logged */
+	bool access_log; /* and all of them */
 	int64_t query_memory;
 	const char *source_root; /* for report=source; NULL: none */
 	const struct log *log;

@@ -128,6 +128,25 @@ def guessing_does_not_keep_others_waiting(d):
 
 
 @suite.test
+def the_log_tells_who_asked_for_what(d):
+    e = start(d, web(f'  u: {hashed("pw")}\n'), '--web.access-log', '--web.slow-request=1h')
+    e.get('/api/v1/series', headers=basic('u', 'pw'), **{'match[]': 'heap{a="b"}'})
+    e.get('/api/v1/labels', headers=bearer(READ))
+    e.get('/api/v1/labels', headers=basic('u', 'guess'))
+    lines = [line for line in e.text().splitlines() if 'msg=request' in line]
+    assert len(lines) == 3 and all('client=127.0.0.1' in line for line in lines), lines
+    assert 'user=u method=GET path=/api/v1/series params="match[]=heap{a=' in lines[0], lines[0]
+    assert 'status=200' in lines[0] and 'took_ms=' in lines[0]
+    assert 'user=ci' in lines[1] and 'status=200' in lines[1]
+    assert 'user= ' in lines[2] or 'user="" ' in lines[2], lines[2]
+    assert 'status=401' in lines[2] and 'guess' not in e.text()
+    e.finish()
+    e = start(f'{d}/slow', 'bearer_tokens: []\n', '--web.slow-request=0s')
+    e.get('/api/v1/labels')
+    assert 'msg="slow request"' in e.text() and 'level=warn' in e.text()
+
+
+@suite.test
 def pages_of_others_cannot_post(d):
     e = start(d, web(f'  u: {hashed("pw")}\n'), '--web.enable-lifecycle')
     me = basic('u', 'pw')
@@ -136,6 +155,27 @@ def pages_of_others_cannot_post(d):
         answer = e.get('/-/reload', headers={**me, 'Origin': origin}, method='POST')
         assert answer.status == status, (origin, answer.status, answer.body)
     assert e.get('/-/reload', headers=me, method='POST').status == 200, 'curl sends no origin'
+
+
+@suite.test
+def pages_of_friends_may_ask(d):
+    e = start(d, web(f'  u: {hashed("pw")}\n'), '--web.enable-lifecycle',
+              '--web.cors.origin=https?://(a|b)[.]example')
+    me = basic('u', 'pw')
+    for origin, friend in (('http://a.example', True), ('https://b.example', True),
+                           ('http://a.example.evil', False), ('http://xa.example', False)):
+        for headers, method, status in ((me, 'GET', 200), ({}, 'GET', 401), ({}, 'OPTIONS', 204)):
+            answer = e.get('/api/v1/labels', headers={**headers, 'Origin': origin}, method=method)
+            assert answer.status == status, (origin, method, answer.status)
+            assert answer.headers['Access-Control-Allow-Origin'] == (origin if friend else None)
+            assert 'Access-Control-Allow-Credentials' not in answer.headers
+        answer = e.get('/-/reload', headers={**me, 'Origin': origin}, method='POST')
+        assert answer.status == (200 if friend else 403), (origin, answer.status)
+    e.finish()
+    e = start(f'{d}/none', web(f'  u: {hashed("pw")}\n'))
+    answer = e.get('/api/v1/labels', headers={**me, 'Origin': 'http://a.example'})
+    assert answer.status == 200 and 'Access-Control-Allow-Origin' not in answer.headers
+    assert e.get('/api/v1/labels', headers=me, method='OPTIONS').status == 405
 
 
 @suite.test
