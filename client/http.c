@@ -689,18 +689,23 @@ static void collect(struct http_client *c)
 	}
 }
 
-/* The smallest body that waits, and has not been looked at. */
+/*
+ * Who waits goes on in the order of sizes, of the same size who began first.
+ * The next one behind a size and a transfer of it (NULL: none): new transfers
+ * stand before older ones in the list.
+ */
 static struct transfer *next_waiting(struct http_client *c, size_t above,
 				     const struct transfer *behind)
 {
 	struct transfer *best = NULL;
-	bool passed = !behind;
+	bool newer = behind != NULL;
 
 	for (struct transfer *t = c->transfers; t; t = t->next) {
-		bool later = t->wants > above || (t->wants == above && passed);
-
-		passed |= t == behind;
-		if (t->wants && later && (!best || t->wants < best->wants))
+		newer &= t != behind;
+		if (!t->wants ||
+		    !(t->wants > above || (t->wants == above && newer)))
+			continue;
+		if (!best || t->wants <= best->wants)
 			best = t;
 	}
 	return best;
@@ -721,9 +726,11 @@ static void resume(struct http_client *c)
 
 	while ((t = next_waiting(c, above, t))) {
 		above = t->wants;
-		if (intake_take(c->intake, &t->response.share,
-				(int64_t)t->wants))
-			go_on(t);
+		/* Who is larger would not get it either. */
+		if (!intake_take(c->intake, &t->response.share,
+				 (int64_t)t->wants))
+			return;
+		go_on(t);
 	}
 }
 

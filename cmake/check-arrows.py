@@ -24,7 +24,7 @@ THIRD_PARTY = {
     'gnutls/x509.h': {'web/tls.c'},
     'jansson.h': {'base/yaml_json.c', 'cmd/api_client.c', 'cmd/query.c', 'tsdb/meta.c'},
     'libdeflate.h': {'base/gzip.c'},
-    'microhttpd.h': {'web/framing.c', 'web/server.c'},
+    'microhttpd.h': {'web/exchange.h', 'web/framing.c'},
     'openssl/evp.h': {'base/digest.c'},
     'pcre2.h': {'model/regex.c'},
     'snappy-c.h': {'base/snappy.c'},

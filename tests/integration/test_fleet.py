@@ -172,7 +172,7 @@ def large_profiles_wait_for_each_other_and_all_come(d):
     server = Server(lambda r: send(r, big))
     listed = [server.address]
     config = 'scrape_configs:\n' + ''.join(
-        job(f'big{i}', listed, '3s', '20s') for i in range(30))
+        job(f'big{i}', listed, '5s', '60s') for i in range(30))
     e = Everprof(d, config, ['--ingest.memory=32MB', '--scrape.max-profile-size=13MB']).ready()
     wait_until('all of them', 60, lambda: len(
         e.range('{job=~"big.*"}')) == 30, 0.2)

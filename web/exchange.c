@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/exchange.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/url.h"
+#include "web/framing.h"
+
+#define PARAMS_MAX 1000
+
+void answer_header(struct answer *a, const char *name, const char *value)
+{
+	if (a->header_count == ANSWER_HEADERS_MAX)
+		abort(); /* our bug */
+	a->headers[a->header_count].name = name;
+	a->headers[a->header_count++].value = value;
+}
+
+int answer_take(struct answer *a, int64_t n, struct err *err)
+{
+	int rc = budget_take(a->memory, n, err);
+
+	if (!rc)
+		a->taken += n;
+	return rc;
+}
+
+int answer_account(struct answer *a, struct err *err)
+{
+	int64_t grown = (int64_t)a->body.cap - a->taken_for_body;
+
+	if (grown <= 0)
+		return 0;
+	a->taken_for_body += grown;
+	return answer_take(a, grown, err);
+}
+
+bool request_param(const struct request *r, const char *name, struct str *out)
+{
+	for (size_t i = 0; i < r->param_count; i++) {
+		if (str_is(r->params[i].name, name)) {
+			*out = r->params[i].value;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Requests. */
+
+static void add_param(struct request *r, struct str name, struct str value)
+{
+	if (r->param_count == PARAMS_MAX)
+		return;
+	if (!r->params)
+		r->params =
+			arena_array(&r->arena, struct param_value, PARAMS_MAX);
+	r->params[r->param_count++] =
+		(struct param_value){ .name = arena_str(&r->arena, name),
+				      .value = arena_str(&r->arena, value) };
+}
+
+static enum MHD_Result on_argument(void *ctx, enum MHD_ValueKind kind UNUSED,
+				   const char *key, size_t key_len,
+				   const char *value, size_t value_len)
+{
+	struct exchange *x = ctx;
+
+	x->bad |= memchr(key, 0, key_len) ||
+		  (value_len && memchr(value, 0, value_len));
+	add_param(&x->request, (struct str){ .ptr = key, .len = key_len },
+		  (struct str){ .ptr = value ? value : "", .len = value_len });
+	return MHD_YES;
+}
+
+static void parse_form(struct request *r, struct str body)
+{
+	while (body.len) {
+		struct str pair = str_cut(body, '&', &body);
+		struct str value;
+		struct str name = str_cut(pair, '=', &value);
+
+		if (name.len)
+			add_param(r, url_unescape(name, &r->arena),
+				  url_unescape(value, &r->arena));
+	}
+}
+
+void exchange_parse_form(struct exchange *x)
+{
+	parse_form(&x->request, str_from(buf_bytes(&x->form)));
+}
+
+const char *exchange_header(struct exchange *x, const char *name)
+{
+	const char *v = MHD_lookup_connection_value(x->connection,
+						    MHD_HEADER_KIND, name);
+
+	return v ? v : "";
+}
+
+/* Whether path fits the route; its * gives *segment. */
+static bool fits(const char *route, struct str path, struct str *segment)
+{
+	struct str pattern = str_of(route);
+
+	while (pattern.len || path.len) {
+		struct str want = str_cut(pattern, '/', &pattern);
+		struct str have = str_cut(path, '/', &path);
+
+		if (str_is(want, "*") && have.len)
+			*segment = have;
+		else if (!str_eq(want, have))
+			return false;
+	}
+	return true;
+}
+
+static const struct route *find_route(const struct server *s, struct request *r)
+{
+	for (const struct route *t = s->o.routes; t->path; t++) {
+		if (fits(t->path, r->path, &r->segment))
+			return t;
+	}
+	return NULL;
+}
+
+struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
+			      const char *url, const char *method,
+			      const char *version)
+{
+	struct exchange *x = mem_new(struct exchange);
+	struct request *r = &x->request;
+
+	x->server = s;
+	x->connection = c;
+	x->started_ns = clock_mono_ns();
+	x->form = buf_init(SERVER_BODY_MAX);
+	x->answer.memory = s->o.memory;
+	x->answer.body = buf_init((size_t)s->o.memory->max);
+	r->memory = s->o.memory;
+	r->method = arena_str(&r->arena, str_of(method));
+	r->path = arena_str(&r->arena, str_of(url));
+	r->if_none_match = exchange_header(x, "If-None-Match");
+	r->range = exchange_header(x, "Range");
+	r->accepts_gzip = strstr(exchange_header(x, "Accept-Encoding"), "gzip");
+	MHD_get_connection_values_n(c, MHD_GET_ARGUMENT_KIND, on_argument, x);
+	x->route = find_route(s, r);
+	x->ambiguous = framing_is_ambiguous(c, method, version);
+	return x;
+}
+
+void exchange_free(struct exchange *x)
+{
+	budget_give(x->answer.memory, x->answer.taken);
+	if (x->answer.stream.free)
+		x->answer.stream.free(x->answer.stream.ctx);
+	buf_fini(&x->chunk);
+	buf_fini(&x->answer.body);
+	buf_fini(&x->form);
+	arena_fini(&x->request.arena);
+	mem_free(x);
+}
+
+void exchange_refuse(struct exchange *x, int code, const char *why)
+{
+	struct err err;
+
+	err_set(&err, code, "%s", why);
+	x->server->o.fail(&x->answer, &err);
+}
+
+struct connection *exchange_connection(struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
+void exchange_turn(struct exchange *x, enum connection_state state)
+{
+	connection_turn(x->server->connections,
+			exchange_connection(x->connection), state);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Exchange: a request from its first byte to its answer's last. What the files
+ * of the server share: exchange.c makes it of what libmicrohttpd says, entry.c
+ * judges who asks for what, reply.c sends the answer, server.c leads it
+ * through.
+ *
+ * Threads: the server's, but while a worker handles it.
+ */
+#ifndef WEB_EXCHANGE_H
+#define WEB_EXCHANGE_H
+
+#include <microhttpd.h>
+#include <pthread.h>
+
+#include "base/pool.h"
+#include "model/regex.h"
+#include "web/connections.h"
+#include "web/limiter.h"
+#include "web/server.h"
+
+struct server {
+	struct server_options o;
+	struct MHD_Daemon *daemon;
+	struct pool *pool;
+	unsigned port;
+	bool tls;
+	char *client_ca;
+	char *priorities;
+	struct connections *connections;
+	struct limiter *limiter;
+	struct regex *cors; /* origins; NULL: none */
+	pthread_t sweeper;
+	pthread_mutex_t mu;
+	pthread_cond_t stop;
+	bool sweeping;
+};
+
+/* A request from its first byte to its answer's last. */
+struct exchange {
+	struct server *server;
+	struct MHD_Connection *connection;
+	struct request request;
+	struct answer answer;
+	struct identity who;
+	struct buf form;
+	const struct route *route;
+	int64_t started_ns;
+	struct buf chunk; /* of a stream, being sent */
+	size_t sent;      /* of the chunk */
+	int more;         /* what the stream said last */
+	bool answered;
+	bool suspended;
+	bool unverified; /* the password is yet to be hashed */
+	bool ambiguous;
+	bool foreign; /* asked by a page of another origin */
+	bool bad;     /* a NUL in a parameter */
+};
+
+/* exchange.c */
+
+/* What a request's first call brings. */
+struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
+			      const char *url, const char *method,
+			      const char *version);
+void exchange_free(struct exchange *x);
+
+/* The parameters of a form, once its body is there. */
+void exchange_parse_form(struct exchange *x);
+
+/* A header of the request, "" when it has none. */
+const char *exchange_header(struct exchange *x, const char *name);
+
+/* The answer is this error. */
+void exchange_refuse(struct exchange *x, int code, const char *why);
+
+struct connection *exchange_connection(struct MHD_Connection *c);
+void exchange_turn(struct exchange *x, enum connection_state state);
+
+/* entry.c */
+
+/*
+ * Judge a request: one that is not to be handled has its answer; one whose
+ * password is to be hashed first is unverified.
+ */
+void entry_check(struct exchange *x);
+
+/* The same when a worker has taken over: hashes, if need be. */
+void entry_verify(struct exchange *x);
+
+/* The request can be read in two ways: 400, and the connection ends. */
+void entry_refuse_framing(struct exchange *x);
+
+/* Headers for pages of other origins that may read the answer. */
+void entry_add_cors(struct exchange *x, struct MHD_Response *r);
+
+/* reply.c */
+
+/* The answer's body is complete: pack it, if that is worth it. */
+void reply_finish(struct exchange *x);
+enum MHD_Result reply_send(struct exchange *x);
+
+#endif
