@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/live.h"
+#include "cmd/notify.h"
 #include "cmd/process.h"
 #include "cmd/version.h"
 #include "discovery/manager.h"
@@ -407,6 +408,7 @@ static int start(struct serve *s, int64_t sync_ms, struct err *err)
 	if (!rc) {
 		web_set_ready(s->web, true);
 		announce(s);
+		notify_ready();
 	}
 	return rc;
 }
@@ -462,10 +464,14 @@ static void wait_for_signal(struct serve *s, const sigset_t *set)
 		if (number == SIGTERM || number == SIGINT) {
 			log_event(&s->log, LOG_INFO, "stopping",
 				  LOG_FIELDS(log_int("signal", number)));
+			notify_stopping();
 			return;
 		}
-		if (number == SIGHUP || live_has_changed(s->live))
-			(void)!live_reload(s->live, &err);
+		if (number != SIGHUP && !live_has_changed(s->live))
+			continue;
+		notify_reloading();
+		(void)!live_reload(s->live, &err);
+		notify_ready();
 	}
 }
 

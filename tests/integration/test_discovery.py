@@ -4,11 +4,13 @@
 import json
 import os
 import signal
+import socket
+import subprocess
 import time
 import urllib.parse
 import urllib.request
 
-from harness import (Everprof, Process, Server, Suite, free_port, packed, profile, run, send,
+from harness import (ROOT, Everprof, Process, Server, Suite, free_port, packed, profile, run, send,
                      wait_until)
 
 suite = Suite()
@@ -316,6 +318,37 @@ def reload_needs_its_flag_and_quit_ends(d):
     e = Everprof(d, jobs(), ['--web.enable-lifecycle']).ready()
     assert e.get('/-/quit', method='POST').status == 200
     assert e.child.wait(timeout=60) == 0
+
+
+@suite.test
+def the_service_manager_is_told(d):
+    for address in (f'{d}/notify', f'\0everprof-test-{os.getpid()}'):
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        listener.bind(address)
+        listener.settimeout(30)
+        os.environ['NOTIFY_SOCKET'] = address.replace('\0', '@')
+        try:
+            e = Everprof(f'{d}/{len(address)}', jobs())
+        finally:
+            del os.environ['NOTIFY_SOCKET']
+        assert listener.recv(1000).startswith(b'READY=1'), 'ready when it answers'
+        assert e.get('/-/ready').status == 200
+        e.child.send_signal(signal.SIGHUP)
+        assert listener.recv(1000).startswith(b'RELOADING=1\nMONOTONIC_USEC=')
+        assert listener.recv(1000).startswith(b'READY=1')
+        e.child.send_signal(signal.SIGTERM)
+        assert listener.recv(1000) == b'STOPPING=1'
+        assert e.child.wait(timeout=60) == 0
+        listener.close()
+
+
+@suite.test
+def the_unit_exposes_little(d):
+    unit = os.path.join(ROOT, 'examples/everprof.service')
+    out = subprocess.run(['systemd-analyze', 'security', '--offline=true', '--threshold=15',
+                          '--no-pager', unit], capture_output=True, text=True)
+    assert out.returncode == 0 and 'Overall exposure level' in out.stdout, (
+        out.stdout[-300:], out.stderr)
 
 
 @suite.test
