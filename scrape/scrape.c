@@ -405,8 +405,23 @@ static int64_t ingest_waits(void *ctx)
 	return (int64_t)http_waits(s->client);
 }
 
+static int64_t target_count(void *ctx)
+{
+	struct scraper *s = ctx;
+	size_t n = 0;
+
+	pthread_mutex_lock(&s->mu);
+	for (size_t i = 0; i < s->pool_count; i++)
+		n += s->pools[i]->set->active;
+	pthread_mutex_unlock(&s->mu);
+	return (int64_t)n;
+}
+
 static void register_gauges(struct scraper *s)
 {
+	metrics_gauge_fn(s->o.metrics, "everprof_scrape_targets",
+			 "Targets that are scraped, one for each type.",
+			 target_count, s);
 	metrics_gauge_fn(s->o.metrics, "everprof_ingest_memory_bytes",
 			 "Bodies in flight, and those that wait for a worker.",
 			 ingest_held, s);

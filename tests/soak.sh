@@ -123,6 +123,16 @@ soak_verdicts() { # ours and Go's reader over thousands of mutants
   fi
 }
 
+soak_fleet() { # 2 000 targets for ten minutes, then 20 000 reloaded
+  ./dev build >/dev/null
+  if EVERPROF=$PWD/build/release/everprof \
+    python3 tests/integration/soak_fleet.py "${CORPUS:-../shared/corpus}"; then
+    report fleet 1 0
+  else
+    report fleet 0 1
+  fi
+}
+
 soak_restart() { # ready in under a second with 2 GB of sealed segments
   ./dev build >/dev/null
   if EVERPROF=$PWD/build/release/everprof \
@@ -165,10 +175,10 @@ soak_fuzz() {
 }
 
 main() {
-  [ $# != 0 ] || set -- crash model golden weeks kill disk series corpus pprof verdicts targets restart fuzz
+  [ $# != 0 ] || set -- crash model golden weeks kill disk series corpus pprof verdicts targets fleet restart fuzz
   for name in "$@"; do
     declare -F "soak_$name" >/dev/null || {
-      echo "soak: there is no suite \"$name\" (crash model golden weeks kill disk series corpus pprof verdicts targets restart fuzz)"
+      echo "soak: there is no suite \"$name\" (crash model golden weeks kill disk series corpus pprof verdicts targets fleet restart fuzz)"
       exit 2
     }
     "soak_$name"

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A fleet: TARGETS (2 000) × 4 types every 15 s from a local generator for MINUTES (10), none of
+it missed, memory flat; then a reload with 20 000 targets of a file, and files that are none.
+
+usage: soak_fleet.py [CORPUS]      CORPUS: folders of <type>.tar; its heaps are what is scraped"""
+import asyncio
+import glob
+import gzip
+import json
+import os
+import resource
+import sys
+import tarfile
+import threading
+import time
+
+from harness import Everprof, Suite, packed, profile, wait_until
+
+CORPUS = sys.argv.pop(1) if len(sys.argv) > 1 and os.path.isdir(sys.argv[1]) else ''
+TARGETS = int(os.environ.get('TARGETS', '2000'))
+MINUTES = float(os.environ.get('MINUTES', '10'))
+TYPES = ('heap', 'goroutine', 'mutex', 'profile')
+suite = Suite()
+
+
+def bodies():
+    """Some profiles of each type, gzip'd as they were scraped."""
+    out = {}
+    for kind in TYPES:
+        found = []
+        for path in glob.glob(f'{CORPUS}/prometheus/{kind}.tar') if CORPUS else []:
+            with tarfile.open(path) as t:
+                members = sorted((m for m in t.getmembers() if m.isfile()), key=lambda m: m.name)
+                found = [t.extractfile(m).read() for m in members[:40]]
+        out[kind] = found or [packed(profile(f'{kind}{i}', size=100 << 10 if kind == 'heap'
+                                             else 5000)) for i in range(40)]
+    if not CORPUS:
+        print('no corpus: made profiles are scraped')
+    return out
+
+
+class Generator(asyncio.Protocol):
+    """Answers GET /debug/pprof/<type>?…: profile after so many seconds."""
+    bodies, served, bytes, loop = {}, 0, 0, None
+
+    def connection_made(self, transport):
+        self.transport, self.rest = transport, b''
+
+    def data_received(self, data):
+        self.rest += data
+        while b'\r\n\r\n' in self.rest:
+            head, self.rest = self.rest.split(b'\r\n\r\n', 1)
+            target = head.split(b' ', 2)[1]
+            kind = target.rsplit(b'/', 1)[1].split(b'?')[0].decode()
+            if kind == 'profile':
+                self.loop.call_later(5, self.answer, kind)
+            else:
+                self.answer(kind)
+
+    def answer(self, kind):
+        every = self.bodies[kind]
+        body = every[Generator.served % len(every)]
+        Generator.served += 1
+        Generator.bytes += len(body)
+        if not self.transport.is_closing():
+            self.transport.write(b'HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n'
+                                 b'Content-Length: %d\r\n\r\n' % len(body) + body)
+
+
+def generate():
+    """The generator's port, on all of 127.0.0.0/8."""
+    started, port = threading.Event(), []
+
+    def run():
+        async def serve():
+            Generator.loop = asyncio.get_running_loop()
+            server = await Generator.loop.create_server(Generator, '0.0.0.0', 0, backlog=4096)
+            port.append(server.sockets[0].getsockname()[1])
+            started.set()
+            await server.serve_forever()
+        asyncio.run(serve())
+    threading.Thread(target=run, daemon=True).start()
+    started.wait()
+    return port[0]
+
+
+def addresses(n, port):
+    return [f'127.{1 + i // 62500}.{i // 250 % 250}.{1 + i % 250}:{port}' for i in range(n)]
+
+
+def config(targets_file, interval='15s'):
+    off = ''.join(f'      {t}: {{enabled: false}}\n' for t in ('allocs', 'block', 'threadcreate'))
+    return (f'global: {{scrape_interval: {interval}}}\nscrape_configs:\n- job_name: fleet\n'
+            f'  profiling_config:\n    pprof_config:\n{off}      profile: {{seconds: 5}}\n'
+            f'  file_sd_configs: [{{files: [{targets_file}], refresh_interval: 1h}}]\n')
+
+
+def status(e, name):
+    with open(f'/proc/{e.child.pid}/status') as f:
+        return int(f.read().split(name + ':')[1].split()[0]) / 1024
+
+
+def cpu(e):
+    with open(f'/proc/{e.child.pid}/stat') as f:
+        fields = f.read().rsplit(')', 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+
+def size(path):
+    return sum(os.path.getsize(os.path.join(d, f)) for d, _, names in os.walk(path)
+               for f in names if f != 'ballast') / 2**20
+
+
+def write(path, targets):
+    with open(path + '.tmp', 'w') as f:
+        json.dump([{'targets': [t], 'labels': {'n': str(i)}} for i, t in enumerate(targets)], f)
+    os.rename(path + '.tmp', path)
+
+
+@suite.test
+def nothing_is_missed_and_memory_is_flat(d):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    Generator.bodies = bodies()
+    port = generate()
+    write(f'{d}/t.json', addresses(TARGETS, port))
+    e = Everprof(d, config('t.json'), ['--storage.tsdb.wal-budget=256MB']).ready()
+    began, used = time.monotonic(), cpu(e)
+    anon = []
+    while time.monotonic() - began < MINUTES * 60:
+        time.sleep(5)
+        anon.append((time.monotonic() - began, status(e, 'RssAnon')))
+    took = time.monotonic() - began
+    used = cpu(e) - used
+    outcome = {line.split('outcome="')[1].split('"')[0]: float(line.rsplit(' ', 1)[1])
+               for line in e.get('/metrics').body.decode().splitlines()
+               if line.startswith('everprof_target_scrapes_total{')}
+    skipped = e.metric('everprof_target_scrapes_skipped_total')
+    after = [m for t, m in anon if t > min(120, took / 5)]
+    print(f'{TARGETS} targets, {took:.0f} s: {outcome}, skipped {skipped:.0f}; '
+          f'{Generator.bytes / 2**20:.0f} MB served; CPU {used:.1f} s = {used / took:.2f} cores')
+    print(f'RssAnon {after[0]:.1f} MB after two minutes, {after[-1]:.1f} at the end, {max(after):.1f} '
+          f'at most; VmHWM {status(e, "VmHWM"):.1f} MB; {size(e.data):.1f} MB on disk; '
+          f'flushes {e.metric("everprof_tsdb_flushes_total")}, '
+          f'waits {e.metric("everprof_ingest_waits_total")}')
+    series = e.range('{job="fleet"}', begin=int((time.time() - took) * 1000))
+    assert len(series) == 4 * TARGETS, len(series)
+    least = int((took - 15 - 20) / 15)
+    gaps = [b - a for s in series for a, b in zip(s['timestamps'], s['timestamps'][1:])]
+    print(f'{sum(len(s["timestamps"]) for s in series)} profiles listed, at least '
+          f'{min(len(s["timestamps"]) for s in series)} of a series; the longest gap {max(gaps)} ms')
+    assert outcome.get('failure', 0) == 0 and skipped == 0
+    assert min(len(s['timestamps']) for s in series) >= least and max(gaps) < 16000
+    assert max(after) - after[0] <= 32, (after[0], max(after))
+
+
+@suite.test
+def twenty_thousand_targets_are_reloaded(d):
+    port = 1  # nobody is there
+    many = addresses(20000, port)
+    write(f'{d}/t.json', many)
+    e = Everprof(d, config('t.json', '1h'), ['--web.enable-lifecycle',
+                                            '--query.memory=1GB']).ready()
+
+    def total():
+        return e.metric('everprof_scrape_targets')
+    wait_until('all of them', 60, lambda: total() == 80000)
+    before = {(t['labels']['n'], t['labels']['__name__']): t['nextScrape'] for t in e.targets()}
+    print(f'RssAnon {status(e, "RssAnon"):.1f} MB with 80 000 targets × types')
+    write(f'{d}/t.json', many + ['127.9.9.9:1'])
+    began = time.monotonic()
+    wait_until('one more', 60, lambda: total() == 80004, 0.01)
+    print(f'a file with one target more is applied after {time.monotonic() - began:.2f} s')
+    began = time.monotonic()
+    assert e.get('/-/reload', method='POST').status == 200
+    print(f'a reload takes {time.monotonic() - began:.2f} s')
+    now = {(t['labels']['n'], t['labels']['__name__']): t for t in e.targets()}
+    kept = sum(now[k]['nextScrape'] == v for k, v in before.items()
+               if now[k]['lastScrape'].startswith('0001'))
+    waiting = sum(now[k]['lastScrape'].startswith('0001') for k in before)
+    print(f'{kept} of {waiting} that were not scraped yet are due when they were')
+    assert kept == waiting > 0
+    for text in ('{', '[{"targets": 1}]', '[' + '{"targets": ["a:1"]},\n' * 1000000 + '{}]'):
+        failures = e.metric('everprof_discovery_failures_total')
+        with open(f'{d}/t.json.tmp', 'w') as f:
+            f.write(text)
+        os.rename(f'{d}/t.json.tmp', f'{d}/t.json')
+        wait_until('the refusal', 60, lambda: (
+            e.metric('everprof_discovery_failures_total') or 0) > (failures or 0))
+        assert total() == 80004
+    print([line.split('err=')[1] for line in e.text().splitlines() if 'the targets stay' in line])
+
+
+suite.main()
