@@ -10,10 +10,13 @@
 #include "base/pool.h"
 #include "client/http.h"
 #include "pprof/unpack.h"
+#include "scrape/ask.h"
 #include "scrape/target_set.h"
 
 #define WORKERS     2
 #define WAIT_MS_MAX 10000
+#define ASKS_MAX    4  /* profiles that somebody waits for */
+#define ASK_MS      50 /* until one whose target was busy is looked at again */
 #define QUEUE_MAX   65536 /* bodies that wait for a worker */
 
 struct scrape_metrics {
@@ -53,6 +56,8 @@ struct scraper {
 	struct scrape_pool **pools;
 	size_t pool_count;
 	uint64_t generation; /* of the sets */
+	struct ask *asked;   /* not yet begun */
+	unsigned asking;     /* begun or not */
 
 	/* The loop's: all targets by due_ms, the earliest first. */
 	struct target **heap;
@@ -64,6 +69,7 @@ struct scraper {
 struct job {
 	struct scraper *scraper;
 	struct target *target;
+	struct ask *ask; /* NULL: it was due */
 	int64_t sample_ms;
 	int64_t started_ms;
 	int64_t started_ns;
@@ -229,6 +235,19 @@ static int store(struct job *j, unsigned worker, struct err *err)
 	return rc;
 }
 
+/* Who asked is told; gives the scraper's reference back. */
+static void end_ask(struct scraper *s, struct ask *a, int rc,
+		    const struct err *err, int64_t ms)
+{
+	static const struct err none;
+
+	pthread_mutex_lock(&s->mu);
+	s->asking--;
+	pthread_mutex_unlock(&s->mu);
+	ask_end(a, rc ? err : &none, ms);
+	ask_unref(a);
+}
+
 static void finish(void *arg, unsigned worker)
 {
 	struct job *j = arg;
@@ -240,6 +259,8 @@ static void finish(void *arg, unsigned worker)
 	metric_add(rc ? s->metrics.failed : s->metrics.ok, 1);
 	metric_add(s->metrics.bytes, (int64_t)j->body.len);
 	set_health(j, rc, &err);
+	if (j->ask)
+		end_ask(s, j->ask, rc, &err, j->sample_ms);
 	buf_fini(&j->body);
 	intake_release(&j->share);
 	mem_free(j);
@@ -277,27 +298,31 @@ static void answered(void *ctx, struct http_response *r)
 
 /* The loop. */
 
-static void start(struct scraper *s, struct target *t, int64_t due_ms)
+/* ask: NULL when it is due. */
+static void start(struct scraper *s, struct target *t, int64_t due_ms,
+		  struct ask *ask)
 {
 	struct job *j = mem_new(struct job);
 	size_t limit = s->o.max_profile;
 	size_t own = t->spec.max_body;
 	char timeout[80];
 	const char *const headers[] = { timeout, NULL };
-	struct http_request r = { .url = t->spec.url,
+	struct http_request r = { .url = ask ? ask->url : t->spec.url,
 				  .config = t->spec.client,
 				  .headers = headers,
-				  .timeout_ms = t->spec.timeout_ms,
+				  .timeout_ms = ask ? ask->timeout_ms :
+						      t->spec.timeout_ms,
 				  .user_agent = s->o.user_agent,
 				  .done = answered,
 				  .ctx = j };
 
 	snprintf(timeout, sizeof(timeout),
 		 "X-Prometheus-Scrape-Timeout-Seconds: %g",
-		 (double)t->spec.timeout_ms / 1000);
+		 (double)r.timeout_ms / 1000);
 	r.max_body = own && own < limit ? own : limit;
 	j->scraper = s;
 	j->target = target_ref(t);
+	j->ask = ask;
 	j->started_ms = clock_ms(s->o.clock);
 	j->started_ns = clock_mono_ns();
 	j->sample_ms =
@@ -337,12 +362,44 @@ static int64_t start_due(struct scraper *s)
 			return due - now;
 		t->due_ms = next;
 		if (begin(s, t, next))
-			start(s, t, due);
+			start(s, t, due, NULL);
 		else
 			metric_add(s->metrics.skipped, 1);
 		sift_down(s, 0);
 	}
 	return WAIT_MS_MAX;
+}
+
+/* The next one that can begin: whose target is not being scraped. */
+static struct ask *take_ask(struct scraper *s)
+{
+	struct ask **at;
+	struct ask *a = NULL;
+
+	pthread_mutex_lock(&s->mu);
+	for (at = &s->asked; *at && (*at)->target->running;)
+		at = &(*at)->next;
+	if (*at) {
+		a = *at;
+		*at = a->next;
+		a->target->running = true;
+	}
+	pthread_mutex_unlock(&s->mu);
+	return a;
+}
+
+/* Those that wait for their target are looked at again soon. */
+static int64_t start_asked(struct scraper *s, int64_t wait)
+{
+	struct ask *a;
+	bool more;
+
+	while ((a = take_ask(s)))
+		start(s, a->target, clock_ms(s->o.clock), a);
+	pthread_mutex_lock(&s->mu);
+	more = s->asked;
+	pthread_mutex_unlock(&s->mu);
+	return more && wait > ASK_MS ? ASK_MS : wait;
 }
 
 static void *loop_run(void *arg)
@@ -355,7 +412,7 @@ static void *loop_run(void *arg)
 
 		if (is_stale(s))
 			heap_load(s);
-		wait = start_due(s);
+		wait = start_asked(s, start_due(s));
 		http_poll(s->client, wait < WAIT_MS_MAX ? wait : WAIT_MS_MAX);
 	}
 	return NULL;
@@ -584,6 +641,19 @@ void scrape_update(struct scraper *s, struct str job,
 	http_wake(s->client);
 }
 
+/* What never began. */
+static void refuse_asked(struct scraper *s)
+{
+	struct ask *a;
+	struct err err;
+
+	err_set(&err, ERR_CLOSED, "everprof is stopping");
+	while ((a = s->asked)) {
+		s->asked = a->next;
+		end_ask(s, a, ERR_CLOSED, &err, 0);
+	}
+}
+
 void scrape_stop(struct scraper *s)
 {
 	if (!s || !s->running)
@@ -594,6 +664,7 @@ void scrape_stop(struct scraper *s)
 	/* Ends what is in flight, each through answered(). */
 	http_cancel(s->client, NULL);
 	pool_stop(s->workers);
+	refuse_asked(s);
 	s->running = false;
 }
 
@@ -615,6 +686,112 @@ void scrape_free(struct scraper *s)
 	pthread_mutex_destroy(&s->mu);
 	pthread_mutex_destroy(&s->giant);
 	mem_free(s);
+}
+
+/* A job's name and its set, both the caller's. */
+struct snapshot {
+	char *job;
+	struct target_set *set;
+};
+
+static struct snapshot *take_snapshot(struct scraper *s, size_t *count)
+{
+	struct snapshot *v;
+
+	pthread_mutex_lock(&s->mu);
+	*count = s->pool_count;
+	v = mem_zalloc(*count + 1, sizeof(*v));
+	for (size_t i = 0; i < *count; i++) {
+		v[i].job = mem_strdup(s->pools[i]->job);
+		v[i].set = target_set_ref(s->pools[i]->set);
+	}
+	pthread_mutex_unlock(&s->mu);
+	return v;
+}
+
+static void free_snapshot(struct snapshot *v, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		mem_free(v[i].job);
+		target_set_unref(v[i].set);
+	}
+	mem_free(v);
+}
+
+/* Wishes. */
+
+/* The target that all matchers match; *count says how many there are. */
+static struct target *find_target(struct scraper *s,
+				  const struct scrape_wish *w, size_t *count)
+{
+	struct target *found = NULL;
+	size_t jobs;
+	struct snapshot *v = take_snapshot(s, &jobs);
+
+	*count = 0;
+	for (size_t i = 0; i < jobs; i++) {
+		for (size_t k = 0; k < v[i].set->count; k++) {
+			struct target *t = v[i].set->v[k].target;
+
+			if (!t || !matchers_match(w->matchers, w->count,
+						  t->spec.labels))
+				continue;
+			if (!(*count)++)
+				found = target_ref(t);
+		}
+	}
+	free_snapshot(v, jobs);
+	return found;
+}
+
+/* Put it at the end of the list: an ask has a reference of the scraper's. */
+static int submit(struct scraper *s, struct ask *a, struct err *err)
+{
+	struct ask **at;
+	int rc = 0;
+
+	pthread_mutex_lock(&s->mu);
+	for (at = &s->asked; *at;)
+		at = &(*at)->next;
+	if (s->asking < ASKS_MAX && !atomic_load(&s->stopping)) {
+		*at = ask_ref(a);
+		s->asking++;
+	} else {
+		rc = err_set(err, ERR_LIMIT,
+			     "%d profiles are being waited for: later",
+			     ASKS_MAX);
+	}
+	pthread_mutex_unlock(&s->mu);
+	return rc;
+}
+
+int scrape_now(struct scraper *s, const struct scrape_wish *w,
+	       struct labels **labels, int64_t *ms, struct err *err)
+{
+	size_t count;
+	struct target *t = find_target(s, w, &count);
+	struct ask *a;
+	int rc;
+
+	if (count != 1) {
+		target_unref(t);
+		return err_set(
+			err, count ? ERR_INVALID : ERR_NOTFOUND,
+			count ? "%zu targets match: one must" :
+				"%zu targets match: /api/v1/targets lists them",
+			count);
+	}
+	a = ask_new(t, w->seconds);
+	rc = submit(s, a, err);
+	if (!rc) {
+		http_wake(s->client);
+		rc = ask_wait(a, w->deadline_ns, ms, err);
+	}
+	if (!rc)
+		*labels = labels_ref(t->spec.labels);
+	ask_unref(a);
+	target_unref(t);
+	return rc;
 }
 
 /* Status. */
@@ -660,36 +837,6 @@ static void show_entry(struct scraper *s, const struct target_set *set,
 	fn(ctx, status);
 	mem_free(error);
 	labels_builder_fini(&b);
-}
-
-/* A job's name and its set, both the caller's. */
-struct snapshot {
-	char *job;
-	struct target_set *set;
-};
-
-static struct snapshot *take_snapshot(struct scraper *s, size_t *count)
-{
-	struct snapshot *v;
-
-	pthread_mutex_lock(&s->mu);
-	*count = s->pool_count;
-	v = mem_zalloc(*count + 1, sizeof(*v));
-	for (size_t i = 0; i < *count; i++) {
-		v[i].job = mem_strdup(s->pools[i]->job);
-		v[i].set = target_set_ref(s->pools[i]->set);
-	}
-	pthread_mutex_unlock(&s->mu);
-	return v;
-}
-
-static void free_snapshot(struct snapshot *v, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		mem_free(v[i].job);
-		target_set_unref(v[i].set);
-	}
-	mem_free(v);
 }
 
 void scrape_targets(struct scraper *s,

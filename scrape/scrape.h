@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "model/appender.h"
+#include "model/matcher.h"
 #include "scrape/scrape_config.h"
 #include "scrape/target.h"
 
@@ -50,6 +51,23 @@ void scrape_apply(struct scraper *s, const struct scrape_configs *configs);
  */
 void scrape_update(struct scraper *s, struct str job,
 		   const struct target_groups_list *groups);
+
+/* A profile that is wanted now. */
+struct scrape_wish {
+	const struct matcher *matchers; /* which target; one alone must match */
+	size_t count;
+	int64_t seconds;     /* how long it shall take; -1: as it always does */
+	int64_t deadline_ns; /* on clock_mono_ns(): until then it is waited for */
+};
+
+/*
+ * Scrape a target once more, now, and store what comes. *labels (counted, the
+ * caller's) and *ms say which profile it is. ERR_NOTFOUND, ERR_INVALID: no
+ * target, or several; ERR_LIMIT: too many are asked for; ERR_TIMEOUT; or why
+ * the target gave none.
+ */
+NODISCARD int scrape_now(struct scraper *s, const struct scrape_wish *w,
+			 struct labels **labels, int64_t *ms, struct err *err);
 
 /* NULL is a no-op for both. */
 void scrape_stop(struct scraper *s);

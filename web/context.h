@@ -99,6 +99,8 @@ void api_status_flags(void *ctx, struct request *r, struct answer *a);
 void api_status_buildinfo(void *ctx, struct request *r, struct answer *a);
 void api_status_runtimeinfo(void *ctx, struct request *r, struct answer *a);
 void api_status_tsdb(void *ctx, struct request *r, struct answer *a);
+/* api_profile.c */
+void api_targets_profile(void *ctx, struct request *r, struct answer *a);
 /* api_admin.c */
 void api_admin_delete(void *ctx, struct request *r, struct answer *a);
 void api_admin_clean(void *ctx, struct request *r, struct answer *a);

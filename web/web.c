@@ -90,6 +90,8 @@ static const struct route routes[] = {
 	{ "/api/v1/label/*/values", api_label_values, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/profile_types", api_profile_types, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/targets", api_targets, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/targets/profile", api_targets_profile, ROUTE_WRITE,
+	  SCOPE_WRITE },
 	{ "/api/v1/status/config", api_status_config, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/status/flags", api_status_flags, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/status/buildinfo", api_status_buildinfo, ROUTE_READ,

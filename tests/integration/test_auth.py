@@ -62,7 +62,8 @@ def every_route_asks_who_is_there(d):
               '--web.enable-lifecycle', '--web.enable-admin-api')
     admin = basic('admin', 'correct horse')
     routes = e.get('/api/v1/status/routes', headers=admin).data()
-    assert len(routes) > 20 and {r['scope'] for r in routes} == {'read', 'admin'}, routes
+    assert len(routes) > 20 and {r['scope'] for r in routes} == {
+        'read', 'write', 'admin'}, routes
     strangers = [{}, basic('admin', 'wrong'), basic('nobody', 'correct horse'), basic('', ''),
                  basic('admin', ''), bearer('wrong'), bearer(''), bearer(READ + 'x'),
                  {'Authorization': 'Basic !!!'}, {'Authorization': 'Digest x'},
@@ -75,6 +76,7 @@ def every_route_asks_who_is_there(d):
             assert 'Basic realm="everprof"' in answer.headers['WWW-Authenticate']
             assert b'everprof_' not in answer.body
         known = {'read': {'reader': 200, 'ci': 200, 'pusher': 403},
+                 'write': {'reader': 403, 'ci': 403, 'pusher': 200},
                  'admin': {'reader': 403, 'ci': 403, 'pusher': 403}}[route['scope']]
         for name, headers in (('reader', basic('reader', 'pw')), ('ci', bearer(READ)),
                               ('pusher', bearer(WRITE))):

@@ -184,4 +184,56 @@ def large_profiles_wait_for_each_other_and_all_come(d):
     server.stop()
 
 
+@suite.test
+def a_profile_is_there_when_somebody_wants_it(d):
+    asked, hold = [], threading.Event()
+
+    def answer(r):
+        asked.append(r.path)
+        if r.path.startswith('/debug/pprof/profile'):
+            hold.wait(20)
+        if 'bad' in r.headers['Host'] or 'seconds=7' in r.path:
+            send(r, b'no', 503)
+        else:
+            send(r, packed(profile(r.path)))
+    server = Server(answer)
+    port = server.address.split(':')[1]
+    cpu = OFF.replace('      profile: {enabled: false}\n', '')
+    e = Everprof(d, 'scrape_configs:\n' + job('a', [f'127.0.0.1:{port}', f'127.0.0.2:{port}'],
+                                              '20h', '5s').replace(OFF, cpu)).ready()
+
+    def now(query, **params):
+        return e.get('/api/v1/targets/profile', method='POST', query=query, **params)
+    one = f'heap{{job="a",instance="127.0.0.1:{port}"}}'
+    answer = now(one, report='raw')
+    assert answer.status == 200 and answer.body == profile('/debug/pprof/heap'), answer.body
+    ms = int(answer.headers['X-Everprof-Timestamp'])
+    assert [s['timestamps'] for s in e.range(one)] == [[ms]], 'it is stored'
+    assert now(one, report='top').json()['data']['total'] == 1, 'any report'
+    for query, status, why in (('heap{job="a"}', 400, '2 targets match: one must'),
+                               ('heap{job="b"}', 404, '0 targets match'), ('x{', 400, 'parse'),
+                               ('', 400, 'query')):
+        answer = now(query)
+        assert answer.status == status and why in answer.json()['error'], (query, answer.body)
+    assert e.get('/api/v1/targets/profile', query=one).status == 405
+
+    # Seconds of one's own; one at a time of a target, four at a time in all.
+    cpu = f'profile{{instance="127.0.0.1:{port}"}}'
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(now(cpu, seconds=3).status))
+               for _ in range(6)]
+    for t in threads:
+        t.start()
+    wait_until('two refusals', 10, lambda: results.count(429) == 2)
+    assert [p for p in asked if 'profile' in p] == ['/debug/pprof/profile?seconds=3'], asked
+    hold.set()
+    for t in threads:
+        t.join()
+    assert sorted(results) == [200, 200, 200, 200, 429, 429], results
+    answer = now(cpu, seconds=7)
+    assert answer.status != 200 and 'HTTP status 503' in answer.json()['error'], answer.body
+    assert len(e.range(cpu)[0]['timestamps']) == 4
+    server.stop()
+
+
 suite.main()

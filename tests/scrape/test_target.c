@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "scrape/ask.h"
 #include "scrape/target_set.h"
 #include "tests/check.h"
 
@@ -310,4 +311,24 @@ Test(target, of_dropped_ones_as_many_are_kept_as_asked)
 
 	cr_expect(s->active == 0 && s->dropped == 3 && s->count == 2);
 	target_set_unref(s);
+}
+
+static bool asks(const char *url, const char *want)
+{
+	char *made = ask_url(url, 3);
+	bool ok = check_str(str_of(made), want);
+
+	mem_free(made);
+	return ok;
+}
+
+Test(target, seconds_of_a_wish_stand_in_for_others)
+{
+	cr_expect(asks("http://h/p", "http://h/p?seconds=3"));
+	cr_expect(asks("http://h/p?a=b", "http://h/p?a=b&seconds=3"));
+	cr_expect(asks("http://h/p?seconds=10", "http://h/p?seconds=3"));
+	cr_expect(asks("http://h/p?a=b&seconds=10&z=1",
+		       "http://h/p?a=b&seconds=3&z=1"));
+	cr_expect(asks("http://h/p?xseconds=10",
+		       "http://h/p?xseconds=10&seconds=3"));
 }

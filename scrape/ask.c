@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scrape/ask.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define SECONDS "seconds="
+
+char *ask_url(const char *url, int64_t seconds)
+{
+	const char *query = strchr(url, '?');
+	const char *at = query;
+	const char *rest;
+
+	while (at && strncmp(at + 1, SECONDS, strlen(SECONDS)) != 0)
+		at = strchr(at + 1, '&');
+	if (!at)
+		return mem_printf("%s%c" SECONDS "%lld", url, query ? '&' : '?',
+				  (long long)seconds);
+	rest = strchrnul(at + 1, '&');
+	return mem_printf("%.*s" SECONDS "%lld%s", (int)(at + 1 - url), url,
+			  (long long)seconds, rest);
+}
+
+struct ask *ask_new(struct target *t, int64_t seconds)
+{
+	struct ask *a = mem_new(struct ask);
+
+	atomic_init(&a->refs, 1);
+	pthread_mutex_init(&a->mu, NULL);
+	pthread_cond_init(&a->ended, NULL);
+	a->target = target_ref(t);
+	a->timeout_ms = t->spec.timeout_ms;
+	if (seconds < 0) {
+		a->url = mem_strdup(t->spec.url);
+	} else {
+		a->url = ask_url(t->spec.url, seconds);
+		a->timeout_ms += (seconds - t->spec.seconds) * 1000;
+	}
+	return a;
+}
+
+struct ask *ask_ref(struct ask *a)
+{
+	atomic_fetch_add(&a->refs, 1);
+	return a;
+}
+
+void ask_unref(struct ask *a)
+{
+	if (!a || atomic_fetch_sub(&a->refs, 1) > 1)
+		return;
+	target_unref(a->target);
+	mem_free(a->url);
+	pthread_mutex_destroy(&a->mu);
+	pthread_cond_destroy(&a->ended);
+	mem_free(a);
+}
+
+void ask_end(struct ask *a, const struct err *err, int64_t ms)
+{
+	pthread_mutex_lock(&a->mu);
+	a->has_ended = true;
+	a->err = *err;
+	a->ms = ms;
+	pthread_cond_signal(&a->ended);
+	pthread_mutex_unlock(&a->mu);
+}
+
+/* The moment as pthread_cond_timedwait() wants it. */
+static struct timespec moment_of(int64_t deadline_ns)
+{
+	int64_t left = deadline_ns - clock_mono_ns();
+	struct timespec at;
+
+	clock_gettime(CLOCK_REALTIME, &at);
+	left = (left > 0 ? left : 0) + at.tv_nsec;
+	at.tv_sec += left / 1000000000;
+	at.tv_nsec = left % 1000000000;
+	return at;
+}
+
+int ask_wait(struct ask *a, int64_t deadline_ns, int64_t *ms, struct err *err)
+{
+	struct timespec at = moment_of(deadline_ns);
+	int rc = 0;
+
+	pthread_mutex_lock(&a->mu);
+	while (!a->has_ended && rc != ETIMEDOUT)
+		rc = pthread_cond_timedwait(&a->ended, &a->mu, &at);
+	if (!a->has_ended)
+		rc = err_set(err, ERR_TIMEOUT,
+			     "the profile has not come yet; it will be stored");
+	else if (a->err.code)
+		rc = err_set(err, a->err.code, "%s", a->err.msg);
+	else
+		rc = 0;
+	*ms = a->ms;
+	pthread_mutex_unlock(&a->mu);
+	return rc;
+}
