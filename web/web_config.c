@@ -429,15 +429,11 @@ static void decode(struct web_config *c)
 	check_user_scopes(&c->yaml, yaml_child(root, "basic_auth_scopes"), c);
 }
 
-int web_config_load(struct web_config *c, const char *path, struct err *err)
+/* c->text is there. */
+static int parse(struct web_config *c, const char *path, struct err *err)
 {
 	struct str first;
-	int rc;
 
-	*c = (struct web_config){ .text = buf_init(FILE_MAX + 1) };
-	rc = file_slurp(path, &c->text, err);
-	if (rc)
-		return rc;
 	yaml_parse(&c->yaml, path, buf_bytes(&c->text));
 	note_file(c, path);
 	decode(c);
@@ -447,6 +443,23 @@ int web_config_load(struct web_config *c, const char *path, struct err *err)
 	first = str_cut(first, '\n', &first);
 	return err_set(err, ERR_INVALID, "%.*s%s", STR_ARG(first),
 		       c->yaml.error_count > 1 ? " (and more)" : "");
+}
+
+int web_config_load(struct web_config *c, const char *path, struct err *err)
+{
+	int rc;
+
+	*c = (struct web_config){ .text = buf_init(FILE_MAX + 1) };
+	rc = file_slurp(path, &c->text, err);
+	return rc ? rc : parse(c, path, err);
+}
+
+int web_config_parse(struct web_config *c, const char *path, struct bytes text,
+		     struct err *err)
+{
+	*c = (struct web_config){ 0 };
+	buf_add(&c->text, text.ptr, text.len);
+	return parse(c, path, err);
 }
 
 void web_config_fini(struct web_config *c)

@@ -93,6 +93,10 @@ struct web_config {
  */
 NODISCARD int web_config_load(struct web_config *c, const char *path,
 			      struct err *err);
+
+/* The same from text that is at hand. */
+NODISCARD int web_config_parse(struct web_config *c, const char *path,
+			       struct bytes text, struct err *err);
 void web_config_fini(struct web_config *c);
 
 /* Whether anybody must say who he is. */
