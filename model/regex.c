@@ -465,6 +465,8 @@ static bool mended_matches(const struct regex *r, struct str value)
 
 bool regex_matches(const struct regex *r, struct str value)
 {
+	if (!value.ptr)
+		value = str_of("");
 	if (r->code && r->kind == REGEX_SEARCH && !str_is_utf8(value))
 		return mended_matches(r, value);
 	if (r->has_prefix)
@@ -500,6 +502,8 @@ int regex_groups(const struct regex *r, struct str value, struct str *groups,
 {
 	int count;
 
+	if (!value.ptr)
+		value = str_of("");
 	if (!r->code) { /* a literal has no groups */
 		if (!regex_matches(r, value))
 			return 0;
