@@ -17,7 +17,7 @@ import time
 
 from harness import Everprof, Suite, packed, profile, wait_until
 
-CORPUS = sys.argv.pop(1) if len(sys.argv) > 1 and os.path.isdir(sys.argv[1]) else ''
+CORPUS = sys.argv.pop(1) if len(sys.argv) > 1 and '/' in sys.argv[1] else ''
 TARGETS = int(os.environ.get('TARGETS', '2000'))
 MINUTES = float(os.environ.get('MINUTES', '10'))
 TYPES = ('heap', 'goroutine', 'mutex', 'profile')
@@ -35,8 +35,8 @@ def bodies():
                 found = [t.extractfile(m).read() for m in members[:40]]
         out[kind] = found or [packed(profile(f'{kind}{i}', size=100 << 10 if kind == 'heap'
                                              else 5000)) for i in range(40)]
-    if not CORPUS:
-        print('no corpus: made profiles are scraped')
+    if not os.path.isdir(CORPUS):
+        print(f'there is no corpus at "{CORPUS}": made profiles are scraped')
     return out
 
 

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "scrape/scraper.h"
+
+/* One request, from its start to the end of its processing. */
+struct job {
+	struct scraper *scraper;
+	struct target *target;
+	struct ask *ask; /* NULL: it was due */
+	int64_t sample_ms;
+	int64_t started_ms;
+	int64_t started_ns;
+	struct buf body;
+	struct intake_share share;
+	struct err err; /* code 0: there is a body */
+};
+
+static void set_health(struct job *j, int rc, const struct err *err)
+{
+	struct scraper *s = j->scraper;
+	struct target *t = j->target;
+	int64_t took = clock_mono_ns() - j->started_ns;
+	char *error = rc ? mem_strdup(err->msg) : NULL;
+	enum target_health was;
+
+	pthread_mutex_lock(&s->mu);
+	was = t->health;
+	t->health = rc ? TARGET_DOWN : TARGET_UP;
+	mem_free(t->last_error);
+	t->last_error = error;
+	t->last_ms = j->started_ms;
+	t->last_duration_ns = took;
+	t->last_bytes = j->body.len;
+	pthread_mutex_unlock(&s->mu);
+	histogram_observe(s->metrics.duration, took);
+	if (rc && was != TARGET_DOWN)
+		log_event(
+			s->o.log, LOG_WARN, "target is down",
+			LOG_FIELDS(log_text("url", t->spec.url), log_err(err)));
+	else if (!rc && was == TARGET_DOWN)
+		log_event(s->o.log, LOG_INFO, "target is up again",
+			  LOG_FIELDS(log_text("url", t->spec.url)));
+}
+
+static int store(struct job *j, unsigned worker, struct err *err)
+{
+	struct scraper *s = j->scraper;
+	struct bytes body = buf_bytes(&j->body);
+	struct unpacked *u = mem_alloc(sizeof(*u));
+	struct sample sample = { .labels = j->target->spec.labels,
+				 .ms = j->sample_ms };
+	uint64_t lsn;
+	int rc = unpacker_run(s->unpackers[worker], body, u, err);
+
+	if (!rc) {
+		unpacked_sample(u, body, &sample);
+		rc = s->o.appender->append(s->o.appender, &sample, &lsn, err);
+		if (rc)
+			err_wrap(err, rc, "not stored");
+		else if (!sample.sample_count)
+			metric_add(s->metrics.empty, 1);
+	}
+	unpacker_done(s->unpackers[worker]);
+	mem_free(u);
+	return rc;
+}
+
+static void finish(void *arg, unsigned worker)
+{
+	struct job *j = arg;
+	struct scraper *s = j->scraper;
+	struct target *t = j->target;
+	struct err err = j->err;
+	int rc = err.code ? err.code : store(j, worker, &err);
+
+	metric_add(rc ? s->metrics.failed : s->metrics.ok, 1);
+	metric_add(s->metrics.bytes, (int64_t)j->body.len);
+	set_health(j, rc, &err);
+	if (j->ask)
+		wish_end(s, j->ask, rc, &err, j->sample_ms);
+	buf_fini(&j->body);
+	intake_release(&j->share);
+	mem_free(j);
+	/* Only now may the loop start the next one. */
+	pthread_mutex_lock(&s->mu);
+	t->running = false;
+	pthread_mutex_unlock(&s->mu);
+	target_unref(t);
+}
+
+static void answered(void *ctx, struct http_response *r)
+{
+	struct job *j = ctx;
+
+	if (r->code) {
+		j->err = r->err;
+	} else if (r->status / 100 == 3) {
+		err_set(&j->err, ERR_INVALID,
+			"server returned HTTP status %ld %s: redirect to %s is not followed",
+			r->status, http_status_text(r->status), r->location);
+	} else if (r->status != 200) {
+		err_set(&j->err, ERR_INVALID,
+			"server returned HTTP status %ld %s", r->status,
+			http_status_text(r->status));
+	} else {
+		j->body = r->body;
+		j->share = r->share;
+		r->body = (struct buf){ 0 };
+		r->share = (struct intake_share){ 0 };
+	}
+	/* A full queue is no reason to lose a profile. */
+	if (pool_submit(j->scraper->workers, finish, j, NULL))
+		finish(j, 0);
+}
+
+/* ask: NULL when it is due. */
+void fetch_start(struct scraper *s, struct target *t, int64_t due_ms,
+		 struct ask *ask)
+{
+	struct job *j = mem_new(struct job);
+	size_t limit = s->o.max_profile;
+	size_t own = t->spec.max_body;
+	char timeout[80];
+	const char *const headers[] = { timeout, NULL };
+	struct http_request r = { .url = ask ? ask->url : t->spec.url,
+				  .config = t->spec.client,
+				  .headers = headers,
+				  .timeout_ms = ask ? ask->timeout_ms :
+						      t->spec.timeout_ms,
+				  .user_agent = s->o.user_agent,
+				  .done = answered,
+				  .ctx = j };
+
+	snprintf(timeout, sizeof(timeout),
+		 "X-Prometheus-Scrape-Timeout-Seconds: %g",
+		 (double)r.timeout_ms / 1000);
+	r.max_body = own && own < limit ? own : limit;
+	j->scraper = s;
+	j->target = target_ref(t);
+	j->ask = ask;
+	j->started_ms = clock_ms(s->o.clock);
+	j->started_ns = clock_mono_ns();
+	j->sample_ms =
+		target_sample_ms(due_ms, j->started_ms, t->spec.interval_ms);
+	http_start(s->client, &r);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of the scraper share: schedule.c says when, fetch.c does one
+ * scrape, jobs.c makes the targets, wish.c takes those wanted now, scrape.c
+ * starts and stops it all.
+ */
+#ifndef SCRAPE_SCRAPER_H
+#define SCRAPE_SCRAPER_H
+
+#include <pthread.h>
+
+#include "base/pool.h"
+#include "client/http.h"
+#include "pprof/unpack.h"
+#include "scrape/ask.h"
+#include "scrape/scrape.h"
+#include "scrape/target_set.h"
+
+enum {
+	SCRAPE_WORKERS = 2
+};
+
+struct scrape_metrics {
+	struct metric *ok;
+	struct metric *failed;
+	struct metric *skipped;
+	struct metric *empty;
+	struct metric *bytes;
+	struct histogram *duration;
+};
+
+/* A job and its targets. */
+struct scrape_pool {
+	char *job;
+	const struct scrape_config *config;
+	struct http_config *client;
+	struct target_groups_list discovered;
+	struct target_set *set; /* changes under scraper.mu */
+};
+
+struct scraper {
+	struct scrape_options o;
+	struct scrape_metrics metrics;
+	struct pool *workers;
+	struct unpacker *unpackers[SCRAPE_WORKERS];
+	struct http_client *client;
+	struct intake *intake;
+	pthread_mutex_t giant; /* one large profile is unpacked at a time */
+	pthread_t loop;
+	bool running;
+	_Atomic bool stopping;
+
+	/* Who changes pools holds it, for long. */
+	pthread_mutex_t making;
+	/* Pools and the status of targets; never held for long. */
+	pthread_mutex_t mu;
+	struct scrape_pool **pools;
+	size_t pool_count;
+	uint64_t generation; /* of the sets */
+	struct ask *asked;   /* not yet begun */
+	unsigned asking;     /* begun or not */
+
+	/* The loop's: all targets by due_ms, the earliest first. */
+	struct target **heap;
+	size_t count;
+	uint64_t loaded; /* generation of the heap */
+};
+
+/* schedule.c: the loop, until the scraper stops. */
+void *schedule_run(void *scraper);
+void schedule_free(struct scraper *s);
+
+/*
+ * fetch.c: begin a scrape of a target that is marked as running. ask: NULL
+ * when it is due; else it is told, and the scraper's reference given back.
+ */
+void fetch_start(struct scraper *s, struct target *t, int64_t due_ms,
+		 struct ask *ask);
+
+/* wish.c: who asked is told how it ended; gives the reference back. */
+void wish_end(struct scraper *s, struct ask *a, int rc, const struct err *err,
+	      int64_t ms);
+
+/* Those that never began. */
+void wish_refuse_all(struct scraper *s);
+
+/* The next one whose target is not being scraped: it is marked as running. */
+struct ask *wish_take(struct scraper *s);
+
+/* jobs.c */
+void jobs_free(struct scraper *s);
+
+/* A job's name and its set, both the caller's. */
+struct snapshot {
+	char *job;
+	struct target_set *set;
+};
+
+struct snapshot *snapshot_take(struct scraper *s, size_t *count);
+void snapshot_free(struct snapshot *v, size_t count);
+
+#endif
