@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/mem.h"
+#include "client/transfer.h"
+
+static void add_header(struct curl_slist **list, const char *name,
+		       const char *value)
+{
+	/* curl takes "Name;" for a header that is empty. */
+	char *line = *value ? mem_printf("%s: %s", name, value) :
+			      mem_printf("%s;", name);
+
+	*list = curl_slist_append(*list, line);
+	explicit_bzero(line, strlen(line));
+	mem_free(line);
+}
+
+static void add_headers(struct curl_slist **list,
+			const struct http_loaded_headers *h)
+{
+	for (size_t i = 0; i < h->count; i++)
+		add_header(list, h->v[i].name,
+			   h->v[i].value.text ? h->v[i].value.text : "");
+}
+
+static void set_blob(CURL *e, CURLoption option, const struct http_loaded *l)
+{
+	struct curl_blob blob = { l->text, l->len, CURL_BLOB_COPY };
+
+	if (l->text && l->len)
+		curl_easy_setopt(e, option, &blob);
+}
+
+static void set_versions(CURL *e, const struct http_config *g)
+{
+	static const long least[] = {
+		[HTTP_TLS_DEFAULT] = CURL_SSLVERSION_TLSv1_2,
+		[HTTP_TLS_10] = CURL_SSLVERSION_TLSv1_0,
+		[HTTP_TLS_11] = CURL_SSLVERSION_TLSv1_1,
+		[HTTP_TLS_12] = CURL_SSLVERSION_TLSv1_2,
+		[HTTP_TLS_13] = CURL_SSLVERSION_TLSv1_3,
+	};
+	static const long most[] = {
+		[HTTP_TLS_DEFAULT] = CURL_SSLVERSION_MAX_DEFAULT,
+		[HTTP_TLS_10] = CURL_SSLVERSION_MAX_TLSv1_0,
+		[HTTP_TLS_11] = CURL_SSLVERSION_MAX_TLSv1_1,
+		[HTTP_TLS_12] = CURL_SSLVERSION_MAX_TLSv1_2,
+		[HTTP_TLS_13] = CURL_SSLVERSION_MAX_TLSv1_3,
+	};
+	long from = least[g->min_version];
+
+	/* A maximum below the default minimum is meant. */
+	if (!g->min_version && g->max_version && g->max_version < HTTP_TLS_12)
+		from = least[g->max_version];
+	curl_easy_setopt(e, CURLOPT_SSLVERSION, from | most[g->max_version]);
+}
+
+static char *url_part(const char *url, CURLUPart part)
+{
+	CURLU *u = curl_url();
+	char *text = NULL;
+	char *out = NULL;
+
+	if (u && !curl_url_set(u, CURLUPART_URL, url, 0) &&
+	    !curl_url_get(u, part, &text, CURLU_DEFAULT_PORT))
+		out = mem_strdup(text);
+	curl_free(text);
+	curl_url_cleanup(u);
+	return out;
+}
+
+static bool same_part(const char *a, const char *b, CURLUPart part)
+{
+	char *x = url_part(a, part);
+	char *y = url_part(b, part);
+	bool same = x && y && !strcasecmp(x, y);
+
+	mem_free(x);
+	mem_free(y);
+	return same;
+}
+
+bool easy_same_origin(const char *a, const char *b)
+{
+	return same_part(a, b, CURLUPART_SCHEME) &&
+	       same_part(a, b, CURLUPART_HOST) &&
+	       same_part(a, b, CURLUPART_PORT);
+}
+
+/* The URL with another host. */
+static char *with_host(const char *url, const char *host)
+{
+	CURLU *u = curl_url();
+	char *text = NULL;
+	char *out = NULL;
+
+	if (u && !curl_url_set(u, CURLUPART_URL, url, 0) &&
+	    !curl_url_set(u, CURLUPART_HOST, host, 0) &&
+	    !curl_url_get(u, CURLUPART_URL, &text, 0))
+		out = mem_strdup(text);
+	curl_free(text);
+	curl_url_cleanup(u);
+	return out;
+}
+
+/*
+ * server_name: curl has no option for the name that TLS asks for. It gets a
+ * URL with that name, is led to the real host, and told the Host header.
+ */
+static void set_server_name(struct transfer *t, const char *name)
+{
+	char *host = url_part(t->url, CURLUPART_HOST);
+	char *port = url_part(t->url, CURLUPART_PORT);
+	char *url = with_host(t->url, name);
+
+	if (host && port && url) {
+		char *line = mem_printf("%s:%s:%s:%s", name, port, host, port);
+		char *real = mem_printf("%s:%s", host, port);
+
+		t->connect_to = curl_slist_append(NULL, line);
+		curl_easy_setopt(t->easy, CURLOPT_URL, url);
+		curl_easy_setopt(t->easy, CURLOPT_CONNECT_TO, t->connect_to);
+		add_header(&t->headers, "Host", real);
+		mem_free(line);
+		mem_free(real);
+	}
+	mem_free(host);
+	mem_free(port);
+	mem_free(url);
+}
+
+static void set_tls(struct transfer *t, const struct http_config *g)
+{
+	CURL *e = t->easy;
+
+	set_blob(e, CURLOPT_CAINFO_BLOB, &g->ca);
+	set_blob(e, CURLOPT_SSLCERT_BLOB, &g->cert);
+	set_blob(e, CURLOPT_SSLKEY_BLOB, &g->cert_key);
+	set_versions(e, g);
+	if (g->insecure_skip_verify) {
+		curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 0L);
+		curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 0L);
+	}
+	if (g->server_name && !strncmp(t->url, "https:", 6))
+		set_server_name(t, g->server_name);
+}
+
+static void set_proxy(struct transfer *t, const struct http_config *g)
+{
+	const char *proxy = http_config_proxy(g, t->url, getenv);
+
+	if (!proxy)
+		return;
+	curl_easy_setopt(t->easy, CURLOPT_PROXY, proxy);
+	add_headers(&t->proxy_headers, &g->proxy_headers);
+	curl_easy_setopt(t->easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
+	curl_easy_setopt(t->easy, CURLOPT_PROXYHEADER, t->proxy_headers);
+	/* A tunnel that was let through is not for who is not let through. */
+	if (!strncmp(t->url, "https:", 6) &&
+	    (g->proxy_headers.count || strchr(proxy, '@')))
+		curl_easy_setopt(t->easy, CURLOPT_FORBID_REUSE, 1L);
+}
+
+void easy_set_password(CURL *e, const char *username, const char *password)
+{
+	curl_easy_setopt(e, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+	curl_easy_setopt(e, CURLOPT_USERNAME, username ? username : "");
+	curl_easy_setopt(e, CURLOPT_PASSWORD, password ? password : "");
+}
+
+/* Who we are: for the host that we were asked to go to. */
+static void set_identity(struct transfer *t, const struct http_config *g)
+{
+	add_headers(&t->headers, &g->headers);
+	if (g->auth == HTTP_AUTH_BASIC) {
+		easy_set_password(t->easy, g->username.text, g->password.text);
+	} else if (g->auth == HTTP_AUTH_HEADER) {
+		char *value = mem_printf(
+			"%s %s", g->auth_type,
+			g->credentials.text ? g->credentials.text : "");
+
+		add_header(&t->headers, "Authorization", value);
+		explicit_bzero(value, strlen(value));
+		mem_free(value);
+	} else if (t->token) {
+		add_header(&t->headers, "Authorization", t->token);
+	}
+}
+
+void easy_set_config(struct transfer *t)
+{
+	const struct http_config *g = t->config;
+
+	if (!g)
+		return;
+	if (!g->enable_http2)
+		curl_easy_setopt(t->easy, CURLOPT_HTTP_VERSION,
+				 (long)CURL_HTTP_VERSION_1_1);
+	set_tls(t, g);
+	set_proxy(t, g);
+	if (!t->foreign)
+		set_identity(t, g);
+}
+
+/* Where a redirect leads to, or NULL; the caller's. */
+char *easy_redirect(const struct transfer *t)
+{
+	const struct http_config *g = t->config;
+	char *location = NULL;
+	long status = 0;
+	char *url;
+
+	if (!g || !g->follow_redirects || t->post)
+		return NULL;
+	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &location);
+	if (!location || (status != 301 && status != 302 && status != 303 &&
+			  status != 307 && status != 308))
+		return NULL;
+	/* What is relative, is so to the host that server_name stands for. */
+	if (t->connect_to && same_part(location, t->url, CURLUPART_PORT)) {
+		char *real = url_part(t->url, CURLUPART_HOST);
+		char *host = url_part(location, CURLUPART_HOST);
+		bool ours = real && host && !strcasecmp(host, g->server_name);
+
+		url = ours ? with_host(location, real) : mem_strdup(location);
+		mem_free(real);
+		mem_free(host);
+		return url;
+	}
+	return mem_strdup(location);
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/transfer.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "client/oauth2.h"
+
+#define CONNECT_TIMEOUT_MS 10000L
+#define REDIRECTS_MAX      10
+
+/* Whether the body may take n bytes more; if not, it waits. */
+static bool has_room(struct transfer *t, size_t n)
+{
+	struct http_client *c = t->client;
+	size_t cap = buf_next_cap(&t->response.body, n);
+
+	if (!c->intake ||
+	    intake_take(c->intake, &t->response.share, (int64_t)cap))
+		return true;
+	t->wants = cap;
+	atomic_fetch_add(&c->waits, 1);
+	return false;
+}
+
+static size_t on_body(char *p, size_t size, size_t n, void *arg)
+{
+	struct transfer *t = arg;
+	long status = 0;
+
+	if (t->sink)
+		curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (status == 200)
+		return t->sink(t->sink_ctx,
+			       (struct bytes){ (const uint8_t *)p, size * n }) ?
+			       size * n :
+			       0;
+	if (!has_room(t, size * n))
+		return CURL_WRITEFUNC_PAUSE;
+	buf_add(&t->response.body, p, size * n);
+	if (!t->response.body.over)
+		return size * n;
+	t->response.code = err_set(&t->response.err, ERR_TOOBIG,
+				   "the body is larger than %zu bytes",
+				   t->max_body);
+	return 0;
+}
+
+static size_t on_header(char *p UNUSED, size_t size, size_t n, void *arg)
+{
+	struct transfer *t = arg;
+
+	t->header_bytes += size * n;
+	if (t->header_bytes <= HTTP_HEADER_MAX)
+		return size * n;
+	t->response.code = err_set(&t->response.err, ERR_TOOBIG,
+				   "the headers are larger than %d bytes",
+				   HTTP_HEADER_MAX);
+	return 0;
+}
+
+/* What is left of the time that the request has; 1 at least. */
+static long left_ms(const struct transfer *t)
+{
+	int64_t left = (t->deadline_ns - clock_mono_ns()) / 1000000;
+
+	return left > 0 ? (long)left : 1;
+}
+
+static void set_options(struct transfer *t)
+{
+	CURL *e = t->easy;
+	long left = left_ms(t);
+
+	curl_easy_setopt(e, CURLOPT_URL, t->url);
+	curl_easy_setopt(e, CURLOPT_USERAGENT, t->user_agent);
+	curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+	curl_easy_setopt(e, CURLOPT_PROXY, "");
+	curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, left);
+	curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS,
+			 left < CONNECT_TIMEOUT_MS ? left : CONNECT_TIMEOUT_MS);
+	curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->why);
+	curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(e, CURLOPT_WRITEDATA, t);
+	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+	curl_easy_setopt(e, CURLOPT_HEADERDATA, t);
+	curl_easy_setopt(e, CURLOPT_PRIVATE, t);
+	if (t->post)
+		curl_easy_setopt(e, CURLOPT_POSTFIELDS, t->post);
+	if (t->username)
+		easy_set_password(e, t->username, t->password);
+	for (const struct curl_slist *h = t->own; h; h = h->next)
+		t->headers = curl_slist_append(t->headers, h->data);
+	easy_set_config(t);
+	curl_easy_setopt(e, CURLOPT_HTTPHEADER, t->headers);
+}
+
+static void handle_drop(struct transfer *t)
+{
+	if (t->easy) {
+		curl_multi_remove_handle(t->client->multi, t->easy);
+		curl_easy_cleanup(t->easy);
+	}
+	curl_slist_free_all(t->headers);
+	curl_slist_free_all(t->proxy_headers);
+	curl_slist_free_all(t->connect_to);
+	t->easy = NULL;
+	t->headers = NULL;
+	t->proxy_headers = NULL;
+	t->connect_to = NULL;
+}
+
+static void launch(struct transfer *t)
+{
+	handle_drop(t);
+	t->header_bytes = 0;
+	*t->why = 0;
+	t->wants = 0;
+	buf_fini(&t->response.body);
+	intake_release(&t->response.share);
+	t->response.body = buf_init(t->max_body);
+	t->easy = curl_easy_init();
+	if (!t->easy)
+		abort(); /* out of memory */
+	set_options(t);
+	curl_multi_add_handle(t->client->multi, t->easy);
+}
+
+/* It ends in the next http_poll(), as all do. */
+static void fail(struct transfer *t, const struct err *err)
+{
+	t->response.err = *err;
+	t->response.code = err->code;
+	t->ended = true;
+	t->client->ended++;
+}
+
+static void on_token(void *ctx, const char *value, const struct err *err)
+{
+	struct transfer *t = ctx;
+
+	t->asking = false;
+	if (err) {
+		fail(t, err);
+		return;
+	}
+	t->token = mem_strdup(value);
+	launch(t);
+}
+
+static char *copy_of(const char *text)
+{
+	return text ? mem_strdup(text) : NULL;
+}
+
+static struct transfer *transfer_new(struct http_client *c,
+				     const struct http_request *r)
+{
+	struct transfer *t = mem_new(struct transfer);
+
+	t->client = c;
+	t->done = r->done;
+	t->ctx = r->ctx;
+	t->max_body = r->max_body;
+	t->sink = r->sink;
+	t->sink_ctx = r->sink_ctx;
+	t->timeout_ms = r->timeout_ms;
+	t->deadline_ns = clock_mono_ns() + r->timeout_ms * 1000000;
+	t->url = mem_strdup(r->url);
+	t->user_agent = mem_strdup(r->user_agent);
+	t->post = copy_of(r->post);
+	t->username = copy_of(r->username);
+	t->password = copy_of(r->password);
+	t->config = r->config ? http_config_ref(r->config) : NULL;
+	for (const char *const *h = r->headers; h && *h; h++)
+		t->own = curl_slist_append(t->own, *h);
+	t->next = c->transfers;
+	if (t->next)
+		t->next->prev = t;
+	c->transfers = t;
+	c->running++;
+	return t;
+}
+
+void http_start(struct http_client *c, const struct http_request *r)
+{
+	struct transfer *t = transfer_new(c, r);
+	struct err err;
+
+	if (t->config && http_config_load(t->config, &err)) {
+		fail(t, &err);
+	} else if (t->config && t->config->auth == HTTP_AUTH_OAUTH2) {
+		t->asking = true;
+		oauth2_ask(t->config->oauth2, t->config, c, r, on_token, t);
+	} else {
+		launch(t);
+	}
+}
+
+/* What a transfer's end means to the caller. */
+static void set_result(struct transfer *t, CURLcode result)
+{
+	struct http_response *r = &t->response;
+	const char *why = *t->why ? t->why : curl_easy_strerror(result);
+
+	if (r->code || result == CURLE_OK)
+		return;
+	switch (result) {
+	case CURLE_OPERATION_TIMEDOUT:
+		r->code = err_set(&r->err, ERR_TIMEOUT,
+				  "no complete answer within %lld ms (%s)",
+				  (long long)t->timeout_ms,
+				  t->wants ? "it waited for --ingest.memory" :
+					     why);
+		break;
+	case CURLE_URL_MALFORMAT:
+	case CURLE_UNSUPPORTED_PROTOCOL:
+		r->code = err_set(&r->err, ERR_INVALID, "%s", why);
+		break;
+	default:
+		r->code = err_set(&r->err, ERR_AGAIN, "%s", why);
+		break;
+	}
+}
+
+static void forget(char *secret)
+{
+	if (secret)
+		explicit_bzero(secret, strlen(secret));
+	mem_free(secret);
+}
+
+static void transfer_free(struct transfer *t)
+{
+	struct http_client *c = t->client;
+
+	handle_drop(t);
+	curl_slist_free_all(t->own);
+	buf_fini(&t->response.body);
+	intake_release(&t->response.share);
+	mem_free(t->url);
+	mem_free(t->user_agent);
+	forget(t->post);
+	mem_free(t->username);
+	forget(t->password);
+	forget(t->token);
+	http_config_unref(t->config);
+	if (t->prev)
+		t->prev->next = t->next;
+	else
+		c->transfers = t->next;
+	if (t->next)
+		t->next->prev = t->prev;
+	c->running--;
+	mem_free(t);
+}
+
+void transfer_end(struct transfer *t, CURLcode result)
+{
+	struct http_response *r = &t->response;
+	char *type = NULL;
+	char *location = NULL;
+
+	if (t->ended)
+		t->client->ended--;
+	if (t->asking)
+		oauth2_forget(t->config->oauth2, t);
+	set_result(t, result);
+	if (r->code && t->redirects)
+		err_wrap(&r->err, r->code, "redirected to %s", t->url);
+	if (t->easy) {
+		curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &r->status);
+		curl_easy_getinfo(t->easy, CURLINFO_CONTENT_TYPE, &type);
+		curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &location);
+	}
+	r->content_type = type ? type : "";
+	r->location = location ? location : "";
+	if (r->status == 401 && t->token)
+		oauth2_expire(t->config->oauth2);
+	t->done(t->ctx, r);
+	transfer_free(t);
+}
+
+/* Go where we are sent. False: nowhere. */
+bool transfer_follow(struct transfer *t)
+{
+	char *url = easy_redirect(t);
+	struct err err;
+
+	if (!url)
+		return false;
+	if (++t->redirects > REDIRECTS_MAX) {
+		err_set(&err, ERR_INVALID, "stopped after %d redirects",
+			REDIRECTS_MAX);
+		t->response.err = err;
+		t->response.code = err.code;
+		mem_free(url);
+		return false;
+	}
+	t->foreign |= !easy_same_origin(t->url, url);
+	mem_free(t->url);
+	t->url = url;
+	launch(t);
+	return true;
+}
+
+void transfer_cancel(struct transfer *t)
+{
+	t->response.code = err_set(&t->response.err, ERR_CLOSED, "stopped");
+	transfer_end(t, CURLE_OK);
+}
