@@ -10,7 +10,6 @@
 #include "base/table.h"
 #include "base/units.h"
 
-#define WEIGHT_MAX 500000
 #define ERRORS_MAX (64 * KIB)
 
 struct anchor {
@@ -148,7 +147,7 @@ static struct yaml_node *build_items(struct builder *b, struct yaml_node *n,
 			items[count++] = item;
 			n->weight += item->weight;
 		}
-		if (n->weight > WEIGHT_MAX)
+		if (n->weight > YAML_NODES_MAX)
 			fail(b, e.start_mark, "too many values");
 		yaml_event_delete(&e);
 	}

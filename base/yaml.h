@@ -19,6 +19,7 @@
 
 #define YAML_TEXT_MAX  (10 * MIB)
 #define YAML_DEPTH_MAX 64
+#define YAML_NODES_MAX 500000
 
 enum yaml_kind {
 	YAML_SCALAR,

@@ -9,7 +9,6 @@
 
 struct converter {
 	struct yaml *y;
-	size_t nodes;
 };
 
 static struct yaml_node *node_new(struct converter *c, enum yaml_kind kind)
@@ -18,7 +17,6 @@ static struct yaml_node *node_new(struct converter *c, enum yaml_kind kind)
 
 	n->kind = kind;
 	n->weight = 1;
-	c->nodes++;
 	return n;
 }
 
@@ -93,17 +91,19 @@ static struct yaml_node *convert(struct converter *c, json_t *v)
 	return plain(c, v);
 }
 
-static unsigned depth_of(json_t *v)
+/* How deep it is, adding the values that it has to *nodes. */
+static unsigned measure(json_t *v, size_t *nodes)
 {
 	unsigned deepest = 0;
 	const char *key UNUSED;
 	json_t *value;
 	size_t i;
 
+	(*nodes)++;
 	if (json_is_array(v)) {
 		json_array_foreach(v, i, value)
 		{
-			unsigned d = depth_of(value);
+			unsigned d = measure(value, nodes);
 
 			deepest = d > deepest ? d : deepest;
 		}
@@ -111,8 +111,9 @@ static unsigned depth_of(json_t *v)
 	if (json_is_object(v)) {
 		json_object_foreach(v, key, value)
 		{
-			unsigned d = depth_of(value);
+			unsigned d = measure(value, nodes);
 
+			(*nodes)++;
 			deepest = d > deepest ? d : deepest;
 		}
 	}
@@ -122,6 +123,7 @@ static unsigned depth_of(json_t *v)
 void yaml_parse_json(struct yaml *y, const char *file, struct bytes text)
 {
 	struct converter c = { .y = y };
+	size_t nodes = 0;
 	json_error_t why;
 	json_t *root;
 
@@ -141,8 +143,10 @@ void yaml_parse_json(struct yaml *y, const char *file, struct bytes text)
 		yaml_error(y, why.line > 0 ? &at : NULL, "%s", why.text);
 		return;
 	}
-	if (depth_of(root) > YAML_DEPTH_MAX)
+	if (measure(root, &nodes) > YAML_DEPTH_MAX)
 		yaml_error(y, NULL, "nested too deeply");
+	else if (nodes > YAML_NODES_MAX)
+		yaml_error(y, NULL, "too many values");
 	else
 		y->root = convert(&c, root);
 	json_decref(root);

@@ -136,6 +136,9 @@ static void set_tls(struct transfer *t, const struct http_config *g)
 	CURL *e = t->easy;
 
 	set_blob(e, CURLOPT_CAINFO_BLOB, &g->ca);
+	/* Who is named is trusted, and not the system's folder beside him. */
+	if (g->ca.text)
+		curl_easy_setopt(e, CURLOPT_CAPATH, NULL);
 	set_blob(e, CURLOPT_SSLCERT_BLOB, &g->cert);
 	set_blob(e, CURLOPT_SSLKEY_BLOB, &g->cert_key);
 	set_versions(e, g);
@@ -154,12 +157,14 @@ static void set_proxy(struct transfer *t, const struct http_config *g)
 	if (!proxy)
 		return;
 	curl_easy_setopt(t->easy, CURLOPT_PROXY, proxy);
+	/* For CONNECT alone: without it they would reach the target. */
+	if (strncmp(t->url, "https:", 6) != 0)
+		return;
 	add_headers(&t->proxy_headers, &g->proxy_headers);
 	curl_easy_setopt(t->easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
 	curl_easy_setopt(t->easy, CURLOPT_PROXYHEADER, t->proxy_headers);
 	/* A tunnel that was let through is not for who is not let through. */
-	if (!strncmp(t->url, "https:", 6) &&
-	    (g->proxy_headers.count || strchr(proxy, '@')))
+	if (g->proxy_headers.count || strchr(proxy, '@'))
 		curl_easy_setopt(t->easy, CURLOPT_FORBID_REUSE, 1L);
 }
 

@@ -77,6 +77,8 @@ int http_client_new(struct http_client **out, struct err *err)
 	curl_multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, on_timer);
 	curl_multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
 	curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, MAX_IDLE_CONNECTIONS);
+	/* Two requests never share a connection: its tunnel may be one's own. */
+	curl_multi_setopt(c->multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
 	*out = c;
 	return 0;
 }
@@ -135,7 +137,7 @@ static void resume(struct http_client *c)
 
 	while ((t = next_waiting(c, above, t))) {
 		above = t->wants;
-		/* Who is larger would not get it either. */
+		/* Who is larger would hardly get it: he is asked again. */
 		if (!intake_take(c->intake, &t->response.share,
 				 (int64_t)t->wants))
 			return;

@@ -69,7 +69,7 @@ static int load(struct http_loaded *l, const char *what, struct err *err)
 		return err_wrap(err, rc, "%s", what);
 	}
 	forget(l);
-	l->text = mem_strdup(buf_cstr(&text));
+	l->text = mem_strndup(str_from(buf_bytes(&text)));
 	l->len = text.len;
 	explicit_bzero(text.ptr, text.len);
 	buf_fini(&text);
@@ -208,6 +208,9 @@ int http_config_load(struct http_config *c, struct err *err)
 				      "authorization.credentials_file", err);
 	if (!rc)
 		rc = load(&c->ca, "tls_config.ca_file", err);
+	if (!rc && c->ca.text && !c->ca.len)
+		rc = err_set(err, ERR_INVALID,
+			     "tls_config.ca is empty: nobody would be trusted");
 	if (!rc)
 		rc = load(&c->cert, "tls_config.cert_file", err);
 	if (!rc)

@@ -15,6 +15,7 @@ struct live {
 	pthread_mutex_t mu;
 	struct config *config;
 	uint64_t tried; /* hash of the text that was loaded or refused last */
+	uint64_t seen;  /* and of what stood there at the last look */
 	struct metric *successful;
 	struct metric *success_seconds;
 };
@@ -126,6 +127,8 @@ static int reload(struct live *l, struct err *err)
 	rc = config_load(c, l->path, err);
 	log_lines(l, LOG_WARN, &c->yaml.warnings);
 	log_lines(l, LOG_ERROR, &c->yaml.errors);
+	if (!rc && !c->yaml.root)
+		rc = err_set(err, ERR_INVALID, "the file is empty");
 	if (rc) {
 		rc = summary(c, rc, err);
 		config_free(c);
@@ -167,8 +170,9 @@ bool live_has_changed(struct live *l)
 	bool changed;
 
 	pthread_mutex_lock(&l->mu);
-	/* A file that is away is being exchanged. */
-	changed = hash && hash != l->tried;
+	/* One that is away, or not as a moment ago, is being exchanged. */
+	changed = hash && hash != l->tried && hash == l->seen;
+	l->seen = hash;
 	pthread_mutex_unlock(&l->mu);
 	return changed;
 }

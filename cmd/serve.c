@@ -413,12 +413,13 @@ static int start(struct serve *s, int64_t sync_ms, struct err *err)
 	return rc;
 }
 
-/* What uses comes down before what is used. */
+/* What waits is let go, then what uses comes down before what is used. */
 static void stop(struct serve *s)
 {
-	web_stop(s->web);
+	/* Handlers may wait for a profile: the scraper ends that. */
 	discovery_stop(s->discovery);
 	scrape_stop(s->scraper);
+	web_stop(s->web);
 	web_free(s->web);
 	discovery_free(s->discovery);
 	scrape_free(s->scraper);

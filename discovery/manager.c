@@ -206,7 +206,8 @@ static struct job *make_job(struct discovery *d, const struct discovery_job *c)
 	for (size_t i = 0; i < c->configs->count; i++)
 		*vec_add(&j->providers) = take_provider(d, &c->configs->v[i]);
 	/* A job that never had discoveries has nothing to be told of. */
-	j->untold = j->providers.count || (old && old->providers.count);
+	j->untold = j->providers.count ||
+		    (old && (old->providers.count || old->untold));
 	return j;
 }
 

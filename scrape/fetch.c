@@ -112,7 +112,7 @@ static void answered(void *ctx, struct http_response *r)
 	}
 	/* A full queue is no reason to lose a profile. */
 	if (pool_submit(j->scraper->workers, finish, j, NULL))
-		finish(j, 0);
+		finish(j, SCRAPE_WORKERS);
 }
 
 /* ask: NULL when it is due. */

@@ -103,9 +103,9 @@ int scrape_start(const struct scrape_options *o, struct scraper **out,
 			       on_room, s);
 	http_client_set_intake(s->client, s->intake);
 	register_gauges(s);
-	for (unsigned i = 0; i < SCRAPE_WORKERS; i++)
+	for (unsigned i = 0; i <= SCRAPE_WORKERS; i++)
 		s->unpackers[i] = unpacker_new(o->max_profile);
-	for (unsigned i = 0; i < SCRAPE_WORKERS; i++)
+	for (unsigned i = 0; i <= SCRAPE_WORKERS; i++)
 		unpacker_share(s->unpackers[i], &s->giant);
 	s->workers = pool_start("scrape-worker", SCRAPE_WORKERS, QUEUE_MAX);
 	s->running = true;
@@ -136,7 +136,7 @@ void scrape_free(struct scraper *s)
 	scrape_stop(s);
 	http_client_free(s->client);
 	pool_free(s->workers);
-	for (unsigned i = 0; i < SCRAPE_WORKERS; i++)
+	for (unsigned i = 0; i <= SCRAPE_WORKERS; i++)
 		unpacker_free(s->unpackers[i]);
 	schedule_free(s);
 	jobs_free(s);

@@ -42,7 +42,7 @@ struct scraper {
 	struct scrape_options o;
 	struct scrape_metrics metrics;
 	struct pool *workers;
-	struct unpacker *unpackers[SCRAPE_WORKERS];
+	struct unpacker *unpackers[SCRAPE_WORKERS + 1]; /* and the loop's */
 	struct http_client *client;
 	struct intake *intake;
 	pthread_mutex_t giant; /* one large profile is unpacked at a time */

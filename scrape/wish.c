@@ -61,8 +61,9 @@ static struct target *find_target(struct scraper *s,
 		for (size_t k = 0; k < v[i].set->count; k++) {
 			struct target *t = v[i].set->v[k].target;
 
-			if (!t || !matchers_match(w->matchers, w->count,
-						  t->spec.labels))
+			if (!t || t->refused ||
+			    !matchers_match(w->matchers, w->count,
+					    t->spec.labels))
 				continue;
 			if (!(*count)++)
 				found = target_ref(t);

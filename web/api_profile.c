@@ -4,12 +4,14 @@
  */
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "model/selector.h"
 #include "web/context.h"
 
 #define SECONDS_MAX 3600
-#define ANSWER_NS   1000000000LL /* kept for the answer */
+#define SECOND_NS   1000000000LL
+#define ANSWER_NS   SECOND_NS /* kept for the answer */
 
 static int wish_of(const struct request *r, struct selector *sel,
 		   struct scrape_wish *w, struct err *err)
@@ -24,6 +26,11 @@ static int wish_of(const struct request *r, struct selector *sel,
 	if (!rc && w->seconds > SECONDS_MAX)
 		rc = err_set(err, ERR_INVALID, "seconds is 0 to %d",
 			     SECONDS_MAX);
+	if (!rc && w->seconds * SECOND_NS > r->deadline_ns - clock_mono_ns())
+		rc = err_set(
+			err, ERR_INVALID,
+			"a profile of %lld s takes longer than --query.timeout",
+			(long long)w->seconds);
 	w->matchers = sel->matchers;
 	w->count = sel->count;
 	w->deadline_ns = r->deadline_ns - ANSWER_NS;

@@ -85,6 +85,25 @@ static void tell_failure(struct auth *a, const struct err *err)
 	a->failed = *err;
 }
 
+/*
+ * A file that is being written may be empty, or end early: what would let
+ * people in who were kept out takes a restart.
+ */
+static bool opens_up(const struct web_config *old,
+		     const struct web_config *next, struct err *err)
+{
+	bool users = web_config_has_auth(old) && !web_config_has_auth(next);
+	bool tls = (old->tls.cert.len && !next->tls.cert.len) ||
+		   old->tls.client_auth > next->tls.client_auth;
+
+	if (!users && !tls)
+		return false;
+	err_set(err, ERR_DENIED, "%s: to mean that, restart",
+		users ? "it has no users and no tokens any more" :
+			"it asks less of TLS than before");
+	return true;
+}
+
 /* Under mu: the files, when one of them is another. */
 static void look(struct auth *a)
 {
@@ -97,7 +116,8 @@ static void look(struct auth *a)
 	a->looked_ns = now;
 	if (!web_config_is_stale(&a->config))
 		return;
-	if (web_config_load(&next, a->path, &err)) {
+	if (web_config_load(&next, a->path, &err) ||
+	    opens_up(&a->config, &next, &err)) {
 		tell_failure(a, &err);
 		web_config_fini(&next);
 		return;

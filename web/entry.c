@@ -78,7 +78,7 @@ static void judge(struct exchange *x, enum auth_verdict v)
 				"too many passwords are being verified");
 		answer_header(&x->answer, "Retry-After", "1");
 	} else if (v == AUTH_GRANTED && x->route &&
-		   !(x->who.scopes & x->route->scope)) {
+		   (x->who.scopes & x->route->scope) != x->route->scope) {
 		exchange_refuse(x, ERR_DENIED,
 				"this needs a scope that you do not have");
 	}

@@ -55,8 +55,12 @@ static uint64_t client_of(const struct sockaddr *a)
 		struct sockaddr_in6 v6;
 
 		memcpy(&v6, a, sizeof(v6));
-		key[0] = 6;
-		memcpy(key + 1, &v6.sin6_addr, 8);
+		if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
+			memcpy(key + 1, &v6.sin6_addr.s6_addr[12], 4);
+		} else {
+			key[0] = 6;
+			memcpy(key + 1, &v6.sin6_addr, 8);
+		}
 	}
 	hash = hash64((struct bytes){ key, sizeof(key) });
 	return hash ? hash : 1;

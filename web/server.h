@@ -101,7 +101,7 @@ struct route {
 	const char *path; /* NULL ends the table */
 	handler_fn handle;
 	enum route_kind kind;
-	enum scope scope; /* what it takes to be answered */
+	unsigned scope; /* enum scope: all that it takes */
 };
 
 struct server_options {

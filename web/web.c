@@ -91,7 +91,7 @@ static const struct route routes[] = {
 	{ "/api/v1/profile_types", api_profile_types, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/targets", api_targets, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/targets/profile", api_targets_profile, ROUTE_WRITE,
-	  SCOPE_WRITE },
+	  SCOPE_READ | SCOPE_WRITE },
 	{ "/api/v1/status/config", api_status_config, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/status/flags", api_status_flags, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/status/buildinfo", api_status_buildinfo, ROUTE_READ,
@@ -109,11 +109,11 @@ static const struct route routes[] = {
 	{ 0 },
 };
 
-static const char *scope_name(enum scope scope)
+static const char *scope_name(unsigned scope)
 {
-	return scope == SCOPE_ADMIN ? "admin" :
-	       scope == SCOPE_WRITE ? "write" :
-				      "read";
+	return scope == SCOPE_ADMIN                ? "admin" :
+	       scope == (SCOPE_READ | SCOPE_WRITE) ? "read+write" :
+						     "read";
 }
 
 /* What is answered, and who may ask. */

@@ -115,14 +115,21 @@ struct token_entry {
 	struct str file;
 };
 
-static struct timespec mtime_of(const char *path)
+/* A file as it is now; taken before it is read. */
+static struct web_file look_at(const char *path)
 {
+	struct web_file f = { .path = path };
 	struct stat st;
 
-	return stat(path, &st) ? (struct timespec){ 0 } : st.st_mtim;
+	if (stat(path, &st))
+		return f;
+	f.mtime = st.st_mtim;
+	f.size = st.st_size;
+	f.inode = st.st_ino;
+	return f;
 }
 
-static void note_file(struct web_config *c, const char *path)
+static void note_file(struct web_config *c, struct web_file f)
 {
 	struct web_file *more =
 		arena_array(&c->yaml.arena, struct web_file, c->file_count + 1);
@@ -130,7 +137,7 @@ static void note_file(struct web_config *c, const char *path)
 	if (c->file_count)
 		memcpy(more, c->files, c->file_count * sizeof(*more));
 	c->files = more;
-	c->files[c->file_count++] = (struct web_file){ path, mtime_of(path) };
+	c->files[c->file_count++] = f;
 }
 
 /* The text of a file that the configuration names. */
@@ -143,7 +150,7 @@ static struct str read_file(struct web_config *c, const struct yaml_node *n,
 	struct str out = str_of("");
 	struct err err;
 
-	note_file(c, path.ptr);
+	note_file(c, look_at(path.ptr));
 	if (file_slurp(path.ptr, &text, &err))
 		yaml_error(y, n, "%s", err.msg);
 	else
@@ -430,12 +437,13 @@ static void decode(struct web_config *c)
 }
 
 /* c->text is there. */
-static int parse(struct web_config *c, const char *path, struct err *err)
+static int parse(struct web_config *c, const char *path, struct web_file file,
+		 struct err *err)
 {
 	struct str first;
 
 	yaml_parse(&c->yaml, path, buf_bytes(&c->text));
-	note_file(c, path);
+	note_file(c, file);
 	decode(c);
 	if (!c->yaml.error_count)
 		return 0;
@@ -447,11 +455,12 @@ static int parse(struct web_config *c, const char *path, struct err *err)
 
 int web_config_load(struct web_config *c, const char *path, struct err *err)
 {
+	struct web_file file = look_at(path);
 	int rc;
 
 	*c = (struct web_config){ .text = buf_init(FILE_MAX + 1) };
 	rc = file_slurp(path, &c->text, err);
-	return rc ? rc : parse(c, path, err);
+	return rc ? rc : parse(c, path, file, err);
 }
 
 int web_config_parse(struct web_config *c, const char *path, struct bytes text,
@@ -459,7 +468,7 @@ int web_config_parse(struct web_config *c, const char *path, struct bytes text,
 {
 	*c = (struct web_config){ 0 };
 	buf_add(&c->text, text.ptr, text.len);
-	return parse(c, path, err);
+	return parse(c, path, (struct web_file){ .path = path }, err);
 }
 
 void web_config_fini(struct web_config *c)
@@ -474,10 +483,12 @@ void web_config_fini(struct web_config *c)
 bool web_config_is_stale(const struct web_config *c)
 {
 	for (size_t i = 0; i < c->file_count; i++) {
-		struct timespec now = mtime_of(c->files[i].path);
+		const struct web_file *was = &c->files[i];
+		struct web_file now = look_at(was->path);
 
-		if (now.tv_sec != c->files[i].mtime.tv_sec ||
-		    now.tv_nsec != c->files[i].mtime.tv_nsec)
+		if (now.mtime.tv_sec != was->mtime.tv_sec ||
+		    now.mtime.tv_nsec != was->mtime.tv_nsec ||
+		    now.size != was->size || now.inode != was->inode)
 			return true;
 	}
 	return false;

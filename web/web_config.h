@@ -71,6 +71,8 @@ struct web_tls {
 struct web_file {
 	const char *path;
 	struct timespec mtime;
+	int64_t size;
+	uint64_t inode;
 };
 
 struct web_config {

@@ -63,7 +63,7 @@ def every_route_asks_who_is_there(d):
     admin = basic('admin', 'correct horse')
     routes = e.get('/api/v1/status/routes', headers=admin).data()
     assert len(routes) > 20 and {r['scope'] for r in routes} == {
-        'read', 'write', 'admin'}, routes
+        'read', 'read+write', 'admin'}, routes
     strangers = [{}, basic('admin', 'wrong'), basic('nobody', 'correct horse'), basic('', ''),
                  basic('admin', ''), bearer('wrong'), bearer(''), bearer(READ + 'x'),
                  {'Authorization': 'Basic !!!'}, {'Authorization': 'Digest x'},
@@ -76,7 +76,7 @@ def every_route_asks_who_is_there(d):
             assert 'Basic realm="everprof"' in answer.headers['WWW-Authenticate']
             assert b'everprof_' not in answer.body
         known = {'read': {'reader': 200, 'ci': 200, 'pusher': 403},
-                 'write': {'reader': 403, 'ci': 403, 'pusher': 200},
+                 'read+write': {'reader': 403, 'ci': 403, 'pusher': 403},
                  'admin': {'reader': 403, 'ci': 403, 'pusher': 403}}[route['scope']]
         for name, headers in (('reader', basic('reader', 'pw')), ('ci', bearer(READ)),
                               ('pusher', bearer(WRITE))):
@@ -108,7 +108,13 @@ def changes_of_the_file_count(d):
     rewrite(f'{d}/web.yml', 'basic_auth_users: {u: plain}\n')
     wait_until('the refusal', 10, lambda: (status('two'), 'must be hashed by bcrypt' in e.text())
                == (200, True))
-    assert e.text().count('the old one stays') == 1
+    # What is half written, or empty, opens nothing.
+    for text in ('', '# users are to come\n', 'http_server_config: {}\n'):
+        rewrite(f'{d}/web.yml', text)
+        time.sleep(1.3)
+        assert (status('two'), status('')) == (200, 401), text
+    assert 'no users and no tokens any more' in e.text()
+    assert e.text().count('the old one stays') == 2
     os.unlink(f'{d}/web.yml')
     time.sleep(1.2)
     assert (status('two'), status('')) == (200, 401), 'a file that is away opens nothing'

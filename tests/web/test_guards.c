@@ -126,6 +126,10 @@ Test(guards, each_client_has_its_own_bucket)
 	cr_expect(passes(l, "2001:db8::1", now, 15) == 15);
 	cr_expect(passes(l, "2001:db8::2", now, 15) == 5);
 	cr_expect(passes(l, "2001:db8:0:1::2", now, 15) == 15);
+	/* As a socket of both versions gives addresses of version 4. */
+	cr_expect(passes(l, "::ffff:10.9.9.1", now, 100) == 20);
+	cr_expect(passes(l, "::ffff:10.9.9.2", now, 100) == 20);
+	cr_expect(passes(l, "10.9.9.1", now, 100) == 0);
 	limiter_free(l);
 	l = limiter_new(0);
 	cr_expect(passes(l, "10.0.0.1", now, 1000) == 1000);
