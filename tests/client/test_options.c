@@ -241,6 +241,43 @@ Test(options, files_are_read_again_when_they_change)
 	tempdir_fini(&d);
 }
 
+/* What is no text is as long as it is, and no line of a header. */
+Test(options, files_with_zero_bytes_are_whole)
+{
+	struct tempdir d = tempdir_make();
+	struct http_config *c;
+	struct holder h;
+	struct yaml y;
+	struct err err;
+	char path[200];
+	char text[500];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/f", d.path);
+	f = fopen(path, "w");
+	cr_assert(f && fwrite("a\0bcdefgh", 1, 9, f) == 9 && !fclose(f));
+	snprintf(text, sizeof(text), "{tls_config: {ca_file: %s}}", path);
+	decode(&y, &h, text);
+	c = http_config_new(&h.http);
+	yaml_fini(&y);
+	cr_expect(!http_config_load(c, &err) && c->ca.len == 9);
+	cr_expect(!memcmp(c->ca.text, "a\0bcdefgh", 10));
+	/* An empty one would trust nobody, or everybody. */
+	put(path, "");
+	cr_expect(http_config_load(c, &err) == ERR_INVALID);
+	cr_expect(strstr(err.msg, "tls_config.ca is empty") != NULL);
+	http_config_unref(c);
+	snprintf(text, sizeof(text), "{basic_auth: {password_file: %s}}", path);
+	f = fopen(path, "w");
+	cr_assert(f && fwrite("a\0b\n", 1, 4, f) == 4 && !fclose(f));
+	decode(&y, &h, text);
+	c = http_config_new(&h.http);
+	yaml_fini(&y);
+	cr_expect(http_config_load(c, &err) == ERR_INVALID);
+	http_config_unref(c);
+	tempdir_fini(&d);
+}
+
 static char *environment(const char *name)
 {
 	static char http[] = "http://proxy:1";

@@ -278,5 +278,13 @@ Test(discovery, mistakes_are_named)
 	cr_expect(provider_parse("f", bytes_of(str_of(lines)), false, NULL, &g,
 				 &err) == ERR_INVALID);
 	cr_expect(strstr(err.msg, "too many values") != NULL);
+	/* And as JSON: a million lists in one. */
+	lines[0] = '[';
+	for (size_t i = 1; i < 3000001; i += 3)
+		memcpy(lines + i, "[],", 3);
+	memcpy(lines + 2999998, "[]]", 4);
+	cr_expect(provider_parse("f", bytes_of(str_of(lines)), true, NULL, &g,
+				 &err) == ERR_INVALID);
+	cr_expect(strstr(err.msg, "too many values") != NULL, "%s", err.msg);
 	mem_free(lines);
 }
