@@ -281,36 +281,89 @@ void page_index(void *ctx, struct request *r, struct answer *a)
 	selector_fini(&v.parsed);
 }
 
+static void put_time(struct buf *b, int64_t ms)
+{
+	char when[40] = "never";
+
+	if (ms)
+		time_format(ms, when);
+	buf_str(b, when);
+}
+
+/* Labels before relabelling, folded away. */
+static void put_discovered(struct buf *b, const struct target_status *s)
+{
+	buf_str(b, "<details><summary>discovered</summary><code>");
+	for (size_t i = 0; i < s->discovered_count; i++) {
+		xml_escape(b, s->discovered[i].name);
+		buf_str(b, "=");
+		xml_escape(b, s->discovered[i].value);
+		buf_str(b, "<br>");
+	}
+	buf_str(b, "</code></details>");
+}
+
 static void target_row(void *ctx, const struct target_status *s)
 {
 	struct buf *b = ctx;
 	const char *health = target_health_name(s->health);
-	char when[40] = "never";
 	struct buf labels = { 0 };
 
 	if (!s->target)
 		return;
-	if (s->last_ms)
-		time_format(s->last_ms, when);
 	labels_text(s->target->spec.labels, &labels);
 	buf_str(b, "<tr><td><code>");
 	xml_escape(b, str_of(s->target->spec.url));
 	buf_str(b, "</code><td><code>");
 	xml_escape(b, str_from(buf_bytes(&labels)));
-	buf_printf(b, "</code><td class=%s>%s<td>%s<td>%.3f s<td>", health,
-		   health, when, (double)s->last_duration_ns / 1e9);
+	buf_str(b, "</code>");
+	put_discovered(b, s);
+	buf_printf(b, "<td class=%s>%s<td>", health, health);
+	put_time(b, s->last_ms);
+	buf_printf(b, "<td>%.3f s<td>", (double)s->last_duration_ns / 1e9);
+	put_time(b, s->next_ms);
+	buf_str(b, "<td>");
 	xml_escape(b, str_of(s->last_error));
 	buf_fini(&labels);
+}
+
+static void dropped_row(void *ctx, const struct target_status *s)
+{
+	struct buf *b = ctx;
+
+	if (s->target)
+		return;
+	buf_str(b, "<tr><td>");
+	xml_escape(b, str_of(s->job));
+	buf_str(b, "<td>");
+	put_discovered(b, s);
+	buf_str(b, "<td>");
+	xml_escape(b, str_of(s->dropped));
+}
+
+static void count_dropped(void *ctx, const char *job UNUSED, size_t dropped)
+{
+	size_t *sum = ctx;
+
+	*sum += dropped;
 }
 
 void page_targets(void *ctx, struct request *r, struct answer *a)
 {
 	struct web *w = ctx;
+	size_t dropped = 0;
 
 	page_begin(a, r, NULL);
 	buf_str(&a->body, "<table><tr><th>Target<th>Labels<th>Health"
-			  "<th>Last scrape<th>Took<th>Last error");
+			  "<th>Last scrape<th>Took<th>Next<th>Last error");
 	scrape_targets(w->o.scraper, target_row, &a->body);
 	buf_str(&a->body, "</table>");
+	scrape_dropped(w->o.scraper, count_dropped, &dropped);
+	if (dropped) {
+		buf_printf(&a->body, "<h2>Dropped: %zu</h2>", dropped);
+		buf_str(&a->body, "<table><tr><th>Job<th>Labels<th>Why");
+		scrape_targets(w->o.scraper, dropped_row, &a->body);
+		buf_str(&a->body, "</table>");
+	}
 	page_end(a);
 }

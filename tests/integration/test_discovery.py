@@ -227,6 +227,10 @@ def target_sets_are_those_of_prometheus(d):
                                '__name__', '__param_seconds')) for t in targets}
     rules = [t for t in have['droppedTargets'] if t['reason'] == 'relabelling dropped it']
     same = [t for t in have['droppedTargets'] if t not in rules]
+    page = e.get('/targets').body.decode()
+    for text in ('relabelling dropped it', 'another target has the same labels',
+                 '__meta_dc=eu-West', '<th>Next'):
+        assert text in page, text
     # 2.42 writes what rules add over what was discovered: only jobs without rules agree, and
     # of dropped targets their addresses.
     plain = ('prometheus', 'labels', 'files', 'http')

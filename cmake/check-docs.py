@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Hold the documentation to the code: every key of the configuration files and
+every flag of serve is in docs/configuration.md or docs/security.md, every flag
+that they name exists, and a flag's default is the one that it has.
+
+usage: cmake/check-docs.py [ROOT]
+"""
+import os
+import re
+import sys
+
+KEYS = ('cmd/config.c', 'scrape/scrape_config.c', 'client/http_options.c', 'client/http_options.h',
+        'discovery/discovery_config.c', 'discovery/group.c', 'model/relabel.c', 'web/web_config.c')
+FIELD = re.compile(r'\{\s*"([a-z0-9_]+)",\s*([a-z]\w*),')
+FLAG = re.compile(r'add_flag\(\s*s,\s*"([a-z.-]+)",\s*FLAG_\w+,\s*&s->\w+,\s*(NULL|"[^"]*")', re.S)
+
+
+def main():
+    os.chdir(sys.argv[1] if len(sys.argv) > 1 else '.')
+    text = ''.join(open(f'docs/{name}.md').read() for name in ('configuration', 'security'))
+    complaints = []
+    keys = {(path, key) for path in KEYS
+            for key, decode in FIELD.findall(open(path).read()) if decode != 'NULL'}
+    for path, key in sorted(keys):
+        if not re.search(rf'(?<![\w]){key}(?![\w])', text):
+            complaints.append(f'{path}: {key} is in no documentation')
+    flags = dict(FLAG.findall(open('cmd/serve.c').read()))
+    table = dict(re.findall(r'^\| `--([a-z.-]+)` \| ([^|]*?) ?\|', text, re.M))
+    for name, default in sorted(flags.items()):
+        said = table.get(name)
+        if said is None:
+            complaints.append(f'cmd/serve.c: --{name} is not in the table of flags')
+        elif said != default.strip('"').replace('NULL', ''):
+            complaints.append(f'--{name}: the default is {default}, not "{said}"')
+    complaints += [f'docs: there is no --{name}' for name in sorted(table) if name not in flags]
+    for line in complaints:
+        print(line)
+    print(f'{len(keys)} keys, {len(flags)} flags, {len(complaints)} complaints')
+    sys.exit(1 if complaints or len(keys) < 60 or len(flags) < 25 else 0)
+
+
+main()
