@@ -71,7 +71,8 @@ static int load(struct http_loaded *l, const char *what, struct err *err)
 	forget(l);
 	l->text = mem_strndup(str_from(buf_bytes(&text)));
 	l->len = text.len;
-	explicit_bzero(text.ptr, text.len);
+	if (text.ptr)
+		explicit_bzero(text.ptr, text.len);
 	buf_fini(&text);
 	l->mtime_ns = mtime_ns(&st);
 	l->size = st.st_size;
