@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -10,6 +11,13 @@ void buf_fini(struct buf *b)
 {
 	mem_free(b->ptr);
 	*b = (struct buf){ .max = b->max };
+}
+
+void buf_forget(struct buf *b)
+{
+	if (b->ptr)
+		explicit_bzero(b->ptr, b->len);
+	buf_fini(b);
 }
 
 size_t buf_next_cap(const struct buf *b, size_t n)

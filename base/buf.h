@@ -36,6 +36,9 @@ static inline struct buf buf_init(size_t max)
 /* Free the bytes; the buffer is empty, with the same maximum. */
 void buf_fini(struct buf *b);
 
+/* The same for secrets: they do not stay in memory. */
+void buf_forget(struct buf *b);
+
 /* Forget the bytes but keep their memory, to be filled again. */
 static inline void buf_reset(struct buf *b)
 {

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/bytes.h"
 
+#include <strings.h>
+
+bool str_is_nocase(struct str a, const char *b)
+{
+	return strlen(b) == a.len && !strncasecmp(a.ptr, b, a.len);
+}
+
 int str_cmp(struct str a, struct str b)
 {
 	size_t n = a.len < b.len ? a.len : b.len;

@@ -44,6 +44,9 @@ static inline bool str_is(struct str a, const char *b)
 	return str_eq(a, str_of(b));
 }
 
+/* The same, small and capital letters of ASCII being one. */
+bool str_is_nocase(struct str a, const char *b);
+
 static inline bool str_starts(struct str s, struct str prefix)
 {
 	return s.len >= prefix.len &&

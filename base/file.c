@@ -449,3 +449,17 @@ int file_slurp(const char *path, struct buf *out, struct err *err)
 	close(fd);
 	return rc;
 }
+
+struct file_stamp file_stamp(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return (struct file_stamp){ 0 };
+	return (struct file_stamp){
+		.mtime_ns =
+			st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec,
+		.size = st.st_size,
+		.inode = st.st_ino,
+	};
+}

@@ -136,4 +136,20 @@ void name_list_fini(struct name_list *l);
 /* Append the whole file to out; ERR_TOOBIG beyond out's maximum. */
 NODISCARD int file_slurp(const char *path, struct buf *out, struct err *err);
 
+/* How a file looks from outside: another content has another stamp. */
+struct file_stamp {
+	int64_t mtime_ns;
+	int64_t size;
+	uint64_t inode;
+};
+
+/* All zero for one that is not there. */
+struct file_stamp file_stamp(const char *path);
+
+static inline bool file_stamp_eq(struct file_stamp a, struct file_stamp b)
+{
+	return a.mtime_ns == b.mtime_ns && a.size == b.size &&
+	       a.inode == b.inode;
+}
+
 #endif

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 NORETURN static void out_of_memory(size_t size)
 {
@@ -85,6 +86,13 @@ char *mem_printf(const char *fmt, ...)
 	if (n < 0)
 		out_of_memory(0);
 	return out;
+}
+
+void mem_forget(char *secret)
+{
+	if (secret)
+		explicit_bzero(secret, strlen(secret));
+	mem_free(secret);
 }
 
 void mem_freep(void *pointer_to_pointer)

@@ -25,6 +25,9 @@ void *mem_realloc(void *p, size_t n, size_t size);
 /* NULL is a no-op. */
 void mem_free(const void *p);
 
+/* Free text that was a secret: it does not stay in memory. NULL is a no-op. */
+void mem_forget(char *secret);
+
 /* A NUL-terminated copy. */
 char *mem_strdup(const char *s);
 char *mem_strndup(struct str s);

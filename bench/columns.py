@@ -11,13 +11,12 @@ import shutil
 import socket
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 import urllib.parse
 import urllib.request
 
-from merge import best, cost
+from merge import best, cost, unpacked
 
 HOUR = 3_600_000
 START = 1_790_000_000_000 // (2 * HOUR) * 2 * HOUR
@@ -99,10 +98,7 @@ def main():
     everprof = sys.argv[2] if len(sys.argv) > 2 else 'build/release/everprof'
     pprof = sorted(glob.glob('/usr/lib/go-*/pkg/tool/*/pprof'))[0]
     with tempfile.TemporaryDirectory() as d:
-        env = {**os.environ, 'HOME': d, 'PPROF_BINARY_PATH': d, 'PPROF_TMPDIR': d}
-        for path in glob.glob(f'{corpus}/*/*.tar'):
-            with tarfile.open(path) as t:
-                t.extractall(f'{d}/files')
+        env = unpacked(corpus, f'{d}/files', d)
         tiny = sorted(glob.glob(f'{d}/files/*/threadcreate/*'))[:1]
         idle = best([pprof, '-symbolize=none', '-proto', *tiny], env)[0]
         filled(everprof, f'{d}/files', f'{d}/data')

@@ -32,15 +32,20 @@ def best(argv, env):
     return min(r[0] for r in runs), min(r[1] for r in runs)
 
 
+def unpacked(corpus, folder, home):
+    """The corpus' files in the folder; an environment in which pprof keeps to home."""
+    for path in glob.glob(f'{corpus}/*/*.tar'):
+        with tarfile.open(path) as t:
+            t.extractall(folder)
+    return {**os.environ, 'HOME': home, 'PPROF_BINARY_PATH': home, 'PPROF_TMPDIR': home}
+
+
 def main():
     corpus = sys.argv[1]
     everprof = sys.argv[2] if len(sys.argv) > 2 else 'build/release/everprof'
     pprof = sorted(glob.glob('/usr/lib/go-*/pkg/tool/*/pprof'))[0]
     with tempfile.TemporaryDirectory() as d:
-        env = {**os.environ, 'HOME': d, 'PPROF_BINARY_PATH': d, 'PPROF_TMPDIR': d}
-        for path in glob.glob(f'{corpus}/*/*.tar'):
-            with tarfile.open(path) as t:
-                t.extractall(d)
+        env = unpacked(corpus, d, d)
         tiny = sorted(glob.glob(f'{d}/*/threadcreate/*'))[:1]
         theirs0 = best([pprof, '-symbolize=none', '-proto', *tiny], env)
         ours0 = best([everprof, 'report', 'proto', '-o', f'{d}/out', *tiny], env)

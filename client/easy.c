@@ -13,8 +13,7 @@ static void add_header(struct curl_slist **list, const char *name,
 			      mem_printf("%s;", name);
 
 	*list = curl_slist_append(*list, line);
-	explicit_bzero(line, strlen(line));
-	mem_free(line);
+	mem_forget(line);
 }
 
 static void add_headers(struct curl_slist **list,
@@ -187,8 +186,7 @@ static void set_identity(struct transfer *t, const struct http_config *g)
 			g->credentials.text ? g->credentials.text : "");
 
 		add_header(&t->headers, "Authorization", value);
-		explicit_bzero(value, strlen(value));
-		mem_free(value);
+		mem_forget(value);
 	} else if (t->token) {
 		add_header(&t->headers, "Authorization", t->token);
 	}

@@ -2,7 +2,6 @@
 #include "client/http_config.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -41,24 +40,17 @@ void http_loaded_fini(struct http_loaded *l)
 	mem_free(l->file);
 }
 
-static int64_t mtime_ns(const struct stat *st)
-{
-	return st->st_mtim.tv_sec * 1000000000LL + st->st_mtim.tv_nsec;
-}
-
 /* Read the file if it is not as it was. */
 static int load(struct http_loaded *l, const char *what, struct err *err)
 {
 	struct buf text = buf_init(FILE_MAX + 1);
-	struct stat st;
+	struct file_stamp stamp;
 	int rc;
 
 	if (!l->file)
 		return 0;
-	if (stat(l->file, &st))
-		return err_sys(err, "%s: %s", what, l->file);
-	if (l->text && l->mtime_ns == mtime_ns(&st) && l->size == st.st_size &&
-	    l->inode == st.st_ino)
+	stamp = file_stamp(l->file);
+	if (l->text && file_stamp_eq(stamp, l->stamp))
 		return 0;
 	rc = file_slurp(l->file, &text, err);
 	if (!rc && text.over)
@@ -71,12 +63,8 @@ static int load(struct http_loaded *l, const char *what, struct err *err)
 	forget(l);
 	l->text = mem_strndup(str_from(buf_bytes(&text)));
 	l->len = text.len;
-	if (text.ptr)
-		explicit_bzero(text.ptr, text.len);
-	buf_fini(&text);
-	l->mtime_ns = mtime_ns(&st);
-	l->size = st.st_size;
-	l->inode = st.st_ino;
+	buf_forget(&text);
+	l->stamp = stamp;
 	return 0;
 }
 
@@ -164,8 +152,7 @@ void http_config_unref(struct http_config *c)
 {
 	if (!c || atomic_fetch_sub(&c->refs, 1) > 1)
 		return;
-	explicit_bzero(c->key, strlen(c->key));
-	mem_free(c->key);
+	mem_forget(c->key);
 	mem_free(c->auth_type);
 	http_loaded_fini(&c->username);
 	http_loaded_fini(&c->password);

@@ -11,6 +11,7 @@
 
 #include <stdatomic.h>
 
+#include "base/file.h"
 #include "client/http_options.h"
 
 /* Text that is given, or what its file holds. */
@@ -18,9 +19,7 @@ struct http_loaded {
 	char *text; /* NULL: none */
 	size_t len;
 	char *file; /* NULL: given */
-	int64_t mtime_ns;
-	int64_t size;
-	uint64_t inode;
+	struct file_stamp stamp;
 };
 
 struct http_loaded_header {

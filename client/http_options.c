@@ -88,7 +88,7 @@ void http_decode_authorization(struct yaml *y, const struct yaml_node *n,
 	set_auth(y, n, o, HTTP_AUTH_HEADER);
 	yaml_decode(y, n, "authorization", fields, o);
 	check_one(y, n, &o->credentials, "credentials");
-	if (o->auth_type.len == 5 && !strncasecmp(o->auth_type.ptr, "basic", 5))
+	if (str_is_nocase(o->auth_type, "basic"))
 		yaml_error(y, n,
 			   "authorization cannot be Basic: use basic_auth");
 }
@@ -220,8 +220,7 @@ static bool is_reserved(struct str name)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (strlen(names[i]) == name.len &&
-		    !strncasecmp(names[i], name.ptr, name.len))
+		if (str_is_nocase(name, names[i]))
 			return true;
 	}
 	return false;
@@ -350,12 +349,11 @@ static void decode_scopes(struct yaml *y, const struct yaml_node *n,
 	}
 }
 
-static void decode_token_url(struct yaml *y, const struct yaml_node *n,
-			     void *field)
+void http_decode_url(struct yaml *y, const struct yaml_node *n, void *url)
 {
 	static const char *const schemes[] = { "http://", "https://", NULL };
 
-	decode_url(y, n, schemes, field);
+	decode_url(y, n, schemes, url);
 }
 
 /* {name: value} */
@@ -384,7 +382,7 @@ void http_decode_oauth2(struct yaml *y, const struct yaml_node *n,
 		{ "client_secret_file", decode_file,
 		  offsetof(struct http_oauth2, client_secret.file), NULL },
 		{ "scopes", decode_scopes, 0, NULL },
-		{ "token_url", decode_token_url,
+		{ "token_url", http_decode_url,
 		  offsetof(struct http_oauth2, token_url), NULL },
 		{ "endpoint_params", decode_endpoint_params, 0, NULL },
 		HTTP_TRANSPORT_FIELDS(struct http_oauth2, http),

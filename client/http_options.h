@@ -106,6 +106,8 @@ void http_decode_proxy_url(struct yaml *y, const struct yaml_node *n,
 			   void *options);
 void http_decode_proxy_headers(struct yaml *y, const struct yaml_node *n,
 			       void *options);
+/* A URL of http or https, at a struct str; a password in it is a secret. */
+void http_decode_url(struct yaml *y, const struct yaml_node *n, void *url);
 void http_decode_headers(struct yaml *y, const struct yaml_node *n,
 			 void *options);
 

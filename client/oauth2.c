@@ -86,9 +86,7 @@ struct oauth2 *oauth2_new(const struct http_oauth2 *a)
 
 static void drop_value(struct oauth2 *o)
 {
-	if (o->value)
-		explicit_bzero(o->value, strlen(o->value));
-	mem_free(o->value);
+	mem_forget(o->value);
 	o->value = NULL;
 }
 
@@ -157,7 +155,7 @@ static struct str type_of(const struct yaml_node *root)
 	const struct yaml_node *n = yaml_child(root, "token_type");
 
 	if (!n || n->kind != YAML_SCALAR || !is_line(n->text) ||
-	    (n->text.len == 6 && !strncasecmp(n->text.ptr, "bearer", 6)))
+	    str_is_nocase(n->text, "bearer"))
 		return str_of("Bearer");
 	return n->text;
 }
@@ -260,11 +258,9 @@ static void fetch(struct oauth2 *o)
 	}
 	r.post = buf_cstr(&form);
 	http_start(o->client, &r);
-	explicit_bzero(form.ptr, form.len);
-	explicit_bzero(secret, strlen(secret));
-	buf_fini(&form);
+	buf_forget(&form);
 	mem_free(id);
-	mem_free(secret);
+	mem_forget(secret);
 }
 
 void oauth2_ask(struct oauth2 *o, struct http_config *owner,

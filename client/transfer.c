@@ -227,13 +227,6 @@ static void set_result(struct transfer *t, CURLcode result)
 	}
 }
 
-static void forget(char *secret)
-{
-	if (secret)
-		explicit_bzero(secret, strlen(secret));
-	mem_free(secret);
-}
-
 static void transfer_free(struct transfer *t)
 {
 	struct http_client *c = t->client;
@@ -244,10 +237,10 @@ static void transfer_free(struct transfer *t)
 	intake_release(&t->response.share);
 	mem_free(t->url);
 	mem_free(t->user_agent);
-	forget(t->post);
+	mem_forget(t->post);
 	mem_free(t->username);
-	forget(t->password);
-	forget(t->token);
+	mem_forget(t->password);
+	mem_forget(t->token);
 	http_config_unref(t->config);
 	if (t->prev)
 		t->prev->next = t->next;

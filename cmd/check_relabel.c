@@ -16,12 +16,6 @@ struct moment {
 	size_t count;
 };
 
-static int by_name(const void *a, const void *b)
-{
-	return str_cmp(((const struct label *)a)->name,
-		       ((const struct label *)b)->name);
-}
-
 static struct moment moment_of(const struct labels_builder *b)
 {
 	struct moment m = { .v = mem_zalloc(b->count + 1, sizeof(*m.v)),
@@ -29,7 +23,7 @@ static struct moment moment_of(const struct labels_builder *b)
 
 	if (b->count)
 		memcpy(m.v, b->v, b->count * sizeof(*m.v));
-	qsort(m.v, m.count, sizeof(*m.v), by_name);
+	qsort(m.v, m.count, sizeof(*m.v), label_by_name);
 	return m;
 }
 
@@ -49,7 +43,7 @@ static bool print_changes(const struct moment *a, const struct moment *b)
 	while (i < a->count || k < b->count) {
 		int order = i == a->count ? 1 :
 			    k == b->count ? -1 :
-					    by_name(&a->v[i], &b->v[k]);
+					    label_by_name(&a->v[i], &b->v[k]);
 
 		if (!order && str_eq(a->v[i].value, b->v[k].value)) {
 			i++;

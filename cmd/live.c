@@ -47,8 +47,8 @@ int live_open(const char *path, struct live **out, struct err *err)
 	pthread_mutex_init(&l->mu, NULL);
 	l->path = mem_strdup(path);
 	l->config = mem_new(struct config);
-	l->tried = hash_of(path);
 	rc = config_load(l->config, path, err);
+	l->tried = hash64(buf_bytes(&l->config->text));
 	config_report(l->config);
 	if (rc)
 		live_free(l);
@@ -123,8 +123,8 @@ static int reload(struct live *l, struct err *err)
 	struct config *old = l->config;
 	int rc;
 
-	l->tried = hash_of(l->path);
 	rc = config_load(c, l->path, err);
+	l->tried = hash64(buf_bytes(&c->text));
 	log_lines(l, LOG_WARN, &c->yaml.warnings);
 	log_lines(l, LOG_ERROR, &c->yaml.errors);
 	if (!rc && !c->yaml.root)

@@ -51,16 +51,6 @@ static void decode_files(struct yaml *y, const struct yaml_node *n, void *field)
 	}
 }
 
-static void decode_url(struct yaml *y, const struct yaml_node *n, void *field)
-{
-	struct str *url = field;
-
-	yaml_text(y, n, url);
-	if (!str_starts(*url, str_of("http://")) &&
-	    !str_starts(*url, str_of("https://")))
-		yaml_error(y, n, "a URL begins with http:// or https://");
-}
-
 /* Text in which no two parts can be taken for one. */
 static void add_key(struct buf *key, struct str part)
 {
@@ -148,8 +138,8 @@ void http_sd_decode(struct yaml *y, const struct yaml_node *n, void *field)
 {
 	static const struct yaml_field fields[] = {
 		HTTP_OPTION_FIELDS(struct discovery_config, http),
-		{ "url", decode_url, offsetof(struct discovery_config, url),
-		  NULL },
+		{ "url", http_decode_url,
+		  offsetof(struct discovery_config, url), NULL },
 		{ "refresh_interval", yaml_duration,
 		  offsetof(struct discovery_config, refresh_ms), NULL },
 		{ 0 },

@@ -241,7 +241,7 @@ void labels_builder_fini(struct labels_builder *b)
 	*b = (struct labels_builder){ 0 };
 }
 
-static int by_name(const void *a, const void *b)
+int label_by_name(const void *a, const void *b)
 {
 	return str_cmp(((const struct label *)a)->name,
 		       ((const struct label *)b)->name);
@@ -274,7 +274,7 @@ int labels_build(struct labels_builder *b, struct labels **out, struct err *err)
 	if (b->count > LABELS_MAX)
 		return err_set(err, ERR_INVALID, "more than %d labels",
 			       LABELS_MAX);
-	qsort(b->v, b->count, sizeof(*b->v), by_name);
+	qsort(b->v, b->count, sizeof(*b->v), label_by_name);
 	enc_uvarint(&enc, b->count);
 	for (size_t i = 0; i < b->count && !rc; i++) {
 		rc = check_label(&b->v[i], err);

@@ -34,6 +34,9 @@ struct label {
 	struct str value;
 };
 
+/* For qsort() and bsearch(): by name. */
+int label_by_name(const void *a, const void *b);
+
 struct labels {
 	_Atomic uint32_t refs;
 	uint32_t len;

@@ -41,8 +41,7 @@ static void decode_action(struct yaml *y, const struct yaml_node *n,
 
 	yaml_text(y, n, &text);
 	for (size_t i = 0; text.len && i < ARRAY_SIZE(names); i++) {
-		if (strlen(names[i]) == text.len &&
-		    !strncasecmp(names[i], text.ptr, text.len)) {
+		if (str_is_nocase(text, names[i])) {
 			r->action = (enum relabel_action)i;
 			return;
 		}
@@ -410,12 +409,6 @@ static void set_case(const struct relabel_rule *r, struct str value,
 	buf_fini(&text);
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return str_cmp(((const struct label *)a)->name,
-		       ((const struct label *)b)->name);
-}
-
 /* Labels as they are before the rule changes them, by name. */
 static struct label *sorted(const struct labels_builder *b)
 {
@@ -423,7 +416,7 @@ static struct label *sorted(const struct labels_builder *b)
 
 	if (b->count) {
 		memcpy(v, b->v, b->count * sizeof(*v));
-		qsort(v, b->count, sizeof(*v), by_name);
+		qsort(v, b->count, sizeof(*v), label_by_name);
 	}
 	return v;
 }

@@ -150,12 +150,6 @@ void snapshot_free(struct snapshot *v, size_t count)
 	mem_free(v);
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return str_cmp(((const struct label *)a)->name,
-		       ((const struct label *)b)->name);
-}
-
 /* The target's status; *error is the caller's. */
 static void get_status(struct scraper *s, const struct target *t,
 		       struct target_status *out, char **error)
@@ -181,7 +175,7 @@ static void show_entry(struct scraper *s, const struct target_set *set,
 	char *error = NULL;
 
 	discovered_labels(&set->job, e->group, e->labels, e->type, &b);
-	qsort(b.v, b.count, sizeof(*b.v), by_name);
+	qsort(b.v, b.count, sizeof(*b.v), label_by_name);
 	status->target = e->target;
 	status->dropped = e->dropped;
 	status->discovered = b.v;
@@ -193,7 +187,7 @@ static void show_entry(struct scraper *s, const struct target_set *set,
 	labels_builder_fini(&b);
 }
 
-void scrape_targets(struct scraper *s,
+void scrape_targets(struct scraper *s, bool dropped,
 		    void (*fn)(void *ctx, const struct target_status *t),
 		    void *ctx)
 {
@@ -202,11 +196,12 @@ void scrape_targets(struct scraper *s,
 
 	for (size_t i = 0; i < count; i++) {
 		for (size_t k = 0; k < v[i].set->count; k++) {
+			const struct target_entry *e = &v[i].set->v[k];
 			struct target_status status = { .job = v[i].job,
 							.last_error = "" };
 
-			show_entry(s, v[i].set, &v[i].set->v[k], &status, fn,
-				   ctx);
+			if (dropped == !e->target)
+				show_entry(s, v[i].set, e, &status, fn, ctx);
 		}
 	}
 	snapshot_free(v, count);

@@ -88,8 +88,8 @@ struct target_status {
 	uint64_t last_bytes;
 };
 
-/* Call fn for each target, dropped ones too, in the configuration's order. */
-void scrape_targets(struct scraper *s,
+/* Call fn for each target, or each dropped one, in the configuration's order. */
+void scrape_targets(struct scraper *s, bool dropped,
 		    void (*fn)(void *ctx, const struct target_status *t),
 		    void *ctx);
 

@@ -24,12 +24,6 @@ static void write_duration(struct json *j, int64_t ms)
 	json_text(j, text);
 }
 
-/* What is being written: the targets of one kind. */
-struct target_writer {
-	struct json *j;
-	bool dropped;
-};
-
 static void write_discovered(struct json *j, const struct target_status *s)
 {
 	json_key(j, "discoveredLabels");
@@ -71,21 +65,19 @@ static void write_active(struct json *j, const struct target_status *s)
 
 static void write_target(void *ctx, const struct target_status *s)
 {
-	struct target_writer *w = ctx;
+	struct json *j = ctx;
 
-	if (w->dropped != !s->target)
-		return;
-	json_begin(w->j, '{');
-	write_discovered(w->j, s);
+	json_begin(j, '{');
+	write_discovered(j, s);
 	if (s->target) {
-		write_active(w->j, s);
+		write_active(j, s);
 	} else {
-		json_key(w->j, "scrapePool");
-		json_text(w->j, s->job);
-		json_key(w->j, "reason");
-		json_text(w->j, s->dropped);
+		json_key(j, "scrapePool");
+		json_text(j, s->job);
+		json_key(j, "reason");
+		json_text(j, s->dropped);
 	}
-	json_end(w->j, '}');
+	json_end(j, '}');
 }
 
 static void write_dropped_count(void *ctx, const char *job, size_t dropped)
@@ -99,12 +91,10 @@ static void write_dropped_count(void *ctx, const char *job, size_t dropped)
 static void write_targets(struct json *j, struct scraper *s, bool dropped,
 			  bool wanted)
 {
-	struct target_writer w = { .j = j, .dropped = dropped };
-
 	json_key(j, dropped ? "droppedTargets" : "activeTargets");
 	json_begin(j, '[');
 	if (wanted)
-		scrape_targets(s, write_target, &w);
+		scrape_targets(s, dropped, write_target, j);
 	json_end(j, ']');
 }
 

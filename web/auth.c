@@ -194,8 +194,7 @@ static void make_known(const struct auth *a, const struct credentials *c,
 	add_part(&text, str_of(c->password));
 	add_part(&text, hash);
 	digest_sha256(buf_bytes(&text), out->digest);
-	explicit_bzero(text.ptr, text.len);
-	buf_fini(&text);
+	buf_forget(&text);
 }
 
 static bool is_known(const struct auth *a, const struct known *k)

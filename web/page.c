@@ -309,8 +309,6 @@ static void target_row(void *ctx, const struct target_status *s)
 	const char *health = target_health_name(s->health);
 	struct buf labels = { 0 };
 
-	if (!s->target)
-		return;
 	labels_text(s->target->spec.labels, &labels);
 	buf_str(b, "<tr><td><code>");
 	xml_escape(b, str_of(s->target->spec.url));
@@ -331,8 +329,6 @@ static void dropped_row(void *ctx, const struct target_status *s)
 {
 	struct buf *b = ctx;
 
-	if (s->target)
-		return;
 	buf_str(b, "<tr><td>");
 	xml_escape(b, str_of(s->job));
 	buf_str(b, "<td>");
@@ -356,13 +352,13 @@ void page_targets(void *ctx, struct request *r, struct answer *a)
 	page_begin(a, r, NULL);
 	buf_str(&a->body, "<table><tr><th>Target<th>Labels<th>Health"
 			  "<th>Last scrape<th>Took<th>Next<th>Last error");
-	scrape_targets(w->o.scraper, target_row, &a->body);
+	scrape_targets(w->o.scraper, false, target_row, &a->body);
 	buf_str(&a->body, "</table>");
 	scrape_dropped(w->o.scraper, count_dropped, &dropped);
 	if (dropped) {
 		buf_printf(&a->body, "<h2>Dropped: %zu</h2>", dropped);
 		buf_str(&a->body, "<table><tr><th>Job<th>Labels<th>Why");
-		scrape_targets(w->o.scraper, dropped_row, &a->body);
+		scrape_targets(w->o.scraper, true, dropped_row, &a->body);
 		buf_str(&a->body, "</table>");
 	}
 	page_end(a);

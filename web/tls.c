@@ -139,9 +139,7 @@ static int retrieve(gnutls_session_t session UNUSED,
 	*ocsp = NULL;
 	*ocsp_count = 0;
 	*flags = GNUTLS_CERT_RETR_DEINIT_ALL;
-	if (m.key)
-		explicit_bzero(m.key, strlen(m.key));
-	mem_free(m.key);
+	mem_forget(m.key);
 	mem_free(m.cert);
 	return rc < 0 ? -1 : 0;
 }

@@ -2,8 +2,6 @@
 #include "web/web_config.h"
 
 #include <stddef.h>
-#include <strings.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -118,15 +116,7 @@ struct token_entry {
 /* A file as it is now; taken before it is read. */
 static struct web_file look_at(const char *path)
 {
-	struct web_file f = { .path = path };
-	struct stat st;
-
-	if (stat(path, &st))
-		return f;
-	f.mtime = st.st_mtim;
-	f.size = st.st_size;
-	f.inode = st.st_ino;
-	return f;
+	return (struct web_file){ path, file_stamp(path) };
 }
 
 static void note_file(struct web_config *c, struct web_file f)
@@ -155,9 +145,7 @@ static struct str read_file(struct web_config *c, const struct yaml_node *n,
 		yaml_error(y, n, "%s", err.msg);
 	else
 		out = arena_str(&y->arena, str_from(buf_bytes(&text)));
-	if (text.ptr)
-		explicit_bzero(text.ptr, text.len);
-	buf_fini(&text);
+	buf_forget(&text);
 	return out;
 }
 
@@ -223,8 +211,7 @@ static bool is_allowed(size_t at, struct str value)
 	if (!*v)
 		return true;
 	for (; *v; v++) {
-		if (strlen(*v) == value.len &&
-		    !strncasecmp(*v, value.ptr, value.len))
+		if (str_is_nocase(value, *v))
 			return true;
 	}
 	return false;
@@ -238,7 +225,7 @@ static void decode_header(struct yaml *y, const struct yaml_node *key,
 
 	yaml_text(y, n, &value);
 	while (i < ARRAY_SIZE(allowed) &&
-	       strcasecmp(allowed[i].name, key->text.ptr) != 0)
+	       !str_is_nocase(key->text, allowed[i].name))
 		i++;
 	if (i == ARRAY_SIZE(allowed))
 		yaml_error(y, key, "header \"%.*s\" cannot be set here",
@@ -474,9 +461,7 @@ int web_config_parse(struct web_config *c, const char *path, struct bytes text,
 void web_config_fini(struct web_config *c)
 {
 	yaml_fini(&c->yaml);
-	if (c->text.ptr)
-		explicit_bzero(c->text.ptr, c->text.len);
-	buf_fini(&c->text);
+	buf_forget(&c->text);
 	*c = (struct web_config){ 0 };
 }
 
@@ -484,11 +469,8 @@ bool web_config_is_stale(const struct web_config *c)
 {
 	for (size_t i = 0; i < c->file_count; i++) {
 		const struct web_file *was = &c->files[i];
-		struct web_file now = look_at(was->path);
 
-		if (now.mtime.tv_sec != was->mtime.tv_sec ||
-		    now.mtime.tv_nsec != was->mtime.tv_nsec ||
-		    now.size != was->size || now.inode != was->inode)
+		if (!file_stamp_eq(file_stamp(was->path), was->stamp))
 			return true;
 	}
 	return false;

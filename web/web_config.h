@@ -11,8 +11,7 @@
 #ifndef WEB_WEB_CONFIG_H
 #define WEB_WEB_CONFIG_H
 
-#include <time.h>
-
+#include "base/file.h"
 #include "base/yaml.h"
 
 /* What a request may do; a user or token has a set of them. */
@@ -70,9 +69,7 @@ struct web_tls {
 /* A file that was read, as it was. */
 struct web_file {
 	const char *path;
-	struct timespec mtime;
-	int64_t size;
-	uint64_t inode;
+	struct file_stamp stamp;
 };
 
 struct web_config {

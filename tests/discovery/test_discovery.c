@@ -288,3 +288,20 @@ Test(discovery, mistakes_are_named)
 	cr_expect(strstr(err.msg, "too many values") != NULL, "%s", err.msg);
 	mem_free(lines);
 }
+
+Test(discovery, a_password_in_a_url_is_not_shown)
+{
+	struct discovery_configs configs = { 0 };
+	struct buf out = { 0 };
+	struct yaml y;
+
+	yaml_parse(&y, "c.yml",
+		   bytes_of(str_of("- {url: 'http://u:hidden@sd.example/x'}")));
+	cr_assert(y.root != NULL);
+	http_sd_decode(&y, y.root, &configs);
+	cr_assert(!y.error_count, "%s", buf_cstr(&y.errors));
+	yaml_dump(y.root, false, &out);
+	cr_expect(check_str(str_from(buf_bytes(&out)), "- url: <secret>\n"));
+	buf_fini(&out);
+	yaml_fini(&y);
+}

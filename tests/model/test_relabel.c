@@ -26,16 +26,10 @@ static void set_all(struct labels_builder *b, const char *text)
 	}
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return str_cmp(((const struct label *)a)->name,
-		       ((const struct label *)b)->name);
-}
-
 static void print(struct labels_builder *b, struct buf *out)
 {
 	if (b->count)
-		qsort(b->v, b->count, sizeof(*b->v), by_name);
+		qsort(b->v, b->count, sizeof(*b->v), label_by_name);
 	for (size_t i = 0; i < b->count; i++)
 		buf_printf(out, "%s%.*s=%.*s", i ? "," : "",
 			   STR_ARG(b->v[i].name), STR_ARG(b->v[i].value));
