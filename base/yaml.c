@@ -295,6 +295,13 @@ void yaml_fini(struct yaml *y)
 	buf_fini(&y->warnings);
 }
 
+struct str yaml_first_error(const struct yaml *y)
+{
+	struct str rest = str_from(buf_bytes(&y->errors));
+
+	return str_cut(rest, '\n', &rest);
+}
+
 bool yaml_is_null(const struct yaml_node *n)
 {
 	return !n || (n->kind == YAML_SCALAR && !n->quoted &&
@@ -356,9 +363,12 @@ void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field)
 void yaml_secret(struct yaml *y, const struct yaml_node *n, void *str_field)
 {
 	/* The tree is y's own: who decodes it sees it as constant. */
-	struct yaml_node *own = (struct yaml_node *)(uintptr_t)n;
+	union {
+		const struct yaml_node *seen;
+		struct yaml_node *own;
+	} node = { .seen = n };
 
-	own->secret = true;
+	node.own->secret = true;
 	yaml_text(y, n, str_field);
 }
 

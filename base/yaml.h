@@ -69,6 +69,9 @@ void yaml_error(struct yaml *y, const struct yaml_node *at, const char *fmt,
 void yaml_warn(struct yaml *y, const struct yaml_node *at, const char *fmt, ...)
 	PRINTF(3, 4);
 
+/* The line of the first error, without its end; "" for none. */
+struct str yaml_first_error(const struct yaml *y);
+
 /* Plain and empty, "~" or "null". A NULL node is null too. */
 bool yaml_is_null(const struct yaml_node *n);
 

@@ -46,12 +46,12 @@ void intake_free(struct intake *in)
 
 static void give(struct intake *in, struct intake_share *s)
 {
-	if (s->slot)
+	if (s->slot) {
 		in->state.slot_free = true;
-	else
-		in->state.held -= s->taken;
-	if (s->slot)
 		in->slot = 0;
+	} else {
+		in->state.held -= s->taken;
+	}
 	s->taken = 0;
 	s->slot = false;
 }

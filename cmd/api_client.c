@@ -71,8 +71,7 @@ static int decode_http(const char *path, struct bytes text,
 		yaml_decode(&y, y.root, "the HTTP configuration", fields, &f);
 		http_options_check(&y, y.root, &f.http);
 	}
-	first = str_from(buf_bytes(&y.errors));
-	first = str_cut(first, '\n', &first);
+	first = yaml_first_error(&y);
 	if (y.error_count)
 		rc = err_set(err, ERR_INVALID, "%.*s", STR_ARG(first));
 	else

@@ -106,11 +106,10 @@ static void log_lines(const struct live *l, enum log_level level,
 /* All of it in one sentence: its first mistake, and how many there are. */
 static int summary(const struct config *c, int rc, struct err *err)
 {
-	struct str first = str_from(buf_bytes(&c->yaml.errors));
+	struct str first = yaml_first_error(&c->yaml);
 
 	if (!c->yaml.error_count)
 		return rc;
-	first = str_cut(first, '\n', &first);
 	if (c->yaml.error_count == 1)
 		return err_set(err, rc, "%.*s", STR_ARG(first));
 	return err_set(err, rc, "%.*s (and %zu more)", STR_ARG(first),

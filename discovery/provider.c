@@ -52,9 +52,9 @@ int provider_parse(const char *name, struct bytes text, bool json,
 		yaml_error(&y, NULL,
 			   "the file is empty; [] is a list of no targets");
 	if (y.error_count) {
-		rc = err_set(err, ERR_INVALID, "%.*s%s",
-			     (int)strcspn(buf_cstr(&y.errors), "\n"),
-			     buf_cstr(&y.errors),
+		struct str first = yaml_first_error(&y);
+
+		rc = err_set(err, ERR_INVALID, "%.*s%s", STR_ARG(first),
 			     y.error_count > 1 ? " (and more)" : "");
 		target_groups_unref(g);
 	} else {

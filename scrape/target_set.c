@@ -43,8 +43,18 @@ static void index_before(struct making *m)
 	}
 }
 
-/* As much of a name as a message has room for. */
-#define SHOWN(s) ((int)((s).len < 64 ? (s).len : 64))
+/* What a limit says of a name or value of len bytes; NULL: it is within. */
+static char *too_long(const char *limit, int64_t max, struct str name,
+		      size_t len)
+{
+	if (!max || (int64_t)len <= max)
+		return NULL;
+	/* As much of the name as a message has room for. */
+	return mem_printf(
+		"%s exceeded: label %.*s has %zu bytes, the limit is %lld",
+		limit, (int)(name.len < 64 ? name.len : 64), name.ptr, len,
+		(long long)max);
+}
 
 /* Why the job's limits refuse the target, or NULL. */
 static char *refusal(const struct scrape_config *c, const struct labels *ls)
@@ -52,27 +62,22 @@ static char *refusal(const struct scrape_config *c, const struct labels *ls)
 	struct labels_iter it = labels_iter(ls);
 	struct label l;
 	int64_t count = 0;
+	char *why = NULL;
 
-	while (labels_next(&it, &l)) {
+	while (!why && labels_next(&it, &l)) {
 		count++;
-		if (c->label_name_length_limit &&
-		    (int64_t)l.name.len > c->label_name_length_limit)
-			return mem_printf(
-				"label_name_length_limit exceeded: label %.*s has %zu bytes, the limit is %lld",
-				SHOWN(l.name), l.name.ptr, l.name.len,
-				(long long)c->label_name_length_limit);
-		if (c->label_value_length_limit &&
-		    (int64_t)l.value.len > c->label_value_length_limit)
-			return mem_printf(
-				"label_value_length_limit exceeded: label %.*s has %zu bytes, the limit is %lld",
-				SHOWN(l.name), l.name.ptr, l.value.len,
-				(long long)c->label_value_length_limit);
+		why = too_long("label_name_length_limit",
+			       c->label_name_length_limit, l.name, l.name.len);
+		if (!why)
+			why = too_long("label_value_length_limit",
+				       c->label_value_length_limit, l.name,
+				       l.value.len);
 	}
-	if (c->label_limit && count > c->label_limit)
-		return mem_printf(
+	if (!why && c->label_limit && count > c->label_limit)
+		why = mem_printf(
 			"label_limit exceeded: %lld labels, the limit is %lld",
 			(long long)count, (long long)c->label_limit);
-	return NULL;
+	return why;
 }
 
 /* The target with that spec: the one that was there, or a new one. */

@@ -300,24 +300,20 @@ enum auth_verdict auth_verify(struct auth *a, const struct credentials *c,
 	return ok && *hash ? remember(a, c, hash, out) : AUTH_REFUSED;
 }
 
-bool auth_has_users(struct auth *a)
+const char *auth_challenge(struct auth *a)
 {
-	bool has;
+	const char *challenge;
 
 	pthread_mutex_lock(&a->mu);
-	has = a->config.user_count;
+	if (a->config.user_count && a->config.token_count)
+		challenge =
+			"Basic realm=\"everprof\", Bearer realm=\"everprof\"";
+	else if (a->config.user_count)
+		challenge = "Basic realm=\"everprof\"";
+	else
+		challenge = "Bearer realm=\"everprof\"";
 	pthread_mutex_unlock(&a->mu);
-	return has;
-}
-
-bool auth_has_tokens(struct auth *a)
-{
-	bool has;
-
-	pthread_mutex_lock(&a->mu);
-	has = a->config.token_count;
-	pthread_mutex_unlock(&a->mu);
-	return has;
+	return challenge;
 }
 
 bool auth_has_tls(struct auth *a)

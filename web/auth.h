@@ -55,9 +55,8 @@ enum auth_verdict auth_check(struct auth *a, const struct credentials *c,
 enum auth_verdict auth_verify(struct auth *a, const struct credentials *c,
 			      struct identity *out);
 
-/* Which schemes are there, for WWW-Authenticate. */
-bool auth_has_users(struct auth *a);
-bool auth_has_tokens(struct auth *a);
+/* The schemes that there are, as WWW-Authenticate names them: a constant. */
+const char *auth_challenge(struct auth *a);
 
 /*
  * TLS. Whether there is any, and what the server is started with; certificates

@@ -44,20 +44,12 @@ static struct credentials credentials_of(struct exchange *x)
 
 static void refuse_nobody(struct exchange *x)
 {
-	struct auth *a = x->server->o.auth;
-	bool users = auth_has_users(a);
-	bool tokens = auth_has_tokens(a);
-
 	exchange_refuse(
 		x, ERR_DENIED,
 		"who are you? A user's name and password, or a token, is needed");
 	x->answer.status = 401;
-	answer_header(
-		&x->answer, "WWW-Authenticate",
-		users && tokens ?
-			"Basic realm=\"everprof\", Bearer realm=\"everprof\"" :
-		users ? "Basic realm=\"everprof\"" :
-			"Bearer realm=\"everprof\"");
+	answer_header(&x->answer, "WWW-Authenticate",
+		      auth_challenge(x->server->o.auth));
 	metric_add(
 		metrics_counter(x->server->o.metrics,
 				"everprof_http_unauthorized_total",

@@ -434,8 +434,7 @@ static int parse(struct web_config *c, const char *path, struct web_file file,
 	decode(c);
 	if (!c->yaml.error_count)
 		return 0;
-	first = str_from(buf_bytes(&c->yaml.errors));
-	first = str_cut(first, '\n', &first);
+	first = yaml_first_error(&c->yaml);
 	return err_set(err, ERR_INVALID, "%.*s%s", STR_ARG(first),
 		       c->yaml.error_count > 1 ? " (and more)" : "");
 }
