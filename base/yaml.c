@@ -398,6 +398,17 @@ void yaml_int(struct yaml *y, const struct yaml_node *n, void *int64_field)
 		*(int64_t *)int64_field = v;
 }
 
+void yaml_limit(struct yaml *y, const struct yaml_node *n, void *int64_field)
+{
+	int64_t v = 0;
+
+	yaml_int(y, n, &v);
+	if (v < 0)
+		yaml_error(y, n, "a limit is at least 0, which is none");
+	else
+		*(int64_t *)int64_field = v;
+}
+
 static void with_unit(struct yaml *y, const struct yaml_node *n, void *field,
 		      int (*parse)(struct str, int64_t *, struct err *))
 {

@@ -90,6 +90,8 @@ void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field);
 void yaml_secret(struct yaml *y, const struct yaml_node *n, void *str_field);
 void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field);
 void yaml_int(struct yaml *y, const struct yaml_node *n, void *int64_field);
+/* A number of things, at most: 0 is no limit. */
+void yaml_limit(struct yaml *y, const struct yaml_node *n, void *int64_field);
 /* Milliseconds, as int64_t. */
 void yaml_duration(struct yaml *y, const struct yaml_node *n,
 		   void *int64_field);

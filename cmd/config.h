@@ -14,7 +14,7 @@ struct config {
 	char *path;
 	struct buf text;
 	struct yaml yaml; /* with all errors and warnings */
-	struct scrape_defaults defaults;
+	struct scrape_common defaults;
 	struct label *external_labels;
 	size_t external_label_count;
 	struct scrape_configs scrape;

@@ -61,12 +61,13 @@ static void make_type(const struct scrape_config *c,
 void job_labels_make(const struct scrape_config *c, struct arena *a,
 		     struct job_labels *out)
 {
-	*out = (struct job_labels){ .max_body = (size_t)c->body_size_limit };
+	*out = (struct job_labels){ .max_body =
+					    (size_t)c->common.body_size_limit };
 	out->defaults.v = arena_array(a, struct label, 4);
 	add(&out->defaults, "job", arena_str(a, c->job_name));
 	add(&out->defaults, SCHEME, arena_str(a, c->scheme));
-	add(&out->defaults, INTERVAL, duration_text(a, c->interval_ms));
-	add(&out->defaults, TIMEOUT, duration_text(a, c->timeout_ms));
+	add(&out->defaults, INTERVAL, duration_text(a, c->common.interval_ms));
+	add(&out->defaults, TIMEOUT, duration_text(a, c->common.timeout_ms));
 	copy_params(c, a, out);
 	out->types = arena_array(a, struct label_list, c->profile_count);
 	for (size_t i = 0; i < c->profile_count; i++) {

@@ -173,26 +173,12 @@ static void set_default_profiles(struct yaml *y, struct scrape_config *c)
 
 #define NOT_FOR_PROFILES "profiles have no use for it"
 
-static void decode_limit(struct yaml *y, const struct yaml_node *n, void *field)
-{
-	int64_t *v = field;
-
-	yaml_int(y, n, v);
-	if (*v < 0)
-		yaml_error(y, n, "a limit is at least 0, which is none");
-}
-
 static const struct yaml_field job_fields[] = {
 	{ "job_name", yaml_text, offsetof(struct scrape_config, job_name),
 	  NULL },
-	{ "scrape_interval", yaml_duration,
-	  offsetof(struct scrape_config, interval_ms), NULL },
-	{ "scrape_timeout", yaml_duration,
-	  offsetof(struct scrape_config, timeout_ms), NULL },
+	SCRAPE_COMMON_FIELDS(struct scrape_config, common),
 	{ "scheme", yaml_text, offsetof(struct scrape_config, scheme), NULL },
 	{ "params", decode_params, 0, NULL },
-	{ "body_size_limit", yaml_size,
-	  offsetof(struct scrape_config, body_size_limit), NULL },
 	{ "profiling_config", decode_profiling, 0, NULL },
 	{ "static_configs", decode_static, 0, NULL },
 	HTTP_OPTION_FIELDS(struct scrape_config, http),
@@ -202,16 +188,6 @@ static const struct yaml_field job_fields[] = {
 	  offsetof(struct scrape_config, discovery), NULL },
 	{ "relabel_configs", relabel_decode,
 	  offsetof(struct scrape_config, relabel), NULL },
-	{ "target_limit", decode_limit,
-	  offsetof(struct scrape_config, target_limit), NULL },
-	{ "label_limit", decode_limit,
-	  offsetof(struct scrape_config, label_limit), NULL },
-	{ "label_name_length_limit", decode_limit,
-	  offsetof(struct scrape_config, label_name_length_limit), NULL },
-	{ "label_value_length_limit", decode_limit,
-	  offsetof(struct scrape_config, label_value_length_limit), NULL },
-	{ "keep_dropped_targets", decode_limit,
-	  offsetof(struct scrape_config, keep_dropped_targets), NULL },
 	{ "metrics_path", NULL, 0, NOT_FOR_PROFILES },
 	{ "metric_relabel_configs", NULL, 0, NOT_FOR_PROFILES },
 	{ "honor_labels", NULL, 0, NOT_FOR_PROFILES },
@@ -230,18 +206,21 @@ static const struct yaml_field job_fields[] = {
 static void check_times(struct yaml *y, const struct yaml_node *n,
 			const struct scrape_config *c)
 {
-	if (c->interval_ms <= 0 || c->interval_ms > SCRAPE_INTERVAL_MAX_MS)
+	if (c->common.interval_ms <= 0 ||
+	    c->common.interval_ms > SCRAPE_INTERVAL_MAX_MS)
 		yaml_error(y, n,
 			   "scrape_interval must be more than 0, at most 1d");
-	if (c->timeout_ms <= 0 || c->timeout_ms > SCRAPE_INTERVAL_MAX_MS)
+	if (c->common.timeout_ms <= 0 ||
+	    c->common.timeout_ms > SCRAPE_INTERVAL_MAX_MS)
 		yaml_error(y, n,
 			   "scrape_timeout must be more than 0, at most 1d");
 	for (size_t i = 0; i < c->profile_count; i++) {
 		const struct profile_config *p = &c->profiles[i];
 
 		if (p->enabled && p->seconds <= SCRAPE_SECONDS_MAX &&
-		    p->seconds * 1000 >
-			    (p->interval_ms ? p->interval_ms : c->interval_ms))
+		    p->seconds * 1000 > (p->interval_ms ?
+						 p->interval_ms :
+						 c->common.interval_ms))
 			yaml_warn(
 				y, n,
 				"%.*s takes %lld s, longer than its interval: every other scrape of it is left out",
@@ -269,21 +248,14 @@ static void check_discovery(struct yaml *y, const struct yaml_node *map)
 }
 
 static void decode_job(struct yaml *y, const struct yaml_node *n,
-		       const struct scrape_defaults *defaults,
+		       const struct scrape_common *defaults,
 		       struct scrape_config *c)
 {
 	size_t errors = y->error_count;
 
 	*c = (struct scrape_config){
-		.interval_ms = defaults->interval_ms,
-		.timeout_ms = defaults->timeout_ms,
+		.common = *defaults,
 		.scheme = str_of("http"),
-		.body_size_limit = defaults->body_size_limit,
-		.target_limit = defaults->target_limit,
-		.label_limit = defaults->label_limit,
-		.label_name_length_limit = defaults->label_name_length_limit,
-		.label_value_length_limit = defaults->label_value_length_limit,
-		.keep_dropped_targets = defaults->keep_dropped_targets,
 	};
 	http_options_init(&c->http);
 	set_default_profiles(y, c);
@@ -307,7 +279,7 @@ static void decode_job(struct yaml *y, const struct yaml_node *n,
 }
 
 void scrape_configs_decode(struct yaml *y, const struct yaml_node *list,
-			   const struct scrape_defaults *defaults,
+			   const struct scrape_common *defaults,
 			   struct scrape_configs *out)
 {
 	if (!yaml_expect(y, list, YAML_LIST, "scrape_configs"))

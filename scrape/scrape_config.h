@@ -37,36 +37,8 @@ struct param {
 	struct str value;
 };
 
-struct scrape_config {
-	struct str job_name;
-	int64_t interval_ms;
-	int64_t timeout_ms;
-	struct str scheme;
-	int64_t body_size_limit; /* 0: none of its own */
-	struct str path_prefix;
-	struct param *params;
-	size_t param_count;
-	struct profile_config *profiles;
-	size_t profile_count;
-	struct target_groups *statics; /* NULL: none */
-	struct http_options http;
-	struct discovery_configs discovery;
-	struct relabel_rules relabel;
-	/* 0: no limit. */
-	int64_t target_limit;
-	int64_t label_limit;
-	int64_t label_name_length_limit;
-	int64_t label_value_length_limit;
-	int64_t keep_dropped_targets;
-};
-
-struct scrape_configs {
-	struct scrape_config *v;
-	size_t count;
-};
-
-/* What global: sets for jobs that say nothing. */
-struct scrape_defaults {
+/* What a job may say, and global: for those that do not. Limits: 0 is none. */
+struct scrape_common {
 	int64_t interval_ms;
 	int64_t timeout_ms;
 	int64_t body_size_limit;
@@ -77,12 +49,52 @@ struct scrape_defaults {
 	int64_t keep_dropped_targets;
 };
 
+#define SCRAPE_COMMON_FIELDS(type, member)                                 \
+	{ "scrape_interval", yaml_duration,                                \
+	  offsetof(type, member.interval_ms), NULL },                      \
+		{ "scrape_timeout", yaml_duration,                         \
+		  offsetof(type, member.timeout_ms), NULL },               \
+		{ "body_size_limit", yaml_size,                            \
+		  offsetof(type, member.body_size_limit), NULL },          \
+		{ "target_limit", yaml_limit,                              \
+		  offsetof(type, member.target_limit), NULL },             \
+		{ "label_limit", yaml_limit,                               \
+		  offsetof(type, member.label_limit), NULL },              \
+		{ "label_name_length_limit", yaml_limit,                   \
+		  offsetof(type, member.label_name_length_limit), NULL },  \
+		{ "label_value_length_limit", yaml_limit,                  \
+		  offsetof(type, member.label_value_length_limit), NULL }, \
+	{                                                                  \
+		"keep_dropped_targets", yaml_limit,                        \
+			offsetof(type, member.keep_dropped_targets), NULL  \
+	}
+
+struct scrape_config {
+	struct str job_name;
+	struct scrape_common common;
+	struct str scheme;
+	struct str path_prefix;
+	struct param *params;
+	size_t param_count;
+	struct profile_config *profiles;
+	size_t profile_count;
+	struct target_groups *statics; /* NULL: none */
+	struct http_options http;
+	struct discovery_configs discovery;
+	struct relabel_rules relabel;
+};
+
+struct scrape_configs {
+	struct scrape_config *v;
+	size_t count;
+};
+
 /*
  * Decode the list scrape_configs:. Errors and warnings go to y, and *out is
  * complete only without errors.
  */
 void scrape_configs_decode(struct yaml *y, const struct yaml_node *list,
-			   const struct scrape_defaults *defaults,
+			   const struct scrape_common *defaults,
 			   struct scrape_configs *out);
 void scrape_configs_fini(struct scrape_configs *c);
 

@@ -67,16 +67,17 @@ static char *refusal(const struct scrape_config *c, const struct labels *ls)
 	while (!why && labels_next(&it, &l)) {
 		count++;
 		why = too_long("label_name_length_limit",
-			       c->label_name_length_limit, l.name, l.name.len);
+			       c->common.label_name_length_limit, l.name,
+			       l.name.len);
 		if (!why)
 			why = too_long("label_value_length_limit",
-				       c->label_value_length_limit, l.name,
-				       l.value.len);
+				       c->common.label_value_length_limit,
+				       l.name, l.value.len);
 	}
-	if (!why && c->label_limit && count > c->label_limit)
+	if (!why && c->common.label_limit && count > c->common.label_limit)
 		why = mem_printf(
 			"label_limit exceeded: %lld labels, the limit is %lld",
-			(long long)count, (long long)c->label_limit);
+			(long long)count, (long long)c->common.label_limit);
 	return why;
 }
 
@@ -107,7 +108,7 @@ static struct target *take_target(struct making *m, struct target_spec *spec)
 
 static void drop(struct making *m, struct target_entry e, const char *why)
 {
-	int64_t most = m->config->keep_dropped_targets;
+	int64_t most = m->config->common.keep_dropped_targets;
 	struct target_set *s = m->set;
 
 	s->dropped++;
@@ -170,7 +171,7 @@ static void add_group(struct making *m, const struct target_group *g)
 /* With too many targets none is scraped, as Prometheus does it. */
 static void check_count(struct making *m)
 {
-	const int64_t limit = m->config->target_limit;
+	const int64_t limit = m->config->common.target_limit;
 	struct target_set *s = m->set;
 
 	if (!limit || (int64_t)s->active <= limit)

@@ -41,7 +41,8 @@ Test(config, the_seven_defaults_and_what_is_added)
 		    "    labels: {env: dev}\n"));
 	s = &c.scrape.v[0];
 	cr_expect(c.scrape.count == 1 && s->profile_count == 8);
-	cr_expect(s->interval_ms == 30000 && s->timeout_ms == 15000);
+	cr_expect(s->common.interval_ms == 30000 &&
+		  s->common.timeout_ms == 15000);
 	for (size_t i = 0; i < s->profile_count; i++) {
 		const struct profile_config *p = &s->profiles[i];
 		int64_t seconds = str_is(p->name, "profile") ? 3 :
@@ -103,6 +104,8 @@ Test(config, what_is_wrong_is_said_with_its_place)
 		"scrape_configs:\n- job_name: a\n  profiling_config:\n"
 		"    pprof_config: {profile: {seconds: 9223372036854775807}}\n",
 		"seconds must be 0 to 3600"));
+	cr_expect(fails_with("global: {target_limit: -1}\n",
+			     "e.yml:1:24: a limit is at least 0"));
 	cr_expect(fails_with("a: b: c\n", "e.yml:1:5: "));
 	cr_expect(fails_with("[]", "must be a map"));
 }

@@ -41,7 +41,7 @@ struct job_test {
 static struct target_set *make(struct job_test *t, const char *text,
 			       const struct target_set *before)
 {
-	struct scrape_defaults d = { .interval_ms = 15000, .timeout_ms = 5000 };
+	struct scrape_common d = { .interval_ms = 15000, .timeout_ms = 5000 };
 	struct target_groups_list all = { 0 };
 	struct http_config *client;
 	struct target_set *set;
