@@ -3,9 +3,12 @@
 
 #include <pthread.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+
+#define LOOK_US 5000
 
 struct connection {
 	int fd;
@@ -149,12 +152,27 @@ size_t connections_sweep(struct connections *cs)
 	return n;
 }
 
-size_t connections_count(struct connections *cs)
+static bool is_busy(const struct connections *cs)
 {
-	size_t n;
+	for (struct connection *c = cs->ring.next; c != &cs->ring;
+	     c = c->next) {
+		if (c->state != CONNECTION_READING && !c->ended)
+			return true;
+	}
+	return false;
+}
 
-	pthread_mutex_lock(&cs->mu);
-	n = cs->count;
-	pthread_mutex_unlock(&cs->mu);
-	return n;
+bool connections_settle(struct connections *cs, int64_t deadline_ns)
+{
+	bool busy;
+
+	/* Once, when the server stops: looking is simpler than being told. */
+	for (;;) {
+		pthread_mutex_lock(&cs->mu);
+		busy = is_busy(cs);
+		pthread_mutex_unlock(&cs->mu);
+		if (!busy || clock_mono_ns() >= deadline_ns)
+			return !busy;
+		usleep(LOOK_US);
+	}
 }

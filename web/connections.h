@@ -52,6 +52,7 @@ void connection_end(struct connections *cs, struct connection *c);
 /* End those whose request is late. Returns how many. */
 size_t connections_sweep(struct connections *cs);
 
-size_t connections_count(struct connections *cs);
+/* Wait until no request is handled and all answers are out, or until then. */
+bool connections_settle(struct connections *cs, int64_t deadline_ns);
 
 #endif

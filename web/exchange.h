@@ -24,6 +24,7 @@ struct server {
 	struct MHD_Daemon *daemon;
 	struct pool *pool;
 	unsigned port;
+	_Atomic int64_t stop_ns; /* when queries end; far off until then */
 	bool tls;
 	char *client_ca;
 	char *priorities;

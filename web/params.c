@@ -105,7 +105,11 @@ int param_count(const struct request *r, const char *name, int64_t otherwise,
 
 int check_deadline(const struct request *r, struct err *err)
 {
-	if (clock_mono_ns() < r->deadline_ns)
+	int64_t now = clock_mono_ns();
+
+	if (now > atomic_load(r->stop_ns))
+		return err_set(err, ERR_CLOSED, "everprof is stopping");
+	if (now < r->deadline_ns)
 		return 0;
 	return err_set(err, ERR_TIMEOUT,
 		       "the query took longer than --query.timeout");

@@ -15,7 +15,10 @@
 #define SPARE           64    /* connections that are being ended */
 /* Headers and parameters of a request, and the headers of its answer. */
 #define CONNECTION_MEMORY (256 * KIB)
-#define PER_IP_MAX        0 /* all connections may be one proxy's */
+/* How long after a stop queries may work, and answers go out. */
+#define STOP_WORK_NS (5 * 1000000000LL)
+#define STOP_SEND_NS (10 * 1000000000LL)
+#define PER_IP_MAX   0 /* all connections may be one proxy's */
 
 static void on_connection(void *ctx, struct MHD_Connection *c, void **context,
 			  enum MHD_ConnectionNotificationCode what)
@@ -73,6 +76,7 @@ static enum MHD_Result handle(struct exchange *x)
 	x->request.now_ms = clock_ms(NULL);
 	x->request.deadline_ns =
 		x->started_ns + s->o.query_timeout_ms * 1000000;
+	x->request.stop_ns = &s->stop_ns;
 	exchange_turn(x, CONNECTION_WORKING);
 	entry_check(x);
 	if (x->answer.status)
@@ -224,6 +228,7 @@ int server_start(const struct server_options *o, struct server **out,
 	s = mem_new(struct server);
 	s->cors = cors;
 	s->o = *o;
+	atomic_init(&s->stop_ns, INT64_MAX);
 	s->port = listen_port(fd);
 	s->pool = pool_start("query", o->threads,
 			     (size_t)o->max_connections + SPARE);
@@ -257,13 +262,17 @@ unsigned server_port(const struct server *s)
 
 void server_stop(struct server *s)
 {
+	int64_t now = clock_mono_ns();
 	MHD_socket fd;
 
 	if (!s || !s->daemon)
 		return;
 	fd = MHD_quiesce_daemon(s->daemon);
+	atomic_store(&s->stop_ns, now + STOP_WORK_NS);
 	/* Handlers end, and resume their connections, before the daemon. */
 	pool_stop(s->pool);
+	/* Else it would close connections with answers half sent. */
+	(void)connections_settle(s->connections, now + STOP_SEND_NS);
 	MHD_stop_daemon(s->daemon);
 	s->daemon = NULL;
 	if (fd != MHD_INVALID_SOCKET)

@@ -40,6 +40,7 @@ struct request {
 	const char *range;         /* "" when absent */
 	int64_t now_ms;
 	int64_t deadline_ns; /* clock_mono_ns() at which work should end */
+	const _Atomic int64_t *stop_ns; /* … when the server is to stop */
 	struct budget *memory;
 };
 

@@ -190,4 +190,35 @@ def a_client_has_so_many_requests_a_second(d):
         e, LINE + HOST + CLOSE + b'\r\n')[0] == [200], 0.2)
 
 
+@suite.test
+def what_is_being_sent_is_sent_before_the_end(d):
+    addresses = ', '.join(f'"127.0.0.1:{p}"' for p in range(10000, 13000))
+    e = Everprof(d, 'scrape_configs:\n- job_name: many\n  scrape_interval: 1d\n'
+                 f'  static_configs:\n  - targets: [{addresses}]\n').ready()
+
+    def request():
+        s = socket.socket()
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        s.settimeout(30 * SLOW)
+        s.connect(('127.0.0.1', e.port))
+        s.sendall(b'GET /api/v1/targets HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n')
+        return s, s.recv(1000)
+    reader, begin = request()
+    stuck, _ = request()
+    began = time.monotonic()
+    e.child.terminate()
+    wait_until('stopping', 10, lambda: 'msg=stopping' in e.text())
+    pieces = [begin]
+    while pieces[-1]:
+        pieces.append(reader.recv(65536))
+    answer = b''.join(pieces)
+    head, _, body = answer.partition(b'\r\n\r\n')
+    length = int(head.lower().partition(b'content-length:')[2].split()[0])
+    assert length == len(body) > 4 << 20, (length, len(body), head)
+    # Who takes nothing of his answer keeps it waiting, but not for long.
+    e.finish()
+    assert 5 < time.monotonic() - began < 30 * SLOW
+    stuck.close()
+
+
 suite.main()
