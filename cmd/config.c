@@ -35,7 +35,7 @@ static void decode_global(struct yaml *y, const struct yaml_node *n,
 			  void *config)
 {
 	static const struct yaml_field fields[] = {
-		SCRAPE_COMMON_FIELDS(struct config, defaults),
+		SCRAPE_COMMON_FIELDS(offsetof(struct config, defaults)),
 		{ "external_labels", decode_external, 0, NULL },
 		{ "evaluation_interval", NULL, 0, NOT_FOR_PROFILES },
 		{ "rule_query_offset", NULL, 0, NOT_FOR_PROFILES },

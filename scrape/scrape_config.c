@@ -176,7 +176,7 @@ static void set_default_profiles(struct yaml *y, struct scrape_config *c)
 static const struct yaml_field job_fields[] = {
 	{ "job_name", yaml_text, offsetof(struct scrape_config, job_name),
 	  NULL },
-	SCRAPE_COMMON_FIELDS(struct scrape_config, common),
+	SCRAPE_COMMON_FIELDS(offsetof(struct scrape_config, common)),
 	{ "scheme", yaml_text, offsetof(struct scrape_config, scheme), NULL },
 	{ "params", decode_params, 0, NULL },
 	{ "profiling_config", decode_profiling, 0, NULL },

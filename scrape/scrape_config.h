@@ -49,24 +49,31 @@ struct scrape_common {
 	int64_t keep_dropped_targets;
 };
 
-#define SCRAPE_COMMON_FIELDS(type, member)                                 \
-	{ "scrape_interval", yaml_duration,                                \
-	  offsetof(type, member.interval_ms), NULL },                      \
-		{ "scrape_timeout", yaml_duration,                         \
-		  offsetof(type, member.timeout_ms), NULL },               \
-		{ "body_size_limit", yaml_size,                            \
-		  offsetof(type, member.body_size_limit), NULL },          \
-		{ "target_limit", yaml_limit,                              \
-		  offsetof(type, member.target_limit), NULL },             \
-		{ "label_limit", yaml_limit,                               \
-		  offsetof(type, member.label_limit), NULL },              \
-		{ "label_name_length_limit", yaml_limit,                   \
-		  offsetof(type, member.label_name_length_limit), NULL },  \
-		{ "label_value_length_limit", yaml_limit,                  \
-		  offsetof(type, member.label_value_length_limit), NULL }, \
-	{                                                                  \
-		"keep_dropped_targets", yaml_limit,                        \
-			offsetof(type, member.keep_dropped_targets), NULL  \
+#define SCRAPE_COMMON_FIELD(at, decode, field) \
+	decode, (at) + offsetof(struct scrape_common, field), NULL
+
+/* Rows of a table of fields, for a struct scrape_common at that offset. */
+#define SCRAPE_COMMON_FIELDS(at)                                         \
+	{ "scrape_interval",                                             \
+	  SCRAPE_COMMON_FIELD(at, yaml_duration, interval_ms) },         \
+		{ "scrape_timeout",                                      \
+		  SCRAPE_COMMON_FIELD(at, yaml_duration, timeout_ms) },  \
+		{ "body_size_limit",                                     \
+		  SCRAPE_COMMON_FIELD(at, yaml_size, body_size_limit) }, \
+		{ "target_limit",                                        \
+		  SCRAPE_COMMON_FIELD(at, yaml_limit, target_limit) },   \
+		{ "label_limit",                                         \
+		  SCRAPE_COMMON_FIELD(at, yaml_limit, label_limit) },    \
+		{ "label_name_length_limit",                             \
+		  SCRAPE_COMMON_FIELD(at, yaml_limit,                    \
+				      label_name_length_limit) },        \
+		{ "label_value_length_limit",                            \
+		  SCRAPE_COMMON_FIELD(at, yaml_limit,                    \
+				      label_value_length_limit) },       \
+	{                                                                \
+		"keep_dropped_targets",                                  \
+			SCRAPE_COMMON_FIELD(at, yaml_limit,              \
+					    keep_dropped_targets)        \
 	}
 
 struct scrape_config {
