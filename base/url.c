@@ -27,7 +27,8 @@ static int hex(char c)
 	return -1;
 }
 
-struct str url_unescape(struct str s, struct arena *arena)
+static struct str unescape(struct str s, bool plus_is_space,
+			   struct arena *arena)
 {
 	char *out = arena_strndup(arena, s);
 	size_t n = 0;
@@ -35,7 +36,7 @@ struct str url_unescape(struct str s, struct arena *arena)
 	for (size_t i = 0; i < s.len; i++) {
 		char c = s.ptr[i];
 
-		if (c == '+')
+		if (c == '+' && plus_is_space)
 			c = ' ';
 		if (c == '%' && i + 2 < s.len && hex(s.ptr[i + 1]) >= 0 &&
 		    hex(s.ptr[i + 2]) >= 0) {
@@ -47,4 +48,14 @@ struct str url_unescape(struct str s, struct arena *arena)
 	}
 	out[n] = 0;
 	return (struct str){ .ptr = out, .len = n };
+}
+
+struct str url_unescape(struct str s, struct arena *arena)
+{
+	return unescape(s, true, arena);
+}
+
+struct str url_unescape_path(struct str s, struct arena *arena)
+{
+	return unescape(s, false, arena);
 }

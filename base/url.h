@@ -14,4 +14,7 @@ void url_escape(struct str s, struct buf *out);
 /* Undo a form's encoding; what is no escape stays. NUL behind it. */
 struct str url_unescape(struct str s, struct arena *arena);
 
+/* The same of a path, where "+" is itself. */
+struct str url_unescape_path(struct str s, struct arena *arena);
+
 #endif

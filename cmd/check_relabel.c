@@ -124,13 +124,23 @@ static int show_target(const struct config *c, const struct scrape_config *s,
 	return rc < 0 ? 1 : 0;
 }
 
-static size_t find_type(const struct job_labels *job, const char *type)
+static int find_type(const struct scrape_config *s, struct job_labels *job,
+		     struct arena *a, const char *type, size_t *out,
+		     struct err *err)
 {
-	size_t i = 0;
+	const struct indexed_type any = { str_of(type), str_of(type) };
 
-	while (i < job->type_count && !str_is(job->types[i].v[0].value, type))
-		i++;
-	return i;
+	/* An index may name whatever there is. */
+	if (s->auto_profiles)
+		return job_labels_type(job, s, a, &any, out, err);
+	for (size_t i = 0; i < job->type_count; i++) {
+		*out = i;
+		if (str_is(job->types[i].v[0].value, type))
+			return 0;
+	}
+	return err_set(err, ERR_NOTFOUND,
+		       "job %.*s does not ask for type \"%s\"",
+		       STR_ARG(s->job_name), type);
 }
 
 /* The labels on the command line, or all static targets. */
@@ -190,7 +200,7 @@ static int check(const struct config *c, const char *name, const char *type,
 	struct arena arena = { 0 };
 	struct job_labels job;
 	struct err err;
-	size_t at;
+	size_t at = 0;
 	int code;
 
 	if (!s) {
@@ -199,14 +209,10 @@ static int check(const struct config *c, const char *name, const char *type,
 		return cmd_fail(&err);
 	}
 	job_labels_make(s, &arena, &job);
-	at = find_type(&job, type);
-	if (at < job.type_count) {
-		code = show_all(c, s, &job, at, given);
-	} else {
-		err_set(&err, ERR_NOTFOUND,
-			"job %s does not ask for type \"%s\"", name, type);
+	if (find_type(s, &job, &arena, type, &at, &err))
 		code = cmd_fail(&err);
-	}
+	else
+		code = show_all(c, s, &job, at, given);
 	arena_fini(&arena);
 	return code;
 }

@@ -17,6 +17,8 @@
 #define META       "__meta_"
 #define SECONDS    "seconds"
 #define PARAMS_MAX 1000
+#define TYPES_MAX  256 /* of a job */
+#define INDEX_PATH "/debug/pprof/"
 
 static void add(struct label_list *l, const char *name, struct str value)
 {
@@ -69,12 +71,49 @@ void job_labels_make(const struct scrape_config *c, struct arena *a,
 	add(&out->defaults, INTERVAL, duration_text(a, c->common.interval_ms));
 	add(&out->defaults, TIMEOUT, duration_text(a, c->common.timeout_ms));
 	copy_params(c, a, out);
-	out->types = arena_array(a, struct label_list, c->profile_count);
+	out->type_room = c->profile_count;
+	out->types = arena_array(a, struct label_list, out->type_room);
 	for (size_t i = 0; i < c->profile_count; i++) {
 		if (c->profiles[i].enabled)
 			make_type(c, &c->profiles[i], a,
 				  &out->types[out->type_count++]);
 	}
+}
+
+static void make_room(struct job_labels *job, struct arena *a)
+{
+	struct label_list *old = job->types;
+
+	if (job->type_count < job->type_room)
+		return;
+	job->type_room = job->type_room * 2 + 8;
+	job->types = arena_array(a, struct label_list, job->type_room);
+	memcpy(job->types, old, job->type_count * sizeof(*old));
+}
+
+int job_labels_type(struct job_labels *job, const struct scrape_config *c,
+		    struct arena *a, const struct indexed_type *type,
+		    size_t *out, struct err *err)
+{
+	struct profile_config p = { .name = type->name };
+	size_t i = 0;
+
+	while (i < job->type_count &&
+	       !str_eq(job->types[i].v[0].value, type->name))
+		i++;
+	*out = i;
+	if (i < job->type_count)
+		return 0;
+	if (i == TYPES_MAX)
+		return err_set(
+			err, ERR_LIMIT,
+			"the targets of the job have more than %d profile types",
+			TYPES_MAX);
+	make_room(job, a);
+	p.path =
+		str_of(arena_printf(a, INDEX_PATH "%.*s", STR_ARG(type->path)));
+	make_type(c, &p, a, &job->types[job->type_count++]);
+	return 0;
 }
 
 static void set_absent(struct labels_builder *b, const struct label_list *l)
@@ -264,4 +303,27 @@ int target_spec_make(const struct job_labels *job, struct labels_builder *b,
 	if (rc)
 		target_spec_fini(out);
 	return rc;
+}
+
+int target_index_make(const struct job_labels *job, struct labels_builder *b,
+		      struct target_spec *out, struct err *err)
+{
+	struct str path = labels_builder_get(b, str_of(PATH));
+	const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
+	int rc;
+
+	if (!slash)
+		return err_set(err, ERR_INVALID,
+			       "no page of profile types: " PATH " is \"%.*s\"",
+			       STR_ARG(path));
+	path.len = (size_t)(slash - path.ptr) + 1;
+	labels_set(b, str_of(PATH), path);
+	labels_set(b, str_of(PARAM SECONDS), str_of(""));
+	labels_set(b, str_of(LABEL_NAME), str_of(TARGET_INDEX));
+	rc = target_spec_make(job, b, out, err);
+	if (rc)
+		return rc;
+	out->is_index = true;
+	out->max_body = TYPE_INDEX_BODY_MAX;
+	return 0;
 }

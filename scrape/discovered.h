@@ -19,6 +19,8 @@
 #include "scrape/scrape_config.h"
 #include "scrape/target.h"
 
+#define TARGET_INDEX "index" /* __name__ of a target that names types */
+
 /* What the configuration of a job says about all its targets. */
 struct job_labels {
 	struct label_list defaults; /* for those that have them not */
@@ -26,11 +28,21 @@ struct job_labels {
 	size_t param_count;
 	struct label_list *types; /* by enabled profile type */
 	size_t type_count;
+	size_t type_room;
 	size_t max_body;
 };
 
 void job_labels_make(const struct scrape_config *c, struct arena *a,
 		     struct job_labels *out);
+
+/*
+ * The number of a type that an index names: one that is there, or a new one.
+ * ERR_LIMIT: the job has too many.
+ */
+NODISCARD int job_labels_type(struct job_labels *job,
+			      const struct scrape_config *c, struct arena *a,
+			      const struct indexed_type *type, size_t *out,
+			      struct err *err);
 
 /* Set the labels of a target of a type. */
 void discovered_labels(const struct job_labels *job,
@@ -45,5 +57,10 @@ void discovered_labels(const struct job_labels *job,
 NODISCARD int target_spec_make(const struct job_labels *job,
 			       struct labels_builder *b,
 			       struct target_spec *out, struct err *err);
+
+/* The same for the index beside that type: the page its path is below. */
+NODISCARD int target_index_make(const struct job_labels *job,
+				struct labels_builder *b,
+				struct target_spec *out, struct err *err);
 
 #endif

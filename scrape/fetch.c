@@ -67,13 +67,27 @@ static int store(struct job *j, unsigned worker, struct err *err)
 	return rc;
 }
 
+static int read_index(struct job *j, struct err *err)
+{
+	struct type_index *types;
+	int rc = type_index_parse(buf_bytes(&j->body), &types, err);
+
+	if (!rc)
+		finding_add(j->scraper, j->target, types);
+	return rc;
+}
+
 static void finish(void *arg, unsigned worker)
 {
 	struct job *j = arg;
 	struct scraper *s = j->scraper;
 	struct target *t = j->target;
 	struct err err = j->err;
-	int rc = err.code ? err.code : store(j, worker, &err);
+	int rc = err.code;
+
+	if (!rc)
+		rc = t->spec.is_index ? read_index(j, &err) :
+					store(j, worker, &err);
 
 	metric_add(rc ? s->metrics.failed : s->metrics.ok, 1);
 	metric_add(s->metrics.bytes, (int64_t)j->body.len);

@@ -117,6 +117,16 @@ void scrape_update(struct scraper *s, struct str job,
 	http_wake(s->client);
 }
 
+void jobs_regroup(struct scraper *s)
+{
+	for (size_t i = 0; i < s->pool_count; i++) {
+		struct scrape_pool *p = s->pools[i];
+
+		if (p->config->auto_profiles)
+			install(s, p, make_set(p));
+	}
+}
+
 void jobs_free(struct scraper *s)
 {
 	for (size_t i = 0; i < s->pool_count; i++)
@@ -175,6 +185,8 @@ static void show_entry(struct scraper *s, const struct target_set *set,
 	char *error = NULL;
 
 	discovered_labels(&set->job, e->group, e->labels, e->type, &b);
+	if (e->target && e->target->spec.is_index)
+		labels_set(&b, str_of(LABEL_NAME), str_of(TARGET_INDEX));
 	qsort(b.v, b.count, sizeof(*b.v), label_by_name);
 	status->target = e->target;
 	status->dropped = e->dropped;

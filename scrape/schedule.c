@@ -4,6 +4,7 @@
 #include "base/mem.h"
 
 #define WAIT_MS_MAX 10000
+#define INDEX_MS    5000 /* within which an index is asked first */
 #define ASK_MS      50 /* until one whose target was busy is looked at again */
 
 /* The heap of due times. */
@@ -75,6 +76,15 @@ static void heap_add(struct scraper *s, const struct target_set *set)
 	}
 }
 
+/* When a new target is scraped first. An index is waited for. */
+static int64_t first_due(const struct target *t, int64_t now)
+{
+	int64_t due = target_next_due(t->hash, t->spec.interval_ms, now);
+	int64_t soon = target_next_due(t->hash, INDEX_MS, now);
+
+	return t->spec.is_index && soon < due ? soon : due;
+}
+
 /* Take the targets that there are now. */
 static void heap_load(struct scraper *s)
 {
@@ -94,7 +104,7 @@ static void heap_load(struct scraper *s)
 
 		if (t->due_ms)
 			continue;
-		t->due_ms = target_next_due(t->hash, t->spec.interval_ms, now);
+		t->due_ms = first_due(t, now);
 		t->next_ms = t->due_ms;
 	}
 	pthread_mutex_unlock(&s->mu);
@@ -174,10 +184,13 @@ void *schedule_run(void *scraper)
 	pthread_setname_np(pthread_self(), "scrape");
 	while (!atomic_load(&s->stopping)) {
 		int64_t wait;
+		int64_t regroup;
 
 		if (is_stale(s))
 			heap_load(s);
 		wait = start_asked(s, start_due(s));
+		regroup = finding_start(s);
+		wait = regroup < wait ? regroup : wait;
 		http_poll(s->client, wait < WAIT_MS_MAX ? wait : WAIT_MS_MAX);
 	}
 	return NULL;

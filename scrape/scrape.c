@@ -139,6 +139,7 @@ void scrape_free(struct scraper *s)
 	for (unsigned i = 0; i <= SCRAPE_WORKERS; i++)
 		unpacker_free(s->unpackers[i]);
 	schedule_free(s);
+	finding_free(s);
 	jobs_free(s);
 	pthread_mutex_destroy(&s->making);
 	intake_free(s->intake);

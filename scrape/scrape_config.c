@@ -127,13 +127,21 @@ static void decode_profile(struct yaml *y, const struct yaml_node *key,
 		yaml_error(y, key, "interval must be at most 1d");
 }
 
-/* The defaults, and what the map adds to them or changes. */
+/* auto; or a map: the defaults, and what it adds to them or changes. */
 static void decode_pprof(struct yaml *y, const struct yaml_node *n, void *field)
 {
 	struct scrape_config *c = field;
 	size_t room = ARRAY_SIZE(default_profiles) + n->count / 2;
 	struct profile_config *all;
 
+	if (n->kind == YAML_SCALAR && str_is(n->text, "auto")) {
+		c->auto_profiles = true;
+		return;
+	}
+	if (n->kind == YAML_SCALAR && !yaml_is_null(n)) {
+		yaml_error(y, n, "pprof_config is a map of types, or auto");
+		return;
+	}
 	if (!yaml_expect(y, n, YAML_MAP, "pprof_config"))
 		return;
 	yaml_unique_keys(y, n);

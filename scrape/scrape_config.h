@@ -85,6 +85,7 @@ struct scrape_config {
 	size_t param_count;
 	struct profile_config *profiles;
 	size_t profile_count;
+	bool auto_profiles;            /* those that a target's index names */
 	struct target_groups *statics; /* NULL: none */
 	struct http_options http;
 	struct discovery_configs discovery;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the files of the scraper share: schedule.c says when, fetch.c does one
- * scrape, jobs.c makes the targets, wish.c takes those wanted now, scrape.c
- * starts and stops it all.
+ * scrape, jobs.c makes the targets, finding.c has them made anew when their
+ * indexes name other types, wish.c takes those wanted now, scrape.c starts and
+ * stops it all.
  */
 #ifndef SCRAPE_SCRAPER_H
 #define SCRAPE_SCRAPER_H
@@ -56,14 +57,16 @@ struct scraper {
 	pthread_mutex_t mu;
 	struct scrape_pool **pools;
 	size_t pool_count;
-	uint64_t generation; /* of the sets */
-	struct ask *asked;   /* not yet begun */
-	unsigned asking;     /* begun or not */
+	uint64_t generation;      /* of the sets */
+	struct finding *findings; /* not yet looked at */
+	struct ask *asked;        /* not yet begun */
+	unsigned asking;          /* begun or not */
 
 	/* The loop's: all targets by due_ms, the earliest first. */
 	struct target **heap;
 	size_t count;
 	uint64_t loaded; /* generation of the heap */
+	int64_t regrouped_ns;
 };
 
 /* schedule.c: the loop, until the scraper stops. */
@@ -87,8 +90,19 @@ void wish_refuse_all(struct scraper *s);
 /* The next one whose target is not being scraped: it is marked as running. */
 struct ask *wish_take(struct scraper *s);
 
+/* finding.c: a target's index has said this; takes over the types. */
+void finding_add(struct scraper *s, struct target *index,
+		 struct type_index *types);
+
+/* Have jobs made anew if indexes said something; how long until it may. */
+int64_t finding_start(struct scraper *s);
+void finding_free(struct scraper *s);
+
 /* jobs.c */
 void jobs_free(struct scraper *s);
+
+/* Make the jobs anew whose targets name their types; making is held. */
+void jobs_regroup(struct scraper *s);
 
 /* A job's name and its set, both the caller's. */
 struct snapshot {

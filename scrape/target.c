@@ -29,7 +29,7 @@ bool target_spec_eq(const struct target_spec *a, const struct target_spec *b)
 	return a->interval_ms == b->interval_ms &&
 	       a->timeout_ms == b->timeout_ms && a->seconds == b->seconds &&
 	       a->max_body == b->max_body && a->client == b->client &&
-	       !strcmp(a->url, b->url) &&
+	       a->is_index == b->is_index && !strcmp(a->url, b->url) &&
 	       bytes_eq(labels_bytes(a->labels), labels_bytes(b->labels));
 }
 
@@ -55,6 +55,7 @@ void target_unref(struct target *t)
 	if (!t || atomic_fetch_sub(&t->refs, 1) > 1)
 		return;
 	target_spec_fini(&t->spec);
+	type_index_unref(t->found);
 	mem_free(t->refused);
 	mem_free(t->last_error);
 	mem_free(t);

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "client/http_config.h"
 #include "model/labels.h"
+#include "scrape/type_index.h"
 
 enum target_health {
 	TARGET_UNKNOWN,
@@ -31,6 +32,7 @@ struct target_spec {
 	int64_t seconds;
 	size_t max_body; /* 0: no limit of its own */
 	struct http_config *client;
+	bool is_index; /* it names types, and is not stored */
 };
 
 struct target {
@@ -38,6 +40,9 @@ struct target {
 	struct target_spec spec;
 	uint64_t hash; /* of labels and URL */
 	char *refused; /* why it is not scraped, by a limit; or NULL */
+
+	/* Who makes sets has it: of an index, what it said last; or NULL. */
+	struct type_index *found;
 
 	/* The loop's. */
 	int64_t due_ms; /* 0: not yet known */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scrape/target_set.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/table.h"
+#include "base/vec.h"
 
 /* A set being made. */
 struct making {
@@ -10,6 +12,7 @@ struct making {
 	struct http_config *client;
 	const struct target_set *before;
 	struct table known; /* entries of before by their target's hash */
+	struct table pages; /* indexes of before by their URL's hash */
 	struct table seen;  /* entries of the set by their labels' hash */
 	struct target_set *set;
 };
@@ -30,6 +33,18 @@ static bool same_labels(const void *ctx, uint32_t number, const void *key)
 			labels_bytes(ls));
 }
 
+static bool same_page(const void *ctx, uint32_t number, const void *url)
+{
+	const struct target_set *s = ctx;
+
+	return !strcmp(s->v[number].target->spec.url, url);
+}
+
+static uint64_t hash_of(const char *text)
+{
+	return hash64(bytes_of(str_of(text)));
+}
+
 static void index_before(struct making *m)
 {
 	if (!m->before)
@@ -38,8 +53,11 @@ static void index_before(struct making *m)
 	for (size_t i = 0; i < m->before->count; i++) {
 		const struct target *t = m->before->v[i].target;
 
-		if (t)
-			table_add(&m->known, t->hash, (uint32_t)i);
+		if (!t)
+			continue;
+		table_add(&m->known, t->hash, (uint32_t)i);
+		if (t->found)
+			table_add(&m->pages, hash_of(t->spec.url), (uint32_t)i);
 	}
 }
 
@@ -81,12 +99,26 @@ static char *refusal(const struct scrape_config *c, const struct labels *ls)
 	return why;
 }
 
+/* An index that has changed says the same until it is read again. */
+static struct type_index *found_before(const struct making *m,
+				       const struct target_spec *spec)
+{
+	uint32_t n = TABLE_NONE;
+
+	if (spec->is_index && m->before)
+		n = table_find(&m->pages, hash_of(spec->url), same_page,
+			       m->before, spec->url);
+	return n == TABLE_NONE ? NULL :
+				 type_index_ref(m->before->v[n].target->found);
+}
+
 /* The target with that spec: the one that was there, or a new one. */
 static struct target *take_target(struct making *m, struct target_spec *spec)
 {
 	uint64_t hash;
 	uint32_t n = TABLE_NONE;
 	struct target *t;
+	struct type_index *found;
 	char *why = refusal(m->config, spec->labels);
 	bool keep;
 
@@ -99,7 +131,9 @@ static struct target *take_target(struct making *m, struct target_spec *spec)
 		target_spec_fini(spec);
 		return target_ref(m->before->v[n].target);
 	}
+	found = found_before(m, spec);
 	t = target_new(spec);
+	t->found = found;
 	t->refused = why;
 	if (why)
 		t->health = TARGET_DOWN;
@@ -115,11 +149,12 @@ static void drop(struct making *m, struct target_entry e, const char *why)
 	if (most && s->dropped > (size_t)most)
 		return;
 	e.dropped = why;
-	s->v[s->count++] = e;
+	*vec_add(s) = e;
 }
 
-static void keep(struct making *m, struct target_entry e,
-		 struct target_spec *spec)
+/* The target, or NULL: it is dropped. */
+static const struct target *keep(struct making *m, struct target_entry e,
+				 struct target_spec *spec)
 {
 	struct target_set *s = m->set;
 	uint64_t hash = spec->labels->hash;
@@ -128,44 +163,105 @@ static void keep(struct making *m, struct target_entry e,
 	    TABLE_NONE) {
 		target_spec_fini(spec);
 		drop(m, e, "another target has the same labels");
-		return;
+		return NULL;
 	}
 	table_add(&m->seen, hash, (uint32_t)s->count);
 	e.target = take_target(m, spec);
-	s->v[s->count++] = e;
+	*vec_add(s) = e;
 	s->active++;
+	return e.target;
+}
+
+typedef int (*spec_fn)(const struct job_labels *job, struct labels_builder *b,
+		       struct target_spec *out, struct err *err);
+
+/* What relabelling makes of it; false: *why it makes nothing of it. */
+static bool make_spec(struct making *m, const struct target_entry *e,
+		      spec_fn make, struct target_spec *out, const char **why)
+{
+	struct target_set *s = m->set;
+	struct labels_builder b = { 0 };
+	bool made = false;
+	struct err err;
+	int rc;
+
+	discovered_labels(&s->job, e->group, e->labels, e->type, &b);
+	rc = relabel_run(&m->config->relabel, &b, &err);
+	if (rc == RELABEL_DROPPED) {
+		*why = "relabelling dropped it";
+	} else {
+		made = rc == RELABEL_KEPT && !make(&s->job, &b, out, &err);
+		if (!made)
+			*why = arena_strndup(&s->arena, str_of(err.msg));
+	}
+	labels_builder_fini(&b);
+	return made;
 }
 
 static void add(struct making *m, struct target_entry e)
 {
-	struct target_set *s = m->set;
-	struct labels_builder b = { 0 };
 	struct target_spec spec;
-	struct err err;
-	int rc;
+	const char *why;
 
-	discovered_labels(&s->job, e.group, e.labels, e.type, &b);
-	rc = relabel_run(&m->config->relabel, &b, &err);
-	if (rc == RELABEL_DROPPED) {
-		drop(m, e, "relabelling dropped it");
-	} else {
-		rc = rc < 0 ? rc : target_spec_make(&s->job, &b, &spec, &err);
-		if (rc)
-			drop(m, e, arena_strndup(&s->arena, str_of(err.msg)));
-		else
-			keep(m, e, &spec);
+	if (make_spec(m, &e, target_spec_make, &spec, &why))
+		(void)keep(m, e, &spec);
+	else
+		drop(m, e, why);
+}
+
+/*
+ * The page that names the types of a target: beside the first of the usual
+ * types that relabelling leaves.
+ */
+static const struct target *add_index(struct making *m, struct target_entry e)
+{
+	const char *why = "it has no type";
+	struct target_spec spec;
+
+	for (; e.type < m->config->profile_count; e.type++) {
+		if (make_spec(m, &e, target_index_make, &spec, &why))
+			return keep(m, e, &spec);
 	}
-	labels_builder_fini(&b);
+	e.type = 0;
+	drop(m, e, why);
+	return NULL;
+}
+
+/* The types that the target's index named last. */
+static void add_found(struct making *m, struct target_entry e)
+{
+	const struct target *page = add_index(m, e);
+
+	for (size_t i = 0; page && page->found && i < page->found->count; i++) {
+		size_t type;
+		struct err err;
+
+		if (job_labels_type(&m->set->job, m->config, &m->set->arena,
+				    &page->found->v[i], &type, &err)) {
+			drop(m, e,
+			     arena_strndup(&m->set->arena, str_of(err.msg)));
+			continue;
+		}
+		e.type = (uint32_t)type;
+		add(m, e);
+	}
+}
+
+static void add_target(struct making *m, struct target_entry e)
+{
+	if (m->config->auto_profiles) {
+		add_found(m, e);
+		return;
+	}
+	for (; e.type < m->set->job.type_count; e.type++)
+		add(m, e);
 }
 
 static void add_group(struct making *m, const struct target_group *g)
 {
-	for (size_t i = 0; i < g->target_count; i++) {
-		for (size_t t = 0; t < m->set->job.type_count; t++)
-			add(m, (struct target_entry){ .group = g,
-						      .labels = &g->targets[i],
-						      .type = (uint32_t)t });
-	}
+	for (size_t i = 0; i < g->target_count; i++)
+		add_target(m, (struct target_entry){
+				      .group = g, .labels = &g->targets[i] });
 }
 
 /* With too many targets none is scraped, as Prometheus does it. */
@@ -178,17 +274,19 @@ static void check_count(struct making *m)
 		return;
 	for (size_t i = 0; i < s->count; i++) {
 		struct target_entry *e = &s->v[i];
+		struct target *was = e->target;
 		struct target_spec spec;
 
-		if (!e->target)
+		if (!was)
 			continue;
 		/* It may be one that others know, and is not changed. */
-		spec = e->target->spec;
+		spec = was->spec;
 		spec.labels = labels_ref(spec.labels);
 		spec.client = http_config_ref(spec.client);
 		spec.url = mem_strdup(spec.url);
-		target_unref(e->target);
 		e->target = target_new(&spec);
+		e->target->found = type_index_ref(was->found);
+		target_unref(was);
 		e->target->health = TARGET_DOWN;
 		e->target->refused = mem_printf(
 			"target_limit exceeded: %zu targets, the limit is %lld",
@@ -212,7 +310,7 @@ struct target_set *target_set_make(const struct scrape_config *c,
 	target_groups_share(&s->groups, groups);
 	for (size_t i = 0; i < groups->count; i++)
 		targets += groups->v[i]->targets;
-	s->v = mem_zalloc(targets * s->job.type_count + 1, sizeof(*s->v));
+	vec_reserve(s, targets * s->job.type_count);
 	index_before(&m);
 	for (size_t i = 0; i < groups->count; i++) {
 		for (size_t k = 0; k < groups->v[i]->count; k++)
@@ -220,6 +318,7 @@ struct target_set *target_set_make(const struct scrape_config *c,
 	}
 	check_count(&m);
 	table_fini(&m.known);
+	table_fini(&m.pages);
 	table_fini(&m.seen);
 	return s;
 }

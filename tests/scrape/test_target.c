@@ -313,6 +313,143 @@ Test(target, of_dropped_ones_as_many_are_kept_as_asked)
 	target_set_unref(s);
 }
 
+/* As Go writes it: links below the page, some to what is no profile. */
+#define PAGE                                                             \
+	"<a href='allocs?debug=1'>allocs</a> <a href='a+b%27c?debug=1'>" \
+	"<a href='cmdline?debug=1'> <a href='x.org/y?debug=1'> "         \
+	"<a href=\"heap?debug=1\"> <a href='heap?debug=2'> <a href='x'>" \
+	"<a href='/login?debug=1'> <a href='http://h/?debug=1'> "        \
+	"<a href='../up?debug=1'> <a href='profile?debug=1'>"            \
+	"<a href='trace?debug=1'> <a href='symbol?debug=1'> href="
+
+static struct type_index *parse_page(const char *text)
+{
+	struct type_index *types;
+	struct err err;
+
+	cr_assert(!type_index_parse(bytes_of(str_of(text)), &types, &err), "%s",
+		  err.msg);
+	return types;
+}
+
+Test(target, an_index_names_types)
+{
+	static const char *const names[] = { "allocs", "a+b'c", "x.org/y",
+					     "heap", "profile" };
+	struct type_index *t = parse_page(PAGE);
+	struct type_index *none;
+	struct err err;
+
+	cr_assert(t->count == ARRAY_SIZE(names));
+	for (size_t i = 0; i < t->count; i++)
+		cr_expect(check_str(t->v[i].name, names[i]));
+	cr_expect(check_str(t->v[1].path, "a+b%27c"));
+	type_index_unref(t);
+	cr_expect(type_index_parse(bytes_of(str_of("<a href='heap'>")), &none,
+				   &err) == ERR_INVALID);
+	cr_expect(strstr(err.msg, "it links no profiles"));
+}
+
+Test(target, a_page_may_not_name_types_without_end)
+{
+	struct buf page = { 0 };
+	struct type_index *none;
+	struct err err;
+
+	for (int i = 0; i <= TYPE_INDEX_MAX; i++)
+		buf_printf(&page, "<a href='t%d?debug=1'>", i);
+	cr_expect(type_index_parse(buf_bytes(&page), &none, &err) ==
+		  ERR_INVALID);
+	cr_expect(strstr(err.msg, "more than 64"));
+	buf_fini(&page);
+}
+
+#define AUTO                                                              \
+	"- job_name: app\n"                                               \
+	"  profiling_config: {path_prefix: /x, pprof_config: auto}\n"     \
+	"  params: {k: [v]}\n"                                            \
+	"  relabel_configs: [{source_labels: [__name__], regex: allocs, " \
+	"action: drop}, {target_label: zone, replacement: z}]\n"
+
+/* The set after its index was read. */
+static struct target_set *after_reading(struct target_set *before,
+					const char *text, const char *page)
+{
+	for (size_t i = 0; i < before->count; i++) {
+		struct target *t = before->v[i].target;
+
+		if (t && t->spec.is_index) {
+			type_index_unref(t->found);
+			t->found = parse_page(page);
+		}
+	}
+	return set_of(text, before);
+}
+
+Test(target, types_are_those_of_each_targets_index)
+{
+	static const char config[] = AUTO
+		"  static_configs: [{targets: ['h:1', 'i:1']}]\n";
+	struct target_set *s = set_of(config, NULL);
+	struct target_set *read;
+	const struct target *index = find(s, "index", "h:1");
+	const struct target *t;
+
+	cr_assert(s->active == 2 && s->dropped == 0);
+	cr_expect(check_str(str_of(index->spec.url),
+			    "http://h:1/x/debug/pprof/?k=v"));
+	cr_expect(index->spec.is_index && index->spec.timeout_ms == 5000);
+	read = after_reading(s, config, PAGE);
+	cr_expect(read->active == 2 * 5 && read->dropped == 2);
+	cr_expect(find(read, "index", "h:1") == index, "it goes on");
+	cr_expect(find(read, "profile", "i:1")->spec.seconds == 10);
+	cr_expect(!find(read, "allocs", "h:1"), "relabelling has its say");
+	t = find(read, "a+b'c", "h:1");
+	cr_expect(check_str(str_of(t->spec.url),
+			    "http://h:1/x/debug/pprof/a+b%27c?k=v"));
+	cr_expect(has_labels(t, "{__name__=\"a+b'c\",instance=\"h:1\","
+				"job=\"app\",zone=\"z\"}"));
+	target_set_unref(s);
+	target_set_unref(read);
+}
+
+Test(target, an_index_that_changes_says_the_same_until_it_is_read)
+{
+	static const char config[] = AUTO
+		"  static_configs: [{targets: ['h:1']}]\n";
+	struct target_set *s = set_of(config, NULL);
+	struct target_set *read = after_reading(s, config, PAGE);
+	struct target_set *other =
+		set_of(AUTO "  static_configs: [{targets: ['h:1'], labels: "
+			    "{env: new}}]\n",
+		       read);
+	struct target_set *less;
+
+	cr_expect(find(other, "index", "h:1") != find(read, "index", "h:1"));
+	cr_expect(find(other, "heap", "h:1"));
+	less = after_reading(other, config, "href='heap?debug=1'");
+	cr_expect(less->active == 2 && find(less, "heap", "h:1"));
+	target_set_unref(s);
+	target_set_unref(read);
+	target_set_unref(other);
+	target_set_unref(less);
+}
+
+Test(target, who_has_no_type_left_has_no_index)
+{
+	struct target_set *s =
+		set_of("- job_name: app\n"
+		       "  profiling_config: {pprof_config: auto}\n"
+		       "  relabel_configs: [{action: drop}]\n"
+		       "  static_configs: [{targets: ['h:1']}]\n",
+		       NULL);
+
+	cr_expect(s->active == 0 && s->dropped == 1);
+	cr_expect(
+		check_str(str_of(dropped(s, "h:1")), "relabelling dropped it"));
+	target_set_unref(s);
+}
+
 static bool asks(const char *url, const char *want)
 {
 	char *made = ask_url(url, 3);

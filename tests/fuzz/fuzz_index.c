@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The page on which a target names its profile types. */
+#include "scrape/type_index.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct type_index *types;
+	struct err err;
+
+	if (type_index_parse((struct bytes){ data, size }, &types, &err))
+		return 0;
+	for (size_t i = 0; i < types->count; i++) {
+		/* What goes into a URL can end neither path nor header. */
+		if (!types->v[i].name.len || types->v[i].path.ptr[0] == '/' ||
+		    strpbrk(types->v[i].path.ptr, " \r\n?#"))
+			__builtin_trap();
+	}
+	type_index_unref(types);
+	return 0;
+}
