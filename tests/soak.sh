@@ -133,6 +133,16 @@ soak_fleet() { # 2 000 targets for ten minutes, then 20 000 reloaded
   fi
 }
 
+soak_hostile() { # targets and clients that are not friendly, at full size
+  ./dev build >/dev/null
+  if EVERPROF=$PWD/build/release/everprof \
+    python3 tests/integration/soak_hostile.py; then
+    report hostile 1 0
+  else
+    report hostile 0 1
+  fi
+}
+
 soak_restart() { # ready in under a second with 2 GB of sealed segments
   ./dev build >/dev/null
   if EVERPROF=$PWD/build/release/everprof \
@@ -175,10 +185,10 @@ soak_fuzz() {
 }
 
 main() {
-  [ $# != 0 ] || set -- crash model golden weeks kill disk series corpus pprof verdicts targets fleet restart fuzz
+  [ $# != 0 ] || set -- crash model golden weeks kill disk series corpus pprof verdicts targets fleet hostile restart fuzz
   for name in "$@"; do
     declare -F "soak_$name" >/dev/null || {
-      echo "soak: there is no suite \"$name\" (crash model golden weeks kill disk series corpus pprof verdicts targets fleet restart fuzz)"
+      echo "soak: there is no suite \"$name\" (crash model golden weeks kill disk series corpus pprof verdicts targets fleet hostile restart fuzz)"
       exit 2
     }
     "soak_$name"

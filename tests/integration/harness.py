@@ -131,6 +131,11 @@ class Everprof(Process):
         return self.get('/api/v1/query', query=selector(labels), time=ms,
                         match='exact', report='raw')
 
+    def memory(self, what='RssAnon'):
+        """MB of a line of its status."""
+        with open(f'/proc/{self.child.pid}/status') as f:
+            return int(f.read().split(what + ':')[1].split()[0]) / 1024
+
     def targets(self):
         return self.get('/api/v1/targets').data()['activeTargets']
 
@@ -214,6 +219,19 @@ def packed(body):
 def run(*argv, **options):
     return subprocess.run([BINARY, *argv], capture_output=True, text=True,
                           timeout=300 * SLOW, **options)
+
+
+HEAP_ALONE = ''.join(
+    f'      {t}: {{enabled: false}}\n'
+    for t in ('allocs', 'block', 'goroutine', 'mutex', 'profile', 'threadcreate'))
+
+
+def heap_job(name, targets, interval='500ms', timeout='1s', more=''):
+    """A job that scrapes heaps alone."""
+    listed = ', '.join(f'"{t}"' for t in targets)
+    return (f'- job_name: {name}\n  scrape_interval: {interval}\n  scrape_timeout: {timeout}\n'
+            f'{more}  profiling_config:\n    pprof_config:\n{HEAP_ALONE}'
+            f'  static_configs: [{{targets: [{listed}]}}]\n')
 
 
 class Suite:

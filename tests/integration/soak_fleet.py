@@ -96,11 +96,6 @@ def config(targets_file, interval='15s'):
             f'  file_sd_configs: [{{files: [{targets_file}], refresh_interval: 1h}}]\n')
 
 
-def status(e, name):
-    with open(f'/proc/{e.child.pid}/status') as f:
-        return int(f.read().split(name + ':')[1].split()[0]) / 1024
-
-
 def cpu(e):
     with open(f'/proc/{e.child.pid}/stat') as f:
         fields = f.read().rsplit(')', 1)[1].split()
@@ -129,7 +124,7 @@ def nothing_is_missed_and_memory_is_flat(d):
     anon = []
     while time.monotonic() - began < MINUTES * 60:
         time.sleep(5)
-        anon.append((time.monotonic() - began, status(e, 'RssAnon')))
+        anon.append((time.monotonic() - began, e.memory()))
     took = time.monotonic() - began
     used = cpu(e) - used
     outcome = {line.split('outcome="')[1].split('"')[0]: float(line.rsplit(' ', 1)[1])
@@ -140,7 +135,7 @@ def nothing_is_missed_and_memory_is_flat(d):
     print(f'{TARGETS} targets, {took:.0f} s: {outcome}, skipped {skipped:.0f}; '
           f'{Generator.bytes / 2**20:.0f} MB served; CPU {used:.1f} s = {used / took:.2f} cores')
     print(f'RssAnon {after[0]:.1f} MB after two minutes, {after[-1]:.1f} at the end, {max(after):.1f} '
-          f'at most; VmHWM {status(e, "VmHWM"):.1f} MB; {size(e.data):.1f} MB on disk; '
+          f'at most; VmHWM {e.memory("VmHWM"):.1f} MB; {size(e.data):.1f} MB on disk; '
           f'flushes {e.metric("everprof_tsdb_flushes_total")}, '
           f'waits {e.metric("everprof_ingest_waits_total")}')
     series = e.range('{job="fleet"}', begin=int((time.time() - took) * 1000))
@@ -166,7 +161,7 @@ def twenty_thousand_targets_are_reloaded(d):
         return e.metric('everprof_scrape_targets')
     wait_until('all of them', 60, lambda: total() == 80000)
     before = {(t['labels']['n'], t['labels']['__name__']): t['nextScrape'] for t in e.targets()}
-    print(f'RssAnon {status(e, "RssAnon"):.1f} MB with 80 000 targets × types')
+    print(f'RssAnon {e.memory():.1f} MB with 80 000 targets × types')
     write(f'{d}/t.json', many + ['127.9.9.9:1'])
     began = time.monotonic()
     wait_until('one more', 60, lambda: total() == 80004, 0.01)
