@@ -130,6 +130,24 @@ static void set_server_name(struct transfer *t, const char *name)
 	mem_free(url);
 }
 
+const char *easy_hint(const struct transfer *t, int result, const char *why)
+{
+	bool own = t->config && t->config->ca.text;
+
+	if (result == CURLE_SSL_CACERT_BADFILE)
+		return " (tls_config: ca_file or ca)";
+	if (result == CURLE_SSL_CERTPROBLEM)
+		return " (tls_config: cert_file, key_file)";
+	if (result == CURLE_PEER_FAILED_VERIFICATION &&
+	    (strstr(why, "issuer") || strstr(why, "self-signed") ||
+	     strstr(why, "self signed")))
+		return own ? " (who signed it is not in tls_config: ca_file)" :
+			     " (a CA of your own is named in tls_config: ca_file)";
+	if (strstr(why, "wrong version number"))
+		return " (what answers there speaks no TLS)";
+	return "";
+}
+
 static void set_tls(struct transfer *t, const struct http_config *g)
 {
 	CURL *e = t->easy;

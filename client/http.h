@@ -24,7 +24,8 @@
 struct http_client;
 
 enum {
-	HTTP_HEADER_MAX = 64 * 1024
+	HTTP_HEADER_MAX = 64 * 1024,
+	HTTP_SAID_MAX = 128
 };
 
 struct http_response {
@@ -33,6 +34,11 @@ struct http_response {
 	long status;
 	const char *content_type; /* "" when there is none */
 	const char *location;     /* of a redirect, else "" */
+	/*
+	 * The first line of a refusal in plain text, else ""; "" too when a
+	 * secret was sent, which could come back in it.
+	 */
+	char said[HTTP_SAID_MAX];
 	struct buf body; /* the callee takes it, or leaves it to be freed */
 	struct intake_share share; /* of the body: goes with it */
 };
@@ -116,5 +122,8 @@ void http_get(const struct http_request *request, struct http_response *r);
 
 /* "Found" for 302; "" for what has no name. */
 const char *http_status_text(long status);
+
+/* 0 for a 200; else what there was instead: the transfer's error, ERR_INVALID. */
+NODISCARD int http_status_check(const struct http_response *r, struct err *err);
 
 #endif

@@ -34,3 +34,21 @@ const char *http_status_text(long status)
 	}
 	return "";
 }
+
+int http_status_check(const struct http_response *r, struct err *err)
+{
+	const char *redirect = r->status / 100 == 3 ? r->location : "";
+
+	if (r->code)
+		return err_set(err, r->code, "%s", r->err.msg);
+	if (r->status == 200)
+		return 0;
+	return err_set(err, ERR_INVALID,
+		       "server returned HTTP status %ld %s%s%s%s%s", r->status,
+		       http_status_text(r->status),
+		       *redirect ? ": redirect to " : "", redirect,
+		       *redirect ? " is not followed" :
+		       *r->said  ? ": " :
+				   "",
+		       r->said);
+}

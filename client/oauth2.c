@@ -188,12 +188,10 @@ static void fetch(struct oauth2 *o);
 static int read_answer(struct oauth2 *o, const struct http_response *r,
 		       struct err *err)
 {
-	if (r->code)
-		return err_set(err, r->code, "oauth2: %s", r->err.msg);
-	if (r->status != 200)
-		return err_set(err, ERR_DENIED,
-			       "oauth2: server returned HTTP status %ld %s",
-			       r->status, http_status_text(r->status));
+	int rc = http_status_check(r, err);
+
+	if (rc)
+		return err_wrap(err, r->code ? r->code : ERR_DENIED, "oauth2");
 	return take_token(o, buf_bytes(&r->body), err);
 }
 

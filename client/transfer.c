@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -222,7 +223,8 @@ static void set_result(struct transfer *t, CURLcode result)
 		r->code = err_set(&r->err, ERR_INVALID, "%s", why);
 		break;
 	default:
-		r->code = err_set(&r->err, ERR_AGAIN, "%s", why);
+		r->code = err_set(&r->err, ERR_AGAIN, "%s%s", why,
+				  easy_hint(t, result, why));
 		break;
 	}
 }
@@ -252,6 +254,29 @@ static void transfer_free(struct transfer *t)
 	mem_free(t);
 }
 
+static bool sent_secret(const struct transfer *t)
+{
+	return t->username || t->token ||
+	       (t->config && (t->config->auth || t->config->headers.count ||
+			      t->config->proxy_headers.count));
+}
+
+/* What a server says of a refusal is a line of plain text, or of no use. */
+static void note_line(struct transfer *t)
+{
+	struct http_response *r = &t->response;
+	size_t n = 0;
+
+	if (r->status < 400 || sent_secret(t) ||
+	    strncasecmp(r->content_type, "text/plain", 10) != 0)
+		return;
+	while (n < r->body.len && n < sizeof(r->said) - 1 &&
+	       r->body.ptr[n] >= ' ' && r->body.ptr[n] <= '~')
+		n++;
+	memcpy(r->said, r->body.ptr, n);
+	r->said[n] = 0;
+}
+
 void transfer_end(struct transfer *t, CURLcode result)
 {
 	struct http_response *r = &t->response;
@@ -272,6 +297,7 @@ void transfer_end(struct transfer *t, CURLcode result)
 	}
 	r->content_type = type ? type : "";
 	r->location = location ? location : "";
+	note_line(t);
 	if (r->status == 401 && t->token)
 		oauth2_expire(t->config->oauth2);
 	t->done(t->ctx, r);

@@ -77,6 +77,9 @@ void easy_set_password(CURL *e, const char *username, const char *password);
 char *easy_redirect(const struct transfer *t);
 bool easy_same_origin(const char *a, const char *b);
 
+/* What to look at when a CURLcode with that message ended it; "" for nothing. */
+const char *easy_hint(const struct transfer *t, int result, const char *why);
+
 /* transfer.c: it has ended as libcurl says, and is freed. */
 void transfer_end(struct transfer *t, CURLcode result);
 void transfer_cancel(struct transfer *t);

@@ -80,15 +80,17 @@ static int show_rule(const struct config *c, const struct relabel_rule *r,
 	return rc;
 }
 
-static void show_result(const struct job_labels *job, struct labels_builder *b)
+/* 1: what is left is no target. */
+static int show_result(const struct job_labels *job, size_t type,
+		       struct labels_builder *b)
 {
 	struct target_spec spec;
 	struct buf text = { 0 };
 	struct err err;
 
-	if (target_spec_make(job, b, &spec, &err)) {
+	if (target_spec_make(job, type, b, &spec, &err)) {
 		printf("no target: %s\n", err.msg);
-		return;
+		return 1;
 	}
 	labels_text(spec.labels, &text);
 	printf("target: %s\n  url %s\n  every %lld ms, at most %lld ms\n",
@@ -96,6 +98,7 @@ static void show_result(const struct job_labels *job, struct labels_builder *b)
 	       (long long)spec.timeout_ms);
 	buf_fini(&text);
 	target_spec_fini(&spec);
+	return 0;
 }
 
 static int show_target(const struct config *c, const struct scrape_config *s,
@@ -106,22 +109,31 @@ static int show_target(const struct config *c, const struct scrape_config *s,
 	static const struct moment nothing;
 	struct labels_builder b = { 0 };
 	struct moment first;
+	bool is_index = job_labels_is_index(job, type);
 	struct err err;
 	int rc = RELABEL_KEPT;
+	int code = 0;
 
 	discovered_labels(job, g, target, type, &b);
 	first = moment_of(&b);
 	printf("discovered\n");
 	print_changes(&nothing, &first);
 	mem_free(first.v);
-	for (size_t i = 0; i < s->relabel.count && rc == RELABEL_KEPT; i++)
-		rc = show_rule(c, &s->relabel.v[i], i + 1, &b, &err);
+	for (size_t i = 0; i < s->relabel.count && rc == RELABEL_KEPT; i++) {
+		const struct relabel_rule *r = &s->relabel.v[i];
+
+		if (is_index && relabel_judges_by(r, str_of(LABEL_NAME)))
+			printf("rule %zu judges types, not the page that names them\n",
+			       i + 1);
+		else
+			rc = show_rule(c, r, i + 1, &b, &err);
+	}
 	if (rc < 0)
 		printf("no target: %s\n", err.msg);
-	if (rc == RELABEL_KEPT)
-		show_result(job, &b);
+	if (rc < 0 || (rc == RELABEL_KEPT && show_result(job, type, &b)))
+		code = 1;
 	labels_builder_fini(&b);
-	return rc < 0 ? 1 : 0;
+	return code;
 }
 
 static int find_type(const struct scrape_config *s, struct job_labels *job,
@@ -149,10 +161,17 @@ static int show_all(const struct config *c, const struct scrape_config *s,
 		    const struct label_list *given)
 {
 	static const struct target_group none;
+	struct err err;
 	int code = 0;
 
 	if (given->count)
 		return show_target(c, s, job, &none, given, type);
+	if (!s->statics) {
+		err_set(&err, ERR_INVALID,
+			"job %.*s has no static_configs: give labels, such as '{__address__=\"host:1\"}'",
+			STR_ARG(s->job_name));
+		return cmd_fail(&err);
+	}
 	for (size_t i = 0; s->statics && i < s->statics->count; i++) {
 		const struct target_group *g = &s->statics->v[i];
 
@@ -179,6 +198,7 @@ static int parse_labels(const char *text, struct selector *sel,
 			struct label_list *out, struct err *err)
 {
 	int rc = selector_parse(str_of(text), sel, err);
+	bool has_address = false;
 
 	if (rc)
 		return rc;
@@ -187,9 +207,14 @@ static int parse_labels(const char *text, struct selector *sel,
 		if (sel->matchers[i].op != MATCH_EQ)
 			return err_set(err, ERR_INVALID,
 				       "labels are given as name=\"value\"");
+		has_address |= str_is(sel->matchers[i].name, "__address__");
 		out->v[out->count++] = (struct label){ sel->matchers[i].name,
 						       sel->matchers[i].value };
 	}
+	if (!has_address)
+		return err_set(
+			err, ERR_INVALID,
+			"the labels of a target have its address: '{__address__=\"host:1\"}'");
 	return 0;
 }
 

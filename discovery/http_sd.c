@@ -46,14 +46,10 @@ static bool is_json(const char *type)
 
 static int check_response(const struct http_response *r, struct err *err)
 {
-	if (r->code) {
-		*err = r->err;
-		return r->code;
-	}
-	if (r->status != 200)
-		return err_set(err, ERR_AGAIN,
-			       "server returned HTTP status %ld %s", r->status,
-			       http_status_text(r->status));
+	int rc = http_status_check(r, err);
+
+	if (rc)
+		return rc;
 	if (!is_json(r->content_type))
 		return err_set(
 			err, ERR_INVALID,

@@ -26,6 +26,22 @@ static const char *const names[] = {
 	[RELABEL_UPPERCASE] = "uppercase",
 };
 
+int relabel_run(const struct relabel_rules *rules, const char *but,
+		struct labels_builder *b, size_t *by, struct err *err)
+{
+	int rc = RELABEL_KEPT;
+
+	for (size_t i = 0; i < rules->count && rc == RELABEL_KEPT; i++) {
+		const struct relabel_rule *r = &rules->v[i];
+
+		if (by)
+			*by = i;
+		if (!but || !relabel_judges_by(r, str_of(but)))
+			rc = relabel_apply(r, b, err);
+	}
+	return rc;
+}
+
 const char *relabel_action_name(enum relabel_action a)
 {
 	return names[a];
@@ -512,12 +528,18 @@ int relabel_apply(const struct relabel_rule *rule, struct labels_builder *b,
 	return rc;
 }
 
-int relabel_run(const struct relabel_rules *rules, struct labels_builder *b,
-		struct err *err)
+bool relabel_judges_by(const struct relabel_rule *r, struct str label)
 {
-	int rc = RELABEL_KEPT;
+	bool reads = r->action == RELABEL_KEEPEQUAL ||
+		     r->action == RELABEL_DROPEQUAL;
+	bool judges = reads || r->action == RELABEL_KEEP ||
+		      r->action == RELABEL_DROP;
 
-	for (size_t i = 0; i < rules->count && rc == RELABEL_KEPT; i++)
-		rc = relabel_apply(&rules->v[i], b, err);
-	return rc;
+	if (reads && str_eq(r->target_label, label))
+		return true;
+	for (size_t i = 0; judges && i < r->source_count; i++) {
+		if (str_eq(r->source_labels[i], label))
+			return true;
+	}
+	return false;
 }

@@ -68,9 +68,16 @@ void relabel_rules_fini(struct relabel_rules *rules);
 NODISCARD int relabel_apply(const struct relabel_rule *rule,
 			    struct labels_builder *b, struct err *err);
 
-/* All of them, up to the one that drops the labels. */
-NODISCARD int relabel_run(const struct relabel_rules *rules,
-			  struct labels_builder *b, struct err *err);
+/* Whether the rule keeps or drops by that label, perhaps among others. */
+bool relabel_judges_by(const struct relabel_rule *rule, struct str label);
+
+/*
+ * All of them, up to the one that drops the labels, *by (may be NULL). Those
+ * that judge by the label `but` are passed over; NULL: none.
+ */
+NODISCARD int relabel_run(const struct relabel_rules *rules, const char *but,
+			  struct labels_builder *b, size_t *by,
+			  struct err *err);
 
 const char *relabel_action_name(enum relabel_action a);
 

@@ -95,7 +95,10 @@ int ask_wait(struct ask *a, int64_t deadline_ns, int64_t *ms, struct err *err)
 		rc = err_set(err, ERR_TIMEOUT,
 			     "the profile has not come yet; it will be stored");
 	else if (a->err.code)
-		rc = err_set(err, a->err.code, "%s", a->err.msg);
+		rc = err_set(err,
+			     a->err.code == ERR_INVALID ? ERR_AGAIN :
+							  a->err.code,
+			     "the target gave no profile: %s", a->err.msg);
 	else
 		rc = 0;
 	*ms = a->ms;

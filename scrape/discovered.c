@@ -8,17 +8,18 @@
 #include "base/units.h"
 #include "base/url.h"
 
-#define ADDRESS    "__address__"
-#define SCHEME     "__scheme__"
-#define PATH       "__profile_path__"
-#define INTERVAL   "__scrape_interval__"
-#define TIMEOUT    "__scrape_timeout__"
-#define PARAM      "__param_"
-#define META       "__meta_"
-#define SECONDS    "seconds"
-#define PARAMS_MAX 1000
-#define TYPES_MAX  256 /* of a job */
-#define INDEX_PATH "/debug/pprof/"
+#define ADDRESS      "__address__"
+#define SCHEME       "__scheme__"
+#define PATH         "__profile_path__"
+#define INTERVAL     "__scrape_interval__"
+#define TIMEOUT      "__scrape_timeout__"
+#define PARAM        "__param_"
+#define META         "__meta_"
+#define SECONDS      "seconds"
+#define PARAMS_MAX   1000
+#define TYPES_MAX    256 /* of a job */
+#define INDEX_PATH   "/debug/pprof/"
+#define TARGET_INDEX "index" /* __name__ of the page */
 
 static void add(struct label_list *l, const char *name, struct str value)
 {
@@ -63,6 +64,11 @@ static void make_type(const struct scrape_config *c,
 void job_labels_make(const struct scrape_config *c, struct arena *a,
 		     struct job_labels *out)
 {
+	static const struct profile_config index = {
+		.name = { TARGET_INDEX, sizeof(TARGET_INDEX) - 1 },
+		.path = { INDEX_PATH, sizeof(INDEX_PATH) - 1 },
+	};
+
 	*out = (struct job_labels){ .max_body =
 					    (size_t)c->common.body_size_limit };
 	out->defaults.v = arena_array(a, struct label, 4);
@@ -71,8 +77,11 @@ void job_labels_make(const struct scrape_config *c, struct arena *a,
 	add(&out->defaults, INTERVAL, duration_text(a, c->common.interval_ms));
 	add(&out->defaults, TIMEOUT, duration_text(a, c->common.timeout_ms));
 	copy_params(c, a, out);
-	out->type_room = c->profile_count;
+	out->type_room = c->profile_count + 1;
+	out->has_index = c->auto_profiles;
 	out->types = arena_array(a, struct label_list, out->type_room);
+	if (out->has_index)
+		make_type(c, &index, a, &out->types[out->type_count++]);
 	for (size_t i = 0; i < c->profile_count; i++) {
 		if (c->profiles[i].enabled)
 			make_type(c, &c->profiles[i], a,
@@ -275,8 +284,9 @@ static void remove_internal(struct labels_builder *b)
 	}
 }
 
-int target_spec_make(const struct job_labels *job, struct labels_builder *b,
-		     struct target_spec *out, struct err *err)
+int target_spec_make(const struct job_labels *job, size_t type,
+		     struct labels_builder *b, struct target_spec *out,
+		     struct err *err)
 {
 	struct str address = labels_builder_get(b, str_of(ADDRESS));
 	int64_t timeout;
@@ -296,6 +306,9 @@ int target_spec_make(const struct job_labels *job, struct labels_builder *b,
 	out->seconds = seconds_of(b);
 	out->timeout_ms = timeout + out->seconds * 1000;
 	out->url = make_url(job, b);
+	out->is_index = job_labels_is_index(job, type);
+	if (out->is_index)
+		out->max_body = TYPE_INDEX_BODY_MAX;
 	if (!labels_builder_get(b, str_of("instance")).len)
 		labels_set(b, str_of("instance"), address);
 	remove_internal(b);
@@ -303,27 +316,4 @@ int target_spec_make(const struct job_labels *job, struct labels_builder *b,
 	if (rc)
 		target_spec_fini(out);
 	return rc;
-}
-
-int target_index_make(const struct job_labels *job, struct labels_builder *b,
-		      struct target_spec *out, struct err *err)
-{
-	struct str path = labels_builder_get(b, str_of(PATH));
-	const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
-	int rc;
-
-	if (!slash)
-		return err_set(err, ERR_INVALID,
-			       "no page of profile types: " PATH " is \"%.*s\"",
-			       STR_ARG(path));
-	path.len = (size_t)(slash - path.ptr) + 1;
-	labels_set(b, str_of(PATH), path);
-	labels_set(b, str_of(PARAM SECONDS), str_of(""));
-	labels_set(b, str_of(LABEL_NAME), str_of(TARGET_INDEX));
-	rc = target_spec_make(job, b, out, err);
-	if (rc)
-		return rc;
-	out->is_index = true;
-	out->max_body = TYPE_INDEX_BODY_MAX;
-	return 0;
 }

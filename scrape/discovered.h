@@ -19,8 +19,6 @@
 #include "scrape/scrape_config.h"
 #include "scrape/target.h"
 
-#define TARGET_INDEX "index" /* __name__ of a target that names types */
-
 /* What the configuration of a job says about all its targets. */
 struct job_labels {
 	struct label_list defaults; /* for those that have them not */
@@ -29,6 +27,7 @@ struct job_labels {
 	struct label_list *types; /* by enabled profile type */
 	size_t type_count;
 	size_t type_room;
+	bool has_index; /* type 0 is the page that names the others */
 	size_t max_body;
 };
 
@@ -44,6 +43,13 @@ NODISCARD int job_labels_type(struct job_labels *job,
 			      const struct indexed_type *type, size_t *out,
 			      struct err *err);
 
+/* Whether that type is not one, but the page that names them. */
+static inline bool job_labels_is_index(const struct job_labels *job,
+				       size_t type)
+{
+	return job->has_index && type == 0;
+}
+
 /* Set the labels of a target of a type. */
 void discovered_labels(const struct job_labels *job,
 		       const struct target_group *g,
@@ -54,13 +60,8 @@ void discovered_labels(const struct job_labels *job,
  * What the labels are after relabelling: b's are used up. ERR_INVALID,
  * ERR_DENIED: why this is no target. The caller owns *out.
  */
-NODISCARD int target_spec_make(const struct job_labels *job,
+NODISCARD int target_spec_make(const struct job_labels *job, size_t type,
 			       struct labels_builder *b,
 			       struct target_spec *out, struct err *err);
-
-/* The same for the index beside that type: the page its path is below. */
-NODISCARD int target_index_make(const struct job_labels *job,
-				struct labels_builder *b,
-				struct target_spec *out, struct err *err);
 
 #endif

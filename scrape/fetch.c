@@ -17,6 +17,27 @@ struct job {
 	struct err err; /* code 0: there is a body */
 };
 
+/* Changes are told, with the labels that the target goes by elsewhere. */
+static void tell(const struct job *j, bool was_down, const struct err *why)
+{
+	struct scraper *s = j->scraper;
+	struct buf labels = { 0 };
+
+	if (!why == !was_down)
+		return;
+	labels_text(j->target->spec.labels, &labels);
+	if (why)
+		log_event(s->o.log, LOG_WARN, "target is down",
+			  LOG_FIELDS(log_text("target", buf_cstr(&labels)),
+				     log_text("url", j->target->spec.url),
+				     log_err(why)));
+	else
+		log_event(s->o.log, LOG_INFO, "target is up again",
+			  LOG_FIELDS(log_text("target", buf_cstr(&labels)),
+				     log_text("url", j->target->spec.url)));
+	buf_fini(&labels);
+}
+
 static void set_health(struct job *j, int rc, const struct err *err)
 {
 	struct scraper *s = j->scraper;
@@ -35,13 +56,7 @@ static void set_health(struct job *j, int rc, const struct err *err)
 	t->last_bytes = j->body.len;
 	pthread_mutex_unlock(&s->mu);
 	histogram_observe(s->metrics.duration, took);
-	if (rc && was != TARGET_DOWN)
-		log_event(
-			s->o.log, LOG_WARN, "target is down",
-			LOG_FIELDS(log_text("url", t->spec.url), log_err(err)));
-	else if (!rc && was == TARGET_DOWN)
-		log_event(s->o.log, LOG_INFO, "target is up again",
-			  LOG_FIELDS(log_text("url", t->spec.url)));
+	tell(j, was == TARGET_DOWN, rc ? err : NULL);
 }
 
 static int store(struct job *j, unsigned worker, struct err *err)
@@ -91,7 +106,9 @@ static void finish(void *arg, unsigned worker)
 
 	metric_add(rc ? s->metrics.failed : s->metrics.ok, 1);
 	metric_add(s->metrics.bytes, (int64_t)j->body.len);
-	set_health(j, rc, &err);
+	/* A wish may ask for what the target does not have; stops are ours. */
+	if (!rc || (!j->ask && rc != ERR_CLOSED))
+		set_health(j, rc, &err);
 	if (j->ask)
 		wish_end(s, j->ask, rc, &err, j->sample_ms);
 	buf_fini(&j->body);
@@ -108,17 +125,7 @@ static void answered(void *ctx, struct http_response *r)
 {
 	struct job *j = ctx;
 
-	if (r->code) {
-		j->err = r->err;
-	} else if (r->status / 100 == 3) {
-		err_set(&j->err, ERR_INVALID,
-			"server returned HTTP status %ld %s: redirect to %s is not followed",
-			r->status, http_status_text(r->status), r->location);
-	} else if (r->status != 200) {
-		err_set(&j->err, ERR_INVALID,
-			"server returned HTTP status %ld %s", r->status,
-			http_status_text(r->status));
-	} else {
+	if (!http_status_check(r, &j->err)) {
 		j->body = r->body;
 		j->share = r->share;
 		r->body = (struct buf){ 0 };

@@ -185,8 +185,6 @@ static void show_entry(struct scraper *s, const struct target_set *set,
 	char *error = NULL;
 
 	discovered_labels(&set->job, e->group, e->labels, e->type, &b);
-	if (e->target && e->target->spec.is_index)
-		labels_set(&b, str_of(LABEL_NAME), str_of(TARGET_INDEX));
 	qsort(b.v, b.count, sizeof(*b.v), label_by_name);
 	status->target = e->target;
 	status->dropped = e->dropped;

@@ -226,12 +226,12 @@ static void check_times(struct yaml *y, const struct yaml_node *n,
 		const struct profile_config *p = &c->profiles[i];
 
 		if (p->enabled && p->seconds <= SCRAPE_SECONDS_MAX &&
-		    p->seconds * 1000 > (p->interval_ms ?
-						 p->interval_ms :
-						 c->common.interval_ms))
+		    p->seconds * 1000 >= (p->interval_ms ?
+						  p->interval_ms :
+						  c->common.interval_ms))
 			yaml_warn(
 				y, n,
-				"%.*s takes %lld s, longer than its interval: every other scrape of it is left out",
+				"%.*s takes %lld s, as long as its interval or longer: every other scrape of it is left out",
 				STR_ARG(p->name), (long long)p->seconds);
 	}
 }

@@ -11,9 +11,10 @@ struct making {
 	const struct scrape_config *config;
 	struct http_config *client;
 	const struct target_set *before;
-	struct table known; /* entries of before by their target's hash */
-	struct table pages; /* indexes of before by their URL's hash */
-	struct table seen;  /* entries of the set by their labels' hash */
+	struct table known;      /* entries of before by their target's hash */
+	struct table pages;      /* indexes of before by their URL's hash */
+	struct table seen;       /* entries of the set by their labels' hash */
+	const char **dropped_by; /* what is said of a rule */
 	struct target_set *set;
 };
 
@@ -172,89 +173,79 @@ static const struct target *keep(struct making *m, struct target_entry e,
 	return e.target;
 }
 
-typedef int (*spec_fn)(const struct job_labels *job, struct labels_builder *b,
-		       struct target_spec *out, struct err *err);
+/* Which rule dropped it. */
+static const char *dropped_by(struct making *m, size_t rule)
+{
+	const struct relabel_rules *rules = &m->config->relabel;
 
-/* What relabelling makes of it; false: *why it makes nothing of it. */
-static bool make_spec(struct making *m, const struct target_entry *e,
-		      spec_fn make, struct target_spec *out, const char **why)
+	if (!m->dropped_by)
+		m->dropped_by =
+			arena_array(&m->set->arena, const char *, rules->count);
+	if (!m->dropped_by[rule])
+		m->dropped_by[rule] = arena_printf(
+			&m->set->arena, "relabelling dropped it: rule %zu, %s",
+			rule + 1, relabel_action_name(rules->v[rule].action));
+	return m->dropped_by[rule];
+}
+
+/* The target of that type, or NULL: it is dropped. */
+static const struct target *add(struct making *m, struct target_entry e)
 {
 	struct target_set *s = m->set;
+	const struct target *t = NULL;
 	struct labels_builder b = { 0 };
-	bool made = false;
+	struct target_spec spec;
 	struct err err;
+	size_t by = 0;
 	int rc;
 
-	discovered_labels(&s->job, e->group, e->labels, e->type, &b);
-	rc = relabel_run(&m->config->relabel, &b, &err);
-	if (rc == RELABEL_DROPPED) {
-		*why = "relabelling dropped it";
-	} else {
-		made = rc == RELABEL_KEPT && !make(&s->job, &b, out, &err);
-		if (!made)
-			*why = arena_strndup(&s->arena, str_of(err.msg));
-	}
-	labels_builder_fini(&b);
-	return made;
-}
-
-static void add(struct making *m, struct target_entry e)
-{
-	struct target_spec spec;
-	const char *why;
-
-	if (make_spec(m, &e, target_spec_make, &spec, &why))
-		(void)keep(m, e, &spec);
+	discovered_labels(&s->job, e.group, e.labels, e.type, &b);
+	/* An index has all types; rules judge those one by one. */
+	rc = relabel_run(&m->config->relabel,
+			 job_labels_is_index(&s->job, e.type) ? LABEL_NAME :
+								NULL,
+			 &b, &by, &err);
+	if (rc == RELABEL_DROPPED)
+		drop(m, e, dropped_by(m, by));
+	else if (rc < 0 || target_spec_make(&s->job, e.type, &b, &spec, &err))
+		drop(m, e, arena_strndup(&s->arena, str_of(err.msg)));
 	else
-		drop(m, e, why);
-}
-
-/*
- * The page that names the types of a target: beside the first of the usual
- * types that relabelling leaves.
- */
-static const struct target *add_index(struct making *m, struct target_entry e)
-{
-	const char *why = "it has no type";
-	struct target_spec spec;
-
-	for (; e.type < m->config->profile_count; e.type++) {
-		if (make_spec(m, &e, target_index_make, &spec, &why))
-			return keep(m, e, &spec);
-	}
-	e.type = 0;
-	drop(m, e, why);
-	return NULL;
+		t = keep(m, e, &spec);
+	labels_builder_fini(&b);
+	return t;
 }
 
 /* The types that the target's index named last. */
-static void add_found(struct making *m, struct target_entry e)
+static void add_found(struct making *m, struct target_entry e,
+		      const struct type_index *found)
 {
-	const struct target *page = add_index(m, e);
-
-	for (size_t i = 0; page && page->found && i < page->found->count; i++) {
+	for (size_t i = 0; i < found->count; i++) {
+		struct target_set *s = m->set;
 		size_t type;
 		struct err err;
 
-		if (job_labels_type(&m->set->job, m->config, &m->set->arena,
-				    &page->found->v[i], &type, &err)) {
-			drop(m, e,
-			     arena_strndup(&m->set->arena, str_of(err.msg)));
+		if (job_labels_type(&s->job, m->config, &s->arena, &found->v[i],
+				    &type, &err)) {
+			drop(m, e, arena_strndup(&s->arena, str_of(err.msg)));
 			continue;
 		}
 		e.type = (uint32_t)type;
-		add(m, e);
+		(void)add(m, e);
 	}
 }
 
 static void add_target(struct making *m, struct target_entry e)
 {
+	const struct target *index;
+
 	if (m->config->auto_profiles) {
-		add_found(m, e);
+		index = add(m, e);
+		if (index && index->found)
+			add_found(m, e, index->found);
 		return;
 	}
 	for (; e.type < m->set->job.type_count; e.type++)
-		add(m, e);
+		(void)add(m, e);
 }
 
 static void add_group(struct making *m, const struct target_group *g)

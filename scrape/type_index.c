@@ -24,7 +24,7 @@ static bool is_below(struct str path)
 	for (size_t i = 0; i < path.len; i++) {
 		char c = path.ptr[i];
 
-		if (c <= ' ' || c > '~' || strchr("\"'<>&:\\", c))
+		if (c <= ' ' || c > '~' || strchr("\"'<>&:\\?#", c))
 			return false;
 	}
 	return true;

@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (cut)
 		set_labels(&b,
 			   (struct str){ (const char *)cut + 5, size - n - 5 });
-	if (!y.error_count && relabel_run(&rules, &b, NULL) >= 0)
+	if (!y.error_count && relabel_run(&rules, NULL, &b, NULL, NULL) >= 0)
 		check(&b);
 	relabel_rules_fini(&rules);
 	labels_builder_fini(&b);

@@ -225,7 +225,7 @@ def target_sets_are_those_of_prometheus(d):
     def discovered(targets):
         return {frozen(without(t['discoveredLabels'], '__metrics_path__', '__profile_path__',
                                '__name__', '__param_seconds')) for t in targets}
-    rules = [t for t in have['droppedTargets'] if t['reason'] == 'relabelling dropped it']
+    rules = [t for t in have['droppedTargets'] if t['reason'] .startswith('relabelling dropped it')]
     same = [t for t in have['droppedTargets'] if t not in rules]
     page = e.get('/targets').body.decode()
     for text in ('relabelling dropped it', 'another target has the same labels',

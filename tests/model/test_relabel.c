@@ -49,7 +49,7 @@ static bool behaves(const struct relabel_case *c)
 	relabel_decode(&y, y.root, &rules);
 	cr_assert(!y.error_count, "%s", buf_cstr(&y.errors));
 	set_all(&b, c->before);
-	rc = relabel_run(&rules, &b, NULL);
+	rc = relabel_run(&rules, NULL, &b, NULL, NULL);
 	cr_assert(rc >= 0);
 	if (rc == RELABEL_KEPT)
 		print(&b, &out);
@@ -228,7 +228,7 @@ Test(relabel, hostile_expressions_end)
 	relabel_decode(&y, y.root, &r);
 	cr_assert(!y.error_count);
 	labels_set(&b, str_of("a"), str_of(text));
-	cr_expect(relabel_run(&r, &b, &err) == ERR_LIMIT);
+	cr_expect(relabel_run(&r, NULL, &b, NULL, &err) == ERR_LIMIT);
 	cr_expect(strstr(err.msg, "takes too many steps") != NULL);
 	labels_builder_fini(&b);
 	relabel_rules_fini(&r);

@@ -226,8 +226,8 @@ Test(target, a_bad_target_is_dropped_alone_and_says_why)
 		"\"b/c\" is not a target: host:port is expected, without scheme or path"));
 	cr_expect(check_str(str_of(dropped(s, "")),
 			    "no address: __address__ is empty"));
-	cr_expect(
-		check_str(str_of(dropped(s, "d:1")), "relabelling dropped it"));
+	cr_expect(check_str(str_of(dropped(s, "d:1")),
+			    "relabelling dropped it: rule 1, drop"));
 	cr_expect(check_str(str_of(dropped(s, "e:1")),
 			    "__scheme__ is http or https, not \"ftp\""));
 	cr_expect(check_str(
@@ -401,6 +401,8 @@ Test(target, types_are_those_of_each_targets_index)
 	cr_expect(index->spec.is_index && index->spec.timeout_ms == 5000);
 	read = after_reading(s, config, PAGE);
 	cr_expect(read->active == 2 * 5 && read->dropped == 2);
+	cr_expect(check_str(str_of(dropped(read, "h:1")),
+			    "relabelling dropped it: rule 1, drop"));
 	cr_expect(find(read, "index", "h:1") == index, "it goes on");
 	cr_expect(find(read, "profile", "i:1")->spec.seconds == 10);
 	cr_expect(!find(read, "allocs", "h:1"), "relabelling has its say");
@@ -435,19 +437,27 @@ Test(target, an_index_that_changes_says_the_same_until_it_is_read)
 	target_set_unref(less);
 }
 
-Test(target, who_has_no_type_left_has_no_index)
+/* A rule that keeps one type of the program's own keeps the page. */
+Test(target, rules_that_judge_types_leave_the_index)
 {
-	struct target_set *s =
-		set_of("- job_name: app\n"
-		       "  profiling_config: {pprof_config: auto}\n"
-		       "  relabel_configs: [{action: drop}]\n"
-		       "  static_configs: [{targets: ['h:1']}]\n",
-		       NULL);
+	static const char config[] =
+		"- job_name: app\n"
+		"  profiling_config: {pprof_config: auto}\n"
+		"  relabel_configs: [{source_labels: [__name__], regex: x.org/y, "
+		"action: keep}, {source_labels: [env], regex: old, action: "
+		"drop}]\n"
+		"  static_configs: [{targets: ['h:1']}, {targets: ['i:1'], "
+		"labels: {env: old}}]\n";
+	struct target_set *s = set_of(config, NULL);
+	struct target_set *read;
 
-	cr_expect(s->active == 0 && s->dropped == 1);
-	cr_expect(
-		check_str(str_of(dropped(s, "h:1")), "relabelling dropped it"));
+	cr_expect(s->active == 1 && s->dropped == 1);
+	cr_expect(check_str(str_of(dropped(s, "i:1")),
+			    "relabelling dropped it: rule 2, drop"));
+	read = after_reading(s, config, PAGE);
+	cr_expect(read->active == 2 && find(read, "x.org/y", "h:1"));
 	target_set_unref(s);
+	target_set_unref(read);
 }
 
 static bool asks(const char *url, const char *want)
