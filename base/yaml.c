@@ -52,9 +52,11 @@ void yaml_warn(struct yaml *y, const struct yaml_node *at, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
+	int n;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	n = snprintf(text, sizeof(text), "warning: ");
+	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
 	va_end(ap);
 	message(&y->warnings, y, at ? at->line : 0, at ? at->column : 0, text);
 }

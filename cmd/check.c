@@ -1,9 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "client/http_config.h"
 #include "cmd/cmd.h"
 #include "cmd/config.h"
 #include "model/selector.h"
+#include "web/web_config.h"
 
-static int check_one(const char *path)
+static void warn(void *path, const char *text)
+{
+	fprintf(stderr, "%s: warning: %s\n", (const char *)path, text);
+}
+
+/* What is named and not as it should be makes targets down, no start fail. */
+static void check_files(char *path, const struct scrape_config *c)
+{
+	struct http_config *client = http_config_new(&c->http);
+	struct err err;
+
+	if (http_config_load(client, &err))
+		fprintf(stderr, "%s: warning: job %.*s: %s\n", path,
+			STR_ARG(c->job_name), err.msg);
+	http_config_unref(client);
+	for (size_t i = 0; i < c->discovery.count; i++)
+		file_sd_check(&c->discovery.v[i], warn, path);
+}
+
+static int check_one(char *path)
 {
 	struct config c;
 	struct err err;
@@ -12,6 +33,8 @@ static int check_one(const char *path)
 	config_report(&c);
 	if (rc && !c.yaml.error_count)
 		fprintf(stderr, "%s: %s\n", path, err.msg);
+	for (size_t i = 0; !rc && i < c.scrape.count; i++)
+		check_files(path, &c.scrape.v[i]);
 	if (!rc)
 		printf("%s: %zu jobs, no errors\n", path, c.scrape.count);
 	config_fini(&c);
@@ -23,8 +46,9 @@ int cmd_check_config(int argc, char **argv)
 	static const struct flag none[] = { { 0 } };
 	static const struct usage u = {
 		"check config FILE…",
-		"Prints every error as file:line:col: message, and warnings. "
-		"Exit code 1 when there\nare errors.",
+		"Prints every error as file:line:col: message, and warnings, "
+		"also of the files that it\nnames. Exit code 1 when there "
+		"are errors.",
 		1, 1000
 	};
 	int code = cmd_begin(&u, none, &argc, argv);
@@ -34,6 +58,43 @@ int cmd_check_config(int argc, char **argv)
 	code = 0;
 	for (int i = 0; i < argc; i++)
 		code |= check_one(argv[i]);
+	return code;
+}
+
+static int check_web(const char *path)
+{
+	struct web_config c;
+	struct err err;
+	int rc = web_config_load(&c, path, &err);
+
+	if (c.yaml.errors.len)
+		fwrite(c.yaml.errors.ptr, 1, c.yaml.errors.len, stderr);
+	else if (rc)
+		fprintf(stderr, "%s: %s\n", path, err.msg);
+	if (!rc)
+		printf("%s: %zu users, %zu tokens, %s, no errors\n", path,
+		       c.user_count, c.token_count,
+		       c.tls.cert.len ? "TLS" : "no TLS");
+	web_config_fini(&c);
+	return rc ? 1 : 0;
+}
+
+int cmd_check_web_config(int argc, char **argv)
+{
+	static const struct flag none[] = { { 0 } };
+	static const struct usage u = {
+		"check web-config FILE…",
+		"Checks files for --web.config.file, and the certificates and "
+		"tokens that they name.\nExit code 1 when there are errors.",
+		1, 1000
+	};
+	int code = cmd_begin(&u, none, &argc, argv);
+
+	if (code >= 0)
+		return code;
+	code = 0;
+	for (int i = 0; i < argc; i++)
+		code |= check_web(argv[i]);
 	return code;
 }
 

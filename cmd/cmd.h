@@ -12,6 +12,7 @@
 int cmd_serve(int argc, char **argv);
 int cmd_check_config(int argc, char **argv);
 int cmd_check_relabel(int argc, char **argv);
+int cmd_check_web_config(int argc, char **argv);
 int cmd_check_selector(int argc, char **argv);
 int cmd_query_labels(int argc, char **argv);
 int cmd_query_series(int argc, char **argv);

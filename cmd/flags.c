@@ -147,7 +147,7 @@ void flag_format(const struct flag *f, char *out, size_t n)
 
 	switch (f->kind) {
 	case FLAG_TEXT:
-		snprintf(out, n, "%s", *(const char **)f->out);
+		snprintf(out, n, "%s", *(const char **)f->out ?: "");
 		break;
 	case FLAG_BOOL:
 		snprintf(out, n, "%s", *(bool *)f->out ? "true" : "false");

@@ -16,6 +16,8 @@ static const struct command {
 	  "find every error in configuration files" },
 	{ "check", "relabel", cmd_check_relabel,
 	  "show what relabelling does to a target" },
+	{ "check", "web-config", cmd_check_web_config,
+	  "check who may ask: the file of --web.config.file" },
 	{ "check", "selector", cmd_check_selector, "check a selector" },
 	{ "query", "labels", cmd_query_labels,
 	  "list label names, or a label's values" },
@@ -48,6 +50,32 @@ static const struct command {
 	{ NULL, "version", cmd_version, "print the version" },
 };
 
+/* The commands of a group, or all. Returns how many. */
+static int list(FILE *out, const char *group)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		char name[32];
+
+		if (group && (!commands[i].group ||
+			      strcmp(commands[i].group, group) != 0))
+			continue;
+		n++;
+		snprintf(name, sizeof(name), "%s%s%s",
+			 commands[i].group ? commands[i].group : "",
+			 commands[i].group ? " " : "", commands[i].name);
+		fprintf(out, "  %-16s %s\n", name, commands[i].help);
+	}
+	return n;
+}
+
+static bool asks_for_help(const char *arg)
+{
+	return !strcmp(arg, "--help") || !strcmp(arg, "-h") ||
+	       !strcmp(arg, "help");
+}
+
 static void help(FILE *out)
 {
 	fprintf(out,
@@ -55,14 +83,7 @@ static void help(FILE *out)
 		"stores what they answer,\nand finds it again by label "
 		"selector and time.\n\n"
 		"usage: everprof COMMAND [--help] …\n\nCommands:\n");
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
-		char name[32];
-
-		snprintf(name, sizeof(name), "%s%s%s",
-			 commands[i].group ? commands[i].group : "",
-			 commands[i].group ? " " : "", commands[i].name);
-		fprintf(out, "  %-16s %s\n", name, commands[i].help);
-	}
+	list(out, NULL);
 	fprintf(out, "\nThe first: everprof serve "
 		     "--config.file=everprof.yaml\n");
 }
@@ -77,6 +98,11 @@ static int run(int argc, char **argv)
 		    (c->group && strcmp(argv[0], c->group) != 0))
 			continue;
 		return c->run(argc - words, argv + words);
+	}
+	/* A group alone, or with --help. */
+	if (argc == 1 || asks_for_help(argv[1])) {
+		if (list(argc == 1 ? stderr : stdout, argv[0]))
+			return argc == 1 ? 2 : 0;
 	}
 	fprintf(stderr, "everprof: there is no command \"%s%s%s\"\n\n", argv[0],
 		argc > 1 ? " " : "", argc > 1 ? argv[1] : "");
@@ -117,8 +143,7 @@ int main(int argc, char **argv)
 		help(stderr);
 		return 2;
 	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
-	    !strcmp(argv[1], "help")) {
+	if (asks_for_help(argv[1])) {
 		help(stdout);
 		return 0;
 	}

@@ -379,6 +379,7 @@ static bool is_local(const char *address)
 
 static void announce(struct serve *s)
 {
+	const char *exposure = web_exposure(s->web);
 	CLEANUP(mem_freep)
 	char *host = mem_strndup((struct str){
 		.ptr = s->address,
@@ -387,11 +388,9 @@ static void announce(struct serve *s)
 	char *url = mem_printf("%s://%s:%u/", web_scheme(s->web),
 			       *host ? host : "localhost", web_port(s->web));
 
-	if (!is_local(s->address) && !s->web_config)
-		log_event(
-			&s->log, LOG_WARN,
-			"anybody who reaches this address may read all profiles",
-			LOG_FIELDS(log_text("address", s->address)));
+	if (exposure && !is_local(s->address))
+		log_event(&s->log, LOG_WARN, exposure,
+			  LOG_FIELDS(log_text("address", s->address)));
 	log_event(&s->log, LOG_INFO, "everprof is ready",
 		  LOG_FIELDS(log_text("url", url),
 			     log_text("version", EVERPROF_VERSION)));

@@ -170,39 +170,57 @@ static int read_source(struct source *s, bool *changed, struct err *err)
 static void visit(struct provider *p, const char *path, bool *changed)
 {
 	struct source *s = find_source(p->data, path);
+	bool fresh = false;
 	struct err err;
 
 	if (s->there)
 		return; /* two patterns have it */
-	if (!read_source(s, changed, &err)) {
+	if (!read_source(s, &fresh, &err)) {
 		s->there = true;
+		*changed |= fresh;
+		if (fresh)
+			provider_tell(p, path, s->groups);
 	} else if (err.code != ERR_NOTFOUND) {
 		s->there = true;
 		provider_failed(p, path, &err);
 	}
 }
 
-static void forget_gone(struct files *f, bool *changed)
+static void forget_gone(struct provider *p, bool *changed)
 {
+	struct files *f = p->data;
+
 	for (size_t i = f->sources.count; i-- > 0;) {
 		struct source *s = &f->sources.v[i];
 
 		if (s->there)
 			continue;
-		*changed |= s->groups != NULL;
+		if (s->groups) {
+			*changed = true;
+			provider_tell(p, s->path, NULL);
+		}
 		source_fini(s);
 		memmove(s, s + 1, (--f->sources.count - i) * sizeof(*s));
 	}
 }
 
+static int find_files(const char *pattern, glob_t *g)
+{
+	*g = (glob_t){ 0 };
+	/* Nothing but a ~, which is not asked for, is unsafe about it. */
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
+	return glob(pattern, GLOB_PERIOD, NULL, g);
+}
+
 static void visit_pattern(struct provider *p, const char *pattern,
 			  bool *changed)
 {
-	glob_t g = { 0 };
-	/* Nothing but a ~, which is not asked for, is unsafe about it. */
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	int rc = glob(pattern, GLOB_PERIOD, NULL, &g);
+	glob_t g;
+	int rc = find_files(pattern, &g);
 
+	if (rc == GLOB_NOMATCH && !p->asked)
+		log_event(p->log, LOG_WARN, "no file of targets is there yet",
+			  LOG_FIELDS(log_text("files", pattern)));
 	for (size_t i = 0; !rc && i < g.gl_pathc; i++)
 		visit(p, g.gl_pathv[i], changed);
 	globfree(&g);
@@ -237,7 +255,7 @@ static void files_refresh(struct provider *p)
 		f->sources.v[i].there = false;
 	for (size_t i = 0; i < f->patterns.count; i++)
 		visit_pattern(p, f->patterns.v[i], &changed);
-	forget_gone(f, &changed);
+	forget_gone(p, &changed);
 	if (changed)
 		publish(p, f);
 }
@@ -261,3 +279,35 @@ static void files_close(struct provider *p)
 
 const struct provider_kind provider_file = { "file", files_open, files_refresh,
 					     files_close };
+
+static void check_file(const char *path,
+		       void (*tell)(void *ctx, const char *text), void *ctx)
+{
+	struct source s = { .path = mem_strdup(path) };
+	bool changed;
+	struct err err;
+
+	if (read_source(&s, &changed, &err))
+		tell(ctx, err.msg);
+	source_fini(&s);
+}
+
+void file_sd_check(const struct discovery_config *c,
+		   void (*tell)(void *ctx, const char *text), void *ctx)
+{
+	for (size_t i = 0; i < c->file_count; i++) {
+		char *pattern = mem_strndup(c->files[i]);
+		glob_t g;
+
+		if (find_files(pattern, &g)) {
+			char *text = mem_printf("no file matches %s", pattern);
+
+			tell(ctx, text);
+			mem_free(text);
+		}
+		for (size_t k = 0; k < g.gl_pathc; k++)
+			check_file(g.gl_pathv[k], tell, ctx);
+		globfree(&g);
+		mem_free(pattern);
+	}
+}

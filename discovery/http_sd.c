@@ -73,6 +73,7 @@ static int take(struct provider *p, struct http_source *s, struct bytes text,
 	if (rc)
 		return rc;
 	s->hash = hash;
+	provider_tell(p, s->url, g);
 	*vec_add(&all) = g;
 	provider_found(p, &all);
 	target_groups_list_fini(&all);

@@ -26,6 +26,15 @@ void provider_failed(struct provider *p, const char *what,
 			     log_text("source", what), log_err(err)));
 }
 
+void provider_tell(const struct provider *p, const char *what,
+		   const struct target_groups *g)
+{
+	log_event(p->log, LOG_INFO, "targets are discovered",
+		  LOG_FIELDS(log_text("discovery", p->kind->name),
+			     log_text("source", what),
+			     log_int("targets", g ? (int64_t)g->targets : 0)));
+}
+
 void provider_hurry(struct provider *p, int64_t ms)
 {
 	int64_t at = clock_mono_ns() + ms * 1000000;

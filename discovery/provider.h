@@ -55,6 +55,10 @@ void provider_found(struct provider *p,
 void provider_failed(struct provider *p, const char *what,
 		     const struct err *err);
 
+/* In the log: what was read, and how many targets it has. */
+void provider_tell(const struct provider *p, const char *what,
+		   const struct target_groups *g);
+
 /* Have it refreshed soon: so many milliseconds from now. */
 void provider_hurry(struct provider *p, int64_t ms);
 

@@ -130,6 +130,39 @@ static void look(struct auth *a)
 		  LOG_FIELDS(log_text("path", a->path)));
 }
 
+void auth_refresh(struct auth *a)
+{
+	pthread_mutex_lock(&a->mu);
+	look(a);
+	pthread_mutex_unlock(&a->mu);
+}
+
+bool auth_is_current(struct auth *a)
+{
+	bool ok;
+
+	pthread_mutex_lock(&a->mu);
+	ok = !*a->failed.msg;
+	pthread_mutex_unlock(&a->mu);
+	return ok;
+}
+
+const char *auth_exposure(struct auth *a)
+{
+	const char *what = NULL;
+	const struct web_config *c = &a->config;
+
+	pthread_mutex_lock(&a->mu);
+	if (!web_config_has_auth(c) &&
+	    c->tls.client_auth != WEB_CLIENT_VERIFIED)
+		what = "anybody who reaches this address may read all profiles";
+	else if (!c->tls.cert.len)
+		what = "passwords and tokens can be read on the network: "
+		       "--web.config.file has no tls_server_config";
+	pthread_mutex_unlock(&a->mu);
+	return what;
+}
+
 /* Takes as long whatever differs, but for the length. */
 static bool same(const void *a, const void *b, size_t n)
 {

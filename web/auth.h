@@ -47,6 +47,18 @@ enum auth_verdict {
 	AUTH_BUSY,    /* too many passwords are being verified: later */
 };
 
+/* Read the files again when one of them is another; a quick look else. */
+void auth_refresh(struct auth *a);
+
+/* Whether the last reading went well. */
+bool auth_is_current(struct auth *a);
+
+/*
+ * What strangers on the network could do, as a sentence: ask for everything,
+ * or read passwords. NULL: neither.
+ */
+const char *auth_exposure(struct auth *a);
+
 /* Quick: for the thread that must not wait. */
 enum auth_verdict auth_check(struct auth *a, const struct credentials *c,
 			     struct identity *out);

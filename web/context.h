@@ -30,6 +30,9 @@ struct json envelope_begin(struct answer *a);
 void envelope_end(struct json *j, struct answer *a,
 		  const char *const *warnings);
 
+/* The HTTP status that the error stands for, and its errorType. */
+const char *answer_status(struct answer *a, const struct err *err);
+
 /* {"status":"error",…} with the HTTP status that the code stands for. */
 void answer_error(struct answer *a, const struct err *err);
 

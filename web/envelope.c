@@ -51,18 +51,23 @@ void envelope_end(struct json *j, struct answer *a, const char *const *warnings)
 	a->content_type = JSON_TYPE;
 }
 
-void answer_error(struct answer *a, const struct err *err)
+const char *answer_status(struct answer *a, const struct err *err)
 {
-	struct json j = json_init(&a->body);
-	const char *type = "internal";
-
-	a->status = 500;
 	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
 		if (statuses[i].code == err->code) {
 			a->status = statuses[i].status;
-			type = statuses[i].type;
+			return statuses[i].type;
 		}
 	}
+	a->status = 500;
+	return "internal";
+}
+
+void answer_error(struct answer *a, const struct err *err)
+{
+	struct json j = json_init(&a->body);
+	const char *type = answer_status(a, err);
+
 	buf_reset(&a->body);
 	a->header_count = 0;
 	a->content_type = JSON_TYPE;

@@ -243,6 +243,7 @@ static int sections(struct request *r, const struct view *v, struct querier *q,
 
 void page_error(struct answer *a, const struct err *err)
 {
+	(void)answer_status(a, err);
 	buf_str(&a->body, "<section class=error>");
 	xml_escape(&a->body, str_of(err->msg));
 	buf_str(&a->body, "</section>");

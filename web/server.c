@@ -36,7 +36,7 @@ static void on_connection(void *ctx, struct MHD_Connection *c, void **context,
 		*context = connections_add(s->connections, info->connect_fd);
 }
 
-/* Ends requests that are late, once a second. */
+/* Once a second: late requests are ended, and files looked at. */
 static void *sweep(void *arg)
 {
 	struct server *s = arg;
@@ -49,6 +49,7 @@ static void *sweep(void *arg)
 		at.tv_sec++;
 		pthread_cond_timedwait(&s->stop, &s->mu, &at);
 		connections_sweep(s->connections);
+		auth_refresh(s->o.auth);
 	}
 	pthread_mutex_unlock(&s->mu);
 	return NULL;

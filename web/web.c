@@ -137,6 +137,11 @@ static void api_status_routes(void *ctx UNUSED, struct request *r UNUSED,
 	envelope_end(&j, a, NULL);
 }
 
+static int64_t config_is_current(void *auth)
+{
+	return auth_is_current(auth);
+}
+
 int web_start(const struct web_options *o, struct web **out, struct err *err)
 {
 	struct web *w = mem_new(struct web);
@@ -162,6 +167,10 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 		mem_free(w);
 		return rc;
 	}
+	metrics_gauge_fn(
+		o->metrics, "everprof_web_config_last_reload_successful",
+		"Whether --web.config.file was read well the last time.",
+		config_is_current, w->auth);
 	so.auth = w->auth;
 	w->o = *o;
 	w->started_ms = clock_ms(NULL);
@@ -185,6 +194,11 @@ void web_set_ready(struct web *w, bool is_ready)
 unsigned web_port(const struct web *w)
 {
 	return server_port(w->server);
+}
+
+const char *web_exposure(const struct web *w)
+{
+	return auth_exposure(w->auth);
 }
 
 const char *web_scheme(const struct web *w)

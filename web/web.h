@@ -66,6 +66,9 @@ void web_set_ready(struct web *w, bool is_ready);
 
 unsigned web_port(const struct web *w);
 
+/* What strangers on the network could do, or NULL: auth_exposure(). */
+const char *web_exposure(const struct web *w);
+
 /* "http" or "https". */
 const char *web_scheme(const struct web *w);
 

@@ -436,7 +436,9 @@ static int parse(struct web_config *c, const char *path, struct web_file file,
 		return 0;
 	first = yaml_first_error(&c->yaml);
 	return err_set(err, ERR_INVALID, "%.*s%s", STR_ARG(first),
-		       c->yaml.error_count > 1 ? " (and more)" : "");
+		       c->yaml.error_count > 1 ?
+			       " (and more: everprof check web-config)" :
+			       "");
 }
 
 int web_config_load(struct web_config *c, const char *path, struct err *err)

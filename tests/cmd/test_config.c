@@ -121,7 +121,7 @@ Test(config, a_prometheus_file_can_be_pasted)
 			     "  metrics_path: /m\n"
 			     "  honor_labels: true\n"));
 	cr_expect(strstr(buf_cstr(&c.yaml.warnings),
-			 "e.yml:5:3: metrics_path is ignored"));
+			 "e.yml:5:3: warning: metrics_path is ignored"));
 	config_fini(&c);
 }
 

@@ -121,6 +121,21 @@ def changes_of_the_file_count(d):
 
 
 @suite.test
+def mistakes_of_the_file_are_told_before_anybody_asks(d):
+    e = start(d, web(f'  u: {hashed("one")}\n'))
+    rewrite(f'{d}/web.yml', 'basic_auth_users: {u: plain}\nbasic_auth_user: {}\n')
+    wait_until('the refusal', 10, lambda: 'must be hashed by bcrypt' in e.text())
+    assert '(and more: everprof check web-config)' in e.text()
+    out = run('check', 'web-config', f'{d}/web.yml')
+    assert out.returncode == 1 and 'web.yml:1:23: ' in out.stderr and (
+        'web.yml:2:1: field basic_auth_user not found' in out.stderr), out.stderr
+    rewrite(f'{d}/web.yml', web(f'  u: {hashed("two")}\n'))
+    wait_until('loaded', 10, lambda: 'web configuration is loaded' in e.text())
+    out = run('check', 'web-config', f'{d}/web.yml')
+    assert out.returncode == 0 and '1 users' in out.stdout, out.stdout + out.stderr
+
+
+@suite.test
 def guessing_does_not_keep_others_waiting(d):
     e = start(d, web(f'  u: {hashed("right", 10)}\n'))
     right = basic('u', 'right')

@@ -481,10 +481,23 @@ def rules_can_be_watched_step_by_step(d):
     assert 'target: profile{instance="x",job="blackbox"}' in out.stdout, out.stdout
     assert ('url http://127.0.0.1:9115/debug/pprof/profile?debug=true&module=http_2xx&module=second'
             '&seconds=10&target=x\n  every 15000 ms, at most 20000 ms') in out.stdout, out.stdout
-    for arguments in (('none',), ('shard', '{a=~"b"}'), ('shard', 'x{'),
-                      ('shard', '--type=none')):
+    for arguments in (('none',), ('shard', '{a=~"b"}'), ('shard', 'x{'), ('files',),
+                      ('shard', 'h1:1'), ('shard', '--type=none')):
         out = run('check', 'relabel', f'{d}/c.yaml', *arguments)
         assert out.returncode == 1 and out.stderr, arguments
+
+
+@suite.test
+def a_configuration_is_checked_with_its_files(d):
+    write(f'{d}/bad.json', '[{"targets": "h:1"}]')
+    write(f'{d}/c.yaml', 'scrape_configs:\n- job_name: a\n  metrics_path: /m\n'
+          '  basic_auth: {username: u, password_file: none}\n'
+          '  file_sd_configs: [{files: [none/*.json, bad.json]}]\n')
+    out = run('check', 'config', f'{d}/c.yaml')
+    assert out.returncode == 0 and '1 jobs, no errors' in out.stdout, out.stderr
+    for why in ('c.yaml:3:3: warning: metrics_path is ignored', 'none: No such file or directory',
+                'warning: no file matches', 'bad.json: targets must be a list'):
+        assert why in out.stderr, (why, out.stderr)
 
 
 suite.main()
