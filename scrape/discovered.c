@@ -170,7 +170,7 @@ static int check_address(struct str address, struct str scheme, struct err *err)
 	if (!target_address_is_ok(address))
 		return err_set(
 			err, ERR_INVALID,
-			"\"%.*s\" is not a target: host:port is expected, without scheme or path",
+			"\"%.*s\" is not a target: host:port is expected, the port 1 to 65535, without scheme or path",
 			STR_ARG(address));
 	if (!str_is(scheme, "http") && !str_is(scheme, "https"))
 		return err_set(err, ERR_INVALID,

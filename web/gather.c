@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/gather.h"
 
-#include <inttypes.h>
-
 #include "base/mem.h"
+#include "base/units.h"
 #include "web/decoding.h"
 
 void gather_init(struct gather *g, struct web *w, struct request *r,
@@ -344,6 +343,8 @@ static int add_series(struct gather *g, struct querier *q, size_t series,
 static int add_all(struct gather *g, struct querier *q, const struct side *s,
 		   struct err *err)
 {
+	char from[40];
+	char to[40];
 	int rc = 0;
 
 	querier_sequential(q);
@@ -356,10 +357,10 @@ static int add_all(struct gather *g, struct querier *q, const struct side *s,
 		return rc;
 	if (querier_lost(q))
 		return err_set(err, ERR_CORRUPT, "%s", querier_lost(q)->msg);
+	time_format(s->from, from);
+	time_format(s->to, to);
 	return err_set(err, ERR_NOTFOUND,
-		       "no profile of this selector from %" PRId64
-		       " to %" PRId64,
-		       s->from, s->to);
+		       "no profile of this selector from %s to %s", from, to);
 }
 
 static int add_nearest(struct gather *g, struct querier *q,

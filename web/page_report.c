@@ -379,6 +379,9 @@ void page_report(void *ctx, struct request *r, struct answer *a)
 		a->body.len = start; /* nothing that is half */
 		form(a, r, NULL);
 		page_error(a, &err);
+		/* The empty form is a page like others. */
+		if (!r->param_count)
+			a->status = 200;
 	}
 	page_end(a);
 	look_fini(&l);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/side.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
+
+#include "base/units.h"
 
 #define SEARCH_MS (5LL * 60 * 1000) /* how far `time` may be off */
 
@@ -133,6 +134,7 @@ static int nearest_of(const struct side *s, struct querier *q, size_t series,
 int side_nearest(const struct side *s, struct request *r, struct querier *q,
 		 size_t *series, int64_t *ms, struct err *err)
 {
+	char when[40];
 	int64_t best = -1;
 
 	for (size_t i = 0; i < querier_count(q); i++) {
@@ -153,8 +155,8 @@ int side_nearest(const struct side *s, struct request *r, struct querier *q,
 		return 0;
 	if (querier_lost(q))
 		return err_set(err, ERR_CORRUPT, "%s", querier_lost(q)->msg);
-	return err_set(err, ERR_NOTFOUND,
-		       "no profile of this selector %s %" PRId64,
+	time_format(s->time, when);
+	return err_set(err, ERR_NOTFOUND, "no profile of this selector %s %s",
 		       s->match == MATCH_EXACT ? "at" : "within 5 minutes of",
-		       s->time);
+		       when);
 }

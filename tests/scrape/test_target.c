@@ -223,7 +223,7 @@ Test(target, a_bad_target_is_dropped_alone_and_says_why)
 			    "another target has the same labels"));
 	cr_expect(check_str(
 		str_of(dropped(s, "b/c")),
-		"\"b/c\" is not a target: host:port is expected, without scheme or path"));
+		"\"b/c\" is not a target: host:port is expected, the port 1 to 65535, without scheme or path"));
 	cr_expect(check_str(str_of(dropped(s, "")),
 			    "no address: __address__ is empty"));
 	cr_expect(check_str(str_of(dropped(s, "d:1")),
