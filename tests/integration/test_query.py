@@ -365,7 +365,7 @@ def the_page(d):
     assert f"<script nonce='{nonce}'>".encode() in page.body
     assert nonce not in e.get('/report', **params).headers['Content-Security-Policy']
     for bad, status in (({}, 200), ({'query': 'heap{'}, 400), ({'query': 'none'}, 404),
-                        ({'query': 'heap', 'focus': '('}, 400)):
+                        ({**params, 'focus': '('}, 400)):
         a = e.get('/report', **bad)
         assert a.status == status and b'class=error' in a.body, (bad, a.status)
     a = e.get('/report', query='heap', focus='<script>alert(1)</script>')
