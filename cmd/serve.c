@@ -27,22 +27,18 @@
 struct serve {
 	/* Flags. */
 	const char *config_file;
-	bool auto_reload;
 	int64_t auto_reload_ms;
-	bool lifecycle;
 	const char *address;
 	const char *web_config;
 	const char *cors_origin;
 	int64_t max_connections;
 	int64_t rate_limit;
-	bool access_log;
 	int64_t slow_ms;
 	int64_t read_timeout_ms;
 	const char *path;
 	int64_t retention_ms;
 	const char *retention_size;
 	int64_t max_series;
-	bool admin_api;
 	const char *wal_fsync;
 	int64_t wal_budget;
 	int64_t query_timeout_ms;
@@ -53,6 +49,10 @@ struct serve {
 	int64_t ingest_memory;
 	const char *log_level;
 	const char *log_format;
+	bool auto_reload;
+	bool lifecycle;
+	bool admin_api;
+	bool access_log;
 
 	struct flag flags[FLAGS_MAX];
 	struct web_flag shown[FLAGS_MAX];

@@ -138,8 +138,9 @@ Test(text, yaml_reports_every_error_with_its_place)
 		"f.yml:4:7: \"3 parsecs\" is not a duration: write it as 15s, 1m30s, 1h or 90d\n"
 		"f.yml:5:1: field nmae not found in thing\n"));
 	cr_expect(y.error_count == 6);
-	cr_expect(check_str(str_of(buf_cstr(&y.warnings)),
-			    "f.yml:7:1: warning: old is ignored: nobody needs it\n"));
+	cr_expect(check_str(
+		str_of(buf_cstr(&y.warnings)),
+		"f.yml:7:1: warning: old is ignored: nobody needs it\n"));
 	yaml_fini(&y);
 }
 
