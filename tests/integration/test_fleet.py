@@ -53,8 +53,9 @@ def hostile_targets_harm_nobody_else(d):
 @suite.test
 def large_profiles_wait_for_each_other_and_all_come(d):
     """Thirty targets of 12 MB each at the same moment, with room for a few."""
-    big = profile('big', size=12 << 20)
-    server = Server(lambda r: send(r, big))
+    big, small = profile('big', size=12 << 20), profile('small')
+    bodies = [big] * 40
+    server = Server(lambda r: send(r, bodies.pop() if bodies else small))
     listed = [server.address]
     config = 'scrape_configs:\n' + ''.join(
         heap_job(f'big{i}', listed, '5s', '5m') for i in range(30))
