@@ -11,7 +11,8 @@
 #include "tests/tempdir.h"
 #include "web/web.h"
 
-#define QUIET_US 5000 /* of silence: there is no more to come */
+#define QUIET_US  5000 /* of silence: there is no more to come */
+#define TRIES_MAX 20
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -108,21 +109,37 @@ static void converse(int fd, const uint8_t *data, size_t size)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* -1: not now. */
+static int dial(void)
 {
 	/* Ports are free again at once, as long as we end nothing in order. */
 	const struct linger reset = { .l_onoff = 1 };
 	const struct timeval wait = { .tv_usec = QUIET_US };
-	int fd;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)))
+		abort();
+	if (!connect(fd, (const struct sockaddr *)&address, sizeof(address)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = -1;
 
 	if (!web)
 		start();
-	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)) ||
-	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) ||
-	    connect(fd, (const struct sockaddr *)&address, sizeof(address)))
+	/* libFuzzer's timer interrupts it now and then. */
+	for (int i = 0; fd < 0 && i < TRIES_MAX; i++)
+		fd = dial();
+	if (fd < 0) {
+		perror("connect");
 		abort();
+	}
 	converse(fd, data, size);
 	close(fd);
 	return 0;
