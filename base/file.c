@@ -440,6 +440,22 @@ static int read_to_end(int fd, const char *path, struct buf *out,
 
 int file_slurp(const char *path, struct buf *out, struct err *err)
 {
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int rc;
+
+	if (fd < 0)
+		return err_sys(err, "open %s", path);
+	if (has_bytes(fd))
+		rc = read_to_end(fd, path, out, err);
+	else
+		rc = err_set(err, ERR_INVALID, "%s is not a regular file",
+			     path);
+	close(fd);
+	return rc;
+}
+
+int file_drain(const char *path, struct buf *out, struct err *err)
+{
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	int rc;
 

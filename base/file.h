@@ -133,8 +133,14 @@ struct name_list {
 NODISCARD int fs_list(const char *path, struct name_list *out, struct err *err);
 void name_list_fini(struct name_list *l);
 
-/* Append the whole file to out; ERR_TOOBIG beyond out's maximum. */
+/*
+ * Append the whole file to out; ERR_TOOBIG beyond out's maximum. ERR_INVALID:
+ * it is no file with bytes; nobody waits for a pipe.
+ */
 NODISCARD int file_slurp(const char *path, struct buf *out, struct err *err);
+
+/* The same of a pipe, too: for what somebody types at a shell. */
+NODISCARD int file_drain(const char *path, struct buf *out, struct err *err);
 
 /* How a file looks from outside: another content has another stamp. */
 struct file_stamp {

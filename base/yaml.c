@@ -362,15 +362,20 @@ void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field)
 	*(struct str *)str_field = n->text;
 }
 
-void yaml_secret(struct yaml *y, const struct yaml_node *n, void *str_field)
+/* The tree is the parser's own: who decodes it sees it as constant. */
+static struct yaml_node *own_node(const struct yaml_node *n)
 {
-	/* The tree is y's own: who decodes it sees it as constant. */
 	union {
 		const struct yaml_node *seen;
 		struct yaml_node *own;
 	} node = { .seen = n };
 
-	node.own->secret = true;
+	return node.own;
+}
+
+void yaml_secret(struct yaml *y, const struct yaml_node *n, void *str_field)
+{
+	own_node(n)->secret = true;
 	yaml_text(y, n, str_field);
 }
 
@@ -458,6 +463,14 @@ static const struct yaml_field *find_field(const struct yaml_field *fields,
 	return NULL;
 }
 
+/* It may hold secrets, and nobody will say which. */
+static void ignore(struct yaml *y, const struct yaml_node *key,
+		   const struct yaml_node *value, const struct yaml_field *f)
+{
+	yaml_warn(y, key, "%s is ignored: %s", f->key, f->ignored);
+	own_node(value)->ignored = true;
+}
+
 void yaml_decode(struct yaml *y, const struct yaml_node *map, const char *what,
 		 const struct yaml_field *fields, void *out)
 {
@@ -476,8 +489,7 @@ void yaml_decode(struct yaml *y, const struct yaml_node *map, const char *what,
 			yaml_error(y, key, "field %.*s not found in %s",
 				   STR_ARG(key->text), what);
 		else if (!f->decode)
-			yaml_warn(y, key, "%s is ignored: %s", f->key,
-				  f->ignored);
+			ignore(y, key, value, f);
 		else if (!yaml_is_null(value))
 			f->decode(y, value, (char *)out + f->offset);
 	}

@@ -225,20 +225,51 @@ void easy_set_config(struct transfer *t)
 		set_identity(t, g);
 }
 
+char *http_url_shown(const char *url)
+{
+	CURLU *u = curl_url();
+	char *text = NULL;
+	char *out;
+
+	/* What cannot be taken apart is shown if it can hold no password. */
+	if (u && !curl_url_set(u, CURLUPART_URL, url, 0) &&
+	    !curl_url_set(u, CURLUPART_USER, NULL, 0) &&
+	    !curl_url_set(u, CURLUPART_PASSWORD, NULL, 0) &&
+	    !curl_url_get(u, CURLUPART_URL, &text, 0))
+		out = mem_strdup(text);
+	else
+		out = mem_strdup(strchr(url, '@') ? "a URL" : url);
+	curl_free(text);
+	curl_url_cleanup(u);
+	return out;
+}
+
+char *easy_location(const struct transfer *t)
+{
+	char *location = NULL;
+
+	/* libcurl puts our own password into what is relative. */
+	if (t->easy)
+		curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &location);
+	return location ? http_url_shown(location) : NULL;
+}
+
 /* Where a redirect leads to, or NULL; the caller's. */
 char *easy_redirect(const struct transfer *t)
 {
 	const struct http_config *g = t->config;
-	char *location = NULL;
+	char *location;
 	long status = 0;
 	char *url;
 
 	if (!g || !g->follow_redirects || t->post)
 		return NULL;
 	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
-	curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &location);
-	if (!location || (status != 301 && status != 302 && status != 303 &&
-			  status != 307 && status != 308))
+	if (status != 301 && status != 302 && status != 303 && status != 307 &&
+	    status != 308)
+		return NULL;
+	location = easy_location(t);
+	if (!location)
 		return NULL;
 	/* What is relative, is so to the host that server_name stands for. */
 	if (t->connect_to && same_part(location, t->url, CURLUPART_PORT)) {
@@ -249,7 +280,8 @@ char *easy_redirect(const struct transfer *t)
 		url = ours ? with_host(location, real) : mem_strdup(location);
 		mem_free(real);
 		mem_free(host);
+		mem_free(location);
 		return url;
 	}
-	return mem_strdup(location);
+	return location;
 }

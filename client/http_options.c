@@ -366,9 +366,9 @@ static void decode_endpoint_params(struct yaml *y, const struct yaml_node *n,
 		return;
 	yaml_unique_keys(y, n);
 	for (size_t i = 0; i < n->count; i += 2)
-		yaml_text(y, n->items[i + 1],
-			  &add_header(y, &a->params, n->items[i]->text)
-				   ->value.text);
+		yaml_secret(y, n->items[i + 1],
+			    &add_header(y, &a->params, n->items[i]->text)
+				     ->value.text);
 }
 
 void http_decode_oauth2(struct yaml *y, const struct yaml_node *n,

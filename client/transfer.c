@@ -281,7 +281,7 @@ void transfer_end(struct transfer *t, CURLcode result)
 {
 	struct http_response *r = &t->response;
 	char *type = NULL;
-	char *location = NULL;
+	char *location = easy_location(t);
 
 	if (t->ended)
 		t->client->ended--;
@@ -293,7 +293,6 @@ void transfer_end(struct transfer *t, CURLcode result)
 	if (t->easy) {
 		curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &r->status);
 		curl_easy_getinfo(t->easy, CURLINFO_CONTENT_TYPE, &type);
-		curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &location);
 	}
 	r->content_type = type ? type : "";
 	r->location = location ? location : "";
@@ -301,6 +300,7 @@ void transfer_end(struct transfer *t, CURLcode result)
 	if (r->status == 401 && t->token)
 		oauth2_expire(t->config->oauth2);
 	t->done(t->ctx, r);
+	mem_free(location);
 	transfer_free(t);
 }
 

@@ -73,6 +73,9 @@ struct http_client {
 void easy_set_config(struct transfer *t);
 void easy_set_password(CURL *e, const char *username, const char *password);
 
+/* Where an answer points to, or NULL; the caller's. */
+char *easy_location(const struct transfer *t);
+
 /* Where a redirect leads to, or NULL; the caller's. */
 char *easy_redirect(const struct transfer *t);
 bool easy_same_origin(const char *a, const char *b);

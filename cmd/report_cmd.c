@@ -56,7 +56,7 @@ static int read_file(struct reader *r, const char *path, struct err *err)
 
 	buf_reset(&r->body);
 	buf_reset(&r->raw);
-	rc = file_slurp(path, &r->body, err);
+	rc = file_drain(path, &r->body, err);
 	if (rc)
 		return rc;
 	raw = buf_bytes(&r->body);

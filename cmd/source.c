@@ -133,7 +133,7 @@ static int walk_file(const char *path, const struct source_visitor *v,
 		return walk_tar(path, v, err);
 	if (!v->wants(v->ctx, it.ms))
 		return 0;
-	rc = file_slurp(path, &data, err);
+	rc = file_drain(path, &data, err);
 	it.data = buf_bytes(&data);
 	rc = rc ? pass_over(v, err) : v->visit(v->ctx, &it, err);
 	buf_fini(&data);

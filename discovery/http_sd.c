@@ -17,6 +17,7 @@
 
 struct http_source {
 	char *url;
+	char *shown;    /* without a password */
 	char *interval; /* a header */
 	struct http_config *config;
 	uint64_t hash; /* of the last text that groups were made of */
@@ -29,6 +30,7 @@ static void *source_open(struct provider *p UNUSED,
 	struct http_source *s = mem_new(struct http_source);
 
 	s->url = mem_strndup(c->url);
+	s->shown = http_url_shown(s->url);
 	s->config = http_config_new(&c->http);
 	s->interval = mem_printf("X-Prometheus-Refresh-Interval-Seconds: %g",
 				 (double)c->refresh_ms / 1000);
@@ -61,7 +63,7 @@ static int check_response(const struct http_response *r, struct err *err)
 static int take(struct provider *p, struct http_source *s, struct bytes text,
 		struct err *err)
 {
-	const struct group_meta meta = { META_URL, str_of(s->url) };
+	const struct group_meta meta = { META_URL, str_of(s->shown) };
 	uint64_t hash = hash64(text);
 	struct target_groups_list all = { 0 };
 	struct target_groups *g;
@@ -69,11 +71,11 @@ static int take(struct provider *p, struct http_source *s, struct bytes text,
 
 	if (p->asked && hash == s->hash)
 		return 0;
-	rc = provider_parse(s->url, text, true, &meta, &g, err);
+	rc = provider_parse(s->shown, text, true, &meta, &g, err);
 	if (rc)
 		return rc;
 	s->hash = hash;
-	provider_tell(p, s->url, g);
+	provider_tell(p, s->shown, g);
 	*vec_add(&all) = g;
 	provider_found(p, &all);
 	target_groups_list_fini(&all);
@@ -91,7 +93,7 @@ static void answered(void *ctx, struct http_response *r)
 	if (!rc)
 		rc = take(p, s, buf_bytes(&r->body), &err);
 	if (rc && rc != ERR_CLOSED)
-		provider_failed(p, s->url, &err);
+		provider_failed(p, s->shown, &err);
 }
 
 static void source_refresh(struct provider *p)
@@ -121,6 +123,7 @@ static void source_close(struct provider *p)
 	http_cancel(p->client, p);
 	http_config_unref(s->config);
 	mem_free(s->url);
+	mem_free(s->shown);
 	mem_free(s->interval);
 	mem_free(s);
 }

@@ -9,18 +9,15 @@ import time
 import urllib.parse
 
 from certs import Authority
-from harness import (Everprof, Process, Server, Suite, free_port, packed, profile, send,
-                     wait_until)
+from harness import (HEAP_ALONE, Everprof, Process, Server, Suite, free_port, packed, profile,
+                     send, wait_until)
 
 suite = Suite()
-OFF = ''.join(f'      {t}: {{enabled: false}}\n'
-              for t in ('allocs', 'block', 'goroutine', 'mutex', 'profile', 'threadcreate'))
-
 
 def job(name, address, options):
     lines = ''.join(f'  {line}\n' for line in options.strip().splitlines())
     return (f'- job_name: {name}\n  scrape_interval: 300ms\n  scrape_timeout: 2s\n'
-            f'  profiling_config:\n    pprof_config:\n{OFF}{lines}'
+            f'  profiling_config:\n    pprof_config:\n{HEAP_ALONE}{lines}'
             f'  static_configs: [{{targets: ["{address}"]}}]\n')
 
 
@@ -381,6 +378,49 @@ def discovery_by_http_has_the_same_options(d):
                     '    basic_auth: {username: user, password: pw}\n').ready()
     wait_until('targets', 10, lambda: {t['labels']['instance'] for t in e.targets()}
                == {'found:1'})
+
+
+@suite.test
+def passwords_are_not_shown(d):
+    """Where addresses, redirects and sections that nobody reads hold them."""
+    def answer(r):
+        if r.path == '/sd':
+            send(r, b'[{"targets": ["found:1"]}]', Content_Type='application/json')
+        else:
+            send(r, b'', 302, Location='/again')
+    server = Server(answer)
+    word = 'TOP-SECRET'
+    auth = f'basic_auth: {{username: u, password: {word}}}\n'
+    sd = '- job_name: {}\n  http_sd_configs: [{{url: "http://u:{}@{}/{}", refresh_interval: 200ms}}]\n'
+    e = Everprof(d, f'alerting: {{alertmanagers: [{{basic_auth: {{password: {word}}}}}]}}\n' + config(
+        job('loop', server.address, auth),
+        job('stays', server.address, auth + 'follow_redirects: false')) +
+        sd.format('sd', word, server.address, 'sd') + sd.format('no', word, server.address, 'no')
+        ).ready()
+    wait_all(e, {'loop': 'stopped after 10 redirects', 'stays': 'is not followed'})
+    wait_until('discovery', 10, lambda: e.metric('everprof_discovery_failures_total') and [
+        t for t in e.targets() if t['labels']['instance'] == 'found:1'])
+    shown = e.get('/api/v1/targets').body + e.get('/targets').body + e.get(
+        '/api/v1/status/config').body + e.text().encode()
+    assert b'__meta_url' in shown and b'<ignored>' in e.get('/api/v1/status/config').body
+    at = shown.find(word.encode())
+    assert at < 0, shown[max(0, at - 200):at + 50]
+    server.stop()
+
+
+@suite.test
+def what_is_no_file_is_refused(d):
+    server = Server(lambda r: send(r, packed(profile('x'))))
+    os.mkfifo(f'{d}/pipe.json')
+    e = Everprof(d, config(job('good', server.address, ''),
+                           job('pipe', server.address, 'bearer_token_file: pipe.json')) +
+                 '- job_name: sd\n  file_sd_configs: [{files: [pipe.json]}]\n',
+                 ['--web.enable-lifecycle']).ready()
+    wait_all(e, {'good': None, 'pipe': 'is not a regular file'})
+    wait_until('told', 10, lambda: 'discovery failed' in e.text())
+    assert e.get('/-/reload', method='POST').status == 200
+    e.finish()
+    server.stop()
 
 
 suite.main()
