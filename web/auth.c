@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 #define LOOK_NS     1000000000LL /* between looks at the file */
@@ -17,11 +18,6 @@
 #define HASH_LEN    60
 #define SECRET_SIZE 32
 #define WAITING_MAX 4 /* who guess must not hold all workers */
-
-/* What a name that is not there is compared with: the same work. */
-static const char nobody_hash[] =
-	"$2b$10$abcdefghijklmnopqrstuu4T826PRnz0Hu6YlprUuxkZxOOj5Fw5S";
-
 /* A password that was right: the digest of user, password, hash and secret. */
 struct known {
 	uint8_t digest[DIGEST_SHA256_SIZE];
@@ -85,23 +81,15 @@ static void tell_failure(struct auth *a, const struct err *err)
 	a->failed = *err;
 }
 
-/*
- * A file that is being written may be empty, or end early: what would let
- * people in who were kept out takes a restart.
- */
-static bool opens_up(const struct web_config *old,
-		     const struct web_config *next, struct err *err)
+/* What would let in who was kept out takes a restart. */
+static int refuse_opening(const struct web_config *old,
+			  const struct web_config *next, struct err *err)
 {
-	bool users = web_config_has_auth(old) && !web_config_has_auth(next);
-	bool tls = (old->tls.cert.len && !next->tls.cert.len) ||
-		   old->tls.client_auth > next->tls.client_auth;
+	const char *what = web_config_opens(old, next);
 
-	if (!users && !tls)
-		return false;
-	err_set(err, ERR_DENIED, "%s: to mean that, restart",
-		users ? "it has no users and no tokens any more" :
-			"it asks less of TLS than before");
-	return true;
+	return what ? err_set(err, ERR_DENIED, "%s: to mean that, restart",
+			      what) :
+		      0;
 }
 
 /* Under mu: the files, when one of them is another. */
@@ -117,7 +105,7 @@ static void look(struct auth *a)
 	if (!web_config_is_stale(&a->config))
 		return;
 	if (web_config_load(&next, a->path, &err) ||
-	    opens_up(&a->config, &next, &err)) {
+	    refuse_opening(&a->config, &next, &err)) {
 		tell_failure(a, &err);
 		web_config_fini(&next);
 		return;
@@ -209,6 +197,24 @@ static const struct web_user *find_user(const struct auth *a, const char *name)
 			return &a->config.users[i];
 	}
 	return NULL;
+}
+
+/*
+ * For a name that nobody has: always the same user's hash, so that refusing
+ * takes as long as refusing one of them. NULL: there are none.
+ */
+static const struct web_user *stand_in(const struct auth *a, const char *name)
+{
+	struct buf key = { 0 };
+	uint64_t hash;
+
+	buf_add(&key, a->secret, sizeof(a->secret));
+	buf_str(&key, name);
+	hash = hash64(buf_bytes(&key));
+	buf_forget(&key);
+	return a->config.user_count ?
+		       &a->config.users[hash % a->config.user_count] :
+		       NULL;
 }
 
 static void add_part(struct buf *b, struct str s)
@@ -314,11 +320,15 @@ enum auth_verdict auth_verify(struct auth *a, const struct credentials *c,
 {
 	char hash[HASH_LEN + 1] = "";
 	const struct web_user *u;
+	bool known;
 	bool ok;
 
 	*out = (struct identity){ 0 };
 	pthread_mutex_lock(&a->mu);
 	u = find_user(a, c->user);
+	known = u;
+	if (!u)
+		u = stand_in(a, c->user);
 	snprintf(hash, sizeof(hash), "%.*s", u ? HASH_LEN : 0,
 		 u ? u->hash.ptr : "");
 	pthread_mutex_unlock(&a->mu);
@@ -327,10 +337,10 @@ enum auth_verdict auth_verify(struct auth *a, const struct credentials *c,
 		return AUTH_BUSY;
 	}
 	pthread_mutex_lock(&a->hashing);
-	ok = hash_matches(c->password, *hash ? hash : nobody_hash);
+	ok = hash_matches(c->password, hash) && known;
 	pthread_mutex_unlock(&a->hashing);
 	atomic_fetch_sub(&a->waiting, 1);
-	return ok && *hash ? remember(a, c, hash, out) : AUTH_REFUSED;
+	return ok ? remember(a, c, hash, out) : AUTH_REFUSED;
 }
 
 const char *auth_challenge(struct auth *a)

@@ -196,6 +196,9 @@ static void find_fault(struct exchange *x)
 	if (x->bad)
 		exchange_refuse(x, ERR_INVALID,
 				"a parameter holds a NUL character");
+	else if (x->crowded)
+		exchange_refuse(x, ERR_LIMIT,
+				"too many bodies are on their way");
 	else if (x->form.over)
 		exchange_refuse(x, ERR_TOOBIG,
 				"the request's body is too large");

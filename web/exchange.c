@@ -9,6 +9,7 @@
 #include "web/framing.h"
 
 #define PARAMS_MAX 1000
+#define FORMS_MAX  (32 * MIB) /* of all bodies on their way */
 
 void answer_header(struct answer *a, const char *name, const char *value)
 {
@@ -88,6 +89,22 @@ static void parse_form(struct request *r, struct str body)
 	}
 }
 
+void exchange_add(struct exchange *x, const char *data, size_t len)
+{
+	_Atomic int64_t *all = &x->server->forms;
+	int64_t n = (int64_t)len;
+
+	if (x->crowded || x->form.over)
+		return;
+	if (atomic_fetch_add(all, n) + n > FORMS_MAX) {
+		atomic_fetch_sub(all, n);
+		x->crowded = true;
+		return;
+	}
+	x->form_taken += n;
+	buf_add(&x->form, data, len);
+}
+
 void exchange_parse_form(struct exchange *x)
 {
 	parse_form(&x->request, str_from(buf_bytes(&x->form)));
@@ -160,6 +177,7 @@ void exchange_free(struct exchange *x)
 	buf_fini(&x->chunk);
 	buf_fini(&x->answer.body);
 	buf_fini(&x->form);
+	atomic_fetch_sub(&x->server->forms, x->form_taken);
 	arena_fini(&x->request.arena);
 	mem_free(x);
 }

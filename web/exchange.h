@@ -24,6 +24,7 @@ struct server {
 	struct MHD_Daemon *daemon;
 	struct pool *pool;
 	unsigned port;
+	_Atomic int64_t forms;   /* bytes of bodies, of all requests */
 	_Atomic int64_t stop_ns; /* when queries end; far off until then */
 	bool tls;
 	char *client_ca;
@@ -45,6 +46,8 @@ struct exchange {
 	struct answer answer;
 	struct identity who;
 	struct buf form;
+	int64_t form_taken; /* of the server's forms */
+	bool crowded;       /* there was no room for all of it */
 	const struct route *route;
 	int64_t started_ns;
 	struct buf chunk; /* of a stream, being sent */
@@ -65,6 +68,9 @@ struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 			      const char *url, const char *method,
 			      const char *version);
 void exchange_free(struct exchange *x);
+
+/* A piece of the body: kept as long as there is room for it. */
+void exchange_add(struct exchange *x, const char *data, size_t len);
 
 /* The parameters of a form, once its body is there. */
 void exchange_parse_form(struct exchange *x);

@@ -14,11 +14,24 @@
 #define FIRST_MS        10000 /* for the first request of a connection */
 #define SPARE           64    /* connections that are being ended */
 /* Headers and parameters of a request, and the headers of its answer. */
-#define CONNECTION_MEMORY (256 * KIB)
+#define CONNECTION_MEMORY (64 * KIB)
 /* How long after a stop queries may work, and answers go out. */
 #define STOP_WORK_NS (5 * 1000000000LL)
 #define STOP_SEND_NS (10 * 1000000000LL)
 #define PER_IP_MAX   0 /* all connections may be one proxy's */
+
+/*
+ * Clients are asked for a certificate without being told whose will do: the
+ * CA may change, and some send nothing that the list does not name.
+ */
+static void ask_for_any(struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+
+	if (info && info->tls_session)
+		tls_hide_authorities(info->tls_session);
+}
 
 static void on_connection(void *ctx, struct MHD_Connection *c, void **context,
 			  enum MHD_ConnectionNotificationCode what)
@@ -31,6 +44,8 @@ static void on_connection(void *ctx, struct MHD_Connection *c, void **context,
 		*context = NULL;
 		return;
 	}
+	if (s->client_ca)
+		ask_for_any(c);
 	info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
 	if (info)
 		*context = connections_add(s->connections, info->connect_fd);
@@ -133,7 +148,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 		return reply_send(x);
 	if (*data_len) {
 		/* Too much is read and forgotten, so that the answer arrives. */
-		buf_add(&x->form, data, *data_len);
+		exchange_add(x, data, *data_len);
 		*data_len = 0;
 		return MHD_YES;
 	}

@@ -29,6 +29,9 @@ struct tls_material {
 };
 void tls_serve(void (*fn)(void *ctx, struct tls_material *out), void *ctx);
 
+/* Do not tell a session's other side which CAs are known. */
+void tls_hide_authorities(void *session);
+
 /* For MHD_OPTION_HTTPS_CERT_CALLBACK2. */
 void *tls_callback(void);
 

@@ -95,11 +95,13 @@ static void check_user_scopes(struct yaml *y, const struct yaml_node *n,
 		while (k < c->user_count &&
 		       !str_eq(c->users[k].name, n->items[i]->text))
 			k++;
-		if (k == c->user_count)
+		if (k == c->user_count) {
 			yaml_error(y, n->items[i],
 				   "there is no such user in basic_auth_users");
-		else
-			decode_scopes(y, n->items[i + 1], &c->users[k].scopes);
+			continue;
+		}
+		decode_scopes(y, n->items[i + 1], &c->users[k].scopes);
+		c->users[k].limited = true;
 	}
 }
 
@@ -480,4 +482,56 @@ bool web_config_is_stale(const struct web_config *c)
 bool web_config_has_auth(const struct web_config *c)
 {
 	return c->user_count || c->token_count;
+}
+
+static bool is_limited(const struct web_config *c, struct str name)
+{
+	for (size_t i = 0; i < c->user_count; i++) {
+		if (str_eq(c->users[i].name, name))
+			return c->users[i].limited;
+	}
+	return true; /* who is not there may do nothing */
+}
+
+static bool has_fewer_limits(const struct web_config *old,
+			     const struct web_config *next)
+{
+	for (size_t i = 0; i < old->user_count; i++) {
+		if (old->users[i].limited &&
+		    !is_limited(next, old->users[i].name))
+			return true;
+	}
+	return false;
+}
+
+static bool needs_certificate(const struct web_tls *t)
+{
+	return t->client_auth == WEB_CLIENT_ANY ||
+	       t->client_auth == WEB_CLIENT_VERIFIED;
+}
+
+static bool verifies_certificate(const struct web_tls *t)
+{
+	return t->client_auth == WEB_CLIENT_VERIFIED_IF_GIVEN ||
+	       t->client_auth == WEB_CLIENT_VERIFIED;
+}
+
+static bool asks_less(const struct web_tls *old, const struct web_tls *next)
+{
+	return (old->cert.len && !next->cert.len) ||
+	       (needs_certificate(old) && !needs_certificate(next)) ||
+	       (verifies_certificate(old) && !verifies_certificate(next)) ||
+	       (old->san_count && !next->san_count);
+}
+
+const char *web_config_opens(const struct web_config *old,
+			     const struct web_config *next)
+{
+	if (web_config_has_auth(old) && !web_config_has_auth(next))
+		return "it has no users and no tokens any more";
+	if (has_fewer_limits(old, next))
+		return "a user who was in basic_auth_scopes is not any more";
+	if (asks_less(&old->tls, &next->tls))
+		return "it asks less of TLS than before";
+	return NULL;
 }

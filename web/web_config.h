@@ -26,6 +26,7 @@ struct web_user {
 	struct str name;
 	struct str hash; /* bcrypt */
 	unsigned scopes;
+	bool limited; /* basic_auth_scopes names it */
 };
 
 struct web_token {
@@ -100,6 +101,13 @@ void web_config_fini(struct web_config *c);
 
 /* Whether anybody must say who he is. */
 bool web_config_has_auth(const struct web_config *c);
+
+/*
+ * What next lets in that old kept out, as a sentence, or NULL. A file that is
+ * being written may be empty, or end early.
+ */
+const char *web_config_opens(const struct web_config *old,
+			     const struct web_config *next);
 
 /* Whether a file that it was read from is another now. */
 bool web_config_is_stale(const struct web_config *c);

@@ -6,6 +6,7 @@ import concurrent.futures
 import os
 import shutil
 import ssl
+import subprocess
 import time
 import urllib.error
 import urllib.request
@@ -118,6 +119,34 @@ def changes_of_the_file_count(d):
     os.unlink(f'{d}/web.yml')
     time.sleep(1.2)
     assert (status('two'), status('')) == (200, 401), 'a file that is away opens nothing'
+
+
+@suite.test
+def what_was_closed_stays_closed_until_a_restart(d):
+    ca = Authority(d)
+    cert = ca.sign('server', 'IP:127.0.0.1')
+    tls = f'  cert_file: {cert[0]}\n  key_file: {cert[1]}\n'
+    trust = f'  client_ca_file: {ca.cert}\n'
+    users = f'basic_auth_users: {{u: "{hashed("one")}"}}\n'
+    for i, (before, after, why) in enumerate((
+            (users, '', 'no users and no tokens any more'),
+            (users + 'basic_auth_scopes: {u: [read]}\n', users, 'basic_auth_scopes is not any more'),
+            (users + 'tls_server_config:\n' + tls, users, 'asks less of TLS'),
+            ('tls_server_config:\n' + tls + '  client_auth_type: RequireAnyClientCert\n',
+             'tls_server_config:\n' + tls + trust + '  client_auth_type: VerifyClientCertIfGiven\n',
+             'asks less of TLS'),
+            ('tls_server_config:\n' + tls + trust + '  client_auth_type: VerifyClientCertIfGiven\n',
+             'tls_server_config:\n' + tls + '  client_auth_type: RequireAnyClientCert\n',
+             'asks less of TLS'),
+            ('tls_server_config:\n' + tls + trust + '  client_auth_type: RequireAndVerifyClientCert\n'
+             '  client_allowed_sans: [a]\n',
+             'tls_server_config:\n' + tls + trust + '  client_auth_type: RequireAndVerifyClientCert\n',
+             'asks less of TLS'))):
+        e = start(f'{d}/{i}', before)
+        rewrite(f'{d}/{i}/web.yml', after)
+        wait_until(why, 10, lambda: why in e.text())
+        assert 'to mean that, restart' in e.text()
+        e.stop()
 
 
 @suite.test
@@ -311,6 +340,10 @@ def client_certificates_are_wanted_and_judged(d):
             want = 200 if name in allowed else 403
             assert status == want, (kind, more, name, status, body)
         assert ask(e, context(ca.cert), '/-/healthy')[0] == (200 if 'none' in allowed else 403)
+        said = subprocess.run(['openssl', 's_client', '-connect', f'127.0.0.1:{e.port}'], input='',
+                              capture_output=True, text=True, timeout=60).stdout
+        # Go's clients send nothing that a list of CAs does not name.
+        assert 'No client certificate CA names sent' in said, said
         finish_tls(e)
 
 

@@ -191,6 +191,23 @@ def a_client_has_so_many_requests_a_second(d):
 
 
 @suite.test
+def bodies_that_do_not_end_hold_no_memory(d):
+    e = Everprof(d, CONFIG).ready()
+    before, held = e.memory(), []
+    for _ in range(200):
+        s = socket.create_connection(('127.0.0.1', e.port))
+        s.sendall(POST + b'Content-Length: 1000000\r\n\r\n' + b'a' * 999990)
+        held.append(s)
+    large = POST + CLOSE + b'Content-Length: 200000\r\n\r\na=' + b'b' * 199998
+    wait_until('no room', 30, lambda: answers(e, large)[0] == [429])
+    if SLOW == 1:
+        assert e.memory() - before < 100, e.memory()
+    for s in held:
+        s.close()
+    wait_until('room again', 30, lambda: answers(e, large)[0] == [200])
+
+
+@suite.test
 def what_is_being_sent_is_sent_before_the_end(d):
     addresses = ', '.join(f'"127.0.0.1:{p}"' for p in range(10000, 13000))
     e = Everprof(d, 'scrape_configs:\n- job_name: many\n  scrape_interval: 1d\n'
