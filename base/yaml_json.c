@@ -120,6 +120,28 @@ static unsigned measure(json_t *v, size_t *nodes)
 	return deepest + 1;
 }
 
+/*
+ * Whether there are more values than anybody reads: told before each of them
+ * becomes a hundred bytes. What stands in strings does not count.
+ */
+static bool has_too_many(struct bytes text)
+{
+	size_t values = 0;
+	bool quoted = false;
+
+	for (size_t i = 0; i < text.len; i++) {
+		uint8_t c = text.ptr[i];
+
+		if (quoted && c == '\\')
+			i++;
+		else if (c == '"')
+			quoted = !quoted;
+		else if (!quoted)
+			values += c == '{' || c == '[' || c == ',';
+	}
+	return values > YAML_NODES_MAX;
+}
+
 void yaml_parse_json(struct yaml *y, const char *file, struct bytes text)
 {
 	struct converter c = { .y = y };
@@ -134,6 +156,10 @@ void yaml_parse_json(struct yaml *y, const char *file, struct bytes text)
 	}
 	if (!text.len)
 		return;
+	if (has_too_many(text)) {
+		yaml_error(y, NULL, "too many values");
+		return;
+	}
 	root = json_loadb((const char *)text.ptr, text.len,
 			  JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
 	if (!root) {

@@ -141,10 +141,14 @@ static int find_type(const struct scrape_config *s, struct job_labels *job,
 		     struct err *err)
 {
 	const struct indexed_type any = { str_of(type), str_of(type) };
+	struct table known = { 0 };
 
 	/* An index may name whatever there is. */
-	if (s->auto_profiles)
-		return job_labels_type(job, s, a, &any, out, err);
+	if (s->auto_profiles) {
+		*out = job_labels_type(job, s, a, &known, &any);
+		table_fini(&known);
+		return 0;
+	}
 	for (size_t i = 0; i < job->type_count; i++) {
 		*out = i;
 		if (str_is(job->types[i].v[0].value, type))

@@ -7,6 +7,7 @@
  * Folders are watched, not files: editors and Kubernetes exchange files, and
  * links to them, by renaming.
  */
+#include <errno.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
@@ -167,6 +168,14 @@ static int read_source(struct source *s, bool *changed, struct err *err)
 	return rc;
 }
 
+/* Once: it may be a mistake, or may come. */
+static void tell_absent(const struct provider *p, const char *files)
+{
+	if (!p->asked)
+		log_event(p->log, LOG_WARN, "no file of targets is there yet",
+			  LOG_FIELDS(log_text("files", files)));
+}
+
 static void visit(struct provider *p, const char *path, bool *changed)
 {
 	struct source *s = find_source(p->data, path);
@@ -180,7 +189,9 @@ static void visit(struct provider *p, const char *path, bool *changed)
 		*changed |= fresh;
 		if (fresh)
 			provider_tell(p, path, s->groups);
-	} else if (err.code != ERR_NOTFOUND) {
+	} else if (err.code == ERR_NOTFOUND) {
+		tell_absent(p, path);
+	} else {
 		s->there = true;
 		provider_failed(p, path, &err);
 	}
@@ -204,12 +215,30 @@ static void forget_gone(struct provider *p, bool *changed)
 	}
 }
 
+/* A folder that is not there has no files; one that cannot be read may. */
+static int on_folder(const char *path UNUSED, int error)
+{
+	return error != ENOENT && error != ENOTDIR;
+}
+
+/* A name without * is there, or says itself why it cannot be read. */
 static int find_files(const char *pattern, glob_t *g)
 {
+	int flags = GLOB_PERIOD;
+
 	*g = (glob_t){ 0 };
+	if (!strpbrk(pattern, "*?["))
+		flags |= GLOB_NOCHECK;
 	/* Nothing but a ~, which is not asked for, is unsafe about it. */
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	return glob(pattern, GLOB_PERIOD, NULL, g);
+	return glob(pattern, flags, on_folder, g);
+}
+
+/* Nobody knows which of them are gone. */
+static void keep_all(struct files *f)
+{
+	for (size_t i = 0; i < f->sources.count; i++)
+		f->sources.v[i].there = true;
 }
 
 static void visit_pattern(struct provider *p, const char *pattern,
@@ -218,9 +247,8 @@ static void visit_pattern(struct provider *p, const char *pattern,
 	glob_t g;
 	int rc = find_files(pattern, &g);
 
-	if (rc == GLOB_NOMATCH && !p->asked)
-		log_event(p->log, LOG_WARN, "no file of targets is there yet",
-			  LOG_FIELDS(log_text("files", pattern)));
+	if (rc == GLOB_NOMATCH)
+		tell_absent(p, pattern);
 	for (size_t i = 0; !rc && i < g.gl_pathc; i++)
 		visit(p, g.gl_pathv[i], changed);
 	globfree(&g);
@@ -229,6 +257,7 @@ static void visit_pattern(struct provider *p, const char *pattern,
 
 		err_set(&err, ERR_IO, "the folder cannot be read");
 		provider_failed(p, pattern, &err);
+		keep_all(p->data);
 	}
 }
 

@@ -5,6 +5,10 @@
 
 #include "base/mem.h"
 
+#define LABELS_OF_GROUP   500
+#define VOLUME_MAX        (256 * MIB)
+#define VOLUME_LABELS_MAX 5000000
+
 struct target_groups *target_groups_ref(struct target_groups *g)
 {
 	atomic_fetch_add(&g->refs, 1);
@@ -68,9 +72,38 @@ static void check_label(struct yaml *y, const struct yaml_node *key,
 			   "labels: the name is empty, or not all is UTF-8");
 	else if (str_is(l->name, LABEL_TENANT))
 		yaml_error(y, key, "label %s is reserved", LABEL_TENANT);
+	else if (l->value.len > LABEL_VALUE_MAX)
+		yaml_error(y, key, "labels: a value is longer than %d bytes",
+			   LABEL_VALUE_MAX);
 	else if (l->name.len > LABEL_NAME_MAX)
 		yaml_error(y, key, "labels: a name is longer than %d bytes",
 			   LABEL_NAME_MAX);
+}
+
+/*
+ * What targets × labels come to is bounded: a small file could make a fleet
+ * that fills the memory.
+ */
+static void check_volume(struct yaml *y, const struct yaml_node *list,
+			 const struct target_groups *g)
+{
+	uint64_t bytes = 0;
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < g->count; i++) {
+		const struct label_list *l = &g->v[i].labels;
+		uint64_t own = 0;
+
+		for (size_t k = 0; k < l->count; k++)
+			own += l->v[k].name.len + l->v[k].value.len;
+		bytes += own * g->v[i].target_count;
+		count += l->count * g->v[i].target_count;
+	}
+	if (bytes > VOLUME_MAX || count > VOLUME_LABELS_MAX)
+		yaml_error(
+			y, list,
+			"targets × labels come to more than %ld MB or %d labels",
+			VOLUME_MAX / MIB, VOLUME_LABELS_MAX);
 }
 
 static void decode_labels(struct yaml *y, const struct yaml_node *n,
@@ -81,6 +114,10 @@ static void decode_labels(struct yaml *y, const struct yaml_node *n,
 
 	if (!yaml_expect(y, n, YAML_MAP, "labels"))
 		return;
+	if (n->count / 2 > LABELS_OF_GROUP) {
+		yaml_error(y, n, "more than %d labels", LABELS_OF_GROUP);
+		return;
+	}
 	yaml_unique_keys(y, n);
 	l->v = arena_array(d->arena, struct label, n->count / 2 + 1);
 	for (size_t i = 0; i < n->count; i += 2) {
@@ -130,6 +167,7 @@ struct target_groups *target_groups_decode(struct yaml *y,
 		add_meta(&d, meta);
 		g->targets += d.group->target_count;
 	}
+	check_volume(y, list, g);
 	return g;
 }
 

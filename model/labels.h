@@ -27,6 +27,7 @@ enum {
 	LABELS_MAX = 128,             /* labels in a set */
 	LABELS_BYTES_MAX = 64 * 1024, /* of its encoding */
 	LABEL_NAME_MAX = 1024,
+	LABEL_VALUE_MAX = LABELS_BYTES_MAX,
 };
 
 struct label {

@@ -322,6 +322,11 @@ static int match_value(const struct relabel_rule *r, struct str value,
 	}
 	if (m.groups != few)
 		mem_free(m.groups);
+	if (text->over || target->over)
+		return err_set(
+			err, ERR_LIMIT,
+			"relabelling: a replacement is longer than %d bytes",
+			LABEL_VALUE_MAX);
 	if (rc >= 0)
 		return 0;
 	return err_set(err, rc,
@@ -337,8 +342,8 @@ static bool is_name(struct str s)
 static int replace(const struct relabel_rule *r, struct str value,
 		   struct labels_builder *b, struct err *err)
 {
-	struct buf target = { 0 };
-	struct buf text = { 0 };
+	struct buf target = buf_init(LABEL_NAME_MAX);
+	struct buf text = buf_init(LABEL_VALUE_MAX);
 	int rc = match_value(r, value, &target, &text, err);
 
 	if (!rc && is_name(str_from(buf_bytes(&target))))

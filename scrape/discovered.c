@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/url.h"
@@ -16,8 +17,8 @@
 #define PARAM        "__param_"
 #define META         "__meta_"
 #define SECONDS      "seconds"
+#define URL_MAX      16384
 #define PARAMS_MAX   1000
-#define TYPES_MAX    256 /* of a job */
 #define INDEX_PATH   "/debug/pprof/"
 #define TARGET_INDEX "index" /* __name__ of the page */
 
@@ -100,29 +101,38 @@ static void make_room(struct job_labels *job, struct arena *a)
 	memcpy(job->types, old, job->type_count * sizeof(*old));
 }
 
-int job_labels_type(struct job_labels *job, const struct scrape_config *c,
-		    struct arena *a, const struct indexed_type *type,
-		    size_t *out, struct err *err)
+static uint64_t type_hash(struct str name)
+{
+	return hash64(bytes_of(name));
+}
+
+static bool same_type(const void *ctx, uint32_t number, const void *name)
+{
+	const struct job_labels *job = ctx;
+	const struct str *want = name;
+
+	return str_eq(job->types[number].v[0].value, *want);
+}
+
+size_t job_labels_type(struct job_labels *job, const struct scrape_config *c,
+		       struct arena *a, struct table *known,
+		       const struct indexed_type *type)
 {
 	struct profile_config p = { .name = type->name };
-	size_t i = 0;
+	uint32_t n;
 
-	while (i < job->type_count &&
-	       !str_eq(job->types[i].v[0].value, type->name))
-		i++;
-	*out = i;
-	if (i < job->type_count)
-		return 0;
-	if (i == TYPES_MAX)
-		return err_set(
-			err, ERR_LIMIT,
-			"the targets of the job have more than %d profile types",
-			TYPES_MAX);
+	while (known->count < job->type_count)
+		table_add(known, type_hash(job->types[known->count].v[0].value),
+			  (uint32_t)known->count);
+	n = table_find(known, type_hash(type->name), same_type, job,
+		       &type->name);
+	if (n != TABLE_NONE)
+		return n;
 	make_room(job, a);
 	p.path =
 		str_of(arena_printf(a, INDEX_PATH "%.*s", STR_ARG(type->path)));
-	make_type(c, &p, a, &job->types[job->type_count++]);
-	return 0;
+	make_type(c, &p, a, &job->types[job->type_count]);
+	return job->type_count++;
 }
 
 static void set_absent(struct labels_builder *b, const struct label_list *l)
@@ -247,19 +257,20 @@ static void add_params(struct buf *url, const struct job_labels *job,
 	mem_free(v);
 }
 
+/* NULL: it is too long. */
 static char *make_url(const struct job_labels *job,
 		      const struct labels_builder *b)
 {
 	struct str scheme = labels_builder_get(b, str_of(SCHEME));
 	struct str address = labels_builder_get(b, str_of(ADDRESS));
 	struct str path = labels_builder_get(b, str_of(PATH));
-	struct buf url = { 0 };
+	struct buf url = buf_init(URL_MAX);
 	char *out;
 
 	buf_printf(&url, "%.*s://%.*s%s%.*s", STR_ARG(scheme), STR_ARG(address),
 		   path.len && *path.ptr == '/' ? "" : "/", STR_ARG(path));
 	add_params(&url, job, b);
-	out = mem_strdup(buf_cstr(&url));
+	out = url.over ? NULL : mem_strdup(buf_cstr(&url));
 	buf_fini(&url);
 	return out;
 }
@@ -306,6 +317,9 @@ int target_spec_make(const struct job_labels *job, size_t type,
 	out->seconds = seconds_of(b);
 	out->timeout_ms = timeout + out->seconds * 1000;
 	out->url = make_url(job, b);
+	if (!out->url)
+		return err_set(err, ERR_INVALID,
+			       "the URL is longer than %d bytes", URL_MAX);
 	out->is_index = job_labels_is_index(job, type);
 	if (out->is_index)
 		out->max_body = TYPE_INDEX_BODY_MAX;

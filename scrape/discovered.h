@@ -15,6 +15,7 @@
 #ifndef SCRAPE_DISCOVERED_H
 #define SCRAPE_DISCOVERED_H
 
+#include "base/table.h"
 #include "discovery/group.h"
 #include "scrape/scrape_config.h"
 #include "scrape/target.h"
@@ -36,12 +37,11 @@ void job_labels_make(const struct scrape_config *c, struct arena *a,
 
 /*
  * The number of a type that an index names: one that is there, or a new one.
- * ERR_LIMIT: the job has too many.
+ * known: an empty table at first, the caller's, of what is there by name.
  */
-NODISCARD int job_labels_type(struct job_labels *job,
-			      const struct scrape_config *c, struct arena *a,
-			      const struct indexed_type *type, size_t *out,
-			      struct err *err);
+size_t job_labels_type(struct job_labels *job, const struct scrape_config *c,
+		       struct arena *a, struct table *known,
+		       const struct indexed_type *type);
 
 /* Whether that type is not one, but the page that names them. */
 static inline bool job_labels_is_index(const struct job_labels *job,

@@ -14,6 +14,7 @@ struct making {
 	struct table known;      /* entries of before by their target's hash */
 	struct table pages;      /* indexes of before by their URL's hash */
 	struct table seen;       /* entries of the set by their labels' hash */
+	struct table types;      /* of the job by name */
 	const char **dropped_by; /* what is said of a rule */
 	struct target_set *set;
 };
@@ -220,24 +221,27 @@ static void add_found(struct making *m, struct target_entry e,
 		      const struct type_index *found)
 {
 	for (size_t i = 0; i < found->count; i++) {
-		struct target_set *s = m->set;
-		size_t type;
-		struct err err;
-
-		if (job_labels_type(&s->job, m->config, &s->arena, &found->v[i],
-				    &type, &err)) {
-			drop(m, e, arena_strndup(&s->arena, str_of(err.msg)));
-			continue;
-		}
-		e.type = (uint32_t)type;
+		e.type = (uint32_t)job_labels_type(&m->set->job, m->config,
+						   &m->set->arena, &m->types,
+						   &found->v[i]);
 		(void)add(m, e);
 	}
+}
+
+/* None of them will be scraped: there is no use in making more. */
+static bool is_beyond_limit(const struct making *m)
+{
+	int64_t limit = m->config->common.target_limit;
+
+	return limit && (int64_t)m->set->active > limit;
 }
 
 static void add_target(struct making *m, struct target_entry e)
 {
 	const struct target *index;
 
+	if (is_beyond_limit(m))
+		return;
 	if (m->config->auto_profiles) {
 		index = add(m, e);
 		if (index && index->found)
@@ -261,7 +265,7 @@ static void check_count(struct making *m)
 	const int64_t limit = m->config->common.target_limit;
 	struct target_set *s = m->set;
 
-	if (!limit || (int64_t)s->active <= limit)
+	if (!is_beyond_limit(m))
 		return;
 	for (size_t i = 0; i < s->count; i++) {
 		struct target_entry *e = &s->v[i];
@@ -280,8 +284,8 @@ static void check_count(struct making *m)
 		target_unref(was);
 		e->target->health = TARGET_DOWN;
 		e->target->refused = mem_printf(
-			"target_limit exceeded: %zu targets, the limit is %lld",
-			s->active, (long long)limit);
+			"target_limit exceeded: there are more than %lld targets",
+			(long long)limit);
 	}
 }
 
@@ -294,14 +298,10 @@ struct target_set *target_set_make(const struct scrape_config *c,
 	struct making m = {
 		.config = c, .client = client, .before = before, .set = s
 	};
-	size_t targets = 0;
 
 	atomic_init(&s->refs, 1);
 	job_labels_make(c, &s->arena, &s->job);
 	target_groups_share(&s->groups, groups);
-	for (size_t i = 0; i < groups->count; i++)
-		targets += groups->v[i]->targets;
-	vec_reserve(s, targets * s->job.type_count);
 	index_before(&m);
 	for (size_t i = 0; i < groups->count; i++) {
 		for (size_t k = 0; k < groups->v[i]->count; k++)
@@ -310,6 +310,7 @@ struct target_set *target_set_make(const struct scrape_config *c,
 	check_count(&m);
 	table_fini(&m.known);
 	table_fini(&m.pages);
+	table_fini(&m.types);
 	table_fini(&m.seen);
 	return s;
 }

@@ -500,4 +500,50 @@ def a_configuration_is_checked_with_its_files(d):
         assert why in out.stderr, (why, out.stderr)
 
 
+@suite.test
+def small_answers_cannot_fill_the_memory(d):
+    answers = {}
+    sd = Server(lambda r: send(r, answers['body'], Content_Type='application/json'))
+
+    def group(targets, labels):
+        return json.dumps([{'targets': [f'h{i}:1' for i in range(targets)],
+                            'labels': labels}]).encode()
+    answers['body'] = group(1, {})
+    e = Everprof(d, 'scrape_configs:\n- job_name: sd\n  scrape_interval: 1d\n'
+                 f'  http_sd_configs: [{{url: "http://{sd.address}/", refresh_interval: 100ms}}]\n'
+                 ).ready()
+    wait_until('targets', 10, lambda: len(e.targets()) == 7)
+    before = e.memory()
+    for body, why in ((group(1, {f'l{i}': 'x' for i in range(100000)}), 'more than 500 labels'),
+                      (group(100000, {f'l{i}': 'x' for i in range(100)}), 'targets × labels'),
+                      (group(50000, {'l': 'x' * 60000}), 'targets × labels'),
+                      (group(1, {'l': 'x' * 70000}), 'a value is longer than 65536 bytes'),
+                      (b'[' + b'{},' * 3000000 + b'{}]', 'too many values')):
+        answers['body'] = body
+        wait_until(why, 30, lambda: why in e.text())
+        assert len(e.targets()) == 7 and e.memory() < before + 80, (why, e.memory())
+    answers['body'] = group(1, {'__param_x': 'y' * 20000})
+    wait_until('dropped', 30, lambda: e.targets() == [])
+    assert {t['reason'] for t in e.get('/api/v1/targets').data()['droppedTargets']} == {
+        'the URL is longer than 16384 bytes'}
+    e.finish()
+    sd.stop()
+
+
+@suite.test
+def a_folder_that_cannot_be_read_loses_nothing(d):
+    os.mkdir(f'{d}/now')
+    os.symlink('now', f'{d}/targets')
+    write(f'{d}/now/t.json', '[{"targets": ["h:1"]}]')
+    e = Everprof(d, jobs(('a', 'file_sd_configs: [{files: ["targets/*.json"], '
+                          'refresh_interval: 200ms}]'))).ready()
+    wait_until('targets', 10, lambda: len(e.targets()) == 1)
+    os.symlink('targets', f'{d}/loop')
+    os.replace(f'{d}/loop', f'{d}/targets')
+    wait_until('told', 10, lambda: 'the folder cannot be read' in e.text())
+    assert len(e.targets()) == 1
+    os.unlink(f'{d}/targets')
+    wait_until('gone', 10, lambda: e.targets() == [])
+
+
 suite.main()

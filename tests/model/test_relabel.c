@@ -234,3 +234,27 @@ Test(relabel, hostile_expressions_end)
 	relabel_rules_fini(&r);
 	yaml_fini(&y);
 }
+
+/* A text that doubles with each rule ends at a limit. */
+Test(relabel, replacements_do_not_grow_for_ever)
+{
+	struct relabel_rules r = { 0 };
+	struct labels_builder b = { 0 };
+	struct buf text = { 0 };
+	struct err err;
+	struct yaml y;
+
+	for (int i = 0; i < 60; i++)
+		buf_str(&text, "- {source_labels: [a], target_label: a, "
+			       "replacement: $1$1}\n");
+	yaml_parse(&y, "r.yml", buf_bytes(&text));
+	relabel_decode(&y, y.root, &r);
+	cr_assert(!y.error_count);
+	labels_set(&b, str_of("a"), str_of("xyz"));
+	cr_expect(relabel_run(&r, NULL, &b, NULL, &err) == ERR_LIMIT);
+	cr_expect(strstr(err.msg, "is longer than 65536 bytes") != NULL);
+	labels_builder_fini(&b);
+	relabel_rules_fini(&r);
+	yaml_fini(&y);
+	buf_fini(&text);
+}
