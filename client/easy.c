@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -68,6 +69,18 @@ static char *url_part(const char *url, CURLUPart part)
 	curl_free(text);
 	curl_url_cleanup(u);
 	return out;
+}
+
+static bool has_port(const char *url)
+{
+	CURLU *u = curl_url();
+	char *text = NULL;
+	bool has = u && !curl_url_set(u, CURLUPART_URL, url, 0) &&
+		   !curl_url_get(u, CURLUPART_PORT, &text, 0);
+
+	curl_free(text);
+	curl_url_cleanup(u);
+	return has;
 }
 
 static bool same_part(const char *a, const char *b, CURLUPart part)
@@ -183,6 +196,30 @@ static void set_proxy(struct transfer *t, const struct http_config *g)
 	/* A tunnel that was let through is not for who is not let through. */
 	if (g->proxy_headers.count || strchr(proxy, '@'))
 		curl_easy_setopt(t->easy, CURLOPT_FORBID_REUSE, 1L);
+}
+
+/* libcurl's port of a proxy that names none. */
+#define PROXY_PORT "1080"
+
+char *easy_connect_name(const struct transfer *t, char **port)
+{
+	const char *proxy =
+		t->config ? http_config_proxy(t->config, t->url, getenv) : NULL;
+	const char *url = proxy ? proxy : t->url;
+	char *name = url_part(url, CURLUPART_HOST);
+	struct in_addr a;
+
+	*port = NULL;
+	if (!name || *name == '[' || inet_pton(AF_INET, name, &a) == 1) {
+		mem_free(name);
+		return NULL;
+	}
+	*port = url_part(url, CURLUPART_PORT);
+	if (proxy && !has_port(proxy)) {
+		mem_free(*port);
+		*port = mem_strdup(PROXY_PORT);
+	}
+	return name;
 }
 
 void easy_set_password(CURL *e, const char *username, const char *password)

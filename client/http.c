@@ -53,6 +53,12 @@ static int on_timer(CURLM *multi UNUSED, long timeout_ms, void *arg)
 	return 0;
 }
 
+/* From a lookup's thread. */
+static void on_resolved(void *ctx)
+{
+	http_wake(ctx);
+}
+
 int http_client_new(struct http_client **out, struct err *err)
 {
 	struct http_client *c = mem_new(struct http_client);
@@ -61,6 +67,7 @@ int http_client_new(struct http_client **out, struct err *err)
 	pthread_once(&global_once, global_init);
 	c->epoll = epoll_create1(EPOLL_CLOEXEC);
 	c->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	c->resolver = resolver_new(on_resolved, c);
 	c->multi = curl_multi_init();
 	if (!c->multi)
 		abort(); /* out of memory */
@@ -178,6 +185,7 @@ void http_client_free(struct http_client *c)
 		return;
 	while (c->transfers)
 		transfer_cancel(c->transfers);
+	resolver_free(c->resolver);
 	curl_multi_cleanup(c->multi);
 	if (c->epoll >= 0)
 		close(c->epoll);
@@ -187,17 +195,24 @@ void http_client_free(struct http_client *c)
 	mem_free(c);
 }
 
-/* Milliseconds to wait: the caller's, or until libcurl's timer. */
+/* The lesser of ms, and of what is left until a moment, if there is one. */
+static int64_t until(int64_t moment_ns, int64_t ms)
+{
+	int64_t left = moment_ns - clock_mono_ns();
+
+	if (!moment_ns)
+		return ms;
+	left = left > 0 ? (left + 999999) / 1000000 : 0;
+	return left < ms ? left : ms;
+}
+
+/* Milliseconds to wait: the caller's, or until something is due. */
 static int wait_ms(const struct http_client *c, int64_t timeout_ms)
 {
 	int64_t left = c->ended || atomic_load(&c->room) ? 0 : timeout_ms;
 
-	if (c->deadline_ns) {
-		int64_t until = c->deadline_ns - clock_mono_ns();
-		int64_t ms = until > 0 ? (until + 999999) / 1000000 : 0;
-
-		left = ms < left ? ms : left;
-	}
+	left = until(c->deadline_ns, left);
+	left = until(c->waiting_ns, left);
 	return (int)(left < 0 ? 0 : left > 60000 ? 60000 : left);
 }
 
@@ -257,6 +272,8 @@ void http_poll(struct http_client *c, int64_t timeout_ms)
 
 	for (int i = 0; i < n; i++)
 		dispatch(c, &events[i]);
+	resolver_poll(c->resolver);
+	transfers_expire(c);
 	if (c->intake && atomic_exchange(&c->room, false))
 		resume(c);
 	if (c->deadline_ns && clock_mono_ns() >= c->deadline_ns) {

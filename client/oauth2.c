@@ -7,12 +7,13 @@
 #include "base/vec.h"
 #include "client/http_config.h"
 
-#define ANSWER_MAX  (64 * KIB)
-#define EARLY_NS    (10 * 1000000000LL) /* a token is renewed before its end */
-#define LIFE_MAX_S  (24LL * 3600)
-#define RETRY_NS    (1 * 1000000000LL) /* after a failure */
-#define FORM        "Content-Type: application/x-www-form-urlencoded"
-#define ACCEPT_JSON "Accept: application/json"
+#define TOKEN_TIMEOUT_MS 10000
+#define ANSWER_MAX       (64 * KIB)
+#define EARLY_NS         (10 * 1000000000LL) /* a token is renewed before its end */
+#define LIFE_MAX_S       (24LL * 3600)
+#define RETRY_NS         (1 * 1000000000LL) /* after a failure */
+#define FORM             "Content-Type: application/x-www-form-urlencoded"
+#define ACCEPT_JSON      "Accept: application/json"
 
 struct waiter {
 	oauth2_fn fn;
@@ -287,7 +288,8 @@ void oauth2_ask(struct oauth2 *o, struct http_config *owner,
 		return;
 	o->fetching = true;
 	o->client = c;
-	o->timeout_ms = like->timeout_ms;
+	/* Its own: many wait for it, each as long as it may. */
+	o->timeout_ms = TOKEN_TIMEOUT_MS;
 	mem_free(o->user_agent);
 	o->user_agent = mem_strdup(like->user_agent);
 	o->owner = http_config_ref(owner);

@@ -109,26 +109,12 @@ static void handle_drop(struct transfer *t)
 	curl_slist_free_all(t->headers);
 	curl_slist_free_all(t->proxy_headers);
 	curl_slist_free_all(t->connect_to);
+	curl_slist_free_all(t->resolve);
 	t->easy = NULL;
 	t->headers = NULL;
 	t->proxy_headers = NULL;
 	t->connect_to = NULL;
-}
-
-static void launch(struct transfer *t)
-{
-	handle_drop(t);
-	t->header_bytes = 0;
-	*t->why = 0;
-	t->wants = 0;
-	buf_fini(&t->response.body);
-	intake_release(&t->response.share);
-	t->response.body = buf_init(t->max_body);
-	t->easy = curl_easy_init();
-	if (!t->easy)
-		abort(); /* out of memory */
-	set_options(t);
-	curl_multi_add_handle(t->client->multi, t->easy);
+	t->resolve = NULL;
 }
 
 /* It ends in the next http_poll(), as all do. */
@@ -140,11 +126,106 @@ static void fail(struct transfer *t, const struct err *err)
 	t->client->ended++;
 }
 
+/* From now on it waits for others, until its deadline. */
+static void wait_for_others(struct transfer *t)
+{
+	struct http_client *c = t->client;
+
+	if (!c->waiting_ns || t->deadline_ns < c->waiting_ns)
+		c->waiting_ns = t->deadline_ns;
+}
+
+void transfers_expire(struct http_client *c)
+{
+	int64_t now = clock_mono_ns();
+
+	if (!c->waiting_ns || now < c->waiting_ns)
+		return;
+	c->waiting_ns = 0;
+	for (struct transfer *t = c->transfers; t; t = t->next) {
+		struct err err;
+
+		if (t->ended || !(t->asking || t->name))
+			continue;
+		if (now < t->deadline_ns) {
+			wait_for_others(t);
+			continue;
+		}
+		err_set(&err, ERR_TIMEOUT,
+			"no complete answer within %lld ms (%s)",
+			(long long)t->timeout_ms,
+			t->name ? "its name is still being looked up" :
+				  "it waited for a token");
+		fail(t, &err);
+	}
+}
+
+static void go(struct transfer *t, const char *host, const char *port,
+	       const char *addresses)
+{
+	t->header_bytes = 0;
+	*t->why = 0;
+	t->wants = 0;
+	buf_fini(&t->response.body);
+	intake_release(&t->response.share);
+	t->response.body = buf_init(t->max_body);
+	t->easy = curl_easy_init();
+	if (!t->easy)
+		abort(); /* out of memory */
+	set_options(t);
+	if (addresses) {
+		/* "+": only as long as what libcurl would look up itself. */
+		char *line = mem_printf("+%s:%s:%s", host, port, addresses);
+
+		t->resolve = curl_slist_append(NULL, line);
+		curl_easy_setopt(t->easy, CURLOPT_RESOLVE, t->resolve);
+		mem_free(line);
+	}
+	curl_multi_add_handle(t->client->multi, t->easy);
+}
+
+static void on_addresses(void *ctx, const char *addresses,
+			 const struct err *err)
+{
+	struct transfer *t = ctx;
+	char *port;
+	char *host = easy_connect_name(t, &port);
+
+	mem_free(t->name);
+	t->name = NULL;
+	if (t->ended)
+		addresses = NULL; /* it has waited for too long */
+	else if (!addresses)
+		fail(t, err);
+	if (addresses)
+		go(t, host, port, addresses);
+	mem_free(host);
+	mem_free(port);
+}
+
+/* Off, to where it is to go now: when its name has an address. */
+static void launch(struct transfer *t)
+{
+	char *port;
+
+	handle_drop(t);
+	t->name = easy_connect_name(t, &port);
+	mem_free(port);
+	if (!t->name) {
+		go(t, NULL, NULL, NULL);
+		return;
+	}
+	wait_for_others(t);
+	resolver_ask(t->client->resolver, t->name, on_addresses, t);
+}
+
 static void on_token(void *ctx, const char *value, const struct err *err)
 {
 	struct transfer *t = ctx;
 
 	t->asking = false;
+	if (t->ended)
+		return; /* it has waited for too long */
 	if (err) {
 		fail(t, err);
 		return;
@@ -196,6 +277,7 @@ void http_start(struct http_client *c, const struct http_request *r)
 		fail(t, &err);
 	} else if (t->config && t->config->auth == HTTP_AUTH_OAUTH2) {
 		t->asking = true;
+		wait_for_others(t);
 		oauth2_ask(t->config->oauth2, t->config, c, r, on_token, t);
 	} else {
 		launch(t);
@@ -237,6 +319,7 @@ static void transfer_free(struct transfer *t)
 	curl_slist_free_all(t->own);
 	buf_fini(&t->response.body);
 	intake_release(&t->response.share);
+	mem_free(t->name);
 	mem_free(t->url);
 	mem_free(t->user_agent);
 	mem_forget(t->post);
@@ -287,6 +370,8 @@ void transfer_end(struct transfer *t, CURLcode result)
 		t->client->ended--;
 	if (t->asking)
 		oauth2_forget(t->config->oauth2, t);
+	if (t->name)
+		resolver_forget(t->client->resolver, t->name, t);
 	set_result(t, result);
 	if (r->code && t->redirects)
 		err_wrap(&r->err, r->code, "redirected to %s", t->url);

@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "client/http.h"
 #include "client/http_config.h"
+#include "client/resolver.h"
 
 /* One request in flight. */
 struct transfer {
@@ -39,9 +40,11 @@ struct transfer {
 	struct curl_slist *headers;
 	struct curl_slist *proxy_headers;
 	struct curl_slist *connect_to;
+	struct curl_slist *resolve;
 	unsigned redirects;
 	bool foreign; /* redirected to somebody else */
 	bool asking;  /* waits for a token */
+	char *name;   /* whose addresses it waits for; NULL: none */
 	bool ended;   /* before it began: response says why */
 	size_t wants; /* bytes of intake that it waits for; 0: it does not */
 	struct transfer *prev;
@@ -60,10 +63,12 @@ struct http_client {
 	int epoll;
 	int wake;
 	int64_t deadline_ns; /* of libcurl's timer; 0: none */
+	int64_t waiting_ns;  /* when one that waits must end; 0: none */
 	struct transfer *transfers;
 	size_t running;
 	size_t ended; /* transfers that http_poll() is to end */
 	VEC(struct watch) watches;
+	struct resolver *resolver;
 	struct intake *intake; /* NULL: memory is not counted */
 	_Atomic bool room;
 	_Atomic uint64_t waits;
@@ -72,6 +77,12 @@ struct http_client {
 /* easy.c: the handle's options, for where the transfer is now. */
 void easy_set_config(struct transfer *t);
 void easy_set_password(CURL *e, const char *username, const char *password);
+
+/*
+ * Whose addresses are needed to get there, the target's or a proxy's, and the
+ * port; NULL when it is an address. Both are the caller's.
+ */
+char *easy_connect_name(const struct transfer *t, char **port);
 
 /* Where an answer points to, or NULL; the caller's. */
 char *easy_location(const struct transfer *t);
@@ -86,6 +97,9 @@ const char *easy_hint(const struct transfer *t, int result, const char *why);
 /* transfer.c: it has ended as libcurl says, and is freed. */
 void transfer_end(struct transfer *t, CURLcode result);
 void transfer_cancel(struct transfer *t);
+
+/* End those that have waited for a token or an address for too long. */
+void transfers_expire(struct http_client *c);
 
 /* Go where we are sent. False: nowhere. */
 bool transfer_follow(struct transfer *t);

@@ -5,6 +5,7 @@ import base64
 import json
 import os
 import shutil
+import threading
 import time
 import urllib.parse
 
@@ -357,6 +358,22 @@ def oauth2_tokens_are_fetched_and_renewed(d):
     valid['broken'] = False
     wait_state(e, 'a', None)
     assert 's&cret' not in e.text()
+    server.stop()
+    tokens.stop()
+
+
+@suite.test
+def who_waits_for_a_token_has_a_deadline(d):
+    over = threading.Event()
+    tokens = Server(lambda r: None)
+    tokens.server.RequestHandlerClass.do_POST = lambda self: over.wait(60)
+    server = Server(lambda r: send(r, packed(profile('x'))))
+    e = Everprof(d, config(
+        job('token', server.address, 'oauth2: {client_id: c, client_secret: s, '
+            f'token_url: "http://{tokens.address}/"}}'), job('plain', server.address, ''))).ready()
+    wait_all(e, {'token': 'no complete answer within 2000 ms (it waited for a token)', 'plain': None})
+    over.set()
+    e.finish()
     server.stop()
     tokens.stop()
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Resolver: addresses of names, looked up by threads of its own.
+ *
+ * libcurl's own resolver has a thread for each lookup, and waits for it in the
+ * loop when a transfer ends first: one name server that does not answer would
+ * stop all scraping. Here a lookup may take as long as it likes: who asked goes
+ * on without it. Answers are kept for a while, and one lookup serves all who
+ * ask for the same name. Names that were slow once have half of the threads at
+ * most, so that they cannot keep out the others.
+ *
+ * Ownership: callbacks' contexts are the callers'.
+ * Threads: the loop's, which alone asks, forgets and polls.
+ */
+#ifndef CLIENT_RESOLVER_H
+#define CLIENT_RESOLVER_H
+
+#include "base/err.h"
+
+struct resolver;
+
+/* wake() is called from a lookup's thread: resolver_poll() has work. */
+struct resolver *resolver_new(void (*wake)(void *ctx), void *ctx);
+
+/* Lookups that still run are left to themselves. NULL is a no-op. */
+void resolver_free(struct resolver *r);
+
+/* addresses: "192.0.2.1,[2001:db8::1]"; or NULL, and why. */
+typedef void (*resolver_fn)(void *ctx, const char *addresses,
+			    const struct err *err);
+
+/* fn is called once, now or from resolver_poll(). */
+void resolver_ask(struct resolver *r, const char *name, resolver_fn fn,
+		  void *ctx);
+
+/* Whoever asked for the name with that ctx does not want to know any more. */
+void resolver_forget(struct resolver *r, const char *name, const void *ctx);
+
+/* Tell those whose answers have come. */
+void resolver_poll(struct resolver *r);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "client/http.h"
+#include "client/resolver.h"
+#include "tests/check.h"
+
+TestSuite(resolver, .timeout = 30);
+
+/* In place of libc's: slow… waits for the gate, …none… has no address. */
+
+static pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
+static bool is_open;
+static _Atomic int lookups;
+
+static void open_gate(bool open)
+{
+	pthread_mutex_lock(&mu);
+	is_open = open;
+	pthread_cond_broadcast(&opened);
+	pthread_mutex_unlock(&mu);
+}
+
+static void pass_gate(void)
+{
+	pthread_mutex_lock(&mu);
+	while (!is_open)
+		pthread_cond_wait(&opened, &mu);
+	pthread_mutex_unlock(&mu);
+}
+
+static struct addrinfo *address(int family, const char *text)
+{
+	struct addrinfo *a = mem_new(struct addrinfo);
+
+	a->ai_family = family;
+	a->ai_addr = mem_zalloc(1, sizeof(struct sockaddr_storage));
+	a->ai_addr->sa_family = (sa_family_t)family;
+	inet_pton(
+		family, text,
+		family == AF_INET ?
+			(void *)&((struct sockaddr_in *)a->ai_addr)->sin_addr :
+			(void *)&((struct sockaddr_in6 *)a->ai_addr)
+				->sin6_addr);
+	return a;
+}
+
+int getaddrinfo(const char *name, const char *service,
+		const struct addrinfo *hints, struct addrinfo **out)
+{
+	(void)service;
+	(void)hints;
+	atomic_fetch_add(&lookups, 1);
+	if (str_starts(str_of(name), str_of("slow")))
+		pass_gate();
+	if (strstr(name, "none"))
+		return EAI_NONAME;
+	*out = address(AF_INET, "192.0.2.1");
+	(*out)->ai_next = address(AF_INET6, "2001:db8::1");
+	return 0;
+}
+
+void freeaddrinfo(struct addrinfo *a)
+{
+	while (a) {
+		struct addrinfo *next = a->ai_next;
+
+		mem_free(a->ai_addr);
+		mem_free(a);
+		a = next;
+	}
+}
+
+/* What was told to an asker. */
+struct told {
+	int count;
+	char text[600];
+};
+
+static void on_told(void *ctx, const char *addresses, const struct err *err)
+{
+	struct told *t = ctx;
+
+	t->count++;
+	snprintf(t->text, sizeof(t->text), "%s",
+		 addresses ? addresses : err->msg);
+}
+
+static void nothing(void *ctx)
+{
+	(void)ctx;
+}
+
+static bool is_told(struct resolver *r, const struct told *t)
+{
+	for (int i = 0; i < 500 && !t->count; i++) {
+		usleep(10000);
+		resolver_poll(r);
+	}
+	return t->count == 1;
+}
+
+Test(resolver, one_lookup_serves_all_and_is_kept)
+{
+	struct resolver *r = resolver_new(nothing, NULL);
+	struct told a = { 0 };
+	struct told b = { 0 };
+	struct told c = { 0 };
+	struct told none = { 0 };
+
+	open_gate(false);
+	resolver_ask(r, "slow", on_told, &a);
+	resolver_ask(r, "slow", on_told, &b);
+	resolver_ask(r, "none", on_told, &none);
+	open_gate(true);
+	cr_expect(is_told(r, &a) && is_told(r, &b) && is_told(r, &none));
+	cr_expect(check_str(str_of(a.text), "192.0.2.1,[2001:db8::1]"));
+	cr_expect(strstr(none.text, "could not resolve host none: "));
+	resolver_ask(r, "slow", on_told, &c);
+	cr_expect(c.count == 1 && atomic_load(&lookups) == 2, "kept");
+	resolver_free(r);
+}
+
+Test(resolver, names_that_were_slow_keep_no_others_out)
+{
+	struct resolver *r = resolver_new(nothing, NULL);
+	struct told slow[40] = { 0 };
+	struct told fast = { 0 };
+	char name[16];
+
+	open_gate(false);
+	for (int i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "slow-none-%d", i);
+		resolver_ask(r, name, on_told, &slow[i]);
+	}
+	usleep(1100000);
+	open_gate(true);
+	for (int i = 0; i < 40; i++)
+		cr_assert(is_told(r, &slow[i]));
+	/* They failed: two seconds later they are looked up again. */
+	usleep(2100000);
+	open_gate(false);
+	for (int i = 0; i < 16; i++) {
+		snprintf(name, sizeof(name), "slow-none-%d", i);
+		slow[i].count = 0;
+		resolver_ask(r, name, on_told, &slow[i]);
+	}
+	resolver_ask(r, "fast", on_told, &fast);
+	cr_expect(is_told(r, &fast));
+	cr_expect(!slow[0].count && !slow[15].count);
+	open_gate(true);
+	resolver_free(r);
+}
+
+Test(resolver, who_forgets_is_not_told_and_lookups_may_outlive_it)
+{
+	struct resolver *r = resolver_new(nothing, NULL);
+	struct told a = { 0 };
+	struct told b = { 0 };
+
+	open_gate(false);
+	resolver_ask(r, "slow", on_told, &a);
+	resolver_ask(r, "slow", on_told, &b);
+	resolver_forget(r, "slow", &a);
+	open_gate(true);
+	cr_expect(is_told(r, &b) && !a.count);
+	open_gate(false);
+	resolver_ask(r, "slow-2", on_told, &a);
+	resolver_free(r);
+	open_gate(true);
+	usleep(100000);
+	cr_expect(!a.count);
+}
+
+/* The loop goes on, and who waits has his deadline. */
+Test(resolver, a_request_does_not_wait_for_its_name_for_ever)
+{
+	struct http_request request = { .url = "http://slow:1/",
+					.timeout_ms = 200,
+					.max_body = 1,
+					.user_agent = "test" };
+	struct http_response response;
+	int64_t began = clock_mono_ns();
+
+	open_gate(false);
+	http_get(&request, &response);
+	cr_expect(response.code == ERR_TIMEOUT);
+	cr_expect(check_str(
+		str_of(response.err.msg),
+		"no complete answer within 200 ms (its name is still being looked up)"));
+	cr_expect(clock_mono_ns() - began < 10000000000LL);
+	open_gate(true);
+}
