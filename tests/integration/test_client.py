@@ -408,7 +408,7 @@ def passwords_are_not_shown(d):
     server = Server(answer)
     word = 'TOP-SECRET'
     auth = f'basic_auth: {{username: u, password: {word}}}\n'
-    sd = '- job_name: {}\n  http_sd_configs: [{{url: "http://u:{}@{}/{}", refresh_interval: 200ms}}]\n'
+    sd = '- job_name: {}\n  scrape_interval: 300ms\n  http_sd_configs: [{{url: "http://u:{}@{}/{}", refresh_interval: 200ms}}]\n'
     e = Everprof(d, f'alerting: {{alertmanagers: [{{basic_auth: {{password: {word}}}}}]}}\n' + config(
         job('loop', server.address, auth),
         job('stays', server.address, auth + 'follow_redirects: false')) +

@@ -10,8 +10,8 @@ import time
 import urllib.parse
 import urllib.request
 
-from harness import (ROOT, Everprof, Process, Server, Suite, free_port, packed, profile, run, send,
-                     wait_until)
+from harness import (ROOT, SLOW, Everprof, Process, Server, Suite, free_port, packed, profile,
+                     run, send, wait_until)
 
 suite = Suite()
 PROMETHEUS = '/usr/bin/prometheus'
@@ -521,7 +521,8 @@ def small_answers_cannot_fill_the_memory(d):
                       (b'[' + b'{},' * 3000000 + b'{}]', 'too many values')):
         answers['body'] = body
         wait_until(why, 30, lambda: why in e.text())
-        assert len(e.targets()) == 7 and e.memory() < before + 80, (why, e.memory())
+        assert len(e.targets()) == 7, why
+        assert SLOW != 1 or e.memory() < before + 80, (why, e.memory())
     answers['body'] = group(1, {'__param_x': 'y' * 20000})
     wait_until('dropped', 30, lambda: e.targets() == [])
     assert {t['reason'] for t in e.get('/api/v1/targets').data()['droppedTargets']} == {
