@@ -180,6 +180,35 @@ static int import_peers(gnutls_session_t session, gnutls_x509_crt_t *out,
 	return 0;
 }
 
+struct tls_trust {
+	gnutls_x509_trust_list_t list;
+};
+
+struct tls_trust *tls_trust_new(struct str pem)
+{
+	struct tls_trust *t = mem_new(struct tls_trust);
+	gnutls_datum_t ca = datum(pem.ptr);
+
+	if (gnutls_x509_trust_list_init(&t->list, 0) < 0) {
+		mem_free(t);
+		return NULL;
+	}
+	if (gnutls_x509_trust_list_add_trust_mem(
+		    t->list, &ca, NULL, GNUTLS_X509_FMT_PEM, 0, 0) < 0) {
+		tls_trust_free(t);
+		return NULL;
+	}
+	return t;
+}
+
+void tls_trust_free(struct tls_trust *t)
+{
+	if (!t)
+		return;
+	gnutls_x509_trust_list_deinit(t->list, 1);
+	mem_free(t);
+}
+
 static bool is_trusted(const struct web_tls *t, gnutls_x509_crt_t *chain,
 		       unsigned count)
 {
@@ -187,19 +216,13 @@ static bool is_trusted(const struct web_tls *t, gnutls_x509_crt_t *chain,
 		.type = GNUTLS_DT_KEY_PURPOSE_OID,
 		.data = unconst(GNUTLS_KP_TLS_WWW_CLIENT),
 	};
-	gnutls_datum_t ca = datum(t->client_ca.ptr);
-	gnutls_x509_trust_list_t list;
 	unsigned status = GNUTLS_CERT_INVALID;
 
-	if (gnutls_x509_trust_list_init(&list, 0) < 0)
-		return false;
-	if (gnutls_x509_trust_list_add_trust_mem(
-		    list, &ca, NULL, GNUTLS_X509_FMT_PEM, 0, 0) < 0 ||
-	    gnutls_x509_trust_list_verify_crt2(list, chain, count, &purpose, 1,
-					       0, &status, NULL) < 0)
-		status = GNUTLS_CERT_INVALID;
-	gnutls_x509_trust_list_deinit(list, 1);
-	return !status;
+	return t->trust &&
+	       gnutls_x509_trust_list_verify_crt2(t->trust->list, chain, count,
+						  &purpose, 1, 0, &status,
+						  NULL) >= 0 &&
+	       !status;
 }
 
 /* An address as text in place of its bytes. */

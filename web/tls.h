@@ -19,6 +19,13 @@ const char *tls_priorities(const struct web_tls *t);
 NODISCARD int tls_check(const struct web_tls *t, struct err *err);
 
 /*
+ * CAs as gnutls knows them, parsed once: a bundle takes longer than a request.
+ * NULL when they cannot be. The caller frees it (NULL is a no-op).
+ */
+struct tls_trust *tls_trust_new(struct str pem);
+void tls_trust_free(struct tls_trust *t);
+
+/*
  * Where handshakes get their certificate from: fn fills in copies of the PEM
  * texts, which are freed with mem_free(). libmicrohttpd knows no context, so
  * there is one for the process; ctx must stay until the server has stopped.

@@ -361,6 +361,8 @@ static void check_tls(struct web_config *c, const struct yaml_node *n)
 		yaml_error(y, n, "min_version is above max_version");
 	if (!y->error_count && tls_check(t, &err))
 		yaml_error(y, n, "%s", err.msg);
+	else if (!y->error_count && t->client_ca.len)
+		t->trust = tls_trust_new(t->client_ca);
 }
 
 #define CHOSEN "what is safe, and nothing else, is offered"
@@ -463,6 +465,7 @@ int web_config_parse(struct web_config *c, const char *path, struct bytes text,
 
 void web_config_fini(struct web_config *c)
 {
+	tls_trust_free(c->tls.trust);
 	yaml_fini(&c->yaml);
 	buf_forget(&c->text);
 	*c = (struct web_config){ 0 };

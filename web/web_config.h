@@ -61,7 +61,8 @@ struct web_tls {
 	struct str key;
 	enum web_client_auth client_auth;
 	struct str client_ca;
-	struct str *sans; /* client_allowed_sans */
+	struct tls_trust *trust; /* client_ca, parsed; the config's own */
+	struct str *sans;        /* client_allowed_sans */
 	size_t san_count;
 	enum web_tls_version min_version;
 	enum web_tls_version max_version;
