@@ -115,6 +115,7 @@ Test(resolver, one_lookup_serves_all_and_is_kept)
 	struct told b = { 0 };
 	struct told c = { 0 };
 	struct told none = { 0 };
+	int before = atomic_load(&lookups);
 
 	open_gate(false);
 	resolver_ask(r, "slow", on_told, &a);
@@ -125,7 +126,7 @@ Test(resolver, one_lookup_serves_all_and_is_kept)
 	cr_expect(check_str(str_of(a.text), "192.0.2.1,[2001:db8::1]"));
 	cr_expect(strstr(none.text, "could not resolve host none: "));
 	resolver_ask(r, "slow", on_told, &c);
-	cr_expect(c.count == 1 && atomic_load(&lookups) == 2, "kept");
+	cr_expect(c.count == 1 && atomic_load(&lookups) == before + 2, "kept");
 	resolver_free(r);
 }
 
