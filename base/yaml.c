@@ -465,10 +465,10 @@ static const struct yaml_field *find_field(const struct yaml_field *fields,
 
 /* It may hold secrets, and nobody will say which. */
 static void ignore(struct yaml *y, const struct yaml_node *key,
-		   const struct yaml_node *value, const struct yaml_field *f)
+		   const struct yaml_field *f)
 {
 	yaml_warn(y, key, "%s is ignored: %s", f->key, f->ignored);
-	own_node(value)->ignored = true;
+	own_node(key)->ignored = true;
 }
 
 void yaml_decode(struct yaml *y, const struct yaml_node *map, const char *what,
@@ -489,7 +489,7 @@ void yaml_decode(struct yaml *y, const struct yaml_node *map, const char *what,
 			yaml_error(y, key, "field %.*s not found in %s",
 				   STR_ARG(key->text), what);
 		else if (!f->decode)
-			ignore(y, key, value, f);
+			ignore(y, key, f);
 		else if (!yaml_is_null(value))
 			f->decode(y, value, (char *)out + f->offset);
 	}

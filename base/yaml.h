@@ -30,7 +30,7 @@ enum yaml_kind {
 struct yaml_node {
 	enum yaml_kind kind;
 	bool secret;   /* yaml_secret() decoded it: never shown */
-	bool ignored;  /* nobody decoded it: not shown either */
+	bool ignored;  /* a key whose value nobody decodes: not shown either */
 	bool quoted;   /* a scalar in quotes is text, whatever it looks like */
 	unsigned line; /* from 1 */
 	unsigned column;     /* from 1 */

@@ -10,12 +10,6 @@ struct dumper {
 	bool show_secrets;
 };
 
-/* Nobody has decoded it, and knows whether it holds secrets. */
-static bool is_hidden(const struct dumper *d, const struct yaml_node *n)
-{
-	return n->ignored && !d->show_secrets;
-}
-
 static void put_scalar(const struct dumper *d, const struct yaml_node *n)
 {
 	if (n->secret && n->text.len && !d->show_secrets)
@@ -40,7 +34,7 @@ static void put(const struct dumper *d, const struct yaml_node *n,
 static void put_value(const struct dumper *d, const struct yaml_node *n,
 		      unsigned depth, bool in_list)
 {
-	bool one_line = n->kind == YAML_SCALAR || !n->count || is_hidden(d, n);
+	bool one_line = n->kind == YAML_SCALAR || !n->count;
 
 	buf_byte(d->out, one_line || in_list ? ' ' : '\n');
 	put(d, n, depth, in_list);
@@ -53,10 +47,6 @@ static void put(const struct dumper *d, const struct yaml_node *n,
 {
 	bool list = n->kind == YAML_LIST;
 
-	if (is_hidden(d, n)) {
-		buf_str(d->out, "<ignored>");
-		return;
-	}
 	if (n->kind == YAML_SCALAR) {
 		put_scalar(d, n);
 		return;
@@ -72,7 +62,11 @@ static void put(const struct dumper *d, const struct yaml_node *n,
 			put_scalar(d, n->items[i++]);
 		if (!list)
 			buf_byte(d->out, ':');
-		put_value(d, n->items[i], depth + 1, list);
+		if (!list && n->items[i - 1]->ignored && !d->show_secrets)
+			/* Nobody knows whether it holds secrets. */
+			buf_str(d->out, " <ignored>\n");
+		else
+			put_value(d, n->items[i], depth + 1, list);
 	}
 }
 

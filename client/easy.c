@@ -63,7 +63,8 @@ static char *url_part(const char *url, CURLUPart part)
 	char *text = NULL;
 	char *out = NULL;
 
-	if (u && !curl_url_set(u, CURLUPART_URL, url, 0) &&
+	if (u &&
+	    !curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) &&
 	    !curl_url_get(u, part, &text, CURLU_DEFAULT_PORT))
 		out = mem_strdup(text);
 	curl_free(text);
@@ -71,16 +72,56 @@ static char *url_part(const char *url, CURLUPart part)
 	return out;
 }
 
-static bool has_port(const char *url)
-{
-	CURLU *u = curl_url();
-	char *text = NULL;
-	bool has = u && !curl_url_set(u, CURLUPART_URL, url, 0) &&
-		   !curl_url_get(u, CURLUPART_PORT, &text, 0);
+/* Ports of proxies that name none, as Go takes them. */
+static const char *const proxy_ports[][2] = { { "https", "443" },
+					      { "http", "80" },
+					      { "socks5", "1080" },
+					      { "socks5h", "1080" } };
 
+static void complete_proxy(CURLU *u)
+{
+	char *scheme = NULL;
+	char *port = NULL;
+
+	if (curl_url_get(u, CURLUPART_SCHEME, &scheme, 0))
+		return;
+	curl_url_get(u, CURLUPART_PORT, &port, 0);
+	for (size_t i = 0; !port && i < ARRAY_SIZE(proxy_ports); i++) {
+		if (!strcasecmp(scheme, proxy_ports[i][0]))
+			curl_url_set(u, CURLUPART_PORT, proxy_ports[i][1], 0);
+	}
+	/* Names are looked up at the other end, as Go does it. */
+	if (!strcasecmp(scheme, "socks5"))
+		curl_url_set(u, CURLUPART_SCHEME, "socks5h",
+			     CURLU_NON_SUPPORT_SCHEME);
+	curl_free(scheme);
+	curl_free(port);
+}
+
+/* The proxy as libcurl shall see it, or NULL; the caller's. */
+static char *proxy_of(const struct transfer *t)
+{
+	const char *proxy =
+		t->config ? http_config_proxy(t->config, t->url, getenv) : NULL;
+	CURLU *u = proxy ? curl_url() : NULL;
+	char *text = NULL;
+	char *out;
+
+	if (!u)
+		return NULL;
+	out = strstr(proxy, "://") ? mem_strdup(proxy) :
+				     mem_printf("http://%s", proxy);
+	if (!curl_url_set(u, CURLUPART_URL, out, CURLU_NON_SUPPORT_SCHEME)) {
+		complete_proxy(u);
+		if (!curl_url_get(u, CURLUPART_URL, &text,
+				  CURLU_NON_SUPPORT_SCHEME)) {
+			mem_free(out);
+			out = mem_strdup(text);
+		}
+	}
 	curl_free(text);
 	curl_url_cleanup(u);
-	return has;
+	return out;
 }
 
 static bool same_part(const char *a, const char *b, CURLUPart part)
@@ -182,7 +223,8 @@ static void set_tls(struct transfer *t, const struct http_config *g)
 
 static void set_proxy(struct transfer *t, const struct http_config *g)
 {
-	const char *proxy = http_config_proxy(g, t->url, getenv);
+	CLEANUP(mem_freep)
+	char *proxy = proxy_of(t);
 
 	if (!proxy)
 		return;
@@ -198,27 +240,30 @@ static void set_proxy(struct transfer *t, const struct http_config *g)
 		curl_easy_setopt(t->easy, CURLOPT_FORBID_REUSE, 1L);
 }
 
-/* libcurl's port of a proxy that names none. */
-#define PROXY_PORT "1080"
+/* What is not ASCII libcurl translates, and looks up itself. */
+static bool is_ascii(const char *s)
+{
+	while (*s && !((unsigned char)*s & 0x80))
+		s++;
+	return !*s;
+}
 
 char *easy_connect_name(const struct transfer *t, char **port)
 {
-	const char *proxy =
-		t->config ? http_config_proxy(t->config, t->url, getenv) : NULL;
+	char *proxy = proxy_of(t);
 	const char *url = proxy ? proxy : t->url;
 	char *name = url_part(url, CURLUPART_HOST);
 	struct in_addr a;
 
 	*port = NULL;
-	if (!name || *name == '[' || inet_pton(AF_INET, name, &a) == 1) {
+	if (!name || *name == '[' || !is_ascii(name) ||
+	    inet_pton(AF_INET, name, &a) == 1) {
 		mem_free(name);
-		return NULL;
+		name = NULL;
+	} else {
+		*port = url_part(url, CURLUPART_PORT);
 	}
-	*port = url_part(url, CURLUPART_PORT);
-	if (proxy && !has_port(proxy)) {
-		mem_free(*port);
-		*port = mem_strdup(PROXY_PORT);
-	}
+	mem_free(proxy);
 	return name;
 }
 

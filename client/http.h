@@ -120,10 +120,10 @@ size_t http_running(const struct http_client *c);
 /* One request, waited for. The caller frees r->body. */
 void http_get(const struct http_request *request, struct http_response *r);
 
-/* "Found" for 302; "" for what has no name. */
 /* The URL without user and password, to be shown; the caller's. */
 char *http_url_shown(const char *url);
 
+/* "Found" for 302; "" for what has no name. */
 const char *http_status_text(long status);
 
 /* 0 for a 200; else what there was instead: the transfer's error, ERR_INVALID. */

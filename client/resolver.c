@@ -16,6 +16,7 @@
 
 #define THREADS_MAX 16
 #define SLOW_MAX    (THREADS_MAX / 2)
+#define UNKNOWN_MAX (THREADS_MAX / 4 * 3)
 #define SLOW_NS     1000000000LL
 #define KEEP_NS     30000000000LL /* an answer */
 #define FAILED_NS   2000000000LL  /* a failure */
@@ -225,6 +226,15 @@ static bool begin(struct resolver *r, uint32_t entry)
 	return true;
 }
 
+/* Some are left for names that are known to be quick. */
+static bool has_thread(const struct resolver *r, const struct entry *e)
+{
+	bool quick = e->until_ns && !e->slow;
+
+	return r->running < (quick ? THREADS_MAX : UNKNOWN_MAX) &&
+	       (!e->slow || r->slow_running < SLOW_MAX);
+}
+
 /* As many as there are threads for, those that came first first. */
 static void begin_all(struct resolver *r)
 {
@@ -232,11 +242,11 @@ static void begin_all(struct resolver *r)
 
 	for (size_t i = 0; i < r->queue.count; i++) {
 		uint32_t n = r->queue.v[i];
-		bool may =
-			r->running < THREADS_MAX &&
-			(!r->entries.v[n].slow || r->slow_running < SLOW_MAX);
+		struct entry *e = &r->entries.v[n];
 
-		if (!may || !begin(r, n))
+		if (!e->askers.count)
+			e->wanted = false; /* nobody waits any more */
+		else if (!has_thread(r, e) || !begin(r, n))
 			r->queue.v[kept++] = n;
 	}
 	r->queue.count = kept;
@@ -297,12 +307,15 @@ static void learn(struct resolver *r, struct lookup *l)
 
 	r->running--;
 	r->slow_running -= e->slow;
-	mem_free(e->addresses);
-	e->addresses = l->addresses;
-	l->addresses = NULL;
-	e->err = l->err;
 	e->slow = l->took_ns > SLOW_NS;
-	e->until_ns = clock_mono_ns() + (e->addresses ? KEEP_NS : FAILED_NS);
+	e->until_ns = clock_mono_ns() + (l->addresses ? KEEP_NS : FAILED_NS);
+	e->err = l->err;
+	/* Without a name server the last addresses go on. */
+	if (l->addresses) {
+		mem_free(e->addresses);
+		e->addresses = l->addresses;
+		l->addresses = NULL;
+	}
 	e->wanted = false;
 }
 

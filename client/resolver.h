@@ -7,7 +7,8 @@
  * stop all scraping. Here a lookup may take as long as it likes: who asked goes
  * on without it. Answers are kept for a while, and one lookup serves all who
  * ask for the same name. Names that were slow once have half of the threads at
- * most, so that they cannot keep out the others.
+ * most, new ones three quarters, so that they cannot keep out the others. When
+ * a lookup fails, the addresses of the last one go on.
  *
  * Ownership: callbacks' contexts are the callers'.
  * Threads: the loop's, which alone asks, forgets and polls.

@@ -163,12 +163,6 @@ void transfers_expire(struct http_client *c)
 static void go(struct transfer *t, const char *host, const char *port,
 	       const char *addresses)
 {
-	t->header_bytes = 0;
-	*t->why = 0;
-	t->wants = 0;
-	buf_fini(&t->response.body);
-	intake_release(&t->response.share);
-	t->response.body = buf_init(t->max_body);
 	t->easy = curl_easy_init();
 	if (!t->easy)
 		abort(); /* out of memory */
@@ -209,6 +203,12 @@ static void launch(struct transfer *t)
 	char *port;
 
 	handle_drop(t);
+	t->header_bytes = 0;
+	*t->why = 0;
+	t->wants = 0;
+	buf_fini(&t->response.body);
+	intake_release(&t->response.share);
+	t->response.body = buf_init(t->max_body);
 	t->name = easy_connect_name(t, &port);
 	mem_free(port);
 	if (!t->name) {

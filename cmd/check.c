@@ -28,7 +28,7 @@ static int check_one(char *path)
 {
 	struct config c;
 	struct err err;
-	int rc = config_load(&c, path, &err);
+	int rc = config_drain(&c, path, &err);
 
 	config_report(&c);
 	if (rc && !c.yaml.error_count)

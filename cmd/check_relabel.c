@@ -273,7 +273,7 @@ int cmd_check_relabel(int argc, char **argv)
 		selector_fini(&sel);
 		return cmd_fail(&err);
 	}
-	if (config_load(&c, argv[0], &err)) {
+	if (config_drain(&c, argv[0], &err)) {
 		config_report(&c);
 		code = c.yaml.error_count ? 1 : cmd_fail(&err);
 	} else {

@@ -127,16 +127,31 @@ int config_parse(struct config *c, const char *path, struct bytes text,
 		       c->yaml.error_count, path);
 }
 
-int config_load(struct config *c, const char *path, struct err *err)
+/* Take over what was read, or why it could not be. */
+static int take(struct config *c, const char *path, struct buf text, int rc,
+		struct err *err)
 {
-	struct buf text = buf_init(FILE_MAX + 1);
-	int rc = file_slurp(path, &text, err);
-
 	*c = (struct config){ 0 };
 	if (!rc)
 		rc = config_parse(c, path, buf_bytes(&text), err);
 	buf_fini(&text);
 	return rc;
+}
+
+int config_load(struct config *c, const char *path, struct err *err)
+{
+	struct buf text = buf_init(FILE_MAX + 1);
+	int rc = file_slurp(path, &text, err);
+
+	return take(c, path, text, rc, err);
+}
+
+int config_drain(struct config *c, const char *path, struct err *err)
+{
+	struct buf text = buf_init(FILE_MAX + 1);
+	int rc = file_drain(path, &text, err);
+
+	return take(c, path, text, rc, err);
 }
 
 void config_fini(struct config *c)

@@ -27,6 +27,9 @@ struct config {
  */
 NODISCARD int config_load(struct config *c, const char *path, struct err *err);
 
+/* The same of a pipe, too. */
+NODISCARD int config_drain(struct config *c, const char *path, struct err *err);
+
 /* The same from text that is at hand. */
 NODISCARD int config_parse(struct config *c, const char *path,
 			   struct bytes text, struct err *err);

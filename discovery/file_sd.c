@@ -241,7 +241,8 @@ static void keep_all(struct files *f)
 		f->sources.v[i].there = true;
 }
 
-static void visit_pattern(struct provider *p, const char *pattern,
+/* False: nobody knows what it matches now. */
+static bool visit_pattern(struct provider *p, const char *pattern,
 			  bool *changed)
 {
 	glob_t g;
@@ -257,8 +258,9 @@ static void visit_pattern(struct provider *p, const char *pattern,
 
 		err_set(&err, ERR_IO, "the folder cannot be read");
 		provider_failed(p, pattern, &err);
-		keep_all(p->data);
+		return false;
 	}
+	return true;
 }
 
 static void publish(struct provider *p, struct files *f)
@@ -278,12 +280,15 @@ static void files_refresh(struct provider *p)
 {
 	struct files *f = p->data;
 	bool changed = !p->asked;
+	bool complete = true;
 
 	watch_folders(f);
 	for (size_t i = 0; i < f->sources.count; i++)
 		f->sources.v[i].there = false;
 	for (size_t i = 0; i < f->patterns.count; i++)
-		visit_pattern(p, f->patterns.v[i], &changed);
+		complete &= visit_pattern(p, f->patterns.v[i], &changed);
+	if (!complete)
+		keep_all(f);
 	forget_gone(p, &changed);
 	if (changed)
 		publish(p, f);

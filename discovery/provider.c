@@ -29,7 +29,8 @@ void provider_failed(struct provider *p, const char *what,
 void provider_tell(const struct provider *p, const char *what,
 		   const struct target_groups *g)
 {
-	log_event(p->log, LOG_INFO, "targets are discovered",
+	log_event(p->log, LOG_INFO,
+		  g ? "targets are discovered" : "a source of targets is gone",
 		  LOG_FIELDS(log_text("discovery", p->kind->name),
 			     log_text("source", what),
 			     log_int("targets", g ? (int64_t)g->targets : 0)));

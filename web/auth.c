@@ -102,8 +102,10 @@ static void look(struct auth *a)
 	if (!a->path || now - a->looked_ns < LOOK_NS)
 		return;
 	a->looked_ns = now;
-	if (!web_config_is_stale(&a->config))
+	if (!web_config_is_stale(&a->config)) {
+		a->failed = (struct err){ 0 };
 		return;
+	}
 	if (web_config_load(&next, a->path, &err) ||
 	    refuse_opening(&a->config, &next, &err)) {
 		tell_failure(a, &err);

@@ -493,6 +493,8 @@ def a_configuration_is_checked_with_its_files(d):
     write(f'{d}/c.yaml', 'scrape_configs:\n- job_name: a\n  metrics_path: /m\n'
           '  basic_auth: {username: u, password_file: none}\n'
           '  file_sd_configs: [{files: [none/*.json, bad.json]}]\n')
+    piped = run('check', 'config', '/dev/stdin', input='scrape_configs: [{job_name: a}]')
+    assert piped.returncode == 0 and '1 jobs, no errors' in piped.stdout, piped.stderr
     out = run('check', 'config', f'{d}/c.yaml')
     assert out.returncode == 0 and '1 jobs, no errors' in out.stdout, out.stderr
     for why in ('c.yaml:3:3: warning: metrics_path is ignored', 'none: No such file or directory',
