@@ -190,6 +190,19 @@ void entry_refuse_framing(struct exchange *x)
 	answer_header(&x->answer, "Connection", "close");
 }
 
+bool entry_refuse_stranger(struct exchange *x)
+{
+	const char *length = exchange_header(x, "Content-Length");
+
+	if (!*length || !strcmp(length, "0") ||
+	    *exchange_header(x, "Authorization") ||
+	    !auth_asks(x->server->o.auth))
+		return false;
+	refuse_nobody(x);
+	answer_header(&x->answer, "Connection", "close");
+	return true;
+}
+
 /* What is wrong with a request of somebody whom we know. */
 static void find_fault(struct exchange *x)
 {

@@ -98,6 +98,9 @@ void entry_verify(struct exchange *x);
 /* The request can be read in two ways: 400, and the connection ends. */
 void entry_refuse_framing(struct exchange *x);
 
+/* Nobody in particular has no body to send, where that is asked. */
+bool entry_refuse_stranger(struct exchange *x);
+
 /* Headers for pages of other origins that may read the answer. */
 void entry_add_cors(struct exchange *x, struct MHD_Response *r);
 

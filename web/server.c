@@ -139,9 +139,10 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 		x->bad |= *state == has_nul;
 		*state = x;
 		/* Whatever its body is said to be, nobody waits for it. */
-		if (!x->ambiguous)
+		if (x->ambiguous)
+			entry_refuse_framing(x);
+		else if (!entry_refuse_stranger(x))
 			return MHD_YES;
-		entry_refuse_framing(x);
 		return reply_send(x);
 	}
 	if (x->answered)

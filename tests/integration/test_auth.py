@@ -5,6 +5,7 @@ import base64
 import concurrent.futures
 import os
 import shutil
+import socket
 import ssl
 import subprocess
 import time
@@ -119,6 +120,21 @@ def changes_of_the_file_count(d):
     os.unlink(f'{d}/web.yml')
     time.sleep(1.2)
     assert (status('two'), status('')) == (200, 401), 'a file that is away opens nothing'
+
+
+@suite.test
+def strangers_send_no_bodies(d):
+    e = start(d, web(f'  u: {hashed("one")}\n'))
+    with socket.create_connection(('127.0.0.1', e.port)) as s:
+        s.settimeout(30)
+        s.sendall(b'POST /api/v1/labels HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n')
+        answer = s.recv(65536)
+        while piece := s.recv(65536):
+            answer += piece
+    assert answer.startswith(b'HTTP/1.1 401 ') and b'WWW-Authenticate' in answer, answer
+    assert e.get('/api/v1/labels', method='POST', data=b'match[]=x').status == 401
+    assert e.get('/api/v1/labels', method='POST', data=b'start=0',
+                 headers=basic('u', 'one')).status == 200
 
 
 @suite.test
