@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
 
-#include <time.h>
-
 static int64_t read_ns(clockid_t id)
 {
 	struct timespec ts;
@@ -26,6 +24,22 @@ void clock_set(struct clock *c, int64_t ms)
 int64_t clock_mono_ns(void)
 {
 	return read_ns(CLOCK_MONOTONIC);
+}
+
+void clock_cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+struct timespec clock_mono_at(int64_t mono_ns)
+{
+	return (struct timespec){ .tv_sec = mono_ns / 1000000000,
+				  .tv_nsec = mono_ns % 1000000000 };
 }
 
 int64_t clock_cpu_ns(void)

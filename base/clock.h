@@ -8,7 +8,9 @@
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
+#include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "base/defs.h"
 
@@ -25,6 +27,13 @@ void clock_set(struct clock *c, int64_t ms);
 
 /* Nanoseconds that only ever grow, for measuring; from no known origin. */
 int64_t clock_mono_ns(void);
+
+/*
+ * A condition whose timed waits end at moments of clock_mono_ns(), as
+ * clock_mono_at() hands them over: setting the clock delays none.
+ */
+void clock_cond_init(pthread_cond_t *cond);
+struct timespec clock_mono_at(int64_t mono_ns);
 
 /* CPU nanoseconds of this process, all threads. */
 int64_t clock_cpu_ns(void);

@@ -438,14 +438,15 @@ static int read_to_end(int fd, const char *path, struct buf *out,
 	}
 }
 
-int file_slurp(const char *path, struct buf *out, struct err *err)
+static int read_all(const char *path, bool pipes, struct buf *out,
+		    struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | (pipes ? 0 : O_NONBLOCK));
 	int rc;
 
 	if (fd < 0)
 		return err_sys(err, "open %s", path);
-	if (has_bytes(fd))
+	if (pipes || has_bytes(fd))
 		rc = read_to_end(fd, path, out, err);
 	else
 		rc = err_set(err, ERR_INVALID, "%s is not a regular file",
@@ -454,16 +455,14 @@ int file_slurp(const char *path, struct buf *out, struct err *err)
 	return rc;
 }
 
+int file_slurp(const char *path, struct buf *out, struct err *err)
+{
+	return read_all(path, false, out, err);
+}
+
 int file_drain(const char *path, struct buf *out, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int rc;
-
-	if (fd < 0)
-		return err_sys(err, "open %s", path);
-	rc = read_to_end(fd, path, out, err);
-	close(fd);
-	return rc;
+	return read_all(path, true, out, err);
 }
 
 struct file_stamp file_stamp(const char *path)

@@ -37,18 +37,17 @@ const char *http_status_text(long status)
 
 int http_status_check(const struct http_response *r, struct err *err)
 {
-	const char *redirect = r->status / 100 == 3 ? r->location : "";
-
 	if (r->code)
 		return err_set(err, r->code, "%s", r->err.msg);
 	if (r->status == 200)
 		return 0;
+	if (r->status / 100 == 3 && *r->location)
+		return err_set(
+			err, ERR_INVALID,
+			"server returned HTTP status %ld %s: redirect to %s is not followed",
+			r->status, http_status_text(r->status), r->location);
 	return err_set(err, ERR_INVALID,
-		       "server returned HTTP status %ld %s%s%s%s%s", r->status,
-		       http_status_text(r->status),
-		       *redirect ? ": redirect to " : "", redirect,
-		       *redirect ? " is not followed" :
-		       *r->said  ? ": " :
-				   "",
+		       "server returned HTTP status %ld %s%s%s", r->status,
+		       http_status_text(r->status), *r->said ? ": " : "",
 		       r->said);
 }

@@ -160,16 +160,16 @@ void transfers_expire(struct http_client *c)
 	}
 }
 
-static void go(struct transfer *t, const char *host, const char *port,
-	       const char *addresses)
+/* host: NULL when the URL has an address itself. */
+static void go(struct transfer *t, const char *host, const char *addresses)
 {
 	t->easy = curl_easy_init();
 	if (!t->easy)
 		abort(); /* out of memory */
 	set_options(t);
-	if (addresses) {
+	if (host) {
 		/* "+": only as long as what libcurl would look up itself. */
-		char *line = mem_printf("+%s:%s:%s", host, port, addresses);
+		char *line = mem_printf("+%s:%s:%s", host, t->port, addresses);
 
 		t->resolve = curl_slist_append(NULL, line);
 		curl_easy_setopt(t->easy, CURLOPT_RESOLVE, t->resolve);
@@ -182,26 +182,21 @@ static void on_addresses(void *ctx, const char *addresses,
 			 const struct err *err)
 {
 	struct transfer *t = ctx;
-	char *port;
-	char *host = easy_connect_name(t, &port);
+	char *host = t->name;
 
-	mem_free(t->name);
 	t->name = NULL;
 	if (t->ended)
 		addresses = NULL; /* it has waited for too long */
 	else if (!addresses)
 		fail(t, err);
 	if (addresses)
-		go(t, host, port, addresses);
+		go(t, host, addresses);
 	mem_free(host);
-	mem_free(port);
 }
 
 /* Off, to where it is to go now: when its name has an address. */
 static void launch(struct transfer *t)
 {
-	char *port;
-
 	handle_drop(t);
 	t->header_bytes = 0;
 	*t->why = 0;
@@ -209,10 +204,10 @@ static void launch(struct transfer *t)
 	buf_fini(&t->response.body);
 	intake_release(&t->response.share);
 	t->response.body = buf_init(t->max_body);
-	t->name = easy_connect_name(t, &port);
-	mem_free(port);
+	mem_free(t->port);
+	t->name = easy_connect_name(t, &t->port);
 	if (!t->name) {
-		go(t, NULL, NULL, NULL);
+		go(t, NULL, NULL);
 		return;
 	}
 	wait_for_others(t);
@@ -320,6 +315,7 @@ static void transfer_free(struct transfer *t)
 	buf_fini(&t->response.body);
 	intake_release(&t->response.share);
 	mem_free(t->name);
+	mem_free(t->port);
 	mem_free(t->url);
 	mem_free(t->user_agent);
 	mem_forget(t->post);

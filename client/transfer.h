@@ -45,6 +45,7 @@ struct transfer {
 	bool foreign; /* redirected to somebody else */
 	bool asking;  /* waits for a token */
 	char *name;   /* whose addresses it waits for; NULL: none */
+	char *port;   /* and to which port they go */
 	bool ended;   /* before it began: response says why */
 	size_t wants; /* bytes of intake that it waits for; 0: it does not */
 	struct transfer *prev;

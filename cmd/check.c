@@ -41,27 +41,7 @@ static int check_one(char *path)
 	return rc ? 1 : 0;
 }
 
-int cmd_check_config(int argc, char **argv)
-{
-	static const struct flag none[] = { { 0 } };
-	static const struct usage u = {
-		"check config FILE…",
-		"Prints every error as file:line:col: message, and warnings, "
-		"also of the files that it\nnames. Exit code 1 when there "
-		"are errors.",
-		1, 1000
-	};
-	int code = cmd_begin(&u, none, &argc, argv);
-
-	if (code >= 0)
-		return code;
-	code = 0;
-	for (int i = 0; i < argc; i++)
-		code |= check_one(argv[i]);
-	return code;
-}
-
-static int check_web(const char *path)
+static int check_web(char *path)
 {
 	struct web_config c;
 	struct err err;
@@ -79,23 +59,44 @@ static int check_web(const char *path)
 	return rc ? 1 : 0;
 }
 
-int cmd_check_web_config(int argc, char **argv)
+/* A command that checks each of its arguments. */
+static int check_all(const struct usage *u, int argc, char **argv,
+		     int (*check)(char *path))
 {
 	static const struct flag none[] = { { 0 } };
+	int code = cmd_begin(u, none, &argc, argv);
+
+	if (code >= 0)
+		return code;
+	code = 0;
+	for (int i = 0; i < argc; i++)
+		code |= check(argv[i]);
+	return code;
+}
+
+int cmd_check_config(int argc, char **argv)
+{
+	static const struct usage u = {
+		"check config FILE…",
+		"Prints every error as file:line:col: message, and warnings, "
+		"also of the files that it\nnames. Exit code 1 when there "
+		"are errors.",
+		1, 1000
+	};
+
+	return check_all(&u, argc, argv, check_one);
+}
+
+int cmd_check_web_config(int argc, char **argv)
+{
 	static const struct usage u = {
 		"check web-config FILE…",
 		"Checks files for --web.config.file, and the certificates and "
 		"tokens that they name.\nExit code 1 when there are errors.",
 		1, 1000
 	};
-	int code = cmd_begin(&u, none, &argc, argv);
 
-	if (code >= 0)
-		return code;
-	code = 0;
-	for (int i = 0; i < argc; i++)
-		code |= check_web(argv[i]);
-	return code;
+	return check_all(&u, argc, argv, check_web);
 }
 
 int cmd_check_selector(int argc, char **argv)

@@ -176,7 +176,7 @@ static int show_all(const struct config *c, const struct scrape_config *s,
 			STR_ARG(s->job_name));
 		return cmd_fail(&err);
 	}
-	for (size_t i = 0; s->statics && i < s->statics->count; i++) {
+	for (size_t i = 0; i < s->statics->count; i++) {
 		const struct target_group *g = &s->statics->v[i];
 
 		for (size_t k = 0; k < g->target_count; k++) {

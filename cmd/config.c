@@ -127,10 +127,13 @@ int config_parse(struct config *c, const char *path, struct bytes text,
 		       c->yaml.error_count, path);
 }
 
-/* Take over what was read, or why it could not be. */
-static int take(struct config *c, const char *path, struct buf text, int rc,
+static int load(struct config *c, const char *path,
+		int (*read)(const char *path, struct buf *out, struct err *err),
 		struct err *err)
 {
+	struct buf text = buf_init(FILE_MAX + 1);
+	int rc = read(path, &text, err);
+
 	*c = (struct config){ 0 };
 	if (!rc)
 		rc = config_parse(c, path, buf_bytes(&text), err);
@@ -140,18 +143,12 @@ static int take(struct config *c, const char *path, struct buf text, int rc,
 
 int config_load(struct config *c, const char *path, struct err *err)
 {
-	struct buf text = buf_init(FILE_MAX + 1);
-	int rc = file_slurp(path, &text, err);
-
-	return take(c, path, text, rc, err);
+	return load(c, path, file_slurp, err);
 }
 
 int config_drain(struct config *c, const char *path, struct err *err)
 {
-	struct buf text = buf_init(FILE_MAX + 1);
-	int rc = file_drain(path, &text, err);
-
-	return take(c, path, text, rc, err);
+	return load(c, path, file_drain, err);
 }
 
 void config_fini(struct config *c)

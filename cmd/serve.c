@@ -332,6 +332,12 @@ static void on_quit(void *ctx UNUSED)
 	kill(getpid(), SIGTERM);
 }
 
+/* A flag with an empty value is one that is not given. */
+static const char *given(const char *flag)
+{
+	return flag && *flag ? flag : NULL;
+}
+
 static int start_web(struct serve *s, struct err *err)
 {
 	struct web_options o = {
@@ -348,11 +354,8 @@ static int start_web(struct serve *s, struct err *err)
 		.retention_ms = s->retention_ms,
 		.admin_api = s->admin_api,
 		.address = s->address,
-		.cors_origin = s->cors_origin && *s->cors_origin ?
-				       s->cors_origin :
-				       NULL,
-		.config_file = s->web_config && *s->web_config ? s->web_config :
-								 NULL,
+		.cors_origin = given(s->cors_origin),
+		.config_file = given(s->web_config),
 		.max_connections = (unsigned)s->max_connections,
 		.rate_limit = s->rate_limit,
 		.access_log = s->access_log,
@@ -361,9 +364,7 @@ static int start_web(struct serve *s, struct err *err)
 		.read_timeout_ms = s->read_timeout_ms,
 		.query_timeout_ms = s->query_timeout_ms,
 		.query_memory = s->query_memory,
-		.source_root = s->source_path && *s->source_path ?
-				       s->source_path :
-				       NULL,
+		.source_root = given(s->source_path),
 		.log = &s->log,
 		.metrics = s->metrics
 	};

@@ -31,7 +31,7 @@ struct ask *ask_new(struct target *t, int64_t seconds)
 
 	atomic_init(&a->refs, 1);
 	pthread_mutex_init(&a->mu, NULL);
-	pthread_cond_init(&a->ended, NULL);
+	clock_cond_init(&a->ended);
 	a->target = target_ref(t);
 	a->timeout_ms = t->spec.timeout_ms;
 	if (seconds < 0) {
@@ -70,22 +70,9 @@ void ask_end(struct ask *a, const struct err *err, int64_t ms)
 	pthread_mutex_unlock(&a->mu);
 }
 
-/* The moment as pthread_cond_timedwait() wants it. */
-static struct timespec moment_of(int64_t deadline_ns)
-{
-	int64_t left = deadline_ns - clock_mono_ns();
-	struct timespec at;
-
-	clock_gettime(CLOCK_REALTIME, &at);
-	left = (left > 0 ? left : 0) + at.tv_nsec;
-	at.tv_sec += left / 1000000000;
-	at.tv_nsec = left % 1000000000;
-	return at;
-}
-
 int ask_wait(struct ask *a, int64_t deadline_ns, int64_t *ms, struct err *err)
 {
-	struct timespec at = moment_of(deadline_ns);
+	struct timespec at = clock_mono_at(deadline_ns);
 	int rc = 0;
 
 	pthread_mutex_lock(&a->mu);

@@ -98,14 +98,20 @@ soak_pprof() { # every profile of a corpus, and sums of them, as go tool pprof
   fi
 }
 
-soak_targets() { # four real programs for two minutes
+# soak_NAME.py over the release, with arguments.
+over_binary() {
+  local name=$1
+  shift
   ./dev build >/dev/null
-  if EVERPROF=$PWD/build/release/everprof \
-    python3 tests/integration/soak_targets.py; then
-    report targets 1 0
+  if EVERPROF=$PWD/build/release/everprof python3 "tests/integration/soak_$name.py" "$@"; then
+    report "$name" 1 0
   else
-    report targets 0 1
+    report "$name" 0 1
   fi
+}
+
+soak_targets() { # four real programs for two minutes
+  over_binary targets
 }
 
 soak_verdicts() { # ours and Go's reader over thousands of mutants
@@ -124,33 +130,15 @@ soak_verdicts() { # ours and Go's reader over thousands of mutants
 }
 
 soak_fleet() { # 2 000 targets for ten minutes, then 20 000 reloaded
-  ./dev build >/dev/null
-  if EVERPROF=$PWD/build/release/everprof \
-    python3 tests/integration/soak_fleet.py "${CORPUS:-../shared/corpus}"; then
-    report fleet 1 0
-  else
-    report fleet 0 1
-  fi
+  over_binary fleet "${CORPUS:-../shared/corpus}"
 }
 
 soak_hostile() { # targets and clients that are not friendly, at full size
-  ./dev build >/dev/null
-  if EVERPROF=$PWD/build/release/everprof \
-    python3 tests/integration/soak_hostile.py; then
-    report hostile 1 0
-  else
-    report hostile 0 1
-  fi
+  over_binary hostile
 }
 
 soak_restart() { # ready in under a second with 2 GB of sealed segments
-  ./dev build >/dev/null
-  if EVERPROF=$PWD/build/release/everprof \
-    python3 tests/integration/soak_restart.py "${CORPUS:-../shared/corpus}"; then
-    report restart 1 0
-  else
-    report restart 0 1
-  fi
+  over_binary restart "${CORPUS:-../shared/corpus}"
 }
 
 # 10 minutes, then until cov: stands still for 2, at most 30.

@@ -137,16 +137,7 @@ void db_kick(struct tsdb *db, struct worker *w)
 
 static struct timespec in_ms(int64_t ms)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	ts.tv_sec += ms / 1000;
-	ts.tv_nsec += ms % 1000 * 1000000;
-	if (ts.tv_nsec >= 1000000000) {
-		ts.tv_sec++;
-		ts.tv_nsec -= 1000000000;
-	}
-	return ts;
+	return clock_mono_at(clock_mono_ns() + ms * 1000000);
 }
 
 /* Wake a worker, and wait until it has been through a round. */
@@ -577,18 +568,13 @@ static uint64_t wal_budget(const struct tsdb_options *o)
 
 static void init_locks(struct tsdb *db)
 {
-	pthread_condattr_t attr;
-
 	pthread_mutex_init(&db->append_mu, NULL);
 	pthread_mutex_init(&db->view_mu, NULL);
 	pthread_mutex_init(&db->flush_mu, NULL);
 	pthread_mutex_init(&db->job_mu, NULL);
 	pthread_mutex_init(&db->loop_mu, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&db->wake, &attr);
-	pthread_cond_init(&db->done, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_cond_init(&db->wake);
+	clock_cond_init(&db->done);
 }
 
 int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)

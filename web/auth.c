@@ -13,7 +13,6 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define LOOK_NS     1000000000LL /* between looks at the file */
 #define KNOWN_MAX   256
 #define HASH_LEN    60
 #define SECRET_SIZE 32
@@ -29,7 +28,6 @@ struct auth {
 	pthread_mutex_t mu;
 	struct web_config config;
 	struct err failed; /* why the last load did; told once */
-	int64_t looked_ns;
 	struct known known[KNOWN_MAX];
 	size_t known_count; /* ever; the oldest is overwritten */
 	uint8_t secret[SECRET_SIZE];
@@ -95,13 +93,11 @@ static int refuse_opening(const struct web_config *old,
 /* Under mu: the files, when one of them is another. */
 static void look(struct auth *a)
 {
-	int64_t now = clock_mono_ns();
 	struct web_config next;
 	struct err err;
 
-	if (!a->path || now - a->looked_ns < LOOK_NS)
+	if (!a->path)
 		return;
-	a->looked_ns = now;
 	if (!web_config_is_stale(&a->config)) {
 		a->failed = (struct err){ 0 };
 		return;
@@ -283,7 +279,6 @@ enum auth_verdict auth_check(struct auth *a, const struct credentials *c,
 
 	*out = (struct identity){ 0 };
 	pthread_mutex_lock(&a->mu);
-	look(a);
 	if (!web_config_has_auth(&a->config)) {
 		out->scopes = SCOPE_ALL;
 		v = AUTH_GRANTED;
@@ -410,7 +405,6 @@ void auth_tls_material(void *ctx, struct tls_material *out)
 	struct auth *a = ctx;
 
 	pthread_mutex_lock(&a->mu);
-	look(a);
 	if (a->config.tls.cert.len) {
 		out->cert = mem_strndup(a->config.tls.cert);
 		out->key = mem_strndup(a->config.tls.key);

@@ -47,7 +47,10 @@ enum auth_verdict {
 	AUTH_BUSY,    /* too many passwords are being verified: later */
 };
 
-/* Read the files again when one of them is another; a quick look else. */
+/*
+ * Read the files again when one of them is another. It may wait for the disk:
+ * the server's sweeper calls it once a second, requests do not.
+ */
 void auth_refresh(struct auth *a);
 
 /* Whether the last reading went well. */

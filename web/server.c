@@ -18,6 +18,7 @@
 /* How long after a stop queries may work, and answers go out. */
 #define STOP_WORK_NS (5 * 1000000000LL)
 #define STOP_SEND_NS (10 * 1000000000LL)
+#define SWEEP_NS     (1 * 1000000000LL)
 #define PER_IP_MAX   0 /* all connections may be one proxy's */
 
 /*
@@ -60,8 +61,7 @@ static void *sweep(void *arg)
 	pthread_setname_np(pthread_self(), "web-sweep");
 	pthread_mutex_lock(&s->mu);
 	while (s->sweeping) {
-		clock_gettime(CLOCK_REALTIME, &at);
-		at.tv_sec++;
+		at = clock_mono_at(clock_mono_ns() + SWEEP_NS);
 		pthread_cond_timedwait(&s->stop, &s->mu, &at);
 		connections_sweep(s->connections);
 		auth_refresh(s->o.auth);
@@ -182,7 +182,7 @@ static void start_guards(struct server *s)
 	s->connections = connections_new(&o);
 	s->limiter = limiter_new(s->o.rate_limit);
 	pthread_mutex_init(&s->mu, NULL);
-	pthread_cond_init(&s->stop, NULL);
+	clock_cond_init(&s->stop);
 	s->sweeping = true;
 	if (pthread_create(&s->sweeper, NULL, sweep, s))
 		abort(); /* as when memory is out */

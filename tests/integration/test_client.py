@@ -10,16 +10,14 @@ import time
 import urllib.parse
 
 from certs import Authority
-from harness import (HEAP_ALONE, Everprof, Process, Server, Suite, free_port, packed, profile,
-                     send, wait_until)
+from harness import (Everprof, Process, Server, Suite, free_port, heap_job, packed, profile, send,
+                     wait_until)
 
 suite = Suite()
 
 def job(name, address, options):
     lines = ''.join(f'  {line}\n' for line in options.strip().splitlines())
-    return (f'- job_name: {name}\n  scrape_interval: 300ms\n  scrape_timeout: 2s\n'
-            f'  profiling_config:\n    pprof_config:\n{HEAP_ALONE}{lines}'
-            f'  static_configs: [{{targets: ["{address}"]}}]\n')
+    return heap_job(name, [address], '300ms', '2s', lines)
 
 
 def config(*jobs):

@@ -10,8 +10,8 @@ import time
 import urllib.parse
 import urllib.request
 
-from harness import (ROOT, SLOW, Everprof, Process, Server, Suite, free_port, packed, profile,
-                     run, send, wait_until)
+from harness import (HEAP_ALONE, ROOT, SLOW, Everprof, Process, Server, Suite, free_port, packed,
+                     profile, run, send, wait_until)
 
 suite = Suite()
 PROMETHEUS = '/usr/bin/prometheus'
@@ -259,11 +259,9 @@ class Counter:
 
 
 def jobs(*entries):
-    off = ''.join(f'      {t}: {{enabled: false}}\n'
-                  for t in ('allocs', 'block', 'goroutine', 'mutex', 'profile', 'threadcreate'))
     return 'global: {scrape_interval: 200ms}\nscrape_configs:\n' + ''.join(
         f'- job_name: {name}\n  profiling_config:\n    path_prefix: /{name}\n'
-        f'    pprof_config:\n{off}  {rest}\n' for name, rest in entries)
+        f'    pprof_config:\n{HEAP_ALONE}  {rest}\n' for name, rest in entries)
 
 
 def pools(e):
