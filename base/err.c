@@ -21,6 +21,7 @@ static const char *const names[] = {
 	[-ERR_UNSUPPORTED] = "unsupported",
 	[-ERR_AGAIN] = "try again",
 	[-ERR_CLOSED] = "closed",
+	[-ERR_UNAUTHORIZED] = "unauthorized",
 };
 
 int err_set(struct err *err, int code, const char *fmt, ...)

@@ -27,6 +27,7 @@ enum {
 	ERR_UNSUPPORTED = -12, /* a format or version that we do not know */
 	ERR_AGAIN = -13,       /* temporary: retry later */
 	ERR_CLOSED = -14,      /* used after close or during shutdown */
+	ERR_UNAUTHORIZED = -15, /* nobody knows who asks */
 };
 
 struct err {

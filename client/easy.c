@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "client/endpoint.h"
 #include "client/transfer.h"
 
 static void add_header(struct curl_slist **list, const char *name,
@@ -57,116 +58,15 @@ static void set_versions(CURL *e, const struct http_config *g)
 	curl_easy_setopt(e, CURLOPT_SSLVERSION, from | most[g->max_version]);
 }
 
-static char *url_part(const char *url, CURLUPart part)
-{
-	CURLU *u = curl_url();
-	char *text = NULL;
-	char *out = NULL;
-
-	if (u &&
-	    !curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) &&
-	    !curl_url_get(u, part, &text, CURLU_DEFAULT_PORT))
-		out = mem_strdup(text);
-	curl_free(text);
-	curl_url_cleanup(u);
-	return out;
-}
-
-/* Ports of proxies that name none, as Go takes them. */
-static const char *const proxy_ports[][2] = { { "https", "443" },
-					      { "http", "80" },
-					      { "socks5", "1080" },
-					      { "socks5h", "1080" } };
-
-static void complete_proxy(CURLU *u)
-{
-	char *scheme = NULL;
-	char *port = NULL;
-
-	if (curl_url_get(u, CURLUPART_SCHEME, &scheme, 0))
-		return;
-	curl_url_get(u, CURLUPART_PORT, &port, 0);
-	for (size_t i = 0; !port && i < ARRAY_SIZE(proxy_ports); i++) {
-		if (!strcasecmp(scheme, proxy_ports[i][0]))
-			curl_url_set(u, CURLUPART_PORT, proxy_ports[i][1], 0);
-	}
-	/* Names are looked up at the other end, as Go does it. */
-	if (!strcasecmp(scheme, "socks5"))
-		curl_url_set(u, CURLUPART_SCHEME, "socks5h",
-			     CURLU_NON_SUPPORT_SCHEME);
-	curl_free(scheme);
-	curl_free(port);
-}
-
-/* The proxy as libcurl shall see it, or NULL; the caller's. */
-static char *proxy_of(const struct transfer *t)
-{
-	const char *proxy =
-		t->config ? http_config_proxy(t->config, t->url, getenv) : NULL;
-	CURLU *u = proxy ? curl_url() : NULL;
-	char *text = NULL;
-	char *out;
-
-	if (!u)
-		return NULL;
-	out = strstr(proxy, "://") ? mem_strdup(proxy) :
-				     mem_printf("http://%s", proxy);
-	if (!curl_url_set(u, CURLUPART_URL, out, CURLU_NON_SUPPORT_SCHEME)) {
-		complete_proxy(u);
-		if (!curl_url_get(u, CURLUPART_URL, &text,
-				  CURLU_NON_SUPPORT_SCHEME)) {
-			mem_free(out);
-			out = mem_strdup(text);
-		}
-	}
-	curl_free(text);
-	curl_url_cleanup(u);
-	return out;
-}
-
-static bool same_part(const char *a, const char *b, CURLUPart part)
-{
-	char *x = url_part(a, part);
-	char *y = url_part(b, part);
-	bool same = x && y && !strcasecmp(x, y);
-
-	mem_free(x);
-	mem_free(y);
-	return same;
-}
-
-bool easy_same_origin(const char *a, const char *b)
-{
-	return same_part(a, b, CURLUPART_SCHEME) &&
-	       same_part(a, b, CURLUPART_HOST) &&
-	       same_part(a, b, CURLUPART_PORT);
-}
-
-/* The URL with another host. */
-static char *with_host(const char *url, const char *host)
-{
-	CURLU *u = curl_url();
-	char *text = NULL;
-	char *out = NULL;
-
-	if (u && !curl_url_set(u, CURLUPART_URL, url, 0) &&
-	    !curl_url_set(u, CURLUPART_HOST, host, 0) &&
-	    !curl_url_get(u, CURLUPART_URL, &text, 0))
-		out = mem_strdup(text);
-	curl_free(text);
-	curl_url_cleanup(u);
-	return out;
-}
-
 /*
  * server_name: curl has no option for the name that TLS asks for. It gets a
  * URL with that name, is led to the real host, and told the Host header.
  */
 static void set_server_name(struct transfer *t, const char *name)
 {
-	char *host = url_part(t->url, CURLUPART_HOST);
-	char *port = url_part(t->url, CURLUPART_PORT);
-	char *url = with_host(t->url, name);
+	char *host = endpoint_part(t->url, URL_HOST);
+	char *port = endpoint_part(t->url, URL_PORT);
+	char *url = endpoint_with_host(t->url, name);
 
 	if (host && port && url) {
 		char *line = mem_printf("%s:%s:%s:%s", name, port, host, port);
@@ -223,12 +123,9 @@ static void set_tls(struct transfer *t, const struct http_config *g)
 
 static void set_proxy(struct transfer *t, const struct http_config *g)
 {
-	CLEANUP(mem_freep)
-	char *proxy = proxy_of(t);
-
-	if (!proxy)
+	if (!t->proxy)
 		return;
-	curl_easy_setopt(t->easy, CURLOPT_PROXY, proxy);
+	curl_easy_setopt(t->easy, CURLOPT_PROXY, t->proxy);
 	/* For CONNECT alone: without it they would reach the target. */
 	if (strncmp(t->url, "https:", 6) != 0)
 		return;
@@ -236,11 +133,10 @@ static void set_proxy(struct transfer *t, const struct http_config *g)
 	curl_easy_setopt(t->easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
 	curl_easy_setopt(t->easy, CURLOPT_PROXYHEADER, t->proxy_headers);
 	/* A tunnel that was let through is not for who is not let through. */
-	if (g->proxy_headers.count || strchr(proxy, '@'))
+	if (g->proxy_headers.count || strchr(t->proxy, '@'))
 		curl_easy_setopt(t->easy, CURLOPT_FORBID_REUSE, 1L);
 }
 
-/* What is not ASCII libcurl translates, and looks up itself. */
 static bool is_ascii(const char *s)
 {
 	while (*s && !((unsigned char)*s & 0x80))
@@ -248,38 +144,54 @@ static bool is_ascii(const char *s)
 	return !*s;
 }
 
-char *easy_connect_name(const struct transfer *t, char **port)
+/* An IPv6 address comes in brackets. */
+static bool is_address(const char *host)
 {
-	char *proxy = proxy_of(t);
-	const char *url = proxy ? proxy : t->url;
-	char *name = url_part(url, CURLUPART_HOST);
 	struct in_addr a;
 
-	*port = NULL;
-	if (!name || *name == '[' || !is_ascii(name) ||
-	    inet_pton(AF_INET, name, &a) == 1) {
-		mem_free(name);
-		name = NULL;
-	} else {
-		*port = url_part(url, CURLUPART_PORT);
-	}
-	mem_free(proxy);
-	return name;
+	return *host == '[' || inet_pton(AF_INET, host, &a) == 1;
 }
 
-void easy_set_password(CURL *e, const char *username, const char *password)
+int easy_route(struct transfer *t, struct err *err)
+{
+	const char *proxy =
+		t->config ? http_config_proxy(t->config, t->url, getenv) : NULL;
+	const char *url;
+
+	mem_forget(t->proxy);
+	mem_free(t->name);
+	mem_free(t->port);
+	t->proxy = NULL;
+	t->port = NULL;
+	t->name = NULL;
+	if (proxy && endpoint_proxy(proxy, &t->proxy, err))
+		return err->code;
+	url = proxy ? t->proxy : t->url;
+	t->name = endpoint_part(url, URL_HOST);
+	if (!t->name || is_address(t->name)) {
+		mem_free(t->name);
+		t->name = NULL;
+		return 0; /* libcurl says what is wrong with a URL */
+	}
+	if (!is_ascii(t->name))
+		return err_set(err, ERR_INVALID,
+			       "host %.200s: write it as xn--… (RFC 3492)",
+			       t->name);
+	t->port = endpoint_part(url, URL_PORT);
+	return 0;
+}
+
+static void set_password(CURL *e, const char *username, const char *password)
 {
 	curl_easy_setopt(e, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
 	curl_easy_setopt(e, CURLOPT_USERNAME, username ? username : "");
 	curl_easy_setopt(e, CURLOPT_PASSWORD, password ? password : "");
 }
 
-/* Who we are: for the host that we were asked to go to. */
-static void set_identity(struct transfer *t, const struct http_config *g)
+static void set_authorization(struct transfer *t, const struct http_config *g)
 {
-	add_headers(&t->headers, &g->headers);
 	if (g->auth == HTTP_AUTH_BASIC) {
-		easy_set_password(t->easy, g->username.text, g->password.text);
+		set_password(t->easy, g->username.text, g->password.text);
 	} else if (g->auth == HTTP_AUTH_HEADER) {
 		char *value = mem_printf(
 			"%s %s", g->auth_type,
@@ -292,45 +204,40 @@ static void set_identity(struct transfer *t, const struct http_config *g)
 	}
 }
 
+/*
+ * Who we are: for the host that we were asked to go to. What stands in the URL
+ * goes before what is configured, as in Go.
+ */
+static void set_identity(struct transfer *t, const struct http_config *g)
+{
+	if (g)
+		add_headers(&t->headers, &g->headers);
+	if (t->username)
+		set_password(t->easy, t->username, t->password);
+	else if (g)
+		set_authorization(t, g);
+}
+
 void easy_set_config(struct transfer *t)
 {
 	const struct http_config *g = t->config;
 
-	if (!g)
-		return;
-	if (!g->enable_http2)
+	if (g && !g->enable_http2)
 		curl_easy_setopt(t->easy, CURLOPT_HTTP_VERSION,
 				 (long)CURL_HTTP_VERSION_1_1);
-	set_tls(t, g);
-	set_proxy(t, g);
+	if (g) {
+		set_tls(t, g);
+		set_proxy(t, g);
+	}
 	if (!t->foreign)
 		set_identity(t, g);
-}
-
-char *http_url_shown(const char *url)
-{
-	CURLU *u = curl_url();
-	char *text = NULL;
-	char *out;
-
-	/* What cannot be taken apart is shown if it can hold no password. */
-	if (u && !curl_url_set(u, CURLUPART_URL, url, 0) &&
-	    !curl_url_set(u, CURLUPART_USER, NULL, 0) &&
-	    !curl_url_set(u, CURLUPART_PASSWORD, NULL, 0) &&
-	    !curl_url_get(u, CURLUPART_URL, &text, 0))
-		out = mem_strdup(text);
-	else
-		out = mem_strdup(strchr(url, '@') ? "a URL" : url);
-	curl_free(text);
-	curl_url_cleanup(u);
-	return out;
 }
 
 char *easy_location(const struct transfer *t)
 {
 	char *location = NULL;
 
-	/* libcurl puts our own password into what is relative. */
+	/* If they know who we are, it need not be shown. */
 	if (t->easy)
 		curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &location);
 	return location ? http_url_shown(location) : NULL;
@@ -354,12 +261,13 @@ char *easy_redirect(const struct transfer *t)
 	if (!location)
 		return NULL;
 	/* What is relative, is so to the host that server_name stands for. */
-	if (t->connect_to && same_part(location, t->url, CURLUPART_PORT)) {
-		char *real = url_part(t->url, CURLUPART_HOST);
-		char *host = url_part(location, CURLUPART_HOST);
+	if (t->connect_to && endpoint_same_part(location, t->url, URL_PORT)) {
+		char *real = endpoint_part(t->url, URL_HOST);
+		char *host = endpoint_part(location, URL_HOST);
 		bool ours = real && host && !strcasecmp(host, g->server_name);
 
-		url = ours ? with_host(location, real) : mem_strdup(location);
+		url = ours ? endpoint_with_host(location, real) :
+			     mem_strdup(location);
 		mem_free(real);
 		mem_free(host);
 		mem_free(location);

@@ -9,7 +9,8 @@
  *
  * Without a configuration no proxy is used, no redirect followed. With one,
  * redirects of GET are followed, ten at most; what says who we are
- * (authentication, http_headers) goes to the first scheme, host and port alone.
+ * (authentication, http_headers, user and password of the URL) goes to the
+ * first scheme, host and port alone.
  *
  * Ownership: a client owns its requests until they are done.
  * Threads: one thread, but for http_wake().
@@ -55,7 +56,7 @@ struct http_request {
 	const char *user_agent;
 	const char *const *headers; /* "Name: value", NULL ends; may be NULL */
 	const char *post;           /* a body: POST. NULL: GET */
-	const char *username;       /* of the request alone; NULL: none */
+	const char *username;       /* goes before the URL's; NULL: none */
 	const char *password;
 	http_done_fn done; /* called once, from http_poll() */
 	void *ctx;

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "client/endpoint.h"
 
 void http_options_init(struct http_options *o)
 {
@@ -197,7 +198,19 @@ void http_decode_proxy_url(struct yaml *y, const struct yaml_node *n,
 					       "socks5://", "socks5h://",
 					       NULL };
 
-	decode_url(y, n, schemes, &((struct http_options *)options)->proxy_url);
+	struct http_options *o = options;
+	char *url;
+	char *proxy;
+	struct err err;
+
+	decode_url(y, n, schemes, &o->proxy_url);
+	if (!o->proxy_url.len || !starts_with_any(o->proxy_url, schemes))
+		return; /* told already */
+	url = mem_strndup(o->proxy_url);
+	if (endpoint_proxy(url, &proxy, &err))
+		yaml_error(y, n, "%s", err.msg);
+	mem_forget(proxy);
+	mem_forget(url);
 }
 
 /* Headers that say how a request is made, not what for. */

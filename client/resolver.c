@@ -18,34 +18,55 @@
 #define SLOW_MAX    (THREADS_MAX / 2)
 #define UNKNOWN_MAX (THREADS_MAX / 4 * 3)
 #define SLOW_NS     1000000000LL
-#define KEEP_NS     30000000000LL /* an answer */
+#define KEEP_NS     30000000000LL /* an answer is new for so long */
 #define FAILED_NS   2000000000LL  /* a failure */
-#define NAMES_MAX   100000        /* then those that nobody waits for go */
+/* An answer is of use for so long, and when no other can be had. */
+#define STALE_NS  300000000000LL
+#define ORPHAN_NS 3600000000000LL
+#define HOST_MAX  253  /* RFC 1035 3.1, as text */
+#define NAMES_MIN 4096 /* so many are kept before any are dropped */
 
 struct asker {
 	resolver_fn fn;
 	void *ctx;
 };
 
-/* A name, while it is known. */
+/* A name, while it is known. Its address stands. */
 struct entry {
 	char *name;
+	uint64_t hash;
 	VEC(struct asker) askers;
 	char *addresses; /* NULL: none, or none yet */
-	struct err err;
+	int64_t found_ns;
+	int failed;       /* why the last lookup did: EAI_*; 0: it did not */
 	int64_t until_ns; /* 0: nothing is known */
-	bool wanted;      /* waits for a thread, or has one */
+	bool wanted;      /* is in a queue, or has a thread */
 	bool slow;
+	struct entry *next; /* in the queue */
+};
+
+/* Entries that wait for a thread, those that came first first. */
+struct queue {
+	struct entry *first;
+	struct entry *last;
+};
+
+/* What may be expected of a lookup by the last one: each has its queue. */
+enum pace {
+	QUICK,
+	UNKNOWN,
+	SLOW,
+	PACES
 };
 
 /* One lookup: its thread's until it is done. */
 struct lookup {
 	struct shared *shared;
 	char *name;
-	uint32_t entry;
+	struct entry *entry; /* the loop's */
 	int64_t took_ns;
 	char *addresses;
-	struct err err;
+	int failed;
 	struct lookup *next;
 };
 
@@ -60,11 +81,13 @@ struct shared {
 
 struct resolver {
 	struct shared *shared;
-	VEC(struct entry) entries;
+	VEC(struct entry *) entries;
 	struct table by_name;
-	VEC(uint32_t) queue; /* entries that wait for a thread */
+	size_t names_max; /* then those that nobody needs are dropped */
+	struct queue queues[PACES];
 	unsigned running;
 	unsigned slow_running;
+	int64_t (*now)(void);
 };
 
 static void shared_unref(struct shared *s)
@@ -91,7 +114,19 @@ struct resolver *resolver_new(void (*wake)(void *ctx), void *ctx)
 	pthread_mutex_init(&r->shared->mu, NULL);
 	r->shared->wake = wake;
 	r->shared->ctx = ctx;
+	r->names_max = NAMES_MIN;
+	r->now = clock_mono_ns;
 	return r;
+}
+
+void resolver_set_now(struct resolver *r, int64_t (*now)(void))
+{
+	r->now = now;
+}
+
+size_t resolver_names(const struct resolver *r)
+{
+	return r->entries.count;
 }
 
 static struct lookup *take_done(struct shared *s)
@@ -105,15 +140,12 @@ static struct lookup *take_done(struct shared *s)
 	return all;
 }
 
-static void forget_names(struct resolver *r)
+static void entry_free(struct entry *e)
 {
-	for (size_t i = 0; i < r->entries.count; i++) {
-		vec_fini(&r->entries.v[i].askers);
-		mem_free(r->entries.v[i].name);
-		mem_free(r->entries.v[i].addresses);
-	}
-	r->entries.count = 0;
-	table_fini(&r->by_name);
+	vec_fini(&e->askers);
+	mem_free(e->name);
+	mem_free(e->addresses);
+	mem_free(e);
 }
 
 void resolver_free(struct resolver *r)
@@ -129,29 +161,27 @@ void resolver_free(struct resolver *r)
 		next = l->next;
 		lookup_free(l);
 	}
-	forget_names(r);
+	for (size_t i = 0; i < r->entries.count; i++)
+		entry_free(r->entries.v[i]);
 	vec_fini(&r->entries);
-	vec_fini(&r->queue);
+	table_fini(&r->by_name);
 	shared_unref(r->shared);
 	mem_free(r);
 }
 
 /* A lookup's thread. */
 
-static void add_address(struct buf *out, const struct sockaddr *a)
+static void add_address(struct buf *out, const void *address, bool six)
 {
-	char text[INET6_ADDRSTRLEN] = "";
-	const void *bytes =
-		a->sa_family == AF_INET6 ?
-			(const void *)&((const struct sockaddr_in6 *)a)
-				->sin6_addr :
-			(const void *)&((const struct sockaddr_in *)a)
-				->sin_addr;
+	const struct sockaddr_in6 *a6 = address;
+	const struct sockaddr_in *a4 = address;
+	char text[INET6_ADDRSTRLEN];
 
-	if (!inet_ntop(a->sa_family, bytes, text, sizeof(text)))
-		return;
-	buf_printf(out, a->sa_family == AF_INET6 ? "%s[%s]" : "%s%s",
-		   out->len ? "," : "", text);
+	if (six)
+		inet_ntop(AF_INET6, &a6->sin6_addr, text, sizeof(text));
+	else
+		inet_ntop(AF_INET, &a4->sin_addr, text, sizeof(text));
+	buf_printf(out, six ? "%s[%s]" : "%s%s", out->len ? "," : "", text);
 }
 
 static void look_up(struct lookup *l)
@@ -164,15 +194,15 @@ static void look_up(struct lookup *l)
 
 	for (const struct addrinfo *a = found; a; a = a->ai_next) {
 		if (a->ai_family == AF_INET || a->ai_family == AF_INET6)
-			add_address(&text, a->ai_addr);
+			add_address(&text, a->ai_addr,
+				    a->ai_family == AF_INET6);
 	}
 	if (found)
 		freeaddrinfo(found);
 	if (text.len)
 		l->addresses = mem_strdup(buf_cstr(&text));
 	else
-		err_set(&l->err, ERR_AGAIN, "could not resolve host %s: %s",
-			l->name, rc ? gai_strerror(rc) : "it has no address");
+		l->failed = rc ? rc : EAI_NODATA;
 	buf_fini(&text);
 }
 
@@ -201,7 +231,7 @@ static void *run(void *arg)
 
 /* The loop's. */
 
-static bool begin(struct resolver *r, uint32_t entry)
+static bool begin(struct resolver *r, struct entry *e)
 {
 	struct lookup *l = mem_new(struct lookup);
 	pthread_attr_t attr;
@@ -209,8 +239,8 @@ static bool begin(struct resolver *r, uint32_t entry)
 	int rc;
 
 	l->shared = r->shared;
-	l->name = mem_strdup(r->entries.v[entry].name);
-	l->entry = entry;
+	l->name = mem_strdup(e->name);
+	l->entry = e;
 	atomic_fetch_add(&r->shared->refs, 1);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
@@ -222,71 +252,163 @@ static bool begin(struct resolver *r, uint32_t entry)
 		return false;
 	}
 	r->running++;
-	r->slow_running += r->entries.v[entry].slow;
+	r->slow_running += e->slow;
 	return true;
 }
 
-/* Some are left for names that are known to be quick. */
-static bool has_thread(const struct resolver *r, const struct entry *e)
+static enum pace pace_of(const struct entry *e)
 {
-	bool quick = e->until_ns && !e->slow;
-
-	return r->running < (quick ? THREADS_MAX : UNKNOWN_MAX) &&
-	       (!e->slow || r->slow_running < SLOW_MAX);
+	return !e->until_ns ? UNKNOWN : e->slow ? SLOW : QUICK;
 }
 
-/* As many as there are threads for, those that came first first. */
+/* Some are left for names that are known to be quick. */
+static bool has_thread(const struct resolver *r, enum pace p)
+{
+	return r->running < (p == QUICK ? THREADS_MAX : UNKNOWN_MAX) &&
+	       (p != SLOW || r->slow_running < SLOW_MAX);
+}
+
+static void enqueue(struct resolver *r, struct entry *e)
+{
+	struct queue *q = &r->queues[pace_of(e)];
+
+	if (e->wanted)
+		return;
+	e->wanted = true;
+	e->next = NULL;
+	if (q->first)
+		q->last->next = e;
+	else
+		q->first = e;
+	q->last = e;
+}
+
+/* Whether its addresses may be used, new or not. */
+static bool is_usable(const struct resolver *r, const struct entry *e)
+{
+	return e->addresses &&
+	       r->now() < e->found_ns + (e->failed ? ORPHAN_NS : STALE_NS);
+}
+
+/* As many as there are threads for. */
+static void begin_queue(struct resolver *r, enum pace p)
+{
+	struct queue *q = &r->queues[p];
+
+	while (q->first && has_thread(r, p)) {
+		struct entry *e = q->first;
+
+		/* Nobody waits any more, and there is nothing to renew. */
+		if (!e->askers.count && !is_usable(r, e))
+			e->wanted = false;
+		else if (!begin(r, e))
+			return; /* no threads now: the next poll tries again */
+		q->first = e->next;
+	}
+}
+
 static void begin_all(struct resolver *r)
 {
-	size_t kept = 0;
-
-	for (size_t i = 0; i < r->queue.count; i++) {
-		uint32_t n = r->queue.v[i];
-		struct entry *e = &r->entries.v[n];
-
-		if (!e->askers.count)
-			e->wanted = false; /* nobody waits any more */
-		else if (!has_thread(r, e) || !begin(r, n))
-			r->queue.v[kept++] = n;
-	}
-	r->queue.count = kept;
+	for (enum pace p = QUICK; p < PACES; p++)
+		begin_queue(r, p);
 }
 
 static bool same_name(const void *ctx, uint32_t number, const void *name)
 {
 	const struct resolver *r = ctx;
 
-	return !strcmp(r->entries.v[number].name, name);
+	return !strcmp(r->entries.v[number]->name, name);
 }
 
-static struct entry *find_entry(struct resolver *r, const char *name)
+static struct entry *find_entry(const struct resolver *r, const char *name)
 {
 	uint64_t hash = hash64(bytes_of(str_of(name)));
 	uint32_t n = table_find(&r->by_name, hash, same_name, r, name);
 
-	if (n != TABLE_NONE)
-		return &r->entries.v[n];
-	/* Numbers of entries are those of lookups: all of them, or none. */
-	if (r->entries.count >= NAMES_MAX && !r->running && !r->queue.count)
-		forget_names(r);
-	table_add(&r->by_name, hash, (uint32_t)r->entries.count);
-	*vec_add(&r->entries) = (struct entry){ .name = mem_strdup(name) };
-	return &r->entries.v[r->entries.count - 1];
+	return n == TABLE_NONE ? NULL : r->entries.v[n];
+}
+
+static bool is_needed(const struct resolver *r, const struct entry *e)
+{
+	return e->wanted || e->askers.count || r->now() < e->until_ns ||
+	       is_usable(r, e);
+}
+
+/* The last entry takes its place. */
+static void drop_entry(struct resolver *r, size_t i)
+{
+	size_t last = --r->entries.count;
+
+	table_remove(&r->by_name, r->entries.v[i]->hash, (uint32_t)i);
+	entry_free(r->entries.v[i]);
+	if (i == last)
+		return;
+	r->entries.v[i] = r->entries.v[last];
+	table_remove(&r->by_name, r->entries.v[i]->hash, (uint32_t)last);
+	table_add(&r->by_name, r->entries.v[i]->hash, (uint32_t)i);
+}
+
+static void drop_entries(struct resolver *r)
+{
+	for (size_t i = r->entries.count; i-- > 0;) {
+		if (!is_needed(r, r->entries.v[i]))
+			drop_entry(r, i);
+	}
+	r->names_max = r->entries.count * 2;
+	if (r->names_max < NAMES_MIN)
+		r->names_max = NAMES_MIN;
+}
+
+static struct entry *add_entry(struct resolver *r, const char *name)
+{
+	struct entry *e = mem_new(struct entry);
+
+	if (r->entries.count >= r->names_max)
+		drop_entries(r);
+	e->name = mem_strdup(name);
+	e->hash = hash64(bytes_of(str_of(name)));
+	table_add(&r->by_name, e->hash, (uint32_t)r->entries.count);
+	*vec_add(&r->entries) = e;
+	return e;
+}
+
+/* What is known of it goes to one who asked. */
+static void answer(const struct entry *e, resolver_fn fn, void *ctx)
+{
+	struct err err;
+
+	if (e->addresses) {
+		fn(ctx, e->addresses, NULL);
+		return;
+	}
+	err_set(&err, ERR_AGAIN, "could not resolve host %s: %s", e->name,
+		gai_strerror(e->failed));
+	fn(ctx, NULL, &err);
 }
 
 void resolver_ask(struct resolver *r, const char *name, resolver_fn fn,
 		  void *ctx)
 {
 	struct entry *e = find_entry(r, name);
+	struct err err;
 
-	if (e->until_ns && clock_mono_ns() < e->until_ns) {
-		fn(ctx, e->addresses, e->addresses ? NULL : &e->err);
+	if (strlen(name) > HOST_MAX) {
+		err_set(&err, ERR_INVALID,
+			"host %.32s… is longer than %d bytes", name, HOST_MAX);
+		fn(ctx, NULL, &err);
 		return;
 	}
-	*vec_add(&e->askers) = (struct asker){ fn, ctx };
-	if (!e->wanted)
-		*vec_add(&r->queue) = (uint32_t)(e - r->entries.v);
-	e->wanted = true;
+	if (!e)
+		e = add_entry(r, name);
+	if (e->until_ns && r->now() < e->until_ns) {
+		answer(e, fn, ctx);
+		return;
+	}
+	enqueue(r, e);
+	if (is_usable(r, e))
+		answer(e, fn, ctx);
+	else
+		*vec_add(&e->askers) = (struct asker){ fn, ctx };
 	begin_all(r);
 }
 
@@ -294,43 +416,42 @@ void resolver_forget(struct resolver *r, const char *name, const void *ctx)
 {
 	struct entry *e = find_entry(r, name);
 
-	for (size_t k = e->askers.count; k-- > 0;) {
+	for (size_t k = e ? e->askers.count : 0; k-- > 0;) {
 		if (e->askers.v[k].ctx == ctx)
 			e->askers.v[k] = e->askers.v[--e->askers.count];
 	}
 }
 
+/* A name that does not exist any more has no old addresses either. */
+static bool is_gone(int failed)
+{
+	return failed == EAI_NONAME || failed == EAI_NODATA;
+}
+
 /* Takes over what the lookup found. */
 static void learn(struct resolver *r, struct lookup *l)
 {
-	struct entry *e = &r->entries.v[l->entry];
+	struct entry *e = l->entry;
 
 	r->running--;
 	r->slow_running -= e->slow;
 	e->slow = l->took_ns > SLOW_NS;
-	e->until_ns = clock_mono_ns() + (l->addresses ? KEEP_NS : FAILED_NS);
-	e->err = l->err;
-	/* Without a name server the last addresses go on. */
-	if (l->addresses) {
+	e->until_ns = r->now() + (l->addresses ? KEEP_NS : FAILED_NS);
+	e->failed = l->failed;
+	if (l->addresses || is_gone(l->failed) || !is_usable(r, e)) {
 		mem_free(e->addresses);
 		e->addresses = l->addresses;
+		e->found_ns = r->now();
 		l->addresses = NULL;
 	}
-	e->wanted = false;
 }
 
-/* Askers may ask again meanwhile, and entries move. */
-static void tell(struct resolver *r, uint32_t n)
+static void tell(struct entry *e)
 {
-	while (r->entries.v[n].askers.count) {
-		struct entry *e = &r->entries.v[n];
+	while (e->askers.count) {
 		struct asker a = e->askers.v[--e->askers.count];
-		char *addresses = e->addresses ? mem_strdup(e->addresses) :
-						 NULL;
-		struct err err = e->err;
 
-		a.fn(a.ctx, addresses, addresses ? NULL : &err);
-		mem_free(addresses);
+		answer(e, a.fn, a.ctx);
 	}
 }
 
@@ -341,7 +462,8 @@ void resolver_poll(struct resolver *r)
 	for (struct lookup *l = take_done(r->shared); l; l = next) {
 		next = l->next;
 		learn(r, l);
-		tell(r, l->entry);
+		tell(l->entry);
+		l->entry->wanted = false; /* now it may be dropped */
 		lookup_free(l);
 	}
 	begin_all(r);

@@ -5,10 +5,14 @@
  * libcurl's own resolver has a thread for each lookup, and waits for it in the
  * loop when a transfer ends first: one name server that does not answer would
  * stop all scraping. Here a lookup may take as long as it likes: who asked goes
- * on without it. Answers are kept for a while, and one lookup serves all who
- * ask for the same name. Names that were slow once have half of the threads at
- * most, new ones three quarters, so that they cannot keep out the others. When
- * a lookup fails, the addresses of the last one go on.
+ * on without it. One lookup serves all who ask for the same name. Names that
+ * were slow once have half of the threads at most, new ones three quarters, so
+ * that they cannot keep out the others.
+ *
+ * An answer is new for half a minute. Up to five minutes after it came it is
+ * given at once, and renewed meanwhile; up to an hour, when lookups fail for
+ * another reason than that the name is gone: a name server that does not answer
+ * stops nothing.
  *
  * Ownership: callbacks' contexts are the callers'.
  * Threads: the loop's, which alone asks, forgets and polls.
@@ -36,6 +40,12 @@ void resolver_ask(struct resolver *r, const char *name, resolver_fn fn,
 
 /* Whoever asked for the name with that ctx does not want to know any more. */
 void resolver_forget(struct resolver *r, const char *name, const void *ctx);
+
+/* Names that are known. */
+size_t resolver_names(const struct resolver *r);
+
+/* In place of the monotonic clock; for tests. */
+void resolver_set_now(struct resolver *r, int64_t (*now)(void));
 
 /* Tell those whose answers have come. */
 void resolver_poll(struct resolver *r);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "client/endpoint.h"
 #include "client/oauth2.h"
 
 #define CONNECT_TIMEOUT_MS 10000L
@@ -79,7 +80,9 @@ static void set_options(struct transfer *t)
 	curl_easy_setopt(e, CURLOPT_USERAGENT, t->user_agent);
 	curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+	/* The environment's are asked where the configuration says so. */
 	curl_easy_setopt(e, CURLOPT_PROXY, "");
+	curl_easy_setopt(e, CURLOPT_NOPROXY, "");
 	curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, left);
 	curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS,
@@ -92,8 +95,6 @@ static void set_options(struct transfer *t)
 	curl_easy_setopt(e, CURLOPT_PRIVATE, t);
 	if (t->post)
 		curl_easy_setopt(e, CURLOPT_POSTFIELDS, t->post);
-	if (t->username)
-		easy_set_password(e, t->username, t->password);
 	for (const struct curl_slist *h = t->own; h; h = h->next)
 		t->headers = curl_slist_append(t->headers, h->data);
 	easy_set_config(t);
@@ -145,7 +146,7 @@ void transfers_expire(struct http_client *c)
 	for (struct transfer *t = c->transfers; t; t = t->next) {
 		struct err err;
 
-		if (t->ended || !(t->asking || t->name))
+		if (t->ended || !(t->asking || t->finding))
 			continue;
 		if (now < t->deadline_ns) {
 			wait_for_others(t);
@@ -154,22 +155,23 @@ void transfers_expire(struct http_client *c)
 		err_set(&err, ERR_TIMEOUT,
 			"no complete answer within %lld ms (%s)",
 			(long long)t->timeout_ms,
-			t->name ? "its name is still being looked up" :
-				  "it waited for a token");
+			t->finding ? "its name is still being looked up" :
+				     "it waited for a token");
 		fail(t, &err);
 	}
 }
 
-/* host: NULL when the URL has an address itself. */
-static void go(struct transfer *t, const char *host, const char *addresses)
+/* addresses: of its name, if it has one. */
+static void go(struct transfer *t, const char *addresses)
 {
 	t->easy = curl_easy_init();
 	if (!t->easy)
 		abort(); /* out of memory */
 	set_options(t);
-	if (host) {
+	if (t->name) {
 		/* "+": only as long as what libcurl would look up itself. */
-		char *line = mem_printf("+%s:%s:%s", host, t->port, addresses);
+		char *line =
+			mem_printf("+%s:%s:%s", t->name, t->port, addresses);
 
 		t->resolve = curl_slist_append(NULL, line);
 		curl_easy_setopt(t->easy, CURLOPT_RESOLVE, t->resolve);
@@ -182,21 +184,21 @@ static void on_addresses(void *ctx, const char *addresses,
 			 const struct err *err)
 {
 	struct transfer *t = ctx;
-	char *host = t->name;
 
-	t->name = NULL;
+	t->finding = false;
 	if (t->ended)
-		addresses = NULL; /* it has waited for too long */
-	else if (!addresses)
-		fail(t, err);
+		return; /* it has waited for too long */
 	if (addresses)
-		go(t, host, addresses);
-	mem_free(host);
+		go(t, addresses);
+	else
+		fail(t, err);
 }
 
 /* Off, to where it is to go now: when its name has an address. */
 static void launch(struct transfer *t)
 {
+	struct err err;
+
 	handle_drop(t);
 	t->header_bytes = 0;
 	*t->why = 0;
@@ -204,12 +206,15 @@ static void launch(struct transfer *t)
 	buf_fini(&t->response.body);
 	intake_release(&t->response.share);
 	t->response.body = buf_init(t->max_body);
-	mem_free(t->port);
-	t->name = easy_connect_name(t, &t->port);
-	if (!t->name) {
-		go(t, NULL, NULL);
+	if (easy_route(t, &err)) {
+		fail(t, &err);
 		return;
 	}
+	if (!t->name) {
+		go(t, NULL);
+		return;
+	}
+	t->finding = true;
 	wait_for_others(t);
 	resolver_ask(t->client->resolver, t->name, on_addresses, t);
 }
@@ -234,6 +239,20 @@ static char *copy_of(const char *text)
 	return text ? mem_strdup(text) : NULL;
 }
 
+/* Who asks comes out of the URL: it is for the host there alone. */
+static void set_url(struct transfer *t, const struct http_request *r)
+{
+	t->url = endpoint_split_user(r->url, &t->username, &t->password);
+	if (!t->url)
+		t->url = mem_strdup(r->url);
+	if (!r->username)
+		return;
+	mem_free(t->username);
+	mem_forget(t->password);
+	t->username = mem_strdup(r->username);
+	t->password = copy_of(r->password);
+}
+
 static struct transfer *transfer_new(struct http_client *c,
 				     const struct http_request *r)
 {
@@ -247,11 +266,9 @@ static struct transfer *transfer_new(struct http_client *c,
 	t->sink_ctx = r->sink_ctx;
 	t->timeout_ms = r->timeout_ms;
 	t->deadline_ns = clock_mono_ns() + r->timeout_ms * 1000000;
-	t->url = mem_strdup(r->url);
 	t->user_agent = mem_strdup(r->user_agent);
 	t->post = copy_of(r->post);
-	t->username = copy_of(r->username);
-	t->password = copy_of(r->password);
+	set_url(t, r);
 	t->config = r->config ? http_config_ref(r->config) : NULL;
 	for (const char *const *h = r->headers; h && *h; h++)
 		t->own = curl_slist_append(t->own, *h);
@@ -314,6 +331,7 @@ static void transfer_free(struct transfer *t)
 	curl_slist_free_all(t->own);
 	buf_fini(&t->response.body);
 	intake_release(&t->response.share);
+	mem_forget(t->proxy);
 	mem_free(t->name);
 	mem_free(t->port);
 	mem_free(t->url);
@@ -335,7 +353,7 @@ static void transfer_free(struct transfer *t)
 
 static bool sent_secret(const struct transfer *t)
 {
-	return t->username || t->token ||
+	return t->username || t->token || (t->proxy && strchr(t->proxy, '@')) ||
 	       (t->config && (t->config->auth || t->config->headers.count ||
 			      t->config->proxy_headers.count));
 }
@@ -366,7 +384,7 @@ void transfer_end(struct transfer *t, CURLcode result)
 		t->client->ended--;
 	if (t->asking)
 		oauth2_forget(t->config->oauth2, t);
-	if (t->name)
+	if (t->finding)
 		resolver_forget(t->client->resolver, t->name, t);
 	set_result(t, result);
 	if (r->code && t->redirects)
@@ -401,7 +419,7 @@ bool transfer_follow(struct transfer *t)
 		mem_free(url);
 		return false;
 	}
-	t->foreign |= !easy_same_origin(t->url, url);
+	t->foreign |= !endpoint_same_origin(t->url, url);
 	mem_free(t->url);
 	t->url = url;
 	launch(t);

@@ -41,11 +41,14 @@ struct transfer {
 	struct curl_slist *proxy_headers;
 	struct curl_slist *connect_to;
 	struct curl_slist *resolve;
+	/* The way to where it is now. */
+	char *proxy; /* NULL: none */
+	char *name;  /* whose addresses are needed; NULL: it is one itself */
+	char *port;  /* of the name */
 	unsigned redirects;
 	bool foreign; /* redirected to somebody else */
 	bool asking;  /* waits for a token */
-	char *name;   /* whose addresses it waits for; NULL: none */
-	char *port;   /* and to which port they go */
+	bool finding; /* waits for the addresses of its name */
 	bool ended;   /* before it began: response says why */
 	size_t wants; /* bytes of intake that it waits for; 0: it does not */
 	struct transfer *prev;
@@ -77,20 +80,15 @@ struct http_client {
 
 /* easy.c: the handle's options, for where the transfer is now. */
 void easy_set_config(struct transfer *t);
-void easy_set_password(CURL *e, const char *username, const char *password);
 
-/*
- * Whose addresses are needed to get there, the target's or a proxy's, and the
- * port; NULL when it is an address. Both are the caller's.
- */
-char *easy_connect_name(const struct transfer *t, char **port);
+/* Find the proxy, name and port, for where the transfer is now. */
+NODISCARD int easy_route(struct transfer *t, struct err *err);
 
 /* Where an answer points to, or NULL; the caller's. */
 char *easy_location(const struct transfer *t);
 
 /* Where a redirect leads to, or NULL; the caller's. */
 char *easy_redirect(const struct transfer *t);
-bool easy_same_origin(const char *a, const char *b);
 
 /* What to look at when a CURLcode with that message ended it; "" for nothing. */
 const char *easy_hint(const struct transfer *t, int result, const char *why);

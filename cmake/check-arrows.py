@@ -18,7 +18,7 @@ THIRD_PARTY = {
     'archive.h': {'base/tar.c', 'cmd/source.c'},
     'archive_entry.h': {'base/tar.c', 'cmd/source.c'},
     'crypt.h': {'web/auth.c'},
-    'curl/curl.h': {'client/transfer.h'},
+    'curl/curl.h': {'client/transfer.h', 'client/endpoint.c'},
     'gnutls/abstract.h': {'web/tls.c'},
     'gnutls/gnutls.h': {'web/tls.c'},
     'gnutls/x509.h': {'web/tls.c'},

@@ -89,7 +89,7 @@ static int load_http(const char *path, struct http_config **out,
 	*out = NULL;
 	if (!path || !*path)
 		return 0;
-	rc = file_slurp(path, &text, err);
+	rc = file_drain(path, &text, err);
 	if (!rc)
 		rc = decode_http(path, buf_bytes(&text), out, err);
 	buf_fini(&text);

@@ -43,10 +43,13 @@ static int check_one(char *path)
 
 static int check_web(char *path)
 {
-	struct web_config c;
+	struct buf text = buf_init(MIB);
+	struct web_config c = { 0 };
 	struct err err;
-	int rc = web_config_load(&c, path, &err);
+	int rc = file_drain(path, &text, &err);
 
+	if (!rc)
+		rc = web_config_parse(&c, path, buf_bytes(&text), &err);
 	if (c.yaml.errors.len)
 		fwrite(c.yaml.errors.ptr, 1, c.yaml.errors.len, stderr);
 	else if (rc)
@@ -56,6 +59,7 @@ static int check_web(char *path)
 		       c.user_count, c.token_count,
 		       c.tls.cert.len ? "TLS" : "no TLS");
 	web_config_fini(&c);
+	buf_forget(&text);
 	return rc ? 1 : 0;
 }
 

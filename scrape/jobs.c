@@ -37,15 +37,32 @@ static struct target_set *make_set(struct scrape_pool *p)
 	return set;
 }
 
-static void install(struct scraper *s, struct scrape_pool *p,
-		    struct target_set *set)
+static void tell_refusal(struct scraper *s, const struct scrape_pool *p,
+			 const char *before)
+{
+	const char *why = p->set->refused;
+
+	if (why && (!before || strcmp(before, why) != 0))
+		log_event(s->o.log, LOG_WARN, "no target of the job is scraped",
+			  LOG_FIELDS(log_text("job", p->job),
+				     log_text("err", why)));
+	else if (before && !why)
+		log_event(s->o.log, LOG_INFO,
+			  "the job's targets are scraped again",
+			  LOG_FIELDS(log_text("job", p->job)));
+}
+
+/* Exchange the job's targets for those that there are now. */
+static void renew(struct scraper *s, struct scrape_pool *p)
 {
 	struct target_set *old = p->set;
+	struct target_set *set = make_set(p);
 
 	pthread_mutex_lock(&s->mu);
 	p->set = set;
 	s->generation++;
 	pthread_mutex_unlock(&s->mu);
+	tell_refusal(s, p, old ? old->refused : NULL);
 	target_set_unref(old);
 }
 
@@ -93,7 +110,7 @@ void scrape_apply(struct scraper *s, const struct scrape_configs *configs)
 		}
 		p->config = c;
 		use_client(p, &c->http);
-		install(s, p, make_set(p));
+		renew(s, p);
 		pools[i] = p;
 	}
 	install_pools(s, pools, configs->count);
@@ -111,7 +128,7 @@ void scrape_update(struct scraper *s, struct str job,
 	if (p) {
 		target_groups_list_fini(&p->discovered);
 		target_groups_share(&p->discovered, groups);
-		install(s, p, make_set(p));
+		renew(s, p);
 	}
 	pthread_mutex_unlock(&s->making);
 	http_wake(s->client);
@@ -123,7 +140,7 @@ void jobs_regroup(struct scraper *s)
 		struct scrape_pool *p = s->pools[i];
 
 		if (p->config->auto_profiles)
-			install(s, p, make_set(p));
+			renew(s, p);
 	}
 }
 

@@ -6,6 +6,12 @@
 #include "base/table.h"
 #include "base/vec.h"
 
+/*
+ * What the labels and URLs of a job may come to: a small file could make a
+ * fleet that fills the memory.
+ */
+#define BYTES_MAX (256 * MIB)
+
 /* A set being made. */
 struct making {
 	const struct scrape_config *config;
@@ -17,6 +23,7 @@ struct making {
 	struct table types;      /* of the job by name */
 	const char **dropped_by; /* what is said of a rule */
 	struct target_set *set;
+	size_t bytes; /* of its labels and URLs */
 };
 
 static bool same_spec(const void *ctx, uint32_t number, const void *key)
@@ -168,6 +175,7 @@ static const struct target *keep(struct making *m, struct target_entry e,
 		return NULL;
 	}
 	table_add(&m->seen, hash, (uint32_t)s->count);
+	m->bytes += spec->labels->len + strlen(spec->url);
 	e.target = take_target(m, spec);
 	*vec_add(s) = e;
 	s->active++;
@@ -233,7 +241,8 @@ static bool is_beyond_limit(const struct making *m)
 {
 	int64_t limit = m->config->common.target_limit;
 
-	return limit && (int64_t)m->set->active > limit;
+	return m->bytes > BYTES_MAX ||
+	       (limit && (int64_t)m->set->active > limit);
 }
 
 static void add_target(struct making *m, struct target_entry e)
@@ -260,13 +269,9 @@ static void add_group(struct making *m, const struct target_group *g)
 }
 
 /* With too many targets none is scraped, as Prometheus does it. */
-static void check_count(struct making *m)
+static void refuse_all(struct target_set *s, const char *why)
 {
-	const int64_t limit = m->config->common.target_limit;
-	struct target_set *s = m->set;
-
-	if (!is_beyond_limit(m))
-		return;
+	s->refused = why;
 	for (size_t i = 0; i < s->count; i++) {
 		struct target_entry *e = &s->v[i];
 		struct target *was = e->target;
@@ -283,10 +288,22 @@ static void check_count(struct making *m)
 		e->target->found = type_index_ref(was->found);
 		target_unref(was);
 		e->target->health = TARGET_DOWN;
-		e->target->refused = mem_printf(
-			"target_limit exceeded: there are more than %lld targets",
-			(long long)limit);
+		e->target->refused = mem_strdup(why);
 	}
+}
+
+/* Which limit it is beyond. */
+static const char *excess(const struct making *m)
+{
+	if (m->bytes > BYTES_MAX)
+		return arena_printf(
+			&m->set->arena,
+			"the job's labels and URLs come to more than %ld MB",
+			BYTES_MAX / MIB);
+	return arena_printf(
+		&m->set->arena,
+		"target_limit exceeded: there are more than %lld targets",
+		(long long)m->config->common.target_limit);
 }
 
 struct target_set *target_set_make(const struct scrape_config *c,
@@ -307,7 +324,8 @@ struct target_set *target_set_make(const struct scrape_config *c,
 		for (size_t k = 0; k < groups->v[i]->count; k++)
 			add_group(&m, &groups->v[i]->v[k]);
 	}
-	check_count(&m);
+	if (is_beyond_limit(&m))
+		refuse_all(s, excess(&m));
 	table_fini(&m.known);
 	table_fini(&m.pages);
 	table_fini(&m.types);

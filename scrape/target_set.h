@@ -29,7 +29,8 @@ struct target_set {
 	size_t count;
 	size_t cap;
 	size_t active;
-	size_t dropped; /* those that are not kept, too */
+	size_t dropped;      /* those that are not kept, too */
+	const char *refused; /* why none is scraped; NULL: they are */
 };
 
 /*

@@ -12,6 +12,7 @@
 #include "base/digest.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/vec.h"
 
 #define KNOWN_MAX   256
 #define HASH_LEN    60
@@ -26,14 +27,34 @@ struct auth {
 	const struct log *log;
 	char *path; /* NULL: no authentication */
 	pthread_mutex_t mu;
-	struct web_config config;
-	struct err failed; /* why the last load did; told once */
+	struct web_config config; /* written by auth_refresh() alone */
+	struct err failed;        /* why the last load did; told once */
+	VEC(char *) limited;      /* users who ever were */
 	struct known known[KNOWN_MAX];
 	size_t known_count; /* ever; the oldest is overwritten */
 	uint8_t secret[SECRET_SIZE];
 	pthread_mutex_t hashing; /* one bcrypt at a time */
 	_Atomic int waiting;     /* for it */
 };
+
+static bool was_limited(const struct auth *a, struct str name)
+{
+	for (size_t i = 0; i < a->limited.count; i++) {
+		if (str_is(name, a->limited.v[i]))
+			return true;
+	}
+	return false;
+}
+
+static void note_limited(struct auth *a)
+{
+	for (size_t i = 0; i < a->config.user_count; i++) {
+		const struct web_user *u = &a->config.users[i];
+
+		if (u->limited && !was_limited(a, u->name))
+			*vec_add(&a->limited) = mem_strndup(u->name);
+	}
+}
 
 int auth_new(const char *path, const struct log *log, struct auth **out,
 	     struct err *err)
@@ -50,11 +71,13 @@ int auth_new(const char *path, const struct log *log, struct auth **out,
 		a->path = mem_strdup(path);
 		rc = web_config_load(&a->config, path, err);
 	}
-	if (rc)
+	if (rc) {
 		auth_free(a);
-	else
-		*out = a;
-	return rc;
+		return rc;
+	}
+	note_limited(a);
+	*out = a;
+	return 0;
 }
 
 void auth_free(struct auth *a)
@@ -62,6 +85,9 @@ void auth_free(struct auth *a)
 	if (!a)
 		return;
 	web_config_fini(&a->config);
+	for (size_t i = 0; i < a->limited.count; i++)
+		mem_free(a->limited.v[i]);
+	vec_fini(&a->limited);
 	pthread_mutex_destroy(&a->mu);
 	pthread_mutex_destroy(&a->hashing);
 	explicit_bzero(a->known, sizeof(a->known));
@@ -70,57 +96,75 @@ void auth_free(struct auth *a)
 }
 
 /* A load that fails is tried again, and told when it fails otherwise. */
-static void tell_failure(struct auth *a, const struct err *err)
+static void tell_failure(const struct auth *a, const struct err *err)
 {
 	if (strcmp(a->failed.msg, err->msg) != 0)
 		log_event(a->log, LOG_ERROR,
 			  "web configuration is not loaded: the old one stays",
 			  LOG_FIELDS(log_err(err)));
-	a->failed = *err;
+}
+
+static bool has_fewer_limits(const struct auth *a,
+			     const struct web_config *next)
+{
+	for (size_t i = 0; i < next->user_count; i++) {
+		if (!next->users[i].limited &&
+		    was_limited(a, next->users[i].name))
+			return true;
+	}
+	return false;
 }
 
 /* What would let in who was kept out takes a restart. */
-static int refuse_opening(const struct web_config *old,
-			  const struct web_config *next, struct err *err)
+static int refuse_opening(const struct auth *a, const struct web_config *next,
+			  struct err *err)
 {
-	const char *what = web_config_opens(old, next);
+	const char *what = web_config_opens(&a->config, next);
 
+	if (!what && has_fewer_limits(a, next))
+		what = "a user who was in basic_auth_scopes is not any more";
 	return what ? err_set(err, ERR_DENIED, "%s: to mean that, restart",
 			      what) :
 		      0;
 }
 
-/* Under mu: the files, when one of them is another. */
-static void look(struct auth *a)
+/* The files, when one of them is another. next is empty if none is. */
+static int reload(const struct auth *a, struct web_config *next,
+		  struct err *err)
 {
-	struct web_config next;
-	struct err err;
+	int rc;
 
-	if (!a->path)
-		return;
-	if (!web_config_is_stale(&a->config)) {
-		a->failed = (struct err){ 0 };
-		return;
-	}
-	if (web_config_load(&next, a->path, &err) ||
-	    refuse_opening(&a->config, &next, &err)) {
-		tell_failure(a, &err);
-		web_config_fini(&next);
-		return;
-	}
-	web_config_fini(&a->config);
-	a->config = next;
-	a->known_count = 0;
-	a->failed = (struct err){ 0 };
-	log_event(a->log, LOG_INFO, "web configuration is loaded",
-		  LOG_FIELDS(log_text("path", a->path)));
+	if (!web_config_is_stale(&a->config))
+		return 0;
+	rc = web_config_load(next, a->path, err);
+	if (!rc)
+		rc = refuse_opening(a, next, err);
+	if (rc)
+		tell_failure(a, err);
+	return rc;
 }
 
 void auth_refresh(struct auth *a)
 {
+	struct web_config next = { 0 };
+	struct web_config old = { 0 };
+	struct err err = { 0 };
+	int rc = a->path ? reload(a, &next, &err) : 0;
+
 	pthread_mutex_lock(&a->mu);
-	look(a);
+	a->failed = err;
+	if (!rc && next.file_count) {
+		old = a->config;
+		a->config = next;
+		next = (struct web_config){ 0 };
+		a->known_count = 0;
+		log_event(a->log, LOG_INFO, "web configuration is loaded",
+			  LOG_FIELDS(log_text("path", a->path)));
+	}
 	pthread_mutex_unlock(&a->mu);
+	note_limited(a);
+	web_config_fini(&old);
+	web_config_fini(&next);
 }
 
 bool auth_is_current(struct auth *a)

@@ -48,8 +48,8 @@ enum auth_verdict {
 };
 
 /*
- * Read the files again when one of them is another. It may wait for the disk:
- * the server's sweeper calls it once a second, requests do not.
+ * Read the files again when one of them is another. It may wait for the disk,
+ * while nobody else waits for it. One thread alone: the server's sweeper.
  */
 void auth_refresh(struct auth *a);
 

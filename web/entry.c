@@ -45,9 +45,8 @@ static struct credentials credentials_of(struct exchange *x)
 static void refuse_nobody(struct exchange *x)
 {
 	exchange_refuse(
-		x, ERR_DENIED,
+		x, ERR_UNAUTHORIZED,
 		"who are you? A user's name and password, or a token, is needed");
-	x->answer.status = 401;
 	answer_header(&x->answer, "WWW-Authenticate",
 		      auth_challenge(x->server->o.auth));
 	metric_add(
@@ -190,17 +189,30 @@ void entry_refuse_framing(struct exchange *x)
 	answer_header(&x->answer, "Connection", "close");
 }
 
-bool entry_refuse_stranger(struct exchange *x)
+/* Who asks, and how often. */
+static void admit(struct exchange *x)
+{
+	x->admitted = true;
+	if (is_too_often(x))
+		refuse_often(x);
+	else if (is_preflight(x))
+		answer_preflight(x);
+	else
+		check_client(x);
+	if (!x->answer.status)
+		authenticate(x);
+}
+
+bool entry_refuse_body(struct exchange *x)
 {
 	const char *length = exchange_header(x, "Content-Length");
 
-	if (!*length || !strcmp(length, "0") ||
-	    *exchange_header(x, "Authorization") ||
-	    !auth_asks(x->server->o.auth))
+	if (!*length || !strcmp(length, "0"))
 		return false;
-	refuse_nobody(x);
-	answer_header(&x->answer, "Connection", "close");
-	return true;
+	admit(x);
+	if (x->answer.status)
+		answer_header(&x->answer, "Connection", "close");
+	return x->answer.status;
 }
 
 /* What is wrong with a request of somebody whom we know. */
@@ -227,14 +239,8 @@ static void find_fault(struct exchange *x)
 void entry_check(struct exchange *x)
 {
 	x->foreign = is_foreign(x);
-	if (is_too_often(x))
-		refuse_often(x);
-	else if (is_preflight(x))
-		answer_preflight(x);
-	else
-		check_client(x);
-	if (!x->answer.status)
-		authenticate(x);
+	if (!x->admitted)
+		admit(x);
 	if (!x->answer.status && !x->unverified)
 		find_fault(x);
 }

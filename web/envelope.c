@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #define JSON_TYPE         "application/json; charset=utf-8"
-#define LABELS_HEADER_MAX ((size_t)16 * KIB) /* no header is longer */
+#define LABELS_HEADER_MAX ((size_t)8 * KIB) /* no header is longer */
 
 static const struct {
 	int code;
@@ -17,6 +17,7 @@ static const struct {
 	{ ERR_TOOBIG, 413, "too_large" },
 	{ ERR_LIMIT, 429, "limit" },
 	{ ERR_UNSUPPORTED, 501, "unimplemented" },
+	{ ERR_UNAUTHORIZED, 401, "unauthorized" },
 	{ ERR_DENIED, 403, "forbidden" },
 	{ ERR_NOSPACE, 503, "unavailable" },
 	{ ERR_BUSY, 503, "unavailable" },

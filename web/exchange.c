@@ -9,7 +9,10 @@
 #include "web/framing.h"
 
 #define PARAMS_MAX 1000
-#define FORMS_MAX  (32 * MIB) /* of all bodies on their way */
+#define FORMS_MAX  (32 * MIB) /* of all bodies, until they are answered */
+
+/* Of those whose passwords are yet to be verified: they keep out each other. */
+#define STRANGE_FORMS_MAX (8 * MIB)
 
 void answer_header(struct answer *a, const char *name, const char *value)
 {
@@ -91,13 +94,15 @@ static void parse_form(struct request *r, struct str body)
 
 void exchange_add(struct exchange *x, const char *data, size_t len)
 {
-	_Atomic int64_t *all = &x->server->forms;
+	struct server *s = x->server;
+	int64_t max = x->unverified ? STRANGE_FORMS_MAX : FORMS_MAX;
 	int64_t n = (int64_t)len;
 
 	if (x->crowded || x->form.over)
 		return;
-	if (atomic_fetch_add(all, n) + n > FORMS_MAX) {
-		atomic_fetch_sub(all, n);
+	x->form_pool = x->unverified ? &s->strange_forms : &s->forms;
+	if (atomic_fetch_add(x->form_pool, n) + n > max) {
+		atomic_fetch_sub(x->form_pool, n);
 		x->crowded = true;
 		return;
 	}
@@ -108,6 +113,8 @@ void exchange_add(struct exchange *x, const char *data, size_t len)
 void exchange_parse_form(struct exchange *x)
 {
 	parse_form(&x->request, str_from(buf_bytes(&x->form)));
+	/* Its parameters are what takes memory now, no more than it did. */
+	buf_fini(&x->form);
 }
 
 const char *exchange_header(struct exchange *x, const char *name)
@@ -177,7 +184,8 @@ void exchange_free(struct exchange *x)
 	buf_fini(&x->chunk);
 	buf_fini(&x->answer.body);
 	buf_fini(&x->form);
-	atomic_fetch_sub(&x->server->forms, x->form_taken);
+	if (x->form_pool)
+		atomic_fetch_sub(x->form_pool, x->form_taken);
 	arena_fini(&x->request.arena);
 	mem_free(x);
 }

@@ -24,7 +24,9 @@ struct server {
 	struct MHD_Daemon *daemon;
 	struct pool *pool;
 	unsigned port;
-	_Atomic int64_t forms;   /* bytes of bodies, of all requests */
+	/* Bytes of bodies of all requests, those of whom we do not know apart. */
+	_Atomic int64_t forms;
+	_Atomic int64_t strange_forms;
 	_Atomic int64_t stop_ns; /* when queries end; far off until then */
 	bool tls;
 	char *client_ca;
@@ -46,8 +48,9 @@ struct exchange {
 	struct answer answer;
 	struct identity who;
 	struct buf form;
-	int64_t form_taken; /* of the server's forms */
-	bool crowded;       /* there was no room for all of it */
+	_Atomic int64_t *form_pool; /* the server's, that it is counted in */
+	int64_t form_taken;         /* of it */
+	bool crowded;               /* there was no room for all of it */
 	const struct route *route;
 	int64_t started_ns;
 	struct buf chunk; /* of a stream, being sent */
@@ -55,6 +58,7 @@ struct exchange {
 	int more;         /* what the stream said last */
 	bool answered;
 	bool suspended;
+	bool admitted;
 	bool unverified; /* the password is yet to be hashed */
 	bool ambiguous;
 	bool foreign; /* asked by a page of another origin */
@@ -98,8 +102,8 @@ void entry_verify(struct exchange *x);
 /* The request can be read in two ways: 400, and the connection ends. */
 void entry_refuse_framing(struct exchange *x);
 
-/* Nobody in particular has no body to send, where that is asked. */
-bool entry_refuse_stranger(struct exchange *x);
+/* Before a body is read: whoever is refused anyway need not send it. */
+bool entry_refuse_body(struct exchange *x);
 
 /* Headers for pages of other origins that may read the answer. */
 void entry_add_cors(struct exchange *x, struct MHD_Response *r);

@@ -13,8 +13,11 @@
 #define TLS_OPTIONS_MAX 4
 #define FIRST_MS        10000 /* for the first request of a connection */
 #define SPARE           64    /* connections that are being ended */
-/* Headers and parameters of a request, and the headers of its answer. */
-#define CONNECTION_MEMORY (64 * KIB)
+/*
+ * Headers and parameters of a request, and the headers of its answer. More would
+ * be dear: libmicrohttpd looks through all of a line with each piece of it.
+ */
+#define CONNECTION_MEMORY (32 * KIB)
 /* How long after a stop queries may work, and answers go out. */
 #define STOP_WORK_NS (5 * 1000000000LL)
 #define STOP_SEND_NS (10 * 1000000000LL)
@@ -63,8 +66,10 @@ static void *sweep(void *arg)
 	while (s->sweeping) {
 		at = clock_mono_at(clock_mono_ns() + SWEEP_NS);
 		pthread_cond_timedwait(&s->stop, &s->mu, &at);
+		pthread_mutex_unlock(&s->mu);
 		connections_sweep(s->connections);
 		auth_refresh(s->o.auth);
+		pthread_mutex_lock(&s->mu);
 	}
 	pthread_mutex_unlock(&s->mu);
 	return NULL;
@@ -141,7 +146,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 		/* Whatever its body is said to be, nobody waits for it. */
 		if (x->ambiguous)
 			entry_refuse_framing(x);
-		else if (!entry_refuse_stranger(x))
+		else if (!entry_refuse_body(x))
 			return MHD_YES;
 		return reply_send(x);
 	}

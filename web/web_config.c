@@ -487,26 +487,6 @@ bool web_config_has_auth(const struct web_config *c)
 	return c->user_count || c->token_count;
 }
 
-static bool is_limited(const struct web_config *c, struct str name)
-{
-	for (size_t i = 0; i < c->user_count; i++) {
-		if (str_eq(c->users[i].name, name))
-			return c->users[i].limited;
-	}
-	return true; /* who is not there may do nothing */
-}
-
-static bool has_fewer_limits(const struct web_config *old,
-			     const struct web_config *next)
-{
-	for (size_t i = 0; i < old->user_count; i++) {
-		if (old->users[i].limited &&
-		    !is_limited(next, old->users[i].name))
-			return true;
-	}
-	return false;
-}
-
 static bool needs_certificate(const struct web_tls *t)
 {
 	return t->client_auth == WEB_CLIENT_ANY ||
@@ -532,8 +512,6 @@ const char *web_config_opens(const struct web_config *old,
 {
 	if (web_config_has_auth(old) && !web_config_has_auth(next))
 		return "it has no users and no tokens any more";
-	if (has_fewer_limits(old, next))
-		return "a user who was in basic_auth_scopes is not any more";
 	if (asks_less(&old->tls, &next->tls))
 		return "it asks less of TLS than before";
 	return NULL;

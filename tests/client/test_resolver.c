@@ -14,12 +14,17 @@
 
 TestSuite(resolver, .timeout = 30);
 
-/* In place of libc's: slow… waits for the gate, …none… has no address. */
+/*
+ * In place of libc's: slow… waits for the gate, …none… has no address, turn…
+ * what is set.
+ */
 
 static pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
 static bool is_open;
 static _Atomic int lookups;
+static _Atomic int turn; /* EAI_* */
+static int64_t moved_ns; /* the clock */
 
 static void open_gate(bool open)
 {
@@ -63,6 +68,8 @@ int getaddrinfo(const char *name, const char *service,
 		pass_gate();
 	if (strstr(name, "none"))
 		return EAI_NONAME;
+	if (str_starts(str_of(name), str_of("turn")) && atomic_load(&turn))
+		return atomic_load(&turn);
 	*out = address(AF_INET, "192.0.2.1");
 	(*out)->ai_next = address(AF_INET6, "2001:db8::1");
 	return 0;
@@ -127,6 +134,107 @@ Test(resolver, one_lookup_serves_all_and_is_kept)
 	cr_expect(strstr(none.text, "could not resolve host none: "));
 	resolver_ask(r, "slow", on_told, &c);
 	cr_expect(c.count == 1 && atomic_load(&lookups) == before + 2, "kept");
+	resolver_free(r);
+}
+
+static int64_t moved_now(void)
+{
+	return clock_mono_ns() + moved_ns;
+}
+
+/* One who asks, minutes after the last one. */
+static struct told ask_after(struct resolver *r, const char *name, int minutes)
+{
+	struct told t = { 0 };
+
+	moved_ns += minutes * 60000000000LL;
+	resolver_ask(r, name, on_told, &t);
+	cr_assert(is_told(r, &t));
+	return t;
+}
+
+static void wait_for_lookups(struct resolver *r, int n)
+{
+	for (int i = 0; i < 500 && atomic_load(&lookups) < n; i++)
+		usleep(10000);
+	usleep(50000);
+	resolver_poll(r);
+}
+
+#define HAS_ADDRESS(t) (str_starts(str_of((t).text), str_of("192.0.2.1,")))
+
+Test(resolver, addresses_go_on_without_a_name_server_but_not_without_the_name)
+{
+	struct resolver *r = resolver_new(nothing, NULL);
+	struct told t;
+
+	resolver_set_now(r, moved_now);
+	t = ask_after(r, "turn", 0);
+	cr_expect(HAS_ADDRESS(t));
+	atomic_store(&turn, EAI_AGAIN);
+	for (int i = 0; i < 13; i++) {
+		int before = atomic_load(&lookups);
+
+		t = ask_after(r, "turn", 4);
+		cr_expect(HAS_ADDRESS(t), "after %d minutes", 4 * (i + 1));
+		wait_for_lookups(r, before + 1);
+	}
+	t = ask_after(r, "turn", 10);
+	cr_expect(strstr(t.text, "could not resolve host turn: "), "an hour");
+	atomic_store(&turn, 0);
+	t = ask_after(r, "turn", 1);
+	cr_expect(HAS_ADDRESS(t));
+	atomic_store(&turn, EAI_NONAME);
+	t = ask_after(r, "turn", 1);
+	cr_expect(HAS_ADDRESS(t), "the lookup is under way");
+	wait_for_lookups(r, 17);
+	t = ask_after(r, "turn", 0);
+	cr_expect(strstr(t.text, "could not resolve host turn: "), "gone");
+	resolver_free(r);
+}
+
+/* A name server that is silent keeps nobody waiting who was there before. */
+Test(resolver, who_is_known_does_not_wait_for_the_lookup)
+{
+	struct resolver *r = resolver_new(nothing, NULL);
+	struct told t;
+
+	resolver_set_now(r, moved_now);
+	open_gate(true);
+	t = ask_after(r, "slow", 0);
+	open_gate(false);
+	moved_ns += 60000000000LL;
+	t = (struct told){ 0 };
+	resolver_ask(r, "slow", on_told, &t);
+	cr_expect(t.count == 1 && HAS_ADDRESS(t));
+	open_gate(true);
+	resolver_free(r);
+}
+
+Test(resolver, names_without_end_take_no_memory)
+{
+	struct resolver *r = resolver_new(nothing, NULL);
+	char name[300];
+	struct told t;
+
+	resolver_set_now(r, moved_now);
+	memset(name, 'a', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	t = ask_after(r, name, 0);
+	cr_expect(strstr(t.text, "is longer than 253 bytes"));
+	for (int i = 0; i < 20; i++) {
+		for (int k = 0; k < 1000; k++) {
+			snprintf(name, sizeof(name), "none-%d-%d", i, k);
+			t = (struct told){ 0 };
+			resolver_ask(r, name, on_told, &t);
+			resolver_forget(r, name, &t);
+		}
+		resolver_poll(r);
+		moved_ns += 60000000000LL;
+	}
+	cr_expect(resolver_names(r) <= 8192, "%zu", resolver_names(r));
+	t = ask_after(r, "fast", 0);
+	cr_expect(HAS_ADDRESS(t));
 	resolver_free(r);
 }
 

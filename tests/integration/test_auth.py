@@ -76,7 +76,7 @@ def every_route_asks_who_is_there(d):
             answer = e.get(path, headers=headers, method=method)
             assert answer.status == 401, (path, headers, answer.status)
             assert 'Basic realm="everprof"' in answer.headers['WWW-Authenticate']
-            assert b'everprof_' not in answer.body
+            assert answer.json()['errorType'] == 'unauthorized', answer.body
         known = {'read': {'reader': 200, 'ci': 200, 'pusher': 403},
                  'read+write': {'reader': 403, 'ci': 403, 'pusher': 403},
                  'admin': {'reader': 403, 'ci': 403, 'pusher': 403}}[route['scope']]
@@ -133,8 +133,47 @@ def strangers_send_no_bodies(d):
             answer += piece
     assert answer.startswith(b'HTTP/1.1 401 ') and b'WWW-Authenticate' in answer, answer
     assert e.get('/api/v1/labels', method='POST', data=b'match[]=x').status == 401
+    assert e.get('/api/v1/labels', method='POST', data=b'match[]=x',
+                 headers=bearer('x' * 20)).status == 401
     assert e.get('/api/v1/labels', method='POST', data=b'start=0',
                  headers=basic('u', 'one')).status == 200
+
+
+@suite.test
+def bodies_of_strangers_leave_room(d):
+    """Who sends any password may send a body; those who are known have room of their own."""
+    e = start(d, web(f'  u: {hashed("one")}\n'))
+    form = b'a=' + b'b' * 900000
+    known = basic('u', 'one')
+    assert e.get('/api/v1/labels', headers=known).status == 200
+    held = []
+    for i in range(48):
+        s = socket.create_connection(('127.0.0.1', e.port))
+        s.sendall(b'POST /api/v1/labels HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n'
+                  b'Authorization: ' + basic('u', f'no{i}')['Authorization'].encode() +
+                  b'\r\n\r\n' + b'a' * 990000)
+        held.append(s)
+    assert e.get('/api/v1/labels', method='POST', data=form, headers=known).status == 200
+    # A stranger's has none until theirs are given up.
+    stranger = e.get('/api/v1/labels', method='POST', data=form, headers=basic('u', 'two'))
+    assert stranger.status in (401, 429), stranger.status
+    for s in held:
+        s.close()
+    e.finish()
+
+
+@suite.test
+def a_limit_survives_a_file_that_is_being_written(d):
+    user = f'basic_auth_users: {{u: "{hashed("one")}", v: "{hashed("two")}"}}\n'
+    limit = 'basic_auth_scopes: {u: [read]}\n'
+    e = start(d, user + limit)
+    rewrite(f'{d}/web.yml', f'basic_auth_users: {{v: "{hashed("two")}"}}\n')
+    wait_until('loaded', 10, lambda: 'web configuration is loaded' in e.text())
+    rewrite(f'{d}/web.yml', user)
+    wait_until('refused', 10, lambda: 'basic_auth_scopes is not any more' in e.text())
+    rewrite(f'{d}/web.yml', user + limit)
+    wait_until('loaded', 10, lambda: e.text().count('web configuration is loaded') == 2)
+    e.finish()
 
 
 @suite.test

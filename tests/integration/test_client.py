@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each option of the HTTP client, against nginx, tinyproxy and a token endpoint."""
 import base64
+import contextlib
 import json
 import os
 import shutil
@@ -10,8 +11,8 @@ import time
 import urllib.parse
 
 from certs import Authority
-from harness import (Everprof, Process, Server, Suite, free_port, heap_job, packed, profile, send,
-                     wait_until)
+from harness import (Everprof, Process, Server, Suite, free_port, heap_job, packed, profile, run,
+                     send, wait_until)
 
 suite = Suite()
 
@@ -50,6 +51,16 @@ def wait_state(e, name, expected):
         wait_until(name, 20, done)
     except AssertionError:
         raise AssertionError((name, expected, state(e)[name]))
+
+
+@contextlib.contextmanager
+def environment(**variables):
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name in variables:
+            del os.environ[name]
 
 
 class Nginx:
@@ -267,9 +278,7 @@ def proxies_are_used_as_they_are_told(d):
     proxy = f'http://me:secret@127.0.0.1:{port}'
     trust = f'scheme: https\ntls_config: {{ca_file: {ca.cert}}}\n'
     token = base64.b64encode(b'me:secret').decode()
-    env = dict(os.environ, HTTP_PROXY=proxy, HTTPS_PROXY=proxy, NO_PROXY='direct.example')
-    os.environ.update(env)
-    try:
+    with environment(HTTP_PROXY=proxy, HTTPS_PROXY=proxy, NO_PROXY='direct.example'):
         e = Everprof(d, config(
             job('none', n.address(0), ''),
             job('http', n.address(0), f'proxy_url: {proxy}'),
@@ -281,9 +290,6 @@ def proxies_are_used_as_they_are_told(d):
             job('except', n.address(0),
                 f'proxy_url: http://127.0.0.1:{free_port()}\nno_proxy: 127.0.0.0/8'),
             job('environment', n.address(0), 'proxy_from_environment: true'))).ready()
-    finally:
-        for name in ('HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'):
-            os.environ.pop(name, None)
     wait_all(e, {'none': None, 'http': None, 'https': None, 'header': None, 'except': None,
                  'environment': None, 'refused': '40', 'gone': 'Failed to connect'})
     with open(f'{d}/tinyproxy.log') as f:
@@ -291,6 +297,77 @@ def proxies_are_used_as_they_are_told(d):
     assert f'CONNECT 127.0.0.1:{n.ports[1]}' in log and f'GET http://{n.address(0)}' in log, log
     assert 'secret' not in e.get('/api/v1/status/config').data()['yaml'].replace('<secret>', '')
     assert 'secret' not in e.text()
+
+
+@suite.test
+def proxies_that_are_none_are_named(d):
+    """Without what stands in them; and who names one gets no other."""
+    server = Server(lambda r: send(r, packed(profile('x'))))
+    own = f'proxy_url: http://127.0.0.1:{free_port()}'
+    bad = config(job('a', server.address, 'proxy_url: "http://me:hid/den@127.0.0.1:1"'),
+                 job('b', server.address, 'proxy_url: "http://"'))
+    with open(f'{d}/bad.yaml', 'w') as f:
+        f.write(bad)
+    said = run('check', 'config', f'{d}/bad.yaml')
+    assert said.returncode == 1 and said.stderr.count('a proxy is http://HOST:PORT') == 2, said
+    assert 'den' not in said.stderr + said.stdout, said
+    with environment(HTTP_PROXY='http://me:hid/den@127.0.0.1:1', NO_PROXY='127.0.0.1'):
+        e = Everprof(d, config(job('own', server.address, own), job('none', server.address, ''),
+                               job('skipped', server.address, 'proxy_from_environment: true')))
+    e.ready()
+    wait_all(e, {'own': 'Failed to connect', 'none': None, 'skipped': None})
+    e.finish()
+    with environment(HTTP_PROXY='http://me:hid/den@127.0.0.1:1'):
+        e = Everprof(f'{d}/2', config(
+            job('bad', 'far.example:80', 'proxy_from_environment: true')))
+    e.ready()
+    wait_all(e, {'bad': 'a proxy is http://HOST:PORT'})
+    assert 'den@' not in e.text() and b'den@' not in e.get('/targets').body
+    e.finish()
+    server.stop()
+
+
+@suite.test
+def passwords_of_urls_stay_on_the_way(d):
+    """They are for the host that they were given for, redirects within it included."""
+    asked = []
+
+    def answer(r):
+        asked.append((r.path, r.headers.get('Authorization')))
+        if r.path == '/sd':
+            send(r, b'', 302, Location='/sd/')
+        elif r.path == '/far':
+            send(r, b'', 302, Location=f'http://localhost:{server.address.split(":")[1]}/no')
+        elif r.path == '/sd/' and r.headers.get('Authorization'):
+            send(r, b'[{"targets": ["found:1"]}]', Content_Type='application/json')
+        else:
+            who = base64.b64decode((r.headers.get('Authorization') or ' ').split(' ')[1])
+            send(r, b'you are ' + who, 401, Content_Type='text/plain')
+    server = Server(answer)
+    sd = ''.join(f'- job_name: {name}\n  scrape_interval: 1d\n  http_sd_configs: [{{url: '
+                 f'"http://u:p%41ss@{server.address}/{name}", refresh_interval: 200ms}}]\n'
+                 for name in ('sd', 'far', 'echo'))
+    e = Everprof(d, 'scrape_configs:\n' + sd).ready()
+    wait_until('found', 10, lambda: [
+        t for t in e.targets() if t['labels']['instance'] == 'found:1'])
+    wait_until('far', 10, lambda: [a for p, a in asked if p == '/no'])
+    wait_until('echo', 10, lambda: [a for p, a in asked if p == '/echo'])
+    word = 'Basic ' + base64.b64encode(b'u:pAss').decode()
+    assert {(p, a) for p, a in asked} == {('/sd', word), ('/sd/', word), ('/far', word),
+                                          ('/no', None), ('/echo', word)}, asked
+    wait_until('told', 10, lambda: e.text().count('discovery failed') >= 2)
+    assert 'pAss' not in e.text() and 'p%41ss' not in e.text(), e.text()
+    e.finish()
+    server.stop()
+
+
+@suite.test
+def names_that_dns_does_not_know_are_named(d):
+    e = Everprof(d, config(job('long', 'a' * 254 + ':80', '')) + '- job_name: umlaut\n'
+                 '  http_sd_configs: [{url: "http://bücher.example/"}]\n').ready()
+    wait_all(e, {'long': 'is longer than 253 bytes'})
+    wait_until('told', 10, lambda: 'write it as xn--' in e.text())
+    e.finish()
 
 
 @suite.test

@@ -254,8 +254,9 @@ def odd_requests_get_an_answer(d):
             while part := c.recv(65536):
                 answer += part
         return answer
-    assert e.get('/-/healthy?' + 'a&' * 900).status == 200
-    assert e.get('/api/v1/series?' + 'match[]=heap&' * 450).status == 200
+    assert e.get('/-/healthy?' + 'a&' * 400).status == 200
+    assert e.get('/api/v1/labels', method='POST', data=b'a=&' * 900).status == 200
+    assert e.get('/api/v1/series?' + 'match[]=heap&' * 400).status == 200
     smuggled = b'a=bGET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n'
     for headers in (b'Content-Length: 3\r\nContent-Length: %d\r\n' % len(smuggled),
                     b'Content-Length: 3\r\nTransfer-Encoding: chunked\r\n'):
