@@ -206,13 +206,13 @@ static void set_authorization(struct transfer *t, const struct http_config *g)
 
 /*
  * Who we are: for the host that we were asked to go to. What stands in the URL
- * goes before what is configured, as in Go.
+ * goes before what is configured, but for OAuth 2, as in Go.
  */
 static void set_identity(struct transfer *t, const struct http_config *g)
 {
 	if (g)
 		add_headers(&t->headers, &g->headers);
-	if (t->username)
+	if (t->username && !t->token)
 		set_password(t->easy, t->username, t->password);
 	else if (g)
 		set_authorization(t, g);

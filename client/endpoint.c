@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "base/url.h"
 #include "client/http.h"
 
 /* Taken apart, or NULL. */
@@ -73,6 +74,20 @@ char *endpoint_with_host(const char *url, const char *host)
 	return out;
 }
 
+/* libcurl would refuse control characters. */
+static char *get_decoded(CURLU *u, CURLUPart part)
+{
+	char *raw = get(u, part, 0);
+	struct arena arena = { 0 };
+	char *out = NULL;
+
+	if (raw)
+		out = mem_strndup(url_unescape_path(str_of(raw), &arena));
+	mem_forget(raw);
+	arena_fini(&arena);
+	return out;
+}
+
 /* The URL without what it says of who asks. */
 static char *without_user(CURLU *u)
 {
@@ -87,8 +102,8 @@ char *endpoint_split_user(const char *url, char **user, char **password)
 	CURLU *u = strchr(url, '@') ? parse(url, 0) : NULL;
 	char *out = NULL;
 
-	*user = u ? get(u, CURLUPART_USER, CURLU_URLDECODE) : NULL;
-	*password = *user ? get(u, CURLUPART_PASSWORD, CURLU_URLDECODE) : NULL;
+	*user = u ? get_decoded(u, CURLUPART_USER) : NULL;
+	*password = *user ? get_decoded(u, CURLUPART_PASSWORD) : NULL;
 	if (*user)
 		out = without_user(u);
 	curl_url_cleanup(u);

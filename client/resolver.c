@@ -15,8 +15,6 @@
 #include "base/vec.h"
 
 #define THREADS_MAX 16
-#define SLOW_MAX    (THREADS_MAX / 2)
-#define UNKNOWN_MAX (THREADS_MAX / 4 * 3)
 #define SLOW_NS     1000000000LL
 #define KEEP_NS     30000000000LL /* an answer is new for so long */
 #define FAILED_NS   2000000000LL  /* a failure */
@@ -40,6 +38,7 @@ struct entry {
 	int64_t found_ns;
 	int failed;       /* why the last lookup did: EAI_*; 0: it did not */
 	int64_t until_ns; /* 0: nothing is known */
+	int64_t since_ns; /* that it is wanted */
 	bool wanted;      /* is in a queue, or has a thread */
 	bool slow;
 	struct entry *next; /* in the queue */
@@ -59,11 +58,17 @@ enum pace {
 	PACES
 };
 
+/* Threads at most: those that may take long leave some to the others. */
+static const unsigned threads_max[] = { [QUICK] = THREADS_MAX,
+					[UNKNOWN] = THREADS_MAX / 2,
+					[SLOW] = THREADS_MAX / 4 };
+
 /* One lookup: its thread's until it is done. */
 struct lookup {
 	struct shared *shared;
 	char *name;
 	struct entry *entry; /* the loop's */
+	enum pace pace;
 	int64_t took_ns;
 	char *addresses;
 	int failed;
@@ -85,8 +90,8 @@ struct resolver {
 	struct table by_name;
 	size_t names_max; /* then those that nobody needs are dropped */
 	struct queue queues[PACES];
-	unsigned running;
-	unsigned slow_running;
+	unsigned running; /* lookups, of all paces */
+	unsigned running_of[PACES];
 	int64_t (*now)(void);
 };
 
@@ -231,7 +236,7 @@ static void *run(void *arg)
 
 /* The loop's. */
 
-static bool begin(struct resolver *r, struct entry *e)
+static bool begin(struct resolver *r, struct entry *e, enum pace p)
 {
 	struct lookup *l = mem_new(struct lookup);
 	pthread_attr_t attr;
@@ -241,6 +246,7 @@ static bool begin(struct resolver *r, struct entry *e)
 	l->shared = r->shared;
 	l->name = mem_strdup(e->name);
 	l->entry = e;
+	l->pace = p;
 	atomic_fetch_add(&r->shared->refs, 1);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
@@ -252,7 +258,7 @@ static bool begin(struct resolver *r, struct entry *e)
 		return false;
 	}
 	r->running++;
-	r->slow_running += e->slow;
+	r->running_of[p]++;
 	return true;
 }
 
@@ -261,11 +267,9 @@ static enum pace pace_of(const struct entry *e)
 	return !e->until_ns ? UNKNOWN : e->slow ? SLOW : QUICK;
 }
 
-/* Some are left for names that are known to be quick. */
 static bool has_thread(const struct resolver *r, enum pace p)
 {
-	return r->running < (p == QUICK ? THREADS_MAX : UNKNOWN_MAX) &&
-	       (p != SLOW || r->slow_running < SLOW_MAX);
+	return r->running < THREADS_MAX && r->running_of[p] < threads_max[p];
 }
 
 static void enqueue(struct resolver *r, struct entry *e)
@@ -275,6 +279,7 @@ static void enqueue(struct resolver *r, struct entry *e)
 	if (e->wanted)
 		return;
 	e->wanted = true;
+	e->since_ns = r->now();
 	e->next = NULL;
 	if (q->first)
 		q->last->next = e;
@@ -286,8 +291,10 @@ static void enqueue(struct resolver *r, struct entry *e)
 /* Whether its addresses may be used, new or not. */
 static bool is_usable(const struct resolver *r, const struct entry *e)
 {
-	return e->addresses &&
-	       r->now() < e->found_ns + (e->failed ? ORPHAN_NS : STALE_NS);
+	bool late = e->wanted && r->now() > e->since_ns + SLOW_NS;
+	int64_t ns = e->failed || late ? ORPHAN_NS : STALE_NS;
+
+	return e->addresses && r->now() < e->found_ns + ns;
 }
 
 /* As many as there are threads for. */
@@ -301,7 +308,7 @@ static void begin_queue(struct resolver *r, enum pace p)
 		/* Nobody waits any more, and there is nothing to renew. */
 		if (!e->askers.count && !is_usable(r, e))
 			e->wanted = false;
-		else if (!begin(r, e))
+		else if (!begin(r, e, p))
 			return; /* no threads now: the next poll tries again */
 		q->first = e->next;
 	}
@@ -434,7 +441,7 @@ static void learn(struct resolver *r, struct lookup *l)
 	struct entry *e = l->entry;
 
 	r->running--;
-	r->slow_running -= e->slow;
+	r->running_of[l->pace]--;
 	e->slow = l->took_ns > SLOW_NS;
 	e->until_ns = r->now() + (l->addresses ? KEEP_NS : FAILED_NS);
 	e->failed = l->failed;

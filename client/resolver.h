@@ -5,14 +5,14 @@
  * libcurl's own resolver has a thread for each lookup, and waits for it in the
  * loop when a transfer ends first: one name server that does not answer would
  * stop all scraping. Here a lookup may take as long as it likes: who asked goes
- * on without it. One lookup serves all who ask for the same name. Names that
- * were slow once have half of the threads at most, new ones three quarters, so
- * that they cannot keep out the others.
+ * on without it. One lookup serves all who ask for the same name. New names have
+ * half of the threads at most, those that were slow a quarter, so that they
+ * cannot keep out the others.
  *
  * An answer is new for half a minute. Up to five minutes after it came it is
- * given at once, and renewed meanwhile; up to an hour, when lookups fail for
- * another reason than that the name is gone: a name server that does not answer
- * stops nothing.
+ * given at once, and renewed meanwhile; up to an hour when lookups take long, or
+ * fail for another reason than that the name is gone: a name server that does
+ * not answer stops nobody who asks more often.
  *
  * Ownership: callbacks' contexts are the callers'.
  * Threads: the loop's, which alone asks, forgets and polls.

@@ -7,10 +7,13 @@
 #include "base/vec.h"
 
 /*
- * What the labels and URLs of a job may come to: a small file could make a
- * fleet that fills the memory.
+ * What the targets of a job may take: a small file could make a fleet that
+ * fills the memory. Those that are dropped have a part; what more there are is
+ * counted.
  */
-#define BYTES_MAX (256 * MIB)
+#define BYTES_MAX         (256 * MIB)
+#define DROPPED_BYTES_MAX (64 * MIB)
+#define TARGET_BYTES      400 /* of each, beside its labels and URL */
 
 /* A set being made. */
 struct making {
@@ -23,7 +26,8 @@ struct making {
 	struct table types;      /* of the job by name */
 	const char **dropped_by; /* what is said of a rule */
 	struct target_set *set;
-	size_t bytes; /* of its labels and URLs */
+	size_t bytes; /* of its targets */
+	size_t dropped_bytes;
 };
 
 static bool same_spec(const void *ctx, uint32_t number, const void *key)
@@ -149,16 +153,33 @@ static struct target *take_target(struct making *m, struct target_spec *spec)
 	return t;
 }
 
-static void drop(struct making *m, struct target_entry e, const char *why)
+/* Whether one that is dropped is kept, to be shown with that reason. */
+static bool keeps_dropped(struct making *m, const char *why)
 {
 	int64_t most = m->config->common.keep_dropped_targets;
-	struct target_set *s = m->set;
 
-	s->dropped++;
-	if (most && s->dropped > (size_t)most)
+	m->set->dropped++;
+	m->dropped_bytes += sizeof(struct target_entry) + strlen(why);
+	return m->dropped_bytes <= DROPPED_BYTES_MAX &&
+	       (!most || m->set->dropped <= (size_t)most);
+}
+
+/* why: a constant, or the set's. */
+static void drop(struct making *m, struct target_entry e, const char *why)
+{
+	if (!keeps_dropped(m, why))
 		return;
 	e.dropped = why;
-	*vec_add(s) = e;
+	*vec_add(m->set) = e;
+}
+
+static void drop_faulty(struct making *m, struct target_entry e,
+			const struct err *err)
+{
+	if (!keeps_dropped(m, err->msg))
+		return;
+	e.dropped = arena_strndup(&m->set->arena, str_of(err->msg));
+	*vec_add(m->set) = e;
 }
 
 /* The target, or NULL: it is dropped. */
@@ -175,7 +196,7 @@ static const struct target *keep(struct making *m, struct target_entry e,
 		return NULL;
 	}
 	table_add(&m->seen, hash, (uint32_t)s->count);
-	m->bytes += spec->labels->len + strlen(spec->url);
+	m->bytes += TARGET_BYTES + spec->labels->len + strlen(spec->url);
 	e.target = take_target(m, spec);
 	*vec_add(s) = e;
 	s->active++;
@@ -217,7 +238,7 @@ static const struct target *add(struct making *m, struct target_entry e)
 	if (rc == RELABEL_DROPPED)
 		drop(m, e, dropped_by(m, by));
 	else if (rc < 0 || target_spec_make(&s->job, e.type, &b, &spec, &err))
-		drop(m, e, arena_strndup(&s->arena, str_of(err.msg)));
+		drop_faulty(m, e, &err);
 	else
 		t = keep(m, e, &spec);
 	labels_builder_fini(&b);
@@ -296,10 +317,9 @@ static void refuse_all(struct target_set *s, const char *why)
 static const char *excess(const struct making *m)
 {
 	if (m->bytes > BYTES_MAX)
-		return arena_printf(
-			&m->set->arena,
-			"the job's labels and URLs come to more than %ld MB",
-			BYTES_MAX / MIB);
+		return arena_printf(&m->set->arena,
+				    "the job's targets take more than %ld MB",
+				    BYTES_MAX / MIB);
 	return arena_printf(
 		&m->set->arena,
 		"target_limit exceeded: there are more than %lld targets",

@@ -177,16 +177,6 @@ bool auth_is_current(struct auth *a)
 	return ok;
 }
 
-bool auth_asks(struct auth *a)
-{
-	bool asks;
-
-	pthread_mutex_lock(&a->mu);
-	asks = web_config_has_auth(&a->config);
-	pthread_mutex_unlock(&a->mu);
-	return asks;
-}
-
 const char *auth_exposure(struct auth *a)
 {
 	const char *what = NULL;

@@ -62,9 +62,6 @@ bool auth_is_current(struct auth *a);
  */
 const char *auth_exposure(struct auth *a);
 
-/* Whether anybody must say who he is. */
-bool auth_asks(struct auth *a);
-
 /* Quick: for the thread that must not wait. */
 enum auth_verdict auth_check(struct auth *a, const struct credentials *c,
 			     struct identity *out);

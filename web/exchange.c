@@ -54,16 +54,20 @@ bool request_param(const struct request *r, const char *name, struct str *out)
 
 /* Requests. */
 
-static void add_param(struct request *r, struct str name, struct str value)
+/* Both are the arena's. False: there are too many. */
+static bool add_param(struct exchange *x, struct str name, struct str value)
 {
-	if (r->param_count == PARAMS_MAX)
-		return;
+	struct request *r = &x->request;
+
+	x->wordy |= r->param_count == PARAMS_MAX;
+	if (x->wordy)
+		return false;
 	if (!r->params)
 		r->params =
 			arena_array(&r->arena, struct param_value, PARAMS_MAX);
 	r->params[r->param_count++] =
-		(struct param_value){ .name = arena_str(&r->arena, name),
-				      .value = arena_str(&r->arena, value) };
+		(struct param_value){ .name = name, .value = value };
+	return true;
 }
 
 static enum MHD_Result on_argument(void *ctx, enum MHD_ValueKind kind UNUSED,
@@ -74,21 +78,28 @@ static enum MHD_Result on_argument(void *ctx, enum MHD_ValueKind kind UNUSED,
 
 	x->bad |= memchr(key, 0, key_len) ||
 		  (value_len && memchr(value, 0, value_len));
-	add_param(&x->request, (struct str){ .ptr = key, .len = key_len },
-		  (struct str){ .ptr = value ? value : "", .len = value_len });
+	(void)add_param(x,
+			arena_str(&x->request.arena,
+				  (struct str){ .ptr = key, .len = key_len }),
+			arena_str(&x->request.arena,
+				  (struct str){ .ptr = value ? value : "",
+						.len = value_len }));
 	return MHD_YES;
 }
 
-static void parse_form(struct request *r, struct str body)
+static void parse_form(struct exchange *x, struct str body)
 {
-	while (body.len) {
+	struct arena *a = &x->request.arena;
+	bool fits = true;
+
+	while (body.len && fits) {
 		struct str pair = str_cut(body, '&', &body);
 		struct str value;
 		struct str name = str_cut(pair, '=', &value);
 
 		if (name.len)
-			add_param(r, url_unescape(name, &r->arena),
-				  url_unescape(value, &r->arena));
+			fits = add_param(x, url_unescape(name, a),
+					 url_unescape(value, a));
 	}
 }
 
@@ -112,9 +123,11 @@ void exchange_add(struct exchange *x, const char *data, size_t len)
 
 void exchange_parse_form(struct exchange *x)
 {
-	parse_form(&x->request, str_from(buf_bytes(&x->form)));
-	/* Its parameters are what takes memory now, no more than it did. */
+	parse_form(x, str_from(buf_bytes(&x->form)));
+	/* Its parameters are what takes memory now, hardly more than it did. */
 	buf_fini(&x->form);
+	if (x->wordy)
+		exchange_refuse(x, ERR_TOOBIG, "there are too many parameters");
 }
 
 const char *exchange_header(struct exchange *x, const char *name)

@@ -63,6 +63,7 @@ struct exchange {
 	bool ambiguous;
 	bool foreign; /* asked by a page of another origin */
 	bool bad;     /* a NUL in a parameter */
+	bool wordy;   /* too many parameters; the rest is not there */
 };
 
 /* exchange.c */
@@ -76,7 +77,7 @@ void exchange_free(struct exchange *x);
 /* A piece of the body: kept as long as there is room for it. */
 void exchange_add(struct exchange *x, const char *data, size_t len);
 
-/* The parameters of a form, once its body is there. */
+/* The parameters of a form that find_fault() let pass, or a refusal. */
 void exchange_parse_form(struct exchange *x);
 
 /* A header of the request, "" when it has none. */

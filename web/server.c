@@ -81,6 +81,8 @@ static void run_handler(void *ctx, unsigned worker UNUSED)
 
 	entry_verify(x);
 	if (!x->answer.status)
+		exchange_parse_form(x);
+	if (!x->answer.status)
 		x->route->handle(x->server->o.ctx, &x->request, &x->answer);
 	reply_finish(x);
 	x->answered = true;
@@ -102,7 +104,6 @@ static enum MHD_Result handle(struct exchange *x)
 	entry_check(x);
 	if (x->answer.status)
 		return reply_send(x);
-	exchange_parse_form(x);
 	if (!x->unverified && x->route->kind == ROUTE_QUICK) {
 		run_handler(x, 0);
 		return reply_send(x);

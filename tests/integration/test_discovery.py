@@ -529,9 +529,10 @@ def small_answers_cannot_fill_the_memory(d):
         'the URL is longer than 16384 bytes'}
     # Within the bounds of a file, but for every type.
     answers['body'] = group(1000, {'l': 'x' * 60000})
-    wait_until('refused', 60, lambda: 'come to more than 256 MB' in e.text())
+    wait_until('refused', 60, lambda: 'take more than 256 MB' in e.text())
     assert SLOW != 1 or e.memory() < before + 500, e.memory()
     answers['body'] = group(1, {})
+    wait_until('scraped again', 30, lambda: 'scraped again' in e.text())
     wait_until('targets again', 30, lambda: [t['lastError'] for t in e.targets()] == [''] * 7)
     e.finish()
     sd.stop()
