@@ -27,6 +27,29 @@ static int hex(char c)
 	return -1;
 }
 
+/* Whether two hexadecimal digits follow the "%" there. */
+static bool is_escape(struct str s, size_t i)
+{
+	return i + 2 < s.len && hex(s.ptr[i + 1]) >= 0 &&
+	       hex(s.ptr[i + 2]) >= 0;
+}
+
+static char escaped(struct str s, size_t i)
+{
+	return (char)(unsigned char)(hex(s.ptr[i + 1]) << 4 |
+				     hex(s.ptr[i + 2]));
+}
+
+bool url_is_sound(struct str s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		if (!s.ptr[i] ||
+		    (s.ptr[i] == '%' && (!is_escape(s, i) || !escaped(s, i))))
+			return false;
+	}
+	return true;
+}
+
 static struct str unescape(struct str s, bool plus_is_space,
 			   struct arena *arena)
 {
@@ -38,10 +61,8 @@ static struct str unescape(struct str s, bool plus_is_space,
 
 		if (c == '+' && plus_is_space)
 			c = ' ';
-		if (c == '%' && i + 2 < s.len && hex(s.ptr[i + 1]) >= 0 &&
-		    hex(s.ptr[i + 2]) >= 0) {
-			c = (char)(unsigned char)(hex(s.ptr[i + 1]) << 4 |
-						  hex(s.ptr[i + 2]));
+		if (c == '%' && is_escape(s, i)) {
+			c = escaped(s, i);
 			i += 2;
 		}
 		out[n++] = c;

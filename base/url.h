@@ -11,6 +11,12 @@
 /* Append s with everything but A-Za-z0-9-_.~ encoded. */
 void url_escape(struct str s, struct buf *out);
 
+/*
+ * Whether every "%" begins an escape, and none is a NUL: what others could read
+ * otherwise.
+ */
+bool url_is_sound(struct str s);
+
 /* Undo a form's encoding; what is no escape stays. NUL behind it. */
 struct str url_unescape(struct str s, struct arena *arena);
 

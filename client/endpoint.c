@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "base/url.h"
 #include "client/http.h"
 
 /* Taken apart, or NULL. */
@@ -74,17 +73,26 @@ char *endpoint_with_host(const char *url, const char *host)
 	return out;
 }
 
-/* libcurl would refuse control characters. */
+static bool has_nul(CURLU *u, CURLUPart part)
+{
+	char *raw = get(u, part, 0);
+	bool has = raw && strstr(raw, "%00");
+
+	mem_forget(raw);
+	return has;
+}
+
+/* CURLU_URLDECODE would refuse control characters. */
 static char *get_decoded(CURLU *u, CURLUPart part)
 {
 	char *raw = get(u, part, 0);
-	struct arena arena = { 0 };
-	char *out = NULL;
+	char *text = raw ? curl_easy_unescape(NULL, raw, 0, NULL) : NULL;
+	char *out = text ? mem_strdup(text) : NULL;
 
-	if (raw)
-		out = mem_strndup(url_unescape_path(str_of(raw), &arena));
+	if (text)
+		explicit_bzero(text, strlen(text));
+	curl_free(text);
 	mem_forget(raw);
-	arena_fini(&arena);
 	return out;
 }
 
@@ -102,10 +110,15 @@ char *endpoint_split_user(const char *url, char **user, char **password)
 	CURLU *u = strchr(url, '@') ? parse(url, 0) : NULL;
 	char *out = NULL;
 
-	*user = u ? get_decoded(u, CURLUPART_USER) : NULL;
-	*password = *user ? get_decoded(u, CURLUPART_PASSWORD) : NULL;
-	if (*user)
+	*user = NULL;
+	*password = NULL;
+	/* What a NUL would cut stays as it is: libcurl refuses it. */
+	if (u && !has_nul(u, CURLUPART_USER) && !has_nul(u, CURLUPART_PASSWORD))
+		*user = get_decoded(u, CURLUPART_USER);
+	if (*user) {
+		*password = get_decoded(u, CURLUPART_PASSWORD);
 		out = without_user(u);
+	}
 	curl_url_cleanup(u);
 	return out;
 }

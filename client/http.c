@@ -213,6 +213,7 @@ static int wait_ms(const struct http_client *c, int64_t timeout_ms)
 
 	left = until(c->deadline_ns, left);
 	left = until(c->waiting_ns, left);
+	left = until(resolver_due_ns(c->resolver), left);
 	return (int)(left < 0 ? 0 : left > 60000 ? 60000 : left);
 }
 

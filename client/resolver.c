@@ -14,10 +14,9 @@
 #include "base/table.h"
 #include "base/vec.h"
 
-#define THREADS_MAX 16
-#define SLOW_NS     1000000000LL
-#define KEEP_NS     30000000000LL /* an answer is new for so long */
-#define FAILED_NS   2000000000LL  /* a failure */
+#define SLOW_NS   1000000000LL
+#define KEEP_NS   30000000000LL /* an answer is new for so long */
+#define FAILED_NS 2000000000LL  /* a failure */
 /* An answer is of use for so long, and when no other can be had. */
 #define STALE_NS  300000000000LL
 #define ORPHAN_NS 3600000000000LL
@@ -58,10 +57,9 @@ enum pace {
 	PACES
 };
 
-/* Threads at most: those that may take long leave some to the others. */
-static const unsigned threads_max[] = { [QUICK] = THREADS_MAX,
-					[UNKNOWN] = THREADS_MAX / 2,
-					[SLOW] = THREADS_MAX / 4 };
+/* Of each its own: none can keep out the others. */
+static const unsigned
+	threads_max[] = { [QUICK] = 8, [UNKNOWN] = 8, [SLOW] = 4 };
 
 /* One lookup: its thread's until it is done. */
 struct lookup {
@@ -90,8 +88,8 @@ struct resolver {
 	struct table by_name;
 	size_t names_max; /* then those that nobody needs are dropped */
 	struct queue queues[PACES];
-	unsigned running; /* lookups, of all paces */
-	unsigned running_of[PACES];
+	unsigned running[PACES]; /* lookups */
+	int64_t due_ns; /* when the askers are looked at; 0: need not */
 	int64_t (*now)(void);
 };
 
@@ -257,19 +255,13 @@ static bool begin(struct resolver *r, struct entry *e, enum pace p)
 		shared_unref(r->shared);
 		return false;
 	}
-	r->running++;
-	r->running_of[p]++;
+	r->running[p]++;
 	return true;
 }
 
 static enum pace pace_of(const struct entry *e)
 {
 	return !e->until_ns ? UNKNOWN : e->slow ? SLOW : QUICK;
-}
-
-static bool has_thread(const struct resolver *r, enum pace p)
-{
-	return r->running < THREADS_MAX && r->running_of[p] < threads_max[p];
 }
 
 static void enqueue(struct resolver *r, struct entry *e)
@@ -302,7 +294,7 @@ static void begin_queue(struct resolver *r, enum pace p)
 {
 	struct queue *q = &r->queues[p];
 
-	while (q->first && has_thread(r, p)) {
+	while (q->first && r->running[p] < threads_max[p]) {
 		struct entry *e = q->first;
 
 		/* Nobody waits any more, and there is nothing to renew. */
@@ -393,6 +385,13 @@ static void answer(const struct entry *e, resolver_fn fn, void *ctx)
 	fn(ctx, NULL, &err);
 }
 
+/* What is too old now may be of use, when the lookup takes long. */
+static void look_later(struct resolver *r, const struct entry *e)
+{
+	if (e->addresses && !r->due_ns)
+		r->due_ns = r->now() + SLOW_NS;
+}
+
 void resolver_ask(struct resolver *r, const char *name, resolver_fn fn,
 		  void *ctx)
 {
@@ -412,10 +411,12 @@ void resolver_ask(struct resolver *r, const char *name, resolver_fn fn,
 		return;
 	}
 	enqueue(r, e);
-	if (is_usable(r, e))
+	if (is_usable(r, e)) {
 		answer(e, fn, ctx);
-	else
+	} else {
 		*vec_add(&e->askers) = (struct asker){ fn, ctx };
+		look_later(r, e);
+	}
 	begin_all(r);
 }
 
@@ -440,8 +441,7 @@ static void learn(struct resolver *r, struct lookup *l)
 {
 	struct entry *e = l->entry;
 
-	r->running--;
-	r->running_of[l->pace]--;
+	r->running[l->pace]--;
 	e->slow = l->took_ns > SLOW_NS;
 	e->until_ns = r->now() + (l->addresses ? KEEP_NS : FAILED_NS);
 	e->failed = l->failed;
@@ -462,6 +462,27 @@ static void tell(struct entry *e)
 	}
 }
 
+/* Those who wait for a lookup that takes long go on with what there is. */
+static void tell_late(struct resolver *r)
+{
+	if (!r->due_ns || r->now() < r->due_ns)
+		return;
+	r->due_ns = 0;
+	for (size_t i = 0; i < r->entries.count; i++) {
+		struct entry *e = r->entries.v[i];
+
+		if (e->askers.count && is_usable(r, e))
+			tell(e);
+		else if (e->askers.count)
+			look_later(r, e);
+	}
+}
+
+int64_t resolver_due_ns(const struct resolver *r)
+{
+	return r->due_ns;
+}
+
 void resolver_poll(struct resolver *r)
 {
 	struct lookup *next;
@@ -473,5 +494,6 @@ void resolver_poll(struct resolver *r)
 		l->entry->wanted = false; /* now it may be dropped */
 		lookup_free(l);
 	}
+	tell_late(r);
 	begin_all(r);
 }

@@ -5,14 +5,14 @@
  * libcurl's own resolver has a thread for each lookup, and waits for it in the
  * loop when a transfer ends first: one name server that does not answer would
  * stop all scraping. Here a lookup may take as long as it likes: who asked goes
- * on without it. One lookup serves all who ask for the same name. New names have
- * half of the threads at most, those that were slow a quarter, so that they
+ * on without it. One lookup serves all who ask for the same name. Names that were
+ * quick, those that were slow, and new ones have threads of their own each: they
  * cannot keep out the others.
  *
  * An answer is new for half a minute. Up to five minutes after it came it is
  * given at once, and renewed meanwhile; up to an hour when lookups take long, or
  * fail for another reason than that the name is gone: a name server that does
- * not answer stops nobody who asks more often.
+ * not answer stops nobody who asked within the hour.
  *
  * Ownership: callbacks' contexts are the callers'.
  * Threads: the loop's, which alone asks, forgets and polls.
@@ -47,7 +47,10 @@ size_t resolver_names(const struct resolver *r);
 /* In place of the monotonic clock; for tests. */
 void resolver_set_now(struct resolver *r, int64_t (*now)(void));
 
-/* Tell those whose answers have come. */
+/* Tell those whose answers have come, or who have waited enough for them. */
 void resolver_poll(struct resolver *r);
+
+/* When it has to be polled without a wake; 0: need not. */
+int64_t resolver_due_ns(const struct resolver *r);
 
 #endif

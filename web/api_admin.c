@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/vec.h"
 #include "model/selector.h"
 #include "web/context.h"
 
@@ -40,31 +41,51 @@ static int check_bounds(const struct request *r, struct err *err)
 	return 0;
 }
 
-static int delete_selected(struct web *w, const struct request *r,
-			   struct err *err)
+/* What a request deletes. */
+struct deletion {
+	VEC(struct selector) selectors;
+	int64_t from;
+	int64_t to;
+};
+
+/* Whole, before anything is deleted. */
+static int parse_deletion(struct deletion *d, const struct request *r,
+			  struct err *err)
 {
-	int64_t from = 0;
-	int64_t to = 0;
-	bool any = false;
 	int rc = check_bounds(r, err);
 
 	if (!rc)
-		rc = param_range(r, INT64_MIN, INT64_MAX, &from, &to, err);
-
+		rc = param_range(r, INT64_MIN, INT64_MAX, &d->from, &d->to,
+				 err);
 	for (size_t i = 0; i < r->param_count && !rc; i++) {
 		struct selector s;
 
 		if (!str_is(r->params[i].name, "match[]"))
 			continue;
-		any = true;
 		rc = selector_parse(r->params[i].value, &s, err);
-		if (rc)
-			break;
-		rc = tsdb_delete(w->o.db, s.matchers, s.count, from, to, err);
-		selector_fini(&s);
+		if (!rc)
+			*vec_add(&d->selectors) = s;
 	}
-	if (!rc && !any)
+	if (!rc && !d->selectors.count)
 		rc = err_set(err, ERR_INVALID, "no match[] parameter provided");
+	return rc;
+}
+
+static int delete_selected(struct web *w, const struct request *r,
+			   struct err *err)
+{
+	struct deletion d = { 0 };
+	int rc = parse_deletion(&d, r, err);
+
+	for (size_t i = 0; i < d.selectors.count && !rc; i++) {
+		const struct selector *s = &d.selectors.v[i];
+
+		rc = tsdb_delete(w->o.db, s->matchers, s->count, d.from, d.to,
+				 err);
+	}
+	for (size_t i = 0; i < d.selectors.count; i++)
+		selector_fini(&d.selectors.v[i]);
+	vec_fini(&d.selectors);
 	return rc;
 }
 

@@ -219,8 +219,7 @@ bool entry_refuse_body(struct exchange *x)
 static void find_fault(struct exchange *x)
 {
 	if (x->bad)
-		exchange_refuse(x, ERR_INVALID,
-				"a parameter holds a NUL character");
+		exchange_refuse(x, ERR_INVALID, EXCHANGE_UNSOUND);
 	else if (x->crowded)
 		exchange_refuse(x, ERR_LIMIT,
 				"too many bodies are on their way");

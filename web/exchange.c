@@ -2,6 +2,7 @@
 #include "web/exchange.h"
 
 #include <stdlib.h>
+#include <strings.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -121,13 +122,48 @@ void exchange_add(struct exchange *x, const char *data, size_t len)
 	buf_add(&x->form, data, len);
 }
 
+/* What comes after the first n parameters goes before them. */
+static void move_ahead(struct request *r, size_t n)
+{
+	struct param_value *first =
+		arena_array(&r->arena, struct param_value, r->param_count);
+	size_t rest = r->param_count - n;
+
+	memcpy(first, r->params + n, rest * sizeof(*first));
+	memcpy(first + rest, r->params, n * sizeof(*first));
+	r->params = first;
+}
+
+/* Whether it says that it is a form, or nothing. */
+static bool is_form(struct exchange *x)
+{
+	static const char form[] = "application/x-www-form-urlencoded";
+	const char *type = exchange_header(x, "Content-Type");
+
+	return !*type || !strncasecmp(type, form, sizeof(form) - 1);
+}
+
 void exchange_parse_form(struct exchange *x)
 {
-	parse_form(x, str_from(buf_bytes(&x->form)));
+	struct str body = str_from(buf_bytes(&x->form));
+	size_t of_url = x->request.param_count;
+	bool sound = url_is_sound(body);
+	bool form = !body.len || is_form(x);
+
+	if (sound && form)
+		parse_form(x, body);
 	/* Its parameters are what takes memory now, hardly more than it did. */
 	buf_fini(&x->form);
-	if (x->wordy)
+	if (!form)
+		exchange_refuse(x, ERR_INVALID,
+				"a body is a form: its Content-Type is "
+				"application/x-www-form-urlencoded");
+	else if (!sound)
+		exchange_refuse(x, ERR_INVALID, EXCHANGE_UNSOUND);
+	else if (x->wordy)
 		exchange_refuse(x, ERR_TOOBIG, "there are too many parameters");
+	else if (x->request.param_count > of_url)
+		move_ahead(&x->request, of_url);
 }
 
 const char *exchange_header(struct exchange *x, const char *name)
@@ -165,28 +201,38 @@ static const struct route *find_route(const struct server *s, struct request *r)
 }
 
 struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
-			      const char *url, const char *method,
-			      const char *version)
+			      const char *target)
 {
 	struct exchange *x = mem_new(struct exchange);
-	struct request *r = &x->request;
 
 	x->server = s;
 	x->connection = c;
-	x->started_ns = clock_mono_ns();
 	x->form = buf_init(SERVER_BODY_MAX);
 	x->answer.memory = s->o.memory;
 	x->answer.body = buf_init((size_t)s->o.memory->max);
-	r->memory = s->o.memory;
+	x->request.memory = s->o.memory;
+	x->behind_target = target + strlen(target) + 1;
+	x->bad = !url_is_sound(str_of(target));
+	return x;
+}
+
+void exchange_begin(struct exchange *x, const char *path, const char *method,
+		    const char *version)
+{
+	struct request *r = &x->request;
+
+	x->begun = true;
+	x->started_ns = clock_mono_ns();
 	r->method = arena_str(&r->arena, str_of(method));
-	r->path = arena_str(&r->arena, str_of(url));
+	r->path = arena_str(&r->arena, str_of(path));
 	r->if_none_match = exchange_header(x, "If-None-Match");
 	r->range = exchange_header(x, "Range");
 	r->accepts_gzip = strstr(exchange_header(x, "Accept-Encoding"), "gzip");
-	MHD_get_connection_values_n(c, MHD_GET_ARGUMENT_KIND, on_argument, x);
-	x->route = find_route(s, r);
-	x->ambiguous = framing_is_ambiguous(c, method, version);
-	return x;
+	MHD_get_connection_values_n(x->connection, MHD_GET_ARGUMENT_KIND,
+				    on_argument, x);
+	x->route = find_route(x->server, r);
+	x->ambiguous = framing_is_ambiguous(x->connection, method,
+					    x->behind_target, version);
 }
 
 void exchange_free(struct exchange *x)

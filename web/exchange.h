@@ -53,31 +53,40 @@ struct exchange {
 	bool crowded;               /* there was no room for all of it */
 	const struct route *route;
 	int64_t started_ns;
-	struct buf chunk; /* of a stream, being sent */
-	size_t sent;      /* of the chunk */
-	int more;         /* what the stream said last */
+	struct buf chunk;          /* of a stream, being sent */
+	size_t sent;               /* of the chunk */
+	int more;                  /* what the stream said last */
+	const char *behind_target; /* where the version is expected */
+	bool begun;                /* its headers are there */
 	bool answered;
 	bool suspended;
 	bool admitted;
 	bool unverified; /* the password is yet to be hashed */
 	bool ambiguous;
 	bool foreign; /* asked by a page of another origin */
-	bool bad;     /* a NUL in a parameter */
+	bool bad;     /* an escape that is none, or a NUL */
 	bool wordy;   /* too many parameters; the rest is not there */
 };
 
+#define EXCHANGE_UNSOUND                                                      \
+	"the URL, or the form, holds a \"%\" without two hexadecimal digits " \
+	"(a percent sign is %25), or a NUL"
+
 /* exchange.c */
 
-/* What a request's first call brings. */
+/* target: as it came, where it came; later what is odd in it has gone. */
 struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
-			      const char *url, const char *method,
-			      const char *version);
+			      const char *target);
+
+/* When the headers are there. */
+void exchange_begin(struct exchange *x, const char *path, const char *method,
+		    const char *version);
 void exchange_free(struct exchange *x);
 
 /* A piece of the body: kept as long as there is room for it. */
 void exchange_add(struct exchange *x, const char *data, size_t len);
 
-/* The parameters of a form that find_fault() let pass, or a refusal. */
+/* The parameters of a form that find_fault() let pass, first; or a refusal. */
 void exchange_parse_form(struct exchange *x);
 
 /* A header of the request, "" when it has none. */

@@ -89,11 +89,13 @@ static bool is_whole(struct MHD_Connection *c, const char *method,
 }
 
 bool framing_is_ambiguous(struct MHD_Connection *c, const char *method,
-			  const char *version)
+			  const char *behind_target, const char *version)
 {
 	struct framing f = { .end = version + strlen(version) };
 
-	f.odd = !ends_in_crlf(version, strlen(version));
+	/* Else there is a NUL in the target. */
+	f.odd = IN_PLACE && version != behind_target;
+	f.odd |= !ends_in_crlf(version, strlen(version));
 	MHD_get_connection_values_n(c, MHD_HEADER_KIND, on_header, &f);
 	/* Bodies come with their length: nobody sends us chunks. */
 	return f.odd || f.lengths > 1 || f.encodings || f.hosts > 1 ||

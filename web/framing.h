@@ -11,8 +11,11 @@
 
 struct MHD_Connection;
 
-/* method and version as the request's first call brings them. */
+/*
+ * method and version as the request's first call brings them; behind_target:
+ * the byte behind the one that ended the target, when it was still whole.
+ */
 bool framing_is_ambiguous(struct MHD_Connection *c, const char *method,
-			  const char *version);
+			  const char *behind_target, const char *version);
 
 #endif

@@ -118,32 +118,23 @@ static enum MHD_Result handle(struct exchange *x)
 	return MHD_YES;
 }
 
-/* What a request is before it is an exchange, when its target holds a %00. */
-static char nul_marker;
-static void *const has_nul = &nul_marker;
-
-/* The target as it came: later a %00 would only be its end. */
-static void *on_target(void *ctx UNUSED, const char *target,
-		       struct MHD_Connection *c UNUSED)
+/* A request begins. */
+static void *on_target(void *ctx, const char *target, struct MHD_Connection *c)
 {
-	const char *query = strchrnul(target, '?');
-	const char *nul = strstr(target, "%00");
-
-	return nul && nul < query ? has_nul : NULL;
+	return exchange_new(ctx, c, target);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): libmicrohttpd calls it so */
-static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
+static enum MHD_Result on_request(void *ctx UNUSED,
+				  struct MHD_Connection *c UNUSED,
 				  const char *url, const char *method,
 				  const char *version, const char *data,
 				  size_t *data_len, void **state)
 {
 	struct exchange *x = *state;
 
-	if (!x || *state == has_nul) {
-		x = exchange_new(ctx, c, url, method, version);
-		x->bad |= *state == has_nul;
-		*state = x;
+	if (!x->begun) {
+		exchange_begin(x, url, method, version);
 		/* Whatever its body is said to be, nobody waits for it. */
 		if (x->ambiguous)
 			entry_refuse_framing(x);
@@ -170,7 +161,7 @@ static void on_completed(void *ctx, struct MHD_Connection *c, void **state,
 
 	connection_turn(s->connections, exchange_connection(c),
 			CONNECTION_READING);
-	if (!x || *state == has_nul)
+	if (!x)
 		return;
 	exchange_free(x);
 	*state = NULL;
@@ -261,8 +252,8 @@ int server_start(const struct server_options *o, struct server **out,
 		flags |= MHD_USE_TLS;
 	s->daemon = MHD_start_daemon(
 		flags, 0, NULL, NULL, on_request, s, MHD_OPTION_ARRAY,
-		tls_options(s, tls), MHD_OPTION_URI_LOG_CALLBACK, on_target,
-		NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+		tls_options(s, tls), MHD_OPTION_URI_LOG_CALLBACK, on_target, s,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
 		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
 		o->max_connections + SPARE, MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned)(o->read_timeout_ms / 1000),

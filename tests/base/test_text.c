@@ -93,6 +93,10 @@ Test(text, urls_escape_and_come_back)
 	cr_expect(check_str(url_unescape(str_from(buf_bytes(&b)), &arena),
 			    "a b{}=\"\xc3\xa9~"));
 	cr_expect(check_str(url_unescape(str_of("a+b%2"), &arena), "a b%2"));
+	cr_expect(url_is_sound(str_of("/a?b=%2500%fF+&%7B")));
+	cr_expect(!url_is_sound(str_of("%00")) && !url_is_sound(str_of("a%2")));
+	cr_expect(!url_is_sound(str_of("%")) && !url_is_sound(str_of("%zz1")));
+	cr_expect(!url_is_sound((struct str){ .ptr = "a\0b", .len = 3 }));
 	buf_fini(&b);
 	arena_fini(&arena);
 }

@@ -215,6 +215,28 @@ Test(resolver, who_is_known_does_not_wait_for_the_lookup)
 	resolver_free(r);
 }
 
+/* Nor for long one who comes after minutes, and is alone. */
+Test(resolver, who_was_away_goes_on_with_what_was_known)
+{
+	struct resolver *r = resolver_new(nothing, NULL);
+	struct told t = { 0 };
+
+	resolver_set_now(r, moved_now);
+	open_gate(true);
+	cr_expect(HAS_ADDRESS(ask_after(r, "slow", 0)));
+	open_gate(false);
+	moved_ns += 6 * 60000000000LL;
+	resolver_ask(r, "slow", on_told, &t);
+	resolver_poll(r);
+	cr_expect(!t.count && resolver_due_ns(r),
+		  "a new address would be better");
+	moved_ns = resolver_due_ns(r) + 1 - clock_mono_ns();
+	resolver_poll(r);
+	cr_expect(t.count == 1 && HAS_ADDRESS(t) && !resolver_due_ns(r));
+	open_gate(true);
+	resolver_free(r);
+}
+
 Test(resolver, names_without_end_take_no_memory)
 {
 	struct resolver *r = resolver_new(nothing, NULL);
@@ -242,34 +264,57 @@ Test(resolver, names_without_end_take_no_memory)
 	resolver_free(r);
 }
 
-Test(resolver, names_that_were_slow_keep_no_others_out)
+/* Names kind-0, kind-1, … are asked for. */
+static void ask_many(struct resolver *r, const char *kind, int n,
+		     struct told *told)
+{
+	for (int i = 0; i < n; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "%s-%d", kind, i);
+		told[i] = (struct told){ 0 };
+		resolver_ask(r, name, on_told, &told[i]);
+	}
+}
+
+static void expect_told(struct resolver *r, const struct told *told, int n)
+{
+	for (int i = 0; i < n; i++)
+		cr_assert(is_told(r, &told[i]), "%d", i);
+}
+
+/* Of each kind more than there are threads for, which all wait. */
+Test(resolver, names_of_one_kind_keep_no_others_out)
 {
 	struct resolver *r = resolver_new(nothing, NULL);
-	struct told slow[40] = { 0 };
-	struct told fast = { 0 };
-	char name[16];
+	struct told quick[12];
+	struct told fresh[12];
+	struct told slow[8];
+	int before;
 
+	resolver_set_now(r, moved_now);
+	open_gate(true);
+	ask_many(r, "slow-none-quick", 12, quick);
+	expect_told(r, quick, 12);
 	open_gate(false);
-	for (int i = 0; i < 40; i++) {
-		snprintf(name, sizeof(name), "slow-none-%d", i);
-		resolver_ask(r, name, on_told, &slow[i]);
-	}
+	ask_many(r, "slow-none", 8, slow);
 	usleep(1100000);
 	open_gate(true);
-	for (int i = 0; i < 40; i++)
-		cr_assert(is_told(r, &slow[i]));
-	/* They failed: two seconds later they are looked up again. */
-	usleep(2100000);
+	expect_told(r, slow, 8);
+	/* They failed: seconds later they are looked up again. */
+	moved_ns += 3000000000LL;
 	open_gate(false);
-	for (int i = 0; i < 12; i++) {
-		snprintf(name, sizeof(name), "slow-none-%d", i);
-		slow[i].count = 0;
-		resolver_ask(r, name, on_told, &slow[i]);
-	}
-	resolver_ask(r, "fast", on_told, &fast);
-	cr_expect(is_told(r, &fast));
-	cr_expect(!slow[0].count && !slow[11].count);
+	before = atomic_load(&lookups);
+	ask_many(r, "slow-none-quick", 12, quick);
+	ask_many(r, "slow-none-fresh", 12, fresh);
+	ask_many(r, "slow-none", 8, slow);
+	wait_for_lookups(r, before + 20);
+	cr_expect(atomic_load(&lookups) == before + 8 + 8 + 4, "%d",
+		  atomic_load(&lookups) - before);
 	open_gate(true);
+	expect_told(r, quick, 12);
+	expect_told(r, fresh, 12);
+	expect_told(r, slow, 8);
 	resolver_free(r);
 }
 

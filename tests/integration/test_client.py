@@ -362,6 +362,33 @@ def passwords_of_urls_stay_on_the_way(d):
 
 
 @suite.test
+def users_of_urls_are_taken_as_they_stand(d):
+    """Decoded; whole or not at all; and behind a token, as Go does it."""
+    asked = {}
+
+    def answer(r):
+        asked[r.path] = r.headers.get('Authorization')
+        send(r, b'[]', Content_Type='application/json')
+    server = Server(answer)
+    tokens = Server(lambda r: None)
+    tokens.server.RequestHandlerClass.do_POST = lambda r: send(
+        r, b'{"access_token": "t", "token_type": "bearer"}')
+    oauth2 = ('oauth2: {client_id: c, client_secret: s, '
+              f'token_url: "http://{tokens.address}/"}}, ')
+    e = Everprof(d, 'scrape_configs:\n' + ''.join(
+        f'- job_name: {name}\n  http_sd_configs: [{{{options}refresh_interval: 200ms, '
+        f'url: "http://{user}@{server.address}/{name}"}}]\n' for name, user, options in (
+            ('odd', 'u:%0Ap+%C3%A9', ''), ('nul', 'u:p%00x', ''), ('nul-user', 'u%00:p', ''),
+            ('token', 'u:p', oauth2)))).ready()
+    wait_until('all', 10, lambda: len(asked) == 2 and e.text().count('discovery failed') == 2)
+    word = base64.b64encode('u:\np+é'.encode()).decode()
+    assert asked == {'/odd': f'Basic {word}', '/token': 'Bearer t'}, asked
+    e.finish()
+    server.stop()
+    tokens.stop()
+
+
+@suite.test
 def names_that_dns_does_not_know_are_named(d):
     e = Everprof(d, config(job('long', 'a' * 254 + ':80', '')) + '- job_name: umlaut\n'
                  '  http_sd_configs: [{url: "http://bücher.example/"}]\n').ready()

@@ -534,6 +534,10 @@ def small_answers_cannot_fill_the_memory(d):
     answers['body'] = group(1, {})
     wait_until('scraped again', 30, lambda: 'scraped again' in e.text())
     wait_until('targets again', 30, lambda: [t['lastError'] for t in e.targets()] == [''] * 7)
+    # Small ones in masses: what each takes counts, too.
+    answers['body'] = group(99000, {})
+    wait_until('refused', 60, lambda: e.text().count('take more than 256 MB') == 2)
+    assert SLOW != 1 or e.memory() < before + 500, e.memory()
     e.finish()
     sd.stop()
 

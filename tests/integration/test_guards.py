@@ -32,6 +32,12 @@ def answers(e, data, wait=10):
 
 
 POST = b'POST /api/v1/labels HTTP/1.1\r\n' + HOST
+
+
+def form(body, kind=b''):
+    return POST + CLOSE + kind + b'Content-Length: %d\r\n\r\n' % len(body) + body
+
+
 SMUGGLED = b'GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n'
 CASES = {
     'plain': (LINE + HOST + CLOSE + b'\r\n', [200]),
@@ -69,7 +75,21 @@ CASES = {
     'a NUL in a header': (LINE + HOST + b'X: a\0b\r\n\r\n' + SMUGGLED, [400]),
     'a NUL in the path': (b'GET /-/ready%00x HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [400]),
     'a NUL in a parameter': (b'GET /api/v1/labels?a=%00 HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [400]),
+    'a bare NUL in the path': (b'GET /-/ready\0x HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [400]),
+    'a bare NUL in a parameter': (b'GET /api/v1/labels?a=\0 HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n',
+                                  [400]),
     'a percent sign': (b'GET /-/ready?a=%2500 HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [200]),
+    'a broken escape': (b'GET /api/v1/labels?a=%zz HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [400]),
+    'a broken escape in the path': (b'GET /-/ready%1 HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n',
+                                    [400]),
+    'a form': (form(b'start=0&x=%2500%25'), [200]),
+    'a NUL in a form': (form(b'start=0&x=%00'), [400]),
+    'a bare NUL in a form': (form(b'start=0&x=\0'), [400]),
+    'a broken escape in a form': (form(b'start=0&st%zzart=1'), [400]),
+    'a form of a known type': (form(b'start=0', b'Content-Type: Application/X-WWW-Form-URLencoded; '
+                                    b'charset=utf-8\r\n'), [200]),
+    'a body of another type': (form(b'{}', b'Content-Type: application/json\r\n'), [400]),
+    'another type, but no body': (form(b'', b'Content-Type: application/json\r\n'), [200]),
     'a path upwards': (b'GET /-/../-/ready HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [404]),
     'a path to the disk': (b'GET /../../../etc/passwd HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [404]),
     'the same, encoded': (b'GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n',

@@ -291,6 +291,15 @@ def the_admin_api_deletes_and_takes_snapshots(d):
     for empty in ('from', 'to', 'start', 'end'):
         a = admin(e, 'delete_series', **{'match[]': 'heap', empty: ''})
         assert a.status == 400 and empty in a.json()['error'], a.body
+    # Whole or not at all; and a form's parameters go before a URL's.
+    a = e.get('/api/v1/admin/tsdb/delete_series', method='POST',
+              data=b'match[]=heap&match[]=%7Bjob%3D')
+    assert a.status == 400 and sum(len(s['timestamps']) for s in e.range('heap')) == 150, a.body
+    for form, status in ((b'start=0&end=1&match[]=heap', 204), (b'start=no', 400)):
+        a = e.get('/api/v1/admin/tsdb/delete_series', method='POST', data=form,
+                  **{'match[]': 'none', 'start': '0', 'end': 'now'})
+        assert a.status == status, (form, a.body)
+    assert sum(len(s['timestamps']) for s in e.range('heap')) == 150
     assert admin(e, 'snapshot', skip_head='perhaps').status == 400
     a = admin(e, 'snapshot')
     name = a.data()['name']
