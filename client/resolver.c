@@ -15,6 +15,7 @@
 #include "base/vec.h"
 
 #define SLOW_NS   1000000000LL
+#define LOOK_NS   (SLOW_NS / 4)
 #define KEEP_NS   30000000000LL /* an answer is new for so long */
 #define FAILED_NS 2000000000LL  /* a failure */
 /* An answer is of use for so long, and when no other can be had. */
@@ -385,11 +386,17 @@ static void answer(const struct entry *e, resolver_fn fn, void *ctx)
 	fn(ctx, NULL, &err);
 }
 
-/* What is too old now may be of use, when the lookup takes long. */
+/*
+ * What is too old now may be of use, when the lookup takes long; many that
+ * begin one by one are looked at together.
+ */
 static void look_later(struct resolver *r, const struct entry *e)
 {
-	if (e->addresses && !r->due_ns)
-		r->due_ns = r->now() + SLOW_NS;
+	int64_t at = e->since_ns + SLOW_NS + LOOK_NS;
+
+	at -= at % LOOK_NS;
+	if (e->addresses && at > r->now() && (!r->due_ns || at < r->due_ns))
+		r->due_ns = at;
 }
 
 void resolver_ask(struct resolver *r, const char *name, resolver_fn fn,

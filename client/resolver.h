@@ -30,7 +30,7 @@ struct resolver *resolver_new(void (*wake)(void *ctx), void *ctx);
 /* Lookups that still run are left to themselves. NULL is a no-op. */
 void resolver_free(struct resolver *r);
 
-/* addresses: "192.0.2.1,[2001:db8::1]"; or NULL, and why. */
+/* addresses: "192.0.2.1,[2001:db8::1]"; or NULL, and why. It does not ask. */
 typedef void (*resolver_fn)(void *ctx, const char *addresses,
 			    const struct err *err);
 

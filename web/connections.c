@@ -16,6 +16,7 @@ struct connection {
 	bool first; /* no request was complete yet */
 	bool ended; /* shut down: only its end is to come */
 	int64_t since_ns;
+	struct connection_target target;
 	struct connection *prev;
 	struct connection *next;
 };
@@ -124,6 +125,20 @@ void connection_end(struct connections *cs, struct connection *c)
 	cs->count--;
 	pthread_mutex_unlock(&cs->mu);
 	mem_free(c);
+}
+
+void connection_drop(struct connections *cs, struct connection *c)
+{
+	if (!c)
+		return;
+	pthread_mutex_lock(&cs->mu);
+	shut(c);
+	pthread_mutex_unlock(&cs->mu);
+}
+
+struct connection_target *connection_target(struct connection *c)
+{
+	return c ? &c->target : NULL;
 }
 
 static bool is_late(const struct connections *cs, const struct connection *c,

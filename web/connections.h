@@ -49,6 +49,22 @@ void connection_turn(struct connections *cs, struct connection *c,
 		     enum connection_state state);
 void connection_end(struct connections *cs, struct connection *c);
 
+/* Shut it down: only its end is to come. NULL is a no-op. */
+void connection_drop(struct connections *cs, struct connection *c);
+
+/*
+ * The target of a connection's request, noted when it came: later what is odd
+ * in it has gone. It stands here, for not every one becomes a request that is
+ * told to end. For the server's thread alone.
+ */
+struct connection_target {
+	const char *behind; /* the byte behind the one that ended it */
+	bool sound;         /* no broken escapes, nothing too much */
+};
+
+/* NULL: c is. */
+struct connection_target *connection_target(struct connection *c);
+
 /* End those whose request is late. Returns how many. */
 size_t connections_sweep(struct connections *cs);
 

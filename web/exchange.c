@@ -200,39 +200,41 @@ static const struct route *find_route(const struct server *s, struct request *r)
 	return NULL;
 }
 
+/* What was noted of the target when it came. */
+static void take_target(struct exchange *x, const char *method,
+			const char *version)
+{
+	const struct connection_target *t =
+		connection_target(exchange_connection(x->connection));
+
+	x->bad = !t || !t->sound;
+	x->ambiguous = framing_is_ambiguous(x->connection, method,
+					    t ? t->behind : NULL, version);
+}
+
 struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
-			      const char *target)
+			      const char *path, const char *method,
+			      const char *version)
 {
 	struct exchange *x = mem_new(struct exchange);
+	struct request *r = &x->request;
 
 	x->server = s;
 	x->connection = c;
+	x->started_ns = clock_mono_ns();
 	x->form = buf_init(SERVER_BODY_MAX);
 	x->answer.memory = s->o.memory;
 	x->answer.body = buf_init((size_t)s->o.memory->max);
-	x->request.memory = s->o.memory;
-	x->behind_target = target + strlen(target) + 1;
-	x->bad = !url_is_sound(str_of(target));
-	return x;
-}
-
-void exchange_begin(struct exchange *x, const char *path, const char *method,
-		    const char *version)
-{
-	struct request *r = &x->request;
-
-	x->begun = true;
-	x->started_ns = clock_mono_ns();
+	r->memory = s->o.memory;
 	r->method = arena_str(&r->arena, str_of(method));
 	r->path = arena_str(&r->arena, str_of(path));
 	r->if_none_match = exchange_header(x, "If-None-Match");
 	r->range = exchange_header(x, "Range");
 	r->accepts_gzip = strstr(exchange_header(x, "Accept-Encoding"), "gzip");
-	MHD_get_connection_values_n(x->connection, MHD_GET_ARGUMENT_KIND,
-				    on_argument, x);
-	x->route = find_route(x->server, r);
-	x->ambiguous = framing_is_ambiguous(x->connection, method,
-					    x->behind_target, version);
+	take_target(x, method, version);
+	MHD_get_connection_values_n(c, MHD_GET_ARGUMENT_KIND, on_argument, x);
+	x->route = find_route(s, r);
+	return x;
 }
 
 void exchange_free(struct exchange *x)

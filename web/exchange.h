@@ -53,11 +53,9 @@ struct exchange {
 	bool crowded;               /* there was no room for all of it */
 	const struct route *route;
 	int64_t started_ns;
-	struct buf chunk;          /* of a stream, being sent */
-	size_t sent;               /* of the chunk */
-	int more;                  /* what the stream said last */
-	const char *behind_target; /* where the version is expected */
-	bool begun;                /* its headers are there */
+	struct buf chunk; /* of a stream, being sent */
+	size_t sent;      /* of the chunk */
+	int more;         /* what the stream said last */
 	bool answered;
 	bool suspended;
 	bool admitted;
@@ -74,13 +72,10 @@ struct exchange {
 
 /* exchange.c */
 
-/* target: as it came, where it came; later what is odd in it has gone. */
+/* What a request's first call brings. */
 struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
-			      const char *target);
-
-/* When the headers are there. */
-void exchange_begin(struct exchange *x, const char *path, const char *method,
-		    const char *version);
+			      const char *path, const char *method,
+			      const char *version);
 void exchange_free(struct exchange *x);
 
 /* A piece of the body: kept as long as there is room for it. */

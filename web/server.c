@@ -7,12 +7,15 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/url.h"
 #include "web/exchange.h"
 #include "web/listen.h"
 
 #define TLS_OPTIONS_MAX 4
-#define FIRST_MS        10000 /* for the first request of a connection */
-#define SPARE           64    /* connections that are being ended */
+/* With more libmicrohttpd has no memory left to say so, and would wait. */
+#define URL_PARAMS_MAX 450
+#define FIRST_MS       10000 /* for the first request of a connection */
+#define SPARE          64    /* connections that are being ended */
 /*
  * Headers and parameters of a request, and the headers of its answer. More would
  * be dear: libmicrohttpd looks through all of a line with each piece of it.
@@ -118,23 +121,45 @@ static enum MHD_Result handle(struct exchange *x)
 	return MHD_YES;
 }
 
-/* A request begins. */
+static size_t count_of(const char *text, char c)
+{
+	size_t n = 0;
+
+	while ((text = strchr(text, c))) {
+		text++;
+		n++;
+	}
+	return n;
+}
+
+/* The target as it came. No request yet: some end without being told so. */
 static void *on_target(void *ctx, const char *target, struct MHD_Connection *c)
 {
-	return exchange_new(ctx, c, target);
+	struct server *s = ctx;
+	struct connection *connection = exchange_connection(c);
+	struct connection_target *t = connection_target(connection);
+	bool wordy = count_of(target, '&') >= URL_PARAMS_MAX;
+
+	if (t) {
+		t->behind = target + strlen(target) + 1;
+		t->sound = !wordy && url_is_sound(str_of(target));
+	}
+	if (wordy)
+		connection_drop(s->connections, connection);
+	return NULL;
 }
 
 /* NOLINTNEXTLINE(readability-function-size): libmicrohttpd calls it so */
-static enum MHD_Result on_request(void *ctx UNUSED,
-				  struct MHD_Connection *c UNUSED,
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 				  const char *url, const char *method,
 				  const char *version, const char *data,
 				  size_t *data_len, void **state)
 {
 	struct exchange *x = *state;
 
-	if (!x->begun) {
-		exchange_begin(x, url, method, version);
+	if (!x) {
+		x = exchange_new(ctx, c, url, method, version);
+		*state = x;
 		/* Whatever its body is said to be, nobody waits for it. */
 		if (x->ambiguous)
 			entry_refuse_framing(x);

@@ -129,6 +129,36 @@ def what_two_could_read_differently_is_refused(d):
         assert s.recv(100).startswith(b'HTTP/1.1 200')
 
 
+@suite.test
+def what_never_becomes_a_request_holds_no_memory(d):
+    """libmicrohttpd forgets to tell the end of what it refuses twice."""
+    e = Everprof(d, CONFIG).ready()
+    kinds = (LINE + HOST + b'Content-Length: x\r\nCookie: ' + b'a=b;' * 5000 + b'\r\n\r\n',
+             b'GET /-/ready?' + b'a&' * 1000 + b' HTTP/1.1\r\n' + HOST + b'\r\n')
+    for data in kinds:
+        assert answers(e, data)[1], data[:30]
+    before = e.memory()
+    for _ in range(3000):
+        for data in kinds:
+            answers(e, data)
+    assert SLOW != 1 or e.memory() < before + 2, (before, e.memory())
+    e.finish()
+
+
+@suite.test
+def parameters_of_urls_have_a_number(d):
+    e = Everprof(d, CONFIG).ready()
+
+    def get(n):
+        return answers(e, b'GET /-/ready?' + b'&'.join([b'a=b'] * n) + b' HTTP/1.1\r\n' + HOST
+                       + CLOSE + b'\r\n')
+    assert get(450) == ([200], True)
+    began = time.monotonic()
+    assert [get(n) for n in (451, 480, 490, 500, 1000, 5000)] == [([], True)] * 6
+    assert time.monotonic() - began < 5 * SLOW, 'at once'
+    e.finish()
+
+
 def ask(e, n):
     """Seconds of n requests, each on a connection of its own, sorted."""
     took = []
