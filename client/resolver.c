@@ -59,15 +59,17 @@ enum pace {
 };
 
 /* Of each its own: none can keep out the others. */
-static const unsigned
-	threads_max[] = { [QUICK] = 8, [UNKNOWN] = 8, [SLOW] = 4 };
+static const unsigned threads_max[] = {
+	[QUICK] = 8,
+	[UNKNOWN] = 8,
+	[SLOW] = 4,
+};
 
 /* One lookup: its thread's until it is done. */
 struct lookup {
 	struct shared *shared;
 	char *name;
 	struct entry *entry; /* the loop's */
-	enum pace pace;
 	int64_t took_ns;
 	char *addresses;
 	int failed;
@@ -235,7 +237,13 @@ static void *run(void *arg)
 
 /* The loop's. */
 
-static bool begin(struct resolver *r, struct entry *e, enum pace p)
+/* It changes with an answer alone: not while one is waited for. */
+static enum pace pace_of(const struct entry *e)
+{
+	return !e->until_ns ? UNKNOWN : e->slow ? SLOW : QUICK;
+}
+
+static bool begin(struct resolver *r, struct entry *e)
 {
 	struct lookup *l = mem_new(struct lookup);
 	pthread_attr_t attr;
@@ -245,7 +253,6 @@ static bool begin(struct resolver *r, struct entry *e, enum pace p)
 	l->shared = r->shared;
 	l->name = mem_strdup(e->name);
 	l->entry = e;
-	l->pace = p;
 	atomic_fetch_add(&r->shared->refs, 1);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
@@ -256,13 +263,8 @@ static bool begin(struct resolver *r, struct entry *e, enum pace p)
 		shared_unref(r->shared);
 		return false;
 	}
-	r->running[p]++;
+	r->running[pace_of(e)]++;
 	return true;
-}
-
-static enum pace pace_of(const struct entry *e)
-{
-	return !e->until_ns ? UNKNOWN : e->slow ? SLOW : QUICK;
 }
 
 static void enqueue(struct resolver *r, struct entry *e)
@@ -301,7 +303,7 @@ static void begin_queue(struct resolver *r, enum pace p)
 		/* Nobody waits any more, and there is nothing to renew. */
 		if (!e->askers.count && !is_usable(r, e))
 			e->wanted = false;
-		else if (!begin(r, e, p))
+		else if (!begin(r, e))
 			return; /* no threads now: the next poll tries again */
 		q->first = e->next;
 	}
@@ -448,7 +450,7 @@ static void learn(struct resolver *r, struct lookup *l)
 {
 	struct entry *e = l->entry;
 
-	r->running[l->pace]--;
+	r->running[pace_of(e)]--;
 	e->slow = l->took_ns > SLOW_NS;
 	e->until_ns = r->now() + (l->addresses ? KEEP_NS : FAILED_NS);
 	e->failed = l->failed;
