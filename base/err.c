@@ -44,6 +44,7 @@ static int code_of_errno(int number)
 		return ERR_NOTFOUND;
 	case ENOSPC:
 	case EDQUOT:
+	case EFBIG: /* RLIMIT_FSIZE */
 		return ERR_NOSPACE;
 	case EEXIST:
 		return ERR_EXISTS;

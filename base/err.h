@@ -40,7 +40,7 @@ int err_set(struct err *err, int code, const char *fmt, ...) PRINTF(3, 4);
 
 /*
  * Set the code that errno stands for (ERR_NOTFOUND for ENOENT, ERR_NOSPACE for
- * ENOSPC and EDQUOT, else ERR_IO), appending ": " and errno's text.
+ * ENOSPC, EDQUOT and EFBIG, else ERR_IO), appending ": " and errno's text.
  */
 int err_sys(struct err *err, const char *fmt, ...) PRINTF(2, 3);
 

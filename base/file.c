@@ -12,6 +12,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/sigbus.h"
+
+#define PAGE  4096u
+#define PIECE (64 * KIB)
 
 struct file {
 	struct fs *fs;
@@ -26,7 +30,9 @@ static const char *const op_names[] = {
 	[FS_MMAP] = "map",          [FS_RENAME] = "rename",
 	[FS_LINK] = "link",         [FS_UNLINK] = "remove",
 	[FS_MKDIR] = "make",        [FS_RMDIR] = "remove",
-	[FS_SYNC_DIR] = "sync",
+	[FS_SYNC_DIR] = "sync",     [FS_STAT] = "stat",
+	[FS_LIST] = "list",         [FS_CLOSE] = "close",
+	[FS_PAGE] = "read",
 };
 
 /* Ask the hook. On refusal errno is set and -1 returned, as by a call. */
@@ -65,12 +71,36 @@ static int open_flags(enum file_mode mode)
 	return O_RDONLY;
 }
 
-/* A file, or /dev/null and its like: no directory, no pipe. */
-static bool has_bytes(int fd)
+static int stat_fd(struct fs *fs, const char *path, int fd, struct stat *st,
+		   struct err *err)
+{
+	struct fs_call call = { .op = FS_STAT, .path = path, .fd = fd };
+	int rc = before(fs, &call);
+
+	return done(fs, &call, rc ? rc : fstat(fd, st), err);
+}
+
+/* Refuse what is no file, or /dev/null and its like: a directory, a pipe. */
+static int check_bytes(struct fs *fs, const char *path, int fd, int refusal,
+		       struct err *err)
 {
 	struct stat st;
+	int rc = stat_fd(fs, path, fd, &st, err);
 
-	return !fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode));
+	if (rc || S_ISREG(st.st_mode) || S_ISCHR(st.st_mode))
+		return rc;
+	return err_set(err, refusal, "%s is not a regular file", path);
+}
+
+static void close_fd(struct fs *fs, const char *path, int fd)
+{
+	struct fs_call call = { .op = FS_CLOSE, .path = path, .fd = fd };
+	bool refused = before(fs, &call) != 0;
+
+	/* What had to be durable was synced before: nothing follows from it. */
+	close(fd);
+	if (!refused && fs && fs->after)
+		fs->after(fs, &call);
 }
 
 int file_open(struct fs *fs, const char *path, enum file_mode mode,
@@ -90,10 +120,10 @@ int file_open(struct fs *fs, const char *path, enum file_mode mode,
 	rc = done(fs, &call, rc, err);
 	if (rc)
 		return rc;
-	if (!has_bytes(call.fd)) {
-		close(call.fd);
-		err_set(err, ERR_CORRUPT, "%s is not a regular file", path);
-		return ERR_CORRUPT;
+	rc = check_bytes(fs, path, call.fd, ERR_CORRUPT, err);
+	if (rc) {
+		close_fd(fs, path, call.fd);
+		return rc;
 	}
 	f = mem_new(struct file);
 	f->fs = fs;
@@ -107,7 +137,7 @@ void file_close(struct file *f)
 {
 	if (!f)
 		return;
-	close(f->fd);
+	close_fd(f->fs, f->path, f->fd);
 	mem_free(f->path);
 	mem_free(f);
 }
@@ -126,11 +156,11 @@ const char *file_path(const struct file *f)
 int file_size(const struct file *f, uint64_t *out, struct err *err)
 {
 	struct stat st;
+	int rc = stat_fd(f->fs, f->path, f->fd, &st, err);
 
-	if (fstat(f->fd, &st) < 0)
-		return err_sys(err, "stat %s", f->path);
-	*out = (uint64_t)st.st_size;
-	return 0;
+	if (!rc)
+		*out = (uint64_t)st.st_size;
+	return rc;
 }
 
 static struct fs_call call_on(const struct file *f, enum fs_op op,
@@ -181,6 +211,103 @@ int file_read_all(const struct file *f, struct buf *out, struct err *err)
 	rc = file_read(f, 0, out->ptr + out->len, (size_t)size, err);
 	if (!rc)
 		out->len += (size_t)size;
+	return rc;
+}
+
+/* A file that is read piece by piece, around bad sectors. */
+struct around {
+	const struct file *f;
+	uint8_t *to;
+	uint64_t size;
+	uint64_t lost_from; /* a stretch that could not be read */
+	uint64_t lost_to;
+	uint64_t read; /* bytes that could */
+	void (*lost)(void *ctx, uint64_t offset, uint64_t len);
+	void *ctx;
+};
+
+static void tell_lost(struct around *a)
+{
+	if (a->lost_to > a->lost_from)
+		a->lost(a->ctx, a->lost_from, a->lost_to - a->lost_from);
+	a->lost_from = a->lost_to = 0;
+}
+
+/* Read a page; a passing error deserves a second try. */
+static int read_page(struct around *a, uint64_t at, size_t n, struct err *err)
+{
+	int rc = file_read(a->f, at, a->to + at, n, err);
+
+	if (rc == ERR_IO)
+		rc = file_read(a->f, at, a->to + at, n, err);
+	if (rc == ERR_IO) {
+		memset(a->to + at, 0, n);
+		if (a->lost_to != at)
+			tell_lost(a);
+		a->lost_from = a->lost_to == at ? a->lost_from : at;
+		a->lost_to = at + n;
+		return 0;
+	}
+	a->read += n;
+	return rc;
+}
+
+static size_t piece_at(const struct around *a, uint64_t at, size_t piece)
+{
+	return a->size - at < piece ? (size_t)(a->size - at) : piece;
+}
+
+static int read_pages(struct around *a, uint64_t from, size_t n,
+		      struct err *err)
+{
+	int rc = 0;
+
+	for (uint64_t at = from; at < from + n && !rc; at += PAGE)
+		rc = read_page(a, at, piece_at(a, at, PAGE), err);
+	return rc;
+}
+
+static int read_pieces(struct around *a, struct err *err)
+{
+	int rc = 0;
+
+	for (uint64_t at = 0; at < a->size && !rc; at += PIECE) {
+		size_t n = piece_at(a, at, PIECE);
+
+		rc = file_read(a->f, at, a->to + at, n, err);
+		if (rc == ERR_IO)
+			rc = read_pages(a, at, n, err);
+		else if (!rc)
+			a->read += n;
+	}
+	if (!rc)
+		tell_lost(a);
+	return rc ? rc :
+	       a->read ?
+		    0 :
+		    err_set(err, ERR_IO, "%s: none of its pages can be read",
+			    a->f->path);
+}
+
+int file_read_around(const struct file *f, struct buf *out,
+		     void (*lost)(void *ctx, uint64_t offset, uint64_t len),
+		     void *ctx, struct err *err)
+{
+	struct around a = { .f = f, .lost = lost, .ctx = ctx };
+	size_t start = out->len;
+	int rc = file_read_all(f, out, err);
+
+	if (rc != ERR_IO)
+		return rc;
+	rc = file_size(f, &a.size, err);
+	if (!rc && !buf_reserve(out, (size_t)a.size))
+		rc = err_set(err, ERR_TOOBIG, "%s is larger than %zu bytes",
+			     f->path, out->max);
+	a.to = out->ptr + start;
+	if (!rc)
+		rc = read_pieces(&a, err);
+	if (!rc)
+		out->len = start + (size_t)a.size;
 	return rc;
 }
 
@@ -243,6 +370,16 @@ int file_map(const struct file *f, size_t len, struct bytes *out,
 	if (!rc)
 		*out = (struct bytes){ .ptr = p, .len = len };
 	return rc;
+}
+
+int file_map_read(const struct file *f, struct bytes map, uint64_t offset,
+		  void *p, size_t n, struct err *err)
+{
+	struct fs_call call = call_on(f, FS_PAGE, offset, n);
+
+	if (before(f->fs, &call) || !sigbus_copy(p, map.ptr + offset, n))
+		return file_read(f, offset, p, n, err);
+	return done(f->fs, &call, 0, err);
 }
 
 void file_unmap(struct bytes *b)
@@ -337,24 +474,41 @@ int fs_space(const char *path, uint64_t *total, uint64_t *available,
 	return 0;
 }
 
-static bool is_dir(const char *path)
+static int stat_path(struct fs *fs, const char *path, struct stat *st,
+		     struct err *err)
+{
+	struct fs_call call = { .op = FS_STAT, .path = path, .fd = -1 };
+	int rc = before(fs, &call);
+
+	return done(fs, &call, rc ? rc : lstat(path, st), err);
+}
+
+int fs_size(struct fs *fs, const char *path, uint64_t *out, struct err *err)
 {
 	struct stat st;
+	int rc = stat_path(fs, path, &st, err);
 
-	return !lstat(path, &st) && S_ISDIR(st.st_mode);
+	if (!rc)
+		*out = (uint64_t)st.st_size;
+	return rc;
 }
 
 static int remove_entry(struct fs *fs, const char *path, struct err *err)
 {
-	return is_dir(path) ? fs_remove_dir(fs, path, err) :
-			      fs_unlink(fs, path, err);
+	struct stat st;
+	int rc = stat_path(fs, path, &st, err);
+
+	if (rc)
+		return rc;
+	return S_ISDIR(st.st_mode) ? fs_remove_dir(fs, path, err) :
+				     fs_unlink(fs, path, err);
 }
 
 int fs_remove_dir(struct fs *fs, const char *path, struct err *err)
 {
 	struct fs_call call = { .op = FS_RMDIR, .path = path, .fd = -1 };
 	struct name_list l = { 0 };
-	int rc = fs_list(path, &l, err);
+	int rc = fs_list(fs, path, &l, err);
 
 	if (rc)
 		return rc;
@@ -376,29 +530,42 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int fs_list(const char *path, struct name_list *out, struct err *err)
+/* All names of an open directory but "." and "..". */
+static int list_open(DIR *d, struct name_list *l)
 {
-	struct name_list l = { 0 };
 	size_t cap = 0;
-	struct dirent *e;
-	DIR *d = opendir(path);
-	int rc;
 
-	if (!d)
-		return err_sys(err, "list %s", path);
 	/* glibc's readdir is safe on streams that are not shared. */
 	for (;;) {
+		struct dirent *e;
+
 		errno = 0;
 		e = readdir(d); /* NOLINT(concurrency-mt-unsafe) */
 		if (!e)
-			break;
+			return errno ? -1 : 0;
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
-		l.names = mem_grow(l.names, l.count, &cap, sizeof(*l.names));
-		l.names[l.count++] = mem_strdup(e->d_name);
+		l->names =
+			mem_grow(l->names, l->count, &cap, sizeof(*l->names));
+		l->names[l->count++] = mem_strdup(e->d_name);
 	}
-	rc = errno ? err_sys(err, "list %s", path) : 0;
-	closedir(d);
+}
+
+int fs_list(struct fs *fs, const char *path, struct name_list *out,
+	    struct err *err)
+{
+	struct fs_call call = { .op = FS_LIST, .path = path, .fd = -1 };
+	struct name_list l = { 0 };
+	DIR *d = NULL;
+	int rc = before(fs, &call);
+
+	if (!rc) {
+		d = opendir(path);
+		rc = d ? list_open(d, &l) : -1;
+	}
+	rc = done(fs, &call, rc, err);
+	if (d)
+		closedir(d);
 	if (rc) {
 		name_list_fini(&l);
 		return rc;
@@ -446,11 +613,9 @@ static int read_all(const char *path, bool pipes, struct buf *out,
 
 	if (fd < 0)
 		return err_sys(err, "open %s", path);
-	if (pipes || has_bytes(fd))
+	rc = pipes ? 0 : check_bytes(NULL, path, fd, ERR_INVALID, err);
+	if (!rc)
 		rc = read_to_end(fd, path, out, err);
-	else
-		rc = err_set(err, ERR_INVALID, "%s is not a regular file",
-			     path);
 	close(fd);
 	return rc;
 }

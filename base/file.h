@@ -7,8 +7,9 @@
  *
  * Ownership: a file owns its descriptor and path. Threads: a file may be read
  * and written by several threads at once (pread, pwrite).
- * Errors: ERR_NOTFOUND, ERR_EXISTS, ERR_NOSPACE, else ERR_IO; every message
- * names the path.
+ * Errors: ERR_NOTFOUND, ERR_EXISTS, ERR_NOSPACE; ERR_IO: the operating system
+ * refused, so that nothing is known of the bytes; ERR_CORRUPT: it answered, and
+ * they are not what they should be. Every message names the path.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -32,6 +33,10 @@ enum fs_op {
 	FS_MKDIR,
 	FS_RMDIR,
 	FS_SYNC_DIR,
+	FS_STAT,  /* stat, lstat and fstat */
+	FS_LIST,  /* opendir and readdir */
+	FS_CLOSE, /* what it refuses is closed all the same, as by Linux */
+	FS_PAGE,  /* a page of a mapped file: refused, it fails as by SIGBUS */
 };
 
 /* One call on its way to the operating system. */
@@ -83,6 +88,15 @@ NODISCARD int file_read_all(const struct file *f, struct buf *out,
 			    struct err *err);
 
 /*
+ * The same, past what the disk does not give back: such pages read as zeros,
+ * and lost() is told of each stretch of them. ERR_IO: nothing could be read.
+ */
+NODISCARD int file_read_around(const struct file *f, struct buf *out,
+			       void (*lost)(void *ctx, uint64_t offset,
+					    uint64_t len),
+			       void *ctx, struct err *err);
+
+/*
  * All of b at offset. On failure a part of it may have been written: the
  * caller truncates it away.
  */
@@ -96,9 +110,23 @@ NODISCARD int file_truncate(struct file *f, uint64_t size, struct err *err);
 /* Reserve blocks for the first size bytes, extending the file. */
 NODISCARD int file_allocate(struct file *f, uint64_t size, struct err *err);
 
-/* A private read-only map of the first len bytes; file_unmap() ends it. */
+/*
+ * A private read-only map of the first len bytes; file_unmap() ends it. Its
+ * bytes are read by file_map_read() alone: an access to a page that the disk
+ * does not give back, or that lies behind the end of a file that was cut, is
+ * SIGBUS.
+ */
 NODISCARD int file_map(const struct file *f, size_t len, struct bytes *out,
 		       struct err *err);
+
+/*
+ * Copy exactly n bytes from offset of the map into p. Where a page cannot be
+ * had, they are read from the file instead, so that the errors, and what a
+ * disk says once it answers again, are those of file_read().
+ */
+NODISCARD int file_map_read(const struct file *f, struct bytes map,
+			    uint64_t offset, void *p, size_t n,
+			    struct err *err);
 void file_unmap(struct bytes *b);
 
 /* Names. A change is durable after fs_sync_dir() on the directory. */
@@ -121,6 +149,10 @@ NODISCARD int file_replace(struct fs *fs, const char *tmp, const char *path,
 NODISCARD int fs_space(const char *path, uint64_t *total, uint64_t *available,
 		       struct err *err);
 
+/* Bytes of the file at path. */
+NODISCARD int fs_size(struct fs *fs, const char *path, uint64_t *out,
+		      struct err *err);
+
 /* Remove a directory and everything in it; no links are followed. */
 NODISCARD int fs_remove_dir(struct fs *fs, const char *path, struct err *err);
 
@@ -130,7 +162,8 @@ struct name_list {
 	size_t count;
 };
 
-NODISCARD int fs_list(const char *path, struct name_list *out, struct err *err);
+NODISCARD int fs_list(struct fs *fs, const char *path, struct name_list *out,
+		      struct err *err);
 void name_list_fini(struct name_list *l);
 
 /*

@@ -74,7 +74,8 @@ struct powercut {
 	uint64_t rng;
 	uint64_t calls;
 	uint64_t cut_at;
-	uint64_t writes;
+	uint64_t counted; /* calls that may be chosen to fail */
+	bool reads_too;   /* reads are among them */
 	uint64_t fail_at;
 	int fail_errno;
 	bool dead;
@@ -286,6 +287,11 @@ static void sync_end(struct node *n)
 	mem_free(s);
 }
 
+static bool is_read(enum fs_op op)
+{
+	return op == FS_READ || op == FS_MMAP || op == FS_PAGE;
+}
+
 static int cut_before(struct fs *fs, const struct fs_call *call)
 {
 	struct powercut *p = (struct powercut *)fs;
@@ -296,11 +302,11 @@ static int cut_before(struct fs *fs, const struct fs_call *call)
 	p->calls++;
 	if (p->cut_at && p->calls >= p->cut_at)
 		p->dead = true;
-	if (call->op != FS_READ && call->op != FS_MMAP)
-		p->writes++;
+	if (p->reads_too || !is_read(call->op))
+		p->counted++;
 	if (p->dead) {
 		refused = EIO;
-	} else if (p->fail_at && p->writes == p->fail_at) {
+	} else if (p->fail_at && p->counted == p->fail_at) {
 		p->fail_at = 0;
 		refused = p->fail_errno;
 	} else if (call->op == FS_UNLINK || call->op == FS_RENAME) {
@@ -426,6 +432,10 @@ static void cut_after(struct fs *fs, const struct fs_call *call)
 		break;
 	case FS_READ:
 	case FS_MMAP:
+	case FS_PAGE:
+	case FS_STAT:
+	case FS_LIST:
+	case FS_CLOSE:
 		break;
 	default:
 		changed_file(p, call);
@@ -439,7 +449,7 @@ static void adopt(struct powercut *p, struct node *dir)
 {
 	struct name_list l;
 
-	if (fs_list(dir->path, &l, NULL))
+	if (fs_list(NULL, dir->path, &l, NULL))
 		return;
 	for (size_t i = 0; i < l.count; i++) {
 		CLEANUP(mem_freep)
@@ -523,8 +533,15 @@ void powercut_at(struct powercut *p, uint64_t n)
 void powercut_fail_at(struct powercut *p, uint64_t n, int number)
 {
 	pthread_mutex_lock(&p->mu);
-	p->fail_at = n ? p->writes + n : 0;
+	p->fail_at = n ? p->counted + n : 0;
 	p->fail_errno = number;
+	pthread_mutex_unlock(&p->mu);
+}
+
+void powercut_count_reads(struct powercut *p)
+{
+	pthread_mutex_lock(&p->mu);
+	p->reads_too = true;
 	pthread_mutex_unlock(&p->mu);
 }
 

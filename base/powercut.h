@@ -39,6 +39,9 @@ void powercut_at(struct powercut *p, uint64_t n);
 /* Let the n-th call from now that is not a read fail, once, with errno. */
 void powercut_fail_at(struct powercut *p, uint64_t n, int number);
 
+/* Reads, and pages of mapped files, are among the calls that may fail. */
+void powercut_count_reads(struct powercut *p);
+
 /* Whether the call that is to fail has not come yet. */
 bool powercut_is_armed(struct powercut *p);
 

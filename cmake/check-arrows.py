@@ -78,7 +78,7 @@ def check_include(mods, path, kind, name, complain):
 SYSTEM = []
 LIBC = re.compile(r'^(arpa|sys|linux|net|netinet)/|^(assert|ctype|dirent|errno|'
                   r'fcntl|ftw|getopt|glob|inttypes|libgen|limits|locale|malloc|math|netdb|poll|'
-                  r'pthread|sched|signal|spawn|stdalign|stdarg|stdatomic|stdbool|'
+                  r'pthread|sched|setjmp|signal|spawn|stdalign|stdarg|stdatomic|stdbool|'
                   r'stddef|stdint|stdio|stdlib|string|strings|time|unistd|wctype)\.h$')
 
 

@@ -30,6 +30,7 @@ int cmd_tsdb_stats(int argc, char **argv);
 int cmd_tsdb_recode(int argc, char **argv);
 int cmd_tsdb_verify(int argc, char **argv);
 int cmd_tsdb_repair(int argc, char **argv);
+int cmd_tsdb_confirm_clock(int argc, char **argv);
 int cmd_tsdb_snapshot(int argc, char **argv);
 int cmd_bench_columns(int argc, char **argv);
 int cmd_bench_merge(int argc, char **argv);

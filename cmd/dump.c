@@ -18,6 +18,7 @@
 #include "model/selector.h"
 #include "pprof/columns.h"
 #include "tsdb/querier.h"
+#include "tsdb/tools.h"
 
 #define DIR_NAME_MAX 200
 
@@ -152,6 +153,8 @@ static int dump_all(struct dump *d, const char *path, struct err *err)
 	}
 	for (size_t i = 0; !rc && i < querier_count(q); i++)
 		rc = dump_series(d, q, i, err);
+	if (db)
+		d->failed += tsdb_damage(db);
 	querier_close(q);
 	tsdb_close(db);
 	metrics_free(metrics);

@@ -39,6 +39,8 @@ static const struct command {
 	  "store an older directory as columns" },
 	{ "tsdb", "verify", cmd_tsdb_verify, "read every byte, tell damage" },
 	{ "tsdb", "repair", cmd_tsdb_repair, "save what is whole" },
+	{ "tsdb", "confirm-clock", cmd_tsdb_confirm_clock,
+	  "let retention go by a clock that jumped" },
 	{ "tsdb", "snapshot", cmd_tsdb_snapshot, "copy it, by links" },
 	{ "bench", "storage", cmd_bench_storage,
 	  "measure storage over a folder of profiles" },
@@ -139,6 +141,7 @@ int main(int argc, char **argv)
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no thread runs yet */
 	mallopt(M_TRIM_THRESHOLD, 4 * 1024 * 1024);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* RLIMIT_FSIZE is an error of write() then */
 	if (argc < 2) {
 		help(stderr);
 		return 2;

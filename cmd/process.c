@@ -34,7 +34,7 @@ static int64_t open_fds(void *ctx UNUSED)
 	struct name_list l;
 	int64_t n;
 
-	if (fs_list("/proc/self/fd", &l, NULL))
+	if (fs_list(NULL, "/proc/self/fd", &l, NULL))
 		return 0;
 	n = (int64_t)l.count - 1; /* not the one of the listing */
 	name_list_fini(&l);

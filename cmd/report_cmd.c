@@ -82,7 +82,7 @@ static int read_path(struct reader *r, const char *path, struct err *err)
 		return err_sys(err, "%s", path);
 	if (!S_ISDIR(st.st_mode))
 		return read_file(r, path, err);
-	rc = fs_list(path, &names, err);
+	rc = fs_list(NULL, path, &names, err);
 	for (size_t i = 0; !rc && i < names.count; i++) {
 		CLEANUP(mem_freep)
 		char *file = mem_printf("%s/%s", path, names.names[i]);

@@ -270,6 +270,9 @@ static int start_storage(struct serve *s, int64_t sync_ms, struct err *err)
 	process_register(s->metrics, s->db);
 	log_event(&s->log, LOG_INFO, "storage is open",
 		  LOG_FIELDS(log_text("path", s->path),
+			     log_int("blocks", (int64_t)stats.blocks),
+			     log_int("profiles_in_blocks",
+				     (int64_t)stats.block_samples),
 			     log_int("series", (int64_t)stats.series),
 			     log_int("ranges", (int64_t)stats.ranges),
 			     log_int("unflushed", (int64_t)stats.pending),
@@ -416,6 +419,9 @@ static int start(struct serve *s, int64_t sync_ms, struct err *err)
 /* What waits is let go, then what uses comes down before what is used. */
 static void stop(struct serve *s)
 {
+	/* Appends wait for room no more: the scraper's workers can end. */
+	if (s->db)
+		tsdb_interrupt(s->db);
 	/* Handlers may wait for a profile: the scraper ends that. */
 	discovery_stop(s->discovery);
 	scrape_stop(s->scraper);

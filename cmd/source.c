@@ -165,7 +165,7 @@ static int walk_dir(const char *path, const struct source_visitor *v,
 	struct name_list l = { 0 };
 	int rc = depth > DEPTH_MAX ? err_set(err, ERR_LIMIT,
 					     "%s is nested too deeply", path) :
-				     fs_list(path, &l, err);
+				     fs_list(NULL, path, &l, err);
 
 	if (rc)
 		return depth ? pass_over(v, err) : rc;

@@ -199,12 +199,16 @@ int cmd_tsdb_repair(int argc, char **argv)
 	static const struct usage u = {
 		"tsdb repair DIR",
 		"Writes damaged blocks anew with what is whole in them, cuts "
-		"torn ends of logs, and\nnames each profile that is lost. No "
-		"server may be running on it.",
+		"torn ends of logs, takes\nprofiles back from the WAL that "
+		"their range or block lost, and names each profile that\nis "
+		"lost. What cannot be read at all is set aside as *.damaged. "
+		"No server may be\nrunning on it. Exit code 1 when something "
+		"was lost or set aside.",
 		1, 1
 	};
 	struct opened o = { 0 };
-	size_t repaired = 0;
+	struct tsdb_repair done = { 0 };
+	uint64_t damage = 0;
 	struct err err;
 	int code = cmd_begin(&u, no_flags, &argc, argv);
 	int rc;
@@ -213,12 +217,51 @@ int cmd_tsdb_repair(int argc, char **argv)
 		return code;
 	rc = open_dir(&o, argv[0], false, &err);
 	if (!rc)
-		rc = tsdb_repair(o.db, &repaired, &err);
+		rc = tsdb_repair(o.db, &done, &err);
+	if (o.db) {
+		damage = tsdb_damage(o.db);
+		printf("%" PRIu64 " blocks were written anew, %" PRIu64
+		       " profiles are lost, %" PRIu64
+		       " were taken back from the WAL, %" PRIu64
+		       " blocks and ranges are set aside or could not be read\n",
+		       done.rewritten, done.lost, done.recovered,
+		       done.set_aside);
+		printf("see everprof tsdb verify %s\n", argv[0]);
+	}
 	close_dir(&o);
 	if (rc)
 		return cmd_fail(&err);
-	printf("%zu blocks were written anew; see everprof tsdb verify %s\n",
-	       repaired, argv[0]);
+	return done.lost || done.set_aside || damage ? 1 : 0;
+}
+
+/* confirm-clock */
+
+int cmd_tsdb_confirm_clock(int argc, char **argv)
+{
+	static const struct usage u = {
+		"tsdb confirm-clock DIR",
+		"Says that the time of day is right. After a jump of the clock "
+		"by more than a day,\nretention by time waits for a week, or "
+		"for this. No server may be running on it; a\nrunning one is "
+		"told at POST /api/v1/admin/tsdb/confirm_clock.",
+		1, 1
+	};
+	struct opened o = { 0 };
+	char now[40];
+	struct err err;
+	int code = cmd_begin(&u, no_flags, &argc, argv);
+	int rc;
+
+	if (code >= 0)
+		return code;
+	rc = open_dir(&o, argv[0], false, &err);
+	if (!rc)
+		rc = tsdb_confirm_clock(o.db, &err);
+	close_dir(&o);
+	if (rc)
+		return cmd_fail(&err);
+	time_format(clock_ms(NULL), now);
+	printf("retention goes by the time of day again: %s\n", now);
 	return 0;
 }
 

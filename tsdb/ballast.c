@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/ballast.h"
 
-#include <sys/stat.h>
-
 #include "base/mem.h"
 
 void ballast_init(struct ballast *b, struct fs *fs, const char *dir,
 		  uint64_t size)
 {
-	struct stat st;
-
 	*b = (struct ballast){ .fs = fs,
 			       .path = mem_printf("%s/ballast", dir),
 			       .size = size };
 	pthread_mutex_init(&b->mu, NULL);
-	if (!stat(b->path, &st))
-		b->held = (uint64_t)st.st_size;
+	if (fs_size(fs, b->path, &b->held, NULL))
+		b->held = 0; /* there is none, or it is made anew */
 }
 
 void ballast_fini(struct ballast *b)

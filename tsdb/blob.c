@@ -54,15 +54,13 @@ int blob_view(const struct blob *b, uint64_t offset, size_t len,
 		return err_set(err, ERR_CORRUPT,
 			       "%s: %zu bytes at %llu are behind its end",
 			       blob_path(b), len, (unsigned long long)offset);
-	if (b->map.len) {
-		*out = (struct bytes){ .ptr = b->map.ptr + offset, .len = len };
-		return 0;
-	}
 	buf_reset(scratch);
 	if (!buf_reserve(scratch, len))
 		return err_set(err, ERR_TOOBIG, "%s: a piece of %zu bytes",
 			       blob_path(b), len);
-	rc = file_read(b->file, offset, scratch->ptr, len, err);
+	rc = b->map.len ? file_map_read(b->file, b->map, offset, scratch->ptr,
+					len, err) :
+			  file_read(b->file, offset, scratch->ptr, len, err);
 	scratch->len = rc ? 0 : len;
 	*out = buf_bytes(scratch);
 	return rc;

@@ -157,6 +157,8 @@ static int write_block(struct work *k, bool *empty, struct err *err)
 				      .columns = k->columns,
 				      .level = LEVEL,
 				      .link_min = k->c->link_min,
+				      .salvage = k->c->salvage,
+				      .loss = k->c->loss,
 				      .log = k->c->env->log,
 				      .damaged = k->c->damaged };
 	size_t chunks = 0;
@@ -214,6 +216,7 @@ static int compact_with(const struct compaction *c, const struct codec *columns,
 
 int compact(const struct compaction *c, struct block **out, struct err *err)
 {
+	struct rewrite_loss before = *c->loss;
 	struct err why = { 0 };
 	int rc = compact_with(c, c->env->columns, out, &why);
 
@@ -222,6 +225,7 @@ int compact(const struct compaction *c, struct block **out, struct err *err)
 		log_event(c->env->log, LOG_ERROR,
 			  "a compaction is tried without columns",
 			  LOG_FIELDS(log_err(&why)));
+		*c->loss = before;
 		rc = compact_with(c, NULL, out, &why);
 	}
 	if (rc && err)

@@ -8,6 +8,7 @@
 #define TSDB_COMPACTOR_H
 
 #include "tsdb/part.h"
+#include "tsdb/rewriter.h"
 
 struct compaction {
 	const struct block_env *env;
@@ -16,6 +17,8 @@ struct compaction {
 	struct ulid ulid;  /* of the block to be */
 	bool reencode;     /* all groups; else only those that overlap */
 	uint64_t link_min; /* values files below it are copied together */
+	bool salvage;      /* as in struct rewriter_options */
+	struct rewrite_loss *loss; /* added to */
 	struct metric *damaged;
 	const _Atomic int *cancel; /* not 0: stop; may be NULL */
 };

@@ -233,7 +233,7 @@ static void read_chunk_files(struct walk *w, const char *dir,
 	struct name_list l = { 0 };
 	struct err err;
 
-	if (fs_list(chunks, &l, &err))
+	if (fs_list(NULL, chunks, &l, &err))
 		damaged(w, "%s", err.msg);
 	b->files = mem_zalloc(l.count, sizeof(*b->files));
 	b->file_count = l.count;
@@ -503,7 +503,7 @@ static int walk_wal(struct walk *w, const char *dir, bool checkpoints,
 	struct name_list l = { 0 };
 	int rc = 0;
 
-	if (fs_list(dir, &l, NULL))
+	if (fs_list(NULL, dir, &l, NULL))
 		return 0; /* there is none */
 	for (int folders = 1; folders >= 0 && !rc; folders--) {
 		for (size_t i = 0; i < l.count && !rc; i++) {
@@ -590,7 +590,7 @@ static int walk_head(struct walk *w, const char *dir, struct err *err)
 	struct name_list l = { 0 };
 	int rc = 0;
 
-	if (fs_list(dir, &l, NULL))
+	if (fs_list(NULL, dir, &l, NULL))
 		return 0;
 	for (size_t i = 0; i < l.count && !rc; i++) {
 		CLEANUP(mem_freep)
@@ -621,7 +621,7 @@ bool conprof_is_dir(const char *path)
 static int walk_blocks(struct walk *w, const char *path, struct err *err)
 {
 	struct name_list l = { 0 };
-	int rc = fs_list(path, &l, err);
+	int rc = fs_list(NULL, path, &l, err);
 
 	for (size_t i = 0; i < l.count && !rc; i++) {
 		CLEANUP(mem_freep)

@@ -13,6 +13,7 @@
 #include "tsdb/flush.h"
 #include "tsdb/part.h"
 #include "tsdb/range.h"
+#include "tsdb/state.h"
 #include "tsdb/trash.h"
 #include "tsdb/tsdb.h"
 #include "tsdb/wal.h"
@@ -32,6 +33,8 @@ struct tsdb_metrics {
 	struct metric *flushes;
 	struct metric *value_bytes;
 	struct metric *damaged; /* profiles lost to damage */
+	struct metric *torn;
+	struct metric *recovered;
 	struct metric *seals;
 	struct metric *compactions;
 	struct metric *compaction_failures;
@@ -50,12 +53,6 @@ struct worker {
 	uint64_t rounds; /* done */
 	char told[512];  /* the last failure that was logged, */
 	int64_t told_ns; /* and when */
-};
-
-/* A range that had to be set aside: its records in the WAL are kept. */
-struct lost_range {
-	int64_t start;
-	uint64_t lsn;
 };
 
 /*
@@ -93,23 +90,27 @@ struct tsdb {
 	/* One job at a time: seal, compact, retain, delete, snapshot. */
 	pthread_mutex_t job_mu;
 	_Atomic int cancel; /* the compaction under way, if not 0 */
+	_Atomic int quit;   /* the same, and any wait: the process ends */
+	bool cancelled;     /* the last compaction was */
 	struct trash trash;
 	struct ballast ballast;
 	_Atomic bool full;   /* the disk was, at the last try */
 	struct ulid *failed; /* blocks whose compaction failed */
 	size_t failed_count;
 	size_t failed_cap;
-	int64_t removed_ms; /* when retention by time last removed something */
+	struct state state;
+	int64_t clock_ns; /* when the retention clock was last looked at, */
+	int64_t saved_ns; /* and written */
+	_Atomic int64_t clock_doubt_ms; /* how long it has been in doubt */
 
-	struct lost_range *lost;
-	size_t lost_count;
-	size_t lost_cap;
-	uint64_t unplaced;   /* LSN of a record that has no range; UINT64_MAX */
-	bool ranges_missing; /* their directory was not there at the start */
+	uint64_t unplaced;  /* LSN of a record that has no range; UINT64_MAX */
+	uint64_t recovered; /* records that no range or block accounted for */
+	uint64_t set_aside; /* blocks and ranges, at this start */
 
 	pthread_mutex_t loop_mu;
 	pthread_cond_t wake;
 	pthread_cond_t done; /* a worker's round */
+	bool interrupted;    /* nobody waits any more */
 	bool stopping;
 	struct worker flush;
 	struct worker maintenance;
@@ -132,12 +133,30 @@ void db_replace_locked(struct tsdb *db, const struct part *parts, size_t count,
 NODISCARD int db_supersede(struct tsdb *db, const struct part *parts,
 			   size_t count, struct block *child, struct err *err);
 
+/*
+ * The same of parts that the disk did not give back whole: their directories
+ * are renamed, for a person to look at.
+ */
+NODISCARD int db_set_aside(struct tsdb *db, const struct part *parts,
+			   size_t count, struct block *child, struct err *err);
+
+/*
+ * The same of parts that are removed on purpose, with nothing in their place:
+ * a start does not take what the WAL still has of them for lost.
+ */
+NODISCARD int db_retire(struct tsdb *db, const struct part *parts, size_t count,
+			struct err *err);
+
 /* All parts, referenced: blocks, then ranges, each older first. */
 struct part *db_parts(struct tsdb *db, size_t *count);
 void db_parts_free(struct part *v, size_t count);
 
 /* The ranges alone. */
 struct part *db_ranges(struct tsdb *db, size_t *count);
+
+/* Rename a directory to <path>.damaged, or .damaged-2 …, durably. */
+NODISCARD int db_rename_aside(struct tsdb *db, const char *path,
+			      struct err *err);
 
 /* Opening (db_open.c). */
 
@@ -170,6 +189,9 @@ NODISCARD int db_drop_wal(struct tsdb *db, struct err *err);
 
 /* Bytes of values in open ranges beyond which they are sealed early. */
 uint64_t db_open_values_max(const struct tsdb *db);
+
+/* What retention by time takes for now. */
+int64_t db_retention_now(struct tsdb *db);
 
 /* One round: seal what is due, compact, apply retention. */
 NODISCARD int db_maintain(struct tsdb *db, bool seal_all, struct err *err);

@@ -34,14 +34,14 @@ static int remove_leftover(struct tsdb *db, const char *dir, const char *name,
 }
 
 /* Out of the way, for a person to look at. */
-static int set_block_aside(struct tsdb *db, const char *path, struct err *err)
+static int set_aside(struct tsdb *db, const char *path, struct err *err)
 {
-	CLEANUP(mem_freep) char *to = mem_printf("%s.damaged", path);
-
+	db->set_aside++;
 	metric_add(db->env.corruptions, 1);
-	log_event(db->o.log, LOG_ERROR, "a block is unreadable and set aside",
-		  LOG_FIELDS(log_text("directory", to), log_err(err)));
-	return db->o.read_only ? 0 : fs_rename(db->o.fs, path, to, err);
+	log_event(db->o.log, LOG_ERROR,
+		  "it cannot be read, and is set aside as *" ASIDE_SUFFIX,
+		  LOG_FIELDS(log_text("directory", path), log_err(err)));
+	return db->o.read_only ? 0 : db_rename_aside(db, path, err);
 }
 
 static bool is_named(const char *name, const struct ulid *u)
@@ -55,6 +55,7 @@ static bool is_named(const char *name, const struct ulid *u)
 /* What the disk does not give back for now is left as it is. */
 static int pass_over(struct tsdb *db, const char *path, const struct err *err)
 {
+	db->set_aside++;
 	metric_add(db->env.corruptions, 1);
 	log_event(db->o.log, LOG_ERROR,
 		  "it cannot be read, and is left out until the next start",
@@ -62,27 +63,43 @@ static int pass_over(struct tsdb *db, const char *path, const struct err *err)
 	return 0;
 }
 
+/* ERR_CORRUPT: also when it is the copy of another block. */
+static int open_named(struct tsdb *db, const char *path, const char *name,
+		      struct block **out, struct err *err)
+{
+	struct block *b = NULL;
+	int rc = block_open(&db->benv, path, &b, err);
+
+	if (rc)
+		return rc;
+	/* A copy would take the other with it when it is compacted. */
+	if (!is_named(name, &b->meta.ulid)) {
+		block_unref(b);
+		return err_set(err, ERR_CORRUPT,
+			       "%s is the copy of another block", path);
+	}
+	*out = b;
+	return 0;
+}
+
 static int load_block(struct tsdb *db, const char *name, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", db->path, name);
 	struct block *b = NULL;
-	int rc = block_open(&db->benv, path, &b, err);
+	int rc = open_named(db, path, name, &b, err);
 
-	/* A copy would take the other with it when it is compacted. */
-	if (!rc && !is_named(name, &b->meta.ulid)) {
-		block_unref(b);
-		rc = err_set(err, ERR_CORRUPT,
-			     "%s is the copy of another block", path);
-	}
+	/* A second look: memory may be wrong, not the disk. */
+	if (rc == ERR_CORRUPT)
+		rc = open_named(db, path, name, &b, err);
 	if (rc == ERR_IO)
 		return pass_over(db, path, err);
 	if (rc == ERR_CORRUPT)
-		return set_block_aside(db, path, err);
+		return set_aside(db, path, err);
 	/* Removed by the server beside us while we listed. */
 	if (rc == ERR_NOTFOUND && db->o.read_only)
 		return 0;
 	if (rc == ERR_NOTFOUND) /* a directory without meta.json */
-		return set_block_aside(db, path, err);
+		return set_aside(db, path, err);
 	if (!rc)
 		db_add_block(db, b);
 	return rc;
@@ -134,7 +151,7 @@ static int drop_superseded(struct tsdb *db, struct err *err)
 static int load_blocks(struct tsdb *db, struct err *err)
 {
 	struct name_list l = { 0 };
-	int rc = fs_list(db->path, &l, err);
+	int rc = fs_list(db->o.fs, db->path, &l, err);
 
 	if (rc)
 		return rc;
@@ -187,21 +204,9 @@ static int drop_sealed(struct tsdb *db, struct err *err)
 	return rc;
 }
 
-static void note_lost(struct tsdb *db, const char *name)
-{
-	char *dot;
-	struct lost_range l = { .start = strtoll(name, &dot, 10) };
-
-	if (*dot != '.')
-		return;
-	l.lsn = strtoull(dot + 1, NULL, 16);
-	db->lost = mem_grow(db->lost, db->lost_count, &db->lost_cap,
-			    sizeof(*db->lost));
-	db->lost[db->lost_count++] = l;
-}
-
 static int load_range(struct tsdb *db, const char *name, struct err *err)
 {
+	CLEANUP(mem_freep) char *path = NULL;
 	struct range *r = NULL;
 	int rc;
 
@@ -209,30 +214,27 @@ static int load_range(struct tsdb *db, const char *name, struct err *err)
 		return db->o.read_only ?
 			       0 :
 			       remove_leftover(db, db->env.dir, name, err);
-	if (ends_with(name, RANGE_LOST_SUFFIX))
-		note_lost(db, name);
 	if (strspn(name, "0123456789.abcdef") != strlen(name))
 		return 0;
+	path = mem_printf("%s/%s", db->env.dir, name);
 	rc = range_open(&db->env, name, &r, err);
-	if (!rc) {
-		r->touched_ms = clock_ms(db->o.clock);
-		db_add_range(db, r);
-		return 0;
-	}
-	/* One that was never begun has no records; but who knows. */
-	if (rc == ERR_CORRUPT || rc == ERR_NOTFOUND)
-		note_lost(db, name);
-	if (rc == ERR_IO) {
-		note_lost(db, name);
-		return pass_over(db, name, err);
-	}
-	return rc == ERR_NOTFOUND || rc == ERR_CORRUPT ? 0 : rc;
+	if (rc == ERR_CORRUPT) /* a second look, as at a block */
+		rc = range_open(&db->env, name, &r, err);
+	if (rc == ERR_IO)
+		return pass_over(db, path, err);
+	if (rc == ERR_CORRUPT)
+		return set_aside(db, path, err);
+	if (rc) /* one that was never begun has no records */
+		return rc == ERR_NOTFOUND ? 0 : rc;
+	r->touched_ms = clock_ms(db->o.clock);
+	db_add_range(db, r);
+	return 0;
 }
 
 static int load_ranges(struct tsdb *db, struct err *err)
 {
 	struct name_list l = { 0 };
-	int rc = fs_list(db->env.dir, &l, err);
+	int rc = fs_list(db->o.fs, db->env.dir, &l, err);
 
 	if (rc == ERR_NOTFOUND && db->o.read_only)
 		return 0;
@@ -306,58 +308,89 @@ static struct range *range_in_memory(struct tsdb *db, int64_t start)
 	struct range *r = range_new(&db->env, "(WAL)");
 
 	r->start = start;
+	r->recovery = true;
 	db_add_range(db, r);
 	return r;
 }
 
-/* Whether some block may have it: one of its window that goes up to it. */
-static bool may_be_sealed(const struct tsdb *db, int64_t start, uint64_t lsn)
+/*
+ * Whether a block has the profile, or had it and it was deleted. A block whose
+ * files are whole does, when it was made of the range that the record was in.
+ */
+static bool block_accounts_for(struct block *b, const struct labels *ls,
+			       const struct segment_entry *e)
+{
+	const struct meta *m = &b->meta;
+	int64_t start = window_start(e->ms);
+	struct part_hit hit = { 0 };
+	struct err err;
+	uint32_t series;
+	int rc;
+
+	if (start < m->min_ms || start >= m->max_ms || e->lsn < m->first_lsn ||
+	    e->lsn > m->last_lsn)
+		return false;
+	if (!b->damaged)
+		return true;
+	rc = index_find(b->index, ls, &series, &err);
+	if (!rc)
+		rc = block_lookup(b, series, e->ms, &hit, &err);
+	if (!rc)
+		return block_values(b, hit.group.head.place.file) != NULL;
+	return rc == ERR_NOTFOUND;
+}
+
+/* Whether a record that no range has may be passed over. */
+static bool is_accounted_for(struct tsdb *db, const struct labels *ls,
+			     const struct segment_entry *e)
 {
 	for (size_t i = 0; i < db->block_count; i++) {
-		const struct meta *m = &db->blocks[i]->meta;
-
-		if (m->min_ms <= start && start < m->max_ms &&
-		    m->last_lsn >= lsn)
+		if (block_accounts_for(db->blocks[i], ls, e))
 			return true;
 	}
-	return false;
+	return state_is_retired(&db->state, window_start(e->ms), e->lsn);
 }
 
-/* Whether the record was in a range that had to be set aside, or is gone. */
-static bool was_lost(const struct tsdb *db, int64_t start, uint64_t lsn)
+/*
+ * A range for records that no range and no block has, named so that it has
+ * them at the next start too. Its name must be free: a range of that name may
+ * be there, unreadable for now. (LSNs are multiples of 8.)
+ */
+static int make_recovery_range(struct tsdb *db, const struct segment_entry *e,
+			       struct range **out, struct err *err)
 {
-	if (db->ranges_missing && !may_be_sealed(db, start, lsn))
-		return true;
-	for (size_t i = 0; i < db->lost_count; i++) {
-		if (db->lost[i].start == start && db->lost[i].lsn <= lsn)
-			return true;
-	}
-	return false;
+	int rc = ERR_EXISTS;
+
+	for (uint64_t k = 1; k < 8 && rc == ERR_EXISTS; k++)
+		rc = range_create(&db->env, window_start(e->ms), e->lsn - k,
+				  clock_ms(db->o.clock), out, err);
+	if (!rc)
+		db_add_range(db, *out);
+	return rc;
 }
 
-/* The range that a record belongs into; NULL: it is in a block, or gone. */
-static struct range *range_of(struct tsdb *db, const struct segment_entry *e)
+/* The range that a record belongs into; NULL: it is stored, or cannot be. */
+static struct range *range_of(struct tsdb *db, const struct labels *ls,
+			      const struct segment_entry *e)
 {
-	int64_t start = window_start(e->ms);
-	struct range *r = find_range(db, start, e->lsn);
+	struct range *r = find_range(db, window_start(e->ms), e->lsn);
 	struct err err;
 
-	if (r)
+	if (r || is_accounted_for(db, ls, e))
 		return r;
 	/* Beside a running server: the range may have come after our look. */
-	if (db->o.read_only && !may_be_sealed(db, start, e->lsn))
-		return range_in_memory(db, start);
-	if (db->o.read_only || !was_lost(db, start, e->lsn))
-		return NULL;
-	/* Named so that it has these records at the next start too. */
-	if (make_range(db, start, e->lsn, &r, &err)) {
+	if (db->o.read_only)
+		return range_in_memory(db, window_start(e->ms));
+	if (make_recovery_range(db, e, &r, &err)) {
 		metric_add(db->env.corruptions, 1);
 		log_event(db->o.log, LOG_ERROR,
 			  "a WAL record has no range: its segment is kept",
 			  LOG_FIELDS(log_err(&err)));
 		if (e->lsn < db->unplaced)
 			db->unplaced = e->lsn;
+		return NULL;
 	}
+	r->recovery = true;
 	return r;
 }
 
@@ -370,17 +403,20 @@ struct pending db_pending(const struct segment_entry *e)
 				 .len = e->len };
 }
 
-static void replay_into(struct tsdb *db, struct range *r, struct labels *labels,
+/* False: the range has it. */
+static bool replay_into(struct tsdb *db, struct range *r, struct labels *labels,
 			const struct segment_entry *e)
 {
 	uint32_t series = range_find(r, labels);
 	struct pending p = db_pending(e);
 	struct part_hit hit = { 0 };
 
-	if (series == SERIES_NONE ||
-	    (!range_is_done_with(r, series, e->ms, e->lsn) &&
-	     range_lookup(r, series, e->ms, NULL, &hit, NULL)))
-		range_insert(r, labels, &p, clock_ms(db->o.clock));
+	if (series != SERIES_NONE &&
+	    (range_is_done_with(r, series, e->ms, e->lsn) ||
+	     !range_lookup(r, series, e->ms, NULL, &hit, NULL)))
+		return false;
+	range_insert(r, labels, &p, clock_ms(db->o.clock));
+	return true;
 }
 
 static void replay_entry(void *ctx, const struct segment_entry *e)
@@ -393,9 +429,12 @@ static void replay_entry(void *ctx, const struct segment_entry *e)
 		metric_add(db->env.corruptions, 1);
 		return;
 	}
-	r = range_of(db, e);
-	if (r)
-		replay_into(db, r, labels, e);
+	r = range_of(db, labels, e);
+	/* A range of recovered records takes those alone. */
+	if (r && r->recovery && is_accounted_for(db, labels, e))
+		r = NULL;
+	if (r && replay_into(db, r, labels, e) && r->recovery)
+		db->recovered++;
 	labels_unref(labels);
 }
 
@@ -429,26 +468,33 @@ static void close_generations(struct tsdb *db)
 	}
 }
 
-/* Their records are in other ranges now: only people look at them. */
-static int finish_lost(struct tsdb *db, struct err *err)
+static void tell_recovered(struct tsdb *db)
 {
-	struct name_list l = { 0 };
-	int rc = fs_list(db->env.dir, &l, err);
+	/* Beside a running server ranges come after our look. */
+	if (db->o.read_only && dirlock_is_held(db->path))
+		db->recovered = 0;
+	if (!db->recovered)
+		return;
+	metric_add(db->metrics.recovered, (int64_t)db->recovered);
+	log_event(
+		db->o.log, LOG_WARN,
+		db->o.read_only ?
+			"profiles are in the WAL alone: a range or a block that had them is not there" :
+			"profiles were taken back from the WAL: a range or a block that had them is not there",
+		LOG_FIELDS(log_int("profiles", (int64_t)db->recovered)));
+}
 
-	for (size_t i = 0; i < l.count && !rc; i++) {
-		CLEANUP(mem_freep)
-		char *from = mem_printf("%s/%s", db->env.dir, l.names[i]);
-		CLEANUP(mem_freep) char *to = NULL;
-		struct str name = str_of(from);
+static void load_state(struct tsdb *db)
+{
+	struct err err;
 
-		if (!ends_with(from, RANGE_LOST_SUFFIX))
-			continue;
-		name.len -= strlen(RANGE_LOST_SUFFIX);
-		to = mem_printf("%.*s" RANGE_DAMAGED_SUFFIX, STR_ARG(name));
-		rc = fs_rename(db->o.fs, from, to, err);
-	}
-	name_list_fini(&l);
-	return rc;
+	if (!state_load(&db->state, &err))
+		return;
+	metric_add(db->env.corruptions, 1);
+	log_event(
+		db->o.log, LOG_ERROR,
+		"the state file cannot be read: profiles that were deleted may come back from the WAL",
+		LOG_FIELDS(log_err(&err)));
 }
 
 /* Snapshots that were being made. */
@@ -457,7 +503,7 @@ static void clean_snapshots(struct tsdb *db)
 	CLEANUP(mem_freep) char *dir = mem_printf("%s/snapshots", db->path);
 	struct name_list l = { 0 };
 
-	if (fs_list(dir, &l, NULL))
+	if (fs_list(db->o.fs, dir, &l, NULL))
 		return; /* there are none */
 	for (size_t i = 0; i < l.count; i++) {
 		CLEANUP(mem_freep)
@@ -497,13 +543,11 @@ static char *parent_of(const char *path)
 }
 
 /* Make a directory that is durable in the one that holds it. */
-static int make_dir(struct tsdb *db, const char *path, bool *made,
-		    struct err *err)
+static int make_dir(struct tsdb *db, const char *path, struct err *err)
 {
 	CLEANUP(mem_freep) char *parent = parent_of(path);
 	int rc = fs_mkdir(db->o.fs, path, err);
 
-	*made = !rc;
 	/* Also when it is there: its maker may have died before the sync. */
 	return rc && rc != ERR_EXISTS ? rc : fs_sync_dir(db->o.fs, parent, err);
 }
@@ -517,17 +561,17 @@ int db_load(struct tsdb *db, struct err *err)
 				  .read_only = db->o.read_only,
 				  .log = db->o.log,
 				  .metrics = db->o.metrics };
-	bool made;
 	int rc = 0;
 
 	if (!db->o.read_only) {
-		rc = make_dir(db, db->path, &made, err);
+		rc = make_dir(db, db->path, err);
 		if (!rc)
 			rc = dirlock_take(db->path, &db->lock, err);
 		if (!rc)
-			rc = make_dir(db, db->env.dir, &db->ranges_missing,
-				      err);
+			rc = make_dir(db, db->env.dir, err);
 	}
+	if (!rc)
+		load_state(db);
 	/*
 	 * From what profiles leave to what they go to: beside a running
 	 * server, one that moves meanwhile is seen in both, not in none.
@@ -547,12 +591,11 @@ int db_load(struct tsdb *db, struct err *err)
 	if (!rc)
 		rc = wal_replay(db->wal, highest_segment(db), replay_entry, db,
 				err);
+	if (!rc)
+		tell_recovered(db);
 	if (rc || db->o.read_only)
 		return rc;
-	close_generations(db); /* a replacement may be an earlier one */
+	close_generations(db); /* a recovered one may be an earlier one */
 	clean_snapshots(db);
-	if (db->unplaced == UINT64_MAX && finish_lost(db, err)) {
-		/* They are looked through once more at the next start. */
-	}
 	return trash_empty(&db->trash, err);
 }

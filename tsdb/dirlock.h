@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lock on a data directory: flock on its file `lock`, with our pid inside.
+ * The lock on a data directory: flock on the directory, and on its file `lock`,
+ * with our pid inside.
  *
  * Ownership: dirlock_release() frees it; the kernel does when we die.
  */

@@ -53,7 +53,7 @@ struct flusher *flusher_new(struct wal *wal, const struct log *log,
 	f->log = log;
 	f->damaged = metrics_counter(
 		metrics, "everprof_tsdb_profiles_damaged_total",
-		"Profiles dropped because their bytes were damaged on disk.",
+		"Profiles that could not be read because their bytes are damaged on disk.",
 		NULL);
 	f->flushed = metrics_counter(
 		metrics, "everprof_tsdb_profiles_flushed_total",
@@ -362,7 +362,8 @@ static int flush_profiles(struct flusher *f, uint32_t series,
 		if (v[i].ms == last)
 			continue;
 		rc = load(f, &v[i], &p, err);
-		if (rc == ERR_IO)
+		/* A second look: bytes may be wrong in passing, too. */
+		if (rc == ERR_IO || rc == ERR_CORRUPT)
 			rc = load(f, &v[i], &p, err);
 		/* A sector that the disk does not give back is damage too. */
 		if (rc == ERR_CORRUPT || rc == ERR_IO) {

@@ -63,6 +63,12 @@ void times_add(struct times *t, int64_t ms)
 	t->v[t->count++] = ms;
 }
 
+void times_lose(struct times *t, const struct err *why)
+{
+	if (!t->lost++)
+		t->why = *why;
+}
+
 void times_fini(struct times *t)
 {
 	mem_free(t->v);
@@ -89,9 +95,10 @@ int groups_times(const struct group_source *s, const struct groups *g,
 			    !groups_hides(g, g->v[i].at, ms[k]))
 				times_add(out, ms[k]);
 		}
-		if (rc == ERR_CORRUPT) {
-			/* One damaged head must not hide all others. */
+		if (rc == ERR_CORRUPT || rc == ERR_IO) {
+			/* One unreadable head must not hide all others. */
 			s->damaged(s->ctx, &g->v[i], &why);
+			times_lose(out, &why);
 			rc = 0;
 		}
 	}

@@ -76,14 +76,19 @@ struct times {
 	int64_t *v;
 	size_t count;
 	size_t cap;
+	uint64_t lost;  /* groups whose head could not be read */
+	struct err why; /* of the first of them */
 };
+
+/* Note a group whose times are not in the list. */
+void times_lose(struct times *t, const struct err *why);
 
 void times_add(struct times *t, int64_t ms);
 void times_fini(struct times *t);
 
 /*
- * Add the times in [from, to], in any order. Groups whose head is damaged are
- * told of and left out.
+ * Add the times in [from, to], in any order. Groups whose head is damaged, or
+ * not given back by the disk, are told of, counted in out->lost, and left out.
  */
 NODISCARD int groups_times(const struct group_source *s, const struct groups *g,
 			   int64_t from, int64_t to, struct times *out,

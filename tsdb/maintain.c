@@ -15,7 +15,8 @@
 #define OPEN_VALUES (4096ull * MIB) /* of open ranges together */
 #define LINK_MIN    (8ull * MIB)
 #define MINUTE_NS   60000000000LL
-#define ROUND_JOBS  1000 /* an end to any loop of ours */
+#define NO_ROOM_NS  2000000000LL /* until a full disk is tried again */
+#define ROUND_JOBS  1000         /* an end to any loop of ours */
 
 /* Sealing. */
 
@@ -103,14 +104,31 @@ static bool has_room(struct tsdb *db, uint64_t bytes)
 	       available / 2 >= bytes;
 }
 
+/*
+ * A new block takes the place of what it was made of. Where the disk did not
+ * give something back, that is set aside: it may be read another day.
+ */
+static int replace_parts(struct tsdb *db, const struct part *v, size_t count,
+			 struct block *b, bool aside, struct err *err)
+{
+	if (aside)
+		return db_set_aside(db, v, count, b, err);
+	/* Without a block all of it was deleted. */
+	return b ? db_supersede(db, v, count, b, err) :
+		   db_retire(db, v, count, err);
+}
+
 static int seal(struct tsdb *db, struct range *r, struct err *err)
 {
 	struct part part = { .range = r };
+	struct rewrite_loss loss = { 0 };
 	struct compaction c = { .env = &db->benv,
 				.parts = &part,
 				.count = 1,
 				.ulid = r->ulid,
 				.reencode = true,
+				.salvage = true,
+				.loss = &loss,
 				.damaged = db->metrics.damaged };
 	struct block *b = NULL;
 	int rc;
@@ -123,7 +141,7 @@ static int seal(struct tsdb *db, struct range *r, struct err *err)
 	if (rc)
 		return rc;
 	metric_add(db->metrics.seals, 1);
-	rc = db_supersede(db, &part, 1, b, err);
+	rc = replace_parts(db, &part, 1, b, loss.unread || r->unreadable, err);
 	return rc ? rc : db_drop_wal(db, err);
 }
 
@@ -171,8 +189,10 @@ static int seal_next(struct tsdb *db, bool all, struct err *err)
 			"sealing waits until there is room for twice the range");
 	else if (pick != PLAN_NONE)
 		rc = seal(db, v[pick].range, err);
-	if (rc) /* the others must not wait for it */
-		v[pick].range->retry_ns = clock_mono_ns() + MINUTE_NS;
+	if (rc) /* the others must not wait for it; room may come any time */
+		v[pick].range->retry_ns =
+			clock_mono_ns() +
+			(rc == ERR_NOSPACE ? NO_ROOM_NS : MINUTE_NS);
 	mem_free(plan);
 	db_parts_free(v, count);
 	return rc ? rc : pick != PLAN_NONE;
@@ -211,22 +231,47 @@ static bool are_one_window(const struct part *v, size_t count)
 	return count > 1;
 }
 
+/*
+ * What ends a compaction early: a deletion that waits, or the end of the
+ * process. One that deletions have cancelled is not cancelled by them again,
+ * or frequent ones would keep blocks from ever being compacted.
+ */
+static const _Atomic int *cancel_of(const struct tsdb *db)
+{
+	return db->cancelled ? &db->quit : &db->cancel;
+}
+
 static uint64_t link_min(const struct tsdb *db)
 {
 	return db->o.link_min ? (uint64_t)db->o.link_min : LINK_MIN;
 }
 
+/* How blocks are written anew. */
+struct rewriting {
+	bool (*wanted)(const struct tsdb *db, struct block *b);
+	bool reencode;
+	bool salvage;          /* without what the disk does not give back */
+	bool background;       /* a deletion may cancel it */
+	tsdb_progress_fn told; /* behind each one; may be NULL */
+	void *ctx;
+};
+
 static int rewrite_blocks(struct tsdb *db, const struct part *v, size_t count,
-			  bool reencode, bool background, struct err *err)
+			  const struct rewriting *how,
+			  struct rewrite_loss *loss, struct err *err)
 {
 	struct compaction c = { .env = &db->benv,
 				.parts = v,
 				.count = count,
 				.ulid = ulid_new(clock_ms(db->o.clock)),
-				.reencode = reencode,
+				.reencode = how->reencode,
 				.link_min = link_min(db),
+				.salvage = how->salvage,
+				.loss = loss,
 				.damaged = db->metrics.damaged,
-				.cancel = background ? &db->cancel : NULL };
+				.cancel = how->background ? cancel_of(db) :
+							    NULL };
+	uint64_t unread = loss->unread;
 	struct block *b = NULL;
 	int rc = compact(&c, &b, err);
 
@@ -234,10 +279,12 @@ static int rewrite_blocks(struct tsdb *db, const struct part *v, size_t count,
 		note_failed(db, v, count);
 		metric_add(db->metrics.compaction_failures, 1);
 	}
+	if (how->background)
+		db->cancelled = rc == ERR_CLOSED;
 	if (rc)
 		return rc;
 	metric_add(db->metrics.compactions, 1);
-	return db_supersede(db, v, count, b, err);
+	return replace_parts(db, v, count, b, loss->unread > unread, err);
 }
 
 static struct plan_block describe_block(const struct tsdb *db, struct block *b)
@@ -248,8 +295,9 @@ static struct plan_block describe_block(const struct tsdb *db, struct block *b)
 				.series = b->meta.series,
 				.tombstones = tombstones_series(t),
 				.bytes = b->bytes,
+				/* What is damaged is left to repair. */
 				.failed = has_failed(db, &b->meta.ulid) ||
-					  b->unreadable };
+					  b->damaged };
 
 	tombstones_unref(t);
 	return p;
@@ -298,8 +346,11 @@ static void sort_by_age(struct part *v, size_t count)
 static int compact_blocks(struct tsdb *db, const struct part *v, size_t count,
 			  struct err *err)
 {
-	return rewrite_blocks(db, v, count, are_one_window(v, count), true,
-			      err);
+	const struct rewriting how = { .reencode = are_one_window(v, count),
+				       .background = true };
+	struct rewrite_loss loss = { 0 };
+
+	return rewrite_blocks(db, v, count, &how, &loss, err);
 }
 
 /* What a compaction of these will write: all but what it links. */
@@ -381,12 +432,12 @@ static int remove_part(struct tsdb *db, struct part p, struct err *err)
 	int rc;
 
 	if (!p.range)
-		return db_supersede(db, &p, 1, NULL, err);
+		return db_retire(db, &p, 1, err);
 	if (!close_range(db, p.range))
 		return remove_empty(db, p.range, err);
 	/* A flush under way would miss its WAL segments. */
 	pthread_mutex_lock(&db->flush_mu);
-	rc = db_supersede(db, &p, 1, NULL, err);
+	rc = db_retire(db, &p, 1, err);
 	if (!rc)
 		rc = db_drop_wal(db, err);
 	pthread_mutex_unlock(&db->flush_mu);
@@ -422,51 +473,116 @@ static void describe_items(const struct part *v, size_t count,
 		it->open = i == open &&
 			   (!p->bytes_max || it->bytes <= p->bytes_max);
 		p->bytes += it->bytes;
-		if (part_max(v[i]) > p->newest_ms)
-			p->newest_ms = part_max(v[i]);
 	}
 }
 
 static void log_removal(const struct tsdb *db, const struct plan_item *it,
-			bool by_size, bool slow)
+			bool by_size)
+{
+	log_event(db->o.log, LOG_INFO, "retention removes profiles",
+		  LOG_FIELDS(log_text("by", by_size ? "size" : "time"),
+			     log_int("before", it->max_ms),
+			     log_int("bytes", (int64_t)it->bytes)));
+}
+
+/* Where the retention clock begins that was never saved: with the data. */
+static int64_t newest_profile(struct tsdb *db, int64_t now_ms)
+{
+	int64_t newest = INT64_MIN;
+	size_t count;
+	struct part *v = db_parts(db, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (part_max(v[i]) > newest)
+			newest = part_max(v[i]);
+	}
+	db_parts_free(v, count);
+	return newest != INT64_MIN && newest < now_ms ? newest : now_ms;
+}
+
+static void save_clock(struct tsdb *db, int64_t now_ns)
+{
+	struct err err;
+
+	db->saved_ns = now_ns;
+	if (state_save(&db->state, &err))
+		log_event(db->o.log, LOG_WARN,
+			  "the retention clock could not be saved",
+			  LOG_FIELDS(log_err(&err)));
+}
+
+static void log_doubt(const struct tsdb *db, int64_t now_ms)
 {
 	log_event(
-		db->o.log, slow ? LOG_WARN : LOG_INFO,
-		slow ? "retention removes only one block an hour: the clock is more than a day ahead of all profiles" :
-		       "retention removes profiles",
-		LOG_FIELDS(log_text("by", by_size ? "size" : "time"),
-			   log_int("before", it->max_ms),
-			   log_int("bytes", (int64_t)it->bytes)));
+		db->o.log, LOG_WARN,
+		"the clock jumped by more than a day: retention by time waits for a week, or until \"everprof tsdb confirm-clock\" or the admin API says that the time is right",
+		LOG_FIELDS(log_int("clock_ms", now_ms),
+			   log_int("expected_ms", db->state.clock.trusted_ms)));
+}
+
+int64_t db_retention_now(struct tsdb *db)
+{
+	struct plan_clock *c = &db->state.clock;
+	bool by_time = db->o.retention_ms && !db->o.ignore_retention;
+	int64_t now_ms = clock_ms(db->o.clock);
+	int64_t now_ns = clock_mono_ns();
+	int64_t elapsed = db->clock_ns ? (now_ns - db->clock_ns) / 1000000 : 0;
+	bool doubted = db->clock_ns && c->doubt_ms;
+	int64_t retention_now = now_ms;
+
+	if (!db->state.has_clock)
+		c->trusted_ms = by_time ? newest_profile(db, now_ms) : now_ms;
+	else if (!by_time)
+		return now_ms;
+	db->state.has_clock = true;
+	retention_now = plan_clock(c, now_ms, elapsed);
+	if (c->doubt_ms && !doubted)
+		log_doubt(db, now_ms);
+	atomic_store(&db->clock_doubt_ms, c->doubt_ms);
+	db->clock_ns = now_ns;
+	if (!db->saved_ns || now_ns - db->saved_ns > 60 * MINUTE_NS)
+		save_clock(db, now_ns);
+	return retention_now;
+}
+
+int tsdb_confirm_clock(struct tsdb *db, struct err *err)
+{
+	int rc;
+
+	db_begin_job(db);
+	db->state.clock =
+		(struct plan_clock){ .trusted_ms = clock_ms(db->o.clock) };
+	db->state.has_clock = true;
+	atomic_store(&db->clock_doubt_ms, 0);
+	rc = state_save(&db->state, err);
+	db_end_job(db);
+	return rc;
 }
 
 /* Remove the next part that retention says: 1 when there was one. */
 static int retain_next(struct tsdb *db, struct err *err)
 {
 	struct plan_retention p = {
-		.now_ms = clock_ms(db->o.clock),
+		.now_ms = db_retention_now(db),
 		.retention_ms = db->o.ignore_retention ? 0 : db->o.retention_ms,
 		.bytes_max = (uint64_t)db->o.retention_bytes,
 		.bytes = wal_bytes(db->wal) + ballast_bytes(&db->ballast),
-		.removed_ms = db->removed_ms,
 	};
 	size_t count;
 	struct part *v = db_parts(db, &count);
 	struct plan_item *items = mem_zalloc(count, sizeof(*items));
-	bool slow = false;
 	bool by_size;
 	int pick;
 	int rc = 0;
 
 	describe_items(v, count, items, &p);
 	by_size = p.bytes_max && p.bytes > p.bytes_max;
-	pick = plan_removal(&p, items, count, &slow);
+	pick = plan_removal(&p, items, count);
 	if (pick != PLAN_NONE) {
-		log_removal(db, &items[pick], by_size, slow);
+		log_removal(db, &items[pick], by_size);
 		metric_add(by_size ? db->metrics.size_retentions :
 				     db->metrics.time_retentions,
 			   1);
-		if (!by_size)
-			db->removed_ms = p.now_ms;
 		rc = remove_part(db, v[pick], err);
 	}
 	mem_free(items);
@@ -487,49 +603,66 @@ static bool is_damaged(const struct tsdb *db, struct block *b)
 	return v.problems > 0;
 }
 
-/* Which blocks are written anew, and how. */
-struct rewriting {
-	bool (*wanted)(const struct tsdb *db, struct block *b);
-	bool reencode;
-	tsdb_progress_fn told; /* behind each one; may be NULL */
-	void *ctx;
-};
-
-static void tell_progress(const struct rewriting *w, const struct block *b,
+static void tell_progress(const struct rewriting *how, const struct block *b,
 			  size_t i, size_t count)
 {
 	char name[ULID_TEXT + 1];
 
 	ulid_format(&b->meta.ulid, name);
-	if (w->told)
-		w->told(w->ctx, name, i + 1, count);
+	if (how->told)
+		how->told(how->ctx, name, i + 1, count);
 }
 
-/* *rewritten is how many were. */
-static int rewrite_each(struct tsdb *db, const struct rewriting *w,
-			size_t *rewritten, struct err *err)
+/* What came of rewriting some blocks. */
+struct rewritten {
+	size_t count;
+	struct rewrite_loss loss;
+};
+
+static int rewrite_one(struct tsdb *db, const struct part *p,
+		       const struct rewriting *how, struct rewritten *out,
+		       struct err *err)
+{
+	int rc;
+
+	if (p->block->damaged && !how->salvage)
+		return err_set(
+			err, p->block->unreadable ? ERR_IO : ERR_CORRUPT,
+			"%s is damaged: see everprof tsdb verify and repair",
+			p->block->path);
+	rc = rewrite_blocks(db, p, 1, how, &out->loss, err);
+	out->count += !rc;
+	return rc;
+}
+
+/* One that fails does not keep the others; the first failure is returned. */
+static int rewrite_each(struct tsdb *db, const struct rewriting *how,
+			struct rewritten *out, struct err *err)
 {
 	size_t count;
 	struct part *v;
 	int rc;
 
-	*rewritten = 0;
 	db_begin_job(db);
 	rc = trash_empty(&db->trash, err);
 	v = blocks_by_time(db, &count);
-	for (size_t i = 0; i < count && !rc; i++) {
-		if (!w->wanted(db, v[i].block))
-			continue;
-		if (v[i].block->unreadable)
-			rc = err_set(err, ERR_IO,
-				     "%s: the disk does not give it back",
-				     v[i].block->path);
-		else
-			rc = rewrite_blocks(db, &v[i], 1, w->reencode, false,
-					    err);
-		*rewritten += !rc;
-		if (!rc)
-			tell_progress(w, v[i].block, i, count);
+	for (size_t i = 0; i < count && rc != ERR_NOSPACE; i++) {
+		struct err why = { 0 };
+		int failed = 0;
+
+		if (how->wanted(db, v[i].block)) {
+			failed = rewrite_one(db, &v[i], how, out, &why);
+			if (!failed)
+				tell_progress(how, v[i].block, i, count);
+		}
+		if (failed)
+			log_event(
+				db->o.log, LOG_ERROR,
+				"a block could not be written anew",
+				LOG_FIELDS(log_text("block", v[i].block->path),
+					   log_err(&why)));
+		if (failed && !rc)
+			rc = err_set(err, failed, "%s", why.msg);
 		/* Its files go now, not when all are done: there may be no room. */
 		part_unref(v[i]);
 		v[i] = (struct part){ 0 };
@@ -539,11 +672,21 @@ static int rewrite_each(struct tsdb *db, const struct rewriting *w,
 	return rc;
 }
 
-int tsdb_repair(struct tsdb *db, size_t *repaired, struct err *err)
+int tsdb_repair(struct tsdb *db, struct tsdb_repair *out, struct err *err)
 {
-	const struct rewriting w = { .wanted = is_damaged, .reencode = true };
+	const struct rewriting how = { .wanted = is_damaged,
+				       .reencode = true,
+				       .salvage = true };
+	struct rewritten done = { 0 };
+	int rc = rewrite_each(db, &how, &done, err);
 
-	return rewrite_each(db, &w, repaired, err);
+	*out = (struct tsdb_repair){
+		.rewritten = done.count,
+		.lost = done.loss.profiles,
+		.recovered = db->recovered,
+		.set_aside = db->set_aside,
+	};
+	return rc;
 }
 
 static bool has_tombstones(const struct tsdb *db, struct block *b)
@@ -553,10 +696,10 @@ static bool has_tombstones(const struct tsdb *db, struct block *b)
 
 int tsdb_clean_tombstones(struct tsdb *db, struct err *err)
 {
-	const struct rewriting w = { .wanted = has_tombstones };
-	size_t cleaned;
+	const struct rewriting how = { .wanted = has_tombstones };
+	struct rewritten done = { 0 };
 
-	return rewrite_each(db, &w, &cleaned, err);
+	return rewrite_each(db, &how, &done, err);
 }
 
 static bool lacks_columns(const struct tsdb *db, struct block *b)
@@ -567,12 +710,15 @@ static bool lacks_columns(const struct tsdb *db, struct block *b)
 int tsdb_recode(struct tsdb *db, tsdb_progress_fn told, void *ctx,
 		size_t *recoded, struct err *err)
 {
-	const struct rewriting w = { .wanted = lacks_columns,
-				     .reencode = true,
-				     .told = told,
-				     .ctx = ctx };
+	const struct rewriting how = { .wanted = lacks_columns,
+				       .reencode = true,
+				       .told = told,
+				       .ctx = ctx };
+	struct rewritten done = { 0 };
+	int rc = rewrite_each(db, &how, &done, err);
 
-	return rewrite_each(db, &w, recoded, err);
+	*recoded = done.count;
+	return rc;
 }
 
 /* Rounds. */

@@ -9,6 +9,7 @@
 #define SERIES_MAX 1000000
 #define GRACE_MS   HOUR_MS        /* after the end of a window */
 #define IDLE_MS    (10ll * 60000) /* without a sample */
+#define DOUBT_MAX  (7 * DAY_MS)   /* then a clock that jumped is believed */
 
 struct plan_levels plan_levels(int64_t retention_ms, uint64_t retention_bytes)
 {
@@ -276,20 +277,30 @@ static int oldest_item(const struct plan_item *v, size_t count)
 }
 
 int plan_removal(const struct plan_retention *p, const struct plan_item *v,
-		 size_t count, bool *slow)
+		 size_t count)
 {
 	int oldest = oldest_item(v, count);
 
-	*slow = false;
 	if (oldest == PLAN_NONE)
 		return PLAN_NONE;
 	if (p->bytes_max && p->bytes > p->bytes_max)
 		return oldest;
 	if (!p->retention_ms || v[oldest].max_ms > p->now_ms - p->retention_ms)
 		return PLAN_NONE;
-	*slow = p->now_ms - p->newest_ms >= DAY_MS;
-	if (*slow && p->removed_ms && p->now_ms - p->removed_ms < HOUR_MS &&
-	    p->now_ms >= p->removed_ms)
-		return PLAN_NONE;
 	return oldest;
+}
+
+int64_t plan_clock(struct plan_clock *c, int64_t now_ms, int64_t elapsed_ms)
+{
+	int64_t expected = c->trusted_ms + elapsed_ms;
+	int64_t off = now_ms > expected ? now_ms - expected : expected - now_ms;
+
+	c->trusted_ms = expected;
+	/* At least one: it is in doubt from the first look on. */
+	c->doubt_ms = off > DAY_MS ? c->doubt_ms + elapsed_ms + 1 : 0;
+	if (!c->doubt_ms || c->doubt_ms >= DOUBT_MAX) {
+		c->trusted_ms = now_ms;
+		c->doubt_ms = 0;
+	}
+	return c->trusted_ms < now_ms ? c->trusted_ms : now_ms;
 }

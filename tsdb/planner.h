@@ -83,20 +83,33 @@ struct plan_item {
 };
 
 struct plan_retention {
-	int64_t now_ms;
-	int64_t newest_ms;    /* newest sample anywhere */
+	int64_t now_ms;       /* of the retention clock */
 	int64_t retention_ms; /* 0: any age */
 	uint64_t bytes_max;   /* 0: any size */
 	uint64_t bytes;       /* of everything */
-	int64_t removed_ms;   /* when time last removed something; 0: never */
+};
+
+/* The item to remove next, PLAN_NONE without one. */
+int plan_removal(const struct plan_retention *p, const struct plan_item *v,
+		 size_t count);
+
+/*
+ * The retention clock: what retention by time takes for now. A clock that
+ * jumps must not make profiles old. So the time of day is believed while it
+ * goes on as fast as the process runs, give or take a day; after a jump the
+ * clock goes on from where it was, until a person confirms the time of day, or
+ * it has stayed what it is for a week.
+ */
+struct plan_clock {
+	int64_t trusted_ms; /* the time of day that was believed last, plus
+			       what has run since */
+	int64_t doubt_ms;   /* how long it has been in doubt; 0: it is not */
 };
 
 /*
- * The item to remove next, PLAN_NONE without one. *slow is set when more would
- * have to go, but the clock is so far ahead of all samples that it may have
- * jumped: then one goes an hour.
+ * Move the clock on by elapsed_ms of running, at the time of day now_ms.
+ * Returns what retention by time takes for now: never more than now_ms.
  */
-int plan_removal(const struct plan_retention *p, const struct plan_item *v,
-		 size_t count, bool *slow);
+int64_t plan_clock(struct plan_clock *c, int64_t now_ms, int64_t elapsed_ms);
 
 #endif

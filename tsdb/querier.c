@@ -64,14 +64,54 @@ struct querier {
 	struct values kept; /* the group fetched last, when sequential */
 	const struct file *kept_file;
 	struct head_place kept_place;
+	struct err
+		kept_why; /* what is wrong with its profiles that are not ok */
 	struct cursor cursor;
 	struct buf scratch;
-	struct err lost; /* of a part that was left out; code 0: none */
+	uint64_t lost; /* parts, groups and profiles left out of answers */
+	struct err lost_why;
+	uint64_t failed; /* profiles that somebody asked for, and was told of */
+	struct err failed_why;
 };
 
 const struct err *querier_lost(const struct querier *q)
 {
-	return q->lost.code ? &q->lost : NULL;
+	return q->lost ? &q->lost_why : NULL;
+}
+
+uint64_t querier_lost_count(const struct querier *q)
+{
+	return q->lost;
+}
+
+/* Note what an answer lacks. */
+static void note_lost(struct querier *q, uint64_t count, const struct err *why)
+{
+	if (!q->lost)
+		q->lost_why = *why;
+	q->lost += count;
+}
+
+/* Note that a profile cannot be read; returns rc. */
+static int note_failed(struct querier *q, int rc, const struct err *why)
+{
+	if ((rc == ERR_CORRUPT || rc == ERR_IO) && !q->failed++ && why)
+		q->failed_why = *why;
+	return rc;
+}
+
+/* Damage is counted and logged, whoever met it; once for each query. */
+static void tell_damage(struct querier *q)
+{
+	uint64_t sum = q->lost + q->failed;
+
+	if (!sum)
+		return;
+	metric_add(q->db->metrics.damaged, (int64_t)sum);
+	log_event(q->db->o.log, LOG_ERROR,
+		  "a query could not read all that is stored",
+		  LOG_FIELDS(log_int("profiles_or_groups", (int64_t)sum),
+			     log_err(q->lost ? &q->lost_why : &q->failed_why)));
 }
 
 void querier_open(struct tsdb *db, struct querier **out)
@@ -103,6 +143,7 @@ void querier_close(struct querier *q)
 {
 	if (!q)
 		return;
+	tell_damage(q);
 	forget_hits(q);
 	values_reader_fini(&q->values); /* before the blocks that it read */
 	db_parts_free(q->parts, q->part_count);
@@ -181,15 +222,6 @@ static int select_part(struct querier *q, uint32_t part, struct table *index,
 	return rc;
 }
 
-/* One damaged index must not hide all other parts. */
-static void part_lost(struct querier *q, const struct err *err)
-{
-	q->lost = *err;
-	metric_add(q->db->env.corruptions, 1);
-	log_event(q->db->o.log, LOG_ERROR, "a query goes without a block",
-		  LOG_FIELDS(log_err(err)));
-}
-
 void querier_select(struct querier *q, const struct matcher *v, size_t count,
 		    int64_t from, int64_t to)
 {
@@ -205,7 +237,7 @@ void querier_select(struct querier *q, const struct matcher *v, size_t count,
 		if (part_min(q->parts[i]) > to || part_max(q->parts[i]) < from)
 			continue;
 		if (select_part(q, i, &index, &s, &err))
-			part_lost(q, &err);
+			note_lost(q, 1, &err); /* the others answer */
 	}
 	table_fini(&index);
 	if (q->count)
@@ -221,7 +253,7 @@ void querier_texts(struct querier *q, struct str name, int64_t from, int64_t to,
 		if (part_min(q->parts[i]) > to || part_max(q->parts[i]) < from)
 			continue;
 		if (part_texts(q->parts[i], name, fn, ctx, &err))
-			part_lost(q, &err);
+			note_lost(q, 1, &err); /* the others answer */
 	}
 }
 
@@ -282,6 +314,7 @@ int querier_times(struct querier *q, size_t i, int64_t from, int64_t to,
 	int rc = 0;
 
 	q->times.count = 0;
+	q->times.lost = 0;
 	for (uint32_t n = q->hits[i].first; n != NONE && !rc; n = at->next) {
 		struct part p;
 
@@ -291,6 +324,8 @@ int querier_times(struct querier *q, size_t i, int64_t from, int64_t to,
 			rc = part_times(p, at->series, from, to, &q->times,
 					err);
 	}
+	if (q->times.lost)
+		note_lost(q, q->times.lost, &q->times.why);
 	if (rc)
 		return rc;
 	order(&q->times);
@@ -365,15 +400,14 @@ static int fetch_kept(struct querier *q, struct part part, const struct head *h,
 	if (!is_kept(q, f, &h->place)) {
 		q->kept_file = NULL;
 		metric_add(q->db->metrics.value_bytes, h->place.len);
-		rc = values_all(&q->values, part, h, &q->kept, err);
+		rc = values_all(&q->values, part, h, &q->kept, &q->kept_why);
 		if (rc && rc != ERR_CORRUPT)
-			return rc;
+			return err_set(err, rc, "%s", q->kept_why.msg);
 		q->kept_file = f;
 		q->kept_place = h->place;
 	}
 	if (!q->kept.ok[index])
-		return err_set(err, ERR_CORRUPT, "%s: a profile is damaged",
-			       file_path(f));
+		return err_set(err, ERR_CORRUPT, "%s", q->kept_why.msg);
 	buf_reset(out);
 	buf_add(out, q->kept.bytes.ptr + q->kept.at[index],
 		h->profiles[index].raw_len);
@@ -449,11 +483,11 @@ int querier_fetch(struct querier *q, size_t i, int64_t ms, struct profile *out,
 	int rc = lookup(q, i, ms, q->db->wal, &f, err);
 
 	if (rc)
-		return rc;
+		return note_failed(q, rc, err);
 	rc = f.hit.pending ? fetch_pending(q, &f.hit, out, err) :
 			     fetch_flushed(q, f.part, &f.hit.group, out, err);
 	wal_segment_unref(f.hit.segment);
-	return rc;
+	return note_failed(q, rc, err);
 }
 
 /* The only block that may have a profile of that time; NONE: look for it. */
@@ -549,11 +583,11 @@ int querier_rows(struct querier *q, size_t i, int64_t ms, const bool *types,
 		out->row = f.hit.group.index;
 	}
 	if (rc)
-		return rc;
+		return note_failed(q, rc, err);
 	rc = values_rows(&q->values, f.part, h, types, &out->rows, err);
 	if (q->values.reads != reads)
 		metric_add(q->db->metrics.value_bytes, h->place.len);
-	return rc;
+	return note_failed(q, rc, err);
 }
 
 int querier_stat(struct querier *q, size_t i, int64_t ms, uint64_t *hash,
@@ -697,9 +731,10 @@ static int add_flushed(struct querier *q, const struct place *at, int64_t from,
 		struct err why;
 
 		rc = add_group(&q->totals, &s, i, &why);
-		if (rc == ERR_CORRUPT) {
-			/* One damaged head must not hide all others. */
+		if (rc == ERR_CORRUPT || rc == ERR_IO) {
+			/* One unreadable head must not hide all others. */
 			s.source.damaged(s.source.ctx, &s.groups.v[i], &why);
+			note_lost(q, 1, &why);
 			rc = 0;
 		} else if (rc) {
 			rc = err_set(err, rc, "%s", why.msg);
@@ -762,15 +797,20 @@ static int add_one_pending(struct querier *q, size_t i, int64_t ms, bool *moved,
 			   struct err *err)
 {
 	struct found f = { 0 };
-	int rc = lookup(q, i, ms, q->db->wal, &f, err);
+	struct err why;
+	int rc = lookup(q, i, ms, q->db->wal, &f, &why);
 
 	if (!rc && f.hit.pending && f.hit.segment)
-		rc = add_pending(q, &f.hit, err);
+		rc = add_pending(q, &f.hit, &why);
 	/* Flushed, or removed, since its time was listed. */
 	*moved = *moved || (!rc && !(f.hit.pending && f.hit.segment));
 	wal_segment_unref(f.hit.segment);
-	/* One damaged record must not hide all others. */
-	return rc == ERR_NOTFOUND || rc == ERR_CORRUPT ? 0 : rc;
+	/* One unreadable record must not hide all others. */
+	if (rc == ERR_CORRUPT || rc == ERR_IO)
+		note_lost(q, 1, &why);
+	else if (rc && rc != ERR_NOTFOUND)
+		return err_set(err, rc, "%s", why.msg);
+	return 0;
 }
 
 /* Add the rows of times that no flushed group has: they are in the WAL. */

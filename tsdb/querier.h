@@ -35,10 +35,13 @@ void querier_select(struct querier *q, const struct matcher *v, size_t count,
 		    int64_t from, int64_t to);
 
 /*
- * What kept a part of the storage from being looked at, if something did:
- * answers then lack what it holds.
+ * What first kept the querier from looking at something that is stored, NULL:
+ * nothing. Selections, lists and totals then lack what lay there: so many
+ * blocks, groups and profiles. Profiles that cannot be fetched are told by
+ * querier_fetch() alone.
  */
 const struct err *querier_lost(const struct querier *q);
+uint64_t querier_lost_count(const struct querier *q);
 
 /* Bytes that it takes: the selection, and what is kept for the next call. */
 size_t querier_memory(const struct querier *q);

@@ -104,7 +104,8 @@ static int make_files(struct range *r, struct err *err)
 	int rc = fs_mkdir(r->env->fs, r->path, err);
 
 	/* Left by an earlier try that could not be undone. */
-	if (rc == ERR_EXISTS && !fs_remove_dir(r->env->fs, r->path, err))
+	if (rc == ERR_EXISTS && range_is_stillborn(r) &&
+	    !fs_remove_dir(r->env->fs, r->path, err))
 		rc = fs_mkdir(r->env->fs, r->path, err);
 	if (!rc)
 		rc = make_file(r, "values", &values, &r->values, &r->values_end,
@@ -134,6 +135,10 @@ int range_create(struct range_env *env, int64_t start, uint64_t lsn,
 	r->ulid = ulid_new(now_ms);
 	r->touched_ms = now_ms;
 	rc = make_files(r, err);
+	if (rc == ERR_EXISTS) {
+		range_unref(r);
+		return rc;
+	}
 	if (rc) {
 		if (fs_remove_dir(env->fs, path, NULL)) {
 			/* The next start removes what never began. */

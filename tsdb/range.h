@@ -34,10 +34,6 @@ enum {
 
 #define RANGE_DELETE_SUFFIX ".deleting"
 
-/* Set aside, and its records in the WAL not taken yet; then all done. */
-#define RANGE_LOST_SUFFIX    ".lost"
-#define RANGE_DAMAGED_SUFFIX ".damaged"
-
 /* What all ranges of a database share; outlives them. */
 struct range_env {
 	struct fs *fs;
@@ -46,6 +42,7 @@ struct range_env {
 	struct interner *interner;
 	const struct log *log;
 	struct metric *corruptions;
+	struct metric *torn;     /* ends of logs */
 	_Atomic int64_t series;  /* over all ranges in memory */
 	_Atomic int64_t pending; /* profiles of theirs only in the WAL */
 };
@@ -79,16 +76,26 @@ struct range {
 	size_t pending;     /* profiles that are only in the WAL */
 	int64_t touched_ms; /* of the clock, at the last insert */
 	bool closed;        /* takes no more: to be sealed */
-	int64_t retry_ns;   /* maintenance's: not before, sealing has failed */
+	bool recovery;    /* made at this start, for records without a range */
+	bool unreadable;  /* the disk did not give all of its log back */
+	int64_t retry_ns; /* maintenance's: not before, sealing has failed */
 };
 
-/* Make an empty range, durable with its directory. */
+/* Whether the making of its directory was cut short: it holds no profile. */
+bool range_is_stillborn(const struct range *r);
+
+/*
+ * Make an empty range, durable with its directory. ERR_EXISTS: there is one of
+ * that name, with profiles.
+ */
 NODISCARD int range_create(struct range_env *env, int64_t start, uint64_t lsn,
 			   int64_t now_ms, struct range **out, struct err *err);
 
 /*
  * Read the range in the directory `name`. ERR_NOTFOUND: its making was cut
- * short and it held nothing; it is gone. ERR_CORRUPT: set aside, renamed.
+ * short and it held nothing; it is gone. ERR_CORRUPT: it is damaged as a whole.
+ * Stretches of its log that the disk does not give back are told of, counted,
+ * and make it `unreadable`.
  */
 NODISCARD int range_open(struct range_env *env, const char *name,
 			 struct range **out, struct err *err);

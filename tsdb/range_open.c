@@ -2,9 +2,7 @@
 /*
  * Reading a range's log at a start.
  */
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/dec.h"
@@ -36,7 +34,7 @@ static void damaged(void *ctx, uint64_t offset, uint64_t len, bool torn)
 	struct load *l = ctx;
 	const struct range_env *env = l->r->env;
 
-	metric_add(env->corruptions, 1);
+	metric_add(torn ? env->torn : env->corruptions, 1);
 	log_event(
 		env->log, LOG_WARN,
 		torn ? "torn end of a range's log (beside a running server: not written yet)" :
@@ -239,6 +237,20 @@ static int cut(const struct range *r, struct file *f, uint64_t end,
 	return size > end ? file_truncate(f, end, err) : 0;
 }
 
+/* A stretch of the log that the disk does not give back. */
+static void unread(void *ctx, uint64_t offset, uint64_t len)
+{
+	struct range *r = ctx;
+
+	r->unreadable = true;
+	metric_add(r->env->corruptions, 1);
+	log_event(r->env->log, LOG_ERROR,
+		  "the disk does not give back a stretch of a range's log",
+		  LOG_FIELDS(log_text("file", file_path(r->groups)),
+			     log_int("offset", (int64_t)offset),
+			     log_int("bytes", (int64_t)len)));
+}
+
 static int open_all(struct range *r, struct err *err)
 {
 	struct buf log = { 0 };
@@ -247,11 +259,17 @@ static int open_all(struct range *r, struct err *err)
 	if (!rc)
 		rc = open_file(r, "values", &r->values, err);
 	if (!rc)
-		rc = file_read_all(r->groups, &log, err);
+		rc = file_read_around(r->groups, &log, unread, r, err);
 	if (!rc)
 		rc = range_load(r, buf_bytes(&log), err);
+	/* Of its header nothing is known, then: it may be whole. */
+	if (rc == ERR_CORRUPT && r->unreadable)
+		rc = err->code = ERR_IO;
+	/* What could not be read is neither cut off nor written over. */
+	if (!rc && r->unreadable)
+		r->groups_end = (log.len + 7) & ~(uint64_t)7;
 	buf_fini(&log);
-	if (!rc)
+	if (!rc && !r->unreadable)
 		rc = cut(r, r->groups, r->groups_end, err);
 	if (!rc)
 		rc = cut(r, r->values, r->values_end, err);
@@ -264,33 +282,16 @@ static int open_all(struct range *r, struct err *err)
 static uint64_t size_of(const struct range *r, const char *name)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", r->path, name);
-	struct stat st;
+	uint64_t size = 0;
+	int rc = fs_size(r->env->fs, path, &size, NULL);
 
-	if (!stat(path, &st))
-		return (uint64_t)st.st_size;
-	return errno == ENOENT ? 0 : UINT64_MAX;
+	return rc && rc != ERR_NOTFOUND ? UINT64_MAX : size;
 }
 
-/* Whether a range was cut short while it was made: it holds no profile. */
-static bool is_stillborn(const struct range *r)
+bool range_is_stillborn(const struct range *r)
 {
 	return size_of(r, "values") <= FILE_HEADER &&
 	       size_of(r, "groups") <= FILE_HEADER + SELF_RECORD_MAX;
-}
-
-/* Take a range that cannot be read out of the way, for a person to look at. */
-static int set_aside(const struct range *r, struct err *err)
-{
-	CLEANUP(mem_freep)
-	char *to = mem_printf("%s" RANGE_LOST_SUFFIX, r->path);
-	struct err why = *err;
-
-	metric_add(r->env->corruptions, 1);
-	log_event(r->env->log, LOG_ERROR, "a range is unreadable and set aside",
-		  LOG_FIELDS(log_text("directory", to), log_err(&why)));
-	if (!r->env->read_only && fs_rename(r->env->fs, r->path, to, err))
-		return err->code;
-	return err_set(err, ERR_CORRUPT, "%s", why.msg);
 }
 
 /* "<start>.<lsn>" */
@@ -318,14 +319,15 @@ int range_open(struct range_env *env, const char *name, struct range **out,
 		return err_set(err, ERR_NOTFOUND, "%s is no range", path);
 	}
 	rc = open_all(r, err);
-	if ((rc == ERR_CORRUPT || rc == ERR_NOTFOUND) && is_stillborn(r)) {
+	if ((rc == ERR_CORRUPT || rc == ERR_NOTFOUND) &&
+	    range_is_stillborn(r)) {
 		rc = env->read_only ? 0 : fs_remove_dir(env->fs, path, err);
 		if (!rc)
 			rc = err_set(err, ERR_NOTFOUND, "%s held nothing",
 				     path);
-	} else if (rc == ERR_CORRUPT || rc == ERR_NOTFOUND) {
-		rc = set_aside(r, err);
 	} else if (rc) {
+		if (rc == ERR_NOTFOUND)
+			rc = err->code = ERR_CORRUPT;
 		err_wrap(err, rc, "range %s", path);
 	}
 	if (rc)

@@ -24,6 +24,8 @@ enum {
 #define MAGIC_VALUES       0x4550564cu /* "EPVL" */
 #define MAGIC_BLOCK_VALUES 0x45505642u /* "EPVB" */
 #define MAGIC_TOMBSTONES   0x45505453u /* "EPTS" */
+#define MAGIC_STATE        0x45505354u /* "EPST" */
+#define MAGIC_KEY          0x4550574bu /* "EPWK" */
 
 struct file_header {
 	uint32_t magic;

@@ -150,6 +150,8 @@ static void report(struct rewriter *r, size_t source, int64_t ms,
 
 	if (!part_labels(part_of(r, source), p->series, &ls, NULL))
 		labels_text(ls, &text);
+	r->o.loss->profiles++;
+	r->o.loss->unread += why->code == ERR_IO;
 	metric_add(r->o.damaged, 1);
 	log_event(r->o.log, LOG_ERROR, "a damaged profile is dropped",
 		  LOG_FIELDS(log_text("labels", buf_cstr(&text)),
@@ -202,28 +204,43 @@ static void slots_reset(struct rewriter *r)
 		slot_free(&r->slots[i]);
 }
 
-static int load_values(struct rewriter *r, struct slot *s, size_t source,
-		       struct err *err)
+/* Whether what failed may succeed at a second look. */
+static bool may_pass(int rc)
+{
+	return rc == ERR_IO || rc == ERR_CORRUPT;
+}
+
+/* Whether the block is made without what could not be read. */
+static bool is_loss(const struct rewriter *r, int rc)
+{
+	return rc == ERR_CORRUPT || (rc == ERR_IO && r->o.salvage);
+}
+
+static int load_values(struct rewriter *r, struct slot *s, size_t source)
 {
 	struct part p = part_of(r, source);
 	int rc = values_all(&r->reader, p, &s->head, &s->values, &s->why);
 
-	if (rc == ERR_IO)
-		rc = values_all(&r->reader, p, &s->head, &s->values, &s->why);
-	/*
-	 * A sector that the disk does not give back keeps a block as it is;
-	 * but a range must be sealed, or memory would not be bounded.
-	 */
-	if (rc && (rc == ERR_CORRUPT || (rc == ERR_IO && p.range)))
-		rc = 0;
-	return rc ? err_set(err, rc, "%s", s->why.msg) : 0;
+	return may_pass(rc) ? values_all(&r->reader, p, &s->head, &s->values,
+					 &s->why) :
+			      rc;
+}
+
+static int load_head(struct rewriter *r, struct slot *s, size_t source,
+		     struct err *err)
+{
+	struct group_source from = part_source(part_of(r, source));
+	const struct group *g = &r->sources[source].group;
+	int rc = group_head(&from, g, &s->head, &s->typeset, err);
+
+	return may_pass(rc) ? group_head(&from, g, &s->head, &s->typeset, err) :
+			      rc;
 }
 
 /* The decoded group. Profiles in it that are not ok are lost. */
 static int slot_of(struct rewriter *r, size_t source, struct slot **out,
 		   struct err *err)
 {
-	struct group_source from = part_source(part_of(r, source));
 	struct slot *s = NULL;
 	int rc;
 
@@ -234,12 +251,11 @@ static int slot_of(struct rewriter *r, size_t source, struct slot **out,
 	if (!s) {
 		s = oldest_slot(r);
 		memset(s->values.ok, 0, sizeof(s->values.ok));
-		rc = group_head(&from, &r->sources[source].group, &s->head,
-				&s->typeset, &s->why);
+		rc = load_head(r, s, source, &s->why);
 		if (!rc)
-			rc = load_values(r, s, source, err);
-		if (rc && rc != ERR_CORRUPT)
-			return rc;
+			rc = load_values(r, s, source);
+		if (rc && !is_loss(r, rc))
+			return err_set(err, rc, "%s", s->why.msg);
 		s->source = source;
 	}
 	s->used = ++r->tick;
@@ -327,6 +343,8 @@ static int add_items(struct rewriter *r, size_t source, struct err *err)
 	size_t count = 0;
 	int rc = from.head(from.ctx, &src->group, &scratch, &head, err);
 
+	if (may_pass(rc))
+		rc = from.head(from.ctx, &src->group, &scratch, &head, err);
 	if (!rc)
 		rc = head_times(head, ms, &count, err);
 	for (uint16_t i = 0; i < count && !rc; i++) {
@@ -339,7 +357,7 @@ static int add_items(struct rewriter *r, size_t source, struct err *err)
 		};
 	}
 	buf_fini(&scratch);
-	if (rc == ERR_CORRUPT || (rc == ERR_IO && part_of(r, source).range)) {
+	if (is_loss(r, rc)) {
 		report(r, source, src->group.first, err);
 		rc = 0;
 	}
@@ -493,20 +511,16 @@ static int take_group(struct rewriter *r, size_t source, struct err *err)
 {
 	struct part p = part_of(r, source);
 	uint32_t part = r->places[r->sources[source].place].part;
-	struct group_source from = part_source(p);
 	struct slot *s = &r->slots[0]; /* for its room */
 	struct file_plan *plan = NULL;
 	int rc;
 
 	slot_free(s);
-	rc = group_head(&from, &r->sources[source].group, &s->head, &s->typeset,
-			err);
+	rc = load_head(r, s, source, err);
 	if (!rc)
 		rc = plan_file(r, part, s->head.place.file, &plan, err);
-	if (rc == ERR_CORRUPT) {
-		report(r, source, r->sources[source].group.first, err);
-		return 0;
-	}
+	if (may_pass(rc)) /* each profile is named that is lost */
+		return encode_groups(r, source, source + 1, err);
 	if (rc)
 		return rc;
 	if (plan && plan->link) {
@@ -517,7 +531,7 @@ static int take_group(struct rewriter *r, size_t source, struct err *err)
 	rc = adopt_group(r, p, s, err);
 	if (rc == ERR_UNSUPPORTED)
 		rc = copy_group(r, p, s, err);
-	if (rc == ERR_CORRUPT) /* some of its profiles may be whole */
+	if (may_pass(rc)) /* some of its profiles may be whole */
 		return encode_groups(r, source, source + 1, err);
 	return rc ? rc : end_full_stripe(r, err);
 }

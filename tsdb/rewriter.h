@@ -13,6 +13,12 @@
 #include "tsdb/part.h"
 #include "tsdb/roster.h"
 
+/* What a rewriting left out because it could not be read. */
+struct rewrite_loss {
+	uint64_t profiles; /* at least: a lost head does not say how many */
+	uint64_t unread;   /* of them: the disk did not give them back */
+};
+
 struct rewriter_options {
 	const struct part *parts; /* older first: of two at one time it stays */
 	size_t count;
@@ -20,6 +26,13 @@ struct rewriter_options {
 	const struct codec *columns; /* tried before zstd; NULL: not at all */
 	int level;
 	uint64_t link_min; /* values files below it are copied together */
+	/*
+	 * Go on without what the disk does not give back, as for a range, which
+	 * must be sealed, lest memory grow without bound. Else a block with
+	 * such a place is given up: it may be read another day.
+	 */
+	bool salvage;
+	struct rewrite_loss *loss;
 	const struct log *log;
 	struct metric *damaged; /* profiles lost to damage */
 };

@@ -90,11 +90,14 @@ static int link_block(struct snapshot *s, const struct block *b,
 static int copy_range(struct snapshot *s, struct range *r, struct err *err)
 {
 	struct part part = { .range = r };
+	struct rewrite_loss loss = { 0 };
 	struct compaction c = { .env = &s->env,
 				.parts = &part,
 				.count = 1,
 				.ulid = ulid_new(clock_ms(s->db->o.clock)),
 				.reencode = true,
+				.salvage = true,
+				.loss = &loss,
 				.damaged = s->db->metrics.damaged };
 	struct block *b = NULL;
 	int rc;

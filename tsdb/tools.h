@@ -56,11 +56,20 @@ NODISCARD int tsdb_section_stats(struct tsdb *db,
 					    const struct tsdb_label_stats *s),
 				 void *ctx, struct err *err);
 
+struct tsdb_repair {
+	uint64_t rewritten; /* blocks, */
+	uint64_t lost;      /* and what they lack of the old ones: profiles */
+	uint64_t recovered; /* profiles that were in the WAL alone */
+	uint64_t set_aside; /* blocks and ranges that cannot be read */
+};
+
 /*
  * Write each block anew in which something is damaged, with what is whole;
- * losses are logged and counted. *repaired is how many there were.
+ * losses are logged, and counted in *out. A block that cannot be written is
+ * passed over: the first such error is returned when all are done.
  */
-NODISCARD int tsdb_repair(struct tsdb *db, size_t *repaired, struct err *err);
+NODISCARD int tsdb_repair(struct tsdb *db, struct tsdb_repair *out,
+			  struct err *err);
 
 /* Block i of count is done. */
 typedef void (*tsdb_progress_fn)(void *ctx, const char *block, size_t i,
@@ -72,5 +81,20 @@ typedef void (*tsdb_progress_fn)(void *ctx, const char *block, size_t i,
  */
 NODISCARD int tsdb_recode(struct tsdb *db, tsdb_progress_fn told, void *ctx,
 			  size_t *recoded, struct err *err);
+
+/*
+ * Damage found since the start: stretches of logs, files, profiles. What a
+ * power cut leaves at the end of a log is none.
+ */
+uint64_t tsdb_damage(struct tsdb *db);
+
+/*
+ * Profiles in the WAL that should be in a range or a block, and are in none.
+ * One that is not read-only has taken them back.
+ */
+uint64_t tsdb_recovered(struct tsdb *db);
+
+/* A person says that the time of day is right: retention goes by it again. */
+NODISCARD int tsdb_confirm_clock(struct tsdb *db, struct err *err);
 
 #endif

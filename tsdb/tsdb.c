@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "tsdb/db.h"
 #include "tsdb/dirlock.h"
+#include "tsdb/tools.h"
 #include "tsdb/window.h"
 
 #define BUDGET_DEFAULT (512 * MIB)
@@ -18,6 +19,7 @@
 #define TABLES_MAX     (32 * MIB)   /* of stripes, kept for the next reader */
 #define MINUTE_NS      60000000000LL
 #define STALL_MS       10000  /* how long an append waits for a worker */
+#define RETRY_MS       250    /* between tries of an append meanwhile */
 #define PENDING_MAX    500000 /* profiles that are only in the WAL */
 
 /* Appending. */
@@ -152,14 +154,31 @@ static void await_round(struct tsdb *db, struct worker *w)
 	pthread_cond_broadcast(&db->wake);
 	/* One that is under way may have begun before there was need. */
 	round = w->rounds + (w->busy ? 2 : 1);
-	while (!rc && !db->stopping && w->running && w->rounds < round)
+	while (!rc && !db->interrupted && w->running && w->rounds < round)
 		rc = pthread_cond_timedwait(&db->done, &db->loop_mu, &until);
+	pthread_mutex_unlock(&db->loop_mu);
+}
+
+/* Wait, unless the process is about to end. */
+static void pause_for(struct tsdb *db, int64_t ms)
+{
+	struct timespec until = in_ms(ms);
+	int rc = 0;
+
+	pthread_mutex_lock(&db->loop_mu);
+	while (!rc && !db->interrupted)
+		rc = pthread_cond_timedwait(&db->wake, &db->loop_mu, &until);
 	pthread_mutex_unlock(&db->loop_mu);
 }
 
 static bool too_many_pending(struct tsdb *db, int64_t bound)
 {
 	return atomic_load(&db->env.pending) > bound;
+}
+
+static int is_closing(struct err *err)
+{
+	return err_set(err, ERR_CLOSED, "the database is being closed");
 }
 
 /*
@@ -179,6 +198,8 @@ static int make_room(struct tsdb *db, struct err *err)
 		db_kick(db, &db->flush);
 		return 0;
 	}
+	if (atomic_load(&db->quit))
+		return is_closing(err);
 	await_round(db, &db->flush);
 	if (too_many_pending(db, PENDING_MAX + PENDING_MAX / 4))
 		return err_set(
@@ -239,8 +260,13 @@ static int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 	until = clock_mono_ns() + STALL_MS * 1000000LL;
 	while (rc == ERR_LIMIT && db->maintenance.running &&
 	       clock_mono_ns() < until) {
+		if (atomic_load(&db->quit))
+			return is_closing(err);
 		await_round(db, &db->maintenance);
 		rc = append_once(db, s, lsn, err);
+		/* A round that could do nothing is over at once. */
+		if (rc == ERR_LIMIT)
+			pause_for(db, RETRY_MS);
 	}
 	if (rc == ERR_NOSPACE)
 		db_no_space(db);
@@ -406,18 +432,6 @@ static int maintenance_round(struct tsdb *db)
 	return db_maintain(db, false, &err); /* it tells */
 }
 
-/* Wait, unless we stop. */
-static void pause_for(struct tsdb *db, int64_t ms)
-{
-	struct timespec until = in_ms(ms);
-	int rc = 0;
-
-	pthread_mutex_lock(&db->loop_mu);
-	while (!rc && !db->stopping)
-		rc = pthread_cond_timedwait(&db->wake, &db->loop_mu, &until);
-	pthread_mutex_unlock(&db->loop_mu);
-}
-
 /* Call fn each tick, and when kicked, until we stop. */
 static void loop(struct tsdb *db, struct worker *w, int64_t tick,
 		 int (*fn)(struct tsdb *db))
@@ -480,8 +494,19 @@ static void start_worker(struct worker *w, void *(*run)(void *),
 		abort(); /* as when memory is out */
 }
 
+void tsdb_interrupt(struct tsdb *db)
+{
+	pthread_mutex_lock(&db->loop_mu);
+	db->interrupted = true;
+	atomic_store(&db->quit, 1);
+	pthread_cond_broadcast(&db->wake);
+	pthread_cond_broadcast(&db->done);
+	pthread_mutex_unlock(&db->loop_mu);
+}
+
 static void stop_workers(struct tsdb *db)
 {
+	tsdb_interrupt(db);
 	pthread_mutex_lock(&db->loop_mu);
 	db->stopping = true;
 	atomic_fetch_add(&db->cancel, 1);
@@ -525,7 +550,16 @@ static void register_metrics(struct tsdb *db)
 		"Stored bytes of profiles read to answer queries.", NULL);
 	t->damaged = metrics_counter(
 		m, "everprof_tsdb_profiles_damaged_total",
-		"Profiles dropped because their bytes were damaged on disk.",
+		"Profiles that could not be read because their bytes are damaged on disk.",
+		NULL);
+	t->torn = metrics_counter(
+		m, "everprof_tsdb_torn_ends_total",
+		"Logs whose end a start cut off: what was being written when the power went, never acknowledged.",
+		NULL);
+	db->env.torn = t->torn;
+	t->recovered = metrics_counter(
+		m, "everprof_tsdb_profiles_recovered_total",
+		"Profiles taken back from the WAL at a start because no range and no block had them.",
 		NULL);
 	t->seals = metrics_counter(m, "everprof_tsdb_seals_total",
 				   "Ranges that became blocks.", NULL);
@@ -590,6 +624,7 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 	db->budget = wal_budget(o);
 	db->interner = interner_new();
 	db->trash.fs = o->fs;
+	state_init(&db->state, o->fs, db->path);
 	db->unplaced = UINT64_MAX;
 	init_locks(db);
 	db->env = (struct range_env){ .fs = o->fs,
@@ -655,7 +690,7 @@ void tsdb_close(struct tsdb *db)
 	trash_fini(&db->trash);
 	ballast_fini(&db->ballast);
 	mem_free(db->failed);
-	mem_free(db->lost);
+	state_fini(&db->state);
 	interner_free(db->interner);
 	dirlock_release(db->lock);
 	pthread_cond_destroy(&db->done);
@@ -691,6 +726,7 @@ static void span(struct tsdb_stats *out, struct part p)
 void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 {
 	*out = (struct tsdb_stats){ .wal_bytes = wal_bytes(db->wal) };
+	out->clock_doubt_ms = atomic_load(&db->clock_doubt_ms);
 	out->series = interner_count(db->interner);
 	out->open_queriers = (uint64_t)atomic_load(&db->queriers);
 	out->ballast_bytes = ballast_bytes(&db->ballast);
@@ -718,4 +754,16 @@ void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 		span(out, p);
 	}
 	pthread_mutex_unlock(&db->view_mu);
+}
+
+uint64_t tsdb_damage(struct tsdb *db)
+{
+	return (uint64_t)(metric_get(db->env.corruptions) +
+			  metric_get(db->metrics.damaged) +
+			  wal_corruptions(db->wal));
+}
+
+uint64_t tsdb_recovered(struct tsdb *db)
+{
+	return db->recovered;
 }

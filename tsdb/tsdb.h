@@ -51,6 +51,12 @@ NODISCARD int tsdb_open(const struct tsdb_options *o, struct tsdb **out,
 /* Sync, stop, close. NULL is a no-op. */
 void tsdb_close(struct tsdb *db);
 
+/*
+ * The process is about to end: appends that wait for room are refused, with
+ * ERR_CLOSED, and so are those that would have to.
+ */
+void tsdb_interrupt(struct tsdb *db);
+
 /* The way in; lives as long as the database. */
 struct appender *tsdb_appender(struct tsdb *db);
 
@@ -100,8 +106,9 @@ struct tsdb_stats {
 	uint64_t wal_limit;       /* of wal_bytes */
 	uint64_t retention_bytes; /* of everything; 0: no bound */
 	uint64_t open_queriers;
-	int64_t min_ms; /* start of the oldest range; 0 without any */
-	int64_t max_ms; /* end of the newest */
+	int64_t clock_doubt_ms; /* since a jump of the clock; 0: none */
+	int64_t min_ms;         /* start of the oldest range; 0 without any */
+	int64_t max_ms;         /* end of the newest */
 };
 
 void tsdb_stats(struct tsdb *db, struct tsdb_stats *out);

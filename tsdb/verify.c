@@ -11,6 +11,7 @@
 #include "tsdb/dirlock.h"
 #include "tsdb/part.h"
 #include "tsdb/record.h"
+#include "tsdb/tools.h"
 #include "tsdb/values.h"
 #include "tsdb/wal.h"
 
@@ -158,7 +159,7 @@ static void verify_block(struct verify *v, const struct block_env *env,
 		struct name_list l = { 0 };
 
 		/* Removed by the server beside us while we listed. */
-		if (fs_list(gone, &l, NULL))
+		if (fs_list(NULL, gone, &l, NULL))
 			return;
 		name_list_fini(&l);
 	}
@@ -375,7 +376,7 @@ static int verify_blocks(struct verify *v, const char *dir,
 				 .corruptions = ignored,
 				 .columns = v->columns };
 	struct name_list l = { 0 };
-	int rc = fs_list(dir, &l, err);
+	int rc = fs_list(NULL, dir, &l, err);
 
 	if (v->columns)
 		env.tables = tables_new(v->columns, 0);
@@ -386,7 +387,7 @@ static int verify_blocks(struct verify *v, const char *dir,
 
 		if (ulid_parse(str_of(l.names[i]), &u))
 			verify_block(v, &env, path);
-		else if (strstr(l.names[i], ".damaged"))
+		else if (strstr(l.names[i], ASIDE_SUFFIX))
 			report(v, path, "was set aside: it cannot be read");
 	}
 	name_list_fini(&l);
@@ -401,18 +402,18 @@ static void verify_ranges(struct verify *v, const char *dir,
 	struct range_env env = { .dir = path,
 				 .log = v->log,
 				 .corruptions = ignored,
+				 .torn = ignored,
 				 .read_only = true };
 	struct name_list l = { 0 };
 
-	if (fs_list(path, &l, NULL))
+	if (fs_list(NULL, path, &l, NULL))
 		return; /* there is none yet */
 	env.interner = interner_new();
 	for (size_t i = 0; i < l.count; i++) {
 		CLEANUP(mem_freep)
 		char *at = mem_printf("%s/%s", path, l.names[i]);
 
-		if (strstr(l.names[i], RANGE_DAMAGED_SUFFIX) ||
-		    strstr(l.names[i], RANGE_LOST_SUFFIX))
+		if (strstr(l.names[i], ASIDE_SUFFIX))
 			report(v, at, "was set aside: it cannot be read");
 		else if (!strstr(l.names[i], RANGE_DELETE_SUFFIX))
 			verify_range(v, &env, l.names[i], live);
@@ -426,19 +427,42 @@ static void verify_wal(struct verify *v, const char *dir, bool live)
 	CLEANUP(mem_freep) char *path = mem_printf("%s/wal", dir);
 	struct name_list l = { 0 };
 
-	if (fs_list(path, &l, NULL))
+	if (fs_list(NULL, path, &l, NULL))
 		return;
 	for (size_t i = 0; i < l.count; i++) {
 		CLEANUP(mem_freep)
 		char *at = mem_printf("%s/%s", path, l.names[i]);
 		bool last = i + 1 == l.count;
 
+		if (strstr(l.names[i], ASIDE_SUFFIX))
+			report(v, at, "was set aside: it cannot be read whole");
 		if (strspn(l.names[i], "0123456789") != strlen(l.names[i]))
 			continue;
 		v->segments++;
 		verify_log(v, at, MAGIC_SEGMENT, live && last, true);
 	}
 	name_list_fini(&l);
+}
+
+/* What the WAL alone has, though a range or a block should have it, too. */
+static void verify_recovered(struct verify *v, const char *dir)
+{
+	struct metrics *m = metrics_new();
+	struct tsdb_options o = { .path = dir,
+				  .metrics = m,
+				  .columns = v->columns,
+				  .read_only = true };
+	struct tsdb *db = NULL;
+	uint64_t n = 0;
+
+	if (!tsdb_open(&o, &db, NULL))
+		n = tsdb_recovered(db);
+	if (n)
+		report(v, dir,
+		       "%llu profiles are in the WAL alone: a range or a block that had them is not there (a start, and repair, take them back)",
+		       (unsigned long long)n);
+	tsdb_close(db);
+	metrics_free(m);
 }
 
 int tsdb_verify(const char *dir, struct verify *v, struct err *err)
@@ -453,6 +477,8 @@ int tsdb_verify(const char *dir, struct verify *v, struct err *err)
 	verify_wal(v, dir, live);
 	verify_ranges(v, dir, ignored, live);
 	rc = verify_blocks(v, dir, ignored, err);
+	if (!rc && !live)
+		verify_recovered(v, dir);
 	metrics_free(m);
 	return rc;
 }

@@ -118,6 +118,79 @@ int db_supersede(struct tsdb *db, const struct part *parts, size_t count,
 	return trash_empty(&db->trash, err);
 }
 
+#define ASIDE_MAX 1000 /* of one directory */
+
+int db_rename_aside(struct tsdb *db, const char *path, struct err *err)
+{
+	struct str dir = { .ptr = path,
+			   .len = (size_t)(strrchr(path, '/') - path) };
+	CLEANUP(mem_freep) char *parent = mem_strndup(dir);
+	int rc = ERR_EXISTS;
+
+	for (int i = 1; i < ASIDE_MAX && rc == ERR_EXISTS; i++) {
+		CLEANUP(mem_freep)
+		char *to = i == 1 ?
+				   mem_printf("%s" ASIDE_SUFFIX, path) :
+				   mem_printf("%s" ASIDE_SUFFIX "-%d", path, i);
+
+		rc = fs_size(db->o.fs, to, &(uint64_t){ 0 }, err);
+		rc = rc ? rc : ERR_EXISTS;
+		if (rc == ERR_NOTFOUND)
+			rc = fs_rename(db->o.fs, path, to, err);
+	}
+	return rc ? rc : fs_sync_dir(db->o.fs, parent, err);
+}
+
+static const char *path_of(struct part p)
+{
+	return p.range ? p.range->path : p.block->path;
+}
+
+int db_set_aside(struct tsdb *db, const struct part *parts, size_t count,
+		 struct block *child, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < count && !rc; i++) {
+		log_event(
+			db->o.log, LOG_ERROR,
+			"the disk did not give all of it back: it is set aside",
+			LOG_FIELDS(log_text("directory", path_of(parts[i]))));
+		rc = db_rename_aside(db, path_of(parts[i]), err);
+		db->set_aside += !rc;
+	}
+	db_replace(db, parts, count, child);
+	return rc;
+}
+
+static struct retired_span span_of(struct tsdb *db, struct part p)
+{
+	if (p.block)
+		return (struct retired_span){
+			.from_ms = p.block->meta.min_ms,
+			.to_ms = p.block->meta.max_ms,
+			.first_lsn = p.block->meta.first_lsn,
+			.last_lsn = p.block->meta.last_lsn,
+		};
+	return (struct retired_span){ .from_ms = p.range->start,
+				      .to_ms = p.range->start + WINDOW_MS,
+				      .first_lsn = p.range->lsn,
+				      .last_lsn = wal_end(db->wal) };
+}
+
+int db_retire(struct tsdb *db, const struct part *parts, size_t count,
+	      struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < count && !rc; i++) {
+		struct retired_span span = span_of(db, parts[i]);
+
+		rc = state_retire(&db->state, &span, wal_begin(db->wal), err);
+	}
+	return rc ? rc : db_supersede(db, parts, count, NULL, err);
+}
+
 struct part *db_parts(struct tsdb *db, size_t *count)
 {
 	struct part *v;

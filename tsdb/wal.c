@@ -5,9 +5,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "base/mem.h"
+#include "tsdb/wal_key.h"
 
 #define OFFSET_MAX UINT32_MAX
 
@@ -19,12 +19,18 @@ struct wal_segment {
 	uint64_t size;
 	uint64_t durable; /* LSN before which it is */
 	bool failed;      /* a sync or cleanup failed: leave it, and flush it */
+	bool guessed;     /* its header cannot be read: the salt is the key's */
+	bool unread;      /* stretches of it: it is set aside, not removed */
+	bool unsealed;    /* its directory could not be written: flush it */
 };
 
 struct wal {
 	struct wal_options o;
 	char *dir;
+	struct wal_key key; /* of the salts */
+	uint64_t lowest;    /* segment that was left alone; UINT64_MAX: none */
 	struct metric *corruptions;
+	struct metric *torn;
 	struct metric *syncs;
 	struct metric *sync_failures;
 
@@ -92,8 +98,8 @@ static int segment_create(struct wal *w, uint64_t number,
 	struct file *f;
 	int rc;
 
-	if (getrandom(&h.salt, sizeof(h.salt), 0) != sizeof(h.salt))
-		return err_set(err, ERR_IO, "no random bytes");
+	if (wal_key_salt(&w->key, number, &h.salt, err))
+		return err->code;
 	rc = file_open(w->o.fs, path, FILE_CREATE, &f, err);
 	/* Left by an earlier try that could not be undone: it holds nothing. */
 	if (rc == ERR_EXISTS && !fs_unlink(w->o.fs, path, err))
@@ -130,12 +136,44 @@ static int drop_stillborn(struct wal *w, struct file *f, uint64_t size,
 	return w->o.read_only ? 0 : fs_unlink(w->o.fs, file_path(f), err);
 }
 
+/* It stays where it is, out of the list, so that it is never dropped. */
+static void tell_left_alone(struct wal *w, uint64_t number, const char *path,
+			    const struct err *err)
+{
+	if (number < w->lowest)
+		w->lowest = number;
+	metric_add(w->corruptions, 1);
+	log_event(w->o.log, LOG_ERROR,
+		  "WAL segment is unreadable and left alone",
+		  LOG_FIELDS(log_text("file", path), log_err(err)));
+}
+
+/*
+ * The header of a segment. One that the disk does not give back, or that is
+ * damaged, is made up: whether records agree with it, replay finds out.
+ */
+static int read_header(struct wal *w, const struct file *f, uint64_t number,
+		       struct wal_segment *s, struct err *err)
+{
+	uint8_t first[FILE_HEADER];
+	struct bytes b = { .ptr = first, .len = sizeof(first) };
+	struct file_header h = { 0 };
+	int rc = file_read(f, 0, first, sizeof(first), err);
+
+	if (!rc)
+		rc = file_header_decode(b, MAGIC_SEGMENT, &h, err);
+	s->salt = h.salt;
+	if ((rc != ERR_CORRUPT && rc != ERR_IO) || !w->key.known)
+		return rc;
+	s->guessed = true;
+	return wal_key_salt(&w->key, number, &s->salt, err);
+}
+
 static int segment_open(struct wal *w, uint64_t number, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = segment_path(w, number, "");
 	CLEANUP(file_closep) struct file *f = NULL;
-	uint8_t first[FILE_HEADER];
-	struct file_header h = { 0 };
+	struct wal_segment *s;
 	uint64_t size = 0;
 	int rc;
 
@@ -143,28 +181,22 @@ static int segment_open(struct wal *w, uint64_t number, struct err *err)
 		       &f, err);
 	if (!rc)
 		rc = file_size(f, &size, err);
-	if (rc)
-		return rc;
-	if (size <= FILE_HEADER) {
-		/* Also one that has a header and nothing else. */
+	/* Also one that has a header and nothing else. */
+	if (!rc && size <= FILE_HEADER)
 		return drop_stillborn(w, f, size, err);
-	}
-	rc = file_read(f, 0, first, sizeof(first), err);
+	s = segment_new(number, 0, NULL, size);
 	if (!rc)
-		rc = file_header_decode(
-			(struct bytes){ .ptr = first, .len = sizeof(first) },
-			MAGIC_SEGMENT, &h, err);
-	if (rc == ERR_CORRUPT || rc == ERR_IO) {
-		/* Its records cannot be told from garbage: leave it there. */
-		metric_add(w->corruptions, 1);
-		log_event(w->o.log, LOG_ERROR,
-			  "WAL segment is unreadable and left alone",
-			  LOG_FIELDS(log_text("file", path), log_err(err)));
+		rc = read_header(w, f, number, s, err);
+	s->file = TAKE(f);
+	if (!rc) {
+		push_segment(w, s);
 		return 0;
 	}
-	if (rc)
+	wal_segment_unref(s);
+	if (rc != ERR_CORRUPT && rc != ERR_IO)
 		return err_wrap(err, rc, "%s", path);
-	push_segment(w, segment_new(number, h.salt, TAKE(f), size));
+	/* Its records cannot be told from garbage. */
+	tell_left_alone(w, number, path, err);
 	return 0;
 }
 
@@ -180,7 +212,7 @@ static uint64_t number_of(const char *name)
 static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 {
 	struct name_list l = { 0 };
-	int rc = fs_list(w->dir, &l, err);
+	int rc = fs_list(w->o.fs, w->dir, &l, err);
 
 	/* A snapshot has none. */
 	if (rc == ERR_NOTFOUND && w->o.read_only)
@@ -206,7 +238,7 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 static int clean(struct wal *w, struct err *err)
 {
 	struct name_list l = { 0 };
-	int rc = fs_list(w->dir, &l, err);
+	int rc = fs_list(w->o.fs, w->dir, &l, err);
 
 	if (rc)
 		return rc;
@@ -230,6 +262,10 @@ static void register_metrics(struct wal *w, struct metrics *m)
 	w->corruptions = metrics_counter(
 		m, "everprof_tsdb_wal_corruptions_total",
 		"Damaged stretches found in WAL segments.", NULL);
+	w->torn = metrics_counter(
+		m, "everprof_tsdb_torn_ends_total",
+		"Logs whose end a start cut off: what was being written when the power went, never acknowledged.",
+		NULL);
 	w->syncs = metrics_counter(m, "everprof_tsdb_wal_fsyncs_total",
 				   "WAL syncs.", NULL);
 	w->sync_failures =
@@ -245,6 +281,7 @@ int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
 
 	w->o = *o;
 	w->dir = mem_strdup(o->dir);
+	w->lowest = UINT64_MAX;
 	pthread_mutex_init(&w->mu, NULL);
 	pthread_cond_init(&w->synced, NULL);
 	register_metrics(w, o->metrics);
@@ -255,6 +292,8 @@ int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
 		if (!rc)
 			rc = clean(w, err);
 	}
+	if (!rc)
+		wal_key_load(&w->key, o->fs, w->dir, o->read_only, o->log);
 	if (!rc)
 		rc = list_segments(w, &highest, err);
 	w->next = highest + 1;
@@ -278,7 +317,7 @@ static void damaged(void *ctx, uint64_t offset, uint64_t len, bool torn)
 {
 	struct replay *r = ctx;
 
-	metric_add(r->w->corruptions, 1);
+	metric_add(torn ? r->w->torn : r->w->corruptions, 1);
 	log_event(
 		r->w->o.log, LOG_WARN,
 		torn ? "torn end of WAL segment (beside a running server: not written yet)" :
@@ -302,21 +341,75 @@ static void scan_record(struct replay *r, const struct record *rec)
 	r->fn(r->ctx, &p.entry);
 }
 
-/* Go through the records one by one; returns where the last whole one ends. */
+/* A stretch that the disk does not give back. */
+static void unread(void *ctx, uint64_t offset, uint64_t len)
+{
+	struct replay *r = ctx;
+
+	r->segment->unread = true;
+	metric_add(r->w->corruptions, 1);
+	log_event(r->w->o.log, LOG_ERROR,
+		  "the disk does not give back a stretch of a WAL segment",
+		  LOG_FIELDS(log_text("file", file_path(r->segment->file)),
+			     log_int("offset", (int64_t)offset),
+			     log_int("bytes", (int64_t)len)));
+}
+
+static struct record_iter iter_of(const struct wal_segment *s,
+				  struct bytes bytes)
+{
+	return (struct record_iter){ .file = bytes,
+				     .salt = s->salt,
+				     .base = s->number << 32,
+				     .offset = FILE_HEADER,
+				     .end = FILE_HEADER };
+}
+
+static void note_damage(void *ctx, uint64_t offset UNUSED, uint64_t len UNUSED,
+			bool torn UNUSED)
+{
+	*(bool *)ctx = true;
+}
+
+static bool has_damage(const struct wal_segment *s, struct bytes bytes)
+{
+	struct record_iter it = iter_of(s, bytes);
+	struct record rec = { 0 };
+	bool damage = false;
+
+	it.damaged = note_damage;
+	it.ctx = &damage;
+	while (!damage && record_next(&it, &rec)) {
+		if (rec.kind == SEGMENT_DIRECTORY)
+			return false;
+		damage = !rec.body_ok;
+	}
+	return damage;
+}
+
+/* Read it all, and once more if it is damaged: memory may be wrong, too. */
+static int read_segment(struct replay *r, struct buf *bytes, struct err *err)
+{
+	int rc = file_read_around(r->segment->file, bytes, unread, r, err);
+
+	if (rc || r->segment->unread ||
+	    !has_damage(r->segment, buf_bytes(bytes)))
+		return rc;
+	buf_reset(bytes);
+	return file_read_around(r->segment->file, bytes, unread, r, err);
+}
+
+/* Go through the records one by one; *end is where the last whole one ends. */
 static int scan(struct replay *r, uint64_t *end, struct err *err)
 {
-	struct wal_segment *s = r->segment;
 	struct buf bytes = { 0 };
-	struct record_iter it = { .salt = s->salt,
-				  .base = s->number << 32,
-				  .offset = FILE_HEADER,
-				  .end = FILE_HEADER,
-				  .damaged = damaged,
-				  .ctx = r };
+	struct record_iter it;
 	struct record rec = { 0 };
-	int rc = file_read_all(s->file, &bytes, err);
+	int rc = read_segment(r, &bytes, err);
 
-	it.file = buf_bytes(&bytes);
+	it = iter_of(r->segment, buf_bytes(&bytes));
+	it.damaged = damaged;
+	it.ctx = r;
 	while (!rc && record_next(&it, &rec)) {
 		/* A directory is no profile: cut it and write a new one. */
 		if (rec.kind == SEGMENT_DIRECTORY)
@@ -325,6 +418,9 @@ static int scan(struct replay *r, uint64_t *end, struct err *err)
 		scan_record(r, &rec);
 	}
 	buf_fini(&bytes);
+	if (!rc && r->segment->guessed && *end == FILE_HEADER)
+		rc = err_set(err, ERR_CORRUPT,
+			     "its header is damaged, and so are its records");
 	return rc;
 }
 
@@ -367,6 +463,21 @@ static void set_size(struct wal *w, struct wal_segment *s, uint64_t size)
 	pthread_mutex_unlock(&w->mu);
 }
 
+/* What was written of the directory goes; the segment is flushed soon. */
+static void leave_unsealed(struct wal *w, struct wal_segment *s, uint64_t end,
+			   const struct err *err)
+{
+	if (file_truncate(s->file, end, NULL)) {
+		/* The next start cuts it. */
+	}
+	pthread_mutex_lock(&w->mu);
+	s->unsealed = true;
+	pthread_mutex_unlock(&w->mu);
+	log_event(
+		w->o.log, LOG_WARN, "WAL segment could not be sealed",
+		LOG_FIELDS(log_text("file", file_path(s->file)), log_err(err)));
+}
+
 /*
  * Write a segment's directory behind its records, which are durable: a start
  * believes it, and it must not outlive what it lists. Not synced: without it
@@ -388,9 +499,7 @@ static void write_directory(struct wal *w, struct wal_segment *s,
 	if (!rc)
 		set_size(w, s, end + out.len);
 	else
-		log_event(w->o.log, LOG_WARN, "WAL segment could not be sealed",
-			  LOG_FIELDS(log_text("file", file_path(s->file)),
-				     log_err(&err)));
+		leave_unsealed(w, s, end, &err);
 	buf_fini(&out);
 }
 
@@ -418,7 +527,8 @@ static int replay_segment(struct replay *r, struct err *err)
 	rc = scan(r, &end, err);
 	if (!rc && !w->o.read_only) {
 		sync_replayed(w, r->segment);
-		if (!r->segment->failed)
+		/* What could not be read must not be cut off. */
+		if (!r->segment->failed && !r->segment->unread)
 			write_directory(w, r->segment, &r->directory, end);
 	}
 	segment_dir_fini(&r->directory);
@@ -446,18 +556,12 @@ static int begin(struct wal *w, struct err *err)
 	return rc;
 }
 
-/*
- * A segment that the disk does not give back, and of which nobody has heard a
- * record: it is left alone, out of the list, so that it is never dropped.
- */
+/* A segment of which nobody has heard a record goes out of the list. */
 static void leave_alone(struct wal *w, size_t i, const struct err *err)
 {
 	struct wal_segment *s = w->segments[i];
 
-	metric_add(w->corruptions, 1);
-	log_event(
-		w->o.log, LOG_ERROR, "WAL segment is unreadable and left alone",
-		LOG_FIELDS(log_text("file", file_path(s->file)), log_err(err)));
+	tell_left_alone(w, s->number, file_path(s->file), err);
 	w->count--;
 	memmove(w->segments + i, w->segments + i + 1,
 		(w->count - i) * sizeof(struct wal_segment *));
@@ -770,6 +874,23 @@ int wal_segment_head(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 	return rc;
 }
 
+uint64_t wal_begin(struct wal *w)
+{
+	uint64_t lowest;
+
+	pthread_mutex_lock(&w->mu);
+	lowest = w->count && w->segments[0]->number < w->lowest ?
+			 w->segments[0]->number :
+			 w->lowest;
+	pthread_mutex_unlock(&w->mu);
+	return lowest == UINT64_MAX ? w->end : lowest << 32;
+}
+
+uint64_t wal_corruptions(const struct wal *w)
+{
+	return (uint64_t)metric_get(w->corruptions);
+}
+
 uint64_t wal_bytes(struct wal *w)
 {
 	uint64_t sum = 0;
@@ -790,8 +911,10 @@ uint64_t wal_overdue(struct wal *w, uint64_t budget)
 	if (over && w->count && w->segments[0] != w->current)
 		upto = w->segments[0]->number;
 	for (size_t i = 0; i < w->count; i++) {
-		if (w->segments[i]->failed && w->segments[i] != w->current)
-			upto = w->segments[i]->number;
+		const struct wal_segment *s = w->segments[i];
+
+		if ((s->failed || s->unread || s->unsealed) && s != w->current)
+			upto = s->number;
 	}
 	pthread_mutex_unlock(&w->mu);
 	return upto;
@@ -815,12 +938,28 @@ int wal_retire(struct wal *w, struct err *err)
 	return roll(w, err);
 }
 
-static int remove_file(struct wal *w, uint64_t number, struct err *err)
+/* What could not be read of it may be read another day. */
+static int set_aside(struct wal *w, const struct wal_segment *s,
+		     struct err *err)
 {
-	CLEANUP(mem_freep) char *path = segment_path(w, number, "");
-	CLEANUP(mem_freep) char *gone = segment_path(w, number, ".deleting");
-	int rc = fs_rename(w->o.fs, path, gone, err);
+	CLEANUP(mem_freep) char *to = segment_path(w, s->number, ".damaged");
 
+	log_event(
+		w->o.log, LOG_ERROR,
+		"a WAL segment that the disk did not give back whole is set aside",
+		LOG_FIELDS(log_text("file", to)));
+	return fs_rename(w->o.fs, file_path(s->file), to, err);
+}
+
+static int remove_file(struct wal *w, const struct wal_segment *s,
+		       struct err *err)
+{
+	CLEANUP(mem_freep) char *gone = segment_path(w, s->number, ".deleting");
+	int rc;
+
+	if (s->unread)
+		return set_aside(w, s, err);
+	rc = fs_rename(w->o.fs, file_path(s->file), gone, err);
 	return rc ? rc : fs_unlink(w->o.fs, gone, err);
 }
 
@@ -841,7 +980,7 @@ int wal_drop(struct wal *w, uint64_t upto, struct err *err)
 		pthread_mutex_unlock(&w->mu);
 		if (!s)
 			return 0;
-		rc = remove_file(w, s->number, err);
+		rc = remove_file(w, s, err);
 		wal_segment_unref(s);
 		if (rc)
 			return rc;

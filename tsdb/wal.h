@@ -92,6 +92,15 @@ NODISCARD int wal_segment_head(const struct wal_segment *s, uint64_t lsn,
 			       uint32_t len, struct buf *buf,
 			       struct segment_profile *out, struct err *err);
 
+/*
+ * The LSN before which no segment has records, those included that are left
+ * alone on disk because they cannot be read.
+ */
+uint64_t wal_begin(struct wal *w);
+
+/* Damaged stretches and segments found since the start. */
+uint64_t wal_corruptions(const struct wal *w);
+
 /* Bytes of all segments. */
 uint64_t wal_bytes(struct wal *w);
 

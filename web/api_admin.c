@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "model/selector.h"
+#include "tsdb/tools.h"
 #include "web/context.h"
 
 static int check_enabled(const struct web *w, struct err *err)
@@ -107,6 +108,18 @@ void api_admin_clean(void *ctx, struct request *r UNUSED, struct answer *a)
 
 	if (!rc)
 		rc = tsdb_clean_tombstones(w->o.db, &err);
+	finish(a, rc, &err);
+}
+
+void api_admin_confirm_clock(void *ctx, struct request *r UNUSED,
+			     struct answer *a)
+{
+	struct web *w = ctx;
+	struct err err;
+	int rc = check_enabled(w, &err);
+
+	if (!rc)
+		rc = tsdb_confirm_clock(w->o.db, &err);
 	finish(a, rc, &err);
 }
 

@@ -107,6 +107,7 @@ void api_targets_profile(void *ctx, struct request *r, struct answer *a);
 /* api_admin.c */
 void api_admin_delete(void *ctx, struct request *r, struct answer *a);
 void api_admin_clean(void *ctx, struct request *r, struct answer *a);
+void api_admin_confirm_clock(void *ctx, struct request *r, struct answer *a);
 void api_admin_snapshot(void *ctx, struct request *r, struct answer *a);
 /* page.c */
 void page_index(void *ctx, struct request *r, struct answer *a);

@@ -49,7 +49,7 @@ static int account(struct gather *g, const struct querier *q, struct err *err)
 static int leave_out(struct gather *g, int rc, const struct err *why,
 		     struct err *err)
 {
-	if (rc != ERR_CORRUPT && rc != ERR_NOTFOUND)
+	if (rc != ERR_CORRUPT && rc != ERR_NOTFOUND && rc != ERR_IO)
 		return err_set(err, rc, "%s", why->msg);
 	if (!g->damaged++)
 		g->damage = *why;
@@ -392,8 +392,11 @@ int gather_run(struct gather *g, const struct side *s, struct err *err)
 	if (rc)
 		return rc;
 	rc = s->merged ? add_all(g, q, s, err) : add_nearest(g, q, s, err);
-	if (!rc && querier_lost(q) && !g->damaged++)
-		g->damage = *querier_lost(q);
+	if (!rc && querier_lost(q)) {
+		if (!g->damaged)
+			g->damage = *querier_lost(q);
+		g->damaged += querier_lost_count(q);
+	}
 	if (!rc && !merge_count(g->merge))
 		rc = err_set(
 			err, g->damaged ? ERR_CORRUPT : ERR_NOTFOUND, "%s",

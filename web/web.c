@@ -104,6 +104,8 @@ static const struct route routes[] = {
 	  SCOPE_ADMIN },
 	{ "/api/v1/admin/tsdb/clean_tombstones", api_admin_clean, ROUTE_WRITE,
 	  SCOPE_ADMIN },
+	{ "/api/v1/admin/tsdb/confirm_clock", api_admin_confirm_clock,
+	  ROUTE_WRITE, SCOPE_ADMIN },
 	{ "/api/v1/admin/tsdb/snapshot", api_admin_snapshot, ROUTE_WRITE,
 	  SCOPE_ADMIN },
 	{ 0 },

@@ -37,6 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct range *r;
 
 	env.corruptions = metrics_counter(m, "corruptions", "", NULL);
+	env.torn = env.corruptions;
 	r = range_new(&env, "fuzz");
 	/* The reader names the file in its reports. */
 	if (!file_open(NULL, "/dev/null", FILE_READ, &r->groups, NULL)) {

@@ -436,6 +436,7 @@ static struct loaded load(struct bytes log)
 	struct range *r;
 
 	env.corruptions = metrics_counter(m, "c", "", NULL);
+	env.torn = env.corruptions;
 	r = range_new(&env, "x");
 	r->lsn = 0x0000000100000020u;
 	cr_assert(!file_open(NULL, "/dev/null", FILE_READ, &r->groups, NULL));

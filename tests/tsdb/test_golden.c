@@ -20,7 +20,7 @@
 #include "tests/tsdb/profile.h"
 #include "tests/tsdb/sample.h"
 #include "tsdb/querier.h"
-#include "tsdb/tsdb.h"
+#include "tsdb/tools.h"
 #include "tsdb/verify.h"
 
 TestSuite(golden, .timeout = 7200);
@@ -153,6 +153,9 @@ struct look {
 	bool signal; /* an error, or a metric, has told */
 };
 
+#define TORN \
+	"Logs whose end a start cut off: what was being written when the power went, never acknowledged."
+
 static int64_t counter(struct metrics *m, const char *name, const char *help)
 {
 	return metric_get(metrics_counter(m, name, help, NULL));
@@ -204,13 +207,10 @@ static struct look look_at(const char *path)
 	} else {
 		for (int s = 0; s < SERIES; s++)
 			look_at_series(db, s, &l);
+		l.signal = l.signal || tsdb_damage(db) ||
+			   counter(m, "everprof_tsdb_torn_ends_total", TORN);
 		tsdb_close(db);
 	}
-	if (counter(m, "everprof_tsdb_range_corruptions_total",
-		    "Damaged records and files found in ranges and blocks.") ||
-	    counter(m, "everprof_tsdb_wal_corruptions_total",
-		    "Damaged stretches found in WAL segments."))
-		l.signal = true;
 	metrics_free(m);
 	return l;
 }

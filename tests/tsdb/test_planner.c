@@ -208,30 +208,59 @@ Test(planner, removals)
 		{ .max_ms = 60 * hour, .bytes = 10, .open = true },
 	};
 	struct plan_retention p = { .now_ms = 60 * hour,
-				    .newest_ms = 60 * hour,
 				    .retention_ms = 51 * hour,
 				    .bytes = 30 };
-	bool slow;
 
-	cr_expect(plan_removal(&p, v, 3, &slow) == PLAN_NONE);
+	cr_expect(plan_removal(&p, v, 3) == PLAN_NONE);
 	p.retention_ms = 50 * hour;
-	cr_expect(plan_removal(&p, v, 3, &slow) == 1 && !slow);
+	cr_expect(plan_removal(&p, v, 3) == 1);
 	p.retention_ms = 0;
 	p.bytes_max = 30;
-	cr_expect(plan_removal(&p, v, 3, &slow) == PLAN_NONE);
+	cr_expect(plan_removal(&p, v, 3) == PLAN_NONE);
 	p.bytes_max = 29;
-	cr_expect(plan_removal(&p, v, 3, &slow) == 1, "the oldest");
-	cr_expect(plan_removal(&p, v + 2, 1, &slow) == PLAN_NONE,
+	cr_expect(plan_removal(&p, v, 3) == 1, "the oldest");
+	cr_expect(plan_removal(&p, v + 2, 1) == PLAN_NONE,
 		  "what takes samples stays");
-	/* The clock is a day ahead of all samples: one an hour. */
-	p = (struct plan_retention){ .now_ms = 1000 * hour,
-				     .newest_ms = 60 * hour,
-				     .retention_ms = hour };
-	cr_expect(plan_removal(&p, v, 3, &slow) == 1 && slow);
-	p.removed_ms = 1000 * hour - hour + 1;
-	cr_expect(plan_removal(&p, v, 3, &slow) == PLAN_NONE && slow);
-	p.removed_ms = 1000 * hour - hour;
-	cr_expect(plan_removal(&p, v, 3, &slow) == 1);
-	p.removed_ms = 2000 * hour;
-	cr_expect(plan_removal(&p, v, 3, &slow) == 1, "the clock went back");
+}
+
+Test(planner, the_retention_clock_follows_a_clock_that_runs)
+{
+	int64_t day = 24ll * 3600 * 1000;
+	struct plan_clock c = { .trusted_ms = 100 * day };
+
+	cr_expect(plan_clock(&c, 100 * day + 60000, 60000) ==
+		  100 * day + 60000);
+	cr_expect(plan_clock(&c, 101 * day, 0) == 101 * day,
+		  "a day off is a day of being switched off");
+	cr_expect(plan_clock(&c, 101 * day - 1000, 0) == 101 * day - 1000,
+		  "never ahead of the time of day");
+	cr_expect(!c.doubt_ms);
+}
+
+Test(planner, the_retention_clock_does_not_follow_a_jump)
+{
+	int64_t day = 24ll * 3600 * 1000;
+	struct plan_clock c = { .trusted_ms = 100 * day };
+
+	cr_expect(plan_clock(&c, 200 * day, 1000) == 100 * day + 1000);
+	cr_expect(c.doubt_ms > 0, "at once");
+	cr_expect(plan_clock(&c, 203 * day, 3 * day) == 103 * day + 1000,
+		  "it goes on as the process runs");
+	cr_expect(plan_clock(&c, 103 * day + 1000, 0) == 103 * day + 1000);
+	cr_expect(!c.doubt_ms, "the clock was set right");
+	/* Back: what is old stays so, and what was ahead is not the measure. */
+	cr_expect(plan_clock(&c, 2 * day, 1000) == 2 * day && c.doubt_ms);
+	cr_expect(plan_clock(&c, 103 * day, 1000) == 103 * day && !c.doubt_ms);
+}
+
+Test(planner, the_retention_clock_believes_what_lasts_a_week)
+{
+	int64_t day = 24ll * 3600 * 1000;
+	struct plan_clock c = { .trusted_ms = 100 * day };
+	int64_t now = 0;
+
+	for (int n = 0; n < 7; n++)
+		now = plan_clock(&c, (200 + n) * day, n ? day : 0);
+	cr_expect(now == 106 * day && c.doubt_ms);
+	cr_expect(plan_clock(&c, 207 * day, day) == 207 * day && !c.doubt_ms);
 }

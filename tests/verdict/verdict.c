@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 	struct name_list l = { 0 };
 	struct err err;
 
-	if (argc != 2 || fs_list(argv[1], &l, &err))
+	if (argc != 2 || fs_list(NULL, argv[1], &l, &err))
 		return 2;
 	for (size_t i = 0; i < l.count; i++) {
 		CLEANUP(mem_freep)

@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Damage: bad sectors under files and maps, files that vanish, calls that fail
+ * in passing. Each costs what lay there, is named and counted, and takes no
+ * readable copy of a profile with it.
+ */
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "tests/tsdb/mishap.h"
+#include "tsdb/verify.h"
+
+TestSuite(damage, .timeout = 240);
+
+#define WINDOW_STEPS 480 /* samples of 15 s in a window of two hours */
+
+/* Two blocks of 20 profiles, and 10 that are flushed. */
+static struct fixture *two_blocks(void)
+{
+	struct fixture *f = setup();
+
+	put_all(f, 0, 0, 20);
+	put_all(f, 0, WINDOW_STEPS, WINDOW_STEPS + 20);
+	cr_assert(!maintain(f, true));
+	put_all(f, 1, 1900, 1910);
+	cr_assert(!tsdb_flush(f->db, NULL));
+	cr_assert(count(f) == 50);
+	return f;
+}
+
+static uint64_t damage_of(struct fixture *f)
+{
+	return tsdb_damage(f->db);
+}
+
+static struct tsdb_repair repair(struct fixture *f)
+{
+	struct tsdb_repair done = { 0 };
+
+	(void)!tsdb_repair(f->db, &done, NULL);
+	return done;
+}
+
+/* What a shell command prints, as a number. */
+static long ask(struct fixture *f, const char *what)
+{
+	CLEANUP(mem_freep)
+	char *command = mem_printf("cd %s && %s", f->dir.path, what);
+	FILE *p = popen(command, "r");
+	long n = -1;
+
+	cr_assert(p && fscanf(p, "%ld", &n) == 1, "%s", what);
+	pclose(p);
+	return n;
+}
+
+static void verify_ignore(void *ctx, const char *path, const char *what)
+{
+	(void)ctx;
+	(void)path;
+	(void)what;
+}
+
+/* Maps. */
+
+Test(damage, a_page_of_an_index_that_fails_costs_its_block)
+{
+	struct fixture *f = two_blocks();
+
+	break_sector(f, "/index", 0, 1);
+	cr_expect(!reopen(f) && f->hook.misses > 0);
+	cr_expect(count(f) == 10, "no index can be read: the range is");
+	cr_expect(damage_of(f) >= 2);
+	f->hook.sector = NULL;
+	cr_expect(!reopen(f) && count(f) == 50, "it was left as it is");
+	teardown(f);
+}
+
+Test(damage, a_page_of_chunks_that_fails_costs_its_groups)
+{
+	struct fixture *f = two_blocks();
+
+	/* Beneath the open database: no look has come there before. */
+	break_sector(f, "/chunks/", 8, 9999);
+	cr_expect(count(f) == 10);
+	cr_expect(f->hook.misses > 0 && damage_of(f) > 0);
+	cr_expect(!reopen(f) && count(f) == 10, "a start is not kept up");
+	f->hook.sector = NULL;
+	cr_expect(count(f) == 50, "and what it says once it answers again");
+	teardown(f);
+}
+
+Test(damage, files_cut_beneath_their_maps_are_damage_not_signals)
+{
+	static const char *const files[] = { "chunks/000001", "index" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		CLEANUP(mem_freep)
+		char *cut =
+			mem_printf("for f in 0*/%s; do : >$f; done", files[i]);
+		struct fixture *f = two_blocks();
+
+		meddle_live(f, cut); /* a real SIGBUS, this one */
+		cr_expect(count(f) == 10, "%s", files[i]);
+		cr_expect(damage_of(f) > 0);
+		put_all(f, 1, 1910, 1920);
+		cr_expect(count(f) == 20);
+		cr_expect(!reopen(f) && count(f) == 60,
+			  "what the WAL still has is taken back");
+		teardown(f);
+	}
+}
+
+/* Values. */
+
+static int fetch_third(struct fixture *f, struct err *err)
+{
+	struct profile p = { 0 };
+	struct querier *q;
+	int rc;
+
+	querier_open(f->db, &q);
+	querier_sequential(q); /* as merges read */
+	querier_select(q, NULL, 0, INT64_MIN, INT64_MAX);
+	cr_assert(querier_count(q) == 2);
+	rc = querier_fetch(q, 0, sample_ms(3), &p, err);
+	profile_fini(&p);
+	querier_close(q);
+	return rc;
+}
+
+Test(damage, a_block_without_its_values_answers_with_errors)
+{
+	struct fixture *f = two_blocks();
+	struct err err = { 0 };
+
+	meddle(f, "rm 0*/values/000001");
+	cr_assert(!reopen(f));
+	cr_expect(fetch_third(f, &err) == ERR_CORRUPT && err.msg[0]);
+	cr_expect(damage_of(f) > 0 && count(f) == 10);
+	teardown(f);
+}
+
+Test(damage, the_header_of_a_values_file_is_all_that_its_damage_costs)
+{
+	struct fixture *f = two_blocks();
+	struct err err = { 0 };
+
+	meddle(f, "for f in 0*/values/000001; do dd if=/dev/zero of=$f bs=64 "
+		  "count=1 conv=notrunc status=none; done");
+	cr_assert(!reopen(f));
+	cr_expect(!fetch_third(f, &err));
+	cr_expect(damage_of(f) > 0 && count(f) == 50);
+	teardown(f);
+}
+
+Test(damage, what_runs_in_the_background_leaves_damaged_blocks_alone)
+{
+	struct matcher all = { .op = MATCH_EQ,
+			       .name = str_of("__name__"),
+			       .value = str_of("cpu") };
+	struct fixture *f = two_blocks();
+
+	meddle(f, "mkdir aside && for b in 0*; do mv $b/values/000001 "
+		  "aside/$b; done");
+	cr_assert(!reopen(f));
+	cr_expect(
+		!tsdb_delete(f->db, &all, 1, sample_ms(0), sample_ms(0), NULL));
+	cr_expect(tsdb_clean_tombstones(f->db, NULL) == ERR_CORRUPT,
+		  "it says so");
+	(void)!maintain(f, true);
+	meddle(f, "for b in 0*; do [ ! -e aside/$b ] || mv aside/$b "
+		  "$b/values/000001; done");
+	cr_expect(!reopen(f) && count(f) == 49, "nothing was dropped");
+	teardown(f);
+}
+
+/* The write-ahead log is the last copy. */
+
+static const char *const loses_block[] = {
+	"rm $(ls -d 0* | head -1)/meta.json",
+	"rm -r $(ls -d 0* | head -1)",
+	"printf x | dd of=$(ls -d 0* | head -1)/index bs=1 seek=20 "
+	"conv=notrunc status=none",
+	"printf x | dd of=$(ls -d 0* | head -1)/meta.json bs=1 seek=50 "
+	"conv=notrunc status=none",
+};
+
+/* All 50 are in the WAL, too, for 10 of them are there alone. */
+static struct fixture *with_wal(void)
+{
+	struct fixture *f = setup();
+
+	put_all(f, 1, 1900, 1910);
+	put_all(f, 0, 0, 20);
+	put_all(f, 0, WINDOW_STEPS, WINDOW_STEPS + 20);
+	clock_set(&f->clock, sample_ms(2000) + 700000);
+	cr_assert(!maintain(f, false), "what is over is sealed");
+	pull_the_plug(f);
+	return f;
+}
+
+Test(damage, profiles_of_a_lost_block_come_back_from_the_wal)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(loses_block); i++) {
+		struct fixture *f = with_wal();
+
+		meddle(f, loses_block[i]);
+		cr_expect(count_dumped(f) == 50, "%s", loses_block[i]);
+		cr_expect(!reopen(f) && count(f) == 50);
+		cr_expect(tsdb_recovered(f->db) >= 20, "%zu: it says so, %s",
+			  (size_t)tsdb_recovered(f->db), loses_block[i]);
+		cr_expect(!maintain(f, true) && count(f) == 50);
+		cr_expect(!reopen(f) && count(f) == 50);
+		cr_expect(tsdb_recovered(f->db) == 0);
+		teardown(f);
+	}
+}
+
+Test(damage, profiles_of_a_lost_range_come_back_from_the_wal)
+{
+	struct fixture *f = setup();
+	struct verify v = { .found = NULL };
+	size_t problems;
+
+	put_all(f, 1, 1900, 1910);
+	put_all(f, 0, 0, 20);
+	cr_assert(!tsdb_flush(f->db, NULL));
+	put_all(f, 1, 1910, 1920);
+	pull_the_plug(f);
+	meddle(f, "rm -r $(ls -d ranges/* | head -1)");
+	cr_expect(count_dumped(f) == 40);
+	v.found = verify_ignore;
+	cr_expect(!tsdb_verify(f->dir.path, &v, NULL));
+	problems = v.problems;
+	cr_expect(problems > 0, "verify warns of it");
+	cr_expect(!reopen(f) && count(f) == 40);
+	cr_expect(repair(f).recovered == 20);
+	cr_expect(!reopen(f) && count(f) == 40);
+	teardown(f);
+}
+
+Test(damage, what_was_removed_on_purpose_does_not_come_back)
+{
+	struct matcher all = { .op = MATCH_EQ,
+			       .name = str_of("__name__"),
+			       .value = str_of("cpu") };
+	struct fixture *f = setup();
+
+	put_all(f, 1, 1900, 1910);
+	put_all(f, 0, 0, 20); /* the whole range goes: no block is made */
+	cr_expect(!tsdb_delete(f->db, &all, 1, 0, INT64_MAX, NULL));
+	clock_set(&f->clock, sample_ms(2000) + 700000);
+	cr_expect(!maintain(f, false));
+	put_all(f, 0, WINDOW_STEPS, WINDOW_STEPS + 20);
+	clock_set(&f->clock, sample_ms(2000) + 1400000);
+	cr_expect(!maintain(f, false), "a block, that goes whole, too");
+	cr_expect(!tsdb_delete(f->db, &all, 1, 0, INT64_MAX, NULL));
+	cr_expect(!tsdb_clean_tombstones(f->db, NULL) && count(f) == 10);
+	pull_the_plug(f);
+	cr_expect(count_dumped(f) == 10);
+	cr_expect(!reopen(f) && count(f) == 10);
+	cr_expect(tsdb_recovered(f->db) == 0);
+	teardown(f);
+}
+
+Test(damage, a_range_that_cannot_be_read_for_once_is_not_replaced)
+{
+	struct fixture *f = setup();
+
+	put_all(f, 0, 0, 20);
+	cr_assert(!tsdb_flush(f->db, NULL));
+	put_all(f, 0, 20, 30);
+	pull_the_plug(f);
+	arm(f, FS_OPEN, "/groups", EIO, 1);
+	cr_expect(!reopen(f) && f->hook.hits == 1);
+	cr_expect(count(f) == 30, "from the WAL, meanwhile");
+	cr_expect(!reopen(f) && count(f) == 30);
+	cr_expect(!maintain(f, true) && count(f) == 30);
+	cr_expect(!reopen(f) && count(f) == 30);
+	teardown(f);
+}
+
+Test(damage, a_bad_sector_in_the_wal_costs_the_records_in_it)
+{
+	for (int sealed = 0; sealed < 2; sealed++) {
+		struct fixture *f = setup();
+		uint64_t size;
+		long pages;
+
+		put_all(f, 0, 0, 40);
+		if (sealed) {
+			cr_assert(!reopen(f)); /* with a directory at its end */
+		}
+		pull_the_plug(f);
+		size = (uint64_t)ask(f, "stat -c %s wal/00000001");
+		pages = (long)(size / 4096 + 1);
+		cr_assert(pages > 5);
+		for (long page = 0; page < pages; page++) {
+			size_t left;
+
+			break_sector(f, "wal/00000001", (uint64_t)page * 4096,
+				     (uint64_t)page * 4096 + 1);
+			left = count_dumped(f);
+			/* A record is of 300 to 2 300 bytes. */
+			cr_expect(left >= 40 - 16, "page %ld: %zu", page, left);
+		}
+		f->hook.sector = NULL;
+		cr_expect(!reopen(f) && count(f) == 40);
+		teardown(f);
+	}
+}
+
+Test(damage, a_segment_that_is_not_read_whole_is_set_aside_not_removed)
+{
+	struct fixture *f = setup();
+	size_t left;
+
+	put_all(f, 0, 0, 40);
+	pull_the_plug(f);
+	break_sector(f, "wal/00000001", 8192, 8193);
+	cr_expect(!reopen(f) && damage_of(f) > 0);
+	left = count(f);
+	cr_expect(left < 40 && left >= 24);
+	cr_expect(!maintain(f, true) && count(f) == left);
+	cr_expect(!reopen(f) && count(f) == left);
+	cr_expect(ask(f, "ls wal | grep -c damaged") == 1);
+	teardown(f);
+}
+
+Test(damage, a_directory_in_place_of_a_segment_is_passed_over)
+{
+	struct fixture *f = setup();
+
+	put_all(f, 0, 0, 10);
+	pull_the_plug(f);
+	meddle(f, "mkdir wal/00000007");
+	cr_expect(!reopen(f) && count(f) == 10);
+	put_all(f, 0, 10, 20);
+	cr_expect(!reopen(f) && count(f) == 20);
+	teardown(f);
+}
+
+Test(damage, the_torn_end_that_a_power_cut_leaves_is_no_corruption)
+{
+	struct fixture *f = setup();
+
+	put_all(f, 0, 0, 10);
+	pull_the_plug(f);
+	meddle(f, "truncate -s -100 wal/00000001");
+	cr_expect(!reopen(f) && count(f) == 9);
+	cr_expect(damage_of(f) == 0);
+	teardown(f);
+}
+
+/* "The disk did not answer" and "the bytes are wrong" are different errors. */
+
+Test(damage, a_passing_error_drops_nothing)
+{
+	static const enum fs_op ops[] = { FS_STAT,  FS_OPEN, FS_READ, FS_PAGE,
+					  FS_CLOSE, FS_LIST, FS_MMAP };
+	struct matcher one = { .op = MATCH_EQ,
+			       .name = str_of("__name__"),
+			       .value = str_of("cpu") };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ops); i++) {
+		struct fixture *f = two_blocks();
+		long calls;
+
+		arm(f, ops[i], "/0", EIO, 0);
+		for (calls = 0; calls < 60; calls++) {
+			tsdb_close(f->db);
+			f->db = NULL;
+			arm(f, ops[i], calls % 2 ? "/values/" : "/0", EIO, 1);
+			if (tsdb_open(&f->o, &f->db, NULL))
+				continue; /* it may refuse, too */
+			(void)!tsdb_delete(f->db, &one, 1, sample_ms(0),
+					   sample_ms(0), NULL);
+			(void)!tsdb_clean_tombstones(f->db, NULL);
+			(void)!maintain(f, true);
+		}
+		f->hook.times = 0;
+		cr_expect(!reopen(f) && count(f) == 49, "op %d", ops[i]);
+		teardown(f);
+	}
+}
+
+Test(damage, repair_saves_what_is_whole_around_bad_sectors)
+{
+	struct fixture *f = setup();
+	struct tsdb_repair done;
+
+	for (int w = 0; w < 3; w++)
+		for (int s = 0; s < 4; s++)
+			put_all(f, s, w * WINDOW_STEPS, w * WINDOW_STEPS + 32);
+	cr_assert(!maintain(f, true));
+	cr_assert(!reopen(f) && count(f) == 3 * 4 * 32);
+	/* In the values of each block. */
+	break_sector(f, "/values/000001", 3000, 3001);
+	cr_expect(!reopen(f));
+	done = repair(f);
+	cr_expect(done.rewritten >= 1 && done.lost >= 32);
+	cr_expect(done.set_aside >= 1, "it may be read another day");
+	f->hook.sector = NULL;
+	cr_expect(!reopen(f));
+	cr_expect(count(f) == 3 * 4 * 32 - done.lost, "%zu", count(f));
+	cr_expect(ask(f, "ls | grep -c damaged") >= 1);
+	teardown(f);
+}
+
+/* Errors of their own kind. */
+
+Test(damage, a_limit_on_file_sizes_is_an_error_and_no_signal)
+{
+	struct fixture *f = setup();
+	struct rlimit was;
+	struct rlimit low;
+
+	signal(SIGXFSZ, SIG_IGN); /* as main() does */
+	put_all(f, 0, 0, 10);
+	getrlimit(RLIMIT_FSIZE, &was);
+	low = was;
+	low.rlim_cur = 20000;
+	cr_assert(!setrlimit(RLIMIT_FSIZE, &low));
+	for (int k = 10; k < 60; k++) {
+		int rc = put(f, 0, k);
+
+		cr_expect(!rc || rc == ERR_NOSPACE);
+	}
+	cr_assert(!setrlimit(RLIMIT_FSIZE, &was));
+	cr_expect(count(f) >= 10);
+	cr_expect(!reopen(f) && count(f) >= 10);
+	teardown(f);
+}
+
+Test(damage, the_lock_holds_without_its_file)
+{
+	struct fixture *f = setup();
+	struct tsdb *second = NULL;
+	struct err err;
+
+	meddle_live(f, "rm lock");
+	cr_expect(tsdb_open(&f->o, &second, &err) == ERR_BUSY);
+	teardown(f);
+}
+
+Test(damage, appends_that_wait_end_with_the_process)
+{
+	struct fixture *f = setup();
+	int64_t began;
+
+	f->o.max_series = 2;
+	f->o.maintain_ms = 3600000;
+	cr_assert(!reopen(f));
+	put_all(f, 0, 1900, 1901);
+	put_all(f, 1, 1900, 1901);
+	arm(f, FS_MKDIR, ".tmp-for-creation", EIO, -1); /* sealing fails */
+	cr_expect(!put(f, 2, 1900) || true);
+	tsdb_interrupt(f->db);
+	began = clock_mono_ns();
+	for (int s = 3; s < 9; s++)
+		(void)put(f, s, 1900);
+	cr_expect(clock_mono_ns() - began < 5 * 1000000000ll);
+	f->hook.times = 0;
+	teardown(f);
+}
+
+Test(damage, appends_that_wait_do_not_spin)
+{
+	struct fixture *f = setup();
+
+	f->o.max_series = 2;
+	f->o.maintain_ms = 3600000;
+	cr_assert(!reopen(f));
+	arm(f, FS_MKDIR, ".tmp-for-creation", EIO, -1);
+	for (int s = 0; s < 4; s++)
+		(void)put(f, s, 1900);
+	/* One append waits ten seconds at most: four tries a second. */
+	cr_expect(f->hook.hits < 200, "%ld", f->hook.hits);
+	f->hook.times = 0;
+	teardown(f);
+}
+
+struct deleter {
+	struct fixture *f;
+	_Atomic bool stop;
+};
+
+static void *keep_deleting(void *arg)
+{
+	struct matcher one = { .op = MATCH_EQ,
+			       .name = str_of("pod"),
+			       .value = str_of("pod-1") };
+	struct deleter *d = arg;
+
+	for (int k = 0; !d->stop; k++)
+		(void)!tsdb_delete(d->f->db, &one, 1, sample_ms(k % 100),
+				   sample_ms(k % 100), NULL);
+	return NULL;
+}
+
+Test(damage, deletions_do_not_keep_compaction_from_its_work)
+{
+	struct fixture *f = setup();
+	struct deleter deleter = { .f = f };
+	struct tsdb_stats s;
+	pthread_t thread;
+
+	/* Each block takes a while, long enough for a deletion to come. */
+	arm(f, FS_OPEN, ".tmp-for-creation/values", 0, -1);
+	f->hook.slow_us = 20000;
+	pthread_create(&thread, NULL, keep_deleting, &deleter);
+	for (int n = 0; n < 30; n++) { /* generations of one window */
+		for (int series = 0; series < 6; series++)
+			put_all(f, series, n * 4, n * 4 + 4);
+		(void)!maintain(f, true);
+	}
+	tsdb_stats(f->db, &s);
+	deleter.stop = true;
+	pthread_join(thread, NULL);
+	cr_expect(s.blocks <= 4, "%llu blocks", (unsigned long long)s.blocks);
+	f->hook.times = 0;
+	teardown(f);
+}
+
+/* Names cannot be made, as with a full table of inodes, though bytes are free. */
+Test(damage, sealing_goes_on_soon_after_a_full_disk)
+{
+	struct fixture *f = setup();
+	int rc = 0;
+
+	f->o.max_series = 2;
+	f->o.maintain_ms = 3600000;
+	cr_assert(!reopen(f));
+	arm(f, FS_MKDIR, ".tmp-for-creation", ENOSPC, -1);
+	for (int s = 0; s < 8 && !rc; s++)
+		rc = put(f, s, 1900);
+	cr_expect(rc == ERR_LIMIT, "%d", rc);
+	f->hook.times = 0;
+	/* An append waits ten seconds, not the minute of other failures. */
+	cr_expect(!put(f, 8, 1900));
+	teardown(f);
+}
