@@ -127,6 +127,11 @@ static int64_t queriers(void *db)
 	return (int64_t)stats_of(db).open_queriers;
 }
 
+static int64_t clock_doubt(void *db)
+{
+	return (stats_of(db).clock_doubt_ms + 999) / 1000;
+}
+
 static void register_storage(struct metrics *m, struct tsdb *db)
 {
 	metrics_gauge_fn(m, "everprof_tsdb_head_series",
@@ -159,6 +164,10 @@ static void register_storage(struct metrics *m, struct tsdb *db)
 			 "Bytes of values in open ranges.", values_size, db);
 	metrics_gauge_fn(m, "everprof_tsdb_groups_size_bytes",
 			 "Bytes of logs of open ranges.", groups_size, db);
+	metrics_gauge_fn(
+		m, "everprof_tsdb_retention_clock_doubt_seconds",
+		"How long retention by time has waited since the clock jumped; 0: it does not.",
+		clock_doubt, db);
 	metrics_gauge_fn(m, "everprof_tsdb_open_queriers",
 			 "Queriers that have not been closed.", queriers, db);
 }

@@ -32,6 +32,18 @@ soak_golden() { # every bit of the golden directory
   EVERPROF_FLIPS=1 unit golden tsdb_golden
 }
 
+soak_beneath() { # files that change beneath a database in use
+  EVERPROF_SECONDS=${SECONDS_EACH:-1800} EVERPROF_SEED=${SEED:-1} unit beneath tsdb_beneath
+}
+
+soak_salvage() { # what can be read before a start or a repair can be read after it
+  EVERPROF_SECONDS=${SECONDS_EACH:-1800} EVERPROF_SEED=${SEED:-1} unit salvage tsdb_salvage
+}
+
+soak_clock() { # clocks that jump
+  EVERPROF_SECONDS=${SECONDS_EACH:-1800} EVERPROF_SEED=${SEED:-1} unit clock tsdb_clock
+}
+
 soak_weeks() { # two weeks of 50 series, with retention by time and by size
   EVERPROF_DAYS=${DAYS:-14} EVERPROF_SERIES=${SERIES:-50} unit weeks tsdb_weeks
 }
@@ -173,10 +185,10 @@ soak_fuzz() {
 }
 
 main() {
-  [ $# != 0 ] || set -- crash model golden weeks kill disk series corpus pprof verdicts targets fleet hostile restart fuzz
+  [ $# != 0 ] || set -- crash model golden beneath salvage clock weeks kill disk series corpus pprof verdicts targets fleet hostile restart fuzz
   for name in "$@"; do
     declare -F "soak_$name" >/dev/null || {
-      echo "soak: there is no suite \"$name\" (crash model golden weeks kill disk series corpus pprof verdicts targets fleet hostile restart fuzz)"
+      echo "soak: there is no suite \"$name\" (crash model golden beneath salvage clock weeks kill disk series corpus pprof verdicts targets fleet hostile restart fuzz)"
       exit 2
     }
     "soak_$name"

@@ -484,6 +484,33 @@ static void tell_recovered(struct tsdb *db)
 		LOG_FIELDS(log_int("profiles", (int64_t)db->recovered)));
 }
 
+/*
+ * Where the retention clock begins that was never saved: with the data, before
+ * anything is added that a wrong clock may have dated.
+ */
+static int begin_clock(struct tsdb *db, struct err *err)
+{
+	int64_t now = clock_ms(db->o.clock);
+	int64_t newest = INT64_MIN;
+	size_t count;
+	struct part *v;
+
+	if (db->state.has_clock)
+		return 0;
+	v = db_parts(db, &count);
+	for (size_t i = 0; i < count; i++) {
+		if (part_max(v[i]) > newest)
+			newest = part_max(v[i]);
+	}
+	db_parts_free(v, count);
+	/* An import of old profiles says nothing about the clock. */
+	if (newest == INT64_MIN || newest > now || db->o.ignore_retention)
+		newest = now;
+	db->state.clock.trusted_ms = newest;
+	db->state.has_clock = true;
+	return state_save(&db->state, err);
+}
+
 static void load_state(struct tsdb *db)
 {
 	struct err err;
@@ -597,5 +624,9 @@ int db_load(struct tsdb *db, struct err *err)
 		return rc;
 	close_generations(db); /* a recovered one may be an earlier one */
 	clean_snapshots(db);
+	if (begin_clock(db, err))
+		log_event(db->o.log, LOG_WARN,
+			  "the retention clock could not be saved",
+			  LOG_FIELDS(log_err(err)));
 	return trash_empty(&db->trash, err);
 }

@@ -485,21 +485,6 @@ static void log_removal(const struct tsdb *db, const struct plan_item *it,
 			     log_int("bytes", (int64_t)it->bytes)));
 }
 
-/* Where the retention clock begins that was never saved: with the data. */
-static int64_t newest_profile(struct tsdb *db, int64_t now_ms)
-{
-	int64_t newest = INT64_MIN;
-	size_t count;
-	struct part *v = db_parts(db, &count);
-
-	for (size_t i = 0; i < count; i++) {
-		if (part_max(v[i]) > newest)
-			newest = part_max(v[i]);
-	}
-	db_parts_free(v, count);
-	return newest != INT64_MIN && newest < now_ms ? newest : now_ms;
-}
-
 static void save_clock(struct tsdb *db, int64_t now_ns)
 {
 	struct err err;
@@ -528,13 +513,10 @@ int64_t db_retention_now(struct tsdb *db)
 	int64_t now_ns = clock_mono_ns();
 	int64_t elapsed = db->clock_ns ? (now_ns - db->clock_ns) / 1000000 : 0;
 	bool doubted = db->clock_ns && c->doubt_ms;
-	int64_t retention_now = now_ms;
+	int64_t retention_now;
 
-	if (!db->state.has_clock)
-		c->trusted_ms = by_time ? newest_profile(db, now_ms) : now_ms;
-	else if (!by_time)
+	if (!by_time)
 		return now_ms;
-	db->state.has_clock = true;
 	retention_now = plan_clock(c, now_ms, elapsed);
 	if (c->doubt_ms && !doubted)
 		log_doubt(db, now_ms);
@@ -552,7 +534,6 @@ int tsdb_confirm_clock(struct tsdb *db, struct err *err)
 	db_begin_job(db);
 	db->state.clock =
 		(struct plan_clock){ .trusted_ms = clock_ms(db->o.clock) };
-	db->state.has_clock = true;
 	atomic_store(&db->clock_doubt_ms, 0);
 	rc = state_save(&db->state, err);
 	db_end_job(db);

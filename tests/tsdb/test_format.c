@@ -17,6 +17,7 @@
 #include "tsdb/head.h"
 #include "tsdb/range.h"
 #include "tsdb/segment.h"
+#include "tsdb/state.h"
 
 TestSuite(format, .timeout = 60);
 
@@ -74,6 +75,58 @@ Test(format, segment_is_as_its_page_says)
 
 	example_segment(&b);
 	cr_expect(in_page("segment.md", &b));
+	buf_fini(&b);
+}
+
+Test(format, state_is_as_its_page_says)
+{
+	struct retired_span span = { .to_ms = 7200000,
+				     .first_lsn = 0x100000040,
+				     .last_lsn = 0x100000100 };
+	struct state s = { .clock = { .trusted_ms = 1000 },
+			   .spans = &span,
+			   .span_count = 1 };
+	struct state back = { 0 };
+	struct buf b = { 0 };
+
+	state_encode(&s, SALT, &b);
+	cr_expect(in_page("state.md", &b));
+	cr_expect(!state_decode(&back, buf_bytes(&b), NULL));
+	cr_expect(back.clock.trusted_ms == 1000 && back.span_count == 1);
+	cr_expect(state_is_retired(&back, 0, 0x100000040));
+	cr_expect(!state_is_retired(&back, 7200000, 0x100000040));
+	cr_expect(!state_is_retired(&back, 0, 0x100000101));
+	state_fini(&back);
+	buf_fini(&b);
+}
+
+/* Every cut and every flipped bit is noticed. */
+Test(format, no_damage_to_the_state_goes_unnoticed)
+{
+	struct state s = { .clock = { .trusted_ms = 1000, .doubt_ms = 5 } };
+	struct buf b = { 0 };
+
+	state_encode(&s, SALT, &b);
+	for (size_t n = 0; n < b.len; n++) {
+		struct state back = { 0 };
+		struct bytes cut = { .ptr = b.ptr, .len = n };
+
+		cr_expect(state_decode(&back, cut, NULL) == ERR_CORRUPT ||
+				  n + 8 > b.len,
+			  "cut at %zu", n);
+		state_fini(&back);
+	}
+	for (size_t bit = FILE_HEADER * 8; bit < b.len * 8; bit++) {
+		struct state back = { 0 };
+		int rc;
+
+		b.ptr[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		rc = state_decode(&back, buf_bytes(&b), NULL);
+		cr_expect(rc == ERR_CORRUPT || back.clock.trusted_ms == 1000,
+			  "bit %zu", bit);
+		b.ptr[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		state_fini(&back);
+	}
 	buf_fini(&b);
 }
 

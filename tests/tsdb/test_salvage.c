@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What can be read before a start can be read after it, and before a repair
+ * after that: never less, whatever was damaged, unless it was named.
+ *
+ * EVERPROF_SECONDS sets how long (40 rounds), EVERPROF_SEED the first seed.
+ */
+#include "tests/tsdb/vandal.h"
+
+TestSuite(salvage, .timeout = 7200);
+
+/* A directory with blocks, a range, tombstones, and profiles in the WAL. */
+static struct fixture *make(struct vandal *v)
+{
+	struct matcher one = { .op = MATCH_EQ,
+			       .name = str_of("pod"),
+			       .value = str_of("pod-1") };
+	struct fixture *f = setup();
+	int k = 0;
+
+	f->o.wal_segment = 64 * 1024;
+	cr_assert(!reopen(f));
+	for (int w = 0; w < 4; w++) {
+		for (int n = 0; n < 20; n++, k += 1 + vandal_roll(v, 30)) {
+			for (int s = 0; s < VANDAL_SERIES; s++)
+				(void)put(f, s, k);
+		}
+		if (vandal_roll(v, 3) == 0)
+			(void)!tsdb_flush(f->db, NULL);
+		if (vandal_roll(v, 3) == 0)
+			(void)!maintain(f, w < 3);
+		if (vandal_roll(v, 3) == 0)
+			(void)!tsdb_delete(f->db, &one, 1, sample_ms(k - 90),
+					   sample_ms(k - 60), NULL);
+	}
+	if (vandal_roll(v, 2))
+		pull_the_plug(f);
+	tsdb_close(f->db);
+	f->db = NULL;
+	return f;
+}
+
+/* As `dump`: read-only. */
+static void dump(struct fixture *f, struct vandal_look *l)
+{
+	struct metrics *m = metrics_new();
+	struct tsdb_options o = f->o;
+	struct tsdb *db = NULL;
+
+	o.metrics = m;
+	o.read_only = true;
+	memset(l, 0, sizeof(*l));
+	if (!tsdb_open(&o, &db, NULL))
+		vandal_look_at(db, l);
+	tsdb_close(db);
+	metrics_free(m);
+}
+
+/* A fresh registry for each run, so that what it counts is its own. */
+static int run_once(struct fixture *f, bool repair, uint64_t *named)
+{
+	struct metrics *m = metrics_new();
+	struct tsdb_options o = f->o;
+	struct tsdb *db = NULL;
+	struct tsdb_repair done = { 0 };
+	int rc;
+
+	o.metrics = m;
+	rc = tsdb_open(&o, &db, NULL);
+	if (!rc && repair)
+		(void)!tsdb_repair(db, &done, NULL);
+	else if (!rc)
+		(void)!tsdb_maintain(db, false, NULL);
+	*named = rc ? 0 : tsdb_damage(db);
+	tsdb_close(db);
+	metrics_free(m);
+	return rc;
+}
+
+static void one_round(uint64_t seed)
+{
+	struct vandal *v = mem_new(struct vandal);
+	struct vandal_look *before = mem_new(struct vandal_look);
+	struct vandal_look *after = mem_new(struct vandal_look);
+	struct fixture *f;
+	unsigned strikes;
+
+	v->rng = seed;
+	f = make(v);
+	strikes = 1 + vandal_roll(v, 3);
+	for (unsigned n = 0; n < strikes; n++)
+		(void)vandal_strike(v, f->dir.path);
+	if (vandal_roll(v, 3) == 0) {
+		const char *path = vandal_pick(v, f->dir.path);
+		uint64_t at = vandal_roll(v, 5) * 4096;
+
+		break_sector(f, path, at, at + 1);
+	}
+	for (int repair = 0; repair < 2; repair++) {
+		uint64_t named = 0;
+		size_t missing;
+		int rc;
+
+		dump(f, before);
+		rc = run_once(f, repair, &named);
+		dump(f, after);
+		missing = vandal_missing(before, after);
+		cr_expect(
+			!rc && !before->wrong && !after->wrong &&
+				missing <= named,
+			"seed %zu, %s: %d, %zu before, %zu missing after a %s, "
+			"%zu named; last: %s",
+			(size_t)seed, f->hook.sector ? "a bad sector" : "", rc,
+			before->count, missing, repair ? "repair" : "start",
+			(size_t)named, v->last);
+	}
+	vandal_forget(v);
+	mem_free(v);
+	mem_free(before);
+	mem_free(after);
+	teardown(f);
+}
+
+Test(salvage, neither_a_start_nor_a_repair_loses_what_can_be_read)
+{
+	int64_t began = clock_mono_ns();
+	uint64_t seed = vandal_seed();
+	int rounds = 0;
+
+	for (; vandal_goes_on(rounds, 40, began); rounds++)
+		one_round(seed + (uint64_t)rounds);
+	printf("%d directories\n", rounds);
+}
