@@ -1,20 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/budget.h"
 
-int budget_take(struct budget *b, int64_t n, struct err *err)
+static int take_own(struct budget *b, int64_t n, struct err *err)
 {
 	int64_t used = atomic_fetch_add(&b->used, n) + n;
 
 	if (used <= b->max)
 		return 0;
 	atomic_fetch_sub(&b->used, n);
-	return err_set(err, ERR_LIMIT,
-		       "%lld bytes more would pass --%s (%lld of %lld in use)",
-		       (long long)n, b->name, (long long)(used - n),
-		       (long long)b->max);
+	return err_set(
+		err, ERR_LIMIT,
+		"%lld bytes more would pass %s--%s (%lld of %lld in use)",
+		(long long)n, b->parent ? "one client's share of " : "",
+		b->name, (long long)(used - n), (long long)b->max);
+}
+
+int budget_take(struct budget *b, int64_t n, struct err *err)
+{
+	int rc = take_own(b, n, err);
+
+	if (!rc && b->parent) {
+		rc = budget_take(b->parent, n, err);
+		if (rc)
+			atomic_fetch_sub(&b->used, n);
+	}
+	return rc;
 }
 
 void budget_give(struct budget *b, int64_t n)
 {
-	atomic_fetch_sub(&b->used, n);
+	for (; b; b = b->parent)
+		atomic_fetch_sub(&b->used, n);
 }

@@ -16,9 +16,13 @@ struct budget {
 	const char *name; /* the flag that sets it, for the message */
 	int64_t max;      /* bytes */
 	_Atomic int64_t used;
+	struct budget *parent; /* of which this is a share; may be NULL */
 };
 
-/* Take n bytes. ERR_LIMIT, naming the flag, when they would pass the bound. */
+/*
+ * Take n bytes, of the parent, too. ERR_LIMIT, naming the flag, when they would
+ * pass a bound.
+ */
 NODISCARD int budget_take(struct budget *b, int64_t n, struct err *err);
 
 void budget_give(struct budget *b, int64_t n);

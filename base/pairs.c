@@ -5,9 +5,21 @@
 
 #define SLOTS_MIN 64
 
+/*
+ * Both halves reach the bits that choose a slot: keys whose halves grow
+ * together, as those of a deep recursion do, would else share a few.
+ */
+static size_t home_of(uint64_t key)
+{
+	uint64_t h = key * 0x9e3779b97f4a7c15u;
+
+	h = (h ^ h >> 32) * 0xd6e8feb86659fd93u;
+	return (size_t)(h ^ h >> 32);
+}
+
 static struct pairs_slot *find(const struct pairs *p, uint64_t key)
 {
-	size_t i = (key * 0x9e3779b97f4a7c15u >> 20) & p->mask;
+	size_t i = home_of(key) & p->mask;
 
 	while (p->slots[i].number && p->slots[i].key != key)
 		i = (i + 1) & p->mask;

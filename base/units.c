@@ -237,7 +237,9 @@ int time_parse(struct str s, int64_t now_ms, int64_t *ms, struct err *err)
 		take(&rest, 4);
 		if (duration_parse(rest, &back, err))
 			return ERR_INVALID;
-		*ms = minus ? now_ms - back : now_ms + back;
+		if (minus ? __builtin_sub_overflow(now_ms, back, ms) :
+			    __builtin_add_overflow(now_ms, back, ms))
+			*ms = minus ? INT64_MIN : INT64_MAX;
 		return 0;
 	}
 	if (rfc3339(s, ms))
@@ -250,7 +252,7 @@ int time_parse(struct str s, int64_t now_ms, int64_t *ms, struct err *err)
 
 void time_format(int64_t ms, char out[40])
 {
-	time_t s = (time_t)(ms >= 0 ? ms / 1000 : -((-ms + 999) / 1000));
+	time_t s = (time_t)(ms / 1000 - (ms % 1000 < 0));
 	struct tm tm;
 	size_t n;
 

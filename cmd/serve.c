@@ -21,7 +21,7 @@
 #include "tsdb/tsdb.h"
 #include "web/web.h"
 
-#define FLAGS_MAX 32
+#define FLAGS_MAX 40
 #define DAY_MS    (24LL * 3600 * 1000)
 
 struct serve {
@@ -30,9 +30,11 @@ struct serve {
 	int64_t auto_reload_ms;
 	const char *address;
 	const char *web_config;
+	const char *allowed_hosts;
 	const char *cors_origin;
 	int64_t max_connections;
 	int64_t rate_limit;
+	int64_t slow_client_rate;
 	int64_t slow_ms;
 	int64_t read_timeout_ms;
 	const char *path;
@@ -75,6 +77,7 @@ static void set_defaults(struct serve *s)
 	s->address = "127.0.0.1:10902";
 	s->max_connections = 512;
 	s->rate_limit = 1000;
+	s->slow_client_rate = 4 * KIB;
 	s->slow_ms = 10000;
 	s->read_timeout_ms = 5LL * 60 * 1000;
 	s->path = "data";
@@ -119,6 +122,13 @@ static void make_flags(struct serve *s)
 		 "HTTP connections at once.");
 	add_flag(s, "web.rate-limit", FLAG_INT, &s->rate_limit, "1000",
 		 "Requests a second of one client address; 0: no limit.");
+	add_flag(
+		s, "web.slow-client-rate", FLAG_SIZE, &s->slow_client_rate,
+		"4KB",
+		"Bytes a second that a client must take of an answer, over 30s; slower ones are closed. 0: no limit.");
+	add_flag(
+		s, "web.allowed-hosts", FLAG_TEXT, &s->allowed_hosts, NULL,
+		"Names, separated by commas, by which the server may be asked, beside addresses and localhost. By default any; without authentication on a loopback address none.");
 	add_flag(s, "web.access-log", FLAG_BOOL, &s->access_log, "no",
 		 "Log each request.");
 	add_flag(s, "web.slow-request", FLAG_DURATION, &s->slow_ms, "10s",
@@ -357,10 +367,12 @@ static int start_web(struct serve *s, struct err *err)
 		.retention_ms = s->retention_ms,
 		.admin_api = s->admin_api,
 		.address = s->address,
+		.allowed_hosts = given(s->allowed_hosts),
 		.cors_origin = given(s->cors_origin),
 		.config_file = given(s->web_config),
 		.max_connections = (unsigned)s->max_connections,
 		.rate_limit = s->rate_limit,
+		.slow_client_rate = s->slow_client_rate,
 		.access_log = s->access_log,
 		.slow_ms = s->slow_ms,
 		.max_concurrency = (unsigned)s->max_concurrency,
@@ -375,12 +387,6 @@ static int start_web(struct serve *s, struct err *err)
 	return web_start(&o, &s->web, err);
 }
 
-static bool is_local(const char *address)
-{
-	return !strncmp(address, "127.", 4) || !strncmp(address, "[::1]", 5) ||
-	       !strncmp(address, "localhost:", 10);
-}
-
 static void announce(struct serve *s)
 {
 	const char *exposure = web_exposure(s->web);
@@ -392,7 +398,7 @@ static void announce(struct serve *s)
 	char *url = mem_printf("%s://%s:%u/", web_scheme(s->web),
 			       *host ? host : "localhost", web_port(s->web));
 
-	if (exposure && !is_local(s->address))
+	if (exposure && !web_is_local(s->address))
 		log_event(&s->log, LOG_WARN, exposure,
 			  LOG_FIELDS(log_text("address", s->address)));
 	log_event(&s->log, LOG_INFO, "everprof is ready",

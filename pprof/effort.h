@@ -26,27 +26,32 @@ NODISCARD static inline int effort_spend(const struct effort *e, size_t bytes,
 	return e->spend ? e->spend(e->ctx, bytes, err) : 0;
 }
 
-/* How much of something that grows has been asked for. */
+/* How much has been done, and taken, since it was last asked. */
 struct growth_meter {
 	size_t spent;
-	unsigned rounds;
+	size_t work;
 };
 
-#define EFFORT_ROUNDS 256
-#define EFFORT_STEP   ((size_t)256 * 1024)
+#define EFFORT_WORK ((size_t)4096)       /* frames, names, lines … */
+#define EFFORT_STEP ((size_t)256 * 1024) /* bytes */
+#define REGEX_WORK  ((size_t)16)         /* of a text that is searched */
 
 /*
- * To be called in every round of a loop with the memory that it has by now:
- * asks when that has grown, and every so many rounds in any case.
+ * To be called in every round of a loop: how much work the round was, in
+ * things whose number a profile decides (a sample is as much work as it has
+ * frames), and the memory that the loop has by now. Asks when either has grown
+ * by so much.
  */
 NODISCARD static inline int effort_meter(const struct effort *e,
-					 struct growth_meter *m, size_t memory,
-					 struct err *err)
+					 struct growth_meter *m, size_t work,
+					 size_t memory, struct err *err)
 {
 	size_t more = memory > m->spent ? memory - m->spent : 0;
 
-	if (more < EFFORT_STEP && ++m->rounds % EFFORT_ROUNDS)
+	m->work += work;
+	if (more < EFFORT_STEP && m->work < EFFORT_WORK)
 		return 0;
+	m->work = 0;
 	m->spent += more;
 	return effort_spend(e, more, err);
 }

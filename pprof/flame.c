@@ -14,8 +14,18 @@ struct growth {
 	VEC(struct flame_node) v;
 	struct pairs index;
 	VEC(uint32_t) last; /* by place: the child asked for last, or 0 */
+	struct growth_meter meter;
 	bool has_base;
 };
+
+/* What is made of the tree takes as much again. */
+static int check_effort(struct growth *g, size_t work, struct err *err)
+{
+	size_t memory = 2 * vec_memory(&g->v) + vec_memory(&g->last) +
+			pairs_memory(&g->index);
+
+	return effort_meter(&g->r->o->effort, &g->meter, work, memory, err);
+}
 
 static uint32_t child(struct growth *g, uint32_t parent, uint32_t node)
 {
@@ -46,45 +56,46 @@ static uint32_t step(struct growth *g, uint32_t parent, uint32_t node)
 	return at;
 }
 
-static void add_sample(struct growth *g, size_t sample, int64_t weight,
-		       bool base)
+static int add_sample(struct growth *g, size_t sample, int64_t weight,
+		      bool base, struct err *err)
 {
 	const struct report *r = g->r;
 	const struct pprof_run *stack = pprof_stack(r->p, sample);
 	const uint32_t *frames = r->p->frames.v + stack->first;
 	uint32_t at = 0;
+	int rc = 0;
 
-	for (uint32_t i = stack->count; i > 0; i--) {
+	for (uint32_t i = stack->count; i > 0 && !rc; i--) {
 		struct pprof_run lines = r->nodes.locations.v[frames[i - 1]];
 
 		for (uint32_t k = lines.count; k > 0; k--)
 			at = step(g, at,
 				  r->nodes.of_lines.v[lines.first + k - 1]);
+		rc = i % EFFORT_WORK ? 0 : check_effort(g, EFFORT_WORK, err);
 	}
 	if (base)
 		g->v.v[at].self_a = wrap_add(g->v.v[at].self_a,
 					     (int64_t) - (uint64_t)weight);
 	else
 		g->v.v[at].self = wrap_add(g->v.v[at].self, weight);
+	return rc;
 }
 
 static int add_samples(struct growth *g, struct err *err)
 {
 	const struct report *r = g->r;
-	struct growth_meter meter = { 0 };
 	int rc = 0;
 
 	for (size_t i = 0; i < r->p->samples.count && !rc; i++) {
 		int64_t weight = report_weight(r, i);
 		bool base = report_is_base(r->p, i);
+		uint32_t count = pprof_stack(r->p, i)->count;
 
 		g->has_base = g->has_base || base;
-		if (weight && pprof_stack(r->p, i)->count)
-			add_sample(g, i, weight, base);
-		/* What is made of the tree takes as much again. */
-		rc = effort_meter(
-			&r->o->effort, &meter,
-			2 * vec_memory(&g->v) + pairs_memory(&g->index), err);
+		if (weight && count)
+			rc = add_sample(g, i, weight, base, err);
+		if (!rc)
+			rc = check_effort(g, 1 + count % EFFORT_WORK, err);
 	}
 	return rc;
 }

@@ -14,6 +14,7 @@ struct pass {
 	uint32_t *node_seen; /* by node: the sample that met it last, + 1 */
 	VEC(uint32_t) edge_seen;
 	uint32_t sample; /* + 1 */
+	struct growth_meter meter;
 };
 
 struct edge_key {
@@ -67,6 +68,12 @@ struct walk {
 	bool residual;   /* nodes since then are not kept */
 };
 
+static int check_effort(struct pass *x, size_t work, struct err *err)
+{
+	return effort_meter(x->o->effort, &x->meter, work, graph_memory(x->g),
+			    err);
+}
+
 static void enter(struct pass *x, struct walk *walk, uint32_t node,
 		  struct weight w, bool inlined)
 {
@@ -88,19 +95,21 @@ static void enter(struct pass *x, struct walk *walk, uint32_t node,
 	walk->residual = false;
 }
 
-static void add_sample(struct pass *x, const struct pprof_run *stack,
-		       struct weight w)
+static int add_sample(struct pass *x, const struct pprof_run *stack,
+		      struct weight w, struct err *err)
 {
 	const struct graph *g = x->g;
 	const uint32_t *frames = g->p->frames.v + stack->first;
 	struct walk walk = { .parent = PPROF_NONE };
+	int rc = 0;
 
-	for (uint32_t i = stack->count; i > 0; i--) {
+	for (uint32_t i = stack->count; i > 0 && !rc; i--) {
 		struct pprof_run r = g->nodes->locations.v[frames[i - 1]];
 		const uint32_t *v = g->nodes->of_lines.v + r.first;
 
 		for (uint32_t k = r.count; k > 0; k--)
 			enter(x, &walk, v[k - 1], w, k != r.count);
+		rc = i % EFFORT_WORK ? 0 : check_effort(x, EFFORT_WORK, err);
 	}
 	if (walk.parent != PPROF_NONE && !walk.residual) {
 		struct graph_node *n = &g->node[walk.parent];
@@ -108,6 +117,7 @@ static void add_sample(struct pass *x, const struct pprof_run *stack,
 		n->flat = wrap_add(n->flat, w.value);
 		n->flat_div = wrap_add(n->flat_div, w.div);
 	}
+	return rc;
 }
 
 static bool is_negative(const struct graph_node *n)
@@ -131,8 +141,9 @@ static void show_nodes(struct graph *g, const struct graph_options *o)
 static int weigh_samples(struct pass *x, struct err *err)
 {
 	const struct pprof *p = x->g->p;
-	struct growth_meter meter = { .spent = graph_memory(x->g) };
 	int rc = 0;
+
+	x->meter = (struct growth_meter){ .spent = graph_memory(x->g) };
 
 	for (size_t i = 0; i < p->samples.count && !rc; i++) {
 		const int64_t *v = pprof_values(p, i);
@@ -140,9 +151,11 @@ static int weigh_samples(struct pass *x, struct err *err)
 
 		x->sample = (uint32_t)i + 1;
 		if (w.value || w.div)
-			add_sample(x, pprof_stack(p, i), w);
-		rc = effort_meter(x->o->effort, &meter, graph_memory(x->g),
-				  err);
+			rc = add_sample(x, pprof_stack(p, i), w, err);
+		if (!rc)
+			rc = check_effort(
+				x, 1 + pprof_stack(p, i)->count % EFFORT_WORK,
+				err);
 	}
 	return rc;
 }
@@ -457,7 +470,6 @@ static int drop_redundant_edges(struct graph *g, const struct effort *effort,
 	for (size_t i = g->shown.count; i > 0 && !rc; i--) {
 		struct pprof_run in = g->node[g->shown.v[i - 1]].in;
 
-		rc = effort_spend(effort, 0, err);
 		for (uint32_t k = in.count; k > 0 && !rc; k--) {
 			uint32_t edge = g->lists.v[in.first + k - 1];
 			struct graph_edge *e = &g->edges.v[edge];
@@ -466,6 +478,8 @@ static int drop_redundant_edges(struct graph *g, const struct effort *effort,
 			if (!e->residual)
 				break;
 			e->dropped = is_redundant(g, edge, seen, queue);
+			/* One such look may go through all edges. */
+			rc = effort_spend(effort, 0, err);
 		}
 	}
 	mem_free(seen);

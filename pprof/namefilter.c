@@ -171,7 +171,7 @@ static int judge_locations(struct pprof *p, struct name_patterns *n,
 
 		verdicts[i] = (uint8_t)judge(n, p, l);
 		hidden[i] = hide_lines(n, p, l);
-		rc = effort_meter(n->effort, &meter, 0, err);
+		rc = effort_meter(n->effort, &meter, REGEX_WORK, 0, err);
 	}
 	return rc;
 }
@@ -422,7 +422,7 @@ static int prune(struct pprof *p, const struct pruner *x,
 
 	for (size_t i = 0; i < p->locations.count && !rc; i++) {
 		what[i] = (uint8_t)prune_lines(x, p, &p->locations.v[i]);
-		rc = effort_meter(effort, &meter, 0, err);
+		rc = effort_meter(effort, &meter, REGEX_WORK, 0, err);
 	}
 	for (size_t i = 0; i < p->stacks.count && !rc; i++)
 		prune_stack(p, &p->stacks.v[i], what);
@@ -483,7 +483,7 @@ static int prune_from(struct pprof *p, const struct pruner *x,
 
 	for (size_t i = 0; i < p->locations.count && !rc; i++) {
 		found[i] = cut_inside(x, p, &p->locations.v[i]);
-		rc = effort_meter(effort, &meter, 0, err);
+		rc = effort_meter(effort, &meter, REGEX_WORK, 0, err);
 	}
 	for (size_t i = 0; i < p->stacks.count && !rc; i++) {
 		struct pprof_run *s = &p->stacks.v[i];

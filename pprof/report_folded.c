@@ -5,6 +5,9 @@
 #include "pprof/report.h"
 
 /* A stack as text, and what it weighs. */
+/* Frames whose names are written before it is asked whether to go on. */
+#define FRAMES_AT_ONCE 256
+
 struct folded {
 	struct str stack;
 	int64_t weight;
@@ -27,13 +30,32 @@ static void add_name(struct buf *out, struct str name)
 	}
 }
 
-static void fold(const struct report *r, const struct pprof_run *stack,
-		 struct buf *out)
+/* Stacks as texts, while they are collected. */
+struct folding {
+	const struct report *r;
+	struct arena arena;
+	VEC(struct folded) v;
+	struct buf text; /* of one stack */
+	struct growth_meter meter;
+};
+
+static int check_effort(struct folding *f, size_t work, struct err *err)
 {
+	return effort_meter(&f->r->o->effort, &f->meter, work,
+			    f->arena.used + vec_memory(&f->v) + f->text.cap,
+			    err);
+}
+
+static int fold(struct folding *f, const struct pprof_run *stack,
+		struct err *err)
+{
+	const struct report *r = f->r;
 	const uint32_t *frames = r->p->frames.v + stack->first;
+	struct buf *out = &f->text;
+	int rc = 0;
 
 	buf_reset(out);
-	for (uint32_t i = stack->count; i > 0; i--) {
+	for (uint32_t i = stack->count; i > 0 && !rc; i--) {
 		struct pprof_run lines = r->nodes.locations.v[frames[i - 1]];
 
 		for (uint32_t k = lines.count; k > 0; k--) {
@@ -44,7 +66,10 @@ static void fold(const struct report *r, const struct pprof_run *stack,
 				buf_byte(out, ';');
 			add_name(out, r->nodes.v.v[node].text);
 		}
+		rc = i % FRAMES_AT_ONCE ? 0 :
+					  check_effort(f, FRAMES_AT_ONCE, err);
 	}
+	return rc;
 }
 
 static void print(const struct folded *v, size_t count, struct buf *out)
@@ -61,32 +86,38 @@ static void print(const struct folded *v, size_t count, struct buf *out)
 	}
 }
 
-int report_folded(struct report *r, struct buf *out, struct err *err)
+static int fold_samples(struct folding *f, struct err *err)
 {
-	const struct pprof *p = r->p;
-	VEC(struct folded) v = { 0 };
-	struct arena arena = { 0 };
-	struct buf text = { 0 };
-	struct growth_meter meter = { 0 };
+	const struct pprof *p = f->r->p;
 	int rc = 0;
 
 	for (size_t i = 0; i < p->samples.count && !rc; i++) {
-		if (!pprof_stack(p, i)->count || !report_weight(r, i))
+		if (!pprof_stack(p, i)->count || !report_weight(f->r, i))
 			continue;
-		fold(r, pprof_stack(p, i), &text);
-		*vec_add(&v) = (struct folded){
-			.stack = arena_str(&arena, str_from(buf_bytes(&text))),
-			.weight = report_weight(r, i),
+		rc = fold(f, pprof_stack(p, i), err);
+		if (rc)
+			break;
+		*vec_add(&f->v) = (struct folded){
+			.stack = arena_str(&f->arena,
+					   str_from(buf_bytes(&f->text))),
+			.weight = report_weight(f->r, i),
 		};
-		rc = effort_meter(&r->o->effort, &meter,
-				  arena.used + vec_memory(&v), err);
+		rc = check_effort(f, 1 + pprof_stack(p, i)->count, err);
 	}
-	if (v.count && !rc)
-		qsort(v.v, v.count, sizeof(*v.v), by_stack);
+	return rc;
+}
+
+int report_folded(struct report *r, struct buf *out, struct err *err)
+{
+	struct folding f = { .r = r };
+	int rc = fold_samples(&f, err);
+
+	if (f.v.count && !rc)
+		qsort(f.v.v, f.v.count, sizeof(*f.v.v), by_stack);
 	if (!rc)
-		print(v.v, v.count, out);
-	vec_fini(&v);
-	arena_fini(&arena);
-	buf_fini(&text);
+		print(f.v.v, f.v.count, out);
+	vec_fini(&f.v);
+	arena_fini(&f.arena);
+	buf_fini(&f.text);
 	return rc ? rc : report_size(out, err);
 }

@@ -13,6 +13,9 @@
 #define SOURCE_MAX (4 * MIB)
 #define AROUND     4  /* lines shown before and behind those that weigh */
 #define FUNCTIONS  20 /* unless nodecount says otherwise */
+/* Folders in front of a file's name that are looked for below the root. */
+#define FOLDERS_MAX 64
+#define LOOK_WORK   256 /* of asking the file system */
 
 /* A function of a file, and its lines. */
 struct routine {
@@ -68,6 +71,9 @@ struct listing {
 	const struct report *r;
 	VEC(struct line) lines;
 	VEC(struct routine) routines;
+	struct growth_meter meter;
+	char root[PATH_MAX]; /* real, without an end; "": there is none */
+	bool has_root;
 };
 
 static void take_lines(struct listing *l, const struct graph *g,
@@ -143,30 +149,53 @@ static bool is_odd(struct str path)
  * there. Files come from strangers' profiles: nothing outside of the root, no
  * link out of it, is ever opened.
  */
-static bool find_source(const char *root, struct str file, struct buf *out)
+static bool open_source(const char *root, struct str end, struct buf *out)
 {
-	char base[PATH_MAX];
+	char path[PATH_MAX];
+	char real[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s/%.*s", root, STR_ARG(end));
+
+	return n > 0 && (size_t)n < sizeof(path) && realpath(path, real) &&
+	       str_starts(str_of(real), str_of(root)) &&
+	       real[strlen(root)] == '/' && !file_slurp(real, out, NULL);
+}
+
+static size_t folders_of(struct str path)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < path.len; i++)
+		n += path.ptr[i] == '/';
+	return n;
+}
+
+static int find_source(struct listing *l, struct str file, struct buf *out,
+		       struct err *err)
+{
 	struct str rest = file;
-	bool found = false;
+	size_t folders = folders_of(file);
+	int rc = 0;
 
-	if (!root || is_odd(file) || !realpath(root, base))
-		return false;
-	if (!strcmp(base, "/"))
-		base[0] = 0;
-	while (rest.len && !found) {
-		char path[PATH_MAX];
-		char real[PATH_MAX];
-		int n = snprintf(path, sizeof(path), "%s/%.*s", base,
-				 STR_ARG(rest));
-
-		found = n > 0 && (size_t)n < sizeof(path) &&
-			realpath(path, real) &&
-			str_starts(str_of(real), str_of(base)) &&
-			real[strlen(base)] == '/' &&
-			!file_slurp(real, out, NULL);
+	if (!l->has_root || is_odd(file))
+		return 0;
+	while (rest.len && !rc) {
+		if (folders <= FOLDERS_MAX && open_source(l->root, rest, out))
+			break;
 		(void)str_cut(rest, '/', &rest);
+		folders -= folders > 0;
+		rc = effort_meter(&l->r->o->effort, &l->meter, LOOK_WORK, 0,
+				  err);
 	}
-	return found;
+	return rc;
+}
+
+static void find_root(struct listing *l)
+{
+	const char *root = l->r->o->source_root;
+
+	l->has_root = root && realpath(root, l->root);
+	if (l->has_root && !strcmp(l->root, "/"))
+		l->root[0] = 0;
 }
 
 /* A text that is read line by line, onwards. */
@@ -231,13 +260,13 @@ static void print_lines(const struct listing *l, const struct routine *x,
 	}
 }
 
-static void print_routine(const struct listing *l, const struct routine *x,
-			  struct buf *out)
+static int print_routine(struct listing *l, const struct routine *x,
+			 struct buf *out, struct err *err)
 {
 	struct buf text = buf_init(SOURCE_MAX);
 	struct buf percent = { 0 };
+	int rc = find_source(l, x->file, &text, err);
 
-	(void)find_source(l->r->o->source_root, x->file, &text);
 	measure_percentage(&percent, x->cum, l->r->total);
 	buf_printf(out, "ROUTINE ======================== %.*s in %.*s\n",
 		   STR_ARG(x->name), STR_ARG(x->file));
@@ -246,14 +275,19 @@ static void print_routine(const struct listing *l, const struct routine *x,
 	report_value_column(l->r, x->cum, 10, out);
 	buf_printf(out, " (flat, cum) %s of Total\n", buf_cstr(&percent));
 	print_lines(l, x, buf_bytes(&text), out);
+	if (!rc) /* its text was read from the front */
+		rc = effort_meter(&l->r->o->effort, &l->meter,
+				  LOOK_WORK + text.len / 64 + x->count, 0, err);
 	buf_fini(&text);
 	buf_fini(&percent);
+	return rc;
 }
 
-static void print(struct listing *l, struct buf *out)
+static int print(struct listing *l, struct buf *out, struct err *err)
 {
 	int64_t max = l->r->o->node_count;
 	size_t count = l->routines.count;
+	int rc = 0;
 
 	if (max < 0)
 		max = FUNCTIONS;
@@ -262,11 +296,12 @@ static void print(struct listing *l, struct buf *out)
 	buf_str(out, "Total: ");
 	report_value(l->r, l->r->total, out);
 	buf_byte(out, '\n');
-	for (size_t i = 0; i < count; i++)
-		print_routine(l, &l->routines.v[i], out);
+	for (size_t i = 0; i < count && !rc; i++)
+		rc = print_routine(l, &l->routines.v[i], out, err);
 	if (count < l->routines.count)
 		buf_printf(out, "%zu functions more (nodecount)\n",
 			   l->routines.count - count);
+	return rc;
 }
 
 int report_source(struct report *r, struct buf *out, struct err *err)
@@ -280,6 +315,7 @@ int report_source(struct report *r, struct buf *out, struct err *err)
 		rc = regex_new_search(r->o->symbol, &symbol, NULL, err);
 	if (rc)
 		return err_wrap(err, rc, "symbol");
+	find_root(&l);
 	rc = report_graph(r, &g, err);
 	if (!rc)
 		take_lines(&l, &g, symbol);
@@ -289,7 +325,7 @@ int report_source(struct report *r, struct buf *out, struct err *err)
 			     "no matches found for regexp: %.*s",
 			     STR_ARG(r->o->symbol));
 	else if (!rc)
-		print(&l, out);
+		rc = print(&l, out, err);
 	graph_fini(&g);
 	regex_free(symbol);
 	vec_fini(&l.lines);

@@ -42,19 +42,26 @@ static bool is_shown(const struct report *r, size_t sample)
 	return report_weight(r, sample) > 0 && pprof_stack(r->p, sample)->count;
 }
 
-static void write_stack(const struct report *r, size_t sample, struct json *j)
+static int write_stack(const struct report *r, size_t sample, struct json *j,
+		       struct growth_meter *meter, struct err *err)
 {
 	const struct pprof_run *stack = pprof_stack(r->p, sample);
 	const uint32_t *frames = r->p->frames.v + stack->first;
 
+	int rc = 0;
+
 	json_begin(j, '[');
-	for (uint32_t i = stack->count; i > 0; i--) {
+	for (uint32_t i = stack->count; i > 0 && !rc; i--) {
 		struct pprof_run lines = r->nodes.locations.v[frames[i - 1]];
 
 		for (uint32_t k = lines.count; k > 0; k--)
 			json_int(j, r->nodes.of_lines.v[lines.first + k - 1]);
+		rc = j->out->over ?
+			     report_size(j->out, err) :
+			     effort_meter(&r->o->effort, meter, 1, 0, err);
 	}
 	json_end(j, ']');
+	return rc;
 }
 
 static int write_samples(const struct report *r, struct json *j,
@@ -68,9 +75,9 @@ static int write_samples(const struct report *r, struct json *j,
 	json_begin(j, '[');
 	for (size_t i = 0; i < r->p->samples.count && !rc; i++) {
 		if (is_shown(r, i))
-			write_stack(r, i, j);
-		rc = j->out->over ? report_size(j->out, err) :
-				    effort_meter(&r->o->effort, &meter, 0, err);
+			rc = write_stack(r, i, j, &meter, err);
+		if (!rc)
+			rc = effort_meter(&r->o->effort, &meter, 1, 0, err);
 	}
 	json_end(j, ']');
 	json_key(j, "weights");

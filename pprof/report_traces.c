@@ -77,19 +77,21 @@ static void print_frame(const struct report *r, uint32_t node, bool inlined,
 	buf_str(out, inlined ? " (inline)\n" : "\n");
 }
 
-static void print_sample(const struct report *r, size_t i, struct buf *out)
+static int print_sample(const struct report *r, size_t i, struct buf *out,
+			struct growth_meter *meter, struct err *err)
 {
 	const struct pprof *p = r->p;
 	const struct pprof_run *stack = pprof_stack(p, i);
 	struct pprof_run set = p->label_sets.v[p->samples.v[i].labels];
 	int64_t value = report_weight(r, i);
+	int rc = 0;
 
 	buf_str(out, separator);
 	print_labels(r, set, false, out);
 	print_labels(r, set, true, out);
 	if (r->o->mean)
 		value = graph_mean(value, pprof_values(p, i)[0]);
-	for (uint32_t k = 0; k < stack->count; k++) {
+	for (uint32_t k = 0; k < stack->count && !rc; k++) {
 		uint32_t location = p->frames.v[stack->first + k];
 		struct pprof_run lines = r->nodes.locations.v[location];
 
@@ -101,7 +103,9 @@ static void print_sample(const struct report *r, size_t i, struct buf *out)
 			print_frame(r, r->nodes.of_lines.v[lines.first + n],
 				    n + 1 != lines.count, out);
 		}
+		rc = effort_meter(&r->o->effort, meter, 1, 0, err);
 	}
+	return rc;
 }
 
 int report_traces_text(struct report *r, struct buf *out, struct err *err)
@@ -112,8 +116,9 @@ int report_traces_text(struct report *r, struct buf *out, struct err *err)
 	report_profile_labels(r, out);
 	for (size_t i = 0; i < r->p->samples.count && !rc && !out->over; i++) {
 		if (pprof_stack(r->p, i)->count)
-			print_sample(r, i, out);
-		rc = effort_meter(&r->o->effort, &meter, 0, err);
+			rc = print_sample(r, i, out, &meter, err);
+		if (!rc)
+			rc = effort_meter(&r->o->effort, &meter, 1, 0, err);
 	}
 	buf_str(out, separator);
 	return rc ? rc : report_size(out, err);

@@ -290,7 +290,7 @@ static int apply(const struct matcher_of_tags *m, struct work *w, bool wanted,
 
 		*any = *any || match;
 		keep[i] = match == wanted;
-		rc = effort_meter(w->effort, &meter, 0, err);
+		rc = effort_meter(w->effort, &meter, REGEX_WORK, 0, err);
 	}
 	pprof_keep(p, NULL, keep);
 	mem_free(keep);

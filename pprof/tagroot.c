@@ -151,7 +151,8 @@ static int root_samples(struct roots *x, const uint32_t *suffixes,
 				       "the profile has too many frames");
 		s->stack = rooted_stack(
 			x, (struct rooted){ s->stack, suffixes[s->labels] });
-		rc = effort_meter(effort, &meter, vec_memory(&p->frames), err);
+		rc = effort_meter(effort, &meter, 1 + old.count,
+				  vec_memory(&p->frames), err);
 	}
 	return rc;
 }

@@ -132,7 +132,7 @@ static void answered(void *ctx, struct http_response *r)
 		r->share = (struct intake_share){ 0 };
 	}
 	/* A full queue is no reason to lose a profile. */
-	if (pool_submit(j->scraper->workers, finish, j, NULL))
+	if (pool_submit(j->scraper->workers, NULL, finish, j, NULL))
 		finish(j, SCRAPE_WORKERS);
 }
 

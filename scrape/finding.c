@@ -90,7 +90,7 @@ int64_t finding_start(struct scraper *s)
 	if (wait > 0)
 		return wait;
 	/* A full queue: next time. */
-	if (!pool_submit(s->workers, regroup, s, &err))
+	if (!pool_submit(s->workers, NULL, regroup, s, &err))
 		s->regrouped_ns = now;
 	return PAUSE_MS;
 }

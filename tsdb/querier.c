@@ -68,6 +68,8 @@ struct querier {
 		kept_why; /* what is wrong with its profiles that are not ok */
 	struct cursor cursor;
 	struct buf scratch;
+	querier_spend_fn spend; /* may be NULL */
+	void *spend_ctx;
 	uint64_t lost; /* parts, groups and profiles left out of answers */
 	struct err lost_why;
 	uint64_t failed; /* profiles that somebody asked for, and was told of */
@@ -345,6 +347,33 @@ static void set_typeset(struct profile *p, struct bytes typeset)
 	buf_add(&p->typeset, typeset.ptr, typeset.len);
 }
 
+void querier_on_spend(struct querier *q, querier_spend_fn spend, void *ctx)
+{
+	q->spend = spend;
+	q->spend_ctx = ctx;
+}
+
+/* By how much a buffer will grow that is filled with n bytes. */
+static size_t growth(const struct buf *b, size_t n)
+{
+	return n > b->cap ? n - b->cap : 0;
+}
+
+static int spend(struct querier *q, size_t bytes, struct err *err)
+{
+	return q->spend && bytes ? q->spend(q->spend_ctx, bytes, err) : 0;
+}
+
+/* All profiles of a group. */
+static size_t raw_bytes(const struct head *h)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < h->count; i++)
+		sum += h->profiles[i].raw_len;
+	return sum;
+}
+
 static int too_big(const struct profile *p, uint32_t raw_len, struct err *err)
 {
 	if (!p->raw.max || raw_len <= p->raw.max)
@@ -362,6 +391,11 @@ static int fetch_pending(struct querier *q, const struct part_hit *hit,
 		return err_set(err, ERR_NOTFOUND, "its WAL segment is gone");
 	rc = too_big(out, hit->wal.raw_len, err);
 	if (!rc)
+		rc = spend(q,
+			   growth(&q->scratch, hit->wal.len) +
+				   growth(&out->raw, hit->wal.raw_len),
+			   err);
+	if (!rc)
 		rc = wal_segment_read(hit->segment, hit->wal.lsn, hit->wal.len,
 				      &q->scratch, &p, err);
 	metric_add(q->db->metrics.value_bytes, hit->wal.len);
@@ -376,6 +410,14 @@ static int fetch_pending(struct querier *q, const struct part_hit *hit,
 	out->sample_count = p.sample_count;
 	set_typeset(out, p.entry.typeset);
 	return 0;
+}
+
+void querier_trim(struct querier *q)
+{
+	q->kept_file = NULL;
+	buf_fini(&q->kept.bytes);
+	buf_fini(&q->scratch);
+	buf_fini(&q->values.stored);
 }
 
 void querier_sequential(struct querier *q)
@@ -399,6 +441,12 @@ static int fetch_kept(struct querier *q, struct part part, const struct head *h,
 
 	if (!is_kept(q, f, &h->place)) {
 		q->kept_file = NULL;
+		rc = spend(q,
+			   growth(&q->values.stored, h->place.len) +
+				   growth(&q->kept.bytes, raw_bytes(h)),
+			   err);
+		if (rc)
+			return rc;
 		metric_add(q->db->metrics.value_bytes, h->place.len);
 		rc = values_all(&q->values, part, h, &q->kept, &q->kept_why);
 		if (rc && rc != ERR_CORRUPT)
@@ -421,12 +469,18 @@ static int fetch_flushed(struct querier *q, struct part part,
 	const struct head_profile *p = &hit->head.profiles[hit->index];
 	int rc = too_big(out, p->raw_len, err);
 
+	if (!rc)
+		rc = spend(q, growth(&out->raw, p->raw_len), err);
 	if (rc)
 		return rc;
 	if (q->sequential) {
 		rc = fetch_kept(q, part, &hit->head, hit->index, &out->raw,
 				err);
 	} else {
+		rc = spend(q, growth(&q->values.stored, hit->head.place.len),
+			   err);
+		if (rc)
+			return rc;
 		metric_add(q->db->metrics.value_bytes, hit->head.place.len);
 		rc = values_one(&q->values, part, &hit->head, hit->index,
 				&out->raw, err);

@@ -92,6 +92,14 @@ NODISCARD int querier_fetch(struct querier *q, size_t i, int64_t ms,
 			    struct profile *out, struct err *err);
 
 /*
+ * From now on spend() is asked before the bytes of a profile are read: how much
+ * more memory that will take, in the querier and in the profile. Its error is
+ * the fetch's.
+ */
+typedef int (*querier_spend_fn)(void *ctx, size_t bytes, struct err *err);
+void querier_on_spend(struct querier *q, querier_spend_fn spend, void *ctx);
+
+/*
  * From now on profiles are fetched in the order of time, series by series:
  * a group's bytes are then decoded once, and kept for the next fetch.
  */
@@ -111,6 +119,9 @@ struct querier_row {
 NODISCARD int querier_rows(struct querier *q, size_t i, int64_t ms,
 			   const bool *types, struct querier_row *out,
 			   struct err *err);
+
+/* Give back the memory that is kept for the next fetch. */
+void querier_trim(struct querier *q);
 
 /* Length and hash without the bytes; raw and the rest stay as they are. */
 NODISCARD int querier_stat(struct querier *q, size_t i, int64_t ms,

@@ -142,17 +142,36 @@ static void document(struct writing *w, const char *content_type,
 			"script-src 'unsafe-inline'; sandbox allow-scripts");
 }
 
+/*
+ * Encode a profile within memory that was taken before: half of what it takes
+ * decoded is nearly always enough, all of it is.
+ */
+static int encode_within(struct writing *w, const struct pprof *p,
+			 struct buf *raw, struct err *err)
+{
+	size_t most = pprof_memory(p) + KIB;
+	int rc = 0;
+
+	for (size_t room = most / 2; !rc; room = most) {
+		rc = answer_take(w->a, (int64_t)room, err);
+		if (rc)
+			break;
+		*raw = buf_init(room);
+		pprof_encode(p, raw);
+		if (!raw->over || room == most)
+			break;
+		buf_fini(raw);
+	}
+	return rc ? rc : report_size(raw, err);
+}
+
 static int write_proto(struct writing *w, const struct pprof *p,
 		       struct err *err)
 {
-	struct buf raw = buf_init((size_t)w->g->web->memory.max);
+	struct buf raw = { 0 };
 	struct gzip *g;
-	int rc;
+	int rc = encode_within(w, p, &raw, err);
 
-	pprof_encode(p, &raw);
-	rc = report_size(&raw, err);
-	if (!rc)
-		rc = answer_take(w->a, (int64_t)raw.cap, err);
 	if (!rc) {
 		g = gzip_new();
 		gzip_compress(g, GZIP_LEVEL, buf_bytes(&raw), &w->a->body);
@@ -160,6 +179,7 @@ static int write_proto(struct writing *w, const struct pprof *p,
 		w->a->as_is = true;
 		document(w, "application/vnd.google.protobuf+gzip",
 			 "everprof.pb.gz");
+		rc = answer_account(w->a, err);
 	}
 	buf_fini(&raw);
 	return rc;

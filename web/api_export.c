@@ -16,14 +16,19 @@
 #define GZIP_LEVEL 4
 #define CHUNK      (256 * KIB) /* after so many bytes it is sent */
 #define FOLDER_MAX 200
-#define CUT        "\n… and more\n"
-#define LOST_MAX   (64 * KIB)
+/* A chunk that is made, one that is sent, and what the server copies it to. */
+#define BASE     (3 * CHUNK)
+#define COPIES   3 /* of a profile: as it is, packed, and in the chunk */
+#define CUT      "\n… and more\n"
+#define LOST_MAX (64 * KIB)
 
 struct export
 {
 	struct querier *q;
 	struct budget *memory;
-	int64_t taken;
+	int64_t kept;  /* taken for as long as it is sent */
+	int64_t taken; /* and for the profile at hand */
+	bool starved;  /* there was no memory for it */
 	struct selector selector;
 	int64_t from;
 	int64_t to;
@@ -39,33 +44,56 @@ struct export
 	bool ended;
 };
 
+/* What the profile at hand took goes, but for its place in the chunk. */
+static void let_go(struct export *e)
+{
+	buf_fini(&e->profile.raw);
+	buf_fini(&e->packed);
+	querier_trim(e->q);
+	budget_give(e->memory, e->taken);
+	e->taken = 0;
+}
+
 static void export_free(void *ctx)
 {
 	struct export *e = ctx;
 
-	budget_give(e->memory, e->taken);
+	let_go(e);
+	budget_give(e->memory, e->kept);
 	querier_close(e->q);
 	selector_fini(&e->selector);
 	profile_fini(&e->profile);
 	vec_fini(&e->times);
 	tar_free(e->tar); /* may write its end: the buffers are still there */
-	buf_fini(&e->packed);
 	buf_fini(&e->chunk);
 	buf_fini(&e->lost);
 	gzip_free(e->gzip);
 	mem_free(e);
 }
 
+/* Before a profile is read: it, and what it is packed into, twice at most. */
+static int spend(void *ctx, size_t bytes, struct err *err)
+{
+	struct export *e = ctx;
+	int64_t n = (int64_t)bytes * COPIES;
+	int rc = budget_take(e->memory, n, err);
+
+	if (!rc)
+		e->taken += n;
+	e->starved = rc != 0;
+	return rc;
+}
+
+/* What the querier and the list of times have grown to. */
 static int account(struct export *e, struct err *err)
 {
 	int64_t now =
-		(int64_t)(querier_memory(e->q) + vec_memory(&e->times) +
-			  e->profile.raw.cap + e->packed.cap + e->chunk.cap);
+		(int64_t)(BASE + querier_memory(e->q) + vec_memory(&e->times));
 	int rc = 0;
 
-	if (now > e->taken) {
-		rc = budget_take(e->memory, now - e->taken, err);
-		e->taken = rc ? e->taken : now;
+	if (now > e->kept) {
+		rc = budget_take(e->memory, now - e->kept, err);
+		e->kept = rc ? e->kept : now;
 	}
 	return rc;
 }
@@ -100,14 +128,18 @@ static void path_of(const struct labels *labels, int64_t ms, struct buf *out)
 	buf_fini(&text);
 }
 
+/* ERR_AGAIN: there is no memory for it now. */
 static int add_profile(struct export *e, struct err *err)
 {
 	struct labels *labels = querier_labels(e->q, e->series - 1);
-	int64_t ms = e->times.v[e->at++];
+	int64_t ms = e->times.v[e->at];
 	struct buf path = { 0 };
 	struct err why;
 	int rc = querier_fetch(e->q, e->series - 1, ms, &e->profile, &why);
 
+	if (rc && e->starved)
+		return err_set(err, ERR_AGAIN, "%s", why.msg);
+	e->at++;
 	path_of(labels, ms, &path);
 	if (rc) {
 		/* Tell what is missing, and go on with the others. */
@@ -140,26 +172,34 @@ static int finish(struct export *e, struct err *err)
 	return rc;
 }
 
-/* The next piece of the tar; 1: more follows. */
-static int export_next(void *ctx, struct buf *out, struct err *err)
+/* Make a piece: until it is large enough, or there is no memory for more. */
+static int fill(struct export *e, struct err *err)
 {
-	struct export *e = ctx;
 	int rc = 0;
 
 	while (!rc && !e->ended && e->chunk.len < (size_t)CHUNK) {
+		e->starved = false;
 		if (e->at < e->times.count)
 			rc = add_profile(e, err);
 		else if (!next_series(e, &rc, err) && !rc)
 			rc = finish(e, err);
+		/* Small ones leave their buffers to the next one. */
+		if (e->taken > CHUNK || e->starved)
+			let_go(e);
 	}
-	/* Handed over, not copied: the two buffers take turns. */
-	{
-		struct buf swap = *out;
+	/* Nothing of the answer is lost by waiting. */
+	return rc == ERR_LIMIT ? ERR_AGAIN : rc;
+}
 
-		*out = e->chunk;
-		e->chunk = swap;
-		buf_reset(&e->chunk);
-	}
+/* The next piece of the tar; 1: more follows. */
+static int export_next(void *ctx, struct buf *out, struct err *err)
+{
+	struct export *e = ctx;
+	int rc = fill(e, err);
+
+	let_go(e); /* while it is sent, no more than the piece is kept */
+	*out = e->chunk;
+	e->chunk = (struct buf){ 0 };
 	return rc ? rc : !e->ended;
 }
 
@@ -178,6 +218,7 @@ static int start(struct request *r, struct export *e, struct err *err)
 	querier_select(e->q, e->selector.matchers, e->selector.count, e->from,
 		       e->to);
 	querier_sequential(e->q);
+	querier_on_spend(e->q, spend, e);
 	if (querier_lost(e->q)) {
 		buf_printf(&e->lost, "%s\n", querier_lost(e->q)->msg);
 		if (!querier_count(e->q))

@@ -177,14 +177,29 @@ bool auth_is_current(struct auth *a)
 	return ok;
 }
 
+static bool is_open_locked(const struct auth *a)
+{
+	return !web_config_has_auth(&a->config) &&
+	       a->config.tls.client_auth != WEB_CLIENT_VERIFIED;
+}
+
+bool auth_is_open(struct auth *a)
+{
+	bool open;
+
+	pthread_mutex_lock(&a->mu);
+	open = is_open_locked(a);
+	pthread_mutex_unlock(&a->mu);
+	return open;
+}
+
 const char *auth_exposure(struct auth *a)
 {
 	const char *what = NULL;
 	const struct web_config *c = &a->config;
 
 	pthread_mutex_lock(&a->mu);
-	if (!web_config_has_auth(c) &&
-	    c->tls.client_auth != WEB_CLIENT_VERIFIED)
+	if (is_open_locked(a))
 		what = "anybody who reaches this address may read all profiles";
 	else if (!c->tls.cert.len)
 		what = "passwords and tokens can be read on the network: "

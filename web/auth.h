@@ -56,6 +56,9 @@ void auth_refresh(struct auth *a);
 /* Whether the last reading went well. */
 bool auth_is_current(struct auth *a);
 
+/* Whether anybody may ask: no users, tokens or client certificates are wanted. */
+bool auth_is_open(struct auth *a);
+
 /*
  * What strangers on the network could do, as a sentence: ask for everything,
  * or read passwords. NULL: neither.

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/connections.h"
 
+#include <linux/tcp.h> /* the C library's lacks tcpi_bytes_acked */
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -8,7 +10,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define LOOK_US 5000
+#define LOOK_US      5000
+#define SEND_LOOK_NS (30 * 1000000000LL) /* between looks at slow clients */
 
 struct connection {
 	int fd;
@@ -16,6 +19,8 @@ struct connection {
 	bool first; /* no request was complete yet */
 	bool ended; /* shut down: only its end is to come */
 	int64_t since_ns;
+	int64_t sending_ns; /* of what it took of the answer, the last look, */
+	uint64_t taken;     /* and how much that was by then */
 	struct connection_target target;
 	struct connection *prev;
 	struct connection *next;
@@ -89,6 +94,17 @@ static void evict(struct connections *cs)
 	shut(cs->ring.prev);
 }
 
+/* Bytes of ours that the other end has acknowledged. */
+static uint64_t tcp_taken(int fd)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len))
+		return 0;
+	return info.tcpi_bytes_acked;
+}
+
 struct connection *connections_add(struct connections *cs, int fd)
 {
 	struct connection *c = mem_new(struct connection);
@@ -110,6 +126,10 @@ void connection_turn(struct connections *cs, struct connection *c,
 		return;
 	pthread_mutex_lock(&cs->mu);
 	take_out(c);
+	if (state == CONNECTION_SENDING && c->state != state) {
+		c->sending_ns = clock_mono_ns();
+		c->taken = tcp_taken(c->fd);
+	}
 	c->state = state;
 	c->first = false;
 	begin(cs, c);
@@ -141,6 +161,24 @@ struct connection_target *connection_target(struct connection *c)
 	return c ? &c->target : NULL;
 }
 
+/* Whether it took less of its answer than it must, since the last look. */
+static bool is_slow(const struct connections *cs, struct connection *c,
+		    int64_t now)
+{
+	uint64_t taken;
+	bool slow;
+
+	if (!cs->o.send_rate || c->state != CONNECTION_SENDING || c->ended ||
+	    now - c->sending_ns < SEND_LOOK_NS)
+		return false;
+	taken = tcp_taken(c->fd);
+	slow = taken - c->taken <
+	       (uint64_t)(cs->o.send_rate * (SEND_LOOK_NS / 1000000000));
+	c->sending_ns = now;
+	c->taken = taken;
+	return slow;
+}
+
 static bool is_late(const struct connections *cs, const struct connection *c,
 		    int64_t now)
 {
@@ -158,7 +196,7 @@ size_t connections_sweep(struct connections *cs)
 	pthread_mutex_lock(&cs->mu);
 	for (struct connection *c = cs->ring.next; c != &cs->ring;
 	     c = c->next) {
-		if (!is_late(cs, c, now))
+		if (!is_late(cs, c, now) && !is_slow(cs, c, now))
 			continue;
 		shut(c);
 		n++;

@@ -8,6 +8,9 @@
  * the one that has been idle longest is closed: one that waits for a request,
  * or takes nothing of its answer.
  *
+ * A client that takes an answer too slowly is closed as well: what it is sent
+ * is in memory until it has it.
+ *
  * Ownership: descriptors are the server's; they are shut down, never closed.
  * Threads: any.
  */
@@ -23,8 +26,10 @@ struct connection;
 
 struct connections_options {
 	size_t max;
-	int64_t first_ms; /* until the first request is complete */
-	int64_t next_ms;  /* between an answer and the next request */
+	int64_t first_ms;  /* until the first request is complete */
+	int64_t next_ms;   /* between an answer and the next request */
+	int64_t send_rate; /* bytes a second that a client must take of an
+			      answer, over half a minute; 0: any */
 };
 
 struct connections *connections_new(const struct connections_options *o);
@@ -65,7 +70,7 @@ struct connection_target {
 /* NULL: c is. */
 struct connection_target *connection_target(struct connection *c);
 
-/* End those whose request is late. Returns how many. */
+/* End those whose request is late, or who take too little. Returns how many. */
 size_t connections_sweep(struct connections *cs);
 
 /* Wait until no request is handled and all answers are out, or until then. */

@@ -3,43 +3,75 @@
 #include <strings.h>
 #include <sys/socket.h>
 
+#include "base/base64.h"
 #include "base/mem.h"
 #include "web/exchange.h"
+#include "web/hosts.h"
 
 static bool is_too_often(struct exchange *x)
 {
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
-		x->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-
-	return info && !limiter_pass(x->server->limiter, info->client_addr,
-				     x->started_ns);
+	return !limiter_pass(x->server->limiter,
+			     exchange_address(x->connection), x->started_ns);
 }
 
 /* Who asks. */
+
+/*
+ * RFC 7617: base64 of "user:password", and nothing behind it. What is not
+ * exactly that is no credentials; nor is what holds a NUL, where other readers
+ * would end.
+ */
+static void basic_decode(struct exchange *x, struct str text,
+			 struct credentials *c)
+{
+	struct buf plain = { 0 };
+	struct str password;
+	struct str user;
+
+	if (base64_decode(text, &plain) && !memchr(plain.ptr, 0, plain.len) &&
+	    memchr(plain.ptr, ':', plain.len)) {
+		user = str_cut(str_from(buf_bytes(&plain)), ':', &password);
+		c->user = arena_strndup(&x->request.arena, user);
+		c->password = arena_strndup(&x->request.arena, password);
+	}
+	buf_forget(&plain);
+}
 
 /* Borrowed from the request, and from x's arena. */
 static struct credentials credentials_of(struct exchange *x)
 {
 	static const char bearer[] = "Bearer ";
+	static const char basic[] = "Basic ";
 	const char *value = exchange_header(x, "Authorization");
 	struct credentials c = { 0 };
-	char *password = NULL;
-	char *user;
 
-	if (!strncasecmp(value, bearer, sizeof(bearer) - 1)) {
+	/* RFC 7235: schemes in any case. */
+	if (!strncasecmp(value, bearer, sizeof(bearer) - 1))
 		c.token = value + sizeof(bearer) - 1;
-		return c;
-	}
-	user = MHD_basic_auth_get_username_password(x->connection, &password);
-	if (user && password) {
-		c.user = arena_strndup(&x->request.arena, str_of(user));
-		c.password = arena_strndup(&x->request.arena, str_of(password));
-	}
-	if (password)
-		explicit_bzero(password, strlen(password));
-	MHD_free(user);
-	MHD_free(password);
+	else if (!strncasecmp(value, basic, sizeof(basic) - 1))
+		basic_decode(x, str_of(value + sizeof(basic) - 1), &c);
 	return c;
+}
+
+static enum MHD_Result count_authorization(void *ctx, enum MHD_ValueKind kind,
+					   const char *name, const char *value)
+{
+	unsigned *count = ctx;
+
+	(void)kind;
+	(void)value;
+	*count += !strcasecmp(name, "Authorization");
+	return MHD_YES;
+}
+
+/* Two headers of which two readers might each take another. */
+static bool is_split(struct exchange *x)
+{
+	unsigned count = 0;
+
+	MHD_get_connection_values(x->connection, MHD_HEADER_KIND,
+				  count_authorization, &count);
+	return count > 1;
 }
 
 static void refuse_nobody(struct exchange *x)
@@ -118,20 +150,46 @@ static bool is_forged(const struct exchange *x)
 	return x->foreign && x->route && x->route->kind == ROUTE_WRITE;
 }
 
+/*
+ * Whether an origin has the scheme that we are asked by: our own, or that of a
+ * proxy before us, which a page of somebody else's cannot name without asking.
+ */
+static bool is_our_scheme(struct exchange *x, struct str scheme)
+{
+	const char *proxied = exchange_header(x, "X-Forwarded-Proto");
+
+	if (*proxied)
+		return str_is(scheme, proxied);
+	return str_is(scheme, x->server->tls ? "https" : "http");
+}
+
 /* Whether it comes from a page that is neither ours nor a friend's. */
 static bool is_foreign(struct exchange *x)
 {
 	const char *origin = exchange_header(x, "Origin");
 	const char *host = strstr(origin, "://");
+	struct str scheme = { .ptr = origin };
 
-	return *origin && !is_friend(x) &&
-	       (!host || strcasecmp(host + 3, exchange_header(x, "Host")) != 0);
+	if (!*origin || is_friend(x))
+		return false;
+	if (!host)
+		return true;
+	scheme.len = (size_t)(host - origin);
+	return !is_our_scheme(x, scheme) ||
+	       strcasecmp(host + 3, exchange_header(x, "Host")) != 0;
 }
 
-/* What a browser asks before a page of another origin may ask. */
-static bool is_preflight(const struct exchange *x)
+static void refuse_host(struct exchange *x)
 {
-	return x->server->cors && str_is(x->request.method, "OPTIONS");
+	exchange_refuse(
+		x, ERR_DENIED,
+		"this name is not one of the server's: ask by an address, by localhost, or name it in --web.allowed-hosts");
+}
+
+/* What a browser asks before a page of a friend's may ask. */
+static bool is_preflight(struct exchange *x)
+{
+	return str_is(x->request.method, "OPTIONS") && is_friend(x);
 }
 
 static void answer_preflight(struct exchange *x)
@@ -195,10 +253,16 @@ static void admit(struct exchange *x)
 	x->admitted = true;
 	if (is_too_often(x))
 		refuse_often(x);
-	else if (is_preflight(x))
-		answer_preflight(x);
+	else if (!hosts_allow(x->server->o.allowed_hosts,
+			      exchange_header(x, "Host")))
+		refuse_host(x);
 	else
 		check_client(x);
+	if (!x->answer.status && is_preflight(x))
+		answer_preflight(x);
+	if (!x->answer.status && is_split(x))
+		exchange_refuse(x, ERR_INVALID,
+				"there are two Authorization headers");
 	if (!x->answer.status)
 		authenticate(x);
 }
@@ -248,7 +312,12 @@ void entry_verify(struct exchange *x)
 {
 	if (!x->unverified)
 		return;
-	verify(x);
+	/* One at a time of each client: who guesses keeps out nobody else. */
+	if (atomic_fetch_add(&x->client->hashing, 1))
+		judge(x, AUTH_BUSY);
+	else
+		verify(x);
+	atomic_fetch_sub(&x->client->hashing, 1);
 	if (!x->answer.status)
 		find_fault(x);
 }

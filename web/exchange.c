@@ -35,11 +35,25 @@ int answer_take(struct answer *a, int64_t n, struct err *err)
 int answer_account(struct answer *a, struct err *err)
 {
 	int64_t grown = (int64_t)a->body.cap - a->taken_for_body;
+	int rc;
 
 	if (grown <= 0)
 		return 0;
-	a->taken_for_body += grown;
-	return answer_take(a, grown, err);
+	rc = answer_take(a, grown, err);
+	if (!rc)
+		a->taken_for_body += grown;
+	return rc;
+}
+
+void answer_settle(struct answer *a)
+{
+	int64_t body = (int64_t)a->body.cap;
+
+	if (a->taken > body) {
+		budget_give(a->memory, a->taken - body);
+		a->taken = body;
+	}
+	a->taken_for_body = a->taken;
 }
 
 bool request_param(const struct request *r, const char *name, struct str *out)
@@ -223,9 +237,10 @@ struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 	x->connection = c;
 	x->started_ns = clock_mono_ns();
 	x->form = buf_init(SERVER_BODY_MAX);
-	x->answer.memory = s->o.memory;
+	x->client = clients_get(s->clients, exchange_address(c));
+	x->answer.memory = &x->client->memory;
 	x->answer.body = buf_init((size_t)s->o.memory->max);
-	r->memory = s->o.memory;
+	r->memory = &x->client->memory;
 	r->method = arena_str(&r->arena, str_of(method));
 	r->path = arena_str(&r->arena, str_of(path));
 	r->if_none_match = exchange_header(x, "If-None-Match");
@@ -239,9 +254,10 @@ struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 
 void exchange_free(struct exchange *x)
 {
-	budget_give(x->answer.memory, x->answer.taken);
 	if (x->answer.stream.free)
 		x->answer.stream.free(x->answer.stream.ctx);
+	budget_give(x->answer.memory, x->answer.taken);
+	clients_put(x->server->clients, x->client);
 	buf_fini(&x->chunk);
 	buf_fini(&x->answer.body);
 	buf_fini(&x->form);
@@ -265,6 +281,14 @@ struct connection *exchange_connection(struct MHD_Connection *c)
 		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
 	return info ? info->socket_context : NULL;
+}
+
+const struct sockaddr *exchange_address(struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+
+	return info ? info->client_addr : NULL;
 }
 
 void exchange_turn(struct exchange *x, enum connection_state state)

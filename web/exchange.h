@@ -15,6 +15,7 @@
 
 #include "base/pool.h"
 #include "model/regex.h"
+#include "web/clients.h"
 #include "web/connections.h"
 #include "web/limiter.h"
 #include "web/server.h"
@@ -33,7 +34,10 @@ struct server {
 	char *priorities;
 	struct connections *connections;
 	struct limiter *limiter;
-	struct regex *cors; /* origins; NULL: none */
+	struct clients *clients;
+	struct regex *cors;      /* origins; NULL: none */
+	struct exchange *parked; /* streams that wait for memory; under mu */
+	bool closing; /* nobody waits for memory any more; likewise */
 	pthread_t sweeper;
 	pthread_mutex_t mu;
 	pthread_cond_t stop;
@@ -44,6 +48,7 @@ struct server {
 struct exchange {
 	struct server *server;
 	struct MHD_Connection *connection;
+	struct client *client; /* referenced */
 	struct request request;
 	struct answer answer;
 	struct identity who;
@@ -56,6 +61,8 @@ struct exchange {
 	struct buf chunk; /* of a stream, being sent */
 	size_t sent;      /* of the chunk */
 	int more;         /* what the stream said last */
+	struct exchange *next_parked;
+	int64_t parked_ns; /* since when it waits; 0: it does not */
 	bool answered;
 	bool suspended;
 	bool admitted;
@@ -93,6 +100,9 @@ void exchange_refuse(struct exchange *x, int code, const char *why);
 struct connection *exchange_connection(struct MHD_Connection *c);
 void exchange_turn(struct exchange *x, enum connection_state state);
 
+/* The address of who is at the other end; NULL: not known. */
+const struct sockaddr *exchange_address(struct MHD_Connection *c);
+
 /* entry.c */
 
 /*
@@ -118,5 +128,9 @@ void entry_add_cors(struct exchange *x, struct MHD_Response *r);
 /* The answer's body is complete: pack it, if that is worth it. */
 void reply_finish(struct exchange *x);
 enum MHD_Result reply_send(struct exchange *x);
+
+/* Streams that wait for memory try again; or break off, when we stop. */
+void reply_wake_streams(struct server *s);
+void reply_stop_streams(struct server *s);
 
 #endif

@@ -38,13 +38,25 @@ static int account(struct finder *f, const struct querier *q, struct err *err)
 	return answer_take(f->a, more, err);
 }
 
+static int spend(void *ctx, size_t bytes, struct err *err)
+{
+	struct finder *f = ctx;
+	int rc = answer_take(f->a, (int64_t)bytes, err);
+
+	if (!rc)
+		f->taken += (int64_t)bytes;
+	return rc;
+}
+
 /* In a profile that is not stored as columns. */
 static int look_inside(struct finder *f, struct querier *q, size_t series,
 		       int64_t ms, bool *found, struct err *err)
 {
 	struct pprof *p = NULL;
-	int rc = querier_fetch(q, series, ms, &f->fetched, err);
+	int rc;
 
+	querier_on_spend(q, spend, f);
+	rc = querier_fetch(q, series, ms, &f->fetched, err);
 	if (!rc)
 		rc = decode_within(f->decoder, f->a->memory,
 				   buf_bytes(&f->fetched.raw), &p, err);

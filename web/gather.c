@@ -45,6 +45,35 @@ static int account(struct gather *g, const struct querier *q, struct err *err)
 	return answer_take(g->a, more, err);
 }
 
+/* Before a profile is read: account() finds it taken already. */
+static int spend_fetch(void *ctx, size_t bytes, struct err *err)
+{
+	struct gather *g = ctx;
+	int rc = answer_take(g->a, (int64_t)bytes, err);
+
+	if (!rc)
+		g->taken += (int64_t)bytes;
+	return rc;
+}
+
+/*
+ * Merge a profile. What the merge may grow by is reserved while it does: at the
+ * most as much as the profile takes.
+ */
+static int merge_within(struct gather *g, const struct querier *q,
+			const struct pprof *p, const enum merge_op *ops,
+			struct err *err)
+{
+	int64_t most = (int64_t)pprof_memory(p);
+	int rc = budget_take(g->a->memory, most, err);
+
+	if (rc)
+		return rc;
+	rc = merge_add(g->merge, p, ops, err);
+	budget_give(g->a->memory, most);
+	return rc ? rc : account(g, q, err);
+}
+
 /* What one damaged profile leaves out is told, not fatal. */
 static int leave_out(struct gather *g, int rc, const struct err *why,
 		     struct err *err)
@@ -108,11 +137,7 @@ static int add_one(struct gather *g, const struct one *x, struct err *err)
 			   &p, err);
 	if (!rc)
 		rc = account(g, x->q, err);
-	if (!rc)
-		rc = merge_add(g->merge, p, x->ops, err);
-	if (!rc)
-		rc = account(g, x->q, err);
-	return rc;
+	return rc ? rc : merge_within(g, x->q, p, x->ops, err);
 }
 
 /* One series. */
@@ -386,6 +411,7 @@ int gather_run(struct gather *g, const struct side *s, struct err *err)
 	int rc;
 
 	querier_open(g->web->o.db, &q);
+	querier_on_spend(q, spend_fetch, g);
 	querier_select(q, s->selector.matchers, s->selector.count, s->from,
 		       s->to);
 	rc = account(g, q, err);
@@ -440,7 +466,10 @@ static int spend(void *ctx, size_t bytes, struct err *err)
 	struct gather *g = ctx;
 	int rc = check_deadline(g->r, err);
 
-	return rc || !bytes ? rc : answer_take(g->a, (int64_t)bytes, err);
+	if (!rc && bytes)
+		rc = answer_take(g->a, (int64_t)bytes, err);
+	/* Reports write straight into the body. */
+	return rc ? rc : answer_account(g->a, err);
 }
 
 struct effort gather_effort(struct gather *g)

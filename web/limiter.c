@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/limiter.h"
 
-#include <netinet/in.h>
 #include <pthread.h>
-#include <string.h>
 
-#include "base/hash.h"
 #include "base/mem.h"
+#include "web/clients.h"
 
 #define BUCKETS 4096
 #define WAYS    4 /* places that an address may have */
@@ -41,31 +39,6 @@ void limiter_free(struct limiter *l)
 	mem_free(l);
 }
 
-static uint64_t client_of(const struct sockaddr *a)
-{
-	uint8_t key[9] = { 0 };
-	uint64_t hash;
-
-	if (a->sa_family == AF_INET) {
-		struct sockaddr_in v4;
-
-		memcpy(&v4, a, sizeof(v4));
-		memcpy(key + 1, &v4.sin_addr, 4);
-	} else if (a->sa_family == AF_INET6) {
-		struct sockaddr_in6 v6;
-
-		memcpy(&v6, a, sizeof(v6));
-		if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
-			memcpy(key + 1, &v6.sin6_addr.s6_addr[12], 4);
-		} else {
-			key[0] = 6;
-			memcpy(key + 1, &v6.sin6_addr, 8);
-		}
-	}
-	hash = hash64((struct bytes){ key, sizeof(key) });
-	return hash ? hash : 1;
-}
-
 /* The client's bucket; if it has none, that of who was not seen longest. */
 static struct bucket *find(struct limiter *l, uint64_t client, int64_t now)
 {
@@ -95,7 +68,7 @@ bool limiter_pass(struct limiter *l, const struct sockaddr *client,
 	if (!l->rate || !client)
 		return true;
 	pthread_mutex_lock(&l->mu);
-	b = find(l, client_of(client), now_ns);
+	b = find(l, client_key(client), now_ns);
 	passed = now_ns - b->at_ns;
 	passed = passed < 0 ? 0 : passed > 2 * SECOND ? 2 * SECOND : passed;
 	b->tokens += passed * l->rate;

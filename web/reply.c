@@ -12,19 +12,21 @@
 #define LOGGED_MAX   1000 /* bytes of parameters in the log */
 #define STREAM_BLOCK (64 * KIB)
 
-void reply_finish(struct exchange *x)
+/* Pack the body, if that is worth it and there is memory to do so. */
+static void pack_body(struct exchange *x)
 {
 	struct answer *a = &x->answer;
 	struct buf packed = buf_init(a->body.len + KIB);
+	int64_t room = (int64_t)a->body.len;
 	struct gzip *g;
 
-	if (a->body.over)
-		exchange_refuse(x, ERR_LIMIT, "the answer is too large");
-	if (a->as_is || !x->request.accepts_gzip || a->body.len < GZIP_MIN)
+	if (a->as_is || !x->request.accepts_gzip || a->body.len < GZIP_MIN ||
+	    budget_take(a->memory, room, NULL))
 		return;
 	g = gzip_new();
 	gzip_compress(g, GZIP_LEVEL, buf_bytes(&a->body), &packed);
 	gzip_free(g);
+	budget_give(a->memory, room);
 	if (packed.over || packed.len >= a->body.len) {
 		buf_fini(&packed);
 		return;
@@ -34,20 +36,27 @@ void reply_finish(struct exchange *x)
 	answer_header(a, "Content-Encoding", "gzip");
 }
 
+void reply_finish(struct exchange *x)
+{
+	if (x->answer.body.over)
+		exchange_refuse(x, ERR_LIMIT, "the answer is too large");
+	pack_body(x);
+	answer_settle(&x->answer);
+}
+
 /* A client's address as text. */
 static void format_client(struct exchange *x, char out[INET6_ADDRSTRLEN])
 {
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
-		x->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const struct sockaddr *address = exchange_address(x->connection);
 	struct sockaddr_in6 v6;
 	struct sockaddr_in v4;
 
 	*out = 0;
-	if (info && info->client_addr->sa_family == AF_INET) {
-		memcpy(&v4, info->client_addr, sizeof(v4));
+	if (address && address->sa_family == AF_INET) {
+		memcpy(&v4, address, sizeof(v4));
 		inet_ntop(AF_INET, &v4.sin_addr, out, INET6_ADDRSTRLEN);
-	} else if (info && info->client_addr->sa_family == AF_INET6) {
-		memcpy(&v6, info->client_addr, sizeof(v6));
+	} else if (address && address->sa_family == AF_INET6) {
+		memcpy(&v6, address, sizeof(v6));
 		inet_ntop(AF_INET6, &v6.sin6_addr, out, INET6_ADDRSTRLEN);
 	}
 }
@@ -111,20 +120,87 @@ static void observe(struct exchange *x)
 
 /* Streams: a worker makes a piece while the connection is suspended. */
 
+static void break_off(struct exchange *x, const struct err *err)
+{
+	x->more = err->code;
+	log_event(x->server->o.log, LOG_WARN, "an answer broke off",
+		  LOG_FIELDS(log_text("path", x->route->path), log_err(err)));
+}
+
+/* Wait for memory, as long as a query may take. False: it has waited. */
+static bool park(struct exchange *x)
+{
+	struct server *s = x->server;
+	int64_t now = clock_mono_ns();
+	bool parked;
+
+	if (!x->parked_ns)
+		x->parked_ns = now;
+	pthread_mutex_lock(&s->mu);
+	parked = !s->closing &&
+		 now - x->parked_ns < s->o.query_timeout_ms * 1000000;
+	if (parked) {
+		x->next_parked = s->parked;
+		s->parked = x;
+	}
+	pthread_mutex_unlock(&s->mu);
+	return parked;
+}
+
 static void fill_chunk(void *ctx, unsigned worker UNUSED)
 {
 	struct exchange *x = ctx;
 	struct answer_stream *s = &x->answer.stream;
 	struct err err;
 
-	buf_reset(&x->chunk);
+	buf_fini(&x->chunk); /* next() makes another */
 	x->sent = 0;
 	x->more = s->next(s->ctx, &x->chunk, &err);
-	if (x->more < 0)
-		log_event(x->server->o.log, LOG_WARN, "an answer broke off",
-			  LOG_FIELDS(log_text("path", x->route->path),
-				     log_err(&err)));
+	if (x->more == ERR_AGAIN && !x->chunk.len) {
+		if (park(x))
+			return;
+		x->more = ERR_LIMIT;
+	}
+	if (x->more == ERR_AGAIN)
+		x->more = 1; /* what there is goes out meanwhile */
+	else if (x->more < 0)
+		break_off(x, &err);
+	x->parked_ns = 0;
 	MHD_resume_connection(x->connection);
+}
+
+static void next_chunk(struct exchange *x)
+{
+	struct err err;
+
+	if (!pool_submit(x->server->pool, x->client->work, fill_chunk, x, &err))
+		return;
+	break_off(x, &err);
+	MHD_resume_connection(x->connection);
+}
+
+void reply_wake_streams(struct server *s)
+{
+	struct exchange *x;
+
+	pthread_mutex_lock(&s->mu);
+	x = s->parked;
+	s->parked = NULL;
+	pthread_mutex_unlock(&s->mu);
+	while (x) {
+		struct exchange *next = x->next_parked;
+
+		next_chunk(x);
+		x = next;
+	}
+}
+
+void reply_stop_streams(struct server *s)
+{
+	pthread_mutex_lock(&s->mu);
+	s->closing = true;
+	pthread_mutex_unlock(&s->mu);
+	reply_wake_streams(s);
 }
 
 static ssize_t on_chunk(void *ctx, uint64_t at UNUSED, char *out, size_t max)
@@ -143,11 +219,10 @@ static ssize_t on_chunk(void *ctx, uint64_t at UNUSED, char *out, size_t max)
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	if (x->more < 0)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
+	/* Until there is more it is not the client who is slow. */
+	exchange_turn(x, CONNECTION_WORKING);
 	MHD_suspend_connection(x->connection);
-	if (pool_submit(x->server->pool, fill_chunk, x, NULL)) {
-		x->more = ERR_LIMIT;
-		MHD_resume_connection(x->connection);
-	}
+	next_chunk(x);
 	return 0;
 }
 

@@ -24,7 +24,8 @@
 /* How long after a stop queries may work, and answers go out. */
 #define STOP_WORK_NS (5 * 1000000000LL)
 #define STOP_SEND_NS (10 * 1000000000LL)
-#define SWEEP_NS     (1 * 1000000000LL)
+#define TICK_NS      (100 * 1000000LL)
+#define SWEEP_TICKS  10
 #define PER_IP_MAX   0 /* all connections may be one proxy's */
 
 /*
@@ -58,20 +59,27 @@ static void on_connection(void *ctx, struct MHD_Connection *c, void **context,
 		*context = connections_add(s->connections, info->connect_fd);
 }
 
-/* Once a second: late requests are ended, and files looked at. */
+/*
+ * Ten times a second streams that wait for memory try again; once a second
+ * late requests and slow clients are ended, and files looked at.
+ */
 static void *sweep(void *arg)
 {
 	struct server *s = arg;
+	unsigned tick = 0;
 	struct timespec at;
 
 	pthread_setname_np(pthread_self(), "web-sweep");
 	pthread_mutex_lock(&s->mu);
 	while (s->sweeping) {
-		at = clock_mono_at(clock_mono_ns() + SWEEP_NS);
+		at = clock_mono_at(clock_mono_ns() + TICK_NS);
 		pthread_cond_timedwait(&s->stop, &s->mu, &at);
 		pthread_mutex_unlock(&s->mu);
-		connections_sweep(s->connections);
-		auth_refresh(s->o.auth);
+		reply_wake_streams(s);
+		if (++tick % SWEEP_TICKS == 0) {
+			connections_sweep(s->connections);
+			auth_refresh(s->o.auth);
+		}
 		pthread_mutex_lock(&s->mu);
 	}
 	pthread_mutex_unlock(&s->mu);
@@ -113,7 +121,7 @@ static enum MHD_Result handle(struct exchange *x)
 	}
 	x->suspended = true;
 	MHD_suspend_connection(x->connection);
-	if (pool_submit(s->pool, run_handler, x, &err)) {
+	if (pool_submit(s->pool, x->client->work, run_handler, x, &err)) {
 		s->o.fail(&x->answer, &err);
 		x->answered = true;
 		MHD_resume_connection(x->connection);
@@ -199,10 +207,12 @@ static void start_guards(struct server *s)
 		.max = s->o.max_connections,
 		.first_ms = idle_ms < FIRST_MS ? idle_ms : FIRST_MS,
 		.next_ms = idle_ms,
+		.send_rate = s->o.slow_client_rate,
 	};
 
 	s->connections = connections_new(&o);
 	s->limiter = limiter_new(s->o.rate_limit);
+	s->clients = clients_new(s->o.memory, s->pool);
 	pthread_mutex_init(&s->mu, NULL);
 	clock_cond_init(&s->stop);
 	s->sweeping = true;
@@ -306,6 +316,7 @@ void server_stop(struct server *s)
 
 	if (!s || !s->daemon)
 		return;
+	reply_stop_streams(s);
 	fd = MHD_quiesce_daemon(s->daemon);
 	atomic_store(&s->stop_ns, now + STOP_WORK_NS);
 	/* Handlers end, and resume their connections, before the daemon. */
@@ -323,10 +334,11 @@ void server_free(struct server *s)
 	if (!s)
 		return;
 	server_stop(s);
-	pool_free(s->pool);
 	stop_guards(s);
 	connections_free(s->connections);
 	limiter_free(s->limiter);
+	clients_free(s->clients);
+	pool_free(s->pool);
 	regex_free(s->cors);
 	mem_free(s->client_ca);
 	mem_free(s->priorities);

@@ -51,7 +51,9 @@ enum {
 /*
  * A body that is made while it is sent. next() appends a piece to out: 1 when
  * more follows, 0 at the end, ERR_* when it fails (the connection is closed).
- * Calls come from pool threads, one after another; free() comes last.
+ * ERR_AGAIN: there is no memory for the next piece now, ask later; out may hold
+ * something all the same. Calls come from pool threads, one after another;
+ * free() comes last.
  */
 struct answer_stream {
 	int (*next)(void *ctx, struct buf *out, struct err *err);
@@ -82,6 +84,12 @@ void answer_header(struct answer *a, const char *name, const char *value);
  * called inside loops that add to it. ERR_LIMIT.
  */
 NODISCARD int answer_account(struct answer *a, struct err *err);
+
+/*
+ * The work is done: what was taken for it is given back, but for the body,
+ * which waits to be sent.
+ */
+void answer_settle(struct answer *a);
 
 /* Take n bytes for other memory of this answer. ERR_LIMIT. */
 NODISCARD int answer_take(struct answer *a, int64_t n, struct err *err);
@@ -115,9 +123,11 @@ struct server_options {
 	unsigned threads;
 	int64_t read_timeout_ms;
 	int64_t query_timeout_ms;
-	int64_t slow_ms; /* requests that take longer are logged */
-	bool access_log; /* and all of them */
-	struct budget *memory;
+	int64_t slow_client_rate;  /* bytes a second, below it one is closed */
+	const char *allowed_hosts; /* names of the server; NULL: any, or none */
+	int64_t slow_ms;           /* requests that take longer are logged */
+	bool access_log;           /* and all of them */
+	struct budget *memory;     /* of all; each client has a share of it */
 	const struct log *log;
 	struct metrics *metrics;
 	struct auth *auth;

@@ -144,6 +144,14 @@ static int64_t config_is_current(void *auth)
 	return auth_is_current(auth);
 }
 
+/* Who can be led to ask a server that only this machine reaches: its browser. */
+static const char *allowed_hosts(const struct web_options *o, struct auth *a)
+{
+	if (o->allowed_hosts)
+		return o->allowed_hosts;
+	return web_is_local(o->address) && auth_is_open(a) ? "" : NULL;
+}
+
 int web_start(const struct web_options *o, struct web **out, struct err *err)
 {
 	struct web *w = mem_new(struct web);
@@ -153,6 +161,7 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 				     .max_connections = o->max_connections,
 				     .cors_origin = o->cors_origin,
 				     .rate_limit = o->rate_limit,
+				     .slow_client_rate = o->slow_client_rate,
 				     .threads = o->max_concurrency,
 				     .read_timeout_ms = o->read_timeout_ms,
 				     .query_timeout_ms = o->query_timeout_ms,
@@ -174,6 +183,7 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 		"Whether --web.config.file was read well the last time.",
 		config_is_current, w->auth);
 	so.auth = w->auth;
+	so.allowed_hosts = allowed_hosts(o, w->auth);
 	w->o = *o;
 	w->started_ms = clock_ms(NULL);
 	w->memory.name = "query.memory";
@@ -186,6 +196,12 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 	}
 	*out = w;
 	return 0;
+}
+
+bool web_is_local(const char *address)
+{
+	return !strncmp(address, "127.", 4) || !strncmp(address, "[::1]", 5) ||
+	       !strncmp(address, "localhost:", 10);
 }
 
 void web_set_ready(struct web *w, bool is_ready)

@@ -40,10 +40,14 @@ struct web_options {
 	int64_t retention_ms;
 	bool admin_api; /* /api/v1/admin/… is answered */
 	const char *address;
-	const char *cors_origin; /* a regex of whole origins; NULL: none */
-	const char *config_file; /* who may ask; NULL: everybody */
+	const char *allowed_hosts; /* names of the server, by commas; NULL:
+				      any, but on a loopback address without
+				      authentication none but localhost */
+	const char *cors_origin;   /* a regex of whole origins; NULL: none */
+	const char *config_file;   /* who may ask; NULL: everybody */
 	unsigned max_connections;
-	int64_t rate_limit; /* requests a second of a client; 0: none */
+	int64_t rate_limit;       /* requests a second of a client; 0: none */
+	int64_t slow_client_rate; /* bytes a second of an answer; 0: any */
 	unsigned max_concurrency;
 	int64_t read_timeout_ms;
 	int64_t query_timeout_ms;
@@ -68,6 +72,9 @@ unsigned web_port(const struct web *w);
 
 /* What strangers on the network could do, or NULL: auth_exposure(). */
 const char *web_exposure(const struct web *w);
+
+/* Whether host:port is of a loopback address. */
+bool web_is_local(const char *address);
 
 /* "http" or "https". */
 const char *web_scheme(const struct web *w);

@@ -18,7 +18,7 @@ MINUTES = float(os.environ.get('MINUTES', '2'))
 ROUNDS = int(os.environ.get('ROUNDS', '5'))
 IDLE, SLOW = 10000, 1000
 FACTOR = 5  # of what a client sees alone
-HEAD = b'GET /-/ready HTTP/1.1\r\nHost: x\r\n'
+HEAD = b'GET /-/ready HTTP/1.1\r\nHost: localhost\r\n'
 suite = Suite()
 
 
@@ -67,15 +67,15 @@ def once(port, data, half_closed):
 
 ATTACKS = (
     (HEAD + b'X: ' + b'x' * (1 << 20) + b'\r\n\r\n', False),
-    (b'GET /' + b'x' * (1 << 20) + b' HTTP/1.1\r\nHost: x\r\n\r\n', False),
+    (b'GET /' + b'x' * (1 << 20) + b' HTTP/1.1\r\nHost: localhost\r\n\r\n', False),
     ((HEAD + b'\r\n') * 50, True),
     (HEAD, True),
-    (b'POST /api/v1/labels HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n'
+    (b'POST /api/v1/labels HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n'
      b'Content-Length: 40\r\n\r\nabcd', False),
-    (b'POST /api/v1/labels HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n'
+    (b'POST /api/v1/labels HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n'
      b'Content-Length: 4\r\n\r\n0\r\n\r\n', False),
-    (b'GET /../../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n', False),
-    (b'GET /%00%2e%2e%2f HTTP/1.1\r\nHost: x\r\n\r\n', False))
+    (b'GET /../../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n', False),
+    (b'GET /%00%2e%2e%2f HTTP/1.1\r\nHost: localhost\r\n\r\n', False))
 
 
 def attack(port, ready):
@@ -102,7 +102,7 @@ def ask(port, seconds, took):
         began = time.monotonic()
         with socket.create_connection(('127.0.0.1', port)) as s:
             s.settimeout(30)
-            s.sendall(b'GET /api/v1/labels HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+            s.sendall(b'GET /api/v1/labels HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
             answer = s.recv(65536)
         took.append(time.monotonic() - began)
         assert answer.startswith(b'HTTP/1.1 200'), answer[:100]

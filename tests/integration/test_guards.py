@@ -9,7 +9,7 @@ from harness import SLOW, Everprof, Suite, wait_until
 
 suite = Suite()
 CONFIG = 'scrape_configs: []\n'
-LINE, HOST, CLOSE = b'GET /-/ready HTTP/1.1\r\n', b'Host: x\r\n', b'Connection: close\r\n'
+LINE, HOST, CLOSE = b'GET /-/ready HTTP/1.1\r\n', b'Host: localhost\r\n', b'Connection: close\r\n'
 
 
 def answers(e, data, wait=10):
@@ -38,7 +38,7 @@ def form(body, kind=b''):
     return POST + CLOSE + kind + b'Content-Length: %d\r\n\r\n' % len(body) + body
 
 
-SMUGGLED = b'GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n'
+SMUGGLED = b'GET /-/healthy HTTP/1.1\r\nHost: localhost\r\n\r\n'
 CASES = {
     'plain': (LINE + HOST + CLOSE + b'\r\n', [200]),
     'HTTP 1.0': (b'GET /-/ready HTTP/1.0\r\n\r\n', [200]),
@@ -46,9 +46,9 @@ CASES = {
     'spaces around a value': (LINE + HOST + b'X:   a  \r\n' + CLOSE + b'\r\n', [200]),
     'no value': (LINE + HOST + b'X:\r\n' + CLOSE + b'\r\n', [200]),
     'a tab in a value': (LINE + HOST + b'X: a\tb\r\n' + CLOSE + b'\r\n', [200]),
-    'LF alone everywhere': (LINE.replace(b'\r', b'') + b'Host: x\n\n' + SMUGGLED, [400]),
+    'LF alone everywhere': (LINE.replace(b'\r', b'') + b'Host: localhost\n\n' + SMUGGLED, [400]),
     'LF alone in the first line': (LINE.replace(b'\r', b'') + HOST + b'\r\n' + SMUGGLED, [400]),
-    'LF alone in a header': (LINE + b'Host: x\nX: y\r\n\r\n' + SMUGGLED, [400]),
+    'LF alone in a header': (LINE + b'Host: localhost\nX: y\r\n\r\n' + SMUGGLED, [400]),
     'LF alone, and the end': (LINE + HOST + b'X: y\n\n' + SMUGGLED, [400]),
     'LF alone at the end': (LINE + HOST + b'X: y\r\n\n' + SMUGGLED, [400]),
     'LF alone before the end': (LINE + HOST + b'X: y\n\r\n' + SMUGGLED, [400]),
@@ -102,7 +102,7 @@ CASES = {
     'a method of its own': (b'BREW /-/ready HTTP/1.1\r\n' + HOST + CLOSE + b'\r\n', [405]),
     'three in a row': (2 * (LINE + HOST + b'\r\n') + LINE + HOST + CLOSE + b'\r\n',
                        [200, 200, 200]),
-    'two in a row, the second odd': (LINE + HOST + b'\r\n' + LINE + b'Host: x\nX: y\r\n\r\n'
+    'two in a row, the second odd': (LINE + HOST + b'\r\n' + LINE + b'Host: localhost\nX: y\r\n\r\n'
                                      + SMUGGLED, [200, 400]),
 }
 

@@ -190,7 +190,7 @@ def requests_that_ask_for_much(d):
     stack = [p.place((f'd{i}', 1)) for i in range(100)] * 50
     for i in range(1000):
         p.sample(stack, [1], k=str(i))
-    e = served(d, {('a', 'profile'): [p.bytes()]}, '--query.memory=64MB')
+    e = served(d, {('a', 'profile'): [p.bytes()]}, '--query.memory=128MB')
     keys = ','.join(f'k{i}' for i in range(100))
     for params, status in (({'group_by': keys}, 400), ({'tagroot': keys}, 400),
                            ({'tagfocus': ','.join('a' * 40)}, 400), ({'tagroot': 'k'}, 429)):

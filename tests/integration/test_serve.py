@@ -210,7 +210,7 @@ def the_api_answers_and_refuses(d):
     # Raw braces and quotes in the request line
     with socket.create_connection(('127.0.0.1', e.port)) as c:
         c.sendall(b'GET /api/v1/query_range?query=heap{job="t"}&from=0&to=now HTTP/1.1\r\n'
-                  b'Host: x\r\nConnection: close\r\n\r\n')
+                  b'Host: localhost\r\nConnection: close\r\n\r\n')
         answer = b''
         while part_ := c.recv(65536):
             answer += part_
@@ -257,10 +257,10 @@ def odd_requests_get_an_answer(d):
     assert e.get('/-/healthy?' + 'a&' * 400).status == 200
     assert e.get('/api/v1/labels', method='POST', data=b'a=&' * 900).status == 200
     assert e.get('/api/v1/series?' + 'match[]=heap&' * 400).status == 200
-    smuggled = b'a=bGET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n'
+    smuggled = b'a=bGET /-/healthy HTTP/1.1\r\nHost: localhost\r\n\r\n'
     for headers in (b'Content-Length: 3\r\nContent-Length: %d\r\n' % len(smuggled),
                     b'Content-Length: 3\r\nTransfer-Encoding: chunked\r\n'):
-        answer = ask(b'POST /api/v1/labels HTTP/1.1\r\nHost: x\r\n' + headers + b'\r\n' + smuggled)
+        answer = ask(b'POST /api/v1/labels HTTP/1.1\r\nHost: localhost\r\n' + headers + b'\r\n' + smuggled)
         assert answer.count(b'HTTP/1.1 ') == 1 and b' 400 ' in answer, answer
     assert e.get('/api/v1/labels?x=%00').status == 400
     # Labels that no header can hold

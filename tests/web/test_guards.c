@@ -42,7 +42,7 @@ static void close_pair(struct connections *cs, struct pair *p)
 
 Test(guards, the_one_idle_longest_gives_way)
 {
-	const struct connections_options o = { 3, 60000, 60000 };
+	const struct connections_options o = { 3, 60000, 60000, 0 };
 	struct connections *cs = connections_new(&o);
 	struct pair p[7];
 
@@ -73,7 +73,7 @@ Test(guards, the_one_idle_longest_gives_way)
 
 Test(guards, late_requests_are_ended_and_others_are_not)
 {
-	const struct connections_options o = { 10, 0, 60000 };
+	const struct connections_options o = { 10, 0, 60000, 0 };
 	struct connections *cs = connections_new(&o);
 	struct pair p[3];
 

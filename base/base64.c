@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/base64.h"
+
+/* -1: no digit. */
+static int digit(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+bool base64_decode(struct str text, struct buf *out)
+{
+	size_t start = out->len;
+	size_t pad = 0;
+	uint32_t bits = 0;
+	unsigned have = 0;
+
+	while (pad < 2 && text.len > pad && text.ptr[text.len - 1 - pad] == '=')
+		pad++;
+	if (text.len % 4)
+		return false;
+	for (size_t i = 0; i < text.len - pad; i++) {
+		int d = digit(text.ptr[i]);
+
+		if (d < 0) {
+			out->len = start;
+			return false;
+		}
+		bits = bits << 6 | (uint32_t)d;
+		have += 6;
+		if (have >= 8) {
+			have -= 8;
+			buf_byte(out, (uint8_t)(bits >> have));
+		}
+	}
+	if (bits & ((1u << have) - 1)) {
+		out->len = start;
+		return false;
+	}
+	return true;
+}
