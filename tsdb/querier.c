@@ -473,7 +473,8 @@ static int fetch_flushed(struct querier *q, struct part part,
 		rc = spend(q, growth(&out->raw, p->raw_len), err);
 	if (rc)
 		return rc;
-	if (q->sequential) {
+	/* A large profile is alone in its group: nothing is kept of it. */
+	if (q->sequential && hit->head.count > 1) {
 		rc = fetch_kept(q, part, &hit->head, hit->index, &out->raw,
 				err);
 	} else {

@@ -10,8 +10,8 @@
 
 #define SLOTS 1024 /* lists of clients */
 
-/* Of a budget that all share one client has at most three quarters. */
-#define SHARE_OF(max) ((max) / 4 * 3)
+/* Of a budget that all share one client has at most seven eighths. */
+#define SHARE_OF(max) ((max) / 8 * 7)
 
 struct entry {
 	struct client client; /* first: references are of it */

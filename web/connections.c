@@ -80,6 +80,15 @@ static void shut(struct connection *c)
 	(void)shutdown(c->fd, SHUT_RDWR);
 }
 
+/* The same of one that takes nothing: what waits to be sent goes, too. */
+static void reset(struct connection *c)
+{
+	const struct linger now = { .l_onoff = 1 };
+
+	(void)setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	shut(c);
+}
+
 /* The one that has been idle longest, but for the last. */
 static void evict(struct connections *cs)
 {
@@ -196,9 +205,12 @@ size_t connections_sweep(struct connections *cs)
 	pthread_mutex_lock(&cs->mu);
 	for (struct connection *c = cs->ring.next; c != &cs->ring;
 	     c = c->next) {
-		if (!is_late(cs, c, now) && !is_slow(cs, c, now))
+		if (is_late(cs, c, now))
+			shut(c);
+		else if (is_slow(cs, c, now))
+			reset(c);
+		else
 			continue;
-		shut(c);
 		n++;
 	}
 	pthread_mutex_unlock(&cs->mu);

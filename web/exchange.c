@@ -32,6 +32,12 @@ int answer_take(struct answer *a, int64_t n, struct err *err)
 	return rc;
 }
 
+void answer_give(struct answer *a, int64_t n)
+{
+	budget_give(a->memory, n);
+	a->taken -= n;
+}
+
 int answer_account(struct answer *a, struct err *err)
 {
 	int64_t grown = (int64_t)a->body.cap - a->taken_for_body;
@@ -49,10 +55,8 @@ void answer_settle(struct answer *a)
 {
 	int64_t body = (int64_t)a->body.cap;
 
-	if (a->taken > body) {
-		budget_give(a->memory, a->taken - body);
-		a->taken = body;
-	}
+	if (a->taken > body)
+		answer_give(a, a->taken - body);
 	a->taken_for_body = a->taken;
 }
 

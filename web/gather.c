@@ -57,14 +57,14 @@ static int spend_fetch(void *ctx, size_t bytes, struct err *err)
 }
 
 /*
- * Merge a profile. What the merge may grow by is reserved while it does: at the
- * most as much as the profile takes.
+ * Merge a profile. What the merge will probably grow by at most is reserved
+ * while it does: half of what the profile takes, for stacks repeat.
  */
 static int merge_within(struct gather *g, const struct querier *q,
 			const struct pprof *p, const enum merge_op *ops,
 			struct err *err)
 {
-	int64_t most = (int64_t)pprof_memory(p);
+	int64_t most = (int64_t)pprof_memory(p) / 2;
 	int rc = budget_take(g->a->memory, most, err);
 
 	if (rc)
@@ -405,6 +405,21 @@ static int add_nearest(struct gather *g, struct querier *q,
 	return rc == 1 ? err_set(err, g->damage.code, "%s", g->damage.msg) : rc;
 }
 
+/* All profiles are in the merge: what they were read with is given back. */
+static void release_inputs(struct gather *g)
+{
+	int64_t now =
+		(int64_t)(merge_memory(g->merge) + columns_sum_memory(g->sum));
+
+	decoder_free(g->decoder);
+	g->decoder = NULL;
+	profile_fini(&g->fetched);
+	if (g->taken > now) {
+		answer_give(g->a, g->taken - now);
+		g->taken = now;
+	}
+}
+
 int gather_run(struct gather *g, const struct side *s, struct err *err)
 {
 	CLEANUP(querier_closep) struct querier *q = NULL;
@@ -418,6 +433,7 @@ int gather_run(struct gather *g, const struct side *s, struct err *err)
 	if (rc)
 		return rc;
 	rc = s->merged ? add_all(g, q, s, err) : add_nearest(g, q, s, err);
+	release_inputs(g);
 	if (!rc && querier_lost(q)) {
 		if (!g->damaged)
 			g->damage = *querier_lost(q);

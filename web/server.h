@@ -93,6 +93,7 @@ void answer_settle(struct answer *a);
 
 /* Take n bytes for other memory of this answer. ERR_LIMIT. */
 NODISCARD int answer_take(struct answer *a, int64_t n, struct err *err);
+void answer_give(struct answer *a, int64_t n);
 
 /* The first parameter of that name; false when there is none. */
 bool request_param(const struct request *r, const char *name, struct str *out);
