@@ -50,11 +50,49 @@ static size_t on_body(char *p, size_t size, size_t n, void *arg)
 	return 0;
 }
 
-static size_t on_header(char *p UNUSED, size_t size, size_t n, void *arg)
+/* False: another length was named before. */
+static bool note_length(struct transfer *t, struct str value)
+{
+	int64_t length = 0;
+	bool same;
+
+	if (!str_to_i64(value, &length))
+		return true; /* libcurl refuses it */
+	same = t->content_length < 0 || t->content_length == length;
+	t->content_length = length;
+	return same;
+}
+
+/*
+ * Two lengths that differ: whoever is between us and the target may take the
+ * other one. libcurl takes the last.
+ */
+static bool is_ambiguous(struct transfer *t, struct str line)
+{
+	static const char name[] = "Content-Length:";
+	struct str value = line;
+
+	if (str_starts(line, str_of("HTTP/")))
+		t->content_length = -1;
+	if (line.len < sizeof(name) ||
+	    strncasecmp(line.ptr, name, sizeof(name) - 1) != 0)
+		return false;
+	value.ptr += sizeof(name) - 1;
+	value.len -= sizeof(name) - 1;
+	return !note_length(t, str_trim(value));
+}
+
+static size_t on_header(char *p, size_t size, size_t n, void *arg)
 {
 	struct transfer *t = arg;
 
 	t->header_bytes += size * n;
+	if (is_ambiguous(t, (struct str){ .ptr = p, .len = size * n })) {
+		t->response.code = err_set(
+			&t->response.err, ERR_CORRUPT,
+			"the answer has two Content-Length headers that differ");
+		return 0;
+	}
 	if (t->header_bytes <= HTTP_HEADER_MAX)
 		return size * n;
 	t->response.code = err_set(&t->response.err, ERR_TOOBIG,

@@ -15,6 +15,22 @@ target_link_libraries(project_strict INTERFACE project_flags)
 target_compile_options(project_strict INTERFACE
   -Wconversion -Wno-sign-conversion -Wcast-qual -Wcast-align
   -Wdouble-promotion -Wnull-dereference)
+# Against what a bug in memory could be used for. Sanitizers have their own.
+if(NOT SANITIZE)
+  target_compile_options(project_flags INTERFACE
+    -fstack-protector-strong -fstack-clash-protection)
+  target_link_options(project_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64")
+    target_compile_options(project_flags INTERFACE -fcf-protection=full)
+    target_link_options(project_flags INTERFACE -Wl,-z,ibt,-z,shstk)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64")
+    target_compile_options(project_flags INTERFACE -mbranch-protection=standard)
+  endif()
+  # It needs optimisation.
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    target_compile_definitions(project_flags INTERFACE _FORTIFY_SOURCE=2)
+  endif()
+endif()
 if(WERROR)
   target_compile_options(project_flags INTERFACE -Werror)
 endif()

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof tsdb import: window by window over all series, so that no more
- * than one window's worth is ever unflushed.
+ * everprof tsdb import: a few windows after another over all series, so that
+ * no more than theirs is ever unflushed, and a tar is not read too often.
  */
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/mem.h"
+#include "base/url.h"
 #include "cmd/cmd.h"
 #include "cmd/source.h"
 #include "model/selector.h"
@@ -15,6 +17,9 @@
 #include "tsdb/tsdb.h"
 
 #define WINDOW_MS (2LL * 3600 * 1000)
+
+/* Windows that a pass over the source takes: so many ranges may be open. */
+#define PASS_WINDOWS 24
 
 /* For the size of blocks, as serve makes them: nothing is removed. */
 #define IMPORT_RETENTION_MS (90LL * 24 * 3600 * 1000)
@@ -30,7 +35,9 @@ struct import {
 	int64_t *windows;
 	size_t window_count;
 	size_t window_cap;
-	int64_t window; /* the one being imported */
+	int64_t first_window; /* those being imported */
+	int64_t last_window;
+	bool first_pass;
 
 	uint64_t lsn;
 	struct metric *duplicates; /* that storage has counted */
@@ -49,10 +56,8 @@ static bool note_window(void *ctx, int64_t ms)
 	struct import *im = ctx;
 	int64_t w = window_of(ms);
 
-	for (size_t i = im->window_count; i-- > 0;) {
-		if (im->windows[i] == w)
-			return false;
-	}
+	if (im->window_count && im->windows[im->window_count - 1] == w)
+		return false;
 	im->windows = mem_grow(im->windows, im->window_count, &im->window_cap,
 			       sizeof(*im->windows));
 	im->windows[im->window_count++] = w;
@@ -67,16 +72,63 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Ascending, each once. */
+static void sort_windows(struct import *im)
+{
+	size_t kept = 0;
+
+	qsort(im->windows, im->window_count, sizeof(*im->windows), by_number);
+	for (size_t i = 0; i < im->window_count; i++) {
+		if (!kept || im->windows[i] != im->windows[kept - 1])
+			im->windows[kept++] = im->windows[i];
+	}
+	im->window_count = kept;
+}
+
 static bool in_window(void *ctx, int64_t ms)
 {
-	return window_of(ms) == ((struct import *)ctx)->window;
+	const struct import *im = ctx;
+	int64_t w = window_of(ms);
+
+	return w >= im->first_window && w <= im->last_window;
+}
+
+/* A folder that says something: not "." or "..". */
+static bool is_name(struct str folder)
+{
+	return folder.len && !str_is(folder, ".") && !str_is(folder, "..");
+}
+
+/* A folder as export and dump name it: a series' selector, escaped. */
+static bool is_selector(struct str folder)
+{
+	return memmem(folder.ptr, folder.len, "%7B", 3) ||
+	       memchr(folder.ptr, '{', folder.len);
+}
+
+static int labels_of_folder(struct labels_builder *b, struct str folder,
+			    struct err *err)
+{
+	struct arena arena = { 0 };
+	struct selector s = { 0 };
+	int rc = selector_parse(url_unescape_path(folder, &arena), &s, err);
+
+	if (rc)
+		rc = err_set(
+			err, ERR_INVALID,
+			"its folder does not name a series (a long name was cut): give --labels");
+	for (size_t i = 0; i < s.count && !rc; i++)
+		labels_set(b, s.matchers[i].name, s.matchers[i].value);
+	selector_fini(&s);
+	arena_fini(&arena);
+	return rc;
 }
 
 static int make_labels(const struct import *im, const struct source_item *it,
 		       struct labels **out, struct err *err)
 {
 	struct labels_builder b = { 0 };
-	int rc;
+	int rc = 0;
 
 	if (it->labels) {
 		struct labels_iter li = labels_iter(it->labels);
@@ -84,16 +136,19 @@ static int make_labels(const struct import *im, const struct source_item *it,
 
 		while (labels_next(&li, &l))
 			labels_set(&b, l.name, l.value);
-	} else if (!im->named) {
-		labels_set(&b, str_of("job"), it->job);
+	} else if (is_selector(it->type)) {
+		rc = labels_of_folder(&b, it->type, err);
+	} else if (!im->named && is_name(it->type)) {
+		if (is_name(it->job))
+			labels_set(&b, str_of("job"), it->job);
 		labels_set(&b, str_of(LABEL_NAME), it->type);
 	}
 	for (size_t i = 0; i < im->labels.count; i++)
 		labels_set(&b, im->labels.matchers[i].name,
 			   im->labels.matchers[i].value);
-	if (labels_builder_get(&b, str_of(LABEL_NAME)).len)
+	if (!rc && labels_builder_get(&b, str_of(LABEL_NAME)).len)
 		rc = labels_build(&b, out, err);
-	else
+	else if (!rc)
 		rc = err_set(
 			err, ERR_INVALID,
 			"which type is it? Give --labels='heap{job=\"app\"}'");
@@ -125,7 +180,7 @@ static void unreadable(void *ctx, const struct err *err)
 {
 	struct import *im = ctx;
 
-	if (im->window != im->windows[0])
+	if (!im->first_pass)
 		return;
 	fprintf(stderr, "%s\n", err->msg);
 	im->refused++;
@@ -169,22 +224,28 @@ static int import_all(struct import *im, const char *source, struct err *err)
 
 	if (rc)
 		return rc;
-	if (im->window_count)
-		qsort(im->windows, im->window_count, sizeof(*im->windows),
-		      by_number);
-	v.wants = in_window;
-	v.visit = import_one;
-	v.unreadable = unreadable;
 	/* Even a source without one profile says what it cannot read. */
 	if (!im->window_count)
 		note_window(im, INT64_MAX);
-	for (size_t i = 0; i < im->window_count && !rc; i++) {
-		im->window = im->windows[i];
+	sort_windows(im);
+	v.wants = in_window;
+	v.visit = import_one;
+	v.unreadable = unreadable;
+	for (size_t i = 0; i < im->window_count && !rc; i += PASS_WINDOWS) {
+		size_t last = i + PASS_WINDOWS < im->window_count ?
+				      i + PASS_WINDOWS :
+				      im->window_count;
+
+		im->first_pass = !i;
+		im->first_window = im->windows[i];
+		im->last_window = im->windows[last - 1];
 		rc = source_walk(source, &v, err);
+		if (!rc)
+			rc = a->sync(a, im->lsn, err);
+		if (!rc)
+			rc = tsdb_maintain(im->db, true, err);
 	}
-	if (!rc)
-		rc = a->sync(a, im->lsn, err);
-	return rc ? rc : tsdb_maintain(im->db, true, err);
+	return rc;
 }
 
 static int parse_labels(const char *text, struct import *im, struct err *err)
@@ -259,8 +320,8 @@ int cmd_tsdb_import(int argc, char **argv)
 	static const struct usage u = {
 		"tsdb import SOURCE [FLAGS]",
 		"SOURCE is a pprof file, a folder, or a tar of them: "
-		"<job>/<type>/<unix ms>.pb.gz, or\n<unix ms>.pb.gz with "
-		"--labels. Any age is taken. What is stored already is not "
+		"<job>/<type>/<unix ms>.pb.gz, what\nexport and dump write, or "
+		"<unix ms>.pb.gz with --labels. Any age is taken. What is stored already is not "
 		"stored\nagain. Exit code 1 when a file was refused.",
 		1, 1
 	};

@@ -6,6 +6,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -439,6 +442,34 @@ static void stop(struct serve *s)
 	tsdb_close(s->db);
 }
 
+/* A core would hold passwords and profiles, and be as large as memory. */
+static void forbid_cores(void)
+{
+	const struct rlimit none = { 0 };
+
+	if (prctl(PR_SET_DUMPABLE, 0) || setrlimit(RLIMIT_CORE, &none)) {
+		/* Then they are what the system makes of them. */
+	}
+}
+
+/* What an operator should know of how it was started. */
+static void warn_of_rights(struct serve *s)
+{
+	struct stat st;
+
+	if (!geteuid())
+		log_event(
+			&s->log, LOG_WARN,
+			"everprof runs as root: it needs no rights for scraping; use a user of its own",
+			NULL);
+	if (given(s->web_config) && !stat(s->web_config, &st) &&
+	    st.st_mode & (S_IROTH | S_IWOTH))
+		log_event(
+			&s->log, LOG_WARN,
+			"anybody on this machine can read the file of --web.config.file: chmod o= it",
+			LOG_FIELDS(log_text("file", s->web_config)));
+}
+
 /* They are waited for. Threads inherit the blocked mask. */
 static void block_signals(sigset_t *set)
 {
@@ -511,6 +542,8 @@ static int run(struct serve *s, int argc, char **argv)
 		return 2;
 	}
 	show_flags(s);
+	forbid_cores();
+	warn_of_rights(s);
 	block_signals(&set);
 	rc = live_open(s->config_file, &s->live, &err);
 	if (!rc)

@@ -17,12 +17,21 @@
 
 struct http_source {
 	char *url;
-	char *shown;    /* without a password */
+	char *shown;    /* without a password, */
+	char *logged;   /* and without a query, which may hold a token */
 	char *interval; /* a header */
 	struct http_config *config;
 	uint64_t hash; /* of the last text that groups were made of */
 	bool running;
 };
+
+static char *without_query(const char *url)
+{
+	const char *query = strchr(url, '?');
+
+	return query ? mem_printf("%.*s?…", (int)(query - url), url) :
+		       mem_strdup(url);
+}
 
 static void *source_open(struct provider *p UNUSED,
 			 const struct discovery_config *c)
@@ -31,6 +40,7 @@ static void *source_open(struct provider *p UNUSED,
 
 	s->url = mem_strndup(c->url);
 	s->shown = http_url_shown(s->url);
+	s->logged = without_query(s->shown);
 	s->config = http_config_new(&c->http);
 	s->interval = mem_printf("X-Prometheus-Refresh-Interval-Seconds: %g",
 				 (double)c->refresh_ms / 1000);
@@ -71,11 +81,11 @@ static int take(struct provider *p, struct http_source *s, struct bytes text,
 
 	if (p->asked && hash == s->hash)
 		return 0;
-	rc = provider_parse(s->shown, text, true, &meta, &g, err);
+	rc = provider_parse(s->logged, text, true, &meta, &g, err);
 	if (rc)
 		return rc;
 	s->hash = hash;
-	provider_tell(p, s->shown, g);
+	provider_tell(p, s->logged, g);
 	*vec_add(&all) = g;
 	provider_found(p, &all);
 	target_groups_list_fini(&all);
@@ -93,7 +103,7 @@ static void answered(void *ctx, struct http_response *r)
 	if (!rc)
 		rc = take(p, s, buf_bytes(&r->body), &err);
 	if (rc && rc != ERR_CLOSED)
-		provider_failed(p, s->shown, &err);
+		provider_failed(p, s->logged, &err);
 }
 
 static void source_refresh(struct provider *p)
@@ -124,6 +134,7 @@ static void source_close(struct provider *p)
 	http_config_unref(s->config);
 	mem_free(s->url);
 	mem_free(s->shown);
+	mem_free(s->logged);
 	mem_free(s->interval);
 	mem_free(s);
 }

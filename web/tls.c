@@ -16,12 +16,16 @@ static struct {
 	void *ctx;
 } source;
 
+/* Of TLS 1.2, forward secrecy and authenticated encryption alone. */
+#define SAFE                                                         \
+	"NORMAL:-VERS-ALL:-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA:+DHE-RSA:" \
+	"-CIPHER-ALL:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-GCM:-MAC-ALL:+AEAD"
+
 const char *tls_priorities(const struct web_tls *t)
 {
 	static const char *const by_versions[2][2] = {
-		{ "NORMAL:-VERS-ALL:+VERS-TLS1.2",
-		  "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2" },
-		{ "", "NORMAL:-VERS-ALL:+VERS-TLS1.3" },
+		{ SAFE ":+VERS-TLS1.2", SAFE ":+VERS-TLS1.3:+VERS-TLS1.2" },
+		{ "", SAFE ":+VERS-TLS1.3" },
 	};
 
 	return by_versions[t->min_version == WEB_TLS_13]

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Encoder, decoder, checksum, hash table, buffer. */
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "base/base64.h"
+#include "base/budget.h"
 #include "base/crc32c.h"
 #include "base/dec.h"
 #include "base/enc.h"
 #include "base/hash.h"
+#include "base/pairs.h"
+#include "base/pool.h"
 #include "base/table.h"
 #include "tests/check.h"
 
@@ -128,4 +135,107 @@ Test(codec, a_buffer_does_not_pass_its_maximum)
 	buf_str(&b, "0123456789");
 	cr_expect(!b.over && b.len == 10);
 	buf_fini(&b);
+}
+
+/* A chain, as a deep recursion makes: each node below the one before. */
+Test(codec, pairs_that_grow_together_do_not_share_slots)
+{
+	struct pairs p = { 0 };
+	size_t longest = 0;
+	size_t run = 0;
+
+	for (uint32_t i = 0; i < 500000; i++)
+		*pairs_at(&p, i, i % 3) = i + 1;
+	for (size_t i = 0; i <= p.mask; i++) {
+		run = p.slots[i].number ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	cr_expect(longest < 200, "a look goes through %zu slots", longest);
+	for (uint32_t i = 0; i < 500000; i += 999)
+		cr_expect(*pairs_at(&p, i, i % 3) == i + 1);
+	pairs_fini(&p);
+}
+
+Test(codec, base64_is_decoded_strictly)
+{
+	static const char *const bad[] = {
+		"YQ",   "YQ=",  "YQ==YQ==", "YR==",
+		"Y Q=", "YQ-_", "====",     "YQ==\n"
+	};
+	struct buf b = { 0 };
+
+	cr_expect(base64_decode(str_of("YTpi/+8="), &b));
+	cr_expect(b.len == 5 && !memcmp(b.ptr, "a:b\xff\xef", 5));
+	cr_expect(base64_decode(str_of(""), &b) && b.len == 5);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		cr_expect(!base64_decode(str_of(bad[i]), &b) && b.len == 5,
+			  "%s", bad[i]);
+	buf_fini(&b);
+}
+
+Test(codec, a_share_of_a_budget_is_of_both)
+{
+	struct budget all = { .name = "all", .max = 100 };
+	struct budget mine = { .name = "all", .max = 75, .parent = &all };
+	struct budget yours = { .name = "all", .max = 75, .parent = &all };
+	struct err err;
+
+	cr_expect(!budget_take(&mine, 70, &err) && all.used == 70);
+	cr_expect(budget_take(&mine, 10, &err) == ERR_LIMIT && all.used == 70);
+	cr_expect(budget_take(&yours, 40, &err) == ERR_LIMIT);
+	cr_expect(yours.used == 0 && all.used == 70);
+	cr_expect(!budget_take(&yours, 30, &err) && all.used == 100);
+	budget_give(&mine, 70);
+	budget_give(&yours, 30);
+	cr_expect(!all.used && !mine.used && !yours.used);
+}
+
+/* Workers that one group keeps busy, and a task of another. */
+struct busy {
+	_Atomic int running;
+	_Atomic int most;
+	_Atomic bool let_go;
+	_Atomic bool other_ran;
+};
+
+static void keep_busy(void *ctx, unsigned worker)
+{
+	struct busy *b = ctx;
+	int now = atomic_fetch_add(&b->running, 1) + 1;
+
+	(void)worker;
+	if (now > b->most)
+		b->most = now;
+	while (!b->let_go)
+		usleep(1000);
+	atomic_fetch_sub(&b->running, 1);
+}
+
+static void run_other(void *ctx, unsigned worker)
+{
+	struct busy *b = ctx;
+
+	(void)worker;
+	b->other_ran = true;
+}
+
+Test(codec, a_pool_has_workers_left_for_another_group)
+{
+	struct pool *p = pool_start("test", 8, 100);
+	struct pool_group *greedy = pool_group_new(p);
+	struct pool_group *other = pool_group_new(p);
+	struct busy b = { 0 };
+
+	for (int i = 0; i < 50; i++)
+		cr_assert(!pool_submit(p, greedy, keep_busy, &b, NULL));
+	cr_assert(!pool_submit(p, other, run_other, &b, NULL));
+	while (!b.other_ran) /* though the greedy ones never end */
+		usleep(1000);
+	cr_expect(b.most <= 6);
+	b.let_go = true;
+	pool_group_free(greedy);
+	pool_group_free(other);
+	pool_stop(p);
+	cr_expect(b.running == 0);
+	pool_free(p);
 }

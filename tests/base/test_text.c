@@ -75,6 +75,11 @@ Test(text, times_are_rfc_3339_or_relative)
 	cr_expect(!time_parse(str_of("now-1h"), 7200000, &v, NULL) &&
 		  v == 3600000);
 	cr_expect(!time_parse(str_of("now"), 5, &v, NULL) && v == 5);
+	/* Neither end overflows. */
+	time_format(INT64_MIN, text);
+	time_format(INT64_MAX, text);
+	cr_expect(!time_parse(str_of("now-1h"), INT64_MIN + 5, &v, NULL) &&
+		  v == INT64_MIN);
 	cr_expect(time_parse(str_of("yesterday"), 0, &v, NULL));
 	cr_expect(time_parse(str_of("2026-13-02T03:04:05Z"), 0, &v, NULL));
 	cr_expect(time_parse(str_of("2026-01-02T03:04:05"), 0, &v, NULL));

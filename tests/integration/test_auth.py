@@ -455,4 +455,63 @@ def mistakes_are_named_and_nothing_starts(d):
         os.unlink(f'{d}/log')
 
 
+def authorization(value):
+    return {'Authorization': value}
+
+
+@suite.test
+def credentials_are_read_strictly(d):
+    e = start(d, web(f'  u: {hashed("pw")}\n'))
+    good = base64.b64encode(b'u:pw').decode()
+    for value, status in ((f'Basic {good}', 200), (f'basic {good}', 200), (f'BASIC {good}', 200),
+                          (f'Basic {good}!!!!', 401), (f'Basic {good}AAAA', 401),
+                          (f'Basic  {good}', 401), ('Basic ' + good.rstrip('='), 401),
+                          ('Basic ' + base64.b64encode(b'u:pw\0junk').decode(), 401),
+                          ('Basic ' + base64.b64encode(b'upw').decode(), 401),
+                          (f'bearer {READ}', 200)):
+        answer = e.get('/api/v1/labels', headers=authorization(value))
+        assert answer.status == status, (value, answer.status)
+    with socket.create_connection(('127.0.0.1', e.port)) as s:
+        s.sendall(b'GET /api/v1/labels HTTP/1.1\r\nHost: x\r\nConnection: close\r\n'
+                  b'Authorization: Bearer wrong\r\nAuthorization: Basic %s\r\n\r\n'
+                  % good.encode())
+        assert s.recv(100).startswith(b'HTTP/1.1 400'), 'two of them'
+
+
+@suite.test
+def who_guesses_keeps_out_nobody_else(d):
+    e = start(d, web(f'  u: {hashed("pw", 12)}\n'))
+    ending = []
+
+    def guess(n):
+        while not ending:
+            e.get('/api/v1/labels', headers=basic('u', f'{n}-{time.monotonic()}'))
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for n in range(8):
+            pool.submit(guess, n)
+        wait_until('guessing', 30, lambda: e.text() is not None)
+        time.sleep(1)
+        # Another client, at an address of its own, is not told to come later.
+        with socket.create_connection(('127.0.0.1', e.port), timeout=60,
+                                      source_address=('127.0.0.2', 0)) as s:
+            s.sendall(b'GET /api/v1/labels HTTP/1.1\r\nHost: x\r\nConnection: close\r\n'
+                      b'Authorization: Basic %s\r\n\r\n' % base64.b64encode(b'u:pw'))
+            answer = s.recv(100)
+        ending.append(1)
+    assert answer.startswith(b'HTTP/1.1 200'), answer
+
+
+@suite.test
+def a_web_configuration_that_all_can_read_is_warned_of(d):
+    e = start(d, web(f'  u: {hashed("pw")}\n'))
+    os.chmod(f'{d}/web.yml', 0o644)
+    e.finish()
+    e = Everprof(f'{d}/again', EMPTY, [f'--web.config.file={d}/web.yml'])
+    wait_until('ready', 30, lambda: 'everprof is ready' in e.text(), 0.02)
+    assert 'anybody on this machine can read' in e.text(), e.text()
+    with open(f'/proc/{e.child.pid}/limits') as f:
+        core = next(line for line in f if line.startswith('Max core file size'))
+    assert core.split()[4:6] == ['0', '0'], core
+
+
 suite.main()

@@ -288,4 +288,37 @@ def what_is_being_sent_is_sent_before_the_end(d):
     stuck.close()
 
 
+def status_for(e, host, headers=b''):
+    ask = b'GET /api/v1/labels HTTP/1.1\r\nHost: %s\r\n%s' % (host, headers) + CLOSE + b'\r\n'
+    return answers(e, ask)[0]
+
+
+@suite.test
+def a_name_that_rebinds_is_refused_without_authentication(d):
+    e = Everprof(d, CONFIG).ready()
+    for host in (b'localhost', b'LOCALHOST:%d' % e.port, b'127.0.0.1', b'127.0.0.1:80',
+                 b'[::1]:%d' % e.port, b'10.0.0.7', b'localhost.'):
+        assert status_for(e, host) == [200], host
+    for host in (b'evil.example', b'evil.example:%d' % e.port, b'127.0.0.1.evil.example',
+                 b'localhost.evil.example', b'127.1', b'0x7f000001', b'x' * 300):
+        assert status_for(e, host) == [403], host
+    e.finish()
+    e = Everprof(f'{d}/named', CONFIG, ['--web.allowed-hosts=profiles.example,p']).ready()
+    for host, status in ((b'profiles.example', 200), (b'P:80', 200), (b'localhost', 200),
+                         (b'x.profiles.example', 403), (b'evil.example', 403)):
+        assert status_for(e, host) == [status], host
+
+
+@suite.test
+def an_origin_of_another_scheme_is_another_origin(d):
+    e = Everprof(d, CONFIG, ['--web.enable-lifecycle']).ready()
+    host = f'127.0.0.1:{e.port}'
+    for origin, proxied, status in ((f'http://{host}', '', 200), (f'https://{host}', '', 403),
+                                    (f'https://{host}', 'https', 200),
+                                    (f'http://{host}', 'https', 403)):
+        headers = {'Origin': origin, **({'X-Forwarded-Proto': proxied} if proxied else {})}
+        answer = e.get('/-/reload', headers=headers, method='POST')
+        assert answer.status == status, (origin, proxied, answer.status)
+
+
 suite.main()

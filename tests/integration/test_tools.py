@@ -44,6 +44,7 @@ def dumped(data):
     return got
 
 
+
 def keyed(profiles):
     """The selector's text is ours alone: compare by its labels."""
     def key(text):
@@ -336,6 +337,59 @@ def every_handler_closes_its_querier(d):
         status = e.get(f'/api/v1/{path}', **params).status
         assert e.metric('everprof_tsdb_open_queriers') == 0, (path, params, status)
     e.finish()
+
+
+@suite.test
+def what_was_exported_can_be_imported(d):
+    data = make(d, series=2, count=30)
+    files = os.path.join(d, 'files')
+    assert run('tsdb', 'dump', data, f'--output={files}').returncode == 0
+    again = os.path.join(d, 'again')
+    r = run('tsdb', 'import', files, f'--storage.tsdb.path={again}')
+    assert r.returncode == 0 and r.stdout.startswith('60 profiles imported'), r
+    assert dumped(again) == dumped(data)
+
+
+@suite.test
+def folders_that_name_nothing_make_no_series(d):
+    path = os.path.join(d, f'{BASE}.pb.gz')
+    with open(path, 'wb') as f:
+        f.write(packed(profile('x')))
+    os.makedirs(f'{d}/below')
+    for name in (f'../{BASE}.pb.gz', f'./../{BASE}.pb.gz'):
+        r = run('tsdb', 'import', name, f'--storage.tsdb.path={d}/data', cwd=f'{d}/below')
+        assert r.returncode == 1 and 'which type is it?' in r.stderr, r
+    r = run('tsdb', 'import', path, f'--storage.tsdb.path={d}/data', '--labels=heap{job="x"}')
+    assert r.returncode == 0 and dumped(f'{d}/data').keys() == {('heap{job="x"}', BASE)}, r
+
+
+@suite.test
+def many_windows_are_imported_in_few_passes(d):
+    tar = os.path.join(d, 'many.tar')
+    with tarfile.open(tar, 'w') as t:
+        for i in range(300):
+            path = os.path.join(d, 'x.pb.gz')
+            with open(path, 'wb') as f:
+                f.write(packed(profile(str(i))))
+            t.add(path, f'app/heap/{BASE + i * 7200000}.pb.gz')
+    r = run('tsdb', 'import', tar, f'--storage.tsdb.path={d}/data')
+    assert r.returncode == 0 and r.stdout == '300 profiles imported, 0 refused\n', r
+    assert len(dumped(f'{d}/data')) == 300
+
+
+@suite.test
+def damage_turns_the_exit_code(d):
+    data = make(d)
+    values = os.path.join(block_of(data), 'values', '000001')
+    flip(values, os.path.getsize(values) - 100)
+    r = run('tsdb', 'dump', data)
+    assert r.returncode == 1 and r.stderr, r
+    r = run('tsdb', 'repair', data)
+    assert r.returncode == 1 and 'profiles are lost' in r.stdout, r
+    assert run('tsdb', 'repair', data).returncode == 0
+    assert run('tsdb', 'dump', data).returncode == 0
+    os.remove(os.path.join(block_of(data), 'meta.json'))
+    assert run('tsdb', 'repair', data).returncode == 1, 'a block is set aside'
 
 
 @suite.test
