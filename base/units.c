@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #define DAY_MS (24LL * 3600 * 1000)
@@ -119,6 +121,12 @@ static const struct {
 	{ "PiB", 0x1p50 }, { "EiB", 0x1p60 },
 };
 
+/* In any case: 10gb is meant as 10GB. */
+static bool is_unit(struct str s, const char *unit)
+{
+	return s.len == strlen(unit) && !strncasecmp(s.ptr, unit, s.len);
+}
+
 int size_parse(struct str s, int64_t *bytes, struct err *err)
 {
 	struct str unit = s;
@@ -133,7 +141,7 @@ int size_parse(struct str s, int64_t *bytes, struct err *err)
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		char *end;
 
-		if (!n || n >= sizeof(number) || !str_is(unit, sizes[i].unit))
+		if (!n || n >= sizeof(number) || !is_unit(unit, sizes[i].unit))
 			continue;
 		memcpy(number, s.ptr, n);
 		number[n] = 0;

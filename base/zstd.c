@@ -169,3 +169,15 @@ int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
 	}
 	return 0;
 }
+
+bool zstd_sniff(struct bytes in)
+{
+	static const uint8_t magic[] = { 0x28, 0xb5, 0x2f, 0xfd };
+
+	return in.len > sizeof(magic) && !memcmp(in.ptr, magic, sizeof(magic));
+}
+
+bool zstd_is_one_frame(struct bytes in)
+{
+	return ZSTD_findFrameCompressedSize(in.ptr, in.len) == in.len;
+}

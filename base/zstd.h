@@ -36,6 +36,12 @@ NODISCARD int zstd_decompress_after(struct zstd *z, struct bytes prefix,
 				    struct bytes in, size_t want,
 				    struct buf *out, struct err *err);
 
+/* Whether the bytes begin as a zstd frame does. */
+bool zstd_sniff(struct bytes in);
+
+/* Whether they are one frame, and nothing behind it. */
+bool zstd_is_one_frame(struct bytes in);
+
 /*
  * Decompress a frame of unknown length and append all of it to out; its
  * checksum, if it has one, is verified. ERR_CORRUPT: what came before the

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -343,6 +344,23 @@ static void keep(void *ctx, struct http_response *r)
 	out->content_type = "";
 	out->location = "";
 	r->body = (struct buf){ 0 };
+	r->headers = (struct buf){ 0 };
+}
+
+struct str http_response_header(const struct http_response *r, const char *name)
+{
+	struct str rest = str_from(buf_bytes(&r->headers));
+
+	while (rest.len) {
+		struct str value;
+		struct str line = str_cut(rest, '\n', &rest);
+		struct str key = str_cut(line, ':', &value);
+
+		if (key.len == strlen(name) &&
+		    !strncasecmp(key.ptr, name, key.len))
+			return str_trim(value);
+	}
+	return (struct str){ .ptr = "", .len = 0 };
 }
 
 void http_get(const struct http_request *request, struct http_response *r)

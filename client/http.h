@@ -40,7 +40,8 @@ struct http_response {
 	 * secret was sent, which could come back in it.
 	 */
 	char said[HTTP_SAID_MAX];
-	struct buf body; /* the callee takes it, or leaves it to be freed */
+	struct buf body;    /* the callee takes it, or leaves it to be freed */
+	struct buf headers; /* lines of it, if they were asked for; likewise */
 	struct intake_share share; /* of the body: goes with it */
 };
 
@@ -58,6 +59,7 @@ struct http_request {
 	const char *post;           /* a body: POST. NULL: GET */
 	const char *username;       /* goes before the URL's; NULL: none */
 	const char *password;
+	bool keep_headers; /* for http_response_header() */
 	http_done_fn done; /* called once, from http_poll() */
 	void *ctx;
 	/*
@@ -120,6 +122,10 @@ size_t http_running(const struct http_client *c);
 
 /* One request, waited for. The caller frees r->body. */
 void http_get(const struct http_request *request, struct http_response *r);
+
+/* The value of a header that was kept; empty without one. */
+struct str http_response_header(const struct http_response *r,
+				const char *name);
 
 /* The URL without user and password, to be shown; the caller's. */
 char *http_url_shown(const char *url);

@@ -93,8 +93,11 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
 			"the answer has two Content-Length headers that differ");
 		return 0;
 	}
-	if (t->header_bytes <= HTTP_HEADER_MAX)
+	if (t->header_bytes <= HTTP_HEADER_MAX) {
+		if (t->keep_headers)
+			buf_add(&t->response.headers, p, size * n);
 		return size * n;
+	}
 	t->response.code = err_set(&t->response.err, ERR_TOOBIG,
 				   "the headers are larger than %d bytes",
 				   HTTP_HEADER_MAX);
@@ -242,6 +245,7 @@ static void launch(struct transfer *t)
 	*t->why = 0;
 	t->wants = 0;
 	buf_fini(&t->response.body);
+	buf_reset(&t->response.headers);
 	intake_release(&t->response.share);
 	t->response.body = buf_init(t->max_body);
 	if (easy_route(t, &err)) {
@@ -300,6 +304,7 @@ static struct transfer *transfer_new(struct http_client *c,
 	t->done = r->done;
 	t->ctx = r->ctx;
 	t->max_body = r->max_body;
+	t->keep_headers = r->keep_headers;
 	t->sink = r->sink;
 	t->sink_ctx = r->sink_ctx;
 	t->timeout_ms = r->timeout_ms;
@@ -367,6 +372,7 @@ static void transfer_free(struct transfer *t)
 
 	handle_drop(t);
 	curl_slist_free_all(t->own);
+	buf_fini(&t->response.headers);
 	buf_fini(&t->response.body);
 	intake_release(&t->response.share);
 	mem_forget(t->proxy);

@@ -26,6 +26,7 @@ struct transfer {
 	int64_t timeout_ms;
 	int64_t deadline_ns;
 	size_t header_bytes;
+	bool keep_headers;
 	int64_t content_length; /* of the answer being received; -1: none yet */
 	char why[CURL_ERROR_SIZE];
 	/* The request. */

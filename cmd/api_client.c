@@ -143,6 +143,42 @@ static int api_error(const struct http_response *r, struct err *err)
 	return ERR_INVALID;
 }
 
+/* Libcurl's words, and what they may mean. */
+static int tell_transport(const struct query *q, const struct http_response *r,
+			  struct err *err)
+{
+	const char *hint = "";
+
+	if (strstr(r->err.msg, "onnect") && !strstr(r->err.msg, "SSL"))
+		hint = ": is everprof running there? (--server)";
+	else if (strstr(r->err.msg, "Empty reply") &&
+		 !strncmp(q->server, "http:", 5))
+		hint = ": did you mean https?";
+	else if (strstr(r->err.msg, "wrong version number"))
+		hint = ": did you mean http?";
+	return err_set(err, r->code, "%s: %s%s", q->server, r->err.msg, hint);
+}
+
+/* Another server's answer would be printed as if it were ours. */
+static int check_server(const struct query *q, const struct http_response *r,
+			struct err *err)
+{
+	if (http_response_header(r, "X-Everprof-Version").len)
+		return 0;
+	return err_set(
+		err, ERR_INVALID,
+		"%s is no everprof: what answers there does not say so (X-Everprof-Version)",
+		q->server);
+}
+
+static void print_warning(const struct http_response *r)
+{
+	struct str warning = http_response_header(r, "X-Everprof-Warning");
+
+	if (warning.len)
+		fprintf(stderr, "everprof: warning: %.*s\n", STR_ARG(warning));
+}
+
 int query_fetch(struct query *q, struct http_response *r, struct err *err)
 {
 	struct progress p = { .q = q, .started_ns = clock_mono_ns() };
@@ -152,6 +188,8 @@ int query_fetch(struct query *q, struct http_response *r, struct err *err)
 		.max_body = ANSWER_MAX,
 		.user_agent = EVERPROF_USER_AGENT,
 		.sink = q->sink ? sink : NULL,
+		.post = q->post,
+		.keep_headers = true,
 		.waiting = show_progress,
 		.sink_ctx = &p,
 	};
@@ -167,6 +205,13 @@ int query_fetch(struct query *q, struct http_response *r, struct err *err)
 	if (p.shown)
 		fprintf(stderr, "\r\033[K");
 	if (r->code)
-		return err_set(err, r->code, "%s: %s", q->server, r->err.msg);
-	return r->status == 200 ? 0 : api_error(r, err);
+		rc = tell_transport(q, r, err);
+	else
+		rc = check_server(q, r, err);
+	if (!rc && r->status / 100 != 2)
+		rc = api_error(r, err);
+	if (!rc)
+		print_warning(r);
+	buf_fini(&r->headers);
+	return rc;
 }

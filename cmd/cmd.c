@@ -1,7 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/cmd.h"
 
+#include <string.h>
+
 #include "cmd/version.h"
+
+/* The n-th argument in capitals of a usage line. */
+static const char *missing_argument(const struct usage *u, int n)
+{
+	static char name[64];
+	const char *at = u->line;
+
+	for (; *at; at += strcspn(at, " "), at += strspn(at, " ")) {
+		size_t len = strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-");
+
+		if (len < 2 || *at == '-' || strcspn(at, " ") < len || n-- > 0)
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)len, at);
+		return name;
+	}
+	return "an argument";
+}
 
 int cmd_begin(const struct usage *u, const struct flag *flags, int *argc,
 	      char **argv)
@@ -20,6 +39,13 @@ int cmd_begin(const struct usage *u, const struct flag *flags, int *argc,
 		return 0;
 	}
 	if (*argc < u->min || *argc > u->max) {
+		if (*argc > u->max)
+			fprintf(stderr,
+				"everprof: unexpected argument \"%s\"\n",
+				argv[u->max]);
+		else
+			fprintf(stderr, "everprof: %s is missing\n",
+				missing_argument(u, *argc));
 		fprintf(stderr, "usage: everprof %s   (see --help)\n", u->line);
 		return 2;
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cmd/suggest.h"
 
 static const struct flag *find(const struct flag *flags, struct str name)
 {
@@ -61,6 +62,19 @@ static const struct flag *find_negated(const struct flag *flags,
 	return f && f->kind == FLAG_BOOL ? f : NULL;
 }
 
+static int unknown_flag(const struct flag *flags, struct str name,
+			struct err *err)
+{
+	struct suggestion s = { 0 };
+
+	for (const struct flag *f = flags; f->name; f++)
+		suggest(&s, name, f->name);
+	return err_set(err, ERR_INVALID,
+		       "unknown flag --%.*s%s%s%s (see --help)", STR_ARG(name),
+		       s.best ? ": did you mean --" : "", s.best ? s.best : "",
+		       s.best ? "?" : "");
+}
+
 static int parse_one(const struct flag *flags, int argc, char **argv, int *i,
 		     struct err *err)
 {
@@ -78,9 +92,7 @@ static int parse_one(const struct flag *flags, int argc, char **argv, int *i,
 		}
 	}
 	if (!f)
-		return err_set(err, ERR_INVALID,
-			       "unknown flag --%.*s (see --help)",
-			       STR_ARG(name));
+		return unknown_flag(flags, name, err);
 	if (has_value)
 		return set_value(f, value, err);
 	if (f->kind == FLAG_BOOL) {

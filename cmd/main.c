@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/suggest.h"
 
 static const struct command {
 	const char *group; /* NULL: none */
@@ -52,6 +53,12 @@ static const struct command {
 	{ NULL, "version", cmd_version, "print the version" },
 };
 
+static void command_name(const struct command *c, char out[32])
+{
+	snprintf(out, 32, "%s%s%s", c->group ? c->group : "",
+		 c->group ? " " : "", c->name);
+}
+
 /* The commands of a group, or all. Returns how many. */
 static int list(FILE *out, const char *group)
 {
@@ -64,9 +71,7 @@ static int list(FILE *out, const char *group)
 			      strcmp(commands[i].group, group) != 0))
 			continue;
 		n++;
-		snprintf(name, sizeof(name), "%s%s%s",
-			 commands[i].group ? commands[i].group : "",
-			 commands[i].group ? " " : "", commands[i].name);
+		command_name(&commands[i], name);
 		fprintf(out, "  %-16s %s\n", name, commands[i].help);
 	}
 	return n;
@@ -90,6 +95,39 @@ static void help(FILE *out)
 		     "--config.file=everprof.yaml\n");
 }
 
+static bool is_group(const char *word)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (commands[i].group && !strcmp(commands[i].group, word))
+			return true;
+	}
+	return false;
+}
+
+/* What was typed, and what was probably meant. */
+static int unknown_command(int argc, char **argv)
+{
+	static char names[ARRAY_SIZE(commands)][32];
+	struct suggestion s = { 0 };
+	char typed[128];
+	bool two = argc > 1 && is_group(argv[0]);
+
+	snprintf(typed, sizeof(typed), "%s%s%s", argv[0], two ? " " : "",
+		 two ? argv[1] : "");
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		command_name(&commands[i], names[i]);
+		suggest(&s, str_of(typed), names[i]);
+	}
+	fprintf(stderr, "everprof: there is no command \"%s\"", typed);
+	if (s.best)
+		fprintf(stderr, ": did you mean everprof %s?\n", s.best);
+	else
+		fprintf(stderr, "; everprof --help lists them\n");
+	if (two && !s.best)
+		list(stderr, argv[0]);
+	return 2;
+}
+
 static int run(int argc, char **argv)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
@@ -106,10 +144,7 @@ static int run(int argc, char **argv)
 		if (list(argc == 1 ? stderr : stdout, argv[0]))
 			return argc == 1 ? 2 : 0;
 	}
-	fprintf(stderr, "everprof: there is no command \"%s%s%s\"\n\n", argv[0],
-		argc > 1 ? " " : "", argc > 1 ? argv[1] : "");
-	help(stderr);
-	return 2;
+	return unknown_command(argc, argv);
 }
 
 /* What could not be written must not look as if it had been. */

@@ -89,6 +89,11 @@ int cmd_query_labels(int argc, char **argv)
 		buf_str(&q.url, "/values");
 	}
 	rc = ask(&q, &root, &data, &err);
+	if (!rc && argc && !json_array_size(data))
+		rc = err_set(
+			&err, ERR_NOTFOUND,
+			"no series has a label \"%s\"; everprof query labels lists those there are",
+			argv[0]);
 	json_array_foreach(data, i, item) puts(json_string_value(item));
 	return finish(&q, root, rc, &err);
 }

@@ -260,23 +260,75 @@ int cmd_query_profile(int argc, char **argv)
 	return run(&j, !strcmp(j.report, "top"));
 }
 
+/* A difference to the very same profiles is none. The exit code, or 0. */
+static int check_base(const struct job *j, int selectors)
+{
+	bool ranged = *j->base_from || *j->base_to;
+
+	if (*j->time && (*j->from || *j->to))
+		return contradiction("--time", "--from and --to");
+	if (*j->base_time && ranged)
+		return contradiction("--base-time",
+				     "--base-from and --base-to");
+	if (selectors > 1 || *j->base_time || (ranged && !*j->time))
+		return 0;
+	fprintf(stderr,
+		"everprof: what is the base? Give --base-from and --base-to, "
+		"--base-time, or a second selector (see --help)\n");
+	return 2;
+}
+
+static void add_base(struct job *j)
+{
+	add_flag(j,
+		 (struct flag){ "base-from", FLAG_TEXT, &j->base_from, NULL,
+				"First time of the base (that of --from)." });
+	add_flag(j, (struct flag){ "base-to", FLAG_TEXT, &j->base_to, NULL,
+				   "Last time of the base (that of --to)." });
+	add_flag(j, (struct flag){ "base-time", FLAG_TEXT, &j->base_time, NULL,
+				   "One profile as the base." });
+	add_flag(j, (struct flag){ "normalize", FLAG_BOOL, &j->normalize, NULL,
+				   "Scale to the base's totals first." });
+}
+
+/* Both sides of a difference. */
+static void diff_params(struct job *j, const char *selector, const char *base)
+{
+	side_params(j, "_b", selector, j->time,
+		    (const char *const[]){ j->from, j->to });
+	side_params(
+		j, "_a", base, j->base_time,
+		(const char *const[]){ *j->base_from ? j->base_from : j->from,
+				       *j->base_to ? j->base_to : j->to });
+	query_param(&j->q, "normalize", j->normalize ? "1" : "");
+}
+
 static int run_merged(struct job *j, const struct usage *u, const char *report,
 		      int argc, char **argv)
 {
+	bool diff;
 	int code;
 
 	job_init(j);
 	add_server(j);
 	add_report(j);
+	add_base(j);
 	add_options(j);
 	code = cmd_begin(u, j->flags, &argc, argv);
 	if (code >= 0)
 		return code;
+	diff = *j->base_from || *j->base_to || *j->base_time;
 	if (*j->time && (*j->from || *j->to))
 		return contradiction("--time", "--from and --to");
-	query_path(&j->q, "/api/v1/query");
-	side_params(j, "", argv[0], j->time,
-		    (const char *const[]){ j->from, j->to });
+	code = diff ? check_base(j, argc) : 0;
+	if (code)
+		return code;
+	query_path(&j->q, diff ? "/api/v1/query?mode=diff" : "/api/v1/query");
+	if (diff)
+		diff_params(j, argv[0], argv[0]);
+	else
+		side_params(j, "", argv[0], j->time,
+			    (const char *const[]){ j->from, j->to });
 	query_param(&j->q, "format", "text");
 	report_params(j, report);
 	return run(j, !strcmp(report, "top"));
@@ -323,15 +375,7 @@ int cmd_query_diff(int argc, char **argv)
 	job_init(&j);
 	add_server(&j);
 	add_report(&j);
-	add_flag(&j,
-		 (struct flag){ "base-from", FLAG_TEXT, &j.base_from, NULL,
-				"First time of the base (that of --from)." });
-	add_flag(&j, (struct flag){ "base-to", FLAG_TEXT, &j.base_to, NULL,
-				    "Last time of the base (that of --to)." });
-	add_flag(&j, (struct flag){ "base-time", FLAG_TEXT, &j.base_time, NULL,
-				    "One profile as the base." });
-	add_flag(&j, (struct flag){ "normalize", FLAG_BOOL, &j.normalize, NULL,
-				    "Scale to the base's totals first." });
+	add_base(&j);
 	add_flag(&j, (struct flag){ "diff_base", FLAG_BOOL, &j.diff_base, NULL,
 				    "Percentages of the base." });
 	j.report = "top";
@@ -341,15 +385,13 @@ int cmd_query_diff(int argc, char **argv)
 	code = cmd_begin(&u, j.flags, &argc, argv);
 	if (code >= 0)
 		return code;
+	code = check_base(&j, argc);
+	if (code)
+		return code;
 	query_path(&j.q, "/api/v1/query?mode=diff");
-	side_params(&j, "_b", argv[0], j.time,
-		    (const char *const[]){ j.from, j.to });
-	side_params(&j, "_a", argc > 1 ? argv[1] : argv[0], j.base_time,
-		    (const char *const[]){ *j.base_from ? j.base_from : j.from,
-					   *j.base_to ? j.base_to : j.to });
+	diff_params(&j, argv[0], argc > 1 ? argv[1] : argv[0]);
 	query_param(&j.q, "format", "text");
 	query_param(&j.q, "diff", j.diff_base ? "diff_base" : "");
-	query_param(&j.q, "normalize", j.normalize ? "1" : "");
 	report_params(&j, j.report);
 	return run(&j, !strcmp(j.report, "top"));
 }

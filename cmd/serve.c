@@ -246,8 +246,12 @@ static int parse_share(struct serve *s, int64_t *bytes, struct err *err)
 	uint64_t available = 0;
 	int64_t percent = 0;
 
-	if (!text.len || text.ptr[text.len - 1] != '%')
-		return size_parse(text, bytes, err);
+	if (!text.len || text.ptr[text.len - 1] != '%') {
+		int rc = size_parse(text, bytes, err);
+
+		return rc ? err_wrap(err, rc, "--storage.tsdb.retention.size") :
+			    0;
+	}
 	text.len--;
 	if (!str_to_i64(text, &percent) || percent < 0 || percent > 100)
 		return err_set(
@@ -411,7 +415,11 @@ static void announce(struct serve *s)
 
 static int start(struct serve *s, int64_t sync_ms, struct err *err)
 {
-	int rc = start_storage(s, sync_ms, err);
+	/* What would fail anyway leaves no data directory behind. */
+	int rc = web_check_address(s->address, err);
+
+	if (!rc)
+		rc = start_storage(s, sync_ms, err);
 
 	if (!rc)
 		rc = start_scraper(s, err);

@@ -31,6 +31,7 @@ static int open_dir(struct opened *o, const char *path, bool read_only,
 					.metrics = o->metrics = metrics_new(),
 					.maintain_ms = -1,
 					.ignore_retention = true,
+					.must_exist = true,
 					.read_only = read_only };
 
 	o->log = (struct log){ .fd = STDERR_FILENO, .level = LOG_WARN };

@@ -65,18 +65,17 @@ static void print_color(struct str name, struct buf *out)
 		   10 + h % 45, 62 + h / 64 % 25, 62 + h / 4096 % 14);
 }
 
-/* Red for what has grown, blue for what has shrunk. */
-static void print_diff_color(const struct flame *f, const struct flame_node *n,
-			     struct buf *out)
+/*
+ * Red for what has grown, blue for what has shrunk, by the values themselves:
+ * a leak is red however much the rest has grown. The deeper, the larger a part
+ * of the frame that is. (Shares are compared with normalize.)
+ */
+static void print_diff_color(const struct flame_node *n, struct buf *out)
 {
-	double b = f->v.v[0].total ?
-			   (double)n->total / (double)f->v.v[0].total :
-			   0;
-	double a = f->v.v[0].total_a ?
-			   (double)n->total_a / (double)f->v.v[0].total_a :
-			   0;
-	double sum = fabs(a) + fabs(b);
-	double change = sum > 0 ? (b - a) / sum : 0;
+	double b = (double)n->total;
+	double a = (double)n->total_a;
+	double most = fmax(fabs(a), fabs(b));
+	double change = most > 0 ? fmax(-1, fmin(1, (b - a) / most)) : 0;
 
 	buf_printf(out, "hsl(%d,75%%,%d%%)", change > 0 ? 4 : 214,
 		   (int)(92 - 40 * fabs(change)));
@@ -156,7 +155,7 @@ static void print_frame(const struct report *r, const struct flame *f, size_t i,
 		"<rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\" rx=\"1\" fill=\"",
 		box->x, y, fmax(box->width - 0.5, 0.2), ROW - 1);
 	if (f->has_base)
-		print_diff_color(f, n, out);
+		print_diff_color(n, out);
 	else
 		print_color(flame_name(r, n), out);
 	buf_printf(out, "\"/><text x=\"%.2f\" y=\"%u\">", box->x + 3, y + 12);
@@ -214,6 +213,11 @@ static void print_heading(const struct report *r, const struct flame *f,
 		print_value(r, f->v.v[0].total_a, out);
 	}
 	buf_str(out, "</text>\n");
+	if (f->has_base)
+		buf_printf(
+			out,
+			"<text x=\"%.0f\" y=\"16\" text-anchor=\"end\"><tspan fill=\"hsl(4,75%%,45%%)\">red: more than the base</tspan>, <tspan fill=\"hsl(214,75%%,45%%)\">blue: less</tspan></text>\n",
+			WIDTH - 3);
 }
 
 void flame_svg(const struct report *r, const struct flame *f, struct buf *out)

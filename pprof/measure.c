@@ -158,6 +158,17 @@ void measure_percentage(struct buf *out, int64_t v, int64_t total)
 		buf_printf(out, "%5.2g%%", ratio);
 }
 
+bool measure_is_unit(struct str unit)
+{
+	if (is_dull(unit))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+		if (find_unit(&families[i], unit))
+			return true;
+	}
+	return false;
+}
+
 bool measure_compatible(struct str a, struct str b)
 {
 	if (str_eq(a, b))

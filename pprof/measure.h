@@ -31,6 +31,9 @@ void measure_percentage(struct buf *out, int64_t v, int64_t total);
  */
 int64_t measure_integer(double v);
 
+/* Whether a unit is one that values can be shown in. */
+bool measure_is_unit(struct str unit);
+
 /* Whether values of one unit can be added to those of the other. */
 bool measure_compatible(struct str a, struct str b);
 

@@ -622,7 +622,7 @@ static int disagree(const struct merge *m, const struct pprof *p,
 	describe(&m->out, &a);
 	describe(p, &b);
 	err_set(err, ERR_INVALID,
-		"profiles of different sample types cannot be merged: %s, and %s",
+		"profiles of different sample types cannot be merged: %s, and %s (name a type: heap{…})",
 		buf_cstr(&a), buf_cstr(&b));
 	buf_fini(&a);
 	buf_fini(&b);

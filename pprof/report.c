@@ -32,6 +32,12 @@ static const struct report_type types[] = {
 	{ "source", REPORT_SOURCE, TEXT, NULL, report_source, NULL },
 };
 
+void report_names(struct buf *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		buf_printf(out, "%s%s", i ? " " : "", types[i].name);
+}
+
 const struct report_type *report_find(struct str name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
@@ -169,6 +175,12 @@ int report_init(struct report *r, enum report_kind kind, struct pprof *p,
 	r->type = pprof_str(p, p->types.v[r->value].type);
 	r->unit = pprof_str(p, p->types.v[r->value].unit);
 	r->out_unit = o->unit.len ? o->unit : str_of("minimum");
+	if (o->unit.len && !str_eq(o->unit, r->unit) &&
+	    !measure_is_unit(o->unit))
+		return err_set(
+			err, ERR_INVALID,
+			"unit: there is no unit \"%.*s\": B kB MB GB TB, ns us ms s hrs, count, minimum",
+			STR_ARG(o->unit));
 	rc = pprof_tagroot_check(o->tagroot, "tagroot", err);
 	if (rc)
 		return rc;

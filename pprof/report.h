@@ -62,6 +62,9 @@ struct report_type {
 	int (*json)(struct report *r, struct json *j, struct err *err);
 };
 
+/* Their names, separated by blanks; proto and pgo are not among them. */
+void report_names(struct buf *out);
+
 /* NULL: there is no such report. */
 const struct report_type *report_find(struct str name);
 

@@ -3,6 +3,7 @@
 
 #include "base/gzip.h"
 #include "base/mem.h"
+#include "base/zstd.h"
 
 /* A larger buffer is given back, so that one giant does not stay. */
 #define BUFFER_KEEP (4 * MIB)
@@ -12,6 +13,7 @@ struct unpacker {
 	pthread_mutex_t *giant; /* NULL: not shared */
 	bool is_giant;          /* and it is held */
 	struct gzip *gzip;
+	struct zstd *zstd; /* NULL until one comes */
 	struct scanner *scanner;
 	struct buf raw;
 	struct buf typeset;
@@ -35,6 +37,7 @@ void unpacker_free(struct unpacker *u)
 		return;
 	unpacker_done(u);
 	gzip_free(u->gzip);
+	zstd_free(u->zstd);
 	scanner_free(u->scanner);
 	buf_fini(&u->raw);
 	buf_fini(&u->typeset);
@@ -64,6 +67,18 @@ static int too_big(const struct unpacker *u, struct err *err)
 		u->max_raw);
 }
 
+/* By what the bytes are: gzip or zlib, or a zstd frame (ddtrace's). */
+static int decompress_into(struct unpacker *u, struct bytes body,
+			   struct err *err)
+{
+	if (!zstd_sniff(body))
+		return gzip_decompress(u->gzip, body, &u->raw, err);
+	if (!u->zstd)
+		u->zstd = zstd_new();
+	buf_reset(&u->raw);
+	return zstd_decompress_all(u->zstd, body, &u->raw, err);
+}
+
 /* More than a buffer that is kept: one of them at a time. */
 static int decompress_giant(struct unpacker *u, struct bytes body,
 			    struct err *err)
@@ -73,7 +88,7 @@ static int decompress_giant(struct unpacker *u, struct bytes body,
 		pthread_mutex_lock(u->giant);
 	u->is_giant = true;
 	u->raw.max = u->max_raw + 1;
-	return gzip_decompress(u->gzip, body, &u->raw, err);
+	return decompress_into(u, body, err);
 }
 
 static int decompress(struct unpacker *u, struct bytes body,
@@ -84,7 +99,7 @@ static int decompress(struct unpacker *u, struct bytes body,
 	unpacker_done(u);
 	u->raw.max = u->max_raw < (size_t)BUFFER_KEEP ? u->max_raw + 1 :
 							(size_t)BUFFER_KEEP;
-	rc = gzip_decompress(u->gzip, body, &u->raw, err);
+	rc = decompress_into(u, body, err);
 	if (rc == ERR_TOOBIG && u->max_raw >= (size_t)BUFFER_KEEP)
 		rc = decompress_giant(u, body, err);
 	if (rc == ERR_TOOBIG || (!rc && u->raw.len > u->max_raw))
@@ -92,6 +107,10 @@ static int decompress(struct unpacker *u, struct bytes body,
 	if (rc)
 		return err_wrap(err, ERR_INVALID, "not a profile");
 	out->encoding = BODY_DEFLATE;
+	/* Readers take one frame: several are stored as what they hold. */
+	if (zstd_sniff(body))
+		out->encoding = zstd_is_one_frame(body) ? BODY_ZSTD :
+							  BODY_PLAIN;
 	out->raw = buf_bytes(&u->raw);
 	return 0;
 }
@@ -104,7 +123,7 @@ int unpacker_run(struct unpacker *u, struct bytes body, struct unpacked *out,
 
 	out->encoding = BODY_PLAIN;
 	out->raw = body;
-	if (gzip_sniff(body) == GZIP_GZIP)
+	if (gzip_sniff(body) == GZIP_GZIP || zstd_sniff(body))
 		rc = decompress(u, body, out, &why);
 	else if (body.len > u->max_raw)
 		rc = too_big(u, &why);
@@ -132,7 +151,7 @@ void unpacked_sample(const struct unpacked *u, struct bytes body,
 		     struct sample *out)
 {
 	out->encoding = u->encoding;
-	out->body = body;
+	out->body = u->encoding == BODY_PLAIN ? u->raw : body;
 	out->raw_len = (uint32_t)u->raw.len;
 	out->hash = u->scan.hash;
 	out->typeset = u->typeset;

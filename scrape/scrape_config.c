@@ -26,6 +26,15 @@ static void decode_static(struct yaml *y, const struct yaml_node *n,
 	c->statics = target_groups_decode(y, n, "static_configs", NULL);
 }
 
+/* host:port or [address]:port */
+static bool has_port(struct str target)
+{
+	const char *colon = memrchr(target.ptr, ':', target.len);
+	const char *bracket = memrchr(target.ptr, ']', target.len);
+
+	return colon && (!bracket || colon > bracket);
+}
+
 /*
  * URLs where addresses belong are a mistake, unless relabelling makes
  * addresses of them.
@@ -46,6 +55,11 @@ static void check_targets(struct yaml *y, const struct yaml_node *groups)
 				yaml_error(
 					y, t,
 					"\"%.*s\" is not a target: write host:port, without scheme or path",
+					STR_ARG(t->text));
+			else if (t->kind == YAML_SCALAR && !has_port(t->text))
+				yaml_warn(
+					y, t,
+					"\"%.*s\" names no port: it is asked at the port of its scheme, 80 or 443",
 					STR_ARG(t->text));
 		}
 	}
@@ -85,6 +99,8 @@ static const struct yaml_field profile_fields[] = {
 	{ "seconds", yaml_int, offsetof(struct profile_config, seconds), NULL },
 	{ "interval", yaml_duration,
 	  offsetof(struct profile_config, interval_ms), NULL },
+	{ "delta", NULL, 0,
+	  "what a counter counted between two profiles is reckoned when they are merged" },
 	{ 0 },
 };
 
@@ -120,6 +136,10 @@ static void decode_profile(struct yaml *y, const struct yaml_node *key,
 			y, key,
 			"%.*s needs a path that begins with /, such as /debug/pprof/%.*s",
 			STR_ARG(p->name), STR_ARG(p->name));
+	if (p->enabled && str_is(p->name, "trace"))
+		yaml_warn(
+			y, key,
+			"trace is not a profile: what /debug/pprof/trace answers cannot be stored");
 	if (p->seconds < 0 || p->seconds > SCRAPE_SECONDS_MAX)
 		yaml_error(y, key, "seconds must be 0 to %d",
 			   SCRAPE_SECONDS_MAX);

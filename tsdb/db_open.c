@@ -10,6 +10,7 @@
 #include "tsdb/block_writer.h"
 #include "tsdb/db.h"
 #include "tsdb/dirlock.h"
+#include "tsdb/tools.h"
 
 /* Blocks. */
 
@@ -579,6 +580,55 @@ static int make_dir(struct tsdb *db, const char *path, struct err *err)
 	return rc && rc != ERR_EXISTS ? rc : fs_sync_dir(db->o.fs, parent, err);
 }
 
+static bool is_ours(const char *name)
+{
+	static const char *const names[] = { "lock",  "wal",     "ranges",
+					     "state", "ballast", "snapshots" };
+	struct ulid u;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(name, names[i]))
+			return true;
+	}
+	return ulid_parse(str_of(name), &u) || ends_with(name, ASIDE_SUFFIX) ||
+	       ends_with(name, BLOCK_TMP_SUFFIX) ||
+	       ends_with(name, BLOCK_DELETE_SUFFIX);
+}
+
+/* What a new file system, or a desktop, puts into each directory. */
+static bool is_nobodys(const char *name)
+{
+	return name[0] == '.' || !strcmp(name, "lost+found");
+}
+
+int tsdb_check_dir(struct fs *fs, const char *path, bool or_empty,
+		   struct err *err)
+{
+	struct name_list l = { 0 };
+	bool ours = false;
+	bool foreign = false;
+	int rc = fs_list(fs, path, &l, err);
+
+	for (size_t i = 0; i < l.count; i++) {
+		ours = ours || is_ours(l.names[i]);
+		foreign = foreign || !is_nobodys(l.names[i]);
+	}
+	name_list_fini(&l);
+	if (rc || ours || (or_empty && !foreign))
+		return rc;
+	return err_set(err, ERR_INVALID,
+		       "%s is no data directory of everprof%s", path,
+		       foreign ? ", and not empty" : ": it is empty");
+}
+
+static int check_dir(const struct tsdb *db, struct err *err)
+{
+	bool may_be_new = !db->o.read_only && !db->o.must_exist;
+	int rc = tsdb_check_dir(db->o.fs, db->path, may_be_new, err);
+
+	return rc == ERR_NOTFOUND && may_be_new ? 0 : rc;
+}
+
 int db_load(struct tsdb *db, struct err *err)
 {
 	CLEANUP(mem_freep) char *wal_dir = mem_printf("%s/wal", db->path);
@@ -588,9 +638,9 @@ int db_load(struct tsdb *db, struct err *err)
 				  .read_only = db->o.read_only,
 				  .log = db->o.log,
 				  .metrics = db->o.metrics };
-	int rc = 0;
+	int rc = check_dir(db, err);
 
-	if (!db->o.read_only) {
+	if (!rc && !db->o.read_only) {
 		rc = make_dir(db, db->path, err);
 		if (!rc)
 			rc = dirlock_take(db->path, &db->lock, err);

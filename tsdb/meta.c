@@ -10,7 +10,9 @@
 #include "base/mem.h"
 #include "model/types.h"
 
-#define FORMAT 1
+/* With columns it is 2: an everprof before them says "newer", not "damaged". */
+#define FORMAT_PLAIN   1
+#define FORMAT_COLUMNS 2
 
 void meta_fini(struct meta *m)
 {
@@ -181,8 +183,8 @@ void meta_encode(const struct meta *m, struct buf *out)
 		   ",\n\t\t\"firstLsn\": %" PRIu64
 		   ",\n\t\t\"lastLsn\": %" PRIu64
 		   ",\n\t\t\"rawBytes\": %" PRIu64 ",\n",
-		   FORMAT, m->first_ms, m->last_ms, m->first_lsn, m->last_lsn,
-		   m->raw_bytes);
+		   m->columns ? FORMAT_COLUMNS : FORMAT_PLAIN, m->first_ms,
+		   m->last_ms, m->first_lsn, m->last_lsn, m->raw_bytes);
 	if (m->columns)
 		buf_str(out, "\t\t\"columns\": true,\n");
 	encode_typesets(m, out);
@@ -331,12 +333,12 @@ static int decode_root(struct meta *m, const json_t *root, struct err *err)
 	bool ok = json_is_object(ours);
 	int64_t format = number(ours, "format", &ok);
 
-	if (ok && format != FORMAT)
+	if (ok && (format < FORMAT_PLAIN || format > FORMAT_COLUMNS))
 		return err_set(
 			err, ERR_UNSUPPORTED,
 			"a block in format %" PRId64
-			", this everprof reads format %d: use the version that wrote it",
-			format, FORMAT);
+			", written by a newer everprof: this one reads formats %d to %d; use the version that wrote it",
+			format, FORMAT_PLAIN, FORMAT_COLUMNS);
 	if (ok) {
 		decode_prometheus(m, root, &ok);
 		decode_everprof(m, ours, &ok);

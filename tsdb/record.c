@@ -45,7 +45,7 @@ static int copy_decode(struct bytes copy, uint32_t magic,
 	    reserved.ptr[2])
 		return err_set(
 			err, ERR_UNSUPPORTED,
-			"written in format %u, this everprof reads format %d: use the version that wrote it",
+			"written in format %u by a newer everprof: this one reads format %d; use the version that wrote it",
 			version, VERSION);
 	*out = h;
 	return 0;

@@ -71,6 +71,13 @@ struct tsdb_repair {
 NODISCARD int tsdb_repair(struct tsdb *db, struct tsdb_repair *out,
 			  struct err *err);
 
+/*
+ * Whether a directory is that of a database: ERR_NOTFOUND: it is not there;
+ * ERR_INVALID: it holds something else, or, unless `or_empty`, nothing.
+ */
+NODISCARD int tsdb_check_dir(struct fs *fs, const char *path, bool or_empty,
+			     struct err *err);
+
 /* Block i of count is done. */
 typedef void (*tsdb_progress_fn)(void *ctx, const char *block, size_t i,
 				 size_t count);

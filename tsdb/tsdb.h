@@ -38,12 +38,14 @@ struct tsdb_options {
 	int64_t maintain_ms;     /* between rounds [60000]; -1: by call only */
 	const struct codec *columns; /* for blocks, beside zstd [none] */
 	bool read_only;        /* beside a running server; changes nothing */
+	bool must_exist;       /* ERR_INVALID when there is no database yet */
 	bool ignore_retention; /* for imports */
 };
 
 /*
  * Open, or make, the database in a directory. ERR_BUSY: another process has
- * it. ERR_UNSUPPORTED: written by another version.
+ * it. ERR_UNSUPPORTED: written by another version. ERR_INVALID: there is
+ * something else in it.
  */
 NODISCARD int tsdb_open(const struct tsdb_options *o, struct tsdb **out,
 			struct err *err);

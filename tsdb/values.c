@@ -51,9 +51,10 @@ const struct codec *values_codec(struct part p, uint8_t id)
 
 static int no_codec(const struct head *h, struct err *err)
 {
-	return err_set(err, ERR_UNSUPPORTED,
-		       "stored with codec %u, which this everprof lacks",
-		       h->codec);
+	return err_set(
+		err, ERR_UNSUPPORTED,
+		"stored with codec %u by a newer everprof: use the version that wrote it",
+		h->codec);
 }
 
 static int no_file(struct err *err)

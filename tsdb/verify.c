@@ -468,11 +468,16 @@ static void verify_recovered(struct verify *v, const char *dir)
 int tsdb_verify(const char *dir, struct verify *v, struct err *err)
 {
 	bool live = dirlock_is_held(dir);
+	int checked = tsdb_check_dir(NULL, dir, false, err);
 	struct metrics *m = metrics_new();
 	struct metric *ignored =
 		metrics_counter(m, "corruptions", "Not shown.", NULL);
 	int rc;
 
+	if (checked) {
+		metrics_free(m);
+		return checked;
+	}
 	/* In the order in which profiles move, so that none is missed. */
 	verify_wal(v, dir, live);
 	verify_ranges(v, dir, ignored, live);

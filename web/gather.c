@@ -295,7 +295,7 @@ static int add_ends(struct stretch *s, struct err *err)
 		rc = add_last(s, first, end, end == s->end, &at, err);
 		if (!rc && first == s->first && at < end)
 			rc = subtract_first(s, first, at, err);
-		s->g->profiles += !s->has_all;
+		s->g->profiles += s->has_all ? 0 : end - first;
 		first = end;
 		if (!rc)
 			rc = check_late(s->g, err);

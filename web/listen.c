@@ -17,11 +17,15 @@ static int split_address(const char *address, char *host, size_t host_len,
 	int64_t number;
 
 	if (!colon || n >= host_len ||
-	    !str_to_i64(str_of(colon + 1), &number) || number < 0 ||
-	    number > 65535)
+	    !str_to_i64(str_of(colon + 1), &number) || number < 0)
+		return err_set(
+			err, ERR_INVALID,
+			"--web.listen-address=%s is not host:port, such as 127.0.0.1:10902 or :10902",
+			address);
+	if (number > 65535)
 		return err_set(err, ERR_INVALID,
-			       "listen address \"%s\" is not host:port",
-			       address);
+			       "--web.listen-address=%s: port %s is over 65535",
+			       address, colon + 1);
 	if (n >= 2 && address[0] == '[' && address[n - 1] == ']') {
 		address++;
 		n -= 2;
@@ -65,7 +69,8 @@ int listen_on(const char *address, int *out, struct err *err)
 			       address, gai_strerror(rc));
 	for (struct addrinfo *ai = list; ai && fd < 0; ai = ai->ai_next)
 		fd = listen_one(ai);
-	rc = fd < 0 ? err_sys(err, "listen on %s", address) : 0;
+	rc = fd < 0 ? err_sys(err, "--web.listen-address=%s: listen", address) :
+		      0;
 	freeaddrinfo(list);
 	*out = fd;
 	return rc;

@@ -54,9 +54,8 @@ static int parse_source(struct look *l, struct request *r, struct err *err)
 	if (!rc)
 		rc = selector_parse(text, &l->source.selector, err);
 	if (!rc && is_given(r, "time")) {
-		l->source.match = MATCH_EXACT;
 		rc = param_time(r, &time, &l->source.time, err);
-		l->source.from = l->source.to = l->source.time;
+		side_at(&l->source, l->source.time);
 	} else if (!rc) {
 		rc = parse_times(&l->source, r, "from", "to", err);
 	}
@@ -378,9 +377,10 @@ void page_report(void *ctx, struct request *r, struct answer *a)
 	if (rc) {
 		a->body.len = start; /* nothing that is half */
 		form(a, r, NULL);
-		page_error(a, &err);
 		/* The empty form is a page like others. */
-		if (!r->param_count)
+		if (r->param_count)
+			page_error(a, &err);
+		else
 			a->status = 200;
 	}
 	page_end(a);

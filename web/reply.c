@@ -266,6 +266,7 @@ enum MHD_Result reply_send(struct exchange *x)
 		return MHD_NO;
 	MHD_add_response_header(r, "Content-Type", a->content_type);
 	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(r, "X-Everprof-Version", x->server->o.version);
 	MHD_add_response_header(r, "Vary", "Accept-Encoding");
 	for (size_t i = 0; i < a->header_count; i++)
 		MHD_add_response_header(r, a->headers[i].name,

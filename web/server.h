@@ -132,6 +132,7 @@ struct server_options {
 	const struct log *log;
 	struct metrics *metrics;
 	struct auth *auth;
+	const char *version; /* said with every answer */
 	/* Makes an error's answer: the API's JSON. */
 	void (*fail)(struct answer *a, const struct err *err);
 };

@@ -17,17 +17,19 @@ static int parse_match(const struct request *r, const char *name,
 {
 	struct str s;
 
-	*out = MATCH_AFTER;
-	if (!request_param(r, name, &s) || !s.len || str_is(s, "after"))
+	*out = MATCH_NEAREST;
+	if (!request_param(r, name, &s) || !s.len || str_is(s, "nearest"))
 		return 0;
-	if (str_is(s, "exact"))
+	if (str_is(s, "after"))
+		*out = MATCH_AFTER;
+	else if (str_is(s, "exact"))
 		*out = MATCH_EXACT;
 	else if (str_is(s, "before"))
 		*out = MATCH_BEFORE;
 	else
 		return err_set(
 			err, ERR_INVALID,
-			"parameter \"%s\" is after, exact or before, not \"%.*s\"",
+			"parameter \"%s\" is nearest, after, exact or before, not \"%.*s\"",
 			name, STR_ARG(s));
 	return 0;
 }
@@ -44,20 +46,43 @@ static int64_t saturate(int64_t a, int64_t b)
 /* Where a single profile is looked for. */
 static void window(struct side *s)
 {
-	s->from = s->match == MATCH_BEFORE ? saturate(s->time, -SEARCH_MS) :
-					     s->time;
-	s->to = s->match == MATCH_AFTER ? saturate(s->time, SEARCH_MS) :
-					  s->time;
+	bool earlier = s->match == MATCH_BEFORE || s->match == MATCH_NEAREST;
+	bool later = s->match == MATCH_AFTER || s->match == MATCH_NEAREST;
+
+	s->from = earlier ? saturate(s->time, -SEARCH_MS) : s->time;
+	s->to = later ? saturate(s->time, SEARCH_MS) : s->time;
 }
 
-static int parse_mode(struct side *s, const struct request *r, const char *name,
+void side_at(struct side *s, int64_t ms)
+{
+	s->merged = false;
+	s->match = MATCH_NEAREST;
+	s->time = ms;
+	window(s);
+}
+
+/* Whether it has a from and a to, and no time: many profiles are meant. */
+static bool is_range(struct request *r, const char *suffix)
+{
+	struct str s;
+
+	return !request_param(r, side_param(r, "time", suffix), &s) &&
+	       request_param(r, side_param(r, "from", suffix), &s) &&
+	       request_param(r, side_param(r, "to", suffix), &s);
+}
+
+static int parse_mode(struct side *s, struct request *r, const char *suffix,
 		      struct err *err)
 {
+	const char *name = side_param(r, "mode", suffix);
 	struct str mode;
 
 	s->merged = false;
-	if (!request_param(r, name, &mode) || !mode.len ||
-	    str_is(mode, "single"))
+	if (!request_param(r, name, &mode) || !mode.len) {
+		s->merged = is_range(r, suffix);
+		return 0;
+	}
+	if (str_is(mode, "single"))
 		return 0;
 	s->merged = str_is(mode, "merge");
 	if (s->merged)
@@ -106,7 +131,7 @@ int side_parse(struct side *s, struct request *r, const char *suffix,
 	if (!rc)
 		rc = selector_parse(text, &s->selector, err);
 	if (!rc)
-		rc = parse_mode(s, r, side_param(r, "mode", suffix), err);
+		rc = parse_mode(s, r, suffix, err);
 	if (!rc)
 		rc = s->merged ? parse_merged(s, r, suffix, err) :
 				 parse_single(s, r, suffix, err);
@@ -118,6 +143,11 @@ void side_fini(struct side *s)
 	selector_fini(&s->selector);
 }
 
+static int64_t distance(const struct side *s, int64_t ms)
+{
+	return llabs(ms - s->time);
+}
+
 /* Of one series: 1 when *found is set. */
 static int nearest_of(const struct side *s, struct querier *q, size_t series,
 		      int64_t *found, struct err *err)
@@ -127,7 +157,11 @@ static int nearest_of(const struct side *s, struct querier *q, size_t series,
 
 	if (rc || !t.count)
 		return rc;
-	*found = t.ms[s->match == MATCH_BEFORE ? t.count - 1 : 0];
+	*found = t.ms[0];
+	for (size_t i = 1; i < t.count; i++) {
+		if (distance(s, t.ms[i]) < distance(s, *found))
+			*found = t.ms[i];
+	}
 	return 1;
 }
 
@@ -145,8 +179,8 @@ int side_nearest(const struct side *s, struct request *r, struct querier *q,
 			rc = nearest_of(s, q, i, &found, err);
 		if (rc < 0)
 			return rc;
-		if (rc && (best < 0 || llabs(found - s->time) < best)) {
-			best = llabs(found - s->time);
+		if (rc && (best < 0 || distance(s, found) < best)) {
+			best = distance(s, found);
 			*series = i;
 			*ms = found;
 		}

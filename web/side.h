@@ -13,6 +13,7 @@
 #include "web/context.h"
 
 enum match {
+	MATCH_NEAREST, /* before or after */
 	MATCH_AFTER,
 	MATCH_EXACT,
 	MATCH_BEFORE
@@ -34,6 +35,9 @@ struct side {
 NODISCARD int side_parse(struct side *s, struct request *r, const char *suffix,
 			 struct err *err);
 void side_fini(struct side *s);
+
+/* Make it one of the profile nearest to a time. */
+void side_at(struct side *s, int64_t ms);
 
 /* A parameter with the suffix behind its name. */
 const char *side_param(struct request *r, const char *name, const char *suffix);

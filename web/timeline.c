@@ -22,7 +22,10 @@ int timeline_init(struct timeline *t, const struct timeline_options *o,
 			err, ERR_INVALID,
 			"more than %d points a series: take a larger step, or a shorter range",
 			TIMELINE_POINTS_MAX);
-	t->points = (size_t)(span / (uint64_t)o->step_ms) + 1;
+	/* What is at the very end belongs to the last step. */
+	t->points = (size_t)((span + (uint64_t)o->step_ms - 1) /
+			     (uint64_t)o->step_ms);
+	t->points += !t->points;
 	t->types = mem_new(struct typeset);
 	return 0;
 }
@@ -35,6 +38,7 @@ static void group_fini(struct timeline_group *g)
 		mem_free(g->lines.v[i].known);
 		mem_free(g->lines.v[i].sum);
 		mem_free(g->lines.v[i].count);
+		mem_free(g->lines.v[i].seconds);
 	}
 	vec_fini(&g->lines);
 }
@@ -118,8 +122,9 @@ static uint32_t add_line(struct timeline *t, struct timeline_group *g,
 		.known = mem_zalloc(n, sizeof(bool)),
 		.sum = mem_zalloc(n, sizeof(double)),
 		.count = mem_zalloc(n, sizeof(uint32_t)),
+		.seconds = mem_zalloc(n, sizeof(double)),
 	};
-	t->memory += n * (2 * sizeof(double) + sizeof(bool) + sizeof(uint32_t));
+	t->memory += n * (3 * sizeof(double) + sizeof(bool) + sizeof(uint32_t));
 	return (uint32_t)g->lines.count - 1;
 }
 
@@ -144,8 +149,10 @@ static uint32_t find_line(struct timeline *t, struct timeline_group *g,
 
 static size_t step_of(const struct timeline *t, int64_t ms)
 {
-	return (size_t)(((uint64_t)ms - (uint64_t)t->o->from) /
-			(uint64_t)t->o->step_ms);
+	size_t at = (size_t)(((uint64_t)ms - (uint64_t)t->o->from) /
+			     (uint64_t)t->o->step_ms);
+
+	return at < t->points ? at : t->points - 1;
 }
 
 /* The lines of the types of a row, which are of rows with its type set. */
@@ -178,9 +185,11 @@ static bool restarted(const struct timeline *t, const struct timeline_group *g,
 }
 
 static void add_value(struct timeline_line *l, size_t at, int64_t now,
-		      bool anew)
+		      int64_t duration_ns, bool anew)
 {
 	double v = (double)now;
+
+	l->seconds[at] += (double)duration_ns / 1e9;
 
 	if (l->kind == KIND_COUNTER)
 		v = !l->has_last ? 0 : anew ? v : v - (double)l->last;
@@ -213,7 +222,8 @@ static int add_rows(struct timeline *t, struct timeline_group *g,
 		anew = restarted(t, g, now);
 		for (size_t k = 0; k < t->places.count; k++)
 			add_value(&g->lines.v[t->places.v[k]],
-				  step_of(t, row->ms), now[k], anew);
+				  step_of(t, row->ms), now[k], row->duration_ns,
+				  anew);
 	}
 	return rc;
 }
@@ -223,8 +233,12 @@ static double finish_point(const struct timeline *t,
 {
 	if (l->kind == KIND_STATE)
 		return l->sum[at] / l->count[at];
-	return t->o->rate ? l->sum[at] * 1000 / (double)t->o->step_ms :
-			    l->sum[at];
+	if (!t->o->rate)
+		return l->sum[at];
+	/* Of a flow, what happened in each second that was profiled. */
+	if (l->kind == KIND_FLOW && l->seconds[at] > 0)
+		return l->sum[at] / l->seconds[at];
+	return l->sum[at] * 1000 / (double)t->o->step_ms;
 }
 
 /* Put what the series brought into the group. */
@@ -237,6 +251,7 @@ static void fold_line(const struct timeline *t, struct timeline_line *l)
 		l->values[at] += finish_point(t, l, at);
 		l->sum[at] = 0;
 		l->count[at] = 0;
+		l->seconds[at] = 0;
 	}
 	l->has_last = false;
 	l->end_step = 0;

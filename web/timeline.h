@@ -34,7 +34,8 @@ struct timeline_line {
 	/* Of the series that is being added: by step, and between rows. */
 	double *sum;
 	uint32_t *count;
-	int64_t last; /* the total of the row before */
+	double *seconds; /* that profiles of a flow covered */
+	int64_t last;    /* the total of the row before */
 	bool has_last;
 	size_t first_step; /* where the series has rows: … */
 	size_t end_step;   /* … up to here; 0: none */

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "web/context.h"
+#include "web/listen.h"
 
 static void health(void *ctx UNUSED, struct request *r UNUSED, struct answer *a)
 {
@@ -168,6 +169,7 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 				     .slow_ms = o->slow_ms,
 				     .access_log = o->access_log,
 				     .memory = &w->memory,
+				     .version = o->version,
 				     .log = o->log,
 				     .metrics = o->metrics,
 				     .fail = answer_error };
@@ -196,6 +198,16 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 	}
 	*out = w;
 	return 0;
+}
+
+int web_check_address(const char *address, struct err *err)
+{
+	int fd = -1;
+	int rc = listen_on(address, &fd, err);
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
 }
 
 bool web_is_local(const char *address)

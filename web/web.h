@@ -73,6 +73,9 @@ unsigned web_port(const struct web *w);
 /* What strangers on the network could do, or NULL: auth_exposure(). */
 const char *web_exposure(const struct web *w);
 
+/* Whether the address can be listened on now. ERR_INVALID, ERR_IO. */
+NODISCARD int web_check_address(const char *address, struct err *err);
+
 /* Whether host:port is of a loopback address. */
 bool web_is_local(const char *address);
 

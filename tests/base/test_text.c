@@ -57,7 +57,9 @@ Test(text, durations_and_sizes_are_prometheus)
 	cr_expect(!size_parse(str_of("1.5KiB"), &v, NULL) && v == 1536);
 	cr_expect(!size_parse(str_of("7"), &v, NULL) && v == 7);
 	cr_expect(size_parse(str_of("MB"), &v, NULL));
-	cr_expect(size_parse(str_of("1mb"), &v, NULL));
+	cr_expect(!size_parse(str_of("1mb"), &v, NULL) && v == MIB,
+		  "in any case");
+	cr_expect(size_parse(str_of("1mx"), &v, NULL));
 	cr_expect(size_parse(str_of("99EB"), &v, NULL));
 }
 

@@ -364,7 +364,9 @@ def the_page(d):
     nonce = page.headers['Content-Security-Policy'].split("'nonce-")[1].split("'")[0]
     assert f"<script nonce='{nonce}'>".encode() in page.body
     assert nonce not in e.get('/report', **params).headers['Content-Security-Policy']
-    for bad, status in (({}, 200), ({'query': 'heap{'}, 400), ({'query': 'none'}, 404),
+    empty = e.get('/report')
+    assert empty.status == 200 and b'<form' in empty.body and b'class=error' not in empty.body
+    for bad, status in (({'query': 'heap{'}, 400), ({'query': 'none'}, 404),
                         ({**params, 'focus': '('}, 400)):
         a = e.get('/report', **bad)
         assert a.status == status and b'class=error' in a.body, (bad, a.status)

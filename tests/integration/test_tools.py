@@ -256,12 +256,20 @@ def columns_are_told_by_codec_and_section(d):
 def newer_formats_are_refused_with_advice(d):
     data = make(d, series=1, count=3)
     path = os.path.join(block_of(data), 'meta.json')
-    text = open(path).read().replace('"format": 1', '"format": 2')
+    text = re.sub(r'"format": \d+', '"format": 9', open(path).read())
     text = text[:-len('00000000"\n\t}\n}\n')]
     with open(path, 'w') as f:
         f.write(text + f'{crc32c(text.encode()):08x}"\n\t}}\n}}\n')
     r = run('tsdb', 'list', data)
-    assert r.returncode == 1 and 'use the version that wrote it' in r.stderr, r
+    assert r.returncode == 1, r
+    assert 'written by a newer everprof' in r.stderr and 'use the version that wrote it' in r.stderr
+
+
+@suite.test
+def blocks_with_columns_have_a_format_of_their_own(d):
+    """An everprof from before columns must say that such a block is newer, not damaged."""
+    data = make(d, series=1, count=3)
+    assert '"format": 2' in open(os.path.join(block_of(data), 'meta.json')).read()
 
 
 def crc32c(data):

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/suggest.h"
+
+#include <stdlib.h>
+
+#define LEN_MAX 64
+
+/* A dash, a dot and an underscore are the same to who types them. */
+static char plain(char c)
+{
+	return c == '-' || c == '_' ? '.' : c;
+}
+
+static size_t least(size_t a, size_t b, size_t c)
+{
+	size_t m = a < b ? a : b;
+
+	return m < c ? m : c;
+}
+
+/* Edits that make one of the other (Levenshtein). */
+static size_t distance_of(struct str a, struct str b)
+{
+	size_t row[LEN_MAX + 1];
+
+	for (size_t k = 0; k <= b.len; k++)
+		row[k] = k;
+	for (size_t i = 0; i < a.len; i++) {
+		size_t before = row[0];
+
+		row[0] = i + 1;
+		for (size_t k = 0; k < b.len; k++) {
+			size_t above = row[k + 1];
+			bool same = plain(a.ptr[i]) == plain(b.ptr[k]);
+
+			row[k + 1] =
+				least(above + 1, row[k] + 1, before + !same);
+			before = above;
+		}
+	}
+	return row[b.len];
+}
+
+void suggest(struct suggestion *s, struct str typed, const char *name)
+{
+	struct str have = str_of(name);
+	size_t distance;
+
+	if (typed.len > LEN_MAX || have.len > LEN_MAX)
+		return;
+	distance = distance_of(typed, have);
+	/* A third of it may be wrong; and the beginning of one is that one. */
+	if (typed.len >= 3 && str_starts(have, typed))
+		distance = 1;
+	if (distance > have.len / 3 || (s->best && distance >= s->distance))
+		return;
+	s->best = name;
+	s->distance = distance;
+}
