@@ -152,7 +152,7 @@ int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
 	ZSTD_DCtx *d = decompressor(z);
 	size_t rc = 1;
 
-	while (rc) {
+	while (rc || i.pos < i.size) {
 		ZSTD_outBuffer o;
 		size_t before = i.pos;
 

@@ -43,9 +43,9 @@ bool zstd_sniff(struct bytes in);
 bool zstd_is_one_frame(struct bytes in);
 
 /*
- * Decompress a frame of unknown length and append all of it to out; its
- * checksum, if it has one, is verified. ERR_CORRUPT: what came before the
- * damage is in out. ERR_TOOBIG: more than out's maximum.
+ * Decompress frames of unknown lengths, all that in holds, and append what is
+ * in them to out; checksums, where there are some, are verified. ERR_CORRUPT:
+ * what came before the damage is in out. ERR_TOOBIG: more than out's maximum.
  */
 NODISCARD int zstd_decompress_all(struct zstd *z, struct bytes in,
 				  struct buf *out, struct err *err);

@@ -810,6 +810,13 @@ struct wal_segment *wal_segment(struct wal *w, uint64_t lsn)
 	return found;
 }
 
+static int damaged_at(const struct wal_segment *s, uint64_t lsn, int rc,
+		      struct err *err)
+{
+	return err_wrap(err, rc, "%s is damaged at %u", file_path(s->file),
+			(uint32_t)lsn);
+}
+
 int wal_segment_read(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 		     struct buf *buf, struct segment_profile *out,
 		     struct err *err)
@@ -829,10 +836,7 @@ int wal_segment_read(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 		rc = err_set(err, ERR_CORRUPT, "the body's checksum differs");
 	if (!rc)
 		rc = segment_profile_decode(&r, out, err);
-	if (rc)
-		return err_wrap(err, rc, "%s at %u", file_path(s->file),
-				(uint32_t)lsn);
-	return 0;
+	return rc ? damaged_at(s, lsn, rc, err) : 0;
 }
 
 /* Read the first n bytes of a record into buf, of which it has some. */
@@ -860,9 +864,10 @@ int wal_segment_head(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 	if (rc)
 		return rc;
 	want = record_head_len(buf->ptr);
-	if (want > RECORD_HEAD_MAX)
-		return err_set(err, ERR_CORRUPT, "%s at %u: no record here",
-			       file_path(s->file), (uint32_t)lsn);
+	if (want > RECORD_HEAD_MAX) {
+		rc = err_set(err, ERR_CORRUPT, "no record here");
+		return damaged_at(s, lsn, rc, err);
+	}
 	want += RECORD_HEADER;
 	if (want > buf->len)
 		rc = read_head(s, lsn, want, buf, err);
@@ -871,7 +876,7 @@ int wal_segment_head(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 		rc = record_decode_head(buf_bytes(buf), s->salt, lsn, &r, err);
 	if (!rc)
 		rc = segment_profile_decode(&r, out, err);
-	return rc;
+	return rc == ERR_CORRUPT ? damaged_at(s, lsn, rc, err) : rc;
 }
 
 uint64_t wal_begin(struct wal *w)

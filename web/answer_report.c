@@ -130,6 +130,14 @@ static const char *join_warnings(const struct writing *w)
 	return text;
 }
 
+static void add_warnings(struct writing *w)
+{
+	if (!w->warning_count)
+		return;
+	answer_header(w->a, "X-Everprof-Warning", join_warnings(w));
+	answer_header(w->a, "Cache-Control", "no-store");
+}
+
 static void document(struct writing *w, const char *content_type,
 		     const char *file)
 {
@@ -141,10 +149,7 @@ static void document(struct writing *w, const char *content_type,
 		answer_header(a, "Content-Disposition",
 			      arena_printf(&w->g->r->arena,
 					   "attachment;filename=\"%s\"", file));
-	if (w->warning_count) {
-		answer_header(a, "X-Everprof-Warning", join_warnings(w));
-		answer_header(a, "Cache-Control", "no-store");
-	}
+	add_warnings(w);
 	/* A drawing of strangers' names: nothing in it may run elsewhere. */
 	if (strstr(content_type, "svg"))
 		answer_header(
@@ -202,6 +207,7 @@ static int write_json(struct writing *w, struct report *r, struct err *err)
 	int rc = w->q->type->json(r, &j, err);
 
 	envelope_end(&j, w->a, w->warnings);
+	add_warnings(w);
 	return rc ? rc : answer_account(w->a, err);
 }
 

@@ -290,7 +290,9 @@ static int gather_suffix(struct gather *g, const char *suffix, struct err *err)
 	if (!rc)
 		rc = gather_run(g, &s, err);
 	side_fini(&s);
-	return rc ? err_wrap(err, rc, "side %s", suffix + 1) : 0;
+	return rc ? err_wrap(err, rc, "side %s",
+			     suffix[1] == 'a' ? "a (the base)" : suffix + 1) :
+		    0;
 }
 
 static int query_diff(struct web *w, struct request *r, struct answer *a,

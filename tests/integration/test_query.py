@@ -12,11 +12,12 @@ import tarfile
 import time
 import urllib.parse
 
-from harness import BINARY, ROOT, Everprof, Suite, field, run, varint
+from harness import (BINARY, ROOT, Everprof, Server, Suite, field, heap_job, run, send, varint,
+                     wait_until)
 from pprof_peer import ENV, PPROF, out, unpack
+from query_data import ALL, TAR, corpus, served
 
 suite = Suite()
-TAR = os.path.join(ROOT, 'testdata/profiles.tar')
 HOUR = 3600 * 1000
 
 
@@ -48,19 +49,6 @@ def write(d, job, kind, profiles):
             f.write(gzip.compress(body, mtime=0))
 
 
-def served(d, source):
-    os.makedirs(f'{d}/s')
-    answer = run('tsdb', 'import', source, f'--storage.tsdb.path={d}/s/data')
-    assert answer.returncode == 0, answer.stderr
-    return Everprof(f'{d}/s', flags=['--storage.tsdb.retention.time=0']).ready()
-
-
-def corpus(d):
-    """{series: files}, and a server that holds them."""
-    series = unpack(TAR, f'{d}/files')
-    return series, served(d, TAR)
-
-
 def query(e, **params):
     return e.get('/api/v1/query', **params)
 
@@ -68,9 +56,6 @@ def query(e, **params):
 def top_of(e, **params):
     return {r['name']: r['flat'] for r in query(
         e, report='top', trim='false', **params).data()['rows'] if r['flat']}
-
-
-ALL = {'mode': 'merge', 'from': 0, 'to': 'now'}
 
 
 @suite.test
@@ -352,6 +337,77 @@ def export_and_the_shell(d):
         ['script', '-qec', f"{BINARY} query top '{heap}' --from=0 --server={e.url}", '/dev/null'],
         capture_output=True, timeout=60)
     assert b'\x1b[31m' in colours.stdout, colours.stdout[:300]
+
+
+@suite.test
+def rates_are_over_the_seconds_that_were_profiled(d):
+    """10 s of CPU profile each 15 s: what they hold is of 10 s; series add up."""
+    types, second = [('samples', 'count'), ('cpu', 'nanoseconds')], 10 ** 9
+    cpu = made(types, {'work': (200, 2 * second)}, duration=10 * second)
+    for job in ('a', 'b'):
+        write(d, job, 'profile', {ms: cpu for ms in range(HOUR, HOUR + 60000, 15000)})
+    e = served(d, f'{d}/in')
+    ask = {'query': 'profile', 'from': HOUR, 'to': HOUR + 60000, 'step': 60, 'rate': 1}
+    for row in e.get('/api/v1/query_range', **ask).data():
+        assert row['totals']['cpu/nanoseconds'] == [0.2 * second], row
+    both, = e.get('/api/v1/query_range', group_by='__name__', **ask).data()
+    assert both['totals']['cpu/nanoseconds'] == [0.4 * second], both
+    e.finish()
+
+
+@suite.test
+def what_grew_is_red_and_what_shrank_is_blue(d):
+    """Each frame by its own values, however much all of them grew together."""
+    types = [('inuse_space', 'bytes')]
+    write(d, 'app', 'heap', {
+        HOUR: made(types, {'leak': (1000,), 'cache': (500000,), 'gone': (800000,)}),
+        HOUR + 1000: made(types, {'leak': (400000,), 'cache': (9000000,), 'gone': (100,)})})
+    e = served(d, f'{d}/in')
+    svg = query(e, mode='diff', query_a='heap', time_a=HOUR, query_b='heap', time_b=HOUR + 1000,
+                diff='diff_base', report='flamegraph', format='text').body.decode()
+    for name, hue in (('leak', 4), ('cache', 4), ('gone', 214)):
+        frame = next(part for part in svg.split('<g') if f'data-n="{name}"' in part)
+        assert f'hsl({hue},' in frame, (name, frame)
+    assert 'red: more than the base' in svg and 'blue: less' in svg
+    e.finish()
+
+
+def zstd_frame(body):
+    """A frame of one raw block (RFC 8878): no compressor is needed for it."""
+    size = len(body)
+    return (b'\x28\xb5\x2f\xfd\xa0' + size.to_bytes(4, 'little')
+            + (size << 3 | 1).to_bytes(3, 'little') + body)
+
+
+@suite.test
+def profiles_in_zstd_frames_are_taken_as_they_are(d):
+    """ddtrace sends them so. Several frames are what they hold together."""
+    body = made([('cpu', 'nanoseconds')], {'work': (7,)}, duration=10 ** 9)
+    frame = zstd_frame(body)
+    folder = f'{d}/in/app/profile'
+    os.makedirs(folder)
+    for ms, data in ((HOUR, frame), (HOUR + 1000, frame[:-3]), (HOUR + 3000, frame + b'behind it'),
+                     (HOUR + 2000, zstd_frame(body[:20]) + zstd_frame(body[20:]))):
+        with open(f'{folder}/{ms}.pb.gz', 'wb') as f:
+            f.write(data)
+    os.makedirs(f'{d}/s')
+    r = run('tsdb', 'import', f'{d}/in', f'--storage.tsdb.path={d}/s/data')
+    assert r.returncode == 1 and '2 profiles imported, 2 refused' in r.stdout, r
+    assert 'zstd frame is damaged or cut short' in r.stderr, r
+    target = Server(lambda request: send(request, frame))
+    e = Everprof(f'{d}/s', 'scrape_configs:\n' + heap_job('live', [target.address]),
+                 flags=['--storage.tsdb.retention.time=0']).ready()
+
+    def live():
+        return [t for r in e.range('heap{job="live"}') for t in r['timestamps']]
+    wait_until('a scraped one', 30, live)
+    target.stop()
+    for what, ms in (('profile', HOUR), ('profile', HOUR + 2000), ('heap', live()[0])):
+        raw = query(e, query=what, time=ms, match='exact', report='raw')
+        assert raw.status == 200 and raw.body == body, (what, raw.body)
+        assert top_of(e, query=what, time=ms) == {'work': 7}
+    assert top_of(e, query='profile', **ALL) == {'work': 14}
+    e.finish()
 
 
 @suite.test

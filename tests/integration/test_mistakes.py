@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What people type wrongly: every answer says what is wrong and what to do
+instead, and nothing is written, shown or added up by mistake."""
+import json
+import os
+
+from harness import Everprof, Server, Suite, free_port, heap_job, packed, profile, run, send, wait_until
+from query_data import ALL, CORPUS_BEGIN, corpus
+
+suite = Suite()
+
+
+def refused(*argv, code=(1, 2), **options):
+    r = run(*argv, **options)
+    assert r.returncode in code, (argv, r)
+    return r.stderr
+
+
+def says(text, *parts):
+    for part in parts:
+        assert part in text, (part, text)
+
+
+@suite.test
+def commands_and_flags_that_are_nearly_right(d):
+    text = refused('serv')
+    says(text, 'there is no command "serv"', 'did you mean everprof serve?')
+    assert len(text.splitlines()) == 1, text
+    says(refused('query', 'topp'), 'did you mean everprof query top?')
+    says(refused('zzzzzz'), 'everprof --help lists them')
+    says(refused('serve', '--config-file=x'), 'did you mean --config.file?')
+    says(refused('serve', '../everprof.yaml'), 'unexpected argument "../everprof.yaml"')
+    says(refused('query', 'top'), 'SELECTOR is missing')
+    says(refused('query', 'diff', 'heap'), 'what is the base?', '--base-from')
+    says(refused('query', 'diff', 'heap', '--time=now'), 'what is the base?')
+    says(refused('query', 'diff', 'heap', '--base-time=now', '--base-from=now-1h'),
+         '--base-time', '--base-from')
+    says(refused('report', 'flame', 'x'), 'there is no report "flame"', 'flamegraph', 'speedscope')
+
+
+@suite.test
+def starts_that_fail_name_the_flag_and_write_nothing(d):
+    config = f'{d}/c.yaml'
+    open(config, 'w').close()
+    taken = Server(lambda r: send(r, b''))
+    flags = (f'--config.file={config}', f'--storage.tsdb.path={d}/data')
+    for flag, parts in (
+            ('--storage.tsdb.retention.size=10gx', ('--storage.tsdb.retention.size', '10gx')),
+            ('--web.listen-address=127.0.0.1:80000', ('port 80000 is over 65535',)),
+            ('--web.listen-address=nowhere', ('--web.listen-address', 'host:port')),
+            (f'--web.listen-address={taken.address}',
+             (f'--web.listen-address={taken.address}', 'Address already in use'))):
+        says(refused('serve', *flags, flag), *parts)
+        assert not os.path.exists(f'{d}/data'), flag
+    taken.stop()
+    # In lower case it is the same size.
+    e = Everprof(f'{d}/e', flags=['--storage.tsdb.retention.size=10gb']).ready()
+    e.finish()
+
+
+@suite.test
+def tools_refuse_folders_that_are_not_theirs(d):
+    other = f'{d}/pictures'
+    os.makedirs(other)
+    with open(f'{other}/cat.jpg', 'w') as f:
+        f.write('a cat')
+    for tool in (('verify',), ('repair',), ('stats',), ('list',), ('snapshot',), ('dump',),
+                 ('recode',)):
+        argv = ('tsdb', *tool, other)
+        says(refused(*argv), 'no data directory of everprof')
+        says(refused('tsdb', *tool, f'{d}/nowhere'), 'nowhere')
+        assert os.listdir(other) == ['cat.jpg'], argv
+        assert not os.path.exists(f'{d}/nowhere'), argv
+
+
+@suite.test
+def servers_that_are_not_there_or_not_ours(d):
+    port = free_port()
+    says(refused('query', 'top', 'heap', f'--server=http://127.0.0.1:{port}'),
+         'is everprof running there? (--server)')
+    stranger = Server(lambda r: send(r, b'{"status":"success","data":[]}',
+                                     Content_Type='application/json'))
+    for argv in (('query', 'top', 'heap'), ('query', 'labels'), ('query', 'series', 'heap'),
+                 ('query', 'range', 'heap')):
+        r = run(*argv, f'--server=http://{stranger.address}')
+        says(r.stderr, 'is no everprof')
+        assert r.returncode == 1 and not r.stdout, r
+    stranger.stop()
+    _, e = corpus(d)
+    says(refused('query', 'labels', f'--server=https://127.0.0.1:{e.port}'), 'did you mean http?')
+    e.finish()
+
+
+@suite.test
+def queries_that_ask_for_what_is_not_there(d):
+    _, e = corpus(d)
+    server = f'--server={e.url}'
+    says(refused('query', 'labels', 'joob', server), 'no series has a label "joob"')
+    says(refused('query', 'top', 'heap', '--from=0', '--unit=parsecs', server),
+         'there is no unit "parsecs"', 'MB')
+    says(refused('query', 'top', '{job="prometheus"}', '--from=0', server),
+         'different sample types', 'name a type: heap{')
+    r = run('query', 'top', 'heap', '--from=0', '--focus=nosuch', server)
+    assert r.returncode == 0 and 'focus expression matched no samples' in r.stderr, r
+    says(refused('query', 'top', 'heap', '--time=1970-01-01T00:00:00Z', server),
+         'no profile of this selector within 5 minutes')
+    a = e.get('/api/v1/query', mode='diff', query_a='heap', time_a=0, query_b='heap', time_b=0)
+    assert a.status == 404 and 'side a (the base)' in a.json()['error'], a.body
+    e.finish()
+
+
+@suite.test
+def a_time_finds_the_profile_nearest_to_it(d):
+    series, e = corpus(d)
+    files = series['prometheus/heap']
+    times = [int(os.path.basename(f).split('.')[0]) for f in files]
+    query = {'query': 'heap{job="prometheus"}', 'report': 'raw'}
+
+    def found(time, **more):
+        a = e.get('/api/v1/query', **query, time=time, **more)
+        return int(a.headers['X-Everprof-Timestamp']) if a.status == 200 else a.status
+    last = times[-1]
+    assert found(last + 60000) == last, 'an earlier one is nearest'
+    assert found(times[0] - 60000) == times[0], 'a later one is nearest'
+    assert found(times[3] + 1) == times[3] and found(times[3] - 1) == times[3]
+    assert found(last + 60000, match='after') == 404 and found(last + 60000, match='exact') == 404
+    assert found(last + 60000, match='before') == last
+    assert found(last + 6 * 60000) == 404, 'five minutes and no more'
+    assert e.get('/api/v1/query', **query, time=last, match='soon').status == 400
+    page = e.get('/report', query='heap{job="prometheus"}', time=last + 60000)
+    assert page.status == 200 and b'id="flame"' in page.body, page.body[:300]
+    # From and to without a mode are many profiles; the header says how many.
+    both = {'query': 'heap{job="prometheus"}', 'report': 'top'}
+    merged = e.get('/api/v1/query', **both, **ALL)
+    assert e.get('/api/v1/query', **both, **{'from': 0, 'to': 'now'}).body == merged.body
+    assert int(merged.headers['X-Everprof-Profiles']) == len(files)
+    delta = e.get('/api/v1/query', **both, aggregate='delta', **ALL)
+    assert int(delta.headers['X-Everprof-Profiles']) == len(files), 'profiles, not runs'
+    e.finish()
+
+
+@suite.test
+def steps_end_where_the_range_ends(d):
+    _, e = corpus(d)
+    first = CORPUS_BEGIN
+    for span, step, count in ((60, 60, 1), (120, 60, 2), (121, 60, 3), (30, 60, 1)):
+        rows = e.get('/api/v1/query_range', query='heap{job="prometheus"}', step=step,
+                     **{'from': first, 'to': first + span * 1000}).data()
+        assert len(rows[0]['timestamps']) == count, (span, rows[0]['timestamps'])
+    e.finish()
+
+
+@suite.test
+def configurations_that_cannot_have_been_meant(d):
+    config = f'{d}/c.yaml'
+
+    def check(text):
+        with open(config, 'w') as f:
+            f.write('scrape_configs:\n' + text)
+        r = run('check', 'config', config)
+        assert r.returncode == 0, r
+        return r.stdout + r.stderr
+    says(check("- job_name: a\n  static_configs: [{targets: ['127.0.0.1']}]\n"), 'port')
+    assert 'port' not in check("- job_name: a\n  static_configs: [{targets: ['127.0.0.1:80']}]\n")
+    says(check("- job_name: a\n  profiling_config: {pprof_config: {profile: {delta: true}}}\n"
+               "  static_configs: [{targets: ['a:1']}]\n"), 'delta')
+    says(check("- job_name: a\n  profiling_config: {pprof_config: {trace: {path: /debug/pprof/trace}}}\n"
+               "  static_configs: [{targets: ['a:1']}]\n"), 'trace')
+
+
+@suite.test
+def damage_in_the_wal_is_told_by_every_answer(d):
+    """A merge over profiles that cannot be read any more: what is left, a
+    warning, a metric, a log line; nothing left is an error, never a 404."""
+    served = {'n': 0}
+
+    def handler(request):
+        served['n'] += 1
+        send(request, packed(profile(f'p{served["n"]}', served['n'], size=2000)))
+    target = Server(handler)
+    e = Everprof(d, 'scrape_configs:\n' + heap_job('app', [target.address], '200ms', '150ms')).ready()
+    wait_until('15 heaps', 30, lambda: sum(len(r['timestamps']) for r in e.range('heap')) >= 15)
+    target.stop()
+    query = {'query': 'heap', 'mode': 'merge', 'from': 0, 'to': 'now', 'report': 'top'}
+    whole = e.get('/api/v1/query', **query)
+    assert whole.status == 200 and not whole.headers['X-Everprof-Warning']
+    count = int(whole.headers['X-Everprof-Profiles'])
+    wal = [os.path.join(e.data, 'wal', f) for f in os.listdir(os.path.join(e.data, 'wal'))
+           if f.isdigit()]
+    assert len(wal) == 1, wal
+    size = os.path.getsize(wal[0])
+    used = len(open(wal[0], 'rb').read().rstrip(b'\0'))
+    with open(wal[0], 'r+b') as f:
+        f.seek(used // 3)
+        f.write(bytes(used // 3))
+    assert os.path.getsize(wal[0]) == size
+    part = e.get('/api/v1/query', **query)
+    assert part.status == 200 and int(part.headers['X-Everprof-Profiles']) < count
+    left_out = part.headers['X-Everprof-Warning']
+    assert 'could not be read and are left out' in left_out, left_out
+    assert part.json()['warnings'] == [left_out]
+    assert e.metric('everprof_tsdb_profiles_damaged_total') > 0
+    assert 'a query could not read all that is stored' in e.text(), e.text()
+    r = run('query', 'top', 'heap', '--from=0', f'--server={e.url}')
+    assert 'everprof: warning: ' in r.stderr and 'are left out' in r.stderr, r
+    with open(wal[0], 'r+b') as f:
+        f.seek(4096 if used > 8192 else 512)
+        f.write(bytes(used - (4096 if used > 8192 else 512)))
+    times = e.range('heap')[0]['timestamps']
+    a = e.get('/api/v1/query', **{**query, 'from': times[-2], 'to': times[-1]})
+    assert a.status == 500 and 'damaged' in a.json()['error'], (a.status, a.body)
+    assert json.loads(a.body)['status'] == 'error'
+    e.stop()
+
+
+suite.main()
