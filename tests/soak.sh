@@ -149,6 +149,10 @@ soak_hostile() { # targets and clients that are not friendly, at full size
   over_binary hostile
 }
 
+soak_load() { # 500 clients that ask for far more than there is memory, for two minutes
+  over_binary load
+}
+
 soak_restart() { # ready in under a second with 2 GB of sealed segments
   over_binary restart "${CORPUS:-../shared/corpus}"
 }
@@ -185,10 +189,10 @@ soak_fuzz() {
 }
 
 main() {
-  [ $# != 0 ] || set -- crash model golden beneath salvage clock weeks kill disk series corpus pprof verdicts targets fleet hostile restart fuzz
+  [ $# != 0 ] || set -- crash model golden beneath salvage clock weeks kill disk series corpus pprof verdicts targets fleet hostile load restart fuzz
   for name in "$@"; do
     declare -F "soak_$name" >/dev/null || {
-      echo "soak: there is no suite \"$name\" (crash model golden beneath salvage clock weeks kill disk series corpus pprof verdicts targets fleet hostile restart fuzz)"
+      echo "soak: there is no suite \"$name\" (crash model golden beneath salvage clock weeks kill disk series corpus pprof verdicts targets fleet hostile load restart fuzz)"
       exit 2
     }
     "soak_$name"
