@@ -22,6 +22,19 @@ static const char *missing_argument(const struct usage *u, int n)
 	return "an argument";
 }
 
+static void print_help(const struct usage *u, const struct flag *flags)
+{
+	printf("usage: everprof %s\n\n%s\n\n", u->line, u->text);
+	flags_help(stdout, flags);
+}
+
+static cmd_help_fn show_help = print_help;
+
+void cmd_help_with(cmd_help_fn help)
+{
+	show_help = help;
+}
+
 int cmd_begin(const struct usage *u, const struct flag *flags, int *argc,
 	      char **argv)
 {
@@ -34,8 +47,7 @@ int cmd_begin(const struct usage *u, const struct flag *flags, int *argc,
 		return 2;
 	}
 	if (help) {
-		printf("usage: everprof %s\n\n%s\n\n", u->line, u->text);
-		flags_help(stdout, flags);
+		show_help(u, flags);
 		return 0;
 	}
 	if (*argc < u->min || *argc > u->max) {
@@ -58,8 +70,15 @@ int cmd_fail(const struct err *err)
 	return 1;
 }
 
-int cmd_version(int argc UNUSED, char **argv UNUSED)
+int cmd_version(int argc, char **argv)
 {
+	static const struct usage usage = { "version", "Print the version.", 0,
+					    0 };
+	int code = cmd_begin(&usage, (const struct flag[]){ { 0 } }, &argc,
+			     argv);
+
+	if (code >= 0)
+		return code;
 	printf("everprof %s\n", EVERPROF_VERSION);
 	return 0;
 }

@@ -36,6 +36,8 @@ int cmd_bench_columns(int argc, char **argv);
 int cmd_bench_merge(int argc, char **argv);
 int cmd_bench_series(int argc, char **argv);
 int cmd_bench_storage(int argc, char **argv);
+int cmd_completion(int argc, char **argv);
+int cmd_man(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 /* What --help prints before the flags: "usage: everprof …" and a sentence. */
@@ -52,6 +54,13 @@ struct usage {
  */
 int cmd_begin(const struct usage *u, const struct flag *flags, int *argc,
 	      char **argv);
+
+/*
+ * What --help does from now on: print text, as at first, or make something
+ * else of the same tables. Threads: before any other runs.
+ */
+typedef void (*cmd_help_fn)(const struct usage *u, const struct flag *flags);
+void cmd_help_with(cmd_help_fn help);
 
 /* Print "everprof: message" on stderr; returns 1. */
 int cmd_fail(const struct err *err);

@@ -4,67 +4,15 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/commands.h"
 #include "cmd/suggest.h"
-
-static const struct command {
-	const char *group; /* NULL: none */
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *help;
-} commands[] = {
-	{ NULL, "serve", cmd_serve, "scrape, store, answer" },
-	{ "check", "config", cmd_check_config,
-	  "find every error in configuration files" },
-	{ "check", "relabel", cmd_check_relabel,
-	  "show what relabelling does to a target" },
-	{ "check", "web-config", cmd_check_web_config,
-	  "check who may ask: the file of --web.config.file" },
-	{ "check", "selector", cmd_check_selector, "check a selector" },
-	{ "query", "labels", cmd_query_labels,
-	  "list label names, or a label's values" },
-	{ "query", "series", cmd_query_series, "list series" },
-	{ "query", "range", cmd_query_range, "list series and their times" },
-	{ "query", "profile", cmd_query_profile,
-	  "fetch a profile, or any report of it" },
-	{ "query", "top", cmd_query_top, "the functions that weigh most" },
-	{ "query", "diff", cmd_query_diff, "compare two ranges" },
-	{ "query", "flamegraph", cmd_query_flamegraph, "draw a flame graph" },
-	{ "query", "export", cmd_query_export,
-	  "write every profile of a range into a tar" },
-	{ NULL, "report", cmd_report, "merge and report pprof files" },
-	{ "tsdb", "import", cmd_tsdb_import, "put pprof files into storage" },
-	{ "tsdb", "dump", cmd_tsdb_dump, "list or write out what is stored" },
-	{ "tsdb", "list", cmd_tsdb_list, "list blocks and open ranges" },
-	{ "tsdb", "stats", cmd_tsdb_stats, "tell where the bytes go" },
-	{ "tsdb", "recode", cmd_tsdb_recode,
-	  "store an older directory as columns" },
-	{ "tsdb", "verify", cmd_tsdb_verify, "read every byte, tell damage" },
-	{ "tsdb", "repair", cmd_tsdb_repair, "save what is whole" },
-	{ "tsdb", "confirm-clock", cmd_tsdb_confirm_clock,
-	  "let retention go by a clock that jumped" },
-	{ "tsdb", "snapshot", cmd_tsdb_snapshot, "copy it, by links" },
-	{ "bench", "storage", cmd_bench_storage,
-	  "measure storage over a folder of profiles" },
-	{ "bench", "columns", cmd_bench_columns,
-	  "measure profiles as columns" },
-	{ "bench", "merge", cmd_bench_merge, "measure merging profiles" },
-	{ "bench", "series", cmd_bench_series,
-	  "measure what many series cost" },
-	{ NULL, "version", cmd_version, "print the version" },
-};
-
-static void command_name(const struct command *c, char out[32])
-{
-	snprintf(out, 32, "%s%s%s", c->group ? c->group : "",
-		 c->group ? " " : "", c->name);
-}
 
 /* The commands of a group, or all. Returns how many. */
 static int list(FILE *out, const char *group)
 {
 	int n = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+	for (size_t i = 0; i < command_count; i++) {
 		char name[32];
 
 		if (group && (!commands[i].group ||
@@ -97,7 +45,7 @@ static void help(FILE *out)
 
 static bool is_group(const char *word)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+	for (size_t i = 0; i < command_count; i++) {
 		if (commands[i].group && !strcmp(commands[i].group, word))
 			return true;
 	}
@@ -107,14 +55,14 @@ static bool is_group(const char *word)
 /* What was typed, and what was probably meant. */
 static int unknown_command(int argc, char **argv)
 {
-	static char names[ARRAY_SIZE(commands)][32];
+	static char names[COMMANDS_MAX][32];
 	struct suggestion s = { 0 };
 	char typed[128];
 	bool two = argc > 1 && is_group(argv[0]);
 
 	snprintf(typed, sizeof(typed), "%s%s%s", argv[0], two ? " " : "",
 		 two ? argv[1] : "");
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+	for (size_t i = 0; i < command_count; i++) {
 		command_name(&commands[i], names[i]);
 		suggest(&s, str_of(typed), names[i]);
 	}
@@ -130,7 +78,7 @@ static int unknown_command(int argc, char **argv)
 
 static int run(int argc, char **argv)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+	for (size_t i = 0; i < command_count; i++) {
 		const struct command *c = &commands[i];
 		int words = c->group ? 2 : 1;
 

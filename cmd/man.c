@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The manual page, in man(7)'s macros, made of the tables of commands and of
+ * their flags.
+ */
+#include <stdio.h>
+
+#include "cmd/cmd.h"
+#include "cmd/commands.h"
+#include "cmd/version.h"
+
+/* A line of text begins with neither a dot nor a quote. */
+static void print_escaped(const char *text)
+{
+	bool line = true;
+
+	for (; *text; text++) {
+		if (line && (*text == '.' || *text == '\''))
+			fputs("\\&", stdout);
+		line = *text == '\n';
+		if (*text == '-')
+			fputs("\\-", stdout);
+		else if (*text == '\\')
+			fputs("\\e", stdout);
+		else
+			putchar(*text);
+	}
+}
+
+static void print_flag(const struct flag *f)
+{
+	fputs(".TP\n\\fB\\-\\-", stdout);
+	if (f->kind == FLAG_BOOL)
+		fputs("\\fR[\\fBno\\-\\fR]\\fB", stdout);
+	print_escaped(f->name);
+	fputs("\\fR", stdout);
+	if (f->kind != FLAG_BOOL)
+		fputs("=…", stdout);
+	if (f->otherwise) {
+		fputs("  (", stdout);
+		print_escaped(f->otherwise);
+		putchar(')');
+	}
+	putchar('\n');
+	print_escaped(f->help);
+	putchar('\n');
+}
+
+static void print_command(const struct usage *u, const struct flag *f)
+{
+	fputs(".SS \"", stdout);
+	for (const char *c = u->line; *c; c++) {
+		char one[] = { *c, 0 };
+
+		print_escaped(*c == '"' ? "\"\"" : one);
+	}
+	fputs("\"\n", stdout);
+	print_escaped(u->text);
+	putchar('\n');
+	for (; f->name; f++)
+		print_flag(f);
+}
+
+int cmd_man(int argc, char **argv)
+{
+	static const struct usage usage = {
+		"man", "Print the manual page: everprof man | man -l -", 0, 0
+	};
+	char help[] = "--help";
+	int code =
+		cmd_begin(&usage, (const struct flag[]){ { 0 } }, &argc, argv);
+
+	if (code >= 0)
+		return code;
+	puts(".TH EVERPROF 1 \"\" \"everprof " EVERPROF_VERSION
+	     "\" \"User Commands\"\n"
+	     ".SH NAME\n"
+	     "everprof \\- keep every profile: a continuous\\-profiling database\n"
+	     ".SH SYNOPSIS\n"
+	     ".B everprof\n"
+	     ".I COMMAND\n"
+	     ".RI [ FLAGS ]\n"
+	     ".SH DESCRIPTION\n"
+	     "everprof scrapes pprof endpoints by a Prometheus\\-like configuration, stores what\n"
+	     "they answer byte for byte, and finds it again by label selector and time.\n"
+	     "A flag is \\-\\-name=value or \\-\\-name value; \\-\\- ends the flags.\n"
+	     ".SH COMMANDS");
+	cmd_help_with(print_command);
+	for (size_t i = 0; i < command_count; i++) {
+		char *arguments[] = { help, NULL };
+
+		commands[i].run(1, arguments);
+	}
+	puts(".SH SIGNALS\n"
+	     "Of serve: SIGHUP loads the configuration again, SIGTERM and SIGINT stop it in order.\n"
+	     ".SH EXIT STATUS\n"
+	     "0; 1 for a failure, with the reason on standard error; 2 for bad usage.\n"
+	     ".SH FILES\n"
+	     ".TP\n"
+	     ".I everprof.yaml\n"
+	     "The configuration; see docs/configuration.md.\n"
+	     ".TP\n"
+	     ".I data/\n"
+	     "The data directory: lock, state, wal/, ranges/, and a directory for each block.\n"
+	     ".SH SEE ALSO\n"
+	     "prometheus(1), go tool pprof");
+	return 0;
+}

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What is installed, and packaged: it is all there, it works from where it is,
+and manual page and completions know every command and flag."""
+import glob
+import os
+import re
+import subprocess
+
+from harness import BINARY, Everprof, Suite, run
+
+suite = Suite()
+BUILD = os.path.dirname(BINARY)
+
+
+def done(argv, **options):
+    r = subprocess.run(argv, capture_output=True, text=True, timeout=300, **options)
+    assert r.returncode == 0, (argv, r.stdout, r.stderr)
+    return r.stdout
+
+
+def installed(d):
+    done(['cmake', '--install', BUILD, '--prefix', f'{d}/usr'])
+    return f'{d}/usr'
+
+
+def commands():
+    """{command: its flags}, as --help lists them."""
+    names = re.findall(r'^  (\S+(?: \S+)?)  +\S', run('--help').stdout, re.M)
+    assert len(names) > 25, names
+    return {name: re.findall(r'^  --(?:\[no-\])?([a-z0-9_.-]+)', run(*name.split(), '--help').stdout, re.M)
+            for name in names}
+
+
+@suite.test
+def it_is_all_there_and_runs(d):
+    prefix = installed(d)
+    for path in ('bin/everprof', 'share/man/man1/everprof.1', 'lib/systemd/system/everprof.service',
+                 'share/bash-completion/completions/everprof', 'share/zsh/vendor-completions/_everprof',
+                 'share/fish/vendor_completions.d/everprof.fish', 'share/doc/everprof/README.md',
+                 'share/doc/everprof/docs/configuration.md',
+                 'share/doc/everprof/examples/everprof.yaml'):
+        assert os.path.getsize(f'{prefix}/{path}'), path
+    unit = open(f'{prefix}/lib/systemd/system/everprof.service').read()
+    assert f'\nExecStart={prefix}/bin/everprof serve ' in unit, unit
+    assert done([f'{prefix}/bin/everprof', 'version']).startswith('everprof ')
+    done([f'{prefix}/bin/everprof', 'check', 'config',
+          f'{prefix}/share/doc/everprof/examples/everprof.yaml'])
+
+
+@suite.test
+def the_manual_page_has_every_command_and_flag(d):
+    page = open(f'{installed(d)}/share/man/man1/everprof.1').read()
+    sections = dict(re.findall(r'^\.SS "([^\n]*)"\n(.*?)(?=^\.S[SH])', page.replace('\\-', '-'),
+                               re.M | re.S))
+    for command, flags in commands().items():
+        text = [t for line, t in sections.items() if line.split(' ')[:command.count(' ') + 1]
+                == command.split(' ')]
+        assert text, command
+        for flag in flags:
+            assert any(re.search(rf'--(\\fR\[\\fBno-\\fR\]\\fB)?{re.escape(flag)}\\fR', t)
+                       for t in text), (command, flag)
+
+
+@suite.test
+def shells_complete_every_command_and_flag(d):
+    prefix = installed(d)
+    bash = f'{prefix}/share/bash-completion/completions/everprof'
+    fish = f'{prefix}/share/fish/vendor_completions.d/everprof.fish'
+
+    def by_bash(*words):
+        script = (f'. {bash}; COMP_WORDS=(everprof {" ".join(words)} ""); '
+                  f'COMP_CWORD={len(words) + 1}; _everprof; printf "%s\\n" "${{COMPREPLY[@]}}"')
+        return done(['bash', '-c', script]).split()
+
+    def by_fish(*words):
+        line = ' '.join(('everprof',) + words)
+        text = done(['fish', '--no-config', '-c', f"source {fish}; complete -C'{line}'"],
+                    env={**os.environ, 'HOME': d})
+        return [row.split('\t')[0] for row in text.splitlines()]
+    known = commands()
+    for command, flags in known.items():
+        *group, name = command.split()
+        assert name in by_bash(*group) and name in by_fish(*group, ''), command
+        assert not group or group[0] in by_bash()
+        found = by_bash(*command.split())
+        for flag in flags:
+            assert f'--{flag}' in found or f'--{flag}=' in found, (command, flag)
+    for command in ('serve', 'query top'):
+        found = by_fish(command, '--')
+        for flag in known[command]:
+            assert f'--{flag}' in found or f'--{flag}=' in found, (command, flag, found)
+    assert '--query.memory' not in ' '.join(by_fish('query top', '--'))
+    zsh = f'{prefix}/share/zsh/vendor-completions/_everprof'
+    done(['zsh', '-n', zsh])
+    text = open(zsh).read()
+    assert all(f"'--{flag}" in text for flags in known.values() for flag in flags)
+
+
+@suite.test
+def the_package_is_whole(d):
+    done(['cpack', '-G', 'DEB', '-B', d], cwd=BUILD)
+    package, = glob.glob(f'{d}/everprof_*.deb')
+    done(['dpkg-deb', '-R', package, f'{d}/root'])
+    control = open(f'{d}/root/DEBIAN/control').read()
+    assert re.search(r'^Depends: .*libcurl', control, re.M), control
+    assert open(f'{d}/root/DEBIAN/conffiles').read() == '/etc/everprof/everprof.yaml\n'
+    # Without systemd nothing is started, and nothing fails.
+    if not os.path.isdir('/run/systemd/system'):
+        for script, *argv in (('postinst', 'configure', ''), ('postinst', 'configure', '0.0.1'),
+                              ('prerm', 'remove'), ('prerm', 'upgrade', '9'), ('postrm', 'purge')):
+            done([f'{d}/root/DEBIAN/{script}', *argv])
+    binary, config = f'{d}/root/usr/bin/everprof', f'{d}/root/etc/everprof/everprof.yaml'
+    done([binary, 'check', 'config', config])
+    e = Everprof(f'{d}/e', open(config).read()).ready()
+    assert e.targets() == []
+    e.finish()
+    unit = open(f'{d}/root/usr/lib/systemd/system/everprof.service').read()
+    assert '\nExecStart=/usr/bin/everprof serve ' in unit
+
+
+suite.main()
