@@ -66,6 +66,7 @@ static int open_flags(enum file_mode mode)
 	case FILE_CREATE:
 		return O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL;
 	case FILE_ENSURE:
+	case FILE_OUTPUT:
 		return O_RDWR | O_CLOEXEC | O_CREAT;
 	}
 	return O_RDONLY;
@@ -116,7 +117,8 @@ int file_open(struct fs *fs, const char *path, enum file_mode mode,
 	rc = before(fs, &call);
 	/* O_NONBLOCK: what stands there may be a pipe. */
 	if (!rc)
-		rc = call.fd = open(path, open_flags(mode) | O_NONBLOCK, 0640);
+		rc = call.fd = open(path, open_flags(mode) | O_NONBLOCK,
+				    mode == FILE_OUTPUT ? 0666 : 0640);
 	rc = done(fs, &call, rc, err);
 	if (rc)
 		return rc;

@@ -64,6 +64,7 @@ enum file_mode {
 	FILE_WRITE,  /* read and write, must exist */
 	FILE_CREATE, /* read and write, must not exist */
 	FILE_ENSURE, /* read and write, made when missing */
+	FILE_OUTPUT, /* the same, for whom the umask lets read it */
 };
 
 struct file;

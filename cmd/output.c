@@ -15,7 +15,7 @@ int save_output(const char *output, struct bytes b, struct err *err)
 			fwrite(b.ptr, 1, b.len, stdout);
 		return 0;
 	}
-	rc = file_open(NULL, output, FILE_ENSURE, &f, err);
+	rc = file_open(NULL, output, FILE_OUTPUT, &f, err);
 	if (!rc)
 		rc = file_truncate(f, 0, err);
 	if (!rc)

@@ -407,7 +407,7 @@ struct saving {
 
 static bool open_output(struct saving *s)
 {
-	return !file_open(NULL, s->output, FILE_ENSURE, &s->f, &s->err) &&
+	return !file_open(NULL, s->output, FILE_OUTPUT, &s->f, &s->err) &&
 	       !file_truncate(s->f, 0, &s->err);
 }
 

@@ -323,6 +323,9 @@ void api_query(void *ctx, struct request *r, struct answer *a)
 {
 	struct report_query query;
 	struct str mode;
+	struct str report;
+	bool document = !request_param(r, "report", &report) ||
+			str_is(report, "proto") || str_is(report, "raw");
 	bool diff = request_param(r, "mode", &mode) && str_is(mode, "diff");
 	struct err err;
 	int rc = report_query_parse(&query, r, &err);
@@ -330,6 +333,8 @@ void api_query(void *ctx, struct request *r, struct answer *a)
 	if (!rc)
 		rc = diff ? query_diff(ctx, r, a, &query, &err) :
 			    query_side(ctx, r, a, &query, &err);
-	if (rc)
+	if (rc && r->is_go && document)
+		answer_pprof_error(a, &err);
+	else if (rc)
 		answer_error(a, &err);
 }

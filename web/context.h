@@ -36,6 +36,9 @@ const char *answer_status(struct answer *a, const struct err *err);
 /* {"status":"error",…} with the HTTP status that the code stands for. */
 void answer_error(struct answer *a, const struct err *err);
 
+/* The same as text: go tool pprof shows that, of others the status alone. */
+void answer_pprof_error(struct answer *a, const struct err *err);
+
 /* A body of text that is a constant, or borrowed for the call. */
 void answer_text(struct answer *a, unsigned status, const char *content_type,
 		 struct str text);

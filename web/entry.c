@@ -293,7 +293,7 @@ static void find_fault(struct exchange *x)
 	else if (!is_method_ok(x))
 		refuse_method(x);
 	else if (!x->route)
-		exchange_refuse(x, ERR_NOTFOUND, "there is no such path");
+		x->server->o.missing(&x->request, &x->answer);
 	else if (is_forged(x))
 		exchange_refuse(x, ERR_DENIED,
 				"a page of another origin may not do this");

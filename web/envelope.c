@@ -85,6 +85,15 @@ void answer_error(struct answer *a, const struct err *err)
 		answer_header(a, "Retry-After", "5");
 }
 
+void answer_pprof_error(struct answer *a, const struct err *err)
+{
+	answer_error(a, err);
+	buf_reset(&a->body);
+	buf_printf(&a->body, "%s\n", err->msg);
+	a->content_type = "text/plain; charset=utf-8";
+	answer_header(a, "X-Go-Pprof", "1");
+}
+
 void answer_text(struct answer *a, unsigned status, const char *content_type,
 		 struct str text)
 {

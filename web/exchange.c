@@ -250,6 +250,9 @@ struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 	r->if_none_match = exchange_header(x, "If-None-Match");
 	r->range = exchange_header(x, "Range");
 	r->accepts_gzip = strstr(exchange_header(x, "Accept-Encoding"), "gzip");
+	r->accepts_html = strstr(exchange_header(x, "Accept"), "text/html");
+	r->is_go = str_starts(str_of(exchange_header(x, "User-Agent")),
+			      str_of("Go-http-client/"));
 	take_target(x, method, version);
 	MHD_get_connection_values_n(c, MHD_GET_ARGUMENT_KIND, on_argument, x);
 	x->route = find_route(s, r);

@@ -249,6 +249,23 @@ void page_error(struct answer *a, const struct err *err)
 	buf_str(&a->body, "</section>");
 }
 
+void page_missing(struct request *r, struct answer *a)
+{
+	struct err err;
+
+	err_set(&err, ERR_NOTFOUND,
+		"there is no such path; /api/v1/status/routes lists those there are");
+	answer_error(a, &err);
+	if (!r->accepts_html)
+		return;
+	buf_reset(&a->body);
+	a->header_count = 0;
+	page_begin(a, r, NULL);
+	page_error(a, &err);
+	page_end(a);
+	a->status = 404;
+}
+
 void page_index(void *ctx, struct request *r, struct answer *a)
 {
 	struct web *w = ctx;

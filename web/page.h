@@ -24,4 +24,7 @@ void page_hidden(struct answer *a, const struct request *r, const char *name);
 void page_option(struct buf *b, struct str name, bool chosen);
 void page_error(struct answer *a, const struct err *err);
 
+/* There is no such path: a page for a browser, else an error as JSON. */
+void page_missing(struct request *r, struct answer *a);
+
 #endif

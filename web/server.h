@@ -36,6 +36,8 @@ struct request {
 	struct param_value *params;
 	size_t param_count;
 	bool accepts_gzip;
+	bool accepts_html;         /* a browser that shows a page */
+	bool is_go;                /* a Go program, go tool pprof among them */
 	const char *if_none_match; /* "" when absent */
 	const char *range;         /* "" when absent */
 	int64_t now_ms;
@@ -135,6 +137,7 @@ struct server_options {
 	const char *version; /* said with every answer */
 	/* Makes an error's answer: the API's JSON. */
 	void (*fail)(struct answer *a, const struct err *err);
+	void (*missing)(struct request *r, struct answer *a); /* no such path */
 };
 
 struct server;

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "web/context.h"
 #include "web/listen.h"
+#include "web/page.h"
 
 static void health(void *ctx UNUSED, struct request *r UNUSED, struct answer *a)
 {
@@ -172,7 +173,8 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 				     .version = o->version,
 				     .log = o->log,
 				     .metrics = o->metrics,
-				     .fail = answer_error };
+				     .fail = answer_error,
+				     .missing = page_missing };
 	int rc;
 
 	rc = auth_new(o->config_file, o->log, &w->auth, err);

@@ -4,8 +4,10 @@
 instead, and nothing is written, shown or added up by mistake."""
 import json
 import os
+import subprocess
 
 from harness import Everprof, Server, Suite, free_port, heap_job, packed, profile, run, send, wait_until
+from pprof_peer import ENV, PPROF
 from query_data import ALL, CORPUS_BEGIN, corpus
 
 suite = Suite()
@@ -107,6 +109,41 @@ def queries_that_ask_for_what_is_not_there(d):
          'no profile of this selector within 5 minutes')
     a = e.get('/api/v1/query', mode='diff', query_a='heap', time_a=0, query_b='heap', time_b=0)
     assert a.status == 404 and 'side a (the base)' in a.json()['error'], a.body
+    e.finish()
+
+
+@suite.test
+def paths_that_are_not_there(d):
+    e = Everprof(d).ready()
+    a = e.get('/api/v2/query')
+    assert a.status == 404 and 'there is no such path' in a.json()['error'], a.body
+    a = e.get('/graph', headers={'Accept': 'text/html,*/*;q=0.8'})
+    assert a.status == 404 and a.headers['Content-Type'].startswith('text/html'), a.headers
+    assert b'class=error' in a.body and b'there is no such path' in a.body
+    e.finish()
+
+
+@suite.test
+def pprof_shows_what_is_wrong(d):
+    """Of an error it shows the status alone, but for text that says it is for it."""
+    _, e = corpus(d)
+    r = subprocess.run([PPROF, '-top', f'{e.url}/api/v1/query?query=heaps&time=now'],
+                       capture_output=True, text=True, env=ENV, timeout=120)
+    assert r.returncode and 'no profile of this selector' in r.stderr, r.stderr
+    a = e.get('/api/v1/query', query='heaps', time='now')
+    assert a.status == 404 and a.json()['errorType'] == 'not_found', a.body
+    e.finish()
+
+
+@suite.test
+def files_that_are_written_are_for_whom_the_umask_says(d):
+    _, e = corpus(d)
+    for mask, mode in ((0o022, 0o644), (0o077, 0o600)):
+        path = f'{d}/heap.{mask}.pb.gz'
+        r = run('query', 'profile', 'heap{job="etcd"}', '--from=0', '-o', path,
+                f'--server={e.url}', preexec_fn=lambda mask=mask: os.umask(mask))
+        assert r.returncode == 0, r
+        assert os.stat(path).st_mode & 0o777 == mode, oct(os.stat(path).st_mode)
     e.finish()
 
 
