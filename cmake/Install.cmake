@@ -30,7 +30,8 @@ install(FILES ${REFERENCE}/_everprof DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/ve
 install(FILES ${REFERENCE}/everprof.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
-install(FILES examples/everprof.yaml DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+install(FILES examples/everprof.yaml examples/alerts.yml examples/grafana-dashboard.json
+  DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 
 # The package: the configuration is the operator's, the data stay when it goes.
 set(CPACK_GENERATOR DEB)

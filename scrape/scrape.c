@@ -141,6 +141,7 @@ void scrape_free(struct scraper *s)
 	schedule_free(s);
 	finding_free(s);
 	jobs_free(s);
+	health_free(s);
 	pthread_mutex_destroy(&s->making);
 	intake_free(s->intake);
 	pthread_mutex_destroy(&s->mu);

@@ -98,6 +98,9 @@ void scrape_dropped(struct scraper *s,
 		    void (*fn)(void *ctx, const char *job, size_t dropped),
 		    void *ctx);
 
+/* Bring the gauge everprof_targets{job,health} up to date; NULL is a no-op. */
+void scrape_update_metrics(struct scraper *s);
+
 const char *target_health_name(enum target_health h);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * What the files of the scraper share: schedule.c says when, fetch.c does one
  * scrape, jobs.c makes the targets, finding.c has them made anew when their
- * indexes name other types, wish.c takes those wanted now, scrape.c starts and
- * stops it all.
+ * indexes name other types, wish.c takes those wanted now, health.c counts for
+ * alerts, scrape.c starts and stops it all.
  */
 #ifndef SCRAPE_SCRAPER_H
 #define SCRAPE_SCRAPER_H
@@ -61,6 +61,8 @@ struct scraper {
 	struct finding *findings; /* not yet looked at */
 	struct ask *asked;        /* not yet begun */
 	unsigned asking;          /* begun or not */
+	char **shown;             /* jobs that have a gauge of targets */
+	size_t shown_count;
 
 	/* The loop's: all targets by due_ms, the earliest first. */
 	struct target **heap;
@@ -97,6 +99,9 @@ void finding_add(struct scraper *s, struct target *index,
 /* Have jobs made anew if indexes said something; how long until it may. */
 int64_t finding_start(struct scraper *s);
 void finding_free(struct scraper *s);
+
+/* health.c */
+void health_free(struct scraper *s);
 
 /* jobs.c */
 void jobs_free(struct scraper *s);

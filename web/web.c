@@ -33,6 +33,7 @@ static void metrics(void *ctx, struct request *r UNUSED, struct answer *a)
 
 	a->status = 200;
 	a->content_type = "text/plain; version=0.0.4; charset=utf-8";
+	scrape_update_metrics(w->o.scraper);
 	metrics_write(w->o.metrics, &a->body);
 }
 

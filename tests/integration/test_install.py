@@ -3,11 +3,13 @@
 """What is installed, and packaged: it is all there, it works from where it is,
 and manual page and completions know every command and flag."""
 import glob
+import json
 import os
 import re
+import signal
 import subprocess
 
-from harness import BINARY, Everprof, Suite, run
+from harness import BINARY, ROOT, Everprof, Suite, heap_job, run, wait_until
 
 suite = Suite()
 BUILD = os.path.dirname(BINARY)
@@ -117,6 +119,38 @@ def the_package_is_whole(d):
     e.finish()
     unit = open(f'{d}/root/usr/lib/systemd/system/everprof.service').read()
     assert '\nExecStart=/usr/bin/everprof serve ' in unit
+
+
+@suite.test
+def alert_rules_and_dashboard_name_metrics_that_exist(d):
+    rules = os.path.join(ROOT, 'examples/alerts.yml')
+    done(['promtool', 'check', 'rules', rules])
+    with open(os.path.join(ROOT, 'examples/grafana-dashboard.json')) as f:
+        panels = json.load(f)['panels']
+    queries = [t['expr'] for p in panels for t in p['targets']]
+    with open(f'{d}/dashboard.yml', 'w') as f:
+        json.dump({'groups': [{'name': 'd', 'rules': [
+            {'record': f'q:{i}', 'expr': q} for i, q in enumerate(queries)]}]}, f)
+    done(['promtool', 'check', 'rules', f'{d}/dashboard.yml'])
+    e = Everprof(f'{d}/e', 'scrape_configs:\n' + heap_job('app', ['127.0.0.1:1'])
+                 + '  file_sd_configs: [{files: ["*.json"]}]\n').ready()
+    wait_until('a target is down', 30,
+               lambda: 'everprof_targets{job="app",health="down"} 1' in metrics_of(e))
+    there = set(re.findall(r'^# TYPE (\S+)', metrics_of(e), re.M))
+    named = set(re.findall(r'(?:everprof|process)_\w+', '\n'.join(queries) + open(rules).read()))
+    missing = {n for n in named if re.sub('_bucket$', '', n) not in there}
+    assert len(named) > 20 and not missing, missing
+    # A job that is not there any more has no targets.
+    with open(f'{d}/e/everprof.yaml', 'w') as f:
+        f.write('scrape_configs: []\n')
+    e.child.send_signal(signal.SIGHUP)
+    wait_until('the job is gone', 30,
+               lambda: 'everprof_targets{job="app",health="down"} 0' in metrics_of(e))
+    e.finish()
+
+
+def metrics_of(e):
+    return e.get('/metrics').body.decode()
 
 
 suite.main()
