@@ -230,19 +230,43 @@ static bool rfc3339(struct str s, int64_t *ms)
 	return tm.tm_mday == day; /* timegm() makes March of 30 February */
 }
 
+/* "2026-11-22 10:51", "2026-11-22", "10:51:30" (today's): in UTC. */
+static bool short_time(struct str s, int64_t now_ms, int64_t *ms)
+{
+	char text[64];
+	bool dated = s.len >= 10 && s.ptr[4] == '-';
+	struct str clock = s;
+
+	time_format(now_ms, text);
+	if (dated) {
+		memcpy(text, s.ptr, 10);
+		take(&clock, 10);
+		if (clock.len && *clock.ptr != ' ' && *clock.ptr != 'T')
+			return false;
+		take(&clock, clock.len > 0);
+	}
+	if (clock.len != 8 && clock.len != 5 && !(dated && s.len == 10))
+		return false;
+	snprintf(text + 10, sizeof(text) - 10, "T%.*s%sZ", STR_ARG(clock),
+		 &"00:00:00"[clock.len]);
+	return rfc3339(str_of(text), ms);
+}
+
 int time_parse(struct str s, int64_t now_ms, int64_t *ms, struct err *err)
 {
 	struct str rest = s;
+	bool relative = s.len > 1 && (*s.ptr == '-' || *s.ptr == '+');
 	int64_t back;
 
 	if (str_is(s, "now")) {
 		*ms = now_ms;
 		return 0;
 	}
-	if (str_starts(s, str_of("now-")) || str_starts(s, str_of("now+"))) {
-		bool minus = s.ptr[3] == '-';
+	if (relative || str_starts(s, str_of("now-")) ||
+	    str_starts(s, str_of("now+"))) {
+		bool minus = s.ptr[relative ? 0 : 3] == '-';
 
-		take(&rest, 4);
+		take(&rest, relative ? 1 : 4);
 		if (duration_parse(rest, &back, err))
 			return ERR_INVALID;
 		if (minus ? __builtin_sub_overflow(now_ms, back, ms) :
@@ -250,11 +274,11 @@ int time_parse(struct str s, int64_t now_ms, int64_t *ms, struct err *err)
 			*ms = minus ? INT64_MIN : INT64_MAX;
 		return 0;
 	}
-	if (rfc3339(s, ms))
+	if (rfc3339(s, ms) || short_time(s, now_ms, ms))
 		return 0;
 	return err_set(
 		err, ERR_INVALID,
-		"\"%.*s\" is not a time: write a number, an RFC 3339 date, or now-1h",
+		"\"%.*s\" is not a time: write a number, an RFC 3339 date, 2026-11-22 10:51, or now-1h",
 		STR_ARG(s));
 }
 

@@ -63,6 +63,37 @@ Test(text, durations_and_sizes_are_prometheus)
 	cr_expect(size_parse(str_of("99EB"), &v, NULL));
 }
 
+Test(text, times_without_a_zone_are_in_utc)
+{
+	static const struct {
+		const char *text;
+		int64_t ms; /* -1: it is refused */
+	} cases[] = {
+		{ "1970-01-02T00:00:01", 86401000 },
+		{ "1970-01-02 00:01", 86460000 },
+		{ "1970-01-02", 86400000 },
+		{ "00:01", 864060000 },
+		{ "00:01:02", 864062000 },
+		{ "1970-01-02 ", -1 },
+		{ "1970-01-02T", -1 },
+		{ "1970-01-02x00:01", -1 },
+		{ "1970-02-30", -1 },
+		{ "24:00", -1 },
+		{ "1:00", -1 },
+		{ "00-01", -1 },
+		{ "", -1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int64_t v = -1;
+		int rc = time_parse(str_of(cases[i].text), 10 * 86400000 + 5,
+				    &v, NULL);
+
+		cr_expect(rc ? cases[i].ms == -1 : v == cases[i].ms, "%s: %d",
+			  cases[i].text, (int)v);
+	}
+}
+
 Test(text, times_are_rfc_3339_or_relative)
 {
 	int64_t v;
@@ -84,7 +115,10 @@ Test(text, times_are_rfc_3339_or_relative)
 		  v == INT64_MIN);
 	cr_expect(time_parse(str_of("yesterday"), 0, &v, NULL));
 	cr_expect(time_parse(str_of("2026-13-02T03:04:05Z"), 0, &v, NULL));
-	cr_expect(time_parse(str_of("2026-01-02T03:04:05"), 0, &v, NULL));
+	cr_expect(!time_parse(str_of("-1h"), 7200000, &v, NULL) &&
+		  v == 3600000);
+	cr_expect(time_parse(str_of("-"), 0, &v, NULL));
+	cr_expect(time_parse(str_of("-1"), 0, &v, NULL));
 	cr_expect(time_parse(str_of("2024-02-30T00:00:00Z"), 0, &v, NULL));
 	cr_expect(!time_parse(str_of("2024-02-29T00:00:00Z"), 0, &v, NULL));
 }
