@@ -74,8 +74,8 @@ int cmd_version(int argc, char **argv)
 {
 	static const struct usage usage = { "version", "Print the version.", 0,
 					    0 };
-	int code = cmd_begin(&usage, (const struct flag[]){ { 0 } }, &argc,
-			     argv);
+	int code =
+		cmd_begin(&usage, (const struct flag[]){ { 0 } }, &argc, argv);
 
 	if (code >= 0)
 		return code;
