@@ -24,8 +24,9 @@
 #include "tsdb/tsdb.h"
 #include "web/web.h"
 
-#define FLAGS_MAX 40
-#define DAY_MS    (24LL * 3600 * 1000)
+#define FLAGS_MAX       40
+#define SMALL_RETENTION (64 * MIB)
+#define DAY_MS          (24LL * 3600 * 1000)
 
 struct serve {
 	/* Flags. */
@@ -265,6 +266,16 @@ static int parse_share(struct serve *s, int64_t *bytes, struct err *err)
 	return 0;
 }
 
+/* What is removed before anybody can look at it was not meant to be. */
+static void warn_of_size(struct serve *s, int64_t bytes)
+{
+	if (bytes && bytes < SMALL_RETENTION)
+		log_event(
+			&s->log, LOG_WARN,
+			"--storage.tsdb.retention.size is so small that profiles may be removed as soon as they are stored",
+			LOG_FIELDS(log_int("bytes", bytes)));
+}
+
 static int start_storage(struct serve *s, int64_t sync_ms, struct err *err)
 {
 	struct tsdb_options o = { .columns = &codec_columns,
@@ -279,6 +290,8 @@ static int start_storage(struct serve *s, int64_t sync_ms, struct err *err)
 	struct tsdb_stats stats;
 	int rc = parse_share(s, &o.retention_bytes, err);
 
+	if (!rc)
+		warn_of_size(s, o.retention_bytes);
 	if (!rc)
 		rc = tsdb_open(&o, &s->db, err);
 	if (rc)

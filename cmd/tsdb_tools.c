@@ -344,7 +344,12 @@ int cmd_tsdb_snapshot(int argc, char **argv)
 		rc = tsdb_snapshot(o.db, name, !skip_head, &err);
 	close_dir(&o);
 	if (rc)
-		return cmd_fail(&err);
+		cmd_fail(&err);
+	if (rc == ERR_BUSY)
+		fprintf(stderr,
+			"a running server makes snapshots itself: POST /api/v1/admin/tsdb/snapshot\n");
+	if (rc)
+		return 1;
 	printf("%s/snapshots/%s\n", argv[0], name);
 	return 0;
 }

@@ -58,6 +58,12 @@ def starts_that_fail_name_the_flag_and_write_nothing(d):
     taken.stop()
     # In lower case it is the same size.
     e = Everprof(f'{d}/e', flags=['--storage.tsdb.retention.size=10gb']).ready()
+    assert 'is so small' not in e.text()
+    r = run('tsdb', 'snapshot', e.data)
+    assert r.returncode == 1 and 'POST /api/v1/admin/tsdb/snapshot' in r.stderr, r
+    e.finish()
+    e = Everprof(f'{d}/e', flags=['--storage.tsdb.retention.size=1MB']).ready()
+    says(e.text(), '--storage.tsdb.retention.size is so small')
     e.finish()
 
 
