@@ -43,12 +43,12 @@ static int read_front(struct index *ix, struct err *err)
 
 	if (!rc) {
 		d = dec_init(b);
-		if (dec_be32(&d) != INDEX_MAGIC)
+		/*
+		 * No checksum vouches for the version: meta.json's format says
+		 * what is newer, so that another version here is damage.
+		 */
+		if (dec_be32(&d) != INDEX_MAGIC || dec_u8(&d) != INDEX_VERSION)
 			rc = damaged(ix, 0, err);
-		else if (dec_u8(&d) != INDEX_VERSION)
-			rc = err_set(err, ERR_UNSUPPORTED,
-				     "%s: an index of another version",
-				     blob_path(ix->blob));
 	}
 	buf_fini(&scratch);
 	return rc;

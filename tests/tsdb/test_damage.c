@@ -182,6 +182,9 @@ static const char *const loses_block[] = {
 	"rm -r $(ls -d 0* | head -1)",
 	"printf x | dd of=$(ls -d 0* | head -1)/index bs=1 seek=20 "
 	"conv=notrunc status=none",
+	/* Its version, which no checksum covers: not a newer format. */
+	"printf x | dd of=$(ls -d 0* | head -1)/index bs=1 seek=4 "
+	"conv=notrunc status=none",
 	"printf x | dd of=$(ls -d 0* | head -1)/meta.json bs=1 seek=50 "
 	"conv=notrunc status=none",
 };
