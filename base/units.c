@@ -284,11 +284,12 @@ int time_parse(struct str s, int64_t now_ms, int64_t *ms, struct err *err)
 
 void time_format(int64_t ms, char out[40])
 {
-	time_t s = (time_t)(ms / 1000 - (ms % 1000 < 0));
+	int part = (int)(ms % 1000);
+	time_t s = (time_t)(ms / 1000 - (part < 0));
 	struct tm tm;
 	size_t n;
 
 	gmtime_r(&s, &tm);
 	n = strftime(out, 40, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(out + n, 40 - n, ".%03dZ", (int)(ms - (int64_t)s * 1000));
+	snprintf(out + n, 40 - n, ".%03dZ", part < 0 ? part + 1000 : part);
 }
