@@ -154,7 +154,8 @@ static int tell_transport(const struct query *q, const struct http_response *r,
 	else if (strstr(r->err.msg, "Empty reply") &&
 		 !strncmp(q->server, "http:", 5))
 		hint = ": did you mean https?";
-	else if (strstr(r->err.msg, "wrong version number"))
+	else if (strstr(r->err.msg, "wrong version number") ||
+		 strstr(r->err.msg, "SSL_ERROR_SYSCALL"))
 		hint = ": did you mean http?";
 	return err_set(err, r->code, "%s: %s%s", q->server, r->err.msg, hint);
 }
