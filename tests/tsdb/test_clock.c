@@ -81,7 +81,7 @@ static bool is_there(struct life *l, int64_t ms)
  * Everything that is younger than the retention, by when it was stored and by
  * its own time: what came while the clock was behind is as old as it says.
  */
-static void check_all(struct life *l, uint64_t seed)
+static void check_all(struct life *l, uint64_t seed UNUSED)
 {
 	int64_t oldest = l->real_ms - l->f->o.retention_ms;
 	size_t missing = 0;
