@@ -26,58 +26,64 @@ static void set_gauges(struct scraper *s, const char *job,
 			count[h]);
 }
 
-static void count_pool(const struct scrape_pool *p, int64_t count[HEALTHS])
+/* Of a job's set, under the lock that guards health. */
+static void count_set(struct scraper *s, const struct target_set *set,
+		      int64_t count[HEALTHS])
 {
-	for (size_t i = 0; i < p->set->count; i++) {
-		if (p->set->v[i].target)
-			count[p->set->v[i].target->health]++;
+	pthread_mutex_lock(&s->mu);
+	for (size_t i = 0; i < set->count; i++) {
+		if (set->v[i].target)
+			count[set->v[i].target->health]++;
 	}
+	pthread_mutex_unlock(&s->mu);
 }
 
-static const struct scrape_pool *find_pool(const struct scraper *s,
-					   const char *job)
+static const struct target_set *find_set(const struct snapshot *v, size_t count,
+					 const char *job)
 {
-	for (size_t i = 0; i < s->pool_count; i++) {
-		if (!strcmp(s->pools[i]->job, job))
-			return s->pools[i];
+	for (size_t i = 0; i < count; i++) {
+		if (!strcmp(v[i].job, job))
+			return v[i].set;
 	}
 	return NULL;
 }
 
-static bool is_shown(const struct scraper *s, const char *job)
+static void show_new(struct scraper *s, const char *job)
 {
 	for (size_t i = 0; i < s->shown_count; i++) {
 		if (!strcmp(s->shown[i], job))
-			return true;
+			return;
 	}
-	return false;
-}
-
-static void show_new(struct scraper *s, const char *job)
-{
-	if (is_shown(s, job))
-		return;
 	s->shown = mem_realloc(s->shown, s->shown_count + 1, sizeof(*s->shown));
 	s->shown[s->shown_count++] = mem_strdup(job);
 }
 
+/*
+ * The registry locks, and asks for other gauges under its lock, which take mu:
+ * gauges are set while mu is not held.
+ */
 void scrape_update_metrics(struct scraper *s)
 {
+	struct snapshot *v;
+	size_t n;
+
 	if (!s)
 		return;
-	pthread_mutex_lock(&s->mu);
-	for (size_t i = 0; i < s->pool_count; i++)
-		show_new(s, s->pools[i]->job);
+	pthread_mutex_lock(&s->showing);
+	v = snapshot_take(s, &n);
+	for (size_t i = 0; i < n; i++)
+		show_new(s, v[i].job);
 	/* A job that a reload took out has no targets any more. */
 	for (size_t i = 0; i < s->shown_count; i++) {
-		const struct scrape_pool *p = find_pool(s, s->shown[i]);
+		const struct target_set *set = find_set(v, n, s->shown[i]);
 		int64_t count[HEALTHS] = { 0 };
 
-		if (p)
-			count_pool(p, count);
+		if (set)
+			count_set(s, set, count);
 		set_gauges(s, s->shown[i], count);
 	}
-	pthread_mutex_unlock(&s->mu);
+	snapshot_free(v, n);
+	pthread_mutex_unlock(&s->showing);
 }
 
 void health_free(struct scraper *s)

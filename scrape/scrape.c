@@ -91,6 +91,7 @@ int scrape_start(const struct scrape_options *o, struct scraper **out,
 
 	s->o = *o;
 	pthread_mutex_init(&s->making, NULL);
+	pthread_mutex_init(&s->showing, NULL);
 	pthread_mutex_init(&s->mu, NULL);
 	pthread_mutex_init(&s->giant, NULL);
 	register_metrics(s);
@@ -143,6 +144,7 @@ void scrape_free(struct scraper *s)
 	jobs_free(s);
 	health_free(s);
 	pthread_mutex_destroy(&s->making);
+	pthread_mutex_destroy(&s->showing);
 	intake_free(s->intake);
 	pthread_mutex_destroy(&s->mu);
 	pthread_mutex_destroy(&s->giant);

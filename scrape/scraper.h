@@ -61,7 +61,10 @@ struct scraper {
 	struct finding *findings; /* not yet looked at */
 	struct ask *asked;        /* not yet begun */
 	unsigned asking;          /* begun or not */
-	char **shown;             /* jobs that have a gauge of targets */
+
+	/* Jobs that have a gauge of targets; taken before mu. */
+	pthread_mutex_t showing;
+	char **shown;
 	size_t shown_count;
 
 	/* The loop's: all targets by due_ms, the earliest first. */
