@@ -28,8 +28,8 @@ NODISCARD int size_parse(struct str s, int64_t *bytes, struct err *err);
 /*
  * A moment: RFC 3339 ("2026-01-02T03:04:05.678Z", any offset), "now", "now-1h"
  * or "-1h", judged against now_ms; or, in UTC, "2026-01-02 03:04[:05]",
- * "2026-01-02", and "03:04[:05]" of the day of now_ms. Plain numbers are not times here: the
- * caller knows their unit.
+ * "2026-01-02", and "03:04[:05]" of the day of now_ms. Plain numbers are not
+ * times here: the caller knows their unit.
  */
 NODISCARD int time_parse(struct str s, int64_t now_ms, int64_t *ms,
 			 struct err *err);

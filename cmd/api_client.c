@@ -189,7 +189,6 @@ int query_fetch(struct query *q, struct http_response *r, struct err *err)
 		.max_body = ANSWER_MAX,
 		.user_agent = EVERPROF_USER_AGENT,
 		.sink = q->sink ? sink : NULL,
-		.post = q->post,
 		.keep_headers = true,
 		.waiting = show_progress,
 		.sink_ctx = &p,
@@ -209,7 +208,7 @@ int query_fetch(struct query *q, struct http_response *r, struct err *err)
 		rc = tell_transport(q, r, err);
 	else
 		rc = check_server(q, r, err);
-	if (!rc && r->status / 100 != 2)
+	if (!rc && r->status != 200)
 		rc = api_error(r, err);
 	if (!rc)
 		print_warning(r);

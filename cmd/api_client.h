@@ -20,7 +20,6 @@ struct query {
 	int64_t timeout_ms;
 	const char *http_config; /* a file; NULL: none */
 	struct buf url;
-	const char *post;                        /* a form; NULL: GET */
 	bool (*sink)(void *ctx, struct bytes b); /* as in client/http.h */
 	void *sink_ctx;
 };

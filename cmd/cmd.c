@@ -28,6 +28,8 @@ static void print_help(const struct usage *u, const struct flag *flags)
 	flags_help(stdout, flags);
 }
 
+const struct flag cmd_no_flags[] = { { 0 } };
+
 static cmd_help_fn show_help = print_help;
 
 void cmd_help_with(cmd_help_fn help)
@@ -74,8 +76,7 @@ int cmd_version(int argc, char **argv)
 {
 	static const struct usage usage = { "version", "Print the version.", 0,
 					    0 };
-	int code =
-		cmd_begin(&usage, (const struct flag[]){ { 0 } }, &argc, argv);
+	int code = cmd_begin(&usage, cmd_no_flags, &argc, argv);
 
 	if (code >= 0)
 		return code;

@@ -62,6 +62,9 @@ int cmd_begin(const struct usage *u, const struct flag *flags, int *argc,
 typedef void (*cmd_help_fn)(const struct usage *u, const struct flag *flags);
 void cmd_help_with(cmd_help_fn help);
 
+/* Of a command that has none. */
+extern const struct flag cmd_no_flags[];
+
 /* Print "everprof: message" on stderr; returns 1. */
 int cmd_fail(const struct err *err);
 

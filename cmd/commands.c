@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "base/bytes.h"
-#include "cmd/cmd.h"
 
 const struct command commands[] = {
 	{ NULL, "serve", cmd_serve, "scrape, store, answer" },
@@ -60,4 +59,26 @@ void command_name(const struct command *c, char out[32])
 {
 	snprintf(out, 32, "%s%s%s", c->group ? c->group : "",
 		 c->group ? " " : "", c->name);
+}
+
+static const struct command *described;
+static command_print_fn print_described;
+
+static void describe(const struct usage *u, const struct flag *flags)
+{
+	print_described(described, u, flags);
+}
+
+void commands_describe(command_print_fn print)
+{
+	char help[] = "--help";
+
+	print_described = print;
+	cmd_help_with(describe);
+	for (size_t i = 0; i < command_count; i++) {
+		char *argv[] = { help, NULL };
+
+		described = &commands[i];
+		described->run(1, argv);
+	}
 }

@@ -5,7 +5,7 @@
 #ifndef CMD_COMMANDS_H
 #define CMD_COMMANDS_H
 
-#include <stddef.h>
+#include "cmd/cmd.h"
 
 #define COMMANDS_MAX 64
 
@@ -21,5 +21,13 @@ extern const size_t command_count;
 
 /* As it is typed: "query top". */
 void command_name(const struct command *c, char out[32]);
+
+/*
+ * Hand each command, in order, to print() with its usage and flags. --help does
+ * nothing else afterwards.
+ */
+typedef void (*command_print_fn)(const struct command *c, const struct usage *u,
+				 const struct flag *flags);
+void commands_describe(command_print_fn print);
 
 #endif

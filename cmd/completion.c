@@ -8,10 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
 
-/* The command whose flags are being printed. */
-static const struct command *current;
-
-/* In single quotes, for any of the three; from, to: a character to escape. */
+/* In single quotes, for any of the three, with a \ before some characters. */
 static void print_quoted(const char *text, const char *escaped)
 {
 	putchar('\'');
@@ -33,20 +30,6 @@ static void print_name(const struct command *c)
 	fputs(name, stdout);
 }
 
-/* Have every command say its flags to print. */
-static void each_command(cmd_help_fn print)
-{
-	char help[] = "--help";
-
-	cmd_help_with(print);
-	for (size_t i = 0; i < command_count; i++) {
-		char *argv[] = { help, NULL };
-
-		current = &commands[i];
-		current->run(1, argv);
-	}
-}
-
 /* Whether the command is the first of its group. */
 static bool begins_group(size_t i)
 {
@@ -58,10 +41,11 @@ static bool begins_group(size_t i)
 
 /* bash */
 
-static void bash_flags(const struct usage *u UNUSED, const struct flag *f)
+static void bash_flags(const struct command *c, const struct usage *u UNUSED,
+		       const struct flag *f)
 {
 	fputs("  '", stdout);
-	print_name(current);
+	print_name(c);
 	fputs("') echo '--help", stdout);
 	for (; f->name; f++)
 		printf(" --%s%s", f->name, f->kind == FLAG_BOOL ? "" : "=");
@@ -91,7 +75,7 @@ static void print_bash(void)
 	     "_everprof_words() {\n"
 	     "  case $1 in");
 	bash_groups();
-	each_command(bash_flags);
+	commands_describe(bash_flags);
 	puts("  esac\n"
 	     "}\n"
 	     "_everprof() {\n"
@@ -109,10 +93,11 @@ static void print_bash(void)
 
 /* zsh */
 
-static void zsh_flags(const struct usage *u UNUSED, const struct flag *f)
+static void zsh_flags(const struct command *c, const struct usage *u UNUSED,
+		      const struct flag *f)
 {
 	fputs("  '", stdout);
-	print_name(current);
+	print_name(c);
 	fputs("') flags=(", stdout);
 	for (; f->name; f++) {
 		printf("\n    '--%s%s['", f->name,
@@ -166,7 +151,7 @@ static void print_zsh(void)
 	     "(( CURRENT > 3 )) || [[ $command != *' '* ]] || command=${words[2]-}\n"
 	     "(( CURRENT > 2 )) || command=''");
 	zsh_groups();
-	each_command(zsh_flags);
+	commands_describe(zsh_flags);
 	puts("  esac\n"
 	     "if (( ${#next} )); then\n"
 	     "  _describe command next\n"
@@ -177,11 +162,12 @@ static void print_zsh(void)
 
 /* fish */
 
-static void fish_flags(const struct usage *u UNUSED, const struct flag *f)
+static void fish_flags(const struct command *c, const struct usage *u UNUSED,
+		       const struct flag *f)
 {
 	for (; f->name; f++) {
 		fputs("complete -c everprof -n '__everprof_in ", stdout);
-		print_name(current);
+		print_name(c);
 		printf("' -l %s %s-d ", f->name,
 		       f->kind == FLAG_BOOL ? "" : "-r ");
 		print_quoted(f->help, "");
@@ -221,7 +207,7 @@ static void print_fish(void)
 		fish_command(c->group ?: "", c->name, c->help);
 	}
 	puts("complete -c everprof -l help -d 'Print the flags.'");
-	each_command(fish_flags);
+	commands_describe(fish_flags);
 }
 
 int cmd_completion(int argc, char **argv)
@@ -232,8 +218,7 @@ int cmd_completion(int argc, char **argv)
 		"source <(everprof completion bash)",
 		1, 1
 	};
-	int code =
-		cmd_begin(&usage, (const struct flag[]){ { 0 } }, &argc, argv);
+	int code = cmd_begin(&usage, cmd_no_flags, &argc, argv);
 
 	if (code >= 0)
 		return code;

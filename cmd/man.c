@@ -46,13 +46,14 @@ static void print_flag(const struct flag *f)
 	putchar('\n');
 }
 
-static void print_command(const struct usage *u, const struct flag *f)
+static void print_command(const struct command *c UNUSED, const struct usage *u,
+			  const struct flag *f)
 {
 	fputs(".SS \"", stdout);
-	for (const char *c = u->line; *c; c++) {
-		char one[] = { *c, 0 };
+	for (const char *at = u->line; *at; at++) {
+		char one[] = { *at, 0 };
 
-		print_escaped(*c == '"' ? "\"\"" : one);
+		print_escaped(*at == '"' ? "\"\"" : one);
 	}
 	fputs("\"\n", stdout);
 	print_escaped(u->text);
@@ -66,9 +67,7 @@ int cmd_man(int argc, char **argv)
 	static const struct usage usage = {
 		"man", "Print the manual page: everprof man | man -l -", 0, 0
 	};
-	char help[] = "--help";
-	int code =
-		cmd_begin(&usage, (const struct flag[]){ { 0 } }, &argc, argv);
+	int code = cmd_begin(&usage, cmd_no_flags, &argc, argv);
 
 	if (code >= 0)
 		return code;
@@ -85,12 +84,7 @@ int cmd_man(int argc, char **argv)
 	     "they answer byte for byte, and finds it again by label selector and time.\n"
 	     "A flag is \\-\\-name=value or \\-\\-name value; \\-\\- ends the flags.\n"
 	     ".SH COMMANDS");
-	cmd_help_with(print_command);
-	for (size_t i = 0; i < command_count; i++) {
-		char *arguments[] = { help, NULL };
-
-		commands[i].run(1, arguments);
-	}
+	commands_describe(print_command);
 	puts(".SH SIGNALS\n"
 	     "Of serve: SIGHUP loads the configuration again, SIGTERM and SIGINT stop it in order.\n"
 	     ".SH EXIT STATUS\n"

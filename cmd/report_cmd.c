@@ -192,18 +192,6 @@ static int write_profile(const struct report_options *o, bool pgo,
 	return rc;
 }
 
-static int no_report(const char *name, struct err *err)
-{
-	struct buf names = { 0 };
-
-	report_names(&names);
-	err_set(err, ERR_INVALID,
-		"there is no report \"%s\": there are %s proto pgo", name,
-		buf_cstr(&names));
-	buf_fini(&names);
-	return ERR_INVALID;
-}
-
 static int run(struct job *j, int argc, char **argv, struct err *err)
 {
 	CLEANUP(buf_fini) struct buf out = { 0 };
@@ -217,7 +205,7 @@ static int run(struct job *j, int argc, char **argv, struct err *err)
 		return err_set(err, ERR_INVALID,
 			       "--base and --diff_base exclude each other");
 	if (!type && !pgo && strcmp(argv[0], "proto") != 0)
-		return no_report(argv[0], err);
+		return report_unknown(str_of(argv[0]), "proto pgo", err);
 	rc = report_flags_options(&j->options, &o, err);
 	o.source_root = j->source_path;
 	if (!rc)

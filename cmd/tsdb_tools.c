@@ -13,8 +13,6 @@
 #include "tsdb/querier.h"
 #include "tsdb/tools.h"
 
-static const struct flag no_flags[] = { { 0 } };
-
 /* The database in a directory, for one command. */
 struct opened {
 	struct log log;
@@ -71,7 +69,7 @@ int cmd_tsdb_list(int argc, char **argv)
 	};
 	struct opened o = { 0 };
 	struct err err;
-	int code = cmd_begin(&u, no_flags, &argc, argv);
+	int code = cmd_begin(&u, cmd_no_flags, &argc, argv);
 	int rc;
 
 	if (code >= 0)
@@ -180,7 +178,7 @@ int cmd_tsdb_verify(int argc, char **argv)
 			    .log = &log,
 			    .columns = &codec_columns };
 	struct err err;
-	int code = cmd_begin(&u, no_flags, &argc, argv);
+	int code = cmd_begin(&u, cmd_no_flags, &argc, argv);
 
 	if (code >= 0)
 		return code;
@@ -211,7 +209,7 @@ int cmd_tsdb_repair(int argc, char **argv)
 	struct tsdb_repair done = { 0 };
 	uint64_t damage = 0;
 	struct err err;
-	int code = cmd_begin(&u, no_flags, &argc, argv);
+	int code = cmd_begin(&u, cmd_no_flags, &argc, argv);
 	int rc;
 
 	if (code >= 0)
@@ -250,7 +248,7 @@ int cmd_tsdb_confirm_clock(int argc, char **argv)
 	struct opened o = { 0 };
 	char now[40];
 	struct err err;
-	int code = cmd_begin(&u, no_flags, &argc, argv);
+	int code = cmd_begin(&u, cmd_no_flags, &argc, argv);
 	int rc;
 
 	if (code >= 0)
@@ -292,7 +290,7 @@ int cmd_tsdb_recode(int argc, char **argv)
 	struct opened o = { 0 };
 	size_t recoded = 0;
 	struct err err;
-	int code = cmd_begin(&u, no_flags, &argc, argv);
+	int code = cmd_begin(&u, cmd_no_flags, &argc, argv);
 	int rc;
 
 	if (code >= 0)

@@ -32,10 +32,16 @@ static const struct report_type types[] = {
 	{ "source", REPORT_SOURCE, TEXT, NULL, report_source, NULL },
 };
 
-void report_names(struct buf *out)
+int report_unknown(struct str name, const char *others, struct err *err)
 {
+	struct buf names = { 0 };
+
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-		buf_printf(out, "%s%s", i ? " " : "", types[i].name);
+		buf_printf(&names, "%s ", types[i].name);
+	err_set(err, ERR_INVALID, "there is no report \"%.*s\": there are %s%s",
+		STR_ARG(name), buf_cstr(&names), others);
+	buf_fini(&names);
+	return ERR_INVALID;
 }
 
 const struct report_type *report_find(struct str name)

@@ -62,8 +62,11 @@ struct report_type {
 	int (*json)(struct report *r, struct json *j, struct err *err);
 };
 
-/* Their names, separated by blanks; proto and pgo are not among them. */
-void report_names(struct buf *out);
+/*
+ * ERR_INVALID: there is no such report, but these; others: what the caller has
+ * beside them.
+ */
+int report_unknown(struct str name, const char *others, struct err *err);
 
 /* NULL: there is no such report. */
 const struct report_type *report_find(struct str name);

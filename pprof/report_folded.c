@@ -5,9 +5,6 @@
 #include "pprof/report.h"
 
 /* A stack as text, and what it weighs. */
-/* Frames whose names are written before it is asked whether to go on. */
-#define FRAMES_AT_ONCE 256
-
 struct folded {
 	struct str stack;
 	int64_t weight;
@@ -39,9 +36,10 @@ struct folding {
 	struct growth_meter meter;
 };
 
-static int check_effort(struct folding *f, size_t work, struct err *err)
+/* After each frame, and each stack. */
+static int check_effort(struct folding *f, struct err *err)
 {
-	return effort_meter(&f->r->o->effort, &f->meter, work,
+	return effort_meter(&f->r->o->effort, &f->meter, 1,
 			    f->arena.used + vec_memory(&f->v) + f->text.cap,
 			    err);
 }
@@ -66,8 +64,7 @@ static int fold(struct folding *f, const struct pprof_run *stack,
 				buf_byte(out, ';');
 			add_name(out, r->nodes.v.v[node].text);
 		}
-		rc = i % FRAMES_AT_ONCE ? 0 :
-					  check_effort(f, FRAMES_AT_ONCE, err);
+		rc = check_effort(f, err);
 	}
 	return rc;
 }
@@ -102,7 +99,7 @@ static int fold_samples(struct folding *f, struct err *err)
 					   str_from(buf_bytes(&f->text))),
 			.weight = report_weight(f->r, i),
 		};
-		rc = check_effort(f, 1 + pprof_stack(p, i)->count, err);
+		rc = check_effort(f, err);
 	}
 	return rc;
 }

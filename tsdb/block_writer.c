@@ -2,7 +2,6 @@
 #include "tsdb/block_writer.h"
 
 #include <stdio.h>
-#include <sys/random.h>
 
 #include "base/crc32c.h"
 #include "base/enc.h"
@@ -161,10 +160,10 @@ static int begin_values(struct block_writer *w, struct err *err)
 {
 	struct file_header h = { .magic = MAGIC_BLOCK_VALUES };
 	CLEANUP(mem_freep) char *path = NULL;
-	int rc;
+	int rc = salt_make(&h.salt, err);
 
-	if (getrandom(&h.salt, sizeof(h.salt), 0) != sizeof(h.salt))
-		return err_set(err, ERR_IO, "no random bytes");
+	if (rc)
+		return rc;
 	w->current = new_number(w);
 	h.number = w->current;
 	path = values_path(w, w->current);

@@ -154,10 +154,6 @@ void db_parts_free(struct part *v, size_t count);
 /* The ranges alone. */
 struct part *db_ranges(struct tsdb *db, size_t *count);
 
-/* Rename a directory to <path>.damaged, or .damaged-2 …, durably. */
-NODISCARD int db_rename_aside(struct tsdb *db, const char *path,
-			      struct err *err);
-
 /* Opening (db_open.c). */
 
 NODISCARD int db_load(struct tsdb *db, struct err *err);

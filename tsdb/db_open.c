@@ -42,7 +42,7 @@ static int set_aside(struct tsdb *db, const char *path, struct err *err)
 	log_event(db->o.log, LOG_ERROR,
 		  "it cannot be read, and is set aside as *" ASIDE_SUFFIX,
 		  LOG_FIELDS(log_text("directory", path), log_err(err)));
-	return db->o.read_only ? 0 : db_rename_aside(db, path, err);
+	return db->o.read_only ? 0 : rename_aside(db->o.fs, path, err);
 }
 
 static bool is_named(const char *name, const struct ulid *u)
@@ -637,7 +637,8 @@ int db_load(struct tsdb *db, struct err *err)
 				  .segment_size = db_segment_size(db),
 				  .read_only = db->o.read_only,
 				  .log = db->o.log,
-				  .metrics = db->o.metrics };
+				  .metrics = db->o.metrics,
+				  .torn = db->metrics.torn };
 	int rc = check_dir(db, err);
 
 	if (!rc && !db->o.read_only) {

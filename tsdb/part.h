@@ -12,9 +12,6 @@
 #include "tsdb/block.h"
 #include "tsdb/range.h"
 
-/* Of a directory that cannot be read, set aside for a person to look at. */
-#define ASIDE_SUFFIX ".damaged"
-
 /* One of the two is set. */
 struct part {
 	struct range *range;

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/random.h>
 
 #include "base/dec.h"
 #include "base/enc.h"
@@ -80,10 +79,10 @@ static int make_file(const struct range *r, const char *name,
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", r->path, name);
 	struct buf front = { 0 };
-	int rc;
+	int rc = salt_make(&h->salt, err);
 
-	if (getrandom(&h->salt, sizeof(h->salt), 0) != sizeof(h->salt))
-		return err_set(err, ERR_IO, "no random bytes");
+	if (rc)
+		return rc;
 	front_encode(r, h, &front);
 	rc = file_open(r->env->fs, path, FILE_CREATE, out, err);
 	if (!rc)

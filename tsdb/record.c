@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/record.h"
 
+#include <sys/random.h>
+
 #include "base/crc32c.h"
 #include "base/dec.h"
 #include "base/enc.h"
@@ -8,6 +10,13 @@
 #define VERSION 1
 
 #define HEADER_COPY 32
+
+int salt_make(uint64_t *salt, struct err *err)
+{
+	if (getrandom(salt, sizeof(*salt), 0) == sizeof(*salt))
+		return 0;
+	return err_set(err, ERR_IO, "no random bytes");
+}
 
 void file_header_encode(const struct file_header *h, struct buf *out)
 {

@@ -33,6 +33,9 @@ struct file_header {
 	uint64_t number;
 };
 
+/* A random salt for a file. ERR_IO: the system has no random bytes. */
+NODISCARD int salt_make(uint64_t *salt, struct err *err);
+
 void file_header_encode(const struct file_header *h, struct buf *out);
 
 /*

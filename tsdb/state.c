@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/state.h"
 
-#include <sys/random.h>
-
 #include "base/dec.h"
 #include "base/enc.h"
 #include "base/mem.h"
@@ -116,10 +114,10 @@ int state_save(struct state *s, struct err *err)
 	CLEANUP(mem_freep) char *tmp = mem_printf("%s.tmp", path);
 	struct buf bytes = { 0 };
 	uint64_t salt = 0;
-	int rc;
+	int rc = salt_make(&salt, err);
 
-	if (getrandom(&salt, sizeof(salt), 0) != sizeof(salt))
-		return err_set(err, ERR_IO, "no random bytes");
+	if (rc)
+		return rc;
 	state_encode(s, salt, &bytes);
 	rc = file_replace(s->fs, tmp, path, buf_bytes(&bytes), err);
 	if (!rc)

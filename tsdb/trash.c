@@ -3,6 +3,8 @@
 
 #include "base/mem.h"
 
+#define ASIDE_MAX 1000 /* of one name */
+
 enum trash_state {
 	TRASH_NAMED,   /* still under its name */
 	TRASH_RENAMED, /* not durably */
@@ -16,16 +18,19 @@ struct trash_dir {
 	char *parent;
 };
 
+static char *parent_of(const char *path)
+{
+	return mem_strndup((struct str){
+		.ptr = path, .len = (size_t)(strrchr(path, '/') - path) });
+}
+
 void trash_add(struct trash *t, const char *path, const char *suffix)
 {
-	struct str parent = { .ptr = path,
-			      .len = (size_t)(strrchr(path, '/') - path) };
-
 	t->v = mem_grow(t->v, t->count, &t->cap, sizeof(*t->v));
 	t->v[t->count++] =
 		(struct trash_dir){ .path = mem_strdup(path),
 				    .gone = mem_printf("%s%s", path, suffix),
-				    .parent = mem_strndup(parent) };
+				    .parent = parent_of(path) };
 }
 
 static void dir_fini(struct trash_dir *d)
@@ -90,4 +95,23 @@ void trash_fini(struct trash *t)
 		dir_fini(&t->v[i]);
 	mem_free(t->v);
 	*t = (struct trash){ 0 };
+}
+
+int rename_aside(struct fs *fs, const char *path, struct err *err)
+{
+	CLEANUP(mem_freep) char *parent = parent_of(path);
+	int rc = ERR_EXISTS;
+
+	for (int i = 1; i < ASIDE_MAX && rc == ERR_EXISTS; i++) {
+		CLEANUP(mem_freep)
+		char *to = i == 1 ?
+				   mem_printf("%s" ASIDE_SUFFIX, path) :
+				   mem_printf("%s" ASIDE_SUFFIX "-%d", path, i);
+
+		rc = fs_size(fs, to, &(uint64_t){ 0 }, err);
+		rc = rc ? rc : ERR_EXISTS;
+		if (rc == ERR_NOTFOUND)
+			rc = fs_rename(fs, path, to, err);
+	}
+	return rc ? rc : fs_sync_dir(fs, parent, err);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Trash: directories that have to go. What a failure leaves of them is tried
- * again, for a range whose block is gone too would come back at a start.
+ * again, for a range whose block is gone too would come back at a start. And
+ * what cannot be read, and must not go: it is set aside for a person to look at.
  *
  * Threads: one thread at a time.
  */
@@ -34,5 +35,13 @@ void trash_add_hidden(struct trash *t, const char *path);
 NODISCARD int trash_empty(struct trash *t, struct err *err);
 
 void trash_fini(struct trash *t);
+
+#define ASIDE_SUFFIX ".damaged"
+
+/*
+ * Rename a directory or file, durably, to <path>.damaged; where something was
+ * set aside under that name before, to <path>.damaged-2 …
+ */
+NODISCARD int rename_aside(struct fs *fs, const char *path, struct err *err);
 
 #endif

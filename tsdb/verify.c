@@ -12,6 +12,7 @@
 #include "tsdb/part.h"
 #include "tsdb/record.h"
 #include "tsdb/tools.h"
+#include "tsdb/trash.h"
 #include "tsdb/values.h"
 #include "tsdb/wal.h"
 

@@ -118,29 +118,6 @@ int db_supersede(struct tsdb *db, const struct part *parts, size_t count,
 	return trash_empty(&db->trash, err);
 }
 
-#define ASIDE_MAX 1000 /* of one directory */
-
-int db_rename_aside(struct tsdb *db, const char *path, struct err *err)
-{
-	struct str dir = { .ptr = path,
-			   .len = (size_t)(strrchr(path, '/') - path) };
-	CLEANUP(mem_freep) char *parent = mem_strndup(dir);
-	int rc = ERR_EXISTS;
-
-	for (int i = 1; i < ASIDE_MAX && rc == ERR_EXISTS; i++) {
-		CLEANUP(mem_freep)
-		char *to = i == 1 ?
-				   mem_printf("%s" ASIDE_SUFFIX, path) :
-				   mem_printf("%s" ASIDE_SUFFIX "-%d", path, i);
-
-		rc = fs_size(db->o.fs, to, &(uint64_t){ 0 }, err);
-		rc = rc ? rc : ERR_EXISTS;
-		if (rc == ERR_NOTFOUND)
-			rc = fs_rename(db->o.fs, path, to, err);
-	}
-	return rc ? rc : fs_sync_dir(db->o.fs, parent, err);
-}
-
 static const char *path_of(struct part p)
 {
 	return p.range ? p.range->path : p.block->path;
@@ -156,7 +133,7 @@ int db_set_aside(struct tsdb *db, const struct part *parts, size_t count,
 			db->o.log, LOG_ERROR,
 			"the disk did not give all of it back: it is set aside",
 			LOG_FIELDS(log_text("directory", path_of(parts[i]))));
-		rc = db_rename_aside(db, path_of(parts[i]), err);
+		rc = rename_aside(db->o.fs, path_of(parts[i]), err);
 		db->set_aside += !rc;
 	}
 	db_replace(db, parts, count, child);

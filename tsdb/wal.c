@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "tsdb/trash.h"
 #include "tsdb/wal_key.h"
 
 #define OFFSET_MAX UINT32_MAX
@@ -30,7 +31,6 @@ struct wal {
 	struct wal_key key; /* of the salts */
 	uint64_t lowest;    /* segment that was left alone; UINT64_MAX: none */
 	struct metric *corruptions;
-	struct metric *torn;
 	struct metric *syncs;
 	struct metric *sync_failures;
 
@@ -262,10 +262,6 @@ static void register_metrics(struct wal *w, struct metrics *m)
 	w->corruptions = metrics_counter(
 		m, "everprof_tsdb_wal_corruptions_total",
 		"Damaged stretches found in WAL segments.", NULL);
-	w->torn = metrics_counter(
-		m, "everprof_tsdb_torn_ends_total",
-		"Logs whose end a start cut off: what was being written when the power went, never acknowledged.",
-		NULL);
 	w->syncs = metrics_counter(m, "everprof_tsdb_wal_fsyncs_total",
 				   "WAL syncs.", NULL);
 	w->sync_failures =
@@ -317,7 +313,7 @@ static void damaged(void *ctx, uint64_t offset, uint64_t len, bool torn)
 {
 	struct replay *r = ctx;
 
-	metric_add(torn ? r->w->torn : r->w->corruptions, 1);
+	metric_add(torn ? r->w->o.torn : r->w->corruptions, 1);
 	log_event(
 		r->w->o.log, LOG_WARN,
 		torn ? "torn end of WAL segment (beside a running server: not written yet)" :
@@ -947,13 +943,11 @@ int wal_retire(struct wal *w, struct err *err)
 static int set_aside(struct wal *w, const struct wal_segment *s,
 		     struct err *err)
 {
-	CLEANUP(mem_freep) char *to = segment_path(w, s->number, ".damaged");
-
 	log_event(
 		w->o.log, LOG_ERROR,
-		"a WAL segment that the disk did not give back whole is set aside",
-		LOG_FIELDS(log_text("file", to)));
-	return fs_rename(w->o.fs, file_path(s->file), to, err);
+		"a WAL segment that the disk did not give back whole is set aside as *" ASIDE_SUFFIX,
+		LOG_FIELDS(log_text("file", file_path(s->file))));
+	return rename_aside(w->o.fs, file_path(s->file), err);
 }
 
 static int remove_file(struct wal *w, const struct wal_segment *s,

@@ -29,6 +29,7 @@ struct wal_options {
 	bool read_only; /* change nothing on disk */
 	const struct log *log;
 	struct metrics *metrics;
+	struct metric *torn; /* ends of segments that a start cuts off */
 };
 
 /*

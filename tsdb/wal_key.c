@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/wal_key.h"
 
-#include <sys/random.h>
-
 #include "base/enc.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "tsdb/record.h"
-
-static int random_bytes(uint64_t *out, struct err *err)
-{
-	if (getrandom(out, sizeof(*out), 0) == sizeof(*out))
-		return 0;
-	return err_set(err, ERR_IO, "no random bytes");
-}
 
 static int read_key(struct wal_key *k, struct fs *fs, const char *path,
 		    struct err *err)
@@ -39,7 +30,7 @@ static int make_key(struct wal_key *k, struct fs *fs, const char *dir,
 	CLEANUP(mem_freep) char *tmp = mem_printf("%s.tmp", path);
 	struct file_header h = { .magic = MAGIC_KEY };
 	struct buf bytes = { 0 };
-	int rc = random_bytes(&h.salt, err);
+	int rc = salt_make(&h.salt, err);
 
 	if (rc)
 		return rc;
@@ -75,7 +66,7 @@ int wal_key_salt(const struct wal_key *k, uint64_t segment, uint64_t *out,
 	uint8_t seed[16];
 
 	if (!k->known)
-		return random_bytes(out, err);
+		return salt_make(out, err);
 	put_be64(seed, k->value);
 	put_be64(seed + 8, segment);
 	*out = hash64((struct bytes){ .ptr = seed, .len = sizeof(seed) });

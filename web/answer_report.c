@@ -50,18 +50,6 @@ static int parse_diff(struct report_query *q, const struct request *r,
 	return 0;
 }
 
-static int no_report(struct str name, struct err *err)
-{
-	struct buf names = { 0 };
-
-	report_names(&names);
-	err_set(err, ERR_INVALID,
-		"there is no report \"%.*s\": there are raw proto meta %s pgo",
-		STR_ARG(name), buf_cstr(&names));
-	buf_fini(&names);
-	return ERR_INVALID;
-}
-
 int report_query_parse(struct report_query *q, const struct request *r,
 		       struct err *err)
 {
@@ -80,7 +68,7 @@ int report_query_parse(struct report_query *q, const struct request *r,
 	if (rc)
 		return rc;
 	if (!q->type && !q->stored && !str_is(q->name, "pgo"))
-		return no_report(q->name, err);
+		return report_unknown(q->name, "raw proto meta pgo", err);
 	q->single = str_is(q->name, "raw") || str_is(q->name, "meta");
 	rc = parse_options(q, r, err);
 	if (!rc)

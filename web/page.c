@@ -255,15 +255,13 @@ void page_missing(struct request *r, struct answer *a)
 
 	err_set(&err, ERR_NOTFOUND,
 		"there is no such path; /api/v1/status/routes lists those there are");
-	answer_error(a, &err);
-	if (!r->accepts_html)
+	if (!r->accepts_html) {
+		answer_error(a, &err);
 		return;
-	buf_reset(&a->body);
-	a->header_count = 0;
+	}
 	page_begin(a, r, NULL);
 	page_error(a, &err);
 	page_end(a);
-	a->status = 404;
 }
 
 void page_index(void *ctx, struct request *r, struct answer *a)
