@@ -3,10 +3,13 @@
 struct inproc_test *inproc_tests;
 int inproc_failures;
 
-int main(void)
+/* Runs all tests, or those whose name contains the one argument. */
+int main(int argc, char **argv)
 {
-	for (struct inproc_test *t = inproc_tests; t; t = t->next)
-		t->run();
+	for (struct inproc_test *t = inproc_tests; t; t = t->next) {
+		if (argc < 2 || strstr(t->name, argv[1]))
+			t->run();
+	}
 	fprintf(stderr, "%d failures\n", inproc_failures);
 	return inproc_failures != 0;
 }

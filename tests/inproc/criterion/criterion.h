@@ -33,16 +33,23 @@ extern int inproc_failures;
 	}                                                                   \
 	static void suite##_##test(void)
 
-#define INPROC_CHECK(cond)          \
-	(cond ? 0 :                 \
-		(inproc_failures++, \
-		 fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond)))
+/* A message is optional, as it is in Criterion; "" ends an empty list. */
+#define INPROC_FAILED(cond, ...)                                    \
+	(inproc_failures++,                                         \
+	 fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #cond), \
+	 fprintf(stderr, "" __VA_ARGS__), fprintf(stderr, "\n"))
 
-#define cr_expect(cond, ...) ((void)INPROC_CHECK(cond))
-#define cr_assert(cond, ...)            \
-	do {                            \
-		if (INPROC_CHECK(cond)) \
-			exit(1);        \
+#define cr_expect(cond, ...)                                            \
+	do {                                                            \
+		if (!(cond))                                            \
+			INPROC_FAILED(cond __VA_OPT__(, ) __VA_ARGS__); \
+	} while (0)
+#define cr_assert(cond, ...)                                            \
+	do {                                                            \
+		if (!(cond)) {                                          \
+			INPROC_FAILED(cond __VA_OPT__(, ) __VA_ARGS__); \
+			exit(1);                                        \
+		}                                                       \
 	} while (0)
 
 #endif
