@@ -188,6 +188,7 @@ int query_fetch(struct query *q, struct http_response *r, struct err *err)
 		.timeout_ms = q->timeout_ms,
 		.max_body = ANSWER_MAX,
 		.user_agent = EVERPROF_USER_AGENT,
+		.post = q->post ? "" : NULL,
 		.sink = q->sink ? sink : NULL,
 		.keep_headers = true,
 		.waiting = show_progress,
@@ -208,7 +209,7 @@ int query_fetch(struct query *q, struct http_response *r, struct err *err)
 		rc = tell_transport(q, r, err);
 	else
 		rc = check_server(q, r, err);
-	if (!rc && r->status != 200)
+	if (!rc && r->status != 200 && !(q->post && r->status == 204))
 		rc = api_error(r, err);
 	if (!rc)
 		print_warning(r);

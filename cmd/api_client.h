@@ -20,6 +20,7 @@ struct query {
 	int64_t timeout_ms;
 	const char *http_config; /* a file; NULL: none */
 	struct buf url;
+	bool post; /* else GET; an answer without a body will do */
 	bool (*sink)(void *ctx, struct bytes b); /* as in client/http.h */
 	void *sink_ctx;
 };
@@ -42,7 +43,7 @@ void query_path(struct query *q, const char *path);
 void query_param(struct query *q, const char *name, const char *value);
 
 /*
- * Ask. An answer other than 200 is ERR_INVALID with the server's sentence.
+ * Ask. An answer other than 200 (or 204, of a POST) is ERR_INVALID with the server's sentence.
  * After a second, a terminal is told that we wait. The caller frees r->body.
  */
 NODISCARD int query_fetch(struct query *q, struct http_response *r,

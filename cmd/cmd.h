@@ -22,6 +22,7 @@ int cmd_query_top(int argc, char **argv);
 int cmd_query_diff(int argc, char **argv);
 int cmd_query_flamegraph(int argc, char **argv);
 int cmd_query_export(int argc, char **argv);
+int cmd_query_delete(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_tsdb_import(int argc, char **argv);
 int cmd_tsdb_dump(int argc, char **argv);

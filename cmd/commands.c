@@ -26,6 +26,8 @@ const struct command commands[] = {
 	{ "query", "flamegraph", cmd_query_flamegraph, "draw a flame graph" },
 	{ "query", "export", cmd_query_export,
 	  "write every profile of a range into a tar" },
+	{ "query", "delete", cmd_query_delete,
+	  "count profiles, and delete them" },
 	{ NULL, "report", cmd_report, "merge and report pprof files" },
 	{ "tsdb", "import", cmd_tsdb_import, "put pprof files into storage" },
 	{ "tsdb", "dump", cmd_tsdb_dump, "list or write out what is stored" },

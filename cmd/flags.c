@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "cmd/suggest.h"
 
@@ -16,11 +17,25 @@ static const struct flag *find(const struct flag *flags, struct str name)
 	return NULL;
 }
 
+/* The server reads the time. Here it is judged, so that the flag is named. */
+static int check_time(struct str value, struct err *err)
+{
+	int64_t ms;
+
+	return str_to_i64(value, &ms) ?
+		       0 :
+		       time_parse(value, clock_ms(NULL), &ms, err);
+}
+
 static int set_value(const struct flag *f, struct str value, struct err *err)
 {
 	int rc = 0;
 
 	switch (f->kind) {
+	case FLAG_TIME:
+		rc = check_time(value, err);
+		*(const char **)f->out = value.ptr;
+		break;
 	case FLAG_TEXT:
 		*(const char **)f->out = value.ptr;
 		break;
@@ -159,6 +174,7 @@ void flag_format(const struct flag *f, char *out, size_t n)
 
 	switch (f->kind) {
 	case FLAG_TEXT:
+	case FLAG_TIME:
 		snprintf(out, n, "%s", *(const char **)f->out ?: "");
 		break;
 	case FLAG_BOOL:

@@ -18,6 +18,7 @@ enum flag_kind {
 	FLAG_INT,      /* int64_t, at least 0 */
 	FLAG_DURATION, /* int64_t, ms */
 	FLAG_SIZE,     /* int64_t, bytes */
+	FLAG_TIME,     /* const char *, as the API takes times */
 };
 
 struct flag {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/units.h"
 #include "base/url.h"
 #include "cmd/api_client.h"
 #include "cmd/cmd.h"
@@ -105,9 +106,9 @@ int cmd_query_series(int argc, char **argv)
 	const char *to = "";
 	const struct flag flags[] = {
 		SERVER_FLAGS(q),
-		{ "from", FLAG_TEXT, &from, NULL,
+		{ "from", FLAG_TIME, &from, NULL,
 		  "Only with profiles from then on: ms, RFC 3339 or now-1h." },
-		{ "to", FLAG_TEXT, &to, NULL, "Only up to then." },
+		{ "to", FLAG_TIME, &to, NULL, "Only up to then." },
 		{ 0 },
 	};
 	static const struct usage u = {
@@ -148,16 +149,16 @@ int cmd_query_range(int argc, char **argv)
 	const char *limit = "";
 	const struct flag flags[] = {
 		SERVER_FLAGS(q),
-		{ "from", FLAG_TEXT, &from, "now-1h",
+		{ "from", FLAG_TIME, &from, "now-1h",
 		  "First time: ms, RFC 3339 or now-1h." },
-		{ "to", FLAG_TEXT, &to, "now", "Last time." },
+		{ "to", FLAG_TIME, &to, "now", "Last time." },
 		{ "limit", FLAG_TEXT, &limit, NULL, "At most so many series." },
 		{ 0 },
 	};
 	static const struct usage u = {
 		"query range SELECTOR [FLAGS]",
-		"Prints series and time in ms, separated by a tab, a line a "
-		"profile.",
+		"Prints a line for each profile: its series, its time in ms, "
+		"and the same time as\nRFC 3339, separated by tabs.",
 		1, 1
 	};
 	json_t *root = NULL;
@@ -182,10 +183,113 @@ int cmd_query_range(int argc, char **argv)
 	{
 		json_array_foreach(json_object_get(series, "timestamps"), k, ms)
 		{
+			char time[40];
+
+			time_format(json_integer_value(ms), time);
 			print_labels(json_object_get(series, "labels"));
-			printf("\t%" JSON_INTEGER_FORMAT "\n",
-			       json_integer_value(ms));
+			printf("\t%" JSON_INTEGER_FORMAT "\t%s\n",
+			       json_integer_value(ms), time);
 		}
 	}
 	return finish(&q, root, rc, &err);
+}
+
+/* Deleting: what would go is counted before, because nothing brings it back. */
+
+/* How many profiles the selector has in the range, by series. */
+static int count_profiles(struct query *q, const char *selector,
+			  const char *from, const char *to, bool print,
+			  size_t *count, struct err *err)
+{
+	json_t *root = NULL;
+	json_t *data = NULL;
+	json_t *series;
+	size_t i;
+	int rc;
+
+	*count = 0;
+	query_path(q, "/api/v1/query_range");
+	query_param(q, "query", selector);
+	query_param(q, "from", *from ? from : "0");
+	query_param(q, "to", *to ? to : "9999-12-31");
+	rc = ask(q, &root, &data, err);
+	json_array_foreach(data, i, series)
+	{
+		size_t n =
+			json_array_size(json_object_get(series, "timestamps"));
+
+		*count += n;
+		if (!print || !n)
+			continue;
+		printf("%10zu  ", n);
+		print_labels(json_object_get(series, "labels"));
+		printf("\n");
+	}
+	json_decref(root);
+	buf_fini(&q->url);
+	return rc;
+}
+
+static int delete_profiles(struct query *q, const char *selector,
+			   const char *from, const char *to, struct err *err)
+{
+	struct http_response r;
+	int rc;
+
+	query_path(q, "/api/v1/admin/tsdb/delete_series");
+	query_param(q, "match[]", selector);
+	query_param(q, "from", from);
+	query_param(q, "to", to);
+	q->post = true;
+	rc = query_fetch(q, &r, err);
+	buf_fini(&r.body);
+	buf_fini(&q->url);
+	q->post = false;
+	return rc;
+}
+
+int cmd_query_delete(int argc, char **argv)
+{
+	struct query q = query_init();
+	const char *from = "";
+	const char *to = "";
+	bool yes = false;
+	const struct flag flags[] = {
+		SERVER_FLAGS(q),
+		{ "from", FLAG_TIME, &from, "the first",
+		  "First time: ms, RFC 3339 or now-1h." },
+		{ "to", FLAG_TIME, &to, "the last", "Last time." },
+		{ "yes", FLAG_BOOL, &yes, "false",
+		  "Delete them. Without it they are only counted." },
+		{ 0 },
+	};
+	static const struct usage u = {
+		"query delete SELECTOR [FLAGS]",
+		"Counts the profiles of a selector and range, by series, and "
+		"with --yes deletes them.\nThe server has to run with "
+		"--web.enable-admin-api. Deleted profiles are hidden at\nonce; "
+		"the disk gets their room back when their blocks are compacted "
+		"(see\nPOST /api/v1/admin/tsdb/clean_tombstones).",
+		1, 1
+	};
+	size_t before = 0;
+	size_t after = 0;
+	struct err err;
+	int code = cmd_begin(&u, flags, &argc, argv);
+	int rc;
+
+	if (code >= 0)
+		return code;
+	rc = count_profiles(&q, argv[0], from, to, true, &before, &err);
+	if (!rc && yes)
+		rc = delete_profiles(&q, argv[0], from, to, &err);
+	if (!rc && yes)
+		rc = count_profiles(&q, argv[0], from, to, false, &after, &err);
+	if (!rc && !yes)
+		printf("%10zu  profiles would be deleted; nothing was: add --yes\n",
+		       before);
+	else if (!rc)
+		printf("%10zu  profiles are deleted\n",
+		       before > after ? before - after : 0);
+	return finish(&q, NULL, rc, &err);
 }

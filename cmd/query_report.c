@@ -73,17 +73,17 @@ static void add_server(struct job *j)
 
 static void add_range(struct job *j)
 {
-	add_flag(j, (struct flag){ "from", FLAG_TEXT, &j->from, "now-1h",
+	add_flag(j, (struct flag){ "from", FLAG_TIME, &j->from, "now-1h",
 				   "First time: ms, RFC 3339 or now-1h." });
 	add_flag(j,
-		 (struct flag){ "to", FLAG_TEXT, &j->to, "now", "Last time." });
+		 (struct flag){ "to", FLAG_TIME, &j->to, "now", "Last time." });
 }
 
 static void add_report(struct job *j)
 {
 	add_range(j);
 	add_flag(j, (struct flag){
-			    "time", FLAG_TEXT, &j->time, NULL,
+			    "time", FLAG_TIME, &j->time, NULL,
 			    "One profile instead: the last one up to then." });
 	add_flag(j, (struct flag){ "aggregate", FLAG_TEXT, &j->aggregate,
 				   "auto", "auto, sum, delta, mean or last." });
@@ -281,11 +281,11 @@ static int check_base(const struct job *j, int selectors)
 static void add_base(struct job *j)
 {
 	add_flag(j,
-		 (struct flag){ "base-from", FLAG_TEXT, &j->base_from, NULL,
+		 (struct flag){ "base-from", FLAG_TIME, &j->base_from, NULL,
 				"First time of the base (that of --from)." });
-	add_flag(j, (struct flag){ "base-to", FLAG_TEXT, &j->base_to, NULL,
+	add_flag(j, (struct flag){ "base-to", FLAG_TIME, &j->base_to, NULL,
 				   "Last time of the base (that of --to)." });
-	add_flag(j, (struct flag){ "base-time", FLAG_TEXT, &j->base_time, NULL,
+	add_flag(j, (struct flag){ "base-time", FLAG_TIME, &j->base_time, NULL,
 				   "One profile as the base." });
 	add_flag(j, (struct flag){ "normalize", FLAG_BOOL, &j->normalize, NULL,
 				   "Scale to the base's totals first." });

@@ -113,6 +113,28 @@ static void print_section(void *ctx UNUSED, const struct tsdb_label_stats *s)
 	printf("%14" PRIu64 "  %s\n", s->stored_bytes, s->value);
 }
 
+static void print_columns(const char *name)
+{
+	printf("\n%12s  %14s  %14s  %12s  %s\n", "PROFILES", "RAW BYTES",
+	       "STORED BYTES", "HEAD BYTES", name);
+}
+
+static int print_tables(struct tsdb *db, const char *label, struct err *err)
+{
+	int rc;
+
+	print_columns(label);
+	rc = tsdb_label_stats(db, label, print_label, NULL, err);
+	if (rc)
+		return rc;
+	print_columns("CODEC");
+	rc = tsdb_codec_stats(db, print_label, NULL, err);
+	if (rc)
+		return rc;
+	printf("\n%14s  %s\n", "STORED BYTES", "SECTION");
+	return tsdb_section_stats(db, print_section, NULL, err);
+}
+
 int cmd_tsdb_stats(int argc, char **argv)
 {
 	const char *label = "__name__";
@@ -141,18 +163,12 @@ int cmd_tsdb_stats(int argc, char **argv)
 	if (!rc) {
 		tsdb_stats(o.db, &s);
 		print_stats(&s);
-		printf("\n%12s  %14s  %14s  %12s  %s\n", "PROFILES",
-		       "RAW BYTES", "STORED BYTES", "HEAD BYTES", label);
-		rc = tsdb_label_stats(o.db, label, print_label, NULL, &err);
-		printf("\n%12s  %14s  %14s  %12s  %s\n", "PROFILES",
-		       "RAW BYTES", "STORED BYTES", "HEAD BYTES", "CODEC");
 	}
-	if (!rc)
-		rc = tsdb_codec_stats(o.db, print_label, NULL, &err);
-	if (!rc) {
-		printf("\n%14s  %s\n", "STORED BYTES", "SECTION");
-		rc = tsdb_section_stats(o.db, print_section, NULL, &err);
-	}
+	if (!rc && s.blocks)
+		rc = print_tables(o.db, label, &err);
+	else if (!rc)
+		printf("\nThere is no block yet, so there are no tables of what its bytes are: a block is\n"
+		       "written when its two hours are over.\n");
 	close_dir(&o);
 	return rc ? cmd_fail(&err) : 0;
 }

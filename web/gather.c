@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/gather.h"
 
+#include <stdio.h>
+
 #include "base/mem.h"
 #include "base/units.h"
+#include "web/absence.h"
 #include "web/decoding.h"
 
 void gather_init(struct gather *g, struct web *w, struct request *r,
@@ -370,6 +373,7 @@ static int add_all(struct gather *g, struct querier *q, const struct side *s,
 {
 	char from[40];
 	char to[40];
+	char when[100];
 	int rc = 0;
 
 	querier_sequential(q);
@@ -384,8 +388,8 @@ static int add_all(struct gather *g, struct querier *q, const struct side *s,
 		return err_set(err, ERR_CORRUPT, "%s", querier_lost(q)->msg);
 	time_format(s->from, from);
 	time_format(s->to, to);
-	return err_set(err, ERR_NOTFOUND,
-		       "no profile of this selector from %s to %s", from, to);
+	snprintf(when, sizeof(when), "from %s to %s", from, to);
+	return absence_set(q, &s->selector, when, err);
 }
 
 static int add_nearest(struct gather *g, struct querier *q,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/side.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/units.h"
+#include "web/absence.h"
 
 #define SEARCH_MS (5LL * 60 * 1000) /* how far `time` may be off */
 
@@ -168,7 +170,8 @@ static int nearest_of(const struct side *s, struct querier *q, size_t series,
 int side_nearest(const struct side *s, struct request *r, struct querier *q,
 		 size_t *series, int64_t *ms, struct err *err)
 {
-	char when[40];
+	char time[40];
+	char when[80];
 	int64_t best = -1;
 
 	for (size_t i = 0; i < querier_count(q); i++) {
@@ -189,8 +192,8 @@ int side_nearest(const struct side *s, struct request *r, struct querier *q,
 		return 0;
 	if (querier_lost(q))
 		return err_set(err, ERR_CORRUPT, "%s", querier_lost(q)->msg);
-	time_format(s->time, when);
-	return err_set(err, ERR_NOTFOUND, "no profile of this selector %s %s",
-		       s->match == MATCH_EXACT ? "at" : "within 5 minutes of",
-		       when);
+	time_format(s->time, time);
+	snprintf(when, sizeof(when), "%s %s",
+		 s->match == MATCH_EXACT ? "at" : "within 5 minutes of", time);
+	return absence_set(q, &s->selector, when, err);
 }

@@ -397,16 +397,21 @@ static void decode_tls(struct yaml *y, const struct yaml_node *n, void *field)
 	struct tls_section s = { .cert = str_of(""),
 				 .key = str_of(""),
 				 .client_ca = str_of("") };
+	size_t errors;
 
 	yaml_decode(y, n, "tls_server_config", fields, &s);
 	if (n->kind != YAML_MAP || !n->count)
 		return;
+	errors = c->yaml.error_count;
 	c->tls = s.tls;
 	c->tls.cert = take(c, n, s.cert, s.cert_file, "cert");
 	c->tls.key = take(c, n, s.key, s.key_file, "key");
 	c->tls.client_ca =
 		take(c, n, s.client_ca, s.client_ca_file, "client_ca");
-	check_tls(c, n);
+	/* A file that could not be read has been reported: it is not missing
+	 * from the configuration as well. */
+	if (c->yaml.error_count == errors)
+		check_tls(c, n);
 }
 
 static void decode(struct web_config *c)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 
+from certs import Authority
 from harness import Everprof, Server, Suite, free_port, heap_job, packed, profile, run, send, wait_until
 from pprof_peer import ENV, PPROF
 from query_data import ALL, CORPUS_BEGIN, corpus
@@ -98,6 +99,16 @@ def servers_that_are_not_there_or_not_ours(d):
     _, e = corpus(d)
     says(refused('query', 'labels', f'--server=https://127.0.0.1:{e.port}'), 'did you mean http?')
     e.finish()
+    # A server of TLS closes a connection that does not begin with a handshake.
+    authority = Authority(d)
+    cert, key = authority.sign('server', 'IP:127.0.0.1')
+    web = f'{d}/web.yml'
+    with open(web, 'w') as f:
+        f.write(f'tls_server_config: {{cert_file: {cert}, key_file: {key}}}\n')
+    e = Everprof(f'{d}/tls', flags=[f'--web.config.file={web}'])
+    wait_until('it listens', 30, lambda: f'url=https://127.0.0.1:{e.port}/' in e.text())
+    says(refused('query', 'labels', f'--server=http://127.0.0.1:{e.port}'), 'did you mean https?')
+    e.finish()
 
 
 @suite.test
@@ -113,9 +124,78 @@ def queries_that_ask_for_what_is_not_there(d):
     assert r.returncode == 0 and 'focus expression matched no samples' in r.stderr, r
     says(refused('query', 'top', 'heap', '--time=1970-01-01T00:00:00Z', server),
          'no profile of this selector within 5 minutes')
+    for selector, why in (
+            ('heep', 'the types of profiles stored are allocs, block, goroutine, heap, mutex, '
+                     'profile, threadcreate\n'),
+            ('heap{joob="x"}', 'no series has a label "joob"\n'),
+            ('heap{job="nope"}', 'no series has job="nope"\n'),
+            ('heap{job=~"n.*e"}', 'no series has job=~"n.*e"\n'),
+            # Each label is there, or may be absent: there is nothing to say.
+            ('heap{job!="etcd",joob=""}', 'Z\n')):
+        for time in ('--time=now', '--from=now-1h'):
+            text = refused('query', 'top', selector, time, server)
+            assert text.startswith('everprof: no profile of this selector ') and text.endswith(why), text
+    # The flag that was typed is named, not the parameter that it becomes.
+    says(refused('query', 'diff', 'heap', '--base-from=2x', '--base-to=now', server),
+         '--base-from: "2x" is not a time')
     a = e.get('/api/v1/query', mode='diff', query_a='heap', time_a=0, query_b='heap', time_b=0)
     assert a.status == 404 and 'side a (the base)' in a.json()['error'], a.body
     e.finish()
+
+
+@suite.test
+def an_empty_database_says_so(d):
+    e = Everprof(d).ready()
+    says(refused('query', 'top', 'heap', f'--server={e.url}'), 'nothing is stored yet')
+    e.finish()
+    r = run('tsdb', 'stats', e.data)
+    assert r.returncode == 0 and 'There is no block yet' in r.stdout and 'CODEC' not in r.stdout, r
+
+
+@suite.test
+def times_of_a_range_can_be_read(d):
+    _, e = corpus(d)
+    line = run('query', 'range', 'heap{job="etcd"}', '--from=0', f'--server={e.url}').stdout
+    assert line.startswith('heap{job="etcd"}\t1795232202289\t2026-11-21T03:36:42.289Z\n'), line
+    e.finish()
+
+
+@suite.test
+def deleting_counts_first_and_deletes_when_told(d):
+    series, plain = corpus(d)
+    count = len(series['prometheus/heap'])
+    plain.finish()
+    e = Everprof(f'{d}/s', flags=['--storage.tsdb.retention.time=0', '--web.enable-admin-api']).ready()
+    argv = ('query', 'delete', 'heap{job="prometheus"}', f'--server={e.url}')
+    r = run(*argv)
+    assert r.returncode == 0 and r.stdout.splitlines() == [
+        f'{count:10}  heap{{job="prometheus"}}',
+        f'{count:10}  profiles would be deleted; nothing was: add --yes'], r
+    first = e.range('heap')
+    r = run(*argv, f'--to={CORPUS_BEGIN - 10 ** 7}', '--yes')
+    assert r.stdout == f'{0:10}  profiles are deleted\n', r
+    assert e.range('heap') == first
+    r = run(*argv, '--yes')
+    assert r.stdout.endswith(f'{count:10}  profiles are deleted\n'), r
+    assert [s['labels']['job'] for s in e.range('heap')] == [
+        s['labels']['job'] for s in first if s['labels']['job'] != 'prometheus']
+    assert run(*argv).stdout == f'{0:10}  profiles would be deleted; nothing was: add --yes\n'
+    says(refused('query', 'delete', f'--server={e.url}'), 'SELECTOR is missing')
+    e.finish()
+    plain = Everprof(f'{d}/s', flags=['--storage.tsdb.retention.time=0']).ready()
+    says(refused('query', 'delete', 'heap', '--yes', f'--server={plain.url}'),
+         '--web.enable-admin-api')
+    plain.finish()
+
+
+@suite.test
+def a_web_configuration_reports_each_missing_file_once(d):
+    path = f'{d}/web.yml'
+    with open(path, 'w') as f:
+        f.write('tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n')
+    lines = refused('check', 'web-config', path).splitlines()
+    assert [line.split('open ')[1] for line in lines] == [
+        f'{d}/{name}: No such file or directory' for name in ('cert.pem', 'key.pem')], lines
 
 
 @suite.test
