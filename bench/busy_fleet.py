@@ -15,6 +15,7 @@ The programs are downloaded with apt-get and unpacked into FOLDER/.programs,
 without installing them; the second version is built from the Go module proxy.
 Needs apt-get, dpkg and Debian's go. It takes 1 GB of memory and two cores."""
 import base64
+import http.client
 import itertools
 import json
 import os
@@ -36,6 +37,8 @@ INSTANCES = 2
 INTERVAL = 15
 TYPES = {'heap': 'heap', 'allocs': 'allocs', 'goroutine': 'goroutine', 'block': 'block',
          'mutex': 'mutex', 'threadcreate': 'threadcreate', 'cpu': 'profile?seconds=10'}
+
+FAILURES = (OSError, http.client.HTTPException)  # of what is being restarted
 
 stopping = threading.Event()
 errors = {}
@@ -101,7 +104,7 @@ class Instance:
                 return
             try:
                 self.work(n)
-            except OSError:
+            except FAILURES:
                 stopping.wait(0.5)  # it is starting
 
     def profile(self, kind):
@@ -119,7 +122,7 @@ class Instance:
             due += INTERVAL
             try:
                 self.profile(kind)
-            except OSError as e:
+            except FAILURES as e:
                 errors[self.name] = errors.get(self.name, 0) + 1
                 write(os.path.join(self.home, f'error-{kind}'), str(e))
 

@@ -80,6 +80,9 @@ int cmd_version(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	printf("everprof %s\n", EVERPROF_VERSION);
+	printf("everprof %s", EVERPROF_VERSION);
+	if (*EVERPROF_REVISION)
+		printf(" (revision %s)", EVERPROF_REVISION);
+	printf("\n");
 	return 0;
 }

@@ -180,10 +180,12 @@ void process_register(struct metrics *m, struct tsdb *db)
 
 	metrics_scale(m, "process_start_time_seconds", 1e-3);
 	metric_set(started, clock_ms(NULL));
-	metric_set(metrics_gauge(m, "everprof_build_info",
-				 "1, with the version as a label.",
-				 &(struct metric_labels){
-					 { "version" }, { EVERPROF_VERSION } }),
+	metric_set(metrics_gauge(
+			   m, "everprof_build_info",
+			   "1, with version and revision as labels.",
+			   &(struct metric_labels){
+				   { "version", "revision" },
+				   { EVERPROF_VERSION, EVERPROF_REVISION } }),
 		   1);
 	metrics_gauge_fn(m, "process_resident_memory_bytes", "Resident memory.",
 			 resident, NULL);

@@ -384,6 +384,7 @@ static int start_web(struct serve *s, struct err *err)
 		.flags = s->shown,
 		.flag_count = s->flag_count,
 		.version = EVERPROF_VERSION,
+		.revision = EVERPROF_REVISION,
 		.retention_ms = s->retention_ms,
 		.admin_api = s->admin_api,
 		.address = s->address,

@@ -105,7 +105,7 @@ static void finish(void *arg, unsigned worker)
 					store(j, worker, &err);
 
 	metric_add(rc ? s->metrics.failed : s->metrics.ok, 1);
-	metric_add(s->metrics.bytes, (int64_t)j->body.len);
+	cost_add(s, t, j->body.len, clock_mono_ns() - j->started_ns);
 	/* A wish may ask for what the target does not have; stops are ours. */
 	if (!rc || (!j->ask && rc != ERR_CLOSED))
 		set_health(j, rc, &err);

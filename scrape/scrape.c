@@ -27,9 +27,6 @@ static void register_metrics(struct scraper *s)
 	s->metrics.empty = metrics_counter(
 		m, "everprof_target_profiles_empty_total",
 		"Profiles without samples, stored like all others.", NULL);
-	s->metrics.bytes =
-		metrics_counter(m, "everprof_target_scraped_bytes_total",
-				"Bytes of profiles as received.", NULL);
 	s->metrics.duration = metrics_histogram(
 		m, "everprof_target_scrape_duration_seconds",
 		"From the start of a scrape until its profile is stored.",
@@ -95,6 +92,7 @@ int scrape_start(const struct scrape_options *o, struct scraper **out,
 	pthread_mutex_init(&s->mu, NULL);
 	pthread_mutex_init(&s->giant, NULL);
 	register_metrics(s);
+	cost_init(s);
 	rc = http_client_new(&s->client, err);
 	if (rc) {
 		scrape_free(s);
@@ -143,6 +141,7 @@ void scrape_free(struct scraper *s)
 	finding_free(s);
 	jobs_free(s);
 	health_free(s);
+	cost_free(s);
 	pthread_mutex_destroy(&s->making);
 	pthread_mutex_destroy(&s->showing);
 	intake_free(s->intake);

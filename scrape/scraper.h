@@ -3,7 +3,7 @@
  * What the files of the scraper share: schedule.c says when, fetch.c does one
  * scrape, jobs.c makes the targets, finding.c has them made anew when their
  * indexes name other types, wish.c takes those wanted now, health.c counts for
- * alerts, scrape.c starts and stops it all.
+ * alerts, cost.c says what it took, scrape.c starts and stops it all.
  */
 #ifndef SCRAPE_SCRAPER_H
 #define SCRAPE_SCRAPER_H
@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "base/pool.h"
+#include "base/vec.h"
 #include "client/http.h"
 #include "pprof/unpack.h"
 #include "scrape/ask.h"
@@ -26,9 +27,10 @@ struct scrape_metrics {
 	struct metric *failed;
 	struct metric *skipped;
 	struct metric *empty;
-	struct metric *bytes;
 	struct histogram *duration;
 };
+
+struct type_cost;
 
 /* A job and its targets. */
 struct scrape_pool {
@@ -66,6 +68,10 @@ struct scraper {
 	pthread_mutex_t showing;
 	char **shown;
 	size_t shown_count;
+
+	/* What scrapes cost, by type. */
+	pthread_mutex_t costs_mu;
+	VEC(struct type_cost) costs;
 
 	/* The loop's: all targets by due_ms, the earliest first. */
 	struct target **heap;
@@ -105,6 +111,12 @@ void finding_free(struct scraper *s);
 
 /* health.c */
 void health_free(struct scraper *s);
+
+/* cost.c: a scrape of the target ended. */
+void cost_init(struct scraper *s);
+void cost_add(struct scraper *s, const struct target *t, size_t bytes,
+	      int64_t took_ns);
+void cost_free(struct scraper *s);
 
 /* jobs.c */
 void jobs_free(struct scraper *s);

@@ -154,6 +154,8 @@ void api_status_buildinfo(void *ctx, struct request *r UNUSED, struct answer *a)
 	json_begin(&j, '{');
 	json_key(&j, "version");
 	json_text(&j, w->o.version);
+	json_key(&j, "revision");
+	json_text(&j, w->o.revision);
 	json_key(&j, "compiler");
 	json_text(&j, __VERSION__);
 	json_end(&j, '}');

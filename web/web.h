@@ -37,6 +37,7 @@ struct web_options {
 	const struct web_flag *flags;
 	size_t flag_count;
 	const char *version;
+	const char *revision; /* the commit; "" when it is not known */
 	int64_t retention_ms;
 	bool admin_api; /* /api/v1/admin/… is answered */
 	const char *address;

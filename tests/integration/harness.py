@@ -139,9 +139,10 @@ class Everprof(Process):
     def targets(self):
         return self.get('/api/v1/targets').data()['activeTargets']
 
-    def metric(self, name):
+    def metric(self, name, labels=''):
+        """The first value of that name, or the one with these {labels}."""
         for line in self.get('/metrics').body.decode().splitlines():
-            if line.split('{')[0].split(' ')[0] == name:
+            if line.split('{')[0].split(' ')[0] == name and labels in line:
                 return float(line.rsplit(' ', 1)[1])
         return None
 

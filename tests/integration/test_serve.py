@@ -151,6 +151,12 @@ def a_slow_type_does_not_keep_the_others_waiting(d):
     cpu = e.range('profile')[0]['timestamps']
     assert len(heap) >= 3 * len(cpu), (heap, cpu)
     assert e.metric('everprof_target_scrapes_skipped_total') > 0
+    # What each type costs the target is told, too.
+    seconds = {t: e.metric('everprof_target_scrape_seconds_total', f'{{type="{t}"}}')
+               for t in ('heap', 'profile')}
+    assert seconds['profile'] >= 2 * len(cpu) and 0 < seconds['heap'] < seconds['profile'], seconds
+    size = len(packed(profile('/debug/pprof/heap')))
+    assert e.metric('everprof_target_scraped_bytes_total', '{type="heap"}') >= size * len(heap)
     target.stop()
 
 
