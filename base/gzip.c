@@ -3,8 +3,19 @@
 
 #include <libdeflate.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
+
+#define HEADER_TEXT_MAX 512 /* Go's, with its NUL */
+#define TRAILER         8   /* CRC-32 and length */
+
+enum header_flags {
+	HAS_CRC = 2,
+	HAS_EXTRA = 4,
+	HAS_NAME = 8,
+	HAS_COMMENT = 16
+};
 
 struct gzip {
 	struct libdeflate_decompressor *in;
@@ -53,6 +64,89 @@ static size_t size_hint(struct bytes in)
 	return hint < in.len * 1032 ? hint : in.len * 4;
 }
 
+static uint32_t read_le(const uint8_t *p, unsigned bytes)
+{
+	uint32_t v = 0;
+
+	for (unsigned i = bytes; i > 0; i--)
+		v = v << 8 | p[i - 1];
+	return v;
+}
+
+/* Behind the text at *at that a NUL ends; false when it is too long. */
+static bool skip_text(struct bytes in, size_t *at)
+{
+	size_t left = in.len - *at;
+	const uint8_t *end =
+		memchr(in.ptr + *at, 0,
+		       left < HEADER_TEXT_MAX ? left : HEADER_TEXT_MAX);
+
+	if (end)
+		*at = (size_t)(end - in.ptr) + 1;
+	return end;
+}
+
+/*
+ * The length of a member's header (RFC 1952), 0 when it is not whole. Go's
+ * reader is followed: flags that are reserved mean nothing, the header's CRC
+ * is verified, and a name or comment has 512 bytes at most.
+ */
+static size_t header_len(struct bytes in)
+{
+	size_t at = 10;
+	uint8_t flags;
+
+	if (in.len < at || in.ptr[2] != 8)
+		return 0;
+	flags = in.ptr[3];
+	if (flags & HAS_EXTRA) {
+		if (in.len - at < 2)
+			return 0;
+		at += 2 + (size_t)read_le(in.ptr + at, 2);
+		if (at > in.len)
+			return 0;
+	}
+	if ((flags & HAS_NAME) && !skip_text(in, &at))
+		return 0;
+	if ((flags & HAS_COMMENT) && !skip_text(in, &at))
+		return 0;
+	if (flags & HAS_CRC) {
+		if (in.len - at < 2 || (libdeflate_crc32(0, in.ptr, at) &
+					0xffff) != read_le(in.ptr + at, 2))
+			return 0;
+		at += 2;
+	}
+	return at;
+}
+
+/* One member; what libdeflate's own function for it does, with our header. */
+static enum libdeflate_result unpack_gzip(struct gzip *g, struct bytes in,
+					  struct buf *out, size_t *consumed,
+					  size_t *made)
+{
+	uint8_t *to = out->ptr + out->len;
+	size_t head = header_len(in);
+	const uint8_t *trailer;
+	enum libdeflate_result rc;
+
+	if (!head)
+		return LIBDEFLATE_BAD_DATA;
+	rc = libdeflate_deflate_decompress_ex(
+		g->in, in.ptr + head, in.len - head, to, out->cap - out->len,
+		consumed, made);
+	if (rc != LIBDEFLATE_SUCCESS)
+		return rc;
+	*consumed += head;
+	if (in.len - *consumed < TRAILER)
+		return LIBDEFLATE_BAD_DATA;
+	trailer = in.ptr + *consumed;
+	*consumed += TRAILER;
+	return read_le(trailer, 4) == libdeflate_crc32(0, to, *made) &&
+			       read_le(trailer + 4, 4) == (uint32_t)*made ?
+		       LIBDEFLATE_SUCCESS :
+		       LIBDEFLATE_BAD_DATA;
+}
+
 static int one_member(struct gzip *g, struct bytes in, struct buf *out,
 		      size_t *consumed, struct err *err)
 {
@@ -67,10 +161,10 @@ static int one_member(struct gzip *g, struct bytes in, struct buf *out,
 
 		if (!buf_reserve(out, last ? left : room))
 			return err_set(err, ERR_TOOBIG, "no room");
-		rc = (zlib ? libdeflate_zlib_decompress_ex :
-			     libdeflate_gzip_decompress_ex)(
-			g->in, in.ptr, in.len, out->ptr + out->len,
-			out->cap - out->len, consumed, &made);
+		rc = zlib ? libdeflate_zlib_decompress_ex(
+				    g->in, in.ptr, in.len, out->ptr + out->len,
+				    out->cap - out->len, consumed, &made) :
+			    unpack_gzip(g, in, out, consumed, &made);
 		if (rc == LIBDEFLATE_SUCCESS)
 			break;
 		if (rc != LIBDEFLATE_INSUFFICIENT_SPACE)

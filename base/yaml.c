@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/yaml.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <yaml.h>
 
 #include "base/hash.h"
@@ -168,6 +171,93 @@ static bool same_key(const void *ctx, uint32_t number, const void *key)
 	return str_eq(map->items[number]->text, *(const struct str *)key);
 }
 
+static bool is_merge_key(const struct yaml_node *key)
+{
+	return !key->quoted && str_is(key->text, "<<");
+}
+
+/* What a map becomes that has merge keys. */
+struct merging {
+	struct yaml_node *map; /* its items grow up to cap */
+	size_t cap;
+	struct table seen;
+};
+
+static void merge_pair(struct merging *m, struct yaml_node *key,
+		       struct yaml_node *value)
+{
+	uint64_t hash = hash64(bytes_of(key->text));
+
+	if (table_find(&m->seen, hash, same_key, m->map, &key->text) !=
+	    TABLE_NONE)
+		return; /* what the map says itself, or the first that merges */
+	m->map->items = mem_grow(m->map->items, m->map->count + 1, &m->cap,
+				 sizeof(struct yaml_node *));
+	table_add(&m->seen, hash, (uint32_t)m->map->count);
+	m->map->items[m->map->count++] = key;
+	m->map->items[m->map->count++] = value;
+}
+
+static bool merge_from(struct builder *b, struct merging *m,
+		       const struct yaml_node *from)
+{
+	yaml_mark_t at = { .line = from->line - 1, .column = from->column - 1 };
+
+	if (from->kind != YAML_MAP) {
+		fail(b, at, "<< takes a map, or a list of maps");
+		return false;
+	}
+	for (size_t i = 0; i < from->count; i += 2)
+		merge_pair(m, from->items[i], from->items[i + 1]);
+	return true;
+}
+
+/*
+ * "<<: *anchor" of YAML 1.1: the pairs of another map, or of a list of maps,
+ * whose keys the map does not have.
+ */
+static struct yaml_node *merge(struct builder *b, struct yaml_node *n)
+{
+	struct yaml_node whole = *n;
+	struct merging m = { .map = &whole };
+	bool good = true;
+
+	whole.items = NULL;
+	whole.count = 0;
+	for (size_t i = 0; i < n->count; i += 2) {
+		if (!is_merge_key(n->items[i]))
+			merge_pair(&m, n->items[i], n->items[i + 1]);
+	}
+	for (size_t i = 0; i < n->count && good; i += 2) {
+		const struct yaml_node *from = n->items[i + 1];
+
+		if (!is_merge_key(n->items[i]))
+			continue;
+		if (from->kind != YAML_LIST)
+			good = merge_from(b, &m, from);
+		for (size_t k = 0;
+		     good && from->kind == YAML_LIST && k < from->count; k++)
+			good = merge_from(b, &m, from->items[k]);
+	}
+	n->items = arena_array(&b->y->arena, struct yaml_node *, whole.count);
+	if (whole.count)
+		memcpy(n->items, whole.items,
+		       whole.count * sizeof(struct yaml_node *));
+	n->count = whole.count;
+	mem_free(whole.items);
+	table_fini(&m.seen);
+	return good ? n : NULL;
+}
+
+static bool has_merge_key(const struct yaml_node *map)
+{
+	for (size_t i = 0; i < map->count; i += 2) {
+		if (is_merge_key(map->items[i]))
+			return true;
+	}
+	return false;
+}
+
 /* Note at each key that stands in the map before where that was. */
 static void mark_duplicates(struct yaml_node *map)
 {
@@ -199,6 +289,8 @@ static struct yaml_node *build_collection(struct builder *b, yaml_event_t *e,
 			depth + 1);
 	if (n && map)
 		mark_duplicates(n);
+	if (n && map && has_merge_key(n))
+		n = merge(b, n);
 	/* Known only now, so that no node can hold itself. */
 	remember(b,
 		 map ? e->data.mapping_start.anchor :
@@ -285,8 +377,8 @@ void yaml_parse(struct yaml *y, const char *file, struct bytes text)
 	}
 	yaml_parser_set_input_string(&b.parser, text.ptr, text.len);
 	build_document(&b);
-	if (b.failed)
-		y->root = NULL;
+	if (b.failed || yaml_is_null(y->root))
+		y->root = NULL; /* "null" is as good as nothing */
 	yaml_parser_delete(&b.parser);
 }
 
@@ -359,7 +451,7 @@ void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field)
 		yaml_error(y, n, "a NUL character is not allowed");
 		return;
 	}
-	*(struct str *)str_field = n->text;
+	*(struct str *)str_field = yaml_is_null(n) ? str_of("") : n->text;
 }
 
 /* The tree is the parser's own: who decodes it sees it as constant. */
@@ -381,15 +473,56 @@ void yaml_secret(struct yaml *y, const struct yaml_node *n, void *str_field)
 
 void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field)
 {
+	/* YAML 1.1 has many words for them; Prometheus takes these. */
+	static const char *const words[2][12] = {
+		{ "false", "False", "FALSE", "no", "No", "NO", "off", "Off",
+		  "OFF", "n", "N", NULL },
+		{ "true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON",
+		  "y", "Y", NULL },
+	};
+
 	if (!scalar(y, n))
 		return;
-	if (!n->quoted && str_is(n->text, "true"))
-		*(bool *)bool_field = true;
-	else if (!n->quoted && str_is(n->text, "false"))
-		*(bool *)bool_field = false;
+	for (size_t i = 0; !n->quoted && i < ARRAY_SIZE(words); i++) {
+		for (size_t k = 0; words[i][k]; k++) {
+			if (!str_is(n->text, words[i][k]))
+				continue;
+			*(bool *)bool_field = i;
+			return;
+		}
+	}
+	yaml_error(y, n, "true or false is expected, not \"%.*s\"",
+		   STR_ARG(n->text));
+}
+
+/*
+ * YAML 1.1's whole numbers: 5, 0x10, 010 and 0o10 (octal), 0b1, 1_000; and
+ * 5.0 and 1e3, which are whole, too.
+ */
+static bool read_int(struct str text, int64_t *v)
+{
+	char digits[64];
+	size_t n = 0;
+	char *end;
+	double whole;
+
+	for (size_t i = 0; i < text.len && n + 1 < sizeof(digits); i++) {
+		if (text.ptr[i] != '_')
+			digits[n++] = text.ptr[i];
+	}
+	digits[n] = 0;
+	if (!n || n + 1 == sizeof(digits) || !strchr("+-0123456789.", *digits))
+		return false;
+	errno = 0;
+	if (!strncmp(digits, "0b", 2) || !strncmp(digits, "0o", 2))
+		*v = strtoll(digits + 2, &end, digits[1] == 'b' ? 2 : 8);
 	else
-		yaml_error(y, n, "true or false is expected, not \"%.*s\"",
-			   STR_ARG(n->text));
+		*v = strtoll(digits, &end, 0);
+	if (!*end)
+		return !errno;
+	whole = strtod(digits, &end);
+	*v = fabs(whole) < 1e15 ? (int64_t)whole : 0;
+	return !*end && fabs(whole) < 1e15 && (double)*v == whole;
 }
 
 void yaml_int(struct yaml *y, const struct yaml_node *n, void *int64_field)
@@ -398,7 +531,7 @@ void yaml_int(struct yaml *y, const struct yaml_node *n, void *int64_field)
 
 	if (!scalar(y, n))
 		return;
-	if (n->quoted || !str_to_i64(n->text, &v))
+	if (n->quoted || !read_int(n->text, &v))
 		yaml_error(y, n, "a whole number is expected, not \"%.*s\"",
 			   STR_ARG(n->text));
 	else

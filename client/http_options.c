@@ -179,6 +179,13 @@ static bool starts_with_any(struct str s, const char *const *starts)
 	return false;
 }
 
+static bool has_host(struct str url)
+{
+	const char *host = memmem(url.ptr, url.len, "://", 3);
+
+	return host && host + 3 < url.ptr + url.len && !strchr("/?#:", host[3]);
+}
+
 /* A password in a URL is shown as little as another. */
 static void decode_url(struct yaml *y, const struct yaml_node *n,
 		       const char *const *schemes, struct str *url)
@@ -189,6 +196,8 @@ static void decode_url(struct yaml *y, const struct yaml_node *n,
 		yaml_text(y, n, url);
 	if (url->len && !starts_with_any(*url, schemes))
 		yaml_error(y, n, "a URL begins with %s", *schemes);
+	else if (url->len && !has_host(*url))
+		yaml_error(y, n, "the URL names no host");
 }
 
 void http_decode_proxy_url(struct yaml *y, const struct yaml_node *n,

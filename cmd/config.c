@@ -45,7 +45,13 @@ static void decode_global(struct yaml *y, const struct yaml_node *n,
 		{ 0 },
 	};
 
-	yaml_decode(y, n, "global", fields, config);
+	struct config *c = config;
+
+	yaml_decode(y, n, "global", fields, c);
+	if (!c->defaults.interval_ms)
+		c->defaults.interval_ms = INTERVAL_DEFAULT;
+	if (!c->defaults.timeout_ms)
+		c->defaults.timeout_ms = TIMEOUT_DEFAULT;
 }
 
 /* Jobs come last: they need what global says, wherever it stands. */

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/vec.h"
 
 /* Steps of the backtracking matcher before the DFA takes over. */
 #define MATCH_LIMIT    100000u
@@ -14,6 +15,7 @@
 #define HEAP_LIMIT     4096u  /* KiB */
 #define REPEAT_MAX     1000
 #define GROUP_NAME_MAX 32         /* PCRE2's */
+#define DEPTH_MAX      1000       /* of groups, RE2's */
 #define DFA_WORK       (64 * KIB) /* ints; a million at the most */
 #define DFA_WORK_MAX   MIB
 
@@ -43,6 +45,13 @@ struct gate {
 	struct buf out;
 	bool in_class;
 	bool after_quantifier;
+	/*
+	 * How often a piece of the pattern is written out by the counted
+	 * repetitions in it: of the last piece, and of what stands so far in
+	 * each group that is open. RE2 takes 1000 at most.
+	 */
+	int64_t repeats;
+	VEC(int64_t) groups;
 	size_t *err_at;
 	struct err *err;
 };
@@ -83,6 +92,48 @@ static void gate_quoted(struct gate *g)
 	copy(g, end ? (size_t)(end - rest.ptr) + 2 : rest.len);
 }
 
+/* What stands before is complete: "|", ")" or the next piece follows. */
+static void end_piece(struct gate *g)
+{
+	int64_t *most = &g->groups.v[g->groups.count - 1];
+
+	*most = g->repeats > *most ? g->repeats : *most;
+	g->repeats = 1;
+}
+
+/* A quantifier other than a "{" that is a character. */
+static bool at_quantifier(const struct gate *g, size_t ahead);
+
+/* An assertion may be repeated in RE2; PCRE2 repeats groups only. */
+static void copy_assertion(struct gate *g, size_t n)
+{
+	bool repeated = at_quantifier(g, n);
+
+	buf_str(&g->out, repeated ? "(?:" : "");
+	copy(g, n);
+	buf_str(&g->out, repeated ? ")" : "");
+}
+
+/* Behind a class in a class, "-" is a character: [\d-z]. */
+static void gate_hyphen(struct gate *g)
+{
+	if (!g->in_class || peek(g, 0) != '-')
+		return;
+	buf_str(&g->out, "\\-");
+	g->at++;
+}
+
+/* \123: octal, of two digits at least; \1 would be a back reference. */
+static void gate_octal(struct gate *g)
+{
+	unsigned v = 0;
+
+	g->at++;
+	for (int i = 0; i < 3 && peek(g, 0) >= '0' && peek(g, 0) <= '7'; i++)
+		v = v * 8 + (unsigned)(g->in.ptr[g->at++] - '0');
+	buf_printf(&g->out, "\\x{%x}", v);
+}
+
 /* \p{…}, \P{…}, \x{…}: the braces belong to the escape. */
 static int gate_braced(struct gate *g)
 {
@@ -117,12 +168,45 @@ static int gate_escape(struct gate *g)
 		g->at += 2;
 		return 0;
 	}
-	if (strchr("pPx", c) && peek(g, 2) == '{')
-		return gate_braced(g);
+	if (c >= '1' && c <= '7' && peek(g, 2) >= '0' && peek(g, 2) <= '7') {
+		gate_octal(g);
+		return 0;
+	}
+	if (strchr("pPx", c) && peek(g, 2) == '{') {
+		int rc = gate_braced(g);
+
+		if (c != 'x')
+			gate_hyphen(g);
+		return rc;
+	}
+	if ((unsigned char)c >= 0x80)
+		return refuse(g, "an escape that RE2 does not know");
+	if (!g->in_class && strchr("bBAz", c)) {
+		copy_assertion(g, 2);
+		return 0;
+	}
 	if (is_alnum(c) &&
 	    !strchr(g->in_class ? "aftnrxdDwWsSpP0" : "aftnrxdDwWbBAzpP0", c))
 		return refuse(g, "an escape that RE2 does not know");
-	copy(g, (unsigned char)c < 0x80 ? 2 : 1);
+	copy(g, 2);
+	if (strchr("pP", c) && peek(g, 0))
+		copy(g, 1); /* \pL */
+	if (strchr("dDwWsSpP", c))
+		gate_hyphen(g);
+	return 0;
+}
+
+/* Behind "(?P<", which is n long: a name of RE2's characters. */
+static int gate_name(struct gate *g, size_t n)
+{
+	size_t first = n;
+
+	while (is_alnum(peek(g, n)) || peek(g, n) == '_')
+		n++;
+	if (n == first || peek(g, n) != '>')
+		return refuse(g,
+			      "a name of a group is of letters, digits and _");
+	copy(g, n + 1);
 	return 0;
 }
 
@@ -137,20 +221,39 @@ static int gate_group(struct gate *g)
 		copy(g, 1);
 		return 0;
 	}
-	if (peek(g, 2) == 'P' && peek(g, 3) == '<') {
-		copy(g, 4);
-		return 0;
-	}
-	if (peek(g, 2) == '<' && peek(g, 3) != '=' && peek(g, 3) != '!') {
-		copy(g, 3);
-		return 0;
-	}
+	if (peek(g, 2) == 'P' && peek(g, 3) == '<')
+		return gate_name(g, 4);
+	if (peek(g, 2) == '<' && peek(g, 3) != '=' && peek(g, 3) != '!')
+		return gate_name(g, 3);
 	while (peek(g, n) && strchr("imsU-", peek(g, n)))
 		n++;
-	if (peek(g, n) != ':' && (peek(g, n) != ')' || n == 2))
+	if ((peek(g, n) != ':' && peek(g, n) != ')') || peek(g, n - 1) == '-')
 		return refuse(g, "a group that RE2 does not know");
 	copy(g, n);
 	return 0;
+}
+
+static int open_group(struct gate *g)
+{
+	int rc = gate_group(g);
+
+	if (!rc && g->groups.count == DEPTH_MAX)
+		rc = refuse(g, "groups are nested too deeply");
+	if (rc)
+		return rc;
+	end_piece(g);
+	*vec_add(&g->groups) = 1;
+	return 0;
+}
+
+/* The group is a piece, with the repetitions that are in it. */
+static void close_group(struct gate *g)
+{
+	end_piece(g);
+	/* A ")" too many is for PCRE2 to refuse. */
+	if (g->groups.count > 1)
+		g->repeats = g->groups.v[--g->groups.count];
+	copy(g, 1);
 }
 
 /* The length of "{n}", "{n,}" or "{n,m}" here; 0 when it is not one. */
@@ -178,14 +281,25 @@ static size_t repeat_len(const struct gate *g, int64_t *most)
 	}
 }
 
+static bool at_quantifier(const struct gate *g, size_t ahead)
+{
+	struct gate next = { .in = g->in, .at = g->at + ahead };
+	int64_t most;
+	char c = peek(&next, 0);
+
+	return (c && strchr("*+?", c)) ||
+	       (c == '{' && repeat_len(&next, &most));
+}
+
 static int gate_quantifier(struct gate *g)
 {
 	size_t n = 1;
-	int64_t most;
+	int64_t most = 1;
 
 	if (peek(g, 0) == '{') {
 		n = repeat_len(g, &most);
 		if (!n) {
+			end_piece(g);
 			buf_str(&g->out, "\\{");
 			g->at++;
 			g->after_quantifier = false;
@@ -196,6 +310,9 @@ static int gate_quantifier(struct gate *g)
 	}
 	if (g->after_quantifier)
 		return refuse(g, "nested repetition operators");
+	g->repeats *= most ? most : 1;
+	if (g->repeats > REPEAT_MAX)
+		return refuse(g, "nested repeat counts above 1000");
 	copy(g, n);
 	if (peek(g, 0) == '?')
 		copy(g, 1);
@@ -226,6 +343,7 @@ static int gate_in_class(struct gate *g)
 		end = memmem(g->in.ptr + g->at, g->in.len - g->at, ":]", 2);
 		if (end) {
 			copy(g, (size_t)(end - g->in.ptr) - g->at + 2);
+			gate_hyphen(g);
 			return 0;
 		}
 	}
@@ -247,11 +365,20 @@ static int gate_one(struct gate *g)
 	if (g->in_class)
 		return gate_in_class(g);
 	g->after_quantifier = false;
+	if (!strchr("*+?{", peek(g, 0)))
+		end_piece(g);
 	switch (peek(g, 0)) {
 	case '\\':
 		return gate_escape(g);
 	case '(':
-		return gate_group(g);
+		return open_group(g);
+	case ')':
+		close_group(g);
+		return 0;
+	case '^':
+	case '$':
+		copy_assertion(g, 1);
+		return 0;
 	case '[':
 		return gate_open_class(g);
 	case '*':
@@ -272,6 +399,8 @@ static int gate_run(struct gate *g)
 		return refuse(g, "longer than 16 KiB");
 	if (!str_is_utf8(g->in))
 		return refuse(g, "not UTF-8");
+	g->repeats = 1;
+	*vec_add(&g->groups) = 1;
 	while (g->at < g->in.len) {
 		int rc = gate_one(g);
 
@@ -367,6 +496,7 @@ static int make(struct str pattern, enum regex_kind kind, struct regex **out,
 	    !find_prefix(r, pattern.len))
 		rc = compile(r, str_from(buf_bytes(&g.out)), at, err);
 	buf_fini(&g.out);
+	vec_fini(&g.groups);
 	if (rc)
 		regex_free(r);
 	else

@@ -286,7 +286,7 @@ static int matcher(struct parser *p)
 	if (rc)
 		return rc;
 	name = arena_str(&p->out.arena, name);
-	if (op == MATCH_EQ && str_is(name, LABEL_NAME) && p->named)
+	if (str_is(name, LABEL_NAME) && p->named)
 		return set_name(p, value, at);
 	return add(p, op, name, value, at);
 }

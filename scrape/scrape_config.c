@@ -50,8 +50,10 @@ static void check_targets(struct yaml *y, const struct yaml_node *groups)
 		     list && list->kind == YAML_LIST && k < list->count; k++) {
 			const struct yaml_node *t = list->items[k];
 
-			if (t->kind == YAML_SCALAR &&
-			    !target_address_is_ok(t->text))
+			if (yaml_is_null(t))
+				yaml_error(y, t, "a target is empty");
+			else if (t->kind == YAML_SCALAR &&
+				 !target_address_is_ok(t->text))
 				yaml_error(
 					y, t,
 					"\"%.*s\" is not a target: write host:port, without scheme or path",
@@ -81,7 +83,8 @@ static void decode_params(struct yaml *y, const struct yaml_node *n,
 	for (size_t i = 0; i < n->count; i += 2) {
 		const struct yaml_node *values = n->items[i + 1];
 
-		if (!yaml_expect(y, values, YAML_LIST, "a parameter"))
+		if (yaml_is_null(values) ||
+		    !yaml_expect(y, values, YAML_LIST, "a parameter"))
 			continue;
 		for (size_t k = 0; k < values->count; k++) {
 			struct param *p = &c->params[c->param_count++];
@@ -231,9 +234,23 @@ static const struct yaml_field job_fields[] = {
 	{ 0 },
 };
 
+/* 0 stands for what holds without it, as in Prometheus. */
+static void fill_times(struct scrape_common *c,
+		       const struct scrape_common *defaults)
+{
+	if (!c->interval_ms)
+		c->interval_ms = defaults->interval_ms;
+	if (!c->timeout_ms)
+		c->timeout_ms = defaults->timeout_ms;
+}
+
 static void check_times(struct yaml *y, const struct yaml_node *n,
 			const struct scrape_config *c)
 {
+	if (c->common.timeout_ms > c->common.interval_ms)
+		yaml_warn(
+			y, n,
+			"scrape_timeout is longer than scrape_interval: while a target is slow, scrapes of it are left out");
 	if (c->common.interval_ms <= 0 ||
 	    c->common.interval_ms > SCRAPE_INTERVAL_MAX_MS)
 		yaml_error(y, n,
@@ -292,13 +309,18 @@ static void decode_job(struct yaml *y, const struct yaml_node *n,
 	if (y->error_count == errors)
 		yaml_decode(y, n, "scrape_config", job_fields, c);
 	http_options_check(y, n, &c->http);
+	fill_times(&c->common, defaults);
 	if (n->kind != YAML_MAP)
 		return;
 	if (!c->relabel.count && yaml_child(n, "static_configs"))
 		check_targets(y, yaml_child(n, "static_configs"));
 	if (!c->job_name.len && y->error_count == errors)
 		yaml_error(y, n, "job_name is missing");
-	if (!str_is(c->scheme, "http") && !str_is(c->scheme, "https"))
+	if (str_is_nocase(c->scheme, "http"))
+		c->scheme = str_of("http");
+	else if (str_is_nocase(c->scheme, "https"))
+		c->scheme = str_of("https");
+	else
 		yaml_error(y, n, "scheme must be http or https, not \"%.*s\"",
 			   STR_ARG(c->scheme));
 	if (c->path_prefix.len && c->path_prefix.ptr[0] != '/')

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <libdeflate.h>
 #include <stdlib.h>
 
 #include "base/gzip.h"
@@ -61,6 +62,62 @@ Test(gzip, every_truncation_and_trailing_bytes_are_refused)
 	buf_fini(&raw);
 	buf_fini(&packed);
 	gzip_free(g);
+}
+
+/* A member with this header, its flags' fields behind the first ten bytes. */
+static int unpack_with(uint8_t flags, struct bytes fields, bool with_crc)
+{
+	struct gzip *g = gzip_new();
+	struct buf raw = { 0 };
+	struct buf packed = { 0 };
+	struct buf whole = { 0 };
+	struct buf out = buf_init(1 << 20);
+	int rc;
+
+	sample(&raw, 300);
+	gzip_compress(g, 6, buf_bytes(&raw), &packed);
+	buf_add(&whole, packed.ptr, 10);
+	whole.ptr[3] = flags;
+	buf_add(&whole, fields.ptr, fields.len);
+	if (with_crc) {
+		uint32_t crc = libdeflate_crc32(0, whole.ptr, whole.len);
+
+		buf_byte(&whole, (uint8_t)crc);
+		buf_byte(&whole, (uint8_t)(crc >> 8));
+	}
+	buf_add(&whole, packed.ptr + 10, packed.len - 10);
+	rc = gzip_decompress(g, buf_bytes(&whole), &out, NULL);
+	cr_expect(rc || bytes_eq(buf_bytes(&raw), buf_bytes(&out)));
+	buf_fini(&raw);
+	buf_fini(&packed);
+	buf_fini(&whole);
+	buf_fini(&out);
+	gzip_free(g);
+	return rc;
+}
+
+Test(gzip, headers_are_judged_as_by_go)
+{
+	uint8_t name[600];
+	const struct bytes none = { NULL, 0 };
+
+	memset(name, 'x', sizeof(name));
+	cr_expect(!unpack_with(0xe0, none, false), "reserved flags");
+	cr_expect(!unpack_with(2, none, true), "a CRC of the header");
+	cr_expect(unpack_with(2, (struct bytes){ name, 2 }, false),
+		  "a wrong one");
+	name[511] = 0;
+	cr_expect(!unpack_with(8, (struct bytes){ name, 512 }, false));
+	cr_expect(!unpack_with(16 + 2, (struct bytes){ name, 512 }, true));
+	memset(name, 'x', sizeof(name));
+	name[512] = 0;
+	cr_expect(unpack_with(8, (struct bytes){ name, 513 }, false),
+		  "a name of 513 bytes");
+	memcpy(name, "\4\0abcd", 6);
+	cr_expect(!unpack_with(4, (struct bytes){ name, 6 }, false), "extra");
+	memcpy(name, "\xff\xff", 2);
+	cr_expect(unpack_with(4, (struct bytes){ name, 2 }, false),
+		  "extra beyond the end");
 }
 
 Test(gzip, a_bomb_stops_at_the_maximum)

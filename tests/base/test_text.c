@@ -171,7 +171,7 @@ Test(text, yaml_reports_every_error_with_its_place)
 	struct yaml y;
 
 	decode(&y,
-	       "name: [a]\ncount: '3'\non: yes\nwait: 3 parsecs\n"
+	       "name: [a]\ncount: '3'\non: yess\nwait: 3 parsecs\n"
 	       "nmae: x\ncount: 4\nold: 1\n",
 	       &t);
 	cr_expect(check_str(
@@ -179,13 +179,89 @@ Test(text, yaml_reports_every_error_with_its_place)
 		"f.yml:6:1: key \"count\" stands here twice, first on line 2\n"
 		"f.yml:1:7: this must be a single value, this is a list\n"
 		"f.yml:2:8: a whole number is expected, not \"3\"\n"
-		"f.yml:3:5: true or false is expected, not \"yes\"\n"
+		"f.yml:3:5: true or false is expected, not \"yess\"\n"
 		"f.yml:4:7: \"3 parsecs\" is not a duration: write it as 15s, 1m30s, 1h or 90d\n"
 		"f.yml:5:1: field nmae not found in thing\n"));
 	cr_expect(y.error_count == 6);
 	cr_expect(check_str(
 		str_of(buf_cstr(&y.warnings)),
 		"f.yml:7:1: warning: old is ignored: nobody needs it\n"));
+	yaml_fini(&y);
+}
+
+Test(text, yaml_reads_numbers_and_booleans_of_yaml_1_1)
+{
+	static const struct {
+		const char *text;
+		int64_t count; /* -1: refused */
+	} numbers[] = {
+		{ "5", 5 },     { "0x1F", 31 },
+		{ "010", 8 },   { "0o17", 15 },
+		{ "0b101", 5 }, { "1_000", 1000 },
+		{ "5.0", 5 },   { "1e3", 1000 },
+		{ "+7", 7 },    { "5.5", -1 },
+		{ "'5'", -1 },  { "0x", -1 },
+		{ "1e30", -1 }, { "five", -1 },
+		{ "_", -1 },    { "08", 8 },
+		{ ".inf", -1 }, { "nan", -1 },
+		{ "inf", -1 },  { "1e", -1 },
+		{ "5 6", -1 },  { "9223372036854775808", -1 },
+	};
+	static const char *const yes[] = { "true", "True", "yes", "on", "Y" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		struct thing t = { .count = -1 };
+		struct buf text = { 0 };
+		struct yaml y;
+
+		buf_printf(&text, "count: %s\n", numbers[i].text);
+		decode(&y, buf_cstr(&text), &t);
+		cr_expect(t.count == numbers[i].count, "%s", numbers[i].text);
+		cr_expect((y.error_count > 0) == (numbers[i].count < 0), "%s",
+			  numbers[i].text);
+		yaml_fini(&y);
+		buf_fini(&text);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(yes); i++) {
+		struct thing t = { 0 };
+		struct buf text = { 0 };
+		struct yaml y;
+
+		buf_printf(&text, "on: %s\n", yes[i]);
+		decode(&y, buf_cstr(&text), &t);
+		cr_expect(t.on && !y.error_count, "%s", yes[i]);
+		yaml_fini(&y);
+		buf_fini(&text);
+	}
+}
+
+Test(text, yaml_merges_what_a_map_does_not_say_itself)
+{
+	struct buf out = { 0 };
+	struct yaml y;
+
+	yaml_parse(&y, "f.yml",
+		   bytes_of(str_of("a: &a {x: 1, y: 2}\n"
+				   "b: &b {y: 3, z: 4}\n"
+				   "c: {<<: *a, y: 5}\n"
+				   "d: {y: 6, <<: [*b, *a]}\n"
+				   "e: {'<<': 7}\n")));
+	cr_assert(y.root && !y.error_count);
+	yaml_dump(y.root, true, &out);
+	cr_expect(check_str(str_of(buf_cstr(&out)),
+			    "a:\n  x: 1\n  y: 2\nb:\n  y: 3\n  z: 4\n"
+			    "c:\n  y: 5\n  x: 1\n"
+			    "d:\n  y: 6\n  z: 4\n  x: 1\n"
+			    "e:\n  \"<<\": 7\n"));
+	yaml_fini(&y);
+	buf_fini(&out);
+	yaml_parse(&y, "f.yml", bytes_of(str_of("a:\n  <<: 5\n")));
+	cr_expect(!y.root && check_str(str_of(buf_cstr(&y.errors)),
+				       "f.yml:2:7: << takes a map, or a list "
+				       "of maps\n"));
+	yaml_fini(&y);
+	yaml_parse(&y, "f.yml", bytes_of(str_of("a: {<<: [{x: 1}, [y]]}\n")));
+	cr_expect(!y.root && y.error_count == 1);
 	yaml_fini(&y);
 }
 

@@ -82,8 +82,8 @@ Test(config, what_is_wrong_is_said_with_its_place)
 	cr_expect(fails_with("scrape_configs:\n- job_name: a\n  scheme: ftp\n",
 			     "scheme must be http or https"));
 	cr_expect(fails_with(
-		"scrape_configs:\n- job_name: a\n  scrape_interval: 0s\n",
-		"scrape_interval must be more than 0"));
+		"scrape_configs:\n- job_name: a\n  scrape_interval: 2d\n",
+		"scrape_interval must be more than 0, at most 1d"));
 	cr_expect(fails_with(
 		"scrape_configs:\n- job_name: a\n  static_configs:\n"
 		"  - targets: ['x:1']\n    labels: {__tenant__: a}\n",

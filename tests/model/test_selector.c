@@ -98,16 +98,57 @@ Test(selector, expressions_match_whole_values)
 	cr_expect(matches("\\p{Lu}\\PL\\x{006A}?bad", "A1bad"));
 	cr_expect(matches("\\x{1F600}", "\xf0\x9f\x98\x80"));
 	cr_expect(matches("[\\x{6A}\\p{Greek}]+", "j\xce\xb1"));
+	cr_expect(matches("[\\d-z]+", "5-z") && !matches("[\\d-z]", "a"));
+	cr_expect(matches("[[:alpha:]-9]+", "a-9") &&
+		  !matches("[[:alpha:]-9]", "8"));
+	cr_expect(matches("[\\pL-9]+", "a-9") && !matches("[\\pL-9]", "8"));
+	cr_expect(matches("[\\w-]+", "a-") && matches("[a-c]", "b"));
+	cr_expect(matches("\\101\\60", "A0") && matches("[\\101-C]", "B"));
+	cr_expect(matches("^*a$+", "a") && matches("(?:^){2}a\\b+", "a"));
+	cr_expect(matches("^?a", "a") && matches("a^{x}|b", "b"));
+	cr_expect(matches("(?)a", "a") && matches("((a{10}){100})?", ""));
 }
 
 Test(selector, what_re2_refuses_is_refused)
 {
 	static const char *const bad[] = {
-		"(?=a)", "(?!a)", "(?<=a)",  "(?<!a)", "(a)\\1", "a++",
-		"a*+",   "(?>a)", "\\Z",     "\\h",    "\\R",    "\\K",
-		"\\X",   "\\cA",  "a{1001}", "(?#x)",  "(*ANY)", "(?R)",
-		"(?|a)", "(",     ")",       "[a",     "a**",    "\\",
-		"(?x)a", "\\g1",  "(?P=n)",  "\\G",    "a)|(b",
+		"(?=a)",
+		"(?!a)",
+		"(?<=a)",
+		"(?<!a)",
+		"(a)\\1",
+		"a++",
+		"a*+",
+		"(?>a)",
+		"\\Z",
+		"\\h",
+		"\\R",
+		"\\K",
+		"\\X",
+		"\\cA",
+		"a{1001}",
+		"(?#x)",
+		"(*ANY)",
+		"(?R)",
+		"(?|a)",
+		"(",
+		")",
+		"[a",
+		"a**",
+		"\\",
+		"(?x)a",
+		"\\g1",
+		"(?P=n)",
+		"\\G",
+		"a)|(b",
+		"(?-)a",
+		"(?P<n",
+		"(?P<\u00e4>a)",
+		"\\\u00e4",
+		"\\1",
+		"((a{10}){101})",
+		"(a{2}|b{500}){3}",
+		"(a{501,}){2}",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
