@@ -11,8 +11,8 @@ each instance is asked for seven types of profiles.
 usage: bench/busy_fleet.py FOLDER [MINUTES]      for 20 minutes unless told
 
 The profiles are written to FOLDER/<program>-<instance>/<type>/<unix ms>.pb.gz.
-The programs are downloaded with apt-get and unpacked into FOLDER/.programs,
-without installing them; the second version is built from the Go module proxy.
+The programs are downloaded with apt-get and unpacked into FOLDER.programs,
+without installing them, and work there; the second version is built from the Go module proxy.
 Needs apt-get, dpkg and Debian's go. It takes 1 GB of memory and two cores."""
 import base64
 import http.client
@@ -36,7 +36,7 @@ SECOND_NATS = 'github.com/nats-io/nats-server/v2@v2.9.25'
 INSTANCES = 2
 INTERVAL = 15
 TYPES = {'heap': 'heap', 'allocs': 'allocs', 'goroutine': 'goroutine', 'block': 'block',
-         'mutex': 'mutex', 'threadcreate': 'threadcreate', 'cpu': 'profile?seconds=10'}
+         'mutex': 'mutex', 'threadcreate': 'threadcreate', 'profile': 'profile?seconds=10'}
 
 FAILURES = (OSError, http.client.HTTPException)  # of what is being restarted
 
@@ -72,7 +72,7 @@ class Instance:
         self.name = f'{type(self).__name__.lower()}-{number}'
         self.programs = programs
         self.folder = folder
-        self.home = os.path.join(folder, '.homes', self.name)
+        self.home = os.path.join(programs, 'homes', self.name)
         self.port = free_port()
         self.pprof = self.port
         self.child = None
@@ -351,7 +351,7 @@ def plan(instances, seconds):
 
 def main(folder, minutes):
     folder = os.path.abspath(folder)
-    programs = f'{folder}/.programs'
+    programs = f'{folder}.programs'
     print('fetching the programs', flush=True)
     fetch_programs(programs)
     instances = [kind(programs, folder, n) for kind in PROGRAMS for n in range(INSTANCES)]
@@ -376,7 +376,7 @@ def main(folder, minutes):
         t.join()
     for i in instances:
         i.stop()
-    files = [os.path.join(d, f) for d, _, names in os.walk(folder) if '/.' not in d for f in names]
+    files = [os.path.join(d, f) for d, _, names in os.walk(folder) for f in names]
     size = sum(os.path.getsize(f) for f in files)
     print(f'{len(files)} profiles, {size / 1e6:.1f} MB; '
           f'{sum(errors.values())} requests failed: {errors or "none"}')

@@ -4,7 +4,7 @@
 CPU milliseconds of the server for each request, warm, beside the CPU of
 go tool pprof -proto on the same files, start-up subtracted.
 
-usage: bench/columns.py CORPUS [EVERPROF]      CORPUS: folders of <type>.tar"""
+usage: bench/columns.py CORPUS [EVERPROF]      CORPUS: as of bench/merge.py"""
 import glob
 import os
 import shutil
@@ -107,28 +107,28 @@ def main():
         print(f'{"merge, report=proto":28} {"files":>6} {"pprof s":>8} {"server ms":>9} {"x":>6}')
         for job, kind in (('prometheus', 'heap'), ('prometheus', 'profile'),
                           ('etcd', 'goroutine')):
-            files = sorted(glob.glob(f'{d}/files/{job}/{kind}/*'))
+            files = sorted(glob.glob(f'{d}/files/{job}*/{kind}/*'))
             theirs = best([pprof, '-symbolize=none', '-proto', *files], env)[0] - idle
-            ours, _ = server.measure('/api/v1/query', query=f'{kind}{{job="{job}"}}',
+            ours, _ = server.measure('/api/v1/query', query=f'{kind}{{job=~"{job}.*"}}',
                                      report='proto', **merged)
             print(f'{job + " " + kind:28} {len(files):6} {theirs:8.3f} {ours:9.2f} '
                   f'{theirs * 1e3 / ours:6.0f}', flush=True)
         print(f'\n{"warm, over HTTP":40} {"server ms":>9} {"bytes":>8}')
         del merged['aggregate']
         for name, query, report in (
-                ('240 prometheus heaps, flame graph', 'heap{job="prometheus"}', 'flamegraph'),
-                ('240 prometheus heaps, top', 'heap{job="prometheus"}', 'top'),
-                ('960 CPU profiles, flame graph', 'profile', 'flamegraph'),
-                ('960 heaps, flame graph', 'heap', 'flamegraph')):
+                ('heaps of prometheus, flame graph', 'heap{job=~"prometheus.*"}', 'flamegraph'),
+                ('heaps of prometheus, top', 'heap{job=~"prometheus.*"}', 'top'),
+                ('all CPU profiles, flame graph', 'profile', 'flamegraph'),
+                ('all heaps, flame graph', 'heap', 'flamegraph')):
             ms, size = server.measure('/api/v1/query', query=query, report=report, **merged)
             print(f'{name:40} {ms:9.2f} {size:8}', flush=True)
-        ms, size = server.measure('/api/v1/query_range', query='heap{job="prometheus"}',
+        ms, size = server.measure('/api/v1/query_range', query='heap{job=~"prometheus.*"}',
                                   totals='true', **{'from': 0, 'to': 'now'})
         print(f'{"totals of one type over the hour":40} {ms:9.2f} {size:8}')
         print(f'RssAnon of the server: {server.memory():.1f} MiB', flush=True)
         server.stop()
 
-        files = sorted(glob.glob(f'{d}/files/prometheus/heap/*'))
+        files = sorted(glob.glob(f'{d}/files/prometheus*/heap/*'))
         many = respaced(files, f'{d}/many', 5, 2002)
         filled(everprof, f'{d}/many', f'{d}/data2')
         server = Server(everprof, f'{d}/data2')

@@ -3,18 +3,20 @@
 """CPU seconds and peak memory of merging, by go tool pprof -proto and by
 everprof report proto, on the same files in turn, start-up subtracted.
 
-usage: bench/merge.py CORPUS [EVERPROF]      CORPUS: folders of <type>.tar"""
+usage: bench/merge.py CORPUS [EVERPROF]      CORPUS: folders of <type>.tar, or of folders
+<type> as bench/busy_fleet.py makes them"""
 import glob
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
 
 ROUNDS = 3
-SETS = [('prometheus heap', 'prometheus', 'heap'), ('prometheus profile', 'prometheus', 'profile'),
-        ('etcd goroutine', 'etcd', 'goroutine'), ('all heap', '*', 'heap'),
+SETS = [('prometheus heap', 'prometheus*', 'heap'), ('prometheus profile', 'prometheus*', 'profile'),
+        ('etcd goroutine', 'etcd*', 'goroutine'), ('all heap', '*', 'heap'),
         ('all profile', '*', 'profile'), ('all goroutine', '*', 'goroutine')]
 
 
@@ -37,6 +39,8 @@ def unpacked(corpus, folder, home):
     for path in glob.glob(f'{corpus}/*/*.tar'):
         with tarfile.open(path) as t:
             t.extractall(folder)
+    for path in glob.glob(f'{corpus}/*/*/'):
+        shutil.copytree(path, path.replace(corpus.rstrip('/'), folder, 1))
     return {**os.environ, 'HOME': home, 'PPROF_BINARY_PATH': home, 'PPROF_TMPDIR': home}
 
 
