@@ -91,6 +91,11 @@ int http_client_new(struct http_client **out, struct err *err)
 	return 0;
 }
 
+void http_client_refuse(struct http_client *c, const struct networks *n)
+{
+	c->refused = n;
+}
+
 static void collect(struct http_client *c)
 {
 	CURLMsg *m;

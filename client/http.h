@@ -48,6 +48,7 @@ struct http_response {
 typedef void (*http_done_fn)(void *ctx, struct http_response *r);
 
 struct http_config;
+struct networks;
 
 struct http_request {
 	const char *url;
@@ -80,6 +81,13 @@ NODISCARD int http_client_new(struct http_client **out, struct err *err);
  * none. After http_room() those that wait go on.
  */
 void http_client_set_intake(struct http_client *c, struct intake *in);
+
+/*
+ * Connections to addresses of these networks fail from now on (NULL: none),
+ * whatever name or redirect leads there; of a proxy it is its own address that
+ * counts. Borrowed, for as long as the client is used.
+ */
+void http_client_refuse(struct http_client *c, const struct networks *n);
 
 /* There may be room in the intake again. From any thread. */
 void http_room(struct http_client *c);

@@ -112,6 +112,19 @@ static long left_ms(const struct transfer *t)
 	return left > 0 ? (long)left : 1;
 }
 
+/* Each address that libcurl tries comes by here. */
+static curl_socket_t on_open(void *arg, curlsocktype purpose UNUSED,
+			     struct curl_sockaddr *a)
+{
+	struct transfer *t = arg;
+
+	if (networks_hold(t->client->refused, &a->addr)) {
+		t->barred = true;
+		return CURL_SOCKET_BAD;
+	}
+	return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+}
+
 static void set_options(struct transfer *t)
 {
 	CURL *e = t->easy;
@@ -134,6 +147,8 @@ static void set_options(struct transfer *t)
 	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
 	curl_easy_setopt(e, CURLOPT_HEADERDATA, t);
 	curl_easy_setopt(e, CURLOPT_PRIVATE, t);
+	curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, on_open);
+	curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, t);
 	if (t->post)
 		curl_easy_setopt(e, CURLOPT_POSTFIELDS, t->post);
 	for (const struct curl_slist *h = t->own; h; h = h->next)
@@ -347,6 +362,12 @@ static void set_result(struct transfer *t, CURLcode result)
 
 	if (r->code || result == CURLE_OK)
 		return;
+	if (t->barred && result == CURLE_COULDNT_CONNECT) {
+		r->code = err_set(
+			&r->err, ERR_DENIED,
+			"its address is in a network that is refused (--scrape.refused-networks)");
+		return;
+	}
 	switch (result) {
 	case CURLE_OPERATION_TIMEDOUT:
 		r->code = err_set(&r->err, ERR_TIMEOUT,

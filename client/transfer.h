@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "client/http.h"
 #include "client/http_config.h"
+#include "client/networks.h"
 #include "client/resolver.h"
 
 /* One request in flight. */
@@ -51,6 +52,7 @@ struct transfer {
 	bool foreign; /* redirected to somebody else */
 	bool asking;  /* waits for a token */
 	bool finding; /* waits for the addresses of its name */
+	bool barred;  /* an address of it is in a network that is refused */
 	bool ended;   /* before it began: response says why */
 	size_t wants; /* bytes of intake that it waits for; 0: it does not */
 	struct transfer *prev;
@@ -75,7 +77,8 @@ struct http_client {
 	size_t ended; /* transfers that http_poll() is to end */
 	VEC(struct watch) watches;
 	struct resolver *resolver;
-	struct intake *intake; /* NULL: memory is not counted */
+	const struct networks *refused; /* where requests may not go */
+	struct intake *intake;          /* NULL: memory is not counted */
 	_Atomic bool room;
 	_Atomic uint64_t waits;
 };

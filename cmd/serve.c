@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
+#include "client/networks.h"
 #include "cmd/cmd.h"
 #include "cmd/live.h"
 #include "cmd/notify.h"
@@ -52,6 +53,7 @@ struct serve {
 	int64_t query_memory;
 	const char *source_path;
 	int64_t max_profile;
+	const char *refused_networks;
 	int64_t ingest_memory;
 	const char *log_level;
 	const char *log_format;
@@ -66,6 +68,7 @@ struct serve {
 	size_t flag_count;
 
 	struct log log;
+	struct networks *refused; /* of refused_networks */
 	struct live *live;
 	struct metrics *metrics;
 	struct tsdb *db;
@@ -171,6 +174,10 @@ static void make_flags(struct serve *s)
 	add_flag(s, "scrape.max-profile-size", FLAG_SIZE, &s->max_profile,
 		 "64MB", "Larger profiles (decompressed) are refused.");
 	add_flag(
+		s, "scrape.refused-networks", FLAG_TEXT, &s->refused_networks,
+		NULL,
+		"Networks, separated by commas, that targets, redirects and discoveries must not lead into, such as 169.254.0.0/16,fe80::/10.");
+	add_flag(
 		s, "ingest.memory", FLAG_SIZE, &s->ingest_memory, "128MB",
 		"Memory of all profiles on their way in; beyond it they wait.");
 	add_flag(s, "log.level", FLAG_TEXT, &s->log_level, "info",
@@ -187,6 +194,13 @@ static void show_flags(struct serve *s)
 		s->shown[i] =
 			(struct web_flag){ s->flags[i].name, s->values[i] };
 	}
+}
+
+static int parse_networks(struct serve *s, struct err *err)
+{
+	int rc = networks_parse(s->refused_networks ?: "", &s->refused, err);
+
+	return rc ? err_wrap(err, rc, "--scrape.refused-networks") : 0;
 }
 
 static int check_flags(struct serve *s, int64_t *sync_ms, struct err *err)
@@ -326,10 +340,12 @@ static int start_scraper(struct serve *s, struct err *err)
 				     .metrics = s->metrics,
 				     .max_profile = (size_t)s->max_profile,
 				     .ingest_memory = s->ingest_memory,
-				     .user_agent = EVERPROF_USER_AGENT };
+				     .user_agent = EVERPROF_USER_AGENT,
+				     .refused = s->refused };
 	struct discovery_options o = { .log = &s->log,
 				       .metrics = s->metrics,
 				       .user_agent = EVERPROF_USER_AGENT,
+				       .refused = s->refused,
 				       .update = on_discovered,
 				       .ctx = s };
 	struct live_options lo = { .log = &s->log, .metrics = s->metrics };
@@ -559,6 +575,8 @@ static int run(struct serve *s, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	rc = check_flags(s, &sync_ms, &err);
+	if (!rc)
+		rc = parse_networks(s, &err);
 	if (rc) {
 		cmd_fail(&err);
 		return 2;
@@ -589,6 +607,7 @@ int cmd_serve(int argc, char **argv)
 	s->metrics = metrics_new();
 	code = run(s, argc, argv);
 	metrics_free(s->metrics);
+	networks_free(s->refused);
 	mem_free(s);
 	return code;
 }

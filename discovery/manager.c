@@ -262,6 +262,7 @@ int discovery_start(const struct discovery_options *o, struct discovery **out,
 		discovery_free(d);
 		return rc;
 	}
+	http_client_refuse(d->client, o->refused);
 	d->running = true;
 	if (pthread_create(&d->loop, NULL, loop_run, d))
 		abort(); /* as when memory is out */

@@ -25,6 +25,7 @@ struct discovery_options {
 	const struct log *log;
 	struct metrics *metrics;
 	const char *user_agent;
+	const struct networks *refused; /* for http_client_refuse() */
 	/* A job's targets are now these. */
 	void (*update)(void *ctx, struct str job,
 		       const struct target_groups_list *groups);

@@ -101,6 +101,7 @@ int scrape_start(const struct scrape_options *o, struct scraper **out,
 	s->intake = intake_new(o->ingest_memory, (int64_t)o->max_profile,
 			       on_room, s);
 	http_client_set_intake(s->client, s->intake);
+	http_client_refuse(s->client, o->refused);
 	register_gauges(s);
 	for (unsigned i = 0; i <= SCRAPE_WORKERS; i++)
 		s->unpackers[i] = unpacker_new(o->max_profile);

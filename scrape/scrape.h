@@ -33,6 +33,7 @@ struct scrape_options {
 	size_t max_profile;    /* raw bytes */
 	int64_t ingest_memory; /* of all bodies in flight */
 	const char *user_agent;
+	const struct networks *refused; /* for http_client_refuse() */
 };
 
 /* Start, with no job yet. ERR_IO: the system has no descriptors left. */

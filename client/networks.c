@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/networks.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+#define ENTRY_MAX 64 /* longer than any address */
+
+/* IPv4 is kept as it is mapped into IPv6: its prefix has 96 bits more. */
+struct network {
+	uint8_t bytes[16];
+	unsigned bits;
+};
+
+struct networks {
+	VEC(struct network) v;
+};
+
+static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+static bool parse_address(struct str text, struct network *out)
+{
+	char name[ENTRY_MAX];
+
+	if (!text.len || text.len >= sizeof(name))
+		return false;
+	memcpy(name, text.ptr, text.len);
+	name[text.len] = 0;
+	if (inet_pton(AF_INET6, name, out->bytes) == 1) {
+		out->bits = 0;
+		return true;
+	}
+	memcpy(out->bytes, mapped, sizeof(mapped));
+	out->bits = 96;
+	return inet_pton(AF_INET, name, out->bytes + 12) == 1;
+}
+
+/* ADDRESS or ADDRESS/BITS. */
+static bool parse_network(struct str entry, struct network *out)
+{
+	bool whole = !memchr(entry.ptr, '/', entry.len);
+	struct str bits;
+	struct str address = str_cut(entry, '/', &bits);
+	int64_t count;
+
+	if (!parse_address(address, out))
+		return false;
+	count = 128 - (int64_t)out->bits;
+	if (!whole && (!str_to_i64(bits, &count) || count < 0 ||
+		       count > 128 - (int64_t)out->bits))
+		return false;
+	out->bits += (unsigned)count;
+	return true;
+}
+
+int networks_parse(const char *list, struct networks **out, struct err *err)
+{
+	struct str rest = str_of(list);
+	struct networks *n = mem_new(struct networks);
+
+	*out = NULL;
+	while (rest.len) {
+		struct str entry = str_trim(str_cut(rest, ',', &rest));
+
+		if (entry.len && !parse_network(entry, vec_add(&n->v))) {
+			networks_free(n);
+			return err_set(
+				err, ERR_INVALID,
+				"\"%.*s\" is not a network: write 10.0.0.0/8, fe80::/10 or one address",
+				STR_ARG(entry));
+		}
+	}
+	if (n->v.count)
+		*out = n;
+	else
+		networks_free(n);
+	return 0;
+}
+
+void networks_free(struct networks *n)
+{
+	if (!n)
+		return;
+	vec_fini(&n->v);
+	mem_free(n);
+}
+
+static bool same_bits(const uint8_t *a, const uint8_t *b, unsigned bits)
+{
+	unsigned rest = bits % 8;
+
+	if (memcmp(a, b, bits / 8) != 0)
+		return false;
+	return !rest || a[bits / 8] >> (8 - rest) == b[bits / 8] >> (8 - rest);
+}
+
+bool networks_hold(const struct networks *n, const struct sockaddr *a)
+{
+	uint8_t bytes[16];
+
+	if (!n)
+		return false;
+	if (a->sa_family == AF_INET6) {
+		struct sockaddr_in6 v6;
+
+		memcpy(&v6, a, sizeof(v6));
+		memcpy(bytes, &v6.sin6_addr, sizeof(bytes));
+	} else if (a->sa_family == AF_INET) {
+		struct sockaddr_in v4;
+
+		memcpy(&v4, a, sizeof(v4));
+		memcpy(bytes, mapped, sizeof(mapped));
+		memcpy(bytes + 12, &v4.sin_addr, 4);
+	} else {
+		return false;
+	}
+	for (size_t i = 0; i < n->v.count; i++) {
+		if (same_bits(bytes, n->v.v[i].bytes, n->v.v[i].bits))
+			return true;
+	}
+	return false;
+}
