@@ -153,7 +153,7 @@ def selector(labels):
 
 class Server:
     """An HTTP target of the tests' own: handler(request) answers."""
-    def __init__(self, handler):
+    def __init__(self, handler, host='127.0.0.1'):
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = 'HTTP/1.1'
 
@@ -170,8 +170,8 @@ class Server:
             def handle_error(self, request, address):
                 pass
 
-        self.server = Quiet(('127.0.0.1', 0), Handler)
-        self.address = '127.0.0.1:%d' % self.server.server_address[1]
+        self.server = Quiet((host, 0), Handler)
+        self.address = f'{host}:{self.server.server_address[1]}'
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def stop(self):

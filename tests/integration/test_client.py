@@ -228,6 +228,36 @@ def credentials_are_sent_and_read_again(d):
 
 
 @suite.test
+def networks_that_are_refused_are_not_connected_to(d):
+    """Directly, by name, by a redirect and by a discovery; others are."""
+    asked = []
+
+    def inside(r):
+        asked.append(r.path)
+        send(r, packed(profile('secret')))
+    server = Server(inside)
+    port = server.address.split(':')[1]
+    # The whole of 127.0.0.0/8 is this machine: the server listens on 127.0.0.1.
+    outside = Server(lambda r: send(r, b'', 302, Location=f'http://127.0.0.1:{port}/x')
+                     if 'moved' in r.path else send(r, packed(profile('open'))), '127.0.0.9')
+    refused = 'its address is in a network that is refused (--scrape.refused-networks)'
+    e = Everprof(d, config(
+        job('direct', server.address, ''), job('named', f'localhost:{port}', ''),
+        job('moved', outside.address, '').replace('pprof_config', 'path_prefix: /moved\n    pprof_config'),
+        job('open', outside.address, ''),
+        f'- job_name: found\n  http_sd_configs: [{{url: "http://{server.address}/targets"}}]\n'),
+                 ['--scrape.refused-networks=127.0.0.0/29,::1']).ready()
+    wait_all(e, {'direct': refused, 'named': refused, 'moved': refused, 'open': None})
+    wait_until('the discovery is refused', 20, lambda: refused in e.text())
+    assert not asked, asked
+    e.finish()
+    r = run('serve', '--scrape.refused-networks=10.0.0.0/33')
+    assert r.returncode == 2 and '--scrape.refused-networks: "10.0.0.0/33" is not a network' in r.stderr, r
+    server.stop()
+    outside.stop()
+
+
+@suite.test
 def redirects_are_followed_without_telling_who_we_are(d):
     seen = {}
 

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "client/networks.h"
+#include "tests/check.h"
+
+TestSuite(networks, .timeout = 30);
+
+static bool holds(const struct networks *n, const char *address)
+{
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+	struct sockaddr_in v4 = { .sin_family = AF_INET };
+
+	if (inet_pton(AF_INET, address, &v4.sin_addr) == 1)
+		return networks_hold(n, (const struct sockaddr *)&v4);
+	cr_assert(inet_pton(AF_INET6, address, &v6.sin6_addr) == 1);
+	return networks_hold(n, (const struct sockaddr *)&v6);
+}
+
+Test(networks, addresses_are_in_theirs)
+{
+	struct networks *n;
+
+	cr_assert(!networks_parse(
+		"169.254.0.0/16, 10.1.2.3,fe80::/10,::1, 192.168.4.0/22", &n,
+		NULL));
+	cr_expect(holds(n, "169.254.169.254") && !holds(n, "169.255.0.0"));
+	cr_expect(holds(n, "10.1.2.3") && !holds(n, "10.1.2.4"));
+	cr_expect(holds(n, "fe80::1") && holds(n, "febf::1") &&
+		  !holds(n, "fec0::1"));
+	cr_expect(holds(n, "::1") && !holds(n, "::2"));
+	cr_expect(holds(n, "192.168.7.255") && !holds(n, "192.168.8.0"));
+	cr_expect(holds(n, "::ffff:169.254.1.1"), "IPv4 within IPv6");
+	networks_free(n);
+	cr_assert(!networks_parse("0.0.0.0/0", &n, NULL));
+	cr_expect(holds(n, "1.2.3.4") && !holds(n, "2001:db8::1"));
+	networks_free(n);
+	cr_assert(!networks_parse("::/0", &n, NULL));
+	cr_expect(holds(n, "1.2.3.4") && holds(n, "2001:db8::1"));
+	networks_free(n);
+	cr_assert(!networks_parse(" , ", &n, NULL));
+	cr_expect(!n && !holds(n, "1.2.3.4"));
+}
+
+Test(networks, what_is_no_network_is_named)
+{
+	static const char *const bad[] = {
+		"10.0.0.0/33", "fe80::/129",  "10.0.0/8",
+		"10.0.0.0/-1", "10.0.0.0/",   "example",
+		"/8",          "10.0.0.0/8x", "1.1.1.1 2.2.2.2",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct networks *n;
+		struct err err;
+
+		cr_expect(networks_parse(bad[i], &n, &err) == ERR_INVALID &&
+				  !n && strstr(err.msg, bad[i]),
+			  "%s", bad[i]);
+	}
+}
