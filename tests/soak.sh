@@ -126,6 +126,17 @@ soak_targets() { # four real programs for two minutes
   over_binary targets
 }
 
+soak_conprof() { # damaged directories of conprof, imported by a build with sanitizers
+  ninja -C build/asan everprof >/dev/null || ./dev asan -N >/dev/null
+  if EVERPROF=$PWD/build/asan/everprof EVERPROF_SLOW=3 EVERPROF_SECONDS=${SECONDS_EACH:-600} \
+    EVERPROF_SEED=${SEED:-1000} \
+    python3 tests/integration/test_tools.py damaged_conprof_directories_lose_only_what_is_damaged; then
+    report conprof 1 0
+  else
+    report conprof 0 1
+  fi
+}
+
 soak_verdicts() { # ours and Go's reader over thousands of mutants
   dpkg -s golang-github-google-pprof-dev >/dev/null 2>&1 ||
     apt-get install -y -qq --no-install-recommends golang-github-google-pprof-dev >/dev/null
@@ -189,10 +200,10 @@ soak_fuzz() {
 }
 
 main() {
-  [ $# != 0 ] || set -- crash model golden beneath salvage clock weeks kill disk series corpus pprof verdicts targets fleet hostile load restart fuzz
+  [ $# != 0 ] || set -- crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart fuzz
   for name in "$@"; do
     declare -F "soak_$name" >/dev/null || {
-      echo "soak: there is no suite \"$name\" (crash model golden beneath salvage clock weeks kill disk series corpus pprof verdicts targets fleet hostile load restart fuzz)"
+      echo "soak: there is no suite \"$name\" (crash model golden beneath salvage clock weeks kill disk series corpus pprof conprof verdicts targets fleet hostile load restart fuzz)"
       exit 2
     }
     "soak_$name"
