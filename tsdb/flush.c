@@ -45,16 +45,13 @@ struct flusher {
 };
 
 struct flusher *flusher_new(struct wal *wal, const struct log *log,
-			    struct metrics *metrics)
+			    struct metrics *metrics, struct metric *damaged)
 {
 	struct flusher *f = mem_new(struct flusher);
 
 	f->wal = wal;
 	f->log = log;
-	f->damaged = metrics_counter(
-		metrics, "everprof_tsdb_profiles_damaged_total",
-		"Profiles that could not be read because their bytes are damaged on disk.",
-		NULL);
+	f->damaged = damaged;
 	f->flushed = metrics_counter(
 		metrics, "everprof_tsdb_profiles_flushed_total",
 		"Profiles moved from the WAL into groups.", NULL);

@@ -18,8 +18,9 @@
 
 struct flusher;
 
+/* damaged counts profiles that are damaged in the WAL. */
 struct flusher *flusher_new(struct wal *wal, const struct log *log,
-			    struct metrics *metrics);
+			    struct metrics *metrics, struct metric *damaged);
 void flusher_free(struct flusher *f);
 
 /*

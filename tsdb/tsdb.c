@@ -646,7 +646,8 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 		tsdb_close(db);
 		return rc;
 	}
-	db->flusher = flusher_new(db->wal, o->log, o->metrics);
+	db->flusher =
+		flusher_new(db->wal, o->log, o->metrics, db->metrics.damaged);
 	if (!o->read_only) {
 		ballast_init(&db->ballast, o->fs, db->path,
 			     db_segment_size(db));

@@ -23,20 +23,27 @@ def hostile_targets_harm_nobody_else(d):
     e = Everprof(d, 'scrape_configs:\n' + heap_job('good', [good.address], '1s', '10s') + heap_job(
         'bad', [r.address for r in bad.values()]), ['--ingest.memory=128MB']).ready()
     most, said = 0, {}
-    end = time.monotonic() + 12
-    while time.monotonic() < end:
+    start = time.monotonic()
+
+    def known(name):
+        # With sanitizers those that have no end leave no room, or no time, to others.
+        return [hostile.reason(name)] + (['ingest.memory', 'no complete answer'] if SLOW != 1 else [])
+
+    def is_told(name):
+        texts = said.get(bad[name].address, set()) - {''}
+        return any(why in text for text in texts for why in known(name))
+    # Twelve seconds, and longer where the machine is so busy that ten redirects
+    # do not fit into a scrape's second every time.
+    while time.monotonic() < start + 12 or (
+            time.monotonic() < start + 120 and not all(map(is_told, bad))):
         most = max(most, e.memory())
         targets = {t['labels']['instance']: t for t in e.targets()}
         for address, t in targets.items():
             said.setdefault(address, set()).add(t['lastError'])
         time.sleep(0.05)
     for name, raw in bad.items():
-        # On a slow machine those that have no end leave no room, or no time, to others.
-        known = [hostile.reason(name)] + (['ingest.memory', 'no complete answer'] if SLOW != 1
-                                          else [])
         assert targets[raw.address]['health'] == 'down', name
-        assert any(why in text for text in said[raw.address] - {''} for why in known), (
-            name, said[raw.address])
+        assert is_told(name), (name, said[raw.address])
     assert targets[good.address]['health'] == 'up', targets[good.address]
     asked = len(served)
     stamps = e.range('heap{job="good"}')[0]['timestamps']
