@@ -98,7 +98,7 @@ static void close_fd(struct fs *fs, const char *path, int fd)
 	struct fs_call call = { .op = FS_CLOSE, .path = path, .fd = fd };
 	bool refused = before(fs, &call) != 0;
 
-	/* What had to be durable was synced before: nothing follows from it. */
+	/* What had to be durable was synced before, so a failure loses nothing. */
 	close(fd);
 	if (!refused && fs && fs->after)
 		fs->after(fs, &call);

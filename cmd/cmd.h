@@ -57,8 +57,8 @@ int cmd_begin(const struct usage *u, const struct flag *flags, int *argc,
 	      char **argv);
 
 /*
- * What --help does from now on: print text, as at first, or make something
- * else of the same tables. Threads: before any other runs.
+ * Have --help call help instead of printing text: the manual page and the
+ * completions are made so. Threads: before any other runs.
  */
 typedef void (*cmd_help_fn)(const struct usage *u, const struct flag *flags);
 void cmd_help_with(cmd_help_fn help);
