@@ -183,19 +183,22 @@ struct merging {
 	struct table seen;
 };
 
-static void merge_pair(struct merging *m, struct yaml_node *key,
-		       struct yaml_node *value)
+static void add_pair(struct merging *m, struct yaml_node *key,
+		     struct yaml_node *value)
 {
 	uint64_t hash = hash64(bytes_of(key->text));
 
-	if (table_find(&m->seen, hash, same_key, m->map, &key->text) !=
-	    TABLE_NONE)
-		return; /* what the map says itself, or the first that merges */
 	m->map->items = mem_grow(m->map->items, m->map->count + 1, &m->cap,
 				 sizeof(struct yaml_node *));
 	table_add(&m->seen, hash, (uint32_t)m->map->count);
 	m->map->items[m->map->count++] = key;
 	m->map->items[m->map->count++] = value;
+}
+
+static bool has_key(const struct merging *m, const struct yaml_node *key)
+{
+	return table_find(&m->seen, hash64(bytes_of(key->text)), same_key,
+			  m->map, &key->text) != TABLE_NONE;
 }
 
 static bool merge_from(struct builder *b, struct merging *m,
@@ -207,8 +210,11 @@ static bool merge_from(struct builder *b, struct merging *m,
 		fail(b, at, "<< takes a map, or a list of maps");
 		return false;
 	}
-	for (size_t i = 0; i < from->count; i += 2)
-		merge_pair(m, from->items[i], from->items[i + 1]);
+	for (size_t i = 0; i < from->count; i += 2) {
+		/* What the map says itself goes first, then who merges first. */
+		if (!has_key(m, from->items[i]))
+			add_pair(m, from->items[i], from->items[i + 1]);
+	}
 	return true;
 }
 
@@ -225,13 +231,14 @@ static struct yaml_node *merge(struct builder *b, struct yaml_node *n)
 	whole.items = NULL;
 	whole.count = 0;
 	for (size_t i = 0; i < n->count; i += 2) {
-		if (!is_merge_key(n->items[i]))
-			merge_pair(&m, n->items[i], n->items[i + 1]);
+		/* A key that stands twice stays so, for yaml_unique_keys(). */
+		if (!is_merge_key(n->items[i]) || n->items[i]->first_line)
+			add_pair(&m, n->items[i], n->items[i + 1]);
 	}
 	for (size_t i = 0; i < n->count && good; i += 2) {
 		const struct yaml_node *from = n->items[i + 1];
 
-		if (!is_merge_key(n->items[i]))
+		if (!is_merge_key(n->items[i]) || n->items[i]->first_line)
 			continue;
 		if (from->kind != YAML_LIST)
 			good = merge_from(b, &m, from);

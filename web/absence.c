@@ -11,6 +11,9 @@ struct search {
 	const struct matcher *matcher;
 	bool any;   /* the label has a value */
 	bool found; /* that the matcher takes */
+	bool late;  /* nobody waits for the answer any more */
+	const struct request *request;
+	size_t count;
 	struct texts types;
 };
 
@@ -19,7 +22,10 @@ static void look_at(void *ctx, struct str value)
 	struct search *s = ctx;
 
 	s->any = true;
-	s->found = s->found || matcher_matches(s->matcher, value);
+	if (s->count++ % 1024 == 0)
+		s->late = s->late || check_deadline(s->request, NULL);
+	/* Of what was not looked at it cannot be said that it does not match. */
+	s->found = s->found || s->late || matcher_matches(s->matcher, value);
 	if (str_is(s->matcher->name, LABEL_NAME) && s->types.count < NAMED)
 		texts_add(&s->types, value);
 }
@@ -46,10 +52,10 @@ static const char *sign(enum matcher_op op)
 }
 
 /* Whether no series fulfils a matcher, said to out. */
-static bool is_unmatched(struct querier *q, const struct matcher *m,
-			 struct buf *out)
+static bool is_unmatched(struct querier *q, const struct request *r,
+			 const struct matcher *m, struct buf *out)
 {
-	struct search s = { .matcher = m };
+	struct search s = { .matcher = m, .request = r };
 
 	if (matcher_matches(m, str_of("")))
 		return false; /* series without the label fulfil it */
@@ -74,15 +80,15 @@ static bool is_unmatched(struct querier *q, const struct matcher *m,
 	return true;
 }
 
-int absence_set(struct querier *q, const struct selector *s, const char *when,
-		struct err *err)
+int absence_set(struct querier *q, const struct request *r,
+		const struct selector *s, const char *when, struct err *err)
 {
 	struct buf why = { 0 };
 	bool known = false;
 	int rc;
 
 	for (size_t i = 0; i < s->count && !known; i++)
-		known = is_unmatched(q, &s->matchers[i], &why);
+		known = is_unmatched(q, r, &s->matchers[i], &why);
 	rc = err_set(err, ERR_NOTFOUND, "no profile of this selector %s%s%s",
 		     when, known ? ": " : "", known ? buf_cstr(&why) : "");
 	buf_fini(&why);

@@ -8,13 +8,15 @@
 
 #include "model/selector.h"
 #include "tsdb/querier.h"
+#include "web/context.h"
 
 /*
  * Sets ERR_NOTFOUND: "no profile of this selector WHEN", and the first of the
  * selector's matchers that no stored series fulfils at any time, if there is
- * one. Keeps the selection of q. Returns ERR_NOTFOUND.
+ * one. Keeps the selection of q. Looks no further than the request's deadline.
+ * Returns ERR_NOTFOUND.
  */
-int absence_set(struct querier *q, const struct selector *s, const char *when,
-		struct err *err);
+int absence_set(struct querier *q, const struct request *r,
+		const struct selector *s, const char *when, struct err *err);
 
 #endif

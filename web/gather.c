@@ -389,7 +389,7 @@ static int add_all(struct gather *g, struct querier *q, const struct side *s,
 	time_format(s->from, from);
 	time_format(s->to, to);
 	snprintf(when, sizeof(when), "from %s to %s", from, to);
-	return absence_set(q, &s->selector, when, err);
+	return absence_set(q, g->r, &s->selector, when, err);
 }
 
 static int add_nearest(struct gather *g, struct querier *q,

@@ -195,5 +195,5 @@ int side_nearest(const struct side *s, struct request *r, struct querier *q,
 	time_format(s->time, time);
 	snprintf(when, sizeof(when), "%s %s",
 		 s->match == MATCH_EXACT ? "at" : "within 5 minutes of", time);
-	return absence_set(q, &s->selector, when, err);
+	return absence_set(q, r, &s->selector, when, err);
 }

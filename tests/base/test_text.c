@@ -260,6 +260,16 @@ Test(text, yaml_merges_what_a_map_does_not_say_itself)
 				       "f.yml:2:7: << takes a map, or a list "
 				       "of maps\n"));
 	yaml_fini(&y);
+	yaml_parse(&y, "f.yml",
+		   bytes_of(str_of("<<: {count: 1}\ncount: 2\ncount: 3\n"
+				   "<<: {on: yes}\n")));
+	cr_assert(y.root);
+	yaml_unique_keys(&y, y.root);
+	cr_expect(check_str(
+		str_of(buf_cstr(&y.errors)),
+		"f.yml:3:1: key \"count\" stands here twice, first on line 2\n"
+		"f.yml:4:1: key \"<<\" stands here twice, first on line 1\n"));
+	yaml_fini(&y);
 	yaml_parse(&y, "f.yml", bytes_of(str_of("a: {<<: [{x: 1}, [y]]}\n")));
 	cr_expect(!y.root && y.error_count == 1);
 	yaml_fini(&y);
