@@ -2,6 +2,8 @@
 #include "cmd/cmd.h"
 
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cmd/version.h"
 
@@ -70,6 +72,18 @@ int cmd_fail(const struct err *err)
 {
 	fprintf(stderr, "everprof: %s\n", err->msg);
 	return 1;
+}
+
+int cmd_check_owner(const char *dir, struct err *err)
+{
+	struct stat st;
+
+	if (stat(dir, &st) < 0 || st.st_uid == geteuid())
+		return 0; /* what is not there is told by who opens it */
+	return err_set(
+		err, ERR_DENIED,
+		"%s belongs to another user, who could not read what this writes: run it as that user, such as sudo -u '#%u' everprof …",
+		dir, st.st_uid);
 }
 
 int cmd_version(int argc, char **argv)

@@ -66,6 +66,15 @@ void cmd_help_with(cmd_help_fn help);
 /* Of a command that has none. */
 extern const struct flag cmd_no_flags[];
 
+/* What serve keeps unless it is told otherwise. */
+#define RETENTION_DEFAULT_MS (90LL * 24 * 3600 * 1000)
+
+/*
+ * ERR_DENIED when a data directory belongs to another user than us: what root
+ * writes there, the server could not read.
+ */
+NODISCARD int cmd_check_owner(const char *dir, struct err *err);
+
 /* Print "everprof: message" on stderr; returns 1. */
 int cmd_fail(const struct err *err);
 

@@ -9,7 +9,6 @@
 
 #define FILE_MAX         (10 * MIB)
 #define INTERVAL_DEFAULT 15000
-#define TIMEOUT_DEFAULT  15000
 
 #define NOT_FOR_PROFILES "profiles have no use for it"
 
@@ -50,8 +49,6 @@ static void decode_global(struct yaml *y, const struct yaml_node *n,
 	yaml_decode(y, n, "global", fields, c);
 	if (!c->defaults.interval_ms)
 		c->defaults.interval_ms = INTERVAL_DEFAULT;
-	if (!c->defaults.timeout_ms)
-		c->defaults.timeout_ms = TIMEOUT_DEFAULT;
 }
 
 /* Jobs come last: they need what global says, wherever it stands. */
@@ -122,8 +119,7 @@ int config_parse(struct config *c, const char *path, struct bytes text,
 		 struct err *err)
 {
 	*c = (struct config){ .path = mem_strdup(path),
-			      .defaults = { .interval_ms = INTERVAL_DEFAULT,
-					    .timeout_ms = TIMEOUT_DEFAULT } };
+			      .defaults = { .interval_ms = INTERVAL_DEFAULT } };
 	buf_add(&c->text, text.ptr, text.len);
 	yaml_parse(&c->yaml, c->path, buf_bytes(&c->text));
 	decode(c);

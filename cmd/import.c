@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "base/url.h"
 #include "cmd/cmd.h"
 #include "cmd/source.h"
@@ -44,6 +46,7 @@ struct import {
 	size_t imported;
 	size_t known; /* there already */
 	size_t refused;
+	int64_t oldest_ms; /* of those imported */
 };
 
 static int64_t window_of(int64_t ms)
@@ -192,6 +195,12 @@ static void not_yet(void *ctx, const struct err *err)
 	(void)err;
 }
 
+static void note_imported(struct import *im, int64_t ms)
+{
+	if (!im->imported++ || ms < im->oldest_ms)
+		im->oldest_ms = ms;
+}
+
 static int import_one(void *ctx, const struct source_item *it, struct err *err)
 {
 	struct import *im = ctx;
@@ -204,8 +213,8 @@ static int import_one(void *ctx, const struct source_item *it, struct err *err)
 	}
 	if (!rc && metric_get(im->duplicates) > (int64_t)im->known)
 		im->known++;
-	else
-		im->imported += !rc;
+	else if (!rc)
+		note_imported(im, it->ms);
 	/* What is wrong with one file does not keep the others out. */
 	if (rc != ERR_INVALID && rc != ERR_EXISTS && rc != ERR_TOOBIG)
 		return rc;
@@ -291,6 +300,8 @@ static int run(struct import *im, const char *source, const char *path,
 	int rc = parse_labels(labels, im, err);
 
 	if (!rc)
+		rc = cmd_check_owner(path, err);
+	if (!rc)
 		rc = tsdb_open(&o, &im->db, err);
 	im->duplicates = metrics_counter(
 		metrics, "everprof_tsdb_duplicate_samples_total",
@@ -301,6 +312,23 @@ static int run(struct import *im, const char *source, const char *path,
 	tsdb_close(im->db);
 	metrics_free(metrics);
 	return rc;
+}
+
+/* What is as one may not have meant it. */
+static void advise(const struct import *im, const char *path)
+{
+	char oldest[40];
+
+	if (!im->imported && !im->known && !im->refused)
+		fprintf(stderr,
+			"everprof: no profile was found: files are named <job>/<type>/<unix ms>.pb.gz, or --labels says what they are\n");
+	if (!im->imported ||
+	    im->oldest_ms >= clock_ms(NULL) - RETENTION_DEFAULT_MS)
+		return;
+	time_format(im->oldest_ms, oldest);
+	fprintf(stderr,
+		"everprof: warning: the oldest profile is of %s; everprof serve removes what is older than --storage.tsdb.retention.time (90d): give it 0 to keep everything in %s\n",
+		oldest, path);
 }
 
 int cmd_tsdb_import(int argc, char **argv)
@@ -321,7 +349,7 @@ int cmd_tsdb_import(int argc, char **argv)
 		"tsdb import SOURCE [FLAGS]",
 		"SOURCE is a pprof file, a folder, or a tar of them: "
 		"<job>/<type>/<unix ms>.pb.gz, what\nexport and dump write, or "
-		"<unix ms>.pb.gz with --labels. Any age is taken. What is stored already is not "
+		"<unix ms>.pb.gz with --labels. Any age is taken; serve keeps 90 days unless told otherwise. What is stored already is not "
 		"stored\nagain. Exit code 1 when a file was refused.",
 		1, 1
 	};
@@ -339,6 +367,7 @@ int cmd_tsdb_import(int argc, char **argv)
 	if (im.known)
 		printf("%zu there already, ", im.known);
 	printf("%zu refused\n", im.refused);
+	advise(&im, path);
 	unpacker_free(im.unpacker);
 	mem_free(im.unpacked);
 	mem_free(im.windows);

@@ -176,6 +176,16 @@ bool live_has_changed(struct live *l)
 	return changed;
 }
 
+size_t live_job_count(struct live *l)
+{
+	size_t n;
+
+	pthread_mutex_lock(&l->mu);
+	n = l->config->scrape.count;
+	pthread_mutex_unlock(&l->mu);
+	return n;
+}
+
 void live_text(struct live *l, struct buf *out)
 {
 	pthread_mutex_lock(&l->mu);

@@ -40,6 +40,8 @@ NODISCARD int live_reload(struct live *l, struct err *err);
 bool live_has_changed(struct live *l);
 
 /* The configuration as YAML, without its secrets. */
+size_t live_job_count(struct live *l);
+
 void live_text(struct live *l, struct buf *out);
 
 /* Scraper and discovery have stopped. NULL is a no-op. */

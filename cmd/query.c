@@ -64,6 +64,14 @@ static void print_labels(json_t *labels)
 	buf_fini(&text);
 }
 
+/* An empty list is an answer, but a reader may take it for a mistake. */
+static void tell_nothing(const char *what)
+{
+	fprintf(stderr,
+		"everprof: no %s matches; everprof query labels __name__ lists the types that are stored\n",
+		what);
+}
+
 int cmd_query_labels(int argc, char **argv)
 {
 	struct query q = query_init();
@@ -93,7 +101,7 @@ int cmd_query_labels(int argc, char **argv)
 	if (!rc && argc && !json_array_size(data))
 		rc = err_set(
 			&err, ERR_NOTFOUND,
-			"no series has a label \"%s\"; everprof query labels lists those there are",
+			"no series has a label \"%s\"; everprof query labels lists those there are, if anything is stored",
 			argv[0]);
 	json_array_foreach(data, i, item) puts(json_string_value(item));
 	return finish(&q, root, rc, &err);
@@ -138,6 +146,8 @@ int cmd_query_series(int argc, char **argv)
 		print_labels(item);
 		printf("\n");
 	}
+	if (!rc && !json_array_size(data))
+		tell_nothing("series");
 	return finish(&q, root, rc, &err);
 }
 
@@ -165,6 +175,7 @@ int cmd_query_range(int argc, char **argv)
 	json_t *data = NULL;
 	json_t *series;
 	json_t *ms;
+	bool any = false;
 	struct err err;
 	size_t i;
 	size_t k;
@@ -189,8 +200,11 @@ int cmd_query_range(int argc, char **argv)
 			print_labels(json_object_get(series, "labels"));
 			printf("\t%" JSON_INTEGER_FORMAT "\t%s\n",
 			       json_integer_value(ms), time);
+			any = true;
 		}
 	}
+	if (!rc && !any)
+		tell_nothing("profile");
 	return finish(&q, root, rc, &err);
 }
 

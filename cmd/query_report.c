@@ -82,9 +82,11 @@ static void add_range(struct job *j)
 static void add_report(struct job *j)
 {
 	add_range(j);
-	add_flag(j, (struct flag){
-			    "time", FLAG_TIME, &j->time, NULL,
-			    "One profile instead: the last one up to then." });
+	add_flag(
+		j,
+		(struct flag){
+			"time", FLAG_TIME, &j->time, NULL,
+			"One profile instead: the nearest to then, at most 5 minutes away." });
 	add_flag(j, (struct flag){ "aggregate", FLAG_TEXT, &j->aggregate,
 				   "auto", "auto, sum, delta, mean or last." });
 	add_flag(j, (struct flag){ "group_by", FLAG_TEXT, &j->group_by, NULL,
@@ -116,7 +118,7 @@ static void side_params(struct job *j, const char *suffix, const char *selector,
 		selector,
 		*time ? "single" : "merge",
 		time,
-		*time ? "before" : "",
+		"",
 		*time     ? "" :
 		*range[0] ? range[0] :
 			    "now-1h",
@@ -230,8 +232,8 @@ int cmd_query_profile(int argc, char **argv)
 	job_init(&j);
 	add_server(&j);
 	add_report(&j);
-	add_flag(&j, (struct flag){ "match", FLAG_TEXT, &j.match, "before",
-				    "before, after or exact." });
+	add_flag(&j, (struct flag){ "match", FLAG_TEXT, &j.match, "nearest",
+				    "nearest, before, after or exact." });
 	add_flag(&j, (struct flag){ "report", FLAG_TEXT, &j.report, "proto",
 				    "What to make of it." });
 	add_options(&j);
@@ -254,7 +256,7 @@ int cmd_query_profile(int argc, char **argv)
 	query_param(&j.q, "from", j.from);
 	query_param(&j.q, "to", *j.from && !*j.to ? "now" : j.to);
 	query_param(&j.q, "time", *j.time ? j.time : "now");
-	query_param(&j.q, "match", *j.match ? j.match : "before");
+	query_param(&j.q, "match", j.match);
 	query_param(&j.q, "format", "text");
 	report_params(&j, j.report);
 	return run(&j, !strcmp(j.report, "top"));

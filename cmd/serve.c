@@ -88,7 +88,7 @@ static void set_defaults(struct serve *s)
 	s->slow_ms = 10000;
 	s->read_timeout_ms = 5LL * 60 * 1000;
 	s->path = "data";
-	s->retention_ms = 90LL * 24 * 3600 * 1000;
+	s->retention_ms = RETENTION_DEFAULT_MS;
 	s->retention_size = "80%";
 	s->max_series = 200000;
 	s->wal_fsync = "1s";
@@ -435,6 +435,11 @@ static void announce(struct serve *s)
 	char *url = mem_printf("%s://%s:%u/", web_scheme(s->web),
 			       *host ? host : "localhost", web_port(s->web));
 
+	if (!live_job_count(s->live))
+		log_event(
+			&s->log, LOG_WARN,
+			"no targets are configured: add scrape_configs to the file, and load it again with SIGHUP",
+			LOG_FIELDS(log_text("file", s->config_file)));
 	if (exposure && !web_is_local(s->address))
 		log_event(&s->log, LOG_WARN, exposure,
 			  LOG_FIELDS(log_text("address", s->address)));

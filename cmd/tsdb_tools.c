@@ -32,8 +32,10 @@ static int open_dir(struct opened *o, const char *path, bool read_only,
 					.must_exist = true,
 					.read_only = read_only };
 
+	int rc = read_only ? 0 : cmd_check_owner(path, err);
+
 	o->log = (struct log){ .fd = STDERR_FILENO, .level = LOG_WARN };
-	return tsdb_open(&options, &o->db, err);
+	return rc ? rc : tsdb_open(&options, &o->db, err);
 }
 
 static void close_dir(struct opened *o)

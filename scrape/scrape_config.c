@@ -202,6 +202,8 @@ static void set_default_profiles(struct yaml *y, struct scrape_config *c)
 		};
 }
 
+#define TIMEOUT_DEFAULT_MS 15000
+
 #define NOT_FOR_PROFILES "profiles have no use for it"
 
 static const struct yaml_field job_fields[] = {
@@ -242,6 +244,11 @@ static void fill_times(struct scrape_common *c,
 		c->interval_ms = defaults->interval_ms;
 	if (!c->timeout_ms)
 		c->timeout_ms = defaults->timeout_ms;
+	/* As in Prometheus the default is no longer than the interval. */
+	if (!c->timeout_ms)
+		c->timeout_ms = c->interval_ms < TIMEOUT_DEFAULT_MS ?
+					c->interval_ms :
+					TIMEOUT_DEFAULT_MS;
 }
 
 static void check_times(struct yaml *y, const struct yaml_node *n,

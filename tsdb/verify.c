@@ -423,6 +423,23 @@ static void verify_ranges(struct verify *v, const char *dir,
 	name_list_fini(&l);
 }
 
+static bool is_segment(const char *name)
+{
+	return strspn(name, "0123456789") == strlen(name);
+}
+
+/* Names are sorted, but a segment need not be the last of them. */
+static size_t last_segment(const struct name_list *l)
+{
+	size_t last = l->count;
+
+	for (size_t i = 0; i < l->count; i++) {
+		if (is_segment(l->names[i]))
+			last = i;
+	}
+	return last;
+}
+
 static void verify_wal(struct verify *v, const char *dir, bool live)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/wal", dir);
@@ -433,11 +450,11 @@ static void verify_wal(struct verify *v, const char *dir, bool live)
 	for (size_t i = 0; i < l.count; i++) {
 		CLEANUP(mem_freep)
 		char *at = mem_printf("%s/%s", path, l.names[i]);
-		bool last = i + 1 == l.count;
+		bool last = i == last_segment(&l);
 
 		if (strstr(l.names[i], ASIDE_SUFFIX))
 			report(v, at, "was set aside: it cannot be read whole");
-		if (strspn(l.names[i], "0123456789") != strlen(l.names[i]))
+		if (!is_segment(l.names[i]))
 			continue;
 		v->segments++;
 		verify_log(v, at, MAGIC_SEGMENT, live && last, true);

@@ -5,6 +5,7 @@ instead, and nothing is written, shown or added up by mistake."""
 import json
 import os
 import subprocess
+import time
 
 from certs import Authority
 from harness import Everprof, Server, Suite, free_port, heap_job, packed, profile, run, send, wait_until
@@ -150,6 +151,41 @@ def an_empty_database_says_so(d):
     e.finish()
     r = run('tsdb', 'stats', e.data)
     assert r.returncode == 0 and 'There is no block yet' in r.stdout and 'CODEC' not in r.stdout, r
+
+
+@suite.test
+def what_will_not_stay_or_was_not_found_is_told_by_an_import(d):
+    """A profile older than serve keeps, files of other names, a foreign owner."""
+    def imported(ms, name='heap'):
+        folder = f'{d}/{ms}/job/{name}'
+        os.makedirs(folder)
+        with open(f'{folder}/{ms}.pb.gz', 'wb') as f:
+            f.write(packed(profile('a')))
+        return run('tsdb', 'import', f'{d}/{ms}', f'--storage.tsdb.path={d}/data')
+    now = int(time.time() * 1000)
+    assert not imported(now - 1000).stderr
+    r = imported(1400000000000)
+    assert r.returncode == 0 and '2014-05-13T16:53:20.000Z' in r.stderr, r
+    says(r.stderr, '--storage.tsdb.retention.time (90d)', 'give it 0')
+    r = imported('no-time')
+    assert 'no profile was found' in r.stderr and '<job>/<type>/<unix ms>.pb.gz' in r.stderr, r
+    if os.geteuid() == 0:
+        os.chown(f'{d}/data', 65534, 65534)
+        for argv in (('import', f'{d}/{now}'), ('repair', f'{d}/data'), ('snapshot', f'{d}/data')):
+            r = run('tsdb', *argv, *((f'--storage.tsdb.path={d}/data',) if argv[0] == 'import' else ()))
+            assert r.returncode == 1 and "sudo -u '#65534'" in r.stderr, r
+        assert run('tsdb', 'verify', f'{d}/data').returncode == 0, 'reading is for everybody'
+
+
+@suite.test
+def a_server_at_work_is_no_damage(d):
+    e = Everprof(d, '', flags=['--storage.tsdb.retention.time=0']).ready()
+    r = run('tsdb', 'verify', e.data)
+    assert r.returncode == 0 and ': 0 problems' in r.stdout, r
+    says(e.text(), 'no targets are configured', 'everprof.yaml')
+    r = run('query', 'series', 'heap', f'--server={e.url}')
+    assert r.returncode == 0 and not r.stdout and 'no series matches' in r.stderr, r
+    e.finish()
 
 
 @suite.test
