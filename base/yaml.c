@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/yaml.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -202,9 +203,10 @@ static bool has_key(const struct merging *m, const struct yaml_node *key)
 }
 
 static bool merge_from(struct builder *b, struct merging *m,
+		       const struct yaml_node *key,
 		       const struct yaml_node *from)
 {
-	yaml_mark_t at = { .line = from->line - 1, .column = from->column - 1 };
+	yaml_mark_t at = { .line = key->line - 1, .column = key->column - 1 };
 
 	if (from->kind != YAML_MAP) {
 		fail(b, at, "<< takes a map, or a list of maps");
@@ -232,19 +234,19 @@ static struct yaml_node *merge(struct builder *b, struct yaml_node *n)
 	whole.count = 0;
 	for (size_t i = 0; i < n->count; i += 2) {
 		/* A key that stands twice stays so, for yaml_unique_keys(). */
-		if (!is_merge_key(n->items[i]) || n->items[i]->first_line)
+		if (!is_merge_key(n->items[i]))
 			add_pair(&m, n->items[i], n->items[i + 1]);
 	}
 	for (size_t i = 0; i < n->count && good; i += 2) {
 		const struct yaml_node *from = n->items[i + 1];
 
-		if (!is_merge_key(n->items[i]) || n->items[i]->first_line)
+		if (!is_merge_key(n->items[i]))
 			continue;
 		if (from->kind != YAML_LIST)
-			good = merge_from(b, &m, from);
+			good = merge_from(b, &m, n->items[i], from);
 		for (size_t k = 0;
 		     good && from->kind == YAML_LIST && k < from->count; k++)
-			good = merge_from(b, &m, from->items[k]);
+			good = merge_from(b, &m, n->items[i], from->items[k]);
 	}
 	n->items = arena_array(&b->y->arena, struct yaml_node *, whole.count);
 	if (whole.count)
@@ -407,7 +409,8 @@ bool yaml_is_null(const struct yaml_node *n)
 {
 	return !n || (n->kind == YAML_SCALAR && !n->quoted &&
 		      (!n->text.len || str_is(n->text, "~") ||
-		       str_is(n->text, "null")));
+		       str_is(n->text, "null") || str_is(n->text, "Null") ||
+		       str_is(n->text, "NULL")));
 }
 
 struct str yaml_path(struct yaml *y, struct str path)
@@ -502,34 +505,65 @@ void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field)
 		   STR_ARG(n->text));
 }
 
-/*
- * YAML 1.1's whole numbers: 5, 0x10, 010 and 0o10 (octal), 0b1, 1_000; and
- * 5.0 and 1e3, which are whole, too.
- */
+/* Digits of a base, all of them, below 2^63. */
+static bool read_digits(const char *text, int base, int64_t *v)
+{
+	char *end;
+
+	if (!isxdigit((unsigned char)*text))
+		return false; /* strtoll() would take blanks and a sign */
+	errno = 0;
+	*v = strtoll(text, &end, base);
+	return !*end && !errno;
+}
+
+/* 5.0 and 1e3 are whole, too. */
+static bool read_whole(const char *text, int64_t *v)
+{
+	char *end;
+	double d;
+
+	if (text[strspn(text, "0123456789.eE+-")])
+		return false;
+	d = strtod(text, &end);
+	if (*end || fabs(d) >= 0x1p63 || trunc(d) != d)
+		return false;
+	*v = (int64_t)d;
+	return true;
+}
+
+/* YAML 1.1's whole numbers: 5, 0x10, 010 and 0o10 (octal), 0b1, 1_000. */
 static bool read_int(struct str text, int64_t *v)
 {
+	static const char prefixes[] = "xXoObB";
+	static const int bases[] = { 16, 16, 8, 8, 2, 2 };
 	char digits[64];
+	const char *p = digits;
+	const char *prefix;
+	bool negative;
 	size_t n = 0;
-	char *end;
-	double whole;
 
-	for (size_t i = 0; i < text.len && n + 1 < sizeof(digits); i++) {
+	if (!text.len || text.len >= sizeof(digits) || *text.ptr == '_')
+		return false;
+	for (size_t i = 0; i < text.len; i++) {
 		if (text.ptr[i] != '_')
 			digits[n++] = text.ptr[i];
 	}
 	digits[n] = 0;
-	if (!n || n + 1 == sizeof(digits) || !strchr("+-0123456789.", *digits))
+	negative = *p == '-';
+	p += *p == '-' || *p == '+';
+	if (*p != '.' && !isdigit((unsigned char)*p))
 		return false;
-	errno = 0;
-	if (!strncmp(digits, "0b", 2) || !strncmp(digits, "0o", 2))
-		*v = strtoll(digits + 2, &end, digits[1] == 'b' ? 2 : 8);
-	else
-		*v = strtoll(digits, &end, 0);
-	if (!*end)
-		return !errno;
-	whole = strtod(digits, &end);
-	*v = fabs(whole) < 1e15 ? (int64_t)whole : 0;
-	return !*end && fabs(whole) < 1e15 && (double)*v == whole;
+	prefix = *p == '0' && p[1] ? strchr(prefixes, p[1]) : NULL;
+	if (prefix) {
+		if (!read_digits(p + 2, bases[prefix - prefixes], v))
+			return false;
+	} else if (!read_digits(p, *p == '0' ? 8 : 10, v) &&
+		   !read_whole(p, v)) {
+		return false;
+	}
+	*v = negative ? -*v : *v;
+	return true;
 }
 
 void yaml_int(struct yaml *y, const struct yaml_node *n, void *int64_field)

@@ -321,8 +321,12 @@ class Nats(Instance):
                 body = os.urandom(random.randrange(400))
                 s.sendall(b'PUB work.%d %d\r\n%s\r\n' % (random.randrange(9), len(body), body))
             s.sendall(b'PING\r\n')
-            while b'PONG' not in s.recv(65536):
-                pass
+            answer = b''
+            while b'PONG' not in answer:
+                piece = s.recv(65536)
+                if not piece:
+                    raise ConnectionError('the connection was closed')
+                answer = answer[-3:] + piece
 
 
 PROGRAMS = (NodeExporter, Etcd, Mtail, Pushgateway, Caddy, VictoriaMetrics, InfluxDB, Nats,
@@ -332,14 +336,14 @@ PROGRAMS = (NodeExporter, Etcd, Mtail, Pushgateway, Caddy, VictoriaMetrics, Infl
 def fetch_programs(folder):
     os.makedirs(f'{folder}/second', exist_ok=True)
     subprocess.run(['apt-get', 'download', '-q', *PACKAGES], cwd=folder, check=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                   stdout=subprocess.DEVNULL)
     for name in os.listdir(folder):
         if name.endswith('.deb'):
             subprocess.run(['dpkg', '-x', name, '.'], cwd=folder, check=True)
     go = '/usr/lib/go-1.19/bin/go'
     subprocess.run([go if os.path.exists(go) else 'go', 'install', SECOND_NATS], check=True,
                    env={**os.environ, 'GOBIN': f'{folder}/second', 'GOFLAGS': '-modcacherw',
-                        'GOTOOLCHAIN': 'local'}, stderr=subprocess.DEVNULL)
+                        'GOTOOLCHAIN': 'local'})
 
 
 def plan(instances, seconds):
@@ -358,11 +362,26 @@ def main(folder, minutes):
     Prometheus.targets = [i.port for i in instances if isinstance(i, (NodeExporter, Pushgateway,
                                                                      Mtail, Etcd, InfluxDB))]
     VMAgent.remote = next(i.port for i in instances if isinstance(i, VictoriaMetrics))
+    try:
+        run(instances, minutes)
+    finally:
+        stopping.set()
+        for i in instances:
+            if i.child:
+                i.stop()
+    files = [os.path.join(d, f) for d, _, names in os.walk(folder) for f in names]
+    size = sum(os.path.getsize(f) for f in files)
+    print(f'{len(files)} profiles, {size / 1e6:.1f} MB; '
+          f'{sum(errors.values())} requests failed: {errors or "none"}')
+
+
+def run(instances, minutes):
     for i in instances:
         i.start()
     time.sleep(5)
-    threads = [threading.Thread(target=i.keep_busy) for i in instances]
-    threads += [threading.Thread(target=i.collect, args=(t,)) for i in instances for t in TYPES]
+    threads = [threading.Thread(target=i.keep_busy, daemon=True) for i in instances]
+    threads += [threading.Thread(target=i.collect, args=(t,), daemon=True)
+                for i in instances for t in TYPES]
     for t in threads:
         t.start()
     print(f'{len(instances)} instances of {len(PROGRAMS)} programs run for {minutes:g} minutes', flush=True)
@@ -373,13 +392,7 @@ def main(folder, minutes):
     time.sleep(max(0, start + minutes * 60 - time.monotonic()))
     stopping.set()
     for t in threads:
-        t.join()
-    for i in instances:
-        i.stop()
-    files = [os.path.join(d, f) for d, _, names in os.walk(folder) for f in names]
-    size = sum(os.path.getsize(f) for f in files)
-    print(f'{len(files)} profiles, {size / 1e6:.1f} MB; '
-          f'{sum(errors.values())} requests failed: {errors or "none"}')
+        t.join(60)
 
 
 if __name__ == '__main__':

@@ -21,6 +21,7 @@ struct networks {
 };
 
 static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+static const uint8_t any[12];
 
 static bool parse_address(struct str text, struct network *out)
 {
@@ -118,6 +119,11 @@ bool networks_hold(const struct networks *n, const struct sockaddr *a)
 	} else {
 		return false;
 	}
+	/* The system takes "any address" for this machine: 127.0.0.1, ::1. */
+	if (!memcmp(bytes, any, 12) && !memcmp(bytes + 12, any, 4))
+		bytes[15] = 1;
+	else if (!memcmp(bytes, mapped, 12) && !memcmp(bytes + 12, any, 4))
+		memcpy(bytes + 12, (const uint8_t[]){ 127, 0, 0, 1 }, 4);
 	for (size_t i = 0; i < n->v.count; i++) {
 		if (same_bits(bytes, n->v.v[i].bytes, n->v.v[i].bits))
 			return true;

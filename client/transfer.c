@@ -122,6 +122,7 @@ static curl_socket_t on_open(void *arg, curlsocktype purpose UNUSED,
 		t->barred = true;
 		return CURL_SOCKET_BAD;
 	}
+	t->barred = false;
 	return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
 }
 

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/url.h"
@@ -224,8 +225,8 @@ static int count_profiles(struct query *q, const char *selector,
 	*count = 0;
 	query_path(q, "/api/v1/query_range");
 	query_param(q, "query", selector);
-	query_param(q, "from", *from ? from : "0");
-	query_param(q, "to", *to ? to : "9999-12-31");
+	query_param(q, "from", from);
+	query_param(q, "to", to);
 	rc = ask(q, &root, &data, err);
 	json_array_foreach(data, i, series)
 	{
@@ -262,6 +263,20 @@ static int delete_profiles(struct query *q, const char *selector,
 	return rc;
 }
 
+/*
+ * What is counted, deleted and counted again has to be one range: now-1h is
+ * another moment each time. A flag of FLAG_TIME has been judged already.
+ */
+static const char *fix_time(const char *text, int64_t otherwise, char out[32])
+{
+	int64_t ms = otherwise;
+
+	if (*text && !str_to_i64(str_of(text), &ms))
+		(void)!time_parse(str_of(text), clock_ms(NULL), &ms, NULL);
+	snprintf(out, 32, "%" PRId64, ms);
+	return out;
+}
+
 int cmd_query_delete(int argc, char **argv)
 {
 	struct query q = query_init();
@@ -286,6 +301,8 @@ int cmd_query_delete(int argc, char **argv)
 		"(see\nPOST /api/v1/admin/tsdb/clean_tombstones).",
 		1, 1
 	};
+	char first[32];
+	char last[32];
 	size_t before = 0;
 	size_t after = 0;
 	struct err err;
@@ -294,11 +311,16 @@ int cmd_query_delete(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
+	from = fix_time(from, INT64_MIN, first);
+	to = fix_time(to, INT64_MAX, last);
 	rc = count_profiles(&q, argv[0], from, to, true, &before, &err);
 	if (!rc && yes)
 		rc = delete_profiles(&q, argv[0], from, to, &err);
-	if (!rc && yes)
+	if (!rc && yes) {
 		rc = count_profiles(&q, argv[0], from, to, false, &after, &err);
+		if (rc)
+			err_wrap(&err, rc, "deleted, but not counted");
+	}
 	if (!rc && !yes)
 		printf("%10zu  profiles would be deleted; nothing was: add --yes\n",
 		       before);

@@ -166,11 +166,11 @@ int cmd_tsdb_stats(int argc, char **argv)
 		tsdb_stats(o.db, &s);
 		print_stats(&s);
 	}
-	if (!rc && s.blocks)
+	if (!rc && (s.blocks || s.values_bytes))
 		rc = print_tables(o.db, label, &err);
 	else if (!rc)
-		printf("\nThere is no block yet, so there are no tables of what its bytes are: a block is\n"
-		       "written when its two hours are over.\n");
+		printf("\nWhat is stored is in the WAL alone, so there are no tables of bytes yet: it is\n"
+		       "flushed into ranges as it grows, and these become blocks after two hours.\n");
 	close_dir(&o);
 	return rc ? cmd_fail(&err) : 0;
 }

@@ -82,6 +82,12 @@ static bool is_alnum(char c)
 	       (c >= 'A' && c <= 'Z');
 }
 
+static bool is_hex(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
+	       (c >= 'A' && c <= 'F');
+}
+
 /* \Q…\E: literal text, passed on as it is. */
 static void gate_quoted(struct gate *g)
 {
@@ -163,6 +169,15 @@ static int gate_escape(struct gate *g)
 		g->at += 2;
 		return 0;
 	}
+	if (strchr("sS", c) && g->in_class) {
+		buf_str(&g->out, c == 's' ? "\\t\\n\\f\\r " : "\\S\\x0b");
+		g->at += 2;
+		gate_hyphen(g);
+		return 0;
+	}
+	if (c == 'x' && peek(g, 2) != '{' &&
+	    !(is_hex(peek(g, 2)) && is_hex(peek(g, 3))))
+		return refuse(g, "\\x is followed by two digits, or by {…}");
 	if (c == 'S' && !g->in_class) {
 		buf_str(&g->out, "[^\\t\\n\\f\\r ]");
 		g->at += 2;
@@ -259,25 +274,31 @@ static void close_group(struct gate *g)
 /* The length of "{n}", "{n,}" or "{n,m}" here; 0 when it is not one. */
 static size_t repeat_len(const struct gate *g, int64_t *most)
 {
-	size_t n = 1;
+	size_t first = 1; /* digit of the number */
 	int64_t v = 0;
-	bool digits = false;
+	bool comma = false;
 
 	*most = 0;
-	for (;; n++) {
+	for (size_t n = 1;; n++) {
 		char c = peek(g, n);
 
 		if (c >= '0' && c <= '9') {
-			digits = true;
+			/* RE2: with a leading zero it is no number. */
+			if (n > first && peek(g, first) == '0')
+				return 0;
 			v = v < 100000 ? v * 10 + (c - '0') : v;
 			continue;
 		}
+		if (n == first && !comma)
+			return 0; /* nothing before it */
 		*most = v > *most ? v : *most;
 		v = 0;
-		if (c == '}' && digits)
+		if (c == '}')
 			return n + 1;
-		if (c != ',' || !digits)
+		if (c != ',' || comma)
 			return 0;
+		comma = true;
+		first = n + 1;
 	}
 }
 
@@ -333,19 +354,29 @@ static int gate_open_class(struct gate *g)
 	return 0;
 }
 
+/* The length of "[:alpha:]" or "[:^alpha:]" here; 0 when it is not one. */
+static size_t posix_class_len(const struct gate *g)
+{
+	size_t n = 2;
+
+	if (peek(g, 0) != '[' || peek(g, 1) != ':')
+		return 0;
+	n += peek(g, n) == '^';
+	while (peek(g, n) >= 'a' && peek(g, n) <= 'z')
+		n++;
+	return peek(g, n) == ':' && peek(g, n + 1) == ']' ? n + 2 : 0;
+}
+
 static int gate_in_class(struct gate *g)
 {
-	const char *end;
+	size_t posix = posix_class_len(g);
 
 	if (peek(g, 0) == '\\')
 		return gate_escape(g);
-	if (peek(g, 0) == '[' && peek(g, 1) == ':') { /* [:alpha:] */
-		end = memmem(g->in.ptr + g->at, g->in.len - g->at, ":]", 2);
-		if (end) {
-			copy(g, (size_t)(end - g->in.ptr) - g->at + 2);
-			gate_hyphen(g);
-			return 0;
-		}
+	if (posix) {
+		copy(g, posix);
+		gate_hyphen(g);
+		return 0;
 	}
 	if (peek(g, 0) == '[') {
 		buf_str(&g->out, "\\[");

@@ -113,5 +113,8 @@ int rename_aside(struct fs *fs, const char *path, struct err *err)
 		if (rc == ERR_NOTFOUND)
 			rc = fs_rename(fs, path, to, err);
 	}
+	if (rc == ERR_EXISTS)
+		return err_set(err, rc, "%s: too many were set aside already",
+			       path);
 	return rc ? rc : fs_sync_dir(fs, parent, err);
 }

@@ -26,16 +26,16 @@ static void look_at(void *ctx, struct str value)
 		s->late = s->late || check_deadline(s->request, NULL);
 	/* Of what was not looked at it cannot be said that it does not match. */
 	s->found = s->found || s->late || matcher_matches(s->matcher, value);
-	if (str_is(s->matcher->name, LABEL_NAME) && s->types.count < NAMED)
+	if (str_is(s->matcher->name, LABEL_NAME) && s->types.count <= NAMED)
 		texts_add(&s->types, value);
 }
 
 static void add_types(struct texts *t, struct buf *out)
 {
 	texts_sort(t);
-	for (size_t i = 0; i < t->count; i++)
+	for (size_t i = 0; i < t->count && i < NAMED; i++)
 		buf_printf(out, "%s%.*s", i ? ", " : "", STR_ARG(t->v[i]));
-	if (t->count == NAMED)
+	if (t->count > NAMED)
 		buf_str(out, ", …");
 }
 

@@ -33,6 +33,12 @@ Test(networks, addresses_are_in_theirs)
 	cr_expect(holds(n, "192.168.7.255") && !holds(n, "192.168.8.0"));
 	cr_expect(holds(n, "::ffff:169.254.1.1"), "IPv4 within IPv6");
 	networks_free(n);
+	cr_assert(!networks_parse("127.0.0.0/8,::1", &n, NULL));
+	cr_expect(holds(n, "0.0.0.0") && holds(n, "::") &&
+			  holds(n, "::ffff:0.0.0.0"),
+		  "they lead to this machine");
+	cr_expect(!holds(n, "0.0.0.1") && !holds(n, "::2"));
+	networks_free(n);
 	cr_assert(!networks_parse("0.0.0.0/0", &n, NULL));
 	cr_expect(holds(n, "1.2.3.4") && !holds(n, "2001:db8::1"));
 	networks_free(n);

@@ -28,7 +28,7 @@ if os.environ.get('EVERPROF_OWN_NETWORK') != '1':
     argv = ['unshare', '-n' if os.geteuid() == 0 else '-rn', sys.executable, *sys.argv]
     if subprocess.run([*argv[:2], 'true'], check=False).returncode:
         print('SKIPPED: this machine does not let us have a network of our own (unshare -n)')
-        sys.exit(0)
+        sys.exit(77)
     os.execvpe('unshare', argv, {**os.environ, 'EVERPROF_OWN_NETWORK': '1'})
 
 from certs import Authority

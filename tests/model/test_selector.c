@@ -106,6 +106,10 @@ Test(selector, expressions_match_whole_values)
 	cr_expect(matches("\\101\\60", "A0") && matches("[\\101-C]", "B"));
 	cr_expect(matches("^*a$+", "a") && matches("(?:^){2}a\\b+", "a"));
 	cr_expect(matches("^?a", "a") && matches("a^{x}|b", "b"));
+	cr_expect(matches("[[:]+", "[:") && matches("a{01}", "a{01}"));
+	cr_expect(matches("a{1,2,3}", "a{1,2,3}") && matches("a{,2}", "a{,2}"));
+	cr_expect(matches("[\\S]", "\v") && !matches("[\\s]", "\v") &&
+		  matches("[\\s-z]+", " -z"));
 	cr_expect(matches("(?)a", "a") && matches("((a{10}){100})?", ""));
 }
 
@@ -146,6 +150,11 @@ Test(selector, what_re2_refuses_is_refused)
 		"(?P<\u00e4>a)",
 		"\\\u00e4",
 		"\\1",
+		"[[:](?!x)[y]",
+		"[[:a](?R)?b:]]",
+		"[[:a](*ACCEPT)b:]]",
+		"\\x4",
+		"\\xZ1",
 		"((a{10}){101})",
 		"(a{2}|b{500}){3}",
 		"(a{501,}){2}",
