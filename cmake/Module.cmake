@@ -37,7 +37,7 @@ function(add_unit_test module unit)
     DOCS="${PROJECT_SOURCE_DIR}/docs")
   add_test(NAME ${module}.${unit} COMMAND ${t} ${TEST_ARGUMENTS})
   set_tests_properties(${module}.${unit} PROPERTIES
-    TIMEOUT 300 FAIL_REGULAR_EXPRESSION "${SANITIZER_REPORT}|Tested: 0 ")
+    TIMEOUT 900 FAIL_REGULAR_EXPRESSION "${SANITIZER_REPORT}|Tested: 0 ")
 endfunction()
 
 # add_fuzzer(<module> <unit> [<corpus>...]): libFuzzer with -DFUZZ=ON, else a

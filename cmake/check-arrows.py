@@ -6,12 +6,14 @@
   the PUBLIC ones (base/ is public entirely);
 - a third-party header is included by the files listed below alone, so that
   each library has one place that knows it;
-- file names are unique in the tree; every header and source is in its module.
+- file names are unique in the tree; every header and source is in its module,
+  in its sub-folders too; no source that git has is left out.
 
 usage: cmake/check-arrows.py [ROOT]
 """
 import os
 import re
+import subprocess
 import sys
 
 THIRD_PARTY = {
@@ -77,7 +79,7 @@ def check_include(mods, path, kind, name, complain):
 # What libc and the compiler bring; any other header must be listed above.
 SYSTEM = []
 LIBC = re.compile(r'^(arpa|sys|linux|net|netinet)/|^(assert|ctype|dirent|errno|'
-                  r'fcntl|ftw|getopt|glob|inttypes|libgen|limits|locale|malloc|math|netdb|poll|'
+                  r'fcntl|float|ftw|getopt|glob|inttypes|libgen|limits|locale|malloc|math|netdb|poll|'
                   r'pthread|sched|setjmp|signal|spawn|stdalign|stdarg|stdatomic|stdbool|'
                   r'stddef|stdint|stdio|stdlib|string|strings|time|unistd|wctype)\.h$')
 
@@ -96,30 +98,47 @@ def check_file(mods, root, path, complain):
             complain(path, f'{bad}(): base/mem.h has its own')
 
 
+def sources_below(root, folder):
+    """Sources and headers of a module, in its sub-folders too."""
+    found = []
+    for d, _, names in os.walk(os.path.join(root, folder)):
+        at = os.path.relpath(d, root)
+        found += [f'{at}/{n}' for n in names if n.endswith(('.c', '.h'))]
+    return sorted(found)
+
+
+def in_git(root, mods):
+    """What git has of the modules; nothing outside of a checkout."""
+    r = subprocess.run(['git', '-C', root, 'ls-files', *mods], capture_output=True, text=True)
+    return {p for p in r.stdout.split('\n') if p.endswith(('.c', '.h'))
+            and os.path.exists(os.path.join(root, p))}
+
+
 def main():
     root = sys.argv[1] if len(sys.argv) > 1 else '.'
     mods = modules(open(os.path.join(root, 'CMakeLists.txt')).read())
-    bad, names = [], {}
+    bad, names, seen = [], {}, set()
 
     def complain(path, what):
         bad.append(f'{path}: {what}')
 
     for folder, m in mods.items():
-        for name in sorted(os.listdir(os.path.join(root, folder))):
-            path = f'{folder}/{name}'
-            if not name.endswith(('.c', '.h')):
-                continue
-            stem = name[:-2]
+        for path in sources_below(root, folder):
+            name = os.path.basename(path)
+            stem = path[len(folder) + 1:-2]
             if names.setdefault(name, path) != path:
                 complain(path, f'the name stands in {names[name]} too')
             if name.endswith('.c') and stem not in m['SOURCES'] \
                     and path != 'cmd/main.c':
                 complain(path, 'is not in CMakeLists.txt')
             check_file(mods, root, path, complain)
+            seen.add(path)
+    for path in in_git(root, mods) - seen:
+        complain(path, 'is in git, and was not looked at')
     for line in bad:
         print(line)
-    print(f'{len(names)} files, {len(bad)} complaints')
-    return 1 if bad or not names else 0
+    print(f'{len(seen)} files, {len(bad)} complaints')
+    return 1 if bad or not seen else 0
 
 
 sys.exit(main())

@@ -11,7 +11,7 @@ import re
 import sys
 
 KEYS = ('cmd/config.c', 'scrape/scrape_config.c', 'client/http_options.c', 'client/http_options.h',
-        'discovery/discovery_config.c', 'discovery/group.c', 'model/relabel.c', 'web/web_config.c')
+        'discovery/discovery_config.c', 'discovery/target_group.c', 'model/relabel.c', 'web/web_config.c')
 FIELD = re.compile(r'\{\s*"([a-z0-9_]+)",\s*([a-z]\w*),')
 FLAG = re.compile(r'add_flag\(\s*s,\s*"([a-z.-]+)",\s*FLAG_\w+,\s*&s->\w+,\s*(NULL|"[^"]*")', re.S)
 

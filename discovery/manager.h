@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "discovery/discovery_config.h"
-#include "discovery/group.h"
+#include "discovery/target_group.h"
 
 struct discovery;
 

@@ -17,7 +17,7 @@
 #include "base/metrics.h"
 #include "client/http.h"
 #include "discovery/discovery_config.h"
-#include "discovery/group.h"
+#include "discovery/target_group.h"
 
 struct provider;
 

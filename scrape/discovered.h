@@ -16,7 +16,7 @@
 #define SCRAPE_DISCOVERED_H
 
 #include "base/table.h"
-#include "discovery/group.h"
+#include "discovery/target_group.h"
 #include "scrape/scrape_config.h"
 #include "scrape/target.h"
 

@@ -12,7 +12,7 @@
 #include "base/yaml.h"
 #include "client/http_options.h"
 #include "discovery/discovery_config.h"
-#include "discovery/group.h"
+#include "discovery/target_group.h"
 #include "model/labels.h"
 #include "model/relabel.h"
 

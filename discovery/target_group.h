@@ -10,8 +10,8 @@
  * lives in them.
  * Threads: immutable once made, share freely.
  */
-#ifndef DISCOVERY_GROUP_H
-#define DISCOVERY_GROUP_H
+#ifndef DISCOVERY_TARGET_GROUP_H
+#define DISCOVERY_TARGET_GROUP_H
 
 #include <stdatomic.h>
 

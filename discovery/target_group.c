@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "discovery/group.h"
+#include "discovery/target_group.h"
 
 #include <stddef.h>
 

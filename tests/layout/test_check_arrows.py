@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The check of the layout sees what it promises to see: each violation is
+planted in a copy of the sources, in a module and in a sub-folder of one.
+
+usage: tests/layout/test_check_arrows.py ROOT"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+root = os.path.abspath(sys.argv[1])
+CHECK = os.path.join(root, 'cmake/check-arrows.py')
+MODULES = ('base', 'model', 'pprof', 'client', 'discovery', 'tsdb', 'scrape', 'web', 'cmd')
+
+# (file, what is appended, what the complaint says)
+PLANTED = [
+    ('pprof/columns/codec.c', '#include "web/web.h"', 'pprof may not depend on web'),
+    ('pprof/scan.c', '#include "web/web.h"', 'pprof may not depend on web'),
+    ('pprof/columns/codec.c', '#include <curl/curl.h>', '<curl/curl.h> belongs to'),
+    ('pprof/columns/codec.c', '#include <nowhere.h>', 'is not in the list of third-party headers'),
+    ('tsdb/wal.c', '#include "pprof/scan.h"', 'tsdb may not depend on pprof'),
+    ('web/page.c', '#include "tsdb/wal.h"', '"tsdb/wal.h" is private to tsdb'),
+    ('pprof/columns/codec.c', 'void *taken(void) { return malloc(3); }', 'malloc(): base/mem.h has its own'),
+    ('pprof/columns/codec.c', 'void cut(char *s) { strtok(s, "a"); }', 'strtok() is not used here'),
+    ('pprof/columns/extra.c', '', 'is not in CMakeLists.txt'),
+    ('tsdb/extra.c', '', 'is not in CMakeLists.txt'),
+    ('pprof/columns/wal.h', '', 'the name stands in'),
+]
+
+
+def check(folder):
+    r = subprocess.run([sys.executable, CHECK, folder], capture_output=True, text=True)
+    return r.returncode, r.stdout
+
+
+def main():
+    with tempfile.TemporaryDirectory() as d:
+        shutil.copy(os.path.join(root, 'CMakeLists.txt'), d)
+        for module in MODULES:
+            shutil.copytree(os.path.join(root, module), os.path.join(d, module))
+        code, out = check(d)
+        assert code == 0, out
+        for path, text, complaint in PLANTED:
+            at = os.path.join(d, path)
+            before = open(at).read() if os.path.exists(at) else None
+            with open(at, 'a') as f:
+                f.write(f'\n{text}\n')
+            code, out = check(d)
+            assert code == 1 and complaint in out and path in out, (path, text, out)
+            if before is None:
+                os.remove(at)
+            else:
+                with open(at, 'w') as f:
+                    f.write(before)
+        code, out = check(d)
+        assert code == 0, out
+    print(f'{len(PLANTED)} planted violations were seen')
+
+
+main()
