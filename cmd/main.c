@@ -60,12 +60,17 @@ static int unknown_command(int argc, char **argv)
 	char typed[128];
 	bool two = argc > 1 && is_group(argv[0]);
 
-	snprintf(typed, sizeof(typed), "%s%s%s", argv[0], two ? " " : "",
-		 two ? argv[1] : "");
+	snprintf(typed, sizeof(typed), "%s%s%s", argv[0], argc > 1 ? " " : "",
+		 argc > 1 ? argv[1] : "");
 	for (size_t i = 0; i < command_count; i++) {
 		command_name(&commands[i], names[i]);
 		suggest(&s, str_of(typed), names[i]);
+		/* What follows may be an argument: "serv file". */
+		if (!two)
+			suggest(&s, str_of(argv[0]), names[i]);
 	}
+	if (!two)
+		snprintf(typed, sizeof(typed), "%s", argv[0]);
 	fprintf(stderr, "everprof: there is no command \"%s\"", typed);
 	if (s.best)
 		fprintf(stderr, ": did you mean everprof %s?\n", s.best);

@@ -32,6 +32,8 @@ def commands_and_flags_that_are_nearly_right(d):
     says(text, 'there is no command "serv"', 'did you mean everprof serve?')
     assert len(text.splitlines()) == 1, text
     says(refused('query', 'topp'), 'did you mean everprof query top?')
+    says(refused('qurey', 'top', 'heap'), 'no command "qurey"', 'did you mean everprof query top?')
+    says(refused('serv', 'everprof.yaml'), 'did you mean everprof serve?')
     says(refused('zzzzzz'), 'everprof --help lists them')
     says(refused('serve', '--config-file=x'), 'did you mean --config.file?')
     says(refused('serve', '../everprof.yaml'), 'unexpected argument "../everprof.yaml"')
