@@ -6,6 +6,7 @@
   the PUBLIC ones (base/ is public entirely);
 - a third-party header is included by the files listed below alone, so that
   each library has one place that knows it;
+- every DEPENDS and PUBLIC is used: the lists say no more than there is;
 - file names are unique in the tree; every header and source is in its module,
   in its sub-folders too; no source that git has is left out.
 
@@ -67,6 +68,8 @@ def check_include(mods, path, kind, name, complain):
             complain(path, f'<{name}> is not in the list of third-party headers')
         return
     to, _, header = name.partition('/')
+    USED.add((folder, to))
+    USED.add((folder, name[:-2]))
     if to not in mods:
         complain(path, f'"{name}" is in no module')
     elif to != folder:
@@ -74,6 +77,21 @@ def check_include(mods, path, kind, name, complain):
             complain(path, f'{folder} may not depend on {to}: "{name}"')
         if to != 'base' and header[:-2] not in mods[to]['PUBLIC']:
             complain(path, f'"{name}" is private to {to}')
+
+
+# (module, module or header of another) that some file includes.
+USED = set()
+
+
+def check_permissions(mods, complain):
+    """What nobody uses is not allowed: the lists say how things are."""
+    for name, m in mods.items():
+        for to in m['DEPENDS']:
+            if (name, to) not in USED:
+                complain('CMakeLists.txt', f'{name} DEPENDS on {to}, which no file of it includes')
+        for header in m['PUBLIC']:
+            if not any(user != name and what == f'{name}/{header}' for user, what in USED):
+                complain('CMakeLists.txt', f'{name}/{header}.h is PUBLIC, and no other module includes it')
 
 
 # What libc and the compiler bring; any other header must be listed above.
@@ -133,6 +151,7 @@ def main():
                 complain(path, 'is not in CMakeLists.txt')
             check_file(mods, root, path, complain)
             seen.add(path)
+    check_permissions(mods, complain)
     for path in in_git(root, mods) - seen:
         complain(path, 'is in git, and was not looked at')
     for line in bad:

@@ -29,6 +29,14 @@ PLANTED = [
     ('pprof/columns/wal.h', '', 'the name stands in'),
 ]
 
+# (what stands in CMakeLists.txt, what is written instead, what the complaint says)
+PERMITTED = [
+    ('DEPENDS base\n  PUBLIC appender', 'DEPENDS base client\n  PUBLIC appender',
+     'model DEPENDS on client, which no file of it includes'),
+    ('PUBLIC conprof tools', 'PUBLIC conprof wal tools',
+     'tsdb/wal.h is PUBLIC, and no other module includes it'),
+]
+
 
 def check(folder):
     r = subprocess.run([sys.executable, CHECK, folder], capture_output=True, text=True)
@@ -54,9 +62,19 @@ def main():
             else:
                 with open(at, 'w') as f:
                     f.write(before)
+        layout = os.path.join(d, 'CMakeLists.txt')
+        text = open(layout).read()
+        for before, after, complaint in PERMITTED:
+            assert before in text, before
+            with open(layout, 'w') as f:
+                f.write(text.replace(before, after))
+            code, out = check(d)
+            assert code == 1 and complaint in out, (complaint, out)
+        with open(layout, 'w') as f:
+            f.write(text)
         code, out = check(d)
         assert code == 0, out
-    print(f'{len(PLANTED)} planted violations were seen')
+    print(f'{len(PLANTED) + len(PERMITTED)} planted violations were seen')
 
 
 main()
