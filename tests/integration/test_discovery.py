@@ -203,12 +203,14 @@ def target_sets_are_those_of_prometheus(d):
             t = ask(f'http://127.0.0.1:{port}/api/v1/targets')
         except OSError:
             return None
-        # Files and HTTP come a little later than the rest.
-        pools = {a['scrapePool'] for a in t['activeTargets']}
-        return t if {'files', 'http'} <= pools else None
+        # Each job comes when its turn is, files and HTTP last.
+        return t if pools <= {a['scrapePool'] for a in t['activeTargets']} else None
+
+    def ours():
+        found = {t['scrapePool'] for t in e.targets()}
+        return found if {'files', 'http'} <= found else None
+    pools = wait_until('our targets', 30, ours)
     want = wait_until('targets of prometheus', 30, theirs, 0.2)
-    wait_until('our targets', 30, lambda: {'files', 'http'} <= {
-        t['scrapePool'] for t in e.targets()})
     have = e.get('/api/v1/targets').data()
 
     expected = {(t['scrapePool'], frozen(instance(t['labels'])), address(t['scrapeUrl']))
