@@ -50,20 +50,6 @@ void gzip_free(struct gzip *g)
 	mem_free(g);
 }
 
-/* ISIZE of the last member; only a hint, the sender may lie. */
-static size_t size_hint(struct bytes in)
-{
-	const uint8_t *p = in.ptr + in.len - 4;
-	size_t hint;
-
-	if (in.len < 18 || gzip_sniff(in) != GZIP_GZIP)
-		return in.len * 4;
-	hint = (size_t)p[3] << 24 | (size_t)p[2] << 16 | (size_t)p[1] << 8 |
-	       (size_t)p[0];
-	/* Deflate cannot do better than 1032:1. */
-	return hint < in.len * 1032 ? hint : in.len * 4;
-}
-
 static uint32_t read_le(const uint8_t *p, unsigned bytes)
 {
 	uint32_t v = 0;
@@ -71,6 +57,18 @@ static uint32_t read_le(const uint8_t *p, unsigned bytes)
 	for (unsigned i = bytes; i > 0; i--)
 		v = v << 8 | p[i - 1];
 	return v;
+}
+
+/* ISIZE of the last member; only a hint, the sender may lie. */
+static size_t size_hint(struct bytes in)
+{
+	size_t hint;
+
+	if (in.len < 18 || gzip_sniff(in) != GZIP_GZIP)
+		return in.len * 4;
+	hint = read_le(in.ptr + in.len - 4, 4);
+	/* Deflate cannot do better than 1032:1. */
+	return hint < in.len * 1032 ? hint : in.len * 4;
 }
 
 /* Behind the text at *at that a NUL ends; false when it is too long. */
@@ -119,7 +117,7 @@ static size_t header_len(struct bytes in)
 	return at;
 }
 
-/* One member; what libdeflate's own function for it does, with our header. */
+/* Unpack one member as libdeflate's own function does, behind our header. */
 static enum libdeflate_result unpack_gzip(struct gzip *g, struct bytes in,
 					  struct buf *out, size_t *consumed,
 					  size_t *made)

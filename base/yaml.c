@@ -177,7 +177,7 @@ static bool is_merge_key(const struct yaml_node *key)
 	return !key->quoted && str_is(key->text, "<<");
 }
 
-/* What a map becomes that has merge keys. */
+/* A map that is written anew because it has merge keys. */
 struct merging {
 	struct yaml_node *map; /* its items grow up to cap */
 	size_t cap;
@@ -213,7 +213,7 @@ static bool merge_from(struct builder *b, struct merging *m,
 		return false;
 	}
 	for (size_t i = 0; i < from->count; i += 2) {
-		/* What the map says itself goes first, then who merges first. */
+		/* The map's own keys win, then those of the map merged first. */
 		if (!has_key(m, from->items[i]))
 			add_pair(m, from->items[i], from->items[i + 1]);
 	}
@@ -233,7 +233,7 @@ static struct yaml_node *merge(struct builder *b, struct yaml_node *n)
 	whole.items = NULL;
 	whole.count = 0;
 	for (size_t i = 0; i < n->count; i += 2) {
-		/* A key that stands twice stays so, for yaml_unique_keys(). */
+		/* Keep duplicates: yaml_unique_keys() reports them. */
 		if (!is_merge_key(n->items[i]))
 			add_pair(&m, n->items[i], n->items[i + 1]);
 	}

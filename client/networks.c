@@ -90,7 +90,7 @@ void networks_free(struct networks *n)
 	mem_free(n);
 }
 
-static bool same_bits(const uint8_t *a, const uint8_t *b, unsigned bits)
+bool address_bits_equal(const uint8_t *a, const uint8_t *b, unsigned bits)
 {
 	unsigned rest = bits % 8;
 
@@ -125,7 +125,7 @@ bool networks_hold(const struct networks *n, const struct sockaddr *a)
 	else if (!memcmp(bytes, mapped, 12) && !memcmp(bytes + 12, any, 4))
 		memcpy(bytes + 12, (const uint8_t[]){ 127, 0, 0, 1 }, 4);
 	for (size_t i = 0; i < n->v.count; i++) {
-		if (same_bits(bytes, n->v.v[i].bytes, n->v.v[i].bits))
+		if (address_bits_equal(bytes, n->v.v[i].bytes, n->v.v[i].bits))
 			return true;
 	}
 	return false;

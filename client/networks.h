@@ -23,6 +23,9 @@ NODISCARD int networks_parse(const char *list, struct networks **out,
 			     struct err *err);
 void networks_free(struct networks *n);
 
+/* Whether two addresses begin with the same bits. */
+bool address_bits_equal(const uint8_t *a, const uint8_t *b, unsigned bits);
+
 /* An address of IPv4 within IPv6 (::ffff:a.b.c.d) is one of IPv4. */
 bool networks_hold(const struct networks *n, const struct sockaddr *a);
 

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/bytes.h"
+#include "client/networks.h"
 
 #define HOST_MAX 256
 
@@ -91,18 +92,6 @@ static bool is_loopback(const struct place *p)
 	return !strcasecmp(p->host, "localhost");
 }
 
-static bool same_bits(const struct address *a, const struct address *b,
-		      int64_t bits)
-{
-	size_t whole = (size_t)bits / 8;
-	unsigned rest = (unsigned)bits % 8;
-
-	if (a->family != b->family || memcmp(a->bytes, b->bytes, whole) != 0)
-		return false;
-	return !rest ||
-	       a->bytes[whole] >> (8 - rest) == b->bytes[whole] >> (8 - rest);
-}
-
 static bool in_network(const struct place *p, struct str entry)
 {
 	struct str bits;
@@ -113,7 +102,9 @@ static bool in_network(const struct place *p, struct str entry)
 	if (!parse(net, &n) || !n.address.family || !str_to_i64(bits, &count) ||
 	    count < 0 || count > (n.address.family == AF_INET ? 32 : 128))
 		return false;
-	return same_bits(&p->address, &n.address, count);
+	return p->address.family == n.address.family &&
+	       address_bits_equal(p->address.bytes, n.address.bytes,
+				  (unsigned)count);
 }
 
 static bool in_domain(const char *host, const char *domain)

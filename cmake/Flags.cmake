@@ -51,4 +51,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
   include(CheckIPOSupported)
   check_ipo_supported(RESULT ipo OUTPUT ipo_why LANGUAGES C)
   set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ${ipo})
+  if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    set(CMAKE_C_COMPILE_OPTIONS_IPO -flto=auto -fno-fat-lto-objects) # on all cores
+  endif()
 endif()

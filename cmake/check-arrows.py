@@ -84,7 +84,7 @@ USED = set()
 
 
 def check_permissions(mods, complain):
-    """What nobody uses is not allowed: the lists say how things are."""
+    """Complain of entries of DEPENDS and PUBLIC that no include needs."""
     for name, m in mods.items():
         for to in m['DEPENDS']:
             if (name, to) not in USED:

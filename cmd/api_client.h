@@ -43,8 +43,9 @@ void query_path(struct query *q, const char *path);
 void query_param(struct query *q, const char *name, const char *value);
 
 /*
- * Ask. An answer other than 200 (or 204, of a POST) is ERR_INVALID with the server's sentence.
- * After a second, a terminal is told that we wait. The caller frees r->body.
+ * Ask. An answer other than 200 (or 204, of a POST) is ERR_INVALID with the
+ * server's sentence. After a second, a terminal is told that we wait. The
+ * caller frees r->body.
  */
 NODISCARD int query_fetch(struct query *q, struct http_response *r,
 			  struct err *err);

@@ -79,7 +79,7 @@ int cmd_check_owner(const char *dir, struct err *err)
 	struct stat st;
 
 	if (stat(dir, &st) < 0 || st.st_uid == geteuid())
-		return 0; /* what is not there is told by who opens it */
+		return 0; /* opening it reports a directory that is missing */
 	return err_set(
 		err, ERR_DENIED,
 		"%s belongs to another user, who could not read what this writes: run it as that user, such as sudo -u '#%u' everprof …",

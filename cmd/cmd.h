@@ -66,7 +66,7 @@ void cmd_help_with(cmd_help_fn help);
 /* Of a command that has none. */
 extern const struct flag cmd_no_flags[];
 
-/* What serve keeps unless it is told otherwise. */
+/* The default of --storage.tsdb.retention.time. */
 #define RETENTION_DEFAULT_MS (90LL * 24 * 3600 * 1000)
 
 /*

@@ -314,7 +314,7 @@ static int run(struct import *im, const char *source, const char *path,
 	return rc;
 }
 
-/* What is as one may not have meant it. */
+/* Warn of profiles that serve would remove, and of finding none. */
 static void advise(const struct import *im, const char *path)
 {
 	char oldest[40];

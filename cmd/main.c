@@ -65,13 +65,12 @@ static int unknown_command(int argc, char **argv)
 	for (size_t i = 0; i < command_count; i++) {
 		command_name(&commands[i], names[i]);
 		suggest(&s, str_of(typed), names[i]);
-		/* What follows may be an argument: "serv file". */
+		/* The second word may be an argument: "serv file". */
 		if (!two)
 			suggest(&s, str_of(argv[0]), names[i]);
 	}
-	if (!two)
-		snprintf(typed, sizeof(typed), "%s", argv[0]);
-	fprintf(stderr, "everprof: there is no command \"%s\"", typed);
+	fprintf(stderr, "everprof: there is no command \"%s\"",
+		two ? typed : argv[0]);
 	if (s.best)
 		fprintf(stderr, ": did you mean everprof %s?\n", s.best);
 	else

@@ -152,6 +152,17 @@ int cmd_query_series(int argc, char **argv)
 	return finish(&q, root, rc, &err);
 }
 
+/* The profiles of a selector and range, by series. */
+static struct query *range_path(struct query *q, const char *selector,
+				const char *from, const char *to)
+{
+	query_path(q, "/api/v1/query_range");
+	query_param(q, "query", selector);
+	query_param(q, "from", from);
+	query_param(q, "to", to);
+	return q;
+}
+
 int cmd_query_range(int argc, char **argv)
 {
 	struct query q = query_init();
@@ -185,11 +196,7 @@ int cmd_query_range(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	query_path(&q, "/api/v1/query_range");
-	query_param(&q, "query", argv[0]);
-	query_param(&q, "from", from);
-	query_param(&q, "to", to);
-	query_param(&q, "limit", limit);
+	query_param(range_path(&q, argv[0], from, to), "limit", limit);
 	rc = ask(&q, &root, &data, &err);
 	json_array_foreach(data, i, series)
 	{
@@ -223,11 +230,7 @@ static int count_profiles(struct query *q, const char *selector,
 	int rc;
 
 	*count = 0;
-	query_path(q, "/api/v1/query_range");
-	query_param(q, "query", selector);
-	query_param(q, "from", from);
-	query_param(q, "to", to);
-	rc = ask(q, &root, &data, err);
+	rc = ask(range_path(q, selector, from, to), &root, &data, err);
 	json_array_foreach(data, i, series)
 	{
 		size_t n =
@@ -264,8 +267,8 @@ static int delete_profiles(struct query *q, const char *selector,
 }
 
 /*
- * What is counted, deleted and counted again has to be one range: now-1h is
- * another moment each time. A flag of FLAG_TIME has been judged already.
+ * Resolve a time once, so that counting, deleting and counting again use the
+ * same range: "now-1h" is another moment each time. FLAG_TIME has checked it.
  */
 static const char *fix_time(const char *text, int64_t otherwise, char out[32])
 {

@@ -31,7 +31,6 @@ static int open_dir(struct opened *o, const char *path, bool read_only,
 					.ignore_retention = true,
 					.must_exist = true,
 					.read_only = read_only };
-
 	int rc = read_only ? 0 : cmd_check_owner(path, err);
 
 	o->log = (struct log){ .fd = STDERR_FILENO, .level = LOG_WARN };

@@ -153,6 +153,36 @@ static int gate_braced(struct gate *g)
 	return 0;
 }
 
+/*
+ * Escapes that PCRE2 understands differently are spelled out: \v is one
+ * character in RE2, and \s has no vertical tab.
+ */
+static bool gate_spelled(struct gate *g)
+{
+	static const struct {
+		char escape;
+		const char *alone;
+		const char *in_class;
+	} spelled[] = {
+		{ 'v', "\\x0b", "\\x0b" },
+		{ 's', "[\\t\\n\\f\\r ]", "\\t\\n\\f\\r " },
+		{ 'S', "[^\\t\\n\\f\\r ]", "\\S\\x0b" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(spelled); i++) {
+		if (peek(g, 1) != spelled[i].escape)
+			continue;
+		buf_str(&g->out,
+			g->in_class ? spelled[i].in_class : spelled[i].alone);
+		g->at += 2;
+		/* \v is no class: a range may begin with it. */
+		if (spelled[i].escape != 'v')
+			gate_hyphen(g);
+		return true;
+	}
+	return false;
+}
+
 static int gate_escape(struct gate *g)
 {
 	char c = peek(g, 1);
@@ -163,26 +193,11 @@ static int gate_escape(struct gate *g)
 		gate_quoted(g);
 		return 0;
 	}
-	if (c == 'v' || (c == 's' && !g->in_class)) {
-		/* \v is one character, and \s has no vertical tab, in RE2. */
-		buf_str(&g->out, c == 'v' ? "\\x0b" : "[\\t\\n\\f\\r ]");
-		g->at += 2;
+	if (gate_spelled(g))
 		return 0;
-	}
-	if (strchr("sS", c) && g->in_class) {
-		buf_str(&g->out, c == 's' ? "\\t\\n\\f\\r " : "\\S\\x0b");
-		g->at += 2;
-		gate_hyphen(g);
-		return 0;
-	}
 	if (c == 'x' && peek(g, 2) != '{' &&
 	    !(is_hex(peek(g, 2)) && is_hex(peek(g, 3))))
 		return refuse(g, "\\x is followed by two digits, or by {…}");
-	if (c == 'S' && !g->in_class) {
-		buf_str(&g->out, "[^\\t\\n\\f\\r ]");
-		g->at += 2;
-		return 0;
-	}
 	if (c >= '1' && c <= '7' && peek(g, 2) >= '0' && peek(g, 2) <= '7') {
 		gate_octal(g);
 		return 0;
@@ -206,7 +221,7 @@ static int gate_escape(struct gate *g)
 	copy(g, 2);
 	if (strchr("pP", c) && peek(g, 0))
 		copy(g, 1); /* \pL */
-	if (strchr("dDwWsSpP", c))
+	if (strchr("dDwWpP", c))
 		gate_hyphen(g);
 	return 0;
 }

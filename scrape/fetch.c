@@ -38,11 +38,11 @@ static void tell(const struct job *j, bool was_down, const struct err *why)
 	buf_fini(&labels);
 }
 
-static void set_health(struct job *j, int rc, const struct err *err)
+static void set_health(struct job *j, int rc, int64_t took,
+		       const struct err *err)
 {
 	struct scraper *s = j->scraper;
 	struct target *t = j->target;
-	int64_t took = clock_mono_ns() - j->started_ns;
 	char *error = rc ? mem_strdup(err->msg) : NULL;
 	enum target_health was;
 
@@ -99,16 +99,18 @@ static void finish(void *arg, unsigned worker)
 	struct target *t = j->target;
 	struct err err = j->err;
 	int rc = err.code;
+	int64_t took;
 
 	if (!rc)
 		rc = t->spec.is_index ? read_index(j, &err) :
 					store(j, worker, &err);
 
+	took = clock_mono_ns() - j->started_ns;
 	metric_add(rc ? s->metrics.failed : s->metrics.ok, 1);
-	cost_add(s, t, j->body.len, clock_mono_ns() - j->started_ns);
+	cost_add(s, t, j->body.len, took);
 	/* A wish may ask for what the target does not have; stops are ours. */
 	if (!rc || (!j->ask && rc != ERR_CLOSED))
-		set_health(j, rc, &err);
+		set_health(j, rc, took, &err);
 	if (j->ask)
 		wish_end(s, j->ask, rc, &err, j->sample_ms);
 	buf_fini(&j->body);

@@ -444,20 +444,21 @@ static void verify_wal(struct verify *v, const char *dir, bool live)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/wal", dir);
 	struct name_list l = { 0 };
+	size_t last;
 
 	if (fs_list(NULL, path, &l, NULL))
 		return;
+	last = last_segment(&l);
 	for (size_t i = 0; i < l.count; i++) {
 		CLEANUP(mem_freep)
 		char *at = mem_printf("%s/%s", path, l.names[i]);
-		bool last = i == last_segment(&l);
 
 		if (strstr(l.names[i], ASIDE_SUFFIX))
 			report(v, at, "was set aside: it cannot be read whole");
 		if (!is_segment(l.names[i]))
 			continue;
 		v->segments++;
-		verify_log(v, at, MAGIC_SEGMENT, live && last, true);
+		verify_log(v, at, MAGIC_SEGMENT, live && i == last, true);
 	}
 	name_list_fini(&l);
 }

@@ -419,32 +419,36 @@ def refused_by_promtool(d, command, text):
     return subprocess.run(argv, capture_output=True, text=True).returncode != 0
 
 
+def judge(d, cases, promtool, ours, differs):
+    """cases: (name, what promtool reads, our last argument or None for that file). Each is judged
+    alike, but for those of which differs(name) is true."""
+    wrong = []
+    for name, text, argument in cases:
+        theirs = refused_by_promtool(d, promtool, text)
+        r = run(*ours, argument if argument is not None else f'{d}/input.yml')
+        assert r.returncode in (0, 1), (name[:100], r)
+        if ((r.returncode == 1) != theirs) != differs(name):
+            wrong.append((name[:100], 'refused' if theirs else 'accepted', r.stderr))
+    assert not wrong, wrong
+
+
 @suite.test
 def configurations_are_judged_as_by_prometheus(d):
-    wrong = []
-    for name, text in CONFIGURATIONS.items():
-        theirs = refused_by_promtool(d, ('config', '--syntax-only'), text)
-        r = run('check', 'config', f'{d}/input.yml')
-        assert r.returncode in (0, 1), (name, r)
-        if (r.returncode == 1) == theirs if name in DIFFERENCES else (r.returncode == 1) != theirs:
-            wrong.append((name, 'refused' if theirs else 'accepted', r.stderr))
-    assert not wrong, wrong
+    judge(d, ((name, text, None) for name, text in CONFIGURATIONS.items()),
+          ('config', '--syntax-only'), ('check', 'config'), lambda name: name in DIFFERENCES)
     assert set(DIFFERENCES) <= set(CONFIGURATIONS)
 
 
 @suite.test
 def selectors_are_judged_as_by_prometheus(d):
-    wrong = []
-    for text in SELECTORS:
-        rule = {'groups': [{'name': 'a', 'rules': [{'record': 'x', 'expr': text}]}]}
-        theirs = refused_by_promtool(d, ('rules',), json.dumps(rule))
-        r = run('check', 'selector', '--', text)
-        assert r.returncode in (0, 1), (text, r)
+    def rules(text):
+        return json.dumps({'groups': [{'name': 'a', 'rules': [{'record': 'x', 'expr': text}]}]})
+
+    def differs(text):
         # A selector has 64 KiB and 64 matchers at most.
-        differs = text in SELECTOR_DIFFERENCES or len(text) > 65536 or text.count(',') > 63
-        if ((r.returncode == 1) != theirs) != differs:
-            wrong.append((text[:100], 'refused' if theirs else 'accepted', r.stderr))
-    assert not wrong, wrong
+        return text in SELECTOR_DIFFERENCES or len(text) > 65536 or text.count(',') > 63
+    judge(d, ((text, rules(text), text) for text in SELECTORS), ('rules',),
+          ('check', 'selector', '--'), differs)
     assert set(SELECTOR_DIFFERENCES) <= set(SELECTORS)
 
 
