@@ -135,15 +135,20 @@ static bool numbers(struct decoder *d, const struct wire_field *field,
 {
 	struct wire_field f;
 	struct wire w = { 0 };
+	uint64_t i, value;
 
 	if (!message(d, field, &w))
 		return false;
-	while (wire_next(&w, &f)) {
-		if (f.number && f.number <= count &&
-		    !number(d, &f, &v[f.number - 1]))
+	for (;;) {
+		while (wire_next_small(&w, &i, &value)) {
+			if (i - 1 < count)
+				v[i - 1] = value;
+		}
+		if (!wire_next(&w, &f))
+			return ended(d, &w);
+		if (f.number - 1 < count && !number(d, &f, &v[f.number - 1]))
 			return false;
 	}
-	return ended(d, &w);
 }
 
 static bool value_type(struct decoder *d, const struct wire_field *f,

@@ -87,4 +87,29 @@ static inline bool wire_next(struct wire *w, struct wire_field *out)
 	return true;
 }
 
+/*
+ * The next field if it is a varint with a key of one byte and a value of one
+ * or two; otherwise false, and the position stays. Most fields of locations,
+ * lines and functions are of this kind, and it needs no struct in memory.
+ */
+static inline bool wire_next_small(struct wire *w, uint64_t *number,
+				   uint64_t *value)
+{
+	const uint8_t *p = w->pos;
+
+	if (w->end - p < 3 || (p[0] & 0x87) != WIRE_VARINT)
+		return false;
+	*number = p[0] >> 3;
+	if (p[1] < 0x80) {
+		*value = p[1];
+		w->pos = p + 2;
+		return true;
+	}
+	if (p[2] >= 0x80)
+		return false;
+	*value = (uint64_t)(p[1] & 0x7f) | (uint64_t)p[2] << 7;
+	w->pos = p + 3;
+	return true;
+}
+
 #endif
