@@ -4,6 +4,11 @@
 
 - a module includes only headers of modules in its DEPENDS, and of those only
   the PUBLIC ones (base/ is public entirely);
+- the sub-folders of a module are its rooms. SOURCES lists them from the lowest
+  to the highest, and a room includes only headers of its own and of lower
+  rooms. A header at the module's root belongs to the room of its source; one
+  without a source belongs to the highest room that it includes. Sources at the
+  root are above all rooms;
 - a third-party header is included by the files listed below alone, so that
   each library has one place that knows it;
 - every DEPENDS and PUBLIC is used: the lists say no more than there is;
@@ -25,7 +30,7 @@ THIRD_PARTY = {
     'gnutls/abstract.h': {'web/tls.c'},
     'gnutls/gnutls.h': {'web/tls.c'},
     'gnutls/x509.h': {'web/tls.c'},
-    'jansson.h': {'base/yaml_json.c', 'cmd/api_client.c', 'cmd/query.c', 'tsdb/meta.c'},
+    'jansson.h': {'base/yaml_json.c', 'cmd/api_client.c', 'cmd/query.c', 'tsdb/block/meta.c'},
     'libdeflate.h': {'base/gzip.c'},
     'microhttpd.h': {'web/exchange.h', 'web/framing.c'},
     'openssl/evp.h': {'base/digest.c'},
@@ -94,6 +99,42 @@ def check_permissions(mods, complain):
                 complain('CMakeLists.txt', f'{name}/{header}.h is PUBLIC, and no other module includes it')
 
 
+class Rooms:
+    """The rooms of one module: which files are above which."""
+
+    def __init__(self, root, name, sources):
+        self.name, self.root = name, root
+        self.order = list(dict.fromkeys(os.path.dirname(s) for s in sources if '/' in s))
+        self.room_of_stem = {os.path.basename(s): os.path.dirname(s) for s in sources}
+        self.levels = {}
+
+    def level(self, path):
+        """The number of a file's room, from 0; path is below the module."""
+        if path not in self.levels:
+            self.levels[path] = 0  # for headers that include each other
+            self.levels[path] = self._level(path)
+        return self.levels[path]
+
+    def _level(self, path):
+        room, stem = os.path.dirname(path), os.path.basename(path)[:-2]
+        if not room:
+            if stem not in self.room_of_stem:
+                return max((self.level(to) for to in self.includes(path)), default=0)
+            room = self.room_of_stem[stem]
+        return self.order.index(room) if room in self.order else len(self.order)
+
+    def includes(self, path):
+        text = open(os.path.join(self.root, self.name, path), encoding='utf-8').read()
+        return [to for to in re.findall(rf'^#include "{self.name}/([^"]+)"', text, re.M)
+                if os.path.exists(os.path.join(self.root, self.name, to))]
+
+    def check(self, path, complain):
+        below = path[len(self.name) + 1:]
+        for to in self.includes(below):
+            if self.level(to) > self.level(below):
+                complain(path, f'"{self.name}/{to}" is in a higher room')
+
+
 # What libc and the compiler bring; any other header must be listed above.
 SYSTEM = []
 LIBC = re.compile(r'^(arpa|sys|linux|net|netinet)/|^(assert|ctype|dirent|errno|'
@@ -141,6 +182,7 @@ def main():
         bad.append(f'{path}: {what}')
 
     for folder, m in mods.items():
+        rooms = Rooms(root, folder, m['SOURCES'])
         for path in sources_below(root, folder):
             name = os.path.basename(path)
             stem = path[len(folder) + 1:-2]
@@ -150,6 +192,7 @@ def main():
                     and path != 'cmd/main.c':
                 complain(path, 'is not in CMakeLists.txt')
             check_file(mods, root, path, complain)
+            rooms.check(path, complain)
             seen.add(path)
     check_permissions(mods, complain)
     for path in in_git(root, mods) - seen:

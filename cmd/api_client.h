@@ -14,6 +14,7 @@
 #define CMD_API_CLIENT_H
 
 #include "client/http.h"
+#include "cmd/flags.h"
 
 struct query {
 	const char *server;

@@ -19,6 +19,7 @@
 #include "model/types.h"
 #include "pprof/columns.h"
 #include "tsdb/querier.h"
+#include "tsdb/stats.h"
 #include "tsdb/tsdb.h"
 
 #define START_MS   1700000000000LL

@@ -26,7 +26,7 @@
 #include "pprof/columns.h"
 #include "pprof/unpack.h"
 #include "tsdb/querier.h"
-#include "tsdb/tools.h"
+#include "tsdb/stats.h"
 
 #define START_MS     1700000000000LL
 #define SYNC_EVERY   100

@@ -18,7 +18,7 @@
 #include "model/selector.h"
 #include "pprof/columns.h"
 #include "tsdb/querier.h"
-#include "tsdb/tools.h"
+#include "tsdb/stats.h"
 
 #define DIR_NAME_MAX 200
 

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "cmd/memory.h"
 #include "cmd/version.h"
+#include "tsdb/stats.h"
 
 static int64_t resident(void *ctx UNUSED)
 {

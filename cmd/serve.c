@@ -22,6 +22,7 @@
 #include "discovery/manager.h"
 #include "pprof/columns.h"
 #include "scrape/scrape.h"
+#include "tsdb/stats.h"
 #include "tsdb/tsdb.h"
 #include "web/web.h"
 

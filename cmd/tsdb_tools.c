@@ -10,8 +10,12 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "pprof/columns.h"
+#include "tsdb/inspect.h"
 #include "tsdb/querier.h"
-#include "tsdb/tools.h"
+#include "tsdb/repair.h"
+#include "tsdb/snapshot.h"
+#include "tsdb/stats.h"
+#include "tsdb/verify.h"
 
 /* The database in a directory, for one command. */
 struct opened {

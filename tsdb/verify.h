@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
-#include "tsdb/ulid.h"
+#include "tsdb/io/ulid.h"
 
 struct codec;
 

@@ -9,7 +9,9 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "model/selector.h"
-#include "tsdb/tools.h"
+#include "tsdb/deletion.h"
+#include "tsdb/repair.h"
+#include "tsdb/snapshot.h"
 #include "web/context.h"
 
 static int check_enabled(const struct web *w, struct err *err)

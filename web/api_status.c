@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "tsdb/stats.h"
 #include "web/context.h"
 
 static void write_time(struct json *j, int64_t ms)

@@ -5,8 +5,8 @@
  */
 #include "base/enc.h"
 #include "base/metrics.h"
-#include "tsdb/range.h"
-#include "tsdb/record.h"
+#include "tsdb/head/head.h"
+#include "tsdb/io/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

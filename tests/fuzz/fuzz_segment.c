@@ -7,8 +7,8 @@
 #include "base/crc32c.h"
 #include "base/enc.h"
 #include "base/mem.h"
-#include "tsdb/head.h"
-#include "tsdb/segment.h"
+#include "tsdb/chunk/chunk_meta.h"
+#include "tsdb/wal/segment.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

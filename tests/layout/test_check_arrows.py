@@ -20,8 +20,8 @@ PLANTED = [
     ('pprof/scan.c', '#include "web/web.h"', 'pprof may not depend on web'),
     ('pprof/columns/codec.c', '#include <curl/curl.h>', '<curl/curl.h> belongs to'),
     ('pprof/columns/codec.c', '#include <nowhere.h>', 'is not in the list of third-party headers'),
-    ('tsdb/wal.c', '#include "pprof/scan.h"', 'tsdb may not depend on pprof'),
-    ('web/page.c', '#include "tsdb/wal.h"', '"tsdb/wal.h" is private to tsdb'),
+    ('tsdb/wal/wal.c', '#include "pprof/scan.h"', 'tsdb may not depend on pprof'),
+    ('web/page.c', '#include "tsdb/wal/wal.h"', '"tsdb/wal/wal.h" is private to tsdb'),
     ('pprof/columns/codec.c', 'void *taken(void) { return malloc(3); }', 'malloc(): base/mem.h has its own'),
     ('pprof/columns/codec.c', 'void cut(char *s) { strtok(s, "a"); }', 'strtok() is not used here'),
     ('pprof/columns/extra.c', '', 'is not in CMakeLists.txt'),
@@ -34,7 +34,7 @@ PERMITTED = [
     ('DEPENDS base\n  PUBLIC appender', 'DEPENDS base client\n  PUBLIC appender',
      'model DEPENDS on client, which no file of it includes'),
     ('PUBLIC conprof tools', 'PUBLIC conprof wal tools',
-     'tsdb/wal.h is PUBLIC, and no other module includes it'),
+     'tsdb/wal/wal.h is PUBLIC, and no other module includes it'),
 ]
 
 

@@ -18,7 +18,6 @@
 #include "tests/tempdir.h"
 #include "tests/tsdb/sample.h"
 #include "tsdb/querier.h"
-#include "tsdb/tools.h"
 
 /* Calls of one kind, on paths that hold a text, fail so many times. */
 struct hook {

@@ -16,7 +16,9 @@
 #include "pprof/columns.h"
 #include "tests/tsdb/profile.h"
 #include "tests/tsdb/sample.h"
+#include "tsdb/deletion.h"
 #include "tsdb/querier.h"
+#include "tsdb/repair.h"
 #include "tsdb/tsdb.h"
 
 #define SCRIPT_SERIES 5

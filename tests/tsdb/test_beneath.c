@@ -8,6 +8,9 @@
  */
 #include "tests/tsdb/vandal.h"
 
+#include "tsdb/deletion.h"
+#include "tsdb/repair.h"
+
 TestSuite(beneath, .timeout = 7200);
 
 static void use(struct fixture *f, struct vandal *v, int *now)

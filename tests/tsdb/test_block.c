@@ -18,8 +18,11 @@
 #include "tests/tempdir.h"
 #include "tests/tsdb/profile.h"
 #include "tests/tsdb/sample.h"
+#include "tsdb/deletion.h"
 #include "tsdb/querier.h"
-#include "tsdb/tools.h"
+#include "tsdb/repair.h"
+#include "tsdb/snapshot.h"
+#include "tsdb/stats.h"
 #include "tsdb/tsdb.h"
 #include "tsdb/verify.h"
 

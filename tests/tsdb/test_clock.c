@@ -8,6 +8,9 @@
  */
 #include "tests/tsdb/vandal.h"
 
+#include "tsdb/repair.h"
+#include "tsdb/stats.h"
+
 TestSuite(clocks, .timeout = 7200);
 
 #define HOUR_MS 3600000LL

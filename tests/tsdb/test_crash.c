@@ -16,6 +16,7 @@
 #include "tests/check.h"
 #include "tests/tempdir.h"
 #include "tests/tsdb/script.h"
+#include "tsdb/repair.h"
 
 #define LIFETIMES 3 /* cuts in a row on the same data */
 

@@ -8,6 +8,9 @@
 #include <sys/resource.h>
 
 #include "tests/tsdb/mishap.h"
+#include "tsdb/deletion.h"
+#include "tsdb/repair.h"
+#include "tsdb/stats.h"
 #include "tsdb/verify.h"
 
 TestSuite(damage, .timeout = 240);

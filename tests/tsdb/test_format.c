@@ -13,11 +13,11 @@
 #include "tests/pages.h"
 #include "tests/tempdir.h"
 #include "tests/tsdb/sample.h"
-#include "tsdb/block_writer.h"
-#include "tsdb/head.h"
-#include "tsdb/range.h"
-#include "tsdb/segment.h"
-#include "tsdb/state.h"
+#include "tsdb/block/block_writer.h"
+#include "tsdb/chunk/chunk_meta.h"
+#include "tsdb/head/head.h"
+#include "tsdb/wal/segment.h"
+#include "tsdb/db/state.h"
 
 TestSuite(format, .timeout = 60);
 

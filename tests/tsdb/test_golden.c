@@ -19,8 +19,9 @@
 #include "tests/tempdir.h"
 #include "tests/tsdb/profile.h"
 #include "tests/tsdb/sample.h"
+#include "tsdb/deletion.h"
 #include "tsdb/querier.h"
-#include "tsdb/tools.h"
+#include "tsdb/stats.h"
 #include "tsdb/verify.h"
 
 TestSuite(golden, .timeout = 7200);

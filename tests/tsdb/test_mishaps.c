@@ -5,6 +5,10 @@
  */
 #include "tests/tsdb/mishap.h"
 
+#include "tsdb/deletion.h"
+#include "tsdb/repair.h"
+#include "tsdb/stats.h"
+
 TestSuite(mishaps, .timeout = 120);
 
 Test(mishaps, an_empty_range_and_the_next_one_share_no_directory)

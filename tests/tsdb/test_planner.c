@@ -4,8 +4,8 @@
  * (tsdb/compact_test.go, TestLeveledCompactor_plan).
  */
 #include "tests/check.h"
-#include "tsdb/planner.h"
-#include "tsdb/window.h"
+#include "tsdb/compact/planner.h"
+#include "tsdb/head/window.h"
 
 TestSuite(planner, .timeout = 60);
 

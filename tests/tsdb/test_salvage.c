@@ -7,6 +7,10 @@
  */
 #include "tests/tsdb/vandal.h"
 
+#include "tsdb/deletion.h"
+#include "tsdb/repair.h"
+#include "tsdb/stats.h"
+
 TestSuite(salvage, .timeout = 7200);
 
 /* A directory with blocks, a range, tombstones, and profiles in the WAL. */

@@ -16,6 +16,7 @@
 #include "tests/tempdir.h"
 #include "tests/tsdb/sample.h"
 #include "tsdb/querier.h"
+#include "tsdb/stats.h"
 #include "tsdb/tsdb.h"
 
 TestSuite(weeks, .timeout = 14400);

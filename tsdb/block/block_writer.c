@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/block/block_writer.h"
+
+#include <stdio.h>
+
+#include "base/crc32c.h"
+#include "base/enc.h"
+#include "model/codec.h"
+#include "tsdb/block/block_writer_private.h"
+#include "tsdb/io/record.h"
+
+#define COPY_PIECE        MIB
+#define STRIPE_GROUPS_MAX 4096
+#define STRIPE_ROOM       (64 * MIB) /* for its last group and its table */
+
+static int make_dirs(struct block_writer *w, struct err *err)
+{
+	CLEANUP(mem_freep) char *chunks = mem_printf("%s/chunks", w->path);
+	CLEANUP(mem_freep) char *values = mem_printf("%s/values", w->path);
+	struct fs *fs = w->env->fs;
+	int rc = fs_mkdir(fs, w->path, err);
+
+	/* Left by an earlier try that could not be undone. */
+	if (rc == ERR_EXISTS && !fs_remove_dir(fs, w->path, err))
+		rc = fs_mkdir(fs, w->path, err);
+	if (!rc)
+		rc = fs_mkdir(fs, chunks, err);
+	if (!rc)
+		rc = fs_mkdir(fs, values, err);
+	return rc == ERR_EXISTS ? ERR_IO : rc;
+}
+
+int block_writer_new(const struct block_env *env, const struct ulid *ulid,
+		     struct block_writer **out, struct err *err)
+{
+	struct block_writer *w = mem_new(struct block_writer);
+	int rc;
+
+	w->env = env;
+	w->path = block_path(env, ulid, BLOCK_TMP_SUFFIX);
+	w->meta.ulid = *ulid;
+	w->meta.first_ms = INT64_MAX;
+	w->meta.last_ms = INT64_MIN;
+	rc = make_dirs(w, err);
+	if (rc)
+		block_writer_free(w);
+	else
+		*out = w;
+	return rc;
+}
+
+void block_writer_free(struct block_writer *w)
+{
+	if (!w)
+		return;
+	outfile_close(&w->values);
+	outfile_close(&w->chunks);
+	index_writer_free(w->index);
+	if (!w->published && fs_remove_dir(w->env->fs, w->path, NULL)) {
+		/* The next start removes it. */
+	}
+	meta_fini(&w->meta);
+	buf_fini(&w->scratch);
+	vec_fini(&w->waiting);
+	vec_fini(&w->tables);
+	buf_fini(&w->fronts);
+	mem_free(w->files);
+	mem_free(w->path);
+	mem_free(w);
+}
+
+const char *block_writer_path(const struct block_writer *w)
+{
+	return w->path;
+}
+
+struct meta *block_writer_meta(struct block_writer *w)
+{
+	return &w->meta;
+}
+
+static char *values_path(const struct block_writer *w, uint32_t number)
+{
+	return mem_printf("%s/values/%06u", w->path, number);
+}
+
+/* A number for one more values file. */
+static uint32_t new_number(struct block_writer *w)
+{
+	w->files = mem_grow(w->files, w->file_count, &w->file_cap,
+			    sizeof(*w->files));
+	w->files[w->file_count++] = (struct values_file){ 0 };
+	return (uint32_t)w->file_count;
+}
+
+int close_values(struct block_writer *w, struct err *err)
+{
+	struct values_file *f;
+	int rc;
+
+	if (!w->values.file)
+		return 0;
+	f = &w->files[w->current - 1];
+	rc = outfile_finish(&w->values, err);
+	f->size = w->values.size;
+	f->crc = w->values.crc;
+	outfile_close(&w->values);
+	return rc;
+}
+
+static int begin_values(struct block_writer *w, struct err *err)
+{
+	struct file_header h = { .magic = MAGIC_BLOCK_VALUES };
+	CLEANUP(mem_freep) char *path = NULL;
+	int rc = salt_make(&h.salt, err);
+
+	if (rc)
+		return rc;
+	w->current = new_number(w);
+	h.number = w->current;
+	path = values_path(w, w->current);
+	rc = outfile_open(&w->values, w->env->fs, path, err);
+	if (rc)
+		return rc;
+	buf_reset(&w->scratch);
+	file_header_encode(&h, &w->scratch);
+	outfile_add(&w->values, buf_bytes(&w->scratch));
+	return 0;
+}
+
+int close_chunks(struct block_writer *w, struct err *err)
+{
+	char name[META_NAME_MAX];
+	struct meta_file *f;
+	int rc;
+
+	if (!w->chunks.file)
+		return 0;
+	rc = outfile_finish(&w->chunks, err);
+	snprintf(name, sizeof(name), "chunks/%06u", w->segment);
+	f = meta_add_file(&w->meta, name);
+	f->size = w->chunks.size;
+	f->crc = w->chunks.crc;
+	outfile_close(&w->chunks);
+	return rc;
+}
+
+static int begin_chunks(struct block_writer *w, struct err *err)
+{
+	CLEANUP(mem_freep)
+	char *path = mem_printf("%s/chunks/%06u", w->path, ++w->segment);
+	uint8_t header[CHUNK_HEADER] = { 0 };
+	int rc = outfile_open(&w->chunks, w->env->fs, path, err);
+
+	if (rc)
+		return rc;
+	put_be32(header, CHUNK_MAGIC);
+	header[4] = 1; /* version */
+	outfile_add(&w->chunks, (struct bytes){ header, sizeof(header) });
+	return 0;
+}
+
+/* What the meta data says of all groups together. */
+static void count(struct block_writer *w, const struct head *h)
+{
+	struct meta *m = &w->meta;
+	const struct head_profile *last = &h->profiles[h->count - 1];
+
+	m->samples += h->count;
+	m->chunks++;
+	if (h->profiles[0].ms < m->first_ms)
+		m->first_ms = h->profiles[0].ms;
+	if (last->ms > m->last_ms)
+		m->last_ms = last->ms;
+	for (size_t i = 0; i < h->count; i++)
+		m->raw_bytes += h->profiles[i].raw_len;
+	w->files[h->place.file - 1].live += h->place.len;
+}
+
+/* The group waits for its stripe's end. */
+static void wait(struct block_writer *w, struct head *h, struct bytes typeset,
+		 size_t chunk)
+{
+	struct waiting *x = vec_add(&w->waiting);
+
+	h->typeset = meta_typeset(&w->meta, typeset);
+	*x = (struct waiting){ .at = w->fronts.len,
+			       .place = h->place,
+			       .codec = h->codec,
+			       .chunk = chunk,
+			       .min = h->profiles[0].ms,
+			       .max = h->profiles[h->count - 1].ms };
+	head_encode_front(h, &w->fronts);
+	x->len = w->fronts.len - x->at;
+	count(w, h);
+}
+
+void block_writer_linked(struct block_writer *w, struct head *h,
+			 struct bytes typeset, size_t chunk)
+{
+	wait(w, h, typeset, chunk);
+}
+
+/* What comes first in a stripe begins another file, unless all of it fits. */
+static int room_for(struct block_writer *w, size_t len, struct err *err)
+{
+	size_t want = len > STRIPE_ROOM ? len : STRIPE_ROOM;
+	int rc = 0;
+
+	if (w->values.file && w->values.size > FILE_HEADER && !w->in_stripe &&
+	    w->values.size + want > BLOCK_VALUES_MAX)
+		rc = close_values(w, err);
+	if (!rc && !w->values.file)
+		rc = begin_values(w, err);
+	return rc;
+}
+
+static int add_values(struct block_writer *w, struct bytes stored,
+		      struct err *err)
+{
+	outfile_add(&w->values, stored);
+	if (w->values.rc && err)
+		*err = w->values.err;
+	return w->values.rc;
+}
+
+int block_writer_group(struct block_writer *w, struct head *h,
+		       struct bytes stored, struct bytes typeset, size_t chunk,
+		       struct err *err)
+{
+	int rc = room_for(w, stored.len, err);
+
+	if (rc)
+		return rc;
+	h->place.file = w->current;
+	h->place.offset = w->values.size;
+	w->in_stripe = w->in_stripe || h->codec != CODEC_ZSTD;
+	rc = add_values(w, stored, err);
+	if (!rc)
+		wait(w, h, typeset, chunk);
+	return rc;
+}
+
+int block_writer_table(struct block_writer *w, struct bytes stored,
+		       struct head_table *out, struct err *err)
+{
+	int rc = room_for(w, stored.len, err);
+
+	if (rc)
+		return rc;
+	w->in_stripe = true;
+	*out = (struct head_table){ .offset = w->values.size,
+				    .len = (uint32_t)stored.len,
+				    .crc = crc32c(0, stored) };
+	return add_values(w, stored, err);
+}
+
+bool block_writer_is_full(const struct block_writer *w)
+{
+	return w->waiting.count >= STRIPE_GROUPS_MAX ||
+	       (w->values.file &&
+		w->values.size + STRIPE_ROOM > BLOCK_VALUES_MAX);
+}
+
+/* A table counts once, however many groups need it. */
+static void count_table(struct block_writer *w, const struct head_place *p)
+{
+	if (!p->table.len)
+		return;
+	for (size_t i = 0; i < w->tables.count; i++) {
+		if (w->tables.v[i].file == p->file &&
+		    w->tables.v[i].offset == p->table.offset)
+			return;
+	}
+	*vec_add(&w->tables) = (struct live_table){ p->file, p->table.offset };
+	w->files[p->file - 1].live += p->table.len;
+}
+
+static int write_chunk(struct block_writer *w, const struct waiting *x,
+		       struct index_chunk *chunk, struct err *err)
+{
+	struct buf len = { 0 };
+	struct buf *b = &w->scratch;
+	uint8_t crc[4];
+	int rc = 0;
+
+	buf_reset(b);
+	buf_byte(b, CHUNK_GROUP);
+	buf_add(b, w->fronts.ptr + x->at, x->len);
+	head_encode_place(&x->place, b);
+	if (w->chunks.size + b->len + 16 > BLOCK_CHUNKS_MAX)
+		rc = close_chunks(w, err);
+	if (!rc && !w->chunks.file)
+		rc = begin_chunks(w, err);
+	if (rc)
+		return rc;
+	*chunk = (struct index_chunk){
+		.min = x->min,
+		.max = x->max,
+		.ref = (uint64_t)(w->segment - 1) << 32 | w->chunks.size,
+	};
+	enc_uvarint(&len, b->len - 1);
+	outfile_add(&w->chunks, buf_bytes(&len));
+	buf_fini(&len);
+	outfile_add(&w->chunks, buf_bytes(b));
+	put_be32(crc, crc32c(0, buf_bytes(b)));
+	outfile_add(&w->chunks, (struct bytes){ crc, sizeof(crc) });
+	return 0;
+}
+
+int block_writer_stripe(struct block_writer *w, struct bytes table,
+			struct index_chunk *chunks, struct err *err)
+{
+	struct head_table own = { 0 };
+	int rc = 0;
+
+	if (table.len)
+		rc = block_writer_table(w, table, &own, err);
+	for (size_t i = 0; i < w->waiting.count && !rc; i++) {
+		struct waiting *x = &w->waiting.v[i];
+
+		if (!x->place.table.len && x->codec != CODEC_ZSTD)
+			x->place.table = own;
+		count_table(w, &x->place);
+		rc = write_chunk(w, x, &chunks[x->chunk], err);
+	}
+	w->in_stripe = false;
+	w->waiting.count = 0;
+	buf_reset(&w->fronts);
+	return rc;
+}
+
+void block_writer_end_target(struct block_writer *w)
+{
+	w->tables.count = 0;
+}
+
+/* Copy a file whose length and checksum are known. */
+static int copy(struct block_writer *w, struct file *from, const char *to,
+		const struct meta_file *f, struct err *err)
+{
+	CLEANUP(mem_freep) uint8_t *piece = mem_alloc(COPY_PIECE);
+	struct outfile out = { 0 };
+	int rc = outfile_open(&out, w->env->fs, to, err);
+
+	for (uint64_t at = 0; at < f->size && !rc;) {
+		size_t n = f->size - at < COPY_PIECE ? (size_t)(f->size - at) :
+						       COPY_PIECE;
+
+		rc = file_read(from, at, piece, n, err);
+		if (!rc)
+			outfile_add(&out, (struct bytes){ piece, n });
+		at += n;
+	}
+	if (!rc)
+		rc = outfile_finish(&out, err);
+	outfile_close(&out);
+	return rc;
+}
+
+int block_writer_link(struct block_writer *w, const struct block *b,
+		      uint32_t number, uint32_t *file, struct err *err)
+{
+	CLEANUP(mem_freep) char *from = NULL;
+	CLEANUP(mem_freep) char *to = NULL;
+	const struct meta_file *f;
+	char name[META_NAME_MAX];
+	int rc;
+
+	snprintf(name, sizeof(name), "values/%06u", number);
+	f = meta_file(&b->meta, name);
+	if (!f)
+		return err_set(err, ERR_CORRUPT, "%s has no %s", b->path, name);
+	*file = new_number(w);
+	w->files[*file - 1] =
+		(struct values_file){ .size = f->size, .crc = f->crc };
+	from = mem_printf("%s/%s", b->path, name);
+	to = values_path(w, *file);
+	rc = fs_link(w->env->fs, from, to, err);
+	if (rc)
+		rc = copy(w, block_values(b, number), to, f, err);
+	return rc;
+}
+
+int block_writer_index(struct block_writer *w, uint32_t symbols, uint64_t bytes,
+		       struct index_writer **out, struct err *err)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/index", w->path);
+	int rc = index_writer_new(w->env->fs, path, symbols, bytes, &w->index,
+				  err);
+
+	*out = w->index;
+	return rc;
+}

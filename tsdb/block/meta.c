@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/block/meta.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/crc32c.h"
+#include "base/mem.h"
+#include "model/types.h"
+
+/* With columns it is 2: an everprof before them says "newer", not "damaged". */
+#define FORMAT_PLAIN   1
+#define FORMAT_COLUMNS 2
+
+void meta_fini(struct meta *m)
+{
+	for (size_t i = 0; i < m->typeset_count; i++)
+		mem_free(m->typesets[i].ptr);
+	mem_free(m->typesets);
+	mem_free(m->sources);
+	mem_free(m->parents);
+	mem_free(m->files);
+	*m = (struct meta){ 0 };
+}
+
+void meta_add_source(struct meta *m, const struct ulid *u)
+{
+	size_t at = m->source_count;
+
+	for (size_t i = 0; i < m->source_count; i++) {
+		int order = memcmp(&m->sources[i], u, sizeof(*u));
+
+		if (!order)
+			return;
+		if (order > 0) {
+			at = i;
+			break;
+		}
+	}
+	m->sources = mem_grow(m->sources, m->source_count, &m->source_cap,
+			      sizeof(*m->sources));
+	memmove(m->sources + at + 1, m->sources + at,
+		(m->source_count - at) * sizeof(*m->sources));
+	m->sources[at] = *u;
+	m->source_count++;
+}
+
+void meta_add_parent(struct meta *m, const struct meta *parent)
+{
+	m->parents = mem_grow(m->parents, m->parent_count, &m->parent_cap,
+			      sizeof(*m->parents));
+	m->parents[m->parent_count++] =
+		(struct meta_parent){ .ulid = parent->ulid,
+				      .min_ms = parent->min_ms,
+				      .max_ms = parent->max_ms };
+}
+
+struct meta_file *meta_add_file(struct meta *m, const char *name)
+{
+	struct meta_file *f;
+
+	m->files = mem_grow(m->files, m->file_count, &m->file_cap,
+			    sizeof(*m->files));
+	f = &m->files[m->file_count++];
+	*f = (struct meta_file){ 0 };
+	snprintf(f->name, sizeof(f->name), "%s", name);
+	return f;
+}
+
+uint32_t meta_typeset(struct meta *m, struct bytes typeset)
+{
+	for (size_t i = 0; i < m->typeset_count; i++) {
+		if (bytes_eq(m->typesets[i], typeset))
+			return (uint32_t)i;
+	}
+	m->typesets = mem_grow(m->typesets, m->typeset_count, &m->typeset_cap,
+			       sizeof(*m->typesets));
+	m->typesets[m->typeset_count] =
+		(struct bytes){ .ptr = mem_dup(typeset.ptr, typeset.len),
+				.len = typeset.len };
+	return (uint32_t)m->typeset_count++;
+}
+
+const struct meta_file *meta_file(const struct meta *m, const char *name)
+{
+	for (size_t i = 0; i < m->file_count; i++) {
+		if (!strcmp(m->files[i].name, name))
+			return &m->files[i];
+	}
+	return NULL;
+}
+
+/* Writing: laid out as Go's json.MarshalIndent does for Prometheus. */
+
+static void encode_sources(const struct meta *m, struct buf *out)
+{
+	char text[ULID_TEXT + 1];
+
+	for (size_t i = 0; i < m->source_count; i++) {
+		ulid_format(&m->sources[i], text);
+		buf_printf(out, "%s\n\t\t\t\"%s\"", i ? "," : "", text);
+	}
+	buf_str(out, "\n\t\t]");
+}
+
+static void encode_parents(const struct meta *m, struct buf *out)
+{
+	char text[ULID_TEXT + 1];
+
+	if (!m->parent_count)
+		return;
+	buf_str(out, ",\n\t\t\"parents\": [");
+	for (size_t i = 0; i < m->parent_count; i++) {
+		const struct meta_parent *p = &m->parents[i];
+
+		ulid_format(&p->ulid, text);
+		buf_printf(out,
+			   "%s\n\t\t\t{\n\t\t\t\t\"ulid\": \"%s\",\n"
+			   "\t\t\t\t\"minTime\": %" PRId64 ",\n"
+			   "\t\t\t\t\"maxTime\": %" PRId64 "\n\t\t\t}",
+			   i ? "," : "", text, p->min_ms, p->max_ms);
+	}
+	buf_str(out, "\n\t\t]");
+}
+
+static void encode_typesets(const struct meta *m, struct buf *out)
+{
+	buf_str(out, "\t\t\"typeSets\": [");
+	for (size_t i = 0; i < m->typeset_count; i++) {
+		buf_printf(out, "%s\n\t\t\t\"", i ? "," : "");
+		for (size_t k = 0; k < m->typesets[i].len; k++)
+			buf_printf(out, "%02x", m->typesets[i].ptr[k]);
+		buf_str(out, "\"");
+	}
+	buf_str(out, "\n\t\t],\n");
+}
+
+static void encode_files(const struct meta *m, struct buf *out)
+{
+	buf_str(out, "\t\t\"files\": [");
+	for (size_t i = 0; i < m->file_count; i++) {
+		const struct meta_file *f = &m->files[i];
+
+		buf_printf(out,
+			   "%s\n\t\t\t{\"name\": \"%s\", \"size\": %" PRIu64
+			   ", ",
+			   i ? "," : "", f->name, f->size);
+		if (!strncmp(f->name, "values/", 7))
+			buf_printf(out, "\"live\": %" PRIu64 ", ", f->live);
+		buf_printf(out, "\"crc32c\": \"%08x\"}", f->crc);
+	}
+	buf_str(out, "\n\t\t],\n");
+}
+
+void meta_encode(const struct meta *m, struct buf *out)
+{
+	char text[ULID_TEXT + 1];
+	size_t start = out->len;
+	struct bytes covered;
+
+	ulid_format(&m->ulid, text);
+	buf_printf(out,
+		   "{\n\t\"ulid\": \"%s\",\n\t\"minTime\": %" PRId64
+		   ",\n\t\"maxTime\": %" PRId64 ",\n",
+		   text, m->min_ms, m->max_ms);
+	buf_printf(out,
+		   "\t\"stats\": {\n\t\t\"numSamples\": %" PRIu64
+		   ",\n\t\t\"numSeries\": %" PRIu64
+		   ",\n\t\t\"numChunks\": %" PRIu64 "\n\t},\n",
+		   m->samples, m->series, m->chunks);
+	buf_printf(
+		out,
+		"\t\"compaction\": {\n\t\t\"level\": %u,\n\t\t\"sources\": [",
+		m->level);
+	encode_sources(m, out);
+	encode_parents(m, out);
+	buf_printf(out,
+		   "\n\t},\n\t\"version\": 1,\n\t\"everprof\": {\n"
+		   "\t\t\"format\": %d,\n\t\t\"firstSample\": %" PRId64
+		   ",\n\t\t\"lastSample\": %" PRId64
+		   ",\n\t\t\"firstLsn\": %" PRIu64
+		   ",\n\t\t\"lastLsn\": %" PRIu64
+		   ",\n\t\t\"rawBytes\": %" PRIu64 ",\n",
+		   m->columns ? FORMAT_COLUMNS : FORMAT_PLAIN, m->first_ms,
+		   m->last_ms, m->first_lsn, m->last_lsn, m->raw_bytes);
+	if (m->columns)
+		buf_str(out, "\t\t\"columns\": true,\n");
+	encode_typesets(m, out);
+	encode_files(m, out);
+	buf_str(out, "\t\t\"crc32c\": \"");
+	covered = (struct bytes){ .ptr = out->ptr + start,
+				  .len = out->len - start };
+	buf_printf(out, "%08x\"\n\t}\n}\n", crc32c(0, covered));
+}
+
+/* Reading. */
+
+#define TAIL_LEN (8 + sizeof("\"\n\t}\n}\n") - 1)
+
+static bool crc_agrees(struct bytes text)
+{
+	struct bytes covered = { .ptr = text.ptr, .len = text.len - TAIL_LEN };
+	char want[TAIL_LEN + 1];
+
+	snprintf(want, sizeof(want), "%08x\"\n\t}\n}\n", crc32c(0, covered));
+	return !memcmp(text.ptr + covered.len, want, TAIL_LEN);
+}
+
+static int64_t number(const json_t *o, const char *key, bool *ok)
+{
+	const json_t *v = json_object_get(o, key);
+
+	*ok = *ok && json_is_integer(v);
+	return *ok ? json_integer_value(v) : 0;
+}
+
+static const char *text_of(const json_t *v, bool *ok)
+{
+	*ok = *ok && json_is_string(v);
+	return *ok ? json_string_value(v) : "";
+}
+
+static struct ulid ulid_of(const json_t *v, bool *ok)
+{
+	struct ulid u = { { 0 } };
+
+	*ok = *ok && ulid_parse(str_of(text_of(v, ok)), &u);
+	return u;
+}
+
+static uint32_t crc_of(const json_t *o, bool *ok)
+{
+	const char *text = text_of(json_object_get(o, "crc32c"), ok);
+	char *end;
+	unsigned long v = strtoul(text, &end, 16);
+
+	*ok = *ok && end == text + 8 && !*end;
+	return (uint32_t)v;
+}
+
+static void decode_parents(struct meta *m, const json_t *parents, bool *ok)
+{
+	size_t n = json_array_size(parents); /* 0 when there are none */
+
+	for (size_t i = 0; i < n && *ok; i++) {
+		const json_t *o = json_array_get(parents, i);
+		struct meta p = { .ulid = ulid_of(json_object_get(o, "ulid"),
+						  ok) };
+
+		p.min_ms = number(o, "minTime", ok);
+		p.max_ms = number(o, "maxTime", ok);
+		meta_add_parent(m, &p);
+	}
+}
+
+static void decode_prometheus(struct meta *m, const json_t *root, bool *ok)
+{
+	const json_t *stats = json_object_get(root, "stats");
+	const json_t *compaction = json_object_get(root, "compaction");
+	const json_t *sources = json_object_get(compaction, "sources");
+	size_t n = json_array_size(sources);
+
+	m->ulid = ulid_of(json_object_get(root, "ulid"), ok);
+	m->min_ms = number(root, "minTime", ok);
+	m->max_ms = number(root, "maxTime", ok);
+	m->samples = (uint64_t)number(stats, "numSamples", ok);
+	m->series = (uint64_t)number(stats, "numSeries", ok);
+	m->chunks = (uint64_t)number(stats, "numChunks", ok);
+	m->level = (uint32_t)number(compaction, "level", ok);
+	for (size_t i = 0; i < n && *ok; i++) {
+		struct ulid u = ulid_of(json_array_get(sources, i), ok);
+
+		meta_add_source(m, &u);
+	}
+	decode_parents(m, json_object_get(compaction, "parents"), ok);
+}
+
+static void decode_typesets(struct meta *m, const json_t *list, bool *ok)
+{
+	size_t n = json_array_size(list);
+
+	for (size_t i = 0; i < n && *ok; i++) {
+		const char *hex = text_of(json_array_get(list, i), ok);
+		struct buf b = buf_init(TYPESET_BYTES_MAX);
+
+		for (; *hex && hex[1] && *ok; hex += 2) {
+			const char digits[3] = { hex[0], hex[1], 0 };
+			char *end;
+
+			buf_byte(&b, (uint8_t)strtoul(digits, &end, 16));
+			*ok = *ok && !*end && !b.over;
+		}
+		*ok = *ok && !*hex && b.len &&
+		      meta_typeset(m, buf_bytes(&b)) == (uint32_t)i;
+		buf_fini(&b);
+	}
+}
+
+static void decode_files(struct meta *m, const json_t *list, bool *ok)
+{
+	size_t n = json_array_size(list);
+
+	for (size_t i = 0; i < n && *ok; i++) {
+		const json_t *o = json_array_get(list, i);
+		const char *name = text_of(json_object_get(o, "name"), ok);
+		struct meta_file *f = meta_add_file(m, name);
+
+		*ok = *ok && strlen(name) < META_NAME_MAX;
+		f->size = (uint64_t)number(o, "size", ok);
+		if (!strncmp(name, "values/", 7))
+			f->live = (uint64_t)number(o, "live", ok);
+		f->crc = crc_of(o, ok);
+	}
+}
+
+static void decode_everprof(struct meta *m, const json_t *o, bool *ok)
+{
+	m->first_ms = number(o, "firstSample", ok);
+	m->last_ms = number(o, "lastSample", ok);
+	m->first_lsn = (uint64_t)number(o, "firstLsn", ok);
+	m->last_lsn = (uint64_t)number(o, "lastLsn", ok);
+	m->raw_bytes = (uint64_t)number(o, "rawBytes", ok);
+	m->columns = json_is_true(json_object_get(o, "columns"));
+	decode_typesets(m, json_object_get(o, "typeSets"), ok);
+	decode_files(m, json_object_get(o, "files"), ok);
+}
+
+static int decode_root(struct meta *m, const json_t *root, struct err *err)
+{
+	const json_t *ours = json_object_get(root, "everprof");
+	bool ok = json_is_object(ours);
+	int64_t format = number(ours, "format", &ok);
+
+	if (ok && (format < FORMAT_PLAIN || format > FORMAT_COLUMNS))
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"a block in format %" PRId64
+			", written by a newer everprof: this one reads formats %d to %d; use the version that wrote it",
+			format, FORMAT_PLAIN, FORMAT_COLUMNS);
+	if (ok) {
+		decode_prometheus(m, root, &ok);
+		decode_everprof(m, ours, &ok);
+	}
+	return ok ? 0 :
+		    err_set(err, ERR_CORRUPT,
+			    "meta.json is not that of an everprof block");
+}
+
+int meta_decode(struct bytes text, struct meta *out, struct err *err)
+{
+	struct meta m = { 0 };
+	json_error_t why;
+	json_t *root;
+	int rc;
+
+	if (text.len <= TAIL_LEN || !crc_agrees(text))
+		return err_set(err, ERR_CORRUPT, "meta.json is damaged");
+	root = json_loadb(str_from(text).ptr, text.len, 0, &why);
+	if (!root)
+		return err_set(err, ERR_CORRUPT, "meta.json: %s", why.text);
+	rc = decode_root(&m, root, err);
+	json_decref(root);
+	if (rc)
+		meta_fini(&m);
+	else
+		*out = m;
+	return rc;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/block/tombstones.h"
+
+#include <stdlib.h>
+
+#include "base/crc32c.h"
+#include "base/dec.h"
+#include "base/enc.h"
+#include "base/mem.h"
+
+#define MAGIC   0x0130BA30u
+#define VERSION 1
+#define FRONT   5
+
+struct tombstones *tombstones_new(void)
+{
+	struct tombstones *t = mem_new(struct tombstones);
+
+	atomic_init(&t->refs, 1);
+	return t;
+}
+
+struct tombstones *tombstones_ref(struct tombstones *t)
+{
+	atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
+	return t;
+}
+
+void tombstones_unref(struct tombstones *t)
+{
+	if (!t || atomic_fetch_sub(&t->refs, 1) != 1)
+		return;
+	mem_free(t->v);
+	mem_free(t);
+}
+
+struct tombstones *tombstones_copy(const struct tombstones *t)
+{
+	struct tombstones *copy = tombstones_new();
+
+	copy->v = mem_dup(t->v, t->count * sizeof(*t->v));
+	copy->count = t->count;
+	copy->cap = t->count;
+	return copy;
+}
+
+void tombstones_add(struct tombstones *t, uint32_t ref, int64_t from,
+		    int64_t to)
+{
+	t->v = mem_grow(t->v, t->count, &t->cap, sizeof(*t->v));
+	t->v[t->count++] =
+		(struct tombstone){ .ref = ref, .from = from, .to = to };
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct tombstone *x = a;
+	const struct tombstone *y = b;
+
+	if (x->ref != y->ref)
+		return x->ref < y->ref ? -1 : 1;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+void tombstones_sort(struct tombstones *t)
+{
+	size_t kept = 0;
+
+	if (t->count)
+		qsort(t->v, t->count, sizeof(*t->v), by_place);
+	for (size_t i = 0; i < t->count; i++) {
+		struct tombstone *last = kept ? &t->v[kept - 1] : NULL;
+
+		/* Written so that it cannot overflow. */
+		if (last && last->ref == t->v[i].ref &&
+		    (t->v[i].from <= last->to ||
+		     t->v[i].from - 1 == last->to)) {
+			if (t->v[i].to > last->to)
+				last->to = t->v[i].to;
+		} else {
+			t->v[kept++] = t->v[i];
+		}
+	}
+	t->count = kept;
+}
+
+/* The first of a series, or where it would be. */
+static size_t first_of(const struct tombstones *t, uint32_t ref)
+{
+	size_t low = 0;
+	size_t high = t->count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (t->v[mid].ref < ref)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+void tombstones_gaps(const struct tombstones *t, uint32_t ref,
+		     struct groups *out)
+{
+	for (size_t i = first_of(t, ref); i < t->count && t->v[i].ref == ref;
+	     i++)
+		groups_add_gap(out, &(struct gap){ .from = t->v[i].from,
+						   .to = t->v[i].to,
+						   .lsn = UINT64_MAX,
+						   .at = UINT64_MAX });
+}
+
+size_t tombstones_series(const struct tombstones *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->count; i++)
+		n += !i || t->v[i].ref != t->v[i - 1].ref;
+	return n;
+}
+
+void tombstones_encode(const struct tombstones *t, struct buf *out)
+{
+	size_t start = out->len + FRONT;
+	struct bytes covered;
+
+	enc_be32(out, MAGIC);
+	buf_byte(out, VERSION);
+	for (size_t i = 0; i < t->count; i++) {
+		enc_uvarint(out, t->v[i].ref);
+		enc_svarint(out, t->v[i].from);
+		enc_svarint(out, t->v[i].to);
+	}
+	covered = (struct bytes){ .ptr = out->ptr + start,
+				  .len = out->len - start };
+	enc_be32(out, crc32c(0, covered));
+}
+
+int tombstones_decode(struct bytes file, struct tombstones **out,
+		      struct err *err)
+{
+	struct dec d = dec_init(file);
+	struct tombstones *t;
+	struct bytes covered;
+	uint32_t magic = dec_be32(&d);
+	uint8_t version = dec_u8(&d);
+
+	if (d.bad || magic != MAGIC || dec_left(&d) < 4)
+		return err_set(err, ERR_CORRUPT, "not a file of tombstones");
+	if (version != VERSION) /* meta.json tells a later format */
+		return err_set(err, ERR_CORRUPT, "tombstones of version %u",
+			       version);
+	covered = dec_bytes(&d, dec_left(&d) - 4);
+	if (dec_be32(&d) != crc32c(0, covered))
+		return err_set(err, ERR_CORRUPT,
+			       "the checksum of the tombstones differs");
+	t = tombstones_new();
+	d = dec_init(covered);
+	while (dec_left(&d)) {
+		uint32_t ref = (uint32_t)dec_count(&d, UINT32_MAX);
+		int64_t from = dec_svarint(&d);
+
+		tombstones_add(t, ref, from, dec_svarint(&d));
+	}
+	if (d.bad) {
+		tombstones_unref(t);
+		return err_set(err, ERR_CORRUPT, "damaged tombstones");
+	}
+	tombstones_sort(t);
+	*out = t;
+	return 0;
+}

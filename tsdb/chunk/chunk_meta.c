@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/chunk/chunk_meta.h"
+
+#include "base/dec.h"
+#include "base/enc.h"
+
+/*
+ * Differences wrap: any 64-bit values are legal in a profile, and adding the
+ * wrapped difference gives the value back.
+ */
+static void times_encode(const struct head *h, struct buf *out)
+{
+	int64_t last = 0;
+	int64_t step = 0;
+
+	for (size_t i = 0; i < h->count; i++) {
+		int64_t diff = wrap_sub(h->profiles[i].ms, last);
+
+		enc_svarint(out, i < 2 ? diff : wrap_sub(diff, step));
+		step = diff;
+		last = h->profiles[i].ms;
+	}
+}
+
+static int64_t field(const struct head_profile *p, int which)
+{
+	switch (which) {
+	case 0:
+		return p->duration_ns;
+	case 1:
+		return p->period;
+	case 2:
+		return (int64_t)p->sample_count;
+	default:
+		return p->raw_len;
+	}
+}
+
+static void set_field(struct head_profile *p, int which, int64_t v)
+{
+	switch (which) {
+	case 0:
+		p->duration_ns = v;
+		break;
+	case 1:
+		p->period = v;
+		break;
+	case 2:
+		p->sample_count = (uint64_t)v;
+		break;
+	default:
+		p->raw_len = (uint32_t)v;
+		break;
+	}
+}
+
+#define FIELDS 4
+
+void head_encode_front(const struct head *h, struct buf *out)
+{
+	enc_be16(out, h->count);
+	buf_byte(out, 0);
+	buf_byte(out, h->codec);
+	times_encode(h, out);
+	enc_uvarint(out, h->typeset);
+	for (size_t t = 0; t < h->total_count; t++) {
+		const int64_t *v = &h->totals[t * GROUP_PROFILES_MAX];
+
+		for (size_t i = 0; i < h->count; i++)
+			enc_svarint(out, wrap_sub(v[i], i ? v[i - 1] : 0));
+	}
+	for (int f = 0; f < FIELDS; f++) {
+		int64_t last = 0;
+
+		for (size_t i = 0; i < h->count; i++) {
+			int64_t v = field(&h->profiles[i], f);
+
+			enc_svarint(out, wrap_sub(v, last));
+			last = v;
+		}
+	}
+	for (size_t i = 0; i < h->count; i++)
+		enc_be64(out, h->profiles[i].hash);
+}
+
+void head_encode_place(const struct head_place *p, struct buf *out)
+{
+	enc_uvarint(out, p->file);
+	enc_uvarint(out, p->offset);
+	enc_uvarint(out, p->len);
+	enc_be32(out, p->crc);
+	enc_uvarint(out, p->table.len);
+	if (p->table.len) {
+		enc_uvarint(out, p->table.offset);
+		enc_be32(out, p->table.crc);
+	}
+	enc_uvarint(out, p->first);
+}
+
+void head_encode(const struct head *h, struct buf *out)
+{
+	head_encode_front(h, out);
+	head_encode_place(&h->place, out);
+}
+
+/* Up to and with the times. */
+static size_t front_decode(struct dec *d, uint8_t *codec, int64_t *ms)
+{
+	size_t count = dec_be16(d);
+	int64_t last = 0;
+	int64_t step = 0;
+
+	d->bad = d->bad || !count || count > GROUP_PROFILES_MAX || dec_u8(d);
+	*codec = dec_u8(d);
+	for (size_t i = 0; i < count && !d->bad; i++) {
+		int64_t v = dec_svarint(d);
+		int64_t diff = i < 2 ? v : wrap_add(v, step);
+
+		ms[i] = wrap_add(last, diff);
+		d->bad = d->bad || (i && ms[i] <= last);
+		step = diff;
+		last = ms[i];
+	}
+	return count;
+}
+
+static int damaged(struct err *err)
+{
+	return err_set(err, ERR_CORRUPT, "the head of a group is damaged");
+}
+
+int head_times(struct bytes b, int64_t *ms, size_t *count, struct err *err)
+{
+	struct dec d = dec_init(b);
+	uint8_t codec;
+	size_t n = front_decode(&d, &codec, ms);
+
+	if (d.bad)
+		return damaged(err);
+	*count = n;
+	return 0;
+}
+
+int head_typeset(struct bytes b, uint32_t *out, struct err *err)
+{
+	struct dec d = dec_init(b);
+	int64_t ms[GROUP_PROFILES_MAX];
+	uint8_t codec;
+	uint64_t number;
+
+	front_decode(&d, &codec, ms);
+	number = dec_count(&d, UINT32_MAX);
+	if (d.bad)
+		return damaged(err);
+	*out = (uint32_t)number;
+	return 0;
+}
+
+static void place_decode(struct dec *d, struct head_place *p)
+{
+	p->file = (uint32_t)dec_count(d, UINT32_MAX);
+	p->offset = dec_uvarint(d);
+	p->len = (uint32_t)dec_count(d, UINT32_MAX);
+	p->crc = dec_be32(d);
+	p->table = (struct head_table){ .len = (uint32_t)dec_count(
+						d, UINT32_MAX) };
+	if (p->table.len) {
+		p->table.offset = dec_uvarint(d);
+		p->table.crc = dec_be32(d);
+	}
+	p->first = (uint32_t)dec_count(d, UINT32_MAX);
+}
+
+static void totals_decode(struct dec *d, struct head *h)
+{
+	for (size_t t = 0; t < h->total_count && !d->bad; t++) {
+		int64_t last = 0;
+
+		for (size_t i = 0; i < h->count; i++) {
+			last = wrap_add(last, dec_svarint(d));
+			if (h->totals)
+				h->totals[t * GROUP_PROFILES_MAX + i] = last;
+		}
+	}
+}
+
+int head_decode(struct bytes b, struct head *h, struct err *err)
+{
+	struct dec d = dec_init(b);
+	int64_t ms[GROUP_PROFILES_MAX] = { 0 };
+	size_t count = front_decode(&d, &h->codec, ms);
+
+	if (d.bad)
+		return damaged(err);
+	h->count = (uint16_t)count;
+	h->typeset = (uint32_t)dec_count(&d, UINT32_MAX);
+	totals_decode(&d, h);
+	for (size_t i = 0; i < count; i++)
+		h->profiles[i].ms = ms[i];
+	for (int f = 0; f < FIELDS; f++) {
+		int64_t last = 0;
+
+		for (size_t i = 0; i < count; i++) {
+			last = wrap_add(last, dec_svarint(&d));
+			if (f == FIELDS - 1 && (last < 0 || last > UINT32_MAX))
+				d.bad = true;
+			set_field(&h->profiles[i], f, last);
+		}
+	}
+	for (size_t i = 0; i < count; i++)
+		h->profiles[i].hash = dec_be64(&d);
+	place_decode(&d, &h->place);
+	if (d.bad || dec_left(&d))
+		return damaged(err);
+	return 0;
+}
+
+bool head_find(const struct head *h, int64_t ms, uint16_t *index)
+{
+	for (uint16_t i = 0; i < h->count; i++) {
+		if (h->profiles[i].ms == ms) {
+			*index = i;
+			return true;
+		}
+	}
+	return false;
+}

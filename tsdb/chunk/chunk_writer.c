@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/chunk/chunk_writer.h"
+
+#include "base/crc32c.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "tsdb/chunk/codec_zstd.h"
+
+#define REFUSALS_MAX      3
+#define COLUMNS_BYTES_MAX (16 * MIB)
+#define BUFFER_KEEP       MIB /* larger buffers are given back after use */
+
+static struct builder_codec codec_begin(const struct codec *c, int level)
+{
+	if (!c)
+		return (struct builder_codec){ 0 };
+	return (struct builder_codec){ .codec = c,
+				       .encoder = c->encoder_new(level),
+				       .decoder = c->decoder_new() };
+}
+
+static void codec_end(struct builder_codec *c)
+{
+	if (!c->codec)
+		return;
+	c->codec->encoder_free(c->encoder);
+	c->codec->decoder_free(c->decoder);
+}
+
+struct builder *builder_new(const struct codec *columns, int level)
+{
+	struct builder *b = mem_new(struct builder);
+
+	b->zstd = codec_begin(&codec_zstd, level);
+	b->columns = codec_begin(columns, level);
+	b->head.totals = b->totals;
+	return b;
+}
+
+void builder_free(struct builder *b)
+{
+	if (!b)
+		return;
+	codec_end(&b->zstd);
+	codec_end(&b->columns);
+	for (size_t i = 0; i < ARRAY_SIZE(b->raw); i++)
+		buf_fini(&b->raw[i]);
+	buf_fini(&b->typeset);
+	buf_fini(&b->scratch);
+	mem_free(b);
+}
+
+void builder_begin_series(struct builder *b)
+{
+	b->refused = 0;
+}
+
+bool builder_is_stripe_full(const struct builder *b)
+{
+	const struct builder_codec *c = &b->columns;
+
+	return c->codec && c->codec->encoder_is_full(c->encoder);
+}
+
+int builder_end_stripe(struct builder *b, struct buf *out, struct err *err)
+{
+	const struct builder_codec *c = &b->columns;
+
+	return c->codec ? c->codec->encoder_finish(c->encoder, out, err) : 0;
+}
+
+bool builder_is_full(const struct builder *b, uint32_t raw_len,
+		     struct bytes typeset)
+{
+	return b->head.count && (b->head.count == GROUP_PROFILES_MAX ||
+				 b->raw_bytes + raw_len > GROUP_BYTES_MAX ||
+				 !bytes_eq(buf_bytes(&b->typeset), typeset));
+}
+
+void builder_add(struct builder *b, const struct head_profile *p,
+		 struct bytes typeset, const int64_t *totals, struct buf *raw)
+{
+	struct head *h = &b->head;
+	uint16_t i = h->count++;
+	struct buf empty = b->raw[i];
+
+	b->raw[i] = *raw;
+	*raw = empty;
+	b->raw_bytes += p->raw_len;
+	h->total_count = (uint16_t)typeset_count(typeset);
+	h->profiles[i] = *p;
+	for (size_t t = 0; t < h->total_count; t++)
+		h->totals[t * GROUP_PROFILES_MAX + i] = totals[t];
+	if (i)
+		return;
+	buf_reset(&b->typeset);
+	buf_add(&b->typeset, typeset.ptr, typeset.len);
+}
+
+/* What is about to be stored must decode to what came, whatever the codec. */
+static int verify(struct builder *b, const struct builder_codec *c,
+		  const struct head *h, struct bytes stored, struct err *err)
+{
+	uint32_t lens[GROUP_PROFILES_MAX];
+	struct codec_group group = { .stored = stored,
+				     .lens = lens,
+				     .count = h->count };
+	size_t at = 0;
+	int rc;
+
+	if (c->codec->encoder_table)
+		group.table = c->codec->encoder_table(c->encoder);
+	for (size_t i = 0; i < h->count; i++)
+		lens[i] = h->profiles[i].raw_len;
+	buf_reset(&b->scratch);
+	rc = c->codec->decode(c->decoder, &group, 0, h->count, &b->scratch,
+			      err);
+	for (size_t i = 0; i < h->count && !rc; at += lens[i++]) {
+		struct bytes value = { .ptr = b->scratch.ptr + at,
+				       .len = lens[i] };
+
+		if (hash64(value) != h->profiles[i].hash)
+			rc = err_set(err, ERR_CORRUPT,
+				     "codec %s changed a profile",
+				     c->codec->name);
+	}
+	return rc;
+}
+
+/* What a codec has appended is checked, and h says where it is. */
+static int accept_group(struct builder *b, const struct builder_codec *c,
+			struct head *h, struct buf *out, size_t at,
+			struct err *err)
+{
+	struct bytes stored = { .ptr = out->ptr + at, .len = out->len - at };
+	int rc = verify(b, c, h, stored, err);
+
+	if (rc) {
+		out->len = at;
+		return rc;
+	}
+	h->codec = c->codec->id;
+	h->place.table = (struct head_table){ 0 };
+	h->place.len = (uint32_t)stored.len;
+	h->place.crc = crc32c(0, stored);
+	return 0;
+}
+
+/* Append the group as a codec stores it; out is as before when it does not. */
+static int store(struct builder *b, const struct builder_codec *c,
+		 struct buf *out, struct err *err)
+{
+	struct bytes values[GROUP_PROFILES_MAX];
+	struct head *h = &b->head;
+	size_t at = out->len;
+	int rc;
+
+	for (size_t i = 0; i < h->count; i++)
+		values[i] = buf_bytes(&b->raw[i]);
+	rc = c->codec->encode(c->encoder, values, h->count, out, err);
+	return rc ? rc : accept_group(b, c, h, out, at, err);
+}
+
+int builder_adopt(struct builder *b, struct head *h,
+		  const struct codec_table *table, struct bytes stored,
+		  struct buf *out, struct err *err)
+{
+	const struct builder_codec *c = &b->columns;
+	uint32_t lens[GROUP_PROFILES_MAX];
+	struct codec_group group = { .table = table,
+				     .stored = stored,
+				     .lens = lens,
+				     .count = h->count };
+	size_t at = out->len;
+	int rc;
+
+	if (!c->codec || c->codec->id != h->codec || !c->codec->adopt)
+		return err_set(err, ERR_UNSUPPORTED, "no codec to adopt it");
+	for (size_t i = 0; i < h->count; i++)
+		lens[i] = h->profiles[i].raw_len;
+	rc = c->codec->adopt(c->encoder, &group, out, err);
+	return rc ? rc : accept_group(b, c, h, out, at, err);
+}
+
+void builder_adopt_end(struct builder *b)
+{
+	if (b->columns.codec && b->columns.codec->adopt_end)
+		b->columns.codec->adopt_end(b->columns.encoder);
+}
+
+static bool suits_columns(const struct builder *b)
+{
+	return b->columns.codec && b->refused < REFUSALS_MAX &&
+	       b->raw_bytes <= COLUMNS_BYTES_MAX;
+}
+
+int builder_store(struct builder *b, struct buf *out, struct err *err)
+{
+	if (suits_columns(b)) {
+		if (!store(b, &b->columns, out, err))
+			return 0;
+		b->refused++;
+	}
+	return store(b, &b->zstd, out, err);
+}
+
+static void trim(struct buf *b)
+{
+	if (b->cap > BUFFER_KEEP)
+		buf_fini(b);
+	else
+		buf_reset(b);
+}
+
+void builder_reset(struct builder *b)
+{
+	for (size_t i = 0; i < b->head.count; i++)
+		trim(&b->raw[i]);
+	trim(&b->scratch);
+	b->head.count = 0;
+	b->raw_bytes = 0;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/chunk/codec_zstd.h"
+
+#include "base/mem.h"
+#include "base/zstd.h"
+
+#define GROUP_KEEP (4 * MIB) /* larger buffers are given back after use */
+
+struct codec_encoder {
+	struct zstd *zstd;
+	int level;
+};
+
+static struct codec_encoder *encoder_new(int level)
+{
+	struct codec_encoder *e = mem_new(struct codec_encoder);
+
+	e->zstd = zstd_new();
+	e->level = level;
+	return e;
+}
+
+static void encoder_free(struct codec_encoder *e)
+{
+	if (!e)
+		return;
+	zstd_free(e->zstd);
+	mem_free(e);
+}
+
+static int encode(struct codec_encoder *e, const struct bytes *values,
+		  size_t count, struct buf *out, struct err *err UNUSED)
+{
+	zstd_compress(e->zstd, e->level, values, count, out);
+	return 0;
+}
+
+static size_t sum(const uint32_t *lens, size_t count)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < count; i++)
+		total += lens[i];
+	return total;
+}
+
+struct codec_decoder {
+	struct zstd *zstd;
+	struct buf values; /* in front of those that are wanted */
+};
+
+static struct codec_decoder *decoder_new(void)
+{
+	struct codec_decoder *d = mem_new(struct codec_decoder);
+
+	d->zstd = zstd_new();
+	return d;
+}
+
+static void decoder_free(struct codec_decoder *d)
+{
+	if (!d)
+		return;
+	zstd_free(d->zstd);
+	buf_fini(&d->values);
+	mem_free(d);
+}
+
+static size_t decoder_memory(const struct codec_decoder *d)
+{
+	return sizeof(*d) + d->values.cap;
+}
+
+static int decode(struct codec_decoder *d, const struct codec_group *group,
+		  size_t first, size_t n, struct buf *out, struct err *err)
+{
+	size_t before;
+	size_t want;
+	int rc;
+
+	if (first > group->count || n > group->count - first)
+		return err_set(err, ERR_CORRUPT, "no value %zu in the group",
+			       first + n);
+	before = sum(group->lens, first);
+	want = sum(group->lens + first, n);
+	if (!before)
+		return zstd_decompress(d->zstd, group->stored, want, out, err);
+	buf_reset(&d->values);
+	rc = zstd_decompress(d->zstd, group->stored, before + want, &d->values,
+			     err);
+	if (!rc)
+		buf_add(out, d->values.ptr + before, want);
+	if (d->values.cap > GROUP_KEEP)
+		buf_fini(&d->values);
+	return rc;
+}
+
+const struct codec codec_zstd = {
+	.id = CODEC_ZSTD,
+	.name = "zstd",
+	.encoder_new = encoder_new,
+	.encoder_free = encoder_free,
+	.encode = encode,
+	.decoder_new = decoder_new,
+	.decoder_free = decoder_free,
+	.decoder_memory = decoder_memory,
+	.decode = decode,
+};

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/chunk/tables.h"
+
+#include <pthread.h>
+
+#include "base/crc32c.h"
+#include "base/mem.h"
+
+#define STORED_MAX (64 * MIB) /* no writer makes one so long */
+
+struct entry {
+	struct table_ref ref; /* first: handed out */
+	const void *owner;
+	uint32_t file;
+	uint64_t offset;
+	size_t bytes;
+	uint32_t users;
+	uint64_t used; /* when, for the oldest to go first */
+	struct entry *next;
+};
+
+struct tables {
+	const struct codec *codec;
+	size_t max;
+	pthread_mutex_t mu;
+	struct entry *entries;
+	size_t bytes;
+	uint64_t tick;
+};
+
+struct tables *tables_new(const struct codec *codec, size_t max)
+{
+	struct tables *t = mem_new(struct tables);
+
+	t->codec = codec;
+	t->max = max;
+	pthread_mutex_init(&t->mu, NULL);
+	return t;
+}
+
+static void entry_free(struct tables *t, struct entry *e)
+{
+	t->codec->table_free(e->ref.table);
+	mem_free(e);
+}
+
+void tables_free(struct tables *t)
+{
+	if (!t)
+		return;
+	while (t->entries) {
+		struct entry *e = t->entries;
+
+		t->entries = e->next;
+		entry_free(t, e);
+	}
+	pthread_mutex_destroy(&t->mu);
+	mem_free(t);
+}
+
+/* With the lock held: take the entry and let it be held once more. */
+static struct entry *find(struct tables *t, const struct table_place *p)
+{
+	struct entry *e = t->entries;
+
+	while (e && (e->owner != p->owner || e->file != p->number ||
+		     e->offset != p->at.offset))
+		e = e->next;
+	if (e) {
+		e->users++;
+		e->used = ++t->tick;
+	}
+	return e;
+}
+
+/* With the lock held: the free one not used for longest; NULL: all are held. */
+static struct entry **oldest(struct tables *t)
+{
+	struct entry **found = NULL;
+
+	for (struct entry **e = &t->entries; *e; e = &(*e)->next) {
+		if (!(*e)->users && (!found || (*e)->used < (*found)->used))
+			found = e;
+	}
+	return found;
+}
+
+static void take_out(struct tables *t, struct entry **at)
+{
+	struct entry *e = *at;
+
+	*at = e->next;
+	t->bytes -= e->bytes;
+	entry_free(t, e);
+}
+
+static void shrink(struct tables *t)
+{
+	while (t->bytes > t->max) {
+		struct entry **at = oldest(t);
+
+		if (!at)
+			return;
+		take_out(t, at);
+	}
+}
+
+static int load(const struct tables *t, const struct table_place *p,
+		struct codec_table **out, struct err *err)
+{
+	const struct head_table *place = &p->at;
+	const struct file *f = p->file;
+	struct buf stored = { 0 };
+	int rc;
+
+	if (place->len > STORED_MAX || !buf_reserve(&stored, place->len))
+		return err_set(err, ERR_CORRUPT, "a table of %u bytes",
+			       place->len);
+	rc = file_read(f, place->offset, stored.ptr, place->len, err);
+	stored.len = place->len;
+	if (!rc && crc32c(0, buf_bytes(&stored)) != place->crc)
+		rc = err_set(err, ERR_CORRUPT,
+			     "%s at %llu: the checksum of a stripe's table "
+			     "differs",
+			     file_path(f), (unsigned long long)place->offset);
+	if (!rc)
+		rc = t->codec->table_open(buf_bytes(&stored), out, err);
+	buf_fini(&stored);
+	return rc == ERR_TOOBIG ? ERR_CORRUPT : rc;
+}
+
+int tables_get(struct tables *t, const struct table_place *place,
+	       struct table_ref **out, struct err *err)
+{
+	struct entry *e;
+	struct entry *other;
+	int rc;
+
+	pthread_mutex_lock(&t->mu);
+	e = find(t, place);
+	pthread_mutex_unlock(&t->mu);
+	if (e) {
+		*out = &e->ref;
+		return 0;
+	}
+	e = mem_new(struct entry);
+	rc = load(t, place, &e->ref.table, err);
+	if (rc) {
+		mem_free(e);
+		return rc;
+	}
+	e->owner = place->owner;
+	e->file = place->number;
+	e->offset = place->at.offset;
+	e->bytes = t->codec->table_memory(e->ref.table);
+	e->users = 1;
+	pthread_mutex_lock(&t->mu);
+	other = find(t, place); /* in the meantime */
+	if (!other) {
+		e->used = ++t->tick;
+		e->next = t->entries;
+		t->entries = e;
+		t->bytes += e->bytes;
+		shrink(t);
+	}
+	pthread_mutex_unlock(&t->mu);
+	if (other)
+		entry_free(t, e);
+	*out = other ? &other->ref : &e->ref;
+	return 0;
+}
+
+void tables_put(struct tables *t, struct table_ref *ref)
+{
+	struct entry *e = (struct entry *)ref;
+
+	if (!ref)
+		return;
+	pthread_mutex_lock(&t->mu);
+	e->users--;
+	shrink(t);
+	pthread_mutex_unlock(&t->mu);
+}
+
+void tables_forget(struct tables *t, const void *owner)
+{
+	struct entry **at;
+
+	pthread_mutex_lock(&t->mu);
+	at = &t->entries;
+	while (*at) {
+		if ((*at)->owner == owner)
+			take_out(t, at);
+		else
+			at = &(*at)->next;
+	}
+	pthread_mutex_unlock(&t->mu);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/compact/compactor.h"
+
+#include "base/mem.h"
+#include "tsdb/compact/symbol_merger.h"
+#include "tsdb/compact/rewriter.h"
+#include "tsdb/compact/series_merger.h"
+#include "tsdb/head/window.h"
+
+#define LEVEL 5
+
+/* One compaction under way. */
+struct work {
+	const struct compaction *c;
+	const struct codec *columns;
+	struct block_writer *w;
+	struct rewriter *rewriter;
+	struct roster roster;
+	struct lexicon *lexicon;
+};
+
+static void describe_range(struct meta *m, struct range *r)
+{
+	uint64_t highest = range_highest_lsn(r);
+
+	meta_add_source(m, &r->ulid);
+	if (r->start < m->min_ms)
+		m->min_ms = r->start;
+	if (r->start + WINDOW_MS > m->max_ms)
+		m->max_ms = r->start + WINDOW_MS;
+	if (r->lsn < m->first_lsn)
+		m->first_lsn = r->lsn;
+	if (highest > m->last_lsn)
+		m->last_lsn = highest;
+}
+
+static void describe_block(struct meta *m, const struct meta *b)
+{
+	for (size_t i = 0; i < b->source_count; i++)
+		meta_add_source(m, &b->sources[i]);
+	meta_add_parent(m, b);
+	if (b->min_ms < m->min_ms)
+		m->min_ms = b->min_ms;
+	if (b->max_ms > m->max_ms)
+		m->max_ms = b->max_ms;
+	if (b->first_lsn < m->first_lsn)
+		m->first_lsn = b->first_lsn;
+	if (b->last_lsn > m->last_lsn)
+		m->last_lsn = b->last_lsn;
+	if (b->level > m->level)
+		m->level = b->level;
+}
+
+/* Groups are tried as columns now, or have been in all blocks. */
+static bool tries_columns(const struct work *k)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < k->c->count; i++) {
+		struct part p = k->c->parts[i];
+
+		all = all && p.block && p.block->meta.columns;
+	}
+	return all || (k->c->reencode && k->columns);
+}
+
+static void describe(struct work *k)
+{
+	struct meta *m = block_writer_meta(k->w);
+
+	m->min_ms = INT64_MAX;
+	m->max_ms = INT64_MIN;
+	m->first_lsn = UINT64_MAX;
+	for (size_t i = 0; i < k->c->count; i++) {
+		struct part p = k->c->parts[i];
+
+		if (p.range)
+			describe_range(m, p.range);
+		else
+			describe_block(m, &p.block->meta);
+	}
+	m->level++;
+	m->columns = tries_columns(k);
+}
+
+static bool cancelled(const struct compaction *c)
+{
+	return c->cancel &&
+	       atomic_load_explicit(c->cancel, memory_order_relaxed);
+}
+
+static int write_groups(struct work *k, struct err *err)
+{
+	CLEANUP(mem_freep) uint32_t *order = roster_stripes(&k->roster);
+	uint64_t target = 0;
+	size_t done = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < k->roster.count && !rc; i++) {
+		struct roster_entry *e = &k->roster.v[order[i]];
+		const struct roster_place *places;
+		size_t count;
+
+		if (cancelled(k->c))
+			return err_set(err, ERR_CLOSED, "cancelled");
+		if (i && e->target != target)
+			rc = rewriter_end_target(k->rewriter, err);
+		if (rc)
+			break;
+		target = e->target;
+		places = roster_places(&k->roster, order[i], &count);
+		rc = rewriter_series(k->rewriter, places, count, err);
+		e->chunk = (uint32_t)done;
+		rewriter_chunks(k->rewriter, &done);
+		e->chunks = (uint32_t)(done - e->chunk);
+	}
+	return rc ? rc : rewriter_end_target(k->rewriter, err);
+}
+
+static int write_index(struct work *k, struct err *err)
+{
+	struct meta *m = block_writer_meta(k->w);
+	struct index_series s = { 0 };
+	struct index_writer *ix = NULL;
+	const struct index_chunk *chunks;
+	size_t count;
+	int rc = lexicon_new(k->c->parts, k->c->count, &k->lexicon, err);
+
+	if (!rc)
+		rc = block_writer_index(k->w, lexicon_count(k->lexicon),
+					lexicon_bytes(k->lexicon), &ix, err);
+	if (!rc)
+		rc = lexicon_write(k->lexicon, ix, err);
+	chunks = rewriter_chunks(k->rewriter, &count);
+	for (size_t i = 0; i < k->roster.count && !rc; i++) {
+		const struct roster_entry *e = &k->roster.v[i];
+		const struct roster_place *p = &k->roster.places[e->place];
+
+		if (!e->chunks)
+			continue;
+		rc = lexicon_pairs(k->lexicon, p->part, p->series, &s, err);
+		if (rc)
+			break;
+		index_writer_series(ix, s.pairs, s.pair_count,
+				    chunks + e->chunk, e->chunks);
+		m->series++;
+	}
+	index_series_fini(&s);
+	return rc;
+}
+
+static int write_block(struct work *k, bool *empty, struct err *err)
+{
+	struct rewriter_options o = { .parts = k->c->parts,
+				      .count = k->c->count,
+				      .reencode = k->c->reencode,
+				      .columns = k->columns,
+				      .level = LEVEL,
+				      .link_min = k->c->link_min,
+				      .salvage = k->c->salvage,
+				      .loss = k->c->loss,
+				      .log = k->c->env->log,
+				      .damaged = k->c->damaged };
+	size_t chunks = 0;
+	int rc = roster_fill(&k->roster, k->c->parts, k->c->count, err);
+
+	if (!rc)
+		rc = block_writer_new(k->c->env, &k->c->ulid, &k->w, err);
+	if (rc)
+		return rc;
+	describe(k);
+	k->rewriter = rewriter_new(&o, k->w);
+	rc = write_groups(k, err);
+	rewriter_chunks(k->rewriter, &chunks);
+	*empty = !chunks;
+	if (rc || *empty)
+		return rc;
+	rc = write_index(k, err);
+	return rc ? rc : block_writer_finish(k->w, err);
+}
+
+/* Read the block back before anybody relies on it, then give it its name. */
+static int publish(struct work *k, struct block **out, struct err *err)
+{
+	struct block *b = NULL;
+	int rc = block_open(k->c->env, block_writer_path(k->w), &b, err);
+
+	if (!rc && b->damaged)
+		rc = err_set(err, ERR_IO, "%s: it cannot be read back",
+			     b->path);
+	if (!rc)
+		rc = block_writer_publish(k->w, b, err);
+	if (rc)
+		block_unref(b);
+	else
+		*out = b;
+	return rc;
+}
+
+static int compact_with(const struct compaction *c, const struct codec *columns,
+			struct block **out, struct err *err)
+{
+	struct work k = { .c = c, .columns = columns };
+	bool empty = false;
+	int rc = write_block(&k, &empty, err);
+
+	*out = NULL;
+	if (!rc && !empty)
+		rc = publish(&k, out, err);
+	lexicon_free(k.lexicon);
+	roster_fini(&k.roster);
+	rewriter_free(k.rewriter);
+	block_writer_free(k.w);
+	return rc;
+}
+
+int compact(const struct compaction *c, struct block **out, struct err *err)
+{
+	struct rewrite_loss before = *c->loss;
+	struct err why = { 0 };
+	int rc = compact_with(c, c->env->columns, out, &why);
+
+	/* A bug in a codec must not keep ranges from being sealed. */
+	if (rc == ERR_CORRUPT && c->env->columns) {
+		log_event(c->env->log, LOG_ERROR,
+			  "a compaction is tried without columns",
+			  LOG_FIELDS(log_err(&why)));
+		*c->loss = before;
+		rc = compact_with(c, NULL, out, &why);
+	}
+	if (rc && err)
+		*err = why;
+	return rc;
+}

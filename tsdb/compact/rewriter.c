@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/compact/rewriter.h"
+
+#include <stdlib.h>
+
+#include "tsdb/compact/rewriter_copy.h"
+#include "tsdb/compact/rewriter_private.h"
+#include "tsdb/compact/rewriter_slots.h"
+
+struct rewriter *rewriter_new(const struct rewriter_options *o,
+			      struct block_writer *w)
+{
+	struct rewriter *r = mem_new(struct rewriter);
+
+	r->o = *o;
+	r->w = w;
+	r->builder = builder_new(o->columns, o->level);
+	r->files = mem_zalloc(o->count, sizeof(struct file_plan *));
+	for (size_t i = 0; i < o->count; i++) {
+		if (o->parts[i].block)
+			r->files[i] =
+				mem_zalloc(o->parts[i].block->value_count + 1,
+					   sizeof(**r->files));
+	}
+	for (size_t i = 0; i < SLOTS; i++) {
+		r->slots[i].source = NO_SOURCE;
+		r->slots[i].head.totals = r->slots[i].totals;
+	}
+	return r;
+}
+
+void rewriter_free(struct rewriter *r)
+{
+	if (!r)
+		return;
+	builder_free(r->builder);
+	values_reader_fini(&r->reader);
+	buf_fini(&r->stored);
+	buf_fini(&r->next);
+	for (size_t i = 0; i < r->o.count; i++)
+		mem_free(r->files[i]);
+	mem_free(r->files);
+	mem_free(r->chunks);
+	vec_fini(&r->copied);
+	mem_free(r->sources);
+	mem_free(r->items);
+	for (size_t i = 0; i < SLOTS; i++)
+		buf_fini(&r->slots[i].values.bytes);
+	mem_free(r);
+}
+
+const struct index_chunk *rewriter_chunks(const struct rewriter *r,
+					  size_t *count)
+{
+	*count = r->chunk_count;
+	return r->chunks;
+}
+
+struct part part_of(const struct rewriter *r, size_t source)
+{
+	return r->o.parts[r->places[r->sources[source].place].part];
+}
+
+size_t new_chunk(struct rewriter *r)
+{
+	r->chunks = mem_grow(r->chunks, r->chunk_count, &r->chunk_cap,
+			     sizeof(*r->chunks));
+	return r->chunk_count++;
+}
+
+/* Tell that profiles are lost; the group's head may be lost too. */
+static void report(struct rewriter *r, size_t source, int64_t ms,
+		   const struct err *why)
+{
+	const struct roster_place *p = &r->places[r->sources[source].place];
+	struct labels *ls = NULL;
+	struct buf text = { 0 };
+
+	if (!part_labels(part_of(r, source), p->series, &ls, NULL))
+		labels_text(ls, &text);
+	r->o.loss->profiles++;
+	r->o.loss->unread += why->code == ERR_IO;
+	metric_add(r->o.damaged, 1);
+	log_event(r->o.log, LOG_ERROR, "a damaged profile is dropped",
+		  LOG_FIELDS(log_text("labels", buf_cstr(&text)),
+			     log_int("time", ms), log_err(why)));
+	labels_unref(ls);
+	buf_fini(&text);
+}
+
+static int end_stripe(struct rewriter *r, struct err *err)
+{
+	struct buf table = { 0 };
+	int rc = builder_end_stripe(r->builder, &table, err);
+
+	if (!rc)
+		rc = block_writer_stripe(r->w, buf_bytes(&table), r->chunks,
+					 err);
+	r->copied.count = 0;
+	buf_fini(&table);
+	return rc;
+}
+
+int rewriter_end_target(struct rewriter *r, struct err *err)
+{
+	int rc = end_stripe(r, err);
+
+	block_writer_end_target(r->w);
+	return rc;
+}
+
+int end_full_stripe(struct rewriter *r, struct err *err)
+{
+	return builder_is_stripe_full(r->builder) ||
+			       block_writer_is_full(r->w) ?
+		       end_stripe(r, err) :
+		       0;
+}
+
+static int close_group(struct rewriter *r, struct err *err)
+{
+	struct builder *b = r->builder;
+	int rc;
+
+	if (!b->head.count)
+		return 0;
+	buf_reset(&r->stored);
+	rc = builder_store(b, &r->stored, err);
+	if (!rc)
+		rc = block_writer_group(r->w, &b->head, buf_bytes(&r->stored),
+					buf_bytes(&b->typeset), new_chunk(r),
+					err);
+	builder_reset(b);
+	if (r->stored.cap > GROUP_BYTES_MAX)
+		buf_fini(&r->stored);
+	return rc ? rc : end_full_stripe(r, err);
+}
+
+static int put_profile(struct rewriter *r, const struct slot *s, uint16_t i,
+		       struct err *err)
+{
+	const struct head_profile *p = &s->head.profiles[i];
+	int64_t totals[TYPES_MAX];
+	int rc = 0;
+
+	if (builder_is_full(r->builder, p->raw_len, s->typeset))
+		rc = close_group(r, err);
+	if (rc)
+		return rc;
+	for (size_t t = 0; t < s->head.total_count; t++)
+		totals[t] = s->totals[t * GROUP_PROFILES_MAX + i];
+	buf_reset(&r->next);
+	buf_add(&r->next, s->values.bytes.ptr + s->values.at[i], p->raw_len);
+	builder_add(r->builder, p, s->typeset, totals, &r->next);
+	return 0;
+}
+
+/* The profiles of a group that were not deleted, into items. */
+static int add_items(struct rewriter *r, size_t source, struct err *err)
+{
+	const struct source *src = &r->sources[source];
+	struct group_source from = part_source(part_of(r, source));
+	struct buf scratch = { 0 };
+	struct bytes head = { 0 };
+	int64_t ms[GROUP_PROFILES_MAX];
+	size_t count = 0;
+	int rc = from.head(from.ctx, &src->group, &scratch, &head, err);
+
+	if (may_pass(rc))
+		rc = from.head(from.ctx, &src->group, &scratch, &head, err);
+	if (!rc)
+		rc = head_times(head, ms, &count, err);
+	for (uint16_t i = 0; i < count && !rc; i++) {
+		if (groups_hides(&r->groups[src->place], src->group.at, ms[i]))
+			continue;
+		r->items = mem_grow(r->items, r->item_count, &r->item_cap,
+				    sizeof(*r->items));
+		r->items[r->item_count++] = (struct item){
+			.ms = ms[i], .source = (uint32_t)source, .index = i
+		};
+	}
+	buf_fini(&scratch);
+	if (is_loss(r, rc)) {
+		report(r, source, src->group.first, err);
+		rc = 0;
+	}
+	return rc;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct item *x = a;
+	const struct item *y = b;
+
+	if (x->ms != y->ms)
+		return x->ms < y->ms ? -1 : 1;
+	return x->source < y->source ? -1 : x->source > y->source;
+}
+
+int encode_groups(struct rewriter *r, size_t from, size_t to, struct err *err)
+{
+	int64_t last = INT64_MIN;
+	int rc = 0;
+
+	r->item_count = 0;
+	slots_reset(r);
+	builder_adopt_end(r->builder); /* other tables are read now */
+	for (size_t i = from; i < to && !rc; i++)
+		rc = add_items(r, i, err);
+	if (to - from > 1 && r->item_count)
+		qsort(r->items, r->item_count, sizeof(*r->items), by_time);
+	for (size_t i = 0; i < r->item_count && !rc; i++) {
+		const struct item *it = &r->items[i];
+		struct slot *s = NULL;
+
+		if (i && it->ms == last)
+			continue;
+		rc = slot_of(r, it->source, &s, err);
+		if (!rc && s->values.ok[it->index]) {
+			rc = put_profile(r, s, it->index, err);
+			last = it->ms;
+		} else if (!rc) {
+			report(r, it->source, it->ms, &s->why);
+		}
+	}
+	return rc;
+}
+
+/* By time; the older of two first. */
+static int by_first(const void *a, const void *b)
+{
+	const struct source *x = a;
+	const struct source *y = b;
+
+	if (x->group.first != y->group.first)
+		return x->group.first < y->group.first ? -1 : 1;
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
+	return x->group.at < y->group.at ? -1 : x->group.at > y->group.at;
+}
+
+/* By age alone. */
+static int by_age(const void *a, const void *b)
+{
+	const struct source *x = a;
+	const struct source *y = b;
+
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
+	return x->group.at < y->group.at ? -1 : x->group.at > y->group.at;
+}
+
+static int collect(struct rewriter *r, struct err *err)
+{
+	int rc = 0;
+
+	r->source_count = 0;
+	for (uint32_t i = 0; i < r->place_count && !rc; i++) {
+		const struct roster_place *p = &r->places[i];
+		struct groups *g = &r->groups[i];
+
+		rc = part_groups(r->o.parts[p->part], p->series, INT64_MIN,
+				 INT64_MAX, g, err);
+		for (size_t k = 0; k < g->count; k++) {
+			r->sources = mem_grow(r->sources, r->source_count,
+					      &r->source_cap,
+					      sizeof(*r->sources));
+			r->sources[r->source_count++] =
+				(struct source){ g->v[k], i };
+		}
+	}
+	if (r->source_count)
+		qsort(r->sources, r->source_count, sizeof(*r->sources),
+		      by_first);
+	return rc;
+}
+
+/* The groups from `from` on that overlap, one with the next. */
+static size_t cluster_end(const struct rewriter *r, size_t from)
+{
+	int64_t last = r->sources[from].group.last;
+	size_t to = from + 1;
+
+	while (to < r->source_count && r->sources[to].group.first <= last) {
+		if (r->sources[to].group.last > last)
+			last = r->sources[to].group.last;
+		to++;
+	}
+	return to;
+}
+
+static int write_groups(struct rewriter *r, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < r->source_count && !rc;) {
+		size_t to = cluster_end(r, i);
+
+		if (to == i + 1 && may_take(r, i)) {
+			rc = close_group(r, err);
+			if (!rc)
+				rc = take_group(r, i, err);
+		} else {
+			qsort(r->sources + i, to - i, sizeof(*r->sources),
+			      by_age);
+			rc = encode_groups(r, i, to, err);
+		}
+		i = to;
+	}
+	return rc ? rc : close_group(r, err);
+}
+
+int rewriter_series(struct rewriter *r, const struct roster_place *places,
+		    size_t count, struct err *err)
+{
+	int rc;
+
+	r->places = places;
+	r->place_count = count;
+	builder_begin_series(r->builder);
+	r->groups = mem_zalloc(count, sizeof(*r->groups));
+	rc = collect(r, err);
+	if (!rc)
+		rc = write_groups(r, err);
+	if (rc)
+		builder_reset(r->builder);
+	for (size_t i = 0; i < count; i++)
+		groups_fini(&r->groups[i]);
+	mem_free(r->groups);
+	return rc;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/compact/rewriter_copy.h"
+
+#include <stdio.h>
+
+#include "tsdb/compact/rewriter_private.h"
+#include "tsdb/compact/rewriter_slots.h"
+
+/* Whether a block's values file is linked, not copied; once for each file. */
+static int plan_file(struct rewriter *r, uint32_t part, uint32_t number,
+		     struct file_plan **out, struct err *err)
+{
+	const struct block *b = r->o.parts[part].block;
+	struct file_plan *plan;
+	const struct meta_file *f;
+	char name[META_NAME_MAX];
+
+	if (!block_values(b, number))
+		return err_set(err, ERR_CORRUPT, "%s: no values file %u",
+			       b->path, number);
+	*out = plan = &r->files[part][number];
+	if (plan->seen)
+		return 0;
+	snprintf(name, sizeof(name), "values/%06u", number);
+	f = meta_file(&b->meta, name);
+	plan->seen = true;
+	plan->link = f && f->size >= r->o.link_min && f->live >= f->size / 2;
+	return plan->link ?
+		       block_writer_link(r->w, b, number, &plan->number, err) :
+		       0;
+}
+
+/* The stripe's table comes along with the first group that needs it. */
+static int copy_table(struct rewriter *r, const struct file *from,
+		      struct head_table *place, struct err *err)
+{
+	struct head_place at = { .offset = place->offset,
+				 .len = place->len,
+				 .crc = place->crc };
+	struct bytes stored = { 0 };
+	int rc;
+
+	for (size_t i = 0; i < r->copied.count; i++) {
+		const struct copied *c = &r->copied.v[i];
+
+		if (c->from == from && c->offset == place->offset) {
+			*place = c->to;
+			return 0;
+		}
+	}
+	rc = values_stored(&r->reader, from, &at, &stored, err);
+	if (!rc)
+		rc = block_writer_table(r->w, stored, place, err);
+	if (!rc)
+		*vec_add(&r->copied) = (struct copied){ .from = from,
+							.offset = at.offset,
+							.to = *place };
+	return rc;
+}
+
+/*
+ * A group as columns of another stripe becomes one of this stripe, so that
+ * what both have in common stands once. ERR_UNSUPPORTED: it cannot.
+ */
+static int adopt_group(struct rewriter *r, struct part p, struct slot *s,
+		       struct err *err)
+{
+	const struct codec_table *table = NULL;
+	struct bytes stored = { 0 };
+	int rc = values_table(&r->reader, p, &s->head, &table, err);
+
+	if (!rc && !table)
+		rc = err_set(err, ERR_UNSUPPORTED, "it has no table");
+	if (!rc)
+		rc = values_stored(&r->reader, part_values(p, &s->head),
+				   &s->head.place, &stored, err);
+	buf_reset(&r->stored);
+	if (rc)
+		builder_adopt_end(r->builder);
+	else
+		rc = builder_adopt(r->builder, &s->head, table, stored,
+				   &r->stored, err);
+	if (!rc)
+		rc = block_writer_group(r->w, &s->head, buf_bytes(&r->stored),
+					s->typeset, new_chunk(r), err);
+	return rc;
+}
+
+/* Copy a group of a block as it is. */
+static int copy_group(struct rewriter *r, struct part p, struct slot *s,
+		      struct err *err)
+{
+	const struct file *from = part_values(p, &s->head);
+	struct bytes stored = { 0 };
+	int rc = 0;
+
+	if (s->head.place.table.len)
+		rc = copy_table(r, from, &s->head.place.table, err);
+	if (!rc)
+		rc = values_stored(&r->reader, from, &s->head.place, &stored,
+				   err);
+	return rc ? rc :
+		    block_writer_group(r->w, &s->head, stored, s->typeset,
+				       new_chunk(r), err);
+}
+
+int take_group(struct rewriter *r, size_t source, struct err *err)
+{
+	struct part p = part_of(r, source);
+	uint32_t part = r->places[r->sources[source].place].part;
+	struct slot *s = &r->slots[0]; /* for its room */
+	struct file_plan *plan = NULL;
+	int rc;
+
+	slot_free(s);
+	rc = load_head(r, s, source, err);
+	if (!rc)
+		rc = plan_file(r, part, s->head.place.file, &plan, err);
+	if (may_pass(rc)) /* each profile is named that is lost */
+		return encode_groups(r, source, source + 1, err);
+	if (rc)
+		return rc;
+	if (plan && plan->link) {
+		s->head.place.file = plan->number;
+		block_writer_linked(r->w, &s->head, s->typeset, new_chunk(r));
+		return end_full_stripe(r, err);
+	}
+	rc = adopt_group(r, p, s, err);
+	if (rc == ERR_UNSUPPORTED)
+		rc = copy_group(r, p, s, err);
+	if (may_pass(rc)) /* some of its profiles may be whole */
+		return encode_groups(r, source, source + 1, err);
+	return rc ? rc : end_full_stripe(r, err);
+}
+
+bool may_take(const struct rewriter *r, size_t source)
+{
+	const struct source *s = &r->sources[source];
+	const struct groups *g = &r->groups[s->place];
+
+	if (r->o.reencode || part_of(r, source).range)
+		return false;
+	for (size_t i = 0; i < g->gap_count; i++) {
+		if (g->gaps[i].from <= s->group.last &&
+		    g->gaps[i].to >= s->group.first)
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/compact/rewriter_slots.h"
+
+#include "tsdb/compact/rewriter_private.h"
+
+static size_t held_bytes(const struct rewriter *r)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < SLOTS; i++)
+		sum += r->slots[i].values.bytes.cap;
+	return sum;
+}
+
+void slot_free(struct slot *s)
+{
+	buf_fini(&s->values.bytes);
+	s->source = NO_SOURCE;
+	s->used = 0;
+}
+
+/* The slot that was not looked at for longest, with room for its bytes. */
+static struct slot *oldest_slot(struct rewriter *r)
+{
+	struct slot *oldest = &r->slots[0];
+
+	for (size_t i = 1; i < SLOTS; i++) {
+		if (r->slots[i].used < oldest->used)
+			oldest = &r->slots[i];
+	}
+	if (held_bytes(r) > SLOT_BYTES) {
+		for (size_t i = 0; i < SLOTS; i++)
+			slot_free(&r->slots[i]);
+	}
+	oldest->source = NO_SOURCE;
+	return oldest;
+}
+
+void slots_reset(struct rewriter *r)
+{
+	r->slots[0].source = NO_SOURCE;
+	r->slots[0].used = 0;
+	for (size_t i = 1; i < SLOTS; i++)
+		slot_free(&r->slots[i]);
+}
+
+bool may_pass(int rc)
+{
+	return rc == ERR_IO || rc == ERR_CORRUPT;
+}
+
+bool is_loss(const struct rewriter *r, int rc)
+{
+	return rc == ERR_CORRUPT || (rc == ERR_IO && r->o.salvage);
+}
+
+static int load_values(struct rewriter *r, struct slot *s, size_t source)
+{
+	struct part p = part_of(r, source);
+	int rc = values_all(&r->reader, p, &s->head, &s->values, &s->why);
+
+	return may_pass(rc) ? values_all(&r->reader, p, &s->head, &s->values,
+					 &s->why) :
+			      rc;
+}
+
+int load_head(struct rewriter *r, struct slot *s, size_t source,
+	      struct err *err)
+{
+	struct group_source from = part_source(part_of(r, source));
+	const struct group *g = &r->sources[source].group;
+	int rc = group_head(&from, g, &s->head, &s->typeset, err);
+
+	return may_pass(rc) ? group_head(&from, g, &s->head, &s->typeset, err) :
+			      rc;
+}
+
+int slot_of(struct rewriter *r, size_t source, struct slot **out,
+	    struct err *err)
+{
+	struct slot *s = NULL;
+	int rc;
+
+	for (size_t i = 0; i < SLOTS; i++) {
+		if (r->slots[i].source == source)
+			s = &r->slots[i];
+	}
+	if (!s) {
+		s = oldest_slot(r);
+		memset(s->values.ok, 0, sizeof(s->values.ok));
+		rc = load_head(r, s, source, &s->why);
+		if (!rc)
+			rc = load_values(r, s, source);
+		if (rc && !is_loss(r, rc))
+			return err_set(err, rc, "%s", s->why.msg);
+		s->source = source;
+	}
+	s->used = ++r->tick;
+	*out = s;
+	return 0;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/compact/series_merger.h"
+
+#include <stdlib.h>
+
+#include "base/enc.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+/* A part's series in label order, one after another. */
+struct cursor {
+	struct part part;
+	uint32_t *order; /* of a range: its numbers, sorted */
+	uint32_t count;
+	uint32_t next;
+	uint32_t series;       /* the current one */
+	struct labels *labels; /* NULL: at the end */
+};
+
+/* For sorting a range's series without locking for each comparison. */
+struct numbered {
+	const struct labels *labels;
+	uint32_t number;
+};
+
+static int by_labels(const void *a, const void *b)
+{
+	return labels_cmp(((const struct numbered *)a)->labels,
+			  ((const struct numbered *)b)->labels);
+}
+
+static void order_range(struct cursor *c)
+{
+	struct range *r = c->part.range;
+	struct numbered *v;
+
+	pthread_mutex_lock(&r->mu);
+	c->count = r->index.series;
+	v = mem_zalloc(c->count, sizeof(*v));
+	for (uint32_t i = 0; i < c->count; i++)
+		v[i] = (struct numbered){ r->series[i]->labels, i };
+	pthread_mutex_unlock(&r->mu);
+	if (c->count)
+		qsort(v, c->count, sizeof(*v), by_labels);
+	c->order = mem_alloc(c->count * sizeof(*c->order));
+	for (uint32_t i = 0; i < c->count; i++)
+		c->order[i] = v[i].number;
+	mem_free(v);
+}
+
+static int cursor_next(struct cursor *c, struct err *err)
+{
+	int rc = 0;
+
+	labels_unref(c->labels);
+	c->labels = NULL;
+	if (c->next == c->count)
+		return 0;
+	if (c->order)
+		c->series = c->order[c->next];
+	else
+		rc = index_ref(c->part.block->index, c->next, &c->series, err);
+	c->next++;
+	return rc ? rc : part_labels(c->part, c->series, &c->labels, err);
+}
+
+static int cursor_begin(struct cursor *c, struct part p, struct err *err)
+{
+	*c = (struct cursor){ .part = p };
+	if (p.range)
+		order_range(c);
+	else
+		c->count = index_series_count(p.block->index);
+	return cursor_next(c, err);
+}
+
+static void cursor_fini(struct cursor *c)
+{
+	labels_unref(c->labels);
+	mem_free(c->order);
+}
+
+static uint64_t target_of(const struct labels *ls, struct buf *scratch)
+{
+	struct labels_iter it = labels_iter(ls);
+	struct label l;
+
+	buf_reset(scratch);
+	while (labels_next(&it, &l)) {
+		if (str_is(l.name, LABEL_NAME))
+			continue;
+		enc_str(scratch, l.name);
+		enc_str(scratch, l.value);
+	}
+	return hash64(buf_bytes(scratch));
+}
+
+static void add_place(struct roster *r, uint32_t part, uint32_t series)
+{
+	r->places = mem_grow(r->places, r->place_count, &r->place_cap,
+			     sizeof(*r->places));
+	r->places[r->place_count++] =
+		(struct roster_place){ .part = part, .series = series };
+}
+
+/* The smallest of the current label sets; NULL when all are at their end. */
+static const struct labels *smallest(const struct cursor *v, size_t count)
+{
+	const struct labels *min = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		if (v[i].labels && (!min || labels_cmp(v[i].labels, min) < 0))
+			min = v[i].labels;
+	}
+	return min;
+}
+
+/* Take one series from all cursors that are at it. */
+static int take(struct roster *r, struct cursor *v, size_t count,
+		struct labels *ls, struct buf *scratch, struct err *err)
+{
+	int rc = 0;
+
+	r->v = mem_grow(r->v, r->count, &r->cap, sizeof(*r->v));
+	r->v[r->count++] =
+		(struct roster_entry){ .target = target_of(ls, scratch),
+				       .place = (uint32_t)r->place_count };
+	for (uint32_t i = 0; i < count && !rc; i++) {
+		if (!v[i].labels || labels_cmp(v[i].labels, ls) != 0)
+			continue;
+		add_place(r, i, v[i].series);
+		rc = cursor_next(&v[i], err);
+	}
+	return rc;
+}
+
+static struct labels *ref_of(const struct cursor *v, size_t count,
+			     const struct labels *ls)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (v[i].labels == ls)
+			return labels_ref(v[i].labels);
+	}
+	return NULL;
+}
+
+int roster_fill(struct roster *r, const struct part *parts, size_t count,
+		struct err *err)
+{
+	struct cursor *v = mem_zalloc(count, sizeof(*v));
+	struct buf scratch = { 0 };
+	const struct labels *min;
+	int rc = 0;
+
+	for (size_t i = 0; i < count && !rc; i++)
+		rc = cursor_begin(&v[i], parts[i], err);
+	while (!rc && (min = smallest(v, count))) {
+		struct labels *ls = ref_of(v, count, min);
+
+		rc = take(r, v, count, ls, &scratch, err);
+		labels_unref(ls);
+	}
+	for (size_t i = 0; i < count; i++)
+		cursor_fini(&v[i]);
+	mem_free(v);
+	buf_fini(&scratch);
+	return rc;
+}
+
+void roster_fini(struct roster *r)
+{
+	mem_free(r->v);
+	mem_free(r->places);
+	*r = (struct roster){ 0 };
+}
+
+const struct roster_place *roster_places(const struct roster *r, size_t i,
+					 size_t *count)
+{
+	size_t end = i + 1 < r->count ? r->v[i + 1].place : r->place_count;
+
+	*count = end - r->v[i].place;
+	return &r->places[r->v[i].place];
+}
+
+struct striped {
+	uint64_t target;
+	uint32_t entry;
+};
+
+static int by_target(const void *a, const void *b)
+{
+	const struct striped *x = a;
+	const struct striped *y = b;
+
+	if (x->target != y->target)
+		return x->target < y->target ? -1 : 1;
+	return x->entry < y->entry ? -1 : x->entry > y->entry;
+}
+
+uint32_t *roster_stripes(const struct roster *r)
+{
+	struct striped *v = mem_zalloc(r->count, sizeof(*v));
+	uint32_t *order = mem_alloc(r->count * sizeof(*order));
+
+	for (uint32_t i = 0; i < r->count; i++)
+		v[i] = (struct striped){ r->v[i].target, i };
+	if (r->count)
+		qsort(v, r->count, sizeof(*v), by_target);
+	for (size_t i = 0; i < r->count; i++)
+		order[i] = v[i].entry;
+	mem_free(v);
+	return order;
+}

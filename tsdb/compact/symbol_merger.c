@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/compact/symbol_merger.h"
+
+#include <stdlib.h>
+
+#include "base/enc.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/table.h"
+
+/* A text of a range, and its number. */
+struct word {
+	struct str text;
+	uint32_t number;
+};
+
+struct lexicon {
+	const struct part *parts;
+	size_t count;
+	uint32_t **maps; /* of each block: its number to ours */
+
+	struct word *words; /* of all ranges, sorted, each once */
+	size_t word_count;
+	size_t word_cap;
+	struct table index;
+
+	uint32_t symbols;
+	uint64_t bytes;
+	struct buf text;
+};
+
+static void add_word(struct lexicon *l, struct str text)
+{
+	l->words = mem_grow(l->words, l->word_count, &l->word_cap,
+			    sizeof(*l->words));
+	l->words[l->word_count++] = (struct word){ .text = text };
+}
+
+static void add_range(struct lexicon *l, struct range *r)
+{
+	pthread_mutex_lock(&r->mu);
+	for (size_t i = 0; i < r->index.count; i++) {
+		const struct mem_name *n = &r->index.names[i];
+
+		add_word(l, n->text);
+		for (size_t k = 0; k < n->count; k++)
+			add_word(l, n->values[k].text);
+	}
+	pthread_mutex_unlock(&r->mu);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return str_cmp(((const struct word *)a)->text,
+		       ((const struct word *)b)->text);
+}
+
+static void sort_words(struct lexicon *l)
+{
+	size_t kept = 0;
+
+	if (l->word_count)
+		qsort(l->words, l->word_count, sizeof(*l->words), by_text);
+	for (size_t i = 0; i < l->word_count; i++) {
+		if (!kept || !str_eq(l->words[i].text, l->words[kept - 1].text))
+			l->words[kept++] = l->words[i];
+	}
+	l->word_count = kept;
+	for (uint32_t i = 0; i < kept; i++)
+		table_add(&l->index, hash64(bytes_of(l->words[i].text)), i);
+}
+
+/* One of the sorted lists that are merged: a block's, or the ranges'. */
+struct stream {
+	struct symbols_iter it;
+	uint32_t *map; /* NULL for the ranges' */
+	struct str text;
+	uint32_t number; /* of text, in its own list */
+	bool some;       /* text is set */
+};
+
+static int stream_next(struct lexicon *l, struct stream *s, struct err *err)
+{
+	int rc;
+
+	if (!s->map) {
+		s->some = s->number < l->word_count;
+		if (s->some)
+			s->text = l->words[s->number++].text;
+		return 0;
+	}
+	rc = symbols_next(&s->it, &s->text, err);
+	s->some = rc == 1;
+	return rc < 0 ? rc : 0;
+}
+
+/* Give the text a number; or, with w, write it. Pass all streams by it. */
+static int emit(struct lexicon *l, struct stream *v, size_t count,
+		struct str text, struct index_writer *w, struct err *err)
+{
+	int rc = 0;
+
+	buf_reset(&l->text); /* the text dies when its stream goes on */
+	enc_str(&l->text, text);
+	l->bytes += l->text.len;
+	text.ptr = str_from(buf_bytes(&l->text)).ptr + l->text.len - text.len;
+	if (w)
+		index_writer_symbol(w, text);
+	for (size_t i = 0; i < count && !rc; i++) {
+		struct stream *s = &v[i];
+
+		if (!s->some || !str_eq(s->text, text))
+			continue;
+		if (s->map)
+			s->map[s->it.number - 1] = l->symbols;
+		else
+			l->words[s->number - 1].number = l->symbols;
+		rc = stream_next(l, s, err);
+	}
+	l->symbols++;
+	return rc;
+}
+
+static const struct stream *smallest(const struct stream *v, size_t count)
+{
+	const struct stream *min = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		if (v[i].some && (!min || str_cmp(v[i].text, min->text) < 0))
+			min = &v[i];
+	}
+	return min;
+}
+
+/* Merge all lists: once to number them, once more to write them. */
+static int walk(struct lexicon *l, struct index_writer *w, struct err *err)
+{
+	struct stream *v = mem_zalloc(l->count + 1, sizeof(*v));
+	const struct stream *min;
+	size_t n = 1; /* the first is the ranges' */
+	int rc;
+
+	l->symbols = 0;
+	l->bytes = 0;
+	rc = stream_next(l, &v[0], err);
+	for (size_t i = 0; i < l->count && !rc; i++) {
+		if (l->parts[i].range)
+			continue;
+		v[n].map = l->maps[i];
+		v[n].it = symbols_iter(index_symbols(l->parts[i].block->index));
+		rc = stream_next(l, &v[n++], err);
+	}
+	while (!rc && (min = smallest(v, n)))
+		rc = emit(l, v, n, min->text, w, err);
+	for (size_t i = 1; i < n; i++)
+		symbols_iter_fini(&v[i].it);
+	mem_free(v);
+	return rc;
+}
+
+int lexicon_new(const struct part *parts, size_t count, struct lexicon **out,
+		struct err *err)
+{
+	struct lexicon *l = mem_new(struct lexicon);
+	int rc;
+
+	l->parts = parts;
+	l->count = count;
+	l->maps = mem_zalloc(count, sizeof(*l->maps));
+	for (size_t i = 0; i < count; i++) {
+		if (parts[i].range)
+			add_range(l, parts[i].range);
+		else
+			l->maps[i] = mem_zalloc(
+				index_symbols(parts[i].block->index)->count,
+				sizeof(**l->maps));
+	}
+	sort_words(l);
+	rc = walk(l, NULL, err);
+	if (rc)
+		lexicon_free(l);
+	else
+		*out = l;
+	return rc;
+}
+
+void lexicon_free(struct lexicon *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->count; i++)
+		mem_free(l->maps[i]);
+	mem_free(l->maps);
+	mem_free(l->words);
+	table_fini(&l->index);
+	buf_fini(&l->text);
+	mem_free(l);
+}
+
+uint32_t lexicon_count(const struct lexicon *l)
+{
+	return l->symbols;
+}
+
+uint64_t lexicon_bytes(const struct lexicon *l)
+{
+	return l->bytes;
+}
+
+int lexicon_write(struct lexicon *l, struct index_writer *w, struct err *err)
+{
+	return walk(l, w, err);
+}
+
+static bool same_word(const void *ctx, uint32_t number, const void *key)
+{
+	const struct lexicon *l = ctx;
+
+	return str_eq(l->words[number].text, *(const struct str *)key);
+}
+
+static uint32_t number_of(const struct lexicon *l, struct str text)
+{
+	uint32_t n = table_find(&l->index, hash64(bytes_of(text)), same_word, l,
+				&text);
+
+	return n == TABLE_NONE ? 0 : l->words[n].number;
+}
+
+static void range_pairs(struct lexicon *l, struct range *r, uint32_t series,
+			struct index_series *out)
+{
+	struct labels_iter it;
+	struct label label;
+
+	pthread_mutex_lock(&r->mu);
+	it = labels_iter(r->series[series]->labels);
+	pthread_mutex_unlock(&r->mu);
+	out->pair_count = 0;
+	while (labels_next(&it, &label)) {
+		out->pairs = mem_grow(out->pairs, out->pair_count,
+				      &out->pair_cap, sizeof(*out->pairs));
+		out->pairs[out->pair_count++] =
+			(struct index_pair){ number_of(l, label.name),
+					     number_of(l, label.value) };
+	}
+}
+
+int lexicon_pairs(struct lexicon *l, uint32_t part, uint32_t series,
+		  struct index_series *out, struct err *err)
+{
+	struct part p = l->parts[part];
+	int rc;
+
+	if (p.range) {
+		range_pairs(l, p.range, series, out);
+		return 0;
+	}
+	rc = index_series(p.block->index, series, out, err);
+	for (size_t i = 0; i < out->pair_count && !rc; i++) {
+		struct index_pair *pair = &out->pairs[i];
+		uint32_t count = index_symbols(p.block->index)->count;
+
+		if (pair->name >= count || pair->value >= count)
+			return err_set(err, ERR_CORRUPT, "%s: no such symbol",
+				       p.block->path);
+		pair->name = l->maps[part][pair->name];
+		pair->value = l->maps[part][pair->value];
+	}
+	return rc;
+}

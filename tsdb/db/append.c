@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/db/append.h"
+
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "tsdb/db/flushing.h"
+#include "tsdb/db/open_heads.h"
+#include "tsdb/db/worker.h"
+#include "tsdb/head/window.h"
+#include "tsdb/wal/wal_trim.h"
+
+#define STALL_MS 10000 /* how long an append waits for a worker */
+#define RETRY_MS 250   /* between tries of an append meanwhile */
+
+/*
+ * Whether a part has a profile of that series and time: 1 and its hash, 0, or
+ * an error when it cannot be read.
+ */
+static int stored_hash(struct tsdb *db, struct part part,
+		       const struct sample *s, uint64_t *hash, struct err *err)
+{
+	struct part_hit hit = { 0 };
+	uint32_t series = 0;
+	int rc = part_find(part, s->labels, &series, err);
+
+	if (!rc)
+		rc = part_lookup(part, series, s->ms, NULL, &hit, err);
+	if (rc)
+		return rc == ERR_NOTFOUND ? 0 : rc;
+	/* A copy that may not survive is none: take it once more. */
+	if (hit.pending && wal_may_be_lost(db->wal, hit.wal.lsn))
+		return 0;
+	*hash = hit.pending ? hit.wal.hash :
+			      hit.group.head.profiles[hit.group.index].hash;
+	return 1;
+}
+
+/* The i-th part, without a reference: append_mu keeps it. */
+static struct part part_at(const struct tsdb *db, size_t i)
+{
+	if (i < db->block_count)
+		return (struct part){ .block = db->blocks[i] };
+	return (struct part){ .range = db->ranges[i - db->block_count] };
+}
+
+/* 1: stored already. 0: new. ERR_EXISTS: something else is there. */
+static int check_duplicate(struct tsdb *db, const struct sample *s,
+			   struct err *err)
+{
+	for (size_t i = 0; i < db->block_count + db->range_count; i++) {
+		struct part p = part_at(db, i);
+		uint64_t hash = 0;
+		int rc;
+
+		if (s->ms < part_min(p) || s->ms > part_max(p))
+			continue;
+		rc = stored_hash(db, p, s, &hash, err);
+		if (rc < 0)
+			return rc;
+		if (rc && hash == s->hash)
+			return 1;
+		if (rc)
+			return err_set(
+				err, ERR_EXISTS,
+				"another profile of this series is stored at %" PRId64,
+				s->ms);
+	}
+	return 0;
+}
+
+/*
+ * Whether one more series would pass the bound: then a range has to be sealed
+ * first.
+ */
+static bool must_wait(struct tsdb *db, struct range *r, const struct sample *s)
+{
+	return db->o.max_series &&
+	       atomic_load(&db->env.series) >
+		       db->o.max_series + db->o.max_series / 8 &&
+	       (!r || range_find(r, s->labels) == SERIES_NONE);
+}
+
+static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
+			 struct err *err)
+{
+	struct segment_entry e = { 0 };
+	struct pending p;
+	struct range *r = NULL;
+	int rc = check_duplicate(db, s, err);
+
+	if (rc == 1) {
+		/* Who syncs up to here has the first copy durable. */
+		metric_add(db->metrics.duplicates, 1);
+		*lsn = wal_end(db->wal);
+		return 0;
+	}
+	if (rc == ERR_EXISTS)
+		metric_add(db->metrics.conflicts, 1);
+	if (!rc && must_wait(db, db_open_range(db, window_start(s->ms)), s))
+		rc = err_set(
+			err, ERR_LIMIT,
+			"more than --storage.tsdb.max-series in open ranges, and sealing does not keep up");
+	if (!rc)
+		rc = db_range_for(db, window_start(s->ms), wal_end(db->wal), &r,
+				  err);
+	if (!rc) {
+		rc = wal_append(db->wal, s, &e, err);
+		/* A file that stands in the way is no profile. */
+		rc = rc == ERR_EXISTS ? ERR_IO : rc;
+	}
+	if (rc)
+		return rc;
+	p = db_pending(&e);
+	range_insert(r, s->labels, &p, clock_ms(db->o.clock));
+	metric_add(db->metrics.appended, 1);
+	*lsn = wal_end(db->wal);
+	return 0;
+}
+
+static int is_closing(struct err *err)
+{
+	return err_set(err, ERR_CLOSED, "the database is being closed");
+}
+
+/*
+ * Keep WAL and memory near their bounds: above them flushing begins; when it
+ * does not keep up, appends wait, and are refused when that does not help.
+ */
+static int make_room(struct tsdb *db, struct err *err)
+{
+	uint64_t hard = db->budget + db->budget / 4;
+	bool over = wal_bytes(db->wal) > db->budget &&
+		    wal_overdue(db->wal, db->budget);
+
+	if (!over && !too_many_pending(db, PENDING_MAX))
+		return 0;
+	if (wal_bytes(db->wal) <= hard &&
+	    !too_many_pending(db, PENDING_MAX + PENDING_MAX / 4)) {
+		db_kick(db, &db->flush);
+		return 0;
+	}
+	if (atomic_load(&db->quit))
+		return is_closing(err);
+	await_round(db, &db->flush);
+	if (too_many_pending(db, PENDING_MAX + PENDING_MAX / 4))
+		return err_set(
+			err, ERR_LIMIT,
+			"too many profiles are not flushed yet, and flushing does not keep up");
+	if (wal_bytes(db->wal) <= hard || !wal_overdue(db->wal, db->budget))
+		return 0;
+	return err_set(
+		err, ERR_LIMIT,
+		"the WAL is over --storage.tsdb.wal-budget and flushing does not keep up");
+}
+
+/* Whether a range should be sealed early. */
+static bool is_crowded(struct tsdb *db)
+{
+	return (db->o.max_series &&
+		atomic_load(&db->env.series) > db->o.max_series) ||
+	       db->range_count > RANGES_OPEN;
+}
+
+static int append_once(struct tsdb *db, const struct sample *s, uint64_t *lsn,
+		       struct err *err)
+{
+	bool crowded;
+	int rc;
+
+	pthread_mutex_lock(&db->append_mu);
+	rc = append_locked(db, s, lsn, err);
+	crowded = is_crowded(db);
+	pthread_mutex_unlock(&db->append_mu);
+	if (crowded)
+		db_kick(db, &db->maintenance);
+	return rc;
+}
+
+int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
+	      struct err *err)
+{
+	struct tsdb *db = (struct tsdb *)a;
+	int64_t retention = db->o.ignore_retention ? 0 : db->o.retention_ms;
+	int64_t until;
+	int rc = window_check(s->ms, clock_ms(db->o.clock), retention, err);
+
+	if (rc) {
+		metric_add(db->metrics.out_of_bounds, 1);
+		return rc;
+	}
+	if (atomic_load(&db->full)) {
+		db_kick(db, &db->flush); /* it looks whether there is room */
+		return err_set(err, ERR_NOSPACE, "%s: the disk is full",
+			       db->path);
+	}
+	rc = make_room(db, err);
+	if (rc)
+		return rc;
+	rc = append_once(db, s, lsn, err);
+	/* Sealing makes room for series and windows, once queries let go. */
+	until = clock_mono_ns() + STALL_MS * 1000000LL;
+	while (rc == ERR_LIMIT && db->maintenance.running &&
+	       clock_mono_ns() < until) {
+		if (atomic_load(&db->quit))
+			return is_closing(err);
+		await_round(db, &db->maintenance);
+		rc = append_once(db, s, lsn, err);
+		/* A round that could do nothing is over at once. */
+		if (rc == ERR_LIMIT)
+			pause_for(db, RETRY_MS);
+	}
+	if (rc == ERR_NOSPACE)
+		db_no_space(db);
+	if (!rc && db->o.sync_ms < 0)
+		rc = wal_sync(db->wal, *lsn, err);
+	return rc;
+}
+
+int db_sync(struct appender *a, uint64_t lsn, struct err *err)
+{
+	return wal_sync(((struct tsdb *)a)->wal, lsn, err);
+}

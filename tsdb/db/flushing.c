@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/db/flushing.h"
+
+#include "base/mem.h"
+#include "tsdb/db/view.h"
+#include "tsdb/db/worker.h"
+#include "tsdb/wal/wal_trim.h"
+
+#define BUDGET_DEFAULT (512 * MIB)
+#define OPEN_VALUES    (4096ull * MIB) /* of open ranges together */
+
+uint64_t wal_budget(const struct tsdb_options *o)
+{
+	uint64_t budget =
+		(uint64_t)(o->wal_budget ? o->wal_budget : BUDGET_DEFAULT);
+	uint64_t eighth = (uint64_t)o->retention_bytes / 8;
+	uint64_t total = 0;
+	uint64_t available = 0;
+
+	if (eighth && eighth < budget)
+		budget = eighth;
+	if (!fs_space(o->path, &total, &available, NULL) && total / 8 < budget)
+		budget = total / 8;
+	return budget;
+}
+
+uint64_t db_segment_size(const struct tsdb *db)
+{
+	uint64_t size = db->budget / 8;
+
+	if (db->o.wal_segment)
+		return (uint64_t)db->o.wal_segment;
+	if (size < MIB)
+		return MIB;
+	return size > 64 * MIB ? 64 * MIB : size;
+}
+
+uint64_t db_open_values_max(const struct tsdb *db)
+{
+	uint64_t tenth = (uint64_t)db->o.retention_bytes / 10;
+
+	return tenth && tenth < OPEN_VALUES ? tenth : OPEN_VALUES;
+}
+
+bool too_many_pending(struct tsdb *db, int64_t bound)
+{
+	return atomic_load(&db->env.pending) > bound;
+}
+
+int db_drop_segments(struct tsdb *db, uint64_t upto, struct err *err)
+{
+	if (upto >= db->unplaced >> 32)
+		upto = (db->unplaced >> 32) - 1;
+	return wal_drop(db->wal, upto, err);
+}
+
+int db_drop_wal(struct tsdb *db, struct err *err)
+{
+	uint64_t oldest;
+	size_t count;
+	struct part *v;
+
+	/* What is appended meanwhile is in the current segment, which stays. */
+	pthread_mutex_lock(&db->append_mu);
+	oldest = wal_end(db->wal);
+	pthread_mutex_unlock(&db->append_mu);
+	v = db_ranges(db, &count);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t lsn = range_oldest(v[i].range);
+
+		oldest = lsn < oldest ? lsn : oldest;
+	}
+	db_parts_free(v, count);
+	return db_drop_segments(db, (oldest >> 32) - 1, err);
+}
+
+int db_flush_range(struct tsdb *db, struct range *r, struct err *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&db->flush_mu);
+	rc = flush_range(db->flusher, r, UINT64_MAX, UINT64_MAX, err);
+	pthread_mutex_unlock(&db->flush_mu);
+	return rc;
+}
+
+int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
+		   struct err *err)
+{
+	uint64_t behind = (upto + 1) << 32;
+	/* On a full disk no more than what lets the segments go. */
+	uint64_t limit = atomic_load(&db->full) ? behind : UINT64_MAX;
+	size_t count;
+	struct part *v;
+	int rc = 0;
+
+	pthread_mutex_lock(&db->flush_mu);
+	v = db_ranges(db, &count);
+	for (size_t i = 0; i < count; i++) {
+		struct err why;
+		int failed = flush_range(db->flusher, v[i].range, behind, limit,
+					 &why);
+
+		/* One range that cannot must not keep the others. */
+		if (failed && !rc)
+			rc = err_set(err, failed, "%s", why.msg);
+	}
+	db_parts_free(v, count);
+	metric_add(rc ? db->metrics.flush_failures : db->metrics.flushes, 1);
+	if (!rc)
+		rc = db_drop_segments(db, drop, err);
+	pthread_mutex_unlock(&db->flush_mu);
+	return rc;
+}
+
+int flush_everything(struct tsdb *db, struct err *err)
+{
+	uint64_t current = wal_end(db->wal) >> 32;
+	struct err unwanted;
+
+	/* The current one may get more, and be sealed, before we are done. */
+	return flush_segments(db, current, current - 1, err ? err : &unwanted);
+}
+
+void db_no_space(struct tsdb *db)
+{
+	metric_add(db->metrics.no_space, 1);
+	if (!atomic_exchange(&db->full, true))
+		log_event(
+			db->o.log, LOG_ERROR,
+			"the disk is full: nothing is stored until there is room",
+			LOG_FIELDS(log_text("path", db->path)));
+	ballast_release(&db->ballast);
+	db_kick(db, &db->flush);
+	db_kick(db, &db->maintenance);
+}
+
+/*
+ * Flushing the oldest segment takes less than it frees. There is room again
+ * when the ballast could be made anew, with as much beside it.
+ */
+static int make_room_on_disk(struct tsdb *db, struct err *err)
+{
+	uint64_t oldest = wal_oldest(db->wal);
+	uint64_t total = 0;
+	uint64_t available = 0;
+	struct err unwanted;
+	int rc = 0;
+
+	if (oldest)
+		rc = flush_segments(db, oldest, oldest, err);
+	/* Others may have made room, whatever came of that. */
+	if (fs_space(db->path, &total, &available, &unwanted) ||
+	    available < 2 * db->ballast.size)
+		return rc;
+	atomic_store(&db->full, false);
+	log_event(db->o.log, LOG_INFO, "the disk has room again",
+		  LOG_FIELDS(log_int("bytes", (int64_t)available)));
+	return rc;
+}
+
+static uint64_t open_values(struct tsdb *db)
+{
+	size_t count;
+	struct part *v = db_ranges(db, &count);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		pthread_mutex_lock(&v[i].range->mu);
+		sum += v[i].range->values_end;
+		pthread_mutex_unlock(&v[i].range->mu);
+	}
+	db_parts_free(v, count);
+	return sum;
+}
+
+int flush_round(struct tsdb *db)
+{
+	uint64_t overdue;
+	struct err err;
+	int rc = 0;
+
+	if (wal_sync(db->wal, wal_end(db->wal), &err))
+		log_event(db->o.log, LOG_ERROR, "WAL sync failed",
+			  LOG_FIELDS(log_err(&err)));
+	while (!rc && (overdue = wal_overdue(db->wal, db->budget)))
+		rc = flush_segments(db, overdue, overdue, &err);
+	if (!rc && too_many_pending(db, PENDING_MAX))
+		rc = flush_everything(db, &err);
+	if (atomic_load(&db->full)) {
+		int failed = make_room_on_disk(db, &err);
+
+		rc = rc ? rc : failed;
+	}
+	if (open_values(db) > db_open_values_max(db))
+		db_kick(db, &db->maintenance);
+	if (rc == ERR_NOSPACE)
+		db_no_space(db);
+	if (rc)
+		db_tell(db, &db->flush, "flush", &err);
+	return rc;
+}

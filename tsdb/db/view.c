@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/db/view.h"
+
+#include "base/mem.h"
+#include "tsdb/block/block_writer.h"
+
+static bool range_before(const struct range *a, const struct range *b)
+{
+	return a->start != b->start ? a->start < b->start : a->lsn < b->lsn;
+}
+
+void db_add_range(struct tsdb *db, struct range *r)
+{
+	size_t at;
+
+	pthread_mutex_lock(&db->view_mu);
+	db->ranges = mem_grow(db->ranges, db->range_count, &db->range_cap,
+			      sizeof(struct range *));
+	at = db->range_count++;
+	for (; at && range_before(r, db->ranges[at - 1]); at--)
+		db->ranges[at] = db->ranges[at - 1];
+	db->ranges[at] = r;
+	pthread_mutex_unlock(&db->view_mu);
+}
+
+static void add_block_locked(struct tsdb *db, struct block *b)
+{
+	size_t at;
+
+	db->blocks = mem_grow(db->blocks, db->block_count, &db->block_cap,
+			      sizeof(struct block *));
+	at = db->block_count++;
+	for (; at && b->meta.first_lsn < db->blocks[at - 1]->meta.first_lsn;
+	     at--)
+		db->blocks[at] = db->blocks[at - 1];
+	db->blocks[at] = b;
+}
+
+void db_add_block(struct tsdb *db, struct block *b)
+{
+	pthread_mutex_lock(&db->view_mu);
+	add_block_locked(db, b);
+	pthread_mutex_unlock(&db->view_mu);
+}
+
+static bool is_among(const struct part *parts, size_t count, struct part p)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (parts[i].range == p.range && parts[i].block == p.block)
+			return true;
+	}
+	return false;
+}
+
+static void drop_ranges_locked(struct tsdb *db, const struct part *parts,
+			       size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < db->range_count; i++) {
+		struct part p = { .range = db->ranges[i] };
+
+		if (is_among(parts, count, p))
+			part_unref(p);
+		else
+			db->ranges[kept++] = p.range;
+	}
+	db->range_count = kept;
+}
+
+static void drop_blocks_locked(struct tsdb *db, const struct part *parts,
+			       size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < db->block_count; i++) {
+		struct part p = { .block = db->blocks[i] };
+
+		if (is_among(parts, count, p))
+			part_unref(p);
+		else
+			db->blocks[kept++] = p.block;
+	}
+	db->block_count = kept;
+}
+
+void db_replace_locked(struct tsdb *db, const struct part *parts, size_t count,
+		       struct block *b)
+{
+	pthread_mutex_lock(&db->view_mu);
+	drop_ranges_locked(db, parts, count);
+	drop_blocks_locked(db, parts, count);
+	if (b)
+		add_block_locked(db, b);
+	pthread_mutex_unlock(&db->view_mu);
+}
+
+void db_replace(struct tsdb *db, const struct part *parts, size_t count,
+		struct block *b)
+{
+	pthread_mutex_lock(&db->append_mu);
+	db_replace_locked(db, parts, count, b);
+	pthread_mutex_unlock(&db->append_mu);
+}
+
+int db_supersede(struct tsdb *db, const struct part *parts, size_t count,
+		 struct block *child, struct err *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct part p = parts[i];
+
+		trash_add(&db->trash, p.range ? p.range->path : p.block->path,
+			  p.range ? RANGE_DELETE_SUFFIX : BLOCK_DELETE_SUFFIX);
+	}
+	db_replace(db, parts, count, child);
+	return trash_empty(&db->trash, err);
+}
+
+static const char *path_of(struct part p)
+{
+	return p.range ? p.range->path : p.block->path;
+}
+
+int db_set_aside(struct tsdb *db, const struct part *parts, size_t count,
+		 struct block *child, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < count && !rc; i++) {
+		log_event(
+			db->o.log, LOG_ERROR,
+			"the disk did not give all of it back: it is set aside",
+			LOG_FIELDS(log_text("directory", path_of(parts[i]))));
+		rc = rename_aside(db->o.fs, path_of(parts[i]), err);
+		db->set_aside += !rc;
+	}
+	db_replace(db, parts, count, child);
+	return rc;
+}
+
+static struct retired_span span_of(struct tsdb *db, struct part p)
+{
+	if (p.block)
+		return (struct retired_span){
+			.from_ms = p.block->meta.min_ms,
+			.to_ms = p.block->meta.max_ms,
+			.first_lsn = p.block->meta.first_lsn,
+			.last_lsn = p.block->meta.last_lsn,
+		};
+	return (struct retired_span){ .from_ms = p.range->start,
+				      .to_ms = p.range->start + WINDOW_MS,
+				      .first_lsn = p.range->lsn,
+				      .last_lsn = wal_end(db->wal) };
+}
+
+int db_retire(struct tsdb *db, const struct part *parts, size_t count,
+	      struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < count && !rc; i++) {
+		struct retired_span span = span_of(db, parts[i]);
+
+		rc = state_retire(&db->state, &span, wal_begin(db->wal), err);
+	}
+	return rc ? rc : db_supersede(db, parts, count, NULL, err);
+}
+
+struct part *db_parts(struct tsdb *db, size_t *count)
+{
+	struct part *v;
+	size_t n = 0;
+
+	pthread_mutex_lock(&db->view_mu);
+	v = mem_zalloc(db->block_count + db->range_count, sizeof(*v));
+	for (size_t i = 0; i < db->block_count; i++)
+		v[n++] = part_ref((struct part){ .block = db->blocks[i] });
+	for (size_t i = 0; i < db->range_count; i++)
+		v[n++] = part_ref((struct part){ .range = db->ranges[i] });
+	pthread_mutex_unlock(&db->view_mu);
+	*count = n;
+	return v;
+}
+
+struct part *db_ranges(struct tsdb *db, size_t *count)
+{
+	struct part *v;
+
+	pthread_mutex_lock(&db->view_mu);
+	v = mem_zalloc(db->range_count, sizeof(*v));
+	for (size_t i = 0; i < db->range_count; i++)
+		v[i] = part_ref((struct part){ .range = db->ranges[i] });
+	*count = db->range_count;
+	pthread_mutex_unlock(&db->view_mu);
+	return v;
+}
+
+void db_parts_free(struct part *v, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		part_unref(v[i]);
+	mem_free(v);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/db/worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define BACKOFF_NS 1000000000LL /* between tries of what fails */
+#define MINUTE_NS  60000000000LL
+#define STALL_MS   10000 /* how long an append waits for a worker */
+#define MINUTE_NS  60000000000LL
+
+void db_kick(struct tsdb *db, struct worker *w)
+{
+	pthread_mutex_lock(&db->loop_mu);
+	w->kicked = true;
+	pthread_cond_broadcast(&db->wake);
+	pthread_mutex_unlock(&db->loop_mu);
+}
+
+static struct timespec in_ms(int64_t ms)
+{
+	return clock_mono_at(clock_mono_ns() + ms * 1000000);
+}
+
+void await_round(struct tsdb *db, struct worker *w)
+{
+	struct timespec until = in_ms(STALL_MS);
+	uint64_t round;
+	int rc = 0;
+
+	pthread_mutex_lock(&db->loop_mu);
+	w->kicked = true;
+	pthread_cond_broadcast(&db->wake);
+	/* One that is under way may have begun before there was need. */
+	round = w->rounds + (w->busy ? 2 : 1);
+	while (!rc && !db->interrupted && w->running && w->rounds < round)
+		rc = pthread_cond_timedwait(&db->done, &db->loop_mu, &until);
+	pthread_mutex_unlock(&db->loop_mu);
+}
+
+void pause_for(struct tsdb *db, int64_t ms)
+{
+	struct timespec until = in_ms(ms);
+	int rc = 0;
+
+	pthread_mutex_lock(&db->loop_mu);
+	while (!rc && !db->interrupted)
+		rc = pthread_cond_timedwait(&db->wake, &db->loop_mu, &until);
+	pthread_mutex_unlock(&db->loop_mu);
+}
+
+void db_tell(struct tsdb *db, struct worker *w, const char *what,
+	     const struct err *err)
+{
+	int64_t now = clock_mono_ns();
+
+	if (!strcmp(w->told, err->msg) && now - w->told_ns < MINUTE_NS)
+		return;
+	snprintf(w->told, sizeof(w->told), "%s", err->msg);
+	w->told_ns = now;
+	log_event(db->o.log, LOG_ERROR, "storage has not done what is due",
+		  LOG_FIELDS(log_text("job", what), log_err(err)));
+}
+
+void loop(struct tsdb *db, struct worker *w, int64_t tick,
+	  int (*fn)(struct tsdb *db))
+{
+	int64_t not_before = 0; /* after a failure: kicks wait for it */
+	bool stop = false;
+
+	while (!stop) {
+		int64_t pause = (not_before - clock_mono_ns()) / 1000000;
+		struct timespec until = in_ms(tick);
+		int rc = 0;
+
+		if (pause > 0)
+			pause_for(db, pause);
+		pthread_mutex_lock(&db->loop_mu);
+		while (!rc && !db->stopping && !w->kicked)
+			rc = pthread_cond_timedwait(&db->wake, &db->loop_mu,
+						    &until);
+		w->kicked = false;
+		w->busy = true;
+		stop = db->stopping;
+		pthread_mutex_unlock(&db->loop_mu);
+		if (stop && w == &db->maintenance)
+			break;
+		not_before = fn(db) ? clock_mono_ns() + BACKOFF_NS : 0;
+		pthread_mutex_lock(&db->loop_mu);
+		w->busy = false;
+		w->rounds++;
+		pthread_cond_broadcast(&db->done);
+		pthread_mutex_unlock(&db->loop_mu);
+	}
+}
+
+void start_worker(struct worker *w, void *(*run)(void *), struct tsdb *db)
+{
+	w->running = true;
+	if (pthread_create(&w->thread, NULL, run, db))
+		abort(); /* as when memory is out */
+}
+
+void db_begin_job(struct tsdb *db)
+{
+	atomic_fetch_add(&db->cancel, 1);
+	pthread_mutex_lock(&db->job_mu);
+	atomic_fetch_sub(&db->cancel, 1);
+}
+
+void db_end_job(struct tsdb *db)
+{
+	pthread_mutex_unlock(&db->job_mu);
+	db_kick(db, &db->maintenance); /* for what was cancelled */
+}

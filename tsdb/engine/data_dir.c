@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/engine/data_dir.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "tsdb/block/block_writer.h"
+#include "tsdb/engine/loading.h"
+#include "tsdb/io/trash.h"
+#include "tsdb/io/ulid.h"
+
+static bool is_ours(const char *name)
+{
+	static const char *const names[] = { "lock",  "wal",     "ranges",
+					     "state", "ballast", "snapshots" };
+	struct ulid u;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(name, names[i]))
+			return true;
+	}
+	return ulid_parse(str_of(name), &u) || ends_with(name, ASIDE_SUFFIX) ||
+	       ends_with(name, BLOCK_TMP_SUFFIX) ||
+	       ends_with(name, BLOCK_DELETE_SUFFIX);
+}
+
+/* What a new file system, or a desktop, puts into each directory. */
+static bool is_nobodys(const char *name)
+{
+	return name[0] == '.' || !strcmp(name, "lost+found");
+}
+
+int tsdb_check_dir(struct fs *fs, const char *path, bool or_empty,
+		   struct err *err)
+{
+	struct name_list l = { 0 };
+	bool ours = false;
+	bool foreign = false;
+	int rc = fs_list(fs, path, &l, err);
+
+	for (size_t i = 0; i < l.count; i++) {
+		ours = ours || is_ours(l.names[i]);
+		foreign = foreign || !is_nobodys(l.names[i]);
+	}
+	name_list_fini(&l);
+	if (rc || ours || (or_empty && !foreign))
+		return rc;
+	return err_set(err, ERR_INVALID,
+		       "%s is no data directory of everprof%s", path,
+		       foreign ? ", and not empty" : ": it is empty");
+}

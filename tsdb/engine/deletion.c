@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/deletion.h"
+
+#include "base/mem.h"
+#include "tsdb/db/db.h"
+#include "tsdb/db/view.h"
+#include "tsdb/db/worker.h"
+
+/* What a deletion is of. */
+struct deletion {
+	struct selection what;
+	uint64_t lsn; /* the last one there is */
+};
+
+static int delete_in_block(struct block *b, const struct deletion *d,
+			   const struct postings *found, struct err *err)
+{
+	struct tombstones *t = tombstones_new();
+	const struct meta *m = &b->meta;
+	int rc;
+
+	/* Not beyond the block: it holds nothing there. */
+	for (size_t i = 0; i < found->count; i++)
+		tombstones_add(
+			t, found->v[i],
+			d->what.from > m->first_ms ? d->what.from : m->first_ms,
+			d->what.to < m->last_ms ? d->what.to : m->last_ms);
+	rc = block_delete(b, t, err);
+	tombstones_unref(t);
+	return rc;
+}
+
+static int delete_in_part(struct part p, const struct deletion *d,
+			  struct err *err)
+{
+	struct postings found = { 0 };
+	int rc;
+
+	if (part_min(p) > d->what.to || part_max(p) < d->what.from)
+		return 0;
+	rc = part_select(p, &d->what, &found, err);
+	if (!rc && found.count)
+		rc = p.range ? range_delete(p.range, &found, d->what.from,
+					    d->what.to, d->lsn, err) :
+			       delete_in_block(p.block, d, &found, err);
+	postings_fini(&found);
+	return rc;
+}
+
+static int delete_in_parts(struct tsdb *db, const struct deletion *d,
+			   struct err *err)
+{
+	size_t count;
+	struct part *v = db_parts(db, &count);
+	int rc = 0;
+
+	for (size_t i = 0; i < count && !rc; i++)
+		rc = delete_in_part(v[i], d, err);
+	db_parts_free(v, count);
+	return rc;
+}
+
+int tsdb_delete(struct tsdb *db, const struct matcher *v, size_t count,
+		int64_t from, int64_t to, struct err *err)
+{
+	struct deletion d = { .what = { .matchers = v,
+					.count = count,
+					.from = from,
+					.to = to } };
+	int rc;
+
+	db_begin_job(db);
+	pthread_mutex_lock(&db->flush_mu);
+	/* Whoever holds append_mu has given a record both LSN and place. */
+	pthread_mutex_lock(&db->append_mu);
+	d.lsn = wal_end(db->wal) - 1;
+	pthread_mutex_unlock(&db->append_mu);
+	rc = delete_in_parts(db, &d, err);
+	pthread_mutex_unlock(&db->flush_mu);
+	db_end_job(db);
+	if (!rc)
+		metric_add(db->metrics.deleted, 1);
+	return rc;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/engine/loading.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "tsdb/block/block_writer.h"
+#include "tsdb/db/view.h"
+
+bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s);
+	size_t m = strlen(end);
+
+	return n >= m && !strcmp(s + n - m, end);
+}
+
+/* What was being made or removed when the last process ended. */
+static int remove_leftover(struct tsdb *db, const char *dir, const char *name,
+			   struct err *err)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", dir, name);
+
+	log_event(db->o.log, LOG_INFO, "removing what was left unfinished",
+		  LOG_FIELDS(log_text("directory", path)));
+	trash_add_hidden(&db->trash, path);
+	return trash_empty(&db->trash, err);
+}
+
+/* Out of the way, for a person to look at. */
+static int set_aside(struct tsdb *db, const char *path, struct err *err)
+{
+	db->set_aside++;
+	metric_add(db->env.corruptions, 1);
+	log_event(db->o.log, LOG_ERROR,
+		  "it cannot be read, and is set aside as *" ASIDE_SUFFIX,
+		  LOG_FIELDS(log_text("directory", path), log_err(err)));
+	return db->o.read_only ? 0 : rename_aside(db->o.fs, path, err);
+}
+
+static bool is_named(const char *name, const struct ulid *u)
+{
+	char text[ULID_TEXT + 1];
+
+	ulid_format(u, text);
+	return !strcmp(name, text);
+}
+
+/* What the disk does not give back for now is left as it is. */
+static int pass_over(struct tsdb *db, const char *path, const struct err *err)
+{
+	db->set_aside++;
+	metric_add(db->env.corruptions, 1);
+	log_event(db->o.log, LOG_ERROR,
+		  "it cannot be read, and is left out until the next start",
+		  LOG_FIELDS(log_text("directory", path), log_err(err)));
+	return 0;
+}
+
+/* ERR_CORRUPT: also when it is the copy of another block. */
+static int open_named(struct tsdb *db, const char *path, const char *name,
+		      struct block **out, struct err *err)
+{
+	struct block *b = NULL;
+	int rc = block_open(&db->benv, path, &b, err);
+
+	if (rc)
+		return rc;
+	/* A copy would take the other with it when it is compacted. */
+	if (!is_named(name, &b->meta.ulid)) {
+		block_unref(b);
+		return err_set(err, ERR_CORRUPT,
+			       "%s is the copy of another block", path);
+	}
+	*out = b;
+	return 0;
+}
+
+static int load_block(struct tsdb *db, const char *name, struct err *err)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", db->path, name);
+	struct block *b = NULL;
+	int rc = open_named(db, path, name, &b, err);
+
+	/* A second look: memory may be wrong, not the disk. */
+	if (rc == ERR_CORRUPT)
+		rc = open_named(db, path, name, &b, err);
+	if (rc == ERR_IO)
+		return pass_over(db, path, err);
+	if (rc == ERR_CORRUPT)
+		return set_aside(db, path, err);
+	/* Removed by the server beside us while we listed. */
+	if (rc == ERR_NOTFOUND && db->o.read_only)
+		return 0;
+	if (rc == ERR_NOTFOUND) /* a directory without meta.json */
+		return set_aside(db, path, err);
+	if (!rc)
+		db_add_block(db, b);
+	return rc;
+}
+
+static bool has_parent(const struct block *b, const struct ulid *u)
+{
+	for (size_t i = 0; i < b->meta.parent_count; i++) {
+		if (ulid_eq(&b->meta.parents[i].ulid, u))
+			return true;
+	}
+	return false;
+}
+
+static bool is_superseded(const struct tsdb *db, const struct block *b)
+{
+	for (size_t i = 0; i < db->block_count; i++) {
+		if (has_parent(db->blocks[i], &b->meta.ulid))
+			return true;
+	}
+	return false;
+}
+
+static int drop_part(struct tsdb *db, struct part p, struct err *err)
+{
+	if (!db->o.read_only)
+		return db_supersede(db, &p, 1, NULL, err);
+	db_replace(db, &p, 1, NULL);
+	return 0;
+}
+
+/* Blocks that a compaction made others of, and could not remove. */
+static int drop_superseded(struct tsdb *db, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < db->block_count && !rc;) {
+		struct part p = { .block = db->blocks[i] };
+
+		if (!is_superseded(db, p.block)) {
+			i++;
+			continue;
+		}
+		rc = drop_part(db, p, err);
+	}
+	return rc;
+}
+
+int load_blocks(struct tsdb *db, struct err *err)
+{
+	struct name_list l = { 0 };
+	int rc = fs_list(db->o.fs, db->path, &l, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < l.count && !rc; i++) {
+		struct ulid u;
+
+		if (ends_with(l.names[i], BLOCK_TMP_SUFFIX) ||
+		    ends_with(l.names[i], BLOCK_DELETE_SUFFIX))
+			rc = db->o.read_only ? 0 :
+					       remove_leftover(db, db->path,
+							       l.names[i], err);
+		else if (ulid_parse(str_of(l.names[i]), &u))
+			rc = load_block(db, l.names[i], err);
+	}
+	name_list_fini(&l);
+	return rc ? rc : drop_superseded(db, err);
+}
+
+/* Whether a range has become a block. */
+static bool is_sealed(const struct tsdb *db, const struct range *r)
+{
+	for (size_t i = 0; i < db->block_count; i++) {
+		const struct meta *m = &db->blocks[i]->meta;
+
+		for (size_t k = 0; k < m->source_count; k++) {
+			if (ulid_eq(&m->sources[k], &r->ulid) &&
+			    !ulid_eq(&r->ulid, &(struct ulid){ { 0 } }))
+				return true;
+		}
+	}
+	return false;
+}
+
+int drop_sealed(struct tsdb *db, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < db->range_count && !rc;) {
+		struct part p = { .range = db->ranges[i] };
+
+		if (!is_sealed(db, p.range)) {
+			i++;
+			continue;
+		}
+		rc = drop_part(db, p, err);
+	}
+	return rc;
+}
+
+static int load_range(struct tsdb *db, const char *name, struct err *err)
+{
+	CLEANUP(mem_freep) char *path = NULL;
+	struct range *r = NULL;
+	int rc;
+
+	if (ends_with(name, RANGE_DELETE_SUFFIX))
+		return db->o.read_only ?
+			       0 :
+			       remove_leftover(db, db->env.dir, name, err);
+	if (strspn(name, "0123456789.abcdef") != strlen(name))
+		return 0;
+	path = mem_printf("%s/%s", db->env.dir, name);
+	rc = range_open(&db->env, name, &r, err);
+	if (rc == ERR_CORRUPT) /* a second look, as at a block */
+		rc = range_open(&db->env, name, &r, err);
+	if (rc == ERR_IO)
+		return pass_over(db, path, err);
+	if (rc == ERR_CORRUPT)
+		return set_aside(db, path, err);
+	if (rc) /* one that was never begun has no records */
+		return rc == ERR_NOTFOUND ? 0 : rc;
+	r->touched_ms = clock_ms(db->o.clock);
+	db_add_range(db, r);
+	return 0;
+}
+
+int load_ranges(struct tsdb *db, struct err *err)
+{
+	struct name_list l = { 0 };
+	int rc = fs_list(db->o.fs, db->env.dir, &l, err);
+
+	if (rc == ERR_NOTFOUND && db->o.read_only)
+		return 0;
+	for (size_t i = 0; i < l.count && !rc; i++)
+		rc = load_range(db, l.names[i], err);
+	name_list_fini(&l);
+	return rc;
+}
+
+void clean_snapshots(struct tsdb *db)
+{
+	CLEANUP(mem_freep) char *dir = mem_printf("%s/snapshots", db->path);
+	struct name_list l = { 0 };
+
+	if (fs_list(db->o.fs, dir, &l, NULL))
+		return; /* there are none */
+	for (size_t i = 0; i < l.count; i++) {
+		CLEANUP(mem_freep)
+		char *path = mem_printf("%s/%s", dir, l.names[i]);
+
+		if (ends_with(path, ".tmp"))
+			trash_add_hidden(&db->trash, path);
+	}
+	name_list_fini(&l);
+}

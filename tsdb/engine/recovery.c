@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/engine/recovery.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "tsdb/db/flushing.h"
+#include "tsdb/db/open_heads.h"
+#include "tsdb/db/view.h"
+#include "tsdb/engine/data_dir.h"
+#include "tsdb/engine/loading.h"
+#include "tsdb/io/dirlock.h"
+#include "tsdb/wal/wal_replay.h"
+
+/*
+ * Whether a block has the profile, or had it and it was deleted. A block whose
+ * files are whole does, when it was made of the range that the record was in.
+ */
+static bool block_accounts_for(struct block *b, const struct labels *ls,
+			       const struct segment_entry *e)
+{
+	const struct meta *m = &b->meta;
+	int64_t start = window_start(e->ms);
+	struct part_hit hit = { 0 };
+	struct err err;
+	uint32_t series;
+	int rc;
+
+	if (start < m->min_ms || start >= m->max_ms || e->lsn < m->first_lsn ||
+	    e->lsn > m->last_lsn)
+		return false;
+	if (!b->damaged)
+		return true;
+	rc = index_find(b->index, ls, &series, &err);
+	if (!rc)
+		rc = block_lookup(b, series, e->ms, &hit, &err);
+	if (!rc)
+		return block_values(b, hit.group.head.place.file) != NULL;
+	return rc == ERR_NOTFOUND;
+}
+
+/* Whether a record that no range has may be passed over. */
+static bool is_accounted_for(struct tsdb *db, const struct labels *ls,
+			     const struct segment_entry *e)
+{
+	for (size_t i = 0; i < db->block_count; i++) {
+		if (block_accounts_for(db->blocks[i], ls, e))
+			return true;
+	}
+	return state_is_retired(&db->state, window_start(e->ms), e->lsn);
+}
+
+/*
+ * A range for records that no range and no block has, named so that it has
+ * them at the next start too. Its name must be free: a range of that name may
+ * be there, unreadable for now. (LSNs are multiples of 8.)
+ */
+static int make_recovery_range(struct tsdb *db, const struct segment_entry *e,
+			       struct range **out, struct err *err)
+{
+	int rc = ERR_EXISTS;
+
+	for (uint64_t k = 1; k < 8 && rc == ERR_EXISTS; k++)
+		rc = range_create(&db->env, window_start(e->ms), e->lsn - k,
+				  clock_ms(db->o.clock), out, err);
+	if (!rc)
+		db_add_range(db, *out);
+	return rc;
+}
+
+/* The range that a record belongs into; NULL: it is stored, or cannot be. */
+static struct range *range_of(struct tsdb *db, const struct labels *ls,
+			      const struct segment_entry *e)
+{
+	struct range *r = find_range(db, window_start(e->ms), e->lsn);
+	struct err err;
+
+	if (r || is_accounted_for(db, ls, e))
+		return r;
+	/* Beside a running server: the range may have come after our look. */
+	if (db->o.read_only)
+		return range_in_memory(db, window_start(e->ms));
+	if (make_recovery_range(db, e, &r, &err)) {
+		metric_add(db->env.corruptions, 1);
+		log_event(db->o.log, LOG_ERROR,
+			  "a WAL record has no range: its segment is kept",
+			  LOG_FIELDS(log_err(&err)));
+		if (e->lsn < db->unplaced)
+			db->unplaced = e->lsn;
+		return NULL;
+	}
+	r->recovery = true;
+	return r;
+}
+
+/* False: the range has it. */
+static bool replay_into(struct tsdb *db, struct range *r, struct labels *labels,
+			const struct segment_entry *e)
+{
+	uint32_t series = range_find(r, labels);
+	struct pending p = db_pending(e);
+	struct part_hit hit = { 0 };
+
+	if (series != SERIES_NONE &&
+	    (range_is_done_with(r, series, e->ms, e->lsn) ||
+	     !range_lookup(r, series, e->ms, NULL, &hit, NULL)))
+		return false;
+	range_insert(r, labels, &p, clock_ms(db->o.clock));
+	return true;
+}
+
+static void replay_entry(void *ctx, const struct segment_entry *e)
+{
+	struct tsdb *db = ctx;
+	struct labels *labels = NULL;
+	struct range *r;
+
+	if (e->ms < 0 || labels_decode(e->labels, &labels, NULL)) {
+		metric_add(db->env.corruptions, 1);
+		return;
+	}
+	r = range_of(db, labels, e);
+	/* A range of recovered records takes those alone. */
+	if (r && r->recovery && is_accounted_for(db, labels, e))
+		r = NULL;
+	if (r && replay_into(db, r, labels, e) && r->recovery)
+		db->recovered++;
+	labels_unref(labels);
+}
+
+/* No LSN is given out twice: the WAL goes on behind all that is stored. */
+static uint64_t highest_segment(const struct tsdb *db)
+{
+	uint64_t highest = 0;
+
+	for (size_t i = 0; i < db->range_count; i++) {
+		uint64_t n = range_highest_lsn(db->ranges[i]) >> 32;
+
+		highest = n > highest ? n : highest;
+	}
+	for (size_t i = 0; i < db->block_count; i++) {
+		uint64_t n = db->blocks[i]->meta.last_lsn >> 32;
+
+		highest = n > highest ? n : highest;
+	}
+	return highest;
+}
+
+/*
+ * Of several generations of a window the last one takes samples. (An earlier
+ * one was to be sealed when the last process ended.)
+ */
+static void close_generations(struct tsdb *db)
+{
+	for (size_t i = 1; i < db->range_count; i++) {
+		if (db->ranges[i - 1]->start == db->ranges[i]->start)
+			db->ranges[i - 1]->closed = true;
+	}
+}
+
+static void tell_recovered(struct tsdb *db)
+{
+	/* Beside a running server ranges come after our look. */
+	if (db->o.read_only && dirlock_is_held(db->path))
+		db->recovered = 0;
+	if (!db->recovered)
+		return;
+	metric_add(db->metrics.recovered, (int64_t)db->recovered);
+	log_event(
+		db->o.log, LOG_WARN,
+		db->o.read_only ?
+			"profiles are in the WAL alone: a range or a block that had them is not there" :
+			"profiles were taken back from the WAL: a range or a block that had them is not there",
+		LOG_FIELDS(log_int("profiles", (int64_t)db->recovered)));
+}
+
+/*
+ * Where the retention clock begins that was never saved: with the data, before
+ * anything is added that a wrong clock may have dated.
+ */
+static int begin_clock(struct tsdb *db, struct err *err)
+{
+	int64_t now = clock_ms(db->o.clock);
+	int64_t newest = INT64_MIN;
+	size_t count;
+	struct part *v;
+
+	if (db->state.has_clock)
+		return 0;
+	v = db_parts(db, &count);
+	for (size_t i = 0; i < count; i++) {
+		if (part_max(v[i]) > newest)
+			newest = part_max(v[i]);
+	}
+	db_parts_free(v, count);
+	/* An import of old profiles says nothing about the clock. */
+	if (newest == INT64_MIN || newest > now || db->o.ignore_retention)
+		newest = now;
+	db->state.clock.trusted_ms = newest;
+	db->state.has_clock = true;
+	return state_save(&db->state, err);
+}
+
+static void load_state(struct tsdb *db)
+{
+	struct err err;
+
+	if (!state_load(&db->state, &err))
+		return;
+	metric_add(db->env.corruptions, 1);
+	log_event(
+		db->o.log, LOG_ERROR,
+		"the state file cannot be read: profiles that were deleted may come back from the WAL",
+		LOG_FIELDS(log_err(&err)));
+}
+
+/* The directory that holds path; the caller frees it. */
+static char *parent_of(const char *path)
+{
+	size_t n = strlen(path);
+
+	while (n && path[n - 1] == '/')
+		n--;
+	while (n && path[n - 1] != '/')
+		n--;
+	if (!n)
+		return mem_strdup(".");
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	return mem_strndup((struct str){ .ptr = path, .len = n });
+}
+
+/* Make a directory that is durable in the one that holds it. */
+static int make_dir(struct tsdb *db, const char *path, struct err *err)
+{
+	CLEANUP(mem_freep) char *parent = parent_of(path);
+	int rc = fs_mkdir(db->o.fs, path, err);
+
+	/* Also when it is there: its maker may have died before the sync. */
+	return rc && rc != ERR_EXISTS ? rc : fs_sync_dir(db->o.fs, parent, err);
+}
+
+static int check_dir(const struct tsdb *db, struct err *err)
+{
+	bool may_be_new = !db->o.read_only && !db->o.must_exist;
+	int rc = tsdb_check_dir(db->o.fs, db->path, may_be_new, err);
+
+	return rc == ERR_NOTFOUND && may_be_new ? 0 : rc;
+}
+
+int db_load(struct tsdb *db, struct err *err)
+{
+	CLEANUP(mem_freep) char *wal_dir = mem_printf("%s/wal", db->path);
+	struct wal_options wo = { .fs = db->o.fs,
+				  .dir = wal_dir,
+				  .segment_size = db_segment_size(db),
+				  .read_only = db->o.read_only,
+				  .log = db->o.log,
+				  .metrics = db->o.metrics,
+				  .torn = db->metrics.torn };
+	int rc = check_dir(db, err);
+
+	if (!rc && !db->o.read_only) {
+		rc = make_dir(db, db->path, err);
+		if (!rc)
+			rc = dirlock_take(db->path, &db->lock, err);
+		if (!rc)
+			rc = make_dir(db, db->env.dir, err);
+	}
+	if (!rc)
+		load_state(db);
+	/*
+	 * From what profiles leave to what they go to: beside a running
+	 * server, one that moves meanwhile is seen in both, not in none.
+	 */
+	if (!rc)
+		rc = wal_open(&wo, &db->wal, err);
+	if (!rc && !db->o.read_only)
+		rc = fs_sync_dir(db->o.fs, db->path, err);
+	if (!rc)
+		rc = load_ranges(db, err);
+	if (!rc)
+		rc = load_blocks(db, err);
+	if (!rc)
+		rc = drop_sealed(db, err);
+	if (!rc)
+		close_generations(db);
+	if (!rc)
+		rc = wal_replay(db->wal, highest_segment(db), replay_entry, db,
+				err);
+	if (!rc)
+		tell_recovered(db);
+	if (rc || db->o.read_only)
+		return rc;
+	close_generations(db); /* a recovered one may be an earlier one */
+	clean_snapshots(db);
+	if (begin_clock(db, err))
+		log_event(db->o.log, LOG_WARN,
+			  "the retention clock could not be saved",
+			  LOG_FIELDS(log_err(err)));
+	return trash_empty(&db->trash, err);
+}

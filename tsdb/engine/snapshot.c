@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/snapshot.h"
+
+#include "base/mem.h"
+#include "tsdb/block/block_writer.h"
+#include "tsdb/compact/compactor.h"
+#include "tsdb/db/db.h"
+#include "tsdb/db/flushing.h"
+#include "tsdb/db/view.h"
+#include "tsdb/db/worker.h"
+
+struct snapshot {
+	struct tsdb *db;
+	struct block_env env; /* of the blocks in it */
+};
+
+static int link_or_copy(struct snapshot *s, const char *from, const char *to,
+			struct err *err)
+{
+	struct fs *fs = s->db->o.fs;
+	struct buf bytes = { 0 };
+	struct file *f = NULL;
+	int rc = fs_link(fs, from, to, err);
+
+	if (!rc || rc == ERR_NOTFOUND)
+		return rc;
+	/* Another file system, or one without links. */
+	rc = file_slurp(from, &bytes, err);
+	if (!rc)
+		rc = file_open(fs, to, FILE_CREATE, &f, err);
+	if (!rc)
+		rc = file_write(f, 0, buf_bytes(&bytes), err);
+	if (!rc)
+		rc = file_sync(f, err);
+	file_close(f);
+	buf_fini(&bytes);
+	return rc;
+}
+
+static int link_file(struct snapshot *s, const struct block *b, const char *tmp,
+		     const char *name, struct err *err)
+{
+	CLEANUP(mem_freep) char *from = mem_printf("%s/%s", b->path, name);
+	CLEANUP(mem_freep) char *to = mem_printf("%s/%s", tmp, name);
+
+	return link_or_copy(s, from, to, err);
+}
+
+static int link_files(struct snapshot *s, const struct block *b,
+		      const char *tmp, struct err *err)
+{
+	int rc = link_file(s, b, tmp, "meta.json", err);
+
+	for (size_t i = 0; i < b->meta.file_count && !rc; i++)
+		rc = link_file(s, b, tmp, b->meta.files[i].name, err);
+	if (!rc) {
+		rc = link_file(s, b, tmp, "tombstones", err);
+		rc = rc == ERR_NOTFOUND ? 0 : rc;
+	}
+	return rc;
+}
+
+static int link_block(struct snapshot *s, const struct block *b,
+		      struct err *err)
+{
+	static const char *const dirs[] = { "", "/chunks", "/values" };
+	CLEANUP(mem_freep)
+	char *tmp = block_path(&s->env, &b->meta.ulid, BLOCK_TMP_SUFFIX);
+	CLEANUP(mem_freep) char *to = block_path(&s->env, &b->meta.ulid, "");
+	struct fs *fs = s->db->o.fs;
+	int rc = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs) && !rc; i++) {
+		CLEANUP(mem_freep)
+		char *path = mem_printf("%s%s", tmp, dirs[i]);
+
+		rc = fs_mkdir(fs, path, err);
+	}
+	if (!rc)
+		rc = link_files(s, b, tmp, err);
+	for (size_t i = 0; i < ARRAY_SIZE(dirs) && !rc; i++) {
+		CLEANUP(mem_freep)
+		char *path = mem_printf("%s%s", tmp, dirs[i]);
+
+		rc = fs_sync_dir(fs, path, err);
+	}
+	return rc ? rc : fs_rename(fs, tmp, to, err);
+}
+
+/* What a range holds now becomes a block of the snapshot. */
+static int copy_range(struct snapshot *s, struct range *r, struct err *err)
+{
+	struct part part = { .range = r };
+	struct rewrite_loss loss = { 0 };
+	struct compaction c = { .env = &s->env,
+				.parts = &part,
+				.count = 1,
+				.ulid = ulid_new(clock_ms(s->db->o.clock)),
+				.reencode = true,
+				.salvage = true,
+				.loss = &loss,
+				.damaged = s->db->metrics.damaged };
+	struct block *b = NULL;
+	int rc;
+
+	rc = db_flush_range(s->db, r, err);
+	if (!rc)
+		rc = compact(&c, &b, err);
+	block_unref(b);
+	return rc;
+}
+
+static int fill(struct snapshot *s, bool ranges, struct err *err)
+{
+	size_t count;
+	struct part *v = db_parts(s->db, &count);
+	int rc = 0;
+
+	for (size_t i = 0; i < count && !rc; i++) {
+		if (v[i].block)
+			rc = link_block(s, v[i].block, err);
+		else if (ranges)
+			rc = copy_range(s, v[i].range, err);
+	}
+	db_parts_free(v, count);
+	return rc;
+}
+
+/* data/snapshots, which need not be there. */
+static int make_parent(struct tsdb *db, const char *path, struct err *err)
+{
+	int rc = fs_mkdir(db->o.fs, path, err);
+
+	return rc && rc != ERR_EXISTS ? rc :
+					fs_sync_dir(db->o.fs, db->path, err);
+}
+
+int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
+		  struct err *err)
+{
+	CLEANUP(mem_freep) char *parent = mem_printf("%s/snapshots", db->path);
+	CLEANUP(mem_freep) char *dir = mem_printf("%s/%s", parent, name);
+	CLEANUP(mem_freep) char *tmp = mem_printf("%s.tmp", dir);
+	struct snapshot s = { .db = db, .env = db->benv };
+	int rc;
+
+	s.env.dir = tmp;
+	db_begin_job(db);
+	rc = make_parent(db, parent, err);
+	if (!rc)
+		rc = fs_mkdir(db->o.fs, tmp, err);
+	if (!rc) {
+		rc = fill(&s, ranges, err);
+		if (!rc)
+			rc = fs_sync_dir(db->o.fs, tmp, err);
+		if (!rc)
+			rc = fs_rename(db->o.fs, tmp, dir, err);
+		if (!rc)
+			rc = fs_sync_dir(db->o.fs, parent, err);
+		if (rc && fs_remove_dir(db->o.fs, tmp, NULL)) {
+			/* The first error is the one to tell. */
+		}
+	}
+	db_end_job(db);
+	return rc;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/stats.h"
+
+#include "base/mem.h"
+#include "tsdb/db/db.h"
+#include "tsdb/db/flushing.h"
+
+static uint64_t size_of(const struct file *f)
+{
+	uint64_t size = 0;
+
+	return !f || file_size(f, &size, NULL) ? 0 : size;
+}
+
+static void span(struct tsdb_stats *out, struct part p)
+{
+	bool first = out->max_ms == 0;
+
+	if (first || part_min(p) < out->min_ms)
+		out->min_ms = part_min(p);
+	if (first || part_max(p) >= out->max_ms)
+		out->max_ms = part_max(p) + 1;
+}
+
+void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
+{
+	*out = (struct tsdb_stats){ .wal_bytes = wal_bytes(db->wal) };
+	out->clock_doubt_ms = atomic_load(&db->clock_doubt_ms);
+	out->series = interner_count(db->interner);
+	out->open_queriers = (uint64_t)atomic_load(&db->queriers);
+	out->ballast_bytes = ballast_bytes(&db->ballast);
+	out->series_limit = (uint64_t)db->o.max_series;
+	out->pending_limit = PENDING_MAX;
+	out->wal_limit = db->budget;
+	out->retention_bytes = (uint64_t)db->o.retention_bytes;
+	out->pending = (uint64_t)atomic_load(&db->env.pending);
+	out->head_series = (uint64_t)atomic_load(&db->env.series);
+	pthread_mutex_lock(&db->view_mu);
+	out->ranges = db->range_count;
+	for (size_t i = 0; i < db->range_count; i++) {
+		struct part p = { .range = db->ranges[i] };
+
+		out->values_bytes += size_of(p.range->values);
+		out->groups_bytes += size_of(p.range->groups);
+		span(out, p);
+	}
+	out->blocks = db->block_count;
+	for (size_t i = 0; i < db->block_count; i++) {
+		struct part p = { .block = db->blocks[i] };
+
+		out->block_bytes += p.block->bytes;
+		out->block_samples += p.block->meta.samples;
+		span(out, p);
+	}
+	pthread_mutex_unlock(&db->view_mu);
+}
+
+uint64_t tsdb_damage(struct tsdb *db)
+{
+	return (uint64_t)(metric_get(db->env.corruptions) +
+			  metric_get(db->metrics.damaged) +
+			  wal_corruptions(db->wal));
+}
+
+uint64_t tsdb_recovered(struct tsdb *db)
+{
+	return db->recovered;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/tsdb.h"
+
+#include "base/mem.h"
+#include "tsdb/db/append.h"
+#include "tsdb/db/db.h"
+#include "tsdb/db/db_metrics.h"
+#include "tsdb/db/flushing.h"
+#include "tsdb/db/worker.h"
+#include "tsdb/engine/recovery.h"
+#include "tsdb/io/dirlock.h"
+#include "tsdb/maintain/maintenance.h"
+#include "tsdb/wal/wal_trim.h"
+
+#define SYNC_MS     1000
+#define MAINTAIN_MS 60000
+#define TABLES_MAX  (32 * MIB) /* of stripes, kept for the next reader */
+
+struct appender *tsdb_appender(struct tsdb *db)
+{
+	return &db->appender;
+}
+
+int tsdb_flush(struct tsdb *db, struct err *err)
+{
+	return flush_everything(db, err);
+}
+
+int tsdb_maintain(struct tsdb *db, bool seal_all, struct err *err)
+{
+	struct err unwanted;
+
+	return db_maintain(db, seal_all, err ? err : &unwanted);
+}
+
+static int maintenance_round(struct tsdb *db)
+{
+	struct err err;
+
+	return db_maintain(db, false, &err); /* it tells */
+}
+
+static void *flush_run(void *arg)
+{
+	struct tsdb *db = arg;
+
+	pthread_setname_np(pthread_self(), "tsdb-flush");
+	loop(db, &db->flush, db->o.sync_ms > 0 ? db->o.sync_ms : SYNC_MS,
+	     flush_round);
+	return NULL;
+}
+
+static void *maintenance_run(void *arg)
+{
+	struct tsdb *db = arg;
+
+	pthread_setname_np(pthread_self(), "tsdb-maintain");
+	loop(db, &db->maintenance,
+	     db->o.maintain_ms > 0 ? db->o.maintain_ms : MAINTAIN_MS,
+	     maintenance_round);
+	return NULL;
+}
+
+void tsdb_interrupt(struct tsdb *db)
+{
+	pthread_mutex_lock(&db->loop_mu);
+	db->interrupted = true;
+	atomic_store(&db->quit, 1);
+	pthread_cond_broadcast(&db->wake);
+	pthread_cond_broadcast(&db->done);
+	pthread_mutex_unlock(&db->loop_mu);
+}
+
+static void stop_workers(struct tsdb *db)
+{
+	tsdb_interrupt(db);
+	pthread_mutex_lock(&db->loop_mu);
+	db->stopping = true;
+	atomic_fetch_add(&db->cancel, 1);
+	pthread_cond_broadcast(&db->wake);
+	pthread_cond_broadcast(&db->done);
+	pthread_mutex_unlock(&db->loop_mu);
+	if (db->maintenance.running)
+		pthread_join(db->maintenance.thread, NULL);
+	if (db->flush.running)
+		pthread_join(db->flush.thread, NULL);
+}
+
+static void init_locks(struct tsdb *db)
+{
+	pthread_mutex_init(&db->append_mu, NULL);
+	pthread_mutex_init(&db->view_mu, NULL);
+	pthread_mutex_init(&db->flush_mu, NULL);
+	pthread_mutex_init(&db->job_mu, NULL);
+	pthread_mutex_init(&db->loop_mu, NULL);
+	clock_cond_init(&db->wake);
+	clock_cond_init(&db->done);
+}
+
+int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
+{
+	struct tsdb *db = mem_new(struct tsdb);
+	struct err unwanted;
+	int rc;
+
+	db->o = *o;
+	db->appender =
+		(struct appender){ .append = db_append, .sync = db_sync };
+	db->path = mem_strdup(o->path);
+	db->budget = wal_budget(o);
+	db->interner = interner_new();
+	db->trash.fs = o->fs;
+	state_init(&db->state, o->fs, db->path);
+	db->unplaced = UINT64_MAX;
+	init_locks(db);
+	db->env = (struct range_env){ .fs = o->fs,
+				      .dir = mem_printf("%s/ranges", o->path),
+				      .read_only = o->read_only,
+				      .interner = db->interner,
+				      .log = o->log };
+	register_metrics(db);
+	db->benv = (struct block_env){ .fs = o->fs,
+				       .dir = db->path,
+				       .log = o->log,
+				       .corruptions = db->env.corruptions,
+				       .columns = o->columns };
+	if (o->columns)
+		db->benv.tables = tables_new(o->columns, TABLES_MAX);
+	/* Inside, errors are also logged: there is always one to fill. */
+	rc = db_load(db, err ? err : &unwanted);
+	if (rc) {
+		tsdb_close(db);
+		return rc;
+	}
+	db->flusher =
+		flusher_new(db->wal, o->log, o->metrics, db->metrics.damaged);
+	if (!o->read_only) {
+		ballast_init(&db->ballast, o->fs, db->path,
+			     db_segment_size(db));
+		ballast_make(&db->ballast);
+		start_worker(&db->flush, flush_run, db);
+		if (o->maintain_ms >= 0)
+			start_worker(&db->maintenance, maintenance_run, db);
+	}
+	*out = db;
+	return 0;
+}
+
+/* A clean stop leaves no segment of what is in ranges and blocks. */
+static void retire_wal(struct tsdb *db)
+{
+	struct err err;
+
+	if (!atomic_load(&db->env.pending) && wal_retire(db->wal, &err))
+		log_event(db->o.log, LOG_WARN, "the WAL stays as it is",
+			  LOG_FIELDS(log_err(&err)));
+	if (db_drop_wal(db, &err))
+		log_event(db->o.log, LOG_WARN, "WAL segments stay",
+			  LOG_FIELDS(log_err(&err)));
+}
+
+void tsdb_close(struct tsdb *db)
+{
+	if (!db)
+		return;
+	stop_workers(db);
+	if (db->flusher && !db->o.read_only)
+		retire_wal(db);
+	flusher_free(db->flusher);
+	wal_close(db->wal);
+	for (size_t i = 0; i < db->range_count; i++)
+		range_unref(db->ranges[i]);
+	for (size_t i = 0; i < db->block_count; i++)
+		block_unref(db->blocks[i]);
+	mem_free(db->ranges);
+	mem_free(db->blocks);
+	trash_fini(&db->trash);
+	ballast_fini(&db->ballast);
+	mem_free(db->failed);
+	state_fini(&db->state);
+	interner_free(db->interner);
+	dirlock_release(db->lock);
+	pthread_cond_destroy(&db->done);
+	pthread_cond_destroy(&db->wake);
+	pthread_mutex_destroy(&db->loop_mu);
+	pthread_mutex_destroy(&db->job_mu);
+	pthread_mutex_destroy(&db->flush_mu);
+	pthread_mutex_destroy(&db->view_mu);
+	pthread_mutex_destroy(&db->append_mu);
+	mem_free(db->env.dir);
+	tables_free(db->benv.tables);
+	mem_free(db->path);
+	mem_free(db);
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/head/head.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/dec.h"
+#include "base/enc.h"
+#include "base/mem.h"
+#include "model/types.h"
+#include "tsdb/io/record.h"
+#include "tsdb/wal/wal.h"
+
+struct range *range_new(struct range_env *env, const char *path)
+{
+	struct range *r = mem_new(struct range);
+
+	atomic_init(&r->refs, 1);
+	r->env = env;
+	r->path = mem_strdup(path);
+	pthread_mutex_init(&r->mu, NULL);
+	return r;
+}
+
+struct range *range_ref(struct range *r)
+{
+	atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
+	return r;
+}
+
+void range_unref(struct range *r)
+{
+	if (!r || atomic_fetch_sub(&r->refs, 1) != 1)
+		return;
+	atomic_fetch_sub(&r->env->series, (int64_t)r->by_labels.count);
+	atomic_fetch_sub(&r->env->pending, (int64_t)r->pending);
+	memindex_fini(&r->index); /* borrows from the label sets: first */
+	for (size_t i = 0; i < r->by_labels.count; i++) {
+		interner_put(r->env->interner, r->series[i]->labels);
+		series_fini(r->series[i]);
+		mem_free(r->series[i]);
+	}
+	mem_free(r->series);
+	table_fini(&r->by_labels);
+	for (size_t i = 0; i < r->typeset_count; i++)
+		mem_free(r->typesets[i].ptr);
+	mem_free(r->typesets);
+	file_close(r->groups);
+	file_close(r->values);
+	pthread_mutex_destroy(&r->mu);
+	mem_free(r->path);
+	mem_free(r);
+}
+
+/* Making one. */
+
+/* The file header, and the record about itself of a log. */
+static void front_encode(const struct range *r, struct file_header *h,
+			 struct buf *out)
+{
+	struct buf self = { 0 };
+	struct record rec = { .position = FILE_HEADER, .kind = RANGE_SELF };
+
+	file_header_encode(h, out);
+	if (h->magic != MAGIC_GROUPS)
+		return;
+	enc_svarint(&self, r->start);
+	enc_be64(&self, r->lsn);
+	buf_add(&self, r->ulid.bytes, sizeof(r->ulid.bytes));
+	rec.head = buf_bytes(&self);
+	record_encode(&rec, h->salt, out);
+	buf_fini(&self);
+}
+
+/* Make a file; *h gets its salt, *end its length. */
+static int make_file(const struct range *r, const char *name,
+		     struct file_header *h, struct file **out, uint64_t *end,
+		     struct err *err)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", r->path, name);
+	struct buf front = { 0 };
+	int rc = salt_make(&h->salt, err);
+
+	if (rc)
+		return rc;
+	front_encode(r, h, &front);
+	rc = file_open(r->env->fs, path, FILE_CREATE, out, err);
+	if (!rc)
+		rc = file_write(*out, 0, buf_bytes(&front), err);
+	if (!rc)
+		rc = file_sync(*out, err);
+	*end = front.len;
+	buf_fini(&front);
+	return rc;
+}
+
+static int make_files(struct range *r, struct err *err)
+{
+	struct file_header values = { .magic = MAGIC_VALUES,
+				      .number = (uint64_t)r->start };
+	struct file_header groups = { .magic = MAGIC_GROUPS,
+				      .number = (uint64_t)r->start };
+	int rc = fs_mkdir(r->env->fs, r->path, err);
+
+	/* Left by an earlier try that could not be undone. */
+	if (rc == ERR_EXISTS && range_is_stillborn(r) &&
+	    !fs_remove_dir(r->env->fs, r->path, err))
+		rc = fs_mkdir(r->env->fs, r->path, err);
+	if (!rc)
+		rc = make_file(r, "values", &values, &r->values, &r->values_end,
+			       err);
+	if (!rc)
+		rc = make_file(r, "groups", &groups, &r->groups, &r->groups_end,
+			       err);
+	if (!rc)
+		rc = fs_sync_dir(r->env->fs, r->path, err);
+	if (!rc)
+		rc = fs_sync_dir(r->env->fs, r->env->dir, err);
+	r->salt = groups.salt;
+	return rc;
+}
+
+int range_create(struct range_env *env, int64_t start, uint64_t lsn,
+		 int64_t now_ms, struct range **out, struct err *err)
+{
+	CLEANUP(mem_freep)
+	char *path =
+		mem_printf("%s/%" PRId64 ".%016" PRIx64, env->dir, start, lsn);
+	struct range *r = range_new(env, path);
+	int rc;
+
+	r->start = start;
+	r->lsn = lsn;
+	r->ulid = ulid_new(now_ms);
+	r->touched_ms = now_ms;
+	rc = make_files(r, err);
+	if (rc == ERR_EXISTS) {
+		range_unref(r);
+		return rc;
+	}
+	if (rc) {
+		if (fs_remove_dir(env->fs, path, NULL)) {
+			/* The next start removes what never began. */
+		}
+		range_unref(r);
+		return rc;
+	}
+	*out = r;
+	return 0;
+}
+
+/* In memory. */
+
+static bool same_labels(const void *ctx, uint32_t number, const void *key)
+{
+	const struct range *r = ctx;
+
+	return bytes_eq(labels_bytes(r->series[number]->labels),
+			labels_bytes(key));
+}
+
+static uint32_t find_locked(const struct range *r, const struct labels *ls)
+{
+	return table_find(&r->by_labels, ls->hash, same_labels, r, ls);
+}
+
+uint32_t range_ensure_locked(struct range *r, struct labels *ls)
+{
+	uint32_t n = find_locked(r, ls);
+	struct series *s;
+
+	if (n != TABLE_NONE)
+		return n;
+	n = r->index.series;
+	s = mem_new(struct series);
+	s->labels = interner_get(r->env->interner, ls);
+	s->log_number = SERIES_UNWRITTEN;
+	r->series =
+		mem_grow(r->series, n, &r->series_cap, sizeof(struct series *));
+	r->series[n] = s;
+	table_add(&r->by_labels, s->labels->hash, n);
+	memindex_add(&r->index, s->labels);
+	atomic_fetch_add_explicit(&r->env->series, 1, memory_order_relaxed);
+	return n;
+}
+
+uint32_t range_find(struct range *r, const struct labels *ls)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&r->mu);
+	n = find_locked(r, ls);
+	pthread_mutex_unlock(&r->mu);
+	return n;
+}
+
+void range_insert(struct range *r, struct labels *labels,
+		  const struct pending *p, int64_t now_ms)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&r->mu);
+	n = range_ensure_locked(r, labels); /* may move r->series */
+	series_add(r->series[n], p);
+	range_pending_locked(r, 1);
+	r->touched_ms = now_ms;
+	pthread_mutex_unlock(&r->mu);
+}
+
+void range_pending_locked(struct range *r, int64_t change)
+{
+	r->pending = (size_t)((int64_t)r->pending + change);
+	atomic_fetch_add_explicit(&r->env->pending, change,
+				  memory_order_relaxed);
+}
+
+bool range_is_done_with(struct range *r, uint32_t series, int64_t ms,
+			uint64_t lsn)
+{
+	const struct series *s;
+	bool done;
+
+	pthread_mutex_lock(&r->mu);
+	s = r->series[series];
+	done = lsn <= s->flushed_lsn || series_hides(s, ms, lsn);
+	pthread_mutex_unlock(&r->mu);
+	return done;
+}
+
+uint64_t range_oldest(struct range *r)
+{
+	uint64_t oldest = UINT64_MAX;
+
+	pthread_mutex_lock(&r->mu);
+	for (uint32_t i = 0; i < r->index.series && r->pending; i++) {
+		uint64_t lsn = series_oldest(r->series[i]);
+
+		oldest = lsn < oldest ? lsn : oldest;
+	}
+	pthread_mutex_unlock(&r->mu);
+	return oldest;
+}
+
+struct bytes range_typeset(struct range *r, uint32_t number)
+{
+	struct bytes b = { 0 };
+
+	pthread_mutex_lock(&r->mu);
+	if (number < r->typeset_count)
+		b = r->typesets[number];
+	pthread_mutex_unlock(&r->mu);
+	return b;
+}
+
+void range_set_typeset(struct range *r, uint32_t number, struct bytes typeset)
+{
+	pthread_mutex_lock(&r->mu);
+	while (r->typeset_count <= number) {
+		r->typesets = mem_grow(r->typesets, r->typeset_count,
+				       &r->typeset_cap, sizeof(*r->typesets));
+		r->typesets[r->typeset_count++] = (struct bytes){ 0 };
+	}
+	if (!r->typesets[number].ptr)
+		r->typesets[number] = (struct bytes){
+			.ptr = mem_dup(typeset.ptr, typeset.len),
+			.len = typeset.len
+		};
+	pthread_mutex_unlock(&r->mu);
+}
+
+void range_drop_typesets(struct range *r, uint32_t first)
+{
+	pthread_mutex_lock(&r->mu);
+	while (r->typeset_count > first)
+		mem_free(r->typesets[--r->typeset_count].ptr);
+	pthread_mutex_unlock(&r->mu);
+}
+
+uint32_t range_typeset_number(struct range *r, struct bytes typeset)
+{
+	uint32_t found = UINT32_MAX;
+
+	pthread_mutex_lock(&r->mu);
+	for (size_t i = 0; i < r->typeset_count; i++) {
+		if (r->typesets[i].ptr && bytes_eq(r->typesets[i], typeset)) {
+			found = (uint32_t)i;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&r->mu);
+	return found;
+}
+
+/* Reading. */
+
+/* The head in a group's record. */
+static int read_head(void *ctx, const struct group *g, struct buf *scratch,
+		     struct bytes *head, struct err *err)
+{
+	const struct range *r = ctx;
+	struct record rec = { 0 };
+	struct dec d;
+	int rc;
+
+	buf_reset(scratch);
+	if (!buf_reserve(scratch, g->len))
+		return err_set(err, ERR_TOOBIG, "a head of %u bytes", g->len);
+	rc = file_read(r->groups, g->at, scratch->ptr, g->len, err);
+	scratch->len = rc ? 0 : g->len;
+	if (!rc)
+		rc = record_decode(buf_bytes(scratch), r->salt, g->at, false,
+				   &rec, err);
+	if (rc)
+		return err_wrap(err, rc, "%s at %llu", file_path(r->groups),
+				(unsigned long long)g->at);
+	d = dec_init(rec.head);
+	dec_uvarint(&d);
+	dec_uvarint(&d);
+	dec_be64(&d);
+	*head = dec_bytes(&d, dec_left(&d));
+	return 0;
+}
+
+static struct bytes typeset_at(void *ctx, uint32_t number)
+{
+	return range_typeset(ctx, number);
+}
+
+static void head_damaged(void *ctx, const struct group *g,
+			 const struct err *err)
+{
+	struct range *r = ctx;
+
+	metric_add(r->env->corruptions, 1);
+	log_event(r->env->log, LOG_ERROR,
+		  "a group is left out: its head is damaged",
+		  LOG_FIELDS(log_text("file", file_path(r->groups)),
+			     log_int("offset", (int64_t)g->at), log_err(err)));
+}
+
+struct group_source range_source(struct range *r)
+{
+	return (struct group_source){ .ctx = r,
+				      .head = read_head,
+				      .typeset = typeset_at,
+				      .damaged = head_damaged };
+}
+
+static void groups_copy_locked(const struct series *s, int64_t from, int64_t to,
+			       struct groups *out)
+{
+	for (uint32_t i = 0; i < s->group_count; i++) {
+		if (s->groups[i].first <= to && s->groups[i].last >= from)
+			groups_add(out, &s->groups[i]);
+	}
+	for (uint32_t i = 0; i < s->gap_count; i++) {
+		if (s->gaps[i].from <= to && s->gaps[i].to >= from)
+			groups_add_gap(out, &s->gaps[i]);
+	}
+}
+
+void range_groups(struct range *r, uint32_t series, int64_t from, int64_t to,
+		  struct groups *out)
+{
+	pthread_mutex_lock(&r->mu);
+	groups_copy_locked(r->series[series], from, to, out);
+	pthread_mutex_unlock(&r->mu);
+}
+
+int range_times(struct range *r, uint32_t series, int64_t from, int64_t to,
+		struct times *out, struct err *err)
+{
+	struct group_source source = range_source(r);
+	struct groups groups = { 0 };
+	const struct series *s;
+	int rc;
+
+	pthread_mutex_lock(&r->mu);
+	s = r->series[series];
+	for (uint32_t i = 0; i < s->pending_count; i++) {
+		if (s->pending[i].ms >= from && s->pending[i].ms <= to)
+			times_add(out, s->pending[i].ms);
+	}
+	groups_copy_locked(s, from, to, &groups);
+	pthread_mutex_unlock(&r->mu);
+	rc = groups_times(&source, &groups, from, to, out, err);
+	groups_fini(&groups);
+	return rc;
+}
+
+int range_lookup(struct range *r, uint32_t series, int64_t ms, struct wal *wal,
+		 struct part_hit *out, struct err *err)
+{
+	struct group_source source = range_source(r);
+	struct groups groups = { 0 };
+	const struct pending *p;
+	int rc = 0;
+
+	*out = (struct part_hit){ 0 };
+	pthread_mutex_lock(&r->mu);
+	p = series_find(r->series[series], ms);
+	if (p) {
+		out->pending = true;
+		out->wal = *p;
+		out->segment = wal ? wal_segment(wal, p->lsn) : NULL;
+	} else {
+		groups_copy_locked(r->series[series], ms, ms, &groups);
+	}
+	pthread_mutex_unlock(&r->mu);
+	if (!out->pending)
+		rc = groups_find(&source, &groups, ms, &out->group, err);
+	groups_fini(&groups);
+	return rc;
+}
+
+uint64_t range_highest_lsn(struct range *r)
+{
+	uint64_t highest = r->lsn;
+
+	pthread_mutex_lock(&r->mu);
+	for (size_t i = 0; i < r->by_labels.count; i++) {
+		const struct series *s = r->series[i];
+
+		if (s->flushed_lsn > highest)
+			highest = s->flushed_lsn;
+		for (uint32_t k = 0; k < s->gap_count; k++) {
+			if (s->gaps[k].lsn > highest)
+				highest = s->gaps[k].lsn;
+		}
+	}
+	pthread_mutex_unlock(&r->mu);
+	return highest;
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading a range's log at a start.
+ */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/dec.h"
+#include "base/mem.h"
+#include "model/types.h"
+#include "tsdb/head/head.h"
+#include "tsdb/io/record.h"
+
+/* The first record of a log is no longer than this. */
+#define SELF_RECORD_MAX 96
+
+/* State of reading one log. */
+struct load {
+	struct range *r;
+	bool named; /* the first record was there */
+	/* By number in the log. */
+	struct load_series {
+		uint32_t series; /* SERIES_NONE: not known */
+		uint32_t next;   /* index of the next head of its flush */
+		bool gap;        /* an earlier head of this flush is missing */
+	} * v;
+	size_t count;
+	size_t cap;
+	uint64_t values_end;
+};
+
+static void damaged(void *ctx, uint64_t offset, uint64_t len, bool torn)
+{
+	struct load *l = ctx;
+	const struct range_env *env = l->r->env;
+
+	metric_add(torn ? env->torn : env->corruptions, 1);
+	log_event(
+		env->log, LOG_WARN,
+		torn ? "torn end of a range's log (beside a running server: not written yet)" :
+		       "damaged record in a range's log",
+		LOG_FIELDS(log_text("file", file_path(l->r->groups)),
+			   log_int("offset", (int64_t)offset),
+			   log_int("bytes", (int64_t)len)));
+}
+
+static bool load_self(struct load *l, struct dec *d)
+{
+	int64_t start = dec_svarint(d);
+	uint64_t lsn = dec_be64(d);
+	struct bytes ulid = dec_bytes(d, ULID_BYTES);
+
+	if (d->bad || start != l->r->start || lsn != l->r->lsn)
+		return false;
+	memcpy(l->r->ulid.bytes, ulid.ptr, ULID_BYTES);
+	l->named = true;
+	return true;
+}
+
+static struct load_series *numbered(struct load *l, uint32_t number)
+{
+	while (l->count <= number) {
+		l->v = mem_grow(l->v, l->count, &l->cap, sizeof(*l->v));
+		l->v[l->count++] =
+			(struct load_series){ .series = SERIES_NONE };
+	}
+	return &l->v[number];
+}
+
+/* Numbers are dense, so one far beyond what was read is damage. */
+static bool plausible(uint64_t number, size_t seen)
+{
+	return number < seen + 1000000;
+}
+
+static bool load_labels(struct load *l, struct dec *d)
+{
+	uint64_t number = dec_uvarint(d);
+	struct str encoded = dec_str(d);
+	struct range *r = l->r;
+	struct labels *ls = NULL;
+
+	if (d->bad || !plausible(number, l->count) ||
+	    labels_decode(bytes_of(encoded), &ls, NULL))
+		return false;
+	pthread_mutex_lock(&r->mu);
+	numbered(l, (uint32_t)number)->series = range_ensure_locked(r, ls);
+	r->series[l->v[number].series]->log_number = (uint32_t)number;
+	pthread_mutex_unlock(&r->mu);
+	labels_unref(ls);
+	return true;
+}
+
+static bool load_types(struct load *l, struct dec *d)
+{
+	uint64_t number = dec_uvarint(d);
+	struct str encoded = dec_str(d);
+
+	if (d->bad || !plausible(number, l->r->typeset_count) ||
+	    encoded.len > TYPESET_BYTES_MAX)
+		return false;
+	range_set_typeset(l->r, (uint32_t)number, bytes_of(encoded));
+	return true;
+}
+
+/* A head that cannot be used leaves a gap in its flush. */
+static bool head_lost(struct load_series *s)
+{
+	s->gap = true;
+	return false;
+}
+
+static bool load_head(struct load *l, const struct record *rec, struct dec *d)
+{
+	uint64_t number = dec_uvarint(d);
+	uint64_t index = dec_uvarint(d);
+	uint64_t flushed = dec_be64(d);
+	struct bytes bytes = dec_bytes(d, dec_left(d));
+	struct head h = { 0 };
+	struct load_series *s;
+	uint32_t typeset;
+	uint64_t end;
+
+	if (d->bad || !plausible(number, l->count))
+		return false;
+	s = numbered(l, (uint32_t)number);
+	s->gap = index && (s->gap || index != s->next);
+	/* Behind the last head of a flush comes the first of another. */
+	s->next = flushed ? 0 : (uint32_t)index + 1;
+	if (head_typeset(bytes, &typeset, NULL))
+		return head_lost(s);
+	h.total_count = (uint16_t)typeset_count(range_typeset(l->r, typeset));
+	if (head_decode(bytes, &h, NULL))
+		return head_lost(s);
+	if (s->series == SERIES_NONE)
+		return false; /* its label set is lost */
+	end = h.place.offset + h.place.len;
+	l->values_end = end > l->values_end ? end : l->values_end;
+	series_add_group(l->r->series[s->series],
+			 &(struct group){ .first = h.profiles[0].ms,
+					  .last = h.profiles[h.count - 1].ms,
+					  .at = rec->position,
+					  .len = (uint32_t)rec->len });
+	if (flushed && !s->gap)
+		series_flushed(l->r->series[s->series], flushed);
+	return true;
+}
+
+static void load_record(struct load *l, const struct record *rec)
+{
+	struct dec d = dec_init(rec->head);
+	bool ok = true;
+
+	switch (rec->kind) {
+	case RANGE_SELF:
+		ok = load_self(l, &d);
+		break;
+	case RANGE_LABELS:
+		ok = load_labels(l, &d);
+		break;
+	case RANGE_TYPES:
+		ok = load_types(l, &d);
+		break;
+	case RANGE_HEAD:
+		ok = load_head(l, rec, &d);
+		break;
+	default: /* from a later version */
+		break;
+	}
+	if (!ok)
+		damaged(l, rec->position, rec->len, false);
+}
+
+static void load_log(struct load *l, struct bytes file)
+{
+	struct record_iter it = { .file = file,
+				  .salt = l->r->salt,
+				  .offset = FILE_HEADER,
+				  .end = FILE_HEADER,
+				  .damaged = damaged,
+				  .ctx = l };
+	struct record rec = { 0 };
+
+	while (record_next(&it, &rec))
+		load_record(l, &rec);
+	l->r->groups_end = it.end;
+	l->r->values_end = l->values_end > FILE_HEADER ? l->values_end :
+							 FILE_HEADER;
+	l->r->next_series = (uint32_t)l->count;
+	l->r->next_typeset = (uint32_t)l->r->typeset_count;
+}
+
+int range_load(struct range *r, struct bytes file, struct err *err)
+{
+	struct file_header h = { 0 };
+	struct load l = { .r = r };
+	int rc = file_header_decode(file, MAGIC_GROUPS, &h, err);
+
+	if (rc)
+		return rc;
+	r->salt = h.salt;
+	load_log(&l, file);
+	mem_free(l.v);
+	/* Its first record is damaged: the block it was to be is not known. */
+	if (!l.named)
+		r->ulid = ulid_new(clock_ms(NULL));
+	return 0;
+}
+
+static int open_file(const struct range *r, const char *name, struct file **out,
+		     struct err *err)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", r->path, name);
+
+	return file_open(r->env->fs, path,
+			 r->env->read_only ? FILE_READ : FILE_WRITE, out, err);
+}
+
+/* Cut a file to the length that its records, or its readers, know of. */
+static int cut(const struct range *r, struct file *f, uint64_t end,
+	       struct err *err)
+{
+	uint64_t size = 0;
+	int rc = file_size(f, &size, err);
+
+	if (rc || r->env->read_only)
+		return rc;
+	if (size < end) {
+		/* Fewer values than heads: readers will name each loss. */
+		metric_add(r->env->corruptions, 1);
+		log_event(r->env->log, LOG_ERROR, "a range's file is cut short",
+			  LOG_FIELDS(log_text("file", file_path(f)),
+				     log_int("size", (int64_t)size),
+				     log_int("expected", (int64_t)end)));
+		return 0;
+	}
+	return size > end ? file_truncate(f, end, err) : 0;
+}
+
+/* A stretch of the log that the disk does not give back. */
+static void unread(void *ctx, uint64_t offset, uint64_t len)
+{
+	struct range *r = ctx;
+
+	r->unreadable = true;
+	metric_add(r->env->corruptions, 1);
+	log_event(r->env->log, LOG_ERROR,
+		  "the disk does not give back a stretch of a range's log",
+		  LOG_FIELDS(log_text("file", file_path(r->groups)),
+			     log_int("offset", (int64_t)offset),
+			     log_int("bytes", (int64_t)len)));
+}
+
+static int open_all(struct range *r, struct err *err)
+{
+	struct buf log = { 0 };
+	int rc = open_file(r, "groups", &r->groups, err);
+
+	if (!rc)
+		rc = open_file(r, "values", &r->values, err);
+	if (!rc)
+		rc = file_read_around(r->groups, &log, unread, r, err);
+	if (!rc)
+		rc = range_load(r, buf_bytes(&log), err);
+	/* Of its header nothing is known, then: it may be whole. */
+	if (rc == ERR_CORRUPT && r->unreadable)
+		rc = err->code = ERR_IO;
+	/* What could not be read is neither cut off nor written over. */
+	if (!rc && r->unreadable)
+		r->groups_end = (log.len + 7) & ~(uint64_t)7;
+	buf_fini(&log);
+	if (!rc && !r->unreadable)
+		rc = cut(r, r->groups, r->groups_end, err);
+	if (!rc)
+		rc = cut(r, r->values, r->values_end, err);
+	if (!rc)
+		range_load_tombstones(r);
+	return rc;
+}
+
+/* Bytes of a file of the range; 0 when it is not there. */
+static uint64_t size_of(const struct range *r, const char *name)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", r->path, name);
+	uint64_t size = 0;
+	int rc = fs_size(r->env->fs, path, &size, NULL);
+
+	return rc && rc != ERR_NOTFOUND ? UINT64_MAX : size;
+}
+
+bool range_is_stillborn(const struct range *r)
+{
+	return size_of(r, "values") <= FILE_HEADER &&
+	       size_of(r, "groups") <= FILE_HEADER + SELF_RECORD_MAX;
+}
+
+/* "<start>.<lsn>" */
+static bool parse_name(const char *name, struct range *r)
+{
+	char *dot;
+	char *end;
+
+	r->start = strtoll(name, &dot, 10);
+	if (dot == name || *dot != '.')
+		return false;
+	r->lsn = strtoull(dot + 1, &end, 16);
+	return end == dot + 17 && !*end;
+}
+
+int range_open(struct range_env *env, const char *name, struct range **out,
+	       struct err *err)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", env->dir, name);
+	struct range *r = range_new(env, path);
+	int rc;
+
+	if (!parse_name(name, r)) {
+		range_unref(r);
+		return err_set(err, ERR_NOTFOUND, "%s is no range", path);
+	}
+	rc = open_all(r, err);
+	if ((rc == ERR_CORRUPT || rc == ERR_NOTFOUND) &&
+	    range_is_stillborn(r)) {
+		rc = env->read_only ? 0 : fs_remove_dir(env->fs, path, err);
+		if (!rc)
+			rc = err_set(err, ERR_NOTFOUND, "%s held nothing",
+				     path);
+	} else if (rc) {
+		if (rc == ERR_NOTFOUND)
+			rc = err->code = ERR_CORRUPT;
+		err_wrap(err, rc, "range %s", path);
+	}
+	if (rc)
+		range_unref(r);
+	else
+		*out = r;
+	return rc;
+}

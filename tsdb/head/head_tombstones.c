@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What was deleted in a range: gaps in its series, and the file that keeps
+ * them (docs/format/range.md).
+ */
+#include <stdio.h>
+#include <sys/random.h>
+
+#include "base/dec.h"
+#include "base/enc.h"
+#include "base/mem.h"
+#include "tsdb/head/head.h"
+#include "tsdb/io/record.h"
+
+#define BYTES_MAX (1024 * MIB)
+
+static char *file_name(const struct range *r, const char *suffix)
+{
+	return mem_printf("%s/tombstones%s", r->path, suffix);
+}
+
+static void encode_series(const struct series *s, struct buf *out)
+{
+	enc_str(out, str_from(labels_bytes(s->labels)));
+	enc_uvarint(out, s->gap_count);
+	for (uint32_t i = 0; i < s->gap_count; i++) {
+		enc_svarint(out, s->gaps[i].from);
+		enc_svarint(out, s->gaps[i].to);
+		enc_uvarint(out, s->gaps[i].lsn);
+		enc_uvarint(out, s->gaps[i].at);
+	}
+}
+
+static void encode_locked(const struct range *r, struct buf *out)
+{
+	struct buf body = { 0 };
+	struct record rec = { .position = FILE_HEADER, .kind = RANGE_GAPS };
+	struct file_header h = { .magic = MAGIC_TOMBSTONES,
+				 .number = (uint64_t)r->start };
+
+	for (uint32_t i = 0; i < r->index.series; i++) {
+		if (r->series[i]->gap_count)
+			encode_series(r->series[i], &body);
+	}
+	/* The log's salt: the file is that range's. */
+	h.salt = r->salt;
+	file_header_encode(&h, out);
+	rec.body = buf_bytes(&body);
+	record_encode(&rec, h.salt, out);
+	buf_fini(&body);
+}
+
+static int write_file(struct range *r, struct err *err)
+{
+	CLEANUP(mem_freep) char *path = file_name(r, "");
+	CLEANUP(mem_freep) char *tmp = file_name(r, ".tmp");
+	struct buf bytes = buf_init(BYTES_MAX);
+	int rc = 0;
+
+	pthread_mutex_lock(&r->mu);
+	encode_locked(r, &bytes);
+	pthread_mutex_unlock(&r->mu);
+	if (bytes.over)
+		rc = err_set(err, ERR_TOOBIG,
+			     "too many deletions in one range");
+	if (!rc)
+		rc = file_replace(r->env->fs, tmp, path, buf_bytes(&bytes),
+				  err);
+	if (!rc)
+		rc = fs_sync_dir(r->env->fs, r->path, err);
+	buf_fini(&bytes);
+	return rc;
+}
+
+static void add_gap_locked(struct range *r, uint32_t series,
+			   const struct gap *g)
+{
+	struct series *s = r->series[series];
+	uint32_t before = s->pending_count;
+
+	series_add_gap(s, g);
+	range_pending_locked(r, (int64_t)s->pending_count - (int64_t)before);
+}
+
+int range_delete(struct range *r, const struct postings *series, int64_t from,
+		 int64_t to, uint64_t lsn, struct err *err)
+{
+	struct gap g = {
+		.from = from, .to = to, .lsn = lsn, .at = r->groups_end
+	};
+
+	pthread_mutex_lock(&r->mu);
+	for (size_t i = 0; i < series->count; i++)
+		add_gap_locked(r, series->v[i], &g);
+	pthread_mutex_unlock(&r->mu);
+	/*
+	 * On failure they are hidden until the next start, as the caller was
+	 * told: nothing is lost by that.
+	 */
+	return write_file(r, err);
+}
+
+static bool load_series(struct range *r, struct dec *d)
+{
+	struct str encoded = dec_str(d);
+	uint64_t count = dec_count(d, dec_left(d));
+	struct labels *ls = NULL;
+	uint32_t n;
+
+	if (d->bad || labels_decode(bytes_of(encoded), &ls, NULL))
+		return false;
+	pthread_mutex_lock(&r->mu);
+	n = range_ensure_locked(r, ls);
+	for (uint64_t i = 0; i < count && !d->bad; i++) {
+		struct gap g = { .from = dec_svarint(d) };
+
+		g.to = dec_svarint(d);
+		g.lsn = dec_uvarint(d);
+		g.at = dec_uvarint(d);
+		/* A log that was cut grows again: that is not hidden. */
+		if (g.at > r->groups_end)
+			g.at = r->groups_end;
+		if (!d->bad)
+			add_gap_locked(r, n, &g);
+	}
+	pthread_mutex_unlock(&r->mu);
+	labels_unref(ls);
+	return !d->bad;
+}
+
+static int load(struct range *r, struct bytes file, struct err *err)
+{
+	struct file_header h = { 0 };
+	struct record rec = { 0 };
+	struct bytes rest;
+	struct dec d;
+	int rc = file_header_decode(file, MAGIC_TOMBSTONES, &h, err);
+
+	if (rc)
+		return rc;
+	rest = (struct bytes){ .ptr = file.ptr + FILE_HEADER,
+			       .len = file.len - FILE_HEADER };
+	rc = record_decode(rest, h.salt, FILE_HEADER, true, &rec, err);
+	if (!rc && !rec.body_ok)
+		rc = err_set(err, ERR_CORRUPT, "the checksum differs");
+	d = dec_init(rec.body);
+	while (!rc && dec_left(&d)) {
+		if (!load_series(r, &d))
+			rc = err_set(err, ERR_CORRUPT, "damaged tombstones");
+	}
+	return rc;
+}
+
+void range_load_tombstones(struct range *r)
+{
+	CLEANUP(mem_freep) char *path = file_name(r, "");
+	CLEANUP(file_closep) struct file *f = NULL;
+	struct buf bytes = buf_init(BYTES_MAX);
+	struct err err;
+	int rc = file_open(r->env->fs, path, FILE_READ, &f, &err);
+
+	if (rc == ERR_NOTFOUND)
+		return;
+	if (!rc)
+		rc = file_read_all(f, &bytes, &err);
+	if (!rc)
+		rc = load(r, buf_bytes(&bytes), &err);
+	buf_fini(&bytes);
+	if (!rc)
+		return;
+	/* What was deleted is seen again: better than losing what was not. */
+	metric_add(r->env->corruptions, 1);
+	log_event(r->env->log, LOG_ERROR,
+		  "tombstones are damaged: deleted profiles are back",
+		  LOG_FIELDS(log_text("file", path), log_err(&err)));
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/head/interner.h"
+
+#include <pthread.h>
+
+#include "base/mem.h"
+#include "base/table.h"
+
+struct interned {
+	struct labels *labels; /* NULL: a free place */
+	uint32_t users;
+	uint32_t next_free;
+};
+
+struct interner {
+	pthread_mutex_t mu;
+	struct table index;
+	struct interned *v;
+	size_t count;
+	size_t cap;
+	uint32_t free; /* a list through next_free; TABLE_NONE ends it */
+};
+
+struct interner *interner_new(void)
+{
+	struct interner *in = mem_new(struct interner);
+
+	pthread_mutex_init(&in->mu, NULL);
+	in->free = TABLE_NONE;
+	return in;
+}
+
+void interner_free(struct interner *in)
+{
+	if (!in)
+		return;
+	for (size_t i = 0; i < in->count; i++)
+		labels_unref(in->v[i].labels);
+	mem_free(in->v);
+	table_fini(&in->index);
+	pthread_mutex_destroy(&in->mu);
+	mem_free(in);
+}
+
+static bool same(const void *ctx, uint32_t number, const void *key)
+{
+	const struct interner *in = ctx;
+
+	return bytes_eq(labels_bytes(in->v[number].labels), labels_bytes(key));
+}
+
+static uint32_t place_locked(struct interner *in)
+{
+	uint32_t n = in->free;
+
+	if (n != TABLE_NONE) {
+		in->free = in->v[n].next_free;
+		return n;
+	}
+	in->v = mem_grow(in->v, in->count, &in->cap, sizeof(*in->v));
+	return (uint32_t)in->count++;
+}
+
+struct labels *interner_get(struct interner *in, struct labels *ls)
+{
+	struct labels *found;
+	uint32_t n;
+
+	pthread_mutex_lock(&in->mu);
+	n = table_find(&in->index, ls->hash, same, in, ls);
+	if (n == TABLE_NONE) {
+		n = place_locked(in);
+		in->v[n] = (struct interned){ .labels = labels_ref(ls) };
+		table_add(&in->index, ls->hash, n);
+	}
+	in->v[n].users++;
+	found = in->v[n].labels;
+	pthread_mutex_unlock(&in->mu);
+	return found;
+}
+
+void interner_put(struct interner *in, struct labels *ls)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&in->mu);
+	n = table_find(&in->index, ls->hash, same, in, ls);
+	if (n != TABLE_NONE && !--in->v[n].users) {
+		table_remove(&in->index, ls->hash, n);
+		labels_unref(in->v[n].labels);
+		in->v[n] = (struct interned){ .next_free = in->free };
+		in->free = n;
+	}
+	pthread_mutex_unlock(&in->mu);
+}
+
+size_t interner_count(struct interner *in)
+{
+	size_t count;
+
+	pthread_mutex_lock(&in->mu);
+	count = in->index.count;
+	pthread_mutex_unlock(&in->mu);
+	return count;
+}

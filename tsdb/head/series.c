@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/head/series.h"
+
+#include "base/mem.h"
+
+void series_fini(struct series *s)
+{
+	mem_free(s->pending);
+	mem_free(s->groups);
+	mem_free(s->gaps);
+	*s = (struct series){ 0 };
+}
+
+/* The first index whose time is at or after ms. */
+static uint32_t lower_bound(const struct series *s, int64_t ms)
+{
+	uint32_t low = 0;
+	uint32_t high = s->pending_count;
+
+	if (high && s->pending[high - 1].ms < ms)
+		return high;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (s->pending[mid].ms < ms)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+void series_add(struct series *s, const struct pending *p)
+{
+	uint32_t at = lower_bound(s, p->ms);
+
+	if (s->pending_count == s->pending_cap) {
+		s->pending_cap += s->pending_cap / 2 + 2;
+		s->pending = mem_realloc(s->pending, s->pending_cap,
+					 sizeof(*s->pending));
+	}
+	memmove(&s->pending[at + 1], &s->pending[at],
+		(s->pending_count - at) * sizeof(*s->pending));
+	s->pending[at] = *p;
+	s->pending_count++;
+}
+
+void series_add_group(struct series *s, const struct group *g)
+{
+	if (s->group_count == s->group_cap) {
+		s->group_cap += s->group_cap / 2 + 1;
+		s->groups = mem_realloc(s->groups, s->group_cap,
+					sizeof(*s->groups));
+	}
+	s->groups[s->group_count++] = *g;
+}
+
+const struct pending *series_find(const struct series *s, int64_t ms)
+{
+	uint32_t at = lower_bound(s, ms);
+
+	return at < s->pending_count && s->pending[at].ms == ms ?
+		       &s->pending[at] :
+		       NULL;
+}
+
+/* Keep the first `kept` of the pending. */
+static void shrink(struct series *s, uint32_t kept)
+{
+	s->pending_count = kept;
+	if (kept)
+		return;
+	mem_free(s->pending);
+	s->pending = NULL;
+	s->pending_cap = 0;
+}
+
+bool series_hides(const struct series *s, int64_t ms, uint64_t lsn)
+{
+	for (uint32_t i = 0; i < s->gap_count; i++) {
+		const struct gap *g = &s->gaps[i];
+
+		if (lsn <= g->lsn && ms >= g->from && ms <= g->to)
+			return true;
+	}
+	return false;
+}
+
+void series_add_gap(struct series *s, const struct gap *g)
+{
+	uint32_t kept = 0;
+
+	s->gaps = mem_realloc(s->gaps, s->gap_count + 1, sizeof(*s->gaps));
+	s->gaps[s->gap_count++] = *g;
+	for (uint32_t i = 0; i < s->pending_count; i++) {
+		if (!series_hides(s, s->pending[i].ms, s->pending[i].lsn))
+			s->pending[kept++] = s->pending[i];
+	}
+	shrink(s, kept);
+}
+
+void series_flushed(struct series *s, uint64_t lsn)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < s->pending_count; i++) {
+		if (s->pending[i].lsn > lsn)
+			s->pending[kept++] = s->pending[i];
+	}
+	shrink(s, kept);
+	if (lsn > s->flushed_lsn)
+		s->flushed_lsn = lsn;
+}
+
+uint64_t series_oldest(const struct series *s)
+{
+	uint64_t oldest = UINT64_MAX;
+
+	for (uint32_t i = 0; i < s->pending_count; i++) {
+		if (s->pending[i].lsn < oldest)
+			oldest = s->pending[i].lsn;
+	}
+	return oldest;
+}
+
+bool series_overlaps(const struct series *s, int64_t from, int64_t to)
+{
+	uint32_t at = lower_bound(s, from);
+
+	if (at < s->pending_count && s->pending[at].ms <= to)
+		return true;
+	for (uint32_t i = 0; i < s->group_count; i++) {
+		if (s->groups[i].first <= to && s->groups[i].last >= from)
+			return true;
+	}
+	return false;
+}

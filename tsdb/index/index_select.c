@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/index/index_select.h"
+
+#include "base/crc32c.h"
+#include "base/dec.h"
+#include "base/mem.h"
+#include "tsdb/index/index_private.h"
+
+/* Compare the i-th series with a label set. */
+static int compare(const struct index *ix, uint32_t i, const struct labels *ls,
+		   uint32_t *ref, int *order, struct err *err)
+{
+	struct index_series s = { 0 };
+	struct labels *mine = NULL;
+	int rc = index_ref(ix, i, ref, err);
+
+	if (!rc)
+		rc = index_series(ix, *ref, &s, err);
+	if (!rc)
+		rc = index_labels(ix, &s, &mine, err);
+	if (!rc)
+		*order = labels_cmp(mine, ls);
+	labels_unref(mine);
+	index_series_fini(&s);
+	return rc;
+}
+
+int index_find(const struct index *ix, const struct labels *ls, uint32_t *ref,
+	       struct err *err)
+{
+	uint32_t low = 0;
+	uint32_t high = ix->series;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		int order = 0;
+		int rc = compare(ix, mid, ls, ref, &order, err);
+
+		if (rc || !order)
+			return rc;
+		if (order < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return ERR_NOTFOUND;
+}
+
+static const struct name *find_name(const struct index *ix, struct str text)
+{
+	size_t low = 0;
+	size_t high = ix->name_count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int order = str_cmp(ix->names[mid].text, text);
+
+		if (!order)
+			return &ix->names[mid];
+		if (order < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
+static size_t rows_of(const struct name *n)
+{
+	return (n->count + INDEX_EVERY - 1) / INDEX_EVERY;
+}
+
+/* Entries row * 32 … of a name. */
+static int row_view(const struct index *ix, const struct name *n, size_t row,
+		    struct buf *scratch, struct dec *out, struct err *err)
+{
+	uint64_t at = ix->every[n->first + row];
+	uint64_t end = row + 1 < rows_of(n) ? ix->every[n->first + row + 1] :
+					      n->end;
+	struct bytes b = { 0 };
+	int rc = blob_view(ix->blob, at, (size_t)(end - at), scratch, &b, err);
+
+	*out = dec_init(b);
+	return rc;
+}
+
+/* The last row whose first value is not above value; 0 at least. */
+static int find_row(const struct index *ix, const struct name *n,
+		    struct str value, size_t *row, struct err *err)
+{
+	struct buf scratch = { 0 };
+	size_t low = 0;
+	size_t high = rows_of(n);
+	int rc = 0;
+
+	while (high - low > 1 && !rc) {
+		size_t mid = low + (high - low) / 2;
+		struct dec d;
+
+		rc = row_view(ix, n, mid, &scratch, &d, err);
+		if (rc)
+			break;
+		if (str_cmp(entry_decode(&d).value, value) <= 0)
+			low = mid;
+		else
+			high = mid;
+	}
+	*row = low;
+	buf_fini(&scratch);
+	return rc;
+}
+
+int find_list(const struct index *ix, struct str name, struct str value,
+	      uint64_t *list, struct err *err)
+{
+	const struct name *n = find_name(ix, name);
+	struct buf scratch = { 0 };
+	struct dec d = { 0 };
+	size_t row = 0;
+	int rc;
+
+	if (!n)
+		return ERR_NOTFOUND;
+	rc = find_row(ix, n, value, &row, err);
+	if (!rc)
+		rc = row_view(ix, n, row, &scratch, &d, err);
+	if (!rc)
+		rc = ERR_NOTFOUND;
+	while (rc == ERR_NOTFOUND && dec_left(&d)) {
+		struct table_entry e = entry_decode(&d);
+
+		if (!d.bad && str_eq(e.value, value)) {
+			*list = e.list;
+			rc = 0;
+		}
+	}
+	buf_fini(&scratch);
+	return rc;
+}
+
+static int add_list(const struct index *ix, uint64_t at, struct postings *out,
+		    struct err *err)
+{
+	struct buf scratch = { 0 };
+	struct dec ids;
+	uint32_t count = 0;
+	int rc = list_view(ix, at, &scratch, &ids, &count, err);
+
+	for (uint32_t i = 0; i < count && !rc; i++)
+		postings_add(out, dec_be32(&ids));
+	buf_fini(&scratch);
+	return rc;
+}
+
+static int pair(const void *ctx, struct str name, struct str value,
+		struct postings *out, struct err *err)
+{
+	uint64_t at = 0;
+	int rc = find_list(ctx, name, value, &at, err);
+
+	if (rc)
+		return rc == ERR_NOTFOUND ? 0 : rc;
+	return add_list(ctx, at, out, err);
+}
+
+/* Call fn for each value of a name, until it fails. */
+static int each_value(const struct index *ix, const struct name *n,
+		      int (*fn)(void *ctx, const struct table_entry *e,
+				struct err *err),
+		      void *ctx, struct err *err)
+{
+	struct buf scratch = { 0 };
+	int rc = 0;
+
+	for (size_t row = 0; n && row < rows_of(n) && !rc; row++) {
+		struct dec d;
+
+		rc = row_view(ix, n, row, &scratch, &d, err);
+		while (!rc && dec_left(&d)) {
+			struct table_entry e = entry_decode(&d);
+
+			if (!d.bad)
+				rc = fn(ctx, &e, err);
+		}
+	}
+	buf_fini(&scratch);
+	return rc;
+}
+
+struct match {
+	const struct index *ix;
+	const struct matcher *m;
+	bool wanted;
+	struct postings *out;
+};
+
+static int add_match(void *ctx, const struct table_entry *e, struct err *err)
+{
+	const struct match *m = ctx;
+
+	return matcher_matches(m->m, e->value) == m->wanted ?
+		       add_list(m->ix, e->list, m->out, err) :
+		       0;
+}
+
+static int matching(const void *ctx, const struct matcher *m, bool wanted,
+		    struct postings *out, struct err *err)
+{
+	const struct index *ix = ctx;
+	struct match match = { ix, m, wanted, out };
+
+	return each_value(ix, find_name(ix, m->name), add_match, &match, err);
+}
+
+static int all(const void *ctx, struct postings *out, struct err *err)
+{
+	const struct index *ix = ctx;
+
+	return add_list(ix, ix->all - 8, out, err);
+}
+
+int index_select(const struct index *ix, const struct matcher *v, size_t count,
+		 struct postings *out, struct err *err)
+{
+	struct label_index li = {
+		.ctx = ix, .pair = pair, .matching = matching, .all = all
+	};
+
+	return select_series(&li, v, count, out, err);
+}
+
+void index_names(const struct index *ix, index_text_fn fn, void *ctx)
+{
+	for (size_t i = 0; i < ix->name_count; i++) {
+		if (ix->names[i].text.len) /* not that of all series */
+			fn(ctx, ix->names[i].text);
+	}
+}
+
+struct telling {
+	index_text_fn fn;
+	void *ctx;
+};
+
+static int tell_value(void *ctx, const struct table_entry *e,
+		      struct err *err UNUSED)
+{
+	const struct telling *t = ctx;
+
+	t->fn(t->ctx, e->value);
+	return 0;
+}
+
+int index_values(const struct index *ix, struct str name, index_text_fn fn,
+		 void *ctx, struct err *err)
+{
+	struct telling t = { fn, ctx };
+
+	return each_value(ix, find_name(ix, name), tell_value, &t, err);
+}

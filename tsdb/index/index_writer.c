@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/index/index_writer.h"
+
+#include <stdlib.h>
+
+#include "base/crc32c.h"
+#include "base/enc.h"
+#include "base/mem.h"
+#include "base/table.h"
+#include "tsdb/index/index.h"
+
+/* Pairs that are sorted at once: 12 MB, and as much while sorting. */
+#define BATCH_MAX ((size_t)512 * 1024)
+
+/* A label name, and how many series have it. */
+struct name {
+	uint32_t symbol;
+	uint32_t count;
+};
+
+/* A postings list: its place follows from the lengths before it. */
+struct list {
+	struct index_pair pair;
+	uint32_t count;
+};
+
+/* A series that has a pair. */
+struct use {
+	struct index_pair pair;
+	uint32_t ref;
+};
+
+struct index_writer {
+	struct fs *fs;
+	struct outfile file;
+	struct index_toc toc;
+	uint32_t symbols_crc;
+	bool symbols_closed;
+	uint32_t series;
+	uint64_t series_end;
+	struct buf scratch;
+
+	struct name *names;
+	size_t name_count;
+	size_t name_cap;
+	struct table names_index;
+
+	struct list *lists;
+	size_t list_count;
+	size_t list_cap;
+};
+
+/* Add the CRC of what follows the length of a section. */
+static void add_crc(struct index_writer *w, uint32_t crc)
+{
+	uint8_t b[4];
+
+	put_be32(b, crc);
+	outfile_add(&w->file, (struct bytes){ .ptr = b, .len = sizeof(b) });
+}
+
+int index_writer_new(struct fs *fs, const char *path, uint32_t symbols,
+		     uint64_t bytes, struct index_writer **out, struct err *err)
+{
+	struct index_writer *w;
+	struct buf *b;
+	int rc;
+
+	if (bytes + 4 > UINT32_MAX)
+		return err_set(err, ERR_TOOBIG,
+			       "an index of %llu bytes of label text",
+			       (unsigned long long)bytes);
+	w = mem_new(struct index_writer);
+	w->fs = fs;
+	rc = outfile_open(&w->file, fs, path, err);
+	if (rc) {
+		index_writer_free(w);
+		return rc;
+	}
+	b = &w->scratch;
+	enc_be32(b, INDEX_MAGIC);
+	buf_byte(b, INDEX_VERSION);
+	enc_be32(b, (uint32_t)bytes + 4);
+	enc_be32(b, symbols);
+	outfile_add(&w->file, buf_bytes(b));
+	w->toc.symbols = INDEX_HEADER;
+	w->symbols_crc =
+		crc32c(0, (struct bytes){ .ptr = b->ptr + 9, .len = 4 });
+	*out = w;
+	return 0;
+}
+
+void index_writer_free(struct index_writer *w)
+{
+	if (!w)
+		return;
+	outfile_close(&w->file);
+	buf_fini(&w->scratch);
+	mem_free(w->names);
+	table_fini(&w->names_index);
+	mem_free(w->lists);
+	mem_free(w);
+}
+
+void index_writer_symbol(struct index_writer *w, struct str s)
+{
+	buf_reset(&w->scratch);
+	enc_str(&w->scratch, s);
+	w->symbols_crc = crc32c(w->symbols_crc, buf_bytes(&w->scratch));
+	outfile_add(&w->file, buf_bytes(&w->scratch));
+}
+
+static void close_symbols(struct index_writer *w)
+{
+	if (w->symbols_closed)
+		return;
+	w->symbols_closed = true;
+	add_crc(w, w->symbols_crc);
+	outfile_pad(&w->file, INDEX_SERIES_ALIGN);
+	w->toc.series = w->file.size;
+	w->series_end = w->file.size;
+}
+
+static bool same_name(const void *ctx, uint32_t number, const void *key)
+{
+	const struct index_writer *w = ctx;
+
+	return w->names[number].symbol == *(const uint32_t *)key;
+}
+
+static void count_name(struct index_writer *w, uint32_t symbol)
+{
+	uint64_t hash = symbol * 0x9e3779b97f4a7c15u;
+	uint32_t n = table_find(&w->names_index, hash, same_name, w, &symbol);
+
+	if (n == TABLE_NONE) {
+		w->names = mem_grow(w->names, w->name_count, &w->name_cap,
+				    sizeof(*w->names));
+		n = (uint32_t)w->name_count++;
+		w->names[n] = (struct name){ .symbol = symbol };
+		table_add(&w->names_index, hash, n);
+	}
+	w->names[n].count++;
+}
+
+static void encode_chunks(const struct index_chunk *v, size_t count,
+			  struct buf *out)
+{
+	enc_uvarint(out, count);
+	for (size_t i = 0; i < count; i++) {
+		if (i) {
+			enc_uvarint(out, (uint64_t)v[i].min -
+						 (uint64_t)v[i - 1].max);
+			enc_uvarint(out,
+				    (uint64_t)v[i].max - (uint64_t)v[i].min);
+			enc_svarint(out, (int64_t)(v[i].ref - v[i - 1].ref));
+		} else {
+			enc_svarint(out, v[i].min);
+			enc_uvarint(out,
+				    (uint64_t)v[i].max - (uint64_t)v[i].min);
+			enc_uvarint(out, v[i].ref);
+		}
+	}
+}
+
+void index_writer_series(struct index_writer *w, const struct index_pair *pairs,
+			 size_t pair_count, const struct index_chunk *chunks,
+			 size_t chunk_count)
+{
+	struct buf *b = &w->scratch;
+	struct buf len = { 0 };
+
+	close_symbols(w);
+	outfile_pad(&w->file, INDEX_SERIES_ALIGN);
+	buf_reset(b);
+	enc_uvarint(b, pair_count);
+	for (size_t i = 0; i < pair_count; i++) {
+		enc_uvarint(b, pairs[i].name);
+		enc_uvarint(b, pairs[i].value);
+		count_name(w, pairs[i].name);
+	}
+	encode_chunks(chunks, chunk_count, b);
+	enc_uvarint(&len, b->len);
+	outfile_add(&w->file, buf_bytes(&len));
+	outfile_add(&w->file, buf_bytes(b));
+	add_crc(w, crc32c(0, buf_bytes(b)));
+	w->series_end = w->file.size;
+	w->series++;
+	buf_fini(&len);
+}
+
+/* Iterates over the series that were written. */
+struct walk {
+	const struct index_writer *w;
+	const struct blob *blob;
+	uint64_t at;
+	uint32_t ref;
+	struct index_series series;
+};
+
+static int walk_next(struct walk *k, struct err *err)
+{
+	uint64_t mask = INDEX_SERIES_ALIGN - 1;
+	int rc;
+
+	if (!k->at)
+		k->at = k->w->toc.series;
+	if (k->at >= k->w->series_end)
+		return 0;
+	k->ref = (uint32_t)(k->at / INDEX_SERIES_ALIGN);
+	rc = index_entry(k->blob, k->at, &k->series, &k->at, err);
+	k->at = (k->at + mask) & ~mask;
+	return rc ? rc : 1;
+}
+
+/* Write a list of references: *b holds them behind room for two numbers. */
+static void put_list(struct index_writer *w, struct buf *b, uint32_t count)
+{
+	struct bytes content;
+
+	put_be32(b->ptr, count * 4 + 4);
+	put_be32(b->ptr + 4, count);
+	outfile_add(&w->file, buf_bytes(b));
+	content = (struct bytes){ .ptr = b->ptr + 4, .len = b->len - 4 };
+	add_crc(w, crc32c(0, content));
+	buf_reset(b);
+	enc_be64(b, 0);
+}
+
+static int put_all_list(struct index_writer *w, const struct blob *blob,
+			struct err *err)
+{
+	struct walk k = { .w = w, .blob = blob };
+	struct buf list = { 0 };
+	int rc;
+
+	enc_be64(&list, 0);
+	while ((rc = walk_next(&k, err)) == 1)
+		enc_be32(&list, k.ref);
+	put_list(w, &list, w->series);
+	index_series_fini(&k.series);
+	buf_fini(&list);
+	return rc;
+}
+
+static int by_pair(const void *a, const void *b)
+{
+	const struct use *x = a;
+	const struct use *y = b;
+
+	if (x->pair.name != y->pair.name)
+		return x->pair.name < y->pair.name ? -1 : 1;
+	if (x->pair.value != y->pair.value)
+		return x->pair.value < y->pair.value ? -1 : 1;
+	return x->ref < y->ref ? -1 : x->ref > y->ref;
+}
+
+static int by_symbol(const void *a, const void *b)
+{
+	const struct name *x = a;
+	const struct name *y = b;
+
+	return x->symbol < y->symbol ? -1 : x->symbol > y->symbol;
+}
+
+static bool same_pair(struct index_pair a, struct index_pair b)
+{
+	return a.name == b.name && a.value == b.value;
+}
+
+/* Write the lists of sorted uses. */
+static void put_lists(struct index_writer *w, const struct use *v, size_t count)
+{
+	struct buf list = { 0 };
+	size_t from = 0;
+
+	enc_be64(&list, 0);
+	for (size_t i = 0; i < count; i++) {
+		enc_be32(&list, v[i].ref);
+		if (i + 1 < count && same_pair(v[i].pair, v[i + 1].pair))
+			continue;
+		w->lists = mem_grow(w->lists, w->list_count, &w->list_cap,
+				    sizeof(*w->lists));
+		w->lists[w->list_count++] =
+			(struct list){ v[i].pair, (uint32_t)(i + 1 - from) };
+		put_list(w, &list, (uint32_t)(i + 1 - from));
+		from = i + 1;
+	}
+	buf_fini(&list);
+}
+
+/* The lists of names with symbols in [first, last], `count` uses in all. */
+static int put_batch(struct index_writer *w, const struct blob *blob,
+		     uint32_t first, uint32_t last, size_t count,
+		     struct err *err)
+{
+	struct walk k = { .w = w, .blob = blob };
+	struct use *v = mem_zalloc(count, sizeof(*v));
+	size_t n = 0;
+	int rc;
+
+	while ((rc = walk_next(&k, err)) == 1) {
+		for (size_t i = 0; i < k.series.pair_count; i++) {
+			struct index_pair p = k.series.pairs[i];
+
+			if (p.name < first || p.name > last || n == count)
+				continue;
+			v[n++] = (struct use){ .pair = p, .ref = k.ref };
+		}
+	}
+	if (!rc) {
+		if (n)
+			qsort(v, n, sizeof(*v), by_pair);
+		put_lists(w, v, n);
+	}
+	index_series_fini(&k.series);
+	mem_free(v);
+	return rc;
+}
+
+static int put_postings(struct index_writer *w, const struct blob *blob,
+			struct err *err)
+{
+	int rc;
+
+	outfile_pad(&w->file, INDEX_LIST_ALIGN);
+	w->toc.postings = w->file.size;
+	rc = put_all_list(w, blob, err);
+	if (w->name_count)
+		qsort(w->names, w->name_count, sizeof(*w->names), by_symbol);
+	for (size_t i = 0; i < w->name_count && !rc;) {
+		size_t count = w->names[i].count;
+		size_t last = i;
+
+		while (last + 1 < w->name_count &&
+		       count + w->names[last + 1].count <= BATCH_MAX)
+			count += w->names[++last].count;
+		rc = put_batch(w, blob, w->names[i].symbol,
+			       w->names[last].symbol, count, err);
+		i = last + 1;
+	}
+	return rc;
+}
+
+/* One entry of the postings offset table. */
+static int encode_entry(const struct symbols *s, struct index_pair pair,
+			uint64_t at, struct buf *out, struct err *err)
+{
+	struct buf scratch = { 0 };
+	struct str text = { 0 };
+	int rc;
+
+	buf_reset(out);
+	enc_uvarint(out, 2);
+	rc = symbols_get(s, pair.name, &scratch, &text, err);
+	enc_str(out, text);
+	if (!rc)
+		rc = symbols_get(s, pair.value, &scratch, &text, err);
+	enc_str(out, text);
+	enc_uvarint(out, at);
+	buf_fini(&scratch);
+	return rc;
+}
+
+/* Bytes of a list of references. */
+static uint64_t list_len(uint32_t count)
+{
+	return 4 + 4 + 4 * (uint64_t)count + 4;
+}
+
+/*
+ * Go through the table's entries: add up their lengths, or, with *crc, write
+ * them.
+ */
+static int walk_table(struct index_writer *w, const struct symbols *s,
+		      uint64_t *len, uint32_t *crc, struct err *err)
+{
+	uint64_t at = w->toc.postings;
+	struct buf *b = &w->scratch;
+	int rc = 0;
+
+	buf_reset(b);
+	enc_uvarint(b, 2);
+	enc_be16(b, 0); /* no name, no value: all series */
+	enc_uvarint(b, at);
+	at += list_len(w->series);
+	for (size_t i = 0; !rc; i++) {
+		*len += b->len;
+		if (crc) {
+			*crc = crc32c(*crc, buf_bytes(b));
+			outfile_add(&w->file, buf_bytes(b));
+		}
+		if (i == w->list_count)
+			break;
+		rc = encode_entry(s, w->lists[i].pair, at, b, err);
+		at += list_len(w->lists[i].count);
+	}
+	return rc;
+}
+
+static int put_tables(struct index_writer *w, const struct blob *blob,
+		      struct err *err)
+{
+	struct symbols s = { 0 };
+	uint8_t front[8];
+	struct bytes b = { .ptr = front, .len = sizeof(front) };
+	struct bytes count = { .ptr = front + 4, .len = 4 };
+	uint64_t len = 4;
+	uint64_t again = 0;
+	uint32_t crc;
+	int rc = symbols_open(blob, w->toc.symbols, &s, err);
+
+	if (rc)
+		return rc;
+	w->toc.label_table = w->file.size;
+	put_be32(front, 4);
+	put_be32(front + 4, 0);
+	outfile_add(&w->file, b);
+	add_crc(w, crc32c(0, count));
+	w->toc.postings_table = w->file.size;
+	rc = walk_table(w, &s, &len, NULL, err);
+	if (!rc && len > UINT32_MAX)
+		rc = err_set(err, ERR_TOOBIG, "an index of too many labels");
+	if (!rc) {
+		put_be32(front, (uint32_t)len);
+		put_be32(front + 4, (uint32_t)w->list_count + 1);
+		outfile_add(&w->file, b);
+		crc = crc32c(0, count);
+		rc = walk_table(w, &s, &again, &crc, err);
+		add_crc(w, crc);
+	}
+	symbols_fini(&s);
+	return rc;
+}
+
+static void put_toc(struct index_writer *w)
+{
+	struct buf *b = &w->scratch;
+
+	buf_reset(b);
+	enc_be64(b, w->toc.symbols);
+	enc_be64(b, w->toc.series);
+	enc_be64(b, w->toc.label_indices);
+	enc_be64(b, w->toc.label_table);
+	enc_be64(b, w->toc.postings);
+	enc_be64(b, w->toc.postings_table);
+	enc_be32(b, crc32c(0, buf_bytes(b)));
+	outfile_add(&w->file, buf_bytes(b));
+}
+
+/* A reference is a u32 of 16 bytes each. */
+static int check_size(const struct index_writer *w, struct err *err)
+{
+	if (w->series_end / INDEX_SERIES_ALIGN <= UINT32_MAX)
+		return 0;
+	return err_set(err, ERR_TOOBIG, "an index of more than 64 GiB");
+}
+
+int index_writer_finish(struct index_writer *w, uint64_t *size, uint32_t *crc,
+			struct err *err)
+{
+	struct blob *blob = NULL;
+	int rc;
+
+	close_symbols(w);
+	rc = check_size(w, err);
+	if (!rc)
+		rc = outfile_flush(&w->file, err);
+	if (!rc)
+		rc = blob_open(w->fs, file_path(w->file.file), BLOB_MAP, &blob,
+			       err);
+	if (!rc)
+		rc = put_postings(w, blob, err);
+	if (!rc)
+		rc = put_tables(w, blob, err);
+	blob_close(blob);
+	put_toc(w);
+	if (!rc)
+		rc = outfile_finish(&w->file, err);
+	*size = w->file.size;
+	*crc = w->file.crc;
+	return rc;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/index/select.h"
+
+#include "model/regex.h"
+
+/*
+ * The series whose value of the matcher's label is `wanted` by it; series
+ * without the label are not looked at.
+ */
+static int with_value(const struct label_index *ix, const struct matcher *m,
+		      bool wanted, struct postings *out, struct err *err)
+{
+	bool equal = m->op == MATCH_EQ || m->op == MATCH_NE;
+	bool positive = m->op == MATCH_EQ || m->op == MATCH_RE;
+	struct str literal;
+	int rc = 0;
+
+	if (equal && wanted == positive) {
+		rc = ix->pair(ix->ctx, m->name, m->value, out, err);
+	} else if (!equal && wanted == positive &&
+		   regex_literal(m->regex, 0, &literal)) {
+		for (size_t i = 0; !rc && regex_literal(m->regex, i, &literal);
+		     i++)
+			rc = ix->pair(ix->ctx, m->name, literal, out, err);
+	} else {
+		rc = ix->matching(ix->ctx, m, wanted, out, err);
+	}
+	postings_sort(out);
+	return rc;
+}
+
+static void swap(struct postings *a, struct postings *b)
+{
+	struct postings was = *a;
+
+	*a = *b;
+	*b = was;
+}
+
+/* Add, or take away, what one matcher says. */
+static int apply(const struct label_index *ix, const struct matcher *m,
+		 bool absent_ok, bool *begun, struct postings *out,
+		 struct err *err)
+{
+	struct postings p = { 0 };
+	int rc = with_value(ix, m, !absent_ok, &p, err);
+
+	if (absent_ok)
+		postings_subtract(out, &p);
+	else if (*begun)
+		postings_intersect(out, &p);
+	else
+		swap(out, &p);
+	*begun = true;
+	postings_fini(&p);
+	return rc;
+}
+
+/*
+ * First the matchers that a series without the label fails: they name the
+ * series. Then the others take away from these, or from all.
+ */
+int select_series(const struct label_index *ix, const struct matcher *v,
+		  size_t count, struct postings *out, struct err *err)
+{
+	static const struct str empty = { .ptr = "", .len = 0 };
+	bool begun = false;
+	int rc = 0;
+
+	for (size_t i = 0; i < count && !rc; i++) {
+		if (!matcher_matches(&v[i], empty))
+			rc = apply(ix, &v[i], false, &begun, out, err);
+	}
+	if (!rc && !begun) {
+		rc = ix->all(ix->ctx, out, err);
+		postings_sort(out);
+	}
+	for (size_t i = 0; i < count && out->count && !rc; i++) {
+		if (matcher_matches(&v[i], empty))
+			rc = apply(ix, &v[i], true, &begun, out, err);
+	}
+	return rc;
+}

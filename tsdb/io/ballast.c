@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/io/ballast.h"
+
+#include "base/mem.h"
+
+void ballast_init(struct ballast *b, struct fs *fs, const char *dir,
+		  uint64_t size)
+{
+	*b = (struct ballast){ .fs = fs,
+			       .path = mem_printf("%s/ballast", dir),
+			       .size = size };
+	pthread_mutex_init(&b->mu, NULL);
+	if (fs_size(fs, b->path, &b->held, NULL))
+		b->held = 0; /* there is none, or it is made anew */
+}
+
+void ballast_fini(struct ballast *b)
+{
+	if (!b->path)
+		return;
+	pthread_mutex_destroy(&b->mu);
+	mem_free(b->path);
+	*b = (struct ballast){ 0 };
+}
+
+static bool has_room(const struct ballast *b)
+{
+	CLEANUP(mem_freep)
+	char *dir = mem_strndup((struct str){
+		.ptr = b->path, .len = strlen(b->path) - sizeof("ballast") });
+	uint64_t total = 0;
+	uint64_t available = 0;
+
+	return !fs_space(dir, &total, &available, NULL) &&
+	       available >= 2 * b->size;
+}
+
+/* It need not survive a power cut: then it is made again. */
+static int make(struct ballast *b, struct err *err)
+{
+	struct file *f = NULL;
+	int rc = file_open(b->fs, b->path, FILE_ENSURE, &f, err);
+
+	if (!rc)
+		rc = file_truncate(f, 0, err);
+	if (!rc)
+		rc = file_allocate(f, b->size, err);
+	file_close(f);
+	return rc;
+}
+
+static void release_locked(struct ballast *b)
+{
+	if (b->held && !fs_unlink(b->fs, b->path, NULL))
+		b->held = 0;
+}
+
+void ballast_make(struct ballast *b)
+{
+	pthread_mutex_lock(&b->mu);
+	if (b->held != b->size) {
+		release_locked(b); /* that of another budget */
+		if (has_room(b) && !make(b, NULL))
+			b->held = b->size;
+		else if (fs_unlink(b->fs, b->path, NULL)) {
+			/* It was not there, or the next try replaces it. */
+		}
+	}
+	pthread_mutex_unlock(&b->mu);
+}
+
+void ballast_release(struct ballast *b)
+{
+	pthread_mutex_lock(&b->mu);
+	release_locked(b);
+	pthread_mutex_unlock(&b->mu);
+}
+
+uint64_t ballast_bytes(struct ballast *b)
+{
+	uint64_t held;
+
+	pthread_mutex_lock(&b->mu);
+	held = b->held;
+	pthread_mutex_unlock(&b->mu);
+	return held;
+}

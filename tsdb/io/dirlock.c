@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/io/dirlock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+/*
+ * Both are locked: the directory itself, which nobody can remove beneath us,
+ * and the file in it, which says who we are and is what an everprof before
+ * looks at.
+ */
+struct dirlock {
+	int dir;
+	int file;
+};
+
+static int busy(int fd, const char *dir, struct err *err)
+{
+	char pid[32];
+	ssize_t n = fd < 0 ? 0 : pread(fd, pid, sizeof(pid) - 1, 0);
+
+	pid[n > 0 ? n : 0] = 0;
+	return err_set(err, ERR_BUSY,
+		       "%s is in use by the everprof with pid %ld", dir,
+		       strtol(pid, NULL, 10));
+}
+
+static int lock(int fd, const struct dirlock *l, const char *dir,
+		struct err *err)
+{
+	if (fd < 0)
+		return err_sys(err, "lock %s", dir);
+	if (!flock(fd, LOCK_EX | LOCK_NB))
+		return 0;
+	return errno == EWOULDBLOCK ? busy(l->file, dir, err) :
+				      err_sys(err, "lock %s", dir);
+}
+
+static char *file_in(const char *dir)
+{
+	return mem_printf("%s/lock", dir);
+}
+
+int dirlock_take(const char *dir, struct dirlock **out, struct err *err)
+{
+	CLEANUP(mem_freep) char *path = file_in(dir);
+	struct dirlock *l = mem_new(struct dirlock);
+	int rc;
+
+	l->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	l->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+	rc = lock(l->dir, l, dir, err);
+	if (!rc)
+		rc = lock(l->file, l, dir, err);
+	if (rc) {
+		dirlock_release(l);
+		return rc;
+	}
+	/* The lock is ours even where there is no room for the pid. */
+	if (ftruncate(l->file, 0) < 0 ||
+	    dprintf(l->file, "%d\n", getpid()) < 0) {
+		/* Then the next one is told "pid 0". */
+	}
+	*out = l;
+	return 0;
+}
+
+void dirlock_release(struct dirlock *l)
+{
+	if (!l)
+		return;
+	if (l->file >= 0)
+		close(l->file);
+	if (l->dir >= 0)
+		close(l->dir);
+	mem_free(l);
+}
+
+static bool is_held(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool held;
+
+	if (fd < 0)
+		return false;
+	held = flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+	close(fd);
+	return held;
+}
+
+bool dirlock_is_held(const char *dir)
+{
+	CLEANUP(mem_freep) char *path = file_in(dir);
+
+	return is_held(dir) || is_held(path);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/io/record.h"
+
+#include <sys/random.h>
+
+#include "base/crc32c.h"
+#include "base/dec.h"
+#include "base/enc.h"
+
+#define VERSION 1
+
+#define HEADER_COPY 32
+
+int salt_make(uint64_t *salt, struct err *err)
+{
+	if (getrandom(salt, sizeof(*salt), 0) == sizeof(*salt))
+		return 0;
+	return err_set(err, ERR_IO, "no random bytes");
+}
+
+void file_header_encode(const struct file_header *h, struct buf *out)
+{
+	for (int copy = 0; copy < FILE_HEADER / HEADER_COPY; copy++) {
+		size_t start = out->len;
+		struct bytes covered;
+
+		enc_be32(out, h->magic);
+		buf_byte(out, VERSION);
+		buf_add(out, "\0\0", 3);
+		enc_be64(out, h->salt);
+		enc_be64(out, h->number);
+		enc_be32(out, 0);
+		covered = (struct bytes){ .ptr = out->ptr + start, .len = 28 };
+		enc_be32(out, crc32c(0, covered));
+	}
+}
+
+static int copy_decode(struct bytes copy, uint32_t magic,
+		       struct file_header *out, struct err *err)
+{
+	struct dec d = dec_init(copy);
+	struct file_header h = { .magic = dec_be32(&d) };
+	uint8_t version = dec_u8(&d);
+	struct bytes reserved = dec_bytes(&d, 3);
+	struct bytes covered = { .ptr = copy.ptr, .len = 28 };
+
+	h.salt = dec_be64(&d);
+	h.number = dec_be64(&d);
+	dec_be32(&d);
+	if (dec_be32(&d) != crc32c(0, covered) || h.magic != magic)
+		return err_set(err, ERR_CORRUPT,
+			       "the file header is damaged, or not everprof's");
+	if (version != VERSION || reserved.ptr[0] || reserved.ptr[1] ||
+	    reserved.ptr[2])
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"written in format %u by a newer everprof: this one reads format %d; use the version that wrote it",
+			version, VERSION);
+	*out = h;
+	return 0;
+}
+
+int file_header_decode(struct bytes file, uint32_t magic,
+		       struct file_header *out, struct err *err)
+{
+	struct bytes copy = { .ptr = file.ptr, .len = HEADER_COPY };
+	int rc;
+
+	if (file.len < FILE_HEADER)
+		return err_set(err, ERR_CORRUPT,
+			       "the file header is cut short");
+	rc = copy_decode(copy, magic, out, err);
+	if (rc != ERR_CORRUPT)
+		return rc;
+	copy.ptr += HEADER_COPY;
+	return copy_decode(copy, magic, out, err);
+}
+
+uint64_t record_padded(size_t head_len, size_t body_len)
+{
+	return (RECORD_HEADER + (uint64_t)head_len + body_len + 7) &
+	       ~(uint64_t)7;
+}
+
+static uint32_t head_crc(uint64_t salt, struct bytes fixed, struct bytes head)
+{
+	uint8_t seed[8];
+	uint32_t crc;
+
+	put_be64(seed, salt);
+	crc = crc32c(0, (struct bytes){ .ptr = seed, .len = sizeof(seed) });
+	return crc32c(crc32c(crc, fixed), head);
+}
+
+void record_encode(const struct record *r, uint64_t salt, struct buf *out)
+{
+	size_t start = out->len;
+	struct bytes fixed;
+
+	enc_be32(out, (uint32_t)r->head.len);
+	enc_be32(out, (uint32_t)r->body.len);
+	enc_be64(out, r->position);
+	buf_byte(out, r->kind);
+	buf_byte(out, r->encoding);
+	enc_be16(out, 0);
+	enc_be32(out, r->body.len ? crc32c(0, r->body) : 0);
+	enc_be32(out, 0);
+	fixed = (struct bytes){ .ptr = out->ptr + start, .len = 28 };
+	enc_be32(out, head_crc(salt, fixed, r->head));
+	buf_add(out, r->head.ptr, r->head.len);
+	buf_add(out, r->body.ptr, r->body.len);
+	enc_pad(out, 8);
+}
+
+/* What the front of a record says of its body. */
+struct body_info {
+	uint32_t len;
+	uint32_t crc;
+};
+
+/* The fixed part and the head; *d is left at the body. */
+static int decode_front(struct dec *d, uint64_t salt, uint64_t position,
+			struct record *out, struct body_info *body,
+			struct err *err)
+{
+	struct bytes fixed = { .ptr = d->pos, .len = 28 };
+	uint32_t head_len = dec_be32(d);
+	struct record r = { 0 };
+	uint32_t reserved;
+	uint32_t crc;
+
+	body->len = dec_be32(d);
+	r.position = dec_be64(d);
+	r.kind = dec_u8(d);
+	r.encoding = dec_u8(d);
+	reserved = dec_be16(d);
+	body->crc = dec_be32(d);
+	reserved |= dec_be32(d);
+	crc = dec_be32(d);
+	if (d->bad || r.position != position || reserved ||
+	    head_len > RECORD_HEAD_MAX || body->len > RECORD_BODY_MAX)
+		return err_set(err, ERR_CORRUPT, "no record here");
+	r.head = dec_bytes(d, head_len);
+	if (d->bad)
+		return err_set(err, ERR_CORRUPT, "record is cut short");
+	if (crc != head_crc(salt, fixed, r.head))
+		return err_set(err, ERR_CORRUPT, "record's checksum differs");
+	r.len = record_padded(head_len, body->len);
+	*out = r;
+	return 0;
+}
+
+int record_decode(struct bytes b, uint64_t salt, uint64_t position,
+		  bool check_body, struct record *out, struct err *err)
+{
+	struct dec d = dec_init(b);
+	struct body_info body = { 0 };
+	struct record r = { 0 };
+	int rc = decode_front(&d, salt, position, &r, &body, err);
+
+	if (rc)
+		return rc;
+	r.body = dec_bytes(&d, body.len);
+	if (d.bad)
+		return err_set(err, ERR_CORRUPT, "record is cut short");
+	if (check_body)
+		r.body_ok = body.crc == (body.len ? crc32c(0, r.body) : 0);
+	*out = r;
+	return 0;
+}
+
+int record_decode_head(struct bytes b, uint64_t salt, uint64_t position,
+		       struct record *out, struct err *err)
+{
+	struct dec d = dec_init(b);
+	struct body_info body;
+
+	return decode_front(&d, salt, position, out, &body, err);
+}
+
+size_t record_head_len(const uint8_t *header)
+{
+	struct dec d = dec_init((struct bytes){ .ptr = header, .len = 4 });
+
+	return dec_be32(&d);
+}
+
+static bool all_zero(struct bytes b)
+{
+	for (size_t i = 0; i < b.len; i++) {
+		if (b.ptr[i])
+			return false;
+	}
+	return true;
+}
+
+static struct bytes slice(struct bytes b, uint64_t from, uint64_t to)
+{
+	return (struct bytes){ .ptr = b.ptr + from,
+			       .len = (size_t)(to - from) };
+}
+
+static void report(const struct record_iter *it, uint64_t from, uint64_t to,
+		   bool torn)
+{
+	if (it->damaged && to > from && !all_zero(slice(it->file, from, to)))
+		it->damaged(it->ctx, from, to - from, torn);
+}
+
+int record_next(struct record_iter *it, struct record *out)
+{
+	uint64_t size = it->file.len;
+	uint64_t from = it->offset;
+
+	for (; it->offset < size; it->offset += 8) {
+		if (record_decode(slice(it->file, it->offset, size), it->salt,
+				  it->base + it->offset, true, out, NULL))
+			continue;
+		report(it, from, it->offset, false);
+		it->offset += out->len;
+		it->end = it->offset;
+		return 1;
+	}
+	if (from < size)
+		report(it, from, size, true);
+	return 0;
+}

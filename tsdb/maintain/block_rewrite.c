@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/maintain/block_rewrite.h"
+
+#include "base/mem.h"
+#include "tsdb/block/block_writer.h"
+#include "tsdb/compact/compactor.h"
+#include "tsdb/db/view.h"
+#include "tsdb/db/worker.h"
+
+#define LINK_MIN (8ull * MIB)
+
+bool has_room(struct tsdb *db, uint64_t bytes)
+{
+	uint64_t total = 0;
+	uint64_t available = 0;
+
+	return !fs_space(db->path, &total, &available, NULL) &&
+	       available / 2 >= bytes;
+}
+
+int replace_parts(struct tsdb *db, const struct part *v, size_t count,
+		  struct block *b, bool aside, struct err *err)
+{
+	if (aside)
+		return db_set_aside(db, v, count, b, err);
+	/* Without a block all of it was deleted. */
+	return b ? db_supersede(db, v, count, b, err) :
+		   db_retire(db, v, count, err);
+}
+
+static bool has_failed(const struct tsdb *db, const struct ulid *u)
+{
+	for (size_t i = 0; i < db->failed_count; i++) {
+		if (ulid_eq(&db->failed[i], u))
+			return true;
+	}
+	return false;
+}
+
+static void note_failed(struct tsdb *db, const struct part *v, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		db->failed = mem_grow(db->failed, db->failed_count,
+				      &db->failed_cap, sizeof(*db->failed));
+		db->failed[db->failed_count++] = v[i].block->meta.ulid;
+	}
+}
+
+/*
+ * What ends a compaction early: a deletion that waits, or the end of the
+ * process. One that deletions have cancelled is not cancelled by them again,
+ * or frequent ones would keep blocks from ever being compacted.
+ */
+static const _Atomic int *cancel_of(const struct tsdb *db)
+{
+	return db->cancelled ? &db->quit : &db->cancel;
+}
+
+uint64_t link_min(const struct tsdb *db)
+{
+	return db->o.link_min ? (uint64_t)db->o.link_min : LINK_MIN;
+}
+
+int rewrite_blocks(struct tsdb *db, const struct part *v, size_t count,
+		   const struct rewriting *how, struct rewrite_loss *loss,
+		   struct err *err)
+{
+	struct compaction c = { .env = &db->benv,
+				.parts = v,
+				.count = count,
+				.ulid = ulid_new(clock_ms(db->o.clock)),
+				.reencode = how->reencode,
+				.link_min = link_min(db),
+				.salvage = how->salvage,
+				.loss = loss,
+				.damaged = db->metrics.damaged,
+				.cancel = how->background ? cancel_of(db) :
+							    NULL };
+	uint64_t unread = loss->unread;
+	struct block *b = NULL;
+	int rc = compact(&c, &b, err);
+
+	if (rc && rc != ERR_CLOSED) {
+		note_failed(db, v, count);
+		metric_add(db->metrics.compaction_failures, 1);
+	}
+	if (how->background)
+		db->cancelled = rc == ERR_CLOSED;
+	if (rc)
+		return rc;
+	metric_add(db->metrics.compactions, 1);
+	return replace_parts(db, v, count, b, loss->unread > unread, err);
+}
+
+struct plan_block describe_block(const struct tsdb *db, struct block *b)
+{
+	struct tombstones *t = block_tombstones(b);
+	struct plan_block p = { .min_ms = b->meta.min_ms,
+				.max_ms = b->meta.max_ms,
+				.series = b->meta.series,
+				.tombstones = tombstones_series(t),
+				.bytes = b->bytes,
+				/* What is damaged is left to repair. */
+				.failed = has_failed(db, &b->meta.ulid) ||
+					  b->damaged };
+
+	tombstones_unref(t);
+	return p;
+}
+
+struct part *blocks_by_time(struct tsdb *db, size_t *count)
+{
+	size_t n = 0;
+	struct part *v = db_parts(db, count);
+
+	for (size_t i = 0; i < *count; i++) {
+		struct part p = v[i];
+		size_t at = n;
+
+		if (p.range) {
+			part_unref(p);
+			continue;
+		}
+		for (;
+		     at && v[at - 1].block->meta.min_ms > p.block->meta.min_ms;
+		     at--)
+			v[at] = v[at - 1];
+		v[at] = p;
+		n++;
+	}
+	*count = n;
+	return v;
+}
+
+static void tell_progress(const struct rewriting *how, const struct block *b,
+			  size_t i, size_t count)
+{
+	char name[ULID_TEXT + 1];
+
+	ulid_format(&b->meta.ulid, name);
+	if (how->told)
+		how->told(how->ctx, name, i + 1, count);
+}
+
+static int rewrite_one(struct tsdb *db, const struct part *p,
+		       const struct rewriting *how, struct rewritten *out,
+		       struct err *err)
+{
+	int rc;
+
+	if (p->block->damaged && !how->salvage)
+		return err_set(
+			err, p->block->unreadable ? ERR_IO : ERR_CORRUPT,
+			"%s is damaged: see everprof tsdb verify and repair",
+			p->block->path);
+	rc = rewrite_blocks(db, p, 1, how, &out->loss, err);
+	out->count += !rc;
+	return rc;
+}
+
+int rewrite_each(struct tsdb *db, const struct rewriting *how,
+		 struct rewritten *out, struct err *err)
+{
+	size_t count;
+	struct part *v;
+	int rc;
+
+	db_begin_job(db);
+	rc = trash_empty(&db->trash, err);
+	v = blocks_by_time(db, &count);
+	for (size_t i = 0; i < count && rc != ERR_NOSPACE; i++) {
+		struct err why = { 0 };
+		int failed = 0;
+
+		if (how->wanted(db, v[i].block)) {
+			failed = rewrite_one(db, &v[i], how, out, &why);
+			if (!failed)
+				tell_progress(how, v[i].block, i, count);
+		}
+		if (failed)
+			log_event(
+				db->o.log, LOG_ERROR,
+				"a block could not be written anew",
+				LOG_FIELDS(log_text("block", v[i].block->path),
+					   log_err(&why)));
+		if (failed && !rc)
+			rc = err_set(err, failed, "%s", why.msg);
+		/* Its files go now, not when all are done: there may be no room. */
+		part_unref(v[i]);
+		v[i] = (struct part){ 0 };
+	}
+	db_parts_free(v, count);
+	db_end_job(db);
+	return rc;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/maintain/compaction.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "tsdb/db/view.h"
+#include "tsdb/maintain/block_rewrite.h"
+
+/* Blocks of one window are small, and get full groups only by encoding anew. */
+static bool are_one_window(const struct part *v, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct meta *m = &v[i].block->meta;
+
+		if (m->max_ms - m->min_ms != WINDOW_MS ||
+		    m->min_ms != v[0].block->meta.min_ms)
+			return false;
+	}
+	return count > 1;
+}
+
+/* Older first. */
+static void sort_by_age(struct part *v, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		struct part p = v[i];
+		size_t at = i;
+
+		for (; at && v[at - 1].block->meta.first_lsn >
+				     p.block->meta.first_lsn;
+		     at--)
+			v[at] = v[at - 1];
+		v[at] = p;
+	}
+}
+
+static int compact_blocks(struct tsdb *db, const struct part *v, size_t count,
+			  struct err *err)
+{
+	const struct rewriting how = { .reencode = are_one_window(v, count),
+				       .background = true };
+	struct rewrite_loss loss = { 0 };
+
+	return rewrite_blocks(db, v, count, &how, &loss, err);
+}
+
+/* What a compaction of these will write: all but what it links. */
+static uint64_t written_bytes(const struct tsdb *db, const struct part *v,
+			      size_t count)
+{
+	bool all = are_one_window(v, count);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct meta *m = &v[i].block->meta;
+
+		for (size_t k = 0; k < m->file_count; k++) {
+			const struct meta_file *f = &m->files[k];
+
+			if (all || !f->live || f->size < link_min(db) ||
+			    f->live < f->size / 2)
+				sum += f->size;
+		}
+	}
+	return sum;
+}
+
+static int compact_picked(struct tsdb *db, const struct part *v,
+			  const size_t *picked, size_t n, struct err *err)
+{
+	struct part *parts = mem_zalloc(n, sizeof(*parts));
+	int rc;
+
+	for (size_t i = 0; i < n; i++)
+		parts[i] = v[picked[i]];
+	sort_by_age(parts, n);
+	if (has_room(db, written_bytes(db, parts, n)))
+		rc = compact_blocks(db, parts, n, err);
+	else
+		rc = err_set(err, ERR_NOSPACE,
+			     "compaction waits until twice its size is free");
+	mem_free(parts);
+	return rc;
+}
+
+int compact_next(struct tsdb *db, struct err *err)
+{
+	struct plan_levels levels = plan_levels(
+		db->o.retention_ms, (uint64_t)db->o.retention_bytes);
+	size_t count;
+	struct part *v = blocks_by_time(db, &count);
+	struct plan_block *plan = mem_zalloc(count, sizeof(*plan));
+	size_t *picked = mem_zalloc(count, sizeof(*picked));
+	size_t n;
+	int rc = 0;
+
+	for (size_t i = 0; i < count; i++)
+		plan[i] = describe_block(db, v[i].block);
+	n = plan_compaction(&levels, plan, count, picked);
+	if (n)
+		rc = compact_picked(db, v, picked, n, err);
+	mem_free(picked);
+	mem_free(plan);
+	db_parts_free(v, count);
+	return rc ? rc : n > 0;
+}

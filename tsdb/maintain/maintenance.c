@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/maintain/maintenance.h"
+
+#include "base/mem.h"
+#include "tsdb/db/worker.h"
+#include "tsdb/maintain/compaction.h"
+#include "tsdb/maintain/retention.h"
+#include "tsdb/maintain/sealing.h"
+
+#define ROUND_JOBS 1000 /* an end to any loop of ours */
+
+struct job {
+	const char *name;
+	int (*next)(struct tsdb *db, bool all, struct err *err);
+};
+
+static int retain_job(struct tsdb *db, bool all UNUSED, struct err *err)
+{
+	return retain_next(db, err);
+}
+
+static int compact_job(struct tsdb *db, bool all UNUSED, struct err *err)
+{
+	return compact_next(db, err);
+}
+
+/* Retention first: it makes the room that the others need. */
+static const struct job jobs[] = { { "retention", retain_job },
+				   { "seal", seal_next },
+				   { "compaction", compact_job } };
+
+int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
+{
+	int failed = 0;
+
+	if (!atomic_load(&db->full))
+		ballast_make(&db->ballast);
+	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
+		struct err why = { 0 };
+		int rc = 1;
+
+		for (int n = 0; rc == 1 && n < ROUND_JOBS; n++) {
+			pthread_mutex_lock(&db->job_mu);
+			rc = trash_empty(&db->trash, &why);
+			if (!rc)
+				rc = jobs[i].next(db, seal_all, &why);
+			pthread_mutex_unlock(&db->job_mu);
+		}
+		if (rc >= 0 || rc == ERR_CLOSED)
+			continue;
+		/* One that cannot must not keep the others. */
+		db_tell(db, &db->maintenance, jobs[i].name, &why);
+		if (!failed)
+			failed = err_set(err, rc, "%s: %s", jobs[i].name,
+					 why.msg);
+	}
+	return failed;
+}

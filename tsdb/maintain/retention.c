@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/maintain/retention.h"
+
+#include "base/mem.h"
+#include "tsdb/db/flushing.h"
+#include "tsdb/db/view.h"
+#include "tsdb/maintain/sealing.h"
+
+#define MINUTE_NS 60000000000LL
+#define MINUTE_NS 60000000000LL
+
+static uint64_t range_bytes(struct range *r)
+{
+	uint64_t bytes;
+
+	pthread_mutex_lock(&r->mu);
+	bytes = r->values_end + r->groups_end;
+	pthread_mutex_unlock(&r->mu);
+	return bytes;
+}
+
+static int remove_part(struct tsdb *db, struct part p, struct err *err)
+{
+	int rc;
+
+	if (!p.range)
+		return db_retire(db, &p, 1, err);
+	if (!sealing_close_head(db, p.range))
+		return remove_empty(db, p.range, err);
+	/* A flush under way would miss its WAL segments. */
+	pthread_mutex_lock(&db->flush_mu);
+	rc = db_retire(db, &p, 1, err);
+	if (!rc)
+		rc = db_drop_wal(db, err);
+	pthread_mutex_unlock(&db->flush_mu);
+	return rc;
+}
+
+/* The newest range takes samples now: it stays. */
+static size_t newest_range(const struct part *v, size_t count)
+{
+	size_t newest = SIZE_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		if (v[i].range && (newest == SIZE_MAX ||
+				   v[i].range->start >= v[newest].range->start))
+			newest = i;
+	}
+	return newest;
+}
+
+static void describe_items(const struct part *v, size_t count,
+			   struct plan_item *items, struct plan_retention *p)
+{
+	size_t open = newest_range(v, count);
+
+	for (size_t i = 0; i < count; i++) {
+		struct plan_item *it = &items[i];
+
+		it->max_ms = v[i].range ? v[i].range->start + WINDOW_MS :
+					  v[i].block->meta.max_ms;
+		it->bytes = v[i].range ? range_bytes(v[i].range) :
+					 v[i].block->bytes;
+		/* One that alone is more than all may be is not spared. */
+		it->open = i == open &&
+			   (!p->bytes_max || it->bytes <= p->bytes_max);
+		p->bytes += it->bytes;
+	}
+}
+
+static void log_removal(const struct tsdb *db, const struct plan_item *it,
+			bool by_size)
+{
+	log_event(db->o.log, LOG_INFO, "retention removes profiles",
+		  LOG_FIELDS(log_text("by", by_size ? "size" : "time"),
+			     log_int("before", it->max_ms),
+			     log_int("bytes", (int64_t)it->bytes)));
+}
+
+static void save_clock(struct tsdb *db, int64_t now_ns)
+{
+	struct err err;
+
+	db->saved_ns = now_ns;
+	if (state_save(&db->state, &err))
+		log_event(db->o.log, LOG_WARN,
+			  "the retention clock could not be saved",
+			  LOG_FIELDS(log_err(&err)));
+}
+
+static void log_doubt(const struct tsdb *db, int64_t now_ms)
+{
+	log_event(
+		db->o.log, LOG_WARN,
+		"the clock jumped by more than a day: retention by time waits for a week, or until \"everprof tsdb confirm-clock\" or the admin API says that the time is right",
+		LOG_FIELDS(log_int("clock_ms", now_ms),
+			   log_int("expected_ms", db->state.clock.trusted_ms)));
+}
+
+int64_t db_retention_now(struct tsdb *db)
+{
+	struct plan_clock *c = &db->state.clock;
+	bool by_time = db->o.retention_ms && !db->o.ignore_retention;
+	int64_t now_ms = clock_ms(db->o.clock);
+	int64_t now_ns = clock_mono_ns();
+	int64_t elapsed = db->clock_ns ? (now_ns - db->clock_ns) / 1000000 : 0;
+	bool doubted = db->clock_ns && c->doubt_ms;
+	int64_t retention_now;
+
+	if (!by_time)
+		return now_ms;
+	retention_now = plan_clock(c, now_ms, elapsed);
+	if (c->doubt_ms && !doubted)
+		log_doubt(db, now_ms);
+	atomic_store(&db->clock_doubt_ms, c->doubt_ms);
+	db->clock_ns = now_ns;
+	if (!db->saved_ns || now_ns - db->saved_ns > 60 * MINUTE_NS)
+		save_clock(db, now_ns);
+	return retention_now;
+}
+
+int retain_next(struct tsdb *db, struct err *err)
+{
+	struct plan_retention p = {
+		.now_ms = db_retention_now(db),
+		.retention_ms = db->o.ignore_retention ? 0 : db->o.retention_ms,
+		.bytes_max = (uint64_t)db->o.retention_bytes,
+		.bytes = wal_bytes(db->wal) + ballast_bytes(&db->ballast),
+	};
+	size_t count;
+	struct part *v = db_parts(db, &count);
+	struct plan_item *items = mem_zalloc(count, sizeof(*items));
+	bool by_size;
+	int pick;
+	int rc = 0;
+
+	describe_items(v, count, items, &p);
+	by_size = p.bytes_max && p.bytes > p.bytes_max;
+	pick = plan_removal(&p, items, count);
+	if (pick != PLAN_NONE) {
+		log_removal(db, &items[pick], by_size);
+		metric_add(by_size ? db->metrics.size_retentions :
+				     db->metrics.time_retentions,
+			   1);
+		rc = remove_part(db, v[pick], err);
+	}
+	mem_free(items);
+	db_parts_free(v, count);
+	return rc ? rc : pick != PLAN_NONE;
+}

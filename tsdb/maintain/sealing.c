@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/maintain/sealing.h"
+
+#include "base/mem.h"
+#include "tsdb/compact/compactor.h"
+#include "tsdb/db/flushing.h"
+#include "tsdb/db/view.h"
+#include "tsdb/maintain/block_rewrite.h"
+
+#define MINUTE_NS  60000000000LL
+#define MINUTE_NS  60000000000LL
+#define NO_ROOM_NS 2000000000LL /* until a full disk is tried again */
+
+bool sealing_close_head(struct tsdb *db, struct range *r)
+{
+	pthread_mutex_lock(&db->append_mu);
+	r->closed = r->index.series > 0;
+	pthread_mutex_unlock(&db->append_mu);
+	return r->closed;
+}
+
+int remove_empty(struct tsdb *db, struct range *r, struct err *err)
+{
+	CLEANUP(mem_freep)
+	char *gone = mem_printf("%s" RANGE_DELETE_SUFFIX, r->path);
+	struct part part = { .range = r };
+	int rc = 0;
+
+	pthread_mutex_lock(&db->append_mu);
+	if (!r->index.series) {
+		rc = fs_rename(db->o.fs, r->path, gone, err);
+		if (!rc) {
+			/* Should it come back after all, it holds nothing. */
+			trash_add_hidden(&db->trash, gone);
+			db_replace_locked(db, &part, 1, NULL);
+		}
+	}
+	pthread_mutex_unlock(&db->append_mu);
+	return rc;
+}
+
+static int seal(struct tsdb *db, struct range *r, struct err *err)
+{
+	struct part part = { .range = r };
+	struct rewrite_loss loss = { 0 };
+	struct compaction c = { .env = &db->benv,
+				.parts = &part,
+				.count = 1,
+				.ulid = r->ulid,
+				.reencode = true,
+				.salvage = true,
+				.loss = &loss,
+				.damaged = db->metrics.damaged };
+	struct block *b = NULL;
+	int rc;
+
+	if (!sealing_close_head(db, r))
+		return remove_empty(db, r, err);
+	rc = db_flush_range(db, r, err);
+	if (!rc)
+		rc = compact(&c, &b, err);
+	if (rc)
+		return rc;
+	metric_add(db->metrics.seals, 1);
+	rc = replace_parts(db, &part, 1, b, loss.unread || r->unreadable, err);
+	return rc ? rc : db_drop_wal(db, err);
+}
+
+static struct plan_range describe_range(const struct tsdb *db, struct range *r)
+{
+	struct plan_range p = { .start = r->start, .lsn = r->lsn };
+
+	p.failed = clock_mono_ns() < r->retry_ns;
+	pthread_mutex_lock(&r->mu);
+	p.idle_ms = clock_ms(db->o.clock) - r->touched_ms;
+	p.series = r->index.series;
+	p.bytes = r->values_end;
+	p.closed = r->closed;
+	pthread_mutex_unlock(&r->mu);
+	return p;
+}
+
+int seal_next(struct tsdb *db, bool all, struct err *err)
+{
+	struct plan_bounds bounds = { .now_ms = clock_ms(db->o.clock),
+				      .series = (uint64_t)db->o.max_series,
+				      .bytes = db_open_values_max(db),
+				      .ranges = RANGES_OPEN,
+				      .all = all };
+	size_t count;
+	struct part *v = db_ranges(db, &count);
+	struct plan_range *plan = mem_zalloc(count, sizeof(*plan));
+	int pick;
+	int rc = 0;
+
+	for (size_t i = 0; i < count; i++)
+		plan[i] = describe_range(db, v[i].range);
+	pick = plan_seal(&bounds, plan, count);
+	if (pick != PLAN_NONE && !has_room(db, plan[pick].bytes))
+		rc = err_set(
+			err, ERR_NOSPACE,
+			"sealing waits until there is room for twice the range");
+	else if (pick != PLAN_NONE)
+		rc = seal(db, v[pick].range, err);
+	if (rc) /* the others must not wait for it; room may come any time */
+		v[pick].range->retry_ns =
+			clock_mono_ns() +
+			(rc == ERR_NOSPACE ? NO_ROOM_NS : MINUTE_NS);
+	mem_free(plan);
+	db_parts_free(v, count);
+	return rc ? rc : pick != PLAN_NONE;
+}

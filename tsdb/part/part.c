@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/part/part.h"
+
+#include "tsdb/head/window.h"
+
+struct part part_ref(struct part p)
+{
+	if (p.range)
+		range_ref(p.range);
+	else
+		block_ref(p.block);
+	return p;
+}
+
+void part_unref(struct part p)
+{
+	range_unref(p.range);
+	block_unref(p.block);
+}
+
+int64_t part_min(struct part p)
+{
+	return p.range ? p.range->start : p.block->meta.first_ms;
+}
+
+int64_t part_max(struct part p)
+{
+	return p.range ? p.range->start + WINDOW_MS - 1 : p.block->meta.last_ms;
+}
+
+static void range_select(struct range *r, const struct selection *s,
+			 struct postings *out)
+{
+	struct postings p = { 0 };
+
+	pthread_mutex_lock(&r->mu);
+	memindex_select(&r->index, s->matchers, s->count, &p);
+	for (size_t i = 0; i < p.count; i++) {
+		if (series_overlaps(r->series[p.v[i]], s->from, s->to))
+			postings_add(out, p.v[i]);
+	}
+	pthread_mutex_unlock(&r->mu);
+	postings_fini(&p);
+}
+
+static bool has_chunk(const struct index_series *s, int64_t from, int64_t to)
+{
+	for (size_t i = 0; i < s->chunk_count; i++) {
+		if (s->chunks[i].min <= to && s->chunks[i].max >= from)
+			return true;
+	}
+	return false;
+}
+
+static int block_select(struct block *b, const struct selection *s,
+			struct postings *out, struct err *err)
+{
+	bool all = s->from <= b->meta.first_ms && s->to >= b->meta.last_ms;
+	struct index_series series = { 0 };
+	struct postings p = { 0 };
+	int rc = index_select(b->index, s->matchers, s->count, &p, err);
+
+	for (size_t i = 0; i < p.count && !rc; i++) {
+		if (!all)
+			rc = index_series(b->index, p.v[i], &series, err);
+		if (!rc && (all || has_chunk(&series, s->from, s->to)))
+			postings_add(out, p.v[i]);
+	}
+	index_series_fini(&series);
+	postings_fini(&p);
+	return rc;
+}
+
+int part_select(struct part p, const struct selection *s, struct postings *out,
+		struct err *err)
+{
+	if (!p.range)
+		return block_select(p.block, s, out, err);
+	range_select(p.range, s, out);
+	return 0;
+}
+
+static void range_texts(struct range *r, struct str name, index_text_fn fn,
+			void *ctx)
+{
+	const struct mem_name *n;
+
+	pthread_mutex_lock(&r->mu);
+	n = memindex_name(&r->index, name);
+	for (size_t i = 0; n && i < n->count; i++)
+		fn(ctx, n->values[i].text);
+	for (size_t i = 0; !name.len && i < r->index.count; i++)
+		fn(ctx, r->index.names[i].text);
+	pthread_mutex_unlock(&r->mu);
+}
+
+int part_texts(struct part p, struct str name, index_text_fn fn, void *ctx,
+	       struct err *err)
+{
+	if (p.range) {
+		range_texts(p.range, name, fn, ctx);
+		return 0;
+	}
+	if (name.len)
+		return index_values(p.block->index, name, fn, ctx, err);
+	index_names(p.block->index, fn, ctx);
+	return 0;
+}
+
+int part_labels(struct part p, uint32_t series, struct labels **out,
+		struct err *err)
+{
+	if (!p.range)
+		return block_labels(p.block, series, out, err);
+	pthread_mutex_lock(&p.range->mu);
+	*out = labels_ref(p.range->series[series]->labels);
+	pthread_mutex_unlock(&p.range->mu);
+	return 0;
+}
+
+int part_find(struct part p, const struct labels *ls, uint32_t *series,
+	      struct err *err)
+{
+	if (!p.range)
+		return index_find(p.block->index, ls, series, err);
+	*series = range_find(p.range, ls);
+	return *series == SERIES_NONE ? ERR_NOTFOUND : 0;
+}
+
+int part_times(struct part p, uint32_t series, int64_t from, int64_t to,
+	       struct times *out, struct err *err)
+{
+	return p.range ? range_times(p.range, series, from, to, out, err) :
+			 block_times(p.block, series, from, to, out, err);
+}
+
+int part_lookup(struct part p, uint32_t series, int64_t ms, struct wal *wal,
+		struct part_hit *out, struct err *err)
+{
+	return p.range ? range_lookup(p.range, series, ms, wal, out, err) :
+			 block_lookup(p.block, series, ms, out, err);
+}
+
+int part_groups(struct part p, uint32_t series, int64_t from, int64_t to,
+		struct groups *out, struct err *err)
+{
+	if (!p.range)
+		return block_groups(p.block, series, from, to, out, err);
+	range_groups(p.range, series, from, to, out);
+	return 0;
+}
+
+struct group_source part_source(struct part p)
+{
+	return p.range ? range_source(p.range) : block_source(p.block);
+}
+
+const struct file *part_values(struct part p, const struct head *h)
+{
+	return p.range ? p.range->values : block_values(p.block, h->place.file);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/part/values.h"
+
+#include "base/crc32c.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "tsdb/chunk/codec_zstd.h"
+#include "tsdb/chunk/tables.h"
+
+#define KEEP (4 * MIB) /* larger buffers are given back after use */
+
+static void put_table(struct values_reader *r)
+{
+	if (r->table_before)
+		tables_put(r->tables_before, r->table_before);
+	r->table_before = r->table;
+	r->tables_before = r->tables;
+	r->table = NULL;
+}
+
+static void put_decoder(struct values_reader *r)
+{
+	if (r->decoder)
+		r->codec->decoder_free(r->decoder);
+	r->decoder = NULL;
+}
+
+void values_reader_fini(struct values_reader *r)
+{
+	put_table(r);
+	put_table(r); /* the one before, too */
+	put_decoder(r);
+	buf_fini(&r->stored);
+	*r = (struct values_reader){ 0 };
+}
+
+size_t values_reader_memory(const struct values_reader *r)
+{
+	return r->stored.cap +
+	       (r->decoder ? r->codec->decoder_memory(r->decoder) : 0);
+}
+
+const struct codec *values_codec(struct part p, uint8_t id)
+{
+	const struct codec *columns = p.block ? p.block->env->columns : NULL;
+
+	if (id == codec_zstd.id)
+		return &codec_zstd;
+	return columns && id == columns->id ? columns : NULL;
+}
+
+static int no_codec(const struct head *h, struct err *err)
+{
+	return err_set(
+		err, ERR_UNSUPPORTED,
+		"stored with codec %u by a newer everprof: use the version that wrote it",
+		h->codec);
+}
+
+static int no_file(struct err *err)
+{
+	return err_set(err, ERR_CORRUPT, "its values file is not there");
+}
+
+int values_table(struct values_reader *r, struct part p, const struct head *h,
+		 const struct codec_table **out, struct err *err)
+{
+	const struct head_table *at = &h->place.table;
+	const struct file *f = part_values(p, h);
+	int rc;
+
+	*out = NULL;
+	if (!at->len)
+		return 0;
+	if (h->codec == CODEC_ZSTD || !values_codec(p, h->codec))
+		return no_codec(h, err); /* and so: a block's, with tables */
+	if (!f)
+		return no_file(err);
+	if (!r->table || r->table_file != f ||
+	    r->table_place.offset != at->offset) {
+		put_table(r);
+		r->tables = p.block->env->tables;
+		rc = tables_get(r->tables,
+				&(struct table_place){ .owner = p.block,
+						       .number = h->place.file,
+						       .file = f,
+						       .at = *at },
+				&r->table, err);
+		if (rc)
+			return rc;
+		r->table_file = f;
+		r->table_place = *at;
+	}
+	*out = r->table->table;
+	return 0;
+}
+
+int values_stored(struct values_reader *r, const struct file *f,
+		  const struct head_place *place, struct bytes *out,
+		  struct err *err)
+{
+	int rc;
+
+	if (r->stored.cap > KEEP && r->stored.cap > place->len)
+		buf_fini(&r->stored);
+	buf_reset(&r->stored);
+	*out = (struct bytes){ 0 };
+	if (!buf_reserve(&r->stored, place->len))
+		return err_set(err, ERR_TOOBIG, "a group of %u bytes",
+			       place->len);
+	rc = file_read(f, place->offset, r->stored.ptr, place->len, err);
+	if (rc)
+		return rc;
+	r->stored.len = place->len;
+	*out = buf_bytes(&r->stored);
+	if (crc32c(0, *out) != place->crc)
+		return err_set(err, ERR_CORRUPT,
+			       "%s at %llu: the group's checksum differs",
+			       file_path(f), (unsigned long long)place->offset);
+	return 0;
+}
+
+/* A group's stored bytes, and what they are decoded with. */
+struct stored {
+	struct codec_group group;
+	uint32_t lens[GROUP_PROFILES_MAX];
+};
+
+static int read_group(struct values_reader *r, struct part p,
+		      const struct head *h, struct stored *s, struct err *err)
+{
+	const struct codec *codec = values_codec(p, h->codec);
+	const struct file *f = part_values(p, h);
+	int rc;
+
+	r->rows = NULL;
+	r->reads++;
+	s->group = (struct codec_group){ .lens = s->lens, .count = h->count };
+	for (size_t i = 0; i < h->count; i++)
+		s->lens[i] = h->profiles[i].raw_len;
+	if (!codec)
+		return no_codec(h, err);
+	if (!f)
+		return no_file(err);
+	if (r->codec != codec)
+		put_decoder(r);
+	r->codec = codec;
+	if (!r->decoder)
+		r->decoder = codec->decoder_new();
+	rc = values_table(r, p, h, &s->group.table, err);
+	return rc ? rc : values_stored(r, f, &h->place, &s->group.stored, err);
+}
+
+/* Append n profiles from the first-th on. */
+static int decode(struct values_reader *r, const struct stored *s, size_t first,
+		  size_t n, struct buf *out, struct err *err)
+{
+	return r->codec->decode(r->decoder, &s->group, first, n, out, err);
+}
+
+int values_one(struct values_reader *r, struct part p, const struct head *h,
+	       size_t index, struct buf *out, struct err *err)
+{
+	struct stored s;
+	int rc = read_group(r, p, h, &s, err);
+
+	buf_reset(out);
+	if (!rc)
+		rc = decode(r, &s, index, 1, out, err);
+	if (!rc && hash64(buf_bytes(out)) != h->profiles[index].hash)
+		rc = err_set(err, ERR_CORRUPT,
+			     "%s: the profile's hash differs from when it came",
+			     file_path(part_values(p, h)));
+	return rc;
+}
+
+int values_rows(struct values_reader *r, struct part p, const struct head *h,
+		const bool *types, const struct codec_rows **out,
+		struct err *err)
+{
+	const struct codec *codec = values_codec(p, h->codec);
+	const struct file *f = part_values(p, h);
+	struct stored s;
+	int rc;
+
+	if (!codec || !codec->rows)
+		return err_set(err, ERR_UNSUPPORTED, "not stored as columns");
+	if (r->rows && r->rows_file == f && r->rows_offset == h->place.offset &&
+	    !memcmp(r->rows_types, types, h->total_count * sizeof(*types))) {
+		*out = r->rows;
+		return 0;
+	}
+	rc = read_group(r, p, h, &s, err);
+	if (!rc)
+		rc = codec->rows(r->decoder, &s.group, types, out, err);
+	if (rc)
+		return rc;
+	r->rows = *out;
+	r->rows_file = f;
+	r->rows_offset = h->place.offset;
+	memcpy(r->rows_types, types, h->total_count * sizeof(*types));
+	return 0;
+}
+
+static struct bytes value_at(const struct head *h, const struct values *v,
+			     size_t i)
+{
+	return (struct bytes){ .ptr = v->bytes.ptr + v->at[i],
+			       .len = h->profiles[i].raw_len };
+}
+
+/* One by one: those before the damage may be whole. */
+static void salvage(struct values_reader *r, const struct head *h,
+		    const struct stored *s, struct values *out)
+{
+	buf_reset(&out->bytes);
+	for (size_t i = 0; i < h->count; i++) {
+		out->at[i] = out->bytes.len;
+		out->ok[i] = !decode(r, s, i, 1, &out->bytes, NULL) &&
+			     out->bytes.len - out->at[i] == s->lens[i] &&
+			     hash64(value_at(h, out, i)) == h->profiles[i].hash;
+		if (!out->ok[i])
+			out->bytes.len = out->at[i];
+	}
+}
+
+int values_all(struct values_reader *r, struct part p, const struct head *h,
+	       struct values *out, struct err *err)
+{
+	struct stored s;
+	size_t at = 0;
+	int rc = read_group(r, p, h, &s, err);
+
+	memset(out->ok, 0, sizeof(out->ok));
+	if (rc && rc != ERR_CORRUPT)
+		return rc;
+	buf_reset(&out->bytes);
+	if (!rc)
+		rc = decode(r, &s, 0, h->count, &out->bytes, err);
+	for (size_t i = 0; i < h->count && !rc; i++) {
+		out->at[i] = at;
+		at += h->profiles[i].raw_len;
+		out->ok[i] = hash64(value_at(h, out, i)) == h->profiles[i].hash;
+		if (!out->ok[i])
+			rc = err_set(err, ERR_CORRUPT,
+				     "%s: a profile's hash differs",
+				     file_path(part_values(p, h)));
+	}
+	if (rc == ERR_CORRUPT && s.group.stored.len)
+		salvage(r, h, &s, out);
+	return rc;
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/querier.h"
+
+#include <stdlib.h>
+
+#include "model/types.h"
+#include "tsdb/db/view.h"
+#include "tsdb/query/querier_fetch.h"
+#include "tsdb/query/querier_private.h"
+#include "tsdb/wal/wal_segment.h"
+
+const struct err *querier_lost(const struct querier *q)
+{
+	return q->lost ? &q->lost_why : NULL;
+}
+
+uint64_t querier_lost_count(const struct querier *q)
+{
+	return q->lost;
+}
+
+void note_lost(struct querier *q, uint64_t count, const struct err *why)
+{
+	if (!q->lost)
+		q->lost_why = *why;
+	q->lost += count;
+}
+
+int note_failed(struct querier *q, int rc, const struct err *why)
+{
+	if ((rc == ERR_CORRUPT || rc == ERR_IO) && !q->failed++ && why)
+		q->failed_why = *why;
+	return rc;
+}
+
+/* Damage is counted and logged, whoever met it; once for each query. */
+static void tell_damage(struct querier *q)
+{
+	uint64_t sum = q->lost + q->failed;
+
+	if (!sum)
+		return;
+	metric_add(q->db->metrics.damaged, (int64_t)sum);
+	log_event(q->db->o.log, LOG_ERROR,
+		  "a query could not read all that is stored",
+		  LOG_FIELDS(log_int("profiles_or_groups", (int64_t)sum),
+			     log_err(q->lost ? &q->lost_why : &q->failed_why)));
+}
+
+void querier_open(struct tsdb *db, struct querier **out)
+{
+	struct querier *q = mem_new(struct querier);
+
+	q->db = db;
+	atomic_fetch_add(&db->queriers, 1);
+	q->parts = db_parts(db, &q->part_count);
+	*out = q;
+}
+
+void close_cursor(struct cursor *c)
+{
+	groups_fini(&c->groups);
+	c->open = false;
+}
+
+static void forget_hits(struct querier *q)
+{
+	close_cursor(&q->cursor);
+	for (size_t i = 0; i < q->count; i++)
+		labels_unref(q->hits[i].labels);
+	q->count = 0;
+	q->place_count = 0;
+}
+
+void querier_close(struct querier *q)
+{
+	if (!q)
+		return;
+	tell_damage(q);
+	forget_hits(q);
+	values_reader_fini(&q->values); /* before the blocks that it read */
+	db_parts_free(q->parts, q->part_count);
+	atomic_fetch_sub(&q->db->queriers, 1);
+	mem_free(q->hits);
+	mem_free(q->places);
+	times_fini(&q->times);
+	vec_fini(&q->totals.rows);
+	vec_fini(&q->totals.values);
+	vec_fini(&q->totals.typesets);
+	arena_fini(&q->totals.text);
+	body_decoder_fini(&q->decoder);
+	buf_fini(&q->kept.bytes);
+	buf_fini(&q->scratch);
+	mem_free(q);
+}
+
+void querier_closep(struct querier **q)
+{
+	querier_close(*q);
+	*q = NULL;
+}
+
+static bool same_labels(const void *ctx, uint32_t number, const void *key)
+{
+	const struct querier *q = ctx;
+
+	return bytes_eq(labels_bytes(q->hits[number].labels),
+			labels_bytes(key));
+}
+
+/* Note that a series is in a part. Takes the reference on its labels. */
+static void add_place(struct querier *q, struct table *index, struct labels *ls,
+		      uint32_t part, uint32_t series)
+{
+	uint32_t n = table_find(index, ls->hash, same_labels, q, ls);
+	uint32_t at = (uint32_t)q->place_count;
+
+	q->places = mem_grow(q->places, q->place_count, &q->place_cap,
+			     sizeof(*q->places));
+	q->places[q->place_count++] =
+		(struct place){ .part = part, .series = series, .next = NONE };
+	if (n != TABLE_NONE) {
+		labels_unref(ls);
+		q->places[q->hits[n].last].next = at;
+		q->hits[n].last = at;
+		return;
+	}
+	q->hits = mem_grow(q->hits, q->count, &q->cap, sizeof(*q->hits));
+	table_add(index, ls->hash, (uint32_t)q->count);
+	q->hits[q->count++] =
+		(struct hit){ .labels = ls, .first = at, .last = at };
+}
+
+static int by_labels(const void *a, const void *b)
+{
+	return labels_cmp(((const struct hit *)a)->labels,
+			  ((const struct hit *)b)->labels);
+}
+
+static int select_part(struct querier *q, uint32_t part, struct table *index,
+		       const struct selection *s, struct err *err)
+{
+	struct part p = q->parts[part];
+	struct postings found = { 0 };
+	int rc = part_select(p, s, &found, err);
+
+	for (size_t i = 0; i < found.count && !rc; i++) {
+		struct labels *ls = NULL;
+
+		rc = part_labels(p, found.v[i], &ls, err);
+		if (!rc)
+			add_place(q, index, ls, part, found.v[i]);
+	}
+	postings_fini(&found);
+	return rc;
+}
+
+void querier_select(struct querier *q, const struct matcher *v, size_t count,
+		    int64_t from, int64_t to)
+{
+	const struct selection s = {
+		.matchers = v, .count = count, .from = from, .to = to
+	};
+	struct table index = { 0 };
+
+	forget_hits(q);
+	for (uint32_t i = 0; i < q->part_count; i++) {
+		struct err err;
+
+		if (part_min(q->parts[i]) > to || part_max(q->parts[i]) < from)
+			continue;
+		if (select_part(q, i, &index, &s, &err))
+			note_lost(q, 1, &err); /* the others answer */
+	}
+	table_fini(&index);
+	if (q->count)
+		qsort(q->hits, q->count, sizeof(*q->hits), by_labels);
+}
+
+void querier_texts(struct querier *q, struct str name, int64_t from, int64_t to,
+		   void (*fn)(void *ctx, struct str text), void *ctx)
+{
+	for (uint32_t i = 0; i < q->part_count; i++) {
+		struct err err;
+
+		if (part_min(q->parts[i]) > to || part_max(q->parts[i]) < from)
+			continue;
+		if (part_texts(q->parts[i], name, fn, ctx, &err))
+			note_lost(q, 1, &err); /* the others answer */
+	}
+}
+
+size_t querier_memory(const struct querier *q)
+{
+	size_t sum =
+		q->cap * sizeof(*q->hits) + q->place_cap * sizeof(*q->places);
+
+	sum += values_reader_memory(&q->values) +
+	       q->cursor.groups.cap * sizeof(struct group) + q->kept.bytes.cap +
+	       q->scratch.cap + q->times.cap * sizeof(*q->times.v) +
+	       vec_memory(&q->totals.rows) + vec_memory(&q->totals.values);
+	for (size_t i = 0; i < q->count; i++)
+		sum += sizeof(struct labels) + q->hits[i].labels->len;
+	return sum;
+}
+
+size_t querier_count(const struct querier *q)
+{
+	return q->count;
+}
+
+struct labels *querier_labels(const struct querier *q, size_t i)
+{
+	return q->hits[i].labels;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a;
+	int64_t y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Ascending, each once. Usually it is so already. */
+static void order(struct times *t)
+{
+	size_t kept = 0;
+	bool sorted = true;
+
+	for (size_t i = 1; i < t->count && sorted; i++)
+		sorted = t->v[i - 1] < t->v[i];
+	if (sorted)
+		return;
+	qsort(t->v, t->count, sizeof(*t->v), by_time);
+	for (size_t i = 0; i < t->count; i++) {
+		if (!kept || t->v[i] != t->v[kept - 1])
+			t->v[kept++] = t->v[i];
+	}
+	t->count = kept;
+}
+
+int querier_times(struct querier *q, size_t i, int64_t from, int64_t to,
+		  struct times_view *out, struct err *err)
+{
+	const struct place *at;
+	int rc = 0;
+
+	q->times.count = 0;
+	q->times.lost = 0;
+	for (uint32_t n = q->hits[i].first; n != NONE && !rc; n = at->next) {
+		struct part p;
+
+		at = &q->places[n];
+		p = q->parts[at->part];
+		if (part_min(p) <= to && part_max(p) >= from)
+			rc = part_times(p, at->series, from, to, &q->times,
+					err);
+	}
+	if (q->times.lost)
+		note_lost(q, q->times.lost, &q->times.why);
+	if (rc)
+		return rc;
+	order(&q->times);
+	*out = (struct times_view){ q->times.v, q->times.count };
+	return 0;
+}
+
+void querier_on_spend(struct querier *q, querier_spend_fn spend, void *ctx)
+{
+	q->spend = spend;
+	q->spend_ctx = ctx;
+}
+
+int querier_spend_bytes(struct querier *q, size_t bytes, struct err *err)
+{
+	return q->spend && bytes ? q->spend(q->spend_ctx, bytes, err) : 0;
+}
+
+/* The newest time of the series. */
+static int newest(struct querier *q, size_t i, int64_t *ms, struct err *err)
+{
+	struct times_view t = { 0 };
+	int64_t from = INT64_MIN;
+	const struct place *at;
+	int rc;
+
+	/* In the part that ends last, before all others. */
+	for (uint32_t n = q->hits[i].first; n != NONE; n = at->next) {
+		at = &q->places[n];
+		if (part_min(q->parts[at->part]) > from)
+			from = part_min(q->parts[at->part]);
+	}
+	rc = querier_times(q, i, from, INT64_MAX, &t, err);
+	if (!rc && !t.count)
+		rc = querier_times(q, i, 0, INT64_MAX, &t, err);
+	if (!rc && !t.count)
+		rc = err_set(err, ERR_NOTFOUND, "the series is empty");
+	if (!rc)
+		*ms = t.ms[t.count - 1];
+	return rc;
+}
+
+int querier_newest_types(struct querier *q, size_t i, struct buf *out,
+			 struct err *err)
+{
+	struct segment_profile p = { 0 };
+	struct found f = { 0 };
+	struct bytes typeset;
+	int64_t ms = 0;
+	int rc = newest(q, i, &ms, err);
+
+	if (!rc)
+		rc = lookup(q, i, ms, q->db->wal, &f, err);
+	typeset = f.hit.group.typeset;
+	if (!rc && f.hit.pending && !f.hit.segment)
+		rc = err_set(err, ERR_NOTFOUND, "its WAL segment is gone");
+	if (!rc && f.hit.pending) {
+		rc = wal_segment_head(f.hit.segment, f.hit.wal.lsn,
+				      f.hit.wal.len, &q->scratch, &p, err);
+		typeset = p.entry.typeset;
+	}
+	if (!rc)
+		buf_add(out, typeset.ptr, typeset.len);
+	wal_segment_unref(f.hit.segment);
+	return rc;
+}

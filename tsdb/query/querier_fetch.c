@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/query/querier_fetch.h"
+
+#include "base/dec.h"
+#include "model/types.h"
+#include "tsdb/query/querier_private.h"
+#include "tsdb/wal/wal_segment.h"
+
+void profile_fini(struct profile *p)
+{
+	buf_fini(&p->typeset);
+	buf_fini(&p->raw);
+}
+
+static void set_typeset(struct profile *p, struct bytes typeset)
+{
+	buf_reset(&p->typeset);
+	buf_add(&p->typeset, typeset.ptr, typeset.len);
+}
+
+/* By how much a buffer will grow that is filled with n bytes. */
+static size_t growth(const struct buf *b, size_t n)
+{
+	return n > b->cap ? n - b->cap : 0;
+}
+
+/* All profiles of a group. */
+static size_t raw_bytes(const struct head *h)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < h->count; i++)
+		sum += h->profiles[i].raw_len;
+	return sum;
+}
+
+static int too_big(const struct profile *p, uint32_t raw_len, struct err *err)
+{
+	if (!p->raw.max || raw_len <= p->raw.max)
+		return 0;
+	return err_set(err, ERR_TOOBIG, "the profile has %u bytes", raw_len);
+}
+
+static int fetch_pending(struct querier *q, const struct part_hit *hit,
+			 struct profile *out, struct err *err)
+{
+	struct segment_profile p = { 0 };
+	int rc;
+
+	if (!hit->segment) /* retention has removed it meanwhile */
+		return err_set(err, ERR_NOTFOUND, "its WAL segment is gone");
+	rc = too_big(out, hit->wal.raw_len, err);
+	if (!rc)
+		rc = querier_spend_bytes(
+			q,
+			growth(&q->scratch, hit->wal.len) +
+				growth(&out->raw, hit->wal.raw_len),
+			err);
+	if (!rc)
+		rc = wal_segment_read(hit->segment, hit->wal.lsn, hit->wal.len,
+				      &q->scratch, &p, err);
+	metric_add(q->db->metrics.value_bytes, hit->wal.len);
+	if (!rc)
+		rc = body_decode(&q->decoder, &p, &out->raw, err);
+	if (rc)
+		return rc;
+	out->ms = p.entry.ms;
+	out->hash = p.entry.hash;
+	out->duration_ns = p.duration_ns;
+	out->period = p.period;
+	out->sample_count = p.sample_count;
+	set_typeset(out, p.entry.typeset);
+	return 0;
+}
+
+void querier_trim(struct querier *q)
+{
+	q->kept_file = NULL;
+	buf_fini(&q->kept.bytes);
+	buf_fini(&q->scratch);
+	buf_fini(&q->values.stored);
+}
+
+void querier_sequential(struct querier *q)
+{
+	q->sequential = true;
+}
+
+static bool is_kept(const struct querier *q, const struct file *f,
+		    const struct head_place *place)
+{
+	return q->kept_file == f && q->kept_place.offset == place->offset &&
+	       q->kept_place.len == place->len;
+}
+
+/* A profile out of its whole group, which is kept for the next one. */
+static int fetch_kept(struct querier *q, struct part part, const struct head *h,
+		      size_t index, struct buf *out, struct err *err)
+{
+	const struct file *f = part_values(part, h);
+	int rc = 0;
+
+	if (!is_kept(q, f, &h->place)) {
+		q->kept_file = NULL;
+		rc = querier_spend_bytes(
+			q,
+			growth(&q->values.stored, h->place.len) +
+				growth(&q->kept.bytes, raw_bytes(h)),
+			err);
+		if (rc)
+			return rc;
+		metric_add(q->db->metrics.value_bytes, h->place.len);
+		rc = values_all(&q->values, part, h, &q->kept, &q->kept_why);
+		if (rc && rc != ERR_CORRUPT)
+			return err_set(err, rc, "%s", q->kept_why.msg);
+		q->kept_file = f;
+		q->kept_place = h->place;
+	}
+	if (!q->kept.ok[index])
+		return err_set(err, ERR_CORRUPT, "%s", q->kept_why.msg);
+	buf_reset(out);
+	buf_add(out, q->kept.bytes.ptr + q->kept.at[index],
+		h->profiles[index].raw_len);
+	return 0;
+}
+
+static int fetch_flushed(struct querier *q, struct part part,
+			 const struct group_hit *hit, struct profile *out,
+			 struct err *err)
+{
+	const struct head_profile *p = &hit->head.profiles[hit->index];
+	int rc = too_big(out, p->raw_len, err);
+
+	if (!rc)
+		rc = querier_spend_bytes(q, growth(&out->raw, p->raw_len), err);
+	if (rc)
+		return rc;
+	/* A large profile is alone in its group: nothing is kept of it. */
+	if (q->sequential && hit->head.count > 1) {
+		rc = fetch_kept(q, part, &hit->head, hit->index, &out->raw,
+				err);
+	} else {
+		rc = querier_spend_bytes(
+			q, growth(&q->values.stored, hit->head.place.len), err);
+		if (rc)
+			return rc;
+		metric_add(q->db->metrics.value_bytes, hit->head.place.len);
+		rc = values_one(&q->values, part, &hit->head, hit->index,
+				&out->raw, err);
+	}
+	if (rc)
+		return rc;
+	out->ms = p->ms;
+	out->hash = p->hash;
+	out->duration_ns = p->duration_ns;
+	out->period = p->period;
+	out->sample_count = p->sample_count;
+	set_typeset(out, hit->typeset);
+	return 0;
+}
+
+int lookup(struct querier *q, size_t i, int64_t ms, struct wal *wal,
+	   struct found *f, struct err *err)
+{
+	int rc = err_set(err, ERR_NOTFOUND, "no profile at this time");
+	const struct place *at;
+
+	for (uint32_t n = q->hits[i].first; n != NONE && rc; n = at->next) {
+		struct err why = { 0 };
+		int failed;
+
+		at = &q->places[n];
+		f->part = q->parts[at->part];
+		if (part_min(f->part) > ms || part_max(f->part) < ms)
+			continue;
+		failed = part_lookup(f->part, at->series, ms, wal, &f->hit,
+				     &why);
+		if (!failed)
+			return 0;
+		if (failed != ERR_NOTFOUND)
+			rc = err_set(err, failed, "%s", why.msg);
+	}
+	return rc;
+}
+
+int querier_fetch(struct querier *q, size_t i, int64_t ms, struct profile *out,
+		  struct err *err)
+{
+	struct found f = { 0 };
+	int rc = lookup(q, i, ms, q->db->wal, &f, err);
+
+	if (rc)
+		return note_failed(q, rc, err);
+	rc = f.hit.pending ? fetch_pending(q, &f.hit, out, err) :
+			     fetch_flushed(q, f.part, &f.hit.group, out, err);
+	wal_segment_unref(f.hit.segment);
+	return note_failed(q, rc, err);
+}
+
+/* The only block that may have a profile of that time; NONE: look for it. */
+static uint32_t only_block(const struct querier *q, size_t i, int64_t ms)
+{
+	uint32_t found = NONE;
+	const struct place *at;
+
+	for (uint32_t n = q->hits[i].first; n != NONE; n = at->next) {
+		struct part p;
+
+		at = &q->places[n];
+		p = q->parts[at->part];
+		if (part_min(p) > ms || part_max(p) < ms)
+			continue;
+		if (found != NONE || p.range)
+			return NONE;
+		found = n;
+	}
+	return found;
+}
+
+static int move_cursor(struct querier *q, size_t i, uint32_t place,
+		       struct err *err)
+{
+	struct cursor *c = &q->cursor;
+	const struct place *at = &q->places[place];
+
+	if (c->open && c->hit == i && c->place == place)
+		return 0;
+	close_cursor(c);
+	c->open = true;
+	c->hit = i;
+	c->place = place;
+	c->at = SIZE_MAX;
+	return part_groups(q->parts[at->part], at->series, INT64_MIN, INT64_MAX,
+			   &c->groups, err);
+}
+
+/* The group under the cursor that may have ms: c->head. */
+static int cursor_group(struct querier *q, int64_t ms, struct err *err)
+{
+	struct cursor *c = &q->cursor;
+	struct group_source from =
+		part_source(q->parts[q->places[c->place].part]);
+
+	for (size_t k = 0; k < c->groups.count; k++) {
+		const struct group *g = &c->groups.v[k];
+		int rc = 0;
+
+		if (ms < g->first || ms > g->last ||
+		    groups_hides(&c->groups, g->at, ms))
+			continue;
+		if (c->at != k)
+			rc = group_head(&from, g, &c->head, NULL, err);
+		c->at = rc ? SIZE_MAX : k;
+		return rc;
+	}
+	return ERR_NOTFOUND;
+}
+
+/* Where the profile is, by the cursor; ERR_NOTFOUND: it does not know. */
+static int find_by_cursor(struct querier *q, size_t i, int64_t ms,
+			  struct found *f, uint16_t *row, struct err *err)
+{
+	uint32_t place = only_block(q, i, ms);
+	int rc;
+
+	if (place == NONE)
+		return ERR_NOTFOUND;
+	rc = move_cursor(q, i, place, err);
+	if (!rc)
+		rc = cursor_group(q, ms, err);
+	if (rc)
+		return rc;
+	f->part = q->parts[q->places[place].part];
+	return head_find(&q->cursor.head, ms, row) ? 0 : ERR_NOTFOUND;
+}
+
+int querier_rows(struct querier *q, size_t i, int64_t ms, const bool *types,
+		 struct querier_row *out, struct err *err)
+{
+	const struct head *h = &q->cursor.head;
+	uint64_t reads = q->values.reads;
+	struct found f = { 0 };
+	int rc = find_by_cursor(q, i, ms, &f, &out->row, err);
+
+	if (rc) {
+		rc = lookup(q, i, ms, NULL, &f, err);
+		if (!rc && f.hit.pending)
+			rc = err_set(err, ERR_UNSUPPORTED, "in the WAL alone");
+		h = &f.hit.group.head;
+		out->row = f.hit.group.index;
+	}
+	if (rc)
+		return note_failed(q, rc, err);
+	rc = values_rows(&q->values, f.part, h, types, &out->rows, err);
+	if (q->values.reads != reads)
+		metric_add(q->db->metrics.value_bytes, h->place.len);
+	return note_failed(q, rc, err);
+}
+
+int querier_stat(struct querier *q, size_t i, int64_t ms, uint64_t *hash,
+		 uint32_t *raw_len, struct err *err)
+{
+	struct found f = { 0 };
+	const struct head_profile *p;
+	int rc = lookup(q, i, ms, NULL, &f, err);
+
+	if (rc)
+		return rc;
+	p = &f.hit.group.head.profiles[f.hit.group.index];
+	*hash = f.hit.pending ? f.hit.wal.hash : p->hash;
+	*raw_len = f.hit.pending ? f.hit.wal.raw_len : p->raw_len;
+	return 0;
+}

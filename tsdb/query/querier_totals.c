@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/query/querier_totals.h"
+
+#include <stdlib.h>
+
+#include "base/dec.h"
+#include "model/types.h"
+#include "tsdb/query/querier_fetch.h"
+#include "tsdb/query/querier_private.h"
+#include "tsdb/wal/wal_segment.h"
+
+/* The number of a type set in the view; usually that of the last row. */
+static uint32_t note_typeset(struct totals *t, struct bytes typeset)
+{
+	size_t n = t->typesets.count;
+
+	while (n && !bytes_eq(t->typesets.v[n - 1], typeset))
+		n--;
+	if (!n) {
+		*vec_add(&t->typesets) =
+			bytes_of(arena_str(&t->text, str_from(typeset)));
+		n = t->typesets.count;
+	}
+	return (uint32_t)n - 1;
+}
+
+static void add_row(struct totals *t, int64_t ms, int64_t duration_ns,
+		    uint32_t typeset)
+{
+	*vec_add(&t->rows) = (struct totals_row){
+		.ms = ms,
+		.duration_ns = duration_ns,
+		.typeset = typeset,
+		.first = (uint32_t)t->values.count,
+	};
+}
+
+/* The heads of a series in one part, while their totals are read. */
+struct heads {
+	struct group_source source;
+	struct groups groups;
+	struct head head; /* with room for the totals of all types */
+	int64_t from;
+	int64_t to;
+};
+
+/* What the head of group i says. */
+static int add_group(struct totals *t, struct heads *s, size_t i,
+		     struct err *err)
+{
+	const struct groups *g = &s->groups;
+	struct head *h = &s->head;
+	struct bytes typeset;
+	uint32_t number;
+	int rc = group_head(&s->source, &g->v[i], h, &typeset, err);
+
+	if (rc)
+		return rc;
+	number = note_typeset(t, typeset);
+	for (size_t k = 0; k < h->count; k++) {
+		const struct head_profile *p = &h->profiles[k];
+
+		if (p->ms < s->from || p->ms > s->to ||
+		    groups_hides(g, g->v[i].at, p->ms))
+			continue;
+		add_row(t, p->ms, p->duration_ns, number);
+		for (size_t n = 0; n < h->total_count; n++)
+			*vec_add(&t->values) =
+				h->totals[n * GROUP_PROFILES_MAX + k];
+	}
+	return 0;
+}
+
+static int add_flushed(struct querier *q, const struct place *at, int64_t from,
+		       int64_t to, struct err *err)
+{
+	struct part p = q->parts[at->part];
+	struct heads s = { .source = part_source(p), .from = from, .to = to };
+	int rc = part_groups(p, at->series, from, to, &s.groups, err);
+
+	s.head.totals = mem_zalloc(TYPES_MAX,
+				   GROUP_PROFILES_MAX * sizeof(*s.head.totals));
+	for (size_t i = 0; i < s.groups.count && !rc; i++) {
+		struct err why;
+
+		rc = add_group(&q->totals, &s, i, &why);
+		if (rc == ERR_CORRUPT || rc == ERR_IO) {
+			/* One unreadable head must not hide all others. */
+			s.source.damaged(s.source.ctx, &s.groups.v[i], &why);
+			note_lost(q, 1, &why);
+			rc = 0;
+		} else if (rc) {
+			rc = err_set(err, rc, "%s", why.msg);
+		}
+	}
+	mem_free(s.head.totals);
+	groups_fini(&s.groups);
+	return rc;
+}
+
+/* What the record in the WAL says. */
+static int add_pending(struct querier *q, const struct part_hit *hit,
+		       struct err *err)
+{
+	struct totals *t = &q->totals;
+	struct segment_profile p = { 0 };
+	struct dec d;
+	int rc = wal_segment_head(hit->segment, hit->wal.lsn, hit->wal.len,
+				  &q->scratch, &p, err);
+
+	if (rc)
+		return rc;
+	add_row(t, p.entry.ms, p.duration_ns, note_typeset(t, p.entry.typeset));
+	d = dec_init(p.totals);
+	for (size_t n = 0; n < p.total_count; n++)
+		*vec_add(&t->values) = dec_svarint(&d);
+	return 0;
+}
+
+static int row_by_time(const void *a, const void *b)
+{
+	const struct totals_row *x = a;
+	const struct totals_row *y = b;
+
+	if (x->ms != y->ms)
+		return x->ms < y->ms ? -1 : 1;
+	/* Of two the one that was found first counts. */
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static void order_rows(struct totals *t)
+{
+	size_t kept = 0;
+	bool sorted = true;
+
+	for (size_t i = 1; i < t->rows.count && sorted; i++)
+		sorted = t->rows.v[i - 1].ms < t->rows.v[i].ms;
+	if (sorted)
+		return;
+	qsort(t->rows.v, t->rows.count, sizeof(*t->rows.v), row_by_time);
+	for (size_t i = 0; i < t->rows.count; i++) {
+		if (!kept || t->rows.v[kept - 1].ms != t->rows.v[i].ms)
+			t->rows.v[kept++] = t->rows.v[i];
+	}
+	t->rows.count = kept;
+}
+
+/* A profile that no flushed group had; *moved: one of them has it now. */
+static int add_one_pending(struct querier *q, size_t i, int64_t ms, bool *moved,
+			   struct err *err)
+{
+	struct found f = { 0 };
+	struct err why;
+	int rc = lookup(q, i, ms, q->db->wal, &f, &why);
+
+	if (!rc && f.hit.pending && f.hit.segment)
+		rc = add_pending(q, &f.hit, &why);
+	/* Flushed, or removed, since its time was listed. */
+	*moved = *moved || (!rc && !(f.hit.pending && f.hit.segment));
+	wal_segment_unref(f.hit.segment);
+	/* One unreadable record must not hide all others. */
+	if (rc == ERR_CORRUPT || rc == ERR_IO)
+		note_lost(q, 1, &why);
+	else if (rc && rc != ERR_NOTFOUND)
+		return err_set(err, rc, "%s", why.msg);
+	return 0;
+}
+
+/* Add the rows of times that no flushed group has: they are in the WAL. */
+static int add_missing(struct querier *q, size_t i, int64_t from, int64_t to,
+		       bool *moved, struct err *err)
+{
+	struct totals *t = &q->totals;
+	size_t flushed = t->rows.count;
+	struct times_view times;
+	size_t at = 0;
+	int rc = querier_times(q, i, from, to, &times, err);
+
+	for (size_t k = 0; !rc && k < times.count; k++) {
+		while (at < flushed && t->rows.v[at].ms < times.ms[k])
+			at++;
+		if (at == flushed || t->rows.v[at].ms != times.ms[k])
+			rc = add_one_pending(q, i, times.ms[k], moved, err);
+	}
+	return rc;
+}
+
+static int collect(struct querier *q, size_t i, int64_t from, int64_t to,
+		   bool *moved, struct err *err)
+{
+	struct totals *t = &q->totals;
+	const struct place *at;
+	int rc = 0;
+
+	t->rows.count = 0;
+	t->values.count = 0;
+	t->typesets.count = 0;
+	arena_fini(&t->text);
+	vec_reserve(&t->values, 1); /* a profile may have no types */
+	for (uint32_t n = q->hits[i].first; n != NONE && !rc; n = at->next) {
+		at = &q->places[n];
+		rc = add_flushed(q, at, from, to, err);
+	}
+	order_rows(t);
+	if (!rc)
+		rc = add_missing(q, i, from, to, moved, err);
+	order_rows(t);
+	return rc;
+}
+
+int querier_totals(struct querier *q, size_t i, int64_t from, int64_t to,
+		   struct totals_view *out, struct err *err)
+{
+	struct totals *t = &q->totals;
+	bool moved = true;
+	int rc = 0;
+
+	for (int tries = 0; tries < LOOKS && moved && !rc; tries++) {
+		moved = false;
+		rc = collect(q, i, from, to, &moved, err);
+	}
+	if (rc)
+		return rc;
+	*out = (struct totals_view){
+		.rows = t->rows.v,
+		.count = t->rows.count,
+		.totals = t->values.v,
+		.typesets = t->typesets.v,
+		.typeset_count = t->typesets.count,
+	};
+	return 0;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/tools/conprof_head.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+
+#include "base/crc32c.h"
+#include "base/dec.h"
+#include "base/mem.h"
+#include "base/snappy.h"
+#include "base/zstd.h"
+#include "tsdb/tools/conprof_walk.h"
+
+#define HEAD_MAGIC      0x0130BC91u
+#define ENCODING_BYTES  1
+#define PAGE            ((size_t)32 * 1024)
+#define FRAGMENT_HEADER 7
+
+static bool same_ref(const void *ctx, uint32_t number, const void *key)
+{
+	const struct walk *w = ctx;
+
+	return w->series[number].ref == *(const uint64_t *)key;
+}
+
+static uint64_t ref_hash(uint64_t ref)
+{
+	return ref * 0x9e3779b97f4a7c15u;
+}
+
+static struct labels *find_series(const struct walk *w, uint64_t ref)
+{
+	uint32_t n = table_find(&w->index, ref_hash(ref), same_ref, w, &ref);
+
+	return n == TABLE_NONE ? NULL : w->series[n].labels;
+}
+
+static void add_series(struct walk *w, uint64_t ref, struct labels *ls)
+{
+	if (find_series(w, ref)) {
+		labels_unref(ls);
+		return;
+	}
+	w->series = mem_grow(w->series, w->count, &w->cap, sizeof(*w->series));
+	w->series[w->count] = (struct head_series){ ref, ls };
+	table_add(&w->index, ref_hash(ref), (uint32_t)w->count++);
+}
+
+static void series_record(struct walk *w, struct dec d)
+{
+	while (dec_left(&d)) {
+		uint64_t ref = dec_be64(&d);
+		uint64_t n = dec_count(&d, LABELS_MAX);
+		struct labels_builder b = { 0 };
+		struct labels *ls = NULL;
+		struct err err = { .msg = "a record of series is damaged" };
+
+		for (uint64_t i = 0; i < n && !d.bad; i++) {
+			struct str name = dec_str(&d);
+
+			labels_set(&b, name, dec_str(&d));
+		}
+		if (!d.bad && !labels_build(&b, &ls, &err))
+			add_series(w, ref, ls);
+		else
+			damaged(w, "%s", err.msg);
+		labels_builder_fini(&b);
+	}
+}
+
+static int samples_record(struct walk *w, struct dec d, struct err *err)
+{
+	uint64_t first = dec_be64(&d);
+	uint64_t start = dec_be64(&d);
+	int rc = 0;
+
+	while (dec_left(&d) && !rc) {
+		uint64_t ref = first + (uint64_t)dec_svarint(&d);
+		int64_t ms = (int64_t)(start + (uint64_t)dec_svarint(&d));
+		struct bytes value = bytes_of(dec_str(&d));
+		struct labels *ls = find_series(w, ref);
+
+		if (d.bad)
+			damaged(w, "a record of samples is damaged");
+		else if (!ls)
+			damaged(w,
+				"a sample at %" PRId64
+				" of a series that is not known",
+				ms);
+		else if (w->v->wants(w->v->ctx, ms))
+			rc = w->v->visit(w->v->ctx, w->path, ls, ms, value,
+					 err);
+	}
+	return rc;
+}
+
+static int wal_record(struct walk *w, struct bytes record, struct err *err)
+{
+	struct dec d = dec_init(record);
+	uint8_t type = dec_u8(&d);
+
+	if (type == 1 && w->names_only)
+		series_record(w, d);
+	if (type == 2 && !w->names_only)
+		return samples_record(w, d, err);
+	return 0;
+}
+
+/* A record is whole: decompress it if need be. */
+static int finish_record(struct walk *w, bool packed, struct err *err)
+{
+	struct err why;
+	int rc;
+
+	if (w->record.over) {
+		damaged(w, "a record is larger than %llu bytes",
+			(unsigned long long)RECORD_MAX);
+		rc = 0;
+	} else if (!packed) {
+		rc = wal_record(w, buf_bytes(&w->record), err);
+	} else {
+		w->plain.max = RECORD_MAX;
+		rc = snappy_decompress(buf_bytes(&w->record), &w->plain, &why);
+		if (rc) {
+			damaged(w, "%s", why.msg);
+			rc = 0;
+		} else {
+			rc = wal_record(w, buf_bytes(&w->plain), err);
+		}
+	}
+	buf_reset(&w->record);
+	return rc;
+}
+
+/* One fragment of a page: {type | u16 length | u32 CRC | data}. */
+struct fragment {
+	uint8_t kind; /* 0 the rest is zeros, 1 full, 2 first, 3 middle, 4 last */
+	bool packed;
+	struct bytes data;
+	size_t len; /* header and data */
+};
+
+static bool fragment_decode(struct bytes page, struct fragment *f)
+{
+	struct dec d = dec_init(page);
+	uint8_t type = dec_u8(&d);
+	size_t len = dec_be16(&d);
+	uint32_t crc = dec_be32(&d);
+
+	*f = (struct fragment){ .kind = type & 7, .packed = type & 8 };
+	if (d.bad || !f->kind)
+		return !f->kind;
+	f->data = dec_bytes(&d, len);
+	f->len = FRAGMENT_HEADER + len;
+	return !d.bad && f->kind <= 4 && crc == crc32c(0, f->data);
+}
+
+/*
+ * The fragments of one page. *open: a record has begun and not ended. After
+ * damage the rest of the page is left out.
+ */
+static int walk_page(struct walk *w, struct bytes page, uint64_t at, bool *open,
+		     struct err *err)
+{
+	size_t pos = 0;
+	int rc = 0;
+
+	while (pos + FRAGMENT_HEADER <= page.len && !rc) {
+		struct bytes rest = { page.ptr + pos, page.len - pos };
+		struct fragment f;
+
+		if (!fragment_decode(rest, &f)) {
+			if (w->names_only)
+				damaged(w,
+					"at %" PRIu64 ": a record is damaged",
+					at + pos);
+			*open = false;
+			break;
+		}
+		if (!f.kind)
+			break;
+		pos += f.len;
+		if (f.kind <= 2)
+			buf_reset(&w->record);
+		if (f.kind > 2 && !*open)
+			continue; /* its beginning was damaged */
+		buf_add(&w->record, f.data.ptr, f.data.len);
+		*open = f.kind == 2 || f.kind == 3;
+		if (!*open)
+			rc = finish_record(w, f.packed, err);
+	}
+	return rc;
+}
+
+static int walk_segment(struct walk *w, const char *path, struct err *err)
+{
+	struct buf bytes = buf_init(FILE_MAX_BYTES);
+	bool open = false;
+	struct err why;
+	int rc = 0;
+
+	w->path = path;
+	w->record.max = RECORD_MAX;
+	if (file_slurp(path, &bytes, &why))
+		damaged(w, "%s", why.msg);
+	for (size_t at = 0; at < bytes.len && !rc; at += PAGE) {
+		size_t left = bytes.len - at;
+		struct bytes page = { bytes.ptr + at,
+				      left < PAGE ? left : PAGE };
+
+		rc = walk_page(w, page, at, &open, err);
+	}
+	buf_fini(&bytes);
+	return rc;
+}
+
+int walk_wal(struct walk *w, const char *dir, bool checkpoints, struct err *err)
+{
+	struct name_list l = { 0 };
+	int rc = 0;
+
+	if (fs_list(NULL, dir, &l, NULL))
+		return 0; /* there is none */
+	for (int folders = 1; folders >= 0 && !rc; folders--) {
+		for (size_t i = 0; i < l.count && !rc; i++) {
+			CLEANUP(mem_freep)
+			char *path = mem_printf("%s/%s", dir, l.names[i]);
+			bool folder = checkpoints &&
+				      !strncmp(l.names[i], "checkpoint.", 11) &&
+				      !strstr(l.names[i], ".tmp");
+			bool segment = strspn(l.names[i], "0123456789") ==
+				       strlen(l.names[i]);
+
+			if (folders && folder)
+				rc = walk_wal(w, path, false, err);
+			else if (!folders && segment)
+				rc = walk_segment(w, path, err);
+		}
+	}
+	name_list_fini(&l);
+	return rc;
+}
+
+static int visit_head_chunk(struct walk *w, struct dec *d, struct bytes file,
+			    struct err *err)
+{
+	const uint8_t *start = d->pos;
+	uint64_t ref = dec_be64(d);
+	struct chunk c = { .min = (int64_t)dec_be64(d) };
+	uint8_t encoding;
+	struct bytes covered;
+
+	c.max = (int64_t)dec_be64(d);
+	encoding = dec_u8(d);
+	c.data = dec_bytes(d, (size_t)dec_count(d, UINT32_MAX));
+	covered = (struct bytes){ start, (size_t)(d->pos - start) };
+	if (dec_be32(d) != crc32c(0, covered) || d->bad) {
+		damaged(w,
+			"at %zu: a head chunk, and what is behind it, is damaged",
+			(size_t)(start - file.ptr));
+		d->bad = true;
+		return 0;
+	}
+	c.labels = find_series(w, ref);
+	if (encoding != ENCODING_BYTES || !c.labels) {
+		damaged(w, "at %zu: a chunk of a series that is not known",
+			(size_t)(start - file.ptr));
+		return 0;
+	}
+	return visit_chunk(w, &c, err);
+}
+
+static bool all_zero(const struct dec *d)
+{
+	for (const uint8_t *p = d->pos; p < d->end; p++) {
+		if (*p)
+			return false;
+	}
+	return true;
+}
+
+static int walk_head_file(struct walk *w, const char *path, struct err *err)
+{
+	struct buf bytes = buf_init(FILE_MAX_BYTES);
+	struct err why;
+	struct dec d;
+	int rc = 0;
+
+	w->path = path;
+	if (file_slurp(path, &bytes, &why))
+		damaged(w, "%s", why.msg);
+	d = dec_init(buf_bytes(&bytes));
+	if (bytes.len && dec_be32(&d) != HEAD_MAGIC)
+		damaged(w, "not a file of head chunks");
+	dec_be32(&d);
+	while (dec_left(&d) && !all_zero(&d) && !rc)
+		rc = visit_head_chunk(w, &d, buf_bytes(&bytes), err);
+	buf_fini(&bytes);
+	return rc;
+}
+
+int walk_head(struct walk *w, const char *dir, struct err *err)
+{
+	struct name_list l = { 0 };
+	int rc = 0;
+
+	if (fs_list(NULL, dir, &l, NULL))
+		return 0;
+	for (size_t i = 0; i < l.count && !rc; i++) {
+		CLEANUP(mem_freep)
+		char *path = mem_printf("%s/%s", dir, l.names[i]);
+
+		rc = walk_head_file(w, path, err);
+	}
+	name_list_fini(&l);
+	return rc;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/tools/conprof_walk.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+
+#include "base/crc32c.h"
+#include "base/dec.h"
+#include "base/mem.h"
+#include "base/zstd.h"
+
+void PRINTF(2, 3) damaged(struct walk *w, const char *fmt, ...)
+{
+	char what[400];
+	struct err err;
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(what, sizeof(what), fmt, args);
+	va_end(args);
+	err_set(&err, ERR_CORRUPT, "%s: %s", w->path, what);
+	w->v->damaged(w->v->ctx, &err);
+}
+
+void lost(struct walk *w, struct labels *ls, int64_t from, int64_t to)
+{
+	struct buf text = { 0 };
+
+	labels_text(ls, &text);
+	damaged(w, "%s from %" PRId64 " to %" PRId64 " is damaged",
+		buf_cstr(&text), from, to);
+	buf_fini(&text);
+}
+
+/* What is hidden in a series of a block. */
+static bool is_hidden(const struct groups *gaps, int64_t ms)
+{
+	return gaps && groups_hides(gaps, 0, ms);
+}
+
+static size_t times_decode(struct bytes b, size_t count, int64_t *ms)
+{
+	struct dec d = dec_init(b);
+	uint64_t t = 0;
+	uint64_t step = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t v = dec_uvarint(&d);
+
+		if (d.bad)
+			return i;
+		step = i < 2 ? v : step + v;
+		t = i ? t + step : v;
+		ms[i] = (int64_t)t;
+	}
+	return count;
+}
+
+static bool any_wanted(const struct walk *w, const struct chunk *c,
+		       const int64_t *ms, size_t count)
+{
+	bool any = false;
+
+	/* Each is asked about: the caller may take note of them. */
+	for (size_t i = 0; i < count; i++)
+		any |= !is_hidden(c->gaps, ms[i]) &&
+		       w->v->wants(w->v->ctx, ms[i]);
+	return any;
+}
+
+static int visit_values(struct walk *w, const struct chunk *c,
+			const int64_t *ms, size_t count, bool whole,
+			struct err *err)
+{
+	struct dec d = dec_init(buf_bytes(&w->values));
+	int rc = 0;
+	size_t i;
+
+	for (i = 0; i < count && !rc; i++) {
+		struct bytes value = bytes_of(dec_str(&d));
+
+		if (d.bad)
+			break;
+		if (!is_hidden(c->gaps, ms[i]) && w->v->wants(w->v->ctx, ms[i]))
+			rc = w->v->visit(w->v->ctx, w->path, c->labels, ms[i],
+					 value, err);
+	}
+	if (!rc && (i < count || !whole))
+		lost(w, c->labels, i < count ? ms[i] : c->min, c->max);
+	return rc;
+}
+
+int visit_chunk(struct walk *w, const struct chunk *c, struct err *err)
+{
+	struct dec d = dec_init(c->data);
+	size_t count = dec_be16(&d);
+	size_t times_len = dec_be32(&d);
+	size_t values_len = dec_be32(&d);
+	struct bytes times = dec_bytes(&d, times_len);
+	struct bytes values = dec_bytes(&d, values_len);
+	CLEANUP(mem_freep) int64_t *ms = mem_alloc(count * sizeof(*ms));
+	size_t known = d.bad ? 0 : times_decode(times, count, ms);
+	bool whole;
+
+	if (d.bad || known < count) {
+		lost(w, c->labels, c->min, c->max);
+		return 0;
+	}
+	if (!any_wanted(w, c, ms, count))
+		return 0;
+	buf_reset(&w->values);
+	w->values.max = VALUES_MAX;
+	whole = !zstd_decompress_all(w->zstd, values, &w->values, NULL);
+	return visit_values(w, c, ms, count, whole, err);
+}

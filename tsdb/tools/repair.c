@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/repair.h"
+
+#include "base/mem.h"
+#include "tsdb/db/db.h"
+#include "tsdb/db/worker.h"
+#include "tsdb/maintain/block_rewrite.h"
+#include "tsdb/verify.h"
+
+static void ignore_problem(void *ctx UNUSED, const char *path UNUSED,
+			   const char *what UNUSED)
+{
+}
+
+static bool is_damaged(const struct tsdb *db, struct block *b)
+{
+	struct verify v = { .found = ignore_problem, .columns = db->o.columns };
+
+	verify_open_block(&v, b);
+	return v.problems > 0;
+}
+
+int tsdb_repair(struct tsdb *db, struct tsdb_repair *out, struct err *err)
+{
+	const struct rewriting how = { .wanted = is_damaged,
+				       .reencode = true,
+				       .salvage = true };
+	struct rewritten done = { 0 };
+	int rc = rewrite_each(db, &how, &done, err);
+
+	*out = (struct tsdb_repair){
+		.rewritten = done.count,
+		.lost = done.loss.profiles,
+		.recovered = db->recovered,
+		.set_aside = db->set_aside,
+	};
+	return rc;
+}
+
+static bool has_tombstones(const struct tsdb *db, struct block *b)
+{
+	return describe_block(db, b).tombstones > 0;
+}
+
+int tsdb_clean_tombstones(struct tsdb *db, struct err *err)
+{
+	const struct rewriting how = { .wanted = has_tombstones };
+	struct rewritten done = { 0 };
+
+	return rewrite_each(db, &how, &done, err);
+}
+
+static bool lacks_columns(const struct tsdb *db, struct block *b)
+{
+	return db->o.columns && !b->meta.columns;
+}
+
+int tsdb_recode(struct tsdb *db, tsdb_progress_fn told, void *ctx,
+		size_t *recoded, struct err *err)
+{
+	const struct rewriting how = { .wanted = lacks_columns,
+				       .reencode = true,
+				       .told = told,
+				       .ctx = ctx };
+	struct rewritten done = { 0 };
+	int rc = rewrite_each(db, &how, &done, err);
+
+	*recoded = done.count;
+	return rc;
+}
+
+int tsdb_confirm_clock(struct tsdb *db, struct err *err)
+{
+	int rc;
+
+	db_begin_job(db);
+	db->state.clock =
+		(struct plan_clock){ .trusted_ms = clock_ms(db->o.clock) };
+	atomic_store(&db->clock_doubt_ms, 0);
+	rc = state_save(&db->state, err);
+	db_end_job(db);
+	return rc;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/verify.h"
+
+#include <stdarg.h>
+
+#include "base/mem.h"
+#include "tsdb/block/block_writer.h"
+#include "tsdb/engine/data_dir.h"
+#include "tsdb/io/dirlock.h"
+#include "tsdb/io/record.h"
+#include "tsdb/io/trash.h"
+#include "tsdb/part/part.h"
+#include "tsdb/part/values.h"
+#include "tsdb/stats.h"
+#include "tsdb/tools/verify_files.h"
+#include "tsdb/tsdb.h"
+#include "tsdb/wal/wal.h"
+
+struct part_verify {
+	struct verify *v;
+	struct part part;
+	const char *path;
+	struct values_reader reader;
+	struct values values;
+};
+
+static void verify_group(struct part_verify *p, const struct group_source *from,
+			 const struct group *g)
+{
+	struct head h = { 0 };
+	struct err err;
+	int rc = group_head(from, g, &h, NULL, &err);
+
+	if (rc) {
+		report(p->v, p->path, "%s", err.msg);
+		return;
+	}
+	rc = values_all(&p->reader, p->part, &h, &p->values, &err);
+	if (rc)
+		report(p->v, p->path, "%u profiles from %lld: %s", h.count,
+		       (long long)h.profiles[0].ms, err.msg);
+	else
+		p->v->profiles += h.count;
+}
+
+static void verify_series(struct part_verify *p, uint32_t series)
+{
+	struct group_source from = part_source(p->part);
+	struct groups groups = { 0 };
+	struct labels *ls = NULL;
+	struct err err;
+	int rc = part_groups(p->part, series, INT64_MIN, INT64_MAX, &groups,
+			     &err);
+
+	if (!rc)
+		rc = part_labels(p->part, series, &ls, &err);
+	if (rc)
+		report(p->v, p->path, "%s", err.msg);
+	for (size_t i = 0; i < groups.count; i++)
+		verify_group(p, &from, &groups.v[i]);
+	labels_unref(ls);
+	groups_fini(&groups);
+}
+
+static void verify_part(struct verify *v, struct part part, const char *path)
+{
+	const struct selection everything = { .from = INT64_MIN,
+					      .to = INT64_MAX };
+	struct part_verify p = { .v = v, .part = part, .path = path };
+	struct postings all = { 0 };
+	struct err err;
+
+	if (part_select(part, &everything, &all, &err))
+		report(v, path, "%s", err.msg);
+	for (size_t i = 0; i < all.count; i++)
+		verify_series(&p, all.v[i]);
+	postings_fini(&all);
+	values_reader_fini(&p.reader);
+	buf_fini(&p.values.bytes);
+}
+
+void verify_open_block(struct verify *v, struct block *b)
+{
+	uint64_t before = v->profiles;
+
+	if (b->damaged)
+		report(v, b->path, "%llu of its files are damaged",
+		       (unsigned long long)b->damaged);
+	for (size_t i = 0; i < b->meta.file_count; i++)
+		verify_file(v, b, &b->meta.files[i]);
+	verify_part(v, (struct part){ .block = b }, b->path);
+	if (index_series_count(b->index) != b->meta.series)
+		report(v, b->path,
+		       "the index has %u series, meta.json says %llu",
+		       index_series_count(b->index),
+		       (unsigned long long)b->meta.series);
+	if (v->profiles - before != b->meta.samples)
+		report(v, b->path, "%llu profiles are whole, of %llu",
+		       (unsigned long long)(v->profiles - before),
+		       (unsigned long long)b->meta.samples);
+}
+
+static void verify_block(struct verify *v, const struct block_env *env,
+			 const char *path)
+{
+	struct block *b = NULL;
+	char name[ULID_TEXT + 1];
+	struct err err;
+	int rc = block_open(env, path, &b, &err);
+
+	v->blocks++;
+	if (rc == ERR_NOTFOUND) {
+		CLEANUP(mem_freep) char *gone = mem_printf("%s/chunks", path);
+		struct name_list l = { 0 };
+
+		/* Removed by the server beside us while we listed. */
+		if (fs_list(NULL, gone, &l, NULL))
+			return;
+		name_list_fini(&l);
+	}
+	if (rc) {
+		report(v, path, "%s", err.msg);
+		return;
+	}
+	ulid_format(&b->meta.ulid, name);
+	if (strcmp(strrchr(path, '/') + 1, name) != 0)
+		report(v, path, "is the copy of block %s", name);
+	verify_open_block(v, b);
+	block_unref(b);
+}
+
+static void verify_range(struct verify *v, struct range_env *env,
+			 const char *name, bool live)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", env->dir, name);
+	CLEANUP(mem_freep) char *groups = mem_printf("%s/groups", path);
+	CLEANUP(mem_freep) char *gone = mem_printf("%s/tombstones", path);
+	struct range *r = NULL;
+	struct err err;
+	int rc = range_open(env, name, &r, &err);
+
+	v->ranges++;
+	if (rc == ERR_NOTFOUND)
+		return; /* never begun, or removed beside us */
+	if (rc) {
+		report(v, path, "%s", err.msg);
+		return;
+	}
+	verify_log(v, groups, MAGIC_GROUPS, live, false);
+	verify_log(v, gone, MAGIC_TOMBSTONES, false, false);
+	verify_values(v, r, live);
+	verify_part(v, (struct part){ .range = r }, path);
+	range_unref(r);
+}
+
+static int verify_blocks(struct verify *v, const char *dir,
+			 struct metric *ignored, struct err *err)
+{
+	struct block_env env = { .dir = dir,
+				 .log = v->log,
+				 .corruptions = ignored,
+				 .columns = v->columns };
+	struct name_list l = { 0 };
+	int rc = fs_list(NULL, dir, &l, err);
+
+	if (v->columns)
+		env.tables = tables_new(v->columns, 0);
+	for (size_t i = 0; i < l.count && !rc; i++) {
+		CLEANUP(mem_freep)
+		char *path = mem_printf("%s/%s", dir, l.names[i]);
+		struct ulid u;
+
+		if (ulid_parse(str_of(l.names[i]), &u))
+			verify_block(v, &env, path);
+		else if (strstr(l.names[i], ASIDE_SUFFIX))
+			report(v, path, "was set aside: it cannot be read");
+	}
+	name_list_fini(&l);
+	tables_free(env.tables);
+	return rc;
+}
+
+static void verify_ranges(struct verify *v, const char *dir,
+			  struct metric *ignored, bool live)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/ranges", dir);
+	struct range_env env = { .dir = path,
+				 .log = v->log,
+				 .corruptions = ignored,
+				 .torn = ignored,
+				 .read_only = true };
+	struct name_list l = { 0 };
+
+	if (fs_list(NULL, path, &l, NULL))
+		return; /* there is none yet */
+	env.interner = interner_new();
+	for (size_t i = 0; i < l.count; i++) {
+		CLEANUP(mem_freep)
+		char *at = mem_printf("%s/%s", path, l.names[i]);
+
+		if (strstr(l.names[i], ASIDE_SUFFIX))
+			report(v, at, "was set aside: it cannot be read");
+		else if (!strstr(l.names[i], RANGE_DELETE_SUFFIX))
+			verify_range(v, &env, l.names[i], live);
+	}
+	interner_free(env.interner);
+	name_list_fini(&l);
+}
+
+static bool is_segment(const char *name)
+{
+	return strspn(name, "0123456789") == strlen(name);
+}
+
+/* Names are sorted, but a segment need not be the last of them. */
+static size_t last_segment(const struct name_list *l)
+{
+	size_t last = l->count;
+
+	for (size_t i = 0; i < l->count; i++) {
+		if (is_segment(l->names[i]))
+			last = i;
+	}
+	return last;
+}
+
+static void verify_wal(struct verify *v, const char *dir, bool live)
+{
+	CLEANUP(mem_freep) char *path = mem_printf("%s/wal", dir);
+	struct name_list l = { 0 };
+	size_t last;
+
+	if (fs_list(NULL, path, &l, NULL))
+		return;
+	last = last_segment(&l);
+	for (size_t i = 0; i < l.count; i++) {
+		CLEANUP(mem_freep)
+		char *at = mem_printf("%s/%s", path, l.names[i]);
+
+		if (strstr(l.names[i], ASIDE_SUFFIX))
+			report(v, at, "was set aside: it cannot be read whole");
+		if (!is_segment(l.names[i]))
+			continue;
+		v->segments++;
+		verify_log(v, at, MAGIC_SEGMENT, live && i == last, true);
+	}
+	name_list_fini(&l);
+}
+
+/* What the WAL alone has, though a range or a block should have it, too. */
+static void verify_recovered(struct verify *v, const char *dir)
+{
+	struct metrics *m = metrics_new();
+	struct tsdb_options o = { .path = dir,
+				  .metrics = m,
+				  .columns = v->columns,
+				  .read_only = true };
+	struct tsdb *db = NULL;
+	uint64_t n = 0;
+
+	if (!tsdb_open(&o, &db, NULL))
+		n = tsdb_recovered(db);
+	if (n)
+		report(v, dir,
+		       "%llu profiles are in the WAL alone: a range or a block that had them is not there (a start, and repair, take them back)",
+		       (unsigned long long)n);
+	tsdb_close(db);
+	metrics_free(m);
+}
+
+int tsdb_verify(const char *dir, struct verify *v, struct err *err)
+{
+	bool live = dirlock_is_held(dir);
+	int checked = tsdb_check_dir(NULL, dir, false, err);
+	struct metrics *m = metrics_new();
+	struct metric *ignored =
+		metrics_counter(m, "corruptions", "Not shown.", NULL);
+	int rc;
+
+	if (checked) {
+		metrics_free(m);
+		return checked;
+	}
+	/* In the order in which profiles move, so that none is missed. */
+	verify_wal(v, dir, live);
+	verify_ranges(v, dir, ignored, live);
+	rc = verify_blocks(v, dir, ignored, err);
+	if (!rc && !live)
+		verify_recovered(v, dir);
+	metrics_free(m);
+	return rc;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/wal/body.h"
+
+#include "base/hash.h"
+
+void body_decoder_fini(struct body_decoder *d)
+{
+	gzip_free(d->gzip);
+	zstd_free(d->zstd);
+	*d = (struct body_decoder){ 0 };
+}
+
+static int inflate(struct body_decoder *d, const struct segment_profile *p,
+		   struct buf *out, struct err *err)
+{
+	size_t max = out->max;
+	int rc;
+
+	if (!d->gzip)
+		d->gzip = gzip_new();
+	/* One byte of room more, for libdeflate to see the end in. */
+	out->max = (size_t)p->entry.raw_len + 1;
+	rc = gzip_decompress(d->gzip, p->body, out, err);
+	out->max = max;
+	return rc;
+}
+
+int body_decode(struct body_decoder *d, const struct segment_profile *p,
+		struct buf *out, struct err *err)
+{
+	int rc = 0;
+
+	buf_reset(out);
+	switch (p->encoding) {
+	case BODY_PLAIN:
+		buf_add(out, p->body.ptr, p->body.len);
+		break;
+	case BODY_DEFLATE:
+		rc = inflate(d, p, out, err);
+		break;
+	case BODY_ZSTD:
+		if (!d->zstd)
+			d->zstd = zstd_new();
+		rc = zstd_decompress(d->zstd, p->body, p->entry.raw_len, out,
+				     err);
+		break;
+	default:
+		rc = err_set(err, ERR_CORRUPT, "unknown encoding %d",
+			     (int)p->encoding);
+	}
+	if (rc)
+		return rc;
+	if (out->len != p->entry.raw_len ||
+	    hash64(buf_bytes(out)) != p->entry.hash)
+		return err_set(err, ERR_CORRUPT,
+			       "the profile's hash differs from when it came");
+	return 0;
+}

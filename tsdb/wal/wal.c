@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/wal/wal.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "tsdb/wal/wal_private.h"
+#include "tsdb/wal/wal_replay.h"
+#include "tsdb/wal/wal_segment.h"
+
+/* A segment's number, 0 for other names. */
+static uint64_t number_of(const char *name)
+{
+	char *end;
+	unsigned long long n = strtoull(name, &end, 10);
+
+	return strlen(name) >= 8 && !*end ? n : 0;
+}
+
+static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
+{
+	struct name_list l = { 0 };
+	int rc = fs_list(w->o.fs, w->dir, &l, err);
+
+	/* A snapshot has none. */
+	if (rc == ERR_NOTFOUND && w->o.read_only)
+		return 0;
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < l.count && !rc; i++) {
+		uint64_t number = number_of(l.names[i]);
+
+		if (number > *highest)
+			*highest = number;
+		if (number)
+			rc = segment_open(w, number, err);
+		/* Removed by the server beside us while we listed: read on. */
+		if (rc == ERR_NOTFOUND && w->o.read_only)
+			rc = 0;
+	}
+	name_list_fini(&l);
+	return rc;
+}
+
+/* Remove what a removal cut short left behind: harmless while it is there. */
+static int clean(struct wal *w, struct err *err)
+{
+	struct name_list l = { 0 };
+	int rc = fs_list(w->o.fs, w->dir, &l, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < l.count && !rc; i++) {
+		CLEANUP(mem_freep) char *path = NULL;
+
+		if (!strstr(l.names[i], ".deleting"))
+			continue;
+		path = mem_printf("%s/%s", w->dir, l.names[i]);
+		if (fs_unlink(w->o.fs, path, err))
+			log_event(w->o.log, LOG_WARN, "it stays for now",
+				  LOG_FIELDS(log_text("file", path),
+					     log_err(err)));
+	}
+	name_list_fini(&l);
+	return rc;
+}
+
+static void register_metrics(struct wal *w, struct metrics *m)
+{
+	w->corruptions = metrics_counter(
+		m, "everprof_tsdb_wal_corruptions_total",
+		"Damaged stretches found in WAL segments.", NULL);
+	w->syncs = metrics_counter(m, "everprof_tsdb_wal_fsyncs_total",
+				   "WAL syncs.", NULL);
+	w->sync_failures =
+		metrics_counter(m, "everprof_tsdb_wal_fsync_failures_total",
+				"WAL syncs that the disk refused.", NULL);
+}
+
+int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
+{
+	struct wal *w = mem_new(struct wal);
+	uint64_t highest = 0;
+	int rc = 0;
+
+	w->o = *o;
+	w->dir = mem_strdup(o->dir);
+	w->lowest = UINT64_MAX;
+	pthread_mutex_init(&w->mu, NULL);
+	pthread_cond_init(&w->synced, NULL);
+	register_metrics(w, o->metrics);
+	if (!o->read_only) {
+		rc = fs_mkdir(o->fs, o->dir, err);
+		if (rc == ERR_EXISTS)
+			rc = 0;
+		if (!rc)
+			rc = clean(w, err);
+	}
+	if (!rc)
+		wal_key_load(&w->key, o->fs, w->dir, o->read_only, o->log);
+	if (!rc)
+		rc = list_segments(w, &highest, err);
+	w->next = highest + 1;
+	if (rc)
+		wal_close(w);
+	else
+		*out = w;
+	return rc;
+}
+
+static bool current_failed(struct wal *w)
+{
+	bool failed;
+
+	pthread_mutex_lock(&w->mu);
+	failed = w->current->failed;
+	pthread_mutex_unlock(&w->mu);
+	return failed;
+}
+
+/* With a directory, so that a start reads that and no more. */
+static void close_current(struct wal *w)
+{
+	/* Who needed it durable has asked, and has been told if it is not. */
+	if (wal_sync(w, w->end, NULL) || current_failed(w))
+		return;
+	write_directory(w, w->current, &w->directory, (uint32_t)w->end);
+	if (file_sync(w->current->file, NULL)) {
+		/* The next start scans it. */
+	}
+}
+
+void wal_close(struct wal *w)
+{
+	if (!w)
+		return;
+	if (w->current)
+		close_current(w);
+	for (size_t i = 0; i < w->count; i++)
+		wal_segment_unref(w->segments[i]);
+	mem_free(w->segments);
+	segment_dir_fini(&w->directory);
+	buf_fini(&w->scratch);
+	pthread_cond_destroy(&w->synced);
+	pthread_mutex_destroy(&w->mu);
+	mem_free(w->dir);
+	mem_free(w);
+}
+
+/*
+ * Sync a segment for everybody, with mu held and let go meanwhile. A failed
+ * sync is final: what it held may be gone, and a second try would lie.
+ */
+static int sync_segment_locked(struct wal *w, struct wal_segment *s,
+			       uint64_t end, struct err *err)
+{
+	int rc;
+
+	w->syncing = true;
+	atomic_fetch_add(&s->refs, 1);
+	pthread_mutex_unlock(&w->mu);
+	rc = file_sync(s->file, err);
+	metric_add(rc ? w->sync_failures : w->syncs, 1);
+	pthread_mutex_lock(&w->mu);
+	w->syncing = false;
+	if (rc)
+		s->failed = true;
+	else if (end > s->durable)
+		s->durable = end;
+	pthread_cond_broadcast(&w->synced);
+	wal_segment_unref(s);
+	return rc;
+}
+
+int roll(struct wal *w, struct err *err)
+{
+	struct wal_segment *old = w->current;
+	struct wal_segment *s = NULL;
+	uint64_t end = w->end;
+	struct err why;
+	int rc = segment_create(w, old->number + 1, &s, err);
+
+	if (rc)
+		return rc;
+	assert(s);
+	pthread_mutex_lock(&w->mu);
+	while (w->syncing)
+		pthread_cond_wait(&w->synced, &w->mu);
+	if (!old->failed && sync_segment_locked(w, old, end, &why))
+		log_event(w->o.log, LOG_ERROR, "WAL sync failed",
+			  LOG_FIELDS(log_err(&why)));
+	pthread_mutex_unlock(&w->mu);
+	if (!current_failed(w))
+		write_directory(w, old, &w->directory, (uint32_t)end);
+	segment_dir_fini(&w->directory);
+	make_current(w, s);
+	return 0;
+}
+
+/* Write at the end; what a failure left is cut away. */
+static int write_end(struct wal *w, struct bytes b, struct err *err)
+{
+	struct wal_segment *s = w->current;
+	uint64_t at = (uint32_t)w->end;
+	int rc = file_write(s->file, at, b, err);
+
+	if (rc && file_truncate(s->file, at, NULL)) {
+		pthread_mutex_lock(&w->mu);
+		s->failed = true;
+		pthread_mutex_unlock(&w->mu);
+	}
+	return rc;
+}
+
+int wal_append(struct wal *w, const struct sample *s,
+	       struct segment_entry *entry, struct err *err)
+{
+	uint64_t offset = (uint32_t)w->end;
+	struct wal_segment *seg;
+	int rc = 0;
+
+	if (!w->current)
+		rc = begin(w, err);
+	else if (current_failed(w) ||
+		 (offset > FILE_HEADER &&
+		  offset + s->body.len > w->o.segment_size) ||
+		 offset + s->body.len + RECORD_HEAD_MAX > OFFSET_MAX)
+		rc = roll(w, err);
+	if (rc)
+		return rc;
+	seg = w->current;
+	assert(seg);
+	buf_reset(&w->scratch);
+	rc = segment_profile_encode(s, seg->salt, w->end, &w->scratch, err);
+	if (!rc)
+		rc = write_end(w, buf_bytes(&w->scratch), err);
+	if (rc)
+		return rc;
+	*entry = (struct segment_entry){
+		.lsn = w->end,
+		.len = (uint32_t)w->scratch.len,
+		.raw_len = s->raw_len,
+		.ms = s->ms,
+		.hash = s->hash,
+		.labels = labels_bytes(s->labels),
+		.typeset = s->typeset,
+	};
+	segment_dir_add(&w->directory, entry);
+	pthread_mutex_lock(&w->mu);
+	w->end += w->scratch.len;
+	seg->size = (uint32_t)w->end;
+	pthread_mutex_unlock(&w->mu);
+	/* Keep the scratch of ordinary profiles, not of a giant one. */
+	if (w->scratch.cap > MIB)
+		buf_fini(&w->scratch);
+	return 0;
+}
+
+uint64_t wal_end(struct wal *w)
+{
+	uint64_t end;
+
+	pthread_mutex_lock(&w->mu);
+	end = w->end;
+	pthread_mutex_unlock(&w->mu);
+	return end;
+}
+
+static struct wal_segment *find_locked(const struct wal *w, uint64_t lsn)
+{
+	for (size_t i = w->count; i--;) {
+		if (w->segments[i]->number == lsn >> 32)
+			return w->segments[i];
+	}
+	return NULL;
+}
+
+int wal_sync(struct wal *w, uint64_t lsn, struct err *err)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&w->mu);
+	while (!rc) {
+		struct wal_segment *s = find_locked(w, lsn);
+
+		/* One that is gone has been flushed before. */
+		if (!s || lsn <= s->durable)
+			break;
+		if (s->failed)
+			rc = err_set(err, ERR_IO, "the WAL's disk failed: %s",
+				     file_path(s->file));
+		else if (w->syncing)
+			pthread_cond_wait(&w->synced, &w->mu);
+		else
+			rc = sync_segment_locked(w, s, w->end, err);
+	}
+	pthread_mutex_unlock(&w->mu);
+	return rc;
+}
+
+bool wal_may_be_lost(struct wal *w, uint64_t lsn)
+{
+	struct wal_segment *s;
+	bool lost;
+
+	pthread_mutex_lock(&w->mu);
+	s = find_locked(w, lsn);
+	lost = s && s->failed && lsn >= s->durable;
+	pthread_mutex_unlock(&w->mu);
+	return lost;
+}
+
+struct wal_segment *wal_segment(struct wal *w, uint64_t lsn)
+{
+	struct wal_segment *found;
+
+	pthread_mutex_lock(&w->mu);
+	found = find_locked(w, lsn);
+	if (found)
+		atomic_fetch_add(&found->refs, 1);
+	pthread_mutex_unlock(&w->mu);
+	return found;
+}
+
+uint64_t wal_begin(struct wal *w)
+{
+	uint64_t lowest;
+
+	pthread_mutex_lock(&w->mu);
+	lowest = w->count && w->segments[0]->number < w->lowest ?
+			 w->segments[0]->number :
+			 w->lowest;
+	pthread_mutex_unlock(&w->mu);
+	return lowest == UINT64_MAX ? w->end : lowest << 32;
+}
+
+uint64_t wal_corruptions(const struct wal *w)
+{
+	return (uint64_t)metric_get(w->corruptions);
+}
+
+uint64_t wal_bytes(struct wal *w)
+{
+	uint64_t sum = 0;
+
+	pthread_mutex_lock(&w->mu);
+	for (size_t i = 0; i < w->count; i++)
+		sum += w->segments[i]->size;
+	pthread_mutex_unlock(&w->mu);
+	return sum;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/wal/wal_replay.h"
+
+#include <assert.h>
+#include <pthread.h>
+
+#include "base/mem.h"
+#include "tsdb/wal/wal_private.h"
+#include "tsdb/wal/wal_segment.h"
+
+/* What a scan or a directory gives, on its way to the caller. */
+struct replay {
+	struct wal *w;
+	struct wal_segment *segment;
+	segment_entry_fn fn;
+	void *ctx;
+	struct segment_dir directory;
+};
+
+static void damaged(void *ctx, uint64_t offset, uint64_t len, bool torn)
+{
+	struct replay *r = ctx;
+
+	metric_add(torn ? r->w->o.torn : r->w->corruptions, 1);
+	log_event(
+		r->w->o.log, LOG_WARN,
+		torn ? "torn end of WAL segment (beside a running server: not written yet)" :
+		       "damaged record in WAL segment",
+		LOG_FIELDS(log_text("file", file_path(r->segment->file)),
+			   log_int("offset", (int64_t)offset),
+			   log_int("bytes", (int64_t)len)));
+}
+
+static void scan_record(struct replay *r, const struct record *rec)
+{
+	struct segment_profile p = { 0 };
+
+	if (rec->kind != SEGMENT_PROFILE)
+		return;
+	if (!rec->body_ok || segment_profile_decode(rec, &p, NULL)) {
+		damaged(r, (uint32_t)rec->position, rec->len, false);
+		return;
+	}
+	segment_dir_add(&r->directory, &p.entry);
+	r->fn(r->ctx, &p.entry);
+}
+
+/* A stretch that the disk does not give back. */
+static void unread(void *ctx, uint64_t offset, uint64_t len)
+{
+	struct replay *r = ctx;
+
+	r->segment->unread = true;
+	metric_add(r->w->corruptions, 1);
+	log_event(r->w->o.log, LOG_ERROR,
+		  "the disk does not give back a stretch of a WAL segment",
+		  LOG_FIELDS(log_text("file", file_path(r->segment->file)),
+			     log_int("offset", (int64_t)offset),
+			     log_int("bytes", (int64_t)len)));
+}
+
+static struct record_iter iter_of(const struct wal_segment *s,
+				  struct bytes bytes)
+{
+	return (struct record_iter){ .file = bytes,
+				     .salt = s->salt,
+				     .base = s->number << 32,
+				     .offset = FILE_HEADER,
+				     .end = FILE_HEADER };
+}
+
+static void note_damage(void *ctx, uint64_t offset UNUSED, uint64_t len UNUSED,
+			bool torn UNUSED)
+{
+	*(bool *)ctx = true;
+}
+
+static bool has_damage(const struct wal_segment *s, struct bytes bytes)
+{
+	struct record_iter it = iter_of(s, bytes);
+	struct record rec = { 0 };
+	bool damage = false;
+
+	it.damaged = note_damage;
+	it.ctx = &damage;
+	while (!damage && record_next(&it, &rec)) {
+		if (rec.kind == SEGMENT_DIRECTORY)
+			return false;
+		damage = !rec.body_ok;
+	}
+	return damage;
+}
+
+/* Read it all, and once more if it is damaged: memory may be wrong, too. */
+static int read_segment(struct replay *r, struct buf *bytes, struct err *err)
+{
+	int rc = file_read_around(r->segment->file, bytes, unread, r, err);
+
+	if (rc || r->segment->unread ||
+	    !has_damage(r->segment, buf_bytes(bytes)))
+		return rc;
+	buf_reset(bytes);
+	return file_read_around(r->segment->file, bytes, unread, r, err);
+}
+
+/* Go through the records one by one; *end is where the last whole one ends. */
+static int scan(struct replay *r, uint64_t *end, struct err *err)
+{
+	struct buf bytes = { 0 };
+	struct record_iter it;
+	struct record rec = { 0 };
+	int rc = read_segment(r, &bytes, err);
+
+	it = iter_of(r->segment, buf_bytes(&bytes));
+	it.damaged = damaged;
+	it.ctx = r;
+	while (!rc && record_next(&it, &rec)) {
+		/* A directory is no profile: cut it and write a new one. */
+		if (rec.kind == SEGMENT_DIRECTORY)
+			break;
+		*end = it.end;
+		scan_record(r, &rec);
+	}
+	buf_fini(&bytes);
+	if (!rc && r->segment->guessed && *end == FILE_HEADER)
+		rc = err_set(err, ERR_CORRUPT,
+			     "its header is damaged, and so are its records");
+	return rc;
+}
+
+/* Read the directory. ERR_CORRUPT: there is none, or it is damaged. */
+static int replay_directory(struct replay *r, struct err *err)
+{
+	struct wal_segment *s = r->segment;
+	uint8_t footer[SEGMENT_FOOTER];
+	struct bytes last = { .ptr = footer, .len = sizeof(footer) };
+	struct buf bytes = { 0 };
+	struct record rec = { 0 };
+	uint64_t at = 0;
+	int rc = file_read(s->file, s->size - sizeof(footer), footer,
+			   sizeof(footer), err);
+
+	if (rc)
+		return rc;
+	if (!segment_footer_decode(last, s->salt, &at) ||
+	    at >= s->size - sizeof(footer))
+		return err_set(err, ERR_CORRUPT, "no directory");
+	bytes.len = (size_t)(s->size - sizeof(footer) - at);
+	bytes.ptr = mem_alloc(bytes.len);
+	rc = file_read(s->file, at, bytes.ptr, bytes.len, err);
+	if (!rc)
+		rc = record_decode(buf_bytes(&bytes), s->salt,
+				   s->number << 32 | at, true, &rec, err);
+	if (!rc && (rec.kind != SEGMENT_DIRECTORY || !rec.body_ok))
+		rc = err_set(err, ERR_CORRUPT, "the directory is damaged");
+	if (!rc)
+		rc = segment_dir_decode(rec.body, s->number, r->fn, r->ctx,
+					err);
+	buf_fini(&bytes);
+	return rc;
+}
+
+static void set_size(struct wal *w, struct wal_segment *s, uint64_t size)
+{
+	pthread_mutex_lock(&w->mu);
+	s->size = size;
+	pthread_mutex_unlock(&w->mu);
+}
+
+/* What was written of the directory goes; the segment is flushed soon. */
+static void leave_unsealed(struct wal *w, struct wal_segment *s, uint64_t end,
+			   const struct err *err)
+{
+	if (file_truncate(s->file, end, NULL)) {
+		/* The next start cuts it. */
+	}
+	pthread_mutex_lock(&w->mu);
+	s->unsealed = true;
+	pthread_mutex_unlock(&w->mu);
+	log_event(
+		w->o.log, LOG_WARN, "WAL segment could not be sealed",
+		LOG_FIELDS(log_text("file", file_path(s->file)), log_err(err)));
+}
+
+void write_directory(struct wal *w, struct wal_segment *s,
+		     const struct segment_dir *directory, uint64_t end)
+{
+	struct buf out = { 0 };
+	struct err err;
+	int rc = 0;
+
+	segment_dir_encode(directory, s->salt, s->number << 32 | end, &out);
+	if (s->size > end)
+		rc = file_truncate(s->file, end, &err);
+	if (!rc)
+		rc = file_write(s->file, end, buf_bytes(&out), &err);
+	if (!rc)
+		set_size(w, s, end + out.len);
+	else
+		leave_unsealed(w, s, end, &err);
+	buf_fini(&out);
+}
+
+/* What a start found whole is durable from now on, or may never be. */
+static void sync_replayed(struct wal *w, struct wal_segment *s)
+{
+	struct err err;
+
+	if (!file_sync(s->file, &err))
+		return;
+	s->failed = true;
+	s->durable = s->number << 32 | FILE_HEADER;
+	log_event(w->o.log, LOG_ERROR, "WAL sync failed",
+		  LOG_FIELDS(log_err(&err)));
+}
+
+static int replay_segment(struct replay *r, struct err *err)
+{
+	struct wal *w = r->w;
+	uint64_t end = FILE_HEADER;
+	int rc = replay_directory(r, err);
+
+	if (!rc)
+		return 0;
+	rc = scan(r, &end, err);
+	if (!rc && !w->o.read_only) {
+		sync_replayed(w, r->segment);
+		/* What could not be read must not be cut off. */
+		if (!r->segment->failed && !r->segment->unread)
+			write_directory(w, r->segment, &r->directory, end);
+	}
+	segment_dir_fini(&r->directory);
+	return rc;
+}
+
+void make_current(struct wal *w, struct wal_segment *s)
+{
+	pthread_mutex_lock(&w->mu);
+	push_segment(w, s);
+	w->current = s;
+	w->end = s->number << 32 | FILE_HEADER;
+	pthread_mutex_unlock(&w->mu);
+}
+
+int begin(struct wal *w, struct err *err)
+{
+	struct wal_segment *s = NULL;
+	int rc = segment_create(w, w->next, &s, err);
+
+	if (!rc && s)
+		make_current(w, s);
+	return rc;
+}
+
+/* A segment of which nobody has heard a record goes out of the list. */
+static void leave_alone(struct wal *w, size_t i, const struct err *err)
+{
+	struct wal_segment *s = w->segments[i];
+
+	tell_left_alone(w, s->number, file_path(s->file), err);
+	w->count--;
+	memmove(w->segments + i, w->segments + i + 1,
+		(w->count - i) * sizeof(struct wal_segment *));
+	wal_segment_unref(s);
+}
+
+int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
+	       struct err *err)
+{
+	for (size_t i = 0; i < w->count;) {
+		struct replay r = {
+			.w = w, .segment = w->segments[i], .fn = fn, .ctx = ctx
+		};
+
+		if (replay_segment(&r, err))
+			leave_alone(w, i, err);
+		else
+			i++;
+	}
+	if (w->next <= floor)
+		w->next = floor + 1;
+	w->end = w->next << 32;
+	if (!w->o.read_only && begin(w, err))
+		log_event(
+			w->o.log, LOG_ERROR,
+			"no WAL segment could be begun: nothing is stored until that works",
+			LOG_FIELDS(log_err(err)));
+	return 0;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/wal/wal_segment.h"
+
+#include <assert.h>
+#include <pthread.h>
+
+#include "base/mem.h"
+#include "tsdb/wal/wal_key.h"
+#include "tsdb/wal/wal_private.h"
+
+char *segment_path(const struct wal *w, uint64_t number, const char *suffix)
+{
+	return mem_printf("%s/%08llu%s", w->dir, (unsigned long long)number,
+			  suffix);
+}
+
+void wal_segment_unref(struct wal_segment *s)
+{
+	if (!s || atomic_fetch_sub(&s->refs, 1) != 1)
+		return;
+	file_close(s->file);
+	mem_free(s);
+}
+
+void push_segment(struct wal *w, struct wal_segment *s)
+{
+	w->segments = mem_grow(w->segments, w->count, &w->cap,
+			       sizeof(struct wal_segment *));
+	w->segments[w->count++] = s;
+}
+
+static struct wal_segment *segment_new(uint64_t number, uint64_t salt,
+				       struct file *file, uint64_t size)
+{
+	struct wal_segment *s = mem_new(struct wal_segment);
+
+	atomic_init(&s->refs, 1);
+	s->number = number;
+	s->salt = salt;
+	s->file = file;
+	s->size = size;
+	s->durable = number << 32 | size;
+	return s;
+}
+
+int segment_create(struct wal *w, uint64_t number, struct wal_segment **out,
+		   struct err *err)
+{
+	struct file_header h = { .magic = MAGIC_SEGMENT, .number = number };
+	CLEANUP(mem_freep) char *path = segment_path(w, number, "");
+	struct buf header = { 0 };
+	struct file *f;
+	int rc;
+
+	if (wal_key_salt(&w->key, number, &h.salt, err))
+		return err->code;
+	rc = file_open(w->o.fs, path, FILE_CREATE, &f, err);
+	/* Left by an earlier try that could not be undone: it holds nothing. */
+	if (rc == ERR_EXISTS && !fs_unlink(w->o.fs, path, err))
+		rc = file_open(w->o.fs, path, FILE_CREATE, &f, err);
+	if (rc)
+		return rc;
+	file_header_encode(&h, &header);
+	rc = file_write(f, 0, buf_bytes(&header), err);
+	buf_fini(&header);
+	if (!rc)
+		rc = file_sync(f, err);
+	if (!rc)
+		rc = fs_sync_dir(w->o.fs, w->dir, err);
+	if (rc) {
+		file_close(f);
+		if (fs_unlink(w->o.fs, path, NULL)) {
+			/* An empty segment is removed at the next start. */
+		}
+		return rc;
+	}
+	*out = segment_new(number, h.salt, f, FILE_HEADER);
+	return 0;
+}
+
+/* A file that never got its header: a start that was cut short. */
+static int drop_stillborn(struct wal *w, struct file *f, uint64_t size,
+			  struct err *err)
+{
+	if (size < FILE_HEADER)
+		log_event(w->o.log, LOG_WARN,
+			  "removing a WAL segment never begun",
+			  LOG_FIELDS(log_text("file", file_path(f)),
+				     log_int("size", (int64_t)size)));
+	return w->o.read_only ? 0 : fs_unlink(w->o.fs, file_path(f), err);
+}
+
+void tell_left_alone(struct wal *w, uint64_t number, const char *path,
+		     const struct err *err)
+{
+	if (number < w->lowest)
+		w->lowest = number;
+	metric_add(w->corruptions, 1);
+	log_event(w->o.log, LOG_ERROR,
+		  "WAL segment is unreadable and left alone",
+		  LOG_FIELDS(log_text("file", path), log_err(err)));
+}
+
+/*
+ * The header of a segment. One that the disk does not give back, or that is
+ * damaged, is made up: whether records agree with it, replay finds out.
+ */
+static int read_header(struct wal *w, const struct file *f, uint64_t number,
+		       struct wal_segment *s, struct err *err)
+{
+	uint8_t first[FILE_HEADER];
+	struct bytes b = { .ptr = first, .len = sizeof(first) };
+	struct file_header h = { 0 };
+	int rc = file_read(f, 0, first, sizeof(first), err);
+
+	if (!rc)
+		rc = file_header_decode(b, MAGIC_SEGMENT, &h, err);
+	s->salt = h.salt;
+	if ((rc != ERR_CORRUPT && rc != ERR_IO) || !w->key.known)
+		return rc;
+	s->guessed = true;
+	return wal_key_salt(&w->key, number, &s->salt, err);
+}
+
+int segment_open(struct wal *w, uint64_t number, struct err *err)
+{
+	CLEANUP(mem_freep) char *path = segment_path(w, number, "");
+	CLEANUP(file_closep) struct file *f = NULL;
+	struct wal_segment *s;
+	uint64_t size = 0;
+	int rc;
+
+	rc = file_open(w->o.fs, path, w->o.read_only ? FILE_READ : FILE_WRITE,
+		       &f, err);
+	if (!rc)
+		rc = file_size(f, &size, err);
+	/* Also one that has a header and nothing else. */
+	if (!rc && size <= FILE_HEADER)
+		return drop_stillborn(w, f, size, err);
+	s = segment_new(number, 0, NULL, size);
+	if (!rc)
+		rc = read_header(w, f, number, s, err);
+	s->file = TAKE(f);
+	if (!rc) {
+		push_segment(w, s);
+		return 0;
+	}
+	wal_segment_unref(s);
+	if (rc != ERR_CORRUPT && rc != ERR_IO)
+		return err_wrap(err, rc, "%s", path);
+	/* Its records cannot be told from garbage. */
+	tell_left_alone(w, number, path, err);
+	return 0;
+}
+
+static int damaged_at(const struct wal_segment *s, uint64_t lsn, int rc,
+		      struct err *err)
+{
+	return err_wrap(err, rc, "%s is damaged at %u", file_path(s->file),
+			(uint32_t)lsn);
+}
+
+int wal_segment_read(const struct wal_segment *s, uint64_t lsn, uint32_t len,
+		     struct buf *buf, struct segment_profile *out,
+		     struct err *err)
+{
+	struct record r = { 0 };
+	int rc;
+
+	buf_reset(buf);
+	if (!buf_reserve(buf, len))
+		return err_set(err, ERR_TOOBIG, "a record of %u bytes", len);
+	rc = file_read(s->file, (uint32_t)lsn, buf->ptr, len, err);
+	if (rc)
+		return rc;
+	buf->len = len;
+	rc = record_decode(buf_bytes(buf), s->salt, lsn, true, &r, err);
+	if (!rc && !r.body_ok)
+		rc = err_set(err, ERR_CORRUPT, "the body's checksum differs");
+	if (!rc)
+		rc = segment_profile_decode(&r, out, err);
+	return rc ? damaged_at(s, lsn, rc, err) : 0;
+}
+
+/* Read the first n bytes of a record into buf, of which it has some. */
+static int read_head(const struct wal_segment *s, uint64_t lsn, size_t n,
+		     struct buf *buf, struct err *err)
+{
+	if (!buf_reserve(buf, n - buf->len))
+		return err_set(err, ERR_TOOBIG, "a record of %zu bytes", n);
+	buf->len = n;
+	return file_read(s->file, (uint32_t)lsn, buf->ptr, n, err);
+}
+
+int wal_segment_head(const struct wal_segment *s, uint64_t lsn, uint32_t len,
+		     struct buf *buf, struct segment_profile *out,
+		     struct err *err)
+{
+	struct record r = { 0 };
+	size_t guess = buf->len < len ? buf->len : len;
+	size_t want;
+	int rc;
+
+	buf_reset(buf);
+	rc = read_head(s, lsn, guess > RECORD_HEADER ? guess : RECORD_HEADER,
+		       buf, err);
+	if (rc)
+		return rc;
+	want = record_head_len(buf->ptr);
+	if (want > RECORD_HEAD_MAX) {
+		rc = err_set(err, ERR_CORRUPT, "no record here");
+		return damaged_at(s, lsn, rc, err);
+	}
+	want += RECORD_HEADER;
+	if (want > buf->len)
+		rc = read_head(s, lsn, want, buf, err);
+	buf->len = want;
+	if (!rc)
+		rc = record_decode_head(buf_bytes(buf), s->salt, lsn, &r, err);
+	if (!rc)
+		rc = segment_profile_decode(&r, out, err);
+	return rc == ERR_CORRUPT ? damaged_at(s, lsn, rc, err) : rc;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tsdb/wal/wal_trim.h"
+
+#include <assert.h>
+#include <pthread.h>
+
+#include "base/mem.h"
+#include "tsdb/io/trash.h"
+#include "tsdb/wal/wal_private.h"
+#include "tsdb/wal/wal_segment.h"
+
+uint64_t wal_overdue(struct wal *w, uint64_t budget)
+{
+	uint64_t upto = 0;
+	bool over = wal_bytes(w) > budget;
+
+	pthread_mutex_lock(&w->mu);
+	if (over && w->count && w->segments[0] != w->current)
+		upto = w->segments[0]->number;
+	for (size_t i = 0; i < w->count; i++) {
+		const struct wal_segment *s = w->segments[i];
+
+		if ((s->failed || s->unread || s->unsealed) && s != w->current)
+			upto = s->number;
+	}
+	pthread_mutex_unlock(&w->mu);
+	return upto;
+}
+
+uint64_t wal_oldest(struct wal *w)
+{
+	uint64_t number = 0;
+
+	pthread_mutex_lock(&w->mu);
+	if (w->count && w->segments[0] != w->current)
+		number = w->segments[0]->number;
+	pthread_mutex_unlock(&w->mu);
+	return number;
+}
+
+int wal_retire(struct wal *w, struct err *err)
+{
+	if (!w->current || (uint32_t)wal_end(w) <= FILE_HEADER)
+		return 0;
+	return roll(w, err);
+}
+
+/* What could not be read of it may be read another day. */
+static int set_aside(struct wal *w, const struct wal_segment *s,
+		     struct err *err)
+{
+	log_event(
+		w->o.log, LOG_ERROR,
+		"a WAL segment that the disk did not give back whole is set aside as *" ASIDE_SUFFIX,
+		LOG_FIELDS(log_text("file", file_path(s->file))));
+	return rename_aside(w->o.fs, file_path(s->file), err);
+}
+
+static int remove_file(struct wal *w, const struct wal_segment *s,
+		       struct err *err)
+{
+	CLEANUP(mem_freep) char *gone = segment_path(w, s->number, ".deleting");
+	int rc;
+
+	if (s->unread)
+		return set_aside(w, s, err);
+	rc = fs_rename(w->o.fs, file_path(s->file), gone, err);
+	return rc ? rc : fs_unlink(w->o.fs, gone, err);
+}
+
+int wal_drop(struct wal *w, uint64_t upto, struct err *err)
+{
+	for (;;) {
+		struct wal_segment *s = NULL;
+		int rc;
+
+		pthread_mutex_lock(&w->mu);
+		if (w->count && w->segments[0] != w->current &&
+		    w->segments[0]->number <= upto) {
+			s = w->segments[0];
+			w->count--;
+			memmove(w->segments, w->segments + 1,
+				w->count * sizeof(struct wal_segment *));
+		}
+		pthread_mutex_unlock(&w->mu);
+		if (!s)
+			return 0;
+		rc = remove_file(w, s, err);
+		wal_segment_unref(s);
+		if (rc)
+			return rc;
+	}
+}
