@@ -8,7 +8,7 @@ target_compile_options(project_flags INTERFACE
   -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition
   -Wpointer-arith -Wwrite-strings
   -fno-common -fno-strict-aliasing -fno-omit-frame-pointer
-  # pprof/columns/unsample.c must give the same bits on every machine.
+  # pprof/rows/heap_unscale.c must give the same bits on every machine.
   -ffp-contract=off)
 add_library(project_strict INTERFACE)
 target_link_libraries(project_strict INTERFACE project_flags)

@@ -28,29 +28,6 @@ extern const struct codec codec_columns;
  */
 struct columns_sum;
 
-struct columns_sum *columns_sum_new(void);
-void columns_sum_free(struct columns_sum *s);
-
-/* Bytes that it takes. */
-size_t columns_sum_memory(const struct columns_sum *s);
-
-/*
- * Add a row, or, if it does not add up with those before it, flush these
- * first. ops: as merge_add()'s, but not NULL. ERR_UNSUPPORTED: the row has to
- * be read as a profile, nothing was added; ERR_INVALID, as merge_add().
- */
-NODISCARD int columns_sum_add(struct columns_sum *s,
-			      const struct codec_rows *rows, size_t row,
-			      const enum merge_op *ops, struct merge *to,
-			      struct err *err);
-
-/*
- * Merge what was added up. To be called before anything else is merged or
- * averaged, and before the labels change that a merge gives to samples.
- */
-NODISCARD int columns_sum_flush(struct columns_sum *s, struct merge *to,
-				struct err *err);
-
 /*
  * Find: whether rows have a sample through a function whose name matches.
  *
@@ -58,16 +35,6 @@ NODISCARD int columns_sum_flush(struct columns_sum *s, struct merge *to,
  * could not be had, columns_find_forget(). Threads: one thread a find.
  */
 struct columns_find;
-
-struct columns_find *columns_find_new(const struct regex *name);
-void columns_find_free(struct columns_find *f);
-size_t columns_find_memory(const struct columns_find *f);
-bool columns_find_row(struct columns_find *f, const struct codec_rows *rows,
-		      size_t row);
-void columns_find_forget(struct columns_find *f);
-
-/* The same of a profile. */
-bool pprof_has_function(const struct pprof *p, const struct regex *name);
 
 /*
  * What became of the profiles of an encoder of this codec so far: for tests

@@ -12,7 +12,7 @@
 #define PPROF_DECODE_H
 
 #include "base/err.h"
-#include "pprof/profile.h"
+#include "pprof/profile/profile.h"
 
 struct decoder;
 

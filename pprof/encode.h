@@ -11,7 +11,7 @@
 #define PPROF_ENCODE_H
 
 #include "base/buf.h"
-#include "pprof/profile.h"
+#include "pprof/profile/profile.h"
 
 /* Append to out, which is `over` when it is larger than its maximum. */
 void pprof_encode(const struct pprof *p, struct buf *out);

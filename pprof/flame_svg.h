@@ -8,7 +8,7 @@
 #ifndef PPROF_FLAME_SVG_H
 #define PPROF_FLAME_SVG_H
 
-#include "pprof/flame.h"
+#include "pprof/render/flame.h"
 
 /* The drawing, without script: an <svg> element with the id "flame". */
 void flame_svg(const struct report *r, const struct flame *f, struct buf *out);

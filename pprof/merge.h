@@ -15,7 +15,7 @@
 #define PPROF_MERGE_H
 
 #include "base/err.h"
-#include "pprof/profile.h"
+#include "pprof/profile/profile.h"
 
 struct merge;
 

@@ -10,9 +10,9 @@
 
 #include "base/err.h"
 #include "pprof/effort.h"
-#include "pprof/namefilter.h"
-#include "pprof/nodes.h"
-#include "pprof/tagfilter.h"
+#include "pprof/filter/namefilter.h"
+#include "pprof/filter/tagfilter.h"
+#include "pprof/graph/nodes.h"
 
 struct report_options {
 	struct str sample_index;

@@ -9,7 +9,7 @@
 #define PPROF_TAGROOT_H
 
 #include "pprof/effort.h"
-#include "pprof/profile.h"
+#include "pprof/profile/profile.h"
 
 #define TAGROOT_KEYS_MAX 16
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/finder.h"
 
+#include "pprof/columns_find.h"
 #include "web/decoding.h"
 
 int finder_init(struct finder *f, struct str pattern, size_t memory,

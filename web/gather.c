@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
+#include "pprof/columns_sum.h"
 #include "web/absence.h"
 #include "web/decoding.h"
 

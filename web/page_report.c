@@ -11,6 +11,9 @@
 #include "base/url.h"
 #include "base/xml.h"
 #include "pprof/flame_svg.h"
+#include "pprof/report_graph.h"
+#include "pprof/report_text.h"
+#include "pprof/report.h"
 #include "web/gather.h"
 #include "web/page.h"
 

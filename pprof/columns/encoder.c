@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/columns/encoder.h"
 
-#include "pprof/columns/group.h"
-#include "pprof/columns/intern.h"
-#include "pprof/columns/remap.h"
-#include "pprof/columns/shape.h"
-#include "pprof/decode.h"
+#include "pprof/columns/dialect.h"
+#include "pprof/columns/encoder_private.h"
+#include "pprof/columns/transcode.h"
+#include "pprof/dictionary/dict_decode.h"
+#include "pprof/dictionary/dict_encode.h"
+#include "pprof/dictionary/intern_mappings.h"
+#include "pprof/dictionary/layout.h"
+#include "pprof/rows/group_decode.h"
+#include "pprof/rows/group_encode.h"
 
 /* What a profile may take to be decoded, and what a stripe may grow to. */
 #define DECODE_MAX   ((size_t)16 * MIB)
@@ -15,35 +19,7 @@
 #define ESTIMATE     3  /* level, when the size is only to be known */
 #define SURELY_WORTH 48 /* times smaller: zstd does not reach it */
 #define MUCH         ((size_t)512 * KIB)
-#define PATCH_WORTH  8
-#define PATCH_LEVEL  1
 #define BUFFER_KEEP  ((size_t)1 * MIB)
-
-struct codec_encoder {
-	struct codec_table table;
-	struct dict_mark start; /* of the empty dictionary */
-	struct intern *intern;
-	struct decoder *decoder;
-	struct replay *replay;
-	struct colgroup_coder *coder;
-	struct zstd *zstd;
-	int level;
-	enum dialect dialect;     /* the last one that was right */
-	VEC(uint32_t) successors; /* by key: what followed it last, or 0 */
-	uint32_t first_key;       /* of the last profile */
-	bool patches;             /* the last profile needed one */
-	bool is_used;
-	struct remap *remap; /* of the table below, or NULL */
-	const struct codec_table *remapped;
-	bool take_all;
-	struct columns_counts counts;
-
-	/* The group. */
-	struct colgroup group;
-	VEC(int64_t) values; /* profile after profile, by type */
-	struct buf replayed;
-	struct columns_counts added;
-};
 
 static void start_stripe(struct codec_encoder *e)
 {
@@ -74,13 +50,6 @@ struct codec_encoder *columns_encoder_new(int level)
 	e->level = level;
 	start_stripe(e);
 	return e;
-}
-
-void columns_adopt_end(struct codec_encoder *e)
-{
-	remap_free(e->remap);
-	e->remap = NULL;
-	e->remapped = NULL;
 }
 
 void columns_encoder_free(struct codec_encoder *e)
@@ -117,22 +86,20 @@ columns_encoder_counts(const struct codec_encoder *e)
 	return &e->counts;
 }
 
-static size_t dict_size(const struct codec_encoder *e)
+size_t encoder_dict_size(const struct codec_encoder *e)
 {
 	return dict_memory(&e->table.d) + intern_memory(e->intern);
 }
 
 bool columns_encoder_is_full(const struct codec_encoder *e)
 {
-	return dict_size(e) > DICT_FULL;
+	return encoder_dict_size(e) > DICT_FULL;
 }
 
-static int refuse(struct err *err, const char *why)
+int encoder_refuse(struct err *err, const char *why)
 {
 	return err_set(err, ERR_UNSUPPORTED, "not for columns: %s", why);
 }
-
-/* A profile's samples. */
 
 static uint32_t likely_after(const struct codec_encoder *e, uint32_t key)
 {
@@ -182,107 +149,18 @@ static size_t add_values(struct codec_encoder *e, const struct pprof *p)
 	return at;
 }
 
-/* How its writer wrote it. */
-
-static size_t distance(size_t a, size_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
-/* Write the row as e->dialect does, into e->replayed. */
-static int write_as(struct codec_encoder *e, struct bytes raw, struct row *row,
-		    struct err *err)
-{
-	int rc = shape_read(raw, e->dialect, e->intern, &row->shape, err);
-
-	buf_reset(&e->replayed);
-	return rc ? rc :
-		    replay_row(e->replay, &e->table.d, row, 2 * raw.len + MIB,
-			       &e->replayed, err);
-}
-
-/* What differs between e->replayed and the profile's bytes. */
-static int add_patch(struct codec_encoder *e, struct bytes raw, uint32_t *len,
-		     struct err *err)
-{
-	size_t at = e->group.patches.len;
-
-	zstd_compress_after(e->zstd, PATCH_LEVEL, buf_bytes(&e->replayed), raw,
-			    &e->group.patches);
-	*len = (uint32_t)(e->group.patches.len - at);
-	e->added.patched++;
-	e->added.patch_bytes += *len;
-	e->patches = (size_t)*len * PATCH_WORTH <= raw.len;
-	return e->patches ? 0 :
-			    refuse(err, "its writer is too unlike any known");
-}
-
-/* 0: the dialect gives the profile's bytes back. */
-static int try_dialect(struct codec_encoder *e, struct bytes raw,
-		       struct row *row, struct err *err)
-{
-	int rc = write_as(e, raw, row, err);
-
-	if (rc || !bytes_eq(buf_bytes(&e->replayed), raw))
-		return rc ? rc : ERR_NOTFOUND;
-	e->added.exact[e->dialect]++;
-	e->patches = false;
-	return 0;
-}
-
-/* Try all; e->dialect is then the right one, or that which comes nearest. */
-static int try_all(struct codec_encoder *e, struct bytes raw, struct row *row,
-		   struct err *err)
-{
-	struct dict_mark mark = dict_mark(&e->table.d);
-	enum dialect best = e->dialect;
-	size_t least = SIZE_MAX;
-
-	for (int i = 0; i < DIALECTS; i++) {
-		int rc = try_dialect(e, raw, row, err);
-		size_t off = distance(e->replayed.len, raw.len);
-
-		if (!rc)
-			return 0;
-		if (rc == ERR_NOTFOUND && off < least) {
-			least = off;
-			best = e->dialect;
-		}
-		intern_rollback_shapes(e->intern, &mark);
-		e->dialect = (e->dialect + 1) % DIALECTS;
-	}
-	e->dialect = best;
-	return try_dialect(e, raw, row, err);
-}
-
-/*
- * Find the dialect that gives the profile's bytes back, or comes near. Where
- * one profile needed a patch the next one will, in the same dialect.
- */
-static int find_dialect(struct codec_encoder *e, struct bytes raw,
-			struct row *row, uint32_t *patch, struct err *err)
-{
-	int rc = e->patches ? try_dialect(e, raw, row, err) :
-			      try_all(e, raw, row, err);
-
-	*patch = 0;
-	if (rc == ERR_NOTFOUND)
-		return add_patch(e, raw, patch, err);
-	return rc ? refuse(err, "its top level is of no known kind") : 0;
-}
-
 static int check_limits(const struct codec_encoder *e, const struct pprof *p,
 			struct err *err)
 {
 	size_t values = p->samples.count * (p->types.count + 1);
 
 	if (p->mappings.count > DICT_LAYOUT_MAX)
-		return refuse(err, "too many mappings");
+		return encoder_refuse(err, "too many mappings");
 	if (e->group.keys.count * (p->types.count + 1) + values >
 	    COLGROUP_VALUES_MAX)
-		return refuse(err, "too many values");
+		return encoder_refuse(err, "too many values");
 	if (e->group.count && p->types.count != e->group.types)
-		return refuse(err, "its sample types are others");
+		return encoder_refuse(err, "its sample types are others");
 	return 0;
 }
 
@@ -298,7 +176,7 @@ static int add_profile(struct codec_encoder *e, struct bytes raw,
 	int rc = decoder_run(e->decoder, raw, &p, err);
 
 	if (rc)
-		return refuse(err, "it cannot be decoded");
+		return encoder_refuse(err, "it cannot be decoded");
 	rc = check_limits(e, p, err);
 	if (rc)
 		return rc;
@@ -313,11 +191,11 @@ static int add_profile(struct codec_encoder *e, struct bytes raw,
 			     .types = p->types.count };
 	add_keys(e, p->samples.count);
 	at = add_values(e, p);
-	if (dict_size(e) > DICT_MAX)
-		return refuse(err, "it has too much that is new");
+	if (encoder_dict_size(e) > DICT_MAX)
+		return encoder_refuse(err, "it has too much that is new");
 	row->keys = g->keys.v + first;
 	row->values = e->values.v + at;
-	rc = find_dialect(e, raw, row, &g->patch_lens[i], err);
+	rc = encoder_find_dialect(e, raw, row, &g->patch_lens[i], err);
 	g->count++;
 	return rc;
 }
@@ -425,7 +303,7 @@ static bool is_worth(struct codec_encoder *e, const struct dict_mark *from,
 	return bound < other || stored + stored_size(e, from, ESTIMATE) < other;
 }
 
-static void trim(struct codec_encoder *e)
+void encoder_trim(struct codec_encoder *e)
 {
 	if (e->replayed.cap > BUFFER_KEEP)
 		buf_fini(&e->replayed);
@@ -450,7 +328,7 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 	size_t at = out->len;
 	bool too_much = count > COLGROUP_ROWS_MAX ||
 			length(values, count) > COLGROUP_BYTES_MAX;
-	int rc = too_much ? refuse(err, "it is too large") : 0;
+	int rc = too_much ? encoder_refuse(err, "it is too large") : 0;
 
 	columns_adopt_end(e); /* now profiles are interned */
 	colgroup_reset(&e->group);
@@ -460,7 +338,7 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 	for (size_t i = 0; i < count && !rc; i++) {
 		rc = add_profile(e, values[i], err);
 		if (!rc && !e->take_all && is_all_new(e, &mark, values, i + 1))
-			rc = refuse(err, "nearly all in it is new");
+			rc = encoder_refuse(err, "nearly all in it is new");
 	}
 	if (!rc) {
 		join_values(e);
@@ -468,7 +346,7 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 				out);
 		if (!e->take_all &&
 		    !is_worth(e, &mark, values, count, out->len - at))
-			rc = refuse(err, "zstd makes it smaller");
+			rc = encoder_refuse(err, "zstd makes it smaller");
 	}
 	if (rc) {
 		intern_rollback(e->intern, &mark);
@@ -479,67 +357,13 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 		e->is_used = true;
 		count_added(e);
 	}
-	trim(e);
+	encoder_trim(e);
 	return rc;
 }
 
 size_t columns_encoder_table_size(const struct codec_encoder *e)
 {
 	return stored_size(e, &e->start, DICT_LEVEL);
-}
-
-/* From the table that the group needs to the stripe's own. */
-static int use_remap(struct codec_encoder *e, const struct codec_table *from,
-		     struct err *err)
-{
-	if (e->remap && e->remapped == from)
-		return 0;
-	columns_adopt_end(e);
-	e->remapped = from;
-	return remap_new(&from->d, e->intern, &e->remap, err);
-}
-
-static int adopt(struct codec_encoder *e, const struct codec_group *group,
-		 struct buf *out, struct err *err)
-{
-	const struct colgroup_request q = { .stored = group->stored,
-					    .lens = group->lens,
-					    .count = group->count,
-					    .end = group->count,
-					    .patches = true };
-	struct dict_mark mark = dict_mark(&e->table.d);
-	int rc;
-
-	if (!group->table)
-		return err_set(err, ERR_CORRUPT, "columns without their table");
-	rc = colgroup_decode(e->coder, &group->table->d, &q, &e->group, err);
-	if (rc == ERR_TOOBIG)
-		rc = err_set(err, ERR_CORRUPT, "it grew");
-	if (!rc)
-		rc = use_remap(e, group->table, err);
-	if (rc)
-		return rc;
-	remap_group(e->remap, &e->group);
-	if (dict_size(e) > DICT_MAX) {
-		intern_rollback(e->intern, &mark);
-		return refuse(err, "it has too much that is new");
-	}
-	e->group.top = (uint32_t)mark.keys;
-	colgroup_encode(e->coder, &e->table.d, &e->group, e->level, out);
-	e->is_used = true;
-	return 0;
-}
-
-int columns_adopt(struct codec_encoder *e, const struct codec_group *group,
-		  struct buf *out, struct err *err)
-{
-	int rc = adopt(e, group, out, err);
-
-	/* What failed may have been taken back, and its table may go. */
-	if (rc)
-		columns_adopt_end(e);
-	trim(e);
-	return rc;
 }
 
 /* What is stored must read back the same. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/columns/remap.h"
 
-#include "pprof/columns/borrow.h"
-#include "pprof/columns/shape.h"
-#include "pprof/fields.h"
-#include "pprof/placemap.h"
+#include "pprof/dictionary/borrow.h"
+#include "pprof/dictionary/intern_mappings.h"
+#include "pprof/dictionary/layout.h"
+#include "pprof/profile/index_map.h"
+#include "pprof/wire/fields.h"
 
 #define MAPPINGS_MAX 1024 /* they are compared one with another */
 

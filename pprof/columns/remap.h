@@ -9,8 +9,8 @@
 #ifndef PPROF_COLUMNS_REMAP_H
 #define PPROF_COLUMNS_REMAP_H
 
-#include "pprof/columns/group.h"
-#include "pprof/columns/intern.h"
+#include "pprof/rows/group.h"
+#include "pprof/dictionary/intern.h"
 
 struct remap;
 

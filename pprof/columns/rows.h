@@ -7,7 +7,7 @@
 #define PPROF_COLUMNS_ROWS_H
 
 #include "pprof/columns.h"
-#include "pprof/columns/group.h"
+#include "pprof/rows/group.h"
 
 struct codec_rows {
 	const struct dictionary *d;

@@ -7,6 +7,7 @@
 #include "pprof/encode.h"
 #include "pprof/merge.h"
 #include "pprof/report.h"
+#include "pprof/report/report_traces.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,6 +6,7 @@
 #include "base/enc.h"
 #include "base/metrics.h"
 #include "tsdb/head/head.h"
+#include "tsdb/head/head_open.h"
 #include "tsdb/io/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,10 +7,11 @@
 #include "pprof/aggregate.h"
 #include "pprof/decode.h"
 #include "pprof/encode.h"
-#include "pprof/flame.h"
-#include "pprof/measure.h"
 #include "pprof/merge.h"
+#include "pprof/profile/measure.h"
+#include "pprof/render/flame.h"
 #include "pprof/report.h"
+#include "pprof/report/report_folded.h"
 
 #define ROOM ((size_t)64 * MIB)
 

@@ -15,9 +15,10 @@
 #include "tests/tsdb/sample.h"
 #include "tsdb/block/block_writer.h"
 #include "tsdb/chunk/chunk_meta.h"
-#include "tsdb/head/head.h"
-#include "tsdb/wal/segment.h"
 #include "tsdb/db/state.h"
+#include "tsdb/head/head.h"
+#include "tsdb/head/head_open.h"
+#include "tsdb/wal/segment.h"
 
 TestSuite(format, .timeout = 60);
 

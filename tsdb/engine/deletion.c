@@ -5,6 +5,7 @@
 #include "tsdb/db/db.h"
 #include "tsdb/db/view.h"
 #include "tsdb/db/worker.h"
+#include "tsdb/head/head_tombstones.h"
 
 /* What a deletion is of. */
 struct deletion {

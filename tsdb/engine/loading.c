@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "tsdb/block/block_writer.h"
 #include "tsdb/db/view.h"
+#include "tsdb/head/head_open.h"
 
 bool ends_with(const char *s, const char *end)
 {

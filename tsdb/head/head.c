@@ -8,6 +8,7 @@
 #include "base/enc.h"
 #include "base/mem.h"
 #include "model/types.h"
+#include "tsdb/head/head_open.h"
 #include "tsdb/io/record.h"
 #include "tsdb/wal/wal.h"
 

@@ -18,9 +18,9 @@
 #include "base/metrics.h"
 #include "tsdb/chunk/chunks.h"
 #include "tsdb/head/interner.h"
+#include "tsdb/head/series.h"
 #include "tsdb/index/memindex.h"
 #include "tsdb/index/postings.h"
-#include "tsdb/head/series.h"
 #include "tsdb/io/ulid.h"
 
 /* Kinds of records in the log. */
@@ -81,9 +81,6 @@ struct range {
 	int64_t retry_ns; /* maintenance's: not before, sealing has failed */
 };
 
-/* Whether the making of its directory was cut short: it holds no profile. */
-bool range_is_stillborn(const struct range *r);
-
 /*
  * Make an empty range, durable with its directory. ERR_EXISTS: there is one of
  * that name, with profiles.
@@ -91,23 +88,8 @@ bool range_is_stillborn(const struct range *r);
 NODISCARD int range_create(struct range_env *env, int64_t start, uint64_t lsn,
 			   int64_t now_ms, struct range **out, struct err *err);
 
-/*
- * Read the range in the directory `name`. ERR_NOTFOUND: its making was cut
- * short and it held nothing; it is gone. ERR_CORRUPT: it is damaged as a whole.
- * Stretches of its log that the disk does not give back are told of, counted,
- * and make it `unreadable`.
- */
-NODISCARD int range_open(struct range_env *env, const char *name,
-			 struct range **out, struct err *err);
-
 /* A range without files, for range_load(). */
 struct range *range_new(struct range_env *env, const char *path);
-
-/*
- * Fill an empty range from the bytes of its log: what range_open() does, for
- * tests and fuzzers. ERR_CORRUPT, ERR_UNSUPPORTED: the file's header.
- */
-NODISCARD int range_load(struct range *r, struct bytes file, struct err *err);
 
 struct range *range_ref(struct range *r);
 void range_unref(struct range *r);
@@ -138,17 +120,6 @@ bool range_is_done_with(struct range *r, uint32_t series, int64_t ms,
 
 /* The lowest LSN of what is only in the WAL; UINT64_MAX without any. */
 uint64_t range_oldest(struct range *r);
-
-/*
- * Hide the profiles of these series in [from, to] that are there now, durably.
- * The range must not be flushed meanwhile. lsn is the last one there is.
- */
-NODISCARD int range_delete(struct range *r, const struct postings *series,
-			   int64_t from, int64_t to, uint64_t lsn,
-			   struct err *err);
-
-/* Read what was deleted, when the log has been read: for range_open(). */
-void range_load_tombstones(struct range *r);
 
 /* Where a profile is, in a range or in a block. */
 struct part_hit {

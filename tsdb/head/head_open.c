@@ -2,6 +2,8 @@
 /*
  * Reading a range's log at a start.
  */
+#include "tsdb/head/head_open.h"
+
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -9,6 +11,7 @@
 #include "base/mem.h"
 #include "model/types.h"
 #include "tsdb/head/head.h"
+#include "tsdb/head/head_tombstones.h"
 #include "tsdb/io/record.h"
 
 /* The first record of a log is no longer than this. */

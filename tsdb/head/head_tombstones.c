@@ -3,6 +3,8 @@
  * What was deleted in a range: gaps in its series, and the file that keeps
  * them (docs/format/range.md).
  */
+#include "tsdb/head/head_tombstones.h"
+
 #include <stdio.h>
 #include <sys/random.h>
 

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "tsdb/block/block_writer.h"
 #include "tsdb/engine/data_dir.h"
+#include "tsdb/head/head_open.h"
 #include "tsdb/io/dirlock.h"
 #include "tsdb/io/record.h"
 #include "tsdb/io/trash.h"

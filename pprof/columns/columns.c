@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/columns.h"
+
+#include "pprof/columns/encoder.h"
+#include "pprof/columns/rows.h"
+#include "pprof/columns/transcode.h"
+#include "pprof/dictionary/dict_decode.h"
+#include "pprof/dictionary/dict_streams.h"
+#include "pprof/dictionary/section.h"
+#include "pprof/rows/group_decode.h"
+
+#define BUFFER_KEEP ((size_t)4 * MIB)
+
+/* Dictionaries, read. */
+
+static void table_free(struct codec_table *t)
+{
+	if (!t)
+		return;
+	dict_fini(&t->d);
+	mem_free(t);
+}
+
+static int table_open(struct bytes stored, struct codec_table **out,
+		      struct err *err)
+{
+	struct codec_table *t = mem_new(struct codec_table);
+	int rc;
+
+	dict_init(&t->d);
+	rc = dict_decode(stored, &t->d, err);
+	if (rc)
+		table_free(t);
+	else
+		*out = t;
+	return rc;
+}
+
+static size_t memory_of(const struct codec_table *t)
+{
+	return dict_memory(&t->d);
+}
+
+/* Groups, read. */
+
+struct codec_decoder {
+	struct colgroup_coder *coder;
+	struct colgroup group;
+	struct replay *replay;
+	struct zstd *zstd;
+	struct buf replayed; /* what a patch is against */
+	struct codec_rows rows;
+};
+
+static struct codec_decoder *decoder_new(void)
+{
+	struct codec_decoder *d = mem_new(struct codec_decoder);
+
+	d->coder = colgroup_coder_new();
+	d->replay = replay_new();
+	d->zstd = zstd_new();
+	return d;
+}
+
+static void decoder_free(struct codec_decoder *d)
+{
+	if (!d)
+		return;
+	colgroup_coder_free(d->coder);
+	colgroup_fini(&d->group);
+	replay_free(d->replay);
+	zstd_free(d->zstd);
+	buf_fini(&d->replayed);
+	mem_free(d);
+}
+
+static size_t decoder_memory(const struct codec_decoder *d)
+{
+	return sizeof(*d) + colgroup_coder_memory(d->coder) +
+	       colgroup_memory(&d->group) + replay_memory(d->replay) +
+	       d->replayed.cap;
+}
+
+static int patch(struct codec_decoder *d, const struct dictionary *dict,
+		 size_t i, uint32_t len, struct buf *out, struct err *err)
+{
+	int rc;
+
+	buf_reset(&d->replayed);
+	rc = replay_row(d->replay, dict, &d->group.rows[i],
+			2 * (size_t)len + MIB, &d->replayed, err);
+	if (!rc)
+		rc = zstd_decompress_after(d->zstd, buf_bytes(&d->replayed),
+					   colgroup_patch(&d->group, i), len,
+					   out, err);
+	if (d->replayed.cap > BUFFER_KEEP)
+		buf_fini(&d->replayed);
+	return rc;
+}
+
+static int write_row(struct codec_decoder *d, const struct dictionary *dict,
+		     size_t i, uint32_t len, struct buf *out, struct err *err)
+{
+	size_t at = out->len;
+	int rc;
+
+	if (d->group.patch_lens[i])
+		return patch(d, dict, i, len, out, err);
+	rc = replay_row(d->replay, dict, &d->group.rows[i], len, out, err);
+	if (rc == ERR_TOOBIG || (!rc && out->len - at != len))
+		rc = err_set(err, ERR_CORRUPT,
+			     "a profile has not the length that it had");
+	return rc;
+}
+
+static int decode(struct codec_decoder *d, const struct codec_group *group,
+		  size_t first, size_t n, struct buf *out, struct err *err)
+{
+	struct colgroup_request q = { .stored = group->stored,
+				      .lens = group->lens,
+				      .count = group->count,
+				      .begin = first,
+				      .end = first + n,
+				      .patches = true };
+	int rc;
+
+	if (!group->table)
+		return err_set(err, ERR_CORRUPT, "columns without their table");
+	if (first > group->count || n > group->count - first)
+		return err_set(err, ERR_CORRUPT, "no value %zu in the group",
+			       first + n);
+	rc = colgroup_decode(d->coder, &group->table->d, &q, &d->group, err);
+	for (size_t i = first; i < first + n && !rc; i++)
+		rc = write_row(d, &group->table->d, i, group->lens[i], out,
+			       err);
+	if (colgroup_memory(&d->group) > BUFFER_KEEP)
+		colgroup_fini(&d->group);
+	return rc == ERR_TOOBIG ? err_set(err, ERR_CORRUPT, "it grew") : rc;
+}
+
+static int rows(struct codec_decoder *d, const struct codec_group *group,
+		const bool *types, const struct codec_rows **out,
+		struct err *err)
+{
+	struct colgroup_request q = { .stored = group->stored,
+				      .lens = group->lens,
+				      .count = group->count,
+				      .end = group->count,
+				      .types = types };
+	int rc;
+
+	if (!group->table)
+		return err_set(err, ERR_CORRUPT, "columns without their table");
+	rc = colgroup_decode(d->coder, &group->table->d, &q, &d->group, err);
+	d->rows = (struct codec_rows){ &group->table->d, &d->group };
+	*out = &d->rows;
+	return rc == ERR_TOOBIG ? err_set(err, ERR_CORRUPT, "it grew") : rc;
+}
+
+/* What a stored thing is made of. */
+
+struct teller {
+	struct dec in;
+	void (*fn)(void *ctx, const char *section, size_t bytes);
+	void *ctx;
+};
+
+static void tell_section(struct teller *t, const char *name, size_t before)
+{
+	const uint8_t *from = t->in.pos;
+
+	section_skip(&t->in);
+	if (!t->in.bad)
+		t->fn(t->ctx, name, before + (size_t)(t->in.pos - from));
+}
+
+static void tell_table(struct teller *t)
+{
+	for (enum dict_stream s = 0; s < DICT_STREAMS; s++)
+		tell_section(t, dict_stream_name(s), 0);
+}
+
+/* Behind head and keys come a model and a column for each type, then patches. */
+static void tell_group(struct teller *t, size_t types)
+{
+	tell_section(t, "group: heads", 0);
+	tell_section(t, "group: keys", 0);
+	while (types && dec_left(&t->in)) {
+		enum column_model model = dec_u8(&t->in);
+
+		tell_section(t, "group: values", 1);
+		types -= model == MODEL_UNSAMPLED && types > 1 ? 2 : 1;
+	}
+	if (dec_left(&t->in))
+		t->fn(t->ctx, "group: patches", dec_left(&t->in));
+}
+
+static void sections(struct bytes stored, bool is_table,
+		     void (*fn)(void *ctx, const char *section, size_t bytes),
+		     void *ctx)
+{
+	struct teller t = { dec_init(stored), fn, ctx };
+	struct colgroup_coder *c;
+
+	if (is_table) {
+		tell_table(&t);
+		return;
+	}
+	c = colgroup_coder_new();
+	tell_group(&t, colgroup_types(c, stored));
+	colgroup_coder_free(c);
+}
+
+const struct codec codec_columns = {
+	.id = CODEC_COLUMNS,
+	.name = "columns",
+	.encoder_new = columns_encoder_new,
+	.encoder_free = columns_encoder_free,
+	.encode = columns_encode,
+	.adopt = columns_adopt,
+	.adopt_end = columns_adopt_end,
+	.encoder_table = columns_encoder_table,
+	.encoder_is_full = columns_encoder_is_full,
+	.encoder_finish = columns_encoder_finish,
+	.table_open = table_open,
+	.table_free = table_free,
+	.table_memory = memory_of,
+	.decoder_new = decoder_new,
+	.decoder_free = decoder_free,
+	.decoder_memory = decoder_memory,
+	.decode = decode,
+	.rows = rows,
+	.sections = sections,
+};

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/columns_find.h"
+
+#include "pprof/columns/rows.h"
+
+/* What is known of a thing of the dictionary. */
+enum answer {
+	NOT_ASKED,
+	NO,
+	YES,
+};
+
+struct columns_find {
+	const struct regex *name;
+	const struct dictionary *d; /* what the answers are about */
+	VEC(uint8_t) functions;
+	VEC(uint8_t) keys;
+	bool any; /* some function of the dictionary matches */
+};
+
+struct columns_find *columns_find_new(const struct regex *name)
+{
+	struct columns_find *f = mem_new(struct columns_find);
+
+	f->name = name;
+	return f;
+}
+
+void columns_find_free(struct columns_find *f)
+{
+	if (!f)
+		return;
+	vec_fini(&f->functions);
+	vec_fini(&f->keys);
+	mem_free(f);
+}
+
+size_t columns_find_memory(const struct columns_find *f)
+{
+	return sizeof(*f) + vec_memory(&f->functions) + vec_memory(&f->keys);
+}
+
+#define not_asked(vec, n)                             \
+	do {                                          \
+		(vec)->count = 0;                     \
+		vec_reserve(vec, (n) + 1);            \
+		memset((vec)->v, NOT_ASKED, (n) + 1); \
+		(vec)->count = (n);                   \
+	} while (0)
+
+/* Each name of a stripe is matched once, whatever is asked about it. */
+static void begin(struct columns_find *f, const struct dictionary *d)
+{
+	f->d = d;
+	f->any = false;
+	not_asked(&f->functions, d->functions.count);
+	not_asked(&f->keys, d->keys.count);
+	for (size_t i = 0; i < d->functions.count; i++) {
+		struct str name = dict_str(d, d->functions.v[i].name);
+		bool yes = regex_matches(f->name, name);
+
+		f->functions.v[i] = yes ? YES : NO;
+		f->any = f->any || yes;
+	}
+}
+
+static bool has_location(const struct columns_find *f, uint32_t location)
+{
+	struct pprof_run lines = f->d->locations.v[location].lines;
+
+	for (uint32_t i = 0; i < lines.count; i++) {
+		uint32_t fn = f->d->lines.v[lines.first + i].function;
+
+		if (f->functions.v[fn] == YES)
+			return true;
+	}
+	return false;
+}
+
+static bool has_key(struct columns_find *f, uint32_t key)
+{
+	const struct dict_node *nodes = f->d->nodes.v;
+	uint8_t *known = &f->keys.v[key];
+	uint32_t n = f->d->keys.v[key].stack;
+
+	if (*known != NOT_ASKED)
+		return *known == YES;
+	while (n != DICT_ROOT && !has_location(f, nodes[n].location))
+		n = nodes[n].parent;
+	*known = n == DICT_ROOT ? NO : YES;
+	return *known == YES;
+}
+
+void columns_find_forget(struct columns_find *f)
+{
+	f->d = NULL;
+}
+
+bool columns_find_row(struct columns_find *f, const struct codec_rows *rows,
+		      size_t i)
+{
+	const struct row *row = &rows->group->rows[i];
+
+	if (f->d != rows->d)
+		begin(f, rows->d);
+	for (size_t k = 0; k < row->samples && f->any; k++) {
+		if (has_key(f, row->keys[k]))
+			return true;
+	}
+	return false;
+}
+
+static bool has_named_frame(const struct pprof *p,
+			    const struct pprof_run *stack, const bool *named)
+{
+	for (uint32_t k = 0; k < stack->count; k++) {
+		struct pprof_run lines =
+			p->locations.v[p->frames.v[stack->first + k]].lines;
+
+		for (uint32_t n = 0; n < lines.count; n++) {
+			if (named[p->lines.v[lines.first + n].function])
+				return true;
+		}
+	}
+	return false;
+}
+
+bool pprof_has_function(const struct pprof *p, const struct regex *name)
+{
+	bool *named = mem_zalloc(p->functions.count + 1, sizeof(*named));
+	bool found = false;
+
+	for (size_t i = 0; i < p->functions.count; i++)
+		named[i] = regex_matches(name,
+					 pprof_str(p, p->functions.v[i].name));
+	for (size_t i = 0; i < p->samples.count && !found; i++)
+		found = has_named_frame(p, pprof_stack(p, i), named);
+	mem_free(named);
+	return found;
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/columns_sum.h"
+
+#include "pprof/columns/rows.h"
+#include "pprof/dictionary/borrow.h"
+#include "pprof/dictionary/layout.h"
+#include "pprof/profile/index_map.h"
+#include "pprof/wire/fields.h"
+
+/*
+ * A profile that rows are added up in. Texts, functions, lines and labels are
+ * the dictionary's own arrays; the rest is made of what the rows need, in the
+ * order in which they need it, so that merging it has the same result as
+ * merging the profiles.
+ */
+struct columns_sum {
+	const struct dictionary *d; /* NULL: nothing is added up */
+	struct pprof p;
+	struct place_map samples;   /* by key */
+	struct place_map locations; /* by location */
+	struct place_map mappings;  /* by mapping */
+
+	uint32_t shape;
+	uint32_t layout; /* of the row being added */
+	enum merge_op ops[TYPES_MAX];
+};
+
+struct columns_sum *columns_sum_new(void)
+{
+	return mem_new(struct columns_sum);
+}
+
+/* What the dictionary owns is not ours to free. */
+static void give_back(struct columns_sum *s)
+{
+	struct pprof *p = &s->p;
+
+	vec_give_back(&p->strings.strings);
+	vec_give_back(&p->functions);
+	vec_give_back(&p->lines);
+	vec_give_back(&p->labels);
+	vec_give_back(&p->label_sets);
+}
+
+void columns_sum_free(struct columns_sum *s)
+{
+	if (!s)
+		return;
+	give_back(s);
+	pprof_fini(&s->p);
+	vec_fini(&s->samples.to);
+	vec_fini(&s->locations.to);
+	vec_fini(&s->mappings.to);
+	mem_free(s);
+}
+
+size_t columns_sum_memory(const struct columns_sum *s)
+{
+	return sizeof(*s) + vec_memory(&s->p.frames) +
+	       vec_memory(&s->p.stacks) + vec_memory(&s->p.samples) +
+	       vec_memory(&s->p.values) + vec_memory(&s->p.locations) +
+	       vec_memory(&s->samples.to) + vec_memory(&s->locations.to) +
+	       vec_memory(&s->mappings.to);
+}
+
+int columns_sum_flush(struct columns_sum *s, struct merge *to, struct err *err)
+{
+	int rc = s->d ? merge_add_sum(to, &s->p, s->ops, err) : 0;
+
+	give_back(s);
+	s->d = NULL;
+	return rc;
+}
+
+static void take_type(struct pprof_type *to, const struct shape_op *op)
+{
+	to->type = op->operands[0];
+	to->unit = op->operands[1];
+}
+
+/* What the shape says of the profile as a whole. */
+static void take_header(struct pprof *p, const struct shape_op *op)
+{
+	switch (op->field) {
+	case PROFILE_SAMPLE_TYPE:
+		take_type(vec_add(&p->types), op);
+		break;
+	case PROFILE_PERIOD_TYPE:
+		take_type(&p->period_type, op);
+		break;
+	case PROFILE_DROP_FRAMES:
+		p->drop_frames = op->operands[0];
+		break;
+	case PROFILE_KEEP_FRAMES:
+		p->keep_frames = op->operands[0];
+		break;
+	case PROFILE_DEFAULT_TYPE:
+		p->default_type = op->operands[0];
+		break;
+	case PROFILE_DOC_URL:
+		p->doc_url = op->operands[0];
+		break;
+	case PROFILE_COMMENT:
+		for (size_t i = 0; i < op->count; i++)
+			*vec_add(&p->comments) = op->operands[i];
+		break;
+	default:
+		break;
+	}
+}
+
+/* The place of a mapping, where this row's program has it. */
+static uint32_t meet_mapping(struct columns_sum *s, uint32_t mapping)
+{
+	const struct dictionary *d = s->d;
+	const struct dict_mapping *m = &d->mappings.v[mapping];
+	struct pprof_run layout = d->layouts.v[s->layout];
+	uint32_t *to = &s->mappings.to.v[mapping];
+	struct dict_binding b = { 0 };
+
+	if (*to != PPROF_NONE)
+		return *to;
+	for (uint32_t i = 0; i < layout.count; i++) {
+		if (d->bindings.v[layout.first + i].mapping == mapping)
+			b = d->bindings.v[layout.first + i];
+	}
+	*to = (uint32_t)s->p.mappings.count;
+	*vec_add(&s->p.mappings) = (struct pprof_mapping){
+		.start = b.start,
+		.limit = b.start + m->size,
+		.offset = m->offset,
+		.file = m->file,
+		.build_id = m->build_id,
+		.has_functions = b.flags & DICT_HAS_FUNCTIONS,
+		.has_filenames = b.flags & DICT_HAS_FILENAMES,
+		.has_lines = b.flags & DICT_HAS_LINES,
+		.has_inlines = b.flags & DICT_HAS_INLINES,
+	};
+	return *to;
+}
+
+static uint32_t meet_location(struct columns_sum *s, uint32_t location)
+{
+	uint32_t *to = &s->locations.to.v[location];
+	struct pprof_location l;
+
+	if (*to != PPROF_NONE)
+		return *to;
+	l = s->d->locations.v[location];
+	if (l.mapping != PPROF_NONE) {
+		l.mapping = meet_mapping(s, l.mapping);
+		l.address += s->p.mappings.v[l.mapping].start;
+	}
+	*to = (uint32_t)s->p.locations.count;
+	*vec_add(&s->p.locations) = l;
+	return *to;
+}
+
+/* A sample for a key, with no value yet. */
+static uint32_t meet_key(struct columns_sum *s, uint32_t key)
+{
+	const struct dict_node *nodes = s->d->nodes.v;
+	struct pprof_sample k = s->d->keys.v[key];
+	struct pprof *p = &s->p;
+	uint32_t place = (uint32_t)p->samples.count;
+	struct pprof_run stack = { .first = (uint32_t)p->frames.count };
+
+	for (uint32_t n = k.stack; n != DICT_ROOT; n = nodes[n].parent)
+		*vec_add(&p->frames) = meet_location(s, nodes[n].location);
+	stack.count = (uint32_t)p->frames.count - stack.first;
+	*vec_add(&p->stacks) = stack;
+	*vec_add(&p->samples) =
+		(struct pprof_sample){ .stack = place, .labels = k.labels };
+	vec_reserve(&p->values, p->types.count);
+	for (size_t t = 0; t < p->types.count; t++)
+		p->values.v[p->values.count++] = 0;
+	s->samples.to.v[key] = place;
+	return place;
+}
+
+/* Whether the shape names as many sample types as there are values. */
+static bool has_types(const struct dictionary *d, const struct row *row)
+{
+	enum dialect dialect;
+	struct shape_walk w = shape_walk(d, row->shape, &dialect);
+	struct shape_op op;
+	size_t n = 0;
+
+	while (shape_next(&w, &op))
+		n += op.field == PROFILE_SAMPLE_TYPE;
+	return n == row->types;
+}
+
+static void begin(struct columns_sum *s, const struct dictionary *d,
+		  const struct row *row)
+{
+	struct pprof *p = &s->p;
+	struct shape_walk w;
+	struct shape_op op;
+	enum dialect dialect;
+
+	s->d = d;
+	s->shape = row->shape;
+	placemap_reset(&s->samples, d->keys.count);
+	placemap_reset(&s->locations, d->locations.count);
+	placemap_reset(&s->mappings, d->mappings.count);
+	pprof_reset(p);
+	vec_fini(&p->lines); /* it made room in them */
+	vec_fini(&p->labels);
+	vec_borrow(&p->strings.strings, &d->strings.strings);
+	vec_borrow(&p->functions, &d->functions);
+	vec_borrow(&p->lines, &d->lines);
+	vec_borrow(&p->labels, &d->labels);
+	vec_borrow(&p->label_sets, &d->label_sets);
+	w = shape_walk(d, row->shape, &dialect);
+	while (shape_next(&w, &op))
+		take_header(p, &op);
+	p->time_ns = row->time_ns;
+	p->period = row->period;
+	for (size_t t = 0; t < p->types.count; t++)
+		s->ops[t] = MERGE_SKIP;
+}
+
+/* Whether a row adds up with those before it to what merging them gives. */
+static bool fits(const struct columns_sum *s, const struct dictionary *d,
+		 const struct row *row, const enum merge_op *ops)
+{
+	if (s->d != d || s->shape != row->shape || s->p.period != row->period ||
+	    !s->p.time_ns || !row->time_ns)
+		return false;
+	for (size_t t = 0; t < row->types; t++) {
+		bool was = s->ops[t] == MERGE_AVERAGE;
+		bool is = ops[t] == MERGE_AVERAGE;
+
+		if (s->ops[t] != MERGE_SKIP && ops[t] != MERGE_SKIP &&
+		    was != is)
+			return false;
+	}
+	return true;
+}
+
+/* One column, when no other counts: a sample without value is none. */
+static void add_column(struct columns_sum *s, const struct row *row, size_t t,
+		       bool minus)
+{
+	const int64_t *v = row->values + t * row->stride;
+	size_t width = row->types;
+
+	for (size_t i = 0; i < row->samples; i++) {
+		uint32_t place;
+		int64_t *to;
+
+		if (!v[i])
+			continue;
+		place = s->samples.to.v[row->keys[i]];
+		if (place == PPROF_NONE)
+			place = meet_key(s, row->keys[i]);
+		to = &s->p.values.v[place * width + t];
+		*to = minus ? wrap_sub(*to, v[i]) : wrap_add(*to, v[i]);
+	}
+}
+
+static void add_sample(struct columns_sum *s, const struct row *row, size_t i,
+		       const enum merge_op *ops)
+{
+	uint32_t place = PPROF_NONE;
+
+	for (size_t t = 0; t < row->types; t++) {
+		int64_t v = row->values[t * row->stride + i];
+		int64_t *to;
+
+		if (ops[t] == MERGE_SKIP || !v)
+			continue;
+		if (place == PPROF_NONE) {
+			place = s->samples.to.v[row->keys[i]];
+			if (place == PPROF_NONE)
+				place = meet_key(s, row->keys[i]);
+		}
+		to = &s->p.values.v[place * row->types + t];
+		*to = ops[t] == MERGE_SUBTRACT ? wrap_sub(*to, v) :
+						 wrap_add(*to, v);
+	}
+}
+
+static void add_row(struct columns_sum *s, const struct row *row,
+		    const enum merge_op *ops)
+{
+	size_t wanted = 0;
+	size_t last = 0;
+
+	for (size_t t = 0; t < row->types; t++) {
+		if (ops[t] == MERGE_SKIP)
+			continue;
+		s->ops[t] = ops[t] == MERGE_AVERAGE ? MERGE_AVERAGE : MERGE_ADD;
+		wanted++;
+		last = t;
+	}
+	if (wanted == 1) {
+		add_column(s, row, last, ops[last] == MERGE_SUBTRACT);
+		return;
+	}
+	for (size_t i = 0; i < row->samples; i++)
+		add_sample(s, row, i, ops);
+}
+
+int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,
+		    size_t i, const enum merge_op *ops, struct merge *to,
+		    struct err *err)
+{
+	const struct row *row = &rows->group->rows[i];
+	struct pprof_run layout = rows->d->layouts.v[row->layout];
+	int rc = 0;
+
+	if (rows->group->patch_lens[i] || !has_types(rows->d, row))
+		return err_set(err, ERR_UNSUPPORTED,
+			       "an unusual profile is to be read as it came");
+	if (s->d && !fits(s, rows->d, row, ops))
+		rc = columns_sum_flush(s, to, err);
+	if (rc)
+		return rc;
+	if (!s->d)
+		begin(s, rows->d, row);
+	else if (row->time_ns < s->p.time_ns)
+		s->p.time_ns = row->time_ns;
+	s->p.duration_ns = wrap_add(s->p.duration_ns, row->duration_ns);
+	s->layout = row->layout;
+	/* The first mapping of a profile is its program. */
+	if (!s->p.mappings.count && layout.count)
+		meet_mapping(s, rows->d->bindings.v[layout.first].mapping);
+	add_row(s, row, ops);
+	return 0;
+}

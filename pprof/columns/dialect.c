@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/columns/dialect.h"
+
+#include "pprof/columns/encoder_private.h"
+#include "pprof/dictionary/layout.h"
+#include "pprof/rows/group_decode.h"
+
+#define PATCH_WORTH 8
+#define PATCH_LEVEL 1
+
+static size_t distance(size_t a, size_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* Write the row as e->dialect does, into e->replayed. */
+static int write_as(struct codec_encoder *e, struct bytes raw, struct row *row,
+		    struct err *err)
+{
+	int rc = shape_read(raw, e->dialect, e->intern, &row->shape, err);
+
+	buf_reset(&e->replayed);
+	return rc ? rc :
+		    replay_row(e->replay, &e->table.d, row, 2 * raw.len + MIB,
+			       &e->replayed, err);
+}
+
+/* What differs between e->replayed and the profile's bytes. */
+static int add_patch(struct codec_encoder *e, struct bytes raw, uint32_t *len,
+		     struct err *err)
+{
+	size_t at = e->group.patches.len;
+
+	zstd_compress_after(e->zstd, PATCH_LEVEL, buf_bytes(&e->replayed), raw,
+			    &e->group.patches);
+	*len = (uint32_t)(e->group.patches.len - at);
+	e->added.patched++;
+	e->added.patch_bytes += *len;
+	e->patches = (size_t)*len * PATCH_WORTH <= raw.len;
+	return e->patches ? 0 :
+			    encoder_refuse(
+				    err, "its writer is too unlike any known");
+}
+
+/* 0: the dialect gives the profile's bytes back. */
+static int try_dialect(struct codec_encoder *e, struct bytes raw,
+		       struct row *row, struct err *err)
+{
+	int rc = write_as(e, raw, row, err);
+
+	if (rc || !bytes_eq(buf_bytes(&e->replayed), raw))
+		return rc ? rc : ERR_NOTFOUND;
+	e->added.exact[e->dialect]++;
+	e->patches = false;
+	return 0;
+}
+
+/* Try all; e->dialect is then the right one, or that which comes nearest. */
+static int try_all(struct codec_encoder *e, struct bytes raw, struct row *row,
+		   struct err *err)
+{
+	struct dict_mark mark = dict_mark(&e->table.d);
+	enum dialect best = e->dialect;
+	size_t least = SIZE_MAX;
+
+	for (int i = 0; i < DIALECTS; i++) {
+		int rc = try_dialect(e, raw, row, err);
+		size_t off = distance(e->replayed.len, raw.len);
+
+		if (!rc)
+			return 0;
+		if (rc == ERR_NOTFOUND && off < least) {
+			least = off;
+			best = e->dialect;
+		}
+		intern_rollback_shapes(e->intern, &mark);
+		e->dialect = (e->dialect + 1) % DIALECTS;
+	}
+	e->dialect = best;
+	return try_dialect(e, raw, row, err);
+}
+
+int encoder_find_dialect(struct codec_encoder *e, struct bytes raw,
+			 struct row *row, uint32_t *patch, struct err *err)
+{
+	int rc = e->patches ? try_dialect(e, raw, row, err) :
+			      try_all(e, raw, row, err);
+
+	*patch = 0;
+	if (rc == ERR_NOTFOUND)
+		return add_patch(e, raw, patch, err);
+	return rc ? encoder_refuse(err, "its top level is of no known kind") :
+		    0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/columns/transcode.h"
+
+#include "pprof/columns/encoder_private.h"
+#include "pprof/dictionary/layout.h"
+#include "pprof/rows/group_decode.h"
+#include "pprof/rows/group_encode.h"
+
+#define DICT_MAX ((size_t)16 * MIB)
+
+void columns_adopt_end(struct codec_encoder *e)
+{
+	remap_free(e->remap);
+	e->remap = NULL;
+	e->remapped = NULL;
+}
+
+/* From the table that the group needs to the stripe's own. */
+static int use_remap(struct codec_encoder *e, const struct codec_table *from,
+		     struct err *err)
+{
+	if (e->remap && e->remapped == from)
+		return 0;
+	columns_adopt_end(e);
+	e->remapped = from;
+	return remap_new(&from->d, e->intern, &e->remap, err);
+}
+
+static int adopt(struct codec_encoder *e, const struct codec_group *group,
+		 struct buf *out, struct err *err)
+{
+	const struct colgroup_request q = { .stored = group->stored,
+					    .lens = group->lens,
+					    .count = group->count,
+					    .end = group->count,
+					    .patches = true };
+	struct dict_mark mark = dict_mark(&e->table.d);
+	int rc;
+
+	if (!group->table)
+		return err_set(err, ERR_CORRUPT, "columns without their table");
+	rc = colgroup_decode(e->coder, &group->table->d, &q, &e->group, err);
+	if (rc == ERR_TOOBIG)
+		rc = err_set(err, ERR_CORRUPT, "it grew");
+	if (!rc)
+		rc = use_remap(e, group->table, err);
+	if (rc)
+		return rc;
+	remap_group(e->remap, &e->group);
+	if (encoder_dict_size(e) > DICT_MAX) {
+		intern_rollback(e->intern, &mark);
+		return encoder_refuse(err, "it has too much that is new");
+	}
+	e->group.top = (uint32_t)mark.keys;
+	colgroup_encode(e->coder, &e->table.d, &e->group, e->level, out);
+	e->is_used = true;
+	return 0;
+}
+
+int columns_adopt(struct codec_encoder *e, const struct codec_group *group,
+		  struct buf *out, struct err *err)
+{
+	int rc = adopt(e, group, out, err);
+
+	/* What failed may have been taken back, and its table may go. */
+	if (rc)
+		columns_adopt_end(e);
+	encoder_trim(e);
+	return rc;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/dictionary/intern_mappings.h"
+
+#include "pprof/dictionary/intern_private.h"
+
+static bool same_mapping(const void *ctx, uint32_t i, const void *key)
+{
+	const struct dictionary *d = ctx;
+	const struct dict_mapping *a = &d->mappings.v[i];
+	const struct dict_mapping *b = key;
+
+	return a->size == b->size && a->offset == b->offset &&
+	       a->file == b->file && a->build_id == b->build_id &&
+	       a->twin == b->twin;
+}
+
+uint64_t intern_hash_mapping(const struct dict_mapping *m)
+{
+	uint64_t words[] = { m->size, m->offset,
+			     (uint64_t)m->file << 32 | m->build_id, m->twin };
+
+	return intern_hash(words, sizeof(words));
+}
+
+static uint32_t find_mapping(struct intern *in, const struct dict_mapping *m)
+{
+	struct dictionary *d = in->d;
+	uint64_t hash = intern_hash_mapping(m);
+	uint32_t i = table_find(&in->mappings, hash, same_mapping, d, m);
+
+	if (i != TABLE_NONE)
+		return i;
+	i = (uint32_t)d->mappings.count;
+	table_add(&in->mappings, hash, i);
+	*vec_add(&d->mappings) = *m;
+	return i;
+}
+
+static bool is_bound(const struct intern *in, uint32_t mapping)
+{
+	return mapping < in->bound.count &&
+	       in->bound.v[mapping] == in->profiles;
+}
+
+static void set_bound(struct intern *in, uint32_t mapping)
+{
+	while (in->bound.count <= mapping)
+		*vec_add(&in->bound) = 0;
+	in->bound.v[mapping] = in->profiles;
+}
+
+/* The mappings of a profile differ, so that a location can name one. */
+static void bind_mapping(struct intern *in, size_t i)
+{
+	const struct pprof_mapping *m = &in->src->mappings.v[i];
+	struct dict_mapping to = { .size = m->limit - m->start,
+				   .offset = m->offset,
+				   .file = intern_text(in, m->file),
+				   .build_id = intern_text(in, m->build_id) };
+	uint32_t place = find_mapping(in, &to);
+
+	while (is_bound(in, place)) {
+		to.twin++;
+		place = find_mapping(in, &to);
+	}
+	set_bound(in, place);
+	in->mapping_map.to.v[i] = place;
+	*vec_add(&in->bindings) = (struct dict_binding){
+		.start = m->start,
+		.mapping = place,
+		.flags = (m->has_functions ? DICT_HAS_FUNCTIONS : 0) |
+			 (m->has_filenames ? DICT_HAS_FILENAMES : 0) |
+			 (m->has_lines ? DICT_HAS_LINES : 0) |
+			 (m->has_inlines ? DICT_HAS_INLINES : 0),
+	};
+}
+
+bool intern_same_run(const void *ctx UNUSED, uint32_t i, const void *key)
+{
+	const struct run_key *k = key;
+	struct pprof_run r = k->runs.runs[i];
+	const uint8_t *have = k->runs.elements;
+
+	return r.count == k->count &&
+	       (!r.count || !memcmp(have + r.first * k->runs.size, k->want,
+				    r.count * k->runs.size));
+}
+
+uint64_t intern_hash_run(const struct runs *r, uint32_t i)
+{
+	const uint8_t *elements = r->elements;
+	struct pprof_run run = r->runs[i];
+
+	return intern_hash(elements + run.first * r->size, run.count * r->size);
+}
+
+void intern_mappings(struct intern *in)
+{
+	for (size_t i = 0; i < in->src->mappings.count; i++)
+		bind_mapping(in, i);
+}
+
+uint32_t intern_bindings(struct intern *in, const struct dict_binding *v,
+			 uint32_t count)
+{
+	struct dictionary *d = in->d;
+
+	in->bindings.count = 0;
+	vec_reserve(&in->bindings, count + 1);
+	for (uint32_t i = 0; i < count; i++) {
+		struct dict_binding b = v[i];
+
+		b.mapping = in->mapping_map.to.v[b.mapping];
+		in->bindings.v[i] = b;
+	}
+	return find_run(&in->layouts, &d->bindings, &d->layouts, in->bindings.v,
+			count);
+}
+
+uint32_t intern_layout(struct intern *in)
+{
+	struct dictionary *d = in->d;
+
+	intern_mappings(in);
+	vec_reserve(&in->bindings, 1);
+	return find_run(&in->layouts, &d->bindings, &d->layouts, in->bindings.v,
+			(uint32_t)in->bindings.count);
+}
+
+uint32_t intern_shape(struct intern *in, const uint32_t *words, uint32_t count)
+{
+	struct dictionary *d = in->d;
+
+	return find_run(&in->shapes, &d->words, &d->shapes, words, count);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/dictionary/layout.h"
+
+#include "pprof/dictionary/intern_mappings.h"
+#include "pprof/wire/fields.h"
+#include "pprof/wire/wire.h"
+
+/* Operands of an operation; COMMENT's first one counts more. */
+static int operands(uint32_t field)
+{
+	switch (field) {
+	case PROFILE_SAMPLE_TYPE:
+	case PROFILE_PERIOD_TYPE:
+		return 2;
+	case PROFILE_DROP_FRAMES:
+	case PROFILE_KEEP_FRAMES:
+	case PROFILE_COMMENT:
+	case PROFILE_DEFAULT_TYPE:
+	case PROFILE_DOC_URL:
+		return 1;
+	case PROFILE_SAMPLE:
+	case PROFILE_MAPPING:
+	case PROFILE_LOCATION:
+	case PROFILE_FUNCTION:
+	case PROFILE_STRING:
+	case PROFILE_TIME:
+	case PROFILE_DURATION:
+	case PROFILE_PERIOD:
+		return 0;
+	default:
+		return -1;
+	}
+}
+
+struct shape_walk shape_walk(const struct dictionary *d, uint32_t shape,
+			     enum dialect *dialect)
+{
+	struct pprof_run r = d->shapes.v[shape];
+	const uint32_t *words = d->words.v + r.first;
+
+	*dialect = words[0];
+	return (struct shape_walk){ .pos = words + 1, .end = words + r.count };
+}
+
+bool shape_next(struct shape_walk *w, struct shape_op *out)
+{
+	if (w->pos == w->end)
+		return false;
+	out->field = *w->pos++;
+	out->count = (size_t)operands(out->field);
+	if (out->field == PROFILE_COMMENT)
+		out->count = *w->pos++;
+	out->operands = w->pos;
+	w->pos += out->count;
+	return true;
+}
+
+bool shape_valid(const uint32_t *words, size_t n, size_t strings)
+{
+	size_t i = 1;
+
+	if (!n || n > SHAPE_WORDS_MAX || words[0] >= DIALECTS)
+		return false;
+	while (i < n) {
+		bool counted = words[i] == PROFILE_COMMENT;
+		int k = operands(words[i++]);
+		size_t count = (size_t)k;
+
+		if (k < 0 || (counted && i == n))
+			return false;
+		if (counted)
+			count = words[i++];
+		if (count > n - i)
+			return false;
+		for (; count; count--) {
+			if (words[i++] >= strings)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* A shape being read. */
+struct reader {
+	struct intern *in;
+	bool inlined; /* locations and functions stand between samples */
+	VEC(uint32_t) words;
+	size_t comment; /* where the last COMMENT's count is, if that is last */
+	bool bad;
+};
+
+static void word(struct reader *r, uint32_t w)
+{
+	if (r->words.count == SHAPE_WORDS_MAX)
+		r->bad = true;
+	else
+		*vec_add(&r->words) = w;
+}
+
+static void text(struct reader *r, uint64_t string)
+{
+	uint32_t to = 0;
+
+	if (!intern_string(r->in, string, &to))
+		r->bad = true;
+	word(r, to);
+}
+
+static void value_type(struct reader *r, struct bytes message)
+{
+	struct wire w = wire_init(message);
+	struct wire_field f;
+	uint64_t v[2] = { 0 };
+
+	while (wire_next(&w, &f)) {
+		if (f.type != WIRE_VARINT || !f.number || f.number > 2)
+			r->bad = true;
+		else
+			v[f.number - 1] = f.value;
+	}
+	text(r, v[0]);
+	text(r, v[1]);
+}
+
+static void comment(struct reader *r, uint64_t string)
+{
+	if (!r->comment) {
+		word(r, PROFILE_COMMENT);
+		r->comment = r->words.count;
+		word(r, 0);
+	}
+	text(r, string);
+	if (!r->bad)
+		r->words.v[r->comment]++;
+}
+
+static void comments(struct reader *r, const struct wire_field *f)
+{
+	struct wire w;
+
+	if (f->type == WIRE_VARINT) {
+		comment(r, f->value);
+		return;
+	}
+	if (f->type != WIRE_BYTES) {
+		r->bad = true;
+		return;
+	}
+	w = wire_init(f->bytes);
+	while (w.pos < w.end && !r->bad)
+		comment(r, wire_varint(&w));
+}
+
+static void field(struct reader *r, const struct wire_field *f)
+{
+	uint32_t number = (uint32_t)f->number;
+
+	if (f->number == PROFILE_COMMENT) {
+		comments(r, f);
+		return;
+	}
+	r->comment = 0;
+	if (f->number > PROFILE_DOC_URL)
+		return; /* numbers have 64 bits */
+	switch (operands(number)) {
+	case 2:
+		r->bad = r->bad || f->type != WIRE_BYTES;
+		word(r, number);
+		if (!r->bad)
+			value_type(r, f->bytes);
+		break;
+	case 1:
+		r->bad = r->bad || f->type != WIRE_VARINT;
+		word(r, number);
+		if (!r->bad)
+			text(r, f->value);
+		break;
+	case 0:
+		word(r, number);
+		break;
+	default: /* it will not be replayed, so the rest must do */
+		break;
+	}
+}
+
+/* Fields that are many, of which a whole row is one operation. */
+static bool is_row(uint64_t number)
+{
+	return number >= PROFILE_SAMPLE && number <= PROFILE_STRING;
+}
+
+static uint64_t row_of(const struct reader *r, uint64_t number)
+{
+	if (r->inlined &&
+	    (number == PROFILE_LOCATION || number == PROFILE_FUNCTION))
+		return PROFILE_SAMPLE;
+	return number;
+}
+
+int shape_read(struct bytes raw, enum dialect dialect, struct intern *in,
+	       uint32_t *out, struct err *err)
+{
+	struct reader r = { .in = in, .inlined = dialect == DIALECT_GO };
+	struct wire w = wire_init(raw);
+	struct wire_field f = { 0 };
+	uint64_t last = 0;
+
+	word(&r, dialect);
+	while (!r.bad && wire_next(&w, &f)) {
+		f.number = row_of(&r, f.number);
+		if (f.number != last || !is_row(last))
+			field(&r, &f);
+		last = f.number;
+	}
+	r.bad = r.bad || w.bad ||
+		!shape_valid(r.words.v, r.words.count, UINT32_MAX);
+	if (!r.bad)
+		*out = intern_shape(in, r.words.v, (uint32_t)r.words.count);
+	vec_fini(&r.words);
+	return r.bad ? err_set(err, ERR_UNSUPPORTED, "an unusual top level") :
+		       0;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/filter/namefilter.h"
+
+#include "model/regex.h"
+#include "pprof/filter/prune.h"
+
+/* An expression, and what it said of each string so far. */
+struct pattern {
+	struct regex *regex; /* NULL: none is given */
+	uint8_t *known;      /* by string: 0 not asked, 1 no, 2 yes */
+};
+
+static int pattern_init(struct pattern *x, const char *name, struct str text,
+			const struct pprof *p, struct err *err)
+{
+	int rc;
+
+	*x = (struct pattern){ 0 };
+	if (!text.len)
+		return 0;
+	rc = regex_new_search(text, &x->regex, NULL, err);
+	if (rc)
+		return err_wrap(err, rc, "%s", name);
+	x->known = mem_zalloc(p->strings.strings.count, 1);
+	return 0;
+}
+
+static void pattern_fini(struct pattern *x)
+{
+	regex_free(x->regex);
+	mem_free(x->known);
+}
+
+static bool hits(const struct pattern *x, const struct pprof *p, uint32_t s)
+{
+	if (!x->known[s])
+		x->known[s] = 1 + regex_matches(x->regex, pprof_str(p, s));
+	return x->known[s] == 2;
+}
+
+static bool hits_line(const struct pattern *x, const struct pprof *p,
+		      const struct pprof_line *l)
+{
+	const struct pprof_function *f = &p->functions.v[l->function];
+
+	return hits(x, p, f->name) || hits(x, p, f->file);
+}
+
+static bool hits_mapping(const struct pattern *x, const struct pprof *p,
+			 const struct pprof_location *l)
+{
+	return l->mapping != PPROF_NONE &&
+	       hits(x, p, p->mappings.v[l->mapping].file);
+}
+
+static bool hits_location(const struct pattern *x, const struct pprof *p,
+			  const struct pprof_location *l)
+{
+	for (uint32_t i = 0; i < l->lines.count; i++) {
+		if (hits_line(x, p, &p->lines.v[l->lines.first + i]))
+			return true;
+	}
+	return hits_mapping(x, p, l);
+}
+
+/* Keep the lines that x hits, or those that it does not. */
+static void keep_lines(const struct pattern *x, struct pprof *p,
+		       struct pprof_location *l, bool hit)
+{
+	struct pprof_line *v = p->lines.v + l->lines.first;
+	uint32_t kept = 0;
+
+	if (hits_mapping(x, p, l)) {
+		if (!hit)
+			l->lines.count = 0;
+		return;
+	}
+	for (uint32_t i = 0; i < l->lines.count; i++) {
+		if (hits_line(x, p, &v[i]) == hit)
+			v[kept++] = v[i];
+	}
+	l->lines.count = kept;
+}
+
+enum verdict {
+	INDIFFERENT,
+	FOCUSED,
+	IGNORED
+};
+
+struct name_patterns {
+	struct pattern focus;
+	struct pattern ignore;
+	struct pattern hide;
+	struct pattern show;
+	bool focus_met;
+	bool ignore_met;
+	bool hide_met;
+	bool show_met;
+	const struct effort *effort;
+};
+
+static enum verdict judge(struct name_patterns *n, const struct pprof *p,
+			  const struct pprof_location *l)
+{
+	if (n->ignore.regex && hits_location(&n->ignore, p, l)) {
+		n->ignore_met = true;
+		return IGNORED;
+	}
+	if (n->focus.regex && !hits_location(&n->focus, p, l))
+		return INDIFFERENT;
+	n->focus_met = true;
+	return FOCUSED;
+}
+
+/* Whether nothing is left to be shown of a location. */
+static bool hide_lines(struct name_patterns *n, struct pprof *p,
+		       struct pprof_location *l)
+{
+	bool hidden = false;
+
+	if (n->hide.regex && hits_location(&n->hide, p, l)) {
+		n->hide_met = true;
+		keep_lines(&n->hide, p, l, false);
+		hidden = !l->lines.count;
+	}
+	if (n->show.regex) {
+		keep_lines(&n->show, p, l, true);
+		hidden = hidden || !l->lines.count;
+		n->show_met = n->show_met || l->lines.count;
+	}
+	return hidden;
+}
+
+/* Through a focused location, and through none that is ignored. */
+static bool is_focused(const uint32_t *frames, uint32_t count,
+		       const uint8_t *verdicts)
+{
+	bool focused = false;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (verdicts[frames[i]] == IGNORED)
+			return false;
+		focused = focused || verdicts[frames[i]] == FOCUSED;
+	}
+	return focused;
+}
+
+static void drop_frames(struct pprof *p, struct pprof_run *stack,
+			const bool *hidden)
+{
+	uint32_t *frames = p->frames.v + stack->first;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < stack->count; i++) {
+		if (!hidden[frames[i]])
+			frames[kept++] = frames[i];
+	}
+	stack->count = kept;
+}
+
+static int judge_locations(struct pprof *p, struct name_patterns *n,
+			   uint8_t *verdicts, bool *hidden, struct err *err)
+{
+	struct growth_meter meter = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < p->locations.count && !rc; i++) {
+		struct pprof_location *l = &p->locations.v[i];
+
+		verdicts[i] = (uint8_t)judge(n, p, l);
+		hidden[i] = hide_lines(n, p, l);
+		rc = effort_meter(n->effort, &meter, REGEX_WORK, 0, err);
+	}
+	return rc;
+}
+
+static int apply_names(struct pprof *p, struct name_patterns *n,
+		       struct err *err)
+{
+	int rc;
+	uint8_t *verdicts = mem_zalloc(p->locations.count, 1);
+	bool *hidden = mem_zalloc(p->locations.count, sizeof(bool));
+	bool *keep = mem_zalloc(p->stacks.count, sizeof(bool));
+
+	rc = judge_locations(p, n, verdicts, hidden, err);
+	for (size_t i = 0; i < p->stacks.count && !rc; i++) {
+		struct pprof_run *s = &p->stacks.v[i];
+
+		if (!is_focused(p->frames.v + s->first, s->count, verdicts))
+			continue;
+		drop_frames(p, s, hidden);
+		keep[i] = s->count;
+	}
+	pprof_keep(p, keep, NULL);
+	mem_free(verdicts);
+	mem_free(hidden);
+	mem_free(keep);
+	return rc;
+}
+
+/* Cut the lines outside of the outermost match; false: there is none. */
+static bool cut_outside(const struct pattern *x, const struct pprof *p,
+			struct pprof_location *l)
+{
+	if (hits_mapping(x, p, l))
+		return true;
+	for (uint32_t i = l->lines.count; i > 0; i--) {
+		if (hits_line(x, p, &p->lines.v[l->lines.first + i - 1])) {
+			l->lines.count = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether any location matches. */
+static bool apply_show_from(struct pprof *p, const struct pattern *x)
+{
+	bool *found = mem_zalloc(p->locations.count, sizeof(bool));
+	bool *keep = mem_zalloc(p->stacks.count, sizeof(bool));
+	bool any = false;
+
+	for (size_t i = 0; i < p->locations.count; i++) {
+		found[i] = cut_outside(x, p, &p->locations.v[i]);
+		any = any || found[i];
+	}
+	for (size_t i = 0; i < p->stacks.count; i++) {
+		struct pprof_run *s = &p->stacks.v[i];
+
+		while (s->count && !found[p->frames.v[s->first + s->count - 1]])
+			s->count--;
+		keep[i] = s->count;
+	}
+	pprof_keep(p, keep, NULL);
+	mem_free(found);
+	mem_free(keep);
+	return any;
+}
+
+static void unmatched(struct no_match *none, bool matched, const char *name)
+{
+	if (!matched && none->count < ARRAY_SIZE(none->names))
+		none->names[none->count++] = name;
+}
+
+static void report_names(const struct name_patterns *n, struct no_match *none)
+{
+	unmatched(none, !n->focus.regex || n->focus_met, "focus");
+	unmatched(none, !n->ignore.regex || n->ignore_met, "ignore");
+	unmatched(none, !n->hide.regex || n->hide_met, "hide");
+	unmatched(none, !n->show.regex || n->show_met, "show");
+}
+
+/* Names on which a search was given up would be missing from the answer. */
+static int check_steps(const struct pattern *x, const char *name,
+		       struct err *err)
+{
+	if (!x->regex || !regex_gave_up(x->regex))
+		return 0;
+	return err_set(err, ERR_INVALID,
+		       "%s: the expression takes too many steps", name);
+}
+
+static int compile_names(struct name_patterns *n, struct pattern *from,
+			 const struct name_filter *f, const struct pprof *p,
+			 struct err *err)
+{
+	int rc = pattern_init(&n->focus, "focus", f->focus, p, err);
+
+	if (!rc)
+		rc = pattern_init(&n->ignore, "ignore", f->ignore, p, err);
+	if (!rc)
+		rc = pattern_init(&n->hide, "hide", f->hide, p, err);
+	if (!rc)
+		rc = pattern_init(&n->show, "show", f->show, p, err);
+	if (!rc)
+		rc = pattern_init(from, "show_from", f->show_from, p, err);
+	return rc;
+}
+
+static int check_all_steps(const struct name_patterns *n,
+			   const struct pattern *from, struct err *err)
+{
+	int rc = check_steps(&n->focus, "focus", err);
+
+	if (!rc)
+		rc = check_steps(&n->ignore, "ignore", err);
+	if (!rc)
+		rc = check_steps(&n->hide, "hide", err);
+	if (!rc)
+		rc = check_steps(&n->show, "show", err);
+	return rc ? rc : check_steps(from, "show_from", err);
+}
+
+int filter_names(struct pprof *p, const struct name_filter *f,
+		 const struct effort *effort, struct no_match *none,
+		 struct err *err)
+{
+	struct name_patterns n = { .effort = effort };
+	struct pattern from = { 0 };
+	int rc = compile_names(&n, &from, f, p, err);
+
+	if (!rc)
+		rc = apply_names(p, &n, err);
+	if (!rc) {
+		report_names(&n, none);
+		if (from.regex)
+			unmatched(none, apply_show_from(p, &from), "show_from");
+		rc = check_all_steps(&n, &from, err);
+	}
+	pattern_fini(&n.focus);
+	pattern_fini(&n.ignore);
+	pattern_fini(&n.hide);
+	pattern_fini(&n.show);
+	pattern_fini(&from);
+	return rc;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/filter/prune.h"
+
+#include "model/regex.h"
+
+static struct str simplify(struct str name)
+{
+	static const char *const kept[] = { "(anonymous namespace)",
+					    "operator()" };
+	size_t i = 0;
+
+	if (str_starts(name, str_of("."))) {
+		name.ptr++;
+		name.len--;
+	}
+	while (i < name.len) {
+		struct str rest = { name.ptr + i, name.len - i };
+		size_t skip = 1;
+
+		for (size_t k = 0; k < ARRAY_SIZE(kept); k++) {
+			if (str_starts(rest, str_of(kept[k])))
+				skip = strlen(kept[k]);
+		}
+		if (skip == 1 && *rest.ptr == '(')
+			return (struct str){ name.ptr, i };
+		i += skip;
+	}
+	return name;
+}
+
+struct pruner {
+	struct regex *drop;
+	struct regex *keep;
+	uint8_t *known; /* by function: 0 not asked, 1 no, 2 yes */
+};
+
+/* An expression of a profile that took too many steps once is not used on. */
+static bool matches(const struct regex *r, struct str name)
+{
+	return r && !regex_gave_up(r) && regex_matches(r, name);
+}
+
+static bool is_pruned(const struct pruner *x, const struct pprof *p,
+		      const struct pprof_line *l)
+{
+	struct str name = pprof_str(p, p->functions.v[l->function].name);
+	uint8_t *known = &x->known[l->function];
+
+	if (*known)
+		return *known == 2;
+	name = simplify(name);
+	*known = name.len && matches(x->drop, name) && !matches(x->keep, name) ?
+			 2 :
+			 1;
+	return *known == 2;
+}
+
+enum prune {
+	PRUNE_NOT,
+	PRUNE_BELOW, /* this location stays, without its pruned lines */
+	PRUNE_WHOLE,
+};
+
+static enum prune prune_lines(const struct pruner *x, const struct pprof *p,
+			      struct pprof_location *l)
+{
+	for (uint32_t i = l->lines.count; i > 0; i--) {
+		if (!is_pruned(x, p, &p->lines.v[l->lines.first + i - 1]))
+			continue;
+		if (i == l->lines.count)
+			return PRUNE_WHOLE;
+		l->lines.first += i;
+		l->lines.count -= i;
+		return PRUNE_BELOW;
+	}
+	return PRUNE_NOT;
+}
+
+/* Cut below the outermost pruned frame that a user's frame called. */
+static void prune_stack(struct pprof *p, struct pprof_run *s,
+			const uint8_t *what)
+{
+	bool user = false;
+
+	for (uint32_t i = s->count; i > 0; i--) {
+		uint8_t w = what[p->frames.v[s->first + i - 1]];
+		uint32_t cut = w == PRUNE_WHOLE ? i : i - 1;
+
+		if (w == PRUNE_NOT) {
+			user = true;
+		} else if (user) {
+			s->first += cut;
+			s->count -= cut;
+			return;
+		}
+	}
+}
+
+static int prune(struct pprof *p, const struct pruner *x,
+		 const struct effort *effort, struct err *err)
+{
+	struct growth_meter meter = { 0 };
+	uint8_t *what = mem_zalloc(p->locations.count, 1);
+	int rc = 0;
+
+	for (size_t i = 0; i < p->locations.count && !rc; i++) {
+		what[i] = (uint8_t)prune_lines(x, p, &p->locations.v[i]);
+		rc = effort_meter(effort, &meter, REGEX_WORK, 0, err);
+	}
+	for (size_t i = 0; i < p->stacks.count && !rc; i++)
+		prune_stack(p, &p->stacks.v[i], what);
+	mem_free(what);
+	return rc;
+}
+
+/* ^(text)$ */
+static int whole(struct str text, struct regex **out)
+{
+	char *pattern = mem_printf("^(%.*s)$", STR_ARG(text));
+	int rc = text.len ? regex_new_search(str_of(pattern), out, NULL, NULL) :
+			    0;
+
+	mem_free(pattern);
+	return rc;
+}
+
+int filter_uninteresting(struct pprof *p, const struct effort *effort,
+			 struct err *err)
+{
+	struct pruner x = { 0 };
+	int rc = 0;
+
+	if (!pprof_str(p, p->drop_frames).len)
+		return 0;
+	if (!whole(pprof_str(p, p->drop_frames), &x.drop) &&
+	    !whole(pprof_str(p, p->keep_frames), &x.keep)) {
+		x.known = mem_zalloc(p->functions.count, 1);
+		rc = prune(p, &x, effort, err);
+	}
+	regex_free(x.drop);
+	regex_free(x.keep);
+	mem_free(x.known);
+	return rc;
+}
+
+/* Cut the lines that are called by the innermost match. */
+static bool cut_inside(const struct pruner *x, const struct pprof *p,
+		       struct pprof_location *l)
+{
+	for (uint32_t i = 0; i < l->lines.count; i++) {
+		if (is_pruned(x, p, &p->lines.v[l->lines.first + i])) {
+			l->lines.first += i;
+			l->lines.count -= i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int prune_from(struct pprof *p, const struct pruner *x,
+		      const struct effort *effort, struct err *err)
+{
+	struct growth_meter meter = { 0 };
+	bool *found = mem_zalloc(p->locations.count, sizeof(bool));
+	int rc = 0;
+
+	for (size_t i = 0; i < p->locations.count && !rc; i++) {
+		found[i] = cut_inside(x, p, &p->locations.v[i]);
+		rc = effort_meter(effort, &meter, REGEX_WORK, 0, err);
+	}
+	for (size_t i = 0; i < p->stacks.count && !rc; i++) {
+		struct pprof_run *s = &p->stacks.v[i];
+		uint32_t k = 0;
+
+		while (k < s->count && !found[p->frames.v[s->first + k]])
+			k++;
+		if (k == s->count)
+			continue;
+		s->first += k;
+		s->count -= k;
+	}
+	mem_free(found);
+	return rc;
+}
+
+int filter_prune_from(struct pprof *p, struct str pattern,
+		      const struct effort *effort, struct err *err)
+{
+	struct pruner x = { 0 };
+	int rc;
+
+	if (!pattern.len)
+		return 0;
+	rc = regex_new_search(pattern, &x.drop, NULL, err);
+	if (rc)
+		return err_wrap(err, rc, "prune_from");
+	x.known = mem_zalloc(p->functions.count, 1);
+	rc = prune_from(p, &x, effort, err);
+	if (!rc && regex_gave_up(x.drop))
+		rc = err_set(err, ERR_INVALID,
+			     "prune_from: the expression takes too many steps");
+	regex_free(x.drop);
+	mem_free(x.known);
+	return rc;
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/filter/tagfilter.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+#include "model/regex.h"
+#include "pprof/profile/measure.h"
+
+#define PATTERNS_MAX 32 /* of a filter */
+
+/* Units. */
+
+static void note_units(struct pprof *p, struct pprof_run set,
+		       struct tag_units *out)
+{
+	for (uint32_t i = 0; i < set.count; i++) {
+		const struct pprof_label *l = &p->labels.v[set.first + i];
+
+		if (!l->is_number)
+			continue;
+		/* 0, the empty string: the key is there, a unit not yet. */
+		if (out->unit[l->key] == PPROF_NONE || !out->unit[l->key])
+			out->unit[l->key] = l->unit;
+	}
+}
+
+void tag_units_find(struct pprof *p, struct tag_units *out)
+{
+	uint32_t bytes = strtab_intern(&p->strings, str_of("bytes"));
+	bool *seen = mem_zalloc(p->label_sets.count, sizeof(bool));
+
+	out->count = p->strings.strings.count;
+	out->unit = mem_alloc(out->count * sizeof(*out->unit));
+	memset(out->unit, 0xff, out->count * sizeof(*out->unit));
+	for (size_t i = 0; i < p->samples.count; i++) {
+		uint32_t set = p->samples.v[i].labels;
+
+		if (!seen[set])
+			note_units(p, p->label_sets.v[set], out);
+		seen[set] = true;
+	}
+	for (uint32_t key = 0; key < out->count; key++) {
+		struct str name = pprof_str(p, key);
+
+		if (out->unit[key])
+			continue;
+		out->unit[key] = str_is(name, "alignment") ||
+						 str_is(name, "request") ?
+					 bytes :
+					 key;
+	}
+	mem_free(seen);
+}
+
+void tag_units_fini(struct tag_units *u)
+{
+	mem_free(u->unit);
+	*u = (struct tag_units){ 0 };
+}
+
+/* Ranges of numbers. */
+
+struct bound {
+	int64_t number;
+	struct str unit;
+};
+
+struct range {
+	bool has_low;
+	bool has_high;
+	double low;
+	double high;
+	struct str unit; /* that both are scaled to */
+};
+
+/* [+-]digits[letters] at the start of *s, which goes on behind it. */
+static bool parse_bound(struct str *s, struct bound *out)
+{
+	size_t i = 0;
+	struct str digits;
+
+	if (i < s->len && (s->ptr[i] == '+' || s->ptr[i] == '-'))
+		i++;
+	while (i < s->len && isdigit((unsigned char)s->ptr[i]))
+		i++;
+	digits = (struct str){ s->ptr, i };
+	if (digits.len && *digits.ptr == '+') {
+		digits.ptr++;
+		digits.len--;
+	}
+	if (!str_to_i64(digits, &out->number))
+		return false;
+	out->unit = (struct str){ s->ptr + i, 0 };
+	while (i < s->len && isalpha((unsigned char)s->ptr[i])) {
+		out->unit.len++;
+		i++;
+	}
+	s->ptr += i;
+	s->len -= i;
+	return true;
+}
+
+static bool skip_colon(struct str *s)
+{
+	if (!s->len || *s->ptr != ':')
+		return false;
+	s->ptr++;
+	s->len--;
+	return true;
+}
+
+/* "a", "a:", ":b", "a:b"; false: it is no range, so an expression. */
+static bool parse_range(struct str s, struct range *r)
+{
+	struct bound low = { 0 };
+	struct bound high = { 0 };
+	struct str unit;
+	bool colon;
+
+	*r = (struct range){ 0 };
+	r->has_low = parse_bound(&s, &low);
+	colon = skip_colon(&s);
+	r->has_high = colon && parse_bound(&s, &high);
+	if (s.len || (!r->has_low && !r->has_high))
+		return false;
+	if (r->has_low)
+		r->low =
+			measure_scale(low.number, low.unit, low.unit, &r->unit);
+	if (!r->has_high) {
+		r->has_high = !colon; /* a lone number: exactly that */
+		r->high = r->low;
+		return true;
+	}
+	if (!r->has_low) {
+		r->high = measure_scale(high.number, high.unit, high.unit,
+					&r->unit);
+		return true;
+	}
+	r->high = measure_scale(high.number, high.unit, r->unit, &unit);
+	return str_eq(unit, r->unit);
+}
+
+static bool in_range(const struct range *r, int64_t v, struct str unit)
+{
+	struct str name;
+	double scaled = measure_scale(v, unit, r->unit, &name);
+
+	return str_eq(name, r->unit) && (!r->has_low || scaled >= r->low) &&
+	       (!r->has_high || scaled <= r->high);
+}
+
+/* One filter. */
+
+struct matcher_of_tags {
+	bool has_key;
+	struct str key;
+	bool is_range;
+	struct range range;
+	VEC(struct regex *) patterns;
+};
+
+static void matcher_fini(struct matcher_of_tags *m)
+{
+	for (size_t i = 0; i < m->patterns.count; i++)
+		regex_free(m->patterns.v[i]);
+	vec_fini(&m->patterns);
+}
+
+static int add_patterns(struct matcher_of_tags *m, struct str value,
+			struct err *err)
+{
+	struct str rest = value;
+	bool more = true;
+
+	while (more) {
+		struct regex *x;
+		struct str one;
+		int rc;
+
+		if (m->patterns.count == PATTERNS_MAX)
+			return err_set(err, ERR_INVALID,
+				       "more than %d expressions",
+				       PATTERNS_MAX);
+		more = rest.len && memchr(rest.ptr, ',', rest.len);
+		one = str_cut(rest, ',', &rest);
+		rc = regex_new_search(one, &x, NULL, err);
+		if (rc)
+			return rc;
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): of pointers */
+		*vec_add(&m->patterns) = x;
+	}
+	return 0;
+}
+
+static int matcher_init(struct matcher_of_tags *m, const char *name,
+			struct str text, struct err *err)
+{
+	struct str value = text;
+	int rc;
+
+	*m = (struct matcher_of_tags){ 0 };
+	if (text.len && memchr(text.ptr, '=', text.len)) {
+		m->has_key = true;
+		m->key = str_cut(text, '=', &value);
+	}
+	m->is_range = parse_range(value, &m->range);
+	if (m->is_range)
+		return 0;
+	rc = add_patterns(m, value, err);
+	return rc ? err_wrap(err, rc, "%s", name) : 0;
+}
+
+static bool range_matches(const struct matcher_of_tags *m,
+			  const struct pprof *p, struct pprof_run set,
+			  const struct tag_units *units)
+{
+	for (uint32_t i = 0; i < set.count; i++) {
+		const struct pprof_label *l = &p->labels.v[set.first + i];
+		uint32_t unit = tag_unit(units, l->key);
+
+		if (l->is_number &&
+		    (!m->has_key || str_eq(pprof_str(p, l->key), m->key)) &&
+		    in_range(&m->range, l->num,
+			     unit == PPROF_NONE ? str_of("") :
+						  pprof_str(p, unit)))
+			return true;
+	}
+	return false;
+}
+
+/* Whether x matches a value of the key, or some "key:value". */
+static bool pattern_matches(const struct matcher_of_tags *m,
+			    const struct regex *x, const struct pprof *p,
+			    struct pprof_run set)
+{
+	struct buf text = { 0 };
+	bool found = false;
+
+	for (uint32_t i = 0; i < set.count && !found; i++) {
+		const struct pprof_label *l = &p->labels.v[set.first + i];
+		struct str key = pprof_str(p, l->key);
+		struct str value = pprof_str(p, l->str);
+
+		if (l->is_number || (m->has_key && !str_eq(key, m->key)))
+			continue;
+		if (!m->has_key) {
+			buf_reset(&text);
+			buf_printf(&text, "%.*s:", STR_ARG(key));
+			buf_add(&text, value.ptr, value.len);
+			value = str_from(buf_bytes(&text));
+		}
+		found = regex_matches(x, value);
+	}
+	buf_fini(&text);
+	return found;
+}
+
+static bool set_matches(const struct matcher_of_tags *m, const struct pprof *p,
+			struct pprof_run set, const struct tag_units *units)
+{
+	if (m->is_range)
+		return range_matches(m, p, set, units);
+	for (size_t i = 0; i < m->patterns.count; i++) {
+		/* With a key any of them will do, without one all must. */
+		if (pattern_matches(m, m->patterns.v[i], p, set) == m->has_key)
+			return m->has_key;
+	}
+	return !m->has_key;
+}
+
+/* What a filter works on. */
+struct work {
+	struct pprof *p;
+	const struct tag_units *units;
+	struct no_match *none;
+	const struct effort *effort;
+};
+
+static int apply(const struct matcher_of_tags *m, struct work *w, bool wanted,
+		 bool *any, struct err *err)
+{
+	struct pprof *p = w->p;
+	struct growth_meter meter = { 0 };
+	bool *keep = mem_zalloc(p->label_sets.count, sizeof(bool));
+	int rc = 0;
+
+	for (size_t i = 0; i < p->label_sets.count && !rc; i++) {
+		bool match = set_matches(m, p, p->label_sets.v[i], w->units);
+
+		*any = *any || match;
+		keep[i] = match == wanted;
+		rc = effort_meter(w->effort, &meter, REGEX_WORK, 0, err);
+	}
+	pprof_keep(p, NULL, keep);
+	mem_free(keep);
+	return rc;
+}
+
+static int filter_one(struct work *w, const char *name, struct str text,
+		      bool wanted, struct err *err)
+{
+	struct matcher_of_tags m = { 0 };
+	bool any = false;
+	int rc;
+
+	if (!text.len)
+		return 0;
+	rc = matcher_init(&m, name, text, err);
+	if (!rc)
+		rc = apply(&m, w, wanted, &any, err);
+	if (!rc && !any && w->none->count < ARRAY_SIZE(w->none->names))
+		w->none->names[w->none->count++] = name;
+	matcher_fini(&m);
+	return rc;
+}
+
+int filter_tags(struct pprof *p, const struct tag_filter *f,
+		const struct tag_units *units, struct no_match *none,
+		const struct effort *effort, struct err *err)
+{
+	struct work w = {
+		.p = p, .units = units, .none = none, .effort = effort
+	};
+	int rc = filter_one(&w, "tagfocus", f->focus, true, err);
+
+	return rc ? rc : filter_one(&w, "tagignore", f->ignore, false, err);
+}
+
+static void drop_labels(struct pprof *p, struct pprof_run *set,
+			const struct regex *show, const struct regex *hide)
+{
+	struct pprof_label *v = p->labels.v + set->first;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < set->count; i++) {
+		struct str key = pprof_str(p, v[i].key);
+
+		if ((!show || regex_matches(show, key)) &&
+		    !(hide && regex_matches(hide, key)))
+			v[kept++] = v[i];
+	}
+	set->count = kept;
+}
+
+int filter_tag_names(struct pprof *p, const struct tag_filter *f,
+		     struct err *err)
+{
+	struct regex *show = NULL;
+	struct regex *hide = NULL;
+	int rc = 0;
+
+	if (f->show.len)
+		rc = regex_new_search(f->show, &show, NULL, err);
+	if (!rc && f->hide.len)
+		rc = regex_new_search(f->hide, &hide, NULL, err);
+	for (size_t i = 0; !rc && (show || hide) && i < p->label_sets.count;
+	     i++)
+		drop_labels(p, &p->label_sets.v[i], show, hide);
+	regex_free(show);
+	regex_free(hide);
+	return rc ? err_wrap(err, rc, "tagshow or taghide") : 0;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/tagroot.h"
+
+#include "base/pairs.h"
+#include "pprof/profile/measure.h"
+
+/* A stack as it is, and what is put outside of it. */
+struct rooted {
+	uint32_t stack;
+	uint32_t suffix;
+};
+
+/* The frames made so far: a location for each key and value. */
+struct roots {
+	struct pprof *p;
+	struct pairs index;
+	struct strtab suffixes; /* runs of locations, as bytes */
+	struct pairs made;      /* a stack for each struct rooted */
+	uint32_t made_count;
+	uint32_t first_stack;
+	struct str unit;
+	bool any;
+};
+
+struct root_key {
+	uint32_t name;
+	uint32_t file;
+};
+
+static uint32_t root_location(struct roots *x, struct root_key key)
+{
+	struct pprof *p = x->p;
+	uint32_t *number = pairs_at(&x->index, key.name, key.file);
+
+	if (*number)
+		return *number - 1;
+	*vec_add(&p->locations) = (struct pprof_location){
+		.mapping = PPROF_NONE,
+		.lines = { (uint32_t)p->lines.count, 1 },
+	};
+	*vec_add(&p->lines) = (struct pprof_line){
+		.function = (uint32_t)p->functions.count,
+	};
+	*vec_add(&p->functions) = (struct pprof_function){
+		.name = key.name,
+		.file = key.file,
+	};
+	*number = (uint32_t)p->locations.count;
+	return *number - 1;
+}
+
+/* All values of a key, by commas. */
+static uint32_t values_of(struct roots *x, struct pprof_run set, struct str key)
+{
+	struct pprof *p = x->p;
+	struct buf text = { 0 };
+	bool found = false;
+	uint32_t name;
+
+	for (uint32_t i = 0; i < set.count; i++) {
+		struct pprof_label l = p->labels.v[set.first + i];
+		struct str s = pprof_str(p, l.str);
+
+		if (!str_eq(pprof_str(p, l.key), key))
+			continue;
+		if (found)
+			buf_byte(&text, ',');
+		if (l.is_number)
+			measure_label(&text, l.num, pprof_str(p, l.unit),
+				      l.unit ? x->unit : str_of(""));
+		else
+			buf_add(&text, s.ptr, s.len);
+		found = true;
+	}
+	x->any = x->any || found;
+	name = strtab_intern(&p->strings, str_from(buf_bytes(&text)));
+	buf_fini(&text);
+	return name;
+}
+
+/* The frames that a set of labels becomes, the first key outermost, so last. */
+static uint32_t add_roots(struct roots *x, struct pprof_run set,
+			  struct str keys)
+{
+	uint32_t places[TAGROOT_KEYS_MAX];
+	uint32_t reversed[TAGROOT_KEYS_MAX];
+	struct str rest = keys;
+	size_t n = 0;
+
+	while (rest.len && n < TAGROOT_KEYS_MAX) {
+		struct str key = str_cut(rest, ',', &rest);
+		struct root_key k;
+
+		if (!key.len)
+			continue;
+		k.name = values_of(x, set, key);
+		k.file = strtab_intern(&x->p->strings, key);
+		places[n++] = root_location(x, k);
+	}
+	for (size_t i = 0; i < n; i++)
+		reversed[i] = places[n - 1 - i];
+	return strtab_intern(
+		&x->suffixes,
+		(struct str){ (const char *)reversed, n * sizeof(*reversed) });
+}
+
+static void append_stack(struct roots *x, struct rooted key)
+{
+	struct pprof *p = x->p;
+	struct pprof_run old = p->stacks.v[key.stack];
+	struct str suffix = strtab_get(&x->suffixes, key.suffix);
+	uint32_t n = (uint32_t)(suffix.len / sizeof(uint32_t));
+	struct pprof_run new = { (uint32_t)p->frames.count, old.count + n };
+
+	vec_reserve(&p->frames, new.count);
+	memcpy(p->frames.v + new.first, p->frames.v + old.first,
+	       old.count * sizeof(uint32_t));
+	if (n)
+		memcpy(p->frames.v + new.first + old.count, suffix.ptr,
+		       suffix.len);
+	p->frames.count += new.count;
+	*vec_add(&p->stacks) = new;
+}
+
+/* The new stack of a sample: of samples that agree it is made once. */
+static uint32_t rooted_stack(struct roots *x, struct rooted key)
+{
+	uint32_t *number = pairs_at(&x->made, key.stack, key.suffix);
+
+	if (!*number) {
+		append_stack(x, key);
+		*number = ++x->made_count;
+	}
+	return x->first_stack + *number - 1;
+}
+
+static int root_samples(struct roots *x, const uint32_t *suffixes,
+			const struct effort *effort, struct err *err)
+{
+	struct pprof *p = x->p;
+	struct growth_meter meter = { .spent = vec_memory(&p->frames) };
+	int rc = 0;
+
+	for (size_t i = 0; i < p->samples.count && !rc; i++) {
+		struct pprof_sample *s = &p->samples.v[i];
+		struct pprof_run old = p->stacks.v[s->stack];
+
+		if (p->frames.count + old.count + TAGROOT_KEYS_MAX >=
+		    UINT32_MAX)
+			return err_set(err, ERR_LIMIT,
+				       "the profile has too many frames");
+		s->stack = rooted_stack(
+			x, (struct rooted){ s->stack, suffixes[s->labels] });
+		rc = effort_meter(effort, &meter, 1 + old.count,
+				  vec_memory(&p->frames), err);
+	}
+	return rc;
+}
+
+int pprof_tagroot_check(struct str keys, const char *what, struct err *err)
+{
+	size_t count = keys.len > 0;
+
+	for (size_t i = 0; i < keys.len; i++)
+		count += keys.ptr[i] == ',';
+	return count > TAGROOT_KEYS_MAX ?
+		       err_set(err, ERR_INVALID, "%s: more than %d labels",
+			       what, TAGROOT_KEYS_MAX) :
+		       0;
+}
+
+int pprof_tagroot(struct pprof *p, struct str keys, struct str unit,
+		  const struct effort *effort, bool *found, struct err *err)
+{
+	struct roots x = { .p = p,
+			   .unit = unit,
+			   .first_stack = (uint32_t)p->stacks.count };
+	uint32_t *suffixes =
+		mem_zalloc(p->label_sets.count + 1, sizeof(*suffixes));
+	int rc;
+
+	(void)strtab_intern(&x.suffixes, str_of(""));
+	for (size_t i = 0; i < p->label_sets.count; i++)
+		suffixes[i] = add_roots(&x, p->label_sets.v[i], keys);
+	rc = root_samples(&x, suffixes, effort, err);
+	*found = x.any;
+	mem_free(suffixes);
+	strtab_fini(&x.suffixes);
+	pairs_fini(&x.made);
+	pairs_fini(&x.index);
+	return rc;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/graph/graph.h"
+
+#include "pprof/graph/graph_order.h"
+#include "pprof/graph/graph_trim.h"
+
+/* One pass over the samples. */
+struct pass {
+	struct graph *g;
+	const struct graph_options *o;
+	const bool *kept;    /* by node; NULL: all */
+	uint32_t *node_seen; /* by node: the sample that met it last, + 1 */
+	VEC(uint32_t) edge_seen;
+	uint32_t sample; /* + 1 */
+	struct growth_meter meter;
+};
+
+struct edge_key {
+	uint32_t from;
+	uint32_t to;
+};
+
+static uint32_t find_edge(struct pass *x, struct edge_key key, bool residual,
+			  bool inlined)
+{
+	struct graph *g = x->g;
+	uint32_t *number = pairs_at(&g->edge_index, key.from, key.to);
+
+	if (*number)
+		return *number - 1;
+	*vec_add(&g->edges) = (struct graph_edge){
+		.from = key.from,
+		.to = key.to,
+		.residual = residual,
+		.inlined = inlined,
+	};
+	*vec_add(&x->edge_seen) = 0;
+	*number = (uint32_t)g->edges.count;
+	return *number - 1;
+}
+
+/* What a sample weighs. */
+struct weight {
+	int64_t value;
+	int64_t div;
+};
+
+static void add_edge(struct pass *x, struct edge_key key, struct weight w,
+		     bool residual, bool inlined)
+{
+	uint32_t i = find_edge(x, key, residual, inlined);
+	struct graph_edge *e = &x->g->edges.v[i];
+
+	if (x->edge_seen.v[i] == x->sample)
+		return;
+	x->edge_seen.v[i] = x->sample;
+	e->weight = wrap_add(e->weight, w.value);
+	e->weight_div = wrap_add(e->weight_div, w.div);
+	e->residual = e->residual || residual;
+	e->inlined = e->inlined && inlined;
+}
+
+/* Where a walk from the root to the leaf stands. */
+struct walk {
+	uint32_t parent; /* PPROF_NONE: none yet */
+	bool residual;   /* nodes since then are not kept */
+};
+
+static int check_effort(struct pass *x, size_t work, struct err *err)
+{
+	return effort_meter(x->o->effort, &x->meter, work, graph_memory(x->g),
+			    err);
+}
+
+static void enter(struct pass *x, struct walk *walk, uint32_t node,
+		  struct weight w, bool inlined)
+{
+	struct graph_node *n = &x->g->node[node];
+
+	if (x->kept && !x->kept[node]) {
+		walk->residual = true;
+		return;
+	}
+	if (x->node_seen[node] != x->sample) {
+		x->node_seen[node] = x->sample;
+		n->cum = wrap_add(n->cum, w.value);
+		n->cum_div = wrap_add(n->cum_div, w.div);
+	}
+	if (walk->parent != PPROF_NONE && walk->parent != node)
+		add_edge(x, (struct edge_key){ walk->parent, node }, w,
+			 walk->residual, inlined);
+	walk->parent = node;
+	walk->residual = false;
+}
+
+static int add_sample(struct pass *x, const struct pprof_run *stack,
+		      struct weight w, struct err *err)
+{
+	const struct graph *g = x->g;
+	const uint32_t *frames = g->p->frames.v + stack->first;
+	struct walk walk = { .parent = PPROF_NONE };
+	int rc = 0;
+
+	for (uint32_t i = stack->count; i > 0 && !rc; i--) {
+		struct pprof_run r = g->nodes->locations.v[frames[i - 1]];
+		const uint32_t *v = g->nodes->of_lines.v + r.first;
+
+		for (uint32_t k = r.count; k > 0; k--)
+			enter(x, &walk, v[k - 1], w, k != r.count);
+		rc = i % EFFORT_WORK ? 0 : check_effort(x, EFFORT_WORK, err);
+	}
+	if (walk.parent != PPROF_NONE && !walk.residual) {
+		struct graph_node *n = &g->node[walk.parent];
+
+		n->flat = wrap_add(n->flat, w.value);
+		n->flat_div = wrap_add(n->flat_div, w.div);
+	}
+	return rc;
+}
+
+static bool is_negative(const struct graph_node *n)
+{
+	return n->flat < 0 || (!n->flat && n->cum < 0);
+}
+
+static void show_nodes(struct graph *g, const struct graph_options *o)
+{
+	g->shown.count = 0;
+	for (uint32_t i = 0; i < g->nodes->v.count; i++) {
+		struct graph_node *n = &g->node[i];
+
+		n->shown = (n->cum || n->flat) &&
+			   !(o->drop_negative && is_negative(n));
+		if (n->shown)
+			*vec_add(&g->shown) = i;
+	}
+}
+
+static int weigh_samples(struct pass *x, struct err *err)
+{
+	const struct pprof *p = x->g->p;
+	int rc = 0;
+
+	x->meter = (struct growth_meter){ .spent = graph_memory(x->g) };
+
+	for (size_t i = 0; i < p->samples.count && !rc; i++) {
+		const int64_t *v = pprof_values(p, i);
+		struct weight w = { v[x->o->value], x->o->mean ? v[0] : 0 };
+
+		x->sample = (uint32_t)i + 1;
+		if (w.value || w.div)
+			rc = add_sample(x, pprof_stack(p, i), w, err);
+		if (!rc)
+			rc = check_effort(
+				x, 1 + pprof_stack(p, i)->count % EFFORT_WORK,
+				err);
+	}
+	return rc;
+}
+
+int graph_weigh(struct graph *g, const struct graph_options *o,
+		const bool *kept, struct err *err)
+{
+	struct pass x = { .g = g, .o = o, .kept = kept };
+	int rc;
+
+	memset(g->node, 0, g->nodes->v.count * sizeof(*g->node));
+	g->edges.count = 0;
+	pairs_fini(&g->edge_index);
+	x.node_seen = mem_zalloc(g->nodes->v.count, sizeof(uint32_t));
+	rc = weigh_samples(&x, err);
+	mem_free(x.node_seen);
+	vec_fini(&x.edge_seen);
+	show_nodes(g, o);
+	return rc;
+}
+
+int graph_init(struct graph *g, const struct pprof *p,
+	       const struct nodes *nodes, const struct graph_options *o,
+	       struct err *err)
+{
+	int rc;
+
+	*g = (struct graph){ .p = p, .nodes = nodes };
+	g->node = mem_zalloc(nodes->v.count, sizeof(*g->node));
+	rc = graph_weigh(g, o, NULL, err);
+	if (!rc)
+		rc = graph_trim(g, o, err);
+	if (rc)
+		return rc;
+	graph_list_edges(g);
+	graph_sort_edges(g);
+	if (o->order == GRAPH_ENTROPY) {
+		rc = graph_drop_redundant_edges(g, o->effort, err);
+		graph_list_edges(g);
+		graph_sort_edges(g);
+	}
+	return rc;
+}
+
+void graph_fini(struct graph *g)
+{
+	mem_free(g->node);
+	vec_fini(&g->shown);
+	vec_fini(&g->edges);
+	vec_fini(&g->lists);
+	pairs_fini(&g->edge_index);
+}
+
+size_t graph_memory(const struct graph *g)
+{
+	return vec_memory(&g->shown) + vec_memory(&g->edges) +
+	       vec_memory(&g->lists) + pairs_memory(&g->edge_index) +
+	       g->nodes->v.count * sizeof(*g->node);
+}

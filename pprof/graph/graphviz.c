@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/graph/graphviz.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define SECONDS     20
+#define RUNNING_MAX 2
+#define MEMORY_MAX  (512 * MIB)
+
+/* A running dot. */
+struct child {
+	pid_t pid;
+	int in;  /* to it; -1: closed */
+	int out; /* from it */
+};
+
+static int start(struct child *c, struct err *err)
+{
+	char name[] = "dot";
+	char format[] = "-Tsvg";
+	char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
+	char *const argv[] = { name, format, NULL };
+	char *const env[] = { path, NULL };
+	posix_spawn_file_actions_t actions;
+	int to[2] = { -1, -1 };
+	int from[2] = { -1, -1 };
+	int rc;
+
+	if (pipe2(to, O_CLOEXEC))
+		return err_sys(err, "pipe");
+	if (pipe2(from, O_CLOEXEC)) {
+		rc = err_sys(err, "pipe");
+		close(to[0]);
+		close(to[1]);
+		return rc;
+	}
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, to[0], 0);
+	posix_spawn_file_actions_adddup2(&actions, from[1], 1);
+	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	rc = posix_spawnp(&c->pid, "dot", &actions, NULL, argv, env);
+	posix_spawn_file_actions_destroy(&actions);
+	close(to[0]);
+	close(from[1]);
+	c->in = to[1];
+	c->out = from[0];
+	if (!rc)
+		return 0;
+	close(c->in);
+	close(c->out);
+	errno = rc;
+	if (rc != ENOENT)
+		return err_sys(err, "start dot");
+	return err_set(
+		err, ERR_UNSUPPORTED,
+		"svg needs Graphviz' program \"dot\", which is not installed here: install graphviz, or take report=dot");
+}
+
+static void limit(const struct child *c)
+{
+	const struct rlimit memory = { MEMORY_MAX, MEMORY_MAX };
+	const struct rlimit cpu = { SECONDS, SECONDS };
+
+	(void)prlimit(c->pid, RLIMIT_AS, &memory, NULL);
+	(void)prlimit(c->pid, RLIMIT_CPU, &cpu, NULL);
+	(void)fcntl(c->in, F_SETFL, O_NONBLOCK);
+}
+
+static void close_in(struct child *c)
+{
+	if (c->in >= 0)
+		close(c->in);
+	c->in = -1;
+}
+
+/* Write what dot takes now. */
+static void feed(struct child *c, struct bytes *left)
+{
+	ssize_t n = write(c->in, left->ptr, left->len);
+
+	if (n > 0) {
+		left->ptr += n;
+		left->len -= (size_t)n;
+	}
+	if (!left->len || (n < 0 && errno != EAGAIN && errno != EINTR))
+		close_in(c);
+}
+
+/* 1: more may come. */
+static int drain(struct child *c, struct buf *out, struct err *err)
+{
+	char chunk[16 * KIB];
+	ssize_t n = read(c->out, chunk, sizeof(chunk));
+
+	if (n < 0)
+		return errno == EINTR ? 1 : err_sys(err, "read from dot");
+	buf_add(out, chunk, (size_t)n);
+	if (out->over)
+		return err_set(err, ERR_TOOBIG,
+			       "the drawing is larger than %zu bytes",
+			       out->max);
+	return n > 0;
+}
+
+static int talk(struct child *c, struct bytes left, struct buf *out,
+		struct err *err)
+{
+	int64_t end = clock_mono_ns() + SECONDS * 1000000000LL;
+	int rc = 1;
+
+	while (rc > 0) {
+		struct pollfd fds[] = { { .fd = c->out, .events = POLLIN },
+					{ .fd = c->in, .events = POLLOUT } };
+		int64_t wait_ms = (end - clock_mono_ns()) / 1000000;
+
+		if (wait_ms <= 0)
+			return err_set(
+				err, ERR_TIMEOUT,
+				"dot took longer than %d s: fewer nodes (nodecount) are faster",
+				SECONDS);
+		if (poll(fds, 2, (int)wait_ms) < 0 && errno != EINTR)
+			return err_sys(err, "poll");
+		if (c->in >= 0 && fds[1].revents)
+			feed(c, &left);
+		if (fds[0].revents)
+			rc = drain(c, out, err);
+	}
+	return rc;
+}
+
+static int draw(struct bytes dot, struct buf *out, struct err *err)
+{
+	struct child c = { .in = -1, .out = -1 };
+	int status = 0;
+	int rc = start(&c, err);
+
+	if (rc)
+		return rc;
+	limit(&c);
+	rc = talk(&c, dot, out, err);
+	close_in(&c);
+	close(c.out);
+	if (rc)
+		kill(c.pid, SIGKILL);
+	while (waitpid(c.pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!rc && status)
+		rc = err_set(
+			err, ERR_INVALID,
+			"dot could not draw the graph: fewer nodes (nodecount), or report=dot");
+	return rc;
+}
+
+int graphviz_svg(struct bytes dot, struct buf *out, struct err *err)
+{
+	static atomic_int running;
+	int rc;
+
+	/* Each may take a core and much memory for a while. */
+	if (atomic_fetch_add(&running, 1) >= RUNNING_MAX)
+		rc = err_set(err, ERR_LIMIT,
+			     "%d drawings are being made already: try again",
+			     RUNNING_MAX);
+	else
+		rc = draw(dot, out, err);
+	atomic_fetch_sub(&running, 1);
+	return rc;
+}

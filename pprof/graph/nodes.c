@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/graph/nodes.h"
+
+#include <inttypes.h>
+
+#include "base/buf.h"
+#include "base/hash.h"
+
+int granularity_parse(struct str s, enum granularity *out, struct err *err)
+{
+	static const char *const names[] = {
+		[GRANULARITY_FUNCTIONS] = "functions",
+		[GRANULARITY_FILEFUNCTIONS] = "filefunctions",
+		[GRANULARITY_FILES] = "files",
+		[GRANULARITY_LINES] = "lines",
+		[GRANULARITY_ADDRESSES] = "addresses",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (str_is(s, names[i])) {
+			*out = (enum granularity)i;
+			return 0;
+		}
+	}
+	return err_set(
+		err, ERR_INVALID,
+		"granularity is functions, filefunctions, files, lines or addresses, not \"%.*s\"",
+		STR_ARG(s));
+}
+
+/* One element of a path onto what is there, as Go's path.Clean. */
+static void clean_element(struct buf *out, size_t root, struct str e,
+			  size_t *fixed)
+{
+	if (!e.len || str_is(e, "."))
+		return;
+	if (str_is(e, "..") && out->len > *fixed) {
+		while (out->len > *fixed && out->ptr[out->len - 1] != '/')
+			out->len--;
+		if (out->len > *fixed)
+			out->len--;
+		return;
+	}
+	if (str_is(e, "..") && root)
+		return;
+	if (out->len > root)
+		buf_byte(out, '/');
+	buf_add(out, e.ptr, e.len);
+	if (str_is(e, ".."))
+		*fixed = out->len;
+}
+
+static void clean_path(struct str path, struct buf *out)
+{
+	size_t root = path.len && *path.ptr == '/';
+	size_t fixed = root; /* ".." does not go further up than this */
+	struct str rest = path;
+
+	if (root)
+		buf_byte(out, '/');
+	while (rest.len) {
+		struct str e = str_cut(rest, '/', &rest);
+
+		clean_element(out, root, e, &fixed);
+	}
+	if (!out->len)
+		buf_byte(out, '.');
+}
+
+/* Whether cleaning would change nothing: it nearly never does. */
+static bool is_clean(struct str s)
+{
+	if (!s.len || (s.len > 1 && s.ptr[s.len - 1] == '/'))
+		return false;
+	for (size_t i = 0; i < s.len; i++) {
+		bool start = !i || s.ptr[i - 1] == '/';
+
+		if (start && (s.ptr[i] == '.' || (i && s.ptr[i] == '/')))
+			return false;
+	}
+	return true;
+}
+
+/* Building. */
+
+struct build {
+	struct nodes *n;
+	struct pprof *p;
+	enum granularity granularity;
+	uint32_t *cleaned; /* by string, PPROF_NONE: not asked yet */
+};
+
+static uint32_t clean_file(struct build *b, uint32_t file)
+{
+	struct str s = pprof_str(b->p, file);
+	struct buf text = { 0 };
+
+	if (!s.len || is_clean(s))
+		return file;
+	if (b->cleaned[file] == PPROF_NONE) {
+		clean_path(s, &text);
+		b->cleaned[file] = strtab_intern(&b->p->strings,
+						 str_from(buf_bytes(&text)));
+		buf_fini(&text);
+	}
+	return b->cleaned[file];
+}
+
+/* What is left of a frame at each granularity. */
+static const struct keeps {
+	bool name;
+	bool file;
+	bool line;
+	bool address;
+} keeps[] = {
+	[GRANULARITY_FUNCTIONS] = { .name = true },
+	[GRANULARITY_FILEFUNCTIONS] = { .name = true, .file = true },
+	[GRANULARITY_FILES] = { .file = true },
+	[GRANULARITY_LINES] = { .name = true, .file = true, .line = true },
+	[GRANULARITY_ADDRESSES] = { true, true, true, true },
+};
+
+static struct node_key make_key(struct build *b, const struct pprof_location *l,
+				const struct pprof_line *line)
+{
+	const struct keeps *k = &keeps[b->granularity];
+	const struct pprof_function *f =
+		line ? &b->p->functions.v[line->function] : NULL;
+	struct node_key key = { 0 };
+
+	key.address = k->address ? l->address : 0;
+	if (f) {
+		key.name = k->name ? f->name : 0;
+		key.file = k->file ? clean_file(b, f->file) : 0;
+		key.line = k->line ? line->line : 0;
+	}
+	if (!key.name && l->mapping != PPROF_NONE)
+		key.objfile = b->p->mappings.v[l->mapping].file;
+	if (!key.name && f)
+		key.start_line = f->start_line;
+	return key;
+}
+
+static bool same_key(const struct node_key *a, const struct node_key *b)
+{
+	return a->name == b->name && a->file == b->file &&
+	       a->objfile == b->objfile && a->address == b->address &&
+	       a->start_line == b->start_line && a->line == b->line;
+}
+
+static bool same(const void *ctx, uint32_t i, const void *key)
+{
+	const struct nodes *n = ctx;
+
+	return same_key(&n->v.v[i].key, key);
+}
+
+static void add_word(struct buf *out, struct str s)
+{
+	buf_add(out, s.ptr, s.len);
+	buf_byte(out, ' ');
+}
+
+/* pprof's NameComponents, a space between them. */
+static struct str print_key(struct nodes *n, const struct node_key *k)
+{
+	struct str name = pprof_str(n->p, k->name);
+	struct str file = pprof_str(n->p, k->file);
+	struct str objfile = pprof_str(n->p, k->objfile);
+	struct buf out = { 0 };
+	struct str text;
+
+	if (name.len && !k->address && !k->line && !file.len)
+		return name; /* nearly always */
+	if (k->address)
+		buf_printf(&out, "%016" PRIx64 " ", k->address);
+	if (name.len)
+		add_word(&out, name);
+	if (k->line)
+		buf_printf(&out, "%.*s:%" PRId64 " ", STR_ARG(file), k->line);
+	else if (file.len)
+		add_word(&out, file);
+	else if (!name.len && objfile.len)
+		buf_printf(&out, "[%.*s] ", STR_ARG(pprof_base_name(objfile)));
+	else if (!name.len)
+		buf_str(&out, "<unknown> ");
+	out.len--;
+	text = arena_str(&n->text, str_from(buf_bytes(&out)));
+	buf_fini(&out);
+	return text;
+}
+
+static uint32_t find_node(struct build *b, const struct pprof_location *l,
+			  const struct pprof_line *line)
+{
+	struct nodes *n = b->n;
+	struct node_key key = make_key(b, l, line);
+	uint64_t words[] = { (uint64_t)key.name << 32 | key.file, key.objfile,
+			     key.address, (uint64_t)key.start_line,
+			     (uint64_t)key.line };
+	uint64_t hash =
+		hash64((struct bytes){ (const uint8_t *)words, sizeof(words) });
+	uint32_t i = table_find(&n->index, hash, same, n, &key);
+	struct node *node;
+
+	if (i != TABLE_NONE)
+		return i;
+	i = (uint32_t)n->v.count;
+	node = vec_add(&n->v);
+	*node = (struct node){ .key = key, .text = print_key(n, &key) };
+	if (line) {
+		const struct pprof_function *f =
+			&b->p->functions.v[line->function];
+
+		node->file = f->file;
+		node->line = f->start_line;
+	}
+	table_add(&n->index, hash, i);
+	return i;
+}
+
+static void add_location(struct build *b, const struct pprof_location *l,
+			 bool noinlines)
+{
+	struct nodes *n = b->n;
+	struct pprof_run run = { .first = (uint32_t)n->of_lines.count };
+	uint32_t first = noinlines && l->lines.count ? l->lines.count - 1 : 0;
+
+	for (uint32_t i = first; i < l->lines.count; i++)
+		*vec_add(&n->of_lines) =
+			find_node(b, l, &b->p->lines.v[l->lines.first + i]);
+	if (!l->lines.count)
+		*vec_add(&n->of_lines) = find_node(b, l, NULL);
+	run.count = (uint32_t)n->of_lines.count - run.first;
+	*vec_add(&n->locations) = run;
+}
+
+void nodes_init(struct nodes *n, struct pprof *p, enum granularity g,
+		bool noinlines)
+{
+	struct build b = { .n = n, .p = p, .granularity = g };
+	size_t size = p->strings.strings.count * sizeof(*b.cleaned);
+
+	*n = (struct nodes){ .p = p };
+	b.cleaned = mem_alloc(size);
+	memset(b.cleaned, 0xff, size);
+	for (size_t i = 0; i < p->locations.count; i++)
+		add_location(&b, &p->locations.v[i], noinlines);
+	mem_free(b.cleaned);
+}
+
+void nodes_fini(struct nodes *n)
+{
+	vec_fini(&n->v);
+	vec_fini(&n->of_lines);
+	vec_fini(&n->locations);
+	table_fini(&n->index);
+	arena_fini(&n->text);
+}
+
+size_t nodes_memory(const struct nodes *n)
+{
+	return vec_memory(&n->v) + vec_memory(&n->of_lines) +
+	       vec_memory(&n->locations) + table_memory(&n->index) +
+	       n->text.used;
+}
+
+/* Go's fmt.Sprint of a NodeInfo: pprof's last resort. */
+static void sprint(const struct nodes *n, const struct node_key *k,
+		   struct buf *out)
+{
+	buf_printf(out, "{%.*s  %" PRIu64 " %.*s %" PRId64 " %" PRId64 " %.*s}",
+		   STR_ARG(pprof_str(n->p, k->name)), k->address,
+		   STR_ARG(pprof_str(n->p, k->file)), k->start_line, k->line,
+		   STR_ARG(pprof_str(n->p, k->objfile)));
+}
+
+int nodes_compare(const struct nodes *n, uint32_t a, uint32_t b)
+{
+	struct buf x = { 0 };
+	struct buf y = { 0 };
+	int order;
+
+	sprint(n, &n->v.v[a].key, &x);
+	sprint(n, &n->v.v[b].key, &y);
+	order = str_cmp(str_from(buf_bytes(&x)), str_from(buf_bytes(&y)));
+	buf_fini(&x);
+	buf_fini(&y);
+	return order;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gperftools' binary CPU profiles: words of either size and order. */
+#include "pprof/legacy/legacy_parser.h"
+
+#define HEADER_WORDS 5
+#define ROUNDS       2  /* at most so many frames of the handler */
+#define SIMILAR      32 /* one sample in so many may differ */
+
+/* How a word is written. */
+struct word {
+	size_t size;
+	bool big_endian;
+};
+
+struct words {
+	struct bytes left;
+	struct word word;
+	bool ended; /* a word was cut short */
+};
+
+static uint64_t next_word(struct words *w)
+{
+	uint64_t v = 0;
+
+	if (w->left.len < w->word.size) {
+		w->ended = true;
+		return 0;
+	}
+	for (size_t i = 0; i < w->word.size; i++) {
+		size_t at = w->word.big_endian ? i : w->word.size - 1 - i;
+
+		v = v << 8 | w->left.ptr[at];
+	}
+	w->left.ptr += w->word.size;
+	w->left.len -= w->word.size;
+	return v;
+}
+
+/* 0, 3, 0 or 1 (Java), the period in µs, 0 */
+static bool read_header(struct words *w, int64_t *period, bool *java)
+{
+	uint64_t v[HEADER_WORDS];
+
+	for (size_t i = 0; i < HEADER_WORDS; i++)
+		v[i] = next_word(w);
+	*period = (int64_t)v[3];
+	*java = v[2] == 1;
+	return !w->ended && !v[0] && v[1] == 3 && v[2] <= 1 && *period > 0 &&
+	       !v[4];
+}
+
+/* Count, depth, addresses; the last one is 0, 1, 0. */
+static int read_samples(struct legacy *l, struct words *w, size_t adjust)
+{
+	while (w->left.len) {
+		uint64_t count = next_word(w);
+		uint64_t depth = next_word(w);
+		int64_t values[2];
+		int rc;
+
+		if (w->ended || depth > w->left.len / 4)
+			return legacy_unknown();
+		l->addresses.count = 0;
+		for (uint64_t i = 0; i < depth; i++)
+			*vec_add(&l->addresses) = next_word(w);
+		/* A cut address ends what is left, as it does in Go. */
+		if (w->ended)
+			w->left.len = 0;
+		if (!count && depth == 1 && !l->addresses.v[0])
+			return 0;
+		values[0] = (int64_t)count;
+		values[1] = (int64_t)(count * (uint64_t)l->p.period);
+		rc = legacy_sample(l, values, adjust, 0);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* The location that nearly all stacks have above their leaf. */
+static uint32_t common_second(const struct pprof *p)
+{
+	size_t margin = p->samples.count / SIMILAR;
+	size_t *counts = mem_zalloc(p->locations.count, sizeof(*counts));
+	uint32_t found = PPROF_NONE;
+
+	for (size_t i = 0; i < p->stacks.count; i++) {
+		const struct pprof_run *s = &p->stacks.v[i];
+
+		if (s->count > 1)
+			counts[p->frames.v[s->first + 1]]++;
+	}
+	for (uint32_t i = 0; i < p->locations.count; i++) {
+		if (found == PPROF_NONE && counts[i] &&
+		    counts[i] >= p->samples.count - margin)
+			found = i;
+	}
+	mem_free(counts);
+	return found;
+}
+
+/* The signal handler's frames are of no interest. */
+static void drop_handler(struct pprof *p)
+{
+	for (int round = 0; round < ROUNDS; round++) {
+		uint32_t place = common_second(p);
+
+		for (size_t i = 0; i < p->stacks.count && place != PPROF_NONE;
+		     i++) {
+			struct pprof_run *s = &p->stacks.v[i];
+			uint32_t *f = p->frames.v + s->first;
+
+			if (s->count < 2 || f[1] != place)
+				continue;
+			memmove(f + 1, f + 2, (s->count - 2) * sizeof(*f));
+			s->count--;
+		}
+	}
+}
+
+static int read_profile(struct legacy *l, struct words *w, int64_t period,
+			bool java)
+{
+	int rc;
+
+	legacy_period(l, "cpu", "nanoseconds",
+		      (int64_t)((uint64_t)period * 1000));
+	legacy_type(l, "samples", "count");
+	legacy_type(l, "cpu", "nanoseconds");
+	rc = read_samples(l, w, java ? SIZE_MAX : 1);
+	if (rc)
+		return rc;
+	if (java)
+		return legacy_java_locations(l, str_from(w->left));
+	drop_handler(&l->p);
+	l->rest = str_from(w->left);
+	rc = legacy_maps(l);
+	legacy_drop_twin_leaves(l);
+	return rc;
+}
+
+int legacy_cpu(struct legacy *l)
+{
+	static const struct word kinds[] = {
+		{ 4, false }, { 4, true }, { 8, false }, { 8, true }
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct words w = { .left = l->raw, .word = kinds[i] };
+		int64_t period;
+		bool java;
+
+		if (read_header(&w, &period, &java))
+			return read_profile(l, &w, period, java);
+	}
+	return legacy_unknown();
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Java's heapz and contentionz: samples first, names of addresses behind. */
+#include "pprof/legacy/legacy_parser.h"
+
+#define JAVA_RATE 524288
+
+struct java {
+	bool heap; /* else contention */
+};
+
+/* A line up to its end, which must be there; false: none is left. */
+static bool ended_line(struct legacy *l, struct str *line)
+{
+	const char *end = l->rest.len ? memchr(l->rest.ptr, '\n', l->rest.len) :
+					NULL;
+
+	if (!end)
+		return false;
+	*line = legacy_trim(
+		(struct str){ l->rest.ptr, (size_t)(end - l->rest.ptr) });
+	return true;
+}
+
+static void skip_line(struct legacy *l)
+{
+	(void)str_cut(l->rest, '\n', &l->rest);
+}
+
+static void java_types(struct legacy *l, const struct java *j,
+		       struct str resolution)
+{
+	char *unit = mem_strndup(resolution);
+
+	l->p.types.count = 0;
+	legacy_type(l, j->heap ? "inuse_objects" : "contentions", "count");
+	legacy_type(l, j->heap ? "inuse_space" : "delay", unit);
+	mem_free(unit);
+}
+
+static int java_attribute(struct legacy *l, const struct java *j,
+			  struct str name, struct str value)
+{
+	int64_t v;
+
+	if (str_is(name, "format"))
+		return str_is(value, "java") ? 0 : legacy_unknown();
+	if (str_is(name, "resolution")) {
+		java_types(l, j, value);
+		return 0;
+	}
+	if (j->heap || (!str_is(name, "sampling period") &&
+			!str_is(name, "ms since reset")))
+		return legacy_unknown();
+	if (!legacy_int(value, 0, &v))
+		return legacy_bad(l, "an attribute is no number");
+	if (str_is(name, "sampling period"))
+		legacy_period(l, "contentions", "count", v);
+	else
+		l->p.duration_ns = (int64_t)((uint64_t)v * 1000 * 1000);
+	return 0;
+}
+
+static int java_header(struct legacy *l, const struct java *j)
+{
+	struct str line;
+	int rc = 0;
+
+	while (!rc && ended_line(l, &line)) {
+		struct str g[3];
+
+		if (line.len && !legacy_match(l, RX_JAVA_ATTRIBUTE, line, g, 3))
+			return 0; /* samples begin */
+		if (line.len)
+			rc = java_attribute(l, j, legacy_trim(g[1]),
+					    legacy_trim(g[2]));
+		skip_line(l);
+	}
+	return rc;
+}
+
+static int java_sample(struct legacy *l, const struct java *j,
+		       const struct str g[4])
+{
+	uint64_t period = (uint64_t)l->p.period;
+	int64_t values[2];
+	int64_t bytes = 0;
+	int rc = legacy_hex(l, g[3]);
+
+	if (rc)
+		return rc;
+	if (!legacy_int(g[2], 0, &values[0]) ||
+	    !legacy_int(g[1], 0, &values[1]))
+		return legacy_bad(l, "a sample's number is too large");
+	if (l->p.types.count != 2)
+		return legacy_bad(l, "there is no resolution");
+	if (j->heap && !values[0])
+		return legacy_bad(l, "a sample has no objects");
+	if (j->heap) {
+		bytes = values[1] / values[0];
+		legacy_unsample(&values[0], &values[1], JAVA_RATE);
+	} else if (period) {
+		values[0] = (int64_t)((uint64_t)values[0] * period);
+		values[1] = (int64_t)((uint64_t)values[1] * period);
+	}
+	return legacy_sample(l, values, SIZE_MAX, bytes);
+}
+
+static int java_samples(struct legacy *l, const struct java *j)
+{
+	struct str line;
+	int rc = 0;
+
+	while (!rc && ended_line(l, &line)) {
+		struct str g[4];
+
+		if (line.len && !legacy_match(l, RX_JAVA_SAMPLE, line, g, 4))
+			return 0; /* locations begin */
+		if (line.len)
+			rc = java_sample(l, j, g);
+		skip_line(l);
+	}
+	return rc;
+}
+
+/* Locations. */
+
+struct java_name {
+	struct str function;
+	struct str file;
+	int64_t line;
+};
+
+/* "function (file:line)", "function (path of a library)", or a state. */
+static struct java_name java_name(struct legacy *l, struct str text)
+{
+	struct java_name n = { .function = text, .file = str_of("") };
+	struct str g[4];
+
+	if (legacy_match(l, RX_JAVA_FILE_LINE, text, g, 4)) {
+		n.function = g[1];
+		n.file = g[2];
+		if (!legacy_int(g[3], 10, &n.line) || n.line < 0)
+			n.line = 0;
+	} else if (legacy_match(l, RX_JAVA_PATH, text, g, 3)) {
+		n.function = g[1];
+		n.file = g[2].len ? pprof_base_name(g[2]) : str_of(".");
+	} else if (text.len &&
+		   memmem(text.ptr, text.len, "generated stub/JIT", 18)) {
+		n.function = str_of("STUB");
+	}
+	return n;
+}
+
+static bool same_name(const void *ctx, uint32_t i, const void *key)
+{
+	const struct legacy *l = ctx;
+
+	return l->p.functions.v[i].name == *(const uint32_t *)key;
+}
+
+static uint32_t function_of(struct legacy *l, struct table *index,
+			    const struct java_name *n)
+{
+	struct pprof *p = &l->p;
+	uint32_t name = strtab_intern(&p->strings, n->function);
+	uint64_t hash = ((uint64_t)name + 1) * 0x9e3779b97f4a7c15u;
+	uint32_t i = table_find(index, hash, same_name, l, &name);
+
+	if (i != TABLE_NONE)
+		return i;
+	i = (uint32_t)p->functions.count;
+	*vec_add(&p->functions) = (struct pprof_function){
+		.name = name,
+		.system_name = name,
+		.file = strtab_intern(&p->strings, n->file),
+	};
+	table_add(index, hash, i);
+	return i;
+}
+
+static bool same_address(const void *ctx, uint32_t i, const void *key)
+{
+	const struct legacy *l = ctx;
+
+	return l->p.locations.v[i].address == *(const uint64_t *)key;
+}
+
+static int name_location(struct legacy *l, struct table *functions,
+			 struct str line)
+{
+	struct pprof *p = &l->p;
+	struct java_name n;
+	struct str g[3];
+	int64_t v;
+	uint64_t address;
+	uint32_t place;
+
+	if (!legacy_match(l, RX_JAVA_LOCATION, line, g, 3))
+		return 0;
+	if (!legacy_int(g[1], 16, &v))
+		return legacy_bad(l, "an address is too large");
+	address = (uint64_t)v;
+	place = table_find(&l->places, address * 0x9e3779b97f4a7c15u,
+			   same_address, l, &address);
+	if (place == TABLE_NONE)
+		return 0; /* of no sample */
+	n = java_name(l, g[2]);
+	p->locations.v[place].lines =
+		(struct pprof_run){ (uint32_t)p->lines.count, 1 };
+	*vec_add(&p->lines) = (struct pprof_line){
+		.function = function_of(l, functions, &n),
+		.line = n.line,
+	};
+	return 0;
+}
+
+int legacy_java_locations(struct legacy *l, struct str text)
+{
+	struct pprof *p = &l->p;
+	struct table functions = { 0 };
+	int rc = 0;
+
+	while (text.len && !rc)
+		rc = name_location(l, &functions,
+				   legacy_trim(str_cut(text, '\n', &text)));
+	table_fini(&functions);
+	if (rc)
+		return rc;
+	/* What has a name needs no mapping; no address is kept. */
+	for (size_t i = 0; i < p->locations.count; i++) {
+		if (p->locations.v[i].lines.count)
+			p->locations.v[i].address = 0;
+	}
+	legacy_assign_mappings(l);
+	for (size_t i = 0; i < p->locations.count; i++)
+		p->locations.v[i].address = 0;
+	return 0;
+}
+
+int legacy_java(struct legacy *l)
+{
+	struct java j;
+	struct str line;
+	int rc;
+
+	if (!ended_line(l, &line))
+		return legacy_unknown();
+	j.heap = str_is(line, "--- heapz 1 ---");
+	if (!j.heap && !str_is(line, "--- contentionz 1 ---"))
+		return legacy_unknown();
+	skip_line(l);
+	rc = java_header(l, &j);
+	if (!rc)
+		rc = java_samples(l, &j);
+	return rc ? rc : legacy_java_locations(l, l->rest);
+}

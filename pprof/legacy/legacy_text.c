@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Legacy formats in lines of text: heaps, counts, threads, contention. */
+#include "pprof/legacy/legacy_parser.h"
+#include "pprof/profile/measure.h"
+
+/* Heaps. */
+
+struct heap {
+	bool has_alloc;
+	bool sampled;
+	int64_t rate;
+};
+
+/* Whether what was allocated is told beside what is in use. */
+static bool differs(struct str alloc, struct str inuse)
+{
+	return !str_eq(alloc, inuse) && !str_is(alloc, "0");
+}
+
+static int heap_header(struct legacy *l, struct heap *h)
+{
+	struct str g[7];
+
+	if (legacy_match(l, RX_HEAP_HEADER, l->line, g, 7)) {
+		if (g[6].len && !legacy_int(g[6], 10, &h->rate))
+			return legacy_unknown();
+		h->has_alloc = differs(g[3], g[1]) || differs(g[4], g[2]);
+		h->sampled = true;
+		if (str_is(g[5], "heapz_v2") || str_is(g[5], "heap_v2"))
+			return 0;
+		if (str_is(g[5], "heap")) {
+			h->rate /= 2;
+			return 0;
+		}
+		h->sampled = false;
+		h->rate = 1;
+		return str_is(g[5], "heapprofile") ? 0 : legacy_unknown();
+	}
+	h->rate = 1;
+	return legacy_match(l, RX_GROWTH_HEADER, l->line, g, 1) ||
+			       legacy_match(l, RX_FRAGMENTATION_HEADER, l->line,
+					    g, 1) ?
+		       0 :
+		       legacy_unknown();
+}
+
+static void heap_types(struct legacy *l, const struct heap *h)
+{
+	legacy_period(l, "space", "bytes", h->rate);
+	if (h->has_alloc) {
+		legacy_type(l, "alloc_objects", "count");
+		legacy_type(l, "alloc_space", "bytes");
+		legacy_type(l, "inuse_objects", "count");
+		legacy_type(l, "inuse_space", "bytes");
+	} else {
+		legacy_type(l, "objects", "count");
+		legacy_type(l, "space", "bytes");
+	}
+}
+
+/* A count and a size, and the size of one block. */
+static int heap_values(struct legacy *l, const struct heap *h,
+		       const struct str text[2], int64_t out[2], int64_t *block)
+{
+	if (!legacy_int(text[0], 10, &out[0]) ||
+	    !legacy_int(text[1], 10, &out[1]))
+		return legacy_bad(l, "a sample's number is too large");
+	if (!out[0] && out[1])
+		return legacy_bad(l, "a sample has bytes but no objects");
+	if (!out[0])
+		return 0;
+	/* The one division that overflows. */
+	*block = out[0] == -1 ? (int64_t) - (uint64_t)out[1] : out[1] / out[0];
+	if (h->sampled)
+		legacy_unsample(&out[0], &out[1], h->rate);
+	return 0;
+}
+
+static int heap_sample(struct legacy *l, const struct heap *h, struct str line)
+{
+	struct str g[6];
+	int64_t values[4];
+	int64_t block = 0;
+	size_t n = 0;
+	int rc = 0;
+
+	if (!legacy_match(l, RX_HEAP_SAMPLE, line, g, 6))
+		return legacy_bad(l, "a line of the heap is no sample");
+	if (h->has_alloc) {
+		rc = heap_values(l, h, g + 3, values, &block);
+		n = 2;
+	}
+	if (!rc)
+		rc = heap_values(l, h, g + 1, values + n, &block);
+	if (!rc)
+		rc = legacy_hex(l, g[5]);
+	return rc ? rc : legacy_sample(l, values, 0, block);
+}
+
+int legacy_heap(struct legacy *l)
+{
+	struct heap h = { 0 };
+	int rc = legacy_next_line(l) ? heap_header(l, &h) : legacy_unknown();
+
+	if (rc)
+		return rc;
+	heap_types(l, &h);
+	while (!rc && legacy_next_line(l)) {
+		struct str line = legacy_trim(l->line);
+
+		if (legacy_is_blank(line))
+			continue;
+		if (legacy_is_map_start(line))
+			break;
+		rc = heap_sample(l, &h, line);
+	}
+	return rc ? rc : legacy_sections(l);
+}
+
+/*
+ * jemalloc: "heap_v2/RATE", then for each stack "@ 0x…", a line for all
+ * threads and one for each, and the memory map. Source: jemalloc's
+ * prof_data.c, and its jeprof.
+ */
+
+static int jemalloc_values(struct legacy *l, const struct heap *h,
+			   struct str line)
+{
+	struct str g[5];
+	int64_t values[4];
+	int64_t block = 0;
+	size_t n = 0;
+	int rc = 0;
+
+	if (!legacy_match(l, RX_JEMALLOC_TOTAL, line, g, 5))
+		return 0; /* of one thread */
+	if (h->has_alloc) {
+		rc = heap_values(l, h, g + 3, values, &block);
+		n = 2;
+	}
+	if (!rc)
+		rc = heap_values(l, h, g + 1, values + n, &block);
+	return rc ? rc : legacy_sample(l, values, 0, block);
+}
+
+static bool is_zero(struct str s)
+{
+	return str_is(s, "0");
+}
+
+int legacy_jemalloc(struct legacy *l)
+{
+	struct heap h = { .sampled = true };
+	struct str g[5];
+	int rc = 0;
+
+	if (!legacy_next_line(l) ||
+	    !legacy_match(l, RX_JEMALLOC_HEADER, l->line, g, 2) ||
+	    !legacy_int(g[1], 10, &h.rate))
+		return legacy_unknown();
+	/* The sums over all stacks tell whether allocations are counted. */
+	if (!legacy_next_line(l) ||
+	    !legacy_match(l, RX_JEMALLOC_TOTAL, l->line, g, 5))
+		return legacy_bad(l, "jemalloc's heap has no totals");
+	h.has_alloc = !is_zero(g[3]) || !is_zero(g[4]);
+	heap_types(l, &h);
+	l->addresses.count = 0;
+	while (legacy_next_line(l) && legacy_trim(l->line).len &&
+	       *l->line.ptr != '@')
+		; /* the totals of threads */
+	for (; !rc && !legacy_is_map_start(l->line);) {
+		struct str line = l->line;
+
+		if (line.len && *line.ptr == '@')
+			rc = legacy_hex(l, line);
+		else
+			rc = jemalloc_values(l, &h, line);
+		if (!rc && !legacy_next_line(l))
+			break;
+	}
+	return rc ? rc : legacy_sections(l);
+}
+
+/* Go's counts: goroutines, threads created. */
+
+int legacy_count(struct legacy *l)
+{
+	struct str g[3];
+	int64_t n;
+	char *type;
+	int rc = 0;
+
+	while (legacy_next_line(l) && legacy_is_blank(l->line))
+		;
+	if (!legacy_match(l, RX_COUNT_START, l->line, g, 2))
+		return legacy_unknown();
+	type = mem_strndup(g[1]);
+	legacy_period(l, type, "count", 1);
+	legacy_type(l, type, "count");
+	mem_free(type);
+	while (!rc && legacy_next_line(l)) {
+		if (legacy_is_blank(l->line))
+			continue;
+		if (str_starts(l->line, str_of("---")))
+			break;
+		if (!legacy_match(l, RX_COUNT, l->line, g, 3) ||
+		    !legacy_int(g[1], 0, &n))
+			return legacy_bad(l, "a line is no count of a stack");
+		rc = legacy_hex(l, g[2]);
+		if (!rc)
+			rc = legacy_sample(l, &n, 0, 0);
+	}
+	return rc ? rc : legacy_sections(l);
+}
+
+/* Threads. */
+
+/* Read a stack up to the next thread; *same: "same as previous thread". */
+static int thread_stack(struct legacy *l, bool *same)
+{
+	VEC(uint64_t) all = { 0 };
+	int rc = 0;
+
+	*same = false;
+	while (!rc && legacy_next_line(l)) {
+		struct str line = legacy_trim(l->line);
+
+		if (str_starts(line, str_of("---")))
+			break;
+		if (line.len &&
+		    memmem(line.ptr, line.len, "same as previous thread", 23)) {
+			*same = true;
+			continue;
+		}
+		rc = legacy_hex(l, line);
+		for (size_t i = 0; i < l->addresses.count && !rc; i++)
+			*vec_add(&all) = l->addresses.v[i];
+	}
+	l->addresses.count = 0;
+	for (size_t i = 0; i < all.count && !*same; i++)
+		*vec_add(&l->addresses) = all.v[i];
+	vec_fini(&all);
+	l->line = legacy_trim(l->line);
+	return rc;
+}
+
+static int read_threads(struct legacy *l)
+{
+	static const int64_t one = 1;
+	struct str g[4];
+	int rc = 0;
+
+	while (!rc && !legacy_is_map_start(l->line)) {
+		bool same;
+
+		if (str_starts(l->line, str_of("---- no stack trace for"))) {
+			l->line = str_of("");
+			break;
+		}
+		if (!legacy_match(l, RX_THREAD_START, l->line, g, 4))
+			return legacy_unknown();
+		rc = thread_stack(l, &same);
+		if (rc)
+			return rc;
+		if (l->addresses.count)
+			rc = legacy_sample(l, &one, 1, 0);
+		else if (l->p.samples.count)
+			l->p.values.v[l->p.values.count - 1]++;
+	}
+	return rc;
+}
+
+int legacy_thread(struct legacy *l)
+{
+	struct str g[4];
+	int rc;
+
+	while (legacy_next_line(l) && legacy_is_blank(l->line))
+		;
+	if (legacy_match(l, RX_THREADZ_START, l->line, g, 1)) {
+		while (legacy_next_line(l) && !legacy_is_map_start(l->line) &&
+		       !str_starts(l->line, str_of("-")))
+			;
+	} else if (!legacy_match(l, RX_THREAD_START, l->line, g, 4)) {
+		return legacy_unknown();
+	}
+	legacy_type(l, "thread", "count");
+	legacy_period(l, "thread", "count", 1);
+	rc = read_threads(l);
+	if (!rc)
+		rc = legacy_sections(l);
+	legacy_drop_twin_leaves(l);
+	return rc;
+}
+
+/* Contention. */
+
+struct contention {
+	int64_t hz; /* cycles a second; 0: delays are nanoseconds */
+};
+
+/* An attribute before the samples; 1: the line is none, they begin. */
+static int contention_attribute(struct legacy *l, struct contention *c)
+{
+	struct str line = legacy_trim(l->line);
+	struct str value;
+	struct str name;
+	int64_t ms;
+
+	if (!line.len || !memchr(line.ptr, '=', line.len))
+		return 1;
+	name = legacy_trim(str_cut(line, '=', &value));
+	value = legacy_trim(value);
+	if (str_is(name, "cycles/second"))
+		return legacy_int(value, 0, &c->hz) ? 0 : legacy_unknown();
+	if (str_is(name, "sampling period"))
+		return legacy_int(value, 0, &l->p.period) ? 0 :
+							    legacy_unknown();
+	if (str_is(name, "ms since reset")) {
+		if (!legacy_int(value, 0, &ms))
+			return legacy_unknown();
+		l->p.duration_ns = (int64_t)((uint64_t)ms * 1000 * 1000);
+		return 0;
+	}
+	return str_is(name, "discarded samples") ? 0 : legacy_unknown();
+}
+
+static int contention_sample(struct legacy *l, const struct contention *c,
+			     struct str line)
+{
+	struct str g[4];
+	int64_t delay;
+	int64_t count;
+	int64_t period = l->p.period;
+	int64_t values[2];
+	int rc;
+
+	if (!legacy_match(l, RX_CONTENTION_SAMPLE, line, g, 4))
+		return legacy_unknown();
+	if (!legacy_int(g[1], 10, &delay) || !legacy_int(g[2], 10, &count))
+		return legacy_bad(l, "a sample's number is too large");
+	if (period > 0) {
+		if (c->hz > 0)
+			delay = measure_integer((double)delay * (double)period /
+						((double)c->hz / 1e9));
+		count = (int64_t)((uint64_t)count * (uint64_t)period);
+	}
+	values[0] = count;
+	values[1] = delay;
+	rc = legacy_hex(l, g[3]);
+	return rc ? rc : legacy_sample(l, values, 0, 0);
+}
+
+static bool is_contention(struct str line)
+{
+	return str_starts(line, str_of("--- contentionz ")) ||
+	       str_starts(line, str_of("--- mutex:")) ||
+	       str_starts(line, str_of("--- contention:"));
+}
+
+static int contention_header(struct legacy *l, struct contention *c)
+{
+	int rc = 0;
+
+	while (!rc && legacy_next_line(l)) {
+		struct str line = legacy_trim(l->line);
+
+		if (legacy_is_blank(line))
+			continue;
+		if (str_starts(line, str_of("---")))
+			break;
+		rc = contention_attribute(l, c);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int legacy_contention(struct legacy *l)
+{
+	struct contention c = { 0 };
+	int rc;
+
+	if (!legacy_next_line(l) || !is_contention(l->line))
+		return legacy_unknown();
+	legacy_period(l, "contentions", "count", 1);
+	legacy_type(l, "contentions", "count");
+	legacy_type(l, "delay", "nanoseconds");
+	rc = contention_header(l, &c);
+	while (!rc) {
+		struct str line = legacy_trim(l->line);
+
+		if (str_starts(line, str_of("---")))
+			break;
+		if (!legacy_is_blank(line))
+			rc = contention_sample(l, &c, line);
+		if (!rc && !legacy_next_line(l))
+			break;
+	}
+	return rc ? rc : legacy_sections(l);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/merge.h"
+
+#include <math.h>
+
+#include <stdlib.h>
+
+#include "pprof/merge/merge_private.h"
+#include "pprof/merge/merge_samples.h"
+#include "pprof/merge/merge_tables.h"
+#include "pprof/merge/merge_units.h"
+
+struct merge *merge_new(void)
+{
+	struct merge *m = mem_new(struct merge);
+
+	pprof_reset(&m->out);
+	strtab_intern(&m->out.strings, str_of(""));
+	return m;
+}
+
+void merge_free(struct merge *m)
+{
+	if (!m)
+		return;
+	pprof_fini(&m->out);
+	table_fini(&m->mappings);
+	table_fini(&m->functions.table);
+	table_fini(&m->locations.table);
+	table_fini(&m->stacks.table);
+	table_fini(&m->label_sets.table);
+	table_fini(&m->samples.table);
+	table_fini(&m->comments);
+	vec_fini(&m->pending);
+	vec_fini(&m->string_map.to);
+	vec_fini(&m->mapping_map.to);
+	vec_fini(&m->function_map.to);
+	vec_fini(&m->location_map.to);
+	vec_fini(&m->scratch);
+	vec_fini(&m->frames);
+	vec_fini(&m->labels);
+	vec_fini(&m->extra);
+	mem_free(m);
+}
+
+size_t merge_count(const struct merge *m)
+{
+	return m->count;
+}
+
+size_t merge_memory(const struct merge *m)
+{
+	return sizeof(*m) + pprof_memory(&m->out) + table_memory(&m->mappings) +
+	       table_memory(&m->functions.table) +
+	       table_memory(&m->locations.table) +
+	       table_memory(&m->stacks.table) +
+	       table_memory(&m->label_sets.table) +
+	       table_memory(&m->samples.table) + table_memory(&m->comments) +
+	       vec_memory(&m->pending) + vec_memory(&m->string_map.to) +
+	       vec_memory(&m->function_map.to) +
+	       vec_memory(&m->location_map.to) + vec_memory(&m->scratch) +
+	       vec_memory(&m->frames) + vec_memory(&m->labels) +
+	       vec_memory(&m->mapping_map.to) + vec_memory(&m->extra);
+}
+
+static bool same_comment(const void *ctx, uint32_t i, const void *key)
+{
+	const struct pprof *out = ctx;
+
+	return out->comments.v[i] == *(const uint32_t *)key;
+}
+
+static void add_comments(struct merge *m, const struct pprof *p)
+{
+	struct pprof *out = &m->out;
+
+	for (size_t i = 0; i < p->comments.count; i++) {
+		uint32_t c = merge_map_string(m, p->comments.v[i]);
+		uint64_t hash = merge_hash(&c, sizeof(c));
+
+		if (table_find(&m->comments, hash, same_comment, out, &c) !=
+		    TABLE_NONE)
+			continue;
+		table_add(&m->comments, hash, (uint32_t)out->comments.count);
+		*vec_add(&out->comments) = c;
+	}
+}
+
+static void add_header(struct merge *m, const struct pprof *p)
+{
+	struct pprof *out = &m->out;
+	int64_t period = merge_common_period(m, p);
+
+	if (!out->time_ns || p->time_ns < out->time_ns)
+		out->time_ns = p->time_ns;
+	out->duration_ns = wrap_add(out->duration_ns, p->duration_ns);
+	if (!out->period || out->period < period)
+		out->period = period;
+	add_comments(m, p);
+	if (!out->default_type)
+		out->default_type = merge_map_string(m, p->default_type);
+	if (!out->doc_url)
+		out->doc_url = merge_map_string(m, p->doc_url);
+}
+
+static void begin(struct merge *m, const struct pprof *p)
+{
+	m->src = p;
+	placemap_reset(&m->string_map, p->strings.strings.count);
+	placemap_reset(&m->mapping_map, p->mappings.count);
+	placemap_reset(&m->function_map, p->functions.count);
+	placemap_reset(&m->location_map, p->locations.count);
+}
+
+int merge_add(struct merge *m, const struct pprof *p, const enum merge_op *ops,
+	      struct err *err)
+{
+	int rc = m->count ? merge_check_types(m, p, err) : 0;
+
+	if (rc)
+		return rc;
+	begin(m, p);
+	if (!m->count)
+		merge_take_types(m, p);
+	else
+		merge_common_units(m, p);
+	add_header(m, p);
+	/* The first mapping of a profile is its program. */
+	if (!m->out.mappings.count && p->mappings.count)
+		merge_map_mapping(m, 0);
+	merge_add_samples(m, ops);
+	m->src = NULL;
+	m->count++;
+	return 0;
+}
+
+/* Most of a sum is new: growing piece by piece would copy it many times. */
+static void make_room(struct merge *m, const struct pprof *p)
+{
+	struct pprof *out = &m->out;
+
+	vec_reserve(&out->frames, p->frames.count + 1);
+	vec_reserve(&out->stacks, p->stacks.count + 1);
+	vec_reserve(&out->samples, p->samples.count + 1);
+	vec_reserve(&out->values, p->values.count + 1);
+	vec_reserve(&out->locations, p->locations.count + 1);
+	table_reserve(&m->stacks.table, p->stacks.count);
+	table_reserve(&m->samples.table, p->samples.count);
+	table_reserve(&m->locations.table, p->locations.count);
+}
+
+int merge_add_sum(struct merge *m, const struct pprof *p,
+		  const enum merge_op *ops, struct err *err)
+{
+	int rc;
+
+	make_room(m, p);
+	m->keep_zero = true;
+	rc = merge_add(m, p, ops, err);
+	m->keep_zero = false;
+	return rc;
+}
+
+static int64_t divide(int64_t v, size_t n)
+{
+	return (int64_t)llroundl((long double)v / (long double)n);
+}
+
+void merge_average(struct merge *m, size_t n)
+{
+	for (size_t i = 0; n && i < m->pending.count; i++) {
+		int64_t *to = &m->out.values.v[i];
+
+		if (!m->pending.v[i])
+			continue;
+		*to = wrap_add(*to, divide(m->pending.v[i], n));
+		m->pending.v[i] = 0;
+	}
+}
+
+static bool has_zero_sample(const struct pprof *p)
+{
+	for (size_t i = 0; i < p->samples.count; i++) {
+		if (merge_is_zero(pprof_values(p, i), p->types.count, NULL))
+			return true;
+	}
+	return false;
+}
+
+/* Merging the result alone leaves out what nothing needs any more. */
+static void compact(struct merge *m)
+{
+	struct merge *again = merge_new();
+	struct merge old = *m;
+	size_t count = m->count;
+
+	/* A single profile has no types to disagree about. */
+	if (merge_add(again, &m->out, NULL, NULL))
+		abort();
+	*m = *again;
+	*again = old;
+	m->count = count;
+	merge_free(again);
+}
+
+struct pprof *merge_finish(struct merge *m)
+{
+	while (has_zero_sample(&m->out))
+		compact(m);
+	return &m->out;
+}
+
+/* The ratio of two profiles' sums, by type. */
+static void normalize(struct pprof *p, const struct pprof *to)
+{
+	double ratios[TYPES_MAX];
+
+	for (size_t t = 0; t < p->types.count; t++) {
+		int64_t have = 0;
+		int64_t want = 0;
+
+		for (size_t i = 0; i < p->samples.count; i++)
+			have = wrap_add(have, pprof_values(p, i)[t]);
+		for (size_t i = 0; i < to->samples.count; i++)
+			want = wrap_add(want, pprof_values(to, i)[t]);
+		ratios[t] = have ? (double)want / (double)have : 0;
+	}
+	pprof_scale(p, ratios);
+}
+
+int merge_diff(struct merge *m, struct pprof *source, struct pprof *base,
+	       const struct merge_diff_options *o, struct pprof **out,
+	       struct err *err)
+{
+	double minus[TYPES_MAX];
+	int rc;
+
+	for (size_t t = 0; t < base->types.count; t++)
+		minus[t] = -1;
+	if (o->label_base)
+		pprof_set_label(base, str_of(PPROF_BASE_KEY),
+				str_of(PPROF_BASE_VALUE));
+	if (o->normalize && source->types.count == base->types.count)
+		normalize(source, base);
+	pprof_scale(base, minus);
+	rc = merge_add(m, source, NULL, err);
+	if (!rc)
+		rc = merge_add(m, base, NULL, err);
+	if (!rc)
+		*out = merge_finish(m);
+	return rc;
+}

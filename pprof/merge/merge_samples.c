@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/merge/merge_samples.h"
+
+#include <math.h>
+
+#include "pprof/merge/merge_private.h"
+#include "pprof/merge/merge_tables.h"
+#include "pprof/profile/measure.h"
+
+/* Texts before numbers, each by key; what stands under one key stays so. */
+static int compare_labels(const struct pprof *p, const struct pprof_label *a,
+			  const struct pprof_label *b)
+{
+	if (a->is_number != b->is_number)
+		return a->is_number ? 1 : -1;
+	if (a->key == b->key)
+		return 0;
+	return str_cmp(pprof_str(p, a->key), pprof_str(p, b->key));
+}
+
+/* Stable, and of a handful: by insertion, but a giant's by merging. */
+static void sort_labels(const struct pprof *p, struct pprof_label *v, size_t n)
+{
+	struct pprof_label *half;
+	size_t mid = n / 2;
+	size_t a = 0;
+
+	if (n < 2)
+		return;
+	sort_labels(p, v, mid);
+	sort_labels(p, v + mid, n - mid);
+	if (compare_labels(p, &v[mid - 1], &v[mid]) <= 0)
+		return;
+	half = mem_dup(v, mid * sizeof(*v));
+	for (size_t to = 0, b = mid; a < mid; to++) {
+		if (b < n && compare_labels(p, &v[b], &half[a]) < 0)
+			v[to] = v[b++];
+		else
+			v[to] = half[a++];
+	}
+	mem_free(half);
+}
+
+static bool same_label(const struct pprof_label *a, const struct pprof_label *b)
+{
+	return a->key == b->key && a->is_number == b->is_number &&
+	       a->str == b->str && a->unit == b->unit && a->num == b->num;
+}
+
+static bool same_set(const void *ctx, uint32_t i, const void *key)
+{
+	const struct merge *m = ctx;
+	const struct merge *k = key; /* its labels */
+	struct pprof_run r = m->out.label_sets.v[i];
+
+	if (r.count != k->labels.count)
+		return false;
+	for (uint32_t n = 0; n < r.count; n++) {
+		if (!same_label(&m->out.labels.v[r.first + n], &k->labels.v[n]))
+			return false;
+	}
+	return true;
+}
+
+void merge_label(struct merge *m, struct str key, struct str value)
+{
+	struct pprof_label *l = vec_add(&m->extra);
+
+	memset(l, 0, sizeof(*l));
+	l->key = strtab_intern(&m->out.strings, key);
+	l->str = strtab_intern(&m->out.strings, value);
+}
+
+void merge_no_labels(struct merge *m)
+{
+	m->extra.count = 0;
+}
+
+static void add_extra(struct merge *m)
+{
+	size_t own = m->labels.count;
+
+	for (size_t i = 0; i < m->extra.count; i++) {
+		size_t k = 0;
+
+		while (k < own && (m->labels.v[k].is_number ||
+				   m->labels.v[k].key != m->extra.v[i].key))
+			k++;
+		if (k == own)
+			*vec_add(&m->labels) = m->extra.v[i];
+	}
+}
+
+static uint32_t map_labels(struct merge *m, struct pprof_run set)
+{
+	struct pprof_run new = { 0 };
+	struct merge_key key;
+	uint32_t to;
+
+	m->labels.count = 0;
+	for (uint32_t i = 0; i < set.count; i++) {
+		const struct pprof_label *l = &m->src->labels.v[set.first + i];
+		struct pprof_label *to_label = vec_add(&m->labels);
+
+		/* Its bytes are hashed: none of them undefined. */
+		memset(to_label, 0, sizeof(*to_label));
+		to_label->key = merge_map_string(m, l->key);
+		to_label->str = merge_map_string(m, l->str);
+		to_label->unit = merge_map_string(m, l->unit);
+		to_label->is_number = l->is_number;
+		to_label->num = l->num;
+	}
+	add_extra(m);
+	sort_labels(&m->out, m->labels.v, m->labels.count);
+	new.count = (uint32_t)m->labels.count;
+	key = (struct merge_key){ m, m->labels.v,
+				  m->labels.count * sizeof(struct pprof_label),
+				  0 };
+	to = merge_index_find(m, &m->label_sets, m->out.label_sets.count,
+			      same_set, &key);
+	if (to != TABLE_NONE)
+		return to;
+	merge_index_add(&m->label_sets, &key, m->out.label_sets.count);
+	new.first = (uint32_t)m->out.labels.count;
+	for (uint32_t i = 0; i < new.count; i++)
+		*vec_add(&m->out.labels) = m->labels.v[i];
+	*vec_add(&m->out.label_sets) = new;
+	return (uint32_t)m->out.label_sets.count - 1;
+}
+
+static bool same_sample(const void *ctx, uint32_t i, const void *key)
+{
+	const struct merge *m = ctx;
+
+	return !memcmp(&m->out.samples.v[i], key, sizeof(struct pprof_sample));
+}
+
+/* The place of a sample in the result. */
+static uint32_t map_sample(struct merge *m, size_t i)
+{
+	const struct pprof *src = m->src;
+	struct pprof_sample s;
+	struct merge_key key = { &s, &s, sizeof(s), 0 };
+	uint32_t to;
+
+	s.stack = merge_map_stack(m, pprof_stack(src, i));
+	s.labels = map_labels(m, src->label_sets.v[src->samples.v[i].labels]);
+	to = merge_index_find(m, &m->samples, m->out.samples.count, same_sample,
+			      &key);
+	if (to != TABLE_NONE)
+		return to;
+	merge_index_add(&m->samples, &key, m->out.samples.count);
+	*vec_add(&m->out.samples) = s;
+	for (size_t t = 0; t < m->out.types.count; t++)
+		*vec_add(&m->out.values) = 0;
+	return (uint32_t)m->out.samples.count - 1;
+}
+
+/* Sums wrap, as Go's do. */
+static int64_t scaled(const struct merge *m, size_t type, int64_t v)
+{
+	return m->ratios[type] == 1 ?
+		       v :
+		       measure_integer(round((double)v * m->ratios[type]));
+}
+
+static void make_pending(struct merge *m)
+{
+	while (m->pending.count < m->out.values.count)
+		*vec_add(&m->pending) = 0;
+}
+
+static void add_values(struct merge *m, uint32_t sample, const int64_t *from,
+		       const enum merge_op *ops)
+{
+	size_t width = m->out.types.count;
+	int64_t *to = pprof_values(&m->out, sample);
+
+	if (!ops && !m->scaled) {
+		for (size_t t = 0; t < width; t++)
+			to[t] = wrap_add(to[t], from[t]);
+		return;
+	}
+	for (size_t t = 0; t < width; t++) {
+		int64_t v = scaled(m, t, from[t]);
+		int64_t *pending;
+
+		switch (ops ? ops[t] : MERGE_ADD) {
+		case MERGE_ADD:
+			to[t] = wrap_add(to[t], v);
+			break;
+		case MERGE_SUBTRACT:
+			to[t] = (int64_t)((uint64_t)to[t] - (uint64_t)v);
+			break;
+		case MERGE_AVERAGE:
+			make_pending(m);
+			pending = &m->pending.v[sample * width + t];
+			*pending = wrap_add(*pending, v);
+			break;
+		case MERGE_SKIP:
+			break;
+		}
+	}
+}
+
+bool merge_is_zero(const int64_t *v, size_t width, const enum merge_op *ops)
+{
+	for (size_t t = 0; t < width; t++) {
+		if (v[t] && (!ops || ops[t] != MERGE_SKIP))
+			return false;
+	}
+	return true;
+}
+
+void merge_add_samples(struct merge *m, const enum merge_op *ops)
+{
+	const struct pprof *src = m->src;
+	size_t width = src->types.count;
+
+	for (size_t i = 0; i < src->samples.count; i++) {
+		const int64_t *v = pprof_values(src, i);
+
+		if (m->keep_zero || !merge_is_zero(v, width, ops))
+			add_values(m, map_sample(m, i), v, ops);
+	}
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/merge/merge_units.h"
+
+#include <math.h>
+
+#include "pprof/merge/merge_private.h"
+#include "pprof/merge/merge_tables.h"
+#include "pprof/profile/measure.h"
+
+static void describe(const struct pprof *p, struct buf *out)
+{
+	for (size_t i = 0; i < p->types.count; i++)
+		buf_printf(out, "%s%.*s/%.*s", i ? " " : "",
+			   STR_ARG(pprof_str(p, p->types.v[i].type)),
+			   STR_ARG(pprof_str(p, p->types.v[i].unit)));
+}
+
+static int disagree(const struct merge *m, const struct pprof *p,
+		    struct err *err)
+{
+	struct buf a = buf_init(200);
+	struct buf b = buf_init(200);
+
+	describe(&m->out, &a);
+	describe(p, &b);
+	err_set(err, ERR_INVALID,
+		"profiles of different sample types cannot be merged: %s, and %s (name a type: heap{…})",
+		buf_cstr(&a), buf_cstr(&b));
+	buf_fini(&a);
+	buf_fini(&b);
+	return ERR_INVALID;
+}
+
+/* Whether two types can be added up. */
+static bool agrees(const struct merge *m, struct pprof_type a,
+		   const struct pprof *p, struct pprof_type b)
+{
+	return str_eq(pprof_str(&m->out, a.type), pprof_str(p, b.type)) &&
+	       measure_compatible(pprof_str(&m->out, a.unit),
+				  pprof_str(p, b.unit));
+}
+
+static double ratio(struct str from, struct str to)
+{
+	struct str unit;
+
+	return measure_scale(1, from, to, &unit);
+}
+
+/* A finer unit has come: what is there is counted in it from now on. */
+static void refine(struct merge *m, size_t type, struct str unit)
+{
+	struct pprof_type *t = &m->out.types.v[type];
+	double by = ratio(pprof_str(&m->out, t->unit), unit);
+	size_t width = m->out.types.count;
+
+	for (size_t i = type; i < m->out.values.count; i += width)
+		m->out.values.v[i] =
+			measure_integer(round((double)m->out.values.v[i] * by));
+	for (size_t i = type; i < m->pending.count; i += width)
+		m->pending.v[i] =
+			measure_integer(round((double)m->pending.v[i] * by));
+	t->unit = strtab_intern(&m->out.strings, unit);
+}
+
+void merge_common_units(struct merge *m, const struct pprof *p)
+{
+	m->scaled = false;
+	for (size_t i = 0; i < p->types.count; i++) {
+		struct str have = pprof_str(&m->out, m->out.types.v[i].unit);
+		struct str unit = pprof_str(p, p->types.v[i].unit);
+
+		m->ratios[i] = 1;
+		if (str_eq(have, unit))
+			continue;
+		if (ratio(unit, have) < 1) {
+			refine(m, i, unit);
+			continue;
+		}
+		m->ratios[i] = ratio(unit, have);
+		m->scaled = m->scaled || m->ratios[i] != 1;
+	}
+}
+
+int64_t merge_common_period(struct merge *m, const struct pprof *p)
+{
+	struct str have = pprof_str(&m->out, m->out.period_type.unit);
+	struct str unit = pprof_str(p, p->period_type.unit);
+	struct str name;
+
+	if (str_eq(have, unit))
+		return p->period;
+	if (ratio(unit, have) < 1) {
+		m->out.period = measure_integer(
+			measure_scale(m->out.period, have, unit, &name));
+		m->out.period_type.unit = strtab_intern(&m->out.strings, unit);
+		return p->period;
+	}
+	return measure_integer(measure_scale(p->period, unit, have, &name));
+}
+
+void merge_take_types(struct merge *m, const struct pprof *p)
+{
+	struct pprof *out = &m->out;
+
+	for (size_t i = 0; i < p->types.count; i++) {
+		*vec_add(&out->types) = (struct pprof_type){
+			.type = merge_map_string(m, p->types.v[i].type),
+			.unit = merge_map_string(m, p->types.v[i].unit),
+		};
+		m->ratios[i] = 1;
+	}
+	out->period_type.type = merge_map_string(m, p->period_type.type);
+	out->period_type.unit = merge_map_string(m, p->period_type.unit);
+	out->drop_frames = merge_map_string(m, p->drop_frames);
+	out->keep_frames = merge_map_string(m, p->keep_frames);
+	out->period = p->period;
+}
+
+int merge_check_types(struct merge *m, const struct pprof *p, struct err *err)
+{
+	const struct pprof *out = &m->out;
+
+	if (out->types.count != p->types.count)
+		return disagree(m, p, err);
+	for (size_t i = 0; i < p->types.count; i++) {
+		if (!agrees(m, out->types.v[i], p, p->types.v[i]))
+			return disagree(m, p, err);
+	}
+	if (!agrees(m, out->period_type, p, p->period_type))
+		return err_set(
+			err, ERR_INVALID,
+			"profiles of different period types cannot be merged: %.*s/%.*s, and %.*s/%.*s",
+			STR_ARG(pprof_str(out, out->period_type.type)),
+			STR_ARG(pprof_str(out, out->period_type.unit)),
+			STR_ARG(pprof_str(p, p->period_type.type)),
+			STR_ARG(pprof_str(p, p->period_type.unit)));
+	return 0;
+}

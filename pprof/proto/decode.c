@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/decode.h"
+
+#include "pprof/proto/decode_private.h"
+#include "pprof/proto/decode_tables.h"
+#include "pprof/wire/fields.h"
+
+struct decoder *decoder_new(size_t max)
+{
+	struct decoder *d = mem_new(struct decoder);
+
+	d->max = max;
+	d->legacy = legacy_new(max);
+	return d;
+}
+
+void decoder_free(struct decoder *d)
+{
+	if (!d)
+		return;
+	pprof_fini(&d->p);
+	idmap_fini(&d->mapping_ids);
+	idmap_fini(&d->function_ids);
+	idmap_fini(&d->location_ids);
+	vec_fini(&d->location_mappings);
+	vec_fini(&d->line_functions);
+	legacy_free(d->legacy);
+	mem_free(d);
+}
+
+void decoder_set_max(struct decoder *d, size_t max)
+{
+	d->max = max;
+	legacy_set_max(d->legacy, max);
+}
+
+size_t decoder_memory(const struct decoder *d)
+{
+	return sizeof(*d) + pprof_memory(&d->p) +
+	       idmap_memory(&d->mapping_ids) + idmap_memory(&d->function_ids) +
+	       idmap_memory(&d->location_ids) +
+	       vec_memory(&d->location_mappings) +
+	       vec_memory(&d->line_functions) + legacy_memory(d->legacy);
+}
+
+/* Ids become places. */
+static bool resolve(struct decoder *d)
+{
+	struct pprof *p = &d->p;
+
+	if (!idmap_seal(&d->mapping_ids))
+		return decode_refuse(d, "two mappings have the same id");
+	if (!idmap_seal(&d->function_ids))
+		return decode_refuse(d, "two functions have the same id");
+	if (!idmap_seal(&d->location_ids))
+		return decode_refuse(d, "two locations have the same id");
+	for (size_t i = 0; i < p->lines.count; i++) {
+		p->lines.v[i].function =
+			idmap_find(&d->function_ids, d->line_functions.v[i]);
+		if (p->lines.v[i].function == IDMAP_NONE)
+			return decode_refuse(d, "a line's function is missing");
+	}
+	for (size_t i = 0; i < p->locations.count; i++)
+		p->locations.v[i].mapping =
+			idmap_find(&d->mapping_ids, d->location_mappings.v[i]);
+	return true;
+}
+
+static bool frame(struct decoder *d, uint64_t id)
+{
+	uint32_t place = idmap_find(&d->location_ids, id);
+	uint32_t *f = decode_add(d, &d->p.frames);
+
+	if (!f)
+		return false;
+	*f = place;
+	return place != IDMAP_NONE ||
+	       decode_refuse(d, "a sample's location is missing");
+}
+
+static bool frames(struct decoder *d, const struct wire_field *f)
+{
+	size_t count = d->p.frames.count;
+	struct wire w = { 0 };
+	bool missing = false;
+	uint32_t *out;
+
+	if (f->type == WIRE_VARINT)
+		return frame(d, f->value);
+	if (!decode_message(d, f, &w) ||
+	    !decode_reserve(d, count, d->p.frames.cap, f->bytes.len,
+			    sizeof(uint32_t)))
+		return false;
+	vec_reserve(&d->p.frames, f->bytes.len);
+	out = d->p.frames.v + count;
+	while (w.pos < w.end && !missing) {
+		*out = idmap_find(&d->location_ids, wire_varint(&w));
+		missing = *out++ == IDMAP_NONE;
+	}
+	d->p.frames.count = (size_t)(out - d->p.frames.v);
+	return decode_ended(d, &w) &&
+	       (!missing || decode_refuse(d, "a sample's location is missing"));
+}
+
+static bool value(struct decoder *d, uint64_t v)
+{
+	int64_t *out = decode_add(d, &d->p.values);
+
+	if (!out)
+		return false;
+	*out = (int64_t)v;
+	return true;
+}
+
+static bool values(struct decoder *d, const struct wire_field *f)
+{
+	struct wire w = { 0 };
+
+	if (f->type == WIRE_VARINT)
+		return value(d, f->value);
+	if (!decode_message(d, f, &w))
+		return false;
+	while (w.pos < w.end) {
+		if (!value(d, wire_varint(&w)))
+			return false;
+	}
+	return decode_ended(d, &w);
+}
+
+/* A text beats a number, and a number 0 without unit is none. */
+static bool label(struct decoder *d, const struct wire_field *f)
+{
+	uint64_t v[LABEL_FIELDS] = { 0 };
+	struct pprof_label *l;
+
+	if (!decode_numbers(d, f, v, ARRAY_SIZE(v)))
+		return false;
+	decode_string_index(d, v[LABEL_KEY]);
+	decode_string_index(d, v[LABEL_STR] ? v[LABEL_STR] : v[LABEL_UNIT]);
+	if (!v[LABEL_STR] && !v[LABEL_NUM] && !v[LABEL_UNIT])
+		return true;
+	l = decode_add(d, &d->p.labels);
+	if (!l)
+		return false;
+	*l = (struct pprof_label){
+		.key = (uint32_t)v[LABEL_KEY],
+		.str = (uint32_t)v[LABEL_STR],
+		.is_number = !v[LABEL_STR],
+		.unit = v[LABEL_STR] ? 0 : (uint32_t)v[LABEL_UNIT],
+		.num = v[LABEL_STR] ? 0 : (int64_t)v[LABEL_NUM],
+	};
+	return true;
+}
+
+static bool sample_field(struct decoder *d, const struct wire_field *f)
+{
+	switch (f->number) {
+	case SAMPLE_LOCATION:
+		return frames(d, f);
+	case SAMPLE_VALUE:
+		return values(d, f);
+	case SAMPLE_LABEL:
+		return label(d, f);
+	default:
+		return true;
+	}
+}
+
+static bool end_sample(struct decoder *d, struct pprof_run stack,
+		       struct pprof_run labels)
+{
+	struct pprof *p = &d->p;
+	struct pprof_sample *s = decode_add(d, &p->samples);
+	struct pprof_run *r = decode_add(d, &p->stacks);
+	struct pprof_run *l = decode_add(d, &p->label_sets);
+
+	if (!s || !r || !l)
+		return false;
+	*r = stack;
+	*l = labels;
+	*s = (struct pprof_sample){
+		.stack = (uint32_t)p->stacks.count - 1,
+		.labels = (uint32_t)p->label_sets.count - 1,
+	};
+	if (!p->types.count)
+		return decode_refuse(d, "samples without sample types");
+	return p->values.count == p->samples.count * p->types.count ||
+	       decode_refuse(d, "a sample has not one value a type");
+}
+
+static bool sample(struct decoder *d, struct bytes b)
+{
+	struct pprof_run stack = { .first = (uint32_t)d->p.frames.count };
+	struct pprof_run set = { .first = (uint32_t)d->p.labels.count };
+	struct wire w = wire_init(b);
+	struct wire_field f;
+
+	while (wire_next(&w, &f)) {
+		if (!sample_field(d, &f))
+			return false;
+	}
+	stack.count = (uint32_t)d->p.frames.count - stack.first;
+	set.count = (uint32_t)d->p.labels.count - set.first;
+	return decode_ended(d, &w) && end_sample(d, stack, set);
+}
+
+static bool samples(struct decoder *d, struct bytes raw)
+{
+	struct wire w = wire_init(raw);
+	struct wire_field f = { 0 };
+
+	while (wire_next(&w, &f)) {
+		if (f.number == PROFILE_SAMPLE && !sample(d, f.bytes))
+			return false;
+	}
+	return true;
+}
+
+static bool strings(struct decoder *d)
+{
+	if (!d->p.strings.strings.count)
+		return decode_refuse(d, "there is no string table");
+	return d->max_string < d->p.strings.strings.count ||
+	       decode_refuse(d, "a string index is out of range");
+}
+
+static void reset(struct decoder *d)
+{
+	pprof_reset(&d->p);
+	idmap_reset(&d->mapping_ids);
+	idmap_reset(&d->function_ids);
+	idmap_reset(&d->location_ids);
+	d->location_mappings.count = 0;
+	d->line_functions.count = 0;
+	d->max_string = 0;
+	d->memory = decoder_memory(d);
+	d->why = NULL;
+	d->over = false;
+	d->concatenated = false;
+}
+
+int decoder_run(struct decoder *d, struct bytes raw, struct pprof **out,
+		struct err *err)
+{
+	int rc;
+
+	reset(d);
+	if (!raw.len)
+		return err_set(err, ERR_INVALID, "not a profile: no data");
+	if (decode_tables(d, raw) && resolve(d) && samples(d, raw) &&
+	    strings(d)) {
+		*out = &d->p;
+		return 0;
+	}
+	if (!d->over && !d->concatenated) {
+		rc = legacy_parse(d->legacy, raw, out, err);
+		if (rc != ERR_UNSUPPORTED)
+			return rc;
+	}
+	return err_set(err, d->over ? ERR_LIMIT : ERR_INVALID,
+		       "not a profile: %s", d->why);
+}

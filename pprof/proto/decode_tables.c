@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/proto/decode_tables.h"
+
+#include "pprof/proto/decode_private.h"
+#include "pprof/wire/fields.h"
+
+bool decode_numbers(struct decoder *d, const struct wire_field *field,
+		    uint64_t *v, size_t count)
+{
+	struct wire_field f;
+	struct wire w = { 0 };
+	uint64_t i, value;
+
+	if (!decode_message(d, field, &w))
+		return false;
+	for (;;) {
+		while (wire_next_small(&w, &i, &value)) {
+			if (i - 1 < count)
+				v[i - 1] = value;
+		}
+		if (!wire_next(&w, &f))
+			return decode_ended(d, &w);
+		if (f.number - 1 < count &&
+		    !decode_number(d, &f, &v[f.number - 1]))
+			return false;
+	}
+}
+
+static bool value_type(struct decoder *d, const struct wire_field *f,
+		       struct pprof_type *out)
+{
+	uint64_t v[2] = { 0 };
+
+	if (!decode_numbers(d, f, v, ARRAY_SIZE(v)))
+		return false;
+	out->type = decode_string_index(d, v[0]);
+	out->unit = decode_string_index(d, v[1]);
+	return true;
+}
+
+static bool sample_type(struct decoder *d, const struct wire_field *f)
+{
+	struct pprof_type *t;
+
+	if (d->p.types.count == TYPES_MAX)
+		return decode_refuse(d, "more than 256 sample types");
+	t = decode_add(d, &d->p.types);
+	return t && value_type(d, f, t);
+}
+
+static bool mapping(struct decoder *d, const struct wire_field *f)
+{
+	uint64_t v[MAPPING_FIELDS] = { 0 };
+	struct pprof_mapping *m = decode_add(d, &d->p.mappings);
+
+	if (!m || !decode_numbers(d, f, v, ARRAY_SIZE(v)))
+		return false;
+	if (!v[MAPPING_ID])
+		return decode_refuse(d, "a mapping has the reserved id 0");
+	*m = (struct pprof_mapping){
+		.start = v[MAPPING_START],
+		.limit = v[MAPPING_LIMIT],
+		.offset = v[MAPPING_OFFSET],
+		.file = decode_string_index(d, v[MAPPING_FILE]),
+		.build_id = decode_string_index(d, v[MAPPING_BUILD_ID]),
+		.has_functions = v[MAPPING_HAS_FUNCTIONS],
+		.has_filenames = v[MAPPING_HAS_FILENAMES],
+		.has_lines = v[MAPPING_HAS_LINES],
+		.has_inlines = v[MAPPING_HAS_INLINES],
+	};
+	idmap_add(&d->mapping_ids, v[MAPPING_ID]);
+	return true;
+}
+
+static bool function(struct decoder *d, const struct wire_field *f)
+{
+	uint64_t v[FUNCTION_FIELDS] = { 0 };
+	struct pprof_function *fn = decode_add(d, &d->p.functions);
+
+	if (!fn || !decode_numbers(d, f, v, ARRAY_SIZE(v)))
+		return false;
+	if (!v[FUNCTION_ID])
+		return decode_refuse(d, "a function has the reserved id 0");
+	*fn = (struct pprof_function){
+		.name = decode_string_index(d, v[FUNCTION_NAME]),
+		.system_name = decode_string_index(d, v[FUNCTION_SYSTEM_NAME]),
+		.file = decode_string_index(d, v[FUNCTION_FILE]),
+		.start_line = (int64_t)v[FUNCTION_START_LINE],
+	};
+	idmap_add(&d->function_ids, v[FUNCTION_ID]);
+	return true;
+}
+
+static bool line(struct decoder *d, const struct wire_field *f)
+{
+	uint64_t v[LINE_FIELDS] = { 0 };
+	struct pprof_line *l = decode_add(d, &d->p.lines);
+	uint64_t *id = decode_add(d, &d->line_functions);
+
+	if (!l || !id || !decode_numbers(d, f, v, ARRAY_SIZE(v)))
+		return false;
+	if (!v[LINE_FUNCTION])
+		return decode_refuse(d,
+				     "a location has a line without function");
+	*id = v[LINE_FUNCTION];
+	l->line = (int64_t)v[LINE_LINE];
+	l->column = (int64_t)v[LINE_COLUMN];
+	return true;
+}
+
+/* Fields of a location by their number, but for its lines. */
+static bool location_field(struct decoder *d, const struct wire_field *f,
+			   uint64_t v[LOCATION_FOLDED + 1])
+{
+	if (f->number == LOCATION_LINE)
+		return line(d, f);
+	if (f->number && f->number <= LOCATION_FOLDED)
+		return decode_number(d, f, &v[f->number]);
+	return true;
+}
+
+static bool location(struct decoder *d, const struct wire_field *field)
+{
+	uint64_t v[LOCATION_FOLDED + 1] = { 0 };
+	uint32_t first = (uint32_t)d->p.lines.count;
+	struct pprof_location *l = decode_add(d, &d->p.locations);
+	uint64_t *mapping_id = decode_add(d, &d->location_mappings);
+	struct wire_field f;
+	struct wire w = { 0 };
+
+	if (!l || !mapping_id || !decode_message(d, field, &w))
+		return false;
+	while (wire_next(&w, &f)) {
+		if (!location_field(d, &f, v))
+			return false;
+	}
+	if (!v[LOCATION_ID])
+		return decode_refuse(d, "a location has the reserved id 0");
+	*mapping_id = v[LOCATION_MAPPING];
+	*l = (struct pprof_location){
+		.address = v[LOCATION_ADDRESS],
+		.lines = { first, (uint32_t)d->p.lines.count - first },
+		.folded = v[LOCATION_FOLDED],
+	};
+	idmap_add(&d->location_ids, v[LOCATION_ID]);
+	return decode_ended(d, &w);
+}
+
+static bool string(struct decoder *d, const struct wire_field *f)
+{
+	struct str *s = decode_add(d, &d->p.strings.strings);
+
+	if (!s)
+		return false;
+	if (f->type != WIRE_BYTES)
+		return decode_refuse(d, "a field has the wrong wire type");
+	*s = f->bytes.len ? str_from(f->bytes) : str_of("");
+	if (d->p.strings.strings.count == 1 && s->len)
+		return decode_refuse(d, "string_table[0] is not empty");
+	return true;
+}
+
+static bool comment(struct decoder *d, uint64_t i)
+{
+	uint32_t *c = decode_add(d, &d->p.comments);
+
+	if (!c)
+		return false;
+	*c = decode_string_index(d, i);
+	return true;
+}
+
+static bool comments(struct decoder *d, const struct wire_field *f)
+{
+	struct wire w = { 0 };
+
+	if (f->type == WIRE_VARINT)
+		return comment(d, f->value);
+	if (!decode_message(d, f, &w))
+		return false;
+	while (w.pos < w.end) {
+		if (!comment(d, wire_varint(&w)))
+			return false;
+	}
+	return decode_ended(d, &w);
+}
+
+static bool scalar(struct decoder *d, const struct wire_field *f)
+{
+	struct pprof *p = &d->p;
+	uint64_t v = 0;
+
+	if (!decode_number(d, f, &v))
+		return false;
+	switch (f->number) {
+	case PROFILE_TIME:
+		if (p->time_ns) {
+			d->concatenated = true;
+			return decode_refuse(d,
+					     "two profiles one behind another");
+		}
+		p->time_ns = (int64_t)v;
+		break;
+	case PROFILE_DURATION:
+		p->duration_ns = (int64_t)v;
+		break;
+	case PROFILE_PERIOD:
+		p->period = (int64_t)v;
+		break;
+	case PROFILE_DROP_FRAMES:
+		p->drop_frames = decode_string_index(d, v);
+		break;
+	case PROFILE_KEEP_FRAMES:
+		p->keep_frames = decode_string_index(d, v);
+		break;
+	case PROFILE_DEFAULT_TYPE:
+		p->default_type = decode_string_index(d, v);
+		break;
+	default:
+		p->doc_url = decode_string_index(d, v);
+		break;
+	}
+	return true;
+}
+
+/* Everything but samples, which need the tables. */
+static bool table_field(struct decoder *d, const struct wire_field *f)
+{
+	switch (f->number) {
+	case PROFILE_SAMPLE_TYPE:
+		return sample_type(d, f);
+	case PROFILE_SAMPLE:
+		return f->type == WIRE_BYTES ||
+		       decode_refuse(d, "a field has the wrong wire type");
+	case PROFILE_MAPPING:
+		return mapping(d, f);
+	case PROFILE_LOCATION:
+		return location(d, f);
+	case PROFILE_FUNCTION:
+		return function(d, f);
+	case PROFILE_STRING:
+		return string(d, f);
+	case PROFILE_PERIOD_TYPE:
+		return value_type(d, f, &d->p.period_type);
+	case PROFILE_COMMENT:
+		return comments(d, f);
+	case PROFILE_DROP_FRAMES:
+	case PROFILE_KEEP_FRAMES:
+	case PROFILE_TIME:
+	case PROFILE_DURATION:
+	case PROFILE_PERIOD:
+	case PROFILE_DEFAULT_TYPE:
+	case PROFILE_DOC_URL:
+		return scalar(d, f);
+	default:
+		return true;
+	}
+}
+
+bool decode_tables(struct decoder *d, struct bytes raw)
+{
+	struct wire w = wire_init(raw);
+	struct wire_field f;
+
+	while (wire_next(&w, &f)) {
+		if (!table_field(d, &f))
+			return false;
+	}
+	return decode_ended(d, &w);
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/scan.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "pprof/proto/scan_private.h"
+#include "pprof/proto/scan_tables.h"
+#include "pprof/wire/fields.h"
+
+/* What the parser of legacy formats may take. */
+#define LEGACY_MEMORY (256 * MIB)
+
+struct scanner *scanner_new(void)
+{
+	return mem_new(struct scanner);
+}
+
+void scanner_free(struct scanner *s)
+{
+	if (!s)
+		return;
+	idmap_fini(&s->mappings);
+	idmap_fini(&s->functions);
+	idmap_fini(&s->locations);
+	mem_free(s->line_functions);
+	legacy_free(s->legacy);
+	mem_free(s);
+}
+
+/* Ids are unique, and what lines refer to is there. */
+static bool seal(struct scanner *s)
+{
+	if (!idmap_seal(&s->mappings))
+		return scan_refuse(s, "two mappings have the same id");
+	if (!idmap_seal(&s->functions))
+		return scan_refuse(s, "two functions have the same id");
+	if (!idmap_seal(&s->locations))
+		return scan_refuse(s, "two locations have the same id");
+	for (size_t i = 0; i < s->line_count; i++) {
+		if (!idmap_has(&s->functions, s->line_functions[i]))
+			return scan_refuse(s, "a line's function is missing");
+	}
+	s->sealed = true;
+	return true;
+}
+
+static bool known_location(struct scanner *s, uint64_t id)
+{
+	return idmap_has(&s->locations, id) ||
+	       scan_refuse(s, "a sample's location is missing");
+}
+
+static bool locations(struct scanner *s, const struct wire_field *f)
+{
+	struct wire w = { 0 };
+
+	if (f->type == WIRE_VARINT)
+		return known_location(s, f->value);
+	if (!scan_message(s, f, &w))
+		return false;
+	while (w.pos < w.end) {
+		uint64_t id = wire_varint(&w);
+
+		if (w.bad || !known_location(s, id))
+			break;
+	}
+	return scan_ended(s, &w) && !s->why;
+}
+
+static void add_value(struct scanner *s, uint64_t v, size_t *count)
+{
+	if (*count < s->type_count)
+		s->out->totals[*count] =
+			(int64_t)((uint64_t)s->out->totals[*count] + v);
+	(*count)++;
+}
+
+static bool values(struct scanner *s, const struct wire_field *f, size_t *count)
+{
+	struct wire w = { 0 };
+
+	if (f->type == WIRE_VARINT) {
+		add_value(s, f->value, count);
+		return true;
+	}
+	if (!scan_message(s, f, &w))
+		return false;
+	while (w.pos < w.end)
+		add_value(s, wire_varint(&w), count);
+	return scan_ended(s, &w);
+}
+
+/* key, string, number, unit: a string beats a number. */
+static bool label(struct scanner *s, const struct wire_field *f)
+{
+	uint64_t v[4] = { 0 };
+
+	if (!scan_numbers(s, f, v, ARRAY_SIZE(v)))
+		return false;
+	scan_refer(s, v[0]);
+	scan_refer(s, v[1] ? v[1] : v[3]);
+	return true;
+}
+
+static bool sample(struct scanner *s, struct bytes b)
+{
+	struct wire w = wire_init(b);
+	struct wire_field f;
+	size_t count = 0;
+
+	while (wire_next(&w, &f)) {
+		bool ok = true;
+
+		if (f.number == 1)
+			ok = locations(s, &f);
+		else if (f.number == 2)
+			ok = values(s, &f, &count);
+		else if (f.number == 3)
+			ok = label(s, &f);
+		if (!ok)
+			return false;
+	}
+	if (count != s->type_count || !s->type_count)
+		return scan_refuse(
+			s, s->type_count ? "a sample has not one value a type" :
+					   "samples without sample types");
+	s->out->sample_count++;
+	return scan_ended(s, &w);
+}
+
+static bool samples(struct scanner *s, struct bytes raw)
+{
+	struct wire w = wire_init(raw);
+	struct wire_field f = { 0 };
+
+	while (wire_next(&w, &f)) {
+		if (f.number == PROFILE_SAMPLE && !sample(s, f.bytes))
+			return false;
+		if (f.number == PROFILE_LOCATION && s->lines_left &&
+		    !scan_location(s, &f))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Every index that anything refers to is in the table; 0 always counts as
+ * referred to (drop_frames and others default to it), so there must be one.
+ */
+static bool strings(struct scanner *s)
+{
+	scan_refer(s, s->default_type);
+	scan_refer(s, s->period_type.type);
+	scan_refer(s, s->period_type.unit);
+	for (size_t i = 0; i < ARRAY_SIZE(s->lone); i++)
+		scan_refer(s, s->lone[i]);
+	return s->max_string < s->string_count ||
+	       scan_refuse(s, s->string_count ?
+				      "a string index is out of range" :
+				      "there is no string table");
+}
+
+/* A place that wants string i. */
+struct wanted {
+	uint64_t i;
+	struct str *out;
+};
+
+static int by_index(const void *a, const void *b)
+{
+	uint64_t x = ((const struct wanted *)a)->i;
+	uint64_t y = ((const struct wanted *)b)->i;
+
+	return (x > y) - (x < y);
+}
+
+/* Give each place its string, in one walk over the table. */
+static void find_strings(struct bytes raw, struct wanted *v, size_t count)
+{
+	struct wire w = wire_init(raw);
+	struct wire_field f;
+	uint64_t i = 0;
+	size_t k = 0;
+
+	qsort(v, count, sizeof(*v), by_index);
+	while (k < count && wire_next(&w, &f)) {
+		if (f.number != PROFILE_STRING)
+			continue;
+		for (; k < count && v[k].i == i; k++)
+			*v[k].out = str_from(f.bytes);
+		i++;
+	}
+}
+
+static void resolve(struct scanner *s, struct bytes raw)
+{
+	struct wanted v[2 * TYPES_MAX + 3];
+	struct typeset *t = &s->out->types;
+	size_t n = 0;
+
+	t->count = s->type_count;
+	for (size_t i = 0; i < t->count; i++) {
+		v[n++] = (struct wanted){ s->types[i].type, &t->types[i].type };
+		v[n++] = (struct wanted){ s->types[i].unit, &t->types[i].unit };
+	}
+	v[n++] = (struct wanted){ s->default_type, &t->default_type };
+	v[n++] = (struct wanted){ s->period_type.type, &t->period.type };
+	v[n++] = (struct wanted){ s->period_type.unit, &t->period.unit };
+	find_strings(raw, v, n);
+}
+
+static void reset(struct scanner *s, struct scan *out)
+{
+	idmap_reset(&s->mappings);
+	idmap_reset(&s->functions);
+	idmap_reset(&s->locations);
+	s->line_count = 0;
+	s->string_count = 0;
+	s->max_string = 0;
+	s->type_count = 0;
+	s->period_type = (struct scan_type_names){ 0 };
+	s->default_type = 0;
+	memset(s->lone, 0, sizeof(s->lone));
+	s->lines_left = false;
+	s->sealed = false;
+	s->concatenated = false;
+	s->why = NULL;
+	s->out = out;
+	memset(out->totals, 0, sizeof(out->totals));
+	out->sample_count = 0;
+	out->time_ns = 0;
+	out->duration_ns = 0;
+	out->period = 0;
+}
+
+/* For those who sent something else altogether. */
+static const char *other_format(struct bytes raw)
+{
+	struct str s = str_trim(str_from(raw));
+
+	if (str_starts(s, str_of("<")))
+		return "this is HTML or XML, not a profile";
+	if (str_starts(s, str_of("{")) || str_starts(s, str_of("[")))
+		return "this is JSON, not a profile";
+	return NULL;
+}
+
+static void describe(const struct pprof *p, struct scan *out)
+{
+	struct typeset *t = &out->types;
+
+	*out = (struct scan){ .sample_count = p->samples.count,
+			      .duration_ns = p->duration_ns,
+			      .period = p->period };
+	t->count = p->types.count;
+	for (size_t i = 0; i < t->count; i++) {
+		t->types[i].type = pprof_str(p, p->types.v[i].type);
+		t->types[i].unit = pprof_str(p, p->types.v[i].unit);
+	}
+	t->default_type = str_of("");
+	t->period.type = pprof_str(p, p->period_type.type);
+	t->period.unit = pprof_str(p, p->period_type.unit);
+	for (size_t i = 0; t->count && i < p->values.count; i++) {
+		int64_t *sum = &out->totals[i % t->count];
+
+		*sum = wrap_add(*sum, p->values.v[i]);
+	}
+}
+
+/* ERR_UNSUPPORTED: it is no legacy format either. */
+static int scan_legacy(struct scanner *s, struct bytes raw, struct scan *out,
+		       struct err *err)
+{
+	struct pprof *p;
+	int rc;
+
+	if (!s->legacy)
+		s->legacy = legacy_new((size_t)LEGACY_MEMORY);
+	rc = legacy_parse(s->legacy, raw, &p, err);
+	if (!rc) {
+		describe(p, out);
+		out->hash = hash64(raw);
+	}
+	return rc;
+}
+
+int scanner_run(struct scanner *s, struct bytes raw, struct scan *out,
+		struct err *err)
+{
+	const char *other;
+	int rc;
+
+	reset(s, out);
+	if (!raw.len)
+		return err_set(err, ERR_INVALID, "not a profile: no data");
+	if (scan_tables(s, raw) && seal(s) && samples(s, raw) && strings(s)) {
+		resolve(s, raw);
+		out->hash = hash64(raw);
+		return 0;
+	}
+	if (!s->concatenated) {
+		rc = scan_legacy(s, raw, out, err);
+		if (rc != ERR_UNSUPPORTED)
+			return rc;
+	}
+	other = other_format(raw);
+	return err_set(err, ERR_INVALID, "not a profile: %s",
+		       other ? other : s->why);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/proto/scan_tables.h"
+
+#include "pprof/proto/scan_private.h"
+#include "pprof/wire/fields.h"
+
+bool scan_numbers(struct scanner *s, const struct wire_field *field,
+		  uint64_t *v, size_t count)
+{
+	struct wire_field f;
+	struct wire w = { 0 };
+
+	if (!scan_message(s, field, &w))
+		return false;
+	while (wire_next(&w, &f)) {
+		if (f.number && f.number <= count &&
+		    !scan_number(s, &f, &v[f.number - 1]))
+			return false;
+	}
+	return scan_ended(s, &w);
+}
+
+static bool value_type(struct scanner *s, const struct wire_field *f,
+		       struct scan_type_names *out)
+{
+	uint64_t v[2] = { 0 };
+
+	if (!scan_numbers(s, f, v, ARRAY_SIZE(v)))
+		return false;
+	*out = (struct scan_type_names){ .type = v[0], .unit = v[1] };
+	return true;
+}
+
+static bool sample_type(struct scanner *s, const struct wire_field *f)
+{
+	if (s->type_count == TYPES_MAX)
+		return scan_refuse(s, "more than 256 sample types");
+	if (!value_type(s, f, &s->types[s->type_count]))
+		return false;
+	scan_refer(s, s->types[s->type_count].type);
+	scan_refer(s, s->types[s->type_count].unit);
+	s->type_count++;
+	return true;
+}
+
+/* id, start, limit, offset, file, build id, four flags */
+static bool mapping(struct scanner *s, const struct wire_field *f)
+{
+	uint64_t v[10] = { 0 };
+
+	if (!scan_numbers(s, f, v, ARRAY_SIZE(v)))
+		return false;
+	if (!v[0])
+		return scan_refuse(s, "a mapping has the reserved id 0");
+	scan_refer(s, v[4]);
+	scan_refer(s, v[5]);
+	idmap_add(&s->mappings, v[0]);
+	return true;
+}
+
+/* id, name, system name, file, start line */
+static bool function(struct scanner *s, const struct wire_field *f)
+{
+	uint64_t v[5] = { 0 };
+
+	if (!scan_numbers(s, f, v, ARRAY_SIZE(v)))
+		return false;
+	if (!v[0])
+		return scan_refuse(s, "a function has the reserved id 0");
+	scan_refer(s, v[1]);
+	scan_refer(s, v[2]);
+	scan_refer(s, v[3]);
+	idmap_add(&s->functions, v[0]);
+	return true;
+}
+
+/* function id, line, column */
+static bool line(struct scanner *s, const struct wire_field *f)
+{
+	uint64_t v[3] = { 0 };
+
+	if (!scan_numbers(s, f, v, ARRAY_SIZE(v)))
+		return false;
+	if (!v[0])
+		return scan_refuse(s, "a location has a line without function");
+	if (s->sealed)
+		return idmap_has(&s->functions, v[0]) ||
+		       scan_refuse(s, "a line's function is missing");
+	if (s->line_count == LINES_KEPT) {
+		s->lines_left = true;
+		return true;
+	}
+	s->line_functions = mem_grow(s->line_functions, s->line_count,
+				     &s->line_cap, sizeof(uint64_t));
+	s->line_functions[s->line_count++] = v[0];
+	return true;
+}
+
+bool scan_location(struct scanner *s, const struct wire_field *field)
+{
+	struct wire_field f;
+	uint64_t ignored;
+	uint64_t id = 0;
+	struct wire w = { 0 };
+
+	if (!scan_message(s, field, &w))
+		return false;
+	while (wire_next(&w, &f)) {
+		bool ok = true;
+
+		if (f.number == 1)
+			ok = scan_number(s, &f, &id);
+		else if (f.number == 4)
+			ok = line(s, &f);
+		else if (f.number == 2 || f.number == 3 || f.number == 5)
+			ok = scan_number(s, &f, &ignored);
+		if (!ok)
+			return false;
+	}
+	if (!id)
+		scan_refuse(s, "a location has the reserved id 0");
+	if (!s->sealed)
+		idmap_add(&s->locations, id);
+	return id && scan_ended(s, &w);
+}
+
+static bool string(struct scanner *s, const struct wire_field *f)
+{
+	if (f->type != WIRE_BYTES)
+		return scan_refuse(s, "a field has the wrong wire type");
+	if (!s->string_count && f->bytes.len)
+		return scan_refuse(s, "string_table[0] is not empty");
+	s->string_count++;
+	return true;
+}
+
+static bool comments(struct scanner *s, const struct wire_field *f)
+{
+	struct wire w = { 0 };
+
+	if (f->type == WIRE_VARINT) {
+		scan_refer(s, f->value);
+		return true;
+	}
+	if (!scan_message(s, f, &w))
+		return false;
+	while (w.pos < w.end)
+		scan_refer(s, wire_varint(&w));
+	return scan_ended(s, &w);
+}
+
+static bool scalar(struct scanner *s, const struct wire_field *f)
+{
+	uint64_t v = 0;
+
+	if (!scan_number(s, f, &v))
+		return false;
+	switch (f->number) {
+	case PROFILE_TIME:
+		if (s->out->time_ns) {
+			s->concatenated = true;
+			return scan_refuse(s,
+					   "two profiles one behind another");
+		}
+		s->out->time_ns = (int64_t)v;
+		break;
+	case PROFILE_DURATION:
+		s->out->duration_ns = (int64_t)v;
+		break;
+	case PROFILE_PERIOD:
+		s->out->period = (int64_t)v;
+		break;
+	case PROFILE_DEFAULT_TYPE:
+		s->default_type = v;
+		break;
+	default:
+		/* Only the last one of each counts. */
+		s->lone[f->number] = v;
+		break;
+	}
+	return true;
+}
+
+/* Everything but samples, which need the tables. */
+static bool table_field(struct scanner *s, const struct wire_field *f)
+{
+	switch (f->number) {
+	case PROFILE_SAMPLE_TYPE:
+		return sample_type(s, f);
+	case PROFILE_SAMPLE:
+		return f->type == WIRE_BYTES ||
+		       scan_refuse(s, "a field has the wrong wire type");
+	case PROFILE_MAPPING:
+		return mapping(s, f);
+	case PROFILE_LOCATION:
+		return scan_location(s, f);
+	case PROFILE_FUNCTION:
+		return function(s, f);
+	case PROFILE_STRING:
+		return string(s, f);
+	case PROFILE_PERIOD_TYPE:
+		return value_type(s, f, &s->period_type);
+	case PROFILE_COMMENT:
+		return comments(s, f);
+	case PROFILE_DROP_FRAMES:
+	case PROFILE_KEEP_FRAMES:
+	case PROFILE_TIME:
+	case PROFILE_DURATION:
+	case PROFILE_PERIOD:
+	case PROFILE_DEFAULT_TYPE:
+	case PROFILE_DOC_URL:
+		return scalar(s, f);
+	default:
+		return true;
+	}
+}
+
+bool scan_tables(struct scanner *s, struct bytes raw)
+{
+	struct wire w = wire_init(raw);
+	struct wire_field f;
+
+	while (wire_next(&w, &f)) {
+		if (!table_field(s, &f))
+			return false;
+	}
+	return scan_ended(s, &w);
+}

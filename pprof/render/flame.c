@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/render/flame.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/pairs.h"
+
+#define NODES_DEFAULT 8192
+
+/* The tree while it grows: nodes stand behind their parents. */
+struct growth {
+	const struct report *r;
+	VEC(struct flame_node) v;
+	struct pairs index;
+	VEC(uint32_t) last; /* by place: the child asked for last, or 0 */
+	struct growth_meter meter;
+	bool has_base;
+};
+
+/* What is made of the tree takes as much again. */
+static int check_effort(struct growth *g, size_t work, struct err *err)
+{
+	size_t memory = 2 * vec_memory(&g->v) + vec_memory(&g->last) +
+			pairs_memory(&g->index);
+
+	return effort_meter(&g->r->o->effort, &g->meter, work, memory, err);
+}
+
+static uint32_t child(struct growth *g, uint32_t parent, uint32_t node)
+{
+	uint32_t *number = pairs_at(&g->index, parent, node);
+
+	if (*number)
+		return *number;
+	/* The root, which is nobody's child, is 0. */
+	*number = (uint32_t)g->v.count;
+	*vec_add(&g->v) = (struct flame_node){
+		.node = node,
+		.parent = parent,
+		.depth = g->v.v[parent].depth + 1,
+	};
+	*vec_add(&g->last) = 0;
+	return *number;
+}
+
+/* Stacks that follow one another have much in common. */
+static uint32_t step(struct growth *g, uint32_t parent, uint32_t node)
+{
+	uint32_t at = g->last.v[parent];
+
+	if (at && g->v.v[at].node == node)
+		return at;
+	at = child(g, parent, node);
+	g->last.v[parent] = at;
+	return at;
+}
+
+static int add_sample(struct growth *g, size_t sample, int64_t weight,
+		      bool base, struct err *err)
+{
+	const struct report *r = g->r;
+	const struct pprof_run *stack = pprof_stack(r->p, sample);
+	const uint32_t *frames = r->p->frames.v + stack->first;
+	uint32_t at = 0;
+	int rc = 0;
+
+	for (uint32_t i = stack->count; i > 0 && !rc; i--) {
+		struct pprof_run lines = r->nodes.locations.v[frames[i - 1]];
+
+		for (uint32_t k = lines.count; k > 0; k--)
+			at = step(g, at,
+				  r->nodes.of_lines.v[lines.first + k - 1]);
+		rc = i % EFFORT_WORK ? 0 : check_effort(g, EFFORT_WORK, err);
+	}
+	if (base)
+		g->v.v[at].self_a = wrap_add(g->v.v[at].self_a,
+					     (int64_t) - (uint64_t)weight);
+	else
+		g->v.v[at].self = wrap_add(g->v.v[at].self, weight);
+	return rc;
+}
+
+static int add_samples(struct growth *g, struct err *err)
+{
+	const struct report *r = g->r;
+	int rc = 0;
+
+	for (size_t i = 0; i < r->p->samples.count && !rc; i++) {
+		int64_t weight = report_weight(r, i);
+		bool base = report_is_base(r->p, i);
+		uint32_t count = pprof_stack(r->p, i)->count;
+
+		g->has_base = g->has_base || base;
+		if (weight && count)
+			rc = add_sample(g, i, weight, base, err);
+		if (!rc)
+			rc = check_effort(g, 1 + count % EFFORT_WORK, err);
+	}
+	return rc;
+}
+
+static void add_totals(struct growth *g)
+{
+	for (size_t i = g->v.count; i > 0; i--) {
+		struct flame_node *n = &g->v.v[i - 1];
+		struct flame_node *parent = &g->v.v[n->parent];
+
+		n->total = wrap_add(n->total, n->self);
+		n->total_a = wrap_add(n->total_a, n->self_a);
+		if (i > 1) {
+			parent->total = wrap_add(parent->total, n->total);
+			parent->total_a = wrap_add(parent->total_a, n->total_a);
+		}
+	}
+}
+
+static int grow(struct growth *g, struct err *err)
+{
+	int rc;
+
+	*vec_add(&g->v) = (struct flame_node){ .node = FLAME_ROOT };
+	*vec_add(&g->last) = 0;
+	rc = add_samples(g, err);
+	add_totals(g);
+	return rc;
+}
+
+/* Leaving out the lightest. */
+
+struct heavy {
+	uint32_t place;
+	int64_t weight;
+};
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct heavy *x = a;
+	const struct heavy *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static int64_t weight_of(const struct flame_node *n)
+{
+	int64_t a = graph_abs(n->total);
+	int64_t b = graph_abs(n->total_a);
+
+	return a > b ? a : b;
+}
+
+/* Mark the max heaviest; a node is never heavier than its parent, unless
+ * values cancel out: its parents are kept with it. */
+static void choose(const struct growth *g, size_t max, bool *kept)
+{
+	struct heavy *v = mem_zalloc(g->v.count, sizeof(*v));
+	size_t left = max - 1; /* the root is one of them */
+
+	for (uint32_t i = 0; i < g->v.count; i++)
+		v[i] = (struct heavy){ i, weight_of(&g->v.v[i]) };
+	qsort(v, g->v.count, sizeof(*v), by_weight);
+	kept[0] = true;
+	for (size_t i = 0; i < g->v.count && left; i++) {
+		uint32_t at = v[i].place;
+
+		for (; !kept[at]; at = g->v.v[at].parent) {
+			kept[at] = true;
+			left -= left > 0;
+		}
+	}
+	mem_free(v);
+}
+
+/* The children of each node, in the order of their names. */
+struct siblings {
+	VEC(uint32_t) v;          /* places, by parent, then name */
+	VEC(struct pprof_run) of; /* by place */
+};
+
+struct str flame_name(const struct report *r, const struct flame_node *n)
+{
+	if (n->node == FLAME_ROOT)
+		return str_of("total");
+	if (n->node == FLAME_OTHER)
+		return str_of("(other)");
+	return r->nodes.v.v[n->node].text;
+}
+
+static int by_name(const void *a, const void *b, void *ctx)
+{
+	const struct growth *g = ctx;
+	uint32_t x = *(const uint32_t *)a;
+	uint32_t y = *(const uint32_t *)b;
+	int order = str_cmp(flame_name(g->r, &g->v.v[x]),
+			    flame_name(g->r, &g->v.v[y]));
+
+	return order ? order : x < y ? -1 : x > y;
+}
+
+static bool is_listed(const bool *kept, uint32_t i)
+{
+	return i && (!kept || kept[i]);
+}
+
+/* Count the children of each, give them their room, put them there. */
+static void list_siblings(struct growth *g, const bool *kept,
+			  struct siblings *s)
+{
+	uint32_t count = (uint32_t)g->v.count;
+	uint32_t first = 0;
+
+	assert(count); /* the root, at least */
+	vec_reserve(&s->of, count);
+	vec_reserve(&s->v, count);
+	memset(s->of.v, 0, count * sizeof(*s->of.v));
+	s->of.count = count;
+	for (uint32_t i = 0; i < count; i++)
+		s->of.v[g->v.v[i].parent].count += is_listed(kept, i);
+	for (uint32_t i = 0; i < count; i++) {
+		s->of.v[i].first = first;
+		first += s->of.v[i].count;
+		s->of.v[i].count = 0;
+	}
+	s->v.count = first;
+	for (uint32_t i = 0; i < count; i++) {
+		struct pprof_run *run = &s->of.v[g->v.v[i].parent];
+
+		if (is_listed(kept, i))
+			s->v.v[run->first + run->count++] = i;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		struct pprof_run run = s->of.v[i];
+
+		if (run.count > 1)
+			qsort_r(s->v.v + run.first, run.count, sizeof(*s->v.v),
+				by_name, g);
+	}
+}
+
+/* Put what is left out of each parent into one node of its own. */
+static void fold_rest(struct growth *g, bool **kept)
+{
+	size_t count = g->v.count;
+
+	for (uint32_t i = 1; i < count; i++) {
+		struct flame_node n = g->v.v[i];
+		uint32_t other;
+
+		if ((*kept)[i] || !(*kept)[n.parent])
+			continue;
+		other = child(g, n.parent, FLAME_OTHER);
+		g->v.v[other].self = wrap_add(g->v.v[other].self, n.total);
+		g->v.v[other].total = g->v.v[other].self;
+		g->v.v[other].self_a =
+			wrap_add(g->v.v[other].self_a, n.total_a);
+		g->v.v[other].total_a = g->v.v[other].self_a;
+	}
+	*kept = mem_realloc(*kept, g->v.count, sizeof(bool));
+	for (size_t i = count; i < g->v.count; i++)
+		(*kept)[i] = true;
+}
+
+/* A node that waits for its turn, below a place of the result. */
+struct waiting {
+	uint32_t place;
+	uint32_t parent;
+};
+
+/* Depth first, without recursion: stacks may be 100 000 deep. */
+static void flatten(const struct growth *g, const struct siblings *s,
+		    struct flame *f)
+{
+	VEC(struct waiting) stack = { 0 };
+
+	assert(s->of.count); /* the root, at least */
+	*vec_add(&stack) = (struct waiting){ 0 };
+	while (stack.count) {
+		struct waiting w = stack.v[--stack.count];
+		struct pprof_run run = s->of.v[w.place];
+		uint32_t at = (uint32_t)f->v.count;
+		struct flame_node n = g->v.v[w.place];
+
+		n.parent = w.parent;
+		*vec_add(&f->v) = n;
+		if (n.depth > f->max_depth)
+			f->max_depth = n.depth;
+		for (uint32_t i = run.count; i > 0; i--)
+			*vec_add(&stack) = (struct waiting){
+				.place = s->v.v[run.first + i - 1],
+				.parent = at,
+			};
+	}
+	vec_fini(&stack);
+}
+
+int flame_init(struct flame *f, const struct report *r, int64_t max_nodes,
+	       struct err *err)
+{
+	size_t max = max_nodes < 0 ? NODES_DEFAULT : (size_t)max_nodes;
+	struct growth g = { .r = r };
+	struct siblings s = { 0 };
+	bool *kept = NULL;
+	int rc;
+
+	*f = (struct flame){ 0 };
+	rc = grow(&g, err);
+	f->has_base = g.has_base;
+	if (!rc && max && g.v.count > max) {
+		kept = mem_zalloc(g.v.count, sizeof(bool));
+		choose(&g, max, kept);
+		fold_rest(&g, &kept);
+	}
+	if (!rc) {
+		list_siblings(&g, kept, &s);
+		flatten(&g, &s, f);
+	}
+	mem_free(kept);
+	vec_fini(&s.v);
+	vec_fini(&s.of);
+	vec_fini(&g.v);
+	vec_fini(&g.last);
+	pairs_fini(&g.index);
+	return rc;
+}
+
+void flame_fini(struct flame *f)
+{
+	vec_fini(&f->v);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/report_graph.h"
+
+#include <time.h>
+
+#include "pprof/profile/measure.h"
+#include "pprof/report_text.h"
+
+#define NODE_COUNT 80 /* as pprof's */
+#define DRAWN_MAX  2000
+
+static int64_t node_count(const struct report *r)
+{
+	int64_t count = r->o->node_count;
+
+	if (count < 0)
+		count = r->kind == REPORT_TOP ? 0 : NODE_COUNT;
+	/* Nobody looks at more in a drawing, and dot takes hours for it. */
+	if (r->kind == REPORT_DOT && (!count || count > DRAWN_MAX))
+		count = DRAWN_MAX;
+	return count;
+}
+
+/* The smallest value that is to be printed. */
+static int64_t smallest(const struct graph *g)
+{
+	int64_t min = 0;
+
+	for (size_t i = 0; i < g->shown.count; i++) {
+		const struct graph_node *n = &g->node[g->shown.v[i]];
+		int64_t v = graph_abs(graph_mean(n->flat, n->flat_div));
+
+		if (!v)
+			v = graph_abs(graph_mean(n->cum, n->cum_div));
+		if (v > 0 && (!min || v < min))
+			min = v;
+	}
+	return min;
+}
+
+/* One unit for all values, so that the smallest one is still legible. */
+static void choose_unit(struct report *r, const struct graph *g)
+{
+	struct str minimum = str_of("minimum");
+	int64_t min;
+	int64_t max;
+	struct str min_unit;
+	struct str max_unit;
+
+	if (!str_is(r->out_unit, "minimum") || !g->shown.count)
+		return;
+	min = smallest(g);
+	min = divided(r, min ? min : r->total);
+	max = divided(r, r->total);
+	(void)measure_scale(min, r->unit, minimum, &min_unit);
+	(void)measure_scale(max, r->unit, minimum, &max_unit);
+	if (!str_eq(min_unit, max_unit) && (int64_t)((uint64_t)min * 100) < max)
+		(void)measure_scale((int64_t)((uint64_t)min * 100), r->unit,
+				    minimum, &min_unit);
+	r->out_unit = min_unit.len ? min_unit : r->unit;
+}
+
+int report_graph(struct report *r, struct graph *g, struct err *err)
+{
+	int rc;
+	const struct report_options *o = r->o;
+	struct graph_options go = {
+		.value = r->value,
+		.mean = o->mean,
+		.drop_negative = o->drop_negative,
+		.effort = &o->effort,
+		.order = r->kind == REPORT_DOT ? GRAPH_ENTROPY :
+			 o->cum                ? GRAPH_CUM :
+						 GRAPH_FLAT,
+	};
+
+	if (r->kind == REPORT_DOT)
+		go.node_count = node_count(r);
+	if (o->trim && r->kind != REPORT_PEEK && r->kind != REPORT_SOURCE) {
+		go.node_count = node_count(r);
+		go.node_fraction = o->node_fraction;
+		go.edge_fraction = o->edge_fraction;
+	}
+	rc = graph_init(g, r->p, &r->nodes, &go, err);
+	if (!rc)
+		choose_unit(r, g);
+	return rc;
+}

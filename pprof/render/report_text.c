@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/report_text.h"
+
+#include <time.h>
+
+#include "pprof/profile/measure.h"
+
+#define FILTER_MAX 80 /* bytes of a filter that are shown */
+
+int64_t divided(const struct report *r, int64_t v)
+{
+	double ratio = 1 / r->o->divide_by;
+
+	return ratio > 0 && ratio != 1 ? measure_integer((double)v * ratio) : v;
+}
+
+void report_value(const struct report *r, int64_t v, struct buf *out)
+{
+	measure_label(out, divided(r, v), r->unit, r->out_unit);
+}
+
+void report_pad(struct str s, int width, struct buf *out)
+{
+	for (size_t i = 0; i < s.len; i++)
+		width -= (s.ptr[i] & 0xc0) != 0x80;
+	for (; width > 0; width--)
+		buf_byte(out, ' ');
+	buf_add(out, s.ptr, s.len);
+}
+
+void report_value_column(const struct report *r, int64_t v, int width,
+			 struct buf *out)
+{
+	struct buf text = { 0 };
+
+	report_value(r, v, &text);
+	report_pad(str_from(buf_bytes(&text)), width, out);
+	buf_fini(&text);
+}
+
+void report_weight_columns(const struct report *r, int64_t flat, int64_t cum,
+			   int64_t *sum, struct buf *out)
+{
+	*sum = wrap_add(*sum, flat);
+	report_value_column(r, flat, 10, out);
+	buf_byte(out, ' ');
+	measure_percentage(out, flat, r->total);
+	buf_byte(out, ' ');
+	measure_percentage(out, *sum, r->total);
+	buf_byte(out, ' ');
+	report_value_column(r, cum, 10, out);
+	buf_byte(out, ' ');
+	measure_percentage(out, cum, r->total);
+}
+
+/* "name: text", the text as it is: it may hold a NUL. */
+static void print_label(const char *name, struct str text, struct buf *out)
+{
+	buf_str(out, name);
+	buf_add(out, text.ptr, text.len);
+	buf_byte(out, '\n');
+}
+
+/* "Jan 2, 2006 at 3:04pm (UTC)" */
+static void print_time(int64_t ns, struct buf *out)
+{
+	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+	time_t t = (time_t)(ns / 1000000000 - (ns % 1000000000 < 0));
+	struct tm tm;
+
+	gmtime_r(&t, &tm);
+	buf_printf(out, "Time: %.3s %d, %d at %d:%02d%s (UTC)\n",
+		   months + 3 * (size_t)tm.tm_mon, tm.tm_mday,
+		   tm.tm_year + 1900, (tm.tm_hour + 11) % 12 + 1, tm.tm_min,
+		   tm.tm_hour < 12 ? "am" : "pm");
+}
+
+static void print_duration(const struct report *r, struct buf *out)
+{
+	struct str unit;
+	double total =
+		measure_scale(r->total, r->unit, str_of("nanoseconds"), &unit);
+
+	buf_str(out, "Duration: ");
+	measure_label(out, r->p->duration_ns, str_of("nanoseconds"),
+		      str_of("auto"));
+	buf_str(out, ", Total samples = ");
+	report_value(r, r->total, out);
+	buf_byte(out, ' ');
+	if (str_is(unit, "ns") && total != 0) {
+		buf_byte(out, '(');
+		measure_percentage(out, measure_integer(total),
+				   r->p->duration_ns);
+		buf_byte(out, ')');
+	}
+	buf_byte(out, '\n');
+}
+
+void report_profile_labels(const struct report *r, struct buf *out)
+{
+	const struct pprof *p = r->p;
+	struct str s;
+
+	if (p->mappings.count) {
+		s = pprof_str(p, p->mappings.v[0].file);
+		if (s.len)
+			print_label("File: ", pprof_base_name(s), out);
+		s = pprof_str(p, p->mappings.v[0].build_id);
+		if (s.len)
+			print_label("Build ID: ", s, out);
+	}
+	for (size_t i = 0; i < p->comments.count; i++) {
+		s = pprof_str(p, p->comments.v[i]);
+		if (!str_starts(s, str_of("#")))
+			print_label("", s, out);
+	}
+	if (r->type.len)
+		print_label(r->o->mean ? "Type: mean_" : "Type: ", r->type,
+			    out);
+	if (p->time_ns)
+		print_time(p->time_ns, out);
+	if (p->duration_ns)
+		print_duration(r, out);
+}
+
+static void print_filters(const struct report *r, struct buf *out)
+{
+	const struct report_options *o = r->o;
+	const struct {
+		const char *name;
+		struct str text;
+	} filters[] = {
+		{ "focus", o->names.focus },
+		{ "ignore", o->names.ignore },
+		{ "hide", o->names.hide },
+		{ "show", o->names.show },
+		{ "show_from", o->names.show_from },
+		{ "tagfocus", o->tags.focus },
+		{ "tagignore", o->tags.ignore },
+		{ "tagshow", o->tags.show },
+		{ "taghide", o->tags.hide },
+	};
+	const char *title = "Active filters:\n";
+
+	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
+		struct buf line = { 0 };
+
+		if (!filters[i].text.len)
+			continue;
+		buf_printf(&line, "%s=%.*s", filters[i].name,
+			   STR_ARG(filters[i].text));
+		if (line.len > FILTER_MAX) {
+			line.len = FILTER_MAX;
+			buf_str(&line, "\u2026");
+		}
+		buf_printf(out, "%s   %s\n", title, buf_cstr(&line));
+		title = "";
+		buf_fini(&line);
+	}
+}
+
+static void print_dropped(const struct report *r, size_t count,
+			  const char *what, const char *by, double fraction,
+			  struct buf *out)
+{
+	if (!count)
+		return;
+	buf_printf(out, "Dropped %zu %s%s (%s <= ", count, what,
+		   count > 1 ? "s" : "", by);
+	report_value(r, graph_abs(measure_integer((double)r->total * fraction)),
+		     out);
+	buf_str(out, ")\n");
+}
+
+static void print_percentage(int64_t v, int64_t total, struct buf *out)
+{
+	struct buf text = { 0 };
+	struct str s;
+
+	measure_percentage(&text, v, total);
+	s = str_trim(str_from(buf_bytes(&text)));
+	buf_add(out, s.ptr, s.len);
+	buf_fini(&text);
+}
+
+void report_graph_labels(const struct report *r, const struct graph *g,
+			 bool full, struct buf *out)
+{
+	size_t count = g->shown.count;
+	int64_t flat = 0;
+
+	report_profile_labels(r, out);
+	for (size_t i = 0; i < count; i++) {
+		const struct graph_node *n = &g->node[g->shown.v[i]];
+
+		flat = wrap_add(flat, graph_mean(n->flat, n->flat_div));
+	}
+	print_filters(r, out);
+	buf_str(out, "Showing nodes accounting for ");
+	report_value(r, flat, out);
+	buf_str(out, ", ");
+	print_percentage(flat, r->total, out);
+	buf_str(out, " of ");
+	report_value(r, r->total, out);
+	buf_str(out, " total\n");
+	if (!r->total)
+		return;
+	print_dropped(r, g->dropped_nodes, "node", "cum", r->o->node_fraction,
+		      out);
+	if (full)
+		print_dropped(r, g->dropped_edges, "edge", "freq",
+			      r->o->edge_fraction, out);
+	if (count && count < g->original_count)
+		buf_printf(out, "Showing top %zu nodes out of %zu\n", count,
+			   g->original_count);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/report.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+#include "pprof/filter/prune.h"
+#include "pprof/flame_svg.h"
+#include "pprof/profile/measure.h"
+#include "pprof/report/report_dot.h"
+#include "pprof/report/report_flamegraph.h"
+#include "pprof/report/report_folded.h"
+#include "pprof/report/report_source.h"
+#include "pprof/report/report_speedscope.h"
+#include "pprof/report/report_top.h"
+#include "pprof/report/report_traces.h"
+#include "pprof/report/report_tree.h"
+#include "pprof/tagroot.h"
+
+#define STEPS_MAX ((uint64_t)400 * 1000 * 1000)
+#define TEXT      "text/plain; charset=utf-8"
+
+static const struct report_type types[] = {
+	{ "top", REPORT_TOP, TEXT, NULL, report_top_text, report_top_json },
+	{ "tree", REPORT_TREE, TEXT, NULL, report_tree_text, NULL },
+	{ "peek", REPORT_PEEK, TEXT, NULL, report_tree_text, NULL },
+	{ "traces", REPORT_TRACES, TEXT, NULL, report_traces_text, NULL },
+	{ "folded", REPORT_FOLDED, TEXT, NULL, report_folded, NULL },
+	{ "flamegraph", REPORT_FLAMEGRAPH, "image/svg+xml", NULL,
+	  report_flamegraph_svg, report_flamegraph_json },
+	{ "speedscope", REPORT_SPEEDSCOPE, "application/json",
+	  "everprof.speedscope.json", report_speedscope, NULL },
+	{ "dot", REPORT_DOT, "text/vnd.graphviz; charset=utf-8", NULL,
+	  report_dot, NULL },
+	{ "svg", REPORT_DOT, "image/svg+xml", NULL, report_svg, NULL },
+	{ "source", REPORT_SOURCE, TEXT, NULL, report_source, NULL },
+};
+
+int report_unknown(struct str name, const char *others, struct err *err)
+{
+	struct buf names = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		buf_printf(&names, "%s ", types[i].name);
+	err_set(err, ERR_INVALID, "there is no report \"%.*s\": there are %s%s",
+		STR_ARG(name), buf_cstr(&names), others);
+	buf_fini(&names);
+	return ERR_INVALID;
+}
+
+const struct report_type *report_find(struct str name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		if (str_is(name, types[i].name))
+			return &types[i];
+	}
+	return NULL;
+}
+
+/* All values without their signs; of a diff's base alone, if there is one. */
+static int64_t sum_total(const struct report *r)
+{
+	const struct pprof *p = r->p;
+	int64_t total = 0;
+	int64_t div = 0;
+	int64_t base_total = 0;
+	int64_t base_div = 0;
+
+	for (size_t i = 0; i < p->samples.count; i++) {
+		int64_t v = graph_abs(report_weight(r, i));
+		int64_t d = r->o->mean ? pprof_values(p, i)[0] : 0;
+
+		total = wrap_add(total, v);
+		div = wrap_add(div, d);
+		if (report_is_base(p, i)) {
+			base_total = wrap_add(base_total, v);
+			base_div = wrap_add(base_div, d);
+		}
+	}
+	return base_total > 0 ? graph_mean(base_total, base_div) :
+				graph_mean(total, div);
+}
+
+static int apply_filters(struct report *r, struct err *err)
+{
+	const struct report_options *o = r->o;
+	int rc = filter_names(r->p, &o->names, &o->effort, &r->unmatched, err);
+
+	if (!rc)
+		rc = filter_tags(r->p, &o->tags, &r->units, &r->unmatched,
+				 &o->effort, err);
+	if (!rc)
+		rc = filter_tag_names(r->p, &o->tags, err);
+	if (!rc)
+		rc = filter_prune_from(r->p, o->prune_from, &o->effort, err);
+	return rc;
+}
+
+static int prepare(struct report *r, struct err *err)
+{
+	bool rooted = true;
+	int rc = filter_uninteresting(r->p, &r->o->effort, err);
+
+	if (rc)
+		return rc;
+	tag_units_find(r->p, &r->units);
+	if (r->o->tagroot.len)
+		rc = pprof_tagroot(r->p, r->o->tagroot, r->out_unit,
+				   &r->o->effort, &rooted, err);
+	if (!rooted)
+		r->unmatched.names[r->unmatched.count++] = "tagroot";
+	if (!rc && r->o->relative)
+		rc = apply_filters(r, err);
+	if (rc)
+		return rc;
+	r->total = sum_total(r);
+	return r->o->relative ? 0 : apply_filters(r, err);
+}
+
+/*
+ * Locations may have thousands of inlined lines, and stacks thousands of such
+ * locations: what a few kilobytes describe would take for ever to walk.
+ */
+static int check_steps(const struct report *r, struct err *err)
+{
+	const struct pprof *p = r->p;
+	uint64_t steps = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < p->samples.count && !rc; i++) {
+		const struct pprof_run *s = pprof_stack(p, i);
+
+		for (uint32_t k = 0; k < s->count; k++)
+			steps += r->nodes.locations.v[p->frames.v[s->first + k]]
+					 .count;
+		if (steps > STEPS_MAX)
+			rc = err_set(
+				err, ERR_LIMIT,
+				"the profile's stacks have more than %" PRIu64
+				" frames",
+				STEPS_MAX);
+	}
+	return rc;
+}
+
+int report_init(struct report *r, enum report_kind kind, struct pprof *p,
+		const struct report_options *o, struct err *err)
+{
+	int rc;
+
+	*r = (struct report){ .p = p, .o = o, .kind = kind };
+	rc = pprof_type_index(p, o->sample_index, &r->value, err);
+	if (rc)
+		return rc;
+	r->type = pprof_str(p, p->types.v[r->value].type);
+	r->unit = pprof_str(p, p->types.v[r->value].unit);
+	r->out_unit = o->unit.len ? o->unit : str_of("minimum");
+	if (o->unit.len && !str_eq(o->unit, r->unit) &&
+	    !measure_is_unit(o->unit))
+		return err_set(
+			err, ERR_INVALID,
+			"unit: there is no unit \"%.*s\": B kB MB GB TB, ns us ms s hrs, count, minimum",
+			STR_ARG(o->unit));
+	rc = pprof_tagroot_check(o->tagroot, "tagroot", err);
+	if (rc)
+		return rc;
+	if (o->divide_by == 0)
+		return err_set(err, ERR_INVALID, "divide_by must not be 0");
+	rc = prepare(r, err);
+	if (!rc) {
+		nodes_init(&r->nodes, p,
+			   kind == REPORT_SOURCE ? GRANULARITY_LINES :
+						   o->granularity,
+			   o->noinlines);
+		rc = check_steps(r, err);
+	}
+	if (!rc)
+		rc = effort_spend(&o->effort, report_memory(r), err);
+	if (rc)
+		report_fini(r);
+	return rc;
+}
+
+void report_fini(struct report *r)
+{
+	nodes_fini(&r->nodes);
+	tag_units_fini(&r->units);
+}
+
+size_t report_memory(const struct report *r)
+{
+	return nodes_memory(&r->nodes) + r->units.count * sizeof(uint32_t);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The call graph in Graphviz' language, to be looked at as pprof's -dot. */
+#include "pprof/report/report_dot.h"
+
+#include <math.h>
+
+#include "pprof/graph/graphviz.h"
+#include "pprof/profile/measure.h"
+#include "pprof/report_graph.h"
+#include "pprof/report_text.h"
+#include "pprof/report.h"
+
+/* Longer names make no better drawing. */
+#define NAME_MAX_SHOWN 500
+
+static void escape(struct str s, struct buf *out)
+{
+	size_t end = out->len + (size_t)4 * NAME_MAX_SHOWN + 4096;
+
+	while (s.len && out->len < end) {
+		size_t n = str_utf8_len(s);
+		char c = *s.ptr;
+
+		if (c == '"' || c == '\\')
+			buf_byte(out, '\\');
+		if (c == '\n')
+			buf_str(out, "\\l");
+		else if (!n)
+			buf_str(out, "\xef\xbf\xbd");
+		else if ((unsigned char)c >= ' ')
+			buf_add(out, s.ptr, n);
+		s.ptr += n ? n : 1;
+		s.len -= n ? n : 1;
+	}
+}
+
+static void print_name(struct str name, struct buf *out)
+{
+	if (name.len > NAME_MAX_SHOWN)
+		name.len = NAME_MAX_SHOWN;
+	escape(name, out);
+}
+
+static double share(const struct report *r, int64_t v)
+{
+	return r->total ? fabs((double)v / (double)r->total) : 0;
+}
+
+/* From grey over the warm side for more, green for less than nothing. */
+static void color(const struct report *r, int64_t v, double light,
+		  struct buf *out)
+{
+	double strength = pow(share(r, v), 0.4);
+	int strong = (int)(light + (255 - light) * 0.2);
+	int weak = (int)(light - light * 0.75 * strength);
+
+	if (strength > 1)
+		weak = (int)(light * 0.25);
+	if (v < 0)
+		buf_printf(out, "#%02x%02x%02x", weak, strong, weak);
+	else
+		buf_printf(out, "#%02x%02x%02x", strong, weak, weak);
+}
+
+static void print_percentage(const struct report *r, int64_t v, struct buf *out)
+{
+	struct buf text = { 0 };
+	struct str s;
+
+	measure_percentage(&text, v, r->total);
+	s = str_trim(str_from(buf_bytes(&text)));
+	buf_printf(out, " (%.*s)", STR_ARG(s));
+	buf_fini(&text);
+}
+
+/* Units come from strangers, too. */
+static void print_value(const struct report *r, int64_t v, struct buf *out)
+{
+	struct buf text = { 0 };
+
+	report_value(r, v, &text);
+	escape(str_from(buf_bytes(&text)), out);
+	buf_fini(&text);
+}
+
+static void print_node(const struct report *r, const struct graph *g,
+		       uint32_t node, int64_t max_flat, struct buf *out)
+{
+	const struct graph_node *n = &g->node[node];
+	struct str name = r->nodes.v.v[node].text;
+	int64_t flat = graph_mean(n->flat, n->flat_div);
+	int64_t cum = graph_mean(n->cum, n->cum_div);
+	double size = 8;
+
+	if (max_flat && flat)
+		size += ceil(16 * sqrt(fabs((double)flat / (double)max_flat)));
+	buf_printf(out, "N%u [label=\"", node);
+	print_name(name, out);
+	buf_str(out, "\\n");
+	print_value(r, flat, out);
+	print_percentage(r, flat, out);
+	if (cum != flat) {
+		buf_str(out, "\\nof ");
+		print_value(r, cum, out);
+		print_percentage(r, cum, out);
+	}
+	buf_printf(out, "\" shape=box fontsize=%.0f tooltip=\"", size);
+	print_name(name, out);
+	buf_str(out, "\" color=\"");
+	color(r, cum, 178, out);
+	buf_str(out, "\" fillcolor=\"");
+	color(r, cum, 237, out);
+	buf_str(out, "\"]\n");
+}
+
+static void print_edge(const struct report *r, const struct graph_edge *e,
+		       struct buf *out)
+{
+	double part = share(r, e->weight);
+
+	buf_printf(out, "N%u -> N%u [label=\" ", e->from, e->to);
+	print_value(r, e->weight, out);
+	buf_printf(out, "%s\" weight=%d penwidth=%d color=\"",
+		   e->inlined ? "\\n (inline)" : "",
+		   1 + (int)(fmin(part, 1) * 100),
+		   1 + (int)(fmin(part, 1) * 5));
+	color(r, e->weight, 178, out);
+	buf_printf(out, "\"%s]\n", e->residual ? " style=\"dotted\"" : "");
+}
+
+static void print_legend(const struct report *r, const struct graph *g,
+			 struct buf *out)
+{
+	struct buf text = { 0 };
+
+	report_graph_labels(r, g, true, &text);
+	buf_str(out,
+		"subgraph cluster_L { \"legend\" [shape=box fontsize=16 label=\"");
+	escape(str_from(buf_bytes(&text)), out);
+	buf_str(out, "\"] }\n");
+	buf_fini(&text);
+}
+
+int report_dot(struct report *r, struct buf *out, struct err *err)
+{
+	struct graph g;
+	int64_t max_flat = 0;
+	int rc = report_graph(r, &g, err);
+
+	if (rc) {
+		graph_fini(&g);
+		return rc;
+	}
+	buf_str(out, "digraph \"everprof\" {\n"
+		     "node [style=filled fillcolor=\"#f8f8f8\"]\n");
+	print_legend(r, &g, out);
+	for (size_t i = 0; i < g.shown.count; i++) {
+		const struct graph_node *n = &g.node[g.shown.v[i]];
+		int64_t flat = graph_abs(graph_mean(n->flat, n->flat_div));
+
+		max_flat = flat > max_flat ? flat : max_flat;
+	}
+	for (size_t i = 0; i < g.shown.count; i++)
+		print_node(r, &g, g.shown.v[i], max_flat, out);
+	for (size_t i = 0; i < g.edges.count; i++) {
+		const struct graph_edge *e = &g.edges.v[i];
+
+		if (!e->dropped && g.node[e->from].shown && g.node[e->to].shown)
+			print_edge(r, e, out);
+	}
+	buf_str(out, "}\n");
+	graph_fini(&g);
+	return report_size(out, err);
+}
+
+int report_svg(struct report *r, struct buf *out, struct err *err)
+{
+	struct buf dot = buf_init(out->max);
+	int rc = report_dot(r, &dot, err);
+
+	if (!rc)
+		rc = graphviz_svg(buf_bytes(&dot), out, err);
+	buf_fini(&dot);
+	return rc;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/report/report_flamegraph.h"
+
+#include "pprof/render/flame.h"
+#include "pprof/report.h"
+#include "pprof/report/report_top.h"
+
+/* What a frame is called and where it is, as numbers of a table of texts. */
+struct names {
+	struct strtab strings;
+	uint32_t *name; /* by the report's nodes; PPROF_NONE: not asked yet */
+	uint32_t *file;
+};
+
+static void names_init(struct names *n, const struct report *r)
+{
+	size_t size = (r->nodes.v.count + 1) * sizeof(uint32_t);
+
+	*n = (struct names){ .name = mem_alloc(size), .file = mem_alloc(size) };
+	memset(n->name, 0xff, size);
+	(void)strtab_intern(&n->strings, str_of(""));
+}
+
+static void names_fini(struct names *n)
+{
+	strtab_fini(&n->strings);
+	mem_free(n->name);
+	mem_free(n->file);
+}
+
+static bool is_frame(const struct flame_node *n)
+{
+	return n->node != FLAME_ROOT && n->node != FLAME_OTHER;
+}
+
+/* Many nodes of the tree are one node of the report: it is looked up once. */
+static void find_names(struct names *n, const struct report *r,
+		       const struct flame_node *f, uint32_t *name,
+		       uint32_t *file)
+{
+	uint32_t i = f->node;
+
+	if (!is_frame(f)) {
+		*name = strtab_intern(&n->strings, flame_name(r, f));
+		*file = 0;
+		return;
+	}
+	if (n->name[i] == PPROF_NONE) {
+		struct str path = pprof_str(r->p, r->nodes.v.v[i].file);
+
+		n->name[i] = strtab_intern(&n->strings, flame_name(r, f));
+		n->file[i] = strtab_intern(&n->strings, path);
+	}
+	*name = n->name[i];
+	*file = n->file[i];
+}
+
+static void write_column(const struct flame *f, const char *name, size_t offset,
+			 struct json *j)
+{
+	json_key(j, name);
+	json_begin(j, '[');
+	for (size_t i = 0; i < f->v.count; i++) {
+		const char *at = (const char *)&f->v.v[i] + offset;
+		int64_t v;
+
+		memcpy(&v, at, sizeof(v));
+		json_int(j, v);
+	}
+	json_end(j, ']');
+}
+
+static void write_places(const uint32_t *v, size_t count, const char *name,
+			 struct json *j)
+{
+	json_key(j, name);
+	json_begin(j, '[');
+	for (size_t i = 0; i < count; i++)
+		json_int(j, v[i]);
+	json_end(j, ']');
+}
+
+static void write_names(const struct report *r, const struct flame *f,
+			struct json *j)
+{
+	size_t count = f->v.count;
+	uint32_t *names = mem_alloc(count * sizeof(*names));
+	uint32_t *files = mem_alloc(count * sizeof(*files));
+	struct names n;
+
+	names_init(&n, r);
+	for (size_t i = 0; i < count; i++)
+		find_names(&n, r, &f->v.v[i], &names[i], &files[i]);
+	json_key(j, "strings");
+	json_begin(j, '[');
+	for (size_t i = 0; i < n.strings.strings.count; i++)
+		json_str(j, n.strings.strings.v[i]);
+	json_end(j, ']');
+	write_places(names, count, "name", j);
+	write_places(files, count, "file", j);
+	names_fini(&n);
+	mem_free(names);
+	mem_free(files);
+}
+
+static void write_parents(const struct flame *f, struct json *j)
+{
+	json_key(j, "parent");
+	json_begin(j, '[');
+	for (size_t i = 0; i < f->v.count; i++)
+		json_int(j, i ? (int64_t)f->v.v[i].parent : -1);
+	json_end(j, ']');
+}
+
+#define COLUMN(field) offsetof(struct flame_node, field)
+
+int report_flamegraph_json(struct report *r, struct json *j, struct err *err)
+{
+	struct flame f;
+	int rc = flame_init(&f, r, r->o->max_nodes, err);
+
+	if (rc) {
+		flame_fini(&f);
+		return rc;
+	}
+	json_begin(j, '{');
+	report_head_json(r, j);
+	write_names(r, &f, j);
+	write_parents(&f, j);
+	write_column(&f, "self", COLUMN(self), j);
+	write_column(&f, "total_of", COLUMN(total), j);
+	if (f.has_base) {
+		write_column(&f, "self_a", COLUMN(self_a), j);
+		write_column(&f, "total_of_a", COLUMN(total_a), j);
+	}
+	json_end(j, '}');
+	flame_fini(&f);
+	return 0;
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each source line weighs, function by function, as pprof's -list. */
+#include "pprof/report/report_source.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "model/regex.h"
+#include "pprof/profile/measure.h"
+#include "pprof/report_graph.h"
+#include "pprof/report_text.h"
+#include "pprof/report.h"
+
+#define SOURCE_MAX (4 * MIB)
+#define AROUND     4  /* lines shown before and behind those that weigh */
+#define FUNCTIONS  20 /* unless nodecount says otherwise */
+/* Folders in front of a file's name that are looked for below the root. */
+#define FOLDERS_MAX 64
+#define LOOK_WORK   256 /* of asking the file system */
+
+/* A function of a file, and its lines. */
+struct routine {
+	struct str name;
+	struct str file;
+	uint32_t first; /* of the lines, by number */
+	uint32_t count;
+	int64_t flat;
+	int64_t cum;
+};
+
+/* A node of the graph, at the granularity of lines. */
+struct line {
+	struct str name;
+	struct str file;
+	int64_t number;
+	int64_t flat;
+	int64_t cum;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct line *x = a;
+	const struct line *y = b;
+	int order = str_cmp(x->name, y->name);
+
+	if (!order)
+		order = str_cmp(x->file, y->file);
+	if (!order)
+		order = (x->number > y->number) - (x->number < y->number);
+	return order;
+}
+
+static int by_flat(const void *a, const void *b)
+{
+	const struct routine *x = a;
+	const struct routine *y = b;
+	int64_t v = graph_abs(x->flat);
+	int64_t w = graph_abs(y->flat);
+	int order;
+
+	if (v != w)
+		return v > w ? -1 : 1;
+	v = graph_abs(x->cum);
+	w = graph_abs(y->cum);
+	if (v != w)
+		return v > w ? -1 : 1;
+	order = str_cmp(x->name, y->name);
+	return order ? order : str_cmp(x->file, y->file);
+}
+
+struct listing {
+	const struct report *r;
+	VEC(struct line) lines;
+	VEC(struct routine) routines;
+	struct growth_meter meter;
+	char root[PATH_MAX]; /* real, without an end; "": there is none */
+	bool has_root;
+};
+
+static void take_lines(struct listing *l, const struct graph *g,
+		       const struct regex *symbol)
+{
+	for (size_t i = 0; i < g->shown.count; i++) {
+		const struct graph_node *n = &g->node[g->shown.v[i]];
+		const struct node *node = &l->r->nodes.v.v[g->shown.v[i]];
+		struct str name = pprof_str(l->r->p, node->key.name);
+
+		if (!name.len || (symbol && !regex_matches(symbol, name)))
+			continue;
+		/* Columns packed into lines, and nonsense, have no source. */
+		if (node->key.line < 0 || node->key.line > INT32_MAX)
+			continue;
+		*vec_add(&l->lines) = (struct line){
+			.name = name,
+			.file = pprof_str(l->r->p, node->key.file),
+			.number = node->key.line,
+			.flat = n->flat,
+			.cum = n->cum,
+		};
+	}
+	if (l->lines.count)
+		qsort(l->lines.v, l->lines.count, sizeof(*l->lines.v),
+		      by_place);
+}
+
+static void take_routines(struct listing *l)
+{
+	for (uint32_t i = 0; i < l->lines.count; i++) {
+		const struct line *line = &l->lines.v[i];
+		struct routine *last =
+			l->routines.count ?
+				&l->routines.v[l->routines.count - 1] :
+				NULL;
+
+		if (!last || !str_eq(last->name, line->name) ||
+		    !str_eq(last->file, line->file)) {
+			last = vec_add(&l->routines);
+			*last = (struct routine){ .name = line->name,
+						  .file = line->file,
+						  .first = i };
+		}
+		last->count++;
+		last->flat = wrap_add(last->flat, line->flat);
+		last->cum = wrap_add(last->cum, line->cum);
+	}
+	if (l->routines.count)
+		qsort(l->routines.v, l->routines.count, sizeof(*l->routines.v),
+		      by_flat);
+}
+
+/* Text of the sources. */
+
+/* A path that leaves its folder, or is not one. */
+static bool is_odd(struct str path)
+{
+	struct str rest = path;
+
+	while (rest.len) {
+		struct str e = str_cut(rest, '/', &rest);
+
+		if (str_is(e, ".."))
+			return true;
+	}
+	return !path.len || path.len >= PATH_MAX ||
+	       memchr(path.ptr, 0, path.len);
+}
+
+/*
+ * The file below the root: the whole path, or the longest end of it that is
+ * there. Files come from strangers' profiles: nothing outside of the root, no
+ * link out of it, is ever opened.
+ */
+static bool open_source(const char *root, struct str end, struct buf *out)
+{
+	char path[PATH_MAX];
+	char real[PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s/%.*s", root, STR_ARG(end));
+
+	return n > 0 && (size_t)n < sizeof(path) && realpath(path, real) &&
+	       str_starts(str_of(real), str_of(root)) &&
+	       real[strlen(root)] == '/' && !file_slurp(real, out, NULL);
+}
+
+static size_t folders_of(struct str path)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < path.len; i++)
+		n += path.ptr[i] == '/';
+	return n;
+}
+
+static int find_source(struct listing *l, struct str file, struct buf *out,
+		       struct err *err)
+{
+	struct str rest = file;
+	size_t folders = folders_of(file);
+	int rc = 0;
+
+	if (!l->has_root || is_odd(file))
+		return 0;
+	while (rest.len && !rc) {
+		if (folders <= FOLDERS_MAX && open_source(l->root, rest, out))
+			break;
+		(void)str_cut(rest, '/', &rest);
+		folders -= folders > 0;
+		rc = effort_meter(&l->r->o->effort, &l->meter, LOOK_WORK, 0,
+				  err);
+	}
+	return rc;
+}
+
+static void find_root(struct listing *l)
+{
+	const char *root = l->r->o->source_root;
+
+	l->has_root = root && realpath(root, l->root);
+	if (l->has_root && !strcmp(l->root, "/"))
+		l->root[0] = 0;
+}
+
+/* A text that is read line by line, onwards. */
+struct cursor {
+	struct str rest;
+	int64_t at; /* lines before it */
+};
+
+/* Line `number`, from 1, not before the last one; empty behind the end. */
+static struct str text_line(struct cursor *c, int64_t number)
+{
+	struct str line = { "", 0 };
+
+	for (; c->at < number && c->rest.len; c->at++)
+		line = str_cut(c->rest, '\n', &c->rest);
+	return c->at == number ? line : str_of("");
+}
+
+static void print_column(const struct report *r, int64_t v, struct buf *out)
+{
+	if (v)
+		report_value_column(r, v, 10, out);
+	else
+		buf_printf(out, "%10s", ".");
+	buf_byte(out, ' ');
+}
+
+static void print_line(const struct report *r, const struct line *l,
+		       int64_t number, struct cursor *text, struct buf *out)
+{
+	struct str s = text_line(text, number);
+
+	print_column(r, l ? l->flat : 0, out);
+	print_column(r, l ? l->cum : 0, out);
+	buf_printf(out, "%6" PRId64 ":", number);
+	buf_add(out, s.ptr, s.len);
+	buf_byte(out, '\n');
+}
+
+/* The lines that weigh, and where the text is there, those around them. */
+static void print_lines(const struct listing *l, const struct routine *x,
+			struct bytes text, struct buf *out)
+{
+	struct cursor cursor = { .rest = str_from(text) };
+	const struct line *v = l->lines.v + x->first;
+	int64_t shown = 0; /* the last line that was printed */
+
+	for (uint32_t i = 0; i < x->count; i++) {
+		int64_t first = text.len ? v[i].number - AROUND : v[i].number;
+		int64_t last = text.len ? v[i].number + AROUND : v[i].number;
+
+		if (i + 1 < x->count && last >= v[i + 1].number)
+			last = v[i + 1].number - 1;
+		if (first <= shown)
+			first = shown + 1;
+		if (shown && first > shown + 1)
+			buf_printf(out, "%10s %10s %6s\n", "", "", "...");
+		for (int64_t n = first < 1 ? 1 : first; n <= last; n++)
+			print_line(l->r, n == v[i].number ? &v[i] : NULL, n,
+				   &cursor, out);
+		shown = last;
+	}
+}
+
+static int print_routine(struct listing *l, const struct routine *x,
+			 struct buf *out, struct err *err)
+{
+	struct buf text = buf_init(SOURCE_MAX);
+	struct buf percent = { 0 };
+	int rc = find_source(l, x->file, &text, err);
+
+	measure_percentage(&percent, x->cum, l->r->total);
+	buf_printf(out, "ROUTINE ======================== %.*s in %.*s\n",
+		   STR_ARG(x->name), STR_ARG(x->file));
+	report_value_column(l->r, x->flat, 10, out);
+	buf_byte(out, ' ');
+	report_value_column(l->r, x->cum, 10, out);
+	buf_printf(out, " (flat, cum) %s of Total\n", buf_cstr(&percent));
+	print_lines(l, x, buf_bytes(&text), out);
+	if (!rc) /* its text was read from the front */
+		rc = effort_meter(&l->r->o->effort, &l->meter,
+				  LOOK_WORK + text.len / 64 + x->count, 0, err);
+	buf_fini(&text);
+	buf_fini(&percent);
+	return rc;
+}
+
+static int print(struct listing *l, struct buf *out, struct err *err)
+{
+	int64_t max = l->r->o->node_count;
+	size_t count = l->routines.count;
+	int rc = 0;
+
+	if (max < 0)
+		max = FUNCTIONS;
+	if (max && (size_t)max < count)
+		count = (size_t)max;
+	buf_str(out, "Total: ");
+	report_value(l->r, l->r->total, out);
+	buf_byte(out, '\n');
+	for (size_t i = 0; i < count && !rc; i++)
+		rc = print_routine(l, &l->routines.v[i], out, err);
+	if (count < l->routines.count)
+		buf_printf(out, "%zu functions more (nodecount)\n",
+			   l->routines.count - count);
+	return rc;
+}
+
+int report_source(struct report *r, struct buf *out, struct err *err)
+{
+	struct listing l = { .r = r };
+	struct regex *symbol = NULL;
+	struct graph g;
+	int rc = 0;
+
+	if (r->o->symbol.len)
+		rc = regex_new_search(r->o->symbol, &symbol, NULL, err);
+	if (rc)
+		return err_wrap(err, rc, "symbol");
+	find_root(&l);
+	rc = report_graph(r, &g, err);
+	if (!rc)
+		take_lines(&l, &g, symbol);
+	take_routines(&l);
+	if (!rc && symbol && !l.routines.count)
+		rc = err_set(err, ERR_NOTFOUND,
+			     "no matches found for regexp: %.*s",
+			     STR_ARG(r->o->symbol));
+	else if (!rc)
+		rc = print(&l, out, err);
+	graph_fini(&g);
+	regex_free(symbol);
+	vec_fini(&l.lines);
+	vec_fini(&l.routines);
+	return rc ? rc : report_size(out, err);
+}

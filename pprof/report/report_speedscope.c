@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Source: github.com/jlfwong/speedscope, file-format-schema.json. */
+#include "pprof/report/report_speedscope.h"
+
+#include "pprof/report.h"
+
+static const char *unit_of(const struct report *r)
+{
+	static const char *const known[] = { "nanoseconds", "microseconds",
+					     "milliseconds", "seconds",
+					     "bytes" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (str_is(r->unit, known[i]))
+			return known[i];
+	}
+	return "none";
+}
+
+static void write_frames(const struct report *r, struct json *j)
+{
+	json_key(j, "shared");
+	json_begin(j, '{');
+	json_key(j, "frames");
+	json_begin(j, '[');
+	for (size_t i = 0; i < r->nodes.v.count; i++) {
+		const struct node *n = &r->nodes.v.v[i];
+
+		json_begin(j, '{');
+		json_key(j, "name");
+		json_str(j, n->text);
+		if (n->file) {
+			json_key(j, "file");
+			json_str(j, pprof_str(r->p, n->file));
+		}
+		json_end(j, '}');
+	}
+	json_end(j, ']');
+	json_end(j, '}');
+}
+
+static bool is_shown(const struct report *r, size_t sample)
+{
+	return report_weight(r, sample) > 0 && pprof_stack(r->p, sample)->count;
+}
+
+static int write_stack(const struct report *r, size_t sample, struct json *j,
+		       struct growth_meter *meter, struct err *err)
+{
+	const struct pprof_run *stack = pprof_stack(r->p, sample);
+	const uint32_t *frames = r->p->frames.v + stack->first;
+
+	int rc = 0;
+
+	json_begin(j, '[');
+	for (uint32_t i = stack->count; i > 0 && !rc; i--) {
+		struct pprof_run lines = r->nodes.locations.v[frames[i - 1]];
+
+		for (uint32_t k = lines.count; k > 0; k--)
+			json_int(j, r->nodes.of_lines.v[lines.first + k - 1]);
+		rc = j->out->over ?
+			     report_size(j->out, err) :
+			     effort_meter(&r->o->effort, meter, 1, 0, err);
+	}
+	json_end(j, ']');
+	return rc;
+}
+
+static int write_samples(const struct report *r, struct json *j,
+			 struct err *err)
+{
+	struct growth_meter meter = { 0 };
+	int64_t sum = 0;
+	int rc = 0;
+
+	json_key(j, "samples");
+	json_begin(j, '[');
+	for (size_t i = 0; i < r->p->samples.count && !rc; i++) {
+		if (is_shown(r, i))
+			rc = write_stack(r, i, j, &meter, err);
+		if (!rc)
+			rc = effort_meter(&r->o->effort, &meter, 1, 0, err);
+	}
+	json_end(j, ']');
+	json_key(j, "weights");
+	json_begin(j, '[');
+	for (size_t i = 0; i < r->p->samples.count; i++) {
+		if (!is_shown(r, i))
+			continue;
+		json_int(j, report_weight(r, i));
+		sum = wrap_add(sum, report_weight(r, i));
+	}
+	json_end(j, ']');
+	json_key(j, "startValue");
+	json_int(j, 0);
+	json_key(j, "endValue");
+	json_int(j, sum);
+	return rc;
+}
+
+int report_speedscope(struct report *r, struct buf *out, struct err *err)
+{
+	struct json writer = json_init(out);
+	struct json *j = &writer;
+	int rc;
+
+	json_begin(j, '{');
+	json_key(j, "$schema");
+	json_text(j, "https://www.speedscope.app/file-format-schema.json");
+	json_key(j, "exporter");
+	json_text(j, "everprof");
+	write_frames(r, j);
+	json_key(j, "profiles");
+	json_begin(j, '[');
+	json_begin(j, '{');
+	json_key(j, "type");
+	json_text(j, "sampled");
+	json_key(j, "name");
+	json_str(j, r->type);
+	json_key(j, "unit");
+	json_text(j, unit_of(r));
+	rc = write_samples(r, j, err);
+	json_end(j, '}');
+	json_end(j, ']');
+	json_end(j, '}');
+	return rc ? rc : report_size(out, err);
+}

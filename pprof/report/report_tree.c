@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/report/report_tree.h"
+
+#include "model/regex.h"
+#include "pprof/profile/measure.h"
+#include "pprof/report_graph.h"
+#include "pprof/report_text.h"
+#include "pprof/report.h"
+
+static const char separator[] =
+	"----------------------------------------------------------+-------------\n";
+static const char legend[] =
+	"      flat  flat%   sum%        cum   cum%   calls calls% + context \t \t \n";
+
+static void print_edge(const struct report *r, const struct graph_edge *e,
+		       uint32_t other, int64_t cum, struct buf *out)
+{
+	struct str name = r->nodes.v.v[other].text;
+
+	report_value_column(r, e->weight, 50, out);
+	buf_byte(out, ' ');
+	measure_percentage(out, e->weight, cum);
+	buf_str(out, " |   ");
+	buf_add(out, name.ptr, name.len);
+	buf_str(out, e->inlined ? " (inline)\n" : "\n");
+}
+
+static void print_node(const struct report *r, const struct graph *g,
+		       uint32_t node, int64_t *sum, struct buf *out)
+{
+	const struct graph_node *n = &g->node[node];
+	struct str name = r->nodes.v.v[node].text;
+	int64_t flat = graph_mean(n->flat, n->flat_div);
+	int64_t cum = graph_mean(n->cum, n->cum_div);
+
+	buf_str(out, separator);
+	for (uint32_t i = 0; i < n->in.count; i++) {
+		const struct graph_edge *e =
+			&g->edges.v[g->lists.v[n->in.first + i]];
+
+		print_edge(r, e, e->from, cum, out);
+	}
+	report_weight_columns(r, flat, cum, sum, out);
+	buf_printf(out, "                | ");
+	buf_add(out, name.ptr, name.len);
+	buf_byte(out, '\n');
+	for (uint32_t i = 0; i < n->out.count; i++) {
+		const struct graph_edge *e =
+			&g->edges.v[g->lists.v[n->out.first + i]];
+
+		print_edge(r, e, e->to, cum, out);
+	}
+}
+
+static int print_tree(struct report *r, const struct regex *symbol,
+		      size_t *matched, struct buf *out, struct err *err)
+{
+	struct graph g;
+	int64_t sum = 0;
+	int rc = report_graph(r, &g, err);
+
+	if (rc) {
+		graph_fini(&g);
+		return rc;
+	}
+	report_graph_labels(r, &g, false, out);
+	buf_str(out, separator);
+	buf_str(out, legend);
+	for (size_t i = 0; i < g.shown.count; i++) {
+		uint32_t node = g.shown.v[i];
+
+		if (symbol && !regex_matches(symbol, r->nodes.v.v[node].text))
+			continue;
+		print_node(r, &g, node, &sum, out);
+		(*matched)++;
+	}
+	if (g.shown.count)
+		buf_str(out, separator);
+	graph_fini(&g);
+	return 0;
+}
+
+int report_tree_text(struct report *r, struct buf *out, struct err *err)
+{
+	struct str text = r->o->symbol;
+	struct regex *symbol = NULL;
+	size_t matched = 0;
+	int rc = 0;
+
+	if (r->kind == REPORT_PEEK && text.len)
+		rc = regex_new_search(text, &symbol, NULL, err);
+	if (rc)
+		return err_wrap(err, rc, "symbol");
+	rc = print_tree(r, symbol, &matched, out, err);
+	if (!rc && symbol && !matched)
+		rc = err_set(err, ERR_NOTFOUND,
+			     "no matches found for regexp: %.*s",
+			     STR_ARG(text));
+	regex_free(symbol);
+	return rc ? rc : report_size(out, err);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/rows/group.h"
+
+void colgroup_reset(struct colgroup *g)
+{
+	g->count = 0;
+	g->types = 0;
+	g->keys.count = 0;
+	g->values.count = 0;
+	buf_reset(&g->patches);
+	vec_reserve(&g->keys, 1);
+	vec_reserve(&g->values, 1);
+}
+
+void colgroup_fini(struct colgroup *g)
+{
+	vec_fini(&g->keys);
+	vec_fini(&g->values);
+	buf_fini(&g->patches);
+}
+
+size_t colgroup_memory(const struct colgroup *g)
+{
+	return vec_memory(&g->keys) + vec_memory(&g->values) + g->patches.cap;
+}
+
+void colgroup_link(struct colgroup *g)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < g->count; i++) {
+		struct row *row = &g->rows[i];
+
+		row->keys = g->keys.v + at;
+		row->values = g->values.v + at;
+		row->stride = g->keys.count;
+		row->types = g->types;
+		at += row->samples;
+	}
+}
+
+struct bytes colgroup_patch(const struct colgroup *g, size_t row)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < row; i++)
+		at += g->patch_lens[i];
+	return (struct bytes){ .ptr = g->patches.ptr + at,
+			       .len = g->patch_lens[row] };
+}
+
+struct colgroup_coder *colgroup_coder_new(void)
+{
+	struct colgroup_coder *c = mem_new(struct colgroup_coder);
+
+	c->zstd = zstd_new();
+	return c;
+}
+
+void colgroup_coder_free(struct colgroup_coder *c)
+{
+	if (!c)
+		return;
+	zstd_free(c->zstd);
+	unsample_fini(&c->unsample);
+	vec_fini(&c->successors);
+	vec_fini(&c->previous);
+	vec_fini(&c->estimates);
+	buf_fini(&c->head);
+	buf_fini(&c->column);
+	buf_fini(&c->other);
+	for (size_t i = 0; i < ARRAY_SIZE(c->parts); i++)
+		buf_fini(&c->parts[i]);
+	mem_free(c);
+}
+
+size_t colgroup_coder_memory(const struct colgroup_coder *c)
+{
+	size_t sum = sizeof(*c) + vec_memory(&c->unsample.rates) +
+		     vec_memory(&c->successors) + vec_memory(&c->previous) +
+		     vec_memory(&c->estimates) + c->head.cap + c->column.cap +
+		     c->other.cap;
+
+	for (size_t i = 0; i < ARRAY_SIZE(c->parts); i++)
+		sum += c->parts[i].cap;
+	return sum;
+}
+
+int64_t *colgroup_previous(struct colgroup_coder *c, size_t keys)
+{
+	c->previous.count = 0;
+	vec_reserve(&c->previous, keys + 1);
+	memset(c->previous.v, 0, (keys + 1) * sizeof(*c->previous.v));
+	return c->previous.v;
+}
+
+struct colgroup_estimate *colgroup_estimates(struct colgroup_coder *c,
+					     size_t keys)
+{
+	c->estimates.count = 0;
+	vec_reserve(&c->estimates, keys + 1);
+	memset(c->estimates.v, 0, (keys + 1) * sizeof(*c->estimates.v));
+	return c->estimates.v;
+}
+
+uint32_t *colgroup_successors(struct colgroup_coder *c, size_t keys)
+{
+	c->successors.count = 0;
+	vec_reserve(&c->successors, keys + 1);
+	memset(c->successors.v, 0, (keys + 1) * sizeof(*c->successors.v));
+	return c->successors.v;
+}

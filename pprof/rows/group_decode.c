@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/rows/group_decode.h"
+
+#include "base/dec.h"
+#include "pprof/dictionary/section.h"
+#include "pprof/rows/group.h"
+#include "pprof/rows/value_decode.h"
+
+#define HEAD_FIELDS 7
+
+int colgroup_damaged(struct err *err, const char *what)
+{
+	return err_set(err, ERR_CORRUPT, "a group of columns: %s", what);
+}
+
+static void get_column(struct dec *d, int64_t *v, size_t n, int order)
+{
+	int64_t last = 0;
+	int64_t step = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t diff = dec_svarint(d);
+
+		if (order == 2 && i >= 2)
+			diff = wrap_add(diff, step);
+		step = diff;
+		last = wrap_add(last, diff);
+		v[i] = last;
+	}
+}
+
+/* One of the head's columns; false: a number that no row can have. */
+static bool set_head_field(struct colgroup *g, const struct dictionary *d,
+			   size_t i, int field, int64_t v)
+{
+	struct row *row = &g->rows[i];
+	uint64_t u = (uint64_t)v;
+
+	switch (field) {
+	case 0:
+		row->shape = (uint32_t)u;
+		return u < d->shapes.count;
+	case 1:
+		row->layout = (uint32_t)u;
+		return u < d->layouts.count;
+	case 2:
+		row->samples = (size_t)u;
+		return u <= UINT32_MAX;
+	case 3:
+		g->patch_lens[i] = (uint32_t)u;
+		return u <= UINT32_MAX;
+	case 4:
+		row->period = v;
+		return true;
+	case 5:
+		row->duration_ns = v;
+		return true;
+	default:
+		row->time_ns = v;
+		return true;
+	}
+}
+
+/*
+ * A sample took at least two bytes of its profile, and one for each value: a
+ * damaged head must not make more of them.
+ */
+static bool has_room(const struct colgroup *g, const uint32_t *lens)
+{
+	for (size_t i = 0; i < g->count; i++) {
+		if (g->rows[i].samples * (g->types + 2) > lens[i])
+			return false;
+	}
+	return true;
+}
+
+static int get_head(struct colgroup_coder *c, const struct dictionary *d,
+		    const struct colgroup_request *q, struct dec *in,
+		    struct colgroup *g, struct err *err)
+{
+	int64_t v[COLGROUP_ROWS_MAX];
+	struct dec head;
+	int rc = section_get(c->zstd, in, &c->head, err);
+
+	if (rc)
+		return rc;
+	head = dec_init(buf_bytes(&c->head));
+	g->top = (uint32_t)dec_count(&head, d->keys.count);
+	g->types = (size_t)dec_count(&head, TYPES_MAX);
+	for (int f = 0; f < HEAD_FIELDS; f++) {
+		get_column(&head, v, g->count, f == HEAD_FIELDS - 1 ? 2 : 1);
+		for (size_t i = 0; i < g->count; i++) {
+			if (!set_head_field(g, d, i, f, v[i]))
+				return colgroup_damaged(err,
+							"a number in its head");
+		}
+	}
+	if (head.bad || dec_left(&head))
+		return colgroup_damaged(err, "its head");
+	return has_room(g, q->lens) ? 0 :
+				      colgroup_damaged(err, "too many values");
+}
+
+size_t colgroup_count_samples(const struct colgroup *g, size_t end)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < end; i++)
+		n += g->rows[i].samples;
+	return n;
+}
+
+/* Keys of one row, as put_keys() wrote them. */
+struct keys {
+	struct dec in;
+	uint32_t *successors;
+	uint32_t count; /* in the dictionary */
+	uint32_t top;
+};
+
+/* The key that is not the likely one. */
+static inline uint32_t other_key(struct keys *k)
+{
+	uint64_t back = dec_count(&k->in, k->top);
+
+	if (!back)
+		k->top++;
+	return k->in.bad ? UINT32_MAX : k->top - (uint32_t)back - !back;
+}
+
+static bool get_keys(struct keys *k, uint32_t *out, size_t samples)
+{
+	uint32_t *next = &k->successors[k->count];
+	uint64_t run = dec_uvarint(&k->in);
+
+	for (size_t i = 0; i < samples; i++) {
+		uint32_t key = *next;
+
+		if (!run--) {
+			key = other_key(k);
+			*next = key;
+			run = dec_uvarint(&k->in);
+		} else if (key == k->top) {
+			k->top++;
+		}
+		if (key >= k->count)
+			return false;
+		out[i] = key;
+		next = &k->successors[key];
+		if (!*next)
+			*next = key + 1;
+	}
+	return !run && !k->in.bad;
+}
+
+/*
+ * A frame took at least a byte of its profile: deep stacks that a damaged
+ * table has once must not be walked again and again.
+ */
+static bool has_depth(const struct dictionary *d, const uint32_t *keys,
+		      size_t samples, uint32_t len)
+{
+	uint64_t sum = 0;
+
+	if (d->depths.count != d->keys.count) /* an encoder's, being filled */
+		return true;
+	for (size_t i = 0; i < samples; i++)
+		sum += d->depths.v[keys[i]];
+	return sum <= len;
+}
+
+static int get_all_keys(struct colgroup_coder *c, const struct dictionary *d,
+			const struct colgroup_request *q, struct dec *in,
+			struct colgroup *g, struct err *err)
+{
+	struct keys k = { .count = (uint32_t)d->keys.count, .top = g->top };
+	size_t total = colgroup_count_samples(g, q->end);
+	size_t at = 0;
+	int rc = section_get(c->zstd, in, &c->column, err);
+
+	if (rc)
+		return rc;
+	k.in = dec_init(buf_bytes(&c->column));
+	k.successors = colgroup_successors(c, d->keys.count);
+	g->keys.count = 0;
+	vec_reserve(&g->keys, total + 1);
+	g->keys.count = total;
+	for (size_t i = 0; i < q->end; i++) {
+		const struct row *row = &g->rows[i];
+
+		if (!get_keys(&k, g->keys.v + at, row->samples) ||
+		    !has_depth(d, g->keys.v + at, row->samples, q->lens[i]))
+			return colgroup_damaged(err, "its keys");
+		at += row->samples;
+	}
+	return 0;
+}
+
+static int get_patches(const struct colgroup_request *q, struct dec *in,
+		       struct colgroup *g, struct err *err)
+{
+	struct bytes b = dec_bytes(in, dec_left(in));
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < g->count; i++)
+		sum += g->patch_lens[i];
+	if (sum != b.len)
+		return colgroup_damaged(err, "its patches");
+	buf_reset(&g->patches);
+	if (q->patches)
+		buf_add(&g->patches, b.ptr, b.len);
+	return 0;
+}
+
+/* No section is longer than the numbers of its profiles, each at its longest. */
+static size_t raw_length(const struct colgroup_request *q)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < q->count; i++)
+		sum += q->lens[i];
+	return sum;
+}
+
+int colgroup_decode(struct colgroup_coder *c, const struct dictionary *d,
+		    const struct colgroup_request *q, struct colgroup *g,
+		    struct err *err)
+{
+	struct dec in = dec_init(q->stored);
+	int rc;
+
+	colgroup_reset(g);
+	unsample_reset(&c->unsample, d);
+	if (!q->count || q->count > COLGROUP_ROWS_MAX || q->end > q->count ||
+	    q->begin > q->end)
+		return colgroup_damaged(err, "its number of profiles");
+	g->count = q->count;
+	if (raw_length(q) > COLGROUP_BYTES_MAX)
+		return colgroup_damaged(err, "the length of its profiles");
+	c->head.max = c->column.max = 4 * KIB + 16 * raw_length(q);
+	rc = get_head(c, d, q, &in, g, err);
+	if (!rc)
+		rc = get_all_keys(c, d, q, &in, g, err);
+	if (!rc)
+		rc = colgroup_get_values(c, d, q, &in, g, err);
+	if (!rc)
+		rc = get_patches(q, &in, g, err);
+	g->count = rc ? 0 : q->end;
+	colgroup_link(g);
+	return rc;
+}
+
+size_t colgroup_types(struct colgroup_coder *c, struct bytes stored)
+{
+	struct dec in = dec_init(stored);
+	struct dec head;
+
+	c->head.max = MIB;
+	if (section_get(c->zstd, &in, &c->head, NULL))
+		return 0;
+	head = dec_init(buf_bytes(&c->head));
+	dec_uvarint(&head); /* keys before it */
+	return (size_t)dec_count(&head, TYPES_MAX);
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/rows/group_encode.h"
+
+#include "base/enc.h"
+#include "pprof/rows/group.h"
+#include "pprof/dictionary/section.h"
+
+/* A column of one number a row, as differences of an order. */
+static void put_column(struct buf *out, const int64_t *v, size_t n, int order)
+{
+	int64_t last = 0;
+	int64_t step = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t diff = wrap_sub(v[i], last);
+
+		enc_svarint(out,
+			    order < 2 || i < 2 ? diff : wrap_sub(diff, step));
+		step = diff;
+		last = v[i];
+	}
+}
+
+static int64_t head_field(const struct colgroup *g, size_t row, int field)
+{
+	const struct row *r = &g->rows[row];
+
+	switch (field) {
+	case 0:
+		return r->shape;
+	case 1:
+		return r->layout;
+	case 2:
+		return (int64_t)r->samples;
+	case 3:
+		return g->patch_lens[row];
+	case 4:
+		return r->period;
+	case 5:
+		return r->duration_ns;
+	default:
+		return r->time_ns;
+	}
+}
+
+#define HEAD_FIELDS 7
+
+static void put_head(const struct colgroup *g, struct buf *out)
+{
+	int64_t v[COLGROUP_ROWS_MAX];
+
+	buf_reset(out);
+	enc_uvarint(out, g->top);
+	enc_uvarint(out, g->types);
+	for (int f = 0; f < HEAD_FIELDS; f++) {
+		for (size_t i = 0; i < g->count; i++)
+			v[i] = head_field(g, i, f);
+		put_column(out, v, g->count, f == HEAD_FIELDS - 1 ? 2 : 1);
+	}
+}
+
+/*
+ * Keys: how many are the likely ones (what followed the key before, when it
+ * last stood there; else the next number), then one that is not.
+ */
+static void put_keys(struct colgroup_coder *c, const struct dictionary *d,
+		     const struct colgroup *g, struct buf *out)
+{
+	uint32_t *successors = colgroup_successors(c, d->keys.count);
+	const uint32_t *key = g->keys.v;
+	uint32_t top = g->top;
+
+	buf_reset(out);
+	for (size_t i = 0; i < g->count; i++) {
+		uint64_t run = 0;
+		uint32_t *next = &successors[d->keys.count]; /* of no key */
+
+		for (size_t k = 0; k < g->rows[i].samples; k++, key++) {
+			uint32_t likely = *next;
+
+			if (*key == likely) {
+				run++;
+			} else {
+				enc_uvarint(out, run);
+				enc_uvarint(out, top - *key);
+				run = 0;
+				*next = *key;
+			}
+			if (*key == top)
+				top++;
+			next = &successors[*key];
+			if (!*next)
+				*next = *key + 1;
+		}
+		enc_uvarint(out, run);
+	}
+}
+
+/* Numbers that are mostly 0: how many are, then one that is not. */
+struct sparse {
+	struct buf *out;
+	uint64_t zeros;
+};
+
+static inline void put_sparse(struct sparse *s, int64_t v)
+{
+	if (!v) {
+		s->zeros++;
+		return;
+	}
+	enc_uvarint(s->out, s->zeros);
+	enc_svarint(s->out, v);
+	s->zeros = 0;
+}
+
+static void put_self(const struct colgroup *g, size_t type, struct buf *out)
+{
+	const int64_t *v = g->values.v + type * g->keys.count;
+
+	buf_reset(out);
+	for (size_t i = 0; i < g->keys.count; i++)
+		enc_svarint(out, v[i]);
+}
+
+static void put_delta(struct colgroup_coder *c, const struct dictionary *d,
+		      const struct colgroup *g, size_t type, struct buf *out)
+{
+	const int64_t *v = g->values.v + type * g->keys.count;
+	int64_t *previous = colgroup_previous(c, d->keys.count);
+	struct sparse s = { .out = out };
+
+	buf_reset(out);
+	for (size_t i = 0; i < g->keys.count; i++) {
+		uint32_t key = g->keys.v[i];
+
+		put_sparse(&s, wrap_sub(v[i], previous[key]));
+		previous[key] = v[i];
+	}
+}
+
+/* What is a multiple of the column before: false when much of it is not. */
+static bool put_period(const struct colgroup *g, size_t type, struct buf *out)
+{
+	const int64_t *v = g->values.v + type * g->keys.count;
+	const int64_t *before = v - g->keys.count;
+	struct sparse s = { .out = out };
+	size_t i = 0;
+
+	buf_reset(out);
+	for (size_t row = 0; row < g->count; row++) {
+		const struct row *r = &g->rows[row];
+
+		for (size_t end = i + r->samples; i < end; i++)
+			put_sparse(&s, wrap_sub(v[i], wrap_mul(before[i],
+							       r->period)));
+	}
+	return out->len * 4 < g->keys.count;
+}
+
+/* False when the two columns are not what Go's runtime makes of counts. */
+static bool put_unsampled(struct colgroup_coder *c, const struct dictionary *d,
+			  const struct colgroup *g, size_t type,
+			  struct buf *out)
+{
+	const int64_t *objects = g->values.v + type * g->keys.count;
+	const int64_t *space = objects + g->keys.count;
+	int64_t *previous = colgroup_previous(c, d->keys.count);
+	struct sparse s[3];
+	size_t i = 0;
+
+	for (size_t k = 0; k < ARRAY_SIZE(s); k++) {
+		buf_reset(&c->parts[k]);
+		s[k] = (struct sparse){ .out = &c->parts[k] };
+	}
+	for (size_t row = 0; row < g->count; row++) {
+		const struct row *r = &g->rows[row];
+
+		for (size_t end = i + r->samples; i < end; i++) {
+			uint32_t key = g->keys.v[i];
+			const struct unsample_rate *rate =
+				unsample_rate(&c->unsample, key, r->period);
+			int64_t n = unsample_count(rate, objects[i]);
+
+			put_sparse(&s[0], wrap_sub(n, previous[key]));
+			put_sparse(&s[1], wrap_sub(objects[i],
+						   unsample_objects(rate, n)));
+			put_sparse(&s[2],
+				   wrap_sub(space[i], unsample_space(rate, n)));
+			previous[key] = n;
+		}
+	}
+	buf_reset(out);
+	for (size_t k = 0; k < ARRAY_SIZE(s); k++) {
+		enc_uvarint(out, c->parts[k].len);
+		buf_add(out, c->parts[k].ptr, c->parts[k].len);
+	}
+	return (c->parts[1].len + c->parts[2].len) * 8 < g->keys.count;
+}
+
+/* Whether a sample of the first rows says how large its objects are. */
+static bool has_sizes(const struct dictionary *d, const struct colgroup *g)
+{
+	size_t most = g->count ? g->keys.count / g->count : 0;
+
+	for (size_t i = 0; i < most; i++) {
+		if (unsample_size(d, d->keys.v[g->keys.v[i]].labels))
+			return true;
+	}
+	return false;
+}
+
+/* Where columns of values go. */
+struct writer {
+	struct colgroup_coder *c;
+	const struct dictionary *d;
+	const struct colgroup *g;
+	bool sizes; /* samples may say how large their objects are */
+	int level;
+	struct buf *out;
+};
+
+/*
+ * A column in the smaller of the two models that fit any, model and section.
+ * Where one is much the longer before it is compressed, it is not tried.
+ */
+static void put_any(const struct writer *w, size_t type)
+{
+	struct colgroup_coder *c = w->c;
+	struct buf *self = &c->parts[0];
+	struct buf *delta = &c->parts[1];
+	bool is_self;
+
+	put_self(w->g, type, &c->column);
+	put_delta(c, w->d, w->g, type, &c->other);
+	buf_reset(self);
+	buf_reset(delta);
+	if (c->column.len < 4 * c->other.len || !c->column.len)
+		section_put(c->zstd, w->level, buf_bytes(&c->column), self);
+	if (c->other.len < c->column.len)
+		section_put(c->zstd, w->level, buf_bytes(&c->other), delta);
+	is_self = !delta->len || (self->len && self->len <= delta->len);
+	buf_byte(w->out, is_self ? MODEL_SELF : MODEL_DELTA);
+	buf_add(w->out, is_self ? self->ptr : delta->ptr,
+		is_self ? self->len : delta->len);
+}
+
+/* The next types in a model that fits only some; how many, or 0. */
+static size_t put_special(const struct writer *w, size_t t)
+{
+	struct buf *column = &w->c->column;
+	bool two = w->sizes && t + 1 < w->g->types &&
+		   put_unsampled(w->c, w->d, w->g, t, column);
+
+	if (!two && (!t || !put_period(w->g, t, column)))
+		return 0;
+	buf_byte(w->out, two ? MODEL_UNSAMPLED : MODEL_PERIOD);
+	section_put(w->c->zstd, w->level, buf_bytes(column), w->out);
+	return two ? 2 : 1;
+}
+
+void colgroup_encode(struct colgroup_coder *c, const struct dictionary *d,
+		     const struct colgroup *g, int level, struct buf *out)
+{
+	const struct writer w = { c, d, g, has_sizes(d, g), level, out };
+
+	unsample_reset(&c->unsample, d);
+	put_head(g, &c->head);
+	section_put(c->zstd, level, buf_bytes(&c->head), out);
+	put_keys(c, d, g, &c->column);
+	section_put(c->zstd, level, buf_bytes(&c->column), out);
+	for (size_t t = 0; t < g->types;) {
+		size_t done = put_special(&w, t);
+
+		if (!done)
+			put_any(&w, t);
+		t += done ? done : 1;
+	}
+	buf_add(out, g->patches.ptr, g->patches.len);
+}

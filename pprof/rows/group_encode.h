@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Encode the rows of a group of profiles, column by column.
+ * Format: docs/format/columns.md.
+ *
+ * Ownership: appends to the caller's buffer.
+ * Threads: one thread an encoder.
+ */
+#ifndef PPROF_ROWS_GROUP_ENCODE_H
+#define PPROF_ROWS_GROUP_ENCODE_H
+
+#include "pprof/rows/group.h"
+
+/* Append the stored form of g. */
+void colgroup_encode(struct colgroup_coder *c, const struct dictionary *d,
+		     const struct colgroup *g, int level, struct buf *out);
+
+#endif

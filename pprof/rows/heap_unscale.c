@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/rows/heap_unscale.h"
+
+#include <float.h>
+#include <math.h>
+
+_Static_assert(FLT_EVAL_METHOD == 0, "doubles must be doubles");
+
+#define LOG2E  0x1.71547652b82fep0
+#define LN2_HI 0x1.62e42fee00000p-1
+#define LN2_LO 0x1.a39ef35793c76p-33
+#define TERMS  20
+#define LARGE  60.0   /* from here on exp(-x) adds nothing to 1 */
+#define BIG    0x1p62 /* beyond it an estimate is none */
+
+/*
+ * 1 - exp() of a small number loses most of its digits, so that the last bit
+ * of exp() decides: it is calculated in pairs of doubles, high + low.
+ */
+struct pair {
+	double high;
+	double low;
+};
+
+static struct pair sum_of(double a, double b)
+{
+	double s = a + b;
+	double t = s - a;
+
+	return (struct pair){ s, (a - (s - t)) + (b - t) };
+}
+
+static struct pair product(struct pair a, struct pair b)
+{
+	double p = a.high * b.high;
+	double low = fma(a.high, b.high, -p);
+
+	return sum_of(p, low + (a.high * b.low + a.low * b.high));
+}
+
+static struct pair quotient(struct pair a, double b)
+{
+	double q = a.high / b;
+
+	return sum_of(q, (fma(-q, b, a.high) + a.low) / b);
+}
+
+static struct pair plus_one(struct pair a)
+{
+	struct pair s = sum_of(1, a.high);
+
+	return sum_of(s.high, s.low + a.low);
+}
+
+/* exp(-x), x >= 0: x = k ln 2 - r, then r's power series. */
+static double exp_minus(double x)
+{
+	double k = (double)(int)(x * LOG2E + 0.5);
+	struct pair r = sum_of(k * LN2_HI - x, k * LN2_LO);
+	struct pair sum = { 1, 0 };
+
+	for (int i = TERMS; i > 0; i--)
+		sum = plus_one(quotient(product(r, sum), i));
+	return ldexp(sum.high, -(int)k);
+}
+
+double unsample_scale(int64_t size, int64_t rate)
+{
+	double x = (double)size / (double)rate;
+
+	if (size <= 0 || rate <= 1 || x > LARGE)
+		return 1;
+	return 1 / (1 - exp_minus(x));
+}
+
+int64_t unsample_size(const struct dictionary *d, uint32_t set)
+{
+	struct pprof_run r = d->label_sets.v[set];
+
+	for (uint32_t i = 0; i < r.count; i++) {
+		const struct pprof_label *l = &d->labels.v[r.first + i];
+
+		if (l->is_number && !l->unit &&
+		    str_eq(dict_str(d, l->key), str_of("bytes")))
+			return l->num > 0 ? l->num : 0;
+	}
+	return 0;
+}
+
+void unsample_reset(struct unsample *u, const struct dictionary *d)
+{
+	u->d = d;
+	u->period = 0;
+	u->rates.count = 0;
+}
+
+void unsample_fini(struct unsample *u)
+{
+	vec_fini(&u->rates);
+	mem_free(u->known);
+}
+
+static double scale_of(struct unsample *u, int64_t size)
+{
+	struct unsample_known *k;
+
+	if (!u->known)
+		u->known = mem_zalloc(UNSAMPLE_SCALES, sizeof(*u->known));
+	k = &u->known[(uint64_t)size * 0x9e3779b97f4a7c15u >> UNSAMPLE_SHIFT];
+	if (k->scale == 0 || k->size != size || k->period != u->period)
+		*k = (struct unsample_known){
+			.size = size,
+			.period = u->period,
+			.scale = unsample_scale(size, u->period),
+		};
+	return k->scale;
+}
+
+const struct unsample_rate *unsample_learn(struct unsample *u, uint32_t set)
+{
+	struct unsample_rate *r;
+
+	while (u->rates.count <= set)
+		*vec_add(&u->rates) = (struct unsample_rate){ 0 };
+	r = &u->rates.v[set];
+	r->size = unsample_size(u->d, set);
+	r->scale = scale_of(u, r->size);
+	r->known = true;
+	return r;
+}
+
+static int64_t truncated(double v)
+{
+	return v > -BIG && v < BIG ? (int64_t)v : 0;
+}
+
+int64_t unsample_objects(const struct unsample_rate *r, int64_t c)
+{
+	return truncated((double)c * r->scale);
+}
+
+int64_t unsample_space(const struct unsample_rate *r, int64_t c)
+{
+	int64_t bytes = (int64_t)((uint64_t)c * (uint64_t)r->size);
+
+	return truncated((double)bytes * r->scale);
+}
+
+int64_t unsample_count(const struct unsample_rate *r, int64_t objects)
+{
+	int64_t c = truncated((double)objects / r->scale);
+
+	for (int64_t i = c; i <= c + 1; i++) {
+		if (unsample_objects(r, i) == objects)
+			return i;
+	}
+	return c;
+}

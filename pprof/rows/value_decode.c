@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/rows/value_decode.h"
+
+#include "base/dec.h"
+#include "pprof/dictionary/section.h"
+#include "pprof/rows/group.h"
+#include "pprof/rows/group_decode.h"
+
+/* Numbers that are mostly 0. */
+struct sparse {
+	struct dec in;
+	uint64_t zeros; /* until the next one that is not */
+};
+
+static struct sparse sparse_init(struct bytes b)
+{
+	struct sparse s = { .in = dec_init(b) };
+
+	s.zeros = dec_left(&s.in) ? dec_uvarint(&s.in) : UINT64_MAX;
+	return s;
+}
+
+static inline int64_t get_sparse(struct sparse *s)
+{
+	int64_t v;
+
+	if (s->zeros) {
+		s->zeros--;
+		return 0;
+	}
+	v = dec_svarint(&s->in);
+	s->zeros = dec_left(&s->in) ? dec_uvarint(&s->in) : UINT64_MAX;
+	return v;
+}
+
+/*
+ * Go to the next one before `stop` that is not 0: *i is where it is, counted
+ * as the numbers are. False: there is none, and *i is stop.
+ */
+static inline bool next_sparse(struct sparse *s, size_t *i, size_t stop,
+			       int64_t *v)
+{
+	if (s->zeros >= stop - *i) {
+		s->zeros -= stop - *i;
+		*i = stop;
+		return false;
+	}
+	*i += s->zeros;
+	s->zeros = 0;
+	*v = get_sparse(s);
+	return true;
+}
+
+static void skip_sparse(struct sparse *s, size_t n)
+{
+	size_t i = 0;
+	int64_t v;
+
+	while (next_sparse(s, &i, n, &v))
+		i++;
+}
+
+/* What is to be read: samples from first on, the values before are passed. */
+struct span {
+	const struct colgroup *g;
+	const struct row *row; /* that first is the start of */
+	size_t first;
+};
+
+static struct span span_of(const struct colgroup *g, size_t begin)
+{
+	struct span s = { .g = g, .row = &g->rows[begin] };
+
+	s.first = colgroup_count_samples(g, begin);
+	return s;
+}
+
+static bool get_self(struct dec *in, const struct span *s, int64_t *v)
+{
+	for (size_t i = 0; i < s->first; i++)
+		dec_svarint(in);
+	for (size_t i = s->first; i < s->g->keys.count; i++)
+		v[i] = dec_svarint(in);
+	return !in->bad;
+}
+
+/* Add up, by key, what stands before the span. */
+static void pass_deltas(struct sparse *s, const struct span *span,
+			int64_t *previous)
+{
+	int64_t v;
+
+	for (size_t i = 0; next_sparse(s, &i, span->first, &v); i++) {
+		int64_t *p = &previous[span->g->keys.v[i]];
+
+		*p = wrap_add(*p, v);
+	}
+}
+
+static bool get_delta(struct colgroup_coder *c, const struct dictionary *d,
+		      struct dec *in, const struct span *span, int64_t *v)
+{
+	int64_t *previous = colgroup_previous(c, d->keys.count);
+	struct sparse s = sparse_init(dec_bytes(in, dec_left(in)));
+
+	pass_deltas(&s, span, previous);
+	for (size_t i = span->first; i < span->g->keys.count; i++) {
+		int64_t *p = &previous[span->g->keys.v[i]];
+
+		*p = wrap_add(*p, get_sparse(&s));
+		v[i] = *p;
+	}
+	return !s.in.bad;
+}
+
+static bool get_period(struct dec *in, const struct span *span,
+		       const int64_t *before, int64_t *v)
+{
+	struct sparse s = sparse_init(dec_bytes(in, dec_left(in)));
+	const struct row *r = span->row;
+	size_t i = span->first;
+
+	skip_sparse(&s, i);
+	for (; i < span->g->keys.count; r++) {
+		for (size_t stop = i + r->samples; i < stop; i++)
+			v[i] = wrap_add(wrap_mul(before[i], r->period),
+					get_sparse(&s));
+	}
+	return !s.in.bad;
+}
+
+/* Counts of sampled objects by key, and how far off their estimates are. */
+struct unsampled {
+	struct colgroup_coder *c;
+	struct sparse counts;
+	struct sparse objects;
+	struct sparse space;
+};
+
+static void pass_counts(struct unsampled *u, const struct span *span,
+			struct colgroup_estimate *estimates)
+{
+	int64_t v;
+
+	for (size_t i = 0; next_sparse(&u->counts, &i, span->first, &v); i++) {
+		struct colgroup_estimate *e = &estimates[span->g->keys.v[i]];
+
+		e->count = wrap_add(e->count, v);
+	}
+	skip_sparse(&u->objects, span->first);
+	skip_sparse(&u->space, span->first);
+}
+
+/* A count that changed, or that is met for the first time in the span. */
+static void estimate(struct unsampled *u, struct colgroup_estimate *e,
+		     uint32_t key, int64_t period)
+{
+	const struct unsample_rate *rate =
+		unsample_rate(&u->c->unsample, key, period);
+
+	e->made = true;
+	e->period = period;
+	e->objects = unsample_objects(rate, e->count);
+	e->space = unsample_space(rate, e->count);
+}
+
+static void get_row(struct unsampled *u, const struct row *r,
+		    const uint32_t *keys, struct colgroup_estimate *estimates,
+		    int64_t *objects, int64_t *space)
+{
+	for (size_t i = 0; i < r->samples; i++) {
+		struct colgroup_estimate *e = &estimates[keys[i]];
+		int64_t more = get_sparse(&u->counts);
+
+		if (more || !e->made || e->period != r->period) {
+			e->count = wrap_add(e->count, more);
+			estimate(u, e, keys[i], r->period);
+		}
+		objects[i] = wrap_add(e->objects, get_sparse(&u->objects));
+		space[i] = wrap_add(e->space, get_sparse(&u->space));
+	}
+}
+
+static struct sparse get_part(struct dec *in)
+{
+	size_t len = (size_t)dec_uvarint(in);
+
+	return sparse_init(dec_bytes(in, len));
+}
+
+static bool get_unsampled(struct colgroup_coder *c, const struct dictionary *d,
+			  struct dec *in, const struct span *span,
+			  int64_t *objects)
+{
+	const struct colgroup *g = span->g;
+	struct colgroup_estimate *estimates =
+		colgroup_estimates(c, d->keys.count);
+	struct unsampled u = { .c = c };
+	const struct row *r = span->row;
+
+	u.counts = get_part(in);
+	u.objects = get_part(in);
+	u.space = get_part(in);
+	pass_counts(&u, span, estimates);
+	for (size_t i = span->first; i < g->keys.count; r++) {
+		get_row(&u, r, g->keys.v + i, estimates, objects + i,
+			objects + g->keys.count + i);
+		i += r->samples;
+	}
+	return !in->bad && !u.counts.in.bad && !u.objects.in.bad &&
+	       !u.space.in.bad;
+}
+
+/* The sections of values: what each column is, and whether it is needed. */
+struct plan {
+	enum column_model
+		models[TYPES_MAX]; /* of each section's first column */
+	bool needed[TYPES_MAX];
+};
+
+static size_t columns_of(enum column_model model)
+{
+	return model == MODEL_UNSAMPLED ? 2 : 1;
+}
+
+/* A column is needed when it is wanted, or one that is made of it. */
+static bool is_needed(const struct plan *p, const struct colgroup_request *q,
+		      size_t t, size_t columns, size_t types)
+{
+	size_t next = t + columns;
+	bool wanted = !q->types || q->types[t] ||
+		      (columns == 2 && t + 1 < types && q->types[t + 1]);
+
+	return wanted || (next < types && p->needed[next] &&
+			  p->models[next] == MODEL_PERIOD);
+}
+
+static void make_plan(struct plan *p, const struct colgroup_request *q,
+		      struct dec in, size_t types)
+{
+	uint16_t firsts[TYPES_MAX];
+	size_t sections = 0;
+
+	for (size_t t = 0; t < types; t += columns_of(p->models[t])) {
+		p->models[t] = dec_u8(&in);
+		section_skip(&in);
+		firsts[sections++] = (uint16_t)t;
+	}
+	while (sections) {
+		size_t t = firsts[--sections];
+
+		p->needed[t] =
+			is_needed(p, q, t, columns_of(p->models[t]), types);
+	}
+}
+
+/* Columns of values from t on, in c->column. */
+static bool get_values(struct colgroup_coder *c, const struct dictionary *d,
+		       const struct colgroup_request *q,
+		       enum column_model model, struct colgroup *g, size_t t)
+{
+	struct dec in = dec_init(buf_bytes(&c->column));
+	struct span span = span_of(g, q->begin);
+	int64_t *v = g->values.v + t * g->keys.count;
+
+	switch (model) {
+	case MODEL_SELF:
+		return get_self(&in, &span, v);
+	case MODEL_DELTA:
+		return get_delta(c, d, &in, &span, v);
+	case MODEL_PERIOD:
+		return t && get_period(&in, &span, v - g->keys.count, v);
+	case MODEL_UNSAMPLED:
+		return t + 1 < g->types && get_unsampled(c, d, &in, &span, v);
+	}
+	return false;
+}
+
+int colgroup_get_values(struct colgroup_coder *c, const struct dictionary *d,
+			const struct colgroup_request *q, struct dec *in,
+			struct colgroup *g, struct err *err)
+{
+	struct plan plan = { 0 };
+
+	g->values.count = 0;
+	vec_reserve(&g->values, g->types * g->keys.count + 1);
+	g->values.count = g->types * g->keys.count;
+	make_plan(&plan, q, *in, g->types);
+	for (size_t t = 0; t < g->types;) {
+		enum column_model model = dec_u8(in);
+		int rc;
+
+		if (!plan.needed[t]) {
+			section_skip(in);
+		} else {
+			rc = section_get(c->zstd, in, &c->column, err);
+			if (rc)
+				return rc;
+			if (!get_values(c, d, q, model, g, t))
+				return colgroup_damaged(err,
+							"a column of values");
+		}
+		t += columns_of(model);
+	}
+	return 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decode the values of a group of profiles. Format: docs/format/columns.md.
+ *
+ * Ownership: fills the values of the caller's group.
+ * Threads: one thread a decoder.
+ */
+#ifndef PPROF_ROWS_VALUE_DECODE_H
+#define PPROF_ROWS_VALUE_DECODE_H
+
+#include "base/dec.h"
+#include "pprof/rows/group.h"
+
+NODISCARD int colgroup_get_values(struct colgroup_coder *c,
+				  const struct dictionary *d,
+				  const struct colgroup_request *q,
+				  struct dec *in, struct colgroup *g,
+				  struct err *err);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/wire/idmap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define IDS_KEPT ((size_t)128 * 1024)
+
+void idmap_reset(struct idmap *m)
+{
+	/* What a giant needed is given back. */
+	if (m->pairs.cap > IDS_KEPT || m->places_cap > IDS_KEPT)
+		idmap_fini(m);
+	m->pairs.count = 0;
+	m->count = 0;
+	m->max = 0;
+	m->scattered = false;
+}
+
+void idmap_fini(struct idmap *m)
+{
+	vec_fini(&m->pairs);
+	mem_free(m->places);
+	*m = (struct idmap){ 0 };
+}
+
+static void add_pair(struct idmap *m, uint64_t id, size_t place)
+{
+	*vec_add(&m->pairs) = (struct idmap_pair){
+		.id = id,
+		.place = (uint32_t)place,
+	};
+	m->max = id > m->max ? id : m->max;
+}
+
+/* The first id out of sequence: write down those that were in it. */
+static void scatter(struct idmap *m)
+{
+	m->scattered = true;
+	for (size_t i = 0; i < m->count; i++)
+		add_pair(m, i + 1, i);
+}
+
+void idmap_add(struct idmap *m, uint64_t id)
+{
+	if (!m->scattered && id != m->count + 1)
+		scatter(m);
+	if (m->scattered)
+		add_pair(m, id, m->count);
+	m->count++;
+}
+
+static bool seal_dense(struct idmap *m)
+{
+	size_t n = (size_t)m->max + 1;
+
+	if (n > m->places_cap) {
+		m->places = mem_realloc(m->places, n, sizeof(*m->places));
+		m->places_cap = n;
+	}
+	memset(m->places, 0xff, n * sizeof(*m->places));
+	for (size_t i = 0; i < m->pairs.count; i++) {
+		uint32_t *place = &m->places[m->pairs.v[i].id];
+
+		if (*place != IDMAP_NONE)
+			return false;
+		*place = m->pairs.v[i].place;
+	}
+	return true;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	uint64_t x = ((const struct idmap_pair *)a)->id;
+	uint64_t y = ((const struct idmap_pair *)b)->id;
+
+	return (x > y) - (x < y);
+}
+
+bool idmap_seal(struct idmap *m)
+{
+	if (!m->scattered)
+		return true;
+	m->dense = m->max / 4 <= m->count + 64;
+	if (m->dense)
+		return seal_dense(m);
+	qsort(m->pairs.v, m->pairs.count, sizeof(*m->pairs.v), by_id);
+	for (size_t i = 1; i < m->pairs.count; i++) {
+		if (m->pairs.v[i].id == m->pairs.v[i - 1].id)
+			return false;
+	}
+	return true;
+}
+
+uint32_t idmap_find_scattered(const struct idmap *m, uint64_t id)
+{
+	struct idmap_pair key = { .id = id };
+	const struct idmap_pair *found;
+
+	if (m->dense)
+		return id <= m->max ? m->places[id] : IDMAP_NONE;
+	found = bsearch(&key, m->pairs.v, m->pairs.count, sizeof(key), by_id);
+	return found ? found->place : IDMAP_NONE;
+}

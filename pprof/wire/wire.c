@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pprof/wire/wire.h"
+
+uint64_t wire_varint_slow(struct wire *w)
+{
+	uint64_t value = 0;
+
+	for (unsigned i = 0; i < 10 && w->pos < w->end; i++) {
+		uint8_t byte = *w->pos++;
+
+		value |= (uint64_t)(byte & 0x7f) << (7 * i);
+		if (byte < 0x80)
+			return value;
+	}
+	w->bad = true;
+	w->pos = w->end;
+	return 0;
+}
+
+static struct bytes take(struct wire *w, uint64_t n)
+{
+	struct bytes b = { .ptr = w->pos, .len = (size_t)n };
+
+	if (n > (uint64_t)(w->end - w->pos)) {
+		w->bad = true;
+		w->pos = w->end;
+		return (struct bytes){ .ptr = w->end, .len = 0 };
+	}
+	w->pos += n;
+	return b;
+}
+
+bool wire_next_slow(struct wire *w, struct wire_field *out)
+{
+	uint64_t key;
+
+	if (w->pos == w->end || w->bad)
+		return false;
+	key = wire_varint(w);
+	out->number = key >> 3;
+	out->type = (enum wire_type)(key & 7);
+	switch (out->type) {
+	case WIRE_VARINT:
+		out->value = wire_varint(w);
+		break;
+	case WIRE_64:
+		take(w, 8);
+		break;
+	case WIRE_BYTES:
+		out->bytes = take(w, wire_varint(w));
+		break;
+	case WIRE_32:
+		take(w, 4);
+		break;
+	default:
+		w->bad = true;
+		break;
+	}
+	return !w->bad;
+}
