@@ -4,13 +4,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/file_private.h"
 #include "base/mem.h"
 #include "base/sigbus.h"
 
@@ -35,8 +34,7 @@ static const char *const op_names[] = {
 	[FS_PAGE] = "read",
 };
 
-/* Ask the hook. On refusal errno is set and -1 returned, as by a call. */
-static int before(struct fs *fs, const struct fs_call *call)
+int fs_call_before(struct fs *fs, const struct fs_call *call)
 {
 	int refused = fs && fs->before ? fs->before(fs, call) : 0;
 
@@ -45,9 +43,8 @@ static int before(struct fs *fs, const struct fs_call *call)
 	return refused ? -1 : 0;
 }
 
-/* The end of every call: tell the hook, or make the error. */
-static int done(struct fs *fs, const struct fs_call *call, int rc,
-		struct err *err)
+int fs_call_done(struct fs *fs, const struct fs_call *call, int rc,
+		 struct err *err)
 {
 	if (rc < 0)
 		return err_sys(err, "%s %s", op_names[call->op], call->path);
@@ -76,9 +73,9 @@ static int stat_fd(struct fs *fs, const char *path, int fd, struct stat *st,
 		   struct err *err)
 {
 	struct fs_call call = { .op = FS_STAT, .path = path, .fd = fd };
-	int rc = before(fs, &call);
+	int rc = fs_call_before(fs, &call);
 
-	return done(fs, &call, rc ? rc : fstat(fd, st), err);
+	return fs_call_done(fs, &call, rc ? rc : fstat(fd, st), err);
 }
 
 /* Refuse what is no file, or /dev/null and its like: a directory, a pipe. */
@@ -96,7 +93,7 @@ static int check_bytes(struct fs *fs, const char *path, int fd, int refusal,
 static void close_fd(struct fs *fs, const char *path, int fd)
 {
 	struct fs_call call = { .op = FS_CLOSE, .path = path, .fd = fd };
-	bool refused = before(fs, &call) != 0;
+	bool refused = fs_call_before(fs, &call) != 0;
 
 	/* What had to be durable was synced before, so a failure loses nothing. */
 	close(fd);
@@ -114,12 +111,12 @@ int file_open(struct fs *fs, const char *path, enum file_mode mode,
 	struct file *f;
 	int rc;
 
-	rc = before(fs, &call);
+	rc = fs_call_before(fs, &call);
 	/* O_NONBLOCK: what stands there may be a pipe. */
 	if (!rc)
 		rc = call.fd = open(path, open_flags(mode) | O_NONBLOCK,
 				    mode == FILE_OUTPUT ? 0666 : 0640);
-	rc = done(fs, &call, rc, err);
+	rc = fs_call_done(fs, &call, rc, err);
 	if (rc)
 		return rc;
 	rc = check_bytes(fs, path, call.fd, ERR_CORRUPT, err);
@@ -181,8 +178,8 @@ int file_read(const struct file *f, uint64_t offset, void *p, size_t n,
 	struct fs_call call = call_on(f, FS_READ, offset, n);
 	size_t got = 0;
 
-	if (before(f->fs, &call))
-		return done(f->fs, &call, -1, err);
+	if (fs_call_before(f->fs, &call))
+		return fs_call_done(f->fs, &call, -1, err);
 	while (got < n) {
 		ssize_t rc = pread(f->fd, (char *)p + got, n - got,
 				   (off_t)(offset + got));
@@ -190,14 +187,14 @@ int file_read(const struct file *f, uint64_t offset, void *p, size_t n,
 		if (rc < 0 && errno == EINTR)
 			continue;
 		if (rc < 0)
-			return done(f->fs, &call, -1, err);
+			return fs_call_done(f->fs, &call, -1, err);
 		if (!rc)
 			return err_set(err, ERR_CORRUPT,
 				       "%s ends before %llu + %zu", f->path,
 				       (unsigned long long)offset, n);
 		got += (size_t)rc;
 	}
-	return done(f->fs, &call, 0, err);
+	return fs_call_done(f->fs, &call, 0, err);
 }
 
 int file_read_all(const struct file *f, struct buf *out, struct err *err)
@@ -318,8 +315,8 @@ int file_write(struct file *f, uint64_t offset, struct bytes b, struct err *err)
 	struct fs_call call = call_on(f, FS_WRITE, offset, b.len);
 	size_t put = 0;
 
-	if (before(f->fs, &call))
-		return done(f->fs, &call, -1, err);
+	if (fs_call_before(f->fs, &call))
+		return fs_call_done(f->fs, &call, -1, err);
 	while (put < b.len) {
 		ssize_t rc = pwrite(f->fd, b.ptr + put, b.len - put,
 				    (off_t)(offset + put));
@@ -327,36 +324,37 @@ int file_write(struct file *f, uint64_t offset, struct bytes b, struct err *err)
 		if (rc < 0 && errno == EINTR)
 			continue;
 		if (rc < 0)
-			return done(f->fs, &call, -1, err);
+			return fs_call_done(f->fs, &call, -1, err);
 		put += (size_t)rc;
 	}
-	return done(f->fs, &call, 0, err);
+	return fs_call_done(f->fs, &call, 0, err);
 }
 
 int file_sync(struct file *f, struct err *err)
 {
 	struct fs_call call = call_on(f, FS_SYNC, 0, 0);
-	int rc = before(f->fs, &call);
+	int rc = fs_call_before(f->fs, &call);
 
-	return done(f->fs, &call, rc ? rc : fdatasync(f->fd), err);
+	return fs_call_done(f->fs, &call, rc ? rc : fdatasync(f->fd), err);
 }
 
 int file_truncate(struct file *f, uint64_t size, struct err *err)
 {
 	struct fs_call call = call_on(f, FS_TRUNCATE, size, 0);
-	int rc = before(f->fs, &call);
+	int rc = fs_call_before(f->fs, &call);
 
-	return done(f->fs, &call, rc ? rc : ftruncate(f->fd, (off_t)size), err);
+	return fs_call_done(f->fs, &call,
+			    rc ? rc : ftruncate(f->fd, (off_t)size), err);
 }
 
 int file_allocate(struct file *f, uint64_t size, struct err *err)
 {
 	struct fs_call call = call_on(f, FS_ALLOCATE, 0, size);
-	int rc = before(f->fs, &call);
+	int rc = fs_call_before(f->fs, &call);
 
 	if (!rc && (errno = posix_fallocate(f->fd, 0, (off_t)size)) != 0)
 		rc = -1;
-	return done(f->fs, &call, rc, err);
+	return fs_call_done(f->fs, &call, rc, err);
 }
 
 int file_map(const struct file *f, size_t len, struct bytes *out,
@@ -364,11 +362,11 @@ int file_map(const struct file *f, size_t len, struct bytes *out,
 {
 	struct fs_call call = call_on(f, FS_MMAP, 0, len);
 	void *p = MAP_FAILED;
-	int rc = before(f->fs, &call);
+	int rc = fs_call_before(f->fs, &call);
 
 	if (!rc)
 		p = mmap(NULL, len, PROT_READ, MAP_PRIVATE, f->fd, 0);
-	rc = done(f->fs, &call, p == MAP_FAILED ? -1 : 0, err);
+	rc = fs_call_done(f->fs, &call, p == MAP_FAILED ? -1 : 0, err);
 	if (!rc)
 		*out = (struct bytes){ .ptr = p, .len = len };
 	return rc;
@@ -379,9 +377,10 @@ int file_map_read(const struct file *f, struct bytes map, uint64_t offset,
 {
 	struct fs_call call = call_on(f, FS_PAGE, offset, n);
 
-	if (before(f->fs, &call) || !sigbus_copy(p, map.ptr + offset, n))
+	if (fs_call_before(f->fs, &call) ||
+	    !sigbus_copy(p, map.ptr + offset, n))
 		return file_read(f, offset, p, n, err);
-	return done(f->fs, &call, 0, err);
+	return fs_call_done(f->fs, &call, 0, err);
 }
 
 void file_unmap(struct bytes *b)
@@ -394,196 +393,6 @@ void file_unmap(struct bytes *b)
 	if (b->len)
 		munmap(u.as_is, b->len);
 	*b = (struct bytes){ 0 };
-}
-
-int fs_rename(struct fs *fs, const char *from, const char *to, struct err *err)
-{
-	struct fs_call call = {
-		.op = FS_RENAME, .path = from, .to = to, .fd = -1
-	};
-	int rc = before(fs, &call);
-
-	return done(fs, &call, rc ? rc : rename(from, to), err);
-}
-
-int fs_link(struct fs *fs, const char *from, const char *to, struct err *err)
-{
-	struct fs_call call = {
-		.op = FS_LINK, .path = from, .to = to, .fd = -1
-	};
-	int rc = before(fs, &call);
-
-	return done(fs, &call, rc ? rc : link(from, to), err);
-}
-
-int fs_unlink(struct fs *fs, const char *path, struct err *err)
-{
-	struct fs_call call = { .op = FS_UNLINK, .path = path, .fd = -1 };
-	int rc = before(fs, &call);
-
-	return done(fs, &call, rc ? rc : unlink(path), err);
-}
-
-int fs_mkdir(struct fs *fs, const char *path, struct err *err)
-{
-	struct fs_call call = { .op = FS_MKDIR, .path = path, .fd = -1 };
-	int rc = before(fs, &call);
-
-	return done(fs, &call, rc ? rc : mkdir(path, 0750), err);
-}
-
-int fs_sync_dir(struct fs *fs, const char *path, struct err *err)
-{
-	struct fs_call call = { .op = FS_SYNC_DIR, .path = path, .fd = -1 };
-	int rc = before(fs, &call);
-	int fd = -1;
-
-	if (!rc)
-		rc = fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0)
-		rc = fsync(fd);
-	rc = done(fs, &call, rc, err);
-	if (fd >= 0)
-		close(fd);
-	return rc;
-}
-
-int file_replace(struct fs *fs, const char *tmp, const char *path,
-		 struct bytes b, struct err *err)
-{
-	struct file *f = NULL;
-	int rc = file_open(fs, tmp, FILE_ENSURE, &f, err);
-
-	if (!rc)
-		rc = file_truncate(f, 0, err);
-	if (!rc)
-		rc = file_write(f, 0, b, err);
-	if (!rc)
-		rc = file_sync(f, err);
-	file_close(f);
-	return rc ? rc : fs_rename(fs, tmp, path, err);
-}
-
-int fs_space(const char *path, uint64_t *total, uint64_t *available,
-	     struct err *err)
-{
-	struct statvfs st;
-
-	if (statvfs(path, &st))
-		return err_sys(err, "statvfs %s", path);
-	*total = (uint64_t)st.f_blocks * st.f_frsize;
-	*available = (uint64_t)st.f_bavail * st.f_frsize;
-	return 0;
-}
-
-static int stat_path(struct fs *fs, const char *path, struct stat *st,
-		     struct err *err)
-{
-	struct fs_call call = { .op = FS_STAT, .path = path, .fd = -1 };
-	int rc = before(fs, &call);
-
-	return done(fs, &call, rc ? rc : lstat(path, st), err);
-}
-
-int fs_size(struct fs *fs, const char *path, uint64_t *out, struct err *err)
-{
-	struct stat st;
-	int rc = stat_path(fs, path, &st, err);
-
-	if (!rc)
-		*out = (uint64_t)st.st_size;
-	return rc;
-}
-
-static int remove_entry(struct fs *fs, const char *path, struct err *err)
-{
-	struct stat st;
-	int rc = stat_path(fs, path, &st, err);
-
-	if (rc)
-		return rc;
-	return S_ISDIR(st.st_mode) ? fs_remove_dir(fs, path, err) :
-				     fs_unlink(fs, path, err);
-}
-
-int fs_remove_dir(struct fs *fs, const char *path, struct err *err)
-{
-	struct fs_call call = { .op = FS_RMDIR, .path = path, .fd = -1 };
-	struct name_list l = { 0 };
-	int rc = fs_list(fs, path, &l, err);
-
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < l.count && !rc; i++) {
-		CLEANUP(mem_freep)
-		char *name = mem_printf("%s/%s", path, l.names[i]);
-
-		rc = remove_entry(fs, name, err);
-	}
-	name_list_fini(&l);
-	if (rc)
-		return rc;
-	rc = before(fs, &call);
-	return done(fs, &call, rc ? rc : rmdir(path), err);
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* All names of an open directory but "." and "..". */
-static int list_open(DIR *d, struct name_list *l)
-{
-	size_t cap = 0;
-
-	/* glibc's readdir is safe on streams that are not shared. */
-	for (;;) {
-		struct dirent *e;
-
-		errno = 0;
-		e = readdir(d); /* NOLINT(concurrency-mt-unsafe) */
-		if (!e)
-			return errno ? -1 : 0;
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-			continue;
-		l->names =
-			mem_grow(l->names, l->count, &cap, sizeof(*l->names));
-		l->names[l->count++] = mem_strdup(e->d_name);
-	}
-}
-
-int fs_list(struct fs *fs, const char *path, struct name_list *out,
-	    struct err *err)
-{
-	struct fs_call call = { .op = FS_LIST, .path = path, .fd = -1 };
-	struct name_list l = { 0 };
-	DIR *d = NULL;
-	int rc = before(fs, &call);
-
-	if (!rc) {
-		d = opendir(path);
-		rc = d ? list_open(d, &l) : -1;
-	}
-	rc = done(fs, &call, rc, err);
-	if (d)
-		closedir(d);
-	if (rc) {
-		name_list_fini(&l);
-		return rc;
-	}
-	if (l.count)
-		qsort(l.names, l.count, sizeof(*l.names), by_name);
-	*out = l;
-	return 0;
-}
-
-void name_list_fini(struct name_list *l)
-{
-	for (size_t i = 0; i < l->count; i++)
-		mem_free(l->names[i]);
-	mem_free(l->names);
-	*l = (struct name_list){ 0 };
 }
 
 static int read_to_end(int fd, const char *path, struct buf *out,

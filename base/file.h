@@ -51,7 +51,7 @@ struct fs_call {
 };
 
 /*
- * before() may refuse a call by an errno (0: go on); after() is told of each
+ * fs_call_before() may refuse a call by an errno (0: go on); after() is told of each
  * call that succeeded, once its effect is there. Called by any thread.
  */
 struct fs {
@@ -130,42 +130,11 @@ NODISCARD int file_map_read(const struct file *f, struct bytes map,
 			    struct err *err);
 void file_unmap(struct bytes *b);
 
-/* Names. A change is durable after fs_sync_dir() on the directory. */
-NODISCARD int fs_rename(struct fs *fs, const char *from, const char *to,
-			struct err *err);
-NODISCARD int fs_link(struct fs *fs, const char *from, const char *to,
-		      struct err *err);
-NODISCARD int fs_unlink(struct fs *fs, const char *path, struct err *err);
-NODISCARD int fs_mkdir(struct fs *fs, const char *path, struct err *err);
-NODISCARD int fs_sync_dir(struct fs *fs, const char *path, struct err *err);
-
-/*
- * Put b into the file `path` by way of the file tmp, so that a reader finds
- * the old bytes or the new ones. Durable after fs_sync_dir().
- */
-NODISCARD int file_replace(struct fs *fs, const char *tmp, const char *path,
-			   struct bytes b, struct err *err);
-
-/* Bytes of the file system that holds path, and how many of them are free. */
-NODISCARD int fs_space(const char *path, uint64_t *total, uint64_t *available,
-		       struct err *err);
-
-/* Bytes of the file at path. */
-NODISCARD int fs_size(struct fs *fs, const char *path, uint64_t *out,
-		      struct err *err);
-
-/* Remove a directory and everything in it; no links are followed. */
-NODISCARD int fs_remove_dir(struct fs *fs, const char *path, struct err *err);
-
 /* A directory's names without "." and "..", sorted. */
 struct name_list {
 	char **names;
 	size_t count;
 };
-
-NODISCARD int fs_list(struct fs *fs, const char *path, struct name_list *out,
-		      struct err *err);
-void name_list_fini(struct name_list *l);
 
 /*
  * Append the whole file to out; ERR_TOOBIG beyond out's maximum. ERR_INVALID:
@@ -191,5 +160,12 @@ static inline bool file_stamp_eq(struct file_stamp a, struct file_stamp b)
 	return a.mtime_ns == b.mtime_ns && a.size == b.size &&
 	       a.inode == b.inode;
 }
+
+/* Ask the hook. On refusal errno is set and -1 returned, as by a call. */
+int fs_call_before(struct fs *fs, const struct fs_call *call);
+
+/* The end of every call: tell the hook, or make the error. */
+NODISCARD int fs_call_done(struct fs *fs, const struct fs_call *call, int rc,
+			   struct err *err);
 
 #endif

@@ -1,34 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/yaml.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <yaml.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/table.h"
-#include "base/units.h"
+#include "base/yaml_merge.h"
+#include "base/yaml_private.h"
+#include "base/yaml_value.h"
 
 #define ERRORS_MAX (64 * KIB)
-
-struct anchor {
-	const char *name;
-	struct yaml_node *node;
-	struct anchor *next;
-};
-
-/* State of one parse: events in, nodes out. */
-struct builder {
-	struct yaml *y;
-	yaml_parser_t parser;
-	struct anchor *anchors;
-	bool failed;
-};
 
 static void message(struct buf *out, const struct yaml *y, unsigned line,
 		    unsigned column, const char *text)
@@ -65,8 +48,8 @@ void yaml_warn(struct yaml *y, const struct yaml_node *at, const char *fmt, ...)
 	message(&y->warnings, y, at ? at->line : 0, at ? at->column : 0, text);
 }
 
-static struct yaml_node *fail(struct builder *b, yaml_mark_t mark,
-			      const char *text)
+struct yaml_node *fail(struct yaml_builder *b, yaml_mark_t mark,
+		       const char *text)
 {
 	struct yaml_node at = { .line = (unsigned)mark.line + 1,
 				.column = (unsigned)mark.column + 1 };
@@ -77,7 +60,7 @@ static struct yaml_node *fail(struct builder *b, yaml_mark_t mark,
 	return NULL;
 }
 
-static bool next_event(struct builder *b, yaml_event_t *e)
+static bool next_event(struct yaml_builder *b, yaml_event_t *e)
 {
 	if (yaml_parser_parse(&b->parser, e))
 		return true;
@@ -86,7 +69,7 @@ static bool next_event(struct builder *b, yaml_event_t *e)
 	return false;
 }
 
-static struct yaml_node *node_new(struct builder *b, enum yaml_kind kind,
+static struct yaml_node *node_new(struct yaml_builder *b, enum yaml_kind kind,
 				  const yaml_event_t *e)
 {
 	struct yaml_node *n = arena_new(&b->y->arena, struct yaml_node);
@@ -98,7 +81,7 @@ static struct yaml_node *node_new(struct builder *b, enum yaml_kind kind,
 	return n;
 }
 
-static void remember(struct builder *b, const yaml_char_t *name,
+static void remember(struct yaml_builder *b, const yaml_char_t *name,
 		     struct yaml_node *node)
 {
 	struct anchor *a;
@@ -112,7 +95,7 @@ static void remember(struct builder *b, const yaml_char_t *name,
 	b->anchors = a;
 }
 
-static struct yaml_node *recall(struct builder *b, const yaml_event_t *e)
+static struct yaml_node *recall(struct yaml_builder *b, const yaml_event_t *e)
 {
 	const char *name = (const char *)e->data.alias.anchor;
 
@@ -123,12 +106,13 @@ static struct yaml_node *recall(struct builder *b, const yaml_event_t *e)
 	return fail(b, e->start_mark, "alias of an anchor that is not known");
 }
 
-static struct yaml_node *build(struct builder *b, yaml_event_t *e,
+static struct yaml_node *build(struct yaml_builder *b, yaml_event_t *e,
 			       unsigned depth);
 
 /* The items up to the end event, into n. */
-static struct yaml_node *build_items(struct builder *b, struct yaml_node *n,
-				     yaml_event_type_t end, unsigned depth)
+static struct yaml_node *build_items(struct yaml_builder *b,
+				     struct yaml_node *n, yaml_event_type_t end,
+				     unsigned depth)
 {
 	struct yaml_node **items = NULL;
 	size_t cap = 0;
@@ -165,106 +149,11 @@ static struct yaml_node *build_items(struct builder *b, struct yaml_node *n,
 	return b->failed ? NULL : n;
 }
 
-static bool same_key(const void *ctx, uint32_t number, const void *key)
+bool same_key(const void *ctx, uint32_t number, const void *key)
 {
 	const struct yaml_node *map = ctx;
 
 	return str_eq(map->items[number]->text, *(const struct str *)key);
-}
-
-static bool is_merge_key(const struct yaml_node *key)
-{
-	return !key->quoted && str_is(key->text, "<<");
-}
-
-/* A map that is written anew because it has merge keys. */
-struct merging {
-	struct yaml_node *map; /* its items grow up to cap */
-	size_t cap;
-	struct table seen;
-};
-
-static void add_pair(struct merging *m, struct yaml_node *key,
-		     struct yaml_node *value)
-{
-	uint64_t hash = hash64(bytes_of(key->text));
-
-	m->map->items = mem_grow(m->map->items, m->map->count + 1, &m->cap,
-				 sizeof(struct yaml_node *));
-	table_add(&m->seen, hash, (uint32_t)m->map->count);
-	m->map->items[m->map->count++] = key;
-	m->map->items[m->map->count++] = value;
-}
-
-static bool has_key(const struct merging *m, const struct yaml_node *key)
-{
-	return table_find(&m->seen, hash64(bytes_of(key->text)), same_key,
-			  m->map, &key->text) != TABLE_NONE;
-}
-
-static bool merge_from(struct builder *b, struct merging *m,
-		       const struct yaml_node *key,
-		       const struct yaml_node *from)
-{
-	yaml_mark_t at = { .line = key->line - 1, .column = key->column - 1 };
-
-	if (from->kind != YAML_MAP) {
-		fail(b, at, "<< takes a map, or a list of maps");
-		return false;
-	}
-	for (size_t i = 0; i < from->count; i += 2) {
-		/* The map's own keys win, then those of the map merged first. */
-		if (!has_key(m, from->items[i]))
-			add_pair(m, from->items[i], from->items[i + 1]);
-	}
-	return true;
-}
-
-/*
- * "<<: *anchor" of YAML 1.1: the pairs of another map, or of a list of maps,
- * whose keys the map does not have.
- */
-static struct yaml_node *merge(struct builder *b, struct yaml_node *n)
-{
-	struct yaml_node whole = *n;
-	struct merging m = { .map = &whole };
-	bool good = true;
-
-	whole.items = NULL;
-	whole.count = 0;
-	for (size_t i = 0; i < n->count; i += 2) {
-		/* Keep duplicates: yaml_unique_keys() reports them. */
-		if (!is_merge_key(n->items[i]))
-			add_pair(&m, n->items[i], n->items[i + 1]);
-	}
-	for (size_t i = 0; i < n->count && good; i += 2) {
-		const struct yaml_node *from = n->items[i + 1];
-
-		if (!is_merge_key(n->items[i]))
-			continue;
-		if (from->kind != YAML_LIST)
-			good = merge_from(b, &m, n->items[i], from);
-		for (size_t k = 0;
-		     good && from->kind == YAML_LIST && k < from->count; k++)
-			good = merge_from(b, &m, n->items[i], from->items[k]);
-	}
-	n->items = arena_array(&b->y->arena, struct yaml_node *, whole.count);
-	if (whole.count)
-		memcpy(n->items, whole.items,
-		       whole.count * sizeof(struct yaml_node *));
-	n->count = whole.count;
-	mem_free(whole.items);
-	table_fini(&m.seen);
-	return good ? n : NULL;
-}
-
-static bool has_merge_key(const struct yaml_node *map)
-{
-	for (size_t i = 0; i < map->count; i += 2) {
-		if (is_merge_key(map->items[i]))
-			return true;
-	}
-	return false;
 }
 
 /* Note at each key that stands in the map before where that was. */
@@ -285,8 +174,8 @@ static void mark_duplicates(struct yaml_node *map)
 	table_fini(&seen);
 }
 
-static struct yaml_node *build_collection(struct builder *b, yaml_event_t *e,
-					  unsigned depth)
+static struct yaml_node *build_collection(struct yaml_builder *b,
+					  yaml_event_t *e, unsigned depth)
 {
 	bool map = e->type == YAML_MAPPING_START_EVENT;
 	struct yaml_node *n = node_new(b, map ? YAML_MAP : YAML_LIST, e);
@@ -308,7 +197,7 @@ static struct yaml_node *build_collection(struct builder *b, yaml_event_t *e,
 	return n;
 }
 
-static struct yaml_node *build(struct builder *b, yaml_event_t *e,
+static struct yaml_node *build(struct yaml_builder *b, yaml_event_t *e,
 			       unsigned depth)
 {
 	struct yaml_node *n;
@@ -333,7 +222,7 @@ static struct yaml_node *build(struct builder *b, yaml_event_t *e,
 	}
 }
 
-static void build_document(struct builder *b)
+static void build_document(struct yaml_builder *b)
 {
 	bool more = true;
 
@@ -371,7 +260,7 @@ void yaml_begin(struct yaml *y, const char *file)
 
 void yaml_parse(struct yaml *y, const char *file, struct bytes text)
 {
-	struct builder b = { .y = y };
+	struct yaml_builder b = { .y = y };
 
 	yaml_begin(y, file);
 	if (text.len > YAML_TEXT_MAX) {
@@ -403,14 +292,6 @@ struct str yaml_first_error(const struct yaml *y)
 	struct str rest = str_from(buf_bytes(&y->errors));
 
 	return str_cut(rest, '\n', &rest);
-}
-
-bool yaml_is_null(const struct yaml_node *n)
-{
-	return !n || (n->kind == YAML_SCALAR && !n->quoted &&
-		      (!n->text.len || str_is(n->text, "~") ||
-		       str_is(n->text, "null") || str_is(n->text, "Null") ||
-		       str_is(n->text, "NULL")));
 }
 
 struct str yaml_path(struct yaml *y, struct str path)
@@ -446,172 +327,6 @@ bool yaml_expect(struct yaml *y, const struct yaml_node *n, enum yaml_kind kind,
 	yaml_error(y, n, "%s must be %s, this is %s", what, names[kind],
 		   names[n->kind]);
 	return false;
-}
-
-static bool scalar(struct yaml *y, const struct yaml_node *n)
-{
-	return yaml_expect(y, n, YAML_SCALAR, "this");
-}
-
-void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field)
-{
-	if (!scalar(y, n))
-		return;
-	if (memchr(n->text.ptr, 0, n->text.len)) {
-		yaml_error(y, n, "a NUL character is not allowed");
-		return;
-	}
-	*(struct str *)str_field = yaml_is_null(n) ? str_of("") : n->text;
-}
-
-/* The tree is the parser's own: who decodes it sees it as constant. */
-static struct yaml_node *own_node(const struct yaml_node *n)
-{
-	union {
-		const struct yaml_node *seen;
-		struct yaml_node *own;
-	} node = { .seen = n };
-
-	return node.own;
-}
-
-void yaml_secret(struct yaml *y, const struct yaml_node *n, void *str_field)
-{
-	own_node(n)->secret = true;
-	yaml_text(y, n, str_field);
-}
-
-void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field)
-{
-	/* YAML 1.1 has many words for them; Prometheus takes these. */
-	static const char *const words[2][12] = {
-		{ "false", "False", "FALSE", "no", "No", "NO", "off", "Off",
-		  "OFF", "n", "N", NULL },
-		{ "true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON",
-		  "y", "Y", NULL },
-	};
-
-	if (!scalar(y, n))
-		return;
-	for (size_t i = 0; !n->quoted && i < ARRAY_SIZE(words); i++) {
-		for (size_t k = 0; words[i][k]; k++) {
-			if (!str_is(n->text, words[i][k]))
-				continue;
-			*(bool *)bool_field = i;
-			return;
-		}
-	}
-	yaml_error(y, n, "true or false is expected, not \"%.*s\"",
-		   STR_ARG(n->text));
-}
-
-/* Digits of a base, all of them, below 2^63. */
-static bool read_digits(const char *text, int base, int64_t *v)
-{
-	char *end;
-
-	if (!isxdigit((unsigned char)*text))
-		return false; /* strtoll() would take blanks and a sign */
-	errno = 0;
-	*v = strtoll(text, &end, base);
-	return !*end && !errno;
-}
-
-/* 5.0 and 1e3 are whole, too. */
-static bool read_whole(const char *text, int64_t *v)
-{
-	char *end;
-	double d;
-
-	if (text[strspn(text, "0123456789.eE+-")])
-		return false;
-	d = strtod(text, &end);
-	if (*end || fabs(d) >= 0x1p63 || trunc(d) != d)
-		return false;
-	*v = (int64_t)d;
-	return true;
-}
-
-/* YAML 1.1's whole numbers: 5, 0x10, 010 and 0o10 (octal), 0b1, 1_000. */
-static bool read_int(struct str text, int64_t *v)
-{
-	static const char prefixes[] = "xXoObB";
-	static const int bases[] = { 16, 16, 8, 8, 2, 2 };
-	char digits[64];
-	const char *p = digits;
-	const char *prefix;
-	bool negative;
-	size_t n = 0;
-
-	if (!text.len || text.len >= sizeof(digits) || *text.ptr == '_')
-		return false;
-	for (size_t i = 0; i < text.len; i++) {
-		if (text.ptr[i] != '_')
-			digits[n++] = text.ptr[i];
-	}
-	digits[n] = 0;
-	negative = *p == '-';
-	p += *p == '-' || *p == '+';
-	if (*p != '.' && !isdigit((unsigned char)*p))
-		return false;
-	prefix = *p == '0' && p[1] ? strchr(prefixes, p[1]) : NULL;
-	if (prefix) {
-		if (!read_digits(p + 2, bases[prefix - prefixes], v))
-			return false;
-	} else if (!read_digits(p, *p == '0' ? 8 : 10, v) &&
-		   !read_whole(p, v)) {
-		return false;
-	}
-	*v = negative ? -*v : *v;
-	return true;
-}
-
-void yaml_int(struct yaml *y, const struct yaml_node *n, void *int64_field)
-{
-	int64_t v;
-
-	if (!scalar(y, n))
-		return;
-	if (n->quoted || !read_int(n->text, &v))
-		yaml_error(y, n, "a whole number is expected, not \"%.*s\"",
-			   STR_ARG(n->text));
-	else
-		*(int64_t *)int64_field = v;
-}
-
-void yaml_limit(struct yaml *y, const struct yaml_node *n, void *int64_field)
-{
-	int64_t v = 0;
-
-	yaml_int(y, n, &v);
-	if (v < 0)
-		yaml_error(y, n, "a limit is at least 0, which is none");
-	else
-		*(int64_t *)int64_field = v;
-}
-
-static void with_unit(struct yaml *y, const struct yaml_node *n, void *field,
-		      int (*parse)(struct str, int64_t *, struct err *))
-{
-	struct err err;
-	int64_t v;
-
-	if (!scalar(y, n))
-		return;
-	if (parse(n->text, &v, &err))
-		yaml_error(y, n, "%s", err.msg);
-	else
-		*(int64_t *)field = v;
-}
-
-void yaml_duration(struct yaml *y, const struct yaml_node *n, void *int64_field)
-{
-	with_unit(y, n, int64_field, duration_parse);
-}
-
-void yaml_size(struct yaml *y, const struct yaml_node *n, void *int64_field)
-{
-	with_unit(y, n, int64_field, size_parse);
 }
 
 void yaml_unique_keys(struct yaml *y, const struct yaml_node *map)

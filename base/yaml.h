@@ -57,8 +57,6 @@ struct yaml {
  */
 void yaml_parse(struct yaml *y, const char *file, struct bytes text);
 
-/* The same from JSON; its nodes know no positions. */
-void yaml_parse_json(struct yaml *y, const char *file, struct bytes text);
 void yaml_fini(struct yaml *y);
 
 /* An empty tree, for who makes one. */
@@ -113,12 +111,6 @@ struct yaml_field {
  */
 void yaml_decode(struct yaml *y, const struct yaml_node *map, const char *what,
 		 const struct yaml_field *fields, void *out);
-
-/*
- * Write a tree as YAML, in blocks, aliases written out; for a secret,
- * <secret> is written unless all is to be shown.
- */
-void yaml_dump(const struct yaml_node *n, bool show_secrets, struct buf *out);
 
 /* Whether n is of that kind; if not, an error says so. */
 bool yaml_expect(struct yaml *y, const struct yaml_node *n, enum yaml_kind kind,

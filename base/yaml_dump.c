@@ -2,6 +2,8 @@
 /*
  * YAML out: a tree as text that reads back as the same tree.
  */
+#include "base/yaml_dump.h"
+
 #include "base/json.h"
 #include "base/yaml.h"
 

@@ -2,6 +2,8 @@
 /*
  * JSON as the same tree that YAML makes, on jansson: one decoder for both.
  */
+#include "base/yaml_json.h"
+
 #include <jansson.h>
 #include <stdio.h>
 

@@ -34,4 +34,7 @@ char *endpoint_split_user(const char *url, char **user, char **password);
  */
 NODISCARD int endpoint_proxy(const char *text, char **out, struct err *err);
 
+/* The URL without user and password, to be shown; the caller's. */
+char *http_url_shown(const char *url);
+
 #endif

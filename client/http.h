@@ -20,7 +20,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "client/intake.h"
+#include "client/transfer/ingest_limiter.h"
 
 struct http_client;
 
@@ -80,7 +80,7 @@ NODISCARD int http_client_new(struct http_client **out, struct err *err);
  * Bodies hold their memory in this intake from now on, and wait when it has
  * none. After http_room() those that wait go on.
  */
-void http_client_set_intake(struct http_client *c, struct intake *in);
+void http_client_set_intake(struct http_client *c, struct ingest_limiter *in);
 
 /*
  * Connections to addresses of these networks fail from now on (NULL: none),
@@ -134,14 +134,5 @@ void http_get(const struct http_request *request, struct http_response *r);
 /* The value of a header that was kept; empty without one. */
 struct str http_response_header(const struct http_response *r,
 				const char *name);
-
-/* The URL without user and password, to be shown; the caller's. */
-char *http_url_shown(const char *url);
-
-/* "Found" for 302; "" for what has no name. */
-const char *http_status_text(long status);
-
-/* 0 for a 200; else what there was instead: the transfer's error, ERR_INVALID. */
-NODISCARD int http_status_check(const struct http_response *r, struct err *err);
 
 #endif

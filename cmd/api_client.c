@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/url.h"
 #include "client/http_config.h"
+#include "client/http_status.h"
 #include "cmd/version.h"
 
 #define ANSWER_MAX (1024 * MIB)

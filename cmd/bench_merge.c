@@ -144,7 +144,7 @@ static int print_set(struct merge_bench *b, const struct set *s,
 }
 
 /* The speed of this machine, now: zstd -3 over the same profiles. */
-static void yardstick(struct merge_bench *b)
+static void bench_yardstick(struct merge_bench *b)
 {
 	struct zstd *z = zstd_new();
 	struct buf raw = { 0 };
@@ -187,7 +187,7 @@ static int run(struct merge_bench *b, const char *path, struct err *err)
 	if (!b->bodies.count)
 		return err_set(err, ERR_NOTFOUND,
 			       "%s: no <job>/<type>/<ms>.pb.gz there", path);
-	yardstick(b);
+	bench_yardstick(b);
 	printf("%-24s %5s %8s %10s %8s %8s\n", "type", "files", "raw MB",
 	       "per CPU s", "MB/CPU s", "MiB");
 	for (size_t i = 0; i < ARRAY_SIZE(sets) && !rc; i++) {

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "cmd/bench_state.h"
 #include "cmd/cmd.h"
 #include "cmd/memory.h"
 #include "model/types.h"
@@ -82,8 +83,8 @@ static void make_body(int64_t n, struct buf *out)
 	}
 }
 
-static int append_one(struct series_bench *b, int64_t n, struct buf *body,
-		      struct err *err)
+static int bench_append(struct series_bench *b, int64_t n, struct buf *body,
+			struct err *err)
 {
 	struct appender *a = tsdb_appender(b->db);
 	int64_t i = n / b->lifetime % b->series;
@@ -129,7 +130,7 @@ static int open_db(struct series_bench *b, const char *path, struct err *err)
 	return tsdb_open(&o, &b->db, err);
 }
 
-static int append_all(struct series_bench *b, struct err *err)
+static int bench_append_all(struct series_bench *b, struct err *err)
 {
 	struct buf body = { 0 };
 	int rc = 0;
@@ -137,7 +138,7 @@ static int append_all(struct series_bench *b, struct err *err)
 	for (int64_t n = 0; n < b->profiles && !rc; n++) {
 		if (n % PER_SECOND == 0)
 			clock_set(&b->clock, START_MS + n * 1000 / PER_SECOND);
-		rc = append_one(b, n, &body, err);
+		rc = bench_append(b, n, &body, err);
 		if (rc == ERR_LIMIT) { /* as a scraper: this one is lost */
 			b->refused++;
 			rc = 0;
@@ -217,7 +218,7 @@ static int measure(struct series_bench *b, const char *path, struct err *err)
 	b->start_kb = memory_kb("RssAnon:");
 	rc = open_db(b, path, err);
 	if (!rc)
-		rc = append_all(b, err);
+		rc = bench_append_all(b, err);
 	if (rc)
 		return rc;
 	tsdb_stats(b->db, &s);

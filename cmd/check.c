@@ -2,6 +2,7 @@
 #include "client/http_config.h"
 #include "cmd/cmd.h"
 #include "cmd/config.h"
+#include "discovery/file_sd.h"
 #include "model/selector.h"
 #include "web/web_config.h"
 

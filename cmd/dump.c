@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/fs.h"
 #include "base/gzip.h"
 #include "base/mem.h"
 #include "base/units.h"

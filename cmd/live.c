@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/yaml_dump.h"
 #include "cmd/config.h"
 
 struct live {

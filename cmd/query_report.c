@@ -18,7 +18,7 @@ enum {
 };
 
 /* What the commands have in common. */
-struct job {
+struct fetch {
 	struct query q;
 	struct report_flags options;
 	const char *report;
@@ -38,28 +38,28 @@ struct job {
 	size_t flag_count;
 };
 
-static void job_init(struct job *j)
+static void job_init(struct fetch *j)
 {
-	*j = (struct job){ .q = query_init(),
-			   .report = "proto",
-			   .time = "",
-			   .match = "",
-			   .from = "",
-			   .to = "",
-			   .base_from = "",
-			   .base_to = "",
-			   .base_time = "",
-			   .aggregate = "",
-			   .group_by = "",
-			   .output = "" };
+	*j = (struct fetch){ .q = query_init(),
+			     .report = "proto",
+			     .time = "",
+			     .match = "",
+			     .from = "",
+			     .to = "",
+			     .base_from = "",
+			     .base_to = "",
+			     .base_time = "",
+			     .aggregate = "",
+			     .group_by = "",
+			     .output = "" };
 }
 
-static void add_flag(struct job *j, struct flag f)
+static void add_flag(struct fetch *j, struct flag f)
 {
 	j->flags[j->flag_count++] = f;
 }
 
-static void add_server(struct job *j)
+static void add_server(struct fetch *j)
 {
 	const struct flag flags[] = { SERVER_FLAGS(j->q) };
 
@@ -71,7 +71,7 @@ static void add_server(struct job *j)
 			 "Where to write it (-o too); - is standard output." });
 }
 
-static void add_range(struct job *j)
+static void add_range(struct fetch *j)
 {
 	add_flag(j, (struct flag){ "from", FLAG_TIME, &j->from, "now-1h",
 				   "First time: ms, RFC 3339 or now-1h." });
@@ -79,7 +79,7 @@ static void add_range(struct job *j)
 		 (struct flag){ "to", FLAG_TIME, &j->to, "now", "Last time." });
 }
 
-static void add_report(struct job *j)
+static void add_report(struct fetch *j)
 {
 	add_range(j);
 	add_flag(
@@ -93,7 +93,7 @@ static void add_report(struct job *j)
 				   "Labels that become outermost frames." });
 }
 
-static void add_options(struct job *j)
+static void add_options(struct fetch *j)
 {
 	struct flag *end =
 		report_flags_list(&j->options, j->flags + j->flag_count);
@@ -109,8 +109,9 @@ static void option_param(void *ctx, const char *name, const char *value)
 }
 
 /* One side: a single profile up to a time, or all of a range. */
-static void side_params(struct job *j, const char *suffix, const char *selector,
-			const char *time, const char *const range[2])
+static void side_params(struct fetch *j, const char *suffix,
+			const char *selector, const char *time,
+			const char *const range[2])
 {
 	const char *const names[] = { "query", "mode", "time",
 				      "match", "from", "to" };
@@ -135,7 +136,7 @@ static void side_params(struct job *j, const char *suffix, const char *selector,
 	}
 }
 
-static void report_params(struct job *j, const char *report)
+static void report_params(struct fetch *j, const char *report)
 {
 	query_param(&j->q, "report", report);
 	query_param(&j->q, "aggregate", j->aggregate);
@@ -180,7 +181,7 @@ static void print_colored(struct str text)
 	}
 }
 
-static int print(const struct job *j, struct bytes b, bool is_table,
+static int print(const struct fetch *j, struct bytes b, bool is_table,
 		 struct err *err)
 {
 	const char *output = *j->output ? j->output : "-";
@@ -192,7 +193,7 @@ static int print(const struct job *j, struct bytes b, bool is_table,
 	return save_output(output, b, err);
 }
 
-static int run(struct job *j, bool is_table)
+static int run(struct fetch *j, bool is_table)
 {
 	struct http_response r;
 	struct err err;
@@ -226,7 +227,7 @@ int cmd_query_profile(int argc, char **argv)
 		"speedscope, source, pgo.",
 		1, 1
 	};
-	struct job j;
+	struct fetch j;
 	int code;
 
 	job_init(&j);
@@ -263,7 +264,7 @@ int cmd_query_profile(int argc, char **argv)
 }
 
 /* A difference to the very same profiles is none. The exit code, or 0. */
-static int check_base(const struct job *j, int selectors)
+static int check_base(const struct fetch *j, int selectors)
 {
 	bool ranged = *j->base_from || *j->base_to;
 
@@ -280,7 +281,7 @@ static int check_base(const struct job *j, int selectors)
 	return 2;
 }
 
-static void add_base(struct job *j)
+static void add_base(struct fetch *j)
 {
 	add_flag(j,
 		 (struct flag){ "base-from", FLAG_TIME, &j->base_from, NULL,
@@ -294,7 +295,7 @@ static void add_base(struct job *j)
 }
 
 /* Both sides of a difference. */
-static void diff_params(struct job *j, const char *selector, const char *base)
+static void diff_params(struct fetch *j, const char *selector, const char *base)
 {
 	side_params(j, "_b", selector, j->time,
 		    (const char *const[]){ j->from, j->to });
@@ -305,8 +306,8 @@ static void diff_params(struct job *j, const char *selector, const char *base)
 	query_param(&j->q, "normalize", j->normalize ? "1" : "");
 }
 
-static int run_merged(struct job *j, const struct usage *u, const char *report,
-		      int argc, char **argv)
+static int run_merged(struct fetch *j, const struct usage *u,
+		      const char *report, int argc, char **argv)
 {
 	bool diff;
 	int code;
@@ -344,7 +345,7 @@ int cmd_query_top(int argc, char **argv)
 		"range, as pprof -top does.",
 		1, 1
 	};
-	struct job j;
+	struct fetch j;
 
 	return run_merged(&j, &u, "top", argc, argv);
 }
@@ -357,7 +358,7 @@ int cmd_query_flamegraph(int argc, char **argv)
 		"any browser shows.",
 		1, 1
 	};
-	struct job j;
+	struct fetch j;
 
 	return run_merged(&j, &u, "flamegraph", argc, argv);
 }
@@ -371,7 +372,7 @@ int cmd_query_diff(int argc, char **argv)
 		"those of the base:\nanother range, another selector, or both.",
 		1, 2
 	};
-	struct job j;
+	struct fetch j;
 	int code;
 
 	job_init(&j);
@@ -427,7 +428,7 @@ static bool write_chunk(void *ctx, struct bytes b)
 	return true;
 }
 
-static int export(struct job *j, struct err *err)
+static int export(struct fetch *j, struct err *err)
 {
 	struct saving s = { .output = j->output };
 	struct http_response r = { 0 };
@@ -451,7 +452,7 @@ int cmd_query_export(int argc, char **argv)
 		"SERIES/MS.pb.gz.",
 		1, 1
 	};
-	struct job j;
+	struct fetch j;
 	struct err err;
 	int code;
 	int rc;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/fs.h"
 #include "base/gzip.h"
 #include "cmd/output.h"
 #include "cmd/report_flags.h"
@@ -93,7 +94,7 @@ static int read_path(struct reader *r, const char *path, struct err *err)
 	return rc;
 }
 
-struct job {
+struct fetch {
 	struct report_flags options;
 	const char *base;
 	const char *diff_base;
@@ -105,7 +106,7 @@ struct job {
 	struct reader both; /* its merge alone is used */
 };
 
-static int read_sides(struct job *j, int argc, char **argv, struct err *err)
+static int read_sides(struct fetch *j, int argc, char **argv, struct err *err)
 {
 	int rc = 0;
 
@@ -120,7 +121,7 @@ static int read_sides(struct job *j, int argc, char **argv, struct err *err)
 	return rc;
 }
 
-static int combine(struct job *j, struct pprof **out, struct err *err)
+static int combine(struct fetch *j, struct pprof **out, struct err *err)
 {
 	struct merge_diff_options o = { .label_base = *j->diff_base,
 					.normalize = j->normalize };
@@ -192,7 +193,7 @@ static int write_profile(const struct report_options *o, bool pgo,
 	return rc;
 }
 
-static int run(struct job *j, int argc, char **argv, struct err *err)
+static int run(struct fetch *j, int argc, char **argv, struct err *err)
 {
 	CLEANUP(buf_fini) struct buf out = { 0 };
 	const struct report_type *type = report_find(str_of(argv[0]));
@@ -219,7 +220,7 @@ static int run(struct job *j, int argc, char **argv, struct err *err)
 	return rc ? rc : save_output(j->output, buf_bytes(&out), err);
 }
 
-static int parse(struct job *j, int *argc, char **argv)
+static int parse(struct fetch *j, int *argc, char **argv)
 {
 	struct flag flags[REPORT_FLAGS_MAX + 6] = {
 		{ "output", FLAG_TEXT, &j->output, "-",
@@ -247,7 +248,7 @@ static int parse(struct job *j, int *argc, char **argv)
 
 int cmd_report(int argc, char **argv)
 {
-	struct job j = { .base = "", .diff_base = "", .output = "-" };
+	struct fetch j = { .base = "", .diff_base = "", .output = "-" };
 	struct err err;
 	int code = parse(&j, &argc, argv);
 	int rc;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "tsdb/conprof.h"
 

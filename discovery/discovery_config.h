@@ -35,8 +35,4 @@ struct discovery_configs {
 void file_sd_decode(struct yaml *y, const struct yaml_node *n, void *field);
 void http_sd_decode(struct yaml *y, const struct yaml_node *n, void *field);
 
-/* Call tell with what is wrong with the files of a file_sd_config now. */
-void file_sd_check(const struct discovery_config *c,
-		   void (*tell)(void *ctx, const char *text), void *ctx);
-
 #endif

@@ -7,6 +7,8 @@
  * Folders are watched, not files: editors and Kubernetes exchange files, and
  * links to them, by renaming.
  */
+#include "discovery/file_sd.h"
+
 #include <errno.h>
 #include <glob.h>
 #include <stdlib.h>

@@ -5,12 +5,16 @@
  *
  * Source: prometheus.io/docs/prometheus/latest/http_sd.
  */
+#include "discovery/http_sd.h"
+
 #include <stdio.h>
 #include <strings.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "client/endpoint.h"
 #include "client/http_config.h"
+#include "client/http_status.h"
 #include "discovery/provider.h"
 
 #define META_URL "__meta_url"

@@ -6,6 +6,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "discovery/file_sd.h"
+#include "discovery/http_sd.h"
 #include "discovery/provider.h"
 
 #define WAIT_MS_MAX 10000

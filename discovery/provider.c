@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/yaml_json.h"
 
 void provider_found(struct provider *p, const struct target_groups_list *groups)
 {

@@ -62,9 +62,6 @@ void provider_tell(const struct provider *p, const char *what,
 /* Have it refreshed soon: so many milliseconds from now. */
 void provider_hurry(struct provider *p, int64_t ms);
 
-extern const struct provider_kind provider_file;
-extern const struct provider_kind provider_http;
-
 /* Parse text as target groups: JSON, or YAML. ERR_INVALID: all mistakes. */
 NODISCARD int provider_parse(const char *name, struct bytes text, bool json,
 			     const struct group_meta *meta,

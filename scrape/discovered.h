@@ -18,7 +18,7 @@
 #include "base/table.h"
 #include "discovery/target_group.h"
 #include "scrape/scrape_config.h"
-#include "scrape/target.h"
+#include "scrape/target/target.h"
 
 /* What the configuration of a job says about all its targets. */
 struct job_labels {

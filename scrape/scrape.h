@@ -21,7 +21,7 @@
 #include "model/appender.h"
 #include "model/matcher.h"
 #include "scrape/scrape_config.h"
-#include "scrape/target.h"
+#include "scrape/target/target.h"
 
 struct scraper;
 
@@ -40,35 +40,13 @@ struct scrape_options {
 NODISCARD int scrape_start(const struct scrape_options *o, struct scraper **out,
 			   struct err *err);
 
-/*
- * From now on these are the jobs. Targets that stay the same keep their
- * schedule and health; what was discovered for a job that stays is kept.
- */
-void scrape_apply(struct scraper *s, const struct scrape_configs *configs);
-
-/*
- * From now on these are what the job's discoveries say, beside its static
- * targets. A job that there is not is passed over.
- */
-void scrape_update(struct scraper *s, struct str job,
-		   const struct target_groups_list *groups);
-
 /* A profile that is wanted now. */
-struct scrape_wish {
+struct scrape_now_options {
 	const struct matcher *matchers; /* which target; one alone must match */
 	size_t count;
 	int64_t seconds;     /* how long it shall take; -1: as it always does */
 	int64_t deadline_ns; /* on clock_mono_ns(): until then it is waited for */
 };
-
-/*
- * Scrape a target once more, now, and store what comes. *labels (counted, the
- * caller's) and *ms say which profile it is. ERR_NOTFOUND, ERR_INVALID: no
- * target, or several; ERR_LIMIT: too many are asked for; ERR_TIMEOUT; or why
- * the target gave none.
- */
-NODISCARD int scrape_now(struct scraper *s, const struct scrape_wish *w,
-			 struct labels **labels, int64_t *ms, struct err *err);
 
 /* NULL is a no-op for both. */
 void scrape_stop(struct scraper *s);
@@ -89,6 +67,28 @@ struct target_status {
 	uint64_t last_bytes;
 };
 
+/*
+ * Scrape a target once more, now, and store what comes. *labels (counted, the
+ * caller's) and *ms say which profile it is. ERR_NOTFOUND, ERR_INVALID: no
+ * target, or several; ERR_LIMIT: too many are asked for; ERR_TIMEOUT; or why
+ * the target gave none.
+ */
+NODISCARD int scrape_now(struct scraper *s, const struct scrape_now_options *w,
+			 struct labels **labels, int64_t *ms, struct err *err);
+
+/*
+ * From now on these are the jobs. Targets that stay the same keep their
+ * schedule and health; what was discovered for a job that stays is kept.
+ */
+void scrape_apply(struct scraper *s, const struct scrape_configs *configs);
+
+/*
+ * From now on these are what the job's discoveries say, beside its static
+ * targets. A job that there is not is passed over.
+ */
+void scrape_update(struct scraper *s, struct str job,
+		   const struct target_groups_list *groups);
+
 /* Call fn for each target, or each dropped one, in the configuration's order. */
 void scrape_targets(struct scraper *s, bool dropped,
 		    void (*fn)(void *ctx, const struct target_status *t),
@@ -99,9 +99,9 @@ void scrape_dropped(struct scraper *s,
 		    void (*fn)(void *ctx, const char *job, size_t dropped),
 		    void *ctx);
 
+const char *target_health_name(enum target_health h);
+
 /* Bring the gauge everprof_targets{job,health} up to date; NULL is a no-op. */
 void scrape_update_metrics(struct scraper *s);
-
-const char *target_health_name(enum target_health h);
 
 #endif

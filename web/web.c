@@ -5,9 +5,18 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "web/context.h"
-#include "web/listen.h"
-#include "web/page.h"
+#include "web/api/api_admin.h"
+#include "web/api/api_export.h"
+#include "web/api/api_labels.h"
+#include "web/api/api_profile.h"
+#include "web/api/api_query.h"
+#include "web/api/api_range.h"
+#include "web/api/api_status.h"
+#include "web/handler/context.h"
+#include "web/handler/envelope.h"
+#include "web/http/listen.h"
+#include "web/ui/page.h"
+#include "web/ui/page_report.h"
 
 static void health(void *ctx UNUSED, struct request *r UNUSED, struct answer *a)
 {

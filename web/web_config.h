@@ -113,4 +113,8 @@ const char *web_config_opens(const struct web_config *old,
 /* Whether a file that it was read from is another now. */
 bool web_config_is_stale(const struct web_config *c);
 
+/* The text of a file that the configuration names. */
+struct str read_file(struct web_config *c, const struct yaml_node *n,
+		     struct str file);
+
 #endif

@@ -4,7 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "pprof/legacy/legacy_cpu.h"
+#include "pprof/legacy/legacy_java.h"
 #include "pprof/legacy/legacy_parser.h"
+#include "pprof/legacy/legacy_text.h"
 #include "pprof/profile/measure.h"
 
 #define LINE_MAX ((size_t)64 * KIB) /* Go's scanner takes no longer ones */

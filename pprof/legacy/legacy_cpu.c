@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gperftools' binary CPU profiles: words of either size and order. */
+#include "pprof/legacy/legacy_cpu.h"
+
+#include "pprof/legacy/legacy_java.h"
+#include "pprof/legacy/legacy_maps.h"
 #include "pprof/legacy/legacy_parser.h"
 
 #define HEADER_WORDS 5

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Java's heapz and contentionz: samples first, names of addresses behind. */
+#include "pprof/legacy/legacy_java.h"
+
+#include "pprof/legacy/legacy_maps.h"
 #include "pprof/legacy/legacy_parser.h"
 
 #define JAVA_RATE 524288

@@ -85,32 +85,10 @@ void legacy_period(struct legacy *l, const char *type, const char *unit,
 int legacy_sample(struct legacy *l, const int64_t *values, size_t adjust,
 		  int64_t bytes);
 
-/* legacy_maps.c: the memory map that the lines behind this one are. */
-int legacy_maps(struct legacy *l);
-
-/* The same, after skipping to where it begins. */
-int legacy_sections(struct legacy *l);
-bool legacy_is_map_start(struct str line);
-
-/* Give each location the mapping of its address, a fake one if need be. */
-void legacy_assign_mappings(struct legacy *l);
-
 /* A sampled leaf may stand there twice, once as a return address. */
 void legacy_drop_twin_leaves(struct legacy *l);
 
 /* An allocation of that size is seen with a probability: undo it. */
 void legacy_unsample(int64_t *count, int64_t *size, int64_t rate);
-
-/* Parsers. */
-int legacy_cpu(struct legacy *l);
-int legacy_heap(struct legacy *l);
-int legacy_jemalloc(struct legacy *l);
-int legacy_count(struct legacy *l);
-int legacy_thread(struct legacy *l);
-int legacy_contention(struct legacy *l);
-int legacy_java(struct legacy *l);
-
-/* Java's CPU profiles end in names of their locations. */
-int legacy_java_locations(struct legacy *l, struct str text);
 
 #endif

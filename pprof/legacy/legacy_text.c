@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Legacy formats in lines of text: heaps, counts, threads, contention. */
+#include "pprof/legacy/legacy_text.h"
+
+#include "pprof/legacy/legacy_maps.h"
 #include "pprof/legacy/legacy_parser.h"
 #include "pprof/profile/measure.h"
 

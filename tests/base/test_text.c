@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "base/url.h"
 #include "base/yaml.h"
+#include "base/yaml_dump.h"
 #include "tests/check.h"
 
 TestSuite(text, .timeout = 30);

@@ -3,8 +3,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/yaml_dump.h"
+#include "client/address/no_proxy.h"
 #include "client/http_config.h"
-#include "client/no_proxy.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 

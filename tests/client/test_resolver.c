@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "client/http.h"
-#include "client/resolver.h"
+#include "client/address/resolver.h"
 #include "tests/check.h"
 
 TestSuite(resolver, .timeout = 30);

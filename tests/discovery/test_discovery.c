@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/yaml_dump.h"
 #include "discovery/manager.h"
 #include "discovery/provider.h"
 #include "tests/check.h"

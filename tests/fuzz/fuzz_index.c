@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page on which a target names its profile types. */
-#include "scrape/type_index.h"
+#include "scrape/target/profile_list.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct type_index *types;
+	struct profile_list *types;
 	struct err err;
 
-	if (type_index_parse((struct bytes){ data, size }, &types, &err))
+	if (profile_list_parse((struct bytes){ data, size }, &types, &err))
 		return 0;
 	for (size_t i = 0; i < types->count; i++) {
 		/* What goes into a URL can end neither path nor header. */
@@ -17,6 +17,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		    strpbrk(types->v[i].path.ptr, " \r\n?#"))
 			__builtin_trap();
 	}
-	type_index_unref(types);
+	profile_list_unref(types);
 	return 0;
 }

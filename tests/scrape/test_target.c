@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "scrape/ask.h"
-#include "scrape/target_set.h"
+#include "scrape/run/scrape_request.h"
+#include "scrape/target/target_set.h"
 #include "tests/check.h"
 
 TestSuite(target, .timeout = 10);
@@ -322,13 +322,13 @@ Test(target, of_dropped_ones_as_many_are_kept_as_asked)
 	"<a href='../up?debug=1'> <a href='profile?debug=1'>"            \
 	"<a href='trace?debug=1'> <a href='symbol?debug=1'> href="
 
-static struct type_index *parse_page(const char *text)
+static struct profile_list *parse_page(const char *text)
 {
-	struct type_index *types;
+	struct profile_list *types;
 	struct err err;
 
-	cr_assert(!type_index_parse(bytes_of(str_of(text)), &types, &err), "%s",
-		  err.msg);
+	cr_assert(!profile_list_parse(bytes_of(str_of(text)), &types, &err),
+		  "%s", err.msg);
 	return types;
 }
 
@@ -336,29 +336,29 @@ Test(target, an_index_names_types)
 {
 	static const char *const names[] = { "allocs", "a+b'c", "x.org/y",
 					     "heap", "profile" };
-	struct type_index *t = parse_page(PAGE);
-	struct type_index *none;
+	struct profile_list *t = parse_page(PAGE);
+	struct profile_list *none;
 	struct err err;
 
 	cr_assert(t->count == ARRAY_SIZE(names));
 	for (size_t i = 0; i < t->count; i++)
 		cr_expect(check_str(t->v[i].name, names[i]));
 	cr_expect(check_str(t->v[1].path, "a+b%27c"));
-	type_index_unref(t);
-	cr_expect(type_index_parse(bytes_of(str_of("<a href='heap'>")), &none,
-				   &err) == ERR_INVALID);
+	profile_list_unref(t);
+	cr_expect(profile_list_parse(bytes_of(str_of("<a href='heap'>")), &none,
+				     &err) == ERR_INVALID);
 	cr_expect(strstr(err.msg, "it links no profiles"));
 }
 
 Test(target, a_page_may_not_name_types_without_end)
 {
 	struct buf page = { 0 };
-	struct type_index *none;
+	struct profile_list *none;
 	struct err err;
 
 	for (int i = 0; i <= TYPE_INDEX_MAX; i++)
 		buf_printf(&page, "<a href='t%d?debug=1'>", i);
-	cr_expect(type_index_parse(buf_bytes(&page), &none, &err) ==
+	cr_expect(profile_list_parse(buf_bytes(&page), &none, &err) ==
 		  ERR_INVALID);
 	cr_expect(strstr(err.msg, "more than 64"));
 	buf_fini(&page);
@@ -379,7 +379,7 @@ static struct target_set *after_reading(struct target_set *before,
 		struct target *t = before->v[i].target;
 
 		if (t && t->spec.is_index) {
-			type_index_unref(t->found);
+			profile_list_unref(t->found);
 			t->found = parse_page(page);
 		}
 	}
@@ -462,7 +462,7 @@ Test(target, rules_that_judge_types_leave_the_index)
 
 static bool asks(const char *url, const char *want)
 {
-	char *made = ask_url(url, 3);
+	char *made = scrape_request_url(url, 3);
 	bool ok = check_str(str_of(made), want);
 
 	mem_free(made);

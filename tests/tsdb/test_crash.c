@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "base/powercut.h"
+#include "tests/support/powercut.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 #include "tests/tsdb/script.h"

@@ -9,8 +9,9 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/mem.h"
-#include "base/powercut.h"
+#include "tests/support/powercut.h"
 #include "model/selector.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"

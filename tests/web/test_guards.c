@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "tests/check.h"
-#include "web/connections.h"
-#include "web/limiter.h"
+#include "web/http/connections.h"
+#include "web/http/limiter.h"
 
 TestSuite(guards, .timeout = 20);
 

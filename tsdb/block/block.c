@@ -5,6 +5,7 @@
 
 #include "base/crc32c.h"
 #include "base/dec.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "tsdb/io/record.h"
 

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/fs.h"
 #include "tsdb/block/block_writer_private.h"
 
 static int finish_index(struct block_writer *w, struct err *err)

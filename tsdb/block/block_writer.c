@@ -5,6 +5,7 @@
 
 #include "base/crc32c.h"
 #include "base/enc.h"
+#include "base/fs.h"
 #include "model/codec.h"
 #include "tsdb/block/block_writer_private.h"
 #include "tsdb/io/record.h"

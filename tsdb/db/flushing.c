@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/db/flushing.h"
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "tsdb/db/view.h"
 #include "tsdb/db/worker.h"

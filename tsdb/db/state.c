@@ -3,6 +3,7 @@
 
 #include "base/dec.h"
 #include "base/enc.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "tsdb/io/record.h"
 

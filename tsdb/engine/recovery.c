@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "tsdb/db/flushing.h"
 #include "tsdb/db/open_heads.h"

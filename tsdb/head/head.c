@@ -6,6 +6,7 @@
 
 #include "base/dec.h"
 #include "base/enc.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "model/types.h"
 #include "tsdb/head/head_open.h"

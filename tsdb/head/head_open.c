@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/dec.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "model/types.h"
 #include "tsdb/head/head.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/io/ballast.h"
 
+#include "base/fs.h"
 #include "base/mem.h"
 
 void ballast_init(struct ballast *b, struct fs *fs, const char *dir,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/io/trash.h"
 
+#include "base/fs.h"
 #include "base/mem.h"
 
 #define ASIDE_MAX 1000 /* of one name */

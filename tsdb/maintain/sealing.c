@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/maintain/sealing.h"
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "tsdb/compact/compactor.h"
 #include "tsdb/db/flushing.h"

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "tsdb/block/block_writer.h"
 #include "tsdb/engine/data_dir.h"

@@ -2,6 +2,7 @@
 #include "tsdb/wal/wal_key.h"
 
 #include "base/enc.h"
+#include "base/fs.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "tsdb/io/record.h"

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <pthread.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "tsdb/io/trash.h"
 #include "tsdb/wal/wal_private.h"

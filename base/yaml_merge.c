@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/yaml_merge.h"
+
+#include <stdarg.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/table.h"
+#include "base/yaml_private.h"
+
+static bool is_merge_key(const struct yaml_node *key)
+{
+	return !key->quoted && str_is(key->text, "<<");
+}
+
+/* A map that is written anew because it has merge keys. */
+struct merging {
+	struct yaml_node *map; /* its items grow up to cap */
+	size_t cap;
+	struct table seen;
+};
+
+static void add_pair(struct merging *m, struct yaml_node *key,
+		     struct yaml_node *value)
+{
+	uint64_t hash = hash64(bytes_of(key->text));
+
+	m->map->items = mem_grow(m->map->items, m->map->count + 1, &m->cap,
+				 sizeof(struct yaml_node *));
+	table_add(&m->seen, hash, (uint32_t)m->map->count);
+	m->map->items[m->map->count++] = key;
+	m->map->items[m->map->count++] = value;
+}
+
+static bool has_key(const struct merging *m, const struct yaml_node *key)
+{
+	return table_find(&m->seen, hash64(bytes_of(key->text)), same_key,
+			  m->map, &key->text) != TABLE_NONE;
+}
+
+static bool merge_from(struct yaml_builder *b, struct merging *m,
+		       const struct yaml_node *key,
+		       const struct yaml_node *from)
+{
+	yaml_mark_t at = { .line = key->line - 1, .column = key->column - 1 };
+
+	if (from->kind != YAML_MAP) {
+		fail(b, at, "<< takes a map, or a list of maps");
+		return false;
+	}
+	for (size_t i = 0; i < from->count; i += 2) {
+		/* The map's own keys win, then those of the map merged first. */
+		if (!has_key(m, from->items[i]))
+			add_pair(m, from->items[i], from->items[i + 1]);
+	}
+	return true;
+}
+
+struct yaml_node *merge(struct yaml_builder *b, struct yaml_node *n)
+{
+	struct yaml_node whole = *n;
+	struct merging m = { .map = &whole };
+	bool good = true;
+
+	whole.items = NULL;
+	whole.count = 0;
+	for (size_t i = 0; i < n->count; i += 2) {
+		/* Keep duplicates: yaml_unique_keys() reports them. */
+		if (!is_merge_key(n->items[i]))
+			add_pair(&m, n->items[i], n->items[i + 1]);
+	}
+	for (size_t i = 0; i < n->count && good; i += 2) {
+		const struct yaml_node *from = n->items[i + 1];
+
+		if (!is_merge_key(n->items[i]))
+			continue;
+		if (from->kind != YAML_LIST)
+			good = merge_from(b, &m, n->items[i], from);
+		for (size_t k = 0;
+		     good && from->kind == YAML_LIST && k < from->count; k++)
+			good = merge_from(b, &m, n->items[i], from->items[k]);
+	}
+	n->items = arena_array(&b->y->arena, struct yaml_node *, whole.count);
+	if (whole.count)
+		memcpy(n->items, whole.items,
+		       whole.count * sizeof(struct yaml_node *));
+	n->count = whole.count;
+	mem_free(whole.items);
+	table_fini(&m.seen);
+	return good ? n : NULL;
+}
+
+bool has_merge_key(const struct yaml_node *map)
+{
+	for (size_t i = 0; i < map->count; i += 2) {
+		if (is_merge_key(map->items[i]))
+			return true;
+	}
+	return false;
+}

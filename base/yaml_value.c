@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/yaml_value.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+
+static bool scalar(struct yaml *y, const struct yaml_node *n)
+{
+	return yaml_expect(y, n, YAML_SCALAR, "this");
+}
+
+void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field)
+{
+	if (!scalar(y, n))
+		return;
+	if (memchr(n->text.ptr, 0, n->text.len)) {
+		yaml_error(y, n, "a NUL character is not allowed");
+		return;
+	}
+	*(struct str *)str_field = yaml_is_null(n) ? str_of("") : n->text;
+}
+
+struct yaml_node *own_node(const struct yaml_node *n)
+{
+	union {
+		const struct yaml_node *seen;
+		struct yaml_node *own;
+	} node = { .seen = n };
+
+	return node.own;
+}
+
+void yaml_secret(struct yaml *y, const struct yaml_node *n, void *str_field)
+{
+	own_node(n)->secret = true;
+	yaml_text(y, n, str_field);
+}
+
+void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field)
+{
+	/* YAML 1.1 has many words for them; Prometheus takes these. */
+	static const char *const words[2][12] = {
+		{ "false", "False", "FALSE", "no", "No", "NO", "off", "Off",
+		  "OFF", "n", "N", NULL },
+		{ "true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON",
+		  "y", "Y", NULL },
+	};
+
+	if (!scalar(y, n))
+		return;
+	for (size_t i = 0; !n->quoted && i < ARRAY_SIZE(words); i++) {
+		for (size_t k = 0; words[i][k]; k++) {
+			if (!str_is(n->text, words[i][k]))
+				continue;
+			*(bool *)bool_field = i;
+			return;
+		}
+	}
+	yaml_error(y, n, "true or false is expected, not \"%.*s\"",
+		   STR_ARG(n->text));
+}
+
+/* Digits of a base, all of them, below 2^63. */
+static bool read_digits(const char *text, int base, int64_t *v)
+{
+	char *end;
+
+	if (!isxdigit((unsigned char)*text))
+		return false; /* strtoll() would take blanks and a sign */
+	errno = 0;
+	*v = strtoll(text, &end, base);
+	return !*end && !errno;
+}
+
+/* 5.0 and 1e3 are whole, too. */
+static bool read_whole(const char *text, int64_t *v)
+{
+	char *end;
+	double d;
+
+	if (text[strspn(text, "0123456789.eE+-")])
+		return false;
+	d = strtod(text, &end);
+	if (*end || fabs(d) >= 0x1p63 || trunc(d) != d)
+		return false;
+	*v = (int64_t)d;
+	return true;
+}
+
+/* YAML 1.1's whole numbers: 5, 0x10, 010 and 0o10 (octal), 0b1, 1_000. */
+static bool read_int(struct str text, int64_t *v)
+{
+	static const char prefixes[] = "xXoObB";
+	static const int bases[] = { 16, 16, 8, 8, 2, 2 };
+	char digits[64];
+	const char *p = digits;
+	const char *prefix;
+	bool negative;
+	size_t n = 0;
+
+	if (!text.len || text.len >= sizeof(digits) || *text.ptr == '_')
+		return false;
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.ptr[i] != '_')
+			digits[n++] = text.ptr[i];
+	}
+	digits[n] = 0;
+	negative = *p == '-';
+	p += *p == '-' || *p == '+';
+	if (*p != '.' && !isdigit((unsigned char)*p))
+		return false;
+	prefix = *p == '0' && p[1] ? strchr(prefixes, p[1]) : NULL;
+	if (prefix) {
+		if (!read_digits(p + 2, bases[prefix - prefixes], v))
+			return false;
+	} else if (!read_digits(p, *p == '0' ? 8 : 10, v) &&
+		   !read_whole(p, v)) {
+		return false;
+	}
+	*v = negative ? -*v : *v;
+	return true;
+}
+
+void yaml_int(struct yaml *y, const struct yaml_node *n, void *int64_field)
+{
+	int64_t v;
+
+	if (!scalar(y, n))
+		return;
+	if (n->quoted || !read_int(n->text, &v))
+		yaml_error(y, n, "a whole number is expected, not \"%.*s\"",
+			   STR_ARG(n->text));
+	else
+		*(int64_t *)int64_field = v;
+}
+
+void yaml_limit(struct yaml *y, const struct yaml_node *n, void *int64_field)
+{
+	int64_t v = 0;
+
+	yaml_int(y, n, &v);
+	if (v < 0)
+		yaml_error(y, n, "a limit is at least 0, which is none");
+	else
+		*(int64_t *)int64_field = v;
+}
+
+static void with_unit(struct yaml *y, const struct yaml_node *n, void *field,
+		      int (*parse)(struct str, int64_t *, struct err *))
+{
+	struct err err;
+	int64_t v;
+
+	if (!scalar(y, n))
+		return;
+	if (parse(n->text, &v, &err))
+		yaml_error(y, n, "%s", err.msg);
+	else
+		*(int64_t *)field = v;
+}
+
+void yaml_duration(struct yaml *y, const struct yaml_node *n, void *int64_field)
+{
+	with_unit(y, n, int64_field, duration_parse);
+}
+
+void yaml_size(struct yaml *y, const struct yaml_node *n, void *int64_field)
+{
+	with_unit(y, n, int64_field, size_parse);
+}
+
+bool yaml_is_null(const struct yaml_node *n)
+{
+	return !n || (n->kind == YAML_SCALAR && !n->quoted &&
+		      (!n->text.len || str_is(n->text, "~") ||
+		       str_is(n->text, "null") || str_is(n->text, "Null") ||
+		       str_is(n->text, "NULL")));
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/address/no_proxy.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/bytes.h"
+#include "client/networks.h"
+
+#define HOST_MAX 256
+
+/* An address of either family. */
+struct address {
+	int family; /* 0: it is a name */
+	uint8_t bytes[16];
+};
+
+struct place {
+	char host[HOST_MAX]; /* without brackets */
+	struct str port;
+	struct address address;
+};
+
+static struct address address_of(const char *text)
+{
+	struct address a = { .family = AF_INET };
+
+	if (inet_pton(AF_INET, text, a.bytes) == 1)
+		return a;
+	a.family = AF_INET6;
+	if (inet_pton(AF_INET6, text, a.bytes) == 1)
+		return a;
+	return (struct address){ 0 };
+}
+
+/* host, host:port, [v6] or [v6]:port. */
+static bool parse(struct str s, struct place *out)
+{
+	bool bracket = s.len && *s.ptr == '[';
+	const char *end = s.ptr + s.len;
+	const char *close = bracket ? memchr(s.ptr, ']', s.len) : NULL;
+	const char *colon = memchr(s.ptr, ':', s.len);
+	struct str host = s;
+
+	*out = (struct place){ .port = str_of("") };
+	if (bracket && !close)
+		return false;
+	if (bracket) {
+		host = (struct str){ s.ptr + 1, (size_t)(close - s.ptr - 1) };
+		colon = close + 1 < end ? close + 1 : NULL;
+	} else if (colon && memchr(colon + 1, ':', (size_t)(end - colon - 1))) {
+		colon = NULL; /* an address of version 6 */
+	} else if (colon) {
+		host.len = (size_t)(colon - s.ptr);
+	}
+	if (colon)
+		out->port =
+			(struct str){ colon + 1, (size_t)(end - colon - 1) };
+	if (!host.len || host.len >= HOST_MAX)
+		return false;
+	memcpy(out->host, host.ptr, host.len);
+	out->address = address_of(out->host);
+	return true;
+}
+
+static struct str authority(const char *url, const char **port)
+{
+	const char *p = strstr(url, "://");
+	struct str s;
+	const char *at;
+
+	*port = !strncmp(url, "https", 5) ? "443" : "80";
+	p = p ? p + 3 : url;
+	s = (struct str){ p, strcspn(p, "/?#") };
+	at = memrchr(s.ptr, '@', s.len);
+	if (at) {
+		s.len -= (size_t)(at + 1 - s.ptr);
+		s.ptr = at + 1;
+	}
+	return s;
+}
+
+static bool is_loopback(const struct place *p)
+{
+	static const uint8_t v6[16] = { [15] = 1 };
+
+	if (p->address.family == AF_INET)
+		return p->address.bytes[0] == 127;
+	if (p->address.family == AF_INET6)
+		return !memcmp(p->address.bytes, v6, sizeof(v6));
+	return !strcasecmp(p->host, "localhost");
+}
+
+static bool in_network(const struct place *p, struct str entry)
+{
+	struct str bits;
+	struct str net = str_cut(entry, '/', &bits);
+	struct place n;
+	int64_t count;
+
+	if (!parse(net, &n) || !n.address.family || !str_to_i64(bits, &count) ||
+	    count < 0 || count > (n.address.family == AF_INET ? 32 : 128))
+		return false;
+	return p->address.family == n.address.family &&
+	       address_bits_equal(p->address.bytes, n.address.bytes,
+				  (unsigned)count);
+}
+
+static bool in_domain(const char *host, const char *domain)
+{
+	size_t n = strlen(host);
+	size_t d = strlen(domain);
+	bool below = *domain == '.';
+
+	if (!below && !strcasecmp(host, domain))
+		return true;
+	if (n <= d || strcasecmp(host + n - d, domain) != 0)
+		return false;
+	return below || host[n - d - 1] == '.';
+}
+
+static bool entry_matches(struct str entry, const struct place *p)
+{
+	struct place e;
+
+	if (str_is(entry, "*"))
+		return true;
+	if (memchr(entry.ptr, '/', entry.len))
+		return p->address.family && in_network(p, entry);
+	/* *.name is .name. */
+	if (entry.len > 2 && !memcmp(entry.ptr, "*.", 2)) {
+		entry.ptr++;
+		entry.len--;
+	}
+	if (!parse(entry, &e) || (e.port.len && !str_eq(e.port, p->port)))
+		return false;
+	if (e.address.family || p->address.family)
+		return e.address.family == p->address.family &&
+		       !memcmp(e.address.bytes, p->address.bytes, 16);
+	return in_domain(p->host, e.host);
+}
+
+bool no_proxy_matches(const char *list, const char *url)
+{
+	struct str rest = str_of(list);
+	const char *port;
+	struct place p;
+
+	if (!parse(authority(url, &port), &p))
+		return false;
+	if (!p.port.len)
+		p.port = str_of(port);
+	if (is_loopback(&p))
+		return true;
+	while (rest.len) {
+		struct str entry = str_trim(str_cut(rest, ',', &rest));
+
+		if (entry.len && entry_matches(entry, &p))
+			return true;
+	}
+	return false;
+}

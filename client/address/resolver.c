@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/address/resolver.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "client/address/resolver_lookup.h"
+#include "client/address/resolver_private.h"
+
+#define SLOW_NS   1000000000LL
+#define LOOK_NS   (SLOW_NS / 4)
+#define KEEP_NS   30000000000LL /* an answer is new for so long */
+#define FAILED_NS 2000000000LL  /* a failure */
+/* An answer is of use for so long, and when no other can be had. */
+#define STALE_NS  300000000000LL
+#define ORPHAN_NS 3600000000000LL
+#define HOST_MAX  253  /* RFC 1035 3.1, as text */
+#define NAMES_MIN 4096 /* so many are kept before any are dropped */
+
+/* Of each its own: none can keep out the others. */
+static const unsigned threads_max[] = {
+	[QUICK] = 8,
+	[UNKNOWN] = 8,
+	[SLOW] = 4,
+};
+
+struct resolver *resolver_new(void (*wake)(void *ctx), void *ctx)
+{
+	struct resolver *r = mem_new(struct resolver);
+
+	r->shared = mem_new(struct shared);
+	atomic_init(&r->shared->refs, 1);
+	pthread_mutex_init(&r->shared->mu, NULL);
+	r->shared->wake = wake;
+	r->shared->ctx = ctx;
+	r->names_max = NAMES_MIN;
+	r->now = clock_mono_ns;
+	return r;
+}
+
+void resolver_set_now(struct resolver *r, int64_t (*now)(void))
+{
+	r->now = now;
+}
+
+size_t resolver_names(const struct resolver *r)
+{
+	return r->entries.count;
+}
+
+static struct lookup *take_done(struct shared *s)
+{
+	struct lookup *all;
+
+	pthread_mutex_lock(&s->mu);
+	all = s->done;
+	s->done = NULL;
+	pthread_mutex_unlock(&s->mu);
+	return all;
+}
+
+static void entry_free(struct entry *e)
+{
+	vec_fini(&e->askers);
+	mem_free(e->name);
+	mem_free(e->addresses);
+	mem_free(e);
+}
+
+void resolver_free(struct resolver *r)
+{
+	struct lookup *next;
+
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->shared->mu);
+	r->shared->wake = NULL;
+	pthread_mutex_unlock(&r->shared->mu);
+	for (struct lookup *l = take_done(r->shared); l; l = next) {
+		next = l->next;
+		lookup_free(l);
+	}
+	for (size_t i = 0; i < r->entries.count; i++)
+		entry_free(r->entries.v[i]);
+	vec_fini(&r->entries);
+	table_fini(&r->by_name);
+	shared_unref(r->shared);
+	mem_free(r);
+}
+
+/* It changes with an answer alone: not while one is waited for. */
+static enum pace pace_of(const struct entry *e)
+{
+	return !e->until_ns ? UNKNOWN : e->slow ? SLOW : QUICK;
+}
+
+static bool begin(struct resolver *r, struct entry *e)
+{
+	struct lookup *l = mem_new(struct lookup);
+	pthread_attr_t attr;
+	pthread_t thread;
+	int rc;
+
+	l->shared = r->shared;
+	l->name = mem_strdup(e->name);
+	l->entry = e;
+	atomic_fetch_add(&r->shared->refs, 1);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	rc = pthread_create(&thread, &attr, run, l);
+	pthread_attr_destroy(&attr);
+	if (rc) {
+		lookup_free(l);
+		shared_unref(r->shared);
+		return false;
+	}
+	r->running[pace_of(e)]++;
+	return true;
+}
+
+static void enqueue(struct resolver *r, struct entry *e)
+{
+	struct queue *q = &r->queues[pace_of(e)];
+
+	if (e->wanted)
+		return;
+	e->wanted = true;
+	e->since_ns = r->now();
+	e->next = NULL;
+	if (q->first)
+		q->last->next = e;
+	else
+		q->first = e;
+	q->last = e;
+}
+
+/* Whether its addresses may be used, new or not. */
+static bool is_usable(const struct resolver *r, const struct entry *e)
+{
+	bool late = e->wanted && r->now() > e->since_ns + SLOW_NS;
+	int64_t ns = e->failed || late ? ORPHAN_NS : STALE_NS;
+
+	return e->addresses && r->now() < e->found_ns + ns;
+}
+
+/* As many as there are threads for. */
+static void begin_queue(struct resolver *r, enum pace p)
+{
+	struct queue *q = &r->queues[p];
+
+	while (q->first && r->running[p] < threads_max[p]) {
+		struct entry *e = q->first;
+
+		/* Nobody waits any more, and there is nothing to renew. */
+		if (!e->askers.count && !is_usable(r, e))
+			e->wanted = false;
+		else if (!begin(r, e))
+			return; /* no threads now: the next poll tries again */
+		q->first = e->next;
+	}
+}
+
+static void begin_all(struct resolver *r)
+{
+	for (enum pace p = QUICK; p < PACES; p++)
+		begin_queue(r, p);
+}
+
+static bool same_name(const void *ctx, uint32_t number, const void *name)
+{
+	const struct resolver *r = ctx;
+
+	return !strcmp(r->entries.v[number]->name, name);
+}
+
+static struct entry *find_entry(const struct resolver *r, const char *name)
+{
+	uint64_t hash = hash64(bytes_of(str_of(name)));
+	uint32_t n = table_find(&r->by_name, hash, same_name, r, name);
+
+	return n == TABLE_NONE ? NULL : r->entries.v[n];
+}
+
+static bool is_needed(const struct resolver *r, const struct entry *e)
+{
+	return e->wanted || e->askers.count || r->now() < e->until_ns ||
+	       is_usable(r, e);
+}
+
+/* The last entry takes its place. */
+static void drop_entry(struct resolver *r, size_t i)
+{
+	size_t last = --r->entries.count;
+
+	table_remove(&r->by_name, r->entries.v[i]->hash, (uint32_t)i);
+	entry_free(r->entries.v[i]);
+	if (i == last)
+		return;
+	r->entries.v[i] = r->entries.v[last];
+	table_remove(&r->by_name, r->entries.v[i]->hash, (uint32_t)last);
+	table_add(&r->by_name, r->entries.v[i]->hash, (uint32_t)i);
+}
+
+static void drop_entries(struct resolver *r)
+{
+	for (size_t i = r->entries.count; i-- > 0;) {
+		if (!is_needed(r, r->entries.v[i]))
+			drop_entry(r, i);
+	}
+	r->names_max = r->entries.count * 2;
+	if (r->names_max < NAMES_MIN)
+		r->names_max = NAMES_MIN;
+}
+
+static struct entry *add_entry(struct resolver *r, const char *name)
+{
+	struct entry *e = mem_new(struct entry);
+
+	if (r->entries.count >= r->names_max)
+		drop_entries(r);
+	e->name = mem_strdup(name);
+	e->hash = hash64(bytes_of(str_of(name)));
+	table_add(&r->by_name, e->hash, (uint32_t)r->entries.count);
+	*vec_add(&r->entries) = e;
+	return e;
+}
+
+/* What is known of it goes to one who asked. */
+static void answer(const struct entry *e, resolver_fn fn, void *ctx)
+{
+	struct err err;
+
+	if (e->addresses) {
+		fn(ctx, e->addresses, NULL);
+		return;
+	}
+	err_set(&err, ERR_AGAIN, "could not resolve host %s: %s", e->name,
+		gai_strerror(e->failed));
+	fn(ctx, NULL, &err);
+}
+
+/*
+ * What is too old now may be of use, when the lookup takes long; many that
+ * begin one by one are looked at together.
+ */
+static void look_later(struct resolver *r, const struct entry *e)
+{
+	int64_t at = e->since_ns + SLOW_NS + LOOK_NS;
+
+	at -= at % LOOK_NS;
+	if (e->addresses && at > r->now() && (!r->due_ns || at < r->due_ns))
+		r->due_ns = at;
+}
+
+void resolver_ask(struct resolver *r, const char *name, resolver_fn fn,
+		  void *ctx)
+{
+	struct entry *e = find_entry(r, name);
+	struct err err;
+
+	if (strlen(name) > HOST_MAX) {
+		err_set(&err, ERR_INVALID,
+			"host %.32s… is longer than %d bytes", name, HOST_MAX);
+		fn(ctx, NULL, &err);
+		return;
+	}
+	if (!e)
+		e = add_entry(r, name);
+	if (e->until_ns && r->now() < e->until_ns) {
+		answer(e, fn, ctx);
+		return;
+	}
+	enqueue(r, e);
+	if (is_usable(r, e)) {
+		answer(e, fn, ctx);
+	} else {
+		*vec_add(&e->askers) = (struct asker){ fn, ctx };
+		look_later(r, e);
+	}
+	begin_all(r);
+}
+
+void resolver_forget(struct resolver *r, const char *name, const void *ctx)
+{
+	struct entry *e = find_entry(r, name);
+
+	for (size_t k = e ? e->askers.count : 0; k-- > 0;) {
+		if (e->askers.v[k].ctx == ctx)
+			e->askers.v[k] = e->askers.v[--e->askers.count];
+	}
+}
+
+/* A name that does not exist any more has no old addresses either. */
+static bool is_gone(int failed)
+{
+	return failed == EAI_NONAME || failed == EAI_NODATA;
+}
+
+/* Takes over what the lookup found. */
+static void learn(struct resolver *r, struct lookup *l)
+{
+	struct entry *e = l->entry;
+
+	r->running[pace_of(e)]--;
+	e->slow = l->took_ns > SLOW_NS;
+	e->until_ns = r->now() + (l->addresses ? KEEP_NS : FAILED_NS);
+	e->failed = l->failed;
+	if (l->addresses || is_gone(l->failed) || !is_usable(r, e)) {
+		mem_free(e->addresses);
+		e->addresses = l->addresses;
+		e->found_ns = r->now();
+		l->addresses = NULL;
+	}
+}
+
+static void tell(struct entry *e)
+{
+	while (e->askers.count) {
+		struct asker a = e->askers.v[--e->askers.count];
+
+		answer(e, a.fn, a.ctx);
+	}
+}
+
+/* Those who wait for a lookup that takes long go on with what there is. */
+static void tell_late(struct resolver *r)
+{
+	if (!r->due_ns || r->now() < r->due_ns)
+		return;
+	r->due_ns = 0;
+	for (size_t i = 0; i < r->entries.count; i++) {
+		struct entry *e = r->entries.v[i];
+
+		if (e->askers.count && is_usable(r, e))
+			tell(e);
+		else if (e->askers.count)
+			look_later(r, e);
+	}
+}
+
+int64_t resolver_due_ns(const struct resolver *r)
+{
+	return r->due_ns;
+}
+
+void resolver_poll(struct resolver *r)
+{
+	struct lookup *next;
+
+	for (struct lookup *l = take_done(r->shared); l; l = next) {
+		next = l->next;
+		learn(r, l);
+		tell(l->entry);
+		l->entry->wanted = false; /* now it may be dropped */
+		lookup_free(l);
+	}
+	tell_late(r);
+	begin_all(r);
+}

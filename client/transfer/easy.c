@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/transfer/easy.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/mem.h"
+#include "client/endpoint.h"
+#include "client/transfer/transfer.h"
+
+static void add_header(struct curl_slist **list, const char *name,
+		       const char *value)
+{
+	/* curl takes "Name;" for a header that is empty. */
+	char *line = *value ? mem_printf("%s: %s", name, value) :
+			      mem_printf("%s;", name);
+
+	*list = curl_slist_append(*list, line);
+	mem_forget(line);
+}
+
+static void add_headers(struct curl_slist **list,
+			const struct http_loaded_headers *h)
+{
+	for (size_t i = 0; i < h->count; i++)
+		add_header(list, h->v[i].name,
+			   h->v[i].value.text ? h->v[i].value.text : "");
+}
+
+static void set_blob(CURL *e, CURLoption option, const struct http_loaded *l)
+{
+	struct curl_blob blob = { l->text, l->len, CURL_BLOB_COPY };
+
+	if (l->text && l->len)
+		curl_easy_setopt(e, option, &blob);
+}
+
+static void set_versions(CURL *e, const struct http_config *g)
+{
+	static const long least[] = {
+		[HTTP_TLS_DEFAULT] = CURL_SSLVERSION_TLSv1_2,
+		[HTTP_TLS_10] = CURL_SSLVERSION_TLSv1_0,
+		[HTTP_TLS_11] = CURL_SSLVERSION_TLSv1_1,
+		[HTTP_TLS_12] = CURL_SSLVERSION_TLSv1_2,
+		[HTTP_TLS_13] = CURL_SSLVERSION_TLSv1_3,
+	};
+	static const long most[] = {
+		[HTTP_TLS_DEFAULT] = CURL_SSLVERSION_MAX_DEFAULT,
+		[HTTP_TLS_10] = CURL_SSLVERSION_MAX_TLSv1_0,
+		[HTTP_TLS_11] = CURL_SSLVERSION_MAX_TLSv1_1,
+		[HTTP_TLS_12] = CURL_SSLVERSION_MAX_TLSv1_2,
+		[HTTP_TLS_13] = CURL_SSLVERSION_MAX_TLSv1_3,
+	};
+	long from = least[g->min_version];
+
+	/* A maximum below the default minimum is meant. */
+	if (!g->min_version && g->max_version && g->max_version < HTTP_TLS_12)
+		from = least[g->max_version];
+	curl_easy_setopt(e, CURLOPT_SSLVERSION, from | most[g->max_version]);
+}
+
+/*
+ * server_name: curl has no option for the name that TLS asks for. It gets a
+ * URL with that name, is led to the real host, and told the Host header.
+ */
+static void set_server_name(struct transfer *t, const char *name)
+{
+	char *host = endpoint_part(t->url, URL_HOST);
+	char *port = endpoint_part(t->url, URL_PORT);
+	char *url = endpoint_with_host(t->url, name);
+
+	if (host && port && url) {
+		char *line = mem_printf("%s:%s:%s:%s", name, port, host, port);
+		char *real = mem_printf("%s:%s", host, port);
+
+		t->connect_to = curl_slist_append(NULL, line);
+		curl_easy_setopt(t->easy, CURLOPT_URL, url);
+		curl_easy_setopt(t->easy, CURLOPT_CONNECT_TO, t->connect_to);
+		add_header(&t->headers, "Host", real);
+		mem_free(line);
+		mem_free(real);
+	}
+	mem_free(host);
+	mem_free(port);
+	mem_free(url);
+}
+
+const char *easy_hint(const struct transfer *t, int result, const char *why)
+{
+	bool own = t->config && t->config->ca.text;
+
+	if (result == CURLE_SSL_CACERT_BADFILE)
+		return " (tls_config: ca_file or ca)";
+	if (result == CURLE_SSL_CERTPROBLEM)
+		return " (tls_config: cert_file, key_file)";
+	if (result == CURLE_PEER_FAILED_VERIFICATION &&
+	    (strstr(why, "issuer") || strstr(why, "self-signed") ||
+	     strstr(why, "self signed")))
+		return own ? " (who signed it is not in tls_config: ca_file)" :
+			     " (a CA of your own is named in tls_config: ca_file)";
+	if (strstr(why, "wrong version number"))
+		return " (what answers there speaks no TLS)";
+	return "";
+}
+
+static void set_tls(struct transfer *t, const struct http_config *g)
+{
+	CURL *e = t->easy;
+
+	set_blob(e, CURLOPT_CAINFO_BLOB, &g->ca);
+	/* Who is named is trusted, and not the system's folder beside him. */
+	if (g->ca.text)
+		curl_easy_setopt(e, CURLOPT_CAPATH, NULL);
+	set_blob(e, CURLOPT_SSLCERT_BLOB, &g->cert);
+	set_blob(e, CURLOPT_SSLKEY_BLOB, &g->cert_key);
+	set_versions(e, g);
+	if (g->insecure_skip_verify) {
+		curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 0L);
+		curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 0L);
+	}
+	if (g->server_name && !strncmp(t->url, "https:", 6))
+		set_server_name(t, g->server_name);
+}
+
+static void set_proxy(struct transfer *t, const struct http_config *g)
+{
+	if (!t->proxy)
+		return;
+	curl_easy_setopt(t->easy, CURLOPT_PROXY, t->proxy);
+	/* For CONNECT alone: without it they would reach the target. */
+	if (strncmp(t->url, "https:", 6) != 0)
+		return;
+	add_headers(&t->proxy_headers, &g->proxy_headers);
+	curl_easy_setopt(t->easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
+	curl_easy_setopt(t->easy, CURLOPT_PROXYHEADER, t->proxy_headers);
+	/* A tunnel that was let through is not for who is not let through. */
+	if (g->proxy_headers.count || strchr(t->proxy, '@'))
+		curl_easy_setopt(t->easy, CURLOPT_FORBID_REUSE, 1L);
+}
+
+static bool is_ascii(const char *s)
+{
+	while (*s && !((unsigned char)*s & 0x80))
+		s++;
+	return !*s;
+}
+
+/* An IPv6 address comes in brackets. */
+static bool is_address(const char *host)
+{
+	struct in_addr a;
+
+	return *host == '[' || inet_pton(AF_INET, host, &a) == 1;
+}
+
+int easy_route(struct transfer *t, struct err *err)
+{
+	const char *proxy =
+		t->config ? http_config_proxy(t->config, t->url, getenv) : NULL;
+	const char *url;
+
+	mem_forget(t->proxy);
+	mem_free(t->name);
+	mem_free(t->port);
+	t->proxy = NULL;
+	t->port = NULL;
+	t->name = NULL;
+	if (proxy && endpoint_proxy(proxy, &t->proxy, err))
+		return err->code;
+	url = proxy ? t->proxy : t->url;
+	t->name = endpoint_part(url, URL_HOST);
+	if (!t->name || is_address(t->name)) {
+		mem_free(t->name);
+		t->name = NULL;
+		return 0; /* libcurl says what is wrong with a URL */
+	}
+	if (!is_ascii(t->name))
+		return err_set(err, ERR_INVALID,
+			       "host %.200s: write it as xn--… (RFC 3492)",
+			       t->name);
+	t->port = endpoint_part(url, URL_PORT);
+	return 0;
+}
+
+static void set_password(CURL *e, const char *username, const char *password)
+{
+	curl_easy_setopt(e, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+	curl_easy_setopt(e, CURLOPT_USERNAME, username ? username : "");
+	curl_easy_setopt(e, CURLOPT_PASSWORD, password ? password : "");
+}
+
+static void set_authorization(struct transfer *t, const struct http_config *g)
+{
+	if (g->auth == HTTP_AUTH_BASIC) {
+		set_password(t->easy, g->username.text, g->password.text);
+	} else if (g->auth == HTTP_AUTH_HEADER) {
+		char *value = mem_printf(
+			"%s %s", g->auth_type,
+			g->credentials.text ? g->credentials.text : "");
+
+		add_header(&t->headers, "Authorization", value);
+		mem_forget(value);
+	} else if (t->token) {
+		add_header(&t->headers, "Authorization", t->token);
+	}
+}
+
+/*
+ * Who we are: for the host that we were asked to go to. What stands in the URL
+ * goes before what is configured, but for OAuth 2, as in Go.
+ */
+static void set_identity(struct transfer *t, const struct http_config *g)
+{
+	if (g)
+		add_headers(&t->headers, &g->headers);
+	if (t->username && !t->token)
+		set_password(t->easy, t->username, t->password);
+	else if (g)
+		set_authorization(t, g);
+}
+
+void easy_set_config(struct transfer *t)
+{
+	const struct http_config *g = t->config;
+
+	if (g && !g->enable_http2)
+		curl_easy_setopt(t->easy, CURLOPT_HTTP_VERSION,
+				 (long)CURL_HTTP_VERSION_1_1);
+	if (g) {
+		set_tls(t, g);
+		set_proxy(t, g);
+	}
+	if (!t->foreign)
+		set_identity(t, g);
+}
+
+char *easy_location(const struct transfer *t)
+{
+	char *location = NULL;
+
+	/* If they know who we are, it need not be shown. */
+	if (t->easy)
+		curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &location);
+	return location ? http_url_shown(location) : NULL;
+}
+
+/* Where a redirect leads to, or NULL; the caller's. */
+char *easy_redirect(const struct transfer *t)
+{
+	const struct http_config *g = t->config;
+	char *location;
+	long status = 0;
+	char *url;
+
+	if (!g || !g->follow_redirects || t->post)
+		return NULL;
+	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (status != 301 && status != 302 && status != 303 && status != 307 &&
+	    status != 308)
+		return NULL;
+	location = easy_location(t);
+	if (!location)
+		return NULL;
+	/* What is relative, is so to the host that server_name stands for. */
+	if (t->connect_to && endpoint_same_part(location, t->url, URL_PORT)) {
+		char *real = endpoint_part(t->url, URL_HOST);
+		char *host = endpoint_part(location, URL_HOST);
+		bool ours = real && host && !strcasecmp(host, g->server_name);
+
+		url = ours ? endpoint_with_host(location, real) :
+			     mem_strdup(location);
+		mem_free(real);
+		mem_free(host);
+		mem_free(location);
+		return url;
+	}
+	return location;
+}

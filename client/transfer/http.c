@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/http.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "client/transfer/transfer.h"
+
+#define MAX_IDLE_CONNECTIONS 256L
+#define EVENTS               64
+
+static pthread_once_t global_once = PTHREAD_ONCE_INIT;
+
+static void global_init(void)
+{
+	if (curl_global_init(CURL_GLOBAL_DEFAULT))
+		abort(); /* out of memory */
+}
+
+static int on_socket(CURL *easy UNUSED, curl_socket_t fd, int what, void *arg,
+		     void *known)
+{
+	struct http_client *c = arg;
+	struct epoll_event e = { .data.fd = fd };
+
+	if (what == CURL_POLL_REMOVE) {
+		epoll_ctl(c->epoll, EPOLL_CTL_DEL, fd, NULL);
+		return 0;
+	}
+	if (what & CURL_POLL_IN)
+		e.events |= EPOLLIN;
+	if (what & CURL_POLL_OUT)
+		e.events |= EPOLLOUT;
+	epoll_ctl(c->epoll, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &e);
+	/* Not NULL: the next change of this socket is a modification. */
+	curl_multi_assign(c->multi, fd, c);
+	return 0;
+}
+
+static int on_timer(CURLM *multi UNUSED, long timeout_ms, void *arg)
+{
+	struct http_client *c = arg;
+
+	c->deadline_ns =
+		timeout_ms < 0 ? 0 : clock_mono_ns() + timeout_ms * 1000000;
+	return 0;
+}
+
+/* From a lookup's thread. */
+static void on_resolved(void *ctx)
+{
+	http_wake(ctx);
+}
+
+int http_client_new(struct http_client **out, struct err *err)
+{
+	struct http_client *c = mem_new(struct http_client);
+	struct epoll_event e = { .events = EPOLLIN };
+
+	pthread_once(&global_once, global_init);
+	c->epoll = epoll_create1(EPOLL_CLOEXEC);
+	c->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	c->resolver = resolver_new(on_resolved, c);
+	c->multi = curl_multi_init();
+	if (!c->multi)
+		abort(); /* out of memory */
+	e.data.fd = c->wake;
+	if (c->epoll < 0 || c->wake < 0 ||
+	    epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->wake, &e) < 0) {
+		int rc = err_sys(err, "event loop");
+
+		http_client_free(c);
+		return rc;
+	}
+	curl_multi_setopt(c->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+	curl_multi_setopt(c->multi, CURLMOPT_SOCKETDATA, c);
+	curl_multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+	curl_multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
+	curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, MAX_IDLE_CONNECTIONS);
+	/* Two requests never share a connection: its tunnel may be one's own. */
+	curl_multi_setopt(c->multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
+	*out = c;
+	return 0;
+}
+
+void http_client_refuse(struct http_client *c, const struct networks *n)
+{
+	c->refused = n;
+}
+
+static void collect(struct http_client *c)
+{
+	CURLMsg *m;
+	int left;
+
+	while ((m = curl_multi_info_read(c->multi, &left))) {
+		struct transfer *t;
+		CURLcode result = m->data.result;
+
+		if (m->msg != CURLMSG_DONE)
+			continue;
+		curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &t);
+		if (result != CURLE_OK || !transfer_follow(t))
+			transfer_end(t, result);
+	}
+}
+
+/*
+ * Who waits goes on in the order of sizes, of the same size who began first.
+ * The next one behind a size and a transfer of it (NULL: none): new transfers
+ * stand before older ones in the list.
+ */
+static struct transfer *next_waiting(struct http_client *c, size_t above,
+				     const struct transfer *behind)
+{
+	struct transfer *best = NULL;
+	bool newer = behind != NULL;
+
+	for (struct transfer *t = c->transfers; t; t = t->next) {
+		newer &= t != behind;
+		if (!t->wants ||
+		    !(t->wants > above || (t->wants == above && newer)))
+			continue;
+		if (!best || t->wants <= best->wants)
+			best = t;
+	}
+	return best;
+}
+
+static void go_on(struct transfer *t)
+{
+	t->wants = 0;
+	/* Calls on_body(), which may have to wait again. */
+	(void)curl_easy_pause(t->easy, CURLPAUSE_CONT);
+}
+
+/* Let those go on for which there is room, the smallest first. */
+static void resume(struct http_client *c)
+{
+	struct transfer *t = NULL;
+	size_t above = 0;
+
+	while ((t = next_waiting(c, above, t))) {
+		above = t->wants;
+		/* Who is larger would hardly get it: he is asked again. */
+		if (!ingest_limiter_take(c->intake, &t->response.share,
+					 (int64_t)t->wants))
+			return;
+		go_on(t);
+	}
+}
+
+static void end_failed(struct http_client *c)
+{
+	struct transfer *t = c->transfers;
+
+	while (t && c->ended) {
+		struct transfer *next = t->next;
+
+		if (t->ended)
+			transfer_end(t, CURLE_OK);
+		/* Others may have begun meanwhile, before all of these. */
+		t = next;
+	}
+}
+
+void http_cancel(struct http_client *c, const void *ctx)
+{
+	struct transfer *t = c->transfers;
+
+	while (t) {
+		struct transfer *next = t->next;
+
+		if (!ctx || t->ctx == ctx)
+			transfer_cancel(t);
+		t = next;
+	}
+}
+
+void http_client_free(struct http_client *c)
+{
+	if (!c)
+		return;
+	while (c->transfers)
+		transfer_cancel(c->transfers);
+	resolver_free(c->resolver);
+	curl_multi_cleanup(c->multi);
+	if (c->epoll >= 0)
+		close(c->epoll);
+	if (c->wake >= 0)
+		close(c->wake);
+	vec_fini(&c->watches);
+	mem_free(c);
+}
+
+/* The lesser of ms, and of what is left until a moment, if there is one. */
+static int64_t until(int64_t moment_ns, int64_t ms)
+{
+	int64_t left = moment_ns - clock_mono_ns();
+
+	if (!moment_ns)
+		return ms;
+	left = left > 0 ? (left + 999999) / 1000000 : 0;
+	return left < ms ? left : ms;
+}
+
+/* Milliseconds to wait: the caller's, or until something is due. */
+static int wait_ms(const struct http_client *c, int64_t timeout_ms)
+{
+	int64_t left = c->ended || atomic_load(&c->room) ? 0 : timeout_ms;
+
+	left = until(c->deadline_ns, left);
+	left = until(c->waiting_ns, left);
+	left = until(resolver_due_ns(c->resolver), left);
+	return (int)(left < 0 ? 0 : left > 60000 ? 60000 : left);
+}
+
+static bool call_watch(struct http_client *c, int fd)
+{
+	for (size_t i = 0; i < c->watches.count; i++) {
+		struct watch w = c->watches.v[i];
+
+		if (w.fd != fd)
+			continue;
+		w.fn(w.ctx);
+		return true;
+	}
+	return false;
+}
+
+static void dispatch(struct http_client *c, const struct epoll_event *e)
+{
+	uint64_t count;
+	int flags = 0;
+	int running;
+
+	if (e->data.fd == c->wake) {
+		if (read(c->wake, &count, sizeof(count)) < 0) {
+			/* Somebody else has taken it: awake all the same. */
+		}
+		return;
+	}
+	if (call_watch(c, e->data.fd))
+		return;
+	if (e->events & (EPOLLIN | EPOLLHUP))
+		flags |= CURL_CSELECT_IN;
+	if (e->events & EPOLLOUT)
+		flags |= CURL_CSELECT_OUT;
+	if (e->events & EPOLLERR)
+		flags |= CURL_CSELECT_ERR;
+	curl_multi_socket_action(c->multi, e->data.fd, flags, &running);
+}
+
+int64_t http_next_ms(const struct http_client *c, int64_t max_ms)
+{
+	return wait_ms(c, max_ms);
+}
+
+void http_wait(const struct http_client *c, int64_t ms)
+{
+	struct pollfd p = { .fd = c->epoll, .events = POLLIN };
+
+	(void)poll(&p, 1, (int)ms);
+}
+
+void http_poll(struct http_client *c, int64_t timeout_ms)
+{
+	struct epoll_event events[EVENTS];
+	int n = epoll_wait(c->epoll, events, EVENTS, wait_ms(c, timeout_ms));
+	int running;
+
+	for (int i = 0; i < n; i++)
+		dispatch(c, &events[i]);
+	resolver_poll(c->resolver);
+	transfers_expire(c);
+	if (c->intake && atomic_exchange(&c->room, false))
+		resume(c);
+	if (c->deadline_ns && clock_mono_ns() >= c->deadline_ns) {
+		c->deadline_ns = 0;
+		curl_multi_socket_action(c->multi, CURL_SOCKET_TIMEOUT, 0,
+					 &running);
+	}
+	collect(c);
+	end_failed(c);
+}
+
+void http_watch(struct http_client *c, int fd, http_watch_fn fn, void *ctx)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.fd = fd };
+
+	*vec_add(&c->watches) = (struct watch){ fd, fn, ctx };
+	epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &e);
+}
+
+void http_unwatch(struct http_client *c, int fd)
+{
+	for (size_t i = 0; i < c->watches.count; i++) {
+		if (c->watches.v[i].fd != fd)
+			continue;
+		epoll_ctl(c->epoll, EPOLL_CTL_DEL, fd, NULL);
+		c->watches.v[i] = c->watches.v[--c->watches.count];
+		return;
+	}
+}
+
+void http_wake(struct http_client *c)
+{
+	uint64_t one = 1;
+
+	if (write(c->wake, &one, sizeof(one)) < 0) {
+		/* Full: it is awake already. */
+	}
+}
+
+void http_client_set_intake(struct http_client *c, struct ingest_limiter *in)
+{
+	c->intake = in;
+}
+
+void http_room(struct http_client *c)
+{
+	atomic_store(&c->room, true);
+	http_wake(c);
+}
+
+uint64_t http_waits(const struct http_client *c)
+{
+	return atomic_load(&c->waits);
+}
+
+size_t http_running(const struct http_client *c)
+{
+	return c->running;
+}
+
+static void keep(void *ctx, struct http_response *r)
+{
+	struct http_response *out = ctx;
+
+	*out = *r;
+	out->content_type = "";
+	out->location = "";
+	r->body = (struct buf){ 0 };
+	r->headers = (struct buf){ 0 };
+}
+
+struct str http_response_header(const struct http_response *r, const char *name)
+{
+	struct str rest = str_from(buf_bytes(&r->headers));
+
+	while (rest.len) {
+		struct str value;
+		struct str line = str_cut(rest, '\n', &rest);
+		struct str key = str_cut(line, ':', &value);
+
+		if (key.len == strlen(name) &&
+		    !strncasecmp(key.ptr, name, key.len))
+			return str_trim(value);
+	}
+	return (struct str){ .ptr = "", .len = 0 };
+}
+
+void http_get(const struct http_request *request, struct http_response *r)
+{
+	struct http_request one = *request;
+	struct http_client *c = NULL;
+
+	*r = (struct http_response){ 0 };
+	r->code = http_client_new(&c, &r->err);
+	if (r->code || !c)
+		return;
+	one.done = keep;
+	one.ctx = r;
+	http_start(c, &one);
+	while (http_running(c)) {
+		http_poll(c, request->waiting ? 200 : 1000);
+		if (request->waiting)
+			request->waiting(request->sink_ctx);
+	}
+	http_client_free(c);
+}

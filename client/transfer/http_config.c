@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/http_config.h"
+
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "client/address/no_proxy.h"
+#include "client/transfer/oauth2.h"
+
+#define FILE_MAX MIB
+
+static char *dup_or_null(struct str s)
+{
+	return s.len ? mem_strndup(s) : NULL;
+}
+
+/* Secrets do not lie about in memory that is free. */
+static void forget(struct http_loaded *l)
+{
+	if (l->text)
+		explicit_bzero(l->text, l->len);
+	mem_free(l->text);
+	l->text = NULL;
+	l->len = 0;
+}
+
+void http_loaded_init(struct http_loaded *l, const struct http_text *t)
+{
+	*l = (struct http_loaded){ .file = dup_or_null(t->file) };
+	if (!t->text.ptr)
+		return;
+	l->text = mem_strndup(t->text);
+	l->len = t->text.len;
+}
+
+void http_loaded_fini(struct http_loaded *l)
+{
+	forget(l);
+	mem_free(l->file);
+}
+
+/* Read the file if it is not as it was. */
+static int load(struct http_loaded *l, const char *what, struct err *err)
+{
+	struct buf text = buf_init(FILE_MAX + 1);
+	struct file_stamp stamp;
+	int rc;
+
+	if (!l->file)
+		return 0;
+	stamp = file_stamp(l->file);
+	if (l->text && file_stamp_eq(stamp, l->stamp))
+		return 0;
+	rc = file_slurp(l->file, &text, err);
+	if (!rc && text.over)
+		rc = err_set(err, ERR_TOOBIG, "%s: larger than %ld KB", l->file,
+			     FILE_MAX / KIB);
+	if (rc) {
+		buf_fini(&text);
+		return err_wrap(err, rc, "%s", what);
+	}
+	forget(l);
+	l->text = mem_strndup(str_from(buf_bytes(&text)));
+	l->len = text.len;
+	buf_forget(&text);
+	l->stamp = stamp;
+	return 0;
+}
+
+int http_loaded_line(struct http_loaded *l, const char *what, struct err *err)
+{
+	int rc = load(l, what, err);
+	struct str line;
+
+	if (rc || !l->text)
+		return rc;
+	line = str_trim((struct str){ l->text, l->len });
+	for (size_t i = 0; i < line.len; i++) {
+		unsigned char c = (unsigned char)line.ptr[i];
+
+		if ((c < ' ' && c != '\t') || c == 0x7f)
+			return err_set(err, ERR_INVALID,
+				       "%s%s%s: more than one line of text",
+				       what, l->file ? ": " : "",
+				       l->file ? l->file : "");
+	}
+	memmove(l->text, line.ptr, line.len);
+	l->text[line.len] = 0;
+	l->len = line.len;
+	return 0;
+}
+
+static void load_headers(struct http_loaded_headers *out,
+			 const struct http_header_list *in)
+{
+	out->v = mem_zalloc(in->count + 1, sizeof(*out->v));
+	for (size_t i = 0; i < in->count; i++) {
+		struct http_loaded_header *h = &out->v[out->count++];
+
+		h->name = mem_strndup(in->v[i].name);
+		http_loaded_init(&h->value, &in->v[i].value);
+	}
+}
+
+static void free_headers(struct http_loaded_headers *l)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		mem_free(l->v[i].name);
+		http_loaded_fini(&l->v[i].value);
+	}
+	mem_free(l->v);
+}
+
+struct http_config *http_config_new(const struct http_options *o)
+{
+	struct http_config *c = mem_new(struct http_config);
+
+	atomic_init(&c->refs, 1);
+	c->key = mem_strndup(o->key);
+	c->auth = o->auth;
+	c->auth_type = mem_strndup(o->auth_type);
+	http_loaded_init(&c->username, &o->username);
+	http_loaded_init(&c->password, &o->password);
+	http_loaded_init(&c->credentials, &o->credentials);
+	if (o->oauth2)
+		c->oauth2 = oauth2_new(o->oauth2);
+	http_loaded_init(&c->ca, &o->tls.ca);
+	http_loaded_init(&c->cert, &o->tls.cert);
+	http_loaded_init(&c->cert_key, &o->tls.key);
+	c->server_name = dup_or_null(o->tls.server_name);
+	c->insecure_skip_verify = o->tls.insecure_skip_verify;
+	c->min_version = o->tls.min_version;
+	c->max_version = o->tls.max_version;
+	c->proxy_url = dup_or_null(o->proxy_url);
+	c->no_proxy = dup_or_null(o->no_proxy);
+	c->proxy_from_environment = o->proxy_from_environment;
+	load_headers(&c->proxy_headers, &o->proxy_headers);
+	c->follow_redirects = o->follow_redirects;
+	c->enable_http2 = o->enable_http2;
+	load_headers(&c->headers, &o->headers);
+	return c;
+}
+
+struct http_config *http_config_ref(struct http_config *c)
+{
+	atomic_fetch_add(&c->refs, 1);
+	return c;
+}
+
+void http_config_unref(struct http_config *c)
+{
+	if (!c || atomic_fetch_sub(&c->refs, 1) > 1)
+		return;
+	mem_forget(c->key);
+	mem_free(c->auth_type);
+	http_loaded_fini(&c->username);
+	http_loaded_fini(&c->password);
+	http_loaded_fini(&c->credentials);
+	oauth2_free(c->oauth2);
+	http_loaded_fini(&c->ca);
+	http_loaded_fini(&c->cert);
+	http_loaded_fini(&c->cert_key);
+	mem_free(c->server_name);
+	mem_free(c->proxy_url);
+	mem_free(c->no_proxy);
+	free_headers(&c->proxy_headers);
+	free_headers(&c->headers);
+	mem_free(c);
+}
+
+bool http_config_is(const struct http_config *c, const struct http_options *o)
+{
+	return str_is(o->key, c->key);
+}
+
+static int load_lines(struct http_loaded_headers *l, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < l->count && !rc; i++)
+		rc = http_loaded_line(&l->v[i].value, l->v[i].name, err);
+	return rc;
+}
+
+int http_config_load(struct http_config *c, struct err *err)
+{
+	int rc =
+		http_loaded_line(&c->username, "basic_auth.username_file", err);
+
+	if (!rc)
+		rc = http_loaded_line(&c->password, "basic_auth.password_file",
+				      err);
+	if (!rc)
+		rc = http_loaded_line(&c->credentials,
+				      "authorization.credentials_file", err);
+	if (!rc)
+		rc = load(&c->ca, "tls_config.ca_file", err);
+	if (!rc && c->ca.text && !c->ca.len)
+		rc = err_set(err, ERR_INVALID,
+			     "tls_config.ca is empty: nobody would be trusted");
+	if (!rc)
+		rc = load(&c->cert, "tls_config.cert_file", err);
+	if (!rc)
+		rc = load(&c->cert_key, "tls_config.key_file", err);
+	if (!rc)
+		rc = load_lines(&c->proxy_headers, err);
+	if (!rc)
+		rc = load_lines(&c->headers, err);
+	return rc;
+}
+
+/* The variable in capitals or not, as curl and Go look for it. */
+static const char *variable(char *(*environment)(const char *), const char *a,
+			    const char *b)
+{
+	const char *v = environment(a);
+
+	return v && *v ? v : environment(b);
+}
+
+const char *http_config_proxy(const struct http_config *c, const char *url,
+			      char *(*environment)(const char *name))
+{
+	bool tls = !strncmp(url, "https://", 8);
+	const char *proxy = c->proxy_url;
+	const char *except = c->no_proxy;
+
+	if (c->proxy_from_environment) {
+		proxy = tls ? variable(environment, "HTTPS_PROXY",
+				       "https_proxy") :
+			      variable(environment, "HTTP_PROXY", "http_proxy");
+		except = variable(environment, "NO_PROXY", "no_proxy");
+		except = except ? except : "";
+	}
+	if (!proxy || !*proxy)
+		return NULL;
+	return except && no_proxy_matches(except, url) ? NULL : proxy;
+}

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/http_options.h"
+
+#include <stddef.h>
+#include <strings.h>
+
+#include "base/mem.h"
+#include "base/yaml_dump.h"
+#include "client/endpoint.h"
+
+void http_options_init(struct http_options *o)
+{
+	*o = (struct http_options){ .auth_type = str_of("Bearer"),
+				    .follow_redirects = true,
+				    .enable_http2 = true,
+				    .key = str_of("") };
+}
+
+static bool is_set(const struct http_text *t)
+{
+	return t->text.ptr || t->file.len;
+}
+
+/* Files are relative to the folder of the configuration file. */
+static void decode_file(struct yaml *y, const struct yaml_node *n, void *field)
+{
+	struct str *file = field;
+
+	yaml_text(y, n, file);
+	*file = yaml_path(y, *file);
+}
+
+static void check_one(struct yaml *y, const struct yaml_node *n,
+		      const struct http_text *t, const char *name)
+{
+	if (t->text.ptr && t->file.len)
+		yaml_error(y, n, "either %s or %s_file, not both", name, name);
+}
+
+/* Only one way to say who we are. */
+static bool set_auth(struct yaml *y, const struct yaml_node *n,
+		     struct http_options *o, enum http_auth auth)
+{
+	bool free = o->auth == HTTP_AUTH_NONE;
+
+	if (!free)
+		yaml_error(
+			y, n,
+			"at most one of basic_auth, authorization, bearer_token, bearer_token_file and oauth2");
+	o->auth = auth;
+	return free;
+}
+
+void http_decode_basic_auth(struct yaml *y, const struct yaml_node *n,
+			    void *options)
+{
+	static const struct yaml_field fields[] = {
+		{ "username", yaml_text,
+		  offsetof(struct http_options, username.text), NULL },
+		{ "username_file", decode_file,
+		  offsetof(struct http_options, username.file), NULL },
+		{ "password", yaml_secret,
+		  offsetof(struct http_options, password.text), NULL },
+		{ "password_file", decode_file,
+		  offsetof(struct http_options, password.file), NULL },
+		{ 0 },
+	};
+	struct http_options *o = options;
+
+	set_auth(y, n, o, HTTP_AUTH_BASIC);
+	yaml_decode(y, n, "basic_auth", fields, o);
+	check_one(y, n, &o->username, "username");
+	check_one(y, n, &o->password, "password");
+}
+
+void http_decode_authorization(struct yaml *y, const struct yaml_node *n,
+			       void *options)
+{
+	static const struct yaml_field fields[] = {
+		{ "type", yaml_text, offsetof(struct http_options, auth_type),
+		  NULL },
+		{ "credentials", yaml_secret,
+		  offsetof(struct http_options, credentials.text), NULL },
+		{ "credentials_file", decode_file,
+		  offsetof(struct http_options, credentials.file), NULL },
+		{ 0 },
+	};
+	struct http_options *o = options;
+
+	set_auth(y, n, o, HTTP_AUTH_HEADER);
+	yaml_decode(y, n, "authorization", fields, o);
+	check_one(y, n, &o->credentials, "credentials");
+	if (str_is_nocase(o->auth_type, "basic"))
+		yaml_error(y, n,
+			   "authorization cannot be Basic: use basic_auth");
+}
+
+void http_decode_bearer(struct yaml *y, const struct yaml_node *n,
+			void *options)
+{
+	struct http_options *o = options;
+
+	if (set_auth(y, n, o, HTTP_AUTH_HEADER))
+		yaml_secret(y, n, &o->credentials.text);
+}
+
+void http_decode_bearer_file(struct yaml *y, const struct yaml_node *n,
+			     void *options)
+{
+	struct http_options *o = options;
+
+	if (set_auth(y, n, o, HTTP_AUTH_HEADER))
+		decode_file(y, n, &o->credentials.file);
+}
+
+static void decode_version(struct yaml *y, const struct yaml_node *n,
+			   void *field)
+{
+	static const char *const names[] = {
+		[HTTP_TLS_10] = "TLS10",
+		[HTTP_TLS_11] = "TLS11",
+		[HTTP_TLS_12] = "TLS12",
+		[HTTP_TLS_13] = "TLS13",
+	};
+	enum http_tls_version *v = field;
+	struct str text = str_of("");
+
+	yaml_text(y, n, &text);
+	for (size_t i = HTTP_TLS_10; i < ARRAY_SIZE(names); i++) {
+		if (str_is(text, names[i])) {
+			*v = (enum http_tls_version)i;
+			return;
+		}
+	}
+	yaml_error(y, n, "TLS10, TLS11, TLS12 or TLS13 is expected");
+}
+
+void http_decode_tls(struct yaml *y, const struct yaml_node *n, void *options)
+{
+	static const struct yaml_field fields[] = {
+		{ "ca", yaml_text, offsetof(struct http_tls, ca.text), NULL },
+		{ "ca_file", decode_file, offsetof(struct http_tls, ca.file),
+		  NULL },
+		{ "cert", yaml_text, offsetof(struct http_tls, cert.text),
+		  NULL },
+		{ "cert_file", decode_file,
+		  offsetof(struct http_tls, cert.file), NULL },
+		{ "key", yaml_secret, offsetof(struct http_tls, key.text),
+		  NULL },
+		{ "key_file", decode_file, offsetof(struct http_tls, key.file),
+		  NULL },
+		{ "server_name", yaml_text,
+		  offsetof(struct http_tls, server_name), NULL },
+		{ "insecure_skip_verify", yaml_bool,
+		  offsetof(struct http_tls, insecure_skip_verify), NULL },
+		{ "min_version", decode_version,
+		  offsetof(struct http_tls, min_version), NULL },
+		{ "max_version", decode_version,
+		  offsetof(struct http_tls, max_version), NULL },
+		{ 0 },
+	};
+	struct http_tls *t = &((struct http_options *)options)->tls;
+
+	yaml_decode(y, n, "tls_config", fields, t);
+	check_one(y, n, &t->ca, "ca");
+	check_one(y, n, &t->cert, "cert");
+	check_one(y, n, &t->key, "key");
+	if (is_set(&t->cert) != is_set(&t->key))
+		yaml_error(y, n, "a certificate and its key go together");
+	if (t->max_version && t->min_version > t->max_version)
+		yaml_error(y, n, "min_version is above max_version");
+}
+
+static bool starts_with_any(struct str s, const char *const *starts)
+{
+	for (; *starts; starts++) {
+		if (str_starts(s, str_of(*starts)))
+			return true;
+	}
+	return false;
+}
+
+static bool has_host(struct str url)
+{
+	const char *host = memmem(url.ptr, url.len, "://", 3);
+
+	return host && host + 3 < url.ptr + url.len && !strchr("/?#:", host[3]);
+}
+
+/* A password in a URL is shown as little as another. */
+static void decode_url(struct yaml *y, const struct yaml_node *n,
+		       const char *const *schemes, struct str *url)
+{
+	if (n->kind == YAML_SCALAR && memchr(n->text.ptr, '@', n->text.len))
+		yaml_secret(y, n, url);
+	else
+		yaml_text(y, n, url);
+	if (url->len && !starts_with_any(*url, schemes))
+		yaml_error(y, n, "a URL begins with %s", *schemes);
+	else if (url->len && !has_host(*url))
+		yaml_error(y, n, "the URL names no host");
+}
+
+void http_decode_proxy_url(struct yaml *y, const struct yaml_node *n,
+			   void *options)
+{
+	static const char *const schemes[] = { "http://", "https://",
+					       "socks5://", "socks5h://",
+					       NULL };
+
+	struct http_options *o = options;
+	char *url;
+	char *proxy;
+	struct err err;
+
+	decode_url(y, n, schemes, &o->proxy_url);
+	if (!o->proxy_url.len || !starts_with_any(o->proxy_url, schemes))
+		return; /* told already */
+	url = mem_strndup(o->proxy_url);
+	if (endpoint_proxy(url, &proxy, &err))
+		yaml_error(y, n, "%s", err.msg);
+	mem_forget(proxy);
+	mem_forget(url);
+}
+
+/* Headers that say how a request is made, not what for. */
+static bool is_reserved(struct str name)
+{
+	static const char *const names[] = {
+		"Accept-Encoding",
+		"Authorization",
+		"Connection",
+		"Content-Encoding",
+		"Content-Length",
+		"Content-Type",
+		"Host",
+		"Keep-Alive",
+		"Proxy-Authenticate",
+		"Proxy-Authorization",
+		"Transfer-Encoding",
+		"User-Agent",
+		"Www-Authenticate",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (str_is_nocase(name, names[i]))
+			return true;
+	}
+	return false;
+}
+
+/* RFC 9110 5.6.2: a token. */
+static bool is_header_name(struct str s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		unsigned char c = (unsigned char)s.ptr[i];
+
+		if (c <= ' ' || c >= 0x7f || strchr("()<>@,;:\\\"/[]?={}", c))
+			return false;
+	}
+	return s.len;
+}
+
+static struct http_header *
+add_header(struct yaml *y, struct http_header_list *l, struct str name)
+{
+	struct http_header *more =
+		arena_array(&y->arena, struct http_header, l->count + 1);
+
+	if (l->count)
+		memcpy(more, l->v, l->count * sizeof(*more));
+	l->v = more;
+	l->v[l->count] = (struct http_header){ .name = name };
+	return &l->v[l->count++];
+}
+
+/* A list of values of one header, or parameter. */
+static void decode_values(struct yaml *y, const struct yaml_node *n,
+			  struct str name, yaml_fn decode,
+			  struct http_header_list *out)
+{
+	if (!yaml_expect(y, n, YAML_LIST, "values"))
+		return;
+	for (size_t i = 0; i < n->count; i++)
+		decode(y, n->items[i], &add_header(y, out, name)->value.text);
+}
+
+/* {name: [value, …]} */
+static void decode_lists(struct yaml *y, const struct yaml_node *n,
+			 const char *what, yaml_fn decode,
+			 struct http_header_list *out)
+{
+	if (!yaml_expect(y, n, YAML_MAP, what))
+		return;
+	yaml_unique_keys(y, n);
+	for (size_t i = 0; i < n->count; i += 2) {
+		if (!is_header_name(n->items[i]->text))
+			yaml_error(y, n->items[i], "not a name");
+		decode_values(y, n->items[i + 1], n->items[i]->text, decode,
+			      out);
+	}
+}
+
+void http_decode_proxy_headers(struct yaml *y, const struct yaml_node *n,
+			       void *options)
+{
+	struct http_options *o = options;
+
+	decode_lists(y, n, "proxy_connect_header", yaml_secret,
+		     &o->proxy_headers);
+}
+
+/* One header of http_headers: values, secrets and files. */
+static void decode_header(struct yaml *y, const struct yaml_node *key,
+			  const struct yaml_node *n,
+			  struct http_header_list *out)
+{
+	const struct yaml_node *files;
+
+	if (!is_header_name(key->text) || is_reserved(key->text))
+		yaml_error(y, key, "setting header \"%.*s\" is not allowed",
+			   STR_ARG(key->text));
+	if (!yaml_expect(y, n, YAML_MAP, "a header"))
+		return;
+	yaml_unique_keys(y, n);
+	for (size_t i = 0; i < n->count; i += 2) {
+		struct str k = n->items[i]->text;
+		const struct yaml_node *v = n->items[i + 1];
+
+		if (str_is(k, "values"))
+			decode_values(y, v, key->text, yaml_text, out);
+		else if (str_is(k, "secrets"))
+			decode_values(y, v, key->text, yaml_secret, out);
+		else if (!str_is(k, "files"))
+			yaml_error(y, n->items[i],
+				   "field %.*s not found in http_headers",
+				   STR_ARG(k));
+	}
+	files = yaml_child(n, "files");
+	if (!files || !yaml_expect(y, files, YAML_LIST, "files"))
+		return;
+	for (size_t i = 0; i < files->count; i++)
+		decode_file(y, files->items[i],
+			    &add_header(y, out, key->text)->value.file);
+}
+
+void http_decode_headers(struct yaml *y, const struct yaml_node *n,
+			 void *options)
+{
+	struct http_options *o = options;
+
+	if (!yaml_expect(y, n, YAML_MAP, "http_headers"))
+		return;
+	yaml_unique_keys(y, n);
+	for (size_t i = 0; i < n->count; i += 2)
+		decode_header(y, n->items[i], n->items[i + 1], &o->headers);
+}
+
+static void decode_scopes(struct yaml *y, const struct yaml_node *n,
+			  void *field)
+{
+	struct http_oauth2 *a = field;
+
+	if (!yaml_expect(y, n, YAML_LIST, "scopes"))
+		return;
+	a->scopes = arena_array(&y->arena, struct str, n->count);
+	for (size_t i = 0; i < n->count; i++) {
+		struct str *s = &a->scopes[a->scope_count++];
+
+		*s = str_of("");
+		yaml_text(y, n->items[i], s);
+	}
+}
+
+void http_decode_url(struct yaml *y, const struct yaml_node *n, void *url)
+{
+	static const char *const schemes[] = { "http://", "https://", NULL };
+
+	decode_url(y, n, schemes, url);
+}
+
+/* {name: value} */
+static void decode_endpoint_params(struct yaml *y, const struct yaml_node *n,
+				   void *field)
+{
+	struct http_oauth2 *a = field;
+
+	if (!yaml_expect(y, n, YAML_MAP, "endpoint_params"))
+		return;
+	yaml_unique_keys(y, n);
+	for (size_t i = 0; i < n->count; i += 2)
+		yaml_secret(y, n->items[i + 1],
+			    &add_header(y, &a->params, n->items[i]->text)
+				     ->value.text);
+}
+
+void http_decode_oauth2(struct yaml *y, const struct yaml_node *n,
+			void *options)
+{
+	static const struct yaml_field fields[] = {
+		{ "client_id", yaml_text,
+		  offsetof(struct http_oauth2, client_id), NULL },
+		{ "client_secret", yaml_secret,
+		  offsetof(struct http_oauth2, client_secret.text), NULL },
+		{ "client_secret_file", decode_file,
+		  offsetof(struct http_oauth2, client_secret.file), NULL },
+		{ "scopes", decode_scopes, 0, NULL },
+		{ "token_url", http_decode_url,
+		  offsetof(struct http_oauth2, token_url), NULL },
+		{ "endpoint_params", decode_endpoint_params, 0, NULL },
+		HTTP_TRANSPORT_FIELDS(struct http_oauth2, http),
+		{ 0 },
+	};
+	struct http_options *o = options;
+	struct http_oauth2 *a = arena_new(&y->arena, struct http_oauth2);
+
+	set_auth(y, n, o, HTTP_AUTH_OAUTH2);
+	http_options_init(&a->http);
+	o->oauth2 = a;
+	yaml_decode(y, n, "oauth2", fields, a);
+	check_one(y, n, &a->client_secret, "client_secret");
+	if (n->kind == YAML_MAP && (!a->client_id.len || !a->token_url.len))
+		yaml_error(y, n, "oauth2 needs client_id and token_url");
+	if (n->kind == YAML_MAP && !is_set(&a->client_secret))
+		yaml_error(y, n,
+			   "oauth2 needs client_secret or client_secret_file");
+	http_options_check(y, n, &a->http);
+}
+
+/* What decides about the client, as text. */
+static void make_key(struct yaml *y, const struct yaml_node *map,
+		     struct http_options *o)
+{
+	static const struct yaml_field fields[] = {
+		HTTP_OPTION_FIELDS(struct http_oauth2, http),
+	};
+	struct buf key = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		const struct yaml_node *n = yaml_child(map, fields[i].key);
+
+		if (!n)
+			continue;
+		buf_printf(&key, "%s: ", fields[i].key);
+		yaml_dump(n, true, &key);
+	}
+	o->key = arena_str(&y->arena, str_from(buf_bytes(&key)));
+	buf_fini(&key);
+}
+
+void http_options_check(struct yaml *y, const struct yaml_node *map,
+			struct http_options *o)
+{
+	if (map->kind != YAML_MAP)
+		return;
+	if (o->proxy_url.len && o->proxy_from_environment)
+		yaml_error(
+			y, map,
+			"either proxy_url or proxy_from_environment, not both");
+	if (o->no_proxy.len && !o->proxy_url.len)
+		yaml_error(y, map, "no_proxy needs proxy_url");
+	if (o->proxy_headers.count && !o->proxy_url.len &&
+	    !o->proxy_from_environment)
+		yaml_error(
+			y, map,
+			"proxy_connect_header needs proxy_url or proxy_from_environment");
+	make_key(y, map, o);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/http_status.h"
+
+#include "client/http.h"
+
+const char *http_status_text(long status)
+{
+	static const struct {
+		long status;
+		const char *text;
+	} names[] = {
+		{ 200, "OK" },
+		{ 204, "No Content" },
+		{ 301, "Moved Permanently" },
+		{ 302, "Found" },
+		{ 303, "See Other" },
+		{ 304, "Not Modified" },
+		{ 307, "Temporary Redirect" },
+		{ 308, "Permanent Redirect" },
+		{ 400, "Bad Request" },
+		{ 401, "Unauthorized" },
+		{ 403, "Forbidden" },
+		{ 404, "Not Found" },
+		{ 405, "Method Not Allowed" },
+		{ 429, "Too Many Requests" },
+		{ 500, "Internal Server Error" },
+		{ 501, "Not Implemented" },
+		{ 502, "Bad Gateway" },
+		{ 503, "Service Unavailable" },
+		{ 504, "Gateway Timeout" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (names[i].status == status)
+			return names[i].text;
+	}
+	return "";
+}
+
+int http_status_check(const struct http_response *r, struct err *err)
+{
+	if (r->code)
+		return err_set(err, r->code, "%s", r->err.msg);
+	if (r->status == 200)
+		return 0;
+	if (r->status / 100 == 3 && *r->location)
+		return err_set(
+			err, ERR_INVALID,
+			"server returned HTTP status %ld %s: redirect to %s is not followed",
+			r->status, http_status_text(r->status), r->location);
+	return err_set(err, ERR_INVALID,
+		       "server returned HTTP status %ld %s%s%s", r->status,
+		       http_status_text(r->status), *r->said ? ": " : "",
+		       r->said);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/transfer/ingest_limiter.h"
+
+#include <pthread.h>
+
+#include "base/mem.h"
+
+struct ingest_limiter {
+	pthread_mutex_t mu;
+	struct ingest_state state;
+	int64_t slot; /* bytes in the slot */
+	void (*room)(void *ctx);
+	void *ctx;
+};
+
+enum ingest_verdict ingest_decide(const struct ingest_state *s, int64_t size)
+{
+	int64_t max = size <= INTAKE_SMALL ? s->max : s->max / 4 * 3;
+
+	if (size <= INTAKE_LARGE && s->held + size <= max)
+		return INTAKE_SHARED;
+	return s->slot_free ? INTAKE_SLOT : INTAKE_WAIT;
+}
+
+struct ingest_limiter *ingest_limiter_new(int64_t memory, int64_t largest,
+					  void (*room)(void *ctx), void *ctx)
+{
+	struct ingest_limiter *in = mem_new(struct ingest_limiter);
+	int64_t shared = memory - 2 * largest;
+
+	pthread_mutex_init(&in->mu, NULL);
+	in->state.max = shared > memory / 4 ? shared : memory / 4;
+	in->state.slot_free = true;
+	in->room = room;
+	in->ctx = ctx;
+	return in;
+}
+
+void ingest_limiter_free(struct ingest_limiter *in)
+{
+	if (!in)
+		return;
+	pthread_mutex_destroy(&in->mu);
+	mem_free(in);
+}
+
+static void give(struct ingest_limiter *in, struct intake_share *s)
+{
+	if (s->slot) {
+		in->state.slot_free = true;
+		in->slot = 0;
+	} else {
+		in->state.held -= s->taken;
+	}
+	s->taken = 0;
+	s->slot = false;
+}
+
+static bool grow(struct ingest_limiter *in, struct intake_share *s,
+		 int64_t size)
+{
+	struct ingest_state others = in->state;
+	enum ingest_verdict v;
+
+	if (s->slot) {
+		in->slot = s->taken = size;
+		return true;
+	}
+	others.held -= s->taken;
+	v = ingest_decide(&others, size);
+	if (v == INTAKE_WAIT)
+		return false;
+	give(in, s);
+	s->taken = size;
+	s->slot = v == INTAKE_SLOT;
+	if (s->slot) {
+		in->slot = size;
+		in->state.slot_free = false;
+	} else {
+		in->state.held += size;
+	}
+	return true;
+}
+
+bool ingest_limiter_take(struct ingest_limiter *in, struct intake_share *s,
+			 int64_t size)
+{
+	bool was_shared = s->taken && !s->slot;
+	bool may;
+
+	if (size <= s->taken)
+		return true;
+	s->intake = in;
+	pthread_mutex_lock(&in->mu);
+	may = grow(in, s, size);
+	pthread_mutex_unlock(&in->mu);
+	if (was_shared && s->slot)
+		in->room(in->ctx);
+	return may;
+}
+
+void ingest_limiter_release(struct intake_share *s)
+{
+	struct ingest_limiter *in = s->intake;
+
+	if (!in || !s->taken)
+		return;
+	pthread_mutex_lock(&in->mu);
+	give(in, s);
+	pthread_mutex_unlock(&in->mu);
+	in->room(in->ctx);
+}
+
+int64_t ingest_limiter_held(struct ingest_limiter *in)
+{
+	int64_t held;
+
+	pthread_mutex_lock(&in->mu);
+	held = in->state.held + in->slot;
+	pthread_mutex_unlock(&in->mu);
+	return held;
+}

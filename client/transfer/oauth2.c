@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/transfer/oauth2.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/url.h"
+#include "base/vec.h"
+#include "base/yaml_json.h"
+#include "client/http_config.h"
+#include "client/http_status.h"
+
+#define TOKEN_TIMEOUT_MS 10000
+#define ANSWER_MAX       (64 * KIB)
+#define EARLY_NS         (10 * 1000000000LL) /* a token is renewed before its end */
+#define LIFE_MAX_S       (24LL * 3600)
+#define RETRY_NS         (1 * 1000000000LL) /* after a failure */
+#define FORM             "Content-Type: application/x-www-form-urlencoded"
+#define ACCEPT_JSON      "Accept: application/json"
+
+struct waiter {
+	oauth2_fn fn;
+	void *ctx;
+};
+
+struct oauth2 {
+	char *id;
+	struct http_loaded secret;
+	char *url;
+	char *form; /* what is asked for, without who asks */
+	struct http_config *http;
+	bool in_body; /* where the client is named */
+	bool settled; /* the server is known to like that */
+
+	char *value; /* "Bearer …"; NULL: none */
+	int64_t ends_ns;
+	bool fetching;
+	int64_t timeout_ms;
+	char *user_agent;
+	struct http_client *client;
+	struct http_config *owner; /* while fetching */
+	struct err err;            /* why there was none the last time */
+	int64_t failed_until_ns;
+	VEC(struct waiter) waiters;
+};
+
+static void add_field(struct buf *form, const char *name, struct str value)
+{
+	if (form->len)
+		buf_byte(form, '&');
+	buf_printf(form, "%s=", name);
+	url_escape(value, form);
+}
+
+static char *make_form(const struct http_oauth2 *a)
+{
+	struct buf form = { 0 };
+	struct buf scopes = { 0 };
+	char *out;
+
+	add_field(&form, "grant_type", str_of("client_credentials"));
+	for (size_t i = 0; i < a->scope_count; i++)
+		buf_printf(&scopes, "%s%.*s", i ? " " : "",
+			   STR_ARG(a->scopes[i]));
+	if (scopes.len)
+		add_field(&form, "scope", str_from(buf_bytes(&scopes)));
+	for (size_t i = 0; i < a->params.count; i++) {
+		buf_byte(&form, '&');
+		url_escape(a->params.v[i].name, &form);
+		buf_byte(&form, '=');
+		url_escape(a->params.v[i].value.text, &form);
+	}
+	out = mem_strdup(buf_cstr(&form));
+	buf_fini(&form);
+	buf_fini(&scopes);
+	return out;
+}
+
+struct oauth2 *oauth2_new(const struct http_oauth2 *a)
+{
+	struct oauth2 *o = mem_new(struct oauth2);
+
+	o->id = mem_strndup(a->client_id);
+	http_loaded_init(&o->secret, &a->client_secret);
+	o->url = mem_strndup(a->token_url);
+	o->form = make_form(a);
+	o->http = http_config_new(&a->http);
+	return o;
+}
+
+static void drop_value(struct oauth2 *o)
+{
+	mem_forget(o->value);
+	o->value = NULL;
+}
+
+void oauth2_free(struct oauth2 *o)
+{
+	if (!o)
+		return;
+	drop_value(o);
+	http_loaded_fini(&o->secret);
+	http_config_unref(o->http);
+	mem_free(o->id);
+	mem_free(o->url);
+	mem_free(o->form);
+	mem_free(o->user_agent);
+	vec_fini(&o->waiters);
+	mem_free(o);
+}
+
+void oauth2_expire(struct oauth2 *o)
+{
+	drop_value(o);
+}
+
+void oauth2_forget(struct oauth2 *o, const void *ctx)
+{
+	for (size_t i = o->waiters.count; i-- > 0;) {
+		if (o->waiters.v[i].ctx == ctx)
+			o->waiters.v[i] = o->waiters.v[--o->waiters.count];
+	}
+}
+
+/* Tell all who wait. They may ask again while they are told. */
+static void tell(struct oauth2 *o, const struct err *err)
+{
+	while (o->waiters.count) {
+		struct waiter w = o->waiters.v[--o->waiters.count];
+
+		w.fn(w.ctx, err ? NULL : o->value, err);
+	}
+}
+
+static int64_t life_of(const struct yaml_node *root)
+{
+	const struct yaml_node *n = yaml_child(root, "expires_in");
+	int64_t s;
+
+	/* No end is said: it is used until it is refused. */
+	if (!n || n->kind != YAML_SCALAR || !str_to_i64(n->text, &s) || s < 0 ||
+	    s > LIFE_MAX_S)
+		return LIFE_MAX_S;
+	return s;
+}
+
+static bool is_line(struct str s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		if ((unsigned char)s.ptr[i] <= ' ' || s.ptr[i] == 0x7f)
+			return false;
+	}
+	return s.len;
+}
+
+/* Token types are "bearer" as often as "Bearer". */
+static struct str type_of(const struct yaml_node *root)
+{
+	const struct yaml_node *n = yaml_child(root, "token_type");
+
+	if (!n || n->kind != YAML_SCALAR || !is_line(n->text) ||
+	    str_is_nocase(n->text, "bearer"))
+		return str_of("Bearer");
+	return n->text;
+}
+
+static int take_token(struct oauth2 *o, struct bytes body, struct err *err)
+{
+	const struct yaml_node *token = NULL;
+	struct yaml y;
+	int rc = 0;
+
+	yaml_parse_json(&y, "token", body);
+	if (y.root)
+		token = yaml_child(y.root, "access_token");
+	if (!token || token->kind != YAML_SCALAR || !is_line(token->text)) {
+		rc = err_set(err, ERR_INVALID,
+			     "oauth2: the answer has no access_token");
+	} else {
+		drop_value(o);
+		o->value = mem_printf("%.*s %.*s", STR_ARG(type_of(y.root)),
+				      STR_ARG(token->text));
+		o->ends_ns = clock_mono_ns() + life_of(y.root) * 1000000000 -
+			     EARLY_NS;
+	}
+	yaml_fini(&y);
+	return rc;
+}
+
+static void fetch(struct oauth2 *o);
+
+static int read_answer(struct oauth2 *o, const struct http_response *r,
+		       struct err *err)
+{
+	int rc = http_status_check(r, err);
+
+	if (rc)
+		return err_wrap(err, r->code ? r->code : ERR_DENIED, "oauth2");
+	return take_token(o, buf_bytes(&r->body), err);
+}
+
+static void fetched(void *ctx, struct http_response *r)
+{
+	struct oauth2 *o = ctx;
+	struct http_config *owner = o->owner;
+	bool refused = !r->code && (r->status == 400 || r->status == 401);
+	struct err err;
+	int rc;
+
+	if (refused && !o->settled && !o->in_body) {
+		o->in_body = true;
+		fetch(o);
+		return;
+	}
+	rc = read_answer(o, r, &err);
+	o->settled |= !rc;
+	if (rc) {
+		o->err = err;
+		o->failed_until_ns = clock_mono_ns() + RETRY_NS;
+		o->in_body = o->settled && o->in_body;
+	}
+	o->fetching = false;
+	o->owner = NULL;
+	tell(o, rc ? &err : NULL);
+	http_config_unref(owner); /* may be the end of o */
+}
+
+static char *escaped(const char *text)
+{
+	struct buf out = { 0 };
+	char *copy;
+
+	url_escape(str_of(text), &out);
+	copy = mem_strdup(buf_cstr(&out));
+	buf_fini(&out);
+	return copy;
+}
+
+static void fetch(struct oauth2 *o)
+{
+	static const char *const headers[] = { FORM, ACCEPT_JSON, NULL };
+	struct buf form = { 0 };
+	char *id = escaped(o->id);
+	char *secret = escaped(o->secret.text ? o->secret.text : "");
+	struct http_request r = { .url = o->url,
+				  .config = o->http,
+				  .timeout_ms = o->timeout_ms,
+				  .max_body = ANSWER_MAX,
+				  .user_agent = o->user_agent,
+				  .headers = headers,
+				  .done = fetched,
+				  .ctx = o };
+
+	buf_str(&form, o->form);
+	if (o->in_body) {
+		buf_printf(&form, "&client_id=%s&client_secret=%s", id, secret);
+	} else {
+		r.username = id;
+		r.password = secret;
+	}
+	r.post = buf_cstr(&form);
+	http_start(o->client, &r);
+	buf_forget(&form);
+	mem_free(id);
+	mem_forget(secret);
+}
+
+void oauth2_ask(struct oauth2 *o, struct http_config *owner,
+		struct http_client *c, const struct http_request *like,
+		oauth2_fn fn, void *ctx)
+{
+	int64_t now = clock_mono_ns();
+	struct err err;
+
+	if (o->value && now < o->ends_ns) {
+		fn(ctx, o->value, NULL);
+		return;
+	}
+	if (!o->fetching && now < o->failed_until_ns) {
+		err = o->err;
+		fn(ctx, NULL, &err);
+		return;
+	}
+	if (!o->fetching &&
+	    http_loaded_line(&o->secret, "oauth2.client_secret_file", &err)) {
+		fn(ctx, NULL, &err);
+		return;
+	}
+	*vec_add(&o->waiters) = (struct waiter){ fn, ctx };
+	if (o->fetching)
+		return;
+	o->fetching = true;
+	o->client = c;
+	/* Its own: many wait for it, each as long as it may. */
+	o->timeout_ms = TOKEN_TIMEOUT_MS;
+	mem_free(o->user_agent);
+	o->user_agent = mem_strdup(like->user_agent);
+	o->owner = http_config_ref(owner);
+	fetch(o);
+}

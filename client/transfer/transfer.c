@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/transfer/transfer.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "client/endpoint.h"
+#include "client/transfer/easy.h"
+#include "client/transfer/oauth2.h"
+
+#define CONNECT_TIMEOUT_MS 10000L
+#define REDIRECTS_MAX      10
+
+/* Whether the body may take n bytes more; if not, it waits. */
+static bool has_room(struct transfer *t, size_t n)
+{
+	struct http_client *c = t->client;
+	size_t cap = buf_next_cap(&t->response.body, n);
+
+	if (!c->intake ||
+	    ingest_limiter_take(c->intake, &t->response.share, (int64_t)cap))
+		return true;
+	t->wants = cap;
+	atomic_fetch_add(&c->waits, 1);
+	return false;
+}
+
+static size_t on_body(char *p, size_t size, size_t n, void *arg)
+{
+	struct transfer *t = arg;
+	long status = 0;
+
+	if (t->sink)
+		curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (status == 200)
+		return t->sink(t->sink_ctx,
+			       (struct bytes){ (const uint8_t *)p, size * n }) ?
+			       size * n :
+			       0;
+	if (!has_room(t, size * n))
+		return CURL_WRITEFUNC_PAUSE;
+	buf_add(&t->response.body, p, size * n);
+	if (!t->response.body.over)
+		return size * n;
+	t->response.code = err_set(&t->response.err, ERR_TOOBIG,
+				   "the body is larger than %zu bytes",
+				   t->max_body);
+	return 0;
+}
+
+/* False: another length was named before. */
+static bool note_length(struct transfer *t, struct str value)
+{
+	int64_t length = 0;
+	bool same;
+
+	if (!str_to_i64(value, &length))
+		return true; /* libcurl refuses it */
+	same = t->content_length < 0 || t->content_length == length;
+	t->content_length = length;
+	return same;
+}
+
+/*
+ * Two lengths that differ: whoever is between us and the target may take the
+ * other one. libcurl takes the last.
+ */
+static bool is_ambiguous(struct transfer *t, struct str line)
+{
+	static const char name[] = "Content-Length:";
+	struct str value = line;
+
+	if (str_starts(line, str_of("HTTP/")))
+		t->content_length = -1;
+	if (line.len < sizeof(name) ||
+	    strncasecmp(line.ptr, name, sizeof(name) - 1) != 0)
+		return false;
+	value.ptr += sizeof(name) - 1;
+	value.len -= sizeof(name) - 1;
+	return !note_length(t, str_trim(value));
+}
+
+static size_t on_header(char *p, size_t size, size_t n, void *arg)
+{
+	struct transfer *t = arg;
+
+	t->header_bytes += size * n;
+	if (is_ambiguous(t, (struct str){ .ptr = p, .len = size * n })) {
+		t->response.code = err_set(
+			&t->response.err, ERR_CORRUPT,
+			"the answer has two Content-Length headers that differ");
+		return 0;
+	}
+	if (t->header_bytes <= HTTP_HEADER_MAX) {
+		if (t->keep_headers)
+			buf_add(&t->response.headers, p, size * n);
+		return size * n;
+	}
+	t->response.code = err_set(&t->response.err, ERR_TOOBIG,
+				   "the headers are larger than %d bytes",
+				   HTTP_HEADER_MAX);
+	return 0;
+}
+
+/* What is left of the time that the request has; 1 at least. */
+static long left_ms(const struct transfer *t)
+{
+	int64_t left = (t->deadline_ns - clock_mono_ns()) / 1000000;
+
+	return left > 0 ? (long)left : 1;
+}
+
+/* Each address that libcurl tries comes by here. */
+static curl_socket_t on_open(void *arg, curlsocktype purpose UNUSED,
+			     struct curl_sockaddr *a)
+{
+	struct transfer *t = arg;
+
+	if (networks_hold(t->client->refused, &a->addr)) {
+		t->barred = true;
+		return CURL_SOCKET_BAD;
+	}
+	t->barred = false;
+	return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+}
+
+static void set_options(struct transfer *t)
+{
+	CURL *e = t->easy;
+	long left = left_ms(t);
+
+	curl_easy_setopt(e, CURLOPT_URL, t->url);
+	curl_easy_setopt(e, CURLOPT_USERAGENT, t->user_agent);
+	curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+	/* The environment's are asked where the configuration says so. */
+	curl_easy_setopt(e, CURLOPT_PROXY, "");
+	curl_easy_setopt(e, CURLOPT_NOPROXY, "");
+	curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, left);
+	curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS,
+			 left < CONNECT_TIMEOUT_MS ? left : CONNECT_TIMEOUT_MS);
+	curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->why);
+	curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(e, CURLOPT_WRITEDATA, t);
+	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+	curl_easy_setopt(e, CURLOPT_HEADERDATA, t);
+	curl_easy_setopt(e, CURLOPT_PRIVATE, t);
+	curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, on_open);
+	curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, t);
+	if (t->post)
+		curl_easy_setopt(e, CURLOPT_POSTFIELDS, t->post);
+	for (const struct curl_slist *h = t->own; h; h = h->next)
+		t->headers = curl_slist_append(t->headers, h->data);
+	easy_set_config(t);
+	curl_easy_setopt(e, CURLOPT_HTTPHEADER, t->headers);
+}
+
+static void handle_drop(struct transfer *t)
+{
+	if (t->easy) {
+		curl_multi_remove_handle(t->client->multi, t->easy);
+		curl_easy_cleanup(t->easy);
+	}
+	curl_slist_free_all(t->headers);
+	curl_slist_free_all(t->proxy_headers);
+	curl_slist_free_all(t->connect_to);
+	curl_slist_free_all(t->resolve);
+	t->easy = NULL;
+	t->headers = NULL;
+	t->proxy_headers = NULL;
+	t->connect_to = NULL;
+	t->resolve = NULL;
+}
+
+/* It ends in the next http_poll(), as all do. */
+static void fail(struct transfer *t, const struct err *err)
+{
+	t->response.err = *err;
+	t->response.code = err->code;
+	t->ended = true;
+	t->client->ended++;
+}
+
+/* From now on it waits for others, until its deadline. */
+static void wait_for_others(struct transfer *t)
+{
+	struct http_client *c = t->client;
+
+	if (!c->waiting_ns || t->deadline_ns < c->waiting_ns)
+		c->waiting_ns = t->deadline_ns;
+}
+
+void transfers_expire(struct http_client *c)
+{
+	int64_t now = clock_mono_ns();
+
+	if (!c->waiting_ns || now < c->waiting_ns)
+		return;
+	c->waiting_ns = 0;
+	for (struct transfer *t = c->transfers; t; t = t->next) {
+		struct err err;
+
+		if (t->ended || !(t->asking || t->finding))
+			continue;
+		if (now < t->deadline_ns) {
+			wait_for_others(t);
+			continue;
+		}
+		err_set(&err, ERR_TIMEOUT,
+			"no complete answer within %lld ms (%s)",
+			(long long)t->timeout_ms,
+			t->finding ? "its name is still being looked up" :
+				     "it waited for a token");
+		fail(t, &err);
+	}
+}
+
+/* addresses: of its name, if it has one. */
+static void go(struct transfer *t, const char *addresses)
+{
+	t->easy = curl_easy_init();
+	if (!t->easy)
+		abort(); /* out of memory */
+	set_options(t);
+	if (t->name) {
+		/* "+": only as long as what libcurl would look up itself. */
+		char *line =
+			mem_printf("+%s:%s:%s", t->name, t->port, addresses);
+
+		t->resolve = curl_slist_append(NULL, line);
+		curl_easy_setopt(t->easy, CURLOPT_RESOLVE, t->resolve);
+		mem_free(line);
+	}
+	curl_multi_add_handle(t->client->multi, t->easy);
+}
+
+static void on_addresses(void *ctx, const char *addresses,
+			 const struct err *err)
+{
+	struct transfer *t = ctx;
+
+	t->finding = false;
+	if (t->ended)
+		return; /* it has waited for too long */
+	if (addresses)
+		go(t, addresses);
+	else
+		fail(t, err);
+}
+
+/* Off, to where it is to go now: when its name has an address. */
+static void launch(struct transfer *t)
+{
+	struct err err;
+
+	handle_drop(t);
+	t->header_bytes = 0;
+	*t->why = 0;
+	t->wants = 0;
+	buf_fini(&t->response.body);
+	buf_reset(&t->response.headers);
+	ingest_limiter_release(&t->response.share);
+	t->response.body = buf_init(t->max_body);
+	if (easy_route(t, &err)) {
+		fail(t, &err);
+		return;
+	}
+	if (!t->name) {
+		go(t, NULL);
+		return;
+	}
+	t->finding = true;
+	wait_for_others(t);
+	resolver_ask(t->client->resolver, t->name, on_addresses, t);
+}
+
+static void on_token(void *ctx, const char *value, const struct err *err)
+{
+	struct transfer *t = ctx;
+
+	t->asking = false;
+	if (t->ended)
+		return; /* it has waited for too long */
+	if (err) {
+		fail(t, err);
+		return;
+	}
+	t->token = mem_strdup(value);
+	launch(t);
+}
+
+static char *copy_of(const char *text)
+{
+	return text ? mem_strdup(text) : NULL;
+}
+
+/* Who asks comes out of the URL: it is for the host there alone. */
+static void set_url(struct transfer *t, const struct http_request *r)
+{
+	t->url = endpoint_split_user(r->url, &t->username, &t->password);
+	if (!t->url)
+		t->url = mem_strdup(r->url);
+	if (!r->username)
+		return;
+	mem_free(t->username);
+	mem_forget(t->password);
+	t->username = mem_strdup(r->username);
+	t->password = copy_of(r->password);
+}
+
+static struct transfer *transfer_new(struct http_client *c,
+				     const struct http_request *r)
+{
+	struct transfer *t = mem_new(struct transfer);
+
+	t->client = c;
+	t->done = r->done;
+	t->ctx = r->ctx;
+	t->max_body = r->max_body;
+	t->keep_headers = r->keep_headers;
+	t->sink = r->sink;
+	t->sink_ctx = r->sink_ctx;
+	t->timeout_ms = r->timeout_ms;
+	t->deadline_ns = clock_mono_ns() + r->timeout_ms * 1000000;
+	t->user_agent = mem_strdup(r->user_agent);
+	t->post = copy_of(r->post);
+	set_url(t, r);
+	t->config = r->config ? http_config_ref(r->config) : NULL;
+	for (const char *const *h = r->headers; h && *h; h++)
+		t->own = curl_slist_append(t->own, *h);
+	t->next = c->transfers;
+	if (t->next)
+		t->next->prev = t;
+	c->transfers = t;
+	c->running++;
+	return t;
+}
+
+void http_start(struct http_client *c, const struct http_request *r)
+{
+	struct transfer *t = transfer_new(c, r);
+	struct err err;
+
+	if (t->config && http_config_load(t->config, &err)) {
+		fail(t, &err);
+	} else if (t->config && t->config->auth == HTTP_AUTH_OAUTH2) {
+		t->asking = true;
+		wait_for_others(t);
+		oauth2_ask(t->config->oauth2, t->config, c, r, on_token, t);
+	} else {
+		launch(t);
+	}
+}
+
+/* What a transfer's end means to the caller. */
+static void set_result(struct transfer *t, CURLcode result)
+{
+	struct http_response *r = &t->response;
+	const char *why = *t->why ? t->why : curl_easy_strerror(result);
+
+	if (r->code || result == CURLE_OK)
+		return;
+	if (t->barred && result == CURLE_COULDNT_CONNECT) {
+		r->code = err_set(
+			&r->err, ERR_DENIED,
+			"its address is in a network that is refused (--scrape.refused-networks)");
+		return;
+	}
+	switch (result) {
+	case CURLE_OPERATION_TIMEDOUT:
+		r->code = err_set(&r->err, ERR_TIMEOUT,
+				  "no complete answer within %lld ms (%s)",
+				  (long long)t->timeout_ms,
+				  t->wants ? "it waited for --ingest.memory" :
+					     why);
+		break;
+	case CURLE_URL_MALFORMAT:
+	case CURLE_UNSUPPORTED_PROTOCOL:
+		r->code = err_set(&r->err, ERR_INVALID, "%s", why);
+		break;
+	default:
+		r->code = err_set(&r->err, ERR_AGAIN, "%s%s", why,
+				  easy_hint(t, result, why));
+		break;
+	}
+}
+
+static void transfer_free(struct transfer *t)
+{
+	struct http_client *c = t->client;
+
+	handle_drop(t);
+	curl_slist_free_all(t->own);
+	buf_fini(&t->response.headers);
+	buf_fini(&t->response.body);
+	ingest_limiter_release(&t->response.share);
+	mem_forget(t->proxy);
+	mem_free(t->name);
+	mem_free(t->port);
+	mem_free(t->url);
+	mem_free(t->user_agent);
+	mem_forget(t->post);
+	mem_free(t->username);
+	mem_forget(t->password);
+	mem_forget(t->token);
+	http_config_unref(t->config);
+	if (t->prev)
+		t->prev->next = t->next;
+	else
+		c->transfers = t->next;
+	if (t->next)
+		t->next->prev = t->prev;
+	c->running--;
+	mem_free(t);
+}
+
+static bool sent_secret(const struct transfer *t)
+{
+	return t->username || t->token || (t->proxy && strchr(t->proxy, '@')) ||
+	       (t->config && (t->config->auth || t->config->headers.count ||
+			      t->config->proxy_headers.count));
+}
+
+/* What a server says of a refusal is a line of plain text, or of no use. */
+static void note_line(struct transfer *t)
+{
+	struct http_response *r = &t->response;
+	size_t n = 0;
+
+	if (r->status < 400 || sent_secret(t) ||
+	    strncasecmp(r->content_type, "text/plain", 10) != 0)
+		return;
+	while (n < r->body.len && n < sizeof(r->said) - 1 &&
+	       r->body.ptr[n] >= ' ' && r->body.ptr[n] <= '~')
+		n++;
+	memcpy(r->said, r->body.ptr, n);
+	r->said[n] = 0;
+}
+
+void transfer_end(struct transfer *t, CURLcode result)
+{
+	struct http_response *r = &t->response;
+	char *type = NULL;
+	char *location = easy_location(t);
+
+	if (t->ended)
+		t->client->ended--;
+	if (t->asking)
+		oauth2_forget(t->config->oauth2, t);
+	if (t->finding)
+		resolver_forget(t->client->resolver, t->name, t);
+	set_result(t, result);
+	if (r->code && t->redirects)
+		err_wrap(&r->err, r->code, "redirected to %s", t->url);
+	if (t->easy) {
+		curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &r->status);
+		curl_easy_getinfo(t->easy, CURLINFO_CONTENT_TYPE, &type);
+	}
+	r->content_type = type ? type : "";
+	r->location = location ? location : "";
+	note_line(t);
+	if (r->status == 401 && t->token)
+		oauth2_expire(t->config->oauth2);
+	t->done(t->ctx, r);
+	mem_free(location);
+	transfer_free(t);
+}
+
+/* Go where we are sent. False: nowhere. */
+bool transfer_follow(struct transfer *t)
+{
+	char *url = easy_redirect(t);
+	struct err err;
+
+	if (!url)
+		return false;
+	if (++t->redirects > REDIRECTS_MAX) {
+		err_set(&err, ERR_INVALID, "stopped after %d redirects",
+			REDIRECTS_MAX);
+		t->response.err = err;
+		t->response.code = err.code;
+		mem_free(url);
+		return false;
+	}
+	t->foreign |= !endpoint_same_origin(t->url, url);
+	mem_free(t->url);
+	t->url = url;
+	launch(t);
+	return true;
+}
+
+void transfer_cancel(struct transfer *t)
+{
+	t->response.code = err_set(&t->response.err, ERR_CLOSED, "stopped");
+	transfer_end(t, CURLE_OK);
+}

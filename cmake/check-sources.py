@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Hold the sources to the rules of their form:
+
+- no folder has more than 20 sources and headers, but base/ and cmd/;
+- no source is longer than 500 lines;
+- every source has a header of its own name, but main.c and the commands of
+  cmd/: in its folder, or, when other modules use it, at its module's root;
+- every header says its purpose, and has the words Ownership and Threads;
+- no function name is defined twice, and none is a single word.
+
+usage: cmake/check-sources.py [ROOT]
+"""
+import collections
+import os
+import re
+import subprocess
+import sys
+
+FOLDER_MAX = 20
+LINES_MAX = 500
+WIDE = {'base', 'cmd'}
+FUNCTION = re.compile(r'^(?!static_assert|typedef|#|\s|\}|//|/\*)[A-Za-z_][\w\s\*]*?'
+                      r'(?:PRINTF\([^)]*\)\s*)?\b(\w+)\([^;{}]*\)\s*\n\{', re.M)
+
+
+def sources(root):
+    """C files of the modules; from git where there is one, else from disk."""
+    text = open(os.path.join(root, 'CMakeLists.txt'), encoding='utf-8').read()
+    found = []
+    for module in re.findall(r'^add_module\((\w+)', text, re.M):
+        for folder, _, names in os.walk(os.path.join(root, module)):
+            at = os.path.relpath(folder, root)
+            found += [f'{at}/{n}' for n in names if n.endswith(('.c', '.h'))]
+    return sorted(found)
+
+
+def without_comments(text):
+    return re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', '', text, flags=re.S)
+
+
+def own_header(path, files):
+    stem = os.path.basename(path)[:-2] + '.h'
+    return f'{os.path.dirname(path)}/{stem}' in files or f'{path.split("/")[0]}/{stem}' in files
+
+
+def check_folders(files, complain):
+    for folder, n in collections.Counter(os.path.dirname(f) for f in files).items():
+        if n > FOLDER_MAX and folder not in WIDE:
+            complain(folder, f'{n} files, more than {FOLDER_MAX}')
+
+
+def check_header(path, text, complain):
+    comment = re.search(r'/\*(?! SPDX)(.*?)\*/', text, re.S)
+    head = comment.group(1) if comment and comment.start() < 200 else ''
+    words = head.split('Ownership')[0].split('Threads')[0].replace('*', ' ').split()
+    if len(words) < 4:
+        complain(path, 'does not say what it is for')
+    for word in ('Ownership', 'Threads'):
+        if not re.search(rf'\b{word}\b', head, re.I):
+            complain(path, f'does not say "{word}"')
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else '.'
+    files = set(sources(root))
+    bad, defined = [], collections.defaultdict(list)
+
+    def complain(path, what):
+        bad.append(f'{path}: {what}')
+
+    check_folders(files, complain)
+    for path in sorted(files):
+        text = open(os.path.join(root, path), encoding='utf-8').read()
+        if path.endswith('.h'):
+            check_header(path, text, complain)
+        elif text.count('\n') > LINES_MAX:
+            complain(path, f'{text.count(chr(10))} lines, more than {LINES_MAX}')
+        if path.endswith('.c') and not path.startswith('cmd/') and not own_header(path, files):
+            complain(path, 'has no header of its own name')
+        for name in FUNCTION.findall(without_comments(text)):
+            defined[name].append(path)
+    for name, where in sorted(defined.items()):
+        if len(where) > 1:
+            complain(where[0], f'{name}() is defined in {", ".join(where[1:])}, too')
+        if '_' not in name and name != 'main':
+            complain(where[0], f'{name}() is a single word')
+    for line in bad:
+        print(line)
+    print(f'{len(files)} files, {len(defined)} functions, {len(bad)} complaints')
+    return 1 if bad else 0
+
+
+sys.exit(main())

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/function_search.h"
+
+#include "pprof/columns_find.h"
+#include "query/work/bounded_decode.h"
+
+int function_search_init(struct function_search *f, struct str pattern,
+			 size_t memory, struct query_work *work,
+			 struct err *err)
+{
+	int rc;
+
+	*f = (struct function_search){ .work = work };
+	rc = regex_new_search(pattern, &f->name, NULL, err);
+	if (rc)
+		return err_wrap(err, rc, "parameter \"function\"");
+	f->find = columns_find_new(f->name);
+	f->decoder = decoder_new(memory);
+	return 0;
+}
+
+void function_search_fini(struct function_search *f)
+{
+	columns_find_free(f->find);
+	decoder_free(f->decoder);
+	profile_fini(&f->fetched);
+	regex_free(f->name);
+}
+
+static int query_merge_account(struct function_search *f,
+			       const struct querier *q, struct err *err)
+{
+	int64_t now = (int64_t)(columns_find_memory(f->find) +
+				decoder_memory(f->decoder) +
+				f->fetched.raw.cap + querier_memory(q));
+	int64_t more = now - f->taken;
+
+	if (more <= 0)
+		return 0;
+	f->taken = now;
+	return query_take(f->work, more, err);
+}
+
+static int spend(void *ctx, size_t bytes, struct err *err)
+{
+	struct function_search *f = ctx;
+	int rc = query_take(f->work, (int64_t)bytes, err);
+
+	if (!rc)
+		f->taken += (int64_t)bytes;
+	return rc;
+}
+
+/* In a profile that is not stored as columns. */
+static int look_inside(struct function_search *f, struct querier *q,
+		       size_t series, int64_t ms, bool *found, struct err *err)
+{
+	struct pprof *p = NULL;
+	int rc;
+
+	querier_on_spend(q, spend, f);
+	rc = querier_fetch(q, series, ms, &f->fetched, err);
+	if (!rc)
+		rc = bounded_decode(f->decoder, f->work->memory,
+				    buf_bytes(&f->fetched.raw), &p, err);
+	if (!rc)
+		*found = pprof_has_function(p, f->name);
+	return rc;
+}
+
+int function_search_look(struct function_search *f, struct querier *q,
+			 size_t series, int64_t ms, bool *found,
+			 struct err *err)
+{
+	static const bool no_values[TYPES_MAX];
+	struct querier_row row = { 0 };
+	int rc = query_check_deadline(f->work, err);
+
+	*found = false;
+	if (rc)
+		return rc;
+	rc = querier_rows(q, series, ms, no_values, &row, err);
+	if (!rc) {
+		*found = columns_find_row(f->find, row.rows, row.row);
+	} else {
+		columns_find_forget(f->find); /* its table may go */
+		if (rc == ERR_UNSUPPORTED)
+			rc = look_inside(f, q, series, ms, found, err);
+	}
+	if (rc == ERR_CORRUPT || rc == ERR_NOTFOUND) {
+		f->unread++;
+		rc = 0;
+	}
+	return rc ? rc : query_merge_account(f, q, err);
+}

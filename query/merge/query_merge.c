@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/query_merge.h"
+
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "pprof/columns_sum.h"
+#include "query/work/absence.h"
+#include "query/merge/profile_adder.h"
+#include "query/merge/row_run.h"
+
+void query_merge_init(struct query_merge *g, struct tsdb *db,
+		      struct query_work *work,
+		      const struct query_merge_options *o)
+{
+	*g = (struct query_merge){
+		.db = db,
+		.work = work,
+		.o = o,
+		.merge = merge_new(),
+		.sum = columns_sum_new(),
+		.decoder = decoder_new((size_t)work->memory->max),
+		.types = mem_new(struct typeset),
+	};
+}
+
+void query_merge_fini(struct query_merge *g)
+{
+	merge_free(g->merge);
+	columns_sum_free(g->sum);
+	decoder_free(g->decoder);
+	profile_fini(&g->fetched);
+	labels_unref(g->labels);
+	mem_free(g->types);
+}
+
+static int add_all(struct query_merge *g, struct querier *q,
+		   const struct query_spec *s, struct err *err)
+{
+	char from[40];
+	char to[40];
+	char when[100];
+	int rc = 0;
+
+	querier_sequential(q);
+	for (size_t i = 0; i < querier_count(q) && !rc && !g->late; i++) {
+		rc = query_merge_check_late(g, err);
+		if (!rc)
+			rc = query_add_series(g, q, i, s, err);
+	}
+	if (rc || g->series)
+		return rc;
+	if (querier_lost(q))
+		return err_set(err, ERR_CORRUPT, "%s", querier_lost(q)->msg);
+	time_format(s->from, from);
+	time_format(s->to, to);
+	snprintf(when, sizeof(when), "from %s to %s", from, to);
+	return query_explain_absence(q, g->work, &s->selector, when, err);
+}
+
+static int add_nearest(struct query_merge *g, struct querier *q,
+		       const struct query_spec *s, struct err *err)
+{
+	size_t series = 0;
+	int rc = query_nearest(s, g->work, q, &series, &g->ms, err);
+
+	if (rc)
+		return rc;
+	g->series = 1;
+	g->labels = labels_ref(querier_labels(q, series));
+	query_label_samples(g, g->labels);
+	rc = query_add_profile(g,
+			       &(struct query_profile){
+				       .q = q, .series = series, .ms = g->ms },
+			       err);
+	g->profiles += !rc;
+	return rc == 1 ? err_set(err, g->damage.code, "%s", g->damage.msg) : rc;
+}
+
+/* All profiles are in the merge: what they were read with is given back. */
+static void release_inputs(struct query_merge *g)
+{
+	int64_t now =
+		(int64_t)(merge_memory(g->merge) + columns_sum_memory(g->sum));
+
+	decoder_free(g->decoder);
+	g->decoder = NULL;
+	profile_fini(&g->fetched);
+	if (g->taken > now) {
+		query_give(g->work, g->taken - now);
+		g->taken = now;
+	}
+}
+
+int query_merge_run(struct query_merge *g, const struct query_spec *s,
+		    struct err *err)
+{
+	CLEANUP(querier_closep) struct querier *q = NULL;
+	int rc;
+
+	querier_open(g->db, &q);
+	querier_on_spend(q, query_merge_spend_fetch, g);
+	querier_select(q, s->selector.matchers, s->selector.count, s->from,
+		       s->to);
+	rc = query_merge_account(g, q, err);
+	if (rc)
+		return rc;
+	rc = s->merged ? add_all(g, q, s, err) : add_nearest(g, q, s, err);
+	release_inputs(g);
+	if (!rc && querier_lost(q)) {
+		if (!g->damaged)
+			g->damage = *querier_lost(q);
+		g->damaged += querier_lost_count(q);
+	}
+	if (!rc && !merge_count(g->merge))
+		rc = err_set(
+			err, g->damaged ? ERR_CORRUPT : ERR_NOTFOUND, "%s",
+			g->damaged ?
+				g->damage.msg :
+				"one profile alone does not tell what was counted in this time: ask for more time, or aggregate=sum");
+	return rc;
+}
+
+int query_merge_finish(struct query_merge *g, struct pprof **out,
+		       struct err *err)
+{
+	/* What cancelled out is left out by merging once more. */
+	int rc = g->o->aggregate == AGGREGATE_SUM ?
+			 0 :
+			 query_take(g->work, (int64_t)merge_memory(g->merge),
+				    err);
+
+	if (!rc)
+		*out = merge_finish(g->merge);
+	return rc;
+}
+
+int query_merge_subtract(struct query_merge *base, struct merge *both,
+			 const struct merge_diff_options *o, struct pprof **p,
+			 struct err *err)
+{
+	struct pprof *minus;
+	int rc = query_merge_finish(base, &minus, err);
+
+	/* Both sides once more, in one. */
+	if (!rc)
+		rc = query_take(
+			base->work,
+			(int64_t)(pprof_memory(*p) + pprof_memory(minus)) * 2,
+			err);
+	return rc ? rc : merge_diff(both, *p, minus, o, p, err);
+}
+
+static int spend(void *ctx, size_t bytes, struct err *err)
+{
+	struct query_merge *g = ctx;
+	int rc = query_check_deadline(g->work, err);
+
+	if (!rc && bytes)
+		rc = query_take(g->work, (int64_t)bytes, err);
+	/* Reports write straight into the body. */
+	return rc ? rc : query_take_output(g->work, err);
+}
+
+struct effort query_merge_effort(struct query_merge *g)
+{
+	return (struct effort){ .spend = spend, .ctx = g };
+}
+
+size_t query_merge_warnings(const struct query_merge *g, struct arena *arena,
+			    const char **out, size_t max)
+{
+	size_t n = 0;
+
+	if (g->late && n < max)
+		out[n++] = arena_printf(
+			arena,
+			"the query took longer than --query.timeout: only %zu profiles are in the answer",
+			g->profiles);
+	if (g->damaged && n < max)
+		out[n++] = arena_printf(
+			arena,
+			"%zu profiles could not be read and are left out, the first: %s",
+			g->damaged, g->damage.msg);
+	return n;
+}

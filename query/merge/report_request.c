@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/report_request.h"
+
+#include "pprof/tagroot.h"
+
+static int parse_options(struct report_request *q, const struct params *p,
+			 struct err *err)
+{
+	const struct report_option_help *o = report_option_list();
+	struct str value;
+	int rc = 0;
+
+	report_options_init(&q->options);
+	for (; o->name && !rc; o++) {
+		if (params_find(p, o->name, &value))
+			rc = report_option(&q->options, str_of(o->name), value,
+					   err);
+	}
+	/* Series are told apart by labels, and so by frames. */
+	if (!rc && !q->options.tagroot.len)
+		(void)params_find(p, "group_by", &q->options.tagroot);
+	return rc;
+}
+
+static int parse_diff(struct report_request *q, const struct params *p,
+		      struct err *err)
+{
+	struct str s;
+
+	q->diff.label_base = q->type && (q->type->kind == REPORT_FLAMEGRAPH ||
+					 q->type->kind == REPORT_SPEEDSCOPE);
+	if (params_find(p, "diff", &s) && s.len) {
+		q->diff.label_base = str_is(s, "diff_base");
+		if (!q->diff.label_base && !str_is(s, "base"))
+			return err_set(
+				err, ERR_INVALID,
+				"parameter \"diff\" is base or diff_base, not \"%.*s\"",
+				STR_ARG(s));
+	}
+	q->diff.normalize = params_is_on(p, "normalize");
+	return 0;
+}
+
+int report_request_parse(struct report_request *q, const struct params *p,
+			 struct err *err)
+{
+	struct str group_by = { 0 };
+	struct str format;
+	int rc;
+
+	*q = (struct report_request){ .name = str_of("proto") };
+	if (params_find(p, "report", &q->name) && !q->name.len)
+		q->name = str_of("proto");
+	q->type = report_find(q->name);
+	q->stored = str_is(q->name, "raw") || str_is(q->name, "proto") ||
+		    str_is(q->name, "meta");
+	(void)params_find(p, "group_by", &group_by);
+	rc = pprof_tagroot_check(group_by, "parameter \"group_by\"", err);
+	if (rc)
+		return rc;
+	if (!q->type && !q->stored && !str_is(q->name, "pgo"))
+		return report_unknown(q->name, "raw proto meta pgo", err);
+	q->single = str_is(q->name, "raw") || str_is(q->name, "meta");
+	rc = parse_options(q, p, err);
+	if (!rc)
+		rc = parse_diff(q, p, err);
+	q->text = params_find(p, "format", &format) && str_is(format, "text");
+	q->filtered = report_options_filter(&q->options);
+	q->stored = q->stored && !(str_is(q->name, "proto") && q->filtered);
+	/* Traces list samples even where that value of theirs is 0. */
+	q->one_type = q->type && q->type->kind != REPORT_TRACES &&
+		      !q->options.mean;
+	return rc;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/merge/row_run.h"
+
+#include "pprof/columns_sum.h"
+#include "query/merge/profile_adder.h"
+
+/* Rows of one type set, told apart by what is done with each type. */
+struct row_run {
+	struct query_merge *g;
+	struct querier *q;
+	size_t series;
+	const struct totals_view *t;
+	size_t first;
+	size_t end;
+	enum value_kind kinds[TYPES_MAX];
+	enum aggregate how[TYPES_MAX];
+	enum merge_op ops[TYPES_MAX];
+	bool of_ends[TYPES_MAX]; /* types that need the ends, */
+	bool of_all[TYPES_MAX];  /* and those that need all */
+	bool has_ends; /* some types need the first and the last one alone */
+	bool has_all;
+};
+
+static bool has_duration(const struct totals_row *row)
+{
+	return row->duration_ns > 0;
+}
+
+/* How far rows are alike; what becomes of their types. */
+static int plan_stretch(struct row_run *s, struct err *err)
+{
+	struct query_merge *g = s->g;
+	const struct totals_row *first = &s->t->rows[s->first];
+	size_t only = SIZE_MAX;
+	int rc = typeset_decode(s->t->typesets[first->typeset], g->types, err);
+
+	if (!rc && g->o->one_type)
+		rc = typeset_index(g->types, g->o->sample_index, &only, err);
+	s->end = s->first + 1;
+	while (s->end < s->t->count &&
+	       s->t->rows[s->end].typeset == first->typeset &&
+	       has_duration(&s->t->rows[s->end]) == has_duration(first))
+		s->end++;
+	s->has_ends = false;
+	s->has_all = !g->types->count;
+	for (size_t i = 0; i < g->types->count && !rc; i++) {
+		s->kinds[i] = value_kind(g->types->types[i].type,
+					 has_duration(first));
+		s->how[i] = aggregate_of(g->o->aggregate, s->kinds[i]);
+		if ((only != SIZE_MAX && i != only) ||
+		    (s->how[i] == AGGREGATE_DELTA && s->end - s->first == 1))
+			s->how[i] = AGGREGATE_AUTO; /* nothing of it */
+		s->of_ends[i] = s->how[i] == AGGREGATE_DELTA ||
+				s->how[i] == AGGREGATE_LAST;
+		s->of_all[i] = s->how[i] == AGGREGATE_SUM ||
+			       s->how[i] == AGGREGATE_MEAN;
+		s->has_ends = s->has_ends || s->of_ends[i];
+		s->has_all = s->has_all || s->of_all[i];
+	}
+	return rc;
+}
+
+/* The operations of all types that are aggregated as one of two. */
+static const enum merge_op *ops_for(struct row_run *s, enum aggregate a,
+				    enum merge_op op, enum aggregate b,
+				    enum merge_op other)
+{
+	for (size_t i = 0; i < s->g->types->count; i++)
+		s->ops[i] = s->how[i] == a ? op :
+			    s->how[i] == b ? other :
+					     MERGE_SKIP;
+	return s->ops;
+}
+
+/* Whether row i + 1 is of a new process. */
+static bool restarts_after(const struct row_run *s, size_t i)
+{
+	const struct totals_view *t = s->t;
+
+	return i + 1 < s->end &&
+	       aggregate_restarted(s->kinds, t->totals + t->rows[i].first,
+				   t->totals + t->rows[i + 1].first,
+				   s->g->types->count);
+}
+
+/* Row i. */
+static int add_of(struct row_run *s, size_t i, const bool *types,
+		  const enum merge_op *ops, struct err *err)
+{
+	const struct query_profile x = { .q = s->q,
+					 .series = s->series,
+					 .ms = s->t->rows[i].ms,
+					 .types = types,
+					 .ops = ops };
+
+	return query_add_profile(s->g, &x, err);
+}
+
+/*
+ * Add the last readable row of [first, end); *at: which one, or end. last: it
+ * is the last of the whole stretch, too.
+ */
+static int add_last(struct row_run *s, size_t first, size_t end, bool last,
+		    size_t *at, struct err *err)
+{
+	int rc = 1;
+
+	for (*at = end; *at > first && rc == 1;)
+		rc = add_of(s, --*at, s->of_ends,
+			    ops_for(s, AGGREGATE_DELTA, MERGE_ADD,
+				    AGGREGATE_LAST,
+				    last ? MERGE_ADD : MERGE_SKIP),
+			    err);
+	if (rc == 1)
+		*at = end;
+	return rc < 0 ? rc : 0;
+}
+
+/*
+ * Subtract the first readable row of [first, at), or, without one, the row at
+ * `at` itself: then nothing is known of what happened.
+ */
+static int subtract_first(struct row_run *s, size_t first, size_t at,
+			  struct err *err)
+{
+	int rc = 1;
+
+	for (size_t i = first; i <= at && rc == 1; i++)
+		rc = add_of(s, i, s->of_ends,
+			    ops_for(s, AGGREGATE_DELTA, MERGE_SUBTRACT,
+				    AGGREGATE_AUTO, MERGE_SKIP),
+			    err);
+	return rc < 0 ? rc : 0;
+}
+
+/*
+ * What was counted between the first and the last profile of each process;
+ * that of the last one. Never half of it: the deadline is looked at between.
+ */
+static int add_ends(struct row_run *s, struct err *err)
+{
+	size_t first = s->first;
+	int rc = query_merge_check_late(s->g, err);
+
+	while (first < s->end && !rc && !s->g->late) {
+		size_t end = first + 1;
+		size_t at;
+
+		while (end < s->end && !restarts_after(s, end - 1))
+			end++;
+		rc = add_last(s, first, end, end == s->end, &at, err);
+		if (!rc && first == s->first && at < end)
+			rc = subtract_first(s, first, at, err);
+		s->g->profiles += s->has_all ? 0 : end - first;
+		first = end;
+		if (!rc)
+			rc = query_merge_check_late(s->g, err);
+	}
+	return rc;
+}
+
+static int add_each(struct row_run *s, size_t *count, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = s->first; i < s->end && rc >= 0 && !s->g->late; i++) {
+		rc = query_merge_check_late(s->g, err);
+		if (rc || s->g->late)
+			break;
+		rc = add_of(s, i, s->of_all,
+			    ops_for(s, AGGREGATE_SUM, MERGE_ADD, AGGREGATE_MEAN,
+				    MERGE_AVERAGE),
+			    err);
+		*count += !rc;
+		s->g->profiles += !rc;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+void query_label_samples(struct query_merge *g, const struct labels *labels)
+{
+	struct str rest = g->o->group_by;
+
+	merge_no_labels(g->merge);
+	while (rest.len) {
+		struct str key = str_cut(rest, ',', &rest);
+
+		if (key.len)
+			merge_label(g->merge, key, labels_get(labels, key));
+	}
+}
+
+int query_add_series(struct query_merge *g, struct querier *q, size_t series,
+		     const struct query_spec *side, struct err *err)
+{
+	struct totals_view t;
+	struct row_run *s = mem_new(struct row_run);
+	size_t count = 0;
+	int rc = querier_totals(q, series, side->from, side->to, &t, err);
+
+	*s = (struct row_run){ .g = g, .q = q, .series = series, .t = &t };
+	if (!rc && t.count) {
+		g->series++;
+		query_label_samples(g, querier_labels(q, series));
+	}
+	for (; !rc && s->first < t.count && !g->late; s->first = s->end) {
+		rc = plan_stretch(s, err);
+		if (!rc && s->has_ends)
+			rc = add_ends(s, err);
+		if (!rc && s->has_all)
+			rc = add_each(s, &count, err);
+	}
+	if (!rc)
+		rc = columns_sum_flush(g->sum, g->merge, err);
+	if (!rc)
+		rc = query_merge_account(g, q, err);
+	if (!rc)
+		merge_average(g->merge, count);
+	mem_free(s);
+	return rc;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/timeline.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+int timeline_init(struct timeline *t, const struct timeline_options *o,
+		  struct err *err)
+{
+	uint64_t span = (uint64_t)o->to - (uint64_t)o->from;
+
+	*t = (struct timeline){ .o = o };
+	if (o->step_ms <= 0)
+		return err_set(err, ERR_INVALID,
+			       "parameter \"step\" must be above 0");
+	if (span / (uint64_t)o->step_ms >= TIMELINE_POINTS_MAX)
+		return err_set(
+			err, ERR_INVALID,
+			"more than %d points a series: take a larger step, or a shorter range",
+			TIMELINE_POINTS_MAX);
+	/* What is at the very end belongs to the last step. */
+	t->points = (size_t)((span + (uint64_t)o->step_ms - 1) /
+			     (uint64_t)o->step_ms);
+	t->points += !t->points;
+	t->types = mem_new(struct typeset);
+	return 0;
+}
+
+static void group_fini(struct timeline_group *g)
+{
+	labels_unref(g->labels);
+	for (size_t i = 0; i < g->lines.count; i++) {
+		mem_free(g->lines.v[i].values);
+		mem_free(g->lines.v[i].known);
+		mem_free(g->lines.v[i].sum);
+		mem_free(g->lines.v[i].count);
+		mem_free(g->lines.v[i].seconds);
+	}
+	vec_fini(&g->lines);
+}
+
+void timeline_fini(struct timeline *t)
+{
+	for (size_t i = 0; i < t->groups.count; i++)
+		group_fini(&t->groups.v[i]);
+	vec_fini(&t->groups);
+	arena_fini(&t->text);
+	table_fini(&t->index);
+	vec_fini(&t->places);
+	mem_free(t->types);
+}
+
+/* The labels of the group that a series is of; the caller owns a reference. */
+static int group_labels(const struct timeline *t, struct labels *labels,
+			struct labels **out, struct err *err)
+{
+	struct labels_builder b = { 0 };
+	struct str rest = t->o->group_by;
+	int rc = 0;
+
+	*out = NULL;
+	if (!rest.len) {
+		*out = labels_ref(labels);
+		return 0;
+	}
+	while (rest.len) {
+		struct str name = str_cut(rest, ',', &rest);
+
+		if (name.len)
+			labels_set(&b, name, labels_get(labels, name));
+	}
+	if (b.count)
+		rc = labels_build(&b, out, err);
+	labels_builder_fini(&b);
+	return rc;
+}
+
+static bool same_group(const void *ctx, uint32_t i, const void *key)
+{
+	const struct timeline *t = ctx;
+	const struct labels *a = t->groups.v[i].labels;
+	const struct labels *b = key;
+
+	if (!a || !b)
+		return a == b;
+	return bytes_eq(labels_bytes(a), labels_bytes(b));
+}
+
+/*
+ * Takes the reference on labels (NULL: none of the labels is there). NULL: it
+ * would be a new one, and none is admitted.
+ */
+static struct timeline_group *find_group(struct timeline *t,
+					 struct labels *labels, bool admit)
+{
+	uint64_t hash = labels ? labels->hash : 0;
+	uint32_t i = table_find(&t->index, hash, same_group, t, labels);
+
+	if (i != TABLE_NONE || !admit) {
+		labels_unref(labels);
+		return i == TABLE_NONE ? NULL : &t->groups.v[i];
+	}
+	table_add(&t->index, hash, (uint32_t)t->groups.count);
+	*vec_add(&t->groups) = (struct timeline_group){ .labels = labels };
+	t->memory += sizeof(struct timeline_group);
+	return &t->groups.v[t->groups.count - 1];
+}
+
+static uint32_t add_line(struct timeline *t, struct timeline_group *g,
+			 struct str name, enum value_kind kind)
+{
+	size_t n = t->points;
+
+	*vec_add(&g->lines) = (struct timeline_line){
+		.name = arena_str(&t->text, name),
+		.kind = kind,
+		.values = mem_zalloc(n, sizeof(double)),
+		.known = mem_zalloc(n, sizeof(bool)),
+		.sum = mem_zalloc(n, sizeof(double)),
+		.count = mem_zalloc(n, sizeof(uint32_t)),
+		.seconds = mem_zalloc(n, sizeof(double)),
+	};
+	t->memory += n * (3 * sizeof(double) + sizeof(bool) + sizeof(uint32_t));
+	return (uint32_t)g->lines.count - 1;
+}
+
+static uint32_t find_line(struct timeline *t, struct timeline_group *g,
+			  const struct value_type *type, enum value_kind kind)
+{
+	struct buf text = { 0 }; /* types and units may hold any byte */
+	struct str name;
+	uint32_t i = 0;
+
+	buf_add(&text, type->type.ptr, type->type.len);
+	buf_byte(&text, '/');
+	buf_add(&text, type->unit.ptr, type->unit.len);
+	name = str_from(buf_bytes(&text));
+	while (i < g->lines.count && !str_eq(g->lines.v[i].name, name))
+		i++;
+	if (i == g->lines.count)
+		i = add_line(t, g, name, kind);
+	buf_fini(&text);
+	return i;
+}
+
+static size_t step_of(const struct timeline *t, int64_t ms)
+{
+	size_t at = (size_t)(((uint64_t)ms - (uint64_t)t->o->from) /
+			     (uint64_t)t->o->step_ms);
+
+	return at < t->points ? at : t->points - 1;
+}
+
+/* The lines of the types of a row, which are of rows with its type set. */
+static int find_lines(struct timeline *t, struct timeline_group *g,
+		      const struct totals_view *v, const struct totals_row *row,
+		      struct err *err)
+{
+	int rc = typeset_decode(v->typesets[row->typeset], t->types, err);
+
+	t->places.count = 0;
+	for (size_t k = 0; k < t->types->count && !rc; k++)
+		*vec_add(&t->places) =
+			find_line(t, g, &t->types->types[k],
+				  value_kind(t->types->types[k].type,
+					     row->duration_ns > 0));
+	return rc;
+}
+
+/* Whether a counter fell: the program was started anew. */
+static bool restarted(const struct timeline *t, const struct timeline_group *g,
+		      const int64_t *now)
+{
+	for (size_t k = 0; k < t->places.count; k++) {
+		const struct timeline_line *l = &g->lines.v[t->places.v[k]];
+
+		if (l->kind == KIND_COUNTER && l->has_last && now[k] < l->last)
+			return true;
+	}
+	return false;
+}
+
+static void add_value(struct timeline_line *l, size_t at, int64_t now,
+		      int64_t duration_ns, bool anew)
+{
+	double v = (double)now;
+
+	l->seconds[at] += (double)duration_ns / 1e9;
+
+	if (l->kind == KIND_COUNTER)
+		v = !l->has_last ? 0 : anew ? v : v - (double)l->last;
+	l->last = now;
+	l->has_last = true;
+	l->sum[at] += v;
+	l->count[at]++;
+	if (!l->end_step)
+		l->first_step = at;
+	l->end_step = at + 1;
+}
+
+static int add_rows(struct timeline *t, struct timeline_group *g,
+		    const struct totals_view *v, struct err *err)
+{
+	uint32_t typeset = UINT32_MAX;
+	int rc = 0;
+
+	for (size_t i = 0; i < v->count && !rc; i++) {
+		const struct totals_row *row = &v->rows[i];
+		const int64_t *now = v->totals + row->first;
+		bool anew;
+
+		if (row->typeset != typeset)
+			rc = find_lines(t, g, v, row, err);
+		if (rc)
+			break;
+		typeset = row->typeset;
+		assert(g->lines.v || !t->places.count);
+		anew = restarted(t, g, now);
+		for (size_t k = 0; k < t->places.count; k++)
+			add_value(&g->lines.v[t->places.v[k]],
+				  step_of(t, row->ms), now[k], row->duration_ns,
+				  anew);
+	}
+	return rc;
+}
+
+static double finish_point(const struct timeline *t,
+			   const struct timeline_line *l, size_t at)
+{
+	if (l->kind == KIND_STATE)
+		return l->sum[at] / l->count[at];
+	if (!t->o->rate)
+		return l->sum[at];
+	/* Of a flow, what happened in each second that was profiled. */
+	if (l->kind == KIND_FLOW && l->seconds[at] > 0)
+		return l->sum[at] / l->seconds[at];
+	return l->sum[at] * 1000 / (double)t->o->step_ms;
+}
+
+/* Put what the series brought into the group. */
+static void fold_line(const struct timeline *t, struct timeline_line *l)
+{
+	for (size_t at = l->first_step; at < l->end_step; at++) {
+		if (!l->count[at])
+			continue;
+		l->known[at] = true;
+		l->values[at] += finish_point(t, l, at);
+		l->sum[at] = 0;
+		l->count[at] = 0;
+		l->seconds[at] = 0;
+	}
+	l->has_last = false;
+	l->end_step = 0;
+}
+
+int timeline_add(struct timeline *t, struct labels *labels,
+		 const struct totals_view *view, bool admit, struct err *err)
+{
+	struct timeline_group *g;
+	struct labels *of_group;
+	int rc = group_labels(t, labels, &of_group, err);
+
+	if (rc)
+		return rc;
+	g = find_group(t, of_group, admit);
+	if (!g)
+		return 0;
+	rc = add_rows(t, g, view, err);
+	for (size_t i = 0; i < g->lines.count; i++)
+		fold_line(t, &g->lines.v[i]);
+	return rc;
+}
+
+static void write_line(const struct timeline *t, const struct timeline_line *l,
+		       struct json *j)
+{
+	json_key_str(j, l->name);
+	json_begin(j, '[');
+	for (size_t i = 0; i < t->points; i++)
+		json_double(j, l->known[i] ? l->values[i] : (double)NAN);
+	json_end(j, ']');
+}
+
+static void write_group(const struct timeline *t,
+			const struct timeline_group *g, struct json *j)
+{
+	json_begin(j, '{');
+	json_key(j, "labels");
+	if (g->labels) {
+		labels_json(g->labels, j);
+	} else {
+		json_begin(j, '{');
+		json_end(j, '}');
+	}
+	json_key(j, "timestamps");
+	json_begin(j, '[');
+	for (size_t i = 0; i < t->points; i++)
+		json_int(j, (int64_t)((uint64_t)t->o->from +
+				      i * (uint64_t)t->o->step_ms));
+	json_end(j, ']');
+	json_key(j, "totals");
+	json_begin(j, '{');
+	for (size_t i = 0; i < g->lines.count; i++)
+		write_line(t, &g->lines.v[i], j);
+	json_end(j, '}');
+	json_key(j, "kinds");
+	json_begin(j, '{');
+	for (size_t i = 0; i < g->lines.count; i++) {
+		json_key_str(j, g->lines.v[i].name);
+		json_text(j, value_kind_name(g->lines.v[i].kind));
+	}
+	json_end(j, '}');
+	json_end(j, '}');
+}
+
+static int by_labels(const void *a, const void *b)
+{
+	const struct labels *x = ((const struct timeline_group *)a)->labels;
+	const struct labels *y = ((const struct timeline_group *)b)->labels;
+
+	if (!x || !y)
+		return (x != NULL) - (y != NULL);
+	return labels_cmp(x, y);
+}
+
+void timeline_json(struct timeline *t, struct json *j)
+{
+	if (t->groups.count)
+		qsort(t->groups.v, t->groups.count, sizeof(*t->groups.v),
+		      by_labels);
+	json_begin(j, '[');
+	for (size_t i = 0; i < t->groups.count; i++)
+		write_group(t, &t->groups.v[i], j);
+	json_end(j, ']');
+}

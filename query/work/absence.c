@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/work/absence.h"
+
+#include "model/types.h"
+#include "query/string_set.h"
+
+#define NAMED 12 /* types that a message lists */
+
+/* The values of one label, looked through for one that a matcher takes. */
+struct search {
+	const struct matcher *matcher;
+	bool any;   /* the label has a value */
+	bool found; /* that the matcher takes */
+	bool late;  /* nobody waits for the answer any more */
+	const struct query_work *work;
+	size_t count;
+	struct string_set types;
+};
+
+static void look_at(void *ctx, struct str value)
+{
+	struct search *s = ctx;
+
+	s->any = true;
+	if (s->count++ % 1024 == 0)
+		s->late = s->late || query_check_deadline(s->work, NULL);
+	/* Of what was not looked at it cannot be said that it does not match. */
+	s->found = s->found || s->late || matcher_matches(s->matcher, value);
+	if (str_is(s->matcher->name, LABEL_NAME) && s->types.count <= NAMED)
+		string_set_add(&s->types, value);
+}
+
+static void add_types(struct string_set *t, struct buf *out)
+{
+	string_set_sort(t);
+	for (size_t i = 0; i < t->count && i < NAMED; i++)
+		buf_printf(out, "%s%.*s", i ? ", " : "", STR_ARG(t->v[i]));
+	if (t->count > NAMED)
+		buf_str(out, ", …");
+}
+
+static const char *sign(enum matcher_op op)
+{
+	static const char *const signs[] = {
+		[MATCH_EQ] = "=",
+		[MATCH_NE] = "!=",
+		[MATCH_RE] = "=~",
+		[MATCH_NRE] = "!~",
+	};
+
+	return signs[op];
+}
+
+/* Whether no series fulfils a matcher, said to out. */
+static bool is_unmatched(struct querier *q, const struct query_work *w,
+			 const struct matcher *m, struct buf *out)
+{
+	struct search s = { .matcher = m, .work = w };
+
+	if (matcher_matches(m, str_of("")))
+		return false; /* series without the label fulfil it */
+	querier_texts(q, m->name, INT64_MIN, INT64_MAX, look_at, &s);
+	if (s.found) {
+		string_set_fini(&s.types);
+		return false;
+	}
+	if (str_is(m->name, LABEL_NAME) && s.any) {
+		buf_str(out, "the types of profiles stored are ");
+		add_types(&s.types, out);
+	} else if (str_is(m->name, LABEL_NAME)) {
+		buf_str(out, "nothing is stored yet");
+	} else if (s.any) {
+		buf_printf(out, "no series has %.*s%s\"%.*s\"",
+			   STR_ARG(m->name), sign(m->op), STR_ARG(m->value));
+	} else {
+		buf_printf(out, "no series has a label \"%.*s\"",
+			   STR_ARG(m->name));
+	}
+	string_set_fini(&s.types);
+	return true;
+}
+
+int query_explain_absence(struct querier *q, const struct query_work *w,
+			  const struct selector *s, const char *when,
+			  struct err *err)
+{
+	struct buf why = { 0 };
+	bool known = false;
+	int rc;
+
+	for (size_t i = 0; i < s->count && !known; i++)
+		known = is_unmatched(q, w, &s->matchers[i], &why);
+	rc = err_set(err, ERR_NOTFOUND, "no profile of this selector %s%s%s",
+		     when, known ? ": " : "", known ? buf_cstr(&why) : "");
+	buf_fini(&why);
+	return rc;
+}

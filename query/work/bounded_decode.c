@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/work/bounded_decode.h"
+
+#define DECODE_MIN (int64_t)(64 * KIB) /* what the smallest profile may take */
+
+/*
+ * Reserve what it may take beyond what the decoder has, which it uses again:
+ * generously, so that it is decoded once; but a large profile with what there
+ * is.
+ */
+static int reserve(struct decoder *d, struct budget *memory, size_t len,
+		   int64_t *taken, struct err *err)
+{
+	static const int times[] = { 6, 4, 3 };
+	int64_t have = (int64_t)decoder_memory(d);
+	int rc = ERR_LIMIT;
+
+	for (size_t i = 0; i < ARRAY_SIZE(times) && rc; i++) {
+		*taken = (int64_t)len * times[i] - have;
+		*taken = *taken < DECODE_MIN ? DECODE_MIN : *taken;
+		rc = budget_take(memory, *taken, err);
+	}
+	return rc;
+}
+
+int bounded_decode(struct decoder *d, struct budget *memory, struct bytes raw,
+		   struct pprof **out, struct err *err)
+{
+	size_t len = raw.len;
+	int rc = ERR_LIMIT;
+
+	/* More when that was not enough. */
+	for (; rc == ERR_LIMIT; len *= 4) {
+		int64_t taken;
+		int over = reserve(d, memory, len, &taken, err);
+
+		if (over)
+			return over;
+		decoder_set_max(d, decoder_memory(d) + (size_t)taken);
+		rc = decoder_run(d, raw, out, err);
+		budget_give(memory, taken);
+	}
+	return rc;
+}

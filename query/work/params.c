@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/params.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+
+bool params_find(const struct params *p, const char *name, struct str *out)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		if (str_is(p->v[i].name, name)) {
+			*out = p->v[i].value;
+			return true;
+		}
+	}
+	return false;
+}
+
+int params_require(const struct params *p, const char *name, struct str *out,
+		   struct err *err)
+{
+	if (params_find(p, name, out) && out->len)
+		return 0;
+	return err_set(err, ERR_INVALID, "parameter \"%s\" is missing", name);
+}
+
+/* Seconds with a fraction, as Prometheus takes them. */
+static bool parse_seconds(struct str s, int64_t *ms)
+{
+	char *end;
+	double v;
+
+	if (!s.len || s.len > 32 || strspn(s.ptr, "0123456789.eE+-") != s.len)
+		return false;
+	v = strtod(s.ptr, &end); /* parameters end in NUL */
+	if (end != s.ptr + s.len || !(v > -9e15 && v < 9e15))
+		return false;
+	*ms = (int64_t)(v * 1000 + (v < 0 ? -0.5 : 0.5));
+	return true;
+}
+
+static int parse_time(const struct params *p, const char *name, struct str s,
+		      bool in_ms, int64_t *out, struct err *err)
+{
+	int rc;
+
+	if (in_ms ? str_to_i64(s, out) : parse_seconds(s, out))
+		return 0;
+	rc = time_parse(s, p->now_ms, out, err);
+	return rc ? err_wrap(err, rc, "parameter \"%s\"", name) : 0;
+}
+
+int params_time(const struct params *p, const struct time_param *t,
+		int64_t *out, struct err *err)
+{
+	struct str s;
+
+	if (params_find(p, t->ms_name, &s) && s.len)
+		return parse_time(p, t->ms_name, s, true, out, err);
+	if (t->s_name && params_find(p, t->s_name, &s) && s.len)
+		return parse_time(p, t->s_name, s, false, out, err);
+	if (t->fallback == TIME_REQUIRED)
+		return err_set(err, ERR_INVALID, "parameter \"%s\" is missing",
+			       t->ms_name);
+	*out = t->fallback;
+	return 0;
+}
+
+int params_times(const struct params *p, const struct time_param *first,
+		 const struct time_param *last, int64_t *from, int64_t *to,
+		 struct err *err)
+{
+	int rc = params_time(p, first, from, err);
+
+	if (!rc)
+		rc = params_time(p, last, to, err);
+	if (!rc && *from > *to)
+		rc = err_set(err, ERR_INVALID,
+			     "the end of the time range is before its start");
+	return rc;
+}
+
+int params_range(const struct params *p, int64_t from_fallback,
+		 int64_t to_fallback, int64_t *from, int64_t *to,
+		 struct err *err)
+{
+	struct time_param first = { "from", "start", from_fallback };
+	struct time_param last = { "to", "end", to_fallback };
+
+	return params_times(p, &first, &last, from, to, err);
+}
+
+bool params_is_on(const struct params *p, const char *name)
+{
+	struct str s;
+
+	return params_find(p, name, &s) && s.len && !str_is(s, "0") &&
+	       !str_is(s, "false");
+}
+
+int params_count(const struct params *p, const char *name, int64_t fallback,
+		 int64_t *out, struct err *err)
+{
+	struct str s;
+
+	*out = fallback;
+	if (!params_find(p, name, &s) || !s.len)
+		return 0;
+	if (str_to_i64(s, out) && *out >= 0)
+		return 0;
+	return err_set(err, ERR_INVALID,
+		       "parameter \"%s\" is not a whole number: \"%.*s\"", name,
+		       STR_ARG(s));
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/query_work.h"
+
+#include "base/clock.h"
+
+int query_take(struct query_work *w, int64_t n, struct err *err)
+{
+	int rc = budget_take(w->memory, n, err);
+
+	if (!rc)
+		w->taken += n;
+	return rc;
+}
+
+void query_give(struct query_work *w, int64_t n)
+{
+	budget_give(w->memory, n);
+	w->taken -= n;
+}
+
+int query_take_output(struct query_work *w, struct err *err)
+{
+	int64_t grown =
+		w->output ? (int64_t)w->output->cap - w->taken_for_output : 0;
+	int rc;
+
+	if (grown <= 0)
+		return 0;
+	rc = query_take(w, grown, err);
+	if (!rc)
+		w->taken_for_output += grown;
+	return rc;
+}
+
+void query_settle(struct query_work *w)
+{
+	int64_t output = w->output ? (int64_t)w->output->cap : 0;
+
+	if (w->taken > output)
+		query_give(w, w->taken - output);
+	w->taken_for_output = w->taken;
+}
+
+void query_release(struct query_work *w)
+{
+	budget_give(w->memory, w->taken);
+	w->taken = 0;
+	w->taken_for_output = 0;
+}
+
+int query_check_deadline(const struct query_work *w, struct err *err)
+{
+	int64_t now = clock_mono_ns();
+
+	if (w->stop_ns && now > atomic_load(w->stop_ns))
+		return err_set(err, ERR_CLOSED, "everprof is stopping");
+	if (now < w->deadline_ns)
+		return 0;
+	return err_set(err, ERR_TIMEOUT,
+		       "the query took longer than --query.timeout");
+}

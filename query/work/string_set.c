@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/string_set.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+static bool same_text(const void *ctx, uint32_t number, const void *key)
+{
+	const struct string_set *t = ctx;
+
+	return str_eq(t->v[number], *(const struct str *)key);
+}
+
+bool string_set_add(struct string_set *t, struct str s)
+{
+	uint64_t hash = hash64(bytes_of(s));
+
+	if (table_find(&t->index, hash, same_text, t, &s) != TABLE_NONE)
+		return false;
+	t->v = mem_grow(t->v, t->count, &t->cap, sizeof(*t->v));
+	table_add(&t->index, hash, (uint32_t)t->count);
+	t->v[t->count++] = arena_str(&t->arena, s);
+	return true;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+void string_set_sort(struct string_set *t)
+{
+	if (t->count)
+		qsort(t->v, t->count, sizeof(*t->v), by_text);
+}
+
+size_t string_set_memory(const struct string_set *t)
+{
+	return t->arena.used + t->cap * sizeof(*t->v);
+}
+
+void string_set_fini(struct string_set *t)
+{
+	mem_free(t->v);
+	table_fini(&t->index);
+	arena_fini(&t->arena);
+}

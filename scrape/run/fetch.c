@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scrape/run/fetch.h"
+
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "client/http_status.h"
+#include "scrape/run/on_demand.h"
+#include "scrape/run/scraper.h"
+#include "scrape/run/type_cost.h"
+#include "scrape/run/type_update.h"
+
+/* One request, from its start to the end of its processing. */
+struct fetch {
+	struct scraper *scraper;
+	struct target *target;
+	struct scrape_request *ask; /* NULL: it was due */
+	int64_t sample_ms;
+	int64_t started_ms;
+	int64_t started_ns;
+	struct buf body;
+	struct intake_share share;
+	struct err err; /* code 0: there is a body */
+};
+
+/* Changes are told, with the labels that the target goes by elsewhere. */
+static void tell(const struct fetch *j, bool was_down, const struct err *why)
+{
+	struct scraper *s = j->scraper;
+	struct buf labels = { 0 };
+
+	if (!why == !was_down)
+		return;
+	labels_text(j->target->spec.labels, &labels);
+	if (why)
+		log_event(s->o.log, LOG_WARN, "target is down",
+			  LOG_FIELDS(log_text("target", buf_cstr(&labels)),
+				     log_text("url", j->target->spec.url),
+				     log_err(why)));
+	else
+		log_event(s->o.log, LOG_INFO, "target is up again",
+			  LOG_FIELDS(log_text("target", buf_cstr(&labels)),
+				     log_text("url", j->target->spec.url)));
+	buf_fini(&labels);
+}
+
+static void set_health(struct fetch *j, int rc, int64_t took,
+		       const struct err *err)
+{
+	struct scraper *s = j->scraper;
+	struct target *t = j->target;
+	char *error = rc ? mem_strdup(err->msg) : NULL;
+	enum target_health was;
+
+	pthread_mutex_lock(&s->mu);
+	was = t->health;
+	t->health = rc ? TARGET_DOWN : TARGET_UP;
+	mem_free(t->last_error);
+	t->last_error = error;
+	t->last_ms = j->started_ms;
+	t->last_duration_ns = took;
+	t->last_bytes = j->body.len;
+	pthread_mutex_unlock(&s->mu);
+	histogram_observe(s->metrics.duration, took);
+	tell(j, was == TARGET_DOWN, rc ? err : NULL);
+}
+
+static int store(struct fetch *j, unsigned worker, struct err *err)
+{
+	struct scraper *s = j->scraper;
+	struct bytes body = buf_bytes(&j->body);
+	struct unpacked *u = mem_alloc(sizeof(*u));
+	struct sample sample = { .labels = j->target->spec.labels,
+				 .ms = j->sample_ms };
+	uint64_t lsn;
+	int rc = unpacker_run(s->unpackers[worker], body, u, err);
+
+	if (!rc) {
+		unpacked_sample(u, body, &sample);
+		rc = s->o.appender->append(s->o.appender, &sample, &lsn, err);
+		if (rc)
+			err_wrap(err, rc, "not stored");
+		else if (!sample.sample_count)
+			metric_add(s->metrics.empty, 1);
+	}
+	unpacker_done(s->unpackers[worker]);
+	mem_free(u);
+	return rc;
+}
+
+static int read_index(struct fetch *j, struct err *err)
+{
+	struct profile_list *types;
+	int rc = profile_list_parse(buf_bytes(&j->body), &types, err);
+
+	if (!rc)
+		type_update_add(j->scraper, j->target, types);
+	return rc;
+}
+
+static void finish(void *arg, unsigned worker)
+{
+	struct fetch *j = arg;
+	struct scraper *s = j->scraper;
+	struct target *t = j->target;
+	struct err err = j->err;
+	int rc = err.code;
+	int64_t took;
+
+	if (!rc)
+		rc = t->spec.is_index ? read_index(j, &err) :
+					store(j, worker, &err);
+
+	took = clock_mono_ns() - j->started_ns;
+	metric_add(rc ? s->metrics.failed : s->metrics.ok, 1);
+	type_cost_add(s, t, j->body.len, took);
+	/* A wish may ask for what the target does not have; stops are ours. */
+	if (!rc || (!j->ask && rc != ERR_CLOSED))
+		set_health(j, rc, took, &err);
+	if (j->ask)
+		on_demand_end(s, j->ask, rc, &err, j->sample_ms);
+	buf_fini(&j->body);
+	ingest_limiter_release(&j->share);
+	mem_free(j);
+	/* Only now may the loop start the next one. */
+	pthread_mutex_lock(&s->mu);
+	t->running = false;
+	pthread_mutex_unlock(&s->mu);
+	target_unref(t);
+}
+
+static void answered(void *ctx, struct http_response *r)
+{
+	struct fetch *j = ctx;
+
+	if (!http_status_check(r, &j->err)) {
+		j->body = r->body;
+		j->share = r->share;
+		r->body = (struct buf){ 0 };
+		r->share = (struct intake_share){ 0 };
+	}
+	/* A full queue is no reason to lose a profile. */
+	if (pool_submit(j->scraper->workers, NULL, finish, j, NULL))
+		finish(j, SCRAPE_WORKERS);
+}
+
+/* ask: NULL when it is due. */
+void fetch_start(struct scraper *s, struct target *t, int64_t due_ms,
+		 struct scrape_request *ask)
+{
+	struct fetch *j = mem_new(struct fetch);
+	size_t limit = s->o.max_profile;
+	size_t own = t->spec.max_body;
+	char timeout[80];
+	const char *const headers[] = { timeout, NULL };
+	struct http_request r = { .url = ask ? ask->url : t->spec.url,
+				  .config = t->spec.client,
+				  .headers = headers,
+				  .timeout_ms = ask ? ask->timeout_ms :
+						      t->spec.timeout_ms,
+				  .user_agent = s->o.user_agent,
+				  .done = answered,
+				  .ctx = j };
+
+	snprintf(timeout, sizeof(timeout),
+		 "X-Prometheus-Scrape-Timeout-Seconds: %g",
+		 (double)r.timeout_ms / 1000);
+	r.max_body = own && own < limit ? own : limit;
+	j->scraper = s;
+	j->target = target_ref(t);
+	j->ask = ask;
+	j->started_ms = clock_ms(s->o.clock);
+	j->started_ns = clock_mono_ns();
+	j->sample_ms =
+		target_sample_ms(due_ms, j->started_ms, t->spec.interval_ms);
+	http_start(s->client, &r);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scrape/run/on_demand.h"
+
+#include "base/mem.h"
+#include "scrape/run/scraper.h"
+#include "scrape/run/target_pools.h"
+
+#define ASKS_MAX 4 /* profiles that somebody waits for */
+
+/* Who asked is told; gives the scraper's reference back. */
+void on_demand_end(struct scraper *s, struct scrape_request *a, int rc,
+		   const struct err *err, int64_t ms)
+{
+	static const struct err none;
+
+	pthread_mutex_lock(&s->mu);
+	s->asking--;
+	pthread_mutex_unlock(&s->mu);
+	scrape_request_end(a, rc ? err : &none, ms);
+	scrape_request_unref(a);
+}
+
+/* The next one that can begin: whose target is not being scraped. */
+struct scrape_request *on_demand_take(struct scraper *s)
+{
+	struct scrape_request **at;
+	struct scrape_request *a = NULL;
+
+	pthread_mutex_lock(&s->mu);
+	for (at = &s->asked; *at && (*at)->target->running;)
+		at = &(*at)->next;
+	if (*at) {
+		a = *at;
+		*at = a->next;
+		a->target->running = true;
+	}
+	pthread_mutex_unlock(&s->mu);
+	return a;
+}
+
+/* What never began. */
+void on_demand_refuse_all(struct scraper *s)
+{
+	struct scrape_request *a;
+	struct err err;
+
+	err_set(&err, ERR_CLOSED, "everprof is stopping");
+	while ((a = s->asked)) {
+		s->asked = a->next;
+		on_demand_end(s, a, ERR_CLOSED, &err, 0);
+	}
+}
+
+/* The target that all matchers match; *count says how many there are. */
+static struct target *find_target(struct scraper *s,
+				  const struct scrape_now_options *w,
+				  size_t *count)
+{
+	struct target *found = NULL;
+	size_t jobs;
+	struct snapshot *v = snapshot_take(s, &jobs);
+
+	*count = 0;
+	for (size_t i = 0; i < jobs; i++) {
+		for (size_t k = 0; k < v[i].set->count; k++) {
+			struct target *t = v[i].set->v[k].target;
+
+			if (!t || t->refused || t->spec.is_index ||
+			    !matchers_match(w->matchers, w->count,
+					    t->spec.labels))
+				continue;
+			if (!(*count)++)
+				found = target_ref(t);
+		}
+	}
+	snapshot_free(v, jobs);
+	return found;
+}
+
+/* Put it at the end of the list: an ask has a reference of the scraper's. */
+static int submit(struct scraper *s, struct scrape_request *a, struct err *err)
+{
+	struct scrape_request **at;
+	int rc = 0;
+
+	pthread_mutex_lock(&s->mu);
+	for (at = &s->asked; *at;)
+		at = &(*at)->next;
+	if (s->asking < ASKS_MAX && !atomic_load(&s->stopping)) {
+		*at = scrape_request_ref(a);
+		s->asking++;
+	} else {
+		rc = err_set(err, ERR_LIMIT,
+			     "%d profiles are being waited for: later",
+			     ASKS_MAX);
+	}
+	pthread_mutex_unlock(&s->mu);
+	return rc;
+}
+
+int scrape_now(struct scraper *s, const struct scrape_now_options *w,
+	       struct labels **labels, int64_t *ms, struct err *err)
+{
+	size_t count;
+	struct target *t = find_target(s, w, &count);
+	struct scrape_request *a;
+	int rc;
+
+	if (count != 1) {
+		target_unref(t);
+		return err_set(
+			err, count ? ERR_INVALID : ERR_NOTFOUND,
+			count ? "%zu targets match: one must" :
+				"%zu targets match: /api/v1/targets lists them",
+			count);
+	}
+	a = scrape_request_new(t, w->seconds);
+	rc = submit(s, a, err);
+	if (!rc) {
+		http_wake(s->client);
+		rc = scrape_request_wait(a, w->deadline_ns, ms, err);
+	}
+	if (!rc)
+		*labels = labels_ref(t->spec.labels);
+	scrape_request_unref(a);
+	target_unref(t);
+	return rc;
+}

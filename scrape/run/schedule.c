@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scrape/run/schedule.h"
+
+#include "scrape/run/scraper.h"
+
+#include "base/mem.h"
+#include "scrape/run/fetch.h"
+#include "scrape/run/on_demand.h"
+#include "scrape/run/type_update.h"
+
+#define WAIT_MS_MAX 10000
+#define INDEX_MS    5000 /* within which an index is asked first */
+#define ASK_MS      50 /* until one whose target was busy is looked at again */
+
+/* The heap of due times. */
+
+static void sift_down(struct scraper *s, size_t i)
+{
+	for (;;) {
+		size_t child = i * 2 + 1;
+		struct target *t = s->heap[i];
+
+		if (child >= s->count)
+			return;
+		if (child + 1 < s->count &&
+		    s->heap[child + 1]->due_ms < s->heap[child]->due_ms)
+			child++;
+		if (t->due_ms <= s->heap[child]->due_ms)
+			return;
+		s->heap[i] = s->heap[child];
+		s->heap[child] = t;
+		i = child;
+	}
+}
+
+static void heap_order(struct scraper *s)
+{
+	for (size_t i = s->count / 2; i-- > 0;)
+		sift_down(s, i);
+}
+
+static void set_due(struct scraper *s, struct target *t, int64_t due_ms)
+{
+	t->due_ms = due_ms;
+	pthread_mutex_lock(&s->mu);
+	t->next_ms = due_ms;
+	pthread_mutex_unlock(&s->mu);
+}
+
+/*
+ * After the clock was set back everything is due too late: judge all anew,
+ * else nobody is scraped until the old times come round.
+ */
+static void reschedule(struct scraper *s, int64_t now)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		struct target *t = s->heap[i];
+
+		set_due(s, t,
+			target_next_due(t->hash, t->spec.interval_ms, now));
+	}
+	heap_order(s);
+}
+
+static void heap_drop(struct scraper *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		target_unref(s->heap[i]);
+	mem_free(s->heap);
+	s->heap = NULL;
+	s->count = 0;
+}
+
+static void heap_add(struct scraper *s, const struct target_set *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		struct target *t = set->v[i].target;
+
+		if (t && !t->refused)
+			s->heap[s->count++] = target_ref(t);
+	}
+}
+
+/* When a new target is scraped first. An index is waited for. */
+static int64_t first_due(const struct target *t, int64_t now)
+{
+	int64_t due = target_next_due(t->hash, t->spec.interval_ms, now);
+	int64_t soon = target_next_due(t->hash, INDEX_MS, now);
+
+	return t->spec.is_index && soon < due ? soon : due;
+}
+
+/* Take the targets that there are now. */
+static void heap_load(struct scraper *s)
+{
+	int64_t now = clock_ms(s->o.clock);
+	size_t count = 0;
+
+	heap_drop(s);
+	pthread_mutex_lock(&s->mu);
+	s->loaded = s->generation;
+	for (size_t i = 0; i < s->pool_count; i++)
+		count += s->pools[i]->set->active;
+	s->heap = mem_zalloc(count + 1, sizeof(struct target *));
+	for (size_t i = 0; i < s->pool_count; i++)
+		heap_add(s, s->pools[i]->set);
+	for (size_t i = 0; i < s->count; i++) {
+		struct target *t = s->heap[i];
+
+		if (t->due_ms)
+			continue;
+		t->due_ms = first_due(t, now);
+		t->next_ms = t->due_ms;
+	}
+	pthread_mutex_unlock(&s->mu);
+	heap_order(s);
+}
+
+static bool is_stale(struct scraper *s)
+{
+	bool stale;
+
+	pthread_mutex_lock(&s->mu);
+	stale = s->loaded != s->generation;
+	pthread_mutex_unlock(&s->mu);
+	return stale;
+}
+
+/* The loop. */
+
+static bool begin(struct scraper *s, struct target *t, int64_t next)
+{
+	bool free;
+
+	pthread_mutex_lock(&s->mu);
+	free = !t->running;
+	t->running = true;
+	t->skipped += !free;
+	t->next_ms = next;
+	pthread_mutex_unlock(&s->mu);
+	return free;
+}
+
+/* Start what is due; returns how long until something is. */
+static int64_t start_due(struct scraper *s)
+{
+	int64_t now = clock_ms(s->o.clock);
+
+	while (s->count) {
+		struct target *t = s->heap[0];
+		int64_t due = t->due_ms;
+		int64_t next =
+			target_next_due(t->hash, t->spec.interval_ms, now);
+
+		if (due > next) {
+			reschedule(s, now);
+			continue;
+		}
+		if (due > now)
+			return due - now;
+		t->due_ms = next;
+		if (begin(s, t, next))
+			fetch_start(s, t, due, NULL);
+		else
+			metric_add(s->metrics.skipped, 1);
+		sift_down(s, 0);
+	}
+	return WAIT_MS_MAX;
+}
+
+/* Those that wait for their target are looked at again soon. */
+static int64_t start_asked(struct scraper *s, int64_t wait)
+{
+	struct scrape_request *a;
+	bool more;
+
+	while ((a = on_demand_take(s)))
+		fetch_start(s, a->target, clock_ms(s->o.clock), a);
+	pthread_mutex_lock(&s->mu);
+	more = s->asked;
+	pthread_mutex_unlock(&s->mu);
+	return more && wait > ASK_MS ? ASK_MS : wait;
+}
+
+void *schedule_run(void *scraper)
+{
+	struct scraper *s = scraper;
+
+	pthread_setname_np(pthread_self(), "scrape");
+	while (!atomic_load(&s->stopping)) {
+		int64_t wait;
+		int64_t regroup;
+
+		if (is_stale(s))
+			heap_load(s);
+		wait = start_asked(s, start_due(s));
+		regroup = type_update_start(s);
+		wait = regroup < wait ? regroup : wait;
+		http_poll(s->client, wait < WAIT_MS_MAX ? wait : WAIT_MS_MAX);
+	}
+	return NULL;
+}
+
+void schedule_free(struct scraper *s)
+{
+	heap_drop(s);
+}

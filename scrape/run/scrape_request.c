@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scrape/run/scrape_request.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define SECONDS "seconds="
+
+char *scrape_request_url(const char *url, int64_t seconds)
+{
+	const char *query = strchr(url, '?');
+	const char *at = query;
+	const char *rest;
+
+	while (at && strncmp(at + 1, SECONDS, strlen(SECONDS)) != 0)
+		at = strchr(at + 1, '&');
+	if (!at)
+		return mem_printf("%s%c" SECONDS "%lld", url, query ? '&' : '?',
+				  (long long)seconds);
+	rest = strchrnul(at + 1, '&');
+	return mem_printf("%.*s" SECONDS "%lld%s", (int)(at + 1 - url), url,
+			  (long long)seconds, rest);
+}
+
+struct scrape_request *scrape_request_new(struct target *t, int64_t seconds)
+{
+	struct scrape_request *a = mem_new(struct scrape_request);
+
+	atomic_init(&a->refs, 1);
+	pthread_mutex_init(&a->mu, NULL);
+	clock_cond_init(&a->ended);
+	a->target = target_ref(t);
+	a->timeout_ms = t->spec.timeout_ms;
+	if (seconds < 0) {
+		a->url = mem_strdup(t->spec.url);
+	} else {
+		a->url = scrape_request_url(t->spec.url, seconds);
+		a->timeout_ms += (seconds - t->spec.seconds) * 1000;
+	}
+	return a;
+}
+
+struct scrape_request *scrape_request_ref(struct scrape_request *a)
+{
+	atomic_fetch_add(&a->refs, 1);
+	return a;
+}
+
+void scrape_request_unref(struct scrape_request *a)
+{
+	if (!a || atomic_fetch_sub(&a->refs, 1) > 1)
+		return;
+	target_unref(a->target);
+	mem_free(a->url);
+	pthread_mutex_destroy(&a->mu);
+	pthread_cond_destroy(&a->ended);
+	mem_free(a);
+}
+
+void scrape_request_end(struct scrape_request *a, const struct err *err,
+			int64_t ms)
+{
+	pthread_mutex_lock(&a->mu);
+	a->has_ended = true;
+	a->err = *err;
+	a->ms = ms;
+	pthread_cond_signal(&a->ended);
+	pthread_mutex_unlock(&a->mu);
+}
+
+int scrape_request_wait(struct scrape_request *a, int64_t deadline_ns,
+			int64_t *ms, struct err *err)
+{
+	struct timespec at = clock_mono_at(deadline_ns);
+	int rc = 0;
+
+	pthread_mutex_lock(&a->mu);
+	while (!a->has_ended && rc != ETIMEDOUT)
+		rc = pthread_cond_timedwait(&a->ended, &a->mu, &at);
+	if (!a->has_ended)
+		rc = err_set(err, ERR_TIMEOUT,
+			     "the profile has not come yet; it will be stored");
+	else if (a->err.code)
+		rc = err_set(err,
+			     a->err.code == ERR_INVALID ? ERR_AGAIN :
+							  a->err.code,
+			     "the target gave no profile: %s", a->err.msg);
+	else
+		rc = 0;
+	*ms = a->ms;
+	pthread_mutex_unlock(&a->mu);
+	return rc;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The gauge of targets by job and health, for alerts: it has three values a
+ * job, however many targets there are.
+ */
+#include "scrape/run/target_gauges.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "scrape/run/scraper.h"
+#include "scrape/run/target_pools.h"
+
+enum {
+	HEALTHS = TARGET_DOWN + 1
+};
+
+static void set_gauges(struct scraper *s, const char *job,
+		       const int64_t count[HEALTHS])
+{
+	for (int h = 0; h < HEALTHS; h++)
+		metric_set(
+			metrics_gauge(
+				s->o.metrics, "everprof_targets",
+				"Targets (one for each type) by job and health.",
+				&(struct metric_labels){
+					{ "job", "health" },
+					{ job, target_health_name(h) } }),
+			count[h]);
+}
+
+/* Of a job's set, under the lock that guards health. */
+static void count_set(struct scraper *s, const struct target_set *set,
+		      int64_t count[HEALTHS])
+{
+	pthread_mutex_lock(&s->mu);
+	for (size_t i = 0; i < set->count; i++) {
+		if (set->v[i].target)
+			count[set->v[i].target->health]++;
+	}
+	pthread_mutex_unlock(&s->mu);
+}
+
+static const struct target_set *find_set(const struct snapshot *v, size_t count,
+					 const char *job)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!strcmp(v[i].job, job))
+			return v[i].set;
+	}
+	return NULL;
+}
+
+static void show_new(struct scraper *s, const char *job)
+{
+	for (size_t i = 0; i < s->shown_count; i++) {
+		if (!strcmp(s->shown[i], job))
+			return;
+	}
+	s->shown = mem_realloc(s->shown, s->shown_count + 1, sizeof(*s->shown));
+	s->shown[s->shown_count++] = mem_strdup(job);
+}
+
+/*
+ * The registry locks, and asks for other gauges under its lock, which take mu:
+ * gauges are set while mu is not held.
+ */
+void scrape_update_metrics(struct scraper *s)
+{
+	struct snapshot *v;
+	size_t n;
+
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->showing);
+	v = snapshot_take(s, &n);
+	for (size_t i = 0; i < n; i++)
+		show_new(s, v[i].job);
+	/* A job that a reload took out has no targets any more. */
+	for (size_t i = 0; i < s->shown_count; i++) {
+		const struct target_set *set = find_set(v, n, s->shown[i]);
+		int64_t count[HEALTHS] = { 0 };
+
+		if (set)
+			count_set(s, set, count);
+		set_gauges(s, s->shown[i], count);
+	}
+	snapshot_free(v, n);
+	pthread_mutex_unlock(&s->showing);
+}
+
+void target_gauges_free(struct scraper *s)
+{
+	for (size_t i = 0; i < s->shown_count; i++)
+		mem_free(s->shown[i]);
+	mem_free(s->shown);
+}

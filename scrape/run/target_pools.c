@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scrape/run/target_pools.h"
+
+#include "scrape/run/scraper.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+static struct scrape_pool *find_pool(const struct scraper *s, struct str job)
+{
+	for (size_t i = 0; i < s->pool_count; i++) {
+		if (str_is(job, s->pools[i]->job))
+			return s->pools[i];
+	}
+	return NULL;
+}
+
+static void pool_drop(struct scrape_pool *p)
+{
+	target_set_unref(p->set);
+	target_groups_list_fini(&p->discovered);
+	http_config_unref(p->client);
+	mem_free(p->job);
+	mem_free(p);
+}
+
+/* Make the job's targets anew of what is known now. */
+static struct target_set *make_set(struct scrape_pool *p)
+{
+	struct target_groups_list all = { 0 };
+	struct target_set *set;
+
+	if (p->config->statics)
+		*vec_add(&all) = target_groups_ref(p->config->statics);
+	target_groups_share(&all, &p->discovered);
+	set = target_set_make(p->config, p->client, &all, p->set);
+	target_groups_list_fini(&all);
+	return set;
+}
+
+static void tell_refusal(struct scraper *s, const struct scrape_pool *p,
+			 const char *before)
+{
+	const char *why = p->set->refused;
+
+	if (why && (!before || strcmp(before, why) != 0))
+		log_event(s->o.log, LOG_WARN, "no target of the job is scraped",
+			  LOG_FIELDS(log_text("job", p->job),
+				     log_text("err", why)));
+	else if (before && !why)
+		log_event(s->o.log, LOG_INFO,
+			  "the job's targets are scraped again",
+			  LOG_FIELDS(log_text("job", p->job)));
+}
+
+/* Exchange the job's targets for those that there are now. */
+static void renew(struct scraper *s, struct scrape_pool *p)
+{
+	struct target_set *old = p->set;
+	struct target_set *set = make_set(p);
+
+	pthread_mutex_lock(&s->mu);
+	p->set = set;
+	s->generation++;
+	pthread_mutex_unlock(&s->mu);
+	tell_refusal(s, p, old ? old->refused : NULL);
+	target_set_unref(old);
+}
+
+/* Exchange the list of jobs; those that are in none of both go. */
+static void install_pools(struct scraper *s, struct scrape_pool **pools,
+			  size_t count)
+{
+	struct scrape_pool **old = s->pools;
+	size_t old_count = s->pool_count;
+
+	pthread_mutex_lock(&s->mu);
+	s->pools = pools;
+	s->pool_count = count;
+	s->generation++;
+	pthread_mutex_unlock(&s->mu);
+	for (size_t i = 0; i < old_count; i++) {
+		if (find_pool(s, str_of(old[i]->job)) != old[i])
+			pool_drop(old[i]);
+	}
+	mem_free(old);
+}
+
+/* A client that stays the same keeps its tokens and connections. */
+static void use_client(struct scrape_pool *p, const struct http_options *o)
+{
+	if (p->client && http_config_is(p->client, o))
+		return;
+	http_config_unref(p->client);
+	p->client = http_config_new(o);
+}
+
+void scrape_apply(struct scraper *s, const struct scrape_configs *configs)
+{
+	struct scrape_pool **pools;
+
+	pthread_mutex_lock(&s->making);
+	pools = mem_zalloc(configs->count + 1, sizeof(struct scrape_pool *));
+	for (size_t i = 0; i < configs->count; i++) {
+		const struct scrape_config *c = &configs->v[i];
+		struct scrape_pool *p = find_pool(s, c->job_name);
+
+		if (!p) {
+			p = mem_new(struct scrape_pool);
+			p->job = mem_strndup(c->job_name);
+		}
+		p->config = c;
+		use_client(p, &c->http);
+		renew(s, p);
+		pools[i] = p;
+	}
+	install_pools(s, pools, configs->count);
+	pthread_mutex_unlock(&s->making);
+	http_wake(s->client);
+}
+
+void scrape_update(struct scraper *s, struct str job,
+		   const struct target_groups_list *groups)
+{
+	struct scrape_pool *p;
+
+	pthread_mutex_lock(&s->making);
+	p = find_pool(s, job);
+	if (p) {
+		target_groups_list_fini(&p->discovered);
+		target_groups_share(&p->discovered, groups);
+		renew(s, p);
+	}
+	pthread_mutex_unlock(&s->making);
+	http_wake(s->client);
+}
+
+void target_pools_regroup(struct scraper *s)
+{
+	for (size_t i = 0; i < s->pool_count; i++) {
+		struct scrape_pool *p = s->pools[i];
+
+		if (p->config->auto_profiles)
+			renew(s, p);
+	}
+}
+
+void target_pools_free(struct scraper *s)
+{
+	for (size_t i = 0; i < s->pool_count; i++)
+		pool_drop(s->pools[i]);
+	mem_free(s->pools);
+}
+
+/* Status. */
+
+struct snapshot *snapshot_take(struct scraper *s, size_t *count)
+{
+	struct snapshot *v;
+
+	pthread_mutex_lock(&s->mu);
+	*count = s->pool_count;
+	v = mem_zalloc(*count + 1, sizeof(*v));
+	for (size_t i = 0; i < *count; i++) {
+		v[i].job = mem_strdup(s->pools[i]->job);
+		v[i].set = target_set_ref(s->pools[i]->set);
+	}
+	pthread_mutex_unlock(&s->mu);
+	return v;
+}
+
+void snapshot_free(struct snapshot *v, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		mem_free(v[i].job);
+		target_set_unref(v[i].set);
+	}
+	mem_free(v);
+}
+
+/* The target's status; *error is the caller's. */
+static void get_status(struct scraper *s, const struct target *t,
+		       struct target_status *out, char **error)
+{
+	pthread_mutex_lock(&s->mu);
+	out->health = t->health;
+	out->last_ms = t->last_ms;
+	out->last_duration_ns = t->last_duration_ns;
+	out->last_bytes = t->last_bytes;
+	out->next_ms = t->next_ms;
+	*error = t->last_error ? mem_strdup(t->last_error) : NULL;
+	pthread_mutex_unlock(&s->mu);
+	out->last_error = t->refused ? t->refused : *error ? *error : "";
+}
+
+static void show_entry(struct scraper *s, const struct target_set *set,
+		       const struct target_entry *e,
+		       struct target_status *status,
+		       void (*fn)(void *ctx, const struct target_status *t),
+		       void *ctx)
+{
+	struct labels_builder b = { 0 };
+	char *error = NULL;
+
+	discovered_labels(&set->job, e->group, e->labels, e->type, &b);
+	qsort(b.v, b.count, sizeof(*b.v), label_by_name);
+	status->target = e->target;
+	status->dropped = e->dropped;
+	status->discovered = b.v;
+	status->discovered_count = b.count;
+	if (e->target)
+		get_status(s, e->target, status, &error);
+	fn(ctx, status);
+	mem_free(error);
+	labels_builder_fini(&b);
+}
+
+void scrape_targets(struct scraper *s, bool dropped,
+		    void (*fn)(void *ctx, const struct target_status *t),
+		    void *ctx)
+{
+	size_t count;
+	struct snapshot *v = snapshot_take(s, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		for (size_t k = 0; k < v[i].set->count; k++) {
+			const struct target_entry *e = &v[i].set->v[k];
+			struct target_status status = { .job = v[i].job,
+							.last_error = "" };
+
+			if (dropped == !e->target)
+				show_entry(s, v[i].set, e, &status, fn, ctx);
+		}
+	}
+	snapshot_free(v, count);
+}
+
+void scrape_dropped(struct scraper *s,
+		    void (*fn)(void *ctx, const char *job, size_t dropped),
+		    void *ctx)
+{
+	size_t count;
+	struct snapshot *v = snapshot_take(s, &count);
+
+	for (size_t i = 0; i < count; i++)
+		fn(ctx, v[i].job, v[i].set->dropped);
+	snapshot_free(v, count);
+}
+
+const char *target_health_name(enum target_health h)
+{
+	static const char *const names[] = { "unknown", "up", "down" };
+
+	return names[h];
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What scraping costs by type: bytes and seconds, so that an operator sees
+ * which type to ask for less often.
+ */
+#include "scrape/run/type_cost.h"
+
+#include "base/mem.h"
+#include "scrape/run/scraper.h"
+
+/* Relabelling and indexes can name any number of types. */
+#define TYPES_SHOWN 32
+
+struct type_cost {
+	char *type;
+	struct metric *bytes;
+	struct metric *took;
+};
+
+static const char seconds_name[] = "everprof_target_scrape_seconds_total";
+
+static struct type_cost cost_new(struct metrics *m, struct str type)
+{
+	char *name = mem_strndup(type);
+	const struct metric_labels labels = { { "type" }, { name } };
+	struct type_cost c = {
+		.type = name,
+		.bytes = metrics_counter(
+			m, "everprof_target_scraped_bytes_total",
+			"Bytes of profiles as received, by type.", &labels),
+		.took = metrics_counter(
+			m, seconds_name,
+			"Time that scrapes took, by type, with the seconds that a profile asks for.",
+			&labels),
+	};
+
+	metrics_scale(m, seconds_name, 1e-9);
+	return c;
+}
+
+static struct type_cost *cost_locked(struct scraper *s, struct str type)
+{
+	for (size_t i = 0; i < s->costs.count; i++) {
+		if (str_is(type, s->costs.v[i].type))
+			return &s->costs.v[i];
+	}
+	if (s->costs.count == TYPES_SHOWN)
+		return cost_locked(s, str_of("other"));
+	*vec_add(&s->costs) = cost_new(s->o.metrics, type);
+	return &s->costs.v[s->costs.count - 1];
+}
+
+void type_cost_init(struct scraper *s)
+{
+	pthread_mutex_init(&s->costs_mu, NULL);
+	*vec_add(&s->costs) = cost_new(s->o.metrics, str_of("other"));
+}
+
+void type_cost_add(struct scraper *s, const struct target *t, size_t bytes,
+		   int64_t took_ns)
+{
+	struct str type = labels_get(t->spec.labels, str_of(LABEL_NAME));
+	struct type_cost c;
+
+	pthread_mutex_lock(&s->costs_mu);
+	c = *cost_locked(s, t->spec.is_index ? str_of("other") : type);
+	pthread_mutex_unlock(&s->costs_mu);
+	metric_add(c.bytes, (int64_t)bytes);
+	metric_add(c.took, took_ns);
+}
+
+void type_cost_free(struct scraper *s)
+{
+	for (size_t i = 0; i < s->costs.count; i++)
+		mem_free(s->costs.v[i].type);
+	vec_fini(&s->costs);
+	pthread_mutex_destroy(&s->costs_mu);
+}

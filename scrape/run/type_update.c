@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scrape/run/type_update.h"
+
+#include "base/mem.h"
+#include "scrape/run/scraper.h"
+#include "scrape/run/target_pools.h"
+
+#define PAUSE_MS 1000 /* between two times that all is made anew */
+
+/* What an index said. */
+struct type_update {
+	struct target *index;
+	struct profile_list *types;
+	struct type_update *next;
+};
+
+void type_update_add(struct scraper *s, struct target *index,
+		     struct profile_list *types)
+{
+	struct type_update *f = mem_new(struct type_update);
+
+	f->index = target_ref(index);
+	f->types = types;
+	pthread_mutex_lock(&s->mu);
+	f->next = s->findings;
+	s->findings = f;
+	pthread_mutex_unlock(&s->mu);
+	http_wake(s->client);
+}
+
+static struct type_update *take_all(struct scraper *s)
+{
+	struct type_update *all;
+
+	pthread_mutex_lock(&s->mu);
+	all = s->findings;
+	s->findings = NULL;
+	pthread_mutex_unlock(&s->mu);
+	return all;
+}
+
+static void drop(struct type_update *f)
+{
+	target_unref(f->index);
+	profile_list_unref(f->types);
+	mem_free(f);
+}
+
+/* Whether it is news. */
+static bool learn(struct type_update *f)
+{
+	struct profile_list *was = f->index->found;
+
+	if (profile_list_eq(was, f->types))
+		return false;
+	f->index->found = f->types;
+	f->types = was;
+	return true;
+}
+
+static void regroup(void *scraper, unsigned worker UNUSED)
+{
+	struct scraper *s = scraper;
+	bool news = false;
+	struct type_update *f;
+	struct type_update *next;
+
+	pthread_mutex_lock(&s->making);
+	for (f = take_all(s); f; f = next) {
+		next = f->next;
+		news |= learn(f);
+		drop(f);
+	}
+	if (news)
+		target_pools_regroup(s);
+	pthread_mutex_unlock(&s->making);
+	http_wake(s->client);
+}
+
+/* The loop's. A fleet that starts is made anew once a second, not per page. */
+int64_t type_update_start(struct scraper *s)
+{
+	int64_t now = clock_mono_ns();
+	int64_t wait = PAUSE_MS - (now - s->regrouped_ns) / 1000000;
+	struct err err;
+	bool any;
+
+	pthread_mutex_lock(&s->mu);
+	any = s->findings;
+	pthread_mutex_unlock(&s->mu);
+	if (!any)
+		return INT64_MAX;
+	if (wait > 0)
+		return wait;
+	/* A full queue: next time. */
+	if (!pool_submit(s->workers, NULL, regroup, s, &err))
+		s->regrouped_ns = now;
+	return PAUSE_MS;
+}
+
+void type_update_free(struct scraper *s)
+{
+	struct type_update *next;
+
+	for (struct type_update *f = s->findings; f; f = next) {
+		next = f->next;
+		drop(f);
+	}
+}

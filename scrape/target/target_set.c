@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scrape/target/target_set.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/table.h"
+#include "base/vec.h"
+
+/*
+ * What the targets of a job may take: a small file could make a fleet that
+ * fills the memory. Those that are dropped have a part; what more there are is
+ * counted.
+ */
+#define BYTES_MAX         (256 * MIB)
+#define DROPPED_BYTES_MAX (64 * MIB)
+#define TARGET_BYTES      400 /* of each, beside its labels and URL */
+
+/* A set being made. */
+struct making {
+	const struct scrape_config *config;
+	struct http_config *client;
+	const struct target_set *before;
+	struct table known;      /* entries of before by their target's hash */
+	struct table pages;      /* indexes of before by their URL's hash */
+	struct table seen;       /* entries of the set by their labels' hash */
+	struct table types;      /* of the job by name */
+	const char **dropped_by; /* what is said of a rule */
+	struct target_set *set;
+	size_t bytes; /* of its targets */
+	size_t dropped_bytes;
+};
+
+static bool same_spec(const void *ctx, uint32_t number, const void *key)
+{
+	const struct target_set *s = ctx;
+
+	return target_spec_eq(&s->v[number].target->spec, key);
+}
+
+static bool same_labels(const void *ctx, uint32_t number, const void *key)
+{
+	const struct target_set *s = ctx;
+	const struct labels *ls = key;
+
+	return bytes_eq(labels_bytes(s->v[number].target->spec.labels),
+			labels_bytes(ls));
+}
+
+static bool same_page(const void *ctx, uint32_t number, const void *url)
+{
+	const struct target_set *s = ctx;
+
+	return !strcmp(s->v[number].target->spec.url, url);
+}
+
+static uint64_t hash_of(const char *text)
+{
+	return hash64(bytes_of(str_of(text)));
+}
+
+static void index_before(struct making *m)
+{
+	if (!m->before)
+		return;
+	table_reserve(&m->known, m->before->active);
+	for (size_t i = 0; i < m->before->count; i++) {
+		const struct target *t = m->before->v[i].target;
+
+		if (!t)
+			continue;
+		table_add(&m->known, t->hash, (uint32_t)i);
+		if (t->found)
+			table_add(&m->pages, hash_of(t->spec.url), (uint32_t)i);
+	}
+}
+
+/* What a limit says of a name or value of len bytes; NULL: it is within. */
+static char *too_long(const char *limit, int64_t max, struct str name,
+		      size_t len)
+{
+	if (!max || (int64_t)len <= max)
+		return NULL;
+	/* As much of the name as a message has room for. */
+	return mem_printf(
+		"%s exceeded: label %.*s has %zu bytes, the limit is %lld",
+		limit, (int)(name.len < 64 ? name.len : 64), name.ptr, len,
+		(long long)max);
+}
+
+/* Why the job's limits refuse the target, or NULL. */
+static char *refusal(const struct scrape_config *c, const struct labels *ls)
+{
+	struct labels_iter it = labels_iter(ls);
+	struct label l;
+	int64_t count = 0;
+	char *why = NULL;
+
+	while (!why && labels_next(&it, &l)) {
+		count++;
+		why = too_long("label_name_length_limit",
+			       c->common.label_name_length_limit, l.name,
+			       l.name.len);
+		if (!why)
+			why = too_long("label_value_length_limit",
+				       c->common.label_value_length_limit,
+				       l.name, l.value.len);
+	}
+	if (!why && c->common.label_limit && count > c->common.label_limit)
+		why = mem_printf(
+			"label_limit exceeded: %lld labels, the limit is %lld",
+			(long long)count, (long long)c->common.label_limit);
+	return why;
+}
+
+/* An index that has changed says the same until it is read again. */
+static struct profile_list *found_before(const struct making *m,
+					 const struct target_spec *spec)
+{
+	uint32_t n = TABLE_NONE;
+
+	if (spec->is_index && m->before)
+		n = table_find(&m->pages, hash_of(spec->url), same_page,
+			       m->before, spec->url);
+	return n == TABLE_NONE ?
+		       NULL :
+		       profile_list_ref(m->before->v[n].target->found);
+}
+
+/* The target with that spec: the one that was there, or a new one. */
+static struct target *take_target(struct making *m, struct target_spec *spec)
+{
+	uint64_t hash;
+	uint32_t n = TABLE_NONE;
+	struct target *t;
+	struct profile_list *found;
+	char *why = refusal(m->config, spec->labels);
+	bool keep;
+
+	spec->client = http_config_ref(m->client);
+	hash = target_spec_hash(spec);
+	if (m->before)
+		n = table_find(&m->known, hash, same_spec, m->before, spec);
+	keep = n != TABLE_NONE && !why && !m->before->v[n].target->refused;
+	if (keep) {
+		target_spec_fini(spec);
+		return target_ref(m->before->v[n].target);
+	}
+	found = found_before(m, spec);
+	t = target_new(spec);
+	t->found = found;
+	t->refused = why;
+	if (why)
+		t->health = TARGET_DOWN;
+	return t;
+}
+
+/* Whether one that is dropped is kept, to be shown with that reason. */
+static bool keeps_dropped(struct making *m, const char *why)
+{
+	int64_t most = m->config->common.keep_dropped_targets;
+
+	m->set->dropped++;
+	m->dropped_bytes += sizeof(struct target_entry) + strlen(why);
+	return m->dropped_bytes <= DROPPED_BYTES_MAX &&
+	       (!most || m->set->dropped <= (size_t)most);
+}
+
+/* why: a constant, or the set's. */
+static void drop(struct making *m, struct target_entry e, const char *why)
+{
+	if (!keeps_dropped(m, why))
+		return;
+	e.dropped = why;
+	*vec_add(m->set) = e;
+}
+
+static void drop_faulty(struct making *m, struct target_entry e,
+			const struct err *err)
+{
+	if (!keeps_dropped(m, err->msg))
+		return;
+	e.dropped = arena_strndup(&m->set->arena, str_of(err->msg));
+	*vec_add(m->set) = e;
+}
+
+/* The target, or NULL: it is dropped. */
+static const struct target *keep(struct making *m, struct target_entry e,
+				 struct target_spec *spec)
+{
+	struct target_set *s = m->set;
+	uint64_t hash = spec->labels->hash;
+
+	if (table_find(&m->seen, hash, same_labels, s, spec->labels) !=
+	    TABLE_NONE) {
+		target_spec_fini(spec);
+		drop(m, e, "another target has the same labels");
+		return NULL;
+	}
+	table_add(&m->seen, hash, (uint32_t)s->count);
+	m->bytes += TARGET_BYTES + spec->labels->len + strlen(spec->url);
+	e.target = take_target(m, spec);
+	*vec_add(s) = e;
+	s->active++;
+	return e.target;
+}
+
+/* Which rule dropped it. */
+static const char *dropped_by(struct making *m, size_t rule)
+{
+	const struct relabel_rules *rules = &m->config->relabel;
+
+	if (!m->dropped_by)
+		m->dropped_by =
+			arena_array(&m->set->arena, const char *, rules->count);
+	if (!m->dropped_by[rule])
+		m->dropped_by[rule] = arena_printf(
+			&m->set->arena, "relabelling dropped it: rule %zu, %s",
+			rule + 1, relabel_action_name(rules->v[rule].action));
+	return m->dropped_by[rule];
+}
+
+/* The target of that type, or NULL: it is dropped. */
+static const struct target *add(struct making *m, struct target_entry e)
+{
+	struct target_set *s = m->set;
+	const struct target *t = NULL;
+	struct labels_builder b = { 0 };
+	struct target_spec spec;
+	struct err err;
+	size_t by = 0;
+	int rc;
+
+	discovered_labels(&s->job, e.group, e.labels, e.type, &b);
+	/* An index has all types; rules judge those one by one. */
+	rc = relabel_run(&m->config->relabel,
+			 job_labels_is_index(&s->job, e.type) ? LABEL_NAME :
+								NULL,
+			 &b, &by, &err);
+	if (rc == RELABEL_DROPPED)
+		drop(m, e, dropped_by(m, by));
+	else if (rc < 0 || target_spec_make(&s->job, e.type, &b, &spec, &err))
+		drop_faulty(m, e, &err);
+	else
+		t = keep(m, e, &spec);
+	labels_builder_fini(&b);
+	return t;
+}
+
+/* The types that the target's index named last. */
+static void add_found(struct making *m, struct target_entry e,
+		      const struct profile_list *found)
+{
+	for (size_t i = 0; i < found->count; i++) {
+		e.type = (uint32_t)job_labels_type(&m->set->job, m->config,
+						   &m->set->arena, &m->types,
+						   &found->v[i]);
+		(void)add(m, e);
+	}
+}
+
+/* None of them will be scraped: there is no use in making more. */
+static bool is_beyond_limit(const struct making *m)
+{
+	int64_t limit = m->config->common.target_limit;
+
+	return m->bytes > BYTES_MAX ||
+	       (limit && (int64_t)m->set->active > limit);
+}
+
+static void add_target(struct making *m, struct target_entry e)
+{
+	const struct target *index;
+
+	if (is_beyond_limit(m))
+		return;
+	if (m->config->auto_profiles) {
+		index = add(m, e);
+		if (index && index->found)
+			add_found(m, e, index->found);
+		return;
+	}
+	for (; e.type < m->set->job.type_count; e.type++)
+		(void)add(m, e);
+}
+
+static void add_group(struct making *m, const struct target_group *g)
+{
+	for (size_t i = 0; i < g->target_count; i++)
+		add_target(m, (struct target_entry){
+				      .group = g, .labels = &g->targets[i] });
+}
+
+/* With too many targets none is scraped, as Prometheus does it. */
+static void refuse_all(struct target_set *s, const char *why)
+{
+	s->refused = why;
+	for (size_t i = 0; i < s->count; i++) {
+		struct target_entry *e = &s->v[i];
+		struct target *was = e->target;
+		struct target_spec spec;
+
+		if (!was)
+			continue;
+		/* It may be one that others know, and is not changed. */
+		spec = was->spec;
+		spec.labels = labels_ref(spec.labels);
+		spec.client = http_config_ref(spec.client);
+		spec.url = mem_strdup(spec.url);
+		e->target = target_new(&spec);
+		e->target->found = profile_list_ref(was->found);
+		target_unref(was);
+		e->target->health = TARGET_DOWN;
+		e->target->refused = mem_strdup(why);
+	}
+}
+
+/* Which limit it is beyond. */
+static const char *excess(const struct making *m)
+{
+	if (m->bytes > BYTES_MAX)
+		return arena_printf(&m->set->arena,
+				    "the job's targets take more than %ld MB",
+				    BYTES_MAX / MIB);
+	return arena_printf(
+		&m->set->arena,
+		"target_limit exceeded: there are more than %lld targets",
+		(long long)m->config->common.target_limit);
+}
+
+struct target_set *target_set_make(const struct scrape_config *c,
+				   struct http_config *client,
+				   const struct target_groups_list *groups,
+				   const struct target_set *before)
+{
+	struct target_set *s = mem_new(struct target_set);
+	struct making m = {
+		.config = c, .client = client, .before = before, .set = s
+	};
+
+	atomic_init(&s->refs, 1);
+	job_labels_make(c, &s->arena, &s->job);
+	target_groups_share(&s->groups, groups);
+	index_before(&m);
+	for (size_t i = 0; i < groups->count; i++) {
+		for (size_t k = 0; k < groups->v[i]->count; k++)
+			add_group(&m, &groups->v[i]->v[k]);
+	}
+	if (is_beyond_limit(&m))
+		refuse_all(s, excess(&m));
+	table_fini(&m.known);
+	table_fini(&m.pages);
+	table_fini(&m.types);
+	table_fini(&m.seen);
+	return s;
+}
+
+struct target_set *target_set_ref(struct target_set *s)
+{
+	atomic_fetch_add(&s->refs, 1);
+	return s;
+}
+
+void target_set_unref(struct target_set *s)
+{
+	if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
+		return;
+	for (size_t i = 0; i < s->count; i++)
+		target_unref(s->v[i].target);
+	mem_free(s->v);
+	target_groups_list_fini(&s->groups);
+	arena_fini(&s->arena);
+	mem_free(s);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/transfer/ingest_limiter.h"
+#include "tests/check.h"
+
+TestSuite(intake, .timeout = 20);
+
+#define KB 1024LL
+#define MB (1024 * KB)
+
+Test(intake, the_decision)
+{
+	static const struct {
+		int64_t held;
+		bool slot_free;
+		int64_t size;
+		enum ingest_verdict want;
+	} cases[] = {
+		/* of 16 MB, a quarter of which is for small bodies */
+		{ 0, true, 1, INTAKE_SHARED },
+		{ 0, true, 4 * MB, INTAKE_SHARED },
+		{ 0, true, 4 * MB + 1, INTAKE_SLOT },
+		{ 0, false, 4 * MB + 1, INTAKE_WAIT },
+		{ 12 * MB - 512 * KB, true, 512 * KB, INTAKE_SHARED },
+		{ 12 * MB - 511 * KB, true, 512 * KB, INTAKE_SLOT },
+		{ 12 * MB - 511 * KB, false, 512 * KB, INTAKE_WAIT },
+		{ 12 * MB, false, 256 * KB, INTAKE_SHARED },
+		{ 16 * MB - 256 * KB, false, 256 * KB, INTAKE_SHARED },
+		{ 16 * MB - 255 * KB, false, 256 * KB, INTAKE_WAIT },
+		{ 16 * MB, true, 1, INTAKE_SLOT },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct ingest_state s = { .max = 16 * MB,
+					  .held = cases[i].held,
+					  .slot_free = cases[i].slot_free };
+
+		cr_expect(ingest_decide(&s, cases[i].size) == cases[i].want,
+			  "case %zu", i);
+	}
+}
+
+static void count(void *ctx)
+{
+	unsigned *n = ctx;
+
+	(*n)++;
+}
+
+Test(intake, what_is_held_is_bounded_and_given_back)
+{
+	unsigned rooms = 0;
+	struct ingest_limiter *in =
+		ingest_limiter_new(64 * MB, 16 * MB, count, &rooms);
+	struct intake_share v[200] = { 0 };
+	bool is_done[200] = { false };
+	int64_t most = 0;
+	size_t waiting = 0;
+
+	/* Two hundred bodies grow, by 64 KB in turn, as far as they may. */
+	for (int64_t size = 64 * KB; size <= 8 * MB; size += 64 * KB) {
+		waiting = 0;
+		for (size_t i = 0; i < ARRAY_SIZE(v); i++)
+			waiting += !ingest_limiter_take(in, &v[i], size);
+		most = ingest_limiter_held(in) > most ?
+			       ingest_limiter_held(in) :
+			       most;
+	}
+	cr_expect(most <= 48 * MB, "32 MB are shared, 16 are the slot");
+	cr_expect(waiting == ARRAY_SIZE(v) - 1, "one goes on");
+	/* And so does each of them, one behind another. */
+	for (size_t done = 0; done < ARRAY_SIZE(v); done++) {
+		size_t at = ARRAY_SIZE(v);
+
+		for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
+			if (!is_done[i] &&
+			    ingest_limiter_take(in, &v[i], 16 * MB))
+				at = i;
+		}
+		cr_assert(at < ARRAY_SIZE(v));
+		cr_expect(ingest_limiter_held(in) <= 48 * MB);
+		ingest_limiter_release(&v[at]);
+		is_done[at] = true;
+	}
+	cr_expect(ingest_limiter_held(in) == 0);
+	cr_expect(rooms >= ARRAY_SIZE(v));
+	ingest_limiter_free(in);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/api/answer_report.h"
+
+#include "base/gzip.h"
+#include "base/mem.h"
+#include "pprof/encode.h"
+#include "pprof/pgo.h"
+#include "web/handler/envelope.h"
+
+#define GZIP_LEVEL   1 /* as the runtime of Go: packing took most of a merge */
+#define WARNINGS_MAX 12
+
+struct writing {
+	const struct report_request *q;
+	struct query_merge *g;
+	struct web *web;
+	struct request *request;
+	struct answer *a;
+	const char *warnings[WARNINGS_MAX + 1];
+	size_t warning_count;
+};
+
+static void warn_unmatched(struct writing *w, const struct no_match *none)
+{
+	for (size_t i = 0; i < none->count && w->warning_count < WARNINGS_MAX;
+	     i++)
+		w->warnings[w->warning_count++] = arena_printf(
+			&w->request->arena, "%s expression matched no samples",
+			none->names[i]);
+}
+
+/* All of them on one line: messages may hold what a file is called. */
+static const char *join_warnings(const struct writing *w)
+{
+	struct buf all = { 0 };
+	char *text;
+
+	for (size_t i = 0; i < w->warning_count; i++)
+		buf_printf(&all, "%s%s", i ? "; " : "", w->warnings[i]);
+	text = arena_strndup(&w->request->arena, str_from(buf_bytes(&all)));
+	for (char *c = text; *c; c++) {
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = ' ';
+	}
+	buf_fini(&all);
+	return text;
+}
+
+static void add_warnings(struct writing *w)
+{
+	if (!w->warning_count)
+		return;
+	answer_header(w->a, "X-Everprof-Warning", join_warnings(w));
+	answer_header(w->a, "Cache-Control", "no-store");
+}
+
+static void document(struct writing *w, const char *content_type,
+		     const char *file)
+{
+	struct answer *a = w->a;
+
+	a->status = 200;
+	a->content_type = content_type;
+	if (file)
+		answer_header(a, "Content-Disposition",
+			      arena_printf(&w->request->arena,
+					   "attachment;filename=\"%s\"", file));
+	add_warnings(w);
+	/* A drawing of strangers' names: nothing in it may run elsewhere. */
+	if (strstr(content_type, "svg"))
+		answer_header(
+			a, "Content-Security-Policy",
+			"default-src 'none'; style-src 'unsafe-inline'; "
+			"script-src 'unsafe-inline'; sandbox allow-scripts");
+}
+
+/*
+ * Encode a profile within memory that was taken before: half of what it takes
+ * decoded is nearly always enough, all of it is.
+ */
+static int encode_within(struct writing *w, const struct pprof *p,
+			 struct buf *raw, struct err *err)
+{
+	size_t most = pprof_memory(p) + KIB;
+	int rc = 0;
+
+	for (size_t room = most / 2; !rc; room = most) {
+		rc = query_take(&w->a->work, (int64_t)room, err);
+		if (rc)
+			break;
+		*raw = buf_init(room);
+		pprof_encode(p, raw);
+		if (!raw->over || room == most)
+			break;
+		buf_fini(raw);
+	}
+	return rc ? rc : report_size(raw, err);
+}
+
+static int write_proto(struct writing *w, const struct pprof *p,
+		       struct err *err)
+{
+	struct buf raw = { 0 };
+	struct gzip *g;
+	int rc = encode_within(w, p, &raw, err);
+
+	if (!rc) {
+		g = gzip_new();
+		gzip_compress(g, GZIP_LEVEL, buf_bytes(&raw), &w->a->body);
+		gzip_free(g);
+		w->a->as_is = true;
+		document(w, "application/vnd.google.protobuf+gzip",
+			 "everprof.pb.gz");
+		rc = query_take_output(&w->a->work, err);
+	}
+	buf_fini(&raw);
+	return rc;
+}
+
+static int write_json(struct writing *w, struct report *r, struct err *err)
+{
+	struct json j = envelope_begin(w->a);
+	int rc = w->q->type->json(r, &j, err);
+
+	envelope_end(&j, w->a, w->warnings);
+	add_warnings(w);
+	return rc ? rc : query_take_output(&w->a->work, err);
+}
+
+static int write_report(struct writing *w, struct report *r, struct err *err)
+{
+	const struct report_type *t = w->q->type;
+	int rc;
+
+	warn_unmatched(w, &r->unmatched);
+	if (t->json && !(w->q->text && t->write))
+		return write_json(w, r, err);
+	rc = t->write(r, &w->a->body, err);
+	if (!rc)
+		rc = query_take_output(&w->a->work, err);
+	if (!rc)
+		document(w, t->content_type, t->file);
+	return rc;
+}
+
+/* proto and pgo: what the filters leave, as a profile. */
+static int write_profile(struct writing *w, struct pprof *p, struct err *err)
+{
+	struct merge *slim;
+	struct report r;
+	int rc = 0;
+
+	if (w->q->filtered) {
+		struct report_options o = w->q->options;
+
+		o.effort = query_merge_effort(w->g);
+		rc = report_init(&r, REPORT_TRACES, p, &o, err);
+		if (rc)
+			return rc;
+		warn_unmatched(w, &r.unmatched);
+		report_fini(&r);
+	}
+	if (!str_is(w->q->name, "pgo"))
+		return write_proto(w, p, err);
+	rc = query_take(&w->a->work, (int64_t)pprof_memory(p), err);
+	if (rc)
+		return rc;
+	slim = merge_new();
+	rc = pprof_pgo(slim, p, &p, err);
+	if (!rc)
+		rc = write_proto(w, p, err);
+	merge_free(slim);
+	return rc;
+}
+
+static int write_any(struct writing *w, struct pprof *p, struct err *err)
+{
+	struct report_options o = w->q->options;
+	struct report r;
+	int rc;
+
+	o.effort = query_merge_effort(w->g);
+	if (!w->q->type)
+		return write_profile(w, p, err);
+	o.source_root = w->web->o.source_root;
+	rc = report_init(&r, w->q->type->kind, p, &o, err);
+	if (rc)
+		return rc;
+	rc = write_report(w, &r, err);
+	report_fini(&r);
+	return rc;
+}
+
+static void count_profiles(struct writing *w, const struct query_merge *base)
+{
+	struct request *r = w->request;
+	size_t profiles = w->g->profiles + (base ? base->profiles : 0);
+	size_t series = w->g->series + (base ? base->series : 0);
+
+	answer_header(w->a, "X-Everprof-Series",
+		      arena_printf(&r->arena, "%zu", series));
+	answer_header(w->a, "X-Everprof-Profiles",
+		      arena_printf(&r->arena, "%zu", profiles));
+}
+
+int answer_report(const struct report_answer *to, struct query_merge *source,
+		  struct query_merge *base, struct err *err)
+{
+	struct writing w = { .q = to->q,
+			     .g = source,
+			     .web = to->web,
+			     .request = to->request,
+			     .a = to->answer };
+	struct arena *arena = &to->request->arena;
+	struct merge *both = merge_new();
+	struct pprof *p;
+	int rc = query_merge_finish(source, &p, err);
+
+	w.warning_count =
+		query_merge_warnings(source, arena, w.warnings, WARNINGS_MAX);
+	if (!rc && base) {
+		w.warning_count += query_merge_warnings(
+			base, arena, w.warnings + w.warning_count,
+			WARNINGS_MAX - w.warning_count);
+		rc = query_merge_subtract(base, both, &to->q->diff, &p, err);
+	}
+	count_profiles(&w, base);
+	if (!base && source->labels)
+		answer_identity(w.a, to->request, source->labels, source->ms);
+	if (!rc)
+		rc = write_any(&w, p, err);
+	merge_free(both);
+	return rc;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * POST /api/v1/admin/tsdb/…: what changes storage, behind its flag.
+ */
+#include "web/api/api_admin.h"
+
+#include <stdio.h>
+#include <sys/random.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "base/vec.h"
+#include "model/selector.h"
+#include "tsdb/deletion.h"
+#include "tsdb/repair.h"
+#include "tsdb/snapshot.h"
+#include "web/handler/context.h"
+#include "web/handler/envelope.h"
+
+static int check_enabled(const struct web *w, struct err *err)
+{
+	return w->o.admin_api ?
+		       0 :
+		       err_set(err, ERR_DENIED,
+			       "admin APIs disabled: start everprof with --web.enable-admin-api");
+}
+
+static void finish(struct answer *a, int rc, const struct err *err)
+{
+	if (rc)
+		answer_error(a, err);
+	else
+		a->status = 204;
+}
+
+/* An empty bound is a script's mistake, not "everything". */
+static int check_bounds(const struct request *r, struct err *err)
+{
+	static const char *const names[] = { "from", "to", "start", "end" };
+	struct str s;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (params_find(&r->params, names[i], &s) && !s.len)
+			return err_set(err, ERR_INVALID,
+				       "parameter \"%s\" is empty", names[i]);
+	}
+	return 0;
+}
+
+/* What a request deletes. */
+struct deletion {
+	VEC(struct selector) selectors;
+	int64_t from;
+	int64_t to;
+};
+
+/* Whole, before anything is deleted. */
+static int parse_deletion(struct deletion *d, const struct request *r,
+			  struct err *err)
+{
+	int rc = check_bounds(r, err);
+
+	if (!rc)
+		rc = params_range(&r->params, INT64_MIN, INT64_MAX, &d->from,
+				  &d->to, err);
+	for (size_t i = 0; i < r->params.count && !rc; i++) {
+		struct selector s;
+
+		if (!str_is(r->params.v[i].name, "match[]"))
+			continue;
+		rc = selector_parse(r->params.v[i].value, &s, err);
+		if (!rc)
+			*vec_add(&d->selectors) = s;
+	}
+	if (!rc && !d->selectors.count)
+		rc = err_set(err, ERR_INVALID, "no match[] parameter provided");
+	return rc;
+}
+
+static int delete_selected(struct web *w, const struct request *r,
+			   struct err *err)
+{
+	struct deletion d = { 0 };
+	int rc = parse_deletion(&d, r, err);
+
+	for (size_t i = 0; i < d.selectors.count && !rc; i++) {
+		const struct selector *s = &d.selectors.v[i];
+
+		rc = tsdb_delete(w->o.db, s->matchers, s->count, d.from, d.to,
+				 err);
+	}
+	for (size_t i = 0; i < d.selectors.count; i++)
+		selector_fini(&d.selectors.v[i]);
+	vec_fini(&d.selectors);
+	return rc;
+}
+
+void api_admin_delete(void *ctx, struct request *r, struct answer *a)
+{
+	struct err err;
+	int rc = check_enabled(ctx, &err);
+
+	if (!rc)
+		rc = delete_selected(ctx, r, &err);
+	finish(a, rc, &err);
+}
+
+void api_admin_clean(void *ctx, struct request *r UNUSED, struct answer *a)
+{
+	struct web *w = ctx;
+	struct err err;
+	int rc = check_enabled(w, &err);
+
+	if (!rc)
+		rc = tsdb_clean_tombstones(w->o.db, &err);
+	finish(a, rc, &err);
+}
+
+void api_admin_confirm_clock(void *ctx, struct request *r UNUSED,
+			     struct answer *a)
+{
+	struct web *w = ctx;
+	struct err err;
+	int rc = check_enabled(w, &err);
+
+	if (!rc)
+		rc = tsdb_confirm_clock(w->o.db, &err);
+	finish(a, rc, &err);
+}
+
+/* "20260102T030405Z-1a2b3c4d", as Prometheus names its snapshots. */
+static void snapshot_name(int64_t now_ms, char out[40])
+{
+	uint32_t salt = 0;
+	char text[40];
+	size_t n = 0;
+
+	if (getrandom(&salt, sizeof(salt), 0) != sizeof(salt))
+		salt = (uint32_t)now_ms;
+	time_format(now_ms, text);
+	for (const char *p = text; *p && *p != '.'; p++) {
+		if (*p != '-' && *p != ':')
+			out[n++] = *p;
+	}
+	snprintf(out + n, 40 - n, "Z-%08x", salt);
+}
+
+void api_admin_snapshot(void *ctx, struct request *r, struct answer *a)
+{
+	struct web *w = ctx;
+	struct str skip = { .ptr = "", .len = 0 };
+	bool given = params_find(&r->params, "skip_head", &skip);
+	bool ranges = !str_is(skip, "true");
+	char name[40];
+	struct json j;
+	struct err err;
+	int rc = check_enabled(w, &err);
+
+	if (!rc && given && ranges && !str_is(skip, "false"))
+		rc = err_set(&err, ERR_INVALID,
+			     "parameter \"skip_head\" is true or false");
+
+	snapshot_name(r->params.now_ms, name);
+	if (!rc)
+		rc = tsdb_snapshot(w->o.db, name, ranges, &err);
+	if (rc) {
+		answer_error(a, &err);
+		return;
+	}
+	j = envelope_begin(a);
+	json_begin(&j, '{');
+	json_key(&j, "name");
+	json_text(&j, name);
+	json_end(&j, '}');
+	envelope_end(&j, a, NULL);
+}

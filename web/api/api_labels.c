@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /api/v1/series, labels, label/<name>/values, profile_types: what is there?
+ */
+#include "web/api/api_labels.h"
+
+#include "model/selector.h"
+#include "model/types.h"
+#include "query/string_set.h"
+#include "web/handler/context.h"
+#include "web/handler/envelope.h"
+
+/* Ask fn for each series that one of match[] selects; all without match[]. */
+struct series_query {
+	struct web *web;
+	struct request *request;
+	int64_t from;
+	int64_t to;
+	int64_t limit;
+	struct answer *answer;
+	struct querier *q;
+	int (*fn)(void *ctx, struct labels *ls, struct err *err);
+	void *ctx;
+};
+
+static int each_selected(struct series_query *s, const struct matcher *v,
+			 size_t count, struct err *err)
+{
+	int rc;
+
+	querier_select(s->q, v, count, s->from, s->to);
+	rc = query_take(&s->answer->work, (int64_t)querier_memory(s->q), err);
+	for (size_t i = 0; i < querier_count(s->q) && !rc; i++) {
+		if (i % 1024 == 0)
+			rc = query_check_deadline(&s->answer->work, err);
+		if (!rc)
+			rc = s->fn(s->ctx, querier_labels(s->q, i), err);
+	}
+	return rc;
+}
+
+static int each_series(struct series_query *s, struct err *err)
+{
+	const struct request *r = s->request;
+	bool any = false;
+	int rc = 0;
+
+	for (size_t i = 0; i < r->params.count && rc >= 0; i++) {
+		struct selector sel;
+
+		if (!str_is(r->params.v[i].name, "match[]"))
+			continue;
+		any = true;
+		rc = selector_parse(r->params.v[i].value, &sel, err);
+		if (rc)
+			break;
+		rc = each_selected(s, sel.matchers, sel.count, err);
+		selector_fini(&sel);
+	}
+	if (!any && !rc)
+		rc = each_selected(s, NULL, 0, err);
+	return rc;
+}
+
+static int begin_query(struct series_query *s, struct err *err)
+{
+	int rc = params_range(&s->request->params, INT64_MIN, INT64_MAX,
+			      &s->from, &s->to, err);
+
+	if (!rc)
+		rc = params_count(&s->request->params, "limit", 0, &s->limit,
+				  err);
+	if (!rc)
+		querier_open(s->web->o.db, &s->q);
+	return rc;
+}
+
+static const char limit_warning[] = "results truncated due to limit";
+
+/* What a listing has collected, and its limit. */
+struct listing {
+	struct string_set texts;
+	struct json j;
+	struct answer *answer;
+	struct str name; /* for label values */
+	int64_t limit;
+	int64_t written;
+	bool more;
+};
+
+static int write_one(void *ctx, struct labels *ls, struct err *err)
+{
+	struct listing *l = ctx;
+
+	size_t before = string_set_memory(&l->texts);
+	int rc;
+
+	if (!string_set_add(&l->texts, str_from(labels_bytes(ls))))
+		return 0;
+	rc = query_take(&l->answer->work,
+			(int64_t)(string_set_memory(&l->texts) - before), err);
+	if (rc)
+		return rc;
+	if (l->limit && l->written == l->limit) {
+		l->more = true;
+		return 0;
+	}
+	labels_json(ls, &l->j);
+	l->written++;
+	return query_take_output(&l->answer->work, err);
+}
+
+void api_series(void *ctx, struct request *r, struct answer *a)
+{
+	struct listing l = { .answer = a };
+	struct series_query s = {
+		.web = ctx,
+		.request = r,
+		.answer = a,
+		.fn = write_one,
+		.ctx = &l,
+	};
+	struct err err;
+	struct str any;
+	int rc = params_find(&r->params, "match[]", &any) ?
+			 begin_query(&s, &err) :
+			 err_set(&err, ERR_INVALID,
+				 "no match[] parameter provided");
+
+	if (!rc) {
+		l.limit = s.limit;
+		l.j = envelope_begin(a);
+		json_begin(&l.j, '[');
+		rc = each_series(&s, &err);
+	}
+	if (!rc) {
+		json_end(&l.j, ']');
+		envelope_end(&l.j, a,
+			     (const char *const[]){
+				     l.more ? limit_warning : NULL, NULL });
+	}
+	string_set_fini(&l.texts);
+	querier_close(s.q);
+	if (rc)
+		answer_error(a, &err);
+}
+
+/* Sorted texts as the answer's data. */
+static void answer_texts(struct answer *a, struct string_set *t, int64_t limit)
+{
+	struct json j = envelope_begin(a);
+	size_t n = t->count;
+	bool more = limit && (int64_t)n > limit;
+
+	string_set_sort(t);
+	if (more)
+		n = (size_t)limit;
+	json_begin(&j, '[');
+	for (size_t i = 0; i < n; i++)
+		json_str(&j, t->v[i]);
+	json_end(&j, ']');
+	envelope_end(
+		&j, a,
+		(const char *const[]){ more ? limit_warning : NULL, NULL });
+}
+
+static int collect_names(void *ctx, struct labels *ls, struct err *err UNUSED)
+{
+	struct listing *l = ctx;
+	struct labels_iter it = labels_iter(ls);
+	struct label label;
+
+	while (labels_next(&it, &label))
+		string_set_add(&l->texts, label.name);
+	return 0;
+}
+
+static int collect_values(void *ctx, struct labels *ls, struct err *err UNUSED)
+{
+	struct listing *l = ctx;
+	struct str value = labels_get(ls, l->name);
+
+	if (value.len)
+		string_set_add(&l->texts, value);
+	return 0;
+}
+
+static void collect_text(void *ctx, struct str text)
+{
+	struct listing *l = ctx;
+
+	string_set_add(&l->texts, text);
+}
+
+/* Without match[] the indices say it at once. */
+static int collect(struct series_query *s, struct listing *l, struct err *err)
+{
+	struct str any;
+	int rc = 0;
+
+	if (params_find(&s->request->params, "match[]", &any))
+		rc = each_series(s, err);
+	else
+		querier_texts(s->q, l->name, s->from, s->to, collect_text, l);
+	return rc ? rc :
+		    query_take(&l->answer->work,
+			       (int64_t)string_set_memory(&l->texts), err);
+}
+
+static void list_texts(struct series_query *s, struct listing *l)
+{
+	struct err err;
+	int rc;
+
+	s->ctx = l;
+	rc = begin_query(s, &err);
+	if (!rc)
+		rc = collect(s, l, &err);
+	if (rc)
+		answer_error(l->answer, &err);
+	else
+		answer_texts(l->answer, &l->texts, s->limit);
+	string_set_fini(&l->texts);
+	querier_close(s->q);
+}
+
+void api_labels(void *ctx, struct request *r, struct answer *a)
+{
+	struct listing l = { .answer = a };
+	struct series_query s = {
+		.web = ctx, .request = r, .answer = a, .fn = collect_names
+	};
+
+	list_texts(&s, &l);
+}
+
+void api_label_values(void *ctx, struct request *r, struct answer *a)
+{
+	struct listing l = { .answer = a, .name = r->segment };
+	struct series_query s = {
+		.web = ctx, .request = r, .answer = a, .fn = collect_values
+	};
+
+	list_texts(&s, &l);
+}
+
+/* Profile types. */
+
+/* Series of one type whose newest profile is looked at. */
+#define SERIES_A_TYPE 16
+
+static void write_types(struct json *j, struct str name,
+			const struct typeset *t)
+{
+	json_begin(j, '{');
+	json_key(j, "name");
+	json_str(j, name);
+	json_key(j, "sampleTypes");
+	json_begin(j, '[');
+	for (size_t i = 0; i < t->count; i++) {
+		json_begin(j, '{');
+		json_key(j, "type");
+		json_str(j, t->types[i].type);
+		json_key(j, "unit");
+		json_str(j, t->types[i].unit);
+		json_end(j, '}');
+	}
+	json_end(j, ']');
+	json_key(j, "defaultSampleType");
+	json_str(j, t->default_type);
+	json_end(j, '}');
+}
+
+static void merge_types(struct typeset *into, const struct typeset *from)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		const struct value_type *v = &from->types[i];
+		bool known = false;
+
+		for (size_t k = 0; k < into->count && !known; k++)
+			known = str_eq(into->types[k].type, v->type) &&
+				str_eq(into->types[k].unit, v->unit);
+		if (!known && into->count < TYPES_MAX)
+			into->types[into->count++] = *v;
+	}
+	if (from->default_type.len)
+		into->default_type = from->default_type;
+}
+
+static void write_name(struct querier *q, struct str name, struct arena *arena,
+		       struct json *j)
+{
+	struct matcher m = { .op = MATCH_EQ,
+			     .name = str_of(LABEL_NAME),
+			     .value = name };
+	struct typeset *all = arena_new(arena, struct typeset);
+	struct typeset *one = arena_new(arena, struct typeset);
+
+	querier_select(q, &m, 1, INT64_MIN, INT64_MAX);
+	for (size_t i = 0; i < querier_count(q) && i < SERIES_A_TYPE; i++) {
+		struct buf encoded = { 0 };
+		struct bytes copy;
+
+		if (querier_newest_types(q, i, &encoded, NULL)) {
+			buf_fini(&encoded);
+			continue; /* damaged: others will tell */
+		}
+		copy = bytes_of(
+			arena_str(arena, str_from(buf_bytes(&encoded))));
+		buf_fini(&encoded);
+		if (!typeset_decode(copy, one, NULL))
+			merge_types(all, one);
+	}
+	write_types(j, name, all);
+}
+
+void api_profile_types(void *ctx, struct request *r, struct answer *a)
+{
+	struct listing l = { .answer = a, .name = str_of(LABEL_NAME) };
+	struct series_query s = {
+		.web = ctx,
+		.request = r,
+		.answer = a,
+		.fn = collect_values,
+		.ctx = &l,
+	};
+	struct json j;
+	struct err err;
+	int rc = begin_query(&s, &err);
+
+	if (!rc)
+		rc = collect(&s, &l, &err);
+	if (!rc) {
+		string_set_sort(&l.texts);
+		j = envelope_begin(a);
+		json_begin(&j, '[');
+		for (size_t i = 0; i < l.texts.count; i++)
+			write_name(s.q, l.texts.v[i], &r->arena, &j);
+		json_end(&j, ']');
+		envelope_end(&j, a, NULL);
+	}
+	string_set_fini(&l.texts);
+	querier_close(s.q);
+	if (rc)
+		answer_error(a, &err);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * POST /api/v1/targets/profile: a profile of one target, now.
+ */
+#include "web/api/api_profile.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "model/selector.h"
+#include "web/api/api_query.h"
+#include "web/handler/context.h"
+#include "web/handler/envelope.h"
+
+#define SECONDS_MAX 3600
+#define SECOND_NS   1000000000LL
+#define ANSWER_NS   SECOND_NS /* kept for the answer */
+
+static int wish_of(const struct request *r, int64_t deadline_ns,
+		   struct selector *sel, struct scrape_now_options *w,
+		   struct err *err)
+{
+	struct str query;
+	int rc = params_require(&r->params, "query", &query, err);
+
+	if (!rc)
+		rc = selector_parse(query, sel, err);
+	if (!rc)
+		rc = params_count(&r->params, "seconds", -1, &w->seconds, err);
+	if (!rc && w->seconds > SECONDS_MAX)
+		rc = err_set(err, ERR_INVALID, "seconds is 0 to %d",
+			     SECONDS_MAX);
+	if (!rc && w->seconds * SECOND_NS > deadline_ns - clock_mono_ns())
+		rc = err_set(
+			err, ERR_INVALID,
+			"a profile of %lld s takes longer than --query.timeout",
+			(long long)w->seconds);
+	w->matchers = sel->matchers;
+	w->count = sel->count;
+	w->deadline_ns = deadline_ns - ANSWER_NS;
+	return rc;
+}
+
+/* The profile is asked for as any other, so that it has every report. */
+static void answer_stored(void *ctx, struct request *r, struct answer *a,
+			  struct labels *labels, int64_t ms)
+{
+	struct query_param *v =
+		arena_array(&r->arena, struct query_param, r->params.count + 3);
+	char *time = arena_printf(&r->arena, "%lld", (long long)ms);
+	struct buf query = { 0 };
+
+	labels_text(labels, &query);
+	v[0] = (struct query_param){ str_of("query"),
+				     arena_str(&r->arena,
+					       str_from(buf_bytes(&query))) };
+	v[1] = (struct query_param){ str_of("time"), str_of(time) };
+	v[2] = (struct query_param){ str_of("match"), str_of("exact") };
+	memcpy(v + 3, r->params.v, r->params.count * sizeof(*v));
+	r->params.v = v;
+	r->params.count += 3;
+	buf_fini(&query);
+	api_query(ctx, r, a);
+}
+
+void api_targets_profile(void *ctx, struct request *r, struct answer *a)
+{
+	struct web *w = ctx;
+	struct selector sel = { 0 };
+	struct scrape_now_options wish = { 0 };
+	struct labels *labels = NULL;
+	int64_t ms = 0;
+	struct err err;
+	int rc = wish_of(r, a->work.deadline_ns, &sel, &wish, &err);
+
+	if (!rc)
+		rc = scrape_now(w->o.scraper, &wish, &labels, &ms, &err);
+	selector_fini(&sel);
+	if (rc)
+		answer_error(a, &err);
+	else
+		answer_stored(ctx, r, a, labels, ms);
+	labels_unref(labels);
+}

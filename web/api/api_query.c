@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /api/v1/query: one profile as it was stored, or a report of one, of many,
+ * or of the difference of two sides.
+ */
+#include "web/api/api_query.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/gzip.h"
+#include "base/mem.h"
+#include "pprof/scan.h"
+#include "query/query_merge.h"
+#include "web/api/answer_report.h"
+#include "web/handler/envelope.h"
+
+#define GZIP_LEVEL 6
+/* A profile in memory, and its report beside it. */
+#define COPIES 3
+
+/* One profile as it is. */
+
+static void write_meta(struct json *j, const struct profile *p,
+		       struct labels *labels, const struct scan *scan)
+{
+	CLEANUP(mem_freep) char *hash = mem_printf("%016" PRIx64, p->hash);
+
+	json_begin(j, '{');
+	json_key(j, "labels");
+	labels_json(labels, j);
+	json_key(j, "timestamp");
+	json_int(j, p->ms);
+	json_key(j, "sampleTypes");
+	json_begin(j, '[');
+	for (size_t i = 0; i < scan->types.count; i++) {
+		json_begin(j, '{');
+		json_key(j, "type");
+		json_str(j, scan->types.types[i].type);
+		json_key(j, "unit");
+		json_str(j, scan->types.types[i].unit);
+		json_key(j, "total");
+		json_int(j, scan->totals[i]);
+		json_end(j, '}');
+	}
+	json_end(j, ']');
+	json_key(j, "defaultSampleType");
+	json_str(j, scan->types.default_type);
+	json_key(j, "periodType");
+	json_begin(j, '{');
+	json_key(j, "type");
+	json_str(j, scan->types.period.type);
+	json_key(j, "unit");
+	json_str(j, scan->types.period.unit);
+	json_end(j, '}');
+	json_key(j, "period");
+	json_int(j, scan->period);
+	json_key(j, "timeNanos");
+	json_int(j, scan->time_ns);
+	json_key(j, "durationNanos");
+	json_int(j, scan->duration_ns);
+	json_key(j, "samples");
+	json_int(j, (int64_t)scan->sample_count);
+	json_key(j, "bytes");
+	json_int(j, (int64_t)p->raw.len);
+	json_key(j, "xxh3");
+	json_text(j, hash);
+	json_end(j, '}');
+}
+
+static int report_meta(struct answer *a, const struct profile *p,
+		       struct labels *labels, struct err *err)
+{
+	struct scanner *scanner = scanner_new();
+	struct scan *scan = mem_new(struct scan);
+	int rc = scanner_run(scanner, buf_bytes(&p->raw), scan, err);
+
+	if (!rc) {
+		struct json j = envelope_begin(a);
+
+		write_meta(&j, p, labels, scan);
+		envelope_end(&j, a, NULL);
+	}
+	scanner_free(scanner);
+	mem_free(scan);
+	return rc;
+}
+
+/* "bytes=a-b", "bytes=a-", "bytes=-n"; anything else is no range. */
+static bool parse_range(const char *header, uint64_t size, uint64_t *first,
+			uint64_t *last)
+{
+	struct str s = str_of(header);
+	struct str end;
+	struct str begin;
+	int64_t a;
+	int64_t b;
+
+	if (!str_starts(s, str_of("bytes=")))
+		return false;
+	s.ptr += 6;
+	s.len -= 6;
+	begin = str_cut(s, '-', &end);
+	*last = size - 1;
+	if (!begin.len) {
+		if (!str_to_i64(end, &b) || b <= 0)
+			return false;
+		*first = (uint64_t)b < size ? size - (uint64_t)b : 0;
+		return true;
+	}
+	if (!str_to_i64(begin, &a) || a < 0)
+		return false;
+	*first = (uint64_t)a;
+	if (end.len) {
+		if (!str_to_i64(end, &b) || b < a)
+			return false;
+		*last = (uint64_t)b < size ? (uint64_t)b : size - 1;
+	}
+	return true;
+}
+
+/* The bytes that came in, as they are; ETag, Range. */
+static void report_raw(struct request *r, struct answer *a, struct profile *p)
+{
+	const char *etag =
+		arena_printf(&r->arena, "\"%016" PRIx64 "\"", p->hash);
+	uint64_t size = p->raw.len;
+	uint64_t first;
+	uint64_t last;
+
+	a->as_is = true;
+	a->status = 200;
+	a->content_type = "application/octet-stream";
+	answer_header(a, "ETag", etag);
+	answer_header(a, "Accept-Ranges", "bytes");
+	if (strstr(r->if_none_match, etag)) {
+		a->status = 304;
+		return;
+	}
+	if (!parse_range(r->range, size, &first, &last)) {
+		buf_fini(&a->body);
+		a->body = p->raw;
+		p->raw = (struct buf){ 0 };
+		return;
+	}
+	if (first >= size) {
+		a->status = 416;
+		answer_header(
+			a, "Content-Range",
+			arena_printf(&r->arena, "bytes */%" PRIu64, size));
+		return;
+	}
+	a->status = 206;
+	answer_header(a, "Content-Range",
+		      arena_printf(&r->arena,
+				   "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64,
+				   first, last, size));
+	buf_add(&a->body, p->raw.ptr + first, (size_t)(last - first + 1));
+}
+
+static void report_proto(struct request *r, struct answer *a,
+			 const struct profile *p, struct labels *labels)
+{
+	struct str type = labels_get(labels, str_of(LABEL_NAME));
+	struct gzip *g = gzip_new();
+	char *name = arena_printf(&r->arena, "%.*s-%" PRId64 ".pb.gz",
+				  STR_ARG(type), p->ms);
+
+	for (char *c = name; *c; c++) {
+		if ((unsigned char)*c <= ' ' || strchr("\"/\\;", *c) ||
+		    (unsigned char)*c >= 0x7f)
+			*c = '_';
+	}
+	gzip_compress(g, GZIP_LEVEL, buf_bytes(&p->raw), &a->body);
+	gzip_free(g);
+	a->as_is = true;
+	a->status = 200;
+	a->content_type = "application/vnd.google.protobuf+gzip";
+	answer_header(
+		a, "Content-Disposition",
+		arena_printf(&r->arena, "attachment;filename=\"%s\"", name));
+}
+
+/* One profile of the storage. */
+struct stored {
+	struct querier *q;
+	size_t series;
+	int64_t ms;
+};
+
+static int answer_stored(struct request *r, const struct stored *s,
+			 struct str report, struct answer *a, struct err *err)
+{
+	struct labels *labels = querier_labels(s->q, s->series);
+	struct profile p = { 0 };
+	uint32_t raw_len;
+	uint64_t hash;
+	int rc = querier_stat(s->q, s->series, s->ms, &hash, &raw_len, err);
+
+	if (!rc)
+		rc = query_take(&a->work, (int64_t)raw_len * COPIES, err);
+	if (!rc)
+		rc = querier_fetch(s->q, s->series, s->ms, &p, err);
+	if (!rc) {
+		answer_identity(a, r, labels, p.ms);
+		if (str_is(report, "meta"))
+			rc = report_meta(a, &p, labels, err);
+		else if (str_is(report, "raw"))
+			report_raw(r, a, &p);
+		else
+			report_proto(r, a, &p, labels);
+	}
+	profile_fini(&p);
+	return rc;
+}
+
+static int find_stored(struct web *w, struct request *r,
+		       const struct query_spec *s, struct str report,
+		       struct answer *a, struct err *err)
+{
+	CLEANUP(querier_closep) struct querier *q = NULL;
+	struct stored found = { 0 };
+	int rc;
+
+	querier_open(w->o.db, &q);
+	found.q = q;
+	querier_select(q, s->selector.matchers, s->selector.count, s->from,
+		       s->to);
+	rc = query_take(&a->work, (int64_t)querier_memory(q), err);
+	if (!rc)
+		rc = query_nearest(s, &a->work, q, &found.series, &found.ms,
+				   err);
+	if (!rc)
+		rc = answer_stored(r, &found, report, a, err);
+	return rc;
+}
+
+/* Reports. */
+
+static int parse_gather(const struct request *r,
+			const struct report_request *query,
+			struct query_merge_options *o, struct err *err)
+{
+	struct str s = { 0 };
+
+	*o = (struct query_merge_options){
+		.one_type = query->one_type,
+		.sample_index = query->options.sample_index,
+	};
+	(void)params_find(&r->params, "group_by", &o->group_by);
+	(void)params_find(&r->params, "aggregate", &s);
+	return aggregate_parse(s, &o->aggregate, err);
+}
+
+static int check_single(const struct report_request *query, struct err *err)
+{
+	if (!query->single)
+		return 0;
+	return err_set(err, ERR_INVALID,
+		       "report \"%.*s\" is of a single profile: take proto",
+		       STR_ARG(query->name));
+}
+
+static int query_side(struct web *w, struct request *r, struct answer *a,
+		      const struct report_request *query, struct err *err)
+{
+	struct query_merge_options o;
+	struct query_merge g;
+	struct query_spec s;
+	int rc = query_spec_parse(&s, &r->params, "", err);
+
+	if (!rc && s.merged)
+		rc = check_single(query, err);
+	if (!rc)
+		rc = parse_gather(r, query, &o, err);
+	if (!rc && !s.merged && query->stored) {
+		rc = find_stored(w, r, &s, query->name, a, err);
+	} else if (!rc) {
+		query_merge_init(&g, w->o.db, &a->work, &o);
+		rc = query_merge_run(&g, &s, err);
+		if (!rc)
+			rc = answer_report(
+				&(struct report_answer){ w, r, a, query }, &g,
+				NULL, err);
+		query_merge_fini(&g);
+	}
+	query_spec_fini(&s);
+	return rc;
+}
+
+static int gather_suffix(struct query_merge *g, const struct params *params,
+			 const char *suffix, struct err *err)
+{
+	struct query_spec s;
+	int rc = query_spec_parse(&s, params, suffix, err);
+
+	if (!rc)
+		rc = query_merge_run(g, &s, err);
+	query_spec_fini(&s);
+	return rc ? err_wrap(err, rc, "side %s",
+			     suffix[1] == 'a' ? "a (the base)" : suffix + 1) :
+		    0;
+}
+
+static int query_diff(struct web *w, struct request *r, struct answer *a,
+		      const struct report_request *query, struct err *err)
+{
+	struct query_merge_options o;
+	struct query_merge base;
+	struct query_merge source;
+	int rc = check_single(query, err);
+
+	if (!rc)
+		rc = parse_gather(r, query, &o, err);
+	if (rc)
+		return rc;
+	query_merge_init(&base, w->o.db, &a->work, &o);
+	query_merge_init(&source, w->o.db, &a->work, &o);
+	rc = gather_suffix(&base, &r->params, "_a", err);
+	if (!rc)
+		rc = gather_suffix(&source, &r->params, "_b", err);
+	if (!rc)
+		rc = answer_report(&(struct report_answer){ w, r, a, query },
+				   &source, &base, err);
+	query_merge_fini(&base);
+	query_merge_fini(&source);
+	return rc;
+}
+
+void api_query(void *ctx, struct request *r, struct answer *a)
+{
+	struct report_request query;
+	struct str mode;
+	struct str report;
+	bool document = !params_find(&r->params, "report", &report) ||
+			str_is(report, "proto") || str_is(report, "raw");
+	bool diff = params_find(&r->params, "mode", &mode) &&
+		    str_is(mode, "diff");
+	struct err err;
+	int rc = report_request_parse(&query, &r->params, &err);
+
+	if (!rc)
+		rc = diff ? query_diff(ctx, r, a, &query, &err) :
+			    query_side(ctx, r, a, &query, &err);
+	if (rc && r->is_go && document)
+		answer_pprof_error(a, &err);
+	else if (rc)
+		answer_error(a, &err);
+}

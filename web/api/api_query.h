@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /api/v1/query: one profile as it was stored, or a report.
+ *
+ * Ownership: borrows request and answer.
+ * Threads: any pool thread.
+ */
+#ifndef WEB_API_API_QUERY_H
+#define WEB_API_API_QUERY_H
+
+#include "web/handler/context.h"
+
+/* api_query.c */
+void api_query(void *ctx, struct request *r, struct answer *a);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /api/v1/targets and /api/v1/status/…
+ */
+#include "web/api/api_status.h"
+
+#include <unistd.h>
+
+#include "base/units.h"
+#include "tsdb/stats.h"
+#include "web/handler/context.h"
+#include "web/handler/envelope.h"
+
+static void write_time(struct json *j, int64_t ms)
+{
+	char text[40] = "0001-01-01T00:00:00Z"; /* as Prometheus: never */
+
+	if (ms)
+		time_format(ms, text);
+	json_text(j, text);
+}
+
+static void write_duration(struct json *j, int64_t ms)
+{
+	char text[32];
+
+	duration_format(ms, text);
+	json_text(j, text);
+}
+
+static void write_discovered(struct json *j, const struct target_status *s)
+{
+	json_key(j, "discoveredLabels");
+	json_begin(j, '{');
+	for (size_t i = 0; i < s->discovered_count; i++) {
+		json_key_str(j, s->discovered[i].name);
+		json_str(j, s->discovered[i].value);
+	}
+	json_end(j, '}');
+}
+
+static void write_active(struct json *j, const struct target_status *s)
+{
+	const struct target_spec *t = &s->target->spec;
+
+	json_key(j, "labels");
+	labels_json(t->labels, j);
+	json_key(j, "scrapePool");
+	json_text(j, s->job);
+	json_key(j, "scrapeUrl");
+	json_text(j, t->url);
+	json_key(j, "globalUrl");
+	json_text(j, t->url);
+	json_key(j, "lastError");
+	json_text(j, s->last_error);
+	json_key(j, "lastScrape");
+	write_time(j, s->last_ms);
+	json_key(j, "lastScrapeDuration");
+	json_double(j, (double)s->last_duration_ns / 1e9);
+	json_key(j, "nextScrape");
+	write_time(j, s->next_ms);
+	json_key(j, "health");
+	json_text(j, target_health_name(s->health));
+	json_key(j, "scrapeInterval");
+	write_duration(j, t->interval_ms);
+	json_key(j, "scrapeTimeout");
+	write_duration(j, t->timeout_ms);
+}
+
+static void write_target(void *ctx, const struct target_status *s)
+{
+	struct json *j = ctx;
+
+	json_begin(j, '{');
+	write_discovered(j, s);
+	if (s->target) {
+		write_active(j, s);
+	} else {
+		json_key(j, "scrapePool");
+		json_text(j, s->job);
+		json_key(j, "reason");
+		json_text(j, s->dropped);
+	}
+	json_end(j, '}');
+}
+
+static void write_dropped_count(void *ctx, const char *job, size_t dropped)
+{
+	struct json *j = ctx;
+
+	json_key(j, job);
+	json_int(j, (int64_t)dropped);
+}
+
+static void write_targets(struct json *j, struct scraper *s, bool dropped,
+			  bool wanted)
+{
+	json_key(j, dropped ? "droppedTargets" : "activeTargets");
+	json_begin(j, '[');
+	if (wanted)
+		scrape_targets(s, dropped, write_target, j);
+	json_end(j, ']');
+}
+
+void api_targets(void *ctx, struct request *r, struct answer *a)
+{
+	struct web *w = ctx;
+	struct json j = envelope_begin(a);
+	struct str state = str_of("any");
+
+	params_find(&r->params, "state", &state);
+	json_begin(&j, '{');
+	write_targets(&j, w->o.scraper, false, !str_is(state, "dropped"));
+	write_targets(&j, w->o.scraper, true, !str_is(state, "active"));
+	json_key(&j, "droppedTargetCounts");
+	json_begin(&j, '{');
+	if (!str_is(state, "active"))
+		scrape_dropped(w->o.scraper, write_dropped_count, &j);
+	json_end(&j, '}');
+	json_end(&j, '}');
+	envelope_end(&j, a, NULL);
+}
+
+void api_status_config(void *ctx, struct request *r UNUSED, struct answer *a)
+{
+	struct web *w = ctx;
+	struct json j = envelope_begin(a);
+	struct buf text = { 0 };
+
+	w->o.lifecycle.config(w->o.lifecycle.ctx, &text);
+	json_begin(&j, '{');
+	json_key(&j, "yaml");
+	json_str(&j, str_from(buf_bytes(&text)));
+	json_end(&j, '}');
+	envelope_end(&j, a, NULL);
+	buf_fini(&text);
+}
+
+void api_status_flags(void *ctx, struct request *r UNUSED, struct answer *a)
+{
+	struct web *w = ctx;
+	struct json j = envelope_begin(a);
+
+	json_begin(&j, '{');
+	for (size_t i = 0; i < w->o.flag_count; i++) {
+		json_key(&j, w->o.flags[i].name);
+		json_text(&j, w->o.flags[i].value);
+	}
+	json_end(&j, '}');
+	envelope_end(&j, a, NULL);
+}
+
+void api_status_buildinfo(void *ctx, struct request *r UNUSED, struct answer *a)
+{
+	struct web *w = ctx;
+	struct json j = envelope_begin(a);
+
+	json_begin(&j, '{');
+	json_key(&j, "version");
+	json_text(&j, w->o.version);
+	json_key(&j, "revision");
+	json_text(&j, w->o.revision);
+	json_key(&j, "compiler");
+	json_text(&j, __VERSION__);
+	json_end(&j, '}');
+	envelope_end(&j, a, NULL);
+}
+
+void api_status_runtimeinfo(void *ctx, struct request *r UNUSED,
+			    struct answer *a)
+{
+	struct web *w = ctx;
+	struct json j = envelope_begin(a);
+	struct tsdb_stats stats;
+	char cwd[512];
+
+	tsdb_stats(w->o.db, &stats);
+	json_begin(&j, '{');
+	json_key(&j, "startTime");
+	write_time(&j, w->started_ms);
+	json_key(&j, "CWD");
+	json_text(&j, getcwd(cwd, sizeof(cwd)) ? cwd : "");
+	json_key(&j, "serverTime");
+	write_time(&j, r->params.now_ms);
+	json_key(&j, "storageRetention");
+	write_duration(&j, w->o.retention_ms);
+	json_key(&j, "openQueriers");
+	json_int(&j, (int64_t)stats.open_queriers);
+	json_end(&j, '}');
+	envelope_end(&j, a, NULL);
+}
+
+void api_status_tsdb(void *ctx, struct request *r UNUSED, struct answer *a)
+{
+	struct web *w = ctx;
+	struct json j = envelope_begin(a);
+	struct tsdb_stats s;
+
+	tsdb_stats(w->o.db, &s);
+	json_begin(&j, '{');
+	json_key(&j, "headStats");
+	json_begin(&j, '{');
+	json_key(&j, "numSeries");
+	json_int(&j, (int64_t)s.series);
+	json_key(&j, "numRanges");
+	json_int(&j, (int64_t)s.ranges);
+	json_key(&j, "numUnflushedProfiles");
+	json_int(&j, (int64_t)s.pending);
+	json_key(&j, "minTime");
+	json_int(&j, s.min_ms);
+	json_key(&j, "maxTime");
+	json_int(&j, s.max_ms);
+	json_end(&j, '}');
+	json_key(&j, "blockStats");
+	json_begin(&j, '{');
+	json_key(&j, "numBlocks");
+	json_int(&j, (int64_t)s.blocks);
+	json_key(&j, "numSamples");
+	json_int(&j, (int64_t)s.block_samples);
+	json_end(&j, '}');
+	json_key(&j, "bytes");
+	json_begin(&j, '{');
+	json_key(&j, "blocks");
+	json_int(&j, (int64_t)s.block_bytes);
+	json_key(&j, "ballast");
+	json_int(&j, (int64_t)s.ballast_bytes);
+	json_key(&j, "wal");
+	json_int(&j, (int64_t)s.wal_bytes);
+	json_key(&j, "values");
+	json_int(&j, (int64_t)s.values_bytes);
+	json_key(&j, "groups");
+	json_int(&j, (int64_t)s.groups_bytes);
+	json_end(&j, '}');
+	json_end(&j, '}');
+	envelope_end(&j, a, NULL);
+}

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/auth/auth.h"
+
+#include <crypt.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/vec.h"
+
+#define KNOWN_MAX   256
+#define HASH_LEN    60
+#define SECRET_SIZE 32
+#define WAITING_MAX 4 /* who guess must not hold all workers */
+/* A password that was right: the digest of user, password, hash and secret. */
+struct known {
+	uint8_t digest[DIGEST_SHA256_SIZE];
+};
+
+struct auth {
+	const struct log *log;
+	char *path; /* NULL: no authentication */
+	pthread_mutex_t mu;
+	struct web_config config; /* written by auth_refresh() alone */
+	struct err failed;        /* why the last load did; told once */
+	VEC(char *) limited;      /* users who ever were */
+	struct known known[KNOWN_MAX];
+	size_t known_count; /* ever; the oldest is overwritten */
+	uint8_t secret[SECRET_SIZE];
+	pthread_mutex_t hashing; /* one bcrypt at a time */
+	_Atomic int waiting;     /* for it */
+};
+
+static bool was_limited(const struct auth *a, struct str name)
+{
+	for (size_t i = 0; i < a->limited.count; i++) {
+		if (str_is(name, a->limited.v[i]))
+			return true;
+	}
+	return false;
+}
+
+static void note_limited(struct auth *a)
+{
+	for (size_t i = 0; i < a->config.user_count; i++) {
+		const struct web_user *u = &a->config.users[i];
+
+		if (u->limited && !was_limited(a, u->name))
+			*vec_add(&a->limited) = mem_strndup(u->name);
+	}
+}
+
+int auth_new(const char *path, const struct log *log, struct auth **out,
+	     struct err *err)
+{
+	struct auth *a = mem_new(struct auth);
+	int rc = 0;
+
+	a->log = log;
+	pthread_mutex_init(&a->mu, NULL);
+	pthread_mutex_init(&a->hashing, NULL);
+	if (getrandom(a->secret, sizeof(a->secret), 0) != sizeof(a->secret))
+		abort(); /* no randomness: nothing here would be safe */
+	if (path) {
+		a->path = mem_strdup(path);
+		rc = web_config_load(&a->config, path, err);
+	}
+	if (rc) {
+		auth_free(a);
+		return rc;
+	}
+	note_limited(a);
+	*out = a;
+	return 0;
+}
+
+void auth_free(struct auth *a)
+{
+	if (!a)
+		return;
+	web_config_fini(&a->config);
+	for (size_t i = 0; i < a->limited.count; i++)
+		mem_free(a->limited.v[i]);
+	vec_fini(&a->limited);
+	pthread_mutex_destroy(&a->mu);
+	pthread_mutex_destroy(&a->hashing);
+	explicit_bzero(a->known, sizeof(a->known));
+	mem_free(a->path);
+	mem_free(a);
+}
+
+/* A load that fails is tried again, and told when it fails otherwise. */
+static void tell_failure(const struct auth *a, const struct err *err)
+{
+	if (strcmp(a->failed.msg, err->msg) != 0)
+		log_event(a->log, LOG_ERROR,
+			  "web configuration is not loaded: the old one stays",
+			  LOG_FIELDS(log_err(err)));
+}
+
+static bool has_fewer_limits(const struct auth *a,
+			     const struct web_config *next)
+{
+	for (size_t i = 0; i < next->user_count; i++) {
+		if (!next->users[i].limited &&
+		    was_limited(a, next->users[i].name))
+			return true;
+	}
+	return false;
+}
+
+/* What would let in who was kept out takes a restart. */
+static int refuse_opening(const struct auth *a, const struct web_config *next,
+			  struct err *err)
+{
+	const char *what = web_config_opens(&a->config, next);
+
+	if (!what && has_fewer_limits(a, next))
+		what = "a user who was in basic_auth_scopes is not any more";
+	return what ? err_set(err, ERR_DENIED, "%s: to mean that, restart",
+			      what) :
+		      0;
+}
+
+/* The files, when one of them is another. next is empty if none is. */
+static int reload(const struct auth *a, struct web_config *next,
+		  struct err *err)
+{
+	int rc;
+
+	if (!web_config_is_stale(&a->config))
+		return 0;
+	rc = web_config_load(next, a->path, err);
+	if (!rc)
+		rc = refuse_opening(a, next, err);
+	if (rc)
+		tell_failure(a, err);
+	return rc;
+}
+
+void auth_refresh(struct auth *a)
+{
+	struct web_config next = { 0 };
+	struct web_config old = { 0 };
+	struct err err = { 0 };
+	int rc = a->path ? reload(a, &next, &err) : 0;
+
+	pthread_mutex_lock(&a->mu);
+	a->failed = err;
+	if (!rc && next.file_count) {
+		old = a->config;
+		a->config = next;
+		next = (struct web_config){ 0 };
+		a->known_count = 0;
+		log_event(a->log, LOG_INFO, "web configuration is loaded",
+			  LOG_FIELDS(log_text("path", a->path)));
+	}
+	pthread_mutex_unlock(&a->mu);
+	note_limited(a);
+	web_config_fini(&old);
+	web_config_fini(&next);
+}
+
+bool auth_is_current(struct auth *a)
+{
+	bool ok;
+
+	pthread_mutex_lock(&a->mu);
+	ok = !*a->failed.msg;
+	pthread_mutex_unlock(&a->mu);
+	return ok;
+}
+
+static bool is_open_locked(const struct auth *a)
+{
+	return !web_config_has_auth(&a->config) &&
+	       a->config.tls.client_auth != WEB_CLIENT_VERIFIED;
+}
+
+bool auth_is_open(struct auth *a)
+{
+	bool open;
+
+	pthread_mutex_lock(&a->mu);
+	open = is_open_locked(a);
+	pthread_mutex_unlock(&a->mu);
+	return open;
+}
+
+const char *auth_exposure(struct auth *a)
+{
+	const char *what = NULL;
+	const struct web_config *c = &a->config;
+
+	pthread_mutex_lock(&a->mu);
+	if (is_open_locked(a))
+		what = "anybody who reaches this address may read all profiles";
+	else if (!c->tls.cert.len)
+		what = "passwords and tokens can be read on the network: "
+		       "--web.config.file has no tls_server_config";
+	pthread_mutex_unlock(&a->mu);
+	return what;
+}
+
+/* Takes as long whatever differs, but for the length. */
+static bool same(const void *a, const void *b, size_t n)
+{
+	const volatile uint8_t *x = a;
+	const volatile uint8_t *y = b;
+	uint8_t differ = 0;
+
+	for (size_t i = 0; i < n; i++)
+		differ |= x[i] ^ y[i];
+	return !differ;
+}
+
+static void grant(struct identity *out, struct str name, unsigned scopes)
+{
+	snprintf(out->name, sizeof(out->name), "%.*s", STR_ARG(name));
+	out->scopes = scopes;
+}
+
+/* Tokens are compared by digests: their lengths tell nothing either. */
+static enum auth_verdict check_token(const struct auth *a, const char *token,
+				     struct identity *out)
+{
+	enum auth_verdict v = AUTH_REFUSED;
+	uint8_t have[DIGEST_SHA256_SIZE];
+	uint8_t want[DIGEST_SHA256_SIZE];
+
+	digest_sha256(bytes_of(str_of(token)), have);
+	for (size_t i = 0; i < a->config.token_count; i++) {
+		const struct web_token *t = &a->config.tokens[i];
+
+		digest_sha256(bytes_of(t->token), want);
+		if (same(have, want, sizeof(have))) {
+			grant(out, t->name, t->scopes);
+			v = AUTH_GRANTED;
+		}
+	}
+	return v;
+}
+
+static const struct web_user *find_user(const struct auth *a, const char *name)
+{
+	for (size_t i = 0; i < a->config.user_count; i++) {
+		if (str_is(a->config.users[i].name, name))
+			return &a->config.users[i];
+	}
+	return NULL;
+}
+
+/*
+ * For a name that nobody has: always the same user's hash, so that refusing
+ * takes as long as refusing one of them. NULL: there are none.
+ */
+static const struct web_user *stand_in(const struct auth *a, const char *name)
+{
+	struct buf key = { 0 };
+	uint64_t hash;
+
+	buf_add(&key, a->secret, sizeof(a->secret));
+	buf_str(&key, name);
+	hash = hash64(buf_bytes(&key));
+	buf_forget(&key);
+	return a->config.user_count ?
+		       &a->config.users[hash % a->config.user_count] :
+		       NULL;
+}
+
+static void add_part(struct buf *b, struct str s)
+{
+	buf_printf(b, "%zu:", s.len);
+	buf_add(b, s.ptr, s.len);
+}
+
+static void make_known(const struct auth *a, const struct credentials *c,
+		       struct str hash, struct known *out)
+{
+	struct buf text = { 0 };
+
+	buf_add(&text, a->secret, sizeof(a->secret));
+	add_part(&text, str_of(c->user));
+	add_part(&text, str_of(c->password));
+	add_part(&text, hash);
+	digest_sha256(buf_bytes(&text), out->digest);
+	buf_forget(&text);
+}
+
+static bool is_known(const struct auth *a, const struct known *k)
+{
+	size_t n = a->known_count < KNOWN_MAX ? a->known_count : KNOWN_MAX;
+	bool found = false;
+
+	for (size_t i = 0; i < n; i++)
+		found |= same(a->known[i].digest, k->digest, sizeof(k->digest));
+	return found;
+}
+
+static enum auth_verdict check_user(const struct auth *a,
+				    const struct credentials *c,
+				    struct identity *out)
+{
+	const struct web_user *u = find_user(a, c->user);
+	struct known k;
+
+	if (!a->config.user_count)
+		return AUTH_REFUSED;
+	if (!u)
+		return AUTH_SLOW; /* as slow as a wrong password */
+	make_known(a, c, u->hash, &k);
+	if (!is_known(a, &k))
+		return AUTH_SLOW;
+	grant(out, u->name, u->scopes);
+	return AUTH_GRANTED;
+}
+
+enum auth_verdict auth_check(struct auth *a, const struct credentials *c,
+			     struct identity *out)
+{
+	enum auth_verdict v = AUTH_REFUSED;
+
+	*out = (struct identity){ 0 };
+	pthread_mutex_lock(&a->mu);
+	if (!web_config_has_auth(&a->config)) {
+		out->scopes = SCOPE_ALL;
+		v = AUTH_GRANTED;
+	} else if (c->token) {
+		v = check_token(a, c->token, out);
+	} else if (c->user && c->password) {
+		v = check_user(a, c, out);
+	}
+	pthread_mutex_unlock(&a->mu);
+	return v;
+}
+
+static bool hash_matches(const char *password, const char *hash)
+{
+	struct crypt_data *d = mem_zalloc(1, sizeof(*d));
+	const char *made = crypt_r(password, hash, d);
+	bool ok = made && strlen(made) == HASH_LEN &&
+		  same(made, hash, HASH_LEN);
+
+	explicit_bzero(d, sizeof(*d));
+	mem_free(d);
+	return ok;
+}
+
+/* Remember it, if the user is still who he was. */
+static enum auth_verdict remember(struct auth *a, const struct credentials *c,
+				  const char *hash, struct identity *out)
+{
+	const struct web_user *u;
+	enum auth_verdict v = AUTH_REFUSED;
+
+	pthread_mutex_lock(&a->mu);
+	u = find_user(a, c->user);
+	if (u && str_is(u->hash, hash)) {
+		make_known(a, c, u->hash,
+			   &a->known[a->known_count++ % KNOWN_MAX]);
+		grant(out, u->name, u->scopes);
+		v = AUTH_GRANTED;
+	}
+	pthread_mutex_unlock(&a->mu);
+	return v;
+}
+
+enum auth_verdict auth_verify(struct auth *a, const struct credentials *c,
+			      struct identity *out)
+{
+	char hash[HASH_LEN + 1] = "";
+	const struct web_user *u;
+	bool known;
+	bool ok;
+
+	*out = (struct identity){ 0 };
+	pthread_mutex_lock(&a->mu);
+	u = find_user(a, c->user);
+	known = u;
+	if (!u)
+		u = stand_in(a, c->user);
+	snprintf(hash, sizeof(hash), "%.*s", u ? HASH_LEN : 0,
+		 u ? u->hash.ptr : "");
+	pthread_mutex_unlock(&a->mu);
+	if (atomic_fetch_add(&a->waiting, 1) >= WAITING_MAX) {
+		atomic_fetch_sub(&a->waiting, 1);
+		return AUTH_BUSY;
+	}
+	pthread_mutex_lock(&a->hashing);
+	ok = hash_matches(c->password, hash) && known;
+	pthread_mutex_unlock(&a->hashing);
+	atomic_fetch_sub(&a->waiting, 1);
+	return ok ? remember(a, c, hash, out) : AUTH_REFUSED;
+}
+
+const char *auth_challenge(struct auth *a)
+{
+	const char *challenge;
+
+	pthread_mutex_lock(&a->mu);
+	if (a->config.user_count && a->config.token_count)
+		challenge =
+			"Basic realm=\"everprof\", Bearer realm=\"everprof\"";
+	else if (a->config.user_count)
+		challenge = "Basic realm=\"everprof\"";
+	else
+		challenge = "Bearer realm=\"everprof\"";
+	pthread_mutex_unlock(&a->mu);
+	return challenge;
+}
+
+bool auth_has_tls(struct auth *a)
+{
+	bool has;
+
+	pthread_mutex_lock(&a->mu);
+	has = a->config.tls.cert.len;
+	pthread_mutex_unlock(&a->mu);
+	return has;
+}
+
+char *auth_tls_priorities(struct auth *a)
+{
+	char *p;
+
+	pthread_mutex_lock(&a->mu);
+	p = mem_strdup(tls_priorities(&a->config.tls));
+	pthread_mutex_unlock(&a->mu);
+	return p;
+}
+
+char *auth_client_ca(struct auth *a)
+{
+	char *ca = NULL;
+
+	pthread_mutex_lock(&a->mu);
+	/* Any will do to have clients asked; judging them is ours. */
+	if (a->config.tls.client_auth != WEB_CLIENT_NONE)
+		ca = mem_strndup(a->config.tls.client_ca.len ?
+					 a->config.tls.client_ca :
+					 a->config.tls.cert);
+	pthread_mutex_unlock(&a->mu);
+	return ca;
+}
+
+void auth_tls_material(void *ctx, struct tls_material *out)
+{
+	struct auth *a = ctx;
+
+	pthread_mutex_lock(&a->mu);
+	if (a->config.tls.cert.len) {
+		out->cert = mem_strndup(a->config.tls.cert);
+		out->key = mem_strndup(a->config.tls.key);
+	}
+	pthread_mutex_unlock(&a->mu);
+}
+
+int auth_client(struct auth *a, void *session, struct err *err)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&a->mu);
+	if (a->config.tls.client_auth != WEB_CLIENT_NONE)
+		rc = tls_verify_client(&a->config.tls, session, err);
+	pthread_mutex_unlock(&a->mu);
+	return rc;
+}
+
+void auth_headers(struct auth *a,
+		  void (*fn)(void *ctx, const char *name, const char *value),
+		  void *ctx)
+{
+	pthread_mutex_lock(&a->mu);
+	for (size_t i = 0; i < a->config.header_count; i++)
+		fn(ctx, a->config.headers[i].name,
+		   a->config.headers[i].value.ptr);
+	pthread_mutex_unlock(&a->mu);
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/web_config.h"
+
+#include <stddef.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "web/auth/tls.h"
+#include "web/auth/tls_config.h"
+
+#define FILE_MAX  MIB
+#define TOKEN_MIN 16 /* bytes: shorter ones can be guessed */
+
+static bool is_bcrypt(struct str h)
+{
+	static const char alphabet[] = "./ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				       "abcdefghijklmnopqrstuvwxyz0123456789";
+	int64_t cost;
+
+	if (h.len != 60 || h.ptr[0] != '$' || h.ptr[1] != '2' ||
+	    !strchr("abxy", h.ptr[2]) || h.ptr[3] != '$' || h.ptr[6] != '$' ||
+	    !str_to_i64((struct str){ h.ptr + 4, 2 }, &cost) || cost < 4 ||
+	    cost > 31)
+		return false;
+	for (size_t i = 7; i < h.len; i++) {
+		if (!memchr(alphabet, h.ptr[i], sizeof(alphabet) - 1))
+			return false;
+	}
+	return true;
+}
+
+static void decode_users(struct yaml *y, const struct yaml_node *n, void *field)
+{
+	struct web_config *c = field;
+
+	if (!yaml_expect(y, n, YAML_MAP, "basic_auth_users"))
+		return;
+	yaml_unique_keys(y, n);
+	c->users = arena_array(&y->arena, struct web_user, n->count / 2);
+	for (size_t i = 0; i < n->count; i += 2) {
+		struct web_user *u = &c->users[c->user_count++];
+
+		*u = (struct web_user){ .name = n->items[i]->text,
+					.hash = str_of(""),
+					.scopes = SCOPE_ALL };
+		yaml_secret(y, n->items[i + 1], &u->hash);
+		if (!u->name.len || memchr(u->name.ptr, ':', u->name.len))
+			yaml_error(
+				y, n->items[i],
+				"not a name that can be sent: empty, or with a colon");
+		if (!is_bcrypt(u->hash))
+			yaml_error(
+				y, n->items[i + 1],
+				"the password must be hashed by bcrypt, as htpasswd -nB does it");
+	}
+}
+
+static unsigned scope_of(struct str s)
+{
+	return str_is(s, "read")  ? SCOPE_READ :
+	       str_is(s, "write") ? SCOPE_WRITE :
+	       str_is(s, "admin") ? SCOPE_ADMIN :
+				    0;
+}
+
+/* [read, write, admin] */
+static void decode_scopes(struct yaml *y, const struct yaml_node *n,
+			  void *field)
+{
+	unsigned *scopes = field;
+
+	if (!yaml_expect(y, n, YAML_LIST, "scopes"))
+		return;
+	*scopes = 0;
+	for (size_t i = 0; i < n->count; i++) {
+		struct str s = str_of("");
+
+		yaml_text(y, n->items[i], &s);
+		*scopes |= scope_of(s);
+		if (!scope_of(s))
+			yaml_error(y, n->items[i],
+				   "a scope is read, write or admin");
+	}
+}
+
+/* Scopes of users: {name: [scope, …]}; checked when all users are known. */
+static void check_user_scopes(struct yaml *y, const struct yaml_node *n,
+			      struct web_config *c)
+{
+	if (!n || !yaml_expect(y, n, YAML_MAP, "basic_auth_scopes"))
+		return;
+	yaml_unique_keys(y, n);
+	for (size_t i = 0; i < n->count; i += 2) {
+		size_t k = 0;
+
+		while (k < c->user_count &&
+		       !str_eq(c->users[k].name, n->items[i]->text))
+			k++;
+		if (k == c->user_count) {
+			yaml_error(y, n->items[i],
+				   "there is no such user in basic_auth_users");
+			continue;
+		}
+		decode_scopes(y, n->items[i + 1], &c->users[k].scopes);
+		c->users[k].limited = true;
+	}
+}
+
+static void later(struct yaml *y UNUSED, const struct yaml_node *n UNUSED,
+		  void *field UNUSED)
+{
+}
+
+struct token_entry {
+	struct web_token token;
+	struct str file;
+};
+
+/* A file as it is now; taken before it is read. */
+static struct web_file look_at(const char *path)
+{
+	return (struct web_file){ path, file_stamp(path) };
+}
+
+static void note_file(struct web_config *c, struct web_file f)
+{
+	struct web_file *more =
+		arena_array(&c->yaml.arena, struct web_file, c->file_count + 1);
+
+	if (c->file_count)
+		memcpy(more, c->files, c->file_count * sizeof(*more));
+	c->files = more;
+	c->files[c->file_count++] = f;
+}
+
+struct str read_file(struct web_config *c, const struct yaml_node *n,
+		     struct str file)
+{
+	struct buf text = buf_init(FILE_MAX);
+	struct yaml *y = &c->yaml;
+	struct str path = arena_str(&y->arena, yaml_path(y, file));
+	struct str out = str_of("");
+	struct err err;
+
+	note_file(c, look_at(path.ptr));
+	if (file_slurp(path.ptr, &text, &err))
+		yaml_error(y, n, "%s", err.msg);
+	else
+		out = arena_str(&y->arena, str_from(buf_bytes(&text)));
+	buf_forget(&text);
+	return out;
+}
+
+static void decode_token(struct yaml *y, const struct yaml_node *n,
+			 struct web_config *c, struct web_token *out)
+{
+	static const struct yaml_field fields[] = {
+		{ "name", yaml_text, offsetof(struct token_entry, token.name),
+		  NULL },
+		{ "token", yaml_secret,
+		  offsetof(struct token_entry, token.token), NULL },
+		{ "token_file", yaml_text, offsetof(struct token_entry, file),
+		  NULL },
+		{ "scopes", decode_scopes,
+		  offsetof(struct token_entry, token.scopes), NULL },
+		{ 0 },
+	};
+	struct token_entry e = { .token = { .name = str_of(""),
+					    .token = str_of(""),
+					    .scopes = SCOPE_READ } };
+
+	yaml_decode(y, n, "bearer_tokens", fields, &e);
+	if (e.file.len && e.token.token.len)
+		yaml_error(y, n, "either token or token_file, not both");
+	else if (e.file.len)
+		e.token.token = str_trim(read_file(c, n, e.file));
+	if (!e.token.name.len)
+		yaml_error(y, n, "a token needs a name, for the log");
+	if (e.token.token.len < TOKEN_MIN)
+		yaml_error(y, n, "a token has at least %d characters",
+			   TOKEN_MIN);
+	*out = e.token;
+}
+
+static void decode_tokens(struct yaml *y, const struct yaml_node *n,
+			  void *field)
+{
+	struct web_config *c = field;
+
+	if (!yaml_expect(y, n, YAML_LIST, "bearer_tokens"))
+		return;
+	c->tokens = arena_array(&y->arena, struct web_token, n->count);
+	for (size_t i = 0; i < n->count; i++)
+		decode_token(y, n->items[i], c, &c->tokens[c->token_count++]);
+}
+
+/* The headers that Prometheus allows, with the values that it allows. */
+static const struct {
+	const char *name;
+	const char *values[4]; /* none: any */
+} allowed[] = {
+	{ "Content-Security-Policy", { NULL } },
+	{ "Strict-Transport-Security", { NULL } },
+	{ "X-Frame-Options", { "deny", "sameorigin", "" } },
+	{ "X-Content-Type-Options", { "nosniff", "" } },
+	{ "X-XSS-Protection", { NULL } },
+};
+
+static bool is_allowed(size_t at, struct str value)
+{
+	const char *const *v = allowed[at].values;
+
+	if (!*v)
+		return true;
+	for (; *v; v++) {
+		if (str_is_nocase(value, *v))
+			return true;
+	}
+	return false;
+}
+
+static void decode_header(struct yaml *y, const struct yaml_node *key,
+			  const struct yaml_node *n, struct web_config *c)
+{
+	struct str value = str_of("");
+	size_t i = 0;
+
+	yaml_text(y, n, &value);
+	while (i < ARRAY_SIZE(allowed) &&
+	       !str_is_nocase(key->text, allowed[i].name))
+		i++;
+	if (i == ARRAY_SIZE(allowed))
+		yaml_error(y, key, "header \"%.*s\" cannot be set here",
+			   STR_ARG(key->text));
+	else if (!is_allowed(i, value) || memchr(value.ptr, '\n', value.len))
+		yaml_error(y, n, "not a value of %s", allowed[i].name);
+	else
+		c->headers[c->header_count++] =
+			(struct web_header){ allowed[i].name, value };
+}
+
+static void decode_headers(struct yaml *y, const struct yaml_node *n,
+			   void *field)
+{
+	struct web_config *c = field;
+
+	if (!yaml_expect(y, n, YAML_MAP, "headers"))
+		return;
+	yaml_unique_keys(y, n);
+	c->headers = arena_array(&y->arena, struct web_header, n->count / 2);
+	for (size_t i = 0; i < n->count; i += 2)
+		decode_header(y, n->items[i], n->items[i + 1], c);
+}
+
+static void decode_server(struct yaml *y, const struct yaml_node *n,
+			  void *field)
+{
+	static const struct yaml_field fields[] = {
+		{ "http2", NULL, 0, "HTTP/1.1 is spoken here" },
+		{ "headers", decode_headers, 0, NULL },
+		{ 0 },
+	};
+
+	yaml_decode(y, n, "http_server_config", fields, field);
+}
+
+static void decode(struct web_config *c)
+{
+	static const struct yaml_field fields[] = {
+		{ "tls_server_config", decode_tls, 0, NULL },
+		{ "http_server_config", decode_server, 0, NULL },
+		{ "basic_auth_users", decode_users, 0, NULL },
+		{ "basic_auth_scopes", later, 0, NULL },
+		{ "bearer_tokens", decode_tokens, 0, NULL },
+		{ 0 },
+	};
+	const struct yaml_node *root = c->yaml.root;
+
+	if (!root)
+		return; /* empty, or already an error */
+	yaml_decode(&c->yaml, root, "the web configuration", fields, c);
+	check_user_scopes(&c->yaml, yaml_child(root, "basic_auth_scopes"), c);
+}
+
+/* c->text is there. */
+static int parse(struct web_config *c, const char *path, struct web_file file,
+		 struct err *err)
+{
+	struct str first;
+
+	yaml_parse(&c->yaml, path, buf_bytes(&c->text));
+	note_file(c, file);
+	decode(c);
+	if (!c->yaml.error_count)
+		return 0;
+	first = yaml_first_error(&c->yaml);
+	return err_set(err, ERR_INVALID, "%.*s%s", STR_ARG(first),
+		       c->yaml.error_count > 1 ?
+			       " (and more: everprof check web-config)" :
+			       "");
+}
+
+int web_config_load(struct web_config *c, const char *path, struct err *err)
+{
+	struct web_file file = look_at(path);
+	int rc;
+
+	*c = (struct web_config){ .text = buf_init(FILE_MAX + 1) };
+	rc = file_slurp(path, &c->text, err);
+	return rc ? rc : parse(c, path, file, err);
+}
+
+int web_config_parse(struct web_config *c, const char *path, struct bytes text,
+		     struct err *err)
+{
+	*c = (struct web_config){ 0 };
+	buf_add(&c->text, text.ptr, text.len);
+	return parse(c, path, (struct web_file){ .path = path }, err);
+}
+
+void web_config_fini(struct web_config *c)
+{
+	tls_trust_free(c->tls.trust);
+	yaml_fini(&c->yaml);
+	buf_forget(&c->text);
+	*c = (struct web_config){ 0 };
+}
+
+bool web_config_is_stale(const struct web_config *c)
+{
+	for (size_t i = 0; i < c->file_count; i++) {
+		const struct web_file *was = &c->files[i];
+
+		if (!file_stamp_eq(file_stamp(was->path), was->stamp))
+			return true;
+	}
+	return false;
+}
+
+bool web_config_has_auth(const struct web_config *c)
+{
+	return c->user_count || c->token_count;
+}
+
+static bool asks_less(const struct web_tls *old, const struct web_tls *next)
+{
+	return (old->cert.len && !next->cert.len) ||
+	       (needs_certificate(old) && !needs_certificate(next)) ||
+	       (verifies_certificate(old) && !verifies_certificate(next)) ||
+	       (old->san_count && !next->san_count);
+}
+
+const char *web_config_opens(const struct web_config *old,
+			     const struct web_config *next)
+{
+	if (web_config_has_auth(old) && !web_config_has_auth(next))
+		return "it has no users and no tokens any more";
+	if (asks_less(&old->tls, &next->tls))
+		return "it asks less of TLS than before";
+	return NULL;
+}

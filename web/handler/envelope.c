@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/handler/envelope.h"
+
+#include "web/handler/context.h"
+
+#include <inttypes.h>
+
+#define JSON_TYPE         "application/json; charset=utf-8"
+#define LABELS_HEADER_MAX ((size_t)8 * KIB) /* no header is longer */
+
+static const struct {
+	int code;
+	unsigned status;
+	const char *type;
+} statuses[] = {
+	{ ERR_INVALID, 400, "bad_data" },
+	{ ERR_NOTFOUND, 404, "not_found" },
+	{ ERR_EXISTS, 409, "conflict" },
+	{ ERR_TOOBIG, 413, "too_large" },
+	{ ERR_LIMIT, 429, "limit" },
+	{ ERR_UNSUPPORTED, 501, "unimplemented" },
+	{ ERR_UNAUTHORIZED, 401, "unauthorized" },
+	{ ERR_DENIED, 403, "forbidden" },
+	{ ERR_NOSPACE, 503, "unavailable" },
+	{ ERR_BUSY, 503, "unavailable" },
+	{ ERR_AGAIN, 503, "unavailable" },
+	{ ERR_CLOSED, 503, "unavailable" },
+	{ ERR_TIMEOUT, 503, "timeout" },
+};
+
+struct json envelope_begin(struct answer *a)
+{
+	struct json j = json_init(&a->body);
+
+	json_begin(&j, '{');
+	json_key(&j, "status");
+	json_text(&j, "success");
+	json_key(&j, "data");
+	return j;
+}
+
+void envelope_end(struct json *j, struct answer *a, const char *const *warnings)
+{
+	if (warnings && *warnings) {
+		json_key(j, "warnings");
+		json_begin(j, '[');
+		for (; *warnings; warnings++)
+			json_text(j, *warnings);
+		json_end(j, ']');
+		answer_header(a, "Cache-Control", "no-store");
+	}
+	json_end(j, '}');
+	a->status = 200;
+	a->content_type = JSON_TYPE;
+}
+
+const char *answer_status(struct answer *a, const struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
+		if (statuses[i].code == err->code) {
+			a->status = statuses[i].status;
+			return statuses[i].type;
+		}
+	}
+	a->status = 500;
+	return "internal";
+}
+
+void answer_error(struct answer *a, const struct err *err)
+{
+	struct json j = json_init(&a->body);
+	const char *type = answer_status(a, err);
+
+	buf_reset(&a->body);
+	a->header_count = 0;
+	a->content_type = JSON_TYPE;
+	json_begin(&j, '{');
+	json_key(&j, "status");
+	json_text(&j, "error");
+	json_key(&j, "errorType");
+	json_text(&j, type);
+	json_key(&j, "error");
+	json_text(&j, err->msg);
+	json_end(&j, '}');
+	answer_header(a, "Cache-Control", "no-store");
+	if (a->status == 429)
+		answer_header(a, "Retry-After", "5");
+}
+
+void answer_pprof_error(struct answer *a, const struct err *err)
+{
+	answer_error(a, err);
+	buf_reset(&a->body);
+	buf_printf(&a->body, "%s\n", err->msg);
+	a->content_type = "text/plain; charset=utf-8";
+	answer_header(a, "X-Go-Pprof", "1");
+}
+
+void answer_text(struct answer *a, unsigned status, const char *content_type,
+		 struct str text)
+{
+	a->status = status;
+	a->content_type = content_type;
+	buf_add(&a->body, text.ptr, text.len);
+}
+
+void answer_identity(struct answer *a, struct request *r, struct labels *labels,
+		     int64_t ms)
+{
+	struct buf b = { 0 };
+	struct json j = json_init(&b);
+
+	labels_json(labels, &j);
+	if (b.len <= LABELS_HEADER_MAX)
+		answer_header(
+			a, "X-Everprof-Labels",
+			arena_strndup(&r->arena, str_from(buf_bytes(&b))));
+	answer_header(a, "X-Everprof-Timestamp",
+		      arena_printf(&r->arena, "%" PRId64, ms));
+	buf_fini(&b);
+}

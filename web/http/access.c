@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/http/access.h"
+
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+#include "base/base64.h"
+#include "base/mem.h"
+#include "web/http/exchange.h"
+#include "web/http/hosts.h"
+
+static bool is_too_often(struct exchange *x)
+{
+	return !limiter_pass(x->server->limiter,
+			     exchange_address(x->connection), x->started_ns);
+}
+
+/* Who asks. */
+
+/*
+ * RFC 7617: base64 of "user:password", and nothing behind it. What is not
+ * exactly that is no credentials; nor is what holds a NUL, where other readers
+ * would end.
+ */
+static void basic_decode(struct exchange *x, struct str text,
+			 struct credentials *c)
+{
+	struct buf plain = { 0 };
+	struct str password;
+	struct str user;
+
+	if (base64_decode(text, &plain) && !memchr(plain.ptr, 0, plain.len) &&
+	    memchr(plain.ptr, ':', plain.len)) {
+		user = str_cut(str_from(buf_bytes(&plain)), ':', &password);
+		c->user = arena_strndup(&x->request.arena, user);
+		c->password = arena_strndup(&x->request.arena, password);
+	}
+	buf_forget(&plain);
+}
+
+/* Borrowed from the request, and from x's arena. */
+static struct credentials credentials_of(struct exchange *x)
+{
+	static const char bearer[] = "Bearer ";
+	static const char basic[] = "Basic ";
+	const char *value = exchange_header(x, "Authorization");
+	struct credentials c = { 0 };
+
+	/* RFC 7235: schemes in any case. */
+	if (!strncasecmp(value, bearer, sizeof(bearer) - 1))
+		c.token = value + sizeof(bearer) - 1;
+	else if (!strncasecmp(value, basic, sizeof(basic) - 1))
+		basic_decode(x, str_of(value + sizeof(basic) - 1), &c);
+	return c;
+}
+
+static enum MHD_Result count_authorization(void *ctx, enum MHD_ValueKind kind,
+					   const char *name, const char *value)
+{
+	unsigned *count = ctx;
+
+	(void)kind;
+	(void)value;
+	*count += !strcasecmp(name, "Authorization");
+	return MHD_YES;
+}
+
+/* Two headers of which two readers might each take another. */
+static bool is_split(struct exchange *x)
+{
+	unsigned count = 0;
+
+	MHD_get_connection_values(x->connection, MHD_HEADER_KIND,
+				  count_authorization, &count);
+	return count > 1;
+}
+
+static void refuse_nobody(struct exchange *x)
+{
+	exchange_refuse(
+		x, ERR_UNAUTHORIZED,
+		"who are you? A user's name and password, or a token, is needed");
+	answer_header(&x->answer, "WWW-Authenticate",
+		      auth_challenge(x->server->o.auth));
+	metric_add(
+		metrics_counter(x->server->o.metrics,
+				"everprof_http_unauthorized_total",
+				"Requests of nobody, or with a wrong password "
+				"or token.",
+				NULL),
+		1);
+}
+
+/* After a verdict: an answer, if the request is not to be handled. */
+static void judge(struct exchange *x, enum auth_verdict v)
+{
+	x->unverified = v == AUTH_SLOW;
+	if (v == AUTH_REFUSED) {
+		refuse_nobody(x);
+	} else if (v == AUTH_BUSY) {
+		exchange_refuse(x, ERR_LIMIT,
+				"too many passwords are being verified");
+		answer_header(&x->answer, "Retry-After", "1");
+	} else if (v == AUTH_GRANTED && x->route &&
+		   (x->who.scopes & x->route->scope) != x->route->scope) {
+		exchange_refuse(x, ERR_DENIED,
+				"this needs a scope that you do not have");
+	}
+}
+
+/* By certificate, where that is wanted. */
+static void check_client(struct exchange *x)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		x->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	struct err err;
+
+	if (!x->server->tls ||
+	    !auth_client(x->server->o.auth, info ? info->tls_session : NULL,
+			 &err))
+		return;
+	exchange_refuse(x, ERR_DENIED, err.msg);
+	answer_header(&x->answer, "Connection", "close");
+}
+
+static void authenticate(struct exchange *x)
+{
+	struct credentials c = credentials_of(x);
+	judge(x, auth_check(x->server->o.auth, &c, &x->who));
+}
+
+/* By a worker: hashing takes long. */
+static void verify(struct exchange *x)
+{
+	struct credentials c = credentials_of(x);
+	judge(x, auth_verify(x->server->o.auth, &c, &x->who));
+}
+
+/* An origin whose pages may read our answers. The server's thread alone. */
+static bool is_friend(struct exchange *x)
+{
+	const char *origin = exchange_header(x, "Origin");
+
+	return x->server->cors && *origin &&
+	       regex_matches(x->server->cors, str_of(origin));
+}
+
+/* A page of somebody else's must not post with its reader's password. */
+static bool is_forged(const struct exchange *x)
+{
+	return x->foreign && x->route && x->route->kind == ROUTE_WRITE;
+}
+
+/*
+ * Whether an origin has the scheme that we are asked by: our own, or that of a
+ * proxy before us, which a page of somebody else's cannot name without asking.
+ */
+static bool is_our_scheme(struct exchange *x, struct str scheme)
+{
+	const char *proxied = exchange_header(x, "X-Forwarded-Proto");
+
+	if (*proxied)
+		return str_is(scheme, proxied);
+	return str_is(scheme, x->server->tls ? "https" : "http");
+}
+
+/* Whether it comes from a page that is neither ours nor a friend's. */
+static bool is_foreign(struct exchange *x)
+{
+	const char *origin = exchange_header(x, "Origin");
+	const char *host = strstr(origin, "://");
+	struct str scheme = { .ptr = origin };
+
+	if (!*origin || is_friend(x))
+		return false;
+	if (!host)
+		return true;
+	scheme.len = (size_t)(host - origin);
+	return !is_our_scheme(x, scheme) ||
+	       strcasecmp(host + 3, exchange_header(x, "Host")) != 0;
+}
+
+static void refuse_host(struct exchange *x)
+{
+	exchange_refuse(
+		x, ERR_DENIED,
+		"this name is not one of the server's: ask by an address, by localhost, or name it in --web.allowed-hosts");
+}
+
+/* What a browser asks before a page of a friend's may ask. */
+static bool is_preflight(struct exchange *x)
+{
+	return str_is(x->request.method, "OPTIONS") && is_friend(x);
+}
+
+static void answer_preflight(struct exchange *x)
+{
+	x->answer.status = 204;
+	x->answer.content_type = "text/plain; charset=utf-8";
+}
+
+void entry_add_cors(struct exchange *x, struct MHD_Response *r)
+{
+	if (!is_friend(x))
+		return;
+	MHD_add_response_header(r, "Access-Control-Allow-Origin",
+				exchange_header(x, "Origin"));
+	MHD_add_response_header(r, "Vary", "Origin");
+	MHD_add_response_header(r, "Access-Control-Allow-Methods",
+				"GET, POST, OPTIONS");
+	MHD_add_response_header(r, "Access-Control-Allow-Headers",
+				"Accept, Authorization, Content-Type, Origin");
+	MHD_add_response_header(
+		r, "Access-Control-Expose-Headers",
+		"Date, X-Everprof-Labels, X-Everprof-Timestamp, X-Everprof-Profiles, X-Everprof-Series, X-Everprof-Warning");
+}
+
+static void refuse_method(struct exchange *x)
+{
+	bool post = x->route && x->route->kind == ROUTE_WRITE;
+
+	exchange_refuse(x, ERR_INVALID,
+			post ? "only POST and PUT are answered here" :
+			       "only GET, HEAD and POST are answered here");
+	x->answer.status = 405;
+	answer_header(&x->answer, "Allow",
+		      post ? "POST, PUT" : "GET, HEAD, POST");
+}
+
+static bool is_method_ok(const struct exchange *x)
+{
+	struct str m = x->request.method;
+
+	if (x->route && x->route->kind == ROUTE_WRITE)
+		return str_is(m, "POST") || str_is(m, "PUT");
+	return str_is(m, "GET") || str_is(m, "HEAD") || str_is(m, "POST");
+}
+
+static void refuse_often(struct exchange *x)
+{
+	exchange_refuse(x, ERR_LIMIT, "too many requests: --web.rate-limit");
+	answer_header(&x->answer, "Retry-After", "1");
+}
+
+void entry_refuse_framing(struct exchange *x)
+{
+	exchange_refuse(x, ERR_INVALID, "the request's length is ambiguous");
+	answer_header(&x->answer, "Connection", "close");
+}
+
+/* Who asks, and how often. */
+static void admit(struct exchange *x)
+{
+	x->admitted = true;
+	if (is_too_often(x))
+		refuse_often(x);
+	else if (!hosts_allow(x->server->o.allowed_hosts,
+			      exchange_header(x, "Host")))
+		refuse_host(x);
+	else
+		check_client(x);
+	if (!x->answer.status && is_preflight(x))
+		answer_preflight(x);
+	if (!x->answer.status && is_split(x))
+		exchange_refuse(x, ERR_INVALID,
+				"there are two Authorization headers");
+	if (!x->answer.status)
+		authenticate(x);
+}
+
+bool entry_refuse_body(struct exchange *x)
+{
+	const char *length = exchange_header(x, "Content-Length");
+
+	if (!*length || !strcmp(length, "0"))
+		return false;
+	admit(x);
+	if (x->answer.status)
+		answer_header(&x->answer, "Connection", "close");
+	return x->answer.status;
+}
+
+/* What is wrong with a request of somebody whom we know. */
+static void find_fault(struct exchange *x)
+{
+	if (x->bad)
+		exchange_refuse(x, ERR_INVALID, EXCHANGE_UNSOUND);
+	else if (x->crowded)
+		exchange_refuse(x, ERR_LIMIT,
+				"too many bodies are on their way");
+	else if (x->form.over)
+		exchange_refuse(x, ERR_TOOBIG,
+				"the request's body is too large");
+	else if (!is_method_ok(x))
+		refuse_method(x);
+	else if (!x->route)
+		x->server->o.missing(&x->request, &x->answer);
+	else if (is_forged(x))
+		exchange_refuse(x, ERR_DENIED,
+				"a page of another origin may not do this");
+}
+
+void entry_check(struct exchange *x)
+{
+	x->foreign = is_foreign(x);
+	if (!x->admitted)
+		admit(x);
+	if (!x->answer.status && !x->unverified)
+		find_fault(x);
+}
+
+void entry_verify(struct exchange *x)
+{
+	if (!x->unverified)
+		return;
+	/* One at a time of each client: who guesses keeps out nobody else. */
+	if (atomic_fetch_add(&x->client->hashing, 1))
+		judge(x, AUTH_BUSY);
+	else
+		verify(x);
+	atomic_fetch_sub(&x->client->hashing, 1);
+	if (!x->answer.status)
+		find_fault(x);
+}

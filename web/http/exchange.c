@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/http/exchange.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/url.h"
+#include "web/http/framing.h"
+
+#define PARAMS_MAX 1000
+#define FORMS_MAX  (32 * MIB) /* of all bodies, until they are answered */
+
+/* Of those whose passwords are yet to be verified: they keep out each other. */
+#define STRANGE_FORMS_MAX (8 * MIB)
+
+void answer_header(struct answer *a, const char *name, const char *value)
+{
+	if (a->header_count == ANSWER_HEADERS_MAX)
+		abort(); /* our bug */
+	a->headers[a->header_count].name = name;
+	a->headers[a->header_count++].value = value;
+}
+
+/* Requests. */
+
+/* Both are the arena's. False: there are too many. */
+static bool add_param(struct exchange *x, struct str name, struct str value)
+{
+	struct request *r = &x->request;
+
+	x->wordy |= r->params.count == PARAMS_MAX;
+	if (x->wordy)
+		return false;
+	if (!r->params.v)
+		r->params.v =
+			arena_array(&r->arena, struct query_param, PARAMS_MAX);
+	r->params.v[r->params.count++] =
+		(struct query_param){ .name = name, .value = value };
+	return true;
+}
+
+static enum MHD_Result on_argument(void *ctx, enum MHD_ValueKind kind UNUSED,
+				   const char *key, size_t key_len,
+				   const char *value, size_t value_len)
+{
+	struct exchange *x = ctx;
+
+	x->bad |= memchr(key, 0, key_len) ||
+		  (value_len && memchr(value, 0, value_len));
+	(void)add_param(x,
+			arena_str(&x->request.arena,
+				  (struct str){ .ptr = key, .len = key_len }),
+			arena_str(&x->request.arena,
+				  (struct str){ .ptr = value ? value : "",
+						.len = value_len }));
+	return MHD_YES;
+}
+
+static void parse_form(struct exchange *x, struct str body)
+{
+	struct arena *a = &x->request.arena;
+	bool fits = true;
+
+	while (body.len && fits) {
+		struct str pair = str_cut(body, '&', &body);
+		struct str value;
+		struct str name = str_cut(pair, '=', &value);
+
+		if (name.len)
+			fits = add_param(x, url_unescape(name, a),
+					 url_unescape(value, a));
+	}
+}
+
+void exchange_add(struct exchange *x, const char *data, size_t len)
+{
+	struct server *s = x->server;
+	int64_t max = x->unverified ? STRANGE_FORMS_MAX : FORMS_MAX;
+	int64_t n = (int64_t)len;
+
+	if (x->crowded || x->form.over)
+		return;
+	x->form_pool = x->unverified ? &s->strange_forms : &s->forms;
+	if (atomic_fetch_add(x->form_pool, n) + n > max) {
+		atomic_fetch_sub(x->form_pool, n);
+		x->crowded = true;
+		return;
+	}
+	x->form_taken += n;
+	buf_add(&x->form, data, len);
+}
+
+/* What comes after the first n parameters goes before them. */
+static void move_ahead(struct request *r, size_t n)
+{
+	struct query_param *first =
+		arena_array(&r->arena, struct query_param, r->params.count);
+	size_t rest = r->params.count - n;
+
+	memcpy(first, r->params.v + n, rest * sizeof(*first));
+	memcpy(first + rest, r->params.v, n * sizeof(*first));
+	r->params.v = first;
+}
+
+/* Whether it says that it is a form, or nothing. */
+static bool is_form(struct exchange *x)
+{
+	static const char form[] = "application/x-www-form-urlencoded";
+	const char *type = exchange_header(x, "Content-Type");
+
+	return !*type || !strncasecmp(type, form, sizeof(form) - 1);
+}
+
+void exchange_parse_form(struct exchange *x)
+{
+	struct str body = str_from(buf_bytes(&x->form));
+	size_t of_url = x->request.params.count;
+	bool sound = url_is_sound(body);
+	bool form = !body.len || is_form(x);
+
+	if (sound && form)
+		parse_form(x, body);
+	/* Its parameters are what takes memory now, hardly more than it did. */
+	buf_fini(&x->form);
+	if (!form)
+		exchange_refuse(x, ERR_INVALID,
+				"a body is a form: its Content-Type is "
+				"application/x-www-form-urlencoded");
+	else if (!sound)
+		exchange_refuse(x, ERR_INVALID, EXCHANGE_UNSOUND);
+	else if (x->wordy)
+		exchange_refuse(x, ERR_TOOBIG, "there are too many parameters");
+	else if (x->request.params.count > of_url)
+		move_ahead(&x->request, of_url);
+}
+
+const char *exchange_header(struct exchange *x, const char *name)
+{
+	const char *v = MHD_lookup_connection_value(x->connection,
+						    MHD_HEADER_KIND, name);
+
+	return v ? v : "";
+}
+
+/* Whether path fits the route; its * gives *segment. */
+static bool fits(const char *route, struct str path, struct str *segment)
+{
+	struct str pattern = str_of(route);
+
+	while (pattern.len || path.len) {
+		struct str want = str_cut(pattern, '/', &pattern);
+		struct str have = str_cut(path, '/', &path);
+
+		if (str_is(want, "*") && have.len)
+			*segment = have;
+		else if (!str_eq(want, have))
+			return false;
+	}
+	return true;
+}
+
+static const struct route *find_route(const struct server *s, struct request *r)
+{
+	for (const struct route *t = s->o.routes; t->path; t++) {
+		if (fits(t->path, r->path, &r->segment))
+			return t;
+	}
+	return NULL;
+}
+
+/* What was noted of the target when it came. */
+static void take_target(struct exchange *x, const char *method,
+			const char *version)
+{
+	const struct connection_target *t =
+		connection_target(exchange_connection(x->connection));
+
+	x->bad = !t || !t->sound;
+	x->ambiguous = framing_is_ambiguous(x->connection, method,
+					    t ? t->behind : NULL, version);
+}
+
+struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
+			      const char *path, const char *method,
+			      const char *version)
+{
+	struct exchange *x = mem_new(struct exchange);
+	struct request *r = &x->request;
+
+	x->server = s;
+	x->connection = c;
+	x->started_ns = clock_mono_ns();
+	x->form = buf_init(SERVER_BODY_MAX);
+	x->client = clients_get(s->clients, exchange_address(c));
+	x->answer.work.memory = &x->client->memory;
+	x->answer.work.output = &x->answer.body;
+	x->answer.body = buf_init((size_t)s->o.memory->max);
+	r->method = arena_str(&r->arena, str_of(method));
+	r->path = arena_str(&r->arena, str_of(path));
+	r->if_none_match = exchange_header(x, "If-None-Match");
+	r->range = exchange_header(x, "Range");
+	r->accepts_gzip = strstr(exchange_header(x, "Accept-Encoding"), "gzip");
+	r->accepts_html = strstr(exchange_header(x, "Accept"), "text/html");
+	r->is_go = str_starts(str_of(exchange_header(x, "User-Agent")),
+			      str_of("Go-http-client/"));
+	take_target(x, method, version);
+	MHD_get_connection_values_n(c, MHD_GET_ARGUMENT_KIND, on_argument, x);
+	x->route = find_route(s, r);
+	return x;
+}
+
+void exchange_free(struct exchange *x)
+{
+	if (x->answer.stream.free)
+		x->answer.stream.free(x->answer.stream.ctx);
+	query_release(&x->answer.work);
+	clients_put(x->server->clients, x->client);
+	buf_fini(&x->chunk);
+	buf_fini(&x->answer.body);
+	buf_fini(&x->form);
+	if (x->form_pool)
+		atomic_fetch_sub(x->form_pool, x->form_taken);
+	arena_fini(&x->request.arena);
+	mem_free(x);
+}
+
+void exchange_refuse(struct exchange *x, int code, const char *why)
+{
+	struct err err;
+
+	err_set(&err, code, "%s", why);
+	x->server->o.fail(&x->answer, &err);
+}
+
+struct connection *exchange_connection(struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
+const struct sockaddr *exchange_address(struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+
+	return info ? info->client_addr : NULL;
+}
+
+void exchange_turn(struct exchange *x, enum connection_state state)
+{
+	connection_turn(x->server->connections,
+			exchange_connection(x->connection), state);
+}

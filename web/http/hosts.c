@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/http/hosts.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <strings.h>
+
+#define NAME_MAX_LEN 253
+
+/* Without the port, the brackets of an address, and a name's last dot. */
+static struct str name_of(const char *host)
+{
+	struct str s = str_of(host);
+	const char *end;
+
+	if (s.len && s.ptr[0] == '[') {
+		end = memchr(s.ptr, ']', s.len);
+		s.ptr++;
+		s.len = end ? (size_t)(end - s.ptr) : 0;
+		return s;
+	}
+	end = memchr(s.ptr, ':', s.len);
+	if (end)
+		s.len = (size_t)(end - s.ptr);
+	if (s.len && s.ptr[s.len - 1] == '.')
+		s.len--;
+	return s;
+}
+
+static bool is_address(struct str name)
+{
+	char text[INET6_ADDRSTRLEN + 1];
+	uint8_t bytes[16];
+
+	if (!name.len || name.len >= sizeof(text))
+		return false;
+	memcpy(text, name.ptr, name.len);
+	text[name.len] = 0;
+	return inet_pton(AF_INET, text, bytes) == 1 ||
+	       inet_pton(AF_INET6, text, bytes) == 1;
+}
+
+static bool is_named(struct str name, struct str wanted)
+{
+	return name.len == wanted.len && name.len &&
+	       !strncasecmp(name.ptr, wanted.ptr, name.len);
+}
+
+bool hosts_allow(const char *names, const char *host)
+{
+	struct str name = name_of(host);
+	struct str rest = names ? str_of(names) : (struct str){ 0 };
+
+	if (!names || !*host)
+		return true;
+	if (name.len > NAME_MAX_LEN)
+		return false;
+	if (is_address(name) || is_named(name, str_of("localhost")))
+		return true;
+	while (rest.len) {
+		if (is_named(name, str_cut(rest, ',', &rest)))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/http/limiter.h"
+
+#include <pthread.h>
+
+#include "base/mem.h"
+#include "web/http/clients.h"
+
+#define BUCKETS 4096
+#define WAYS    4 /* places that an address may have */
+#define SECOND  1000000000LL
+
+struct bucket {
+	uint64_t client; /* hash of its address; 0: free */
+	int64_t tokens;  /* in billionths */
+	int64_t at_ns;   /* when that was so */
+};
+
+struct limiter {
+	int64_t rate;
+	pthread_mutex_t mu;
+	struct bucket buckets[BUCKETS];
+};
+
+struct limiter *limiter_new(int64_t rate)
+{
+	struct limiter *l = mem_new(struct limiter);
+
+	l->rate = rate;
+	pthread_mutex_init(&l->mu, NULL);
+	return l;
+}
+
+void limiter_free(struct limiter *l)
+{
+	if (!l)
+		return;
+	pthread_mutex_destroy(&l->mu);
+	mem_free(l);
+}
+
+/* The client's bucket; if it has none, that of who was not seen longest. */
+static struct bucket *find(struct limiter *l, uint64_t client, int64_t now)
+{
+	struct bucket *set = &l->buckets[client % (BUCKETS / WAYS) * WAYS];
+	struct bucket *oldest = set;
+
+	for (size_t i = 0; i < WAYS; i++) {
+		if (set[i].client == client)
+			return &set[i];
+		if (set[i].at_ns < oldest->at_ns)
+			oldest = &set[i];
+	}
+	*oldest = (struct bucket){ .client = client,
+				   .tokens = 2 * l->rate * SECOND,
+				   .at_ns = now };
+	return oldest;
+}
+
+bool limiter_pass(struct limiter *l, const struct sockaddr *client,
+		  int64_t now_ns)
+{
+	int64_t most = 2 * l->rate * SECOND;
+	struct bucket *b;
+	int64_t passed;
+	bool pass;
+
+	if (!l->rate || !client)
+		return true;
+	pthread_mutex_lock(&l->mu);
+	b = find(l, client_key(client), now_ns);
+	passed = now_ns - b->at_ns;
+	passed = passed < 0 ? 0 : passed > 2 * SECOND ? 2 * SECOND : passed;
+	b->tokens += passed * l->rate;
+	b->tokens = b->tokens > most ? most : b->tokens;
+	b->at_ns = now_ns;
+	pass = b->tokens >= SECOND;
+	if (pass)
+		b->tokens -= SECOND;
+	pthread_mutex_unlock(&l->mu);
+	return pass;
+}

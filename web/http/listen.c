@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/http/listen.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+
+static int split_address(const char *address, char *host, size_t host_len,
+			 const char **port, struct err *err)
+{
+	const char *colon = strrchr(address, ':');
+	size_t n = colon ? (size_t)(colon - address) : 0;
+	int64_t number;
+
+	if (!colon || n >= host_len ||
+	    !str_to_i64(str_of(colon + 1), &number) || number < 0)
+		return err_set(
+			err, ERR_INVALID,
+			"--web.listen-address=%s is not host:port, such as 127.0.0.1:10902 or :10902",
+			address);
+	if (number > 65535)
+		return err_set(err, ERR_INVALID,
+			       "--web.listen-address=%s: port %s is over 65535",
+			       address, colon + 1);
+	if (n >= 2 && address[0] == '[' && address[n - 1] == ']') {
+		address++;
+		n -= 2;
+	}
+	memcpy(host, address, n);
+	host[n] = 0;
+	*port = colon + 1;
+	return 0;
+}
+
+static int listen_one(const struct addrinfo *ai)
+{
+	int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int on = 1;
+
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, 256) < 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+int listen_on(const char *address, int *out, struct err *err)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+				  .ai_flags = AI_PASSIVE };
+	struct addrinfo *list = NULL;
+	const char *port = NULL;
+	char host[256] = "";
+	int fd = -1;
+	int rc = split_address(address, host, sizeof(host), &port, err);
+
+	if (rc)
+		return rc;
+	rc = getaddrinfo(*host ? host : NULL, port, &hints, &list);
+	if (rc)
+		return err_set(err, ERR_INVALID, "listen address \"%s\": %s",
+			       address, gai_strerror(rc));
+	for (struct addrinfo *ai = list; ai && fd < 0; ai = ai->ai_next)
+		fd = listen_one(ai);
+	rc = fd < 0 ? err_sys(err, "--web.listen-address=%s: listen", address) :
+		      0;
+	freeaddrinfo(list);
+	*out = fd;
+	return rc;
+}
+
+unsigned listen_port(int fd)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} a = { .v6 = { 0 } };
+	socklen_t len = sizeof(a);
+
+	if (getsockname(fd, &a.any, &len) < 0)
+		return 0;
+	return ntohs(a.any.sa_family == AF_INET6 ? a.v6.sin6_port :
+						   a.v4.sin_port);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/http/reply.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/gzip.h"
+#include "base/mem.h"
+#include "web/http/access.h"
+#include "web/http/exchange.h"
+
+#define GZIP_MIN     1024 /* smaller bodies are sent as they are */
+#define GZIP_LEVEL   1
+#define LOGGED_MAX   1000 /* bytes of parameters in the log */
+#define STREAM_BLOCK (64 * KIB)
+
+/* Pack the body, if that is worth it and there is memory to do so. */
+static void pack_body(struct exchange *x)
+{
+	struct answer *a = &x->answer;
+	struct buf packed = buf_init(a->body.len + KIB);
+	int64_t room = (int64_t)a->body.len;
+	struct gzip *g;
+
+	if (a->as_is || !x->request.accepts_gzip || a->body.len < GZIP_MIN ||
+	    budget_take(a->work.memory, room, NULL))
+		return;
+	g = gzip_new();
+	gzip_compress(g, GZIP_LEVEL, buf_bytes(&a->body), &packed);
+	gzip_free(g);
+	budget_give(a->work.memory, room);
+	if (packed.over || packed.len >= a->body.len) {
+		buf_fini(&packed);
+		return;
+	}
+	buf_fini(&a->body);
+	a->body = packed;
+	answer_header(a, "Content-Encoding", "gzip");
+}
+
+void reply_finish(struct exchange *x)
+{
+	if (x->answer.body.over)
+		exchange_refuse(x, ERR_LIMIT, "the answer is too large");
+	pack_body(x);
+	query_settle(&x->answer.work);
+}
+
+/* A client's address as text. */
+static void format_client(struct exchange *x, char out[INET6_ADDRSTRLEN])
+{
+	const struct sockaddr *address = exchange_address(x->connection);
+	struct sockaddr_in6 v6;
+	struct sockaddr_in v4;
+
+	*out = 0;
+	if (address && address->sa_family == AF_INET) {
+		memcpy(&v4, address, sizeof(v4));
+		inet_ntop(AF_INET, &v4.sin_addr, out, INET6_ADDRSTRLEN);
+	} else if (address && address->sa_family == AF_INET6) {
+		memcpy(&v6, address, sizeof(v6));
+		inet_ntop(AF_INET6, &v6.sin6_addr, out, INET6_ADDRSTRLEN);
+	}
+}
+
+/* What was asked for, as name=value …; what is long is cut. */
+static void format_params(const struct request *r, struct buf *out)
+{
+	for (size_t i = 0; i < r->params.count; i++)
+		buf_printf(out, "%s%.*s=%.*s", i ? " " : "",
+			   STR_ARG(r->params.v[i].name),
+			   STR_ARG(r->params.v[i].value));
+	if (out->len > LOGGED_MAX)
+		out->len = LOGGED_MAX;
+}
+
+static void log_request(struct exchange *x, int64_t took_ns)
+{
+	const struct server *s = x->server;
+	bool slow = took_ns > s->o.slow_ms * 1000000;
+	char client[INET6_ADDRSTRLEN];
+	struct buf params = { 0 };
+
+	if (!slow && !s->o.access_log)
+		return;
+	format_client(x, client);
+	format_params(&x->request, &params);
+	log_event(s->o.log, slow ? LOG_WARN : LOG_INFO,
+		  slow ? "slow request" : "request",
+		  LOG_FIELDS(log_text("client", client),
+			     log_text("user", x->who.name),
+			     log_text("method", x->request.method.ptr),
+			     log_text("path", x->request.path.ptr),
+			     log_text("params", buf_cstr(&params)),
+			     log_int("status", x->answer.status),
+			     log_int("took_ms", took_ns / 1000000)));
+	buf_fini(&params);
+}
+
+static void observe(struct exchange *x)
+{
+	int64_t took_ns = clock_mono_ns() - x->started_ns;
+	const char *handler = x->route ? x->route->path : "none";
+	struct metrics *m = x->server->o.metrics;
+	char code[8];
+
+	snprintf(code, sizeof(code), "%u", x->answer.status);
+	metric_add(
+		metrics_counter(m, "everprof_http_requests_total",
+				"HTTP requests by handler and status.",
+				&(struct metric_labels){ { "handler", "code" },
+							 { handler, code } }),
+		1);
+	histogram_observe(
+		metrics_histogram(
+			m, "everprof_http_request_duration_seconds",
+			"HTTP requests by handler, to the end of the handler.",
+			&(struct metric_labels){ { "handler" }, { handler } }),
+		took_ns);
+	log_request(x, took_ns);
+}
+
+/* Streams: a worker makes a piece while the connection is suspended. */
+
+static void break_off(struct exchange *x, const struct err *err)
+{
+	x->more = err->code;
+	log_event(x->server->o.log, LOG_WARN, "an answer broke off",
+		  LOG_FIELDS(log_text("path", x->route->path), log_err(err)));
+}
+
+/* Wait for memory, as long as a query may take. False: it has waited. */
+static bool park(struct exchange *x)
+{
+	struct server *s = x->server;
+	int64_t now = clock_mono_ns();
+	bool parked;
+
+	if (!x->parked_ns)
+		x->parked_ns = now;
+	pthread_mutex_lock(&s->mu);
+	parked = !s->closing &&
+		 now - x->parked_ns < s->o.query_timeout_ms * 1000000;
+	if (parked) {
+		x->next_parked = s->parked;
+		s->parked = x;
+	}
+	pthread_mutex_unlock(&s->mu);
+	return parked;
+}
+
+static void fill_chunk(void *ctx, unsigned worker UNUSED)
+{
+	struct exchange *x = ctx;
+	struct answer_stream *s = &x->answer.stream;
+	struct err err;
+
+	buf_fini(&x->chunk); /* next() makes another */
+	x->sent = 0;
+	x->more = s->next(s->ctx, &x->chunk, &err);
+	if (x->more == ERR_AGAIN && !x->chunk.len) {
+		if (park(x))
+			return;
+		x->more = ERR_LIMIT;
+	}
+	if (x->more == ERR_AGAIN)
+		x->more = 1; /* what there is goes out meanwhile */
+	else if (x->more < 0)
+		break_off(x, &err);
+	x->parked_ns = 0;
+	MHD_resume_connection(x->connection);
+}
+
+static void next_chunk(struct exchange *x)
+{
+	struct err err;
+
+	if (!pool_submit(x->server->pool, x->client->work, fill_chunk, x, &err))
+		return;
+	break_off(x, &err);
+	MHD_resume_connection(x->connection);
+}
+
+void reply_wake_streams(struct server *s)
+{
+	struct exchange *x;
+
+	pthread_mutex_lock(&s->mu);
+	x = s->parked;
+	s->parked = NULL;
+	pthread_mutex_unlock(&s->mu);
+	while (x) {
+		struct exchange *next = x->next_parked;
+
+		next_chunk(x);
+		x = next;
+	}
+}
+
+void reply_stop_streams(struct server *s)
+{
+	pthread_mutex_lock(&s->mu);
+	s->closing = true;
+	pthread_mutex_unlock(&s->mu);
+	reply_wake_streams(s);
+}
+
+static ssize_t on_chunk(void *ctx, uint64_t at UNUSED, char *out, size_t max)
+{
+	struct exchange *x = ctx;
+	size_t n = x->chunk.len - x->sent;
+
+	exchange_turn(x, CONNECTION_SENDING);
+	if (n) {
+		n = n < max ? n : max;
+		memcpy(out, x->chunk.ptr + x->sent, n);
+		x->sent += n;
+		return (ssize_t)n;
+	}
+	if (!x->more)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (x->more < 0)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	/* Until there is more it is not the client who is slow. */
+	exchange_turn(x, CONNECTION_WORKING);
+	MHD_suspend_connection(x->connection);
+	next_chunk(x);
+	return 0;
+}
+
+static struct MHD_Response *make_response(struct exchange *x)
+{
+	struct answer *a = &x->answer;
+	struct MHD_Response *r;
+
+	if (a->stream.next) {
+		x->more = 1;
+		return MHD_create_response_from_callback(
+			MHD_SIZE_UNKNOWN, STREAM_BLOCK, on_chunk, x, NULL);
+	}
+	r = MHD_create_response_from_buffer(a->body.len, a->body.ptr,
+					    MHD_RESPMEM_MUST_FREE);
+	if (r)
+		a->body = (struct buf){ 0 };
+	return r;
+}
+
+static void add_web_header(void *ctx, const char *name, const char *value)
+{
+	struct MHD_Response *r = ctx;
+
+	/* What is configured stands instead of what we would say. */
+	MHD_del_response_header(r, name,
+				MHD_get_response_header(r, name) ?
+					MHD_get_response_header(r, name) :
+					"");
+	if (*value)
+		MHD_add_response_header(r, name, value);
+}
+
+enum MHD_Result reply_send(struct exchange *x)
+{
+	struct answer *a = &x->answer;
+	struct MHD_Response *r = make_response(x);
+	enum MHD_Result rc;
+
+	if (!r)
+		return MHD_NO;
+	MHD_add_response_header(r, "Content-Type", a->content_type);
+	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(r, "X-Everprof-Version", x->server->o.version);
+	MHD_add_response_header(r, "Vary", "Accept-Encoding");
+	for (size_t i = 0; i < a->header_count; i++)
+		MHD_add_response_header(r, a->headers[i].name,
+					a->headers[i].value);
+	entry_add_cors(x, r);
+	auth_headers(x->server->o.auth, add_web_header, r);
+	observe(x);
+	exchange_turn(x, CONNECTION_SENDING);
+	rc = MHD_queue_response(x->connection, a->status, r);
+	MHD_destroy_response(r);
+	return rc;
+}

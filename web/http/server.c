@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/http/server.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/url.h"
+#include "web/http/access.h"
+#include "web/http/exchange.h"
+#include "web/http/listen.h"
+#include "web/http/reply.h"
+
+#define TLS_OPTIONS_MAX 4
+/* With more libmicrohttpd has no memory left to say so, and would wait. */
+#define URL_PARAMS_MAX 450
+#define FIRST_MS       10000 /* for the first request of a connection */
+#define SPARE          64    /* connections that are being ended */
+/*
+ * Headers and parameters of a request, and the headers of its answer. More would
+ * be dear: libmicrohttpd looks through all of a line with each piece of it.
+ */
+#define CONNECTION_MEMORY (32 * KIB)
+/* How long after a stop queries may work, and answers go out. */
+#define STOP_WORK_NS (5 * 1000000000LL)
+#define STOP_SEND_NS (10 * 1000000000LL)
+#define TICK_NS      (100 * 1000000LL)
+#define SWEEP_TICKS  10
+#define PER_IP_MAX   0 /* all connections may be one proxy's */
+
+/*
+ * Clients are asked for a certificate without being told whose will do: the
+ * CA may change, and some send nothing that the list does not name.
+ */
+static void ask_for_any(struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+
+	if (info && info->tls_session)
+		tls_hide_authorities(info->tls_session);
+}
+
+static void on_connection(void *ctx, struct MHD_Connection *c, void **context,
+			  enum MHD_ConnectionNotificationCode what)
+{
+	struct server *s = ctx;
+	const union MHD_ConnectionInfo *info;
+
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		connection_end(s->connections, *context);
+		*context = NULL;
+		return;
+	}
+	if (s->client_ca)
+		ask_for_any(c);
+	info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	if (info)
+		*context = connections_add(s->connections, info->connect_fd);
+}
+
+/*
+ * Ten times a second streams that wait for memory try again; once a second
+ * late requests and slow clients are ended, and files looked at.
+ */
+static void *sweep(void *arg)
+{
+	struct server *s = arg;
+	unsigned tick = 0;
+	struct timespec at;
+
+	pthread_setname_np(pthread_self(), "web-sweep");
+	pthread_mutex_lock(&s->mu);
+	while (s->sweeping) {
+		at = clock_mono_at(clock_mono_ns() + TICK_NS);
+		pthread_cond_timedwait(&s->stop, &s->mu, &at);
+		pthread_mutex_unlock(&s->mu);
+		reply_wake_streams(s);
+		if (++tick % SWEEP_TICKS == 0) {
+			connections_sweep(s->connections);
+			auth_refresh(s->o.auth);
+		}
+		pthread_mutex_lock(&s->mu);
+	}
+	pthread_mutex_unlock(&s->mu);
+	return NULL;
+}
+
+static void run_handler(void *ctx, unsigned worker UNUSED)
+{
+	struct exchange *x = ctx;
+
+	entry_verify(x);
+	if (!x->answer.status)
+		exchange_parse_form(x);
+	if (!x->answer.status)
+		x->route->handle(x->server->o.ctx, &x->request, &x->answer);
+	reply_finish(x);
+	x->answered = true;
+	if (x->suspended)
+		MHD_resume_connection(x->connection);
+}
+
+/* The request is complete: answer it here, or have a worker do it. */
+static enum MHD_Result handle(struct exchange *x)
+{
+	struct server *s = x->server;
+	struct err err;
+
+	x->request.params.now_ms = clock_ms(NULL);
+	x->answer.work.deadline_ns =
+		x->started_ns + s->o.query_timeout_ms * 1000000;
+	x->answer.work.stop_ns = &s->stop_ns;
+	exchange_turn(x, CONNECTION_WORKING);
+	entry_check(x);
+	if (x->answer.status)
+		return reply_send(x);
+	if (!x->unverified && x->route->kind == ROUTE_QUICK) {
+		run_handler(x, 0);
+		return reply_send(x);
+	}
+	x->suspended = true;
+	MHD_suspend_connection(x->connection);
+	if (pool_submit(s->pool, x->client->work, run_handler, x, &err)) {
+		s->o.fail(&x->answer, &err);
+		x->answered = true;
+		MHD_resume_connection(x->connection);
+	}
+	return MHD_YES;
+}
+
+static size_t count_of(const char *text, char c)
+{
+	size_t n = 0;
+
+	while ((text = strchr(text, c))) {
+		text++;
+		n++;
+	}
+	return n;
+}
+
+/* The target as it came. No request yet: some end without being told so. */
+static void *on_target(void *ctx, const char *target, struct MHD_Connection *c)
+{
+	struct server *s = ctx;
+	struct connection *connection = exchange_connection(c);
+	struct connection_target *t = connection_target(connection);
+	bool wordy = count_of(target, '&') >= URL_PARAMS_MAX;
+
+	if (t) {
+		t->behind = target + strlen(target) + 1;
+		t->sound = !wordy && url_is_sound(str_of(target));
+	}
+	if (wordy)
+		connection_drop(s->connections, connection);
+	return NULL;
+}
+
+/* NOLINTNEXTLINE(readability-function-size): libmicrohttpd calls it so */
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
+				  const char *url, const char *method,
+				  const char *version, const char *data,
+				  size_t *data_len, void **state)
+{
+	struct exchange *x = *state;
+
+	if (!x) {
+		x = exchange_new(ctx, c, url, method, version);
+		*state = x;
+		/* Whatever its body is said to be, nobody waits for it. */
+		if (x->ambiguous)
+			entry_refuse_framing(x);
+		else if (!entry_refuse_body(x))
+			return MHD_YES;
+		return reply_send(x);
+	}
+	if (x->answered)
+		return reply_send(x);
+	if (*data_len) {
+		/* Too much is read and forgotten, so that the answer arrives. */
+		exchange_add(x, data, *data_len);
+		*data_len = 0;
+		return MHD_YES;
+	}
+	return handle(x);
+}
+
+static void on_completed(void *ctx, struct MHD_Connection *c, void **state,
+			 enum MHD_RequestTerminationCode why UNUSED)
+{
+	struct exchange *x = *state;
+	struct server *s = ctx;
+
+	connection_turn(s->connections, exchange_connection(c),
+			CONNECTION_READING);
+	if (!x)
+		return;
+	exchange_free(x);
+	*state = NULL;
+}
+
+static void start_guards(struct server *s)
+{
+	int64_t idle_ms = s->o.read_timeout_ms;
+	struct connections_options o = {
+		.max = s->o.max_connections,
+		.first_ms = idle_ms < FIRST_MS ? idle_ms : FIRST_MS,
+		.next_ms = idle_ms,
+		.send_rate = s->o.slow_client_rate,
+	};
+
+	s->connections = connections_new(&o);
+	s->limiter = limiter_new(s->o.rate_limit);
+	s->clients = clients_new(s->o.memory, s->pool);
+	pthread_mutex_init(&s->mu, NULL);
+	clock_cond_init(&s->stop);
+	s->sweeping = true;
+	if (pthread_create(&s->sweeper, NULL, sweep, s))
+		abort(); /* as when memory is out */
+}
+
+static void stop_guards(struct server *s)
+{
+	if (!s->sweeping)
+		return;
+	pthread_mutex_lock(&s->mu);
+	s->sweeping = false;
+	pthread_cond_signal(&s->stop);
+	pthread_mutex_unlock(&s->mu);
+	pthread_join(s->sweeper, NULL);
+}
+
+/* Where certificates come from, and what is offered; an empty list without. */
+static struct MHD_OptionItem *tls_options(struct server *s,
+					  struct MHD_OptionItem *out)
+{
+	size_t n = 0;
+
+	if (s->tls) {
+		tls_serve(auth_tls_material, s->o.auth);
+		s->client_ca = auth_client_ca(s->o.auth);
+		s->priorities = auth_tls_priorities(s->o.auth);
+		out[n++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_PRIORITIES,
+						    0, s->priorities };
+		out[n++] = (struct MHD_OptionItem){
+			MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, tls_callback()
+		};
+	}
+	if (s->client_ca)
+		out[n++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_TRUST,
+						    0, s->client_ca };
+	out[n] = (struct MHD_OptionItem){ MHD_OPTION_END, 0, NULL };
+	return out;
+}
+
+int server_start(const struct server_options *o, struct server **out,
+		 struct err *err)
+{
+	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD |
+			 MHD_ALLOW_SUSPEND_RESUME;
+	struct MHD_OptionItem tls[TLS_OPTIONS_MAX];
+	struct server *s;
+	int fd = -1;
+	struct regex *cors = NULL;
+	int rc = 0;
+
+	if (o->cors_origin)
+		rc = regex_new(str_of(o->cors_origin), &cors, NULL, err);
+	if (rc)
+		return err_wrap(err, rc, "--web.cors.origin");
+	rc = listen_on(o->address, &fd, err);
+	if (rc) {
+		regex_free(cors);
+		return rc;
+	}
+	s = mem_new(struct server);
+	s->cors = cors;
+	s->o = *o;
+	atomic_init(&s->stop_ns, INT64_MAX);
+	s->port = listen_port(fd);
+	s->pool = pool_start("query", o->threads,
+			     (size_t)o->max_connections + SPARE);
+	start_guards(s);
+	s->tls = auth_has_tls(o->auth);
+	if (s->tls)
+		flags |= MHD_USE_TLS;
+	s->daemon = MHD_start_daemon(
+		flags, 0, NULL, NULL, on_request, s, MHD_OPTION_ARRAY,
+		tls_options(s, tls), MHD_OPTION_URI_LOG_CALLBACK, on_target, s,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+		o->max_connections + SPARE, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned)(o->read_timeout_ms / 1000),
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+		MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)PER_IP_MAX,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_END);
+	if (!s->daemon) {
+		close(fd);
+		server_free(s);
+		return err_set(err, ERR_IO, "the HTTP server did not start");
+	}
+	*out = s;
+	return 0;
+}
+
+unsigned server_port(const struct server *s)
+{
+	return s->port;
+}
+
+void server_stop(struct server *s)
+{
+	int64_t now = clock_mono_ns();
+	MHD_socket fd;
+
+	if (!s || !s->daemon)
+		return;
+	reply_stop_streams(s);
+	fd = MHD_quiesce_daemon(s->daemon);
+	atomic_store(&s->stop_ns, now + STOP_WORK_NS);
+	/* Handlers end, and resume their connections, before the daemon. */
+	pool_stop(s->pool);
+	/* Else it would close connections with answers half sent. */
+	(void)connections_settle(s->connections, now + STOP_SEND_NS);
+	MHD_stop_daemon(s->daemon);
+	s->daemon = NULL;
+	if (fd != MHD_INVALID_SOCKET)
+		close(fd);
+}
+
+void server_free(struct server *s)
+{
+	if (!s)
+		return;
+	server_stop(s);
+	stop_guards(s);
+	connections_free(s->connections);
+	limiter_free(s->limiter);
+	clients_free(s->clients);
+	pool_free(s->pool);
+	regex_free(s->cors);
+	mem_free(s->client_ca);
+	mem_free(s->priorities);
+	mem_free(s);
+}

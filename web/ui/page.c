@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pages: / to pick a type and a selector and see series and times, and
+ * /targets. Rendered here, without scripts.
+ */
+#include <inttypes.h>
+
+#include "base/units.h"
+#include "base/url.h"
+#include "base/xml.h"
+#include "model/selector.h"
+#include "query/string_set.h"
+#include "web/handler/envelope.h"
+#include "web/ui/page.h"
+
+#define SERIES_SHOWN 200
+#define TIMES_SHOWN  120 /* of a series: the newest */
+#define TYPES_SHOWN  200
+
+static const char head[] =
+	"<!doctype html><html lang=en><meta charset=utf-8>"
+	"<meta name=viewport content='width=device-width'>"
+	"<title>everprof</title><style>"
+	"body{font:15px/1.5 system-ui,sans-serif;margin:0;color:#1d2733;"
+	"background:#f6f7f9}"
+	"header{background:#1d2733;color:#fff;padding:.6em 1.2em}"
+	"header a{color:#fff;margin-right:1.4em;text-decoration:none}"
+	"header b{margin-right:1.6em}"
+	"main{padding:1em 1.2em;max-width:78em}"
+	"form{display:flex;flex-wrap:wrap;gap:.6em;align-items:end;"
+	"margin-bottom:1em}"
+	"label{display:flex;flex-direction:column;font-size:.8em;color:#5b6775}"
+	"input,select,button{font:inherit;padding:.3em .5em;"
+	"border:1px solid #b9c2cc;border-radius:4px;background:#fff}"
+	"input[name=selector],input[name=query]{width:26em;"
+	"font-family:monospace}"
+	"table.top{font-size:.9em;margin:.7em 0}td.n{text-align:right;"
+	"white-space:nowrap;font-variant-numeric:tabular-nums}"
+	"button{background:#2866c7;color:#fff;border-color:#2866c7}"
+	"section{background:#fff;border:1px solid #dde2e8;border-radius:6px;"
+	"padding:.6em .9em;margin:.7em 0}"
+	"code{font:13px/1.5 monospace;word-break:break-all}"
+	".times{font:13px/1.7 monospace;margin-top:.4em}"
+	".times a{margin-right:.9em;white-space:nowrap}"
+	".error{background:#fdecea;border-color:#f3b6b0}"
+	".note{color:#5b6775}"
+	"table{border-collapse:collapse;background:#fff;width:100%}"
+	"th,td{text-align:left;padding:.3em .6em;"
+	"border-bottom:1px solid #dde2e8;vertical-align:top}"
+	".up{color:#18794e}.down{color:#b42318}"
+	"</style><header><b>everprof</b><a href='/'>Profiles</a>"
+	"<a href='/targets'>Targets</a><a href='/metrics'>Metrics</a></header>"
+	"<main>";
+
+#define POLICY                                            \
+	"default-src 'none'; style-src 'unsafe-inline'; " \
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+void page_begin(struct answer *a, struct request *r, const char *nonce)
+{
+	a->status = 200;
+	a->content_type = "text/html; charset=utf-8";
+	answer_header(a, "Content-Security-Policy",
+		      nonce ? arena_printf(&r->arena,
+					   POLICY "; script-src 'nonce-%s'",
+					   nonce) :
+			      POLICY);
+	answer_header(a, "Referrer-Policy", "no-referrer");
+	buf_str(&a->body, head);
+}
+
+static struct str param_or(const struct request *r, const char *name,
+			   const char *otherwise)
+{
+	struct str s;
+
+	return params_find(&r->params, name, &s) ? s : str_of(otherwise);
+}
+
+/* What the form asks for. */
+struct view {
+	struct str type;
+	struct str selector;
+	struct selector parsed;
+	int64_t from;
+	int64_t to;
+};
+
+static int view_parse(const struct request *r, struct view *v, struct err *err)
+{
+	int rc = 0;
+
+	v->type = param_or(r, "type", "");
+	v->selector = str_trim(param_or(r, "selector", ""));
+	if (v->selector.len && !str_is(v->selector, "{}"))
+		rc = selector_parse(v->selector, &v->parsed, err);
+	if (!rc)
+		rc = params_range(&r->params, r->params.now_ms - 3600000,
+				  r->params.now_ms, &v->from, &v->to, err);
+	return rc;
+}
+
+void page_end(struct answer *a)
+{
+	buf_str(&a->body, "</main></html>");
+}
+
+void page_field(struct answer *a, const struct request *r, const char *label,
+		const char *name, const char *otherwise)
+{
+	struct buf *b = &a->body;
+
+	buf_printf(b, "<label>%s<input name=%s value=\"", label, name);
+	xml_escape(b, param_or(r, name, otherwise));
+	buf_str(b, "\"></label>");
+}
+
+void page_hidden(struct answer *a, const struct request *r, const char *name)
+{
+	struct str s = param_or(r, name, "");
+
+	if (!s.len)
+		return;
+	buf_printf(&a->body, "<input type=hidden name=%s value=\"", name);
+	xml_escape(&a->body, s);
+	buf_str(&a->body, "\">");
+}
+
+void page_option(struct buf *b, struct str name, bool chosen)
+{
+	buf_printf(b, "<option%s>", chosen ? " selected" : "");
+	xml_escape(b, name);
+	buf_str(b, "</option>");
+}
+
+static void add_type(void *ctx, struct str type)
+{
+	string_set_add(ctx, type);
+}
+
+static void form(struct web *w, const struct request *r, const struct view *v,
+		 struct answer *a)
+{
+	struct buf *b = &a->body;
+	struct string_set types = { 0 };
+	struct querier *q;
+
+	buf_str(b, "<form><label>Profile type<select name=type>"
+		   "<option value=''>any</option>");
+	querier_open(w->o.db, &q);
+	querier_texts(q, str_of(LABEL_NAME), INT64_MIN, INT64_MAX, add_type,
+		      &types);
+	string_set_sort(&types);
+	for (size_t i = 0; i < types.count && i < TYPES_SHOWN; i++)
+		page_option(b, types.v[i], str_eq(types.v[i], v->type));
+	buf_str(b, "</select></label>");
+	page_field(a, r, "Selector, such as {job=\"app\"}", "selector", "");
+	page_field(a, r, "From", "from", "now-1h");
+	page_field(a, r, "To", "to", "now");
+	buf_str(b, "<button>Show</button></form>");
+	string_set_fini(&types);
+	querier_close(q);
+}
+
+/* A link to /report, but for its time and text. */
+static void report_link(struct buf *b, struct labels *labels)
+{
+	struct buf selector = { 0 };
+
+	labels_text(labels, &selector);
+	buf_str(b, "<a href=\"/report?query=");
+	url_escape(str_from(buf_bytes(&selector)), b);
+	buf_fini(&selector);
+}
+
+static void profile_link(struct buf *b, struct labels *labels, int64_t ms)
+{
+	char when[40];
+
+	time_format(ms, when);
+	report_link(b, labels);
+	buf_printf(b,
+		   "&amp;time=%" PRId64 "\" title=\"%" PRId64
+		   "\">%.10s %.12s</a>",
+		   ms, ms, when, when + 11);
+}
+
+static void series_section(struct buf *b, struct labels *labels,
+			   const struct view *v, const struct times_view *t)
+{
+	struct buf selector = { 0 };
+	size_t shown = t->count < TIMES_SHOWN ? t->count : TIMES_SHOWN;
+
+	labels_text(labels, &selector);
+	buf_str(b, "<section><code>");
+	xml_escape(b, str_from(buf_bytes(&selector)));
+	buf_printf(b, "</code> <span class=note>%zu profiles%s</span> ",
+		   t->count, shown < t->count ? ", the newest of them" : "");
+	report_link(b, labels);
+	buf_printf(b,
+		   "&amp;from=%" PRId64 "&amp;to=%" PRId64
+		   "\">Flame graph of all</a>",
+		   v->from, v->to);
+	buf_str(b, "<div class=times>");
+	for (size_t i = 0; i < shown; i++)
+		profile_link(b, labels, t->ms[t->count - 1 - i]);
+	buf_str(b, "</div></section>");
+	buf_fini(&selector);
+}
+
+static int sections(const struct view *v, struct querier *q, struct answer *a,
+		    struct err *err)
+{
+	size_t shown = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < querier_count(q) && !rc; i++) {
+		struct times_view t = { 0 };
+
+		if (shown == SERIES_SHOWN) {
+			buf_printf(&a->body,
+				   "<p class=note>%zu further series are not "
+				   "shown: narrow the selector.</p>",
+				   querier_count(q) - i);
+			break;
+		}
+		rc = query_check_deadline(&a->work, err);
+		if (!rc)
+			rc = querier_times(q, i, v->from, v->to, &t, err);
+		if (rc || !t.count)
+			continue;
+		series_section(&a->body, querier_labels(q, i), v, &t);
+		shown++;
+		rc = query_take_output(&a->work, err);
+	}
+	if (!rc && !shown)
+		buf_str(&a->body,
+			"<p class=note>No profiles in this time. The first "
+			"ones appear one scrape interval after the start; "
+			"<a href='/targets'>targets</a> tell what is "
+			"wrong.</p>");
+	return rc;
+}
+
+void page_error(struct answer *a, const struct err *err)
+{
+	(void)answer_status(a, err);
+	buf_str(&a->body, "<section class=error>");
+	xml_escape(&a->body, str_of(err->msg));
+	buf_str(&a->body, "</section>");
+}
+
+void page_missing(struct request *r, struct answer *a)
+{
+	struct err err;
+
+	err_set(&err, ERR_NOTFOUND,
+		"there is no such path; /api/v1/status/routes lists those there are");
+	if (!r->accepts_html) {
+		answer_error(a, &err);
+		return;
+	}
+	page_begin(a, r, NULL);
+	page_error(a, &err);
+	page_end(a);
+}
+
+void page_index(void *ctx, struct request *r, struct answer *a)
+{
+	struct web *w = ctx;
+	struct view v = { 0 };
+	struct matcher *all;
+	struct querier *q;
+	size_t count = 0;
+	struct err err;
+	int rc = view_parse(r, &v, &err);
+
+	page_begin(a, r, NULL);
+	form(w, r, &v, a);
+	if (!rc) {
+		all = arena_array(&r->arena, struct matcher,
+				  v.parsed.count + 1);
+		for (; count < v.parsed.count; count++)
+			all[count] = v.parsed.matchers[count];
+		if (v.type.len)
+			all[count++] =
+				(struct matcher){ .op = MATCH_EQ,
+						  .name = str_of(LABEL_NAME),
+						  .value = v.type };
+		querier_open(w->o.db, &q);
+		querier_select(q, all, count, v.from, v.to);
+		rc = sections(&v, q, a, &err);
+		querier_close(q);
+	}
+	if (rc)
+		page_error(a, &err);
+	page_end(a);
+	selector_fini(&v.parsed);
+}
+
+static void put_time(struct buf *b, int64_t ms)
+{
+	char when[40] = "never";
+
+	if (ms)
+		time_format(ms, when);
+	buf_str(b, when);
+}
+
+/* Labels before relabelling, folded away. */
+static void put_discovered(struct buf *b, const struct target_status *s)
+{
+	buf_str(b, "<details><summary>discovered</summary><code>");
+	for (size_t i = 0; i < s->discovered_count; i++) {
+		xml_escape(b, s->discovered[i].name);
+		buf_str(b, "=");
+		xml_escape(b, s->discovered[i].value);
+		buf_str(b, "<br>");
+	}
+	buf_str(b, "</code></details>");
+}
+
+static void target_row(void *ctx, const struct target_status *s)
+{
+	struct buf *b = ctx;
+	const char *health = target_health_name(s->health);
+	struct buf labels = { 0 };
+
+	labels_text(s->target->spec.labels, &labels);
+	buf_str(b, "<tr><td><code>");
+	xml_escape(b, str_of(s->target->spec.url));
+	buf_str(b, "</code><td><code>");
+	xml_escape(b, str_from(buf_bytes(&labels)));
+	buf_str(b, "</code>");
+	put_discovered(b, s);
+	buf_printf(b, "<td class=%s>%s<td>", health, health);
+	put_time(b, s->last_ms);
+	buf_printf(b, "<td>%.3f s<td>", (double)s->last_duration_ns / 1e9);
+	put_time(b, s->next_ms);
+	buf_str(b, "<td>");
+	xml_escape(b, str_of(s->last_error));
+	buf_fini(&labels);
+}
+
+static void dropped_row(void *ctx, const struct target_status *s)
+{
+	struct buf *b = ctx;
+
+	buf_str(b, "<tr><td>");
+	xml_escape(b, str_of(s->job));
+	buf_str(b, "<td>");
+	put_discovered(b, s);
+	buf_str(b, "<td>");
+	xml_escape(b, str_of(s->dropped));
+}
+
+static void count_dropped(void *ctx, const char *job UNUSED, size_t dropped)
+{
+	size_t *sum = ctx;
+
+	*sum += dropped;
+}
+
+void page_targets(void *ctx, struct request *r, struct answer *a)
+{
+	struct web *w = ctx;
+	size_t dropped = 0;
+
+	page_begin(a, r, NULL);
+	buf_str(&a->body, "<table><tr><th>Target<th>Labels<th>Health"
+			  "<th>Last scrape<th>Took<th>Next<th>Last error");
+	scrape_targets(w->o.scraper, false, target_row, &a->body);
+	buf_str(&a->body, "</table>");
+	scrape_dropped(w->o.scraper, count_dropped, &dropped);
+	if (dropped) {
+		buf_printf(&a->body, "<h2>Dropped: %zu</h2>", dropped);
+		buf_str(&a->body, "<table><tr><th>Job<th>Labels<th>Why");
+		scrape_targets(w->o.scraper, true, dropped_row, &a->body);
+		buf_str(&a->body, "</table>");
+	}
+	page_end(a);
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /report: the flame graph and the table of a profile, of all profiles of a
+ * range, or of the difference of two ranges.
+ */
+#include "web/ui/page_report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/random.h>
+
+#include "base/mem.h"
+#include "base/url.h"
+#include "base/xml.h"
+#include "pprof/flame_svg.h"
+#include "pprof/report.h"
+#include "pprof/report_graph.h"
+#include "pprof/report_text.h"
+#include "query/query_merge.h"
+#include "web/ui/page.h"
+
+#define MAX_NODES 6000
+#define ROWS      60
+#define WARNINGS  4
+
+/* What the page is about. */
+struct look {
+	struct query_spec source;
+	struct query_spec base;
+	bool has_base;
+	struct query_merge_options gather;
+	struct report_options report;
+};
+
+static bool is_given(const struct request *r, const char *name)
+{
+	struct str s;
+
+	return params_find(&r->params, name, &s) && s.len;
+}
+
+static int parse_times(struct query_spec *s, const struct request *r,
+		       const char *from_name, const char *to_name,
+		       struct err *err)
+{
+	struct time_param from = { from_name, NULL,
+				   r->params.now_ms - 3600000 };
+	struct time_param to = { to_name, NULL, r->params.now_ms };
+
+	s->merged = true;
+	return params_times(&r->params, &from, &to, &s->from, &s->to, err);
+}
+
+static int parse_source(struct look *l, struct request *r, struct err *err)
+{
+	struct time_param time = { "time", NULL, TIME_REQUIRED };
+	struct str text;
+	int rc = params_require(&r->params, "query", &text, err);
+
+	if (!rc)
+		rc = selector_parse(text, &l->source.selector, err);
+	if (!rc && is_given(r, "time")) {
+		rc = params_time(&r->params, &time, &l->source.time, err);
+		query_spec_at(&l->source, l->source.time);
+	} else if (!rc) {
+		rc = parse_times(&l->source, r, "from", "to", err);
+	}
+	return rc;
+}
+
+/* The base: another range, another selector, or both. */
+static int parse_base(struct look *l, struct request *r, struct err *err)
+{
+	struct str text = { 0 };
+	int rc;
+
+	l->has_base = is_given(r, "base_from") || is_given(r, "base_query");
+	if (is_given(r, "base_to") && !is_given(r, "base_from"))
+		return err_set(err, ERR_INVALID,
+			       "parameter \"base_from\" is missing");
+	if (!l->has_base)
+		return 0;
+	if (!params_find(&r->params, "base_query", &text) || !text.len)
+		(void)params_find(&r->params, "query", &text);
+	rc = selector_parse(text, &l->base.selector, err);
+	if (!rc && is_given(r, "base_from"))
+		return parse_times(&l->base, r, "base_from", "base_to", err);
+	l->base.merged = true;
+	l->base.from = l->source.from;
+	l->base.to = l->source.to;
+	return rc;
+}
+
+static int look_parse(struct look *l, struct request *r, struct err *err)
+{
+	static const char *const names[] = { "sample_index", "focus", "ignore",
+					     "granularity" };
+	struct str aggregate = { 0 };
+	int rc = parse_source(l, r, err);
+
+	if (!rc)
+		rc = parse_base(l, r, err);
+	report_options_init(&l->report);
+	l->report.node_count = ROWS;
+	for (size_t i = 0; i < ARRAY_SIZE(names) && !rc; i++) {
+		struct str s;
+
+		if (params_find(&r->params, names[i], &s) && s.len)
+			rc = report_option(&l->report, str_of(names[i]), s,
+					   err);
+	}
+	(void)params_find(&r->params, "aggregate", &aggregate);
+	if (!rc)
+		rc = aggregate_parse(aggregate, &l->gather.aggregate, err);
+	l->gather.one_type = true;
+	l->gather.sample_index = l->report.sample_index;
+	return rc;
+}
+
+static void look_fini(struct look *l)
+{
+	query_spec_fini(&l->source);
+	query_spec_fini(&l->base);
+}
+
+/* Rendering. */
+
+static void types(struct answer *a, const struct report *r)
+{
+	buf_str(&a->body, "<label>Sample type<select name=sample_index>");
+	for (size_t i = 0; i < r->p->types.count; i++)
+		page_option(&a->body, pprof_str(r->p, r->p->types.v[i].type),
+			    i == r->value);
+	buf_str(&a->body, "</select></label>");
+}
+
+static void aggregates(struct answer *a, const struct request *rq)
+{
+	static const char *const names[] = { "auto", "sum", "delta", "mean",
+					     "last" };
+	struct str chosen = str_of("auto");
+
+	(void)params_find(&rq->params, "aggregate", &chosen);
+	buf_str(&a->body, "<label>Aggregate<select name=aggregate>");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		page_option(&a->body, str_of(names[i]),
+			    str_is(chosen, names[i]));
+	buf_str(&a->body, "</select></label>");
+}
+
+/* r NULL: nothing was found. */
+static void form(struct answer *a, const struct request *rq,
+		 const struct report *r)
+{
+	static const char *const kept[] = { "ignore", "granularity",
+					    "base_query" };
+	bool single = is_given(rq, "time");
+
+	buf_str(&a->body, "<form action='/report'>");
+	page_field(a, rq, "Selector", "query", "");
+	if (single) {
+		page_field(a, rq, "Time", "time", "");
+	} else {
+		page_field(a, rq, "From", "from", "now-1h");
+		page_field(a, rq, "To", "to", "now");
+	}
+	if (r)
+		types(a, r);
+	if (!single)
+		aggregates(a, rq);
+	page_field(a, rq, "Focus", "focus", "");
+	page_field(a, rq, "Compare with, from", "base_from", "");
+	page_field(a, rq, "to", "base_to", "");
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+		page_hidden(a, rq, kept[i]);
+	if (!r)
+		page_hidden(a, rq, "sample_index");
+	buf_str(&a->body, "<button>Show</button></form>");
+}
+
+static void warnings(struct answer *a, struct arena *arena,
+		     const struct query_merge *g, const struct report *r)
+{
+	const char *v[WARNINGS];
+	size_t n = query_merge_warnings(g, arena, v, WARNINGS);
+
+	for (size_t i = 0; i < n; i++) {
+		buf_str(&a->body, "<section class=error>");
+		xml_escape(&a->body, str_of(v[i]));
+		buf_str(&a->body, "</section>");
+	}
+	for (size_t i = 0; i < r->unmatched.count; i++)
+		buf_printf(&a->body,
+			   "<section class=error>%s expression matched no "
+			   "samples</section>",
+			   r->unmatched.names[i]);
+}
+
+static void cell(struct answer *a, const struct report *r, int64_t v)
+{
+	struct buf value = { 0 };
+
+	report_value(r, v, &value);
+	buf_str(&a->body, "<td class=n>");
+	xml_escape(&a->body, str_from(buf_bytes(&value)));
+	buf_fini(&value);
+	if (r->total)
+		buf_printf(&a->body, "<td class=n>%.2f%%",
+			   100 * (double)v / (double)r->total);
+	else
+		buf_str(&a->body, "<td>");
+}
+
+static int table(struct answer *a, struct report *r, struct err *err)
+{
+	struct graph g;
+	int rc = report_graph(r, &g, err);
+
+	if (rc) {
+		graph_fini(&g);
+		return rc;
+	}
+	buf_str(&a->body, "<table class=top><tr><th colspan=2>Flat"
+			  "<th colspan=2>Cum<th>Function");
+	for (size_t i = 0; i < g.shown.count; i++) {
+		const struct graph_node *n = &g.node[g.shown.v[i]];
+		struct node *node = &r->nodes.v.v[g.shown.v[i]];
+
+		buf_str(&a->body, "<tr>");
+		cell(a, r, n->flat);
+		cell(a, r, n->cum);
+		buf_str(&a->body, "<td><code title=\"");
+		xml_escape(&a->body, pprof_str(r->p, node->file));
+		buf_str(&a->body, "\">");
+		xml_escape(&a->body, node->text);
+		buf_str(&a->body, "</code>");
+	}
+	buf_str(&a->body, "</table>");
+	graph_fini(&g);
+	return 0;
+}
+
+/* A page under way. */
+struct view {
+	struct answer *a;
+	struct request *rq;
+	struct look *l;
+	struct query_merge source;
+	struct query_merge base;
+	const char *nonce;
+};
+
+/* &name=value, escaped, of a parameter that the page has. */
+static void link_param(struct view *v, const char *name, const char *from)
+{
+	struct buf *out = &v->a->body;
+	struct str s;
+
+	if (!params_find(&v->rq->params, from, &s) || !s.len)
+		return;
+	buf_printf(out, "&amp;%s=", name);
+	url_escape(s, out);
+}
+
+/* The same as a file, for other tools. */
+static void downloads(struct view *v)
+{
+	static const char *const reports[] = { "proto", "speedscope", "folded",
+					       "flamegraph", "dot" };
+	static const char *const same[] = { "aggregate", "sample_index",
+					    "focus", "ignore", "granularity" };
+	const struct query_spec *s = &v->l->source;
+	struct buf *out = &v->a->body;
+
+	if (v->l->has_base)
+		return;
+	buf_str(out, "<p class=note>");
+	for (size_t i = 0; i < ARRAY_SIZE(reports); i++) {
+		buf_printf(out,
+			   "<a href=\"/api/v1/query?format=text&amp;report=%s"
+			   "&amp;mode=%s&amp;from=%" PRId64 "&amp;to=%" PRId64
+			   "&amp;time=%" PRId64 "&amp;match=exact",
+			   reports[i], s->merged ? "merge" : "single", s->from,
+			   s->to, s->time);
+		link_param(v, "query", "query");
+		for (size_t k = 0; k < ARRAY_SIZE(same); k++)
+			link_param(v, same[k], same[k]);
+		buf_printf(out, "\">%s</a> ", reports[i]);
+	}
+	buf_str(out, "</p>");
+}
+
+static int render(struct view *v, struct report *r, struct err *err)
+{
+	struct answer *a = v->a;
+	struct flame f;
+	int rc;
+
+	form(a, v->rq, r);
+	warnings(a, &v->rq->arena, &v->source, r);
+	buf_printf(&a->body,
+		   "<p class=note>%zu profiles of %zu series. A click on a "
+		   "frame zooms, a double click goes back.</p><section>",
+		   v->source.profiles, v->source.series);
+	rc = flame_init(&f, r, MAX_NODES, err);
+	if (!rc)
+		flame_svg(r, &f, &a->body);
+	flame_fini(&f);
+	buf_str(&a->body, "</section>");
+	if (!rc)
+		rc = table(a, r, err);
+	downloads(v);
+	if (v->nonce)
+		buf_printf(&a->body, "<script nonce='%s'>%s</script>", v->nonce,
+			   flame_script);
+	return rc ? rc : query_take_output(&a->work, err);
+}
+
+static int show(struct view *v, struct err *err)
+{
+	/* Both sides stay, to be drawn beside each other. */
+	const struct merge_diff_options diff = { .label_base = true };
+	struct merge *both = merge_new();
+	struct pprof *p;
+	struct report r;
+	int rc = query_merge_finish(&v->source, &p, err);
+
+	if (!rc && v->l->has_base)
+		rc = query_merge_subtract(&v->base, both, &diff, &p, err);
+	v->l->report.effort = query_merge_effort(&v->source);
+	if (!rc)
+		rc = report_init(&r, REPORT_TOP, p, &v->l->report, err);
+	if (!rc) {
+		rc = render(v, &r, err);
+		report_fini(&r);
+	}
+	merge_free(both);
+	return rc;
+}
+
+static int gather_and_show(struct web *w, struct view *v, struct err *err)
+{
+	struct look *l = v->l;
+	int rc;
+
+	query_merge_init(&v->source, w->o.db, &v->a->work, &l->gather);
+	query_merge_init(&v->base, w->o.db, &v->a->work, &l->gather);
+	rc = query_merge_run(&v->source, &l->source, err);
+	if (!rc && l->has_base)
+		rc = query_merge_run(&v->base, &l->base, err);
+	if (!rc)
+		rc = show(v, err);
+	query_merge_fini(&v->source);
+	query_merge_fini(&v->base);
+	return rc;
+}
+
+/* A value that nobody can guess, for the page's own script alone. */
+static const char *make_nonce(struct request *r)
+{
+	uint8_t bytes[16] = { 0 };
+	char *text = arena_alloc(&r->arena, 2 * sizeof(bytes) + 1);
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return NULL; /* without a script, then */
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+	return text;
+}
+
+void page_report(void *ctx, struct request *r, struct answer *a)
+{
+	struct look l = { 0 };
+	struct view v = { .a = a, .rq = r, .l = &l, .nonce = make_nonce(r) };
+	size_t start;
+	struct err err;
+	int rc = look_parse(&l, r, &err);
+
+	page_begin(a, r, v.nonce);
+	start = a->body.len;
+	if (!rc)
+		rc = gather_and_show(ctx, &v, &err);
+	if (rc) {
+		a->body.len = start; /* nothing that is half */
+		form(a, r, NULL);
+		/* The empty form is a page like others. */
+		if (r->params.count)
+			page_error(a, &err);
+		else
+			a->status = 200;
+	}
+	page_end(a);
+	look_fini(&l);
+}
