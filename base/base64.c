@@ -2,7 +2,7 @@
 #include "base/base64.h"
 
 /* -1: no digit. */
-static int digit(char c)
+static int base64_read_digit(char c)
 {
 	if (c >= 'A' && c <= 'Z')
 		return c - 'A';
@@ -25,7 +25,7 @@ bool base64_decode(struct str text, struct buf *out)
 	if (text.len % 4)
 		return false;
 	for (size_t i = 0; i < text.len - pad; i++) {
-		int d = digit(text.ptr[i]);
+		int d = base64_read_digit(text.ptr[i]);
 
 		if (d < 0) {
 			out->len = start;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Base64 (RFC 4648, section 4), decoded strictly.
+ *
+ * Ownership: appends to the caller's buffer.
+ * Threads: pure functions.
  */
 #ifndef BASE_BASE64_H
 #define BASE_BASE64_H

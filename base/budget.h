@@ -2,6 +2,8 @@
 /*
  * Budget: a bound on memory that many threads share.
  *
+ * Ownership: the owner of a budget outlives whoever takes from it; a parent
+ * outlives its shares.
  * Threads: any.
  */
 #ifndef BASE_BUDGET_H

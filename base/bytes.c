@@ -72,18 +72,18 @@ struct str str_cut(struct str s, char sep, struct str *rest)
 	return (struct str){ .ptr = s.ptr, .len = n };
 }
 
-static bool is_space(char c)
+static bool bytes_is_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 struct str str_trim(struct str s)
 {
-	while (s.len && is_space(s.ptr[0])) {
+	while (s.len && bytes_is_space(s.ptr[0])) {
 		s.ptr++;
 		s.len--;
 	}
-	while (s.len && is_space(s.ptr[s.len - 1]))
+	while (s.len && bytes_is_space(s.ptr[s.len - 1]))
 		s.len--;
 	return s;
 }

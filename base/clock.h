@@ -3,6 +3,7 @@
  * Clocks. Modules that judge the time of day take a struct clock, so that
  * tests can stop it and move it.
  *
+ * Ownership: borrowed by whoever reads it.
  * Threads: any; setting is atomic.
  */
 #ifndef BASE_CLOCK_H

@@ -91,7 +91,7 @@ static bool have_hardware(void)
 }
 #endif
 
-uint32_t crc32c(uint32_t seed, struct bytes b)
+uint32_t crc32c_extend(uint32_t seed, struct bytes b)
 {
 	return have_hardware() ? crc32c_hardware(seed, b) :
 				 crc32c_portable(seed, b);

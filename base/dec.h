@@ -9,6 +9,9 @@
  *	uint8_t version = dec_u8(&d);
  *	if (d.bad)
  *		return ERR_CORRUPT;
+ *
+ * Ownership: borrows the input, which must outlive it.
+ * Threads: one thread a decoder.
  */
 #ifndef BASE_DEC_H
 #define BASE_DEC_H

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Attributes and the few macros that every file may use.
+ *
+ * Ownership: nothing to own.
+ * Threads: none involved.
  */
 #ifndef BASE_DEFS_H
 #define BASE_DEFS_H

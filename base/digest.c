@@ -4,7 +4,7 @@
 #include <openssl/evp.h>
 #include <stdlib.h>
 
-static void digest(const EVP_MD *md, struct bytes b, uint8_t *out)
+static void digest_compute(const EVP_MD *md, struct bytes b, uint8_t *out)
 {
 	if (!EVP_Digest(b.ptr, b.len, out, NULL, md, NULL))
 		abort(); /* out of memory */
@@ -12,10 +12,10 @@ static void digest(const EVP_MD *md, struct bytes b, uint8_t *out)
 
 void digest_md5(struct bytes b, uint8_t out[DIGEST_MD5_SIZE])
 {
-	digest(EVP_md5(), b, out);
+	digest_compute(EVP_md5(), b, out);
 }
 
 void digest_sha256(struct bytes b, uint8_t out[DIGEST_SHA256_SIZE])
 {
-	digest(EVP_sha256(), b, out);
+	digest_compute(EVP_sha256(), b, out);
 }

@@ -3,6 +3,7 @@
  * Cryptographic digests, on libcrypto: where others' formulas ask for them.
  * Our own checksums are hash.h and crc32c.h.
  *
+ * Ownership: keeps nothing.
  * Threads: pure.
  */
 #ifndef BASE_DIGEST_H

@@ -3,6 +3,9 @@
  * Encoder: fixed-width integers (big-endian, as in Prometheus' formats) and
  * varints (LEB128, zigzag for signed ones), appended to a buffer. A full
  * buffer is the buffer's sticky `over`.
+ *
+ * Ownership: appends to the caller's buffer.
+ * Threads: one thread a buffer.
  */
 #ifndef BASE_ENC_H
 #define BASE_ENC_H

@@ -6,6 +6,10 @@
  * with a sentence for a person. The code says what the caller should do; the
  * message says what happened. err may be NULL when the caller needs only the
  * code. Nothing here allocates, and no state is global.
+ *
+ * Ownership: an error is a plain value of the caller; messages are copied into
+ * it.
+ * Threads: one thread an error.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H

@@ -3,8 +3,8 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -113,7 +113,7 @@ int fs_size(struct fs *fs, const char *path, uint64_t *out, struct err *err)
 	return rc;
 }
 
-static int remove_entry(struct fs *fs, const char *path, struct err *err)
+static int fs_remove_entry(struct fs *fs, const char *path, struct err *err)
 {
 	struct stat st;
 	int rc = stat_path(fs, path, &st, err);
@@ -136,7 +136,7 @@ int fs_remove_dir(struct fs *fs, const char *path, struct err *err)
 		CLEANUP(mem_freep)
 		char *name = mem_printf("%s/%s", path, l.names[i]);
 
-		rc = remove_entry(fs, name, err);
+		rc = fs_remove_entry(fs, name, err);
 	}
 	name_list_fini(&l);
 	if (rc)
@@ -145,7 +145,7 @@ int fs_remove_dir(struct fs *fs, const char *path, struct err *err)
 	return fs_call_done(fs, &call, rc ? rc : rmdir(path), err);
 }
 
-static int by_name(const void *a, const void *b)
+static int fs_by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -191,7 +191,7 @@ int fs_list(struct fs *fs, const char *path, struct name_list *out,
 		return rc;
 	}
 	if (l.count)
-		qsort(l.names, l.count, sizeof(*l.names), by_name);
+		qsort(l.names, l.count, sizeof(*l.names), fs_by_name);
 	*out = l;
 	return 0;
 }

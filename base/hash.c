@@ -5,7 +5,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-uint64_t hash64(struct bytes b)
+uint64_t hash_bytes(struct bytes b)
 {
 	return XXH3_64bits(b.ptr, b.len);
 }

@@ -17,7 +17,7 @@ static const char *const level_names[] = {
 	[LOG_ERROR] = "error",
 };
 
-static void timestamp(char out[40])
+static void log_write_timestamp(char out[40])
 {
 	struct timespec ts;
 	struct tm tm;
@@ -71,7 +71,7 @@ void log_event(const struct log *log, enum log_level level, const char *msg,
 
 	if (!log || level < log->level)
 		return;
-	timestamp(ts);
+	log_write_timestamp(ts);
 	field_out(&b, log->json, "ts", ts, 0);
 	field_out(&b, log->json, "level", level_names[level], 0);
 	field_out(&b, log->json, "msg", msg, 0);

@@ -7,6 +7,8 @@
  *
  * Only cmd/ and the owners of loops log; libraries return errors.
  *
+ * Ownership: a log borrows its file; texts of fields are borrowed for the
+ * call.
  * Threads: any; each line is one write.
  */
 #ifndef BASE_LOG_H

@@ -100,8 +100,8 @@ static struct family *family_locked(struct metrics *m, const char *name,
 	return f;
 }
 
-static bool same_labels(const struct metric_labels *a,
-			const struct metric_labels *b)
+static bool metrics_same_labels(const struct metric_labels *a,
+				const struct metric_labels *b)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(a->name); i++) {
 		if (!a->name[i] != !b->name[i])
@@ -123,7 +123,7 @@ static struct child *child_locked(struct family *f,
 	if (!labels)
 		labels = &none;
 	for (; *at; at = &(*at)->next) {
-		if (same_labels(&(*at)->labels, labels))
+		if (metrics_same_labels(&(*at)->labels, labels))
 			return *at;
 	}
 	c = mem_new(struct child);
@@ -225,8 +225,10 @@ static void write_escaped(struct buf *out, const char *value)
 }
 
 /* name{labels,extra="…"}, without what is not there */
-static void write_name(struct buf *out, const char *name, const char *suffix,
-		       const struct metric_labels *labels, const char *le)
+static void metrics_write_name(struct buf *out, const char *name,
+			       const char *suffix,
+			       const struct metric_labels *labels,
+			       const char *le)
 {
 	bool any = false;
 
@@ -260,12 +262,12 @@ static void write_histogram(struct buf *out, const struct family *f,
 				 (double)bounds_ms[i] / 1000);
 		else
 			snprintf(le, sizeof(le), "+Inf");
-		write_name(out, f->name, "_bucket", &c->labels, le);
+		metrics_write_name(out, f->name, "_bucket", &c->labels, le);
 		buf_printf(out, "%lld\n", (long long)count);
 	}
-	write_name(out, f->name, "_sum", &c->labels, NULL);
+	metrics_write_name(out, f->name, "_sum", &c->labels, NULL);
 	buf_printf(out, "%.9g\n", (double)atomic_load(&h->sum_ns) / 1e9);
-	write_name(out, f->name, "_count", &c->labels, NULL);
+	metrics_write_name(out, f->name, "_count", &c->labels, NULL);
 	buf_printf(out, "%lld\n", (long long)count);
 }
 
@@ -279,7 +281,7 @@ static void write_child(struct buf *out, const struct family *f,
 		return;
 	}
 	v = c->fn ? c->fn(c->ctx) : metric_get(&c->metric);
-	write_name(out, f->name, "", &c->labels, NULL);
+	metrics_write_name(out, f->name, "", &c->labels, NULL);
 	if (f->scale != 0)
 		buf_printf(out, "%.9g\n", (double)v * f->scale);
 	else

@@ -9,7 +9,7 @@
  * Both halves reach the bits that choose a slot: keys whose halves grow
  * together, as those of a deep recursion do, would else share a few.
  */
-static size_t home_of(uint64_t key)
+static size_t pairs_home_of(uint64_t key)
 {
 	uint64_t h = key * 0x9e3779b97f4a7c15u;
 
@@ -17,16 +17,16 @@ static size_t home_of(uint64_t key)
 	return (size_t)(h ^ h >> 32);
 }
 
-static struct pairs_slot *find(const struct pairs *p, uint64_t key)
+static struct pairs_slot *pairs_find(const struct pairs *p, uint64_t key)
 {
-	size_t i = home_of(key) & p->mask;
+	size_t i = pairs_home_of(key) & p->mask;
 
 	while (p->slots[i].number && p->slots[i].key != key)
 		i = (i + 1) & p->mask;
 	return &p->slots[i];
 }
 
-static void grow(struct pairs *p)
+static void pairs_grow(struct pairs *p)
 {
 	struct pairs bigger = { .count = p->count };
 	size_t slots = p->slots ? p->mask + 1 : 0;
@@ -35,7 +35,7 @@ static void grow(struct pairs *p)
 	bigger.slots = mem_zalloc(bigger.mask + 1, sizeof(*bigger.slots));
 	for (size_t i = 0; i < slots; i++) {
 		if (p->slots[i].number)
-			*find(&bigger, p->slots[i].key) = p->slots[i];
+			*pairs_find(&bigger, p->slots[i].key) = p->slots[i];
 	}
 	mem_free(p->slots);
 	*p = bigger;
@@ -47,8 +47,8 @@ uint32_t *pairs_at(struct pairs *p, uint32_t a, uint32_t b)
 	struct pairs_slot *slot;
 
 	if (!p->slots || p->count > p->mask / 4 * 3)
-		grow(p);
-	slot = find(p, key);
+		pairs_grow(p);
+	slot = pairs_find(p, key);
 	if (!slot->number) {
 		slot->key = key;
 		p->count++;

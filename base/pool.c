@@ -99,7 +99,7 @@ static struct task *pick_locked(struct pool *p, struct pool_group **of)
 	return NULL;
 }
 
-static void finish(struct pool *p, struct pool_group *g)
+static void pool_finish(struct pool *p, struct pool_group *g)
 {
 	bool gone;
 
@@ -133,7 +133,7 @@ static void *worker_run(void *arg)
 			return NULL;
 		t->fn(t->ctx, w->number);
 		mem_free(t);
-		finish(p, g);
+		pool_finish(p, g);
 	}
 }
 

@@ -4,6 +4,7 @@
  * groups that wait are served in turn, and none has more than three quarters
  * of the workers.
  *
+ * Ownership: pool_free() ends it; what a job works on is the submitter's.
  * Threads: pool_submit() from any. Shutdown: pool_stop() runs what is queued,
  * joins, and refuses what comes later; then pool_free().
  */

@@ -39,7 +39,7 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 	pass_on();
 }
 
-static void install(void)
+static void sigbus_install(void)
 {
 	/* SA_NODEFER: siglongjmp() does not give the signal mask back. */
 	struct sigaction action = { .sa_sigaction = on_sigbus,
@@ -53,7 +53,7 @@ bool sigbus_copy(void *to, const void *from, size_t n)
 {
 	struct copying c = { .from = from, .end = (const char *)from + n };
 
-	pthread_once(&installed, install);
+	pthread_once(&installed, sigbus_install);
 	if (sigsetjmp(c.failed, 0)) {
 		current = NULL;
 		return false;

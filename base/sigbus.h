@@ -4,6 +4,7 @@
  * it cannot provide (a bad sector, or a file that was cut short) by SIGBUS,
  * which would end the process.
  *
+ * Ownership: the guard is the caller's, on its stack.
  * Threads: any.
  */
 #ifndef BASE_SIGBUS_H

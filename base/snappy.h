@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Snappy's block format, which Prometheus uses in its WAL and on the wire.
+ *
+ * Ownership: appends to the caller's buffer.
+ * Threads: pure functions.
  */
 #ifndef BASE_SNAPPY_H
 #define BASE_SNAPPY_H

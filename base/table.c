@@ -10,7 +10,7 @@
 #define FREE ((uint64_t)0)
 #define GONE ((uint64_t)1 << 32) /* number part 0, so no pair looks so */
 
-static uint64_t pair(uint64_t hash, uint32_t number)
+static uint64_t table_make_pair(uint64_t hash, uint32_t number)
 {
 	return (hash >> 32) << 32 | ((uint64_t)number + 1);
 }
@@ -19,7 +19,7 @@ static uint64_t pair(uint64_t hash, uint32_t number)
  * A slot keeps only the upper half of its hash, so the lower half, its home,
  * must be found again: spread the upper half instead and use that everywhere.
  */
-static uint64_t home_of(uint64_t hash)
+static uint64_t table_home_of(uint64_t hash)
 {
 	return (hash >> 32) * 0x9e3779b97f4a7c15u >> 20;
 }
@@ -29,7 +29,7 @@ uint32_t table_find(const struct table *t, uint64_t hash, table_same_fn same,
 {
 	if (!t->slots)
 		return TABLE_NONE;
-	for (size_t i = home_of(hash) & t->mask; t->slots[i] != FREE;
+	for (size_t i = table_home_of(hash) & t->mask; t->slots[i] != FREE;
 	     i = (i + 1) & t->mask) {
 		uint64_t slot = t->slots[i];
 
@@ -41,7 +41,7 @@ uint32_t table_find(const struct table *t, uint64_t hash, table_same_fn same,
 	return TABLE_NONE;
 }
 
-static void put(struct table *t, uint64_t home, uint64_t slot)
+static void table_put(struct table *t, uint64_t home, uint64_t slot)
 {
 	size_t i = home & t->mask;
 
@@ -51,7 +51,7 @@ static void put(struct table *t, uint64_t home, uint64_t slot)
 }
 
 /* Move to so many slots, a power of two, without those that are gone. */
-static void resize(struct table *t, size_t want)
+static void table_resize(struct table *t, size_t want)
 {
 	size_t slots = t->slots ? t->mask + 1 : 0;
 	struct table bigger = { .count = t->count, .used = t->count };
@@ -60,18 +60,19 @@ static void resize(struct table *t, size_t want)
 	bigger.slots = mem_zalloc(bigger.mask + 1, sizeof(*bigger.slots));
 	for (size_t i = 0; i < slots; i++) {
 		if ((uint32_t)t->slots[i])
-			put(&bigger, home_of(t->slots[i]), t->slots[i]);
+			table_put(&bigger, table_home_of(t->slots[i]),
+				  t->slots[i]);
 	}
 	mem_free(t->slots);
 	*t = bigger;
 }
 
-static void grow(struct table *t)
+static void table_grow(struct table *t)
 {
 	size_t slots = t->slots ? t->mask + 1 : 0;
 	size_t want = slots && t->count < slots / 4 ? slots : slots * 2;
 
-	resize(t, want ? want : SLOTS_MIN);
+	table_resize(t, want ? want : SLOTS_MIN);
 }
 
 void table_reserve(struct table *t, size_t n)
@@ -81,23 +82,23 @@ void table_reserve(struct table *t, size_t n)
 	while (t->used + n > want / 4 * 3)
 		want *= 2;
 	if (!t->slots || want > t->mask + 1)
-		resize(t, want);
+		table_resize(t, want);
 }
 
 void table_add(struct table *t, uint64_t hash, uint32_t number)
 {
 	assert(number != TABLE_NONE);
 	if (!t->slots || t->used + 1 > (t->mask + 1) / 4 * 3)
-		grow(t);
-	put(t, home_of(hash), pair(hash, number));
+		table_grow(t);
+	table_put(t, table_home_of(hash), table_make_pair(hash, number));
 	t->used++;
 	t->count++;
 }
 
 void table_remove(struct table *t, uint64_t hash, uint32_t number)
 {
-	uint64_t want = pair(hash, number);
-	size_t i = home_of(hash) & t->mask;
+	uint64_t want = table_make_pair(hash, number);
+	size_t i = table_home_of(hash) & t->mask;
 
 	while (t->slots[i] != want) {
 		assert(t->slots[i] != FREE);

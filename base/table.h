@@ -6,6 +6,8 @@
  * The caller compares keys: table_find() goes through the numbers whose hash
  * agrees in 32 bits, until `same` says yes.
  *
+ * Ownership: table_fini() frees; the table holds numbers, never the things
+ * themselves.
  * Threads: the caller locks.
  */
 #ifndef BASE_TABLE_H

@@ -45,7 +45,7 @@ void tar_free(struct tar *t)
 	mem_free(t);
 }
 
-static int failed(struct tar *t, struct err *err)
+static int tar_set_failed(struct tar *t, struct err *err)
 {
 	return err_set(err, ERR_INVALID, "tar: %s",
 		       archive_error_string(t->archive));
@@ -68,13 +68,14 @@ int tar_add(struct tar *t, const char *path, int64_t mtime_ms,
 	    archive_write_data(t->archive, content.ptr, content.len) !=
 		    (la_ssize_t)content.len ||
 	    archive_write_finish_entry(t->archive) != ARCHIVE_OK)
-		rc = failed(t, err);
+		rc = tar_set_failed(t, err);
 	archive_entry_free(e);
 	return rc;
 }
 
 int tar_end(struct tar *t, struct err *err)
 {
-	return archive_write_close(t->archive) == ARCHIVE_OK ? 0 :
-							       failed(t, err);
+	return archive_write_close(t->archive) == ARCHIVE_OK ?
+		       0 :
+		       tar_set_failed(t, err);
 }

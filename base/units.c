@@ -23,7 +23,7 @@ static const struct {
 	{ "ms", 1 },
 };
 
-static size_t digits(struct str s)
+static size_t units_count_digits(struct str s)
 {
 	size_t n = 0;
 
@@ -32,7 +32,7 @@ static size_t digits(struct str s)
 	return n;
 }
 
-static size_t letters(struct str s)
+static size_t units_count_letters(struct str s)
 {
 	size_t n = 0;
 
@@ -41,7 +41,7 @@ static size_t letters(struct str s)
 	return n;
 }
 
-static struct str take(struct str *s, size_t n)
+static struct str units_take(struct str *s, size_t n)
 {
 	struct str head = { .ptr = s->ptr, .len = n };
 
@@ -53,8 +53,8 @@ static struct str take(struct str *s, size_t n)
 /* One "<number><unit>", the unit being after *next in the table. */
 static bool duration_part(struct str *s, size_t *next, int64_t *total)
 {
-	struct str number = take(s, digits(*s));
-	struct str unit = take(s, letters(*s));
+	struct str number = units_take(s, units_count_digits(*s));
+	struct str unit = units_take(s, units_count_letters(*s));
 	int64_t n;
 
 	if (!str_to_i64(number, &n))
@@ -137,7 +137,7 @@ int size_parse(struct str s, int64_t *bytes, struct err *err)
 	while (n < s.len &&
 	       ((s.ptr[n] >= '0' && s.ptr[n] <= '9') || s.ptr[n] == '.'))
 		n++;
-	take(&unit, n);
+	units_take(&unit, n);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		char *end;
 
@@ -165,7 +165,7 @@ static bool two_digits(const char *p, int low, int high, int *out)
 }
 
 /* ".678": milliseconds, further digits are cut. */
-static bool fraction(struct str *s, int64_t *ms)
+static bool units_read_fraction(struct str *s, int64_t *ms)
 {
 	int64_t unit = 100;
 	size_t n;
@@ -173,16 +173,16 @@ static bool fraction(struct str *s, int64_t *ms)
 	*ms = 0;
 	if (!s->len || s->ptr[0] != '.')
 		return true;
-	take(s, 1);
-	n = digits(*s);
+	units_take(s, 1);
+	n = units_count_digits(*s);
 	for (size_t i = 0; i < n; i++, unit /= 10)
 		*ms += (s->ptr[i] - '0') * unit;
-	take(s, n);
+	units_take(s, n);
 	return n;
 }
 
 /* "Z", "+02:00", "-0700" */
-static bool offset(struct str s, int64_t *ms)
+static bool units_read_offset(struct str s, int64_t *ms)
 {
 	int hours;
 	int minutes;
@@ -200,7 +200,7 @@ static bool offset(struct str s, int64_t *ms)
 	return true;
 }
 
-static bool rfc3339(struct str s, int64_t *ms)
+static bool units_parse_rfc3339(struct str s, int64_t *ms)
 {
 	struct tm tm = { 0 };
 	const char *p = s.ptr;
@@ -222,8 +222,8 @@ static bool rfc3339(struct str s, int64_t *ms)
 		return false;
 	tm.tm_year = century * 100 + year - 1900;
 	tm.tm_mon--;
-	take(&s, 19);
-	if (!fraction(&s, &part) || !offset(s, &zone))
+	units_take(&s, 19);
+	if (!units_read_fraction(&s, &part) || !units_read_offset(s, &zone))
 		return false;
 	day = tm.tm_mday;
 	*ms = (int64_t)timegm(&tm) * 1000 + part - zone;
@@ -240,16 +240,16 @@ static bool short_time(struct str s, int64_t now_ms, int64_t *ms)
 	time_format(now_ms, text);
 	if (dated) {
 		memcpy(text, s.ptr, 10);
-		take(&clock, 10);
+		units_take(&clock, 10);
 		if (clock.len && *clock.ptr != ' ' && *clock.ptr != 'T')
 			return false;
-		take(&clock, clock.len > 0);
+		units_take(&clock, clock.len > 0);
 	}
 	if (clock.len != 8 && clock.len != 5 && !(dated && s.len == 10))
 		return false;
 	snprintf(text + 10, sizeof(text) - 10, "T%.*s%sZ", STR_ARG(clock),
 		 &"00:00:00"[clock.len]);
-	return rfc3339(str_of(text), ms);
+	return units_parse_rfc3339(str_of(text), ms);
 }
 
 int time_parse(struct str s, int64_t now_ms, int64_t *ms, struct err *err)
@@ -266,7 +266,7 @@ int time_parse(struct str s, int64_t now_ms, int64_t *ms, struct err *err)
 	    str_starts(s, str_of("now+"))) {
 		bool minus = s.ptr[relative ? 0 : 3] == '-';
 
-		take(&rest, relative ? 1 : 4);
+		units_take(&rest, relative ? 1 : 4);
 		if (duration_parse(rest, &back, err))
 			return ERR_INVALID;
 		if (minus ? __builtin_sub_overflow(now_ms, back, ms) :
@@ -274,7 +274,7 @@ int time_parse(struct str s, int64_t now_ms, int64_t *ms, struct err *err)
 			*ms = minus ? INT64_MIN : INT64_MAX;
 		return 0;
 	}
-	if (rfc3339(s, ms) || short_time(s, now_ms, ms))
+	if (units_parse_rfc3339(s, ms) || short_time(s, now_ms, ms))
 		return 0;
 	return err_set(
 		err, ERR_INVALID,

@@ -2,6 +2,7 @@
 /*
  * Durations and sizes as Prometheus writes them.
  *
+ * Ownership: writes into the caller's buffers.
  * Threads: pure functions.
  */
 #ifndef BASE_UNITS_H

@@ -16,7 +16,7 @@ void url_escape(struct str s, struct buf *out)
 	}
 }
 
-static int hex(char c)
+static int url_read_hex(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -30,28 +30,28 @@ static int hex(char c)
 /* Whether two hexadecimal digits follow the "%" there. */
 static bool is_escape(struct str s, size_t i)
 {
-	return i + 2 < s.len && hex(s.ptr[i + 1]) >= 0 &&
-	       hex(s.ptr[i + 2]) >= 0;
+	return i + 2 < s.len && url_read_hex(s.ptr[i + 1]) >= 0 &&
+	       url_read_hex(s.ptr[i + 2]) >= 0;
 }
 
-static char escaped(struct str s, size_t i)
+static char url_needs_escape(struct str s, size_t i)
 {
-	return (char)(unsigned char)(hex(s.ptr[i + 1]) << 4 |
-				     hex(s.ptr[i + 2]));
+	return (char)(unsigned char)(url_read_hex(s.ptr[i + 1]) << 4 |
+				     url_read_hex(s.ptr[i + 2]));
 }
 
 bool url_is_sound(struct str s)
 {
 	for (size_t i = 0; i < s.len; i++) {
-		if (!s.ptr[i] ||
-		    (s.ptr[i] == '%' && (!is_escape(s, i) || !escaped(s, i))))
+		if (!s.ptr[i] || (s.ptr[i] == '%' && (!is_escape(s, i) ||
+						      !url_needs_escape(s, i))))
 			return false;
 	}
 	return true;
 }
 
-static struct str unescape(struct str s, bool plus_is_space,
-			   struct arena *arena)
+static struct str url_decode_text(struct str s, bool plus_is_space,
+				  struct arena *arena)
 {
 	char *out = arena_strndup(arena, s);
 	size_t n = 0;
@@ -62,7 +62,7 @@ static struct str unescape(struct str s, bool plus_is_space,
 		if (c == '+' && plus_is_space)
 			c = ' ';
 		if (c == '%' && is_escape(s, i)) {
-			c = escaped(s, i);
+			c = url_needs_escape(s, i);
 			i += 2;
 		}
 		out[n++] = c;
@@ -73,10 +73,10 @@ static struct str unescape(struct str s, bool plus_is_space,
 
 struct str url_unescape(struct str s, struct arena *arena)
 {
-	return unescape(s, true, arena);
+	return url_decode_text(s, true, arena);
 }
 
 struct str url_unescape_path(struct str s, struct arena *arena)
 {
-	return unescape(s, false, arena);
+	return url_decode_text(s, false, arena);
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Percent-encoding of URLs and forms (RFC 3986, and "+" for a space).
+ *
+ * Ownership: appends to the caller's buffer, or returns text of the caller's
+ * arena.
+ * Threads: pure functions.
  */
 #ifndef BASE_URL_H
 #define BASE_URL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/xml.h"
 
-static const char *entity(char c)
+static const char *xml_read_entity(char c)
 {
 	switch (c) {
 	case '&':
@@ -28,7 +28,7 @@ void xml_escape(struct buf *out, struct str s)
 {
 	while (s.len) {
 		size_t n = str_utf8_len(s);
-		const char *e = entity(*s.ptr);
+		const char *e = xml_read_entity(*s.ptr);
 
 		if (e)
 			buf_str(out, e);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Text into XML and HTML: safe between tags and inside quoted attributes.
+ *
+ * Ownership: appends to the caller's buffer.
+ * Threads: pure functions.
  */
 #ifndef BASE_XML_H
 #define BASE_XML_H

@@ -13,8 +13,8 @@
 
 #define ERRORS_MAX (64 * KIB)
 
-static void message(struct buf *out, const struct yaml *y, unsigned line,
-		    unsigned column, const char *text)
+static void yaml_add_message(struct buf *out, const struct yaml *y,
+			     unsigned line, unsigned column, const char *text)
 {
 	if (line)
 		buf_printf(out, "%s:%u:%u: %s\n", y->file, line, column, text);
@@ -32,7 +32,8 @@ void yaml_error(struct yaml *y, const struct yaml_node *at, const char *fmt,
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	y->error_count++;
-	message(&y->errors, y, at ? at->line : 0, at ? at->column : 0, text);
+	yaml_add_message(&y->errors, y, at ? at->line : 0, at ? at->column : 0,
+			 text);
 }
 
 void yaml_warn(struct yaml *y, const struct yaml_node *at, const char *fmt, ...)
@@ -45,11 +46,12 @@ void yaml_warn(struct yaml *y, const struct yaml_node *at, const char *fmt, ...)
 	n = snprintf(text, sizeof(text), "warning: ");
 	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
 	va_end(ap);
-	message(&y->warnings, y, at ? at->line : 0, at ? at->column : 0, text);
+	yaml_add_message(&y->warnings, y, at ? at->line : 0,
+			 at ? at->column : 0, text);
 }
 
-struct yaml_node *fail(struct yaml_builder *b, yaml_mark_t mark,
-		       const char *text)
+struct yaml_node *yaml_fail(struct yaml_builder *b, yaml_mark_t mark,
+			    const char *text)
 {
 	struct yaml_node at = { .line = (unsigned)mark.line + 1,
 				.column = (unsigned)mark.column + 1 };
@@ -64,13 +66,14 @@ static bool next_event(struct yaml_builder *b, yaml_event_t *e)
 {
 	if (yaml_parser_parse(&b->parser, e))
 		return true;
-	fail(b, b->parser.problem_mark,
-	     b->parser.problem ? b->parser.problem : "not YAML");
+	yaml_fail(b, b->parser.problem_mark,
+		  b->parser.problem ? b->parser.problem : "not YAML");
 	return false;
 }
 
-static struct yaml_node *node_new(struct yaml_builder *b, enum yaml_kind kind,
-				  const yaml_event_t *e)
+static struct yaml_node *yaml_node_new(struct yaml_builder *b,
+				       enum yaml_kind kind,
+				       const yaml_event_t *e)
 {
 	struct yaml_node *n = arena_new(&b->y->arena, struct yaml_node);
 
@@ -81,8 +84,8 @@ static struct yaml_node *node_new(struct yaml_builder *b, enum yaml_kind kind,
 	return n;
 }
 
-static void remember(struct yaml_builder *b, const yaml_char_t *name,
-		     struct yaml_node *node)
+static void yaml_remember(struct yaml_builder *b, const yaml_char_t *name,
+			  struct yaml_node *node)
 {
 	struct anchor *a;
 
@@ -95,7 +98,8 @@ static void remember(struct yaml_builder *b, const yaml_char_t *name,
 	b->anchors = a;
 }
 
-static struct yaml_node *recall(struct yaml_builder *b, const yaml_event_t *e)
+static struct yaml_node *yaml_recall(struct yaml_builder *b,
+				     const yaml_event_t *e)
 {
 	const char *name = (const char *)e->data.alias.anchor;
 
@@ -103,11 +107,12 @@ static struct yaml_node *recall(struct yaml_builder *b, const yaml_event_t *e)
 		if (!strcmp(a->name, name))
 			return a->node;
 	}
-	return fail(b, e->start_mark, "alias of an anchor that is not known");
+	return yaml_fail(b, e->start_mark,
+			 "alias of an anchor that is not known");
 }
 
-static struct yaml_node *build(struct yaml_builder *b, yaml_event_t *e,
-			       unsigned depth);
+static struct yaml_node *yaml_build(struct yaml_builder *b, yaml_event_t *e,
+				    unsigned depth);
 
 /* The items up to the end event, into n. */
 static struct yaml_node *build_items(struct yaml_builder *b,
@@ -127,10 +132,10 @@ static struct yaml_node *build_items(struct yaml_builder *b,
 		if (!next_event(b, &e))
 			break;
 		more = e.type != end;
-		item = more ? build(b, &e, depth) : NULL;
+		item = more ? yaml_build(b, &e, depth) : NULL;
 		if (item && map && count % 2 == 0 && item->kind != YAML_SCALAR)
-			item = fail(b, e.start_mark,
-				    "a key must be a single value");
+			item = yaml_fail(b, e.start_mark,
+					 "a key must be a single value");
 		if (item) {
 			items = mem_grow(items, count, &cap,
 					 sizeof(struct yaml_node *));
@@ -138,7 +143,7 @@ static struct yaml_node *build_items(struct yaml_builder *b,
 			n->weight += item->weight;
 		}
 		if (n->weight > YAML_NODES_MAX)
-			fail(b, e.start_mark, "too many values");
+			yaml_fail(b, e.start_mark, "too many values");
 		yaml_event_delete(&e);
 	}
 	n->items = arena_array(&b->y->arena, struct yaml_node *, count);
@@ -163,7 +168,7 @@ static void mark_duplicates(struct yaml_node *map)
 
 	for (size_t i = 0; i < map->count; i += 2) {
 		struct yaml_node *key = map->items[i];
-		uint64_t hash = hash64(bytes_of(key->text));
+		uint64_t hash = hash_bytes(bytes_of(key->text));
 		uint32_t n = table_find(&seen, hash, same_key, map, &key->text);
 
 		if (n == TABLE_NONE)
@@ -178,47 +183,47 @@ static struct yaml_node *build_collection(struct yaml_builder *b,
 					  yaml_event_t *e, unsigned depth)
 {
 	bool map = e->type == YAML_MAPPING_START_EVENT;
-	struct yaml_node *n = node_new(b, map ? YAML_MAP : YAML_LIST, e);
+	struct yaml_node *n = yaml_node_new(b, map ? YAML_MAP : YAML_LIST, e);
 
 	if (depth >= YAML_DEPTH_MAX)
-		return fail(b, e->start_mark, "nested too deeply");
+		return yaml_fail(b, e->start_mark, "nested too deeply");
 	n = build_items(b, n,
 			map ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT,
 			depth + 1);
 	if (n && map)
 		mark_duplicates(n);
 	if (n && map && has_merge_key(n))
-		n = merge(b, n);
+		n = yaml_merge_apply(b, n);
 	/* Known only now, so that no node can hold itself. */
-	remember(b,
-		 map ? e->data.mapping_start.anchor :
-		       e->data.sequence_start.anchor,
-		 n);
+	yaml_remember(b,
+		      map ? e->data.mapping_start.anchor :
+			    e->data.sequence_start.anchor,
+		      n);
 	return n;
 }
 
-static struct yaml_node *build(struct yaml_builder *b, yaml_event_t *e,
-			       unsigned depth)
+static struct yaml_node *yaml_build(struct yaml_builder *b, yaml_event_t *e,
+				    unsigned depth)
 {
 	struct yaml_node *n;
 
 	switch (e->type) {
 	case YAML_SCALAR_EVENT:
-		n = node_new(b, YAML_SCALAR, e);
+		n = yaml_node_new(b, YAML_SCALAR, e);
 		n->quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
 		n->text = arena_str(
 			&b->y->arena,
 			(struct str){ .ptr = (char *)e->data.scalar.value,
 				      .len = e->data.scalar.length });
-		remember(b, e->data.scalar.anchor, n);
+		yaml_remember(b, e->data.scalar.anchor, n);
 		return n;
 	case YAML_ALIAS_EVENT:
-		return recall(b, e);
+		return yaml_recall(b, e);
 	case YAML_MAPPING_START_EVENT:
 	case YAML_SEQUENCE_START_EVENT:
 		return build_collection(b, e, depth);
 	default:
-		return fail(b, e->start_mark, "a value was expected");
+		return yaml_fail(b, e->start_mark, "a value was expected");
 	}
 }
 
@@ -237,14 +242,14 @@ static void build_document(struct yaml_builder *b)
 			break;
 		case YAML_DOCUMENT_START_EVENT:
 			if (b->y->root)
-				fail(b, e.start_mark,
-				     "only one document is expected");
+				yaml_fail(b, e.start_mark,
+					  "only one document is expected");
 			break;
 		case YAML_STREAM_END_EVENT:
 			more = false;
 			break;
 		default:
-			b->y->root = build(b, &e, 0);
+			b->y->root = yaml_build(b, &e, 0);
 			break;
 		}
 		yaml_event_delete(&e);
@@ -353,8 +358,8 @@ static const struct yaml_field *find_field(const struct yaml_field *fields,
 }
 
 /* It may hold secrets, and nobody will say which. */
-static void ignore(struct yaml *y, const struct yaml_node *key,
-		   const struct yaml_field *f)
+static void yaml_ignore(struct yaml *y, const struct yaml_node *key,
+			const struct yaml_field *f)
 {
 	yaml_warn(y, key, "%s is ignored: %s", f->key, f->ignored);
 	own_node(key)->ignored = true;
@@ -378,7 +383,7 @@ void yaml_decode(struct yaml *y, const struct yaml_node *map, const char *what,
 			yaml_error(y, key, "field %.*s not found in %s",
 				   STR_ARG(key->text), what);
 		else if (!f->decode)
-			ignore(y, key, f);
+			yaml_ignore(y, key, f);
 		else if (!yaml_is_null(value))
 			f->decode(y, value, (char *)out + f->offset);
 	}

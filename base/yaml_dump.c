@@ -22,15 +22,15 @@ static void put_scalar(const struct dumper *d, const struct yaml_node *n)
 		buf_add(d->out, n->text.ptr, n->text.len);
 }
 
-static void indent(const struct dumper *d, unsigned depth)
+static void yaml_dump_write_indent(const struct dumper *d, unsigned depth)
 {
 	while (depth--)
 		buf_str(d->out, "  ");
 }
 
 /* begun: the line has the indentation of the first item already. */
-static void put(const struct dumper *d, const struct yaml_node *n,
-		unsigned depth, bool begun);
+static void yaml_dump_put(const struct dumper *d, const struct yaml_node *n,
+			  unsigned depth, bool begun);
 
 /* A value behind a key or a dash: on that line, or below it. */
 static void put_value(const struct dumper *d, const struct yaml_node *n,
@@ -39,13 +39,13 @@ static void put_value(const struct dumper *d, const struct yaml_node *n,
 	bool one_line = n->kind == YAML_SCALAR || !n->count;
 
 	buf_byte(d->out, one_line || in_list ? ' ' : '\n');
-	put(d, n, depth, in_list);
+	yaml_dump_put(d, n, depth, in_list);
 	if (one_line)
 		buf_byte(d->out, '\n');
 }
 
-static void put(const struct dumper *d, const struct yaml_node *n,
-		unsigned depth, bool begun)
+static void yaml_dump_put(const struct dumper *d, const struct yaml_node *n,
+			  unsigned depth, bool begun)
 {
 	bool list = n->kind == YAML_LIST;
 
@@ -57,7 +57,7 @@ static void put(const struct dumper *d, const struct yaml_node *n,
 		buf_str(d->out, list ? "[]" : "{}");
 	for (size_t i = 0; i < n->count; i++) {
 		if (i || !begun)
-			indent(d, depth);
+			yaml_dump_write_indent(d, depth);
 		if (list)
 			buf_byte(d->out, '-');
 		else
@@ -78,7 +78,7 @@ void yaml_dump(const struct yaml_node *n, bool show_secrets, struct buf *out)
 
 	if (!n)
 		return;
-	put(&d, n, 0, false);
+	yaml_dump_put(&d, n, 0, false);
 	if (n->kind == YAML_SCALAR || !n->count)
 		buf_byte(out, '\n');
 }

@@ -13,7 +13,8 @@ struct converter {
 	struct yaml *y;
 };
 
-static struct yaml_node *node_new(struct converter *c, enum yaml_kind kind)
+static struct yaml_node *yaml_json_node_new(struct converter *c,
+					    enum yaml_kind kind)
 {
 	struct yaml_node *n = arena_new(&c->y->arena, struct yaml_node);
 
@@ -22,10 +23,10 @@ static struct yaml_node *node_new(struct converter *c, enum yaml_kind kind)
 	return n;
 }
 
-static struct yaml_node *scalar(struct converter *c, struct str text,
-				bool quoted)
+static struct yaml_node *yaml_json_read_scalar(struct converter *c,
+					       struct str text, bool quoted)
 {
-	struct yaml_node *n = node_new(c, YAML_SCALAR);
+	struct yaml_node *n = yaml_json_node_new(c, YAML_SCALAR);
 
 	n->text = arena_str(&c->y->arena, text);
 	n->quoted = quoted;
@@ -37,7 +38,8 @@ static struct str string_of(const json_t *v)
 	return (struct str){ json_string_value(v), json_string_length(v) };
 }
 
-static struct yaml_node *plain(struct converter *c, const json_t *v)
+static struct yaml_node *yaml_json_read_plain(struct converter *c,
+					      const json_t *v)
 {
 	char text[64] = "null";
 
@@ -49,26 +51,26 @@ static struct yaml_node *plain(struct converter *c, const json_t *v)
 	else if (json_is_boolean(v))
 		snprintf(text, sizeof(text), "%s",
 			 json_is_true(v) ? "true" : "false");
-	return scalar(c, str_of(text), false);
+	return yaml_json_read_scalar(c, str_of(text), false);
 }
 
 /* Recursion is bounded: deeper text is refused before. */
-static struct yaml_node *convert(struct converter *c, json_t *v);
+static struct yaml_node *yaml_json_convert(struct converter *c, json_t *v);
 
 static struct yaml_node *convert_array(struct converter *c, json_t *v)
 {
-	struct yaml_node *n = node_new(c, YAML_LIST);
+	struct yaml_node *n = yaml_json_node_new(c, YAML_LIST);
 
 	n->count = json_array_size(v);
 	n->items = arena_array(&c->y->arena, struct yaml_node *, n->count);
 	for (size_t i = 0; i < n->count; i++)
-		n->items[i] = convert(c, json_array_get(v, i));
+		n->items[i] = yaml_json_convert(c, json_array_get(v, i));
 	return n;
 }
 
 static struct yaml_node *convert_object(struct converter *c, json_t *v)
 {
-	struct yaml_node *n = node_new(c, YAML_MAP);
+	struct yaml_node *n = yaml_json_node_new(c, YAML_MAP);
 	size_t room = 2 * json_object_size(v);
 	const char *key;
 	json_t *value;
@@ -76,25 +78,26 @@ static struct yaml_node *convert_object(struct converter *c, json_t *v)
 	n->items = arena_array(&c->y->arena, struct yaml_node *, room);
 	json_object_foreach(v, key, value)
 	{
-		n->items[n->count++] = scalar(c, str_of(key), true);
-		n->items[n->count++] = convert(c, value);
+		n->items[n->count++] =
+			yaml_json_read_scalar(c, str_of(key), true);
+		n->items[n->count++] = yaml_json_convert(c, value);
 	}
 	return n;
 }
 
-static struct yaml_node *convert(struct converter *c, json_t *v)
+static struct yaml_node *yaml_json_convert(struct converter *c, json_t *v)
 {
 	if (json_is_object(v))
 		return convert_object(c, v);
 	if (json_is_array(v))
 		return convert_array(c, v);
 	if (json_is_string(v))
-		return scalar(c, string_of(v), true);
-	return plain(c, v);
+		return yaml_json_read_scalar(c, string_of(v), true);
+	return yaml_json_read_plain(c, v);
 }
 
 /* How deep it is, adding the values that it has to *nodes. */
-static unsigned measure(json_t *v, size_t *nodes)
+static unsigned yaml_json_measure(json_t *v, size_t *nodes)
 {
 	unsigned deepest = 0;
 	const char *key UNUSED;
@@ -105,7 +108,7 @@ static unsigned measure(json_t *v, size_t *nodes)
 	if (json_is_array(v)) {
 		json_array_foreach(v, i, value)
 		{
-			unsigned d = measure(value, nodes);
+			unsigned d = yaml_json_measure(value, nodes);
 
 			deepest = d > deepest ? d : deepest;
 		}
@@ -113,7 +116,7 @@ static unsigned measure(json_t *v, size_t *nodes)
 	if (json_is_object(v)) {
 		json_object_foreach(v, key, value)
 		{
-			unsigned d = measure(value, nodes);
+			unsigned d = yaml_json_measure(value, nodes);
 
 			(*nodes)++;
 			deepest = d > deepest ? d : deepest;
@@ -171,11 +174,11 @@ void yaml_parse_json(struct yaml *y, const char *file, struct bytes text)
 		yaml_error(y, why.line > 0 ? &at : NULL, "%s", why.text);
 		return;
 	}
-	if (measure(root, &nodes) > YAML_DEPTH_MAX)
+	if (yaml_json_measure(root, &nodes) > YAML_DEPTH_MAX)
 		yaml_error(y, NULL, "nested too deeply");
 	else if (nodes > YAML_NODES_MAX)
 		yaml_error(y, NULL, "too many values");
 	else
-		y->root = convert(&c, root);
+		y->root = yaml_json_convert(&c, root);
 	json_decref(root);
 }

@@ -20,10 +20,10 @@ struct merging {
 	struct table seen;
 };
 
-static void add_pair(struct merging *m, struct yaml_node *key,
-		     struct yaml_node *value)
+static void yaml_merge_add_pair(struct merging *m, struct yaml_node *key,
+				struct yaml_node *value)
 {
-	uint64_t hash = hash64(bytes_of(key->text));
+	uint64_t hash = hash_bytes(bytes_of(key->text));
 
 	m->map->items = mem_grow(m->map->items, m->map->count + 1, &m->cap,
 				 sizeof(struct yaml_node *));
@@ -32,9 +32,10 @@ static void add_pair(struct merging *m, struct yaml_node *key,
 	m->map->items[m->map->count++] = value;
 }
 
-static bool has_key(const struct merging *m, const struct yaml_node *key)
+static bool yaml_merge_has_key(const struct merging *m,
+			       const struct yaml_node *key)
 {
-	return table_find(&m->seen, hash64(bytes_of(key->text)), same_key,
+	return table_find(&m->seen, hash_bytes(bytes_of(key->text)), same_key,
 			  m->map, &key->text) != TABLE_NONE;
 }
 
@@ -45,18 +46,19 @@ static bool merge_from(struct yaml_builder *b, struct merging *m,
 	yaml_mark_t at = { .line = key->line - 1, .column = key->column - 1 };
 
 	if (from->kind != YAML_MAP) {
-		fail(b, at, "<< takes a map, or a list of maps");
+		yaml_fail(b, at, "<< takes a map, or a list of maps");
 		return false;
 	}
 	for (size_t i = 0; i < from->count; i += 2) {
 		/* The map's own keys win, then those of the map merged first. */
-		if (!has_key(m, from->items[i]))
-			add_pair(m, from->items[i], from->items[i + 1]);
+		if (!yaml_merge_has_key(m, from->items[i]))
+			yaml_merge_add_pair(m, from->items[i],
+					    from->items[i + 1]);
 	}
 	return true;
 }
 
-struct yaml_node *merge(struct yaml_builder *b, struct yaml_node *n)
+struct yaml_node *yaml_merge_apply(struct yaml_builder *b, struct yaml_node *n)
 {
 	struct yaml_node whole = *n;
 	struct merging m = { .map = &whole };
@@ -67,7 +69,7 @@ struct yaml_node *merge(struct yaml_builder *b, struct yaml_node *n)
 	for (size_t i = 0; i < n->count; i += 2) {
 		/* Keep duplicates: yaml_unique_keys() reports them. */
 		if (!is_merge_key(n->items[i]))
-			add_pair(&m, n->items[i], n->items[i + 1]);
+			yaml_merge_add_pair(&m, n->items[i], n->items[i + 1]);
 	}
 	for (size_t i = 0; i < n->count && good; i += 2) {
 		const struct yaml_node *from = n->items[i + 1];

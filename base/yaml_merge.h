@@ -14,7 +14,7 @@
  * "<<: *anchor" of YAML 1.1: the pairs of another map, or of a list of maps,
  * whose keys the map does not have.
  */
-struct yaml_node *merge(struct yaml_builder *b, struct yaml_node *n);
+struct yaml_node *yaml_merge_apply(struct yaml_builder *b, struct yaml_node *n);
 
 bool has_merge_key(const struct yaml_node *map);
 

@@ -26,8 +26,8 @@ struct yaml_builder {
 	bool failed;
 };
 
-struct yaml_node *fail(struct yaml_builder *b, yaml_mark_t mark,
-		       const char *text);
+struct yaml_node *yaml_fail(struct yaml_builder *b, yaml_mark_t mark,
+			    const char *text);
 
 bool same_key(const void *ctx, uint32_t number, const void *key);
 

@@ -10,14 +10,14 @@
 #include "base/mem.h"
 #include "base/units.h"
 
-static bool scalar(struct yaml *y, const struct yaml_node *n)
+static bool yaml_value_read_scalar(struct yaml *y, const struct yaml_node *n)
 {
 	return yaml_expect(y, n, YAML_SCALAR, "this");
 }
 
 void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field)
 {
-	if (!scalar(y, n))
+	if (!yaml_value_read_scalar(y, n))
 		return;
 	if (memchr(n->text.ptr, 0, n->text.len)) {
 		yaml_error(y, n, "a NUL character is not allowed");
@@ -52,7 +52,7 @@ void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field)
 		  "y", "Y", NULL },
 	};
 
-	if (!scalar(y, n))
+	if (!yaml_value_read_scalar(y, n))
 		return;
 	for (size_t i = 0; !n->quoted && i < ARRAY_SIZE(words); i++) {
 		for (size_t k = 0; words[i][k]; k++) {
@@ -131,7 +131,7 @@ void yaml_int(struct yaml *y, const struct yaml_node *n, void *int64_field)
 {
 	int64_t v;
 
-	if (!scalar(y, n))
+	if (!yaml_value_read_scalar(y, n))
 		return;
 	if (n->quoted || !read_int(n->text, &v))
 		yaml_error(y, n, "a whole number is expected, not \"%.*s\"",
@@ -157,7 +157,7 @@ static void with_unit(struct yaml *y, const struct yaml_node *n, void *field,
 	struct err err;
 	int64_t v;
 
-	if (!scalar(y, n))
+	if (!yaml_value_read_scalar(y, n))
 		return;
 	if (parse(n->text, &v, &err))
 		yaml_error(y, n, "%s", err.msg);

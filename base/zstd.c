@@ -25,7 +25,7 @@ void zstd_free(struct zstd *z)
 	mem_free(z);
 }
 
-static size_t total(const struct bytes *parts, size_t count)
+static size_t zstd_sum_total(const struct bytes *parts, size_t count)
 {
 	size_t sum = 0;
 
@@ -35,7 +35,7 @@ static size_t total(const struct bytes *parts, size_t count)
 }
 
 /* A context ready for a frame of so many bytes. */
-static ZSTD_CCtx *compressor(struct zstd *z, int level, size_t sum)
+static ZSTD_CCtx *zstd_get_compressor(struct zstd *z, int level, size_t sum)
 {
 	if (!z->out)
 		z->out = ZSTD_createCCtx();
@@ -50,8 +50,8 @@ static ZSTD_CCtx *compressor(struct zstd *z, int level, size_t sum)
 void zstd_compress(struct zstd *z, int level, const struct bytes *parts,
 		   size_t count, struct buf *out)
 {
-	size_t sum = total(parts, count);
-	ZSTD_CCtx *c = compressor(z, level, sum);
+	size_t sum = zstd_sum_total(parts, count);
+	ZSTD_CCtx *c = zstd_get_compressor(z, level, sum);
 	ZSTD_outBuffer o;
 
 	if (!buf_reserve(out, ZSTD_compressBound(sum)))
@@ -86,7 +86,7 @@ static int window_log(size_t size)
 void zstd_compress_after(struct zstd *z, int level, struct bytes prefix,
 			 struct bytes part, struct buf *out)
 {
-	ZSTD_CCtx *c = compressor(z, level, part.len);
+	ZSTD_CCtx *c = zstd_get_compressor(z, level, part.len);
 	size_t n;
 
 	if (!buf_reserve(out, ZSTD_compressBound(part.len)))
@@ -101,7 +101,7 @@ void zstd_compress_after(struct zstd *z, int level, struct bytes prefix,
 	out->len += n;
 }
 
-static ZSTD_DCtx *decompressor(struct zstd *z)
+static ZSTD_DCtx *zstd_get_decompressor(struct zstd *z)
 {
 	if (!z->in)
 		z->in = ZSTD_createDCtx();
@@ -121,7 +121,7 @@ int zstd_decompress(struct zstd *z, struct bytes in, size_t want,
 int zstd_decompress_after(struct zstd *z, struct bytes prefix, struct bytes in,
 			  size_t want, struct buf *out, struct err *err)
 {
-	ZSTD_DCtx *d = decompressor(z);
+	ZSTD_DCtx *d = zstd_get_decompressor(z);
 	ZSTD_inBuffer i = { .src = in.ptr, .size = in.len };
 	ZSTD_outBuffer o;
 
@@ -149,7 +149,7 @@ int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
 			struct err *err)
 {
 	ZSTD_inBuffer i = { .src = in.ptr, .size = in.len };
-	ZSTD_DCtx *d = decompressor(z);
+	ZSTD_DCtx *d = zstd_get_decompressor(z);
 	size_t rc = 1;
 
 	while (rc || i.pos < i.size) {

@@ -7,6 +7,7 @@
  * scrape_config, tls_config, oauth2.
  *
  * Ownership: all text is borrowed from the struct yaml it was decoded from.
+ * Threads: immutable once decoded.
  */
 #ifndef CLIENT_HTTP_OPTIONS_H
 #define CLIENT_HTTP_OPTIONS_H

@@ -2,6 +2,7 @@
 /*
  * Names of HTTP status codes.
  *
+ * Ownership: returns constants.
  * Threads: pure functions.
  */
 #ifndef CLIENT_HTTP_STATUS_H

@@ -11,7 +11,7 @@ import re
 import sys
 
 FIELD = re.compile(r'\{\s*"([a-z0-9_]+)",\s*([a-z]\w*),')
-FLAG = re.compile(r'add_flag\(\s*s,\s*"([a-z.-]+)",\s*FLAG_\w+,\s*&s->\w+,\s*(NULL|"[^"]*")', re.S)
+FLAG = re.compile(r'\{ "([a-z.-]+)",\s*FLAG_\w+,\s*AT\(\w+\),\s*(NULL|"[^"]*")', re.S)
 
 
 def tables_of_keys():

@@ -120,7 +120,7 @@ static void show_progress(void *ctx)
 	p->shown = true;
 }
 
-static bool sink(void *ctx, struct bytes b)
+static bool api_client_take_body(void *ctx, struct bytes b)
 {
 	struct progress *p = ctx;
 
@@ -190,7 +190,7 @@ int query_fetch(struct query *q, struct http_response *r, struct err *err)
 		.max_body = ANSWER_MAX,
 		.user_agent = EVERPROF_USER_AGENT,
 		.post = q->post ? "" : NULL,
-		.sink = q->sink ? sink : NULL,
+		.sink = q->sink ? api_client_take_body : NULL,
 		.keep_headers = true,
 		.waiting = show_progress,
 		.sink_ctx = &p,

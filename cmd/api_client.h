@@ -8,6 +8,7 @@
  *	rc = query_fetch(&q, &r, &err);
  *	query_fini(&q);
  *
+ * Ownership: as noted at each function.
  * Threads: one thread.
  */
 #ifndef CMD_API_CLIENT_H

@@ -56,8 +56,9 @@ struct columns_bench {
 	struct figures all;
 };
 
-static int compare(struct columns_bench *b, const struct bytes *values,
-		   const uint32_t *lens, struct err *err)
+static int bench_columns_compare(struct columns_bench *b,
+				 const struct bytes *values,
+				 const uint32_t *lens, struct err *err)
 {
 	struct codec_group group = {
 		.table = codec_columns.encoder_table(b->encoder),
@@ -82,7 +83,7 @@ static int compare(struct columns_bench *b, const struct bytes *values,
 	return rc;
 }
 
-static int close_group(struct columns_bench *b, struct err *err)
+static int bench_columns_close_group(struct columns_bench *b, struct err *err)
 {
 	struct bytes values[GROUP];
 	uint32_t lens[GROUP];
@@ -113,25 +114,26 @@ static int close_group(struct columns_bench *b, struct err *err)
 		rc = 0;
 	} else if (!rc) {
 		b->series.groups += b->stored.len;
-		rc = compare(b, values, lens, err);
+		rc = bench_columns_compare(b, values, lens, err);
 	}
 	b->count = 0;
 	b->raw_bytes = 0;
 	return rc;
 }
 
-static double times(size_t a, size_t b)
+static double bench_columns_print_times(size_t a, size_t b)
 {
 	return b ? (double)a / (double)b : 0;
 }
 
-static double rate(size_t bytes, int64_t ns)
+static double bench_columns_print_rate(size_t bytes, int64_t ns)
 {
 	return ns ? (double)bytes * 1e3 / (double)ns : 0;
 }
 
-static void print(const char *job, const char *type, const struct figures *f,
-		  const struct columns_counts *c)
+static void bench_columns_print(const char *job, const char *type,
+				const struct figures *f,
+				const struct columns_counts *c)
 {
 	printf("%-14s %-13s %5zu %5zu %5zu %5zu %6zu %6zu %8.1f %8.1f %7.1f "
 	       "%7.1f %6.0f %6.0f %6.0f\n",
@@ -139,12 +141,14 @@ static void print(const char *job, const char *type, const struct figures *f,
 	       c->patched, f->refused, f->gzip / f->profiles,
 	       (double)f->groups / (double)f->profiles,
 	       (double)f->table / (double)f->profiles,
-	       times(f->gzip, f->groups + f->table), times(f->gzip, f->zstd),
-	       rate(f->raw, f->zstd_ns), rate(f->raw, f->encode_ns),
-	       rate(f->raw, f->decode_ns));
+	       bench_columns_print_times(f->gzip, f->groups + f->table),
+	       bench_columns_print_times(f->gzip, f->zstd),
+	       bench_columns_print_rate(f->raw, f->zstd_ns),
+	       bench_columns_print_rate(f->raw, f->encode_ns),
+	       bench_columns_print_rate(f->raw, f->decode_ns));
 }
 
-static void add(struct figures *to, const struct figures *f)
+static void bench_columns_add(struct figures *to, const struct figures *f)
 {
 	to->profiles += f->profiles;
 	to->refused += f->refused;
@@ -158,8 +162,9 @@ static void add(struct figures *to, const struct figures *f)
 	to->decode_ns += f->decode_ns;
 }
 
-static struct columns_counts since(const struct columns_counts *now,
-				   const struct columns_counts *was)
+static struct columns_counts
+bench_columns_time_since(const struct columns_counts *now,
+			 const struct columns_counts *was)
 {
 	struct columns_counts d = *now;
 
@@ -175,17 +180,17 @@ static int close_series(struct columns_bench *b, struct err *err)
 	const struct columns_counts *now = columns_encoder_counts(b->encoder);
 	struct columns_counts counts;
 	size_t table;
-	int rc = close_group(b, err);
+	int rc = bench_columns_close_group(b, err);
 
 	if (rc || !b->series.profiles)
 		return rc;
 	table = columns_encoder_table_size(b->encoder);
 	b->series.table = table - b->table;
 	b->table = table;
-	counts = since(now, &b->counts);
+	counts = bench_columns_time_since(now, &b->counts);
 	b->counts = *now;
-	print(b->job, b->type, &b->series, &counts);
-	add(&b->all, &b->series);
+	bench_columns_print(b->job, b->type, &b->series, &counts);
+	bench_columns_add(&b->all, &b->series);
 	b->series = (struct figures){ 0 };
 	b->seen = 0;
 	return 0;
@@ -208,8 +213,9 @@ static bool is_same(const char *have, struct str s)
 	return have && str_eq(str_of(have), s);
 }
 
-static int turn(struct columns_bench *b, const struct source_item *item,
-		struct err *err)
+static int bench_columns_run_turn(struct columns_bench *b,
+				  const struct source_item *item,
+				  struct err *err)
 {
 	int rc = 0;
 
@@ -226,16 +232,17 @@ static int turn(struct columns_bench *b, const struct source_item *item,
 	return rc;
 }
 
-static bool wants(void *ctx UNUSED, int64_t ms UNUSED)
+static bool bench_columns_is_wanted(void *ctx UNUSED, int64_t ms UNUSED)
 {
 	return true;
 }
 
-static int visit(void *ctx, const struct source_item *item, struct err *err)
+static int bench_columns_add_item(void *ctx, const struct source_item *item,
+				  struct err *err)
 {
 	struct columns_bench *b = ctx;
 	struct buf raw = buf_init(RAW_MAX);
-	int rc = turn(b, item, err);
+	int rc = bench_columns_run_turn(b, item, err);
 
 	if (rc || b->seen++ % b->every)
 		return rc;
@@ -244,7 +251,7 @@ static int visit(void *ctx, const struct source_item *item, struct err *err)
 	else
 		rc = gzip_decompress(b->gzip, item->data, &raw, err);
 	if (!rc && (b->count == GROUP || b->raw_bytes + raw.len > GROUP_BYTES))
-		rc = close_group(b, err);
+		rc = bench_columns_close_group(b, err);
 	if (rc) {
 		buf_fini(&raw);
 		return rc;
@@ -258,14 +265,18 @@ static int visit(void *ctx, const struct source_item *item, struct err *err)
 	return 0;
 }
 
-static void unreadable(void *ctx UNUSED, const struct err *err)
+static void bench_columns_report_unreadable(void *ctx UNUSED,
+					    const struct err *err)
 {
 	fprintf(stderr, "everprof: %s\n", err->msg);
 }
 
-static int run(struct columns_bench *b, const char *path, struct err *err)
+static int bench_columns_run(struct columns_bench *b, const char *path,
+			     struct err *err)
 {
-	const struct source_visitor v = { wants, visit, unreadable, b };
+	const struct source_visitor v = { bench_columns_is_wanted,
+					  bench_columns_add_item,
+					  bench_columns_report_unreadable, b };
 	int rc;
 
 	printf("%-14s %-13s %5s %5s %5s %5s %6s %6s %8s %8s %7s %7s %6s %6s "
@@ -281,7 +292,8 @@ static int run(struct columns_bench *b, const char *path, struct err *err)
 	if (!b->all.profiles)
 		return err_set(err, ERR_NOTFOUND,
 			       "%s: no <job>/<type>/<ms>.pb.gz there", path);
-	print("all", "", &b->all, columns_encoder_counts(b->encoder));
+	bench_columns_print("all", "", &b->all,
+			    columns_encoder_counts(b->encoder));
 	return 0;
 }
 
@@ -314,7 +326,7 @@ int cmd_bench_columns(int argc, char **argv)
 	b.zstd = zstd_new();
 	b.encoder = codec_columns.encoder_new(LEVEL);
 	b.decoder = codec_columns.decoder_new();
-	rc = run(&b, argv[0], &err);
+	rc = bench_columns_run(&b, argv[0], &err);
 	mem_free(b.job);
 	mem_free(b.type);
 	gzip_free(b.gzip);

@@ -61,7 +61,7 @@ static int by_series(const void *a, const void *b)
 	return order ? order : (x->ms > y->ms) - (x->ms < y->ms);
 }
 
-static int by_time(const void *a, const void *b)
+static int bench_input_by_time(const void *a, const void *b)
 {
 	const struct input *x = a;
 	const struct input *y = b;
@@ -81,7 +81,7 @@ void bench_respace(struct bench *b)
 		k = same ? k + 1 : 0;
 		b->v[i].ms = START_MS + k * b->step_ms;
 	}
-	qsort(b->v, b->count, sizeof(*b->v), by_time);
+	qsort(b->v, b->count, sizeof(*b->v), bench_input_by_time);
 }
 
 int64_t bench_span(const struct bench *b)
@@ -130,7 +130,8 @@ void bench_yardstick(struct bench *b)
 	zstd_free(z);
 }
 
-static struct labels *make_labels(const struct input *in, int64_t instance)
+static struct labels *bench_input_make_labels(const struct input *in,
+					      int64_t instance)
 {
 	struct labels_builder b = { 0 };
 	struct labels *ls = NULL;
@@ -151,7 +152,7 @@ void bench_append(struct bench *b, const struct input *in, int64_t instance,
 {
 	struct appender *a = tsdb_appender(b->db);
 	struct bytes body = buf_bytes(&in->body);
-	struct sample s = { .labels = make_labels(in, instance),
+	struct sample s = { .labels = bench_input_make_labels(in, instance),
 			    .ms = in->ms + shift };
 	struct err err;
 

@@ -35,13 +35,13 @@ struct merge_bench {
 	struct buf raw;
 };
 
-static bool wants(void *ctx UNUSED, int64_t ms UNUSED)
+static bool bench_merge_is_wanted(void *ctx UNUSED, int64_t ms UNUSED)
 {
 	return true;
 }
 
-static int visit(void *ctx, const struct source_item *item,
-		 struct err *err UNUSED)
+static int bench_merge_add_item(void *ctx, const struct source_item *item,
+				struct err *err UNUSED)
 {
 	struct merge_bench *b = ctx;
 
@@ -55,12 +55,14 @@ static int visit(void *ctx, const struct source_item *item,
 	return 0;
 }
 
-static void unreadable(void *ctx UNUSED, const struct err *err)
+static void bench_merge_report_unreadable(void *ctx UNUSED,
+					  const struct err *err)
 {
 	fprintf(stderr, "everprof: %s\n", err->msg);
 }
 
-static struct bytes unpacked(struct merge_bench *b, const struct body *x)
+static struct bytes bench_merge_unpacked(struct merge_bench *b,
+					 const struct body *x)
 {
 	if (gzip_sniff(x->data) == GZIP_NONE)
 		return x->data;
@@ -104,7 +106,7 @@ static int merge_set(struct merge_bench *b, const struct set *s,
 
 		if (!is_in(s, &b->bodies.v[i]))
 			continue;
-		raw = unpacked(b, &b->bodies.v[i]);
+		raw = bench_merge_unpacked(b, &b->bodies.v[i]);
 		rc = decoder_run(d, raw, &p, err);
 		if (!rc)
 			rc = merge_add(m, p, NULL, err);
@@ -144,7 +146,7 @@ static int print_set(struct merge_bench *b, const struct set *s,
 }
 
 /* The speed of this machine, now: zstd -3 over the same profiles. */
-static void bench_yardstick(struct merge_bench *b)
+static void bench_merge_yardstick(struct merge_bench *b)
 {
 	struct zstd *z = zstd_new();
 	struct buf raw = { 0 };
@@ -152,7 +154,7 @@ static void bench_yardstick(struct merge_bench *b)
 	int64_t best = INT64_MAX;
 
 	for (size_t i = 0; i < b->bodies.count && raw.len < YARD_BYTES; i++) {
-		struct bytes one = unpacked(b, &b->bodies.v[i]);
+		struct bytes one = bench_merge_unpacked(b, &b->bodies.v[i]);
 
 		buf_add(&raw, one.ptr, one.len);
 	}
@@ -172,14 +174,17 @@ static void bench_yardstick(struct merge_bench *b)
 	buf_fini(&packed);
 }
 
-static int run(struct merge_bench *b, const char *path, struct err *err)
+static int bench_merge_run(struct merge_bench *b, const char *path,
+			   struct err *err)
 {
 	static const struct set sets[] = {
 		{ "prometheus", "heap" }, { "prometheus", "profile" },
 		{ "etcd", "goroutine" },  { NULL, "heap" },
 		{ NULL, "profile" },      { NULL, "goroutine" },
 	};
-	const struct source_visitor v = { wants, visit, unreadable, b };
+	const struct source_visitor v = { bench_merge_is_wanted,
+					  bench_merge_add_item,
+					  bench_merge_report_unreadable, b };
 	int rc = source_walk(path, &v, err);
 
 	if (rc)
@@ -187,7 +192,7 @@ static int run(struct merge_bench *b, const char *path, struct err *err)
 	if (!b->bodies.count)
 		return err_set(err, ERR_NOTFOUND,
 			       "%s: no <job>/<type>/<ms>.pb.gz there", path);
-	bench_yardstick(b);
+	bench_merge_yardstick(b);
 	printf("%-24s %5s %8s %10s %8s %8s\n", "type", "files", "raw MB",
 	       "per CPU s", "MB/CPU s", "MiB");
 	for (size_t i = 0; i < ARRAY_SIZE(sets) && !rc; i++) {
@@ -217,7 +222,7 @@ int cmd_bench_merge(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	b.gzip = gzip_new();
-	rc = run(&b, argv[0], &err);
+	rc = bench_merge_run(&b, argv[0], &err);
 	for (size_t i = 0; i < b.bodies.count; i++) {
 		mem_free(b.bodies.v[i].job);
 		mem_free(b.bodies.v[i].type);

@@ -34,7 +34,7 @@ static struct querier *select_all(struct bench *b)
 	return q;
 }
 
-static size_t list_once(struct querier *q)
+static size_t bench_read_list_once(struct querier *q)
 {
 	size_t sum = 0;
 
@@ -52,11 +52,11 @@ static size_t list_once(struct querier *q)
 void bench_list(struct bench *b, const char *what)
 {
 	struct querier *q = select_all(b);
-	size_t listed = list_once(q);
+	size_t listed = bench_read_list_once(q);
 	int64_t began = clock_cpu_ns();
 
 	for (int i = 0; i < LISTINGS; i++)
-		listed = list_once(q);
+		listed = bench_read_list_once(q);
 	printf("%-8s %zu timestamps of %zu series in %.2f CPU ms\n", what,
 	       listed, querier_count(q),
 	       (double)(clock_cpu_ns() - began) / 1e6 / LISTINGS);

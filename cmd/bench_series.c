@@ -42,7 +42,7 @@ struct series_bench {
 	uint64_t refused;
 };
 
-static struct labels *make_labels(int64_t i)
+static struct labels *bench_series_make_labels(int64_t i)
 {
 	static const char *const types[] = { "heap", "profile", "goroutine",
 					     "mutex" };
@@ -83,12 +83,12 @@ static void make_body(int64_t n, struct buf *out)
 	}
 }
 
-static int bench_append(struct series_bench *b, int64_t n, struct buf *body,
-			struct err *err)
+static int bench_series_bench_append(struct series_bench *b, int64_t n,
+				     struct buf *body, struct err *err)
 {
 	struct appender *a = tsdb_appender(b->db);
 	int64_t i = n / b->lifetime % b->series;
-	struct labels *ls = make_labels(i);
+	struct labels *ls = bench_series_make_labels(i);
 	int64_t totals[] = { n };
 	struct sample s = { .labels = ls,
 			    .ms = START_MS + n * 1000 / PER_SECOND,
@@ -100,13 +100,13 @@ static int bench_append(struct series_bench *b, int64_t n, struct buf *body,
 	make_body(n, body);
 	s.body = buf_bytes(body);
 	s.raw_len = (uint32_t)body->len;
-	s.hash = hash64(s.body);
+	s.hash = hash_bytes(s.body);
 	rc = a->append(a, &s, &lsn, err);
 	labels_unref(ls);
 	return rc;
 }
 
-static void look(struct series_bench *b)
+static void bench_series_look_at(struct series_bench *b)
 {
 	struct tsdb_stats s;
 	int64_t kb = memory_kb("RssAnon:");
@@ -118,7 +118,8 @@ static void look(struct series_bench *b)
 		b->peak_series = s.head_series;
 }
 
-static int open_db(struct series_bench *b, const char *path, struct err *err)
+static int bench_series_open_db(struct series_bench *b, const char *path,
+				struct err *err)
 {
 	struct tsdb_options o = { .columns = &codec_columns,
 				  .path = path,
@@ -130,7 +131,8 @@ static int open_db(struct series_bench *b, const char *path, struct err *err)
 	return tsdb_open(&o, &b->db, err);
 }
 
-static int bench_append_all(struct series_bench *b, struct err *err)
+static int bench_series_bench_append_all(struct series_bench *b,
+					 struct err *err)
 {
 	struct buf body = { 0 };
 	int rc = 0;
@@ -138,20 +140,20 @@ static int bench_append_all(struct series_bench *b, struct err *err)
 	for (int64_t n = 0; n < b->profiles && !rc; n++) {
 		if (n % PER_SECOND == 0)
 			clock_set(&b->clock, START_MS + n * 1000 / PER_SECOND);
-		rc = bench_append(b, n, &body, err);
+		rc = bench_series_bench_append(b, n, &body, err);
 		if (rc == ERR_LIMIT) { /* as a scraper: this one is lost */
 			b->refused++;
 			rc = 0;
 		}
 		if (n % 5000 == 0)
-			look(b);
+			bench_series_look_at(b);
 	}
-	look(b);
+	bench_series_look_at(b);
 	buf_fini(&body);
 	return rc;
 }
 
-static size_t list_once(struct querier *q, size_t series)
+static size_t bench_series_list_once(struct querier *q, size_t series)
 {
 	size_t sum = 0;
 
@@ -178,7 +180,7 @@ static size_t total_once(struct querier *q, size_t n)
 	return count;
 }
 
-static void list(struct series_bench *b)
+static void bench_series_list_series(struct series_bench *b)
 {
 	struct querier *q;
 	int64_t began = clock_cpu_ns();
@@ -191,7 +193,7 @@ static void list(struct series_bench *b)
 	       (double)(clock_cpu_ns() - began) / 1e6);
 	for (int i = 0; i < LISTINGS; i++) {
 		began = clock_cpu_ns();
-		count = list_once(q, querier_count(q));
+		count = bench_series_list_once(q, querier_count(q));
 		began = clock_cpu_ns() - began;
 		best = began < best ? began : best;
 	}
@@ -209,16 +211,17 @@ static void list(struct series_bench *b)
 	querier_close(q);
 }
 
-static int measure(struct series_bench *b, const char *path, struct err *err)
+static int bench_series_measure(struct series_bench *b, const char *path,
+				struct err *err)
 {
 	struct tsdb_stats s;
 	int64_t began;
 	int rc;
 
 	b->start_kb = memory_kb("RssAnon:");
-	rc = open_db(b, path, err);
+	rc = bench_series_open_db(b, path, err);
 	if (!rc)
-		rc = bench_append_all(b, err);
+		rc = bench_series_bench_append_all(b, err);
 	if (rc)
 		return rc;
 	tsdb_stats(b->db, &s);
@@ -235,7 +238,7 @@ static int measure(struct series_bench *b, const char *path, struct err *err)
 	tsdb_close(b->db);
 	b->db = NULL;
 	began = clock_mono_ns();
-	rc = open_db(b, path, err);
+	rc = bench_series_open_db(b, path, err);
 	if (rc)
 		return rc;
 	printf("open     %.0f ms; RssAnon %.1f MB\n",
@@ -243,13 +246,14 @@ static int measure(struct series_bench *b, const char *path, struct err *err)
 	       (double)memory_kb("RssAnon:") / 1024);
 	rc = tsdb_maintain(b->db, true, err);
 	if (!rc)
-		list(b);
+		bench_series_list_series(b);
 	tsdb_close(b->db);
 	return rc;
 }
 
-static int remove_entry(const char *path, const struct stat *st UNUSED,
-			int type UNUSED, struct FTW *ftw UNUSED)
+static int bench_series_remove_entry(const char *path,
+				     const struct stat *st UNUSED,
+				     int type UNUSED, struct FTW *ftw UNUSED)
 {
 	return remove(path);
 }
@@ -297,10 +301,10 @@ int cmd_bench_series(int argc, char **argv)
 	}
 	b.metrics = metrics_new();
 	make_typeset(&b);
-	rc = measure(&b, path, &err);
+	rc = bench_series_measure(&b, path, &err);
 	metrics_free(b.metrics);
 	buf_fini(&b.typeset);
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	nftw(path, bench_series_remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 	return rc ? cmd_fail(&err) : 0;
 }

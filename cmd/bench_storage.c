@@ -26,7 +26,7 @@
 #define SAMPLE_US    20000
 
 /* Bytes given to write() by this process so far. */
-static int64_t written_bytes(void)
+static int64_t bench_storage_written_bytes(void)
 {
 	struct buf text = buf_init(64 * KIB);
 	int64_t n = 0;
@@ -89,7 +89,8 @@ static void print_factor(struct bench *b)
 	       (double)b->sent_bytes / (double)stored);
 }
 
-static void open_db(struct bench *b, const char *path, int64_t budget)
+static void bench_storage_open_db(struct bench *b, const char *path,
+				  int64_t budget)
 {
 	struct tsdb_options o = { .columns = b->zstd_only ? NULL :
 							    &codec_columns,
@@ -106,8 +107,9 @@ static void open_db(struct bench *b, const char *path, int64_t budget)
 		bench_die(&err);
 }
 
-static int remove_entry(const char *path, const struct stat *st UNUSED,
-			int type UNUSED, struct FTW *ftw UNUSED)
+static int bench_storage_remove_entry(const char *path,
+				      const struct stat *st UNUSED,
+				      int type UNUSED, struct FTW *ftw UNUSED)
 {
 	return remove(path);
 }
@@ -152,7 +154,7 @@ static void bench_open(struct bench *b, const char *path)
 
 		tsdb_close(b->db);
 		began = clock_mono_ns();
-		open_db(b, path, 4 * GIB);
+		bench_storage_open_db(b, path, 4 * GIB);
 		began = clock_mono_ns() - began;
 		best = began < best ? began : best;
 	}
@@ -184,16 +186,16 @@ static int64_t write_phase(struct bench *b)
 	return append_ns;
 }
 
-static void measure(struct bench *b, const char *path)
+static void bench_storage_measure(struct bench *b, const char *path)
 {
 	int64_t before = memory_kb("RssAnon:");
-	int64_t written = written_bytes();
+	int64_t written = bench_storage_written_bytes();
 	struct tsdb_stats s;
 	int64_t total;
 	int64_t began;
 	struct err err;
 
-	open_db(b, path, 4 * GIB);
+	bench_storage_open_db(b, path, 4 * GIB);
 	begin_sampling(b);
 	total = write_phase(b);
 	end_sampling(b, "append", before);
@@ -205,7 +207,8 @@ static void measure(struct bench *b, const char *path)
 	bench_print_rate(b, "all", clock_cpu_ns() - began + total);
 	end_sampling(b, "seal", before);
 	printf("%-8s %.2f bytes written for each that came\n", "",
-	       (double)(written_bytes() - written) / (double)b->sent_bytes);
+	       (double)(bench_storage_written_bytes() - written) /
+		       (double)b->sent_bytes);
 	print_sizes(b, "sealed");
 	print_factor(b);
 	bench_open(b, path);
@@ -227,18 +230,18 @@ static void measure_in_tmp(struct bench *b)
 		bench_die(&err);
 	}
 	bench_yardstick(b);
-	measure(b, path);
+	bench_storage_measure(b, path);
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	nftw(path, bench_storage_remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static void fill(struct bench *b, const char *path, int64_t bytes)
+static void bench_storage_fill(struct bench *b, const char *path, int64_t bytes)
 {
 	struct tsdb_stats s = { 0 };
 	int64_t shift = 0;
 	uint64_t lsn;
 
-	open_db(b, path, 16 * GIB);
+	bench_storage_open_db(b, path, 16 * GIB);
 	while ((int64_t)s.wal_bytes <= bytes + 64 * MIB) {
 		for (size_t i = 0; i < b->count; i++)
 			bench_append(b, &b->v[i], 0, shift, &lsn);
@@ -295,7 +298,7 @@ int cmd_bench_storage(int argc, char **argv)
 	b.unpacked = mem_new(struct unpacked);
 	b.metrics = metrics_new();
 	if (*fill_dir)
-		fill(&b, fill_dir, bytes);
+		bench_storage_fill(&b, fill_dir, bytes);
 	else
 		measure_in_tmp(&b);
 	return 0;

@@ -6,7 +6,7 @@
 #include "model/selector.h"
 #include "web/web_config.h"
 
-static void warn(void *path, const char *text)
+static void check_warn(void *path, const char *text)
 {
 	fprintf(stderr, "%s: warning: %s\n", (const char *)path, text);
 }
@@ -22,10 +22,10 @@ static void check_files(char *path, const struct scrape_config *c)
 			STR_ARG(c->job_name), err.msg);
 	http_config_unref(client);
 	for (size_t i = 0; i < c->discovery.count; i++)
-		file_sd_check(&c->discovery.v[i], warn, path);
+		file_sd_check(&c->discovery.v[i], check_warn, path);
 }
 
-static int check_one(char *path)
+static int check_check_one(char *path)
 {
 	struct config c;
 	struct err err;
@@ -89,7 +89,7 @@ int cmd_check_config(int argc, char **argv)
 		1, 1000
 	};
 
-	return check_all(&u, argc, argv, check_one);
+	return check_all(&u, argc, argv, check_check_one);
 }
 
 int cmd_check_web_config(int argc, char **argv)

@@ -27,7 +27,7 @@ static struct moment moment_of(const struct labels_builder *b)
 	return m;
 }
 
-static void print_label(char sign, const struct label *l)
+static void check_relabel_print_label(char sign, const struct label *l)
 {
 	printf("  %c %.*s=\"%.*s\"\n", sign, STR_ARG(l->name),
 	       STR_ARG(l->value));
@@ -52,9 +52,9 @@ static bool print_changes(const struct moment *a, const struct moment *b)
 		}
 		any = true;
 		if (order <= 0)
-			print_label('-', &a->v[i++]);
+			check_relabel_print_label('-', &a->v[i++]);
 		if (order >= 0)
-			print_label('+', &b->v[k++]);
+			check_relabel_print_label('+', &b->v[k++]);
 	}
 	return any;
 }
@@ -187,8 +187,8 @@ static int show_all(const struct config *c, const struct scrape_config *s,
 	return code;
 }
 
-static const struct scrape_config *find_job(const struct config *c,
-					    const char *name)
+static const struct scrape_config *
+check_relabel_find_job(const struct config *c, const char *name)
 {
 	for (size_t i = 0; i < c->scrape.count; i++) {
 		if (str_is(c->scrape.v[i].job_name, name))
@@ -198,8 +198,8 @@ static const struct scrape_config *find_job(const struct config *c,
 }
 
 /* {name="value", …} as labels. */
-static int parse_labels(const char *text, struct selector *sel,
-			struct label_list *out, struct err *err)
+static int check_relabel_parse_labels(const char *text, struct selector *sel,
+				      struct label_list *out, struct err *err)
 {
 	int rc = selector_parse(str_of(text), sel, err);
 	bool has_address = false;
@@ -222,10 +222,10 @@ static int parse_labels(const char *text, struct selector *sel,
 	return 0;
 }
 
-static int check(const struct config *c, const char *name, const char *type,
-		 const struct label_list *given)
+static int check_relabel_check(const struct config *c, const char *name,
+			       const char *type, const struct label_list *given)
 {
-	const struct scrape_config *s = find_job(c, name);
+	const struct scrape_config *s = check_relabel_find_job(c, name);
 	struct arena arena = { 0 };
 	struct job_labels job;
 	struct err err;
@@ -269,7 +269,8 @@ int cmd_check_relabel(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if (argc == 3 && parse_labels(argv[2], &sel, &given, &err)) {
+	if (argc == 3 &&
+	    check_relabel_parse_labels(argv[2], &sel, &given, &err)) {
 		selector_fini(&sel);
 		return cmd_fail(&err);
 	}
@@ -277,7 +278,7 @@ int cmd_check_relabel(int argc, char **argv)
 		config_report(&c);
 		code = c.yaml.error_count ? 1 : cmd_fail(&err);
 	} else {
-		code = check(&c, argv[1], type, &given);
+		code = check_relabel_check(&c, argv[1], type, &given);
 	}
 	config_fini(&c);
 	selector_fini(&sel);

@@ -3,6 +3,9 @@
  * The commands of everprof. Each gets what is behind its name, and returns
  * the exit code: 0, 1 for a failure that it has told on stderr, 2 for bad
  * usage.
+ *
+ * Ownership: as noted at each function.
+ * Threads: a command is one thread, but serve.
  */
 #ifndef CMD_CMD_H
 #define CMD_CMD_H

@@ -66,7 +66,8 @@ void command_name(const struct command *c, char out[32])
 static const struct command *described;
 static command_print_fn print_described;
 
-static void describe(const struct usage *u, const struct flag *flags)
+static void commands_describe_one(const struct usage *u,
+				  const struct flag *flags)
 {
 	print_described(described, u, flags);
 }
@@ -76,7 +77,7 @@ void commands_describe(command_print_fn print)
 	char help[] = "--help";
 
 	print_described = print;
-	cmd_help_with(describe);
+	cmd_help_with(commands_describe_one);
 	for (size_t i = 0; i < command_count; i++) {
 		char *argv[] = { help, NULL };
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Commands: the table of what everprof can be asked to do.
+ *
+ * Ownership: the table is constant.
+ * Threads: any.
  */
 #ifndef CMD_COMMANDS_H
 #define CMD_COMMANDS_H

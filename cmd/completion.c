@@ -22,7 +22,7 @@ static void print_quoted(const char *text, const char *escaped)
 	putchar('\'');
 }
 
-static void print_name(const struct command *c)
+static void completion_print_name(const struct command *c)
 {
 	char name[32];
 
@@ -45,7 +45,7 @@ static void bash_flags(const struct command *c, const struct usage *u UNUSED,
 		       const struct flag *f)
 {
 	fputs("  '", stdout);
-	print_name(c);
+	completion_print_name(c);
 	fputs("') echo '--help", stdout);
 	for (; f->name; f++)
 		printf(" --%s%s", f->name, f->kind == FLAG_BOOL ? "" : "=");
@@ -97,7 +97,7 @@ static void zsh_flags(const struct command *c, const struct usage *u UNUSED,
 		      const struct flag *f)
 {
 	fputs("  '", stdout);
-	print_name(c);
+	completion_print_name(c);
 	fputs("') flags=(", stdout);
 	for (; f->name; f++) {
 		printf("\n    '--%s%s['", f->name,
@@ -167,7 +167,7 @@ static void fish_flags(const struct command *c, const struct usage *u UNUSED,
 {
 	for (; f->name; f++) {
 		fputs("complete -c everprof -n '__everprof_in ", stdout);
-		print_name(c);
+		completion_print_name(c);
 		printf("' -l %s %s-d ", f->name,
 		       f->kind == FLAG_BOOL ? "" : "-r ");
 		print_quoted(f->help, "");

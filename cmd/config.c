@@ -90,7 +90,7 @@ static void decode_ebpf(struct yaml *y, const struct yaml_node *n,
 		yaml_error(y, n, "ebpf is not supported yet: enabled: false");
 }
 
-static void decode(struct config *c)
+static void config_decode(struct config *c)
 {
 	static const struct yaml_field fields[] = {
 		{ "global", decode_global, 0, NULL },
@@ -122,16 +122,17 @@ int config_parse(struct config *c, const char *path, struct bytes text,
 			      .defaults = { .interval_ms = INTERVAL_DEFAULT } };
 	buf_add(&c->text, text.ptr, text.len);
 	yaml_parse(&c->yaml, c->path, buf_bytes(&c->text));
-	decode(c);
+	config_decode(c);
 	if (!c->yaml.error_count)
 		return 0;
 	return err_set(err, ERR_INVALID, "%zu errors in %s",
 		       c->yaml.error_count, path);
 }
 
-static int load(struct config *c, const char *path,
-		int (*read)(const char *path, struct buf *out, struct err *err),
-		struct err *err)
+static int config_load_file(struct config *c, const char *path,
+			    int (*read)(const char *path, struct buf *out,
+					struct err *err),
+			    struct err *err)
 {
 	struct buf text = buf_init(FILE_MAX + 1);
 	int rc = read(path, &text, err);
@@ -145,12 +146,12 @@ static int load(struct config *c, const char *path,
 
 int config_load(struct config *c, const char *path, struct err *err)
 {
-	return load(c, path, file_slurp, err);
+	return config_load_file(c, path, file_slurp, err);
 }
 
 int config_drain(struct config *c, const char *path, struct err *err)
 {
-	return load(c, path, file_drain, err);
+	return config_load_file(c, path, file_drain, err);
 }
 
 void config_fini(struct config *c)
@@ -162,7 +163,7 @@ void config_fini(struct config *c)
 	*c = (struct config){ 0 };
 }
 
-static void print(const struct buf *lines)
+static void config_print(const struct buf *lines)
 {
 	if (lines->len)
 		fwrite(lines->ptr, 1, lines->len, stderr);
@@ -170,6 +171,6 @@ static void print(const struct buf *lines)
 
 void config_report(const struct config *c)
 {
-	print(&c->yaml.warnings);
-	print(&c->yaml.errors);
+	config_print(&c->yaml.warnings);
+	config_print(&c->yaml.errors);
 }

@@ -3,6 +3,7 @@
  * The configuration file: docs/configuration.md.
  *
  * Ownership: a config owns the text and all that was decoded from it.
+ * Threads: immutable once loaded.
  */
 #ifndef CMD_CONFIG_H
 #define CMD_CONFIG_H

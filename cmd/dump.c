@@ -41,7 +41,7 @@ static void sha256_hex(struct bytes b, char out[65])
 		snprintf(out + 2 * i, 3, "%02x", digest[i]);
 }
 
-static void print_line(struct labels *labels, const struct profile *p)
+static void dump_print_line(struct labels *labels, const struct profile *p)
 {
 	struct buf text = { 0 };
 	char sha[65];
@@ -72,8 +72,8 @@ static char *series_dir(const struct dump *d, struct labels *labels)
 	return path;
 }
 
-static int write_file(struct dump *d, const char *dir, const struct profile *p,
-		      struct err *err)
+static int dump_write_file(struct dump *d, const char *dir,
+			   const struct profile *p, struct err *err)
 {
 	CLEANUP(mem_freep)
 	char *path = mem_printf("%s/%" PRId64 ".pb.gz", dir, p->ms);
@@ -101,9 +101,9 @@ static int dump_profile(struct dump *d, struct querier *q, size_t i, int64_t ms,
 		d->failed++;
 		rc = 0;
 	} else if (!rc && dir) {
-		rc = write_file(d, dir, &p, err);
+		rc = dump_write_file(d, dir, &p, err);
 	} else if (!rc) {
-		print_line(querier_labels(q, i), &p);
+		dump_print_line(querier_labels(q, i), &p);
 	}
 	profile_fini(&p);
 	return rc;
@@ -162,20 +162,20 @@ static int dump_all(struct dump *d, const char *path, struct err *err)
 	return rc;
 }
 
-static int parse_time(const char *text, int64_t *out, struct err *err)
+static int dump_parse_time(const char *text, int64_t *out, struct err *err)
 {
 	if (!*text || str_to_i64(str_of(text), out))
 		return 0;
 	return time_parse(str_of(text), clock_ms(NULL), out, err);
 }
 
-static int parse(struct dump *d, const char *selector, const char *from,
-		 const char *to, struct err *err)
+static int dump_parse(struct dump *d, const char *selector, const char *from,
+		      const char *to, struct err *err)
 {
-	int rc = parse_time(from, &d->from, err);
+	int rc = dump_parse_time(from, &d->from, err);
 
 	if (!rc)
-		rc = parse_time(to, &d->to, err);
+		rc = dump_parse_time(to, &d->to, err);
 	if (!rc && *selector)
 		rc = selector_parse(str_of(selector), &d->selector, err);
 	if (!rc && *d->output) {
@@ -216,7 +216,7 @@ int cmd_tsdb_dump(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	d.gzip = gzip_new();
-	rc = parse(&d, selector, from, to, &err);
+	rc = dump_parse(&d, selector, from, to, &err);
 	if (!rc)
 		rc = dump_all(&d, argv[0], &err);
 	gzip_free(d.gzip);

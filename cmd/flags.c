@@ -2,13 +2,14 @@
 #include "cmd/flags.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/units.h"
 #include "cmd/suggest.h"
 
-static const struct flag *find(const struct flag *flags, struct str name)
+static const struct flag *flags_find(const struct flag *flags, struct str name)
 {
 	for (; flags->name; flags++) {
 		if (str_is(name, flags->name))
@@ -73,7 +74,7 @@ static const struct flag *find_negated(const struct flag *flags,
 		return NULL;
 	name.ptr += 3;
 	name.len -= 3;
-	f = find(flags, name);
+	f = flags_find(flags, name);
 	return f && f->kind == FLAG_BOOL ? f : NULL;
 }
 
@@ -83,7 +84,7 @@ static int unknown_flag(const struct flag *flags, struct str name,
 	struct suggestion s = { 0 };
 
 	for (const struct flag *f = flags; f->name; f++)
-		suggest(&s, name, f->name);
+		suggest_nearest(&s, name, f->name);
 	return err_set(err, ERR_INVALID,
 		       "unknown flag --%.*s%s%s%s (see --help)", STR_ARG(name),
 		       s.best ? ": did you mean --" : "", s.best ? s.best : "",
@@ -97,7 +98,7 @@ static int parse_one(const struct flag *flags, int argc, char **argv, int *i,
 	bool has_value = strchr(text.ptr, '=');
 	struct str value;
 	struct str name = str_cut(text, '=', &value);
-	const struct flag *f = find(flags, name);
+	const struct flag *f = flags_find(flags, name);
 
 	if (!f && !has_value) {
 		f = find_negated(flags, name);
@@ -117,6 +118,17 @@ static int parse_one(const struct flag *flags, int argc, char **argv, int *i,
 	if (*i + 1 == argc)
 		return err_set(err, ERR_INVALID, "--%s needs a value", f->name);
 	return set_value(f, str_of(argv[++*i]), err);
+}
+
+void flags_set_defaults(const struct flag *flags)
+{
+	for (; flags->name; flags++) {
+		/* Booleans are off until they are given. */
+		if (flags->kind == FLAG_BOOL || !flags->otherwise)
+			continue;
+		if (set_value(flags, str_of(flags->otherwise), NULL))
+			abort(); /* a row of the table is wrong */
+	}
 }
 
 int flags_parse(const struct flag *flags, int *argc, char **argv, bool *help,

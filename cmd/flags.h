@@ -4,6 +4,7 @@
  * booleans, anything else is positional; "--" ends the flags.
  *
  * Ownership: values are borrowed from argv.
+ * Threads: one thread, before others start.
  */
 #ifndef CMD_FLAGS_H
 #define CMD_FLAGS_H
@@ -25,7 +26,7 @@ struct flag {
 	const char *name; /* NULL ends the list */
 	enum flag_kind kind;
 	void *out;             /* holds the default before parsing */
-	const char *otherwise; /* the default, for --help */
+	const char *otherwise; /* the default, as it is typed, for --help */
 	const char *help;
 };
 
@@ -35,6 +36,9 @@ struct flag {
  */
 NODISCARD int flags_parse(const struct flag *flags, int *argc, char **argv,
 			  bool *help, struct err *err);
+
+/* Set each value from the text of its default. */
+void flags_set_defaults(const struct flag *flags);
 
 void flags_help(FILE *out, const struct flag *flags);
 

@@ -67,7 +67,7 @@ static bool note_window(void *ctx, int64_t ms)
 	return false;
 }
 
-static int by_number(const void *a, const void *b)
+static int import_by_number(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a;
 	int64_t y = *(const int64_t *)b;
@@ -80,7 +80,8 @@ static void sort_windows(struct import *im)
 {
 	size_t kept = 0;
 
-	qsort(im->windows, im->window_count, sizeof(*im->windows), by_number);
+	qsort(im->windows, im->window_count, sizeof(*im->windows),
+	      import_by_number);
 	for (size_t i = 0; i < im->window_count; i++) {
 		if (!kept || im->windows[i] != im->windows[kept - 1])
 			im->windows[kept++] = im->windows[i];
@@ -97,7 +98,7 @@ static bool in_window(void *ctx, int64_t ms)
 }
 
 /* A folder that says something: not "." or "..". */
-static bool is_name(struct str folder)
+static bool import_is_name(struct str folder)
 {
 	return folder.len && !str_is(folder, ".") && !str_is(folder, "..");
 }
@@ -127,8 +128,9 @@ static int labels_of_folder(struct labels_builder *b, struct str folder,
 	return rc;
 }
 
-static int make_labels(const struct import *im, const struct source_item *it,
-		       struct labels **out, struct err *err)
+static int import_make_labels(const struct import *im,
+			      const struct source_item *it, struct labels **out,
+			      struct err *err)
 {
 	struct labels_builder b = { 0 };
 	int rc = 0;
@@ -141,8 +143,8 @@ static int make_labels(const struct import *im, const struct source_item *it,
 			labels_set(&b, l.name, l.value);
 	} else if (is_selector(it->type)) {
 		rc = labels_of_folder(&b, it->type, err);
-	} else if (!im->named && is_name(it->type)) {
-		if (is_name(it->job))
+	} else if (!im->named && import_is_name(it->type)) {
+		if (import_is_name(it->job))
 			labels_set(&b, str_of("job"), it->job);
 		labels_set(&b, str_of(LABEL_NAME), it->type);
 	}
@@ -159,8 +161,8 @@ static int make_labels(const struct import *im, const struct source_item *it,
 	return rc;
 }
 
-static int append(struct import *im, const struct source_item *it,
-		  struct labels *labels, struct err *err)
+static int import_append(struct import *im, const struct source_item *it,
+			 struct labels *labels, struct err *err)
 {
 	struct appender *a = tsdb_appender(im->db);
 	struct sample s = { .labels = labels, .ms = it->ms };
@@ -179,7 +181,7 @@ static int append(struct import *im, const struct source_item *it,
 }
 
 /* Told once, in the first pass over the windows. */
-static void unreadable(void *ctx, const struct err *err)
+static void import_report_unreadable(void *ctx, const struct err *err)
 {
 	struct import *im = ctx;
 
@@ -205,10 +207,10 @@ static int import_one(void *ctx, const struct source_item *it, struct err *err)
 {
 	struct import *im = ctx;
 	struct labels *labels = NULL;
-	int rc = make_labels(im, it, &labels, err);
+	int rc = import_make_labels(im, it, &labels, err);
 
 	if (!rc) {
-		rc = append(im, it, labels, err);
+		rc = import_append(im, it, labels, err);
 		labels_unref(labels);
 	}
 	if (!rc && metric_get(im->duplicates) > (int64_t)im->known)
@@ -239,7 +241,7 @@ static int import_all(struct import *im, const char *source, struct err *err)
 	sort_windows(im);
 	v.wants = in_window;
 	v.visit = import_one;
-	v.unreadable = unreadable;
+	v.unreadable = import_report_unreadable;
 	for (size_t i = 0; i < im->window_count && !rc; i += PASS_WINDOWS) {
 		size_t last = i + PASS_WINDOWS < im->window_count ?
 				      i + PASS_WINDOWS :
@@ -257,7 +259,8 @@ static int import_all(struct import *im, const char *source, struct err *err)
 	return rc;
 }
 
-static int parse_labels(const char *text, struct import *im, struct err *err)
+static int import_parse_labels(const char *text, struct import *im,
+			       struct err *err)
 {
 	int rc;
 
@@ -285,8 +288,8 @@ static int parse_labels(const char *text, struct import *im, struct err *err)
 	return 0;
 }
 
-static int run(struct import *im, const char *source, const char *path,
-	       const char *labels, struct err *err)
+static int import_run(struct import *im, const char *source, const char *path,
+		      const char *labels, struct err *err)
 {
 	struct log log = { .fd = STDERR_FILENO, .level = LOG_WARN };
 	struct metrics *metrics = metrics_new();
@@ -297,7 +300,7 @@ static int run(struct import *im, const char *source, const char *path,
 				  .retention_ms = IMPORT_RETENTION_MS,
 				  .max_series = 200000,
 				  .ignore_retention = true };
-	int rc = parse_labels(labels, im, err);
+	int rc = import_parse_labels(labels, im, err);
 
 	if (!rc)
 		rc = cmd_check_owner(path, err);
@@ -315,7 +318,7 @@ static int run(struct import *im, const char *source, const char *path,
 }
 
 /* Warn of profiles that serve would remove, and of finding none. */
-static void advise(const struct import *im, const char *path)
+static void import_advise(const struct import *im, const char *path)
 {
 	char oldest[40];
 
@@ -362,12 +365,12 @@ int cmd_tsdb_import(int argc, char **argv)
 		return code;
 	im.unpacker = unpacker_new((size_t)max_profile);
 	im.unpacked = mem_new(struct unpacked);
-	rc = run(&im, argv[0], path, labels, &err);
+	rc = import_run(&im, argv[0], path, labels, &err);
 	printf("%zu profiles imported, ", im.imported);
 	if (im.known)
 		printf("%zu there already, ", im.known);
 	printf("%zu refused\n", im.refused);
-	advise(&im, path);
+	import_advise(&im, path);
 	unpacker_free(im.unpacker);
 	mem_free(im.unpacked);
 	mem_free(im.windows);

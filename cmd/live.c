@@ -29,13 +29,13 @@ static void config_free(struct config *c)
 	mem_free(c);
 }
 
-static uint64_t hash_of(const char *path)
+static uint64_t live_hash_of(const char *path)
 {
 	struct buf text = buf_init(YAML_TEXT_MAX + 1);
 	uint64_t hash = 0;
 
 	if (!file_slurp(path, &text, NULL))
-		hash = hash64(buf_bytes(&text));
+		hash = hash_bytes(buf_bytes(&text));
 	buf_fini(&text);
 	return hash;
 }
@@ -49,7 +49,7 @@ int live_open(const char *path, struct live **out, struct err *err)
 	l->path = mem_strdup(path);
 	l->config = mem_new(struct config);
 	rc = config_load(l->config, path, err);
-	l->tried = hash64(buf_bytes(&l->config->text));
+	l->tried = hash_bytes(buf_bytes(&l->config->text));
 	config_report(l->config);
 	if (rc)
 		live_free(l);
@@ -105,7 +105,7 @@ static void log_lines(const struct live *l, enum log_level level,
 }
 
 /* All of it in one sentence: its first mistake, and how many there are. */
-static int summary(const struct config *c, int rc, struct err *err)
+static int live_log_summary(const struct config *c, int rc, struct err *err)
 {
 	struct str first = yaml_first_error(&c->yaml);
 
@@ -117,20 +117,20 @@ static int summary(const struct config *c, int rc, struct err *err)
 		       c->yaml.error_count - 1);
 }
 
-static int reload(struct live *l, struct err *err)
+static int live_reload_now(struct live *l, struct err *err)
 {
 	struct config *c = mem_new(struct config);
 	struct config *old = l->config;
 	int rc;
 
 	rc = config_load(c, l->path, err);
-	l->tried = hash64(buf_bytes(&c->text));
+	l->tried = hash_bytes(buf_bytes(&c->text));
 	log_lines(l, LOG_WARN, &c->yaml.warnings);
 	log_lines(l, LOG_ERROR, &c->yaml.errors);
 	if (!rc && !c->yaml.root)
 		rc = err_set(err, ERR_INVALID, "the file is empty");
 	if (rc) {
-		rc = summary(c, rc, err);
+		rc = live_log_summary(c, rc, err);
 		config_free(c);
 		return rc;
 	}
@@ -147,7 +147,7 @@ int live_reload(struct live *l, struct err *err)
 	int rc;
 
 	pthread_mutex_lock(&l->mu);
-	rc = reload(l, &own);
+	rc = live_reload_now(l, &own);
 	pthread_mutex_unlock(&l->mu);
 	if (!rc) {
 		log_event(l->o.log, LOG_INFO, "configuration is loaded",
@@ -166,7 +166,7 @@ int live_reload(struct live *l, struct err *err)
 
 bool live_has_changed(struct live *l)
 {
-	uint64_t hash = hash_of(l->path);
+	uint64_t hash = live_hash_of(l->path);
 	bool changed;
 
 	pthread_mutex_lock(&l->mu);

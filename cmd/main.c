@@ -8,7 +8,7 @@
 #include "cmd/suggest.h"
 
 /* The commands of a group, or all. Returns how many. */
-static int list(FILE *out, const char *group)
+static int main_list_commands(FILE *out, const char *group)
 {
 	int n = 0;
 
@@ -31,14 +31,14 @@ static bool asks_for_help(const char *arg)
 	       !strcmp(arg, "help");
 }
 
-static void help(FILE *out)
+static void main_print_help(FILE *out)
 {
 	fprintf(out,
 		"everprof keeps every profile: it scrapes pprof endpoints, "
 		"stores what they answer,\nand finds it again by label "
 		"selector and time.\n\n"
 		"usage: everprof COMMAND [--help] …\n\nCommands:\n");
-	list(out, NULL);
+	main_list_commands(out, NULL);
 	fprintf(out, "\nThe first: everprof serve "
 		     "--config.file=everprof.yaml\n");
 }
@@ -64,10 +64,10 @@ static int unknown_command(int argc, char **argv)
 		 argc > 1 ? argv[1] : "");
 	for (size_t i = 0; i < command_count; i++) {
 		command_name(&commands[i], names[i]);
-		suggest(&s, str_of(typed), names[i]);
+		suggest_nearest(&s, str_of(typed), names[i]);
 		/* The second word may be an argument: "serv file". */
 		if (!two)
-			suggest(&s, str_of(argv[0]), names[i]);
+			suggest_nearest(&s, str_of(argv[0]), names[i]);
 	}
 	fprintf(stderr, "everprof: there is no command \"%s\"",
 		two ? typed : argv[0]);
@@ -76,11 +76,11 @@ static int unknown_command(int argc, char **argv)
 	else
 		fprintf(stderr, "; everprof --help lists them\n");
 	if (two && !s.best)
-		list(stderr, argv[0]);
+		main_list_commands(stderr, argv[0]);
 	return 2;
 }
 
-static int run(int argc, char **argv)
+static int main_run(int argc, char **argv)
 {
 	for (size_t i = 0; i < command_count; i++) {
 		const struct command *c = &commands[i];
@@ -93,14 +93,14 @@ static int run(int argc, char **argv)
 	}
 	/* A group alone, or with --help. */
 	if (argc == 1 || asks_for_help(argv[1])) {
-		if (list(argc == 1 ? stderr : stdout, argv[0]))
+		if (main_list_commands(argc == 1 ? stderr : stdout, argv[0]))
 			return argc == 1 ? 2 : 0;
 	}
 	return unknown_command(argc, argv);
 }
 
 /* What could not be written must not look as if it had been. */
-static int finish(int code)
+static int main_finish(int code)
 {
 	struct err err;
 
@@ -130,14 +130,14 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* RLIMIT_FSIZE is an error of write() then */
 	if (argc < 2) {
-		help(stderr);
+		main_print_help(stderr);
 		return 2;
 	}
 	if (asks_for_help(argv[1])) {
-		help(stdout);
+		main_print_help(stdout);
 		return 0;
 	}
 	if (!strcmp(argv[1], "--version"))
 		return cmd_version(0, argv);
-	return finish(run(argc - 1, argv + 1));
+	return main_finish(main_run(argc - 1, argv + 1));
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory of this process, as the kernel tells it.
+ *
+ * Ownership: keeps nothing.
+ * Threads: any.
  */
 #ifndef CMD_MEMORY_H
 #define CMD_MEMORY_H

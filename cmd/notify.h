@@ -5,6 +5,7 @@
  *
  * Source: sd_notify(3), "Standalone Implementations".
  *
+ * Ownership: keeps nothing.
  * Threads: any.
  */
 #ifndef CMD_NOTIFY_H

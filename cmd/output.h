@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where a command's result goes.
+ *
+ * Ownership: the caller closes what it opens.
+ * Threads: one thread at a time.
  */
 #ifndef CMD_OUTPUT_H
 #define CMD_OUTPUT_H

@@ -11,7 +11,7 @@
 #include "cmd/version.h"
 #include "tsdb/stats.h"
 
-static int64_t resident(void *ctx UNUSED)
+static int64_t process_read_resident(void *ctx UNUSED)
 {
 	return KIB * memory_kb("VmRSS:");
 }
@@ -26,7 +26,7 @@ static int64_t virtual_bytes(void *ctx UNUSED)
 	return KIB * memory_kb("VmSize:");
 }
 
-static int64_t cpu(void *ctx UNUSED)
+static int64_t process_read_cpu(void *ctx UNUSED)
 {
 	return clock_cpu_ns();
 }
@@ -51,17 +51,17 @@ static struct tsdb_stats stats_of(void *db)
 	return s;
 }
 
-static int64_t series(void *db)
+static int64_t process_count_series(void *db)
 {
 	return (int64_t)stats_of(db).series;
 }
 
-static int64_t ranges(void *db)
+static int64_t process_count_heads(void *db)
 {
 	return (int64_t)stats_of(db).ranges;
 }
 
-static int64_t pending(void *db)
+static int64_t process_count_unflushed(void *db)
 {
 	return (int64_t)stats_of(db).pending;
 }
@@ -91,7 +91,7 @@ static int64_t series_limit(void *db)
 	return (int64_t)stats_of(db).series_limit;
 }
 
-static int64_t blocks(void *db)
+static int64_t process_count_blocks(void *db)
 {
 	return (int64_t)stats_of(db).blocks;
 }
@@ -124,7 +124,7 @@ static int64_t wal_limit(void *db)
 	return (int64_t)stats_of(db).wal_limit;
 }
 
-static int64_t queriers(void *db)
+static int64_t process_count_queriers(void *db)
 {
 	return (int64_t)stats_of(db).open_queriers;
 }
@@ -137,16 +137,18 @@ static int64_t clock_doubt(void *db)
 static void register_storage(struct metrics *m, struct tsdb *db)
 {
 	metrics_gauge_fn(m, "everprof_tsdb_head_series",
-			 "Label sets in open ranges.", series, db);
+			 "Label sets in open ranges.", process_count_series,
+			 db);
 	metrics_gauge_fn(m, "everprof_tsdb_head_series_in_ranges",
 			 "The same, each once for each range.", head_series,
 			 db);
 	metrics_gauge_fn(m, "everprof_tsdb_head_series_limit",
 			 "Beyond it ranges are sealed early; 0: no bound.",
 			 series_limit, db);
-	metrics_gauge_fn(m, "everprof_tsdb_ranges", "Open ranges.", ranges, db);
-	metrics_gauge_fn(m, "everprof_tsdb_blocks_loaded", "Blocks.", blocks,
-			 db);
+	metrics_gauge_fn(m, "everprof_tsdb_ranges", "Open ranges.",
+			 process_count_heads, db);
+	metrics_gauge_fn(m, "everprof_tsdb_blocks_loaded", "Blocks.",
+			 process_count_blocks, db);
 	metrics_gauge_fn(m, "everprof_tsdb_storage_blocks_bytes",
 			 "Bytes of blocks.", blocks_size, db);
 	metrics_gauge_fn(m, "everprof_tsdb_storage_size_bytes",
@@ -159,7 +161,8 @@ static void register_storage(struct metrics *m, struct tsdb *db)
 	metrics_gauge_fn(m, "everprof_tsdb_wal_limit_bytes",
 			 "Beyond it the WAL is flushed.", wal_limit, db);
 	metrics_gauge_fn(m, "everprof_tsdb_profiles_unflushed",
-			 "Profiles that are only in the WAL.", pending, db);
+			 "Profiles that are only in the WAL.",
+			 process_count_unflushed, db);
 	metrics_gauge_fn(m, "everprof_tsdb_wal_size_bytes",
 			 "Bytes of WAL segments.", wal_size, db);
 	metrics_gauge_fn(m, "everprof_tsdb_values_size_bytes",
@@ -171,7 +174,8 @@ static void register_storage(struct metrics *m, struct tsdb *db)
 		"How long retention by time has waited since the clock jumped; 0: it does not.",
 		clock_doubt, db);
 	metrics_gauge_fn(m, "everprof_tsdb_open_queriers",
-			 "Queriers that have not been closed.", queriers, db);
+			 "Queriers that have not been closed.",
+			 process_count_queriers, db);
 }
 
 void process_register(struct metrics *m, struct tsdb *db)
@@ -190,14 +194,14 @@ void process_register(struct metrics *m, struct tsdb *db)
 				   { EVERPROF_VERSION, EVERPROF_REVISION } }),
 		   1);
 	metrics_gauge_fn(m, "process_resident_memory_bytes", "Resident memory.",
-			 resident, NULL);
+			 process_read_resident, NULL);
 	metrics_gauge_fn(m, "process_resident_anonymous_memory_bytes",
 			 "Resident memory that is not of files.", resident_anon,
 			 NULL);
 	metrics_gauge_fn(m, "process_virtual_memory_bytes", "Address space.",
 			 virtual_bytes, NULL);
 	metrics_counter_fn(m, "process_cpu_seconds_total",
-			   "User and system CPU time.", cpu, NULL);
+			   "User and system CPU time.", process_read_cpu, NULL);
 	metrics_scale(m, "process_cpu_seconds_total", 1e-9);
 	metrics_gauge_fn(m, "process_open_fds", "Open descriptors.", open_fds,
 			 NULL);

@@ -2,6 +2,9 @@
 /*
  * Metrics of the process and of the whole: process_*, build info, storage
  * sizes.
+ *
+ * Ownership: borrows the registry and the database.
+ * Threads: called once at start; the gauges are read by any thread.
  */
 #ifndef CMD_PROCESS_H
 #define CMD_PROCESS_H

@@ -15,7 +15,8 @@
 #include "model/labels.h"
 
 /* Ask, and hand over the answer's data; json_decref(*root) afterwards. */
-static int ask(struct query *q, json_t **root, json_t **data, struct err *err)
+static int query_ask(struct query *q, json_t **root, json_t **data,
+		     struct err *err)
 {
 	struct http_response r;
 	json_t *warning;
@@ -38,7 +39,8 @@ static int ask(struct query *q, json_t **root, json_t **data, struct err *err)
 	return 0;
 }
 
-static int finish(struct query *q, json_t *root, int rc, const struct err *err)
+static int query_finish(struct query *q, json_t *root, int rc,
+			const struct err *err)
 {
 	json_decref(root);
 	query_fini(q);
@@ -46,7 +48,7 @@ static int finish(struct query *q, json_t *root, int rc, const struct err *err)
 }
 
 /* heap{job="app"} of a JSON label map. */
-static void print_labels(json_t *labels)
+static void query_print_labels(json_t *labels)
 {
 	struct labels_builder b = { 0 };
 	struct labels *ls = NULL;
@@ -98,14 +100,14 @@ int cmd_query_labels(int argc, char **argv)
 		url_escape(str_of(argv[0]), &q.url);
 		buf_str(&q.url, "/values");
 	}
-	rc = ask(&q, &root, &data, &err);
+	rc = query_ask(&q, &root, &data, &err);
 	if (!rc && argc && !json_array_size(data))
 		rc = err_set(
 			&err, ERR_NOTFOUND,
 			"no series has a label \"%s\"; everprof query labels lists those there are, if anything is stored",
 			argv[0]);
 	json_array_foreach(data, i, item) puts(json_string_value(item));
-	return finish(&q, root, rc, &err);
+	return query_finish(&q, root, rc, &err);
 }
 
 int cmd_query_series(int argc, char **argv)
@@ -141,15 +143,15 @@ int cmd_query_series(int argc, char **argv)
 		query_param(&q, "match[]", argv[k]);
 	query_param(&q, "from", from);
 	query_param(&q, "to", to);
-	rc = ask(&q, &root, &data, &err);
+	rc = query_ask(&q, &root, &data, &err);
 	json_array_foreach(data, i, item)
 	{
-		print_labels(item);
+		query_print_labels(item);
 		printf("\n");
 	}
 	if (!rc && !json_array_size(data))
 		tell_nothing("series");
-	return finish(&q, root, rc, &err);
+	return query_finish(&q, root, rc, &err);
 }
 
 /* The profiles of a selector and range, by series. */
@@ -197,7 +199,7 @@ int cmd_query_range(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	query_param(range_path(&q, argv[0], from, to), "limit", limit);
-	rc = ask(&q, &root, &data, &err);
+	rc = query_ask(&q, &root, &data, &err);
 	json_array_foreach(data, i, series)
 	{
 		json_array_foreach(json_object_get(series, "timestamps"), k, ms)
@@ -205,7 +207,7 @@ int cmd_query_range(int argc, char **argv)
 			char time[40];
 
 			time_format(json_integer_value(ms), time);
-			print_labels(json_object_get(series, "labels"));
+			query_print_labels(json_object_get(series, "labels"));
 			printf("\t%" JSON_INTEGER_FORMAT "\t%s\n",
 			       json_integer_value(ms), time);
 			any = true;
@@ -213,15 +215,15 @@ int cmd_query_range(int argc, char **argv)
 	}
 	if (!rc && !any)
 		tell_nothing("profile");
-	return finish(&q, root, rc, &err);
+	return query_finish(&q, root, rc, &err);
 }
 
 /* Deleting: what would go is counted before, because nothing brings it back. */
 
 /* How many profiles the selector has in the range, by series. */
-static int count_profiles(struct query *q, const char *selector,
-			  const char *from, const char *to, bool print,
-			  size_t *count, struct err *err)
+static int query_count_profiles(struct query *q, const char *selector,
+				const char *from, const char *to, bool print,
+				size_t *count, struct err *err)
 {
 	json_t *root = NULL;
 	json_t *data = NULL;
@@ -230,7 +232,7 @@ static int count_profiles(struct query *q, const char *selector,
 	int rc;
 
 	*count = 0;
-	rc = ask(range_path(q, selector, from, to), &root, &data, err);
+	rc = query_ask(range_path(q, selector, from, to), &root, &data, err);
 	json_array_foreach(data, i, series)
 	{
 		size_t n =
@@ -240,7 +242,7 @@ static int count_profiles(struct query *q, const char *selector,
 		if (!print || !n)
 			continue;
 		printf("%10zu  ", n);
-		print_labels(json_object_get(series, "labels"));
+		query_print_labels(json_object_get(series, "labels"));
 		printf("\n");
 	}
 	json_decref(root);
@@ -316,11 +318,12 @@ int cmd_query_delete(int argc, char **argv)
 		return code;
 	from = fix_time(from, INT64_MIN, first);
 	to = fix_time(to, INT64_MAX, last);
-	rc = count_profiles(&q, argv[0], from, to, true, &before, &err);
+	rc = query_count_profiles(&q, argv[0], from, to, true, &before, &err);
 	if (!rc && yes)
 		rc = delete_profiles(&q, argv[0], from, to, &err);
 	if (!rc && yes) {
-		rc = count_profiles(&q, argv[0], from, to, false, &after, &err);
+		rc = query_count_profiles(&q, argv[0], from, to, false, &after,
+					  &err);
 		if (rc)
 			err_wrap(&err, rc, "deleted, but not counted");
 	}
@@ -330,5 +333,5 @@ int cmd_query_delete(int argc, char **argv)
 	else if (!rc)
 		printf("%10zu  profiles are deleted\n",
 		       before > after ? before - after : 0);
-	return finish(&q, NULL, rc, &err);
+	return query_finish(&q, NULL, rc, &err);
 }

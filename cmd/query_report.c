@@ -54,7 +54,7 @@ static void job_init(struct fetch *j)
 			     .output = "" };
 }
 
-static void add_flag(struct fetch *j, struct flag f)
+static void query_report_add_flag(struct fetch *j, struct flag f)
 {
 	j->flags[j->flag_count++] = f;
 }
@@ -63,34 +63,38 @@ static void add_server(struct fetch *j)
 {
 	const struct flag flags[] = { SERVER_FLAGS(j->q) };
 
-	add_flag(j, flags[0]);
-	add_flag(j, flags[1]);
-	add_flag(j,
-		 (struct flag){
-			 "output", FLAG_TEXT, &j->output, NULL,
-			 "Where to write it (-o too); - is standard output." });
+	query_report_add_flag(j, flags[0]);
+	query_report_add_flag(j, flags[1]);
+	query_report_add_flag(
+		j,
+		(struct flag){
+			"output", FLAG_TEXT, &j->output, NULL,
+			"Where to write it (-o too); - is standard output." });
 }
 
-static void add_range(struct fetch *j)
+static void query_report_add_range(struct fetch *j)
 {
-	add_flag(j, (struct flag){ "from", FLAG_TIME, &j->from, "now-1h",
-				   "First time: ms, RFC 3339 or now-1h." });
-	add_flag(j,
-		 (struct flag){ "to", FLAG_TIME, &j->to, "now", "Last time." });
+	query_report_add_flag(
+		j, (struct flag){ "from", FLAG_TIME, &j->from, "now-1h",
+				  "First time: ms, RFC 3339 or now-1h." });
+	query_report_add_flag(j, (struct flag){ "to", FLAG_TIME, &j->to, "now",
+						"Last time." });
 }
 
 static void add_report(struct fetch *j)
 {
-	add_range(j);
-	add_flag(
+	query_report_add_range(j);
+	query_report_add_flag(
 		j,
 		(struct flag){
 			"time", FLAG_TIME, &j->time, NULL,
 			"One profile instead: the nearest to then, at most 5 minutes away." });
-	add_flag(j, (struct flag){ "aggregate", FLAG_TEXT, &j->aggregate,
-				   "auto", "auto, sum, delta, mean or last." });
-	add_flag(j, (struct flag){ "group_by", FLAG_TEXT, &j->group_by, NULL,
-				   "Labels that become outermost frames." });
+	query_report_add_flag(
+		j, (struct flag){ "aggregate", FLAG_TEXT, &j->aggregate, "auto",
+				  "auto, sum, delta, mean or last." });
+	query_report_add_flag(
+		j, (struct flag){ "group_by", FLAG_TEXT, &j->group_by, NULL,
+				  "Labels that become outermost frames." });
 }
 
 static void add_options(struct fetch *j)
@@ -181,8 +185,8 @@ static void print_colored(struct str text)
 	}
 }
 
-static int print(const struct fetch *j, struct bytes b, bool is_table,
-		 struct err *err)
+static int query_report_print(const struct fetch *j, struct bytes b,
+			      bool is_table, struct err *err)
 {
 	const char *output = *j->output ? j->output : "-";
 
@@ -193,14 +197,14 @@ static int print(const struct fetch *j, struct bytes b, bool is_table,
 	return save_output(output, b, err);
 }
 
-static int run(struct fetch *j, bool is_table)
+static int query_report_run(struct fetch *j, bool is_table)
 {
 	struct http_response r;
 	struct err err;
 	int rc = query_fetch(&j->q, &r, &err);
 
 	if (!rc)
-		rc = print(j, buf_bytes(&r.body), is_table, &err);
+		rc = query_report_print(j, buf_bytes(&r.body), is_table, &err);
 	buf_fini(&r.body);
 	query_fini(&j->q);
 	return rc ? cmd_fail(&err) : 0;
@@ -209,7 +213,7 @@ static int run(struct fetch *j, bool is_table)
 /* Commands. */
 
 /* Flags that exclude each other: the exit code. */
-static int contradiction(const char *a, const char *b)
+static int query_report_find_contradiction(const char *a, const char *b)
 {
 	fprintf(stderr, "everprof: %s and %s exclude each other (see --help)\n",
 		a, b);
@@ -233,18 +237,22 @@ int cmd_query_profile(int argc, char **argv)
 	job_init(&j);
 	add_server(&j);
 	add_report(&j);
-	add_flag(&j, (struct flag){ "match", FLAG_TEXT, &j.match, "nearest",
-				    "nearest, before, after or exact." });
-	add_flag(&j, (struct flag){ "report", FLAG_TEXT, &j.report, "proto",
-				    "What to make of it." });
+	query_report_add_flag(
+		&j, (struct flag){ "match", FLAG_TEXT, &j.match, "nearest",
+				   "nearest, before, after or exact." });
+	query_report_add_flag(&j,
+			      (struct flag){ "report", FLAG_TEXT, &j.report,
+					     "proto", "What to make of it." });
 	add_options(&j);
 	code = cmd_begin(&u, j.flags, &argc, argv);
 	if (code >= 0)
 		return code;
 	if (*j.time && (*j.from || *j.to))
-		return contradiction("--time", "--from and --to");
+		return query_report_find_contradiction("--time",
+						       "--from and --to");
 	if (*j.to && !*j.from)
-		return contradiction("--to alone", "a single profile");
+		return query_report_find_contradiction("--to alone",
+						       "a single profile");
 	if (!*j.output &&
 	    (!strcmp(j.report, "proto") || !strcmp(j.report, "raw") ||
 	     !strcmp(j.report, "pgo"))) {
@@ -260,7 +268,7 @@ int cmd_query_profile(int argc, char **argv)
 	query_param(&j.q, "match", j.match);
 	query_param(&j.q, "format", "text");
 	report_params(&j, j.report);
-	return run(&j, !strcmp(j.report, "top"));
+	return query_report_run(&j, !strcmp(j.report, "top"));
 }
 
 /* A difference to the very same profiles is none. The exit code, or 0. */
@@ -269,10 +277,11 @@ static int check_base(const struct fetch *j, int selectors)
 	bool ranged = *j->base_from || *j->base_to;
 
 	if (*j->time && (*j->from || *j->to))
-		return contradiction("--time", "--from and --to");
+		return query_report_find_contradiction("--time",
+						       "--from and --to");
 	if (*j->base_time && ranged)
-		return contradiction("--base-time",
-				     "--base-from and --base-to");
+		return query_report_find_contradiction(
+			"--base-time", "--base-from and --base-to");
 	if (selectors > 1 || *j->base_time || (ranged && !*j->time))
 		return 0;
 	fprintf(stderr,
@@ -283,15 +292,18 @@ static int check_base(const struct fetch *j, int selectors)
 
 static void add_base(struct fetch *j)
 {
-	add_flag(j,
-		 (struct flag){ "base-from", FLAG_TIME, &j->base_from, NULL,
-				"First time of the base (that of --from)." });
-	add_flag(j, (struct flag){ "base-to", FLAG_TIME, &j->base_to, NULL,
-				   "Last time of the base (that of --to)." });
-	add_flag(j, (struct flag){ "base-time", FLAG_TIME, &j->base_time, NULL,
-				   "One profile as the base." });
-	add_flag(j, (struct flag){ "normalize", FLAG_BOOL, &j->normalize, NULL,
-				   "Scale to the base's totals first." });
+	query_report_add_flag(
+		j, (struct flag){ "base-from", FLAG_TIME, &j->base_from, NULL,
+				  "First time of the base (that of --from)." });
+	query_report_add_flag(
+		j, (struct flag){ "base-to", FLAG_TIME, &j->base_to, NULL,
+				  "Last time of the base (that of --to)." });
+	query_report_add_flag(j, (struct flag){ "base-time", FLAG_TIME,
+						&j->base_time, NULL,
+						"One profile as the base." });
+	query_report_add_flag(
+		j, (struct flag){ "normalize", FLAG_BOOL, &j->normalize, NULL,
+				  "Scale to the base's totals first." });
 }
 
 /* Both sides of a difference. */
@@ -322,7 +334,8 @@ static int run_merged(struct fetch *j, const struct usage *u,
 		return code;
 	diff = *j->base_from || *j->base_to || *j->base_time;
 	if (*j->time && (*j->from || *j->to))
-		return contradiction("--time", "--from and --to");
+		return query_report_find_contradiction("--time",
+						       "--from and --to");
 	code = diff ? check_base(j, argc) : 0;
 	if (code)
 		return code;
@@ -334,7 +347,7 @@ static int run_merged(struct fetch *j, const struct usage *u,
 			    (const char *const[]){ j->from, j->to });
 	query_param(&j->q, "format", "text");
 	report_params(j, report);
-	return run(j, !strcmp(report, "top"));
+	return query_report_run(j, !strcmp(report, "top"));
 }
 
 int cmd_query_top(int argc, char **argv)
@@ -379,11 +392,13 @@ int cmd_query_diff(int argc, char **argv)
 	add_server(&j);
 	add_report(&j);
 	add_base(&j);
-	add_flag(&j, (struct flag){ "diff_base", FLAG_BOOL, &j.diff_base, NULL,
-				    "Percentages of the base." });
+	query_report_add_flag(&j, (struct flag){ "diff_base", FLAG_BOOL,
+						 &j.diff_base, NULL,
+						 "Percentages of the base." });
 	j.report = "top";
-	add_flag(&j, (struct flag){ "report", FLAG_TEXT, &j.report, "top",
-				    "What to make of it." });
+	query_report_add_flag(&j,
+			      (struct flag){ "report", FLAG_TEXT, &j.report,
+					     "top", "What to make of it." });
 	add_options(&j);
 	code = cmd_begin(&u, j.flags, &argc, argv);
 	if (code >= 0)
@@ -396,7 +411,7 @@ int cmd_query_diff(int argc, char **argv)
 	query_param(&j.q, "format", "text");
 	query_param(&j.q, "diff", j.diff_base ? "diff_base" : "");
 	report_params(&j, j.report);
-	return run(&j, !strcmp(j.report, "top"));
+	return query_report_run(&j, !strcmp(j.report, "top"));
 }
 
 /* Export: a tar that may be larger than memory. */
@@ -414,7 +429,7 @@ static bool open_output(struct saving *s)
 	       !file_truncate(s->f, 0, &s->err);
 }
 
-static bool write_chunk(void *ctx, struct bytes b)
+static bool query_report_write_chunk(void *ctx, struct bytes b)
 {
 	struct saving *s = ctx;
 
@@ -428,13 +443,13 @@ static bool write_chunk(void *ctx, struct bytes b)
 	return true;
 }
 
-static int export(struct fetch *j, struct err *err)
+static int query_report_export(struct fetch *j, struct err *err)
 {
 	struct saving s = { .output = j->output };
 	struct http_response r = { 0 };
 	int rc;
 
-	j->q.sink = write_chunk;
+	j->q.sink = query_report_write_chunk;
 	j->q.sink_ctx = &s;
 	rc = query_fetch(&j->q, &r, err);
 	if (s.err.code)
@@ -460,7 +475,7 @@ int cmd_query_export(int argc, char **argv)
 	job_init(&j);
 	j.q.timeout_ms = 24LL * 3600 * 1000;
 	add_server(&j);
-	add_range(&j);
+	query_report_add_range(&j);
 	code = cmd_begin(&u, j.flags, &argc, argv);
 	if (code >= 0)
 		return code;
@@ -472,7 +487,7 @@ int cmd_query_export(int argc, char **argv)
 	query_param(&j.q, "query", argv[0]);
 	query_param(&j.q, "from", *j.from ? j.from : "now-1h");
 	query_param(&j.q, "to", *j.to ? j.to : "now");
-	rc = export(&j, &err);
+	rc = query_report_export(&j, &err);
 	query_fini(&j.q);
 	return rc ? cmd_fail(&err) : 0;
 }

@@ -49,7 +49,8 @@ static void reader_fini(struct reader *r)
 	buf_fini(&r->raw);
 }
 
-static int read_file(struct reader *r, const char *path, struct err *err)
+static int report_cmd_read_file(struct reader *r, const char *path,
+				struct err *err)
 {
 	struct pprof *p;
 	struct bytes raw;
@@ -82,13 +83,13 @@ static int read_path(struct reader *r, const char *path, struct err *err)
 	if (stat(path, &st))
 		return err_sys(err, "%s", path);
 	if (!S_ISDIR(st.st_mode))
-		return read_file(r, path, err);
+		return report_cmd_read_file(r, path, err);
 	rc = fs_list(NULL, path, &names, err);
 	for (size_t i = 0; !rc && i < names.count; i++) {
 		CLEANUP(mem_freep)
 		char *file = mem_printf("%s/%s", path, names.names[i]);
 
-		rc = read_file(r, file, err);
+		rc = report_cmd_read_file(r, file, err);
 	}
 	name_list_fini(&names);
 	return rc;
@@ -121,7 +122,8 @@ static int read_sides(struct fetch *j, int argc, char **argv, struct err *err)
 	return rc;
 }
 
-static int combine(struct fetch *j, struct pprof **out, struct err *err)
+static int report_cmd_combine(struct fetch *j, struct pprof **out,
+			      struct err *err)
 {
 	struct merge_diff_options o = { .label_base = *j->diff_base,
 					.normalize = j->normalize };
@@ -133,7 +135,7 @@ static int combine(struct fetch *j, struct pprof **out, struct err *err)
 			  &o, out, err);
 }
 
-static void write_proto(const struct pprof *p, struct buf *out)
+static void report_cmd_write_proto(const struct pprof *p, struct buf *out)
 {
 	CLEANUP(buf_fini) struct buf raw = { 0 };
 	struct gzip *g = gzip_new();
@@ -143,7 +145,7 @@ static void write_proto(const struct pprof *p, struct buf *out)
 	gzip_free(g);
 }
 
-static void warn_unmatched(const struct report *r)
+static void report_cmd_warn_unmatched(const struct report *r)
 {
 	for (size_t i = 0; i < r->unmatched.count; i++)
 		fprintf(stderr,
@@ -151,9 +153,10 @@ static void warn_unmatched(const struct report *r)
 			r->unmatched.names[i]);
 }
 
-static int write_report(const struct report_options *o,
-			const struct report_type *type, struct pprof *p,
-			struct buf *out, struct err *err)
+static int report_cmd_write_report(const struct report_options *o,
+				   const struct report_type *type,
+				   struct pprof *p, struct buf *out,
+				   struct err *err)
 {
 	struct report r;
 	struct json json = json_init(out);
@@ -161,7 +164,7 @@ static int write_report(const struct report_options *o,
 
 	if (rc)
 		return rc;
-	warn_unmatched(&r);
+	report_cmd_warn_unmatched(&r);
 	if (type->write)
 		rc = type->write(&r, out, err);
 	else
@@ -171,8 +174,9 @@ static int write_report(const struct report_options *o,
 }
 
 /* proto and pgo: what the filters leave, as a profile. */
-static int write_profile(const struct report_options *o, bool pgo,
-			 struct pprof *p, struct buf *out, struct err *err)
+static int report_cmd_write_profile(const struct report_options *o, bool pgo,
+				    struct pprof *p, struct buf *out,
+				    struct err *err)
 {
 	struct merge *slim = merge_new();
 	struct report r;
@@ -181,19 +185,20 @@ static int write_profile(const struct report_options *o, bool pgo,
 	if (report_options_filter(o)) {
 		rc = report_init(&r, REPORT_TRACES, p, o, err);
 		if (!rc) {
-			warn_unmatched(&r);
+			report_cmd_warn_unmatched(&r);
 			report_fini(&r);
 		}
 	}
 	if (!rc && pgo)
 		rc = pprof_pgo(slim, p, &p, err);
 	if (!rc)
-		write_proto(p, out);
+		report_cmd_write_proto(p, out);
 	merge_free(slim);
 	return rc;
 }
 
-static int run(struct fetch *j, int argc, char **argv, struct err *err)
+static int report_cmd_run(struct fetch *j, int argc, char **argv,
+			  struct err *err)
 {
 	CLEANUP(buf_fini) struct buf out = { 0 };
 	const struct report_type *type = report_find(str_of(argv[0]));
@@ -212,15 +217,15 @@ static int run(struct fetch *j, int argc, char **argv, struct err *err)
 	if (!rc)
 		rc = read_sides(j, argc - 1, argv + 1, err);
 	if (!rc)
-		rc = combine(j, &p, err);
+		rc = report_cmd_combine(j, &p, err);
 	if (!rc && type)
-		rc = write_report(&o, type, p, &out, err);
+		rc = report_cmd_write_report(&o, type, p, &out, err);
 	else if (!rc)
-		rc = write_profile(&o, pgo, p, &out, err);
+		rc = report_cmd_write_profile(&o, pgo, p, &out, err);
 	return rc ? rc : save_output(j->output, buf_bytes(&out), err);
 }
 
-static int parse(struct fetch *j, int *argc, char **argv)
+static int report_cmd_parse(struct fetch *j, int *argc, char **argv)
 {
 	struct flag flags[REPORT_FLAGS_MAX + 6] = {
 		{ "output", FLAG_TEXT, &j->output, "-",
@@ -250,7 +255,7 @@ int cmd_report(int argc, char **argv)
 {
 	struct fetch j = { .base = "", .diff_base = "", .output = "-" };
 	struct err err;
-	int code = parse(&j, &argc, argv);
+	int code = report_cmd_parse(&j, &argc, argv);
 	int rc;
 
 	if (code >= 0)
@@ -258,7 +263,7 @@ int cmd_report(int argc, char **argv)
 	reader_init(&j.source);
 	reader_init(&j.base_side);
 	reader_init(&j.both);
-	rc = run(&j, argc, argv, &err);
+	rc = report_cmd_run(&j, argc, argv, &err);
 	reader_fini(&j.source);
 	reader_fini(&j.base_side);
 	reader_fini(&j.both);

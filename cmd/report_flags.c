@@ -43,7 +43,8 @@ struct setting {
 	int rc;
 };
 
-static void set(void *ctx, const char *name, const char *value)
+static void report_flags_set_flag(void *ctx, const char *name,
+				  const char *value)
 {
 	struct setting *s = ctx;
 
@@ -58,6 +59,6 @@ int report_flags_options(const struct report_flags *f,
 	struct setting s = { .o = out, .err = err };
 
 	report_options_init(out);
-	report_flags_each(f, set, &s);
+	report_flags_each(f, report_flags_set_flag, &s);
 	return s.rc;
 }

@@ -3,6 +3,7 @@
  * The options of reports as flags of commands.
  *
  * Ownership: values are borrowed from argv.
+ * Threads: one thread at a time.
  */
 #ifndef CMD_REPORT_FLAGS_H
 #define CMD_REPORT_FLAGS_H

@@ -14,7 +14,7 @@
 #define DEPTH_MAX 16
 
 /* The component before `end` in path; *end moves to its start. */
-static struct str component(const char *path, size_t *end)
+static struct str source_read_component(const char *path, size_t *end)
 {
 	size_t last = *end;
 	size_t first;
@@ -32,11 +32,11 @@ static struct source_item item_of(const char *path)
 {
 	size_t end = strlen(path);
 	struct str rest;
-	struct str file = component(path, &end);
+	struct str file = source_read_component(path, &end);
 	struct source_item it = { .path = path, .ms = -1 };
 
-	it.type = component(path, &end);
-	it.job = component(path, &end);
+	it.type = source_read_component(path, &end);
+	it.job = source_read_component(path, &end);
 	if (!str_to_i64(str_cut(file, '.', &rest), &it.ms) || it.ms < 0)
 		it.ms = -1;
 	return it;
@@ -56,7 +56,8 @@ static bool is_tar(const char *path)
 	       has_suffix(path, ".tgz");
 }
 
-static int pass_over(const struct source_visitor *v, const struct err *err)
+static int source_pass_over(const struct source_visitor *v,
+			    const struct err *err)
 {
 	v->unreadable(v->ctx, err);
 	return 0;
@@ -79,7 +80,7 @@ static int visit_entry(struct archive *a, struct archive_entry *e,
 	if (size > SOURCE_FILE_MAX) {
 		err_set(err, ERR_TOOBIG, "%s has %lld bytes", path,
 			(long long)size);
-		return pass_over(v, err);
+		return source_pass_over(v, err);
 	}
 	buf_reserve(&data, (size_t)size);
 	data.len = (size_t)size;
@@ -89,7 +90,7 @@ static int visit_entry(struct archive *a, struct archive_entry *e,
 	} else {
 		err_set(err, ERR_CORRUPT, "%s: %s", path,
 			archive_error_string(a));
-		rc = pass_over(v, err);
+		rc = source_pass_over(v, err);
 	}
 	buf_fini(&data);
 	return rc;
@@ -117,7 +118,7 @@ static int walk_tar(const char *path, const struct source_visitor *v,
 	if (!rc && next != ARCHIVE_EOF) {
 		err_set(err, ERR_CORRUPT, "%s: %s", path,
 			archive_error_string(a));
-		rc = pass_over(v, err);
+		rc = source_pass_over(v, err);
 	}
 	archive_read_free(a);
 	return rc;
@@ -136,7 +137,7 @@ static int walk_file(const char *path, const struct source_visitor *v,
 		return 0;
 	rc = file_drain(path, &data, err);
 	it.data = buf_bytes(&data);
-	rc = rc ? pass_over(v, err) : v->visit(v->ctx, &it, err);
+	rc = rc ? source_pass_over(v, err) : v->visit(v->ctx, &it, err);
 	buf_fini(&data);
 	return rc;
 }
@@ -151,7 +152,7 @@ static int walk_name(const char *path, const struct source_visitor *v,
 
 	if (lstat(path, &st) < 0) {
 		err_sys(err, "stat %s", path);
-		return pass_over(v, err);
+		return source_pass_over(v, err);
 	}
 	if (S_ISDIR(st.st_mode))
 		return walk_dir(path, v, depth + 1, err);
@@ -169,7 +170,7 @@ static int walk_dir(const char *path, const struct source_visitor *v,
 				     fs_list(NULL, path, &l, err);
 
 	if (rc)
-		return depth ? pass_over(v, err) : rc;
+		return depth ? source_pass_over(v, err) : rc;
 	for (size_t i = 0; i < l.count && !rc; i++) {
 		CLEANUP(mem_freep)
 		char *below = mem_printf("%s/%s", path, l.names[i]);

@@ -5,6 +5,9 @@
  *
  * A profile's time is its file's name, <unix ms>.<anything>; its job and type
  * are the two folders above it. A tar holds such paths.
+ *
+ * Ownership: items are borrowed for the call.
+ * Threads: one thread at a time.
  */
 #ifndef CMD_SOURCE_H
 #define CMD_SOURCE_H

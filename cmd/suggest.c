@@ -6,12 +6,12 @@
 #define LEN_MAX 64
 
 /* A dash, a dot and an underscore are the same to who types them. */
-static char plain(char c)
+static char suggest_normalize(char c)
 {
 	return c == '-' || c == '_' ? '.' : c;
 }
 
-static size_t least(size_t a, size_t b, size_t c)
+static size_t suggest_min_of(size_t a, size_t b, size_t c)
 {
 	size_t m = a < b ? a : b;
 
@@ -31,17 +31,18 @@ static size_t distance_of(struct str a, struct str b)
 		row[0] = i + 1;
 		for (size_t k = 0; k < b.len; k++) {
 			size_t above = row[k + 1];
-			bool same = plain(a.ptr[i]) == plain(b.ptr[k]);
+			bool same = suggest_normalize(a.ptr[i]) ==
+				    suggest_normalize(b.ptr[k]);
 
-			row[k + 1] =
-				least(above + 1, row[k] + 1, before + !same);
+			row[k + 1] = suggest_min_of(above + 1, row[k] + 1,
+						    before + !same);
 			before = above;
 		}
 	}
 	return row[b.len];
 }
 
-void suggest(struct suggestion *s, struct str typed, const char *name)
+void suggest_nearest(struct suggestion *s, struct str typed, const char *name)
 {
 	struct str have = str_of(name);
 	size_t distance;

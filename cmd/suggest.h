@@ -2,6 +2,7 @@
 /*
  * Suggest: of the names that there are, the one that was probably meant.
  *
+ * Ownership: returns a borrowed candidate.
  * Threads: pure functions.
  */
 #ifndef CMD_SUGGEST_H
@@ -16,6 +17,6 @@ struct suggestion {
 };
 
 /* Consider a name for what was typed. */
-void suggest(struct suggestion *s, struct str typed, const char *name);
+void suggest_nearest(struct suggestion *s, struct str typed, const char *name);
 
 #endif

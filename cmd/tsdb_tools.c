@@ -105,7 +105,8 @@ static void print_stats(const struct tsdb_stats *s)
 	printf("bytes, WAL             %" PRIu64 "\n", s->wal_bytes);
 }
 
-static void print_label(void *ctx UNUSED, const struct tsdb_label_stats *s)
+static void tsdb_tools_print_label(void *ctx UNUSED,
+				   const struct tsdb_label_stats *s)
 {
 	printf("%12" PRIu64 "  %14" PRIu64 "  %14" PRIu64 "  %12" PRIu64
 	       "  %s\n",
@@ -129,11 +130,11 @@ static int print_tables(struct tsdb *db, const char *label, struct err *err)
 	int rc;
 
 	print_columns(label);
-	rc = tsdb_label_stats(db, label, print_label, NULL, err);
+	rc = tsdb_label_stats(db, label, tsdb_tools_print_label, NULL, err);
 	if (rc)
 		return rc;
 	print_columns("CODEC");
-	rc = tsdb_codec_stats(db, print_label, NULL, err);
+	rc = tsdb_codec_stats(db, tsdb_tools_print_label, NULL, err);
 	if (rc)
 		return rc;
 	printf("\n%14s  %s\n", "STORED BYTES", "SECTION");

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The version and the revision, from CMakeLists.txt.
+ *
+ * Ownership: constants.
+ * Threads: any.
  */
 #ifndef CMD_VERSION_H
 #define CMD_VERSION_H

@@ -11,7 +11,7 @@
 #define REFRESH_MIN_MS  100
 #define REFRESH_MAX_MS  (24LL * 3600 * 1000)
 
-static bool ends_with(struct str s, const char *end)
+static bool discovery_config_ends_with(struct str s, const char *end)
 {
 	size_t n = strlen(end);
 
@@ -26,11 +26,14 @@ static bool is_pattern(struct str s)
 
 	if (star && memchr(star, '/', rest))
 		return false;
-	return ends_with(s, ".json") || ends_with(s, ".yml") ||
-	       ends_with(s, ".yaml");
+	return discovery_config_ends_with(s, ".json") ||
+	       discovery_config_ends_with(s, ".yml") ||
+	       discovery_config_ends_with(s, ".yaml");
 }
 
-static void decode_files(struct yaml *y, const struct yaml_node *n, void *field)
+static void discovery_config_decode_files(struct yaml *y,
+					  const struct yaml_node *n,
+					  void *field)
 {
 	struct discovery_config *c = field;
 
@@ -71,8 +74,8 @@ static void set_key(struct yaml *y, struct discovery_config *c)
 	buf_fini(&key);
 }
 
-static void check(struct yaml *y, const struct yaml_node *n,
-		  const struct discovery_config *c)
+static void discovery_config_check(struct yaml *y, const struct yaml_node *n,
+				   const struct discovery_config *c)
 {
 	if (c->refresh_ms < REFRESH_MIN_MS || c->refresh_ms > REFRESH_MAX_MS)
 		yaml_error(y, n, "refresh_interval is 100ms to 1d");
@@ -113,7 +116,7 @@ static void decode_list(struct yaml *y, const struct yaml_node *n,
 		http_options_init(&c->http);
 		yaml_decode(y, n->items[i], k->entry, k->fields, c);
 		http_options_check(y, n->items[i], &c->http);
-		check(y, n->items[i], c);
+		discovery_config_check(y, n->items[i], c);
 		set_key(y, c);
 	}
 }
@@ -121,7 +124,7 @@ static void decode_list(struct yaml *y, const struct yaml_node *n,
 void file_sd_decode(struct yaml *y, const struct yaml_node *n, void *field)
 {
 	static const struct yaml_field fields[] = {
-		{ "files", decode_files, 0, NULL },
+		{ "files", discovery_config_decode_files, 0, NULL },
 		{ "refresh_interval", yaml_duration,
 		  offsetof(struct discovery_config, refresh_ms), NULL },
 		{ 0 },

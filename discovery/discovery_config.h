@@ -4,6 +4,7 @@
  * http_sd_configs, as Prometheus has them.
  *
  * Ownership: all text is borrowed from the struct yaml it was decoded from.
+ * Threads: immutable once decoded.
  */
 #ifndef DISCOVERY_DISCOVERY_CONFIG_H
 #define DISCOVERY_DISCOVERY_CONFIG_H

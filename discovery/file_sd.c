@@ -73,7 +73,7 @@ static void watch_folders(struct files *f)
 }
 
 /* A file that is being made is read when it is closed; a link is there. */
-static bool matters(const struct inotify_event *e)
+static bool file_sd_is_relevant(const struct inotify_event *e)
 {
 	return (e->mask & ~(uint32_t)IN_CREATE) != 0;
 }
@@ -93,7 +93,7 @@ static void on_events(void *ctx)
 			struct inotify_event e;
 
 			memcpy(&e, u.bytes + at, sizeof(e));
-			if (matters(&e))
+			if (file_sd_is_relevant(&e))
 				provider_hurry(p, SETTLE_MS);
 			else
 				provider_hurry(p, BEGIN_MS);
@@ -126,7 +126,7 @@ static void *files_open(struct provider *p, const struct discovery_config *c)
 	return f;
 }
 
-static struct source *find_source(struct files *f, const char *path)
+static struct source *file_sd_find_source(struct files *f, const char *path)
 {
 	for (size_t i = 0; i < f->sources.count; i++) {
 		if (!strcmp(f->sources.v[i].path, path))
@@ -136,7 +136,7 @@ static struct source *find_source(struct files *f, const char *path)
 	return &f->sources.v[f->sources.count - 1];
 }
 
-static bool is_json(const char *path)
+static bool file_sd_is_json(const char *path)
 {
 	const char *dot = strrchr(path, '.');
 
@@ -155,10 +155,10 @@ static int read_source(struct source *s, bool *changed, struct err *err)
 	if (!rc && text.over)
 		rc = err_set(err, ERR_TOOBIG, "%s: larger than %ld MB", s->path,
 			     YAML_TEXT_MAX / MIB);
-	hash = hash64(buf_bytes(&text));
+	hash = hash_bytes(buf_bytes(&text));
 	if (!rc && !(s->groups && s->hash == hash)) {
-		rc = provider_parse(s->path, buf_bytes(&text), is_json(s->path),
-				    &meta, &g, err);
+		rc = provider_parse(s->path, buf_bytes(&text),
+				    file_sd_is_json(s->path), &meta, &g, err);
 		if (!rc) {
 			target_groups_unref(s->groups);
 			s->groups = g;
@@ -178,9 +178,10 @@ static void tell_absent(const struct provider *p, const char *files)
 			  LOG_FIELDS(log_text("files", files)));
 }
 
-static void visit(struct provider *p, const char *path, bool *changed)
+static void file_sd_add_item(struct provider *p, const char *path,
+			     bool *changed)
 {
-	struct source *s = find_source(p->data, path);
+	struct source *s = file_sd_find_source(p->data, path);
 	bool fresh = false;
 	struct err err;
 
@@ -253,7 +254,7 @@ static bool visit_pattern(struct provider *p, const char *pattern,
 	if (rc == GLOB_NOMATCH)
 		tell_absent(p, pattern);
 	for (size_t i = 0; !rc && i < g.gl_pathc; i++)
-		visit(p, g.gl_pathv[i], changed);
+		file_sd_add_item(p, g.gl_pathv[i], changed);
 	globfree(&g);
 	if (rc && rc != GLOB_NOMATCH) {
 		struct err err;
@@ -265,7 +266,7 @@ static bool visit_pattern(struct provider *p, const char *pattern,
 	return true;
 }
 
-static void publish(struct provider *p, struct files *f)
+static void file_sd_publish(struct provider *p, struct files *f)
 {
 	struct target_groups_list all = { 0 };
 
@@ -293,7 +294,7 @@ static void files_refresh(struct provider *p)
 		keep_all(f);
 	forget_gone(p, &changed);
 	if (changed)
-		publish(p, f);
+		file_sd_publish(p, f);
 }
 
 static void files_close(struct provider *p)

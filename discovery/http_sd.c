@@ -51,7 +51,7 @@ static void *source_open(struct provider *p UNUSED,
 	return s;
 }
 
-static bool is_json(const char *type)
+static bool http_sd_is_json(const char *type)
 {
 	static const char want[] = "application/json";
 	size_t n = sizeof(want) - 1;
@@ -66,7 +66,7 @@ static int check_response(const struct http_response *r, struct err *err)
 
 	if (rc)
 		return rc;
-	if (!is_json(r->content_type))
+	if (!http_sd_is_json(r->content_type))
 		return err_set(
 			err, ERR_INVALID,
 			"the content type must be application/json, not \"%.100s\"",
@@ -74,11 +74,11 @@ static int check_response(const struct http_response *r, struct err *err)
 	return 0;
 }
 
-static int take(struct provider *p, struct http_source *s, struct bytes text,
-		struct err *err)
+static int http_sd_take(struct provider *p, struct http_source *s,
+			struct bytes text, struct err *err)
 {
 	const struct group_meta meta = { META_URL, str_of(s->shown) };
-	uint64_t hash = hash64(text);
+	uint64_t hash = hash_bytes(text);
 	struct target_groups_list all = { 0 };
 	struct target_groups *g;
 	int rc;
@@ -96,7 +96,7 @@ static int take(struct provider *p, struct http_source *s, struct bytes text,
 	return 0;
 }
 
-static void answered(void *ctx, struct http_response *r)
+static void http_sd_on_answer(void *ctx, struct http_response *r)
 {
 	struct provider *p = ctx;
 	struct http_source *s = p->data;
@@ -105,7 +105,7 @@ static void answered(void *ctx, struct http_response *r)
 
 	s->running = false;
 	if (!rc)
-		rc = take(p, s, buf_bytes(&r->body), &err);
+		rc = http_sd_take(p, s, buf_bytes(&r->body), &err);
 	if (rc && rc != ERR_CLOSED)
 		provider_failed(p, s->logged, &err);
 }
@@ -121,7 +121,7 @@ static void source_refresh(struct provider *p)
 				  .max_body = YAML_TEXT_MAX,
 				  .user_agent = p->user_agent,
 				  .headers = headers,
-				  .done = answered,
+				  .done = http_sd_on_answer,
 				  .ctx = p };
 
 	if (s->running)

@@ -71,7 +71,7 @@ static bool has_news(const struct job *j)
 	return j->untold;
 }
 
-static void tell(struct discovery *d, struct job *j)
+static void manager_log(struct discovery *d, struct job *j)
 {
 	struct target_groups_list all = { 0 };
 
@@ -92,7 +92,7 @@ static void tell_news(struct discovery *d)
 		if (!has_news(j))
 			continue;
 		if (is_told_of(j))
-			tell(d, j);
+			manager_log(d, j);
 		else
 			j->untold = true;
 		news = true;
@@ -182,8 +182,8 @@ static struct provider *take_provider(struct discovery *d,
 	return p;
 }
 
-static struct job *find_job(struct job *const *jobs, size_t count,
-			    struct str name)
+static struct job *manager_find_job(struct job *const *jobs, size_t count,
+				    struct str name)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (str_is(name, jobs[i]->name))
@@ -201,7 +201,8 @@ static void job_drop(struct job *j)
 
 static struct job *make_job(struct discovery *d, const struct discovery_job *c)
 {
-	const struct job *old = find_job(d->jobs, d->job_count, c->name);
+	const struct job *old =
+		manager_find_job(d->jobs, d->job_count, c->name);
 	struct job *j = mem_new(struct job);
 
 	j->name = mem_strndup(c->name);

@@ -64,8 +64,9 @@ static void decode_targets(struct yaml *y, const struct yaml_node *n,
 	}
 }
 
-static void check_label(struct yaml *y, const struct yaml_node *key,
-			const struct label *l)
+static void target_group_check_label(struct yaml *y,
+				     const struct yaml_node *key,
+				     const struct label *l)
 {
 	if (!l->name.len || !str_is_utf8(l->name) || !str_is_utf8(l->value))
 		yaml_error(y, key,
@@ -126,7 +127,7 @@ static void decode_labels(struct yaml *y, const struct yaml_node *n,
 		yaml_text(y, n->items[i + 1], &one->value);
 		one->name = arena_str(d->arena, n->items[i]->text);
 		one->value = arena_str(d->arena, one->value);
-		check_label(y, n->items[i], one);
+		target_group_check_label(y, n->items[i], one);
 	}
 }
 

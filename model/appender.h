@@ -2,6 +2,10 @@
 /*
  * Appender: the one way into storage. Scraper, import, push endpoints and the
  * remote-write receiver all feed it.
+ *
+ * Ownership: the implementation owns itself; samples are borrowed for the
+ * call.
+ * Threads: any.
  */
 #ifndef MODEL_APPENDER_H
 #define MODEL_APPENDER_H
@@ -28,7 +32,7 @@ struct sample {
 
 	/* What a scan of the decoded body found. */
 	uint32_t raw_len;      /* bytes, decoded */
-	uint64_t hash;         /* hash64() of the decoded bytes */
+	uint64_t hash;         /* hash_bytes() of the decoded bytes */
 	struct bytes typeset;  /* encoding of model/types.h */
 	const int64_t *totals; /* a sum a sample type */
 	uint64_t sample_count;

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-static int check(struct bytes encoded, struct err *err)
+static int labels_check(struct bytes encoded, struct err *err)
 {
 	struct dec d = dec_init(encoded);
 	uint64_t count = dec_count(&d, LABELS_MAX);
@@ -42,14 +42,14 @@ static struct labels *labels_of(struct bytes encoded)
 
 	atomic_init(&ls->refs, 1);
 	ls->len = (uint32_t)encoded.len;
-	ls->hash = hash64(encoded);
+	ls->hash = hash_bytes(encoded);
 	memcpy(ls->data, encoded.ptr, encoded.len);
 	return ls;
 }
 
 int labels_decode(struct bytes encoded, struct labels **out, struct err *err)
 {
-	int rc = check(encoded, err);
+	int rc = labels_check(encoded, err);
 
 	if (!rc)
 		*out = labels_of(encoded);
@@ -247,7 +247,7 @@ int label_by_name(const void *a, const void *b)
 		       ((const struct label *)b)->name);
 }
 
-static int check_label(const struct label *l, struct err *err)
+static int labels_check_label(const struct label *l, struct err *err)
 {
 	if (!l->name.len)
 		return err_set(err, ERR_INVALID, "a label has an empty name");
@@ -277,7 +277,7 @@ int labels_build(struct labels_builder *b, struct labels **out, struct err *err)
 	qsort(b->v, b->count, sizeof(*b->v), label_by_name);
 	enc_uvarint(&enc, b->count);
 	for (size_t i = 0; i < b->count && !rc; i++) {
-		rc = check_label(&b->v[i], err);
+		rc = labels_check_label(&b->v[i], err);
 		enc_str(&enc, b->v[i].name);
 		enc_str(&enc, b->v[i].value);
 	}

@@ -41,7 +41,7 @@ int label_by_name(const void *a, const void *b);
 struct labels {
 	_Atomic uint32_t refs;
 	uint32_t len;
-	uint64_t hash; /* hash64() of data */
+	uint64_t hash; /* hash_bytes() of data */
 	uint8_t data[];
 };
 

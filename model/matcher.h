@@ -4,6 +4,7 @@
  * that is not there has the empty value; regular expressions match the whole
  * value).
  *
+ * Ownership: the selector owns names, values and expressions.
  * Threads: a matcher belongs to one thread (its regex has scratch memory).
  */
 #ifndef MODEL_MATCHER_H

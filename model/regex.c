@@ -73,8 +73,8 @@ static bool find_prefix(struct regex *r, size_t len)
 	return true;
 }
 
-static int compile(struct regex *r, struct str pattern, size_t *at,
-		   struct err *err)
+static int regex_compile(struct regex *r, struct str pattern, size_t *at,
+			 struct err *err)
 {
 	static const uint32_t by_kind[] = {
 		[REGEX_WHOLE] = PCRE2_UTF | PCRE2_DOTALL | PCRE2_ANCHORED |
@@ -109,8 +109,8 @@ static int compile(struct regex *r, struct str pattern, size_t *at,
 	return 0;
 }
 
-static int make(struct str pattern, enum regex_kind kind, struct regex **out,
-		size_t *at, struct err *err)
+static int regex_make(struct str pattern, enum regex_kind kind,
+		      struct regex **out, size_t *at, struct err *err)
 {
 	struct gate g = { .in = pattern, .err_at = at, .err = err };
 	struct regex *r = mem_new(struct regex);
@@ -121,7 +121,7 @@ static int make(struct str pattern, enum regex_kind kind, struct regex **out,
 	r->pattern = mem_strndup(pattern);
 	if (!rc && !find_literals(r, pattern.len) &&
 	    !find_prefix(r, pattern.len))
-		rc = compile(r, str_from(buf_bytes(&g.out)), at, err);
+		rc = regex_compile(r, str_from(buf_bytes(&g.out)), at, err);
 	buf_fini(&g.out);
 	vec_fini(&g.groups);
 	if (rc)
@@ -134,19 +134,19 @@ static int make(struct str pattern, enum regex_kind kind, struct regex **out,
 int regex_new(struct str pattern, struct regex **out, size_t *at,
 	      struct err *err)
 {
-	return make(pattern, REGEX_WHOLE, out, at, err);
+	return regex_make(pattern, REGEX_WHOLE, out, at, err);
 }
 
 int regex_new_search(struct str pattern, struct regex **out, size_t *at,
 		     struct err *err)
 {
-	return make(pattern, REGEX_SEARCH, out, at, err);
+	return regex_make(pattern, REGEX_SEARCH, out, at, err);
 }
 
 int regex_new_bytes(struct str pattern, struct regex **out, size_t *at,
 		    struct err *err)
 {
-	return make(pattern, REGEX_BYTES, out, at, err);
+	return regex_make(pattern, REGEX_BYTES, out, at, err);
 }
 
 void regex_free(struct regex *r)
@@ -194,7 +194,7 @@ static bool engine_matches(const struct regex *r, struct str value)
 	return false;
 }
 
-static bool contains(struct str s, struct str part)
+static bool regex_contains(struct str s, struct str part)
 {
 	return !part.len || (s.len && memmem(s.ptr, s.len, part.ptr, part.len));
 }
@@ -227,13 +227,15 @@ bool regex_matches(const struct regex *r, struct str value)
 	if (r->code && r->kind == REGEX_SEARCH && !str_is_utf8(value))
 		return mended_matches(r, value);
 	if (r->has_prefix)
-		return r->kind != REGEX_WHOLE ? contains(value, r->prefix) :
-						str_starts(value, r->prefix);
+		return r->kind != REGEX_WHOLE ?
+			       regex_contains(value, r->prefix) :
+			       str_starts(value, r->prefix);
 	if (r->code)
 		return engine_matches(r, value);
 	for (size_t i = 0; i < r->literal_count; i++) {
-		if (r->kind != REGEX_WHOLE ? contains(value, r->literals[i]) :
-					     str_eq(r->literals[i], value))
+		if (r->kind != REGEX_WHOLE ?
+			    regex_contains(value, r->literals[i]) :
+			    str_eq(r->literals[i], value))
 			return true;
 	}
 	return false;

@@ -8,6 +8,7 @@
  * and where that is reached its DFA, slower and without backtracking.
  * Literals, alternations of literals and "literal.*" need no engine at all.
  *
+ * Ownership: regex_free() frees; the literal borrows from the expression.
  * Threads: a regex belongs to one thread.
  */
 #ifndef MODEL_REGEX_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/regex_gate.h"
 
-
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/vec.h"
@@ -10,21 +9,21 @@
 #define REPEAT_MAX 1000
 #define DEPTH_MAX  1000 /* of groups, RE2's */
 
-static int refuse(struct gate *g, const char *why)
+static int gate_refuse(struct gate *g, const char *why)
 {
 	if (g->err_at)
 		*g->err_at = g->at;
 	return err_set(g->err, ERR_INVALID, "regular expression: %s", why);
 }
 
-static char peek(const struct gate *g, size_t ahead)
+static char gate_peek(const struct gate *g, size_t ahead)
 {
 	if (g->at + ahead >= g->in.len)
 		return 0;
 	return g->in.ptr[g->at + ahead];
 }
 
-static void copy(struct gate *g, size_t n)
+static void gate_copy(struct gate *g, size_t n)
 {
 	buf_add(&g->out, g->in.ptr + g->at, n);
 	g->at += n;
@@ -49,7 +48,7 @@ static void gate_quoted(struct gate *g)
 			    .len = g->in.len - g->at };
 	const char *end = memmem(rest.ptr, rest.len, "\\E", 2);
 
-	copy(g, end ? (size_t)(end - rest.ptr) + 2 : rest.len);
+	gate_copy(g, end ? (size_t)(end - rest.ptr) + 2 : rest.len);
 }
 
 /* What stands before is complete: "|", ")" or the next piece follows. */
@@ -70,11 +69,11 @@ static size_t repeat_len(const struct gate *g, int64_t *most)
 
 	*most = 0;
 	for (size_t n = 1;; n++) {
-		char c = peek(g, n);
+		char c = gate_peek(g, n);
 
 		if (c >= '0' && c <= '9') {
 			/* RE2: with a leading zero it is no number. */
-			if (n > first && peek(g, first) == '0')
+			if (n > first && gate_peek(g, first) == '0')
 				return 0;
 			v = v < 100000 ? v * 10 + (c - '0') : v;
 			continue;
@@ -96,7 +95,7 @@ static bool at_quantifier(const struct gate *g, size_t ahead)
 {
 	struct gate next = { .in = g->in, .at = g->at + ahead };
 	int64_t most;
-	char c = peek(&next, 0);
+	char c = gate_peek(&next, 0);
 
 	return (c && strchr("*+?", c)) ||
 	       (c == '{' && repeat_len(&next, &most));
@@ -108,14 +107,14 @@ static void copy_assertion(struct gate *g, size_t n)
 	bool repeated = at_quantifier(g, n);
 
 	buf_str(&g->out, repeated ? "(?:" : "");
-	copy(g, n);
+	gate_copy(g, n);
 	buf_str(&g->out, repeated ? ")" : "");
 }
 
 /* Behind a class in a class, "-" is a character: [\d-z]. */
 static void gate_hyphen(struct gate *g)
 {
-	if (!g->in_class || peek(g, 0) != '-')
+	if (!g->in_class || gate_peek(g, 0) != '-')
 		return;
 	buf_str(&g->out, "\\-");
 	g->at++;
@@ -127,7 +126,8 @@ static void gate_octal(struct gate *g)
 	unsigned v = 0;
 
 	g->at++;
-	for (int i = 0; i < 3 && peek(g, 0) >= '0' && peek(g, 0) <= '7'; i++)
+	for (int i = 0;
+	     i < 3 && gate_peek(g, 0) >= '0' && gate_peek(g, 0) <= '7'; i++)
 		v = v * 8 + (unsigned)(g->in.ptr[g->at++] - '0');
 	buf_printf(&g->out, "\\x{%x}", v);
 }
@@ -137,11 +137,12 @@ static int gate_braced(struct gate *g)
 {
 	size_t n = 3;
 
-	while (is_alnum(peek(g, n)) || peek(g, n) == '_' || peek(g, n) == '^')
+	while (is_alnum(gate_peek(g, n)) || gate_peek(g, n) == '_' ||
+	       gate_peek(g, n) == '^')
 		n++;
-	if (peek(g, n) != '}')
-		return refuse(g, "an escape without its closing }");
-	copy(g, n + 1);
+	if (gate_peek(g, n) != '}')
+		return gate_refuse(g, "an escape without its closing }");
+	gate_copy(g, n + 1);
 	return 0;
 }
 
@@ -162,7 +163,7 @@ static bool gate_spelled(struct gate *g)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(spelled); i++) {
-		if (peek(g, 1) != spelled[i].escape)
+		if (gate_peek(g, 1) != spelled[i].escape)
 			continue;
 		buf_str(&g->out,
 			g->in_class ? spelled[i].in_class : spelled[i].alone);
@@ -177,24 +178,26 @@ static bool gate_spelled(struct gate *g)
 
 static int gate_escape(struct gate *g)
 {
-	char c = peek(g, 1);
+	char c = gate_peek(g, 1);
 
 	if (!c)
-		return refuse(g, "trailing backslash");
+		return gate_refuse(g, "trailing backslash");
 	if (c == 'Q' && !g->in_class) {
 		gate_quoted(g);
 		return 0;
 	}
 	if (gate_spelled(g))
 		return 0;
-	if (c == 'x' && peek(g, 2) != '{' &&
-	    !(is_hex(peek(g, 2)) && is_hex(peek(g, 3))))
-		return refuse(g, "\\x is followed by two digits, or by {…}");
-	if (c >= '1' && c <= '7' && peek(g, 2) >= '0' && peek(g, 2) <= '7') {
+	if (c == 'x' && gate_peek(g, 2) != '{' &&
+	    !(is_hex(gate_peek(g, 2)) && is_hex(gate_peek(g, 3))))
+		return gate_refuse(g,
+				   "\\x is followed by two digits, or by {…}");
+	if (c >= '1' && c <= '7' && gate_peek(g, 2) >= '0' &&
+	    gate_peek(g, 2) <= '7') {
 		gate_octal(g);
 		return 0;
 	}
-	if (strchr("pPx", c) && peek(g, 2) == '{') {
+	if (strchr("pPx", c) && gate_peek(g, 2) == '{') {
 		int rc = gate_braced(g);
 
 		if (c != 'x')
@@ -202,17 +205,17 @@ static int gate_escape(struct gate *g)
 		return rc;
 	}
 	if ((unsigned char)c >= 0x80)
-		return refuse(g, "an escape that RE2 does not know");
+		return gate_refuse(g, "an escape that RE2 does not know");
 	if (!g->in_class && strchr("bBAz", c)) {
 		copy_assertion(g, 2);
 		return 0;
 	}
 	if (is_alnum(c) &&
 	    !strchr(g->in_class ? "aftnrxdDwWsSpP0" : "aftnrxdDwWbBAzpP0", c))
-		return refuse(g, "an escape that RE2 does not know");
-	copy(g, 2);
-	if (strchr("pP", c) && peek(g, 0))
-		copy(g, 1); /* \pL */
+		return gate_refuse(g, "an escape that RE2 does not know");
+	gate_copy(g, 2);
+	if (strchr("pP", c) && gate_peek(g, 0))
+		gate_copy(g, 1); /* \pL */
 	if (strchr("dDwWpP", c))
 		gate_hyphen(g);
 	return 0;
@@ -223,12 +226,12 @@ static int gate_name(struct gate *g, size_t n)
 {
 	size_t first = n;
 
-	while (is_alnum(peek(g, n)) || peek(g, n) == '_')
+	while (is_alnum(gate_peek(g, n)) || gate_peek(g, n) == '_')
 		n++;
-	if (n == first || peek(g, n) != '>')
-		return refuse(g,
-			      "a name of a group is of letters, digits and _");
-	copy(g, n + 1);
+	if (n == first || gate_peek(g, n) != '>')
+		return gate_refuse(
+			g, "a name of a group is of letters, digits and _");
+	gate_copy(g, n + 1);
 	return 0;
 }
 
@@ -237,21 +240,23 @@ static int gate_group(struct gate *g)
 {
 	size_t n = 2;
 
-	if (peek(g, 1) == '*')
-		return refuse(g, "verbs (*…) are not supported");
-	if (peek(g, 1) != '?') {
-		copy(g, 1);
+	if (gate_peek(g, 1) == '*')
+		return gate_refuse(g, "verbs (*…) are not supported");
+	if (gate_peek(g, 1) != '?') {
+		gate_copy(g, 1);
 		return 0;
 	}
-	if (peek(g, 2) == 'P' && peek(g, 3) == '<')
+	if (gate_peek(g, 2) == 'P' && gate_peek(g, 3) == '<')
 		return gate_name(g, 4);
-	if (peek(g, 2) == '<' && peek(g, 3) != '=' && peek(g, 3) != '!')
+	if (gate_peek(g, 2) == '<' && gate_peek(g, 3) != '=' &&
+	    gate_peek(g, 3) != '!')
 		return gate_name(g, 3);
-	while (peek(g, n) && strchr("imsU-", peek(g, n)))
+	while (gate_peek(g, n) && strchr("imsU-", gate_peek(g, n)))
 		n++;
-	if ((peek(g, n) != ':' && peek(g, n) != ')') || peek(g, n - 1) == '-')
-		return refuse(g, "a group that RE2 does not know");
-	copy(g, n);
+	if ((gate_peek(g, n) != ':' && gate_peek(g, n) != ')') ||
+	    gate_peek(g, n - 1) == '-')
+		return gate_refuse(g, "a group that RE2 does not know");
+	gate_copy(g, n);
 	return 0;
 }
 
@@ -260,7 +265,7 @@ static int open_group(struct gate *g)
 	int rc = gate_group(g);
 
 	if (!rc && g->groups.count == DEPTH_MAX)
-		rc = refuse(g, "groups are nested too deeply");
+		rc = gate_refuse(g, "groups are nested too deeply");
 	if (rc)
 		return rc;
 	end_piece(g);
@@ -269,13 +274,13 @@ static int open_group(struct gate *g)
 }
 
 /* The group is a piece, with the repetitions that are in it. */
-static void close_group(struct gate *g)
+static void gate_close_group(struct gate *g)
 {
 	end_piece(g);
 	/* A ")" too many is for PCRE2 to refuse. */
 	if (g->groups.count > 1)
 		g->repeats = g->groups.v[--g->groups.count];
-	copy(g, 1);
+	gate_copy(g, 1);
 }
 
 static int gate_quantifier(struct gate *g)
@@ -283,7 +288,7 @@ static int gate_quantifier(struct gate *g)
 	size_t n = 1;
 	int64_t most = 1;
 
-	if (peek(g, 0) == '{') {
+	if (gate_peek(g, 0) == '{') {
 		n = repeat_len(g, &most);
 		if (!n) {
 			end_piece(g);
@@ -293,16 +298,16 @@ static int gate_quantifier(struct gate *g)
 			return 0;
 		}
 		if (most > REPEAT_MAX)
-			return refuse(g, "a repeat count above 1000");
+			return gate_refuse(g, "a repeat count above 1000");
 	}
 	if (g->after_quantifier)
-		return refuse(g, "nested repetition operators");
+		return gate_refuse(g, "nested repetition operators");
 	g->repeats *= most ? most : 1;
 	if (g->repeats > REPEAT_MAX)
-		return refuse(g, "nested repeat counts above 1000");
-	copy(g, n);
-	if (peek(g, 0) == '?')
-		copy(g, 1);
+		return gate_refuse(g, "nested repeat counts above 1000");
+	gate_copy(g, n);
+	if (gate_peek(g, 0) == '?')
+		gate_copy(g, 1);
 	g->after_quantifier = true;
 	return 0;
 }
@@ -310,10 +315,10 @@ static int gate_quantifier(struct gate *g)
 static int gate_open_class(struct gate *g)
 {
 	g->in_class = true;
-	copy(g, 1);
-	if (peek(g, 0) == '^')
-		copy(g, 1);
-	if (peek(g, 0) == ']') { /* a first "]" is a character */
+	gate_copy(g, 1);
+	if (gate_peek(g, 0) == '^')
+		gate_copy(g, 1);
+	if (gate_peek(g, 0) == ']') { /* a first "]" is a character */
 		buf_str(&g->out, "\\]");
 		g->at++;
 	}
@@ -325,33 +330,33 @@ static size_t posix_class_len(const struct gate *g)
 {
 	size_t n = 2;
 
-	if (peek(g, 0) != '[' || peek(g, 1) != ':')
+	if (gate_peek(g, 0) != '[' || gate_peek(g, 1) != ':')
 		return 0;
-	n += peek(g, n) == '^';
-	while (peek(g, n) >= 'a' && peek(g, n) <= 'z')
+	n += gate_peek(g, n) == '^';
+	while (gate_peek(g, n) >= 'a' && gate_peek(g, n) <= 'z')
 		n++;
-	return peek(g, n) == ':' && peek(g, n + 1) == ']' ? n + 2 : 0;
+	return gate_peek(g, n) == ':' && gate_peek(g, n + 1) == ']' ? n + 2 : 0;
 }
 
 static int gate_in_class(struct gate *g)
 {
 	size_t posix = posix_class_len(g);
 
-	if (peek(g, 0) == '\\')
+	if (gate_peek(g, 0) == '\\')
 		return gate_escape(g);
 	if (posix) {
-		copy(g, posix);
+		gate_copy(g, posix);
 		gate_hyphen(g);
 		return 0;
 	}
-	if (peek(g, 0) == '[') {
+	if (gate_peek(g, 0) == '[') {
 		buf_str(&g->out, "\\[");
 		g->at++;
 		return 0;
 	}
-	if (peek(g, 0) == ']')
+	if (gate_peek(g, 0) == ']')
 		g->in_class = false;
-	copy(g, 1);
+	gate_copy(g, 1);
 	return 0;
 }
 
@@ -362,15 +367,15 @@ static int gate_one(struct gate *g)
 	if (g->in_class)
 		return gate_in_class(g);
 	g->after_quantifier = false;
-	if (!strchr("*+?{", peek(g, 0)))
+	if (!strchr("*+?{", gate_peek(g, 0)))
 		end_piece(g);
-	switch (peek(g, 0)) {
+	switch (gate_peek(g, 0)) {
 	case '\\':
 		return gate_escape(g);
 	case '(':
 		return open_group(g);
 	case ')':
-		close_group(g);
+		gate_close_group(g);
 		return 0;
 	case '^':
 	case '$':
@@ -385,7 +390,7 @@ static int gate_one(struct gate *g)
 		g->after_quantifier = quantified;
 		return gate_quantifier(g);
 	default:
-		copy(g, 1);
+		gate_copy(g, 1);
 		return 0;
 	}
 }
@@ -393,9 +398,9 @@ static int gate_one(struct gate *g)
 int gate_run(struct gate *g)
 {
 	if (g->in.len > REGEX_BYTES_MAX)
-		return refuse(g, "longer than 16 KiB");
+		return gate_refuse(g, "longer than 16 KiB");
 	if (!str_is_utf8(g->in))
-		return refuse(g, "not UTF-8");
+		return gate_refuse(g, "not UTF-8");
 	g->repeats = 1;
 	*vec_add(&g->groups) = 1;
 	while (g->at < g->in.len) {
@@ -404,5 +409,5 @@ int gate_run(struct gate *g)
 		if (rc)
 			return rc;
 	}
-	return g->in_class ? refuse(g, "missing ]") : 0;
+	return g->in_class ? gate_refuse(g, "missing ]") : 0;
 }

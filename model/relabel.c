@@ -79,7 +79,8 @@ struct match {
 	size_t count;
 };
 
-static void add_group(const struct match *m, struct str name, struct buf *out)
+static void relabel_add_group(const struct match *m, struct str name,
+			      struct buf *out)
 {
 	size_t n = group_number(m->regex, name);
 
@@ -87,7 +88,7 @@ static void add_group(const struct match *m, struct str name, struct buf *out)
 		buf_add(out, m->groups[n].ptr, m->groups[n].len);
 }
 
-static void expand(const struct match *m, struct str t, struct buf *out)
+static void relabel_expand(const struct match *m, struct str t, struct buf *out)
 {
 	while (t.len) {
 		struct str name;
@@ -102,7 +103,7 @@ static void expand(const struct match *m, struct str t, struct buf *out)
 			t.ptr++;
 			t.len--;
 		} else if (take_name(&t, &name)) {
-			add_group(m, name, out);
+			relabel_add_group(m, name, out);
 		} else {
 			buf_byte(out, '$');
 		}
@@ -125,8 +126,8 @@ static int match_value(const struct relabel_rule *r, struct str value,
 		m.groups = mem_zalloc(m.count, sizeof(*m.groups));
 	rc = regex_groups(r->regex, value, m.groups, m.count);
 	if (rc > 0) {
-		expand(&m, r->target_label, target);
-		expand(&m, r->replacement, text);
+		relabel_expand(&m, r->target_label, target);
+		relabel_expand(&m, r->replacement, text);
 	}
 	if (m.groups != few)
 		mem_free(m.groups);
@@ -142,19 +143,19 @@ static int match_value(const struct relabel_rule *r, struct str value,
 		       STR_ARG(r->pattern));
 }
 
-static bool is_name(struct str s)
+static bool relabel_is_name(struct str s)
 {
 	return s.len && str_is_utf8(s);
 }
 
-static int replace(const struct relabel_rule *r, struct str value,
-		   struct labels_builder *b, struct err *err)
+static int relabel_replace(const struct relabel_rule *r, struct str value,
+			   struct labels_builder *b, struct err *err)
 {
 	struct buf target = buf_init(LABEL_NAME_MAX);
 	struct buf text = buf_init(LABEL_VALUE_MAX);
 	int rc = match_value(r, value, &target, &text, err);
 
-	if (!rc && is_name(str_from(buf_bytes(&target))))
+	if (!rc && relabel_is_name(str_from(buf_bytes(&target))))
 		labels_set(b, str_from(buf_bytes(&target)),
 			   str_from(buf_bytes(&text)));
 	buf_fini(&target);
@@ -162,8 +163,8 @@ static int replace(const struct relabel_rule *r, struct str value,
 	return rc;
 }
 
-static void hashmod(const struct relabel_rule *r, struct str value,
-		    struct labels_builder *b)
+static void relabel_hashmod(const struct relabel_rule *r, struct str value,
+			    struct labels_builder *b)
 {
 	uint8_t md5[DIGEST_MD5_SIZE];
 	uint64_t hash = 0;
@@ -240,7 +241,7 @@ static void set_case(const struct relabel_rule *r, struct str value,
 }
 
 /* Labels as they are before the rule changes them, by name. */
-static struct label *sorted(const struct labels_builder *b)
+static struct label *relabel_sort_names(const struct labels_builder *b)
 {
 	struct label *v = mem_zalloc(b->count + 1, sizeof(*v));
 
@@ -251,18 +252,18 @@ static struct label *sorted(const struct labels_builder *b)
 	return v;
 }
 
-static int labelmap(const struct relabel_rule *r, struct labels_builder *b,
-		    struct err *err)
+static int relabel_labelmap(const struct relabel_rule *r,
+			    struct labels_builder *b, struct err *err)
 {
 	size_t count = b->count;
-	struct label *v = sorted(b);
+	struct label *v = relabel_sort_names(b);
 	struct buf none = { 0 };
 	struct buf name = { 0 };
 	int rc = 0;
 
 	for (size_t i = 0; i < count && !rc; i++) {
 		rc = match_value(r, v[i].name, &none, &name, err);
-		if (!rc && is_name(str_from(buf_bytes(&name))))
+		if (!rc && relabel_is_name(str_from(buf_bytes(&name))))
 			labels_set(b, str_from(buf_bytes(&name)), v[i].value);
 	}
 	buf_fini(&none);
@@ -293,8 +294,8 @@ static void join_sources(const struct relabel_rule *r,
 	}
 }
 
-static int act(const struct relabel_rule *r, struct str value,
-	       struct labels_builder *b, struct err *err)
+static int relabel_act(const struct relabel_rule *r, struct str value,
+		       struct labels_builder *b, struct err *err)
 {
 	int rc = 0;
 
@@ -308,13 +309,13 @@ static int act(const struct relabel_rule *r, struct str value,
 	case RELABEL_DROPEQUAL:
 		return !str_eq(labels_builder_get(b, r->target_label), value);
 	case RELABEL_REPLACE:
-		rc = replace(r, value, b, err);
+		rc = relabel_replace(r, value, b, err);
 		break;
 	case RELABEL_HASHMOD:
-		hashmod(r, value, b);
+		relabel_hashmod(r, value, b);
 		break;
 	case RELABEL_LABELMAP:
-		rc = labelmap(r, b, err);
+		rc = relabel_labelmap(r, b, err);
 		break;
 	case RELABEL_LABELDROP:
 		remove_labels(r, b, true);
@@ -337,7 +338,7 @@ int relabel_apply(const struct relabel_rule *rule, struct labels_builder *b,
 	int rc;
 
 	join_sources(rule, b, &value);
-	rc = act(rule, str_from(buf_bytes(&value)), b, err);
+	rc = relabel_act(rule, str_from(buf_bytes(&value)), b, err);
 	buf_fini(&value);
 	return rc;
 }

@@ -79,7 +79,7 @@ static bool needs_target(enum relabel_action a)
 	       a == RELABEL_KEEPEQUAL || a == RELABEL_DROPEQUAL;
 }
 
-static bool is_given(const struct yaml_node *map, const char *key)
+static bool relabel_is_given(const struct yaml_node *map, const char *key)
 {
 	return yaml_child(map, key) != NULL;
 }
@@ -89,7 +89,7 @@ static void refuse_keys(struct yaml *y, const struct yaml_node *map,
 			const struct relabel_rule *r, const char *const *keys)
 {
 	for (; *keys; keys++) {
-		if (is_given(map, *keys))
+		if (relabel_is_given(map, *keys))
 			yaml_error(y, yaml_child(map, *keys),
 				   "%s has no use for %s", names[r->action],
 				   *keys);

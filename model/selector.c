@@ -39,7 +39,7 @@ static int fail_at(struct parser *p, size_t at, const char *fmt, ...)
 		       column, why);
 }
 
-static char peek(const struct parser *p)
+static char selector_peek(const struct parser *p)
 {
 	if (p->at >= p->in.len)
 		return 0;
@@ -49,10 +49,10 @@ static char peek(const struct parser *p)
 static void skip_space(struct parser *p)
 {
 	for (;;) {
-		char c = peek(p);
+		char c = selector_peek(p);
 
 		if (c == '#') {
-			while (p->at < p->in.len && peek(p) != '\n')
+			while (p->at < p->in.len && selector_peek(p) != '\n')
 				p->at++;
 		} else if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
 			p->at++;
@@ -62,21 +62,21 @@ static void skip_space(struct parser *p)
 	}
 }
 
-static bool accept(struct parser *p, char c)
+static bool selector_accept(struct parser *p, char c)
 {
 	skip_space(p);
-	if (p->at >= p->in.len || peek(p) != c)
+	if (p->at >= p->in.len || selector_peek(p) != c)
 		return false;
 	p->at++;
 	return true;
 }
 
-static struct str identifier(struct parser *p, bool colons)
+static struct str selector_parse_identifier(struct parser *p, bool colons)
 {
 	size_t start = p->at;
 
 	for (; p->at < p->in.len; p->at++) {
-		char c = peek(p);
+		char c = selector_peek(p);
 		bool alpha = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 			     c == '_' || (colons && c == ':');
 
@@ -112,7 +112,7 @@ static int number_escape(struct parser *p, unsigned n, unsigned base,
 	uint32_t v = 0;
 
 	for (unsigned i = 0; i < n; i++, p->at++) {
-		char c = peek(p);
+		char c = selector_peek(p);
 		unsigned digit =
 			c >= '0' && c <= '9' ? (unsigned)(c - '0') :
 			c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 :
@@ -128,11 +128,11 @@ static int number_escape(struct parser *p, unsigned n, unsigned base,
 }
 
 /* Behind a backslash: Go's escapes (strconv.UnquoteChar). */
-static int escape(struct parser *p, char quote, struct buf *out)
+static int selector_escape(struct parser *p, char quote, struct buf *out)
 {
 	static const char names[] = "abfnrtv\\";
 	static const char values[] = "\a\b\f\n\r\t\v\\";
-	char c = peek(p);
+	char c = selector_peek(p);
 	const char *at = c ? strchr(names, c) : NULL;
 	uint32_t r = 0;
 	int rc;
@@ -172,7 +172,7 @@ static int string_body(struct parser *p, char quote, struct buf *out)
 	size_t start = p->at - 1;
 
 	for (;;) {
-		char c = peek(p);
+		char c = selector_peek(p);
 		int rc;
 
 		if (p->at >= p->in.len || (c == '\n' && quote != '`'))
@@ -184,7 +184,7 @@ static int string_body(struct parser *p, char quote, struct buf *out)
 			buf_byte(out, (uint8_t)c);
 			continue;
 		}
-		rc = escape(p, quote, out);
+		rc = selector_escape(p, quote, out);
 		if (rc)
 			return rc;
 	}
@@ -193,10 +193,11 @@ static int string_body(struct parser *p, char quote, struct buf *out)
 static bool at_string(struct parser *p)
 {
 	skip_space(p);
-	return peek(p) == '"' || peek(p) == '\'' || peek(p) == '`';
+	return selector_peek(p) == '"' || selector_peek(p) == '\'' ||
+	       selector_peek(p) == '`';
 }
 
-static int string(struct parser *p, struct str *out)
+static int selector_get_string(struct parser *p, struct str *out)
 {
 	struct buf b = { 0 };
 	size_t start = p->at;
@@ -211,8 +212,8 @@ static int string(struct parser *p, struct str *out)
 	return rc;
 }
 
-static int add(struct parser *p, enum matcher_op op, struct str name,
-	       struct str value, size_t value_at)
+static int selector_add(struct parser *p, enum matcher_op op, struct str name,
+			struct str value, size_t value_at)
 {
 	struct matcher *m = &p->out.matchers[p->out.count];
 	struct err why;
@@ -233,18 +234,18 @@ static int set_name(struct parser *p, struct str name, size_t at)
 	if (p->named)
 		return fail_at(p, at, "profile type must not be set twice");
 	p->named = true;
-	return add(p, MATCH_EQ, str_of(LABEL_NAME), name, at);
+	return selector_add(p, MATCH_EQ, str_of(LABEL_NAME), name, at);
 }
 
-static int operator(struct parser *p, enum matcher_op *op)
+static int selector_parse_operator(struct parser *p, enum matcher_op *op)
 {
 	skip_space(p);
-	if (accept(p, '=')) {
-		*op = peek(p) == '~' ? MATCH_RE : MATCH_EQ;
+	if (selector_accept(p, '=')) {
+		*op = selector_peek(p) == '~' ? MATCH_RE : MATCH_EQ;
 		p->at += *op == MATCH_RE;
 		return 0;
 	}
-	if (peek(p) == '!' && p->at + 1 < p->in.len) {
+	if (selector_peek(p) == '!' && p->at + 1 < p->in.len) {
 		char c = p->in.ptr[p->at + 1];
 
 		if (c == '=' || c == '~') {
@@ -256,7 +257,7 @@ static int operator(struct parser *p, enum matcher_op *op)
 	return fail_at(p, p->at, "expected one of = != =~ !~");
 }
 
-static int matcher(struct parser *p)
+static int selector_parse_matcher(struct parser *p)
 {
 	bool quoted = at_string(p);
 	enum matcher_op op = MATCH_EQ;
@@ -266,48 +267,48 @@ static int matcher(struct parser *p)
 	int rc = 0;
 
 	if (quoted)
-		rc = string(p, &name);
+		rc = selector_get_string(p, &name);
 	else
-		name = identifier(p, false);
+		name = selector_parse_identifier(p, false);
 	if (rc)
 		return rc;
 	if (!name.len)
 		return fail_at(p, at, "expected a label name or }");
 	skip_space(p);
-	if (quoted && (peek(p) == ',' || peek(p) == '}'))
+	if (quoted && (selector_peek(p) == ',' || selector_peek(p) == '}'))
 		return set_name(p, name, at);
-	rc = operator(p, &op);
+	rc = selector_parse_operator(p, &op);
 	if (rc)
 		return rc;
 	if (!at_string(p))
 		return fail_at(p, p->at, "expected a quoted label value");
 	at = p->at;
-	rc = string(p, &value);
+	rc = selector_get_string(p, &value);
 	if (rc)
 		return rc;
 	name = arena_str(&p->out.arena, name);
 	if (str_is(name, LABEL_NAME) && p->named)
 		return set_name(p, value, at);
-	return add(p, op, name, value, at);
+	return selector_add(p, op, name, value, at);
 }
 
-static int braces(struct parser *p)
+static int selector_parse_braces(struct parser *p)
 {
-	while (!accept(p, '}')) {
-		int rc = matcher(p);
+	while (!selector_accept(p, '}')) {
+		int rc = selector_parse_matcher(p);
 
 		if (rc)
 			return rc;
-		if (accept(p, ','))
+		if (selector_accept(p, ','))
 			continue;
-		if (!accept(p, '}'))
+		if (!selector_accept(p, '}'))
 			return fail_at(p, p->at, "expected , or }");
 		return 0;
 	}
 	return 0;
 }
 
-static int check(struct parser *p)
+static int selector_check(struct parser *p)
 {
 	struct str empty = { .ptr = "", .len = 0 };
 
@@ -319,7 +320,7 @@ static int check(struct parser *p)
 		       "at least one matcher must not match the empty value");
 }
 
-static int parse(struct parser *p)
+static int selector_parse_text(struct parser *p)
 {
 	struct str name;
 	int rc = 0;
@@ -327,11 +328,11 @@ static int parse(struct parser *p)
 	if (p->in.len > SELECTOR_BYTES_MAX)
 		return fail_at(p, 0, "selector is longer than 64 KiB");
 	skip_space(p);
-	name = identifier(p, true);
+	name = selector_parse_identifier(p, true);
 	if (name.len)
 		rc = set_name(p, arena_str(&p->out.arena, name), 0);
-	if (!rc && accept(p, '{'))
-		rc = braces(p);
+	if (!rc && selector_accept(p, '{'))
+		rc = selector_parse_braces(p);
 	else if (!rc && !name.len)
 		rc = fail_at(p, p->at,
 			     p->at < p->in.len ?
@@ -342,7 +343,7 @@ static int parse(struct parser *p)
 	skip_space(p);
 	if (p->at < p->in.len)
 		return fail_at(p, p->at, "unexpected text after the selector");
-	return check(p);
+	return selector_check(p);
 }
 
 int selector_parse(struct str text, struct selector *out, struct err *err)
@@ -352,7 +353,7 @@ int selector_parse(struct str text, struct selector *out, struct err *err)
 
 	p.out.matchers = arena_array(&p.out.arena, struct matcher,
 				     SELECTOR_MATCHERS_MAX);
-	rc = parse(&p);
+	rc = selector_parse_text(&p);
 	if (rc)
 		selector_fini(&p.out);
 	else

@@ -5,6 +5,7 @@
  * (docs/format/common.md).
  *
  * Ownership: a decoded type set borrows all text from the encoding.
+ * Threads: plain values.
  */
 #ifndef MODEL_TYPES_H
 #define MODEL_TYPES_H

@@ -4,6 +4,7 @@
  * snapshots of a heap says nothing; what happened is the last count less the
  * first, and what was in use is their mean.
  *
+ * Ownership: keeps nothing.
  * Threads: pure functions.
  */
 #ifndef PPROF_AGGREGATE_H

@@ -4,6 +4,7 @@
  * then while it goes on, so that whoever ordered it can call it off: memory
  * of all queries is shared, and a query has a deadline.
  *
+ * Ownership: borrows its context.
  * Threads: the functions are called by the thread that works.
  */
 #ifndef PPROF_EFFORT_H

@@ -5,6 +5,7 @@
  * of the same profile is what we write, byte for byte. Fields that it does
  * not know yet (columns, the URL of the documentation) are written when set.
  *
+ * Ownership: appends to the caller's buffer.
  * Threads: one thread at a time.
  */
 #ifndef PPROF_ENCODE_H

@@ -3,6 +3,7 @@
  * Flame graph as SVG: the root on top, a click zooms, a pointer over a frame
  * tells its name and weight.
  *
+ * Ownership: appends to the caller's buffer.
  * Threads: one thread at a time.
  */
 #ifndef PPROF_FLAME_SVG_H

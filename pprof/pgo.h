@@ -7,6 +7,9 @@
  *
  * Source: cmd/compile/internal/pgo: a sample type samples/count or
  * cpu/nanoseconds, and the start lines of functions.
+ *
+ * Ownership: the result belongs to the merge that is given.
+ * Threads: one thread at a time.
  */
 #ifndef PPROF_PGO_H
 #define PPROF_PGO_H

@@ -11,7 +11,7 @@
 
 #include "pprof/render/report_state.h"
 
-int64_t divided(const struct report *r, int64_t v);
+int64_t report_divide(const struct report *r, int64_t v);
 
 /* A value as the report prints it. */
 void report_value(const struct report *r, int64_t v, struct buf *out);

@@ -27,7 +27,7 @@ struct scan {
 	int64_t time_ns;
 	int64_t duration_ns;
 	int64_t period;
-	uint64_t hash; /* hash64() of the bytes */
+	uint64_t hash; /* hash_bytes() of the bytes */
 };
 
 struct scanner *scanner_new(void);

@@ -3,6 +3,7 @@
  * Label values as outermost frames, so that a profile is told apart by them:
  * pprof's tagroot (internal/driver's tagroot.go).
  *
+ * Ownership: changes the profile it is given.
  * Threads: one thread at a time.
  */
 #ifndef PPROF_TAGROOT_H

@@ -11,6 +11,7 @@
  * that begin with __ are not stored, but for __name__.
  *
  * Ownership: job labels are copies, which live in the arena given.
+ * Threads: one thread a set.
  */
 #ifndef SCRAPE_DISCOVERED_H
 #define SCRAPE_DISCOVERED_H

@@ -5,6 +5,7 @@
  * Ownership: everything is borrowed from the struct yaml it was decoded from,
  * or lives in that one's arena; but for targets and expressions:
  * scrape_configs_fini().
+ * Threads: immutable once decoded.
  */
 #ifndef SCRAPE_SCRAPE_CONFIG_H
 #define SCRAPE_SCRAPE_CONFIG_H

@@ -6,6 +6,7 @@
  * values (github.com/conprof/db: chunkenc/byte.go, tsdb/record, tsdb/wal,
  * tsdb/chunks).
  *
+ * Ownership: what visitors get is borrowed for the call.
  * Threads: one thread a walk.
  */
 #ifndef TSDB_CONPROF_H

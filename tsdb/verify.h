@@ -2,6 +2,7 @@
 /*
  * Verify: read every byte of a data directory, beside a running server too.
  *
+ * Ownership: keeps nothing.
  * Threads: one thread a call.
  */
 #ifndef TSDB_VERIFY_H

@@ -18,13 +18,15 @@
 #include "web/ui/page.h"
 #include "web/ui/page_report.h"
 
-static void health(void *ctx UNUSED, struct request *r UNUSED, struct answer *a)
+static void web_answer_health(void *ctx UNUSED, struct request *r UNUSED,
+			      struct answer *a)
 {
 	answer_text(a, 200, "text/plain; charset=utf-8",
 		    str_of("everprof is healthy.\n"));
 }
 
-static void ready(void *ctx, struct request *r UNUSED, struct answer *a)
+static void web_answer_ready(void *ctx, struct request *r UNUSED,
+			     struct answer *a)
 {
 	struct web *w = ctx;
 
@@ -36,7 +38,8 @@ static void ready(void *ctx, struct request *r UNUSED, struct answer *a)
 			    str_of("everprof is starting.\n"));
 }
 
-static void metrics(void *ctx, struct request *r UNUSED, struct answer *a)
+static void web_answer_metrics(void *ctx, struct request *r UNUSED,
+			       struct answer *a)
 {
 	struct web *w = ctx;
 
@@ -55,7 +58,7 @@ static bool refuse_lifecycle(const struct web *w, struct answer *a)
 	return !w->o.lifecycle.enabled;
 }
 
-static void reload(void *ctx, struct request *r, struct answer *a)
+static void web_reload(void *ctx, struct request *r, struct answer *a)
 {
 	struct web *w = ctx;
 	struct err err;
@@ -72,7 +75,8 @@ static void reload(void *ctx, struct request *r, struct answer *a)
 	answer_text(a, 500, "text/plain; charset=utf-8", str_of(text));
 }
 
-static void quit(void *ctx, struct request *r UNUSED, struct answer *a)
+static void web_answer_quit(void *ctx, struct request *r UNUSED,
+			    struct answer *a)
 {
 	struct web *w = ctx;
 
@@ -89,11 +93,11 @@ static const struct route routes[] = {
 	{ "/", page_index, ROUTE_READ, SCOPE_READ },
 	{ "/report", page_report, ROUTE_READ, SCOPE_READ },
 	{ "/targets", page_targets, ROUTE_READ, SCOPE_READ },
-	{ "/-/healthy", health, ROUTE_QUICK, SCOPE_READ },
-	{ "/-/ready", ready, ROUTE_QUICK, SCOPE_READ },
-	{ "/-/reload", reload, ROUTE_WRITE, SCOPE_ADMIN },
-	{ "/-/quit", quit, ROUTE_WRITE, SCOPE_ADMIN },
-	{ "/metrics", metrics, ROUTE_READ, SCOPE_READ },
+	{ "/-/healthy", web_answer_health, ROUTE_QUICK, SCOPE_READ },
+	{ "/-/ready", web_answer_ready, ROUTE_QUICK, SCOPE_READ },
+	{ "/-/reload", web_reload, ROUTE_WRITE, SCOPE_ADMIN },
+	{ "/-/quit", web_answer_quit, ROUTE_WRITE, SCOPE_ADMIN },
+	{ "/metrics", web_answer_metrics, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/query_range", api_query_range, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/query", api_query, ROUTE_READ, SCOPE_READ },
 	{ "/api/v1/export", api_export, ROUTE_READ, SCOPE_READ },

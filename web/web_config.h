@@ -7,6 +7,7 @@
  * Source: prometheus.io/docs/prometheus/latest/configuration/https.
  *
  * Ownership: a web_config owns all that it says.
+ * Threads: immutable once loaded.
  */
 #ifndef WEB_WEB_CONFIG_H
 #define WEB_WEB_CONFIG_H

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 /* Taken apart, or NULL. */
-static CURLU *parse(const char *url, unsigned flags)
+static CURLU *endpoint_parse(const char *url, unsigned flags)
 {
 	CURLU *u = curl_url();
 
@@ -20,7 +20,7 @@ static CURLU *parse(const char *url, unsigned flags)
 	return NULL;
 }
 
-static char *get(CURLU *u, CURLUPart part, unsigned flags)
+static char *endpoint_get(CURLU *u, CURLUPart part, unsigned flags)
 {
 	char *text = NULL;
 	char *out = NULL;
@@ -36,8 +36,8 @@ char *endpoint_part(const char *url, enum endpoint_part part)
 	static const CURLUPart parts[] = { [URL_SCHEME] = CURLUPART_SCHEME,
 					   [URL_HOST] = CURLUPART_HOST,
 					   [URL_PORT] = CURLUPART_PORT };
-	CURLU *u = parse(url, CURLU_NON_SUPPORT_SCHEME);
-	char *out = u ? get(u, parts[part], CURLU_DEFAULT_PORT) : NULL;
+	CURLU *u = endpoint_parse(url, CURLU_NON_SUPPORT_SCHEME);
+	char *out = u ? endpoint_get(u, parts[part], CURLU_DEFAULT_PORT) : NULL;
 
 	curl_url_cleanup(u);
 	return out;
@@ -63,18 +63,18 @@ bool endpoint_same_origin(const char *a, const char *b)
 
 char *endpoint_with_host(const char *url, const char *host)
 {
-	CURLU *u = parse(url, 0);
+	CURLU *u = endpoint_parse(url, 0);
 	char *out = NULL;
 
 	if (u && !curl_url_set(u, CURLUPART_HOST, host, 0))
-		out = get(u, CURLUPART_URL, 0);
+		out = endpoint_get(u, CURLUPART_URL, 0);
 	curl_url_cleanup(u);
 	return out;
 }
 
 static bool has_nul(CURLU *u, CURLUPart part)
 {
-	char *raw = get(u, part, 0);
+	char *raw = endpoint_get(u, part, 0);
 	bool has = raw && strstr(raw, "%00");
 
 	mem_forget(raw);
@@ -84,7 +84,7 @@ static bool has_nul(CURLU *u, CURLUPart part)
 /* CURLU_URLDECODE would refuse control characters. */
 static char *get_decoded(CURLU *u, CURLUPart part)
 {
-	char *raw = get(u, part, 0);
+	char *raw = endpoint_get(u, part, 0);
 	char *text = raw ? curl_easy_unescape(NULL, raw, 0, NULL) : NULL;
 	char *out = text ? mem_strdup(text) : NULL;
 
@@ -101,12 +101,12 @@ static char *without_user(CURLU *u)
 	if (curl_url_set(u, CURLUPART_USER, NULL, 0) ||
 	    curl_url_set(u, CURLUPART_PASSWORD, NULL, 0))
 		return NULL;
-	return get(u, CURLUPART_URL, 0);
+	return endpoint_get(u, CURLUPART_URL, 0);
 }
 
 char *endpoint_split_user(const char *url, char **user, char **password)
 {
-	CURLU *u = strchr(url, '@') ? parse(url, 0) : NULL;
+	CURLU *u = strchr(url, '@') ? endpoint_parse(url, 0) : NULL;
 	char *out = NULL;
 
 	*user = NULL;
@@ -124,7 +124,7 @@ char *endpoint_split_user(const char *url, char **user, char **password)
 
 char *http_url_shown(const char *url)
 {
-	CURLU *u = parse(url, 0);
+	CURLU *u = endpoint_parse(url, 0);
 	char *out = u ? without_user(u) : NULL;
 
 	curl_url_cleanup(u);
@@ -151,8 +151,8 @@ static const char *proxy_port(const char *scheme)
 /* False: it is none. */
 static bool complete_proxy(CURLU *u)
 {
-	char *scheme = get(u, CURLUPART_SCHEME, 0);
-	char *given = get(u, CURLUPART_PORT, 0);
+	char *scheme = endpoint_get(u, CURLUPART_SCHEME, 0);
+	char *given = endpoint_get(u, CURLUPART_PORT, 0);
 	const char *port = scheme ? proxy_port(scheme) : NULL;
 
 	if (port && !given)
@@ -169,7 +169,7 @@ static bool complete_proxy(CURLU *u)
 /* A password with one of "/?#" in it would be a port and a path. */
 static bool has_lost_user(CURLU *u, const char *text)
 {
-	char *user = get(u, CURLUPART_USER, 0);
+	char *user = endpoint_get(u, CURLUPART_USER, 0);
 	bool lost = strchr(text, '@') && !user;
 
 	mem_free(user);
@@ -180,11 +180,11 @@ int endpoint_proxy(const char *text, char **out, struct err *err)
 {
 	char *url = strstr(text, "://") ? mem_strdup(text) :
 					  mem_printf("http://%s", text);
-	CURLU *u = parse(url, CURLU_NON_SUPPORT_SCHEME);
+	CURLU *u = endpoint_parse(url, CURLU_NON_SUPPORT_SCHEME);
 
 	*out = NULL;
 	if (u && !has_lost_user(u, url) && complete_proxy(u))
-		*out = get(u, CURLUPART_URL, CURLU_NON_SUPPORT_SCHEME);
+		*out = endpoint_get(u, CURLUPART_URL, CURLU_NON_SUPPORT_SCHEME);
 	curl_url_cleanup(u);
 	mem_forget(url);
 	if (*out)

@@ -35,7 +35,7 @@ static struct address address_of(const char *text)
 }
 
 /* host, host:port, [v6] or [v6]:port. */
-static bool parse(struct str s, struct place *out)
+static bool no_proxy_parse(struct str s, struct place *out)
 {
 	bool bracket = s.len && *s.ptr == '[';
 	const char *end = s.ptr + s.len;
@@ -64,7 +64,7 @@ static bool parse(struct str s, struct place *out)
 	return true;
 }
 
-static struct str authority(const char *url, const char **port)
+static struct str no_proxy_read_authority(const char *url, const char **port)
 {
 	const char *p = strstr(url, "://");
 	struct str s;
@@ -99,8 +99,9 @@ static bool in_network(const struct place *p, struct str entry)
 	struct place n;
 	int64_t count;
 
-	if (!parse(net, &n) || !n.address.family || !str_to_i64(bits, &count) ||
-	    count < 0 || count > (n.address.family == AF_INET ? 32 : 128))
+	if (!no_proxy_parse(net, &n) || !n.address.family ||
+	    !str_to_i64(bits, &count) || count < 0 ||
+	    count > (n.address.family == AF_INET ? 32 : 128))
 		return false;
 	return p->address.family == n.address.family &&
 	       address_bits_equal(p->address.bytes, n.address.bytes,
@@ -133,7 +134,8 @@ static bool entry_matches(struct str entry, const struct place *p)
 		entry.ptr++;
 		entry.len--;
 	}
-	if (!parse(entry, &e) || (e.port.len && !str_eq(e.port, p->port)))
+	if (!no_proxy_parse(entry, &e) ||
+	    (e.port.len && !str_eq(e.port, p->port)))
 		return false;
 	if (e.address.family || p->address.family)
 		return e.address.family == p->address.family &&
@@ -147,7 +149,7 @@ bool no_proxy_matches(const char *list, const char *url)
 	const char *port;
 	struct place p;
 
-	if (!parse(authority(url, &port), &p))
+	if (!no_proxy_parse(no_proxy_read_authority(url, &port), &p))
 		return false;
 	if (!p.port.len)
 		p.port = str_of(port);

@@ -5,6 +5,9 @@
  * Source: golang.org/x/net/http/httpproxy, Config.NoProxy: names with those
  * below them (.name: only these), addresses, CIDR networks, each with a port
  * if it is given; * is all. This machine itself is never asked by a proxy.
+ *
+ * Ownership: borrows its texts.
+ * Threads: pure functions.
  */
 #ifndef CLIENT_ADDRESS_NO_PROXY_H
 #define CLIENT_ADDRESS_NO_PROXY_H

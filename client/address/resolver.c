@@ -65,7 +65,7 @@ static struct lookup *take_done(struct shared *s)
 	return all;
 }
 
-static void entry_free(struct entry *e)
+static void resolver_entry_free(struct entry *e)
 {
 	vec_fini(&e->askers);
 	mem_free(e->name);
@@ -87,7 +87,7 @@ void resolver_free(struct resolver *r)
 		lookup_free(l);
 	}
 	for (size_t i = 0; i < r->entries.count; i++)
-		entry_free(r->entries.v[i]);
+		resolver_entry_free(r->entries.v[i]);
 	vec_fini(&r->entries);
 	table_fini(&r->by_name);
 	shared_unref(r->shared);
@@ -100,7 +100,7 @@ static enum pace pace_of(const struct entry *e)
 	return !e->until_ns ? UNKNOWN : e->slow ? SLOW : QUICK;
 }
 
-static bool begin(struct resolver *r, struct entry *e)
+static bool resolver_begin(struct resolver *r, struct entry *e)
 {
 	struct lookup *l = mem_new(struct lookup);
 	pthread_attr_t attr;
@@ -113,7 +113,7 @@ static bool begin(struct resolver *r, struct entry *e)
 	atomic_fetch_add(&r->shared->refs, 1);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	rc = pthread_create(&thread, &attr, run, l);
+	rc = pthread_create(&thread, &attr, lookup_run, l);
 	pthread_attr_destroy(&attr);
 	if (rc) {
 		lookup_free(l);
@@ -124,7 +124,7 @@ static bool begin(struct resolver *r, struct entry *e)
 	return true;
 }
 
-static void enqueue(struct resolver *r, struct entry *e)
+static void resolver_enqueue(struct resolver *r, struct entry *e)
 {
 	struct queue *q = &r->queues[pace_of(e)];
 
@@ -160,7 +160,7 @@ static void begin_queue(struct resolver *r, enum pace p)
 		/* Nobody waits any more, and there is nothing to renew. */
 		if (!e->askers.count && !is_usable(r, e))
 			e->wanted = false;
-		else if (!begin(r, e))
+		else if (!resolver_begin(r, e))
 			return; /* no threads now: the next poll tries again */
 		q->first = e->next;
 	}
@@ -172,7 +172,8 @@ static void begin_all(struct resolver *r)
 		begin_queue(r, p);
 }
 
-static bool same_name(const void *ctx, uint32_t number, const void *name)
+static bool resolver_same_name(const void *ctx, uint32_t number,
+			       const void *name)
 {
 	const struct resolver *r = ctx;
 
@@ -181,13 +182,13 @@ static bool same_name(const void *ctx, uint32_t number, const void *name)
 
 static struct entry *find_entry(const struct resolver *r, const char *name)
 {
-	uint64_t hash = hash64(bytes_of(str_of(name)));
-	uint32_t n = table_find(&r->by_name, hash, same_name, r, name);
+	uint64_t hash = hash_bytes(bytes_of(str_of(name)));
+	uint32_t n = table_find(&r->by_name, hash, resolver_same_name, r, name);
 
 	return n == TABLE_NONE ? NULL : r->entries.v[n];
 }
 
-static bool is_needed(const struct resolver *r, const struct entry *e)
+static bool resolver_is_needed(const struct resolver *r, const struct entry *e)
 {
 	return e->wanted || e->askers.count || r->now() < e->until_ns ||
 	       is_usable(r, e);
@@ -199,7 +200,7 @@ static void drop_entry(struct resolver *r, size_t i)
 	size_t last = --r->entries.count;
 
 	table_remove(&r->by_name, r->entries.v[i]->hash, (uint32_t)i);
-	entry_free(r->entries.v[i]);
+	resolver_entry_free(r->entries.v[i]);
 	if (i == last)
 		return;
 	r->entries.v[i] = r->entries.v[last];
@@ -210,7 +211,7 @@ static void drop_entry(struct resolver *r, size_t i)
 static void drop_entries(struct resolver *r)
 {
 	for (size_t i = r->entries.count; i-- > 0;) {
-		if (!is_needed(r, r->entries.v[i]))
+		if (!resolver_is_needed(r, r->entries.v[i]))
 			drop_entry(r, i);
 	}
 	r->names_max = r->entries.count * 2;
@@ -225,14 +226,14 @@ static struct entry *add_entry(struct resolver *r, const char *name)
 	if (r->entries.count >= r->names_max)
 		drop_entries(r);
 	e->name = mem_strdup(name);
-	e->hash = hash64(bytes_of(str_of(name)));
+	e->hash = hash_bytes(bytes_of(str_of(name)));
 	table_add(&r->by_name, e->hash, (uint32_t)r->entries.count);
 	*vec_add(&r->entries) = e;
 	return e;
 }
 
 /* What is known of it goes to one who asked. */
-static void answer(const struct entry *e, resolver_fn fn, void *ctx)
+static void resolver_answer(const struct entry *e, resolver_fn fn, void *ctx)
 {
 	struct err err;
 
@@ -273,12 +274,12 @@ void resolver_ask(struct resolver *r, const char *name, resolver_fn fn,
 	if (!e)
 		e = add_entry(r, name);
 	if (e->until_ns && r->now() < e->until_ns) {
-		answer(e, fn, ctx);
+		resolver_answer(e, fn, ctx);
 		return;
 	}
-	enqueue(r, e);
+	resolver_enqueue(r, e);
 	if (is_usable(r, e)) {
-		answer(e, fn, ctx);
+		resolver_answer(e, fn, ctx);
 	} else {
 		*vec_add(&e->askers) = (struct asker){ fn, ctx };
 		look_later(r, e);
@@ -303,7 +304,7 @@ static bool is_gone(int failed)
 }
 
 /* Takes over what the lookup found. */
-static void learn(struct resolver *r, struct lookup *l)
+static void resolver_learn(struct resolver *r, struct lookup *l)
 {
 	struct entry *e = l->entry;
 
@@ -319,12 +320,12 @@ static void learn(struct resolver *r, struct lookup *l)
 	}
 }
 
-static void tell(struct entry *e)
+static void resolver_log(struct entry *e)
 {
 	while (e->askers.count) {
 		struct asker a = e->askers.v[--e->askers.count];
 
-		answer(e, a.fn, a.ctx);
+		resolver_answer(e, a.fn, a.ctx);
 	}
 }
 
@@ -338,7 +339,7 @@ static void tell_late(struct resolver *r)
 		struct entry *e = r->entries.v[i];
 
 		if (e->askers.count && is_usable(r, e))
-			tell(e);
+			resolver_log(e);
 		else if (e->askers.count)
 			look_later(r, e);
 	}
@@ -355,8 +356,8 @@ void resolver_poll(struct resolver *r)
 
 	for (struct lookup *l = take_done(r->shared); l; l = next) {
 		next = l->next;
-		learn(r, l);
-		tell(l->entry);
+		resolver_learn(r, l);
+		resolver_log(l->entry);
 		l->entry->wanted = false; /* now it may be dropped */
 		lookup_free(l);
 	}

@@ -62,7 +62,7 @@ static void look_up(struct lookup *l)
 	buf_fini(&text);
 }
 
-void *run(void *arg)
+void *lookup_run(void *arg)
 {
 	struct lookup *l = arg;
 	struct shared *s = l->shared;

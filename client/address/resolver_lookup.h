@@ -14,6 +14,6 @@ void shared_unref(struct shared *s);
 
 void lookup_free(struct lookup *l);
 
-void *run(void *arg);
+void *lookup_run(void *arg);
 
 #endif

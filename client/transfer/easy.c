@@ -9,8 +9,8 @@
 #include "client/endpoint.h"
 #include "client/transfer/transfer.h"
 
-static void add_header(struct curl_slist **list, const char *name,
-		       const char *value)
+static void easy_add_header(struct curl_slist **list, const char *name,
+			    const char *value)
 {
 	/* curl takes "Name;" for a header that is empty. */
 	char *line = *value ? mem_printf("%s: %s", name, value) :
@@ -24,8 +24,8 @@ static void add_headers(struct curl_slist **list,
 			const struct http_loaded_headers *h)
 {
 	for (size_t i = 0; i < h->count; i++)
-		add_header(list, h->v[i].name,
-			   h->v[i].value.text ? h->v[i].value.text : "");
+		easy_add_header(list, h->v[i].name,
+				h->v[i].value.text ? h->v[i].value.text : "");
 }
 
 static void set_blob(CURL *e, CURLoption option, const struct http_loaded *l)
@@ -77,7 +77,7 @@ static void set_server_name(struct transfer *t, const char *name)
 		t->connect_to = curl_slist_append(NULL, line);
 		curl_easy_setopt(t->easy, CURLOPT_URL, url);
 		curl_easy_setopt(t->easy, CURLOPT_CONNECT_TO, t->connect_to);
-		add_header(&t->headers, "Host", real);
+		easy_add_header(&t->headers, "Host", real);
 		mem_free(line);
 		mem_free(real);
 	}
@@ -147,7 +147,7 @@ static bool is_ascii(const char *s)
 }
 
 /* An IPv6 address comes in brackets. */
-static bool is_address(const char *host)
+static bool easy_is_address(const char *host)
 {
 	struct in_addr a;
 
@@ -170,7 +170,7 @@ int easy_route(struct transfer *t, struct err *err)
 		return err->code;
 	url = proxy ? t->proxy : t->url;
 	t->name = endpoint_part(url, URL_HOST);
-	if (!t->name || is_address(t->name)) {
+	if (!t->name || easy_is_address(t->name)) {
 		mem_free(t->name);
 		t->name = NULL;
 		return 0; /* libcurl says what is wrong with a URL */
@@ -199,10 +199,10 @@ static void set_authorization(struct transfer *t, const struct http_config *g)
 			"%s %s", g->auth_type,
 			g->credentials.text ? g->credentials.text : "");
 
-		add_header(&t->headers, "Authorization", value);
+		easy_add_header(&t->headers, "Authorization", value);
 		mem_forget(value);
 	} else if (t->token) {
-		add_header(&t->headers, "Authorization", t->token);
+		easy_add_header(&t->headers, "Authorization", t->token);
 	}
 }
 

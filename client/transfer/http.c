@@ -96,7 +96,7 @@ void http_client_refuse(struct http_client *c, const struct networks *n)
 	c->refused = n;
 }
 
-static void collect(struct http_client *c)
+static void http_collect(struct http_client *c)
 {
 	CURLMsg *m;
 	int left;
@@ -143,7 +143,7 @@ static void go_on(struct transfer *t)
 }
 
 /* Let those go on for which there is room, the smallest first. */
-static void resume(struct http_client *c)
+static void http_resume(struct http_client *c)
 {
 	struct transfer *t = NULL;
 	size_t above = 0;
@@ -202,7 +202,7 @@ void http_client_free(struct http_client *c)
 }
 
 /* The lesser of ms, and of what is left until a moment, if there is one. */
-static int64_t until(int64_t moment_ns, int64_t ms)
+static int64_t http_time_until(int64_t moment_ns, int64_t ms)
 {
 	int64_t left = moment_ns - clock_mono_ns();
 
@@ -217,9 +217,9 @@ static int wait_ms(const struct http_client *c, int64_t timeout_ms)
 {
 	int64_t left = c->ended || atomic_load(&c->room) ? 0 : timeout_ms;
 
-	left = until(c->deadline_ns, left);
-	left = until(c->waiting_ns, left);
-	left = until(resolver_due_ns(c->resolver), left);
+	left = http_time_until(c->deadline_ns, left);
+	left = http_time_until(c->waiting_ns, left);
+	left = http_time_until(resolver_due_ns(c->resolver), left);
 	return (int)(left < 0 ? 0 : left > 60000 ? 60000 : left);
 }
 
@@ -236,7 +236,7 @@ static bool call_watch(struct http_client *c, int fd)
 	return false;
 }
 
-static void dispatch(struct http_client *c, const struct epoll_event *e)
+static void http_dispatch(struct http_client *c, const struct epoll_event *e)
 {
 	uint64_t count;
 	int flags = 0;
@@ -278,17 +278,17 @@ void http_poll(struct http_client *c, int64_t timeout_ms)
 	int running;
 
 	for (int i = 0; i < n; i++)
-		dispatch(c, &events[i]);
+		http_dispatch(c, &events[i]);
 	resolver_poll(c->resolver);
 	transfers_expire(c);
 	if (c->intake && atomic_exchange(&c->room, false))
-		resume(c);
+		http_resume(c);
 	if (c->deadline_ns && clock_mono_ns() >= c->deadline_ns) {
 		c->deadline_ns = 0;
 		curl_multi_socket_action(c->multi, CURL_SOCKET_TIMEOUT, 0,
 					 &running);
 	}
-	collect(c);
+	http_collect(c);
 	end_failed(c);
 }
 
@@ -341,7 +341,7 @@ size_t http_running(const struct http_client *c)
 	return c->running;
 }
 
-static void keep(void *ctx, struct http_response *r)
+static void http_keep(void *ctx, struct http_response *r)
 {
 	struct http_response *out = ctx;
 
@@ -377,7 +377,7 @@ void http_get(const struct http_request *request, struct http_response *r)
 	r->code = http_client_new(&c, &r->err);
 	if (r->code || !c)
 		return;
-	one.done = keep;
+	one.done = http_keep;
 	one.ctx = r;
 	http_start(c, &one);
 	while (http_running(c)) {

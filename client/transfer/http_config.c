@@ -16,7 +16,7 @@ static char *dup_or_null(struct str s)
 }
 
 /* Secrets do not lie about in memory that is free. */
-static void forget(struct http_loaded *l)
+static void http_config_forget(struct http_loaded *l)
 {
 	if (l->text)
 		explicit_bzero(l->text, l->len);
@@ -36,12 +36,13 @@ void http_loaded_init(struct http_loaded *l, const struct http_text *t)
 
 void http_loaded_fini(struct http_loaded *l)
 {
-	forget(l);
+	http_config_forget(l);
 	mem_free(l->file);
 }
 
 /* Read the file if it is not as it was. */
-static int load(struct http_loaded *l, const char *what, struct err *err)
+static int http_config_load_file(struct http_loaded *l, const char *what,
+				 struct err *err)
 {
 	struct buf text = buf_init(FILE_MAX + 1);
 	struct file_stamp stamp;
@@ -60,7 +61,7 @@ static int load(struct http_loaded *l, const char *what, struct err *err)
 		buf_fini(&text);
 		return err_wrap(err, rc, "%s", what);
 	}
-	forget(l);
+	http_config_forget(l);
 	l->text = mem_strndup(str_from(buf_bytes(&text)));
 	l->len = text.len;
 	buf_forget(&text);
@@ -70,7 +71,7 @@ static int load(struct http_loaded *l, const char *what, struct err *err)
 
 int http_loaded_line(struct http_loaded *l, const char *what, struct err *err)
 {
-	int rc = load(l, what, err);
+	int rc = http_config_load_file(l, what, err);
 	struct str line;
 
 	if (rc || !l->text)
@@ -195,14 +196,16 @@ int http_config_load(struct http_config *c, struct err *err)
 		rc = http_loaded_line(&c->credentials,
 				      "authorization.credentials_file", err);
 	if (!rc)
-		rc = load(&c->ca, "tls_config.ca_file", err);
+		rc = http_config_load_file(&c->ca, "tls_config.ca_file", err);
 	if (!rc && c->ca.text && !c->ca.len)
 		rc = err_set(err, ERR_INVALID,
 			     "tls_config.ca is empty: nobody would be trusted");
 	if (!rc)
-		rc = load(&c->cert, "tls_config.cert_file", err);
+		rc = http_config_load_file(&c->cert, "tls_config.cert_file",
+					   err);
 	if (!rc)
-		rc = load(&c->cert_key, "tls_config.key_file", err);
+		rc = http_config_load_file(&c->cert_key, "tls_config.key_file",
+					   err);
 	if (!rc)
 		rc = load_lines(&c->proxy_headers, err);
 	if (!rc)
@@ -211,7 +214,8 @@ int http_config_load(struct http_config *c, struct err *err)
 }
 
 /* The variable in capitals or not, as curl and Go look for it. */
-static const char *variable(char *(*environment)(const char *), const char *a,
+static const char *
+http_config_expand_variable(char *(*environment)(const char *), const char *a,
 			    const char *b)
 {
 	const char *v = environment(a);
@@ -227,10 +231,13 @@ const char *http_config_proxy(const struct http_config *c, const char *url,
 	const char *except = c->no_proxy;
 
 	if (c->proxy_from_environment) {
-		proxy = tls ? variable(environment, "HTTPS_PROXY",
-				       "https_proxy") :
-			      variable(environment, "HTTP_PROXY", "http_proxy");
-		except = variable(environment, "NO_PROXY", "no_proxy");
+		proxy = tls ? http_config_expand_variable(environment,
+							  "HTTPS_PROXY",
+							  "https_proxy") :
+			      http_config_expand_variable(
+				      environment, "HTTP_PROXY", "http_proxy");
+		except = http_config_expand_variable(environment, "NO_PROXY",
+						     "no_proxy");
 		except = except ? except : "";
 	}
 	if (!proxy || !*proxy)

@@ -30,8 +30,8 @@ static void decode_file(struct yaml *y, const struct yaml_node *n, void *field)
 	*file = yaml_path(y, *file);
 }
 
-static void check_one(struct yaml *y, const struct yaml_node *n,
-		      const struct http_text *t, const char *name)
+static void http_options_check_one(struct yaml *y, const struct yaml_node *n,
+				   const struct http_text *t, const char *name)
 {
 	if (t->text.ptr && t->file.len)
 		yaml_error(y, n, "either %s or %s_file, not both", name, name);
@@ -69,8 +69,8 @@ void http_decode_basic_auth(struct yaml *y, const struct yaml_node *n,
 
 	set_auth(y, n, o, HTTP_AUTH_BASIC);
 	yaml_decode(y, n, "basic_auth", fields, o);
-	check_one(y, n, &o->username, "username");
-	check_one(y, n, &o->password, "password");
+	http_options_check_one(y, n, &o->username, "username");
+	http_options_check_one(y, n, &o->password, "password");
 }
 
 void http_decode_authorization(struct yaml *y, const struct yaml_node *n,
@@ -89,7 +89,7 @@ void http_decode_authorization(struct yaml *y, const struct yaml_node *n,
 
 	set_auth(y, n, o, HTTP_AUTH_HEADER);
 	yaml_decode(y, n, "authorization", fields, o);
-	check_one(y, n, &o->credentials, "credentials");
+	http_options_check_one(y, n, &o->credentials, "credentials");
 	if (str_is_nocase(o->auth_type, "basic"))
 		yaml_error(y, n,
 			   "authorization cannot be Basic: use basic_auth");
@@ -113,8 +113,8 @@ void http_decode_bearer_file(struct yaml *y, const struct yaml_node *n,
 		decode_file(y, n, &o->credentials.file);
 }
 
-static void decode_version(struct yaml *y, const struct yaml_node *n,
-			   void *field)
+static void http_options_decode_version(struct yaml *y,
+					const struct yaml_node *n, void *field)
 {
 	static const char *const names[] = {
 		[HTTP_TLS_10] = "TLS10",
@@ -153,18 +153,18 @@ void http_decode_tls(struct yaml *y, const struct yaml_node *n, void *options)
 		  offsetof(struct http_tls, server_name), NULL },
 		{ "insecure_skip_verify", yaml_bool,
 		  offsetof(struct http_tls, insecure_skip_verify), NULL },
-		{ "min_version", decode_version,
+		{ "min_version", http_options_decode_version,
 		  offsetof(struct http_tls, min_version), NULL },
-		{ "max_version", decode_version,
+		{ "max_version", http_options_decode_version,
 		  offsetof(struct http_tls, max_version), NULL },
 		{ 0 },
 	};
 	struct http_tls *t = &((struct http_options *)options)->tls;
 
 	yaml_decode(y, n, "tls_config", fields, t);
-	check_one(y, n, &t->ca, "ca");
-	check_one(y, n, &t->cert, "cert");
-	check_one(y, n, &t->key, "key");
+	http_options_check_one(y, n, &t->ca, "ca");
+	http_options_check_one(y, n, &t->cert, "cert");
+	http_options_check_one(y, n, &t->key, "key");
 	if (is_set(&t->cert) != is_set(&t->key))
 		yaml_error(y, n, "a certificate and its key go together");
 	if (t->max_version && t->min_version > t->max_version)
@@ -261,8 +261,9 @@ static bool is_header_name(struct str s)
 	return s.len;
 }
 
-static struct http_header *
-add_header(struct yaml *y, struct http_header_list *l, struct str name)
+static struct http_header *http_options_add_header(struct yaml *y,
+						   struct http_header_list *l,
+						   struct str name)
 {
 	struct http_header *more =
 		arena_array(&y->arena, struct http_header, l->count + 1);
@@ -282,7 +283,8 @@ static void decode_values(struct yaml *y, const struct yaml_node *n,
 	if (!yaml_expect(y, n, YAML_LIST, "values"))
 		return;
 	for (size_t i = 0; i < n->count; i++)
-		decode(y, n->items[i], &add_header(y, out, name)->value.text);
+		decode(y, n->items[i],
+		       &http_options_add_header(y, out, name)->value.text);
 }
 
 /* {name: [value, …]} */
@@ -311,9 +313,10 @@ void http_decode_proxy_headers(struct yaml *y, const struct yaml_node *n,
 }
 
 /* One header of http_headers: values, secrets and files. */
-static void decode_header(struct yaml *y, const struct yaml_node *key,
-			  const struct yaml_node *n,
-			  struct http_header_list *out)
+static void http_options_decode_header(struct yaml *y,
+				       const struct yaml_node *key,
+				       const struct yaml_node *n,
+				       struct http_header_list *out)
 {
 	const struct yaml_node *files;
 
@@ -341,7 +344,8 @@ static void decode_header(struct yaml *y, const struct yaml_node *key,
 		return;
 	for (size_t i = 0; i < files->count; i++)
 		decode_file(y, files->items[i],
-			    &add_header(y, out, key->text)->value.file);
+			    &http_options_add_header(y, out, key->text)
+				     ->value.file);
 }
 
 void http_decode_headers(struct yaml *y, const struct yaml_node *n,
@@ -353,11 +357,12 @@ void http_decode_headers(struct yaml *y, const struct yaml_node *n,
 		return;
 	yaml_unique_keys(y, n);
 	for (size_t i = 0; i < n->count; i += 2)
-		decode_header(y, n->items[i], n->items[i + 1], &o->headers);
+		http_options_decode_header(y, n->items[i], n->items[i + 1],
+					   &o->headers);
 }
 
-static void decode_scopes(struct yaml *y, const struct yaml_node *n,
-			  void *field)
+static void http_options_decode_scopes(struct yaml *y,
+				       const struct yaml_node *n, void *field)
 {
 	struct http_oauth2 *a = field;
 
@@ -390,7 +395,8 @@ static void decode_endpoint_params(struct yaml *y, const struct yaml_node *n,
 	yaml_unique_keys(y, n);
 	for (size_t i = 0; i < n->count; i += 2)
 		yaml_secret(y, n->items[i + 1],
-			    &add_header(y, &a->params, n->items[i]->text)
+			    &http_options_add_header(y, &a->params,
+						     n->items[i]->text)
 				     ->value.text);
 }
 
@@ -404,7 +410,7 @@ void http_decode_oauth2(struct yaml *y, const struct yaml_node *n,
 		  offsetof(struct http_oauth2, client_secret.text), NULL },
 		{ "client_secret_file", decode_file,
 		  offsetof(struct http_oauth2, client_secret.file), NULL },
-		{ "scopes", decode_scopes, 0, NULL },
+		{ "scopes", http_options_decode_scopes, 0, NULL },
 		{ "token_url", http_decode_url,
 		  offsetof(struct http_oauth2, token_url), NULL },
 		{ "endpoint_params", decode_endpoint_params, 0, NULL },
@@ -418,7 +424,7 @@ void http_decode_oauth2(struct yaml *y, const struct yaml_node *n,
 	http_options_init(&a->http);
 	o->oauth2 = a;
 	yaml_decode(y, n, "oauth2", fields, a);
-	check_one(y, n, &a->client_secret, "client_secret");
+	http_options_check_one(y, n, &a->client_secret, "client_secret");
 	if (n->kind == YAML_MAP && (!a->client_id.len || !a->token_url.len))
 		yaml_error(y, n, "oauth2 needs client_id and token_url");
 	if (n->kind == YAML_MAP && !is_set(&a->client_secret))
@@ -428,8 +434,8 @@ void http_decode_oauth2(struct yaml *y, const struct yaml_node *n,
 }
 
 /* What decides about the client, as text. */
-static void make_key(struct yaml *y, const struct yaml_node *map,
-		     struct http_options *o)
+static void http_options_make_key(struct yaml *y, const struct yaml_node *map,
+				  struct http_options *o)
 {
 	static const struct yaml_field fields[] = {
 		HTTP_OPTION_FIELDS(struct http_oauth2, http),
@@ -464,5 +470,5 @@ void http_options_check(struct yaml *y, const struct yaml_node *map,
 		yaml_error(
 			y, map,
 			"proxy_connect_header needs proxy_url or proxy_from_environment");
-	make_key(y, map, o);
+	http_options_make_key(y, map, o);
 }

@@ -44,7 +44,8 @@ void ingest_limiter_free(struct ingest_limiter *in)
 	mem_free(in);
 }
 
-static void give(struct ingest_limiter *in, struct intake_share *s)
+static void ingest_limiter_give(struct ingest_limiter *in,
+				struct intake_share *s)
 {
 	if (s->slot) {
 		in->state.slot_free = true;
@@ -56,8 +57,8 @@ static void give(struct ingest_limiter *in, struct intake_share *s)
 	s->slot = false;
 }
 
-static bool grow(struct ingest_limiter *in, struct intake_share *s,
-		 int64_t size)
+static bool ingest_limiter_grow(struct ingest_limiter *in,
+				struct intake_share *s, int64_t size)
 {
 	struct ingest_state others = in->state;
 	enum ingest_verdict v;
@@ -70,7 +71,7 @@ static bool grow(struct ingest_limiter *in, struct intake_share *s,
 	v = ingest_decide(&others, size);
 	if (v == INTAKE_WAIT)
 		return false;
-	give(in, s);
+	ingest_limiter_give(in, s);
 	s->taken = size;
 	s->slot = v == INTAKE_SLOT;
 	if (s->slot) {
@@ -92,7 +93,7 @@ bool ingest_limiter_take(struct ingest_limiter *in, struct intake_share *s,
 		return true;
 	s->intake = in;
 	pthread_mutex_lock(&in->mu);
-	may = grow(in, s, size);
+	may = ingest_limiter_grow(in, s, size);
 	pthread_mutex_unlock(&in->mu);
 	if (was_shared && s->slot)
 		in->room(in->ctx);
@@ -106,7 +107,7 @@ void ingest_limiter_release(struct intake_share *s)
 	if (!in || !s->taken)
 		return;
 	pthread_mutex_lock(&in->mu);
-	give(in, s);
+	ingest_limiter_give(in, s);
 	pthread_mutex_unlock(&in->mu);
 	in->room(in->ctx);
 }

@@ -122,7 +122,7 @@ void oauth2_forget(struct oauth2 *o, const void *ctx)
 }
 
 /* Tell all who wait. They may ask again while they are told. */
-static void tell(struct oauth2 *o, const struct err *err)
+static void oauth2_log(struct oauth2 *o, const struct err *err)
 {
 	while (o->waiters.count) {
 		struct waiter w = o->waiters.v[--o->waiters.count];
@@ -186,7 +186,7 @@ static int take_token(struct oauth2 *o, struct bytes body, struct err *err)
 	return rc;
 }
 
-static void fetch(struct oauth2 *o);
+static void oauth2_fetch(struct oauth2 *o);
 
 static int read_answer(struct oauth2 *o, const struct http_response *r,
 		       struct err *err)
@@ -198,7 +198,7 @@ static int read_answer(struct oauth2 *o, const struct http_response *r,
 	return take_token(o, buf_bytes(&r->body), err);
 }
 
-static void fetched(void *ctx, struct http_response *r)
+static void oauth2_on_fetched(void *ctx, struct http_response *r)
 {
 	struct oauth2 *o = ctx;
 	struct http_config *owner = o->owner;
@@ -208,7 +208,7 @@ static void fetched(void *ctx, struct http_response *r)
 
 	if (refused && !o->settled && !o->in_body) {
 		o->in_body = true;
-		fetch(o);
+		oauth2_fetch(o);
 		return;
 	}
 	rc = read_answer(o, r, &err);
@@ -220,11 +220,11 @@ static void fetched(void *ctx, struct http_response *r)
 	}
 	o->fetching = false;
 	o->owner = NULL;
-	tell(o, rc ? &err : NULL);
+	oauth2_log(o, rc ? &err : NULL);
 	http_config_unref(owner); /* may be the end of o */
 }
 
-static char *escaped(const char *text)
+static char *oauth2_needs_escape(const char *text)
 {
 	struct buf out = { 0 };
 	char *copy;
@@ -235,19 +235,20 @@ static char *escaped(const char *text)
 	return copy;
 }
 
-static void fetch(struct oauth2 *o)
+static void oauth2_fetch(struct oauth2 *o)
 {
 	static const char *const headers[] = { FORM, ACCEPT_JSON, NULL };
 	struct buf form = { 0 };
-	char *id = escaped(o->id);
-	char *secret = escaped(o->secret.text ? o->secret.text : "");
+	char *id = oauth2_needs_escape(o->id);
+	char *secret =
+		oauth2_needs_escape(o->secret.text ? o->secret.text : "");
 	struct http_request r = { .url = o->url,
 				  .config = o->http,
 				  .timeout_ms = o->timeout_ms,
 				  .max_body = ANSWER_MAX,
 				  .user_agent = o->user_agent,
 				  .headers = headers,
-				  .done = fetched,
+				  .done = oauth2_on_fetched,
 				  .ctx = o };
 
 	buf_str(&form, o->form);
@@ -295,5 +296,5 @@ void oauth2_ask(struct oauth2 *o, struct http_config *owner,
 	mem_free(o->user_agent);
 	o->user_agent = mem_strdup(like->user_agent);
 	o->owner = http_config_ref(owner);
-	fetch(o);
+	oauth2_fetch(o);
 }

@@ -15,7 +15,7 @@
 #define REDIRECTS_MAX      10
 
 /* Whether the body may take n bytes more; if not, it waits. */
-static bool has_room(struct transfer *t, size_t n)
+static bool transfer_has_room(struct transfer *t, size_t n)
 {
 	struct http_client *c = t->client;
 	size_t cap = buf_next_cap(&t->response.body, n);
@@ -40,7 +40,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *arg)
 			       (struct bytes){ (const uint8_t *)p, size * n }) ?
 			       size * n :
 			       0;
-	if (!has_room(t, size * n))
+	if (!transfer_has_room(t, size * n))
 		return CURL_WRITEFUNC_PAUSE;
 	buf_add(&t->response.body, p, size * n);
 	if (!t->response.body.over)
@@ -83,7 +83,7 @@ static bool is_ambiguous(struct transfer *t, struct str line)
 	return !note_length(t, str_trim(value));
 }
 
-static size_t on_header(char *p, size_t size, size_t n, void *arg)
+static size_t transfer_on_header(char *p, size_t size, size_t n, void *arg)
 {
 	struct transfer *t = arg;
 
@@ -146,7 +146,7 @@ static void set_options(struct transfer *t)
 	curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->why);
 	curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(e, CURLOPT_WRITEDATA, t);
-	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, transfer_on_header);
 	curl_easy_setopt(e, CURLOPT_HEADERDATA, t);
 	curl_easy_setopt(e, CURLOPT_PRIVATE, t);
 	curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, on_open);
@@ -177,7 +177,7 @@ static void handle_drop(struct transfer *t)
 }
 
 /* It ends in the next http_poll(), as all do. */
-static void fail(struct transfer *t, const struct err *err)
+static void transfer_fail(struct transfer *t, const struct err *err)
 {
 	t->response.err = *err;
 	t->response.code = err->code;
@@ -215,12 +215,12 @@ void transfers_expire(struct http_client *c)
 			(long long)t->timeout_ms,
 			t->finding ? "its name is still being looked up" :
 				     "it waited for a token");
-		fail(t, &err);
+		transfer_fail(t, &err);
 	}
 }
 
 /* addresses: of its name, if it has one. */
-static void go(struct transfer *t, const char *addresses)
+static void transfer_go_on(struct transfer *t, const char *addresses)
 {
 	t->easy = curl_easy_init();
 	if (!t->easy)
@@ -247,13 +247,13 @@ static void on_addresses(void *ctx, const char *addresses,
 	if (t->ended)
 		return; /* it has waited for too long */
 	if (addresses)
-		go(t, addresses);
+		transfer_go_on(t, addresses);
 	else
-		fail(t, err);
+		transfer_fail(t, err);
 }
 
 /* Off, to where it is to go now: when its name has an address. */
-static void launch(struct transfer *t)
+static void transfer_launch(struct transfer *t)
 {
 	struct err err;
 
@@ -266,11 +266,11 @@ static void launch(struct transfer *t)
 	ingest_limiter_release(&t->response.share);
 	t->response.body = buf_init(t->max_body);
 	if (easy_route(t, &err)) {
-		fail(t, &err);
+		transfer_fail(t, &err);
 		return;
 	}
 	if (!t->name) {
-		go(t, NULL);
+		transfer_go_on(t, NULL);
 		return;
 	}
 	t->finding = true;
@@ -286,11 +286,11 @@ static void on_token(void *ctx, const char *value, const struct err *err)
 	if (t->ended)
 		return; /* it has waited for too long */
 	if (err) {
-		fail(t, err);
+		transfer_fail(t, err);
 		return;
 	}
 	t->token = mem_strdup(value);
-	launch(t);
+	transfer_launch(t);
 }
 
 static char *copy_of(const char *text)
@@ -346,13 +346,13 @@ void http_start(struct http_client *c, const struct http_request *r)
 	struct err err;
 
 	if (t->config && http_config_load(t->config, &err)) {
-		fail(t, &err);
+		transfer_fail(t, &err);
 	} else if (t->config && t->config->auth == HTTP_AUTH_OAUTH2) {
 		t->asking = true;
 		wait_for_others(t);
 		oauth2_ask(t->config->oauth2, t->config, c, r, on_token, t);
 	} else {
-		launch(t);
+		transfer_launch(t);
 	}
 }
 
@@ -489,7 +489,7 @@ bool transfer_follow(struct transfer *t)
 	t->foreign |= !endpoint_same_origin(t->url, url);
 	mem_free(t->url);
 	t->url = url;
-	launch(t);
+	transfer_launch(t);
 	return true;
 }
 

@@ -2,6 +2,9 @@
 /*
  * What the files of the HTTP client share: transfer.c leads a request through
  * its life, easy.c makes libcurl's handle for it, http.c is the loop.
+ *
+ * Ownership: the client owns its transfers until they end.
+ * Threads: the thread of the client's loop; room and waits are atomic.
  */
 #ifndef CLIENT_TRANSFER_TRANSFER_H
 #define CLIENT_TRANSFER_TRANSFER_H

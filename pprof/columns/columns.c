@@ -52,7 +52,7 @@ struct codec_decoder {
 	struct codec_rows rows;
 };
 
-static struct codec_decoder *decoder_new(void)
+static struct codec_decoder *columns_decoder_new(void)
 {
 	struct codec_decoder *d = mem_new(struct codec_decoder);
 
@@ -62,7 +62,7 @@ static struct codec_decoder *decoder_new(void)
 	return d;
 }
 
-static void decoder_free(struct codec_decoder *d)
+static void columns_decoder_free(struct codec_decoder *d)
 {
 	if (!d)
 		return;
@@ -74,15 +74,16 @@ static void decoder_free(struct codec_decoder *d)
 	mem_free(d);
 }
 
-static size_t decoder_memory(const struct codec_decoder *d)
+static size_t columns_decoder_memory(const struct codec_decoder *d)
 {
 	return sizeof(*d) + colgroup_coder_memory(d->coder) +
 	       colgroup_memory(&d->group) + replay_memory(d->replay) +
 	       d->replayed.cap;
 }
 
-static int patch(struct codec_decoder *d, const struct dictionary *dict,
-		 size_t i, uint32_t len, struct buf *out, struct err *err)
+static int columns_apply_patch(struct codec_decoder *d,
+			       const struct dictionary *dict, size_t i,
+			       uint32_t len, struct buf *out, struct err *err)
 {
 	int rc;
 
@@ -98,14 +99,15 @@ static int patch(struct codec_decoder *d, const struct dictionary *dict,
 	return rc;
 }
 
-static int write_row(struct codec_decoder *d, const struct dictionary *dict,
-		     size_t i, uint32_t len, struct buf *out, struct err *err)
+static int columns_write_row(struct codec_decoder *d,
+			     const struct dictionary *dict, size_t i,
+			     uint32_t len, struct buf *out, struct err *err)
 {
 	size_t at = out->len;
 	int rc;
 
 	if (d->group.patch_lens[i])
-		return patch(d, dict, i, len, out, err);
+		return columns_apply_patch(d, dict, i, len, out, err);
 	rc = replay_row(d->replay, dict, &d->group.rows[i], len, out, err);
 	if (rc == ERR_TOOBIG || (!rc && out->len - at != len))
 		rc = err_set(err, ERR_CORRUPT,
@@ -113,8 +115,9 @@ static int write_row(struct codec_decoder *d, const struct dictionary *dict,
 	return rc;
 }
 
-static int decode(struct codec_decoder *d, const struct codec_group *group,
-		  size_t first, size_t n, struct buf *out, struct err *err)
+static int columns_decode(struct codec_decoder *d,
+			  const struct codec_group *group, size_t first,
+			  size_t n, struct buf *out, struct err *err)
 {
 	struct colgroup_request q = { .stored = group->stored,
 				      .lens = group->lens,
@@ -131,16 +134,16 @@ static int decode(struct codec_decoder *d, const struct codec_group *group,
 			       first + n);
 	rc = colgroup_decode(d->coder, &group->table->d, &q, &d->group, err);
 	for (size_t i = first; i < first + n && !rc; i++)
-		rc = write_row(d, &group->table->d, i, group->lens[i], out,
-			       err);
+		rc = columns_write_row(d, &group->table->d, i, group->lens[i],
+				       out, err);
 	if (colgroup_memory(&d->group) > BUFFER_KEEP)
 		colgroup_fini(&d->group);
 	return rc == ERR_TOOBIG ? err_set(err, ERR_CORRUPT, "it grew") : rc;
 }
 
-static int rows(struct codec_decoder *d, const struct codec_group *group,
-		const bool *types, const struct codec_rows **out,
-		struct err *err)
+static int columns_open_rows(struct codec_decoder *d,
+			     const struct codec_group *group, const bool *types,
+			     const struct codec_rows **out, struct err *err)
 {
 	struct colgroup_request q = { .stored = group->stored,
 				      .lens = group->lens,
@@ -195,9 +198,10 @@ static void tell_group(struct teller *t, size_t types)
 		t->fn(t->ctx, "group: patches", dec_left(&t->in));
 }
 
-static void sections(struct bytes stored, bool is_table,
-		     void (*fn)(void *ctx, const char *section, size_t bytes),
-		     void *ctx)
+static void columns_list_sections(struct bytes stored, bool is_table,
+				  void (*fn)(void *ctx, const char *section,
+					     size_t bytes),
+				  void *ctx)
 {
 	struct teller t = { dec_init(stored), fn, ctx };
 	struct colgroup_coder *c;
@@ -225,10 +229,10 @@ const struct codec codec_columns = {
 	.table_open = table_open,
 	.table_free = table_free,
 	.table_memory = memory_of,
-	.decoder_new = decoder_new,
-	.decoder_free = decoder_free,
-	.decoder_memory = decoder_memory,
-	.decode = decode,
-	.rows = rows,
-	.sections = sections,
+	.decoder_new = columns_decoder_new,
+	.decoder_free = columns_decoder_free,
+	.decoder_memory = columns_decoder_memory,
+	.decode = columns_decode,
+	.rows = columns_open_rows,
+	.sections = columns_list_sections,
 };

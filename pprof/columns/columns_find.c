@@ -49,7 +49,7 @@ size_t columns_find_memory(const struct columns_find *f)
 	} while (0)
 
 /* Each name of a stripe is matched once, whatever is asked about it. */
-static void begin(struct columns_find *f, const struct dictionary *d)
+static void find_rows_begin(struct columns_find *f, const struct dictionary *d)
 {
 	f->d = d;
 	f->any = false;
@@ -77,7 +77,7 @@ static bool has_location(const struct columns_find *f, uint32_t location)
 	return false;
 }
 
-static bool has_key(struct columns_find *f, uint32_t key)
+static bool find_rows_has_key(struct columns_find *f, uint32_t key)
 {
 	const struct dict_node *nodes = f->d->nodes.v;
 	uint8_t *known = &f->keys.v[key];
@@ -102,9 +102,9 @@ bool columns_find_row(struct columns_find *f, const struct codec_rows *rows,
 	const struct row *row = &rows->group->rows[i];
 
 	if (f->d != rows->d)
-		begin(f, rows->d);
+		find_rows_begin(f, rows->d);
 	for (size_t k = 0; k < row->samples && f->any; k++) {
-		if (has_key(f, row->keys[k]))
+		if (find_rows_has_key(f, row->keys[k]))
 			return true;
 	}
 	return false;

@@ -191,8 +191,8 @@ static bool has_types(const struct dictionary *d, const struct row *row)
 	return n == row->types;
 }
 
-static void begin(struct columns_sum *s, const struct dictionary *d,
-		  const struct row *row)
+static void sum_rows_begin(struct columns_sum *s, const struct dictionary *d,
+			   const struct row *row)
 {
 	struct pprof *p = &s->p;
 	struct shape_walk w;
@@ -222,8 +222,10 @@ static void begin(struct columns_sum *s, const struct dictionary *d,
 }
 
 /* Whether a row adds up with those before it to what merging them gives. */
-static bool fits(const struct columns_sum *s, const struct dictionary *d,
-		 const struct row *row, const enum merge_op *ops)
+static bool sum_rows_has_room_for(const struct columns_sum *s,
+				  const struct dictionary *d,
+				  const struct row *row,
+				  const enum merge_op *ops)
 {
 	if (s->d != d || s->shape != row->shape || s->p.period != row->period ||
 	    !s->p.time_ns || !row->time_ns)
@@ -260,8 +262,8 @@ static void add_column(struct columns_sum *s, const struct row *row, size_t t,
 	}
 }
 
-static void add_sample(struct columns_sum *s, const struct row *row, size_t i,
-		       const enum merge_op *ops)
+static void sum_rows_add_sample(struct columns_sum *s, const struct row *row,
+				size_t i, const enum merge_op *ops)
 {
 	uint32_t place = PPROF_NONE;
 
@@ -282,8 +284,8 @@ static void add_sample(struct columns_sum *s, const struct row *row, size_t i,
 	}
 }
 
-static void add_row(struct columns_sum *s, const struct row *row,
-		    const enum merge_op *ops)
+static void sum_rows_add_row(struct columns_sum *s, const struct row *row,
+			     const enum merge_op *ops)
 {
 	size_t wanted = 0;
 	size_t last = 0;
@@ -300,7 +302,7 @@ static void add_row(struct columns_sum *s, const struct row *row,
 		return;
 	}
 	for (size_t i = 0; i < row->samples; i++)
-		add_sample(s, row, i, ops);
+		sum_rows_add_sample(s, row, i, ops);
 }
 
 int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,
@@ -314,12 +316,12 @@ int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,
 	if (rows->group->patch_lens[i] || !has_types(rows->d, row))
 		return err_set(err, ERR_UNSUPPORTED,
 			       "an unusual profile is to be read as it came");
-	if (s->d && !fits(s, rows->d, row, ops))
+	if (s->d && !sum_rows_has_room_for(s, rows->d, row, ops))
 		rc = columns_sum_flush(s, to, err);
 	if (rc)
 		return rc;
 	if (!s->d)
-		begin(s, rows->d, row);
+		sum_rows_begin(s, rows->d, row);
 	else if (row->time_ns < s->p.time_ns)
 		s->p.time_ns = row->time_ns;
 	s->p.duration_ns = wrap_add(s->p.duration_ns, row->duration_ns);
@@ -327,6 +329,6 @@ int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,
 	/* The first mapping of a profile is its program. */
 	if (!s->p.mappings.count && layout.count)
 		meet_mapping(s, rows->d->bindings.v[layout.first].mapping);
-	add_row(s, row, ops);
+	sum_rows_add_row(s, row, ops);
 	return 0;
 }

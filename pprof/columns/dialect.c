@@ -8,7 +8,7 @@
 #define PATCH_WORTH 8
 #define PATCH_LEVEL 1
 
-static size_t distance(size_t a, size_t b)
+static size_t dialect_distance_between(size_t a, size_t b)
 {
 	return a > b ? a - b : b - a;
 }
@@ -65,7 +65,7 @@ static int try_all(struct codec_encoder *e, struct bytes raw, struct row *row,
 
 	for (int i = 0; i < DIALECTS; i++) {
 		int rc = try_dialect(e, raw, row, err);
-		size_t off = distance(e->replayed.len, raw.len);
+		size_t off = dialect_distance_between(e->replayed.len, raw.len);
 
 		if (!rc)
 			return 0;

@@ -31,7 +31,7 @@ static void start_stripe(struct codec_encoder *e)
 	e->is_used = false;
 }
 
-static void restart(struct codec_encoder *e)
+static void encoder_restart(struct codec_encoder *e)
 {
 	dict_fini(&e->table.d);
 	intern_free(e->intern);
@@ -134,7 +134,7 @@ static void add_keys(struct codec_encoder *e, size_t samples)
 }
 
 /* The profile's values, by type; their place is returned. */
-static size_t add_values(struct codec_encoder *e, const struct pprof *p)
+static size_t encoder_add_values(struct codec_encoder *e, const struct pprof *p)
 {
 	size_t at = e->values.count;
 	size_t samples = p->samples.count;
@@ -164,8 +164,8 @@ static int check_limits(const struct codec_encoder *e, const struct pprof *p,
 	return 0;
 }
 
-static int add_profile(struct codec_encoder *e, struct bytes raw,
-		       struct err *err)
+static int encoder_add_profile(struct codec_encoder *e, struct bytes raw,
+			       struct err *err)
 {
 	struct colgroup *g = &e->group;
 	size_t i = g->count;
@@ -190,7 +190,7 @@ static int add_profile(struct codec_encoder *e, struct bytes raw,
 			     .stride = p->samples.count,
 			     .types = p->types.count };
 	add_keys(e, p->samples.count);
-	at = add_values(e, p);
+	at = encoder_add_values(e, p);
 	if (encoder_dict_size(e) > DICT_MAX)
 		return encoder_refuse(err, "it has too much that is new");
 	row->keys = g->keys.v + first;
@@ -270,7 +270,7 @@ static size_t zstd_size(struct codec_encoder *e, const struct bytes *values,
 	return len;
 }
 
-static size_t length(const struct bytes *values, size_t count)
+static size_t encoder_length_of(const struct bytes *values, size_t count)
 {
 	size_t sum = 0;
 
@@ -284,7 +284,7 @@ static bool is_all_new(const struct codec_encoder *e,
 		       const struct dict_mark *from, const struct bytes *values,
 		       size_t count)
 {
-	size_t raw = length(values, count);
+	size_t raw = encoder_length_of(values, count);
 
 	return raw > MUCH && growth_bound(e, from) > raw / 4 * 3;
 }
@@ -294,7 +294,7 @@ static bool is_worth(struct codec_encoder *e, const struct dict_mark *from,
 		     const struct bytes *values, size_t count, size_t stored)
 {
 	size_t bound = stored + growth_bound(e, from);
-	size_t raw = length(values, count);
+	size_t raw = encoder_length_of(values, count);
 	size_t other;
 
 	if (bound * SURELY_WORTH < raw)
@@ -327,7 +327,7 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 	struct dict_mark mark = dict_mark(&e->table.d);
 	size_t at = out->len;
 	bool too_much = count > COLGROUP_ROWS_MAX ||
-			length(values, count) > COLGROUP_BYTES_MAX;
+			encoder_length_of(values, count) > COLGROUP_BYTES_MAX;
 	int rc = too_much ? encoder_refuse(err, "it is too large") : 0;
 
 	columns_adopt_end(e); /* now profiles are interned */
@@ -336,7 +336,7 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 	e->values.count = 0;
 	e->added = (struct columns_counts){ 0 };
 	for (size_t i = 0; i < count && !rc; i++) {
-		rc = add_profile(e, values[i], err);
+		rc = encoder_add_profile(e, values[i], err);
 		if (!rc && !e->take_all && is_all_new(e, &mark, values, i + 1))
 			rc = encoder_refuse(err, "nearly all in it is new");
 	}
@@ -352,7 +352,7 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 		intern_rollback(e->intern, &mark);
 		out->len = at;
 		if (!e->is_used) /* what a refused group took is given back */
-			restart(e);
+			encoder_restart(e);
 	} else {
 		e->is_used = true;
 		count_added(e);
@@ -367,8 +367,8 @@ size_t columns_encoder_table_size(const struct codec_encoder *e)
 }
 
 /* What is stored must read back the same. */
-static int verify(const struct codec_encoder *e, struct bytes stored,
-		  struct err *err)
+static int encoder_verify(const struct codec_encoder *e, struct bytes stored,
+			  struct err *err)
 {
 	struct dictionary again = { 0 };
 	int rc;
@@ -390,9 +390,9 @@ int columns_encoder_finish(struct codec_encoder *e, struct buf *out,
 	columns_adopt_end(e);
 	if (e->is_used) {
 		dict_encode(&e->table.d, &e->start, DICT_LEVEL, out);
-		rc = verify(e, (struct bytes){ out->ptr + at, out->len - at },
-			    err);
+		rc = encoder_verify(
+			e, (struct bytes){ out->ptr + at, out->len - at }, err);
 	}
-	restart(e);
+	encoder_restart(e);
 	return rc;
 }

@@ -2,6 +2,9 @@
 /*
  * Rows: a group of profiles as model/codec.h passes it on to those who add up
  * columns.
+ *
+ * Ownership: borrows the table and the group.
+ * Threads: one thread a reader.
  */
 #ifndef PPROF_COLUMNS_ROWS_H
 #define PPROF_COLUMNS_ROWS_H

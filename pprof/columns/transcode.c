@@ -26,8 +26,9 @@ static int use_remap(struct codec_encoder *e, const struct codec_table *from,
 	return remap_new(&from->d, e->intern, &e->remap, err);
 }
 
-static int adopt(struct codec_encoder *e, const struct codec_group *group,
-		 struct buf *out, struct err *err)
+static int transcode_adopt(struct codec_encoder *e,
+			   const struct codec_group *group, struct buf *out,
+			   struct err *err)
 {
 	const struct colgroup_request q = { .stored = group->stored,
 					    .lens = group->lens,
@@ -60,7 +61,7 @@ static int adopt(struct codec_encoder *e, const struct codec_group *group,
 int columns_adopt(struct codec_encoder *e, const struct codec_group *group,
 		  struct buf *out, struct err *err)
 {
-	int rc = adopt(e, group, out, err);
+	int rc = transcode_adopt(e, group, out, err);
 
 	/* What failed may have been taken back, and its table may go. */
 	if (rc)

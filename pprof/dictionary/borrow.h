@@ -3,6 +3,9 @@
  * Borrow: a vector that is another one's array for a while, so that a
  * dictionary can look like a profile without being copied. It must be given
  * back before anybody frees it, and nothing may be added to it.
+ *
+ * Ownership: the borrowed dictionary outlives the borrower.
+ * Threads: one thread at a time.
  */
 #ifndef PPROF_DICTIONARY_BORROW_H
 #define PPROF_DICTIONARY_BORROW_H

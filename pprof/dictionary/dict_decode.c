@@ -312,7 +312,7 @@ static void get_key(struct decoder *e, struct dict_ref *sets,
 	};
 }
 
-static void get_keys(struct decoder *e)
+static void dict_decode_get_keys(struct decoder *e)
 {
 	struct dict_ref sets = { 0 };
 	struct dict_ref locations = { 0 };
@@ -378,7 +378,7 @@ static void get_all(struct decoder *e)
 	get_shapes(e);
 	get_functions(e);
 	get_locations(e);
-	get_keys(e);
+	dict_decode_get_keys(e);
 	dict_guess_fini(&e->guess);
 }
 

@@ -87,7 +87,8 @@ static void put_mappings(struct encoder *e)
 	}
 }
 
-static void put_label(struct encoder *e, const struct pprof_label *l)
+static void dict_encode_put_label(struct encoder *e,
+				  const struct pprof_label *l)
 {
 	struct buf *out = &e->streams[STREAM_RUNS];
 
@@ -110,7 +111,7 @@ static void put_label_sets(struct encoder *e)
 
 		enc_uvarint(&e->streams[STREAM_RUNS], r.count);
 		for (uint32_t k = 0; k < r.count; k++)
-			put_label(e, &d->labels.v[r.first + k]);
+			dict_encode_put_label(e, &d->labels.v[r.first + k]);
 	}
 }
 
@@ -161,8 +162,8 @@ static void put_functions(struct encoder *e)
 }
 
 /* A line is near the last one of its function, or near where that starts. */
-static void put_line(struct encoder *e, struct dict_ref *functions,
-		     const struct pprof_line *l)
+static void dict_encode_put_line(struct encoder *e, struct dict_ref *functions,
+				 const struct pprof_line *l)
 {
 	struct dict_guess *g = &e->guess;
 	int64_t near = g->met[l->function] ?
@@ -177,8 +178,9 @@ static void put_line(struct encoder *e, struct dict_ref *functions,
 }
 
 /* The outermost function of a location; `none` without one. */
-static uint32_t outermost(const struct dictionary *d,
-			  const struct pprof_location *l, uint32_t none)
+static uint32_t dict_encode_outermost(const struct dictionary *d,
+				      const struct pprof_location *l,
+				      uint32_t none)
 {
 	return l->lines.count ? d->lines.v[l->lines.first + l->lines.count - 1]
 					.function :
@@ -194,7 +196,8 @@ static void put_locations(struct encoder *e)
 
 	for (size_t i = e->from->locations; i < d->locations.count; i++) {
 		const struct pprof_location *l = &d->locations.v[i];
-		uint64_t *near = &e->guess.address[outermost(d, l, none)];
+		uint64_t *near =
+			&e->guess.address[dict_encode_outermost(d, l, none)];
 
 		/* PPROF_NONE becomes 0. */
 		enc_uvarint(&e->streams[STREAM_LOCATIONS],
@@ -202,8 +205,8 @@ static void put_locations(struct encoder *e)
 		enc_uvarint(&e->streams[STREAM_LOCATIONS],
 			    (uint64_t)l->lines.count << 1 | l->folded);
 		for (uint32_t k = 0; k < l->lines.count; k++)
-			put_line(e, &functions,
-				 &d->lines.v[l->lines.first + k]);
+			dict_encode_put_line(e, &functions,
+					     &d->lines.v[l->lines.first + k]);
 		enc_svarint(&e->streams[STREAM_ADDRESSES],
 			    (int64_t)(l->address - (*near ? *near : last)));
 		*near = last = l->address;
@@ -238,7 +241,7 @@ static void put_frames(struct encoder *e, struct dict_ref *locations,
 }
 
 /* Each key with the nodes that were made for it. */
-static void put_keys(struct encoder *e)
+static void dict_encode_put_keys(struct encoder *e)
 {
 	const struct dictionary *d = e->d;
 	struct dict_ref sets = { e->from->label_sets };
@@ -281,7 +284,7 @@ void dict_encode(const struct dictionary *d, const struct dict_mark *from,
 	put_shapes(&e);
 	put_functions(&e);
 	put_locations(&e);
-	put_keys(&e);
+	dict_encode_put_keys(&e);
 	for (size_t i = 0; i < DICT_STREAMS; i++) {
 		section_put(z, level_for(level, e.streams[i].len),
 			    buf_bytes(&e.streams[i]), out);

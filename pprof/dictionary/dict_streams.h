@@ -2,6 +2,9 @@
 /*
  * The streams that a stored dictionary is made of, each a section, in this
  * order: docs/format/columns.md.
+ *
+ * Ownership: buffers are the encoder's; streams borrow the stored bytes.
+ * Threads: plain values.
  */
 #ifndef PPROF_DICTIONARY_DICT_STREAMS_H
 #define PPROF_DICTIONARY_DICT_STREAMS_H

@@ -65,7 +65,7 @@ void intern_begin(struct intern *in, const struct pprof *p)
 
 uint64_t intern_hash(const void *p, size_t size)
 {
-	return hash64((struct bytes){ .ptr = p, .len = size });
+	return hash_bytes((struct bytes){ .ptr = p, .len = size });
 }
 
 uint32_t intern_text(struct intern *in, uint32_t i)
@@ -106,7 +106,8 @@ static bool is_node(const struct dictionary *d, size_t i,
 	return i < d->nodes.count && same_node(d, (uint32_t)i, n);
 }
 
-static uint32_t child(struct intern *in, uint32_t parent, uint32_t location)
+static uint32_t intern_child(struct intern *in, uint32_t parent,
+			     uint32_t location)
 {
 	struct dictionary *d = in->d;
 	struct dict_node n = { parent, location };
@@ -134,7 +135,8 @@ static uint32_t intern_stack(struct intern *in, const struct pprof_run *stack)
 	for (uint32_t i = 0; i < stack->count; i++)
 		intern_map_location(in, frames[i]);
 	for (uint32_t i = stack->count; i > 0; i--)
-		node = child(in, node, intern_map_location(in, frames[i - 1]));
+		node = intern_child(in, node,
+				    intern_map_location(in, frames[i - 1]));
 	return node;
 }
 
@@ -184,7 +186,7 @@ static bool is_label_set(const struct intern *in, uint32_t set)
 	return intern_same_run(NULL, set, &k);
 }
 
-static bool same_key(const void *ctx, uint32_t i, const void *key)
+static bool intern_same_key(const void *ctx, uint32_t i, const void *key)
 {
 	const struct dictionary *d = ctx;
 
@@ -208,7 +210,7 @@ uint32_t intern_key(struct intern *in, size_t sample, uint32_t likely)
 	k.stack = intern_stack(in, stack);
 	k.labels = intern_labels(in);
 	hash = hash_pair(k.stack, k.labels);
-	i = table_find(&in->keys, hash, same_key, d, &k);
+	i = table_find(&in->keys, hash, intern_same_key, d, &k);
 	if (i != TABLE_NONE)
 		return i;
 	i = (uint32_t)d->keys.count;

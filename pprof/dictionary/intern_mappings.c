@@ -3,7 +3,7 @@
 
 #include "pprof/dictionary/intern_private.h"
 
-static bool same_mapping(const void *ctx, uint32_t i, const void *key)
+static bool intern_same_mapping(const void *ctx, uint32_t i, const void *key)
 {
 	const struct dictionary *d = ctx;
 	const struct dict_mapping *a = &d->mappings.v[i];
@@ -22,11 +22,12 @@ uint64_t intern_hash_mapping(const struct dict_mapping *m)
 	return intern_hash(words, sizeof(words));
 }
 
-static uint32_t find_mapping(struct intern *in, const struct dict_mapping *m)
+static uint32_t intern_find_mapping(struct intern *in,
+				    const struct dict_mapping *m)
 {
 	struct dictionary *d = in->d;
 	uint64_t hash = intern_hash_mapping(m);
-	uint32_t i = table_find(&in->mappings, hash, same_mapping, d, m);
+	uint32_t i = table_find(&in->mappings, hash, intern_same_mapping, d, m);
 
 	if (i != TABLE_NONE)
 		return i;
@@ -57,11 +58,11 @@ static void bind_mapping(struct intern *in, size_t i)
 				   .offset = m->offset,
 				   .file = intern_text(in, m->file),
 				   .build_id = intern_text(in, m->build_id) };
-	uint32_t place = find_mapping(in, &to);
+	uint32_t place = intern_find_mapping(in, &to);
 
 	while (is_bound(in, place)) {
 		to.twin++;
-		place = find_mapping(in, &to);
+		place = intern_find_mapping(in, &to);
 	}
 	set_bound(in, place);
 	in->mapping_map.to.v[i] = place;

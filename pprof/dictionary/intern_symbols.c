@@ -5,7 +5,7 @@
 
 #define LOCATION_HEAD 3
 
-static bool same_function(const void *ctx, uint32_t i, const void *key)
+static bool intern_same_function(const void *ctx, uint32_t i, const void *key)
 {
 	const struct dictionary *d = ctx;
 	const struct pprof_function *a = &d->functions.v[i];
@@ -29,10 +29,10 @@ static uint32_t find_function(struct intern *in, const struct pprof_function *f)
 	uint32_t i = in->functions.next;
 	uint64_t hash;
 
-	if (i < d->functions.count && same_function(d, i, f))
+	if (i < d->functions.count && intern_same_function(d, i, f))
 		return i;
 	hash = intern_hash_function(f);
-	i = table_find(&in->functions.table, hash, same_function, d, f);
+	i = table_find(&in->functions.table, hash, intern_same_function, d, f);
 	if (i != TABLE_NONE)
 		return i;
 	i = (uint32_t)d->functions.count;
@@ -41,7 +41,7 @@ static uint32_t find_function(struct intern *in, const struct pprof_function *f)
 	return i;
 }
 
-static uint32_t map_function(struct intern *in, uint32_t i)
+static uint32_t intern_map_function(struct intern *in, uint32_t i)
 {
 	uint32_t *to = &in->function_map.to.v[i];
 	const struct pprof_function *f = &in->src->functions.v[i];
@@ -68,7 +68,7 @@ static void location_head(const struct pprof_location *l,
 	head[2] = (uint64_t)l->lines.count << 1 | l->folded;
 }
 
-static bool same_location(const void *ctx, uint32_t i, const void *key)
+static bool intern_same_location(const void *ctx, uint32_t i, const void *key)
 {
 	const struct dictionary *d = ctx;
 	const struct pprof_location *l = &d->locations.v[i];
@@ -88,8 +88,8 @@ static bool same_location(const void *ctx, uint32_t i, const void *key)
 	return true;
 }
 
-static void write_line(struct intern *in, uint32_t function,
-		       const struct pprof_line *l)
+static void intern_write_line(struct intern *in, uint32_t function,
+			      const struct pprof_line *l)
 {
 	*vec_add(&in->scratch) = function;
 	*vec_add(&in->scratch) = (uint64_t)l->line;
@@ -118,7 +118,7 @@ uint64_t intern_hash_location(struct intern *in, uint32_t i)
 		const struct pprof_line *line =
 			&in->d->lines.v[l->lines.first + n];
 
-		write_line(in, line->function, line);
+		intern_write_line(in, line->function, line);
 	}
 	return hash_scratch(in);
 }
@@ -130,13 +130,14 @@ static uint32_t find_location(struct intern *in)
 	const uint64_t *key = in->scratch.v;
 	uint32_t i = in->locations.next;
 
-	if (i < d->locations.count && same_location(d, i, key))
+	if (i < d->locations.count && intern_same_location(d, i, key))
 		return i;
-	return table_find(&in->locations.table, hash_scratch(in), same_location,
-			  d, key);
+	return table_find(&in->locations.table, hash_scratch(in),
+			  intern_same_location, d, key);
 }
 
-static uint32_t add_location(struct intern *in, struct pprof_location new)
+static uint32_t intern_add_location(struct intern *in,
+				    struct pprof_location new)
 {
 	struct dictionary *d = in->d;
 	uint32_t i = (uint32_t)d->locations.count;
@@ -147,7 +148,7 @@ static uint32_t add_location(struct intern *in, struct pprof_location new)
 	for (uint32_t n = 0; n < from.count; n++) {
 		struct pprof_line l = in->src->lines.v[from.first + n];
 
-		l.function = map_function(in, l.function);
+		l.function = intern_map_function(in, l.function);
 		*vec_add(&d->lines) = l;
 	}
 	*vec_add(&d->locations) = new;
@@ -168,11 +169,12 @@ static uint32_t intern_location(struct intern *in, uint32_t i)
 		const struct pprof_line *line =
 			&in->src->lines.v[l.lines.first + n];
 
-		write_line(in, map_function(in, line->function), line);
+		intern_write_line(in, intern_map_function(in, line->function),
+				  line);
 	}
 	to = find_location(in);
 	if (to == TABLE_NONE)
-		to = add_location(in, l);
+		to = intern_add_location(in, l);
 	in->locations.next = to + 1;
 	return to;
 }

@@ -6,7 +6,7 @@
 #include "pprof/wire/wire.h"
 
 /* Operands of an operation; COMMENT's first one counts more. */
-static int operands(uint32_t field)
+static int layout_read_operands(uint32_t field)
 {
 	switch (field) {
 	case PROFILE_SAMPLE_TYPE:
@@ -47,7 +47,7 @@ bool shape_next(struct shape_walk *w, struct shape_op *out)
 	if (w->pos == w->end)
 		return false;
 	out->field = *w->pos++;
-	out->count = (size_t)operands(out->field);
+	out->count = (size_t)layout_read_operands(out->field);
 	if (out->field == PROFILE_COMMENT)
 		out->count = *w->pos++;
 	out->operands = w->pos;
@@ -63,7 +63,7 @@ bool shape_valid(const uint32_t *words, size_t n, size_t strings)
 		return false;
 	while (i < n) {
 		bool counted = words[i] == PROFILE_COMMENT;
-		int k = operands(words[i++]);
+		int k = layout_read_operands(words[i++]);
 		size_t count = (size_t)k;
 
 		if (k < 0 || (counted && i == n))
@@ -89,7 +89,7 @@ struct reader {
 	bool bad;
 };
 
-static void word(struct reader *r, uint32_t w)
+static void layout_read_word(struct reader *r, uint32_t w)
 {
 	if (r->words.count == SHAPE_WORDS_MAX)
 		r->bad = true;
@@ -97,16 +97,16 @@ static void word(struct reader *r, uint32_t w)
 		*vec_add(&r->words) = w;
 }
 
-static void text(struct reader *r, uint64_t string)
+static void layout_read_text(struct reader *r, uint64_t string)
 {
 	uint32_t to = 0;
 
 	if (!intern_string(r->in, string, &to))
 		r->bad = true;
-	word(r, to);
+	layout_read_word(r, to);
 }
 
-static void value_type(struct reader *r, struct bytes message)
+static void layout_value_type(struct reader *r, struct bytes message)
 {
 	struct wire w = wire_init(message);
 	struct wire_field f;
@@ -118,28 +118,28 @@ static void value_type(struct reader *r, struct bytes message)
 		else
 			v[f.number - 1] = f.value;
 	}
-	text(r, v[0]);
-	text(r, v[1]);
+	layout_read_text(r, v[0]);
+	layout_read_text(r, v[1]);
 }
 
-static void comment(struct reader *r, uint64_t string)
+static void layout_read_comment(struct reader *r, uint64_t string)
 {
 	if (!r->comment) {
-		word(r, PROFILE_COMMENT);
+		layout_read_word(r, PROFILE_COMMENT);
 		r->comment = r->words.count;
-		word(r, 0);
+		layout_read_word(r, 0);
 	}
-	text(r, string);
+	layout_read_text(r, string);
 	if (!r->bad)
 		r->words.v[r->comment]++;
 }
 
-static void comments(struct reader *r, const struct wire_field *f)
+static void layout_read_comments(struct reader *r, const struct wire_field *f)
 {
 	struct wire w;
 
 	if (f->type == WIRE_VARINT) {
-		comment(r, f->value);
+		layout_read_comment(r, f->value);
 		return;
 	}
 	if (f->type != WIRE_BYTES) {
@@ -148,35 +148,35 @@ static void comments(struct reader *r, const struct wire_field *f)
 	}
 	w = wire_init(f->bytes);
 	while (w.pos < w.end && !r->bad)
-		comment(r, wire_varint(&w));
+		layout_read_comment(r, wire_varint(&w));
 }
 
-static void field(struct reader *r, const struct wire_field *f)
+static void layout_read_field(struct reader *r, const struct wire_field *f)
 {
 	uint32_t number = (uint32_t)f->number;
 
 	if (f->number == PROFILE_COMMENT) {
-		comments(r, f);
+		layout_read_comments(r, f);
 		return;
 	}
 	r->comment = 0;
 	if (f->number > PROFILE_DOC_URL)
 		return; /* numbers have 64 bits */
-	switch (operands(number)) {
+	switch (layout_read_operands(number)) {
 	case 2:
 		r->bad = r->bad || f->type != WIRE_BYTES;
-		word(r, number);
+		layout_read_word(r, number);
 		if (!r->bad)
-			value_type(r, f->bytes);
+			layout_value_type(r, f->bytes);
 		break;
 	case 1:
 		r->bad = r->bad || f->type != WIRE_VARINT;
-		word(r, number);
+		layout_read_word(r, number);
 		if (!r->bad)
-			text(r, f->value);
+			layout_read_text(r, f->value);
 		break;
 	case 0:
-		word(r, number);
+		layout_read_word(r, number);
 		break;
 	default: /* it will not be replayed, so the rest must do */
 		break;
@@ -205,11 +205,11 @@ int shape_read(struct bytes raw, enum dialect dialect, struct intern *in,
 	struct wire_field f = { 0 };
 	uint64_t last = 0;
 
-	word(&r, dialect);
+	layout_read_word(&r, dialect);
 	while (!r.bad && wire_next(&w, &f)) {
 		f.number = row_of(&r, f.number);
 		if (f.number != last || !is_row(last))
-			field(&r, &f);
+			layout_read_field(&r, &f);
 		last = f.number;
 	}
 	r.bad = r.bad || w.bad ||

@@ -15,6 +15,7 @@
  *	                               with the locations and functions that are
  *	                               new in them
  *
+ * Ownership: borrows the dictionary.
  * Threads: pure functions.
  */
 #ifndef PPROF_DICTIONARY_LAYOUT_H

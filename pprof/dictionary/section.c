@@ -23,7 +23,8 @@ void section_put(struct zstd *z, int level, struct bytes raw, struct buf *out)
 }
 
 /* The stored bytes; *len: how long they are decompressed. */
-static struct bytes next(struct dec *d, size_t *len, bool *compressed)
+static struct bytes section_read_next(struct dec *d, size_t *len,
+				      bool *compressed)
 {
 	uint64_t head = dec_uvarint(d);
 
@@ -36,7 +37,7 @@ int section_get(struct zstd *z, struct dec *d, struct buf *out, struct err *err)
 {
 	bool compressed;
 	size_t len;
-	struct bytes stored = next(d, &len, &compressed);
+	struct bytes stored = section_read_next(d, &len, &compressed);
 
 	buf_reset(out);
 	if (d->bad)
@@ -54,5 +55,5 @@ void section_skip(struct dec *d)
 	bool compressed;
 	size_t len;
 
-	next(d, &len, &compressed);
+	section_read_next(d, &len, &compressed);
 }

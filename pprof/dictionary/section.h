@@ -6,6 +6,7 @@
  *	uvarint  the frame's length, if they are
  *	…        the bytes, or the frame
  *
+ * Ownership: appends to, or fills, the caller's buffers.
  * Threads: one thread a struct zstd.
  */
 #ifndef PPROF_DICTIONARY_SECTION_H

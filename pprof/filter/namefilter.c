@@ -31,7 +31,8 @@ static void pattern_fini(struct pattern *x)
 	mem_free(x->known);
 }
 
-static bool hits(const struct pattern *x, const struct pprof *p, uint32_t s)
+static bool namefilter_count_hits(const struct pattern *x,
+				  const struct pprof *p, uint32_t s)
 {
 	if (!x->known[s])
 		x->known[s] = 1 + regex_matches(x->regex, pprof_str(p, s));
@@ -43,14 +44,15 @@ static bool hits_line(const struct pattern *x, const struct pprof *p,
 {
 	const struct pprof_function *f = &p->functions.v[l->function];
 
-	return hits(x, p, f->name) || hits(x, p, f->file);
+	return namefilter_count_hits(x, p, f->name) ||
+	       namefilter_count_hits(x, p, f->file);
 }
 
 static bool hits_mapping(const struct pattern *x, const struct pprof *p,
 			 const struct pprof_location *l)
 {
 	return l->mapping != PPROF_NONE &&
-	       hits(x, p, p->mappings.v[l->mapping].file);
+	       namefilter_count_hits(x, p, p->mappings.v[l->mapping].file);
 }
 
 static bool hits_location(const struct pattern *x, const struct pprof *p,
@@ -100,8 +102,9 @@ struct name_patterns {
 	const struct effort *effort;
 };
 
-static enum verdict judge(struct name_patterns *n, const struct pprof *p,
-			  const struct pprof_location *l)
+static enum verdict namefilter_judge(struct name_patterns *n,
+				     const struct pprof *p,
+				     const struct pprof_location *l)
 {
 	if (n->ignore.regex && hits_location(&n->ignore, p, l)) {
 		n->ignore_met = true;
@@ -168,7 +171,7 @@ static int judge_locations(struct pprof *p, struct name_patterns *n,
 	for (size_t i = 0; i < p->locations.count && !rc; i++) {
 		struct pprof_location *l = &p->locations.v[i];
 
-		verdicts[i] = (uint8_t)judge(n, p, l);
+		verdicts[i] = (uint8_t)namefilter_judge(n, p, l);
 		hidden[i] = hide_lines(n, p, l);
 		rc = effort_meter(n->effort, &meter, REGEX_WORK, 0, err);
 	}
@@ -238,7 +241,8 @@ static bool apply_show_from(struct pprof *p, const struct pattern *x)
 	return any;
 }
 
-static void unmatched(struct no_match *none, bool matched, const char *name)
+static void namefilter_list_unmatched(struct no_match *none, bool matched,
+				      const char *name)
 {
 	if (!matched && none->count < ARRAY_SIZE(none->names))
 		none->names[none->count++] = name;
@@ -246,15 +250,17 @@ static void unmatched(struct no_match *none, bool matched, const char *name)
 
 static void report_names(const struct name_patterns *n, struct no_match *none)
 {
-	unmatched(none, !n->focus.regex || n->focus_met, "focus");
-	unmatched(none, !n->ignore.regex || n->ignore_met, "ignore");
-	unmatched(none, !n->hide.regex || n->hide_met, "hide");
-	unmatched(none, !n->show.regex || n->show_met, "show");
+	namefilter_list_unmatched(none, !n->focus.regex || n->focus_met,
+				  "focus");
+	namefilter_list_unmatched(none, !n->ignore.regex || n->ignore_met,
+				  "ignore");
+	namefilter_list_unmatched(none, !n->hide.regex || n->hide_met, "hide");
+	namefilter_list_unmatched(none, !n->show.regex || n->show_met, "show");
 }
 
 /* Names on which a search was given up would be missing from the answer. */
-static int check_steps(const struct pattern *x, const char *name,
-		       struct err *err)
+static int namefilter_check_steps(const struct pattern *x, const char *name,
+				  struct err *err)
 {
 	if (!x->regex || !regex_gave_up(x->regex))
 		return 0;
@@ -282,15 +288,15 @@ static int compile_names(struct name_patterns *n, struct pattern *from,
 static int check_all_steps(const struct name_patterns *n,
 			   const struct pattern *from, struct err *err)
 {
-	int rc = check_steps(&n->focus, "focus", err);
+	int rc = namefilter_check_steps(&n->focus, "focus", err);
 
 	if (!rc)
-		rc = check_steps(&n->ignore, "ignore", err);
+		rc = namefilter_check_steps(&n->ignore, "ignore", err);
 	if (!rc)
-		rc = check_steps(&n->hide, "hide", err);
+		rc = namefilter_check_steps(&n->hide, "hide", err);
 	if (!rc)
-		rc = check_steps(&n->show, "show", err);
-	return rc ? rc : check_steps(from, "show_from", err);
+		rc = namefilter_check_steps(&n->show, "show", err);
+	return rc ? rc : namefilter_check_steps(from, "show_from", err);
 }
 
 int filter_names(struct pprof *p, const struct name_filter *f,
@@ -306,7 +312,8 @@ int filter_names(struct pprof *p, const struct name_filter *f,
 	if (!rc) {
 		report_names(&n, none);
 		if (from.regex)
-			unmatched(none, apply_show_from(p, &from), "show_from");
+			namefilter_list_unmatched(
+				none, apply_show_from(p, &from), "show_from");
 		rc = check_all_steps(&n, &from, err);
 	}
 	pattern_fini(&n.focus);

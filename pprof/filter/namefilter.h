@@ -5,6 +5,7 @@
  * filter.go and prune.go). An expression is looked for in function names,
  * file names and the names of mappings.
  *
+ * Ownership: changes the profile it is given.
  * Threads: one thread at a time.
  */
 #ifndef PPROF_FILTER_NAMEFILTER_H

@@ -3,7 +3,7 @@
 
 #include "model/regex.h"
 
-static struct str simplify(struct str name)
+static struct str prune_simplify(struct str name)
 {
 	static const char *const kept[] = { "(anonymous namespace)",
 					    "operator()" };
@@ -35,7 +35,7 @@ struct pruner {
 };
 
 /* An expression of a profile that took too many steps once is not used on. */
-static bool matches(const struct regex *r, struct str name)
+static bool prune_matches(const struct regex *r, struct str name)
 {
 	return r && !regex_gave_up(r) && regex_matches(r, name);
 }
@@ -48,8 +48,9 @@ static bool is_pruned(const struct pruner *x, const struct pprof *p,
 
 	if (*known)
 		return *known == 2;
-	name = simplify(name);
-	*known = name.len && matches(x->drop, name) && !matches(x->keep, name) ?
+	name = prune_simplify(name);
+	*known = name.len && prune_matches(x->drop, name) &&
+				 !prune_matches(x->keep, name) ?
 			 2 :
 			 1;
 	return *known == 2;
@@ -96,8 +97,8 @@ static void prune_stack(struct pprof *p, struct pprof_run *s,
 	}
 }
 
-static int prune(struct pprof *p, const struct pruner *x,
-		 const struct effort *effort, struct err *err)
+static int prune_apply(struct pprof *p, const struct pruner *x,
+		       const struct effort *effort, struct err *err)
 {
 	struct growth_meter meter = { 0 };
 	uint8_t *what = mem_zalloc(p->locations.count, 1);
@@ -114,7 +115,7 @@ static int prune(struct pprof *p, const struct pruner *x,
 }
 
 /* ^(text)$ */
-static int whole(struct str text, struct regex **out)
+static int prune_copy_whole(struct str text, struct regex **out)
 {
 	char *pattern = mem_printf("^(%.*s)$", STR_ARG(text));
 	int rc = text.len ? regex_new_search(str_of(pattern), out, NULL, NULL) :
@@ -132,10 +133,10 @@ int filter_uninteresting(struct pprof *p, const struct effort *effort,
 
 	if (!pprof_str(p, p->drop_frames).len)
 		return 0;
-	if (!whole(pprof_str(p, p->drop_frames), &x.drop) &&
-	    !whole(pprof_str(p, p->keep_frames), &x.keep)) {
+	if (!prune_copy_whole(pprof_str(p, p->drop_frames), &x.drop) &&
+	    !prune_copy_whole(pprof_str(p, p->keep_frames), &x.keep)) {
 		x.known = mem_zalloc(p->functions.count, 1);
-		rc = prune(p, &x, effort, err);
+		rc = prune_apply(p, &x, effort, err);
 	}
 	regex_free(x.drop);
 	regex_free(x.keep);

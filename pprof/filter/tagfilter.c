@@ -111,7 +111,7 @@ static bool skip_colon(struct str *s)
 }
 
 /* "a", "a:", ":b", "a:b"; false: it is no range, so an expression. */
-static bool parse_range(struct str s, struct range *r)
+static bool tagfilter_parse_range(struct str s, struct range *r)
 {
 	struct bound low = { 0 };
 	struct bound high = { 0 };
@@ -204,7 +204,7 @@ static int matcher_init(struct matcher_of_tags *m, const char *name,
 		m->has_key = true;
 		m->key = str_cut(text, '=', &value);
 	}
-	m->is_range = parse_range(value, &m->range);
+	m->is_range = tagfilter_parse_range(value, &m->range);
 	if (m->is_range)
 		return 0;
 	rc = add_patterns(m, value, err);
@@ -277,8 +277,8 @@ struct work {
 	const struct effort *effort;
 };
 
-static int apply(const struct matcher_of_tags *m, struct work *w, bool wanted,
-		 bool *any, struct err *err)
+static int tagfilter_apply(const struct matcher_of_tags *m, struct work *w,
+			   bool wanted, bool *any, struct err *err)
 {
 	struct pprof *p = w->p;
 	struct growth_meter meter = { 0 };
@@ -308,7 +308,7 @@ static int filter_one(struct work *w, const char *name, struct str text,
 		return 0;
 	rc = matcher_init(&m, name, text, err);
 	if (!rc)
-		rc = apply(&m, w, wanted, &any, err);
+		rc = tagfilter_apply(&m, w, wanted, &any, err);
 	if (!rc && !any && w->none->count < ARRAY_SIZE(w->none->names))
 		w->none->names[w->none->count++] = name;
 	matcher_fini(&m);

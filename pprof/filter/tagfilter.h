@@ -4,6 +4,7 @@
  * options of the same names (driver_focus.go, filter.go), and the units that
  * it ascribes to numeric labels (profile.go's NumLabelUnits).
  *
+ * Ownership: changes the profile it is given.
  * Threads: one thread at a time.
  */
 #ifndef PPROF_FILTER_TAGFILTER_H

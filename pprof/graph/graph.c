@@ -66,14 +66,14 @@ struct walk {
 	bool residual;   /* nodes since then are not kept */
 };
 
-static int check_effort(struct pass *x, size_t work, struct err *err)
+static int graph_check_effort(struct pass *x, size_t work, struct err *err)
 {
 	return effort_meter(x->o->effort, &x->meter, work, graph_memory(x->g),
 			    err);
 }
 
-static void enter(struct pass *x, struct walk *walk, uint32_t node,
-		  struct weight w, bool inlined)
+static void graph_enter_node(struct pass *x, struct walk *walk, uint32_t node,
+			     struct weight w, bool inlined)
 {
 	struct graph_node *n = &x->g->node[node];
 
@@ -93,8 +93,8 @@ static void enter(struct pass *x, struct walk *walk, uint32_t node,
 	walk->residual = false;
 }
 
-static int add_sample(struct pass *x, const struct pprof_run *stack,
-		      struct weight w, struct err *err)
+static int graph_add_sample(struct pass *x, const struct pprof_run *stack,
+			    struct weight w, struct err *err)
 {
 	const struct graph *g = x->g;
 	const uint32_t *frames = g->p->frames.v + stack->first;
@@ -106,8 +106,9 @@ static int add_sample(struct pass *x, const struct pprof_run *stack,
 		const uint32_t *v = g->nodes->of_lines.v + r.first;
 
 		for (uint32_t k = r.count; k > 0; k--)
-			enter(x, &walk, v[k - 1], w, k != r.count);
-		rc = i % EFFORT_WORK ? 0 : check_effort(x, EFFORT_WORK, err);
+			graph_enter_node(x, &walk, v[k - 1], w, k != r.count);
+		rc = i % EFFORT_WORK ? 0 :
+				       graph_check_effort(x, EFFORT_WORK, err);
 	}
 	if (walk.parent != PPROF_NONE && !walk.residual) {
 		struct graph_node *n = &g->node[walk.parent];
@@ -149,9 +150,9 @@ static int weigh_samples(struct pass *x, struct err *err)
 
 		x->sample = (uint32_t)i + 1;
 		if (w.value || w.div)
-			rc = add_sample(x, pprof_stack(p, i), w, err);
+			rc = graph_add_sample(x, pprof_stack(p, i), w, err);
 		if (!rc)
-			rc = check_effort(
+			rc = graph_check_effort(
 				x, 1 + pprof_stack(p, i)->count % EFFORT_WORK,
 				err);
 	}

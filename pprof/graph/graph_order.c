@@ -6,12 +6,12 @@
 
 #include "pprof/profile/measure.h"
 
-static int by_text(const struct graph *g, uint32_t a, uint32_t b)
+static int graph_by_text(const struct graph *g, uint32_t a, uint32_t b)
 {
 	return str_cmp(g->nodes->v.v[a].text, g->nodes->v.v[b].text);
 }
 
-static int by_weight(const void *a, const void *b, void *ctx)
+static int graph_by_weight(const void *a, const void *b, void *ctx)
 {
 	const struct graph *g = ctx;
 	const struct graph_edge *x = &g->edges.v[*(const uint32_t *)a];
@@ -22,9 +22,9 @@ static int by_weight(const void *a, const void *b, void *ctx)
 
 	if (v != w)
 		return v > w ? -1 : 1;
-	order = by_text(g, x->from, y->from);
+	order = graph_by_text(g, x->from, y->from);
 	if (!order)
-		order = by_text(g, x->to, y->to);
+		order = graph_by_text(g, x->to, y->to);
 	if (!order)
 		order = x < y ? -1 : x > y;
 	return order;
@@ -79,10 +79,10 @@ void graph_sort_edges(struct graph *g)
 
 		if (n->in.count > 1)
 			qsort_r(g->lists.v + n->in.first, n->in.count,
-				sizeof(uint32_t), by_weight, g);
+				sizeof(uint32_t), graph_by_weight, g);
 		if (n->out.count > 1)
 			qsort_r(g->lists.v + n->out.first, n->out.count,
-				sizeof(uint32_t), by_weight, g);
+				sizeof(uint32_t), graph_by_weight, g);
 	}
 }
 
@@ -115,7 +115,7 @@ static int by_rank(const void *a, const void *b, void *ctx)
 	int order = compare_abs(x->score, y->score);
 
 	if (!order)
-		order = by_text(g, x->node, y->node);
+		order = graph_by_text(g, x->node, y->node);
 	if (!order)
 		order = r->order == GRAPH_FLAT ? compare_abs(n->cum, m->cum) :
 						 compare_abs(n->flat, m->flat);
@@ -160,8 +160,8 @@ static int64_t entropy_score(const struct graph *g, const struct graph_node *n)
 	return wrap_add(measure_integer(score * (double)n->cum), n->flat);
 }
 
-static int64_t score(const struct graph *g, enum graph_order order,
-		     uint32_t node)
+static int64_t graph_compute_score(const struct graph *g,
+				   enum graph_order order, uint32_t node)
 {
 	const struct graph_node *n = &g->node[node];
 
@@ -185,7 +185,7 @@ void graph_sort_nodes(struct graph *g, enum graph_order order)
 		graph_list_edges(g);
 	for (size_t i = 0; i < g->shown.count; i++) {
 		v[i].node = g->shown.v[i];
-		v[i].score = score(g, order, v[i].node);
+		v[i].score = graph_compute_score(g, order, v[i].node);
 	}
 	qsort_r(v, g->shown.count, sizeof(*v), by_rank, &r);
 	for (size_t i = 0; i < g->shown.count; i++)

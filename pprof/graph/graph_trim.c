@@ -4,7 +4,7 @@
 #include "pprof/graph/graph_order.h"
 #include "pprof/profile/measure.h"
 
-static int64_t cutoff(const struct graph *g, double fraction)
+static int64_t graph_compute_cutoff(const struct graph *g, double fraction)
 {
 	int64_t total = 0;
 
@@ -123,8 +123,8 @@ int graph_trim(struct graph *g, const struct graph_options *o, struct err *err)
 {
 	int rc = 0;
 	bool *kept = mem_zalloc(g->nodes->v.count, sizeof(bool));
-	int64_t node_limit = cutoff(g, o->node_fraction);
-	int64_t edge_limit = cutoff(g, o->edge_fraction);
+	int64_t node_limit = graph_compute_cutoff(g, o->node_fraction);
+	int64_t edge_limit = graph_compute_cutoff(g, o->edge_fraction);
 
 	if (node_limit > 0)
 		rc = drop_light_nodes(g, o, kept, node_limit, err);

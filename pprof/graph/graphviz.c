@@ -26,7 +26,7 @@ struct child {
 	int out; /* from it */
 };
 
-static int start(struct child *c, struct err *err)
+static int graphviz_start(struct child *c, struct err *err)
 {
 	char name[] = "dot";
 	char format[] = "-Tsvg";
@@ -68,7 +68,7 @@ static int start(struct child *c, struct err *err)
 		"svg needs Graphviz' program \"dot\", which is not installed here: install graphviz, or take report=dot");
 }
 
-static void limit(const struct child *c)
+static void graphviz_set_limit(const struct child *c)
 {
 	const struct rlimit memory = { MEMORY_MAX, MEMORY_MAX };
 	const struct rlimit cpu = { SECONDS, SECONDS };
@@ -86,7 +86,7 @@ static void close_in(struct child *c)
 }
 
 /* Write what dot takes now. */
-static void feed(struct child *c, struct bytes *left)
+static void graphviz_feed(struct child *c, struct bytes *left)
 {
 	ssize_t n = write(c->in, left->ptr, left->len);
 
@@ -99,7 +99,7 @@ static void feed(struct child *c, struct bytes *left)
 }
 
 /* 1: more may come. */
-static int drain(struct child *c, struct buf *out, struct err *err)
+static int graphviz_drain(struct child *c, struct buf *out, struct err *err)
 {
 	char chunk[16 * KIB];
 	ssize_t n = read(c->out, chunk, sizeof(chunk));
@@ -114,8 +114,8 @@ static int drain(struct child *c, struct buf *out, struct err *err)
 	return n > 0;
 }
 
-static int talk(struct child *c, struct bytes left, struct buf *out,
-		struct err *err)
+static int graphviz_talk(struct child *c, struct bytes left, struct buf *out,
+			 struct err *err)
 {
 	int64_t end = clock_mono_ns() + SECONDS * 1000000000LL;
 	int rc = 1;
@@ -133,23 +133,23 @@ static int talk(struct child *c, struct bytes left, struct buf *out,
 		if (poll(fds, 2, (int)wait_ms) < 0 && errno != EINTR)
 			return err_sys(err, "poll");
 		if (c->in >= 0 && fds[1].revents)
-			feed(c, &left);
+			graphviz_feed(c, &left);
 		if (fds[0].revents)
-			rc = drain(c, out, err);
+			rc = graphviz_drain(c, out, err);
 	}
 	return rc;
 }
 
-static int draw(struct bytes dot, struct buf *out, struct err *err)
+static int graphviz_draw(struct bytes dot, struct buf *out, struct err *err)
 {
 	struct child c = { .in = -1, .out = -1 };
 	int status = 0;
-	int rc = start(&c, err);
+	int rc = graphviz_start(&c, err);
 
 	if (rc)
 		return rc;
-	limit(&c);
-	rc = talk(&c, dot, out, err);
+	graphviz_set_limit(&c);
+	rc = graphviz_talk(&c, dot, out, err);
 	close_in(&c);
 	close(c.out);
 	if (rc)
@@ -174,7 +174,7 @@ int graphviz_svg(struct bytes dot, struct buf *out, struct err *err)
 			     "%d drawings are being made already: try again",
 			     RUNNING_MAX);
 	else
-		rc = draw(dot, out, err);
+		rc = graphviz_draw(dot, out, err);
 	atomic_fetch_sub(&running, 1);
 	return rc;
 }

@@ -2,6 +2,7 @@
 /*
  * Graphviz: has the program `dot` draw a call graph, within bounds.
  *
+ * Ownership: the child process ends with the call.
  * Threads: any.
  */
 #ifndef PPROF_GRAPH_GRAPHVIZ_H

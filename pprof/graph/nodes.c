@@ -68,7 +68,7 @@ static void clean_path(struct str path, struct buf *out)
 }
 
 /* Whether cleaning would change nothing: it nearly never does. */
-static bool is_clean(struct str s)
+static bool nodes_is_clean(struct str s)
 {
 	if (!s.len || (s.len > 1 && s.ptr[s.len - 1] == '/'))
 		return false;
@@ -95,7 +95,7 @@ static uint32_t clean_file(struct build *b, uint32_t file)
 	struct str s = pprof_str(b->p, file);
 	struct buf text = { 0 };
 
-	if (!s.len || is_clean(s))
+	if (!s.len || nodes_is_clean(s))
 		return file;
 	if (b->cleaned[file] == PPROF_NONE) {
 		clean_path(s, &text);
@@ -120,8 +120,9 @@ static const struct keeps {
 	[GRANULARITY_ADDRESSES] = { true, true, true, true },
 };
 
-static struct node_key make_key(struct build *b, const struct pprof_location *l,
-				const struct pprof_line *line)
+static struct node_key nodes_make_key(struct build *b,
+				      const struct pprof_location *l,
+				      const struct pprof_line *line)
 {
 	const struct keeps *k = &keeps[b->granularity];
 	const struct pprof_function *f =
@@ -141,21 +142,21 @@ static struct node_key make_key(struct build *b, const struct pprof_location *l,
 	return key;
 }
 
-static bool same_key(const struct node_key *a, const struct node_key *b)
+static bool nodes_same_key(const struct node_key *a, const struct node_key *b)
 {
 	return a->name == b->name && a->file == b->file &&
 	       a->objfile == b->objfile && a->address == b->address &&
 	       a->start_line == b->start_line && a->line == b->line;
 }
 
-static bool same(const void *ctx, uint32_t i, const void *key)
+static bool nodes_is_same(const void *ctx, uint32_t i, const void *key)
 {
 	const struct nodes *n = ctx;
 
-	return same_key(&n->v.v[i].key, key);
+	return nodes_same_key(&n->v.v[i].key, key);
 }
 
-static void add_word(struct buf *out, struct str s)
+static void nodes_add_word(struct buf *out, struct str s)
 {
 	buf_add(out, s.ptr, s.len);
 	buf_byte(out, ' ');
@@ -175,11 +176,11 @@ static struct str print_key(struct nodes *n, const struct node_key *k)
 	if (k->address)
 		buf_printf(&out, "%016" PRIx64 " ", k->address);
 	if (name.len)
-		add_word(&out, name);
+		nodes_add_word(&out, name);
 	if (k->line)
 		buf_printf(&out, "%.*s:%" PRId64 " ", STR_ARG(file), k->line);
 	else if (file.len)
-		add_word(&out, file);
+		nodes_add_word(&out, file);
 	else if (!name.len && objfile.len)
 		buf_printf(&out, "[%.*s] ", STR_ARG(pprof_base_name(objfile)));
 	else if (!name.len)
@@ -194,13 +195,13 @@ static uint32_t find_node(struct build *b, const struct pprof_location *l,
 			  const struct pprof_line *line)
 {
 	struct nodes *n = b->n;
-	struct node_key key = make_key(b, l, line);
+	struct node_key key = nodes_make_key(b, l, line);
 	uint64_t words[] = { (uint64_t)key.name << 32 | key.file, key.objfile,
 			     key.address, (uint64_t)key.start_line,
 			     (uint64_t)key.line };
-	uint64_t hash =
-		hash64((struct bytes){ (const uint8_t *)words, sizeof(words) });
-	uint32_t i = table_find(&n->index, hash, same, n, &key);
+	uint64_t hash = hash_bytes(
+		(struct bytes){ (const uint8_t *)words, sizeof(words) });
+	uint32_t i = table_find(&n->index, hash, nodes_is_same, n, &key);
 	struct node *node;
 
 	if (i != TABLE_NONE)
@@ -219,8 +220,8 @@ static uint32_t find_node(struct build *b, const struct pprof_location *l,
 	return i;
 }
 
-static void add_location(struct build *b, const struct pprof_location *l,
-			 bool noinlines)
+static void nodes_add_location(struct build *b, const struct pprof_location *l,
+			       bool noinlines)
 {
 	struct nodes *n = b->n;
 	struct pprof_run run = { .first = (uint32_t)n->of_lines.count };
@@ -245,7 +246,7 @@ void nodes_init(struct nodes *n, struct pprof *p, enum granularity g,
 	b.cleaned = mem_alloc(size);
 	memset(b.cleaned, 0xff, size);
 	for (size_t i = 0; i < p->locations.count; i++)
-		add_location(&b, &p->locations.v[i], noinlines);
+		nodes_add_location(&b, &p->locations.v[i], noinlines);
 	mem_free(b.cleaned);
 }
 
@@ -266,8 +267,8 @@ size_t nodes_memory(const struct nodes *n)
 }
 
 /* Go's fmt.Sprint of a NodeInfo: pprof's last resort. */
-static void sprint(const struct nodes *n, const struct node_key *k,
-		   struct buf *out)
+static void nodes_sprint(const struct nodes *n, const struct node_key *k,
+			 struct buf *out)
 {
 	buf_printf(out, "{%.*s  %" PRIu64 " %.*s %" PRId64 " %" PRId64 " %.*s}",
 		   STR_ARG(pprof_str(n->p, k->name)), k->address,
@@ -281,8 +282,8 @@ int nodes_compare(const struct nodes *n, uint32_t a, uint32_t b)
 	struct buf y = { 0 };
 	int order;
 
-	sprint(n, &n->v.v[a].key, &x);
-	sprint(n, &n->v.v[b].key, &y);
+	nodes_sprint(n, &n->v.v[a].key, &x);
+	nodes_sprint(n, &n->v.v[b].key, &y);
 	order = str_cmp(str_from(buf_bytes(&x)), str_from(buf_bytes(&y)));
 	buf_fini(&x);
 	buf_fini(&y);

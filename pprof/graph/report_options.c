@@ -106,8 +106,8 @@ void report_options_init(struct report_options *o)
 	};
 }
 
-static int expected(struct err *err, struct str name, const char *what,
-		    struct str value)
+static int report_options_fail_expected(struct err *err, struct str name,
+					const char *what, struct str value)
 {
 	return err_set(err, ERR_INVALID, "%.*s is %s, not \"%.*s\"",
 		       STR_ARG(name), what, STR_ARG(value));
@@ -152,8 +152,9 @@ static bool parse_sort(struct str s, bool *cum)
 	return *cum || str_is(s, "flat");
 }
 
-static int set(const struct option *o, void *at, struct str name,
-	       struct str value, struct err *err)
+static int report_options_set_flag(const struct option *o, void *at,
+				   struct str name, struct str value,
+				   struct err *err)
 {
 	switch (o->kind) {
 	case OPTION_TEXT:
@@ -162,19 +163,23 @@ static int set(const struct option *o, void *at, struct str name,
 	case OPTION_SWITCH:
 		return parse_switch(value, at) ?
 			       0 :
-			       expected(err, name, "true or false", value);
+			       report_options_fail_expected(
+				       err, name, "true or false", value);
 	case OPTION_COUNT:
 		return str_to_i64(value, at) && *(int64_t *)at >= -1 ?
 			       0 :
-			       expected(err, name, "a whole number", value);
+			       report_options_fail_expected(
+				       err, name, "a whole number", value);
 	case OPTION_NUMBER:
 		return parse_number(value, at) ?
 			       0 :
-			       expected(err, name, "a number", value);
+			       report_options_fail_expected(err, name,
+							    "a number", value);
 	case OPTION_SORT:
 		return parse_sort(value, at) ?
 			       0 :
-			       expected(err, name, "flat or cum", value);
+			       report_options_fail_expected(
+				       err, name, "flat or cum", value);
 	case OPTION_GRANULARITY:
 	case OPTION_END:
 		break;
@@ -187,8 +192,9 @@ int report_option(struct report_options *o, struct str name, struct str value,
 {
 	for (size_t i = 0; help[i].name; i++) {
 		if (str_is(name, help[i].name))
-			return set(&options[i], (char *)o + options[i].at, name,
-				   value, err);
+			return report_options_set_flag(
+				&options[i], (char *)o + options[i].at, name,
+				value, err);
 	}
 	return err_set(err, ERR_NOTFOUND, "there is no option \"%.*s\"",
 		       STR_ARG(name));

@@ -94,18 +94,18 @@ bool legacy_next_line(struct legacy *l)
 	return true;
 }
 
-static bool is_space(char c)
+static bool legacy_is_space(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 struct str legacy_trim(struct str s)
 {
-	while (s.len && is_space(*s.ptr)) {
+	while (s.len && legacy_is_space(*s.ptr)) {
 		s.ptr++;
 		s.len--;
 	}
-	while (s.len && is_space(s.ptr[s.len - 1]))
+	while (s.len && legacy_is_space(s.ptr[s.len - 1]))
 		s.len--;
 	return s;
 }
@@ -125,7 +125,7 @@ bool legacy_match(struct legacy *l, enum legacy_regex rx, struct str s,
 	return regex_groups(l->regexes[rx], s, groups, max) > 0;
 }
 
-static int digit(char c)
+static int legacy_read_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -137,14 +137,14 @@ static int digit(char c)
 }
 
 /* Digits alone, as an unsigned number. */
-static bool digits(struct str s, int base, uint64_t *out)
+static bool legacy_count_digits(struct str s, int base, uint64_t *out)
 {
 	uint64_t v = 0;
 
 	if (!s.len)
 		return false;
 	for (size_t i = 0; i < s.len; i++) {
-		int d = digit(s.ptr[i]);
+		int d = legacy_read_digit(s.ptr[i]);
 
 		if (d >= base ||
 		    __builtin_mul_overflow(v, (uint64_t)base, &v) ||
@@ -171,7 +171,8 @@ bool legacy_int(struct str s, int base, int64_t *out)
 	} else if (!base) {
 		base = s.len > 1 && *s.ptr == '0' ? 8 : 10;
 	}
-	if (!digits(s, base, &v) || v > (uint64_t)INT64_MAX + negative)
+	if (!legacy_count_digits(s, base, &v) ||
+	    v > (uint64_t)INT64_MAX + negative)
 		return false;
 	*out = (int64_t)(negative ? -v : v);
 	return true;
@@ -185,18 +186,18 @@ int legacy_hex(struct legacy *l, struct str s)
 		uint64_t v;
 
 		if (s.ptr[0] != '0' || s.ptr[1] != 'x' ||
-		    digit(s.ptr[2]) > 15 ||
+		    legacy_read_digit(s.ptr[2]) > 15 ||
 		    (s.ptr[2] >= 'A' && s.ptr[2] <= 'F')) {
 			s.ptr++;
 			s.len--;
 			continue;
 		}
 		while (number.len < s.len - 2 &&
-		       digit(number.ptr[number.len]) < 16 &&
+		       legacy_read_digit(number.ptr[number.len]) < 16 &&
 		       !(number.ptr[number.len] >= 'A' &&
 			 number.ptr[number.len] <= 'F'))
 			number.len++;
-		if (!digits(number, 16, &v))
+		if (!legacy_count_digits(number, 16, &v))
 			return legacy_bad(l, "an address is too large");
 		*vec_add(&l->addresses) = v;
 		s.ptr += 2 + number.len;
@@ -237,7 +238,7 @@ void legacy_period(struct legacy *l, const char *type, const char *unit,
 	l->p.period = period;
 }
 
-static bool same_address(const void *ctx, uint32_t i, const void *key)
+static bool legacy_same_address(const void *ctx, uint32_t i, const void *key)
 {
 	const struct legacy *l = ctx;
 
@@ -247,7 +248,8 @@ static bool same_address(const void *ctx, uint32_t i, const void *key)
 static uint32_t place_of(struct legacy *l, uint64_t address)
 {
 	uint64_t hash = address * 0x9e3779b97f4a7c15u;
-	uint32_t i = table_find(&l->places, hash, same_address, l, &address);
+	uint32_t i =
+		table_find(&l->places, hash, legacy_same_address, l, &address);
 
 	if (i != TABLE_NONE)
 		return i;
@@ -397,7 +399,7 @@ static void add_frame_info(struct pprof *p)
 	p->keep_frames = strtab_intern(&p->strings, str_of(keep));
 }
 
-static void reset(struct legacy *l, struct bytes raw)
+static void legacy_reset(struct legacy *l, struct bytes raw)
 {
 	pprof_fini(&l->p);
 	pprof_reset(&l->p);
@@ -422,7 +424,7 @@ int legacy_parse(struct legacy *l, struct bytes raw, struct pprof **out,
 
 	for (size_t i = 0; i < ARRAY_SIZE(parsers) && rc == ERR_UNSUPPORTED;
 	     i++) {
-		reset(l, raw);
+		legacy_reset(l, raw);
 		rc = parsers[i](l);
 		if (l->over && rc == ERR_UNSUPPORTED)
 			rc = ERR_INVALID;

@@ -41,7 +41,7 @@ static uint64_t next_word(struct words *w)
 }
 
 /* 0, 3, 0 or 1 (Java), the period in µs, 0 */
-static bool read_header(struct words *w, int64_t *period, bool *java)
+static bool legacy_cpu_read_header(struct words *w, int64_t *period, bool *java)
 {
 	uint64_t v[HEADER_WORDS];
 
@@ -154,7 +154,7 @@ int legacy_cpu(struct legacy *l)
 		int64_t period;
 		bool java;
 
-		if (read_header(&w, &period, &java))
+		if (legacy_cpu_read_header(&w, &period, &java))
 			return read_profile(l, &w, period, java);
 	}
 	return legacy_unknown();

@@ -154,7 +154,7 @@ static struct java_name java_name(struct legacy *l, struct str text)
 	return n;
 }
 
-static bool same_name(const void *ctx, uint32_t i, const void *key)
+static bool legacy_java_same_name(const void *ctx, uint32_t i, const void *key)
 {
 	const struct legacy *l = ctx;
 
@@ -167,7 +167,7 @@ static uint32_t function_of(struct legacy *l, struct table *index,
 	struct pprof *p = &l->p;
 	uint32_t name = strtab_intern(&p->strings, n->function);
 	uint64_t hash = ((uint64_t)name + 1) * 0x9e3779b97f4a7c15u;
-	uint32_t i = table_find(index, hash, same_name, l, &name);
+	uint32_t i = table_find(index, hash, legacy_java_same_name, l, &name);
 
 	if (i != TABLE_NONE)
 		return i;
@@ -181,7 +181,8 @@ static uint32_t function_of(struct legacy *l, struct table *index,
 	return i;
 }
 
-static bool same_address(const void *ctx, uint32_t i, const void *key)
+static bool legacy_java_same_address(const void *ctx, uint32_t i,
+				     const void *key)
 {
 	const struct legacy *l = ctx;
 
@@ -204,7 +205,7 @@ static int name_location(struct legacy *l, struct table *functions,
 		return legacy_bad(l, "an address is too large");
 	address = (uint64_t)v;
 	place = table_find(&l->places, address * 0x9e3779b97f4a7c15u,
-			   same_address, l, &address);
+			   legacy_java_same_address, l, &address);
 	if (place == TABLE_NONE)
 		return 0; /* of no sample */
 	n = java_name(l, g[2]);

@@ -42,8 +42,8 @@ struct attributes {
 	VEC(struct attribute) v;
 };
 
-static void substitute(const struct attributes *a, struct str s,
-		       struct buf *out)
+static void legacy_maps_substitute(const struct attributes *a, struct str s,
+				   struct buf *out)
 {
 	for (size_t i = 0; i < s.len && !out->over;) {
 		struct str rest = { s.ptr + i, s.len - i };
@@ -66,7 +66,7 @@ static void substitute(const struct attributes *a, struct str s,
 	}
 }
 
-static bool hex(struct str s, uint64_t *out)
+static bool legacy_maps_read_hex(struct str s, uint64_t *out)
 {
 	char text[20];
 	char *end;
@@ -104,8 +104,9 @@ static int parse_mapping(struct legacy *l, struct str line,
 	if (perm.len && !memchr(perm.ptr, 'x', perm.len))
 		return 0;
 	*out = (struct pprof_mapping){ 0 };
-	if (!hex(g[1], &out->start) || !hex(g[2], &out->limit) ||
-	    (offset.len && !hex(offset, &out->offset)))
+	if (!legacy_maps_read_hex(g[1], &out->start) ||
+	    !legacy_maps_read_hex(g[2], &out->limit) ||
+	    (offset.len && !legacy_maps_read_hex(offset, &out->offset)))
 		return -1;
 	out->file = strtab_intern(&l->p.strings, file);
 	out->build_id = strtab_intern(&l->p.strings, build_id);
@@ -125,7 +126,7 @@ static void read_line(struct legacy *l, struct attributes *a,
 		line.ptr += g[0].len;
 		line.len -= g[0].len;
 	}
-	substitute(a, line, &replaced);
+	legacy_maps_substitute(a, line, &replaced);
 	line = str_from(buf_bytes(&replaced));
 	kind = parse_mapping(l, line, &m);
 	if (kind == 1)
@@ -226,7 +227,7 @@ static void mend_first(struct legacy *l)
 	}
 }
 
-static uint32_t find_mapping(struct legacy *l, uint64_t address)
+static uint32_t legacy_maps_find_mapping(struct legacy *l, uint64_t address)
 {
 	struct pprof *p = &l->p;
 
@@ -253,7 +254,7 @@ static uint32_t find_mapping(struct legacy *l, uint64_t address)
 /* The mapping of an address, a fake one if need be. */
 static uint32_t mapping_of(struct legacy *l, uint64_t address, uint32_t *fake)
 {
-	uint32_t found = find_mapping(l, address);
+	uint32_t found = legacy_maps_find_mapping(l, address);
 
 	if (found != PPROF_NONE)
 		return found;

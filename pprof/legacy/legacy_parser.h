@@ -5,6 +5,9 @@
  *
  * A parser returns 0, ERR_UNSUPPORTED when the bytes are not of its format
  * (another one may try), or ERR_INVALID.
+ *
+ * Ownership: the parser owns the profile and its texts until legacy_free().
+ * Threads: one thread a parser.
  */
 #ifndef PPROF_LEGACY_LEGACY_PARSER_H
 #define PPROF_LEGACY_LEGACY_PARSER_H

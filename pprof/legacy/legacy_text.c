@@ -15,7 +15,7 @@ struct heap {
 };
 
 /* Whether what was allocated is told beside what is in use. */
-static bool differs(struct str alloc, struct str inuse)
+static bool legacy_text_is_different(struct str alloc, struct str inuse)
 {
 	return !str_eq(alloc, inuse) && !str_is(alloc, "0");
 }
@@ -27,7 +27,8 @@ static int heap_header(struct legacy *l, struct heap *h)
 	if (legacy_match(l, RX_HEAP_HEADER, l->line, g, 7)) {
 		if (g[6].len && !legacy_int(g[6], 10, &h->rate))
 			return legacy_unknown();
-		h->has_alloc = differs(g[3], g[1]) || differs(g[4], g[2]);
+		h->has_alloc = legacy_text_is_different(g[3], g[1]) ||
+			       legacy_text_is_different(g[4], g[2]);
 		h->sampled = true;
 		if (str_is(g[5], "heapz_v2") || str_is(g[5], "heap_v2"))
 			return 0;

@@ -86,7 +86,7 @@ static void add_comments(struct merge *m, const struct pprof *p)
 	}
 }
 
-static void add_header(struct merge *m, const struct pprof *p)
+static void merge_add_header(struct merge *m, const struct pprof *p)
 {
 	struct pprof *out = &m->out;
 	int64_t period = merge_common_period(m, p);
@@ -103,7 +103,7 @@ static void add_header(struct merge *m, const struct pprof *p)
 		out->doc_url = merge_map_string(m, p->doc_url);
 }
 
-static void begin(struct merge *m, const struct pprof *p)
+static void merge_begin(struct merge *m, const struct pprof *p)
 {
 	m->src = p;
 	placemap_reset(&m->string_map, p->strings.strings.count);
@@ -119,12 +119,12 @@ int merge_add(struct merge *m, const struct pprof *p, const enum merge_op *ops,
 
 	if (rc)
 		return rc;
-	begin(m, p);
+	merge_begin(m, p);
 	if (!m->count)
 		merge_take_types(m, p);
 	else
 		merge_common_units(m, p);
-	add_header(m, p);
+	merge_add_header(m, p);
 	/* The first mapping of a profile is its program. */
 	if (!m->out.mappings.count && p->mappings.count)
 		merge_map_mapping(m, 0);
@@ -135,7 +135,7 @@ int merge_add(struct merge *m, const struct pprof *p, const enum merge_op *ops,
 }
 
 /* Most of a sum is new: growing piece by piece would copy it many times. */
-static void make_room(struct merge *m, const struct pprof *p)
+static void merge_make_room(struct merge *m, const struct pprof *p)
 {
 	struct pprof *out = &m->out;
 
@@ -154,14 +154,14 @@ int merge_add_sum(struct merge *m, const struct pprof *p,
 {
 	int rc;
 
-	make_room(m, p);
+	merge_make_room(m, p);
 	m->keep_zero = true;
 	rc = merge_add(m, p, ops, err);
 	m->keep_zero = false;
 	return rc;
 }
 
-static int64_t divide(int64_t v, size_t n)
+static int64_t merge_divide(int64_t v, size_t n)
 {
 	return (int64_t)llroundl((long double)v / (long double)n);
 }
@@ -173,7 +173,7 @@ void merge_average(struct merge *m, size_t n)
 
 		if (!m->pending.v[i])
 			continue;
-		*to = wrap_add(*to, divide(m->pending.v[i], n));
+		*to = wrap_add(*to, merge_divide(m->pending.v[i], n));
 		m->pending.v[i] = 0;
 	}
 }
@@ -188,7 +188,7 @@ static bool has_zero_sample(const struct pprof *p)
 }
 
 /* Merging the result alone leaves out what nothing needs any more. */
-static void compact(struct merge *m)
+static void merge_compact(struct merge *m)
 {
 	struct merge *again = merge_new();
 	struct merge old = *m;
@@ -206,12 +206,12 @@ static void compact(struct merge *m)
 struct pprof *merge_finish(struct merge *m)
 {
 	while (has_zero_sample(&m->out))
-		compact(m);
+		merge_compact(m);
 	return &m->out;
 }
 
 /* The ratio of two profiles' sums, by type. */
-static void normalize(struct pprof *p, const struct pprof *to)
+static void merge_normalize(struct pprof *p, const struct pprof *to)
 {
 	double ratios[TYPES_MAX];
 
@@ -241,7 +241,7 @@ int merge_diff(struct merge *m, struct pprof *source, struct pprof *base,
 		pprof_set_label(base, str_of(PPROF_BASE_KEY),
 				str_of(PPROF_BASE_VALUE));
 	if (o->normalize && source->types.count == base->types.count)
-		normalize(source, base);
+		merge_normalize(source, base);
 	pprof_scale(base, minus);
 	rc = merge_add(m, source, NULL, err);
 	if (!rc)

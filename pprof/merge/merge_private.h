@@ -61,7 +61,7 @@ struct merge_key {
 
 static inline uint64_t merge_hash(const void *p, size_t size)
 {
-	return hash64((struct bytes){ .ptr = p, .len = size });
+	return hash_bytes((struct bytes){ .ptr = p, .len = size });
 }
 
 /* The place of a thing among the count that there are, or TABLE_NONE. */

@@ -157,7 +157,7 @@ static uint32_t map_sample(struct merge *m, size_t i)
 }
 
 /* Sums wrap, as Go's do. */
-static int64_t scaled(const struct merge *m, size_t type, int64_t v)
+static int64_t merge_scaled(const struct merge *m, size_t type, int64_t v)
 {
 	return m->ratios[type] == 1 ?
 		       v :
@@ -170,8 +170,8 @@ static void make_pending(struct merge *m)
 		*vec_add(&m->pending) = 0;
 }
 
-static void add_values(struct merge *m, uint32_t sample, const int64_t *from,
-		       const enum merge_op *ops)
+static void merge_add_values(struct merge *m, uint32_t sample,
+			     const int64_t *from, const enum merge_op *ops)
 {
 	size_t width = m->out.types.count;
 	int64_t *to = pprof_values(&m->out, sample);
@@ -182,7 +182,7 @@ static void add_values(struct merge *m, uint32_t sample, const int64_t *from,
 		return;
 	}
 	for (size_t t = 0; t < width; t++) {
-		int64_t v = scaled(m, t, from[t]);
+		int64_t v = merge_scaled(m, t, from[t]);
 		int64_t *pending;
 
 		switch (ops ? ops[t] : MERGE_ADD) {
@@ -221,6 +221,6 @@ void merge_add_samples(struct merge *m, const enum merge_op *ops)
 		const int64_t *v = pprof_values(src, i);
 
 		if (m->keep_zero || !merge_is_zero(v, width, ops))
-			add_values(m, map_sample(m, i), v, ops);
+			merge_add_values(m, map_sample(m, i), v, ops);
 	}
 }

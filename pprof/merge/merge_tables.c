@@ -35,7 +35,7 @@ static struct mapping_key mapping_key(const struct pprof_mapping *m,
 	};
 }
 
-static bool same_mapping(const void *ctx, uint32_t i, const void *key)
+static bool merge_same_mapping(const void *ctx, uint32_t i, const void *key)
 {
 	const struct merge *m = ctx;
 	const struct pprof_mapping *have = &m->out.mappings.v[i];
@@ -55,7 +55,7 @@ static uint32_t add_mapping(struct merge *m, uint32_t i)
 	new.build_id = merge_map_string(m, new.build_id);
 	key = mapping_key(&new, new.file, new.build_id);
 	hash = merge_hash(&key, sizeof(key));
-	to = table_find(&m->mappings, hash, same_mapping, m, &key);
+	to = table_find(&m->mappings, hash, merge_same_mapping, m, &key);
 	if (to != TABLE_NONE)
 		return to;
 	to = (uint32_t)m->out.mappings.count;
@@ -73,7 +73,7 @@ uint32_t merge_map_mapping(struct merge *m, uint32_t i)
 	return *to;
 }
 
-static bool same_function(const void *ctx, uint32_t i, const void *key)
+static bool merge_same_function(const void *ctx, uint32_t i, const void *key)
 {
 	const struct merge *m = ctx;
 	const struct pprof_function *a = &m->out.functions.v[i];
@@ -96,7 +96,7 @@ static uint32_t add_function(struct merge *m, uint32_t i)
 			     new.file, (uint64_t) new.start_line };
 	struct merge_key key = { &new, words, sizeof(words), 0 };
 	uint32_t to = merge_index_find(m, &m->functions, m->out.functions.count,
-				       same_function, &key);
+				       merge_same_function, &key);
 
 	if (to != TABLE_NONE)
 		return to;
@@ -105,7 +105,7 @@ static uint32_t add_function(struct merge *m, uint32_t i)
 	return (uint32_t)m->out.functions.count - 1;
 }
 
-static uint32_t map_function(struct merge *m, uint32_t i)
+static uint32_t merge_map_function(struct merge *m, uint32_t i)
 {
 	uint32_t *to = &m->function_map.to.v[i];
 
@@ -129,7 +129,7 @@ static void location_key(const struct merge *m, const struct pprof_location *l,
 }
 
 /* The key of a location: its head, then three numbers a line. */
-static bool same_location(const void *ctx, uint32_t i, const void *key)
+static bool merge_same_location(const void *ctx, uint32_t i, const void *key)
 {
 	const struct merge *m = ctx;
 	const struct pprof_location *l = &m->out.locations.v[i];
@@ -162,7 +162,7 @@ static void write_key(struct merge *m, const struct pprof_location *new,
 	for (uint32_t i = 0; i < lines.count; i++) {
 		const struct pprof_line *l = &m->src->lines.v[lines.first + i];
 
-		*vec_add(&m->scratch) = map_function(m, l->function);
+		*vec_add(&m->scratch) = merge_map_function(m, l->function);
 		*vec_add(&m->scratch) = (uint64_t)l->line;
 		*vec_add(&m->scratch) = (uint64_t)l->column;
 	}
@@ -173,12 +173,12 @@ static void add_lines(struct merge *m, struct pprof_run lines)
 	for (uint32_t i = 0; i < lines.count; i++) {
 		struct pprof_line l = m->src->lines.v[lines.first + i];
 
-		l.function = map_function(m, l.function);
+		l.function = merge_map_function(m, l.function);
 		*vec_add(&m->out.lines) = l;
 	}
 }
 
-static uint32_t add_location(struct merge *m, uint32_t i)
+static uint32_t merge_add_location(struct merge *m, uint32_t i)
 {
 	struct pprof_location new = m->src->locations.v[i];
 	struct pprof_run lines = new.lines;
@@ -195,7 +195,7 @@ static uint32_t add_location(struct merge *m, uint32_t i)
 	key = (struct merge_key){ m->scratch.v, m->scratch.v,
 				  m->scratch.count * sizeof(uint64_t), 0 };
 	to = merge_index_find(m, &m->locations, m->out.locations.count,
-			      same_location, &key);
+			      merge_same_location, &key);
 	if (to != TABLE_NONE)
 		return to;
 	merge_index_add(&m->locations, &key, m->out.locations.count);
@@ -210,7 +210,7 @@ static inline uint32_t map_location(struct merge *m, uint32_t i)
 	uint32_t *to = &m->location_map.to.v[i];
 
 	if (*to == PPROF_NONE)
-		*to = add_location(m, i);
+		*to = merge_add_location(m, i);
 	return *to;
 }
 

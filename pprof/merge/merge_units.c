@@ -7,7 +7,7 @@
 #include "pprof/merge/merge_tables.h"
 #include "pprof/profile/measure.h"
 
-static void describe(const struct pprof *p, struct buf *out)
+static void merge_describe(const struct pprof *p, struct buf *out)
 {
 	for (size_t i = 0; i < p->types.count; i++)
 		buf_printf(out, "%s%.*s/%.*s", i ? " " : "",
@@ -15,14 +15,14 @@ static void describe(const struct pprof *p, struct buf *out)
 			   STR_ARG(pprof_str(p, p->types.v[i].unit)));
 }
 
-static int disagree(const struct merge *m, const struct pprof *p,
-		    struct err *err)
+static int merge_disagree(const struct merge *m, const struct pprof *p,
+			  struct err *err)
 {
 	struct buf a = buf_init(200);
 	struct buf b = buf_init(200);
 
-	describe(&m->out, &a);
-	describe(p, &b);
+	merge_describe(&m->out, &a);
+	merge_describe(p, &b);
 	err_set(err, ERR_INVALID,
 		"profiles of different sample types cannot be merged: %s, and %s (name a type: heap{…})",
 		buf_cstr(&a), buf_cstr(&b));
@@ -32,15 +32,15 @@ static int disagree(const struct merge *m, const struct pprof *p,
 }
 
 /* Whether two types can be added up. */
-static bool agrees(const struct merge *m, struct pprof_type a,
-		   const struct pprof *p, struct pprof_type b)
+static bool merge_agrees(const struct merge *m, struct pprof_type a,
+			 const struct pprof *p, struct pprof_type b)
 {
 	return str_eq(pprof_str(&m->out, a.type), pprof_str(p, b.type)) &&
 	       measure_compatible(pprof_str(&m->out, a.unit),
 				  pprof_str(p, b.unit));
 }
 
-static double ratio(struct str from, struct str to)
+static double merge_ratio(struct str from, struct str to)
 {
 	struct str unit;
 
@@ -48,10 +48,10 @@ static double ratio(struct str from, struct str to)
 }
 
 /* A finer unit has come: what is there is counted in it from now on. */
-static void refine(struct merge *m, size_t type, struct str unit)
+static void merge_refine(struct merge *m, size_t type, struct str unit)
 {
 	struct pprof_type *t = &m->out.types.v[type];
-	double by = ratio(pprof_str(&m->out, t->unit), unit);
+	double by = merge_ratio(pprof_str(&m->out, t->unit), unit);
 	size_t width = m->out.types.count;
 
 	for (size_t i = type; i < m->out.values.count; i += width)
@@ -73,11 +73,11 @@ void merge_common_units(struct merge *m, const struct pprof *p)
 		m->ratios[i] = 1;
 		if (str_eq(have, unit))
 			continue;
-		if (ratio(unit, have) < 1) {
-			refine(m, i, unit);
+		if (merge_ratio(unit, have) < 1) {
+			merge_refine(m, i, unit);
 			continue;
 		}
-		m->ratios[i] = ratio(unit, have);
+		m->ratios[i] = merge_ratio(unit, have);
 		m->scaled = m->scaled || m->ratios[i] != 1;
 	}
 }
@@ -90,7 +90,7 @@ int64_t merge_common_period(struct merge *m, const struct pprof *p)
 
 	if (str_eq(have, unit))
 		return p->period;
-	if (ratio(unit, have) < 1) {
+	if (merge_ratio(unit, have) < 1) {
 		m->out.period = measure_integer(
 			measure_scale(m->out.period, have, unit, &name));
 		m->out.period_type.unit = strtab_intern(&m->out.strings, unit);
@@ -122,12 +122,12 @@ int merge_check_types(struct merge *m, const struct pprof *p, struct err *err)
 	const struct pprof *out = &m->out;
 
 	if (out->types.count != p->types.count)
-		return disagree(m, p, err);
+		return merge_disagree(m, p, err);
 	for (size_t i = 0; i < p->types.count; i++) {
-		if (!agrees(m, out->types.v[i], p, p->types.v[i]))
-			return disagree(m, p, err);
+		if (!merge_agrees(m, out->types.v[i], p, p->types.v[i]))
+			return merge_disagree(m, p, err);
 	}
-	if (!agrees(m, out->period_type, p, p->period_type))
+	if (!merge_agrees(m, out->period_type, p, p->period_type))
 		return err_set(
 			err, ERR_INVALID,
 			"profiles of different period types cannot be merged: %.*s/%.*s, and %.*s/%.*s",

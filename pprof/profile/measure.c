@@ -84,7 +84,7 @@ static bool is_auto(struct str unit)
 }
 
 /* The largest unit in which v, given in the family's base, is 1 or more. */
-static const struct unit *fitting(const struct family *f, double v)
+static const struct unit *measure_fitting(const struct family *f, double v)
 {
 	const struct unit *best = NULL;
 
@@ -95,10 +95,11 @@ static const struct unit *fitting(const struct family *f, double v)
 	return best;
 }
 
-static double convert(const struct family *f, double v, struct str to,
-		      struct str *unit)
+static double measure_convert(const struct family *f, double v, struct str to,
+			      struct str *unit)
 {
-	const struct unit *u = is_auto(to) ? fitting(f, v) : find_unit(f, to);
+	const struct unit *u = is_auto(to) ? measure_fitting(f, v) :
+					     find_unit(f, to);
 
 	*unit = str_of(u ? u->name : f->fallback);
 	return v / (u ? u->factor : f->fallback_factor);
@@ -117,7 +118,8 @@ static double scale_positive(double v, struct str from, struct str to,
 		const struct unit *u = find_unit(&families[i], from);
 
 		if (u)
-			return convert(&families[i], v * u->factor, to, unit);
+			return measure_convert(&families[i], v * u->factor, to,
+					       unit);
 	}
 	*unit = is_dull(to) ? str_of("") : to;
 	return v;

@@ -4,6 +4,7 @@
  * (internal/measurement): bytes in powers of 1024, times, GCUs; every other
  * unit stays as it is.
  *
+ * Ownership: returns borrowed texts.
  * Threads: pure functions.
  */
 #ifndef PPROF_PROFILE_MEASURE_H

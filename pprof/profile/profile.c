@@ -147,8 +147,8 @@ void pprof_keep(struct pprof *p, const bool *stacks, const bool *label_sets)
 }
 
 /* Order of a set: texts by key, then numbers by key. */
-static bool before(const struct pprof *p, const struct pprof_label *l,
-		   struct str key)
+static bool profile_is_before(const struct pprof *p,
+			      const struct pprof_label *l, struct str key)
 {
 	return !l->is_number && str_cmp(pprof_str(p, l->key), key) < 0;
 }
@@ -170,7 +170,7 @@ void pprof_set_label(struct pprof *p, struct str key, struct str value)
 
 			if (!l.is_number && l.key == new.key)
 				continue;
-			if (!done && !before(p, &l, key)) {
+			if (!done && !profile_is_before(p, &l, key)) {
 				*vec_add(&p->labels) = new;
 				done = true;
 			}

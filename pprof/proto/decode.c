@@ -44,7 +44,7 @@ size_t decoder_memory(const struct decoder *d)
 }
 
 /* Ids become places. */
-static bool resolve(struct decoder *d)
+static bool decode_resolve(struct decoder *d)
 {
 	struct pprof *p = &d->p;
 
@@ -66,7 +66,7 @@ static bool resolve(struct decoder *d)
 	return true;
 }
 
-static bool frame(struct decoder *d, uint64_t id)
+static bool decode_frame(struct decoder *d, uint64_t id)
 {
 	uint32_t place = idmap_find(&d->location_ids, id);
 	uint32_t *f = decode_add(d, &d->p.frames);
@@ -78,7 +78,7 @@ static bool frame(struct decoder *d, uint64_t id)
 	       decode_refuse(d, "a sample's location is missing");
 }
 
-static bool frames(struct decoder *d, const struct wire_field *f)
+static bool decode_frames(struct decoder *d, const struct wire_field *f)
 {
 	size_t count = d->p.frames.count;
 	struct wire w = { 0 };
@@ -86,7 +86,7 @@ static bool frames(struct decoder *d, const struct wire_field *f)
 	uint32_t *out;
 
 	if (f->type == WIRE_VARINT)
-		return frame(d, f->value);
+		return decode_frame(d, f->value);
 	if (!decode_message(d, f, &w) ||
 	    !decode_reserve(d, count, d->p.frames.cap, f->bytes.len,
 			    sizeof(uint32_t)))
@@ -102,7 +102,7 @@ static bool frames(struct decoder *d, const struct wire_field *f)
 	       (!missing || decode_refuse(d, "a sample's location is missing"));
 }
 
-static bool value(struct decoder *d, uint64_t v)
+static bool decode_value(struct decoder *d, uint64_t v)
 {
 	int64_t *out = decode_add(d, &d->p.values);
 
@@ -112,23 +112,23 @@ static bool value(struct decoder *d, uint64_t v)
 	return true;
 }
 
-static bool values(struct decoder *d, const struct wire_field *f)
+static bool decode_sample_values(struct decoder *d, const struct wire_field *f)
 {
 	struct wire w = { 0 };
 
 	if (f->type == WIRE_VARINT)
-		return value(d, f->value);
+		return decode_value(d, f->value);
 	if (!decode_message(d, f, &w))
 		return false;
 	while (w.pos < w.end) {
-		if (!value(d, wire_varint(&w)))
+		if (!decode_value(d, wire_varint(&w)))
 			return false;
 	}
 	return decode_ended(d, &w);
 }
 
 /* A text beats a number, and a number 0 without unit is none. */
-static bool label(struct decoder *d, const struct wire_field *f)
+static bool decode_label(struct decoder *d, const struct wire_field *f)
 {
 	uint64_t v[LABEL_FIELDS] = { 0 };
 	struct pprof_label *l;
@@ -156,11 +156,11 @@ static bool sample_field(struct decoder *d, const struct wire_field *f)
 {
 	switch (f->number) {
 	case SAMPLE_LOCATION:
-		return frames(d, f);
+		return decode_frames(d, f);
 	case SAMPLE_VALUE:
-		return values(d, f);
+		return decode_sample_values(d, f);
 	case SAMPLE_LABEL:
-		return label(d, f);
+		return decode_label(d, f);
 	default:
 		return true;
 	}
@@ -188,7 +188,7 @@ static bool end_sample(struct decoder *d, struct pprof_run stack,
 	       decode_refuse(d, "a sample has not one value a type");
 }
 
-static bool sample(struct decoder *d, struct bytes b)
+static bool decode_sample(struct decoder *d, struct bytes b)
 {
 	struct pprof_run stack = { .first = (uint32_t)d->p.frames.count };
 	struct pprof_run set = { .first = (uint32_t)d->p.labels.count };
@@ -204,19 +204,19 @@ static bool sample(struct decoder *d, struct bytes b)
 	return decode_ended(d, &w) && end_sample(d, stack, set);
 }
 
-static bool samples(struct decoder *d, struct bytes raw)
+static bool decode_samples(struct decoder *d, struct bytes raw)
 {
 	struct wire w = wire_init(raw);
 	struct wire_field f = { 0 };
 
 	while (wire_next(&w, &f)) {
-		if (f.number == PROFILE_SAMPLE && !sample(d, f.bytes))
+		if (f.number == PROFILE_SAMPLE && !decode_sample(d, f.bytes))
 			return false;
 	}
 	return true;
 }
 
-static bool strings(struct decoder *d)
+static bool decode_strings(struct decoder *d)
 {
 	if (!d->p.strings.strings.count)
 		return decode_refuse(d, "there is no string table");
@@ -224,7 +224,7 @@ static bool strings(struct decoder *d)
 	       decode_refuse(d, "a string index is out of range");
 }
 
-static void reset(struct decoder *d)
+static void decode_reset(struct decoder *d)
 {
 	pprof_reset(&d->p);
 	idmap_reset(&d->mapping_ids);
@@ -244,11 +244,11 @@ int decoder_run(struct decoder *d, struct bytes raw, struct pprof **out,
 {
 	int rc;
 
-	reset(d);
+	decode_reset(d);
 	if (!raw.len)
 		return err_set(err, ERR_INVALID, "not a profile: no data");
-	if (decode_tables(d, raw) && resolve(d) && samples(d, raw) &&
-	    strings(d)) {
+	if (decode_tables(d, raw) && decode_resolve(d) &&
+	    decode_samples(d, raw) && decode_strings(d)) {
 		*out = &d->p;
 		return 0;
 	}

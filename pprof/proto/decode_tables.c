@@ -26,8 +26,8 @@ bool decode_numbers(struct decoder *d, const struct wire_field *field,
 	}
 }
 
-static bool value_type(struct decoder *d, const struct wire_field *f,
-		       struct pprof_type *out)
+static bool decode_value_type(struct decoder *d, const struct wire_field *f,
+			      struct pprof_type *out)
 {
 	uint64_t v[2] = { 0 };
 
@@ -38,17 +38,17 @@ static bool value_type(struct decoder *d, const struct wire_field *f,
 	return true;
 }
 
-static bool sample_type(struct decoder *d, const struct wire_field *f)
+static bool decode_sample_type(struct decoder *d, const struct wire_field *f)
 {
 	struct pprof_type *t;
 
 	if (d->p.types.count == TYPES_MAX)
 		return decode_refuse(d, "more than 256 sample types");
 	t = decode_add(d, &d->p.types);
-	return t && value_type(d, f, t);
+	return t && decode_value_type(d, f, t);
 }
 
-static bool mapping(struct decoder *d, const struct wire_field *f)
+static bool decode_mapping(struct decoder *d, const struct wire_field *f)
 {
 	uint64_t v[MAPPING_FIELDS] = { 0 };
 	struct pprof_mapping *m = decode_add(d, &d->p.mappings);
@@ -72,7 +72,7 @@ static bool mapping(struct decoder *d, const struct wire_field *f)
 	return true;
 }
 
-static bool function(struct decoder *d, const struct wire_field *f)
+static bool decode_function(struct decoder *d, const struct wire_field *f)
 {
 	uint64_t v[FUNCTION_FIELDS] = { 0 };
 	struct pprof_function *fn = decode_add(d, &d->p.functions);
@@ -91,7 +91,7 @@ static bool function(struct decoder *d, const struct wire_field *f)
 	return true;
 }
 
-static bool line(struct decoder *d, const struct wire_field *f)
+static bool decode_line(struct decoder *d, const struct wire_field *f)
 {
 	uint64_t v[LINE_FIELDS] = { 0 };
 	struct pprof_line *l = decode_add(d, &d->p.lines);
@@ -113,13 +113,13 @@ static bool location_field(struct decoder *d, const struct wire_field *f,
 			   uint64_t v[LOCATION_FOLDED + 1])
 {
 	if (f->number == LOCATION_LINE)
-		return line(d, f);
+		return decode_line(d, f);
 	if (f->number && f->number <= LOCATION_FOLDED)
 		return decode_number(d, f, &v[f->number]);
 	return true;
 }
 
-static bool location(struct decoder *d, const struct wire_field *field)
+static bool decode_location(struct decoder *d, const struct wire_field *field)
 {
 	uint64_t v[LOCATION_FOLDED + 1] = { 0 };
 	uint32_t first = (uint32_t)d->p.lines.count;
@@ -146,7 +146,7 @@ static bool location(struct decoder *d, const struct wire_field *field)
 	return decode_ended(d, &w);
 }
 
-static bool string(struct decoder *d, const struct wire_field *f)
+static bool decode_string(struct decoder *d, const struct wire_field *f)
 {
 	struct str *s = decode_add(d, &d->p.strings.strings);
 
@@ -160,7 +160,7 @@ static bool string(struct decoder *d, const struct wire_field *f)
 	return true;
 }
 
-static bool comment(struct decoder *d, uint64_t i)
+static bool decode_comment(struct decoder *d, uint64_t i)
 {
 	uint32_t *c = decode_add(d, &d->p.comments);
 
@@ -170,22 +170,22 @@ static bool comment(struct decoder *d, uint64_t i)
 	return true;
 }
 
-static bool comments(struct decoder *d, const struct wire_field *f)
+static bool decode_comments(struct decoder *d, const struct wire_field *f)
 {
 	struct wire w = { 0 };
 
 	if (f->type == WIRE_VARINT)
-		return comment(d, f->value);
+		return decode_comment(d, f->value);
 	if (!decode_message(d, f, &w))
 		return false;
 	while (w.pos < w.end) {
-		if (!comment(d, wire_varint(&w)))
+		if (!decode_comment(d, wire_varint(&w)))
 			return false;
 	}
 	return decode_ended(d, &w);
 }
 
-static bool scalar(struct decoder *d, const struct wire_field *f)
+static bool decode_scalar(struct decoder *d, const struct wire_field *f)
 {
 	struct pprof *p = &d->p;
 	uint64_t v = 0;
@@ -224,26 +224,26 @@ static bool scalar(struct decoder *d, const struct wire_field *f)
 }
 
 /* Everything but samples, which need the tables. */
-static bool table_field(struct decoder *d, const struct wire_field *f)
+static bool decode_table_field(struct decoder *d, const struct wire_field *f)
 {
 	switch (f->number) {
 	case PROFILE_SAMPLE_TYPE:
-		return sample_type(d, f);
+		return decode_sample_type(d, f);
 	case PROFILE_SAMPLE:
 		return f->type == WIRE_BYTES ||
 		       decode_refuse(d, "a field has the wrong wire type");
 	case PROFILE_MAPPING:
-		return mapping(d, f);
+		return decode_mapping(d, f);
 	case PROFILE_LOCATION:
-		return location(d, f);
+		return decode_location(d, f);
 	case PROFILE_FUNCTION:
-		return function(d, f);
+		return decode_function(d, f);
 	case PROFILE_STRING:
-		return string(d, f);
+		return decode_string(d, f);
 	case PROFILE_PERIOD_TYPE:
-		return value_type(d, f, &d->p.period_type);
+		return decode_value_type(d, f, &d->p.period_type);
 	case PROFILE_COMMENT:
-		return comments(d, f);
+		return decode_comments(d, f);
 	case PROFILE_DROP_FRAMES:
 	case PROFILE_KEEP_FRAMES:
 	case PROFILE_TIME:
@@ -251,7 +251,7 @@ static bool table_field(struct decoder *d, const struct wire_field *f)
 	case PROFILE_PERIOD:
 	case PROFILE_DEFAULT_TYPE:
 	case PROFILE_DOC_URL:
-		return scalar(d, f);
+		return decode_scalar(d, f);
 	default:
 		return true;
 	}
@@ -263,7 +263,7 @@ bool decode_tables(struct decoder *d, struct bytes raw)
 	struct wire_field f;
 
 	while (wire_next(&w, &f)) {
-		if (!table_field(d, &f))
+		if (!decode_table_field(d, &f))
 			return false;
 	}
 	return decode_ended(d, &w);

@@ -15,7 +15,7 @@ struct encoder {
 	struct buf inner;
 };
 
-static uint32_t string(struct encoder *e, uint32_t i)
+static uint32_t encode_string(struct encoder *e, uint32_t i)
 {
 	if (!pprof_str(e->p, i).len)
 		return 0;
@@ -26,32 +26,32 @@ static uint32_t string(struct encoder *e, uint32_t i)
 	return e->number[i];
 }
 
-static void tag(struct buf *b, unsigned field, enum wire_type type)
+static void encode_tag(struct buf *b, unsigned field, enum wire_type type)
 {
 	enc_uvarint(b, field << 3 | type);
 }
 
-static void number(struct buf *b, unsigned field, uint64_t v)
+static void encode_number(struct buf *b, unsigned field, uint64_t v)
 {
-	tag(b, field, WIRE_VARINT);
+	encode_tag(b, field, WIRE_VARINT);
 	enc_uvarint(b, v);
 }
 
-static void optional(struct buf *b, unsigned field, uint64_t v)
+static void encode_optional(struct buf *b, unsigned field, uint64_t v)
 {
 	if (v)
-		number(b, field, v);
+		encode_number(b, field, v);
 }
 
-static void bytes(struct buf *b, unsigned field, struct bytes v)
+static void encode_bytes(struct buf *b, unsigned field, struct bytes v)
 {
-	tag(b, field, WIRE_BYTES);
+	encode_tag(b, field, WIRE_BYTES);
 	enc_str(b, str_from(v));
 }
 
-static void finish(struct buf *to, unsigned field, struct buf *message)
+static void encode_finish(struct buf *to, unsigned field, struct buf *message)
 {
-	bytes(to, field, buf_bytes(message));
+	encode_bytes(to, field, buf_bytes(message));
 	buf_reset(message);
 }
 
@@ -63,38 +63,39 @@ static void finish(struct buf *to, unsigned field, struct buf *message)
 		for (size_t i = 0; (count) > 2 && i < (count); i++) \
 			len_ += wire_varint_len(element);           \
 		if ((count) > 2) {                                  \
-			tag(b, field, WIRE_BYTES);                  \
+			encode_tag(b, field, WIRE_BYTES);                  \
 			enc_uvarint(b, len_);                       \
 		}                                                   \
 		for (size_t i = 0; i < (count); i++) {              \
 			if ((count) <= 2)                           \
-				tag(b, field, WIRE_VARINT);         \
+				encode_tag(b, field, WIRE_VARINT);         \
 			enc_uvarint(b, element);                    \
 		}                                                   \
 	} while (0)
 
-static void value_type(struct encoder *e, unsigned field, struct pprof_type t)
+static void encode_value_type(struct encoder *e, unsigned field,
+			      struct pprof_type t)
 {
-	optional(&e->message, 1, string(e, t.type));
-	optional(&e->message, 2, string(e, t.unit));
-	finish(e->out, field, &e->message);
+	encode_optional(&e->message, 1, encode_string(e, t.type));
+	encode_optional(&e->message, 2, encode_string(e, t.unit));
+	encode_finish(e->out, field, &e->message);
 }
 
-static void label(struct encoder *e, const struct pprof_label *l)
+static void encode_label(struct encoder *e, const struct pprof_label *l)
 {
 	struct buf *b = &e->inner;
 
-	optional(b, LABEL_KEY + 1, string(e, l->key));
+	encode_optional(b, LABEL_KEY + 1, encode_string(e, l->key));
 	if (l->is_number) {
-		optional(b, LABEL_NUM + 1, (uint64_t)l->num);
-		optional(b, LABEL_UNIT + 1, string(e, l->unit));
+		encode_optional(b, LABEL_NUM + 1, (uint64_t)l->num);
+		encode_optional(b, LABEL_UNIT + 1, encode_string(e, l->unit));
 	} else {
-		optional(b, LABEL_STR + 1, string(e, l->str));
+		encode_optional(b, LABEL_STR + 1, encode_string(e, l->str));
 	}
-	finish(&e->message, SAMPLE_LABEL, b);
+	encode_finish(&e->message, SAMPLE_LABEL, b);
 }
 
-static void sample(struct encoder *e, size_t s)
+static void encode_sample(struct encoder *e, size_t s)
 {
 	const struct pprof *p = e->p;
 	struct pprof_run stack = *pprof_stack(p, s);
@@ -107,15 +108,15 @@ static void sample(struct encoder *e, size_t s)
 	repeated(&e->message, SAMPLE_VALUE, p->types.count,
 		 (uint64_t)values[i]);
 	for (uint32_t i = 0; i < set.count; i++)
-		label(e, &p->labels.v[set.first + i]);
-	finish(e->out, PROFILE_SAMPLE, &e->message);
+		encode_label(e, &p->labels.v[set.first + i]);
+	encode_finish(e->out, PROFILE_SAMPLE, &e->message);
 }
 
-static void mapping(struct encoder *e, size_t i)
+static void encode_mapping(struct encoder *e, size_t i)
 {
 	const struct pprof_mapping *m = &e->p->mappings.v[i];
-	uint32_t file = string(e, m->file);
-	uint32_t build_id = string(e, m->build_id);
+	uint32_t file = encode_string(e, m->file);
+	uint32_t build_id = encode_string(e, m->build_id);
 	uint64_t v[MAPPING_FIELDS] = {
 		[MAPPING_ID] = i + 1,
 		[MAPPING_START] = m->start,
@@ -130,39 +131,40 @@ static void mapping(struct encoder *e, size_t i)
 	};
 
 	for (unsigned k = 0; k < MAPPING_FIELDS; k++)
-		optional(&e->message, k + 1, v[k]);
-	finish(e->out, PROFILE_MAPPING, &e->message);
+		encode_optional(&e->message, k + 1, v[k]);
+	encode_finish(e->out, PROFILE_MAPPING, &e->message);
 }
 
-static void location(struct encoder *e, size_t i)
+static void encode_location(struct encoder *e, size_t i)
 {
 	const struct pprof_location *l = &e->p->locations.v[i];
 	struct buf *b = &e->message;
 
-	number(b, LOCATION_ID, i + 1);
+	encode_number(b, LOCATION_ID, i + 1);
 	if (l->mapping != PPROF_NONE)
-		number(b, LOCATION_MAPPING, (uint64_t)l->mapping + 1);
-	optional(b, LOCATION_ADDRESS, l->address);
+		encode_number(b, LOCATION_MAPPING, (uint64_t)l->mapping + 1);
+	encode_optional(b, LOCATION_ADDRESS, l->address);
 	for (uint32_t k = 0; k < l->lines.count; k++) {
 		const struct pprof_line *line =
 			&e->p->lines.v[l->lines.first + k];
 
-		number(&e->inner, LINE_FUNCTION + 1,
-		       (uint64_t)line->function + 1);
-		optional(&e->inner, LINE_LINE + 1, (uint64_t)line->line);
-		optional(&e->inner, LINE_COLUMN + 1, (uint64_t)line->column);
-		finish(b, LOCATION_LINE, &e->inner);
+		encode_number(&e->inner, LINE_FUNCTION + 1,
+			      (uint64_t)line->function + 1);
+		encode_optional(&e->inner, LINE_LINE + 1, (uint64_t)line->line);
+		encode_optional(&e->inner, LINE_COLUMN + 1,
+				(uint64_t)line->column);
+		encode_finish(b, LOCATION_LINE, &e->inner);
 	}
-	optional(b, LOCATION_FOLDED, l->folded);
-	finish(e->out, PROFILE_LOCATION, b);
+	encode_optional(b, LOCATION_FOLDED, l->folded);
+	encode_finish(e->out, PROFILE_LOCATION, b);
 }
 
-static void function(struct encoder *e, size_t i)
+static void encode_function(struct encoder *e, size_t i)
 {
 	const struct pprof_function *f = &e->p->functions.v[i];
-	uint32_t name = string(e, f->name);
-	uint32_t system_name = string(e, f->system_name);
-	uint32_t file = string(e, f->file);
+	uint32_t name = encode_string(e, f->name);
+	uint32_t system_name = encode_string(e, f->system_name);
+	uint32_t file = encode_string(e, f->file);
 	uint64_t v[FUNCTION_FIELDS] = {
 		[FUNCTION_ID] = i + 1,
 		[FUNCTION_NAME] = name,
@@ -172,8 +174,8 @@ static void function(struct encoder *e, size_t i)
 	};
 
 	for (unsigned k = 0; k < FUNCTION_FIELDS; k++)
-		optional(&e->message, k + 1, v[k]);
-	finish(e->out, PROFILE_FUNCTION, &e->message);
+		encode_optional(&e->message, k + 1, v[k]);
+	encode_finish(e->out, PROFILE_FUNCTION, &e->message);
 }
 
 /* Numbers for what is written after the table of strings. */
@@ -181,32 +183,36 @@ static void number_header(struct encoder *e)
 {
 	const struct pprof *p = e->p;
 
-	string(e, p->drop_frames);
-	string(e, p->keep_frames);
-	string(e, p->period_type.type);
-	string(e, p->period_type.unit);
+	encode_string(e, p->drop_frames);
+	encode_string(e, p->keep_frames);
+	encode_string(e, p->period_type.type);
+	encode_string(e, p->period_type.unit);
 	for (size_t i = 0; i < p->comments.count; i++)
-		string(e, p->comments.v[i]);
-	string(e, p->default_type);
-	string(e, p->doc_url);
+		encode_string(e, p->comments.v[i]);
+	encode_string(e, p->default_type);
+	encode_string(e, p->doc_url);
 }
 
-static void header(struct encoder *e)
+static void encode_header(struct encoder *e)
 {
 	const struct pprof *p = e->p;
 	struct buf *out = e->out;
 
-	optional(out, PROFILE_DROP_FRAMES, string(e, p->drop_frames));
-	optional(out, PROFILE_KEEP_FRAMES, string(e, p->keep_frames));
-	optional(out, PROFILE_TIME, (uint64_t)p->time_ns);
-	optional(out, PROFILE_DURATION, (uint64_t)p->duration_ns);
-	if (string(e, p->period_type.type) || string(e, p->period_type.unit))
-		value_type(e, PROFILE_PERIOD_TYPE, p->period_type);
-	optional(out, PROFILE_PERIOD, (uint64_t)p->period);
+	encode_optional(out, PROFILE_DROP_FRAMES,
+			encode_string(e, p->drop_frames));
+	encode_optional(out, PROFILE_KEEP_FRAMES,
+			encode_string(e, p->keep_frames));
+	encode_optional(out, PROFILE_TIME, (uint64_t)p->time_ns);
+	encode_optional(out, PROFILE_DURATION, (uint64_t)p->duration_ns);
+	if (encode_string(e, p->period_type.type) ||
+	    encode_string(e, p->period_type.unit))
+		encode_value_type(e, PROFILE_PERIOD_TYPE, p->period_type);
+	encode_optional(out, PROFILE_PERIOD, (uint64_t)p->period);
 	repeated(out, PROFILE_COMMENT, p->comments.count,
-		 string(e, p->comments.v[i]));
-	number(out, PROFILE_DEFAULT_TYPE, string(e, p->default_type));
-	optional(out, PROFILE_DOC_URL, string(e, p->doc_url));
+		 encode_string(e, p->comments.v[i]));
+	encode_number(out, PROFILE_DEFAULT_TYPE,
+		      encode_string(e, p->default_type));
+	encode_optional(out, PROFILE_DOC_URL, encode_string(e, p->doc_url));
 }
 
 void pprof_encode(const struct pprof *p, struct buf *out)
@@ -216,20 +222,20 @@ void pprof_encode(const struct pprof *p, struct buf *out)
 	e.number = mem_zalloc(p->strings.strings.count + 1, sizeof(uint32_t));
 	*vec_add(&e.strings) = 0;
 	for (size_t i = 0; i < p->types.count; i++)
-		value_type(&e, PROFILE_SAMPLE_TYPE, p->types.v[i]);
+		encode_value_type(&e, PROFILE_SAMPLE_TYPE, p->types.v[i]);
 	for (size_t i = 0; i < p->samples.count; i++)
-		sample(&e, i);
+		encode_sample(&e, i);
 	for (size_t i = 0; i < p->mappings.count; i++)
-		mapping(&e, i);
+		encode_mapping(&e, i);
 	for (size_t i = 0; i < p->locations.count; i++)
-		location(&e, i);
+		encode_location(&e, i);
 	for (size_t i = 0; i < p->functions.count; i++)
-		function(&e, i);
+		encode_function(&e, i);
 	number_header(&e);
 	for (size_t i = 0; i < e.strings.count; i++)
-		bytes(out, PROFILE_STRING,
-		      bytes_of(pprof_str(p, e.strings.v[i])));
-	header(&e);
+		encode_bytes(out, PROFILE_STRING,
+			     bytes_of(pprof_str(p, e.strings.v[i])));
+	encode_header(&e);
 	mem_free(e.number);
 	vec_fini(&e.strings);
 	buf_fini(&e.message);

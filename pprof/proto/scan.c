@@ -29,7 +29,7 @@ void scanner_free(struct scanner *s)
 }
 
 /* Ids are unique, and what lines refer to is there. */
-static bool seal(struct scanner *s)
+static bool scan_seal(struct scanner *s)
 {
 	if (!idmap_seal(&s->mappings))
 		return scan_refuse(s, "two mappings have the same id");
@@ -51,7 +51,7 @@ static bool known_location(struct scanner *s, uint64_t id)
 	       scan_refuse(s, "a sample's location is missing");
 }
 
-static bool locations(struct scanner *s, const struct wire_field *f)
+static bool scan_locations(struct scanner *s, const struct wire_field *f)
 {
 	struct wire w = { 0 };
 
@@ -68,7 +68,7 @@ static bool locations(struct scanner *s, const struct wire_field *f)
 	return scan_ended(s, &w) && !s->why;
 }
 
-static void add_value(struct scanner *s, uint64_t v, size_t *count)
+static void scan_add_value(struct scanner *s, uint64_t v, size_t *count)
 {
 	if (*count < s->type_count)
 		s->out->totals[*count] =
@@ -76,23 +76,24 @@ static void add_value(struct scanner *s, uint64_t v, size_t *count)
 	(*count)++;
 }
 
-static bool values(struct scanner *s, const struct wire_field *f, size_t *count)
+static bool scan_sample_values(struct scanner *s, const struct wire_field *f,
+			       size_t *count)
 {
 	struct wire w = { 0 };
 
 	if (f->type == WIRE_VARINT) {
-		add_value(s, f->value, count);
+		scan_add_value(s, f->value, count);
 		return true;
 	}
 	if (!scan_message(s, f, &w))
 		return false;
 	while (w.pos < w.end)
-		add_value(s, wire_varint(&w), count);
+		scan_add_value(s, wire_varint(&w), count);
 	return scan_ended(s, &w);
 }
 
 /* key, string, number, unit: a string beats a number. */
-static bool label(struct scanner *s, const struct wire_field *f)
+static bool scan_label(struct scanner *s, const struct wire_field *f)
 {
 	uint64_t v[4] = { 0 };
 
@@ -103,7 +104,7 @@ static bool label(struct scanner *s, const struct wire_field *f)
 	return true;
 }
 
-static bool sample(struct scanner *s, struct bytes b)
+static bool scan_sample(struct scanner *s, struct bytes b)
 {
 	struct wire w = wire_init(b);
 	struct wire_field f;
@@ -113,11 +114,11 @@ static bool sample(struct scanner *s, struct bytes b)
 		bool ok = true;
 
 		if (f.number == 1)
-			ok = locations(s, &f);
+			ok = scan_locations(s, &f);
 		else if (f.number == 2)
-			ok = values(s, &f, &count);
+			ok = scan_sample_values(s, &f, &count);
 		else if (f.number == 3)
-			ok = label(s, &f);
+			ok = scan_label(s, &f);
 		if (!ok)
 			return false;
 	}
@@ -129,13 +130,13 @@ static bool sample(struct scanner *s, struct bytes b)
 	return scan_ended(s, &w);
 }
 
-static bool samples(struct scanner *s, struct bytes raw)
+static bool scan_samples(struct scanner *s, struct bytes raw)
 {
 	struct wire w = wire_init(raw);
 	struct wire_field f = { 0 };
 
 	while (wire_next(&w, &f)) {
-		if (f.number == PROFILE_SAMPLE && !sample(s, f.bytes))
+		if (f.number == PROFILE_SAMPLE && !scan_sample(s, f.bytes))
 			return false;
 		if (f.number == PROFILE_LOCATION && s->lines_left &&
 		    !scan_location(s, &f))
@@ -148,7 +149,7 @@ static bool samples(struct scanner *s, struct bytes raw)
  * Every index that anything refers to is in the table; 0 always counts as
  * referred to (drop_frames and others default to it), so there must be one.
  */
-static bool strings(struct scanner *s)
+static bool scan_strings(struct scanner *s)
 {
 	scan_refer(s, s->default_type);
 	scan_refer(s, s->period_type.type);
@@ -193,7 +194,7 @@ static void find_strings(struct bytes raw, struct wanted *v, size_t count)
 	}
 }
 
-static void resolve(struct scanner *s, struct bytes raw)
+static void scan_resolve(struct scanner *s, struct bytes raw)
 {
 	struct wanted v[2 * TYPES_MAX + 3];
 	struct typeset *t = &s->out->types;
@@ -210,7 +211,7 @@ static void resolve(struct scanner *s, struct bytes raw)
 	find_strings(raw, v, n);
 }
 
-static void reset(struct scanner *s, struct scan *out)
+static void scan_reset(struct scanner *s, struct scan *out)
 {
 	idmap_reset(&s->mappings);
 	idmap_reset(&s->functions);
@@ -246,7 +247,7 @@ static const char *other_format(struct bytes raw)
 	return NULL;
 }
 
-static void describe(const struct pprof *p, struct scan *out)
+static void scan_describe(const struct pprof *p, struct scan *out)
 {
 	struct typeset *t = &out->types;
 
@@ -279,8 +280,8 @@ static int scan_legacy(struct scanner *s, struct bytes raw, struct scan *out,
 		s->legacy = legacy_new((size_t)LEGACY_MEMORY);
 	rc = legacy_parse(s->legacy, raw, &p, err);
 	if (!rc) {
-		describe(p, out);
-		out->hash = hash64(raw);
+		scan_describe(p, out);
+		out->hash = hash_bytes(raw);
 	}
 	return rc;
 }
@@ -291,12 +292,13 @@ int scanner_run(struct scanner *s, struct bytes raw, struct scan *out,
 	const char *other;
 	int rc;
 
-	reset(s, out);
+	scan_reset(s, out);
 	if (!raw.len)
 		return err_set(err, ERR_INVALID, "not a profile: no data");
-	if (scan_tables(s, raw) && seal(s) && samples(s, raw) && strings(s)) {
-		resolve(s, raw);
-		out->hash = hash64(raw);
+	if (scan_tables(s, raw) && scan_seal(s) && scan_samples(s, raw) &&
+	    scan_strings(s)) {
+		scan_resolve(s, raw);
+		out->hash = hash_bytes(raw);
 		return 0;
 	}
 	if (!s->concatenated) {

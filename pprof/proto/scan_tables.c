@@ -20,8 +20,8 @@ bool scan_numbers(struct scanner *s, const struct wire_field *field,
 	return scan_ended(s, &w);
 }
 
-static bool value_type(struct scanner *s, const struct wire_field *f,
-		       struct scan_type_names *out)
+static bool scan_value_type(struct scanner *s, const struct wire_field *f,
+			    struct scan_type_names *out)
 {
 	uint64_t v[2] = { 0 };
 
@@ -31,11 +31,11 @@ static bool value_type(struct scanner *s, const struct wire_field *f,
 	return true;
 }
 
-static bool sample_type(struct scanner *s, const struct wire_field *f)
+static bool scan_sample_type(struct scanner *s, const struct wire_field *f)
 {
 	if (s->type_count == TYPES_MAX)
 		return scan_refuse(s, "more than 256 sample types");
-	if (!value_type(s, f, &s->types[s->type_count]))
+	if (!scan_value_type(s, f, &s->types[s->type_count]))
 		return false;
 	scan_refer(s, s->types[s->type_count].type);
 	scan_refer(s, s->types[s->type_count].unit);
@@ -44,7 +44,7 @@ static bool sample_type(struct scanner *s, const struct wire_field *f)
 }
 
 /* id, start, limit, offset, file, build id, four flags */
-static bool mapping(struct scanner *s, const struct wire_field *f)
+static bool scan_mapping(struct scanner *s, const struct wire_field *f)
 {
 	uint64_t v[10] = { 0 };
 
@@ -59,7 +59,7 @@ static bool mapping(struct scanner *s, const struct wire_field *f)
 }
 
 /* id, name, system name, file, start line */
-static bool function(struct scanner *s, const struct wire_field *f)
+static bool scan_function(struct scanner *s, const struct wire_field *f)
 {
 	uint64_t v[5] = { 0 };
 
@@ -75,7 +75,7 @@ static bool function(struct scanner *s, const struct wire_field *f)
 }
 
 /* function id, line, column */
-static bool line(struct scanner *s, const struct wire_field *f)
+static bool scan_line(struct scanner *s, const struct wire_field *f)
 {
 	uint64_t v[3] = { 0 };
 
@@ -111,7 +111,7 @@ bool scan_location(struct scanner *s, const struct wire_field *field)
 		if (f.number == 1)
 			ok = scan_number(s, &f, &id);
 		else if (f.number == 4)
-			ok = line(s, &f);
+			ok = scan_line(s, &f);
 		else if (f.number == 2 || f.number == 3 || f.number == 5)
 			ok = scan_number(s, &f, &ignored);
 		if (!ok)
@@ -124,7 +124,7 @@ bool scan_location(struct scanner *s, const struct wire_field *field)
 	return id && scan_ended(s, &w);
 }
 
-static bool string(struct scanner *s, const struct wire_field *f)
+static bool scan_string(struct scanner *s, const struct wire_field *f)
 {
 	if (f->type != WIRE_BYTES)
 		return scan_refuse(s, "a field has the wrong wire type");
@@ -134,7 +134,7 @@ static bool string(struct scanner *s, const struct wire_field *f)
 	return true;
 }
 
-static bool comments(struct scanner *s, const struct wire_field *f)
+static bool scan_comments(struct scanner *s, const struct wire_field *f)
 {
 	struct wire w = { 0 };
 
@@ -149,7 +149,7 @@ static bool comments(struct scanner *s, const struct wire_field *f)
 	return scan_ended(s, &w);
 }
 
-static bool scalar(struct scanner *s, const struct wire_field *f)
+static bool scan_scalar(struct scanner *s, const struct wire_field *f)
 {
 	uint64_t v = 0;
 
@@ -182,26 +182,26 @@ static bool scalar(struct scanner *s, const struct wire_field *f)
 }
 
 /* Everything but samples, which need the tables. */
-static bool table_field(struct scanner *s, const struct wire_field *f)
+static bool scan_table_field(struct scanner *s, const struct wire_field *f)
 {
 	switch (f->number) {
 	case PROFILE_SAMPLE_TYPE:
-		return sample_type(s, f);
+		return scan_sample_type(s, f);
 	case PROFILE_SAMPLE:
 		return f->type == WIRE_BYTES ||
 		       scan_refuse(s, "a field has the wrong wire type");
 	case PROFILE_MAPPING:
-		return mapping(s, f);
+		return scan_mapping(s, f);
 	case PROFILE_LOCATION:
 		return scan_location(s, f);
 	case PROFILE_FUNCTION:
-		return function(s, f);
+		return scan_function(s, f);
 	case PROFILE_STRING:
-		return string(s, f);
+		return scan_string(s, f);
 	case PROFILE_PERIOD_TYPE:
-		return value_type(s, f, &s->period_type);
+		return scan_value_type(s, f, &s->period_type);
 	case PROFILE_COMMENT:
-		return comments(s, f);
+		return scan_comments(s, f);
 	case PROFILE_DROP_FRAMES:
 	case PROFILE_KEEP_FRAMES:
 	case PROFILE_TIME:
@@ -209,7 +209,7 @@ static bool table_field(struct scanner *s, const struct wire_field *f)
 	case PROFILE_PERIOD:
 	case PROFILE_DEFAULT_TYPE:
 	case PROFILE_DOC_URL:
-		return scalar(s, f);
+		return scan_scalar(s, f);
 	default:
 		return true;
 	}
@@ -221,7 +221,7 @@ bool scan_tables(struct scanner *s, struct bytes raw)
 	struct wire_field f;
 
 	while (wire_next(&w, &f)) {
-		if (!table_field(s, &f))
+		if (!scan_table_field(s, &f))
 			return false;
 	}
 	return scan_ended(s, &w);

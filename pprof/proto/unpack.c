@@ -59,7 +59,7 @@ void unpacker_done(struct unpacker *u)
 	u->is_giant = false;
 }
 
-static int too_big(const struct unpacker *u, struct err *err)
+static int unpack_too_big(const struct unpacker *u, struct err *err)
 {
 	return err_set(
 		err, ERR_TOOBIG,
@@ -91,8 +91,8 @@ static int decompress_giant(struct unpacker *u, struct bytes body,
 	return decompress_into(u, body, err);
 }
 
-static int decompress(struct unpacker *u, struct bytes body,
-		      struct unpacked *out, struct err *err)
+static int unpack_decompress(struct unpacker *u, struct bytes body,
+			     struct unpacked *out, struct err *err)
 {
 	int rc;
 
@@ -103,7 +103,7 @@ static int decompress(struct unpacker *u, struct bytes body,
 	if (rc == ERR_TOOBIG && u->max_raw >= (size_t)BUFFER_KEEP)
 		rc = decompress_giant(u, body, err);
 	if (rc == ERR_TOOBIG || (!rc && u->raw.len > u->max_raw))
-		return too_big(u, err);
+		return unpack_too_big(u, err);
 	if (rc)
 		return err_wrap(err, ERR_INVALID, "not a profile");
 	out->encoding = BODY_DEFLATE;
@@ -124,14 +124,14 @@ int unpacker_run(struct unpacker *u, struct bytes body, struct unpacked *out,
 	out->encoding = BODY_PLAIN;
 	out->raw = body;
 	if (gzip_sniff(body) == GZIP_GZIP || zstd_sniff(body))
-		rc = decompress(u, body, out, &why);
+		rc = unpack_decompress(u, body, out, &why);
 	else if (body.len > u->max_raw)
-		rc = too_big(u, &why);
+		rc = unpack_too_big(u, &why);
 	if (!rc)
 		rc = scanner_run(u->scanner, out->raw, &out->scan, &why);
 	/* zlib has no magic: only what is no profile as it is can be zlib. */
 	if (rc == ERR_INVALID && gzip_sniff(body) == GZIP_ZLIB) {
-		rc = decompress(u, body, out, &why);
+		rc = unpack_decompress(u, body, out, &why);
 		if (!rc)
 			rc = scanner_run(u->scanner, out->raw, &out->scan,
 					 &why);

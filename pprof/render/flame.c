@@ -19,7 +19,7 @@ struct growth {
 };
 
 /* What is made of the tree takes as much again. */
-static int check_effort(struct growth *g, size_t work, struct err *err)
+static int flame_check_effort(struct growth *g, size_t work, struct err *err)
 {
 	size_t memory = 2 * vec_memory(&g->v) + vec_memory(&g->last) +
 			pairs_memory(&g->index);
@@ -27,7 +27,8 @@ static int check_effort(struct growth *g, size_t work, struct err *err)
 	return effort_meter(&g->r->o->effort, &g->meter, work, memory, err);
 }
 
-static uint32_t child(struct growth *g, uint32_t parent, uint32_t node)
+static uint32_t flame_find_child(struct growth *g, uint32_t parent,
+				 uint32_t node)
 {
 	uint32_t *number = pairs_at(&g->index, parent, node);
 
@@ -45,19 +46,20 @@ static uint32_t child(struct growth *g, uint32_t parent, uint32_t node)
 }
 
 /* Stacks that follow one another have much in common. */
-static uint32_t step(struct growth *g, uint32_t parent, uint32_t node)
+static uint32_t flame_take_step(struct growth *g, uint32_t parent,
+				uint32_t node)
 {
 	uint32_t at = g->last.v[parent];
 
 	if (at && g->v.v[at].node == node)
 		return at;
-	at = child(g, parent, node);
+	at = flame_find_child(g, parent, node);
 	g->last.v[parent] = at;
 	return at;
 }
 
-static int add_sample(struct growth *g, size_t sample, int64_t weight,
-		      bool base, struct err *err)
+static int flame_add_sample(struct growth *g, size_t sample, int64_t weight,
+			    bool base, struct err *err)
 {
 	const struct report *r = g->r;
 	const struct pprof_run *stack = pprof_stack(r->p, sample);
@@ -69,9 +71,11 @@ static int add_sample(struct growth *g, size_t sample, int64_t weight,
 		struct pprof_run lines = r->nodes.locations.v[frames[i - 1]];
 
 		for (uint32_t k = lines.count; k > 0; k--)
-			at = step(g, at,
-				  r->nodes.of_lines.v[lines.first + k - 1]);
-		rc = i % EFFORT_WORK ? 0 : check_effort(g, EFFORT_WORK, err);
+			at = flame_take_step(
+				g, at,
+				r->nodes.of_lines.v[lines.first + k - 1]);
+		rc = i % EFFORT_WORK ? 0 :
+				       flame_check_effort(g, EFFORT_WORK, err);
 	}
 	if (base)
 		g->v.v[at].self_a = wrap_add(g->v.v[at].self_a,
@@ -93,9 +97,10 @@ static int add_samples(struct growth *g, struct err *err)
 
 		g->has_base = g->has_base || base;
 		if (weight && count)
-			rc = add_sample(g, i, weight, base, err);
+			rc = flame_add_sample(g, i, weight, base, err);
 		if (!rc)
-			rc = check_effort(g, 1 + count % EFFORT_WORK, err);
+			rc = flame_check_effort(g, 1 + count % EFFORT_WORK,
+						err);
 	}
 	return rc;
 }
@@ -115,7 +120,7 @@ static void add_totals(struct growth *g)
 	}
 }
 
-static int grow(struct growth *g, struct err *err)
+static int flame_grow(struct growth *g, struct err *err)
 {
 	int rc;
 
@@ -133,7 +138,7 @@ struct heavy {
 	int64_t weight;
 };
 
-static int by_weight(const void *a, const void *b)
+static int flame_by_weight(const void *a, const void *b)
 {
 	const struct heavy *x = a;
 	const struct heavy *y = b;
@@ -153,14 +158,14 @@ static int64_t weight_of(const struct flame_node *n)
 
 /* Mark the max heaviest; a node is never heavier than its parent, unless
  * values cancel out: its parents are kept with it. */
-static void choose(const struct growth *g, size_t max, bool *kept)
+static void flame_choose(const struct growth *g, size_t max, bool *kept)
 {
 	struct heavy *v = mem_zalloc(g->v.count, sizeof(*v));
 	size_t left = max - 1; /* the root is one of them */
 
 	for (uint32_t i = 0; i < g->v.count; i++)
 		v[i] = (struct heavy){ i, weight_of(&g->v.v[i]) };
-	qsort(v, g->v.count, sizeof(*v), by_weight);
+	qsort(v, g->v.count, sizeof(*v), flame_by_weight);
 	kept[0] = true;
 	for (size_t i = 0; i < g->v.count && left; i++) {
 		uint32_t at = v[i].place;
@@ -188,7 +193,7 @@ struct str flame_name(const struct report *r, const struct flame_node *n)
 	return r->nodes.v.v[n->node].text;
 }
 
-static int by_name(const void *a, const void *b, void *ctx)
+static int flame_by_name(const void *a, const void *b, void *ctx)
 {
 	const struct growth *g = ctx;
 	uint32_t x = *(const uint32_t *)a;
@@ -235,7 +240,7 @@ static void list_siblings(struct growth *g, const bool *kept,
 
 		if (run.count > 1)
 			qsort_r(s->v.v + run.first, run.count, sizeof(*s->v.v),
-				by_name, g);
+				flame_by_name, g);
 	}
 }
 
@@ -250,7 +255,7 @@ static void fold_rest(struct growth *g, bool **kept)
 
 		if ((*kept)[i] || !(*kept)[n.parent])
 			continue;
-		other = child(g, n.parent, FLAME_OTHER);
+		other = flame_find_child(g, n.parent, FLAME_OTHER);
 		g->v.v[other].self = wrap_add(g->v.v[other].self, n.total);
 		g->v.v[other].total = g->v.v[other].self;
 		g->v.v[other].self_a =
@@ -269,8 +274,8 @@ struct waiting {
 };
 
 /* Depth first, without recursion: stacks may be 100 000 deep. */
-static void flatten(const struct growth *g, const struct siblings *s,
-		    struct flame *f)
+static void flame_flatten(const struct growth *g, const struct siblings *s,
+			  struct flame *f)
 {
 	VEC(struct waiting) stack = { 0 };
 
@@ -305,16 +310,16 @@ int flame_init(struct flame *f, const struct report *r, int64_t max_nodes,
 	int rc;
 
 	*f = (struct flame){ 0 };
-	rc = grow(&g, err);
+	rc = flame_grow(&g, err);
 	f->has_base = g.has_base;
 	if (!rc && max && g.v.count > max) {
 		kept = mem_zalloc(g.v.count, sizeof(bool));
-		choose(&g, max, kept);
+		flame_choose(&g, max, kept);
 		fold_rest(&g, &kept);
 	}
 	if (!rc) {
 		list_siblings(&g, kept, &s);
-		flatten(&g, &s, f);
+		flame_flatten(&g, &s, f);
 	}
 	mem_free(kept);
 	vec_fini(&s.v);

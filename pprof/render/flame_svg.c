@@ -45,7 +45,7 @@ struct box {
 	double next; /* where its next child begins */
 };
 
-static double weight(const struct flame_node *n)
+static double flame_svg_compute_weight(const struct flame_node *n)
 {
 	return fabs((double)n->total) + fabs((double)n->total_a);
 }
@@ -60,7 +60,7 @@ static void print_color(struct str name, struct buf *out)
 					     NULL;
 	struct str package = { name.ptr,
 			       dot ? (size_t)(dot - name.ptr) : name.len };
-	uint64_t h = hash64(bytes_of(package));
+	uint64_t h = hash_bytes(bytes_of(package));
 
 	buf_printf(out, "hsl(%" PRIu64 ",%" PRIu64 "%%,%" PRIu64 "%%)",
 		   10 + h % 45, 62 + h / 64 % 25, 62 + h / 4096 % 14);
@@ -89,7 +89,8 @@ static void print_share(int64_t v, int64_t total, struct buf *out)
 }
 
 /* Units come from strangers, too. */
-static void print_value(const struct report *r, int64_t v, struct buf *out)
+static void flame_svg_print_value(const struct report *r, int64_t v,
+				  struct buf *out)
 {
 	struct buf text = { 0 };
 
@@ -106,11 +107,11 @@ static void print_title(const struct report *r, const struct flame *f,
 	buf_str(out, "<title>");
 	xml_escape(out, flame_name(r, n));
 	buf_str(out, "\n");
-	print_value(r, n->total, out);
+	flame_svg_print_value(r, n->total, out);
 	print_share(n->total, root->total, out);
 	if (f->has_base) {
 		buf_str(out, ", was ");
-		print_value(r, n->total_a, out);
+		flame_svg_print_value(r, n->total_a, out);
 		print_share(n->total_a, root->total_a, out);
 	}
 	buf_str(out, "</title>");
@@ -126,7 +127,7 @@ static struct str short_name(struct str s)
 	return (struct str){ slash + 1, s.len - (size_t)(slash + 1 - s.ptr) };
 }
 
-static struct str fitting(struct str name, double width)
+static struct str flame_svg_find_fitting(struct str name, double width)
 {
 	size_t max = width > 24 ? (size_t)((width - 4) / CHAR_WIDTH) : 0;
 
@@ -137,8 +138,9 @@ static struct str fitting(struct str name, double width)
 	return name;
 }
 
-static void print_frame(const struct report *r, const struct flame *f, size_t i,
-			const struct box *box, struct buf *out)
+static void flame_svg_print_frame(const struct report *r, const struct flame *f,
+				  size_t i, const struct box *box,
+				  struct buf *out)
 {
 	const struct flame_node *n = &f->v.v[i];
 	struct str name = short_name(flame_name(r, n));
@@ -160,7 +162,7 @@ static void print_frame(const struct report *r, const struct flame *f, size_t i,
 	else
 		print_color(flame_name(r, n), out);
 	buf_printf(out, "\"/><text x=\"%.2f\" y=\"%u\">", box->x + 3, y + 12);
-	xml_escape(out, fitting(name, box->width));
+	xml_escape(out, flame_svg_find_fitting(name, box->width));
 	buf_str(out, "</text></g>\n");
 }
 
@@ -168,7 +170,7 @@ static void print_frames(const struct report *r, const struct flame *f,
 			 struct buf *out)
 {
 	struct box *boxes = mem_zalloc(f->v.count, sizeof(*boxes));
-	double whole = weight(&f->v.v[0]);
+	double whole = flame_svg_compute_weight(&f->v.v[0]);
 
 	boxes[0] = (struct box){ .width = WIDTH };
 	for (size_t i = 0; i < f->v.count; i++) {
@@ -176,27 +178,30 @@ static void print_frames(const struct report *r, const struct flame *f,
 		struct box *parent = &boxes[n->parent];
 
 		if (i) {
-			boxes[i].width = whole > 0 ? WIDTH * weight(n) / whole :
-						     0;
+			boxes[i].width =
+				whole > 0 ?
+					WIDTH * flame_svg_compute_weight(n) /
+						whole :
+					0;
 			boxes[i].x = boxes[i].next = parent->next;
 			parent->next += boxes[i].width;
 		}
 		if (boxes[i].width >= NARROWEST && n->depth < ROWS_MAX)
-			print_frame(r, f, i, &boxes[i], out);
+			flame_svg_print_frame(r, f, i, &boxes[i], out);
 	}
 	mem_free(boxes);
 }
 
 static uint32_t depth_shown(const struct flame *f)
 {
-	double whole = weight(&f->v.v[0]);
+	double whole = flame_svg_compute_weight(&f->v.v[0]);
 	uint32_t max = 0;
 
 	for (size_t i = 0; i < f->v.count; i++) {
 		const struct flame_node *n = &f->v.v[i];
 
 		if (n->depth > max && n->depth < ROWS_MAX && whole > 0 &&
-		    WIDTH * weight(n) / whole >= NARROWEST)
+		    WIDTH * flame_svg_compute_weight(n) / whole >= NARROWEST)
 			max = n->depth;
 	}
 	return max;
@@ -208,10 +213,10 @@ static void print_heading(const struct report *r, const struct flame *f,
 	buf_printf(out, "<text x=\"3\" y=\"16\">");
 	xml_escape(out, r->type);
 	buf_str(out, ": ");
-	print_value(r, f->v.v[0].total, out);
+	flame_svg_print_value(r, f->v.v[0].total, out);
 	if (f->has_base) {
 		buf_str(out, ", was ");
-		print_value(r, f->v.v[0].total_a, out);
+		flame_svg_print_value(r, f->v.v[0].total_a, out);
 	}
 	buf_str(out, "</text>\n");
 	if (f->has_base)

@@ -22,7 +22,7 @@ static int64_t node_count(const struct report *r)
 }
 
 /* The smallest value that is to be printed. */
-static int64_t smallest(const struct graph *g)
+static int64_t report_graph_find_smallest(const struct graph *g)
 {
 	int64_t min = 0;
 
@@ -49,9 +49,9 @@ static void choose_unit(struct report *r, const struct graph *g)
 
 	if (!str_is(r->out_unit, "minimum") || !g->shown.count)
 		return;
-	min = smallest(g);
-	min = divided(r, min ? min : r->total);
-	max = divided(r, r->total);
+	min = report_graph_find_smallest(g);
+	min = report_divide(r, min ? min : r->total);
+	max = report_divide(r, r->total);
 	(void)measure_scale(min, r->unit, minimum, &min_unit);
 	(void)measure_scale(max, r->unit, minimum, &max_unit);
 	if (!str_eq(min_unit, max_unit) && (int64_t)((uint64_t)min * 100) < max)

@@ -7,7 +7,7 @@
 
 #define FILTER_MAX 80 /* bytes of a filter that are shown */
 
-int64_t divided(const struct report *r, int64_t v)
+int64_t report_divide(const struct report *r, int64_t v)
 {
 	double ratio = 1 / r->o->divide_by;
 
@@ -16,7 +16,7 @@ int64_t divided(const struct report *r, int64_t v)
 
 void report_value(const struct report *r, int64_t v, struct buf *out)
 {
-	measure_label(out, divided(r, v), r->unit, r->out_unit);
+	measure_label(out, report_divide(r, v), r->unit, r->out_unit);
 }
 
 void report_pad(struct str s, int width, struct buf *out)
@@ -54,7 +54,8 @@ void report_weight_columns(const struct report *r, int64_t flat, int64_t cum,
 }
 
 /* "name: text", the text as it is: it may hold a NUL. */
-static void print_label(const char *name, struct str text, struct buf *out)
+static void report_print_label(const char *name, struct str text,
+			       struct buf *out)
 {
 	buf_str(out, name);
 	buf_add(out, text.ptr, text.len);
@@ -104,19 +105,19 @@ void report_profile_labels(const struct report *r, struct buf *out)
 	if (p->mappings.count) {
 		s = pprof_str(p, p->mappings.v[0].file);
 		if (s.len)
-			print_label("File: ", pprof_base_name(s), out);
+			report_print_label("File: ", pprof_base_name(s), out);
 		s = pprof_str(p, p->mappings.v[0].build_id);
 		if (s.len)
-			print_label("Build ID: ", s, out);
+			report_print_label("Build ID: ", s, out);
 	}
 	for (size_t i = 0; i < p->comments.count; i++) {
 		s = pprof_str(p, p->comments.v[i]);
 		if (!str_starts(s, str_of("#")))
-			print_label("", s, out);
+			report_print_label("", s, out);
 	}
 	if (r->type.len)
-		print_label(r->o->mean ? "Type: mean_" : "Type: ", r->type,
-			    out);
+		report_print_label(
+			r->o->mean ? "Type: mean_" : "Type: ", r->type, out);
 	if (p->time_ns)
 		print_time(p->time_ns, out);
 	if (p->duration_ns)
@@ -172,7 +173,7 @@ static void print_dropped(const struct report *r, size_t count,
 	buf_str(out, ")\n");
 }
 
-static void print_percentage(int64_t v, int64_t total, struct buf *out)
+static void report_print_percentage(int64_t v, int64_t total, struct buf *out)
 {
 	struct buf text = { 0 };
 	struct str s;
@@ -199,7 +200,7 @@ void report_graph_labels(const struct report *r, const struct graph *g,
 	buf_str(out, "Showing nodes accounting for ");
 	report_value(r, flat, out);
 	buf_str(out, ", ");
-	print_percentage(flat, r->total, out);
+	report_print_percentage(flat, r->total, out);
 	buf_str(out, " of ");
 	report_value(r, r->total, out);
 	buf_str(out, " total\n");

@@ -96,7 +96,7 @@ static int apply_filters(struct report *r, struct err *err)
 	return rc;
 }
 
-static int prepare(struct report *r, struct err *err)
+static int report_prepare(struct report *r, struct err *err)
 {
 	bool rooted = true;
 	int rc = filter_uninteresting(r->p, &r->o->effort, err);
@@ -121,7 +121,7 @@ static int prepare(struct report *r, struct err *err)
  * Locations may have thousands of inlined lines, and stacks thousands of such
  * locations: what a few kilobytes describe would take for ever to walk.
  */
-static int check_steps(const struct report *r, struct err *err)
+static int report_check_steps(const struct report *r, struct err *err)
 {
 	const struct pprof *p = r->p;
 	uint64_t steps = 0;
@@ -166,13 +166,13 @@ int report_init(struct report *r, enum report_kind kind, struct pprof *p,
 		return rc;
 	if (o->divide_by == 0)
 		return err_set(err, ERR_INVALID, "divide_by must not be 0");
-	rc = prepare(r, err);
+	rc = report_prepare(r, err);
 	if (!rc) {
 		nodes_init(&r->nodes, p,
 			   kind == REPORT_SOURCE ? GRANULARITY_LINES :
 						   o->granularity,
 			   o->noinlines);
-		rc = check_steps(r, err);
+		rc = report_check_steps(r, err);
 	}
 	if (!rc)
 		rc = effort_spend(&o->effort, report_memory(r), err);

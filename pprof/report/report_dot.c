@@ -6,14 +6,14 @@
 
 #include "pprof/graph/graphviz.h"
 #include "pprof/profile/measure.h"
+#include "pprof/report.h"
 #include "pprof/report_graph.h"
 #include "pprof/report_text.h"
-#include "pprof/report.h"
 
 /* Longer names make no better drawing. */
 #define NAME_MAX_SHOWN 500
 
-static void escape(struct str s, struct buf *out)
+static void dot_escape(struct str s, struct buf *out)
 {
 	size_t end = out->len + (size_t)4 * NAME_MAX_SHOWN + 4096;
 
@@ -34,23 +34,23 @@ static void escape(struct str s, struct buf *out)
 	}
 }
 
-static void print_name(struct str name, struct buf *out)
+static void dot_print_name(struct str name, struct buf *out)
 {
 	if (name.len > NAME_MAX_SHOWN)
 		name.len = NAME_MAX_SHOWN;
-	escape(name, out);
+	dot_escape(name, out);
 }
 
-static double share(const struct report *r, int64_t v)
+static double dot_compute_share(const struct report *r, int64_t v)
 {
 	return r->total ? fabs((double)v / (double)r->total) : 0;
 }
 
 /* From grey over the warm side for more, green for less than nothing. */
-static void color(const struct report *r, int64_t v, double light,
-		  struct buf *out)
+static void dot_pick_color(const struct report *r, int64_t v, double light,
+			   struct buf *out)
 {
-	double strength = pow(share(r, v), 0.4);
+	double strength = pow(dot_compute_share(r, v), 0.4);
 	int strong = (int)(light + (255 - light) * 0.2);
 	int weak = (int)(light - light * 0.75 * strength);
 
@@ -62,7 +62,8 @@ static void color(const struct report *r, int64_t v, double light,
 		buf_printf(out, "#%02x%02x%02x", strong, weak, weak);
 }
 
-static void print_percentage(const struct report *r, int64_t v, struct buf *out)
+static void dot_print_percentage(const struct report *r, int64_t v,
+				 struct buf *out)
 {
 	struct buf text = { 0 };
 	struct str s;
@@ -74,17 +75,17 @@ static void print_percentage(const struct report *r, int64_t v, struct buf *out)
 }
 
 /* Units come from strangers, too. */
-static void print_value(const struct report *r, int64_t v, struct buf *out)
+static void dot_print_value(const struct report *r, int64_t v, struct buf *out)
 {
 	struct buf text = { 0 };
 
 	report_value(r, v, &text);
-	escape(str_from(buf_bytes(&text)), out);
+	dot_escape(str_from(buf_bytes(&text)), out);
 	buf_fini(&text);
 }
 
-static void print_node(const struct report *r, const struct graph *g,
-		       uint32_t node, int64_t max_flat, struct buf *out)
+static void dot_print_node(const struct report *r, const struct graph *g,
+			   uint32_t node, int64_t max_flat, struct buf *out)
 {
 	const struct graph_node *n = &g->node[node];
 	struct str name = r->nodes.v.v[node].text;
@@ -95,36 +96,36 @@ static void print_node(const struct report *r, const struct graph *g,
 	if (max_flat && flat)
 		size += ceil(16 * sqrt(fabs((double)flat / (double)max_flat)));
 	buf_printf(out, "N%u [label=\"", node);
-	print_name(name, out);
+	dot_print_name(name, out);
 	buf_str(out, "\\n");
-	print_value(r, flat, out);
-	print_percentage(r, flat, out);
+	dot_print_value(r, flat, out);
+	dot_print_percentage(r, flat, out);
 	if (cum != flat) {
 		buf_str(out, "\\nof ");
-		print_value(r, cum, out);
-		print_percentage(r, cum, out);
+		dot_print_value(r, cum, out);
+		dot_print_percentage(r, cum, out);
 	}
 	buf_printf(out, "\" shape=box fontsize=%.0f tooltip=\"", size);
-	print_name(name, out);
+	dot_print_name(name, out);
 	buf_str(out, "\" color=\"");
-	color(r, cum, 178, out);
+	dot_pick_color(r, cum, 178, out);
 	buf_str(out, "\" fillcolor=\"");
-	color(r, cum, 237, out);
+	dot_pick_color(r, cum, 237, out);
 	buf_str(out, "\"]\n");
 }
 
-static void print_edge(const struct report *r, const struct graph_edge *e,
-		       struct buf *out)
+static void dot_print_edge(const struct report *r, const struct graph_edge *e,
+			   struct buf *out)
 {
-	double part = share(r, e->weight);
+	double part = dot_compute_share(r, e->weight);
 
 	buf_printf(out, "N%u -> N%u [label=\" ", e->from, e->to);
-	print_value(r, e->weight, out);
+	dot_print_value(r, e->weight, out);
 	buf_printf(out, "%s\" weight=%d penwidth=%d color=\"",
 		   e->inlined ? "\\n (inline)" : "",
 		   1 + (int)(fmin(part, 1) * 100),
 		   1 + (int)(fmin(part, 1) * 5));
-	color(r, e->weight, 178, out);
+	dot_pick_color(r, e->weight, 178, out);
 	buf_printf(out, "\"%s]\n", e->residual ? " style=\"dotted\"" : "");
 }
 
@@ -136,7 +137,7 @@ static void print_legend(const struct report *r, const struct graph *g,
 	report_graph_labels(r, g, true, &text);
 	buf_str(out,
 		"subgraph cluster_L { \"legend\" [shape=box fontsize=16 label=\"");
-	escape(str_from(buf_bytes(&text)), out);
+	dot_escape(str_from(buf_bytes(&text)), out);
 	buf_str(out, "\"] }\n");
 	buf_fini(&text);
 }
@@ -161,12 +162,12 @@ int report_dot(struct report *r, struct buf *out, struct err *err)
 		max_flat = flat > max_flat ? flat : max_flat;
 	}
 	for (size_t i = 0; i < g.shown.count; i++)
-		print_node(r, &g, g.shown.v[i], max_flat, out);
+		dot_print_node(r, &g, g.shown.v[i], max_flat, out);
 	for (size_t i = 0; i < g.edges.count; i++) {
 		const struct graph_edge *e = &g.edges.v[i];
 
 		if (!e->dropped && g.node[e->from].shown && g.node[e->to].shown)
-			print_edge(r, e, out);
+			dot_print_edge(r, e, out);
 	}
 	buf_str(out, "}\n");
 	graph_fini(&g);

@@ -39,15 +39,15 @@ struct folding {
 };
 
 /* After each frame, and each stack. */
-static int check_effort(struct folding *f, struct err *err)
+static int folded_check_effort(struct folding *f, struct err *err)
 {
 	return effort_meter(&f->r->o->effort, &f->meter, 1,
 			    f->arena.used + vec_memory(&f->v) + f->text.cap,
 			    err);
 }
 
-static int fold(struct folding *f, const struct pprof_run *stack,
-		struct err *err)
+static int folded_write(struct folding *f, const struct pprof_run *stack,
+			struct err *err)
 {
 	const struct report *r = f->r;
 	const uint32_t *frames = r->p->frames.v + stack->first;
@@ -66,12 +66,12 @@ static int fold(struct folding *f, const struct pprof_run *stack,
 				buf_byte(out, ';');
 			add_name(out, r->nodes.v.v[node].text);
 		}
-		rc = check_effort(f, err);
+		rc = folded_check_effort(f, err);
 	}
 	return rc;
 }
 
-static void print(const struct folded *v, size_t count, struct buf *out)
+static void folded_print(const struct folded *v, size_t count, struct buf *out)
 {
 	for (size_t i = 0; i < count; i++) {
 		int64_t sum = v[i].weight;
@@ -93,7 +93,7 @@ static int fold_samples(struct folding *f, struct err *err)
 	for (size_t i = 0; i < p->samples.count && !rc; i++) {
 		if (!pprof_stack(p, i)->count || !report_weight(f->r, i))
 			continue;
-		rc = fold(f, pprof_stack(p, i), err);
+		rc = folded_write(f, pprof_stack(p, i), err);
 		if (rc)
 			break;
 		*vec_add(&f->v) = (struct folded){
@@ -101,7 +101,7 @@ static int fold_samples(struct folding *f, struct err *err)
 					   str_from(buf_bytes(&f->text))),
 			.weight = report_weight(f->r, i),
 		};
-		rc = check_effort(f, err);
+		rc = folded_check_effort(f, err);
 	}
 	return rc;
 }
@@ -114,7 +114,7 @@ int report_folded(struct report *r, struct buf *out, struct err *err)
 	if (f.v.count && !rc)
 		qsort(f.v.v, f.v.count, sizeof(*f.v.v), by_stack);
 	if (!rc)
-		print(f.v.v, f.v.count, out);
+		folded_print(f.v.v, f.v.count, out);
 	vec_fini(&f.v);
 	arena_fini(&f.arena);
 	buf_fini(&f.text);

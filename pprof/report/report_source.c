@@ -10,9 +10,9 @@
 #include "base/file.h"
 #include "model/regex.h"
 #include "pprof/profile/measure.h"
+#include "pprof/report.h"
 #include "pprof/report_graph.h"
 #include "pprof/report_text.h"
-#include "pprof/report.h"
 
 #define SOURCE_MAX (4 * MIB)
 #define AROUND     4  /* lines shown before and behind those that weigh */
@@ -40,7 +40,7 @@ struct line {
 	int64_t cum;
 };
 
-static int by_place(const void *a, const void *b)
+static int report_source_by_place(const void *a, const void *b)
 {
 	const struct line *x = a;
 	const struct line *y = b;
@@ -103,7 +103,7 @@ static void take_lines(struct listing *l, const struct graph *g,
 	}
 	if (l->lines.count)
 		qsort(l->lines.v, l->lines.count, sizeof(*l->lines.v),
-		      by_place);
+		      report_source_by_place);
 }
 
 static void take_routines(struct listing *l)
@@ -173,8 +173,8 @@ static size_t folders_of(struct str path)
 	return n;
 }
 
-static int find_source(struct listing *l, struct str file, struct buf *out,
-		       struct err *err)
+static int report_source_find_source(struct listing *l, struct str file,
+				     struct buf *out, struct err *err)
 {
 	struct str rest = file;
 	size_t folders = folders_of(file);
@@ -227,8 +227,9 @@ static void print_column(const struct report *r, int64_t v, struct buf *out)
 	buf_byte(out, ' ');
 }
 
-static void print_line(const struct report *r, const struct line *l,
-		       int64_t number, struct cursor *text, struct buf *out)
+static void report_source_print_line(const struct report *r,
+				     const struct line *l, int64_t number,
+				     struct cursor *text, struct buf *out)
 {
 	struct str s = text_line(text, number);
 
@@ -258,8 +259,9 @@ static void print_lines(const struct listing *l, const struct routine *x,
 		if (shown && first > shown + 1)
 			buf_printf(out, "%10s %10s %6s\n", "", "", "...");
 		for (int64_t n = first < 1 ? 1 : first; n <= last; n++)
-			print_line(l->r, n == v[i].number ? &v[i] : NULL, n,
-				   &cursor, out);
+			report_source_print_line(
+				l->r, n == v[i].number ? &v[i] : NULL, n,
+				&cursor, out);
 		shown = last;
 	}
 }
@@ -269,7 +271,7 @@ static int print_routine(struct listing *l, const struct routine *x,
 {
 	struct buf text = buf_init(SOURCE_MAX);
 	struct buf percent = { 0 };
-	int rc = find_source(l, x->file, &text, err);
+	int rc = report_source_find_source(l, x->file, &text, err);
 
 	measure_percentage(&percent, x->cum, l->r->total);
 	buf_printf(out, "ROUTINE ======================== %.*s in %.*s\n",
@@ -287,7 +289,8 @@ static int print_routine(struct listing *l, const struct routine *x,
 	return rc;
 }
 
-static int print(struct listing *l, struct buf *out, struct err *err)
+static int report_source_print(struct listing *l, struct buf *out,
+			       struct err *err)
 {
 	int64_t max = l->r->o->node_count;
 	size_t count = l->routines.count;
@@ -329,7 +332,7 @@ int report_source(struct report *r, struct buf *out, struct err *err)
 			     "no matches found for regexp: %.*s",
 			     STR_ARG(r->o->symbol));
 	else if (!rc)
-		rc = print(&l, out, err);
+		rc = report_source_print(&l, out, err);
 	graph_fini(&g);
 	regex_free(symbol);
 	vec_fini(&l.lines);

@@ -66,8 +66,8 @@ static int write_stack(const struct report *r, size_t sample, struct json *j,
 	return rc;
 }
 
-static int write_samples(const struct report *r, struct json *j,
-			 struct err *err)
+static int speedscope_write_samples(const struct report *r, struct json *j,
+				    struct err *err)
 {
 	struct growth_meter meter = { 0 };
 	int64_t sum = 0;
@@ -119,7 +119,7 @@ int report_speedscope(struct report *r, struct buf *out, struct err *err)
 	json_str(j, r->type);
 	json_key(j, "unit");
 	json_text(j, unit_of(r));
-	rc = write_samples(r, j, err);
+	rc = speedscope_write_samples(r, j, err);
 	json_end(j, '}');
 	json_end(j, ']');
 	json_end(j, '}');

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/report/report_top.h"
 
+#include "pprof/report.h"
 #include "pprof/report_graph.h"
 #include "pprof/report_text.h"
-#include "pprof/report.h"
 
 /* Whether a node was inlined into its callers: all of them, or some. */
 static const char *inline_note(const struct graph *g,
@@ -56,8 +56,8 @@ int report_top_text(struct report *r, struct buf *out, struct err *err)
 	return report_size(out, err);
 }
 
-static void write_row(const struct report *r, const struct graph *g, uint32_t i,
-		      struct json *j)
+static void top_write_row(const struct report *r, const struct graph *g,
+			  uint32_t i, struct json *j)
 {
 	const struct graph_node *n = &g->node[i];
 	const struct node *node = &r->nodes.v.v[i];
@@ -94,7 +94,7 @@ int report_top_json(struct report *r, struct json *j, struct err *err)
 	json_key(j, "rows");
 	json_begin(j, '[');
 	for (size_t i = 0; i < g.shown.count && !rc; i++)
-		write_row(r, &g, g.shown.v[i], j);
+		top_write_row(r, &g, g.shown.v[i], j);
 	json_end(j, ']');
 	json_end(j, '}');
 	graph_fini(&g);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "pprof/profile/measure.h"
-#include "pprof/report_text.h"
 #include "pprof/report.h"
+#include "pprof/report_text.h"
 
 static const char separator[] =
 	"-----------+-------------------------------------------------------\n";
@@ -16,14 +16,14 @@ struct lines {
 	VEC(struct str) v;
 };
 
-static int by_text(const void *a, const void *b)
+static int traces_by_text(const void *a, const void *b)
 {
 	return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
 /* "       key:  value value", of the labels that share a key. */
-static void add_line(const struct report *r, const struct pprof_label *v,
-		     uint32_t count, struct lines *lines)
+static void traces_add_line(const struct report *r, const struct pprof_label *v,
+			    uint32_t count, struct lines *lines)
 {
 	const struct pprof *p = r->p;
 	uint32_t unit = tag_unit(&r->units, v->key);
@@ -47,8 +47,8 @@ static void add_line(const struct report *r, const struct pprof_label *v,
 	buf_fini(&text);
 }
 
-static void print_labels(const struct report *r, struct pprof_run set,
-			 bool numbers, struct buf *out)
+static void traces_print_labels(const struct report *r, struct pprof_run set,
+				bool numbers, struct buf *out)
 {
 	const struct pprof_label *v = r->p->labels.v + set.first;
 	struct lines lines = { 0 };
@@ -60,18 +60,19 @@ static void print_labels(const struct report *r, struct pprof_run set,
 		       v[i + n].is_number == v[i].is_number)
 			n++;
 		if (v[i].is_number == numbers)
-			add_line(r, &v[i], n, &lines);
+			traces_add_line(r, &v[i], n, &lines);
 	}
 	if (lines.v.count)
-		qsort(lines.v.v, lines.v.count, sizeof(*lines.v.v), by_text);
+		qsort(lines.v.v, lines.v.count, sizeof(*lines.v.v),
+		      traces_by_text);
 	for (size_t i = 0; i < lines.v.count; i++)
 		buf_add(out, lines.v.v[i].ptr, lines.v.v[i].len);
 	vec_fini(&lines.v);
 	arena_fini(&lines.arena);
 }
 
-static void print_frame(const struct report *r, uint32_t node, bool inlined,
-			struct buf *out)
+static void traces_print_frame(const struct report *r, uint32_t node,
+			       bool inlined, struct buf *out)
 {
 	struct str name = r->nodes.v.v[node].text;
 
@@ -90,8 +91,8 @@ static int print_sample(const struct report *r, size_t i, struct buf *out,
 	int rc = 0;
 
 	buf_str(out, separator);
-	print_labels(r, set, false, out);
-	print_labels(r, set, true, out);
+	traces_print_labels(r, set, false, out);
+	traces_print_labels(r, set, true, out);
 	if (r->o->mean)
 		value = graph_mean(value, pprof_values(p, i)[0]);
 	for (uint32_t k = 0; k < stack->count && !rc; k++) {
@@ -103,8 +104,9 @@ static int print_sample(const struct report *r, size_t i, struct buf *out,
 				report_value_column(r, value, 10, out);
 			else
 				buf_printf(out, "%10s", "");
-			print_frame(r, r->nodes.of_lines.v[lines.first + n],
-				    n + 1 != lines.count, out);
+			traces_print_frame(r,
+					   r->nodes.of_lines.v[lines.first + n],
+					   n + 1 != lines.count, out);
 		}
 		rc = effort_meter(&r->o->effort, meter, 1, 0, err);
 	}

@@ -3,17 +3,17 @@
 
 #include "model/regex.h"
 #include "pprof/profile/measure.h"
+#include "pprof/report.h"
 #include "pprof/report_graph.h"
 #include "pprof/report_text.h"
-#include "pprof/report.h"
 
 static const char separator[] =
 	"----------------------------------------------------------+-------------\n";
 static const char legend[] =
 	"      flat  flat%   sum%        cum   cum%   calls calls% + context \t \t \n";
 
-static void print_edge(const struct report *r, const struct graph_edge *e,
-		       uint32_t other, int64_t cum, struct buf *out)
+static void tree_print_edge(const struct report *r, const struct graph_edge *e,
+			    uint32_t other, int64_t cum, struct buf *out)
 {
 	struct str name = r->nodes.v.v[other].text;
 
@@ -25,8 +25,8 @@ static void print_edge(const struct report *r, const struct graph_edge *e,
 	buf_str(out, e->inlined ? " (inline)\n" : "\n");
 }
 
-static void print_node(const struct report *r, const struct graph *g,
-		       uint32_t node, int64_t *sum, struct buf *out)
+static void tree_print_node(const struct report *r, const struct graph *g,
+			    uint32_t node, int64_t *sum, struct buf *out)
 {
 	const struct graph_node *n = &g->node[node];
 	struct str name = r->nodes.v.v[node].text;
@@ -38,7 +38,7 @@ static void print_node(const struct report *r, const struct graph *g,
 		const struct graph_edge *e =
 			&g->edges.v[g->lists.v[n->in.first + i]];
 
-		print_edge(r, e, e->from, cum, out);
+		tree_print_edge(r, e, e->from, cum, out);
 	}
 	report_weight_columns(r, flat, cum, sum, out);
 	buf_printf(out, "                | ");
@@ -48,7 +48,7 @@ static void print_node(const struct report *r, const struct graph *g,
 		const struct graph_edge *e =
 			&g->edges.v[g->lists.v[n->out.first + i]];
 
-		print_edge(r, e, e->to, cum, out);
+		tree_print_edge(r, e, e->to, cum, out);
 	}
 }
 
@@ -71,7 +71,7 @@ static int print_tree(struct report *r, const struct regex *symbol,
 
 		if (symbol && !regex_matches(symbol, r->nodes.v.v[node].text))
 			continue;
-		print_node(r, &g, node, &sum, out);
+		tree_print_node(r, &g, node, &sum, out);
 		(*matched)++;
 	}
 	if (g.shown.count)

@@ -65,7 +65,7 @@ static bool set_head_field(struct colgroup *g, const struct dictionary *d,
  * A sample took at least two bytes of its profile, and one for each value: a
  * damaged head must not make more of them.
  */
-static bool has_room(const struct colgroup *g, const uint32_t *lens)
+static bool colgroup_has_room(const struct colgroup *g, const uint32_t *lens)
 {
 	for (size_t i = 0; i < g->count; i++) {
 		if (g->rows[i].samples * (g->types + 2) > lens[i])
@@ -97,8 +97,9 @@ static int get_head(struct colgroup_coder *c, const struct dictionary *d,
 	}
 	if (head.bad || dec_left(&head))
 		return colgroup_damaged(err, "its head");
-	return has_room(g, q->lens) ? 0 :
-				      colgroup_damaged(err, "too many values");
+	return colgroup_has_room(g, q->lens) ?
+		       0 :
+		       colgroup_damaged(err, "too many values");
 }
 
 size_t colgroup_count_samples(const struct colgroup *g, size_t end)
@@ -128,7 +129,7 @@ static inline uint32_t other_key(struct keys *k)
 	return k->in.bad ? UINT32_MAX : k->top - (uint32_t)back - !back;
 }
 
-static bool get_keys(struct keys *k, uint32_t *out, size_t samples)
+static bool colgroup_get_keys(struct keys *k, uint32_t *out, size_t samples)
 {
 	uint32_t *next = &k->successors[k->count];
 	uint64_t run = dec_uvarint(&k->in);
@@ -188,7 +189,7 @@ static int get_all_keys(struct colgroup_coder *c, const struct dictionary *d,
 	for (size_t i = 0; i < q->end; i++) {
 		const struct row *row = &g->rows[i];
 
-		if (!get_keys(&k, g->keys.v + at, row->samples) ||
+		if (!colgroup_get_keys(&k, g->keys.v + at, row->samples) ||
 		    !has_depth(d, g->keys.v + at, row->samples, q->lens[i]))
 			return colgroup_damaged(err, "its keys");
 		at += row->samples;

@@ -2,8 +2,8 @@
 #include "pprof/rows/group_encode.h"
 
 #include "base/enc.h"
-#include "pprof/rows/group.h"
 #include "pprof/dictionary/section.h"
+#include "pprof/rows/group.h"
 
 /* A column of one number a row, as differences of an order. */
 static void put_column(struct buf *out, const int64_t *v, size_t n, int order)
@@ -63,8 +63,9 @@ static void put_head(const struct colgroup *g, struct buf *out)
  * Keys: how many are the likely ones (what followed the key before, when it
  * last stood there; else the next number), then one that is not.
  */
-static void put_keys(struct colgroup_coder *c, const struct dictionary *d,
-		     const struct colgroup *g, struct buf *out)
+static void colgroup_put_keys(struct colgroup_coder *c,
+			      const struct dictionary *d,
+			      const struct colgroup *g, struct buf *out)
 {
 	uint32_t *successors = colgroup_successors(c, d->keys.count);
 	const uint32_t *key = g->keys.v;
@@ -266,7 +267,7 @@ void colgroup_encode(struct colgroup_coder *c, const struct dictionary *d,
 	unsample_reset(&c->unsample, d);
 	put_head(g, &c->head);
 	section_put(c->zstd, level, buf_bytes(&c->head), out);
-	put_keys(c, d, g, &c->column);
+	colgroup_put_keys(c, d, g, &c->column);
 	section_put(c->zstd, level, buf_bytes(&c->column), out);
 	for (size_t t = 0; t < g->types;) {
 		size_t done = put_special(&w, t);

@@ -30,7 +30,7 @@ static struct pair sum_of(double a, double b)
 	return (struct pair){ s, (a - (s - t)) + (b - t) };
 }
 
-static struct pair product(struct pair a, struct pair b)
+static struct pair heap_unscale_multiply(struct pair a, struct pair b)
 {
 	double p = a.high * b.high;
 	double low = fma(a.high, b.high, -p);
@@ -38,7 +38,7 @@ static struct pair product(struct pair a, struct pair b)
 	return sum_of(p, low + (a.high * b.low + a.low * b.high));
 }
 
-static struct pair quotient(struct pair a, double b)
+static struct pair heap_unscale_divide(struct pair a, double b)
 {
 	double q = a.high / b;
 
@@ -60,7 +60,8 @@ static double exp_minus(double x)
 	struct pair sum = { 1, 0 };
 
 	for (int i = TERMS; i > 0; i--)
-		sum = plus_one(quotient(product(r, sum), i));
+		sum = plus_one(
+			heap_unscale_divide(heap_unscale_multiply(r, sum), i));
 	return ldexp(sum.high, -(int)k);
 }
 
@@ -129,26 +130,26 @@ const struct unsample_rate *unsample_learn(struct unsample *u, uint32_t set)
 	return r;
 }
 
-static int64_t truncated(double v)
+static int64_t heap_unscale_truncate(double v)
 {
 	return v > -BIG && v < BIG ? (int64_t)v : 0;
 }
 
 int64_t unsample_objects(const struct unsample_rate *r, int64_t c)
 {
-	return truncated((double)c * r->scale);
+	return heap_unscale_truncate((double)c * r->scale);
 }
 
 int64_t unsample_space(const struct unsample_rate *r, int64_t c)
 {
 	int64_t bytes = (int64_t)((uint64_t)c * (uint64_t)r->size);
 
-	return truncated((double)bytes * r->scale);
+	return heap_unscale_truncate((double)bytes * r->scale);
 }
 
 int64_t unsample_count(const struct unsample_rate *r, int64_t objects)
 {
-	int64_t c = truncated((double)objects / r->scale);
+	int64_t c = heap_unscale_truncate((double)objects / r->scale);
 
 	for (int64_t i = c; i <= c + 1; i++) {
 		if (unsample_objects(r, i) == objects)

@@ -15,6 +15,7 @@
  * The same bits must come out on every machine: exp() is our own, of IEEE
  * operations alone (fma() is one), compiled without contraction.
  *
+ * Ownership: keeps nothing.
  * Threads: one thread at a time.
  */
 #ifndef PPROF_ROWS_HEAP_UNSCALE_H

@@ -73,8 +73,8 @@ uint8_t *reencode_message_end(uint8_t *start, uint8_t *p)
 	return p + more;
 }
 
-static uint8_t *put_label(struct replay *r, uint8_t *p,
-			  const struct pprof_label *l)
+static uint8_t *reencode_put_label(struct replay *r, uint8_t *p,
+				   const struct pprof_label *l)
 {
 	uint8_t *start = p = reencode_message_begin(p, SAMPLE_LABEL);
 
@@ -182,11 +182,11 @@ static void write_sample(struct replay *r, size_t sample)
 	if (r->dialect != DIALECT_GO)
 		p = put_values(r, p, sample);
 	for (uint32_t i = 0; i < set.count; i++)
-		p = put_label(r, p, &r->d->labels.v[set.first + i]);
+		p = reencode_put_label(r, p, &r->d->labels.v[set.first + i]);
 	reencode_wrote(r, reencode_message_end(start, p));
 }
 
-static void write_samples(struct replay *r)
+static void reencode_write_samples(struct replay *r)
 {
 	for (size_t i = 0; i < r->row->samples && !reencode_is_full(r); i++)
 		write_sample(r, i);
@@ -202,7 +202,7 @@ static void write_op(struct replay *r, const struct shape_op *op)
 		reencode_value_type(r, op->field, op->operands);
 		break;
 	case PROFILE_SAMPLE:
-		write_samples(r);
+		reencode_write_samples(r);
 		break;
 	case PROFILE_MAPPING:
 		reencode_mappings(r);

@@ -94,8 +94,8 @@ void reencode_functions(struct replay *r)
 			       (uint32_t)r->written + 1);
 }
 
-static uint8_t *put_line(struct replay *r, uint8_t *p,
-			 const struct pprof_line *l)
+static uint8_t *reencode_put_line(struct replay *r, uint8_t *p,
+				  const struct pprof_line *l)
 {
 	struct numbering *n = &r->functions;
 	uint32_t id = n->ids[l->function];
@@ -133,7 +133,7 @@ void reencode_location(struct replay *r, uint32_t place, uint32_t id)
 		p = reencode_put_optional(p, LOCATION_MAPPING, mapping);
 	p = reencode_put_optional(p, LOCATION_ADDRESS, address);
 	for (uint32_t i = 0; i < l->lines.count; i++)
-		p = put_line(r, p, &line[i]);
+		p = reencode_put_line(r, p, &line[i]);
 	if (r->dialect == DIALECT_GO)
 		p = reencode_put_optional(p, LOCATION_MAPPING, mapping);
 	p = reencode_put_optional(p, LOCATION_FOLDED, l->folded);

@@ -67,7 +67,7 @@ struct span {
 	size_t first;
 };
 
-static struct span span_of(const struct colgroup *g, size_t begin)
+static struct span value_span_of(const struct colgroup *g, size_t begin)
 {
 	struct span s = { .g = g, .row = &g->rows[begin] };
 
@@ -152,8 +152,8 @@ static void pass_counts(struct unsampled *u, const struct span *span,
 }
 
 /* A count that changed, or that is met for the first time in the span. */
-static void estimate(struct unsampled *u, struct colgroup_estimate *e,
-		     uint32_t key, int64_t period)
+static void value_estimate(struct unsampled *u, struct colgroup_estimate *e,
+			   uint32_t key, int64_t period)
 {
 	const struct unsample_rate *rate =
 		unsample_rate(&u->c->unsample, key, period);
@@ -174,7 +174,7 @@ static void get_row(struct unsampled *u, const struct row *r,
 
 		if (more || !e->made || e->period != r->period) {
 			e->count = wrap_add(e->count, more);
-			estimate(u, e, keys[i], r->period);
+			value_estimate(u, e, keys[i], r->period);
 		}
 		objects[i] = wrap_add(e->objects, get_sparse(&u->objects));
 		space[i] = wrap_add(e->space, get_sparse(&u->space));
@@ -224,8 +224,9 @@ static size_t columns_of(enum column_model model)
 }
 
 /* A column is needed when it is wanted, or one that is made of it. */
-static bool is_needed(const struct plan *p, const struct colgroup_request *q,
-		      size_t t, size_t columns, size_t types)
+static bool value_is_needed(const struct plan *p,
+			    const struct colgroup_request *q, size_t t,
+			    size_t columns, size_t types)
 {
 	size_t next = t + columns;
 	bool wanted = !q->types || q->types[t] ||
@@ -249,8 +250,8 @@ static void make_plan(struct plan *p, const struct colgroup_request *q,
 	while (sections) {
 		size_t t = firsts[--sections];
 
-		p->needed[t] =
-			is_needed(p, q, t, columns_of(p->models[t]), types);
+		p->needed[t] = value_is_needed(p, q, t,
+					       columns_of(p->models[t]), types);
 	}
 }
 
@@ -260,7 +261,7 @@ static bool get_values(struct colgroup_coder *c, const struct dictionary *d,
 		       enum column_model model, struct colgroup *g, size_t t)
 {
 	struct dec in = dec_init(buf_bytes(&c->column));
-	struct span span = span_of(g, q->begin);
+	struct span span = value_span_of(g, q->begin);
 	int64_t *v = g->values.v + t * g->keys.count;
 
 	switch (model) {

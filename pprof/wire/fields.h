@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Field numbers of profile.proto (github.com/google/pprof/proto).
+ *
+ * Ownership: constants.
+ * Threads: none involved.
  */
 #ifndef PPROF_WIRE_FIELDS_H
 #define PPROF_WIRE_FIELDS_H

@@ -24,7 +24,7 @@ void idmap_fini(struct idmap *m)
 	*m = (struct idmap){ 0 };
 }
 
-static void add_pair(struct idmap *m, uint64_t id, size_t place)
+static void idmap_add_pair(struct idmap *m, uint64_t id, size_t place)
 {
 	*vec_add(&m->pairs) = (struct idmap_pair){
 		.id = id,
@@ -34,19 +34,19 @@ static void add_pair(struct idmap *m, uint64_t id, size_t place)
 }
 
 /* The first id out of sequence: write down those that were in it. */
-static void scatter(struct idmap *m)
+static void idmap_scatter(struct idmap *m)
 {
 	m->scattered = true;
 	for (size_t i = 0; i < m->count; i++)
-		add_pair(m, i + 1, i);
+		idmap_add_pair(m, i + 1, i);
 }
 
 void idmap_add(struct idmap *m, uint64_t id)
 {
 	if (!m->scattered && id != m->count + 1)
-		scatter(m);
+		idmap_scatter(m);
 	if (m->scattered)
-		add_pair(m, id, m->count);
+		idmap_add_pair(m, id, m->count);
 	m->count++;
 }
 

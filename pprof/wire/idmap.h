@@ -4,6 +4,7 @@
  * nothing at all for 1, 2, 3 …, an array for other dense ones, a sorted list
  * for the rest, so that memory follows the number of ids, not their size.
  *
+ * Ownership: idmap_fini() frees.
  * Threads: one thread at a time.
  */
 #ifndef PPROF_WIRE_IDMAP_H

@@ -17,7 +17,7 @@ uint64_t wire_varint_slow(struct wire *w)
 	return 0;
 }
 
-static struct bytes take(struct wire *w, uint64_t n)
+static struct bytes wire_take(struct wire *w, uint64_t n)
 {
 	struct bytes b = { .ptr = w->pos, .len = (size_t)n };
 
@@ -44,13 +44,13 @@ bool wire_next_slow(struct wire *w, struct wire_field *out)
 		out->value = wire_varint(w);
 		break;
 	case WIRE_64:
-		take(w, 8);
+		wire_take(w, 8);
 		break;
 	case WIRE_BYTES:
-		out->bytes = take(w, wire_varint(w));
+		out->bytes = wire_take(w, wire_varint(w));
 		break;
 	case WIRE_32:
-		take(w, 4);
+		wire_take(w, 4);
 		break;
 	default:
 		w->bad = true;

@@ -6,6 +6,7 @@
  *
  * Errors are sticky: after one, every read gives zero and `bad` stays set.
  *
+ * Ownership: borrows the input, which must outlive it.
  * Threads: plain values.
  */
 #ifndef PPROF_WIRE_WIRE_H

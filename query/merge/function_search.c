@@ -27,8 +27,8 @@ void function_search_fini(struct function_search *f)
 	regex_free(f->name);
 }
 
-static int query_merge_account(struct function_search *f,
-			       const struct querier *q, struct err *err)
+static int search_account(struct function_search *f, const struct querier *q,
+			  struct err *err)
 {
 	int64_t now = (int64_t)(columns_find_memory(f->find) +
 				decoder_memory(f->decoder) +
@@ -41,7 +41,7 @@ static int query_merge_account(struct function_search *f,
 	return query_take(f->work, more, err);
 }
 
-static int spend(void *ctx, size_t bytes, struct err *err)
+static int search_spend(void *ctx, size_t bytes, struct err *err)
 {
 	struct function_search *f = ctx;
 	int rc = query_take(f->work, (int64_t)bytes, err);
@@ -58,7 +58,7 @@ static int look_inside(struct function_search *f, struct querier *q,
 	struct pprof *p = NULL;
 	int rc;
 
-	querier_on_spend(q, spend, f);
+	querier_on_spend(q, search_spend, f);
 	rc = querier_fetch(q, series, ms, &f->fetched, err);
 	if (!rc)
 		rc = bounded_decode(f->decoder, f->work->memory,
@@ -91,5 +91,5 @@ int function_search_look(struct function_search *f, struct querier *q,
 		f->unread++;
 		rc = 0;
 	}
-	return rc ? rc : query_merge_account(f, q, err);
+	return rc ? rc : search_account(f, q, err);
 }

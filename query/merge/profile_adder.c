@@ -62,8 +62,8 @@ static int query_merge_leave_out(struct query_merge *g, int rc,
  * A profile added up as it is stored. ERR_UNSUPPORTED: it has to be read as a
  * profile; what was added up is then merged first.
  */
-static int add_row(struct query_merge *g, const struct query_profile *x,
-		   struct err *err)
+static int profile_adder_add_row(struct query_merge *g,
+				 const struct query_profile *x, struct err *err)
 {
 	struct querier_row r = { 0 };
 	struct err why;
@@ -88,7 +88,7 @@ int query_add_profile(struct query_merge *g, const struct query_profile *x,
 {
 	struct pprof *p;
 	struct err why;
-	int rc = x->ops ? add_row(g, x, err) : ERR_UNSUPPORTED;
+	int rc = x->ops ? profile_adder_add_row(g, x, err) : ERR_UNSUPPORTED;
 
 	if (rc != ERR_UNSUPPORTED)
 		return rc;

@@ -6,9 +6,9 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "pprof/columns_sum.h"
-#include "query/work/absence.h"
 #include "query/merge/profile_adder.h"
 #include "query/merge/row_run.h"
+#include "query/work/absence.h"
 
 void query_merge_init(struct query_merge *g, struct tsdb *db,
 		      struct query_work *work,
@@ -152,7 +152,7 @@ int query_merge_subtract(struct query_merge *base, struct merge *both,
 	return rc ? rc : merge_diff(both, *p, minus, o, p, err);
 }
 
-static int spend(void *ctx, size_t bytes, struct err *err)
+static int query_merge_spend(void *ctx, size_t bytes, struct err *err)
 {
 	struct query_merge *g = ctx;
 	int rc = query_check_deadline(g->work, err);
@@ -165,7 +165,7 @@ static int spend(void *ctx, size_t bytes, struct err *err)
 
 struct effort query_merge_effort(struct query_merge *g)
 {
-	return (struct effort){ .spend = spend, .ctx = g };
+	return (struct effort){ .spend = query_merge_spend, .ctx = g };
 }
 
 size_t query_merge_warnings(const struct query_merge *g, struct arena *arena,

@@ -110,8 +110,8 @@ static struct timeline_group *find_group(struct timeline *t,
 	return &t->groups.v[t->groups.count - 1];
 }
 
-static uint32_t add_line(struct timeline *t, struct timeline_group *g,
-			 struct str name, enum value_kind kind)
+static uint32_t timeline_add_line(struct timeline *t, struct timeline_group *g,
+				  struct str name, enum value_kind kind)
 {
 	size_t n = t->points;
 
@@ -142,7 +142,7 @@ static uint32_t find_line(struct timeline *t, struct timeline_group *g,
 	while (i < g->lines.count && !str_eq(g->lines.v[i].name, name))
 		i++;
 	if (i == g->lines.count)
-		i = add_line(t, g, name, kind);
+		i = timeline_add_line(t, g, name, kind);
 	buf_fini(&text);
 	return i;
 }
@@ -172,8 +172,9 @@ static int find_lines(struct timeline *t, struct timeline_group *g,
 }
 
 /* Whether a counter fell: the program was started anew. */
-static bool restarted(const struct timeline *t, const struct timeline_group *g,
-		      const int64_t *now)
+static bool timeline_has_restarted(const struct timeline *t,
+				   const struct timeline_group *g,
+				   const int64_t *now)
 {
 	for (size_t k = 0; k < t->places.count; k++) {
 		const struct timeline_line *l = &g->lines.v[t->places.v[k]];
@@ -184,8 +185,8 @@ static bool restarted(const struct timeline *t, const struct timeline_group *g,
 	return false;
 }
 
-static void add_value(struct timeline_line *l, size_t at, int64_t now,
-		      int64_t duration_ns, bool anew)
+static void timeline_add_value(struct timeline_line *l, size_t at, int64_t now,
+			       int64_t duration_ns, bool anew)
 {
 	double v = (double)now;
 
@@ -219,11 +220,11 @@ static int add_rows(struct timeline *t, struct timeline_group *g,
 			break;
 		typeset = row->typeset;
 		assert(g->lines.v || !t->places.count);
-		anew = restarted(t, g, now);
+		anew = timeline_has_restarted(t, g, now);
 		for (size_t k = 0; k < t->places.count; k++)
-			add_value(&g->lines.v[t->places.v[k]],
-				  step_of(t, row->ms), now[k], row->duration_ns,
-				  anew);
+			timeline_add_value(&g->lines.v[t->places.v[k]],
+					   step_of(t, row->ms), now[k],
+					   row->duration_ns, anew);
 	}
 	return rc;
 }
@@ -275,8 +276,8 @@ int timeline_add(struct timeline *t, struct labels *labels,
 	return rc;
 }
 
-static void write_line(const struct timeline *t, const struct timeline_line *l,
-		       struct json *j)
+static void timeline_write_line(const struct timeline *t,
+				const struct timeline_line *l, struct json *j)
 {
 	json_key_str(j, l->name);
 	json_begin(j, '[');
@@ -305,7 +306,7 @@ static void write_group(const struct timeline *t,
 	json_key(j, "totals");
 	json_begin(j, '{');
 	for (size_t i = 0; i < g->lines.count; i++)
-		write_line(t, &g->lines.v[i], j);
+		timeline_write_line(t, &g->lines.v[i], j);
 	json_end(j, '}');
 	json_key(j, "kinds");
 	json_begin(j, '{');
@@ -317,7 +318,7 @@ static void write_group(const struct timeline *t,
 	json_end(j, '}');
 }
 
-static int by_labels(const void *a, const void *b)
+static int timeline_by_labels(const void *a, const void *b)
 {
 	const struct labels *x = ((const struct timeline_group *)a)->labels;
 	const struct labels *y = ((const struct timeline_group *)b)->labels;
@@ -331,7 +332,7 @@ void timeline_json(struct timeline *t, struct json *j)
 {
 	if (t->groups.count)
 		qsort(t->groups.v, t->groups.count, sizeof(*t->groups.v),
-		      by_labels);
+		      timeline_by_labels);
 	json_begin(j, '[');
 	for (size_t i = 0; i < t->groups.count; i++)
 		write_group(t, &t->groups.v[i], j);

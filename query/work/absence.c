@@ -17,7 +17,7 @@ struct search {
 	struct string_set types;
 };
 
-static void look_at(void *ctx, struct str value)
+static void absence_look_at(void *ctx, struct str value)
 {
 	struct search *s = ctx;
 
@@ -39,7 +39,7 @@ static void add_types(struct string_set *t, struct buf *out)
 		buf_str(out, ", …");
 }
 
-static const char *sign(enum matcher_op op)
+static const char *absence_sign_of(enum matcher_op op)
 {
 	static const char *const signs[] = {
 		[MATCH_EQ] = "=",
@@ -59,7 +59,7 @@ static bool is_unmatched(struct querier *q, const struct query_work *w,
 
 	if (matcher_matches(m, str_of("")))
 		return false; /* series without the label fulfil it */
-	querier_texts(q, m->name, INT64_MIN, INT64_MAX, look_at, &s);
+	querier_texts(q, m->name, INT64_MIN, INT64_MAX, absence_look_at, &s);
 	if (s.found) {
 		string_set_fini(&s.types);
 		return false;
@@ -71,7 +71,8 @@ static bool is_unmatched(struct querier *q, const struct query_work *w,
 		buf_str(out, "nothing is stored yet");
 	} else if (s.any) {
 		buf_printf(out, "no series has %.*s%s\"%.*s\"",
-			   STR_ARG(m->name), sign(m->op), STR_ARG(m->value));
+			   STR_ARG(m->name), absence_sign_of(m->op),
+			   STR_ARG(m->value));
 	} else {
 		buf_printf(out, "no series has a label \"%.*s\"",
 			   STR_ARG(m->name));

@@ -2,6 +2,9 @@
 /*
  * Absence: why a selector has found nothing. Most often a type or a label is
  * misspelt, which "not found" alone does not tell.
+ *
+ * Ownership: keeps nothing.
+ * Threads: one thread a query.
  */
 #ifndef QUERY_WORK_ABSENCE_H
 #define QUERY_WORK_ABSENCE_H

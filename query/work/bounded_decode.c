@@ -8,8 +8,8 @@
  * generously, so that it is decoded once; but a large profile with what there
  * is.
  */
-static int reserve(struct decoder *d, struct budget *memory, size_t len,
-		   int64_t *taken, struct err *err)
+static int bounded_decode_reserve(struct decoder *d, struct budget *memory,
+				  size_t len, int64_t *taken, struct err *err)
 {
 	static const int times[] = { 6, 4, 3 };
 	int64_t have = (int64_t)decoder_memory(d);
@@ -32,7 +32,7 @@ int bounded_decode(struct decoder *d, struct budget *memory, struct bytes raw,
 	/* More when that was not enough. */
 	for (; rc == ERR_LIMIT; len *= 4) {
 		int64_t taken;
-		int over = reserve(d, memory, len, &taken, err);
+		int over = bounded_decode_reserve(d, memory, len, &taken, err);
 
 		if (over)
 			return over;

@@ -2,6 +2,7 @@
 /*
  * Decoding within what is left of all queries' memory.
  *
+ * Ownership: the profile belongs to the decoder.
  * Threads: one thread a decoder.
  */
 #ifndef QUERY_WORK_BOUNDED_DECODE_H

@@ -41,8 +41,9 @@ static bool parse_seconds(struct str s, int64_t *ms)
 	return true;
 }
 
-static int parse_time(const struct params *p, const char *name, struct str s,
-		      bool in_ms, int64_t *out, struct err *err)
+static int params_parse_time(const struct params *p, const char *name,
+			     struct str s, bool in_ms, int64_t *out,
+			     struct err *err)
 {
 	int rc;
 
@@ -58,9 +59,9 @@ int params_time(const struct params *p, const struct time_param *t,
 	struct str s;
 
 	if (params_find(p, t->ms_name, &s) && s.len)
-		return parse_time(p, t->ms_name, s, true, out, err);
+		return params_parse_time(p, t->ms_name, s, true, out, err);
 	if (t->s_name && params_find(p, t->s_name, &s) && s.len)
-		return parse_time(p, t->s_name, s, false, out, err);
+		return params_parse_time(p, t->s_name, s, false, out, err);
 	if (t->fallback == TIME_REQUIRED)
 		return err_set(err, ERR_INVALID, "parameter \"%s\" is missing",
 			       t->ms_name);

@@ -58,7 +58,7 @@ static int parse_match(const struct params *p, const char *name,
 	return 0;
 }
 
-static int64_t saturate(int64_t a, int64_t b)
+static int64_t spec_saturate(int64_t a, int64_t b)
 {
 	int64_t sum;
 
@@ -68,13 +68,13 @@ static int64_t saturate(int64_t a, int64_t b)
 }
 
 /* Where a single profile is looked for. */
-static void window(struct query_spec *s)
+static void spec_set_window(struct query_spec *s)
 {
 	bool earlier = s->match == MATCH_BEFORE || s->match == MATCH_NEAREST;
 	bool later = s->match == MATCH_AFTER || s->match == MATCH_NEAREST;
 
-	s->from = earlier ? saturate(s->time, -SEARCH_MS) : s->time;
-	s->to = later ? saturate(s->time, SEARCH_MS) : s->time;
+	s->from = earlier ? spec_saturate(s->time, -SEARCH_MS) : s->time;
+	s->to = later ? spec_saturate(s->time, SEARCH_MS) : s->time;
 }
 
 void query_spec_at(struct query_spec *s, int64_t ms)
@@ -82,7 +82,7 @@ void query_spec_at(struct query_spec *s, int64_t ms)
 	s->merged = false;
 	s->match = MATCH_NEAREST;
 	s->time = ms;
-	window(s);
+	spec_set_window(s);
 }
 
 /* A from and a to without a time mean many profiles. */
@@ -123,7 +123,7 @@ static int parse_single(struct query_spec *s, const struct params *p,
 	if (!rc)
 		rc = parse_match(p, n->match, &s->match, err);
 	if (!rc)
-		window(s);
+		spec_set_window(s);
 	return rc;
 }
 
@@ -160,7 +160,7 @@ void query_spec_fini(struct query_spec *s)
 	selector_fini(&s->selector);
 }
 
-static int64_t distance(const struct query_spec *s, int64_t ms)
+static int64_t spec_distance_between(const struct query_spec *s, int64_t ms)
 {
 	return llabs(ms - s->time);
 }
@@ -176,7 +176,8 @@ static int nearest_of(const struct query_spec *s, struct querier *q,
 		return rc;
 	*found = t.ms[0];
 	for (size_t i = 1; i < t.count; i++) {
-		if (distance(s, t.ms[i]) < distance(s, *found))
+		if (spec_distance_between(s, t.ms[i]) <
+		    spec_distance_between(s, *found))
 			*found = t.ms[i];
 	}
 	return 1;
@@ -198,8 +199,9 @@ int query_nearest(const struct query_spec *s, const struct query_work *w,
 			rc = nearest_of(s, q, i, &found, err);
 		if (rc < 0)
 			return rc;
-		if (rc && (best < 0 || distance(s, found) < best)) {
-			best = distance(s, found);
+		if (rc &&
+		    (best < 0 || spec_distance_between(s, found) < best)) {
+			best = spec_distance_between(s, found);
 			*series = i;
 			*ms = found;
 		}

@@ -6,7 +6,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-static bool same_text(const void *ctx, uint32_t number, const void *key)
+static bool string_set_same_text(const void *ctx, uint32_t number,
+				 const void *key)
 {
 	const struct string_set *t = ctx;
 
@@ -15,9 +16,10 @@ static bool same_text(const void *ctx, uint32_t number, const void *key)
 
 bool string_set_add(struct string_set *t, struct str s)
 {
-	uint64_t hash = hash64(bytes_of(s));
+	uint64_t hash = hash_bytes(bytes_of(s));
 
-	if (table_find(&t->index, hash, same_text, t, &s) != TABLE_NONE)
+	if (table_find(&t->index, hash, string_set_same_text, t, &s) !=
+	    TABLE_NONE)
 		return false;
 	t->v = mem_grow(t->v, t->count, &t->cap, sizeof(*t->v));
 	table_add(&t->index, hash, (uint32_t)t->count);
@@ -25,7 +27,7 @@ bool string_set_add(struct string_set *t, struct str s)
 	return true;
 }
 
-static int by_text(const void *a, const void *b)
+static int string_set_by_text(const void *a, const void *b)
 {
 	return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
@@ -33,7 +35,7 @@ static int by_text(const void *a, const void *b)
 void string_set_sort(struct string_set *t)
 {
 	if (t->count)
-		qsort(t->v, t->count, sizeof(*t->v), by_text);
+		qsort(t->v, t->count, sizeof(*t->v), string_set_by_text);
 }
 
 size_t string_set_memory(const struct string_set *t)

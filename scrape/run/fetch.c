@@ -24,7 +24,8 @@ struct fetch {
 };
 
 /* Changes are told, with the labels that the target goes by elsewhere. */
-static void tell(const struct fetch *j, bool was_down, const struct err *why)
+static void fetch_log(const struct fetch *j, bool was_down,
+		      const struct err *why)
 {
 	struct scraper *s = j->scraper;
 	struct buf labels = { 0 };
@@ -62,10 +63,10 @@ static void set_health(struct fetch *j, int rc, int64_t took,
 	t->last_bytes = j->body.len;
 	pthread_mutex_unlock(&s->mu);
 	histogram_observe(s->metrics.duration, took);
-	tell(j, was == TARGET_DOWN, rc ? err : NULL);
+	fetch_log(j, was == TARGET_DOWN, rc ? err : NULL);
 }
 
-static int store(struct fetch *j, unsigned worker, struct err *err)
+static int fetch_store(struct fetch *j, unsigned worker, struct err *err)
 {
 	struct scraper *s = j->scraper;
 	struct bytes body = buf_bytes(&j->body);
@@ -98,7 +99,7 @@ static int read_index(struct fetch *j, struct err *err)
 	return rc;
 }
 
-static void finish(void *arg, unsigned worker)
+static void fetch_finish(void *arg, unsigned worker)
 {
 	struct fetch *j = arg;
 	struct scraper *s = j->scraper;
@@ -109,7 +110,7 @@ static void finish(void *arg, unsigned worker)
 
 	if (!rc)
 		rc = t->spec.is_index ? read_index(j, &err) :
-					store(j, worker, &err);
+					fetch_store(j, worker, &err);
 
 	took = clock_mono_ns() - j->started_ns;
 	metric_add(rc ? s->metrics.failed : s->metrics.ok, 1);
@@ -129,7 +130,7 @@ static void finish(void *arg, unsigned worker)
 	target_unref(t);
 }
 
-static void answered(void *ctx, struct http_response *r)
+static void fetch_on_answer(void *ctx, struct http_response *r)
 {
 	struct fetch *j = ctx;
 
@@ -140,8 +141,8 @@ static void answered(void *ctx, struct http_response *r)
 		r->share = (struct intake_share){ 0 };
 	}
 	/* A full queue is no reason to lose a profile. */
-	if (pool_submit(j->scraper->workers, NULL, finish, j, NULL))
-		finish(j, SCRAPE_WORKERS);
+	if (pool_submit(j->scraper->workers, NULL, fetch_finish, j, NULL))
+		fetch_finish(j, SCRAPE_WORKERS);
 }
 
 /* ask: NULL when it is due. */
@@ -159,7 +160,7 @@ void fetch_start(struct scraper *s, struct target *t, int64_t due_ms,
 				  .timeout_ms = ask ? ask->timeout_ms :
 						      t->spec.timeout_ms,
 				  .user_agent = s->o.user_agent,
-				  .done = answered,
+				  .done = fetch_on_answer,
 				  .ctx = j };
 
 	snprintf(timeout, sizeof(timeout),

@@ -78,7 +78,8 @@ static struct target *find_target(struct scraper *s,
 }
 
 /* Put it at the end of the list: an ask has a reference of the scraper's. */
-static int submit(struct scraper *s, struct scrape_request *a, struct err *err)
+static int on_demand_submit(struct scraper *s, struct scrape_request *a,
+			    struct err *err)
 {
 	struct scrape_request **at;
 	int rc = 0;
@@ -115,7 +116,7 @@ int scrape_now(struct scraper *s, const struct scrape_now_options *w,
 			count);
 	}
 	a = scrape_request_new(t, w->seconds);
-	rc = submit(s, a, err);
+	rc = on_demand_submit(s, a, err);
 	if (!rc) {
 		http_wake(s->client);
 		rc = scrape_request_wait(a, w->deadline_ns, ms, err);

@@ -51,7 +51,7 @@ static void set_due(struct scraper *s, struct target *t, int64_t due_ms)
  * After the clock was set back everything is due too late: judge all anew,
  * else nobody is scraped until the old times come round.
  */
-static void reschedule(struct scraper *s, int64_t now)
+static void schedule_reschedule(struct scraper *s, int64_t now)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		struct target *t = s->heap[i];
@@ -128,7 +128,7 @@ static bool is_stale(struct scraper *s)
 
 /* The loop. */
 
-static bool begin(struct scraper *s, struct target *t, int64_t next)
+static bool schedule_begin(struct scraper *s, struct target *t, int64_t next)
 {
 	bool free;
 
@@ -153,13 +153,13 @@ static int64_t start_due(struct scraper *s)
 			target_next_due(t->hash, t->spec.interval_ms, now);
 
 		if (due > next) {
-			reschedule(s, now);
+			schedule_reschedule(s, now);
 			continue;
 		}
 		if (due > now)
 			return due - now;
 		t->due_ms = next;
-		if (begin(s, t, next))
+		if (schedule_begin(s, t, next))
 			fetch_start(s, t, due, NULL);
 		else
 			metric_add(s->metrics.skipped, 1);

@@ -14,7 +14,7 @@
 
 #define QUEUE_MAX 65536 /* bodies that wait for a worker */
 
-static void register_metrics(struct scraper *s)
+static void scrape_register_metrics(struct scraper *s)
 {
 	struct metrics *m = s->o.metrics;
 	static const char name[] = "everprof_target_scrapes_total";
@@ -97,7 +97,7 @@ int scrape_start(const struct scrape_options *o, struct scraper **out,
 	pthread_mutex_init(&s->showing, NULL);
 	pthread_mutex_init(&s->mu, NULL);
 	pthread_mutex_init(&s->giant, NULL);
-	register_metrics(s);
+	scrape_register_metrics(s);
 	type_cost_init(s);
 	rc = http_client_new(&s->client, err);
 	if (rc) {

@@ -4,6 +4,9 @@
  * scrape, jobs.c makes the targets, finding.c has them made anew when their
  * indexes name other types, wish.c takes those wanted now, health.c counts for
  * alerts, cost.c says what it took, scrape.c starts and stops it all.
+ *
+ * Ownership: scrape_free() frees; pools own their targets.
+ * Threads: see struct scraper: which lock guards what.
  */
 #ifndef SCRAPE_RUN_SCRAPER_H
 #define SCRAPE_RUN_SCRAPER_H

@@ -55,7 +55,7 @@ static void tell_refusal(struct scraper *s, const struct scrape_pool *p,
 }
 
 /* Exchange the job's targets for those that there are now. */
-static void renew(struct scraper *s, struct scrape_pool *p)
+static void target_pools_renew(struct scraper *s, struct scrape_pool *p)
 {
 	struct target_set *old = p->set;
 	struct target_set *set = make_set(p);
@@ -112,7 +112,7 @@ void scrape_apply(struct scraper *s, const struct scrape_configs *configs)
 		}
 		p->config = c;
 		use_client(p, &c->http);
-		renew(s, p);
+		target_pools_renew(s, p);
 		pools[i] = p;
 	}
 	install_pools(s, pools, configs->count);
@@ -130,7 +130,7 @@ void scrape_update(struct scraper *s, struct str job,
 	if (p) {
 		target_groups_list_fini(&p->discovered);
 		target_groups_share(&p->discovered, groups);
-		renew(s, p);
+		target_pools_renew(s, p);
 	}
 	pthread_mutex_unlock(&s->making);
 	http_wake(s->client);
@@ -142,7 +142,7 @@ void target_pools_regroup(struct scraper *s)
 		struct scrape_pool *p = s->pools[i];
 
 		if (p->config->auto_profiles)
-			renew(s, p);
+			target_pools_renew(s, p);
 	}
 }
 

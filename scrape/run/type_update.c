@@ -39,7 +39,7 @@ static struct type_update *take_all(struct scraper *s)
 	return all;
 }
 
-static void drop(struct type_update *f)
+static void type_update_drop(struct type_update *f)
 {
 	target_unref(f->index);
 	profile_list_unref(f->types);
@@ -47,7 +47,7 @@ static void drop(struct type_update *f)
 }
 
 /* Whether it is news. */
-static bool learn(struct type_update *f)
+static bool type_update_learn(struct type_update *f)
 {
 	struct profile_list *was = f->index->found;
 
@@ -58,7 +58,7 @@ static bool learn(struct type_update *f)
 	return true;
 }
 
-static void regroup(void *scraper, unsigned worker UNUSED)
+static void type_update_regroup(void *scraper, unsigned worker UNUSED)
 {
 	struct scraper *s = scraper;
 	bool news = false;
@@ -68,8 +68,8 @@ static void regroup(void *scraper, unsigned worker UNUSED)
 	pthread_mutex_lock(&s->making);
 	for (f = take_all(s); f; f = next) {
 		next = f->next;
-		news |= learn(f);
-		drop(f);
+		news |= type_update_learn(f);
+		type_update_drop(f);
 	}
 	if (news)
 		target_pools_regroup(s);
@@ -93,7 +93,7 @@ int64_t type_update_start(struct scraper *s)
 	if (wait > 0)
 		return wait;
 	/* A full queue: next time. */
-	if (!pool_submit(s->workers, NULL, regroup, s, &err))
+	if (!pool_submit(s->workers, NULL, type_update_regroup, s, &err))
 		s->regrouped_ns = now;
 	return PAUSE_MS;
 }
@@ -104,6 +104,6 @@ void type_update_free(struct scraper *s)
 
 	for (struct type_update *f = s->findings; f; f = next) {
 		next = f->next;
-		drop(f);
+		type_update_drop(f);
 	}
 }

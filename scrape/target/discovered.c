@@ -22,7 +22,8 @@
 #define INDEX_PATH   "/debug/pprof/"
 #define TARGET_INDEX "index" /* __name__ of the page */
 
-static void add(struct label_list *l, const char *name, struct str value)
+static void discovered_add(struct label_list *l, const char *name,
+			   struct str value)
 {
 	l->v[l->count++] = (struct label){ str_of(name), value };
 }
@@ -51,15 +52,17 @@ static void make_type(const struct scrape_config *c,
 		      struct label_list *out)
 {
 	out->v = arena_array(a, struct label, 4);
-	add(out, LABEL_NAME, arena_str(a, p->name));
-	add(out, PATH,
-	    str_of(arena_printf(a, "%.*s%.*s", STR_ARG(c->path_prefix),
-				STR_ARG(p->path))));
+	discovered_add(out, LABEL_NAME, arena_str(a, p->name));
+	discovered_add(
+		out, PATH,
+		str_of(arena_printf(a, "%.*s%.*s", STR_ARG(c->path_prefix),
+				    STR_ARG(p->path))));
 	if (p->interval_ms)
-		add(out, INTERVAL, duration_text(a, p->interval_ms));
+		discovered_add(out, INTERVAL, duration_text(a, p->interval_ms));
 	if (p->seconds)
-		add(out, PARAM SECONDS,
-		    str_of(arena_printf(a, "%lld", (long long)p->seconds)));
+		discovered_add(
+			out, PARAM SECONDS,
+			str_of(arena_printf(a, "%lld", (long long)p->seconds)));
 }
 
 void job_labels_make(const struct scrape_config *c, struct arena *a,
@@ -73,10 +76,12 @@ void job_labels_make(const struct scrape_config *c, struct arena *a,
 	*out = (struct job_labels){ .max_body =
 					    (size_t)c->common.body_size_limit };
 	out->defaults.v = arena_array(a, struct label, 4);
-	add(&out->defaults, "job", arena_str(a, c->job_name));
-	add(&out->defaults, SCHEME, arena_str(a, c->scheme));
-	add(&out->defaults, INTERVAL, duration_text(a, c->common.interval_ms));
-	add(&out->defaults, TIMEOUT, duration_text(a, c->common.timeout_ms));
+	discovered_add(&out->defaults, "job", arena_str(a, c->job_name));
+	discovered_add(&out->defaults, SCHEME, arena_str(a, c->scheme));
+	discovered_add(&out->defaults, INTERVAL,
+		       duration_text(a, c->common.interval_ms));
+	discovered_add(&out->defaults, TIMEOUT,
+		       duration_text(a, c->common.timeout_ms));
 	copy_params(c, a, out);
 	out->type_room = c->profile_count + 1;
 	out->has_index = c->auto_profiles;
@@ -90,7 +95,7 @@ void job_labels_make(const struct scrape_config *c, struct arena *a,
 	}
 }
 
-static void make_room(struct job_labels *job, struct arena *a)
+static void discovered_make_room(struct job_labels *job, struct arena *a)
 {
 	struct label_list *old = job->types;
 
@@ -103,7 +108,7 @@ static void make_room(struct job_labels *job, struct arena *a)
 
 static uint64_t type_hash(struct str name)
 {
-	return hash64(bytes_of(name));
+	return hash_bytes(bytes_of(name));
 }
 
 static bool same_type(const void *ctx, uint32_t number, const void *name)
@@ -128,7 +133,7 @@ size_t job_labels_type(struct job_labels *job, const struct scrape_config *c,
 		       &type->name);
 	if (n != TABLE_NONE)
 		return n;
-	make_room(job, a);
+	discovered_make_room(job, a);
 	p.path =
 		str_of(arena_printf(a, INDEX_PATH "%.*s", STR_ARG(type->path)));
 	make_type(c, &p, a, &job->types[job->type_count]);

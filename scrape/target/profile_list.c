@@ -30,7 +30,7 @@ static bool is_below(struct str path)
 	return true;
 }
 
-static bool has(const struct profile_list *t, struct str name)
+static bool profile_list_has_type(const struct profile_list *t, struct str name)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		if (str_eq(t->v[i].name, name))
@@ -39,12 +39,13 @@ static bool has(const struct profile_list *t, struct str name)
 	return false;
 }
 
-static int add(struct profile_list *t, struct str path, struct err *err)
+static int profile_list_add(struct profile_list *t, struct str path,
+			    struct err *err)
 {
 	struct str name = url_unescape_path(path, &t->arena);
 
 	if (!is_profile(name) || !str_is_utf8(name) ||
-	    memchr(name.ptr, 0, name.len) || has(t, name))
+	    memchr(name.ptr, 0, name.len) || profile_list_has_type(t, name))
 		return 0;
 	if (t->count == TYPE_INDEX_MAX)
 		return err_set(err, ERR_INVALID,
@@ -95,7 +96,7 @@ int profile_list_parse(struct bytes page, struct profile_list **out,
 
 	atomic_init(&t->refs, 1);
 	while (!rc && (path = next_link(&rest)).len)
-		rc = add(t, path, err);
+		rc = profile_list_add(t, path, err);
 	if (!rc && !t->count)
 		rc = err_set(
 			err, ERR_INVALID,

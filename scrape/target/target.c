@@ -19,7 +19,7 @@ uint64_t target_spec_hash(const struct target_spec *s)
 
 	buf_add(&key, s->labels->data, s->labels->len);
 	buf_str(&key, s->url);
-	hash = hash64(buf_bytes(&key));
+	hash = hash_bytes(buf_bytes(&key));
 	buf_fini(&key);
 	return hash;
 }

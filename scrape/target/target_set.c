@@ -37,7 +37,8 @@ static bool same_spec(const void *ctx, uint32_t number, const void *key)
 	return target_spec_eq(&s->v[number].target->spec, key);
 }
 
-static bool same_labels(const void *ctx, uint32_t number, const void *key)
+static bool target_set_same_labels(const void *ctx, uint32_t number,
+				   const void *key)
 {
 	const struct target_set *s = ctx;
 	const struct labels *ls = key;
@@ -53,9 +54,9 @@ static bool same_page(const void *ctx, uint32_t number, const void *url)
 	return !strcmp(s->v[number].target->spec.url, url);
 }
 
-static uint64_t hash_of(const char *text)
+static uint64_t target_set_hash_of(const char *text)
 {
-	return hash64(bytes_of(str_of(text)));
+	return hash_bytes(bytes_of(str_of(text)));
 }
 
 static void index_before(struct making *m)
@@ -70,7 +71,8 @@ static void index_before(struct making *m)
 			continue;
 		table_add(&m->known, t->hash, (uint32_t)i);
 		if (t->found)
-			table_add(&m->pages, hash_of(t->spec.url), (uint32_t)i);
+			table_add(&m->pages, target_set_hash_of(t->spec.url),
+				  (uint32_t)i);
 	}
 }
 
@@ -88,7 +90,8 @@ static char *too_long(const char *limit, int64_t max, struct str name,
 }
 
 /* Why the job's limits refuse the target, or NULL. */
-static char *refusal(const struct scrape_config *c, const struct labels *ls)
+static char *target_set_describe_refusal(const struct scrape_config *c,
+					 const struct labels *ls)
 {
 	struct labels_iter it = labels_iter(ls);
 	struct label l;
@@ -119,21 +122,22 @@ static struct profile_list *found_before(const struct making *m,
 	uint32_t n = TABLE_NONE;
 
 	if (spec->is_index && m->before)
-		n = table_find(&m->pages, hash_of(spec->url), same_page,
-			       m->before, spec->url);
+		n = table_find(&m->pages, target_set_hash_of(spec->url),
+			       same_page, m->before, spec->url);
 	return n == TABLE_NONE ?
 		       NULL :
 		       profile_list_ref(m->before->v[n].target->found);
 }
 
 /* The target with that spec: the one that was there, or a new one. */
-static struct target *take_target(struct making *m, struct target_spec *spec)
+static struct target *target_set_take_target(struct making *m,
+					     struct target_spec *spec)
 {
 	uint64_t hash;
 	uint32_t n = TABLE_NONE;
 	struct target *t;
 	struct profile_list *found;
-	char *why = refusal(m->config, spec->labels);
+	char *why = target_set_describe_refusal(m->config, spec->labels);
 	bool keep;
 
 	spec->client = http_config_ref(m->client);
@@ -166,7 +170,8 @@ static bool keeps_dropped(struct making *m, const char *why)
 }
 
 /* why: a constant, or the set's. */
-static void drop(struct making *m, struct target_entry e, const char *why)
+static void target_set_drop(struct making *m, struct target_entry e,
+			    const char *why)
 {
 	if (!keeps_dropped(m, why))
 		return;
@@ -184,21 +189,22 @@ static void drop_faulty(struct making *m, struct target_entry e,
 }
 
 /* The target, or NULL: it is dropped. */
-static const struct target *keep(struct making *m, struct target_entry e,
-				 struct target_spec *spec)
+static const struct target *target_set_keep(struct making *m,
+					    struct target_entry e,
+					    struct target_spec *spec)
 {
 	struct target_set *s = m->set;
 	uint64_t hash = spec->labels->hash;
 
-	if (table_find(&m->seen, hash, same_labels, s, spec->labels) !=
-	    TABLE_NONE) {
+	if (table_find(&m->seen, hash, target_set_same_labels, s,
+		       spec->labels) != TABLE_NONE) {
 		target_spec_fini(spec);
-		drop(m, e, "another target has the same labels");
+		target_set_drop(m, e, "another target has the same labels");
 		return NULL;
 	}
 	table_add(&m->seen, hash, (uint32_t)s->count);
 	m->bytes += TARGET_BYTES + spec->labels->len + strlen(spec->url);
-	e.target = take_target(m, spec);
+	e.target = target_set_take_target(m, spec);
 	*vec_add(s) = e;
 	s->active++;
 	return e.target;
@@ -220,7 +226,8 @@ static const char *dropped_by(struct making *m, size_t rule)
 }
 
 /* The target of that type, or NULL: it is dropped. */
-static const struct target *add(struct making *m, struct target_entry e)
+static const struct target *target_set_add(struct making *m,
+					   struct target_entry e)
 {
 	struct target_set *s = m->set;
 	const struct target *t = NULL;
@@ -237,11 +244,11 @@ static const struct target *add(struct making *m, struct target_entry e)
 								NULL,
 			 &b, &by, &err);
 	if (rc == RELABEL_DROPPED)
-		drop(m, e, dropped_by(m, by));
+		target_set_drop(m, e, dropped_by(m, by));
 	else if (rc < 0 || target_spec_make(&s->job, e.type, &b, &spec, &err))
 		drop_faulty(m, e, &err);
 	else
-		t = keep(m, e, &spec);
+		t = target_set_keep(m, e, &spec);
 	labels_builder_fini(&b);
 	return t;
 }
@@ -254,7 +261,7 @@ static void add_found(struct making *m, struct target_entry e,
 		e.type = (uint32_t)job_labels_type(&m->set->job, m->config,
 						   &m->set->arena, &m->types,
 						   &found->v[i]);
-		(void)add(m, e);
+		(void)target_set_add(m, e);
 	}
 }
 
@@ -274,16 +281,16 @@ static void add_target(struct making *m, struct target_entry e)
 	if (is_beyond_limit(m))
 		return;
 	if (m->config->auto_profiles) {
-		index = add(m, e);
+		index = target_set_add(m, e);
 		if (index && index->found)
 			add_found(m, e, index->found);
 		return;
 	}
 	for (; e.type < m->set->job.type_count; e.type++)
-		(void)add(m, e);
+		(void)target_set_add(m, e);
 }
 
-static void add_group(struct making *m, const struct target_group *g)
+static void target_set_add_group(struct making *m, const struct target_group *g)
 {
 	for (size_t i = 0; i < g->target_count; i++)
 		add_target(m, (struct target_entry){
@@ -315,7 +322,7 @@ static void refuse_all(struct target_set *s, const char *why)
 }
 
 /* Which limit it is beyond. */
-static const char *excess(const struct making *m)
+static const char *target_set_count_excess(const struct making *m)
 {
 	if (m->bytes > BYTES_MAX)
 		return arena_printf(&m->set->arena,
@@ -343,10 +350,10 @@ struct target_set *target_set_make(const struct scrape_config *c,
 	index_before(&m);
 	for (size_t i = 0; i < groups->count; i++) {
 		for (size_t k = 0; k < groups->v[i]->count; k++)
-			add_group(&m, &groups->v[i]->v[k]);
+			target_set_add_group(&m, &groups->v[i]->v[k]);
 	}
 	if (is_beyond_limit(&m))
-		refuse_all(s, excess(&m));
+		refuse_all(s, target_set_count_excess(&m));
 	table_fini(&m.known);
 	table_fini(&m.pages);
 	table_fini(&m.types);

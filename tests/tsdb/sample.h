@@ -92,7 +92,7 @@ static inline int sample_append(struct appender *a, int series, int k,
 	sample_bytes(series, k, &body);
 	s.body = buf_bytes(&body);
 	s.raw_len = (uint32_t)body.len;
-	s.hash = hash64(s.body);
+	s.hash = hash_bytes(s.body);
 	rc = a->append(a, &s, lsn, err);
 	buf_fini(&body);
 	labels_unref(ls);

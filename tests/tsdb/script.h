@@ -113,7 +113,7 @@ static inline int script_append_one(struct script *s, int series, int k,
 	script_bytes(s, series, 2 * k + variant, &body);
 	sample.body = buf_bytes(&body);
 	sample.raw_len = (uint32_t)body.len;
-	sample.hash = hash64(sample.body);
+	sample.hash = hash_bytes(sample.body);
 	rc = a->append(a, &sample, lsn, &err);
 	buf_fini(&body);
 	labels_unref(ls);

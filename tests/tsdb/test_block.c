@@ -276,7 +276,7 @@ Test(block, the_same_again_is_success_and_another_is_refused_in_blocks_too)
 	buf_str(&body, "another");
 	s.body = buf_bytes(&body);
 	s.raw_len = (uint32_t)body.len;
-	s.hash = hash64(s.body);
+	s.hash = hash_bytes(s.body);
 	cr_expect(a->append(a, &s, &lsn, NULL) == ERR_EXISTS);
 	cr_expect(!delete (f, "{pod=\"pod-0\"}", 5, 6));
 	cr_expect(!a->append(a, &s, &lsn, NULL),
@@ -497,7 +497,7 @@ static void put_profile(struct fixture *f, int series, int k)
 	profile_make(series, k, &body);
 	s.body = buf_bytes(&body);
 	s.raw_len = (uint32_t)body.len;
-	s.hash = hash64(s.body);
+	s.hash = hash_bytes(s.body);
 	cr_expect(!a->append(a, &s, &lsn, NULL));
 	buf_fini(&body);
 	labels_unref(ls);

@@ -54,7 +54,7 @@ static int append(struct life *l)
 	sample_bytes(0, (int)l->count, &body);
 	s.body = buf_bytes(&body);
 	s.raw_len = (uint32_t)body.len;
-	s.hash = hash64(s.body);
+	s.hash = hash_bytes(s.body);
 	rc = a->append(a, &s, &lsn, NULL);
 	if (!rc && l->count < ARRAY_SIZE(l->stored))
 		l->stored[l->count++] =

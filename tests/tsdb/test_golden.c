@@ -95,7 +95,7 @@ static void append(struct tsdb *db, int series, int k)
 	body_of(series, k, &body);
 	s.body = buf_bytes(&body);
 	s.raw_len = (uint32_t)body.len;
-	s.hash = hash64(s.body);
+	s.hash = hash_bytes(s.body);
 	cr_assert(!a->append(a, &s, &lsn, NULL));
 	buf_fini(&body);
 	labels_unref(ls);

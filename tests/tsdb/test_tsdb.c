@@ -11,9 +11,9 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
-#include "tests/support/powercut.h"
 #include "model/selector.h"
 #include "tests/check.h"
+#include "tests/support/powercut.h"
 #include "tests/tempdir.h"
 #include "tests/tsdb/sample.h"
 #include "tsdb/querier.h"
@@ -217,7 +217,7 @@ Test(tsdb, the_same_again_is_success_and_another_is_refused)
 				.totals = (int64_t[]){ 1 } };
 	uint64_t lsn;
 
-	other.hash = hash64(other.body);
+	other.hash = hash_bytes(other.body);
 	reopen(f);
 	for (int round = 0; round < 3; round++) {
 		for (int k = 0; k < 10; k++)
@@ -440,7 +440,7 @@ static int put_large(struct fixture *f, int k)
 	}
 	s.body = buf_bytes(&body);
 	s.raw_len = (uint32_t)body.len;
-	s.hash = hash64(s.body);
+	s.hash = hash_bytes(s.body);
 	rc = f->a->append(f->a, &s, &lsn, NULL);
 	buf_fini(&body);
 	labels_unref(ls);

@@ -95,7 +95,7 @@ static void append_round(struct weeks *w, int64_t n)
 		body_of(i, n, &body);
 		s.body = buf_bytes(&body);
 		s.raw_len = (uint32_t)body.len;
-		s.hash = hash64(s.body);
+		s.hash = hash_bytes(s.body);
 		cr_assert(!a->append(a, &s, &lsn, NULL));
 		labels_unref(ls);
 	}

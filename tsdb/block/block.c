@@ -68,8 +68,8 @@ static int open_blob(struct block *b, const struct meta_file *f,
 }
 
 /* A file without which the rest can be read. */
-static int tell_damage(struct block *b, const char *name, int rc,
-		       const struct err *err)
+static int block_tell_damage(struct block *b, const char *name, int rc,
+			     const struct err *err)
 {
 	if (rc != ERR_CORRUPT && rc != ERR_NOTFOUND && rc != ERR_IO)
 		return rc;
@@ -108,7 +108,7 @@ static int open_chunks(struct block *b, const struct meta_file *f,
 	b->chunks = mem_realloc(b->chunks, b->chunk_count + 1,
 				sizeof(struct blob *));
 	b->chunks[b->chunk_count++] = blob;
-	return rc ? tell_damage(b, f->name, rc, err) : 0;
+	return rc ? block_tell_damage(b, f->name, rc, err) : 0;
 }
 
 static int check_values(const struct block *b, const struct meta_file *f,
@@ -127,8 +127,8 @@ static int check_values(const struct block *b, const struct meta_file *f,
 	return rc ? rc : file_header_decode(head, MAGIC_BLOCK_VALUES, &h, err);
 }
 
-static int open_values(struct block *b, const struct meta_file *f,
-		       struct err *err)
+static int block_open_values(struct block *b, const struct meta_file *f,
+			     struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", b->path, f->name);
 	struct file *file = NULL;
@@ -139,7 +139,7 @@ static int open_values(struct block *b, const struct meta_file *f,
 	b->values = mem_realloc(b->values, b->value_count + 1,
 				sizeof(struct file *));
 	b->values[b->value_count++] = file;
-	return rc ? tell_damage(b, f->name, rc, err) : 0;
+	return rc ? block_tell_damage(b, f->name, rc, err) : 0;
 }
 
 static int open_index(struct block *b, const struct meta_file *f,
@@ -156,8 +156,8 @@ static int open_index(struct block *b, const struct meta_file *f,
 	return rc ? rc : index_open(blob, &b->index, err);
 }
 
-static int open_file(struct block *b, const struct meta_file *f,
-		     struct err *err)
+static int block_open_file(struct block *b, const struct meta_file *f,
+			   struct err *err)
 {
 	char name[META_NAME_MAX];
 
@@ -169,7 +169,7 @@ static int open_file(struct block *b, const struct meta_file *f,
 		return open_chunks(b, f, err);
 	snprintf(name, sizeof(name), "values/%06zu", b->value_count + 1);
 	if (!strcmp(f->name, name))
-		return open_values(b, f, err);
+		return block_open_values(b, f, err);
 	return err_set(err, ERR_CORRUPT, "%s: meta.json names a file \"%s\"",
 		       b->path, f->name);
 }
@@ -190,7 +190,7 @@ static int read_meta(struct block *b, struct err *err)
 	return rc ? err_wrap(err, rc, "%s", b->path) : 0;
 }
 
-static int read_tombstones(struct block *b, struct err *err)
+static int block_read_tombstones(struct block *b, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/tombstones", b->path);
 	CLEANUP(file_closep) struct file *f = NULL;
@@ -211,7 +211,7 @@ static int read_tombstones(struct block *b, struct err *err)
 		return 0;
 	/* What was deleted is seen again: better than losing what was not. */
 	b->tombstones = tombstones_new();
-	return tell_damage(b, "tombstones", rc, err);
+	return block_tell_damage(b, "tombstones", rc, err);
 }
 
 int block_open(const struct block_env *env, const char *path,
@@ -226,11 +226,11 @@ int block_open(const struct block_env *env, const char *path,
 	pthread_mutex_init(&b->mu, NULL);
 	rc = read_meta(b, err);
 	for (size_t i = 0; i < b->meta.file_count && !rc; i++)
-		rc = open_file(b, &b->meta.files[i], err);
+		rc = block_open_file(b, &b->meta.files[i], err);
 	if (!rc && !b->index)
 		rc = err_set(err, ERR_CORRUPT, "%s: no index", path);
 	if (!rc)
-		rc = read_tombstones(b, err);
+		rc = block_read_tombstones(b, err);
 	if (rc == ERR_NOTFOUND && b->meta.file_count) /* but for meta.json */
 		rc = err->code = ERR_CORRUPT;
 	if (rc)
@@ -317,13 +317,14 @@ static int read_chunk(void *ctx, const struct group *g, struct buf *scratch,
 		return rc;
 	d = dec_init(v);
 	covered = dec_bytes(&d, (size_t)len + 1);
-	if (dec_be32(&d) != crc32c(0, covered) || covered.ptr[0] != CHUNK_GROUP)
+	if (dec_be32(&d) != crc32c_extend(0, covered) ||
+	    covered.ptr[0] != CHUNK_GROUP)
 		return chunk_damaged(blob, at, err);
 	*head = (struct bytes){ .ptr = covered.ptr + 1, .len = (size_t)len };
 	return 0;
 }
 
-static struct bytes typeset_at(void *ctx, uint32_t number)
+static struct bytes block_typeset_at(void *ctx, uint32_t number)
 {
 	const struct block *b = ctx;
 
@@ -346,7 +347,7 @@ struct group_source block_source(struct block *b)
 {
 	return (struct group_source){ .ctx = b,
 				      .head = read_chunk,
-				      .typeset = typeset_at,
+				      .typeset = block_typeset_at,
 				      .damaged = chunk_lost };
 }
 

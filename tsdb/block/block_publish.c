@@ -27,7 +27,7 @@ static void name_values(struct block_writer *w)
 	}
 }
 
-static int write_meta(struct block_writer *w, struct err *err)
+static int block_writer_write_meta(struct block_writer *w, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/meta.json", w->path);
 	struct outfile out = { 0 };
@@ -66,7 +66,7 @@ int block_writer_finish(struct block_writer *w, struct err *err)
 		rc = close_values(w, err);
 	name_values(w);
 	if (!rc)
-		rc = write_meta(w, err);
+		rc = block_writer_write_meta(w, err);
 	return rc ? rc : sync_dirs(w, err);
 }
 

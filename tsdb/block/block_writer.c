@@ -162,7 +162,8 @@ static int begin_chunks(struct block_writer *w, struct err *err)
 }
 
 /* What the meta data says of all groups together. */
-static void count(struct block_writer *w, const struct head *h)
+static void block_writer_count_live(struct block_writer *w,
+				    const struct head *h)
 {
 	struct meta *m = &w->meta;
 	const struct head_profile *last = &h->profiles[h->count - 1];
@@ -179,8 +180,8 @@ static void count(struct block_writer *w, const struct head *h)
 }
 
 /* The group waits for its stripe's end. */
-static void wait(struct block_writer *w, struct head *h, struct bytes typeset,
-		 size_t chunk)
+static void block_writer_wait(struct block_writer *w, struct head *h,
+			      struct bytes typeset, size_t chunk)
 {
 	struct waiting *x = vec_add(&w->waiting);
 
@@ -193,13 +194,13 @@ static void wait(struct block_writer *w, struct head *h, struct bytes typeset,
 			       .max = h->profiles[h->count - 1].ms };
 	head_encode_front(h, &w->fronts);
 	x->len = w->fronts.len - x->at;
-	count(w, h);
+	block_writer_count_live(w, h);
 }
 
 void block_writer_linked(struct block_writer *w, struct head *h,
 			 struct bytes typeset, size_t chunk)
 {
-	wait(w, h, typeset, chunk);
+	block_writer_wait(w, h, typeset, chunk);
 }
 
 /* What comes first in a stripe begins another file, unless all of it fits. */
@@ -216,8 +217,8 @@ static int room_for(struct block_writer *w, size_t len, struct err *err)
 	return rc;
 }
 
-static int add_values(struct block_writer *w, struct bytes stored,
-		      struct err *err)
+static int block_writer_add_values(struct block_writer *w, struct bytes stored,
+				   struct err *err)
 {
 	outfile_add(&w->values, stored);
 	if (w->values.rc && err)
@@ -236,9 +237,9 @@ int block_writer_group(struct block_writer *w, struct head *h,
 	h->place.file = w->current;
 	h->place.offset = w->values.size;
 	w->in_stripe = w->in_stripe || h->codec != CODEC_ZSTD;
-	rc = add_values(w, stored, err);
+	rc = block_writer_add_values(w, stored, err);
 	if (!rc)
-		wait(w, h, typeset, chunk);
+		block_writer_wait(w, h, typeset, chunk);
 	return rc;
 }
 
@@ -252,8 +253,8 @@ int block_writer_table(struct block_writer *w, struct bytes stored,
 	w->in_stripe = true;
 	*out = (struct head_table){ .offset = w->values.size,
 				    .len = (uint32_t)stored.len,
-				    .crc = crc32c(0, stored) };
-	return add_values(w, stored, err);
+				    .crc = crc32c_extend(0, stored) };
+	return block_writer_add_values(w, stored, err);
 }
 
 bool block_writer_is_full(const struct block_writer *w)
@@ -277,8 +278,9 @@ static void count_table(struct block_writer *w, const struct head_place *p)
 	w->files[p->file - 1].live += p->table.len;
 }
 
-static int write_chunk(struct block_writer *w, const struct waiting *x,
-		       struct index_chunk *chunk, struct err *err)
+static int block_writer_write_chunk(struct block_writer *w,
+				    const struct waiting *x,
+				    struct index_chunk *chunk, struct err *err)
 {
 	struct buf len = { 0 };
 	struct buf *b = &w->scratch;
@@ -304,7 +306,7 @@ static int write_chunk(struct block_writer *w, const struct waiting *x,
 	outfile_add(&w->chunks, buf_bytes(&len));
 	buf_fini(&len);
 	outfile_add(&w->chunks, buf_bytes(b));
-	put_be32(crc, crc32c(0, buf_bytes(b)));
+	put_be32(crc, crc32c_extend(0, buf_bytes(b)));
 	outfile_add(&w->chunks, (struct bytes){ crc, sizeof(crc) });
 	return 0;
 }
@@ -323,7 +325,7 @@ int block_writer_stripe(struct block_writer *w, struct bytes table,
 		if (!x->place.table.len && x->codec != CODEC_ZSTD)
 			x->place.table = own;
 		count_table(w, &x->place);
-		rc = write_chunk(w, x, &chunks[x->chunk], err);
+		rc = block_writer_write_chunk(w, x, &chunks[x->chunk], err);
 	}
 	w->in_stripe = false;
 	w->waiting.count = 0;
@@ -337,8 +339,9 @@ void block_writer_end_target(struct block_writer *w)
 }
 
 /* Copy a file whose length and checksum are known. */
-static int copy(struct block_writer *w, struct file *from, const char *to,
-		const struct meta_file *f, struct err *err)
+static int block_writer_copy(struct block_writer *w, struct file *from,
+			     const char *to, const struct meta_file *f,
+			     struct err *err)
 {
 	CLEANUP(mem_freep) uint8_t *piece = mem_alloc(COPY_PIECE);
 	struct outfile out = { 0 };
@@ -379,7 +382,7 @@ int block_writer_link(struct block_writer *w, const struct block *b,
 	to = values_path(w, *file);
 	rc = fs_link(w->env->fs, from, to, err);
 	if (rc)
-		rc = copy(w, block_values(b, number), to, f, err);
+		rc = block_writer_copy(w, block_values(b, number), to, f, err);
 	return rc;
 }
 

@@ -192,7 +192,7 @@ void meta_encode(const struct meta *m, struct buf *out)
 	buf_str(out, "\t\t\"crc32c\": \"");
 	covered = (struct bytes){ .ptr = out->ptr + start,
 				  .len = out->len - start };
-	buf_printf(out, "%08x\"\n\t}\n}\n", crc32c(0, covered));
+	buf_printf(out, "%08x\"\n\t}\n}\n", crc32c_extend(0, covered));
 }
 
 /* Reading. */
@@ -204,11 +204,12 @@ static bool crc_agrees(struct bytes text)
 	struct bytes covered = { .ptr = text.ptr, .len = text.len - TAIL_LEN };
 	char want[TAIL_LEN + 1];
 
-	snprintf(want, sizeof(want), "%08x\"\n\t}\n}\n", crc32c(0, covered));
+	snprintf(want, sizeof(want), "%08x\"\n\t}\n}\n",
+		 crc32c_extend(0, covered));
 	return !memcmp(text.ptr + covered.len, want, TAIL_LEN);
 }
 
-static int64_t number(const json_t *o, const char *key, bool *ok)
+static int64_t meta_read_number(const json_t *o, const char *key, bool *ok)
 {
 	const json_t *v = json_object_get(o, key);
 
@@ -249,8 +250,8 @@ static void decode_parents(struct meta *m, const json_t *parents, bool *ok)
 		struct meta p = { .ulid = ulid_of(json_object_get(o, "ulid"),
 						  ok) };
 
-		p.min_ms = number(o, "minTime", ok);
-		p.max_ms = number(o, "maxTime", ok);
+		p.min_ms = meta_read_number(o, "minTime", ok);
+		p.max_ms = meta_read_number(o, "maxTime", ok);
 		meta_add_parent(m, &p);
 	}
 }
@@ -263,12 +264,12 @@ static void decode_prometheus(struct meta *m, const json_t *root, bool *ok)
 	size_t n = json_array_size(sources);
 
 	m->ulid = ulid_of(json_object_get(root, "ulid"), ok);
-	m->min_ms = number(root, "minTime", ok);
-	m->max_ms = number(root, "maxTime", ok);
-	m->samples = (uint64_t)number(stats, "numSamples", ok);
-	m->series = (uint64_t)number(stats, "numSeries", ok);
-	m->chunks = (uint64_t)number(stats, "numChunks", ok);
-	m->level = (uint32_t)number(compaction, "level", ok);
+	m->min_ms = meta_read_number(root, "minTime", ok);
+	m->max_ms = meta_read_number(root, "maxTime", ok);
+	m->samples = (uint64_t)meta_read_number(stats, "numSamples", ok);
+	m->series = (uint64_t)meta_read_number(stats, "numSeries", ok);
+	m->chunks = (uint64_t)meta_read_number(stats, "numChunks", ok);
+	m->level = (uint32_t)meta_read_number(compaction, "level", ok);
 	for (size_t i = 0; i < n && *ok; i++) {
 		struct ulid u = ulid_of(json_array_get(sources, i), ok);
 
@@ -298,7 +299,7 @@ static void decode_typesets(struct meta *m, const json_t *list, bool *ok)
 	}
 }
 
-static void decode_files(struct meta *m, const json_t *list, bool *ok)
+static void meta_decode_files(struct meta *m, const json_t *list, bool *ok)
 {
 	size_t n = json_array_size(list);
 
@@ -308,30 +309,30 @@ static void decode_files(struct meta *m, const json_t *list, bool *ok)
 		struct meta_file *f = meta_add_file(m, name);
 
 		*ok = *ok && strlen(name) < META_NAME_MAX;
-		f->size = (uint64_t)number(o, "size", ok);
+		f->size = (uint64_t)meta_read_number(o, "size", ok);
 		if (!strncmp(name, "values/", 7))
-			f->live = (uint64_t)number(o, "live", ok);
+			f->live = (uint64_t)meta_read_number(o, "live", ok);
 		f->crc = crc_of(o, ok);
 	}
 }
 
 static void decode_everprof(struct meta *m, const json_t *o, bool *ok)
 {
-	m->first_ms = number(o, "firstSample", ok);
-	m->last_ms = number(o, "lastSample", ok);
-	m->first_lsn = (uint64_t)number(o, "firstLsn", ok);
-	m->last_lsn = (uint64_t)number(o, "lastLsn", ok);
-	m->raw_bytes = (uint64_t)number(o, "rawBytes", ok);
+	m->first_ms = meta_read_number(o, "firstSample", ok);
+	m->last_ms = meta_read_number(o, "lastSample", ok);
+	m->first_lsn = (uint64_t)meta_read_number(o, "firstLsn", ok);
+	m->last_lsn = (uint64_t)meta_read_number(o, "lastLsn", ok);
+	m->raw_bytes = (uint64_t)meta_read_number(o, "rawBytes", ok);
 	m->columns = json_is_true(json_object_get(o, "columns"));
 	decode_typesets(m, json_object_get(o, "typeSets"), ok);
-	decode_files(m, json_object_get(o, "files"), ok);
+	meta_decode_files(m, json_object_get(o, "files"), ok);
 }
 
 static int decode_root(struct meta *m, const json_t *root, struct err *err)
 {
 	const json_t *ours = json_object_get(root, "everprof");
 	bool ok = json_is_object(ours);
-	int64_t format = number(ours, "format", &ok);
+	int64_t format = meta_read_number(ours, "format", &ok);
 
 	if (ok && (format < FORMAT_PLAIN || format > FORMAT_COLUMNS))
 		return err_set(

@@ -52,7 +52,7 @@ void tombstones_add(struct tombstones *t, uint32_t ref, int64_t from,
 		(struct tombstone){ .ref = ref, .from = from, .to = to };
 }
 
-static int by_place(const void *a, const void *b)
+static int tombstones_by_place(const void *a, const void *b)
 {
 	const struct tombstone *x = a;
 	const struct tombstone *y = b;
@@ -67,7 +67,7 @@ void tombstones_sort(struct tombstones *t)
 	size_t kept = 0;
 
 	if (t->count)
-		qsort(t->v, t->count, sizeof(*t->v), by_place);
+		qsort(t->v, t->count, sizeof(*t->v), tombstones_by_place);
 	for (size_t i = 0; i < t->count; i++) {
 		struct tombstone *last = kept ? &t->v[kept - 1] : NULL;
 
@@ -135,7 +135,7 @@ void tombstones_encode(const struct tombstones *t, struct buf *out)
 	}
 	covered = (struct bytes){ .ptr = out->ptr + start,
 				  .len = out->len - start };
-	enc_be32(out, crc32c(0, covered));
+	enc_be32(out, crc32c_extend(0, covered));
 }
 
 int tombstones_decode(struct bytes file, struct tombstones **out,
@@ -153,7 +153,7 @@ int tombstones_decode(struct bytes file, struct tombstones **out,
 		return err_set(err, ERR_CORRUPT, "tombstones of version %u",
 			       version);
 	covered = dec_bytes(&d, dec_left(&d) - 4);
-	if (dec_be32(&d) != crc32c(0, covered))
+	if (dec_be32(&d) != crc32c_extend(0, covered))
 		return err_set(err, ERR_CORRUPT,
 			       "the checksum of the tombstones differs");
 	t = tombstones_new();

@@ -22,7 +22,7 @@ static void times_encode(const struct head *h, struct buf *out)
 	}
 }
 
-static int64_t field(const struct head_profile *p, int which)
+static int64_t chunk_meta_read_field(const struct head_profile *p, int which)
 {
 	switch (which) {
 	case 0:
@@ -73,7 +73,7 @@ void head_encode_front(const struct head *h, struct buf *out)
 		int64_t last = 0;
 
 		for (size_t i = 0; i < h->count; i++) {
-			int64_t v = field(&h->profiles[i], f);
+			int64_t v = chunk_meta_read_field(&h->profiles[i], f);
 
 			enc_svarint(out, wrap_sub(v, last));
 			last = v;
@@ -124,7 +124,7 @@ static size_t front_decode(struct dec *d, uint8_t *codec, int64_t *ms)
 	return count;
 }
 
-static int damaged(struct err *err)
+static int chunk_meta_report_damage(struct err *err)
 {
 	return err_set(err, ERR_CORRUPT, "the head of a group is damaged");
 }
@@ -136,7 +136,7 @@ int head_times(struct bytes b, int64_t *ms, size_t *count, struct err *err)
 	size_t n = front_decode(&d, &codec, ms);
 
 	if (d.bad)
-		return damaged(err);
+		return chunk_meta_report_damage(err);
 	*count = n;
 	return 0;
 }
@@ -151,7 +151,7 @@ int head_typeset(struct bytes b, uint32_t *out, struct err *err)
 	front_decode(&d, &codec, ms);
 	number = dec_count(&d, UINT32_MAX);
 	if (d.bad)
-		return damaged(err);
+		return chunk_meta_report_damage(err);
 	*out = (uint32_t)number;
 	return 0;
 }
@@ -191,7 +191,7 @@ int head_decode(struct bytes b, struct head *h, struct err *err)
 	size_t count = front_decode(&d, &h->codec, ms);
 
 	if (d.bad)
-		return damaged(err);
+		return chunk_meta_report_damage(err);
 	h->count = (uint16_t)count;
 	h->typeset = (uint32_t)dec_count(&d, UINT32_MAX);
 	totals_decode(&d, h);
@@ -211,7 +211,7 @@ int head_decode(struct bytes b, struct head *h, struct err *err)
 		h->profiles[i].hash = dec_be64(&d);
 	place_decode(&d, &h->place);
 	if (d.bad || dec_left(&d))
-		return damaged(err);
+		return chunk_meta_report_damage(err);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
  * Head of a group: everything about up to 32 profiles but their bytes.
  * Format: docs/format/head.md.
  *
+ * Ownership: totals are the caller's array.
  * Threads: pure functions.
  */
 #ifndef TSDB_CHUNK_CHUNK_META_H

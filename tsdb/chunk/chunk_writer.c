@@ -98,8 +98,9 @@ void builder_add(struct builder *b, const struct head_profile *p,
 }
 
 /* What is about to be stored must decode to what came, whatever the codec. */
-static int verify(struct builder *b, const struct builder_codec *c,
-		  const struct head *h, struct bytes stored, struct err *err)
+static int chunk_writer_verify(struct builder *b, const struct builder_codec *c,
+			       const struct head *h, struct bytes stored,
+			       struct err *err)
 {
 	uint32_t lens[GROUP_PROFILES_MAX];
 	struct codec_group group = { .stored = stored,
@@ -119,7 +120,7 @@ static int verify(struct builder *b, const struct builder_codec *c,
 		struct bytes value = { .ptr = b->scratch.ptr + at,
 				       .len = lens[i] };
 
-		if (hash64(value) != h->profiles[i].hash)
+		if (hash_bytes(value) != h->profiles[i].hash)
 			rc = err_set(err, ERR_CORRUPT,
 				     "codec %s changed a profile",
 				     c->codec->name);
@@ -133,7 +134,7 @@ static int accept_group(struct builder *b, const struct builder_codec *c,
 			struct err *err)
 {
 	struct bytes stored = { .ptr = out->ptr + at, .len = out->len - at };
-	int rc = verify(b, c, h, stored, err);
+	int rc = chunk_writer_verify(b, c, h, stored, err);
 
 	if (rc) {
 		out->len = at;
@@ -142,13 +143,13 @@ static int accept_group(struct builder *b, const struct builder_codec *c,
 	h->codec = c->codec->id;
 	h->place.table = (struct head_table){ 0 };
 	h->place.len = (uint32_t)stored.len;
-	h->place.crc = crc32c(0, stored);
+	h->place.crc = crc32c_extend(0, stored);
 	return 0;
 }
 
 /* Append the group as a codec stores it; out is as before when it does not. */
-static int store(struct builder *b, const struct builder_codec *c,
-		 struct buf *out, struct err *err)
+static int chunk_writer_store(struct builder *b, const struct builder_codec *c,
+			      struct buf *out, struct err *err)
 {
 	struct bytes values[GROUP_PROFILES_MAX];
 	struct head *h = &b->head;
@@ -197,14 +198,14 @@ static bool suits_columns(const struct builder *b)
 int builder_store(struct builder *b, struct buf *out, struct err *err)
 {
 	if (suits_columns(b)) {
-		if (!store(b, &b->columns, out, err))
+		if (!chunk_writer_store(b, &b->columns, out, err))
 			return 0;
 		b->refused++;
 	}
-	return store(b, &b->zstd, out, err);
+	return chunk_writer_store(b, &b->zstd, out, err);
 }
 
-static void trim(struct buf *b)
+static void chunk_writer_trim(struct buf *b)
 {
 	if (b->cap > BUFFER_KEEP)
 		buf_fini(b);
@@ -215,8 +216,8 @@ static void trim(struct buf *b)
 void builder_reset(struct builder *b)
 {
 	for (size_t i = 0; i < b->head.count; i++)
-		trim(&b->raw[i]);
-	trim(&b->scratch);
+		chunk_writer_trim(&b->raw[i]);
+	chunk_writer_trim(&b->scratch);
 	b->head.count = 0;
 	b->raw_bytes = 0;
 }

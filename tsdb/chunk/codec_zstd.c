@@ -28,14 +28,15 @@ static void encoder_free(struct codec_encoder *e)
 	mem_free(e);
 }
 
-static int encode(struct codec_encoder *e, const struct bytes *values,
-		  size_t count, struct buf *out, struct err *err UNUSED)
+static int codec_zstd_encode(struct codec_encoder *e,
+			     const struct bytes *values, size_t count,
+			     struct buf *out, struct err *err UNUSED)
 {
 	zstd_compress(e->zstd, e->level, values, count, out);
 	return 0;
 }
 
-static size_t sum(const uint32_t *lens, size_t count)
+static size_t codec_zstd_sum_sections(const uint32_t *lens, size_t count)
 {
 	size_t total = 0;
 
@@ -49,7 +50,7 @@ struct codec_decoder {
 	struct buf values; /* in front of those that are wanted */
 };
 
-static struct codec_decoder *decoder_new(void)
+static struct codec_decoder *codec_zstd_decoder_new(void)
 {
 	struct codec_decoder *d = mem_new(struct codec_decoder);
 
@@ -57,7 +58,7 @@ static struct codec_decoder *decoder_new(void)
 	return d;
 }
 
-static void decoder_free(struct codec_decoder *d)
+static void codec_zstd_decoder_free(struct codec_decoder *d)
 {
 	if (!d)
 		return;
@@ -66,13 +67,14 @@ static void decoder_free(struct codec_decoder *d)
 	mem_free(d);
 }
 
-static size_t decoder_memory(const struct codec_decoder *d)
+static size_t codec_zstd_decoder_memory(const struct codec_decoder *d)
 {
 	return sizeof(*d) + d->values.cap;
 }
 
-static int decode(struct codec_decoder *d, const struct codec_group *group,
-		  size_t first, size_t n, struct buf *out, struct err *err)
+static int codec_zstd_decode(struct codec_decoder *d,
+			     const struct codec_group *group, size_t first,
+			     size_t n, struct buf *out, struct err *err)
 {
 	size_t before;
 	size_t want;
@@ -81,8 +83,8 @@ static int decode(struct codec_decoder *d, const struct codec_group *group,
 	if (first > group->count || n > group->count - first)
 		return err_set(err, ERR_CORRUPT, "no value %zu in the group",
 			       first + n);
-	before = sum(group->lens, first);
-	want = sum(group->lens + first, n);
+	before = codec_zstd_sum_sections(group->lens, first);
+	want = codec_zstd_sum_sections(group->lens + first, n);
 	if (!before)
 		return zstd_decompress(d->zstd, group->stored, want, out, err);
 	buf_reset(&d->values);
@@ -100,9 +102,9 @@ const struct codec codec_zstd = {
 	.name = "zstd",
 	.encoder_new = encoder_new,
 	.encoder_free = encoder_free,
-	.encode = encode,
-	.decoder_new = decoder_new,
-	.decoder_free = decoder_free,
-	.decoder_memory = decoder_memory,
-	.decode = decode,
+	.encode = codec_zstd_encode,
+	.decoder_new = codec_zstd_decoder_new,
+	.decoder_free = codec_zstd_decoder_free,
+	.decoder_memory = codec_zstd_decoder_memory,
+	.decode = codec_zstd_decode,
 };

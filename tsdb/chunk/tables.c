@@ -38,7 +38,7 @@ struct tables *tables_new(const struct codec *codec, size_t max)
 	return t;
 }
 
-static void entry_free(struct tables *t, struct entry *e)
+static void tables_entry_free(struct tables *t, struct entry *e)
 {
 	t->codec->table_free(e->ref.table);
 	mem_free(e);
@@ -52,14 +52,14 @@ void tables_free(struct tables *t)
 		struct entry *e = t->entries;
 
 		t->entries = e->next;
-		entry_free(t, e);
+		tables_entry_free(t, e);
 	}
 	pthread_mutex_destroy(&t->mu);
 	mem_free(t);
 }
 
 /* With the lock held: take the entry and let it be held once more. */
-static struct entry *find(struct tables *t, const struct table_place *p)
+static struct entry *tables_find(struct tables *t, const struct table_place *p)
 {
 	struct entry *e = t->entries;
 
@@ -74,7 +74,7 @@ static struct entry *find(struct tables *t, const struct table_place *p)
 }
 
 /* With the lock held: the free one not used for longest; NULL: all are held. */
-static struct entry **oldest(struct tables *t)
+static struct entry **tables_find_oldest(struct tables *t)
 {
 	struct entry **found = NULL;
 
@@ -85,28 +85,28 @@ static struct entry **oldest(struct tables *t)
 	return found;
 }
 
-static void take_out(struct tables *t, struct entry **at)
+static void tables_take_out(struct tables *t, struct entry **at)
 {
 	struct entry *e = *at;
 
 	*at = e->next;
 	t->bytes -= e->bytes;
-	entry_free(t, e);
+	tables_entry_free(t, e);
 }
 
-static void shrink(struct tables *t)
+static void tables_shrink(struct tables *t)
 {
 	while (t->bytes > t->max) {
-		struct entry **at = oldest(t);
+		struct entry **at = tables_find_oldest(t);
 
 		if (!at)
 			return;
-		take_out(t, at);
+		tables_take_out(t, at);
 	}
 }
 
-static int load(const struct tables *t, const struct table_place *p,
-		struct codec_table **out, struct err *err)
+static int tables_load(const struct tables *t, const struct table_place *p,
+		       struct codec_table **out, struct err *err)
 {
 	const struct head_table *place = &p->at;
 	const struct file *f = p->file;
@@ -118,7 +118,7 @@ static int load(const struct tables *t, const struct table_place *p,
 			       place->len);
 	rc = file_read(f, place->offset, stored.ptr, place->len, err);
 	stored.len = place->len;
-	if (!rc && crc32c(0, buf_bytes(&stored)) != place->crc)
+	if (!rc && crc32c_extend(0, buf_bytes(&stored)) != place->crc)
 		rc = err_set(err, ERR_CORRUPT,
 			     "%s at %llu: the checksum of a stripe's table "
 			     "differs",
@@ -137,14 +137,14 @@ int tables_get(struct tables *t, const struct table_place *place,
 	int rc;
 
 	pthread_mutex_lock(&t->mu);
-	e = find(t, place);
+	e = tables_find(t, place);
 	pthread_mutex_unlock(&t->mu);
 	if (e) {
 		*out = &e->ref;
 		return 0;
 	}
 	e = mem_new(struct entry);
-	rc = load(t, place, &e->ref.table, err);
+	rc = tables_load(t, place, &e->ref.table, err);
 	if (rc) {
 		mem_free(e);
 		return rc;
@@ -155,17 +155,17 @@ int tables_get(struct tables *t, const struct table_place *place,
 	e->bytes = t->codec->table_memory(e->ref.table);
 	e->users = 1;
 	pthread_mutex_lock(&t->mu);
-	other = find(t, place); /* in the meantime */
+	other = tables_find(t, place); /* in the meantime */
 	if (!other) {
 		e->used = ++t->tick;
 		e->next = t->entries;
 		t->entries = e;
 		t->bytes += e->bytes;
-		shrink(t);
+		tables_shrink(t);
 	}
 	pthread_mutex_unlock(&t->mu);
 	if (other)
-		entry_free(t, e);
+		tables_entry_free(t, e);
 	*out = other ? &other->ref : &e->ref;
 	return 0;
 }
@@ -178,7 +178,7 @@ void tables_put(struct tables *t, struct table_ref *ref)
 		return;
 	pthread_mutex_lock(&t->mu);
 	e->users--;
-	shrink(t);
+	tables_shrink(t);
 	pthread_mutex_unlock(&t->mu);
 }
 
@@ -190,7 +190,7 @@ void tables_forget(struct tables *t, const void *owner)
 	at = &t->entries;
 	while (*at) {
 		if ((*at)->owner == owner)
-			take_out(t, at);
+			tables_take_out(t, at);
 		else
 			at = &(*at)->next;
 	}

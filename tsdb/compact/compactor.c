@@ -2,9 +2,9 @@
 #include "tsdb/compact/compactor.h"
 
 #include "base/mem.h"
-#include "tsdb/compact/symbol_merger.h"
 #include "tsdb/compact/rewriter.h"
 #include "tsdb/compact/series_merger.h"
+#include "tsdb/compact/symbol_merger.h"
 #include "tsdb/head/window.h"
 
 #define LEVEL 5
@@ -19,7 +19,7 @@ struct work {
 	struct lexicon *lexicon;
 };
 
-static void describe_range(struct meta *m, struct range *r)
+static void compactor_describe_range(struct meta *m, struct range *r)
 {
 	uint64_t highest = range_highest_lsn(r);
 
@@ -34,7 +34,7 @@ static void describe_range(struct meta *m, struct range *r)
 		m->last_lsn = highest;
 }
 
-static void describe_block(struct meta *m, const struct meta *b)
+static void compactor_describe_block(struct meta *m, const struct meta *b)
 {
 	for (size_t i = 0; i < b->source_count; i++)
 		meta_add_source(m, &b->sources[i]);
@@ -64,7 +64,7 @@ static bool tries_columns(const struct work *k)
 	return all || (k->c->reencode && k->columns);
 }
 
-static void describe(struct work *k)
+static void compactor_describe(struct work *k)
 {
 	struct meta *m = block_writer_meta(k->w);
 
@@ -75,21 +75,21 @@ static void describe(struct work *k)
 		struct part p = k->c->parts[i];
 
 		if (p.range)
-			describe_range(m, p.range);
+			compactor_describe_range(m, p.range);
 		else
-			describe_block(m, &p.block->meta);
+			compactor_describe_block(m, &p.block->meta);
 	}
 	m->level++;
 	m->columns = tries_columns(k);
 }
 
-static bool cancelled(const struct compaction *c)
+static bool compactor_is_cancelled(const struct compaction *c)
 {
 	return c->cancel &&
 	       atomic_load_explicit(c->cancel, memory_order_relaxed);
 }
 
-static int write_groups(struct work *k, struct err *err)
+static int compactor_write_groups(struct work *k, struct err *err)
 {
 	CLEANUP(mem_freep) uint32_t *order = roster_stripes(&k->roster);
 	uint64_t target = 0;
@@ -101,7 +101,7 @@ static int write_groups(struct work *k, struct err *err)
 		const struct roster_place *places;
 		size_t count;
 
-		if (cancelled(k->c))
+		if (compactor_is_cancelled(k->c))
 			return err_set(err, ERR_CLOSED, "cancelled");
 		if (i && e->target != target)
 			rc = rewriter_end_target(k->rewriter, err);
@@ -168,9 +168,9 @@ static int write_block(struct work *k, bool *empty, struct err *err)
 		rc = block_writer_new(k->c->env, &k->c->ulid, &k->w, err);
 	if (rc)
 		return rc;
-	describe(k);
+	compactor_describe(k);
 	k->rewriter = rewriter_new(&o, k->w);
-	rc = write_groups(k, err);
+	rc = compactor_write_groups(k, err);
 	rewriter_chunks(k->rewriter, &chunks);
 	*empty = !chunks;
 	if (rc || *empty)
@@ -180,7 +180,8 @@ static int write_block(struct work *k, bool *empty, struct err *err)
 }
 
 /* Read the block back before anybody relies on it, then give it its name. */
-static int publish(struct work *k, struct block **out, struct err *err)
+static int compactor_publish(struct work *k, struct block **out,
+			     struct err *err)
 {
 	struct block *b = NULL;
 	int rc = block_open(k->c->env, block_writer_path(k->w), &b, err);
@@ -206,7 +207,7 @@ static int compact_with(const struct compaction *c, const struct codec *columns,
 
 	*out = NULL;
 	if (!rc && !empty)
-		rc = publish(&k, out, err);
+		rc = compactor_publish(&k, out, err);
 	lexicon_free(k.lexicon);
 	roster_fini(&k.roster);
 	rewriter_free(k.rewriter);
@@ -214,7 +215,8 @@ static int compact_with(const struct compaction *c, const struct codec *columns,
 	return rc;
 }
 
-int compact(const struct compaction *c, struct block **out, struct err *err)
+int compactor_run(const struct compaction *c, struct block **out,
+		  struct err *err)
 {
 	struct rewrite_loss before = *c->loss;
 	struct err why = { 0 };

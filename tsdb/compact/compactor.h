@@ -2,13 +2,14 @@
 /*
  * Compactor: makes one block of several parts, the parts left as they are.
  *
+ * Ownership: the block that it makes is the caller's reference.
  * Threads: one compaction is one thread's; another may cancel it.
  */
 #ifndef TSDB_COMPACT_COMPACTOR_H
 #define TSDB_COMPACT_COMPACTOR_H
 
-#include "tsdb/part/part.h"
 #include "tsdb/compact/rewriter.h"
+#include "tsdb/part/part.h"
 
 struct compaction {
 	const struct block_env *env;
@@ -28,7 +29,7 @@ struct compaction {
  * is left (everything was deleted). On failure no trace is left. ERR_CLOSED:
  * cancelled.
  */
-NODISCARD int compact(const struct compaction *c, struct block **out,
-		      struct err *err);
+NODISCARD int compactor_run(const struct compaction *c, struct block **out,
+			    struct err *err);
 
 #endif

@@ -29,7 +29,8 @@ struct plan_levels plan_levels(int64_t retention_ms, uint64_t retention_bytes)
 }
 
 /* Blocks that overlap, one with the next. */
-static size_t overlapping(const struct plan_block *v, size_t count, size_t *out)
+static size_t planner_find_overlapping(const struct plan_block *v, size_t count,
+				       size_t *out)
 {
 	int64_t end = count ? v[0].max_ms : 0;
 	size_t n = 0;
@@ -150,7 +151,7 @@ static size_t with_tombstones(const struct plan_levels *levels,
 size_t plan_compaction(const struct plan_levels *levels,
 		       const struct plan_block *v, size_t count, size_t *out)
 {
-	size_t n = overlapping(v, count, out);
+	size_t n = planner_find_overlapping(v, count, out);
 
 	if (n && any_failed(v + out[0], n))
 		n = 0;
@@ -197,7 +198,8 @@ static int oldest_generation(const struct plan_range *v, size_t count, int at)
 	return at;
 }
 
-static bool before(const struct plan_range *a, const struct plan_range *b)
+static bool planner_is_before(const struct plan_range *a,
+			      const struct plan_range *b)
 {
 	return a->start != b->start ? a->start < b->start : a->lsn < b->lsn;
 }
@@ -211,7 +213,7 @@ static int pick_early(const struct plan_bounds *b, const struct plan_range *v,
 
 	for (int i = 0; i < (int)count; i++) {
 		if (is_over(b, &v[i]) && !is_blocked(b, v, count, i) &&
-		    (best == PLAN_NONE || before(&v[i], &v[best])))
+		    (best == PLAN_NONE || planner_is_before(&v[i], &v[best])))
 			best = i;
 	}
 	over = best != PLAN_NONE;
@@ -250,7 +252,7 @@ int plan_seal(const struct plan_bounds *b, const struct plan_range *v,
 		series += v[i].series;
 		bytes += v[i].bytes;
 		if (is_due(b, &v[i]) && !is_blocked(b, v, count, i) &&
-		    (pick == PLAN_NONE || before(&v[i], &v[pick])))
+		    (pick == PLAN_NONE || planner_is_before(&v[i], &v[pick])))
 			pick = i;
 	}
 	if (pick == PLAN_NONE && b->series && series > b->series)

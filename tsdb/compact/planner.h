@@ -3,6 +3,7 @@
  * Planner: which range to seal, which blocks to compact, what retention
  * removes. Decisions from values alone: no clock, no file.
  *
+ * Ownership: borrows its inputs.
  * Threads: pure functions.
  */
 #ifndef TSDB_COMPACT_PLANNER_H

@@ -69,8 +69,8 @@ size_t new_chunk(struct rewriter *r)
 }
 
 /* Tell that profiles are lost; the group's head may be lost too. */
-static void report(struct rewriter *r, size_t source, int64_t ms,
-		   const struct err *why)
+static void rewriter_report(struct rewriter *r, size_t source, int64_t ms,
+			    const struct err *why)
 {
 	const struct roster_place *p = &r->places[r->sources[source].place];
 	struct labels *ls = NULL;
@@ -117,7 +117,7 @@ int end_full_stripe(struct rewriter *r, struct err *err)
 		       0;
 }
 
-static int close_group(struct rewriter *r, struct err *err)
+static int rewriter_close_group(struct rewriter *r, struct err *err)
 {
 	struct builder *b = r->builder;
 	int rc;
@@ -144,7 +144,7 @@ static int put_profile(struct rewriter *r, const struct slot *s, uint16_t i,
 	int rc = 0;
 
 	if (builder_is_full(r->builder, p->raw_len, s->typeset))
-		rc = close_group(r, err);
+		rc = rewriter_close_group(r, err);
 	if (rc)
 		return rc;
 	for (size_t t = 0; t < s->head.total_count; t++)
@@ -181,13 +181,13 @@ static int add_items(struct rewriter *r, size_t source, struct err *err)
 	}
 	buf_fini(&scratch);
 	if (is_loss(r, rc)) {
-		report(r, source, src->group.first, err);
+		rewriter_report(r, source, src->group.first, err);
 		rc = 0;
 	}
 	return rc;
 }
 
-static int by_time(const void *a, const void *b)
+static int rewriter_by_time(const void *a, const void *b)
 {
 	const struct item *x = a;
 	const struct item *y = b;
@@ -208,7 +208,8 @@ int encode_groups(struct rewriter *r, size_t from, size_t to, struct err *err)
 	for (size_t i = from; i < to && !rc; i++)
 		rc = add_items(r, i, err);
 	if (to - from > 1 && r->item_count)
-		qsort(r->items, r->item_count, sizeof(*r->items), by_time);
+		qsort(r->items, r->item_count, sizeof(*r->items),
+		      rewriter_by_time);
 	for (size_t i = 0; i < r->item_count && !rc; i++) {
 		const struct item *it = &r->items[i];
 		struct slot *s = NULL;
@@ -220,7 +221,7 @@ int encode_groups(struct rewriter *r, size_t from, size_t to, struct err *err)
 			rc = put_profile(r, s, it->index, err);
 			last = it->ms;
 		} else if (!rc) {
-			report(r, it->source, it->ms, &s->why);
+			rewriter_report(r, it->source, it->ms, &s->why);
 		}
 	}
 	return rc;
@@ -250,7 +251,7 @@ static int by_age(const void *a, const void *b)
 	return x->group.at < y->group.at ? -1 : x->group.at > y->group.at;
 }
 
-static int collect(struct rewriter *r, struct err *err)
+static int rewriter_collect(struct rewriter *r, struct err *err)
 {
 	int rc = 0;
 
@@ -289,7 +290,7 @@ static size_t cluster_end(const struct rewriter *r, size_t from)
 	return to;
 }
 
-static int write_groups(struct rewriter *r, struct err *err)
+static int rewriter_write_groups(struct rewriter *r, struct err *err)
 {
 	int rc = 0;
 
@@ -297,7 +298,7 @@ static int write_groups(struct rewriter *r, struct err *err)
 		size_t to = cluster_end(r, i);
 
 		if (to == i + 1 && may_take(r, i)) {
-			rc = close_group(r, err);
+			rc = rewriter_close_group(r, err);
 			if (!rc)
 				rc = take_group(r, i, err);
 		} else {
@@ -307,7 +308,7 @@ static int write_groups(struct rewriter *r, struct err *err)
 		}
 		i = to;
 	}
-	return rc ? rc : close_group(r, err);
+	return rc ? rc : rewriter_close_group(r, err);
 }
 
 int rewriter_series(struct rewriter *r, const struct roster_place *places,
@@ -319,9 +320,9 @@ int rewriter_series(struct rewriter *r, const struct roster_place *places,
 	r->place_count = count;
 	builder_begin_series(r->builder);
 	r->groups = mem_zalloc(count, sizeof(*r->groups));
-	rc = collect(r, err);
+	rc = rewriter_collect(r, err);
 	if (!rc)
-		rc = write_groups(r, err);
+		rc = rewriter_write_groups(r, err);
 	if (rc)
 		builder_reset(r->builder);
 	for (size_t i = 0; i < count; i++)

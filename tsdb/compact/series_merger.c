@@ -23,7 +23,7 @@ struct numbered {
 	uint32_t number;
 };
 
-static int by_labels(const void *a, const void *b)
+static int series_merger_by_labels(const void *a, const void *b)
 {
 	return labels_cmp(((const struct numbered *)a)->labels,
 			  ((const struct numbered *)b)->labels);
@@ -41,7 +41,7 @@ static void order_range(struct cursor *c)
 		v[i] = (struct numbered){ r->series[i]->labels, i };
 	pthread_mutex_unlock(&r->mu);
 	if (c->count)
-		qsort(v, c->count, sizeof(*v), by_labels);
+		qsort(v, c->count, sizeof(*v), series_merger_by_labels);
 	c->order = mem_alloc(c->count * sizeof(*c->order));
 	for (uint32_t i = 0; i < c->count; i++)
 		c->order[i] = v[i].number;
@@ -92,10 +92,11 @@ static uint64_t target_of(const struct labels *ls, struct buf *scratch)
 		enc_str(scratch, l.name);
 		enc_str(scratch, l.value);
 	}
-	return hash64(buf_bytes(scratch));
+	return hash_bytes(buf_bytes(scratch));
 }
 
-static void add_place(struct roster *r, uint32_t part, uint32_t series)
+static void series_merger_add_place(struct roster *r, uint32_t part,
+				    uint32_t series)
 {
 	r->places = mem_grow(r->places, r->place_count, &r->place_cap,
 			     sizeof(*r->places));
@@ -104,7 +105,8 @@ static void add_place(struct roster *r, uint32_t part, uint32_t series)
 }
 
 /* The smallest of the current label sets; NULL when all are at their end. */
-static const struct labels *smallest(const struct cursor *v, size_t count)
+static const struct labels *series_merger_find_smallest(const struct cursor *v,
+							size_t count)
 {
 	const struct labels *min = NULL;
 
@@ -116,8 +118,9 @@ static const struct labels *smallest(const struct cursor *v, size_t count)
 }
 
 /* Take one series from all cursors that are at it. */
-static int take(struct roster *r, struct cursor *v, size_t count,
-		struct labels *ls, struct buf *scratch, struct err *err)
+static int series_merger_take(struct roster *r, struct cursor *v, size_t count,
+			      struct labels *ls, struct buf *scratch,
+			      struct err *err)
 {
 	int rc = 0;
 
@@ -128,7 +131,7 @@ static int take(struct roster *r, struct cursor *v, size_t count,
 	for (uint32_t i = 0; i < count && !rc; i++) {
 		if (!v[i].labels || labels_cmp(v[i].labels, ls) != 0)
 			continue;
-		add_place(r, i, v[i].series);
+		series_merger_add_place(r, i, v[i].series);
 		rc = cursor_next(&v[i], err);
 	}
 	return rc;
@@ -154,10 +157,10 @@ int roster_fill(struct roster *r, const struct part *parts, size_t count,
 
 	for (size_t i = 0; i < count && !rc; i++)
 		rc = cursor_begin(&v[i], parts[i], err);
-	while (!rc && (min = smallest(v, count))) {
+	while (!rc && (min = series_merger_find_smallest(v, count))) {
 		struct labels *ls = ref_of(v, count, min);
 
-		rc = take(r, v, count, ls, &scratch, err);
+		rc = series_merger_take(r, v, count, ls, &scratch, err);
 		labels_unref(ls);
 	}
 	for (size_t i = 0; i < count; i++)

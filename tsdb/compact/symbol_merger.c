@@ -29,27 +29,27 @@ struct lexicon {
 	struct buf text;
 };
 
-static void add_word(struct lexicon *l, struct str text)
+static void symbol_merger_add_word(struct lexicon *l, struct str text)
 {
 	l->words = mem_grow(l->words, l->word_count, &l->word_cap,
 			    sizeof(*l->words));
 	l->words[l->word_count++] = (struct word){ .text = text };
 }
 
-static void add_range(struct lexicon *l, struct range *r)
+static void symbol_merger_add_range(struct lexicon *l, struct range *r)
 {
 	pthread_mutex_lock(&r->mu);
 	for (size_t i = 0; i < r->index.count; i++) {
 		const struct mem_name *n = &r->index.names[i];
 
-		add_word(l, n->text);
+		symbol_merger_add_word(l, n->text);
 		for (size_t k = 0; k < n->count; k++)
-			add_word(l, n->values[k].text);
+			symbol_merger_add_word(l, n->values[k].text);
 	}
 	pthread_mutex_unlock(&r->mu);
 }
 
-static int by_text(const void *a, const void *b)
+static int symbol_merger_by_text(const void *a, const void *b)
 {
 	return str_cmp(((const struct word *)a)->text,
 		       ((const struct word *)b)->text);
@@ -60,14 +60,15 @@ static void sort_words(struct lexicon *l)
 	size_t kept = 0;
 
 	if (l->word_count)
-		qsort(l->words, l->word_count, sizeof(*l->words), by_text);
+		qsort(l->words, l->word_count, sizeof(*l->words),
+		      symbol_merger_by_text);
 	for (size_t i = 0; i < l->word_count; i++) {
 		if (!kept || !str_eq(l->words[i].text, l->words[kept - 1].text))
 			l->words[kept++] = l->words[i];
 	}
 	l->word_count = kept;
 	for (uint32_t i = 0; i < kept; i++)
-		table_add(&l->index, hash64(bytes_of(l->words[i].text)), i);
+		table_add(&l->index, hash_bytes(bytes_of(l->words[i].text)), i);
 }
 
 /* One of the sorted lists that are merged: a block's, or the ranges'. */
@@ -95,8 +96,9 @@ static int stream_next(struct lexicon *l, struct stream *s, struct err *err)
 }
 
 /* Give the text a number; or, with w, write it. Pass all streams by it. */
-static int emit(struct lexicon *l, struct stream *v, size_t count,
-		struct str text, struct index_writer *w, struct err *err)
+static int symbol_merger_emit(struct lexicon *l, struct stream *v, size_t count,
+			      struct str text, struct index_writer *w,
+			      struct err *err)
 {
 	int rc = 0;
 
@@ -121,7 +123,8 @@ static int emit(struct lexicon *l, struct stream *v, size_t count,
 	return rc;
 }
 
-static const struct stream *smallest(const struct stream *v, size_t count)
+static const struct stream *symbol_merger_find_smallest(const struct stream *v,
+							size_t count)
 {
 	const struct stream *min = NULL;
 
@@ -133,7 +136,8 @@ static const struct stream *smallest(const struct stream *v, size_t count)
 }
 
 /* Merge all lists: once to number them, once more to write them. */
-static int walk(struct lexicon *l, struct index_writer *w, struct err *err)
+static int symbol_merger_walk(struct lexicon *l, struct index_writer *w,
+			      struct err *err)
 {
 	struct stream *v = mem_zalloc(l->count + 1, sizeof(*v));
 	const struct stream *min;
@@ -150,8 +154,8 @@ static int walk(struct lexicon *l, struct index_writer *w, struct err *err)
 		v[n].it = symbols_iter(index_symbols(l->parts[i].block->index));
 		rc = stream_next(l, &v[n++], err);
 	}
-	while (!rc && (min = smallest(v, n)))
-		rc = emit(l, v, n, min->text, w, err);
+	while (!rc && (min = symbol_merger_find_smallest(v, n)))
+		rc = symbol_merger_emit(l, v, n, min->text, w, err);
 	for (size_t i = 1; i < n; i++)
 		symbols_iter_fini(&v[i].it);
 	mem_free(v);
@@ -169,14 +173,14 @@ int lexicon_new(const struct part *parts, size_t count, struct lexicon **out,
 	l->maps = mem_zalloc(count, sizeof(*l->maps));
 	for (size_t i = 0; i < count; i++) {
 		if (parts[i].range)
-			add_range(l, parts[i].range);
+			symbol_merger_add_range(l, parts[i].range);
 		else
 			l->maps[i] = mem_zalloc(
 				index_symbols(parts[i].block->index)->count,
 				sizeof(**l->maps));
 	}
 	sort_words(l);
-	rc = walk(l, NULL, err);
+	rc = symbol_merger_walk(l, NULL, err);
 	if (rc)
 		lexicon_free(l);
 	else
@@ -209,7 +213,7 @@ uint64_t lexicon_bytes(const struct lexicon *l)
 
 int lexicon_write(struct lexicon *l, struct index_writer *w, struct err *err)
 {
-	return walk(l, w, err);
+	return symbol_merger_walk(l, w, err);
 }
 
 static bool same_word(const void *ctx, uint32_t number, const void *key)
@@ -219,10 +223,11 @@ static bool same_word(const void *ctx, uint32_t number, const void *key)
 	return str_eq(l->words[number].text, *(const struct str *)key);
 }
 
-static uint32_t number_of(const struct lexicon *l, struct str text)
+static uint32_t symbol_merger_number_of(const struct lexicon *l,
+					struct str text)
 {
-	uint32_t n = table_find(&l->index, hash64(bytes_of(text)), same_word, l,
-				&text);
+	uint32_t n = table_find(&l->index, hash_bytes(bytes_of(text)),
+				same_word, l, &text);
 
 	return n == TABLE_NONE ? 0 : l->words[n].number;
 }
@@ -240,9 +245,10 @@ static void range_pairs(struct lexicon *l, struct range *r, uint32_t series,
 	while (labels_next(&it, &label)) {
 		out->pairs = mem_grow(out->pairs, out->pair_count,
 				      &out->pair_cap, sizeof(*out->pairs));
-		out->pairs[out->pair_count++] =
-			(struct index_pair){ number_of(l, label.name),
-					     number_of(l, label.value) };
+		out->pairs[out->pair_count++] = (struct index_pair){
+			symbol_merger_number_of(l, label.name),
+			symbol_merger_number_of(l, label.value)
+		};
 	}
 }
 

@@ -127,7 +127,7 @@ static int is_closing(struct err *err)
  * Keep WAL and memory near their bounds: above them flushing begins; when it
  * does not keep up, appends wait, and are refused when that does not help.
  */
-static int make_room(struct tsdb *db, struct err *err)
+static int append_make_room(struct tsdb *db, struct err *err)
 {
 	uint64_t hard = db->budget + db->budget / 4;
 	bool over = wal_bytes(db->wal) > db->budget &&
@@ -194,7 +194,7 @@ int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 		return err_set(err, ERR_NOSPACE, "%s: the disk is full",
 			       db->path);
 	}
-	rc = make_room(db, err);
+	rc = append_make_room(db, err);
 	if (rc)
 		return rc;
 	rc = append_once(db, s, lsn, err);

@@ -2,6 +2,9 @@
 /*
  * The database from the inside: what tsdb.c, its opening, its view, its
  * maintenance and the querier share.
+ *
+ * Ownership: tsdb_close() frees; the view holds a reference to each part.
+ * Threads: see struct tsdb and docs/locking.md.
  */
 #ifndef TSDB_DB_DB_H
 #define TSDB_DB_DB_H

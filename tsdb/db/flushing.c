@@ -160,7 +160,7 @@ static int make_room_on_disk(struct tsdb *db, struct err *err)
 	return rc;
 }
 
-static uint64_t open_values(struct tsdb *db)
+static uint64_t flushing_open_values(struct tsdb *db)
 {
 	size_t count;
 	struct part *v = db_ranges(db, &count);
@@ -193,7 +193,7 @@ int flush_round(struct tsdb *db)
 
 		rc = rc ? rc : failed;
 	}
-	if (open_values(db) > db_open_values_max(db))
+	if (flushing_open_values(db) > db_open_values_max(db))
 		db_kick(db, &db->maintenance);
 	if (rc == ERR_NOSPACE)
 		db_no_space(db);

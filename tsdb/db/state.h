@@ -9,6 +9,7 @@
  *    and stores it again.
  *  - The retention clock (planner.h).
  *
+ * Ownership: state_fini() frees.
  * Threads: one thread at a time (the job lock).
  */
 #ifndef TSDB_DB_STATE_H

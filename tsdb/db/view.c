@@ -116,7 +116,7 @@ int db_supersede(struct tsdb *db, const struct part *parts, size_t count,
 	return trash_empty(&db->trash, err);
 }
 
-static const char *path_of(struct part p)
+static const char *view_path_of(struct part p)
 {
 	return p.range ? p.range->path : p.block->path;
 }
@@ -130,15 +130,15 @@ int db_set_aside(struct tsdb *db, const struct part *parts, size_t count,
 		log_event(
 			db->o.log, LOG_ERROR,
 			"the disk did not give all of it back: it is set aside",
-			LOG_FIELDS(log_text("directory", path_of(parts[i]))));
-		rc = rename_aside(db->o.fs, path_of(parts[i]), err);
+			LOG_FIELDS(log_text("directory", view_path_of(parts[i]))));
+		rc = rename_aside(db->o.fs, view_path_of(parts[i]), err);
 		db->set_aside += !rc;
 	}
 	db_replace(db, parts, count, child);
 	return rc;
 }
 
-static struct retired_span span_of(struct tsdb *db, struct part p)
+static struct retired_span view_span_of(struct tsdb *db, struct part p)
 {
 	if (p.block)
 		return (struct retired_span){
@@ -159,7 +159,7 @@ int db_retire(struct tsdb *db, const struct part *parts, size_t count,
 	int rc = 0;
 
 	for (size_t i = 0; i < count && !rc; i++) {
-		struct retired_span span = span_of(db, parts[i]);
+		struct retired_span span = view_span_of(db, parts[i]);
 
 		rc = state_retire(&db->state, &span, wal_begin(db->wal), err);
 	}

@@ -65,8 +65,8 @@ void db_tell(struct tsdb *db, struct worker *w, const char *what,
 		  LOG_FIELDS(log_text("job", what), log_err(err)));
 }
 
-void loop(struct tsdb *db, struct worker *w, int64_t tick,
-	  int (*fn)(struct tsdb *db))
+void worker_loop(struct tsdb *db, struct worker *w, int64_t tick,
+		 int (*fn)(struct tsdb *db))
 {
 	int64_t not_before = 0; /* after a failure: kicks wait for it */
 	bool stop = false;

@@ -18,8 +18,8 @@ void await_round(struct tsdb *db, struct worker *w);
 void pause_for(struct tsdb *db, int64_t ms);
 
 /* Call fn each tick, and when kicked, until we stop. */
-void loop(struct tsdb *db, struct worker *w, int64_t tick,
-	  int (*fn)(struct tsdb *db));
+void worker_loop(struct tsdb *db, struct worker *w, int64_t tick,
+		 int (*fn)(struct tsdb *db));
 
 void start_worker(struct worker *w, void *(*run)(void *), struct tsdb *db);
 

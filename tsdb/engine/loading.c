@@ -30,7 +30,7 @@ static int remove_leftover(struct tsdb *db, const char *dir, const char *name,
 }
 
 /* Out of the way, for a person to look at. */
-static int set_aside(struct tsdb *db, const char *path, struct err *err)
+static int loading_set_aside(struct tsdb *db, const char *path, struct err *err)
 {
 	db->set_aside++;
 	metric_add(db->env.corruptions, 1);
@@ -40,7 +40,7 @@ static int set_aside(struct tsdb *db, const char *path, struct err *err)
 	return db->o.read_only ? 0 : rename_aside(db->o.fs, path, err);
 }
 
-static bool is_named(const char *name, const struct ulid *u)
+static bool loading_is_named(const char *name, const struct ulid *u)
 {
 	char text[ULID_TEXT + 1];
 
@@ -49,7 +49,8 @@ static bool is_named(const char *name, const struct ulid *u)
 }
 
 /* What the disk does not give back for now is left as it is. */
-static int pass_over(struct tsdb *db, const char *path, const struct err *err)
+static int loading_pass_over(struct tsdb *db, const char *path,
+			     const struct err *err)
 {
 	db->set_aside++;
 	metric_add(db->env.corruptions, 1);
@@ -69,7 +70,7 @@ static int open_named(struct tsdb *db, const char *path, const char *name,
 	if (rc)
 		return rc;
 	/* A copy would take the other with it when it is compacted. */
-	if (!is_named(name, &b->meta.ulid)) {
+	if (!loading_is_named(name, &b->meta.ulid)) {
 		block_unref(b);
 		return err_set(err, ERR_CORRUPT,
 			       "%s is the copy of another block", path);
@@ -88,14 +89,14 @@ static int load_block(struct tsdb *db, const char *name, struct err *err)
 	if (rc == ERR_CORRUPT)
 		rc = open_named(db, path, name, &b, err);
 	if (rc == ERR_IO)
-		return pass_over(db, path, err);
+		return loading_pass_over(db, path, err);
 	if (rc == ERR_CORRUPT)
-		return set_aside(db, path, err);
+		return loading_set_aside(db, path, err);
 	/* Removed by the server beside us while we listed. */
 	if (rc == ERR_NOTFOUND && db->o.read_only)
 		return 0;
 	if (rc == ERR_NOTFOUND) /* a directory without meta.json */
-		return set_aside(db, path, err);
+		return loading_set_aside(db, path, err);
 	if (!rc)
 		db_add_block(db, b);
 	return rc;
@@ -214,9 +215,9 @@ static int load_range(struct tsdb *db, const char *name, struct err *err)
 	if (rc == ERR_CORRUPT) /* a second look, as at a block */
 		rc = range_open(&db->env, name, &r, err);
 	if (rc == ERR_IO)
-		return pass_over(db, path, err);
+		return loading_pass_over(db, path, err);
 	if (rc == ERR_CORRUPT)
-		return set_aside(db, path, err);
+		return loading_set_aside(db, path, err);
 	if (rc) /* one that was never begun has no records */
 		return rc == ERR_NOTFOUND ? 0 : rc;
 	r->touched_ms = clock_ms(db->o.clock);

@@ -216,7 +216,7 @@ static void load_state(struct tsdb *db)
 }
 
 /* The directory that holds path; the caller frees it. */
-static char *parent_of(const char *path)
+static char *recovery_parent_of(const char *path)
 {
 	size_t n = strlen(path);
 
@@ -234,7 +234,7 @@ static char *parent_of(const char *path)
 /* Make a directory that is durable in the one that holds it. */
 static int make_dir(struct tsdb *db, const char *path, struct err *err)
 {
-	CLEANUP(mem_freep) char *parent = parent_of(path);
+	CLEANUP(mem_freep) char *parent = recovery_parent_of(path);
 	int rc = fs_mkdir(db->o.fs, path, err);
 
 	/* Also when it is there: its maker may have died before the sync. */

@@ -106,12 +106,12 @@ static int copy_range(struct snapshot *s, struct range *r, struct err *err)
 
 	rc = db_flush_range(s->db, r, err);
 	if (!rc)
-		rc = compact(&c, &b, err);
+		rc = compactor_run(&c, &b, err);
 	block_unref(b);
 	return rc;
 }
 
-static int fill(struct snapshot *s, bool ranges, struct err *err)
+static int snapshot_fill(struct snapshot *s, bool ranges, struct err *err)
 {
 	size_t count;
 	struct part *v = db_parts(s->db, &count);
@@ -151,7 +151,7 @@ int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
 	if (!rc)
 		rc = fs_mkdir(db->o.fs, tmp, err);
 	if (!rc) {
-		rc = fill(&s, ranges, err);
+		rc = snapshot_fill(&s, ranges, err);
 		if (!rc)
 			rc = fs_sync_dir(db->o.fs, tmp, err);
 		if (!rc)

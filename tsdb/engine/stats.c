@@ -5,14 +5,14 @@
 #include "tsdb/db/db.h"
 #include "tsdb/db/flushing.h"
 
-static uint64_t size_of(const struct file *f)
+static uint64_t stats_file_size_of(const struct file *f)
 {
 	uint64_t size = 0;
 
 	return !f || file_size(f, &size, NULL) ? 0 : size;
 }
 
-static void span(struct tsdb_stats *out, struct part p)
+static void stats_extend_span(struct tsdb_stats *out, struct part p)
 {
 	bool first = out->max_ms == 0;
 
@@ -40,9 +40,9 @@ void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 	for (size_t i = 0; i < db->range_count; i++) {
 		struct part p = { .range = db->ranges[i] };
 
-		out->values_bytes += size_of(p.range->values);
-		out->groups_bytes += size_of(p.range->groups);
-		span(out, p);
+		out->values_bytes += stats_file_size_of(p.range->values);
+		out->groups_bytes += stats_file_size_of(p.range->groups);
+		stats_extend_span(out, p);
 	}
 	out->blocks = db->block_count;
 	for (size_t i = 0; i < db->block_count; i++) {
@@ -50,7 +50,7 @@ void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 
 		out->block_bytes += p.block->bytes;
 		out->block_samples += p.block->meta.samples;
-		span(out, p);
+		stats_extend_span(out, p);
 	}
 	pthread_mutex_unlock(&db->view_mu);
 }

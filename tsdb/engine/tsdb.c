@@ -45,8 +45,8 @@ static void *flush_run(void *arg)
 	struct tsdb *db = arg;
 
 	pthread_setname_np(pthread_self(), "tsdb-flush");
-	loop(db, &db->flush, db->o.sync_ms > 0 ? db->o.sync_ms : SYNC_MS,
-	     flush_round);
+	worker_loop(db, &db->flush, db->o.sync_ms > 0 ? db->o.sync_ms : SYNC_MS,
+		    flush_round);
 	return NULL;
 }
 
@@ -55,9 +55,9 @@ static void *maintenance_run(void *arg)
 	struct tsdb *db = arg;
 
 	pthread_setname_np(pthread_self(), "tsdb-maintain");
-	loop(db, &db->maintenance,
-	     db->o.maintain_ms > 0 ? db->o.maintain_ms : MAINTAIN_MS,
-	     maintenance_round);
+	worker_loop(db, &db->maintenance,
+		    db->o.maintain_ms > 0 ? db->o.maintain_ms : MAINTAIN_MS,
+		    maintenance_round);
 	return NULL;
 }
 

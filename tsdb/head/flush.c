@@ -182,8 +182,8 @@ static void group_add(struct flusher *f, const struct segment_profile *p)
 }
 
 /* Read a pending profile into f->next, verified. */
-static int load(struct flusher *f, const struct pending *p,
-		struct segment_profile *out, struct err *err)
+static int flush_load(struct flusher *f, const struct pending *p,
+		      struct segment_profile *out, struct err *err)
 {
 	struct wal_segment *s = wal_segment(f->wal, p->lsn);
 	int rc;
@@ -359,10 +359,10 @@ static int flush_profiles(struct flusher *f, uint32_t series,
 		/* A repeated record that an earlier start let in. */
 		if (v[i].ms == last)
 			continue;
-		rc = load(f, &v[i], &p, err);
+		rc = flush_load(f, &v[i], &p, err);
 		/* A second look: bytes may be wrong in passing, too. */
 		if (rc == ERR_IO || rc == ERR_CORRUPT)
-			rc = load(f, &v[i], &p, err);
+			rc = flush_load(f, &v[i], &p, err);
 		/* A sector that the disk does not give back is damage too. */
 		if (rc == ERR_CORRUPT || rc == ERR_IO) {
 			report_damage(f, series, &v[i], err);
@@ -403,7 +403,7 @@ static int flush_series(struct flusher *f, uint32_t series, uint64_t upto,
 }
 
 /* The first series from *from on with a pending profile below lsn. */
-static bool next_series(struct range *r, uint64_t lsn, uint32_t *from)
+static bool flush_next_series(struct range *r, uint64_t lsn, uint32_t *from)
 {
 	bool found = false;
 
@@ -429,7 +429,7 @@ int flush_range(struct flusher *f, struct range *r, uint64_t lsn, uint64_t upto,
 	/* Its workspace is kept no longer than there is work. */
 	f->group = builder_new(NULL, LEVEL);
 	batch_begin(f, r);
-	for (uint32_t i = 0; !rc && next_series(r, lsn, &i); i++)
+	for (uint32_t i = 0; !rc && flush_next_series(r, lsn, &i); i++)
 		rc = flush_series(f, i, upto, err);
 	if (!rc)
 		rc = batch_commit(f, err);

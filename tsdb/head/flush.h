@@ -7,6 +7,7 @@
  * then memory forgets the WAL positions. Until then readers use the WAL, and
  * after a failure nothing has changed.
  *
+ * Ownership: flusher_free() frees; heads and WAL are borrowed.
  * Threads: one thread a flusher, and one flusher a range at a time.
  */
 #ifndef TSDB_HEAD_FLUSH_H

@@ -153,7 +153,7 @@ int range_create(struct range_env *env, int64_t start, uint64_t lsn,
 
 /* In memory. */
 
-static bool same_labels(const void *ctx, uint32_t number, const void *key)
+static bool head_same_labels(const void *ctx, uint32_t number, const void *key)
 {
 	const struct range *r = ctx;
 
@@ -161,14 +161,14 @@ static bool same_labels(const void *ctx, uint32_t number, const void *key)
 			labels_bytes(key));
 }
 
-static uint32_t find_locked(const struct range *r, const struct labels *ls)
+static uint32_t head_find_locked(const struct range *r, const struct labels *ls)
 {
-	return table_find(&r->by_labels, ls->hash, same_labels, r, ls);
+	return table_find(&r->by_labels, ls->hash, head_same_labels, r, ls);
 }
 
 uint32_t range_ensure_locked(struct range *r, struct labels *ls)
 {
-	uint32_t n = find_locked(r, ls);
+	uint32_t n = head_find_locked(r, ls);
 	struct series *s;
 
 	if (n != TABLE_NONE)
@@ -191,7 +191,7 @@ uint32_t range_find(struct range *r, const struct labels *ls)
 	uint32_t n;
 
 	pthread_mutex_lock(&r->mu);
-	n = find_locked(r, ls);
+	n = head_find_locked(r, ls);
 	pthread_mutex_unlock(&r->mu);
 	return n;
 }
@@ -296,8 +296,8 @@ uint32_t range_typeset_number(struct range *r, struct bytes typeset)
 /* Reading. */
 
 /* The head in a group's record. */
-static int read_head(void *ctx, const struct group *g, struct buf *scratch,
-		     struct bytes *head, struct err *err)
+static int head_read_head(void *ctx, const struct group *g, struct buf *scratch,
+			  struct bytes *head, struct err *err)
 {
 	const struct range *r = ctx;
 	struct record rec = { 0 };
@@ -323,7 +323,7 @@ static int read_head(void *ctx, const struct group *g, struct buf *scratch,
 	return 0;
 }
 
-static struct bytes typeset_at(void *ctx, uint32_t number)
+static struct bytes head_typeset_at(void *ctx, uint32_t number)
 {
 	return range_typeset(ctx, number);
 }
@@ -343,8 +343,8 @@ static void head_damaged(void *ctx, const struct group *g,
 struct group_source range_source(struct range *r)
 {
 	return (struct group_source){ .ctx = r,
-				      .head = read_head,
-				      .typeset = typeset_at,
+				      .head = head_read_head,
+				      .typeset = head_typeset_at,
 				      .damaged = head_damaged };
 }
 

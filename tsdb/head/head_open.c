@@ -33,7 +33,8 @@ struct load {
 	uint64_t values_end;
 };
 
-static void damaged(void *ctx, uint64_t offset, uint64_t len, bool torn)
+static void head_report_damage(void *ctx, uint64_t offset, uint64_t len,
+			       bool torn)
 {
 	struct load *l = ctx;
 	const struct range_env *env = l->r->env;
@@ -61,7 +62,7 @@ static bool load_self(struct load *l, struct dec *d)
 	return true;
 }
 
-static struct load_series *numbered(struct load *l, uint32_t number)
+static struct load_series *head_find_numbered(struct load *l, uint32_t number)
 {
 	while (l->count <= number) {
 		l->v = mem_grow(l->v, l->count, &l->cap, sizeof(*l->v));
@@ -72,7 +73,7 @@ static struct load_series *numbered(struct load *l, uint32_t number)
 }
 
 /* Numbers are dense, so one far beyond what was read is damage. */
-static bool plausible(uint64_t number, size_t seen)
+static bool head_is_plausible(uint64_t number, size_t seen)
 {
 	return number < seen + 1000000;
 }
@@ -84,11 +85,12 @@ static bool load_labels(struct load *l, struct dec *d)
 	struct range *r = l->r;
 	struct labels *ls = NULL;
 
-	if (d->bad || !plausible(number, l->count) ||
+	if (d->bad || !head_is_plausible(number, l->count) ||
 	    labels_decode(bytes_of(encoded), &ls, NULL))
 		return false;
 	pthread_mutex_lock(&r->mu);
-	numbered(l, (uint32_t)number)->series = range_ensure_locked(r, ls);
+	head_find_numbered(l, (uint32_t)number)->series =
+		range_ensure_locked(r, ls);
 	r->series[l->v[number].series]->log_number = (uint32_t)number;
 	pthread_mutex_unlock(&r->mu);
 	labels_unref(ls);
@@ -100,7 +102,7 @@ static bool load_types(struct load *l, struct dec *d)
 	uint64_t number = dec_uvarint(d);
 	struct str encoded = dec_str(d);
 
-	if (d->bad || !plausible(number, l->r->typeset_count) ||
+	if (d->bad || !head_is_plausible(number, l->r->typeset_count) ||
 	    encoded.len > TYPESET_BYTES_MAX)
 		return false;
 	range_set_typeset(l->r, (uint32_t)number, bytes_of(encoded));
@@ -114,7 +116,8 @@ static bool head_lost(struct load_series *s)
 	return false;
 }
 
-static bool load_head(struct load *l, const struct record *rec, struct dec *d)
+static bool head_load_head(struct load *l, const struct record *rec,
+			   struct dec *d)
 {
 	uint64_t number = dec_uvarint(d);
 	uint64_t index = dec_uvarint(d);
@@ -125,9 +128,9 @@ static bool load_head(struct load *l, const struct record *rec, struct dec *d)
 	uint32_t typeset;
 	uint64_t end;
 
-	if (d->bad || !plausible(number, l->count))
+	if (d->bad || !head_is_plausible(number, l->count))
 		return false;
-	s = numbered(l, (uint32_t)number);
+	s = head_find_numbered(l, (uint32_t)number);
 	s->gap = index && (s->gap || index != s->next);
 	/* Behind the last head of a flush comes the first of another. */
 	s->next = flushed ? 0 : (uint32_t)index + 1;
@@ -166,13 +169,13 @@ static void load_record(struct load *l, const struct record *rec)
 		ok = load_types(l, &d);
 		break;
 	case RANGE_HEAD:
-		ok = load_head(l, rec, &d);
+		ok = head_load_head(l, rec, &d);
 		break;
 	default: /* from a later version */
 		break;
 	}
 	if (!ok)
-		damaged(l, rec->position, rec->len, false);
+		head_report_damage(l, rec->position, rec->len, false);
 }
 
 static void load_log(struct load *l, struct bytes file)
@@ -181,7 +184,7 @@ static void load_log(struct load *l, struct bytes file)
 				  .salt = l->r->salt,
 				  .offset = FILE_HEADER,
 				  .end = FILE_HEADER,
-				  .damaged = damaged,
+				  .damaged = head_report_damage,
 				  .ctx = l };
 	struct record rec = { 0 };
 
@@ -211,8 +214,8 @@ int range_load(struct range *r, struct bytes file, struct err *err)
 	return 0;
 }
 
-static int open_file(const struct range *r, const char *name, struct file **out,
-		     struct err *err)
+static int head_open_file(const struct range *r, const char *name,
+			  struct file **out, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", r->path, name);
 
@@ -221,8 +224,8 @@ static int open_file(const struct range *r, const char *name, struct file **out,
 }
 
 /* Cut a file to the length that its records, or its readers, know of. */
-static int cut(const struct range *r, struct file *f, uint64_t end,
-	       struct err *err)
+static int head_cut(const struct range *r, struct file *f, uint64_t end,
+		    struct err *err)
 {
 	uint64_t size = 0;
 	int rc = file_size(f, &size, err);
@@ -242,7 +245,7 @@ static int cut(const struct range *r, struct file *f, uint64_t end,
 }
 
 /* A stretch of the log that the disk does not give back. */
-static void unread(void *ctx, uint64_t offset, uint64_t len)
+static void head_report_unread(void *ctx, uint64_t offset, uint64_t len)
 {
 	struct range *r = ctx;
 
@@ -258,12 +261,13 @@ static void unread(void *ctx, uint64_t offset, uint64_t len)
 static int open_all(struct range *r, struct err *err)
 {
 	struct buf log = { 0 };
-	int rc = open_file(r, "groups", &r->groups, err);
+	int rc = head_open_file(r, "groups", &r->groups, err);
 
 	if (!rc)
-		rc = open_file(r, "values", &r->values, err);
+		rc = head_open_file(r, "values", &r->values, err);
 	if (!rc)
-		rc = file_read_around(r->groups, &log, unread, r, err);
+		rc = file_read_around(r->groups, &log, head_report_unread, r,
+				      err);
 	if (!rc)
 		rc = range_load(r, buf_bytes(&log), err);
 	/* Of its header nothing is known, then: it may be whole. */
@@ -274,16 +278,16 @@ static int open_all(struct range *r, struct err *err)
 		r->groups_end = (log.len + 7) & ~(uint64_t)7;
 	buf_fini(&log);
 	if (!rc && !r->unreadable)
-		rc = cut(r, r->groups, r->groups_end, err);
+		rc = head_cut(r, r->groups, r->groups_end, err);
 	if (!rc)
-		rc = cut(r, r->values, r->values_end, err);
+		rc = head_cut(r, r->values, r->values_end, err);
 	if (!rc)
 		range_load_tombstones(r);
 	return rc;
 }
 
 /* Bytes of a file of the range; 0 when it is not there. */
-static uint64_t size_of(const struct range *r, const char *name)
+static uint64_t head_file_size_of(const struct range *r, const char *name)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", r->path, name);
 	uint64_t size = 0;
@@ -294,8 +298,8 @@ static uint64_t size_of(const struct range *r, const char *name)
 
 bool range_is_stillborn(const struct range *r)
 {
-	return size_of(r, "values") <= FILE_HEADER &&
-	       size_of(r, "groups") <= FILE_HEADER + SELF_RECORD_MAX;
+	return head_file_size_of(r, "values") <= FILE_HEADER &&
+	       head_file_size_of(r, "groups") <= FILE_HEADER + SELF_RECORD_MAX;
 }
 
 /* "<start>.<lsn>" */

@@ -53,7 +53,7 @@ static void encode_locked(const struct range *r, struct buf *out)
 	buf_fini(&body);
 }
 
-static int write_file(struct range *r, struct err *err)
+static int head_write_file(struct range *r, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = file_name(r, "");
 	CLEANUP(mem_freep) char *tmp = file_name(r, ".tmp");
@@ -100,7 +100,7 @@ int range_delete(struct range *r, const struct postings *series, int64_t from,
 	 * On failure they are hidden until the next start, as the caller was
 	 * told: nothing is lost by that.
 	 */
-	return write_file(r, err);
+	return head_write_file(r, err);
 }
 
 static bool load_series(struct range *r, struct dec *d)
@@ -131,7 +131,7 @@ static bool load_series(struct range *r, struct dec *d)
 	return !d->bad;
 }
 
-static int load(struct range *r, struct bytes file, struct err *err)
+static int head_load(struct range *r, struct bytes file, struct err *err)
 {
 	struct file_header h = { 0 };
 	struct record rec = { 0 };
@@ -167,7 +167,7 @@ void range_load_tombstones(struct range *r)
 	if (!rc)
 		rc = file_read_all(f, &bytes, &err);
 	if (!rc)
-		rc = load(r, buf_bytes(&bytes), &err);
+		rc = head_load(r, buf_bytes(&bytes), &err);
 	buf_fini(&bytes);
 	if (!rc)
 		return;

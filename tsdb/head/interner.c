@@ -42,7 +42,7 @@ void interner_free(struct interner *in)
 	mem_free(in);
 }
 
-static bool same(const void *ctx, uint32_t number, const void *key)
+static bool interner_is_same(const void *ctx, uint32_t number, const void *key)
 {
 	const struct interner *in = ctx;
 
@@ -67,7 +67,7 @@ struct labels *interner_get(struct interner *in, struct labels *ls)
 	uint32_t n;
 
 	pthread_mutex_lock(&in->mu);
-	n = table_find(&in->index, ls->hash, same, in, ls);
+	n = table_find(&in->index, ls->hash, interner_is_same, in, ls);
 	if (n == TABLE_NONE) {
 		n = place_locked(in);
 		in->v[n] = (struct interned){ .labels = labels_ref(ls) };
@@ -84,7 +84,7 @@ void interner_put(struct interner *in, struct labels *ls)
 	uint32_t n;
 
 	pthread_mutex_lock(&in->mu);
-	n = table_find(&in->index, ls->hash, same, in, ls);
+	n = table_find(&in->index, ls->hash, interner_is_same, in, ls);
 	if (n != TABLE_NONE && !--in->v[n].users) {
 		table_remove(&in->index, ls->hash, n);
 		labels_unref(in->v[n].labels);

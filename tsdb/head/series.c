@@ -65,7 +65,7 @@ const struct pending *series_find(const struct series *s, int64_t ms)
 }
 
 /* Keep the first `kept` of the pending. */
-static void shrink(struct series *s, uint32_t kept)
+static void series_shrink(struct series *s, uint32_t kept)
 {
 	s->pending_count = kept;
 	if (kept)
@@ -96,7 +96,7 @@ void series_add_gap(struct series *s, const struct gap *g)
 		if (!series_hides(s, s->pending[i].ms, s->pending[i].lsn))
 			s->pending[kept++] = s->pending[i];
 	}
-	shrink(s, kept);
+	series_shrink(s, kept);
 }
 
 void series_flushed(struct series *s, uint64_t lsn)
@@ -107,7 +107,7 @@ void series_flushed(struct series *s, uint64_t lsn)
 		if (s->pending[i].lsn > lsn)
 			s->pending[kept++] = s->pending[i];
 	}
-	shrink(s, kept);
+	series_shrink(s, kept);
 	if (lsn > s->flushed_lsn)
 		s->flushed_lsn = lsn;
 }

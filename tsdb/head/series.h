@@ -3,6 +3,7 @@
  * A series of a range, in memory: the profiles that are only in the WAL, and
  * the groups that have been flushed.
  *
+ * Ownership: the head owns its series.
  * Threads: the range's lock.
  */
 #ifndef TSDB_HEAD_SERIES_H

@@ -4,6 +4,9 @@
  *
  * Times are judged against the clock and the retention alone, never against
  * other series: one fast clock must not shut out all the others.
+ *
+ * Ownership: keeps nothing.
+ * Threads: pure functions.
  */
 #ifndef TSDB_HEAD_WINDOW_H
 #define TSDB_HEAD_WINDOW_H

@@ -10,7 +10,8 @@
 
 #define LENGTH_MAX 10 /* bytes of a uvarint */
 
-static int damaged(const struct index *ix, uint64_t at, struct err *err)
+static int index_report_damage(const struct index *ix, uint64_t at,
+			       struct err *err)
 {
 	return err_set(err, ERR_CORRUPT, "%s at %llu: the index is damaged",
 		       blob_path(ix->blob), (unsigned long long)at);
@@ -30,7 +31,7 @@ static int read_front(struct index *ix, struct err *err)
 		 * what is newer, so that another version here is damage.
 		 */
 		if (dec_be32(&d) != INDEX_MAGIC || dec_u8(&d) != INDEX_VERSION)
-			rc = damaged(ix, 0, err);
+			rc = index_report_damage(ix, 0, err);
 	}
 	buf_fini(&scratch);
 	return rc;
@@ -46,7 +47,7 @@ static int read_toc(struct index *ix, struct err *err)
 	int rc;
 
 	if (size < INDEX_HEADER + INDEX_TOC)
-		return damaged(ix, size, err);
+		return index_report_damage(ix, size, err);
 	rc = blob_view(ix->blob, size - INDEX_TOC, INDEX_TOC, &scratch, &b,
 		       err);
 	if (!rc) {
@@ -58,8 +59,8 @@ static int read_toc(struct index *ix, struct err *err)
 		ix->toc.label_table = dec_be64(&d);
 		ix->toc.postings = dec_be64(&d);
 		ix->toc.postings_table = dec_be64(&d);
-		if (dec_be32(&d) != crc32c(0, covered))
-			rc = damaged(ix, size - INDEX_TOC, err);
+		if (dec_be32(&d) != crc32c_extend(0, covered))
+			rc = index_report_damage(ix, size - INDEX_TOC, err);
 	}
 	buf_fini(&scratch);
 	return rc;
@@ -121,7 +122,7 @@ static int read_table(struct index *ix, struct err *err)
 			      &content, err);
 
 	if (!rc && !read_names(ix, content, ix->toc.postings_table + 4))
-		rc = damaged(ix, ix->toc.postings_table, err);
+		rc = index_report_damage(ix, ix->toc.postings_table, err);
 	buf_fini(&scratch);
 	return rc;
 }
@@ -137,7 +138,7 @@ int list_view(const struct index *ix, uint64_t at, struct buf *scratch,
 	*ids = dec_init(content);
 	*count = dec_be32(ids);
 	return ids->bad || dec_left(ids) != (size_t)*count * 4 ?
-		       damaged(ix, at, err) :
+		       index_report_damage(ix, at, err) :
 		       0;
 }
 
@@ -151,7 +152,7 @@ static int read_all_list(struct index *ix, struct err *err)
 	int rc = find_list(ix, empty, empty, &at, err);
 
 	if (rc == ERR_NOTFOUND)
-		return damaged(ix, ix->toc.postings_table, err);
+		return index_report_damage(ix, ix->toc.postings_table, err);
 	if (!rc)
 		rc = list_view(ix, at, &scratch, &ids, &ix->series, err);
 	ix->all = at + 8;
@@ -287,7 +288,7 @@ int index_entry(const struct blob *blob, uint64_t offset,
 	if (!rc) {
 		d = dec_init(b);
 		data = dec_bytes(&d, (size_t)len);
-		if (dec_be32(&d) != crc32c(0, data))
+		if (dec_be32(&d) != crc32c_extend(0, data))
 			rc = ERR_CORRUPT;
 		d = dec_init(data);
 	}

@@ -2,6 +2,9 @@
 /*
  * The numbers of Prometheus' index format, version 2
  * (github.com/prometheus/prometheus, tsdb/docs/format/index.md).
+ *
+ * Ownership: constants and plain values.
+ * Threads: none involved.
  */
 #ifndef TSDB_INDEX_INDEX_FORMAT_H
 #define TSDB_INDEX_INDEX_FORMAT_H

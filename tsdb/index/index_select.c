@@ -7,8 +7,9 @@
 #include "tsdb/index/index_private.h"
 
 /* Compare the i-th series with a label set. */
-static int compare(const struct index *ix, uint32_t i, const struct labels *ls,
-		   uint32_t *ref, int *order, struct err *err)
+static int index_compare(const struct index *ix, uint32_t i,
+			 const struct labels *ls, uint32_t *ref, int *order,
+			 struct err *err)
 {
 	struct index_series s = { 0 };
 	struct labels *mine = NULL;
@@ -34,7 +35,7 @@ int index_find(const struct index *ix, const struct labels *ls, uint32_t *ref,
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
 		int order = 0;
-		int rc = compare(ix, mid, ls, ref, &order, err);
+		int rc = index_compare(ix, mid, ls, ref, &order, err);
 
 		if (rc || !order)
 			return rc;
@@ -71,8 +72,9 @@ static size_t rows_of(const struct name *n)
 }
 
 /* Entries row * 32 … of a name. */
-static int row_view(const struct index *ix, const struct name *n, size_t row,
-		    struct buf *scratch, struct dec *out, struct err *err)
+static int index_row_view(const struct index *ix, const struct name *n,
+			  size_t row, struct buf *scratch, struct dec *out,
+			  struct err *err)
 {
 	uint64_t at = ix->every[n->first + row];
 	uint64_t end = row + 1 < rows_of(n) ? ix->every[n->first + row + 1] :
@@ -97,7 +99,7 @@ static int find_row(const struct index *ix, const struct name *n,
 		size_t mid = low + (high - low) / 2;
 		struct dec d;
 
-		rc = row_view(ix, n, mid, &scratch, &d, err);
+		rc = index_row_view(ix, n, mid, &scratch, &d, err);
 		if (rc)
 			break;
 		if (str_cmp(entry_decode(&d).value, value) <= 0)
@@ -123,7 +125,7 @@ int find_list(const struct index *ix, struct str name, struct str value,
 		return ERR_NOTFOUND;
 	rc = find_row(ix, n, value, &row, err);
 	if (!rc)
-		rc = row_view(ix, n, row, &scratch, &d, err);
+		rc = index_row_view(ix, n, row, &scratch, &d, err);
 	if (!rc)
 		rc = ERR_NOTFOUND;
 	while (rc == ERR_NOTFOUND && dec_left(&d)) {
@@ -152,8 +154,8 @@ static int add_list(const struct index *ix, uint64_t at, struct postings *out,
 	return rc;
 }
 
-static int pair(const void *ctx, struct str name, struct str value,
-		struct postings *out, struct err *err)
+static int index_make_pair(const void *ctx, struct str name, struct str value,
+			   struct postings *out, struct err *err)
 {
 	uint64_t at = 0;
 	int rc = find_list(ctx, name, value, &at, err);
@@ -175,7 +177,7 @@ static int each_value(const struct index *ix, const struct name *n,
 	for (size_t row = 0; n && row < rows_of(n) && !rc; row++) {
 		struct dec d;
 
-		rc = row_view(ix, n, row, &scratch, &d, err);
+		rc = index_row_view(ix, n, row, &scratch, &d, err);
 		while (!rc && dec_left(&d)) {
 			struct table_entry e = entry_decode(&d);
 
@@ -203,8 +205,9 @@ static int add_match(void *ctx, const struct table_entry *e, struct err *err)
 		       0;
 }
 
-static int matching(const void *ctx, const struct matcher *m, bool wanted,
-		    struct postings *out, struct err *err)
+static int index_select_matching(const void *ctx, const struct matcher *m,
+				 bool wanted, struct postings *out,
+				 struct err *err)
 {
 	const struct index *ix = ctx;
 	struct match match = { ix, m, wanted, out };
@@ -212,7 +215,8 @@ static int matching(const void *ctx, const struct matcher *m, bool wanted,
 	return each_value(ix, find_name(ix, m->name), add_match, &match, err);
 }
 
-static int all(const void *ctx, struct postings *out, struct err *err)
+static int index_list_all(const void *ctx, struct postings *out,
+			  struct err *err)
 {
 	const struct index *ix = ctx;
 
@@ -222,9 +226,10 @@ static int all(const void *ctx, struct postings *out, struct err *err)
 int index_select(const struct index *ix, const struct matcher *v, size_t count,
 		 struct postings *out, struct err *err)
 {
-	struct label_index li = {
-		.ctx = ix, .pair = pair, .matching = matching, .all = all
-	};
+	struct label_index li = { .ctx = ix,
+				  .pair = index_make_pair,
+				  .matching = index_select_matching,
+				  .all = index_list_all };
 
 	return select_series(&li, v, count, out, err);
 }

@@ -85,7 +85,7 @@ int index_writer_new(struct fs *fs, const char *path, uint32_t symbols,
 	outfile_add(&w->file, buf_bytes(b));
 	w->toc.symbols = INDEX_HEADER;
 	w->symbols_crc =
-		crc32c(0, (struct bytes){ .ptr = b->ptr + 9, .len = 4 });
+		crc32c_extend(0, (struct bytes){ .ptr = b->ptr + 9, .len = 4 });
 	*out = w;
 	return 0;
 }
@@ -106,7 +106,7 @@ void index_writer_symbol(struct index_writer *w, struct str s)
 {
 	buf_reset(&w->scratch);
 	enc_str(&w->scratch, s);
-	w->symbols_crc = crc32c(w->symbols_crc, buf_bytes(&w->scratch));
+	w->symbols_crc = crc32c_extend(w->symbols_crc, buf_bytes(&w->scratch));
 	outfile_add(&w->file, buf_bytes(&w->scratch));
 }
 
@@ -121,7 +121,8 @@ static void close_symbols(struct index_writer *w)
 	w->series_end = w->file.size;
 }
 
-static bool same_name(const void *ctx, uint32_t number, const void *key)
+static bool index_writer_same_name(const void *ctx, uint32_t number,
+				   const void *key)
 {
 	const struct index_writer *w = ctx;
 
@@ -131,7 +132,8 @@ static bool same_name(const void *ctx, uint32_t number, const void *key)
 static void count_name(struct index_writer *w, uint32_t symbol)
 {
 	uint64_t hash = symbol * 0x9e3779b97f4a7c15u;
-	uint32_t n = table_find(&w->names_index, hash, same_name, w, &symbol);
+	uint32_t n = table_find(&w->names_index, hash, index_writer_same_name,
+				w, &symbol);
 
 	if (n == TABLE_NONE) {
 		w->names = mem_grow(w->names, w->name_count, &w->name_cap,
@@ -183,7 +185,7 @@ void index_writer_series(struct index_writer *w, const struct index_pair *pairs,
 	enc_uvarint(&len, b->len);
 	outfile_add(&w->file, buf_bytes(&len));
 	outfile_add(&w->file, buf_bytes(b));
-	add_crc(w, crc32c(0, buf_bytes(b)));
+	add_crc(w, crc32c_extend(0, buf_bytes(b)));
 	w->series_end = w->file.size;
 	w->series++;
 	buf_fini(&len);
@@ -222,7 +224,7 @@ static void put_list(struct index_writer *w, struct buf *b, uint32_t count)
 	put_be32(b->ptr + 4, count);
 	outfile_add(&w->file, buf_bytes(b));
 	content = (struct bytes){ .ptr = b->ptr + 4, .len = b->len - 4 };
-	add_crc(w, crc32c(0, content));
+	add_crc(w, crc32c_extend(0, content));
 	buf_reset(b);
 	enc_be64(b, 0);
 }
@@ -387,7 +389,7 @@ static int walk_table(struct index_writer *w, const struct symbols *s,
 	for (size_t i = 0; !rc; i++) {
 		*len += b->len;
 		if (crc) {
-			*crc = crc32c(*crc, buf_bytes(b));
+			*crc = crc32c_extend(*crc, buf_bytes(b));
 			outfile_add(&w->file, buf_bytes(b));
 		}
 		if (i == w->list_count)
@@ -416,7 +418,7 @@ static int put_tables(struct index_writer *w, const struct blob *blob,
 	put_be32(front, 4);
 	put_be32(front + 4, 0);
 	outfile_add(&w->file, b);
-	add_crc(w, crc32c(0, count));
+	add_crc(w, crc32c_extend(0, count));
 	w->toc.postings_table = w->file.size;
 	rc = walk_table(w, &s, &len, NULL, err);
 	if (!rc && len > UINT32_MAX)
@@ -425,7 +427,7 @@ static int put_tables(struct index_writer *w, const struct blob *blob,
 		put_be32(front, (uint32_t)len);
 		put_be32(front + 4, (uint32_t)w->list_count + 1);
 		outfile_add(&w->file, b);
-		crc = crc32c(0, count);
+		crc = crc32c_extend(0, count);
 		rc = walk_table(w, &s, &again, &crc, err);
 		add_crc(w, crc);
 	}
@@ -444,7 +446,7 @@ static void put_toc(struct index_writer *w)
 	enc_be64(b, w->toc.label_table);
 	enc_be64(b, w->toc.postings);
 	enc_be64(b, w->toc.postings_table);
-	enc_be32(b, crc32c(0, buf_bytes(b)));
+	enc_be32(b, crc32c_extend(0, buf_bytes(b)));
 	outfile_add(&w->file, buf_bytes(b));
 }
 

@@ -24,14 +24,16 @@ void memindex_fini(struct memindex *m)
 	*m = (struct memindex){ 0 };
 }
 
-static bool same_name(const void *ctx, uint32_t number, const void *key)
+static bool memindex_same_name(const void *ctx, uint32_t number,
+			       const void *key)
 {
 	const struct memindex *m = ctx;
 
 	return str_eq(m->names[number].text, *(const struct str *)key);
 }
 
-static bool same_value(const void *ctx, uint32_t number, const void *key)
+static bool memindex_same_value(const void *ctx, uint32_t number,
+				const void *key)
 {
 	const struct mem_name *n = ctx;
 
@@ -40,8 +42,8 @@ static bool same_value(const void *ctx, uint32_t number, const void *key)
 
 const struct mem_name *memindex_name(const struct memindex *m, struct str name)
 {
-	uint32_t i = table_find(&m->index, hash64(bytes_of(name)), same_name, m,
-				&name);
+	uint32_t i = table_find(&m->index, hash_bytes(bytes_of(name)),
+				memindex_same_name, m, &name);
 
 	return i == TABLE_NONE ? NULL : &m->names[i];
 }
@@ -49,16 +51,16 @@ const struct mem_name *memindex_name(const struct memindex *m, struct str name)
 static const struct mem_value *find_value(const struct mem_name *n,
 					  struct str value)
 {
-	uint32_t i = table_find(&n->index, hash64(bytes_of(value)), same_value,
-				n, &value);
+	uint32_t i = table_find(&n->index, hash_bytes(bytes_of(value)),
+				memindex_same_value, n, &value);
 
 	return i == TABLE_NONE ? NULL : &n->values[i];
 }
 
 static struct mem_name *ensure_name(struct memindex *m, struct str name)
 {
-	uint64_t hash = hash64(bytes_of(name));
-	uint32_t i = table_find(&m->index, hash, same_name, m, &name);
+	uint64_t hash = hash_bytes(bytes_of(name));
+	uint32_t i = table_find(&m->index, hash, memindex_same_name, m, &name);
 
 	if (i != TABLE_NONE)
 		return &m->names[i];
@@ -70,8 +72,9 @@ static struct mem_name *ensure_name(struct memindex *m, struct str name)
 
 static struct mem_value *ensure_value(struct mem_name *n, struct str value)
 {
-	uint64_t hash = hash64(bytes_of(value));
-	uint32_t i = table_find(&n->index, hash, same_value, n, &value);
+	uint64_t hash = hash_bytes(bytes_of(value));
+	uint32_t i =
+		table_find(&n->index, hash, memindex_same_value, n, &value);
 
 	if (i != TABLE_NONE)
 		return &n->values[i];
@@ -117,8 +120,9 @@ const uint32_t *mem_value_series(const struct mem_value *v)
 	return v->cap ? v->list : &v->one;
 }
 
-static int pair(const void *ctx, struct str name, struct str value,
-		struct postings *out, struct err *err UNUSED)
+static int memindex_make_pair(const void *ctx, struct str name,
+			      struct str value, struct postings *out,
+			      struct err *err UNUSED)
 {
 	const struct mem_name *n = memindex_name(ctx, name);
 	const struct mem_value *v = n ? find_value(n, value) : NULL;
@@ -128,8 +132,9 @@ static int pair(const void *ctx, struct str name, struct str value,
 	return 0;
 }
 
-static int matching(const void *ctx, const struct matcher *m, bool wanted,
-		    struct postings *out, struct err *err UNUSED)
+static int memindex_select_matching(const void *ctx, const struct matcher *m,
+				    bool wanted, struct postings *out,
+				    struct err *err UNUSED)
 {
 	const struct mem_name *n = memindex_name(ctx, m->name);
 
@@ -142,7 +147,8 @@ static int matching(const void *ctx, const struct matcher *m, bool wanted,
 	return 0;
 }
 
-static int all(const void *ctx, struct postings *out, struct err *err UNUSED)
+static int memindex_list_all(const void *ctx, struct postings *out,
+			     struct err *err UNUSED)
 {
 	const struct memindex *m = ctx;
 
@@ -154,9 +160,10 @@ static int all(const void *ctx, struct postings *out, struct err *err UNUSED)
 void memindex_select(const struct memindex *m, const struct matcher *v,
 		     size_t count, struct postings *out)
 {
-	struct label_index ix = {
-		.ctx = m, .pair = pair, .matching = matching, .all = all
-	};
+	struct label_index ix = { .ctx = m,
+				  .pair = memindex_make_pair,
+				  .matching = memindex_select_matching,
+				  .all = memindex_list_all };
 
 	if (select_series(&ix, v, count, out, NULL))
 		abort(); /* nothing in memory can fail */

@@ -29,7 +29,7 @@ void postings_add_all(struct postings *p, const uint32_t *v, size_t count)
 	p->count += count;
 }
 
-static int by_number(const void *a, const void *b)
+static int postings_by_number(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a;
 	uint32_t y = *(const uint32_t *)b;
@@ -52,7 +52,7 @@ void postings_sort(struct postings *p)
 
 	if (is_sorted(p))
 		return;
-	qsort(p->v, p->count, sizeof(*p->v), by_number);
+	qsort(p->v, p->count, sizeof(*p->v), postings_by_number);
 	for (size_t i = 0; i < p->count; i++) {
 		if (!kept || p->v[i] != p->v[kept - 1])
 			p->v[kept++] = p->v[i];
@@ -61,7 +61,8 @@ void postings_sort(struct postings *p)
 }
 
 /* Keep those of a whose being in b is `wanted`. */
-static void filter(struct postings *a, const struct postings *b, bool wanted)
+static void postings_filter(struct postings *a, const struct postings *b,
+			    bool wanted)
 {
 	size_t kept = 0;
 	size_t k = 0;
@@ -77,10 +78,10 @@ static void filter(struct postings *a, const struct postings *b, bool wanted)
 
 void postings_intersect(struct postings *a, const struct postings *b)
 {
-	filter(a, b, true);
+	postings_filter(a, b, true);
 }
 
 void postings_subtract(struct postings *a, const struct postings *b)
 {
-	filter(a, b, false);
+	postings_filter(a, b, false);
 }

@@ -29,7 +29,7 @@ static int with_value(const struct label_index *ix, const struct matcher *m,
 	return rc;
 }
 
-static void swap(struct postings *a, struct postings *b)
+static void select_swap(struct postings *a, struct postings *b)
 {
 	struct postings was = *a;
 
@@ -38,9 +38,9 @@ static void swap(struct postings *a, struct postings *b)
 }
 
 /* Add, or take away, what one matcher says. */
-static int apply(const struct label_index *ix, const struct matcher *m,
-		 bool absent_ok, bool *begun, struct postings *out,
-		 struct err *err)
+static int select_apply(const struct label_index *ix, const struct matcher *m,
+			bool absent_ok, bool *begun, struct postings *out,
+			struct err *err)
 {
 	struct postings p = { 0 };
 	int rc = with_value(ix, m, !absent_ok, &p, err);
@@ -50,7 +50,7 @@ static int apply(const struct label_index *ix, const struct matcher *m,
 	else if (*begun)
 		postings_intersect(out, &p);
 	else
-		swap(out, &p);
+		select_swap(out, &p);
 	*begun = true;
 	postings_fini(&p);
 	return rc;
@@ -69,7 +69,7 @@ int select_series(const struct label_index *ix, const struct matcher *v,
 
 	for (size_t i = 0; i < count && !rc; i++) {
 		if (!matcher_matches(&v[i], empty))
-			rc = apply(ix, &v[i], false, &begun, out, err);
+			rc = select_apply(ix, &v[i], false, &begun, out, err);
 	}
 	if (!rc && !begun) {
 		rc = ix->all(ix->ctx, out, err);
@@ -77,7 +77,7 @@ int select_series(const struct label_index *ix, const struct matcher *v,
 	}
 	for (size_t i = 0; i < count && out->count && !rc; i++) {
 		if (matcher_matches(&v[i], empty))
-			rc = apply(ix, &v[i], true, &begun, out, err);
+			rc = select_apply(ix, &v[i], true, &begun, out, err);
 	}
 	return rc;
 }

@@ -3,6 +3,7 @@
  * From matchers to series, over any label index: that of a range, in memory,
  * or that of a block, in a file.
  *
+ * Ownership: the postings are the caller's.
  * Threads: as the index.
  */
 #ifndef TSDB_INDEX_SELECT_H

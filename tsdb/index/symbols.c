@@ -6,7 +6,8 @@
 #include "base/mem.h"
 #include "tsdb/index/index_format.h"
 
-static int damaged(const struct blob *blob, uint64_t at, struct err *err)
+static int symbols_report_damage(const struct blob *blob, uint64_t at,
+				 struct err *err)
 {
 	return err_set(err, ERR_CORRUPT, "%s at %llu: the index is damaged",
 		       blob_path(blob), (unsigned long long)at);
@@ -29,8 +30,9 @@ int section_view(const struct blob *blob, uint64_t offset, struct buf *scratch,
 		return rc;
 	d = dec_init(b);
 	*content = dec_bytes(&d, len);
-	return dec_be32(&d) == crc32c(0, *content) ? 0 :
-						     damaged(blob, offset, err);
+	return dec_be32(&d) == crc32c_extend(0, *content) ?
+		       0 :
+		       symbols_report_damage(blob, offset, err);
 }
 
 int symbols_open(const struct blob *blob, uint64_t offset, struct symbols *out,
@@ -58,7 +60,7 @@ int symbols_open(const struct blob *blob, uint64_t offset, struct symbols *out,
 		}
 		s.end = offset + 4 + content.len;
 		if (d.bad || dec_left(&d))
-			rc = damaged(blob, offset, err);
+			rc = symbols_report_damage(blob, offset, err);
 	}
 	buf_fini(&scratch);
 	if (rc)
@@ -75,8 +77,9 @@ void symbols_fini(struct symbols *s)
 }
 
 /* The texts from number n (a multiple of 32) up to the next such one. */
-static int row_view(const struct symbols *s, uint32_t n, struct buf *scratch,
-		    struct dec *out, struct err *err)
+static int symbols_row_view(const struct symbols *s, uint32_t n,
+			    struct buf *scratch, struct dec *out,
+			    struct err *err)
 {
 	uint64_t at = s->every[n / INDEX_EVERY];
 	uint64_t end = n + INDEX_EVERY < s->count ?
@@ -98,13 +101,15 @@ int symbols_get(const struct symbols *s, uint32_t n, struct buf *scratch,
 	if (n >= s->count)
 		return err_set(err, ERR_CORRUPT, "%s: no symbol %u",
 			       blob_path(s->blob), n);
-	rc = row_view(s, n - n % INDEX_EVERY, scratch, &d, err);
+	rc = symbols_row_view(s, n - n % INDEX_EVERY, scratch, &d, err);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < n % INDEX_EVERY; i++)
 		dec_str(&d);
 	*out = dec_str(&d);
-	return d.bad ? damaged(s->blob, s->every[n / INDEX_EVERY], err) : 0;
+	return d.bad ? symbols_report_damage(s->blob, s->every[n / INDEX_EVERY],
+					     err) :
+		       0;
 }
 
 struct symbols_iter symbols_iter(const struct symbols *s)

@@ -24,7 +24,7 @@ void ballast_fini(struct ballast *b)
 	*b = (struct ballast){ 0 };
 }
 
-static bool has_room(const struct ballast *b)
+static bool ballast_has_room(const struct ballast *b)
 {
 	CLEANUP(mem_freep)
 	char *dir = mem_strndup((struct str){
@@ -37,7 +37,7 @@ static bool has_room(const struct ballast *b)
 }
 
 /* It need not survive a power cut: then it is made again. */
-static int make(struct ballast *b, struct err *err)
+static int ballast_write_file(struct ballast *b, struct err *err)
 {
 	struct file *f = NULL;
 	int rc = file_open(b->fs, b->path, FILE_ENSURE, &f, err);
@@ -61,7 +61,7 @@ void ballast_make(struct ballast *b)
 	pthread_mutex_lock(&b->mu);
 	if (b->held != b->size) {
 		release_locked(b); /* that of another budget */
-		if (has_room(b) && !make(b, NULL))
+		if (ballast_has_room(b) && !ballast_write_file(b, NULL))
 			b->held = b->size;
 		else if (fs_unlink(b->fs, b->path, NULL)) {
 			/* It was not there, or the next try replaces it. */

@@ -3,6 +3,7 @@
  * Ballast: bytes of the disk that are kept allocated, to be given back when it
  * is full, so that there is room to make room.
  *
+ * Ownership: ballast_fini() frees; the file stays on disk.
  * Threads: any; locks inside.
  */
 #ifndef TSDB_IO_BALLAST_H

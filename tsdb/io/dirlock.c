@@ -20,7 +20,7 @@ struct dirlock {
 	int file;
 };
 
-static int busy(int fd, const char *dir, struct err *err)
+static int dirlock_fail_busy(int fd, const char *dir, struct err *err)
 {
 	char pid[32];
 	ssize_t n = fd < 0 ? 0 : pread(fd, pid, sizeof(pid) - 1, 0);
@@ -31,14 +31,14 @@ static int busy(int fd, const char *dir, struct err *err)
 		       strtol(pid, NULL, 10));
 }
 
-static int lock(int fd, const struct dirlock *l, const char *dir,
-		struct err *err)
+static int dirlock_lock(int fd, const struct dirlock *l, const char *dir,
+			struct err *err)
 {
 	if (fd < 0)
 		return err_sys(err, "lock %s", dir);
 	if (!flock(fd, LOCK_EX | LOCK_NB))
 		return 0;
-	return errno == EWOULDBLOCK ? busy(l->file, dir, err) :
+	return errno == EWOULDBLOCK ? dirlock_fail_busy(l->file, dir, err) :
 				      err_sys(err, "lock %s", dir);
 }
 
@@ -55,9 +55,9 @@ int dirlock_take(const char *dir, struct dirlock **out, struct err *err)
 
 	l->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	l->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
-	rc = lock(l->dir, l, dir, err);
+	rc = dirlock_lock(l->dir, l, dir, err);
 	if (!rc)
-		rc = lock(l->file, l, dir, err);
+		rc = dirlock_lock(l->file, l, dir, err);
 	if (rc) {
 		dirlock_release(l);
 		return rc;

@@ -4,6 +4,7 @@
  * with our pid inside.
  *
  * Ownership: dirlock_release() frees it; the kernel does when we die.
+ * Threads: one thread a lock.
  */
 #ifndef TSDB_IO_DIRLOCK_H
 #define TSDB_IO_DIRLOCK_H

@@ -29,7 +29,7 @@ static void write_buffer(struct outfile *o)
 
 void outfile_add(struct outfile *o, struct bytes b)
 {
-	o->crc = crc32c(o->crc, b);
+	o->crc = crc32c_extend(o->crc, b);
 	o->size += b.len;
 	if (o->buf.len + b.len > BUFFER) {
 		o->size -= b.len;

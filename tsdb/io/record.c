@@ -31,7 +31,7 @@ void file_header_encode(const struct file_header *h, struct buf *out)
 		enc_be64(out, h->number);
 		enc_be32(out, 0);
 		covered = (struct bytes){ .ptr = out->ptr + start, .len = 28 };
-		enc_be32(out, crc32c(0, covered));
+		enc_be32(out, crc32c_extend(0, covered));
 	}
 }
 
@@ -47,7 +47,7 @@ static int copy_decode(struct bytes copy, uint32_t magic,
 	h.salt = dec_be64(&d);
 	h.number = dec_be64(&d);
 	dec_be32(&d);
-	if (dec_be32(&d) != crc32c(0, covered) || h.magic != magic)
+	if (dec_be32(&d) != crc32c_extend(0, covered) || h.magic != magic)
 		return err_set(err, ERR_CORRUPT,
 			       "the file header is damaged, or not everprof's");
 	if (version != VERSION || reserved.ptr[0] || reserved.ptr[1] ||
@@ -88,8 +88,9 @@ static uint32_t head_crc(uint64_t salt, struct bytes fixed, struct bytes head)
 	uint32_t crc;
 
 	put_be64(seed, salt);
-	crc = crc32c(0, (struct bytes){ .ptr = seed, .len = sizeof(seed) });
-	return crc32c(crc32c(crc, fixed), head);
+	crc = crc32c_extend(0,
+			    (struct bytes){ .ptr = seed, .len = sizeof(seed) });
+	return crc32c_extend(crc32c_extend(crc, fixed), head);
 }
 
 void record_encode(const struct record *r, uint64_t salt, struct buf *out)
@@ -103,7 +104,7 @@ void record_encode(const struct record *r, uint64_t salt, struct buf *out)
 	buf_byte(out, r->kind);
 	buf_byte(out, r->encoding);
 	enc_be16(out, 0);
-	enc_be32(out, r->body.len ? crc32c(0, r->body) : 0);
+	enc_be32(out, r->body.len ? crc32c_extend(0, r->body) : 0);
 	enc_be32(out, 0);
 	fixed = (struct bytes){ .ptr = out->ptr + start, .len = 28 };
 	enc_be32(out, head_crc(salt, fixed, r->head));
@@ -164,7 +165,8 @@ int record_decode(struct bytes b, uint64_t salt, uint64_t position,
 	if (d.bad)
 		return err_set(err, ERR_CORRUPT, "record is cut short");
 	if (check_body)
-		r.body_ok = body.crc == (body.len ? crc32c(0, r.body) : 0);
+		r.body_ok = body.crc ==
+			    (body.len ? crc32c_extend(0, r.body) : 0);
 	*out = r;
 	return 0;
 }
@@ -185,7 +187,7 @@ size_t record_head_len(const uint8_t *header)
 	return dec_be32(&d);
 }
 
-static bool all_zero(struct bytes b)
+static bool record_all_zero(struct bytes b)
 {
 	for (size_t i = 0; i < b.len; i++) {
 		if (b.ptr[i])
@@ -194,16 +196,18 @@ static bool all_zero(struct bytes b)
 	return true;
 }
 
-static struct bytes slice(struct bytes b, uint64_t from, uint64_t to)
+static struct bytes record_read_slice(struct bytes b, uint64_t from,
+				      uint64_t to)
 {
 	return (struct bytes){ .ptr = b.ptr + from,
 			       .len = (size_t)(to - from) };
 }
 
-static void report(const struct record_iter *it, uint64_t from, uint64_t to,
-		   bool torn)
+static void record_report(const struct record_iter *it, uint64_t from,
+			  uint64_t to, bool torn)
 {
-	if (it->damaged && to > from && !all_zero(slice(it->file, from, to)))
+	if (it->damaged && to > from &&
+	    !record_all_zero(record_read_slice(it->file, from, to)))
 		it->damaged(it->ctx, from, to - from, torn);
 }
 
@@ -213,15 +217,16 @@ int record_next(struct record_iter *it, struct record *out)
 	uint64_t from = it->offset;
 
 	for (; it->offset < size; it->offset += 8) {
-		if (record_decode(slice(it->file, it->offset, size), it->salt,
-				  it->base + it->offset, true, out, NULL))
+		if (record_decode(record_read_slice(it->file, it->offset, size),
+				  it->salt, it->base + it->offset, true, out,
+				  NULL))
 			continue;
-		report(it, from, it->offset, false);
+		record_report(it, from, it->offset, false);
 		it->offset += out->len;
 		it->end = it->offset;
 		return 1;
 	}
 	if (from < size)
-		report(it, from, size, true);
+		record_report(it, from, size, true);
 	return 0;
 }

@@ -19,7 +19,7 @@ struct trash_dir {
 	char *parent;
 };
 
-static char *parent_of(const char *path)
+static char *trash_parent_of(const char *path)
 {
 	return mem_strndup((struct str){
 		.ptr = path, .len = (size_t)(strrchr(path, '/') - path) });
@@ -31,7 +31,7 @@ void trash_add(struct trash *t, const char *path, const char *suffix)
 	t->v[t->count++] =
 		(struct trash_dir){ .path = mem_strdup(path),
 				    .gone = mem_printf("%s%s", path, suffix),
-				    .parent = parent_of(path) };
+				    .parent = trash_parent_of(path) };
 }
 
 static void dir_fini(struct trash_dir *d)
@@ -47,7 +47,7 @@ void trash_add_hidden(struct trash *t, const char *path)
 	t->v[t->count - 1].state = TRASH_HIDDEN;
 }
 
-static int hide(struct trash *t, struct trash_dir *d, struct err *err)
+static int trash_hide(struct trash *t, struct trash_dir *d, struct err *err)
 {
 	int rc = 0;
 
@@ -68,7 +68,7 @@ static int hide_all(struct trash *t, struct err *err)
 	int rc = 0;
 
 	for (size_t i = 0; i < t->count && !rc; i++)
-		rc = hide(t, &t->v[i], err);
+		rc = trash_hide(t, &t->v[i], err);
 	return rc;
 }
 
@@ -100,7 +100,7 @@ void trash_fini(struct trash *t)
 
 int rename_aside(struct fs *fs, const char *path, struct err *err)
 {
-	CLEANUP(mem_freep) char *parent = parent_of(path);
+	CLEANUP(mem_freep) char *parent = trash_parent_of(path);
 	int rc = ERR_EXISTS;
 
 	for (int i = 1; i < ASIDE_MAX && rc == ERR_EXISTS; i++) {

@@ -4,6 +4,7 @@
  * again, for a range whose block is gone too would come back at a start. And
  * what cannot be read, and must not go: it is set aside for a person to look at.
  *
+ * Ownership: trash_fini() frees; paths are copied or taken over as noted.
  * Threads: one thread at a time.
  */
 #ifndef TSDB_IO_TRASH_H

@@ -2,6 +2,9 @@
 /*
  * ULID: 48 bits of milliseconds and 80 random bits; as text 26 characters of
  * Crockford's base 32, which sort by time (github.com/ulid/spec).
+ *
+ * Ownership: plain values.
+ * Threads: any.
  */
 #ifndef TSDB_IO_ULID_H
 #define TSDB_IO_ULID_H

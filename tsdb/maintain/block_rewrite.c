@@ -38,7 +38,8 @@ static bool has_failed(const struct tsdb *db, const struct ulid *u)
 	return false;
 }
 
-static void note_failed(struct tsdb *db, const struct part *v, size_t count)
+static void block_rewrite_note_failed(struct tsdb *db, const struct part *v,
+				      size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		db->failed = mem_grow(db->failed, db->failed_count,
@@ -79,10 +80,10 @@ int rewrite_blocks(struct tsdb *db, const struct part *v, size_t count,
 							    NULL };
 	uint64_t unread = loss->unread;
 	struct block *b = NULL;
-	int rc = compact(&c, &b, err);
+	int rc = compactor_run(&c, &b, err);
 
 	if (rc && rc != ERR_CLOSED) {
-		note_failed(db, v, count);
+		block_rewrite_note_failed(db, v, count);
 		metric_add(db->metrics.compaction_failures, 1);
 	}
 	if (how->background)

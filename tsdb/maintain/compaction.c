@@ -46,8 +46,8 @@ static int compact_blocks(struct tsdb *db, const struct part *v, size_t count,
 }
 
 /* What a compaction of these will write: all but what it links. */
-static uint64_t written_bytes(const struct tsdb *db, const struct part *v,
-			      size_t count)
+static uint64_t compaction_written_bytes(const struct tsdb *db,
+					 const struct part *v, size_t count)
 {
 	bool all = are_one_window(v, count);
 	uint64_t sum = 0;
@@ -75,7 +75,7 @@ static int compact_picked(struct tsdb *db, const struct part *v,
 	for (size_t i = 0; i < n; i++)
 		parts[i] = v[picked[i]];
 	sort_by_age(parts, n);
-	if (has_room(db, written_bytes(db, parts, n)))
+	if (has_room(db, compaction_written_bytes(db, parts, n)))
 		rc = compact_blocks(db, parts, n, err);
 	else
 		rc = err_set(err, ERR_NOSPACE,

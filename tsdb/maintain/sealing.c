@@ -40,7 +40,7 @@ int remove_empty(struct tsdb *db, struct range *r, struct err *err)
 	return rc;
 }
 
-static int seal(struct tsdb *db, struct range *r, struct err *err)
+static int sealing_seal(struct tsdb *db, struct range *r, struct err *err)
 {
 	struct part part = { .range = r };
 	struct rewrite_loss loss = { 0 };
@@ -59,7 +59,7 @@ static int seal(struct tsdb *db, struct range *r, struct err *err)
 		return remove_empty(db, r, err);
 	rc = db_flush_range(db, r, err);
 	if (!rc)
-		rc = compact(&c, &b, err);
+		rc = compactor_run(&c, &b, err);
 	if (rc)
 		return rc;
 	metric_add(db->metrics.seals, 1);
@@ -67,7 +67,8 @@ static int seal(struct tsdb *db, struct range *r, struct err *err)
 	return rc ? rc : db_drop_wal(db, err);
 }
 
-static struct plan_range describe_range(const struct tsdb *db, struct range *r)
+static struct plan_range sealing_describe_range(const struct tsdb *db,
+						struct range *r)
 {
 	struct plan_range p = { .start = r->start, .lsn = r->lsn };
 
@@ -95,14 +96,14 @@ int seal_next(struct tsdb *db, bool all, struct err *err)
 	int rc = 0;
 
 	for (size_t i = 0; i < count; i++)
-		plan[i] = describe_range(db, v[i].range);
+		plan[i] = sealing_describe_range(db, v[i].range);
 	pick = plan_seal(&bounds, plan, count);
 	if (pick != PLAN_NONE && !has_room(db, plan[pick].bytes))
 		rc = err_set(
 			err, ERR_NOSPACE,
 			"sealing waits until there is room for twice the range");
 	else if (pick != PLAN_NONE)
-		rc = seal(db, v[pick].range, err);
+		rc = sealing_seal(db, v[pick].range, err);
 	if (rc) /* the others must not wait for it; room may come any time */
 		v[pick].range->retry_ns =
 			clock_mono_ns() +

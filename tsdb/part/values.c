@@ -113,7 +113,7 @@ int values_stored(struct values_reader *r, const struct file *f,
 		return rc;
 	r->stored.len = place->len;
 	*out = buf_bytes(&r->stored);
-	if (crc32c(0, *out) != place->crc)
+	if (crc32c_extend(0, *out) != place->crc)
 		return err_set(err, ERR_CORRUPT,
 			       "%s at %llu: the group's checksum differs",
 			       file_path(f), (unsigned long long)place->offset);
@@ -152,8 +152,9 @@ static int read_group(struct values_reader *r, struct part p,
 }
 
 /* Append n profiles from the first-th on. */
-static int decode(struct values_reader *r, const struct stored *s, size_t first,
-		  size_t n, struct buf *out, struct err *err)
+static int values_decode(struct values_reader *r, const struct stored *s,
+			 size_t first, size_t n, struct buf *out,
+			 struct err *err)
 {
 	return r->codec->decode(r->decoder, &s->group, first, n, out, err);
 }
@@ -166,8 +167,8 @@ int values_one(struct values_reader *r, struct part p, const struct head *h,
 
 	buf_reset(out);
 	if (!rc)
-		rc = decode(r, &s, index, 1, out, err);
-	if (!rc && hash64(buf_bytes(out)) != h->profiles[index].hash)
+		rc = values_decode(r, &s, index, 1, out, err);
+	if (!rc && hash_bytes(buf_bytes(out)) != h->profiles[index].hash)
 		rc = err_set(err, ERR_CORRUPT,
 			     "%s: the profile's hash differs from when it came",
 			     file_path(part_values(p, h)));
@@ -210,15 +211,16 @@ static struct bytes value_at(const struct head *h, const struct values *v,
 }
 
 /* One by one: those before the damage may be whole. */
-static void salvage(struct values_reader *r, const struct head *h,
-		    const struct stored *s, struct values *out)
+static void values_salvage(struct values_reader *r, const struct head *h,
+			   const struct stored *s, struct values *out)
 {
 	buf_reset(&out->bytes);
 	for (size_t i = 0; i < h->count; i++) {
 		out->at[i] = out->bytes.len;
-		out->ok[i] = !decode(r, s, i, 1, &out->bytes, NULL) &&
+		out->ok[i] = !values_decode(r, s, i, 1, &out->bytes, NULL) &&
 			     out->bytes.len - out->at[i] == s->lens[i] &&
-			     hash64(value_at(h, out, i)) == h->profiles[i].hash;
+			     hash_bytes(value_at(h, out, i)) ==
+				     h->profiles[i].hash;
 		if (!out->ok[i])
 			out->bytes.len = out->at[i];
 	}
@@ -236,17 +238,18 @@ int values_all(struct values_reader *r, struct part p, const struct head *h,
 		return rc;
 	buf_reset(&out->bytes);
 	if (!rc)
-		rc = decode(r, &s, 0, h->count, &out->bytes, err);
+		rc = values_decode(r, &s, 0, h->count, &out->bytes, err);
 	for (size_t i = 0; i < h->count && !rc; i++) {
 		out->at[i] = at;
 		at += h->profiles[i].raw_len;
-		out->ok[i] = hash64(value_at(h, out, i)) == h->profiles[i].hash;
+		out->ok[i] = hash_bytes(value_at(h, out, i)) ==
+			     h->profiles[i].hash;
 		if (!out->ok[i])
 			rc = err_set(err, ERR_CORRUPT,
 				     "%s: a profile's hash differs",
 				     file_path(part_values(p, h)));
 	}
 	if (rc == ERR_CORRUPT && s.group.stored.len)
-		salvage(r, h, &s, out);
+		values_salvage(r, h, &s, out);
 	return rc;
 }

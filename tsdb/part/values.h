@@ -2,6 +2,7 @@
 /*
  * Values: from a group's head to the profiles in it, whatever their codec.
  *
+ * Ownership: values_reader_fini() and values_fini() free.
  * Threads: one thread a reader.
  */
 #ifndef TSDB_PART_VALUES_H

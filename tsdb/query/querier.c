@@ -34,7 +34,7 @@ int note_failed(struct querier *q, int rc, const struct err *why)
 }
 
 /* Damage is counted and logged, whoever met it; once for each query. */
-static void tell_damage(struct querier *q)
+static void querier_tell_damage(struct querier *q)
 {
 	uint64_t sum = q->lost + q->failed;
 
@@ -76,7 +76,7 @@ void querier_close(struct querier *q)
 {
 	if (!q)
 		return;
-	tell_damage(q);
+	querier_tell_damage(q);
 	forget_hits(q);
 	values_reader_fini(&q->values); /* before the blocks that it read */
 	db_parts_free(q->parts, q->part_count);
@@ -100,7 +100,8 @@ void querier_closep(struct querier **q)
 	*q = NULL;
 }
 
-static bool same_labels(const void *ctx, uint32_t number, const void *key)
+static bool querier_same_labels(const void *ctx, uint32_t number,
+				const void *key)
 {
 	const struct querier *q = ctx;
 
@@ -109,10 +110,10 @@ static bool same_labels(const void *ctx, uint32_t number, const void *key)
 }
 
 /* Note that a series is in a part. Takes the reference on its labels. */
-static void add_place(struct querier *q, struct table *index, struct labels *ls,
-		      uint32_t part, uint32_t series)
+static void querier_add_place(struct querier *q, struct table *index,
+			      struct labels *ls, uint32_t part, uint32_t series)
 {
-	uint32_t n = table_find(index, ls->hash, same_labels, q, ls);
+	uint32_t n = table_find(index, ls->hash, querier_same_labels, q, ls);
 	uint32_t at = (uint32_t)q->place_count;
 
 	q->places = mem_grow(q->places, q->place_count, &q->place_cap,
@@ -131,7 +132,7 @@ static void add_place(struct querier *q, struct table *index, struct labels *ls,
 		(struct hit){ .labels = ls, .first = at, .last = at };
 }
 
-static int by_labels(const void *a, const void *b)
+static int querier_by_labels(const void *a, const void *b)
 {
 	return labels_cmp(((const struct hit *)a)->labels,
 			  ((const struct hit *)b)->labels);
@@ -149,7 +150,7 @@ static int select_part(struct querier *q, uint32_t part, struct table *index,
 
 		rc = part_labels(p, found.v[i], &ls, err);
 		if (!rc)
-			add_place(q, index, ls, part, found.v[i]);
+			querier_add_place(q, index, ls, part, found.v[i]);
 	}
 	postings_fini(&found);
 	return rc;
@@ -174,7 +175,7 @@ void querier_select(struct querier *q, const struct matcher *v, size_t count,
 	}
 	table_fini(&index);
 	if (q->count)
-		qsort(q->hits, q->count, sizeof(*q->hits), by_labels);
+		qsort(q->hits, q->count, sizeof(*q->hits), querier_by_labels);
 }
 
 void querier_texts(struct querier *q, struct str name, int64_t from, int64_t to,
@@ -214,7 +215,7 @@ struct labels *querier_labels(const struct querier *q, size_t i)
 	return q->hits[i].labels;
 }
 
-static int by_time(const void *a, const void *b)
+static int querier_by_time(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a;
 	int64_t y = *(const int64_t *)b;
@@ -223,7 +224,7 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Ascending, each once. Usually it is so already. */
-static void order(struct times *t)
+static void querier_order(struct times *t)
 {
 	size_t kept = 0;
 	bool sorted = true;
@@ -232,7 +233,7 @@ static void order(struct times *t)
 		sorted = t->v[i - 1] < t->v[i];
 	if (sorted)
 		return;
-	qsort(t->v, t->count, sizeof(*t->v), by_time);
+	qsort(t->v, t->count, sizeof(*t->v), querier_by_time);
 	for (size_t i = 0; i < t->count; i++) {
 		if (!kept || t->v[i] != t->v[kept - 1])
 			t->v[kept++] = t->v[i];
@@ -261,7 +262,7 @@ int querier_times(struct querier *q, size_t i, int64_t from, int64_t to,
 		note_lost(q, q->times.lost, &q->times.why);
 	if (rc)
 		return rc;
-	order(&q->times);
+	querier_order(&q->times);
 	*out = (struct times_view){ q->times.v, q->times.count };
 	return 0;
 }
@@ -278,7 +279,8 @@ int querier_spend_bytes(struct querier *q, size_t bytes, struct err *err)
 }
 
 /* The newest time of the series. */
-static int newest(struct querier *q, size_t i, int64_t *ms, struct err *err)
+static int querier_find_newest(struct querier *q, size_t i, int64_t *ms,
+			       struct err *err)
 {
 	struct times_view t = { 0 };
 	int64_t from = INT64_MIN;
@@ -308,10 +310,10 @@ int querier_newest_types(struct querier *q, size_t i, struct buf *out,
 	struct found f = { 0 };
 	struct bytes typeset;
 	int64_t ms = 0;
-	int rc = newest(q, i, &ms, err);
+	int rc = querier_find_newest(q, i, &ms, err);
 
 	if (!rc)
-		rc = lookup(q, i, ms, q->db->wal, &f, err);
+		rc = querier_lookup(q, i, ms, q->db->wal, &f, err);
 	typeset = f.hit.group.typeset;
 	if (!rc && f.hit.pending && !f.hit.segment)
 		rc = err_set(err, ERR_NOTFOUND, "its WAL segment is gone");

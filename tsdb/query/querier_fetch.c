@@ -19,7 +19,7 @@ static void set_typeset(struct profile *p, struct bytes typeset)
 }
 
 /* By how much a buffer will grow that is filled with n bytes. */
-static size_t growth(const struct buf *b, size_t n)
+static size_t querier_growth_of(const struct buf *b, size_t n)
 {
 	return n > b->cap ? n - b->cap : 0;
 }
@@ -34,7 +34,8 @@ static size_t raw_bytes(const struct head *h)
 	return sum;
 }
 
-static int too_big(const struct profile *p, uint32_t raw_len, struct err *err)
+static int querier_too_big(const struct profile *p, uint32_t raw_len,
+			   struct err *err)
 {
 	if (!p->raw.max || raw_len <= p->raw.max)
 		return 0;
@@ -49,12 +50,12 @@ static int fetch_pending(struct querier *q, const struct part_hit *hit,
 
 	if (!hit->segment) /* retention has removed it meanwhile */
 		return err_set(err, ERR_NOTFOUND, "its WAL segment is gone");
-	rc = too_big(out, hit->wal.raw_len, err);
+	rc = querier_too_big(out, hit->wal.raw_len, err);
 	if (!rc)
 		rc = querier_spend_bytes(
 			q,
-			growth(&q->scratch, hit->wal.len) +
-				growth(&out->raw, hit->wal.raw_len),
+			querier_growth_of(&q->scratch, hit->wal.len) +
+				querier_growth_of(&out->raw, hit->wal.raw_len),
 			err);
 	if (!rc)
 		rc = wal_segment_read(hit->segment, hit->wal.lsn, hit->wal.len,
@@ -104,8 +105,8 @@ static int fetch_kept(struct querier *q, struct part part, const struct head *h,
 		q->kept_file = NULL;
 		rc = querier_spend_bytes(
 			q,
-			growth(&q->values.stored, h->place.len) +
-				growth(&q->kept.bytes, raw_bytes(h)),
+			querier_growth_of(&q->values.stored, h->place.len) +
+				querier_growth_of(&q->kept.bytes, raw_bytes(h)),
 			err);
 		if (rc)
 			return rc;
@@ -129,10 +130,11 @@ static int fetch_flushed(struct querier *q, struct part part,
 			 struct err *err)
 {
 	const struct head_profile *p = &hit->head.profiles[hit->index];
-	int rc = too_big(out, p->raw_len, err);
+	int rc = querier_too_big(out, p->raw_len, err);
 
 	if (!rc)
-		rc = querier_spend_bytes(q, growth(&out->raw, p->raw_len), err);
+		rc = querier_spend_bytes(
+			q, querier_growth_of(&out->raw, p->raw_len), err);
 	if (rc)
 		return rc;
 	/* A large profile is alone in its group: nothing is kept of it. */
@@ -140,8 +142,10 @@ static int fetch_flushed(struct querier *q, struct part part,
 		rc = fetch_kept(q, part, &hit->head, hit->index, &out->raw,
 				err);
 	} else {
-		rc = querier_spend_bytes(
-			q, growth(&q->values.stored, hit->head.place.len), err);
+		rc = querier_spend_bytes(q,
+					 querier_growth_of(&q->values.stored,
+							   hit->head.place.len),
+					 err);
 		if (rc)
 			return rc;
 		metric_add(q->db->metrics.value_bytes, hit->head.place.len);
@@ -159,8 +163,8 @@ static int fetch_flushed(struct querier *q, struct part part,
 	return 0;
 }
 
-int lookup(struct querier *q, size_t i, int64_t ms, struct wal *wal,
-	   struct found *f, struct err *err)
+int querier_lookup(struct querier *q, size_t i, int64_t ms, struct wal *wal,
+		   struct found *f, struct err *err)
 {
 	int rc = err_set(err, ERR_NOTFOUND, "no profile at this time");
 	const struct place *at;
@@ -187,7 +191,7 @@ int querier_fetch(struct querier *q, size_t i, int64_t ms, struct profile *out,
 		  struct err *err)
 {
 	struct found f = { 0 };
-	int rc = lookup(q, i, ms, q->db->wal, &f, err);
+	int rc = querier_lookup(q, i, ms, q->db->wal, &f, err);
 
 	if (rc)
 		return note_failed(q, rc, err);
@@ -283,7 +287,7 @@ int querier_rows(struct querier *q, size_t i, int64_t ms, const bool *types,
 	int rc = find_by_cursor(q, i, ms, &f, &out->row, err);
 
 	if (rc) {
-		rc = lookup(q, i, ms, NULL, &f, err);
+		rc = querier_lookup(q, i, ms, NULL, &f, err);
 		if (!rc && f.hit.pending)
 			rc = err_set(err, ERR_UNSUPPORTED, "in the WAL alone");
 		h = &f.hit.group.head;
@@ -302,7 +306,7 @@ int querier_stat(struct querier *q, size_t i, int64_t ms, uint64_t *hash,
 {
 	struct found f = { 0 };
 	const struct head_profile *p;
-	int rc = lookup(q, i, ms, NULL, &f, err);
+	int rc = querier_lookup(q, i, ms, NULL, &f, err);
 
 	if (rc)
 		return rc;

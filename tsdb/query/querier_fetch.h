@@ -20,7 +20,7 @@ struct found {
  * Find the profile of a series at ms: the first part that has it counts.
  * ERR_NOTFOUND, or what kept us from looking.
  */
-NODISCARD int lookup(struct querier *q, size_t i, int64_t ms, struct wal *wal,
-		     struct found *f, struct err *err);
+NODISCARD int querier_lookup(struct querier *q, size_t i, int64_t ms,
+			     struct wal *wal, struct found *f, struct err *err);
 
 #endif

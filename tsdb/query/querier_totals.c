@@ -24,8 +24,8 @@ static uint32_t note_typeset(struct totals *t, struct bytes typeset)
 	return (uint32_t)n - 1;
 }
 
-static void add_row(struct totals *t, int64_t ms, int64_t duration_ns,
-		    uint32_t typeset)
+static void querier_add_row(struct totals *t, int64_t ms, int64_t duration_ns,
+			    uint32_t typeset)
 {
 	*vec_add(&t->rows) = (struct totals_row){
 		.ms = ms,
@@ -45,8 +45,8 @@ struct heads {
 };
 
 /* What the head of group i says. */
-static int add_group(struct totals *t, struct heads *s, size_t i,
-		     struct err *err)
+static int querier_add_group(struct totals *t, struct heads *s, size_t i,
+			     struct err *err)
 {
 	const struct groups *g = &s->groups;
 	struct head *h = &s->head;
@@ -63,7 +63,7 @@ static int add_group(struct totals *t, struct heads *s, size_t i,
 		if (p->ms < s->from || p->ms > s->to ||
 		    groups_hides(g, g->v[i].at, p->ms))
 			continue;
-		add_row(t, p->ms, p->duration_ns, number);
+		querier_add_row(t, p->ms, p->duration_ns, number);
 		for (size_t n = 0; n < h->total_count; n++)
 			*vec_add(&t->values) =
 				h->totals[n * GROUP_PROFILES_MAX + k];
@@ -83,7 +83,7 @@ static int add_flushed(struct querier *q, const struct place *at, int64_t from,
 	for (size_t i = 0; i < s.groups.count && !rc; i++) {
 		struct err why;
 
-		rc = add_group(&q->totals, &s, i, &why);
+		rc = querier_add_group(&q->totals, &s, i, &why);
 		if (rc == ERR_CORRUPT || rc == ERR_IO) {
 			/* One unreadable head must not hide all others. */
 			s.source.damaged(s.source.ctx, &s.groups.v[i], &why);
@@ -110,7 +110,8 @@ static int add_pending(struct querier *q, const struct part_hit *hit,
 
 	if (rc)
 		return rc;
-	add_row(t, p.entry.ms, p.duration_ns, note_typeset(t, p.entry.typeset));
+	querier_add_row(t, p.entry.ms, p.duration_ns,
+			note_typeset(t, p.entry.typeset));
 	d = dec_init(p.totals);
 	for (size_t n = 0; n < p.total_count; n++)
 		*vec_add(&t->values) = dec_svarint(&d);
@@ -151,7 +152,7 @@ static int add_one_pending(struct querier *q, size_t i, int64_t ms, bool *moved,
 {
 	struct found f = { 0 };
 	struct err why;
-	int rc = lookup(q, i, ms, q->db->wal, &f, &why);
+	int rc = querier_lookup(q, i, ms, q->db->wal, &f, &why);
 
 	if (!rc && f.hit.pending && f.hit.segment)
 		rc = add_pending(q, &f.hit, &why);
@@ -185,8 +186,8 @@ static int add_missing(struct querier *q, size_t i, int64_t from, int64_t to,
 	return rc;
 }
 
-static int collect(struct querier *q, size_t i, int64_t from, int64_t to,
-		   bool *moved, struct err *err)
+static int querier_collect(struct querier *q, size_t i, int64_t from,
+			   int64_t to, bool *moved, struct err *err)
 {
 	struct totals *t = &q->totals;
 	const struct place *at;
@@ -217,7 +218,7 @@ int querier_totals(struct querier *q, size_t i, int64_t from, int64_t to,
 
 	for (int tries = 0; tries < LOOKS && moved && !rc; tries++) {
 		moved = false;
-		rc = collect(q, i, from, to, &moved, err);
+		rc = querier_collect(q, i, from, to, &moved, err);
 	}
 	if (rc)
 		return rc;

@@ -30,7 +30,7 @@ static bool chunk_at(struct bytes file, uint64_t at, struct bytes *data)
 	d = dec_init((struct bytes){ file.ptr + at, file.len - (size_t)at });
 	len = (size_t)dec_count(&d, UINT32_MAX);
 	covered = dec_bytes(&d, len + 1);
-	if (dec_be32(&d) != crc32c(0, covered) || d.bad ||
+	if (dec_be32(&d) != crc32c_extend(0, covered) || d.bad ||
 	    covered.ptr[0] != ENCODING_BYTES)
 		return false;
 	*data = (struct bytes){ covered.ptr + 1, len };
@@ -55,7 +55,7 @@ static int visit_series(struct walk *w, const struct old_block *b, uint32_t ref,
 
 	if (index_series(b->index, ref, &s, &why) ||
 	    index_labels(b->index, &s, &ls, &why)) {
-		damaged(w, "%s", why.msg);
+		conprof_report_damage(w, "%s", why.msg);
 		s.chunk_count = 0;
 	}
 	tombstones_gaps(b->tombstones, ref, &gaps);
@@ -71,7 +71,7 @@ static int visit_series(struct walk *w, const struct old_block *b, uint32_t ref,
 			     (uint32_t)s.chunks[i].ref, &c.data))
 			rc = visit_chunk(w, &c, err);
 		else
-			lost(w, ls, c.min, c.max);
+			conprof_report_loss(w, ls, c.min, c.max);
 	}
 	groups_fini(&gaps);
 	index_series_fini(&s);
@@ -87,7 +87,7 @@ static void read_chunk_files(struct walk *w, const char *dir,
 	struct err err;
 
 	if (fs_list(NULL, chunks, &l, &err))
-		damaged(w, "%s", err.msg);
+		conprof_report_damage(w, "%s", err.msg);
 	b->files = mem_zalloc(l.count, sizeof(*b->files));
 	b->file_count = l.count;
 	for (size_t i = 0; i < l.count; i++) {
@@ -96,13 +96,13 @@ static void read_chunk_files(struct walk *w, const char *dir,
 
 		b->files[i] = buf_init(FILE_MAX_BYTES);
 		if (file_slurp(path, &b->files[i], &err))
-			damaged(w, "%s", err.msg);
+			conprof_report_damage(w, "%s", err.msg);
 	}
 	name_list_fini(&l);
 }
 
-static void read_tombstones(struct walk *w, const char *dir,
-			    struct old_block *b)
+static void conprof_read_tombstones(struct walk *w, const char *dir,
+				    struct old_block *b)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/tombstones", dir);
 	struct buf bytes = buf_init(FILE_MAX_BYTES);
@@ -110,7 +110,7 @@ static void read_tombstones(struct walk *w, const char *dir,
 
 	if (!file_slurp(path, &bytes, NULL) &&
 	    tombstones_decode(buf_bytes(&bytes), &b->tombstones, &err))
-		damaged(w, "%s", err.msg);
+		conprof_report_damage(w, "%s", err.msg);
 	if (!b->tombstones)
 		b->tombstones = tombstones_new();
 	buf_fini(&bytes);
@@ -127,11 +127,11 @@ static int walk_block(struct walk *w, const char *dir, struct err *err)
 	w->path = dir;
 	if (blob_open(NULL, path, BLOB_READ, &blob, &why) ||
 	    index_open(blob, &b.index, &why)) {
-		damaged(w, "the block is left out: %s", why.msg);
+		conprof_report_damage(w, "the block is left out: %s", why.msg);
 		return 0;
 	}
 	read_chunk_files(w, dir, &b);
-	read_tombstones(w, dir, &b);
+	conprof_read_tombstones(w, dir, &b);
 	for (uint32_t i = 0; i < index_series_count(b.index) && !rc; i++) {
 		uint32_t ref = 0;
 

@@ -65,7 +65,7 @@ static void series_record(struct walk *w, struct dec d)
 		if (!d.bad && !labels_build(&b, &ls, &err))
 			add_series(w, ref, ls);
 		else
-			damaged(w, "%s", err.msg);
+			conprof_report_damage(w, "%s", err.msg);
 		labels_builder_fini(&b);
 	}
 }
@@ -83,12 +83,13 @@ static int samples_record(struct walk *w, struct dec d, struct err *err)
 		struct labels *ls = find_series(w, ref);
 
 		if (d.bad)
-			damaged(w, "a record of samples is damaged");
+			conprof_report_damage(w,
+					      "a record of samples is damaged");
 		else if (!ls)
-			damaged(w,
-				"a sample at %" PRId64
-				" of a series that is not known",
-				ms);
+			conprof_report_damage(w,
+					      "a sample at %" PRId64
+					      " of a series that is not known",
+					      ms);
 		else if (w->v->wants(w->v->ctx, ms))
 			rc = w->v->visit(w->v->ctx, w->path, ls, ms, value,
 					 err);
@@ -115,8 +116,8 @@ static int finish_record(struct walk *w, bool packed, struct err *err)
 	int rc;
 
 	if (w->record.over) {
-		damaged(w, "a record is larger than %llu bytes",
-			(unsigned long long)RECORD_MAX);
+		conprof_report_damage(w, "a record is larger than %llu bytes",
+				      (unsigned long long)RECORD_MAX);
 		rc = 0;
 	} else if (!packed) {
 		rc = wal_record(w, buf_bytes(&w->record), err);
@@ -124,7 +125,7 @@ static int finish_record(struct walk *w, bool packed, struct err *err)
 		w->plain.max = RECORD_MAX;
 		rc = snappy_decompress(buf_bytes(&w->record), &w->plain, &why);
 		if (rc) {
-			damaged(w, "%s", why.msg);
+			conprof_report_damage(w, "%s", why.msg);
 			rc = 0;
 		} else {
 			rc = wal_record(w, buf_bytes(&w->plain), err);
@@ -154,7 +155,7 @@ static bool fragment_decode(struct bytes page, struct fragment *f)
 		return !f->kind;
 	f->data = dec_bytes(&d, len);
 	f->len = FRAGMENT_HEADER + len;
-	return !d.bad && f->kind <= 4 && crc == crc32c(0, f->data);
+	return !d.bad && f->kind <= 4 && crc == crc32c_extend(0, f->data);
 }
 
 /*
@@ -173,9 +174,10 @@ static int walk_page(struct walk *w, struct bytes page, uint64_t at, bool *open,
 
 		if (!fragment_decode(rest, &f)) {
 			if (w->names_only)
-				damaged(w,
-					"at %" PRIu64 ": a record is damaged",
-					at + pos);
+				conprof_report_damage(w,
+						      "at %" PRIu64
+						      ": a record is damaged",
+						      at + pos);
 			*open = false;
 			break;
 		}
@@ -204,7 +206,7 @@ static int walk_segment(struct walk *w, const char *path, struct err *err)
 	w->path = path;
 	w->record.max = RECORD_MAX;
 	if (file_slurp(path, &bytes, &why))
-		damaged(w, "%s", why.msg);
+		conprof_report_damage(w, "%s", why.msg);
 	for (size_t at = 0; at < bytes.len && !rc; at += PAGE) {
 		size_t left = bytes.len - at;
 		struct bytes page = { bytes.ptr + at,
@@ -256,8 +258,9 @@ static int visit_head_chunk(struct walk *w, struct dec *d, struct bytes file,
 	encoding = dec_u8(d);
 	c.data = dec_bytes(d, (size_t)dec_count(d, UINT32_MAX));
 	covered = (struct bytes){ start, (size_t)(d->pos - start) };
-	if (dec_be32(d) != crc32c(0, covered) || d->bad) {
-		damaged(w,
+	if (dec_be32(d) != crc32c_extend(0, covered) || d->bad) {
+		conprof_report_damage(
+			w,
 			"at %zu: a head chunk, and what is behind it, is damaged",
 			(size_t)(start - file.ptr));
 		d->bad = true;
@@ -265,14 +268,15 @@ static int visit_head_chunk(struct walk *w, struct dec *d, struct bytes file,
 	}
 	c.labels = find_series(w, ref);
 	if (encoding != ENCODING_BYTES || !c.labels) {
-		damaged(w, "at %zu: a chunk of a series that is not known",
+		conprof_report_damage(
+			w, "at %zu: a chunk of a series that is not known",
 			(size_t)(start - file.ptr));
 		return 0;
 	}
 	return visit_chunk(w, &c, err);
 }
 
-static bool all_zero(const struct dec *d)
+static bool conprof_all_zero(const struct dec *d)
 {
 	for (const uint8_t *p = d->pos; p < d->end; p++) {
 		if (*p)
@@ -290,12 +294,12 @@ static int walk_head_file(struct walk *w, const char *path, struct err *err)
 
 	w->path = path;
 	if (file_slurp(path, &bytes, &why))
-		damaged(w, "%s", why.msg);
+		conprof_report_damage(w, "%s", why.msg);
 	d = dec_init(buf_bytes(&bytes));
 	if (bytes.len && dec_be32(&d) != HEAD_MAGIC)
-		damaged(w, "not a file of head chunks");
+		conprof_report_damage(w, "not a file of head chunks");
 	dec_be32(&d);
-	while (dec_left(&d) && !all_zero(&d) && !rc)
+	while (dec_left(&d) && !conprof_all_zero(&d) && !rc)
 		rc = visit_head_chunk(w, &d, buf_bytes(&bytes), err);
 	buf_fini(&bytes);
 	return rc;

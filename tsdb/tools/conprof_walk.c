@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/zstd.h"
 
-void PRINTF(2, 3) damaged(struct walk *w, const char *fmt, ...)
+void PRINTF(2, 3) conprof_report_damage(struct walk *w, const char *fmt, ...)
 {
 	char what[400];
 	struct err err;
@@ -26,13 +26,15 @@ void PRINTF(2, 3) damaged(struct walk *w, const char *fmt, ...)
 	w->v->damaged(w->v->ctx, &err);
 }
 
-void lost(struct walk *w, struct labels *ls, int64_t from, int64_t to)
+void conprof_report_loss(struct walk *w, struct labels *ls, int64_t from,
+			 int64_t to)
 {
 	struct buf text = { 0 };
 
 	labels_text(ls, &text);
-	damaged(w, "%s from %" PRId64 " to %" PRId64 " is damaged",
-		buf_cstr(&text), from, to);
+	conprof_report_damage(w,
+			      "%s from %" PRId64 " to %" PRId64 " is damaged",
+			      buf_cstr(&text), from, to);
 	buf_fini(&text);
 }
 
@@ -90,7 +92,8 @@ static int visit_values(struct walk *w, const struct chunk *c,
 					 value, err);
 	}
 	if (!rc && (i < count || !whole))
-		lost(w, c->labels, i < count ? ms[i] : c->min, c->max);
+		conprof_report_loss(w, c->labels, i < count ? ms[i] : c->min,
+				    c->max);
 	return rc;
 }
 
@@ -107,7 +110,7 @@ int visit_chunk(struct walk *w, const struct chunk *c, struct err *err)
 	bool whole;
 
 	if (d.bad || known < count) {
-		lost(w, c->labels, c->min, c->max);
+		conprof_report_loss(w, c->labels, c->min, c->max);
 		return 0;
 	}
 	if (!any_wanted(w, c, ms, count))

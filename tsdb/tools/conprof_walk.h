@@ -49,10 +49,11 @@ struct chunk {
 	struct bytes data;
 };
 
-void PRINTF(2, 3) damaged(struct walk *w, const char *fmt, ...);
+void PRINTF(2, 3) conprof_report_damage(struct walk *w, const char *fmt, ...);
 
 /* "heap{job="app"} from 1 to 2": what is lost with a chunk. */
-void lost(struct walk *w, struct labels *ls, int64_t from, int64_t to);
+void conprof_report_loss(struct walk *w, struct labels *ls, int64_t from,
+			 int64_t to);
 
 /* u16 count | u32 length | u32 length | times | one zstd frame of values. */
 NODISCARD int visit_chunk(struct walk *w, const struct chunk *c,

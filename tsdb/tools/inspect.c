@@ -12,8 +12,9 @@
 #include "tsdb/db/view.h"
 #include "tsdb/part/values.h"
 
-static void describe_block(const struct block *b, char name[ULID_TEXT + 1],
-			   struct tsdb_part *out)
+static void inspect_describe_block(const struct block *b,
+				   char name[ULID_TEXT + 1],
+				   struct tsdb_part *out)
 {
 	ulid_format(&b->meta.ulid, name);
 	*out = (struct tsdb_part){ .name = name,
@@ -37,8 +38,8 @@ static void count_range_locked(const struct range *r, struct tsdb_part *out)
 }
 
 /* Times are counted by reading heads. */
-static void describe_range(struct range *r, char name[ULID_TEXT + 1],
-			   struct tsdb_part *out)
+static void inspect_describe_range(struct range *r, char name[ULID_TEXT + 1],
+				   struct tsdb_part *out)
 {
 	struct group_source from = range_source(r);
 
@@ -73,9 +74,9 @@ void tsdb_each_part(struct tsdb *db,
 		struct tsdb_part p;
 
 		if (v[i].range)
-			describe_range(v[i].range, name, &p);
+			inspect_describe_range(v[i].range, name, &p);
 		else
-			describe_block(v[i].block, name, &p);
+			inspect_describe_block(v[i].block, name, &p);
 		fn(ctx, &p);
 	}
 	db_parts_free(v, count);
@@ -108,7 +109,8 @@ struct tally {
 	struct table index;
 };
 
-static bool same_value(const void *ctx, uint32_t number, const void *key)
+static bool inspect_same_value(const void *ctx, uint32_t number,
+			       const void *key)
 {
 	const struct tally *t = ctx;
 
@@ -117,8 +119,8 @@ static bool same_value(const void *ctx, uint32_t number, const void *key)
 
 static struct tsdb_label_stats *tally_of(struct tally *t, struct str value)
 {
-	uint64_t hash = hash64(bytes_of(value));
-	uint32_t n = table_find(&t->index, hash, same_value, t, &value);
+	uint64_t hash = hash_bytes(bytes_of(value));
+	uint32_t n = table_find(&t->index, hash, inspect_same_value, t, &value);
 
 	if (n == TABLE_NONE) {
 		t->v = mem_grow(t->v, t->count, &t->cap, sizeof(*t->v));
@@ -160,7 +162,7 @@ static bool is_new_table(struct tally *t, struct part p, const struct head *h)
 {
 	struct counted c = { part_values(p, h), h->place.table.offset };
 	uint64_t hash =
-		hash64((struct bytes){ (const uint8_t *)&c, sizeof(c) });
+		hash_bytes((struct bytes){ (const uint8_t *)&c, sizeof(c) });
 
 	if (!h->place.table.len ||
 	    table_find(&t->table_index, hash, same_table, t, &c) != TABLE_NONE)
@@ -170,8 +172,8 @@ static bool is_new_table(struct tally *t, struct part p, const struct head *h)
 	return true;
 }
 
-static struct tsdb_label_stats *named(struct tally *t, const char *codec,
-				      const char *what)
+static struct tsdb_label_stats *
+inspect_get_named(struct tally *t, const char *codec, const char *what)
 {
 	char name[80];
 
@@ -188,7 +190,8 @@ static int by_codec(struct tally *t, struct part p,
 
 	count_group(t, tally_of(t, str_of(name)), h);
 	if (is_new_table(t, p, h))
-		named(t, name, "tables")->stored_bytes += h->place.table.len;
+		inspect_get_named(t, name, "tables")->stored_bytes +=
+			h->place.table.len;
 	return 0;
 }
 
@@ -196,7 +199,7 @@ static void count_section(void *ctx, const char *section, size_t bytes)
 {
 	struct tally *t = ctx;
 
-	named(t, t->codec, section)->stored_bytes += bytes;
+	inspect_get_named(t, t->codec, section)->stored_bytes += bytes;
 }
 
 static int by_section(struct tally *t, struct part p,

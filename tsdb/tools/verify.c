@@ -34,13 +34,13 @@ static void verify_group(struct part_verify *p, const struct group_source *from,
 	int rc = group_head(from, g, &h, NULL, &err);
 
 	if (rc) {
-		report(p->v, p->path, "%s", err.msg);
+		verify_report(p->v, p->path, "%s", err.msg);
 		return;
 	}
 	rc = values_all(&p->reader, p->part, &h, &p->values, &err);
 	if (rc)
-		report(p->v, p->path, "%u profiles from %lld: %s", h.count,
-		       (long long)h.profiles[0].ms, err.msg);
+		verify_report(p->v, p->path, "%u profiles from %lld: %s",
+			      h.count, (long long)h.profiles[0].ms, err.msg);
 	else
 		p->v->profiles += h.count;
 }
@@ -57,7 +57,7 @@ static void verify_series(struct part_verify *p, uint32_t series)
 	if (!rc)
 		rc = part_labels(p->part, series, &ls, &err);
 	if (rc)
-		report(p->v, p->path, "%s", err.msg);
+		verify_report(p->v, p->path, "%s", err.msg);
 	for (size_t i = 0; i < groups.count; i++)
 		verify_group(p, &from, &groups.v[i]);
 	labels_unref(ls);
@@ -73,7 +73,7 @@ static void verify_part(struct verify *v, struct part part, const char *path)
 	struct err err;
 
 	if (part_select(part, &everything, &all, &err))
-		report(v, path, "%s", err.msg);
+		verify_report(v, path, "%s", err.msg);
 	for (size_t i = 0; i < all.count; i++)
 		verify_series(&p, all.v[i]);
 	postings_fini(&all);
@@ -86,20 +86,20 @@ void verify_open_block(struct verify *v, struct block *b)
 	uint64_t before = v->profiles;
 
 	if (b->damaged)
-		report(v, b->path, "%llu of its files are damaged",
-		       (unsigned long long)b->damaged);
+		verify_report(v, b->path, "%llu of its files are damaged",
+			      (unsigned long long)b->damaged);
 	for (size_t i = 0; i < b->meta.file_count; i++)
 		verify_file(v, b, &b->meta.files[i]);
 	verify_part(v, (struct part){ .block = b }, b->path);
 	if (index_series_count(b->index) != b->meta.series)
-		report(v, b->path,
-		       "the index has %u series, meta.json says %llu",
-		       index_series_count(b->index),
-		       (unsigned long long)b->meta.series);
+		verify_report(v, b->path,
+			      "the index has %u series, meta.json says %llu",
+			      index_series_count(b->index),
+			      (unsigned long long)b->meta.series);
 	if (v->profiles - before != b->meta.samples)
-		report(v, b->path, "%llu profiles are whole, of %llu",
-		       (unsigned long long)(v->profiles - before),
-		       (unsigned long long)b->meta.samples);
+		verify_report(v, b->path, "%llu profiles are whole, of %llu",
+			      (unsigned long long)(v->profiles - before),
+			      (unsigned long long)b->meta.samples);
 }
 
 static void verify_block(struct verify *v, const struct block_env *env,
@@ -121,12 +121,12 @@ static void verify_block(struct verify *v, const struct block_env *env,
 		name_list_fini(&l);
 	}
 	if (rc) {
-		report(v, path, "%s", err.msg);
+		verify_report(v, path, "%s", err.msg);
 		return;
 	}
 	ulid_format(&b->meta.ulid, name);
 	if (strcmp(strrchr(path, '/') + 1, name) != 0)
-		report(v, path, "is the copy of block %s", name);
+		verify_report(v, path, "is the copy of block %s", name);
 	verify_open_block(v, b);
 	block_unref(b);
 }
@@ -145,7 +145,7 @@ static void verify_range(struct verify *v, struct range_env *env,
 	if (rc == ERR_NOTFOUND)
 		return; /* never begun, or removed beside us */
 	if (rc) {
-		report(v, path, "%s", err.msg);
+		verify_report(v, path, "%s", err.msg);
 		return;
 	}
 	verify_log(v, groups, MAGIC_GROUPS, live, false);
@@ -175,7 +175,8 @@ static int verify_blocks(struct verify *v, const char *dir,
 		if (ulid_parse(str_of(l.names[i]), &u))
 			verify_block(v, &env, path);
 		else if (strstr(l.names[i], ASIDE_SUFFIX))
-			report(v, path, "was set aside: it cannot be read");
+			verify_report(v, path,
+				      "was set aside: it cannot be read");
 	}
 	name_list_fini(&l);
 	tables_free(env.tables);
@@ -201,7 +202,8 @@ static void verify_ranges(struct verify *v, const char *dir,
 		char *at = mem_printf("%s/%s", path, l.names[i]);
 
 		if (strstr(l.names[i], ASIDE_SUFFIX))
-			report(v, at, "was set aside: it cannot be read");
+			verify_report(v, at,
+				      "was set aside: it cannot be read");
 		else if (!strstr(l.names[i], RANGE_DELETE_SUFFIX))
 			verify_range(v, &env, l.names[i], live);
 	}
@@ -240,7 +242,8 @@ static void verify_wal(struct verify *v, const char *dir, bool live)
 		char *at = mem_printf("%s/%s", path, l.names[i]);
 
 		if (strstr(l.names[i], ASIDE_SUFFIX))
-			report(v, at, "was set aside: it cannot be read whole");
+			verify_report(v, at,
+				      "was set aside: it cannot be read whole");
 		if (!is_segment(l.names[i]))
 			continue;
 		v->segments++;
@@ -263,9 +266,10 @@ static void verify_recovered(struct verify *v, const char *dir)
 	if (!tsdb_open(&o, &db, NULL))
 		n = tsdb_recovered(db);
 	if (n)
-		report(v, dir,
-		       "%llu profiles are in the WAL alone: a range or a block that had them is not there (a start, and repair, take them back)",
-		       (unsigned long long)n);
+		verify_report(
+			v, dir,
+			"%llu profiles are in the WAL alone: a range or a block that had them is not there (a start, and repair, take them back)",
+			(unsigned long long)n);
 	tsdb_close(db);
 	metrics_free(m);
 }

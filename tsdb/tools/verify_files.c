@@ -15,7 +15,7 @@
 #define PIECE MIB /* read at once */
 
 void PRINTF(3, 4)
-	report(struct verify *v, const char *path, const char *fmt, ...)
+	verify_report(struct verify *v, const char *path, const char *fmt, ...)
 {
 	char what[600];
 	va_list args;
@@ -43,14 +43,14 @@ void verify_file(struct verify *v, const struct block *b,
 
 		rc = file_read(file, at, piece, n, &err);
 		if (!rc)
-			crc = crc32c(crc, (struct bytes){ piece, n });
+			crc = crc32c_extend(crc, (struct bytes){ piece, n });
 		at += n;
 	}
 	v->bytes += f->size;
 	if (rc)
-		report(v, path, "%s", err.msg);
+		verify_report(v, path, "%s", err.msg);
 	else if (crc != f->crc)
-		report(v, path, "its checksum differs");
+		verify_report(v, path, "its checksum differs");
 }
 
 struct log_verify {
@@ -65,11 +65,12 @@ static void damaged_stretch(void *ctx, uint64_t offset, uint64_t len, bool torn)
 	struct log_verify *l = ctx;
 
 	if (!torn)
-		report(l->v, l->path, "at %llu: %llu bytes are no record",
-		       (unsigned long long)offset, (unsigned long long)len);
+		verify_report(
+			l->v, l->path, "at %llu: %llu bytes are no record",
+			(unsigned long long)offset, (unsigned long long)len);
 }
 
-static bool all_zero(struct bytes b)
+static bool verify_all_zero(struct bytes b)
 {
 	for (size_t i = 0; i < b.len; i++) {
 		if (b.ptr[i])
@@ -100,16 +101,17 @@ static void verify_record(struct log_verify *l, const struct record *r,
 	struct err err = { .msg = "a body's checksum differs" };
 	unsigned long long at = (uint32_t)r->position;
 
-	if (!all_zero(padding))
-		report(l->v, l->path, "at %llu: a record's padding is damaged",
-		       at);
+	if (!verify_all_zero(padding))
+		verify_report(l->v, l->path,
+			      "at %llu: a record's padding is damaged", at);
 	if (r->body.len && !r->body_ok)
-		report(l->v, l->path, "at %llu: a body's checksum differs", at);
+		verify_report(l->v, l->path,
+			      "at %llu: a body's checksum differs", at);
 	else if (r->kind != SEGMENT_PROFILE || r->position >> 32 == 0)
 		return; /* not a profile of the WAL */
 	else if (segment_profile_decode(r, &p, &err) ||
 		 body_decode(&l->decoder, &p, &l->raw, &err))
-		report(l->v, l->path, "at %llu: %s", at, err.msg);
+		verify_report(l->v, l->path, "at %llu: %s", at, err.msg);
 	else
 		l->v->profiles++;
 }
@@ -151,11 +153,12 @@ static void verify_records(struct log_verify *l, struct bytes file,
 	if (is_footer(rest, h))
 		return;
 	if (it.end != file.len)
-		report(l->v, l->path, "at %llu: its end is torn",
-		       (unsigned long long)it.end);
+		verify_report(l->v, l->path, "at %llu: its end is torn",
+			      (unsigned long long)it.end);
 	else if (sealed)
-		report(l->v, l->path,
-		       "it was not closed: what was written last may be missing");
+		verify_report(
+			l->v, l->path,
+			"it was not closed: what was written last may be missing");
 }
 
 void verify_log(struct verify *v, const char *path, uint32_t magic, bool live,
@@ -177,13 +180,13 @@ void verify_log(struct verify *v, const char *path, uint32_t magic, bool live,
 	if (!rc)
 		rc = file_header_decode(buf_bytes(&bytes), magic, &h, &err);
 	if (rc && !(live && bytes.len < FILE_HEADER))
-		report(v, path, "%s", err.msg);
+		verify_report(v, path, "%s", err.msg);
 	if (!rc && magic == MAGIC_TOMBSTONES && bytes.len == FILE_HEADER)
-		report(v, path, "its tombstones are gone");
+		verify_report(v, path, "its tombstones are gone");
 	/* A reader needs only one copy of the header. */
 	if (!rc && memcmp(bytes.ptr, bytes.ptr + FILE_HEADER / 2,
 			  FILE_HEADER / 2) != 0)
-		report(v, path, "a copy of the file header is damaged");
+		verify_report(v, path, "a copy of the file header is damaged");
 	if (!rc)
 		verify_records(&l, buf_bytes(&bytes), &h,
 			       magic == MAGIC_SEGMENT ? h.number << 32 : 0,
@@ -209,11 +212,12 @@ void verify_values(struct verify *v, const struct range *r, bool live)
 		rc = file_size(r->values, &size, &err);
 	v->bytes += size;
 	if (rc)
-		report(v, path, "%s", err.msg);
+		verify_report(v, path, "%s", err.msg);
 	else if (memcmp(first, first + FILE_HEADER / 2, FILE_HEADER / 2) != 0)
-		report(v, path, "a copy of the file header is damaged");
+		verify_report(v, path, "a copy of the file header is damaged");
 	else if (size != r->values_end && !live)
-		report(v, path, "it has %llu bytes, the log knows of %llu",
-		       (unsigned long long)size,
-		       (unsigned long long)r->values_end);
+		verify_report(v, path,
+			      "it has %llu bytes, the log knows of %llu",
+			      (unsigned long long)size,
+			      (unsigned long long)r->values_end);
 }

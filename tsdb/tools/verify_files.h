@@ -13,7 +13,7 @@
 #include "tsdb/verify.h"
 
 void PRINTF(3, 4)
-	report(struct verify *v, const char *path, const char *fmt, ...);
+	verify_report(struct verify *v, const char *path, const char *fmt, ...);
 
 /* A file's length and checksum, against meta.json. */
 void verify_file(struct verify *v, const struct block *b,

@@ -10,8 +10,8 @@ void body_decoder_fini(struct body_decoder *d)
 	*d = (struct body_decoder){ 0 };
 }
 
-static int inflate(struct body_decoder *d, const struct segment_profile *p,
-		   struct buf *out, struct err *err)
+static int body_inflate(struct body_decoder *d, const struct segment_profile *p,
+			struct buf *out, struct err *err)
 {
 	size_t max = out->max;
 	int rc;
@@ -36,7 +36,7 @@ int body_decode(struct body_decoder *d, const struct segment_profile *p,
 		buf_add(out, p->body.ptr, p->body.len);
 		break;
 	case BODY_DEFLATE:
-		rc = inflate(d, p, out, err);
+		rc = body_inflate(d, p, out, err);
 		break;
 	case BODY_ZSTD:
 		if (!d->zstd)
@@ -51,7 +51,7 @@ int body_decode(struct body_decoder *d, const struct segment_profile *p,
 	if (rc)
 		return rc;
 	if (out->len != p->entry.raw_len ||
-	    hash64(buf_bytes(out)) != p->entry.hash)
+	    hash_bytes(buf_bytes(out)) != p->entry.hash)
 		return err_set(err, ERR_CORRUPT,
 			       "the profile's hash differs from when it came");
 	return 0;

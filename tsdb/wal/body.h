@@ -2,6 +2,7 @@
 /*
  * Bodies: from the bytes in a WAL record to the profile that went in.
  *
+ * Ownership: body_decoder_fini() frees.
  * Threads: one thread a decoder.
  */
 #ifndef TSDB_WAL_BODY_H

@@ -75,7 +75,7 @@ int segment_profile_decode(const struct record *r, struct segment_profile *out,
 	return 0;
 }
 
-static bool same_text(const void *ctx, uint32_t number, const void *key)
+static bool segment_same_text(const void *ctx, uint32_t number, const void *key)
 {
 	const struct segment_texts *t = ctx;
 	struct dec d = dec_init(buf_bytes(&t->text));
@@ -87,8 +87,8 @@ static bool same_text(const void *ctx, uint32_t number, const void *key)
 /* The number of a text, given one if it is new. */
 static uint32_t text_number(struct segment_texts *t, struct str s)
 {
-	uint64_t hash = hash64(bytes_of(s));
-	uint32_t n = table_find(&t->index, hash, same_text, t, &s);
+	uint64_t hash = hash_bytes(bytes_of(s));
+	uint32_t n = table_find(&t->index, hash, segment_same_text, t, &s);
 
 	if (n != TABLE_NONE)
 		return n;
@@ -143,8 +143,8 @@ static uint32_t footer_crc(uint64_t salt, uint64_t offset)
 
 	put_be64(covered, salt);
 	put_be64(covered + 8, offset);
-	return crc32c(0,
-		      (struct bytes){ .ptr = covered, .len = sizeof(covered) });
+	return crc32c_extend(
+		0, (struct bytes){ .ptr = covered, .len = sizeof(covered) });
 }
 
 void segment_dir_encode(const struct segment_dir *d, uint64_t salt,

@@ -12,7 +12,7 @@
 #include "tsdb/wal/wal_segment.h"
 
 /* A segment's number, 0 for other names. */
-static uint64_t number_of(const char *name)
+static uint64_t wal_number_of(const char *name)
 {
 	char *end;
 	unsigned long long n = strtoull(name, &end, 10);
@@ -31,7 +31,7 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < l.count && !rc; i++) {
-		uint64_t number = number_of(l.names[i]);
+		uint64_t number = wal_number_of(l.names[i]);
 
 		if (number > *highest)
 			*highest = number;
@@ -46,7 +46,7 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 }
 
 /* Remove what a removal cut short left behind: harmless while it is there. */
-static int clean(struct wal *w, struct err *err)
+static int wal_clean(struct wal *w, struct err *err)
 {
 	struct name_list l = { 0 };
 	int rc = fs_list(w->o.fs, w->dir, &l, err);
@@ -68,7 +68,7 @@ static int clean(struct wal *w, struct err *err)
 	return rc;
 }
 
-static void register_metrics(struct wal *w, struct metrics *m)
+static void wal_register_metrics(struct wal *w, struct metrics *m)
 {
 	w->corruptions = metrics_counter(
 		m, "everprof_tsdb_wal_corruptions_total",
@@ -91,13 +91,13 @@ int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
 	w->lowest = UINT64_MAX;
 	pthread_mutex_init(&w->mu, NULL);
 	pthread_cond_init(&w->synced, NULL);
-	register_metrics(w, o->metrics);
+	wal_register_metrics(w, o->metrics);
 	if (!o->read_only) {
 		rc = fs_mkdir(o->fs, o->dir, err);
 		if (rc == ERR_EXISTS)
 			rc = 0;
 		if (!rc)
-			rc = clean(w, err);
+			rc = wal_clean(w, err);
 	}
 	if (!rc)
 		wal_key_load(&w->key, o->fs, w->dir, o->read_only, o->log);
@@ -175,7 +175,7 @@ static int sync_segment_locked(struct wal *w, struct wal_segment *s,
 	return rc;
 }
 
-int roll(struct wal *w, struct err *err)
+int wal_roll(struct wal *w, struct err *err)
 {
 	struct wal_segment *old = w->current;
 	struct wal_segment *s = NULL;
@@ -223,12 +223,12 @@ int wal_append(struct wal *w, const struct sample *s,
 	int rc = 0;
 
 	if (!w->current)
-		rc = begin(w, err);
+		rc = wal_replay_begin(w, err);
 	else if (current_failed(w) ||
 		 (offset > FILE_HEADER &&
 		  offset + s->body.len > w->o.segment_size) ||
 		 offset + s->body.len + RECORD_HEAD_MAX > OFFSET_MAX)
-		rc = roll(w, err);
+		rc = wal_roll(w, err);
 	if (rc)
 		return rc;
 	seg = w->current;
@@ -269,7 +269,7 @@ uint64_t wal_end(struct wal *w)
 	return end;
 }
 
-static struct wal_segment *find_locked(const struct wal *w, uint64_t lsn)
+static struct wal_segment *wal_find_locked(const struct wal *w, uint64_t lsn)
 {
 	for (size_t i = w->count; i--;) {
 		if (w->segments[i]->number == lsn >> 32)
@@ -284,7 +284,7 @@ int wal_sync(struct wal *w, uint64_t lsn, struct err *err)
 
 	pthread_mutex_lock(&w->mu);
 	while (!rc) {
-		struct wal_segment *s = find_locked(w, lsn);
+		struct wal_segment *s = wal_find_locked(w, lsn);
 
 		/* One that is gone has been flushed before. */
 		if (!s || lsn <= s->durable)
@@ -307,7 +307,7 @@ bool wal_may_be_lost(struct wal *w, uint64_t lsn)
 	bool lost;
 
 	pthread_mutex_lock(&w->mu);
-	s = find_locked(w, lsn);
+	s = wal_find_locked(w, lsn);
 	lost = s && s->failed && lsn >= s->durable;
 	pthread_mutex_unlock(&w->mu);
 	return lost;
@@ -318,7 +318,7 @@ struct wal_segment *wal_segment(struct wal *w, uint64_t lsn)
 	struct wal_segment *found;
 
 	pthread_mutex_lock(&w->mu);
-	found = find_locked(w, lsn);
+	found = wal_find_locked(w, lsn);
 	if (found)
 		atomic_fetch_add(&found->refs, 1);
 	pthread_mutex_unlock(&w->mu);

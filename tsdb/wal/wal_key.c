@@ -25,8 +25,8 @@ static int read_key(struct wal_key *k, struct fs *fs, const char *path,
 	return rc;
 }
 
-static int make_key(struct wal_key *k, struct fs *fs, const char *dir,
-		    const char *path, struct err *err)
+static int wal_key_make_key(struct wal_key *k, struct fs *fs, const char *dir,
+			    const char *path, struct err *err)
 {
 	CLEANUP(mem_freep) char *tmp = mem_printf("%s.tmp", path);
 	struct file_header h = { .magic = MAGIC_KEY };
@@ -55,7 +55,7 @@ void wal_key_load(struct wal_key *k, struct fs *fs, const char *dir,
 	*k = (struct wal_key){ 0 };
 	rc = read_key(k, fs, path, &err);
 	if ((rc == ERR_NOTFOUND || rc == ERR_CORRUPT) && !read_only)
-		rc = make_key(k, fs, dir, path, &err);
+		rc = wal_key_make_key(k, fs, dir, path, &err);
 	if (rc && rc != ERR_NOTFOUND)
 		log_event(log, LOG_WARN, "the WAL goes without its key",
 			  LOG_FIELDS(log_text("file", path), log_err(&err)));
@@ -70,6 +70,6 @@ int wal_key_salt(const struct wal_key *k, uint64_t segment, uint64_t *out,
 		return salt_make(out, err);
 	put_be64(seed, k->value);
 	put_be64(seed + 8, segment);
-	*out = hash64((struct bytes){ .ptr = seed, .len = sizeof(seed) });
+	*out = hash_bytes((struct bytes){ .ptr = seed, .len = sizeof(seed) });
 	return 0;
 }

@@ -4,6 +4,7 @@
  * segments are made of. A segment whose first sector is lost can be read all
  * the same: its salt, without which no record is believed, is known from here.
  *
+ * Ownership: a plain value.
  * Threads: immutable once loaded.
  */
 #ifndef TSDB_WAL_WAL_KEY_H

@@ -59,6 +59,6 @@ struct wal {
  * Begin a new segment and seal the old one. The new one comes first: without
  * room for it nothing has changed.
  */
-NODISCARD int roll(struct wal *w, struct err *err);
+NODISCARD int wal_roll(struct wal *w, struct err *err);
 
 #endif

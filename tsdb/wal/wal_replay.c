@@ -17,7 +17,8 @@ struct replay {
 	struct segment_dir directory;
 };
 
-static void damaged(void *ctx, uint64_t offset, uint64_t len, bool torn)
+static void wal_replay_report_damage(void *ctx, uint64_t offset, uint64_t len,
+				     bool torn)
 {
 	struct replay *r = ctx;
 
@@ -38,7 +39,8 @@ static void scan_record(struct replay *r, const struct record *rec)
 	if (rec->kind != SEGMENT_PROFILE)
 		return;
 	if (!rec->body_ok || segment_profile_decode(rec, &p, NULL)) {
-		damaged(r, (uint32_t)rec->position, rec->len, false);
+		wal_replay_report_damage(r, (uint32_t)rec->position, rec->len,
+					 false);
 		return;
 	}
 	segment_dir_add(&r->directory, &p.entry);
@@ -46,7 +48,7 @@ static void scan_record(struct replay *r, const struct record *rec)
 }
 
 /* A stretch that the disk does not give back. */
-static void unread(void *ctx, uint64_t offset, uint64_t len)
+static void wal_replay_report_unread(void *ctx, uint64_t offset, uint64_t len)
 {
 	struct replay *r = ctx;
 
@@ -94,17 +96,19 @@ static bool has_damage(const struct wal_segment *s, struct bytes bytes)
 /* Read it all, and once more if it is damaged: memory may be wrong, too. */
 static int read_segment(struct replay *r, struct buf *bytes, struct err *err)
 {
-	int rc = file_read_around(r->segment->file, bytes, unread, r, err);
+	int rc = file_read_around(r->segment->file, bytes,
+				  wal_replay_report_unread, r, err);
 
 	if (rc || r->segment->unread ||
 	    !has_damage(r->segment, buf_bytes(bytes)))
 		return rc;
 	buf_reset(bytes);
-	return file_read_around(r->segment->file, bytes, unread, r, err);
+	return file_read_around(r->segment->file, bytes,
+				wal_replay_report_unread, r, err);
 }
 
 /* Go through the records one by one; *end is where the last whole one ends. */
-static int scan(struct replay *r, uint64_t *end, struct err *err)
+static int wal_replay_scan(struct replay *r, uint64_t *end, struct err *err)
 {
 	struct buf bytes = { 0 };
 	struct record_iter it;
@@ -112,7 +116,7 @@ static int scan(struct replay *r, uint64_t *end, struct err *err)
 	int rc = read_segment(r, &bytes, err);
 
 	it = iter_of(r->segment, buf_bytes(&bytes));
-	it.damaged = damaged;
+	it.damaged = wal_replay_report_damage;
 	it.ctx = r;
 	while (!rc && record_next(&it, &rec)) {
 		/* A directory is no profile: cut it and write a new one. */
@@ -222,7 +226,7 @@ static int replay_segment(struct replay *r, struct err *err)
 
 	if (!rc)
 		return 0;
-	rc = scan(r, &end, err);
+	rc = wal_replay_scan(r, &end, err);
 	if (!rc && !w->o.read_only) {
 		sync_replayed(w, r->segment);
 		/* What could not be read must not be cut off. */
@@ -242,7 +246,7 @@ void make_current(struct wal *w, struct wal_segment *s)
 	pthread_mutex_unlock(&w->mu);
 }
 
-int begin(struct wal *w, struct err *err)
+int wal_replay_begin(struct wal *w, struct err *err)
 {
 	struct wal_segment *s = NULL;
 	int rc = segment_create(w, w->next, &s, err);
@@ -280,7 +284,7 @@ int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 	if (w->next <= floor)
 		w->next = floor + 1;
 	w->end = w->next << 32;
-	if (!w->o.read_only && begin(w, err))
+	if (!w->o.read_only && wal_replay_begin(w, err))
 		log_event(
 			w->o.log, LOG_ERROR,
 			"no WAL segment could be begun: nothing is stored until that works",

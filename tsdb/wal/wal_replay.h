@@ -23,7 +23,7 @@ void write_directory(struct wal *w, struct wal_segment *s,
 void make_current(struct wal *w, struct wal_segment *s);
 
 /* The first segment of this start. Without room for it, appends try again. */
-NODISCARD int begin(struct wal *w, struct err *err);
+NODISCARD int wal_replay_begin(struct wal *w, struct err *err);
 
 /*
  * Call fn for every whole profile, in LSN order. Then, unless read-only: cut

@@ -106,8 +106,9 @@ void tell_left_alone(struct wal *w, uint64_t number, const char *path,
  * The header of a segment. One that the disk does not give back, or that is
  * damaged, is made up: whether records agree with it, replay finds out.
  */
-static int read_header(struct wal *w, const struct file *f, uint64_t number,
-		       struct wal_segment *s, struct err *err)
+static int wal_segment_read_header(struct wal *w, const struct file *f,
+				   uint64_t number, struct wal_segment *s,
+				   struct err *err)
 {
 	uint8_t first[FILE_HEADER];
 	struct bytes b = { .ptr = first, .len = sizeof(first) };
@@ -140,7 +141,7 @@ int segment_open(struct wal *w, uint64_t number, struct err *err)
 		return drop_stillborn(w, f, size, err);
 	s = segment_new(number, 0, NULL, size);
 	if (!rc)
-		rc = read_header(w, f, number, s, err);
+		rc = wal_segment_read_header(w, f, number, s, err);
 	s->file = TAKE(f);
 	if (!rc) {
 		push_segment(w, s);
@@ -184,8 +185,8 @@ int wal_segment_read(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 }
 
 /* Read the first n bytes of a record into buf, of which it has some. */
-static int read_head(const struct wal_segment *s, uint64_t lsn, size_t n,
-		     struct buf *buf, struct err *err)
+static int wal_segment_read_head(const struct wal_segment *s, uint64_t lsn,
+				 size_t n, struct buf *buf, struct err *err)
 {
 	if (!buf_reserve(buf, n - buf->len))
 		return err_set(err, ERR_TOOBIG, "a record of %zu bytes", n);
@@ -203,8 +204,9 @@ int wal_segment_head(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 	int rc;
 
 	buf_reset(buf);
-	rc = read_head(s, lsn, guess > RECORD_HEADER ? guess : RECORD_HEADER,
-		       buf, err);
+	rc = wal_segment_read_head(
+		s, lsn, guess > RECORD_HEADER ? guess : RECORD_HEADER, buf,
+		err);
 	if (rc)
 		return rc;
 	want = record_head_len(buf->ptr);
@@ -214,7 +216,7 @@ int wal_segment_head(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 	}
 	want += RECORD_HEADER;
 	if (want > buf->len)
-		rc = read_head(s, lsn, want, buf, err);
+		rc = wal_segment_read_head(s, lsn, want, buf, err);
 	buf->len = want;
 	if (!rc)
 		rc = record_decode_head(buf_bytes(buf), s->salt, lsn, &r, err);

@@ -43,12 +43,12 @@ int wal_retire(struct wal *w, struct err *err)
 {
 	if (!w->current || (uint32_t)wal_end(w) <= FILE_HEADER)
 		return 0;
-	return roll(w, err);
+	return wal_roll(w, err);
 }
 
 /* What could not be read of it may be read another day. */
-static int set_aside(struct wal *w, const struct wal_segment *s,
-		     struct err *err)
+static int wal_set_aside(struct wal *w, const struct wal_segment *s,
+			 struct err *err)
 {
 	log_event(
 		w->o.log, LOG_ERROR,
@@ -64,7 +64,7 @@ static int remove_file(struct wal *w, const struct wal_segment *s,
 	int rc;
 
 	if (s->unread)
-		return set_aside(w, s, err);
+		return wal_set_aside(w, s, err);
 	rc = fs_rename(w->o.fs, file_path(s->file), gone, err);
 	return rc ? rc : fs_unlink(w->o.fs, gone, err);
 }

@@ -20,7 +20,8 @@ struct writing {
 	size_t warning_count;
 };
 
-static void warn_unmatched(struct writing *w, const struct no_match *none)
+static void answer_report_warn_unmatched(struct writing *w,
+					 const struct no_match *none)
 {
 	for (size_t i = 0; i < none->count && w->warning_count < WARNINGS_MAX;
 	     i++)
@@ -54,8 +55,9 @@ static void add_warnings(struct writing *w)
 	answer_header(w->a, "Cache-Control", "no-store");
 }
 
-static void document(struct writing *w, const char *content_type,
-		     const char *file)
+static void answer_report_begin_document(struct writing *w,
+					 const char *content_type,
+					 const char *file)
 {
 	struct answer *a = w->a;
 
@@ -97,8 +99,8 @@ static int encode_within(struct writing *w, const struct pprof *p,
 	return rc ? rc : report_size(raw, err);
 }
 
-static int write_proto(struct writing *w, const struct pprof *p,
-		       struct err *err)
+static int answer_report_write_proto(struct writing *w, const struct pprof *p,
+				     struct err *err)
 {
 	struct buf raw = { 0 };
 	struct gzip *g;
@@ -109,8 +111,9 @@ static int write_proto(struct writing *w, const struct pprof *p,
 		gzip_compress(g, GZIP_LEVEL, buf_bytes(&raw), &w->a->body);
 		gzip_free(g);
 		w->a->as_is = true;
-		document(w, "application/vnd.google.protobuf+gzip",
-			 "everprof.pb.gz");
+		answer_report_begin_document(
+			w, "application/vnd.google.protobuf+gzip",
+			"everprof.pb.gz");
 		rc = query_take_output(&w->a->work, err);
 	}
 	buf_fini(&raw);
@@ -127,24 +130,26 @@ static int write_json(struct writing *w, struct report *r, struct err *err)
 	return rc ? rc : query_take_output(&w->a->work, err);
 }
 
-static int write_report(struct writing *w, struct report *r, struct err *err)
+static int answer_report_write_report(struct writing *w, struct report *r,
+				      struct err *err)
 {
 	const struct report_type *t = w->q->type;
 	int rc;
 
-	warn_unmatched(w, &r->unmatched);
+	answer_report_warn_unmatched(w, &r->unmatched);
 	if (t->json && !(w->q->text && t->write))
 		return write_json(w, r, err);
 	rc = t->write(r, &w->a->body, err);
 	if (!rc)
 		rc = query_take_output(&w->a->work, err);
 	if (!rc)
-		document(w, t->content_type, t->file);
+		answer_report_begin_document(w, t->content_type, t->file);
 	return rc;
 }
 
 /* proto and pgo: what the filters leave, as a profile. */
-static int write_profile(struct writing *w, struct pprof *p, struct err *err)
+static int answer_report_write_profile(struct writing *w, struct pprof *p,
+				       struct err *err)
 {
 	struct merge *slim;
 	struct report r;
@@ -157,18 +162,18 @@ static int write_profile(struct writing *w, struct pprof *p, struct err *err)
 		rc = report_init(&r, REPORT_TRACES, p, &o, err);
 		if (rc)
 			return rc;
-		warn_unmatched(w, &r.unmatched);
+		answer_report_warn_unmatched(w, &r.unmatched);
 		report_fini(&r);
 	}
 	if (!str_is(w->q->name, "pgo"))
-		return write_proto(w, p, err);
+		return answer_report_write_proto(w, p, err);
 	rc = query_take(&w->a->work, (int64_t)pprof_memory(p), err);
 	if (rc)
 		return rc;
 	slim = merge_new();
 	rc = pprof_pgo(slim, p, &p, err);
 	if (!rc)
-		rc = write_proto(w, p, err);
+		rc = answer_report_write_proto(w, p, err);
 	merge_free(slim);
 	return rc;
 }
@@ -181,17 +186,18 @@ static int write_any(struct writing *w, struct pprof *p, struct err *err)
 
 	o.effort = query_merge_effort(w->g);
 	if (!w->q->type)
-		return write_profile(w, p, err);
+		return answer_report_write_profile(w, p, err);
 	o.source_root = w->web->o.source_root;
 	rc = report_init(&r, w->q->type->kind, p, &o, err);
 	if (rc)
 		return rc;
-	rc = write_report(w, &r, err);
+	rc = answer_report_write_report(w, &r, err);
 	report_fini(&r);
 	return rc;
 }
 
-static void count_profiles(struct writing *w, const struct query_merge *base)
+static void answer_report_count_profiles(struct writing *w,
+					 const struct query_merge *base)
 {
 	struct request *r = w->request;
 	size_t profiles = w->g->profiles + (base ? base->profiles : 0);
@@ -224,7 +230,7 @@ int answer_report(const struct report_answer *to, struct query_merge *source,
 			WARNINGS_MAX - w.warning_count);
 		rc = query_merge_subtract(base, both, &to->q->diff, &p, err);
 	}
-	count_profiles(&w, base);
+	answer_report_count_profiles(&w, base);
 	if (!base && source->labels)
 		answer_identity(w.a, to->request, source->labels, source->ms);
 	if (!rc)

@@ -25,7 +25,7 @@ static int check_enabled(const struct web *w, struct err *err)
 			       "admin APIs disabled: start everprof with --web.enable-admin-api");
 }
 
-static void finish(struct answer *a, int rc, const struct err *err)
+static void api_admin_finish(struct answer *a, int rc, const struct err *err)
 {
 	if (rc)
 		answer_error(a, err);
@@ -102,7 +102,7 @@ void api_admin_delete(void *ctx, struct request *r, struct answer *a)
 
 	if (!rc)
 		rc = delete_selected(ctx, r, &err);
-	finish(a, rc, &err);
+	api_admin_finish(a, rc, &err);
 }
 
 void api_admin_clean(void *ctx, struct request *r UNUSED, struct answer *a)
@@ -113,7 +113,7 @@ void api_admin_clean(void *ctx, struct request *r UNUSED, struct answer *a)
 
 	if (!rc)
 		rc = tsdb_clean_tombstones(w->o.db, &err);
-	finish(a, rc, &err);
+	api_admin_finish(a, rc, &err);
 }
 
 void api_admin_confirm_clock(void *ctx, struct request *r UNUSED,
@@ -125,7 +125,7 @@ void api_admin_confirm_clock(void *ctx, struct request *r UNUSED,
 
 	if (!rc)
 		rc = tsdb_confirm_clock(w->o.db, &err);
-	finish(a, rc, &err);
+	api_admin_finish(a, rc, &err);
 }
 
 /* "20260102T030405Z-1a2b3c4d", as Prometheus names its snapshots. */

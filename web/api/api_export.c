@@ -75,7 +75,7 @@ static void export_free(void *ctx)
 }
 
 /* Before a profile is read: it, and what it is packed into, twice at most. */
-static int spend(void *ctx, size_t bytes, struct err *err)
+static int api_export_spend(void *ctx, size_t bytes, struct err *err)
 {
 	struct export *e = ctx;
 	int64_t n = (int64_t)bytes * COPIES;
@@ -88,7 +88,7 @@ static int spend(void *ctx, size_t bytes, struct err *err)
 }
 
 /* What the querier and the list of times have grown to. */
-static int account(struct export *e, struct err *err)
+static int api_export_account(struct export *e, struct err *err)
 {
 	int64_t now =
 		(int64_t)(BASE + querier_memory(e->q) + vec_memory(&e->times));
@@ -102,7 +102,7 @@ static int account(struct export *e, struct err *err)
 }
 
 /* The times of the next series; false: there is none. */
-static bool next_series(struct export *e, int *rc, struct err *err)
+static bool api_export_next_series(struct export *e, int *rc, struct err *err)
 {
 	struct times_view t = { 0 };
 
@@ -117,7 +117,8 @@ static bool next_series(struct export *e, int *rc, struct err *err)
 }
 
 /* A series as a folder: its selector, escaped, cut with its hash. */
-static void path_of(const struct labels *labels, int64_t ms, struct buf *out)
+static void api_export_path_of(const struct labels *labels, int64_t ms,
+			       struct buf *out)
 {
 	struct buf text = { 0 };
 
@@ -132,7 +133,7 @@ static void path_of(const struct labels *labels, int64_t ms, struct buf *out)
 }
 
 /* ERR_AGAIN: there is no memory for it now. */
-static int add_profile(struct export *e, struct err *err)
+static int api_export_add_profile(struct export *e, struct err *err)
 {
 	struct labels *labels = querier_labels(e->q, e->series - 1);
 	int64_t ms = e->times.v[e->at];
@@ -143,7 +144,7 @@ static int add_profile(struct export *e, struct err *err)
 	if (rc && e->starved)
 		return err_set(err, ERR_AGAIN, "%s", why.msg);
 	e->at++;
-	path_of(labels, ms, &path);
+	api_export_path_of(labels, ms, &path);
 	if (rc) {
 		/* Tell what is missing, and go on with the others. */
 		buf_printf(&e->lost, "%s: %s\n", buf_cstr(&path), why.msg);
@@ -155,10 +156,10 @@ static int add_profile(struct export *e, struct err *err)
 		      &e->packed);
 	rc = tar_add(e->tar, buf_cstr(&path), ms, buf_bytes(&e->packed), err);
 	buf_fini(&path);
-	return rc ? rc : account(e, err);
+	return rc ? rc : api_export_account(e, err);
 }
 
-static int finish(struct export *e, struct err *err)
+static int api_export_finish(struct export *e, struct err *err)
 {
 	int rc = 0;
 
@@ -176,16 +177,16 @@ static int finish(struct export *e, struct err *err)
 }
 
 /* Make a piece: until it is large enough, or there is no memory for more. */
-static int fill(struct export *e, struct err *err)
+static int api_export_fill(struct export *e, struct err *err)
 {
 	int rc = 0;
 
 	while (!rc && !e->ended && e->chunk.len < (size_t)CHUNK) {
 		e->starved = false;
 		if (e->at < e->times.count)
-			rc = add_profile(e, err);
-		else if (!next_series(e, &rc, err) && !rc)
-			rc = finish(e, err);
+			rc = api_export_add_profile(e, err);
+		else if (!api_export_next_series(e, &rc, err) && !rc)
+			rc = api_export_finish(e, err);
 		/* Small ones leave their buffers to the next one. */
 		if (e->taken > CHUNK || e->starved)
 			let_go(e);
@@ -198,7 +199,7 @@ static int fill(struct export *e, struct err *err)
 static int export_next(void *ctx, struct buf *out, struct err *err)
 {
 	struct export *e = ctx;
-	int rc = fill(e, err);
+	int rc = api_export_fill(e, err);
 
 	let_go(e); /* while it is sent, no more than the piece is kept */
 	*out = e->chunk;
@@ -206,7 +207,8 @@ static int export_next(void *ctx, struct buf *out, struct err *err)
 	return rc ? rc : !e->ended;
 }
 
-static int start(struct request *r, struct export *e, struct err *err)
+static int api_export_start(struct request *r, struct export *e,
+			    struct err *err)
 {
 	struct str text;
 	int rc = params_require(&r->params, "query", &text, err);
@@ -221,7 +223,7 @@ static int start(struct request *r, struct export *e, struct err *err)
 	querier_select(e->q, e->selector.matchers, e->selector.count, e->from,
 		       e->to);
 	querier_sequential(e->q);
-	querier_on_spend(e->q, spend, e);
+	querier_on_spend(e->q, api_export_spend, e);
 	if (querier_lost(e->q)) {
 		buf_printf(&e->lost, "%s\n", querier_lost(e->q)->msg);
 		if (!querier_count(e->q))
@@ -231,7 +233,7 @@ static int start(struct request *r, struct export *e, struct err *err)
 	if (!querier_count(e->q))
 		return err_set(err, ERR_NOTFOUND,
 			       "no series of this selector has profiles then");
-	return account(e, err);
+	return api_export_account(e, err);
 }
 
 void api_export(void *ctx, struct request *r, struct answer *a)
@@ -245,7 +247,7 @@ void api_export(void *ctx, struct request *r, struct answer *a)
 	e->tar = tar_new(&e->chunk);
 	e->lost = buf_init((size_t)LOST_MAX);
 	querier_open(w->o.db, &e->q);
-	if (start(r, e, &err)) {
+	if (api_export_start(r, e, &err)) {
 		export_free(e);
 		answer_error(a, &err);
 		return;

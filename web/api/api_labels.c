@@ -193,7 +193,8 @@ static void collect_text(void *ctx, struct str text)
 }
 
 /* Without match[] the indices say it at once. */
-static int collect(struct series_query *s, struct listing *l, struct err *err)
+static int api_labels_collect(struct series_query *s, struct listing *l,
+			      struct err *err)
 {
 	struct str any;
 	int rc = 0;
@@ -215,7 +216,7 @@ static void list_texts(struct series_query *s, struct listing *l)
 	s->ctx = l;
 	rc = begin_query(s, &err);
 	if (!rc)
-		rc = collect(s, l, &err);
+		rc = api_labels_collect(s, l, &err);
 	if (rc)
 		answer_error(l->answer, &err);
 	else
@@ -287,8 +288,8 @@ static void merge_types(struct typeset *into, const struct typeset *from)
 		into->default_type = from->default_type;
 }
 
-static void write_name(struct querier *q, struct str name, struct arena *arena,
-		       struct json *j)
+static void api_labels_write_name(struct querier *q, struct str name,
+				  struct arena *arena, struct json *j)
 {
 	struct matcher m = { .op = MATCH_EQ,
 			     .name = str_of(LABEL_NAME),
@@ -329,13 +330,13 @@ void api_profile_types(void *ctx, struct request *r, struct answer *a)
 	int rc = begin_query(&s, &err);
 
 	if (!rc)
-		rc = collect(&s, &l, &err);
+		rc = api_labels_collect(&s, &l, &err);
 	if (!rc) {
 		string_set_sort(&l.texts);
 		j = envelope_begin(a);
 		json_begin(&j, '[');
 		for (size_t i = 0; i < l.texts.count; i++)
-			write_name(s.q, l.texts.v[i], &r->arena, &j);
+			api_labels_write_name(s.q, l.texts.v[i], &r->arena, &j);
 		json_end(&j, ']');
 		envelope_end(&j, a, NULL);
 	}

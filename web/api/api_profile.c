@@ -43,8 +43,9 @@ static int wish_of(const struct request *r, int64_t deadline_ns,
 }
 
 /* The profile is asked for as any other, so that it has every report. */
-static void answer_stored(void *ctx, struct request *r, struct answer *a,
-			  struct labels *labels, int64_t ms)
+static void api_profile_answer_stored(void *ctx, struct request *r,
+				      struct answer *a, struct labels *labels,
+				      int64_t ms)
 {
 	struct query_param *v =
 		arena_array(&r->arena, struct query_param, r->params.count + 3);
@@ -80,6 +81,6 @@ void api_targets_profile(void *ctx, struct request *r, struct answer *a)
 	if (rc)
 		answer_error(a, &err);
 	else
-		answer_stored(ctx, r, a, labels, ms);
+		api_profile_answer_stored(ctx, r, a, labels, ms);
 	labels_unref(labels);
 }

@@ -22,8 +22,8 @@
 
 /* One profile as it is. */
 
-static void write_meta(struct json *j, const struct profile *p,
-		       struct labels *labels, const struct scan *scan)
+static void api_query_write_meta(struct json *j, const struct profile *p,
+				 struct labels *labels, const struct scan *scan)
 {
 	CLEANUP(mem_freep) char *hash = mem_printf("%016" PRIx64, p->hash);
 
@@ -79,7 +79,7 @@ static int report_meta(struct answer *a, const struct profile *p,
 	if (!rc) {
 		struct json j = envelope_begin(a);
 
-		write_meta(&j, p, labels, scan);
+		api_query_write_meta(&j, p, labels, scan);
 		envelope_end(&j, a, NULL);
 	}
 	scanner_free(scanner);
@@ -88,8 +88,8 @@ static int report_meta(struct answer *a, const struct profile *p,
 }
 
 /* "bytes=a-b", "bytes=a-", "bytes=-n"; anything else is no range. */
-static bool parse_range(const char *header, uint64_t size, uint64_t *first,
-			uint64_t *last)
+static bool api_query_parse_range(const char *header, uint64_t size,
+				  uint64_t *first, uint64_t *last)
 {
 	struct str s = str_of(header);
 	struct str end;
@@ -138,7 +138,7 @@ static void report_raw(struct request *r, struct answer *a, struct profile *p)
 		a->status = 304;
 		return;
 	}
-	if (!parse_range(r->range, size, &first, &last)) {
+	if (!api_query_parse_range(r->range, size, &first, &last)) {
 		buf_fini(&a->body);
 		a->body = p->raw;
 		p->raw = (struct buf){ 0 };
@@ -189,8 +189,9 @@ struct stored {
 	int64_t ms;
 };
 
-static int answer_stored(struct request *r, const struct stored *s,
-			 struct str report, struct answer *a, struct err *err)
+static int api_query_answer_stored(struct request *r, const struct stored *s,
+				   struct str report, struct answer *a,
+				   struct err *err)
 {
 	struct labels *labels = querier_labels(s->q, s->series);
 	struct profile p = { 0 };
@@ -232,7 +233,7 @@ static int find_stored(struct web *w, struct request *r,
 		rc = query_nearest(s, &a->work, q, &found.series, &found.ms,
 				   err);
 	if (!rc)
-		rc = answer_stored(r, &found, report, a, err);
+		rc = api_query_answer_stored(r, &found, report, a, err);
 	return rc;
 }
 

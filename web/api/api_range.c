@@ -71,8 +71,8 @@ static int parse_timeline(const struct request *r, struct range_query *rq,
 	return rc;
 }
 
-static int parse(const struct request *r, struct range_query *rq,
-		 struct err *err)
+static int api_range_parse(const struct request *r, struct range_query *rq,
+			   struct err *err)
 {
 	struct str text;
 	int rc = params_require(&r->params, "query", &text, err);
@@ -145,7 +145,8 @@ static void write_total(struct json *j, const struct totals_view *t,
 }
 
 /* Whether a type stands in an earlier type set, or earlier in its own. */
-static bool is_known(const struct typeset *types, size_t set, size_t i)
+static bool api_range_is_known(const struct typeset *types, size_t set,
+			       size_t i)
 {
 	const struct value_type *t = &types[set].types[i];
 
@@ -173,7 +174,7 @@ static int write_totals(struct json *j, const struct totals_view *t,
 	json_begin(j, '{');
 	for (size_t s = 0; s < t->typeset_count && !rc; s++) {
 		for (size_t i = 0; i < types[s].count; i++) {
-			if (!is_known(types, s, i))
+			if (!api_range_is_known(types, s, i))
 				write_total(j, t, types, &types[s].types[i]);
 		}
 	}
@@ -199,7 +200,7 @@ struct listing {
 };
 
 /* Whether one more series may be written. */
-static bool admit(struct listing *l)
+static bool api_range_admit(struct listing *l)
 {
 	l->more = l->rq->limit && l->written == l->rq->limit;
 	l->written += !l->more;
@@ -221,7 +222,7 @@ static int list_times(struct listing *l, size_t i, struct err *err)
 	struct times_view t = { 0 };
 	int rc = querier_times(l->q, i, l->rq->from, l->rq->to, &t, err);
 
-	if (rc || !t.count || !admit(l))
+	if (rc || !t.count || !api_range_admit(l))
 		return rc;
 	write_times(l, i, t.ms, t.count);
 	return 0;
@@ -244,7 +245,7 @@ static int list_found(struct listing *l, size_t i, struct err *err)
 			*vec_add(&l->found) = ms[k];
 	}
 	mem_free(ms);
-	if (rc || !l->found.count || !admit(l))
+	if (rc || !l->found.count || !api_range_admit(l))
 		return rc;
 	write_times(l, i, l->found.v, l->found.count);
 	return 0;
@@ -255,7 +256,7 @@ static int list_totals(struct listing *l, size_t i, struct err *err)
 	struct totals_view t = { 0 };
 	int rc = querier_totals(l->q, i, l->rq->from, l->rq->to, &t, err);
 
-	if (rc || !t.count || !admit(l))
+	if (rc || !t.count || !api_range_admit(l))
 		return rc;
 	begin_series(&l->j, querier_labels(l->q, i));
 	for (size_t k = 0; k < t.count; k++)
@@ -300,7 +301,7 @@ static int list_one(struct listing *l, size_t i, struct err *err)
 	return rc ? rc : query_take_output(&l->a->work, err);
 }
 
-static void finish(struct listing *l)
+static void api_range_finish(struct listing *l)
 {
 	CLEANUP(mem_freep)
 	char *text = mem_printf("retrieved %" PRId64 " series, more available",
@@ -337,12 +338,13 @@ static int list_series(struct listing *l, struct err *err)
 		timeline_json(&l->timeline, &l->j);
 	else
 		json_end(&l->j, ']');
-	finish(l);
+	api_range_finish(l);
 	return query_take_output(&l->a->work, err);
 }
 
-static int answer(struct web *w, const struct range_query *rq,
-		  struct request *r, struct answer *a, struct err *err)
+static int api_range_answer(struct web *w, const struct range_query *rq,
+			    struct request *r, struct answer *a,
+			    struct err *err)
 {
 	struct listing l = { .rq = rq, .r = r, .a = a };
 	int rc = 0;
@@ -372,10 +374,10 @@ void api_query_range(void *ctx, struct request *r, struct answer *a)
 {
 	struct range_query rq = { 0 };
 	struct err err;
-	int rc = parse(r, &rq, &err);
+	int rc = api_range_parse(r, &rq, &err);
 
 	if (!rc)
-		rc = answer(ctx, &rq, r, a, &err);
+		rc = api_range_answer(ctx, &rq, r, a, &err);
 	selector_fini(&rq.selector);
 	if (rc)
 		answer_error(a, &err);

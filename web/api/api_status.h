@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/targets and /api/v1/status.
+ * /api/v1/targets and /api/v1/status: the state of scraping, and of everprof.
  *
  * Ownership: borrows request and answer.
  * Threads: any pool thread.

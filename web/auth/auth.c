@@ -129,8 +129,8 @@ static int refuse_opening(const struct auth *a, const struct web_config *next,
 }
 
 /* The files, when one of them is another. next is empty if none is. */
-static int reload(const struct auth *a, struct web_config *next,
-		  struct err *err)
+static int auth_reload(const struct auth *a, struct web_config *next,
+		       struct err *err)
 {
 	int rc;
 
@@ -149,7 +149,7 @@ void auth_refresh(struct auth *a)
 	struct web_config next = { 0 };
 	struct web_config old = { 0 };
 	struct err err = { 0 };
-	int rc = a->path ? reload(a, &next, &err) : 0;
+	int rc = a->path ? auth_reload(a, &next, &err) : 0;
 
 	pthread_mutex_lock(&a->mu);
 	a->failed = err;
@@ -209,7 +209,7 @@ const char *auth_exposure(struct auth *a)
 }
 
 /* Takes as long whatever differs, but for the length. */
-static bool same(const void *a, const void *b, size_t n)
+static bool auth_is_same(const void *a, const void *b, size_t n)
 {
 	const volatile uint8_t *x = a;
 	const volatile uint8_t *y = b;
@@ -220,7 +220,7 @@ static bool same(const void *a, const void *b, size_t n)
 	return !differ;
 }
 
-static void grant(struct identity *out, struct str name, unsigned scopes)
+static void auth_grant(struct identity *out, struct str name, unsigned scopes)
 {
 	snprintf(out->name, sizeof(out->name), "%.*s", STR_ARG(name));
 	out->scopes = scopes;
@@ -239,8 +239,8 @@ static enum auth_verdict check_token(const struct auth *a, const char *token,
 		const struct web_token *t = &a->config.tokens[i];
 
 		digest_sha256(bytes_of(t->token), want);
-		if (same(have, want, sizeof(have))) {
-			grant(out, t->name, t->scopes);
+		if (auth_is_same(have, want, sizeof(have))) {
+			auth_grant(out, t->name, t->scopes);
 			v = AUTH_GRANTED;
 		}
 	}
@@ -267,7 +267,7 @@ static const struct web_user *stand_in(const struct auth *a, const char *name)
 
 	buf_add(&key, a->secret, sizeof(a->secret));
 	buf_str(&key, name);
-	hash = hash64(buf_bytes(&key));
+	hash = hash_bytes(buf_bytes(&key));
 	buf_forget(&key);
 	return a->config.user_count ?
 		       &a->config.users[hash % a->config.user_count] :
@@ -293,13 +293,14 @@ static void make_known(const struct auth *a, const struct credentials *c,
 	buf_forget(&text);
 }
 
-static bool is_known(const struct auth *a, const struct known *k)
+static bool auth_is_known(const struct auth *a, const struct known *k)
 {
 	size_t n = a->known_count < KNOWN_MAX ? a->known_count : KNOWN_MAX;
 	bool found = false;
 
 	for (size_t i = 0; i < n; i++)
-		found |= same(a->known[i].digest, k->digest, sizeof(k->digest));
+		found |= auth_is_same(a->known[i].digest, k->digest,
+				      sizeof(k->digest));
 	return found;
 }
 
@@ -315,9 +316,9 @@ static enum auth_verdict check_user(const struct auth *a,
 	if (!u)
 		return AUTH_SLOW; /* as slow as a wrong password */
 	make_known(a, c, u->hash, &k);
-	if (!is_known(a, &k))
+	if (!auth_is_known(a, &k))
 		return AUTH_SLOW;
-	grant(out, u->name, u->scopes);
+	auth_grant(out, u->name, u->scopes);
 	return AUTH_GRANTED;
 }
 
@@ -345,7 +346,7 @@ static bool hash_matches(const char *password, const char *hash)
 	struct crypt_data *d = mem_zalloc(1, sizeof(*d));
 	const char *made = crypt_r(password, hash, d);
 	bool ok = made && strlen(made) == HASH_LEN &&
-		  same(made, hash, HASH_LEN);
+		  auth_is_same(made, hash, HASH_LEN);
 
 	explicit_bzero(d, sizeof(*d));
 	mem_free(d);
@@ -353,8 +354,9 @@ static bool hash_matches(const char *password, const char *hash)
 }
 
 /* Remember it, if the user is still who he was. */
-static enum auth_verdict remember(struct auth *a, const struct credentials *c,
-				  const char *hash, struct identity *out)
+static enum auth_verdict auth_remember(struct auth *a,
+				       const struct credentials *c,
+				       const char *hash, struct identity *out)
 {
 	const struct web_user *u;
 	enum auth_verdict v = AUTH_REFUSED;
@@ -364,7 +366,7 @@ static enum auth_verdict remember(struct auth *a, const struct credentials *c,
 	if (u && str_is(u->hash, hash)) {
 		make_known(a, c, u->hash,
 			   &a->known[a->known_count++ % KNOWN_MAX]);
-		grant(out, u->name, u->scopes);
+		auth_grant(out, u->name, u->scopes);
 		v = AUTH_GRANTED;
 	}
 	pthread_mutex_unlock(&a->mu);
@@ -396,7 +398,7 @@ enum auth_verdict auth_verify(struct auth *a, const struct credentials *c,
 	ok = hash_matches(c->password, hash) && known;
 	pthread_mutex_unlock(&a->hashing);
 	atomic_fetch_sub(&a->waiting, 1);
-	return ok ? remember(a, c, hash, out) : AUTH_REFUSED;
+	return ok ? auth_remember(a, c, hash, out) : AUTH_REFUSED;
 }
 
 const char *auth_challenge(struct auth *a)

@@ -33,7 +33,7 @@ const char *tls_priorities(const struct web_tls *t)
 }
 
 /* gnutls takes what it only reads as if it could change it. */
-static unsigned char *unconst(const char *text)
+static unsigned char *tls_unconst(const char *text)
 {
 	union {
 		const char *in;
@@ -43,13 +43,13 @@ static unsigned char *unconst(const char *text)
 	return u.out;
 }
 
-static gnutls_datum_t datum(const char *text)
+static gnutls_datum_t tls_load_datum(const char *text)
 {
-	return (gnutls_datum_t){ .data = unconst(text),
+	return (gnutls_datum_t){ .data = tls_unconst(text),
 				 .size = (unsigned)strlen(text) };
 }
 
-static int refuse(struct err *err, const char *what, int rc)
+static int tls_refuse(struct err *err, const char *what, int rc)
 {
 	return err_set(err, ERR_INVALID, "%s: %s", what, gnutls_strerror(rc));
 }
@@ -57,22 +57,22 @@ static int refuse(struct err *err, const char *what, int rc)
 int tls_check(const struct web_tls *t, struct err *err)
 {
 	gnutls_certificate_credentials_t c;
-	gnutls_datum_t cert = datum(t->cert.ptr);
-	gnutls_datum_t key = datum(t->key.ptr);
+	gnutls_datum_t cert = tls_load_datum(t->cert.ptr);
+	gnutls_datum_t key = tls_load_datum(t->key.ptr);
 	gnutls_datum_t ca;
 	int rc = gnutls_certificate_allocate_credentials(&c);
 
 	if (rc < 0)
-		return refuse(err, "TLS", rc);
+		return tls_refuse(err, "TLS", rc);
 	rc = gnutls_certificate_set_x509_key_mem(c, &cert, &key,
 						 GNUTLS_X509_FMT_PEM);
 	if (rc < 0) {
-		rc = refuse(err, "the certificate and its key", rc);
+		rc = tls_refuse(err, "the certificate and its key", rc);
 	} else if (t->client_ca.len) {
-		ca = datum(t->client_ca.ptr);
+		ca = tls_load_datum(t->client_ca.ptr);
 		rc = gnutls_certificate_set_x509_trust_mem(c, &ca,
 							   GNUTLS_X509_FMT_PEM);
-		rc = rc > 0 ? 0 : refuse(err, "client_ca", rc);
+		rc = rc > 0 ? 0 : tls_refuse(err, "client_ca", rc);
 	} else {
 		rc = 0;
 	}
@@ -88,7 +88,7 @@ void tls_serve(void (*fn)(void *ctx, struct tls_material *out), void *ctx)
 
 static int load_key(const char *text, gnutls_privkey_t *out)
 {
-	gnutls_datum_t pem = datum(text);
+	gnutls_datum_t pem = tls_load_datum(text);
 	int rc = gnutls_privkey_init(out);
 
 	if (rc < 0)
@@ -104,7 +104,7 @@ static int load_chain(const char *text, gnutls_pcert_st **out, unsigned *count)
 {
 	gnutls_pcert_st *chain =
 		gnutls_malloc(CHAIN_MAX * sizeof(gnutls_pcert_st));
-	gnutls_datum_t pem = datum(text);
+	gnutls_datum_t pem = tls_load_datum(text);
 	int rc;
 
 	if (!chain)
@@ -124,11 +124,11 @@ static int load_chain(const char *text, gnutls_pcert_st **out, unsigned *count)
  * between two of them, and slow ones may last.
  */
 /* NOLINTNEXTLINE(readability-function-size): gnutls calls it so */
-static int retrieve(gnutls_session_t session UNUSED,
-		    const struct gnutls_cert_retr_st *info UNUSED,
-		    gnutls_pcert_st **certs, unsigned *cert_count,
-		    gnutls_ocsp_data_st **ocsp, unsigned *ocsp_count,
-		    gnutls_privkey_t *key, unsigned *flags)
+static int tls_retrieve(gnutls_session_t session UNUSED,
+			const struct gnutls_cert_retr_st *info UNUSED,
+			gnutls_pcert_st **certs, unsigned *cert_count,
+			gnutls_ocsp_data_st **ocsp, unsigned *ocsp_count,
+			gnutls_privkey_t *key, unsigned *flags)
 {
 	struct tls_material m = { 0 };
 	int rc;
@@ -150,7 +150,7 @@ static int retrieve(gnutls_session_t session UNUSED,
 
 void *tls_callback(void)
 {
-	return (void *)retrieve;
+	return (void *)tls_retrieve;
 }
 
 /* Clients. */
@@ -191,7 +191,7 @@ struct tls_trust {
 struct tls_trust *tls_trust_new(struct str pem)
 {
 	struct tls_trust *t = mem_new(struct tls_trust);
-	gnutls_datum_t ca = datum(pem.ptr);
+	gnutls_datum_t ca = tls_load_datum(pem.ptr);
 
 	if (gnutls_x509_trust_list_init(&t->list, 0) < 0) {
 		mem_free(t);
@@ -218,7 +218,7 @@ static bool is_trusted(const struct web_tls *t, gnutls_x509_crt_t *chain,
 {
 	gnutls_typed_vdata_st purpose = {
 		.type = GNUTLS_DT_KEY_PURPOSE_OID,
-		.data = unconst(GNUTLS_KP_TLS_WWW_CLIENT),
+		.data = tls_unconst(GNUTLS_KP_TLS_WWW_CLIENT),
 	};
 	unsigned status = GNUTLS_CERT_INVALID;
 
@@ -260,8 +260,8 @@ static bool has_name(const struct web_tls *t, gnutls_x509_crt_t leaf)
 	}
 }
 
-static int judge(const struct web_tls *t, gnutls_x509_crt_t *chain,
-		 unsigned count, struct err *err)
+static int tls_verify_peer(const struct web_tls *t, gnutls_x509_crt_t *chain,
+			   unsigned count, struct err *err)
 {
 	bool verified = t->client_auth == WEB_CLIENT_VERIFIED ||
 			t->client_auth == WEB_CLIENT_VERIFIED_IF_GIVEN;
@@ -292,7 +292,7 @@ int tls_verify_client(const struct web_tls *t, void *session, struct err *err)
 		rc = err_set(err, ERR_DENIED,
 			     "the client certificate cannot be read");
 	else
-		rc = judge(t, chain, count, err);
+		rc = tls_verify_peer(t, chain, count, err);
 	for (unsigned i = 0; i < count; i++)
 		gnutls_x509_crt_deinit(chain[i]);
 	return rc;

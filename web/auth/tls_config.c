@@ -47,8 +47,8 @@ static void decode_client_auth(struct yaml *y, const struct yaml_node *n,
 		   STR_ARG(text));
 }
 
-static void decode_version(struct yaml *y, const struct yaml_node *n,
-			   void *field)
+static void tls_config_decode_version(struct yaml *y, const struct yaml_node *n,
+				      void *field)
 {
 	enum web_tls_version *v = field;
 	struct str text = str_of("");
@@ -73,8 +73,9 @@ static void decode_sans(struct yaml *y, const struct yaml_node *n, void *field)
 }
 
 /* Text that is here, or in a file; "" for neither. */
-static struct str take(struct web_config *c, const struct yaml_node *n,
-		       struct str text, struct str file, const char *name)
+static struct str tls_config_take(struct web_config *c,
+				  const struct yaml_node *n, struct str text,
+				  struct str file, const char *name)
 {
 	if (text.len && file.len)
 		yaml_error(&c->yaml, n, "either %s or %s_file, not both", name,
@@ -124,9 +125,9 @@ void decode_tls(struct yaml *y, const struct yaml_node *n, void *field)
 		  offsetof(struct tls_section, tls.client_auth), NULL },
 		{ "client_allowed_sans", decode_sans,
 		  offsetof(struct tls_section, tls), NULL },
-		{ "min_version", decode_version,
+		{ "min_version", tls_config_decode_version,
 		  offsetof(struct tls_section, tls.min_version), NULL },
-		{ "max_version", decode_version,
+		{ "max_version", tls_config_decode_version,
 		  offsetof(struct tls_section, tls.max_version), NULL },
 		{ "cipher_suites", NULL, 0, CHOSEN },
 		{ "prefer_server_cipher_suites", NULL, 0, CHOSEN },
@@ -144,10 +145,10 @@ void decode_tls(struct yaml *y, const struct yaml_node *n, void *field)
 		return;
 	errors = c->yaml.error_count;
 	c->tls = s.tls;
-	c->tls.cert = take(c, n, s.cert, s.cert_file, "cert");
-	c->tls.key = take(c, n, s.key, s.key_file, "key");
-	c->tls.client_ca =
-		take(c, n, s.client_ca, s.client_ca_file, "client_ca");
+	c->tls.cert = tls_config_take(c, n, s.cert, s.cert_file, "cert");
+	c->tls.key = tls_config_take(c, n, s.key, s.key_file, "key");
+	c->tls.client_ca = tls_config_take(c, n, s.client_ca, s.client_ca_file,
+					   "client_ca");
 	/* A file that could not be read has been reported: it is not missing
 	 * from the configuration as well. */
 	if (c->yaml.error_count == errors)

@@ -64,8 +64,8 @@ static unsigned scope_of(struct str s)
 }
 
 /* [read, write, admin] */
-static void decode_scopes(struct yaml *y, const struct yaml_node *n,
-			  void *field)
+static void web_config_decode_scopes(struct yaml *y, const struct yaml_node *n,
+				     void *field)
 {
 	unsigned *scopes = field;
 
@@ -101,13 +101,15 @@ static void check_user_scopes(struct yaml *y, const struct yaml_node *n,
 				   "there is no such user in basic_auth_users");
 			continue;
 		}
-		decode_scopes(y, n->items[i + 1], &c->users[k].scopes);
+		web_config_decode_scopes(y, n->items[i + 1],
+					 &c->users[k].scopes);
 		c->users[k].limited = true;
 	}
 }
 
-static void later(struct yaml *y UNUSED, const struct yaml_node *n UNUSED,
-		  void *field UNUSED)
+static void web_config_delay_error(struct yaml *y UNUSED,
+				   const struct yaml_node *n UNUSED,
+				   void *field UNUSED)
 {
 }
 
@@ -117,7 +119,7 @@ struct token_entry {
 };
 
 /* A file as it is now; taken before it is read. */
-static struct web_file look_at(const char *path)
+static struct web_file web_config_look_at(const char *path)
 {
 	return (struct web_file){ path, file_stamp(path) };
 }
@@ -142,7 +144,7 @@ struct str read_file(struct web_config *c, const struct yaml_node *n,
 	struct str out = str_of("");
 	struct err err;
 
-	note_file(c, look_at(path.ptr));
+	note_file(c, web_config_look_at(path.ptr));
 	if (file_slurp(path.ptr, &text, &err))
 		yaml_error(y, n, "%s", err.msg);
 	else
@@ -161,7 +163,7 @@ static void decode_token(struct yaml *y, const struct yaml_node *n,
 		  offsetof(struct token_entry, token.token), NULL },
 		{ "token_file", yaml_text, offsetof(struct token_entry, file),
 		  NULL },
-		{ "scopes", decode_scopes,
+		{ "scopes", web_config_decode_scopes,
 		  offsetof(struct token_entry, token.scopes), NULL },
 		{ 0 },
 	};
@@ -219,8 +221,10 @@ static bool is_allowed(size_t at, struct str value)
 	return false;
 }
 
-static void decode_header(struct yaml *y, const struct yaml_node *key,
-			  const struct yaml_node *n, struct web_config *c)
+static void web_config_decode_header(struct yaml *y,
+				     const struct yaml_node *key,
+				     const struct yaml_node *n,
+				     struct web_config *c)
 {
 	struct str value = str_of("");
 	size_t i = 0;
@@ -249,7 +253,7 @@ static void decode_headers(struct yaml *y, const struct yaml_node *n,
 	yaml_unique_keys(y, n);
 	c->headers = arena_array(&y->arena, struct web_header, n->count / 2);
 	for (size_t i = 0; i < n->count; i += 2)
-		decode_header(y, n->items[i], n->items[i + 1], c);
+		web_config_decode_header(y, n->items[i], n->items[i + 1], c);
 }
 
 static void decode_server(struct yaml *y, const struct yaml_node *n,
@@ -264,13 +268,13 @@ static void decode_server(struct yaml *y, const struct yaml_node *n,
 	yaml_decode(y, n, "http_server_config", fields, field);
 }
 
-static void decode(struct web_config *c)
+static void web_config_decode(struct web_config *c)
 {
 	static const struct yaml_field fields[] = {
 		{ "tls_server_config", decode_tls, 0, NULL },
 		{ "http_server_config", decode_server, 0, NULL },
 		{ "basic_auth_users", decode_users, 0, NULL },
-		{ "basic_auth_scopes", later, 0, NULL },
+		{ "basic_auth_scopes", web_config_delay_error, 0, NULL },
 		{ "bearer_tokens", decode_tokens, 0, NULL },
 		{ 0 },
 	};
@@ -283,14 +287,14 @@ static void decode(struct web_config *c)
 }
 
 /* c->text is there. */
-static int parse(struct web_config *c, const char *path, struct web_file file,
-		 struct err *err)
+static int web_config_parse_text(struct web_config *c, const char *path,
+				 struct web_file file, struct err *err)
 {
 	struct str first;
 
 	yaml_parse(&c->yaml, path, buf_bytes(&c->text));
 	note_file(c, file);
-	decode(c);
+	web_config_decode(c);
 	if (!c->yaml.error_count)
 		return 0;
 	first = yaml_first_error(&c->yaml);
@@ -302,12 +306,12 @@ static int parse(struct web_config *c, const char *path, struct web_file file,
 
 int web_config_load(struct web_config *c, const char *path, struct err *err)
 {
-	struct web_file file = look_at(path);
+	struct web_file file = web_config_look_at(path);
 	int rc;
 
 	*c = (struct web_config){ .text = buf_init(FILE_MAX + 1) };
 	rc = file_slurp(path, &c->text, err);
-	return rc ? rc : parse(c, path, file, err);
+	return rc ? rc : web_config_parse_text(c, path, file, err);
 }
 
 int web_config_parse(struct web_config *c, const char *path, struct bytes text,
@@ -315,7 +319,8 @@ int web_config_parse(struct web_config *c, const char *path, struct bytes text,
 {
 	*c = (struct web_config){ 0 };
 	buf_add(&c->text, text.ptr, text.len);
-	return parse(c, path, (struct web_file){ .path = path }, err);
+	return web_config_parse_text(c, path, (struct web_file){ .path = path },
+				     err);
 }
 
 void web_config_fini(struct web_config *c)

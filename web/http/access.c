@@ -93,7 +93,7 @@ static void refuse_nobody(struct exchange *x)
 }
 
 /* After a verdict: an answer, if the request is not to be handled. */
-static void judge(struct exchange *x, enum auth_verdict v)
+static void access_judge(struct exchange *x, enum auth_verdict v)
 {
 	x->unverified = v == AUTH_SLOW;
 	if (v == AUTH_REFUSED) {
@@ -124,17 +124,17 @@ static void check_client(struct exchange *x)
 	answer_header(&x->answer, "Connection", "close");
 }
 
-static void authenticate(struct exchange *x)
+static void access_authenticate(struct exchange *x)
 {
 	struct credentials c = credentials_of(x);
-	judge(x, auth_check(x->server->o.auth, &c, &x->who));
+	access_judge(x, auth_check(x->server->o.auth, &c, &x->who));
 }
 
 /* By a worker: hashing takes long. */
-static void verify(struct exchange *x)
+static void access_verify(struct exchange *x)
 {
 	struct credentials c = credentials_of(x);
-	judge(x, auth_verify(x->server->o.auth, &c, &x->who));
+	access_judge(x, auth_verify(x->server->o.auth, &c, &x->who));
 }
 
 /* An origin whose pages may read our answers. The server's thread alone. */
@@ -250,7 +250,7 @@ void entry_refuse_framing(struct exchange *x)
 }
 
 /* Who asks, and how often. */
-static void admit(struct exchange *x)
+static void access_admit(struct exchange *x)
 {
 	x->admitted = true;
 	if (is_too_often(x))
@@ -266,7 +266,7 @@ static void admit(struct exchange *x)
 		exchange_refuse(x, ERR_INVALID,
 				"there are two Authorization headers");
 	if (!x->answer.status)
-		authenticate(x);
+		access_authenticate(x);
 }
 
 bool entry_refuse_body(struct exchange *x)
@@ -275,7 +275,7 @@ bool entry_refuse_body(struct exchange *x)
 
 	if (!*length || !strcmp(length, "0"))
 		return false;
-	admit(x);
+	access_admit(x);
 	if (x->answer.status)
 		answer_header(&x->answer, "Connection", "close");
 	return x->answer.status;
@@ -305,7 +305,7 @@ void entry_check(struct exchange *x)
 {
 	x->foreign = is_foreign(x);
 	if (!x->admitted)
-		admit(x);
+		access_admit(x);
 	if (!x->answer.status && !x->unverified)
 		find_fault(x);
 }
@@ -316,9 +316,9 @@ void entry_verify(struct exchange *x)
 		return;
 	/* One at a time of each client: who guesses keeps out nobody else. */
 	if (atomic_fetch_add(&x->client->hashing, 1))
-		judge(x, AUTH_BUSY);
+		access_judge(x, AUTH_BUSY);
 	else
-		verify(x);
+		access_verify(x);
 	atomic_fetch_sub(&x->client->hashing, 1);
 	if (!x->answer.status)
 		find_fault(x);

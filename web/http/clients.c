@@ -48,7 +48,7 @@ uint64_t client_key(const struct sockaddr *a)
 			memcpy(key + 1, &v6.sin6_addr, 8);
 		}
 	}
-	hash = hash64((struct bytes){ key, sizeof(key) });
+	hash = hash_bytes((struct bytes){ key, sizeof(key) });
 	return hash ? hash : 1;
 }
 

@@ -58,14 +58,14 @@ void connections_free(struct connections *cs)
 	mem_free(cs);
 }
 
-static void take_out(struct connection *c)
+static void connections_take_out(struct connection *c)
 {
 	c->prev->next = c->next;
 	c->next->prev = c->prev;
 }
 
 /* It begins to wait, or to work: it is the last of the ring. */
-static void begin(struct connections *cs, struct connection *c)
+static void connections_begin(struct connections *cs, struct connection *c)
 {
 	c->since_ns = clock_mono_ns();
 	c->prev = cs->ring.prev;
@@ -74,33 +74,33 @@ static void begin(struct connections *cs, struct connection *c)
 	cs->ring.prev = c;
 }
 
-static void shut(struct connection *c)
+static void connections_shut(struct connection *c)
 {
 	c->ended = true;
 	(void)shutdown(c->fd, SHUT_RDWR);
 }
 
 /* The same of one that takes nothing: what waits to be sent goes, too. */
-static void reset(struct connection *c)
+static void connections_reset(struct connection *c)
 {
 	const struct linger now = { .l_onoff = 1 };
 
 	(void)setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
-	shut(c);
+	connections_shut(c);
 }
 
 /* The one that has been idle longest, but for the last. */
-static void evict(struct connections *cs)
+static void connections_evict(struct connections *cs)
 {
 	for (struct connection *c = cs->ring.next; c != cs->ring.prev;
 	     c = c->next) {
 		if (c->state == CONNECTION_WORKING || c->ended)
 			continue;
-		shut(c);
+		connections_shut(c);
 		return;
 	}
 	/* All work: who comes last goes. */
-	shut(cs->ring.prev);
+	connections_shut(cs->ring.prev);
 }
 
 /* Bytes of ours that the other end has acknowledged. */
@@ -121,9 +121,9 @@ struct connection *connections_add(struct connections *cs, int fd)
 	c->fd = fd;
 	c->first = true;
 	pthread_mutex_lock(&cs->mu);
-	begin(cs, c);
+	connections_begin(cs, c);
 	if (++cs->count > cs->o.max)
-		evict(cs);
+		connections_evict(cs);
 	pthread_mutex_unlock(&cs->mu);
 	return c;
 }
@@ -134,14 +134,14 @@ void connection_turn(struct connections *cs, struct connection *c,
 	if (!c)
 		return;
 	pthread_mutex_lock(&cs->mu);
-	take_out(c);
+	connections_take_out(c);
 	if (state == CONNECTION_SENDING && c->state != state) {
 		c->sending_ns = clock_mono_ns();
 		c->taken = tcp_taken(c->fd);
 	}
 	c->state = state;
 	c->first = false;
-	begin(cs, c);
+	connections_begin(cs, c);
 	pthread_mutex_unlock(&cs->mu);
 }
 
@@ -150,7 +150,7 @@ void connection_end(struct connections *cs, struct connection *c)
 	if (!c)
 		return;
 	pthread_mutex_lock(&cs->mu);
-	take_out(c);
+	connections_take_out(c);
 	cs->count--;
 	pthread_mutex_unlock(&cs->mu);
 	mem_free(c);
@@ -161,7 +161,7 @@ void connection_drop(struct connections *cs, struct connection *c)
 	if (!c)
 		return;
 	pthread_mutex_lock(&cs->mu);
-	shut(c);
+	connections_shut(c);
 	pthread_mutex_unlock(&cs->mu);
 }
 
@@ -206,9 +206,9 @@ size_t connections_sweep(struct connections *cs)
 	for (struct connection *c = cs->ring.next; c != &cs->ring;
 	     c = c->next) {
 		if (is_late(cs, c, now))
-			shut(c);
+			connections_shut(c);
 		else if (is_slow(cs, c, now))
-			reset(c);
+			connections_reset(c);
 		else
 			continue;
 		n++;

@@ -145,7 +145,8 @@ const char *exchange_header(struct exchange *x, const char *name)
 }
 
 /* Whether path fits the route; its * gives *segment. */
-static bool fits(const char *route, struct str path, struct str *segment)
+static bool exchange_has_room_for(const char *route, struct str path,
+				  struct str *segment)
 {
 	struct str pattern = str_of(route);
 
@@ -164,15 +165,15 @@ static bool fits(const char *route, struct str path, struct str *segment)
 static const struct route *find_route(const struct server *s, struct request *r)
 {
 	for (const struct route *t = s->o.routes; t->path; t++) {
-		if (fits(t->path, r->path, &r->segment))
+		if (exchange_has_room_for(t->path, r->path, &r->segment))
 			return t;
 	}
 	return NULL;
 }
 
 /* What was noted of the target when it came. */
-static void take_target(struct exchange *x, const char *method,
-			const char *version)
+static void exchange_take_target(struct exchange *x, const char *method,
+				 const char *version)
 {
 	const struct connection_target *t =
 		connection_target(exchange_connection(x->connection));
@@ -205,7 +206,7 @@ struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 	r->accepts_html = strstr(exchange_header(x, "Accept"), "text/html");
 	r->is_go = str_starts(str_of(exchange_header(x, "User-Agent")),
 			      str_of("Go-http-client/"));
-	take_target(x, method, version);
+	exchange_take_target(x, method, version);
 	MHD_get_connection_values_n(c, MHD_GET_ARGUMENT_KIND, on_argument, x);
 	x->route = find_route(s, r);
 	return x;

@@ -47,8 +47,8 @@ static bool is_behind(const char *key, size_t key_len, const char *value)
 }
 
 /* A name has no blanks, a value no control characters but tabs. */
-static bool is_clean(const char *key, size_t key_len, const char *value,
-		     size_t value_len)
+static bool framing_is_clean(const char *key, size_t key_len, const char *value,
+			     size_t value_len)
 {
 	for (size_t i = 0; i < key_len; i++) {
 		if ((unsigned char)key[i] <= ' ' || key[i] == 0x7f)
@@ -61,16 +61,17 @@ static bool is_clean(const char *key, size_t key_len, const char *value,
 	return key_len;
 }
 
-static enum MHD_Result on_header(void *ctx, enum MHD_ValueKind kind UNUSED,
-				 const char *key, size_t key_len,
-				 const char *value, size_t value_len)
+static enum MHD_Result framing_on_header(void *ctx,
+					 enum MHD_ValueKind kind UNUSED,
+					 const char *key, size_t key_len,
+					 const char *value, size_t value_len)
 {
 	struct framing *f = ctx;
 
 	f->lengths += !strcasecmp(key, "Content-Length");
 	f->encodings += !strcasecmp(key, "Transfer-Encoding");
 	f->hosts += !strcasecmp(key, "Host");
-	f->odd |= !value || !is_clean(key, key_len, value, value_len) ||
+	f->odd |= !value || !framing_is_clean(key, key_len, value, value_len) ||
 		  !is_behind(key, key_len, value) ||
 		  !ends_in_crlf(value, value_len);
 	if (value && value + value_len > f->end)
@@ -96,7 +97,7 @@ bool framing_is_ambiguous(struct MHD_Connection *c, const char *method,
 	/* Else there is a NUL in the target. */
 	f.odd = IN_PLACE && version != behind_target;
 	f.odd |= !ends_in_crlf(version, strlen(version));
-	MHD_get_connection_values_n(c, MHD_HEADER_KIND, on_header, &f);
+	MHD_get_connection_values_n(c, MHD_HEADER_KIND, framing_on_header, &f);
 	/* Bodies come with their length: nobody sends us chunks. */
 	return f.odd || f.lengths > 1 || f.encodings || f.hosts > 1 ||
 	       (!f.hosts && !strcmp(version, "HTTP/1.1")) ||

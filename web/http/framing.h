@@ -3,6 +3,9 @@
  * Framing: whether a proxy before us could see other requests in the bytes of
  * a request than we do (RFC 9112 2.2, 5.1, 5.2, 6.3). libmicrohttpd 0.9 lets
  * most of that pass.
+ *
+ * Ownership: keeps nothing.
+ * Threads: the server's thread.
  */
 #ifndef WEB_HTTP_FRAMING_H
 #define WEB_HTTP_FRAMING_H

@@ -27,7 +27,7 @@ static struct str name_of(const char *host)
 	return s;
 }
 
-static bool is_address(struct str name)
+static bool hosts_is_address(struct str name)
 {
 	char text[INET6_ADDRSTRLEN + 1];
 	uint8_t bytes[16];
@@ -40,7 +40,7 @@ static bool is_address(struct str name)
 	       inet_pton(AF_INET6, text, bytes) == 1;
 }
 
-static bool is_named(struct str name, struct str wanted)
+static bool hosts_is_named(struct str name, struct str wanted)
 {
 	return name.len == wanted.len && name.len &&
 	       !strncasecmp(name.ptr, wanted.ptr, name.len);
@@ -55,10 +55,10 @@ bool hosts_allow(const char *names, const char *host)
 		return true;
 	if (name.len > NAME_MAX_LEN)
 		return false;
-	if (is_address(name) || is_named(name, str_of("localhost")))
+	if (hosts_is_address(name) || hosts_is_named(name, str_of("localhost")))
 		return true;
 	while (rest.len) {
-		if (is_named(name, str_cut(rest, ',', &rest)))
+		if (hosts_is_named(name, str_cut(rest, ',', &rest)))
 			return true;
 	}
 	return false;

@@ -4,6 +4,7 @@
  * has turned to a loopback address (DNS rebinding) asks by that name: a server
  * without authentication would give it all profiles.
  *
+ * Ownership: borrows its texts.
  * Threads: pure functions.
  */
 #ifndef WEB_HTTP_HOSTS_H

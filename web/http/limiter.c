@@ -40,7 +40,8 @@ void limiter_free(struct limiter *l)
 }
 
 /* The client's bucket; if it has none, that of who was not seen longest. */
-static struct bucket *find(struct limiter *l, uint64_t client, int64_t now)
+static struct bucket *limiter_find(struct limiter *l, uint64_t client,
+				   int64_t now)
 {
 	struct bucket *set = &l->buckets[client % (BUCKETS / WAYS) * WAYS];
 	struct bucket *oldest = set;
@@ -68,7 +69,7 @@ bool limiter_pass(struct limiter *l, const struct sockaddr *client,
 	if (!l->rate || !client)
 		return true;
 	pthread_mutex_lock(&l->mu);
-	b = find(l, client_key(client), now_ns);
+	b = limiter_find(l, client_key(client), now_ns);
 	passed = now_ns - b->at_ns;
 	passed = passed < 0 ? 0 : passed > 2 * SECOND ? 2 * SECOND : passed;
 	b->tokens += passed * l->rate;

@@ -5,6 +5,7 @@
  * Addresses of version 6 count by their /64. The table has a bounded number of
  * buckets: an address that was not seen for long gives its own to another.
  *
+ * Ownership: limiter_free() frees.
  * Threads: any.
  */
 #ifndef WEB_HTTP_LIMITER_H

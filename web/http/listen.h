@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Listening sockets.
+ * Open the socket that the server listens on.
+ *
+ * Ownership: the descriptor is the caller's.
+ * Threads: any.
  */
 #ifndef WEB_HTTP_LISTEN_H
 #define WEB_HTTP_LISTEN_H

@@ -98,7 +98,7 @@ static void log_request(struct exchange *x, int64_t took_ns)
 	buf_fini(&params);
 }
 
-static void observe(struct exchange *x)
+static void reply_observe(struct exchange *x)
 {
 	int64_t took_ns = clock_mono_ns() - x->started_ns;
 	const char *handler = x->route ? x->route->path : "none";
@@ -131,7 +131,7 @@ static void break_off(struct exchange *x, const struct err *err)
 }
 
 /* Wait for memory, as long as a query may take. False: it has waited. */
-static bool park(struct exchange *x)
+static bool reply_park(struct exchange *x)
 {
 	struct server *s = x->server;
 	int64_t now = clock_mono_ns();
@@ -160,7 +160,7 @@ static void fill_chunk(void *ctx, unsigned worker UNUSED)
 	x->sent = 0;
 	x->more = s->next(s->ctx, &x->chunk, &err);
 	if (x->more == ERR_AGAIN && !x->chunk.len) {
-		if (park(x))
+		if (reply_park(x))
 			return;
 		x->more = ERR_LIMIT;
 	}
@@ -276,7 +276,7 @@ enum MHD_Result reply_send(struct exchange *x)
 					a->headers[i].value);
 	entry_add_cors(x, r);
 	auth_headers(x->server->o.auth, add_web_header, r);
-	observe(x);
+	reply_observe(x);
 	exchange_turn(x, CONNECTION_SENDING);
 	rc = MHD_queue_response(x->connection, a->status, r);
 	MHD_destroy_response(r);

@@ -65,7 +65,7 @@ static void on_connection(void *ctx, struct MHD_Connection *c, void **context,
  * Ten times a second streams that wait for memory try again; once a second
  * late requests and slow clients are ended, and files looked at.
  */
-static void *sweep(void *arg)
+static void *server_sweep(void *arg)
 {
 	struct server *s = arg;
 	unsigned tick = 0;
@@ -104,7 +104,7 @@ static void run_handler(void *ctx, unsigned worker UNUSED)
 }
 
 /* The request is complete: answer it here, or have a worker do it. */
-static enum MHD_Result handle(struct exchange *x)
+static enum MHD_Result server_handle(struct exchange *x)
 {
 	struct server *s = x->server;
 	struct err err;
@@ -185,7 +185,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 		*data_len = 0;
 		return MHD_YES;
 	}
-	return handle(x);
+	return server_handle(x);
 }
 
 static void on_completed(void *ctx, struct MHD_Connection *c, void **state,
@@ -218,7 +218,7 @@ static void start_guards(struct server *s)
 	pthread_mutex_init(&s->mu, NULL);
 	clock_cond_init(&s->stop);
 	s->sweeping = true;
-	if (pthread_create(&s->sweeper, NULL, sweep, s))
+	if (pthread_create(&s->sweeper, NULL, server_sweep, s))
 		abort(); /* as when memory is out */
 }
 

@@ -138,8 +138,8 @@ static void add_type(void *ctx, struct str type)
 	string_set_add(ctx, type);
 }
 
-static void form(struct web *w, const struct request *r, const struct view *v,
-		 struct answer *a)
+static void page_write_form(struct web *w, const struct request *r,
+			    const struct view *v, struct answer *a)
 {
 	struct buf *b = &a->body;
 	struct string_set types = { 0 };
@@ -208,8 +208,8 @@ static void series_section(struct buf *b, struct labels *labels,
 	buf_fini(&selector);
 }
 
-static int sections(const struct view *v, struct querier *q, struct answer *a,
-		    struct err *err)
+static int page_write_sections(const struct view *v, struct querier *q,
+			       struct answer *a, struct err *err)
 {
 	size_t shown = 0;
 	int rc = 0;
@@ -276,7 +276,7 @@ void page_index(void *ctx, struct request *r, struct answer *a)
 	int rc = view_parse(r, &v, &err);
 
 	page_begin(a, r, NULL);
-	form(w, r, &v, a);
+	page_write_form(w, r, &v, a);
 	if (!rc) {
 		all = arena_array(&r->arena, struct matcher,
 				  v.parsed.count + 1);
@@ -289,7 +289,7 @@ void page_index(void *ctx, struct request *r, struct answer *a)
 						  .value = v.type };
 		querier_open(w->o.db, &q);
 		querier_select(q, all, count, v.from, v.to);
-		rc = sections(&v, q, a, &err);
+		rc = page_write_sections(&v, q, a, &err);
 		querier_close(q);
 	}
 	if (rc)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the pages share: rendered here, their state in the URL.
+ *
+ * Ownership: borrows request and answer.
+ * Threads: any pool thread.
  */
 #ifndef WEB_UI_PAGE_H
 #define WEB_UI_PAGE_H

@@ -32,7 +32,7 @@ struct look {
 	struct report_options report;
 };
 
-static bool is_given(const struct request *r, const char *name)
+static bool page_report_is_given(const struct request *r, const char *name)
 {
 	struct str s;
 
@@ -59,7 +59,7 @@ static int parse_source(struct look *l, struct request *r, struct err *err)
 
 	if (!rc)
 		rc = selector_parse(text, &l->source.selector, err);
-	if (!rc && is_given(r, "time")) {
+	if (!rc && page_report_is_given(r, "time")) {
 		rc = params_time(&r->params, &time, &l->source.time, err);
 		query_spec_at(&l->source, l->source.time);
 	} else if (!rc) {
@@ -74,8 +74,10 @@ static int parse_base(struct look *l, struct request *r, struct err *err)
 	struct str text = { 0 };
 	int rc;
 
-	l->has_base = is_given(r, "base_from") || is_given(r, "base_query");
-	if (is_given(r, "base_to") && !is_given(r, "base_from"))
+	l->has_base = page_report_is_given(r, "base_from") ||
+		      page_report_is_given(r, "base_query");
+	if (page_report_is_given(r, "base_to") &&
+	    !page_report_is_given(r, "base_from"))
 		return err_set(err, ERR_INVALID,
 			       "parameter \"base_from\" is missing");
 	if (!l->has_base)
@@ -83,7 +85,7 @@ static int parse_base(struct look *l, struct request *r, struct err *err)
 	if (!params_find(&r->params, "base_query", &text) || !text.len)
 		(void)params_find(&r->params, "query", &text);
 	rc = selector_parse(text, &l->base.selector, err);
-	if (!rc && is_given(r, "base_from"))
+	if (!rc && page_report_is_given(r, "base_from"))
 		return parse_times(&l->base, r, "base_from", "base_to", err);
 	l->base.merged = true;
 	l->base.from = l->source.from;
@@ -125,7 +127,7 @@ static void look_fini(struct look *l)
 
 /* Rendering. */
 
-static void types(struct answer *a, const struct report *r)
+static void page_report_write_types(struct answer *a, const struct report *r)
 {
 	buf_str(&a->body, "<label>Sample type<select name=sample_index>");
 	for (size_t i = 0; i < r->p->types.count; i++)
@@ -134,7 +136,8 @@ static void types(struct answer *a, const struct report *r)
 	buf_str(&a->body, "</select></label>");
 }
 
-static void aggregates(struct answer *a, const struct request *rq)
+static void page_report_write_aggregates(struct answer *a,
+					 const struct request *rq)
 {
 	static const char *const names[] = { "auto", "sum", "delta", "mean",
 					     "last" };
@@ -149,12 +152,12 @@ static void aggregates(struct answer *a, const struct request *rq)
 }
 
 /* r NULL: nothing was found. */
-static void form(struct answer *a, const struct request *rq,
-		 const struct report *r)
+static void page_report_write_form(struct answer *a, const struct request *rq,
+				   const struct report *r)
 {
 	static const char *const kept[] = { "ignore", "granularity",
 					    "base_query" };
-	bool single = is_given(rq, "time");
+	bool single = page_report_is_given(rq, "time");
 
 	buf_str(&a->body, "<form action='/report'>");
 	page_field(a, rq, "Selector", "query", "");
@@ -165,9 +168,9 @@ static void form(struct answer *a, const struct request *rq,
 		page_field(a, rq, "To", "to", "now");
 	}
 	if (r)
-		types(a, r);
+		page_report_write_types(a, r);
 	if (!single)
-		aggregates(a, rq);
+		page_report_write_aggregates(a, rq);
 	page_field(a, rq, "Focus", "focus", "");
 	page_field(a, rq, "Compare with, from", "base_from", "");
 	page_field(a, rq, "to", "base_to", "");
@@ -178,8 +181,9 @@ static void form(struct answer *a, const struct request *rq,
 	buf_str(&a->body, "<button>Show</button></form>");
 }
 
-static void warnings(struct answer *a, struct arena *arena,
-		     const struct query_merge *g, const struct report *r)
+static void page_report_write_warnings(struct answer *a, struct arena *arena,
+				       const struct query_merge *g,
+				       const struct report *r)
 {
 	const char *v[WARNINGS];
 	size_t n = query_merge_warnings(g, arena, v, WARNINGS);
@@ -196,7 +200,8 @@ static void warnings(struct answer *a, struct arena *arena,
 			   r->unmatched.names[i]);
 }
 
-static void cell(struct answer *a, const struct report *r, int64_t v)
+static void page_report_write_cell(struct answer *a, const struct report *r,
+				   int64_t v)
 {
 	struct buf value = { 0 };
 
@@ -211,7 +216,8 @@ static void cell(struct answer *a, const struct report *r, int64_t v)
 		buf_str(&a->body, "<td>");
 }
 
-static int table(struct answer *a, struct report *r, struct err *err)
+static int page_report_write_table(struct answer *a, struct report *r,
+				   struct err *err)
 {
 	struct graph g;
 	int rc = report_graph(r, &g, err);
@@ -227,8 +233,8 @@ static int table(struct answer *a, struct report *r, struct err *err)
 		struct node *node = &r->nodes.v.v[g.shown.v[i]];
 
 		buf_str(&a->body, "<tr>");
-		cell(a, r, n->flat);
-		cell(a, r, n->cum);
+		page_report_write_cell(a, r, n->flat);
+		page_report_write_cell(a, r, n->cum);
 		buf_str(&a->body, "<td><code title=\"");
 		xml_escape(&a->body, pprof_str(r->p, node->file));
 		buf_str(&a->body, "\">");
@@ -263,7 +269,7 @@ static void link_param(struct view *v, const char *name, const char *from)
 }
 
 /* The same as a file, for other tools. */
-static void downloads(struct view *v)
+static void page_report_write_downloads(struct view *v)
 {
 	static const char *const reports[] = { "proto", "speedscope", "folded",
 					       "flamegraph", "dot" };
@@ -290,14 +296,14 @@ static void downloads(struct view *v)
 	buf_str(out, "</p>");
 }
 
-static int render(struct view *v, struct report *r, struct err *err)
+static int page_report_render(struct view *v, struct report *r, struct err *err)
 {
 	struct answer *a = v->a;
 	struct flame f;
 	int rc;
 
-	form(a, v->rq, r);
-	warnings(a, &v->rq->arena, &v->source, r);
+	page_report_write_form(a, v->rq, r);
+	page_report_write_warnings(a, &v->rq->arena, &v->source, r);
 	buf_printf(&a->body,
 		   "<p class=note>%zu profiles of %zu series. A click on a "
 		   "frame zooms, a double click goes back.</p><section>",
@@ -308,15 +314,15 @@ static int render(struct view *v, struct report *r, struct err *err)
 	flame_fini(&f);
 	buf_str(&a->body, "</section>");
 	if (!rc)
-		rc = table(a, r, err);
-	downloads(v);
+		rc = page_report_write_table(a, r, err);
+	page_report_write_downloads(v);
 	if (v->nonce)
 		buf_printf(&a->body, "<script nonce='%s'>%s</script>", v->nonce,
 			   flame_script);
 	return rc ? rc : query_take_output(&a->work, err);
 }
 
-static int show(struct view *v, struct err *err)
+static int page_report_show(struct view *v, struct err *err)
 {
 	/* Both sides stay, to be drawn beside each other. */
 	const struct merge_diff_options diff = { .label_base = true };
@@ -331,7 +337,7 @@ static int show(struct view *v, struct err *err)
 	if (!rc)
 		rc = report_init(&r, REPORT_TOP, p, &v->l->report, err);
 	if (!rc) {
-		rc = render(v, &r, err);
+		rc = page_report_render(v, &r, err);
 		report_fini(&r);
 	}
 	merge_free(both);
@@ -349,7 +355,7 @@ static int gather_and_show(struct web *w, struct view *v, struct err *err)
 	if (!rc && l->has_base)
 		rc = query_merge_run(&v->base, &l->base, err);
 	if (!rc)
-		rc = show(v, err);
+		rc = page_report_show(v, err);
 	query_merge_fini(&v->source);
 	query_merge_fini(&v->base);
 	return rc;
@@ -382,7 +388,7 @@ void page_report(void *ctx, struct request *r, struct answer *a)
 		rc = gather_and_show(ctx, &v, &err);
 	if (rc) {
 		a->body.len = start; /* nothing that is half */
-		form(a, r, NULL);
+		page_report_write_form(a, r, NULL);
 		/* The empty form is a page like others. */
 		if (r->params.count)
 			page_error(a, &err);

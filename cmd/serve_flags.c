@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/serve_flags.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/units.h"
+
+#define DAY_MS     (24LL * 3600 * 1000)
+#define AT(member) offsetof(struct serve_flags, member)
+
+/* One flag. The default is text, as it is typed; max 0: any value. */
+struct flag_row {
+	const char *name;
+	enum flag_kind kind;
+	size_t offset;
+	const char *fallback;
+	int64_t min;
+	int64_t max;
+	const char *help;
+};
+
+static const struct flag_row flag_rows[] = {
+	{ "config.file", FLAG_TEXT, AT(config_file), "everprof.yaml", 0, 0,
+	  "What to scrape: docs/configuration.md." },
+	{ "config.auto-reload", FLAG_BOOL, AT(auto_reload), "no", 0, 0,
+	  "Load the configuration again when the file has changed." },
+	{ "config.auto-reload-interval", FLAG_DURATION, AT(auto_reload_ms),
+	  "30s", 100, DAY_MS, "How often to look whether it has." },
+	{ "web.listen-address", FLAG_TEXT, AT(address), "127.0.0.1:10902", 0, 0,
+	  "Where API and page are; port 0: any." },
+	{ "web.config.file", FLAG_TEXT, AT(web_config), NULL, 0, 0,
+	  "Who may ask: users, tokens, scopes; docs/security.md." },
+	{ "web.cors.origin", FLAG_TEXT, AT(cors_origin), NULL, 0, 0,
+	  "Origins whose pages may ask: a regex, https://(a|b)\\.example." },
+	{ "web.max-connections", FLAG_INT, AT(max_connections), "512", 1,
+	  100000, "HTTP connections at once." },
+	{ "web.rate-limit", FLAG_INT, AT(rate_limit), "1000", 0, 1000000,
+	  "Requests a second of one client address; 0: no limit." },
+	{ "web.slow-client-rate", FLAG_SIZE, AT(slow_client_rate), "4KB", 0, 0,
+	  "Bytes a second that a client must take of an answer, over 30s; slower ones are closed. 0: no limit." },
+	{ "web.allowed-hosts", FLAG_TEXT, AT(allowed_hosts), NULL, 0, 0,
+	  "Names, separated by commas, by which the server may be asked, beside addresses and localhost. By default any; without authentication on a loopback address none." },
+	{ "web.access-log", FLAG_BOOL, AT(access_log), "no", 0, 0,
+	  "Log each request." },
+	{ "web.slow-request", FLAG_DURATION, AT(slow_ms), "10s", 0, 0,
+	  "Requests that take longer are logged." },
+	{ "web.read-timeout", FLAG_DURATION, AT(read_timeout_ms), "5m", 1000,
+	  DAY_MS, "Idle HTTP connections are closed after this." },
+	{ "storage.tsdb.path", FLAG_TEXT, AT(path), "data", 0, 0,
+	  "The data directory; made when missing." },
+	{ "storage.tsdb.retention.time", FLAG_DURATION, AT(retention_ms), "90d",
+	  0, 0, "Older profiles are removed; 0: none for its age." },
+	{ "storage.tsdb.retention.size", FLAG_TEXT, AT(retention_size), "80%",
+	  0, 0,
+	  "Beyond it the oldest are removed: bytes, or a share of the disk; 0: no bound." },
+	{ "storage.tsdb.max-series", FLAG_INT, AT(max_series), "200000", 0,
+	  100000000,
+	  "Series in memory; beyond it they are sealed into blocks early. 0: no bound." },
+	{ "storage.tsdb.wal-fsync", FLAG_TEXT, AT(wal_fsync), "1s", 0, 0,
+	  "Time between syncs of the WAL, or always." },
+	{ "storage.tsdb.wal-budget", FLAG_SIZE, AT(wal_budget), "512MB",
+	  8 * MIB, 1024 * GIB, "Size of the WAL at which it is flushed." },
+	{ "web.enable-lifecycle", FLAG_BOOL, AT(lifecycle), "no", 0, 0,
+	  "Answer POST /-/reload and /-/quit." },
+	{ "web.enable-admin-api", FLAG_BOOL, AT(admin_api), "no", 0, 0,
+	  "Answer /api/v1/admin/…, which deletes and takes snapshots." },
+	{ "query.timeout", FLAG_DURATION, AT(query_timeout_ms), "30s", 1,
+	  DAY_MS, "Queries that take longer end with an error." },
+	{ "query.max-concurrency", FLAG_INT, AT(max_concurrency), "20", 1, 1000,
+	  "Queries at once; others wait." },
+	{ "query.memory", FLAG_SIZE, AT(query_memory), "256MB", 0, 0,
+	  "Memory of all queries together." },
+	{ "query.source-path", FLAG_TEXT, AT(source_path), NULL, 0, 0,
+	  "Folder of sources, for report=source to show their text." },
+	{ "scrape.max-profile-size", FLAG_SIZE, AT(max_profile), "64MB", KIB,
+	  1023 * MIB, "Larger profiles (decompressed) are refused." },
+	{ "scrape.refused-networks", FLAG_TEXT, AT(refused_networks), NULL, 0,
+	  0,
+	  "Networks, separated by commas, that targets, redirects and discoveries must not lead into, such as 169.254.0.0/16,fe80::/10." },
+	{ "ingest.memory", FLAG_SIZE, AT(ingest_memory), "128MB", 4 * MIB,
+	  1024 * GIB,
+	  "Memory of all profiles on their way in; beyond it they wait." },
+	{ "log.level", FLAG_TEXT, AT(log_level), "info", 0, 0,
+	  "debug, info, warn or error." },
+	{ "log.format", FLAG_TEXT, AT(log_format), "logfmt", 0, 0,
+	  "logfmt or json." },
+};
+
+static_assert(ARRAY_SIZE(flag_rows) < SERVE_FLAGS_MAX, "room for the end");
+
+size_t serve_flags_init(struct serve_flags *f, struct flag out[SERVE_FLAGS_MAX])
+{
+	size_t n = ARRAY_SIZE(flag_rows);
+
+	*f = (struct serve_flags){ 0 };
+	for (size_t i = 0; i < n; i++) {
+		const struct flag_row *r = &flag_rows[i];
+
+		out[i] = (struct flag){ .name = r->name,
+					.kind = r->kind,
+					.out = (char *)f + r->offset,
+					.otherwise = r->fallback,
+					.help = r->help };
+	}
+	out[n] = (struct flag){ 0 };
+	flags_set_defaults(out);
+	return n;
+}
+
+/* A bound as it is typed; what has no unit of its own is in bytes. */
+static void format_bound(enum flag_kind kind, int64_t v, char out[32])
+{
+	static const char *const units[] = { "", "KB", "MB", "GB" };
+	size_t u = 0;
+
+	if (kind == FLAG_DURATION) {
+		duration_format(v, out);
+		return;
+	}
+	while (kind == FLAG_SIZE && v && v % KIB == 0 &&
+	       u + 1 < ARRAY_SIZE(units)) {
+		v /= KIB;
+		u++;
+	}
+	snprintf(out, 32, "%" PRId64 "%s", v, units[u]);
+}
+
+int serve_flags_check(const struct serve_flags *f, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(flag_rows); i++) {
+		const struct flag_row *r = &flag_rows[i];
+		char min[32];
+		char max[32];
+		int64_t v;
+
+		if (!r->max)
+			continue;
+		memcpy(&v, (const char *)f + r->offset, sizeof(v));
+		if (v >= r->min && v <= r->max)
+			continue;
+		format_bound(r->kind, r->min, min);
+		format_bound(r->kind, r->max, max);
+		return err_set(err, ERR_INVALID, "--%s is %s to %s", r->name,
+			       min, max);
+	}
+	return 0;
+}
+
+int serve_flags_log(const struct serve_flags *f, struct log *out,
+		    struct err *err)
+{
+	out->fd = STDERR_FILENO;
+	if (!log_level_parse(str_of(f->log_level), &out->level))
+		return err_set(err, ERR_INVALID,
+			       "--log.level: there is no level \"%s\"",
+			       f->log_level);
+	out->json = !strcmp(f->log_format, "json");
+	if (!out->json && strcmp(f->log_format, "logfmt") != 0)
+		return err_set(err, ERR_INVALID,
+			       "--log.format is logfmt or json, not \"%s\"",
+			       f->log_format);
+	return 0;
+}
+
+int serve_flags_sync(const struct serve_flags *f, int64_t *sync_ms,
+		     struct err *err)
+{
+	*sync_ms = -1;
+	if (!strcmp(f->wal_fsync, "always"))
+		return 0;
+	if (duration_parse(str_of(f->wal_fsync), sync_ms, err) || *sync_ms < 1)
+		return err_set(
+			err, ERR_INVALID,
+			"--storage.tsdb.wal-fsync is a duration, such as 1s, or always");
+	return 0;
+}
+
+int serve_flags_retention(const struct serve_flags *f, int64_t *bytes,
+			  struct err *err)
+{
+	struct str text = str_of(f->retention_size);
+	uint64_t total = 0;
+	uint64_t available = 0;
+	int64_t percent = 0;
+
+	if (!text.len || text.ptr[text.len - 1] != '%') {
+		int rc = size_parse(text, bytes, err);
+
+		return rc ? err_wrap(err, rc, "--storage.tsdb.retention.size") :
+			    0;
+	}
+	text.len--;
+	if (!str_to_i64(text, &percent) || percent < 0 || percent > 100)
+		return err_set(
+			err, ERR_INVALID,
+			"--storage.tsdb.retention.size is a size, such as 20GB, or 1%% to 100%%");
+	/* The directory may not be there yet: then ask where it will be. */
+	if (fs_space(f->path, &total, &available, err) &&
+	    fs_space(".", &total, &available, err))
+		return err->code;
+	*bytes = (int64_t)(total / 100) * percent;
+	return 0;
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The check of the sources' form sees what it promises to see: each violation
+is planted in a copy of the sources.
+
+usage: tests/layout/test_check_sources.py ROOT"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+root = os.path.abspath(sys.argv[1])
+CHECK = os.path.join(root, 'cmake/check-sources.py')
+LAYOUT = open(os.path.join(root, 'CMakeLists.txt')).read()
+
+# (file, what is appended, what the complaint says)
+PLANTED = [
+    ('tsdb/wal/wal.c', 'static int measure_nothing(void)\n{\n\treturn 0;\n}\nstatic int shrug(void)\n{\n\treturn 0;\n}',
+     'shrug() is a single word'),
+    ('tsdb/wal/wal.c', 'static void tables_get(void)\n{\n}', 'tables_get() is defined in'),
+    ('pprof/columns/encoder.c', '\n' * 500, 'lines, more than 500'),
+    ('query/work/lonely.c', 'int lonely_add(void)\n{\n\treturn 0;\n}', 'has no header of its own name'),
+    ('query/work/lonely.h', '#ifndef X_H\n#define X_H\n#endif', 'does not say what it is for'),
+    ('query/work/lonely.h', '/*\n * Does something for a test of the check.\n * Threads: any.\n */\n', 'does not say "Ownership"'),
+    ('query/work/lonely.h', '/*\n * Does something for a test of the check.\n * Ownership: none.\n */\n', 'does not say "Threads"'),
+]
+
+
+def check(folder):
+    r = subprocess.run([sys.executable, CHECK, folder], capture_output=True, text=True)
+    return r.returncode, r.stdout
+
+
+def plant(folder, path, text, complaint):
+    at = os.path.join(folder, path)
+    before = open(at).read() if os.path.exists(at) else None
+    with open(at, 'a') as f:
+        f.write(f'\n{text}\n' if before else f'{text}\n')
+    code, out = check(folder)
+    assert code == 1 and complaint in out, (path, text, out)
+    if before is None:
+        os.remove(at)
+    else:
+        with open(at, 'w') as f:
+            f.write(before)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as d:
+        shutil.copy(os.path.join(root, 'CMakeLists.txt'), d)
+        for module in re.findall(r'^add_module\((\w+)', LAYOUT, re.M):
+            shutil.copytree(os.path.join(root, module), os.path.join(d, module))
+        code, out = check(d)
+        assert code == 0, out
+        for violation in PLANTED:
+            plant(d, *violation)
+        for i in range(21):
+            open(os.path.join(d, f'tsdb/part/many_{i}.h'), 'w').close()
+        code, out = check(d)
+        assert code == 1 and 'files, more than 20' in out, out
+    print(f'{len(PLANTED) + 1} planted violations were seen')
+
+
+main()
