@@ -58,7 +58,7 @@ static int64_t process_count_series(void *db)
 
 static int64_t process_count_heads(void *db)
 {
-	return (int64_t)stats_of(db).ranges;
+	return (int64_t)stats_of(db).heads;
 }
 
 static int64_t process_count_unflushed(void *db)

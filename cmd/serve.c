@@ -101,7 +101,7 @@ static int start_storage(struct serve *s, int64_t sync_ms, struct err *err)
 			     log_int("profiles_in_blocks",
 				     (int64_t)stats.block_samples),
 			     log_int("series", (int64_t)stats.series),
-			     log_int("ranges", (int64_t)stats.ranges),
+			     log_int("ranges", (int64_t)stats.heads),
 			     log_int("unflushed", (int64_t)stats.pending),
 			     log_int("took_ms",
 				     (clock_mono_ns() - started) / 1000000)));

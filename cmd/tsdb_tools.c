@@ -96,7 +96,7 @@ static void print_stats(const struct tsdb_stats *s)
 {
 	printf("blocks                 %" PRIu64 "\n", s->blocks);
 	printf("profiles in blocks     %" PRIu64 "\n", s->block_samples);
-	printf("open ranges            %" PRIu64 "\n", s->ranges);
+	printf("open ranges            %" PRIu64 "\n", s->heads);
 	printf("series in ranges       %" PRIu64 "\n", s->series);
 	printf("profiles only in WAL   %" PRIu64 "\n", s->pending);
 	printf("bytes, blocks          %" PRIu64 "\n", s->block_bytes);
@@ -209,7 +209,7 @@ int cmd_tsdb_verify(int argc, char **argv)
 	printf("%" PRIu64 " profiles in %" PRIu64 " blocks, %" PRIu64
 	       " ranges and %" PRIu64 " WAL segments, %" PRIu64
 	       " bytes: %" PRIu64 " problems\n",
-	       v.profiles, v.blocks, v.ranges, v.segments, v.bytes, v.problems);
+	       v.profiles, v.blocks, v.heads, v.segments, v.bytes, v.problems);
 	return v.problems ? 1 : 0;
 }
 

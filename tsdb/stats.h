@@ -13,7 +13,7 @@
 struct tsdb_stats {
 	uint64_t series;      /* label sets in open ranges */
 	uint64_t head_series; /* the same, each once for each range */
-	uint64_t ranges;
+	uint64_t heads;
 	uint64_t blocks;
 	uint64_t block_bytes;
 	uint64_t block_samples;

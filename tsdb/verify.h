@@ -23,7 +23,7 @@ struct verify {
 
 	/* Results. */
 	uint64_t blocks;
-	uint64_t ranges;
+	uint64_t heads;
 	uint64_t segments;
 	uint64_t profiles; /* decoded, their hashes compared */
 	uint64_t bytes;

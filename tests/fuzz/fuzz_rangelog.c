@@ -31,24 +31,23 @@ static void make_log(struct bytes in, struct buf *out)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct metrics *m = metrics_new();
-	struct range_env env = { .read_only = true,
-				 .interner = interner_new() };
+	struct head_env env = { .read_only = true, .interner = interner_new() };
 	struct bytes in = { .ptr = data, .len = size };
 	struct buf log = { 0 };
-	struct range *r;
+	struct head *r;
 
 	env.corruptions = metrics_counter(m, "corruptions", "", NULL);
 	env.torn = env.corruptions;
-	r = range_new(&env, "fuzz");
+	r = head_new(&env, "fuzz");
 	/* The reader names the file in its reports. */
 	if (!file_open(NULL, "/dev/null", FILE_READ, &r->groups, NULL)) {
 		if (size && data[0] & 1)
 			make_log(in, &log);
 		else
 			buf_add(&log, data, size);
-		(void)!range_load(r, buf_bytes(&log), NULL);
+		(void)!head_load(r, buf_bytes(&log), NULL);
 	}
-	range_unref(r);
+	head_unref(r);
 	interner_free(env.interner);
 	metrics_free(m);
 	buf_fini(&log);

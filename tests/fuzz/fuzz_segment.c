@@ -65,9 +65,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(void)!segment_dir_decode(rest, 1, each, &sum, NULL);
 		break;
 	default: {
-		struct head head = { .total_count = data[0] / 4 };
+		struct chunk_meta meta = { .total_count = data[0] / 4 };
 
-		(void)!head_decode(rest, &head, NULL);
+		(void)!chunk_meta_decode(rest, &meta, NULL);
 		break;
 	}
 	}

@@ -180,11 +180,11 @@ Test(block, a_sealed_range_is_a_block_with_all_its_profiles)
 
 	put_all(f, 5, 0, 100);
 	maintain(f, true);
-	cr_expect(stats(f).ranges == 0 && stats(f).blocks == 1);
+	cr_expect(stats(f).heads == 0 && stats(f).blocks == 1);
 	cr_expect(stats(f).block_samples == 500);
 	cr_expect(all_good(f, 5, 0, 100));
 	reopen(f);
-	cr_expect(stats(f).ranges == 0 && stats(f).blocks == 1);
+	cr_expect(stats(f).heads == 0 && stats(f).blocks == 1);
 	cr_expect(all_good(f, 5, 0, 100));
 	cr_expect(stats(f).wal_bytes < 512, "a clean stop leaves no WAL");
 	teardown(f);
@@ -379,7 +379,7 @@ Test(block, nothing_is_left_of_a_block_that_was_deleted_whole)
 	put_all(f, 2, 30, 60);
 	cr_expect(!delete (f, "{job=\"test\"}", 30, 60));
 	maintain(f, true);
-	cr_expect(stats(f).blocks == 0 && stats(f).ranges == 0);
+	cr_expect(stats(f).blocks == 0 && stats(f).heads == 0);
 	reopen(f);
 	cr_expect(count_good(f, 0, 0, 60) == 0);
 	teardown(f);
@@ -416,11 +416,11 @@ Test(block, a_clock_that_jumps_does_not_delete_everything)
 		put_all(f, 2, w * WINDOW, w * WINDOW + 10);
 		maintain(f, false);
 	}
-	before = stats(f).blocks + stats(f).ranges;
+	before = stats(f).blocks + stats(f).heads;
 	clock_set(&f->clock, sample_ms(10000 * WINDOW));
 	maintain(f, false);
 	maintain(f, false);
-	cr_expect(stats(f).blocks + stats(f).ranges >= before - 3);
+	cr_expect(stats(f).blocks + stats(f).heads >= before - 3);
 	cr_expect(count_good(f, 0, 7 * WINDOW, 8 * WINDOW) == 10);
 	teardown(f);
 }

@@ -131,9 +131,9 @@ Test(format, no_damage_to_the_state_goes_unnoticed)
 	buf_fini(&b);
 }
 
-static void example_head(struct head *h, int64_t *totals)
+static void example_head(struct chunk_meta *h, int64_t *totals)
 {
-	*h = (struct head){
+	*h = (struct chunk_meta){
 		.codec = 1,
 		.count = 2,
 		.total_count = 1,
@@ -141,21 +141,22 @@ static void example_head(struct head *h, int64_t *totals)
 		.place = { .offset = 32, .len = 15, .crc = 0x01020304 }
 	};
 	for (int i = 0; i < 2; i++) {
-		h->profiles[i] = (struct head_profile){ .ms = 1000 + i * 1000,
-							.hash = (uint64_t)i + 1,
-							.raw_len = 3 };
+		h->profiles[i] =
+			(struct chunk_profile){ .ms = 1000 + i * 1000,
+						.hash = (uint64_t)i + 1,
+						.raw_len = 3 };
 		totals[i] = 5 + 2 * i;
 	}
 }
 
 Test(format, head_is_as_its_page_says)
 {
-	int64_t totals[GROUP_PROFILES_MAX];
+	int64_t totals[CHUNK_PROFILES_MAX];
 	struct buf b = { 0 };
-	struct head h;
+	struct chunk_meta h;
 
 	example_head(&h, totals);
-	head_encode(&h, &b);
+	chunk_meta_encode(&h, &b);
 	cr_expect(in_page("head.md", &b));
 	buf_fini(&b);
 }
@@ -174,20 +175,20 @@ static void example_log(struct buf *out, bool group)
 {
 	static const uint8_t ulid[ULID_BYTES];
 	struct file_header h = { .magic = MAGIC_GROUPS, .salt = SALT };
-	int64_t totals[GROUP_PROFILES_MAX];
+	int64_t totals[CHUNK_PROFILES_MAX];
 	struct labels *ls = example_labels();
 	struct buf b = { 0 };
-	struct head head;
+	struct chunk_meta meta;
 
 	file_header_encode(&h, out);
 	enc_svarint(&b, 0);
 	enc_be64(&b, 0x0000000100000020u);
 	buf_add(&b, ulid, sizeof(ulid));
-	record(out, RANGE_SELF, &b);
+	record(out, HEAD_SELF, &b);
 	buf_reset(&b);
 	enc_uvarint(&b, 0);
 	enc_str(&b, str_from(labels_bytes(ls)));
-	record(out, RANGE_LABELS, &b);
+	record(out, HEAD_LABELS, &b);
 	if (group) {
 		struct typeset t = { .count = 1 };
 		struct buf types = { 0 };
@@ -197,14 +198,14 @@ static void example_log(struct buf *out, bool group)
 		buf_reset(&b);
 		enc_uvarint(&b, 0);
 		enc_str(&b, str_from(buf_bytes(&types)));
-		record(out, RANGE_TYPES, &b);
+		record(out, HEAD_TYPES, &b);
 		buf_reset(&b);
 		enc_uvarint(&b, 0);
 		enc_uvarint(&b, 0);
 		enc_be64(&b, 0x0000000100000100u);
-		example_head(&head, totals);
-		head_encode(&head, &b);
-		record(out, RANGE_HEAD, &b);
+		example_head(&meta, totals);
+		chunk_meta_encode(&meta, &b);
+		record(out, HEAD_CHUNK, &b);
 		buf_fini(&types);
 	}
 	buf_fini(&b);
@@ -238,10 +239,10 @@ static void write_block(struct block_writer *w)
 	static const char *const symbols[] = { "__name__", "app", "heap",
 					       "job" };
 	const struct index_pair pairs[] = { { 0, 2 }, { 3, 1 } };
-	int64_t totals[GROUP_PROFILES_MAX];
+	int64_t totals[CHUNK_PROFILES_MAX];
 	struct index_writer *ix = NULL;
 	struct index_chunk chunk = { 0 };
-	struct head h;
+	struct chunk_meta h;
 
 	example_head(&h, totals);
 	cr_assert(!block_writer_group(w, &h,
@@ -282,31 +283,31 @@ Test(format, block_is_as_its_page_says)
 
 Test(format, heads_come_back)
 {
-	int64_t totals[4 * GROUP_PROFILES_MAX];
-	int64_t again[4 * GROUP_PROFILES_MAX] = { 0 };
-	struct head h = { .codec = 1,
-			  .typeset = 300,
-			  .count = GROUP_PROFILES_MAX,
-			  .total_count = 4,
-			  .totals = totals };
-	struct head got = { .total_count = 4, .totals = again };
+	int64_t totals[4 * CHUNK_PROFILES_MAX];
+	int64_t again[4 * CHUNK_PROFILES_MAX] = { 0 };
+	struct chunk_meta h = { .codec = 1,
+				.typeset = 300,
+				.count = CHUNK_PROFILES_MAX,
+				.total_count = 4,
+				.totals = totals };
+	struct chunk_meta got = { .total_count = 4, .totals = again };
 	struct buf b = { 0 };
 	uint64_t x = 88172645463325252u;
 	int64_t ms = 5;
 
-	for (int i = 0; i < GROUP_PROFILES_MAX; i++) {
+	for (int i = 0; i < CHUNK_PROFILES_MAX; i++) {
 		x = x * 6364136223846793005u + 1;
 		ms += 1 + (int64_t)(x >> 40);
 		h.profiles[i] =
-			(struct head_profile){ .ms = ms,
-					       .duration_ns = (int64_t)x,
-					       .period = i % 2 ? INT64_MIN :
-								 INT64_MAX,
-					       .sample_count = x >> 3,
-					       .hash = x * 3,
-					       .raw_len = (uint32_t)x };
+			(struct chunk_profile){ .ms = ms,
+						.duration_ns = (int64_t)x,
+						.period = i % 2 ? INT64_MIN :
+								  INT64_MAX,
+						.sample_count = x >> 3,
+						.hash = x * 3,
+						.raw_len = (uint32_t)x };
 		for (int t = 0; t < 4; t++)
-			totals[t * GROUP_PROFILES_MAX + i] = (int64_t)(x << t);
+			totals[t * CHUNK_PROFILES_MAX + i] = (int64_t)(x << t);
 	}
 	memset(&h.place, 0, sizeof(h.place)); /* padding is compared */
 	h.place.file = 3;
@@ -317,15 +318,15 @@ Test(format, heads_come_back)
 	h.place.table.len = 5;
 	h.place.table.crc = 1u << 31;
 	h.place.first = 6;
-	head_encode(&h, &b);
-	cr_expect(!head_decode(buf_bytes(&b), &got, NULL));
+	chunk_meta_encode(&h, &b);
+	cr_expect(!chunk_meta_decode(buf_bytes(&b), &got, NULL));
 	cr_expect(!memcmp(got.profiles, h.profiles, sizeof(h.profiles)));
 	cr_expect(!memcmp(again, totals, sizeof(totals)));
 	cr_expect(!memcmp(&got.place, &h.place, sizeof(h.place)));
 	cr_expect(got.typeset == 300);
 	for (size_t n = 0; n < b.len; n++)
-		cr_expect(head_decode((struct bytes){ b.ptr, n }, &got, NULL) ==
-			  ERR_CORRUPT);
+		cr_expect(chunk_meta_decode((struct bytes){ b.ptr, n }, &got,
+					    NULL) == ERR_CORRUPT);
 	buf_fini(&b);
 }
 
@@ -485,16 +486,16 @@ struct loaded {
 static struct loaded load(struct bytes log)
 {
 	struct metrics *m = metrics_new();
-	struct range_env env = { .interner = interner_new() };
+	struct head_env env = { .interner = interner_new() };
 	struct loaded l = { 0 };
-	struct range *r;
+	struct head *r;
 
 	env.corruptions = metrics_counter(m, "c", "", NULL);
 	env.torn = env.corruptions;
-	r = range_new(&env, "x");
+	r = head_new(&env, "x");
 	r->lsn = 0x0000000100000020u;
 	cr_assert(!file_open(NULL, "/dev/null", FILE_READ, &r->groups, NULL));
-	if (range_load(r, log, NULL))
+	if (head_load(r, log, NULL))
 		l.damaged = -1;
 	else
 		l.damaged = metric_get(env.corruptions);
@@ -503,7 +504,7 @@ static struct loaded load(struct bytes log)
 		l.groups += r->series[i]->group_count;
 		l.flushed = r->series[i]->flushed_lsn;
 	}
-	range_unref(r);
+	head_unref(r);
 	interner_free(env.interner);
 	metrics_free(m);
 	return l;
@@ -543,8 +544,8 @@ Test(format, a_flush_whose_first_head_is_lost_counts_for_nothing)
 	static const uint64_t want[] = { 0, 50, 50, 70, 70 };
 	struct buf b = { 0 };
 	struct buf head = { 0 };
-	int64_t totals[GROUP_PROFILES_MAX];
-	struct head h;
+	int64_t totals[CHUNK_PROFILES_MAX];
+	struct chunk_meta h;
 
 	example_log(&b, false);
 	example_head(&h, totals);
@@ -555,8 +556,8 @@ Test(format, a_flush_whose_first_head_is_lost_counts_for_nothing)
 		enc_uvarint(&head, 0);
 		enc_uvarint(&head, indexes[i]);
 		enc_be64(&head, lsns[i]);
-		head_encode(&h, &head);
-		record(&b, RANGE_HEAD, &head);
+		chunk_meta_encode(&h, &head);
+		record(&b, HEAD_CHUNK, &head);
 		cr_expect(load(buf_bytes(&b)).flushed == want[i], "head %zu",
 			  i);
 	}

@@ -91,7 +91,7 @@ Test(mishaps, bytes_that_cannot_be_removed_hold_nothing_up)
 	put_all(f, 0, 1000, 1010);
 	(void)!maintain(f, true);
 	tsdb_stats(f->db, &s);
-	cr_expect(s.ranges == 0 && s.blocks == 2);
+	cr_expect(s.heads == 0 && s.blocks == 2);
 	cr_expect(!reopen(f) && count(f) == 20);
 	f->hook.times = 0;
 	cr_expect(!reopen(f) && count(f) == 20);

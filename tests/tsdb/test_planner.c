@@ -170,7 +170,7 @@ Test(planner, what_is_too_large_is_not_compacted)
 Test(planner, seals)
 {
 	int64_t hour = 3600000;
-	struct plan_range v[] = {
+	struct plan_head v[] = {
 		{ .start = 0, .lsn = 1, .idle_ms = 700000, .series = 10 },
 		{ .start = 2 * hour, .lsn = 5, .idle_ms = 0, .series = 90 },
 		{ .start = 2 * hour, .lsn = 9, .idle_ms = 0, .series = 95 },
@@ -191,9 +191,9 @@ Test(planner, seals)
 	b.series = 100;
 	cr_expect(plan_seal(&b, v + 1, 2) == 0, "the fullest, in order");
 	b.series = 0;
-	b.ranges = 2;
+	b.heads = 2;
 	cr_expect(plan_seal(&b, v, 3) == 0, "too many: the most idle");
-	b.ranges = 0;
+	b.heads = 0;
 	b.all = true;
 	cr_expect(plan_seal(&b, v + 1, 2) == 0);
 	cr_expect(plan_seal(&b, v, 0) == PLAN_NONE);

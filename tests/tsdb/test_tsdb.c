@@ -283,7 +283,7 @@ Test(tsdb, a_33rd_window_has_the_one_idle_longest_sealed)
 	cr_expect(strstr(err.msg, "40 windows") != NULL);
 	cr_expect(!tsdb_maintain(f->db, false, NULL));
 	tsdb_stats(f->db, &s);
-	cr_expect(s.ranges <= 32 && s.blocks > 0);
+	cr_expect(s.heads <= 32 && s.blocks > 0);
 	cr_expect(!put(f, 0, 40 * 480));
 	cr_expect(count_times(f, "{job=\"test\"}") == 41);
 	teardown(f);
@@ -698,7 +698,7 @@ Test(tsdb, a_segment_that_cannot_be_replayed_is_never_dropped)
 }
 
 /* The only range's folder; the caller frees it. */
-static char *range_of(struct fixture *f)
+static char *head_of(struct fixture *f)
 {
 	char *ranges = mem_printf("%s/ranges", f->dir.path);
 	struct name_list l = { 0 };
@@ -724,7 +724,7 @@ Test(tsdb, a_start_removes_nothing_that_holds_data)
 	for (int k = 0; k < 50; k++)
 		cr_expect(!put(f, 0, k));
 	cr_expect(!tsdb_flush(f->db, NULL));
-	range = range_of(f);
+	range = head_of(f);
 	groups = mem_printf("%s/groups", range);
 	values = mem_printf("%s.damaged/values", range);
 	copy = mem_printf("%s.bad", range);
@@ -754,7 +754,7 @@ Test(tsdb, one_damaged_head_hides_no_other)
 	for (int k = 0; k < 40; k++)
 		cr_expect(!put(f, 0, k));
 	cr_expect(!tsdb_flush(f->db, NULL));
-	range = range_of(f);
+	range = head_of(f);
 	groups = mem_printf("%s/groups", range);
 	fd = open(groups, O_RDWR);
 	cr_expect(pwrite(fd, "junk", 4, size_of(groups) - 60) == 4);

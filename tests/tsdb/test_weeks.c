@@ -212,7 +212,7 @@ static void finish(struct weeks *w, const char *what)
 	       " blocks, %" PRIu64 " ranges\n",
 	       what, w->days, w->series, (double)w->first_disk / 1e6,
 	       (double)w->peak_disk / 1e6, (double)w->first_kb / 1024,
-	       (double)w->peak_kb / 1024, s.blocks, s.ranges);
+	       (double)w->peak_kb / 1024, s.blocks, s.heads);
 	tsdb_close(w->db);
 	metrics_free(w->metrics);
 	tempdir_fini(&w->dir);
@@ -236,7 +236,7 @@ Test(weeks, retention_by_time)
 	tsdb_stats(w->db, &s);
 	/* Blocks of up to a tenth of the retention, and some of two hours. */
 	cr_expect(s.blocks <= 10 * 3 + 9, "%d blocks", (int)s.blocks);
-	cr_expect(s.ranges <= 2);
+	cr_expect(s.heads <= 2);
 	cr_expect(w->peak_disk < w->first_disk * 5 / 4 + 40 * MIB);
 	cr_expect(w->peak_kb < w->first_kb * 3 / 2 + 8 * 1024);
 	/* What is older is gone, but for the block that it ends in. */

@@ -255,7 +255,7 @@ int block_labels(const struct block *b, uint32_t ref, struct labels **out,
 }
 
 int block_groups(struct block *b, uint32_t ref, int64_t from, int64_t to,
-		 struct groups *out, struct err *err)
+		 struct chunks *out, struct err *err)
 {
 	struct index_series s = { 0 };
 	struct tombstones *t = block_tombstones(b);
@@ -265,7 +265,7 @@ int block_groups(struct block *b, uint32_t ref, int64_t from, int64_t to,
 		const struct index_chunk *c = &s.chunks[i];
 
 		if (c->min <= to && c->max >= from)
-			groups_add(out, &(struct group){ .first = c->min,
+			chunks_add(out, &(struct chunk){ .first = c->min,
 							 .last = c->max,
 							 .at = c->ref });
 	}
@@ -283,7 +283,7 @@ static int chunk_damaged(const struct blob *blob, uint64_t at, struct err *err)
 
 #define LENGTH_MAX 10 /* bytes of a uvarint */
 
-static int read_chunk(void *ctx, const struct group *g, struct buf *scratch,
+static int read_chunk(void *ctx, const struct chunk *g, struct buf *scratch,
 		      struct bytes *head, struct err *err)
 {
 	const struct block *b = ctx;
@@ -332,7 +332,7 @@ static struct bytes block_typeset_at(void *ctx, uint32_t number)
 						(struct bytes){ 0 };
 }
 
-static void chunk_lost(void *ctx, const struct group *g, const struct err *err)
+static void chunk_lost(void *ctx, const struct chunk *g, const struct err *err)
 {
 	const struct block *b = ctx;
 
@@ -343,10 +343,10 @@ static void chunk_lost(void *ctx, const struct group *g, const struct err *err)
 			     log_int("time", g->first), log_err(err)));
 }
 
-struct group_source block_source(struct block *b)
+struct chunk_source block_source(struct block *b)
 {
-	return (struct group_source){ .ctx = b,
-				      .head = read_chunk,
+	return (struct chunk_source){ .ctx = b,
+				      .meta = read_chunk,
 				      .typeset = block_typeset_at,
 				      .damaged = chunk_lost };
 }
@@ -354,27 +354,27 @@ struct group_source block_source(struct block *b)
 int block_times(struct block *b, uint32_t ref, int64_t from, int64_t to,
 		struct times *out, struct err *err)
 {
-	struct group_source source = block_source(b);
-	struct groups groups = { 0 };
+	struct chunk_source source = block_source(b);
+	struct chunks groups = { 0 };
 	int rc = block_groups(b, ref, from, to, &groups, err);
 
 	if (!rc)
-		rc = groups_times(&source, &groups, from, to, out, err);
-	groups_fini(&groups);
+		rc = chunks_times(&source, &groups, from, to, out, err);
+	chunks_fini(&groups);
 	return rc;
 }
 
 int block_lookup(struct block *b, uint32_t ref, int64_t ms,
 		 struct part_hit *out, struct err *err)
 {
-	struct group_source source = block_source(b);
-	struct groups groups = { 0 };
+	struct chunk_source source = block_source(b);
+	struct chunks groups = { 0 };
 	int rc = block_groups(b, ref, ms, ms, &groups, err);
 
 	*out = (struct part_hit){ 0 };
 	if (!rc)
-		rc = groups_find(&source, &groups, ms, &out->group, err);
-	groups_fini(&groups);
+		rc = chunks_find(&source, &groups, ms, &out->group, err);
+	chunks_fini(&groups);
 	return rc;
 }
 

@@ -13,11 +13,11 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
-#include "tsdb/index/index.h"
 #include "tsdb/block/meta.h"
-#include "tsdb/head/head.h"
-#include "tsdb/chunk/tables.h"
 #include "tsdb/block/tombstones.h"
+#include "tsdb/chunk/tables.h"
+#include "tsdb/head/head.h"
+#include "tsdb/index/index.h"
 
 enum {
 	CHUNK_HEADER = 8,
@@ -75,10 +75,10 @@ NODISCARD int block_labels(const struct block *b, uint32_t ref,
 
 /* The groups that touch [from, to], and what hides parts of them. */
 NODISCARD int block_groups(struct block *b, uint32_t ref, int64_t from,
-			   int64_t to, struct groups *out, struct err *err);
+			   int64_t to, struct chunks *out, struct err *err);
 
 /* How their heads are read. */
-struct group_source block_source(struct block *b);
+struct chunk_source block_source(struct block *b);
 
 NODISCARD int block_times(struct block *b, uint32_t ref, int64_t from,
 			  int64_t to, struct times *out, struct err *err);

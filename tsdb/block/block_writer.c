@@ -163,10 +163,10 @@ static int begin_chunks(struct block_writer *w, struct err *err)
 
 /* What the meta data says of all groups together. */
 static void block_writer_count_live(struct block_writer *w,
-				    const struct head *h)
+				    const struct chunk_meta *h)
 {
 	struct meta *m = &w->meta;
-	const struct head_profile *last = &h->profiles[h->count - 1];
+	const struct chunk_profile *last = &h->profiles[h->count - 1];
 
 	m->samples += h->count;
 	m->chunks++;
@@ -180,7 +180,7 @@ static void block_writer_count_live(struct block_writer *w,
 }
 
 /* The group waits for its stripe's end. */
-static void block_writer_wait(struct block_writer *w, struct head *h,
+static void block_writer_wait(struct block_writer *w, struct chunk_meta *h,
 			      struct bytes typeset, size_t chunk)
 {
 	struct waiting *x = vec_add(&w->waiting);
@@ -192,12 +192,12 @@ static void block_writer_wait(struct block_writer *w, struct head *h,
 			       .chunk = chunk,
 			       .min = h->profiles[0].ms,
 			       .max = h->profiles[h->count - 1].ms };
-	head_encode_front(h, &w->fronts);
+	chunk_meta_encode_front(h, &w->fronts);
 	x->len = w->fronts.len - x->at;
 	block_writer_count_live(w, h);
 }
 
-void block_writer_linked(struct block_writer *w, struct head *h,
+void block_writer_linked(struct block_writer *w, struct chunk_meta *h,
 			 struct bytes typeset, size_t chunk)
 {
 	block_writer_wait(w, h, typeset, chunk);
@@ -226,7 +226,7 @@ static int block_writer_add_values(struct block_writer *w, struct bytes stored,
 	return w->values.rc;
 }
 
-int block_writer_group(struct block_writer *w, struct head *h,
+int block_writer_group(struct block_writer *w, struct chunk_meta *h,
 		       struct bytes stored, struct bytes typeset, size_t chunk,
 		       struct err *err)
 {
@@ -244,16 +244,16 @@ int block_writer_group(struct block_writer *w, struct head *h,
 }
 
 int block_writer_table(struct block_writer *w, struct bytes stored,
-		       struct head_table *out, struct err *err)
+		       struct chunk_table *out, struct err *err)
 {
 	int rc = room_for(w, stored.len, err);
 
 	if (rc)
 		return rc;
 	w->in_stripe = true;
-	*out = (struct head_table){ .offset = w->values.size,
-				    .len = (uint32_t)stored.len,
-				    .crc = crc32c_extend(0, stored) };
+	*out = (struct chunk_table){ .offset = w->values.size,
+				     .len = (uint32_t)stored.len,
+				     .crc = crc32c_extend(0, stored) };
 	return block_writer_add_values(w, stored, err);
 }
 
@@ -265,7 +265,7 @@ bool block_writer_is_full(const struct block_writer *w)
 }
 
 /* A table counts once, however many groups need it. */
-static void count_table(struct block_writer *w, const struct head_place *p)
+static void count_table(struct block_writer *w, const struct chunk_place *p)
 {
 	if (!p->table.len)
 		return;
@@ -290,7 +290,7 @@ static int block_writer_write_chunk(struct block_writer *w,
 	buf_reset(b);
 	buf_byte(b, CHUNK_GROUP);
 	buf_add(b, w->fronts.ptr + x->at, x->len);
-	head_encode_place(&x->place, b);
+	chunk_meta_encode_place(&x->place, b);
 	if (w->chunks.size + b->len + 16 > BLOCK_CHUNKS_MAX)
 		rc = close_chunks(w, err);
 	if (!rc && !w->chunks.file)
@@ -314,7 +314,7 @@ static int block_writer_write_chunk(struct block_writer *w,
 int block_writer_stripe(struct block_writer *w, struct bytes table,
 			struct index_chunk *chunks, struct err *err)
 {
-	struct head_table own = { 0 };
+	struct chunk_table own = { 0 };
 	int rc = 0;
 
 	if (table.len)

@@ -44,7 +44,7 @@ struct meta *block_writer_meta(struct block_writer *w);
  * Write a group's stored bytes. h's place and typeset are set, but for the
  * table: where that says none, a group as columns gets the stripe's own.
  */
-NODISCARD int block_writer_group(struct block_writer *w, struct head *h,
+NODISCARD int block_writer_group(struct block_writer *w, struct chunk_meta *h,
 				 struct bytes stored, struct bytes typeset,
 				 size_t chunk, struct err *err);
 
@@ -57,12 +57,12 @@ NODISCARD int block_writer_link(struct block_writer *w, const struct block *b,
 				struct err *err);
 
 /* A group whose values are in a linked file; its table is there too. */
-void block_writer_linked(struct block_writer *w, struct head *h,
+void block_writer_linked(struct block_writer *w, struct chunk_meta *h,
 			 struct bytes typeset, size_t chunk);
 
 /* Write a table that groups of other blocks bring along. */
 NODISCARD int block_writer_table(struct block_writer *w, struct bytes stored,
-				 struct head_table *out, struct err *err);
+				 struct chunk_table *out, struct err *err);
 
 /* What comes is of another target. */
 void block_writer_end_target(struct block_writer *w);

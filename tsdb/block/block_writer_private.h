@@ -22,7 +22,7 @@ struct values_file {
 struct waiting {
 	size_t at; /* of the front of its head, in fronts */
 	size_t len;
-	struct head_place place;
+	struct chunk_place place;
 	uint8_t codec;
 	size_t chunk;
 	int64_t min;

@@ -102,14 +102,15 @@ static size_t first_of(const struct tombstones *t, uint32_t ref)
 }
 
 void tombstones_gaps(const struct tombstones *t, uint32_t ref,
-		     struct groups *out)
+		     struct chunks *out)
 {
 	for (size_t i = first_of(t, ref); i < t->count && t->v[i].ref == ref;
 	     i++)
-		groups_add_gap(out, &(struct gap){ .from = t->v[i].from,
-						   .to = t->v[i].to,
-						   .lsn = UINT64_MAX,
-						   .at = UINT64_MAX });
+		chunks_add_tombstone(
+			out, &(struct tombstone_interval){ .from = t->v[i].from,
+							   .to = t->v[i].to,
+							   .lsn = UINT64_MAX,
+							   .at = UINT64_MAX });
 }
 
 size_t tombstones_series(const struct tombstones *t)

@@ -42,7 +42,7 @@ void tombstones_sort(struct tombstones *t);
 
 /* Add the gaps of a series. */
 void tombstones_gaps(const struct tombstones *t, uint32_t ref,
-		     struct groups *out);
+		     struct chunks *out);
 
 /* How many series have one. */
 size_t tombstones_series(const struct tombstones *t);

@@ -8,7 +8,7 @@
  * Differences wrap: any 64-bit values are legal in a profile, and adding the
  * wrapped difference gives the value back.
  */
-static void times_encode(const struct head *h, struct buf *out)
+static void times_encode(const struct chunk_meta *h, struct buf *out)
 {
 	int64_t last = 0;
 	int64_t step = 0;
@@ -22,7 +22,7 @@ static void times_encode(const struct head *h, struct buf *out)
 	}
 }
 
-static int64_t chunk_meta_read_field(const struct head_profile *p, int which)
+static int64_t chunk_meta_read_field(const struct chunk_profile *p, int which)
 {
 	switch (which) {
 	case 0:
@@ -36,7 +36,7 @@ static int64_t chunk_meta_read_field(const struct head_profile *p, int which)
 	}
 }
 
-static void set_field(struct head_profile *p, int which, int64_t v)
+static void set_field(struct chunk_profile *p, int which, int64_t v)
 {
 	switch (which) {
 	case 0:
@@ -56,7 +56,7 @@ static void set_field(struct head_profile *p, int which, int64_t v)
 
 #define FIELDS 4
 
-void head_encode_front(const struct head *h, struct buf *out)
+void chunk_meta_encode_front(const struct chunk_meta *h, struct buf *out)
 {
 	enc_be16(out, h->count);
 	buf_byte(out, 0);
@@ -64,7 +64,7 @@ void head_encode_front(const struct head *h, struct buf *out)
 	times_encode(h, out);
 	enc_uvarint(out, h->typeset);
 	for (size_t t = 0; t < h->total_count; t++) {
-		const int64_t *v = &h->totals[t * GROUP_PROFILES_MAX];
+		const int64_t *v = &h->totals[t * CHUNK_PROFILES_MAX];
 
 		for (size_t i = 0; i < h->count; i++)
 			enc_svarint(out, wrap_sub(v[i], i ? v[i - 1] : 0));
@@ -83,7 +83,7 @@ void head_encode_front(const struct head *h, struct buf *out)
 		enc_be64(out, h->profiles[i].hash);
 }
 
-void head_encode_place(const struct head_place *p, struct buf *out)
+void chunk_meta_encode_place(const struct chunk_place *p, struct buf *out)
 {
 	enc_uvarint(out, p->file);
 	enc_uvarint(out, p->offset);
@@ -97,10 +97,10 @@ void head_encode_place(const struct head_place *p, struct buf *out)
 	enc_uvarint(out, p->first);
 }
 
-void head_encode(const struct head *h, struct buf *out)
+void chunk_meta_encode(const struct chunk_meta *h, struct buf *out)
 {
-	head_encode_front(h, out);
-	head_encode_place(&h->place, out);
+	chunk_meta_encode_front(h, out);
+	chunk_meta_encode_place(&h->place, out);
 }
 
 /* Up to and with the times. */
@@ -110,7 +110,7 @@ static size_t front_decode(struct dec *d, uint8_t *codec, int64_t *ms)
 	int64_t last = 0;
 	int64_t step = 0;
 
-	d->bad = d->bad || !count || count > GROUP_PROFILES_MAX || dec_u8(d);
+	d->bad = d->bad || !count || count > CHUNK_PROFILES_MAX || dec_u8(d);
 	*codec = dec_u8(d);
 	for (size_t i = 0; i < count && !d->bad; i++) {
 		int64_t v = dec_svarint(d);
@@ -129,7 +129,8 @@ static int chunk_meta_report_damage(struct err *err)
 	return err_set(err, ERR_CORRUPT, "the head of a group is damaged");
 }
 
-int head_times(struct bytes b, int64_t *ms, size_t *count, struct err *err)
+int chunk_meta_times(struct bytes b, int64_t *ms, size_t *count,
+		     struct err *err)
 {
 	struct dec d = dec_init(b);
 	uint8_t codec;
@@ -141,10 +142,10 @@ int head_times(struct bytes b, int64_t *ms, size_t *count, struct err *err)
 	return 0;
 }
 
-int head_typeset(struct bytes b, uint32_t *out, struct err *err)
+int chunk_meta_typeset(struct bytes b, uint32_t *out, struct err *err)
 {
 	struct dec d = dec_init(b);
-	int64_t ms[GROUP_PROFILES_MAX];
+	int64_t ms[CHUNK_PROFILES_MAX];
 	uint8_t codec;
 	uint64_t number;
 
@@ -156,14 +157,14 @@ int head_typeset(struct bytes b, uint32_t *out, struct err *err)
 	return 0;
 }
 
-static void place_decode(struct dec *d, struct head_place *p)
+static void place_decode(struct dec *d, struct chunk_place *p)
 {
 	p->file = (uint32_t)dec_count(d, UINT32_MAX);
 	p->offset = dec_uvarint(d);
 	p->len = (uint32_t)dec_count(d, UINT32_MAX);
 	p->crc = dec_be32(d);
-	p->table = (struct head_table){ .len = (uint32_t)dec_count(
-						d, UINT32_MAX) };
+	p->table = (struct chunk_table){ .len = (uint32_t)dec_count(
+						 d, UINT32_MAX) };
 	if (p->table.len) {
 		p->table.offset = dec_uvarint(d);
 		p->table.crc = dec_be32(d);
@@ -171,7 +172,7 @@ static void place_decode(struct dec *d, struct head_place *p)
 	p->first = (uint32_t)dec_count(d, UINT32_MAX);
 }
 
-static void totals_decode(struct dec *d, struct head *h)
+static void totals_decode(struct dec *d, struct chunk_meta *h)
 {
 	for (size_t t = 0; t < h->total_count && !d->bad; t++) {
 		int64_t last = 0;
@@ -179,15 +180,15 @@ static void totals_decode(struct dec *d, struct head *h)
 		for (size_t i = 0; i < h->count; i++) {
 			last = wrap_add(last, dec_svarint(d));
 			if (h->totals)
-				h->totals[t * GROUP_PROFILES_MAX + i] = last;
+				h->totals[t * CHUNK_PROFILES_MAX + i] = last;
 		}
 	}
 }
 
-int head_decode(struct bytes b, struct head *h, struct err *err)
+int chunk_meta_decode(struct bytes b, struct chunk_meta *h, struct err *err)
 {
 	struct dec d = dec_init(b);
-	int64_t ms[GROUP_PROFILES_MAX] = { 0 };
+	int64_t ms[CHUNK_PROFILES_MAX] = { 0 };
 	size_t count = front_decode(&d, &h->codec, ms);
 
 	if (d.bad)
@@ -215,7 +216,7 @@ int head_decode(struct bytes b, struct head *h, struct err *err)
 	return 0;
 }
 
-bool head_find(const struct head *h, int64_t ms, uint16_t *index)
+bool chunk_meta_find(const struct chunk_meta *h, int64_t ms, uint16_t *index)
 {
 	for (uint16_t i = 0; i < h->count; i++) {
 		if (h->profiles[i].ms == ms) {

@@ -10,16 +10,16 @@
 #define COLUMNS_BYTES_MAX (16 * MIB)
 #define BUFFER_KEEP       MIB /* larger buffers are given back after use */
 
-static struct builder_codec codec_begin(const struct codec *c, int level)
+static struct chunk_codec codec_begin(const struct codec *c, int level)
 {
 	if (!c)
-		return (struct builder_codec){ 0 };
-	return (struct builder_codec){ .codec = c,
-				       .encoder = c->encoder_new(level),
-				       .decoder = c->decoder_new() };
+		return (struct chunk_codec){ 0 };
+	return (struct chunk_codec){ .codec = c,
+				     .encoder = c->encoder_new(level),
+				     .decoder = c->decoder_new() };
 }
 
-static void codec_end(struct builder_codec *c)
+static void codec_end(struct chunk_codec *c)
 {
 	if (!c->codec)
 		return;
@@ -27,17 +27,17 @@ static void codec_end(struct builder_codec *c)
 	c->codec->decoder_free(c->decoder);
 }
 
-struct builder *builder_new(const struct codec *columns, int level)
+struct chunk_writer *chunk_writer_new(const struct codec *columns, int level)
 {
-	struct builder *b = mem_new(struct builder);
+	struct chunk_writer *b = mem_new(struct chunk_writer);
 
 	b->zstd = codec_begin(&codec_zstd, level);
 	b->columns = codec_begin(columns, level);
-	b->head.totals = b->totals;
+	b->meta.totals = b->totals;
 	return b;
 }
 
-void builder_free(struct builder *b)
+void chunk_writer_free(struct chunk_writer *b)
 {
 	if (!b)
 		return;
@@ -50,37 +50,39 @@ void builder_free(struct builder *b)
 	mem_free(b);
 }
 
-void builder_begin_series(struct builder *b)
+void chunk_writer_begin_series(struct chunk_writer *b)
 {
 	b->refused = 0;
 }
 
-bool builder_is_stripe_full(const struct builder *b)
+bool chunk_writer_is_stripe_full(const struct chunk_writer *b)
 {
-	const struct builder_codec *c = &b->columns;
+	const struct chunk_codec *c = &b->columns;
 
 	return c->codec && c->codec->encoder_is_full(c->encoder);
 }
 
-int builder_end_stripe(struct builder *b, struct buf *out, struct err *err)
+int chunk_writer_end_stripe(struct chunk_writer *b, struct buf *out,
+			    struct err *err)
 {
-	const struct builder_codec *c = &b->columns;
+	const struct chunk_codec *c = &b->columns;
 
 	return c->codec ? c->codec->encoder_finish(c->encoder, out, err) : 0;
 }
 
-bool builder_is_full(const struct builder *b, uint32_t raw_len,
-		     struct bytes typeset)
+bool chunk_writer_is_full(const struct chunk_writer *b, uint32_t raw_len,
+			  struct bytes typeset)
 {
-	return b->head.count && (b->head.count == GROUP_PROFILES_MAX ||
-				 b->raw_bytes + raw_len > GROUP_BYTES_MAX ||
+	return b->meta.count && (b->meta.count == CHUNK_PROFILES_MAX ||
+				 b->raw_bytes + raw_len > CHUNK_BYTES_MAX ||
 				 !bytes_eq(buf_bytes(&b->typeset), typeset));
 }
 
-void builder_add(struct builder *b, const struct head_profile *p,
-		 struct bytes typeset, const int64_t *totals, struct buf *raw)
+void chunk_writer_add(struct chunk_writer *b, const struct chunk_profile *p,
+		      struct bytes typeset, const int64_t *totals,
+		      struct buf *raw)
 {
-	struct head *h = &b->head;
+	struct chunk_meta *h = &b->meta;
 	uint16_t i = h->count++;
 	struct buf empty = b->raw[i];
 
@@ -90,7 +92,7 @@ void builder_add(struct builder *b, const struct head_profile *p,
 	h->total_count = (uint16_t)typeset_count(typeset);
 	h->profiles[i] = *p;
 	for (size_t t = 0; t < h->total_count; t++)
-		h->totals[t * GROUP_PROFILES_MAX + i] = totals[t];
+		h->totals[t * CHUNK_PROFILES_MAX + i] = totals[t];
 	if (i)
 		return;
 	buf_reset(&b->typeset);
@@ -98,11 +100,12 @@ void builder_add(struct builder *b, const struct head_profile *p,
 }
 
 /* What is about to be stored must decode to what came, whatever the codec. */
-static int chunk_writer_verify(struct builder *b, const struct builder_codec *c,
-			       const struct head *h, struct bytes stored,
+static int chunk_writer_verify(struct chunk_writer *b,
+			       const struct chunk_codec *c,
+			       const struct chunk_meta *h, struct bytes stored,
 			       struct err *err)
 {
-	uint32_t lens[GROUP_PROFILES_MAX];
+	uint32_t lens[CHUNK_PROFILES_MAX];
 	struct codec_group group = { .stored = stored,
 				     .lens = lens,
 				     .count = h->count };
@@ -129,8 +132,8 @@ static int chunk_writer_verify(struct builder *b, const struct builder_codec *c,
 }
 
 /* What a codec has appended is checked, and h says where it is. */
-static int accept_group(struct builder *b, const struct builder_codec *c,
-			struct head *h, struct buf *out, size_t at,
+static int accept_group(struct chunk_writer *b, const struct chunk_codec *c,
+			struct chunk_meta *h, struct buf *out, size_t at,
 			struct err *err)
 {
 	struct bytes stored = { .ptr = out->ptr + at, .len = out->len - at };
@@ -141,18 +144,19 @@ static int accept_group(struct builder *b, const struct builder_codec *c,
 		return rc;
 	}
 	h->codec = c->codec->id;
-	h->place.table = (struct head_table){ 0 };
+	h->place.table = (struct chunk_table){ 0 };
 	h->place.len = (uint32_t)stored.len;
 	h->place.crc = crc32c_extend(0, stored);
 	return 0;
 }
 
 /* Append the group as a codec stores it; out is as before when it does not. */
-static int chunk_writer_store(struct builder *b, const struct builder_codec *c,
-			      struct buf *out, struct err *err)
+static int chunk_writer_store_as(struct chunk_writer *b,
+				 const struct chunk_codec *c, struct buf *out,
+				 struct err *err)
 {
-	struct bytes values[GROUP_PROFILES_MAX];
-	struct head *h = &b->head;
+	struct bytes values[CHUNK_PROFILES_MAX];
+	struct chunk_meta *h = &b->meta;
 	size_t at = out->len;
 	int rc;
 
@@ -162,12 +166,12 @@ static int chunk_writer_store(struct builder *b, const struct builder_codec *c,
 	return rc ? rc : accept_group(b, c, h, out, at, err);
 }
 
-int builder_adopt(struct builder *b, struct head *h,
-		  const struct codec_table *table, struct bytes stored,
-		  struct buf *out, struct err *err)
+int chunk_writer_adopt(struct chunk_writer *b, struct chunk_meta *h,
+		       const struct codec_table *table, struct bytes stored,
+		       struct buf *out, struct err *err)
 {
-	const struct builder_codec *c = &b->columns;
-	uint32_t lens[GROUP_PROFILES_MAX];
+	const struct chunk_codec *c = &b->columns;
+	uint32_t lens[CHUNK_PROFILES_MAX];
 	struct codec_group group = { .table = table,
 				     .stored = stored,
 				     .lens = lens,
@@ -183,26 +187,26 @@ int builder_adopt(struct builder *b, struct head *h,
 	return rc ? rc : accept_group(b, c, h, out, at, err);
 }
 
-void builder_adopt_end(struct builder *b)
+void chunk_writer_adopt_end(struct chunk_writer *b)
 {
 	if (b->columns.codec && b->columns.codec->adopt_end)
 		b->columns.codec->adopt_end(b->columns.encoder);
 }
 
-static bool suits_columns(const struct builder *b)
+static bool suits_columns(const struct chunk_writer *b)
 {
 	return b->columns.codec && b->refused < REFUSALS_MAX &&
 	       b->raw_bytes <= COLUMNS_BYTES_MAX;
 }
 
-int builder_store(struct builder *b, struct buf *out, struct err *err)
+int chunk_writer_store(struct chunk_writer *b, struct buf *out, struct err *err)
 {
 	if (suits_columns(b)) {
-		if (!chunk_writer_store(b, &b->columns, out, err))
+		if (!chunk_writer_store_as(b, &b->columns, out, err))
 			return 0;
 		b->refused++;
 	}
-	return chunk_writer_store(b, &b->zstd, out, err);
+	return chunk_writer_store_as(b, &b->zstd, out, err);
 }
 
 static void chunk_writer_trim(struct buf *b)
@@ -213,11 +217,11 @@ static void chunk_writer_trim(struct buf *b)
 		buf_reset(b);
 }
 
-void builder_reset(struct builder *b)
+void chunk_writer_reset(struct chunk_writer *b)
 {
-	for (size_t i = 0; i < b->head.count; i++)
+	for (size_t i = 0; i < b->meta.count; i++)
 		chunk_writer_trim(&b->raw[i]);
 	chunk_writer_trim(&b->scratch);
-	b->head.count = 0;
+	b->meta.count = 0;
 	b->raw_bytes = 0;
 }

@@ -3,7 +3,7 @@
  * The groups of one series, wherever their heads are: in a range's log or in
  * a block's chunks.
  *
- * Ownership: groups_fini() and times_fini() free what they own.
+ * Ownership: chunks_fini() and times_fini() free what they own.
  * Threads: one thread a list.
  */
 #ifndef TSDB_CHUNK_CHUNKS_H
@@ -12,7 +12,7 @@
 #include "tsdb/chunk/chunk_meta.h"
 
 /* A group: its times, and where its head is. */
-struct group {
+struct chunk {
 	int64_t first;
 	int64_t last;
 	uint64_t at;
@@ -23,7 +23,7 @@ struct group {
  * What a deletion hides: profiles in [from, to] that were stored before it,
  * by their LSN in the WAL, and by where their head begins.
  */
-struct gap {
+struct tombstone_interval {
 	int64_t from;
 	int64_t to;
 	uint64_t lsn; /* the last one that is hidden */
@@ -31,35 +31,35 @@ struct gap {
 };
 
 /* The zero value is empty. */
-struct groups {
-	struct group *v;
+struct chunks {
+	struct chunk *v;
 	size_t count;
 	size_t cap;
-	struct gap *gaps;
+	struct tombstone_interval *gaps;
 	size_t gap_count;
 	size_t gap_cap;
 };
 
-void groups_add(struct groups *g, const struct group *v);
-void groups_add_gap(struct groups *g, const struct gap *v);
-void groups_fini(struct groups *g);
+void chunks_add(struct chunks *g, const struct chunk *v);
+void chunks_add_tombstone(struct chunks *g, const struct tombstone_interval *v);
+void chunks_fini(struct chunks *g);
 
 /* Whether a profile at ms of the group whose head is at `at` was deleted. */
-bool groups_hides(const struct groups *g, uint64_t at, int64_t ms);
+bool chunks_hides(const struct chunks *g, uint64_t at, int64_t ms);
 
 /* Where the heads are. */
-struct group_source {
+struct chunk_source {
 	void *ctx;
 
 	/* A group's head, checked; borrows from scratch or from the file. */
-	int (*head)(void *ctx, const struct group *g, struct buf *scratch,
+	int (*meta)(void *ctx, const struct chunk *g, struct buf *scratch,
 		    struct bytes *out, struct err *err);
 
 	/* A type set by its number; empty when there is none. */
 	struct bytes (*typeset)(void *ctx, uint32_t number);
 
 	/* Tell of a group that is left out. */
-	void (*damaged)(void *ctx, const struct group *g,
+	void (*damaged)(void *ctx, const struct chunk *g,
 			const struct err *err);
 };
 
@@ -67,9 +67,9 @@ struct group_source {
  * A group's head. With h->totals set, totals are read too. typeset (may be
  * NULL) borrows from the source.
  */
-NODISCARD int group_head(const struct group_source *s, const struct group *g,
-			 struct head *h, struct bytes *typeset,
-			 struct err *err);
+NODISCARD int chunk_read_meta(const struct chunk_source *s,
+			      const struct chunk *g, struct chunk_meta *h,
+			      struct bytes *typeset, struct err *err);
 
 /* A list of times that grows. The zero value is empty. */
 struct times {
@@ -90,18 +90,18 @@ void times_fini(struct times *t);
  * Add the times in [from, to], in any order. Groups whose head is damaged, or
  * not given back by the disk, are told of, counted in out->lost, and left out.
  */
-NODISCARD int groups_times(const struct group_source *s, const struct groups *g,
+NODISCARD int chunks_times(const struct chunk_source *s, const struct chunks *g,
 			   int64_t from, int64_t to, struct times *out,
 			   struct err *err);
 
-struct group_hit {
-	struct head head; /* without totals */
-	uint16_t index;   /* in it */
+struct chunk_hit {
+	struct chunk_meta meta; /* without totals */
+	uint16_t index;         /* in it */
 	struct bytes typeset;
 };
 
 /* ERR_NOTFOUND, or what kept us from looking. */
-NODISCARD int groups_find(const struct group_source *s, const struct groups *g,
-			  int64_t ms, struct group_hit *out, struct err *err);
+NODISCARD int chunks_find(const struct chunk_source *s, const struct chunks *g,
+			  int64_t ms, struct chunk_hit *out, struct err *err);
 
 #endif

@@ -108,7 +108,7 @@ static void tables_shrink(struct tables *t)
 static int tables_load(const struct tables *t, const struct table_place *p,
 		       struct codec_table **out, struct err *err)
 {
-	const struct head_table *place = &p->at;
+	const struct chunk_table *place = &p->at;
 	const struct file *f = p->file;
 	struct buf stored = { 0 };
 	int rc;

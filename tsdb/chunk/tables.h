@@ -29,7 +29,7 @@ struct table_place {
 	const void *owner; /* whose file it is, until tables_forget() */
 	uint32_t number;   /* of the file, among the owner's */
 	const struct file *file;
-	struct head_table at;
+	struct chunk_table at;
 };
 
 /* The table at a place, verified. ERR_CORRUPT, ERR_IO. */

@@ -15,13 +15,13 @@ struct work {
 	const struct codec *columns;
 	struct block_writer *w;
 	struct rewriter *rewriter;
-	struct roster roster;
-	struct lexicon *lexicon;
+	struct series_merger series;
+	struct symbol_merger *symbols;
 };
 
-static void compactor_describe_range(struct meta *m, struct range *r)
+static void compactor_describe_range(struct meta *m, struct head *r)
 {
-	uint64_t highest = range_highest_lsn(r);
+	uint64_t highest = head_highest_lsn(r);
 
 	meta_add_source(m, &r->ulid);
 	if (r->start < m->min_ms)
@@ -74,8 +74,8 @@ static void compactor_describe(struct work *k)
 	for (size_t i = 0; i < k->c->count; i++) {
 		struct part p = k->c->parts[i];
 
-		if (p.range)
-			compactor_describe_range(m, p.range);
+		if (p.head)
+			compactor_describe_range(m, p.head);
 		else
 			compactor_describe_block(m, &p.block->meta);
 	}
@@ -91,14 +91,14 @@ static bool compactor_is_cancelled(const struct compaction *c)
 
 static int compactor_write_groups(struct work *k, struct err *err)
 {
-	CLEANUP(mem_freep) uint32_t *order = roster_stripes(&k->roster);
+	CLEANUP(mem_freep) uint32_t *order = series_merger_stripes(&k->series);
 	uint64_t target = 0;
 	size_t done = 0;
 	int rc = 0;
 
-	for (size_t i = 0; i < k->roster.count && !rc; i++) {
-		struct roster_entry *e = &k->roster.v[order[i]];
-		const struct roster_place *places;
+	for (size_t i = 0; i < k->series.count && !rc; i++) {
+		struct series_merger_entry *e = &k->series.v[order[i]];
+		const struct merged_place *places;
 		size_t count;
 
 		if (compactor_is_cancelled(k->c))
@@ -108,7 +108,7 @@ static int compactor_write_groups(struct work *k, struct err *err)
 		if (rc)
 			break;
 		target = e->target;
-		places = roster_places(&k->roster, order[i], &count);
+		places = series_merger_places(&k->series, order[i], &count);
 		rc = rewriter_series(k->rewriter, places, count, err);
 		e->chunk = (uint32_t)done;
 		rewriter_chunks(k->rewriter, &done);
@@ -124,21 +124,23 @@ static int write_index(struct work *k, struct err *err)
 	struct index_writer *ix = NULL;
 	const struct index_chunk *chunks;
 	size_t count;
-	int rc = lexicon_new(k->c->parts, k->c->count, &k->lexicon, err);
+	int rc = symbol_merger_new(k->c->parts, k->c->count, &k->symbols, err);
 
 	if (!rc)
-		rc = block_writer_index(k->w, lexicon_count(k->lexicon),
-					lexicon_bytes(k->lexicon), &ix, err);
+		rc = block_writer_index(k->w, symbol_merger_count(k->symbols),
+					symbol_merger_bytes(k->symbols), &ix,
+					err);
 	if (!rc)
-		rc = lexicon_write(k->lexicon, ix, err);
+		rc = symbol_merger_write(k->symbols, ix, err);
 	chunks = rewriter_chunks(k->rewriter, &count);
-	for (size_t i = 0; i < k->roster.count && !rc; i++) {
-		const struct roster_entry *e = &k->roster.v[i];
-		const struct roster_place *p = &k->roster.places[e->place];
+	for (size_t i = 0; i < k->series.count && !rc; i++) {
+		const struct series_merger_entry *e = &k->series.v[i];
+		const struct merged_place *p = &k->series.places[e->place];
 
 		if (!e->chunks)
 			continue;
-		rc = lexicon_pairs(k->lexicon, p->part, p->series, &s, err);
+		rc = symbol_merger_pairs(k->symbols, p->part, p->series, &s,
+					 err);
 		if (rc)
 			break;
 		index_writer_series(ix, s.pairs, s.pair_count,
@@ -162,7 +164,7 @@ static int write_block(struct work *k, bool *empty, struct err *err)
 				      .log = k->c->env->log,
 				      .damaged = k->c->damaged };
 	size_t chunks = 0;
-	int rc = roster_fill(&k->roster, k->c->parts, k->c->count, err);
+	int rc = series_merger_fill(&k->series, k->c->parts, k->c->count, err);
 
 	if (!rc)
 		rc = block_writer_new(k->c->env, &k->c->ulid, &k->w, err);
@@ -208,8 +210,8 @@ static int compact_with(const struct compaction *c, const struct codec *columns,
 	*out = NULL;
 	if (!rc && !empty)
 		rc = compactor_publish(&k, out, err);
-	lexicon_free(k.lexicon);
-	roster_fini(&k.roster);
+	symbol_merger_free(k.symbols);
+	series_merger_fini(&k.series);
 	rewriter_free(k.rewriter);
 	block_writer_free(k.w);
 	return rc;

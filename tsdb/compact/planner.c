@@ -164,13 +164,13 @@ size_t plan_compaction(const struct plan_levels *levels,
 
 /* Sealing. */
 
-static bool is_over(const struct plan_bounds *b, const struct plan_range *r)
+static bool is_over(const struct plan_bounds *b, const struct plan_head *r)
 {
 	return b->now_ms >= r->start + WINDOW_MS;
 }
 
 /* Whether it, or an earlier generation of its window, cannot be sealed. */
-static bool is_blocked(const struct plan_bounds *b, const struct plan_range *v,
+static bool is_blocked(const struct plan_bounds *b, const struct plan_head *v,
 		       size_t count, int at)
 {
 	for (size_t i = 0; i < count && !b->all; i++) {
@@ -181,7 +181,7 @@ static bool is_blocked(const struct plan_bounds *b, const struct plan_range *v,
 	return false;
 }
 
-static bool is_due(const struct plan_bounds *b, const struct plan_range *r)
+static bool is_due(const struct plan_bounds *b, const struct plan_head *r)
 {
 	return r->closed || b->all ||
 	       (b->now_ms >= r->start + WINDOW_MS + GRACE_MS &&
@@ -189,7 +189,7 @@ static bool is_due(const struct plan_bounds *b, const struct plan_range *r)
 }
 
 /* Generations of a window are sealed in order. */
-static int oldest_generation(const struct plan_range *v, size_t count, int at)
+static int oldest_generation(const struct plan_head *v, size_t count, int at)
 {
 	for (size_t i = 0; at != PLAN_NONE && i < count; i++) {
 		if (v[i].start == v[at].start && v[i].lsn < v[at].lsn)
@@ -198,14 +198,14 @@ static int oldest_generation(const struct plan_range *v, size_t count, int at)
 	return at;
 }
 
-static bool planner_is_before(const struct plan_range *a,
-			      const struct plan_range *b)
+static bool planner_is_before(const struct plan_head *a,
+			      const struct plan_head *b)
 {
 	return a->start != b->start ? a->start < b->start : a->lsn < b->lsn;
 }
 
 /* Over a bound: the oldest that is over, else the one that frees most. */
-static int pick_early(const struct plan_bounds *b, const struct plan_range *v,
+static int pick_early(const struct plan_bounds *b, const struct plan_head *v,
 		      size_t count, bool by_bytes)
 {
 	int best = PLAN_NONE;
@@ -228,7 +228,7 @@ static int pick_early(const struct plan_bounds *b, const struct plan_range *v,
 	return best;
 }
 
-static int most_idle(const struct plan_bounds *b, const struct plan_range *v,
+static int most_idle(const struct plan_bounds *b, const struct plan_head *v,
 		     size_t count)
 {
 	int best = PLAN_NONE;
@@ -241,7 +241,7 @@ static int most_idle(const struct plan_bounds *b, const struct plan_range *v,
 	return best;
 }
 
-int plan_seal(const struct plan_bounds *b, const struct plan_range *v,
+int plan_seal(const struct plan_bounds *b, const struct plan_head *v,
 	      size_t count)
 {
 	uint64_t series = 0;
@@ -259,7 +259,7 @@ int plan_seal(const struct plan_bounds *b, const struct plan_range *v,
 		pick = pick_early(b, v, count, false);
 	if (pick == PLAN_NONE && b->bytes && bytes > b->bytes)
 		pick = pick_early(b, v, count, true);
-	if (pick == PLAN_NONE && b->ranges && count > b->ranges)
+	if (pick == PLAN_NONE && b->heads && count > b->heads)
 		pick = most_idle(b, v, count);
 	return oldest_generation(v, count, pick);
 }

@@ -50,7 +50,7 @@ size_t plan_compaction(const struct plan_levels *levels,
 		       const struct plan_block *v, size_t count, size_t *out);
 
 /* A range, as the planner sees it. */
-struct plan_range {
+struct plan_head {
 	int64_t start;
 	uint64_t lsn;
 	int64_t idle_ms; /* since its last sample */
@@ -64,7 +64,7 @@ struct plan_bounds {
 	int64_t now_ms;
 	uint64_t series; /* over all ranges; 0: no bound */
 	uint64_t bytes;  /* likewise */
-	size_t ranges;   /* that are open */
+	size_t heads;    /* that are open */
 	bool all;        /* seal everything */
 };
 
@@ -73,7 +73,7 @@ struct plan_bounds {
  * window has been over for an hour and that has been idle for ten minutes; or,
  * when a bound is passed, the oldest one that is over, else the largest.
  */
-int plan_seal(const struct plan_bounds *b, const struct plan_range *v,
+int plan_seal(const struct plan_bounds *b, const struct plan_head *v,
 	      size_t count);
 
 /* A range or a block that may have to go. */

@@ -14,7 +14,7 @@ struct rewriter *rewriter_new(const struct rewriter_options *o,
 
 	r->o = *o;
 	r->w = w;
-	r->builder = builder_new(o->columns, o->level);
+	r->chunk_writer = chunk_writer_new(o->columns, o->level);
 	r->files = mem_zalloc(o->count, sizeof(struct file_plan *));
 	for (size_t i = 0; i < o->count; i++) {
 		if (o->parts[i].block)
@@ -24,7 +24,7 @@ struct rewriter *rewriter_new(const struct rewriter_options *o,
 	}
 	for (size_t i = 0; i < SLOTS; i++) {
 		r->slots[i].source = NO_SOURCE;
-		r->slots[i].head.totals = r->slots[i].totals;
+		r->slots[i].meta.totals = r->slots[i].totals;
 	}
 	return r;
 }
@@ -33,7 +33,7 @@ void rewriter_free(struct rewriter *r)
 {
 	if (!r)
 		return;
-	builder_free(r->builder);
+	chunk_writer_free(r->chunk_writer);
 	values_reader_fini(&r->reader);
 	buf_fini(&r->stored);
 	buf_fini(&r->next);
@@ -72,7 +72,7 @@ size_t new_chunk(struct rewriter *r)
 static void rewriter_report(struct rewriter *r, size_t source, int64_t ms,
 			    const struct err *why)
 {
-	const struct roster_place *p = &r->places[r->sources[source].place];
+	const struct merged_place *p = &r->places[r->sources[source].place];
 	struct labels *ls = NULL;
 	struct buf text = { 0 };
 
@@ -91,7 +91,7 @@ static void rewriter_report(struct rewriter *r, size_t source, int64_t ms,
 static int end_stripe(struct rewriter *r, struct err *err)
 {
 	struct buf table = { 0 };
-	int rc = builder_end_stripe(r->builder, &table, err);
+	int rc = chunk_writer_end_stripe(r->chunk_writer, &table, err);
 
 	if (!rc)
 		rc = block_writer_stripe(r->w, buf_bytes(&table), r->chunks,
@@ -111,7 +111,7 @@ int rewriter_end_target(struct rewriter *r, struct err *err)
 
 int end_full_stripe(struct rewriter *r, struct err *err)
 {
-	return builder_is_stripe_full(r->builder) ||
+	return chunk_writer_is_stripe_full(r->chunk_writer) ||
 			       block_writer_is_full(r->w) ?
 		       end_stripe(r, err) :
 		       0;
@@ -119,19 +119,19 @@ int end_full_stripe(struct rewriter *r, struct err *err)
 
 static int rewriter_close_group(struct rewriter *r, struct err *err)
 {
-	struct builder *b = r->builder;
+	struct chunk_writer *b = r->chunk_writer;
 	int rc;
 
-	if (!b->head.count)
+	if (!b->meta.count)
 		return 0;
 	buf_reset(&r->stored);
-	rc = builder_store(b, &r->stored, err);
+	rc = chunk_writer_store(b, &r->stored, err);
 	if (!rc)
-		rc = block_writer_group(r->w, &b->head, buf_bytes(&r->stored),
+		rc = block_writer_group(r->w, &b->meta, buf_bytes(&r->stored),
 					buf_bytes(&b->typeset), new_chunk(r),
 					err);
-	builder_reset(b);
-	if (r->stored.cap > GROUP_BYTES_MAX)
+	chunk_writer_reset(b);
+	if (r->stored.cap > CHUNK_BYTES_MAX)
 		buf_fini(&r->stored);
 	return rc ? rc : end_full_stripe(r, err);
 }
@@ -139,19 +139,19 @@ static int rewriter_close_group(struct rewriter *r, struct err *err)
 static int put_profile(struct rewriter *r, const struct slot *s, uint16_t i,
 		       struct err *err)
 {
-	const struct head_profile *p = &s->head.profiles[i];
+	const struct chunk_profile *p = &s->meta.profiles[i];
 	int64_t totals[TYPES_MAX];
 	int rc = 0;
 
-	if (builder_is_full(r->builder, p->raw_len, s->typeset))
+	if (chunk_writer_is_full(r->chunk_writer, p->raw_len, s->typeset))
 		rc = rewriter_close_group(r, err);
 	if (rc)
 		return rc;
-	for (size_t t = 0; t < s->head.total_count; t++)
-		totals[t] = s->totals[t * GROUP_PROFILES_MAX + i];
+	for (size_t t = 0; t < s->meta.total_count; t++)
+		totals[t] = s->totals[t * CHUNK_PROFILES_MAX + i];
 	buf_reset(&r->next);
 	buf_add(&r->next, s->values.bytes.ptr + s->values.at[i], p->raw_len);
-	builder_add(r->builder, p, s->typeset, totals, &r->next);
+	chunk_writer_add(r->chunk_writer, p, s->typeset, totals, &r->next);
 	return 0;
 }
 
@@ -159,19 +159,19 @@ static int put_profile(struct rewriter *r, const struct slot *s, uint16_t i,
 static int add_items(struct rewriter *r, size_t source, struct err *err)
 {
 	const struct source *src = &r->sources[source];
-	struct group_source from = part_source(part_of(r, source));
+	struct chunk_source from = part_source(part_of(r, source));
 	struct buf scratch = { 0 };
 	struct bytes head = { 0 };
-	int64_t ms[GROUP_PROFILES_MAX];
+	int64_t ms[CHUNK_PROFILES_MAX];
 	size_t count = 0;
-	int rc = from.head(from.ctx, &src->group, &scratch, &head, err);
+	int rc = from.meta(from.ctx, &src->group, &scratch, &head, err);
 
 	if (may_pass(rc))
-		rc = from.head(from.ctx, &src->group, &scratch, &head, err);
+		rc = from.meta(from.ctx, &src->group, &scratch, &head, err);
 	if (!rc)
-		rc = head_times(head, ms, &count, err);
+		rc = chunk_meta_times(head, ms, &count, err);
 	for (uint16_t i = 0; i < count && !rc; i++) {
-		if (groups_hides(&r->groups[src->place], src->group.at, ms[i]))
+		if (chunks_hides(&r->groups[src->place], src->group.at, ms[i]))
 			continue;
 		r->items = mem_grow(r->items, r->item_count, &r->item_cap,
 				    sizeof(*r->items));
@@ -204,7 +204,7 @@ int encode_groups(struct rewriter *r, size_t from, size_t to, struct err *err)
 
 	r->item_count = 0;
 	slots_reset(r);
-	builder_adopt_end(r->builder); /* other tables are read now */
+	chunk_writer_adopt_end(r->chunk_writer); /* other tables are read now */
 	for (size_t i = from; i < to && !rc; i++)
 		rc = add_items(r, i, err);
 	if (to - from > 1 && r->item_count)
@@ -257,8 +257,8 @@ static int rewriter_collect(struct rewriter *r, struct err *err)
 
 	r->source_count = 0;
 	for (uint32_t i = 0; i < r->place_count && !rc; i++) {
-		const struct roster_place *p = &r->places[i];
-		struct groups *g = &r->groups[i];
+		const struct merged_place *p = &r->places[i];
+		struct chunks *g = &r->groups[i];
 
 		rc = part_groups(r->o.parts[p->part], p->series, INT64_MIN,
 				 INT64_MAX, g, err);
@@ -311,22 +311,22 @@ static int rewriter_write_groups(struct rewriter *r, struct err *err)
 	return rc ? rc : rewriter_close_group(r, err);
 }
 
-int rewriter_series(struct rewriter *r, const struct roster_place *places,
+int rewriter_series(struct rewriter *r, const struct merged_place *places,
 		    size_t count, struct err *err)
 {
 	int rc;
 
 	r->places = places;
 	r->place_count = count;
-	builder_begin_series(r->builder);
+	chunk_writer_begin_series(r->chunk_writer);
 	r->groups = mem_zalloc(count, sizeof(*r->groups));
 	rc = rewriter_collect(r, err);
 	if (!rc)
 		rc = rewriter_write_groups(r, err);
 	if (rc)
-		builder_reset(r->builder);
+		chunk_writer_reset(r->chunk_writer);
 	for (size_t i = 0; i < count; i++)
-		groups_fini(&r->groups[i]);
+		chunks_fini(&r->groups[i]);
 	mem_free(r->groups);
 	return rc;
 }

@@ -48,7 +48,7 @@ void rewriter_free(struct rewriter *r);
  * rewriter_chunks(). ERR_IO, ERR_NOSPACE: the block is to be given up.
  */
 NODISCARD int rewriter_series(struct rewriter *r,
-			      const struct roster_place *places, size_t count,
+			      const struct merged_place *places, size_t count,
 			      struct err *err);
 
 /*

@@ -32,11 +32,11 @@ static int plan_file(struct rewriter *r, uint32_t part, uint32_t number,
 
 /* The stripe's table comes along with the first group that needs it. */
 static int copy_table(struct rewriter *r, const struct file *from,
-		      struct head_table *place, struct err *err)
+		      struct chunk_table *place, struct err *err)
 {
-	struct head_place at = { .offset = place->offset,
-				 .len = place->len,
-				 .crc = place->crc };
+	struct chunk_place at = { .offset = place->offset,
+				  .len = place->len,
+				  .crc = place->crc };
 	struct bytes stored = { 0 };
 	int rc;
 
@@ -67,21 +67,21 @@ static int adopt_group(struct rewriter *r, struct part p, struct slot *s,
 {
 	const struct codec_table *table = NULL;
 	struct bytes stored = { 0 };
-	int rc = values_table(&r->reader, p, &s->head, &table, err);
+	int rc = values_table(&r->reader, p, &s->meta, &table, err);
 
 	if (!rc && !table)
 		rc = err_set(err, ERR_UNSUPPORTED, "it has no table");
 	if (!rc)
-		rc = values_stored(&r->reader, part_values(p, &s->head),
-				   &s->head.place, &stored, err);
+		rc = values_stored(&r->reader, part_values(p, &s->meta),
+				   &s->meta.place, &stored, err);
 	buf_reset(&r->stored);
 	if (rc)
-		builder_adopt_end(r->builder);
+		chunk_writer_adopt_end(r->chunk_writer);
 	else
-		rc = builder_adopt(r->builder, &s->head, table, stored,
-				   &r->stored, err);
+		rc = chunk_writer_adopt(r->chunk_writer, &s->meta, table,
+					stored, &r->stored, err);
 	if (!rc)
-		rc = block_writer_group(r->w, &s->head, buf_bytes(&r->stored),
+		rc = block_writer_group(r->w, &s->meta, buf_bytes(&r->stored),
 					s->typeset, new_chunk(r), err);
 	return rc;
 }
@@ -90,17 +90,17 @@ static int adopt_group(struct rewriter *r, struct part p, struct slot *s,
 static int copy_group(struct rewriter *r, struct part p, struct slot *s,
 		      struct err *err)
 {
-	const struct file *from = part_values(p, &s->head);
+	const struct file *from = part_values(p, &s->meta);
 	struct bytes stored = { 0 };
 	int rc = 0;
 
-	if (s->head.place.table.len)
-		rc = copy_table(r, from, &s->head.place.table, err);
+	if (s->meta.place.table.len)
+		rc = copy_table(r, from, &s->meta.place.table, err);
 	if (!rc)
-		rc = values_stored(&r->reader, from, &s->head.place, &stored,
+		rc = values_stored(&r->reader, from, &s->meta.place, &stored,
 				   err);
 	return rc ? rc :
-		    block_writer_group(r->w, &s->head, stored, s->typeset,
+		    block_writer_group(r->w, &s->meta, stored, s->typeset,
 				       new_chunk(r), err);
 }
 
@@ -113,16 +113,16 @@ int take_group(struct rewriter *r, size_t source, struct err *err)
 	int rc;
 
 	slot_free(s);
-	rc = load_head(r, s, source, err);
+	rc = rewriter_load_meta(r, s, source, err);
 	if (!rc)
-		rc = plan_file(r, part, s->head.place.file, &plan, err);
+		rc = plan_file(r, part, s->meta.place.file, &plan, err);
 	if (may_pass(rc)) /* each profile is named that is lost */
 		return encode_groups(r, source, source + 1, err);
 	if (rc)
 		return rc;
 	if (plan && plan->link) {
-		s->head.place.file = plan->number;
-		block_writer_linked(r->w, &s->head, s->typeset, new_chunk(r));
+		s->meta.place.file = plan->number;
+		block_writer_linked(r->w, &s->meta, s->typeset, new_chunk(r));
 		return end_full_stripe(r, err);
 	}
 	rc = adopt_group(r, p, s, err);
@@ -136,9 +136,9 @@ int take_group(struct rewriter *r, size_t source, struct err *err)
 bool may_take(const struct rewriter *r, size_t source)
 {
 	const struct source *s = &r->sources[source];
-	const struct groups *g = &r->groups[s->place];
+	const struct chunks *g = &r->groups[s->place];
 
-	if (r->o.reencode || part_of(r, source).range)
+	if (r->o.reencode || part_of(r, source).head)
 		return false;
 	for (size_t i = 0; i < g->gap_count; i++) {
 		if (g->gaps[i].from <= s->group.last &&

@@ -21,7 +21,7 @@
 
 /* A group, and in which place of its series it is. */
 struct source {
-	struct group group;
+	struct chunk group;
 	uint32_t place;
 };
 
@@ -29,8 +29,8 @@ struct source {
 struct slot {
 	size_t source; /* NO_SOURCE: free */
 	uint64_t used; /* when, for the oldest to go first */
-	struct head head;
-	int64_t totals[TYPES_MAX * GROUP_PROFILES_MAX];
+	struct chunk_meta meta;
+	int64_t totals[TYPES_MAX * CHUNK_PROFILES_MAX];
 	struct bytes typeset;
 	struct values values;
 	struct err why; /* what is wrong with its profiles that are not ok */
@@ -54,13 +54,13 @@ struct file_plan {
 struct copied {
 	const struct file *from;
 	uint64_t offset;
-	struct head_table to; /* in the new block */
+	struct chunk_table to; /* in the new block */
 };
 
 struct rewriter {
 	struct rewriter_options o;
 	struct block_writer *w;
-	struct builder *builder;
+	struct chunk_writer *chunk_writer;
 	struct values_reader reader;
 	struct buf stored;
 	struct buf next;
@@ -71,9 +71,9 @@ struct rewriter {
 	VEC(struct copied) copied; /* in this stripe */
 
 	/* The series. */
-	const struct roster_place *places;
+	const struct merged_place *places;
 	size_t place_count;
-	struct groups *groups; /* by place */
+	struct chunks *groups; /* by place */
 	struct source *sources;
 	size_t source_count;
 	size_t source_cap;

@@ -57,22 +57,23 @@ bool is_loss(const struct rewriter *r, int rc)
 static int load_values(struct rewriter *r, struct slot *s, size_t source)
 {
 	struct part p = part_of(r, source);
-	int rc = values_all(&r->reader, p, &s->head, &s->values, &s->why);
+	int rc = values_all(&r->reader, p, &s->meta, &s->values, &s->why);
 
-	return may_pass(rc) ? values_all(&r->reader, p, &s->head, &s->values,
+	return may_pass(rc) ? values_all(&r->reader, p, &s->meta, &s->values,
 					 &s->why) :
 			      rc;
 }
 
-int load_head(struct rewriter *r, struct slot *s, size_t source,
-	      struct err *err)
+int rewriter_load_meta(struct rewriter *r, struct slot *s, size_t source,
+		       struct err *err)
 {
-	struct group_source from = part_source(part_of(r, source));
-	const struct group *g = &r->sources[source].group;
-	int rc = group_head(&from, g, &s->head, &s->typeset, err);
+	struct chunk_source from = part_source(part_of(r, source));
+	const struct chunk *g = &r->sources[source].group;
+	int rc = chunk_read_meta(&from, g, &s->meta, &s->typeset, err);
 
-	return may_pass(rc) ? group_head(&from, g, &s->head, &s->typeset, err) :
-			      rc;
+	return may_pass(rc) ?
+		       chunk_read_meta(&from, g, &s->meta, &s->typeset, err) :
+		       rc;
 }
 
 int slot_of(struct rewriter *r, size_t source, struct slot **out,
@@ -88,7 +89,7 @@ int slot_of(struct rewriter *r, size_t source, struct slot **out,
 	if (!s) {
 		s = oldest_slot(r);
 		memset(s->values.ok, 0, sizeof(s->values.ok));
-		rc = load_head(r, s, source, &s->why);
+		rc = rewriter_load_meta(r, s, source, &s->why);
 		if (!rc)
 			rc = load_values(r, s, source);
 		if (rc && !is_loss(r, rc))

@@ -20,8 +20,8 @@ bool may_pass(int rc);
 /* Whether the block is made without what could not be read. */
 bool is_loss(const struct rewriter *r, int rc);
 
-NODISCARD int load_head(struct rewriter *r, struct slot *s, size_t source,
-			struct err *err);
+NODISCARD int rewriter_load_meta(struct rewriter *r, struct slot *s,
+				 size_t source, struct err *err);
 
 /* The decoded group. Profiles in it that are not ok are lost. */
 NODISCARD int slot_of(struct rewriter *r, size_t source, struct slot **out,

@@ -31,7 +31,7 @@ static int series_merger_by_labels(const void *a, const void *b)
 
 static void order_range(struct cursor *c)
 {
-	struct range *r = c->part.range;
+	struct head *r = c->part.head;
 	struct numbered *v;
 
 	pthread_mutex_lock(&r->mu);
@@ -67,7 +67,7 @@ static int cursor_next(struct cursor *c, struct err *err)
 static int cursor_begin(struct cursor *c, struct part p, struct err *err)
 {
 	*c = (struct cursor){ .part = p };
-	if (p.range)
+	if (p.head)
 		order_range(c);
 	else
 		c->count = index_series_count(p.block->index);
@@ -95,13 +95,13 @@ static uint64_t target_of(const struct labels *ls, struct buf *scratch)
 	return hash_bytes(buf_bytes(scratch));
 }
 
-static void series_merger_add_place(struct roster *r, uint32_t part,
+static void series_merger_add_place(struct series_merger *r, uint32_t part,
 				    uint32_t series)
 {
 	r->places = mem_grow(r->places, r->place_count, &r->place_cap,
 			     sizeof(*r->places));
 	r->places[r->place_count++] =
-		(struct roster_place){ .part = part, .series = series };
+		(struct merged_place){ .part = part, .series = series };
 }
 
 /* The smallest of the current label sets; NULL when all are at their end. */
@@ -118,16 +118,17 @@ static const struct labels *series_merger_find_smallest(const struct cursor *v,
 }
 
 /* Take one series from all cursors that are at it. */
-static int series_merger_take(struct roster *r, struct cursor *v, size_t count,
-			      struct labels *ls, struct buf *scratch,
-			      struct err *err)
+static int series_merger_take(struct series_merger *r, struct cursor *v,
+			      size_t count, struct labels *ls,
+			      struct buf *scratch, struct err *err)
 {
 	int rc = 0;
 
 	r->v = mem_grow(r->v, r->count, &r->cap, sizeof(*r->v));
-	r->v[r->count++] =
-		(struct roster_entry){ .target = target_of(ls, scratch),
-				       .place = (uint32_t)r->place_count };
+	r->v[r->count++] = (struct series_merger_entry){
+		.target = target_of(ls, scratch),
+		.place = (uint32_t)r->place_count
+	};
 	for (uint32_t i = 0; i < count && !rc; i++) {
 		if (!v[i].labels || labels_cmp(v[i].labels, ls) != 0)
 			continue;
@@ -147,8 +148,8 @@ static struct labels *ref_of(const struct cursor *v, size_t count,
 	return NULL;
 }
 
-int roster_fill(struct roster *r, const struct part *parts, size_t count,
-		struct err *err)
+int series_merger_fill(struct series_merger *r, const struct part *parts,
+		       size_t count, struct err *err)
 {
 	struct cursor *v = mem_zalloc(count, sizeof(*v));
 	struct buf scratch = { 0 };
@@ -170,15 +171,15 @@ int roster_fill(struct roster *r, const struct part *parts, size_t count,
 	return rc;
 }
 
-void roster_fini(struct roster *r)
+void series_merger_fini(struct series_merger *r)
 {
 	mem_free(r->v);
 	mem_free(r->places);
-	*r = (struct roster){ 0 };
+	*r = (struct series_merger){ 0 };
 }
 
-const struct roster_place *roster_places(const struct roster *r, size_t i,
-					 size_t *count)
+const struct merged_place *series_merger_places(const struct series_merger *r,
+						size_t i, size_t *count)
 {
 	size_t end = i + 1 < r->count ? r->v[i + 1].place : r->place_count;
 
@@ -201,7 +202,7 @@ static int by_target(const void *a, const void *b)
 	return x->entry < y->entry ? -1 : x->entry > y->entry;
 }
 
-uint32_t *roster_stripes(const struct roster *r)
+uint32_t *series_merger_stripes(const struct series_merger *r)
 {
 	struct striped *v = mem_zalloc(r->count, sizeof(*v));
 	uint32_t *order = mem_alloc(r->count * sizeof(*order));

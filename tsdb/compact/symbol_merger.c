@@ -14,7 +14,7 @@ struct word {
 	uint32_t number;
 };
 
-struct lexicon {
+struct symbol_merger {
 	const struct part *parts;
 	size_t count;
 	uint32_t **maps; /* of each block: its number to ours */
@@ -29,14 +29,14 @@ struct lexicon {
 	struct buf text;
 };
 
-static void symbol_merger_add_word(struct lexicon *l, struct str text)
+static void symbol_merger_add_word(struct symbol_merger *l, struct str text)
 {
 	l->words = mem_grow(l->words, l->word_count, &l->word_cap,
 			    sizeof(*l->words));
 	l->words[l->word_count++] = (struct word){ .text = text };
 }
 
-static void symbol_merger_add_range(struct lexicon *l, struct range *r)
+static void symbol_merger_add_range(struct symbol_merger *l, struct head *r)
 {
 	pthread_mutex_lock(&r->mu);
 	for (size_t i = 0; i < r->index.count; i++) {
@@ -55,7 +55,7 @@ static int symbol_merger_by_text(const void *a, const void *b)
 		       ((const struct word *)b)->text);
 }
 
-static void sort_words(struct lexicon *l)
+static void sort_words(struct symbol_merger *l)
 {
 	size_t kept = 0;
 
@@ -80,7 +80,8 @@ struct stream {
 	bool some;       /* text is set */
 };
 
-static int stream_next(struct lexicon *l, struct stream *s, struct err *err)
+static int stream_next(struct symbol_merger *l, struct stream *s,
+		       struct err *err)
 {
 	int rc;
 
@@ -96,9 +97,9 @@ static int stream_next(struct lexicon *l, struct stream *s, struct err *err)
 }
 
 /* Give the text a number; or, with w, write it. Pass all streams by it. */
-static int symbol_merger_emit(struct lexicon *l, struct stream *v, size_t count,
-			      struct str text, struct index_writer *w,
-			      struct err *err)
+static int symbol_merger_emit(struct symbol_merger *l, struct stream *v,
+			      size_t count, struct str text,
+			      struct index_writer *w, struct err *err)
 {
 	int rc = 0;
 
@@ -136,7 +137,7 @@ static const struct stream *symbol_merger_find_smallest(const struct stream *v,
 }
 
 /* Merge all lists: once to number them, once more to write them. */
-static int symbol_merger_walk(struct lexicon *l, struct index_writer *w,
+static int symbol_merger_walk(struct symbol_merger *l, struct index_writer *w,
 			      struct err *err)
 {
 	struct stream *v = mem_zalloc(l->count + 1, sizeof(*v));
@@ -148,7 +149,7 @@ static int symbol_merger_walk(struct lexicon *l, struct index_writer *w,
 	l->bytes = 0;
 	rc = stream_next(l, &v[0], err);
 	for (size_t i = 0; i < l->count && !rc; i++) {
-		if (l->parts[i].range)
+		if (l->parts[i].head)
 			continue;
 		v[n].map = l->maps[i];
 		v[n].it = symbols_iter(index_symbols(l->parts[i].block->index));
@@ -162,18 +163,18 @@ static int symbol_merger_walk(struct lexicon *l, struct index_writer *w,
 	return rc;
 }
 
-int lexicon_new(const struct part *parts, size_t count, struct lexicon **out,
-		struct err *err)
+int symbol_merger_new(const struct part *parts, size_t count,
+		      struct symbol_merger **out, struct err *err)
 {
-	struct lexicon *l = mem_new(struct lexicon);
+	struct symbol_merger *l = mem_new(struct symbol_merger);
 	int rc;
 
 	l->parts = parts;
 	l->count = count;
 	l->maps = mem_zalloc(count, sizeof(*l->maps));
 	for (size_t i = 0; i < count; i++) {
-		if (parts[i].range)
-			symbol_merger_add_range(l, parts[i].range);
+		if (parts[i].head)
+			symbol_merger_add_range(l, parts[i].head);
 		else
 			l->maps[i] = mem_zalloc(
 				index_symbols(parts[i].block->index)->count,
@@ -182,13 +183,13 @@ int lexicon_new(const struct part *parts, size_t count, struct lexicon **out,
 	sort_words(l);
 	rc = symbol_merger_walk(l, NULL, err);
 	if (rc)
-		lexicon_free(l);
+		symbol_merger_free(l);
 	else
 		*out = l;
 	return rc;
 }
 
-void lexicon_free(struct lexicon *l)
+void symbol_merger_free(struct symbol_merger *l)
 {
 	if (!l)
 		return;
@@ -201,29 +202,30 @@ void lexicon_free(struct lexicon *l)
 	mem_free(l);
 }
 
-uint32_t lexicon_count(const struct lexicon *l)
+uint32_t symbol_merger_count(const struct symbol_merger *l)
 {
 	return l->symbols;
 }
 
-uint64_t lexicon_bytes(const struct lexicon *l)
+uint64_t symbol_merger_bytes(const struct symbol_merger *l)
 {
 	return l->bytes;
 }
 
-int lexicon_write(struct lexicon *l, struct index_writer *w, struct err *err)
+int symbol_merger_write(struct symbol_merger *l, struct index_writer *w,
+			struct err *err)
 {
 	return symbol_merger_walk(l, w, err);
 }
 
 static bool same_word(const void *ctx, uint32_t number, const void *key)
 {
-	const struct lexicon *l = ctx;
+	const struct symbol_merger *l = ctx;
 
 	return str_eq(l->words[number].text, *(const struct str *)key);
 }
 
-static uint32_t symbol_merger_number_of(const struct lexicon *l,
+static uint32_t symbol_merger_number_of(const struct symbol_merger *l,
 					struct str text)
 {
 	uint32_t n = table_find(&l->index, hash_bytes(bytes_of(text)),
@@ -232,8 +234,8 @@ static uint32_t symbol_merger_number_of(const struct lexicon *l,
 	return n == TABLE_NONE ? 0 : l->words[n].number;
 }
 
-static void range_pairs(struct lexicon *l, struct range *r, uint32_t series,
-			struct index_series *out)
+static void symbol_merger_head_pairs(struct symbol_merger *l, struct head *r,
+				     uint32_t series, struct index_series *out)
 {
 	struct labels_iter it;
 	struct label label;
@@ -252,14 +254,14 @@ static void range_pairs(struct lexicon *l, struct range *r, uint32_t series,
 	}
 }
 
-int lexicon_pairs(struct lexicon *l, uint32_t part, uint32_t series,
-		  struct index_series *out, struct err *err)
+int symbol_merger_pairs(struct symbol_merger *l, uint32_t part, uint32_t series,
+			struct index_series *out, struct err *err)
 {
 	struct part p = l->parts[part];
 	int rc;
 
-	if (p.range) {
-		range_pairs(l, p.range, series, out);
+	if (p.head) {
+		symbol_merger_head_pairs(l, p.head, series, out);
 		return 0;
 	}
 	rc = index_series(p.block->index, series, out, err);

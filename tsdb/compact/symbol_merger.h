@@ -11,23 +11,24 @@
 #include "tsdb/index/index_writer.h"
 #include "tsdb/part/part.h"
 
-struct lexicon;
+struct symbol_merger;
 
-NODISCARD int lexicon_new(const struct part *parts, size_t count,
-			  struct lexicon **out, struct err *err);
-void lexicon_free(struct lexicon *l);
+NODISCARD int symbol_merger_new(const struct part *parts, size_t count,
+				struct symbol_merger **out, struct err *err);
+void symbol_merger_free(struct symbol_merger *l);
 
-uint32_t lexicon_count(const struct lexicon *l);
+uint32_t symbol_merger_count(const struct symbol_merger *l);
 
 /* Of all texts, each with its length before it as a uvarint. */
-uint64_t lexicon_bytes(const struct lexicon *l);
+uint64_t symbol_merger_bytes(const struct symbol_merger *l);
 
 /* Write all texts in order. */
-NODISCARD int lexicon_write(struct lexicon *l, struct index_writer *w,
-			    struct err *err);
+NODISCARD int symbol_merger_write(struct symbol_merger *l,
+				  struct index_writer *w, struct err *err);
 
 /* The labels of a part's series, as numbers in the lexicon, into out. */
-NODISCARD int lexicon_pairs(struct lexicon *l, uint32_t part, uint32_t series,
-			    struct index_series *out, struct err *err);
+NODISCARD int symbol_merger_pairs(struct symbol_merger *l, uint32_t part,
+				  uint32_t series, struct index_series *out,
+				  struct err *err);
 
 #endif

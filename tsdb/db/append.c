@@ -32,7 +32,7 @@ static int stored_hash(struct tsdb *db, struct part part,
 	if (hit.pending && wal_may_be_lost(db->wal, hit.wal.lsn))
 		return 0;
 	*hash = hit.pending ? hit.wal.hash :
-			      hit.group.head.profiles[hit.group.index].hash;
+			      hit.group.meta.profiles[hit.group.index].hash;
 	return 1;
 }
 
@@ -41,14 +41,14 @@ static struct part part_at(const struct tsdb *db, size_t i)
 {
 	if (i < db->block_count)
 		return (struct part){ .block = db->blocks[i] };
-	return (struct part){ .range = db->ranges[i - db->block_count] };
+	return (struct part){ .head = db->heads[i - db->block_count] };
 }
 
 /* 1: stored already. 0: new. ERR_EXISTS: something else is there. */
 static int check_duplicate(struct tsdb *db, const struct sample *s,
 			   struct err *err)
 {
-	for (size_t i = 0; i < db->block_count + db->range_count; i++) {
+	for (size_t i = 0; i < db->block_count + db->head_count; i++) {
 		struct part p = part_at(db, i);
 		uint64_t hash = 0;
 		int rc;
@@ -73,20 +73,20 @@ static int check_duplicate(struct tsdb *db, const struct sample *s,
  * Whether one more series would pass the bound: then a range has to be sealed
  * first.
  */
-static bool must_wait(struct tsdb *db, struct range *r, const struct sample *s)
+static bool must_wait(struct tsdb *db, struct head *r, const struct sample *s)
 {
 	return db->o.max_series &&
 	       atomic_load(&db->env.series) >
 		       db->o.max_series + db->o.max_series / 8 &&
-	       (!r || range_find(r, s->labels) == SERIES_NONE);
+	       (!r || head_find(r, s->labels) == SERIES_NONE);
 }
 
 static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 			 struct err *err)
 {
 	struct segment_entry e = { 0 };
-	struct pending p;
-	struct range *r = NULL;
+	struct unflushed p;
+	struct head *r = NULL;
 	int rc = check_duplicate(db, s, err);
 
 	if (rc == 1) {
@@ -97,13 +97,13 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 	}
 	if (rc == ERR_EXISTS)
 		metric_add(db->metrics.conflicts, 1);
-	if (!rc && must_wait(db, db_open_range(db, window_start(s->ms)), s))
+	if (!rc && must_wait(db, db_open_head(db, window_start(s->ms)), s))
 		rc = err_set(
 			err, ERR_LIMIT,
 			"more than --storage.tsdb.max-series in open ranges, and sealing does not keep up");
 	if (!rc)
-		rc = db_range_for(db, window_start(s->ms), wal_end(db->wal), &r,
-				  err);
+		rc = db_head_for(db, window_start(s->ms), wal_end(db->wal), &r,
+				 err);
 	if (!rc) {
 		rc = wal_append(db->wal, s, &e, err);
 		/* A file that stands in the way is no profile. */
@@ -111,8 +111,8 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 	}
 	if (rc)
 		return rc;
-	p = db_pending(&e);
-	range_insert(r, s->labels, &p, clock_ms(db->o.clock));
+	p = db_unflushed(&e);
+	head_insert(r, s->labels, &p, clock_ms(db->o.clock));
 	metric_add(db->metrics.appended, 1);
 	*lsn = wal_end(db->wal);
 	return 0;
@@ -159,7 +159,7 @@ static bool is_crowded(struct tsdb *db)
 {
 	return (db->o.max_series &&
 		atomic_load(&db->env.series) > db->o.max_series) ||
-	       db->range_count > RANGES_OPEN;
+	       db->head_count > HEADS_OPEN;
 }
 
 static int append_once(struct tsdb *db, const struct sample *s, uint64_t *lsn,

@@ -24,8 +24,8 @@
 #include "tsdb/wal/wal.h"
 
 enum {
-	RANGES_OPEN = 32, /* beyond it the one idle longest is sealed */
-	RANGES_MAX = 40,  /* beyond it appends wait for that */
+	HEADS_OPEN = 32, /* beyond it the one idle longest is sealed */
+	HEADS_MAX = 40,  /* beyond it appends wait for that */
 };
 
 struct tsdb_metrics {
@@ -70,7 +70,7 @@ struct tsdb {
 	uint64_t budget;
 	struct dirlock *lock;
 	struct interner *interner;
-	struct range_env env;
+	struct head_env env;
 	struct block_env benv;
 	struct wal *wal;
 	struct tsdb_metrics metrics;
@@ -81,9 +81,9 @@ struct tsdb {
 
 	/* Changed with append_mu held too. */
 	pthread_mutex_t view_mu;
-	struct range **ranges; /* by start, then LSN */
-	size_t range_count;
-	size_t range_cap;
+	struct head **heads; /* by start, then LSN */
+	size_t head_count;
+	size_t head_cap;
 	struct block **blocks; /* older first, by LSN */
 	size_t block_count;
 	size_t block_cap;

@@ -65,9 +65,9 @@ int db_drop_wal(struct tsdb *db, struct err *err)
 	pthread_mutex_lock(&db->append_mu);
 	oldest = wal_end(db->wal);
 	pthread_mutex_unlock(&db->append_mu);
-	v = db_ranges(db, &count);
+	v = db_heads(db, &count);
 	for (size_t i = 0; i < count; i++) {
-		uint64_t lsn = range_oldest(v[i].range);
+		uint64_t lsn = head_oldest(v[i].head);
 
 		oldest = lsn < oldest ? lsn : oldest;
 	}
@@ -75,7 +75,7 @@ int db_drop_wal(struct tsdb *db, struct err *err)
 	return db_drop_segments(db, (oldest >> 32) - 1, err);
 }
 
-int db_flush_range(struct tsdb *db, struct range *r, struct err *err)
+int db_flush_head(struct tsdb *db, struct head *r, struct err *err)
 {
 	int rc;
 
@@ -96,10 +96,10 @@ int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 	int rc = 0;
 
 	pthread_mutex_lock(&db->flush_mu);
-	v = db_ranges(db, &count);
+	v = db_heads(db, &count);
 	for (size_t i = 0; i < count; i++) {
 		struct err why;
-		int failed = flush_range(db->flusher, v[i].range, behind, limit,
+		int failed = flush_range(db->flusher, v[i].head, behind, limit,
 					 &why);
 
 		/* One range that cannot must not keep the others. */
@@ -163,13 +163,13 @@ static int make_room_on_disk(struct tsdb *db, struct err *err)
 static uint64_t flushing_open_values(struct tsdb *db)
 {
 	size_t count;
-	struct part *v = db_ranges(db, &count);
+	struct part *v = db_heads(db, &count);
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		pthread_mutex_lock(&v[i].range->mu);
-		sum += v[i].range->values_end;
-		pthread_mutex_unlock(&v[i].range->mu);
+		pthread_mutex_lock(&v[i].head->mu);
+		sum += v[i].head->values_end;
+		pthread_mutex_unlock(&v[i].head->mu);
 	}
 	db_parts_free(v, count);
 	return sum;

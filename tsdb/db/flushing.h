@@ -28,7 +28,7 @@ int flush_round(struct tsdb *db);
 uint64_t db_segment_size(const struct tsdb *db);
 
 /* Move all that a range has only in the WAL into its groups. */
-NODISCARD int db_flush_range(struct tsdb *db, struct range *r, struct err *err);
+NODISCARD int db_flush_head(struct tsdb *db, struct head *r, struct err *err);
 
 /* Drop segments up to this number, but none whose records have no range. */
 NODISCARD int db_drop_segments(struct tsdb *db, uint64_t upto, struct err *err);

@@ -11,21 +11,21 @@
 #include "tsdb/db/db.h"
 
 /* The window's range with the greatest opening LSN not above lsn. */
-struct range *find_range(const struct tsdb *db, int64_t start, uint64_t lsn);
+struct head *find_head(const struct tsdb *db, int64_t start, uint64_t lsn);
 
 /* For a look at records whose range a start would have to make. */
-struct range *range_in_memory(struct tsdb *db, int64_t start);
+struct head *head_in_memory(struct tsdb *db, int64_t start);
 
 /* The window's range that takes samples; NULL without one. */
-struct range *db_open_range(struct tsdb *db, int64_t start);
+struct head *db_open_head(struct tsdb *db, int64_t start);
 
 /*
  * The window's range that takes samples, opened with this LSN if need be.
  * ERR_LIMIT: too many are open.
  */
-NODISCARD int db_range_for(struct tsdb *db, int64_t start, uint64_t lsn,
-			   struct range **out, struct err *err);
+NODISCARD int db_head_for(struct tsdb *db, int64_t start, uint64_t lsn,
+			  struct head **out, struct err *err);
 
-struct pending db_pending(const struct segment_entry *e);
+struct unflushed db_unflushed(const struct segment_entry *e);
 
 #endif

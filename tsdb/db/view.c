@@ -4,22 +4,22 @@
 #include "base/mem.h"
 #include "tsdb/block/block_writer.h"
 
-static bool range_before(const struct range *a, const struct range *b)
+static bool head_is_before(const struct head *a, const struct head *b)
 {
 	return a->start != b->start ? a->start < b->start : a->lsn < b->lsn;
 }
 
-void db_add_range(struct tsdb *db, struct range *r)
+void db_add_head(struct tsdb *db, struct head *r)
 {
 	size_t at;
 
 	pthread_mutex_lock(&db->view_mu);
-	db->ranges = mem_grow(db->ranges, db->range_count, &db->range_cap,
-			      sizeof(struct range *));
-	at = db->range_count++;
-	for (; at && range_before(r, db->ranges[at - 1]); at--)
-		db->ranges[at] = db->ranges[at - 1];
-	db->ranges[at] = r;
+	db->heads = mem_grow(db->heads, db->head_count, &db->head_cap,
+			     sizeof(struct head *));
+	at = db->head_count++;
+	for (; at && head_is_before(r, db->heads[at - 1]); at--)
+		db->heads[at] = db->heads[at - 1];
+	db->heads[at] = r;
 	pthread_mutex_unlock(&db->view_mu);
 }
 
@@ -46,7 +46,7 @@ void db_add_block(struct tsdb *db, struct block *b)
 static bool is_among(const struct part *parts, size_t count, struct part p)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (parts[i].range == p.range && parts[i].block == p.block)
+		if (parts[i].head == p.head && parts[i].block == p.block)
 			return true;
 	}
 	return false;
@@ -57,15 +57,15 @@ static void drop_ranges_locked(struct tsdb *db, const struct part *parts,
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < db->range_count; i++) {
-		struct part p = { .range = db->ranges[i] };
+	for (size_t i = 0; i < db->head_count; i++) {
+		struct part p = { .head = db->heads[i] };
 
 		if (is_among(parts, count, p))
 			part_unref(p);
 		else
-			db->ranges[kept++] = p.range;
+			db->heads[kept++] = p.head;
 	}
-	db->range_count = kept;
+	db->head_count = kept;
 }
 
 static void drop_blocks_locked(struct tsdb *db, const struct part *parts,
@@ -109,8 +109,8 @@ int db_supersede(struct tsdb *db, const struct part *parts, size_t count,
 	for (size_t i = 0; i < count; i++) {
 		struct part p = parts[i];
 
-		trash_add(&db->trash, p.range ? p.range->path : p.block->path,
-			  p.range ? RANGE_DELETE_SUFFIX : BLOCK_DELETE_SUFFIX);
+		trash_add(&db->trash, p.head ? p.head->path : p.block->path,
+			  p.head ? HEAD_DELETE_SUFFIX : BLOCK_DELETE_SUFFIX);
 	}
 	db_replace(db, parts, count, child);
 	return trash_empty(&db->trash, err);
@@ -118,7 +118,7 @@ int db_supersede(struct tsdb *db, const struct part *parts, size_t count,
 
 static const char *view_path_of(struct part p)
 {
-	return p.range ? p.range->path : p.block->path;
+	return p.head ? p.head->path : p.block->path;
 }
 
 int db_set_aside(struct tsdb *db, const struct part *parts, size_t count,
@@ -130,7 +130,8 @@ int db_set_aside(struct tsdb *db, const struct part *parts, size_t count,
 		log_event(
 			db->o.log, LOG_ERROR,
 			"the disk did not give all of it back: it is set aside",
-			LOG_FIELDS(log_text("directory", view_path_of(parts[i]))));
+			LOG_FIELDS(
+				log_text("directory", view_path_of(parts[i]))));
 		rc = rename_aside(db->o.fs, view_path_of(parts[i]), err);
 		db->set_aside += !rc;
 	}
@@ -147,9 +148,9 @@ static struct retired_span view_span_of(struct tsdb *db, struct part p)
 			.first_lsn = p.block->meta.first_lsn,
 			.last_lsn = p.block->meta.last_lsn,
 		};
-	return (struct retired_span){ .from_ms = p.range->start,
-				      .to_ms = p.range->start + WINDOW_MS,
-				      .first_lsn = p.range->lsn,
+	return (struct retired_span){ .from_ms = p.head->start,
+				      .to_ms = p.head->start + WINDOW_MS,
+				      .first_lsn = p.head->lsn,
 				      .last_lsn = wal_end(db->wal) };
 }
 
@@ -172,25 +173,25 @@ struct part *db_parts(struct tsdb *db, size_t *count)
 	size_t n = 0;
 
 	pthread_mutex_lock(&db->view_mu);
-	v = mem_zalloc(db->block_count + db->range_count, sizeof(*v));
+	v = mem_zalloc(db->block_count + db->head_count, sizeof(*v));
 	for (size_t i = 0; i < db->block_count; i++)
 		v[n++] = part_ref((struct part){ .block = db->blocks[i] });
-	for (size_t i = 0; i < db->range_count; i++)
-		v[n++] = part_ref((struct part){ .range = db->ranges[i] });
+	for (size_t i = 0; i < db->head_count; i++)
+		v[n++] = part_ref((struct part){ .head = db->heads[i] });
 	pthread_mutex_unlock(&db->view_mu);
 	*count = n;
 	return v;
 }
 
-struct part *db_ranges(struct tsdb *db, size_t *count)
+struct part *db_heads(struct tsdb *db, size_t *count)
 {
 	struct part *v;
 
 	pthread_mutex_lock(&db->view_mu);
-	v = mem_zalloc(db->range_count, sizeof(*v));
-	for (size_t i = 0; i < db->range_count; i++)
-		v[i] = part_ref((struct part){ .range = db->ranges[i] });
-	*count = db->range_count;
+	v = mem_zalloc(db->head_count, sizeof(*v));
+	for (size_t i = 0; i < db->head_count; i++)
+		v[i] = part_ref((struct part){ .head = db->heads[i] });
+	*count = db->head_count;
 	pthread_mutex_unlock(&db->view_mu);
 	return v;
 }

@@ -11,7 +11,7 @@
 
 #include "tsdb/db/db.h"
 
-void db_add_range(struct tsdb *db, struct range *r);
+void db_add_head(struct tsdb *db, struct head *r);
 
 void db_add_block(struct tsdb *db, struct block *b);
 
@@ -47,6 +47,6 @@ struct part *db_parts(struct tsdb *db, size_t *count);
 void db_parts_free(struct part *v, size_t count);
 
 /* The ranges alone. */
-struct part *db_ranges(struct tsdb *db, size_t *count);
+struct part *db_heads(struct tsdb *db, size_t *count);
 
 #endif

@@ -41,9 +41,9 @@ static int delete_in_part(struct part p, const struct deletion *d,
 		return 0;
 	rc = part_select(p, &d->what, &found, err);
 	if (!rc && found.count)
-		rc = p.range ? range_delete(p.range, &found, d->what.from,
-					    d->what.to, d->lsn, err) :
-			       delete_in_block(p.block, d, &found, err);
+		rc = p.head ? head_delete(p.head, &found, d->what.from,
+					  d->what.to, d->lsn, err) :
+			      delete_in_block(p.block, d, &found, err);
 	postings_fini(&found);
 	return rc;
 }

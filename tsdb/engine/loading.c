@@ -168,7 +168,7 @@ int load_blocks(struct tsdb *db, struct err *err)
 }
 
 /* Whether a range has become a block. */
-static bool is_sealed(const struct tsdb *db, const struct range *r)
+static bool is_sealed(const struct tsdb *db, const struct head *r)
 {
 	for (size_t i = 0; i < db->block_count; i++) {
 		const struct meta *m = &db->blocks[i]->meta;
@@ -186,10 +186,10 @@ int drop_sealed(struct tsdb *db, struct err *err)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < db->range_count && !rc;) {
-		struct part p = { .range = db->ranges[i] };
+	for (size_t i = 0; i < db->head_count && !rc;) {
+		struct part p = { .head = db->heads[i] };
 
-		if (!is_sealed(db, p.range)) {
+		if (!is_sealed(db, p.head)) {
 			i++;
 			continue;
 		}
@@ -198,22 +198,22 @@ int drop_sealed(struct tsdb *db, struct err *err)
 	return rc;
 }
 
-static int load_range(struct tsdb *db, const char *name, struct err *err)
+static int load_head(struct tsdb *db, const char *name, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = NULL;
-	struct range *r = NULL;
+	struct head *r = NULL;
 	int rc;
 
-	if (ends_with(name, RANGE_DELETE_SUFFIX))
+	if (ends_with(name, HEAD_DELETE_SUFFIX))
 		return db->o.read_only ?
 			       0 :
 			       remove_leftover(db, db->env.dir, name, err);
 	if (strspn(name, "0123456789.abcdef") != strlen(name))
 		return 0;
 	path = mem_printf("%s/%s", db->env.dir, name);
-	rc = range_open(&db->env, name, &r, err);
+	rc = head_open(&db->env, name, &r, err);
 	if (rc == ERR_CORRUPT) /* a second look, as at a block */
-		rc = range_open(&db->env, name, &r, err);
+		rc = head_open(&db->env, name, &r, err);
 	if (rc == ERR_IO)
 		return loading_pass_over(db, path, err);
 	if (rc == ERR_CORRUPT)
@@ -221,11 +221,11 @@ static int load_range(struct tsdb *db, const char *name, struct err *err)
 	if (rc) /* one that was never begun has no records */
 		return rc == ERR_NOTFOUND ? 0 : rc;
 	r->touched_ms = clock_ms(db->o.clock);
-	db_add_range(db, r);
+	db_add_head(db, r);
 	return 0;
 }
 
-int load_ranges(struct tsdb *db, struct err *err)
+int load_heads(struct tsdb *db, struct err *err)
 {
 	struct name_list l = { 0 };
 	int rc = fs_list(db->o.fs, db->env.dir, &l, err);
@@ -233,7 +233,7 @@ int load_ranges(struct tsdb *db, struct err *err)
 	if (rc == ERR_NOTFOUND && db->o.read_only)
 		return 0;
 	for (size_t i = 0; i < l.count && !rc; i++)
-		rc = load_range(db, l.names[i], err);
+		rc = load_head(db, l.names[i], err);
 	name_list_fini(&l);
 	return rc;
 }

@@ -18,7 +18,7 @@ NODISCARD int load_blocks(struct tsdb *db, struct err *err);
 /* Ranges that have become blocks, and could not be removed. */
 NODISCARD int drop_sealed(struct tsdb *db, struct err *err);
 
-NODISCARD int load_ranges(struct tsdb *db, struct err *err);
+NODISCARD int load_heads(struct tsdb *db, struct err *err);
 
 /* Snapshots that were being made. */
 void clean_snapshots(struct tsdb *db);

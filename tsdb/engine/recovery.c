@@ -36,7 +36,7 @@ static bool block_accounts_for(struct block *b, const struct labels *ls,
 	if (!rc)
 		rc = block_lookup(b, series, e->ms, &hit, &err);
 	if (!rc)
-		return block_values(b, hit.group.head.place.file) != NULL;
+		return block_values(b, hit.group.meta.place.file) != NULL;
 	return rc == ERR_NOTFOUND;
 }
 
@@ -57,30 +57,30 @@ static bool is_accounted_for(struct tsdb *db, const struct labels *ls,
  * be there, unreadable for now. (LSNs are multiples of 8.)
  */
 static int make_recovery_range(struct tsdb *db, const struct segment_entry *e,
-			       struct range **out, struct err *err)
+			       struct head **out, struct err *err)
 {
 	int rc = ERR_EXISTS;
 
 	for (uint64_t k = 1; k < 8 && rc == ERR_EXISTS; k++)
-		rc = range_create(&db->env, window_start(e->ms), e->lsn - k,
-				  clock_ms(db->o.clock), out, err);
+		rc = head_create(&db->env, window_start(e->ms), e->lsn - k,
+				 clock_ms(db->o.clock), out, err);
 	if (!rc)
-		db_add_range(db, *out);
+		db_add_head(db, *out);
 	return rc;
 }
 
 /* The range that a record belongs into; NULL: it is stored, or cannot be. */
-static struct range *range_of(struct tsdb *db, const struct labels *ls,
-			      const struct segment_entry *e)
+static struct head *head_of(struct tsdb *db, const struct labels *ls,
+			    const struct segment_entry *e)
 {
-	struct range *r = find_range(db, window_start(e->ms), e->lsn);
+	struct head *r = find_head(db, window_start(e->ms), e->lsn);
 	struct err err;
 
 	if (r || is_accounted_for(db, ls, e))
 		return r;
 	/* Beside a running server: the range may have come after our look. */
 	if (db->o.read_only)
-		return range_in_memory(db, window_start(e->ms));
+		return head_in_memory(db, window_start(e->ms));
 	if (make_recovery_range(db, e, &r, &err)) {
 		metric_add(db->env.corruptions, 1);
 		log_event(db->o.log, LOG_ERROR,
@@ -95,18 +95,18 @@ static struct range *range_of(struct tsdb *db, const struct labels *ls,
 }
 
 /* False: the range has it. */
-static bool replay_into(struct tsdb *db, struct range *r, struct labels *labels,
+static bool replay_into(struct tsdb *db, struct head *r, struct labels *labels,
 			const struct segment_entry *e)
 {
-	uint32_t series = range_find(r, labels);
-	struct pending p = db_pending(e);
+	uint32_t series = head_find(r, labels);
+	struct unflushed p = db_unflushed(e);
 	struct part_hit hit = { 0 };
 
 	if (series != SERIES_NONE &&
-	    (range_is_done_with(r, series, e->ms, e->lsn) ||
-	     !range_lookup(r, series, e->ms, NULL, &hit, NULL)))
+	    (head_is_done_with(r, series, e->ms, e->lsn) ||
+	     !head_lookup(r, series, e->ms, NULL, &hit, NULL)))
 		return false;
-	range_insert(r, labels, &p, clock_ms(db->o.clock));
+	head_insert(r, labels, &p, clock_ms(db->o.clock));
 	return true;
 }
 
@@ -114,13 +114,13 @@ static void replay_entry(void *ctx, const struct segment_entry *e)
 {
 	struct tsdb *db = ctx;
 	struct labels *labels = NULL;
-	struct range *r;
+	struct head *r;
 
 	if (e->ms < 0 || labels_decode(e->labels, &labels, NULL)) {
 		metric_add(db->env.corruptions, 1);
 		return;
 	}
-	r = range_of(db, labels, e);
+	r = head_of(db, labels, e);
 	/* A range of recovered records takes those alone. */
 	if (r && r->recovery && is_accounted_for(db, labels, e))
 		r = NULL;
@@ -134,8 +134,8 @@ static uint64_t highest_segment(const struct tsdb *db)
 {
 	uint64_t highest = 0;
 
-	for (size_t i = 0; i < db->range_count; i++) {
-		uint64_t n = range_highest_lsn(db->ranges[i]) >> 32;
+	for (size_t i = 0; i < db->head_count; i++) {
+		uint64_t n = head_highest_lsn(db->heads[i]) >> 32;
 
 		highest = n > highest ? n : highest;
 	}
@@ -153,9 +153,9 @@ static uint64_t highest_segment(const struct tsdb *db)
  */
 static void close_generations(struct tsdb *db)
 {
-	for (size_t i = 1; i < db->range_count; i++) {
-		if (db->ranges[i - 1]->start == db->ranges[i]->start)
-			db->ranges[i - 1]->closed = true;
+	for (size_t i = 1; i < db->head_count; i++) {
+		if (db->heads[i - 1]->start == db->heads[i]->start)
+			db->heads[i - 1]->closed = true;
 	}
 }
 
@@ -279,7 +279,7 @@ int db_load(struct tsdb *db, struct err *err)
 	if (!rc && !db->o.read_only)
 		rc = fs_sync_dir(db->o.fs, db->path, err);
 	if (!rc)
-		rc = load_ranges(db, err);
+		rc = load_heads(db, err);
 	if (!rc)
 		rc = load_blocks(db, err);
 	if (!rc)

@@ -89,9 +89,9 @@ static int link_block(struct snapshot *s, const struct block *b,
 }
 
 /* What a range holds now becomes a block of the snapshot. */
-static int copy_range(struct snapshot *s, struct range *r, struct err *err)
+static int copy_head(struct snapshot *s, struct head *r, struct err *err)
 {
-	struct part part = { .range = r };
+	struct part part = { .head = r };
 	struct rewrite_loss loss = { 0 };
 	struct compaction c = { .env = &s->env,
 				.parts = &part,
@@ -104,7 +104,7 @@ static int copy_range(struct snapshot *s, struct range *r, struct err *err)
 	struct block *b = NULL;
 	int rc;
 
-	rc = db_flush_range(s->db, r, err);
+	rc = db_flush_head(s->db, r, err);
 	if (!rc)
 		rc = compactor_run(&c, &b, err);
 	block_unref(b);
@@ -121,7 +121,7 @@ static int snapshot_fill(struct snapshot *s, bool ranges, struct err *err)
 		if (v[i].block)
 			rc = link_block(s, v[i].block, err);
 		else if (ranges)
-			rc = copy_range(s, v[i].range, err);
+			rc = copy_head(s, v[i].head, err);
 	}
 	db_parts_free(v, count);
 	return rc;

@@ -36,12 +36,12 @@ void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 	out->pending = (uint64_t)atomic_load(&db->env.pending);
 	out->head_series = (uint64_t)atomic_load(&db->env.series);
 	pthread_mutex_lock(&db->view_mu);
-	out->ranges = db->range_count;
-	for (size_t i = 0; i < db->range_count; i++) {
-		struct part p = { .range = db->ranges[i] };
+	out->heads = db->head_count;
+	for (size_t i = 0; i < db->head_count; i++) {
+		struct part p = { .head = db->heads[i] };
 
-		out->values_bytes += stats_file_size_of(p.range->values);
-		out->groups_bytes += stats_file_size_of(p.range->groups);
+		out->values_bytes += stats_file_size_of(p.head->values);
+		out->groups_bytes += stats_file_size_of(p.head->groups);
 		stats_extend_span(out, p);
 	}
 	out->blocks = db->block_count;

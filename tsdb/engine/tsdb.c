@@ -113,11 +113,11 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 	state_init(&db->state, o->fs, db->path);
 	db->unplaced = UINT64_MAX;
 	init_locks(db);
-	db->env = (struct range_env){ .fs = o->fs,
-				      .dir = mem_printf("%s/ranges", o->path),
-				      .read_only = o->read_only,
-				      .interner = db->interner,
-				      .log = o->log };
+	db->env = (struct head_env){ .fs = o->fs,
+				     .dir = mem_printf("%s/ranges", o->path),
+				     .read_only = o->read_only,
+				     .interner = db->interner,
+				     .log = o->log };
 	register_metrics(db);
 	db->benv = (struct block_env){ .fs = o->fs,
 				       .dir = db->path,
@@ -168,11 +168,11 @@ void tsdb_close(struct tsdb *db)
 		retire_wal(db);
 	flusher_free(db->flusher);
 	wal_close(db->wal);
-	for (size_t i = 0; i < db->range_count; i++)
-		range_unref(db->ranges[i]);
+	for (size_t i = 0; i < db->head_count; i++)
+		head_unref(db->heads[i]);
 	for (size_t i = 0; i < db->block_count; i++)
 		block_unref(db->blocks[i]);
-	mem_free(db->ranges);
+	mem_free(db->heads);
 	mem_free(db->blocks);
 	trash_fini(&db->trash);
 	ballast_fini(&db->ballast);

@@ -20,7 +20,7 @@ struct line {
 	uint32_t series; /* RANGE_LABELS, RANGE_HEAD */
 	struct buf head;
 	uint64_t flushed;   /* RANGE_HEAD: LSN, on the last of a series */
-	struct group group; /* RANGE_HEAD: place filled in at the commit */
+	struct chunk group; /* RANGE_HEAD: place filled in at the commit */
 };
 
 struct flusher {
@@ -29,13 +29,13 @@ struct flusher {
 	struct metric *damaged;
 	struct metric *flushed;
 	struct body_decoder decoder;
-	struct buf record;         /* of the WAL, as read */
-	struct buf next;           /* the profile in it */
-	int64_t totals[TYPES_MAX]; /* of it */
-	struct builder *group;     /* being filled */
+	struct buf record;          /* of the WAL, as read */
+	struct buf next;            /* the profile in it */
+	int64_t totals[TYPES_MAX];  /* of it */
+	struct chunk_writer *group; /* being filled */
 
 	/* The batch: what one pair of syncs will make durable. */
-	struct range *range;
+	struct head *head;
 	struct buf values;
 	struct line *lines;
 	size_t line_count;
@@ -59,14 +59,14 @@ struct flusher *flusher_new(struct wal *wal, const struct log *log,
 	return f;
 }
 
-static void batch_begin(struct flusher *f, struct range *r)
+static void batch_begin(struct flusher *f, struct head *r)
 {
 	buf_fini(&f->values);
 	for (size_t i = 0; i < f->line_count; i++)
 		buf_fini(&f->lines[i].head);
 	f->line_count = 0;
 	f->line_bytes = 0;
-	f->range = r;
+	f->head = r;
 	f->first_series = r ? r->next_series : 0;
 	f->first_typeset = r ? r->next_typeset : 0;
 }
@@ -89,7 +89,7 @@ static struct line *line_add(struct flusher *f, uint8_t kind, uint32_t series)
 	return &f->lines[f->line_count++];
 }
 
-static struct series *series_at(struct range *r, uint32_t series)
+static struct series *series_at(struct head *r, uint32_t series)
 {
 	struct series *s;
 
@@ -103,13 +103,13 @@ static struct series *series_at(struct range *r, uint32_t series)
 static uint32_t log_number(struct flusher *f, uint32_t series)
 {
 	/* log_number is this thread's alone once the range is open. */
-	struct series *s = series_at(f->range, series);
+	struct series *s = series_at(f->head, series);
 	struct line *line;
 
 	if (s->log_number != SERIES_UNWRITTEN)
 		return s->log_number;
-	s->log_number = f->range->next_series++;
-	line = line_add(f, RANGE_LABELS, series);
+	s->log_number = f->head->next_series++;
+	line = line_add(f, HEAD_LABELS, series);
 	enc_uvarint(&line->head, s->log_number);
 	enc_str(&line->head, str_from(labels_bytes(s->labels)));
 	f->line_bytes += line->head.len;
@@ -119,14 +119,14 @@ static uint32_t log_number(struct flusher *f, uint32_t series)
 static uint32_t typeset_number(struct flusher *f)
 {
 	struct bytes typeset = buf_bytes(&f->group->typeset);
-	uint32_t number = range_typeset_number(f->range, typeset);
+	uint32_t number = head_typeset_number(f->head, typeset);
 	struct line *line;
 
 	if (number != UINT32_MAX)
 		return number;
-	number = f->range->next_typeset++;
-	range_set_typeset(f->range, number, typeset);
-	line = line_add(f, RANGE_TYPES, 0);
+	number = f->head->next_typeset++;
+	head_set_typeset(f->head, number, typeset);
+	line = line_add(f, HEAD_TYPES, 0);
 	enc_uvarint(&line->head, number);
 	enc_str(&line->head, str_from(typeset));
 	return number;
@@ -139,28 +139,28 @@ static uint32_t typeset_number(struct flusher *f)
 static int group_close(struct flusher *f, uint32_t series, uint32_t index,
 		       uint64_t flushed, struct err *err)
 {
-	struct head *h = &f->group->head;
+	struct chunk_meta *h = &f->group->meta;
 	uint32_t number;
 	struct line *line;
 	int rc;
 
-	h->place.offset = f->range->values_end + f->values.len;
-	rc = builder_store(f->group, &f->values, err);
+	h->place.offset = f->head->values_end + f->values.len;
+	rc = chunk_writer_store(f->group, &f->values, err);
 	if (rc)
 		return rc;
 	h->typeset = typeset_number(f);
 	number = log_number(f, series);
-	line = line_add(f, RANGE_HEAD, series);
+	line = line_add(f, HEAD_CHUNK, series);
 	enc_uvarint(&line->head, number);
 	enc_uvarint(&line->head, index);
 	enc_be64(&line->head, flushed);
-	head_encode(h, &line->head);
+	chunk_meta_encode(h, &line->head);
 	line->flushed = flushed;
 	line->group.first = h->profiles[0].ms;
 	line->group.last = h->profiles[h->count - 1].ms;
 	f->line_bytes += line->head.len;
 	metric_add(f->flushed, h->count);
-	builder_reset(f->group);
+	chunk_writer_reset(f->group);
 	return 0;
 }
 
@@ -171,18 +171,19 @@ static void group_add(struct flusher *f, const struct segment_profile *p)
 
 	for (size_t t = 0; t < p->total_count; t++)
 		f->totals[t] = dec_svarint(&totals);
-	builder_add(f->group,
-		    &(struct head_profile){ .ms = p->entry.ms,
-					    .duration_ns = p->duration_ns,
-					    .period = p->period,
-					    .sample_count = p->sample_count,
-					    .hash = p->entry.hash,
-					    .raw_len = p->entry.raw_len },
-		    p->entry.typeset, f->totals, &f->next);
+	chunk_writer_add(
+		f->group,
+		&(struct chunk_profile){ .ms = p->entry.ms,
+					 .duration_ns = p->duration_ns,
+					 .period = p->period,
+					 .sample_count = p->sample_count,
+					 .hash = p->entry.hash,
+					 .raw_len = p->entry.raw_len },
+		p->entry.typeset, f->totals, &f->next);
 }
 
 /* Read a pending profile into f->next, verified. */
-static int flush_load(struct flusher *f, const struct pending *p,
+static int flush_load(struct flusher *f, const struct unflushed *p,
 		      struct segment_profile *out, struct err *err)
 {
 	struct wal_segment *s = wal_segment(f->wal, p->lsn);
@@ -198,11 +199,11 @@ static int flush_load(struct flusher *f, const struct pending *p,
 }
 
 static void report_damage(struct flusher *f, uint32_t series,
-			  const struct pending *p, const struct err *err)
+			  const struct unflushed *p, const struct err *err)
 {
 	struct buf labels = { 0 };
 
-	labels_text(series_at(f->range, series)->labels, &labels);
+	labels_text(series_at(f->head, series)->labels, &labels);
 	metric_add(f->damaged, 1);
 	log_event(f->log, LOG_ERROR, "a damaged profile is dropped",
 		  LOG_FIELDS(log_text("labels", buf_cstr(&labels)),
@@ -216,12 +217,12 @@ static void batch_encode(struct flusher *f, struct buf *out)
 	for (size_t i = 0; i < f->line_count; i++) {
 		struct line *line = &f->lines[i];
 		struct record rec = {
-			.position = f->range->groups_end + out->len,
+			.position = f->head->groups_end + out->len,
 			.kind = line->kind,
 			.head = buf_bytes(&line->head),
 		};
 
-		record_encode(&rec, f->range->salt, out);
+		record_encode(&rec, f->head->salt, out);
 		line->group.at = rec.position;
 		line->group.len = (uint32_t)record_padded(rec.head.len, 0);
 	}
@@ -230,7 +231,7 @@ static void batch_encode(struct flusher *f, struct buf *out)
 /* Memory learns of the groups, and forgets what was pending. */
 static void batch_apply(struct flusher *f)
 {
-	struct range *r = f->range;
+	struct head *r = f->head;
 
 	pthread_mutex_lock(&r->mu);
 	for (size_t i = 0; i < f->line_count; i++) {
@@ -238,15 +239,15 @@ static void batch_apply(struct flusher *f)
 		struct series *s;
 		uint32_t before;
 
-		if (line->kind != RANGE_HEAD)
+		if (line->kind != HEAD_CHUNK)
 			continue;
 		s = r->series[line->series];
 		before = s->pending_count;
 		series_add_group(s, &line->group);
 		if (line->flushed)
 			series_flushed(s, line->flushed);
-		range_pending_locked(r, (int64_t)s->pending_count -
-						(int64_t)before);
+		head_pending_locked(r, (int64_t)s->pending_count -
+					       (int64_t)before);
 	}
 	pthread_mutex_unlock(&r->mu);
 }
@@ -254,25 +255,25 @@ static void batch_apply(struct flusher *f)
 /* As if the batch had never been. */
 static void batch_undo(struct flusher *f)
 {
-	struct range *r = f->range;
+	struct head *r = f->head;
 
 	for (size_t i = 0; i < f->line_count; i++) {
-		if (f->lines[i].kind == RANGE_LABELS)
+		if (f->lines[i].kind == HEAD_LABELS)
 			series_at(r, f->lines[i].series)->log_number =
 				SERIES_UNWRITTEN;
 	}
 	r->next_series = f->first_series;
 	r->next_typeset = f->first_typeset;
-	range_drop_typesets(r, f->first_typeset);
+	head_drop_typesets(r, f->first_typeset);
 	/* Records behind the end would look whole to the next start. */
 	if (file_truncate(r->groups, r->groups_end, NULL))
 		r->broken = true;
-	builder_reset(f->group);
+	chunk_writer_reset(f->group);
 }
 
 static int batch_write(struct flusher *f, struct buf *log, struct err *err)
 {
-	struct range *r = f->range;
+	struct head *r = f->head;
 	int rc;
 
 	batch_encode(f, log);
@@ -288,7 +289,7 @@ static int batch_write(struct flusher *f, struct buf *log, struct err *err)
 
 static int batch_commit(struct flusher *f, struct err *err)
 {
-	struct range *r = f->range;
+	struct head *r = f->head;
 	struct buf log = { 0 };
 	int rc = 0;
 
@@ -308,12 +309,12 @@ static int batch_commit(struct flusher *f, struct err *err)
 }
 
 /* What is pending in a series below upto, and up to which LSN that is. */
-static struct pending *pending_copy(struct range *r, uint32_t series,
-				    uint64_t upto, size_t *count,
-				    uint64_t *newest)
+static struct unflushed *pending_copy(struct head *r, uint32_t series,
+				      uint64_t upto, size_t *count,
+				      uint64_t *newest)
 {
 	const struct series *s;
-	struct pending *v;
+	struct unflushed *v;
 
 	*count = 0;
 	*newest = 0;
@@ -332,7 +333,7 @@ static struct pending *pending_copy(struct range *r, uint32_t series,
 }
 
 /* Damaged profiles alone: there is no head to carry their LSN. */
-static void forget_pending(struct range *r, uint32_t series, uint64_t newest)
+static void forget_pending(struct head *r, uint32_t series, uint64_t newest)
 {
 	struct series *s;
 	uint32_t before;
@@ -341,12 +342,12 @@ static void forget_pending(struct range *r, uint32_t series, uint64_t newest)
 	s = r->series[series];
 	before = s->pending_count;
 	series_flushed(s, newest);
-	range_pending_locked(r, (int64_t)s->pending_count - (int64_t)before);
+	head_pending_locked(r, (int64_t)s->pending_count - (int64_t)before);
 	pthread_mutex_unlock(&r->mu);
 }
 
 static int flush_profiles(struct flusher *f, uint32_t series,
-			  const struct pending *v, size_t count,
+			  const struct unflushed *v, size_t count,
 			  uint64_t newest, struct err *err)
 {
 	int64_t last = INT64_MIN; /* the last one that was whole */
@@ -372,17 +373,17 @@ static int flush_profiles(struct flusher *f, uint32_t series,
 		last = p.entry.ms;
 		if (!rc && f->values.len >= BATCH_VALUES)
 			rc = batch_commit(f, err); /* the rest comes behind */
-		if (!rc &&
-		    builder_is_full(f->group, p.entry.raw_len, p.entry.typeset))
+		if (!rc && chunk_writer_is_full(f->group, p.entry.raw_len,
+						p.entry.typeset))
 			rc = group_close(f, series, index++, 0, err);
 		if (!rc)
 			group_add(f, &p);
 	}
 	if (rc)
 		return rc;
-	if (f->group->head.count)
+	if (f->group->meta.count)
 		return group_close(f, series, index, newest, err);
-	forget_pending(f->range, series, newest);
+	forget_pending(f->head, series, newest);
 	return 0;
 }
 
@@ -391,8 +392,8 @@ static int flush_series(struct flusher *f, uint32_t series, uint64_t upto,
 {
 	size_t count;
 	uint64_t newest;
-	struct pending *v =
-		pending_copy(f->range, series, upto, &count, &newest);
+	struct unflushed *v =
+		pending_copy(f->head, series, upto, &count, &newest);
 	int rc = count ? flush_profiles(f, series, v, count, newest, err) : 0;
 
 	mem_free(v);
@@ -403,7 +404,7 @@ static int flush_series(struct flusher *f, uint32_t series, uint64_t upto,
 }
 
 /* The first series from *from on with a pending profile below lsn. */
-static bool flush_next_series(struct range *r, uint64_t lsn, uint32_t *from)
+static bool flush_next_series(struct head *r, uint64_t lsn, uint32_t *from)
 {
 	bool found = false;
 
@@ -416,7 +417,7 @@ static bool flush_next_series(struct range *r, uint64_t lsn, uint32_t *from)
 	return found;
 }
 
-int flush_range(struct flusher *f, struct range *r, uint64_t lsn, uint64_t upto,
+int flush_range(struct flusher *f, struct head *r, uint64_t lsn, uint64_t upto,
 		struct err *err)
 {
 	int rc = 0;
@@ -427,7 +428,7 @@ int flush_range(struct flusher *f, struct range *r, uint64_t lsn, uint64_t upto,
 			"%s: a failed write could not be undone; restart everprof",
 			r->path);
 	/* Its workspace is kept no longer than there is work. */
-	f->group = builder_new(NULL, LEVEL);
+	f->group = chunk_writer_new(NULL, LEVEL);
 	batch_begin(f, r);
 	for (uint32_t i = 0; !rc && flush_next_series(r, lsn, &i); i++)
 		rc = flush_series(f, i, upto, err);
@@ -436,7 +437,7 @@ int flush_range(struct flusher *f, struct range *r, uint64_t lsn, uint64_t upto,
 	if (rc)
 		batch_undo(f);
 	batch_begin(f, NULL);
-	builder_free(f->group);
+	chunk_writer_free(f->group);
 	body_decoder_fini(&f->decoder);
 	buf_fini(&f->record);
 	buf_fini(&f->next);

@@ -29,7 +29,7 @@ void flusher_free(struct flusher *f);
  * that has one below lsn. A profile that is damaged in the WAL is dropped,
  * counted and named.
  */
-NODISCARD int flush_range(struct flusher *f, struct range *r, uint64_t lsn,
+NODISCARD int flush_range(struct flusher *f, struct head *r, uint64_t lsn,
 			  uint64_t upto, struct err *err);
 
 #endif

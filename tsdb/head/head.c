@@ -13,9 +13,9 @@
 #include "tsdb/io/record.h"
 #include "tsdb/wal/wal.h"
 
-struct range *range_new(struct range_env *env, const char *path)
+struct head *head_new(struct head_env *env, const char *path)
 {
-	struct range *r = mem_new(struct range);
+	struct head *r = mem_new(struct head);
 
 	atomic_init(&r->refs, 1);
 	r->env = env;
@@ -24,13 +24,13 @@ struct range *range_new(struct range_env *env, const char *path)
 	return r;
 }
 
-struct range *range_ref(struct range *r)
+struct head *head_ref(struct head *r)
 {
 	atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
 	return r;
 }
 
-void range_unref(struct range *r)
+void head_unref(struct head *r)
 {
 	if (!r || atomic_fetch_sub(&r->refs, 1) != 1)
 		return;
@@ -57,11 +57,11 @@ void range_unref(struct range *r)
 /* Making one. */
 
 /* The file header, and the record about itself of a log. */
-static void front_encode(const struct range *r, struct file_header *h,
+static void front_encode(const struct head *r, struct file_header *h,
 			 struct buf *out)
 {
 	struct buf self = { 0 };
-	struct record rec = { .position = FILE_HEADER, .kind = RANGE_SELF };
+	struct record rec = { .position = FILE_HEADER, .kind = HEAD_SELF };
 
 	file_header_encode(h, out);
 	if (h->magic != MAGIC_GROUPS)
@@ -75,7 +75,7 @@ static void front_encode(const struct range *r, struct file_header *h,
 }
 
 /* Make a file; *h gets its salt, *end its length. */
-static int make_file(const struct range *r, const char *name,
+static int make_file(const struct head *r, const char *name,
 		     struct file_header *h, struct file **out, uint64_t *end,
 		     struct err *err)
 {
@@ -96,7 +96,7 @@ static int make_file(const struct range *r, const char *name,
 	return rc;
 }
 
-static int make_files(struct range *r, struct err *err)
+static int make_files(struct head *r, struct err *err)
 {
 	struct file_header values = { .magic = MAGIC_VALUES,
 				      .number = (uint64_t)r->start };
@@ -105,7 +105,7 @@ static int make_files(struct range *r, struct err *err)
 	int rc = fs_mkdir(r->env->fs, r->path, err);
 
 	/* Left by an earlier try that could not be undone. */
-	if (rc == ERR_EXISTS && range_is_stillborn(r) &&
+	if (rc == ERR_EXISTS && head_is_stillborn(r) &&
 	    !fs_remove_dir(r->env->fs, r->path, err))
 		rc = fs_mkdir(r->env->fs, r->path, err);
 	if (!rc)
@@ -122,13 +122,13 @@ static int make_files(struct range *r, struct err *err)
 	return rc;
 }
 
-int range_create(struct range_env *env, int64_t start, uint64_t lsn,
-		 int64_t now_ms, struct range **out, struct err *err)
+int head_create(struct head_env *env, int64_t start, uint64_t lsn,
+		int64_t now_ms, struct head **out, struct err *err)
 {
 	CLEANUP(mem_freep)
 	char *path =
 		mem_printf("%s/%" PRId64 ".%016" PRIx64, env->dir, start, lsn);
-	struct range *r = range_new(env, path);
+	struct head *r = head_new(env, path);
 	int rc;
 
 	r->start = start;
@@ -137,14 +137,14 @@ int range_create(struct range_env *env, int64_t start, uint64_t lsn,
 	r->touched_ms = now_ms;
 	rc = make_files(r, err);
 	if (rc == ERR_EXISTS) {
-		range_unref(r);
+		head_unref(r);
 		return rc;
 	}
 	if (rc) {
 		if (fs_remove_dir(env->fs, path, NULL)) {
 			/* The next start removes what never began. */
 		}
-		range_unref(r);
+		head_unref(r);
 		return rc;
 	}
 	*out = r;
@@ -155,18 +155,18 @@ int range_create(struct range_env *env, int64_t start, uint64_t lsn,
 
 static bool head_same_labels(const void *ctx, uint32_t number, const void *key)
 {
-	const struct range *r = ctx;
+	const struct head *r = ctx;
 
 	return bytes_eq(labels_bytes(r->series[number]->labels),
 			labels_bytes(key));
 }
 
-static uint32_t head_find_locked(const struct range *r, const struct labels *ls)
+static uint32_t head_find_locked(const struct head *r, const struct labels *ls)
 {
 	return table_find(&r->by_labels, ls->hash, head_same_labels, r, ls);
 }
 
-uint32_t range_ensure_locked(struct range *r, struct labels *ls)
+uint32_t head_ensure_locked(struct head *r, struct labels *ls)
 {
 	uint32_t n = head_find_locked(r, ls);
 	struct series *s;
@@ -186,7 +186,7 @@ uint32_t range_ensure_locked(struct range *r, struct labels *ls)
 	return n;
 }
 
-uint32_t range_find(struct range *r, const struct labels *ls)
+uint32_t head_find(struct head *r, const struct labels *ls)
 {
 	uint32_t n;
 
@@ -196,28 +196,28 @@ uint32_t range_find(struct range *r, const struct labels *ls)
 	return n;
 }
 
-void range_insert(struct range *r, struct labels *labels,
-		  const struct pending *p, int64_t now_ms)
+void head_insert(struct head *r, struct labels *labels,
+		 const struct unflushed *p, int64_t now_ms)
 {
 	uint32_t n;
 
 	pthread_mutex_lock(&r->mu);
-	n = range_ensure_locked(r, labels); /* may move r->series */
+	n = head_ensure_locked(r, labels); /* may move r->series */
 	series_add(r->series[n], p);
-	range_pending_locked(r, 1);
+	head_pending_locked(r, 1);
 	r->touched_ms = now_ms;
 	pthread_mutex_unlock(&r->mu);
 }
 
-void range_pending_locked(struct range *r, int64_t change)
+void head_pending_locked(struct head *r, int64_t change)
 {
 	r->pending = (size_t)((int64_t)r->pending + change);
 	atomic_fetch_add_explicit(&r->env->pending, change,
 				  memory_order_relaxed);
 }
 
-bool range_is_done_with(struct range *r, uint32_t series, int64_t ms,
-			uint64_t lsn)
+bool head_is_done_with(struct head *r, uint32_t series, int64_t ms,
+		       uint64_t lsn)
 {
 	const struct series *s;
 	bool done;
@@ -229,7 +229,7 @@ bool range_is_done_with(struct range *r, uint32_t series, int64_t ms,
 	return done;
 }
 
-uint64_t range_oldest(struct range *r)
+uint64_t head_oldest(struct head *r)
 {
 	uint64_t oldest = UINT64_MAX;
 
@@ -243,7 +243,7 @@ uint64_t range_oldest(struct range *r)
 	return oldest;
 }
 
-struct bytes range_typeset(struct range *r, uint32_t number)
+struct bytes head_typeset(struct head *r, uint32_t number)
 {
 	struct bytes b = { 0 };
 
@@ -254,7 +254,7 @@ struct bytes range_typeset(struct range *r, uint32_t number)
 	return b;
 }
 
-void range_set_typeset(struct range *r, uint32_t number, struct bytes typeset)
+void head_set_typeset(struct head *r, uint32_t number, struct bytes typeset)
 {
 	pthread_mutex_lock(&r->mu);
 	while (r->typeset_count <= number) {
@@ -270,7 +270,7 @@ void range_set_typeset(struct range *r, uint32_t number, struct bytes typeset)
 	pthread_mutex_unlock(&r->mu);
 }
 
-void range_drop_typesets(struct range *r, uint32_t first)
+void head_drop_typesets(struct head *r, uint32_t first)
 {
 	pthread_mutex_lock(&r->mu);
 	while (r->typeset_count > first)
@@ -278,7 +278,7 @@ void range_drop_typesets(struct range *r, uint32_t first)
 	pthread_mutex_unlock(&r->mu);
 }
 
-uint32_t range_typeset_number(struct range *r, struct bytes typeset)
+uint32_t head_typeset_number(struct head *r, struct bytes typeset)
 {
 	uint32_t found = UINT32_MAX;
 
@@ -296,10 +296,10 @@ uint32_t range_typeset_number(struct range *r, struct bytes typeset)
 /* Reading. */
 
 /* The head in a group's record. */
-static int head_read_head(void *ctx, const struct group *g, struct buf *scratch,
+static int head_read_head(void *ctx, const struct chunk *g, struct buf *scratch,
 			  struct bytes *head, struct err *err)
 {
-	const struct range *r = ctx;
+	const struct head *r = ctx;
 	struct record rec = { 0 };
 	struct dec d;
 	int rc;
@@ -325,13 +325,13 @@ static int head_read_head(void *ctx, const struct group *g, struct buf *scratch,
 
 static struct bytes head_typeset_at(void *ctx, uint32_t number)
 {
-	return range_typeset(ctx, number);
+	return head_typeset(ctx, number);
 }
 
-static void head_damaged(void *ctx, const struct group *g,
+static void head_damaged(void *ctx, const struct chunk *g,
 			 const struct err *err)
 {
-	struct range *r = ctx;
+	struct head *r = ctx;
 
 	metric_add(r->env->corruptions, 1);
 	log_event(r->env->log, LOG_ERROR,
@@ -340,40 +340,40 @@ static void head_damaged(void *ctx, const struct group *g,
 			     log_int("offset", (int64_t)g->at), log_err(err)));
 }
 
-struct group_source range_source(struct range *r)
+struct chunk_source head_source(struct head *r)
 {
-	return (struct group_source){ .ctx = r,
-				      .head = head_read_head,
+	return (struct chunk_source){ .ctx = r,
+				      .meta = head_read_head,
 				      .typeset = head_typeset_at,
 				      .damaged = head_damaged };
 }
 
 static void groups_copy_locked(const struct series *s, int64_t from, int64_t to,
-			       struct groups *out)
+			       struct chunks *out)
 {
 	for (uint32_t i = 0; i < s->group_count; i++) {
 		if (s->groups[i].first <= to && s->groups[i].last >= from)
-			groups_add(out, &s->groups[i]);
+			chunks_add(out, &s->groups[i]);
 	}
 	for (uint32_t i = 0; i < s->gap_count; i++) {
 		if (s->gaps[i].from <= to && s->gaps[i].to >= from)
-			groups_add_gap(out, &s->gaps[i]);
+			chunks_add_tombstone(out, &s->gaps[i]);
 	}
 }
 
-void range_groups(struct range *r, uint32_t series, int64_t from, int64_t to,
-		  struct groups *out)
+void head_groups(struct head *r, uint32_t series, int64_t from, int64_t to,
+		 struct chunks *out)
 {
 	pthread_mutex_lock(&r->mu);
 	groups_copy_locked(r->series[series], from, to, out);
 	pthread_mutex_unlock(&r->mu);
 }
 
-int range_times(struct range *r, uint32_t series, int64_t from, int64_t to,
-		struct times *out, struct err *err)
+int head_times(struct head *r, uint32_t series, int64_t from, int64_t to,
+	       struct times *out, struct err *err)
 {
-	struct group_source source = range_source(r);
-	struct groups groups = { 0 };
+	struct chunk_source source = head_source(r);
+	struct chunks groups = { 0 };
 	const struct series *s;
 	int rc;
 
@@ -385,17 +385,17 @@ int range_times(struct range *r, uint32_t series, int64_t from, int64_t to,
 	}
 	groups_copy_locked(s, from, to, &groups);
 	pthread_mutex_unlock(&r->mu);
-	rc = groups_times(&source, &groups, from, to, out, err);
-	groups_fini(&groups);
+	rc = chunks_times(&source, &groups, from, to, out, err);
+	chunks_fini(&groups);
 	return rc;
 }
 
-int range_lookup(struct range *r, uint32_t series, int64_t ms, struct wal *wal,
-		 struct part_hit *out, struct err *err)
+int head_lookup(struct head *r, uint32_t series, int64_t ms, struct wal *wal,
+		struct part_hit *out, struct err *err)
 {
-	struct group_source source = range_source(r);
-	struct groups groups = { 0 };
-	const struct pending *p;
+	struct chunk_source source = head_source(r);
+	struct chunks groups = { 0 };
+	const struct unflushed *p;
 	int rc = 0;
 
 	*out = (struct part_hit){ 0 };
@@ -410,12 +410,12 @@ int range_lookup(struct range *r, uint32_t series, int64_t ms, struct wal *wal,
 	}
 	pthread_mutex_unlock(&r->mu);
 	if (!out->pending)
-		rc = groups_find(&source, &groups, ms, &out->group, err);
-	groups_fini(&groups);
+		rc = chunks_find(&source, &groups, ms, &out->group, err);
+	chunks_fini(&groups);
 	return rc;
 }
 
-uint64_t range_highest_lsn(struct range *r)
+uint64_t head_highest_lsn(struct head *r)
 {
 	uint64_t highest = r->lsn;
 

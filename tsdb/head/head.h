@@ -25,17 +25,17 @@
 
 /* Kinds of records in the log. */
 enum {
-	RANGE_SELF = 1,
-	RANGE_LABELS = 2,
-	RANGE_TYPES = 3,
-	RANGE_HEAD = 4,
-	RANGE_GAPS = 5, /* in the file of tombstones */
+	HEAD_SELF = 1,
+	HEAD_LABELS = 2,
+	HEAD_TYPES = 3,
+	HEAD_CHUNK = 4,
+	HEAD_TOMBSTONES = 5, /* in the file of tombstones */
 };
 
-#define RANGE_DELETE_SUFFIX ".deleting"
+#define HEAD_DELETE_SUFFIX ".deleting"
 
 /* What all ranges of a database share; outlives them. */
-struct range_env {
+struct head_env {
 	struct fs *fs;
 	char *dir; /* …/ranges */
 	bool read_only;
@@ -47,9 +47,9 @@ struct range_env {
 	_Atomic int64_t pending; /* profiles of theirs only in the WAL */
 };
 
-struct range {
+struct head {
 	_Atomic uint32_t refs;
-	struct range_env *env;
+	struct head_env *env;
 	int64_t start;
 	uint64_t lsn; /* at its opening */
 	struct ulid ulid;
@@ -85,48 +85,48 @@ struct range {
  * Make an empty range, durable with its directory. ERR_EXISTS: there is one of
  * that name, with profiles.
  */
-NODISCARD int range_create(struct range_env *env, int64_t start, uint64_t lsn,
-			   int64_t now_ms, struct range **out, struct err *err);
+NODISCARD int head_create(struct head_env *env, int64_t start, uint64_t lsn,
+			  int64_t now_ms, struct head **out, struct err *err);
 
-/* A range without files, for range_load(). */
-struct range *range_new(struct range_env *env, const char *path);
+/* A range without files, for head_load(). */
+struct head *head_new(struct head_env *env, const char *path);
 
-struct range *range_ref(struct range *r);
-void range_unref(struct range *r);
+struct head *head_ref(struct head *r);
+void head_unref(struct head *r);
 
 /* The highest LSN that the range has heard of. */
-uint64_t range_highest_lsn(struct range *r);
+uint64_t head_highest_lsn(struct head *r);
 
 /* The number of a series in the index, SERIES_NONE without one. */
 #define SERIES_NONE UINT32_MAX
-uint32_t range_find(struct range *r, const struct labels *ls);
+uint32_t head_find(struct head *r, const struct labels *ls);
 
 /* The same, made if need be; with the lock held. */
-uint32_t range_ensure_locked(struct range *r, struct labels *ls);
+uint32_t head_ensure_locked(struct head *r, struct labels *ls);
 
 /*
  * Add a profile that is in the WAL. labels may be any equal set: the range
  * keeps the interned one.
  */
-void range_insert(struct range *r, struct labels *labels,
-		  const struct pending *p, int64_t now_ms);
+void head_insert(struct head *r, struct labels *labels,
+		 const struct unflushed *p, int64_t now_ms);
 
 /* Count profiles that came to be, or are no more, only in the WAL. */
-void range_pending_locked(struct range *r, int64_t change);
+void head_pending_locked(struct head *r, int64_t change);
 
 /* Whether the profile at ms with that LSN was flushed, or deleted. */
-bool range_is_done_with(struct range *r, uint32_t series, int64_t ms,
-			uint64_t lsn);
+bool head_is_done_with(struct head *r, uint32_t series, int64_t ms,
+		       uint64_t lsn);
 
 /* The lowest LSN of what is only in the WAL; UINT64_MAX without any. */
-uint64_t range_oldest(struct range *r);
+uint64_t head_oldest(struct head *r);
 
 /* Where a profile is, in a range or in a block. */
 struct part_hit {
 	bool pending;
-	struct pending wal;          /* when pending */
+	struct unflushed wal;        /* when pending */
 	struct wal_segment *segment; /* when pending and wal was given */
-	struct group_hit group;      /* else */
+	struct chunk_hit group;      /* else */
 };
 
 struct wal;
@@ -136,31 +136,31 @@ struct wal;
  * is referenced too (the caller gives it back): taken under the range's lock,
  * it cannot have gone yet. ERR_NOTFOUND, ERR_CORRUPT.
  */
-NODISCARD int range_lookup(struct range *r, uint32_t series, int64_t ms,
-			   struct wal *wal, struct part_hit *out,
-			   struct err *err);
+NODISCARD int head_lookup(struct head *r, uint32_t series, int64_t ms,
+			  struct wal *wal, struct part_hit *out,
+			  struct err *err);
 
 /* Add the times in [from, to], in any order. */
-NODISCARD int range_times(struct range *r, uint32_t series, int64_t from,
-			  int64_t to, struct times *out, struct err *err);
+NODISCARD int head_times(struct head *r, uint32_t series, int64_t from,
+			 int64_t to, struct times *out, struct err *err);
 
 /* The groups that touch [from, to], and what hides parts of them. */
-void range_groups(struct range *r, uint32_t series, int64_t from, int64_t to,
-		  struct groups *out);
+void head_groups(struct head *r, uint32_t series, int64_t from, int64_t to,
+		 struct chunks *out);
 
 /* How the heads of its groups are read. */
-struct group_source range_source(struct range *r);
+struct chunk_source head_source(struct head *r);
 
 /* A type set's encoding, borrowed from the range; empty when not known. */
-struct bytes range_typeset(struct range *r, uint32_t number);
+struct bytes head_typeset(struct head *r, uint32_t number);
 
 /* A copy of a type set under this number, for readers from now on. */
-void range_set_typeset(struct range *r, uint32_t number, struct bytes typeset);
+void head_set_typeset(struct head *r, uint32_t number, struct bytes typeset);
 
 /* Forget the type sets from number first on: none of them was written. */
-void range_drop_typesets(struct range *r, uint32_t first);
+void head_drop_typesets(struct head *r, uint32_t first);
 
 /* The number of an equal type set; UINT32_MAX without one. */
-uint32_t range_typeset_number(struct range *r, struct bytes typeset);
+uint32_t head_typeset_number(struct head *r, struct bytes typeset);
 
 #endif

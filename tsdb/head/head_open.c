@@ -20,7 +20,7 @@
 
 /* State of reading one log. */
 struct load {
-	struct range *r;
+	struct head *r;
 	bool named; /* the first record was there */
 	/* By number in the log. */
 	struct load_series {
@@ -37,7 +37,7 @@ static void head_report_damage(void *ctx, uint64_t offset, uint64_t len,
 			       bool torn)
 {
 	struct load *l = ctx;
-	const struct range_env *env = l->r->env;
+	const struct head_env *env = l->r->env;
 
 	metric_add(torn ? env->torn : env->corruptions, 1);
 	log_event(
@@ -82,7 +82,7 @@ static bool load_labels(struct load *l, struct dec *d)
 {
 	uint64_t number = dec_uvarint(d);
 	struct str encoded = dec_str(d);
-	struct range *r = l->r;
+	struct head *r = l->r;
 	struct labels *ls = NULL;
 
 	if (d->bad || !head_is_plausible(number, l->count) ||
@@ -90,7 +90,7 @@ static bool load_labels(struct load *l, struct dec *d)
 		return false;
 	pthread_mutex_lock(&r->mu);
 	head_find_numbered(l, (uint32_t)number)->series =
-		range_ensure_locked(r, ls);
+		head_ensure_locked(r, ls);
 	r->series[l->v[number].series]->log_number = (uint32_t)number;
 	pthread_mutex_unlock(&r->mu);
 	labels_unref(ls);
@@ -105,7 +105,7 @@ static bool load_types(struct load *l, struct dec *d)
 	if (d->bad || !head_is_plausible(number, l->r->typeset_count) ||
 	    encoded.len > TYPESET_BYTES_MAX)
 		return false;
-	range_set_typeset(l->r, (uint32_t)number, bytes_of(encoded));
+	head_set_typeset(l->r, (uint32_t)number, bytes_of(encoded));
 	return true;
 }
 
@@ -123,7 +123,7 @@ static bool head_load_head(struct load *l, const struct record *rec,
 	uint64_t index = dec_uvarint(d);
 	uint64_t flushed = dec_be64(d);
 	struct bytes bytes = dec_bytes(d, dec_left(d));
-	struct head h = { 0 };
+	struct chunk_meta h = { 0 };
 	struct load_series *s;
 	uint32_t typeset;
 	uint64_t end;
@@ -134,17 +134,17 @@ static bool head_load_head(struct load *l, const struct record *rec,
 	s->gap = index && (s->gap || index != s->next);
 	/* Behind the last head of a flush comes the first of another. */
 	s->next = flushed ? 0 : (uint32_t)index + 1;
-	if (head_typeset(bytes, &typeset, NULL))
+	if (chunk_meta_typeset(bytes, &typeset, NULL))
 		return head_lost(s);
-	h.total_count = (uint16_t)typeset_count(range_typeset(l->r, typeset));
-	if (head_decode(bytes, &h, NULL))
+	h.total_count = (uint16_t)typeset_count(head_typeset(l->r, typeset));
+	if (chunk_meta_decode(bytes, &h, NULL))
 		return head_lost(s);
 	if (s->series == SERIES_NONE)
 		return false; /* its label set is lost */
 	end = h.place.offset + h.place.len;
 	l->values_end = end > l->values_end ? end : l->values_end;
 	series_add_group(l->r->series[s->series],
-			 &(struct group){ .first = h.profiles[0].ms,
+			 &(struct chunk){ .first = h.profiles[0].ms,
 					  .last = h.profiles[h.count - 1].ms,
 					  .at = rec->position,
 					  .len = (uint32_t)rec->len });
@@ -159,16 +159,16 @@ static void load_record(struct load *l, const struct record *rec)
 	bool ok = true;
 
 	switch (rec->kind) {
-	case RANGE_SELF:
+	case HEAD_SELF:
 		ok = load_self(l, &d);
 		break;
-	case RANGE_LABELS:
+	case HEAD_LABELS:
 		ok = load_labels(l, &d);
 		break;
-	case RANGE_TYPES:
+	case HEAD_TYPES:
 		ok = load_types(l, &d);
 		break;
-	case RANGE_HEAD:
+	case HEAD_CHUNK:
 		ok = head_load_head(l, rec, &d);
 		break;
 	default: /* from a later version */
@@ -197,7 +197,7 @@ static void load_log(struct load *l, struct bytes file)
 	l->r->next_typeset = (uint32_t)l->r->typeset_count;
 }
 
-int range_load(struct range *r, struct bytes file, struct err *err)
+int head_load(struct head *r, struct bytes file, struct err *err)
 {
 	struct file_header h = { 0 };
 	struct load l = { .r = r };
@@ -214,7 +214,7 @@ int range_load(struct range *r, struct bytes file, struct err *err)
 	return 0;
 }
 
-static int head_open_file(const struct range *r, const char *name,
+static int head_open_file(const struct head *r, const char *name,
 			  struct file **out, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", r->path, name);
@@ -224,7 +224,7 @@ static int head_open_file(const struct range *r, const char *name,
 }
 
 /* Cut a file to the length that its records, or its readers, know of. */
-static int head_cut(const struct range *r, struct file *f, uint64_t end,
+static int head_cut(const struct head *r, struct file *f, uint64_t end,
 		    struct err *err)
 {
 	uint64_t size = 0;
@@ -247,7 +247,7 @@ static int head_cut(const struct range *r, struct file *f, uint64_t end,
 /* A stretch of the log that the disk does not give back. */
 static void head_report_unread(void *ctx, uint64_t offset, uint64_t len)
 {
-	struct range *r = ctx;
+	struct head *r = ctx;
 
 	r->unreadable = true;
 	metric_add(r->env->corruptions, 1);
@@ -258,7 +258,7 @@ static void head_report_unread(void *ctx, uint64_t offset, uint64_t len)
 			     log_int("bytes", (int64_t)len)));
 }
 
-static int open_all(struct range *r, struct err *err)
+static int open_all(struct head *r, struct err *err)
 {
 	struct buf log = { 0 };
 	int rc = head_open_file(r, "groups", &r->groups, err);
@@ -269,7 +269,7 @@ static int open_all(struct range *r, struct err *err)
 		rc = file_read_around(r->groups, &log, head_report_unread, r,
 				      err);
 	if (!rc)
-		rc = range_load(r, buf_bytes(&log), err);
+		rc = head_load(r, buf_bytes(&log), err);
 	/* Of its header nothing is known, then: it may be whole. */
 	if (rc == ERR_CORRUPT && r->unreadable)
 		rc = err->code = ERR_IO;
@@ -282,12 +282,12 @@ static int open_all(struct range *r, struct err *err)
 	if (!rc)
 		rc = head_cut(r, r->values, r->values_end, err);
 	if (!rc)
-		range_load_tombstones(r);
+		head_load_tombstones(r);
 	return rc;
 }
 
 /* Bytes of a file of the range; 0 when it is not there. */
-static uint64_t head_file_size_of(const struct range *r, const char *name)
+static uint64_t head_file_size_of(const struct head *r, const char *name)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", r->path, name);
 	uint64_t size = 0;
@@ -296,14 +296,14 @@ static uint64_t head_file_size_of(const struct range *r, const char *name)
 	return rc && rc != ERR_NOTFOUND ? UINT64_MAX : size;
 }
 
-bool range_is_stillborn(const struct range *r)
+bool head_is_stillborn(const struct head *r)
 {
 	return head_file_size_of(r, "values") <= FILE_HEADER &&
 	       head_file_size_of(r, "groups") <= FILE_HEADER + SELF_RECORD_MAX;
 }
 
 /* "<start>.<lsn>" */
-static bool parse_name(const char *name, struct range *r)
+static bool parse_name(const char *name, struct head *r)
 {
 	char *dot;
 	char *end;
@@ -315,20 +315,19 @@ static bool parse_name(const char *name, struct range *r)
 	return end == dot + 17 && !*end;
 }
 
-int range_open(struct range_env *env, const char *name, struct range **out,
-	       struct err *err)
+int head_open(struct head_env *env, const char *name, struct head **out,
+	      struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", env->dir, name);
-	struct range *r = range_new(env, path);
+	struct head *r = head_new(env, path);
 	int rc;
 
 	if (!parse_name(name, r)) {
-		range_unref(r);
+		head_unref(r);
 		return err_set(err, ERR_NOTFOUND, "%s is no range", path);
 	}
 	rc = open_all(r, err);
-	if ((rc == ERR_CORRUPT || rc == ERR_NOTFOUND) &&
-	    range_is_stillborn(r)) {
+	if ((rc == ERR_CORRUPT || rc == ERR_NOTFOUND) && head_is_stillborn(r)) {
 		rc = env->read_only ? 0 : fs_remove_dir(env->fs, path, err);
 		if (!rc)
 			rc = err_set(err, ERR_NOTFOUND, "%s held nothing",
@@ -339,7 +338,7 @@ int range_open(struct range_env *env, const char *name, struct range **out,
 		err_wrap(err, rc, "range %s", path);
 	}
 	if (rc)
-		range_unref(r);
+		head_unref(r);
 	else
 		*out = r;
 	return rc;

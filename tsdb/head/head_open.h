@@ -11,13 +11,13 @@
 #include "tsdb/head/head.h"
 
 /*
- * Fill an empty range from the bytes of its log: what range_open() does, for
+ * Fill an empty range from the bytes of its log: what head_open() does, for
  * tests and fuzzers. ERR_CORRUPT, ERR_UNSUPPORTED: the file's header.
  */
-NODISCARD int range_load(struct range *r, struct bytes file, struct err *err);
+NODISCARD int head_load(struct head *r, struct bytes file, struct err *err);
 
 /* Whether the making of its directory was cut short: it holds no profile. */
-bool range_is_stillborn(const struct range *r);
+bool head_is_stillborn(const struct head *r);
 
 /*
  * Read the range in the directory `name`. ERR_NOTFOUND: its making was cut
@@ -25,7 +25,7 @@ bool range_is_stillborn(const struct range *r);
  * Stretches of its log that the disk does not give back are told of, counted,
  * and make it `unreadable`.
  */
-NODISCARD int range_open(struct range_env *env, const char *name,
-			 struct range **out, struct err *err);
+NODISCARD int head_open(struct head_env *env, const char *name,
+			struct head **out, struct err *err);
 
 #endif

@@ -17,7 +17,7 @@
 
 #define BYTES_MAX (1024 * MIB)
 
-static char *file_name(const struct range *r, const char *suffix)
+static char *file_name(const struct head *r, const char *suffix)
 {
 	return mem_printf("%s/tombstones%s", r->path, suffix);
 }
@@ -34,10 +34,11 @@ static void encode_series(const struct series *s, struct buf *out)
 	}
 }
 
-static void encode_locked(const struct range *r, struct buf *out)
+static void encode_locked(const struct head *r, struct buf *out)
 {
 	struct buf body = { 0 };
-	struct record rec = { .position = FILE_HEADER, .kind = RANGE_GAPS };
+	struct record rec = { .position = FILE_HEADER,
+			      .kind = HEAD_TOMBSTONES };
 	struct file_header h = { .magic = MAGIC_TOMBSTONES,
 				 .number = (uint64_t)r->start };
 
@@ -53,7 +54,7 @@ static void encode_locked(const struct range *r, struct buf *out)
 	buf_fini(&body);
 }
 
-static int head_write_file(struct range *r, struct err *err)
+static int head_write_file(struct head *r, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = file_name(r, "");
 	CLEANUP(mem_freep) char *tmp = file_name(r, ".tmp");
@@ -75,20 +76,20 @@ static int head_write_file(struct range *r, struct err *err)
 	return rc;
 }
 
-static void add_gap_locked(struct range *r, uint32_t series,
-			   const struct gap *g)
+static void add_gap_locked(struct head *r, uint32_t series,
+			   const struct tombstone_interval *g)
 {
 	struct series *s = r->series[series];
 	uint32_t before = s->pending_count;
 
 	series_add_gap(s, g);
-	range_pending_locked(r, (int64_t)s->pending_count - (int64_t)before);
+	head_pending_locked(r, (int64_t)s->pending_count - (int64_t)before);
 }
 
-int range_delete(struct range *r, const struct postings *series, int64_t from,
-		 int64_t to, uint64_t lsn, struct err *err)
+int head_delete(struct head *r, const struct postings *series, int64_t from,
+		int64_t to, uint64_t lsn, struct err *err)
 {
-	struct gap g = {
+	struct tombstone_interval g = {
 		.from = from, .to = to, .lsn = lsn, .at = r->groups_end
 	};
 
@@ -103,7 +104,7 @@ int range_delete(struct range *r, const struct postings *series, int64_t from,
 	return head_write_file(r, err);
 }
 
-static bool load_series(struct range *r, struct dec *d)
+static bool load_series(struct head *r, struct dec *d)
 {
 	struct str encoded = dec_str(d);
 	uint64_t count = dec_count(d, dec_left(d));
@@ -113,9 +114,9 @@ static bool load_series(struct range *r, struct dec *d)
 	if (d->bad || labels_decode(bytes_of(encoded), &ls, NULL))
 		return false;
 	pthread_mutex_lock(&r->mu);
-	n = range_ensure_locked(r, ls);
+	n = head_ensure_locked(r, ls);
 	for (uint64_t i = 0; i < count && !d->bad; i++) {
-		struct gap g = { .from = dec_svarint(d) };
+		struct tombstone_interval g = { .from = dec_svarint(d) };
 
 		g.to = dec_svarint(d);
 		g.lsn = dec_uvarint(d);
@@ -131,7 +132,8 @@ static bool load_series(struct range *r, struct dec *d)
 	return !d->bad;
 }
 
-static int head_load(struct range *r, struct bytes file, struct err *err)
+static int head_load_tombstone_file(struct head *r, struct bytes file,
+				    struct err *err)
 {
 	struct file_header h = { 0 };
 	struct record rec = { 0 };
@@ -154,7 +156,7 @@ static int head_load(struct range *r, struct bytes file, struct err *err)
 	return rc;
 }
 
-void range_load_tombstones(struct range *r)
+void head_load_tombstones(struct head *r)
 {
 	CLEANUP(mem_freep) char *path = file_name(r, "");
 	CLEANUP(file_closep) struct file *f = NULL;
@@ -167,7 +169,7 @@ void range_load_tombstones(struct range *r)
 	if (!rc)
 		rc = file_read_all(f, &bytes, &err);
 	if (!rc)
-		rc = head_load(r, buf_bytes(&bytes), &err);
+		rc = head_load_tombstone_file(r, buf_bytes(&bytes), &err);
 	buf_fini(&bytes);
 	if (!rc)
 		return;

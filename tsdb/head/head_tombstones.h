@@ -14,11 +14,11 @@
  * Hide the profiles of these series in [from, to] that are there now, durably.
  * The range must not be flushed meanwhile. lsn is the last one there is.
  */
-NODISCARD int range_delete(struct range *r, const struct postings *series,
-			   int64_t from, int64_t to, uint64_t lsn,
-			   struct err *err);
+NODISCARD int head_delete(struct head *r, const struct postings *series,
+			  int64_t from, int64_t to, uint64_t lsn,
+			  struct err *err);
 
-/* Read what was deleted, when the log has been read: for range_open(). */
-void range_load_tombstones(struct range *r);
+/* Read what was deleted, when the log has been read: for head_open(). */
+void head_load_tombstones(struct head *r);
 
 #endif

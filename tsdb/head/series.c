@@ -30,7 +30,7 @@ static uint32_t lower_bound(const struct series *s, int64_t ms)
 	return low;
 }
 
-void series_add(struct series *s, const struct pending *p)
+void series_add(struct series *s, const struct unflushed *p)
 {
 	uint32_t at = lower_bound(s, p->ms);
 
@@ -45,7 +45,7 @@ void series_add(struct series *s, const struct pending *p)
 	s->pending_count++;
 }
 
-void series_add_group(struct series *s, const struct group *g)
+void series_add_group(struct series *s, const struct chunk *g)
 {
 	if (s->group_count == s->group_cap) {
 		s->group_cap += s->group_cap / 2 + 1;
@@ -55,7 +55,7 @@ void series_add_group(struct series *s, const struct group *g)
 	s->groups[s->group_count++] = *g;
 }
 
-const struct pending *series_find(const struct series *s, int64_t ms)
+const struct unflushed *series_find(const struct series *s, int64_t ms)
 {
 	uint32_t at = lower_bound(s, ms);
 
@@ -78,7 +78,7 @@ static void series_shrink(struct series *s, uint32_t kept)
 bool series_hides(const struct series *s, int64_t ms, uint64_t lsn)
 {
 	for (uint32_t i = 0; i < s->gap_count; i++) {
-		const struct gap *g = &s->gaps[i];
+		const struct tombstone_interval *g = &s->gaps[i];
 
 		if (lsn <= g->lsn && ms >= g->from && ms <= g->to)
 			return true;
@@ -86,7 +86,7 @@ bool series_hides(const struct series *s, int64_t ms, uint64_t lsn)
 	return false;
 }
 
-void series_add_gap(struct series *s, const struct gap *g)
+void series_add_gap(struct series *s, const struct tombstone_interval *g)
 {
 	uint32_t kept = 0;
 

@@ -13,7 +13,7 @@
 #include "tsdb/chunk/chunks.h"
 
 /* A profile whose bytes are in the WAL. */
-struct pending {
+struct unflushed {
 	int64_t ms;
 	uint64_t lsn;
 	uint64_t hash;
@@ -30,21 +30,21 @@ struct series {
 	uint32_t pending_cap;
 	uint32_t group_count;
 	uint32_t group_cap;
-	struct pending *pending; /* by time */
-	struct group *groups;    /* as flushed */
-	uint64_t flushed_lsn;    /* what is at or below it is in groups */
-	struct gap *gaps;        /* what was deleted */
+	struct unflushed *pending; /* by time */
+	struct chunk *groups;      /* as flushed */
+	uint64_t flushed_lsn;      /* what is at or below it is in groups */
+	struct tombstone_interval *gaps; /* what was deleted */
 	uint32_t gap_count;
 };
 
 void series_fini(struct series *s);
 
 /* Add in time order. */
-void series_add(struct series *s, const struct pending *p);
-void series_add_group(struct series *s, const struct group *g);
+void series_add(struct series *s, const struct unflushed *p);
+void series_add_group(struct series *s, const struct chunk *g);
 
 /* The profile at this time, or NULL. */
-const struct pending *series_find(const struct series *s, int64_t ms);
+const struct unflushed *series_find(const struct series *s, int64_t ms);
 
 /* Forget the pending ones up to lsn: they are in groups now. */
 void series_flushed(struct series *s, uint64_t lsn);
@@ -53,7 +53,7 @@ void series_flushed(struct series *s, uint64_t lsn);
 uint64_t series_oldest(const struct series *s);
 
 /* Hide what is in the gap: pending ones go, groups are looked through it. */
-void series_add_gap(struct series *s, const struct gap *g);
+void series_add_gap(struct series *s, const struct tombstone_interval *g);
 
 /* Whether the profile with that time and LSN was deleted. */
 bool series_hides(const struct series *s, int64_t ms, uint64_t lsn);

@@ -119,7 +119,7 @@ struct part *blocks_by_time(struct tsdb *db, size_t *count)
 		struct part p = v[i];
 		size_t at = n;
 
-		if (p.range) {
+		if (p.head) {
 			part_unref(p);
 			continue;
 		}

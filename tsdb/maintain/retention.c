@@ -9,7 +9,7 @@
 #define MINUTE_NS 60000000000LL
 #define MINUTE_NS 60000000000LL
 
-static uint64_t range_bytes(struct range *r)
+static uint64_t head_bytes(struct head *r)
 {
 	uint64_t bytes;
 
@@ -23,10 +23,10 @@ static int remove_part(struct tsdb *db, struct part p, struct err *err)
 {
 	int rc;
 
-	if (!p.range)
+	if (!p.head)
 		return db_retire(db, &p, 1, err);
-	if (!sealing_close_head(db, p.range))
-		return remove_empty(db, p.range, err);
+	if (!sealing_close_head(db, p.head))
+		return remove_empty(db, p.head, err);
 	/* A flush under way would miss its WAL segments. */
 	pthread_mutex_lock(&db->flush_mu);
 	rc = db_retire(db, &p, 1, err);
@@ -37,13 +37,13 @@ static int remove_part(struct tsdb *db, struct part p, struct err *err)
 }
 
 /* The newest range takes samples now: it stays. */
-static size_t newest_range(const struct part *v, size_t count)
+static size_t newest_head(const struct part *v, size_t count)
 {
 	size_t newest = SIZE_MAX;
 
 	for (size_t i = 0; i < count; i++) {
-		if (v[i].range && (newest == SIZE_MAX ||
-				   v[i].range->start >= v[newest].range->start))
+		if (v[i].head && (newest == SIZE_MAX ||
+				  v[i].head->start >= v[newest].head->start))
 			newest = i;
 	}
 	return newest;
@@ -52,15 +52,15 @@ static size_t newest_range(const struct part *v, size_t count)
 static void describe_items(const struct part *v, size_t count,
 			   struct plan_item *items, struct plan_retention *p)
 {
-	size_t open = newest_range(v, count);
+	size_t open = newest_head(v, count);
 
 	for (size_t i = 0; i < count; i++) {
 		struct plan_item *it = &items[i];
 
-		it->max_ms = v[i].range ? v[i].range->start + WINDOW_MS :
-					  v[i].block->meta.max_ms;
-		it->bytes = v[i].range ? range_bytes(v[i].range) :
-					 v[i].block->bytes;
+		it->max_ms = v[i].head ? v[i].head->start + WINDOW_MS :
+					 v[i].block->meta.max_ms;
+		it->bytes = v[i].head ? head_bytes(v[i].head) :
+					v[i].block->bytes;
 		/* One that alone is more than all may be is not spared. */
 		it->open = i == open &&
 			   (!p->bytes_max || it->bytes <= p->bytes_max);

@@ -12,7 +12,7 @@
 #define MINUTE_NS  60000000000LL
 #define NO_ROOM_NS 2000000000LL /* until a full disk is tried again */
 
-bool sealing_close_head(struct tsdb *db, struct range *r)
+bool sealing_close_head(struct tsdb *db, struct head *r)
 {
 	pthread_mutex_lock(&db->append_mu);
 	r->closed = r->index.series > 0;
@@ -20,11 +20,11 @@ bool sealing_close_head(struct tsdb *db, struct range *r)
 	return r->closed;
 }
 
-int remove_empty(struct tsdb *db, struct range *r, struct err *err)
+int remove_empty(struct tsdb *db, struct head *r, struct err *err)
 {
 	CLEANUP(mem_freep)
-	char *gone = mem_printf("%s" RANGE_DELETE_SUFFIX, r->path);
-	struct part part = { .range = r };
+	char *gone = mem_printf("%s" HEAD_DELETE_SUFFIX, r->path);
+	struct part part = { .head = r };
 	int rc = 0;
 
 	pthread_mutex_lock(&db->append_mu);
@@ -40,9 +40,9 @@ int remove_empty(struct tsdb *db, struct range *r, struct err *err)
 	return rc;
 }
 
-static int sealing_seal(struct tsdb *db, struct range *r, struct err *err)
+static int sealing_seal(struct tsdb *db, struct head *r, struct err *err)
 {
-	struct part part = { .range = r };
+	struct part part = { .head = r };
 	struct rewrite_loss loss = { 0 };
 	struct compaction c = { .env = &db->benv,
 				.parts = &part,
@@ -57,7 +57,7 @@ static int sealing_seal(struct tsdb *db, struct range *r, struct err *err)
 
 	if (!sealing_close_head(db, r))
 		return remove_empty(db, r, err);
-	rc = db_flush_range(db, r, err);
+	rc = db_flush_head(db, r, err);
 	if (!rc)
 		rc = compactor_run(&c, &b, err);
 	if (rc)
@@ -67,10 +67,10 @@ static int sealing_seal(struct tsdb *db, struct range *r, struct err *err)
 	return rc ? rc : db_drop_wal(db, err);
 }
 
-static struct plan_range sealing_describe_range(const struct tsdb *db,
-						struct range *r)
+static struct plan_head sealing_describe_range(const struct tsdb *db,
+					       struct head *r)
 {
-	struct plan_range p = { .start = r->start, .lsn = r->lsn };
+	struct plan_head p = { .start = r->start, .lsn = r->lsn };
 
 	p.failed = clock_mono_ns() < r->retry_ns;
 	pthread_mutex_lock(&r->mu);
@@ -87,25 +87,25 @@ int seal_next(struct tsdb *db, bool all, struct err *err)
 	struct plan_bounds bounds = { .now_ms = clock_ms(db->o.clock),
 				      .series = (uint64_t)db->o.max_series,
 				      .bytes = db_open_values_max(db),
-				      .ranges = RANGES_OPEN,
+				      .heads = HEADS_OPEN,
 				      .all = all };
 	size_t count;
-	struct part *v = db_ranges(db, &count);
-	struct plan_range *plan = mem_zalloc(count, sizeof(*plan));
+	struct part *v = db_heads(db, &count);
+	struct plan_head *plan = mem_zalloc(count, sizeof(*plan));
 	int pick;
 	int rc = 0;
 
 	for (size_t i = 0; i < count; i++)
-		plan[i] = sealing_describe_range(db, v[i].range);
+		plan[i] = sealing_describe_range(db, v[i].head);
 	pick = plan_seal(&bounds, plan, count);
 	if (pick != PLAN_NONE && !has_room(db, plan[pick].bytes))
 		rc = err_set(
 			err, ERR_NOSPACE,
 			"sealing waits until there is room for twice the range");
 	else if (pick != PLAN_NONE)
-		rc = sealing_seal(db, v[pick].range, err);
+		rc = sealing_seal(db, v[pick].head, err);
 	if (rc) /* the others must not wait for it; room may come any time */
-		v[pick].range->retry_ns =
+		v[pick].head->retry_ns =
 			clock_mono_ns() +
 			(rc == ERR_NOSPACE ? NO_ROOM_NS : MINUTE_NS);
 	mem_free(plan);

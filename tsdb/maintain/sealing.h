@@ -15,13 +15,13 @@
  * empty, and still open: the next generation would have its name, for no LSN
  * lies between them.
  */
-bool sealing_close_head(struct tsdb *db, struct range *r);
+bool sealing_close_head(struct tsdb *db, struct head *r);
 
 /*
  * Take an empty range away: its name is free before anybody can make another
  * of that name.
  */
-NODISCARD int remove_empty(struct tsdb *db, struct range *r, struct err *err);
+NODISCARD int remove_empty(struct tsdb *db, struct head *r, struct err *err);
 
 /* Seal the next range that is due: 1 when there was one. */
 NODISCARD int seal_next(struct tsdb *db, bool all, struct err *err);

@@ -5,8 +5,8 @@
 
 struct part part_ref(struct part p)
 {
-	if (p.range)
-		range_ref(p.range);
+	if (p.head)
+		head_ref(p.head);
 	else
 		block_ref(p.block);
 	return p;
@@ -14,22 +14,22 @@ struct part part_ref(struct part p)
 
 void part_unref(struct part p)
 {
-	range_unref(p.range);
+	head_unref(p.head);
 	block_unref(p.block);
 }
 
 int64_t part_min(struct part p)
 {
-	return p.range ? p.range->start : p.block->meta.first_ms;
+	return p.head ? p.head->start : p.block->meta.first_ms;
 }
 
 int64_t part_max(struct part p)
 {
-	return p.range ? p.range->start + WINDOW_MS - 1 : p.block->meta.last_ms;
+	return p.head ? p.head->start + WINDOW_MS - 1 : p.block->meta.last_ms;
 }
 
-static void range_select(struct range *r, const struct selection *s,
-			 struct postings *out)
+static void part_select_head(struct head *r, const struct selection *s,
+			     struct postings *out)
 {
 	struct postings p = { 0 };
 
@@ -74,14 +74,14 @@ static int block_select(struct block *b, const struct selection *s,
 int part_select(struct part p, const struct selection *s, struct postings *out,
 		struct err *err)
 {
-	if (!p.range)
+	if (!p.head)
 		return block_select(p.block, s, out, err);
-	range_select(p.range, s, out);
+	part_select_head(p.head, s, out);
 	return 0;
 }
 
-static void range_texts(struct range *r, struct str name, index_text_fn fn,
-			void *ctx)
+static void part_head_texts(struct head *r, struct str name, index_text_fn fn,
+			    void *ctx)
 {
 	const struct mem_name *n;
 
@@ -97,8 +97,8 @@ static void range_texts(struct range *r, struct str name, index_text_fn fn,
 int part_texts(struct part p, struct str name, index_text_fn fn, void *ctx,
 	       struct err *err)
 {
-	if (p.range) {
-		range_texts(p.range, name, fn, ctx);
+	if (p.head) {
+		part_head_texts(p.head, name, fn, ctx);
 		return 0;
 	}
 	if (name.len)
@@ -110,52 +110,52 @@ int part_texts(struct part p, struct str name, index_text_fn fn, void *ctx,
 int part_labels(struct part p, uint32_t series, struct labels **out,
 		struct err *err)
 {
-	if (!p.range)
+	if (!p.head)
 		return block_labels(p.block, series, out, err);
-	pthread_mutex_lock(&p.range->mu);
-	*out = labels_ref(p.range->series[series]->labels);
-	pthread_mutex_unlock(&p.range->mu);
+	pthread_mutex_lock(&p.head->mu);
+	*out = labels_ref(p.head->series[series]->labels);
+	pthread_mutex_unlock(&p.head->mu);
 	return 0;
 }
 
 int part_find(struct part p, const struct labels *ls, uint32_t *series,
 	      struct err *err)
 {
-	if (!p.range)
+	if (!p.head)
 		return index_find(p.block->index, ls, series, err);
-	*series = range_find(p.range, ls);
+	*series = head_find(p.head, ls);
 	return *series == SERIES_NONE ? ERR_NOTFOUND : 0;
 }
 
 int part_times(struct part p, uint32_t series, int64_t from, int64_t to,
 	       struct times *out, struct err *err)
 {
-	return p.range ? range_times(p.range, series, from, to, out, err) :
-			 block_times(p.block, series, from, to, out, err);
+	return p.head ? head_times(p.head, series, from, to, out, err) :
+			block_times(p.block, series, from, to, out, err);
 }
 
 int part_lookup(struct part p, uint32_t series, int64_t ms, struct wal *wal,
 		struct part_hit *out, struct err *err)
 {
-	return p.range ? range_lookup(p.range, series, ms, wal, out, err) :
-			 block_lookup(p.block, series, ms, out, err);
+	return p.head ? head_lookup(p.head, series, ms, wal, out, err) :
+			block_lookup(p.block, series, ms, out, err);
 }
 
 int part_groups(struct part p, uint32_t series, int64_t from, int64_t to,
-		struct groups *out, struct err *err)
+		struct chunks *out, struct err *err)
 {
-	if (!p.range)
+	if (!p.head)
 		return block_groups(p.block, series, from, to, out, err);
-	range_groups(p.range, series, from, to, out);
+	head_groups(p.head, series, from, to, out);
 	return 0;
 }
 
-struct group_source part_source(struct part p)
+struct chunk_source part_source(struct part p)
 {
-	return p.range ? range_source(p.range) : block_source(p.block);
+	return p.head ? head_source(p.head) : block_source(p.block);
 }
 
-const struct file *part_values(struct part p, const struct head *h)
+const struct file *part_values(struct part p, const struct chunk_meta *h)
 {
-	return p.range ? p.range->values : block_values(p.block, h->place.file);
+	return p.head ? p.head->values : block_values(p.block, h->place.file);
 }

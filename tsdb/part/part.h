@@ -14,7 +14,7 @@
 
 /* One of the two is set. */
 struct part {
-	struct range *range;
+	struct head *head;
 	struct block *block;
 };
 
@@ -58,10 +58,10 @@ NODISCARD int part_lookup(struct part p, uint32_t series, int64_t ms,
 
 /* Flushed groups, without what is only in the WAL. */
 NODISCARD int part_groups(struct part p, uint32_t series, int64_t from,
-			  int64_t to, struct groups *out, struct err *err);
-struct group_source part_source(struct part p);
+			  int64_t to, struct chunks *out, struct err *err);
+struct chunk_source part_source(struct part p);
 
 /* The file that holds a group's values; NULL when there is none such. */
-const struct file *part_values(struct part p, const struct head *h);
+const struct file *part_values(struct part p, const struct chunk_meta *h);
 
 #endif

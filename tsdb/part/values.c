@@ -49,7 +49,7 @@ const struct codec *values_codec(struct part p, uint8_t id)
 	return columns && id == columns->id ? columns : NULL;
 }
 
-static int no_codec(const struct head *h, struct err *err)
+static int no_codec(const struct chunk_meta *h, struct err *err)
 {
 	return err_set(
 		err, ERR_UNSUPPORTED,
@@ -62,10 +62,11 @@ static int no_file(struct err *err)
 	return err_set(err, ERR_CORRUPT, "its values file is not there");
 }
 
-int values_table(struct values_reader *r, struct part p, const struct head *h,
-		 const struct codec_table **out, struct err *err)
+int values_table(struct values_reader *r, struct part p,
+		 const struct chunk_meta *h, const struct codec_table **out,
+		 struct err *err)
 {
-	const struct head_table *at = &h->place.table;
+	const struct chunk_table *at = &h->place.table;
 	const struct file *f = part_values(p, h);
 	int rc;
 
@@ -96,7 +97,7 @@ int values_table(struct values_reader *r, struct part p, const struct head *h,
 }
 
 int values_stored(struct values_reader *r, const struct file *f,
-		  const struct head_place *place, struct bytes *out,
+		  const struct chunk_place *place, struct bytes *out,
 		  struct err *err)
 {
 	int rc;
@@ -123,11 +124,12 @@ int values_stored(struct values_reader *r, const struct file *f,
 /* A group's stored bytes, and what they are decoded with. */
 struct stored {
 	struct codec_group group;
-	uint32_t lens[GROUP_PROFILES_MAX];
+	uint32_t lens[CHUNK_PROFILES_MAX];
 };
 
 static int read_group(struct values_reader *r, struct part p,
-		      const struct head *h, struct stored *s, struct err *err)
+		      const struct chunk_meta *h, struct stored *s,
+		      struct err *err)
 {
 	const struct codec *codec = values_codec(p, h->codec);
 	const struct file *f = part_values(p, h);
@@ -159,8 +161,9 @@ static int values_decode(struct values_reader *r, const struct stored *s,
 	return r->codec->decode(r->decoder, &s->group, first, n, out, err);
 }
 
-int values_one(struct values_reader *r, struct part p, const struct head *h,
-	       size_t index, struct buf *out, struct err *err)
+int values_one(struct values_reader *r, struct part p,
+	       const struct chunk_meta *h, size_t index, struct buf *out,
+	       struct err *err)
 {
 	struct stored s;
 	int rc = read_group(r, p, h, &s, err);
@@ -175,9 +178,9 @@ int values_one(struct values_reader *r, struct part p, const struct head *h,
 	return rc;
 }
 
-int values_rows(struct values_reader *r, struct part p, const struct head *h,
-		const bool *types, const struct codec_rows **out,
-		struct err *err)
+int values_rows(struct values_reader *r, struct part p,
+		const struct chunk_meta *h, const bool *types,
+		const struct codec_rows **out, struct err *err)
 {
 	const struct codec *codec = values_codec(p, h->codec);
 	const struct file *f = part_values(p, h);
@@ -203,7 +206,7 @@ int values_rows(struct values_reader *r, struct part p, const struct head *h,
 	return 0;
 }
 
-static struct bytes value_at(const struct head *h, const struct values *v,
+static struct bytes value_at(const struct chunk_meta *h, const struct values *v,
 			     size_t i)
 {
 	return (struct bytes){ .ptr = v->bytes.ptr + v->at[i],
@@ -211,7 +214,7 @@ static struct bytes value_at(const struct head *h, const struct values *v,
 }
 
 /* One by one: those before the damage may be whole. */
-static void values_salvage(struct values_reader *r, const struct head *h,
+static void values_salvage(struct values_reader *r, const struct chunk_meta *h,
 			   const struct stored *s, struct values *out)
 {
 	buf_reset(&out->bytes);
@@ -226,8 +229,8 @@ static void values_salvage(struct values_reader *r, const struct head *h,
 	}
 }
 
-int values_all(struct values_reader *r, struct part p, const struct head *h,
-	       struct values *out, struct err *err)
+int values_all(struct values_reader *r, struct part p,
+	       const struct chunk_meta *h, struct values *out, struct err *err)
 {
 	struct stored s;
 	size_t at = 0;

@@ -21,7 +21,7 @@ struct values_reader {
 	struct codec_decoder *decoder;
 	struct tables *tables; /* where the table is from */
 	struct table_ref *table;
-	struct head_table table_place;
+	struct chunk_table table_place;
 	const struct file *table_file;
 	struct table_ref *table_before; /* of those who still add up its rows */
 	struct tables *tables_before;
@@ -46,7 +46,7 @@ const struct codec *values_codec(struct part p, uint8_t id);
  * ERR_CORRUPT: not those that were stored; *out is set all the same.
  */
 NODISCARD int values_stored(struct values_reader *r, const struct file *f,
-			    const struct head_place *place, struct bytes *out,
+			    const struct chunk_place *place, struct bytes *out,
 			    struct err *err);
 
 /*
@@ -54,13 +54,13 @@ NODISCARD int values_stored(struct values_reader *r, const struct file *f,
  * has none. ERR_CORRUPT, ERR_IO; ERR_UNSUPPORTED: its codec is not there.
  */
 NODISCARD int values_table(struct values_reader *r, struct part p,
-			   const struct head *h, const struct codec_table **out,
-			   struct err *err);
+			   const struct chunk_meta *h,
+			   const struct codec_table **out, struct err *err);
 
 /* Replace out by the index-th profile, verified by its hash. */
 NODISCARD int values_one(struct values_reader *r, struct part p,
-			 const struct head *h, size_t index, struct buf *out,
-			 struct err *err);
+			 const struct chunk_meta *h, size_t index,
+			 struct buf *out, struct err *err);
 
 /*
  * A group as its codec sees it (model/codec.h), until the next call; its table
@@ -68,14 +68,14 @@ NODISCARD int values_one(struct values_reader *r, struct part p,
  * that it has. ERR_UNSUPPORTED: its codec has nothing of the kind.
  */
 NODISCARD int values_rows(struct values_reader *r, struct part p,
-			  const struct head *h, const bool *types,
+			  const struct chunk_meta *h, const bool *types,
 			  const struct codec_rows **out, struct err *err);
 
 /* All profiles of a group, one behind another. */
 struct values {
 	struct buf bytes;
-	size_t at[GROUP_PROFILES_MAX];
-	bool ok[GROUP_PROFILES_MAX]; /* its hash agrees */
+	size_t at[CHUNK_PROFILES_MAX];
+	bool ok[CHUNK_PROFILES_MAX]; /* its hash agrees */
 };
 
 /*
@@ -83,7 +83,7 @@ struct values {
  * had, and *err says what is wrong: ERR_CORRUPT. ERR_IO: nothing was read.
  */
 NODISCARD int values_all(struct values_reader *r, struct part p,
-			 const struct head *h, struct values *out,
+			 const struct chunk_meta *h, struct values *out,
 			 struct err *err);
 
 #endif

@@ -59,7 +59,7 @@ void querier_open(struct tsdb *db, struct querier **out)
 
 void close_cursor(struct cursor *c)
 {
-	groups_fini(&c->groups);
+	chunks_fini(&c->groups);
 	c->open = false;
 }
 
@@ -197,7 +197,7 @@ size_t querier_memory(const struct querier *q)
 		q->cap * sizeof(*q->hits) + q->place_cap * sizeof(*q->places);
 
 	sum += values_reader_memory(&q->values) +
-	       q->cursor.groups.cap * sizeof(struct group) + q->kept.bytes.cap +
+	       q->cursor.groups.cap * sizeof(struct chunk) + q->kept.bytes.cap +
 	       q->scratch.cap + q->times.cap * sizeof(*q->times.v) +
 	       vec_memory(&q->totals.rows) + vec_memory(&q->totals.values);
 	for (size_t i = 0; i < q->count; i++)

@@ -25,7 +25,7 @@ static size_t querier_growth_of(const struct buf *b, size_t n)
 }
 
 /* All profiles of a group. */
-static size_t raw_bytes(const struct head *h)
+static size_t raw_bytes(const struct chunk_meta *h)
 {
 	size_t sum = 0;
 
@@ -88,15 +88,16 @@ void querier_sequential(struct querier *q)
 }
 
 static bool is_kept(const struct querier *q, const struct file *f,
-		    const struct head_place *place)
+		    const struct chunk_place *place)
 {
 	return q->kept_file == f && q->kept_place.offset == place->offset &&
 	       q->kept_place.len == place->len;
 }
 
 /* A profile out of its whole group, which is kept for the next one. */
-static int fetch_kept(struct querier *q, struct part part, const struct head *h,
-		      size_t index, struct buf *out, struct err *err)
+static int fetch_kept(struct querier *q, struct part part,
+		      const struct chunk_meta *h, size_t index, struct buf *out,
+		      struct err *err)
 {
 	const struct file *f = part_values(part, h);
 	int rc = 0;
@@ -126,10 +127,10 @@ static int fetch_kept(struct querier *q, struct part part, const struct head *h,
 }
 
 static int fetch_flushed(struct querier *q, struct part part,
-			 const struct group_hit *hit, struct profile *out,
+			 const struct chunk_hit *hit, struct profile *out,
 			 struct err *err)
 {
-	const struct head_profile *p = &hit->head.profiles[hit->index];
+	const struct chunk_profile *p = &hit->meta.profiles[hit->index];
 	int rc = querier_too_big(out, p->raw_len, err);
 
 	if (!rc)
@@ -138,18 +139,18 @@ static int fetch_flushed(struct querier *q, struct part part,
 	if (rc)
 		return rc;
 	/* A large profile is alone in its group: nothing is kept of it. */
-	if (q->sequential && hit->head.count > 1) {
-		rc = fetch_kept(q, part, &hit->head, hit->index, &out->raw,
+	if (q->sequential && hit->meta.count > 1) {
+		rc = fetch_kept(q, part, &hit->meta, hit->index, &out->raw,
 				err);
 	} else {
 		rc = querier_spend_bytes(q,
 					 querier_growth_of(&q->values.stored,
-							   hit->head.place.len),
+							   hit->meta.place.len),
 					 err);
 		if (rc)
 			return rc;
-		metric_add(q->db->metrics.value_bytes, hit->head.place.len);
-		rc = values_one(&q->values, part, &hit->head, hit->index,
+		metric_add(q->db->metrics.value_bytes, hit->meta.place.len);
+		rc = values_one(&q->values, part, &hit->meta, hit->index,
 				&out->raw, err);
 	}
 	if (rc)
@@ -214,7 +215,7 @@ static uint32_t only_block(const struct querier *q, size_t i, int64_t ms)
 		p = q->parts[at->part];
 		if (part_min(p) > ms || part_max(p) < ms)
 			continue;
-		if (found != NONE || p.range)
+		if (found != NONE || p.head)
 			return NONE;
 		found = n;
 	}
@@ -242,18 +243,18 @@ static int move_cursor(struct querier *q, size_t i, uint32_t place,
 static int cursor_group(struct querier *q, int64_t ms, struct err *err)
 {
 	struct cursor *c = &q->cursor;
-	struct group_source from =
+	struct chunk_source from =
 		part_source(q->parts[q->places[c->place].part]);
 
 	for (size_t k = 0; k < c->groups.count; k++) {
-		const struct group *g = &c->groups.v[k];
+		const struct chunk *g = &c->groups.v[k];
 		int rc = 0;
 
 		if (ms < g->first || ms > g->last ||
-		    groups_hides(&c->groups, g->at, ms))
+		    chunks_hides(&c->groups, g->at, ms))
 			continue;
 		if (c->at != k)
-			rc = group_head(&from, g, &c->head, NULL, err);
+			rc = chunk_read_meta(&from, g, &c->meta, NULL, err);
 		c->at = rc ? SIZE_MAX : k;
 		return rc;
 	}
@@ -275,13 +276,13 @@ static int find_by_cursor(struct querier *q, size_t i, int64_t ms,
 	if (rc)
 		return rc;
 	f->part = q->parts[q->places[place].part];
-	return head_find(&q->cursor.head, ms, row) ? 0 : ERR_NOTFOUND;
+	return chunk_meta_find(&q->cursor.meta, ms, row) ? 0 : ERR_NOTFOUND;
 }
 
 int querier_rows(struct querier *q, size_t i, int64_t ms, const bool *types,
 		 struct querier_row *out, struct err *err)
 {
-	const struct head *h = &q->cursor.head;
+	const struct chunk_meta *h = &q->cursor.meta;
 	uint64_t reads = q->values.reads;
 	struct found f = { 0 };
 	int rc = find_by_cursor(q, i, ms, &f, &out->row, err);
@@ -290,7 +291,7 @@ int querier_rows(struct querier *q, size_t i, int64_t ms, const bool *types,
 		rc = querier_lookup(q, i, ms, NULL, &f, err);
 		if (!rc && f.hit.pending)
 			rc = err_set(err, ERR_UNSUPPORTED, "in the WAL alone");
-		h = &f.hit.group.head;
+		h = &f.hit.group.meta;
 		out->row = f.hit.group.index;
 	}
 	if (rc)
@@ -305,12 +306,12 @@ int querier_stat(struct querier *q, size_t i, int64_t ms, uint64_t *hash,
 		 uint32_t *raw_len, struct err *err)
 {
 	struct found f = { 0 };
-	const struct head_profile *p;
+	const struct chunk_profile *p;
 	int rc = querier_lookup(q, i, ms, NULL, &f, err);
 
 	if (rc)
 		return rc;
-	p = &f.hit.group.head.profiles[f.hit.group.index];
+	p = &f.hit.group.meta.profiles[f.hit.group.index];
 	*hash = f.hit.pending ? f.hit.wal.hash : p->hash;
 	*raw_len = f.hit.pending ? f.hit.wal.raw_len : p->raw_len;
 	return 0;

@@ -41,9 +41,9 @@ struct cursor {
 	bool open;
 	size_t hit;     /* which series */
 	uint32_t place; /* where */
-	struct groups groups;
+	struct chunks groups;
 	size_t at; /* the group whose head is below; SIZE_MAX: none */
-	struct head head;
+	struct chunk_meta meta;
 };
 
 struct querier {
@@ -68,7 +68,7 @@ struct querier {
 	bool sequential;
 	struct values kept; /* the group fetched last, when sequential */
 	const struct file *kept_file;
-	struct head_place kept_place;
+	struct chunk_place kept_place;
 	struct err
 		kept_why; /* what is wrong with its profiles that are not ok */
 	struct cursor cursor;

@@ -37,9 +37,9 @@ static void querier_add_row(struct totals *t, int64_t ms, int64_t duration_ns,
 
 /* The heads of a series in one part, while their totals are read. */
 struct heads {
-	struct group_source source;
-	struct groups groups;
-	struct head head; /* with room for the totals of all types */
+	struct chunk_source source;
+	struct chunks groups;
+	struct chunk_meta meta; /* with room for the totals of all types */
 	int64_t from;
 	int64_t to;
 };
@@ -48,25 +48,25 @@ struct heads {
 static int querier_add_group(struct totals *t, struct heads *s, size_t i,
 			     struct err *err)
 {
-	const struct groups *g = &s->groups;
-	struct head *h = &s->head;
+	const struct chunks *g = &s->groups;
+	struct chunk_meta *h = &s->meta;
 	struct bytes typeset;
 	uint32_t number;
-	int rc = group_head(&s->source, &g->v[i], h, &typeset, err);
+	int rc = chunk_read_meta(&s->source, &g->v[i], h, &typeset, err);
 
 	if (rc)
 		return rc;
 	number = note_typeset(t, typeset);
 	for (size_t k = 0; k < h->count; k++) {
-		const struct head_profile *p = &h->profiles[k];
+		const struct chunk_profile *p = &h->profiles[k];
 
 		if (p->ms < s->from || p->ms > s->to ||
-		    groups_hides(g, g->v[i].at, p->ms))
+		    chunks_hides(g, g->v[i].at, p->ms))
 			continue;
 		querier_add_row(t, p->ms, p->duration_ns, number);
 		for (size_t n = 0; n < h->total_count; n++)
 			*vec_add(&t->values) =
-				h->totals[n * GROUP_PROFILES_MAX + k];
+				h->totals[n * CHUNK_PROFILES_MAX + k];
 	}
 	return 0;
 }
@@ -78,8 +78,8 @@ static int add_flushed(struct querier *q, const struct place *at, int64_t from,
 	struct heads s = { .source = part_source(p), .from = from, .to = to };
 	int rc = part_groups(p, at->series, from, to, &s.groups, err);
 
-	s.head.totals = mem_zalloc(TYPES_MAX,
-				   GROUP_PROFILES_MAX * sizeof(*s.head.totals));
+	s.meta.totals = mem_zalloc(TYPES_MAX,
+				   CHUNK_PROFILES_MAX * sizeof(*s.meta.totals));
 	for (size_t i = 0; i < s.groups.count && !rc; i++) {
 		struct err why;
 
@@ -93,8 +93,8 @@ static int add_flushed(struct querier *q, const struct place *at, int64_t from,
 			rc = err_set(err, rc, "%s", why.msg);
 		}
 	}
-	mem_free(s.head.totals);
-	groups_fini(&s.groups);
+	mem_free(s.meta.totals);
+	chunks_fini(&s.groups);
 	return rc;
 }
 

@@ -48,7 +48,7 @@ static int visit_series(struct walk *w, const struct old_block *b, uint32_t ref,
 			struct err *err)
 {
 	struct index_series s = { 0 };
-	struct groups gaps = { 0 };
+	struct chunks gaps = { 0 };
 	struct labels *ls = NULL;
 	struct err why;
 	int rc = 0;
@@ -60,10 +60,10 @@ static int visit_series(struct walk *w, const struct old_block *b, uint32_t ref,
 	}
 	tombstones_gaps(b->tombstones, ref, &gaps);
 	for (size_t i = 0; i < s.chunk_count && !rc; i++) {
-		struct chunk c = { .labels = ls,
-				   .gaps = &gaps,
-				   .min = s.chunks[i].min,
-				   .max = s.chunks[i].max };
+		struct conprof_chunk c = { .labels = ls,
+					   .gaps = &gaps,
+					   .min = s.chunks[i].min,
+					   .max = s.chunks[i].max };
 		uint64_t file = s.chunks[i].ref >> 32;
 
 		if (file < b->file_count &&
@@ -73,7 +73,7 @@ static int visit_series(struct walk *w, const struct old_block *b, uint32_t ref,
 		else
 			conprof_report_loss(w, ls, c.min, c.max);
 	}
-	groups_fini(&gaps);
+	chunks_fini(&gaps);
 	index_series_fini(&s);
 	labels_unref(ls);
 	return rc;

@@ -250,7 +250,7 @@ static int visit_head_chunk(struct walk *w, struct dec *d, struct bytes file,
 {
 	const uint8_t *start = d->pos;
 	uint64_t ref = dec_be64(d);
-	struct chunk c = { .min = (int64_t)dec_be64(d) };
+	struct conprof_chunk c = { .min = (int64_t)dec_be64(d) };
 	uint8_t encoding;
 	struct bytes covered;
 

@@ -39,9 +39,9 @@ void conprof_report_loss(struct walk *w, struct labels *ls, int64_t from,
 }
 
 /* What is hidden in a series of a block. */
-static bool is_hidden(const struct groups *gaps, int64_t ms)
+static bool is_hidden(const struct chunks *gaps, int64_t ms)
 {
-	return gaps && groups_hides(gaps, 0, ms);
+	return gaps && chunks_hides(gaps, 0, ms);
 }
 
 static size_t times_decode(struct bytes b, size_t count, int64_t *ms)
@@ -62,7 +62,7 @@ static size_t times_decode(struct bytes b, size_t count, int64_t *ms)
 	return count;
 }
 
-static bool any_wanted(const struct walk *w, const struct chunk *c,
+static bool any_wanted(const struct walk *w, const struct conprof_chunk *c,
 		       const int64_t *ms, size_t count)
 {
 	bool any = false;
@@ -74,7 +74,7 @@ static bool any_wanted(const struct walk *w, const struct chunk *c,
 	return any;
 }
 
-static int visit_values(struct walk *w, const struct chunk *c,
+static int visit_values(struct walk *w, const struct conprof_chunk *c,
 			const int64_t *ms, size_t count, bool whole,
 			struct err *err)
 {
@@ -97,7 +97,7 @@ static int visit_values(struct walk *w, const struct chunk *c,
 	return rc;
 }
 
-int visit_chunk(struct walk *w, const struct chunk *c, struct err *err)
+int visit_chunk(struct walk *w, const struct conprof_chunk *c, struct err *err)
 {
 	struct dec d = dec_init(c->data);
 	size_t count = dec_be16(&d);

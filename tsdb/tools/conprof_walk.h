@@ -41,9 +41,9 @@ struct walk {
 	bool names_only; /* this pass over the WAL collects series */
 };
 
-struct chunk {
+struct conprof_chunk {
 	struct labels *labels;
-	const struct groups *gaps; /* may be NULL */
+	const struct chunks *gaps; /* may be NULL */
 	int64_t min;
 	int64_t max;
 	struct bytes data;
@@ -56,7 +56,7 @@ void conprof_report_loss(struct walk *w, struct labels *ls, int64_t from,
 			 int64_t to);
 
 /* u16 count | u32 length | u32 length | times | one zstd frame of values. */
-NODISCARD int visit_chunk(struct walk *w, const struct chunk *c,
+NODISCARD int visit_chunk(struct walk *w, const struct conprof_chunk *c,
 			  struct err *err);
 
 #endif

@@ -28,7 +28,7 @@ static void inspect_describe_block(const struct block *b,
 				   .level = b->meta.level };
 }
 
-static void count_range_locked(const struct range *r, struct tsdb_part *out)
+static void count_range_locked(const struct head *r, struct tsdb_part *out)
 {
 	out->series = r->index.series;
 	out->samples = r->pending;
@@ -38,10 +38,10 @@ static void count_range_locked(const struct range *r, struct tsdb_part *out)
 }
 
 /* Times are counted by reading heads. */
-static void inspect_describe_range(struct range *r, char name[ULID_TEXT + 1],
+static void inspect_describe_range(struct head *r, char name[ULID_TEXT + 1],
 				   struct tsdb_part *out)
 {
-	struct group_source from = range_source(r);
+	struct chunk_source from = head_source(r);
 
 	ulid_format(&r->ulid, name);
 	*out = (struct tsdb_part){ .name = name,
@@ -51,15 +51,15 @@ static void inspect_describe_range(struct range *r, char name[ULID_TEXT + 1],
 	count_range_locked(r, out);
 	pthread_mutex_unlock(&r->mu);
 	for (uint32_t i = 0; i < out->series; i++) {
-		struct groups groups = { 0 };
+		struct chunks groups = { 0 };
 		struct times times = { 0 };
 
-		range_groups(r, i, INT64_MIN, INT64_MAX, &groups);
-		if (!groups_times(&from, &groups, INT64_MIN, INT64_MAX, &times,
+		head_groups(r, i, INT64_MIN, INT64_MAX, &groups);
+		if (!chunks_times(&from, &groups, INT64_MIN, INT64_MAX, &times,
 				  NULL))
 			out->samples += times.count;
 		times_fini(&times);
-		groups_fini(&groups);
+		chunks_fini(&groups);
 	}
 }
 
@@ -73,8 +73,8 @@ void tsdb_each_part(struct tsdb *db,
 		char name[ULID_TEXT + 1];
 		struct tsdb_part p;
 
-		if (v[i].range)
-			inspect_describe_range(v[i].range, name, &p);
+		if (v[i].head)
+			inspect_describe_range(v[i].head, name, &p);
 		else
 			inspect_describe_block(v[i].block, name, &p);
 		fn(ctx, &p);
@@ -92,7 +92,7 @@ struct counted {
 
 /* What is counted of a group; one function for each way to tell them apart. */
 typedef int (*tally_fn)(struct tally *t, struct part p, const struct labels *ls,
-			const struct head *h, struct err *err);
+			const struct chunk_meta *h, struct err *err);
 
 struct tally {
 	struct str label;
@@ -133,7 +133,7 @@ static struct tsdb_label_stats *tally_of(struct tally *t, struct str value)
 }
 
 static void count_group(const struct tally *t, struct tsdb_label_stats *s,
-			const struct head *h)
+			const struct chunk_meta *h)
 {
 	s->head_bytes += t->head_bytes;
 	s->profiles += h->count;
@@ -143,7 +143,7 @@ static void count_group(const struct tally *t, struct tsdb_label_stats *s,
 }
 
 static int by_label(struct tally *t, struct part p UNUSED,
-		    const struct labels *ls, const struct head *h,
+		    const struct labels *ls, const struct chunk_meta *h,
 		    struct err *err UNUSED)
 {
 	count_group(t, tally_of(t, labels_get(ls, t->label)), h);
@@ -158,7 +158,8 @@ static bool same_table(const void *ctx, uint32_t i, const void *key)
 }
 
 /* Whether the group's table was not counted yet. */
-static bool is_new_table(struct tally *t, struct part p, const struct head *h)
+static bool is_new_table(struct tally *t, struct part p,
+			 const struct chunk_meta *h)
 {
 	struct counted c = { part_values(p, h), h->place.table.offset };
 	uint64_t hash =
@@ -182,7 +183,7 @@ inspect_get_named(struct tally *t, const char *codec, const char *what)
 }
 
 static int by_codec(struct tally *t, struct part p,
-		    const struct labels *ls UNUSED, const struct head *h,
+		    const struct labels *ls UNUSED, const struct chunk_meta *h,
 		    struct err *err UNUSED)
 {
 	const struct codec *codec = values_codec(p, h->codec);
@@ -203,14 +204,14 @@ static void count_section(void *ctx, const char *section, size_t bytes)
 }
 
 static int by_section(struct tally *t, struct part p,
-		      const struct labels *ls UNUSED, const struct head *h,
-		      struct err *err)
+		      const struct labels *ls UNUSED,
+		      const struct chunk_meta *h, struct err *err)
 {
 	const struct codec *codec = values_codec(p, h->codec);
 	const struct file *f = part_values(p, h);
-	struct head_place table = { .offset = h->place.table.offset,
-				    .len = h->place.table.len,
-				    .crc = h->place.table.crc };
+	struct chunk_place table = { .offset = h->place.table.offset,
+				     .len = h->place.table.len,
+				     .crc = h->place.table.crc };
 	struct bytes stored;
 	int rc;
 
@@ -231,26 +232,26 @@ static int by_section(struct tally *t, struct part p,
 static int tally_series(struct tally *t, struct part p, uint32_t series,
 			struct err *err)
 {
-	struct group_source from = part_source(p);
-	struct groups groups = { 0 };
+	struct chunk_source from = part_source(p);
+	struct chunks groups = { 0 };
 	struct labels *ls = NULL;
 	int rc = part_labels(p, series, &ls, err);
 
 	if (!rc)
 		rc = part_groups(p, series, INT64_MIN, INT64_MAX, &groups, err);
 	for (size_t i = 0; i < groups.count && !rc; i++) {
-		struct head h = { 0 };
+		struct chunk_meta h = { 0 };
 		struct bytes stored = { 0 };
 
 		/* Damage is verify's. */
-		if (from.head(from.ctx, &groups.v[i], &t->scratch, &stored,
+		if (from.meta(from.ctx, &groups.v[i], &t->scratch, &stored,
 			      NULL) ||
-		    group_head(&from, &groups.v[i], &h, NULL, NULL))
+		    chunk_read_meta(&from, &groups.v[i], &h, NULL, NULL))
 			continue;
 		t->head_bytes = stored.len;
 		rc = t->group(t, p, ls, &h, err);
 	}
-	groups_fini(&groups);
+	chunks_fini(&groups);
 	labels_unref(ls);
 	return rc;
 }

@@ -26,12 +26,12 @@ struct part_verify {
 	struct values values;
 };
 
-static void verify_group(struct part_verify *p, const struct group_source *from,
-			 const struct group *g)
+static void verify_group(struct part_verify *p, const struct chunk_source *from,
+			 const struct chunk *g)
 {
-	struct head h = { 0 };
+	struct chunk_meta h = { 0 };
 	struct err err;
-	int rc = group_head(from, g, &h, NULL, &err);
+	int rc = chunk_read_meta(from, g, &h, NULL, &err);
 
 	if (rc) {
 		verify_report(p->v, p->path, "%s", err.msg);
@@ -47,8 +47,8 @@ static void verify_group(struct part_verify *p, const struct group_source *from,
 
 static void verify_series(struct part_verify *p, uint32_t series)
 {
-	struct group_source from = part_source(p->part);
-	struct groups groups = { 0 };
+	struct chunk_source from = part_source(p->part);
+	struct chunks groups = { 0 };
 	struct labels *ls = NULL;
 	struct err err;
 	int rc = part_groups(p->part, series, INT64_MIN, INT64_MAX, &groups,
@@ -61,7 +61,7 @@ static void verify_series(struct part_verify *p, uint32_t series)
 	for (size_t i = 0; i < groups.count; i++)
 		verify_group(p, &from, &groups.v[i]);
 	labels_unref(ls);
-	groups_fini(&groups);
+	chunks_fini(&groups);
 }
 
 static void verify_part(struct verify *v, struct part part, const char *path)
@@ -131,17 +131,17 @@ static void verify_block(struct verify *v, const struct block_env *env,
 	block_unref(b);
 }
 
-static void verify_range(struct verify *v, struct range_env *env,
-			 const char *name, bool live)
+static void verify_head(struct verify *v, struct head_env *env,
+			const char *name, bool live)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", env->dir, name);
 	CLEANUP(mem_freep) char *groups = mem_printf("%s/groups", path);
 	CLEANUP(mem_freep) char *gone = mem_printf("%s/tombstones", path);
-	struct range *r = NULL;
+	struct head *r = NULL;
 	struct err err;
-	int rc = range_open(env, name, &r, &err);
+	int rc = head_open(env, name, &r, &err);
 
-	v->ranges++;
+	v->heads++;
 	if (rc == ERR_NOTFOUND)
 		return; /* never begun, or removed beside us */
 	if (rc) {
@@ -151,8 +151,8 @@ static void verify_range(struct verify *v, struct range_env *env,
 	verify_log(v, groups, MAGIC_GROUPS, live, false);
 	verify_log(v, gone, MAGIC_TOMBSTONES, false, false);
 	verify_values(v, r, live);
-	verify_part(v, (struct part){ .range = r }, path);
-	range_unref(r);
+	verify_part(v, (struct part){ .head = r }, path);
+	head_unref(r);
 }
 
 static int verify_blocks(struct verify *v, const char *dir,
@@ -183,15 +183,15 @@ static int verify_blocks(struct verify *v, const char *dir,
 	return rc;
 }
 
-static void verify_ranges(struct verify *v, const char *dir,
-			  struct metric *ignored, bool live)
+static void verify_heads(struct verify *v, const char *dir,
+			 struct metric *ignored, bool live)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/ranges", dir);
-	struct range_env env = { .dir = path,
-				 .log = v->log,
-				 .corruptions = ignored,
-				 .torn = ignored,
-				 .read_only = true };
+	struct head_env env = { .dir = path,
+				.log = v->log,
+				.corruptions = ignored,
+				.torn = ignored,
+				.read_only = true };
 	struct name_list l = { 0 };
 
 	if (fs_list(NULL, path, &l, NULL))
@@ -204,8 +204,8 @@ static void verify_ranges(struct verify *v, const char *dir,
 		if (strstr(l.names[i], ASIDE_SUFFIX))
 			verify_report(v, at,
 				      "was set aside: it cannot be read");
-		else if (!strstr(l.names[i], RANGE_DELETE_SUFFIX))
-			verify_range(v, &env, l.names[i], live);
+		else if (!strstr(l.names[i], HEAD_DELETE_SUFFIX))
+			verify_head(v, &env, l.names[i], live);
 	}
 	interner_free(env.interner);
 	name_list_fini(&l);
@@ -289,7 +289,7 @@ int tsdb_verify(const char *dir, struct verify *v, struct err *err)
 	}
 	/* In the order in which profiles move, so that none is missed. */
 	verify_wal(v, dir, live);
-	verify_ranges(v, dir, ignored, live);
+	verify_heads(v, dir, ignored, live);
 	rc = verify_blocks(v, dir, ignored, err);
 	if (!rc && !live)
 		verify_recovered(v, dir);

@@ -196,7 +196,7 @@ void verify_log(struct verify *v, const char *path, uint32_t magic, bool live,
 	buf_fini(&bytes);
 }
 
-void verify_values(struct verify *v, const struct range *r, bool live)
+void verify_values(struct verify *v, const struct head *r, bool live)
 {
 	uint8_t first[FILE_HEADER] = { 0 };
 	struct bytes b = { .ptr = first, .len = sizeof(first) };

@@ -23,6 +23,6 @@ void verify_log(struct verify *v, const char *path, uint32_t magic, bool live,
 		bool sealed);
 
 /* Only its header: groups are checked one by one. */
-void verify_values(struct verify *v, const struct range *r, bool live);
+void verify_values(struct verify *v, const struct head *r, bool live);
 
 #endif

@@ -203,7 +203,7 @@ void api_status_tsdb(void *ctx, struct request *r UNUSED, struct answer *a)
 	json_key(&j, "numSeries");
 	json_int(&j, (int64_t)s.series);
 	json_key(&j, "numRanges");
-	json_int(&j, (int64_t)s.ranges);
+	json_int(&j, (int64_t)s.heads);
 	json_key(&j, "numUnflushedProfiles");
 	json_int(&j, (int64_t)s.pending);
 	json_key(&j, "minTime");
