@@ -8,6 +8,11 @@
 
 #include "base/mem.h"
 
+/*
+ * With AddressSanitizer, unused bytes of a block are poisoned and each
+ * allocation is followed by a red zone, so that overruns are reported as they
+ * are for malloc().
+ */
 #ifdef WITH_ASAN
 #include <sanitizer/asan_interface.h>
 #define REDZONE        16
@@ -19,15 +24,24 @@
 #define UNPOISON(p, n) ((void)(p), (void)(n))
 #endif
 
+/*
+ * Block sizes double from the minimum to the maximum, so that small arenas stay
+ * small and large ones need few blocks.
+ */
 #define CHUNK_MIN (4 * KIB)
 #define CHUNK_MAX MIB
 
+/* A block of memory from which allocations are cut. */
 struct arena_chunk {
 	struct arena_chunk *next;
 	size_t size;
 	alignas(max_align_t) char data[];
 };
 
+/*
+ * Start a new block with at least room bytes. What is left of the current block
+ * is abandoned.
+ */
 static void arena_grow(struct arena *a, size_t room)
 {
 	size_t size = a->chunks ? a->chunks->size * 2 : CHUNK_MIN;
@@ -53,7 +67,7 @@ void *arena_alloc(struct arena *a, size_t size)
 	char *p;
 
 	if (size > SIZE_MAX / 2)
-		abort(); /* a negative size: our bug */
+		abort(); /* a negative size is a bug in the caller */
 	room = (size + REDZONE + align - 1) & ~(align - 1);
 	if (room > (size_t)(a->end - a->pos))
 		arena_grow(a, room);
@@ -68,6 +82,7 @@ char *arena_strndup(struct arena *a, struct str s)
 {
 	char *p = arena_alloc(a, s.len + 1);
 
+	/* memcpy() must not be given NULL, which an empty text may hold. */
 	if (s.len)
 		memcpy(p, s.ptr, s.len);
 	return p;
@@ -78,6 +93,10 @@ struct str arena_str(struct arena *a, struct str s)
 	return (struct str){ .ptr = arena_strndup(a, s), .len = s.len };
 }
 
+/*
+ * Formatted twice: once to learn the length, once into the arena, so that no
+ * bytes are wasted.
+ */
 char *arena_printf(struct arena *a, const char *fmt, ...)
 {
 	va_list ap;
@@ -88,7 +107,7 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
 	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
 	if (n < 0)
-		abort(); /* a bad format: our bug */
+		abort(); /* a bad format is a bug in the caller */
 	p = arena_alloc(a, (size_t)n + 1);
 	va_start(ap, fmt);
 	vsnprintf(p, (size_t)n + 1, fmt, ap);
@@ -101,6 +120,7 @@ void arena_fini(struct arena *a)
 	while (a->chunks) {
 		struct arena_chunk *next = a->chunks->next;
 
+		/* The block may go back to malloc() only unpoisoned. */
 		UNPOISON(a->chunks->data, a->chunks->size);
 		mem_free(a->chunks);
 		a->chunks = next;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arena: many small allocations that are freed together.
+ * An arena serves many small allocations that are all freed together.
  *
- * Ownership: an arena owns all that it handed out; arena_fini() frees it.
+ * Ownership: an arena owns everything it returned; arena_fini() frees all of
+ * it. Nothing is freed one by one.
  * Threads: one thread at a time.
  */
 #ifndef BASE_ARENA_H
@@ -13,27 +14,42 @@
 
 struct arena_chunk;
 
-/* The zero value is an empty arena. */
+/* An arena. The zero value is an empty arena that is ready for use. */
 struct arena {
-	struct arena_chunk *chunks;
-	char *pos;
+	struct arena_chunk *chunks; /* all blocks, the newest first */
+	char *pos;                  /* the unused rest of the newest block */
 	char *end;
-	size_t used; /* bytes handed out */
+	size_t used; /* bytes handed out, with alignment padding */
 };
 
-/* size zeroed bytes, aligned for any type. */
+/*
+ * Allocate size zeroed bytes, aligned for any type. The process ends when
+ * memory is exhausted, so that the result is never NULL.
+ */
 void *arena_alloc(struct arena *a, size_t size);
 
-/* NUL-terminated copies. */
+/* Copy s into the arena and append a NUL byte. */
 char *arena_strndup(struct arena *a, struct str s);
+
+/* Format a NUL-terminated string in the arena, as sprintf() does. */
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF(2, 3);
 
-/* A copy of the text as a view. */
+/*
+ * Copy s into the arena and return a view of the copy, which has a NUL byte
+ * behind it.
+ */
 struct str arena_str(struct arena *a, struct str s);
 
-/* Free everything; the arena is empty and usable again. */
+/*
+ * Free everything that the arena allocated; the arena is empty and usable
+ * again.
+ */
 void arena_fini(struct arena *a);
 
+/*
+ * Allocate one zeroed object of the given type, or an array of n of them. The
+ * caller bounds n: the multiplication is not checked for overflow.
+ */
 #define arena_new(a, type)      (type *)arena_alloc(a, sizeof(type))
 #define arena_array(a, type, n) (type *)arena_alloc(a, sizeof(type) * (n))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/base64.h"
 
-/* -1: no digit. */
+/* Return the value of a base64 digit, or -1 for any other character. */
 static int base64_read_digit(char c)
 {
 	if (c >= 'A' && c <= 'Z')
@@ -20,6 +20,10 @@ bool base64_decode(struct str text, struct buf *out)
 	uint32_t bits = 0;
 	unsigned have = 0;
 
+	/*
+	 * Padding is at most two characters at the very end; "=" anywhere else
+	 * is refused below, as a character that is no digit.
+	 */
 	while (pad < 2 && text.len > pad && text.ptr[text.len - 1 - pad] == '=')
 		pad++;
 	if (text.len % 4)
@@ -32,12 +36,17 @@ bool base64_decode(struct str text, struct buf *out)
 			return false;
 		}
 		bits = bits << 6 | (uint32_t)d;
+		/* A byte is complete as soon as 8 bits have come in. */
 		have += 6;
 		if (have >= 8) {
 			have -= 8;
 			buf_byte(out, (uint8_t)(bits >> have));
 		}
 	}
+	/*
+	 * The bits left over by the last digit must be zero; otherwise several
+	 * texts would decode to the same bytes.
+	 */
 	if (bits & ((1u << have) - 1)) {
 		out->len = start;
 		return false;

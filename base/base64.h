@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Base64 (RFC 4648, section 4), decoded strictly.
+ * Strict decoding of base64 (RFC 4648, section 4).
  *
- * Ownership: appends to the caller's buffer.
+ * Ownership: results are appended to the caller's buffer.
  * Threads: pure functions.
  */
 #ifndef BASE_BASE64_H
@@ -11,8 +11,9 @@
 #include "base/buf.h"
 
 /*
- * Append what text encodes. False, and nothing appended, when it is not exactly
- * an encoding: another byte, a wrong length, bits that are left over.
+ * Decode text and append the bytes to out. Returns false, with nothing
+ * appended, when text is not exactly one encoding: it has another character, a
+ * wrong length, or padding bits that are not zero.
  */
 NODISCARD bool base64_decode(struct str text, struct buf *out);
 

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/budget.h"
 
+/*
+ * Take n bytes from b alone. The bytes are added first and subtracted again
+ * when they exceed the bound, so that no lock is needed; a concurrent caller
+ * may be refused because of bytes that are about to be given back.
+ */
 static int take_own(struct budget *b, int64_t n, struct err *err)
 {
 	int64_t used = atomic_fetch_add(&b->used, n) + n;
@@ -15,6 +20,10 @@ static int take_own(struct budget *b, int64_t n, struct err *err)
 		b->name, (long long)(used - n), (long long)b->max);
 }
 
+/*
+ * The share is charged before its parent, so that a client that has used up its
+ * share cannot disturb the others.
+ */
 int budget_take(struct budget *b, int64_t n, struct err *err)
 {
 	int rc = take_own(b, n, err);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Budget: a bound on memory that many threads share.
+ * A budget is a bound on memory that several threads share. A budget may be a
+ * share of a larger one, its parent.
  *
- * Ownership: the owner of a budget outlives whoever takes from it; a parent
+ * Ownership: a budget outlives everything that takes from it, and a parent
  * outlives its shares.
- * Threads: any.
+ * Threads: any; the counters are atomic.
  */
 #ifndef BASE_BUDGET_H
 #define BASE_BUDGET_H
@@ -14,19 +15,21 @@
 #include "base/defs.h"
 #include "base/err.h"
 
+/* A bound in bytes, and how much of it is in use. */
 struct budget {
-	const char *name; /* the flag that sets it, for the message */
-	int64_t max;      /* bytes */
-	_Atomic int64_t used;
-	struct budget *parent; /* of which this is a share; may be NULL */
+	const char *name;      /* the flag that sets the bound, for messages */
+	int64_t max;           /* the bound, in bytes */
+	_Atomic int64_t used;  /* bytes taken and not yet given back */
+	struct budget *parent; /* the budget this is a share of, or NULL */
 };
 
 /*
- * Take n bytes, of the parent, too. ERR_LIMIT, naming the flag, when they would
- * pass a bound.
+ * Take n bytes from b and from all its parents. Returns ERR_LIMIT, with nothing
+ * taken and a message that names the flag, when a bound would be exceeded.
  */
 NODISCARD int budget_take(struct budget *b, int64_t n, struct err *err);
 
+/* Give n bytes, which budget_take() took, back to b and to all its parents. */
 void budget_give(struct budget *b, int64_t n);
 
 #endif

@@ -15,11 +15,18 @@ void buf_fini(struct buf *b)
 
 void buf_forget(struct buf *b)
 {
+	/*
+	 * explicit_bzero() is not optimised away, although the memory is freed.
+	 */
 	if (b->ptr)
 		explicit_bzero(b->ptr, b->len);
 	buf_fini(b);
 }
 
+/*
+ * Capacity grows by half, so that n appends cost O(n) copying and at most a
+ * third of the memory is unused.
+ */
 size_t buf_next_cap(const struct buf *b, size_t n)
 {
 	size_t max = b->max ? b->max : BUF_MAX;
@@ -34,6 +41,10 @@ size_t buf_next_cap(const struct buf *b, size_t n)
 	return cap > max ? max : cap;
 }
 
+/*
+ * Every append that needs memory passes through here: the only place where the
+ * maximum is enforced.
+ */
 bool buf_reserve(struct buf *b, size_t n)
 {
 	size_t max = b->max ? b->max : BUF_MAX;
@@ -59,6 +70,7 @@ void buf_add(struct buf *b, const void *p, size_t n)
 	b->len += n;
 }
 
+/* Checks the capacity itself, because encoders call it for every byte. */
 void buf_byte(struct buf *b, uint8_t byte)
 {
 	if (b->len == b->cap && !buf_reserve(b, 1))
@@ -71,6 +83,10 @@ void buf_str(struct buf *b, const char *s)
 	buf_add(b, s, strlen(s));
 }
 
+/*
+ * Most texts are short, so they are formatted once, on the stack; only longer
+ * ones are formatted a second time, into the buffer.
+ */
 void buf_printf(struct buf *b, const char *fmt, ...)
 {
 	char small[256];
@@ -86,6 +102,7 @@ void buf_printf(struct buf *b, const char *fmt, ...)
 		buf_add(b, small, (size_t)n);
 		return;
 	}
+	/* vsnprintf() writes a NUL as well, which is not counted in len. */
 	if (!buf_reserve(b, (size_t)n + 1))
 		return;
 	va_start(ap, fmt);

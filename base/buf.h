@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Buffer: bytes that grow, up to a maximum that is given at the start.
+ * A buffer is a byte array that grows up to a maximum, which is given at the
+ * start.
  *
- * Going over the maximum is sticky, like the decoder's error: the buffer keeps
- * what it had, every later append is ignored, and the writer checks `over`
- * once at the end.
+ * Exceeding the maximum is a sticky error: the buffer keeps what it had, an
+ * append that does not fit is dropped, and the writer checks `over` once at the
+ * end. The contents are then incomplete.
  *
- * Ownership: a buffer owns its bytes; buf_fini() frees them. Views taken from
- * it die with the next append.
+ * Ownership: a buffer owns its bytes; buf_fini() frees them. Views into the
+ * buffer become invalid with the next append.
  * Threads: one thread at a time.
  */
 #ifndef BASE_BUF_H
@@ -16,30 +17,40 @@
 #include "base/bytes.h"
 #include "base/defs.h"
 
-/* The zero value is an empty buffer whose maximum is BUF_MAX. */
+/*
+ * A growing byte array. The zero value is an empty buffer whose maximum is
+ * BUF_MAX.
+ */
 struct buf {
 	uint8_t *ptr;
-	size_t len;
-	size_t cap;
-	size_t max; /* 0: BUF_MAX */
-	bool over;  /* something did not fit */
+	size_t len; /* bytes in use */
+	size_t cap; /* bytes allocated */
+	size_t max; /* the largest permitted len; 0 means BUF_MAX */
+	bool over;  /* set once an append did not fit */
 };
 
+/* The maximum of a buffer that has none of its own: no practical bound. */
 #define BUF_MAX ((size_t)1 << 40)
 
-/* An empty buffer of at most max bytes. */
+/* Return an empty buffer of at most max bytes; 0 means BUF_MAX. */
 static inline struct buf buf_init(size_t max)
 {
 	return (struct buf){ .max = max };
 }
 
-/* Free the bytes; the buffer is empty, with the same maximum. */
+/* Free the bytes. The buffer is empty afterwards and keeps its maximum. */
 void buf_fini(struct buf *b);
 
-/* The same for secrets: they do not stay in memory. */
+/*
+ * Overwrite the bytes with zeros, then free them as buf_fini() does. For
+ * secrets, which must not remain in freed memory. Growing a buffer may leave
+ * copies behind: room for a secret is reserved beforehand.
+ */
 void buf_forget(struct buf *b);
 
-/* Forget the bytes but keep their memory, to be filled again. */
+/*
+ * Empty the buffer and clear `over`, but keep the allocated memory for reuse.
+ */
 static inline void buf_reset(struct buf *b)
 {
 	b->len = 0;
@@ -47,25 +58,41 @@ static inline void buf_reset(struct buf *b)
 }
 
 /*
- * Room for n more bytes at b->ptr + b->len; false, with over set, when that
- * would pass the maximum.
+ * Make room for n more bytes at b->ptr + b->len. Returns false and sets `over`
+ * when that would exceed the maximum, and whenever `over` is set already.
  */
 bool buf_reserve(struct buf *b, size_t n);
 
-/* What cap will be when n more bytes have come. */
+/*
+ * Return the capacity that the buffer will have after n more bytes are
+ * appended, so that a caller can charge a budget before it appends.
+ */
 size_t buf_next_cap(const struct buf *b, size_t n);
 
+/* Append n bytes at p, or nothing when they do not all fit. */
 void buf_add(struct buf *b, const void *p, size_t n);
+
+/* Append one byte. */
 void buf_byte(struct buf *b, uint8_t byte);
+
+/* Append a NUL-terminated string without its NUL. */
 void buf_str(struct buf *b, const char *s);
+
+/*
+ * Append formatted text, or nothing when it does not fit together with its NUL.
+ */
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
 
+/* Return a view of the contents, valid until the next append. */
 static inline struct bytes buf_bytes(const struct buf *b)
 {
 	return (struct bytes){ .ptr = b->ptr, .len = b->len };
 }
 
-/* The text so far with a NUL behind it; "" when that does not fit. */
+/*
+ * Return the contents as a NUL-terminated string, valid until the next append.
+ * Returns "" when there is no room for the NUL or `over` is set.
+ */
 const char *buf_cstr(struct buf *b);
 
 #endif

@@ -18,6 +18,11 @@ int str_cmp(struct str a, struct str b)
 	return order < 0 ? -1 : 1;
 }
 
+/*
+ * The first byte determines the length and the range of the second byte, which
+ * excludes overlong forms (e0, f0), surrogates (ed) and code points above
+ * U+10FFFF (f4); all further bytes are 80 to bf (RFC 3629, section 4).
+ */
 size_t str_utf8_len(struct str s)
 {
 	const uint8_t *p = (const uint8_t *)s.ptr;
@@ -29,6 +34,7 @@ size_t str_utf8_len(struct str s)
 		return 0;
 	if (p[0] < 0x80)
 		return 1;
+	/* 80 to bf only continue a sequence; c0 and c1 begin overlong forms. */
 	if (p[0] < 0xc2 || p[0] > 0xf4)
 		return 0;
 	n = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
@@ -62,6 +68,10 @@ bool str_is_utf8(struct str s)
 	return true;
 }
 
+/*
+ * An empty text has no bytes to search, and its ptr may be NULL, which memchr()
+ * does not accept.
+ */
 struct str str_cut(struct str s, char sep, struct str *rest)
 {
 	const char *at = s.len ? memchr(s.ptr, sep, s.len) : NULL;
@@ -72,6 +82,7 @@ struct str str_cut(struct str s, char sep, struct str *rest)
 	return (struct str){ .ptr = s.ptr, .len = n };
 }
 
+/* Spaces as str_trim() understands them, independent of the locale. */
 static bool bytes_is_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
@@ -95,6 +106,10 @@ bool str_to_i64(struct str s, int64_t *out)
 
 	if (s.len == (size_t)neg)
 		return false;
+	/*
+	 * The value is accumulated as a negative number, because the range of
+	 * int64_t has one more negative number than positive ones.
+	 */
 	for (size_t i = neg; i < s.len; i++) {
 		int digit = s.ptr[i] - '0';
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Borrowed ranges: bytes, and text that need not end in NUL.
+ * Borrowed views: byte ranges, and text that need not end with NUL.
  *
- * Ownership: neither owns what it points to; the owner must outlive it.
+ * Ownership: a view does not own what it points to; the owner must outlive the
+ * view.
  * Threads: plain values.
  */
 #ifndef BASE_BYTES_H
@@ -12,41 +13,55 @@
 
 #include "base/defs.h"
 
+/* A view of bytes. ptr may be NULL when len is 0. */
 struct bytes {
 	const uint8_t *ptr;
 	size_t len;
 };
 
+/*
+ * A view of text, usually UTF-8, not necessarily NUL-terminated. ptr may be
+ * NULL when len is 0.
+ */
 struct str {
 	const char *ptr;
 	size_t len;
 };
 
-/* For printf: "%.*s", STR_ARG(s). */
+/* The two arguments for "%.*s" in printf formats. */
 #define STR_ARG(s) (int)(s).len, (s).ptr
 
-/* A view of a NUL-terminated string; NULL is the empty one. */
+/* Return a view of a NUL-terminated string; NULL gives the empty view. */
 static inline struct str str_of(const char *s)
 {
 	return (struct str){ .ptr = s ? s : "", .len = s ? strlen(s) : 0 };
 }
 
-/* -1, 0 or 1, by bytes as memcmp, the shorter of two equal starts first. */
+/*
+ * Compare by bytes as memcmp() does; a text sorts behind its own prefixes.
+ * Returns -1, 0 or 1.
+ */
 int str_cmp(struct str a, struct str b);
 
+/* Whether two texts are equal. */
 static inline bool str_eq(struct str a, struct str b)
 {
 	return a.len == b.len && (!a.len || !memcmp(a.ptr, b.ptr, a.len));
 }
 
+/* Whether a text equals a NUL-terminated string. */
 static inline bool str_is(struct str a, const char *b)
 {
 	return str_eq(a, str_of(b));
 }
 
-/* The same, small and capital letters of ASCII being one. */
+/*
+ * Whether a text equals a NUL-terminated string, ignoring the case of ASCII
+ * letters.
+ */
 bool str_is_nocase(struct str a, const char *b);
 
+/* Whether s starts with prefix. Every text starts with the empty one. */
 static inline bool str_starts(struct str s, struct str prefix)
 {
 	return s.len >= prefix.len &&
@@ -54,39 +69,42 @@ static inline bool str_starts(struct str s, struct str prefix)
 }
 
 /*
- * Length of the UTF-8 sequence that s starts with (RFC 3629, 4); 0 when it
- * does not start with one.
+ * Return the length, in bytes, of the UTF-8 sequence at the start of s (RFC
+ * 3629, section 4), or 0 when s does not start with a valid one.
  */
 size_t str_utf8_len(struct str s);
 
-/* Whether s is well-formed UTF-8 (no surrogates, no overlong forms). */
+/* Whether s is well-formed UTF-8: surrogates and overlong forms are refused. */
 bool str_is_utf8(struct str s);
 
 /*
- * Cut s at the first sep: returns what is before it and leaves what is after
- * it in *rest; without sep the whole of s and an empty rest.
+ * Split s at the first sep. Returns the part before sep and stores the part
+ * behind it in *rest. Without sep, returns s and stores the empty text.
  */
 struct str str_cut(struct str s, char sep, struct str *rest);
 
-/* s without spaces, tabs and line ends on both sides. */
+/* Return s without leading and trailing spaces, tabs and line ends. */
 struct str str_trim(struct str s);
 
 /*
- * A decimal number that is the whole of s. False when it is not one, or out of
- * range; *out is then untouched.
+ * Parse s, all of it, as a decimal number with an optional "-". Returns false
+ * and leaves *out untouched when s is not such a number or is out of range.
  */
 NODISCARD bool str_to_i64(struct str s, int64_t *out);
 
+/* View text as bytes. */
 static inline struct bytes bytes_of(struct str s)
 {
 	return (struct bytes){ .ptr = (const uint8_t *)s.ptr, .len = s.len };
 }
 
+/* View bytes as text; nothing is validated. */
 static inline struct str str_from(struct bytes b)
 {
 	return (struct str){ .ptr = (const char *)b.ptr, .len = b.len };
 }
 
+/* Whether two byte ranges are equal. */
 static inline bool bytes_eq(struct bytes a, struct bytes b)
 {
 	return a.len == b.len && (!a.len || !memcmp(a.ptr, b.ptr, a.len));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
 
+/* Read one of the system's clocks, in nanoseconds. */
 static int64_t read_ns(clockid_t id)
 {
 	struct timespec ts;
@@ -26,6 +27,10 @@ int64_t clock_mono_ns(void)
 	return read_ns(CLOCK_MONOTONIC);
 }
 
+/*
+ * The default clock of condition variables is CLOCK_REALTIME, which an
+ * administrator or NTP can set.
+ */
 void clock_cond_init(pthread_cond_t *cond)
 {
 	pthread_condattr_t attr;
@@ -42,6 +47,7 @@ struct timespec clock_mono_at(int64_t mono_ns)
 				  .tv_nsec = mono_ns % 1000000000 };
 }
 
+/* For benchmarks: CPU time does not include waiting. */
 int64_t clock_cpu_ns(void)
 {
 	return read_ns(CLOCK_PROCESS_CPUTIME_ID);

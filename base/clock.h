@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clocks. Modules that judge the time of day take a struct clock, so that
- * tests can stop it and move it.
+ * Clocks. Code that depends on the time of day takes a struct clock, so that
+ * tests can stop the time and change it.
  *
- * Ownership: borrowed by whoever reads it.
- * Threads: any; setting is atomic.
+ * Ownership: a clock is borrowed by its readers and outlives them.
+ * Threads: any; setting a clock is atomic.
  */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
@@ -15,28 +15,44 @@
 
 #include "base/defs.h"
 
-/* The zero value is the real clock. */
+/* A source of the time of day. The zero value is the real clock. */
 struct clock {
-	_Atomic int64_t fixed_ms; /* not 0: stopped at this time */
+	/* if not 0: the clock stands still at this time */
+	_Atomic int64_t fixed_ms;
 };
 
-/* Milliseconds since the epoch. A NULL clock is the real one. */
+/*
+ * Return the time of day in milliseconds since the epoch. A NULL clock is the
+ * real one.
+ */
 int64_t clock_ms(const struct clock *c);
 
-/* Stop the clock at ms; 0 lets it run again. */
+/* Stop the clock at ms; 0 makes it the real clock again. */
 void clock_set(struct clock *c, int64_t ms);
 
-/* Nanoseconds that only ever grow, for measuring; from no known origin. */
+/*
+ * Return nanoseconds of the monotonic clock, whose origin is arbitrary: for
+ * measuring intervals and for deadlines.
+ */
 int64_t clock_mono_ns(void);
 
 /*
- * A condition whose timed waits end at moments of clock_mono_ns(), as
- * clock_mono_at() hands them over: setting the clock delays none.
+ * Initialise a condition variable whose timed waits use the monotonic clock, so
+ * that a change of the time of day neither delays nor shortens a wait. The
+ * caller destroys the condition variable.
  */
 void clock_cond_init(pthread_cond_t *cond);
+
+/*
+ * Convert a time of clock_mono_ns() to the deadline that
+ * pthread_cond_timedwait() takes for a condition of clock_cond_init().
+ */
 struct timespec clock_mono_at(int64_t mono_ns);
 
-/* CPU nanoseconds of this process, all threads. */
+/*
+ * Return the CPU time that all threads of this process have used, in
+ * nanoseconds.
+ */
 int64_t clock_cpu_ns(void);
 
 #endif

@@ -7,8 +7,9 @@
 #include <sys/auxv.h>
 #endif
 
-#define POLY 0x82f63b78u /* reflected */
+#define POLY 0x82f63b78u /* the Castagnoli polynomial, bits reversed */
 
+/* The CRC of each single byte, filled at the first use. */
 static uint32_t table[256];
 static pthread_once_t table_once = PTHREAD_ONCE_INIT;
 
@@ -23,6 +24,10 @@ static void table_fill(void)
 	}
 }
 
+/*
+ * One table lookup a byte. The CRC register is kept inverted, as RFC 3720
+ * requires.
+ */
 uint32_t crc32c_portable(uint32_t seed, struct bytes b)
 {
 	uint32_t crc = ~seed;
@@ -35,6 +40,11 @@ uint32_t crc32c_portable(uint32_t seed, struct bytes b)
 
 #if defined(__x86_64__)
 
+/*
+ * Eight bytes an instruction, then the last ones singly. The function is
+ * compiled for SSE 4.2 although the program is not: have_hardware() guards the
+ * call.
+ */
 __attribute__((target("sse4.2"))) static uint32_t
 crc32c_hardware(uint32_t seed, struct bytes b)
 {
@@ -53,6 +63,7 @@ crc32c_hardware(uint32_t seed, struct bytes b)
 	return ~(uint32_t)crc;
 }
 
+/* Whether this processor has the CRC instruction. */
 static bool have_hardware(void)
 {
 	return __builtin_cpu_supports("sse4.2");
@@ -60,6 +71,11 @@ static bool have_hardware(void)
 
 #elif defined(__aarch64__)
 
+/*
+ * Eight bytes an instruction, then the last ones singly. The function is
+ * compiled with the CRC extension although the program is not: have_hardware()
+ * guards the call.
+ */
 __attribute__((target("+crc"))) static uint32_t crc32c_hardware(uint32_t seed,
 								struct bytes b)
 {
@@ -78,6 +94,7 @@ __attribute__((target("+crc"))) static uint32_t crc32c_hardware(uint32_t seed,
 	return ~crc;
 }
 
+/* Whether this processor has the CRC extension. */
 static bool have_hardware(void)
 {
 	return getauxval(AT_HWCAP) & 1 << 7; /* HWCAP_CRC32 */

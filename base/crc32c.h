@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CRC-32C (Castagnoli, RFC 3720 B.4): by the processor's instruction where it
- * has one, else by table.
+ * CRC-32C (Castagnoli, RFC 3720 B.4), computed by the processor's instruction
+ * where there is one, otherwise by table.
  *
- * Ownership: keeps nothing.
+ * Ownership: nothing is kept.
  * Threads: pure functions.
  */
 #ifndef BASE_CRC32C_H
@@ -11,10 +11,16 @@
 
 #include "base/bytes.h"
 
-/* The CRC of what seed is the CRC of, followed by b; seed is 0 to begin. */
+/*
+ * Return the CRC of a byte sequence continued by b, where seed is the CRC of
+ * the sequence so far (0 for an empty one).
+ */
 uint32_t crc32c_extend(uint32_t seed, struct bytes b);
 
-/* The same by table, whatever the processor: for tests. */
+/*
+ * Compute what crc32c_extend() computes, but by table on every processor: for
+ * tests, and as the fallback.
+ */
 uint32_t crc32c_portable(uint32_t seed, struct bytes b);
 
 #endif

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/dec.h"
 
+/*
+ * All reads of more than varints go through here: the only place that compares
+ * with the end of the input and sets `bad`.
+ */
 struct bytes dec_bytes(struct dec *d, size_t n)
 {
 	struct bytes b = { .ptr = d->pos, .len = n };
@@ -27,6 +31,7 @@ uint16_t dec_be16(struct dec *d)
 
 	if (!b.len)
 		return 0;
+	/* memcpy() because the input is not aligned. */
 	memcpy(&v, b.ptr, sizeof(v));
 	return __builtin_bswap16(v);
 }
@@ -53,6 +58,10 @@ uint64_t dec_be64(struct dec *d)
 	return __builtin_bswap64(v);
 }
 
+/*
+ * Each byte holds 7 bits, the least significant ones first. The tenth byte, at
+ * bit 63, may hold a single bit.
+ */
 uint64_t dec_uvarint_long(struct dec *d)
 {
 	uint64_t value = 0;
@@ -64,6 +73,10 @@ uint64_t dec_uvarint_long(struct dec *d)
 			break;
 		value |= (uint64_t)(byte & 0x7f) << shift;
 		if (byte < 0x80)
+			/*
+			 * dec_u8() returns 0 at the end of the input, which
+			 * looks like the last byte of a varint.
+			 */
 			return d->bad ? 0 : value;
 	}
 	d->bad = true;
@@ -81,6 +94,10 @@ uint64_t dec_count(struct dec *d, uint64_t max)
 	return n;
 }
 
+/*
+ * The length is limited by what is left, so that a damaged one can neither wrap
+ * around nor lead behind the end.
+ */
 struct str dec_str(struct dec *d)
 {
 	uint64_t n = dec_count(d, dec_left(d));

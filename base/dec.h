@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decoder: reads integers from a borrowed byte range.
+ * Decoder: reads integers and byte ranges from a borrowed byte range.
  *
- * Errors are sticky. A read past the end sets bad and returns zero, and so
- * does every later read, so a parser reads all its fields and checks once:
+ * Errors are sticky. A read past the end sets `bad` and returns zero, and so
+ * does every later read, so that a parser reads all its fields and checks once:
  *
  *	uint32_t magic = dec_be32(&d);
  *	uint8_t version = dec_u8(&d);
  *	if (d.bad)
  *		return ERR_CORRUPT;
  *
- * Ownership: borrows the input, which must outlive it.
+ * Ownership: a decoder borrows its input, which must outlive the decoder and
+ * everything it returned.
  * Threads: one thread a decoder.
  */
 #ifndef BASE_DEC_H
@@ -19,37 +20,58 @@
 #include "base/bytes.h"
 #include "base/defs.h"
 
+/* A position in the input. `bad` is set by the first read that fails. */
 struct dec {
 	const uint8_t *pos;
 	const uint8_t *end;
 	bool bad;
 };
 
+/* Return a decoder at the start of b. */
 static inline struct dec dec_init(struct bytes b)
 {
-	/* Nothing may be NULL, to which not even 0 may be added. */
+	/*
+	 * b.ptr may be NULL when b is empty, and adding even 0 to NULL is
+	 * undefined.
+	 */
 	return (struct dec){ .pos = b.ptr,
 			     .end = b.len ? b.ptr + b.len : b.ptr };
 }
 
+/* Return the number of bytes not yet read; 0 after an error. */
 static inline size_t dec_left(const struct dec *d)
 {
 	return d->bad ? 0 : (size_t)(d->end - d->pos);
 }
 
-/* The next n bytes, borrowed from the input; empty when fewer are left. */
+/*
+ * Return the next n bytes, borrowed from the input. Sets `bad` and returns an
+ * empty range when fewer are left.
+ */
 struct bytes dec_bytes(struct dec *d, size_t n);
 
+/* Read one byte. */
 uint8_t dec_u8(struct dec *d);
+
+/* Read a 16-bit big-endian integer. */
 uint16_t dec_be16(struct dec *d);
+
+/* Read a 32-bit big-endian integer. */
 uint32_t dec_be32(struct dec *d);
+
+/* Read a 64-bit big-endian integer. */
 uint64_t dec_be64(struct dec *d);
 
-uint64_t dec_uvarint_long(struct dec *d); /* for dec_uvarint() alone */
+/*
+ * Read a varint of any length: the slow path of dec_uvarint(), which alone
+ * calls it.
+ */
+uint64_t dec_uvarint_long(struct dec *d);
 
 /*
- * LEB128 of at most 10 bytes; a longer or overflowing one is bad. Nearly all
- * are of one or two bytes: lists of times are made of them.
+ * Read an unsigned varint (LEB128) of at most 10 bytes; a longer one, or one
+ * that exceeds 64 bits, sets `bad`. One and two bytes are decoded inline,
+ * because lists of times consist almost entirely of such numbers.
  */
 static inline uint64_t dec_uvarint(struct dec *d)
 {
@@ -68,7 +90,7 @@ static inline uint64_t dec_uvarint(struct dec *d)
 	return dec_uvarint_long(d);
 }
 
-/* A zigzag varint. */
+/* Read a signed varint in zigzag encoding. */
 static inline int64_t dec_svarint(struct dec *d)
 {
 	uint64_t v = dec_uvarint(d);
@@ -76,10 +98,13 @@ static inline int64_t dec_svarint(struct dec *d)
 	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
 }
 
-/* A uvarint of at most max; a larger one is bad. */
+/*
+ * Read an unsigned varint of at most max; a larger one sets `bad` and returns
+ * 0. For counts that the caller allocates by.
+ */
 uint64_t dec_count(struct dec *d, uint64_t max);
 
-/* A length as uvarint and that many bytes, borrowed. */
+/* Read a length as varint, then that many bytes, borrowed from the input. */
 struct str dec_str(struct dec *d);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attributes and the few macros that every file may use.
+ * Compiler attributes and the few macros that every file may use.
  *
- * Ownership: nothing to own.
- * Threads: none involved.
+ * Ownership: nothing is owned.
+ * Threads: plain macros and pure functions.
  */
 #ifndef BASE_DEFS_H
 #define BASE_DEFS_H
@@ -12,13 +12,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NODISCARD    __attribute__((warn_unused_result))
-#define UNUSED       __attribute__((unused))
-#define NORETURN     __attribute__((noreturn))
-#define PRINTF(f, a) __attribute__((format(printf, f, a)))
-#define CLEANUP(fn)  __attribute__((cleanup(fn)))
+/* The return value, usually an error code, must not be ignored. */
+#define NODISCARD __attribute__((warn_unused_result))
+#define UNUSED    __attribute__((unused))
 
-/* Clang's thread-safety analysis; other compilers see nothing. */
+/* The function does not return. */
+#define NORETURN __attribute__((noreturn))
+
+/* Argument f is a printf format, whose arguments begin with argument a. */
+#define PRINTF(f, a) __attribute__((format(printf, f, a)))
+
+/* Call fn with the address of the variable when it goes out of scope. */
+#define CLEANUP(fn) __attribute__((cleanup(fn)))
+
+/*
+ * Annotations for Clang's thread-safety analysis; other compilers ignore them.
+ */
 #ifdef __clang__
 #define CAPABILITY(name) __attribute__((capability(name)))
 #define REQUIRES(...)    __attribute__((requires_capability(__VA_ARGS__)))
@@ -27,7 +36,10 @@
 #define REQUIRES(...)
 #endif
 
-/* Give up ownership of a pointer variable: it is NULL afterwards. */
+/*
+ * Move a pointer out of a variable and set the variable to NULL, so that it no
+ * longer owns the pointer.
+ */
 #define TAKE(var)                                  \
 	({                                         \
 		__typeof__(var) take_tmp_ = (var); \
@@ -35,23 +47,30 @@
 		take_tmp_;                         \
 	})
 
+/* The number of elements of an array, which must not be a pointer. */
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
+/* Binary units of sizes, in bytes. */
 #define KIB (1024L)
 #define MIB (1024L * 1024)
 #define GIB (1024L * 1024 * 1024)
 
-/* Sums of foreign numbers wrap around, as Go's do. */
+/*
+ * Add two numbers of an untrusted profile. Overflow wraps around, as in Go,
+ * instead of being undefined.
+ */
 static inline int64_t wrap_add(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
+/* Subtract b from a; overflow wraps around. */
 static inline int64_t wrap_sub(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
+/* Multiply two numbers; overflow wraps around. */
 static inline int64_t wrap_mul(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a * (uint64_t)b);

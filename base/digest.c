@@ -4,10 +4,14 @@
 #include <openssl/evp.h>
 #include <stdlib.h>
 
+/*
+ * One digest of one buffer. libcrypto fails here only when memory is exhausted,
+ * which ends the process as everywhere (base/mem.h).
+ */
 static void digest_compute(const EVP_MD *md, struct bytes b, uint8_t *out)
 {
 	if (!EVP_Digest(b.ptr, b.len, out, NULL, md, NULL))
-		abort(); /* out of memory */
+		abort();
 }
 
 void digest_md5(struct bytes b, uint8_t out[DIGEST_MD5_SIZE])

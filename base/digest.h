@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cryptographic digests, on libcrypto: where others' formulas ask for them.
- * Our own checksums are hash.h and crc32c.h.
+ * Cryptographic digests, computed by libcrypto, for formulas that others
+ * define. Our own checksums are in hash.h and crc32c.h.
  *
- * Ownership: keeps nothing.
- * Threads: pure.
+ * Ownership: nothing is kept; results are written to the caller's array.
+ * Threads: pure functions.
  */
 #ifndef BASE_DIGEST_H
 #define BASE_DIGEST_H
 
 #include "base/bytes.h"
 
+/* Sizes of the digests in bytes. */
 enum {
 	DIGEST_MD5_SIZE = 16,
 	DIGEST_SHA256_SIZE = 32
 };
 
+/* Write the MD5 digest of b to out. */
 void digest_md5(struct bytes b, uint8_t out[DIGEST_MD5_SIZE]);
+
+/* Write the SHA-256 digest of b to out. */
 void digest_sha256(struct bytes b, uint8_t out[DIGEST_SHA256_SIZE]);
 
 #endif

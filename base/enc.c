@@ -38,6 +38,10 @@ void enc_be64(struct buf *b, uint64_t v)
 	buf_add(b, bytes, sizeof(bytes));
 }
 
+/*
+ * Seven bits a byte, the least significant ones first; the high bit says that
+ * another byte follows.
+ */
 void enc_uvarint(struct buf *b, uint64_t v)
 {
 	while (v >= 0x80) {
@@ -47,6 +51,10 @@ void enc_uvarint(struct buf *b, uint64_t v)
 	buf_byte(b, (uint8_t)v);
 }
 
+/*
+ * Zigzag: 0, -1, 1, -2 become 0, 1, 2, 3. The right shift of a negative number
+ * copies its sign, as all our compilers do.
+ */
 void enc_svarint(struct buf *b, int64_t v)
 {
 	enc_uvarint(b, ((uint64_t)v << 1) ^ (uint64_t)(v >> 63));
@@ -58,6 +66,7 @@ void enc_str(struct buf *b, struct str s)
 	buf_add(b, s.ptr, s.len);
 }
 
+/* The zeros suffice for every alignment in our formats, at most 64. */
 void enc_pad(struct buf *b, size_t align)
 {
 	static const uint8_t zeros[64];

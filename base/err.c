@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The names of the codes, by the negated code. */
 static const char *const names[] = {
 	[-ERR_INVALID] = "invalid",
 	[-ERR_CORRUPT] = "corrupt",
@@ -37,6 +38,10 @@ int err_set(struct err *err, int code, const char *fmt, ...)
 	return code;
 }
 
+/*
+ * Distinguish the errors of the operating system to which callers react
+ * differently; all others are ERR_IO.
+ */
 static int code_of_errno(int number)
 {
 	switch (number) {
@@ -44,7 +49,7 @@ static int code_of_errno(int number)
 		return ERR_NOTFOUND;
 	case ENOSPC:
 	case EDQUOT:
-	case EFBIG: /* RLIMIT_FSIZE */
+	case EFBIG: /* a write beyond RLIMIT_FSIZE */
 		return ERR_NOSPACE;
 	case EEXIST:
 		return ERR_EXISTS;
@@ -53,6 +58,7 @@ static int code_of_errno(int number)
 	}
 }
 
+/* errno is saved first, because vsnprintf() may change it. */
 int err_sys(struct err *err, const char *fmt, ...)
 {
 	int saved = errno;
@@ -63,10 +69,12 @@ int err_sys(struct err *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
+	/* The caller's text is cut so that errno's text always fits. */
 	return err_set(err, code_of_errno(saved), "%.400s: %s", what,
 		       strerror_r(saved, why, sizeof(why)));
 }
 
+/* The old message is copied out first: source and destination overlap. */
 int err_wrap(struct err *err, int code, const char *fmt, ...)
 {
 	char prefix[160];
@@ -82,6 +90,7 @@ int err_wrap(struct err *err, int code, const char *fmt, ...)
 	return err_set(err, code, "%s: %.340s", prefix, old);
 }
 
+/* Safe for any number, such as a code that was read from a file. */
 const char *err_name(int code)
 {
 	if (!code)

@@ -5,7 +5,7 @@
  * A function that can fail returns 0 or a negative ERR_* code and fills *err
  * with a sentence for a person. The code says what the caller should do; the
  * message says what happened. err may be NULL when the caller needs only the
- * code. Nothing here allocates, and no state is global.
+ * code. Nothing here allocates memory, and there is no global state.
  *
  * Ownership: an error is a plain value of the caller; messages are copied into
  * it.
@@ -16,42 +16,57 @@
 
 #include "base/defs.h"
 
+/*
+ * What went wrong, by what the caller should do about it. web/ maps these codes
+ * to HTTP statuses.
+ */
 enum {
-	ERR_INVALID = -1,      /* bad argument or input: never retry */
-	ERR_CORRUPT = -2,      /* bytes break their format: skip, quarantine */
-	ERR_IO = -3,           /* the OS refused: its text is in the message */
-	ERR_NOTFOUND = -4,     /* no such series, profile, file */
-	ERR_EXISTS = -5,       /* something else is there already */
-	ERR_TOOBIG = -6,       /* one thing is larger than its limit */
-	ERR_LIMIT = -7,        /* a configured bound was hit: shed load */
-	ERR_NOSPACE = -8,      /* the disk is full: later, when there is room */
-	ERR_BUSY = -9,         /* somebody else holds it */
-	ERR_TIMEOUT = -10,     /* a deadline passed */
-	ERR_DENIED = -11,      /* not allowed */
-	ERR_UNSUPPORTED = -12, /* a format or version that we do not know */
-	ERR_AGAIN = -13,       /* temporary: retry later */
-	ERR_CLOSED = -14,      /* used after close or during shutdown */
-	ERR_UNAUTHORIZED = -15, /* nobody knows who asks */
+	ERR_INVALID = -1,       /* bad argument or input: never retry */
+	ERR_CORRUPT = -2,       /* bytes break their format: skip, quarantine */
+	ERR_IO = -3,            /* the OS refused: its text is in the message */
+	ERR_NOTFOUND = -4,      /* no such series, profile or file */
+	ERR_EXISTS = -5,        /* the name is taken already */
+	ERR_TOOBIG = -6,        /* one item is larger than its limit */
+	ERR_LIMIT = -7,         /* a configured bound was hit: shed load */
+	ERR_NOSPACE = -8,       /* the disk is full: retry when there is room */
+	ERR_BUSY = -9,          /* another process or job holds the resource */
+	ERR_TIMEOUT = -10,      /* a deadline passed */
+	ERR_DENIED = -11,       /* the caller is known but not allowed */
+	ERR_UNSUPPORTED = -12,  /* a format or version that we do not know */
+	ERR_AGAIN = -13,        /* temporary: retry later */
+	ERR_CLOSED = -14,       /* used after close or during shutdown */
+	ERR_UNAUTHORIZED = -15, /* the request carries no valid credentials */
 };
 
+/* An error code and its message. msg is undefined while no error is set. */
 struct err {
 	int code;
 	char msg[512];
 };
 
-/* Set *err and return code, so that callers write `return err_set(...)`. */
+/*
+ * Set *err, unless it is NULL, and return code, so that callers write `return
+ * err_set(...)`.
+ */
 int err_set(struct err *err, int code, const char *fmt, ...) PRINTF(3, 4);
 
 /*
- * Set the code that errno stands for (ERR_NOTFOUND for ENOENT, ERR_NOSPACE for
- * ENOSPC, EDQUOT and EFBIG, else ERR_IO), appending ": " and errno's text.
+ * Set the code that errno stands for and append ": " and errno's text to the
+ * message. Returns ERR_NOTFOUND for ENOENT, ERR_EXISTS for EEXIST, ERR_NOSPACE
+ * for ENOSPC, EDQUOT and EFBIG, otherwise ERR_IO.
  */
 int err_sys(struct err *err, const char *fmt, ...) PRINTF(2, 3);
 
-/* Prefix context ("open block 01F: ") to a set error and return its code. */
+/*
+ * Prefix the message of a set error with context ("open block 01F") and ": ",
+ * replace its code by code, and return code.
+ */
 int err_wrap(struct err *err, int code, const char *fmt, ...) PRINTF(3, 4);
 
-/* A static string such as "corrupt"; "ok" for 0, "unknown" otherwise. */
+/*
+ * Return the name of a code, a static string such as "corrupt"; "ok" for 0 and
+ * "unknown" for a number that is no code.
+ */
 const char *err_name(int code);
 
 #endif

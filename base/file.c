@@ -13,15 +13,20 @@
 #include "base/mem.h"
 #include "base/sigbus.h"
 
-#define PAGE  4096u
+/* The unit in which a disk loses data. */
+#define PAGE 4096u
+
+/* How much is read at a time from a damaged file. */
 #define PIECE (64 * KIB)
 
+/* An open file. It does not know its position: every call names an offset. */
 struct file {
 	struct fs *fs;
 	char *path;
 	int fd;
 };
 
+/* Verbs for error messages. */
 static const char *const op_names[] = {
 	[FS_OPEN] = "open",         [FS_READ] = "read",
 	[FS_WRITE] = "write",       [FS_SYNC] = "sync",
@@ -53,6 +58,10 @@ int fs_call_done(struct fs *fs, const struct fs_call *call, int rc,
 	return 0;
 }
 
+/*
+ * The flags of open() for a mode. The umask and the mode bits are file_open()'s
+ * concern.
+ */
 static int open_flags(enum file_mode mode)
 {
 	switch (mode) {
@@ -69,6 +78,7 @@ static int open_flags(enum file_mode mode)
 	return O_RDONLY;
 }
 
+/* Stat an open file through the hook. */
 static int stat_fd(struct fs *fs, const char *path, int fd, struct stat *st,
 		   struct err *err)
 {
@@ -78,7 +88,11 @@ static int stat_fd(struct fs *fs, const char *path, int fd, struct stat *st,
 	return fs_call_done(fs, &call, rc ? rc : fstat(fd, st), err);
 }
 
-/* Refuse what is no file, or /dev/null and its like: a directory, a pipe. */
+/*
+ * Refuse everything but regular files and character devices, with the code
+ * `refusal`. A directory would fail only at the first read, and a pipe might
+ * block.
+ */
 static int check_bytes(struct fs *fs, const char *path, int fd, int refusal,
 		       struct err *err)
 {
@@ -90,12 +104,18 @@ static int check_bytes(struct fs *fs, const char *path, int fd, int refusal,
 	return err_set(err, refusal, "%s is not a regular file", path);
 }
 
+/*
+ * Close a descriptor even when the hook refuses, as Linux does: a descriptor
+ * whose close() failed is closed.
+ */
 static void close_fd(struct fs *fs, const char *path, int fd)
 {
 	struct fs_call call = { .op = FS_CLOSE, .path = path, .fd = fd };
 	bool refused = fs_call_before(fs, &call) != 0;
 
-	/* What had to be durable was synced before, so a failure loses nothing. */
+	/*
+	 * Data that must be durable was synced before; a failure loses nothing.
+	 */
 	close(fd);
 	if (!refused && fs && fs->after)
 		fs->after(fs, &call);
@@ -112,7 +132,11 @@ int file_open(struct fs *fs, const char *path, enum file_mode mode,
 	int rc;
 
 	rc = fs_call_before(fs, &call);
-	/* O_NONBLOCK: what stands there may be a pipe. */
+	/*
+	 * O_NONBLOCK, or else opening a pipe would wait for its writer. Files
+	 * are not world-readable, except that with FILE_OUTPUT the umask
+	 * decides.
+	 */
 	if (!rc)
 		rc = call.fd = open(path, open_flags(mode) | O_NONBLOCK,
 				    mode == FILE_OUTPUT ? 0666 : 0640);
@@ -162,6 +186,7 @@ int file_size(const struct file *f, uint64_t *out, struct err *err)
 	return rc;
 }
 
+/* Describe a call on an open file for the hook. */
 static struct fs_call call_on(const struct file *f, enum fs_op op,
 			      uint64_t offset, size_t len)
 {
@@ -180,6 +205,10 @@ int file_read(const struct file *f, uint64_t offset, void *p, size_t n,
 
 	if (fs_call_before(f->fs, &call))
 		return fs_call_done(f->fs, &call, -1, err);
+	/*
+	 * pread() may return less than was asked for, and is interrupted by
+	 * signals.
+	 */
 	while (got < n) {
 		ssize_t rc = pread(f->fd, (char *)p + got, n - got,
 				   (off_t)(offset + got));
@@ -213,18 +242,23 @@ int file_read_all(const struct file *f, struct buf *out, struct err *err)
 	return rc;
 }
 
-/* A file that is read piece by piece, around bad sectors. */
+/*
+ * State of reading a damaged file piece by piece, around bad sectors. The
+ * current unreadable range is kept back until it ends, so that adjacent pages
+ * are reported as one.
+ */
 struct around {
 	const struct file *f;
-	uint8_t *to;
+	uint8_t *to; /* where the byte at offset 0 goes */
 	uint64_t size;
-	uint64_t lost_from; /* a stretch that could not be read */
-	uint64_t lost_to;
-	uint64_t read; /* bytes that could */
+	uint64_t lost_from; /* start of the current unreadable range */
+	uint64_t lost_to;   /* its end; equal to lost_from when there is none */
+	uint64_t read;      /* bytes that could be read */
 	void (*lost)(void *ctx, uint64_t offset, uint64_t len);
 	void *ctx;
 };
 
+/* Report the current unreadable range, if any, and begin a new one. */
 static void tell_lost(struct around *a)
 {
 	if (a->lost_to > a->lost_from)
@@ -232,7 +266,10 @@ static void tell_lost(struct around *a)
 	a->lost_from = a->lost_to = 0;
 }
 
-/* Read a page; a passing error deserves a second try. */
+/*
+ * Read one page, twice if need be: the first error may be transient. An
+ * unreadable page becomes zeros and extends the current unreadable range.
+ */
 static int read_page(struct around *a, uint64_t at, size_t n, struct err *err)
 {
 	int rc = file_read(a->f, at, a->to + at, n, err);
@@ -251,11 +288,13 @@ static int read_page(struct around *a, uint64_t at, size_t n, struct err *err)
 	return rc;
 }
 
+/* The length of the piece at `at`, shorter at the end of the file. */
 static size_t piece_at(const struct around *a, uint64_t at, size_t piece)
 {
 	return a->size - at < piece ? (size_t)(a->size - at) : piece;
 }
 
+/* Read a piece page by page, because reading it at once failed. */
 static int read_pages(struct around *a, uint64_t from, size_t n,
 		      struct err *err)
 {
@@ -266,6 +305,10 @@ static int read_pages(struct around *a, uint64_t from, size_t n,
 	return rc;
 }
 
+/*
+ * Read the file in large pieces, and page by page only where that fails: a disk
+ * takes seconds for each unreadable sector.
+ */
 static int read_pieces(struct around *a, struct err *err)
 {
 	int rc = 0;
@@ -288,6 +331,10 @@ static int read_pieces(struct around *a, struct err *err)
 			    a->f->path);
 }
 
+/*
+ * The fast path is one read of the whole file; only ERR_IO leads to reading it
+ * piece by piece.
+ */
 int file_read_around(const struct file *f, struct buf *out,
 		     void (*lost)(void *ctx, uint64_t offset, uint64_t len),
 		     void *ctx, struct err *err)
@@ -317,6 +364,10 @@ int file_write(struct file *f, uint64_t offset, struct bytes b, struct err *err)
 
 	if (fs_call_before(f->fs, &call))
 		return fs_call_done(f->fs, &call, -1, err);
+	/*
+	 * pwrite() may write less than was asked for, and is interrupted by
+	 * signals.
+	 */
 	while (put < b.len) {
 		ssize_t rc = pwrite(f->fd, b.ptr + put, b.len - put,
 				    (off_t)(offset + put));
@@ -347,6 +398,7 @@ int file_truncate(struct file *f, uint64_t size, struct err *err)
 			    rc ? rc : ftruncate(f->fd, (off_t)size), err);
 }
 
+/* posix_fallocate() returns its error instead of setting errno. */
 int file_allocate(struct file *f, uint64_t size, struct err *err)
 {
 	struct fs_call call = call_on(f, FS_ALLOCATE, 0, size);
@@ -372,6 +424,10 @@ int file_map(const struct file *f, size_t len, struct bytes *out,
 	return rc;
 }
 
+/*
+ * The hook comes first, so that tests can simulate a bad page without a bad
+ * disk (docs/decisions.md, 83).
+ */
 int file_map_read(const struct file *f, struct bytes map, uint64_t offset,
 		  void *p, size_t n, struct err *err)
 {
@@ -383,6 +439,7 @@ int file_map_read(const struct file *f, struct bytes map, uint64_t offset,
 	return fs_call_done(f->fs, &call, 0, err);
 }
 
+/* The union drops the const for munmap() without a cast. */
 void file_unmap(struct bytes *b)
 {
 	union {
@@ -395,6 +452,10 @@ void file_unmap(struct bytes *b)
 	*b = (struct bytes){ 0 };
 }
 
+/*
+ * Read until the end, without relying on a size: pipes and files in /proc have
+ * none.
+ */
 static int read_to_end(int fd, const char *path, struct buf *out,
 		       struct err *err)
 {
@@ -416,6 +477,10 @@ static int read_to_end(int fd, const char *path, struct buf *out,
 	}
 }
 
+/*
+ * Read a file outside of the data directory. With `pipes` false, O_NONBLOCK
+ * keeps open() from waiting for the writer of a pipe, which is then refused.
+ */
 static int read_all(const char *path, bool pipes, struct buf *out,
 		    struct err *err)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files: the one gateway through which everprof touches what it stores.
+ * Files: the one gateway through which everprof accesses what it stores.
  *
- * Tests look at, fail or cut short every call through struct fs (powercut.h).
- * A NULL struct fs * is the operating system, plain.
+ * Every call takes a struct fs, through which tests observe, fail or cut short
+ * the calls (powercut.h). A NULL struct fs * is the plain operating system.
  *
- * Ownership: a file owns its descriptor and path. Threads: a file may be read
- * and written by several threads at once (pread, pwrite).
- * Errors: ERR_NOTFOUND, ERR_EXISTS, ERR_NOSPACE; ERR_IO: the operating system
- * refused, so that nothing is known of the bytes; ERR_CORRUPT: it answered, and
- * they are not what they should be. Every message names the path.
+ * Ownership: a file owns its descriptor and its path.
+ * Threads: several threads may read and write a file at once (pread, pwrite).
+ * Errors: ERR_NOTFOUND, ERR_EXISTS and ERR_NOSPACE as in err_sys(); ERR_IO: the
+ * operating system refused, so that nothing is known of the bytes; ERR_CORRUPT:
+ * the operating system answered, and the bytes are not what they should be.
+ * Every message names the path.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -19,6 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+/* The operations that a struct fs can observe and refuse. */
 enum fs_op {
 	FS_OPEN,
 	FS_READ,
@@ -35,62 +37,87 @@ enum fs_op {
 	FS_SYNC_DIR,
 	FS_STAT,  /* stat, lstat and fstat */
 	FS_LIST,  /* opendir and readdir */
-	FS_CLOSE, /* what it refuses is closed all the same, as by Linux */
-	FS_PAGE,  /* a page of a mapped file: refused, it fails as by SIGBUS */
+	FS_CLOSE, /* closes even when refused, as Linux does */
+	FS_PAGE,  /* access to a mapped page; a refusal acts as SIGBUS */
 };
 
-/* One call on its way to the operating system. */
+/* One call to the operating system that is about to be made. */
 struct fs_call {
 	enum fs_op op;
-	const char *path;
-	const char *to; /* FS_RENAME, FS_LINK: the new name */
-	int fd;         /* of an open file, or -1 */
+	const char *path; /* the file or directory concerned */
+	const char *to;   /* FS_RENAME, FS_LINK: the new name */
+	int fd;           /* descriptor of an open file, or -1 */
+	/* FS_READ, FS_WRITE, FS_PAGE: position; FS_TRUNCATE: the new size */
 	uint64_t offset;
+	/* bytes concerned; FS_ALLOCATE, FS_MMAP: from the start of the file */
 	size_t len;
-	bool create; /* FS_OPEN: the file is made if it is not there */
+	bool create; /* FS_OPEN: a missing file is created */
 };
 
 /*
- * fs_call_before() may refuse a call by an errno (0: go on); after() is told of each
- * call that succeeded, once its effect is there. Called by any thread.
+ * Hooks around every call, for tests; each may be NULL. before() refuses a call
+ * by returning an errno, or returns 0; after() sees each call that succeeded,
+ * once its effect is there. Both are called by any thread.
  */
 struct fs {
 	int (*before)(struct fs *fs, const struct fs_call *call);
 	void (*after)(struct fs *fs, const struct fs_call *call);
 };
 
+/* How file_open() opens a file. */
 enum file_mode {
-	FILE_READ,   /* must exist */
+	FILE_READ,   /* read only, must exist */
 	FILE_WRITE,  /* read and write, must exist */
 	FILE_CREATE, /* read and write, must not exist */
-	FILE_ENSURE, /* read and write, made when missing */
-	FILE_OUTPUT, /* the same, for whom the umask lets read it */
+	FILE_ENSURE, /* read and write, created when missing */
+	FILE_OUTPUT, /* like FILE_ENSURE, but the umask decides who reads */
 };
 
+/* An open regular file or character device (such as /dev/null). */
 struct file;
 
+/*
+ * Open path. Returns ERR_NOTFOUND, ERR_EXISTS (FILE_CREATE), ERR_NOSPACE or
+ * ERR_IO as err_sys() does, and ERR_CORRUPT when what was opened is neither a
+ * regular file nor a character device. The caller closes *out.
+ */
 NODISCARD int file_open(struct fs *fs, const char *path, enum file_mode mode,
 			struct file **out, struct err *err);
 
-/* NULL is a no-op. What is not synced is not durable. */
+/*
+ * Close and free a file; NULL is a no-op. Data that was not synced with
+ * file_sync() is not durable.
+ */
 void file_close(struct file *f);
+
+/* For CLEANUP(file_closep): close *f and set it to NULL. */
 void file_closep(struct file **f);
 
+/* Return the path by which the file was opened; the file owns it. */
 const char *file_path(const struct file *f);
 
+/* Store the size of the file in bytes. Returns the errors of err_sys(). */
 NODISCARD int file_size(const struct file *f, uint64_t *out, struct err *err);
 
-/* Exactly n bytes from offset; ERR_CORRUPT when the file ends before. */
+/*
+ * Read exactly n bytes from offset into p. Returns ERR_CORRUPT when the file
+ * ends before that, or ERR_IO.
+ */
 NODISCARD int file_read(const struct file *f, uint64_t offset, void *p,
 			size_t n, struct err *err);
 
-/* Append the whole file to out; ERR_TOOBIG beyond out's maximum. */
+/*
+ * Append the whole file to out. Returns ERR_TOOBIG when it exceeds the maximum
+ * of out, or the errors of file_read().
+ */
 NODISCARD int file_read_all(const struct file *f, struct buf *out,
 			    struct err *err);
 
 /*
- * The same, past what the disk does not give back: such pages read as zeros,
- * and lost() is told of each stretch of them. ERR_IO: nothing could be read.
+ * Append the whole file to out, even when the disk cannot read some of its
+ * pages: those are zeros in out, and lost() is called with each contiguous
+ * range of them. Returns ERR_IO when no page at all can be read, ERR_TOOBIG as
+ * file_read_all() does.
  */
 NODISCARD int file_read_around(const struct file *f, struct buf *out,
 			       void (*lost)(void *ctx, uint64_t offset,
@@ -98,73 +125,103 @@ NODISCARD int file_read_around(const struct file *f, struct buf *out,
 			       void *ctx, struct err *err);
 
 /*
- * All of b at offset. On failure a part of it may have been written: the
- * caller truncates it away.
+ * Write all of b at offset. On an error (ERR_NOSPACE, ERR_IO) a part of b may
+ * have been written, which the caller truncates away.
  */
 NODISCARD int file_write(struct file *f, uint64_t offset, struct bytes b,
 			 struct err *err);
 
-/* fdatasync. */
+/*
+ * Make the file's data durable (fdatasync). Returns ERR_NOSPACE or ERR_IO;
+ * after a failure nothing is known of the data written since the last success.
+ */
 NODISCARD int file_sync(struct file *f, struct err *err);
+
+/* Set the size of the file, cutting it or extending it with zeros. */
 NODISCARD int file_truncate(struct file *f, uint64_t size, struct err *err);
 
-/* Reserve blocks for the first size bytes, extending the file. */
+/*
+ * Reserve disk blocks for the first size bytes, extending the file to that
+ * size. Returns ERR_NOSPACE when the disk has not that much room.
+ */
 NODISCARD int file_allocate(struct file *f, uint64_t size, struct err *err);
 
 /*
- * A private read-only map of the first len bytes; file_unmap() ends it. Its
- * bytes are read by file_map_read() alone: an access to a page that the disk
- * does not give back, or that lies behind the end of a file that was cut, is
- * SIGBUS.
+ * Map the first len bytes (more than 0), privately and read-only. The caller
+ * ends the map with file_unmap() and reads it with file_map_read() only: an
+ * access to a page that the disk cannot read, or that lies behind the end of a
+ * truncated file, raises SIGBUS (docs/decisions.md, 83).
  */
 NODISCARD int file_map(const struct file *f, size_t len, struct bytes *out,
 		       struct err *err);
 
 /*
- * Copy exactly n bytes from offset of the map into p. Where a page cannot be
- * had, they are read from the file instead, so that the errors, and what a
- * disk says once it answers again, are those of file_read().
+ * Copy exactly n bytes from offset of the map into p; the caller guarantees
+ * that they lie inside the map. When a page cannot be read, the bytes are read
+ * from the file instead, so that errors, and the data of a disk that has
+ * recovered, are those of file_read().
  */
 NODISCARD int file_map_read(const struct file *f, struct bytes map,
 			    uint64_t offset, void *p, size_t n,
 			    struct err *err);
+
+/* End a map of file_map() and clear *b; an empty *b is a no-op. */
 void file_unmap(struct bytes *b);
 
-/* A directory's names without "." and "..", sorted. */
+/* Names in a directory, sorted, without "." and "..". */
 struct name_list {
 	char **names;
 	size_t count;
 };
 
 /*
- * Append the whole file to out; ERR_TOOBIG beyond out's maximum. ERR_INVALID:
- * it is no file with bytes; nobody waits for a pipe.
+ * Append the whole file at path, or what a character device returns, to out.
+ * For configuration and the like: no struct fs is asked. Returns ERR_TOOBIG
+ * when it exceeds the maximum of out, and ERR_INVALID when path is a pipe or a
+ * directory, so that nobody waits for a writer (docs/decisions.md, 76).
  */
 NODISCARD int file_slurp(const char *path, struct buf *out, struct err *err);
 
-/* The same of a pipe, too: for what somebody types at a shell. */
+/*
+ * Append everything that can be read from path to out, waiting for the writer
+ * of a pipe: for paths that a person gave on the command line. Returns
+ * ERR_TOOBIG when that exceeds the maximum of out, or the errors of err_sys().
+ */
 NODISCARD int file_drain(const char *path, struct buf *out, struct err *err);
 
-/* How a file looks from outside: another content has another stamp. */
+/*
+ * Identifies the content of a file as seen from outside: when the content
+ * changes, so does the stamp.
+ */
 struct file_stamp {
 	int64_t mtime_ns;
 	int64_t size;
 	uint64_t inode;
 };
 
-/* All zero for one that is not there. */
+/*
+ * Return the stamp of the file at path, following symbolic links; all members
+ * are 0 when there is none.
+ */
 struct file_stamp file_stamp(const char *path);
 
+/* Whether two stamps are equal. */
 static inline bool file_stamp_eq(struct file_stamp a, struct file_stamp b)
 {
 	return a.mtime_ns == b.mtime_ns && a.size == b.size &&
 	       a.inode == b.inode;
 }
 
-/* Ask the hook. On refusal errno is set and -1 returned, as by a call. */
+/*
+ * Ask the hook of fs, if any, whether the call may be made. Returns 0, or -1
+ * with errno set, as a failing system call does.
+ */
 int fs_call_before(struct fs *fs, const struct fs_call *call);
 
-/* The end of every call: tell the hook, or make the error. */
+/*
+ * Finish a call whose result is rc: on success report it to the hook and return
+ * 0; when rc is negative, set *err from errno and return its code.
+ */
 NODISCARD int fs_call_done(struct fs *fs, const struct fs_call *call, int rc,
 			   struct err *err);
 

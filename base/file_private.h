@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What file.c and fs.c share. No file outside of them includes it.
+ * Definitions that file.c and fs.c share. No other file includes this header.
  *
- * Ownership, threads: those of file.h.
+ * Ownership: as in file.h.
+ * Threads: as in file.h.
  */
 #ifndef BASE_FILE_PRIVATE_H
 #define BASE_FILE_PRIVATE_H

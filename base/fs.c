@@ -14,6 +14,10 @@
 #include "base/file_private.h"
 #include "base/mem.h"
 
+/*
+ * Every change of names follows one pattern: describe the call, ask the hook,
+ * make the call unless refused, report the result.
+ */
 int fs_rename(struct fs *fs, const char *from, const char *to, struct err *err)
 {
 	struct fs_call call = {
@@ -24,6 +28,7 @@ int fs_rename(struct fs *fs, const char *from, const char *to, struct err *err)
 	return fs_call_done(fs, &call, rc ? rc : rename(from, to), err);
 }
 
+/* Hard links let a new block use the values files of older ones. */
 int fs_link(struct fs *fs, const char *from, const char *to, struct err *err)
 {
 	struct fs_call call = {
@@ -50,6 +55,7 @@ int fs_mkdir(struct fs *fs, const char *path, struct err *err)
 	return fs_call_done(fs, &call, rc ? rc : mkdir(path, 0750), err);
 }
 
+/* The descriptor is closed after the report, because close() changes errno. */
 int fs_sync_dir(struct fs *fs, const char *path, struct err *err)
 {
 	struct fs_call call = { .op = FS_SYNC_DIR, .path = path, .fd = -1 };
@@ -66,6 +72,10 @@ int fs_sync_dir(struct fs *fs, const char *path, struct err *err)
 	return rc;
 }
 
+/*
+ * The order write, sync, rename is what keeps a crash from leaving an empty or
+ * partial file under the final name.
+ */
 int file_replace(struct fs *fs, const char *tmp, const char *path,
 		 struct bytes b, struct err *err)
 {
@@ -82,6 +92,7 @@ int file_replace(struct fs *fs, const char *tmp, const char *path,
 	return rc ? rc : fs_rename(fs, tmp, path, err);
 }
 
+/* Not visible to the hook: asking for free space changes nothing on disk. */
 int fs_space(const char *path, uint64_t *total, uint64_t *available,
 	     struct err *err)
 {
@@ -94,6 +105,7 @@ int fs_space(const char *path, uint64_t *total, uint64_t *available,
 	return 0;
 }
 
+/* lstat(), so that a symbolic link is seen as itself. */
 static int stat_path(struct fs *fs, const char *path, struct stat *st,
 		     struct err *err)
 {
@@ -113,6 +125,7 @@ int fs_size(struct fs *fs, const char *path, uint64_t *out, struct err *err)
 	return rc;
 }
 
+/* Remove a directory recursively, any other entry by its name. */
 static int fs_remove_entry(struct fs *fs, const char *path, struct err *err)
 {
 	struct stat st;
@@ -124,6 +137,10 @@ static int fs_remove_entry(struct fs *fs, const char *path, struct err *err)
 				     fs_unlink(fs, path, err);
 }
 
+/*
+ * All names are read before any is removed: what readdir() returns while
+ * entries disappear is unspecified.
+ */
 int fs_remove_dir(struct fs *fs, const char *path, struct err *err)
 {
 	struct fs_call call = { .op = FS_RMDIR, .path = path, .fd = -1 };
@@ -145,12 +162,16 @@ int fs_remove_dir(struct fs *fs, const char *path, struct err *err)
 	return fs_call_done(fs, &call, rc ? rc : rmdir(path), err);
 }
 
+/* Order for qsort(): by bytes. */
 static int fs_by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* All names of an open directory but "." and "..". */
+/*
+ * Collect all names of an open directory but "." and "..". Returns -1 with
+ * errno set when the directory cannot be read.
+ */
 static int list_open(DIR *d, struct name_list *l)
 {
 	size_t cap = 0;
@@ -159,6 +180,7 @@ static int list_open(DIR *d, struct name_list *l)
 	for (;;) {
 		struct dirent *e;
 
+		/* NULL means end or error; only errno tells them apart. */
 		errno = 0;
 		e = readdir(d); /* NOLINT(concurrency-mt-unsafe) */
 		if (!e)
@@ -196,6 +218,7 @@ int fs_list(struct fs *fs, const char *path, struct name_list *out,
 	return 0;
 }
 
+/* Also called for a list that is only partly filled. */
 void name_list_fini(struct name_list *l)
 {
 	for (size_t i = 0; i < l->count; i++)

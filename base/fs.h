@@ -1,50 +1,78 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Directories and names: rename, link, remove, list, sync. Tests inject faults by
- * struct fs, as into files.
+ * Directories and names: rename, link, remove, list, sync. Tests inject faults
+ * through struct fs, as they do for files (base/file.h).
  *
- * Ownership: name_list_fini() frees a list.
+ * Ownership: the caller of fs_list() frees the list with name_list_fini().
  * Threads: any.
+ * Errors: unless said otherwise, those of err_sys(): ERR_NOTFOUND, ERR_EXISTS,
+ * ERR_NOSPACE, ERR_IO.
  */
 #ifndef BASE_FS_H
 #define BASE_FS_H
 
 #include "base/file.h"
 
-/* Names. A change is durable after fs_sync_dir() on the directory. */
+/*
+ * Rename a file or directory; an existing file at `to` is replaced atomically.
+ * Durable after fs_sync_dir() on the directory.
+ */
 NODISCARD int fs_rename(struct fs *fs, const char *from, const char *to,
 			struct err *err);
 
+/*
+ * Give a file a second name (hard link). Returns ERR_EXISTS when `to` exists.
+ * Durable after fs_sync_dir() on the directory of `to`.
+ */
 NODISCARD int fs_link(struct fs *fs, const char *from, const char *to,
 		      struct err *err);
 
+/* Remove the name of a file. Durable after fs_sync_dir() on its directory. */
 NODISCARD int fs_unlink(struct fs *fs, const char *path, struct err *err);
 
+/*
+ * Create a directory with mode 0750. Returns ERR_EXISTS when there is one.
+ * Durable after fs_sync_dir() on the parent directory.
+ */
 NODISCARD int fs_mkdir(struct fs *fs, const char *path, struct err *err);
 
+/* Make all changes of names in the directory durable (fsync). */
 NODISCARD int fs_sync_dir(struct fs *fs, const char *path, struct err *err);
 
 /*
- * Put b into the file `path` by way of the file tmp, so that a reader finds
- * the old bytes or the new ones. Durable after fs_sync_dir().
+ * Replace the contents of the file `path` by b: write and sync the file tmp,
+ * then rename it, so that a reader, and a crash, finds either the old bytes or
+ * the new ones. The new ones are durable after fs_sync_dir() on the directory.
+ * After an error tmp may be left behind.
  */
 NODISCARD int file_replace(struct fs *fs, const char *tmp, const char *path,
 			   struct bytes b, struct err *err);
 
-/* Bytes of the file system that holds path, and how many of them are free. */
+/*
+ * Store the size of the file system that holds path, and the bytes available on
+ * it to unprivileged users.
+ */
 NODISCARD int fs_space(const char *path, uint64_t *total, uint64_t *available,
 		       struct err *err);
 
-/* Bytes of the file at path. */
+/* Store the size in bytes of the file at path; links are not followed. */
 NODISCARD int fs_size(struct fs *fs, const char *path, uint64_t *out,
 		      struct err *err);
 
-/* Remove a directory and everything in it; no links are followed. */
+/*
+ * Remove a directory and everything in it. Symbolic links are removed, not
+ * followed. After an error a part of the tree may be gone.
+ */
 NODISCARD int fs_remove_dir(struct fs *fs, const char *path, struct err *err);
 
+/*
+ * List the names in a directory, sorted by bytes. The caller frees *out with
+ * name_list_fini(); after an error *out is unchanged.
+ */
 NODISCARD int fs_list(struct fs *fs, const char *path, struct name_list *out,
 		      struct err *err);
 
+/* Free the names of a list and make it empty. */
 void name_list_fini(struct name_list *l);
 
 #endif

@@ -7,9 +7,10 @@
 
 #include "base/mem.h"
 
-#define HEADER_TEXT_MAX 512 /* Go's, with its NUL */
+#define HEADER_TEXT_MAX 512 /* the bound of Go's reader, NUL included */
 #define TRAILER         8   /* CRC-32 and length */
 
+/* Bits of a gzip header's flags that announce optional fields. */
 enum header_flags {
 	HAS_CRC = 2,
 	HAS_EXTRA = 4,
@@ -50,6 +51,7 @@ void gzip_free(struct gzip *g)
 	mem_free(g);
 }
 
+/* Read a little-endian integer of at most 4 bytes. */
 static uint32_t read_le(const uint8_t *p, unsigned bytes)
 {
 	uint32_t v = 0;
@@ -59,7 +61,11 @@ static uint32_t read_le(const uint8_t *p, unsigned bytes)
 	return v;
 }
 
-/* ISIZE of the last member; only a hint, the sender may lie. */
+/*
+ * Guess the decompressed size, so that most streams need one attempt. A gzip
+ * stream ends with the size of its last member (ISIZE), which is only a hint:
+ * the sender may lie.
+ */
 static size_t size_hint(struct bytes in)
 {
 	size_t hint;
@@ -67,11 +73,14 @@ static size_t size_hint(struct bytes in)
 	if (in.len < 18 || gzip_sniff(in) != GZIP_GZIP)
 		return in.len * 4;
 	hint = read_le(in.ptr + in.len - 4, 4);
-	/* Deflate cannot do better than 1032:1. */
+	/* Deflate compresses by 1032:1 at most, so a larger hint is a lie. */
 	return hint < in.len * 1032 ? hint : in.len * 4;
 }
 
-/* Behind the text at *at that a NUL ends; false when it is too long. */
+/*
+ * Move *at behind a NUL-terminated text of the header. Returns false when the
+ * text is longer than the bound or has no end.
+ */
 static bool skip_text(struct bytes in, size_t *at)
 {
 	size_t left = in.len - *at;
@@ -85,9 +94,11 @@ static bool skip_text(struct bytes in, size_t *at)
 }
 
 /*
- * The length of a member's header (RFC 1952), 0 when it is not whole. Go's
- * reader is followed: flags that are reserved mean nothing, the header's CRC
- * is verified, and a name or comment has 512 bytes at most.
+ * Return the length of a member's header (RFC 1952), or 0 when it is incomplete
+ * or invalid. The rules are those of Go's reader: reserved flags are ignored,
+ * the header's CRC is verified, and a name or comment has at most 512 bytes, so
+ * that no body is valid for one program and damaged for the other
+ * (docs/decisions.md, 105).
  */
 static size_t header_len(struct bytes in)
 {
@@ -117,7 +128,10 @@ static size_t header_len(struct bytes in)
 	return at;
 }
 
-/* Unpack one member as libdeflate's own function does, behind our header. */
+/*
+ * Decompress one gzip member: our own header parser, libdeflate for the data,
+ * then the trailer's CRC-32 and length.
+ */
 static enum libdeflate_result unpack_gzip(struct gzip *g, struct bytes in,
 					  struct buf *out, size_t *consumed,
 					  size_t *made)
@@ -145,6 +159,11 @@ static enum libdeflate_result unpack_gzip(struct gzip *g, struct bytes in,
 		       LIBDEFLATE_BAD_DATA;
 }
 
+/*
+ * Decompress one member or zlib stream into out. libdeflate cannot resume, so
+ * that the attempt is repeated with twice the room until it fits or the maximum
+ * of out is reached.
+ */
 static int one_member(struct gzip *g, struct bytes in, struct buf *out,
 		      size_t *consumed, struct err *err)
 {
@@ -178,6 +197,10 @@ static int one_member(struct gzip *g, struct bytes in, struct buf *out,
 	return 0;
 }
 
+/*
+ * Members are decompressed one after another. A zlib stream is never followed
+ * by another one.
+ */
 int gzip_decompress(struct gzip *g, struct bytes in, struct buf *out,
 		    struct err *err)
 {
@@ -210,6 +233,7 @@ int gzip_decompress(struct gzip *g, struct bytes in, struct buf *out,
 	return 0;
 }
 
+/* The compressor is kept for the next call, unless the level changes. */
 void gzip_compress(struct gzip *g, int level, struct bytes in, struct buf *out)
 {
 	if (g->out && g->level != level) {

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gzip, zlib and back (RFC 1950, 1952), whole buffers at a time, by libdeflate.
+ * gzip and zlib streams (RFC 1952, RFC 1950), compressed and decompressed a
+ * whole buffer at a time, on libdeflate.
  *
- * Ownership: a gzip context owns its workspace. Threads: one thread a context.
+ * Ownership: a gzip context owns its workspace; gzip_free() frees it. Results
+ * are appended to the caller's buffer.
+ * Threads: one thread a context.
  */
 #ifndef BASE_GZIP_H
 #define BASE_GZIP_H
@@ -10,28 +13,39 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+/* A reusable context: libdeflate's workspaces, allocated at first use. */
 struct gzip;
 
-/* What the first bytes say. */
+/* The format that the first bytes of a stream announce. */
 enum gzip_kind {
 	GZIP_NONE,
 	GZIP_GZIP,
 	GZIP_ZLIB
 };
+
+/* Recognise a stream by its first two bytes; the rest may still be damaged. */
 enum gzip_kind gzip_sniff(struct bytes b);
 
+/* Create a context. It never fails; the caller frees it with gzip_free(). */
 struct gzip *gzip_new(void);
+
+/* Free a context; NULL is a no-op. */
 void gzip_free(struct gzip *g);
 
 /*
- * Decompress in, by what gzip_sniff() says of it, and append to out: all
- * members of a gzip file. ERR_CORRUPT: damaged, cut short, or trailing bytes.
- * ERR_TOOBIG: more than fits out's maximum, which bounds the work.
+ * Decompress in, whose format gzip_sniff() recognises, and append the contents
+ * to out; a gzip stream may have several members. Returns ERR_CORRUPT when the
+ * stream is damaged, cut short or followed by other bytes, and ERR_TOOBIG when
+ * the contents exceed the maximum of out, which thereby bounds the work as
+ * well. After an error, out may hold the members before it.
  */
 NODISCARD int gzip_decompress(struct gzip *g, struct bytes in, struct buf *out,
 			      struct err *err);
 
-/* Compress as one gzip member, at level 1 to 12, and append to out. */
+/*
+ * Compress in as one gzip member, at level 1 (fast) to 12 (small), and append
+ * it to out. When it does not fit, nothing is appended and out->over is set.
+ */
 void gzip_compress(struct gzip *g, int level, struct bytes in, struct buf *out);
 
 #endif

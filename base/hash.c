@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/hash.h"
 
-/* Without a call into the library: most keys are short. */
+/*
+ * Compile the hash into this file: most keys are short, and a call into the
+ * library would take longer than the hash.
+ */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * XXH3-64 (xxHash 0.8, seed 0): the hash that everprof keeps beside every
- * profile, and the one of its tables.
+ * XXH3-64 (xxHash 0.8, seed 0): the hash that is stored with every profile, to
+ * verify its bytes, and the hash of all in-memory tables.
  *
- * Ownership: keeps nothing.
+ * Ownership: nothing is kept.
  * Threads: pure functions.
  */
 #ifndef BASE_HASH_H
@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 
+/* Return the hash of b. It is stored on disk and must never change. */
 uint64_t hash_bytes(struct bytes b);
 
 #endif

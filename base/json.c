@@ -5,6 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/*
+ * Separate a value or key from the one before it. A key clears the flag, so
+ * that its value follows without a comma.
+ */
 static void before_value(struct json *j)
 {
 	if (j->comma)
@@ -52,9 +56,13 @@ void json_text(struct json *j, const char *s)
 void json_int(struct json *j, int64_t v)
 {
 	before_value(j);
-	/* Reports are made of these: printf would take most of their time. */
+	/*
+	 * Large reports consist mostly of integers; printf() would take most of
+	 * the time.
+	 */
 	char text[24];
 	char *p = text + sizeof(text);
+	/* Negating as unsigned is defined even for INT64_MIN. */
 	uint64_t rest = v < 0 ? -(uint64_t)v : (uint64_t)v;
 
 	do {
@@ -71,7 +79,10 @@ void json_double(struct json *j, double v)
 	char text[32] = "null";
 	int digits = 15;
 
-	/* As few digits as read back the same. */
+	/*
+	 * 15 digits suffice for most numbers, 17 for all: use the fewest that
+	 * read back as the same number.
+	 */
 	do {
 		if (isfinite(v))
 			snprintf(text, sizeof(text), "%.*g", digits, v);
@@ -86,6 +97,7 @@ void json_bool(struct json *j, bool v)
 	buf_str(j->out, v ? "true" : "false");
 }
 
+/* Escape one ASCII character where JSON, or a terminal, needs it. */
 static void quote_byte(struct buf *out, uint8_t c)
 {
 	switch (c) {
@@ -111,6 +123,10 @@ static void quote_byte(struct buf *out, uint8_t c)
 	}
 }
 
+/*
+ * Valid sequences are copied whole; each byte that begins none becomes U+FFFD,
+ * so that the output is always valid UTF-8.
+ */
 void json_quote(struct buf *out, struct str s)
 {
 	const uint8_t *p = (const uint8_t *)s.ptr;

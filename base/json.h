@@ -1,49 +1,69 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON out: a streaming writer into a buffer. Commas and nesting are its
- * business, the order of calls is the caller's.
+ * JSON output: a streaming writer into a buffer. The writer sets commas; the
+ * caller is responsible for the order and nesting of calls.
  *
  *	json_begin(&j, '{');
  *	json_key(&j, "status");
  *	json_text(&j, "success");
  *	json_end(&j, '}');
  *
- * (jansson, which reads JSON for the command line, owns the names json_null,
- * json_object …, json_array ….)
+ * The names json_null, json_object …, json_array … are avoided: they belong to
+ * jansson, with which the command line reads JSON.
  *
- * Text that is not UTF-8 is written with U+FFFD for each bad byte.
+ * Each byte of text that is not part of valid UTF-8 is written as U+FFFD.
  *
- * Ownership: borrows the buffer. Threads: one thread at a time.
+ * Ownership: a writer borrows its buffer.
+ * Threads: one thread at a time.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
 
 #include "base/buf.h"
 
+/* A writer and its position. */
 struct json {
 	struct buf *out;
-	bool comma; /* a value stands before the next one */
+	bool comma; /* the next value needs a comma before it */
 };
 
+/* Return a writer that appends to out. */
 static inline struct json json_init(struct buf *out)
 {
 	return (struct json){ .out = out };
 }
 
-/* open is '{' or '[', close '}' or ']'. */
+/* Begin an object with '{' or an array with '['. */
 void json_begin(struct json *j, char open);
+
+/* End an object with '}' or an array with ']', as it was begun. */
 void json_end(struct json *j, char close);
 
+/* Write the key of the next value of an object. */
 void json_key(struct json *j, const char *key);
+
+/* Write a key given as a view. */
 void json_key_str(struct json *j, struct str key);
 
+/* Write a NUL-terminated text as a string. */
 void json_text(struct json *j, const char *s);
+
+/* Write a view as a string. */
 void json_str(struct json *j, struct str s);
+
+/* Write an integer in full. Beyond 2^53, JavaScript readers lose digits. */
 void json_int(struct json *j, int64_t v);
-void json_double(struct json *j, double v); /* null for NaN and infinities */
+
+/*
+ * Write a number with as many digits as reading it back exactly needs; NaN and
+ * infinities are written as null.
+ */
+void json_double(struct json *j, double v);
+
+/* Write true or false. */
 void json_bool(struct json *j, bool v);
 
-/* s as a JSON string literal, quotes and all. */
+/* Append s as a JSON string literal with its quotes. */
 void json_quote(struct buf *out, struct str s);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 
+/* The longest line: log shippers split or drop longer ones. */
 #define LINE_MAX_BYTES (8 * KIB)
 
 static const char *const level_names[] = {
@@ -17,6 +18,7 @@ static const char *const level_names[] = {
 	[LOG_ERROR] = "error",
 };
 
+/* The time of day in UTC, RFC 3339 with milliseconds. */
 static void log_write_timestamp(char out[40])
 {
 	struct timespec ts;
@@ -29,7 +31,10 @@ static void log_write_timestamp(char out[40])
 	snprintf(out + n, 40 - n, ".%03ldZ", ts.tv_nsec / 1000000);
 }
 
-/* Bare when it is one plain word, else a quoted string (JSON's escapes). */
+/*
+ * Write a logfmt value: bare when it is a single plain word, otherwise as a
+ * quoted string with JSON's escapes.
+ */
 static void logfmt_value(struct buf *b, const char *text)
 {
 	bool bare = *text;
@@ -42,6 +47,10 @@ static void logfmt_value(struct buf *b, const char *text)
 		json_quote(b, str_of(text));
 }
 
+/*
+ * Append one field with its separator; the first field of a line opens the JSON
+ * object. A NULL text means that number is the value.
+ */
 static void field_out(struct buf *b, bool json, const char *key,
 		      const char *text, int64_t number)
 {
@@ -78,11 +87,16 @@ void log_event(const struct log *log, enum log_level level, const char *msg,
 	for (; fields && fields->key; fields++)
 		field_out(&b, log->json, fields->key, fields->text,
 			  fields->number);
-	b.over = false; /* a cut line is better than none */
+	/*
+	 * A line that was cut is better than none, so the overflow is cleared
+	 * and the end of the line always fits.
+	 */
+	b.over = false;
 	b.max += 2;
 	buf_str(&b, log->json ? "}\n" : "\n");
+	/* A single write() keeps lines of several threads apart. */
 	if (write(log->fd, b.ptr, b.len) < 0) {
-		/* Nobody is left to tell. */
+		/* A log that cannot be written cannot be reported anywhere. */
 	}
 	buf_fini(&b);
 }

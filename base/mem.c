@@ -6,12 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * The one place where the process ends for lack of memory. abort() leaves a
+ * core dump that shows the caller.
+ */
 NORETURN static void out_of_memory(size_t size)
 {
 	fprintf(stderr, "everprof: out of memory (%zu bytes)\n", size);
 	abort();
 }
 
+/* A size of 0 becomes 1 below, because malloc(0) may return NULL. */
 void *mem_alloc(size_t size)
 {
 	void *p = malloc(size ? size : 1);
@@ -21,6 +26,7 @@ void *mem_alloc(size_t size)
 	return p;
 }
 
+/* calloc() checks the product for overflow, as reallocarray() does. */
 void *mem_zalloc(size_t n, size_t size)
 {
 	void *p = calloc(n ? n : 1, size ? size : 1);
@@ -41,7 +47,10 @@ void *mem_realloc(void *p, size_t n, size_t size)
 
 void mem_free(const void *p)
 {
-	/* Owned memory may be kept behind pointers to const. */
+	/*
+	 * Callers keep owned memory behind pointers to const as well; the union
+	 * drops the const without a cast.
+	 */
 	union {
 		const void *as_const;
 		void *as_is;
@@ -81,6 +90,7 @@ char *mem_printf(const char *fmt, ...)
 	int n;
 
 	va_start(ap, fmt);
+	/* vasprintf() fails only when memory is exhausted. */
 	n = vasprintf(&out, fmt, ap);
 	va_end(ap);
 	if (n < 0)
@@ -90,6 +100,9 @@ char *mem_printf(const char *fmt, ...)
 
 void mem_forget(char *secret)
 {
+	/*
+	 * explicit_bzero() is not optimised away, although the memory is freed.
+	 */
 	if (secret)
 		explicit_bzero(secret, strlen(secret));
 	mem_free(secret);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that never fails: when the machine has none left, the process ends
- * with a message. Sizes that come from a file, a peer or a user are compared
- * with a limit before they get here.
+ * Memory allocation that never fails: when memory is exhausted, the process
+ * ends with a message. Sizes that come from a file, a peer or a user must be
+ * compared with a limit before they are passed to these functions.
  *
  * Ownership: the caller owns what is returned and frees it with mem_free().
  * Threads: any.
@@ -13,39 +13,56 @@
 #include "base/bytes.h"
 #include "base/defs.h"
 
-/* size bytes, not initialised; a size of 0 gives a pointer that can be freed. */
+/*
+ * Allocate size bytes, not initialised. A size of 0 also returns a pointer that
+ * the caller frees.
+ */
 void *mem_alloc(size_t size);
 
-/* n * size bytes, zeroed. */
+/* Allocate n * size zeroed bytes; the product is checked for overflow. */
 void *mem_zalloc(size_t n, size_t size);
 
-/* Resize to n * size bytes; new bytes are not initialised. */
+/*
+ * Resize p to n * size bytes, where p may be NULL; new bytes are not
+ * initialised. The product is checked for overflow.
+ */
 void *mem_realloc(void *p, size_t n, size_t size);
 
-/* NULL is a no-op. */
+/* Free memory of any function in this header; NULL is a no-op. */
 void mem_free(const void *p);
 
-/* Free text that was a secret: it does not stay in memory. NULL is a no-op. */
+/*
+ * Overwrite a NUL-terminated secret with zeros, then free it, so that it does
+ * not remain in freed memory. NULL is a no-op.
+ */
 void mem_forget(char *secret);
 
-/* A NUL-terminated copy. */
+/* Return a NUL-terminated copy of a string. */
 char *mem_strdup(const char *s);
+
+/* Return a NUL-terminated copy of a view. */
 char *mem_strndup(struct str s);
 
-/* A formatted string. */
+/* Return a NUL-terminated formatted string. */
 char *mem_printf(const char *fmt, ...) PRINTF(1, 2);
 
-/* A copy of n bytes. */
+/* Return a copy of the n bytes at p, which may be NULL when n is 0. */
 void *mem_dup(const void *p, size_t n);
 
-/* For CLEANUP(mem_freep): frees what the pointer variable points to. */
+/*
+ * For CLEANUP(mem_freep): free what the pointer variable points to and set the
+ * variable to NULL.
+ */
 void mem_freep(void *pointer_to_pointer);
 
+/* Allocate one zeroed object of the given type. */
 #define mem_new(type) ((type *)mem_zalloc(1, sizeof(type)))
 
 /*
- * Make room for one more element in a growing array of elements of size bytes:
- * returns the array, moved if need be, with *cap at least n + 1.
+ * Make room for one more element behind the n elements of a growing array,
+ * whose elements have size bytes and whose capacity is *cap. Returns the array,
+ * moved if need be, with *cap at least n + 1. The growth by half keeps
+ * appending at amortised constant cost.
  */
 void *mem_grow(void *array, size_t n, size_t *cap, size_t size);
 

@@ -13,15 +13,27 @@ enum kind {
 	HISTOGRAM
 };
 
+/*
+ * Upper bounds of a histogram's buckets, in milliseconds; a last bucket takes
+ * what is longer.
+ */
 static const int64_t bounds_ms[] = { 1,    2,    5,     10,    25,
 				     50,   100,  250,   500,   1000,
 				     2500, 5000, 10000, 30000, 60000 };
 
+/*
+ * Counts by bucket, not cumulative, which makes an observation touch only one
+ * bucket; write_histogram() adds them up.
+ */
 struct histogram {
 	_Atomic int64_t buckets[ARRAY_SIZE(bounds_ms) + 1];
 	_Atomic int64_t sum_ns;
 };
 
+/*
+ * One combination of label values. Exactly one of metric, histogram and fn
+ * provides its value.
+ */
 struct child {
 	struct metric_labels labels; /* values are owned copies */
 	struct metric metric;
@@ -31,18 +43,20 @@ struct child {
 	struct child *next;
 };
 
+/* All children of one metric name. */
 struct family {
 	const char *name;
 	const char *help;
 	enum kind kind;
-	double scale; /* 0: integers */
+	double scale; /* factor when written; 0: integers as they are */
 	struct child *children;
 	struct family *next;
 };
 
+/* A registry. The lock protects the lists; values are atomics outside of it. */
 struct metrics {
 	pthread_mutex_t mu;
-	struct family *families; /* by name */
+	struct family *families; /* sorted by name */
 };
 
 struct metrics *metrics_new(void)
@@ -53,6 +67,7 @@ struct metrics *metrics_new(void)
 	return m;
 }
 
+/* Free a family and its children, with their copies of label values. */
 static void family_free(struct family *f)
 {
 	while (f->children) {
@@ -81,6 +96,7 @@ void metrics_free(struct metrics *m)
 	mem_free(m);
 }
 
+/* Find or create a family, keeping the list sorted by name. */
 static struct family *family_locked(struct metrics *m, const char *name,
 				    const char *help, enum kind kind)
 {
@@ -100,6 +116,7 @@ static struct family *family_locked(struct metrics *m, const char *name,
 	return f;
 }
 
+/* Whether two label lists have the same names and values in the same order. */
 static bool metrics_same_labels(const struct metric_labels *a,
 				const struct metric_labels *b)
 {
@@ -113,6 +130,7 @@ static bool metrics_same_labels(const struct metric_labels *a,
 	return true;
 }
 
+/* Find or create a child; families have few enough for a linear search. */
 static struct child *child_locked(struct family *f,
 				  const struct metric_labels *labels)
 {
@@ -136,6 +154,10 @@ static struct child *child_locked(struct family *f,
 	return c;
 }
 
+/*
+ * Find or create a child under the lock. Registering twice is not an error:
+ * several modules may share a metric.
+ */
 static struct child *child_of(struct metrics *m, const char *name,
 			      const char *help, enum kind kind,
 			      const struct metric_labels *labels)
@@ -164,6 +186,7 @@ struct metric *metrics_gauge(struct metrics *m, const char *name,
 	return &child_of(m, name, help, GAUGE, labels)->metric;
 }
 
+/* Set a callback under the lock, because metrics_write() may be running. */
 static void set_fn(struct metrics *m, struct child *c, metric_fn fn, void *ctx)
 {
 	pthread_mutex_lock(&m->mu);
@@ -211,6 +234,10 @@ void histogram_observe(struct histogram *h, int64_t ns)
 	atomic_fetch_add(&h->sum_ns, ns);
 }
 
+/*
+ * Append a label value as the format requires: newline, quote and backslash are
+ * escaped.
+ */
 static void write_escaped(struct buf *out, const char *value)
 {
 	for (; *value; value++) {
@@ -224,7 +251,10 @@ static void write_escaped(struct buf *out, const char *value)
 	}
 }
 
-/* name{labels,extra="…"}, without what is not there */
+/*
+ * Append name and suffix, the labels in braces, and a label `le` if given;
+ * braces are left out when there are no labels.
+ */
 static void metrics_write_name(struct buf *out, const char *name,
 			       const char *suffix,
 			       const struct metric_labels *labels,
@@ -248,6 +278,11 @@ static void metrics_write_name(struct buf *out, const char *name,
 	buf_str(out, any || le ? "} " : " ");
 }
 
+/*
+ * Append the lines of a histogram. Buckets are cumulative in the exposition.
+ * Observations continue meanwhile, so _count is taken from the buckets that
+ * were read and the two never contradict each other.
+ */
 static void write_histogram(struct buf *out, const struct family *f,
 			    const struct child *c)
 {
@@ -271,6 +306,7 @@ static void write_histogram(struct buf *out, const struct family *f,
 	buf_printf(out, "%lld\n", (long long)count);
 }
 
+/* Append the value of one child, from its callback if it has one. */
 static void write_child(struct buf *out, const struct family *f,
 			const struct child *c)
 {

@@ -2,12 +2,15 @@
 /*
  * Metrics in Prometheus' text exposition format 0.0.4.
  *
- * A registry holds families (name, HELP, TYPE), a family its children by
- * label pair. Values are 64-bit integers; a family with a scale is printed
- * multiplied by it (nanoseconds counted, seconds shown).
+ * A registry holds families (name, HELP, TYPE), and a family holds one child
+ * for each combination of label values. Values are 64-bit integers; those of a
+ * family with a scale are multiplied by it when they are written, so that
+ * nanoseconds are counted and seconds are shown.
  *
- * Ownership: the registry owns families and children; they live as long as it.
- * Threads: registering and writing lock inside; adding is one atomic.
+ * Ownership: the registry owns families and children, which live as long as the
+ * registry.
+ * Threads: any; registering and writing take the registry's lock, changing a
+ * value is a single atomic operation.
  */
 #ifndef BASE_METRICS_H
 #define BASE_METRICS_H
@@ -16,69 +19,98 @@
 
 #include "base/buf.h"
 
+/* A registry. */
 struct metrics;
 
-/* One child: a counter or gauge. */
+/* One child: the value of a counter or gauge. */
 struct metric {
 	_Atomic int64_t value;
 };
 
+/* One child of a histogram. */
 struct histogram;
 
-/* What identifies a child: at most two labels; NULL ends the list. */
+/* The labels that identify a child, at most two; a NULL name ends the list. */
 struct metric_labels {
 	const char *name[2];
 	const char *value[2];
 };
 
+/* Returns the current value of a metric at the time it is written. */
 typedef int64_t (*metric_fn)(void *ctx);
 
+/* Create an empty registry; the caller frees it with metrics_free(). */
 struct metrics *metrics_new(void);
+
+/* Free a registry with everything in it; NULL is a no-op. */
 void metrics_free(struct metrics *m);
 
 /*
- * The child of the family with these labels (NULL: none), made if need be.
- * name and help must be string constants, and a family's help always the same.
+ * Return the counter of the family `name` with these labels (NULL: none),
+ * creating family and child when they do not exist. The registry owns the child
+ * and copies label values; name, help and label names must be string constants.
+ * The first call determines a family's help and type.
  */
 struct metric *metrics_counter(struct metrics *m, const char *name,
 			       const char *help,
 			       const struct metric_labels *labels);
+
+/* Return a gauge, as metrics_counter() returns a counter. */
 struct metric *metrics_gauge(struct metrics *m, const char *name,
 			     const char *help,
 			     const struct metric_labels *labels);
 
-/* A gauge or counter whose value is asked for when it is shown. */
+/*
+ * Register a gauge without labels whose value is fn(ctx) at the time it is
+ * written. fn is called with the registry's lock held, so it must not use the
+ * registry, and ctx must live as long as the registry.
+ */
 void metrics_gauge_fn(struct metrics *m, const char *name, const char *help,
 		      metric_fn fn, void *ctx);
+
+/*
+ * Register a counter without labels whose value is fn(ctx) at the time it is
+ * written; the rules of metrics_gauge_fn() hold.
+ */
 void metrics_counter_fn(struct metrics *m, const char *name, const char *help,
 			metric_fn fn, void *ctx);
 
-/* A histogram of durations in seconds, 1 ms to 60 s. */
+/*
+ * Return a histogram of durations in seconds, with buckets from 1 ms to 60 s.
+ * It is created and owned as in metrics_counter().
+ */
 struct histogram *metrics_histogram(struct metrics *m, const char *name,
 				    const char *help,
 				    const struct metric_labels *labels);
 
-/* Show this family's values multiplied by scale. */
+/*
+ * Multiply the values of counters and gauges of an existing family by scale
+ * when they are written.
+ */
 void metrics_scale(struct metrics *m, const char *name, double scale);
 
+/* Add n to a counter or gauge. */
 static inline void metric_add(struct metric *m, int64_t n)
 {
 	atomic_fetch_add_explicit(&m->value, n, memory_order_relaxed);
 }
 
+/* Set a gauge. */
 static inline void metric_set(struct metric *m, int64_t v)
 {
 	atomic_store_explicit(&m->value, v, memory_order_relaxed);
 }
 
+/* Return the current value. */
 static inline int64_t metric_get(const struct metric *m)
 {
 	return atomic_load_explicit(&m->value, memory_order_relaxed);
 }
 
+/* Record one duration of ns nanoseconds. */
 void histogram_observe(struct histogram *h, int64_t ns);
 
-/* Append the whole exposition, families by name. */
+/* Append the whole exposition to out, families sorted by name. */
 void metrics_write(struct metrics *m, struct buf *out);
 
 #endif

@@ -3,11 +3,13 @@
 
 #include "base/mem.h"
 
+/* Initial number of slots, a power of two. */
 #define SLOTS_MIN 64
 
 /*
- * Both halves reach the bits that choose a slot: keys whose halves grow
- * together, as those of a deep recursion do, would else share a few.
+ * Return a hash of the key. Both halves of the key must affect the low bits,
+ * which choose the slot: otherwise keys whose halves grow together, as in a
+ * deep recursion, would collide.
  */
 static size_t pairs_home_of(uint64_t key)
 {
@@ -17,6 +19,10 @@ static size_t pairs_home_of(uint64_t key)
 	return (size_t)(h ^ h >> 32);
 }
 
+/*
+ * Find the slot of a key, or the free slot where it belongs (linear probing). A
+ * free slot always exists, because at most three quarters are in use.
+ */
 static struct pairs_slot *pairs_find(const struct pairs *p, uint64_t key)
 {
 	size_t i = pairs_home_of(key) & p->mask;
@@ -26,6 +32,7 @@ static struct pairs_slot *pairs_find(const struct pairs *p, uint64_t key)
 	return &p->slots[i];
 }
 
+/* Double the number of slots and enter all pairs again. */
 static void pairs_grow(struct pairs *p)
 {
 	struct pairs bigger = { .count = p->count };
@@ -49,6 +56,10 @@ uint32_t *pairs_at(struct pairs *p, uint32_t a, uint32_t b)
 	if (!p->slots || p->count > p->mask / 4 * 3)
 		pairs_grow(p);
 	slot = pairs_find(p, key);
+	/*
+	 * The pair counts as stored from here on: the caller must set its
+	 * number.
+	 */
 	if (!slot->number) {
 		slot->key = key;
 		p->count++;

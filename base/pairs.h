@@ -1,40 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pairs: a hash table from two 32-bit numbers to a third, for edges and trees.
+ * Pairs: a hash table from two 32-bit numbers to a third, for the edges of
+ * graphs and the nodes of trees.
  *
  *	uint32_t *slot = pairs_at(&p, parent, node);
- *
+ * >
  *	if (!*slot)
  *		*slot = add_node() + 1;
  *
- * Ownership: pairs_fini() frees. Threads: one thread at a time.
+ * Ownership: the table owns its slots; pairs_fini() frees them.
+ * Threads: one thread at a time.
  */
 #ifndef BASE_PAIRS_H
 #define BASE_PAIRS_H
 
 #include "base/defs.h"
 
+/* One entry: the pair and the number stored for it. */
 struct pairs_slot {
+	/* the first number in the upper half, the second in the lower */
 	uint64_t key;
-	uint32_t number; /* 0: free */
+	uint32_t number; /* 0: the slot is free */
 };
 
-/* The zero value is empty. */
+/* The hash table. The zero value is an empty one. */
 struct pairs {
 	struct pairs_slot *slots;
-	size_t mask; /* slots - 1 */
-	size_t count;
+	size_t mask;  /* number of slots, a power of two, minus 1 */
+	size_t count; /* slots in use */
 };
 
 /*
- * The number of a pair. Where it is 0 the pair is new: the caller sets it, to
- * anything but 0, before the next call.
+ * Return a pointer to the number stored for the pair (a, b). When the number is
+ * 0, the pair is new and the caller sets the number, to anything but 0, before
+ * the next call; the pointer is valid until then.
  */
 uint32_t *pairs_at(struct pairs *p, uint32_t a, uint32_t b);
 
+/* Free the slots; the table is empty and usable again. */
 void pairs_fini(struct pairs *p);
 
-/* What its slots take. */
+/* Return the memory, in bytes, that the slots take. */
 static inline size_t pairs_memory(const struct pairs *p)
 {
 	return p->slots ? (p->mask + 1) * sizeof(*p->slots) : 0;

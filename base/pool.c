@@ -6,44 +6,53 @@
 
 #include "base/mem.h"
 
+/* A queued call. */
 struct task {
 	struct task *next;
 	pool_fn fn;
 	void *ctx;
 };
 
+/* A thread and its number. */
 struct worker {
 	struct pool *pool;
 	unsigned number;
 	pthread_t thread;
 };
 
+/*
+ * A group's queue of tasks and how many of them are running. Groups with queued
+ * tasks form a ring, in which the pool takes turns.
+ */
 struct pool_group {
 	struct pool *pool;
-	struct pool_group *next; /* in the ring, while tasks wait */
-	struct task *first;
+	struct pool_group *next; /* next in the ring, while tasks are queued */
+	struct task *first;      /* queued tasks, the oldest first */
 	struct task *last;
 	unsigned running;
-	unsigned limit;
-	bool freed; /* by its owner: it goes when nothing runs */
+	unsigned limit; /* the largest permitted value of running */
+	bool freed;     /* released by its owner: freed when nothing runs */
 };
 
 struct pool {
 	const char *name;
 	struct worker *workers;
 	unsigned threads;
-	bool joined;
+	bool joined; /* set once the threads have ended */
 
-	pthread_mutex_t mu;
+	pthread_mutex_t mu; /* protects everything below, and all groups */
 	pthread_cond_t work;
-	struct pool_group rest;  /* tasks of no group */
-	struct pool_group *turn; /* the last of the ring of those that wait */
-	size_t count;
+	struct pool_group rest;  /* tasks without a group */
+	struct pool_group *turn; /* the last group of the ring, or NULL */
+	size_t count;            /* queued tasks of all groups */
 	size_t max;
 	bool stopping;
 };
 
-/* Put a group that has tasks, and had none, last into the ring. */
+/*
+ * Append a group that has just got its first queued task to the ring. The ring
+ * is circular and p->turn is its end, so the first is p->turn->next.
+ */
 static void join_ring(struct pool *p, struct pool_group *g)
 {
 	g->next = p->turn ? p->turn->next : g;
@@ -52,7 +61,7 @@ static void join_ring(struct pool *p, struct pool_group *g)
 	p->turn = g;
 }
 
-/* Take the group behind `before` out. */
+/* Remove the group behind `before` from the ring. */
 static void leave_ring(struct pool *p, struct pool_group *before)
 {
 	struct pool_group *g = before->next;
@@ -62,6 +71,10 @@ static void leave_ring(struct pool *p, struct pool_group *before)
 		p->turn = before == g ? NULL : before;
 }
 
+/*
+ * Dequeue the oldest task of a group, which must have one, and count it as
+ * running.
+ */
 static struct task *take_task(struct pool_group *g)
 {
 	struct task *t = g->first;
@@ -73,7 +86,12 @@ static struct task *take_task(struct pool_group *g)
 	return t;
 }
 
-/* The next task whose group may have one more worker; NULL: none now. */
+/*
+ * Dequeue a task of the first group in the ring that is below its limit, and
+ * store the group in *of. Returns NULL when no task may run now: none is
+ * queued, or all groups with queued tasks are at their limits. The caller holds
+ * the lock.
+ */
 static struct task *pick_locked(struct pool *p, struct pool_group **of)
 {
 	struct pool_group *before = p->turn;
@@ -90,8 +108,11 @@ static struct task *pick_locked(struct pool *p, struct pool_group **of)
 		}
 		t = take_task(g);
 		leave_ring(p, before);
+		/*
+		 * A turn is one task: a group with more tasks queues up again.
+		 */
 		if (g->first)
-			join_ring(p, g); /* behind all others */
+			join_ring(p, g);
 		p->count--;
 		*of = g;
 		return t;
@@ -99,6 +120,10 @@ static struct task *pick_locked(struct pool *p, struct pool_group **of)
 	return NULL;
 }
 
+/*
+ * Account for the end of a task, and free its group if that was the last task
+ * of a released group.
+ */
 static void pool_finish(struct pool *p, struct pool_group *g)
 {
 	bool gone;
@@ -106,13 +131,19 @@ static void pool_finish(struct pool *p, struct pool_group *g)
 	pthread_mutex_lock(&p->mu);
 	g->running--;
 	gone = g->freed && !g->running && !g->first;
-	if (g->first) /* it may have been at its limit */
+	/* The group may have been at its limit, so that a worker skipped it. */
+	if (g->first)
 		pthread_cond_signal(&p->work);
 	pthread_mutex_unlock(&p->mu);
 	if (gone)
 		mem_free(g);
 }
 
+/*
+ * A thread of the pool. When the pool stops, it runs until no task is queued. A
+ * worker may then be asleep because the remaining groups were at their limits;
+ * the first worker that ends wakes it.
+ */
 static void *worker_run(void *arg)
 {
 	struct worker *w = arg;
@@ -126,7 +157,11 @@ static void *worker_run(void *arg)
 		pthread_mutex_lock(&p->mu);
 		while (!(t = pick_locked(p, &g)) && !(p->stopping && !p->count))
 			pthread_cond_wait(&p->work, &p->mu);
-		if (!t) /* whoever waits for a group's limit may end, too */
+		/*
+		 * Wake the workers that wait for a group's limit: they may end
+		 * as well.
+		 */
+		if (!t)
 			pthread_cond_broadcast(&p->work);
 		pthread_mutex_unlock(&p->mu);
 		if (!t)
@@ -152,11 +187,15 @@ struct pool *pool_start(const char *name, unsigned threads, size_t max)
 		p->workers[i] = (struct worker){ .pool = p, .number = i };
 		if (pthread_create(&p->workers[i].thread, NULL, worker_run,
 				   &p->workers[i]))
-			abort(); /* as when memory is out */
+			abort(); /* as when memory is exhausted */
 	}
 	return p;
 }
 
+/*
+ * Small pools have no limit for groups: a quarter of less than four threads is
+ * none.
+ */
 struct pool_group *pool_group_new(struct pool *p)
 {
 	struct pool_group *g = mem_new(struct pool_group);
@@ -166,6 +205,10 @@ struct pool_group *pool_group_new(struct pool *p)
 	return g;
 }
 
+/*
+ * Tasks that are queued or running keep the group alive; pool_finish() frees it
+ * then.
+ */
 void pool_group_free(struct pool_group *g)
 {
 	bool gone;
@@ -180,6 +223,10 @@ void pool_group_free(struct pool_group *g)
 		mem_free(g);
 }
 
+/*
+ * Queue a task at the end of its group, which joins the ring if it had none.
+ * One waiting worker is woken.
+ */
 static void add_task(struct pool *p, struct pool_group *g, struct task *t)
 {
 	if (g->last)
@@ -215,6 +262,7 @@ int pool_submit(struct pool *p, struct pool_group *g, pool_fn fn, void *ctx,
 	return rc;
 }
 
+/* Must be called by one thread only, and not by a task of the pool. */
 void pool_stop(struct pool *p)
 {
 	if (!p || p->joined)

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Thread pool with a bounded queue, shared fairly between groups of tasks: the
- * groups that wait are served in turn, and none has more than three quarters
- * of the workers.
+ * Thread pool with a bounded queue that is shared fairly between groups of
+ * tasks. Groups with waiting tasks are served in turn, and with four threads or
+ * more no group occupies more than three quarters of them (docs/decisions.md,
+ * 92).
  *
- * Ownership: pool_free() ends it; what a job works on is the submitter's.
- * Threads: pool_submit() from any. Shutdown: pool_stop() runs what is queued,
- * joins, and refuses what comes later; then pool_free().
+ * Ownership: pool_free() frees the pool; the submitter owns what a task works
+ * on.
+ * Threads: pool_submit() may be called by any thread.
+ * Shutdown: pool_stop() refuses new tasks, runs those that are queued and joins
+ * the threads; pool_free() follows.
  */
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
@@ -14,28 +17,50 @@
 #include "base/defs.h"
 #include "base/err.h"
 
+/* A pool of threads. */
 struct pool;
+
+/* Tasks that are scheduled together, such as the requests of one client. */
 struct pool_group;
 
+/* A task; worker is the number of the thread that runs it, from 0. */
 typedef void (*pool_fn)(void *ctx, unsigned worker);
 
-/* Start threads that call themselves name; at most max tasks may wait. */
+/*
+ * Start a pool of `threads` threads called `name`, a string constant of at most
+ * 15 characters; at most max tasks may wait in its queue. Never returns NULL;
+ * the caller ends the pool with pool_free().
+ */
 struct pool *pool_start(const char *name, unsigned threads, size_t max);
 
-/* A group lives until all of its tasks have been run, and it is freed. */
+/*
+ * Create a group in p; the caller releases it with pool_group_free() before the
+ * pool is freed.
+ */
 struct pool_group *pool_group_new(struct pool *p);
-void pool_group_free(struct pool_group *g); /* NULL is a no-op */
 
 /*
- * Have a worker call fn(ctx, worker), worker being 0 … threads - 1. g: the
- * group, NULL for tasks that may have all workers. ERR_LIMIT: the queue is
- * full. ERR_CLOSED: stopping.
+ * Release a group; NULL is a no-op. The group is freed once its last task has
+ * run, and must not be used for new ones.
+ */
+void pool_group_free(struct pool_group *g);
+
+/*
+ * Queue a task: one of the threads calls fn(ctx, worker), where worker is 0 …
+ * threads - 1. g is the task's group; tasks of the NULL group may occupy all
+ * threads. Returns ERR_LIMIT when the queue is full and ERR_CLOSED after
+ * pool_stop(); fn is then not called.
  */
 NODISCARD int pool_submit(struct pool *p, struct pool_group *g, pool_fn fn,
 			  void *ctx, struct err *err);
 
-/* NULL is a no-op for both. */
+/*
+ * Refuse new tasks, run all that are queued, and join the threads. NULL and a
+ * second call are no-ops.
+ */
 void pool_stop(struct pool *p);
+
+/* Stop the pool as pool_stop() does, then free it; NULL is a no-op. */
 void pool_free(struct pool *p);
 
 #endif

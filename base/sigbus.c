@@ -7,26 +7,37 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* The copy that a thread is making. */
+/*
+ * The copy that a thread is making: the range it reads, and where to continue
+ * after a fault.
+ */
 struct copying {
 	const char *from;
 	const char *end;
 	sigjmp_buf failed;
 };
 
+/* Set while a thread copies. Volatile, because the signal handler reads it. */
 static _Thread_local struct copying *volatile current;
+
+/* The handler of SIGBUS that was installed before ours. */
 static struct sigaction previous;
 static pthread_once_t installed = PTHREAD_ONCE_INIT;
 
 /*
- * A fault of somebody else: put the earlier handler back and return, so that
- * the access is repeated and faults for that one.
+ * Handle a fault that is not ours: restore the previous handler and return, so
+ * that the faulting access is repeated and reaches that handler.
  */
 static void pass_on(void)
 {
 	sigaction(SIGBUS, &previous, NULL);
 }
 
+/*
+ * SIGBUS is sent to the thread that faulted. If the address lies in the range
+ * that this thread is copying, continue behind sigsetjmp(); anything else is a
+ * bug elsewhere and must not be hidden.
+ */
 static void on_sigbus(int number, siginfo_t *info, void *context)
 {
 	struct copying *c = current;
@@ -39,9 +50,14 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 	pass_on();
 }
 
+/* Install the handler, once for the process, at the first copy. */
 static void sigbus_install(void)
 {
-	/* SA_NODEFER: siglongjmp() does not give the signal mask back. */
+	/*
+	 * SA_NODEFER, because siglongjmp() does not restore the signal mask
+	 * here: sigsetjmp() is called without saving it, which saves a system
+	 * call.
+	 */
 	struct sigaction action = { .sa_sigaction = on_sigbus,
 				    .sa_flags = SA_SIGINFO | SA_NODEFER };
 
@@ -58,6 +74,10 @@ bool sigbus_copy(void *to, const void *from, size_t n)
 		current = NULL;
 		return false;
 	}
+	/*
+	 * The fences keep the compiler from moving memcpy() out of the guarded
+	 * section.
+	 */
 	current = &c;
 	atomic_signal_fence(memory_order_seq_cst);
 	memcpy(to, from, n);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a mapped file whose pages may fail. The kernel tells of a page that
- * it cannot provide (a bad sector, or a file that was cut short) by SIGBUS,
- * which would end the process.
+ * Copying from a mapped file whose pages may be unreadable. When the kernel
+ * cannot provide a page (a bad sector, or a file that was truncated), it sends
+ * SIGBUS, which would end the process (docs/decisions.md, 83).
  *
- * Ownership: the guard is the caller's, on its stack.
+ * Ownership: nothing is kept between calls.
  * Threads: any.
  */
 #ifndef BASE_SIGBUS_H
@@ -13,9 +13,10 @@
 #include "base/defs.h"
 
 /*
- * Copy n bytes of a map. False: a page of it could not be had, and what is at
- * `to` is undefined. The first call installs a handler of SIGBUS for the
- * process; a fault anywhere else goes to the handler that was there before.
+ * Copy n bytes of a map to `to`. Returns false when a page of the map cannot be
+ * read; the contents of `to` are then undefined. The first call installs a
+ * SIGBUS handler for the process; a fault outside of sigbus_copy() is passed to
+ * the handler that was installed before.
  */
 NODISCARD bool sigbus_copy(void *to, const void *from, size_t n);
 

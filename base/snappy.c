@@ -3,6 +3,10 @@
 
 #include <snappy-c.h>
 
+/*
+ * The block begins with its decompressed size, which is compared with the
+ * maximum before memory is reserved for it. A lying size is found by libsnappy.
+ */
 int snappy_decompress(struct bytes in, struct buf *out, struct err *err)
 {
 	const char *p = str_from(in).ptr;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Snappy's block format, which Prometheus uses in its WAL and on the wire.
+ * Decompression of Snappy's block format, which Prometheus uses in its WAL and
+ * on the wire.
  *
- * Ownership: appends to the caller's buffer.
+ * Ownership: results are written to the caller's buffer.
  * Threads: pure functions.
  */
 #ifndef BASE_SNAPPY_H
@@ -12,8 +13,9 @@
 #include "base/err.h"
 
 /*
- * Replace out by what in holds. ERR_CORRUPT: not such a block; ERR_TOOBIG:
- * more than out's maximum, found before anything is allocated.
+ * Replace the contents of out by the decompressed block in. Returns ERR_CORRUPT
+ * when in is not a valid block, and ERR_TOOBIG, before anything is allocated,
+ * when its contents exceed the maximum of out.
  */
 NODISCARD int snappy_decompress(struct bytes in, struct buf *out,
 				struct err *err);

@@ -5,25 +5,34 @@
 
 #include "base/mem.h"
 
+/* Initial number of slots, a power of two. */
 #define SLOTS_MIN 16
 
 #define FREE ((uint64_t)0)
-#define GONE ((uint64_t)1 << 32) /* number part 0, so no pair looks so */
+/* number part 0: no stored pair looks like this */
+#define GONE ((uint64_t)1 << 32)
 
+/* The slot of a pair: the upper half of the hash, and the number plus 1. */
 static uint64_t table_make_pair(uint64_t hash, uint32_t number)
 {
 	return (hash >> 32) << 32 | ((uint64_t)number + 1);
 }
 
 /*
- * A slot keeps only the upper half of its hash, so the lower half, its home,
- * must be found again: spread the upper half instead and use that everywhere.
+ * Return the home of a hash, whose low bits choose the first slot. Only the
+ * upper half of the hash is used, because a slot keeps only that half and the
+ * home must be found again when the table grows; the multiplication spreads it
+ * over all slots.
  */
 static uint64_t table_home_of(uint64_t hash)
 {
 	return (hash >> 32) * 0x9e3779b97f4a7c15u >> 20;
 }
 
+/*
+ * The upper half of the hash excludes nearly all other keys before same() is
+ * called. Deleted slots are skipped, they do not end the search.
+ */
 uint32_t table_find(const struct table *t, uint64_t hash, table_same_fn same,
 		    const void *ctx, const void *key)
 {
@@ -41,6 +50,10 @@ uint32_t table_find(const struct table *t, uint64_t hash, table_same_fn same,
 	return TABLE_NONE;
 }
 
+/*
+ * Put a slot into the first free place from its home on. Deleted slots are not
+ * reused; table_grow() removes them.
+ */
 static void table_put(struct table *t, uint64_t home, uint64_t slot)
 {
 	size_t i = home & t->mask;
@@ -50,7 +63,7 @@ static void table_put(struct table *t, uint64_t home, uint64_t slot)
 	t->slots[i] = slot;
 }
 
-/* Move to so many slots, a power of two, without those that are gone. */
+/* Move to `want` slots, a power of two, dropping deleted slots. */
 static void table_resize(struct table *t, size_t want)
 {
 	size_t slots = t->slots ? t->mask + 1 : 0;
@@ -67,6 +80,10 @@ static void table_resize(struct table *t, size_t want)
 	*t = bigger;
 }
 
+/*
+ * Grow when three quarters of the slots are used: to twice the size, or to the
+ * same size when most of the used slots are deleted ones.
+ */
 static void table_grow(struct table *t)
 {
 	size_t slots = t->slots ? t->mask + 1 : 0;
@@ -95,6 +112,10 @@ void table_add(struct table *t, uint64_t hash, uint32_t number)
 	t->count++;
 }
 
+/*
+ * The slot is marked as deleted rather than freed, because keys behind it may
+ * have been displaced by it.
+ */
 void table_remove(struct table *t, uint64_t hash, uint32_t number)
 {
 	uint64_t want = table_make_pair(hash, number);

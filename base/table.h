@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hash table from a 64-bit hash to 32-bit numbers, which are indexes into an
- * array of the caller's: open addressing, 8 bytes a slot.
+ * Hash table from a 64-bit hash to 32-bit numbers, which are usually indexes
+ * into an array of the caller's. Open addressing, 8 bytes a slot.
  *
- * The caller compares keys: table_find() goes through the numbers whose hash
- * agrees in 32 bits, until `same` says yes.
+ * The table stores no keys, so the caller compares them: table_find() calls
+ * `same` for each number whose hash agrees in its upper 32 bits, until `same`
+ * returns true.
  *
- * Ownership: table_fini() frees; the table holds numbers, never the things
- * themselves.
+ * Ownership: the table owns its slots, not what the numbers refer to;
+ * table_fini() frees them.
  * Threads: the caller locks.
  */
 #ifndef BASE_TABLE_H
@@ -15,36 +16,52 @@
 
 #include "base/defs.h"
 
-/* The zero value is an empty table. */
+/* The hash table. The zero value is an empty one. */
 struct table {
-	uint64_t *
-		slots; /* hash bits << 32 | number + 1; 0: free, 1 << 32: gone */
-	size_t mask;   /* slots - 1 */
-	size_t used;   /* taken and gone ones */
-	size_t count;
+	/*
+	 * Each slot holds the upper half of the hash and, in its lower half,
+	 * the number plus 1. A free slot is 0; a deleted one is 1 << 32, and
+	 * probing continues behind it.
+	 */
+	uint64_t *slots;
+	size_t mask;  /* number of slots, a power of two, minus 1 */
+	size_t used;  /* slots that hold a number or are deleted */
+	size_t count; /* numbers stored */
 };
 
+/* Returned when nothing is found; never a stored number. */
 #define TABLE_NONE UINT32_MAX
 
+/*
+ * Whether the key behind `number` equals `key`; ctx and key are those given to
+ * table_find().
+ */
 typedef bool (*table_same_fn)(const void *ctx, uint32_t number,
 			      const void *key);
 
-/* The number stored for key, or TABLE_NONE. */
+/*
+ * Return the number stored under hash for which same() returns true, or
+ * TABLE_NONE.
+ */
 uint32_t table_find(const struct table *t, uint64_t hash, table_same_fn same,
 		    const void *ctx, const void *key);
 
-/* Add number (below TABLE_NONE) under hash. It must not be there already. */
+/*
+ * Add number, which is below TABLE_NONE, under hash. The pair must not be
+ * stored already: the table does not check for duplicates.
+ */
 void table_add(struct table *t, uint64_t hash, uint32_t number);
 
-/* Room for n numbers more, so that adding them moves nothing. */
+/* Make room for n more numbers, so that adding them does not reallocate. */
 void table_reserve(struct table *t, size_t n);
 
-/* Remove that pair, which must be there. */
+/* Remove a pair of hash and number, which must be stored. */
 void table_remove(struct table *t, uint64_t hash, uint32_t number);
 
+/* Free the slots; the table is empty and usable again. */
 void table_fini(struct table *t);
 
-/* What its slots take. */
+/* Return the memory, in bytes, that the slots take. */
 static inline size_t table_memory(const struct table *t)
 {
 	return t->slots ? (t->mask + 1) * sizeof(*t->slots) : 0;

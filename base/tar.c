@@ -8,11 +8,16 @@
 
 #include "base/mem.h"
 
+/* A libarchive writer and where its bytes go. */
 struct tar {
 	struct archive *archive;
 	struct buf *out;
 };
 
+/*
+ * Called by libarchive with bytes of the archive. A negative result makes the
+ * call that produced them fail.
+ */
 static la_ssize_t on_write(struct archive *a, void *ctx, const void *p,
 			   size_t n)
 {
@@ -31,6 +36,10 @@ struct tar *tar_new(struct buf *out)
 	t->archive = archive_write_new();
 	if (!t->archive ||
 	    archive_write_set_format_pax_restricted(t->archive) ||
+	    /*
+	     * Blocks of any size are passed on at once, so that the caller can
+	     * send and empty the buffer after each file.
+	     */
 	    archive_write_set_bytes_per_block(t->archive, 0) ||
 	    archive_write_open2(t->archive, t, NULL, on_write, NULL, NULL))
 		abort(); /* out of memory */
@@ -45,6 +54,7 @@ void tar_free(struct tar *t)
 	mem_free(t);
 }
 
+/* Turn libarchive's last message into an error. */
 static int tar_set_failed(struct tar *t, struct err *err)
 {
 	return err_set(err, ERR_INVALID, "tar: %s",

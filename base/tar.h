@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tar out: files into a stream, by libarchive (ustar, with pax headers where
- * a name or size needs them).
+ * Tar output: files appended to a stream, by libarchive (ustar, with pax
+ * headers where a name or size needs them).
  *
- * Ownership: tar_free() frees the writer; out is borrowed and may be emptied
- * between calls. Threads: one thread at a time.
+ * Ownership: tar_free() frees the writer. The output buffer is borrowed and
+ * must outlive the writer; the caller may empty it between calls.
+ * Threads: one thread at a time.
  */
 #ifndef BASE_TAR_H
 #define BASE_TAR_H
@@ -12,16 +13,30 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+/* A writer of one archive. */
 struct tar;
 
+/* Create a writer that appends to out. Never returns NULL. */
 struct tar *tar_new(struct buf *out);
+
+/*
+ * Free a writer; NULL is a no-op. An archive that was not ended with tar_end()
+ * is ended in out.
+ */
 void tar_free(struct tar *t);
 
-/* Append a file. ERR_INVALID: libarchive refuses it. */
+/*
+ * Append a regular file with mode 0644, the name path, and mtime_ms
+ * (milliseconds since the epoch, cut to seconds). Returns ERR_INVALID when
+ * libarchive refuses it or out is full.
+ */
 NODISCARD int tar_add(struct tar *t, const char *path, int64_t mtime_ms,
 		      struct bytes content, struct err *err);
 
-/* Append the end of the archive: nothing may come after it. */
+/*
+ * Append the end of the archive; nothing may be added after it. Returns
+ * ERR_INVALID when out is full.
+ */
 NODISCARD int tar_end(struct tar *t, struct err *err);
 
 #endif

@@ -10,6 +10,7 @@
 
 #define DAY_MS (24LL * 3600 * 1000)
 
+/* Units of durations in milliseconds, in the order in which they may appear. */
 static const struct {
 	const char *unit;
 	int64_t ms;
@@ -23,6 +24,7 @@ static const struct {
 	{ "ms", 1 },
 };
 
+/* Length of the run of decimal digits at the start of s. */
 static size_t units_count_digits(struct str s)
 {
 	size_t n = 0;
@@ -32,6 +34,7 @@ static size_t units_count_digits(struct str s)
 	return n;
 }
 
+/* Length of the run of lower-case letters at the start of s. */
 static size_t units_count_letters(struct str s)
 {
 	size_t n = 0;
@@ -41,6 +44,7 @@ static size_t units_count_letters(struct str s)
 	return n;
 }
 
+/* Remove the first n bytes of *s, which has that many, and return them. */
 static struct str units_take(struct str *s, size_t n)
 {
 	struct str head = { .ptr = s->ptr, .len = n };
@@ -50,7 +54,11 @@ static struct str units_take(struct str *s, size_t n)
 	return head;
 }
 
-/* One "<number><unit>", the unit being after *next in the table. */
+/*
+ * Parse one "<number><unit>" at the start of *s and add it to *total. The unit
+ * must come at or behind *next in the table, which makes units appear in order
+ * and at most once.
+ */
 static bool duration_part(struct str *s, size_t *next, int64_t *total)
 {
 	struct str number = units_take(s, units_count_digits(*s));
@@ -99,7 +107,10 @@ void duration_format(int64_t ms, char out[32])
 	for (size_t i = 0; i < ARRAY_SIZE(durations) && left; i++) {
 		int64_t count = left / durations[i].ms;
 
-		/* Years and weeks only when they are exact: 90d stays 90d. */
+		/*
+		 * Years and weeks are used only where they are exact, so that
+		 * 90d stays 90d.
+		 */
 		if (!count || (i < 2 && left % durations[i].ms))
 			continue;
 		n += (size_t)snprintf(out + n, 32 - n, "%lld%s",
@@ -110,6 +121,7 @@ void duration_format(int64_t ms, char out[32])
 	}
 }
 
+/* Units of sizes, in bytes. */
 static const struct {
 	const char *unit;
 	double bytes;
@@ -121,12 +133,13 @@ static const struct {
 	{ "PiB", 0x1p50 }, { "EiB", 0x1p60 },
 };
 
-/* In any case: 10gb is meant as 10GB. */
+/* Units are accepted in upper and lower case: "10gb" can only mean 10GB. */
 static bool is_unit(struct str s, const char *unit)
 {
 	return s.len == strlen(unit) && !strncasecmp(s.ptr, unit, s.len);
 }
 
+/* The number is parsed as a double, for fractions such as 1.5GB. */
 int size_parse(struct str s, int64_t *bytes, struct err *err)
 {
 	struct str unit = s;
@@ -146,6 +159,7 @@ int size_parse(struct str s, int64_t *bytes, struct err *err)
 		memcpy(number, s.ptr, n);
 		number[n] = 0;
 		v = strtod(number, &end) * sizes[i].bytes;
+		/* A second point in the number, or a size beyond int64_t. */
 		if (*end || v >= 0x1p63)
 			break;
 		*bytes = (int64_t)v;
@@ -156,6 +170,7 @@ int size_parse(struct str s, int64_t *bytes, struct err *err)
 		       STR_ARG(s));
 }
 
+/* Parse two decimal digits at p as a number from low to high. */
 static bool two_digits(const char *p, int low, int high, int *out)
 {
 	if (p[0] < '0' || p[0] > '9' || p[1] < '0' || p[1] > '9')
@@ -164,7 +179,10 @@ static bool two_digits(const char *p, int low, int high, int *out)
 	return *out >= low && *out <= high;
 }
 
-/* ".678": milliseconds, further digits are cut. */
+/*
+ * Parse an optional fraction of a second (".678") at the start of *s into
+ * milliseconds; further digits are ignored. A point without digits is an error.
+ */
 static bool units_read_fraction(struct str *s, int64_t *ms)
 {
 	int64_t unit = 100;
@@ -181,7 +199,10 @@ static bool units_read_fraction(struct str *s, int64_t *ms)
 	return n;
 }
 
-/* "Z", "+02:00", "-0700" */
+/*
+ * Parse a time zone, all of s, into its offset in milliseconds: "Z", "+02:00",
+ * "-0700".
+ */
 static bool units_read_offset(struct str s, int64_t *ms)
 {
 	int hours;
@@ -200,6 +221,11 @@ static bool units_read_offset(struct str s, int64_t *ms)
 	return true;
 }
 
+/*
+ * Parse a date and time of RFC 3339. Lower-case letters and a space instead of
+ * the "T" are accepted, as the RFC permits. The length is checked first, so
+ * that fixed positions can be read.
+ */
 static bool units_parse_rfc3339(struct str s, int64_t *ms)
 {
 	struct tm tm = { 0 };
@@ -227,10 +253,15 @@ static bool units_parse_rfc3339(struct str s, int64_t *ms)
 		return false;
 	day = tm.tm_mday;
 	*ms = (int64_t)timegm(&tm) * 1000 + part - zone;
-	return tm.tm_mday == day; /* timegm() makes March of 30 February */
+	/* timegm() turns 30 February into a day of March: refuse it. */
+	return tm.tm_mday == day;
 }
 
-/* "2026-11-22 10:51", "2026-11-22", "10:51:30" (today's): in UTC. */
+/*
+ * Parse "2026-11-22 10:51", "2026-11-22" or "10:51:30" (today), all in UTC, by
+ * completing the text to RFC 3339: the date of now_ms if there is none, and the
+ * missing part of "00:00:00".
+ */
 static bool short_time(struct str s, int64_t now_ms, int64_t *ms)
 {
 	char text[64];
@@ -262,6 +293,7 @@ int time_parse(struct str s, int64_t now_ms, int64_t *ms, struct err *err)
 		*ms = now_ms;
 		return 0;
 	}
+	/* "now-1h" and "-1h" mean the same, as do "now+1h" and "+1h". */
 	if (relative || str_starts(s, str_of("now-")) ||
 	    str_starts(s, str_of("now+"))) {
 		bool minus = s.ptr[relative ? 0 : 3] == '-';
@@ -282,6 +314,10 @@ int time_parse(struct str s, int64_t now_ms, int64_t *ms, struct err *err)
 		STR_ARG(s));
 }
 
+/*
+ * Before 1970 the remainder is negative, so that one second less is shown and
+ * the milliseconds are complemented.
+ */
 void time_format(int64_t ms, char out[40])
 {
 	int part = (int)(ms % 1000);

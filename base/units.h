@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Durations and sizes as Prometheus writes them.
+ * Durations, sizes and times as text, in the formats of Prometheus.
  *
- * Ownership: writes into the caller's buffers.
+ * Ownership: results are written to the caller's variables and buffers.
  * Threads: pure functions.
  */
 #ifndef BASE_UNITS_H
@@ -12,30 +12,38 @@
 #include "base/err.h"
 
 /*
- * "1h30m", "15s", "500ms", "90d", "0": each unit at most once, in the order
- * y w d h m s ms (a year has 365 days). ERR_INVALID says what is wrong.
+ * Parse a duration into milliseconds: "1h30m", "15s", "500ms", "90d", "0". Each
+ * unit appears at most once, in the order y w d h m s ms; a year has 365 days.
+ * Returns ERR_INVALID, with an example in the message, for anything else and on
+ * overflow.
  */
 NODISCARD int duration_parse(struct str s, int64_t *ms, struct err *err);
 
-/* The shortest text that duration_parse() reads back; at most 32 bytes. */
+/*
+ * Write a duration, which is not negative, as text that duration_parse() reads
+ * back as the same number, such as "1h30m" or "90d".
+ */
 void duration_format(int64_t ms, char out[32]);
 
 /*
- * "512MB", "64KiB", "1.5GB"; a number alone counts bytes, and MB is 2^20 as
- * in Prometheus' flags.
+ * Parse a size into bytes: "512MB", "64KiB", "1.5GB", in upper or lower case. A
+ * plain number counts bytes, and MB is 2^20 as in Prometheus' flags. Returns
+ * ERR_INVALID for anything else and on overflow.
  */
 NODISCARD int size_parse(struct str s, int64_t *bytes, struct err *err);
 
 /*
- * A moment: RFC 3339 ("2026-01-02T03:04:05.678Z", any offset), "now", "now-1h"
- * or "-1h", judged against now_ms; or, in UTC, "2026-01-02 03:04[:05]",
- * "2026-01-02", and "03:04[:05]" of the day of now_ms. Plain numbers are not
- * times here: the caller knows their unit.
+ * Parse a time into milliseconds since the epoch: RFC 3339
+ * ("2026-01-02T03:04:05.678Z", any offset), or relative to now_ms: "now",
+ * "now-1h", "-1h". In UTC also "2026-01-02 03:04[:05]", "2026-01-02", and
+ * "03:04[:05]" on the day of now_ms. Plain numbers are not accepted, because
+ * only the caller knows their unit. A relative time that overflows becomes the
+ * earliest or latest one. Returns ERR_INVALID for any other text.
  */
 NODISCARD int time_parse(struct str s, int64_t now_ms, int64_t *ms,
 			 struct err *err);
 
-/* RFC 3339 in UTC with milliseconds. */
+/* Write a time in UTC as RFC 3339 with milliseconds. */
 void time_format(int64_t ms, char out[40]);
 
 #endif

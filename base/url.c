@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/url.h"
 
+/*
+ * Only the unreserved characters of RFC 3986 are copied as they are, which is
+ * safe in every part of a URL.
+ */
 void url_escape(struct str s, struct buf *out)
 {
 	for (size_t i = 0; i < s.len; i++) {
@@ -16,6 +20,7 @@ void url_escape(struct str s, struct buf *out)
 	}
 }
 
+/* Return the value of a hexadecimal digit, or -1 for any other character. */
 static int url_read_hex(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -27,13 +32,14 @@ static int url_read_hex(char c)
 	return -1;
 }
 
-/* Whether two hexadecimal digits follow the "%" there. */
+/* Whether the "%" at i is followed by two hexadecimal digits. */
 static bool is_escape(struct str s, size_t i)
 {
 	return i + 2 < s.len && url_read_hex(s.ptr[i + 1]) >= 0 &&
 	       url_read_hex(s.ptr[i + 2]) >= 0;
 }
 
+/* Return the byte that the escape at i stands for. */
 static char url_needs_escape(struct str s, size_t i)
 {
 	return (char)(unsigned char)(url_read_hex(s.ptr[i + 1]) << 4 |
@@ -50,6 +56,10 @@ bool url_is_sound(struct str s)
 	return true;
 }
 
+/*
+ * Decode s into the arena. Decoding never lengthens text, so it is done in
+ * place, in a copy.
+ */
 static struct str url_decode_text(struct str s, bool plus_is_space,
 				  struct arena *arena)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Percent-encoding of URLs and forms (RFC 3986, and "+" for a space).
+ * Percent-encoding of URLs and forms (RFC 3986, and "+" for a space in forms).
  *
- * Ownership: appends to the caller's buffer, or returns text of the caller's
- * arena.
+ * Ownership: results are appended to the caller's buffer or allocated in the
+ * caller's arena.
  * Threads: pure functions.
  */
 #ifndef BASE_URL_H
@@ -12,19 +12,23 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-/* Append s with everything but A-Za-z0-9-_.~ encoded. */
+/* Append s with every byte encoded except A-Z a-z 0-9 - _ . and ~. */
 void url_escape(struct str s, struct buf *out);
 
 /*
- * Whether every "%" begins an escape, and none is a NUL: what others could read
- * otherwise.
+ * Whether every "%" begins an escape and no byte, escaped or not, is NUL. Text
+ * that is not sound is refused: other programs might read it differently
+ * (docs/decisions.md, 82).
  */
 bool url_is_sound(struct str s);
 
-/* Undo a form's encoding; what is no escape stays. NUL behind it. */
+/*
+ * Decode text of a form: escapes, and "+" as a space. A "%" that begins no
+ * escape is kept. The result is in the arena, with a NUL byte behind it.
+ */
 struct str url_unescape(struct str s, struct arena *arena);
 
-/* The same of a path, where "+" is itself. */
+/* Decode text of a path: as url_unescape() does, but "+" stays "+". */
 struct str url_unescape_path(struct str s, struct arena *arena);
 
 #endif

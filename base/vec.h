@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Vector: an array that grows.
+ * Vector: a typed array that grows.
  *
  *	VEC(int) v = { 0 };
  *	*vec_add(&v) = 7;
  *	vec_fini(&v);
  *
- * Ownership: a vector owns its array; pointers into it die with the next
- * vec_add(). Threads: one thread at a time.
+ * Ownership: a vector owns its array, not what its elements point to; pointers
+ * into the array become invalid with the next vec_add() or vec_reserve().
+ * Threads: one thread at a time.
  */
 #ifndef BASE_VEC_H
 #define BASE_VEC_H
 
 #include "base/mem.h"
 
+/* A vector of elements of the given type; { 0 } is an empty one. */
 #define VEC(type)             \
 	struct {              \
 		type *v;      \
@@ -21,7 +23,7 @@
 		size_t cap;   \
 	}
 
-/* A pointer to one element more, which is not initialised. */
+/* Append one element, which is not initialised, and return a pointer to it. */
 #define vec_add(vec)                                                           \
 	(((vec)->count < (vec)->cap ?                                          \
 		  (void)0 :                                                    \
@@ -30,7 +32,10 @@
 					     sizeof(__typeof__(*(vec)->v))))), \
 	 &(vec)->v[(vec)->count++])
 
-/* Room for n elements more, at &v[count]; the count is the caller's. */
+/*
+ * Make room for n more elements at &v[count]. The caller fills them and
+ * increases count.
+ */
 #define vec_reserve(vec, n)                                          \
 	do {                                                         \
 		size_t want_ = (vec)->count + (n);                   \
@@ -44,6 +49,7 @@
 		}                                                    \
 	} while (0)
 
+/* Free the array; the vector is empty and usable again. */
 #define vec_fini(vec)               \
 	do {                        \
 		mem_free((vec)->v); \
@@ -52,7 +58,7 @@
 		(vec)->cap = 0;     \
 	} while (0)
 
-/* What the array takes. */
+/* The memory, in bytes, that the array takes. */
 #define vec_memory(vec) ((vec)->cap * sizeof(*(vec)->v))
 
 #endif

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/xml.h"
 
+/*
+ * Return the entity for a character that has a meaning in XML, or NULL. The
+ * numeric form of the apostrophe is the one that HTML 4 knows too.
+ */
 static const char *xml_read_entity(char c)
 {
 	switch (c) {
@@ -19,6 +23,10 @@ static const char *xml_read_entity(char c)
 	}
 }
 
+/*
+ * Whether c is a control character that XML 1.0 does not permit, not even as an
+ * escape.
+ */
 static bool is_control(char c)
 {
 	return (unsigned char)c < ' ' && c != '\t' && c != '\n' && c != '\r';
@@ -33,6 +41,7 @@ void xml_escape(struct buf *out, struct str s)
 		if (e)
 			buf_str(out, e);
 		else if (!n || is_control(*s.ptr))
+			/* U+FFFD, the replacement character. */
 			buf_str(out, "\xef\xbf\xbd");
 		else
 			buf_add(out, s.ptr, n);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text into XML and HTML: safe between tags and inside quoted attributes.
+ * Escaping of text for XML and HTML, for use between tags and inside quoted
+ * attributes.
  *
- * Ownership: appends to the caller's buffer.
+ * Ownership: results are appended to the caller's buffer.
  * Threads: pure functions.
  */
 #ifndef BASE_XML_H
@@ -11,8 +12,8 @@
 #include "base/buf.h"
 
 /*
- * Append s with & < > " ' escaped; what is no UTF-8, or a character that XML
- * 1.0 does not know, becomes U+FFFD.
+ * Append s with & < > " ' escaped. Each byte that is not part of valid UTF-8,
+ * and each control character that XML 1.0 does not permit, becomes U+FFFD.
  */
 void xml_escape(struct buf *out, struct str s);
 

@@ -11,8 +11,13 @@
 #include "base/yaml_private.h"
 #include "base/yaml_value.h"
 
+/*
+ * Messages beyond this size are counted but dropped, so that a hostile document
+ * cannot produce them without end.
+ */
 #define ERRORS_MAX (64 * KIB)
 
+/* Append a message with its position, if known. */
 static void yaml_add_message(struct buf *out, const struct yaml *y,
 			     unsigned line, unsigned column, const char *text)
 {
@@ -50,6 +55,10 @@ void yaml_warn(struct yaml *y, const struct yaml_node *at, const char *fmt, ...)
 			 at ? at->column : 0, text);
 }
 
+/*
+ * libyaml counts lines and columns from 0. Only the first syntax error is
+ * reported: whatever follows is mostly its consequence.
+ */
 struct yaml_node *yaml_fail(struct yaml_builder *b, yaml_mark_t mark,
 			    const char *text)
 {
@@ -62,6 +71,10 @@ struct yaml_node *yaml_fail(struct yaml_builder *b, yaml_mark_t mark,
 	return NULL;
 }
 
+/*
+ * Read the next event of libyaml; its errors become ours. The caller deletes
+ * the event.
+ */
 static bool next_event(struct yaml_builder *b, yaml_event_t *e)
 {
 	if (yaml_parser_parse(&b->parser, e))
@@ -71,6 +84,7 @@ static bool next_event(struct yaml_builder *b, yaml_event_t *e)
 	return false;
 }
 
+/* Create a node at the position of an event. */
 static struct yaml_node *yaml_node_new(struct yaml_builder *b,
 				       enum yaml_kind kind,
 				       const yaml_event_t *e)
@@ -84,6 +98,10 @@ static struct yaml_node *yaml_node_new(struct yaml_builder *b,
 	return n;
 }
 
+/*
+ * Register a complete node under its anchor's name, if it has one. The latest
+ * definition of a name counts, as YAML requires.
+ */
 static void yaml_remember(struct yaml_builder *b, const yaml_char_t *name,
 			  struct yaml_node *node)
 {
@@ -98,6 +116,7 @@ static void yaml_remember(struct yaml_builder *b, const yaml_char_t *name,
 	b->anchors = a;
 }
 
+/* Return the node for which an alias stands; it is shared, not copied. */
 static struct yaml_node *yaml_recall(struct yaml_builder *b,
 				     const yaml_event_t *e)
 {
@@ -114,7 +133,11 @@ static struct yaml_node *yaml_recall(struct yaml_builder *b,
 static struct yaml_node *yaml_build(struct yaml_builder *b, yaml_event_t *e,
 				    unsigned depth);
 
-/* The items up to the end event, into n. */
+/*
+ * Build the items of n up to the event `end`. Weight counts aliases expanded:
+ * nested aliases would otherwise stand for billions of nodes in a few lines
+ * ("billion laughs").
+ */
 static struct yaml_node *build_items(struct yaml_builder *b,
 				     struct yaml_node *n, yaml_event_type_t end,
 				     unsigned depth)
@@ -133,6 +156,10 @@ static struct yaml_node *build_items(struct yaml_builder *b,
 			break;
 		more = e.type != end;
 		item = more ? yaml_build(b, &e, depth) : NULL;
+		/*
+		 * Keys are compared and shown as text, so that other kinds are
+		 * refused.
+		 */
 		if (item && map && count % 2 == 0 && item->kind != YAML_SCALAR)
 			item = yaml_fail(b, e.start_mark,
 					 "a key must be a single value");
@@ -161,7 +188,10 @@ bool same_key(const void *ctx, uint32_t number, const void *key)
 	return str_eq(map->items[number]->text, *(const struct str *)key);
 }
 
-/* Note at each key that stands in the map before where that was. */
+/*
+ * Record at each duplicate key the line of its first occurrence. Whether
+ * duplicates are errors is decided by the reader of the map.
+ */
 static void mark_duplicates(struct yaml_node *map)
 {
 	struct table seen = { 0 };
@@ -179,6 +209,7 @@ static void mark_duplicates(struct yaml_node *map)
 	table_fini(&seen);
 }
 
+/* Build a list or a map, whose start event is e. */
 static struct yaml_node *build_collection(struct yaml_builder *b,
 					  yaml_event_t *e, unsigned depth)
 {
@@ -194,7 +225,10 @@ static struct yaml_node *build_collection(struct yaml_builder *b,
 		mark_duplicates(n);
 	if (n && map && has_merge_key(n))
 		n = yaml_merge_apply(b, n);
-	/* Known only now, so that no node can hold itself. */
+	/*
+	 * The anchor becomes known only now, so that no node can contain
+	 * itself.
+	 */
 	yaml_remember(b,
 		      map ? e->data.mapping_start.anchor :
 			    e->data.sequence_start.anchor,
@@ -202,6 +236,10 @@ static struct yaml_node *build_collection(struct yaml_builder *b,
 	return n;
 }
 
+/*
+ * Build the node that begins with event e, and everything below it. The
+ * recursion is bounded by YAML_DEPTH_MAX.
+ */
 static struct yaml_node *yaml_build(struct yaml_builder *b, yaml_event_t *e,
 				    unsigned depth)
 {
@@ -227,6 +265,7 @@ static struct yaml_node *yaml_build(struct yaml_builder *b, yaml_event_t *e,
 	}
 }
 
+/* Build the tree of the only document in the stream. */
 static void build_document(struct yaml_builder *b)
 {
 	bool more = true;
@@ -263,6 +302,7 @@ void yaml_begin(struct yaml *y, const char *file)
 			    .warnings = buf_init(ERRORS_MAX) };
 }
 
+/* An empty text is an empty document; so is one that consists of null. */
 void yaml_parse(struct yaml *y, const char *file, struct bytes text)
 {
 	struct yaml_builder b = { .y = y };
@@ -273,7 +313,7 @@ void yaml_parse(struct yaml *y, const char *file, struct bytes text)
 		return;
 	}
 	if (!text.len)
-		return; /* nothing is no document, and no error */
+		return; /* an empty document is not an error */
 	if (!yaml_parser_initialize(&b.parser)) {
 		yaml_error(y, NULL, "the YAML parser did not start");
 		return;
@@ -281,7 +321,7 @@ void yaml_parse(struct yaml *y, const char *file, struct bytes text)
 	yaml_parser_set_input_string(&b.parser, text.ptr, text.len);
 	build_document(&b);
 	if (b.failed || yaml_is_null(y->root))
-		y->root = NULL; /* "null" is as good as nothing */
+		y->root = NULL;
 	yaml_parser_delete(&b.parser);
 }
 
@@ -321,6 +361,7 @@ const struct yaml_node *yaml_child(const struct yaml_node *map, const char *key)
 	return NULL;
 }
 
+/* Names of the kinds as they are used in sentences. */
 bool yaml_expect(struct yaml *y, const struct yaml_node *n, enum yaml_kind kind,
 		 const char *what)
 {
@@ -347,6 +388,7 @@ void yaml_unique_keys(struct yaml *y, const struct yaml_node *map)
 	}
 }
 
+/* Return the entry for a key in a table of fields, or NULL. */
 static const struct yaml_field *find_field(const struct yaml_field *fields,
 					   struct str key)
 {
@@ -357,7 +399,11 @@ static const struct yaml_field *find_field(const struct yaml_field *fields,
 	return NULL;
 }
 
-/* It may hold secrets, and nobody will say which. */
+/*
+ * Warn about a key that is accepted but not decoded. Its value is hidden by
+ * yaml_dump(), because it may contain secrets that nobody marks
+ * (docs/decisions.md, 77).
+ */
 static void yaml_ignore(struct yaml *y, const struct yaml_node *key,
 			const struct yaml_field *f)
 {
@@ -376,7 +422,10 @@ void yaml_decode(struct yaml *y, const struct yaml_node *map, const char *what,
 		const struct yaml_node *value = map->items[i + 1];
 		const struct yaml_field *f = find_field(fields, key->text);
 
-		/* A second one is an error already; decoders see one. */
+		/*
+		 * The duplicate was reported above; only the first one is
+		 * decoded.
+		 */
 		if (key->first_line)
 			continue;
 		if (!f)

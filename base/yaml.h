@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * YAML in, on libyaml: a tree with positions, and a strict decoder driven by
- * tables of fields, which reports every error at once as
+ * YAML input, on libyaml: a tree of nodes with positions, and a strict decoder
+ * that is driven by tables of fields and reports all errors at once, each as
  * "file:line:col: sentence".
  *
- * Bounds: 10 MB of text, 64 levels, 500 000 nodes after aliases.
+ * Limits: 10 MiB of text, 64 levels, 500 000 nodes with aliases expanded. They
+ * bound memory and time for hostile input.
  *
- * Ownership: a yaml owns its nodes and all text that decoding hands out, and
- * must outlive what was decoded.
+ * Ownership: a struct yaml owns its nodes and all texts that decoding returns,
+ * and must outlive whatever was decoded from it.
  * Threads: one thread at a time.
  */
 #ifndef BASE_YAML_H
@@ -21,102 +22,159 @@
 #define YAML_DEPTH_MAX 64
 #define YAML_NODES_MAX 500000
 
+/* The kinds of nodes. */
 enum yaml_kind {
 	YAML_SCALAR,
 	YAML_LIST,
 	YAML_MAP
 };
 
+/*
+ * A node of the tree. Aliases are not copied: the node of an anchor occurs in
+ * several places.
+ */
 struct yaml_node {
 	enum yaml_kind kind;
-	bool secret;   /* yaml_secret() decoded it: never shown */
-	bool ignored;  /* a key whose value nobody decodes: not shown either */
-	bool quoted;   /* a scalar in quotes is text, whatever it looks like */
-	unsigned line; /* from 1 */
-	unsigned column;     /* from 1 */
-	unsigned first_line; /* of a key that stands before in its map, or 0 */
-	struct str text;     /* of a scalar, NUL behind it */
+	bool secret;         /* decoded by yaml_secret(): never shown */
+	bool ignored;        /* a key whose value nobody decodes: not shown */
+	bool quoted;         /* a scalar in quotes, which is always text */
+	unsigned line;       /* from 1; 0: unknown */
+	unsigned column;     /* from 1; 0: unknown */
+	unsigned first_line; /* a duplicate key: line of the first one, or 0 */
+	struct str text;     /* of a scalar, with a NUL behind it */
 	/* Of a list: its items. Of a map: key, value, key, value. */
 	struct yaml_node **items;
-	size_t count;
-	size_t weight; /* nodes below, with aliases written out */
+	size_t count;  /* number of items; a map has two for each pair */
+	size_t weight; /* nodes in this subtree, aliases expanded */
 };
 
+/* A document: its tree and the messages about it. */
 struct yaml {
-	const char *file; /* for messages; borrowed */
-	struct arena arena;
-	struct yaml_node *root; /* NULL: nothing but comments */
-	struct buf errors;      /* lines */
-	size_t error_count;
-	struct buf warnings; /* lines */
+	const char *file;       /* name for messages; borrowed */
+	struct arena arena;     /* nodes and decoded texts */
+	struct yaml_node *root; /* NULL: empty document, or a syntax error */
+	struct buf errors;      /* lines; at most 64 KiB are kept */
+	size_t error_count;     /* all errors, even those not kept */
+	struct buf warnings;    /* lines; at most 64 KiB are kept */
 };
 
 /*
- * Parse text. Syntax errors are added to y->errors, like all others. Call
- * yaml_fini() whatever happens.
+ * Initialise *y and parse text into it; file is the name for messages and is
+ * borrowed. Syntax errors and exceeded limits are added to y->errors, and
+ * y->root is then NULL. The caller calls yaml_fini() in every case.
  */
 void yaml_parse(struct yaml *y, const char *file, struct bytes text);
 
+/* Free the tree, all decoded texts and the messages. */
 void yaml_fini(struct yaml *y);
 
-/* An empty tree, for who makes one. */
+/* Initialise *y as an empty document, for parsers of other formats. */
 void yaml_begin(struct yaml *y, const char *file);
 
-/* Add an error or a warning at a node (NULL: the file). */
+/*
+ * Add an error at the position of a node; for NULL, only the file is named. fmt
+ * has no line end.
+ */
 void yaml_error(struct yaml *y, const struct yaml_node *at, const char *fmt,
 		...) PRINTF(3, 4);
+
+/*
+ * Add a warning, as yaml_error() adds an error; warnings do not count as
+ * errors.
+ */
 void yaml_warn(struct yaml *y, const struct yaml_node *at, const char *fmt, ...)
 	PRINTF(3, 4);
 
-/* The line of the first error, without its end; "" for none. */
+/*
+ * Return the first error without its line end, or the empty text; the view is
+ * valid until the next error.
+ */
 struct str yaml_first_error(const struct yaml *y);
 
-/* Plain and empty, "~" or "null". A NULL node is null too. */
+/*
+ * Whether a node is NULL, or an unquoted scalar that is empty, "~", "null",
+ * "Null" or "NULL".
+ */
 bool yaml_is_null(const struct yaml_node *n);
 
-/* A path that is relative to the folder of the file, made whole. */
+/*
+ * Resolve a path that is relative to the folder of the document's file. The
+ * result is path itself or a text in the arena of y.
+ */
 struct str yaml_path(struct yaml *y, struct str path);
 
-/* The value of a key of a map, or NULL. */
+/*
+ * Return the value of a key of a map, or NULL when there is none or the node is
+ * not a map.
+ */
 const struct yaml_node *yaml_child(const struct yaml_node *map,
 				   const char *key);
 
-/* Decode one value into *field; on an error *field stays as it was. */
+/*
+ * Decodes one value into *field, whose type is that of the function. A value
+ * that cannot be decoded is reported with yaml_error(), and *field is then not
+ * to be used.
+ */
 typedef void (*yaml_fn)(struct yaml *y, const struct yaml_node *n, void *field);
 
+/*
+ * Decode a text into a struct str that points into the tree; null gives the
+ * empty text. A NUL character is an error.
+ */
 void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field);
-/* Text that yaml_dump() and messages do not show. */
+
+/*
+ * Decode a text as yaml_text() does and mark the node as secret, so that
+ * yaml_dump() hides it.
+ */
 void yaml_secret(struct yaml *y, const struct yaml_node *n, void *str_field);
+
+/* Decode YAML 1.1's words for true and false into a bool. */
 void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field);
+
+/* Decode a whole number in any notation of YAML 1.1 into an int64_t. */
 void yaml_int(struct yaml *y, const struct yaml_node *n, void *int64_field);
-/* A number of things, at most: 0 is no limit. */
+
+/*
+ * Decode a maximum into an int64_t: a whole number that is not negative, where
+ * 0 means no limit.
+ */
 void yaml_limit(struct yaml *y, const struct yaml_node *n, void *int64_field);
-/* Milliseconds, as int64_t. */
+
+/* Decode a duration such as "1m30s" into milliseconds, an int64_t. */
 void yaml_duration(struct yaml *y, const struct yaml_node *n,
 		   void *int64_field);
-/* Bytes, as int64_t. */
+
+/* Decode a size such as "512MB" into bytes, an int64_t. */
 void yaml_size(struct yaml *y, const struct yaml_node *n, void *int64_field);
 
-/* A key of a map: how its value is decoded, and where to. */
+/*
+ * One key that a map may have: how its value is decoded, and into which member
+ * of a struct.
+ */
 struct yaml_field {
-	const char *key; /* NULL ends the table */
-	yaml_fn decode;  /* NULL: accepted, with the warning `ignored` */
-	size_t offset;
-	const char *ignored;
+	const char *key;     /* NULL ends the table */
+	yaml_fn decode;      /* NULL: accepted, but ignored with a warning */
+	size_t offset;       /* offset of the member in the struct */
+	const char *ignored; /* why the key is ignored, for the warning */
 };
 
 /*
- * Decode a map into the struct at out. Unknown and duplicate keys are errors
- * that say what ("scrape_config") has no such field.
+ * Decode a map into the struct at `out`, by a table of the keys it may have;
+ * null values leave their members as they were. Unknown and duplicate keys are
+ * errors; `what` ("scrape_config") names the map in messages.
  */
 void yaml_decode(struct yaml *y, const struct yaml_node *map, const char *what,
 		 const struct yaml_field *fields, void *out);
 
-/* Whether n is of that kind; if not, an error says so. */
+/*
+ * Whether n is of the given kind; if not, an error says what it must be, where
+ * `what` names the value.
+ */
 bool yaml_expect(struct yaml *y, const struct yaml_node *n, enum yaml_kind kind,
 		 const char *what);
 
-/* Errors for keys that stand twice in a map. */
+/* Report an error for each key that occurs in a map more than once. */
 void yaml_unique_keys(struct yaml *y, const struct yaml_node *map);
 
 #endif

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * YAML out: a tree as text that reads back as the same tree.
+ * YAML output: a tree as text that reads back as the same tree, except for
+ * hidden values.
  */
 #include "base/yaml_dump.h"
 
 #include "base/json.h"
 #include "base/yaml.h"
 
+/* What all functions of one dump share. */
 struct dumper {
 	struct buf *out;
 	bool show_secrets;
 };
 
+/*
+ * Append a scalar as it was read: quoted or plain. Empty secrets are shown as
+ * such, because "no password" is worth knowing.
+ */
 static void put_scalar(const struct dumper *d, const struct yaml_node *n)
 {
 	if (n->secret && n->text.len && !d->show_secrets)
@@ -22,17 +28,24 @@ static void put_scalar(const struct dumper *d, const struct yaml_node *n)
 		buf_add(d->out, n->text.ptr, n->text.len);
 }
 
+/* Two spaces a level. */
 static void yaml_dump_write_indent(const struct dumper *d, unsigned depth)
 {
 	while (depth--)
 		buf_str(d->out, "  ");
 }
 
-/* begun: the line has the indentation of the first item already. */
+/*
+ * Append a node at a level. `begun` says that the line already has the
+ * indentation of the first item, as behind a dash.
+ */
 static void yaml_dump_put(const struct dumper *d, const struct yaml_node *n,
 			  unsigned depth, bool begun);
 
-/* A value behind a key or a dash: on that line, or below it. */
+/*
+ * Append the value behind a key or a dash: scalars and empty collections on the
+ * same line, others below a key or directly behind a dash.
+ */
 static void put_value(const struct dumper *d, const struct yaml_node *n,
 		      unsigned depth, bool in_list)
 {
@@ -61,17 +74,22 @@ static void yaml_dump_put(const struct dumper *d, const struct yaml_node *n,
 		if (list)
 			buf_byte(d->out, '-');
 		else
+			/* A map's items alternate: key here, value below. */
 			put_scalar(d, n->items[i++]);
 		if (!list)
 			buf_byte(d->out, ':');
 		if (!list && n->items[i - 1]->ignored && !d->show_secrets)
-			/* Nobody knows whether it holds secrets. */
+			/*
+			 * The value may contain secrets (docs/decisions.md,
+			 * 77).
+			 */
 			buf_str(d->out, " <ignored>\n");
 		else
 			put_value(d, n->items[i], depth + 1, list);
 	}
 }
 
+/* Collections end with a line end by themselves. */
 void yaml_dump(const struct yaml_node *n, bool show_secrets, struct buf *out)
 {
 	const struct dumper d = { .out = out, .show_secrets = show_secrets };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Write a YAML document again, without its secrets.
+ * Writing a YAML document as text, without its secrets.
  *
- * Ownership: appends to the caller's buffer.
- * Threads: any.
+ * Ownership: results are appended to the caller's buffer.
+ * Threads: one thread a document.
  */
 #ifndef BASE_YAML_DUMP_H
 #define BASE_YAML_DUMP_H
@@ -11,8 +11,9 @@
 #include "base/yaml.h"
 
 /*
- * Write a tree as YAML, in blocks, aliases written out; for a secret,
- * <secret> is written unless all is to be shown.
+ * Append the tree below n as YAML in block style, with aliases expanded; NULL
+ * appends nothing. Secrets are replaced by <secret>, and values that nobody
+ * decoded by <ignored>, unless show_secrets is true.
  */
 void yaml_dump(const struct yaml_node *n, bool show_secrets, struct buf *out);
 

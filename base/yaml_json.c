@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON as the same tree that YAML makes, on jansson: one decoder for both.
+ * JSON is read by jansson and converted to the tree that YAML makes, so that
+ * one decoder serves both.
  */
 #include "base/yaml_json.h"
 
@@ -9,10 +10,12 @@
 
 #include "base/yaml.h"
 
+/* State of one conversion. */
 struct converter {
 	struct yaml *y;
 };
 
+/* Create a node without a position: jansson keeps none. */
 static struct yaml_node *yaml_json_node_new(struct converter *c,
 					    enum yaml_kind kind)
 {
@@ -23,6 +26,10 @@ static struct yaml_node *yaml_json_node_new(struct converter *c,
 	return n;
 }
 
+/*
+ * Create a scalar. `quoted` marks what was a string in JSON, so that "5" and
+ * "null" stay text.
+ */
 static struct yaml_node *yaml_json_read_scalar(struct converter *c,
 					       struct str text, bool quoted)
 {
@@ -33,11 +40,15 @@ static struct yaml_node *yaml_json_read_scalar(struct converter *c,
 	return n;
 }
 
+/* View a JSON string, which v owns; its nodes get copies. */
 static struct str string_of(const json_t *v)
 {
 	return (struct str){ json_string_value(v), json_string_length(v) };
 }
 
+/*
+ * Convert a number, a boolean or null to a plain scalar, as YAML would have it.
+ */
 static struct yaml_node *yaml_json_read_plain(struct converter *c,
 					      const json_t *v)
 {
@@ -54,9 +65,13 @@ static struct yaml_node *yaml_json_read_plain(struct converter *c,
 	return yaml_json_read_scalar(c, str_of(text), false);
 }
 
-/* Recursion is bounded: deeper text is refused before. */
+/*
+ * Convert a value and everything in it. The recursion is bounded, because
+ * yaml_json_measure() has refused deeper documents.
+ */
 static struct yaml_node *yaml_json_convert(struct converter *c, json_t *v);
 
+/* Convert an array to a list. */
 static struct yaml_node *convert_array(struct converter *c, json_t *v)
 {
 	struct yaml_node *n = yaml_json_node_new(c, YAML_LIST);
@@ -68,6 +83,7 @@ static struct yaml_node *convert_array(struct converter *c, json_t *v)
 	return n;
 }
 
+/* Convert an object to a map, whose keys are quoted: none is a merge key. */
 static struct yaml_node *convert_object(struct converter *c, json_t *v)
 {
 	struct yaml_node *n = yaml_json_node_new(c, YAML_MAP);
@@ -96,7 +112,7 @@ static struct yaml_node *yaml_json_convert(struct converter *c, json_t *v)
 	return yaml_json_read_plain(c, v);
 }
 
-/* How deep it is, adding the values that it has to *nodes. */
+/* Return how many levels v has, and add the number of its nodes to *nodes. */
 static unsigned yaml_json_measure(json_t *v, size_t *nodes)
 {
 	unsigned deepest = 0;
@@ -118,7 +134,7 @@ static unsigned yaml_json_measure(json_t *v, size_t *nodes)
 		{
 			unsigned d = yaml_json_measure(value, nodes);
 
-			(*nodes)++;
+			(*nodes)++; /* the key becomes a node as well */
 			deepest = d > deepest ? d : deepest;
 		}
 	}
@@ -126,8 +142,9 @@ static unsigned yaml_json_measure(json_t *v, size_t *nodes)
 }
 
 /*
- * Whether there are more values than anybody reads: told before each of them
- * becomes a hundred bytes. What stands in strings does not count.
+ * Whether the text certainly has more values than the limit. They are counted
+ * by their punctuation, outside of strings, before jansson allocates a hundred
+ * bytes for each of them.
  */
 static bool has_too_many(struct bytes text)
 {
@@ -147,6 +164,10 @@ static bool has_too_many(struct bytes text)
 	return values > YAML_NODES_MAX;
 }
 
+/*
+ * The limits are checked in the order of their cost: length, punctuation, then
+ * the parsed tree.
+ */
 void yaml_parse_json(struct yaml *y, const char *file, struct bytes text)
 {
 	struct converter c = { .y = y };

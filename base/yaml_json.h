@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Read JSON as YAML nodes, so that both are decoded by the same tables.
+ * JSON input as YAML nodes, so that one decoder and its tables of fields serve
+ * both formats.
  *
  * Ownership: nodes are in the arena of the document.
  * Threads: one thread a document.
@@ -10,7 +11,11 @@
 
 #include "base/yaml.h"
 
-/* The same from JSON; its nodes know no positions. */
+/*
+ * Initialise *y and parse JSON text into it, as yaml_parse() parses YAML, with
+ * the same limits. Nodes have no positions; duplicate keys are syntax errors.
+ * The caller calls yaml_fini() in every case.
+ */
 void yaml_parse_json(struct yaml *y, const char *file, struct bytes text);
 
 #endif

@@ -8,18 +8,21 @@
 #include "base/table.h"
 #include "base/yaml_private.h"
 
+/* Only a plain "<<" merges; a quoted one is an ordinary key. */
 static bool is_merge_key(const struct yaml_node *key)
 {
 	return !key->quoted && str_is(key->text, "<<");
 }
 
-/* A map that is written anew because it has merge keys. */
+/* A map that is rebuilt because it has merge keys. */
 struct merging {
-	struct yaml_node *map; /* its items grow up to cap */
+	/* the map being built; its items grow up to cap */
+	struct yaml_node *map;
 	size_t cap;
-	struct table seen;
+	struct table seen; /* the keys that it has, as indexes of its items */
 };
 
+/* Append a pair. Asking for one element behind the key makes room for both. */
 static void yaml_merge_add_pair(struct merging *m, struct yaml_node *key,
 				struct yaml_node *value)
 {
@@ -32,6 +35,7 @@ static void yaml_merge_add_pair(struct merging *m, struct yaml_node *key,
 	m->map->items[m->map->count++] = value;
 }
 
+/* Whether the map being built has a key already. */
 static bool yaml_merge_has_key(const struct merging *m,
 			       const struct yaml_node *key)
 {
@@ -39,6 +43,7 @@ static bool yaml_merge_has_key(const struct merging *m,
 			  m->map, &key->text) != TABLE_NONE;
 }
 
+/* Add the pairs of one map to which a merge key refers. */
 static bool merge_from(struct yaml_builder *b, struct merging *m,
 		       const struct yaml_node *key,
 		       const struct yaml_node *from)
@@ -50,7 +55,9 @@ static bool merge_from(struct yaml_builder *b, struct merging *m,
 		return false;
 	}
 	for (size_t i = 0; i < from->count; i += 2) {
-		/* The map's own keys win, then those of the map merged first. */
+		/*
+		 * The map's own keys come first, then those of earlier merges.
+		 */
 		if (!yaml_merge_has_key(m, from->items[i]))
 			yaml_merge_add_pair(m, from->items[i],
 					    from->items[i + 1]);
@@ -58,6 +65,11 @@ static bool merge_from(struct yaml_builder *b, struct merging *m,
 	return true;
 }
 
+/*
+ * The map's own pairs are added first, wherever the merge key stands, because
+ * they take precedence. The array is then copied to the arena, at its final
+ * size.
+ */
 struct yaml_node *yaml_merge_apply(struct yaml_builder *b, struct yaml_node *n)
 {
 	struct yaml_node whole = *n;
@@ -67,7 +79,9 @@ struct yaml_node *yaml_merge_apply(struct yaml_builder *b, struct yaml_node *n)
 	whole.items = NULL;
 	whole.count = 0;
 	for (size_t i = 0; i < n->count; i += 2) {
-		/* Keep duplicates: yaml_unique_keys() reports them. */
+		/*
+		 * Duplicates are kept, so that yaml_unique_keys() reports them.
+		 */
 		if (!is_merge_key(n->items[i]))
 			yaml_merge_add_pair(&m, n->items[i], n->items[i + 1]);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Merge keys of YAML: "<<" takes the pairs of other mappings over.
+ * Merge keys of YAML 1.1: "<<" includes the pairs of other maps in a map.
  *
  * Ownership: nodes are in the arena of the document.
  * Threads: one thread a document.
@@ -11,11 +11,14 @@
 #include "base/yaml_private.h"
 
 /*
- * "<<: *anchor" of YAML 1.1: the pairs of another map, or of a list of maps,
- * whose keys the map does not have.
+ * Replace the merge keys of map n ("<<: *anchor") by the pairs of the maps they
+ * refer to, one or a list of them; pairs whose key the map already has are left
+ * out. Returns n, or NULL after a syntax error when a merge key refers to
+ * something else than maps.
  */
 struct yaml_node *yaml_merge_apply(struct yaml_builder *b, struct yaml_node *n);
 
+/* Whether a map has a merge key, so that it needs yaml_merge_apply(). */
 bool has_merge_key(const struct yaml_node *map);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the YAML reader share. No file outside of them includes it.
+ * Definitions that the files of the YAML reader share. No other file includes
+ * this header.
  *
- * Ownership: nodes are in the arena of the document.
+ * Ownership: nodes and anchors are in the arena of the document.
  * Threads: one thread a document.
  */
 #ifndef BASE_YAML_PRIVATE_H
@@ -12,23 +13,33 @@
 
 #include "base/yaml.h"
 
+/* A named node ("&name") to which aliases ("*name") may refer. */
 struct anchor {
 	const char *name;
 	struct yaml_node *node;
 	struct anchor *next;
 };
 
-/* State of one parse: events in, nodes out. */
+/* State of one parse: libyaml's events are read, nodes are built. */
 struct yaml_builder {
-	struct yaml *y;
+	struct yaml *y; /* the document: nodes, arena and errors */
 	yaml_parser_t parser;
-	struct anchor *anchors;
-	bool failed;
+	struct anchor *anchors; /* all anchors so far, the latest first */
+	bool failed; /* set by the first error, which ends the parse */
 };
 
+/*
+ * Add a syntax error at a position, unless the parse has failed already, and
+ * mark it as failed. Returns NULL, so that callers write `return
+ * yaml_fail(...)`.
+ */
 struct yaml_node *yaml_fail(struct yaml_builder *b, yaml_mark_t mark,
 			    const char *text);
 
+/*
+ * A table_same_fn over the keys of a map: ctx is the map's node, number the
+ * index of a key in its items, key a struct str.
+ */
 bool same_key(const void *ctx, uint32_t number, const void *key);
 
 #endif

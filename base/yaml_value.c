@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 
+/* Whether n is a scalar; if not, an error says so. */
 static bool yaml_value_read_scalar(struct yaml *y, const struct yaml_node *n)
 {
 	return yaml_expect(y, n, YAML_SCALAR, "this");
@@ -19,6 +20,7 @@ void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field)
 {
 	if (!yaml_value_read_scalar(y, n))
 		return;
+	/* Texts become C strings (paths, names), which a NUL would cut. */
 	if (memchr(n->text.ptr, 0, n->text.len)) {
 		yaml_error(y, n, "a NUL character is not allowed");
 		return;
@@ -26,6 +28,7 @@ void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field)
 	*(struct str *)str_field = yaml_is_null(n) ? str_of("") : n->text;
 }
 
+/* The union drops the const without a cast. */
 struct yaml_node *own_node(const struct yaml_node *n)
 {
 	union {
@@ -44,7 +47,10 @@ void yaml_secret(struct yaml *y, const struct yaml_node *n, void *str_field)
 
 void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field)
 {
-	/* YAML 1.1 has many words for them; Prometheus takes these. */
+	/*
+	 * YAML 1.1 has many words for them; these are the ones that Prometheus
+	 * accepts.
+	 */
 	static const char *const words[2][12] = {
 		{ "false", "False", "FALSE", "no", "No", "NO", "off", "Off",
 		  "OFF", "n", "N", NULL },
@@ -66,24 +72,29 @@ void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field)
 		   STR_ARG(n->text));
 }
 
-/* Digits of a base, all of them, below 2^63. */
+/* Parse text, all of it, as digits of a base; the number is below 2^63. */
 static bool read_digits(const char *text, int base, int64_t *v)
 {
 	char *end;
 
 	if (!isxdigit((unsigned char)*text))
-		return false; /* strtoll() would take blanks and a sign */
+		/* strtoll() would accept leading spaces and a second sign. */
+		return false;
 	errno = 0;
 	*v = strtoll(text, &end, base);
 	return !*end && !errno;
 }
 
-/* 5.0 and 1e3 are whole, too. */
+/*
+ * Parse a number in floating-point notation whose value is whole, such as 5.0
+ * or 1e3.
+ */
 static bool read_whole(const char *text, int64_t *v)
 {
 	char *end;
 	double d;
 
+	/* strtod() would also accept "inf", "nan" and hexadecimal numbers. */
 	if (text[strspn(text, "0123456789.eE+-")])
 		return false;
 	d = strtod(text, &end);
@@ -93,7 +104,10 @@ static bool read_whole(const char *text, int64_t *v)
 	return true;
 }
 
-/* YAML 1.1's whole numbers: 5, 0x10, 010 and 0o10 (octal), 0b1, 1_000. */
+/*
+ * Parse a whole number of YAML 1.1: 5, 0x10, 010 and 0o10 (octal), 0b1, 1_000.
+ * Prometheus' parser accepts the same (docs/decisions.md, 103).
+ */
 static bool read_int(struct str text, int64_t *v)
 {
 	static const char prefixes[] = "xXoObB";
@@ -106,15 +120,21 @@ static bool read_int(struct str text, int64_t *v)
 
 	if (!text.len || text.len >= sizeof(digits) || *text.ptr == '_')
 		return false;
+	/* Underscores separate groups of digits anywhere but at the start. */
 	for (size_t i = 0; i < text.len; i++) {
 		if (text.ptr[i] != '_')
 			digits[n++] = text.ptr[i];
 	}
 	digits[n] = 0;
+	/* The sign comes before the prefix: -0x10. */
 	negative = *p == '-';
 	p += *p == '-' || *p == '+';
 	if (*p != '.' && !isdigit((unsigned char)*p))
 		return false;
+	/*
+	 * Without a prefix, a leading 0 means octal; what is not octal, such as
+	 * 0.5, is tried in floating-point notation.
+	 */
 	prefix = *p == '0' && p[1] ? strchr(prefixes, p[1]) : NULL;
 	if (prefix) {
 		if (!read_digits(p + 2, bases[prefix - prefixes], v))
@@ -151,6 +171,10 @@ void yaml_limit(struct yaml *y, const struct yaml_node *n, void *int64_field)
 		*(int64_t *)int64_field = v;
 }
 
+/*
+ * Decode a scalar with one of the parsers of base/units.h, whose message
+ * becomes the error.
+ */
 static void with_unit(struct yaml *y, const struct yaml_node *n, void *field,
 		      int (*parse)(struct str, int64_t *, struct err *))
 {
@@ -175,6 +199,7 @@ void yaml_size(struct yaml *y, const struct yaml_node *n, void *int64_field)
 	with_unit(y, n, int64_field, size_parse);
 }
 
+/* Quotes make a text of any of these words. */
 bool yaml_is_null(const struct yaml_node *n)
 {
 	return !n || (n->kind == YAML_SCALAR && !n->quoted &&

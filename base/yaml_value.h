@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Values of YAML nodes: texts, numbers, durations, sizes. The public functions
- * are in yaml.h.
+ * are declared in yaml.h.
  *
  * Ownership: values are in the arena of the document.
  * Threads: one thread a document.
@@ -11,7 +11,11 @@
 
 #include "base/yaml.h"
 
-/* The tree is the parser's own: who decodes it sees it as constant. */
+/*
+ * Return n as a mutable node. Decoders see the tree as constant, but mark nodes
+ * as secret or ignored; the tree is the parser's own, and never in read-only
+ * memory.
+ */
 struct yaml_node *own_node(const struct yaml_node *n);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 
+/* The contexts of zstd, NULL until they are needed. */
 struct zstd {
 	ZSTD_CCtx *out;
 	ZSTD_DCtx *in;
@@ -25,6 +26,7 @@ void zstd_free(struct zstd *z)
 	mem_free(z);
 }
 
+/* Sum of the lengths of all parts. */
 static size_t zstd_sum_total(const struct bytes *parts, size_t count)
 {
 	size_t sum = 0;
@@ -34,19 +36,24 @@ static size_t zstd_sum_total(const struct bytes *parts, size_t count)
 	return sum;
 }
 
-/* A context ready for a frame of so many bytes. */
+/* Return the compressor, reset for a frame whose contents have `sum` bytes. */
 static ZSTD_CCtx *zstd_get_compressor(struct zstd *z, int level, size_t sum)
 {
 	if (!z->out)
 		z->out = ZSTD_createCCtx();
 	if (!z->out)
 		abort(); /* out of memory */
+	/*
+	 * Nothing of an earlier frame, such as its prefix or window, may
+	 * remain.
+	 */
 	ZSTD_CCtx_reset(z->out, ZSTD_reset_session_and_parameters);
 	ZSTD_CCtx_setParameter(z->out, ZSTD_c_compressionLevel, level);
 	ZSTD_CCtx_setPledgedSrcSize(z->out, sum);
 	return z->out;
 }
 
+/* The parts are passed one by one, so that they need not be copied together. */
 void zstd_compress(struct zstd *z, int level, const struct bytes *parts,
 		   size_t count, struct buf *out)
 {
@@ -65,7 +72,7 @@ void zstd_compress(struct zstd *z, int level, const struct bytes *parts,
 		while (in.pos < in.size) {
 			if (ZSTD_isError(ZSTD_compressStream2(c, &o, &in,
 							      ZSTD_e_continue)))
-				abort(); /* the bound was kept: our bug */
+				abort(); /* a bug: the bound suffices always */
 		}
 	}
 	if (ZSTD_compressStream2(c, &o, &(ZSTD_inBuffer){ 0 }, ZSTD_e_end) != 0)
@@ -73,7 +80,10 @@ void zstd_compress(struct zstd *z, int level, const struct bytes *parts,
 	out->len += o.pos;
 }
 
-/* The window must reach back over both. */
+/*
+ * Return the logarithm of a window that covers size bytes, prefix included. The
+ * result is at most 27, the largest window that decoders accept unasked.
+ */
 static int window_log(size_t size)
 {
 	int log = 10;
@@ -97,10 +107,11 @@ void zstd_compress_after(struct zstd *z, int level, struct bytes prefix,
 	n = ZSTD_compress2(c, out->ptr + out->len, out->cap - out->len,
 			   part.ptr, part.len);
 	if (ZSTD_isError(n))
-		abort(); /* the bound was kept: our bug */
+		abort(); /* a bug: the bound suffices always */
 	out->len += n;
 }
 
+/* Return the decompressor, reset for a new frame. */
 static ZSTD_DCtx *zstd_get_decompressor(struct zstd *z)
 {
 	if (!z->in)
@@ -132,6 +143,10 @@ int zstd_decompress_after(struct zstd *z, struct bytes prefix, struct bytes in,
 	o = (ZSTD_outBuffer){ .dst = out->ptr + out->len, .size = want };
 	if (prefix.len)
 		ZSTD_DCtx_refPrefix(d, prefix.ptr, prefix.len);
+	/*
+	 * Stop as soon as enough was made. No progress means that the input was
+	 * cut short; the end of the frame (rc 0) may not come early either.
+	 */
 	while (o.pos < o.size) {
 		size_t before = i.pos + o.pos;
 		size_t rc = ZSTD_decompressStream(d, &o, &i);
@@ -145,6 +160,10 @@ int zstd_decompress_after(struct zstd *z, struct bytes prefix, struct bytes in,
 	return 0;
 }
 
+/*
+ * rc is 0 exactly at the end of a frame, so that input which ends elsewhere is
+ * recognised as cut short.
+ */
 int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
 			struct err *err)
 {

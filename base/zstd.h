@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * zstd, whole buffers at a time.
+ * zstd compression and decompression, a whole buffer at a time.
  *
- * Ownership: a context owns its workspace. Threads: one thread a context.
+ * Ownership: a context owns its workspace; zstd_free() frees it. Results are
+ * appended to the caller's buffer.
+ * Threads: one thread a context.
  */
 #ifndef BASE_ZSTD_H
 #define BASE_ZSTD_H
@@ -10,42 +12,60 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+/* A reusable context: zstd's workspaces, allocated at first use. */
 struct zstd;
 
+/* Create a context. It never fails; the caller frees it with zstd_free(). */
 struct zstd *zstd_new(void);
+
+/* Free a context; NULL is a no-op. */
 void zstd_free(struct zstd *z);
 
-/* Compress parts, one behind another, as one frame with its size, to out. */
+/*
+ * Compress the concatenation of parts as one frame, whose header has the size
+ * of the contents, and append it to out. When it may not fit, nothing is
+ * appended and out->over is set.
+ */
 void zstd_compress(struct zstd *z, int level, const struct bytes *parts,
 		   size_t count, struct buf *out);
 
 /*
- * Decompress a frame and append the first `want` bytes to out (the work stops
- * there). ERR_CORRUPT when the frame is damaged or has fewer.
+ * Decompress the first `want` bytes of a frame and append them to out; nothing
+ * behind them is decompressed. Returns ERR_CORRUPT when the frame is damaged or
+ * has fewer bytes, and ERR_TOOBIG when they exceed the maximum of out.
  */
 NODISCARD int zstd_decompress(struct zstd *z, struct bytes in, size_t want,
 			      struct buf *out, struct err *err);
 
 /*
- * The same of one part, for a reader that has `prefix`, which is much like it.
- * Both must be read with the same prefix again.
+ * Compress part as one frame that refers to prefix, a similar text, and append
+ * it to out. Only zstd_decompress_after() with the same prefix can read it.
  */
 void zstd_compress_after(struct zstd *z, int level, struct bytes prefix,
 			 struct bytes part, struct buf *out);
+
+/*
+ * Decompress as zstd_decompress() does, a frame that zstd_compress_after() made
+ * with the same prefix.
+ */
 NODISCARD int zstd_decompress_after(struct zstd *z, struct bytes prefix,
 				    struct bytes in, size_t want,
 				    struct buf *out, struct err *err);
 
-/* Whether the bytes begin as a zstd frame does. */
+/* Whether in begins with the magic number of a zstd frame. */
 bool zstd_sniff(struct bytes in);
 
-/* Whether they are one frame, and nothing behind it. */
+/*
+ * Whether in is exactly one frame with nothing behind it, judged by the frame's
+ * structure without decompressing it.
+ */
 bool zstd_is_one_frame(struct bytes in);
 
 /*
- * Decompress frames of unknown lengths, all that in holds, and append what is
- * in them to out; checksums, where there are some, are verified. ERR_CORRUPT:
- * what came before the damage is in out. ERR_TOOBIG: more than out's maximum.
+ * Decompress all frames in in, whose decompressed sizes are unknown, and append
+ * their contents to out; checksums are verified where present. Returns
+ * ERR_CORRUPT when a frame is damaged or cut short (what precedes the damage is
+ * in out), and ERR_TOOBIG when the contents exceed the maximum of out.
  */
 NODISCARD int zstd_decompress_all(struct zstd *z, struct bytes in,
 				  struct buf *out, struct err *err);

@@ -1,40 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Endpoints: URLs, taken apart and put together by libcurl's own parser, so that
- * what is judged here is where it goes.
+ * Endpoints: taking URLs apart and putting them together. All of it uses
+ * libcurl's own URL parser, so that a check made here judges the same host that
+ * libcurl will connect to.
  *
- * Ownership: text that is returned is the caller's.
- * Threads: any.
+ * Ownership: the caller owns returned text and frees it with mem_free().
+ * Threads: any; the functions keep no state.
  */
 #ifndef CLIENT_ENDPOINT_H
 #define CLIENT_ENDPOINT_H
 
 #include "base/err.h"
 
+/* The parts of a URL that decide where a request goes. */
 enum endpoint_part {
 	URL_SCHEME,
 	URL_HOST,
 	URL_PORT
 };
 
-/* That part (its scheme's port, if it names none), or NULL. */
+/*
+ * Returns a part of the URL, or NULL if the URL cannot be parsed or lacks it. A
+ * port that is not written is the default one of the scheme. The caller owns
+ * the text.
+ */
 char *endpoint_part(const char *url, enum endpoint_part part);
+
+/*
+ * Returns whether two URLs agree in a part, ignoring case; false if either
+ * lacks it.
+ */
 bool endpoint_same_part(const char *a, const char *b, enum endpoint_part part);
+
+/*
+ * Returns whether two URLs have the same scheme, host and port, so that
+ * credentials for one may be sent to the other.
+ */
 bool endpoint_same_origin(const char *a, const char *b);
 
-/* The URL with another host, or NULL. */
+/*
+ * Returns the URL with its host replaced, or NULL if either is malformed. The
+ * caller owns the text.
+ */
 char *endpoint_with_host(const char *url, const char *host);
 
-/* The URL without user and password, which go there; NULL: it has none. */
+/*
+ * Returns the URL without user and password, and stores these, decoded, in
+ * *user and *password. The caller owns all three. Returns NULL, with both set
+ * to NULL, if the URL has no user or cannot be parsed. *password may hold a
+ * secret: free it with mem_forget().
+ */
 char *endpoint_split_user(const char *url, char **user, char **password);
 
 /*
- * A proxy's URL as libcurl shall see it, complete. ERR_INVALID, without the URL
- * in the message: it may hold a password.
+ * Completes a proxy's URL with the scheme and port that Go would assume; the
+ * caller owns *out. ERR_INVALID: the text is not the URL of a proxy. The
+ * message does not repeat the text, which may hold a password.
  */
 NODISCARD int endpoint_proxy(const char *text, char **out, struct err *err);
 
-/* The URL without user and password, to be shown; the caller's. */
+/*
+ * Returns the URL without user and password, for logs and pages. The caller
+ * owns the text.
+ */
 char *http_url_shown(const char *url);
 
 #endif

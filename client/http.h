@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HTTP client: many requests at once on one event loop, by libcurl's multi
- * interface and epoll.
+ * HTTP client: many concurrent requests on one event loop, built on libcurl's
+ * multi interface and epoll.
  *
- * The owner of the loop calls http_poll() again and again; requests start and
- * end inside it. Other descriptors may be watched by the same loop. Bodies are
- * given as they come (nothing is decompressed).
+ * The owner of the loop calls http_poll() repeatedly; requests start and end
+ * inside of it. The same loop can watch other descriptors. Bodies are delivered
+ * as received: nothing is decompressed.
  *
- * Without a configuration no proxy is used, no redirect followed. With one,
- * redirects of GET are followed, ten at most; what says who we are
- * (authentication, http_headers, user and password of the URL) goes to the
- * first scheme, host and port alone.
+ * A request without a configuration uses no proxy and follows no redirect. With
+ * a configuration, a GET follows up to ten redirects if that is enabled.
+ * Credentials (authentication, http_headers, user and password of the URL) are
+ * sent to the first scheme, host and port only (docs/decisions.md, 62 and 80).
  *
  * Ownership: a client owns its requests until they are done.
- * Threads: one thread, but for http_wake().
+ * Threads: one thread uses a client; http_wake(), http_room() and http_waits()
+ * may be called from any thread.
  */
 #ifndef CLIENT_HTTP_H
 #define CLIENT_HTTP_H
@@ -25,113 +26,157 @@
 struct http_client;
 
 enum {
-	HTTP_HEADER_MAX = 64 * 1024,
-	HTTP_SAID_MAX = 128
+	HTTP_HEADER_MAX = 64 * 1024, /* bytes of all headers of a response */
+	HTTP_SAID_MAX = 128          /* bytes of http_response.said */
 };
 
+/*
+ * The outcome of a request. It is valid during the callback; body and headers
+ * may be moved out of it.
+ */
 struct http_response {
-	int code; /* 0: there was an answer; else ERR_*, with err set */
+	int code; /* 0: a response arrived; else ERR_*, and err is set */
 	struct err err;
-	long status;
+	long status;              /* the HTTP status code */
 	const char *content_type; /* "" when there is none */
-	const char *location;     /* of a redirect, else "" */
+	/* target of a redirect that was not followed, else "" */
+	const char *location;
 	/*
-	 * The first line of a refusal in plain text, else ""; "" too when a
-	 * secret was sent, which could come back in it.
+	 * The first line of a response with status 400 or above in plain text,
+	 * for error messages; else "". It is also "" if a secret was sent,
+	 * which the server could echo.
 	 */
 	char said[HTTP_SAID_MAX];
-	struct buf body;    /* the callee takes it, or leaves it to be freed */
-	struct buf headers; /* lines of it, if they were asked for; likewise */
-	struct intake_share share; /* of the body: goes with it */
+	struct buf body;    /* taken by the callback, or freed after it */
+	struct buf headers; /* header lines if keep_headers; handled as body */
+	/* memory accounted for body; moves with it */
+	struct intake_share share;
 };
 
+/* Called when a request has ended. */
 typedef void (*http_done_fn)(void *ctx, struct http_response *r);
 
 struct http_config;
 struct networks;
 
+/*
+ * A request. http_start() copies all strings, so everything is borrowed for the
+ * call only, except ctx and sink_ctx.
+ */
 struct http_request {
 	const char *url;
-	struct http_config *config; /* counted while it runs; NULL: plain */
-	int64_t timeout_ms;         /* for all of it */
-	size_t max_body;            /* bytes; more is ERR_TOOBIG */
+	/* the client takes a reference; NULL: defaults */
+	struct http_config *config;
+	int64_t timeout_ms; /* budget for all of it, redirects included */
+	size_t max_body;    /* bytes; a larger body is ERR_TOOBIG */
 	const char *user_agent;
-	const char *const *headers; /* "Name: value", NULL ends; may be NULL */
-	const char *post;           /* a body: POST. NULL: GET */
-	const char *username;       /* goes before the URL's; NULL: none */
+	/* "Name: value", NULL-terminated; may be NULL */
+	const char *const *headers;
+	const char *post;     /* body of a POST; NULL makes a GET */
+	const char *username; /* overrides the URL's user; NULL: none */
 	const char *password;
 	bool keep_headers; /* for http_response_header() */
-	http_done_fn done; /* called once, from http_poll() */
+	/* called once: by http_poll(), http_cancel() or http_client_free() */
+	http_done_fn done;
 	void *ctx;
 	/*
-	 * Where the body of a 200 goes as it comes, instead of into the
-	 * response; false stops the request. May be NULL.
+	 * Receives the body of a response with status 200 piece by piece
+	 * instead of the response's body; returning false aborts the request.
+	 * May be NULL.
 	 */
 	bool (*sink)(void *ctx, struct bytes b);
-	/* http_get() calls it a few times a second. May be NULL. */
+	/*
+	 * Called by http_get() a few times a second while it waits. May be
+	 * NULL.
+	 */
 	void (*waiting)(void *ctx);
-	void *sink_ctx; /* of both */
+	void *sink_ctx; /* passed to sink and waiting */
 };
 
-/* ERR_IO when the system has no descriptors left. */
+/* Creates a client. ERR_IO: the system has no descriptors left. */
 NODISCARD int http_client_new(struct http_client **out, struct err *err);
 
 /*
- * Bodies hold their memory in this intake from now on, and wait when it has
- * none. After http_room() those that wait go on.
+ * Accounts the memory of bodies in this limiter from now on. A body for which
+ * there is no room is paused (back-pressure on the sender) until http_room() is
+ * called. The limiter is borrowed and must outlive the client.
  */
 void http_client_set_intake(struct http_client *c, struct ingest_limiter *in);
 
 /*
- * Connections to addresses of these networks fail from now on (NULL: none),
- * whatever name or redirect leads there; of a proxy it is its own address that
- * counts. Borrowed, for as long as the client is used.
+ * Makes connections to addresses in these networks fail with ERR_DENIED from
+ * now on; NULL refuses none. The address of each connection is checked, so
+ * neither a name nor a redirect can circumvent it; for a request through a
+ * proxy it is the address of the proxy. n is borrowed for as long as the client
+ * is used.
  */
 void http_client_refuse(struct http_client *c, const struct networks *n);
 
-/* There may be room in the intake again. From any thread. */
+/* Tells the client that the limiter may have room again. From any thread. */
 void http_room(struct http_client *c);
 
-/* Bodies that had to wait so far. */
+/* Returns how often a body was paused for lack of memory. From any thread. */
 uint64_t http_waits(const struct http_client *c);
 
-/* Requests in flight end as ERR_CLOSED. NULL is a no-op. */
+/* Frees a client; requests in flight end as ERR_CLOSED. NULL is a no-op. */
 void http_client_free(struct http_client *c);
 
-/* Begin; the strings are copied. A URL that is none ends as ERR_INVALID. */
+/*
+ * Starts a request. Every failure, even of a malformed URL (ERR_INVALID), is
+ * reported through r->done from a later http_poll().
+ */
 void http_start(struct http_client *c, const struct http_request *r);
 
-/* Wait at most timeout_ms for something to happen, and do it. */
+/* Waits at most timeout_ms for something to happen and processes it. */
 void http_poll(struct http_client *c, int64_t timeout_ms);
 
-/*
- * Call fn(ctx) from http_poll() whenever fd can be read, until http_unwatch().
- * For what shares the loop with requests.
- */
+/* Called when a watched descriptor is readable. */
 typedef void (*http_watch_fn)(void *ctx);
+
+/*
+ * Calls fn(ctx) from http_poll() whenever fd is readable, until http_unwatch().
+ * For descriptors that share the loop with requests.
+ */
 void http_watch(struct http_client *c, int fd, http_watch_fn fn, void *ctx);
+
+/* Stops watching fd; the caller closes it. */
 void http_unwatch(struct http_client *c, int fd);
 
-/* Requests with that ctx (NULL: all) end as ERR_CLOSED, now. */
+/*
+ * Ends requests with this ctx (NULL: all requests) as ERR_CLOSED before
+ * returning.
+ */
 void http_cancel(struct http_client *c, const void *ctx);
 
 /*
- * For a loop under a lock, http_poll() in three parts: how long it may wait,
- * at most max_ms; the waiting, which needs no lock; then http_poll(c, 0).
+ * Returns how long the loop may wait, at most max_ms. For a loop that holds a
+ * lock: compute the time under the lock, release it around http_wait(), take it
+ * again and call http_poll(c, 0).
  */
 int64_t http_next_ms(const struct http_client *c, int64_t max_ms);
+
+/*
+ * Waits up to ms until http_poll() has work. Touches nothing that needs a lock.
+ */
 void http_wait(const struct http_client *c, int64_t ms);
 
-/* Make http_poll() return soon. From any thread. */
+/* Makes http_poll() or http_wait() return soon. From any thread. */
 void http_wake(struct http_client *c);
 
-/* Requests in flight. */
+/* Returns the number of requests in flight. */
 size_t http_running(const struct http_client *c);
 
-/* One request, waited for. The caller frees r->body. */
+/*
+ * Performs one request synchronously with a client of its own. Despite its name
+ * it also does POSTs. request->done and ctx are ignored; the caller frees
+ * r->body and r->headers.
+ */
 void http_get(const struct http_request *request, struct http_response *r);
 
-/* The value of a header that was kept; empty without one. */
+/*
+ * Returns the value of a response header that keep_headers kept, borrowed from
+ * r; empty if there is none.
+ */
 struct str http_response_header(const struct http_response *r,
 				const char *name);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the configuration says about an HTTP client: the options that
- * Prometheus gives to scrapes, discoveries and remote write.
+ * The options of an HTTP client as the configuration file states them: those
+ * that Prometheus offers for scrapes, discoveries and remote write.
  *
  * Source: prometheus.io/docs/prometheus/latest/configuration/configuration,
  * scrape_config, tls_config, oauth2.
  *
- * Ownership: all text is borrowed from the struct yaml it was decoded from.
+ * Ownership: all text is borrowed from the struct yaml that it was decoded
+ * from.
  * Threads: immutable once decoded.
  */
 #ifndef CLIENT_HTTP_OPTIONS_H
@@ -14,22 +15,28 @@
 
 #include "base/yaml.h"
 
-/* Text that is given here, or in a file that is read when it is needed. */
+/*
+ * A text given directly, or the path of a file that is read when it is needed.
+ * At most one of the two is set.
+ */
 struct http_text {
 	struct str text;
 	struct str file;
 };
 
+/* A header or parameter with one value. */
 struct http_header {
 	struct str name;
 	struct http_text value;
 };
 
+/* A list of headers; a name with several values is in it several times. */
 struct http_header_list {
 	struct http_header *v;
 	size_t count;
 };
 
+/* Versions of TLS; HTTP_TLS_DEFAULT leaves the choice to the client. */
 enum http_tls_version {
 	HTTP_TLS_DEFAULT,
 	HTTP_TLS_10,
@@ -38,6 +45,7 @@ enum http_tls_version {
 	HTTP_TLS_13
 };
 
+/* The section tls_config. */
 struct http_tls {
 	struct http_text ca;
 	struct http_text cert;
@@ -48,6 +56,7 @@ struct http_tls {
 	enum http_tls_version max_version;
 };
 
+/* How a client authenticates itself. At most one way may be configured. */
 enum http_auth {
 	HTTP_AUTH_NONE,
 	HTTP_AUTH_BASIC,
@@ -57,13 +66,17 @@ enum http_auth {
 
 struct http_oauth2;
 
+/*
+ * All options of one client. Members carry the names of the configuration's
+ * keys.
+ */
 struct http_options {
 	enum http_auth auth;
 	struct http_text username;
 	struct http_text password;
 	struct str auth_type;
 	struct http_text credentials;
-	struct http_oauth2 *oauth2;
+	struct http_oauth2 *oauth2; /* NULL unless auth is HTTP_AUTH_OAUTH2 */
 	struct http_tls tls;
 	struct str proxy_url;
 	struct str no_proxy;
@@ -73,12 +86,13 @@ struct http_options {
 	bool enable_http2;
 	struct http_header_list headers;
 	/*
-	 * All of it as text, with its secrets: the same text is the same client.
+	 * All options as text, secrets included. Options with equal keys can
+	 * share one client.
 	 */
 	struct str key;
 };
 
-/* A token from somewhere else: RFC 6749 4.4, client credentials. */
+/* The section oauth2: tokens by the client credentials grant, RFC 6749 4.4. */
 struct http_oauth2 {
 	struct str client_id;
 	struct http_text client_secret;
@@ -86,33 +100,63 @@ struct http_oauth2 {
 	size_t scope_count;
 	struct str token_url;
 	struct http_header_list params; /* endpoint_params */
-	struct http_options http;       /* of the requests for tokens */
+	struct http_options http;       /* for requests to token_url */
 };
 
+/* Sets the defaults; call it before the map of options is decoded. */
 void http_options_init(struct http_options *o);
 
-/* Decoders of single keys: field is a struct http_options. */
+/*
+ * Decodes basic_auth into a struct http_options, as do the decoders below that
+ * take options. Each has the signature of a yaml_fn and reports errors to y.
+ */
 void http_decode_basic_auth(struct yaml *y, const struct yaml_node *n,
 			    void *options);
+
+/* Decodes authorization. The type Basic is refused, as in Prometheus. */
 void http_decode_authorization(struct yaml *y, const struct yaml_node *n,
 			       void *options);
+
+/* Decodes bearer_token, the older way to write authorization. */
 void http_decode_bearer(struct yaml *y, const struct yaml_node *n,
 			void *options);
+
+/* Decodes bearer_token_file, the older way to write credentials_file. */
 void http_decode_bearer_file(struct yaml *y, const struct yaml_node *n,
 			     void *options);
+
+/* Decodes oauth2 and checks that its required keys are there. */
 void http_decode_oauth2(struct yaml *y, const struct yaml_node *n,
 			void *options);
+
+/* Decodes tls_config and checks that certificate and key come together. */
 void http_decode_tls(struct yaml *y, const struct yaml_node *n, void *options);
+
+/* Decodes proxy_url; schemes are http, https, socks5 and socks5h. */
 void http_decode_proxy_url(struct yaml *y, const struct yaml_node *n,
 			   void *options);
+
+/* Decodes proxy_connect_header: headers for the proxy's CONNECT request. */
 void http_decode_proxy_headers(struct yaml *y, const struct yaml_node *n,
 			       void *options);
-/* A URL of http or https, at a struct str; a password in it is a secret. */
+
+/*
+ * Decodes a URL of scheme http or https into a struct str. A URL with an "@",
+ * which may hold a password, is marked as a secret.
+ */
 void http_decode_url(struct yaml *y, const struct yaml_node *n, void *url);
+
+/*
+ * Decodes http_headers. Headers that the client sets itself, such as Host, are
+ * refused.
+ */
 void http_decode_headers(struct yaml *y, const struct yaml_node *n,
 			 void *options);
 
-/* Rows of a table of fields, for a struct http_options inside a type. */
+/*
+ * Rows for a table of struct yaml_field that decode the options of TLS and
+ * proxies into a struct http_options, which is `member` of `type`.
+ */
 #define HTTP_TRANSPORT_FIELDS(type, member)                                   \
 	{ "tls_config", http_decode_tls, offsetof(type, member), NULL },      \
 		{ "proxy_url", http_decode_proxy_url, offsetof(type, member), \
@@ -130,6 +174,7 @@ void http_decode_headers(struct yaml *y, const struct yaml_node *n,
 			offsetof(type, member), NULL                          \
 	}
 
+/* Rows for all options, including authentication, redirects and headers. */
 #define HTTP_OPTION_FIELDS(type, member)                                      \
 	HTTP_TRANSPORT_FIELDS(type, member),                                  \
 		{ "basic_auth", http_decode_basic_auth,                       \
@@ -155,7 +200,10 @@ void http_decode_headers(struct yaml *y, const struct yaml_node *n,
 			NULL                                                  \
 	}
 
-/* After the map was decoded: what does not go together, and the key. */
+/*
+ * Checks options that depend on each other and sets o->key. Call it after the
+ * map was decoded.
+ */
 void http_options_check(struct yaml *y, const struct yaml_node *map,
 			struct http_options *o);
 

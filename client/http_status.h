@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of HTTP status codes.
+ * HTTP status codes: their names, and the judgement of a response by its code.
  *
- * Ownership: returns constants.
+ * Ownership: returned text is constant.
  * Threads: pure functions.
  */
 #ifndef CLIENT_HTTP_STATUS_H
@@ -10,10 +10,16 @@
 
 #include "client/http.h"
 
-/* "Found" for 302; "" for what has no name. */
+/*
+ * Returns the name of a status code, for example "Found" for 302; "" for a code
+ * without a known name.
+ */
 const char *http_status_text(long status);
 
-/* 0 for a 200; else what there was instead: the transfer's error, ERR_INVALID. */
+/*
+ * Returns 0 for a response with status 200. If the request failed, returns its
+ * error; any other status is ERR_INVALID, with a message for the user.
+ */
 NODISCARD int http_status_check(const struct http_response *r, struct err *err);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Networks: addresses that requests may not go to. It is the address of the
- * connection that is judged, so names and redirects lead nowhere else.
+ * Networks: sets of addresses to which requests may not go. The address of each
+ * connection is compared with them, so that a name or a redirect cannot be used
+ * to reach a refused address.
  *
- * Ownership: networks_free(). Threads: any, once it is made.
+ * Ownership: the caller frees networks with networks_free().
+ * Threads: immutable once made, share freely.
  */
 #ifndef CLIENT_NETWORKS_H
 #define CLIENT_NETWORKS_H
@@ -16,17 +18,24 @@
 struct networks;
 
 /*
- * Of a list with commas: 169.254.0.0/16,fe80::/10,10.1.2.3. ERR_INVALID names
- * the entry that is none. An empty list is NULL, which holds no address.
+ * Parses a comma-separated list such as 169.254.0.0/16,fe80::/10,10.1.2.3. The
+ * caller owns *out; it is NULL for an empty list, which contains no address.
+ * ERR_INVALID names the entry that is not a network.
  */
 NODISCARD int networks_parse(const char *list, struct networks **out,
 			     struct err *err);
+
+/* Frees networks. NULL is a no-op. */
 void networks_free(struct networks *n);
 
-/* Whether two addresses begin with the same bits. */
+/* Returns whether two addresses agree in their first `bits` bits. */
 bool address_bits_equal(const uint8_t *a, const uint8_t *b, unsigned bits);
 
-/* An address of IPv4 within IPv6 (::ffff:a.b.c.d) is one of IPv4. */
+/*
+ * Returns whether an address is in one of the networks; false if n is NULL. An
+ * IPv4 address mapped into IPv6 (::ffff:a.b.c.d) counts as IPv4, and the
+ * unspecified address as the loopback address, which it reaches.
+ */
 bool networks_hold(const struct networks *n, const struct sockaddr *a);
 
 #endif

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests to the API of a server: URL, HTTP options from a file, progress on a
+ * terminal, and errors in the words of the server.
+ */
 #include "cmd/api_client.h"
 
 #include <inttypes.h>
@@ -14,7 +18,7 @@
 #include "client/http_status.h"
 #include "cmd/version.h"
 
-#define ANSWER_MAX (1024 * MIB)
+#define ANSWER_MAX (1024 * MIB) /* bytes of a body */
 
 struct query query_init(void)
 {
@@ -27,6 +31,7 @@ void query_fini(struct query *q)
 	buf_fini(&q->url);
 }
 
+/* Slashes at the end of the server are dropped: the path begins with one. */
 void query_path(struct query *q, const char *path)
 {
 	size_t n = strlen(q->server);
@@ -39,6 +44,7 @@ void query_path(struct query *q, const char *path)
 	buf_str(&q->url, path);
 }
 
+/* The first parameter begins with ?, the others with &. */
 void query_param(struct query *q, const char *name, const char *value)
 {
 	if (!*value)
@@ -49,11 +55,12 @@ void query_param(struct query *q, const char *name, const char *value)
 	url_escape(str_of(value), &q->url);
 }
 
-/* The options of the HTTP client, alone in a file. */
+/* A file with nothing but the options of the HTTP client. */
 struct http_file {
 	struct http_options http;
 };
 
+/* Decode the file of --http.config.file; only its first mistake is reported. */
 static int decode_http(const char *path, struct bytes text,
 		       struct http_config **out, struct err *err)
 {
@@ -81,6 +88,7 @@ static int decode_http(const char *path, struct bytes text,
 	return rc;
 }
 
+/* *out is NULL without a file; otherwise the caller owns a reference. */
 static int load_http(const char *path, struct http_config **out,
 		     struct err *err)
 {
@@ -97,7 +105,7 @@ static int load_http(const char *path, struct http_config **out,
 	return rc;
 }
 
-/* What a person who waits is told. */
+/* The progress that a terminal shows. */
 struct progress {
 	const struct query *q;
 	int64_t started_ns;
@@ -105,6 +113,10 @@ struct progress {
 	bool shown;
 };
 
+/*
+ * Called while the request is in flight. Nothing is shown during the first
+ * second, nor if stderr is not a terminal.
+ */
 static void show_progress(void *ctx)
 {
 	struct progress *p = ctx;
@@ -120,6 +132,7 @@ static void show_progress(void *ctx)
 	p->shown = true;
 }
 
+/* Count the bytes for the progress and pass them on. */
 static bool api_client_take_body(void *ctx, struct bytes b)
 {
 	struct progress *p = ctx;
@@ -128,7 +141,7 @@ static bool api_client_take_body(void *ctx, struct bytes b)
 	return p->q->sink(p->q->sink_ctx, b);
 }
 
-/* The server's sentence, when the body is an error of the API. */
+/* The error that the API reports in its JSON body, or the bare status. */
 static int api_error(const struct http_response *r, struct err *err)
 {
 	json_t *root =
@@ -144,7 +157,7 @@ static int api_error(const struct http_response *r, struct err *err)
 	return ERR_INVALID;
 }
 
-/* Libcurl's words, and what they may mean. */
+/* An error of the transport, with a hint at its usual cause. */
 static int tell_transport(const struct query *q, const struct http_response *r,
 			  struct err *err)
 {
@@ -161,7 +174,10 @@ static int tell_transport(const struct query *q, const struct http_response *r,
 	return err_set(err, r->code, "%s: %s%s", q->server, r->err.msg, hint);
 }
 
-/* Another server's answer would be printed as if it were ours. */
+/*
+ * Any web server answers 200 to something; its page must not be printed as a
+ * result (docs/decisions.md, 98).
+ */
 static int check_server(const struct query *q, const struct http_response *r,
 			struct err *err)
 {
@@ -173,6 +189,7 @@ static int check_server(const struct query *q, const struct http_response *r,
 		q->server);
 }
 
+/* Warnings go to stderr, so that they do not mix with the result. */
 static void print_warning(const struct http_response *r)
 {
 	struct str warning = http_response_header(r, "X-Everprof-Warning");
@@ -214,6 +231,7 @@ int query_fetch(struct query *q, struct http_response *r, struct err *err)
 		rc = api_error(r, err);
 	if (!rc)
 		print_warning(r);
+	/* The caller frees the body alone. */
 	buf_fini(&r->headers);
 	return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asking a server's API from the command line.
+ * A client for the HTTP API of a server, for the commands of `everprof query`:
  *
  *	struct query q = query_init();
  *	query_path(&q, "/api/v1/labels");
@@ -8,7 +8,7 @@
  *	rc = query_fetch(&q, &r, &err);
  *	query_fini(&q);
  *
- * Ownership: as noted at each function.
+ * Ownership: the texts of a query are borrowed; see each function.
  * Threads: one thread.
  */
 #ifndef CMD_API_CLIENT_H
@@ -17,16 +17,22 @@
 #include "client/http.h"
 #include "cmd/flags.h"
 
+/* A request to the API. */
 struct query {
 	const char *server;
 	int64_t timeout_ms;
-	const char *http_config; /* a file; NULL: none */
-	struct buf url;
-	bool post; /* else GET; an answer without a body will do */
-	bool (*sink)(void *ctx, struct bytes b); /* as in client/http.h */
+	const char *http_config; /* path of a file; NULL: none */
+	struct buf url;          /* built by query_path() and query_param() */
+	bool post; /* POST instead of GET; 204 is a success then */
+	/*
+	 * Receives the body in pieces, as in client/http.h; NULL: query_fetch()
+	 * collects the body.
+	 */
+	bool (*sink)(void *ctx, struct bytes b);
 	void *sink_ctx;
 };
 
+/* Rows of a list of flags that say which server to ask, and how. */
 #define SERVER_FLAGS(q)                                                       \
 	{ "server", FLAG_TEXT, &(q).server, "http://127.0.0.1:10902",         \
 	  "The everprof to ask." },                                           \
@@ -37,17 +43,27 @@ struct query {
 			"How long to wait for it."                            \
 	}
 
+/* A GET request to the default server. Call query_fini(). */
 struct query query_init(void);
+
+/* Free the URL. */
 void query_fini(struct query *q);
 
-/* Begin the URL; then its parameters, of which empty ones are left out. */
+/*
+ * Begin the URL with the server and a path. http:// is added when the server
+ * has no scheme.
+ */
 void query_path(struct query *q, const char *path);
+
+/* Append a parameter, escaped. Empty values are left out. */
 void query_param(struct query *q, const char *name, const char *value);
 
 /*
- * Ask. An answer other than 200 (or 204, of a POST) is ERR_INVALID with the
- * server's sentence. After a second, a terminal is told that we wait. The
- * caller frees r->body.
+ * Send the request and wait for the answer. ERR_INVALID: the status is not 200
+ * (nor 204 of a POST), with the message of the server; or what answered is not
+ * everprof (docs/decisions.md, 98). Errors of the transport and of reading the
+ * HTTP configuration are passed on. A terminal shows how long the wait is after
+ * one second. The caller frees r->body in any case.
  */
 NODISCARD int query_fetch(struct query *q, struct http_response *r,
 			  struct err *err);

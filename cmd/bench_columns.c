@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof bench columns: what the columns codec makes of profiles, series by
- * series: how they were taken, that they come back byte for byte, and how
- * large they are beside gzip as scraped and beside zstd in groups.
+ * everprof bench columns: what the columns codec makes of the profiles of a
+ * folder, series by series: how the codec took them, that they come back byte
+ * for byte, and how large they are beside gzip as scraped and beside zstd in
+ * chunks.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,27 +18,30 @@
 #include "cmd/source.h"
 #include "pprof/columns.h"
 
-#define RAW_MAX     ((size_t)1024 * MIB)
-#define LEVEL       5
+#define RAW_MAX ((size_t)1024 * MIB)
+#define LEVEL   5 /* of zstd, as when sealing */
+
+/* Bounds of a chunk, as in storage: profiles and bytes. */
 #define GROUP       32
 #define GROUP_BYTES ((size_t)2 * MIB)
 
-/* Of a series, or of all. */
+/* The sums of a series, or of all. */
 struct figures {
 	size_t profiles;
-	size_t refused;
+	size_t refused; /* by the codec */
 	size_t raw;
 	size_t gzip;
-	size_t zstd;   /* in groups, at the level of sealing */
+	size_t zstd;   /* bytes of chunks by zstd */
 	size_t groups; /* as columns, or as zstd when refused */
-	size_t table;
+	size_t table;  /* bytes of the dictionary table */
 	int64_t zstd_ns;
 	int64_t encode_ns;
 	int64_t decode_ns;
 };
 
+/* The state of a run. job and type name the current series. */
 struct columns_bench {
-	size_t every; /* of the profiles, one in so many */
+	size_t every; /* take one profile in so many */
 	size_t seen;
 	char *job;
 	char *type;
@@ -45,9 +49,9 @@ struct columns_bench {
 	struct zstd *zstd;
 	struct codec_encoder *encoder;
 	struct codec_decoder *decoder;
-	struct columns_counts counts; /* of the series before */
-	size_t table;                 /* then */
-	struct buf raw[GROUP];
+	struct columns_counts counts; /* when the series began */
+	size_t table;                 /* when the series began */
+	struct buf raw[GROUP];        /* the chunk that is being filled */
 	size_t count;
 	size_t raw_bytes;
 	struct buf stored;
@@ -56,6 +60,7 @@ struct columns_bench {
 	struct figures all;
 };
 
+/* Decode the chunk and compare it with the input. ERR_CORRUPT: they differ. */
 static int bench_columns_compare(struct columns_bench *b,
 				 const struct bytes *values,
 				 const uint32_t *lens, struct err *err)
@@ -83,6 +88,10 @@ static int bench_columns_compare(struct columns_bench *b,
 	return rc;
 }
 
+/*
+ * Encode the chunk by zstd and as columns, and count both. ERR_UNSUPPORTED of
+ * the codec is no error: storage would use zstd.
+ */
 static int bench_columns_close_group(struct columns_bench *b, struct err *err)
 {
 	struct bytes values[GROUP];
@@ -121,16 +130,19 @@ static int bench_columns_close_group(struct columns_bench *b, struct err *err)
 	return rc;
 }
 
+/* How many times smaller b is than a; 0: nothing to compare. */
 static double bench_columns_print_times(size_t a, size_t b)
 {
 	return b ? (double)a / (double)b : 0;
 }
 
+/* MB per CPU second; 0: not measured. */
 static double bench_columns_print_rate(size_t bytes, int64_t ns)
 {
 	return ns ? (double)bytes * 1e3 / (double)ns : 0;
 }
 
+/* One line under the titles that bench_columns_run() prints. */
 static void bench_columns_print(const char *job, const char *type,
 				const struct figures *f,
 				const struct columns_counts *c)
@@ -148,6 +160,7 @@ static void bench_columns_print(const char *job, const char *type,
 	       bench_columns_print_rate(f->raw, f->decode_ns));
 }
 
+/* Add the figures of a series to the sums. */
 static void bench_columns_add(struct figures *to, const struct figures *f)
 {
 	to->profiles += f->profiles;
@@ -162,6 +175,7 @@ static void bench_columns_add(struct figures *to, const struct figures *f)
 	to->decode_ns += f->decode_ns;
 }
 
+/* The counts of the encoder since "was". */
 static struct columns_counts
 bench_columns_time_since(const struct columns_counts *now,
 			 const struct columns_counts *was)
@@ -175,6 +189,10 @@ bench_columns_time_since(const struct columns_counts *now,
 	return d;
 }
 
+/*
+ * End a series: encode its last chunk, print and add up. The table is shared by
+ * the series of a target, so its growth is counted.
+ */
 static int close_series(struct columns_bench *b, struct err *err)
 {
 	const struct columns_counts *now = columns_encoder_counts(b->encoder);
@@ -196,7 +214,7 @@ static int close_series(struct columns_bench *b, struct err *err)
 	return 0;
 }
 
-/* A stripe ends with its target. */
+/* End a target: a stripe and its table belong to one target. */
 static int close_target(struct columns_bench *b, struct err *err)
 {
 	int rc = close_series(b, err);
@@ -208,11 +226,16 @@ static int close_target(struct columns_bench *b, struct err *err)
 	return rc;
 }
 
+/* Whether the current job or type is that of the item. */
 static bool is_same(const char *have, struct str s)
 {
 	return have && str_eq(str_of(have), s);
 }
 
+/*
+ * Close what the item does not belong to, and remember its series. The walk is
+ * in the order of names, so series are contiguous.
+ */
 static int bench_columns_run_turn(struct columns_bench *b,
 				  const struct source_item *item,
 				  struct err *err)
@@ -232,11 +255,16 @@ static int bench_columns_run_turn(struct columns_bench *b,
 	return rc;
 }
 
+/* source_visitor.wants: take all profiles. */
 static bool bench_columns_is_wanted(void *ctx UNUSED, int64_t ms UNUSED)
 {
 	return true;
 }
 
+/*
+ * source_visitor.visit: add a profile to the chunk, which is closed first if it
+ * is full.
+ */
 static int bench_columns_add_item(void *ctx, const struct source_item *item,
 				  struct err *err)
 {
@@ -265,12 +293,14 @@ static int bench_columns_add_item(void *ctx, const struct source_item *item,
 	return 0;
 }
 
+/* source_visitor.unreadable: print the message and go on. */
 static void bench_columns_report_unreadable(void *ctx UNUSED,
 					    const struct err *err)
 {
 	fprintf(stderr, "everprof: %s\n", err->msg);
 }
 
+/* Walk the folder and print a line for each series and the sum. */
 static int bench_columns_run(struct columns_bench *b, const char *path,
 			     struct err *err)
 {

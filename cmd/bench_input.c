@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The input of `everprof bench storage`: loading, spacing, the yardstick, and
+ * appending. Errors end the process.
+ */
 #include "cmd/bench_input.h"
 
 #include <ftw.h>
@@ -16,8 +20,8 @@
 #include "cmd/bench_state.h"
 #include "cmd/source.h"
 
-#define YARD_MAX (64 * MIB)
-#define LEVEL    3
+#define YARD_MAX (64 * MIB) /* raw bytes the yardstick uses */
+#define LEVEL    3          /* of zstd, for the yardstick */
 
 void bench_die(const struct err *err)
 {
@@ -50,6 +54,7 @@ void bench_complain(void *ctx UNUSED, const struct err *err)
 	fprintf(stderr, "%s\n", err->msg);
 }
 
+/* qsort() comparison: by job, type and time. */
 static int by_series(const void *a, const void *b)
 {
 	const struct input *x = a;
@@ -61,6 +66,7 @@ static int by_series(const void *a, const void *b)
 	return order ? order : (x->ms > y->ms) - (x->ms < y->ms);
 }
 
+/* qsort() comparison: by time alone. */
 static int bench_input_by_time(const void *a, const void *b)
 {
 	const struct input *x = a;
@@ -69,6 +75,7 @@ static int bench_input_by_time(const void *a, const void *b)
 	return (x->ms > y->ms) - (x->ms < y->ms);
 }
 
+/* Number the profiles of each series, then sort by time. */
 void bench_respace(struct bench *b)
 {
 	int64_t k = 0;
@@ -89,6 +96,7 @@ int64_t bench_span(const struct bench *b)
 	return b->v[b->count - 1].ms - START_MS + b->step_ms;
 }
 
+/* Every fifth profile is used, and the best of three rounds counts. */
 void bench_yardstick(struct bench *b)
 {
 	struct zstd *z = zstd_new();
@@ -99,6 +107,7 @@ void bench_yardstick(struct bench *b)
 	int64_t began;
 
 	for (size_t i = 0; i < b->count; i += 5) {
+		/* A profile that is no valid pprof does not count here. */
 		if (unpacker_run(b->unpacker, buf_bytes(&b->v[i].body),
 				 b->unpacked, NULL))
 			continue;
@@ -130,6 +139,7 @@ void bench_yardstick(struct bench *b)
 	zstd_free(z);
 }
 
+/* The labels of a profile for one instance; the caller owns them. */
 static struct labels *bench_input_make_labels(const struct input *in,
 					      int64_t instance)
 {
@@ -147,6 +157,7 @@ static struct labels *bench_input_make_labels(const struct input *in,
 	return ls;
 }
 
+/* Unpacking is part of what is measured, as in the scraper. */
 void bench_append(struct bench *b, const struct input *in, int64_t instance,
 		  int64_t shift, uint64_t *lsn)
 {
@@ -164,10 +175,15 @@ void bench_append(struct bench *b, const struct input *in, int64_t instance,
 	labels_unref(s.labels);
 	b->raw_bytes += b->unpacked->raw.len;
 	b->sent_bytes += body.len;
+	/* Sync as often as a scraper with group commit would. */
 	if (++b->appended % SYNC_EVERY == 0 && a->sync(a, *lsn, &err))
 		bench_die(&err);
 }
 
+/*
+ * All instances of a profile are appended before the next one, as a scraper of
+ * many instances would.
+ */
 void bench_append_all(struct bench *b)
 {
 	struct appender *a = tsdb_appender(b->db);

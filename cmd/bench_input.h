@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The input of `everprof bench storage`: all profiles of a folder in memory, the
- * yardstick over them, and how they are appended.
+ * The input of `everprof bench storage`: all profiles of a folder in memory,
+ * the yardstick over them, and how they are appended.
  *
- * Ownership, threads: those of struct bench.
+ * Ownership: struct bench owns the input.
+ * Threads: one thread.
  */
 #ifndef CMD_BENCH_INPUT_H
 #define CMD_BENCH_INPUT_H
@@ -11,23 +12,44 @@
 #include "cmd/bench_state.h"
 #include "cmd/source.h"
 
+/* source_visitor.wants: take each file whose name is a time. */
 bool bench_want_all(void *ctx, int64_t ms);
 
+/*
+ * source_visitor.visit: copy the item into the input. ctx is the struct bench;
+ * never fails.
+ */
 NODISCARD int bench_keep_item(void *ctx, const struct source_item *it,
 			      struct err *err);
 
+/* source_visitor.unreadable: print the message. */
 void bench_complain(void *ctx, const struct err *err);
 
-/* Space each series' profiles b->step_ms apart, and interleave the series. */
+/*
+ * Space the profiles of each series b->step_ms apart, and order the input by
+ * time, so that series are interleaved as in a scraper.
+ */
 void bench_respace(struct bench *b);
 
+/* The time from the first profile of the input to behind the last, in ms. */
 int64_t bench_span(const struct bench *b);
 
+/*
+ * Measure the speed of the machine, zstd -3 over a sample of the input, so that
+ * runs on different machines can be compared.
+ */
 void bench_yardstick(struct bench *b);
 
+/*
+ * Append one profile for one instance, its time moved by shift ms. *lsn is set;
+ * every SYNC_EVERY profiles the WAL is synced.
+ */
 void bench_append(struct bench *b, const struct input *in, int64_t instance,
 		  int64_t shift, uint64_t *lsn);
 
+/*
+ * Append the whole input b->repeat times for b->instances instances, and sync.
+ */
 void bench_append_all(struct bench *b);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * everprof bench merge: how fast profiles are merged, from the bodies as
- * scraped, all of a type of one program, and of all programs; and in what
- * memory.
+ * scraped, and in what memory: all profiles of a type of one program, then
+ * those of all programs.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,27 +19,31 @@
 #include "pprof/merge.h"
 
 #define RAW_MAX    ((size_t)1024 * MIB)
-#define ROUNDS     5
-#define YARD_LEVEL 3
-#define YARD_BYTES (64 * MIB)
+#define ROUNDS     5          /* the best of which is printed */
+#define YARD_LEVEL 3          /* of zstd */
+#define YARD_BYTES (64 * MIB) /* raw bytes the yardstick uses */
 
+/* One profile in memory, as scraped. */
 struct body {
 	char *job;
 	char *type;
 	struct bytes data;
 };
 
+/* The input and a buffer for decompression. */
 struct merge_bench {
 	VEC(struct body) bodies;
 	struct gzip *gzip;
 	struct buf raw;
 };
 
+/* source_visitor.wants: take all profiles. */
 static bool bench_merge_is_wanted(void *ctx UNUSED, int64_t ms UNUSED)
 {
 	return true;
 }
 
+/* source_visitor.visit: keep a copy if the path names job and type. */
 static int bench_merge_add_item(void *ctx, const struct source_item *item,
 				struct err *err UNUSED)
 {
@@ -55,12 +59,14 @@ static int bench_merge_add_item(void *ctx, const struct source_item *item,
 	return 0;
 }
 
+/* source_visitor.unreadable: print the message and go on. */
 static void bench_merge_report_unreadable(void *ctx UNUSED,
 					  const struct err *err)
 {
 	fprintf(stderr, "everprof: %s\n", err->msg);
 }
 
+/* The raw profile, valid until the next call; empty if it is damaged. */
 static struct bytes bench_merge_unpacked(struct merge_bench *b,
 					 const struct body *x)
 {
@@ -72,18 +78,20 @@ static struct bytes bench_merge_unpacked(struct merge_bench *b,
 	return buf_bytes(&b->raw);
 }
 
-/* Which bodies a figure is of. */
+/* A selection of the input that is merged and measured. */
 struct set {
-	const char *job; /* NULL: all */
+	const char *job; /* NULL: all programs */
 	const char *type;
 };
 
+/* Whether a profile belongs to the selection. */
 static bool is_in(const struct set *s, const struct body *x)
 {
 	return !strcmp(s->type, x->type) &&
 	       (!s->job || !strcmp(s->job, x->job));
 }
 
+/* The result of one merge; bytes and ns. */
 struct figures {
 	size_t count;
 	size_t raw;
@@ -91,6 +99,7 @@ struct figures {
 	int64_t cpu_ns;
 };
 
+/* Merge a selection once. Decompression and decoding count, as in a query. */
 static int merge_set(struct merge_bench *b, const struct set *s,
 		     struct figures *f, struct err *err)
 {
@@ -122,6 +131,7 @@ static int merge_set(struct merge_bench *b, const struct set *s,
 	return rc;
 }
 
+/* Measure a selection and print its best round. */
 static int print_set(struct merge_bench *b, const struct set *s,
 		     struct err *err)
 {
@@ -145,7 +155,10 @@ static int print_set(struct merge_bench *b, const struct set *s,
 	return 0;
 }
 
-/* The speed of this machine, now: zstd -3 over the same profiles. */
+/*
+ * Print the speed of this machine, zstd -3 over the same profiles, so that runs
+ * on different machines can be compared.
+ */
 static void bench_merge_yardstick(struct merge_bench *b)
 {
 	struct zstd *z = zstd_new();
@@ -174,6 +187,7 @@ static void bench_merge_yardstick(struct merge_bench *b)
 	buf_fini(&packed);
 }
 
+/* Load the folder and measure all selections. */
 static int bench_merge_run(struct merge_bench *b, const char *path,
 			   struct err *err)
 {

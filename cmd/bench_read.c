@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The reading side of `everprof bench storage`. Times are CPU times, except for
+ * the latency of single fetches, so that other load does not matter.
+ */
 #include "cmd/bench_read.h"
 
 #include <ftw.h>
@@ -13,8 +17,8 @@
 #include "cmd/bench_state.h"
 #include "tsdb/querier.h"
 
-#define FETCHES  2000
-#define LISTINGS 20
+#define FETCHES  2000 /* profiles fetched for the latency */
+#define LISTINGS 20   /* rounds whose mean is printed */
 
 void bench_print_rate(struct bench *b, const char *what, int64_t ns)
 {
@@ -25,6 +29,7 @@ void bench_print_rate(struct bench *b, const char *what, int64_t ns)
 	       what, (double)b->appended / s, mb / s, mb / s / b->yard_in);
 }
 
+/* A querier over all series and times; the caller closes it. */
 static struct querier *select_all(struct bench *b)
 {
 	struct querier *q;
@@ -34,6 +39,7 @@ static struct querier *select_all(struct bench *b)
 	return q;
 }
 
+/* Ask for the times of all series; returns their number. */
 static size_t bench_read_list_once(struct querier *q)
 {
 	size_t sum = 0;
@@ -49,6 +55,7 @@ static size_t bench_read_list_once(struct querier *q)
 	return sum;
 }
 
+/* The first listing is not measured: it warms caches. */
 void bench_list(struct bench *b, const char *what)
 {
 	struct querier *q = select_all(b);
@@ -63,6 +70,7 @@ void bench_list(struct bench *b, const char *what)
 	querier_close(q);
 }
 
+/* qsort() comparison of durations, ascending. */
 static int by_ns(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a;
@@ -71,6 +79,10 @@ static int by_ns(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/*
+ * Series and times are chosen by a fixed random sequence, so that runs can be
+ * compared.
+ */
 void bench_fetch(struct bench *b, const char *what)
 {
 	struct querier *q = select_all(b);
@@ -105,6 +117,7 @@ void bench_fetch(struct bench *b, const char *what)
 	querier_close(q);
 }
 
+/* Series by series, each in the order of time, as an export does. */
 void bench_read(struct bench *b)
 {
 	struct querier *q = select_all(b);

@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reading side of `everprof bench storage`: listing, fetching, reading all.
+ * The reading side of `everprof bench storage`: listing, fetching, and reading
+ * everything.
  *
- * Ownership, threads: those of struct bench.
+ * Ownership: as in struct bench; querier and buffers live for one call.
+ * Threads: one thread.
  */
 #ifndef CMD_BENCH_READ_H
 #define CMD_BENCH_READ_H
 
 #include "cmd/bench_state.h"
 
+/*
+ * Print profiles and raw bytes per CPU second for a phase that took ns of CPU
+ * time, also as a share of the yardstick.
+ */
 void bench_print_rate(struct bench *b, const char *what, int64_t ns);
 
+/* Measure listing the times of all series. */
 void bench_list(struct bench *b, const char *what);
 
+/* Measure the latency of fetching single profiles at random. */
 void bench_fetch(struct bench *b, const char *what);
 
-/* Every value of every series, in order. */
+/* Measure reading every profile of every series in order. */
 void bench_read(struct bench *b);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof bench series: what many series cost. Profiles of 2 KB with label
+ * everprof bench series: the cost of many series. Profiles of 2 KB with label
  * sets of 8 labels and about 200 bytes are appended, 200 for each second of a
- * clock of its own, while ranges are flushed and sealed as in serve; then the
+ * simulated clock, while heads are flushed and sealed as in serve. Then the
  * database is opened again, and times are listed.
  */
 #include <ftw.h>
@@ -24,14 +24,16 @@
 #include "tsdb/tsdb.h"
 
 #define START_MS   1700000000000LL
-#define PER_SECOND 200
-#define BODY_LEN   2048
-#define LISTINGS   5
+#define PER_SECOND 200  /* profiles per simulated second */
+#define BODY_LEN   2048 /* bytes of a profile */
+#define LISTINGS   5    /* the best of which is printed */
 
+/* Options and figures of one run. */
 struct series_bench {
 	int64_t series;
-	int64_t profiles; /* in all */
-	int64_t lifetime; /* profiles in a row of one series */
+	int64_t profiles; /* profiles to append */
+	int64_t lifetime; /* profiles of a series before the next */
+	/* Simulated, so that hours take seconds. */
 	struct clock clock;
 	struct metrics *metrics;
 	struct tsdb *db;
@@ -42,6 +44,10 @@ struct series_bench {
 	uint64_t refused;
 };
 
+/*
+ * The labels of series i, as of pods in Kubernetes: four types for each pod, 16
+ * pods on a node. The caller owns them.
+ */
 static struct labels *bench_series_make_labels(int64_t i)
 {
 	static const char *const types[] = { "heap", "profile", "goroutine",
@@ -69,7 +75,10 @@ static struct labels *bench_series_make_labels(int64_t i)
 	return ls;
 }
 
-/* Half of it alike from profile to profile. */
+/*
+ * A body of which every other byte is the same in all profiles, and the others
+ * are random: about half of it can be compressed.
+ */
 static void make_body(int64_t n, struct buf *out)
 {
 	uint64_t x = (uint64_t)n * 0x9e3779b97f4a7c15u + 1;
@@ -83,6 +92,9 @@ static void make_body(int64_t n, struct buf *out)
 	}
 }
 
+/*
+ * Append profile n. The body is no real profile: storage does not look into it.
+ */
 static int bench_series_bench_append(struct series_bench *b, int64_t n,
 				     struct buf *body, struct err *err)
 {
@@ -106,6 +118,7 @@ static int bench_series_bench_append(struct series_bench *b, int64_t n,
 	return rc;
 }
 
+/* Update the peaks of memory and of series in heads. */
 static void bench_series_look_at(struct series_bench *b)
 {
 	struct tsdb_stats s;
@@ -118,6 +131,7 @@ static void bench_series_look_at(struct series_bench *b)
 		b->peak_series = s.head_series;
 }
 
+/* Maintenance looks every 100 ms, because the simulated clock runs fast. */
 static int bench_series_open_db(struct series_bench *b, const char *path,
 				struct err *err)
 {
@@ -131,6 +145,10 @@ static int bench_series_open_db(struct series_bench *b, const char *path,
 	return tsdb_open(&o, &b->db, err);
 }
 
+/*
+ * Append everything. A profile that storage refuses because there are too many
+ * series is lost, as in a scraper.
+ */
 static int bench_series_bench_append_all(struct series_bench *b,
 					 struct err *err)
 {
@@ -141,7 +159,7 @@ static int bench_series_bench_append_all(struct series_bench *b,
 		if (n % PER_SECOND == 0)
 			clock_set(&b->clock, START_MS + n * 1000 / PER_SECOND);
 		rc = bench_series_bench_append(b, n, &body, err);
-		if (rc == ERR_LIMIT) { /* as a scraper: this one is lost */
+		if (rc == ERR_LIMIT) {
 			b->refused++;
 			rc = 0;
 		}
@@ -153,6 +171,7 @@ static int bench_series_bench_append_all(struct series_bench *b,
 	return rc;
 }
 
+/* List the times of all series; returns their number. */
 static size_t bench_series_list_once(struct querier *q, size_t series)
 {
 	size_t sum = 0;
@@ -167,6 +186,10 @@ static size_t bench_series_list_once(struct querier *q, size_t series)
 	return sum;
 }
 
+/*
+ * Read the totals of all profiles, which are in chunk metadata; returns their
+ * number.
+ */
 static size_t total_once(struct querier *q, size_t n)
 {
 	size_t count = 0;
@@ -180,6 +203,7 @@ static size_t total_once(struct querier *q, size_t n)
 	return count;
 }
 
+/* Measure selecting, listing and reading totals. */
 static void bench_series_list_series(struct series_bench *b)
 {
 	struct querier *q;
@@ -211,6 +235,7 @@ static void bench_series_list_series(struct series_bench *b)
 	querier_close(q);
 }
 
+/* Append, open again, seal, list. */
 static int bench_series_measure(struct series_bench *b, const char *path,
 				struct err *err)
 {
@@ -251,6 +276,7 @@ static int bench_series_measure(struct series_bench *b, const char *path,
 	return rc;
 }
 
+/* nftw() callback that removes the database afterwards. */
 static int bench_series_remove_entry(const char *path,
 				     const struct stat *st UNUSED,
 				     int type UNUSED, struct FTW *ftw UNUSED)
@@ -258,6 +284,7 @@ static int bench_series_remove_entry(const char *path,
 	return remove(path);
 }
 
+/* The encoded sample types that all profiles have. */
 static void make_typeset(struct series_bench *b)
 {
 	struct typeset t = { .count = 1 };

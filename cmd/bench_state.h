@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of `everprof bench storage` share.
+ * The state that the files of `everprof bench storage` share.
  *
- * Ownership: the command owns its state, and ends the process on an error.
- * Threads: one thread, but the sampler of memory.
+ * Ownership: the command owns the state, and ends the process on an error.
+ * Threads: one thread, except for the sampler of memory.
  */
 #ifndef CMD_BENCH_STATE_H
 #define CMD_BENCH_STATE_H
@@ -15,44 +15,48 @@
 #include "pprof/unpack.h"
 #include "tsdb/tsdb.h"
 
+/* Time of the first profile of each series, in ms. */
 #define START_MS 1700000000000LL
 
+/* Profiles between two syncs of the WAL. */
 #define SYNC_EVERY 100
 
+/* One profile of the folder, in memory. */
 struct input {
 	char *job;
 	char *type;
 	int64_t ms;
-	struct buf body;
+	struct buf body; /* as scraped, compressed */
 };
 
+/* Input, options and figures of one run. */
 struct bench {
 	bool zstd_only;
 	struct input *v;
 	size_t count;
 	size_t cap;
-	size_t gzip_bytes;
-	int64_t instances;
-	int64_t step_ms;
-	int64_t repeat;
+	size_t gzip_bytes; /* of the input, as read */
+	int64_t instances; /* copies of each series */
+	int64_t step_ms;   /* between profiles of a series */
+	int64_t repeat;    /* times the folder is appended */
 
 	struct unpacker *unpacker;
 	struct unpacked *unpacked;
 	struct metrics *metrics;
 	struct tsdb *db;
 	size_t appended;
-	size_t raw_bytes;
-	size_t sent_bytes;
-	double yard_in; /* MB/s */
-	double yard_out;
+	size_t raw_bytes;  /* appended, decompressed */
+	size_t sent_bytes; /* appended, as scraped */
+	double yard_in;    /* zstd -3 here: compression, MB per CPU s */
+	double yard_out;   /* and decompression */
 
-	/* Peak of RssAnon, taken by a thread of its own. */
+	/* Peak of RssAnon, sampled by a thread of its own. */
 	pthread_t sampler;
 	_Atomic bool sampling;
 	_Atomic int64_t peak_kb;
 };
 
-/* Print the error and end the process. */
+/* Print the error and end the process with exit code 1. */
 NORETURN void bench_die(const struct err *err);
 
 #endif

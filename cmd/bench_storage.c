@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * everprof bench storage: appends a folder of profiles to a new database, then
+ * flushes, seals, reopens and reads it, and prints the cost of each phase
+ * beside a yardstick of the machine. Errors end the process.
+ */
 #include "cmd/cmd.h"
 
 #include <ftw.h>
@@ -21,11 +26,15 @@
 #include "pprof/columns.h"
 #include "tsdb/stats.h"
 
-#define RETENTION_MS (15LL * 86400 * 1000) /* for the size of blocks */
-#define OPENINGS     5
-#define SAMPLE_US    20000
+/* Nothing is removed; retention only decides the size of blocks. */
+#define RETENTION_MS (15LL * 86400 * 1000)
+#define OPENINGS     5     /* the best of which is printed */
+#define SAMPLE_US    20000 /* between two looks at memory */
 
-/* Bytes given to write() by this process so far. */
+/*
+ * Bytes that this process has passed to write() so far, for the write
+ * amplification; 0: unknown.
+ */
 static int64_t bench_storage_written_bytes(void)
 {
 	struct buf text = buf_init(64 * KIB);
@@ -40,6 +49,7 @@ static int64_t bench_storage_written_bytes(void)
 	return n;
 }
 
+/* The sum of add_bytes(): nftw() passes no context. */
 static uint64_t directory_bytes;
 
 static int add_bytes(const char *path UNUSED, const struct stat *st, int type,
@@ -50,6 +60,7 @@ static int add_bytes(const char *path UNUSED, const struct stat *st, int type,
 	return 0;
 }
 
+/* Print the bytes of all files; the ballast is not data. */
 static void print_directory(const struct bench *b, const char *path,
 			    uint64_t ballast)
 {
@@ -62,6 +73,7 @@ static void print_directory(const struct bench *b, const char *path,
 	       (double)b->sent_bytes / (double)directory_bytes);
 }
 
+/* Print where the bytes are after a phase. */
 static void print_sizes(struct bench *b, const char *when)
 {
 	struct tsdb_stats s;
@@ -76,7 +88,10 @@ static void print_sizes(struct bench *b, const char *when)
 	       (double)b->raw_bytes / mb);
 }
 
-/* With all that it takes to give them back: tables, index and meta.json, too. */
+/*
+ * Print how much smaller than gzip the stored profiles are, including
+ * everything needed to read them: tables, index, meta.json.
+ */
 static void print_factor(struct bench *b)
 {
 	struct tsdb_stats s;
@@ -89,6 +104,10 @@ static void print_factor(struct bench *b)
 	       (double)b->sent_bytes / (double)stored);
 }
 
+/*
+ * Syncs and maintenance happen only when the benchmark asks for them, so that
+ * phases do not overlap.
+ */
 static void bench_storage_open_db(struct bench *b, const char *path,
 				  int64_t budget)
 {
@@ -107,6 +126,7 @@ static void bench_storage_open_db(struct bench *b, const char *path,
 		bench_die(&err);
 }
 
+/* nftw() callback that removes the database afterwards. */
 static int bench_storage_remove_entry(const char *path,
 				      const struct stat *st UNUSED,
 				      int type UNUSED, struct FTW *ftw UNUSED)
@@ -114,6 +134,7 @@ static int bench_storage_remove_entry(const char *path,
 	return remove(path);
 }
 
+/* The body of the sampler's thread. */
 static void *sample_memory(void *arg)
 {
 	struct bench *b = arg;
@@ -128,6 +149,7 @@ static void *sample_memory(void *arg)
 	return NULL;
 }
 
+/* Start measuring the peak of memory. */
 static void begin_sampling(struct bench *b)
 {
 	atomic_store(&b->peak_kb, 0);
@@ -136,6 +158,10 @@ static void begin_sampling(struct bench *b)
 		abort();
 }
 
+/*
+ * Stop measuring; print the peak above before_kb, which includes the input in
+ * memory.
+ */
 static void end_sampling(struct bench *b, const char *what, int64_t before_kb)
 {
 	atomic_store(&b->sampling, false);
@@ -145,6 +171,7 @@ static void end_sampling(struct bench *b, const char *what, int64_t before_kb)
 	       (double)memory_kb("VmHWM:") / 1024);
 }
 
+/* Measure opening the database: the best of OPENINGS. */
 static void bench_open(struct bench *b, const char *path)
 {
 	int64_t best = INT64_MAX;
@@ -162,7 +189,10 @@ static void bench_open(struct bench *b, const char *path)
 	       OPENINGS);
 }
 
-/* Append and flush; returns the CPU time that it took. */
+/*
+ * Measure appending and flushing, and reading in both states. Returns the CPU
+ * time of appending and flushing.
+ */
 static int64_t write_phase(struct bench *b)
 {
 	int64_t began = clock_cpu_ns();
@@ -186,6 +216,7 @@ static int64_t write_phase(struct bench *b)
 	return append_ns;
 }
 
+/* Run all phases on a database in path. */
 static void bench_storage_measure(struct bench *b, const char *path)
 {
 	int64_t before = memory_kb("RssAnon:");
@@ -220,6 +251,9 @@ static void bench_storage_measure(struct bench *b, const char *path)
 	print_directory(b, path, s.ballast_bytes);
 }
 
+/*
+ * Measure in a new directory. /var/tmp is on a disk, while /tmp may be memory.
+ */
 static void measure_in_tmp(struct bench *b)
 {
 	char path[] = "/var/tmp/everprof-bench-XXXXXX";
@@ -235,6 +269,10 @@ static void measure_in_tmp(struct bench *b)
 	nftw(path, bench_storage_remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/*
+ * Only fill the WAL of a directory, so that its replay can be measured. The
+ * budget is so large that nothing is flushed.
+ */
 static void bench_storage_fill(struct bench *b, const char *path, int64_t bytes)
 {
 	struct tsdb_stats s = { 0 };

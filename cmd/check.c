@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * everprof check config, web-config and selector: the checks that serve does at
+ * its start, without starting.
+ */
 #include "client/http_config.h"
 #include "cmd/cmd.h"
 #include "cmd/config.h"
@@ -6,12 +10,17 @@
 #include "model/selector.h"
 #include "web/web_config.h"
 
+/* Print a warning about a file that the configuration names. */
 static void check_warn(void *path, const char *text)
 {
 	fprintf(stderr, "%s: warning: %s\n", (const char *)path, text);
 }
 
-/* What is named and not as it should be makes targets down, no start fail. */
+/*
+ * Warn about certificates, passwords and target files that cannot be read. They
+ * make targets fail but not the start, so they are no errors
+ * (docs/decisions.md, 61).
+ */
 static void check_files(char *path, const struct scrape_config *c)
 {
 	struct http_config *client = http_config_new(&c->http);
@@ -25,6 +34,7 @@ static void check_files(char *path, const struct scrape_config *c)
 		file_sd_check(&c->discovery.v[i], check_warn, path);
 }
 
+/* Check one configuration file; returns the exit code. */
 static int check_check_one(char *path)
 {
 	struct config c;
@@ -42,6 +52,10 @@ static int check_check_one(char *path)
 	return rc ? 1 : 0;
 }
 
+/*
+ * Check one file for --web.config.file; returns the exit code. The text may
+ * contain secrets, so it is wiped.
+ */
 static int check_web(char *path)
 {
 	struct buf text = buf_init(MIB);
@@ -64,7 +78,7 @@ static int check_web(char *path)
 	return rc ? 1 : 0;
 }
 
-/* A command that checks each of its arguments. */
+/* A command that runs a check on each of its arguments. */
 static int check_all(const struct usage *u, int argc, char **argv,
 		     int (*check)(char *path))
 {

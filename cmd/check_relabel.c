@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof check relabel: what a job's rules do to a target, step by step.
+ * everprof check relabel: what the relabelling rules of a job do to a target,
+ * step by step. It uses the functions of the scraper, so that it shows what the
+ * scraper does.
  */
 #include <stdlib.h>
 
@@ -10,12 +12,16 @@
 #include "model/selector.h"
 #include "scrape/discovered.h"
 
-/* Labels at one moment, by name. */
+/* A copy of all labels before or after a rule, sorted by name. */
 struct moment {
 	struct label *v;
 	size_t count;
 };
 
+/*
+ * The caller frees v. The texts are borrowed from the builder's memory, which
+ * is not reused before the builder is released.
+ */
 static struct moment moment_of(const struct labels_builder *b)
 {
 	struct moment m = { .v = mem_zalloc(b->count + 1, sizeof(*m.v)),
@@ -33,7 +39,10 @@ static void check_relabel_print_label(char sign, const struct label *l)
 	       STR_ARG(l->value));
 }
 
-/* What is gone, changed and new between two moments. */
+/*
+ * Print the labels that were removed, changed or added between two moments.
+ * False: there are none.
+ */
 static bool print_changes(const struct moment *a, const struct moment *b)
 {
 	bool any = false;
@@ -59,7 +68,10 @@ static bool print_changes(const struct moment *a, const struct moment *b)
 	return any;
 }
 
-/* RELABEL_…, or ERR_LIMIT. */
+/*
+ * Apply a rule and print its effect. Returns RELABEL_KEPT, RELABEL_DROPPED, or
+ * the negative error of relabel_apply().
+ */
 static int show_rule(const struct config *c, const struct relabel_rule *r,
 		     size_t number, struct labels_builder *b, struct err *err)
 {
@@ -80,7 +92,10 @@ static int show_rule(const struct config *c, const struct relabel_rule *r,
 	return rc;
 }
 
-/* 1: what is left is no target. */
+/*
+ * Print the target that the labels make. Returns 1 if they make none, otherwise
+ * 0.
+ */
 static int show_result(const struct job_labels *job, size_t type,
 		       struct labels_builder *b)
 {
@@ -101,6 +116,7 @@ static int show_result(const struct job_labels *job, size_t type,
 	return 0;
 }
 
+/* Show one target from discovery to its URL. Returns the exit code. */
 static int show_target(const struct config *c, const struct scrape_config *s,
 		       const struct job_labels *job,
 		       const struct target_group *g,
@@ -136,6 +152,10 @@ static int show_target(const struct config *c, const struct scrape_config *s,
 	return code;
 }
 
+/*
+ * The number of a profile type in the job. ERR_NOTFOUND: the job does not ask
+ * for that type.
+ */
 static int find_type(const struct scrape_config *s, struct job_labels *job,
 		     struct arena *a, const char *type, size_t *out,
 		     struct err *err)
@@ -143,7 +163,7 @@ static int find_type(const struct scrape_config *s, struct job_labels *job,
 	const struct indexed_type any = { str_of(type), str_of(type) };
 	struct table known = { 0 };
 
-	/* An index may name whatever there is. */
+	/* With pprof_config: auto a target may name any type. */
 	if (s->auto_profiles) {
 		*out = job_labels_type(job, s, a, &known, &any);
 		table_fini(&known);
@@ -159,7 +179,10 @@ static int find_type(const struct scrape_config *s, struct job_labels *job,
 		       STR_ARG(s->job_name), type);
 }
 
-/* The labels on the command line, or all static targets. */
+/*
+ * Show the target given on the command line, or all static targets of the job.
+ * Returns the exit code.
+ */
 static int show_all(const struct config *c, const struct scrape_config *s,
 		    const struct job_labels *job, size_t type,
 		    const struct label_list *given)
@@ -187,6 +210,7 @@ static int show_all(const struct config *c, const struct scrape_config *s,
 	return code;
 }
 
+/* The job of that name, or NULL. */
 static const struct scrape_config *
 check_relabel_find_job(const struct config *c, const char *name)
 {
@@ -197,7 +221,10 @@ check_relabel_find_job(const struct config *c, const char *name)
 	return NULL;
 }
 
-/* {name="value", …} as labels. */
+/*
+ * Parse {name="value", …} as the labels of a target, which live in sel's arena.
+ * ERR_INVALID: it is not a list of labels, or has no address.
+ */
 static int check_relabel_parse_labels(const char *text, struct selector *sel,
 				      struct label_list *out, struct err *err)
 {
@@ -222,6 +249,7 @@ static int check_relabel_parse_labels(const char *text, struct selector *sel,
 	return 0;
 }
 
+/* Find job and type, and show what was asked for. Returns the exit code. */
 static int check_relabel_check(const struct config *c, const char *name,
 			       const char *type, const struct label_list *given)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What all commands have in common: flags, help, usage errors, exit codes. */
 #include "cmd/cmd.h"
 
 #include <string.h>
@@ -7,7 +8,10 @@
 
 #include "cmd/version.h"
 
-/* The n-th argument in capitals of a usage line. */
+/*
+ * The name of the n-th positional argument, from 0: the n-th word in capitals
+ * of the usage line. The result is valid until the next call.
+ */
 static const char *missing_argument(const struct usage *u, int n)
 {
 	static char name[64];
@@ -24,6 +28,7 @@ static const char *missing_argument(const struct usage *u, int n)
 	return "an argument";
 }
 
+/* What --help prints unless cmd_help_with() has replaced it. */
 static void print_help(const struct usage *u, const struct flag *flags)
 {
 	printf("usage: everprof %s\n\n%s\n\n", u->line, u->text);
@@ -32,6 +37,7 @@ static void print_help(const struct usage *u, const struct flag *flags)
 
 const struct flag cmd_no_flags[] = { { 0 } };
 
+/* Set before threads start, so it needs no lock. */
 static cmd_help_fn show_help = print_help;
 
 void cmd_help_with(cmd_help_fn help)
@@ -54,6 +60,7 @@ int cmd_begin(const struct usage *u, const struct flag *flags, int *argc,
 		show_help(u, flags);
 		return 0;
 	}
+	/* --help wins over missing arguments: it is asked for to learn them. */
 	if (*argc < u->min || *argc > u->max) {
 		if (*argc > u->max)
 			fprintf(stderr,
@@ -79,13 +86,15 @@ int cmd_check_owner(const char *dir, struct err *err)
 	struct stat st;
 
 	if (stat(dir, &st) < 0 || st.st_uid == geteuid())
-		return 0; /* opening it reports a directory that is missing */
+		/* A missing directory is reported by the code that opens it. */
+		return 0;
 	return err_set(
 		err, ERR_DENIED,
 		"%s belongs to another user, who could not read what this writes: run it as that user, such as sudo -u '#%u' everprof …",
 		dir, st.st_uid);
 }
 
+/* The revision is left out when the build does not know it. */
 int cmd_version(int argc, char **argv)
 {
 	static const struct usage usage = { "version", "Print the version.", 0,

@@ -1,84 +1,156 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The commands of everprof. Each gets what is behind its name, and returns
- * the exit code: 0, 1 for a failure that it has told on stderr, 2 for bad
- * usage.
+ * The commands of everprof and what they have in common. A command gets the
+ * arguments behind its name and returns the exit code: 0; 1 for a failure that
+ * it has reported on stderr; 2 for wrong usage.
  *
- * Ownership: as noted at each function.
- * Threads: a command is one thread, but serve.
+ * Ownership: arguments are borrowed from argv.
+ * Threads: a command runs in one thread, except serve.
  */
 #ifndef CMD_CMD_H
 #define CMD_CMD_H
 
 #include "cmd/flags.h"
 
+/* Scrape, store and answer until a signal ends it. */
 int cmd_serve(int argc, char **argv);
+
+/* Report every error of configuration files. */
 int cmd_check_config(int argc, char **argv);
+
+/* Show what the relabelling rules of a job do to a target, step by step. */
 int cmd_check_relabel(int argc, char **argv);
+
+/* Report every error of files for --web.config.file. */
 int cmd_check_web_config(int argc, char **argv);
+
+/* Check the syntax of a selector. */
 int cmd_check_selector(int argc, char **argv);
+
+/* Print label names, or the values of a label, of a server. */
 int cmd_query_labels(int argc, char **argv);
+
+/* Print the series that selectors match. */
 int cmd_query_series(int argc, char **argv);
+
+/* Print the times of the profiles of a selector. */
 int cmd_query_range(int argc, char **argv);
+
+/*
+ * Fetch one profile, or the merged profiles of a range, in any report format.
+ */
 int cmd_query_profile(int argc, char **argv);
+
+/* Print the functions that weigh most. */
 int cmd_query_top(int argc, char **argv);
+
+/* Compare the profiles of two ranges or selectors. */
 int cmd_query_diff(int argc, char **argv);
+
+/* Draw a flame graph as SVG. */
 int cmd_query_flamegraph(int argc, char **argv);
+
+/* Write all profiles of a selector and range to a tar. */
 int cmd_query_export(int argc, char **argv);
+
+/* Count the profiles of a selector and range, and with --yes delete them. */
 int cmd_query_delete(int argc, char **argv);
+
+/* Merge local pprof files and print a report, without a server. */
 int cmd_report(int argc, char **argv);
+
+/* Append profiles from files, folders or tars to a data directory. */
 int cmd_tsdb_import(int argc, char **argv);
+
+/* Print or write out all profiles of a data directory. */
 int cmd_tsdb_dump(int argc, char **argv);
+
+/* List the blocks and open heads of a data directory. */
 int cmd_tsdb_list(int argc, char **argv);
+
+/* Print where the bytes of a data directory go. */
 int cmd_tsdb_stats(int argc, char **argv);
+
+/* Rewrite the blocks of an older version with the columns codec. */
 int cmd_tsdb_recode(int argc, char **argv);
+
+/* Read every byte of a data directory and report damage. */
 int cmd_tsdb_verify(int argc, char **argv);
+
+/* Rewrite damaged blocks with the profiles that are intact. */
 int cmd_tsdb_repair(int argc, char **argv);
+
+/*
+ * Confirm the time of day after a jump of the clock, so that retention goes on.
+ */
 int cmd_tsdb_confirm_clock(int argc, char **argv);
+
+/* Make a copy of a data directory by hard links. */
 int cmd_tsdb_snapshot(int argc, char **argv);
+
+/* Measure the columns codec over a folder of profiles. */
 int cmd_bench_columns(int argc, char **argv);
+
+/* Measure merging profiles. */
 int cmd_bench_merge(int argc, char **argv);
+
+/* Measure the cost of many series. */
 int cmd_bench_series(int argc, char **argv);
+
+/* Measure storage over a folder of profiles. */
 int cmd_bench_storage(int argc, char **argv);
+
+/* Print the completion script of a shell. */
 int cmd_completion(int argc, char **argv);
+
+/* Print the manual page. */
 int cmd_man(int argc, char **argv);
+
+/* Print version and revision. */
 int cmd_version(int argc, char **argv);
 
-/* What --help prints before the flags: "usage: everprof …" and a sentence. */
+/* The usage of a command, for --help and messages. */
 struct usage {
+	/* The line behind "usage: everprof", then a description. */
 	const char *line;
 	const char *text;
-	int min; /* positional arguments */
+	int min; /* bounds of the number of positional arguments */
 	int max;
 };
 
 /*
- * Parse flags and check the number of arguments. -1: go on; else the exit
- * code: --help, or bad usage, has been printed.
+ * Parse the flags and check the number of positional arguments, which are left
+ * in argv[0..*argc). Returns -1 to go on; otherwise the exit code: --help or a
+ * message about wrong usage has been printed.
  */
 int cmd_begin(const struct usage *u, const struct flag *flags, int *argc,
 	      char **argv);
 
 /*
- * Have --help call help instead of printing text: the manual page and the
- * completions are made so. Threads: before any other runs.
+ * Called instead of printing --help; the usage and the flags are borrowed for
+ * the call.
  */
 typedef void (*cmd_help_fn)(const struct usage *u, const struct flag *flags);
+
+/*
+ * Set what --help does: the manual page and the completions collect usage and
+ * flags of all commands in this way. Call it before other threads start.
+ */
 void cmd_help_with(cmd_help_fn help);
 
-/* Of a command that has none. */
+/* An empty list of flags. */
 extern const struct flag cmd_no_flags[];
 
 /* The default of --storage.tsdb.retention.time. */
 #define RETENTION_DEFAULT_MS (90LL * 24 * 3600 * 1000)
 
 /*
- * ERR_DENIED when a data directory belongs to another user than us: what root
- * writes there, the server could not read.
+ * ERR_DENIED: the data directory belongs to another user, such as the server's,
+ * who could not read files that we write. A missing directory is no error here.
  */
 NODISCARD int cmd_check_owner(const char *dir, struct err *err);
 
-/* Print "everprof: message" on stderr; returns 1. */
+/* Print "everprof: message" on stderr; returns the exit code 1. */
 int cmd_fail(const struct err *err);
 
 #endif

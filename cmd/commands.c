@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of commands. main() finds commands in it, and the manual page and
+ * completions describe what it lists, so that none of them can be stale
+ * (docs/decisions.md, 100).
+ */
 #include "cmd/commands.h"
 
 #include <assert.h>
@@ -6,6 +11,10 @@
 
 #include "base/bytes.h"
 
+/*
+ * Commands of a group stand next to each other: completions begin a group at
+ * its first command.
+ */
 const struct command commands[] = {
 	{ NULL, "serve", cmd_serve, "scrape, store, answer" },
 	{ "check", "config", cmd_check_config,
@@ -63,15 +72,21 @@ void command_name(const struct command *c, char out[32])
 		 c->group ? " " : "", c->name);
 }
 
+/*
+ * The command being described, and what to call for it: --help handlers get no
+ * context of their own.
+ */
 static const struct command *described;
 static command_print_fn print_described;
 
+/* The --help handler while commands are described. */
 static void commands_describe_one(const struct usage *u,
 				  const struct flag *flags)
 {
 	print_described(described, u, flags);
 }
 
+/* Each command is run with --help: its flags exist only within its function. */
 void commands_describe(command_print_fn print)
 {
 	char help[] = "--help";

@@ -1,36 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Commands: the table of what everprof can be asked to do.
+ * The table of all commands; main(), the manual page and the completions are
+ * made from it.
  *
  * Ownership: the table is constant.
- * Threads: any.
+ * Threads: commands_describe() before other threads start; the table from any.
  */
 #ifndef CMD_COMMANDS_H
 #define CMD_COMMANDS_H
 
 #include "cmd/cmd.h"
 
+/* Bound of the number of commands. */
 #define COMMANDS_MAX 64
 
+/*
+ * One command: its words, its function, and a phrase for the list of commands.
+ */
 struct command {
-	const char *group; /* NULL: none */
+	const char *group; /* first word; NULL: the name is the only word */
 	const char *name;
 	int (*run)(int argc, char **argv);
 	const char *help;
 };
 
+/* All commands, those of a group next to each other. */
 extern const struct command commands[];
 extern const size_t command_count;
 
-/* As it is typed: "query top". */
+/* Write the words of a command as they are typed, such as "query top". */
 void command_name(const struct command *c, char out[32]);
 
-/*
- * Hand each command, in order, to print() with its usage and flags. --help does
- * nothing else afterwards.
- */
+/* Called for each command with its usage and flags. */
 typedef void (*command_print_fn)(const struct command *c, const struct usage *u,
 				 const struct flag *flags);
+
+/*
+ * Call print for each command in the order of the table. Afterwards --help has
+ * no other effect than calling print.
+ */
 void commands_describe(command_print_fn print);
 
 #endif

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What bash, zsh and fish complete with, made of the tables of commands and of
- * their flags.
+ * everprof completion: scripts for bash, zsh and fish, made from the tables of
+ * commands and of their flags, so that they cannot be stale (docs/decisions.md,
+ * 100).
  */
 #include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
 
-/* In single quotes, for any of the three, with a \ before some characters. */
+/*
+ * Print text in single quotes, which all three shells understand. A quote
+ * within it becomes '\''; the given characters get a backslash.
+ */
 static void print_quoted(const char *text, const char *escaped)
 {
 	putchar('\'');
@@ -22,6 +26,7 @@ static void print_quoted(const char *text, const char *escaped)
 	putchar('\'');
 }
 
+/* Print the words of a command. */
 static void completion_print_name(const struct command *c)
 {
 	char name[32];
@@ -30,7 +35,7 @@ static void completion_print_name(const struct command *c)
 	fputs(name, stdout);
 }
 
-/* Whether the command is the first of its group. */
+/* Whether the command is the first one of its group. */
 static bool begins_group(size_t i)
 {
 	const char *group = commands[i].group;
@@ -39,8 +44,15 @@ static bool begins_group(size_t i)
 			 strcmp(commands[i - 1].group, group) != 0);
 }
 
-/* bash */
+/*
+ * bash: a function that maps the words typed so far to the words that may
+ * follow.
+ */
 
+/*
+ * A case for the flags of a command. Flags with a value end in =, after which
+ * no space is inserted.
+ */
 static void bash_flags(const struct command *c, const struct usage *u UNUSED,
 		       const struct flag *f)
 {
@@ -52,6 +64,7 @@ static void bash_flags(const struct command *c, const struct usage *u UNUSED,
 	puts("' ;;");
 }
 
+/* Cases for the first word, and for the second word of each group. */
 static void bash_groups(void)
 {
 	fputs("  '') echo '", stdout);
@@ -91,8 +104,12 @@ static void print_bash(void)
 	     "complete -o default -F _everprof everprof");
 }
 
-/* zsh */
+/* zsh: _describe offers commands, _arguments offers flags with their help. */
 
+/*
+ * A case for the flags of a command. Brackets and colons have a meaning in the
+ * specifications of _arguments, so they are escaped.
+ */
 static void zsh_flags(const struct command *c, const struct usage *u UNUSED,
 		      const struct flag *f)
 {
@@ -109,6 +126,10 @@ static void zsh_flags(const struct command *c, const struct usage *u UNUSED,
 	puts("\n    '--help[Print the flags.]') ;;");
 }
 
+/*
+ * Cases for the first word, and for the second word of each group, with the
+ * help of commands.
+ */
 static void zsh_groups(void)
 {
 	puts("  case $command in");
@@ -160,8 +181,12 @@ static void print_zsh(void)
 	     "fi");
 }
 
-/* fish */
+/*
+ * fish: one "complete" line for each word, with a condition on the words before
+ * it.
+ */
 
+/* A line for each flag of a command; -r says that it needs a value. */
 static void fish_flags(const struct command *c, const struct usage *u UNUSED,
 		       const struct flag *f)
 {
@@ -175,6 +200,7 @@ static void fish_flags(const struct command *c, const struct usage *u UNUSED,
 	}
 }
 
+/* A line for a word that may follow the words "before". help may be NULL. */
 static void fish_command(const char *before, const char *name, const char *help)
 {
 	printf("complete -c everprof -f -n '__everprof_after %s' -a %s", before,

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decodes the configuration file. The format is that of Prometheus as far as it
+ * makes sense for profiles.
+ */
 #include "cmd/config.h"
 
 #include <stddef.h>
@@ -7,11 +11,13 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-#define FILE_MAX         (10 * MIB)
-#define INTERVAL_DEFAULT 15000
+#define FILE_MAX         (10 * MIB) /* bytes */
+#define INTERVAL_DEFAULT 15000      /* ms */
 
+/* Why an option of Prometheus is accepted and ignored. */
 #define NOT_FOR_PROFILES "profiles have no use for it"
 
+/* global.external_labels: name: value. */
 static void decode_external(struct yaml *y, const struct yaml_node *n,
 			    void *field)
 {
@@ -30,6 +36,10 @@ static void decode_external(struct yaml *y, const struct yaml_node *n,
 	}
 }
 
+/*
+ * The section "global": the defaults of all jobs. 0 means "not set", as in
+ * Prometheus.
+ */
 static void decode_global(struct yaml *y, const struct yaml_node *n,
 			  void *config)
 {
@@ -51,12 +61,19 @@ static void decode_global(struct yaml *y, const struct yaml_node *n,
 		c->defaults.interval_ms = INTERVAL_DEFAULT;
 }
 
-/* Jobs come last: they need what global says, wherever it stands. */
+/*
+ * For sections that are decoded elsewhere: jobs need the defaults of "global",
+ * wherever that section stands in the file.
+ */
 static void decode_nothing(struct yaml *y UNUSED,
 			   const struct yaml_node *n UNUSED, void *field UNUSED)
 {
 }
 
+/*
+ * An empty remote_write is harmless; one with content would be silently without
+ * effect.
+ */
 static void refuse_unless_empty(struct yaml *y, const struct yaml_node *n,
 				void *field UNUSED)
 {
@@ -64,12 +81,14 @@ static void refuse_unless_empty(struct yaml *y, const struct yaml_node *n,
 		yaml_error(y, n, "remote_write is not supported yet");
 }
 
+/* The section "ebpf" is checked but not supported yet. */
 struct ebpf_section {
 	bool enabled;
 	int64_t frequency;
 	int64_t interval_ms;
 };
 
+/* Accept the section as long as it is disabled. */
 static void decode_ebpf(struct yaml *y, const struct yaml_node *n,
 			void *field UNUSED)
 {
@@ -90,6 +109,7 @@ static void decode_ebpf(struct yaml *y, const struct yaml_node *n,
 		yaml_error(y, n, "ebpf is not supported yet: enabled: false");
 }
 
+/* Decode all sections, then the jobs. */
 static void config_decode(struct config *c)
 {
 	static const struct yaml_field fields[] = {
@@ -120,6 +140,7 @@ int config_parse(struct config *c, const char *path, struct bytes text,
 {
 	*c = (struct config){ .path = mem_strdup(path),
 			      .defaults = { .interval_ms = INTERVAL_DEFAULT } };
+	/* The nodes of c->yaml point into this copy. */
 	buf_add(&c->text, text.ptr, text.len);
 	yaml_parse(&c->yaml, c->path, buf_bytes(&c->text));
 	config_decode(c);
@@ -129,6 +150,10 @@ int config_parse(struct config *c, const char *path, struct bytes text,
 		       c->yaml.error_count, path);
 }
 
+/*
+ * Read the file with the given function, and decode it. *c is valid for
+ * config_fini() whatever happens.
+ */
 static int config_load_file(struct config *c, const char *path,
 			    int (*read)(const char *path, struct buf *out,
 					struct err *err),
@@ -163,6 +188,7 @@ void config_fini(struct config *c)
 	*c = (struct config){ 0 };
 }
 
+/* Print lines that are already complete messages. */
 static void config_print(const struct buf *lines)
 {
 	if (lines->len)

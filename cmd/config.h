@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The configuration file: docs/configuration.md.
+ * The configuration file (docs/configuration.md).
  *
- * Ownership: a config owns the text and all that was decoded from it.
+ * Ownership: a config owns its text and everything that was decoded from it.
  * Threads: immutable once loaded.
  */
 #ifndef CMD_CONFIG_H
@@ -11,33 +11,41 @@
 #include "base/yaml.h"
 #include "scrape/scrape_config.h"
 
+/* A loaded configuration file. */
 struct config {
 	char *path;
 	struct buf text;
-	struct yaml yaml; /* with all errors and warnings */
-	struct scrape_common defaults;
+	struct yaml yaml;              /* with all errors and warnings */
+	struct scrape_common defaults; /* from the section "global" */
 	struct label *external_labels;
 	size_t external_label_count;
 	struct scrape_configs scrape;
 };
 
 /*
- * Read and decode. ERR_INVALID: yaml.errors has every error, a line each;
- * others (the file cannot be read) are in err alone. Call config_fini()
- * whatever happens.
+ * Read and decode a regular file. ERR_INVALID: the file has mistakes;
+ * yaml.errors has all of them, one a line. If the file cannot be read, the
+ * error is in err alone. Call config_fini() in any case.
  */
 NODISCARD int config_load(struct config *c, const char *path, struct err *err);
 
-/* The same of a pipe, too. */
+/*
+ * Read and decode a file that may also be a pipe, for the command line. Errors
+ * and ownership are those of config_load().
+ */
 NODISCARD int config_drain(struct config *c, const char *path, struct err *err);
 
-/* The same from text that is at hand. */
+/*
+ * Decode a text; path is used in messages. The text is copied. Errors and
+ * ownership are those of config_load().
+ */
 NODISCARD int config_parse(struct config *c, const char *path,
 			   struct bytes text, struct err *err);
 
-/* Print warnings and errors on stderr. */
+/* Print all warnings, then all errors, on stderr. */
 void config_report(const struct config *c);
 
+/* Free everything that the config owns. */
 void config_fini(struct config *c);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof tsdb dump: what is stored, as lines or files, read beside a
- * running server.
+ * everprof tsdb dump: all profiles of a data directory, as lines or files. The
+ * directory is opened read-only, also beside a running server.
  */
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -21,17 +21,19 @@
 #include "tsdb/querier.h"
 #include "tsdb/stats.h"
 
-#define DIR_NAME_MAX 200
+#define DIR_NAME_MAX 200 /* bytes; file systems allow 255 */
 
+/* What to dump. */
 struct dump {
-	const char *output; /* "": lines */
+	const char *output; /* a folder; "": print lines */
 	int64_t from;
 	int64_t to;
 	struct selector selector;
 	struct gzip *gzip;
-	size_t failed;
+	size_t failed; /* profiles lost, and other damage */
 };
 
+/* The SHA-256 of the bytes in hexadecimal. */
 static void sha256_hex(struct bytes b, char out[65])
 {
 	uint8_t digest[DIGEST_SHA256_SIZE];
@@ -41,6 +43,7 @@ static void sha256_hex(struct bytes b, char out[65])
 		snprintf(out + 2 * i, 3, "%02x", digest[i]);
 }
 
+/* Print one profile: series, ms, length, XXH3-64, SHA-256. */
 static void dump_print_line(struct labels *labels, const struct profile *p)
 {
 	struct buf text = { 0 };
@@ -53,7 +56,10 @@ static void dump_print_line(struct labels *labels, const struct profile *p)
 	buf_fini(&text);
 }
 
-/* A folder name for a series: its selector, escaped, cut with its hash. */
+/*
+ * The folder of a series: its selector, escaped. A long name is cut and gets
+ * the hash of the labels to stay unique. The caller frees it.
+ */
 static char *series_dir(const struct dump *d, struct labels *labels)
 {
 	struct buf text = { 0 };
@@ -72,6 +78,10 @@ static char *series_dir(const struct dump *d, struct labels *labels)
 	return path;
 }
 
+/*
+ * Write one profile as <ms>.pb.gz. Existing files are not replaced: FILE_CREATE
+ * fails then.
+ */
 static int dump_write_file(struct dump *d, const char *dir,
 			   const struct profile *p, struct err *err)
 {
@@ -89,6 +99,7 @@ static int dump_write_file(struct dump *d, const char *dir,
 	return rc;
 }
 
+/* Dump one profile. dir is NULL to print a line. */
 static int dump_profile(struct dump *d, struct querier *q, size_t i, int64_t ms,
 			const char *dir, struct err *err)
 {
@@ -96,7 +107,7 @@ static int dump_profile(struct dump *d, struct querier *q, size_t i, int64_t ms,
 	int rc = querier_fetch(q, i, ms, &p, err);
 
 	if (rc == ERR_CORRUPT || rc == ERR_NOTFOUND || rc == ERR_IO) {
-		/* Name the loss, and go on with the others. */
+		/* Report a profile that is lost, and go on with the others. */
 		fprintf(stderr, "everprof: %s\n", err->msg);
 		d->failed++;
 		rc = 0;
@@ -109,6 +120,10 @@ static int dump_profile(struct dump *d, struct querier *q, size_t i, int64_t ms,
 	return rc;
 }
 
+/*
+ * Dump the profiles of one series in the order of time. Its folder is made only
+ * if it has profiles in the range.
+ */
 static int dump_series(struct dump *d, struct querier *q, size_t i,
 		       struct err *err)
 {
@@ -126,7 +141,7 @@ static int dump_series(struct dump *d, struct querier *q, size_t i,
 			return rc;
 		rc = 0;
 	}
-	/* Fetching may use the memory of the view. */
+	/* Copy the times: fetching may reuse the memory of the view. */
 	ms = mem_dup(t.ms, t.count * sizeof(*ms));
 	for (size_t k = 0; k < t.count && !rc; k++)
 		rc = dump_profile(d, q, i, ms[k], dir, err);
@@ -134,6 +149,7 @@ static int dump_series(struct dump *d, struct querier *q, size_t i,
 	return rc;
 }
 
+/* Open the database and dump all series that match. */
 static int dump_all(struct dump *d, const char *path, struct err *err)
 {
 	struct log log = { .fd = STDERR_FILENO, .level = LOG_WARN };
@@ -162,6 +178,7 @@ static int dump_all(struct dump *d, const char *path, struct err *err)
 	return rc;
 }
 
+/* Parse a time; an empty text leaves *out as it is. */
 static int dump_parse_time(const char *text, int64_t *out, struct err *err)
 {
 	if (!*text || str_to_i64(str_of(text), out))
@@ -169,6 +186,7 @@ static int dump_parse_time(const char *text, int64_t *out, struct err *err)
 	return time_parse(str_of(text), clock_ms(NULL), out, err);
 }
 
+/* Parse the flags and make the output folder, which may exist. */
 static int dump_parse(struct dump *d, const char *selector, const char *from,
 		      const char *to, struct err *err)
 {

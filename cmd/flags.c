@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parsing, help and formatting of command-line flags. */
 #include "cmd/flags.h"
 
 #include <inttypes.h>
@@ -9,6 +10,7 @@
 #include "base/units.h"
 #include "cmd/suggest.h"
 
+/* The flag of that name without its dashes, or NULL. */
 static const struct flag *flags_find(const struct flag *flags, struct str name)
 {
 	for (; flags->name; flags++) {
@@ -18,7 +20,10 @@ static const struct flag *flags_find(const struct flag *flags, struct str name)
 	return NULL;
 }
 
-/* The server reads the time. Here it is judged, so that the flag is named. */
+/*
+ * Times are sent to the server as typed; they are parsed here only so that a
+ * mistake is reported with the name of the flag.
+ */
 static int check_time(struct str value, struct err *err)
 {
 	int64_t ms;
@@ -28,6 +33,7 @@ static int check_time(struct str value, struct err *err)
 		       time_parse(value, clock_ms(NULL), &ms, err);
 }
 
+/* Parse a value as the kind of the flag says, and store it. */
 static int set_value(const struct flag *f, struct str value, struct err *err)
 {
 	int rc = 0;
@@ -64,7 +70,7 @@ static int set_value(const struct flag *f, struct str value, struct err *err)
 	return rc ? err_wrap(err, rc, "--%s", f->name) : 0;
 }
 
-/* --no-name, when there is such a boolean. */
+/* The boolean flag that --no-name negates, or NULL. */
 static const struct flag *find_negated(const struct flag *flags,
 				       struct str name)
 {
@@ -78,6 +84,7 @@ static const struct flag *find_negated(const struct flag *flags,
 	return f && f->kind == FLAG_BOOL ? f : NULL;
 }
 
+/* ERR_INVALID, with the most similar flag if there is one. */
 static int unknown_flag(const struct flag *flags, struct str name,
 			struct err *err)
 {
@@ -91,6 +98,10 @@ static int unknown_flag(const struct flag *flags, struct str name,
 		       s.best ? "?" : "");
 }
 
+/*
+ * Parse the flag at argv[*i]; *i moves to its value if the value is the next
+ * argument.
+ */
 static int parse_one(const struct flag *flags, int argc, char **argv, int *i,
 		     struct err *err)
 {
@@ -123,14 +134,19 @@ static int parse_one(const struct flag *flags, int argc, char **argv, int *i,
 void flags_set_defaults(const struct flag *flags)
 {
 	for (; flags->name; flags++) {
-		/* Booleans are off until they are given. */
+		/*
+		 * Booleans are false until they are given, whatever text their
+		 * row shows.
+		 */
 		if (flags->kind == FLAG_BOOL || !flags->otherwise)
 			continue;
+		/* A default that does not parse is a mistake in a table. */
 		if (set_value(flags, str_of(flags->otherwise), NULL))
-			abort(); /* a row of the table is wrong */
+			abort();
 	}
 }
 
+/* Positional arguments are moved to the front in place: kept never passes i. */
 int flags_parse(const struct flag *flags, int *argc, char **argv, bool *help,
 		struct err *err)
 {
@@ -149,7 +165,8 @@ int flags_parse(const struct flag *flags, int *argc, char **argv, bool *help,
 		} else if (!only_positional && !strcmp(argv[i], "-o")) {
 			static char output[] = "--output";
 
-			argv[i--] = output; /* the one short flag */
+			/* The only short flag; parse it again as --output. */
+			argv[i--] = output;
 		} else if (!only_positional && !strncmp(argv[i], "--", 2)) {
 			rc = parse_one(flags, *argc, argv, &i, err);
 			if (rc)
@@ -166,6 +183,7 @@ int flags_parse(const struct flag *flags, int *argc, char **argv, bool *help,
 	return 0;
 }
 
+/* Booleans are shown as --[no-]name, other flags as --name=…. */
 void flags_help(FILE *out, const struct flag *flags)
 {
 	fprintf(out, "Flags:\n");
@@ -180,6 +198,7 @@ void flags_help(FILE *out, const struct flag *flags)
 	}
 }
 
+/* Sizes are shown in bytes, as the API reports them. */
 void flag_format(const struct flag *f, char *out, size_t n)
 {
 	char text[32];

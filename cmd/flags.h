@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Command-line flags: --name=value or --name value, --name and --no-name for
- * booleans, anything else is positional; "--" ends the flags.
+ * Parser of command-line flags: --name=value or --name value, --name and
+ * --no-name for booleans, -o for --output. Everything else is a positional
+ * argument; "--" ends the flags.
  *
- * Ownership: values are borrowed from argv.
+ * Ownership: text values are borrowed from argv or are constants.
  * Threads: one thread, before others start.
  */
 #ifndef CMD_FLAGS_H
@@ -13,36 +14,47 @@
 
 #include "base/err.h"
 
+/*
+ * The kind of a flag, which decides how its text is parsed and what flag.out
+ * points to.
+ */
 enum flag_kind {
 	FLAG_TEXT,     /* const char * */
 	FLAG_BOOL,     /* bool */
 	FLAG_INT,      /* int64_t, at least 0 */
 	FLAG_DURATION, /* int64_t, ms */
 	FLAG_SIZE,     /* int64_t, bytes */
-	FLAG_TIME,     /* const char *, as the API takes times */
+	FLAG_TIME,     /* const char *, a time as the API takes it */
 };
 
+/* One flag of a command. */
 struct flag {
 	const char *name; /* NULL ends the list */
 	enum flag_kind kind;
-	void *out;             /* holds the default before parsing */
-	const char *otherwise; /* the default, as it is typed, for --help */
-	const char *help;
+	void *out;             /* the value; holds the default before parsing */
+	const char *otherwise; /* the default as it is typed; NULL: none */
+	const char *help;      /* one sentence for --help */
 };
 
 /*
- * Parse argv; positional arguments are moved to its front and counted in
- * *argc. ERR_INVALID says which flag is wrong. --help sets *help.
+ * Parse argv. Positional arguments are moved to its front and counted in *argc;
+ * --help sets *help. ERR_INVALID: a flag is unknown or its value is wrong; the
+ * message names the flag.
  */
 NODISCARD int flags_parse(const struct flag *flags, int *argc, char **argv,
 			  bool *help, struct err *err);
 
-/* Set each value from the text of its default. */
+/*
+ * Set each value from the text of its default. Booleans and flags without a
+ * default are left alone. A default that does not parse is a bug and ends the
+ * process.
+ */
 void flags_set_defaults(const struct flag *flags);
 
+/* Print names, defaults and help of all flags. */
 void flags_help(FILE *out, const struct flag *flags);
 
-/* The value of a flag as text. */
+/* Write the current value of a flag as text to out, of n bytes. */
 void flag_format(const struct flag *f, char *out, size_t n);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof tsdb import: a few windows after another over all series, so that
- * no more than theirs is ever unflushed, and a tar is not read too often.
+ * everprof tsdb import: appends profiles of any age to a data directory. A few
+ * windows of two hours are imported at a time over all series, so that only so
+ * many heads are open, and a tar is not read too often.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -20,40 +21,51 @@
 
 #define WINDOW_MS (2LL * 3600 * 1000)
 
-/* Windows that a pass over the source takes: so many ranges may be open. */
+/*
+ * Windows that one pass over the source imports: so many heads may be open at
+ * once.
+ */
 #define PASS_WINDOWS 24
 
-/* For the size of blocks, as serve makes them: nothing is removed. */
+/*
+ * Retention decides the size of blocks, so it is that of serve; nothing is
+ * removed by it.
+ */
 #define IMPORT_RETENTION_MS (90LL * 24 * 3600 * 1000)
 
+/* The state of an import. */
 struct import {
-	struct selector labels; /* --labels, if any */
-	bool named;             /* they give the type too */
+	struct selector labels; /* of --labels; empty if not given */
+	bool named;             /* --labels includes the type */
 	struct tsdb *db;
 	struct unpacker *unpacker;
 	struct unpacked *unpacked;
 
-	/* Windows that the source has, ascending. */
-	int64_t *windows;
+	/* The windows that the source has, ascending. */
+	int64_t *windows; /* numbers, see window_of() */
 	size_t window_count;
 	size_t window_cap;
-	int64_t first_window; /* those being imported */
+	int64_t first_window; /* the windows of this pass */
 	int64_t last_window;
 	bool first_pass;
 
 	uint64_t lsn;
-	struct metric *duplicates; /* that storage has counted */
+	struct metric *duplicates; /* counted by storage */
 	size_t imported;
-	size_t known; /* there already */
+	size_t known; /* stored already, with the same bytes */
 	size_t refused;
-	int64_t oldest_ms; /* of those imported */
+	int64_t oldest_ms; /* of the imported profiles */
 };
 
+/* The number of the window that a time is in; -1: the time is unknown. */
 static int64_t window_of(int64_t ms)
 {
 	return ms < 0 ? -1 : ms / WINDOW_MS;
 }
 
+/*
+ * source_visitor.wants of the first walk: record the window, and read no file.
+ */
 static bool note_window(void *ctx, int64_t ms)
 {
 	struct import *im = ctx;
@@ -75,7 +87,7 @@ static int import_by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Ascending, each once. */
+/* Sort the windows and remove duplicates. */
 static void sort_windows(struct import *im)
 {
 	size_t kept = 0;
@@ -89,6 +101,7 @@ static void sort_windows(struct import *im)
 	im->window_count = kept;
 }
 
+/* source_visitor.wants of a pass: whether the profile is in its windows. */
 static bool in_window(void *ctx, int64_t ms)
 {
 	const struct import *im = ctx;
@@ -97,19 +110,26 @@ static bool in_window(void *ctx, int64_t ms)
 	return w >= im->first_window && w <= im->last_window;
 }
 
-/* A folder that says something: not "." or "..". */
+/* Whether a folder can be a job or type: it is not empty, "." or "..". */
 static bool import_is_name(struct str folder)
 {
 	return folder.len && !str_is(folder, ".") && !str_is(folder, "..");
 }
 
-/* A folder as export and dump name it: a series' selector, escaped. */
+/*
+ * Whether a folder is named as export and dump name it: the escaped selector of
+ * a series.
+ */
 static bool is_selector(struct str folder)
 {
 	return memmem(folder.ptr, folder.len, "%7B", 3) ||
 	       memchr(folder.ptr, '{', folder.len);
 }
 
+/*
+ * The labels of a folder that is named by a selector. ERR_INVALID: the name is
+ * not one.
+ */
 static int labels_of_folder(struct labels_builder *b, struct str folder,
 			    struct err *err)
 {
@@ -128,6 +148,11 @@ static int labels_of_folder(struct labels_builder *b, struct str folder,
 	return rc;
 }
 
+/*
+ * The labels of a profile: those of conprof, of the folder's selector, or job
+ * and type from the path; --labels override them. ERR_INVALID: the type is
+ * unknown.
+ */
 static int import_make_labels(const struct import *im,
 			      const struct source_item *it, struct labels **out,
 			      struct err *err)
@@ -161,6 +186,10 @@ static int import_make_labels(const struct import *im,
 	return rc;
 }
 
+/*
+ * Check and append one profile. Its time is that of the file name, otherwise
+ * that within the profile. ERR_INVALID: there is neither.
+ */
 static int import_append(struct import *im, const struct source_item *it,
 			 struct labels *labels, struct err *err)
 {
@@ -180,7 +209,7 @@ static int import_append(struct import *im, const struct source_item *it,
 	return a->append(a, &s, &im->lsn, err);
 }
 
-/* Told once, in the first pass over the windows. */
+/* Every pass meets the same errors; only the first one reports them. */
 static void import_report_unreadable(void *ctx, const struct err *err)
 {
 	struct import *im = ctx;
@@ -191,18 +220,24 @@ static void import_report_unreadable(void *ctx, const struct err *err)
 	im->refused++;
 }
 
+/* The walk that collects windows leaves reporting to the first pass. */
 static void not_yet(void *ctx, const struct err *err)
 {
 	(void)ctx;
 	(void)err;
 }
 
+/* Count a profile and keep the oldest time. */
 static void note_imported(struct import *im, int64_t ms)
 {
 	if (!im->imported++ || ms < im->oldest_ms)
 		im->oldest_ms = ms;
 }
 
+/*
+ * Import one profile; errors of a single file are reported and counted.
+ * Duplicates are recognized by the counter of storage.
+ */
 static int import_one(void *ctx, const struct source_item *it, struct err *err)
 {
 	struct import *im = ctx;
@@ -217,7 +252,7 @@ static int import_one(void *ctx, const struct source_item *it, struct err *err)
 		im->known++;
 	else if (!rc)
 		note_imported(im, it->ms);
-	/* What is wrong with one file does not keep the others out. */
+	/* One bad file does not keep the others out. */
 	if (rc != ERR_INVALID && rc != ERR_EXISTS && rc != ERR_TOOBIG)
 		return rc;
 	fprintf(stderr, "%s: %s\n", it->path, err->msg);
@@ -225,6 +260,10 @@ static int import_one(void *ctx, const struct source_item *it, struct err *err)
 	return 0;
 }
 
+/*
+ * Collect the windows, then import them, PASS_WINDOWS at a time. After each
+ * pass its heads are sealed into blocks.
+ */
 static int import_all(struct import *im, const char *source, struct err *err)
 {
 	struct source_visitor v = { .wants = note_window,
@@ -235,7 +274,10 @@ static int import_all(struct import *im, const char *source, struct err *err)
 
 	if (rc)
 		return rc;
-	/* Even a source without one profile says what it cannot read. */
+	/*
+	 * A source without profiles still needs a pass that reports what cannot
+	 * be read.
+	 */
 	if (!im->window_count)
 		note_window(im, INT64_MAX);
 	sort_windows(im);
@@ -259,6 +301,10 @@ static int import_all(struct import *im, const char *source, struct err *err)
 	return rc;
 }
 
+/*
+ * Parse --labels: a selector with nothing but name="value". ERR_INVALID: it is
+ * not.
+ */
 static int import_parse_labels(const char *text, struct import *im,
 			       struct err *err)
 {
@@ -288,6 +334,7 @@ static int import_parse_labels(const char *text, struct import *im,
 	return 0;
 }
 
+/* Open the data directory and import into it. */
 static int import_run(struct import *im, const char *source, const char *path,
 		      const char *labels, struct err *err)
 {
@@ -317,7 +364,7 @@ static int import_run(struct import *im, const char *source, const char *path,
 	return rc;
 }
 
-/* Warn of profiles that serve would remove, and of finding none. */
+/* Warn about profiles that serve would remove, and about finding none. */
 static void import_advise(const struct import *im, const char *path)
 {
 	char oldest[40];

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loading and reloading the configuration of a running server. mu makes reloads
+ * exclusive and guards the current configuration; the configuration before is
+ * freed only after scraper and discovery have taken the new one.
+ */
 #include "cmd/live.h"
 
 #include <pthread.h>
@@ -10,17 +15,21 @@
 #include "base/yaml_dump.h"
 #include "cmd/config.h"
 
+/* The current configuration and the metrics about loading it. */
 struct live {
 	struct live_options o;
 	char *path;
 	pthread_mutex_t mu;
 	struct config *config;
-	uint64_t tried; /* hash of the text that was loaded or refused last */
-	uint64_t seen;  /* and of what stood there at the last look */
+	/* Hash of the text that was loaded or refused last. */
+	uint64_t tried;
+	/* Hash of the text at the last call of live_has_changed(). */
+	uint64_t seen;
 	struct metric *successful;
 	struct metric *success_seconds;
 };
 
+/* Free a configuration on the heap; NULL is a no-op. */
 static void config_free(struct config *c)
 {
 	if (!c)
@@ -29,6 +38,7 @@ static void config_free(struct config *c)
 	mem_free(c);
 }
 
+/* Hash of the text of a file; 0: it cannot be read. */
 static uint64_t live_hash_of(const char *path)
 {
 	struct buf text = buf_init(YAML_TEXT_MAX + 1);
@@ -58,7 +68,10 @@ int live_open(const char *path, struct live **out, struct err *err)
 	return rc;
 }
 
-/* Jobs first, so that what is found is theirs. */
+/*
+ * Apply a configuration. The scraper gets its jobs before discovery starts to
+ * find targets for them.
+ */
 static void run_by(struct live *l, const struct config *c)
 {
 	struct discovery_job *jobs =
@@ -89,7 +102,7 @@ void live_start(struct live *l, const struct live_options *o)
 	run_by(l, l->config);
 }
 
-/* Each line of the report as an event. */
+/* Log each line of a report as an event. */
 static void log_lines(const struct live *l, enum log_level level,
 		      const struct buf *lines)
 {
@@ -104,7 +117,10 @@ static void log_lines(const struct live *l, enum log_level level,
 	}
 }
 
-/* All of it in one sentence: its first mistake, and how many there are. */
+/*
+ * Put the first mistake and the number of others into one sentence, for whoever
+ * asked for the reload.
+ */
 static int live_log_summary(const struct config *c, int rc, struct err *err)
 {
 	struct str first = yaml_first_error(&c->yaml);
@@ -117,6 +133,7 @@ static int live_log_summary(const struct config *c, int rc, struct err *err)
 		       c->yaml.error_count - 1);
 }
 
+/* Load and apply; the caller holds mu. */
 static int live_reload_now(struct live *l, struct err *err)
 {
 	struct config *c = mem_new(struct config);
@@ -124,6 +141,9 @@ static int live_reload_now(struct live *l, struct err *err)
 	int rc;
 
 	rc = config_load(c, l->path, err);
+	/*
+	 * Remembered for mistakes too, so that they are not logged every time.
+	 */
 	l->tried = hash_bytes(buf_bytes(&c->text));
 	log_lines(l, LOG_WARN, &c->yaml.warnings);
 	log_lines(l, LOG_ERROR, &c->yaml.errors);
@@ -170,7 +190,10 @@ bool live_has_changed(struct live *l)
 	bool changed;
 
 	pthread_mutex_lock(&l->mu);
-	/* One that is away, or not as a moment ago, is being exchanged. */
+	/*
+	 * A file that is missing, or that differs from the look before, is just
+	 * being replaced: wait until it is stable.
+	 */
 	changed = hash && hash != l->tried && hash == l->seen;
 	l->seen = hash;
 	pthread_mutex_unlock(&l->mu);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The live configuration: the file that a server runs by, loaded again when
- * somebody asks for it, or when it has changed.
+ * The live configuration: the file that a running server works by, loaded again
+ * on request or when the file has changed. A file with mistakes changes
+ * nothing; its mistakes are logged one by one.
  *
- * A file with mistakes changes nothing: they are logged, one by one.
- *
- * Ownership: what is in the options is borrowed.
- * Threads: live_reload() and live_text() from any; the rest from one.
+ * Ownership: the members of the options are borrowed.
+ * Threads: live_reload(), live_job_count() and live_text() from any; the other
+ * functions from one thread.
  */
 #ifndef CMD_LIVE_H
 #define CMD_LIVE_H
@@ -17,8 +17,10 @@
 #include "discovery/manager.h"
 #include "scrape/scrape.h"
 
+/* A loaded configuration and what runs by it. */
 struct live;
 
+/* What works by the configuration. All members are borrowed. */
 struct live_options {
 	const char *path;
 	const struct log *log;
@@ -27,24 +29,38 @@ struct live_options {
 	struct discovery *discovery;
 };
 
-/* Load the file, without running by it. The same errors as config_load(). */
+/*
+ * Load the file without applying it. Returns the errors of config_load();
+ * mistakes are printed on stderr. The caller owns *out.
+ */
 NODISCARD int live_open(const char *path, struct live **out, struct err *err);
 
-/* Run by what was loaded. */
+/* Apply the configuration that live_open() has loaded. */
 void live_start(struct live *l, const struct live_options *o);
 
-/* Load the file again, and run by it if it has no mistakes. */
+/*
+ * Load the file again, and apply it if it has no mistakes. Errors are those of
+ * config_load(), and ERR_INVALID: the file is empty. They are also logged; the
+ * old configuration stays.
+ */
 NODISCARD int live_reload(struct live *l, struct err *err);
 
-/* Whether the file is not what was loaded, or tried, last. */
+/*
+ * Whether the file differs from what was loaded, or tried, last and has been
+ * stable since the call before.
+ */
 bool live_has_changed(struct live *l);
 
-/* The configuration as YAML, without its secrets. */
+/* The number of scrape jobs. */
 size_t live_job_count(struct live *l);
 
+/* Append the configuration as YAML, without its secrets. */
 void live_text(struct live *l, struct buf *out);
 
-/* Scraper and discovery have stopped. NULL is a no-op. */
+/*
+ * Free the configuration. Scraper and discovery must have stopped. NULL is a
+ * no-op.
+ */
 void live_free(struct live *l);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Entry point: settings of the process, and finding the command. */
 #include <malloc.h>
 #include <signal.h>
 #include <string.h>
@@ -7,7 +8,9 @@
 #include "cmd/commands.h"
 #include "cmd/suggest.h"
 
-/* The commands of a group, or all. Returns how many. */
+/*
+ * List the commands of a group, or all if group is NULL. Returns their number.
+ */
 static int main_list_commands(FILE *out, const char *group)
 {
 	int n = 0;
@@ -25,6 +28,7 @@ static int main_list_commands(FILE *out, const char *group)
 	return n;
 }
 
+/* "help" is accepted too, as many programs have it. */
 static bool asks_for_help(const char *arg)
 {
 	return !strcmp(arg, "--help") || !strcmp(arg, "-h") ||
@@ -52,7 +56,7 @@ static bool is_group(const char *word)
 	return false;
 }
 
-/* What was typed, and what was probably meant. */
+/* Report an unknown command, with the most similar one. */
 static int unknown_command(int argc, char **argv)
 {
 	static char names[COMMANDS_MAX][32];
@@ -65,7 +69,10 @@ static int unknown_command(int argc, char **argv)
 	for (size_t i = 0; i < command_count; i++) {
 		command_name(&commands[i], names[i]);
 		suggest_nearest(&s, str_of(typed), names[i]);
-		/* The second word may be an argument: "serv file". */
+		/*
+		 * The second word may be an argument of a mistyped command, as
+		 * in "serv file".
+		 */
 		if (!two)
 			suggest_nearest(&s, str_of(argv[0]), names[i]);
 	}
@@ -80,6 +87,7 @@ static int unknown_command(int argc, char **argv)
 	return 2;
 }
 
+/* Find the command by its one or two words and run it. */
 static int main_run(int argc, char **argv)
 {
 	for (size_t i = 0; i < command_count; i++) {
@@ -91,7 +99,7 @@ static int main_run(int argc, char **argv)
 			continue;
 		return c->run(argc - words, argv + words);
 	}
-	/* A group alone, or with --help. */
+	/* A group without a command, or with --help: list its commands. */
 	if (argc == 1 || asks_for_help(argv[1])) {
 		if (main_list_commands(argc == 1 ? stderr : stdout, argv[0]))
 			return argc == 1 ? 2 : 0;
@@ -99,7 +107,10 @@ static int main_run(int argc, char **argv)
 	return unknown_command(argc, argv);
 }
 
-/* What could not be written must not look as if it had been. */
+/*
+ * Report a failed write of standard output, such as to a full disk, which would
+ * otherwise look like success.
+ */
 static int main_finish(int code)
 {
 	struct err err;
@@ -113,22 +124,25 @@ static int main_finish(int code)
 int main(int argc, char **argv)
 {
 	/*
-	 * Large buffers are maps of their own, given back when freed: glibc
-	 * would otherwise learn to keep those of the largest profile.
+	 * Large buffers get mappings of their own, which are returned when
+	 * freed. By default glibc raises this threshold, and would keep the
+	 * buffers of the largest profile (docs/decisions.md, 30).
 	 */
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no thread runs yet */
 	mallopt(M_MMAP_THRESHOLD, 1024 * 1024);
 	/*
-	 * And one heap for all threads, with a little kept at its end: a heap
-	 * for each would keep what its largest query took, and giving all of
-	 * it back costs a query a tenth of its time in page faults.
+	 * One heap for all threads, with a little kept at its end: a heap for
+	 * each thread would keep what its largest query took
+	 * (docs/decisions.md, 54), and returning all of it would cost a query a
+	 * tenth of its time in page faults.
 	 */
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no thread runs yet */
 	mallopt(M_ARENA_MAX, 1);
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no thread runs yet */
 	mallopt(M_TRIM_THRESHOLD, 4 * 1024 * 1024);
+	/* A closed pipe and RLIMIT_FSIZE become errors of write(). */
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* RLIMIT_FSIZE is an error of write() then */
+	signal(SIGXFSZ, SIG_IGN);
 	if (argc < 2) {
 		main_print_help(stderr);
 		return 2;

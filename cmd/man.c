@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The manual page, in man(7)'s macros, made of the tables of commands and of
- * their flags.
+ * everprof man: the manual page in the macros of man(7), made from the tables
+ * of commands and of their flags, so that it cannot be stale
+ * (docs/decisions.md, 100).
  */
 #include <stdio.h>
 
@@ -9,7 +10,10 @@
 #include "cmd/commands.h"
 #include "cmd/version.h"
 
-/* A line of text begins with neither a dot nor a quote. */
+/*
+ * Print text as troff shows it unchanged: a dot or quote at the start of a line
+ * would be a macro, and a bare - a hyphen.
+ */
 static void print_escaped(const char *text)
 {
 	bool line = true;
@@ -27,6 +31,7 @@ static void print_escaped(const char *text)
 	}
 }
 
+/* A tagged paragraph for a flag, with its default and help. */
 static void print_flag(const struct flag *f)
 {
 	fputs(".TP\n\\fB\\-\\-", stdout);
@@ -46,6 +51,10 @@ static void print_flag(const struct flag *f)
 	putchar('\n');
 }
 
+/*
+ * A sub-section for a command. A quote within an argument of a macro is
+ * doubled.
+ */
 static void print_command(const struct command *c UNUSED, const struct usage *u,
 			  const struct flag *f)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the memory figures of /proc/self/status. */
 #include "cmd/memory.h"
 
 #include <stdlib.h>
@@ -12,6 +13,7 @@ int64_t memory_kb(const char *field)
 	const char *at = NULL;
 
 	if (!file_slurp("/proc/self/status", &text, NULL))
+		/* Names of fields are unique with their colon. */
 		at = strstr(buf_cstr(&text), field);
 	if (at)
 		kb = strtoll(at + strlen(field), NULL, 10);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of this process, as the kernel tells it.
+ * Memory of this process, as the kernel reports it.
  *
  * Ownership: keeps nothing.
  * Threads: any.
@@ -10,7 +10,10 @@
 
 #include "base/defs.h"
 
-/* A field of /proc/self/status in kB, such as "RssAnon:"; 0 without it. */
+/*
+ * A field of /proc/self/status in kB, named with its colon, such as "RssAnon:".
+ * 0 if the field cannot be read.
+ */
 int64_t memory_kb(const char *field);
 
 #endif

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The protocol of systemd's sd_notify(), which is simple enough to do without
+ * its library.
+ */
 #include "cmd/notify.h"
 
 #include <stddef.h>
@@ -11,7 +15,10 @@
 
 #include "base/clock.h"
 
-/* What is not told is not worth failing for. */
+/*
+ * Send one datagram. Errors are ignored: the server works without being able to
+ * report its state.
+ */
 static void send_state(const char *state)
 {
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets variables */
@@ -24,8 +31,9 @@ static void send_state(const char *state)
 	    (*path != '/' && *path != '@'))
 		return;
 	memcpy(to.sun_path, path, len);
+	/* @ stands for the zero byte of an abstract socket. */
 	if (*path == '@')
-		to.sun_path[0] = 0; /* an abstract name */
+		to.sun_path[0] = 0;
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the service manager is told: one datagram to $NOTIFY_SOCKET. Without
- * that variable nothing happens.
+ * Tells the service manager (systemd) the state of the server: one datagram to
+ * $NOTIFY_SOCKET for each change. Nothing is sent if that variable is not set;
+ * errors are ignored.
  *
  * Source: sd_notify(3), "Standalone Implementations".
  *
@@ -11,9 +12,13 @@
 #ifndef CMD_NOTIFY_H
 #define CMD_NOTIFY_H
 
-/* We are ready, also after a reload. */
+/* The server is ready; also sent after a reload. */
 void notify_ready(void);
+
+/* The server starts to reload its configuration. */
 void notify_reloading(void);
+
+/* The server has begun to shut down. */
 void notify_stopping(void);
 
 #endif

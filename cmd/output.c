@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writing the result of a command. */
 #include "cmd/output.h"
 
 #include <stdio.h>
@@ -10,6 +11,7 @@ int save_output(const char *output, struct bytes b, struct err *err)
 	CLEANUP(file_closep) struct file *f = NULL;
 	int rc;
 
+	/* main() checks for errors of standard output when it flushes it. */
 	if (!strcmp(output, "-")) {
 		if (b.len)
 			fwrite(b.ptr, 1, b.len, stdout);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a command's result goes.
+ * Writes the result of a command to a file or to standard output.
  *
- * Ownership: the caller closes what it opens.
+ * Ownership: keeps nothing.
  * Threads: one thread at a time.
  */
 #ifndef CMD_OUTPUT_H
@@ -11,7 +11,11 @@
 #include "base/bytes.h"
 #include "base/err.h"
 
-/* Into the file `output`, in place of what it held; "-": standard output. */
+/*
+ * Replace the content of the file "output" by b; "-" is standard output, whose
+ * write errors main() reports. Errors of opening and writing the file are
+ * passed on.
+ */
 NODISCARD int save_output(const char *output, struct bytes b, struct err *err);
 
 #endif

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Metrics of the process, under the names that Prometheus' client libraries
+ * use, and of storage. Each gauge is a function that reads one number when
+ * metrics are collected.
+ */
 #include "cmd/process.h"
 
 #include <stdio.h>
@@ -11,11 +16,13 @@
 #include "cmd/version.h"
 #include "tsdb/stats.h"
 
+/* Resident memory in bytes, with the pages of files. */
 static int64_t process_read_resident(void *ctx UNUSED)
 {
 	return KIB * memory_kb("VmRSS:");
 }
 
+/* Without the pages of files, which the kernel can drop. */
 static int64_t resident_anon(void *ctx UNUSED)
 {
 	return KIB * memory_kb("RssAnon:");
@@ -26,11 +33,13 @@ static int64_t virtual_bytes(void *ctx UNUSED)
 	return KIB * memory_kb("VmSize:");
 }
 
+/* In nanoseconds; process_register() scales the metric to seconds. */
 static int64_t process_read_cpu(void *ctx UNUSED)
 {
 	return clock_cpu_ns();
 }
 
+/* The number of open file descriptors; 0: they cannot be listed. */
 static int64_t open_fds(void *ctx UNUSED)
 {
 	struct name_list l;
@@ -38,11 +47,15 @@ static int64_t open_fds(void *ctx UNUSED)
 
 	if (fs_list(NULL, "/proc/self/fd", &l, NULL))
 		return 0;
-	n = (int64_t)l.count - 1; /* not the one of the listing */
+	n = (int64_t)l.count - 1; /* without that of the listing */
 	name_list_fini(&l);
 	return n;
 }
 
+/*
+ * Every gauge reads all numbers of storage; that is cheap enough for the few
+ * times metrics are collected.
+ */
 static struct tsdb_stats stats_of(void *db)
 {
 	struct tsdb_stats s;
@@ -51,6 +64,7 @@ static struct tsdb_stats stats_of(void *db)
 	return s;
 }
 
+/* Label sets in open heads, each counted once. */
 static int64_t process_count_series(void *db)
 {
 	return (int64_t)stats_of(db).series;
@@ -61,6 +75,7 @@ static int64_t process_count_heads(void *db)
 	return (int64_t)stats_of(db).heads;
 }
 
+/* Profiles that are only in the WAL. */
 static int64_t process_count_unflushed(void *db)
 {
 	return (int64_t)stats_of(db).pending;
@@ -71,16 +86,19 @@ static int64_t wal_size(void *db)
 	return (int64_t)stats_of(db).wal_bytes;
 }
 
+/* Bytes of the compressed chunks in open heads. */
 static int64_t values_size(void *db)
 {
 	return (int64_t)stats_of(db).values_bytes;
 }
 
+/* Bytes of the logs of chunk metadata in open heads. */
 static int64_t groups_size(void *db)
 {
 	return (int64_t)stats_of(db).groups_bytes;
 }
 
+/* A series counts once for each head that has it. */
 static int64_t head_series(void *db)
 {
 	return (int64_t)stats_of(db).head_series;
@@ -91,6 +109,7 @@ static int64_t series_limit(void *db)
 	return (int64_t)stats_of(db).series_limit;
 }
 
+/* The number of loaded blocks. */
 static int64_t process_count_blocks(void *db)
 {
 	return (int64_t)stats_of(db).blocks;
@@ -101,6 +120,10 @@ static int64_t blocks_size(void *db)
 	return (int64_t)stats_of(db).block_bytes;
 }
 
+/*
+ * Everything in the data directory, with the ballast that is kept for a full
+ * disk.
+ */
 static int64_t storage_size(void *db)
 {
 	struct tsdb_stats s = stats_of(db);
@@ -109,6 +132,7 @@ static int64_t storage_size(void *db)
 			 s.block_bytes + s.ballast_bytes);
 }
 
+/* Limits are gauges too, so that alerts can compare with them. */
 static int64_t retention_limit(void *db)
 {
 	return (int64_t)stats_of(db).retention_bytes;
@@ -124,16 +148,19 @@ static int64_t wal_limit(void *db)
 	return (int64_t)stats_of(db).wal_limit;
 }
 
+/* Grows without bound when queriers are leaked. */
 static int64_t process_count_queriers(void *db)
 {
 	return (int64_t)stats_of(db).open_queriers;
 }
 
+/* Seconds, rounded up, so that 0 means that there is no doubt. */
 static int64_t clock_doubt(void *db)
 {
 	return (stats_of(db).clock_doubt_ms + 999) / 1000;
 }
 
+/* Names follow Prometheus' TSDB where it has the same thing. */
 static void register_storage(struct metrics *m, struct tsdb *db)
 {
 	metrics_gauge_fn(m, "everprof_tsdb_head_series",
@@ -184,6 +211,7 @@ void process_register(struct metrics *m, struct tsdb *db)
 		metrics_gauge(m, "process_start_time_seconds",
 			      "Start of the process, Unix time.", NULL);
 
+	/* Set in ms, shown in seconds. */
 	metrics_scale(m, "process_start_time_seconds", 1e-3);
 	metric_set(started, clock_ms(NULL));
 	metric_set(metrics_gauge(

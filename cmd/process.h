@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metrics of the process and of the whole: process_*, build info, storage
- * sizes.
+ * Metrics of the process and of storage as a whole: process_*, build
+ * information, sizes of storage.
  *
  * Ownership: borrows the registry and the database.
- * Threads: called once at start; the gauges are read by any thread.
+ * Threads: registered once at the start; the gauges are read by any thread.
  */
 #ifndef CMD_PROCESS_H
 #define CMD_PROCESS_H
@@ -12,7 +12,9 @@
 #include "base/metrics.h"
 #include "tsdb/tsdb.h"
 
-/* Both must outlive the registry's last use. */
+/*
+ * Register the metrics. The database must outlive the last use of the registry.
+ */
 void process_register(struct metrics *m, struct tsdb *db);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof query: the API from a shell.
+ * everprof query labels, series, range, delete: the API of a server as
+ * commands. Results are lines on standard output, for other programs to read.
  */
 #include <inttypes.h>
 #include <jansson.h>
@@ -14,7 +15,11 @@
 #include "cmd/cmd.h"
 #include "model/labels.h"
 
-/* Ask, and hand over the answer's data; json_decref(*root) afterwards. */
+/*
+ * Send the request and return the member "data" of the answer, which lives as
+ * long as *root. The caller calls json_decref(*root) in any case. Warnings of
+ * the API are printed.
+ */
 static int query_ask(struct query *q, json_t **root, json_t **data,
 		     struct err *err)
 {
@@ -39,6 +44,10 @@ static int query_ask(struct query *q, json_t **root, json_t **data,
 	return 0;
 }
 
+/*
+ * Release everything, report the error if there is one, and return the exit
+ * code.
+ */
 static int query_finish(struct query *q, json_t *root, int rc,
 			const struct err *err)
 {
@@ -47,7 +56,7 @@ static int query_finish(struct query *q, json_t *root, int rc,
 	return rc ? cmd_fail(err) : 0;
 }
 
-/* heap{job="app"} of a JSON label map. */
+/* Print a JSON object of labels as a selector, heap{job="app"}. */
 static void query_print_labels(json_t *labels)
 {
 	struct labels_builder b = { 0 };
@@ -67,7 +76,7 @@ static void query_print_labels(json_t *labels)
 	buf_fini(&text);
 }
 
-/* An empty list is an answer, but a reader may take it for a mistake. */
+/* An empty list is a valid answer, but a user may take it for a mistake. */
 static void tell_nothing(const char *what)
 {
 	fprintf(stderr,
@@ -75,6 +84,7 @@ static void tell_nothing(const char *what)
 		what);
 }
 
+/* Without a name the names of all labels, otherwise the values of one. */
 int cmd_query_labels(int argc, char **argv)
 {
 	struct query q = query_init();
@@ -110,6 +120,7 @@ int cmd_query_labels(int argc, char **argv)
 	return query_finish(&q, root, rc, &err);
 }
 
+/* Several selectors are alternatives, as match[] of the API. */
 int cmd_query_series(int argc, char **argv)
 {
 	struct query q = query_init();
@@ -154,7 +165,10 @@ int cmd_query_series(int argc, char **argv)
 	return query_finish(&q, root, rc, &err);
 }
 
-/* The profiles of a selector and range, by series. */
+/*
+ * Build a request for the times of all profiles of a selector and range, by
+ * series. Returns q.
+ */
 static struct query *range_path(struct query *q, const char *selector,
 				const char *from, const char *to)
 {
@@ -165,6 +179,7 @@ static struct query *range_path(struct query *q, const char *selector,
 	return q;
 }
 
+/* One line for each profile: series, ms and RFC 3339. */
 int cmd_query_range(int argc, char **argv)
 {
 	struct query q = query_init();
@@ -218,9 +233,15 @@ int cmd_query_range(int argc, char **argv)
 	return query_finish(&q, root, rc, &err);
 }
 
-/* Deleting: what would go is counted before, because nothing brings it back. */
+/*
+ * Deleting. Profiles are counted before they are deleted, because nothing
+ * brings them back (docs/decisions.md, 107).
+ */
 
-/* How many profiles the selector has in the range, by series. */
+/*
+ * Count the profiles of a selector and range, and print the count of each
+ * series if "print" is set. The query can be used again afterwards.
+ */
 static int query_count_profiles(struct query *q, const char *selector,
 				const char *from, const char *to, bool print,
 				size_t *count, struct err *err)
@@ -250,6 +271,7 @@ static int query_count_profiles(struct query *q, const char *selector,
 	return rc;
 }
 
+/* Delete the profiles of a selector and range through the admin API. */
 static int delete_profiles(struct query *q, const char *selector,
 			   const char *from, const char *to, struct err *err)
 {
@@ -269,8 +291,9 @@ static int delete_profiles(struct query *q, const char *selector,
 }
 
 /*
- * Resolve a time once, so that counting, deleting and counting again use the
- * same range: "now-1h" is another moment each time. FLAG_TIME has checked it.
+ * Resolve a time to ms once, so that counting, deleting and counting again use
+ * the same range: "now-1h" is another moment each time. An empty text means
+ * "otherwise". Cannot fail, because FLAG_TIME has checked the text.
  */
 static const char *fix_time(const char *text, int64_t otherwise, char out[32])
 {
@@ -282,6 +305,10 @@ static const char *fix_time(const char *text, int64_t otherwise, char out[32])
 	return out;
 }
 
+/*
+ * The count after deleting tells how many profiles really went; new ones may
+ * have come in the meantime.
+ */
 int cmd_query_delete(int argc, char **argv)
 {
 	struct query q = query_init();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof query profile, top, diff, flamegraph, export: profiles of a
- * server, as they are or as reports.
+ * everprof query profile, top, diff, flamegraph, export: profiles of a server,
+ * as stored or as reports.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +14,11 @@
 #include "cmd/report_flags.h"
 
 enum {
+	/* Report options and the flags of this file. */
 	FLAGS_MAX = REPORT_FLAGS_MAX + 16
 };
 
-/* What the commands have in common. */
+/* The request and the flags of a command; empty texts are not sent. */
 struct fetch {
 	struct query q;
 	struct report_flags options;
@@ -38,6 +39,7 @@ struct fetch {
 	size_t flag_count;
 };
 
+/* All text flags start empty, so that the server applies its defaults. */
 static void job_init(struct fetch *j)
 {
 	*j = (struct fetch){ .q = query_init(),
@@ -54,11 +56,13 @@ static void job_init(struct fetch *j)
 			     .output = "" };
 }
 
+/* Append a flag; flag_count cannot exceed FLAGS_MAX, which has room for all. */
 static void query_report_add_flag(struct fetch *j, struct flag f)
 {
 	j->flags[j->flag_count++] = f;
 }
 
+/* The flags of every command here: which server, and where the result goes. */
 static void add_server(struct fetch *j)
 {
 	const struct flag flags[] = { SERVER_FLAGS(j->q) };
@@ -72,6 +76,10 @@ static void add_server(struct fetch *j)
 			"Where to write it (-o too); - is standard output." });
 }
 
+/*
+ * The values stay empty unless they are given; the defaults shown are those
+ * that requests use.
+ */
 static void query_report_add_range(struct fetch *j)
 {
 	query_report_add_flag(
@@ -81,6 +89,7 @@ static void query_report_add_range(struct fetch *j)
 						"Last time." });
 }
 
+/* The flags that choose and combine profiles. */
 static void add_report(struct fetch *j)
 {
 	query_report_add_range(j);
@@ -97,6 +106,7 @@ static void add_report(struct fetch *j)
 				  "Labels that become outermost frames." });
 }
 
+/* The flags of all report options. */
 static void add_options(struct fetch *j)
 {
 	struct flag *end =
@@ -107,12 +117,16 @@ static void add_options(struct fetch *j)
 
 /* Building the URL. */
 
+/* report_flags_each() callback: append an option. */
 static void option_param(void *ctx, const char *name, const char *value)
 {
 	query_param(ctx, name, value);
 }
 
-/* One side: a single profile up to a time, or all of a range. */
+/*
+ * The parameters of one side of a request: a single profile near a time, or all
+ * profiles of a range merged. suffix is "", "_a" or "_b".
+ */
 static void side_params(struct fetch *j, const char *suffix,
 			const char *selector, const char *time,
 			const char *const range[2])
@@ -140,6 +154,7 @@ static void side_params(struct fetch *j, const char *suffix,
 	}
 }
 
+/* The report and all options that were given. */
 static void report_params(struct fetch *j, const char *report)
 {
 	query_param(&j->q, "report", report);
@@ -148,9 +163,12 @@ static void report_params(struct fetch *j, const char *report)
 	report_flags_each(&j->options, option_param, &j->q);
 }
 
-/* Printing. */
+/* Printing the answer. */
 
-/* The share of a row's own weight, the second column of pprof's table. */
+/*
+ * The second column of a row of pprof's table: the percentage of the row's own
+ * weight.
+ */
 static double flat_share(struct str line)
 {
 	char text[64];
@@ -164,7 +182,10 @@ static double flat_share(struct str line)
 	return strtod(end, NULL);
 }
 
-/* Rows by their weight, as in pprof's graph: red, yellow, plain. */
+/*
+ * Print a table with rows colored by weight, as in pprof's graph: red from 10
+ * %, yellow from 1 %.
+ */
 static void print_colored(struct str text)
 {
 	bool table = false;
@@ -185,6 +206,7 @@ static void print_colored(struct str text)
 	}
 }
 
+/* Write the body to the output. Tables are colored only on a terminal. */
 static int query_report_print(const struct fetch *j, struct bytes b,
 			      bool is_table, struct err *err)
 {
@@ -197,6 +219,7 @@ static int query_report_print(const struct fetch *j, struct bytes b,
 	return save_output(output, b, err);
 }
 
+/* Send the request, write the answer, and return the exit code. */
 static int query_report_run(struct fetch *j, bool is_table)
 {
 	struct http_response r;
@@ -210,9 +233,9 @@ static int query_report_run(struct fetch *j, bool is_table)
 	return rc ? cmd_fail(&err) : 0;
 }
 
-/* Commands. */
+/* The commands. */
 
-/* Flags that exclude each other: the exit code. */
+/* Report two flags that exclude each other; returns the exit code. */
 static int query_report_find_contradiction(const char *a, const char *b)
 {
 	fprintf(stderr, "everprof: %s and %s exclude each other (see --help)\n",
@@ -220,6 +243,10 @@ static int query_report_find_contradiction(const char *a, const char *b)
 	return 2;
 }
 
+/*
+ * --time or nothing asks for a single profile, --from for a merged range.
+ * Binary formats need -o, so that they do not end up on a terminal.
+ */
 int cmd_query_profile(int argc, char **argv)
 {
 	static const struct usage u = {
@@ -271,7 +298,10 @@ int cmd_query_profile(int argc, char **argv)
 	return query_report_run(&j, !strcmp(j.report, "top"));
 }
 
-/* A difference to the very same profiles is none. The exit code, or 0. */
+/*
+ * Reject a difference whose base would be the same profiles. Returns the exit
+ * code, or 0 to go on.
+ */
 static int check_base(const struct fetch *j, int selectors)
 {
 	bool ranged = *j->base_from || *j->base_to;
@@ -290,6 +320,7 @@ static int check_base(const struct fetch *j, int selectors)
 	return 2;
 }
 
+/* The flags that choose the base of a difference. */
 static void add_base(struct fetch *j)
 {
 	query_report_add_flag(
@@ -306,7 +337,10 @@ static void add_base(struct fetch *j)
 				  "Scale to the base's totals first." });
 }
 
-/* Both sides of a difference. */
+/*
+ * The parameters of both sides. Times that the base does not have are those of
+ * the other side.
+ */
 static void diff_params(struct fetch *j, const char *selector, const char *base)
 {
 	side_params(j, "_b", selector, j->time,
@@ -318,6 +352,10 @@ static void diff_params(struct fetch *j, const char *selector, const char *base)
 	query_param(&j->q, "normalize", j->normalize ? "1" : "");
 }
 
+/*
+ * The commands top and flamegraph: one report of a range, or of a difference if
+ * a base is given.
+ */
 static int run_merged(struct fetch *j, const struct usage *u,
 		      const char *report, int argc, char **argv)
 {
@@ -414,8 +452,9 @@ int cmd_query_diff(int argc, char **argv)
 	return query_report_run(&j, !strcmp(j.report, "top"));
 }
 
-/* Export: a tar that may be larger than memory. */
+/* Export: the tar may be larger than memory, so it is written as it arrives. */
 
+/* The output of an export. */
 struct saving {
 	const char *output; /* opened when the first bytes come */
 	struct file *f;
@@ -423,12 +462,20 @@ struct saving {
 	struct err err;
 };
 
+/*
+ * The file is opened when the first bytes arrive: a failed request must not
+ * destroy what it holds.
+ */
 static bool open_output(struct saving *s)
 {
 	return !file_open(NULL, s->output, FILE_OUTPUT, &s->f, &s->err) &&
 	       !file_truncate(s->f, 0, &s->err);
 }
 
+/*
+ * Called for each piece of the body. False cancels the request; the reason is
+ * in s->err, or is found by main() for standard output.
+ */
 static bool query_report_write_chunk(void *ctx, struct bytes b)
 {
 	struct saving *s = ctx;
@@ -443,6 +490,7 @@ static bool query_report_write_chunk(void *ctx, struct bytes b)
 	return true;
 }
 
+/* An error of writing explains the canceled request, so it takes precedence. */
 static int query_report_export(struct fetch *j, struct err *err)
 {
 	struct saving s = { .output = j->output };
@@ -459,6 +507,7 @@ static int query_report_export(struct fetch *j, struct err *err)
 	return rc;
 }
 
+/* An export may take hours; the timeout is a day. */
 int cmd_query_export(int argc, char **argv)
 {
 	static const struct usage u = {

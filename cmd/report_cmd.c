@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof report: pprof files on this machine, merged, compared, reported.
+ * everprof report: pprof files on this machine, merged, compared and reported,
+ * without a server.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -16,11 +17,14 @@
 #include "pprof/pgo.h"
 #include "pprof/report.h"
 
-#define FILE_MAX   (1024 * MIB)
-#define MEMORY_MAX ((size_t)4096 * MIB)
+#define FILE_MAX   (1024 * MIB)         /* bytes of one file */
+#define MEMORY_MAX ((size_t)4096 * MIB) /* of the decoder */
 #define GZIP_LEVEL 6
 
-/* Files read one after another into one merge. */
+/*
+ * One side of a report: files that are read one after another into one merge.
+ * The buffers are used again for each file.
+ */
 struct reader {
 	struct gzip *gzip;
 	struct decoder *decoder;
@@ -49,6 +53,10 @@ static void reader_fini(struct reader *r)
 	buf_fini(&r->raw);
 }
 
+/*
+ * Read a file or pipe, decompress it if necessary, and merge it. Errors name
+ * the path.
+ */
 static int report_cmd_read_file(struct reader *r, const char *path,
 				struct err *err)
 {
@@ -73,7 +81,10 @@ static int report_cmd_read_file(struct reader *r, const char *path,
 	return rc ? err_wrap(err, rc, "%s", path) : 0;
 }
 
-/* A file, or the files of a folder in the order of their names. */
+/*
+ * Read a file, or all files of a folder in the order of their names;
+ * sub-folders are errors.
+ */
 static int read_path(struct reader *r, const char *path, struct err *err)
 {
 	struct name_list names = { 0 };
@@ -95,6 +106,7 @@ static int read_path(struct reader *r, const char *path, struct err *err)
 	return rc;
 }
 
+/* The flags and both sides of a report. */
 struct fetch {
 	struct report_flags options;
 	const char *base;
@@ -104,9 +116,10 @@ struct fetch {
 	const char *output;
 	struct reader source;
 	struct reader base_side;
-	struct reader both; /* its merge alone is used */
+	struct reader both; /* only its merge is used */
 };
 
+/* Read the files, then the base if there is one. */
 static int read_sides(struct fetch *j, int argc, char **argv, struct err *err)
 {
 	int rc = 0;
@@ -122,6 +135,10 @@ static int read_sides(struct fetch *j, int argc, char **argv, struct err *err)
 	return rc;
 }
 
+/*
+ * Finish the merge, and subtract the base. The profile belongs to one of the
+ * merges.
+ */
 static int report_cmd_combine(struct fetch *j, struct pprof **out,
 			      struct err *err)
 {
@@ -135,6 +152,7 @@ static int report_cmd_combine(struct fetch *j, struct pprof **out,
 			  &o, out, err);
 }
 
+/* Encode a profile as gzip'd protobuf. */
 static void report_cmd_write_proto(const struct pprof *p, struct buf *out)
 {
 	CLEANUP(buf_fini) struct buf raw = { 0 };
@@ -145,6 +163,7 @@ static void report_cmd_write_proto(const struct pprof *p, struct buf *out)
 	gzip_free(g);
 }
 
+/* A filter that matches nothing is probably mistyped; pprof warns too. */
 static void report_cmd_warn_unmatched(const struct report *r)
 {
 	for (size_t i = 0; i < r->unmatched.count; i++)
@@ -153,6 +172,7 @@ static void report_cmd_warn_unmatched(const struct report *r)
 			r->unmatched.names[i]);
 }
 
+/* A report type writes either text or JSON. */
 static int report_cmd_write_report(const struct report_options *o,
 				   const struct report_type *type,
 				   struct pprof *p, struct buf *out,
@@ -173,7 +193,10 @@ static int report_cmd_write_report(const struct report_options *o,
 	return rc;
 }
 
-/* proto and pgo: what the filters leave, as a profile. */
+/*
+ * Write a profile rather than a report: what the filters leave (proto), or that
+ * reduced to what compilers need (pgo).
+ */
 static int report_cmd_write_profile(const struct report_options *o, bool pgo,
 				    struct pprof *p, struct buf *out,
 				    struct err *err)
@@ -197,6 +220,7 @@ static int report_cmd_write_profile(const struct report_options *o, bool pgo,
 	return rc;
 }
 
+/* Read, combine and write; all checks of flags come before reading. */
 static int report_cmd_run(struct fetch *j, int argc, char **argv,
 			  struct err *err)
 {
@@ -227,6 +251,10 @@ static int report_cmd_run(struct fetch *j, int argc, char **argv,
 
 static int report_cmd_parse(struct fetch *j, int *argc, char **argv)
 {
+	/*
+	 * The first five flags are those of this command; one row ends the
+	 * list.
+	 */
 	struct flag flags[REPORT_FLAGS_MAX + 6] = {
 		{ "output", FLAG_TEXT, &j->output, "-",
 		  "Where to write it (-o too); - is standard output." },

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Report options as flags: one table, in pprof/, serves the command line and
+ * the API.
+ */
 #include "cmd/report_flags.h"
 
+/* Only the switch "trim" is on by default. */
 struct flag *report_flags_list(struct report_flags *f, struct flag *at)
 {
 	const struct report_option_help *o = report_option_list();
@@ -37,12 +42,14 @@ void report_flags_each(const struct report_flags *f,
 	}
 }
 
+/* The context of report_flags_each() in report_flags_options(). */
 struct setting {
 	struct report_options *o;
 	struct err *err;
 	int rc;
 };
 
+/* Set one option; after the first error the others are skipped. */
 static void report_flags_set_flag(void *ctx, const char *name,
 				  const char *value)
 {

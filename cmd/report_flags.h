@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options of reports as flags of commands.
+ * The options of reports (pprof/report_options.h) as command-line flags.
  *
  * Ownership: values are borrowed from argv.
  * Threads: one thread at a time.
@@ -12,22 +12,33 @@
 #include "pprof/report_options.h"
 
 enum {
+	/* Bound of the number of report options. */
 	REPORT_FLAGS_MAX = 40
 };
 
+/* The values of the flags, in the order of report_option_list(). */
 struct report_flags {
-	const char *texts[REPORT_FLAGS_MAX]; /* by report_option_list() */
+	const char *texts[REPORT_FLAGS_MAX]; /* NULL: not given */
 	bool switches[REPORT_FLAGS_MAX];
 };
 
-/* Append the flags of all options; returns where the next flag goes. */
+/*
+ * Write a flag for each option to the array at "at", which must have room;
+ * returns the place behind the last one.
+ */
 struct flag *report_flags_list(struct report_flags *f, struct flag *at);
 
-/* ERR_INVALID says which option is wrong. */
+/*
+ * Convert the values to report options. ERR_INVALID: an option is wrong; the
+ * message names it.
+ */
 NODISCARD int report_flags_options(const struct report_flags *f,
 				   struct report_options *out, struct err *err);
 
-/* Tell fn the name and value of each option that was given. */
+/*
+ * Call fn with name and value of each text option that was given and of every
+ * switch ("true" or "false").
+ */
 void report_flags_each(const struct report_flags *f,
 		       void (*fn)(void *ctx, const char *name,
 				  const char *value),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof serve: storage, scraper and web, from start to ordered stop.
+ * everprof serve: starts storage, scraper, discovery and web server, waits for
+ * signals, and stops everything in order.
  */
 #include <errno.h>
 #include <signal.h>
@@ -28,17 +29,20 @@
 #include "tsdb/tsdb.h"
 #include "web/web.h"
 
+/* A smaller retention by size is worth a warning. */
 #define SMALL_RETENTION (64 * MIB)
 
+/* The whole server. */
 struct serve {
 	struct serve_flags f;
 	struct flag flags[SERVE_FLAGS_MAX];
+	/* The flags as /api/v1/status/flags shows them. */
 	struct web_flag shown[SERVE_FLAGS_MAX];
 	char values[SERVE_FLAGS_MAX][256];
 	size_t flag_count;
 
 	struct log log;
-	struct networks *refused; /* of refused_networks */
+	struct networks *refused; /* parsed from f.refused_networks */
 	struct live *live;
 	struct metrics *metrics;
 	struct tsdb *db;
@@ -47,6 +51,7 @@ struct serve {
 	struct web *web;
 };
 
+/* Format all flags for the status API. */
 static void show_flags(struct serve *s)
 {
 	for (size_t i = 0; i < s->flag_count; i++) {
@@ -56,6 +61,7 @@ static void show_flags(struct serve *s)
 	}
 }
 
+/* Networks that neither targets nor discoveries may lead to. */
 static int parse_networks(struct serve *s, struct err *err)
 {
 	int rc = networks_parse(s->f.refused_networks ?: "", &s->refused, err);
@@ -63,7 +69,10 @@ static int parse_networks(struct serve *s, struct err *err)
 	return rc ? err_wrap(err, rc, "--scrape.refused-networks") : 0;
 }
 
-/* What is removed before anybody can look at it was not meant to be. */
+/*
+ * Such a small bound is probably a mistake: profiles would be removed before
+ * anybody can look at them.
+ */
 static void warn_of_size(struct serve *s, int64_t bytes)
 {
 	if (bytes && bytes < SMALL_RETENTION)
@@ -73,6 +82,7 @@ static void warn_of_size(struct serve *s, int64_t bytes)
 			LOG_FIELDS(log_int("bytes", bytes)));
 }
 
+/* Open the database, which replays the WAL, and register its metrics. */
 static int start_storage(struct serve *s, int64_t sync_ms, struct err *err)
 {
 	struct tsdb_options o = { .columns = &codec_columns,
@@ -108,6 +118,7 @@ static int start_storage(struct serve *s, int64_t sync_ms, struct err *err)
 	return 0;
 }
 
+/* Called in the thread of discovery. */
 static void on_discovered(void *ctx, struct str job,
 			  const struct target_groups_list *groups)
 {
@@ -116,6 +127,10 @@ static void on_discovered(void *ctx, struct str job,
 	scrape_update(s->scraper, job, groups);
 }
 
+/*
+ * Start the scraper, then discovery, which feeds it; then apply the
+ * configuration to both.
+ */
 static int start_scraper(struct serve *s, struct err *err)
 {
 	struct scrape_options so = { .appender = tsdb_appender(s->db),
@@ -144,6 +159,7 @@ static int start_scraper(struct serve *s, struct err *err)
 	return 0;
 }
 
+/* POST /-/reload: the error is the answer. */
 static int on_reload(void *ctx, struct err *err)
 {
 	struct serve *s = ctx;
@@ -151,6 +167,7 @@ static int on_reload(void *ctx, struct err *err)
 	return live_reload(s->live, err);
 }
 
+/* The configuration for the status API, without secrets. */
 static void on_config(void *ctx, struct buf *out)
 {
 	struct serve *s = ctx;
@@ -158,13 +175,13 @@ static void on_config(void *ctx, struct buf *out)
 	live_text(s->live, out);
 }
 
-/* The main thread waits for the signal. */
+/* POST /-/quit ends as a signal does: the main thread waits for one. */
 static void on_quit(void *ctx UNUSED)
 {
 	kill(getpid(), SIGTERM);
 }
 
-/* A flag with an empty value is one that is not given. */
+/* The value of a flag, or NULL: an empty value counts as not given. */
 static const char *serve_is_given(const char *flag)
 {
 	return flag && *flag ? flag : NULL;
@@ -207,6 +224,7 @@ static int start_web(struct serve *s, struct err *err)
 	return web_start(&o, &s->web, err);
 }
 
+/* Log where the server listens, and what an operator may have overlooked. */
 static void serve_announce(struct serve *s)
 {
 	const char *exposure = web_exposure(s->web);
@@ -231,9 +249,13 @@ static void serve_announce(struct serve *s)
 			     log_text("version", EVERPROF_VERSION)));
 }
 
+/* Start everything in the order of its dependencies. */
 static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 {
-	/* What would fail anyway leaves no data directory behind. */
+	/*
+	 * Check the address first: a start that fails must not leave a data
+	 * directory behind.
+	 */
 	int rc = web_check_address(s->f.address, err);
 
 	if (!rc)
@@ -251,13 +273,22 @@ static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 	return rc;
 }
 
-/* What waits is let go, then what uses comes down before what is used. */
+/*
+ * Stop in the opposite order of the data flow; users of a module are freed
+ * before it.
+ */
 static void serve_stop(struct serve *s)
 {
-	/* Appends wait for room no more: the scraper's workers can end. */
+	/*
+	 * Appends that wait for room fail now, so that the workers of the
+	 * scraper can end.
+	 */
 	if (s->db)
 		tsdb_interrupt(s->db);
-	/* Handlers may wait for a profile: the scraper ends that. */
+	/*
+	 * Web handlers may wait in scrape_now(); stopping the scraper ends
+	 * them.
+	 */
 	discovery_stop(s->discovery);
 	scrape_stop(s->scraper);
 	web_stop(s->web);
@@ -268,17 +299,20 @@ static void serve_stop(struct serve *s)
 	tsdb_close(s->db);
 }
 
-/* A core would hold passwords and profiles, and be as large as memory. */
+/*
+ * A core dump would contain passwords and profiles and be as large as the
+ * memory.
+ */
 static void forbid_cores(void)
 {
 	const struct rlimit none = { 0 };
 
 	if (prctl(PR_SET_DUMPABLE, 0) || setrlimit(RLIMIT_CORE, &none)) {
-		/* Then they are what the system makes of them. */
+		/* Not fatal: the settings of the system hold then. */
 	}
 }
 
-/* What an operator should know of how it was started. */
+/* Warn about more rights than the server needs. */
 static void warn_of_rights(struct serve *s)
 {
 	struct stat st;
@@ -296,7 +330,10 @@ static void warn_of_rights(struct serve *s)
 			LOG_FIELDS(log_text("file", s->f.web_config)));
 }
 
-/* They are waited for. Threads inherit the blocked mask. */
+/*
+ * Signals are taken by sigtimedwait(). Threads inherit the mask, so it is set
+ * before any of them starts.
+ */
 static void block_signals(sigset_t *set)
 {
 	sigemptyset(set);
@@ -306,7 +343,10 @@ static void block_signals(sigset_t *set)
 	pthread_sigmask(SIG_BLOCK, set, NULL);
 }
 
-/* The next signal; 0: it was time to look at the configuration. */
+/*
+ * Wait for a signal; 0: it is time to check whether the configuration file has
+ * changed.
+ */
 static int next_signal(struct serve *s, const sigset_t *set)
 {
 	const struct timespec wait = {
@@ -325,7 +365,7 @@ static int next_signal(struct serve *s, const sigset_t *set)
 	}
 }
 
-/* Until somebody wants us to end. What reloading says is in the log. */
+/* Serve until SIGTERM or SIGINT. live_reload() logs its own errors. */
 static void wait_for_signal(struct serve *s, const sigset_t *set)
 {
 	for (;;) {
@@ -346,6 +386,7 @@ static void wait_for_signal(struct serve *s, const sigset_t *set)
 	}
 }
 
+/* Wrong flags end with 2 before anything is touched. */
 static int serve_run(struct serve *s, int argc, char **argv)
 {
 	static const struct usage u = {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of the flags of serve, their bounds, and conversions of flags whose
+ * value is not a plain number.
+ */
 #include "cmd/serve_flags.h"
 
 #include <assert.h>
@@ -12,10 +16,15 @@
 #include "base/fs.h"
 #include "base/units.h"
 
-#define DAY_MS     (24LL * 3600 * 1000)
+#define DAY_MS (24LL * 3600 * 1000)
+
+/* A row stores where its value is in struct serve_flags. */
 #define AT(member) offsetof(struct serve_flags, member)
 
-/* One flag. The default is text, as it is typed; max 0: any value. */
+/*
+ * One flag. fallback is the default as it is typed; max 0: the value has no
+ * bounds.
+ */
 struct flag_row {
 	const char *name;
 	enum flag_kind kind;
@@ -26,6 +35,10 @@ struct flag_row {
 	const char *help;
 };
 
+/*
+ * A new flag needs a row here and a member of struct serve_flags. The order is
+ * that of --help.
+ */
 static const struct flag_row flag_rows[] = {
 	{ "config.file", FLAG_TEXT, AT(config_file), "everprof.yaml", 0, 0,
 	  "What to scrape: docs/configuration.md." },
@@ -95,6 +108,7 @@ static const struct flag_row flag_rows[] = {
 
 static_assert(ARRAY_SIZE(flag_rows) < SERVE_FLAGS_MAX, "room for the end");
 
+/* The list of flags points into f, so f must not move afterwards. */
 size_t serve_flags_init(struct serve_flags *f, struct flag out[SERVE_FLAGS_MAX])
 {
 	size_t n = ARRAY_SIZE(flag_rows);
@@ -114,7 +128,7 @@ size_t serve_flags_init(struct serve_flags *f, struct flag out[SERVE_FLAGS_MAX])
 	return n;
 }
 
-/* A bound as it is typed; what has no unit of its own is in bytes. */
+/* Format a bound as it would be typed: durations and sizes with a unit. */
 static void format_bound(enum flag_kind kind, int64_t v, char out[32])
 {
 	static const char *const units[] = { "", "KB", "MB", "GB" };
@@ -132,6 +146,7 @@ static void format_bound(enum flag_kind kind, int64_t v, char out[32])
 	snprintf(out, 32, "%" PRId64 "%s", v, units[u]);
 }
 
+/* Bounds exist only for values of type int64_t. */
 int serve_flags_check(const struct serve_flags *f, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(flag_rows); i++) {
@@ -182,6 +197,10 @@ int serve_flags_sync(const struct serve_flags *f, int64_t *sync_ms,
 	return 0;
 }
 
+/*
+ * A percentage refers to the size of the file system, not to its free space,
+ * which shrinks as profiles are stored.
+ */
 int serve_flags_retention(const struct serve_flags *f, int64_t *bytes,
 			  struct err *err)
 {
@@ -201,7 +220,10 @@ int serve_flags_retention(const struct serve_flags *f, int64_t *bytes,
 		return err_set(
 			err, ERR_INVALID,
 			"--storage.tsdb.retention.size is a size, such as 20GB, or 1%% to 100%%");
-	/* The directory may not be there yet: then ask where it will be. */
+	/*
+	 * The data directory may not exist yet: use the current directory,
+	 * where it is created by default.
+	 */
 	if (fs_space(f->path, &total, &available, err) &&
 	    fs_space(".", &total, &available, err))
 		return err->code;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The flags of `everprof serve`. A flag is one row of the table in
- * serve_flags.c: parsing, --help, the man page, completion, the check of the
- * documentation and /api/v1/status/flags follow from it.
+ * serve_flags.c: parsing, --help, the manual page, completions, the check of
+ * the documentation and /api/v1/status/flags follow from it.
  *
  * Ownership: texts are borrowed from argv, or constants.
  * Threads: one thread, before others start.
@@ -14,10 +14,14 @@
 #include "cmd/flags.h"
 
 enum {
+	/* Bound of the number of flags, with the row that ends the list. */
 	SERVE_FLAGS_MAX = 64
 };
 
-/* The values, by flag. */
+/*
+ * The values of the flags; times in ms, sizes and limits in bytes unless their
+ * flag says otherwise.
+ */
 struct serve_flags {
 	const char *config_file;
 	int64_t auto_reload_ms;
@@ -52,26 +56,36 @@ struct serve_flags {
 };
 
 /*
- * Set the defaults, and make the list of flags over the values; it ends with a
- * NULL name. Returns how many there are.
+ * Set the defaults, and make the list of flags that point to the values; a row
+ * with a NULL name ends it. Returns the number of flags.
  */
 size_t serve_flags_init(struct serve_flags *f,
 			struct flag out[SERVE_FLAGS_MAX]);
 
-/* Whether every value is within the bounds of its flag. ERR_INVALID. */
+/*
+ * Check each value against the bounds in its row. ERR_INVALID: one is outside;
+ * the message names the flag and the bounds.
+ */
 NODISCARD int serve_flags_check(const struct serve_flags *f, struct err *err);
 
-/* What the log flags ask for. ERR_INVALID. */
+/*
+ * Set up logging as the log flags say. ERR_INVALID: the level or the format is
+ * unknown.
+ */
 NODISCARD int serve_flags_log(const struct serve_flags *f, struct log *out,
 			      struct err *err);
 
-/* The time between syncs of the WAL in ms; -1: on each append. ERR_INVALID. */
+/*
+ * The time between syncs of the WAL in ms; -1: sync on each append.
+ * ERR_INVALID: the flag is neither a duration nor "always".
+ */
 NODISCARD int serve_flags_sync(const struct serve_flags *f, int64_t *sync_ms,
 			       struct err *err);
 
 /*
- * Bytes that --storage.tsdb.retention.size stands for: a size, or a share of
- * the disk that the data directory is on. ERR_INVALID, ERR_IO.
+ * The number of bytes that --storage.tsdb.retention.size stands for: a size, or
+ * a percentage of the disk that holds the data directory. ERR_INVALID: the flag
+ * is neither; errors of fs_space() are passed on.
  */
 NODISCARD int serve_flags_retention(const struct serve_flags *f, int64_t *bytes,
 				    struct err *err);

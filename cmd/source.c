@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Walking sources of profiles: files, folders, tars, and data directories of
+ * conprof. What cannot be read is reported to the visitor, and the walk goes
+ * on.
+ */
 #include "cmd/source.h"
 
 #include <archive.h>
@@ -11,9 +16,9 @@
 #include "base/mem.h"
 #include "tsdb/conprof.h"
 
-#define DEPTH_MAX 16
+#define DEPTH_MAX 16 /* nested folders */
 
-/* The component before `end` in path; *end moves to its start. */
+/* The last component of path before *end; *end moves to its start. */
 static struct str source_read_component(const char *path, size_t *end)
 {
 	size_t last = *end;
@@ -28,6 +33,7 @@ static struct str source_read_component(const char *path, size_t *end)
 	return (struct str){ .ptr = path + first, .len = last - first };
 }
 
+/* Time, type and job as the path tells them. */
 static struct source_item item_of(const char *path)
 {
 	size_t end = strlen(path);
@@ -50,12 +56,14 @@ static bool has_suffix(const char *s, const char *suffix)
 	return n >= k && !strcmp(s + n - k, suffix);
 }
 
+/* Tars are known by name; gzip'd ones are decompressed by libarchive. */
 static bool is_tar(const char *path)
 {
 	return has_suffix(path, ".tar") || has_suffix(path, ".tar.gz") ||
 	       has_suffix(path, ".tgz");
 }
 
+/* Report an error to the visitor and go on. */
 static int source_pass_over(const struct source_visitor *v,
 			    const struct err *err)
 {
@@ -63,6 +71,11 @@ static int source_pass_over(const struct source_visitor *v,
 	return 0;
 }
 
+/*
+ * Visit one file of a tar. Entries that are not named like profiles are
+ * skipped. libarchive gives the entries in order, so each wanted one is read
+ * into memory.
+ */
 static int visit_entry(struct archive *a, struct archive_entry *e,
 		       const struct source_visitor *v, struct err *err)
 {
@@ -96,6 +109,7 @@ static int visit_entry(struct archive *a, struct archive_entry *e,
 	return rc;
 }
 
+/* Visit the files of a tar. */
 static int walk_tar(const char *path, const struct source_visitor *v,
 		    struct err *err)
 {
@@ -114,7 +128,7 @@ static int walk_tar(const char *path, const struct source_visitor *v,
 			rc = visit_entry(a, e, v, err);
 		}
 	}
-	/* What came before the damage has been visited. */
+	/* The entries before the damage have been visited already. */
 	if (!rc && next != ARCHIVE_EOF) {
 		err_set(err, ERR_CORRUPT, "%s: %s", path,
 			archive_error_string(a));
@@ -124,6 +138,10 @@ static int walk_tar(const char *path, const struct source_visitor *v,
 	return rc;
 }
 
+/*
+ * Visit one file or tar. A file that was named itself may have any name: its
+ * time is -1 then, and the visitor decides.
+ */
 static int walk_file(const char *path, const struct source_visitor *v,
 		     struct err *err)
 {
@@ -145,6 +163,10 @@ static int walk_file(const char *path, const struct source_visitor *v,
 static int walk_dir(const char *path, const struct source_visitor *v,
 		    unsigned depth, struct err *err);
 
+/*
+ * Visit one entry of a folder. lstat() is used so that links to folders are not
+ * followed, which could form a cycle.
+ */
 static int walk_name(const char *path, const struct source_visitor *v,
 		     unsigned depth, struct err *err)
 {
@@ -161,6 +183,7 @@ static int walk_name(const char *path, const struct source_visitor *v,
 	return walk_file(path, v, err);
 }
 
+/* Visit the entries of a folder in the order of names. */
 static int walk_dir(const char *path, const struct source_visitor *v,
 		    unsigned depth, struct err *err)
 {
@@ -181,6 +204,7 @@ static int walk_dir(const char *path, const struct source_visitor *v,
 	return rc;
 }
 
+/* Adapter from the visitor of tsdb/conprof.h to ours. */
 struct conprof_walk {
 	const struct source_visitor *v;
 };
@@ -192,6 +216,7 @@ static bool conprof_wants(void *ctx, int64_t ms)
 	return w->v->wants(w->v->ctx, ms);
 }
 
+/* conprof stores labels, so nothing is taken from a path. */
 static int conprof_visit(void *ctx, const char *path, struct labels *labels,
 			 int64_t ms, struct bytes value, struct err *err)
 {
@@ -210,6 +235,7 @@ static void conprof_damaged(void *ctx, const struct err *err)
 	w->v->unreadable(w->v->ctx, err);
 }
 
+/* Visit the profiles of a data directory of conprof. */
 static int walk_conprof(const char *path, const struct source_visitor *v,
 			struct err *err)
 {
@@ -229,6 +255,10 @@ int source_walk(const char *path, const struct source_visitor *v,
 
 	if (stat(path, &st) < 0)
 		return err_sys(err, "%s", path);
+	/*
+	 * Checked first, because such a directory has no files named like
+	 * profiles.
+	 */
 	if (S_ISDIR(st.st_mode) && conprof_is_dir(path))
 		return walk_conprof(path, v, err);
 	return S_ISDIR(st.st_mode) ? walk_dir(path, v, 0, err) :

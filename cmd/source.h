@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Source: pprof files to import, from files, folders, tars, and conprof's
- * data directories.
+ * Reads pprof files to import from files, folders, tars and the data
+ * directories of conprof.
  *
- * A profile's time is its file's name, <unix ms>.<anything>; its job and type
- * are the two folders above it. A tar holds such paths.
+ * The time of a profile is its file name, <unix ms>.<anything>; its job and
+ * type are the two folders above the file. Paths within a tar are read in this
+ * way too.
  *
- * Ownership: items are borrowed for the call.
+ * Ownership: items are borrowed for the call of visit.
  * Threads: one thread at a time.
  */
 #ifndef CMD_SOURCE_H
@@ -17,32 +18,38 @@
 #include "model/labels.h"
 
 enum {
+	/* Bound of the bytes of one file. */
 	SOURCE_FILE_MAX = 1023 * 1024 * 1024
 };
 
+/* One profile that was found. */
 struct source_item {
 	const char *path;      /* for messages */
-	struct labels *labels; /* NULL: job and type tell */
-	struct str job;        /* empty: the path does not tell */
+	struct labels *labels; /* of conprof; NULL: job and type */
+	struct str job;        /* empty: the path has none */
 	struct str type;
-	int64_t ms; /* -1: the name does not tell */
+	int64_t ms; /* -1: the name is not a time */
 	struct bytes data;
 };
 
+/* The callbacks of a walk. */
 struct source_visitor {
-	/* Whether to read the file of that time; visit is called if so. */
+	/*
+	 * Whether to read the profile of that time; visit is called only then.
+	 */
 	bool (*wants)(void *ctx, int64_t ms);
+	/* Called for each profile. An error ends the walk. */
 	int (*visit)(void *ctx, const struct source_item *item,
 		     struct err *err);
-	/* Something could not be read; the walk goes on. */
+	/* A file or folder could not be read; the walk goes on. */
 	void (*unreadable)(void *ctx, const struct err *err);
 	void *ctx;
 };
 
 /*
- * Visit everything below path, in order of names. Links to folders are not
- * followed. Ends early with an error of visit alone, or when path itself
- * cannot be read.
+ * Visit every profile below path, folders in the order of names. Symbolic links
+ * to folders are not followed. Returns the first error of visit, or an error if
+ * path does not exist or is a folder that cannot be read.
  */
 NODISCARD int source_walk(const char *path, const struct source_visitor *v,
 			  struct err *err);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Similarity of names by edit distance, for "did you mean" messages. */
 #include "cmd/suggest.h"
 
 #include <stdlib.h>
 
+/* Longer names are not compared. */
 #define LEN_MAX 64
 
-/* A dash, a dot and an underscore are the same to who types them. */
+/* Dashes, dots and underscores are easily confused, so they count as equal. */
 static char suggest_normalize(char c)
 {
 	return c == '-' || c == '_' ? '.' : c;
@@ -18,7 +20,10 @@ static size_t suggest_min_of(size_t a, size_t b, size_t c)
 	return m < c ? m : c;
 }
 
-/* Edits that make one of the other (Levenshtein). */
+/*
+ * The number of edits that make b of a (Levenshtein), computed with one row of
+ * the table.
+ */
 static size_t distance_of(struct str a, struct str b)
 {
 	size_t row[LEN_MAX + 1];
@@ -50,7 +55,10 @@ void suggest_nearest(struct suggestion *s, struct str typed, const char *name)
 	if (typed.len > LEN_MAX || have.len > LEN_MAX)
 		return;
 	distance = distance_of(typed, have);
-	/* A third of it may be wrong; and the beginning of one is that one. */
+	/*
+	 * Up to a third of a name may be wrong. The beginning of a name counts
+	 * as one edit, however much is missing.
+	 */
 	if (typed.len >= 3 && str_starts(have, typed))
 		distance = 1;
 	if (distance > have.len / 3 || (s->best && distance >= s->distance))

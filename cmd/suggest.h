@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Suggest: of the names that there are, the one that was probably meant.
+ * Finds the name that was probably meant by a mistyped one, for messages like
+ * "did you mean".
  *
- * Ownership: returns a borrowed candidate.
+ * Ownership: a suggestion borrows the name it found.
  * Threads: pure functions.
  */
 #ifndef CMD_SUGGEST_H
@@ -10,13 +11,16 @@
 
 #include "base/bytes.h"
 
-/* The zero value has seen nothing. */
+/* The best candidate so far. The zero value is the start. */
 struct suggestion {
-	const char *best; /* borrowed; NULL: nothing is like it */
-	size_t distance;
+	const char *best; /* borrowed; NULL: nothing is similar */
+	size_t distance;  /* edits between best and the typed name */
 };
 
-/* Consider a name for what was typed. */
+/*
+ * Compare one candidate with what was typed, and keep it if it is similar
+ * enough and better than those before.
+ */
 void suggest_nearest(struct suggestion *s, struct str typed, const char *name);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof tsdb list, stats, verify, repair and snapshot: looking after a data
- * directory. The first three work beside a running server.
+ * everprof tsdb list, stats, verify, repair, confirm-clock, recode and
+ * snapshot: the care of a data directory. list, stats and verify only read, and
+ * work beside a running server.
  */
 #include <inttypes.h>
 #include <unistd.h>
@@ -17,13 +18,18 @@
 #include "tsdb/stats.h"
 #include "tsdb/verify.h"
 
-/* The database in a directory, for one command. */
+/* A database that is open for one command. */
 struct opened {
 	struct log log;
 	struct metrics *metrics;
 	struct tsdb *db;
 };
 
+/*
+ * Open the database of a directory that must exist, without retention or
+ * background work. ERR_DENIED: it shall be written, but belongs to another
+ * user. Call close_dir() in any case.
+ */
 static int open_dir(struct opened *o, const char *path, bool read_only,
 		    struct err *err)
 {
@@ -41,14 +47,18 @@ static int open_dir(struct opened *o, const char *path, bool read_only,
 	return rc ? rc : tsdb_open(&options, &o->db, err);
 }
 
+/* Close what open_dir() has opened, if anything. */
 static void close_dir(struct opened *o)
 {
 	tsdb_close(o->db);
 	metrics_free(o->metrics);
 }
 
-/* list */
+/* everprof tsdb list */
 
+/*
+ * One line for a block or head, under the titles that cmd_tsdb_list() prints.
+ */
 static void print_part(void *ctx UNUSED, const struct tsdb_part *p)
 {
 	char from[40];
@@ -79,6 +89,7 @@ int cmd_tsdb_list(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
+	/* Read-only: a running server may have the directory open. */
 	rc = open_dir(&o, argv[0], true, &err);
 	if (!rc) {
 		printf("%-26s  %-5s  %-24s  %-24s  %8s  %11s  %9s  %9s  %5s  %13s\n",
@@ -90,8 +101,9 @@ int cmd_tsdb_list(int argc, char **argv)
 	return rc ? cmd_fail(&err) : 0;
 }
 
-/* stats */
+/* everprof tsdb stats */
 
+/* The totals of the database. */
 static void print_stats(const struct tsdb_stats *s)
 {
 	printf("blocks                 %" PRIu64 "\n", s->blocks);
@@ -105,6 +117,7 @@ static void print_stats(const struct tsdb_stats *s)
 	printf("bytes, WAL             %" PRIu64 "\n", s->wal_bytes);
 }
 
+/* A row of a table of bytes by label value or codec. */
 static void tsdb_tools_print_label(void *ctx UNUSED,
 				   const struct tsdb_label_stats *s)
 {
@@ -114,17 +127,20 @@ static void tsdb_tools_print_label(void *ctx UNUSED,
 	       s->value);
 }
 
+/* A row of the table of bytes by section of the columns codec. */
 static void print_section(void *ctx UNUSED, const struct tsdb_label_stats *s)
 {
 	printf("%14" PRIu64 "  %s\n", s->stored_bytes, s->value);
 }
 
+/* The titles of a table of bytes. */
 static void print_columns(const char *name)
 {
 	printf("\n%12s  %14s  %14s  %12s  %s\n", "PROFILES", "RAW BYTES",
 	       "STORED BYTES", "HEAD BYTES", name);
 }
 
+/* Print where the bytes go: by label, by codec, by section of columns. */
 static int print_tables(struct tsdb *db, const char *label, struct err *err)
 {
 	int rc;
@@ -172,6 +188,7 @@ int cmd_tsdb_stats(int argc, char **argv)
 	}
 	if (!rc && (s.blocks || s.values_bytes))
 		rc = print_tables(o.db, label, &err);
+	/* Nothing has been flushed yet: the tables would be empty. */
 	else if (!rc)
 		printf("\nWhat is stored is in the WAL alone, so there are no tables of bytes yet: it is\n"
 		       "flushed into ranges as it grows, and these become blocks after two hours.\n");
@@ -179,13 +196,18 @@ int cmd_tsdb_stats(int argc, char **argv)
 	return rc ? cmd_fail(&err) : 0;
 }
 
-/* verify */
+/* everprof tsdb verify */
 
+/* One line for each problem that verification finds. */
 static void print_problem(void *ctx UNUSED, const char *path, const char *what)
 {
 	printf("%s: %s\n", path, what);
 }
 
+/*
+ * Reads the files without opening the database, so it works beside a running
+ * server.
+ */
 int cmd_tsdb_verify(int argc, char **argv)
 {
 	static const struct usage u = {
@@ -213,8 +235,12 @@ int cmd_tsdb_verify(int argc, char **argv)
 	return v.problems ? 1 : 0;
 }
 
-/* repair */
+/* everprof tsdb repair */
 
+/*
+ * The counts are printed after an error too: what has been repaired stays
+ * repaired.
+ */
 int cmd_tsdb_repair(int argc, char **argv)
 {
 	static const struct usage u = {
@@ -239,6 +265,9 @@ int cmd_tsdb_repair(int argc, char **argv)
 	rc = open_dir(&o, argv[0], false, &err);
 	if (!rc)
 		rc = tsdb_repair(o.db, &done, &err);
+	/*
+	 * Printed whenever the database could be opened, even after an error.
+	 */
 	if (o.db) {
 		damage = tsdb_damage(o.db);
 		printf("%" PRIu64 " blocks were written anew, %" PRIu64
@@ -255,8 +284,9 @@ int cmd_tsdb_repair(int argc, char **argv)
 	return done.lost || done.set_aside || damage ? 1 : 0;
 }
 
-/* confirm-clock */
+/* everprof tsdb confirm-clock */
 
+/* See docs/decisions.md, 86. */
 int cmd_tsdb_confirm_clock(int argc, char **argv)
 {
 	static const struct usage u = {
@@ -286,8 +316,9 @@ int cmd_tsdb_confirm_clock(int argc, char **argv)
 	return 0;
 }
 
-/* recode */
+/* everprof tsdb recode */
 
+/* Progress: recoding a large directory takes long. */
 static void print_recoded(void *ctx, const char *block, size_t i, size_t count)
 {
 	struct tsdb *db = ctx;
@@ -327,8 +358,12 @@ int cmd_tsdb_recode(int argc, char **argv)
 	return 0;
 }
 
-/* snapshot */
+/* everprof tsdb snapshot */
 
+/*
+ * A running server holds the lock of the directory (ERR_BUSY) and makes
+ * snapshots itself.
+ */
 int cmd_tsdb_snapshot(int argc, char **argv)
 {
 	const char *name = "";

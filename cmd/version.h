@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The version and the revision, from CMakeLists.txt.
+ * The version and the revision of this build, which CMakeLists.txt defines.
  *
  * Ownership: constants.
  * Threads: any.
@@ -12,12 +12,16 @@
 #define EVERPROF_VERSION "unknown"
 #endif
 
-/* The commit, "" when it is not known. Of the files that cmake/Revision.cmake
- * names alone: they are compiled anew with each commit. */
+/*
+ * The commit; "" when it is unknown. It is defined only for the files that
+ * cmake/Revision.cmake names, because they are compiled again after each
+ * commit.
+ */
 #ifndef EVERPROF_REVISION
 #define EVERPROF_REVISION ""
 #endif
 
+/* The User-Agent header of all requests. */
 #define EVERPROF_USER_AGENT "everprof/" EVERPROF_VERSION
 
 #endif

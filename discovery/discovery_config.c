@@ -6,11 +6,13 @@
 
 #include "base/mem.h"
 
+/* Prometheus' defaults, and the bounds of refresh_interval. */
 #define FILE_REFRESH_MS 300000
 #define HTTP_REFRESH_MS 60000
 #define REFRESH_MIN_MS  100
 #define REFRESH_MAX_MS  (24LL * 3600 * 1000)
 
+/* Returns whether a path has an extension, ignoring case. */
 static bool discovery_config_ends_with(struct str s, const char *end)
 {
 	size_t n = strlen(end);
@@ -18,7 +20,10 @@ static bool discovery_config_ends_with(struct str s, const char *end)
 	return s.len > n && !strncasecmp(s.ptr + s.len - n, end, n);
 }
 
-/* One * at most, in the last part of the path, as Prometheus wants it. */
+/*
+ * Returns whether a path is acceptable as in Prometheus: a known extension, and
+ * at most one * in the last part of the path.
+ */
 static bool is_pattern(struct str s)
 {
 	const char *star = memchr(s.ptr, '*', s.len);
@@ -31,6 +36,7 @@ static bool is_pattern(struct str s)
 	       discovery_config_ends_with(s, ".yaml");
 }
 
+/* Decodes files; paths are relative to the folder of the configuration file. */
 static void discovery_config_decode_files(struct yaml *y,
 					  const struct yaml_node *n,
 					  void *field)
@@ -54,13 +60,17 @@ static void discovery_config_decode_files(struct yaml *y,
 	}
 }
 
-/* Text in which no two parts can be taken for one. */
+/*
+ * Appends a part with its length in front, so that different entries can never
+ * have equal keys.
+ */
 static void add_key(struct buf *key, struct str part)
 {
 	buf_printf(key, "%zu:", part.len);
 	buf_add(key, part.ptr, part.len);
 }
 
+/* Sets the key to everything that distinguishes an entry from others. */
 static void set_key(struct yaml *y, struct discovery_config *c)
 {
 	struct buf key = { 0 };
@@ -74,6 +84,10 @@ static void set_key(struct yaml *y, struct discovery_config *c)
 	buf_fini(&key);
 }
 
+/*
+ * Checks what no single key can show. An entry that is no map was reported
+ * already.
+ */
 static void discovery_config_check(struct yaml *y, const struct yaml_node *n,
 				   const struct discovery_config *c)
 {
@@ -85,7 +99,7 @@ static void discovery_config_check(struct yaml *y, const struct yaml_node *n,
 		yaml_error(y, n, "http_sd_config needs a url");
 }
 
-/* How the entries of a list are decoded. */
+/* What the two lists differ in. */
 struct entry_kind {
 	enum discovery_kind kind;
 	const char *list;
@@ -94,6 +108,10 @@ struct entry_kind {
 	const struct yaml_field *fields;
 };
 
+/*
+ * Decodes a list and appends its entries to out. The array is allocated again,
+ * because a job may have lists of both kinds.
+ */
 static void decode_list(struct yaml *y, const struct yaml_node *n,
 			const struct entry_kind *k,
 			struct discovery_configs *out)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the configuration says about discoveries: file_sd_configs and
- * http_sd_configs, as Prometheus has them.
+ * The configuration of discoveries: file_sd_configs and http_sd_configs, with
+ * Prometheus' keys.
  *
- * Ownership: all text is borrowed from the struct yaml it was decoded from.
+ * Ownership: all text is borrowed from the struct yaml that it was decoded
+ * from.
  * Threads: immutable once decoded.
  */
 #ifndef DISCOVERY_DISCOVERY_CONFIG_H
@@ -12,28 +13,42 @@
 #include "base/yaml.h"
 #include "client/http_options.h"
 
+/* The kinds of discovery; an index into the manager's table of providers. */
 enum discovery_kind {
 	DISCOVERY_FILE,
 	DISCOVERY_HTTP
 };
 
+/* One entry of a list of discoveries. */
 struct discovery_config {
 	enum discovery_kind kind;
 	int64_t refresh_ms;
-	struct str *files; /* absolute, or from the working directory */
+	struct str *files; /* patterns of paths, for DISCOVERY_FILE */
 	size_t file_count;
-	struct str url;
-	struct http_options http;
-	struct str key; /* all of it as text: the same text is the same */
+	struct str url;           /* for DISCOVERY_HTTP */
+	struct http_options http; /* for DISCOVERY_HTTP */
+	/*
+	 * The whole entry as text. Entries with equal keys share one provider.
+	 */
+	struct str key;
 };
 
+/* All discoveries of one job. */
 struct discovery_configs {
 	struct discovery_config *v;
 	size_t count;
 };
 
-/* Add the entries of a list to the struct discovery_configs at field. */
+/*
+ * Decodes the list file_sd_configs and appends its entries to the struct
+ * discovery_configs at field. Errors are reported to y.
+ */
 void file_sd_decode(struct yaml *y, const struct yaml_node *n, void *field);
+
+/*
+ * Decodes the list http_sd_configs and appends its entries to the struct
+ * discovery_configs at field. Errors are reported to y.
+ */
 void http_sd_decode(struct yaml *y, const struct yaml_node *n, void *field);
 
 #endif

@@ -21,31 +21,36 @@
 #include "base/mem.h"
 #include "discovery/provider.h"
 
-/* Several changes in a row are one. */
+/* Delay after an event, so that several changes in a row cause one refresh. */
 #define SETTLE_MS 50
-#define BEGIN_MS  500 /* for a file that is only begun */
-#define META_FILE "__meta_filepath"
 
-/* A file that was found. */
+/* Delay for a file that has been created but perhaps not written yet. */
+#define BEGIN_MS  500
+#define META_FILE "__meta_filepath" /* the label with the file's path */
+
+/* A file that matches a pattern. */
 struct source {
 	char *path;
-	uint64_t hash; /* of the text that groups were made of */
-	struct target_groups *groups;
-	bool there; /* in the last round */
+	uint64_t hash;                /* of the text that groups were made of */
+	struct target_groups *groups; /* NULL: never read successfully */
+	bool there;                   /* seen in the current refresh */
 };
 
+/* The data of a file provider. */
 struct files {
 	VEC(char *) patterns;
 	VEC(struct source) sources;
-	int inotify; /* -1: none; then the interval alone counts */
+	int inotify; /* -1: not available, only the interval counts */
 };
 
+/* Frees a source and drops its groups. */
 static void source_fini(struct source *s)
 {
 	mem_free(s->path);
 	target_groups_unref(s->groups);
 }
 
+/* Returns the folder of a path; the caller owns it. */
 static char *folder_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -56,7 +61,10 @@ static char *folder_of(const char *path)
 			       mem_printf("%.*s", (int)(slash - path), path);
 }
 
-/* Folders may come later: this is called again and again. */
+/*
+ * Watches the folders of all patterns. It is called with every refresh, because
+ * a folder may appear later; watching one again is a no-op for the kernel.
+ */
 static void watch_folders(struct files *f)
 {
 	const uint32_t events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM |
@@ -72,12 +80,20 @@ static void watch_folders(struct files *f)
 	}
 }
 
-/* A file that is being made is read when it is closed; a link is there. */
+/*
+ * Returns whether an event means that a file is complete. After IN_CREATE a
+ * file is still being written, and its closing is another event; but a link
+ * that was created causes no other event, so IN_CREATE is not ignored either.
+ */
 static bool file_sd_is_relevant(const struct inotify_event *e)
 {
 	return (e->mask & ~(uint32_t)IN_CREATE) != 0;
 }
 
+/*
+ * Called when inotify has events. Which file they concern does not matter:
+ * unchanged files are recognised by their hash.
+ */
 static void on_events(void *ctx)
 {
 	struct provider *p = ctx;
@@ -92,6 +108,10 @@ static void on_events(void *ctx)
 		for (ssize_t at = 0; at < n;) {
 			struct inotify_event e;
 
+			/*
+			 * Events have variable lengths, and later ones may not
+			 * be aligned.
+			 */
 			memcpy(&e, u.bytes + at, sizeof(e));
 			if (file_sd_is_relevant(&e))
 				provider_hurry(p, SETTLE_MS);
@@ -102,6 +122,10 @@ static void on_events(void *ctx)
 	}
 }
 
+/*
+ * Logs that inotify is not available, for example because its limit of
+ * instances is reached.
+ */
 static void tell_unwatched(struct provider *p)
 {
 	struct err err;
@@ -112,6 +136,7 @@ static void tell_unwatched(struct provider *p)
 		  LOG_FIELDS(log_err(&err)));
 }
 
+/* Copies the patterns and begins to watch. */
 static void *files_open(struct provider *p, const struct discovery_config *c)
 {
 	struct files *f = mem_new(struct files);
@@ -126,6 +151,7 @@ static void *files_open(struct provider *p, const struct discovery_config *c)
 	return f;
 }
 
+/* Returns the source of a path; makes one if there is none. */
 static struct source *file_sd_find_source(struct files *f, const char *path)
 {
 	for (size_t i = 0; i < f->sources.count; i++) {
@@ -136,6 +162,7 @@ static struct source *file_sd_find_source(struct files *f, const char *path)
 	return &f->sources.v[f->sources.count - 1];
 }
 
+/* Returns whether a file is parsed as JSON; all others are YAML. */
 static bool file_sd_is_json(const char *path)
 {
 	const char *dot = strrchr(path, '.');
@@ -143,7 +170,10 @@ static bool file_sd_is_json(const char *path)
 	return dot && (!strcmp(dot, ".json") || !strcmp(dot, ".JSON"));
 }
 
-/* Read the file, and make groups of it when it is not as it was. */
+/*
+ * Reads a file and replaces its groups if the text has changed. On errors the
+ * old groups stay, and *changed is only ever set, not cleared.
+ */
 static int read_source(struct source *s, bool *changed, struct err *err)
 {
 	const struct group_meta meta = { META_FILE, str_of(s->path) };
@@ -170,7 +200,10 @@ static int read_source(struct source *s, bool *changed, struct err *err)
 	return rc;
 }
 
-/* Once: it may be a mistake, or may come. */
+/*
+ * Warns about a missing file, but only until the first result: afterwards files
+ * may come and go.
+ */
 static void tell_absent(const struct provider *p, const char *files)
 {
 	if (!p->asked)
@@ -178,6 +211,10 @@ static void tell_absent(const struct provider *p, const char *files)
 			  LOG_FIELDS(log_text("files", files)));
 }
 
+/*
+ * Reads one file that a pattern matched. A file that cannot be read or parsed
+ * counts as there, so that it keeps its old groups.
+ */
 static void file_sd_add_item(struct provider *p, const char *path,
 			     bool *changed)
 {
@@ -186,7 +223,7 @@ static void file_sd_add_item(struct provider *p, const char *path,
 	struct err err;
 
 	if (s->there)
-		return; /* two patterns have it */
+		return; /* already read: two patterns match it */
 	if (!read_source(s, &fresh, &err)) {
 		s->there = true;
 		*changed |= fresh;
@@ -200,6 +237,10 @@ static void file_sd_add_item(struct provider *p, const char *path,
 	}
 }
 
+/*
+ * Drops sources whose files were not seen in this refresh. The order of the
+ * others is kept, since it is the order of targets.
+ */
 static void forget_gone(struct provider *p, bool *changed)
 {
 	struct files *f = p->data;
@@ -218,13 +259,20 @@ static void forget_gone(struct provider *p, bool *changed)
 	}
 }
 
-/* A folder that is not there has no files; one that cannot be read may. */
+/*
+ * Called by glob() for a folder that it cannot read; a return value other than
+ * 0 aborts it. A folder that does not exist contains no files; one that cannot
+ * be read may contain some.
+ */
 static int on_folder(const char *path UNUSED, int error)
 {
 	return error != ENOENT && error != ENOTDIR;
 }
 
-/* A name without * is there, or says itself why it cannot be read. */
+/*
+ * Expands a pattern. A path without * is returned as it is, so that a missing
+ * or unreadable file is reported by read_source().
+ */
 static int find_files(const char *pattern, glob_t *g)
 {
 	int flags = GLOB_PERIOD;
@@ -232,19 +280,28 @@ static int find_files(const char *pattern, glob_t *g)
 	*g = (glob_t){ 0 };
 	if (!strpbrk(pattern, "*?["))
 		flags |= GLOB_NOCHECK;
-	/* Nothing but a ~, which is not asked for, is unsafe about it. */
+	/*
+	 * glob() is unsafe with threads only where it expands "~", which these
+	 * flags do not ask for.
+	 */
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	return glob(pattern, flags, on_folder, g);
 }
 
-/* Nobody knows which of them are gone. */
+/*
+ * Marks all sources as seen, if a pattern could not be expanded: it is unknown
+ * which files are gone.
+ */
 static void keep_all(struct files *f)
 {
 	for (size_t i = 0; i < f->sources.count; i++)
 		f->sources.v[i].there = true;
 }
 
-/* False: nobody knows what it matches now. */
+/*
+ * Reads the files that match a pattern. Returns false if the pattern could not
+ * be expanded.
+ */
 static bool visit_pattern(struct provider *p, const char *pattern,
 			  bool *changed)
 {
@@ -266,6 +323,7 @@ static bool visit_pattern(struct provider *p, const char *pattern,
 	return true;
 }
 
+/* Reports the groups of all files. */
 static void file_sd_publish(struct provider *p, struct files *f)
 {
 	struct target_groups_list all = { 0 };
@@ -279,6 +337,11 @@ static void file_sd_publish(struct provider *p, struct files *f)
 	target_groups_list_fini(&all);
 }
 
+/*
+ * Folders are watched before files are read, so that a change in between is not
+ * missed. The first refresh reports even if there is nothing, which completes
+ * the job's targets.
+ */
 static void files_refresh(struct provider *p)
 {
 	struct files *f = p->data;
@@ -297,6 +360,7 @@ static void files_refresh(struct provider *p)
 		file_sd_publish(p, f);
 }
 
+/* Stops watching and frees everything. */
 static void files_close(struct provider *p)
 {
 	struct files *f = p->data;
@@ -317,6 +381,7 @@ static void files_close(struct provider *p)
 const struct provider_kind provider_file = { "file", files_open, files_refresh,
 					     files_close };
 
+/* Reads a file and reports its mistake, if there is one. */
 static void check_file(const char *path,
 		       void (*tell)(void *ctx, const char *text), void *ctx)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Discovery from files, read again when they change.
+ * File discovery: target groups in files, which are read again when they
+ * change.
  *
  * Ownership: the manager owns the provider.
- * Threads: the manager's.
+ * Threads: the manager's loop; file_sd_check() may be called by any thread.
  */
 #ifndef DISCOVERY_FILE_SD_H
 #define DISCOVERY_FILE_SD_H
@@ -11,10 +12,14 @@
 #include "discovery/discovery_config.h"
 #include "discovery/provider.h"
 
-/* Call tell with what is wrong with the files of a file_sd_config now. */
+/*
+ * Reads the files of a file_sd_config once and calls tell with each mistake
+ * found in them; for the command that checks a configuration.
+ */
 void file_sd_check(const struct discovery_config *c,
 		   void (*tell)(void *ctx, const char *text), void *ctx);
 
+/* The provider of file_sd_configs. */
 extern const struct provider_kind provider_file;
 
 #endif

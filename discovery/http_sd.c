@@ -19,16 +19,18 @@
 
 #define META_URL "__meta_url"
 
+/* The data of an HTTP provider. */
 struct http_source {
 	char *url;
-	char *shown;    /* without a password, */
-	char *logged;   /* and without a query, which may hold a token */
-	char *interval; /* a header */
+	char *shown;    /* url without user and password */
+	char *logged;   /* shown without the query, which may hold a token */
+	char *interval; /* a header line */
 	struct http_config *config;
-	uint64_t hash; /* of the last text that groups were made of */
-	bool running;
+	uint64_t hash; /* of the body that groups were last made of */
+	bool running;  /* a request is in flight */
 };
 
+/* Returns a URL with its query replaced by "…". */
 static char *without_query(const char *url)
 {
 	const char *query = strchr(url, '?');
@@ -37,6 +39,7 @@ static char *without_query(const char *url)
 		       mem_strdup(url);
 }
 
+/* Copies the configuration. The header with the interval is Prometheus' own. */
 static void *source_open(struct provider *p UNUSED,
 			 const struct discovery_config *c)
 {
@@ -51,6 +54,7 @@ static void *source_open(struct provider *p UNUSED,
 	return s;
 }
 
+/* Returns whether a content type is JSON, with or without parameters. */
 static bool http_sd_is_json(const char *type)
 {
 	static const char want[] = "application/json";
@@ -60,6 +64,7 @@ static bool http_sd_is_json(const char *type)
 	       (!type[n] || type[n] == ';' || type[n] == ' ');
 }
 
+/* Accepts what Prometheus accepts: status 200 and JSON. */
 static int check_response(const struct http_response *r, struct err *err)
 {
 	int rc = http_status_check(r, err);
@@ -74,6 +79,10 @@ static int check_response(const struct http_response *r, struct err *err)
 	return 0;
 }
 
+/*
+ * Parses a body and reports its groups. A body equal to the last one is not
+ * parsed again, so that it does not cause a new target set.
+ */
 static int http_sd_take(struct provider *p, struct http_source *s,
 			struct bytes text, struct err *err)
 {
@@ -96,6 +105,10 @@ static int http_sd_take(struct provider *p, struct http_source *s,
 	return 0;
 }
 
+/*
+ * Called when a request has ended; ERR_CLOSED only means that the provider is
+ * being closed.
+ */
 static void http_sd_on_answer(void *ctx, struct http_response *r)
 {
 	struct provider *p = ctx;
@@ -110,6 +123,10 @@ static void http_sd_on_answer(void *ctx, struct http_response *r)
 		provider_failed(p, s->logged, &err);
 }
 
+/*
+ * Starts a request, unless the previous one is still in flight. Its timeout is
+ * the refresh interval.
+ */
 static void source_refresh(struct provider *p)
 {
 	struct http_source *s = p->data;
@@ -130,6 +147,7 @@ static void source_refresh(struct provider *p)
 	http_start(p->client, &r);
 }
 
+/* Cancels the request before freeing what its callback uses. */
 static void source_close(struct provider *p)
 {
 	struct http_source *s = p->data;

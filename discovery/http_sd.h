@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Discovery from an HTTP endpoint, asked at intervals.
+ * HTTP discovery: target groups from an endpoint that is requested at
+ * intervals.
  *
  * Ownership: the manager owns the provider.
- * Threads: the manager's.
+ * Threads: the manager's loop.
  */
 #ifndef DISCOVERY_HTTP_SD_H
 #define DISCOVERY_HTTP_SD_H
 
 #include "discovery/provider.h"
 
+/* The provider of http_sd_configs. */
 extern const struct provider_kind provider_http;
 
 #endif

@@ -10,19 +10,22 @@
 #include "discovery/http_sd.h"
 #include "discovery/provider.h"
 
-#define WAIT_MS_MAX 10000
+#define WAIT_MS_MAX 10000 /* the loop wakes up at least this often */
 
+/* All kinds of discovery. */
 static const struct provider_kind *const kinds[] = {
 	[DISCOVERY_FILE] = &provider_file,
 	[DISCOVERY_HTTP] = &provider_http,
 };
 
+/* A job of the configuration. */
 struct job {
 	char *name;
 	VEC(struct provider *) providers;
-	bool untold; /* since the configuration changed */
+	bool untold; /* must be reported even if nothing new is found */
 };
 
+/* The manager. */
 struct discovery {
 	struct discovery_options o;
 	struct http_client *client;
@@ -30,12 +33,17 @@ struct discovery {
 	bool running;
 	_Atomic bool stopping;
 
-	pthread_mutex_t mu; /* the loop leaves it only while it waits */
+	/*
+	 * Guards the members below. The loop releases it only while it waits
+	 * for events.
+	 */
+	pthread_mutex_t mu;
 	struct job **jobs;
 	size_t job_count;
 	VEC(struct provider *) providers;
 };
 
+/* Sets the gauge of discovered targets. */
 static void update_metrics(struct discovery *d)
 {
 	size_t targets = 0;
@@ -53,6 +61,10 @@ static void update_metrics(struct discovery *d)
 
 /* The loop. */
 
+/*
+ * Returns whether all discoveries of a job have reported something, so that the
+ * job's targets are complete.
+ */
 static bool is_told_of(const struct job *j)
 {
 	for (size_t i = 0; i < j->providers.count; i++) {
@@ -62,6 +74,7 @@ static bool is_told_of(const struct job *j)
 	return true;
 }
 
+/* Returns whether a job has to be reported. */
 static bool has_news(const struct job *j)
 {
 	for (size_t i = 0; i < j->providers.count; i++) {
@@ -71,6 +84,7 @@ static bool has_news(const struct job *j)
 	return j->untold;
 }
 
+/* Reports a job: passes the groups of all of its discoveries to update(). */
 static void manager_log(struct discovery *d, struct job *j)
 {
 	struct target_groups_list all = { 0 };
@@ -82,6 +96,10 @@ static void manager_log(struct discovery *d, struct job *j)
 	j->untold = false;
 }
 
+/*
+ * Reports the jobs whose discoveries have changed. A job that is incomplete
+ * stays marked, because the providers' own marks are cleared below.
+ */
 static void tell_news(struct discovery *d)
 {
 	bool news = false;
@@ -103,7 +121,10 @@ static void tell_news(struct discovery *d)
 		update_metrics(d);
 }
 
-/* Refresh what is due; returns how long until something is. */
+/*
+ * Refreshes the providers that are due and returns the milliseconds until the
+ * next one is.
+ */
 static int64_t refresh_due(struct discovery *d)
 {
 	int64_t now = clock_mono_ns();
@@ -113,6 +134,7 @@ static int64_t refresh_due(struct discovery *d)
 		struct provider *p = d->providers.v[i];
 		int64_t left;
 
+		/* The next time is set first: refresh() may move it forward. */
 		if (p->due_ns <= now) {
 			p->due_ns = now + p->refresh_ms * 1000000;
 			p->kind->refresh(p);
@@ -123,6 +145,10 @@ static int64_t refresh_due(struct discovery *d)
 	return wait;
 }
 
+/*
+ * The manager's thread. The mutex is not held during http_wait(), so that
+ * discovery_apply() does not have to wait for a source.
+ */
 static void *loop_run(void *arg)
 {
 	struct discovery *d = arg;
@@ -145,6 +171,7 @@ static void *loop_run(void *arg)
 
 /* Configuration. */
 
+/* Closes and frees a provider. */
 static void provider_drop(struct provider *p)
 {
 	p->kind->close(p);
@@ -153,6 +180,10 @@ static void provider_drop(struct provider *p)
 	mem_free(p);
 }
 
+/*
+ * Returns the provider of an entry and marks it as used; makes one if there is
+ * none with the same key. A new provider has due_ns 0 and is refreshed at once.
+ */
 static struct provider *take_provider(struct discovery *d,
 				      const struct discovery_config *c)
 {
@@ -182,6 +213,7 @@ static struct provider *take_provider(struct discovery *d,
 	return p;
 }
 
+/* Returns the job of that name, or NULL. */
 static struct job *manager_find_job(struct job *const *jobs, size_t count,
 				    struct str name)
 {
@@ -192,6 +224,7 @@ static struct job *manager_find_job(struct job *const *jobs, size_t count,
 	return NULL;
 }
 
+/* Frees a job; its providers belong to the manager. */
 static void job_drop(struct job *j)
 {
 	vec_fini(&j->providers);
@@ -199,6 +232,7 @@ static void job_drop(struct job *j)
 	mem_free(j);
 }
 
+/* Makes a job of its configuration. */
 static struct job *make_job(struct discovery *d, const struct discovery_job *c)
 {
 	const struct job *old =
@@ -208,12 +242,17 @@ static struct job *make_job(struct discovery *d, const struct discovery_job *c)
 	j->name = mem_strndup(c->name);
 	for (size_t i = 0; i < c->configs->count; i++)
 		*vec_add(&j->providers) = take_provider(d, &c->configs->v[i]);
-	/* A job that never had discoveries has nothing to be told of. */
+	/*
+	 * A job that lost its discoveries is reported once more, with no
+	 * groups, so that their targets go. A job that never had any is not
+	 * reported.
+	 */
 	j->untold = j->providers.count ||
 		    (old && (old->providers.count || old->untold));
 	return j;
 }
 
+/* Drops the providers that no job uses any more. */
 static void drop_unused(struct discovery *d)
 {
 	for (size_t i = d->providers.count; i-- > 0;) {
@@ -226,6 +265,7 @@ static void drop_unused(struct discovery *d)
 	}
 }
 
+/* Frees all jobs. */
 static void drop_jobs(struct discovery *d)
 {
 	for (size_t i = 0; i < d->job_count; i++)
@@ -241,6 +281,10 @@ void discovery_apply(struct discovery *d, const struct discovery_job *jobs,
 	pthread_mutex_lock(&d->mu);
 	for (size_t i = 0; i < d->providers.count; i++)
 		d->providers.v[i]->used = false;
+	/*
+	 * The old jobs are needed until all new ones are made: make_job() looks
+	 * at them.
+	 */
 	made = mem_zalloc(count + 1, sizeof(struct job *));
 	for (size_t i = 0; i < count; i++)
 		made[i] = make_job(d, &jobs[i]);
@@ -249,6 +293,7 @@ void discovery_apply(struct discovery *d, const struct discovery_job *jobs,
 	d->job_count = count;
 	drop_unused(d);
 	pthread_mutex_unlock(&d->mu);
+	/* The loop may be waiting for a later time. */
 	http_wake(d->client);
 }
 
@@ -268,7 +313,7 @@ int discovery_start(const struct discovery_options *o, struct discovery **out,
 	http_client_refuse(d->client, o->refused);
 	d->running = true;
 	if (pthread_create(&d->loop, NULL, loop_run, d))
-		abort(); /* as when memory is out */
+		abort(); /* treated like lack of memory */
 	*out = d;
 	return 0;
 }

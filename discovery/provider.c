@@ -7,6 +7,7 @@
 
 void provider_found(struct provider *p, const struct target_groups_list *groups)
 {
+	/* The old list is dropped last: both may contain the same groups. */
 	struct target_groups_list old = p->found;
 
 	p->found = (struct target_groups_list){ 0 };
@@ -19,6 +20,10 @@ void provider_found(struct provider *p, const struct target_groups_list *groups)
 void provider_failed(struct provider *p, const char *what,
 		     const struct err *err)
 {
+	/*
+	 * A first failure counts as news: the job has waited for this provider
+	 * and can be reported without it.
+	 */
 	p->changed |= !p->asked;
 	p->asked = true;
 	metric_add(p->failures, 1);
@@ -27,6 +32,9 @@ void provider_failed(struct provider *p, const char *what,
 			     log_text("source", what), log_err(err)));
 }
 
+/*
+ * At LOG_INFO, since discovered targets change rarely; failures are warnings.
+ */
 void provider_tell(const struct provider *p, const char *what,
 		   const struct target_groups *g)
 {
@@ -39,6 +47,7 @@ void provider_tell(const struct provider *p, const char *what,
 
 void provider_hurry(struct provider *p, int64_t ms)
 {
+	/* A refresh that is due earlier stays as it is. */
 	int64_t at = clock_mono_ns() + ms * 1000000;
 
 	if (at < p->due_ns)
@@ -59,6 +68,10 @@ int provider_parse(const char *name, struct bytes text, bool json,
 		yaml_parse(&y, name, text);
 	if (y.root)
 		g = target_groups_decode(&y, y.root, "target groups", meta);
+	/*
+	 * An empty file is what an editor leaves for a moment, not a list of no
+	 * targets (docs/decisions.md, 60).
+	 */
 	else if (!y.error_count)
 		yaml_error(&y, NULL,
 			   "the file is empty; [] is a list of no targets");

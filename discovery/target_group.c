@@ -5,7 +5,9 @@
 
 #include "base/mem.h"
 
-#define LABELS_OF_GROUP   500
+#define LABELS_OF_GROUP 500 /* most labels of a group */
+
+/* Bounds for the sum over all targets; see check_volume(). */
 #define VOLUME_MAX        (256 * MIB)
 #define VOLUME_LABELS_MAX 5000000
 
@@ -37,7 +39,7 @@ void target_groups_list_fini(struct target_groups_list *l)
 	vec_fini(l);
 }
 
-/* A group being decoded. */
+/* The group being decoded, with the arena that owns its text. */
 struct decoding {
 	struct arena *arena;
 	struct target_group *group;
@@ -45,6 +47,7 @@ struct decoding {
 
 /* Decoding. */
 
+/* Decodes the addresses of a group, each as a target with one label. */
 static void decode_targets(struct yaml *y, const struct yaml_node *n,
 			   void *field)
 {
@@ -64,6 +67,10 @@ static void decode_targets(struct yaml *y, const struct yaml_node *n,
 	}
 }
 
+/*
+ * Checks a label as labels_build() would later, so that mistakes are reported
+ * with their position.
+ */
 static void target_group_check_label(struct yaml *y,
 				     const struct yaml_node *key,
 				     const struct label *l)
@@ -82,8 +89,8 @@ static void target_group_check_label(struct yaml *y,
 }
 
 /*
- * What targets × labels come to is bounded: a small file could make a fleet
- * that fills the memory.
+ * Bounds targets × labels: each target gets a copy of its group's labels later,
+ * so that a small file could otherwise fill the memory (docs/decisions.md, 75).
  */
 static void check_volume(struct yaml *y, const struct yaml_node *list,
 			 const struct target_groups *g)
@@ -107,6 +114,7 @@ static void check_volume(struct yaml *y, const struct yaml_node *list,
 			VOLUME_MAX / MIB, VOLUME_LABELS_MAX);
 }
 
+/* Decodes the labels of a group. */
 static void decode_labels(struct yaml *y, const struct yaml_node *n,
 			  void *field)
 {
@@ -120,6 +128,7 @@ static void decode_labels(struct yaml *y, const struct yaml_node *n,
 		return;
 	}
 	yaml_unique_keys(y, n);
+	/* One element more than there are labels, for add_meta(). */
 	l->v = arena_array(d->arena, struct label, n->count / 2 + 1);
 	for (size_t i = 0; i < n->count; i += 2) {
 		struct label *one = &l->v[l->count++];
@@ -131,6 +140,11 @@ static void decode_labels(struct yaml *y, const struct yaml_node *n,
 	}
 }
 
+/*
+ * Adds the label that names the source. It comes last, and the first label of a
+ * name wins when targets are made of groups, so a label of that name in the
+ * source takes precedence.
+ */
 static void add_meta(const struct decoding *d, const struct group_meta *meta)
 {
 	struct label_list *l = &d->group->labels;
@@ -181,9 +195,16 @@ bool target_address_is_ok(struct str t)
 	for (size_t i = 0; i < t.len; i++) {
 		unsigned char c = (unsigned char)t.ptr[i];
 
+		/*
+		 * Characters that would end the host in a URL, or add user or
+		 * path to it.
+		 */
 		if (c <= ' ' || c >= 0x7f || strchr("/@?#\\\"<>^`{|};,", c))
 			return false;
 	}
+	/*
+	 * Finds the last ":" that is not inside of an IPv6 address's brackets.
+	 */
 	while (colon && t.ptr[colon - 1] != ':' && t.ptr[colon - 1] != ']')
 		colon--;
 	if (!colon || t.ptr[colon - 1] == ']')
@@ -191,6 +212,9 @@ bool target_address_is_ok(struct str t)
 	port = (struct str){ .ptr = t.ptr + colon, .len = t.len - colon };
 	if (!str_to_i64(port, &number) || number < 1 || number > 65535)
 		return false;
+	/*
+	 * A bare IPv6 address is ambiguous with a port and therefore refused.
+	 */
 	return colon > 1 && (t.ptr[0] == '[' ? t.ptr[colon - 2] == ']' :
 					       !memchr(t.ptr, ':', colon - 1));
 }

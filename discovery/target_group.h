@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target groups: what a discovery says, as Prometheus' target groups. A target
- * is a list of labels, __address__ among them; a group's labels are those of
- * all its targets that do not have them.
+ * Target groups: the result of a discovery, in Prometheus' terms. A target is a
+ * list of labels that includes __address__. The labels of a group apply to all
+ * of its targets that do not have a label of that name.
  *
  * Source: prometheus.io/docs/prometheus/latest/http_sd, "targets" and "labels".
  *
- * Ownership: groups that were found together are counted as one; their text
- * lives in them.
+ * Ownership: groups that were found together share one reference count and one
+ * arena, which owns their text.
  * Threads: immutable once made, share freely.
  */
 #ifndef DISCOVERY_TARGET_GROUP_H
@@ -19,58 +19,68 @@
 #include "base/yaml.h"
 #include "model/labels.h"
 
+/* Labels in the order of the source, not sorted. */
 struct label_list {
 	struct label *v;
 	size_t count;
 };
 
+/* Targets with common labels. */
 struct target_group {
 	struct label_list labels;
 	struct label_list *targets;
 	size_t target_count;
 };
 
-/* What one file, one answer or one static_configs says. */
+/* The groups of one file, one response or one static_configs. */
 struct target_groups {
 	_Atomic uint32_t refs;
 	struct arena arena;
 	struct target_group *v;
 	size_t count;
-	size_t targets; /* of all */
+	size_t targets; /* in all groups */
 };
 
+/* Takes another reference and returns g. */
 struct target_groups *target_groups_ref(struct target_groups *g);
-void target_groups_unref(struct target_groups *g); /* NULL is a no-op */
 
-/* All that the discoveries of a job say; each of them counted. */
+/* Drops a reference; the last one frees the groups. NULL is a no-op. */
+void target_groups_unref(struct target_groups *g);
+
+/*
+ * Everything that the discoveries of a job have found. The list holds one
+ * reference to each element.
+ */
 struct target_groups_list {
 	struct target_groups **v;
 	size_t count;
 	size_t cap;
 };
 
-/* Add all of another list. */
+/* Appends the elements of another list, taking a reference to each. */
 void target_groups_share(struct target_groups_list *l,
 			 const struct target_groups_list *from);
+
+/* Drops the references and frees the list's memory. */
 void target_groups_list_fini(struct target_groups_list *l);
 
-/* A label that all targets of decoded groups get. */
+/* A label that decoding adds to every group, such as the path of the file. */
 struct group_meta {
 	const char *name;
 	struct str value;
 };
 
 /*
- * Decode a list of {targets: [address, …], labels: {name: value, …}}, called
- * what in messages. Errors go to y. meta may be NULL. The caller owns a
- * reference.
+ * Decodes a list of {targets: [address, …], labels: {name: value, …}}; `what`
+ * names the list in messages. Errors are reported to y, and the result is then
+ * incomplete. meta may be NULL. The caller owns a reference.
  */
 struct target_groups *target_groups_decode(struct yaml *y,
 					   const struct yaml_node *list,
 					   const char *what,
 					   const struct group_meta *meta);
 
-/* host:port, [v6]:port, or a host alone. */
+/* Returns whether an address has the form host, host:port or [v6]:port. */
 bool target_address_is_ok(struct str address);
 
 #endif

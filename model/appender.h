@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Appender: the one way into storage. Scraper, import, push endpoints and the
- * remote-write receiver all feed it.
+ * Appender: the only interface by which profiles enter storage. The scraper,
+ * the import, push endpoints and the remote-write receiver all write through
+ * it.
  *
- * Ownership: the implementation owns itself; samples are borrowed for the
- * call.
- * Threads: any.
+ * Ownership: whoever implements the interface owns the appender; samples are
+ * borrowed for the call.
+ * Threads: append() and sync() may be called from any thread.
  */
 #ifndef MODEL_APPENDER_H
 #define MODEL_APPENDER_H
@@ -13,45 +14,50 @@
 #include "base/err.h"
 #include "model/labels.h"
 
-/* How a body is encoded, in memory and in WAL records. */
+/* The compression of a profile's body, in memory and in WAL records. */
 enum body_encoding {
 	BODY_PLAIN = 0,
-	BODY_DEFLATE = 1, /* gzip or zlib, as its first bytes say */
+	BODY_DEFLATE = 1, /* gzip or zlib; the first bytes tell which */
 	BODY_ZSTD = 2,
 };
 
-/*
- * One profile on its way in. Everything is borrowed for the call.
- */
+/* One profile to be stored. Everything in it is borrowed for the call. */
 struct sample {
-	struct labels *labels; /* with __name__ */
-	int64_t ms;            /* since the epoch */
+	struct labels *labels; /* must include __name__, the profile type */
+	int64_t ms;            /* time of the profile, ms since the epoch */
 
 	enum body_encoding encoding;
-	struct bytes body; /* as received */
+	struct bytes body; /* as received, still compressed */
 
-	/* What a scan of the decoded body found. */
-	uint32_t raw_len;      /* bytes, decoded */
-	uint64_t hash;         /* hash_bytes() of the decoded bytes */
-	struct bytes typeset;  /* encoding of model/types.h */
-	const int64_t *totals; /* a sum a sample type */
+	/* The members below come from a scan of the decoded body. */
+	uint32_t raw_len;      /* length of the decoded body, in bytes */
+	uint64_t hash;         /* hash_bytes() of the decoded body */
+	struct bytes typeset;  /* encoded as in model/types.h */
+	const int64_t *totals; /* one sum for each sample type */
 	uint64_t sample_count;
 	int64_t duration_ns;
 	int64_t period;
 };
 
+/* The interface, as a table of functions. */
 struct appender {
 	/*
-	 * Store a sample. Readers see it when this returns; it is durable
-	 * once sync(*lsn) has returned. The same sample again (labels, time,
-	 * hash) is success. ERR_INVALID: never acceptable (time out of
-	 * bounds). ERR_EXISTS: another profile is stored at this time.
-	 * ERR_LIMIT, ERR_NOSPACE, ERR_IO: not now.
+	 * Stores a sample. Queries see it as soon as the call returns; it is
+	 * durable once sync(*lsn) has returned. Storing a sample that is
+	 * already there (equal labels, time and hash) succeeds.
+	 *
+	 * ERR_INVALID: the time is out of bounds, and a retry cannot help.
+	 * ERR_EXISTS: another profile of the series has this time. ERR_LIMIT,
+	 * ERR_NOSPACE, ERR_IO: storage cannot take the sample now; the caller
+	 * may retry later.
 	 */
 	int (*append)(struct appender *a, const struct sample *s, uint64_t *lsn,
 		      struct err *err);
 
-	/* Return when all up to lsn is durable, or never will be (ERR_IO). */
+	/*
+	 * Waits until every record before lsn is durable. ERR_IO: at least one
+	 * of them will never be, because an fsync failed.
+	 */
 	int (*sync)(struct appender *a, uint64_t lsn, struct err *err);
 };
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Codec: how a group of profiles of one series becomes stored bytes.
+ * Codec: the interface by which a group of profiles of one series (the content
+ * of one chunk) becomes stored bytes, and profiles again.
  *
- * Storage does not know what a profile is. It hands an encoder one group at a
- * time, the groups of one target after one another (a stripe), and keeps what
- * comes back; it decodes each group and compares hashes before it relies on
- * it. A codec may keep a table that the groups of a stripe share: it only
- * grows, and is stored behind the last of them. A codec without tables leaves
- * the table calls NULL.
+ * Storage does not know what a profile is. It passes the groups of one target,
+ * one after another, to an encoder; these groups form a stripe. Storage decodes
+ * each group that was encoded and compares hashes before it relies on the
+ * result. The groups of a stripe may share one dictionary table, which only
+ * grows and is stored behind the last group. A codec without tables leaves the
+ * calls about tables NULL.
  *
- * Ownership: encoders, decoders and tables belong to the caller until freed.
- * Threads: one thread an encoder or decoder; a table is immutable once opened.
+ * Ownership: the caller owns encoders, decoders and tables until it frees them.
+ * Threads: an encoder or decoder is used by one thread at a time; a table is
+ * immutable once opened and may be shared.
  */
 #ifndef MODEL_CODEC_H
 #define MODEL_CODEC_H
@@ -23,91 +25,129 @@ struct codec_decoder;
 struct codec_table;
 struct codec_rows;
 
-/* Codec ids, as heads of groups say them: docs/format/head.md. */
+/* Codec ids, as stored in the chunk metadata (docs/format/head.md). */
 enum {
 	CODEC_ZSTD = 1,
 	CODEC_COLUMNS = 2,
 };
 
-/* A stored group, as its head describes it. */
+/* A stored group, described by its chunk metadata. */
 struct codec_group {
-	const struct codec_table *table; /* NULL without tables */
-	struct bytes stored;
-	const uint32_t *lens; /* of the values, decoded */
-	size_t count;
+	const struct codec_table *table; /* the stripe's; NULL without tables */
+	struct bytes stored;             /* the encoded bytes */
+	const uint32_t *lens; /* decoded length of each value, in bytes */
+	size_t count;         /* values in the group */
 };
 
+/*
+ * One codec, as a table of functions. Functions that a codec does not support
+ * are NULL where the comment says so.
+ */
 struct codec {
-	uint8_t id;
-	const char *name;
+	uint8_t id;       /* CODEC_* */
+	const char *name; /* for messages and listings */
 
+	/*
+	 * Creates an encoder with an empty table. level is the compression
+	 * level.
+	 */
 	struct codec_encoder *(*encoder_new)(int level);
+	/* Frees an encoder; a stripe that was not finished is lost. */
 	void (*encoder_free)(struct codec_encoder *e);
 
 	/*
-	 * Append the group's stored bytes to out. ERR_UNSUPPORTED: refused, out
-	 * and table are as before; the caller takes another codec.
+	 * Encodes count values as one group of the current stripe and appends
+	 * the stored bytes to out. ERR_UNSUPPORTED: the codec declines these
+	 * values, out and table are unchanged, and the caller falls back to
+	 * another codec.
 	 */
 	int (*encode)(struct codec_encoder *e, const struct bytes *values,
 		      size_t count, struct buf *out, struct err *err);
 
 	/*
-	 * The same of a group that the codec has encoded in another stripe:
-	 * its table may go when adopt_end() is called. Both NULL: the codec
-	 * cannot. ERR_CORRUPT: the group is damaged.
+	 * Re-encodes a group that this codec wrote in another stripe so that it
+	 * uses the current stripe's table, without decoding the profiles, and
+	 * appends it to out. The encoder may keep pointers into the group's old
+	 * table until adopt_end() is called. ERR_UNSUPPORTED: the group cannot
+	 * be moved; ERR_CORRUPT: the group is damaged. adopt and adopt_end are
+	 * both NULL if the codec cannot do this.
 	 */
 	int (*adopt)(struct codec_encoder *e, const struct codec_group *group,
 		     struct buf *out, struct err *err);
+	/*
+	 * Drops what the encoder remembers of the tables of adopted groups;
+	 * after this call those tables may be freed.
+	 */
 	void (*adopt_end)(struct codec_encoder *e);
 
-	/* The stripe's table so far, borrowed until the next encode(). */
+	/*
+	 * Returns the table of the current stripe, borrowed until the next
+	 * encode().
+	 */
 	const struct codec_table *(*encoder_table)(
 		const struct codec_encoder *e);
 
-	/* Whether the stripe should end, for its table has become large. */
+	/*
+	 * Returns whether the table is so large that the stripe should end
+	 * here.
+	 */
 	bool (*encoder_is_full)(const struct codec_encoder *e);
 
 	/*
-	 * End a stripe: append its table to out, and begin with an empty one.
-	 * Nothing is appended when no group needs it. ERR_CORRUPT: the table
-	 * does not read back, the stripe is lost.
+	 * Ends the stripe: appends its table to out and starts the next stripe
+	 * with an empty table. Appends nothing if no group needs the table.
+	 * ERR_CORRUPT: the table could not be read back, so the stripe's groups
+	 * are unusable.
 	 */
 	int (*encoder_finish)(struct codec_encoder *e, struct buf *out,
 			      struct err *err);
 
-	/* ERR_CORRUPT, ERR_TOOBIG. */
+	/*
+	 * Opens a stored table; the caller frees it with table_free().
+	 * ERR_CORRUPT: the bytes are not a table. ERR_TOOBIG: the table exceeds
+	 * a limit.
+	 */
 	int (*table_open)(struct bytes stored, struct codec_table **out,
 			  struct err *err);
+	/* Frees a table that table_open() returned. */
 	void (*table_free)(struct codec_table *t);
+	/* Returns the memory that a table takes, in bytes. */
 	size_t (*table_memory)(const struct codec_table *t);
 
 	/*
-	 * A decoder is workspace that is worth keeping from group to group.
+	 * Creates a decoder. It is only workspace; reusing it from group to
+	 * group saves allocations.
 	 */
 	struct codec_decoder *(*decoder_new)(void);
+	/* Frees a decoder. */
 	void (*decoder_free)(struct codec_decoder *d);
+	/* Returns the memory that a decoder holds, in bytes. */
 	size_t (*decoder_memory)(const struct codec_decoder *d);
 
 	/*
-	 * Append n values of a group, from the first-th on, to out, one behind
-	 * another. ERR_CORRUPT when the bytes are not such a group.
+	 * Decodes n values of a group, starting with number first, and appends
+	 * them to out one behind another. ERR_CORRUPT: the bytes are not such a
+	 * group.
 	 */
 	int (*decode)(struct codec_decoder *d, const struct codec_group *group,
 		      size_t first, size_t n, struct buf *out, struct err *err);
 
 	/*
-	 * A group as the codec sees it, to be passed on unseen to those who can
-	 * use it without making values of it; valid until the decoder's next
-	 * use. types: which sample types are wanted, NULL: all. The call is
-	 * NULL when a codec has nothing of the kind. ERR_CORRUPT.
+	 * Gives access to a group in the codec's own representation, for
+	 * callers that can sum it without decoding profiles. Storage passes it
+	 * on without looking at it. types selects the wanted sample types; NULL
+	 * selects all. *out is valid until the decoder is used again. The
+	 * function is NULL if the codec has no such representation.
+	 * ERR_CORRUPT: the group is damaged.
 	 */
 	int (*rows)(struct codec_decoder *d, const struct codec_group *group,
 		    const bool *types, const struct codec_rows **out,
 		    struct err *err);
 
 	/*
-	 * Tell what a stored group, or table, is made of, in bytes; NULL for a
-	 * codec that has no parts.
+	 * Reports how many bytes each part of a stored group (or of a stored
+	 * table, if is_table) takes, by calling fn for each part. NULL if the
+	 * codec has no parts.
 	 */
 	void (*sections)(struct bytes stored, bool is_table,
 			 void (*fn)(void *ctx, const char *section,

@@ -8,6 +8,9 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
+/*
+ * Checks untrusted bytes once, so that iterators may rely on them afterwards.
+ */
 static int labels_check(struct bytes encoded, struct err *err)
 {
 	struct dec d = dec_init(encoded);
@@ -23,6 +26,10 @@ static int labels_check(struct bytes encoded, struct err *err)
 
 		if (d.bad)
 			break;
+		/*
+		 * Names ascend strictly and no value is empty, as
+		 * labels_build() writes them; labels_cmp() relies on the order.
+		 */
 		if (!name.len || !value.len || str_cmp(last, name) >= 0)
 			return err_set(err, ERR_CORRUPT,
 				       "label names are not in order");
@@ -36,6 +43,7 @@ static int labels_check(struct bytes encoded, struct err *err)
 	return 0;
 }
 
+/* Makes a set with one reference of an encoding that is known to be valid. */
 static struct labels *labels_of(struct bytes encoded)
 {
 	struct labels *ls = mem_alloc(sizeof(*ls) + encoded.len);
@@ -64,7 +72,10 @@ struct labels *labels_ref(struct labels *ls)
 
 void labels_unref(struct labels *ls)
 {
-	/* Release what this thread did; the last one acquires it all. */
+	/*
+	 * Release publishes this thread's use of the set; acquire makes the
+	 * last thread see all uses before it frees the set.
+	 */
 	if (ls &&
 	    atomic_fetch_sub_explicit(&ls->refs, 1, memory_order_acq_rel) == 1)
 		mem_free(ls);
@@ -78,7 +89,7 @@ struct labels_iter labels_iter(const struct labels *ls)
 	return (struct labels_iter){ .pos = d.pos, .left = count };
 }
 
-/* A length of a set that has been checked. */
+/* Reads a varint length without bounds checks: labels_check() has done them. */
 static size_t checked_len(const uint8_t **pos)
 {
 	size_t v = *(*pos)++;
@@ -86,6 +97,7 @@ static size_t checked_len(const uint8_t **pos)
 	if (v < 0x80)
 		return v;
 	v &= 0x7f;
+	/* Few labels are longer than 127 bytes. */
 	for (unsigned shift = 7;; shift += 7) {
 		uint8_t byte = *(*pos)++;
 
@@ -95,6 +107,7 @@ static size_t checked_len(const uint8_t **pos)
 	}
 }
 
+/* Reads one string of an encoding that labels_check() has accepted. */
 static struct str checked_str(const uint8_t **pos)
 {
 	size_t len = checked_len(pos);
@@ -138,6 +151,10 @@ int labels_cmp(const struct labels *a, const struct labels *b)
 		bool more_b = labels_next(&ib, &lb);
 		int order;
 
+		/*
+		 * One set is a prefix of the other: the shorter one sorts
+		 * first.
+		 */
 		if (!more_a || !more_b)
 			return more_a - more_b;
 		order = str_cmp(la.name, lb.name);
@@ -161,6 +178,7 @@ void labels_json(const struct labels *ls, struct json *j)
 	json_end(j, '}');
 }
 
+/* Returns whether a name may stand in a selector without quotes. */
 static bool is_identifier(struct str s)
 {
 	for (size_t i = 0; i < s.len; i++) {
@@ -178,6 +196,10 @@ void labels_text(const struct labels *ls, struct buf *out)
 {
 	struct labels_iter it = labels_iter(ls);
 	struct str name = labels_get(ls, str_of(LABEL_NAME));
+	/*
+	 * A profile type that is an identifier goes before the braces; any
+	 * other is written as __name__="…" inside them.
+	 */
 	bool bare = is_identifier(name);
 	const char *comma = "";
 	struct label l;
@@ -200,6 +222,9 @@ void labels_text(const struct labels *ls, struct buf *out)
 	buf_byte(out, '}');
 }
 
+/*
+ * Returns the label of that name, or NULL. Sets are small, so a scan will do.
+ */
 static struct label *builder_find(const struct labels_builder *b,
 				  struct str name)
 {
@@ -216,6 +241,7 @@ void labels_set(struct labels_builder *b, struct str name, struct str value)
 
 	if (!value.len) {
 		if (at)
+			/* Order does not matter before labels_build() sorts. */
 			*at = b->v[--b->count];
 		return;
 	}
@@ -224,9 +250,11 @@ void labels_set(struct labels_builder *b, struct str name, struct str value)
 		at = &b->v[b->count++];
 		at->name = arena_str(&b->arena, name);
 	}
+	/* A replaced value stays in the arena until labels_builder_fini(). */
 	at->value = arena_str(&b->arena, value);
 }
 
+/* An empty result means both "not set" and "set to empty", as in Prometheus. */
 struct str labels_builder_get(const struct labels_builder *b, struct str name)
 {
 	const struct label *at = builder_find(b, name);
@@ -247,6 +275,7 @@ int label_by_name(const void *a, const void *b)
 		       ((const struct label *)b)->name);
 }
 
+/* Checks one label from outside before it enters a set. */
 static int labels_check_label(const struct label *l, struct err *err)
 {
 	if (!l->name.len)
@@ -281,6 +310,10 @@ int labels_build(struct labels_builder *b, struct labels **out, struct err *err)
 		enc_str(&enc, b->v[i].name);
 		enc_str(&enc, b->v[i].value);
 	}
+	/*
+	 * The buffer stops growing at its maximum, so one check at the end is
+	 * enough.
+	 */
 	if (!rc && enc.over)
 		rc = err_set(err, ERR_INVALID, "labels take more than %d bytes",
 			     LABELS_BYTES_MAX);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Label sets: immutable, sorted by name, in the one encoding that WAL records,
- * range logs and memory share (docs/format/common.md).
+ * Label sets: immutable sets of names and values, sorted by name. WAL records,
+ * the logs of head blocks and memory share one encoding
+ * (docs/format/common.md).
  *
- * Ownership: reference counted; labels_ref() and labels_unref(). Text handed
- * out is borrowed from the set.
- * Threads: immutable, share freely.
+ * Ownership: label sets are reference counted (labels_ref(), labels_unref()).
+ * Text that a function returns is borrowed from the set.
+ * Threads: a set is immutable and may be shared freely.
  */
 #ifndef MODEL_LABELS_H
 #define MODEL_LABELS_H
@@ -17,70 +18,89 @@
 #include "base/err.h"
 #include "base/json.h"
 
-/* The label that holds the profile type. */
+/* The name of the label that holds the profile type. */
 #define LABEL_NAME "__name__"
 
-/* Reserved for tenants to come: refused from outside. */
+/* Reserved for future multi-tenancy: refused in labels from outside. */
 #define LABEL_TENANT "__tenant__"
 
 enum {
-	LABELS_MAX = 128,             /* labels in a set */
-	LABELS_BYTES_MAX = 64 * 1024, /* of its encoding */
+	LABELS_MAX = 128,             /* labels in one set */
+	LABELS_BYTES_MAX = 64 * 1024, /* bytes of an encoded set */
 	LABEL_NAME_MAX = 1024,
 	LABEL_VALUE_MAX = LABELS_BYTES_MAX,
 };
 
+/* A name and a value; both borrowed. */
 struct label {
 	struct str name;
 	struct str value;
 };
 
-/* For qsort() and bsearch(): by name. */
+/* Compares two struct label by name, for qsort() and bsearch(). */
 int label_by_name(const void *a, const void *b);
 
+/* A label set. Its data is one encoded block of memory, without pointers. */
 struct labels {
-	_Atomic uint32_t refs;
-	uint32_t len;
-	uint64_t hash; /* hash_bytes() of data */
+	_Atomic uint32_t refs; /* reference count */
+	uint32_t len;          /* bytes of data */
+	uint64_t hash;         /* hash_bytes() of data */
 	uint8_t data[];
 };
 
-/* Checks order, limits and UTF-8: ERR_CORRUPT. The caller owns a reference. */
+/*
+ * Makes a set of its encoding. ERR_CORRUPT: the bytes are not a valid set
+ * (order, limits, UTF-8). The caller owns a reference to *out.
+ */
 NODISCARD int labels_decode(struct bytes encoded, struct labels **out,
 			    struct err *err);
 
+/* Takes another reference and returns the set. */
 struct labels *labels_ref(struct labels *ls);
+
+/* Drops a reference; the last one frees the set. NULL is a no-op. */
 void labels_unref(struct labels *ls);
 
+/* Returns the encoding of a set, borrowed from the set. */
 static inline struct bytes labels_bytes(const struct labels *ls)
 {
 	return (struct bytes){ .ptr = ls->data, .len = ls->len };
 }
 
-/* Iterate in name order: while (labels_next(&it, &label)) … */
+/* Position in a set. Usage: while (labels_next(&it, &label)) … */
 struct labels_iter {
 	const uint8_t *pos;
 	uint32_t left;
 };
 
+/* Starts an iteration in name order. The set must outlive the iterator. */
 struct labels_iter labels_iter(const struct labels *ls);
+
+/* Stores the next label in *out; returns false at the end. */
 bool labels_next(struct labels_iter *it, struct label *out);
 
-/* The value of a name; empty when the set has no such label. */
+/* Returns the value of a label, or the empty string if the set lacks it. */
 struct str labels_get(const struct labels *ls, struct str name);
 
-/* Order as Prometheus': by first differing name, then value. */
+/*
+ * Compares two sets as Prometheus does: by the first label that differs, first
+ * by its name, then by its value. A prefix of a set sorts before the set.
+ */
 int labels_cmp(const struct labels *a, const struct labels *b);
 
-/* {"name":"value",…} */
+/* Writes a set as a JSON object: {"name":"value",…} */
 void labels_json(const struct labels *ls, struct json *j);
 
-/* heap{job="app"}: a selector that matches exactly these labels. */
+/*
+ * Appends a set as a selector that matches exactly these labels, for example
+ * heap{job="app"}.
+ */
 void labels_text(const struct labels *ls, struct buf *out);
 
 /*
- * Builder: set and remove in any order, then make a set of it.
- * Ownership: the builder's arena owns copies of all text.
+ * A label set under construction: labels are set and removed in any order, then
+ * labels_build() makes an immutable set. The zero value is an empty builder.
+ * Its arena owns copies of all text.
  */
 struct labels_builder {
 	struct arena arena;
@@ -89,14 +109,22 @@ struct labels_builder {
 	size_t cap;
 };
 
-/* An empty value removes the label. */
+/*
+ * Sets a label, replacing an earlier value. An empty value removes the label.
+ */
 void labels_set(struct labels_builder *b, struct str name, struct str value);
+
+/* Returns the value of a label, borrowed from the builder; empty if not set. */
 struct str labels_builder_get(const struct labels_builder *b, struct str name);
+
+/* Frees the builder's memory and leaves an empty builder. */
 void labels_builder_fini(struct labels_builder *b);
 
 /*
- * ERR_INVALID: no label at all, bad UTF-8, an empty name, over a limit.
- * ERR_DENIED: the reserved label. The caller owns a reference.
+ * Makes a label set of the builder's labels; the caller owns a reference to
+ * *out. Sorts the builder's labels, otherwise leaves the builder as it is.
+ * ERR_INVALID: there is no label, text is not UTF-8, a name is empty, or a
+ * limit is exceeded. ERR_DENIED: the reserved label LABEL_TENANT is set.
  */
 NODISCARD int labels_build(struct labels_builder *b, struct labels **out,
 			   struct err *err);

@@ -3,6 +3,7 @@
 
 #include "model/regex.h"
 
+/* Regexes match the whole value here, because selectors compile them so. */
 bool matcher_matches(const struct matcher *m, struct str value)
 {
 	switch (m->op) {
@@ -18,6 +19,10 @@ bool matcher_matches(const struct matcher *m, struct str value)
 	return false;
 }
 
+/*
+ * labels_get() returns "" for a missing label, which gives PromQL's meaning:
+ * job="" also matches series without the label job.
+ */
 bool matchers_match(const struct matcher *v, size_t count,
 		    const struct labels *ls)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matchers: one condition on one label, with Prometheus' meaning (a label
- * that is not there has the empty value; regular expressions match the whole
- * value).
+ * Matchers: one condition on one label, with the meaning that Prometheus gives
+ * it. A label that is missing has the empty value, and a regular expression
+ * must match the whole value.
  *
  * Ownership: the selector owns names, values and expressions.
- * Threads: a matcher belongs to one thread (its regex has scratch memory).
+ * Threads: a matcher belongs to one thread, because its regex has scratch
+ * memory.
  */
 #ifndef MODEL_MATCHER_H
 #define MODEL_MATCHER_H
@@ -14,6 +15,7 @@
 #include "base/err.h"
 #include "model/labels.h"
 
+/* The operators =, !=, =~ and !~. */
 enum matcher_op {
 	MATCH_EQ,
 	MATCH_NE,
@@ -23,16 +25,18 @@ enum matcher_op {
 
 struct regex;
 
+/* One condition. */
 struct matcher {
 	enum matcher_op op;
 	struct str name;
-	struct str value;
-	struct regex *regex; /* MATCH_RE, MATCH_NRE */
+	struct str value;    /* the text behind the operator, unquoted */
+	struct regex *regex; /* for MATCH_RE and MATCH_NRE, else NULL */
 };
 
+/* Returns whether a label value fulfils the matcher's condition. */
 bool matcher_matches(const struct matcher *m, struct str value);
 
-/* Whether all of the matchers match a label set. */
+/* Returns whether a label set fulfils all of count matchers. */
 bool matchers_match(const struct matcher *v, size_t count,
 		    const struct labels *ls);
 

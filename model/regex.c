@@ -10,39 +10,53 @@
 #include "base/vec.h"
 #include "model/regex_gate.h"
 
-/* Steps of the backtracking matcher before the DFA takes over. */
-#define MATCH_LIMIT    100000u
-#define SEARCH_LIMIT   200000     /* a name is short, and there are many */
-#define HEAP_LIMIT     4096u      /* KiB */
-#define GROUP_NAME_MAX 32         /* PCRE2's */
-#define DFA_WORK       (64 * KIB) /* ints; a million at the most */
-#define DFA_WORK_MAX   MIB
+/*
+ * Backtracking steps after which a match of a whole value falls back to the
+ * DFA.
+ */
+#define MATCH_LIMIT 100000u
 
+/*
+ * Backtracking steps of one search. Searched texts (function names, tags) are
+ * short, but a profile has many of them.
+ */
+#define SEARCH_LIMIT   200000
+#define HEAP_LIMIT     4096u      /* KiB */
+#define GROUP_NAME_MAX 32         /* PCRE2's own limit */
+#define DFA_WORK       (64 * KIB) /* ints of workspace, first attempt */
+#define DFA_WORK_MAX   MIB        /* ints, last attempt */
+
+/* How a regex is applied to a text. */
 enum regex_kind {
-	REGEX_WHOLE,
-	REGEX_SEARCH, /* anywhere in the text */
-	REGEX_BYTES,  /* the same, and the text is bytes */
+	REGEX_WHOLE,  /* the whole text must match */
+	REGEX_SEARCH, /* any part of the text may match */
+	REGEX_BYTES,  /* any part; every byte is one character */
 };
 
+/* A compiled pattern. Exactly one of literals, prefix and code is in use. */
 struct regex {
 	char *pattern;
-	struct str *literals; /* into pattern */
+	struct str *literals; /* point into pattern */
 	size_t literal_count;
-	struct str prefix; /* "prefix.*" */
+	struct str prefix; /* of a pattern "prefix.*" */
 	bool has_prefix;
-	bool *gave_up; /* found out while matching, which changes nothing else */
+	bool *gave_up; /* apart, so that matching can take a const regex */
 	enum regex_kind kind;
 	pcre2_code *code;
 	pcre2_match_data *match;
 	pcre2_match_context *limits;
 };
 
+/* Returns whether a character has a meaning of its own in a pattern. */
 static bool is_special(char c)
 {
 	return c && strchr("\\.+*?()|[]{}^$", c);
 }
 
-/* Split into literals at "|"; false when anything else is special. */
+/*
+ * Splits a pattern such as a|b|c into its literals; returns false if the
+ * pattern contains any other special character.
+ */
 static bool find_literals(struct regex *r, size_t len)
 {
 	size_t count = 1;
@@ -60,6 +74,7 @@ static bool find_literals(struct regex *r, size_t len)
 	return true;
 }
 
+/* Recognises "literal.*", which needs only a comparison of prefixes. */
 static bool find_prefix(struct regex *r, size_t len)
 {
 	if (len < 2 || memcmp(r->pattern + len - 2, ".*", 2) != 0)
@@ -73,6 +88,12 @@ static bool find_prefix(struct regex *r, size_t len)
 	return true;
 }
 
+/*
+ * Compiles the rewritten pattern with PCRE2. The options give RE2's meaning:
+ * "$" matches only at the end of the text, and "." matches a newline in a
+ * whole-value match (Prometheus) but not in a search (Go). PCRE2's mode for
+ * invalid UTF-8 is off, see docs/decisions.md, 13.
+ */
 static int regex_compile(struct regex *r, struct str pattern, size_t *at,
 			 struct err *err)
 {
@@ -97,7 +118,10 @@ static int regex_compile(struct regex *r, struct str pattern, size_t *at,
 		return err_set(err, ERR_INVALID, "regular expression: %s",
 			       (char *)why);
 	}
-	/* Without JIT (systemd's MemoryDenyWriteExecute) it is only slower. */
+	/*
+	 * JIT is refused under systemd's MemoryDenyWriteExecute; matching is
+	 * then only slower, so the result is ignored.
+	 */
 	(void)pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE);
 	r->match = pcre2_match_data_create_from_pattern(r->code, NULL);
 	r->limits = pcre2_match_context_create(NULL);
@@ -109,6 +133,10 @@ static int regex_compile(struct regex *r, struct str pattern, size_t *at,
 	return 0;
 }
 
+/*
+ * Checks the pattern with the gate in any case, then picks the cheapest way to
+ * match it; PCRE2 only gets patterns that are no plain text.
+ */
 static int regex_make(struct str pattern, enum regex_kind kind,
 		      struct regex **out, size_t *at, struct err *err)
 {
@@ -162,7 +190,10 @@ void regex_free(struct regex *r)
 	mem_free(r);
 }
 
-/* Slower, but its time and memory follow from the lengths alone. */
+/*
+ * Matches without backtracking. This is slower, but time and memory depend on
+ * the lengths of pattern and value alone. The workspace grows on demand.
+ */
 static bool dfa_matches(const struct regex *r, struct str value)
 {
 	int rc = PCRE2_ERROR_DFA_WSSIZE;
@@ -179,6 +210,7 @@ static bool dfa_matches(const struct regex *r, struct str value)
 	return rc >= 0;
 }
 
+/* Matches with PCRE2, within the step limit set by regex_compile(). */
 static bool engine_matches(const struct regex *r, struct str value)
 {
 	PCRE2_SPTR text = (PCRE2_SPTR)value.ptr;
@@ -189,17 +221,24 @@ static bool engine_matches(const struct regex *r, struct str value)
 		return rc >= 0;
 	if (r->kind == REGEX_WHOLE)
 		return dfa_matches(r, value);
-	/* From every place in the text the DFA would take hours. */
+	/*
+	 * The DFA is no fallback for searches: it would start at every position
+	 * of the text, which can take hours.
+	 */
 	*r->gave_up = true;
 	return false;
 }
 
+/* Returns whether s contains part; the empty part is in every text. */
 static bool regex_contains(struct str s, struct str part)
 {
 	return !part.len || (s.len && memmem(s.ptr, s.len, part.ptr, part.len));
 }
 
-/* With U+FFFD for each byte that is no UTF-8, as Go sees it. */
+/*
+ * Searches a copy of value in which U+FFFD replaces each byte that is not
+ * UTF-8. Go's regexp does the same, and PCRE2 must not see invalid UTF-8.
+ */
 static bool mended_matches(const struct regex *r, struct str value)
 {
 	struct buf text = { 0 };
@@ -224,6 +263,7 @@ bool regex_matches(const struct regex *r, struct str value)
 {
 	if (!value.ptr)
 		value = str_of("");
+	/* Labels are known to be UTF-8; only searched texts need the check. */
 	if (r->code && r->kind == REGEX_SEARCH && !str_is_utf8(value))
 		return mended_matches(r, value);
 	if (r->has_prefix)
@@ -241,6 +281,7 @@ bool regex_matches(const struct regex *r, struct str value)
 	return false;
 }
 
+/* Turns PCRE2's offsets into strings; count is what pcre2_match() returned. */
 static void read_groups(pcre2_match_data *m, int count, struct str value,
 			struct str *groups, size_t max)
 {
@@ -274,6 +315,7 @@ int regex_groups(const struct regex *r, struct str value, struct str *groups,
 			    r->match, r->limits);
 	if (count == PCRE2_ERROR_NOMATCH)
 		return 0;
+	/* Groups need the backtracking matcher: the DFA cannot report them. */
 	if (count < 0)
 		return ERR_LIMIT;
 	read_groups(r->match, count, value, groups, max);
@@ -289,6 +331,7 @@ size_t regex_group_count(const struct regex *r)
 	return n;
 }
 
+/* PCRE2 wants a terminated name; longer names than its limit cannot exist. */
 size_t regex_group_named(const struct regex *r, struct str name)
 {
 	char text[GROUP_NAME_MAX + 1];

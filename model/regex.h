@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Regular expressions from strangers: RE2's syntax (what Prometheus accepts),
- * matched whole or looked for, in bounded time.
+ * Regular expressions from untrusted users, in RE2's syntax (the one that
+ * Prometheus accepts), evaluated in bounded time.
  *
- * A gate refuses what RE2 does not know (look-around, back-references,
- * possessive and atomic groups …); then PCRE2 runs with a limit on its steps,
- * and where that is reached its DFA, slower and without backtracking.
- * Literals, alternations of literals and "literal.*" need no engine at all.
+ * A gate refuses syntax that RE2 does not have (look-around, back references,
+ * possessive and atomic groups …). PCRE2 then matches with a limit on its
+ * backtracking steps. If a whole-value match reaches the limit, PCRE2's DFA
+ * matcher takes over, which is slower but does not backtrack. Literals,
+ * alternations of literals and "literal.*" are compared without any engine.
  *
- * Ownership: regex_free() frees; the literal borrows from the expression.
+ * Ownership: the caller frees a regex with regex_free(). Strings that
+ * regex_literal() returns are borrowed from the regex.
  * Threads: a regex belongs to one thread.
  */
 #ifndef MODEL_REGEX_H
@@ -18,56 +20,69 @@
 #include "base/err.h"
 
 enum {
-	REGEX_BYTES_MAX = 16 * 1024
+	REGEX_BYTES_MAX = 16 * 1024 /* length of a pattern */
 };
 
 struct regex;
 
 /*
- * ERR_INVALID says why a pattern is refused; *at (may be NULL) is where in it,
- * in bytes.
+ * Compiles a pattern that must match a whole value. ERR_INVALID: the pattern is
+ * refused, err says why, and *at (may be NULL) receives the byte offset of the
+ * error. The caller owns *out.
  */
 NODISCARD int regex_new(struct str pattern, struct regex **out, size_t *at,
 			struct err *err);
 
 /*
- * As Go's regexp.MatchString: anywhere in the text, and "." is no line end;
- * a byte that is no UTF-8 counts as U+FFFD. For pprof's options.
+ * Compiles a pattern that may match anywhere in a text, with the meaning of
+ * Go's regexp.MatchString: "." does not match a newline, and a byte that is not
+ * UTF-8 counts as U+FFFD. For pprof's options. Errors as for regex_new().
  */
 NODISCARD int regex_new_search(struct str pattern, struct regex **out,
 			       size_t *at, struct err *err);
 
-/* The same for text that need not be UTF-8: every byte is a character. */
+/*
+ * Compiles a pattern that may match anywhere in a text that need not be UTF-8:
+ * every byte counts as one character. Errors as for regex_new().
+ */
 NODISCARD int regex_new_bytes(struct str pattern, struct regex **out,
 			      size_t *at, struct err *err);
+
+/* Frees a regex. NULL is a no-op. */
 void regex_free(struct regex *r);
 
 /*
- * Whether the whole of value matches, or a part if it was made to search. A
- * search that takes too many steps finds nothing: regex_gave_up() tells.
+ * Returns whether the regex matches: the whole value for regex_new(), any part
+ * of it for the other constructors. A search that takes too many steps returns
+ * false and is recorded for regex_gave_up().
  */
 bool regex_matches(const struct regex *r, struct str value);
 
-/* Whether a search of this expression was ever given up. */
+/* Returns whether any search with this regex ever exceeded its step limit. */
 bool regex_gave_up(const struct regex *r);
 
 /*
- * The groups of a match, group 0 being the whole of it; those that took no
- * part are empty. At most max of them are written. 1, 0 for no match, or
- * ERR_LIMIT: it takes too many steps.
+ * Matches value and stores the text of up to max capture groups; group 0 is the
+ * whole match, and groups that did not take part are empty. Returns 1 for a
+ * match, 0 for none, ERR_LIMIT if matching takes too many steps. The groups
+ * borrow from value.
  */
 NODISCARD int regex_groups(const struct regex *r, struct str value,
 			   struct str *groups, size_t max);
 
-/* Groups of the pattern, group 0 not counted. */
+/* Returns the number of capture groups, not counting group 0. */
 size_t regex_group_count(const struct regex *r);
 
-/* The number of the group (?P<name>…), or 0. */
+/*
+ * Returns the number of the capture group (?P<name>…), or 0 if there is none.
+ */
 size_t regex_group_named(const struct regex *r, struct str name);
 
 /*
- * When the pattern is a list of literals (a|b|c, or one), the i-th of them:
- * the values that it can match, so that an index need not be scanned.
+ * Stores the i-th literal of a pattern that is a list of literals (a|b|c, or a
+ * single one) and returns true; returns false behind the last one and for every
+ * other pattern. An index looks these values up instead of scanning all values
+ * of a label.
  */
 bool regex_literal(const struct regex *r, size_t i, struct str *out);
 

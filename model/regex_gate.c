@@ -6,9 +6,10 @@
 #include "base/vec.h"
 #include "model/regex.h"
 
-#define REPEAT_MAX 1000
-#define DEPTH_MAX  1000 /* of groups, RE2's */
+#define REPEAT_MAX 1000 /* RE2's limit on {n,m}, nested ones multiplied */
+#define DEPTH_MAX  1000 /* RE2's limit on nested groups */
 
+/* Reports an error at the current position and returns ERR_INVALID. */
 static int gate_refuse(struct gate *g, const char *why)
 {
 	if (g->err_at)
@@ -16,6 +17,7 @@ static int gate_refuse(struct gate *g, const char *why)
 	return err_set(g->err, ERR_INVALID, "regular expression: %s", why);
 }
 
+/* Returns the byte `ahead` positions further, or 0 behind the end. */
 static char gate_peek(const struct gate *g, size_t ahead)
 {
 	if (g->at + ahead >= g->in.len)
@@ -23,6 +25,7 @@ static char gate_peek(const struct gate *g, size_t ahead)
 	return g->in.ptr[g->at + ahead];
 }
 
+/* Copies n bytes of the pattern to the output unchanged. */
 static void gate_copy(struct gate *g, size_t n)
 {
 	buf_add(&g->out, g->in.ptr + g->at, n);
@@ -41,7 +44,10 @@ static bool is_hex(char c)
 	       (c >= 'A' && c <= 'F');
 }
 
-/* \Q…\E: literal text, passed on as it is. */
+/*
+ * \Q…\E is literal text; PCRE2 reads it as RE2 does, so it is copied whole. A
+ * missing \E quotes the rest of the pattern.
+ */
 static void gate_quoted(struct gate *g)
 {
 	struct str rest = { .ptr = g->in.ptr + g->at,
@@ -51,7 +57,10 @@ static void gate_quoted(struct gate *g)
 	gate_copy(g, end ? (size_t)(end - rest.ptr) + 2 : rest.len);
 }
 
-/* What stands before is complete: "|", ")" or the next piece follows. */
+/*
+ * Ends the current piece of the pattern, because "|", ")" or another piece
+ * follows, and records its repetitions as the maximum of the enclosing group.
+ */
 static void end_piece(struct gate *g)
 {
 	int64_t *most = &g->groups.v[g->groups.count - 1];
@@ -60,10 +69,14 @@ static void end_piece(struct gate *g)
 	g->repeats = 1;
 }
 
-/* The length of "{n}", "{n,}" or "{n,m}" here; 0 when it is not one. */
+/*
+ * Returns the length of a repetition "{n}", "{n,}" or "{n,m}" at the current
+ * position and stores its largest count in *most; returns 0 if the text there
+ * is no repetition, in which case RE2 takes "{" literally.
+ */
 static size_t repeat_len(const struct gate *g, int64_t *most)
 {
-	size_t first = 1; /* digit of the number */
+	size_t first = 1; /* position of the number's first digit */
 	int64_t v = 0;
 	bool comma = false;
 
@@ -72,14 +85,17 @@ static size_t repeat_len(const struct gate *g, int64_t *most)
 		char c = gate_peek(g, n);
 
 		if (c >= '0' && c <= '9') {
-			/* RE2: with a leading zero it is no number. */
+			/*
+			 * In RE2 a number with a leading zero is no repeat
+			 * count.
+			 */
 			if (n > first && gate_peek(g, first) == '0')
 				return 0;
 			v = v < 100000 ? v * 10 + (c - '0') : v;
 			continue;
 		}
 		if (n == first && !comma)
-			return 0; /* nothing before it */
+			return 0;
 		*most = v > *most ? v : *most;
 		v = 0;
 		if (c == '}')
@@ -91,6 +107,7 @@ static size_t repeat_len(const struct gate *g, int64_t *most)
 	}
 }
 
+/* Returns whether a quantifier stands `ahead` bytes further. */
 static bool at_quantifier(const struct gate *g, size_t ahead)
 {
 	struct gate next = { .in = g->in, .at = g->at + ahead };
@@ -101,7 +118,10 @@ static bool at_quantifier(const struct gate *g, size_t ahead)
 	       (c == '{' && repeat_len(&next, &most));
 }
 
-/* An assertion may be repeated in RE2; PCRE2 repeats groups only. */
+/*
+ * RE2 allows to repeat an assertion such as ^ or \b. PCRE2 repeats groups only,
+ * so a repeated assertion is wrapped in one.
+ */
 static void copy_assertion(struct gate *g, size_t n)
 {
 	bool repeated = at_quantifier(g, n);
@@ -111,7 +131,10 @@ static void copy_assertion(struct gate *g, size_t n)
 	buf_str(&g->out, repeated ? ")" : "");
 }
 
-/* Behind a class in a class, "-" is a character: [\d-z]. */
+/*
+ * Escapes a hyphen that follows a class within a class, as in [\d-z]: RE2 takes
+ * it as a character, PCRE2 might refuse a range.
+ */
 static void gate_hyphen(struct gate *g)
 {
 	if (!g->in_class || gate_peek(g, 0) != '-')
@@ -120,7 +143,10 @@ static void gate_hyphen(struct gate *g)
 	g->at++;
 }
 
-/* \123: octal, of two digits at least; \1 would be a back reference. */
+/*
+ * \123 is octal in RE2 if at least two octal digits follow. PCRE2 could take it
+ * as a back reference, so the character is written as \x{…}.
+ */
 static void gate_octal(struct gate *g)
 {
 	unsigned v = 0;
@@ -132,7 +158,10 @@ static void gate_octal(struct gate *g)
 	buf_printf(&g->out, "\\x{%x}", v);
 }
 
-/* \p{…}, \P{…}, \x{…}: the braces belong to the escape. */
+/*
+ * Copies \p{…}, \P{…} or \x{…} whole, so that the brace does not count as a
+ * quantifier.
+ */
 static int gate_braced(struct gate *g)
 {
 	size_t n = 3;
@@ -147,8 +176,8 @@ static int gate_braced(struct gate *g)
 }
 
 /*
- * Escapes that PCRE2 understands differently are spelled out: \v is one
- * character in RE2, and \s has no vertical tab.
+ * Writes out escapes that PCRE2 understands differently: in RE2, \v is the
+ * single character vertical tab, and \s does not include it.
  */
 static bool gate_spelled(struct gate *g)
 {
@@ -168,7 +197,10 @@ static bool gate_spelled(struct gate *g)
 		buf_str(&g->out,
 			g->in_class ? spelled[i].in_class : spelled[i].alone);
 		g->at += 2;
-		/* \v is no class: a range may begin with it. */
+		/*
+		 * \v is one character, not a class, so a range may begin with
+		 * it.
+		 */
 		if (spelled[i].escape != 'v')
 			gate_hyphen(g);
 		return true;
@@ -176,6 +208,10 @@ static bool gate_spelled(struct gate *g)
 	return false;
 }
 
+/*
+ * Handles a backslash, inside and outside of a class. Only escapes that RE2
+ * knows pass; the lists below name them.
+ */
 static int gate_escape(struct gate *g)
 {
 	char c = gate_peek(g, 1);
@@ -215,13 +251,16 @@ static int gate_escape(struct gate *g)
 		return gate_refuse(g, "an escape that RE2 does not know");
 	gate_copy(g, 2);
 	if (strchr("pP", c) && gate_peek(g, 0))
-		gate_copy(g, 1); /* \pL */
+		gate_copy(g, 1); /* one-letter property: \pL */
 	if (strchr("dDwWpP", c))
 		gate_hyphen(g);
 	return 0;
 }
 
-/* Behind "(?P<", which is n long: a name of RE2's characters. */
+/*
+ * Checks a group name, n bytes from the current position: RE2 allows letters,
+ * digits and underscores only.
+ */
 static int gate_name(struct gate *g, size_t n)
 {
 	size_t first = n;
@@ -235,7 +274,11 @@ static int gate_name(struct gate *g, size_t n)
 	return 0;
 }
 
-/* "(": a plain group, or "(?" with flags or a name. */
+/*
+ * Handles "(" of a plain group and "(?" with flags or a name. Everything else
+ * behind "(?", such as look-around and atomic groups, does not exist in RE2 and
+ * is refused.
+ */
 static int gate_group(struct gate *g)
 {
 	size_t n = 2;
@@ -260,6 +303,7 @@ static int gate_group(struct gate *g)
 	return 0;
 }
 
+/* Opens a group and starts to track the repetitions in it. */
 static int open_group(struct gate *g)
 {
 	int rc = gate_group(g);
@@ -273,16 +317,23 @@ static int open_group(struct gate *g)
 	return 0;
 }
 
-/* The group is a piece, with the repetitions that are in it. */
+/*
+ * Closes a group: as a whole it is one piece, which carries the largest
+ * repetition product found in the group.
+ */
 static void gate_close_group(struct gate *g)
 {
 	end_piece(g);
-	/* A ")" too many is for PCRE2 to refuse. */
+	/* A ")" without "(" is left for PCRE2 to refuse. */
 	if (g->groups.count > 1)
 		g->repeats = g->groups.v[--g->groups.count];
 	gate_copy(g, 1);
 }
 
+/*
+ * Handles * + ? and {n,m}. RE2 refuses a quantifier behind a quantifier and
+ * repeat counts whose product, over nested groups, exceeds 1000.
+ */
 static int gate_quantifier(struct gate *g)
 {
 	size_t n = 1;
@@ -290,6 +341,7 @@ static int gate_quantifier(struct gate *g)
 
 	if (gate_peek(g, 0) == '{') {
 		n = repeat_len(g, &most);
+		/* A "{" that begins no repetition is a literal character. */
 		if (!n) {
 			end_piece(g);
 			buf_str(&g->out, "\\{");
@@ -302,6 +354,7 @@ static int gate_quantifier(struct gate *g)
 	}
 	if (g->after_quantifier)
 		return gate_refuse(g, "nested repetition operators");
+	/* {0} must not reset the product to zero. */
 	g->repeats *= most ? most : 1;
 	if (g->repeats > REPEAT_MAX)
 		return gate_refuse(g, "nested repeat counts above 1000");
@@ -312,20 +365,24 @@ static int gate_quantifier(struct gate *g)
 	return 0;
 }
 
+/* Begins a class. A "]" directly behind "[" or "[^" is a character. */
 static int gate_open_class(struct gate *g)
 {
 	g->in_class = true;
 	gate_copy(g, 1);
 	if (gate_peek(g, 0) == '^')
 		gate_copy(g, 1);
-	if (gate_peek(g, 0) == ']') { /* a first "]" is a character */
+	if (gate_peek(g, 0) == ']') {
 		buf_str(&g->out, "\\]");
 		g->at++;
 	}
 	return 0;
 }
 
-/* The length of "[:alpha:]" or "[:^alpha:]" here; 0 when it is not one. */
+/*
+ * Returns the length of "[:alpha:]" or "[:^alpha:]" at the current position; 0
+ * if there is no such class.
+ */
 static size_t posix_class_len(const struct gate *g)
 {
 	size_t n = 2;
@@ -338,6 +395,10 @@ static size_t posix_class_len(const struct gate *g)
 	return gate_peek(g, n) == ':' && gate_peek(g, n + 1) == ']' ? n + 2 : 0;
 }
 
+/*
+ * Handles one element of a class. A "[" that begins no POSIX class is escaped,
+ * because PCRE2 gives it other meanings than RE2.
+ */
 static int gate_in_class(struct gate *g)
 {
 	size_t posix = posix_class_len(g);
@@ -360,6 +421,10 @@ static int gate_in_class(struct gate *g)
 	return 0;
 }
 
+/*
+ * Handles the next element of the pattern. Any element but a quantifier ends
+ * the piece before it.
+ */
 static int gate_one(struct gate *g)
 {
 	bool quantified = g->after_quantifier;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gate of regular expressions: refuse what RE2 refuses, and write the rest so
- * that PCRE2 understands it as RE2 does.
+ * The gate in front of the regex engine: it refuses patterns that RE2 refuses,
+ * and rewrites the rest so that PCRE2 gives them RE2's meaning.
  *
- * Ownership: the result is the caller's.
- * Threads: pure functions.
+ * Ownership: the caller owns the members out and groups of the gate and frees
+ * them, also after an error.
+ * Threads: the functions keep no state outside of struct gate.
  */
 #ifndef MODEL_REGEX_GATE_H
 #define MODEL_REGEX_GATE_H
@@ -13,24 +14,32 @@
 #include "base/err.h"
 #include "base/vec.h"
 
-/* Where the gate stands in a pattern, and what it has copied. */
+/*
+ * A pattern being checked and rewritten. The caller sets in, err_at and err;
+ * the rest begins as zero.
+ */
 struct gate {
-	struct str in;
-	size_t at;
-	struct buf out;
-	bool in_class;
-	bool after_quantifier;
+	struct str in;         /* the pattern */
+	size_t at;             /* offset of the next byte of in */
+	struct buf out;        /* the rewritten pattern */
+	bool in_class;         /* inside of […] */
+	bool after_quantifier; /* another quantifier here would be nested */
 	/*
-	 * How often a piece of the pattern is written out by the counted
-	 * repetitions in it: of the last piece, and of what stands so far in
-	 * each group that is open. RE2 takes 1000 at most.
+	 * The product of the counted repetitions ({n,m}) that apply to the last
+	 * piece of the pattern, and for each open group the largest such
+	 * product seen in it so far. RE2 accepts 1000 at most.
 	 */
 	int64_t repeats;
 	VEC(int64_t) groups;
-	size_t *err_at;
+	size_t *err_at; /* receives the offset of an error; may be NULL */
 	struct err *err;
 };
 
+/*
+ * Checks and rewrites the whole pattern. ERR_INVALID: RE2 would refuse the
+ * pattern, or a limit is exceeded; err says why. Errors that PCRE2 detects as
+ * well, such as a missing parenthesis, are left to PCRE2.
+ */
 int gate_run(struct gate *g);
 
 #endif

@@ -13,7 +13,8 @@
 #include "base/mem.h"
 #include "model/relabel_config.h"
 
-#define GROUPS_HERE 16 /* more of them take the heap */
+/* Capture groups kept on the stack; regexes with more use the heap. */
+#define GROUPS_HERE 16
 
 int relabel_run(const struct relabel_rules *rules, const char *but,
 		struct labels_builder *b, size_t *by, struct err *err)
@@ -31,13 +32,21 @@ int relabel_run(const struct relabel_rules *rules, const char *but,
 	return rc;
 }
 
+/*
+ * Returns whether a byte may be part of a group name behind "$". Bytes of
+ * non-ASCII characters count as letters.
+ */
 static bool is_word(char c)
 {
 	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
 	       (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
 }
 
-/* The name behind a $, which *t stands behind; false: the $ is just one. */
+/*
+ * Takes a group name, NAME or {NAME}, from the front of *t, which stands behind
+ * a "$". Returns false and takes nothing if there is no name; the "$" is then
+ * an ordinary character. The rules are those of Go's regexp.Expand.
+ */
 static bool take_name(struct str *t, struct str *name)
 {
 	bool braced = t->len && *t->ptr == '{';
@@ -55,7 +64,10 @@ static bool take_name(struct str *t, struct str *name)
 	return true;
 }
 
-/* SIZE_MAX: there is none. */
+/*
+ * Returns the number of the capture group that a name or a number means;
+ * SIZE_MAX if there is none.
+ */
 static size_t group_number(const struct regex *regex, struct str name)
 {
 	size_t n = 0;
@@ -69,16 +81,18 @@ static size_t group_number(const struct regex *regex, struct str name)
 		}
 		n = n * 10 + (size_t)(c - '0');
 	}
-	/* $0 is all of it, $01 is nothing. */
+	/* As in Go, $0 is the whole match, but $01 names no group. */
 	return *name.ptr == '0' && name.len > 1 ? SIZE_MAX : n;
 }
 
+/* The capture groups of one match, group 0 being the whole match. */
 struct match {
 	const struct regex *regex;
 	struct str *groups;
 	size_t count;
 };
 
+/* Appends the text of a group; an unknown group expands to nothing. */
 static void relabel_add_group(const struct match *m, struct str name,
 			      struct buf *out)
 {
@@ -88,6 +102,7 @@ static void relabel_add_group(const struct match *m, struct str name,
 		buf_add(out, m->groups[n].ptr, m->groups[n].len);
 }
 
+/* Expands $1, ${name} and $$ in the template t. */
 static void relabel_expand(const struct match *m, struct str t, struct buf *out)
 {
 	while (t.len) {
@@ -110,7 +125,11 @@ static void relabel_expand(const struct match *m, struct str t, struct buf *out)
 	}
 }
 
-/* Write the rule's templates for a value that matches; else they are empty. */
+/*
+ * Expands the rule's target_label and replacement for a value that the regex
+ * matches; for any other value both buffers are left empty. ERR_LIMIT: the
+ * regex took too many steps, or an expansion exceeds its buffer's maximum.
+ */
 static int match_value(const struct relabel_rule *r, struct str value,
 		       struct buf *target, struct buf *text, struct err *err)
 {
@@ -143,11 +162,16 @@ static int match_value(const struct relabel_rule *r, struct str value,
 		       STR_ARG(r->pattern));
 }
 
+/* Returns whether an expanded template can be a label name. */
 static bool relabel_is_name(struct str s)
 {
 	return s.len && str_is_utf8(s);
 }
 
+/*
+ * The action replace. An invalid target name leaves the labels unchanged, as in
+ * Prometheus.
+ */
 static int relabel_replace(const struct relabel_rule *r, struct str value,
 			   struct labels_builder *b, struct err *err)
 {
@@ -163,6 +187,10 @@ static int relabel_replace(const struct relabel_rule *r, struct str value,
 	return rc;
 }
 
+/*
+ * The action hashmod. The last 8 bytes of the MD5 sum, big-endian, make the
+ * hash, so that shards agree with those that Prometheus computes.
+ */
 static void relabel_hashmod(const struct relabel_rule *r, struct str value,
 			    struct labels_builder *b)
 {
@@ -179,16 +207,21 @@ static void relabel_hashmod(const struct relabel_rule *r, struct str value,
 	labels_set(b, r->target_label, (struct str){ text, (size_t)n });
 }
 
+/* A UTF-8 locale for upper and lower case, independent of the environment. */
 static locale_t unicode;
 
 static pthread_once_t locale_once = PTHREAD_ONCE_INIT;
 
-/* Part of libc on Debian; without it only ASCII has cases. */
+/*
+ * C.UTF-8 is part of libc on Debian. Where it is missing, only ASCII letters
+ * change case.
+ */
 static void locale_make(void)
 {
 	unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
+/* Returns the upper-case or lower-case form of a character. */
 static wint_t change_case(wint_t c, bool upper)
 {
 	if (unicode)
@@ -198,7 +231,7 @@ static wint_t change_case(wint_t c, bool upper)
 	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
-/* The character of n bytes, which are UTF-8. */
+/* Decodes the character in the n bytes at p, which are valid UTF-8. */
 static wint_t utf8_get(const char *p, size_t n)
 {
 	static const unsigned first[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
@@ -209,6 +242,7 @@ static wint_t utf8_get(const char *p, size_t n)
 	return c;
 }
 
+/* Appends a character in UTF-8. */
 static void utf8_put(struct buf *out, wint_t c)
 {
 	unsigned more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
@@ -219,6 +253,9 @@ static void utf8_put(struct buf *out, wint_t c)
 		buf_byte(out, (uint8_t)(0x80 | (c >> (6 * more) & 0x3f)));
 }
 
+/*
+ * The actions lowercase and uppercase. A byte that is not UTF-8 becomes U+FFFD.
+ */
 static void set_case(const struct relabel_rule *r, struct str value,
 		     struct labels_builder *b)
 {
@@ -240,7 +277,11 @@ static void set_case(const struct relabel_rule *r, struct str value,
 	buf_fini(&text);
 }
 
-/* Labels as they are before the rule changes them, by name. */
+/*
+ * Copies the labels, sorted by name. labelmap must read the labels as they were
+ * before it adds any, and in an order that does not depend on earlier rules.
+ * The caller frees the copy; the text stays the builder's.
+ */
 static struct label *relabel_sort_names(const struct labels_builder *b)
 {
 	struct label *v = mem_zalloc(b->count + 1, sizeof(*v));
@@ -252,6 +293,10 @@ static struct label *relabel_sort_names(const struct labels_builder *b)
 	return v;
 }
 
+/*
+ * The action labelmap: copies the value of each label whose name matches to the
+ * label named by the replacement.
+ */
 static int relabel_labelmap(const struct relabel_rule *r,
 			    struct labels_builder *b, struct err *err)
 {
@@ -272,7 +317,11 @@ static int relabel_labelmap(const struct relabel_rule *r,
 	return rc;
 }
 
-/* Remove the labels whose names match, or those whose do not. */
+/*
+ * Removes the labels whose names match (labeldrop) or do not match (labelkeep).
+ * The loop runs backwards because labels_set() moves the last label into the
+ * place of the removed one.
+ */
 static void remove_labels(const struct relabel_rule *r,
 			  struct labels_builder *b, bool matching)
 {
@@ -282,6 +331,10 @@ static void remove_labels(const struct relabel_rule *r,
 	}
 }
 
+/*
+ * Joins the values of the source labels with the separator; missing labels
+ * count as empty.
+ */
 static void join_sources(const struct relabel_rule *r,
 			 const struct labels_builder *b, struct buf *out)
 {
@@ -294,6 +347,10 @@ static void join_sources(const struct relabel_rule *r,
 	}
 }
 
+/*
+ * Performs the rule's action on the joined source value. For keep and drop the
+ * boolean is the result: true is RELABEL_KEPT, false RELABEL_DROPPED.
+ */
 static int relabel_act(const struct relabel_rule *r, struct str value,
 		       struct labels_builder *b, struct err *err)
 {
@@ -343,6 +400,10 @@ int relabel_apply(const struct relabel_rule *rule, struct labels_builder *b,
 	return rc;
 }
 
+/*
+ * keepequal and dropequal read their target_label, too, in addition to the
+ * source labels.
+ */
 bool relabel_judges_by(const struct relabel_rule *r, struct str label)
 {
 	bool reads = r->action == RELABEL_KEEPEQUAL ||

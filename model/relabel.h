@@ -4,11 +4,12 @@
  * meaning of Prometheus' relabel_configs.
  *
  * Source: prometheus.io/docs/prometheus/latest/configuration/configuration,
- * relabel_config; hashmod takes the last 8 bytes of an MD5, big-endian.
+ * relabel_config. The action hashmod takes the last 8 bytes of an MD5 sum as a
+ * big-endian number.
  *
- * Ownership: rules live in the struct yaml that they were decoded from, but
- * for their expressions: relabel_rules_fini().
- * Threads: rules belong to one thread at a time, as expressions do.
+ * Ownership: rules live in the arena of the struct yaml that they were decoded
+ * from; only their regexes are freed by relabel_rules_fini().
+ * Threads: rules belong to one thread at a time, because their regexes do.
  */
 #ifndef MODEL_RELABEL_H
 #define MODEL_RELABEL_H
@@ -17,6 +18,7 @@
 #include "model/labels.h"
 #include "model/regex.h"
 
+/* The actions of Prometheus' relabel_config, under the names used there. */
 enum relabel_action {
 	RELABEL_REPLACE,
 	RELABEL_KEEP,
@@ -31,54 +33,67 @@ enum relabel_action {
 	RELABEL_UPPERCASE,
 };
 
+/* One rule; the members carry the names of the configuration's keys. */
 struct relabel_rule {
 	enum relabel_action action;
 	struct str *source_labels;
 	size_t source_count;
 	struct str separator;
-	struct str pattern;
-	struct regex *regex;
+	struct str pattern;  /* the text of regex */
+	struct regex *regex; /* owned; NULL if pattern was refused */
 	int64_t modulus;
 	struct str target_label;
 	struct str replacement;
-	const struct yaml_node *node; /* where it stands */
+	const struct yaml_node *node; /* position in the configuration */
 };
 
+/* A list of rules, applied in order. */
 struct relabel_rules {
 	struct relabel_rule *v;
 	size_t count;
 };
 
+/*
+ * The outcome of a rule that did not fail: whether the labels are to be kept.
+ */
 enum relabel_result {
 	RELABEL_DROPPED,
 	RELABEL_KEPT,
 };
 
 /*
- * Decode a list of rules into the struct relabel_rules at field; errors go to
- * y. A yaml_fn.
+ * Decodes a list of rules into the struct relabel_rules at field. Errors are
+ * reported to y. The signature is that of a yaml_fn.
  */
 void relabel_decode(struct yaml *y, const struct yaml_node *list, void *field);
+
+/* Frees the regexes of the rules. */
 void relabel_rules_fini(struct relabel_rules *rules);
 
 /*
- * One rule. enum relabel_result, or ERR_LIMIT: an expression took too many
- * steps on these labels.
+ * Applies one rule to the labels in b. Returns an enum relabel_result, or
+ * ERR_LIMIT if the regex took too many steps or a replacement became too long.
  */
 NODISCARD int relabel_apply(const struct relabel_rule *rule,
 			    struct labels_builder *b, struct err *err);
 
-/* Whether the rule keeps or drops by that label, perhaps among others. */
+/*
+ * Returns whether the rule keeps or drops targets by the given label, alone or
+ * together with other labels.
+ */
 bool relabel_judges_by(const struct relabel_rule *rule, struct str label);
 
 /*
- * All of them, up to the one that drops the labels, *by (may be NULL). Those
- * that judge by the label `but` are passed over; NULL: none.
+ * Applies the rules in order and stops behind the one that drops the labels.
+ * *by (may be NULL) receives the number of the last rule that was reached.
+ * Rules that keep or drop by the label `but` are skipped; NULL skips none.
+ * Returns as relabel_apply().
  */
 NODISCARD int relabel_run(const struct relabel_rules *rules, const char *but,
 			  struct labels_builder *b, size_t *by,
 			  struct err *err);
 
+/* Returns the name of an action as written in the configuration. */
 const char *relabel_action_name(enum relabel_action a);
 
 #endif

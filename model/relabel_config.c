@@ -9,10 +9,12 @@
 
 #include "base/mem.h"
 
+/* Prometheus' defaults for regex, replacement and separator. */
 #define EVERYTHING "(.*)"
 #define WHOLE      "$1"
 #define SEPARATOR  ";"
 
+/* Names of the actions in the configuration. */
 static const char *const names[] = {
 	[RELABEL_REPLACE] = "replace",     [RELABEL_KEEP] = "keep",
 	[RELABEL_DROP] = "drop",           [RELABEL_KEEPEQUAL] = "keepequal",
@@ -27,6 +29,7 @@ const char *relabel_action_name(enum relabel_action a)
 	return names[a];
 }
 
+/* Decodes the key action; upper and lower case are equal, as in Prometheus. */
 static void decode_action(struct yaml *y, const struct yaml_node *n,
 			  void *field)
 {
@@ -44,6 +47,7 @@ static void decode_action(struct yaml *y, const struct yaml_node *n,
 		yaml_error(y, n, "there is no action \"%.*s\"", STR_ARG(text));
 }
 
+/* Decodes source_labels into an array in the configuration's arena. */
 static void decode_sources(struct yaml *y, const struct yaml_node *n,
 			   void *field)
 {
@@ -55,6 +59,10 @@ static void decode_sources(struct yaml *y, const struct yaml_node *n,
 	for (size_t i = 0; i < n->count; i++) {
 		struct str *s = &r->source_labels[r->source_count++];
 
+		/*
+		 * An element that is not text leaves the empty name, which is
+		 * refused below.
+		 */
 		*s = str_of("");
 		yaml_text(y, n->items[i], s);
 		if (!s->len || !str_is_utf8(*s))
@@ -62,7 +70,10 @@ static void decode_sources(struct yaml *y, const struct yaml_node *n,
 	}
 }
 
-/* null is no default here: it is nothing, as for Prometheus. */
+/*
+ * Sets a text to "" if its key is present with the value null. Prometheus does
+ * the same; elsewhere in the configuration null selects the default.
+ */
 static void empty_if_null(const struct yaml_node *map, const char *key,
 			  struct str *field)
 {
@@ -72,6 +83,7 @@ static void empty_if_null(const struct yaml_node *map, const char *key,
 		*field = str_of("");
 }
 
+/* Returns whether an action cannot work without target_label. */
 static bool needs_target(enum relabel_action a)
 {
 	return a == RELABEL_REPLACE || a == RELABEL_HASHMOD ||
@@ -79,12 +91,13 @@ static bool needs_target(enum relabel_action a)
 	       a == RELABEL_KEEPEQUAL || a == RELABEL_DROPEQUAL;
 }
 
+/* Returns whether a key is present, even with an empty value. */
 static bool relabel_is_given(const struct yaml_node *map, const char *key)
 {
 	return yaml_child(map, key) != NULL;
 }
 
-/* Errors for keys that this action has no use for. */
+/* Reports an error for each of the given keys that is present. */
 static void refuse_keys(struct yaml *y, const struct yaml_node *map,
 			const struct relabel_rule *r, const char *const *keys)
 {
@@ -96,9 +109,18 @@ static void refuse_keys(struct yaml *y, const struct yaml_node *map,
 	}
 }
 
+/*
+ * Refuses keys that have no effect with the rule's action, as Prometheus does:
+ * they are usually a mistake.
+ */
 static void check_keys(struct yaml *y, const struct yaml_node *map,
 		       const struct relabel_rule *r)
 {
+	/*
+	 * Keys that do not concern the actions: keepequal and dropequal compare
+	 * labels without a regex, labeldrop and labelkeep look at names only,
+	 * and the case actions write the source value itself.
+	 */
 	static const char *const but_equal[] = { "regex", "separator",
 						 "modulus", "replacement",
 						 NULL };
@@ -125,6 +147,10 @@ static void check_keys(struct yaml *y, const struct yaml_node *map,
 	}
 }
 
+/*
+ * Checks a decoded rule as a whole and compiles its regex. Errors are reported
+ * at the key that causes them, or else at the rule.
+ */
 static void check_rule(struct yaml *y, const struct yaml_node *map,
 		       struct relabel_rule *r)
 {
@@ -146,6 +172,7 @@ static void check_rule(struct yaml *y, const struct yaml_node *map,
 			   at);
 }
 
+/* Decodes one rule, starting from Prometheus' defaults. */
 static void decode_rule(struct yaml *y, const struct yaml_node *n,
 			struct relabel_rule *r)
 {
@@ -171,6 +198,10 @@ static void decode_rule(struct yaml *y, const struct yaml_node *n,
 				    .target_label = str_of(""),
 				    .replacement = str_of(WHOLE) };
 	yaml_decode(y, n, "relabel_config", fields, r);
+	/*
+	 * yaml_decode() has reported this already, and there are no keys to
+	 * check.
+	 */
 	if (n->kind != YAML_MAP)
 		return;
 	empty_if_null(n, "separator", &r->separator);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Relabelling rules from YAML, checked as Prometheus checks them. The public
- * functions are in relabel.h.
+ * Decoding of relabelling rules from YAML, with the checks that Prometheus
+ * makes. The public functions are declared in relabel.h.
  *
- * Ownership, threads: those of the rules.
+ * Ownership: as for the rules in relabel.h.
+ * Threads: as for the rules in relabel.h.
  */
 #ifndef MODEL_RELABEL_CONFIG_H
 #define MODEL_RELABEL_CONFIG_H

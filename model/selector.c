@@ -7,17 +7,19 @@
 #include "base/buf.h"
 #include "model/regex.h"
 
+/* State of the parser. */
 struct parser {
 	struct str in;
-	size_t at;
+	size_t at; /* offset of the next byte */
 	struct selector out;
-	bool named;
+	bool named; /* the profile type is set */
 	struct err *err;
 };
 
 static int fail_at(struct parser *p, size_t at, const char *fmt, ...)
 	PRINTF(3, 4);
 
+/* Reports a parse error at byte `at` as LINE:COLUMN, in Prometheus' wording. */
 static int fail_at(struct parser *p, size_t at, const char *fmt, ...)
 {
 	unsigned line = 1;
@@ -39,6 +41,10 @@ static int fail_at(struct parser *p, size_t at, const char *fmt, ...)
 		       column, why);
 }
 
+/*
+ * Returns the next byte, or 0 at the end. Where a NUL byte in the text matters,
+ * callers compare p->at with the length.
+ */
 static char selector_peek(const struct parser *p)
 {
 	if (p->at >= p->in.len)
@@ -46,6 +52,7 @@ static char selector_peek(const struct parser *p)
 	return p->in.ptr[p->at];
 }
 
+/* Skips white space and comments, which begin with "#". */
 static void skip_space(struct parser *p)
 {
 	for (;;) {
@@ -62,6 +69,9 @@ static void skip_space(struct parser *p)
 	}
 }
 
+/*
+ * Takes the character c, after optional white space; false if it is not next.
+ */
 static bool selector_accept(struct parser *p, char c)
 {
 	skip_space(p);
@@ -71,6 +81,10 @@ static bool selector_accept(struct parser *p, char c)
 	return true;
 }
 
+/*
+ * Takes an identifier; the result is empty if there is none. Colons are allowed
+ * in profile types, but not in label names.
+ */
 static struct str selector_parse_identifier(struct parser *p, bool colons)
 {
 	size_t start = p->at;
@@ -86,6 +100,7 @@ static struct str selector_parse_identifier(struct parser *p, bool colons)
 	return (struct str){ .ptr = p->in.ptr + start, .len = p->at - start };
 }
 
+/* Appends a Unicode character in UTF-8. */
 static void put_rune(struct buf *b, uint32_t r)
 {
 	if (r < 0x80) {
@@ -105,7 +120,7 @@ static void put_rune(struct buf *b, uint32_t r)
 	}
 }
 
-/* n digits of base 8 or 16 behind the escape. */
+/* Reads the n digits, octal or hexadecimal, of a numeric escape. */
 static int number_escape(struct parser *p, unsigned n, unsigned base,
 			 uint32_t *out)
 {
@@ -127,7 +142,11 @@ static int number_escape(struct parser *p, unsigned n, unsigned base,
 	return 0;
 }
 
-/* Behind a backslash: Go's escapes (strconv.UnquoteChar). */
+/*
+ * Reads the escape behind a backslash. The rules are those of Go's
+ * strconv.UnquoteChar: \x and octal escapes are bytes, \u and \U are
+ * characters.
+ */
 static int selector_escape(struct parser *p, char quote, struct buf *out)
 {
 	static const char names[] = "abfnrtv\\";
@@ -167,6 +186,10 @@ static int selector_escape(struct parser *p, char quote, struct buf *out)
 	return rc;
 }
 
+/*
+ * Reads a string up to its closing quote. Between backquotes there are no
+ * escapes, and newlines are allowed.
+ */
 static int string_body(struct parser *p, char quote, struct buf *out)
 {
 	size_t start = p->at - 1;
@@ -190,6 +213,7 @@ static int string_body(struct parser *p, char quote, struct buf *out)
 	}
 }
 
+/* Returns whether a quoted string comes next, after optional white space. */
 static bool at_string(struct parser *p)
 {
 	skip_space(p);
@@ -197,6 +221,10 @@ static bool at_string(struct parser *p)
 	       selector_peek(p) == '`';
 }
 
+/*
+ * Reads a quoted string into the selector's arena. \x escapes can produce any
+ * bytes, so UTF-8 is checked on the result.
+ */
 static int selector_get_string(struct parser *p, struct str *out)
 {
 	struct buf b = { 0 };
@@ -212,6 +240,10 @@ static int selector_get_string(struct parser *p, struct str *out)
 	return rc;
 }
 
+/*
+ * Adds a matcher and compiles its regex. value_at is where errors of the regex
+ * are reported.
+ */
 static int selector_add(struct parser *p, enum matcher_op op, struct str name,
 			struct str value, size_t value_at)
 {
@@ -229,6 +261,7 @@ static int selector_add(struct parser *p, enum matcher_op op, struct str name,
 	return 0;
 }
 
+/* Adds the profile type as a matcher of __name__; it may be given only once. */
 static int set_name(struct parser *p, struct str name, size_t at)
 {
 	if (p->named)
@@ -237,6 +270,7 @@ static int set_name(struct parser *p, struct str name, size_t at)
 	return selector_add(p, MATCH_EQ, str_of(LABEL_NAME), name, at);
 }
 
+/* Reads one of = != =~ !~. */
 static int selector_parse_operator(struct parser *p, enum matcher_op *op)
 {
 	skip_space(p);
@@ -257,6 +291,10 @@ static int selector_parse_operator(struct parser *p, enum matcher_op *op)
 	return fail_at(p, p->at, "expected one of = != =~ !~");
 }
 
+/*
+ * Reads one element between braces: NAME OP "VALUE", or a quoted profile type
+ * alone.
+ */
 static int selector_parse_matcher(struct parser *p)
 {
 	bool quoted = at_string(p);
@@ -287,11 +325,16 @@ static int selector_parse_matcher(struct parser *p)
 	if (rc)
 		return rc;
 	name = arena_str(&p->out.arena, name);
+	/*
+	 * heap{__name__="x"} names the type twice: set_name() reports the
+	 * error.
+	 */
 	if (str_is(name, LABEL_NAME) && p->named)
 		return set_name(p, value, at);
 	return selector_add(p, op, name, value, at);
 }
 
+/* Reads the matchers behind "{" up to "}"; a trailing comma is allowed. */
 static int selector_parse_braces(struct parser *p)
 {
 	while (!selector_accept(p, '}')) {
@@ -308,6 +351,10 @@ static int selector_parse_braces(struct parser *p)
 	return 0;
 }
 
+/*
+ * Refuses a selector of which every matcher accepts the empty value: such a
+ * selector would select series regardless of their labels.
+ */
 static int selector_check(struct parser *p)
 {
 	struct str empty = { .ptr = "", .len = 0 };
@@ -320,6 +367,7 @@ static int selector_check(struct parser *p)
 		       "at least one matcher must not match the empty value");
 }
 
+/* Parses [TYPE][{MATCHERS}] and requires that nothing follows. */
 static int selector_parse_text(struct parser *p)
 {
 	struct str name;
@@ -346,6 +394,9 @@ static int selector_parse_text(struct parser *p)
 	return selector_check(p);
 }
 
+/*
+ * Matchers have room for the maximum from the start, so that they never move.
+ */
 int selector_parse(struct str text, struct selector *out, struct err *err)
 {
 	struct parser p = { .in = text, .err = err };

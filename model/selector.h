@@ -2,12 +2,13 @@
 /*
  * Selectors: PromQL's vector selector, heap{job="app",env=~"x|y",pod!=""}.
  *
- * Label names and the profile type may be quoted ({"heap","a.b"="c"}); values
- * take "…", '…' with Go's escapes, or `…` as they are. At least one matcher
- * must not match the empty value, so that no selector means everything by
- * accident.
+ * Label names and the profile type may be quoted ({"heap","a.b"="c"}). Values
+ * are written "…" or '…' with Go's escapes, or `…` without escapes. At least
+ * one matcher must refuse the empty value, so that no selector selects
+ * everything by accident.
  *
- * Ownership: a selector owns its matchers. Threads: one thread.
+ * Ownership: a selector owns its matchers and their text.
+ * Threads: a selector belongs to one thread.
  */
 #ifndef MODEL_SELECTOR_H
 #define MODEL_SELECTOR_H
@@ -17,21 +18,25 @@
 #include "model/matcher.h"
 
 enum {
-	SELECTOR_BYTES_MAX = 64 * 1024,
-	SELECTOR_MATCHERS_MAX = 64
+	SELECTOR_BYTES_MAX = 64 * 1024, /* length of the text */
+	SELECTOR_MATCHERS_MAX = 64      /* matchers in one selector */
 };
 
+/* A parsed selector: a series is selected if all matchers match. */
 struct selector {
-	struct arena arena;
+	struct arena arena; /* owns all text */
 	struct matcher *matchers;
 	size_t count;
 };
 
-/* ERR_INVALID: "1:7: parse error: …", line and column counted from 1. */
+/*
+ * Parses a selector; the caller frees *out with selector_fini(). ERR_INVALID:
+ * the message is "1:7: parse error: …", with line and column counted from 1.
+ */
 NODISCARD int selector_parse(struct str text, struct selector *out,
 			     struct err *err);
 
-/* {0} is fine. */
+/* Frees a selector; the zero value is allowed. */
 void selector_fini(struct selector *s);
 
 #endif

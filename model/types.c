@@ -4,12 +4,14 @@
 #include "base/dec.h"
 #include "base/enc.h"
 
+/* Appends a type and its unit. */
 static void value_type_encode(const struct value_type *v, struct buf *out)
 {
 	enc_str(out, v->type);
 	enc_str(out, v->unit);
 }
 
+/* Reads a type and its unit; the text is borrowed from the encoding. */
 static struct value_type value_type_decode(struct dec *d)
 {
 	struct value_type v;
@@ -37,6 +39,9 @@ int typeset_decode(struct bytes encoded, struct typeset *out, struct err *err)
 		out->types[i] = value_type_decode(&d);
 	out->default_type = dec_str(&d);
 	out->period = value_type_decode(&d);
+	/*
+	 * The decoder keeps its error state, so one check at the end is enough.
+	 */
 	if (d.bad || dec_left(&d))
 		return err_set(err, ERR_CORRUPT, "type set is cut short");
 	return 0;
@@ -49,6 +54,10 @@ size_t typeset_count(struct bytes encoded)
 	return (size_t)dec_count(&d, TYPES_MAX);
 }
 
+/*
+ * Reports an unknown sample type together with those that exist, in the words
+ * of `go tool pprof`.
+ */
 static int no_such_type(const struct typeset *t, struct str name,
 			struct err *err)
 {
@@ -63,7 +72,10 @@ static int no_such_type(const struct typeset *t, struct str name,
 	return ERR_INVALID;
 }
 
-/* The default type, or else the last one. */
+/*
+ * Returns the index of the default type, or of the last type if the default is
+ * not set or names no type; pprof chooses the same way.
+ */
 static size_t default_index(const struct typeset *t)
 {
 	for (size_t i = 0; t->default_type.len && i < t->count; i++) {
@@ -73,6 +85,7 @@ static size_t default_index(const struct typeset *t)
 	return t->count - 1;
 }
 
+/* Accepts a sample type by its position, counted from 0. */
 static int index_by_number(const struct typeset *t, int64_t n, size_t *out,
 			   struct err *err)
 {

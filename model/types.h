@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Type set: the sample types of a profile, which of them is the default, and
- * what its period counts; with the encoding that records and heads share
+ * what its period counts. WAL records and chunk metadata share its encoding
  * (docs/format/common.md).
  *
  * Ownership: a decoded type set borrows all text from the encoding.
- * Threads: plain values.
+ * Threads: type sets are plain values.
  */
 #ifndef MODEL_TYPES_H
 #define MODEL_TYPES_H
@@ -14,36 +14,43 @@
 #include "base/err.h"
 
 enum {
-	TYPES_MAX = 256,               /* sample types of a profile */
-	TYPESET_BYTES_MAX = 64 * 1024, /* of the encoding */
+	TYPES_MAX = 256,               /* sample types of one profile */
+	TYPESET_BYTES_MAX = 64 * 1024, /* bytes of an encoded type set */
 };
 
+/* What a number counts, and in which unit; for example cpu, nanoseconds. */
 struct value_type {
 	struct str type;
 	struct str unit;
 };
 
+/* A decoded type set. */
 struct typeset {
 	struct value_type types[TYPES_MAX];
 	size_t count;
-	struct str default_type; /* as written; empty: the last one */
-	struct value_type period;
+	struct str default_type;  /* as in the profile; empty: the last type */
+	struct value_type period; /* what is counted between two samples */
 };
 
-/* Append the encoding; out is `over` when it is larger than its maximum. */
+/*
+ * Appends the encoding to out; out->over is set if that exceeds out's maximum.
+ */
 void typeset_encode(const struct typeset *t, struct buf *out);
 
-/* ERR_CORRUPT when bytes are not an encoding. */
+/* Decodes a type set. ERR_CORRUPT: the bytes are not an encoded type set. */
 NODISCARD int typeset_decode(struct bytes encoded, struct typeset *out,
 			     struct err *err);
 
-/* How many sample types an encoding has, without decoding it; 0 for none. */
+/*
+ * Returns the number of sample types of an encoding without decoding it; 0 if
+ * the encoding is damaged.
+ */
 size_t typeset_count(struct bytes encoded);
 
 /*
- * The sample type that a name stands for, as pprof's sample_index: a type's
- * name, a number from 0, or nothing for the default one. ERR_INVALID lists
- * what there is.
+ * Finds the sample type that pprof's option sample_index names: by its name, by
+ * a number counted from 0, or the default type for an empty name. *out receives
+ * its index. ERR_INVALID: there is no such type; err lists the types.
  */
 NODISCARD int typeset_index(const struct typeset *t, struct str name,
 			    size_t *out, struct err *err);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns: the codec that takes profiles apart. What the profiles of a target
- * have in common is kept once for a stripe, each profile as a few numbers, and
- * the bytes that came are written again from them: docs/format/columns.md.
+ * Columns: the codec that stores profiles by their contents. What the profiles
+ * of a target have in common is stored once for each stripe, each profile
+ * becomes a few numbers, and decoding writes the original bytes again:
+ * docs/format/columns.md.
  *
- * It refuses a group (ERR_UNSUPPORTED) whose profiles it cannot give back byte
- * for byte, or that it would make larger than zstd does.
+ * The codec refuses a group (ERR_UNSUPPORTED) if it could not restore a profile
+ * byte for byte, or if zstd would store the group in fewer bytes
+ * (docs/decisions.md, 50).
  *
- * Ownership and threads: model/codec.h.
+ * Ownership: as described in model/codec.h.
+ * Threads: as described in model/codec.h.
  */
 #ifndef PPROF_COLUMNS_H
 #define PPROF_COLUMNS_H
@@ -16,40 +19,49 @@
 #include "model/regex.h"
 #include "pprof/merge.h"
 
+/* The codec, with id CODEC_COLUMNS. */
 extern const struct codec codec_columns;
 
 /*
- * Sum: rows of groups added up as they are stored, in the stripe's numbers,
- * and then merged as one profile, by name. The result is that of merging the
- * profiles one after another, to the digit and in the same order.
+ * Sum: adds up rows of groups as they are stored, by the stripe's numbers, and
+ * merges the total as one profile, by name. The result is that of merging the
+ * profiles one after another, with equal values in equal order
+ * (docs/decisions.md, 51).
  *
  * Ownership: a sum borrows the table of the last rows until it is flushed.
- * Threads: one thread a sum.
+ * Threads: one thread per sum.
  */
 struct columns_sum;
 
 /*
- * Find: whether rows have a sample through a function whose name matches.
+ * Find: tests whether rows have a sample with a function whose name matches an
+ * expression.
  *
- * Ownership: borrows the expression, and the table of the last row: where rows
- * could not be had, columns_find_forget(). Threads: one thread a find.
+ * Ownership: borrows the expression, and the table of the last row. Call
+ * columns_find_forget() before that table may be freed.
+ * Threads: one thread per find.
  */
 struct columns_find;
 
 /*
- * What became of the profiles of an encoder of this codec so far: for tests
- * and bench. Counts are of groups that were not refused.
+ * Statistics of an encoder, for tests and benchmarks. They cover the groups
+ * that were not refused.
  */
 struct columns_counts {
-	size_t exact[3]; /* Go's runtime, google/pprof, protobuf libraries */
-	size_t patched;
+	/* By writer: Go's runtime, google/pprof, protobuf libraries. */
+	size_t exact[3];
+	size_t patched; /* profiles stored with a patch */
 	size_t patch_bytes;
 };
 
+/* Returns the statistics of an encoder of this codec, borrowed from it. */
 const struct columns_counts *
 columns_encoder_counts(const struct codec_encoder *e);
 
-/* How long the table would be if the stripe ended now. */
+/*
+ * Returns how many bytes the dictionary table would have if the stripe ended
+ * now.
+ */
 size_t columns_encoder_table_size(const struct codec_encoder *e);
 
 #endif

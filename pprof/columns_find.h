@@ -1,27 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Find: where functions of stored columns match names, without decoding rows.
+ * Find: searches profiles that are stored as columns for functions by name,
+ * without decoding the profiles.
  *
- * Ownership: borrows the table and the chunk.
- * Threads: one thread a decoder.
+ * Ownership: a find borrows the expression, the table and the chunk.
+ * Threads: one thread per find.
  */
 #ifndef PPROF_COLUMNS_FIND_H
 #define PPROF_COLUMNS_FIND_H
 
 #include "pprof/columns.h"
 
+/*
+ * Creates a find for functions whose names match the expression, which is
+ * borrowed. The caller frees it with columns_find_free().
+ */
 struct columns_find *columns_find_new(const struct regex *name);
 
+/* Frees a find. NULL is a no-op. */
 void columns_find_free(struct columns_find *f);
 
+/* Returns the memory of the find, in bytes. */
 size_t columns_find_memory(const struct columns_find *f);
 
+/*
+ * Drops the cached answers about the last row's table. Must be called before
+ * that table is freed, as another table could get its address.
+ */
 void columns_find_forget(struct columns_find *f);
 
+/*
+ * Returns whether the given row has a sample with a matching function. Each
+ * function name of a table is matched once, at the first row.
+ */
 bool columns_find_row(struct columns_find *f, const struct codec_rows *rows,
 		      size_t row);
 
-/* The same of a profile. */
+/*
+ * Returns whether a decoded profile has a sample with a function whose name
+ * matches.
+ */
 bool pprof_has_function(const struct pprof *p, const struct regex *name);
 
 #endif

@@ -1,33 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sum: add the rows of stored columns to a merge, without rebuilding profiles.
+ * Sum: adds rows of stored columns to a merge without rebuilding the profiles.
  *
- * Ownership: borrows the table and the chunk.
- * Threads: one thread a sum.
+ * Ownership: a sum borrows the table and the chunk of the last rows until it is
+ * flushed.
+ * Threads: one thread per sum.
  */
 #ifndef PPROF_COLUMNS_SUM_H
 #define PPROF_COLUMNS_SUM_H
 
 #include "pprof/columns.h"
 
+/* Creates an empty sum. The caller frees it with columns_sum_free(). */
 struct columns_sum *columns_sum_new(void);
 
+/* Frees a sum; rows that were not flushed are lost. */
 void columns_sum_free(struct columns_sum *s);
 
-/* Bytes that it takes. */
+/* Returns the memory of the sum, in bytes. */
 size_t columns_sum_memory(const struct columns_sum *s);
 
 /*
- * Merge what was added up. To be called before anything else is merged or
- * averaged, and before the labels change that a merge gives to samples.
+ * Merges the rows added so far into `to` and empties the sum. Must be called
+ * before anything else is merged into or averaged in `to`, and before
+ * merge_label() or merge_no_labels() changes its labels. Errors as for
+ * merge_add().
  */
 NODISCARD int columns_sum_flush(struct columns_sum *s, struct merge *to,
 				struct err *err);
 
 /*
- * Add a row, or, if it does not add up with those before it, flush these
- * first. ops: as merge_add()'s, but not NULL. ERR_UNSUPPORTED: the row has to
- * be read as a profile, nothing was added; ERR_INVALID, as merge_add().
+ * Adds a row to the sum. If it cannot be added to the earlier rows, these are
+ * flushed to `to` first. ops has one operation for each sample type, as in
+ * merge_add(), but must not be NULL. ERR_UNSUPPORTED: the row was not added and
+ * has to be decoded and merged as a profile; ERR_INVALID: as for merge_add().
  */
 NODISCARD int columns_sum_add(struct columns_sum *s,
 			      const struct codec_rows *rows, size_t row,

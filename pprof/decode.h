@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decode: from profile.proto's bytes to a profile in memory, with the checks
- * that google/pprof makes (proto.go's decoder, encode.go's postDecode,
- * profile.go's CheckValid).
+ * Decode: turns the bytes of profile.proto into a profile in memory, with the
+ * checks that google/pprof makes (proto.go's decoder, encode.go's postDecode,
+ * profile.go's CheckValid). Legacy formats are decoded too.
  *
- * Ownership: the decoder owns the profile that it hands out, until its next
- * use; texts borrow from the bytes.
- * Threads: one thread a decoder.
+ * Ownership: the decoder owns the profile that it returns until its next use;
+ * strings of the profile borrow from the input bytes, except for those of
+ * legacy formats.
+ * Threads: one thread per decoder.
  */
 #ifndef PPROF_DECODE_H
 #define PPROF_DECODE_H
@@ -14,19 +15,29 @@
 #include "base/err.h"
 #include "pprof/profile/profile.h"
 
+/* A decoder; it keeps its memory from one profile to the next. */
 struct decoder;
 
-/* Profiles that would take more than max bytes are refused. */
+/*
+ * Creates a decoder that refuses profiles which would need more than max bytes
+ * of memory. The caller frees it with decoder_free().
+ */
 struct decoder *decoder_new(size_t max);
+
+/* Frees a decoder and its profile. NULL is a no-op. */
 void decoder_free(struct decoder *d);
 
-/* Another bound for what comes. */
+/* Changes the memory bound, in bytes, for the next profiles. */
 void decoder_set_max(struct decoder *d, size_t max);
 
-/* What its workspace takes. */
+/* Returns the memory of the decoder and its profile, in bytes. */
 size_t decoder_memory(const struct decoder *d);
 
-/* ERR_INVALID says why the bytes are no profile. ERR_LIMIT. */
+/*
+ * Decodes decompressed bytes and stores the profile in *out. ERR_INVALID: the
+ * bytes are no profile, and the message says why; ERR_LIMIT: the profile needs
+ * more memory than allowed.
+ */
 NODISCARD int decoder_run(struct decoder *d, struct bytes raw,
 			  struct pprof **out, struct err *err);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Effort: what a long piece of work asks before it takes memory, and now and
- * then while it goes on, so that whoever ordered it can call it off: memory
- * of all queries is shared, and a query has a deadline.
+ * Effort: the callback by which a long computation asks for permission to take
+ * memory, and, at intervals, to continue. The caller refuses when the memory
+ * that all queries share is used up or the query's deadline has passed
+ * (docs/decisions.md, 42).
  *
- * Ownership: borrows its context.
- * Threads: the functions are called by the thread that works.
+ * Ownership: an effort borrows its context.
+ * Threads: the callback runs in the thread that does the work.
  */
 #ifndef PPROF_EFFORT_H
 #define PPROF_EFFORT_H
@@ -13,35 +14,46 @@
 #include "base/defs.h"
 #include "base/err.h"
 
-/* The zero value never objects. */
+/* The callback and its context. The zero value permits everything. */
 struct effort {
-	/* bytes more are to be taken; 0: only time has passed. */
+	/*
+	 * Asks to take that many more bytes; 0 bytes: the computation only asks
+	 * whether it may continue. Returns 0 or an ERR_* code.
+	 */
 	int (*spend)(void *ctx, size_t bytes, struct err *err);
 	void *ctx;
 };
 
-/* ERR_LIMIT, ERR_TIMEOUT. */
+/*
+ * Asks to take that many more bytes. ERR_LIMIT: no memory is left; ERR_TIMEOUT:
+ * the deadline has passed.
+ */
 NODISCARD static inline int effort_spend(const struct effort *e, size_t bytes,
 					 struct err *err)
 {
 	return e->spend ? e->spend(e->ctx, bytes, err) : 0;
 }
 
-/* How much has been done, and taken, since it was last asked. */
+/* Counts the work and memory of a loop, so that it asks now and then only. */
 struct growth_meter {
-	size_t spent;
-	size_t work;
+	size_t spent; /* bytes granted so far */
+	size_t work;  /* units of work since the last question */
 };
 
-#define EFFORT_WORK ((size_t)4096)       /* frames, names, lines … */
-#define EFFORT_STEP ((size_t)256 * 1024) /* bytes */
-#define REGEX_WORK  ((size_t)16)         /* of a text that is searched */
+/*
+ * effort_meter() asks after EFFORT_WORK units of work (frames, names, lines …)
+ * or EFFORT_STEP more bytes. Searching one text with a regular expression
+ * counts as REGEX_WORK units.
+ */
+#define EFFORT_WORK ((size_t)4096)
+#define EFFORT_STEP ((size_t)256 * 1024)
+#define REGEX_WORK  ((size_t)16)
 
 /*
- * To be called in every round of a loop: how much work the round was, in
- * things whose number a profile decides (a sample is as much work as it has
- * frames), and the memory that the loop has by now. Asks when either has grown
- * by so much.
+ * Accounts for one round of a loop: work is the amount of work that the round
+ * was, in units whose number the profile decides (a sample is as many units as
+ * it has frames), and memory is what the loop's data takes by now, in bytes.
+ * Asks when either has grown by a whole step. Errors as for effort_spend().
  */
 NODISCARD static inline int effort_meter(const struct effort *e,
 					 struct growth_meter *m, size_t work,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Encode: from a profile in memory to profile.proto's bytes, in the order and
- * form of google/pprof's own encoder (profile/encode.go): what it would write
- * of the same profile is what we write, byte for byte. Fields that it does
- * not know yet (columns, the URL of the documentation) are written when set.
+ * Encode: writes a profile in memory as the bytes of profile.proto, in the
+ * order and form of google/pprof's own encoder (profile/encode.go), so that
+ * both write the same bytes for the same profile. Fields that pprof's encoder
+ * does not know yet (columns, the URL of the documentation) are written if they
+ * are set.
  *
  * Ownership: appends to the caller's buffer.
- * Threads: one thread at a time.
+ * Threads: one thread at a time per profile and buffer.
  */
 #ifndef PPROF_ENCODE_H
 #define PPROF_ENCODE_H
@@ -14,7 +15,10 @@
 #include "base/buf.h"
 #include "pprof/profile/profile.h"
 
-/* Append to out, which is `over` when it is larger than its maximum. */
+/*
+ * Appends the encoded profile to out, uncompressed. If it does not fit into the
+ * buffer's maximum size, out->over is set.
+ */
 void pprof_encode(const struct pprof *p, struct buf *out);
 
 #endif

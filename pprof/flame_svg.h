@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Flame graph as SVG: the root on top, a click zooms, a pointer over a frame
- * tells its name and weight.
+ * Flame graph as SVG: the root is on top, a click zooms into a frame, and a
+ * pointer over a frame shows its name and weight.
  *
  * Ownership: appends to the caller's buffer.
- * Threads: one thread at a time.
+ * Threads: one thread per report.
  */
 #ifndef PPROF_FLAME_SVG_H
 #define PPROF_FLAME_SVG_H
 
 #include "pprof/render/flame.h"
 
-/* The drawing, without script: an <svg> element with the id "flame". */
+/* Appends the drawing without script: an <svg> element with the id "flame". */
 void flame_svg(const struct report *r, const struct flame *f, struct buf *out);
 
-/* What makes a click zoom: JavaScript, to be put behind the drawing. */
+/*
+ * The JavaScript that makes clicks zoom; it has to follow the drawing in the
+ * document.
+ */
 extern const char flame_script[];
 
-/* A file of its own, with the script in it. */
+/*
+ * Writes the report's flame graph as an SVG file of its own, script included.
+ * ERR_TOOBIG: it does not fit into out; ERR_LIMIT, ERR_TIMEOUT: the report's
+ * effort was refused.
+ */
 int report_flamegraph_svg(struct report *r, struct buf *out, struct err *err);
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Merge: many profiles into one, one after another, in memory that follows
- * from the distinct stacks, not from the number of profiles.
+ * Merge: combines many profiles into one, one after another, in memory that
+ * grows with the number of distinct stacks, not with the number of profiles.
  *
- * What is the same, in which order it comes out, and what becomes of headers
- * is as in google/pprof's profile.Merge and measurement.ScaleProfiles
- * (merge.go, measurement.go): merging files there and here gives the same
- * profile. Units are brought to the finest one that occurs.
+ * Which objects count as equal, their order in the result, and how headers
+ * combine follow google/pprof's profile.Merge and measurement.ScaleProfiles
+ * (merge.go, measurement.go): both merge the same files to the same profile
+ * (docs/decisions.md, 32). Values are converted to the finest unit that occurs.
  *
- * Ownership: the merge owns the result until merge_free(); added profiles are
- * only read. Threads: one thread a merge.
+ * Ownership: the merge owns its result until merge_free(); added profiles are
+ * only read.
+ * Threads: one thread per merge.
  */
 #ifndef PPROF_MERGE_H
 #define PPROF_MERGE_H
@@ -17,66 +18,80 @@
 #include "base/err.h"
 #include "pprof/profile/profile.h"
 
+/* A merge in progress. */
 struct merge;
 
 /* What is done with the values of one sample type. */
 enum merge_op {
-	MERGE_ADD,
-	MERGE_SUBTRACT,
-	MERGE_AVERAGE, /* added up until merge_average() */
-	MERGE_SKIP,
+	MERGE_ADD,      /* added to the result */
+	MERGE_SUBTRACT, /* subtracted from the result */
+	MERGE_AVERAGE,  /* collected until merge_average() */
+	MERGE_SKIP,     /* ignored */
 };
 
+/* Creates an empty merge. The caller frees it with merge_free(). */
 struct merge *merge_new(void);
+
+/* Frees a merge and its result. NULL is a no-op. */
 void merge_free(struct merge *m);
 
 /*
- * ops: one for each sample type; NULL adds all. ERR_INVALID: sample or period
- * types do not agree, the message names both.
+ * Adds a profile. ops has one operation for each sample type; NULL adds all
+ * values. Samples whose values are all 0, skipped types aside, are left out.
+ * ERR_INVALID: sample types or period types do not agree with those of the
+ * profiles before; the message names both, and nothing was added.
  */
 NODISCARD int merge_add(struct merge *m, const struct pprof *p,
 			const enum merge_op *ops, struct err *err);
 
 /*
- * The same of a profile that is itself a sum: samples whose values cancelled
- * out keep their place in the order.
+ * Adds a profile that is itself a sum of profiles, like merge_add(), but keeps
+ * samples whose values are all 0: their values cancelled out, and they still
+ * determine the order of samples in the result.
  */
 NODISCARD int merge_add_sum(struct merge *m, const struct pprof *p,
 			    const enum merge_op *ops, struct err *err);
 
 /*
- * Add what MERGE_AVERAGE gathered since the last call, divided by n and
- * rounded half away from zero: the end of a series of n profiles.
+ * Ends a series of n profiles: adds what MERGE_AVERAGE collected since the last
+ * call, divided by n and rounded half away from zero, to the result.
  */
 void merge_average(struct merge *m, size_t n);
 
 /*
- * Samples of the profiles that are added from now on get this text label,
- * unless they have one of that key.
+ * Puts this text label on all samples of the profiles added from now on, except
+ * for samples that have a text label with this key.
  */
 void merge_label(struct merge *m, struct str key, struct str value);
+
+/*
+ * Removes the labels set by merge_label() for the profiles added from now on.
+ */
 void merge_no_labels(struct merge *m);
 
-/* How many profiles were added. */
+/* Returns how many profiles were added. */
 size_t merge_count(const struct merge *m);
 
-/* Bytes that it takes. */
+/* Returns the memory of the merge and its result, in bytes. */
 size_t merge_memory(const struct merge *m);
 
 /*
- * The result, without samples whose values are all 0 and what only they
- * needed; nothing may be added afterwards.
+ * Returns the result, owned by the merge. Samples whose values are all 0 are
+ * removed, and with them the objects that only they referred to. Nothing may be
+ * added afterwards.
  */
 struct pprof *merge_finish(struct merge *m);
 
+/* How merge_diff() compares. */
 struct merge_diff_options {
-	bool label_base; /* -diff_base: base samples stay apart, with a label */
-	bool normalize;  /* the source is scaled to the base's totals */
+	bool label_base; /* -diff_base: base samples get a label */
+	bool normalize;  /* scale the source to the base's totals */
 };
 
 /*
- * source - base, as pprof's -base and -diff_base. The profiles are results of
- * merges, which this changes; the result belongs to m, which was empty.
+ * Computes source - base, as pprof's -base and -diff_base do, in the empty
+ * merge m, which owns *out. Both profiles must be results of merges; they are
+ * changed. Errors as for merge_add().
  */
 NODISCARD int merge_diff(struct merge *m, struct pprof *source,
 			 struct pprof *base, const struct merge_diff_options *o,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A profile for profile-guided optimisation: what `go build -pgo` reads of a
- * CPU profile (functions, lines, what they call), and nothing else. Labels and
- * addresses are dropped and equal stacks added up, so that a month's profile
- * is a file to be checked in.
+ * CPU profile (functions, lines, and calls between them) and nothing else.
+ * Labels and addresses are removed and equal stacks added up, so that the
+ * profile of a month is small enough to be checked in with the source.
  *
- * Source: cmd/compile/internal/pgo: a sample type samples/count or
- * cpu/nanoseconds, and the start lines of functions.
+ * Source: cmd/compile/internal/pgo, which requires a sample type samples/count
+ * or cpu/nanoseconds, and the start lines of functions.
  *
- * Ownership: the result belongs to the merge that is given.
- * Threads: one thread at a time.
+ * Ownership: the result belongs to the merge that the caller passes.
+ * Threads: one thread at a time per profile and merge.
  */
 #ifndef PPROF_PGO_H
 #define PPROF_PGO_H
@@ -18,8 +18,9 @@
 #include "pprof/merge.h"
 
 /*
- * Changes p; the result belongs to m, which was empty. ERR_INVALID: it is no
- * CPU profile, or one that the compiler refuses.
+ * Reduces p, which is changed, into the empty merge m, and stores the result in
+ * *out, owned by m. ERR_INVALID: p is no CPU profile, or the Go compiler would
+ * refuse it because functions have no start lines (docs/decisions.md, 44).
  */
 NODISCARD int pprof_pgo(struct merge *m, struct pprof *p, struct pprof **out,
 			struct err *err);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports: what a person or a program wants to see of a profile. Options,
- * numbers, order and text are those of `go tool pprof` (google/pprof's
- * internal/driver and internal/report) for the reports that it has.
+ * Reports: what a person or a program wants to know about a profile. For the
+ * reports that `go tool pprof` has, options, numbers, order and text are the
+ * same (google/pprof's internal/driver and internal/report).
  *
- * Ownership: making a report changes the profile that it is given (filters
- * cut it down); a report borrows it and the texts of the options.
- * Threads: one thread a report.
+ * Ownership: a report borrows the profile and the strings of the options, and
+ * changes the profile (filters remove samples and frames).
+ * Threads: one thread per report.
  */
 #ifndef PPROF_REPORT_H
 #define PPROF_REPORT_H
@@ -16,34 +16,44 @@
 #include "pprof/report_options.h"
 
 /*
- * p is a merge's result (texts and stacks stand in it once). ERR_INVALID:
- * a bad option. report_fini() on success.
+ * Prepares a report on p, which must be the result of a merge, where each
+ * string and stack occurs once. Applies the filters to p. ERR_INVALID: an
+ * option is wrong, and the message names it; ERR_LIMIT, ERR_TIMEOUT: the effort
+ * was refused. The caller calls report_fini() after success only.
  */
 NODISCARD int report_init(struct report *r, enum report_kind kind,
 			  struct pprof *p, const struct report_options *o,
 			  struct err *err);
+
+/* Frees the report; profile and options stay the caller's. */
 void report_fini(struct report *r);
+
+/* Returns the memory of the report, in bytes, without the profile. */
 size_t report_memory(const struct report *r);
 
-/* A report by name: as a document of its own, as JSON, or both. */
+/*
+ * A report by name; it can be written as a document of its own, as JSON, or in
+ * both ways.
+ */
 struct report_type {
 	const char *name;
 	enum report_kind kind;
 	const char *content_type; /* of the document */
-	const char *file;         /* a name for it, if it is to be saved */
+	const char *file;         /* suggested file name, or NULL */
+	/*
+	 * Writers of the document and of JSON; NULL if there is no such form.
+	 */
 	int (*write)(struct report *r, struct buf *out, struct err *err);
 	int (*json)(struct report *r, struct json *j, struct err *err);
 };
 
 /*
- * ERR_INVALID: there is no such report, but these; others: what the caller has
- * beside them.
+ * Returns ERR_INVALID with a message that there is no report of this name, and
+ * lists those that exist. others names what the caller offers besides them.
  */
 int report_unknown(struct str name, const char *others, struct err *err);
 
-/* NULL: there is no such report. */
+/* Returns the report of this name, a constant, or NULL if there is none. */
 const struct report_type *report_find(struct str name);
-
-/* For the reports themselves. */
 
 #endif

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The call graph that a report's options ask for, and the unit that fits it.
+ * Builds the call graph that the options of a report ask for.
  *
- * Ownership: borrows the report.
- * Threads: one thread a report.
+ * Ownership: borrows the report; the caller owns the graph.
+ * Threads: one thread per report.
  */
 #ifndef PPROF_REPORT_GRAPH_H
 #define PPROF_REPORT_GRAPH_H
 
 #include "pprof/render/report_state.h"
 
-/* The graph that the options ask for, and the unit that fits it. */
+/*
+ * Fills g with the call graph, trimmed to the nodes and edges that the options
+ * leave, and sets the unit in which the report prints values. ERR_LIMIT,
+ * ERR_TIMEOUT: the report's effort was refused.
+ */
 NODISCARD int report_graph(struct report *r, struct graph *g, struct err *err);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Options of reports, with the names, meanings and defaults of pprof's
- * (internal/driver's config.go).
+ * Options of reports, with the names, meanings and defaults of pprof's options
+ * (config.go of internal/driver).
  *
- * Ownership: texts are borrowed. Threads: plain values.
+ * Ownership: strings are borrowed; they must outlive the report.
+ * Threads: plain values.
  */
 #ifndef PPROF_REPORT_OPTIONS_H
 #define PPROF_REPORT_OPTIONS_H
@@ -14,50 +15,60 @@
 #include "pprof/filter/tagfilter.h"
 #include "pprof/graph/nodes.h"
 
+/* The options of one report. Empty strings select the default. */
 struct report_options {
 	struct str sample_index;
 	struct name_filter names;
 	struct tag_filter tags;
 	struct str prune_from;
-	struct str symbol; /* peek, source: nodes that match */
+	struct str symbol; /* peek, source: regexp of functions */
 	enum granularity granularity;
 	bool noinlines;
-	bool cum; /* sorted by cum */
-	bool mean;
+	bool cum;  /* sort by cumulative instead of flat values */
+	bool mean; /* mean value per event instead of sums */
 	bool drop_negative;
-	bool relative; /* percentages of what the filters leave */
+	bool relative; /* percentages of the filtered total */
 	bool trim;
-	int64_t node_count; /* -1: the report's own; 0: all */
+	int64_t node_count; /* -1: the report's default; 0: all */
 	double node_fraction;
 	double edge_fraction;
 	double divide_by;
 	struct str unit;
-	int64_t max_nodes;    /* flamegraph; -1: its own; 0: all */
-	struct effort effort; /* asked before a report takes memory or time */
-	/* A folder of sources; NULL: none. Never from a stranger. */
+	int64_t max_nodes;    /* flamegraph; -1: default; 0: all */
+	struct effort effort; /* permits memory and time */
+	/* Folder of sources, or NULL. Must not come from a request. */
 	const char *source_root;
-	struct str tagroot; /* keys whose values become outermost frames */
+	struct str tagroot; /* label keys that become outer frames */
 };
 
-/* Names and what they do, for help; a NULL name ends the list. */
+/* Describes an option for help texts. */
 struct report_option_help {
 	const char *name;
 	const char *help;
 	bool is_switch;
 };
+
+/*
+ * Returns all options that report_option() knows, a constant array that ends
+ * with a NULL name.
+ */
 const struct report_option_help *report_option_list(void);
 
+/* Sets all options to pprof's defaults. */
 void report_options_init(struct report_options *o);
 
 /*
- * Set an option by its name, as it stands in a URL or after "--".
- * ERR_NOTFOUND: there is no such option. ERR_INVALID says what is wrong with
- * the value.
+ * Sets an option by its name, which is spelled as in a URL or behind "--" on
+ * the command line. The value is borrowed. ERR_NOTFOUND: there is no such
+ * option; ERR_INVALID: the value is wrong, and the message says how.
  */
 NODISCARD int report_option(struct report_options *o, struct str name,
 			    struct str value, struct err *err);
 
-/* Whether samples, frames or labels are to be left out, or made. */
+/*
+ * Returns whether the options remove samples, frames or labels, or turn labels
+ * into frames.
+ */
 bool report_options_filter(const struct report_options *o);
 
 #endif

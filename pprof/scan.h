@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scan: is this a profile, and what does it hold? One bounds-checked walk,
- * without building anything.
+ * Scan: decides whether bytes are a profile, and finds what it holds, in one
+ * bounds-checked walk that builds no profile.
  *
  * The verdict is that of google/pprof's profile.ParseData on the decompressed
  * bytes (proto.go's decoder and postDecode, profile.go's CheckValid, and its
- * legacy formats), but for more than 256 sample types, and jemalloc's heaps,
- * which it refuses. Source: github.com/google/pprof/profile.
+ * legacy formats), with two exceptions: profiles with more than 256 sample
+ * types are refused, and jemalloc's heaps, which pprof refuses, are accepted.
+ * Source: github.com/google/pprof/profile.
  *
- * Ownership: results borrow from the bytes that were scanned, and from the
- * scanner until its next use.
- * Threads: one thread a scanner.
+ * Ownership: results borrow from the scanned bytes, and from the scanner until
+ * its next use.
+ * Threads: one thread per scanner.
  */
 #ifndef PPROF_SCAN_H
 #define PPROF_SCAN_H
@@ -18,11 +19,13 @@
 #include "base/err.h"
 #include "model/types.h"
 
+/* A scanner; it keeps its memory from one profile to the next. */
 struct scanner;
 
+/* What a scan found. */
 struct scan {
 	struct typeset types;
-	int64_t totals[TYPES_MAX]; /* sums, wrapping as Go's */
+	int64_t totals[TYPES_MAX]; /* sums by type, wrapping on overflow */
 	uint64_t sample_count;
 	int64_t time_ns;
 	int64_t duration_ns;
@@ -30,10 +33,17 @@ struct scan {
 	uint64_t hash; /* hash_bytes() of the bytes */
 };
 
+/* Creates a scanner. The caller frees it with scanner_free(). */
 struct scanner *scanner_new(void);
+
+/* Frees a scanner. NULL is a no-op. */
 void scanner_free(struct scanner *s);
 
-/* ERR_INVALID says why the bytes are no profile. */
+/*
+ * Scans decompressed bytes and fills *out. ERR_INVALID: the bytes are no
+ * profile, and the message says why; ERR_LIMIT: a profile in a legacy format
+ * needs too much memory.
+ */
 NODISCARD int scanner_run(struct scanner *s, struct bytes raw, struct scan *out,
 			  struct err *err);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Label values as outermost frames, so that a profile is told apart by them:
- * pprof's tagroot (internal/driver's tagroot.go).
+ * Tagroot: turns label values into outermost frames, so that a report separates
+ * samples by these values, as pprof's tagroot does (internal/driver's
+ * tagroot.go).
  *
- * Ownership: changes the profile it is given.
- * Threads: one thread at a time.
+ * Ownership: changes the profile that it is given.
+ * Threads: one thread at a time per profile.
  */
 #ifndef PPROF_TAGROOT_H
 #define PPROF_TAGROOT_H
@@ -12,16 +13,22 @@
 #include "pprof/effort.h"
 #include "pprof/profile/profile.h"
 
+/* Most keys that one call accepts. */
 #define TAGROOT_KEYS_MAX 16
 
-/* ERR_INVALID: there are more keys than that; what: how the user calls them. */
+/*
+ * Checks a list of keys separated by commas. ERR_INVALID: there are more than
+ * TAGROOT_KEYS_MAX; the message calls the option by the name in what.
+ */
 NODISCARD int pprof_tagroot_check(struct str keys, const char *what,
 				  struct err *err);
 
 /*
- * keys: label keys, by commas, the first one outermost. A sample without such
- * a label gets a frame without name. *found: some sample has one of them. ERR_LIMIT,
- * ERR_TIMEOUT.
+ * Adds a frame for each key to the outer end of every stack. keys are separated
+ * by commas, the first one becomes the outermost frame. A sample without such a
+ * label gets a frame without name. unit is the unit that numeric labels are
+ * shown in. *found: at least one sample has one of the labels. ERR_LIMIT: the
+ * profile gets too many frames, or the effort was refused; ERR_TIMEOUT.
  */
 NODISCARD int pprof_tagroot(struct pprof *p, struct str keys, struct str unit,
 			    const struct effort *effort, bool *found,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unpack: from bytes as received to a scanned profile.
+ * Unpack: from bytes as received, compressed or not, to a scanned profile.
  *
- * Ownership: raw borrows from the body when that is plain, else from the
- * unpacker; both until its next use. Threads: one thread an unpacker.
+ * Ownership: raw borrows from the body if that is not compressed, else from the
+ * unpacker; both until the unpacker's next use.
+ * Threads: one thread per unpacker.
  */
 #ifndef PPROF_UNPACK_H
 #define PPROF_UNPACK_H
@@ -13,36 +14,54 @@
 #include "model/appender.h"
 #include "pprof/scan.h"
 
+/* An unpacker: decompressors, a scanner and their buffers. */
 struct unpacker;
 
+/* A scanned profile. */
 struct unpacked {
-	enum body_encoding encoding;
-	struct bytes raw; /* the profile itself */
+	enum body_encoding encoding; /* how the body is to be stored */
+	struct bytes raw;            /* the decompressed profile */
 	struct scan scan;
-	struct bytes typeset; /* encoded; borrowed from the unpacker */
+	struct bytes typeset; /* encoded, borrowed from the unpacker */
 };
 
-/* Profiles of more than max_raw bytes are refused. */
+/*
+ * Creates an unpacker that refuses profiles of more than max_raw bytes,
+ * decompressed. The caller frees it with unpacker_free().
+ */
 struct unpacker *unpacker_new(size_t max_raw);
+
+/* Frees an unpacker. NULL is a no-op. */
 void unpacker_free(struct unpacker *u);
 
 /*
- * Look at the first bytes, not at names or headers; decompress and scan.
- * ERR_INVALID: not a profile, and why. ERR_TOOBIG.
+ * Finds the compression by the first bytes, not by file names or headers,
+ * decompresses and scans. ERR_INVALID: the body is no profile, and the message
+ * says why; ERR_TOOBIG: the profile, or the names of its sample types, exceed a
+ * limit; ERR_LIMIT: a profile in a legacy format needs too much memory.
  */
 NODISCARD int unpacker_run(struct unpacker *u, struct bytes body,
 			   struct unpacked *out, struct err *err);
 
 /*
- * Of the unpackers that share this lock, one at a time unpacks more than 4 MiB;
- * what it unpacked stays until unpacker_done().
+ * Lets unpackers share a lock, so that only one of them at a time decompresses
+ * more than 4 MiB. The lock is held while the decompressed profile is in use:
+ * until unpacker_done() is called or the next body is decompressed.
  */
 void unpacker_share(struct unpacker *u, pthread_mutex_t *giant);
 
-/* What was handed out is not needed any more. */
+/*
+ * Ends the use of the last result: frees a large buffer and releases the shared
+ * lock.
+ */
 void unpacker_done(struct unpacker *u);
 
-/* Fill in what a sample says of its body; labels and time are the caller's. */
+/*
+ * Fills the fields of *out that follow from the profile; labels and time are
+ * left to the caller. The sample's body is the received one, or the
+ * decompressed profile if u->encoding is BODY_PLAIN. *out borrows from u and
+ * body.
+ */
 void unpacked_sample(const struct unpacked *u, struct bytes body,
 		     struct sample *out);
 

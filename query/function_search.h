@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finder: whether a stored profile has a sample through a function of some
- * name. Of profiles in columns only stacks are read, and each name of a
- * stripe is matched once; others are fetched and decoded.
+ * Function search: tell whether a stored profile has a sample whose stack goes
+ * through a function with a given name. For a profile stored as columns only
+ * the stacks are read, and each function name of a stripe is matched once; any
+ * other profile is fetched and decoded.
  *
- * Ownership: borrows the query work. Threads: one thread.
+ * Ownership: borrows the query work; owns everything else in the structure.
+ * Threads: one thread a search.
  */
 #ifndef QUERY_FUNCTION_SEARCH_H
 #define QUERY_FUNCTION_SEARCH_H
@@ -15,23 +17,44 @@
 #include "query/query_work.h"
 #include "tsdb/querier.h"
 
+/* A search for one pattern; it is used for many profiles in turn. */
 struct function_search {
 	struct query_work *work;
-	struct regex *name;
+	struct regex *name; /* the compiled pattern */
+	/*
+	 * Matches within the stripe of the last profile; dropped with its
+	 * table.
+	 */
 	struct columns_find *find;
+	/* For profiles that are not stored as columns. */
 	struct decoder *decoder;
+	/* Buffer of the last profile that was fetched. */
 	struct profile fetched;
-	int64_t taken;
+	int64_t taken; /* bytes accounted to the query work so far */
 	size_t unread; /* profiles that could not be read */
 };
 
-/* pattern: a regular expression, looked for in names. ERR_INVALID. */
+/*
+ * Compile the pattern, a regular expression that may match anywhere in a name.
+ * memory is the decoder's limit in bytes. Returns ERR_INVALID when the pattern
+ * is not a valid expression; nothing is to be freed then.
+ */
 NODISCARD int function_search_init(struct function_search *f,
 				   struct str pattern, size_t memory,
 				   struct query_work *work, struct err *err);
+
+/*
+ * Free the search. The memory accounted for it stays taken until the query work
+ * is settled or released.
+ */
 void function_search_fini(struct function_search *f);
 
-/* ERR_TIMEOUT, ERR_LIMIT; what cannot be read has nothing, and is counted. */
+/*
+ * Set *found to whether the profile of a series at time ms has the function. A
+ * profile that is damaged or missing counts in `unread` and sets *found to
+ * false. Returns ERR_TIMEOUT after the deadline, ERR_CLOSED when everprof is
+ * stopping, and ERR_LIMIT when the memory budget is used up.
+ */
 NODISCARD int function_search_look(struct function_search *f, struct querier *q,
 				   size_t series, int64_t ms, bool *found,
 				   struct err *err);

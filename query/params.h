@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parameters of a query, by name: those of a URL or a form, or of a command
- * line. Times are read here, once for all.
+ * Parameters of a query, looked up by name. They come from a URL, a form or a
+ * command line; times are parsed here for all of them.
  *
- * Ownership: borrows names and values, which end in NUL.
+ * Ownership: borrows names and values, which must end in NUL.
  * Threads: a plain value.
  */
 #ifndef QUERY_PARAMS_H
@@ -12,54 +12,79 @@
 #include "base/bytes.h"
 #include "base/err.h"
 
+/* One parameter, decoded. */
 struct query_param {
 	struct str name;
 	struct str value;
 };
 
+/* All parameters of a request, in the order given; names may repeat. */
 struct params {
 	struct query_param *v;
 	size_t count;
-	int64_t now_ms; /* what "now-1h" is relative to */
+	int64_t now_ms; /* the current time, for "now-1h" */
 };
 
-/* The first parameter of that name; false when there is none. */
+/*
+ * Find the first parameter with this name. Returns false, and leaves *out
+ * alone, when there is none.
+ */
 bool params_find(const struct params *p, const char *name, struct str *out);
 
-/* Likewise; ERR_INVALID when it is missing or empty. */
+/*
+ * Find a parameter as params_find() does, but return ERR_INVALID when it is
+ * missing or empty.
+ */
 NODISCARD int params_require(const struct params *p, const char *name,
 			     struct str *out, struct err *err);
 
-/*
- * A time in ms: parameter `ms_name` in milliseconds, or `s_name` in seconds;
- * both take RFC 3339 and now-1h. *out is `fallback` when neither is given,
- * unless that is TIME_REQUIRED. ERR_INVALID names the parameter.
- */
+/* Value of time_param.fallback that makes the parameter mandatory. */
 #define TIME_REQUIRED (INT64_MIN + 1)
+
+/*
+ * How a time may be given: parameter `ms_name` in milliseconds or, failing
+ * that, `s_name` in seconds. Both also accept RFC 3339 and relative times such
+ * as now-1h.
+ */
 struct time_param {
 	const char *ms_name;
 	const char *s_name; /* may be NULL */
-	int64_t fallback;
+	int64_t fallback;   /* ms, or TIME_REQUIRED */
 };
+
+/*
+ * Parse a time, in ms since the epoch. Without a value *out is the fallback.
+ * Returns ERR_INVALID, which names the parameter, when the time is malformed,
+ * or missing though it is required.
+ */
 NODISCARD int params_time(const struct params *p, const struct time_param *t,
 			  int64_t *out, struct err *err);
 
-/* Two times. ERR_INVALID when the second is before the first. */
+/*
+ * Parse the two ends of a time range. Returns ERR_INVALID as params_time()
+ * does, and when the end is before the start.
+ */
 NODISCARD int params_times(const struct params *p,
 			   const struct time_param *first,
 			   const struct time_param *last, int64_t *from,
 			   int64_t *to, struct err *err);
 
-/* The times from/to, or start/end in seconds. ERR_INVALID. */
+/*
+ * Parse a time range from the parameters "from" and "to" in ms, or "start" and
+ * "end" in seconds. Returns ERR_INVALID as params_times() does.
+ */
 NODISCARD int params_range(const struct params *p, int64_t from_fallback,
 			   int64_t to_fallback, int64_t *from, int64_t *to,
 			   struct err *err);
 
-/* A whole number of at least 0; fallback when it is not given. ERR_INVALID. */
+/*
+ * Parse a whole number of at least 0; *out is the fallback when the parameter
+ * is missing or empty. Returns ERR_INVALID for anything else.
+ */
 NODISCARD int params_count(const struct params *p, const char *name,
 			   int64_t fallback, int64_t *out, struct err *err);
 
-/* Whether it is given, and neither empty, "0" nor "false". */
+/* Whether a switch is on: given, and neither empty, "0" nor "false". */
 bool params_is_on(const struct params *p, const char *name);
 
 #endif

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gather: the profiles of a side, fetched one after another into one merge,
- * within the memory and time of a query. What cannot be read is left out and
- * told; so is what the deadline leaves.
+ * Query merge: fetch the profiles of one query, or of one side of a diff, one
+ * after another into one merge, within the query's memory and time. Profiles
+ * that are unreadable, or that the deadline cuts off, are left out, and a
+ * warning says so.
  *
- * Ownership: owns the merge, and so the profile. Threads: one thread.
+ * Ownership: owns the merge, and so the merged profile; borrows the database,
+ * the work and the options.
+ * Threads: one thread a query.
  */
 #ifndef QUERY_QUERY_MERGE_H
 #define QUERY_QUERY_MERGE_H
@@ -16,60 +19,83 @@
 #include "pprof/merge.h"
 #include "query/work/query_spec.h"
 
+/* How profiles are aggregated. */
 struct query_merge_options {
 	enum aggregate aggregate;
-	bool one_type;           /* only the values of sample_index matter */
-	struct str sample_index; /* as pprof's */
-	struct str group_by;     /* series labels that samples get */
+	bool one_type; /* only the values of sample_index matter */
+	/* Name or index of the sample type, as in pprof's option. */
+	struct str sample_index;
+	struct str group_by; /* series labels to put on samples, by commas */
 };
 
+/* The state of a merge. The report reads the members below `types`. */
 struct query_merge {
 	struct tsdb *db;
 	struct query_work *work;
 	const struct query_merge_options *o;
 	struct merge *merge;
-	struct columns_sum *sum; /* not merged yet */
-	struct decoder *decoder;
+	struct columns_sum *sum; /* rows added up as columns, not merged yet */
+	struct decoder *decoder; /* NULL once all profiles are merged */
+	/* Buffer of the last profile that was fetched. */
 	struct profile fetched;
-	struct typeset *types;
-	size_t series;
-	size_t profiles; /* merged */
-	size_t damaged;
-	struct err damage; /* the first */
-	bool late;         /* the deadline came before all were merged */
-	int64_t taken;
-	int64_t ms;            /* of a single profile */
-	struct labels *labels; /* of its series, or NULL */
+	struct typeset *types; /* scratch: the type set of a run */
+	size_t series;         /* series with profiles in the range */
+	size_t profiles;       /* profiles merged */
+	size_t damaged;        /* profiles that could not be read */
+	struct err damage;     /* the error of the first of them */
+	bool late;             /* the deadline passed: the answer is partial */
+	int64_t taken;         /* bytes accounted to the query work */
+	int64_t ms;            /* time of a single profile */
+	struct labels *labels; /* series of a single profile, or NULL */
 };
 
+/* Prepare a merge. All pointers are borrowed until query_merge_fini(). */
 void query_merge_init(struct query_merge *g, struct tsdb *db,
 		      struct query_work *work,
 		      const struct query_merge_options *o);
+
+/*
+ * Free the merge, and with it the merged profile. The memory accounted for it
+ * stays taken until the query work is settled or released.
+ */
 void query_merge_fini(struct query_merge *g);
 
-/* ERR_NOTFOUND: there is no profile; ERR_TIMEOUT; ERR_LIMIT; ERR_INVALID. */
+/*
+ * Merge all profiles that the spec asks for. Returns ERR_NOTFOUND when there is
+ * none, ERR_CORRUPT when none of them can be read, ERR_INVALID for an unknown
+ * sample type, ERR_LIMIT when the memory budget is used up, and ERR_TIMEOUT or
+ * ERR_CLOSED when time ran out before the first profile.
+ */
 NODISCARD int query_merge_run(struct query_merge *g, const struct query_spec *s,
 			      struct err *err);
 
 /*
- * The merged profile: the merge is finished, and belongs to the caller's
- * report. ERR_LIMIT.
+ * Finish the merge. *out is the merged profile, which belongs to the merge and
+ * may be changed by the caller's report. Returns ERR_LIMIT when the memory
+ * budget is used up.
  */
 NODISCARD int query_merge_finish(struct query_merge *g, struct pprof **out,
 				 struct err *err);
 
 /*
- * The same of a base, subtracted from *p: the difference, in *p, belongs to
- * both. ERR_LIMIT, ERR_INVALID.
+ * Finish `base` and subtract it from *p. The difference replaces *p and belongs
+ * to `both`. Returns ERR_LIMIT when the memory budget is used up, and
+ * ERR_INVALID when the sample types of the two sides do not match.
  */
 NODISCARD int query_merge_subtract(struct query_merge *base, struct merge *both,
 				   const struct merge_diff_options *o,
 				   struct pprof **p, struct err *err);
 
-/* What reports ask for: memory of all queries, and the deadline. */
+/*
+ * The limits that a report has to keep to: the memory and the deadline of this
+ * query. Valid as long as the merge.
+ */
 struct effort query_merge_effort(struct query_merge *g);
 
-/* A sentence for each thing that is missing, in the arena. */
+/*
+ * Write at most `max` warnings to out, one sentence for each kind of omission.
+ * Returns their number; the texts are in the arena.
+ */
 size_t query_merge_warnings(const struct query_merge *g, struct arena *arena,
 			    const char **out, size_t max);
 

@@ -13,20 +13,24 @@
 #include "pprof/report.h"
 #include "query/params.h"
 
-/* Which report a request asks for, and how. */
+/* The report that a request asks for. */
 struct report_request {
 	struct str name;
-	const struct report_type *type; /* NULL: raw, proto, meta, pgo */
-	bool stored; /* of one profile alone: its bytes are the answer */
-	bool single; /* raw and meta: of nothing else */
-	bool text;   /* format=text where there is JSON too */
-	bool one_type;
-	bool filtered; /* some samples or frames are to be left out */
+	const struct report_type *type; /* NULL: raw, proto, meta or pgo */
+	bool stored;   /* a single profile is answered as stored */
+	bool single;   /* raw or meta: no merge is possible */
+	bool text;     /* format=text for a report that has JSON, too */
+	bool one_type; /* values of other sample types are not needed */
+	bool filtered; /* some samples or frames are filtered out */
 	struct report_options options;
+	/* How the two sides of a diff are shown. */
 	struct merge_diff_options diff;
 };
 
-/* ERR_INVALID: no such report, or a bad option. */
+/*
+ * Parse the parameters report, format, group_by, diff, normalize and all report
+ * options. Returns ERR_INVALID for an unknown report or a bad option.
+ */
 NODISCARD int report_request_parse(struct report_request *q,
 				   const struct params *p, struct err *err);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A set of texts, such as the values of a label.
+ * String set: distinct texts, such as the values of a label, in the order added
+ * or sorted.
  *
- * Ownership: keeps copies; string_set_fini() frees them.
+ * Ownership: the set keeps copies; string_set_fini() frees them.
  * Threads: one thread at a time.
  */
 #ifndef QUERY_STRING_SET_H
@@ -14,20 +15,25 @@
 /* The zero value is the empty set. */
 struct string_set {
 	struct arena arena;
-	struct str *v;
+	struct str *v; /* the texts, in the arena */
 	size_t count;
 	size_t cap;
-	struct table index;
+	struct table index; /* from a text's hash to its place in v */
 };
 
-/* False when it is there already. */
+/* Add a copy of a text. Returns false when the set has it already. */
 bool string_set_add(struct string_set *t, struct str s);
 
-/* Byte order; nothing can be added after it. */
+/*
+ * Sort the texts in byte order. No text may be added afterwards, because the
+ * index refers to the old order.
+ */
 void string_set_sort(struct string_set *t);
 
-/* Bytes that the set takes. */
+/* Bytes that the set takes, without its index. */
 size_t string_set_memory(const struct string_set *t);
+
+/* Free the set. */
 void string_set_fini(struct string_set *t);
 
 #endif

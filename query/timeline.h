@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Timeline: the totals of profiles over time, in steps, added up over series
- * by labels: the graph above the profiles. Values are never read.
+ * Timeline: the totals of profiles over time, in steps, summed over series by
+ * labels. It is what the graph above the profiles shows. It needs only chunk
+ * metadata and the totals in memory; no profile is read.
  *
- * Ownership: timeline_fini() frees everything. Threads: one thread.
+ * Ownership: timeline_fini() frees everything; the options are borrowed.
+ * Threads: one thread a timeline.
  */
 #ifndef QUERY_TIMELINE_H
 #define QUERY_TIMELINE_H
@@ -15,60 +17,79 @@
 #include "tsdb/querier.h"
 
 enum {
-	TIMELINE_POINTS_MAX = 11000, /* as Prometheus */
+	TIMELINE_POINTS_MAX = 11000, /* steps a series, as in Prometheus */
 };
 
+/* What to add up. */
 struct timeline_options {
-	int64_t from;
-	int64_t to;
+	int64_t from; /* ms */
+	int64_t to;   /* ms, inclusive */
 	int64_t step_ms;
-	struct str group_by; /* labels by commas; empty: each series alone */
-	bool rate;           /* what happened, by the second */
+	/* Label names, separated by commas; empty: each series is a group. */
+	struct str group_by;
+	bool rate; /* per second instead of per step */
 };
 
-/* A sample type of a group, over the steps. */
+/*
+ * One sample type of a group over all steps. Each array has one element per
+ * step.
+ */
 struct timeline_line {
 	struct str name; /* "type/unit" */
 	enum value_kind kind;
-	double *values;
-	bool *known; /* by step: some profile is in it */
-	/* Of the series that is being added: by step, and between rows. */
+	double *values; /* the result, summed over series */
+	bool *known;    /* whether the step has any profile */
+	/* Scratch fields of the series that is being added. */
 	double *sum;
 	uint32_t *count;
-	double *seconds; /* that profiles of a flow covered */
+	double *seconds; /* profiled seconds, for rates of flows */
 	int64_t last;    /* the total of the row before */
 	bool has_last;
-	size_t first_step; /* where the series has rows: … */
-	size_t end_step;   /* … up to here; 0: none */
+	size_t first_step; /* the first step in which the series has rows */
+	size_t end_step;   /* the step behind the last one; 0: no rows */
 };
 
+/* All series that agree on the labels to group by. */
 struct timeline_group {
-	struct labels *labels; /* NULL: none of those to group by is there */
+	struct labels *labels; /* NULL: the series have none of those labels */
 	VEC(struct timeline_line) lines;
 };
 
+/* A timeline under construction. */
 struct timeline {
 	const struct timeline_options *o;
-	size_t points;
+	size_t points; /* number of steps */
 	VEC(struct timeline_group) groups;
-	struct table index; /* of groups, by their labels */
-	struct arena text;
-	struct typeset *types;
-	VEC(uint32_t) places; /* lines of the types of a row */
-	size_t memory;        /* bytes of all */
+	struct table index;    /* of groups, by the hash of their labels */
+	struct arena text;     /* names of lines */
+	struct typeset *types; /* scratch: the type set of a row */
+	VEC(uint32_t) places;  /* scratch: the line of each of its types */
+	size_t memory;         /* bytes of groups and lines, for accounting */
 };
 
-/* ERR_INVALID: too many points, a step of 0. */
+/*
+ * Begin a timeline. Returns ERR_INVALID when the step is not positive or the
+ * range has more than TIMELINE_POINTS_MAX steps.
+ */
 NODISCARD int timeline_init(struct timeline *t,
 			    const struct timeline_options *o, struct err *err);
+
+/* Free the timeline. */
 void timeline_fini(struct timeline *t);
 
-/* admit: whether one group more may be there; else the series is left out. */
+/*
+ * Add the totals of one series. `admit` says whether a new group may be
+ * created; without it a series that needs one is left out silently. Returns
+ * ERR_* of decoding labels or a type set.
+ */
 NODISCARD int timeline_add(struct timeline *t, struct labels *labels,
 			   const struct totals_view *view, bool admit,
 			   struct err *err);
 
-/* [{"labels":{},"timestamps":[],"totals":{},"kinds":{}}], in order of labels */
+/*
+ * Write all groups, in label order, as
+ * [{"labels":{},"timestamps":[],"totals":{},"kinds":{}}].
+ */
 void timeline_json(struct timeline *t, struct json *j);
 
 #endif

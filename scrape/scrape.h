@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scraper: asks targets for profiles, again and again, and appends them.
+ * The scraper asks all configured targets for profiles at their intervals and
+ * appends the profiles to storage.
  *
- * One event loop runs all requests; a small pool of workers unpacks, checks
- * and appends what came. A target asks for its next profile only when the last
- * one is done; targets never wait for each other.
+ * One event loop runs all requests; a small pool of workers unpacks, checks and
+ * appends the bodies. A target is asked for its next profile only when the last
+ * one has been processed, and a slow target never delays another one.
  *
- * Ownership: the scraper owns its jobs and targets; the appender must outlive
- * it, the configuration until the next scrape_apply().
- * Threads: scrape_start(), scrape_apply(), scrape_stop() and scrape_free()
- * from one; the rest from any.
- * Shutdown: scrape_stop() ends requests and joins; then scrape_free().
+ * Ownership: the scraper owns its jobs and targets. The appender must outlive
+ * the scraper, the configuration must live until the next scrape_apply().
+ * Threads: scrape_start(), scrape_apply(), scrape_stop() and scrape_free() from
+ * one thread; the other functions from any.
+ * Shutdown: scrape_stop() cancels requests and joins threads; scrape_free()
+ * comes after it.
  */
 #ifndef SCRAPE_SCRAPE_H
 #define SCRAPE_SCRAPE_H
@@ -23,40 +25,52 @@
 #include "scrape/scrape_config.h"
 #include "scrape/target/target.h"
 
+/* A running scraper; private to scrape/. */
 struct scraper;
 
+/*
+ * What the scraper is started with; everything is borrowed until scrape_free().
+ */
 struct scrape_options {
 	struct appender *appender;
 	const struct log *log;
 	struct metrics *metrics;
 	const struct clock *clock;
-	size_t max_profile;    /* raw bytes */
-	int64_t ingest_memory; /* of all bodies in flight */
+	size_t max_profile;    /* bytes after decompression */
+	int64_t ingest_memory; /* bytes of all bodies in flight */
 	const char *user_agent;
 	const struct networks *refused; /* for http_client_refuse() */
 };
 
-/* Start, with no job yet. ERR_IO: the system has no descriptors left. */
+/*
+ * Start the loop and the workers, with no jobs yet. ERR_IO: the system has no
+ * file descriptors left. The caller owns *out.
+ */
 NODISCARD int scrape_start(const struct scrape_options *o, struct scraper **out,
 			   struct err *err);
 
-/* A profile that is wanted now. */
+/* A request for a profile outside the schedule. */
 struct scrape_now_options {
-	const struct matcher *matchers; /* which target; one alone must match */
+	const struct matcher *matchers; /* must match exactly one target */
 	size_t count;
-	int64_t seconds;     /* how long it shall take; -1: as it always does */
-	int64_t deadline_ns; /* on clock_mono_ns(): until then it is waited for */
+	int64_t seconds; /* duration of the profile; -1: that of the target */
+	int64_t deadline_ns; /* of waiting, on clock_mono_ns() */
 };
 
-/* NULL is a no-op for both. */
+/*
+ * Cancel all requests, fail the waiting scrape_now() calls with ERR_CLOSED, and
+ * join all threads. NULL is a no-op.
+ */
 void scrape_stop(struct scraper *s);
+
+/* Stop the scraper if it runs, and free it. NULL is a no-op. */
 void scrape_free(struct scraper *s);
 
-/* A target as it is now. Borrowed for the call. */
+/* A snapshot of one target for the API. Borrowed for the call of fn. */
 struct target_status {
 	const char *job;
 	const struct target *target;    /* NULL: it was dropped */
-	const char *dropped;            /* why */
+	const char *dropped;            /* the reason; NULL: it is scraped */
 	const struct label *discovered; /* before relabelling, by name */
 	size_t discovered_count;
 	enum target_health health;
@@ -68,28 +82,34 @@ struct target_status {
 };
 
 /*
- * Scrape a target once more, now, and store what comes. *labels (counted, the
- * caller's) and *ms say which profile it is. ERR_NOTFOUND, ERR_INVALID: no
- * target, or several; ERR_LIMIT: too many are asked for; ERR_TIMEOUT; or why
- * the target gave none.
+ * Scrape one target now and wait until its profile is stored. *labels (a
+ * reference that the caller owns) and *ms identify the profile. ERR_NOTFOUND:
+ * no target matches; ERR_INVALID: several do; ERR_LIMIT: too many callers are
+ * waiting; ERR_TIMEOUT: the deadline has passed, the profile may still be
+ * stored; ERR_AGAIN: the target answered something invalid; ERR_CLOSED: the
+ * scraper is stopping; or the error of the scrape.
  */
 NODISCARD int scrape_now(struct scraper *s, const struct scrape_now_options *w,
 			 struct labels **labels, int64_t *ms, struct err *err);
 
 /*
- * From now on these are the jobs. Targets that stay the same keep their
- * schedule and health; what was discovered for a job that stays is kept.
+ * Replace the jobs by those of a configuration. Targets whose spec does not
+ * change keep their schedule and health; target groups that were discovered for
+ * a job that stays are kept.
  */
 void scrape_apply(struct scraper *s, const struct scrape_configs *configs);
 
 /*
- * From now on these are what the job's discoveries say, beside its static
- * targets. A job that there is not is passed over.
+ * Replace the discovered target groups of one job; static targets stay. The
+ * groups are shared, not copied. A job that does not exist is ignored.
  */
 void scrape_update(struct scraper *s, struct str job,
 		   const struct target_groups_list *groups);
 
-/* Call fn for each target, or each dropped one, in the configuration's order. */
+/*
+ * Call fn for each target, or for each dropped one, in the order of the
+ * configuration.
+ */
 void scrape_targets(struct scraper *s, bool dropped,
 		    void (*fn)(void *ctx, const struct target_status *t),
 		    void *ctx);
@@ -99,9 +119,10 @@ void scrape_dropped(struct scraper *s,
 		    void (*fn)(void *ctx, const char *job, size_t dropped),
 		    void *ctx);
 
+/* The name of a health in the API and in metrics: "unknown", "up", "down". */
 const char *target_health_name(enum target_health h);
 
-/* Bring the gauge everprof_targets{job,health} up to date; NULL is a no-op. */
+/* Bring the gauge everprof_targets{job,health} up to date. NULL is a no-op. */
 void scrape_update_metrics(struct scraper *s);
 
 #endif

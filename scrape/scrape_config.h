@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A scrape_config: what the configuration says of one job.
+ * A scrape_config is what the configuration file says about one scrape job: its
+ * targets, intervals, limits, profile types, HTTP options, service discovery
+ * and relabelling rules.
  *
- * Ownership: everything is borrowed from the struct yaml it was decoded from,
- * or lives in that one's arena; but for targets and expressions:
- * scrape_configs_fini().
+ * Ownership: texts and arrays are borrowed from the struct yaml they were
+ * decoded from, or live in its arena. Static targets and relabelling rules are
+ * owned; scrape_configs_fini() releases them.
  * Threads: immutable once decoded.
  */
 #ifndef SCRAPE_SCRAPE_CONFIG_H
@@ -17,43 +19,54 @@
 #include "model/labels.h"
 #include "model/relabel.h"
 
+/*
+ * Upper bound of scrape_interval, scrape_timeout and a type's interval: a day.
+ */
 #define SCRAPE_INTERVAL_MAX_MS (24LL * 3600 * 1000)
 
 enum {
+	/* Upper bound of the seconds that one profile may be asked to cover. */
 	SCRAPE_SECONDS_MAX = 3600
 };
 
-/* One type of profile that is asked for. */
+/* One profile type that the job asks its targets for. */
 struct profile_config {
-	struct str name; /* becomes __name__ */
+	struct str name; /* becomes the label __name__ */
 	struct str path;
-	int64_t interval_ms; /* 0: the job's */
-	int64_t seconds;     /* 0: the parameter is not sent */
+	int64_t interval_ms; /* 0: the interval of the job */
+	int64_t seconds;     /* 0: the parameter "seconds" is not sent */
 	bool enabled;
 };
 
-/* One name=value of params. */
+/* One name=value pair of the job's URL parameters (params). */
 struct param {
 	struct str name;
 	struct str value;
 };
 
-/* What a job may say, and global: for those that do not. Limits: 0 is none. */
+/*
+ * The options that a job may set and that the section "global" sets for the
+ * jobs that do not. A limit of 0 means no limit.
+ */
 struct scrape_common {
 	int64_t interval_ms;
 	int64_t timeout_ms;
-	int64_t body_size_limit;
-	int64_t target_limit;
+	int64_t body_size_limit; /* bytes */
+	int64_t target_limit;    /* beyond it no target is scraped */
 	int64_t label_limit;
 	int64_t label_name_length_limit;
 	int64_t label_value_length_limit;
-	int64_t keep_dropped_targets;
+	int64_t keep_dropped_targets; /* how many are shown */
 };
 
+/* The last three members of a row for one field of struct scrape_common. */
 #define SCRAPE_COMMON_FIELD(at, decode, field) \
 	decode, (at) + offsetof(struct scrape_common, field), NULL
 
-/* Rows of a table of fields, for a struct scrape_common at that offset. */
+/*
+ * Rows of a decoding table for all fields of the struct scrape_common that is
+ * at offset "at" of the decoded struct.
+ */
 #define SCRAPE_COMMON_FIELDS(at)                                         \
 	{ "scrape_interval",                                             \
 	  SCRAPE_COMMON_FIELD(at, yaml_duration, interval_ms) },         \
@@ -77,6 +90,7 @@ struct scrape_common {
 					    keep_dropped_targets)        \
 	}
 
+/* The decoded configuration of one job. */
 struct scrape_config {
 	struct str job_name;
 	struct scrape_common common;
@@ -86,25 +100,32 @@ struct scrape_config {
 	size_t param_count;
 	struct profile_config *profiles;
 	size_t profile_count;
-	bool auto_profiles;            /* those that a target's index names */
-	struct target_groups *statics; /* NULL: none */
+	bool auto_profiles;            /* types come from /debug/pprof/ */
+	struct target_groups *statics; /* counted; NULL: none */
 	struct http_options http;
 	struct discovery_configs discovery;
 	struct relabel_rules relabel;
 };
 
+/* All jobs of a configuration, in the order of the file. */
 struct scrape_configs {
 	struct scrape_config *v;
 	size_t count;
 };
 
 /*
- * Decode the list scrape_configs:. Errors and warnings go to y, and *out is
- * complete only without errors.
+ * Decode the list under "scrape_configs:". Errors and warnings are added to y;
+ * *out is complete only if y has no errors. Call scrape_configs_fini() in
+ * either case.
  */
 void scrape_configs_decode(struct yaml *y, const struct yaml_node *list,
 			   const struct scrape_common *defaults,
 			   struct scrape_configs *out);
+
+/*
+ * Release the static targets and the relabelling rules of all jobs. The rest
+ * goes with the struct yaml.
+ */
 void scrape_configs_fini(struct scrape_configs *c);
 
 #endif

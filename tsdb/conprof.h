@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Data directories of conprof, read for import: blocks, head chunks and WAL.
+ * Reads data directories of conprof, for import: blocks, head chunks and the
+ * write-ahead log (WAL). The formats are those of Prometheus' TSDB of 2020 with
+ * byte slices for values (github.com/conprof/db: chunkenc/byte.go, tsdb/record,
+ * tsdb/wal, tsdb/chunks).
  *
- * The formats are those of Prometheus' TSDB of 2020 with byte slices for
- * values (github.com/conprof/db: chunkenc/byte.go, tsdb/record, tsdb/wal,
- * tsdb/chunks).
- *
- * Ownership: what visitors get is borrowed for the call.
- * Threads: one thread a walk.
+ * Ownership: what visitors receive is borrowed for the call.
+ * Threads: one thread at a time for each walk.
  */
 #ifndef TSDB_CONPROF_H
 #define TSDB_CONPROF_H
@@ -15,25 +14,34 @@
 #include "base/err.h"
 #include "model/labels.h"
 
+/* The callbacks of a walk. ctx is passed to each of them. */
 struct conprof_visitor {
-	/* Whether the profile of that time is wanted: visit is called if so. */
+	/*
+	 * Returns whether the profile of this time is wanted. It may be asked
+	 * more than once before visit() is called.
+	 */
 	bool (*wants)(void *ctx, int64_t ms);
 
-	/* labels and value are borrowed for the call. An error ends the walk. */
+	/*
+	 * Receives a profile; path is the file it comes from. labels and value
+	 * are borrowed for the call. A non-zero result ends the walk.
+	 */
 	int (*visit)(void *ctx, const char *path, struct labels *labels,
 		     int64_t ms, struct bytes value, struct err *err);
 
-	/* Something is damaged, and left out; err names it. */
+	/* Something is damaged and left out; err describes it. */
 	void (*damaged)(void *ctx, const struct err *err);
 	void *ctx;
 };
 
-/* Whether a directory looks like conprof's. */
+/* Returns whether a directory looks like a conprof data directory. */
 bool conprof_is_dir(const char *path);
 
 /*
- * Visit every profile. Head chunks and WAL repeat what is in blocks: a profile
- * may come twice.
+ * Visits every profile in the data directory. Head chunks and WAL repeat
+ * profiles of blocks, so that a profile may be visited twice. Damage is
+ * reported to v->damaged() and does not end the walk. Returns the first error
+ * of v->visit(). ERR_IO: the directory cannot be listed.
  */
 NODISCARD int conprof_walk(const char *path, const struct conprof_visitor *v,
 			   struct err *err);

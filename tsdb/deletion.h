@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Deletion: tombstones hide profiles at once; sealing and compaction leave
- * them out of what they write.
+ * Deletion hides profiles at once by tombstones; sealing and compaction then
+ * leave them out of the blocks they write.
  *
  * Ownership: borrows the database.
  * Threads: any; takes job_mu, flush_mu and append_mu.
@@ -13,9 +13,10 @@
 #include "tsdb/tsdb.h"
 
 /*
- * Delete the profiles in [from, to] of all series that the matchers match, and
- * that are there now. Durable when it returns 0; a failure may leave some of
- * them deleted, and is repeated safely.
+ * Deletes the profiles in [from, to] (ms) of all series that the matchers match
+ * (count 0: all series). Samples appended later are not affected. The deletion
+ * is durable when 0 is returned. On failure (ERR_IO, ERR_NOSPACE, ERR_CORRUPT)
+ * some may be deleted; the call can be repeated safely.
  */
 NODISCARD int tsdb_delete(struct tsdb *db, const struct matcher *v,
 			  size_t count, int64_t from, int64_t to,

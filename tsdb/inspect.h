@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inspect: list parts, and count bytes by label, codec and section.
+ * Lists the parts of a database, and counts bytes by label, codec and section.
  *
  * Ownership: borrows the database.
  * Threads: any.
@@ -10,48 +10,64 @@
 
 #include "tsdb/tsdb.h"
 
-/* A block or an open range. */
+/* The properties of a block or an open head. */
 struct tsdb_part {
-	const char *name;
+	const char *name; /* ULID, valid during the call */
 	bool is_block;
 	int64_t min_ms;
-	int64_t max_ms; /* not in it */
+	int64_t max_ms; /* exclusive */
 	uint64_t samples;
 	uint64_t series;
-	uint64_t groups;
-	uint64_t bytes;
-	unsigned level; /* 0: a range */
+	uint64_t groups; /* number of chunks */
+	uint64_t bytes;  /* on disk */
+	unsigned level;  /* of compaction; 0: a head */
 };
 
-/* What series with one value of a label hold, in groups. */
+/*
+ * What is stored in chunks for one value of a label; also used for one codec
+ * and for one section.
+ */
 struct tsdb_label_stats {
 	const char *value; /* "" for series without the label */
 	uint64_t profiles;
 	uint64_t raw_bytes;
 	uint64_t stored_bytes;
-	uint64_t head_bytes; /* of groups: times, totals, hashes, places */
+	uint64_t head_bytes; /* chunk metadata */
 };
 
+/*
+ * Calls fn for each part of the database, blocks first. p is valid only during
+ * the call. Reads the chunk metadata of heads.
+ */
 void tsdb_each_part(struct tsdb *db,
 		    void (*fn)(void *ctx, const struct tsdb_part *p),
 		    void *ctx);
 
-/* By each value of a label, in order; what is only in the WAL is not in it. */
+/*
+ * Calls fn for each value of a label, in order. Unflushed profiles are not
+ * counted; damaged chunks are left out. ERR_CORRUPT, ERR_IO: an index cannot be
+ * read, and fn was not called.
+ */
 NODISCARD int tsdb_label_stats(struct tsdb *db, const char *label,
 			       void (*fn)(void *ctx,
 					  const struct tsdb_label_stats *s),
 			       void *ctx, struct err *err);
 
 /*
- * The same by codec ("zstd", "columns", "columns: tables"), and by section of
- * what codecs with sections store ("columns: texts"): profiles and raw bytes
- * are 0 where they tell nothing.
+ * Calls fn for each codec in use ("zstd", "columns") and for its dictionary
+ * tables ("columns: tables"), in order; s->value is the name. For tables, only
+ * stored_bytes is set. Errors as tsdb_label_stats().
  */
 NODISCARD int tsdb_codec_stats(struct tsdb *db,
 			       void (*fn)(void *ctx,
 					  const struct tsdb_label_stats *s),
 			       void *ctx, struct err *err);
 
+/*
+ * Calls fn for each section of what codecs with sections store ("columns:
+ * texts"), in order; only stored_bytes is set. Errors as tsdb_label_stats(),
+ * and ERR_IO if values cannot be read.
+ */
 NODISCARD int tsdb_section_stats(struct tsdb *db,
 				 void (*fn)(void *ctx,
 					    const struct tsdb_label_stats *s),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Repair: what an operator starts by hand. Rewrite damaged blocks, convert
- * blocks to columns, rewrite blocks with deleted profiles, confirm the clock.
+ * Repair consists of functions that an operator starts explicitly: they rewrite
+ * damaged blocks, convert blocks to columns, rewrite blocks with deleted
+ * profiles, and confirm the system clock.
  *
  * Ownership: borrows the database.
  * Threads: any; takes job_mu.
@@ -11,36 +12,46 @@
 
 #include "tsdb/tsdb.h"
 
+/* The result of a repair. */
 struct tsdb_repair {
-	uint64_t rewritten; /* blocks, */
-	uint64_t lost;      /* and what they lack of the old ones: profiles */
-	uint64_t recovered; /* profiles that were in the WAL alone */
-	uint64_t set_aside; /* blocks and ranges that cannot be read */
+	uint64_t rewritten; /* blocks that were written again */
+	uint64_t lost;      /* profiles that the new blocks lack */
+	uint64_t recovered; /* profiles found only in the WAL at this start */
+	uint64_t set_aside; /* blocks and heads that cannot be read */
 };
 
-/* Block i of count is done. */
+/* Called when block i of count, counted from 1, has been rewritten. */
 typedef void (*tsdb_progress_fn)(void *ctx, const char *block, size_t i,
 				 size_t count);
 
 /*
- * Write each block anew in which something is damaged, with what is whole;
- * losses are logged, and counted in *out. A block that cannot be written is
- * passed over: the first such error is returned when all are done.
+ * Rewrites each damaged block with the profiles that are intact. Losses are
+ * logged and counted in *out. A block that cannot be rewritten is skipped, and
+ * the first such error is returned at the end. If the disk is full
+ * (ERR_NOSPACE), the run ends at once.
  */
 NODISCARD int tsdb_repair(struct tsdb *db, struct tsdb_repair *out,
 			  struct err *err);
 
 /*
- * Encode the blocks anew whose groups have not been tried as columns, one
- * after another, older first: what is done stays done, whenever it ends.
+ * Encodes the blocks again whose chunks have not been tried as columns, one
+ * after another, oldest first; what has been done persists if the run is
+ * interrupted. told may be NULL. *recoded is the number of blocks that were
+ * rewritten. Errors as tsdb_repair().
  */
 NODISCARD int tsdb_recode(struct tsdb *db, tsdb_progress_fn told, void *ctx,
 			  size_t *recoded, struct err *err);
 
-/* A person says that the time of day is right: retention goes by it again. */
+/*
+ * An operator confirms that the time of day is right: retention by time uses it
+ * again. ERR_IO, ERR_NOSPACE: the decision could not be saved.
+ */
 NODISCARD int tsdb_confirm_clock(struct tsdb *db, struct err *err);
 
-/* Write the blocks anew that hold deleted profiles. */
+/*
+ * Rewrites the blocks that have tombstones, without the deleted profiles.
+ * Errors as tsdb_repair().
+ */
 NODISCARD int tsdb_clean_tombstones(struct tsdb *db, struct err *err);
 
 #endif

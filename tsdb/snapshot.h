@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Snapshot: a data directory that shares the files of blocks by hard links.
- * Open heads are in it as blocks of their own.
+ * A snapshot is a data directory of its own which shares the files of blocks by
+ * hard links. It has open heads as blocks (docs/decisions.md, 25).
  *
  * Ownership: borrows the database.
  * Threads: any; takes job_mu.
@@ -12,9 +12,10 @@
 #include "tsdb/tsdb.h"
 
 /*
- * Make snapshots/<name> in the data directory a data directory of its own,
- * with all that is stored now, without what is in open ranges unless `ranges`
- * is set. Blocks' files are linked. ERR_EXISTS: there is one of that name.
+ * Makes a snapshot of everything stored now in snapshots/<name> of the data
+ * directory; open heads are included only if `ranges` is set. ERR_EXISTS: a
+ * snapshot of that name exists. ERR_IO, ERR_NOSPACE: it could not be written,
+ * and was removed.
  */
 NODISCARD int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
 			    struct err *err);

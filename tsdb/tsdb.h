@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The database: profiles by label set and time.
+ * The database stores profiles by label set and time. A head takes the samples
+ * of a window of two hours; the write-ahead log (WAL) makes them durable; a
+ * flush moves them from the WAL into their head; sealing turns a head into an
+ * immutable block. See docs/architecture.md.
  *
- * Words: a range takes the samples of two hours; the WAL makes them durable;
- * a flush moves them from the WAL into their range. docs/architecture.md.
- *
- * Ownership: tsdb_close() ends everything; appender and queriers must be done.
+ * Ownership: tsdb_close() frees everything; the appender and all queriers must
+ * be finished before.
  * Threads: any, after tsdb_open() has returned.
  */
 #ifndef TSDB_TSDB_H
@@ -17,31 +18,43 @@
 struct tsdb;
 
 /*
- * Open, or make, the database in a directory. ERR_BUSY: another process has
- * it. ERR_UNSUPPORTED: written by another version. ERR_INVALID: there is
- * something else in it.
+ * Opens the database in the directory o->path, or creates it. ERR_BUSY: another
+ * process has it open. ERR_UNSUPPORTED: written by a newer version.
+ * ERR_INVALID: the directory contains something else. ERR_IO: it cannot be
+ * read. ERR_NOTFOUND: it does not exist, and may not be created.
  */
 NODISCARD int tsdb_open(const struct tsdb_options *o, struct tsdb **out,
 			struct err *err);
 
-/* Sync, stop, close. NULL is a no-op. */
+/*
+ * Stops the workers, makes everything durable and frees the database; NULL is a
+ * no-op.
+ */
 void tsdb_close(struct tsdb *db);
 
 /*
- * The process is about to end: appends that wait for room are refused, with
- * ERR_CLOSED, and so are those that would have to.
+ * Announces that the process is about to end: appends that wait for room, or
+ * would have to, fail with ERR_CLOSED. Returns at once; tsdb_close() does the
+ * rest.
  */
 void tsdb_interrupt(struct tsdb *db);
 
-/* The way in; lives as long as the database. */
+/*
+ * Returns the interface for appending (model/appender.h), borrowed from the
+ * database.
+ */
 struct appender *tsdb_appender(struct tsdb *db);
 
-/* Move everything from the WAL into ranges now. For tests and bench. */
+/*
+ * Flushes the whole WAL into heads now; for tests and benchmarks. err may be
+ * NULL. ERR_NOSPACE, ERR_IO: some profiles are still only in the WAL.
+ */
 NODISCARD int tsdb_flush(struct tsdb *db, struct err *err);
 
 /*
- * One round of maintenance now: apply retention, seal the ranges that are due
- * (or all of them), compact. For imports, tests and bench.
+ * Runs one round of maintenance now: applies retention, seals the heads that
+ * are due (or all of them), compacts. For imports, tests and benchmarks. err
+ * may be NULL. Returns the first error of a job; the others run all the same.
  */
 NODISCARD int tsdb_maintain(struct tsdb *db, bool seal_all, struct err *err);
 

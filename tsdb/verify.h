@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Verify: read every byte of a data directory, beside a running server too.
+ * Verification reads every byte of a data directory and checks it; a server may
+ * be running on it meanwhile.
  *
  * Ownership: keeps nothing.
- * Threads: one thread a call.
+ * Threads: one thread for each call.
  */
 #ifndef TSDB_VERIFY_H
 #define TSDB_VERIFY_H
@@ -14,28 +15,37 @@
 
 struct codec;
 
+/* The input and the results of a verification. */
 struct verify {
-	/* Told of each thing that is not as it was written. */
+	/* Called for each problem; path is the file or directory. */
 	void (*found)(void *ctx, const char *path, const char *what);
 	void *ctx;
-	const struct log *log; /* for what reading logs tells; may be NULL */
+	/* For messages of the code that reads logs; may be NULL. */
+	const struct log *log;
 	const struct codec *columns; /* as in struct tsdb_options */
 
-	/* Results. */
+	/* Results, added to by each call. */
 	uint64_t blocks;
 	uint64_t heads;
 	uint64_t segments;
-	uint64_t profiles; /* decoded, their hashes compared */
+	uint64_t profiles; /* decoded, with their hashes verified */
 	uint64_t bytes;
 	uint64_t problems;
 };
 
 struct block;
 
-/* The same of one block that is open. */
+/*
+ * Verifies a block that is already open. Problems are reported and counted in
+ * *v.
+ */
 void verify_open_block(struct verify *v, struct block *b);
 
-/* ERR_NOTFOUND, ERR_IO: the directory cannot be read at all. */
+/*
+ * Verifies the database in dir. Problems are reported and counted in *v and are
+ * no error. ERR_NOTFOUND, ERR_IO, ERR_INVALID: the directory cannot be read, or
+ * is no data directory.
+ */
 NODISCARD int tsdb_verify(const char *dir, struct verify *v, struct err *err);
 
 #endif

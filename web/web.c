@@ -18,6 +18,10 @@
 #include "web/ui/page.h"
 #include "web/ui/page_report.h"
 
+/*
+ * GET /-/healthy: the process answers. Like all paths it needs authentication
+ * (docs/decisions.md, 67).
+ */
 static void web_answer_health(void *ctx UNUSED, struct request *r UNUSED,
 			      struct answer *a)
 {
@@ -25,6 +29,7 @@ static void web_answer_health(void *ctx UNUSED, struct request *r UNUSED,
 		    str_of("everprof is healthy.\n"));
 }
 
+/* GET /-/ready: whether the storage is open. */
 static void web_answer_ready(void *ctx, struct request *r UNUSED,
 			     struct answer *a)
 {
@@ -38,6 +43,7 @@ static void web_answer_ready(void *ctx, struct request *r UNUSED,
 			    str_of("everprof is starting.\n"));
 }
 
+/* GET /metrics: the server's own metrics, as Prometheus text. */
 static void web_answer_metrics(void *ctx, struct request *r UNUSED,
 			       struct answer *a)
 {
@@ -49,6 +55,7 @@ static void web_answer_metrics(void *ctx, struct request *r UNUSED,
 	metrics_write(w->o.metrics, &a->body);
 }
 
+/* Answer 403 and return true unless reload and quit are enabled. */
 static bool refuse_lifecycle(const struct web *w, struct answer *a)
 {
 	if (!w->o.lifecycle.enabled)
@@ -58,6 +65,7 @@ static bool refuse_lifecycle(const struct web *w, struct answer *a)
 	return !w->o.lifecycle.enabled;
 }
 
+/* POST /-/reload: load the configuration again; answer its errors. */
 static void web_reload(void *ctx, struct request *r, struct answer *a)
 {
 	struct web *w = ctx;
@@ -75,6 +83,7 @@ static void web_reload(void *ctx, struct request *r, struct answer *a)
 	answer_text(a, 500, "text/plain; charset=utf-8", str_of(text));
 }
 
+/* POST /-/quit: begin the shutdown. */
 static void web_answer_quit(void *ctx, struct request *r UNUSED,
 			    struct answer *a)
 {
@@ -89,6 +98,7 @@ static void web_answer_quit(void *ctx, struct request *r UNUSED,
 
 static void api_status_routes(void *ctx, struct request *r, struct answer *a);
 
+/* All paths with the scopes that they need. The first match counts. */
 static const struct route routes[] = {
 	{ "/", page_index, ROUTE_READ, SCOPE_READ },
 	{ "/report", page_report, ROUTE_READ, SCOPE_READ },
@@ -127,6 +137,7 @@ static const struct route routes[] = {
 	{ 0 },
 };
 
+/* The name of a route's scopes, for /api/v1/status/routes. */
 static const char *scope_name(unsigned scope)
 {
 	return scope == SCOPE_ADMIN                ? "admin" :
@@ -134,7 +145,7 @@ static const char *scope_name(unsigned scope)
 						     "read";
 }
 
-/* What is answered, and who may ask. */
+/* GET /api/v1/status/routes: the paths served, and the scopes they need. */
 static void api_status_routes(void *ctx UNUSED, struct request *r UNUSED,
 			      struct answer *a)
 {
@@ -155,12 +166,17 @@ static void api_status_routes(void *ctx UNUSED, struct request *r UNUSED,
 	envelope_end(&j, a, NULL);
 }
 
+/* Callback of the gauge: whether the web configuration is up to date. */
 static int64_t config_is_current(void *auth)
 {
 	return auth_is_current(auth);
 }
 
-/* Who can be led to ask a server that only this machine reaches: its browser. */
+/*
+ * The host names to accept. A server without authentication on a loopback
+ * address accepts only local ones, for a page in a browser on the same machine
+ * could reach it (docs/decisions.md, 93).
+ */
 static const char *allowed_hosts(const struct web_options *o, struct auth *a)
 {
 	if (o->allowed_hosts)
@@ -216,6 +232,7 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 	return 0;
 }
 
+/* Listens for a moment, because no other test is certain. */
 int web_check_address(const char *address, struct err *err)
 {
 	int fd = -1;

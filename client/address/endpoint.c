@@ -7,7 +7,10 @@
 
 #include "base/mem.h"
 
-/* Taken apart, or NULL. */
+/*
+ * Parses a URL; returns NULL if it is malformed. The caller frees the handle
+ * with curl_url_cleanup().
+ */
 static CURLU *endpoint_parse(const char *url, unsigned flags)
 {
 	CURLU *u = curl_url();
@@ -20,6 +23,7 @@ static CURLU *endpoint_parse(const char *url, unsigned flags)
 	return NULL;
 }
 
+/* Copies one part of a parsed URL into memory of ours, or returns NULL. */
 static char *endpoint_get(CURLU *u, CURLUPart part, unsigned flags)
 {
 	char *text = NULL;
@@ -31,6 +35,7 @@ static char *endpoint_get(CURLU *u, CURLUPart part, unsigned flags)
 	return out;
 }
 
+/* The host of an IPv6 URL keeps its brackets. */
 char *endpoint_part(const char *url, enum endpoint_part part)
 {
 	static const CURLUPart parts[] = { [URL_SCHEME] = CURLUPART_SCHEME,
@@ -54,6 +59,10 @@ bool endpoint_same_part(const char *a, const char *b, enum endpoint_part part)
 	return same;
 }
 
+/*
+ * Missing parts never count as equal, so that credentials are not sent to a URL
+ * that cannot be parsed.
+ */
 bool endpoint_same_origin(const char *a, const char *b)
 {
 	return endpoint_same_part(a, b, URL_SCHEME) &&
@@ -72,6 +81,7 @@ char *endpoint_with_host(const char *url, const char *host)
 	return out;
 }
 
+/* Returns whether a part contains an encoded NUL, at which C would cut it. */
 static bool has_nul(CURLU *u, CURLUPart part)
 {
 	char *raw = endpoint_get(u, part, 0);
@@ -81,7 +91,10 @@ static bool has_nul(CURLU *u, CURLUPart part)
 	return has;
 }
 
-/* CURLU_URLDECODE would refuse control characters. */
+/*
+ * Decodes user or password. CURLU_URLDECODE is of no use here, because it
+ * refuses control characters. Intermediate copies are wiped.
+ */
 static char *get_decoded(CURLU *u, CURLUPart part)
 {
 	char *raw = endpoint_get(u, part, 0);
@@ -95,7 +108,7 @@ static char *get_decoded(CURLU *u, CURLUPart part)
 	return out;
 }
 
-/* The URL without what it says of who asks. */
+/* Returns the URL without user and password; changes u. */
 static char *without_user(CURLU *u)
 {
 	if (curl_url_set(u, CURLUPART_USER, NULL, 0) ||
@@ -111,7 +124,10 @@ char *endpoint_split_user(const char *url, char **user, char **password)
 
 	*user = NULL;
 	*password = NULL;
-	/* What a NUL would cut stays as it is: libcurl refuses it. */
+	/*
+	 * With an encoded NUL the URL stays as it is, and libcurl refuses it
+	 * later.
+	 */
 	if (u && !has_nul(u, CURLUPART_USER) && !has_nul(u, CURLUPART_PASSWORD))
 		*user = get_decoded(u, CURLUPART_USER);
 	if (*user) {
@@ -128,17 +144,23 @@ char *http_url_shown(const char *url)
 	char *out = u ? without_user(u) : NULL;
 
 	curl_url_cleanup(u);
-	/* What cannot be taken apart is shown if it can hold no password. */
+	/*
+	 * A URL that cannot be parsed is shown only if it cannot hold a
+	 * password.
+	 */
 	return out ? out : mem_strdup(strchr(url, '@') ? "a URL" : url);
 }
 
-/* What proxies there are, and their ports, as Go takes them. */
+/* The schemes of proxies and their default ports, as Go defines them. */
 static const char *const proxy_ports[][2] = { { "https", "443" },
 					      { "http", "80" },
 					      { "socks5", "1080" },
 					      { "socks5h", "1080" } };
 
-/* The port that such a proxy has if it names none, or NULL. */
+/*
+ * Returns the default port of a proxy's scheme, or NULL if the scheme is not
+ * one of a proxy.
+ */
 static const char *proxy_port(const char *scheme)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(proxy_ports); i++) {
@@ -148,7 +170,10 @@ static const char *proxy_port(const char *scheme)
 	return NULL;
 }
 
-/* False: it is none. */
+/*
+ * Adds the default port to a proxy's URL; returns false if the URL is not that
+ * of a proxy.
+ */
 static bool complete_proxy(CURLU *u)
 {
 	char *scheme = endpoint_get(u, CURLUPART_SCHEME, 0);
@@ -157,7 +182,9 @@ static bool complete_proxy(CURLU *u)
 
 	if (port && !given)
 		curl_url_set(u, CURLUPART_PORT, port, 0);
-	/* Names are looked up at the other end, as Go does it. */
+	/*
+	 * The proxy looks names up, as with Go: socks5 becomes curl's socks5h.
+	 */
 	if (port && !strcasecmp(scheme, "socks5"))
 		curl_url_set(u, CURLUPART_SCHEME, "socks5h",
 			     CURLU_NON_SUPPORT_SCHEME);
@@ -166,7 +193,11 @@ static bool complete_proxy(CURLU *u)
 	return port;
 }
 
-/* A password with one of "/?#" in it would be a port and a path. */
+/*
+ * Returns whether the parser found no user although there is an "@". This
+ * happens if a password contains an unescaped "/", "?" or "#": its beginning
+ * would be taken for a port, its rest for a path.
+ */
 static bool has_lost_user(CURLU *u, const char *text)
 {
 	char *user = endpoint_get(u, CURLUPART_USER, 0);

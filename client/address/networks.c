@@ -8,21 +8,32 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
-#define ENTRY_MAX 64 /* longer than any address */
+#define ENTRY_MAX 64 /* longer than any address as text */
 
-/* IPv4 is kept as it is mapped into IPv6: its prefix has 96 bits more. */
+/*
+ * A network. IPv4 is stored as mapped into IPv6, so its prefix is 96 bits
+ * longer and one comparison serves both families.
+ */
 struct network {
 	uint8_t bytes[16];
 	unsigned bits;
 };
 
+/* A list of networks; it is scanned, because it is short. */
 struct networks {
 	VEC(struct network) v;
 };
 
+/* The first 12 bytes of an IPv4 address mapped into IPv6 (::ffff:0:0/96). */
 static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+/* Zero bytes, for comparisons with the unspecified address. */
 static const uint8_t any[12];
 
+/*
+ * Parses an address of either family. out->bits becomes the length of the
+ * prefix that the representation adds: 96 for IPv4, 0 for IPv6.
+ */
 static bool parse_address(struct str text, struct network *out)
 {
 	char name[ENTRY_MAX];
@@ -40,7 +51,7 @@ static bool parse_address(struct str text, struct network *out)
 	return inet_pton(AF_INET, name, out->bytes + 12) == 1;
 }
 
-/* ADDRESS or ADDRESS/BITS. */
+/* Parses ADDRESS or ADDRESS/BITS; without BITS the whole address counts. */
 static bool parse_network(struct str entry, struct network *out)
 {
 	bool whole = !memchr(entry.ptr, '/', entry.len);
@@ -119,7 +130,11 @@ bool networks_hold(const struct networks *n, const struct sockaddr *a)
 	} else {
 		return false;
 	}
-	/* The system takes "any address" for this machine: 127.0.0.1, ::1. */
+	/*
+	 * The kernel connects the unspecified address to the local machine, so
+	 * 0.0.0.0 and :: are checked as 127.0.0.1 and ::1. Otherwise they would
+	 * get around a refused loopback network.
+	 */
 	if (!memcmp(bytes, any, 12) && !memcmp(bytes + 12, any, 4))
 		bytes[15] = 1;
 	else if (!memcmp(bytes, mapped, 12) && !memcmp(bytes + 12, any, 4))

@@ -8,20 +8,22 @@
 #include "base/bytes.h"
 #include "client/networks.h"
 
-#define HOST_MAX 256
+#define HOST_MAX 256 /* longer than a DNS name */
 
 /* An address of either family. */
 struct address {
-	int family; /* 0: it is a name */
+	int family; /* AF_*; 0: the host is a name */
 	uint8_t bytes[16];
 };
 
+/* A host with an optional port, of a URL or an entry of the list. */
 struct place {
 	char host[HOST_MAX]; /* without brackets */
-	struct str port;
+	struct str port;     /* empty if not given */
 	struct address address;
 };
 
+/* Parses an address; the family of the result is 0 if the text is a name. */
 static struct address address_of(const char *text)
 {
 	struct address a = { .family = AF_INET };
@@ -34,7 +36,7 @@ static struct address address_of(const char *text)
 	return (struct address){ 0 };
 }
 
-/* host, host:port, [v6] or [v6]:port. */
+/* Parses host, host:port, [v6], [v6]:port or a bare IPv6 address. */
 static bool no_proxy_parse(struct str s, struct place *out)
 {
 	bool bracket = s.len && *s.ptr == '[';
@@ -50,7 +52,7 @@ static bool no_proxy_parse(struct str s, struct place *out)
 		host = (struct str){ s.ptr + 1, (size_t)(close - s.ptr - 1) };
 		colon = close + 1 < end ? close + 1 : NULL;
 	} else if (colon && memchr(colon + 1, ':', (size_t)(end - colon - 1))) {
-		colon = NULL; /* an address of version 6 */
+		colon = NULL; /* more than one colon: a bare IPv6 address */
 	} else if (colon) {
 		host.len = (size_t)(colon - s.ptr);
 	}
@@ -64,6 +66,10 @@ static bool no_proxy_parse(struct str s, struct place *out)
 	return true;
 }
 
+/*
+ * Returns HOST[:PORT] of a URL, without user and password, and stores the
+ * default port of the scheme in *port.
+ */
 static struct str no_proxy_read_authority(const char *url, const char **port)
 {
 	const char *p = strstr(url, "://");
@@ -81,6 +87,10 @@ static struct str no_proxy_read_authority(const char *url, const char **port)
 	return s;
 }
 
+/*
+ * Returns whether a host is the local machine, which Go never asks through a
+ * proxy.
+ */
 static bool is_loopback(const struct place *p)
 {
 	static const uint8_t v6[16] = { [15] = 1 };
@@ -92,6 +102,10 @@ static bool is_loopback(const struct place *p)
 	return !strcasecmp(p->host, "localhost");
 }
 
+/*
+ * Returns whether an address is in the network of an entry ADDRESS/BITS. A
+ * malformed entry contains nothing.
+ */
 static bool in_network(const struct place *p, struct str entry)
 {
 	struct str bits;
@@ -108,6 +122,10 @@ static bool in_network(const struct place *p, struct str entry)
 				  (unsigned)count);
 }
 
+/*
+ * Returns whether host is domain or below it; a domain with a leading dot
+ * covers only the names below it.
+ */
 static bool in_domain(const char *host, const char *domain)
 {
 	size_t n = strlen(host);
@@ -121,6 +139,10 @@ static bool in_domain(const char *host, const char *domain)
 	return below || host[n - d - 1] == '.';
 }
 
+/*
+ * Returns whether one entry of the list covers the host and port. An entry with
+ * a port covers only that port; a name never covers an address.
+ */
 static bool entry_matches(struct str entry, const struct place *p)
 {
 	struct place e;
@@ -129,7 +151,7 @@ static bool entry_matches(struct str entry, const struct place *p)
 		return true;
 	if (memchr(entry.ptr, '/', entry.len))
 		return p->address.family && in_network(p, entry);
-	/* *.name is .name. */
+	/* An entry *.name means the same as .name. */
 	if (entry.len > 2 && !memcmp(entry.ptr, "*.", 2)) {
 		entry.ptr++;
 		entry.len--;
@@ -143,6 +165,9 @@ static bool entry_matches(struct str entry, const struct place *p)
 	return in_domain(p->host, e.host);
 }
 
+/*
+ * The port of the URL, or its scheme's default port, is what entries compare.
+ */
 bool no_proxy_matches(const char *list, const char *url)
 {
 	struct str rest = str_of(list);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NO_PROXY: which URLs are asked for without a proxy. Pure.
+ * NO_PROXY: decides which URLs bypass the proxy.
  *
- * Source: golang.org/x/net/http/httpproxy, Config.NoProxy: names with those
- * below them (.name: only these), addresses, CIDR networks, each with a port
- * if it is given; * is all. This machine itself is never asked by a proxy.
+ * Source: golang.org/x/net/http/httpproxy, Config.NoProxy. The list contains
+ * names, which include their subdomains (.name: subdomains only), addresses and
+ * CIDR networks; names and addresses may have a port, and * means everything.
+ * Requests to the local machine (localhost, loopback addresses) always bypass
+ * the proxy. libcurl's own matching is not used (docs/decisions.md, 64).
  *
- * Ownership: borrows its texts.
+ * Ownership: texts are borrowed for the call.
  * Threads: pure functions.
  */
 #ifndef CLIENT_ADDRESS_NO_PROXY_H
@@ -14,6 +16,7 @@
 
 #include <stdbool.h>
 
+/* Returns whether the comma-separated list exempts the URL from the proxy. */
 bool no_proxy_matches(const char *list, const char *url);
 
 #endif

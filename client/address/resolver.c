@@ -13,17 +13,28 @@
 #include "client/address/resolver_lookup.h"
 #include "client/address/resolver_private.h"
 
+/*
+ * A lookup that takes longer than SLOW_NS counts as slow; its callers then get
+ * a stale answer, if there is one, within another LOOK_NS.
+ */
 #define SLOW_NS   1000000000LL
 #define LOOK_NS   (SLOW_NS / 4)
-#define KEEP_NS   30000000000LL /* an answer is new for so long */
-#define FAILED_NS 2000000000LL  /* a failure */
-/* An answer is of use for so long, and when no other can be had. */
+#define KEEP_NS   30000000000LL /* an answer is fresh for 30 s */
+#define FAILED_NS 2000000000LL  /* a failure is remembered for 2 s */
+
+/*
+ * Age up to which an answer is given while it is refreshed: five minutes, or an
+ * hour if the lookup is slow or has failed.
+ */
 #define STALE_NS  300000000000LL
 #define ORPHAN_NS 3600000000000LL
 #define HOST_MAX  253  /* RFC 1035 3.1, as text */
-#define NAMES_MIN 4096 /* so many are kept before any are dropped */
+#define NAMES_MIN 4096 /* no entry is evicted below this number */
 
-/* Of each its own: none can keep out the others. */
+/*
+ * Threads for lookups of each pace. The limits are separate, so that names of
+ * one pace cannot starve the others (docs/decisions.md, 74).
+ */
 static const unsigned threads_max[] = {
 	[QUICK] = 8,
 	[UNKNOWN] = 8,
@@ -54,6 +65,7 @@ size_t resolver_names(const struct resolver *r)
 	return r->entries.count;
 }
 
+/* Takes the list of finished lookups from the threads. */
 static struct lookup *take_done(struct shared *s)
 {
 	struct lookup *all;
@@ -65,6 +77,10 @@ static struct lookup *take_done(struct shared *s)
 	return all;
 }
 
+/*
+ * Frees an entry. No lookup may be in progress for it (e->wanted is false),
+ * unless the resolver goes away and its lookups no longer use entries.
+ */
 static void resolver_entry_free(struct entry *e)
 {
 	vec_fini(&e->askers);
@@ -80,6 +96,7 @@ void resolver_free(struct resolver *r)
 	if (!r)
 		return;
 	pthread_mutex_lock(&r->shared->mu);
+	/* From here on threads free their lookups themselves. */
 	r->shared->wake = NULL;
 	pthread_mutex_unlock(&r->shared->mu);
 	for (struct lookup *l = take_done(r->shared); l; l = next) {
@@ -94,12 +111,20 @@ void resolver_free(struct resolver *r)
 	mem_free(r);
 }
 
-/* It changes with an answer alone: not while one is waited for. */
+/*
+ * Returns the pace of a name. It changes only when an answer arrives, so an
+ * entry that is queued or being looked up stays with the same pace.
+ */
 static enum pace pace_of(const struct entry *e)
 {
 	return !e->until_ns ? UNKNOWN : e->slow ? SLOW : QUICK;
 }
 
+/*
+ * Starts a detached thread for a lookup. It holds a reference to the shared
+ * state, so that nobody has to wait for it. Returns false if no thread could be
+ * made.
+ */
 static bool resolver_begin(struct resolver *r, struct entry *e)
 {
 	struct lookup *l = mem_new(struct lookup);
@@ -124,6 +149,7 @@ static bool resolver_begin(struct resolver *r, struct entry *e)
 	return true;
 }
 
+/* Queues a lookup of a name, unless there is one already. */
 static void resolver_enqueue(struct resolver *r, struct entry *e)
 {
 	struct queue *q = &r->queues[pace_of(e)];
@@ -140,7 +166,10 @@ static void resolver_enqueue(struct resolver *r, struct entry *e)
 	q->last = e;
 }
 
-/* Whether its addresses may be used, new or not. */
+/*
+ * Returns whether the addresses of a name, fresh or stale, may be given to a
+ * caller now.
+ */
 static bool is_usable(const struct resolver *r, const struct entry *e)
 {
 	bool late = e->wanted && r->now() > e->since_ns + SLOW_NS;
@@ -149,7 +178,7 @@ static bool is_usable(const struct resolver *r, const struct entry *e)
 	return e->addresses && r->now() < e->found_ns + ns;
 }
 
-/* As many as there are threads for. */
+/* Starts lookups of one pace for as long as there are threads for it. */
 static void begin_queue(struct resolver *r, enum pace p)
 {
 	struct queue *q = &r->queues[p];
@@ -157,21 +186,26 @@ static void begin_queue(struct resolver *r, enum pace p)
 	while (q->first && r->running[p] < threads_max[p]) {
 		struct entry *e = q->first;
 
-		/* Nobody waits any more, and there is nothing to renew. */
+		/*
+		 * All callers have withdrawn, and there is no answer to
+		 * refresh.
+		 */
 		if (!e->askers.count && !is_usable(r, e))
 			e->wanted = false;
 		else if (!resolver_begin(r, e))
-			return; /* no threads now: the next poll tries again */
+			return; /* the next poll tries again */
 		q->first = e->next;
 	}
 }
 
+/* Starts lookups from all queues. */
 static void begin_all(struct resolver *r)
 {
 	for (enum pace p = QUICK; p < PACES; p++)
 		begin_queue(r, p);
 }
 
+/* Compares the name of an entry, for the hash table. */
 static bool resolver_same_name(const void *ctx, uint32_t number,
 			       const void *name)
 {
@@ -180,6 +214,7 @@ static bool resolver_same_name(const void *ctx, uint32_t number,
 	return !strcmp(r->entries.v[number]->name, name);
 }
 
+/* Returns the entry of a name, or NULL. */
 static struct entry *find_entry(const struct resolver *r, const char *name)
 {
 	uint64_t hash = hash_bytes(bytes_of(str_of(name)));
@@ -188,13 +223,20 @@ static struct entry *find_entry(const struct resolver *r, const char *name)
 	return n == TABLE_NONE ? NULL : r->entries.v[n];
 }
 
+/*
+ * Returns whether an entry must not be evicted: it is being looked up, has
+ * callers that wait, or holds a result that is still of use.
+ */
 static bool resolver_is_needed(const struct resolver *r, const struct entry *e)
 {
 	return e->wanted || e->askers.count || r->now() < e->until_ns ||
 	       is_usable(r, e);
 }
 
-/* The last entry takes its place. */
+/*
+ * Evicts an entry. The last entry moves to its index, so the hash table is
+ * updated for both.
+ */
 static void drop_entry(struct resolver *r, size_t i)
 {
 	size_t last = --r->entries.count;
@@ -208,6 +250,10 @@ static void drop_entry(struct resolver *r, size_t i)
 	table_add(&r->by_name, r->entries.v[i]->hash, (uint32_t)i);
 }
 
+/*
+ * Evicts all unneeded entries. The next time is when their number has doubled,
+ * which keeps the cost of scanning constant for each name added.
+ */
 static void drop_entries(struct resolver *r)
 {
 	for (size_t i = r->entries.count; i-- > 0;) {
@@ -219,6 +265,7 @@ static void drop_entries(struct resolver *r)
 		r->names_max = NAMES_MIN;
 }
 
+/* Adds a name to the cache. */
 static struct entry *add_entry(struct resolver *r, const char *name)
 {
 	struct entry *e = mem_new(struct entry);
@@ -232,7 +279,7 @@ static struct entry *add_entry(struct resolver *r, const char *name)
 	return e;
 }
 
-/* What is known of it goes to one who asked. */
+/* Passes the result of the last lookup to a caller: addresses or the error. */
 static void resolver_answer(const struct entry *e, resolver_fn fn, void *ctx)
 {
 	struct err err;
@@ -247,8 +294,9 @@ static void resolver_answer(const struct entry *e, resolver_fn fn, void *ctx)
 }
 
 /*
- * What is too old now may be of use, when the lookup takes long; many that
- * begin one by one are looked at together.
+ * Schedules a check for the moment when the lookup of e counts as slow, because
+ * its stale addresses may become usable then. Times are rounded so that one
+ * check serves many lookups.
  */
 static void look_later(struct resolver *r, const struct entry *e)
 {
@@ -281,12 +329,17 @@ void resolver_ask(struct resolver *r, const char *name, resolver_fn fn,
 	if (is_usable(r, e)) {
 		resolver_answer(e, fn, ctx);
 	} else {
+		/*
+		 * No usable answer yet: the caller waits for the lookup, or for
+		 * the moment when stale addresses may be used.
+		 */
 		*vec_add(&e->askers) = (struct asker){ fn, ctx };
 		look_later(r, e);
 	}
 	begin_all(r);
 }
 
+/* Only callers are removed; the lookup goes on and its answer is cached. */
 void resolver_forget(struct resolver *r, const char *name, const void *ctx)
 {
 	struct entry *e = find_entry(r, name);
@@ -297,17 +350,24 @@ void resolver_forget(struct resolver *r, const char *name, const void *ctx)
 	}
 }
 
-/* A name that does not exist any more has no old addresses either. */
+/*
+ * Returns whether a failure says that the name does not exist. Stale addresses
+ * are dropped then, because the address may belong to somebody else by now.
+ */
 static bool is_gone(int failed)
 {
 	return failed == EAI_NONAME || failed == EAI_NODATA;
 }
 
-/* Takes over what the lookup found. */
+/*
+ * Takes over the result of a lookup. A failed lookup keeps the old addresses as
+ * long as these may serve as a fallback.
+ */
 static void resolver_learn(struct resolver *r, struct lookup *l)
 {
 	struct entry *e = l->entry;
 
+	/* Before anything changes the pace that the lookup was started with. */
 	r->running[pace_of(e)]--;
 	e->slow = l->took_ns > SLOW_NS;
 	e->until_ns = r->now() + (l->addresses ? KEEP_NS : FAILED_NS);
@@ -320,6 +380,10 @@ static void resolver_learn(struct resolver *r, struct lookup *l)
 	}
 }
 
+/*
+ * Answers all callers that wait for a name. Callers may be removed, but not
+ * added, by the callbacks.
+ */
 static void resolver_log(struct entry *e)
 {
 	while (e->askers.count) {
@@ -329,7 +393,7 @@ static void resolver_log(struct entry *e)
 	}
 }
 
-/* Those who wait for a lookup that takes long go on with what there is. */
+/* Gives stale addresses to callers whose lookup has become slow. */
 static void tell_late(struct resolver *r)
 {
 	if (!r->due_ns || r->now() < r->due_ns)
@@ -358,7 +422,7 @@ void resolver_poll(struct resolver *r)
 		next = l->next;
 		resolver_learn(r, l);
 		resolver_log(l->entry);
-		l->entry->wanted = false; /* now it may be dropped */
+		l->entry->wanted = false; /* now the entry may be evicted */
 		lookup_free(l);
 	}
 	tell_late(r);

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Resolver: addresses of names, looked up by threads of its own.
+ * Resolver: looks up host names in threads of its own.
  *
- * libcurl's own resolver has a thread for each lookup, and waits for it in the
- * loop when a transfer ends first: one name server that does not answer would
- * stop all scraping. Here a lookup may take as long as it likes: who asked goes
- * on without it. One lookup serves all who ask for the same name. Names that were
- * quick, those that were slow, and new ones have threads of their own each: they
- * cannot keep out the others.
+ * libcurl's threaded resolver joins its thread in the event loop when a
+ * transfer ends before its lookup, so that one silent name server would stop
+ * all scraping (docs/decisions.md, 74). Here a lookup may take as long as it
+ * likes, because callers time out without it. One lookup serves all callers
+ * that ask for the same name. Names whose last lookup was quick, those whose
+ * last lookup was slow, and new names each have threads of their own, so that
+ * slow names cannot starve the others.
  *
- * An answer is new for half a minute. Up to five minutes after it came it is
- * given at once, and renewed meanwhile; up to an hour when lookups take long, or
- * fail for another reason than that the name is gone: a name server that does
- * not answer stops nobody who asked within the hour.
+ * An answer is fresh for 30 seconds. Up to five minutes after it arrived it is
+ * still given at once and refreshed in the background. Up to an hour it is the
+ * fallback if a lookup is slow or fails for any reason but that the name does
+ * not exist: a name server that is down then goes unnoticed.
  *
- * Ownership: callbacks' contexts are the callers'.
- * Threads: the loop's, which alone asks, forgets and polls.
+ * Ownership: contexts of callbacks belong to the callers.
+ * Threads: one thread, that of the loop, calls all functions; lookups run in
+ * threads that call only wake().
  */
 #ifndef CLIENT_ADDRESS_RESOLVER_H
 #define CLIENT_ADDRESS_RESOLVER_H
@@ -24,33 +26,53 @@
 
 struct resolver;
 
-/* wake() is called from a lookup's thread: resolver_poll() has work. */
+/*
+ * Creates a resolver. wake(ctx) is called from the thread of a lookup when
+ * resolver_poll() has work to do.
+ */
 struct resolver *resolver_new(void (*wake)(void *ctx), void *ctx);
 
-/* Lookups that still run are left to themselves. NULL is a no-op. */
+/*
+ * Frees a resolver without waiting for lookups in progress, which finish on
+ * their own. Callbacks that are outstanding are not called. NULL is a no-op.
+ */
 void resolver_free(struct resolver *r);
 
-/* addresses: "192.0.2.1,[2001:db8::1]"; or NULL, and why. It does not ask. */
+/*
+ * Receives the answer: addresses such as "192.0.2.1,[2001:db8::1]", or NULL and
+ * the reason in err. Must not call resolver_ask().
+ */
 typedef void (*resolver_fn)(void *ctx, const char *addresses,
 			    const struct err *err);
 
-/* fn is called once, now or from resolver_poll(). */
+/*
+ * Looks a name up. fn is called exactly once, before resolver_ask() returns or
+ * from resolver_poll(), unless resolver_forget() comes first. The errors passed
+ * to fn are ERR_AGAIN (the lookup failed) and ERR_INVALID (the name is too
+ * long).
+ */
 void resolver_ask(struct resolver *r, const char *name, resolver_fn fn,
 		  void *ctx);
 
-/* Whoever asked for the name with that ctx does not want to know any more. */
+/* Withdraws the requests for a name that were made with this ctx. */
 void resolver_forget(struct resolver *r, const char *name, const void *ctx);
 
-/* Names that are known. */
+/* Returns the number of names in the cache. */
 size_t resolver_names(const struct resolver *r);
 
-/* In place of the monotonic clock; for tests. */
+/* Replaces the monotonic clock, in nanoseconds; for tests. */
 void resolver_set_now(struct resolver *r, int64_t (*now)(void));
 
-/* Tell those whose answers have come, or who have waited enough for them. */
+/*
+ * Delivers answers that have arrived, and stale answers to callers whose lookup
+ * is taking long.
+ */
 void resolver_poll(struct resolver *r);
 
-/* When it has to be polled without a wake; 0: need not. */
+/*
+ * Returns the time at which resolver_poll() must be called even without a
+ * wake(), on the monotonic clock; 0 if there is none.
+ */
 int64_t resolver_due_ns(const struct resolver *r);
 
 #endif

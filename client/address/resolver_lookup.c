@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "client/address/resolver_private.h"
 
+/* The loop and every lookup hold one reference each. */
 void shared_unref(struct shared *s)
 {
 	if (atomic_fetch_sub(&s->refs, 1) > 1)
@@ -27,6 +28,7 @@ void lookup_free(struct lookup *l)
 	mem_free(l);
 }
 
+/* Appends an address in the form of CURLOPT_RESOLVE: IPv6 in brackets. */
 static void add_address(struct buf *out, const void *address, bool six)
 {
 	const struct sockaddr_in6 *a6 = address;
@@ -40,6 +42,10 @@ static void add_address(struct buf *out, const void *address, bool six)
 	buf_printf(out, six ? "%s[%s]" : "%s%s", out->len ? "," : "", text);
 }
 
+/*
+ * Calls getaddrinfo(), which may block for as long as the name servers take.
+ * AI_ADDRCONFIG leaves out address families that this machine cannot use.
+ */
 static void look_up(struct lookup *l)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
@@ -58,10 +64,15 @@ static void look_up(struct lookup *l)
 	if (text.len)
 		l->addresses = mem_strdup(buf_cstr(&text));
 	else
+		/* Addresses of other families only count as none. */
 		l->failed = rc ? rc : EAI_NODATA;
 	buf_fini(&text);
 }
 
+/*
+ * The resolver's wake() is called under the mutex, so that the resolver cannot
+ * be freed at the same time.
+ */
 void *lookup_run(void *arg)
 {
 	struct lookup *l = arg;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the resolver share. No file outside of them includes it.
+ * Types that the files of the resolver share. No other file includes this
+ * header.
  *
- * Ownership: the resolver owns its entries; shared state is counted, for threads
- * may outlive the resolver.
- * Threads: shared.mu guards what threads and the loop share; the rest is the
- * loop's.
+ * Ownership: the resolver owns its entries. The state that is shared with
+ * threads is reference counted, because threads may outlive the resolver.
+ * Threads: shared.mu guards what threads and the loop share; everything else
+ * belongs to the loop.
  */
 #ifndef CLIENT_ADDRESS_RESOLVER_PRIVATE_H
 #define CLIENT_ADDRESS_RESOLVER_PRIVATE_H
@@ -17,33 +18,37 @@
 #include "base/vec.h"
 #include "client/address/resolver.h"
 
+/* A caller that waits for an answer. */
 struct asker {
 	resolver_fn fn;
 	void *ctx;
 };
 
-/* A name, while it is known. Its address stands. */
+/* A cached name. Entries do not move, because lookups point to them. */
 struct entry {
 	char *name;
 	uint64_t hash;
 	VEC(struct asker) askers;
-	char *addresses; /* NULL: none, or none yet */
-	int64_t found_ns;
-	int failed;       /* why the last lookup did: EAI_*; 0: it did not */
-	int64_t until_ns; /* 0: nothing is known */
-	int64_t since_ns; /* that it is wanted */
-	bool wanted;      /* is in a queue, or has a thread */
-	bool slow;
-	struct entry *next; /* in the queue */
+	char *addresses;    /* NULL: none, or none yet */
+	int64_t found_ns;   /* when addresses were looked up */
+	int failed;         /* EAI_* of the last lookup; 0: it succeeded */
+	int64_t until_ns;   /* end of freshness; 0: never looked up */
+	int64_t since_ns;   /* when the current lookup was requested */
+	bool wanted;        /* queued or being looked up */
+	bool slow;          /* the last lookup was slow */
+	struct entry *next; /* in its queue */
 };
 
-/* Entries that wait for a thread, those that came first first. */
+/* Entries that wait for a thread, first in, first out. */
 struct queue {
 	struct entry *first;
 	struct entry *last;
 };
 
-/* What may be expected of a lookup by the last one: each has its queue. */
+/*
+ * How long a lookup is expected to take, judging by the previous one of the
+ * name. Each pace has a queue and threads of its own.
+ */
 enum pace {
 	QUICK,
 	UNKNOWN,
@@ -51,35 +56,39 @@ enum pace {
 	PACES
 };
 
-/* One lookup: its thread's until it is done. */
+/* A lookup in progress or done; see resolver_lookup.h. */
 struct lookup {
 	struct shared *shared;
 	char *name;
-	struct entry *entry; /* the loop's */
-	int64_t took_ns;
+	struct entry *entry; /* for the loop only */
+	int64_t took_ns;     /* duration of the lookup */
 	char *addresses;
-	int failed;
+	int failed; /* EAI_*, if addresses is NULL */
 	struct lookup *next;
 };
 
-/* What threads know of the resolver, which may be gone. */
+/*
+ * State that lookups share with the resolver; it survives the resolver while
+ * lookups are in progress.
+ */
 struct shared {
 	_Atomic uint32_t refs;
 	pthread_mutex_t mu;
-	struct lookup *done;
+	struct lookup *done;     /* finished, not yet taken by the loop */
 	void (*wake)(void *ctx); /* NULL: the resolver is gone */
 	void *ctx;
 };
 
+/* The cache of names and the lookups in progress. */
 struct resolver {
 	struct shared *shared;
 	VEC(struct entry *) entries;
-	struct table by_name;
-	size_t names_max; /* then those that nobody needs are dropped */
+	struct table by_name; /* name to index in entries */
+	size_t names_max;     /* at this size, unneeded entries are evicted */
 	struct queue queues[PACES];
-	unsigned running[PACES]; /* lookups */
-	int64_t due_ns; /* when the askers are looked at; 0: need not */
-	int64_t (*now)(void);
+	unsigned running[PACES]; /* lookups in progress */
+	int64_t due_ns;          /* when to look for late answers; 0: never */
+	int64_t (*now)(void);    /* monotonic clock, in ns */
 };
 
 #endif

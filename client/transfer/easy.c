@@ -9,10 +9,14 @@
 #include "client/endpoint.h"
 #include "client/transfer/transfer.h"
 
+/*
+ * Adds a header to a list and wipes the temporary copy, which may hold a
+ * secret.
+ */
 static void easy_add_header(struct curl_slist **list, const char *name,
 			    const char *value)
 {
-	/* curl takes "Name;" for a header that is empty. */
+	/* libcurl's syntax for a header with an empty value is "Name;". */
 	char *line = *value ? mem_printf("%s: %s", name, value) :
 			      mem_printf("%s;", name);
 
@@ -20,6 +24,7 @@ static void easy_add_header(struct curl_slist **list, const char *name,
 	mem_forget(line);
 }
 
+/* Adds all configured headers to a list. */
 static void add_headers(struct curl_slist **list,
 			const struct http_loaded_headers *h)
 {
@@ -28,6 +33,11 @@ static void add_headers(struct curl_slist **list,
 				h->v[i].value.text ? h->v[i].value.text : "");
 }
 
+/*
+ * Passes a certificate or key as text rather than by path: libcurl reuses
+ * connections made with equal contents, so a changed file makes a new
+ * connection by itself (docs/decisions.md, 63).
+ */
 static void set_blob(CURL *e, CURLoption option, const struct http_loaded *l)
 {
 	struct curl_blob blob = { l->text, l->len, CURL_BLOB_COPY };
@@ -36,6 +46,7 @@ static void set_blob(CURL *e, CURLoption option, const struct http_loaded *l)
 		curl_easy_setopt(e, option, &blob);
 }
 
+/* Sets the range of TLS versions. */
 static void set_versions(CURL *e, const struct http_config *g)
 {
 	static const long least[] = {
@@ -54,15 +65,19 @@ static void set_versions(CURL *e, const struct http_config *g)
 	};
 	long from = least[g->min_version];
 
-	/* A maximum below the default minimum is meant. */
+	/*
+	 * A maximum below the default minimum lowers the minimum, since the
+	 * range would otherwise be empty.
+	 */
 	if (!g->min_version && g->max_version && g->max_version < HTTP_TLS_12)
 		from = least[g->max_version];
 	curl_easy_setopt(e, CURLOPT_SSLVERSION, from | most[g->max_version]);
 }
 
 /*
- * server_name: curl has no option for the name that TLS asks for. It gets a
- * URL with that name, is led to the real host, and told the Host header.
+ * The option server_name. libcurl cannot set the name for TLS apart from the
+ * host, so it is given a URL with that name, is connected to the real host and
+ * sends the real host in the Host header.
  */
 static void set_server_name(struct transfer *t, const char *name)
 {
@@ -104,12 +119,16 @@ const char *easy_hint(const struct transfer *t, int result, const char *why)
 	return "";
 }
 
+/* Sets certificates, versions and verification. */
 static void set_tls(struct transfer *t, const struct http_config *g)
 {
 	CURL *e = t->easy;
 
 	set_blob(e, CURLOPT_CAINFO_BLOB, &g->ca);
-	/* Who is named is trusted, and not the system's folder beside him. */
+	/*
+	 * Only the configured CA is trusted, not the system's directory in
+	 * addition.
+	 */
 	if (g->ca.text)
 		curl_easy_setopt(e, CURLOPT_CAPATH, NULL);
 	set_blob(e, CURLOPT_SSLCERT_BLOB, &g->cert);
@@ -123,22 +142,27 @@ static void set_tls(struct transfer *t, const struct http_config *g)
 		set_server_name(t, g->server_name);
 }
 
+/* Sets the proxy and, for https, the headers of its CONNECT request. */
 static void set_proxy(struct transfer *t, const struct http_config *g)
 {
 	if (!t->proxy)
 		return;
 	curl_easy_setopt(t->easy, CURLOPT_PROXY, t->proxy);
-	/* For CONNECT alone: without it they would reach the target. */
+	/* Without a CONNECT, these headers would be forwarded to the target. */
 	if (strncmp(t->url, "https:", 6) != 0)
 		return;
 	add_headers(&t->proxy_headers, &g->proxy_headers);
 	curl_easy_setopt(t->easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
 	curl_easy_setopt(t->easy, CURLOPT_PROXYHEADER, t->proxy_headers);
-	/* A tunnel that was let through is not for who is not let through. */
+	/*
+	 * A tunnel opened with credentials must not be reused by a request
+	 * without them.
+	 */
 	if (g->proxy_headers.count || strchr(t->proxy, '@'))
 		curl_easy_setopt(t->easy, CURLOPT_FORBID_REUSE, 1L);
 }
 
+/* Returns whether a host name needs no IDNA conversion. */
 static bool is_ascii(const char *s)
 {
 	while (*s && !((unsigned char)*s & 0x80))
@@ -146,7 +170,7 @@ static bool is_ascii(const char *s)
 	return !*s;
 }
 
-/* An IPv6 address comes in brackets. */
+/* Returns whether a URL's host is an address; IPv6 addresses have brackets. */
 static bool easy_is_address(const char *host)
 {
 	struct in_addr a;
@@ -154,6 +178,7 @@ static bool easy_is_address(const char *host)
 	return *host == '[' || inet_pton(AF_INET, host, &a) == 1;
 }
 
+/* With a proxy it is the proxy's name that has to be resolved. */
 int easy_route(struct transfer *t, struct err *err)
 {
 	const char *proxy =
@@ -173,8 +198,12 @@ int easy_route(struct transfer *t, struct err *err)
 	if (!t->name || easy_is_address(t->name)) {
 		mem_free(t->name);
 		t->name = NULL;
-		return 0; /* libcurl says what is wrong with a URL */
+		return 0; /* libcurl reports a malformed URL */
 	}
+	/*
+	 * libcurl would convert such a name and look it up itself, in a thread
+	 * that can block the loop (docs/decisions.md, 74).
+	 */
 	if (!is_ascii(t->name))
 		return err_set(err, ERR_INVALID,
 			       "host %.200s: write it as xn--… (RFC 3492)",
@@ -183,6 +212,7 @@ int easy_route(struct transfer *t, struct err *err)
 	return 0;
 }
 
+/* Sets Basic authentication. */
 static void set_password(CURL *e, const char *username, const char *password)
 {
 	curl_easy_setopt(e, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
@@ -190,6 +220,7 @@ static void set_password(CURL *e, const char *username, const char *password)
 	curl_easy_setopt(e, CURLOPT_PASSWORD, password ? password : "");
 }
 
+/* Sets the authentication that the configuration asks for. */
 static void set_authorization(struct transfer *t, const struct http_config *g)
 {
 	if (g->auth == HTTP_AUTH_BASIC) {
@@ -207,8 +238,9 @@ static void set_authorization(struct transfer *t, const struct http_config *g)
 }
 
 /*
- * Who we are: for the host that we were asked to go to. What stands in the URL
- * goes before what is configured, but for OAuth 2, as in Go.
+ * Adds credentials; called only for the origin that the request was meant for.
+ * User and password of the URL override configured ones, except for OAuth 2, as
+ * in Go.
  */
 static void set_identity(struct transfer *t, const struct http_config *g)
 {
@@ -235,17 +267,18 @@ void easy_set_config(struct transfer *t)
 		set_identity(t, g);
 }
 
+/* libcurl has resolved the location against the current URL. */
 char *easy_location(const struct transfer *t)
 {
 	char *location = NULL;
 
-	/* If they know who we are, it need not be shown. */
+	/* Our own credentials in the location are not to be shown. */
 	if (t->easy)
 		curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &location);
 	return location ? http_url_shown(location) : NULL;
 }
 
-/* Where a redirect leads to, or NULL; the caller's. */
+/* A POST is never redirected; other statuses are no redirects. */
 char *easy_redirect(const struct transfer *t)
 {
 	const struct http_config *g = t->config;
@@ -262,7 +295,11 @@ char *easy_redirect(const struct transfer *t)
 	location = easy_location(t);
 	if (!location)
 		return NULL;
-	/* What is relative, is so to the host that server_name stands for. */
+	/*
+	 * With server_name, libcurl saw a URL with that name. A relative
+	 * redirect therefore arrives with that name, too, and gets the real
+	 * host back here.
+	 */
 	if (t->connect_to && endpoint_same_part(location, t->url, URL_PORT)) {
 		char *real = endpoint_part(t->url, URL_HOST);
 		char *host = endpoint_part(location, URL_HOST);

@@ -14,17 +14,23 @@
 #include "base/mem.h"
 #include "client/transfer/transfer.h"
 
-#define MAX_IDLE_CONNECTIONS 256L
-#define EVENTS               64
+#define MAX_IDLE_CONNECTIONS 256L /* kept open for reuse */
+#define EVENTS               64   /* taken from epoll at once */
 
+/* libcurl wants one global initialisation per process. */
 static pthread_once_t global_once = PTHREAD_ONCE_INIT;
 
+/* Initialises libcurl. It fails only for lack of memory. */
 static void global_init(void)
 {
 	if (curl_global_init(CURL_GLOBAL_DEFAULT))
 		abort(); /* out of memory */
 }
 
+/*
+ * Called by libcurl when it wants a socket watched differently. known is what
+ * curl_multi_assign() stored, NULL for a socket that is new to us.
+ */
 static int on_socket(CURL *easy UNUSED, curl_socket_t fd, int what, void *arg,
 		     void *known)
 {
@@ -40,11 +46,14 @@ static int on_socket(CURL *easy UNUSED, curl_socket_t fd, int what, void *arg,
 	if (what & CURL_POLL_OUT)
 		e.events |= EPOLLOUT;
 	epoll_ctl(c->epoll, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &e);
-	/* Not NULL: the next change of this socket is a modification. */
+	/*
+	 * Not NULL, so that the next change of this socket is a modification.
+	 */
 	curl_multi_assign(c->multi, fd, c);
 	return 0;
 }
 
+/* Called by libcurl to set its one timer; http_poll() checks it. */
 static int on_timer(CURLM *multi UNUSED, long timeout_ms, void *arg)
 {
 	struct http_client *c = arg;
@@ -54,7 +63,7 @@ static int on_timer(CURLM *multi UNUSED, long timeout_ms, void *arg)
 	return 0;
 }
 
-/* From a lookup's thread. */
+/* Called in the thread of a lookup, when it has finished. */
 static void on_resolved(void *ctx)
 {
 	http_wake(ctx);
@@ -72,6 +81,10 @@ int http_client_new(struct http_client **out, struct err *err)
 	c->multi = curl_multi_init();
 	if (!c->multi)
 		abort(); /* out of memory */
+	/*
+	 * epoll identifies events by descriptor: the eventfd, watched
+	 * descriptors and libcurl's sockets share one epoll.
+	 */
 	e.data.fd = c->wake;
 	if (c->epoll < 0 || c->wake < 0 ||
 	    epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->wake, &e) < 0) {
@@ -85,7 +98,11 @@ int http_client_new(struct http_client **out, struct err *err)
 	curl_multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, on_timer);
 	curl_multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
 	curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, MAX_IDLE_CONNECTIONS);
-	/* Two requests never share a connection: its tunnel may be one's own. */
+	/*
+	 * Two requests never share a connection at the same time: a tunnel
+	 * through a proxy may have been opened with the credentials of one of
+	 * them.
+	 */
 	curl_multi_setopt(c->multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
 	*out = c;
 	return 0;
@@ -96,6 +113,7 @@ void http_client_refuse(struct http_client *c, const struct networks *n)
 	c->refused = n;
 }
 
+/* Takes finished transfers from libcurl; each follows its redirect or ends. */
 static void http_collect(struct http_client *c)
 {
 	CURLMsg *m;
@@ -114,9 +132,10 @@ static void http_collect(struct http_client *c)
 }
 
 /*
- * Who waits goes on in the order of sizes, of the same size who began first.
- * The next one behind a size and a transfer of it (NULL: none): new transfers
- * stand before older ones in the list.
+ * Returns the next paused transfer in the order in which they are resumed: by
+ * the memory they want, ascending, and for equal sizes by age, oldest first.
+ * The search starts behind a transfer `behind` (NULL: none) of size `above`.
+ * New transfers are at the front of the list, so older ones come later in it.
  */
 static struct transfer *next_waiting(struct http_client *c, size_t above,
 				     const struct transfer *behind)
@@ -125,6 +144,10 @@ static struct transfer *next_waiting(struct http_client *c, size_t above,
 	bool newer = behind != NULL;
 
 	for (struct transfer *t = c->transfers; t; t = t->next) {
+		/*
+		 * Everything before `behind` in the list is newer and comes
+		 * after it.
+		 */
 		newer &= t != behind;
 		if (!t->wants ||
 		    !(t->wants > above || (t->wants == above && newer)))
@@ -135,14 +158,19 @@ static struct transfer *next_waiting(struct http_client *c, size_t above,
 	return best;
 }
 
+/* Resumes a paused transfer, for which memory has been taken. */
 static void go_on(struct transfer *t)
 {
 	t->wants = 0;
-	/* Calls on_body(), which may have to wait again. */
+	/* This calls on_body(), which may have to pause the transfer again. */
 	(void)curl_easy_pause(t->easy, CURLPAUSE_CONT);
 }
 
-/* Let those go on for which there is room, the smallest first. */
+/*
+ * Resumes paused transfers for as long as the limiter has room, smallest first.
+ * A limiter that refuses one will hardly accept a larger one, so the first
+ * refusal ends the round; the rest is tried at the next http_room().
+ */
 static void http_resume(struct http_client *c)
 {
 	struct transfer *t = NULL;
@@ -150,7 +178,6 @@ static void http_resume(struct http_client *c)
 
 	while ((t = next_waiting(c, above, t))) {
 		above = t->wants;
-		/* Who is larger would hardly get it: he is asked again. */
 		if (!ingest_limiter_take(c->intake, &t->response.share,
 					 (int64_t)t->wants))
 			return;
@@ -158,6 +185,11 @@ static void http_resume(struct http_client *c)
 	}
 }
 
+/*
+ * Ends transfers that failed before they began. They end here rather than in
+ * http_start(), so that a callback never runs inside of the call that started
+ * its request.
+ */
 static void end_failed(struct http_client *c)
 {
 	struct transfer *t = c->transfers;
@@ -167,7 +199,10 @@ static void end_failed(struct http_client *c)
 
 		if (t->ended)
 			transfer_end(t, CURLE_OK);
-		/* Others may have begun meanwhile, before all of these. */
+		/*
+		 * Callbacks may have started transfers at the front of the
+		 * list; those end in the next round.
+		 */
 		t = next;
 	}
 }
@@ -189,6 +224,10 @@ void http_client_free(struct http_client *c)
 {
 	if (!c)
 		return;
+	/*
+	 * Before the resolver and libcurl's handle, which the transfers refer
+	 * to.
+	 */
 	while (c->transfers)
 		transfer_cancel(c->transfers);
 	resolver_free(c->resolver);
@@ -201,7 +240,10 @@ void http_client_free(struct http_client *c)
 	mem_free(c);
 }
 
-/* The lesser of ms, and of what is left until a moment, if there is one. */
+/*
+ * Returns the smaller of ms and the time left until moment_ns, rounded up to
+ * milliseconds so that the loop does not spin; moment_ns 0 means no moment.
+ */
 static int64_t http_time_until(int64_t moment_ns, int64_t ms)
 {
 	int64_t left = moment_ns - clock_mono_ns();
@@ -212,7 +254,10 @@ static int64_t http_time_until(int64_t moment_ns, int64_t ms)
 	return left < ms ? left : ms;
 }
 
-/* Milliseconds to wait: the caller's, or until something is due. */
+/*
+ * Returns how long to wait for events: until the caller's timeout or the first
+ * of libcurl's timer, a deadline and the resolver's check.
+ */
 static int wait_ms(const struct http_client *c, int64_t timeout_ms)
 {
 	int64_t left = c->ended || atomic_load(&c->room) ? 0 : timeout_ms;
@@ -223,6 +268,10 @@ static int wait_ms(const struct http_client *c, int64_t timeout_ms)
 	return (int)(left < 0 ? 0 : left > 60000 ? 60000 : left);
 }
 
+/*
+ * Calls the function that watches a descriptor; returns false if the descriptor
+ * is libcurl's. The entry is copied, because the function may unwatch it.
+ */
 static bool call_watch(struct http_client *c, int fd)
 {
 	for (size_t i = 0; i < c->watches.count; i++) {
@@ -236,6 +285,7 @@ static bool call_watch(struct http_client *c, int fd)
 	return false;
 }
 
+/* Processes one event of epoll. */
 static void http_dispatch(struct http_client *c, const struct epoll_event *e)
 {
 	uint64_t count;
@@ -243,8 +293,12 @@ static void http_dispatch(struct http_client *c, const struct epoll_event *e)
 	int running;
 
 	if (e->data.fd == c->wake) {
+		/*
+		 * The value does not matter, and neither does a failure: the
+		 * loop is awake.
+		 */
 		if (read(c->wake, &count, sizeof(count)) < 0) {
-			/* Somebody else has taken it: awake all the same. */
+			/* Already reset by an earlier event. */
 		}
 		return;
 	}
@@ -264,6 +318,10 @@ int64_t http_next_ms(const struct http_client *c, int64_t max_ms)
 	return wait_ms(c, max_ms);
 }
 
+/*
+ * Polls the epoll descriptor instead of waiting on it: no event is consumed, so
+ * http_poll() finds them all.
+ */
 void http_wait(const struct http_client *c, int64_t ms)
 {
 	struct pollfd p = { .fd = c->epoll, .events = POLLIN };
@@ -271,6 +329,10 @@ void http_wait(const struct http_client *c, int64_t ms)
 	(void)poll(&p, 1, (int)ms);
 }
 
+/*
+ * The order matters: addresses found and expired deadlines are handled before
+ * the transfers that they end are collected.
+ */
 void http_poll(struct http_client *c, int64_t timeout_ms)
 {
 	struct epoll_event events[EVENTS];
@@ -281,6 +343,10 @@ void http_poll(struct http_client *c, int64_t timeout_ms)
 		http_dispatch(c, &events[i]);
 	resolver_poll(c->resolver);
 	transfers_expire(c);
+	/*
+	 * The flag is cleared before resuming, so that room that appears
+	 * meanwhile causes another round.
+	 */
 	if (c->intake && atomic_exchange(&c->room, false))
 		http_resume(c);
 	if (c->deadline_ns && clock_mono_ns() >= c->deadline_ns) {
@@ -316,7 +382,7 @@ void http_wake(struct http_client *c)
 	uint64_t one = 1;
 
 	if (write(c->wake, &one, sizeof(one)) < 0) {
-		/* Full: it is awake already. */
+		/* The counter is full: a wake-up is already pending. */
 	}
 }
 
@@ -341,6 +407,10 @@ size_t http_running(const struct http_client *c)
 	return c->running;
 }
 
+/*
+ * Callback of http_get(): moves the response out of the transfer. Borrowed text
+ * would not outlive the callback.
+ */
 static void http_keep(void *ctx, struct http_response *r)
 {
 	struct http_response *out = ctx;

@@ -8,14 +8,15 @@
 #include "client/address/no_proxy.h"
 #include "client/transfer/oauth2.h"
 
-#define FILE_MAX MIB
+#define FILE_MAX MIB /* bytes of a password, certificate or CA file */
 
+/* Copies a text; an empty one becomes NULL, that is, not configured. */
 static char *dup_or_null(struct str s)
 {
 	return s.len ? mem_strndup(s) : NULL;
 }
 
-/* Secrets do not lie about in memory that is free. */
+/* Frees the text and wipes it first, because it may be a secret. */
 static void http_config_forget(struct http_loaded *l)
 {
 	if (l->text)
@@ -40,7 +41,10 @@ void http_loaded_fini(struct http_loaded *l)
 	mem_free(l->file);
 }
 
-/* Read the file if it is not as it was. */
+/*
+ * Reads the file of a text if its stamp has changed. On errors the old text
+ * stays in place, but the request fails.
+ */
 static int http_config_load_file(struct http_loaded *l, const char *what,
 				 struct err *err)
 {
@@ -50,6 +54,10 @@ static int http_config_load_file(struct http_loaded *l, const char *what,
 
 	if (!l->file)
 		return 0;
+	/*
+	 * The stamp is taken before reading: if the file changes in between,
+	 * the stamp is too old and the next load reads the file again.
+	 */
 	stamp = file_stamp(l->file);
 	if (l->text && file_stamp_eq(stamp, l->stamp))
 		return 0;
@@ -69,6 +77,10 @@ static int http_config_load_file(struct http_loaded *l, const char *what,
 	return 0;
 }
 
+/*
+ * Control characters are refused because a line end in a header's value would
+ * begin another header (request smuggling).
+ */
 int http_loaded_line(struct http_loaded *l, const char *what, struct err *err)
 {
 	int rc = http_config_load_file(l, what, err);
@@ -92,6 +104,7 @@ int http_loaded_line(struct http_loaded *l, const char *what, struct err *err)
 	return 0;
 }
 
+/* Copies decoded headers; files of values are read by http_config_load(). */
 static void load_headers(struct http_loaded_headers *out,
 			 const struct http_header_list *in)
 {
@@ -104,6 +117,7 @@ static void load_headers(struct http_loaded_headers *out,
 	}
 }
 
+/* Frees headers and wipes their values. */
 static void free_headers(struct http_loaded_headers *l)
 {
 	for (size_t i = 0; i < l->count; i++) {
@@ -170,11 +184,13 @@ void http_config_unref(struct http_config *c)
 	mem_free(c);
 }
 
+/* The key contains secrets as well, so that a changed password counts. */
 bool http_config_is(const struct http_config *c, const struct http_options *o)
 {
 	return str_is(o->key, c->key);
 }
 
+/* Loads the values of headers that come from files. */
 static int load_lines(struct http_loaded_headers *l, struct err *err)
 {
 	int rc = 0;
@@ -197,6 +213,7 @@ int http_config_load(struct http_config *c, struct err *err)
 				      "authorization.credentials_file", err);
 	if (!rc)
 		rc = http_config_load_file(&c->ca, "tls_config.ca_file", err);
+	/* libcurl would fall back to the system's CAs for an empty list. */
 	if (!rc && c->ca.text && !c->ca.len)
 		rc = err_set(err, ERR_INVALID,
 			     "tls_config.ca is empty: nobody would be trusted");
@@ -213,7 +230,10 @@ int http_config_load(struct http_config *c, struct err *err)
 	return rc;
 }
 
-/* The variable in capitals or not, as curl and Go look for it. */
+/*
+ * Returns an environment variable by its name in capitals, or else in lower
+ * case, as curl and Go look it up.
+ */
 static const char *
 http_config_expand_variable(char *(*environment)(const char *), const char *a,
 			    const char *b)
@@ -223,6 +243,9 @@ http_config_expand_variable(char *(*environment)(const char *), const char *a,
 	return v && *v ? v : environment(b);
 }
 
+/*
+ * With proxy_from_environment only the environment counts, including NO_PROXY.
+ */
 const char *http_config_proxy(const struct http_config *c, const char *url,
 			      char *(*environment)(const char *name))
 {
@@ -238,6 +261,7 @@ const char *http_config_proxy(const struct http_config *c, const char *url,
 				      environment, "HTTP_PROXY", "http_proxy");
 		except = http_config_expand_variable(environment, "NO_PROXY",
 						     "no_proxy");
+		/* An empty list still exempts the local machine. */
 		except = except ? except : "";
 	}
 	if (!proxy || !*proxy)

@@ -16,12 +16,13 @@ void http_options_init(struct http_options *o)
 				    .key = str_of("") };
 }
 
+/* Returns whether a text is configured, directly or as a file. */
 static bool is_set(const struct http_text *t)
 {
 	return t->text.ptr || t->file.len;
 }
 
-/* Files are relative to the folder of the configuration file. */
+/* Decodes a path; it is relative to the folder of the configuration file. */
 static void decode_file(struct yaml *y, const struct yaml_node *n, void *field)
 {
 	struct str *file = field;
@@ -30,6 +31,7 @@ static void decode_file(struct yaml *y, const struct yaml_node *n, void *field)
 	*file = yaml_path(y, *file);
 }
 
+/* Refuses a text that is given both directly and as a file. */
 static void http_options_check_one(struct yaml *y, const struct yaml_node *n,
 				   const struct http_text *t, const char *name)
 {
@@ -37,10 +39,17 @@ static void http_options_check_one(struct yaml *y, const struct yaml_node *n,
 		yaml_error(y, n, "either %s or %s_file, not both", name, name);
 }
 
-/* Only one way to say who we are. */
+/*
+ * Records how the client authenticates itself and refuses a second way. Returns
+ * whether it is the first.
+ */
 static bool set_auth(struct yaml *y, const struct yaml_node *n,
 		     struct http_options *o, enum http_auth auth)
 {
+	/*
+	 * Callers may go on decoding after the error, to report further
+	 * mistakes.
+	 */
 	bool free = o->auth == HTTP_AUTH_NONE;
 
 	if (!free)
@@ -95,6 +104,7 @@ void http_decode_authorization(struct yaml *y, const struct yaml_node *n,
 			   "authorization cannot be Basic: use basic_auth");
 }
 
+/* The token type is Bearer by default, see http_options_init(). */
 void http_decode_bearer(struct yaml *y, const struct yaml_node *n,
 			void *options)
 {
@@ -113,6 +123,7 @@ void http_decode_bearer_file(struct yaml *y, const struct yaml_node *n,
 		decode_file(y, n, &o->credentials.file);
 }
 
+/* Decodes a TLS version. */
 static void http_options_decode_version(struct yaml *y,
 					const struct yaml_node *n, void *field)
 {
@@ -171,6 +182,7 @@ void http_decode_tls(struct yaml *y, const struct yaml_node *n, void *options)
 		yaml_error(y, n, "min_version is above max_version");
 }
 
+/* Returns whether a text starts with one of a NULL-terminated list. */
 static bool starts_with_any(struct str s, const char *const *starts)
 {
 	for (; *starts; starts++) {
@@ -180,6 +192,7 @@ static bool starts_with_any(struct str s, const char *const *starts)
 	return false;
 }
 
+/* Returns whether a host follows the "://" of a URL. */
 static bool has_host(struct str url)
 {
 	const char *host = memmem(url.ptr, url.len, "://", 3);
@@ -187,10 +200,14 @@ static bool has_host(struct str url)
 	return host && host + 3 < url.ptr + url.len && !strchr("/?#:", host[3]);
 }
 
-/* A password in a URL is shown as little as another. */
+/*
+ * Decodes a URL with one of the given schemes. A URL with an "@" may hold a
+ * password and is marked as a secret, so that it is not shown.
+ */
 static void decode_url(struct yaml *y, const struct yaml_node *n,
 		       const char *const *schemes, struct str *url)
 {
+	/* A password in a URL is hidden like any other secret. */
 	if (n->kind == YAML_SCALAR && memchr(n->text.ptr, '@', n->text.len))
 		yaml_secret(y, n, url);
 	else
@@ -201,6 +218,10 @@ static void decode_url(struct yaml *y, const struct yaml_node *n,
 		yaml_error(y, n, "the URL names no host");
 }
 
+/*
+ * endpoint_proxy() is the parser that requests use; calling it here reports a
+ * malformed proxy at the start rather than with each scrape.
+ */
 void http_decode_proxy_url(struct yaml *y, const struct yaml_node *n,
 			   void *options)
 {
@@ -215,7 +236,7 @@ void http_decode_proxy_url(struct yaml *y, const struct yaml_node *n,
 
 	decode_url(y, n, schemes, &o->proxy_url);
 	if (!o->proxy_url.len || !starts_with_any(o->proxy_url, schemes))
-		return; /* told already */
+		return; /* already reported */
 	url = mem_strndup(o->proxy_url);
 	if (endpoint_proxy(url, &proxy, &err))
 		yaml_error(y, n, "%s", err.msg);
@@ -223,7 +244,10 @@ void http_decode_proxy_url(struct yaml *y, const struct yaml_node *n,
 	mem_forget(url);
 }
 
-/* Headers that say how a request is made, not what for. */
+/*
+ * Returns whether a header is the client's own business. The list is
+ * Prometheus'.
+ */
 static bool is_reserved(struct str name)
 {
 	static const char *const names[] = {
@@ -249,7 +273,10 @@ static bool is_reserved(struct str name)
 	return false;
 }
 
-/* RFC 9110 5.6.2: a token. */
+/*
+ * Returns whether a text is a token as of RFC 9110 5.6.2, and so safe as the
+ * name of a header.
+ */
 static bool is_header_name(struct str s)
 {
 	for (size_t i = 0; i < s.len; i++) {
@@ -261,6 +288,10 @@ static bool is_header_name(struct str s)
 	return s.len;
 }
 
+/*
+ * Adds a header to a list in the configuration's arena. The array is copied
+ * each time, which is fine for the few headers that people write.
+ */
 static struct http_header *http_options_add_header(struct yaml *y,
 						   struct http_header_list *l,
 						   struct str name)
@@ -275,7 +306,7 @@ static struct http_header *http_options_add_header(struct yaml *y,
 	return &l->v[l->count++];
 }
 
-/* A list of values of one header, or parameter. */
+/* Decodes a list of values, each of which becomes a header `name`. */
 static void decode_values(struct yaml *y, const struct yaml_node *n,
 			  struct str name, yaml_fn decode,
 			  struct http_header_list *out)
@@ -287,7 +318,7 @@ static void decode_values(struct yaml *y, const struct yaml_node *n,
 		       &http_options_add_header(y, out, name)->value.text);
 }
 
-/* {name: [value, …]} */
+/* Decodes a map {name: [value, …]}. */
 static void decode_lists(struct yaml *y, const struct yaml_node *n,
 			 const char *what, yaml_fn decode,
 			 struct http_header_list *out)
@@ -312,7 +343,10 @@ void http_decode_proxy_headers(struct yaml *y, const struct yaml_node *n,
 		     &o->proxy_headers);
 }
 
-/* One header of http_headers: values, secrets and files. */
+/*
+ * Decodes one header of http_headers, which has lists of values, secrets and
+ * files. The files come last in the result, wherever they are written.
+ */
 static void http_options_decode_header(struct yaml *y,
 				       const struct yaml_node *key,
 				       const struct yaml_node *n,
@@ -361,6 +395,7 @@ void http_decode_headers(struct yaml *y, const struct yaml_node *n,
 					   &o->headers);
 }
 
+/* Decodes the list of OAuth 2 scopes. */
 static void http_options_decode_scopes(struct yaml *y,
 				       const struct yaml_node *n, void *field)
 {
@@ -384,7 +419,10 @@ void http_decode_url(struct yaml *y, const struct yaml_node *n, void *url)
 	decode_url(y, n, schemes, url);
 }
 
-/* {name: value} */
+/*
+ * Decodes a map {name: value} of additional form fields. All of them are
+ * treated as secrets, since some servers want credentials there.
+ */
 static void decode_endpoint_params(struct yaml *y, const struct yaml_node *n,
 				   void *field)
 {
@@ -400,6 +438,7 @@ static void decode_endpoint_params(struct yaml *y, const struct yaml_node *n,
 				     ->value.text);
 }
 
+/* Requests for tokens have options for TLS and proxies of their own. */
 void http_decode_oauth2(struct yaml *y, const struct yaml_node *n,
 			void *options)
 {
@@ -433,11 +472,15 @@ void http_decode_oauth2(struct yaml *y, const struct yaml_node *n,
 	http_options_check(y, n, &a->http);
 }
 
-/* What decides about the client, as text. */
+/*
+ * Sets the key: all keys of the map that concern the client, dumped in a fixed
+ * order, so that the order in the file does not matter.
+ */
 static void http_options_make_key(struct yaml *y, const struct yaml_node *map,
 				  struct http_options *o)
 {
 	static const struct yaml_field fields[] = {
+		/* Only the names of the keys are used here, not the offsets. */
 		HTTP_OPTION_FIELDS(struct http_oauth2, http),
 	};
 	struct buf key = { 0 };

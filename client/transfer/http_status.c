@@ -5,6 +5,7 @@
 
 const char *http_status_text(long status)
 {
+	/* Only codes that targets and endpoints are likely to return. */
 	static const struct {
 		long status;
 		const char *text;
@@ -37,9 +38,14 @@ const char *http_status_text(long status)
 	return "";
 }
 
+/*
+ * Redirects that are not followed name their target, because the usual remedy
+ * is to configure it.
+ */
 int http_status_check(const struct http_response *r, struct err *err)
 {
 	if (r->code)
+		/* The transfer failed before there was a status. */
 		return err_set(err, r->code, "%s", r->err.msg);
 	if (r->status == 200)
 		return 0;

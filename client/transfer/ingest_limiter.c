@@ -5,14 +5,20 @@
 
 #include "base/mem.h"
 
+/* The limiter. The mutex guards state and slot. */
 struct ingest_limiter {
 	pthread_mutex_t mu;
 	struct ingest_state state;
-	int64_t slot; /* bytes in the slot */
+	int64_t slot; /* bytes held by the body in the slot */
 	void (*room)(void *ctx);
 	void *ctx;
 };
 
+/*
+ * A body above INTAKE_SMALL may use three quarters of the shared budget only. A
+ * body of any size may take the slot, so a small one makes progress as well
+ * when the shared budget is exhausted.
+ */
 enum ingest_verdict ingest_decide(const struct ingest_state *s, int64_t size)
 {
 	int64_t max = size <= INTAKE_SMALL ? s->max : s->max / 4 * 3;
@@ -22,6 +28,10 @@ enum ingest_verdict ingest_decide(const struct ingest_state *s, int64_t size)
 	return s->slot_free ? INTAKE_SLOT : INTAKE_WAIT;
 }
 
+/*
+ * With a small budget the set-aside for the largest body gives way, so that a
+ * quarter is always shared; the total can then exceed memory.
+ */
 struct ingest_limiter *ingest_limiter_new(int64_t memory, int64_t largest,
 					  void (*room)(void *ctx), void *ctx)
 {
@@ -44,6 +54,7 @@ void ingest_limiter_free(struct ingest_limiter *in)
 	mem_free(in);
 }
 
+/* Returns what a share holds. The caller holds the mutex. */
 static void ingest_limiter_give(struct ingest_limiter *in,
 				struct intake_share *s)
 {
@@ -57,6 +68,10 @@ static void ingest_limiter_give(struct ingest_limiter *in,
 	s->slot = false;
 }
 
+/*
+ * Raises a share to size bytes. The caller holds the mutex. A body in the slot
+ * may grow without limit, because its own maximum bounds it.
+ */
 static bool ingest_limiter_grow(struct ingest_limiter *in,
 				struct intake_share *s, int64_t size)
 {
@@ -67,6 +82,9 @@ static bool ingest_limiter_grow(struct ingest_limiter *in,
 		in->slot = s->taken = size;
 		return true;
 	}
+	/*
+	 * What the body itself holds does not count against it: it is replaced.
+	 */
 	others.held -= s->taken;
 	v = ingest_decide(&others, size);
 	if (v == INTAKE_WAIT)
@@ -95,6 +113,10 @@ bool ingest_limiter_take(struct ingest_limiter *in, struct intake_share *s,
 	pthread_mutex_lock(&in->mu);
 	may = ingest_limiter_grow(in, s, size);
 	pthread_mutex_unlock(&in->mu);
+	/*
+	 * Moving to the slot has freed shared memory. The callback runs without
+	 * the mutex, because it may call back into the limiter.
+	 */
 	if (was_shared && s->slot)
 		in->room(in->ctx);
 	return may;
@@ -104,6 +126,7 @@ void ingest_limiter_release(struct intake_share *s)
 {
 	struct ingest_limiter *in = s->intake;
 
+	/* Nothing was taken: there is nothing to tell the ones who wait. */
 	if (!in || !s->taken)
 		return;
 	pthread_mutex_lock(&in->mu);

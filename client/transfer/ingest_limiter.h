@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Intake: the memory that bodies on their way in share. A body that may not
- * grow waits; nothing is dropped for it.
+ * Ingest limiter: accounts the memory of incoming bodies and keeps it within a
+ * budget. A body that may not grow waits; nothing is dropped.
  *
- * Small bodies come first, so that a few large ones, or many that never end,
- * cannot keep them out: the last quarter is theirs alone. Large bodies go one
- * at a time, through a slot of its own that is as large as the largest body;
- * so there is always one that can go on, and none waits for ever.
+ * Small bodies have priority: the last quarter of the shared budget is reserved
+ * for them, so that large bodies, or many that never end, cannot keep them out.
+ * Bodies that the shared budget cannot take go one at a time through a slot,
+ * which is accounted separately and fits the largest body. One body can
+ * therefore always make progress, and no deadlock of half-received bodies
+ * arises (docs/decisions.md, 65).
  *
- * Ownership: an intake outlives its shares.
+ * Ownership: a limiter outlives its shares.
  * Threads: any.
  */
 #ifndef CLIENT_TRANSFER_INGEST_LIMITER_H
@@ -17,52 +19,62 @@
 #include "base/defs.h"
 
 enum {
+	/* bytes up to which a body may use the reserve */
 	INTAKE_SMALL = 256 * 1024,
+	/* bytes above which a body needs the slot */
 	INTAKE_LARGE = 4 * 1024 * 1024
 };
 
 struct ingest_limiter;
 
-/* What one body holds. The zero value holds nothing. */
+/* The memory that one body holds. The zero value holds nothing. */
 struct intake_share {
 	struct ingest_limiter *intake;
-	int64_t taken;
-	bool slot; /* taken is the slot's */
+	int64_t taken; /* bytes */
+	bool slot;     /* the bytes are in the slot, not in the shared budget */
 };
 
 /*
- * memory: for all bodies together, at least four times INTAKE_SMALL, with two
- * of the largest: the slot, and what becomes of it when it is unpacked. What
- * is left for the others is a quarter at least. room() is called, from any
- * thread, when something was given back.
+ * Creates a limiter. memory is the budget in bytes for everything and should be
+ * at least four times INTAKE_SMALL. Two times `largest`, the largest body, is
+ * set aside: for the slot, and for that body once it is unpacked. The rest, but
+ * at least a quarter of memory, is shared. room(ctx) is called, from any
+ * thread, when memory was given back.
  */
 struct ingest_limiter *ingest_limiter_new(int64_t memory, int64_t largest,
 					  void (*room)(void *ctx), void *ctx);
-void ingest_limiter_free(struct ingest_limiter *in); /* NULL is a no-op */
 
-/* Whether a body may hold size bytes from now on. */
+/* Frees a limiter. NULL is a no-op. */
+void ingest_limiter_free(struct ingest_limiter *in);
+
+/*
+ * Raises the share of a body to size bytes in total. Returns false and leaves
+ * the share as it is if there is no room now; the body then waits for room().
+ */
 NODISCARD bool ingest_limiter_take(struct ingest_limiter *in,
 				   struct intake_share *s, int64_t size);
 
-/* Give all back. */
+/* Gives back all that the share holds. */
 void ingest_limiter_release(struct intake_share *s);
 
-/* Bytes that are held now, the slot's too. */
+/* Returns the bytes held now, including the slot. */
 int64_t ingest_limiter_held(struct ingest_limiter *in);
 
-/* The decision: what is held by others of what there is. Pure. */
+/* Where a body's memory goes, or that the body has to wait. */
 enum ingest_verdict {
 	INTAKE_WAIT,
 	INTAKE_SHARED,
 	INTAKE_SLOT
 };
 
+/* The input of ingest_decide(), in bytes. */
 struct ingest_state {
-	int64_t max;  /* of all that is shared */
-	int64_t held; /* of it, by other bodies */
+	int64_t max;  /* the shared budget */
+	int64_t held; /* part of the shared budget held by other bodies */
 	bool slot_free;
 };
 
+/* Decides whether a body may hold size bytes in total. Pure function. */
 enum ingest_verdict ingest_decide(const struct ingest_state *s, int64_t size);
 
 #endif

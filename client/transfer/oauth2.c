@@ -9,40 +9,45 @@
 #include "client/http_config.h"
 #include "client/http_status.h"
 
-#define TOKEN_TIMEOUT_MS 10000
-#define ANSWER_MAX       (64 * KIB)
-#define EARLY_NS         (10 * 1000000000LL) /* a token is renewed before its end */
-#define LIFE_MAX_S       (24LL * 3600)
-#define RETRY_NS         (1 * 1000000000LL) /* after a failure */
-#define FORM             "Content-Type: application/x-www-form-urlencoded"
-#define ACCEPT_JSON      "Accept: application/json"
+#define TOKEN_TIMEOUT_MS 10000      /* for a request to token_url */
+#define ANSWER_MAX       (64 * KIB) /* bytes of its response */
+/* renew a token 10 s before it expires */
+#define EARLY_NS (10 * 1000000000LL)
+/* for tokens without expiry, or a later one */
+#define LIFE_MAX_S  (24LL * 3600)
+#define RETRY_NS    (1 * 1000000000LL) /* pause after a failure */
+#define FORM        "Content-Type: application/x-www-form-urlencoded"
+#define ACCEPT_JSON "Accept: application/json"
 
+/* A caller that waits for the token being fetched. */
 struct waiter {
 	oauth2_fn fn;
 	void *ctx;
 };
 
+/* A source of tokens. */
 struct oauth2 {
 	char *id;
 	struct http_loaded secret;
 	char *url;
-	char *form; /* what is asked for, without who asks */
-	struct http_config *http;
-	bool in_body; /* where the client is named */
-	bool settled; /* the server is known to like that */
+	char *form;               /* body of the request, without credentials */
+	struct http_config *http; /* options of requests to token_url */
+	bool in_body; /* send id and secret in the body, not the header */
+	bool settled; /* a token was granted: in_body is right */
 
-	char *value; /* "Bearer …"; NULL: none */
-	int64_t ends_ns;
+	char *value;     /* "Bearer …"; NULL: no token */
+	int64_t ends_ns; /* when value is to be renewed */
 	bool fetching;
 	int64_t timeout_ms;
 	char *user_agent;
 	struct http_client *client;
-	struct http_config *owner; /* while fetching */
-	struct err err;            /* why there was none the last time */
-	int64_t failed_until_ns;
+	struct http_config *owner; /* reference held while fetching */
+	struct err err;            /* why the last fetch failed */
+	int64_t failed_until_ns;   /* no new fetch before this time */
 	VEC(struct waiter) waiters;
 };
 
+/* Appends NAME=VALUE to a form, with the value escaped. */
 static void add_field(struct buf *form, const char *name, struct str value)
 {
 	if (form->len)
@@ -51,6 +56,7 @@ static void add_field(struct buf *form, const char *name, struct str value)
 	url_escape(value, form);
 }
 
+/* Makes the request's body once; only the credentials are added per fetch. */
 static char *make_form(const struct http_oauth2 *a)
 {
 	struct buf form = { 0 };
@@ -87,6 +93,7 @@ struct oauth2 *oauth2_new(const struct http_oauth2 *a)
 	return o;
 }
 
+/* Wipes the token from memory. */
 static void drop_value(struct oauth2 *o)
 {
 	mem_forget(o->value);
@@ -121,7 +128,10 @@ void oauth2_forget(struct oauth2 *o, const void *ctx)
 	}
 }
 
-/* Tell all who wait. They may ask again while they are told. */
+/*
+ * Calls all callers that wait, with the token or the error. A callback may ask
+ * again or withdraw other callers, so each is removed before its call.
+ */
 static void oauth2_log(struct oauth2 *o, const struct err *err)
 {
 	while (o->waiters.count) {
@@ -131,18 +141,25 @@ static void oauth2_log(struct oauth2 *o, const struct err *err)
 	}
 }
 
+/*
+ * Returns for how many seconds a token may be used. Without a usable expires_in
+ * that is LIFE_MAX_S; a server that refuses the token earlier ends it.
+ */
 static int64_t life_of(const struct yaml_node *root)
 {
 	const struct yaml_node *n = yaml_child(root, "expires_in");
 	int64_t s;
 
-	/* No end is said: it is used until it is refused. */
 	if (!n || n->kind != YAML_SCALAR || !str_to_i64(n->text, &s) || s < 0 ||
 	    s > LIFE_MAX_S)
 		return LIFE_MAX_S;
 	return s;
 }
 
+/*
+ * Returns whether a text may be part of a header: not empty, and without blanks
+ * and control characters.
+ */
 static bool is_line(struct str s)
 {
 	for (size_t i = 0; i < s.len; i++) {
@@ -152,7 +169,10 @@ static bool is_line(struct str s)
 	return s.len;
 }
 
-/* Token types are "bearer" as often as "Bearer". */
+/*
+ * Returns the token type for the header. Servers write "bearer" as well as
+ * "Bearer", and some targets accept only the latter.
+ */
 static struct str type_of(const struct yaml_node *root)
 {
 	const struct yaml_node *n = yaml_child(root, "token_type");
@@ -163,6 +183,7 @@ static struct str type_of(const struct yaml_node *root)
 	return n->text;
 }
 
+/* Reads the token from a JSON response and replaces the old one. */
 static int take_token(struct oauth2 *o, struct bytes body, struct err *err)
 {
 	const struct yaml_node *token = NULL;
@@ -188,6 +209,7 @@ static int take_token(struct oauth2 *o, struct bytes body, struct err *err)
 
 static void oauth2_fetch(struct oauth2 *o);
 
+/* Judges the response of the token endpoint. A bad status is ERR_DENIED. */
 static int read_answer(struct oauth2 *o, const struct http_response *r,
 		       struct err *err)
 {
@@ -198,6 +220,11 @@ static int read_answer(struct oauth2 *o, const struct http_response *r,
 	return take_token(o, buf_bytes(&r->body), err);
 }
 
+/*
+ * Called when a fetch has ended. A refusal of the first way to send
+ * credentials, before any token was granted, is followed by one attempt with
+ * the other way (RFC 6749 2.3.1).
+ */
 static void oauth2_on_fetched(void *ctx, struct http_response *r)
 {
 	struct oauth2 *o = ctx;
@@ -216,14 +243,22 @@ static void oauth2_on_fetched(void *ctx, struct http_response *r)
 	if (rc) {
 		o->err = err;
 		o->failed_until_ns = clock_mono_ns() + RETRY_NS;
+		/*
+		 * Without a success, the next fetch starts with the header
+		 * again.
+		 */
 		o->in_body = o->settled && o->in_body;
 	}
 	o->fetching = false;
 	o->owner = NULL;
 	oauth2_log(o, rc ? &err : NULL);
-	http_config_unref(owner); /* may be the end of o */
+	http_config_unref(owner); /* this may free o */
 }
 
+/*
+ * Returns a copy in form encoding: RFC 6749 2.3.1 demands it of id and secret,
+ * even in the Authorization header.
+ */
 static char *oauth2_needs_escape(const char *text)
 {
 	struct buf out = { 0 };
@@ -235,6 +270,10 @@ static char *oauth2_needs_escape(const char *text)
 	return copy;
 }
 
+/*
+ * Starts a request for a token. http_start() copies all strings, so that those
+ * with the secret are wiped at once.
+ */
 static void oauth2_fetch(struct oauth2 *o)
 {
 	static const char *const headers[] = { FORM, ACCEPT_JSON, NULL };
@@ -276,6 +315,10 @@ void oauth2_ask(struct oauth2 *o, struct http_config *owner,
 		fn(ctx, o->value, NULL);
 		return;
 	}
+	/*
+	 * Many transfers share one token: do not repeat a failure for each of
+	 * them.
+	 */
 	if (!o->fetching && now < o->failed_until_ns) {
 		err = o->err;
 		fn(ctx, NULL, &err);
@@ -291,7 +334,10 @@ void oauth2_ask(struct oauth2 *o, struct http_config *owner,
 		return;
 	o->fetching = true;
 	o->client = c;
-	/* Its own: many wait for it, each as long as it may. */
+	/*
+	 * The fetch has a timeout of its own: several callers with different
+	 * deadlines wait for it.
+	 */
 	o->timeout_ms = TOKEN_TIMEOUT_MS;
 	mem_free(o->user_agent);
 	o->user_agent = mem_strdup(like->user_agent);

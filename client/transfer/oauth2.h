@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OAuth 2 tokens by client credentials: fetched when one is needed, kept until
- * shortly before they end.
+ * OAuth 2 tokens by the client credentials grant. A token is fetched when it is
+ * first needed and reused until shortly before it expires.
  *
- * Source: RFC 6749 4.4 and 2.3.1: the client is named in an Authorization
- * header; a server that refuses it gets it in the body.
+ * Source: RFC 6749 4.4 and 2.3.1. The client's id and secret are sent in an
+ * Authorization header; if the server refuses that, they are sent in the body.
  *
- * Ownership: the http_config that has it.
- * Threads: the loop of the client that is given.
+ * Ownership: an oauth2 belongs to the http_config that contains it.
+ * Threads: the loop of the http_client that is passed in.
  */
 #ifndef CLIENT_TRANSFER_OAUTH2_H
 #define CLIENT_TRANSFER_OAUTH2_H
@@ -17,24 +17,35 @@
 
 struct oauth2;
 
+/* Makes a token source of decoded options, which are copied. */
 struct oauth2 *oauth2_new(const struct http_oauth2 *a);
-void oauth2_free(struct oauth2 *o); /* NULL is a no-op */
 
-/* value: what stands behind "Authorization: "; NULL: err says why not. */
+/* Frees a token source and wipes its secrets. NULL is a no-op. */
+void oauth2_free(struct oauth2 *o);
+
+/*
+ * Receives the value of the Authorization header, for example "Bearer abc", or
+ * NULL and the reason in err.
+ */
 typedef void (*oauth2_fn)(void *ctx, const char *value, const struct err *err);
 
 /*
- * Call fn with a token: now, or when it has come. owner has o, and stays while
- * a token is fetched.
+ * Calls fn with a token: before returning if one is at hand or none can be had
+ * now, or else when it was fetched. c performs the fetch, with the user agent
+ * of `like`. owner is the configuration that contains o; a reference to it is
+ * held during the fetch.
  */
 void oauth2_ask(struct oauth2 *o, struct http_config *owner,
 		struct http_client *c, const struct http_request *like,
 		oauth2_fn fn, void *ctx);
 
-/* Whoever asked with that ctx is not called any more. */
+/* Withdraws the requests made with this ctx; their callbacks are not called. */
 void oauth2_forget(struct oauth2 *o, const void *ctx);
 
-/* The token was refused: the next one asks anew. */
+/*
+ * Drops the token because a server has refused it; the next oauth2_ask()
+ * fetches a new one.
+ */
 void oauth2_expire(struct oauth2 *o);
 
 #endif

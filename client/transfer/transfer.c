@@ -11,13 +11,18 @@
 #include "client/transfer/easy.h"
 #include "client/transfer/oauth2.h"
 
-#define CONNECT_TIMEOUT_MS 10000L
-#define REDIRECTS_MAX      10
+#define CONNECT_TIMEOUT_MS 10000L /* part of the request's timeout */
+#define REDIRECTS_MAX      10     /* Go's limit */
 
-/* Whether the body may take n bytes more; if not, it waits. */
+/*
+ * Asks the limiter for the memory that the body needs to grow by n bytes. If
+ * that is refused the transfer has to be paused, which applies back-pressure to
+ * the sender through TCP; http_resume() continues it.
+ */
 static bool transfer_has_room(struct transfer *t, size_t n)
 {
 	struct http_client *c = t->client;
+	/* The capacity that the buffer will allocate counts, not its length. */
 	size_t cap = buf_next_cap(&t->response.body, n);
 
 	if (!c->intake ||
@@ -28,6 +33,10 @@ static bool transfer_has_room(struct transfer *t, size_t n)
 	return false;
 }
 
+/*
+ * Receives a piece of the body. Returns its size, 0 to abort the transfer, or
+ * CURL_WRITEFUNC_PAUSE, after which libcurl delivers the same piece again.
+ */
 static size_t on_body(char *p, size_t size, size_t n, void *arg)
 {
 	struct transfer *t = arg;
@@ -51,7 +60,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *arg)
 	return 0;
 }
 
-/* False: another length was named before. */
+/* Records a Content-Length; returns false if it differs from an earlier one. */
 static bool note_length(struct transfer *t, struct str value)
 {
 	int64_t length = 0;
@@ -65,14 +74,19 @@ static bool note_length(struct transfer *t, struct str value)
 }
 
 /*
- * Two lengths that differ: whoever is between us and the target may take the
- * other one. libcurl takes the last.
+ * Returns whether a response has two Content-Length headers that differ. A
+ * proxy in between may go by the first one, libcurl goes by the last one, so
+ * the response could be read in two ways (response smuggling).
  */
 static bool is_ambiguous(struct transfer *t, struct str line)
 {
 	static const char name[] = "Content-Length:";
 	struct str value = line;
 
+	/*
+	 * A status line begins another response, for example after a 100
+	 * Continue.
+	 */
 	if (str_starts(line, str_of("HTTP/")))
 		t->content_length = -1;
 	if (line.len < sizeof(name) ||
@@ -83,6 +97,10 @@ static bool is_ambiguous(struct transfer *t, struct str line)
 	return !note_length(t, str_trim(value));
 }
 
+/*
+ * Receives one header line. libcurl bounds the length of a line; this bounds
+ * the sum.
+ */
 static size_t transfer_on_header(char *p, size_t size, size_t n, void *arg)
 {
 	struct transfer *t = arg;
@@ -105,7 +123,10 @@ static size_t transfer_on_header(char *p, size_t size, size_t n, void *arg)
 	return 0;
 }
 
-/* What is left of the time that the request has; 1 at least. */
+/*
+ * Returns the rest of the request's budget in ms; at least 1, because 0 means
+ * no timeout to libcurl.
+ */
 static long left_ms(const struct transfer *t)
 {
 	int64_t left = (t->deadline_ns - clock_mono_ns()) / 1000000;
@@ -113,7 +134,10 @@ static long left_ms(const struct transfer *t)
 	return left > 0 ? (long)left : 1;
 }
 
-/* Each address that libcurl tries comes by here. */
+/*
+ * Opens the socket for an address that libcurl is about to connect to. All
+ * addresses pass here, so this is where refused networks are enforced.
+ */
 static curl_socket_t on_open(void *arg, curlsocktype purpose UNUSED,
 			     struct curl_sockaddr *a)
 {
@@ -127,6 +151,7 @@ static curl_socket_t on_open(void *arg, curlsocktype purpose UNUSED,
 	return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
 }
 
+/* Sets all options of a new handle for the current URL. */
 static void set_options(struct transfer *t)
 {
 	CURL *e = t->easy;
@@ -136,7 +161,10 @@ static void set_options(struct transfer *t)
 	curl_easy_setopt(e, CURLOPT_USERAGENT, t->user_agent);
 	curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-	/* The environment's are asked where the configuration says so. */
+	/*
+	 * libcurl must not read the environment by itself; easy_set_config()
+	 * sets the proxy that the configuration asks for.
+	 */
 	curl_easy_setopt(e, CURLOPT_PROXY, "");
 	curl_easy_setopt(e, CURLOPT_NOPROXY, "");
 	curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
@@ -159,6 +187,10 @@ static void set_options(struct transfer *t)
 	curl_easy_setopt(e, CURLOPT_HTTPHEADER, t->headers);
 }
 
+/*
+ * Frees the handle and the lists that it refers to. Every redirect gets a new
+ * handle, so that no option of the previous origin remains.
+ */
 static void handle_drop(struct transfer *t)
 {
 	if (t->easy) {
@@ -176,7 +208,10 @@ static void handle_drop(struct transfer *t)
 	t->resolve = NULL;
 }
 
-/* It ends in the next http_poll(), as all do. */
+/*
+ * Marks a transfer as failed. It ends in the next http_poll(), so that no
+ * callback runs inside of http_start().
+ */
 static void transfer_fail(struct transfer *t, const struct err *err)
 {
 	t->response.err = *err;
@@ -185,7 +220,10 @@ static void transfer_fail(struct transfer *t, const struct err *err)
 	t->client->ended++;
 }
 
-/* From now on it waits for others, until its deadline. */
+/*
+ * Includes the transfer's deadline in the loop's, for the time in which it
+ * waits for a token or an address and libcurl has no timeout running.
+ */
 static void wait_for_others(struct transfer *t)
 {
 	struct http_client *c = t->client;
@@ -219,7 +257,9 @@ void transfers_expire(struct http_client *c)
 	}
 }
 
-/* addresses: of its name, if it has one. */
+/*
+ * Hands the transfer to libcurl. addresses are those of t->name, if it has one.
+ */
 static void transfer_go_on(struct transfer *t, const char *addresses)
 {
 	t->easy = curl_easy_init();
@@ -227,7 +267,11 @@ static void transfer_go_on(struct transfer *t, const char *addresses)
 		abort(); /* out of memory */
 	set_options(t);
 	if (t->name) {
-		/* "+": only as long as what libcurl would look up itself. */
+		/*
+		 * The "+" lets the entry expire from libcurl's DNS cache like
+		 * one that libcurl has looked up; without it the entry would
+		 * stay forever.
+		 */
 		char *line =
 			mem_printf("+%s:%s:%s", t->name, t->port, addresses);
 
@@ -238,6 +282,7 @@ static void transfer_go_on(struct transfer *t, const char *addresses)
 	curl_multi_add_handle(t->client->multi, t->easy);
 }
 
+/* Called by the resolver with the addresses of t->name. */
 static void on_addresses(void *ctx, const char *addresses,
 			 const struct err *err)
 {
@@ -245,14 +290,17 @@ static void on_addresses(void *ctx, const char *addresses,
 
 	t->finding = false;
 	if (t->ended)
-		return; /* it has waited for too long */
+		return; /* its deadline has passed meanwhile */
 	if (addresses)
 		transfer_go_on(t, addresses);
 	else
 		transfer_fail(t, err);
 }
 
-/* Off, to where it is to go now: when its name has an address. */
+/*
+ * Starts the transfer towards its current URL, at first and after a redirect;
+ * everything from an earlier response is dropped.
+ */
 static void transfer_launch(struct transfer *t)
 {
 	struct err err;
@@ -278,13 +326,14 @@ static void transfer_launch(struct transfer *t)
 	resolver_ask(t->client->resolver, t->name, on_addresses, t);
 }
 
+/* Called by oauth2_ask() with a token or an error. */
 static void on_token(void *ctx, const char *value, const struct err *err)
 {
 	struct transfer *t = ctx;
 
 	t->asking = false;
 	if (t->ended)
-		return; /* it has waited for too long */
+		return; /* its deadline has passed meanwhile */
 	if (err) {
 		transfer_fail(t, err);
 		return;
@@ -293,12 +342,16 @@ static void on_token(void *ctx, const char *value, const struct err *err)
 	transfer_launch(t);
 }
 
+/* Copies a text that may be NULL. */
 static char *copy_of(const char *text)
 {
 	return text ? mem_strdup(text) : NULL;
 }
 
-/* Who asks comes out of the URL: it is for the host there alone. */
+/*
+ * Removes user and password from the URL: they are meant for the first host and
+ * must not come back in a redirect or a message (docs/decisions.md, 80).
+ */
 static void set_url(struct transfer *t, const struct http_request *r)
 {
 	t->url = endpoint_split_user(r->url, &t->username, &t->password);
@@ -312,6 +365,10 @@ static void set_url(struct transfer *t, const struct http_request *r)
 	t->password = copy_of(r->password);
 }
 
+/*
+ * Makes a transfer of a request, copies its strings and puts it at the front of
+ * the client's list.
+ */
 static struct transfer *transfer_new(struct http_client *c,
 				     const struct http_request *r)
 {
@@ -340,6 +397,10 @@ static struct transfer *transfer_new(struct http_client *c,
 	return t;
 }
 
+/*
+ * Files are loaded here, before every request, so that a changed password needs
+ * no reload of the configuration.
+ */
 void http_start(struct http_client *c, const struct http_request *r)
 {
 	struct transfer *t = transfer_new(c, r);
@@ -356,7 +417,10 @@ void http_start(struct http_client *c, const struct http_request *r)
 	}
 }
 
-/* What a transfer's end means to the caller. */
+/*
+ * Translates libcurl's result to an error code and message. An error found by
+ * our callbacks goes first: libcurl only knows that they aborted the transfer.
+ */
 static void set_result(struct transfer *t, CURLcode result)
 {
 	struct http_response *r = &t->response;
@@ -389,6 +453,7 @@ static void set_result(struct transfer *t, CURLcode result)
 	}
 }
 
+/* Frees a transfer and wipes its secrets. */
 static void transfer_free(struct transfer *t)
 {
 	struct http_client *c = t->client;
@@ -418,6 +483,7 @@ static void transfer_free(struct transfer *t)
 	mem_free(t);
 }
 
+/* Returns whether the request contained a secret that the server could echo. */
 static bool sent_secret(const struct transfer *t)
 {
 	return t->username || t->token || (t->proxy && strchr(t->proxy, '@')) ||
@@ -425,7 +491,10 @@ static bool sent_secret(const struct transfer *t)
 			      t->config->proxy_headers.count));
 }
 
-/* What a server says of a refusal is a line of plain text, or of no use. */
+/*
+ * Keeps the first line of a refusal for error messages: printable ASCII only,
+ * because it ends up in logs and on pages.
+ */
 static void note_line(struct transfer *t)
 {
 	struct http_response *r = &t->response;
@@ -463,6 +532,7 @@ void transfer_end(struct transfer *t, CURLcode result)
 	r->content_type = type ? type : "";
 	r->location = location ? location : "";
 	note_line(t);
+	/* The next request fetches a new token; this one is not repeated. */
 	if (r->status == 401 && t->token)
 		oauth2_expire(t->config->oauth2);
 	t->done(t->ctx, r);
@@ -470,7 +540,7 @@ void transfer_end(struct transfer *t, CURLcode result)
 	transfer_free(t);
 }
 
-/* Go where we are sent. False: nowhere. */
+/* The deadline stays that of the first request. */
 bool transfer_follow(struct transfer *t)
 {
 	char *url = easy_redirect(t);
@@ -486,6 +556,10 @@ bool transfer_follow(struct transfer *t)
 		mem_free(url);
 		return false;
 	}
+	/*
+	 * Once credentials are withheld they stay withheld, even if a later
+	 * redirect leads back to the first origin.
+	 */
 	t->foreign |= !endpoint_same_origin(t->url, url);
 	mem_free(t->url);
 	t->url = url;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the HTTP client share: transfer.c leads a request through
- * its life, easy.c makes libcurl's handle for it, http.c is the loop.
+ * Types that the files of the HTTP client share. transfer.c leads a request
+ * through its life, easy.c configures libcurl's handle for it, http.c is the
+ * loop.
  *
  * Ownership: the client owns its transfers until they end.
- * Threads: the thread of the client's loop; room and waits are atomic.
+ * Threads: the thread of the client's loop; the members room and waits of the
+ * client are atomic.
  */
 #ifndef CLIENT_TRANSFER_TRANSFER_H
 #define CLIENT_TRANSFER_TRANSFER_H
@@ -17,7 +19,7 @@
 #include "client/http_config.h"
 #include "client/networks.h"
 
-/* One request in flight. */
+/* A request in flight. */
 struct transfer {
 	struct http_client *client;
 	CURL *easy;
@@ -27,73 +29,87 @@ struct transfer {
 	size_t max_body;
 	bool (*sink)(void *ctx, struct bytes b);
 	void *sink_ctx;
-	int64_t timeout_ms;
-	int64_t deadline_ns;
-	size_t header_bytes;
+	int64_t timeout_ms;  /* as requested, for messages */
+	int64_t deadline_ns; /* on the monotonic clock, redirects included */
+	size_t header_bytes; /* received so far */
 	bool keep_headers;
-	int64_t content_length; /* of the answer being received; -1: none yet */
-	char why[CURL_ERROR_SIZE];
-	/* The request. */
-	char *url; /* after redirects, where it is now */
+	int64_t content_length;    /* of the current response; -1: not seen */
+	char why[CURL_ERROR_SIZE]; /* libcurl's error message */
+	/* Copied from the request, but for url and token. */
+	char *url; /* the current URL, after redirects */
 	char *user_agent;
 	char *post;
 	char *username;
 	char *password;
-	char *token; /* an Authorization header's value */
+	char *token; /* value of the Authorization header from OAuth 2 */
 	struct http_config *config;
-	struct curl_slist *own; /* headers of the request */
-	/* Of the handle. */
+	struct curl_slist *own; /* headers of the request itself */
+	/* Lists that the handle refers to, freed together with it. */
 	struct curl_slist *headers;
 	struct curl_slist *proxy_headers;
 	struct curl_slist *connect_to;
 	struct curl_slist *resolve;
-	/* The way to where it is now. */
+	/* The route to the current URL, set by easy_route(). */
 	char *proxy; /* NULL: none */
-	char *name;  /* whose addresses are needed; NULL: it is one itself */
-	char *port;  /* of the name */
+	char *name;  /* host to resolve; NULL: it is an address */
+	char *port;  /* belongs to name */
 	unsigned redirects;
-	bool foreign; /* redirected to somebody else */
+	bool foreign; /* a redirect has left the first origin */
 	bool asking;  /* waits for a token */
-	bool finding; /* waits for the addresses of its name */
-	bool barred;  /* an address of it is in a network that is refused */
-	bool ended;   /* before it began: response says why */
-	size_t wants; /* bytes of intake that it waits for; 0: it does not */
+	bool finding; /* waits for the addresses of name */
+	bool barred;  /* the last address tried is in a refused network */
+	bool ended;   /* failed before it began; response says why */
+	size_t wants; /* bytes of memory it is paused for; 0: not paused */
 	struct transfer *prev;
 	struct transfer *next;
 };
 
-/* A descriptor of somebody else. */
+/* A descriptor watched for a user of the loop, see http_watch(). */
 struct watch {
 	int fd;
 	http_watch_fn fn;
 	void *ctx;
 };
 
+/* The event loop with its transfers. */
 struct http_client {
 	CURLM *multi;
 	int epoll;
-	int wake;
+	int wake;            /* eventfd for http_wake() */
 	int64_t deadline_ns; /* of libcurl's timer; 0: none */
-	int64_t waiting_ns;  /* when one that waits must end; 0: none */
-	struct transfer *transfers;
+	int64_t waiting_ns; /* first deadline of transfers that wait; 0: none */
+	struct transfer *transfers; /* newest first */
 	size_t running;
-	size_t ended; /* transfers that http_poll() is to end */
+	size_t ended; /* transfers that end_failed() has to end */
 	VEC(struct watch) watches;
 	struct resolver *resolver;
-	const struct networks *refused; /* where requests may not go */
-	struct ingest_limiter *intake;  /* NULL: memory is not counted */
-	_Atomic bool room;
-	_Atomic uint64_t waits;
+	/* borrowed; where requests may not go */
+	const struct networks *refused;
+	/* borrowed; NULL: memory is not limited */
+	struct ingest_limiter *intake;
+	_Atomic bool room;      /* http_room() was called */
+	_Atomic uint64_t waits; /* for http_waits() */
 };
 
-/* transfer.c: it has ended as libcurl says, and is freed. */
+/*
+ * Ends a transfer with libcurl's result: reports it to the caller and frees it.
+ */
 void transfer_end(struct transfer *t, CURLcode result);
+
+/* Ends a transfer as ERR_CLOSED and frees it. */
 void transfer_cancel(struct transfer *t);
 
-/* End those that have waited for a token or an address for too long. */
+/*
+ * Fails transfers whose deadline has passed while they waited for a token or an
+ * address; libcurl's timeout does not cover that time.
+ */
 void transfers_expire(struct http_client *c);
 
-/* Go where we are sent. False: nowhere. */
+/*
+ * Follows the redirect in the transfer's response. Returns false if there is
+ * none to follow, or if there were too many, in which case the response has an
+ * error; the transfer has then to be ended.
+ */
 bool transfer_follow(struct transfer *t);
 
 #endif

@@ -9,10 +9,15 @@
 #include "pprof/dictionary/section.h"
 #include "pprof/rows/group_decode.h"
 
+/*
+ * Larger buffers are freed after use: one large profile must not make every
+ * decoder keep its memory.
+ */
 #define BUFFER_KEEP ((size_t)4 * MIB)
 
-/* Dictionaries, read. */
+/* Tables: dictionaries that were read from storage. */
 
+/* Free a dictionary that was read. t may be NULL. */
 static void table_free(struct codec_table *t)
 {
 	if (!t)
@@ -21,6 +26,7 @@ static void table_free(struct codec_table *t)
 	mem_free(t);
 }
 
+/* Decode a stored dictionary, which validates all of its numbers. */
 static int table_open(struct bytes stored, struct codec_table **out,
 		      struct err *err)
 {
@@ -36,22 +42,26 @@ static int table_open(struct bytes stored, struct codec_table **out,
 	return rc;
 }
 
+/* Memory of a table, for the cache that storage keeps of them. */
 static size_t memory_of(const struct codec_table *t)
 {
 	return dict_memory(&t->d);
 }
 
-/* Groups, read. */
+/* Decoding of groups. */
 
+/* Workspace of decoding groups; reused from group to group. */
 struct codec_decoder {
 	struct colgroup_coder *coder;
 	struct colgroup group;
 	struct replay *replay;
 	struct zstd *zstd;
-	struct buf replayed; /* what a patch is against */
+	struct buf replayed; /* the replay that a patch is applied to */
+	/* The result of columns_open_rows(). */
 	struct codec_rows rows;
 };
 
+/* Create a decoder. */
 static struct codec_decoder *columns_decoder_new(void)
 {
 	struct codec_decoder *d = mem_new(struct codec_decoder);
@@ -62,6 +72,7 @@ static struct codec_decoder *columns_decoder_new(void)
 	return d;
 }
 
+/* Free a decoder; d may be NULL. */
 static void columns_decoder_free(struct codec_decoder *d)
 {
 	if (!d)
@@ -74,6 +85,7 @@ static void columns_decoder_free(struct codec_decoder *d)
 	mem_free(d);
 }
 
+/* Memory of a decoder, for the budget of queries. */
 static size_t columns_decoder_memory(const struct codec_decoder *d)
 {
 	return sizeof(*d) + colgroup_coder_memory(d->coder) +
@@ -81,6 +93,11 @@ static size_t columns_decoder_memory(const struct codec_decoder *d)
 	       d->replayed.cap;
 }
 
+/*
+ * Restore a profile that has a patch: replay it, then decompress the patch with
+ * the replay as prefix. The replay may be somewhat longer than the profile; the
+ * encoder has the same bound.
+ */
 static int columns_apply_patch(struct codec_decoder *d,
 			       const struct dictionary *dict, size_t i,
 			       uint32_t len, struct buf *out, struct err *err)
@@ -99,6 +116,10 @@ static int columns_apply_patch(struct codec_decoder *d,
 	return rc;
 }
 
+/*
+ * Append one profile. Its length must be the one in the chunk metadata, which
+ * is all that can be checked here; storage compares hashes.
+ */
 static int columns_write_row(struct codec_decoder *d,
 			     const struct dictionary *dict, size_t i,
 			     uint32_t len, struct buf *out, struct err *err)
@@ -115,6 +136,11 @@ static int columns_write_row(struct codec_decoder *d,
 	return rc;
 }
 
+/*
+ * Decode profiles first to first + n - 1 of a group and append them to out.
+ * ERR_TOOBIG becomes ERR_CORRUPT, since sizes only exceed their limits in
+ * damaged groups.
+ */
 static int columns_decode(struct codec_decoder *d,
 			  const struct codec_group *group, size_t first,
 			  size_t n, struct buf *out, struct err *err)
@@ -141,6 +167,10 @@ static int columns_decode(struct codec_decoder *d,
 	return rc == ERR_TOOBIG ? err_set(err, ERR_CORRUPT, "it grew") : rc;
 }
 
+/*
+ * Decode a group to rows, for queries that add them up without rebuilding
+ * profiles. The rows are valid until the next call.
+ */
 static int columns_open_rows(struct codec_decoder *d,
 			     const struct codec_group *group, const bool *types,
 			     const struct codec_rows **out, struct err *err)
@@ -160,14 +190,19 @@ static int columns_open_rows(struct codec_decoder *d,
 	return rc == ERR_TOOBIG ? err_set(err, ERR_CORRUPT, "it grew") : rc;
 }
 
-/* What a stored thing is made of. */
+/* Listing of sections. */
 
+/*
+ * State of listing the sections of a stored table or group, with their sizes,
+ * for statistics.
+ */
 struct teller {
 	struct dec in;
 	void (*fn)(void *ctx, const char *section, size_t bytes);
 	void *ctx;
 };
 
+/* Report one section; `before` are bytes in front that belong to it. */
 static void tell_section(struct teller *t, const char *name, size_t before)
 {
 	const uint8_t *from = t->in.pos;
@@ -177,13 +212,17 @@ static void tell_section(struct teller *t, const char *name, size_t before)
 		t->fn(t->ctx, name, before + (size_t)(t->in.pos - from));
 }
 
+/* Report the sections of a table. */
 static void tell_table(struct teller *t)
 {
 	for (enum dict_stream s = 0; s < DICT_STREAMS; s++)
 		tell_section(t, dict_stream_name(s), 0);
 }
 
-/* Behind head and keys come a model and a column for each type, then patches. */
+/*
+ * Report the sections of a group: head, keys, a model and a section for each
+ * column or pair of columns, then patches.
+ */
 static void tell_group(struct teller *t, size_t types)
 {
 	tell_section(t, "group: heads", 0);
@@ -198,6 +237,7 @@ static void tell_group(struct teller *t, size_t types)
 		t->fn(t->ctx, "group: patches", dec_left(&t->in));
 }
 
+/* Nothing is decompressed but the head of a group. */
 static void columns_list_sections(struct bytes stored, bool is_table,
 				  void (*fn)(void *ctx, const char *section,
 					     size_t bytes),
@@ -215,6 +255,7 @@ static void columns_list_sections(struct bytes stored, bool is_table,
 	colgroup_coder_free(c);
 }
 
+/* The functions are described in model/codec.h. */
 const struct codec codec_columns = {
 	.id = CODEC_COLUMNS,
 	.name = "columns",

@@ -3,21 +3,27 @@
 
 #include "pprof/columns/rows.h"
 
-/* What is known of a thing of the dictionary. */
+/* Whether an element of the dictionary matches the expression. */
 enum answer {
 	NOT_ASKED,
 	NO,
 	YES,
 };
 
+/*
+ * Remembered answers for one dictionary: a name is matched, and a stack is
+ * searched, once for all rows of the stripe.
+ */
 struct columns_find {
 	const struct regex *name;
-	const struct dictionary *d; /* what the answers are about */
+	const struct dictionary *d; /* dictionary of the answers; NULL: none */
+	/* By function and by key: an enum answer. */
 	VEC(uint8_t) functions;
 	VEC(uint8_t) keys;
-	bool any; /* some function of the dictionary matches */
+	bool any; /* whether any function matches */
 };
 
+/* The expression is borrowed. */
 struct columns_find *columns_find_new(const struct regex *name)
 {
 	struct columns_find *f = mem_new(struct columns_find);
@@ -40,6 +46,7 @@ size_t columns_find_memory(const struct columns_find *f)
 	return sizeof(*f) + vec_memory(&f->functions) + vec_memory(&f->keys);
 }
 
+/* Make a vector of n elements that are all NOT_ASKED. */
 #define not_asked(vec, n)                             \
 	do {                                          \
 		(vec)->count = 0;                     \
@@ -48,7 +55,7 @@ size_t columns_find_memory(const struct columns_find *f)
 		(vec)->count = (n);                   \
 	} while (0)
 
-/* Each name of a stripe is matched once, whatever is asked about it. */
+/* Start with another dictionary: match the name of every function once. */
 static void find_rows_begin(struct columns_find *f, const struct dictionary *d)
 {
 	f->d = d;
@@ -64,6 +71,7 @@ static void find_rows_begin(struct columns_find *f, const struct dictionary *d)
 	}
 }
 
+/* Whether a line of the location is in a function that matches. */
 static bool has_location(const struct columns_find *f, uint32_t location)
 {
 	struct pprof_run lines = f->d->locations.v[location].lines;
@@ -77,6 +85,7 @@ static bool has_location(const struct columns_find *f, uint32_t location)
 	return false;
 }
 
+/* Whether the stack of a key has a matching frame; the answer is kept. */
 static bool find_rows_has_key(struct columns_find *f, uint32_t key)
 {
 	const struct dict_node *nodes = f->d->nodes.v;
@@ -91,6 +100,10 @@ static bool find_rows_has_key(struct columns_find *f, uint32_t key)
 	return *known == YES;
 }
 
+/*
+ * A table that is opened later may get the address of a freed one: the answers
+ * must not be taken for its own.
+ */
 void columns_find_forget(struct columns_find *f)
 {
 	f->d = NULL;
@@ -103,6 +116,7 @@ bool columns_find_row(struct columns_find *f, const struct codec_rows *rows,
 
 	if (f->d != rows->d)
 		find_rows_begin(f, rows->d);
+	/* Without any matching function no stack has to be searched. */
 	for (size_t k = 0; k < row->samples && f->any; k++) {
 		if (find_rows_has_key(f, row->keys[k]))
 			return true;
@@ -110,6 +124,7 @@ bool columns_find_row(struct columns_find *f, const struct codec_rows *rows,
 	return false;
 }
 
+/* Whether a frame of the stack is in a named function. */
 static bool has_named_frame(const struct pprof *p,
 			    const struct pprof_run *stack, const bool *named)
 {
@@ -125,6 +140,7 @@ static bool has_named_frame(const struct pprof *p,
 	return false;
 }
 
+/* Match each name once, not once per frame. */
 bool pprof_has_function(const struct pprof *p, const struct regex *name)
 {
 	bool *named = mem_zalloc(p->functions.count + 1, sizeof(*named));

@@ -8,20 +8,22 @@
 #include "pprof/wire/fields.h"
 
 /*
- * A profile that rows are added up in. Texts, functions, lines and labels are
- * the dictionary's own arrays; the rest is made of what the rows need, in the
- * order in which they need it, so that merging it has the same result as
- * merging the profiles.
+ * A profile in which rows are added up. Texts, functions, lines and labels are
+ * borrowed from the dictionary; all else is created as the rows need it, in
+ * that order, so that merging this profile has the same result as merging the
+ * rows' profiles one by one (docs/decisions.md, 51).
  */
 struct columns_sum {
-	const struct dictionary *d; /* NULL: nothing is added up */
+	const struct dictionary *d; /* NULL: the sum is empty */
 	struct pprof p;
-	struct place_map samples;   /* by key */
-	struct place_map locations; /* by location */
-	struct place_map mappings;  /* by mapping */
+	struct place_map samples;   /* by key: sample of p */
+	struct place_map locations; /* by location: location of p */
+	struct place_map mappings;  /* by mapping: mapping of p */
 
+	/* All rows of a sum have the same shape. */
 	uint32_t shape;
-	uint32_t layout; /* of the row being added */
+	uint32_t layout; /* layout of the row being added */
+	/* By sample type: how the sum is merged. Subtraction is done here. */
 	enum merge_op ops[TYPES_MAX];
 };
 
@@ -30,7 +32,7 @@ struct columns_sum *columns_sum_new(void)
 	return mem_new(struct columns_sum);
 }
 
-/* What the dictionary owns is not ours to free. */
+/* Make the borrowed vectors empty again; the dictionary owns their arrays. */
 static void give_back(struct columns_sum *s)
 {
 	struct pprof *p = &s->p;
@@ -54,6 +56,7 @@ void columns_sum_free(struct columns_sum *s)
 	mem_free(s);
 }
 
+/* Without the borrowed arrays, which the cache of tables accounts for. */
 size_t columns_sum_memory(const struct columns_sum *s)
 {
 	return sizeof(*s) + vec_memory(&s->p.frames) +
@@ -63,6 +66,7 @@ size_t columns_sum_memory(const struct columns_sum *s)
 	       vec_memory(&s->mappings.to);
 }
 
+/* The borrowed vectors are given back also after an error. */
 int columns_sum_flush(struct columns_sum *s, struct merge *to, struct err *err)
 {
 	int rc = s->d ? merge_add_sum(to, &s->p, s->ops, err) : 0;
@@ -72,13 +76,14 @@ int columns_sum_flush(struct columns_sum *s, struct merge *to, struct err *err)
 	return rc;
 }
 
+/* Set a sample type from the operands of its operation. */
 static void take_type(struct pprof_type *to, const struct shape_op *op)
 {
 	to->type = op->operands[0];
 	to->unit = op->operands[1];
 }
 
-/* What the shape says of the profile as a whole. */
+/* Set the member of the profile that an operation of the shape stands for. */
 static void take_header(struct pprof *p, const struct shape_op *op)
 {
 	switch (op->field) {
@@ -109,7 +114,10 @@ static void take_header(struct pprof *p, const struct shape_op *op)
 	}
 }
 
-/* The place of a mapping, where this row's program has it. */
+/*
+ * The mapping of p for one of the dictionary. A new one gets the address that
+ * it has in the current row, as a merge takes it from the first profile.
+ */
 static uint32_t meet_mapping(struct columns_sum *s, uint32_t mapping)
 {
 	const struct dictionary *d = s->d;
@@ -139,6 +147,7 @@ static uint32_t meet_mapping(struct columns_sum *s, uint32_t mapping)
 	return *to;
 }
 
+/* The location of p for one of the dictionary, with an absolute address. */
 static uint32_t meet_location(struct columns_sum *s, uint32_t location)
 {
 	uint32_t *to = &s->locations.to.v[location];
@@ -156,7 +165,7 @@ static uint32_t meet_location(struct columns_sum *s, uint32_t location)
 	return *to;
 }
 
-/* A sample for a key, with no value yet. */
+/* Add a sample of value 0 for a key that has none yet. */
 static uint32_t meet_key(struct columns_sum *s, uint32_t key)
 {
 	const struct dict_node *nodes = s->d->nodes.v;
@@ -178,7 +187,10 @@ static uint32_t meet_key(struct columns_sum *s, uint32_t key)
 	return place;
 }
 
-/* Whether the shape names as many sample types as there are values. */
+/*
+ * Whether the shape names as many sample types as the row has values. A damaged
+ * or odd profile might not.
+ */
 static bool has_types(const struct dictionary *d, const struct row *row)
 {
 	enum dialect dialect;
@@ -191,6 +203,7 @@ static bool has_types(const struct dictionary *d, const struct row *row)
 	return n == row->types;
 }
 
+/* Start a new sum with the header of this row. */
 static void sum_rows_begin(struct columns_sum *s, const struct dictionary *d,
 			   const struct row *row)
 {
@@ -205,7 +218,11 @@ static void sum_rows_begin(struct columns_sum *s, const struct dictionary *d,
 	placemap_reset(&s->locations, d->locations.count);
 	placemap_reset(&s->mappings, d->mappings.count);
 	pprof_reset(p);
-	vec_fini(&p->lines); /* it made room in them */
+	/*
+	 * pprof_reset() reserves room in lines and labels: free it before
+	 * borrowing.
+	 */
+	vec_fini(&p->lines);
 	vec_fini(&p->labels);
 	vec_borrow(&p->strings.strings, &d->strings.strings);
 	vec_borrow(&p->functions, &d->functions);
@@ -221,7 +238,12 @@ static void sum_rows_begin(struct columns_sum *s, const struct dictionary *d,
 		s->ops[t] = MERGE_SKIP;
 }
 
-/* Whether a row adds up with those before it to what merging them gives. */
+/*
+ * Whether the row can be added to the sum with the same result as merging the
+ * profiles: equal table, shape and period, a known time (a merge treats 0 as
+ * "no time"), and no sample type that is averaged in one and added in the
+ * other.
+ */
 static bool sum_rows_has_room_for(const struct columns_sum *s,
 				  const struct dictionary *d,
 				  const struct row *row,
@@ -241,7 +263,10 @@ static bool sum_rows_has_room_for(const struct columns_sum *s,
 	return true;
 }
 
-/* One column, when no other counts: a sample without value is none. */
+/*
+ * Add a row of which one sample type counts. This is the common case and worth
+ * a simple loop. As in a merge, samples without value are left out.
+ */
 static void add_column(struct columns_sum *s, const struct row *row, size_t t,
 		       bool minus)
 {
@@ -262,6 +287,7 @@ static void add_column(struct columns_sum *s, const struct row *row, size_t t,
 	}
 }
 
+/* Add one sample of a row of which several sample types count. */
 static void sum_rows_add_sample(struct columns_sum *s, const struct row *row,
 				size_t i, const enum merge_op *ops)
 {
@@ -284,6 +310,10 @@ static void sum_rows_add_sample(struct columns_sum *s, const struct row *row,
 	}
 }
 
+/*
+ * Add a row. A type that is subtracted in a row is subtracted here, so that the
+ * sum itself is always added or averaged.
+ */
 static void sum_rows_add_row(struct columns_sum *s, const struct row *row,
 			     const enum merge_op *ops)
 {
@@ -305,6 +335,10 @@ static void sum_rows_add_row(struct columns_sum *s, const struct row *row,
 		sum_rows_add_sample(s, row, i, ops);
 }
 
+/*
+ * Rows with a patch are refused: the replayed profile differs from the stored
+ * one in details that only decoding restores.
+ */
 int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,
 		    size_t i, const enum merge_op *ops, struct merge *to,
 		    struct err *err)
@@ -326,7 +360,7 @@ int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,
 		s->p.time_ns = row->time_ns;
 	s->p.duration_ns = wrap_add(s->p.duration_ns, row->duration_ns);
 	s->layout = row->layout;
-	/* The first mapping of a profile is its program. */
+	/* The first mapping of a profile is its main program: keep it first. */
 	if (!s->p.mappings.count && layout.count)
 		meet_mapping(s, rows->d->bindings.v[layout.first].mapping);
 	sum_rows_add_row(s, row, ops);

@@ -5,15 +5,23 @@
 #include "pprof/dictionary/layout.h"
 #include "pprof/rows/group_decode.h"
 
+/*
+ * A patch may have at most one eighth of the profile's size. It is compressed
+ * at a low level, as the prefix makes it small already.
+ */
 #define PATCH_WORTH 8
 #define PATCH_LEVEL 1
 
+/* Difference of two lengths. */
 static size_t dialect_distance_between(size_t a, size_t b)
 {
 	return a > b ? a - b : b - a;
 }
 
-/* Write the row as e->dialect does, into e->replayed. */
+/*
+ * Replay the row in the dialect e->dialect, into e->replayed. ERR_UNSUPPORTED
+ * if the top level of the profile has no shape in it.
+ */
 static int write_as(struct codec_encoder *e, struct bytes raw, struct row *row,
 		    struct err *err)
 {
@@ -25,7 +33,10 @@ static int write_as(struct codec_encoder *e, struct bytes raw, struct row *row,
 			       &e->replayed, err);
 }
 
-/* What differs between e->replayed and the profile's bytes. */
+/*
+ * Store the difference between e->replayed and the profile as a patch. A patch
+ * that is too large refuses the group.
+ */
 static int add_patch(struct codec_encoder *e, struct bytes raw, uint32_t *len,
 		     struct err *err)
 {
@@ -42,7 +53,11 @@ static int add_patch(struct codec_encoder *e, struct bytes raw, uint32_t *len,
 				    err, "its writer is too unlike any known");
 }
 
-/* 0: the dialect gives the profile's bytes back. */
+/*
+ * Returns 0 if replaying in e->dialect gives the profile's bytes, ERR_NOTFOUND
+ * if it gives other bytes. The dialect is tested by writing, not by examining
+ * the profile (docs/decisions.md, 49).
+ */
 static int try_dialect(struct codec_encoder *e, struct bytes raw,
 		       struct row *row, struct err *err)
 {
@@ -55,7 +70,11 @@ static int try_dialect(struct codec_encoder *e, struct bytes raw,
 	return 0;
 }
 
-/* Try all; e->dialect is then the right one, or that which comes nearest. */
+/*
+ * Try all dialects, beginning with the one that was right last. Afterwards
+ * e->dialect is the right one, or the one whose output has the length closest
+ * to the profile's, replayed for a patch.
+ */
 static int try_all(struct codec_encoder *e, struct bytes raw, struct row *row,
 		   struct err *err)
 {
@@ -73,6 +92,10 @@ static int try_all(struct codec_encoder *e, struct bytes raw, struct row *row,
 			least = off;
 			best = e->dialect;
 		}
+		/*
+		 * Shapes of dialects that do not fit must not stay in the
+		 * table.
+		 */
 		intern_rollback_shapes(e->intern, &mark);
 		e->dialect = (e->dialect + 1) % DIALECTS;
 	}
@@ -80,6 +103,10 @@ static int try_all(struct codec_encoder *e, struct bytes raw, struct row *row,
 	return try_dialect(e, raw, row, err);
 }
 
+/*
+ * If the last profile needed a patch, only its dialect is tried: the next
+ * profile is from the same writer.
+ */
 int encoder_find_dialect(struct codec_encoder *e, struct bytes raw,
 			 struct row *row, uint32_t *patch, struct err *err)
 {

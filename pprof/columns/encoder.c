@@ -11,16 +11,26 @@
 #include "pprof/rows/group_decode.h"
 #include "pprof/rows/group_encode.h"
 
-/* What a profile may take to be decoded, and what a stripe may grow to. */
-#define DECODE_MAX   ((size_t)16 * MIB)
-#define DICT_FULL    ((size_t)8 * MIB)
-#define DICT_MAX     ((size_t)16 * MIB)
-#define DICT_LEVEL   12
-#define ESTIMATE     3  /* level, when the size is only to be known */
-#define SURELY_WORTH 48 /* times smaller: zstd does not reach it */
-#define MUCH         ((size_t)512 * KIB)
-#define BUFFER_KEEP  ((size_t)1 * MIB)
+/*
+ * Limits on the memory of a decoded profile and of a stripe's dictionary: from
+ * DICT_FULL on the stripe should end, beyond DICT_MAX groups are refused.
+ */
+#define DECODE_MAX ((size_t)16 * MIB)
+#define DICT_FULL  ((size_t)8 * MIB)
+#define DICT_MAX   ((size_t)16 * MIB)
 
+/* Compression level of the stored dictionary. */
+#define DICT_LEVEL   12
+#define ESTIMATE     3  /* level when only the size matters */
+#define SURELY_WORTH 48 /* times smaller than raw: zstd cannot do that */
+
+/* From this size of profiles on is_all_new() may refuse a group. */
+#define MUCH ((size_t)512 * KIB)
+
+/* Larger buffers are freed after each group. */
+#define BUFFER_KEEP ((size_t)1 * MIB)
+
+/* Begin a stripe with an empty dictionary. */
 static void start_stripe(struct codec_encoder *e)
 {
 	dict_init(&e->table.d);
@@ -31,6 +41,7 @@ static void start_stripe(struct codec_encoder *e)
 	e->is_used = false;
 }
 
+/* Drop the dictionary of the stripe and begin a new one. */
 static void encoder_restart(struct codec_encoder *e)
 {
 	dict_fini(&e->table.d);
@@ -70,6 +81,7 @@ void columns_encoder_free(struct codec_encoder *e)
 	mem_free(e);
 }
 
+/* The table is usable for decoding the stripe's groups at any time. */
 const struct codec_table *columns_encoder_table(const struct codec_encoder *e)
 {
 	return &e->table;
@@ -86,6 +98,7 @@ columns_encoder_counts(const struct codec_encoder *e)
 	return &e->counts;
 }
 
+/* The hash tables count, too: the limits are about memory. */
 size_t encoder_dict_size(const struct codec_encoder *e)
 {
 	return dict_memory(&e->table.d) + intern_memory(e->intern);
@@ -96,11 +109,16 @@ bool columns_encoder_is_full(const struct codec_encoder *e)
 	return encoder_dict_size(e) > DICT_FULL;
 }
 
+/* A refused group is no failure: storage falls back to another codec. */
 int encoder_refuse(struct err *err, const char *why)
 {
 	return err_set(err, ERR_UNSUPPORTED, "not for columns: %s", why);
 }
 
+/*
+ * The key that is likely to follow `key`: the one that did last time, else the
+ * next number, as keys are numbered in the order of the profiles.
+ */
 static uint32_t likely_after(const struct codec_encoder *e, uint32_t key)
 {
 	uint32_t next = key < e->successors.count ? e->successors.v[key] : 0;
@@ -108,6 +126,7 @@ static uint32_t likely_after(const struct codec_encoder *e, uint32_t key)
 	return next ? next : key + 1;
 }
 
+/* Remember that key `to` followed key `of`. */
 static void set_successor(struct codec_encoder *e, uint32_t of, uint32_t to)
 {
 	while (e->successors.count <= of)
@@ -115,6 +134,7 @@ static void set_successor(struct codec_encoder *e, uint32_t of, uint32_t to)
 	e->successors.v[of] = to;
 }
 
+/* Find the key of each sample. Good guesses save most of the lookups. */
 static void add_keys(struct codec_encoder *e, size_t samples)
 {
 	uint32_t likely = e->first_key;
@@ -133,7 +153,10 @@ static void add_keys(struct codec_encoder *e, size_t samples)
 	}
 }
 
-/* The profile's values, by type; their place is returned. */
+/*
+ * Append the profile's values, one type after another, and return where they
+ * begin. Offsets are used because the vector may move.
+ */
 static size_t encoder_add_values(struct codec_encoder *e, const struct pprof *p)
 {
 	size_t at = e->values.count;
@@ -149,6 +172,10 @@ static size_t encoder_add_values(struct codec_encoder *e, const struct pprof *p)
 	return at;
 }
 
+/*
+ * Refuse what the format has no room for, and groups of profiles with different
+ * numbers of sample types.
+ */
 static int check_limits(const struct codec_encoder *e, const struct pprof *p,
 			struct err *err)
 {
@@ -164,6 +191,11 @@ static int check_limits(const struct codec_encoder *e, const struct pprof *p,
 	return 0;
 }
 
+/*
+ * Add a profile to the group: decode it, find its elements in the dictionary,
+ * then find the dialect that writes it. The group counts the row also after an
+ * error, when it is discarded anyway.
+ */
 static int encoder_add_profile(struct codec_encoder *e, struct bytes raw,
 			       struct err *err)
 {
@@ -193,6 +225,7 @@ static int encoder_add_profile(struct codec_encoder *e, struct bytes raw,
 	at = encoder_add_values(e, p);
 	if (encoder_dict_size(e) > DICT_MAX)
 		return encoder_refuse(err, "it has too much that is new");
+	/* Valid for the replay only: the next profile may move the vectors. */
 	row->keys = g->keys.v + first;
 	row->values = e->values.v + at;
 	rc = encoder_find_dialect(e, raw, row, &g->patch_lens[i], err);
@@ -200,7 +233,7 @@ static int encoder_add_profile(struct codec_encoder *e, struct bytes raw,
 	return rc;
 }
 
-/* Columns over all rows, out of those of each row. */
+/* Rearrange the values of each row into columns over all rows. */
 static void join_values(struct codec_encoder *e)
 {
 	struct colgroup *g = &e->group;
@@ -224,7 +257,10 @@ static void join_values(struct codec_encoder *e)
 	colgroup_link(g);
 }
 
-/* An upper bound of what the dictionary has grown by, stored. */
+/*
+ * Upper bound of the bytes by which the stored dictionary has grown since the
+ * mark. The factors are generous sizes of each element.
+ */
 static size_t growth_bound(const struct codec_encoder *e,
 			   const struct dict_mark *from)
 {
@@ -245,7 +281,7 @@ static size_t growth_bound(const struct codec_encoder *e,
 	return sum;
 }
 
-/* What the dictionary takes from there on, stored. */
+/* Stored size of what was added to the dictionary since the mark. */
 static size_t stored_size(const struct codec_encoder *e,
 			  const struct dict_mark *from, int level)
 {
@@ -258,6 +294,7 @@ static size_t stored_size(const struct codec_encoder *e,
 	return len;
 }
 
+/* The size of the group with the other codec, for comparison. */
 static size_t zstd_size(struct codec_encoder *e, const struct bytes *values,
 			size_t count)
 {
@@ -270,6 +307,7 @@ static size_t zstd_size(struct codec_encoder *e, const struct bytes *values,
 	return len;
 }
 
+/* Total length of the profiles. */
 static size_t encoder_length_of(const struct bytes *values, size_t count)
 {
 	size_t sum = 0;
@@ -279,7 +317,11 @@ static size_t encoder_length_of(const struct bytes *values, size_t count)
 	return sum;
 }
 
-/* Whether nearly all in many profiles is new: then nothing is in common. */
+/*
+ * Whether three quarters of the group are new to the dictionary: profiles with
+ * so little in common are better off with zstd, and it is not worth reading
+ * more of them.
+ */
 static bool is_all_new(const struct codec_encoder *e,
 		       const struct dict_mark *from, const struct bytes *values,
 		       size_t count)
@@ -289,7 +331,11 @@ static bool is_all_new(const struct codec_encoder *e,
 	return raw > MUCH && growth_bound(e, from) > raw / 4 * 3;
 }
 
-/* Whether it is smaller than zstd, its share of the dictionary included. */
+/*
+ * Whether the group is smaller than with zstd, its share of the dictionary
+ * included. The cheap bound decides most cases; only close ones are measured by
+ * compressing (docs/decisions.md, 50).
+ */
 static bool is_worth(struct codec_encoder *e, const struct dict_mark *from,
 		     const struct bytes *values, size_t count, size_t stored)
 {
@@ -303,6 +349,7 @@ static bool is_worth(struct codec_encoder *e, const struct dict_mark *from,
 	return bound < other || stored + stored_size(e, from, ESTIMATE) < other;
 }
 
+/* One large group must not make the encoder keep its memory. */
 void encoder_trim(struct codec_encoder *e)
 {
 	if (e->replayed.cap > BUFFER_KEEP)
@@ -313,6 +360,7 @@ void encoder_trim(struct codec_encoder *e)
 		colgroup_fini(&e->group);
 }
 
+/* Add the statistics of an accepted group to the total. */
 static void count_added(struct codec_encoder *e)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(e->counts.exact); i++)
@@ -321,6 +369,10 @@ static void count_added(struct codec_encoder *e)
 	e->counts.patch_bytes += e->added.patch_bytes;
 }
 
+/*
+ * After a refusal the dictionary is as before: elements that no accepted group
+ * needs must not be stored.
+ */
 int columns_encode(struct codec_encoder *e, const struct bytes *values,
 		   size_t count, struct buf *out, struct err *err)
 {
@@ -330,7 +382,7 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 			encoder_length_of(values, count) > COLGROUP_BYTES_MAX;
 	int rc = too_much ? encoder_refuse(err, "it is too large") : 0;
 
-	columns_adopt_end(e); /* now profiles are interned */
+	columns_adopt_end(e); /* a remap expects no other use of the interner */
 	colgroup_reset(&e->group);
 	e->group.top = (uint32_t)mark.keys;
 	e->values.count = 0;
@@ -351,7 +403,7 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 	if (rc) {
 		intern_rollback(e->intern, &mark);
 		out->len = at;
-		if (!e->is_used) /* what a refused group took is given back */
+		if (!e->is_used) /* give back the memory of a refused group */
 			encoder_restart(e);
 	} else {
 		e->is_used = true;
@@ -361,12 +413,13 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 	return rc;
 }
 
+/* Level and content are those of columns_encoder_finish(). */
 size_t columns_encoder_table_size(const struct codec_encoder *e)
 {
 	return stored_size(e, &e->start, DICT_LEVEL);
 }
 
-/* What is stored must read back the same. */
+/* Decode the stored table and compare it, before profiles depend on it. */
 static int encoder_verify(const struct codec_encoder *e, struct bytes stored,
 			  struct err *err)
 {
@@ -381,6 +434,10 @@ static int encoder_verify(const struct codec_encoder *e, struct bytes stored,
 	return rc;
 }
 
+/*
+ * A stripe of which all groups were refused has no table. The next stripe
+ * begins also after an error.
+ */
 int columns_encoder_finish(struct codec_encoder *e, struct buf *out,
 			   struct err *err)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Encoder of the columns codec: profiles become rows of a group, their things
- * entries of the stripe's dictionary.
+ * The encoder of the columns codec: profiles become rows of a group, and what
+ * they have in common becomes elements of the stripe's dictionary.
  *
- * Ownership and threads: model/codec.h.
+ * Ownership: as described in model/codec.h.
+ * Threads: as described in model/codec.h.
  */
 #ifndef PPROF_COLUMNS_ENCODER_H
 #define PPROF_COLUMNS_ENCODER_H
@@ -11,27 +12,49 @@
 #include "pprof/columns.h"
 #include "pprof/dictionary/dictionary.h"
 
-/* What model/codec.h calls a table. */
+/* The dictionary table of a stripe, in memory. */
 struct codec_table {
 	struct dictionary d;
 };
 
+/* Create an encoder with an empty stripe. level is zstd's. */
 struct codec_encoder *columns_encoder_new(int level);
+
+/* Free an encoder and its unfinished stripe; e may be NULL. */
 void columns_encoder_free(struct codec_encoder *e);
+
+/*
+ * Encode profiles as one group and append it to out. ERR_UNSUPPORTED: the group
+ * cannot be restored byte for byte, exceeds a limit, or is smaller with zstd;
+ * table and out are then unchanged.
+ */
 int columns_encode(struct codec_encoder *e, const struct bytes *values,
 		   size_t count, struct buf *out, struct err *err);
+
+/* The table of the current stripe, borrowed until the stripe ends. */
 const struct codec_table *columns_encoder_table(const struct codec_encoder *e);
+
+/* Whether the stripe should end, because its dictionary is large. */
 bool columns_encoder_is_full(const struct codec_encoder *e);
+
+/*
+ * Append the table of the stripe to out and begin a new stripe. Nothing is
+ * appended if no group was accepted. ERR_CORRUPT: the stored table does not
+ * read back equal.
+ */
 int columns_encoder_finish(struct codec_encoder *e, struct buf *out,
 			   struct err *err);
 
-/* Take groups that zstd would make smaller, too: for tests. */
+/* Accept groups even if they are smaller with zstd; for tests. */
 void columns_encoder_take_all(struct codec_encoder *e);
 
+/* Memory of the stripe's dictionary with its hash tables, in bytes. */
 size_t encoder_dict_size(const struct codec_encoder *e);
 
+/* Return ERR_UNSUPPORTED with a message that says why. */
 NODISCARD int encoder_refuse(struct err *err, const char *why);
 
+/* Free workspace that has become large. */
 void encoder_trim(struct codec_encoder *e);
 
 #endif

@@ -7,23 +7,27 @@
 #include "pprof/profile/index_map.h"
 #include "pprof/wire/fields.h"
 
-#define MAPPINGS_MAX 1024 /* they are compared one with another */
+#define MAPPINGS_MAX 1024 /* bounds the search for equal mappings */
 
 /*
- * The old dictionary looks like a profile to whoever interns it: mappings
- * start at 0, and the one sample that it has is the key being looked up.
+ * The old dictionary poses as a profile, so that the interner can be used as
+ * for profiles: mappings start at 0, so that addresses stay relative, and the
+ * only sample is the key being looked up.
  */
 struct remap {
 	const struct dictionary *from;
 	struct intern *to;
 	struct pprof p;
+	/* From numbers of the old dictionary to those of the new one. */
 	struct place_map keys;
 	struct place_map layouts;
 	struct place_map shapes;
+	/* The shape being translated. */
 	VEC(uint32_t) words;
-	uint32_t last; /* the key that was found last */
+	uint32_t last; /* key of the new dictionary found last */
 };
 
+/* Borrow the old dictionary's arrays for r->p. */
 static void make_profile(struct remap *r)
 {
 	const struct dictionary *d = r->from;
@@ -49,6 +53,7 @@ static void make_profile(struct remap *r)
 	*vec_add(&p->samples) = (struct pprof_sample){ 0 };
 }
 
+/* intern_begin() makes the interner look up elements of r->p from now on. */
 int remap_new(const struct dictionary *from, struct intern *to,
 	      struct remap **out, struct err *err)
 {
@@ -69,6 +74,7 @@ int remap_new(const struct dictionary *from, struct intern *to,
 	return 0;
 }
 
+/* Borrowed arrays must be given back before pprof_fini(). */
 void remap_free(struct remap *r)
 {
 	if (!r)
@@ -87,6 +93,7 @@ void remap_free(struct remap *r)
 	mem_free(r);
 }
 
+/* Without the borrowed arrays. */
 size_t remap_memory(const struct remap *r)
 {
 	return sizeof(*r) + vec_memory(&r->p.mappings) +
@@ -95,6 +102,7 @@ size_t remap_memory(const struct remap *r)
 	       vec_memory(&r->words);
 }
 
+/* Let the only sample be the old key, and look it up. */
 static uint32_t find_key(struct remap *r, uint32_t key)
 {
 	const struct dict_node *nodes = r->from->nodes.v;
@@ -109,6 +117,10 @@ static uint32_t find_key(struct remap *r, uint32_t key)
 	return intern_key(r->to, 0, r->last + 1);
 }
 
+/*
+ * Translate a key; each is looked up once. Keys that were neighbours in the old
+ * dictionary mostly are neighbours in the new one.
+ */
 static uint32_t map_key(struct remap *r, uint32_t key)
 {
 	uint32_t *to = &r->keys.to.v[key];
@@ -120,6 +132,7 @@ static uint32_t map_key(struct remap *r, uint32_t key)
 	return *to;
 }
 
+/* Translate a layout; each is looked up once. */
 static uint32_t map_layout(struct remap *r, uint32_t layout)
 {
 	uint32_t *to = &r->layouts.to.v[layout];
@@ -131,7 +144,7 @@ static uint32_t map_layout(struct remap *r, uint32_t layout)
 	return *to;
 }
 
-/* The same operations, with their texts' new numbers. */
+/* Translate a shape: the operations stay, texts get new numbers. */
 static uint32_t find_shape(struct remap *r, uint32_t shape)
 {
 	enum dialect dialect;
@@ -147,7 +160,7 @@ static uint32_t find_shape(struct remap *r, uint32_t shape)
 		for (size_t i = 0; i < op.count; i++) {
 			uint32_t text = 0;
 
-			/* A shape's texts are those of its dictionary. */
+			/* Cannot fail: shape_valid() has checked the texts. */
 			(void)intern_string(r->to, op.operands[i], &text);
 			*vec_add(&r->words) = text;
 		}
@@ -155,6 +168,7 @@ static uint32_t find_shape(struct remap *r, uint32_t shape)
 	return intern_shape(r->to, r->words.v, (uint32_t)r->words.count);
 }
 
+/* Translate a shape; each is looked up once. */
 static uint32_t map_shape(struct remap *r, uint32_t shape)
 {
 	uint32_t *to = &r->shapes.to.v[shape];

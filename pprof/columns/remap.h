@@ -1,28 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Remap: from the numbers of one dictionary to those of another, which gets
- * what it lacks; so that groups move to another stripe without becoming
- * profiles in between.
+ * Translates numbers of one dictionary to those of another, which gets the
+ * elements that it lacks. Groups can so move to another stripe without being
+ * decoded to profiles (docs/decisions.md, 53).
  *
- * Ownership: borrows both dictionaries. Threads: one thread.
+ * Ownership: borrows both dictionaries and the interner.
+ * Threads: one thread at a time.
  */
 #ifndef PPROF_COLUMNS_REMAP_H
 #define PPROF_COLUMNS_REMAP_H
 
-#include "pprof/rows/group.h"
 #include "pprof/dictionary/intern.h"
+#include "pprof/rows/group.h"
 
+/* A translation from one dictionary to another. */
 struct remap;
 
-/* ERR_UNSUPPORTED: `from` has too many mappings. */
+/*
+ * Create a translation from `from` to the dictionary of the interner `to`. The
+ * caller frees *out by remap_free(). ERR_UNSUPPORTED: `from` has too many
+ * mappings.
+ */
 NODISCARD int remap_new(const struct dictionary *from, struct intern *to,
 			struct remap **out, struct err *err);
+
+/* Free a translation; r may be NULL. */
 void remap_free(struct remap *r);
+
+/* Memory of the translation, in bytes, without the dictionaries. */
 size_t remap_memory(const struct remap *r);
 
 /*
- * Change a group's numbers; `to` must have been used for nothing else since
- * remap_new(), nor have been rolled back.
+ * Replace all numbers of a decoded group. Since remap_new(), the interner must
+ * not have been used for anything else, nor rolled back.
  */
 void remap_group(struct remap *r, struct colgroup *g);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows: a group of profiles as model/codec.h passes it on to those who add up
- * columns.
+ * Defines the rows of a decoded group, which model/codec.h passes on, opaque to
+ * storage, to code that adds up columns.
  *
  * Ownership: borrows the table and the group.
- * Threads: one thread a reader.
+ * Threads: one thread per reader.
  */
 #ifndef PPROF_COLUMNS_ROWS_H
 #define PPROF_COLUMNS_ROWS_H
@@ -12,6 +12,7 @@
 #include "pprof/columns.h"
 #include "pprof/rows/group.h"
 
+/* A decoded group, and the dictionary that its numbers refer to. */
 struct codec_rows {
 	const struct dictionary *d;
 	const struct colgroup *group;

@@ -6,8 +6,10 @@
 #include "pprof/rows/group_decode.h"
 #include "pprof/rows/group_encode.h"
 
+/* The limit is that of columns_encode(). */
 #define DICT_MAX ((size_t)16 * MIB)
 
+/* Must also be called before the interner is used for anything else. */
 void columns_adopt_end(struct codec_encoder *e)
 {
 	remap_free(e->remap);
@@ -15,7 +17,10 @@ void columns_adopt_end(struct codec_encoder *e)
 	e->remapped = NULL;
 }
 
-/* From the table that the group needs to the stripe's own. */
+/*
+ * Make e->remap translate from the group's table. It is kept for the next
+ * group, which mostly has the same table.
+ */
 static int use_remap(struct codec_encoder *e, const struct codec_table *from,
 		     struct err *err)
 {
@@ -26,6 +31,10 @@ static int use_remap(struct codec_encoder *e, const struct codec_table *from,
 	return remap_new(&from->d, e->intern, &e->remap, err);
 }
 
+/*
+ * Decode the group to rows, translate their numbers and encode them again.
+ * Patches are copied as they are: the replay does not depend on the table.
+ */
 static int transcode_adopt(struct codec_encoder *e,
 			   const struct codec_group *group, struct buf *out,
 			   struct err *err)
@@ -63,7 +72,7 @@ int columns_adopt(struct codec_encoder *e, const struct codec_group *group,
 {
 	int rc = transcode_adopt(e, group, out, err);
 
-	/* What failed may have been taken back, and its table may go. */
+	/* After a rollback the remap refers to numbers that no longer exist. */
 	if (rc)
 		columns_adopt_end(e);
 	encoder_trim(e);

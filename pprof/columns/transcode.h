@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Transcode a stored group from the dictionary of another stripe to this one,
- * without rebuilding its profiles.
+ * Moves a stored group from another stripe's dictionary to that of the current
+ * stripe, without rebuilding its profiles.
  *
- * Ownership, threads: those of the encoder (encoder.h).
+ * Ownership: all memory belongs to the encoder (encoder.h).
+ * Threads: one thread at a time, as for the encoder.
  */
 #ifndef PPROF_COLUMNS_TRANSCODE_H
 #define PPROF_COLUMNS_TRANSCODE_H
 
 #include "pprof/columns/encoder.h"
 
+/*
+ * Re-encode a group with the current stripe's table and append it to out. The
+ * group's table must stay open until columns_adopt_end(). ERR_CORRUPT: the
+ * group is damaged; ERR_UNSUPPORTED: too much of it is new, or its table has
+ * too many mappings.
+ */
 int columns_adopt(struct codec_encoder *e, const struct codec_group *group,
 		  struct buf *out, struct err *err);
 
+/* Forget the tables of adopted groups; they may then be freed. */
 void columns_adopt_end(struct codec_encoder *e);
 
 #endif

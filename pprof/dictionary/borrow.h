@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Borrow: a vector that is another one's array for a while, so that a
- * dictionary can look like a profile without being copied. It must be given
- * back before anybody frees it, and nothing may be added to it.
+ * Lends the array of one vector to another, so that a dictionary can look like
+ * a profile without being copied. The borrowing vector must be given back
+ * before it is freed, and must not grow in the meantime.
  *
- * Ownership: the borrowed dictionary outlives the borrower.
+ * Ownership: the lender keeps the array and must outlive the borrower.
  * Threads: one thread at a time.
  */
 #ifndef PPROF_DICTIONARY_BORROW_H
 #define PPROF_DICTIONARY_BORROW_H
 
+/* Let *to refer to the elements of *from. *to must not grow or be freed. */
 #define vec_borrow(to, from)                 \
 	do {                                 \
 		(to)->v = (from)->v;         \
@@ -17,6 +18,7 @@
 		(to)->cap = (from)->count;   \
 	} while (0)
 
+/* Make *to empty again, so that vec_fini() does not free the lent array. */
 #define vec_give_back(to)        \
 	do {                     \
 		(to)->v = NULL;  \

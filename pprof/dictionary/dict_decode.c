@@ -8,17 +8,22 @@
 #include "pprof/dictionary/layout.h"
 #include "pprof/dictionary/section.h"
 
+/*
+ * State of decoding. Errors are collected: readers return 0 after one, and
+ * loops stop, so that it is enough to check is_bad() in between.
+ */
 struct decoder {
 	struct dictionary *d;
 	struct buf raw[DICT_STREAMS];
 	struct dec streams[DICT_STREAMS];
-	struct dict_mark counts; /* how many there will be */
+	struct dict_mark counts; /* elements announced */
 	struct dict_ref strings;
 	struct dict_guess guess;
+	/* A number was out of range; streams have a flag of their own. */
 	bool bad;
 };
 
-/* A number below limit. */
+/* Read a reference (docs/format/columns.md) to an element below limit. */
 static uint32_t get_ref(struct decoder *e, enum dict_stream s,
 			struct dict_ref *ref, size_t limit)
 {
@@ -33,11 +38,13 @@ static uint32_t get_ref(struct decoder *e, enum dict_stream s,
 	return (uint32_t)number;
 }
 
+/* References to strings share one top, whatever stream they are in. */
 static uint32_t get_string(struct decoder *e, enum dict_stream s)
 {
 	return get_ref(e, s, &e->strings, e->counts.strings);
 }
 
+/* Read an unsigned number that must be less than limit. */
 static uint32_t get_below(struct decoder *e, enum dict_stream s, uint64_t limit)
 {
 	uint64_t v = dec_uvarint(&e->streams[s]);
@@ -48,6 +55,7 @@ static uint32_t get_below(struct decoder *e, enum dict_stream s, uint64_t limit)
 	return 0;
 }
 
+/* Whether any stream ended early or held a number out of range. */
 static bool is_bad(const struct decoder *e)
 {
 	if (e->bad)
@@ -60,8 +68,8 @@ static bool is_bad(const struct decoder *e)
 }
 
 /*
- * How many there are. Each takes a byte of some stream at least, so that what
- * is read is bounded by what was stored.
+ * Read how many elements of each kind follow. Each element takes at least one
+ * byte of some stream, so that memory is bounded by the stored bytes.
  */
 static void get_counts(struct decoder *e)
 {
@@ -81,10 +89,12 @@ static void get_counts(struct decoder *e)
 		*counts[i] =
 			(size_t)dec_count(&e->streams[STREAM_COUNTS],
 					  dec_left(&e->streams[streams[i]]));
-	m->strings += 1; /* the empty one */
+	m->strings += 1; /* the empty text is not stored */
+	/* Neither is the root node. */
 	m->nodes += 1;
 }
 
+/* Read all texts: they are copied in one piece and cut by their lengths. */
 static void get_strings(struct decoder *e)
 {
 	struct strtab *t = &e->d->strings;
@@ -107,6 +117,7 @@ static void get_strings(struct decoder *e)
 	e->bad = e->bad || at != all.len;
 }
 
+/* Read the mappings. */
 static void get_mappings(struct decoder *e)
 {
 	struct dec *in = &e->streams[STREAM_RUNS];
@@ -122,6 +133,7 @@ static void get_mappings(struct decoder *e)
 	}
 }
 
+/* Read one label: a text or a number with a unit. */
 static void get_label(struct decoder *e)
 {
 	struct dec *in = &e->streams[STREAM_RUNS];
@@ -137,6 +149,7 @@ static void get_label(struct decoder *e)
 	}
 }
 
+/* Read the label sets. */
 static void get_label_sets(struct decoder *e)
 {
 	struct dictionary *d = e->d;
@@ -151,6 +164,7 @@ static void get_label_sets(struct decoder *e)
 	}
 }
 
+/* Read the layouts: lists of mappings and where a profile has them. */
 static void get_layouts(struct decoder *e)
 {
 	struct dec *in = &e->streams[STREAM_RUNS];
@@ -172,6 +186,10 @@ static void get_layouts(struct decoder *e)
 	}
 }
 
+/*
+ * Read the shapes. Each is validated here, so that shape_next() need not check
+ * anything.
+ */
 static void get_shapes(struct decoder *e)
 {
 	struct dictionary *d = e->d;
@@ -190,6 +208,7 @@ static void get_shapes(struct decoder *e)
 	}
 }
 
+/* Read the functions, whose fields are in three streams. */
 static void get_functions(struct decoder *e)
 {
 	struct dictionary *d = e->d;
@@ -204,6 +223,10 @@ static void get_functions(struct decoder *e)
 	}
 }
 
+/*
+ * Read one line of a location. The line number is relative to the line met last
+ * for the function, else to the function's start line.
+ */
 static void get_line(struct decoder *e, struct dict_ref *functions)
 {
 	struct dictionary *d = e->d;
@@ -224,6 +247,10 @@ static void get_line(struct decoder *e, struct dict_ref *functions)
 	g->met[l->function] = true;
 }
 
+/*
+ * Read one location. The address is relative to the last location of the same
+ * outermost function, else to the location before.
+ */
 static void get_location(struct decoder *e, struct dict_ref *functions,
 			 uint64_t *last)
 {
@@ -233,7 +260,7 @@ static void get_location(struct decoder *e, struct dict_ref *functions,
 	uint64_t lines;
 	uint64_t *near;
 
-	/* 0 becomes PPROF_NONE. */
+	/* 0 means no mapping: subtracting 1 gives PPROF_NONE. */
 	l->mapping = get_below(e, STREAM_LOCATIONS, d->mappings.count + 1) - 1;
 	lines = dec_count(&e->streams[STREAM_LOCATIONS], UINT32_MAX);
 	l->folded = lines & 1;
@@ -251,6 +278,7 @@ static void get_location(struct decoder *e, struct dict_ref *functions,
 	*near = *last = l->address;
 }
 
+/* Read the locations in order, since each may refer to those before. */
 static void get_locations(struct decoder *e)
 {
 	struct dict_ref functions = { 0 };
@@ -260,6 +288,11 @@ static void get_locations(struct decoder *e)
 		get_location(e, &functions, &last);
 }
 
+/*
+ * Read the location of a node, given the next inner one. 0 means the location
+ * that followed `inner` last time; guess is stored + 1, so that 0 is "none",
+ * which becomes an invalid location.
+ */
 static uint32_t get_frame(struct decoder *e, struct dict_ref *locations,
 			  uint32_t inner)
 {
@@ -283,7 +316,11 @@ static uint32_t get_frame(struct decoder *e, struct dict_ref *locations,
 	return (uint32_t)l;
 }
 
-/* A key, and the nodes that were made for it. */
+/*
+ * Read a key and the nodes that were created for it. Frames are stored from the
+ * innermost outwards, but nodes are numbered from the outermost inwards: the
+ * loop runs backwards.
+ */
 static void get_key(struct decoder *e, struct dict_ref *sets,
 		    struct dict_ref *locations)
 {
@@ -312,6 +349,7 @@ static void get_key(struct decoder *e, struct dict_ref *sets,
 	};
 }
 
+/* Read the keys; together they must have created all nodes. */
 static void dict_decode_get_keys(struct decoder *e)
 {
 	struct dict_ref sets = { 0 };
@@ -322,7 +360,10 @@ static void dict_decode_get_keys(struct decoder *e)
 	e->bad = e->bad || e->d->nodes.count != e->counts.nodes;
 }
 
-/* How deep each key's stack is: nodes stand behind their parents. */
+/*
+ * Compute how deep the stack of each key is. Parents have lower numbers, so one
+ * pass over the nodes is enough.
+ */
 static void measure_depths(struct dictionary *d)
 {
 	uint32_t *depth = mem_zalloc(d->nodes.count, sizeof(*depth));
@@ -336,6 +377,10 @@ static void measure_depths(struct dictionary *d)
 	mem_free(depth);
 }
 
+/*
+ * Decompress all sections. `max` bounds their sum, not only each of them, so
+ * that a small damaged file cannot expand to much memory.
+ */
 static int get_sections(struct decoder *e, struct bytes stored, struct err *err)
 {
 	size_t max = DICT_SECTIONS_MAX;
@@ -344,7 +389,7 @@ static int get_sections(struct decoder *e, struct bytes stored, struct err *err)
 	int rc = 0;
 
 	for (size_t i = 0; i < DICT_STREAMS && !rc; i++) {
-		e->raw[i] = buf_init(max ? max : 1); /* 0: no maximum */
+		e->raw[i] = buf_init(max ? max : 1); /* 0: no limit */
 		rc = section_get(z, &in, &e->raw[i], err);
 		max -= e->raw[i].len;
 		e->streams[i] = dec_init(buf_bytes(&e->raw[i]));
@@ -355,6 +400,7 @@ static int get_sections(struct decoder *e, struct bytes stored, struct err *err)
 	return rc;
 }
 
+/* Bytes left over are damage, too. */
 static bool all_read(const struct decoder *e)
 {
 	for (size_t i = 0; i < DICT_STREAMS; i++) {
@@ -364,6 +410,7 @@ static bool all_read(const struct decoder *e)
 	return true;
 }
 
+/* Read all streams in the order in which elements refer to each other. */
 static void get_all(struct decoder *e)
 {
 	get_counts(e);

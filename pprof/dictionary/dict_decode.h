@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decode a stripe's dictionary. Format: docs/format/columns.md.
+ * Decodes a stripe's dictionary. Format: docs/format/columns.md.
  *
  * Ownership: fills the caller's dictionary.
- * Threads: pure functions.
+ * Threads: any; there is no shared state.
  */
 #ifndef PPROF_DICTIONARY_DICT_DECODE_H
 #define PPROF_DICTIONARY_DICT_DECODE_H
@@ -11,9 +11,10 @@
 #include "pprof/dictionary/dictionary.h"
 
 /*
- * Read all of a stored dictionary into *d, which dict_init() made. Every
- * number in it is checked, so that readers of *d need not. ERR_CORRUPT;
- * ERR_TOOBIG: its sections are larger than a writer makes them.
+ * Decode a complete dictionary into *d, which dict_init() prepared. Every
+ * number is checked, so that users of *d need not check again. ERR_CORRUPT:
+ * damaged; ERR_TOOBIG: sections larger than a writer makes them. The caller
+ * frees *d in any case.
  */
 NODISCARD int dict_decode(struct bytes stored, struct dictionary *d,
 			  struct err *err);

@@ -6,9 +6,11 @@
 #include "pprof/dictionary/dictionary.h"
 #include "pprof/dictionary/section.h"
 
+/* Sections above LARGE bytes are compressed at LARGE_LEVEL at most. */
 #define LARGE       ((size_t)256 * KIB)
 #define LARGE_LEVEL 6
 
+/* State of encoding what came after the mark `from`. */
 struct encoder {
 	const struct dictionary *d;
 	const struct dict_mark *from;
@@ -17,6 +19,7 @@ struct encoder {
 	struct dict_guess guess;
 };
 
+/* Each array has one element more, for "no function" and "no location". */
 void dict_guess_init(struct dict_guess *g, size_t functions, size_t locations)
 {
 	g->address = mem_zalloc(functions + 1, sizeof(*g->address));
@@ -33,6 +36,7 @@ void dict_guess_fini(struct dict_guess *g)
 	mem_free(g->parent);
 }
 
+/* Write a reference, see struct dict_ref. */
 static void put_ref(struct buf *out, struct dict_ref *ref, uint32_t number)
 {
 	enc_svarint(out, (int64_t)(ref->top - number));
@@ -40,11 +44,16 @@ static void put_ref(struct buf *out, struct dict_ref *ref, uint32_t number)
 		ref->top = (uint64_t)number + 1;
 }
 
+/* References to strings share one top, whatever stream they are in. */
 static void put_string(struct encoder *e, enum dict_stream s, uint32_t i)
 {
 	put_ref(&e->streams[s], &e->strings, i);
 }
 
+/*
+ * Lines, labels, bindings and words are not counted: their number follows from
+ * locations, label sets, layouts and shapes.
+ */
 static void put_counts(struct encoder *e)
 {
 	struct dict_mark now = dict_mark(e->d);
@@ -61,6 +70,7 @@ static void put_counts(struct encoder *e)
 		enc_uvarint(&e->streams[STREAM_COUNTS], counts[i]);
 }
 
+/* Write the texts and their lengths. */
 static void put_strings(struct encoder *e)
 {
 	for (size_t i = e->from->strings; i < e->d->strings.strings.count;
@@ -72,6 +82,7 @@ static void put_strings(struct encoder *e)
 	}
 }
 
+/* Write the mappings. */
 static void put_mappings(struct encoder *e)
 {
 	struct buf *out = &e->streams[STREAM_RUNS];
@@ -87,6 +98,7 @@ static void put_mappings(struct encoder *e)
 	}
 }
 
+/* Write one label: a text or a number with a unit. */
 static void dict_encode_put_label(struct encoder *e,
 				  const struct pprof_label *l)
 {
@@ -102,6 +114,7 @@ static void dict_encode_put_label(struct encoder *e,
 	}
 }
 
+/* Write the label sets. */
 static void put_label_sets(struct encoder *e)
 {
 	const struct dictionary *d = e->d;
@@ -115,6 +128,7 @@ static void put_label_sets(struct encoder *e)
 	}
 }
 
+/* Write the layouts: lists of mappings and where a profile has them. */
 static void put_layouts(struct encoder *e)
 {
 	const struct dictionary *d = e->d;
@@ -135,6 +149,7 @@ static void put_layouts(struct encoder *e)
 	}
 }
 
+/* Write the shapes, word by word. */
 static void put_shapes(struct encoder *e)
 {
 	const struct dictionary *d = e->d;
@@ -149,6 +164,7 @@ static void put_shapes(struct encoder *e)
 	}
 }
 
+/* Write the functions, whose fields go to three streams. */
 static void put_functions(struct encoder *e)
 {
 	for (size_t i = e->from->functions; i < e->d->functions.count; i++) {
@@ -161,7 +177,10 @@ static void put_functions(struct encoder *e)
 	}
 }
 
-/* A line is near the last one of its function, or near where that starts. */
+/*
+ * Write one line. Its number is close to the line met last for the function, or
+ * else to the function's start line.
+ */
 static void dict_encode_put_line(struct encoder *e, struct dict_ref *functions,
 				 const struct pprof_line *l)
 {
@@ -177,7 +196,7 @@ static void dict_encode_put_line(struct encoder *e, struct dict_ref *functions,
 	g->met[l->function] = true;
 }
 
-/* The outermost function of a location; `none` without one. */
+/* The outermost function of a location; `none` if it has no lines. */
 static uint32_t dict_encode_outermost(const struct dictionary *d,
 				      const struct pprof_location *l,
 				      uint32_t none)
@@ -187,6 +206,10 @@ static uint32_t dict_encode_outermost(const struct dictionary *d,
 				none;
 }
 
+/*
+ * Write the locations. Addresses within a function are close together, so each
+ * is relative to the last one of the same outermost function.
+ */
 static void put_locations(struct encoder *e)
 {
 	const struct dictionary *d = e->d;
@@ -199,7 +222,7 @@ static void put_locations(struct encoder *e)
 		uint64_t *near =
 			&e->guess.address[dict_encode_outermost(d, l, none)];
 
-		/* PPROF_NONE becomes 0. */
+		/* No mapping is written as 0: PPROF_NONE + 1 wraps around. */
 		enc_uvarint(&e->streams[STREAM_LOCATIONS],
 			    (uint32_t)(l->mapping + 1));
 		enc_uvarint(&e->streams[STREAM_LOCATIONS],
@@ -213,12 +236,15 @@ static void put_locations(struct encoder *e)
 	}
 }
 
-/* The frames of a key's nodes that are new, innermost first. */
+/*
+ * Write the locations of a key's new nodes, innermost first. The caller of a
+ * location is mostly the one it had last time, which is written as 0.
+ */
 static void put_frames(struct encoder *e, struct dict_ref *locations,
 		       uint32_t node, size_t count)
 {
 	struct buf *out = &e->streams[STREAM_FRAMES];
-	uint32_t inner = (uint32_t)e->d->locations.count; /* of none */
+	uint32_t inner = (uint32_t)e->d->locations.count; /* no inner one */
 
 	for (size_t i = 0; i < count; i++) {
 		uint32_t l = e->d->nodes.v[node].location;
@@ -240,7 +266,10 @@ static void put_frames(struct encoder *e, struct dict_ref *locations,
 	}
 }
 
-/* Each key with the nodes that were made for it. */
+/*
+ * Write the keys, each with the nodes that were created for it: the new nodes
+ * of a key have consecutive numbers and end at its stack.
+ */
 static void dict_encode_put_keys(struct encoder *e)
 {
 	const struct dictionary *d = e->d;
@@ -262,7 +291,7 @@ static void dict_encode_put_keys(struct encoder *e)
 	}
 }
 
-/* High levels take long over much that is new, and memory. */
+/* High levels need much time and memory for large sections. */
 static int level_for(int level, size_t len)
 {
 	return len > LARGE && level > LARGE_LEVEL ? LARGE_LEVEL : level;

@@ -3,6 +3,7 @@
 
 #include "pprof/dictionary/dict_streams.h"
 
+/* The names appear in the statistics that the command line prints. */
 const char *dict_stream_name(enum dict_stream s)
 {
 	static const char *const names[DICT_STREAMS] = {
@@ -27,17 +28,19 @@ const char *dict_stream_name(enum dict_stream s)
 	return names[s];
 }
 
+/* Element 0 of strings and nodes always exists; stored tables omit both. */
 void dict_init(struct dictionary *d)
 {
 	strtab_intern(&d->strings, str_of(""));
 	*vec_add(&d->nodes) = (struct dict_node){ 0 };
-	/* Runs begin somewhere even where they are empty. */
+	/* Empty runs need a valid pointer, too. */
 	vec_reserve(&d->lines, 1);
 	vec_reserve(&d->labels, 1);
 	vec_reserve(&d->bindings, 1);
 	vec_reserve(&d->words, 1);
 }
 
+/* Elements hold no memory of their own except for the texts. */
 void dict_fini(struct dictionary *d)
 {
 	strtab_fini(&d->strings);
@@ -56,6 +59,7 @@ void dict_fini(struct dictionary *d)
 	vec_fini(&d->shapes);
 }
 
+/* Allocated sizes, not used ones: this is what a budget has to pay. */
 size_t dict_memory(const struct dictionary *d)
 {
 	return sizeof(*d) + strtab_memory(&d->strings) +
@@ -68,6 +72,7 @@ size_t dict_memory(const struct dictionary *d)
 	       vec_memory(&d->shapes);
 }
 
+/* A mark is only a set of counts, since elements are never changed. */
 struct dict_mark dict_mark(const struct dictionary *d)
 {
 	return (struct dict_mark){
@@ -87,6 +92,7 @@ struct dict_mark dict_mark(const struct dictionary *d)
 	};
 }
 
+/* The counts are known to be equal in this and the next functions. */
 static bool equal_strings(const struct dictionary *a,
 			  const struct dictionary *b)
 {
@@ -97,6 +103,7 @@ static bool equal_strings(const struct dictionary *a,
 	return true;
 }
 
+/* Member by member, because the struct may have padding. */
 static bool equal_mappings(const struct dictionary *a,
 			   const struct dictionary *b)
 {
@@ -112,6 +119,7 @@ static bool equal_mappings(const struct dictionary *a,
 	return true;
 }
 
+/* Member by member, because the struct may have padding. */
 static bool equal_functions(const struct dictionary *a,
 			    const struct dictionary *b)
 {
@@ -126,6 +134,7 @@ static bool equal_functions(const struct dictionary *a,
 	return true;
 }
 
+/* Compare lines, then locations, member by member for the same reason. */
 static bool equal_locations(const struct dictionary *a,
 			    const struct dictionary *b)
 {
@@ -149,12 +158,14 @@ static bool equal_locations(const struct dictionary *a,
 	return true;
 }
 
-/* Arrays of structs without padding. */
+/* Compare arrays of structs without padding byte by byte. */
 #define same_bytes(a, b, vec) \
 	(!memcmp((a)->vec.v, (b)->vec.v, (a)->vec.count * sizeof(*(a)->vec.v)))
 
+/* As same_bytes(), but an empty vector may have no array at all. */
 #define same_array(a, b, vec) (!(a)->vec.count || same_bytes(a, b, vec))
 
+/* All other comparisons rely on equal counts. */
 static bool equal_counts(const struct dictionary *a, const struct dictionary *b)
 {
 	struct dict_mark x = dict_mark(a);
@@ -163,6 +174,10 @@ static bool equal_counts(const struct dictionary *a, const struct dictionary *b)
 	return !memcmp(&x, &y, sizeof(x));
 }
 
+/*
+ * Bindings, words and the other arrays of numbers are compared as bytes; depths
+ * are left out, because only decoding computes them.
+ */
 bool dict_equal(const struct dictionary *a, const struct dictionary *b)
 {
 	return equal_counts(a, b) && equal_strings(a, b) &&

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dictionary: what the profiles of one target have in common, each thing once:
- * texts, functions, locations, stacks, sets of labels, and how their writer
- * lays a profile out. A profile is then a list of keys (a stack with a set of
- * labels) and their values. It only grows; numbers are places in its arrays.
+ * A dictionary holds what the profiles of one target have in common, each thing
+ * once: texts, functions, locations, stacks, label sets, and how the profiles'
+ * writer lays them out. A profile is then a list of keys (a stack with a label
+ * set) and their values. A dictionary only grows, and elements are referred to
+ * by their index.
  *
- * Stacks are a tree: a node is its parent's stack with one location more, so a
- * node stands for a whole stack, outermost frame first on the way down.
+ * Stacks form a tree: a node is the stack of its parent with one location more,
+ * so that one node stands for a whole stack, with the outermost frame next to
+ * the root.
  *
- * Ownership: owns everything. Threads: immutable to readers; one writer.
+ * Ownership: a dictionary owns all of its elements.
+ * Threads: many readers, or one writer.
  */
 #ifndef PPROF_DICTIONARY_DICTIONARY_H
 #define PPROF_DICTIONARY_DICTIONARY_H
@@ -16,21 +19,24 @@
 #include "base/err.h"
 #include "pprof/profile/profile.h"
 
-/* The empty stack. */
+/* The node of the empty stack. */
 #define DICT_ROOT 0
 
 /*
- * A binary, wherever it was loaded: of several of one kind in a profile, which
- * one (twin).
+ * A binary, independent of the address it was loaded at. A profile may have
+ * several equal mappings; twin, from 0, tells them apart.
  */
 struct dict_mapping {
+	/* limit - start of the mapping. */
 	uint64_t size;
 	uint64_t offset;
+	/* File and build ID are strings. */
 	uint32_t file;
 	uint32_t build_id;
 	uint32_t twin;
 };
 
+/* The flags of a mapping in a profile, as bits. */
 enum dict_flags {
 	DICT_HAS_FUNCTIONS = 1,
 	DICT_HAS_FILENAMES = 2,
@@ -38,22 +44,26 @@ enum dict_flags {
 	DICT_HAS_INLINES = 8,
 };
 
-/* Where a profile has a mapping, and what it says of it. */
+/* A mapping as it is in a profile: load address and flags. */
 struct dict_binding {
 	uint64_t start;
 	uint32_t mapping;
 	uint32_t flags;
 };
 
+/* A stack: its parent's stack and one location more. */
 struct dict_node {
-	uint32_t parent; /* before this node */
+	uint32_t parent; /* less than the node's own number */
 	uint32_t location;
 };
 
-/* More mappings are in no profile that is taken. */
+/* Profiles with more mappings are refused. */
 #define DICT_LAYOUT_MAX 256
 
-/* How many of each there are. */
+/*
+ * The number of elements of each kind at some time. The elements added since
+ * then are those with higher numbers.
+ */
 struct dict_mark {
 	size_t strings;
 	size_t mappings;
@@ -70,34 +80,44 @@ struct dict_mark {
 	size_t shapes;
 };
 
+/*
+ * Elements refer to each other by index. Runs (struct pprof_run) are slices of
+ * the vector before them.
+ */
 struct dictionary {
-	struct strtab strings; /* 0: the empty one */
+	struct strtab strings; /* number 0 is the empty text */
 	VEC(struct dict_mapping) mappings;
 	VEC(struct pprof_function) functions;
 	VEC(struct pprof_line) lines;
-	/* Addresses are relative to the mapping; `mapping` is one of ours. */
+	/* Addresses are relative to the mapping, an index of mappings. */
 	VEC(struct pprof_location) locations;
 	VEC(struct dict_node) nodes;
 	VEC(struct pprof_label) labels;
 	VEC(struct pprof_run) label_sets;
-	VEC(struct pprof_sample) keys; /* stack: a node */
-	VEC(uint32_t) depths;          /* of keys' stacks; when it was read */
+	VEC(struct pprof_sample) keys; /* member stack is a node */
+	VEC(uint32_t) depths; /* by key: depth of its stack; only if decoded */
 	VEC(struct dict_binding) bindings;
-	VEC(struct pprof_run) layouts; /* of bindings, as in a profile */
+	VEC(struct pprof_run) layouts; /* of bindings */
 	VEC(uint32_t) words; /* of shapes: pprof/dictionary/layout.h */
 	VEC(struct pprof_run) shapes;
 };
 
-/* To be called on a zeroed one: makes the empty text and stack. */
+/* Create the empty text and the empty stack in a zeroed dictionary. */
 void dict_init(struct dictionary *d);
+
+/* Free all elements. */
 void dict_fini(struct dictionary *d);
+
+/* Memory that the dictionary holds, in bytes. */
 size_t dict_memory(const struct dictionary *d);
 
+/* The current number of elements, to encode or roll back what comes later. */
 struct dict_mark dict_mark(const struct dictionary *d);
 
-/* Whether the two are alike in everything. */
+/* Whether two dictionaries have the same elements in the same order. */
 bool dict_equal(const struct dictionary *a, const struct dictionary *b);
 
+/* The text with number i, borrowed from the dictionary. */
 static inline struct str dict_str(const struct dictionary *d, uint32_t i)
 {
 	return strtab_get(&d->strings, i);

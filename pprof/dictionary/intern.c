@@ -52,6 +52,7 @@ size_t intern_memory(const struct intern *in)
 	       vec_memory(&in->bound);
 }
 
+/* Forget the maps of the profile before; tables and hints stay. */
 void intern_begin(struct intern *in, const struct pprof *p)
 {
 	in->src = p;
@@ -68,6 +69,10 @@ uint64_t intern_hash(const void *p, size_t size)
 	return hash_bytes((struct bytes){ .ptr = p, .len = size });
 }
 
+/*
+ * Strings are mapped on demand, so that only the strings that are used enter
+ * the dictionary, in the order of their use.
+ */
 uint32_t intern_text(struct intern *in, uint32_t i)
 {
 	uint32_t *to = &in->string_map.to.v[i];
@@ -86,6 +91,7 @@ bool intern_string(struct intern *in, uint64_t i, uint32_t *out)
 	return true;
 }
 
+/* Hash of two numbers, for nodes and keys. */
 static uint64_t hash_pair(uint32_t a, uint32_t b)
 {
 	uint64_t word = (uint64_t)a << 32 | b;
@@ -93,6 +99,7 @@ static uint64_t hash_pair(uint32_t a, uint32_t b)
 	return intern_hash(&word, sizeof(word));
 }
 
+/* Comparison for the hash table; the struct has no padding. */
 static bool same_node(const void *ctx, uint32_t i, const void *key)
 {
 	const struct dictionary *d = ctx;
@@ -100,12 +107,14 @@ static bool same_node(const void *ctx, uint32_t i, const void *key)
 	return !memcmp(&d->nodes.v[i], key, sizeof(struct dict_node));
 }
 
+/* Whether element i exists and equals n. */
 static bool is_node(const struct dictionary *d, size_t i,
 		    const struct dict_node *n)
 {
 	return i < d->nodes.count && same_node(d, (uint32_t)i, n);
 }
 
+/* Find or add the node below `parent` for a location. */
 static uint32_t intern_child(struct intern *in, uint32_t parent,
 			     uint32_t location)
 {
@@ -114,7 +123,7 @@ static uint32_t intern_child(struct intern *in, uint32_t parent,
 	uint64_t hash;
 	uint32_t i;
 
-	if (is_node(d, parent + 1, &n)) /* a stack's nodes come in a row */
+	if (is_node(d, parent + 1, &n)) /* mostly consecutive */
 		return parent + 1;
 	hash = hash_pair(parent, location);
 	i = table_find(&in->nodes, hash, same_node, d, &n);
@@ -126,12 +135,13 @@ static uint32_t intern_child(struct intern *in, uint32_t parent,
 	return i;
 }
 
+/* Find or add the node of a stack. */
 static uint32_t intern_stack(struct intern *in, const struct pprof_run *stack)
 {
 	const uint32_t *frames = in->src->frames.v + stack->first;
 	uint32_t node = DICT_ROOT;
 
-	/* New locations get their numbers in the order of the profile. */
+	/* Number new locations innermost first, as the profile names them. */
 	for (uint32_t i = 0; i < stack->count; i++)
 		intern_map_location(in, frames[i]);
 	for (uint32_t i = stack->count; i > 0; i--)
@@ -140,6 +150,10 @@ static uint32_t intern_stack(struct intern *in, const struct pprof_run *stack)
 	return node;
 }
 
+/*
+ * Whether a node stands for the given stack. Comparing is cheaper than looking
+ * up every node of the stack.
+ */
 static bool is_stack(struct intern *in, const struct pprof_run *stack,
 		     uint32_t node)
 {
@@ -156,6 +170,7 @@ static bool is_stack(struct intern *in, const struct pprof_run *stack,
 	return node == DICT_ROOT;
 }
 
+/* Translate a label set to the dictionary's texts, into in->labels. */
 static void read_labels(struct intern *in, struct pprof_run set)
 {
 	in->labels.count = 0;
@@ -170,6 +185,7 @@ static void read_labels(struct intern *in, struct pprof_run set)
 	}
 }
 
+/* Find or add the label set in in->labels. */
 static uint32_t intern_labels(struct intern *in)
 {
 	struct dictionary *d = in->d;
@@ -178,6 +194,7 @@ static uint32_t intern_labels(struct intern *in)
 			in->labels.v, (uint32_t)in->labels.count);
 }
 
+/* Whether a label set of the dictionary equals in->labels. */
 static bool is_label_set(const struct intern *in, uint32_t set)
 {
 	struct run_key k = { runs_of(&in->d->labels, &in->d->label_sets),
@@ -186,6 +203,7 @@ static bool is_label_set(const struct intern *in, uint32_t set)
 	return intern_same_run(NULL, set, &k);
 }
 
+/* Comparison for the hash table; the struct has no padding. */
 static bool intern_same_key(const void *ctx, uint32_t i, const void *key)
 {
 	const struct dictionary *d = ctx;
@@ -203,6 +221,10 @@ uint32_t intern_key(struct intern *in, size_t sample, uint32_t likely)
 	uint32_t i;
 
 	read_labels(in, src->label_sets.v[src->samples.v[sample].labels]);
+	/*
+	 * Profiles of one program mostly repeat the same keys in the same
+	 * order.
+	 */
 	if (likely < d->keys.count &&
 	    is_stack(in, stack, d->keys.v[likely].stack) &&
 	    is_label_set(in, d->keys.v[likely].labels))
@@ -219,6 +241,10 @@ uint32_t intern_key(struct intern *in, size_t sample, uint32_t likely)
 	return i;
 }
 
+/*
+ * Remove runs from the end and from their hash table. The elements must still
+ * be there, because the hash is computed from them.
+ */
 static void rollback_runs(struct table *t, struct runs runs, size_t *count,
 			  size_t to)
 {
@@ -229,6 +255,7 @@ static void rollback_runs(struct table *t, struct runs runs, size_t *count,
 	}
 }
 
+/* Remove keys and nodes from the end. */
 static void rollback_stacks(struct intern *in, const struct dict_mark *mark)
 {
 	struct dictionary *d = in->d;
@@ -250,6 +277,10 @@ static void rollback_stacks(struct intern *in, const struct dict_mark *mark)
 	}
 }
 
+/*
+ * Remove locations, functions and mappings from the end. Lines and functions
+ * must exist while the hash of a location is computed.
+ */
 static void rollback_symbols(struct intern *in, const struct dict_mark *mark)
 {
 	struct dictionary *d = in->d;
@@ -285,6 +316,10 @@ void intern_rollback_shapes(struct intern *in, const struct dict_mark *mark)
 	d->words.count = mark->words;
 }
 
+/*
+ * Each kind is removed before the kinds that its hashes depend on; strings come
+ * last. Hints may then point behind the end, which lookups check.
+ */
 void intern_rollback(struct intern *in, const struct dict_mark *mark)
 {
 	struct dictionary *d = in->d;

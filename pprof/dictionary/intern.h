@@ -1,46 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Intern: finds the things of a profile in a dictionary, and adds those that
- * it lacks.
+ * Finds the elements of a profile in a dictionary and adds those that are
+ * missing.
  *
  *	intern_begin(in, p);
  *	for each sample i: key = intern_key(in, i, the key that is likely);
  *
- * Profiles of one program name the same things in the same order, so what
- * follows the last thing found is looked at first.
+ * Profiles of one program name the same things in the same order, so the
+ * element behind the one found last is compared first (docs/decisions.md, 40).
  *
- * Ownership: borrows the dictionary, and the profile until the next one.
- * Threads: one thread.
+ * Ownership: borrows the dictionary, and the profile until the next
+ * intern_begin().
+ * Threads: one thread at a time.
  */
 #ifndef PPROF_DICTIONARY_INTERN_H
 #define PPROF_DICTIONARY_INTERN_H
 
 #include "pprof/dictionary/dictionary.h"
 
+/* Hash tables over a dictionary, and maps of the current profile. */
 struct intern;
 
-/* For an empty dictionary. */
+/*
+ * Create an interner for an empty dictionary, which must outlive it. The caller
+ * frees it by intern_free().
+ */
 struct intern *intern_new(struct dictionary *d);
+
+/* Free the interner, but not the dictionary. in may be NULL. */
 void intern_free(struct intern *in);
+
+/* Memory that the interner holds, in bytes, without the dictionary. */
 size_t intern_memory(const struct intern *in);
 
-/* From now on it is about p, a decoded profile. */
+/*
+ * Start with the next profile, which must stay unchanged until the next call.
+ */
 void intern_begin(struct intern *in, const struct pprof *p);
 
-/* A text of the profile; false: it has none of that number. */
+/*
+ * Find or add a string of the profile. Returns false if the profile has no
+ * string with that number.
+ */
 bool intern_string(struct intern *in, uint64_t string, uint32_t *out);
 
-/* A sample's stack and labels; `likely` may be any number. */
+/*
+ * Find or add the key (stack and labels) of a sample and return its number.
+ * likely is the key to try first; any number is allowed.
+ */
 uint32_t intern_key(struct intern *in, size_t sample, uint32_t likely);
 
-/* Take back the shapes that were added since the mark. */
+/* Remove the shapes that were added since the mark. */
 void intern_rollback_shapes(struct intern *in, const struct dict_mark *mark);
 
-/* Take back what was added since the mark. */
+/*
+ * Remove everything that was added since the mark. The maps of the current
+ * profile become invalid: call intern_begin() before further lookups.
+ */
 void intern_rollback(struct intern *in, const struct dict_mark *mark);
 
+/* Hash of a block of memory, for the tables of the interner. */
 uint64_t intern_hash(const void *p, size_t size);
 
+/* Find or add a string of the profile; i must be a valid number. */
 uint32_t intern_text(struct intern *in, uint32_t i);
 
 #endif

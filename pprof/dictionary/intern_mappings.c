@@ -3,6 +3,7 @@
 
 #include "pprof/dictionary/intern_private.h"
 
+/* Comparison for the hash table. */
 static bool intern_same_mapping(const void *ctx, uint32_t i, const void *key)
 {
 	const struct dictionary *d = ctx;
@@ -22,6 +23,7 @@ uint64_t intern_hash_mapping(const struct dict_mapping *m)
 	return intern_hash(words, sizeof(words));
 }
 
+/* Find or add a mapping. */
 static uint32_t intern_find_mapping(struct intern *in,
 				    const struct dict_mapping *m)
 {
@@ -37,12 +39,20 @@ static uint32_t intern_find_mapping(struct intern *in,
 	return i;
 }
 
+/*
+ * Whether a mapping of the dictionary is taken by an earlier mapping of the
+ * current profile.
+ */
 static bool is_bound(const struct intern *in, uint32_t mapping)
 {
 	return mapping < in->bound.count &&
 	       in->bound.v[mapping] == in->profiles;
 }
 
+/*
+ * Mark a mapping as taken. The mark is the number of the profile, so that
+ * nothing has to be cleared for the next profile.
+ */
 static void set_bound(struct intern *in, uint32_t mapping)
 {
 	while (in->bound.count <= mapping)
@@ -50,7 +60,11 @@ static void set_bound(struct intern *in, uint32_t mapping)
 	in->bound.v[mapping] = in->profiles;
 }
 
-/* The mappings of a profile differ, so that a location can name one. */
+/*
+ * Map one mapping of the profile. Two mappings of a profile never share one of
+ * the dictionary, even if they are equal: the twin number tells them apart,
+ * because locations refer to one of them.
+ */
 static void bind_mapping(struct intern *in, size_t i)
 {
 	const struct pprof_mapping *m = &in->src->mappings.v[i];
@@ -76,6 +90,7 @@ static void bind_mapping(struct intern *in, size_t i)
 	};
 }
 
+/* The elements are compared as bytes: they must have no padding. */
 bool intern_same_run(const void *ctx UNUSED, uint32_t i, const void *key)
 {
 	const struct run_key *k = key;
@@ -101,6 +116,10 @@ void intern_mappings(struct intern *in)
 		bind_mapping(in, i);
 }
 
+/*
+ * The bindings are those of another dictionary that poses as a profile; the
+ * mappings must already be mapped.
+ */
 uint32_t intern_bindings(struct intern *in, const struct dict_binding *v,
 			 uint32_t count)
 {
@@ -118,6 +137,7 @@ uint32_t intern_bindings(struct intern *in, const struct dict_binding *v,
 			count);
 }
 
+/* A layout is the list of the profile's mappings with their addresses. */
 uint32_t intern_layout(struct intern *in)
 {
 	struct dictionary *d = in->d;

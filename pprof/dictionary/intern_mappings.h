@@ -1,26 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Intern mappings, their bindings, and layouts.
+ * Finds or adds mappings, layouts and shapes.
  *
- * Ownership, threads: those of the interner (intern.h).
+ * Ownership: all elements belong to the dictionary of the interner (intern.h).
+ * Threads: one thread at a time, as for the interner.
  */
 #ifndef PPROF_DICTIONARY_INTERN_MAPPINGS_H
 #define PPROF_DICTIONARY_INTERN_MAPPINGS_H
 
 #include "pprof/dictionary/intern_private.h"
 
+/* Hash of a mapping, as in the table of mappings. */
 uint64_t intern_hash_mapping(const struct dict_mapping *m);
 
-/* The profile's mappings; to be called before keys. */
+/*
+ * Map the mappings of the current profile and return the number of its layout.
+ * Must be called before intern_key().
+ */
 uint32_t intern_layout(struct intern *in);
 
-/* The same, but where the profile has them does not matter. */
+/*
+ * Map the mappings of the current profile without making a layout of them, for
+ * callers to whom load addresses do not matter.
+ */
 void intern_mappings(struct intern *in);
 
-/* A layout of mappings of the profile: the bindings name them by place. */
+/*
+ * Find or add a layout of `count` bindings, which name mappings of the current
+ * profile by index.
+ */
 uint32_t intern_bindings(struct intern *in, const struct dict_binding *v,
 			 uint32_t count);
 
+/* Find or add a shape of `count` words. */
 uint32_t intern_shape(struct intern *in, const uint32_t *words, uint32_t count);
 
 #endif

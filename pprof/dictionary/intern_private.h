@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the interner share. No file outside of them includes it.
+ * Declarations that the source files of the interner share. No other file
+ * includes this header.
  *
- * Ownership, threads: those of the interner (intern.h).
+ * Ownership: all elements belong to the dictionary of the interner (intern.h).
+ * Threads: one thread at a time, as for the interner.
  */
 #ifndef PPROF_DICTIONARY_INTERN_PRIVATE_H
 #define PPROF_DICTIONARY_INTERN_PRIVATE_H
@@ -10,14 +12,16 @@
 #include "pprof/dictionary/intern.h"
 #include "pprof/profile/index_map.h"
 
-/* A table of hashes, and what is likely to be asked for next. */
+/* A hash table, and the element that is likely to be looked up next. */
 struct intern_index {
 	struct table table;
 	uint32_t next;
 };
 
+/* Tables map hashes to elements of the dictionary. */
 struct intern {
 	struct dictionary *d;
+	/* The string that is likely to be looked up next. */
 	uint32_t next_string;
 	struct table mappings;
 	struct intern_index functions;
@@ -28,39 +32,50 @@ struct intern {
 	struct table layouts;
 	struct table shapes;
 
-	/* The profile. */
+	/* State of the current profile; maps lead from its numbers to d's. */
 	const struct pprof *src;
 	struct place_map string_map;
 	struct place_map mapping_map;
 	struct place_map function_map;
 	struct place_map location_map;
-	VEC(uint64_t) scratch; /* a location's words */
+	VEC(uint64_t) scratch; /* key of a location, in words */
+	/* The label set being looked up, in numbers of d. */
 	VEC(struct pprof_label) labels;
+	/* The layout being looked up, in numbers of d. */
 	VEC(struct dict_binding) bindings;
-	VEC(uint64_t) bound; /* by mapping: the last profile that had it */
+	VEC(uint64_t) bound; /* by mapping of d: last profile that had it */
+	/* Number of the current profile, from 1. */
 	uint64_t profiles;
 };
 
+/* A vector of elements of any type and the runs in it. */
 struct runs {
 	const void *elements;
-	size_t size; /* of one */
+	size_t size; /* of one element, in bytes */
 	const struct pprof_run *runs;
 };
 
+/* A run to be found: `count` wanted elements. */
 struct run_key {
 	struct runs runs;
 	const void *want;
 	uint32_t count;
 };
 
+/* Whether run i equals the struct run_key `key`; ctx is not used. */
 bool intern_same_run(const void *ctx, uint32_t i, const void *key);
 
+/* Hash of the elements of run i. */
 uint64_t intern_hash_run(const struct runs *r, uint32_t i);
 
+/* The struct runs of two vectors. */
 #define runs_of(elements_, runs_) \
 	((struct runs){ (elements_)->v, sizeof(*(elements_)->v), (runs_)->v })
 
-/* The place of the run of `count` wanted elements, which is added if new. */
+/*
+ * The index of the run that has `count_` wanted elements; it is added if it is
+ * new. A macro, because the vectors differ in their element types.
+ */
 #define find_run(t, elements_, runs_, want_, count_)                      \
 	({                                                                \
 		struct run_key k_ = { runs_of(elements_, runs_), (want_), \

@@ -3,8 +3,10 @@
 
 #include "pprof/dictionary/intern_private.h"
 
+/* Words of a location's hash key before those of its lines. */
 #define LOCATION_HEAD 3
 
+/* Comparison for the hash table. */
 static bool intern_same_function(const void *ctx, uint32_t i, const void *key)
 {
 	const struct dictionary *d = ctx;
@@ -23,6 +25,10 @@ uint64_t intern_hash_function(const struct pprof_function *f)
 	return intern_hash(words, sizeof(words));
 }
 
+/*
+ * Find or add a function; the one behind the function found last is tried
+ * first.
+ */
 static uint32_t find_function(struct intern *in, const struct pprof_function *f)
 {
 	struct dictionary *d = in->d;
@@ -41,6 +47,10 @@ static uint32_t find_function(struct intern *in, const struct pprof_function *f)
 	return i;
 }
 
+/*
+ * The dictionary's number of a function of the profile. The map remembers it,
+ * so that each function is looked up once per profile.
+ */
 static uint32_t intern_map_function(struct intern *in, uint32_t i)
 {
 	uint32_t *to = &in->function_map.to.v[i];
@@ -60,6 +70,7 @@ static uint32_t intern_map_function(struct intern *in, uint32_t i)
 	return *to;
 }
 
+/* The words of a location that do not depend on its lines. */
 static void location_head(const struct pprof_location *l,
 			  uint64_t head[LOCATION_HEAD])
 {
@@ -68,6 +79,7 @@ static void location_head(const struct pprof_location *l,
 	head[2] = (uint64_t)l->lines.count << 1 | l->folded;
 }
 
+/* Compare a location with a key in the format of in->scratch. */
 static bool intern_same_location(const void *ctx, uint32_t i, const void *key)
 {
 	const struct dictionary *d = ctx;
@@ -88,6 +100,7 @@ static bool intern_same_location(const void *ctx, uint32_t i, const void *key)
 	return true;
 }
 
+/* Append the three words of a line to the key. */
 static void intern_write_line(struct intern *in, uint32_t function,
 			      const struct pprof_line *l)
 {
@@ -96,6 +109,7 @@ static void intern_write_line(struct intern *in, uint32_t function,
 	*vec_add(&in->scratch) = (uint64_t)l->column;
 }
 
+/* Begin the key of a location in in->scratch. */
 static void write_head(struct intern *in, const struct pprof_location *l)
 {
 	in->scratch.count = 0;
@@ -104,6 +118,7 @@ static void write_head(struct intern *in, const struct pprof_location *l)
 	in->scratch.count = LOCATION_HEAD;
 }
 
+/* Hash of the key in in->scratch. */
 static uint64_t hash_scratch(const struct intern *in)
 {
 	return intern_hash(in->scratch.v, in->scratch.count * sizeof(uint64_t));
@@ -123,7 +138,10 @@ uint64_t intern_hash_location(struct intern *in, uint32_t i)
 	return hash_scratch(in);
 }
 
-/* The one that scratch describes. */
+/*
+ * Find the location that in->scratch describes; TABLE_NONE if it is new. The
+ * one behind the location found last is tried first.
+ */
 static uint32_t find_location(struct intern *in)
 {
 	struct dictionary *d = in->d;
@@ -136,6 +154,7 @@ static uint32_t find_location(struct intern *in)
 			  intern_same_location, d, key);
 }
 
+/* Add the location whose key is in in->scratch, with its lines. */
 static uint32_t intern_add_location(struct intern *in,
 				    struct pprof_location new)
 {
@@ -155,6 +174,10 @@ static uint32_t intern_add_location(struct intern *in,
 	return i;
 }
 
+/*
+ * Find or add a location of the profile. Addresses become relative to their
+ * mapping, so that a program loaded at another address has the same locations.
+ */
 static uint32_t intern_location(struct intern *in, uint32_t i)
 {
 	struct pprof_location l = in->src->locations.v[i];

@@ -1,18 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Intern functions and locations.
+ * Finds or adds functions and locations.
  *
- * Ownership, threads: those of the interner (intern.h).
+ * Ownership: all elements belong to the dictionary of the interner (intern.h).
+ * Threads: one thread at a time, as for the interner.
  */
 #ifndef PPROF_DICTIONARY_INTERN_SYMBOLS_H
 #define PPROF_DICTIONARY_INTERN_SYMBOLS_H
 
 #include "pprof/dictionary/intern_private.h"
 
+/* Hash of a function, as in the table of functions. */
 uint64_t intern_hash_function(const struct pprof_function *f);
 
+/*
+ * Hash of location i of the dictionary, as in the table of locations. Its lines
+ * must exist.
+ */
 uint64_t intern_hash_location(struct intern *in, uint32_t i);
 
+/*
+ * The dictionary's number of location i of the profile; adds the location if it
+ * is new. Its mapping must already be mapped.
+ */
 uint32_t intern_map_location(struct intern *in, uint32_t i);
 
 #endif

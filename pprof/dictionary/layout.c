@@ -5,7 +5,10 @@
 #include "pprof/wire/fields.h"
 #include "pprof/wire/wire.h"
 
-/* Operands of an operation; COMMENT's first one counts more. */
+/*
+ * Number of words behind an operation's field number; -1 for fields that no
+ * shape has. For COMMENT the word is a count, and the texts follow.
+ */
 static int layout_read_operands(uint32_t field)
 {
 	switch (field) {
@@ -42,6 +45,7 @@ struct shape_walk shape_walk(const struct dictionary *d, uint32_t shape,
 	return (struct shape_walk){ .pos = words + 1, .end = words + r.count };
 }
 
+/* No bounds are checked: shape_valid() has done that. */
 bool shape_next(struct shape_walk *w, struct shape_op *out)
 {
 	if (w->pos == w->end)
@@ -80,15 +84,17 @@ bool shape_valid(const uint32_t *words, size_t n, size_t strings)
 	return true;
 }
 
-/* A shape being read. */
+/* State of reading a shape from the bytes of a profile. */
 struct reader {
 	struct intern *in;
-	bool inlined; /* locations and functions stand between samples */
+	bool inlined; /* locations and functions are between samples */
 	VEC(uint32_t) words;
-	size_t comment; /* where the last COMMENT's count is, if that is last */
+	size_t comment; /* index of the count of the last COMMENT; 0: none */
+	/* The shape is too long, or a field is not as it should be. */
 	bool bad;
 };
 
+/* Append a word; too many make the shape unusable. */
 static void layout_read_word(struct reader *r, uint32_t w)
 {
 	if (r->words.count == SHAPE_WORDS_MAX)
@@ -97,6 +103,7 @@ static void layout_read_word(struct reader *r, uint32_t w)
 		*vec_add(&r->words) = w;
 }
 
+/* Append a string of the profile as the dictionary's number. */
 static void layout_read_text(struct reader *r, uint64_t string)
 {
 	uint32_t to = 0;
@@ -106,6 +113,7 @@ static void layout_read_text(struct reader *r, uint64_t string)
 	layout_read_word(r, to);
 }
 
+/* Append type and unit of a ValueType message. */
 static void layout_value_type(struct reader *r, struct bytes message)
 {
 	struct wire w = wire_init(message);
@@ -122,6 +130,7 @@ static void layout_value_type(struct reader *r, struct bytes message)
 	layout_read_text(r, v[1]);
 }
 
+/* Append a comment. Consecutive comments are one operation. */
 static void layout_read_comment(struct reader *r, uint64_t string)
 {
 	if (!r->comment) {
@@ -134,6 +143,7 @@ static void layout_read_comment(struct reader *r, uint64_t string)
 		r->words.v[r->comment]++;
 }
 
+/* Comments may be packed or one field each. */
 static void layout_read_comments(struct reader *r, const struct wire_field *f)
 {
 	struct wire w;
@@ -151,6 +161,7 @@ static void layout_read_comments(struct reader *r, const struct wire_field *f)
 		layout_read_comment(r, wire_varint(&w));
 }
 
+/* Append the operation of one field, with its operands. */
 static void layout_read_field(struct reader *r, const struct wire_field *f)
 {
 	uint32_t number = (uint32_t)f->number;
@@ -161,7 +172,7 @@ static void layout_read_field(struct reader *r, const struct wire_field *f)
 	}
 	r->comment = 0;
 	if (f->number > PROFILE_DOC_URL)
-		return; /* numbers have 64 bits */
+		return; /* must not be cut to 32 bits */
 	switch (layout_read_operands(number)) {
 	case 2:
 		r->bad = r->bad || f->type != WIRE_BYTES;
@@ -178,17 +189,20 @@ static void layout_read_field(struct reader *r, const struct wire_field *f)
 	case 0:
 		layout_read_word(r, number);
 		break;
-	default: /* it will not be replayed, so the rest must do */
+	default: /* unknown: a patch must restore the field */
 		break;
 	}
 }
 
-/* Fields that are many, of which a whole row is one operation. */
+/* Repeated fields, of which a whole sequence is one operation. */
 static bool is_row(uint64_t number)
 {
 	return number >= PROFILE_SAMPLE && number <= PROFILE_STRING;
 }
 
+/*
+ * In Go's dialect, locations and functions belong to the sequence of samples.
+ */
 static uint64_t row_of(const struct reader *r, uint64_t number)
 {
 	if (r->inlined &&
@@ -197,6 +211,10 @@ static uint64_t row_of(const struct reader *r, uint64_t number)
 	return number;
 }
 
+/*
+ * The shape is validated like one from a file, except for the range of texts,
+ * which are known to exist.
+ */
 int shape_read(struct bytes raw, enum dialect dialect, struct intern *in,
 	       uint32_t *out, struct err *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shape: how a profile's writer laid out its top level: a dialect, and the
- * fields in their order, with the texts that they name. What differs from
- * profile to profile (times, samples, tables) stands in columns and in the
- * dictionary; a shape says only where it comes.
+ * The shape of a profile says how its writer laid out the top level: a dialect,
+ * and the fields in their order, with the texts that they name. What differs
+ * from profile to profile (times, samples, tables) is in columns and in the
+ * dictionary; a shape only says where it is written.
  *
  *	words: dialect, then operations: a field number and its operands
  *	  SAMPLE_TYPE, PERIOD_TYPE     type, unit (texts)
@@ -16,7 +16,7 @@
  *	                               new in them
  *
  * Ownership: borrows the dictionary.
- * Threads: pure functions.
+ * Threads: any; there is no shared state.
  */
 #ifndef PPROF_DICTIONARY_LAYOUT_H
 #define PPROF_DICTIONARY_LAYOUT_H
@@ -24,9 +24,9 @@
 #include "pprof/dictionary/intern.h"
 
 /*
- * A writer's order of fields and ids. Everything is numbered when it is first
- * written, from 1; in Go's a location stands before the first sample that
- * needs it.
+ * A writer's order of fields and ids. Elements are numbered from 1 when they
+ * are first written; in Go's dialect a location is written before the first
+ * sample that needs it.
  */
 enum dialect {
 	DIALECT_GO,    /* Go's runtime/pprof, proto.go */
@@ -35,32 +35,35 @@ enum dialect {
 	DIALECTS,
 };
 
-/* No operation has more words: a longer shape is refused. */
+/* Maximum number of words of a shape; longer ones are refused. */
 #define SHAPE_WORDS_MAX 1024
 
-/* One operation of a shape. */
+/* One operation of a shape: a field and its operands. */
 struct shape_op {
 	uint32_t field;
 	const uint32_t *operands;
 	size_t count;
 };
 
-/* Walks a shape that shape_valid() found to be one. */
+/* An iterator over a shape that shape_valid() has accepted. */
 struct shape_walk {
 	const uint32_t *pos;
 	const uint32_t *end;
 };
 
+/* Start to iterate over a shape and return its dialect in *dialect. */
 struct shape_walk shape_walk(const struct dictionary *d, uint32_t shape,
 			     enum dialect *dialect);
+
+/* Get the next operation; false at the end of the shape. */
 bool shape_next(struct shape_walk *w, struct shape_op *out);
 
-/* Whether n words are a shape whose texts are below `strings`. */
+/* Whether n words are a well-formed shape whose texts are below `strings`. */
 bool shape_valid(const uint32_t *words, size_t n, size_t strings);
 
 /*
- * The shape of a profile's bytes in a dialect, interned. ERR_UNSUPPORTED: it
- * is too long, or its fields are not what they should be.
+ * Find or add the shape of a profile's bytes, as a writer of the dialect would
+ * have made it. ERR_UNSUPPORTED: too long, or a field has an unexpected type.
  */
 NODISCARD int shape_read(struct bytes raw, enum dialect dialect,
 			 struct intern *in, uint32_t *out, struct err *err);

@@ -3,8 +3,9 @@
 
 #include "base/enc.h"
 
-#define WORTH 16 /* shorter ones hardly get smaller */
+#define WORTH 16 /* shorter sections hardly become smaller */
 
+/* A frame is used only if it is smaller including its second length. */
 void section_put(struct zstd *z, int level, struct bytes raw, struct buf *out)
 {
 	struct buf frame = { 0 };
@@ -22,7 +23,10 @@ void section_put(struct zstd *z, int level, struct bytes raw, struct buf *out)
 	buf_fini(&frame);
 }
 
-/* The stored bytes; *len: how long they are decompressed. */
+/*
+ * Read the head of a section and return its stored bytes; *len is the
+ * decompressed length.
+ */
 static struct bytes section_read_next(struct dec *d, size_t *len,
 				      bool *compressed)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Section: bytes that are compressed where that makes them smaller.
+ * A section is a piece of bytes that is compressed where this makes it smaller.
  *
- *	uvarint  their length << 1 | whether they are a zstd frame
- *	uvarint  the frame's length, if they are
+ *	uvarint  length of the bytes << 1 | 1 if a zstd frame follows
+ *	uvarint  length of the frame, if there is one
  *	…        the bytes, or the frame
  *
- * Ownership: appends to, or fills, the caller's buffers.
- * Threads: one thread a struct zstd.
+ * Ownership: appends to, or fills, buffers of the caller.
+ * Threads: one thread per struct zstd.
  */
 #ifndef PPROF_DICTIONARY_SECTION_H
 #define PPROF_DICTIONARY_SECTION_H
@@ -15,16 +15,17 @@
 #include "base/dec.h"
 #include "base/zstd.h"
 
+/* Append raw to out as a section, compressed at the given level of zstd. */
 void section_put(struct zstd *z, int level, struct bytes raw, struct buf *out);
 
 /*
- * Replace out by the next section of d. ERR_CORRUPT; ERR_TOOBIG: more than
- * out's maximum.
+ * Replace the contents of out by the next section of d, decompressed.
+ * ERR_CORRUPT: damaged; ERR_TOOBIG: larger than out's maximum.
  */
 NODISCARD int section_get(struct zstd *z, struct dec *d, struct buf *out,
 			  struct err *err);
 
-/* Go on behind the next section. */
+/* Skip the next section of d. Errors set d->bad. */
 void section_skip(struct dec *d);
 
 #endif

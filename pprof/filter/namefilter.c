@@ -4,12 +4,19 @@
 #include "model/regex.h"
 #include "pprof/filter/prune.h"
 
-/* An expression, and what it said of each string so far. */
+/*
+ * An expression with a cache of its results: names repeat, and a search costs
+ * far more than a lookup.
+ */
 struct pattern {
-	struct regex *regex; /* NULL: none is given */
-	uint8_t *known;      /* by string: 0 not asked, 1 no, 2 yes */
+	struct regex *regex; /* NULL: the filter is not set */
+	uint8_t *known;      /* by string: 0 unknown, 1 no match, 2 match */
 };
 
+/*
+ * Compiles the expression of the filter called name; an empty one leaves the
+ * pattern unset. ERR_INVALID: it is malformed.
+ */
 static int pattern_init(struct pattern *x, const char *name, struct str text,
 			const struct pprof *p, struct err *err)
 {
@@ -25,12 +32,14 @@ static int pattern_init(struct pattern *x, const char *name, struct str text,
 	return 0;
 }
 
+/* Frees a pattern; one that is unset is fine. */
 static void pattern_fini(struct pattern *x)
 {
 	regex_free(x->regex);
 	mem_free(x->known);
 }
 
+/* Returns whether the pattern matches string s. */
 static bool namefilter_count_hits(const struct pattern *x,
 				  const struct pprof *p, uint32_t s)
 {
@@ -39,6 +48,7 @@ static bool namefilter_count_hits(const struct pattern *x,
 	return x->known[s] == 2;
 }
 
+/* Returns whether the pattern matches the function or the file of a line. */
 static bool hits_line(const struct pattern *x, const struct pprof *p,
 		      const struct pprof_line *l)
 {
@@ -48,6 +58,10 @@ static bool hits_line(const struct pattern *x, const struct pprof *p,
 	       namefilter_count_hits(x, p, f->file);
 }
 
+/*
+ * Returns whether the pattern matches the mapping's file. Then it matches all
+ * lines of the location.
+ */
 static bool hits_mapping(const struct pattern *x, const struct pprof *p,
 			 const struct pprof_location *l)
 {
@@ -55,6 +69,7 @@ static bool hits_mapping(const struct pattern *x, const struct pprof *p,
 	       namefilter_count_hits(x, p, p->mappings.v[l->mapping].file);
 }
 
+/* Returns whether the pattern matches any name of a location. */
 static bool hits_location(const struct pattern *x, const struct pprof *p,
 			  const struct pprof_location *l)
 {
@@ -65,7 +80,10 @@ static bool hits_location(const struct pattern *x, const struct pprof *p,
 	return hits_mapping(x, p, l);
 }
 
-/* Keep the lines that x hits, or those that it does not. */
+/*
+ * Keeps the lines of a location that the pattern matches (hit), or those that
+ * it does not match (!hit).
+ */
 static void keep_lines(const struct pattern *x, struct pprof *p,
 		       struct pprof_location *l, bool hit)
 {
@@ -84,12 +102,14 @@ static void keep_lines(const struct pattern *x, struct pprof *p,
 	l->lines.count = kept;
 }
 
+/* What focus and ignore say about a location. */
 enum verdict {
-	INDIFFERENT,
-	FOCUSED,
-	IGNORED
+	INDIFFERENT, /* neither matches */
+	FOCUSED,     /* focus matches, or is not set */
+	IGNORED      /* ignore matches: the sample is dropped */
 };
 
+/* The compiled filters but show_from, and which of them matched something. */
 struct name_patterns {
 	struct pattern focus;
 	struct pattern ignore;
@@ -102,6 +122,10 @@ struct name_patterns {
 	const struct effort *effort;
 };
 
+/*
+ * Applies ignore and focus to a location. Without focus every location counts
+ * as focused.
+ */
 static enum verdict namefilter_judge(struct name_patterns *n,
 				     const struct pprof *p,
 				     const struct pprof_location *l)
@@ -116,7 +140,10 @@ static enum verdict namefilter_judge(struct name_patterns *n,
 	return FOCUSED;
 }
 
-/* Whether nothing is left to be shown of a location. */
+/*
+ * Applies hide and show to a location; returns whether none of its lines is
+ * left to be shown.
+ */
 static bool hide_lines(struct name_patterns *n, struct pprof *p,
 		       struct pprof_location *l)
 {
@@ -135,7 +162,10 @@ static bool hide_lines(struct name_patterns *n, struct pprof *p,
 	return hidden;
 }
 
-/* Through a focused location, and through none that is ignored. */
+/*
+ * Returns whether a stack is kept: it has a focused location and no ignored
+ * one.
+ */
 static bool is_focused(const uint32_t *frames, uint32_t count,
 		       const uint8_t *verdicts)
 {
@@ -149,6 +179,7 @@ static bool is_focused(const uint32_t *frames, uint32_t count,
 	return focused;
 }
 
+/* Removes hidden frames from a stack, in place. */
 static void drop_frames(struct pprof *p, struct pprof_run *stack,
 			const bool *hidden)
 {
@@ -162,6 +193,10 @@ static void drop_frames(struct pprof *p, struct pprof_run *stack,
 	stack->count = kept;
 }
 
+/*
+ * Applies the filters to each location once; stacks then only combine the
+ * results. Asks for permission to continue, as searches are the expensive part.
+ */
 static int judge_locations(struct pprof *p, struct name_patterns *n,
 			   uint8_t *verdicts, bool *hidden, struct err *err)
 {
@@ -178,6 +213,10 @@ static int judge_locations(struct pprof *p, struct name_patterns *n,
 	return rc;
 }
 
+/*
+ * Applies focus, ignore, hide and show. Focus sees the lines of a location
+ * before hide removes some of them.
+ */
 static int apply_names(struct pprof *p, struct name_patterns *n,
 		       struct err *err)
 {
@@ -202,7 +241,10 @@ static int apply_names(struct pprof *p, struct name_patterns *n,
 	return rc;
 }
 
-/* Cut the lines outside of the outermost match; false: there is none. */
+/*
+ * Removes the lines of a location outside of the outermost match. Returns
+ * false, and removes nothing, if no line matches.
+ */
 static bool cut_outside(const struct pattern *x, const struct pprof *p,
 			struct pprof_location *l)
 {
@@ -217,7 +259,10 @@ static bool cut_outside(const struct pattern *x, const struct pprof *p,
 	return false;
 }
 
-/* Whether any location matches. */
+/*
+ * Applies show_from: removes the frames outside of the outermost match, and
+ * samples without any match. Returns whether anything matched.
+ */
 static bool apply_show_from(struct pprof *p, const struct pattern *x)
 {
 	bool *found = mem_zalloc(p->locations.count, sizeof(bool));
@@ -241,6 +286,7 @@ static bool apply_show_from(struct pprof *p, const struct pattern *x)
 	return any;
 }
 
+/* Adds a filter that nothing matched to *none. */
 static void namefilter_list_unmatched(struct no_match *none, bool matched,
 				      const char *name)
 {
@@ -248,6 +294,7 @@ static void namefilter_list_unmatched(struct no_match *none, bool matched,
 		none->names[none->count++] = name;
 }
 
+/* Lists the filters that are set and that nothing matched. */
 static void report_names(const struct name_patterns *n, struct no_match *none)
 {
 	namefilter_list_unmatched(none, !n->focus.regex || n->focus_met,
@@ -258,7 +305,10 @@ static void report_names(const struct name_patterns *n, struct no_match *none)
 	namefilter_list_unmatched(none, !n->show.regex || n->show_met, "show");
 }
 
-/* Names on which a search was given up would be missing from the answer. */
+/*
+ * Returns ERR_INVALID if a search with the pattern was given up: it counted as
+ * no match, so the report would silently miss frames (docs/decisions.md, 45).
+ */
 static int namefilter_check_steps(const struct pattern *x, const char *name,
 				  struct err *err)
 {
@@ -268,6 +318,10 @@ static int namefilter_check_steps(const struct pattern *x, const char *name,
 		       "%s: the expression takes too many steps", name);
 }
 
+/*
+ * Compiles all expressions. ERR_INVALID: one is malformed. The patterns must be
+ * freed in that case, too.
+ */
 static int compile_names(struct name_patterns *n, struct pattern *from,
 			 const struct name_filter *f, const struct pprof *p,
 			 struct err *err)
@@ -285,6 +339,7 @@ static int compile_names(struct name_patterns *n, struct pattern *from,
 	return rc;
 }
 
+/* Checks all patterns with namefilter_check_steps(). */
 static int check_all_steps(const struct name_patterns *n,
 			   const struct pattern *from, struct err *err)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Filters by name: which samples are looked at, and which of their frames are
- * shown; with the meaning of pprof's options of the same names (profile's
- * filter.go and prune.go). An expression is looked for in function names,
- * file names and the names of mappings.
+ * Filters by name: which samples count, and which of their frames are shown,
+ * with the meaning of pprof's options of the same names (profile's filter.go
+ * and prune.go). Expressions are searched for in the names of functions, source
+ * files and mappings.
  *
- * Ownership: changes the profile it is given.
- * Threads: one thread at a time.
+ * Ownership: changes the profile that it is given.
+ * Threads: one thread at a time per profile.
  */
 #ifndef PPROF_FILTER_NAMEFILTER_H
 #define PPROF_FILTER_NAMEFILTER_H
@@ -15,24 +15,32 @@
 #include "pprof/effort.h"
 #include "pprof/profile/profile.h"
 
-/* Expressions; an empty one filters nothing. */
+/*
+ * The expressions; an empty one filters nothing. A frame matches if a name of
+ * it does.
+ */
 struct name_filter {
-	struct str focus;     /* only samples through a match */
-	struct str ignore;    /* no samples through a match */
-	struct str hide;      /* without the frames that match */
-	struct str show;      /* the frames that match alone */
-	struct str show_from; /* from the outermost match inwards */
+	struct str focus;     /* keep only samples with a match */
+	struct str ignore;    /* drop samples with a match */
+	struct str hide;      /* drop the frames that match */
+	struct str show;      /* keep only the frames that match */
+	struct str show_from; /* drop frames outside of the outermost match */
 };
 
-/* Filters that nothing matched: a warning each. */
+/*
+ * Names of the filters that nothing matched; the user gets a warning for each.
+ */
 struct no_match {
 	const char *names[16];
 	size_t count;
 };
 
 /*
- * Change p to what the filters leave of it. ERR_INVALID names the expression
- * that is none, or that takes too many steps; ERR_TIMEOUT.
+ * Applies the filters to p and adds the filters without any match to *none.
+ * Samples without frames are removed even if no filter is set. ERR_INVALID: an
+ * expression is malformed or takes too many steps, and the message names it;
+ * ERR_LIMIT, ERR_TIMEOUT: the effort was refused. After an error p is of no
+ * use.
  */
 NODISCARD int filter_names(struct pprof *p, const struct name_filter *f,
 			   const struct effort *effort, struct no_match *none,

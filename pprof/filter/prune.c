@@ -3,6 +3,11 @@
 
 #include "model/regex.h"
 
+/*
+ * Returns the function name without a leading "." and without the arguments of
+ * a C++ function; parentheses that belong to the name are kept. Expressions of
+ * profiles are written for such names.
+ */
 static struct str prune_simplify(struct str name)
 {
 	static const char *const kept[] = { "(anonymous namespace)",
@@ -28,18 +33,26 @@ static struct str prune_simplify(struct str name)
 	return name;
 }
 
+/* The expressions, and a cache of their results. */
 struct pruner {
 	struct regex *drop;
 	struct regex *keep;
-	uint8_t *known; /* by function: 0 not asked, 1 no, 2 yes */
+	uint8_t *known; /* by function: 0 unknown, 1 stays, 2 pruned */
 };
 
-/* An expression of a profile that took too many steps once is not used on. */
+/*
+ * Returns whether the expression matches. One that took too many steps is not
+ * used any further (docs/decisions.md, 45).
+ */
 static bool prune_matches(const struct regex *r, struct str name)
 {
 	return r && !regex_gave_up(r) && regex_matches(r, name);
 }
 
+/*
+ * Returns whether the function of a line is to be removed: drop matches its
+ * name and keep does not.
+ */
 static bool is_pruned(const struct pruner *x, const struct pprof *p,
 		      const struct pprof_line *l)
 {
@@ -56,12 +69,17 @@ static bool is_pruned(const struct pruner *x, const struct pprof *p,
 	return *known == 2;
 }
 
+/* What becomes of a location. */
 enum prune {
-	PRUNE_NOT,
-	PRUNE_BELOW, /* this location stays, without its pruned lines */
-	PRUNE_WHOLE,
+	PRUNE_NOT,   /* no line is pruned */
+	PRUNE_BELOW, /* the location stays without its pruned lines */
+	PRUNE_WHOLE, /* the location is removed */
 };
 
+/*
+ * Decides about a location, and removes its pruned lines and those that they
+ * called. Walks from the outermost line, the last one, inwards.
+ */
 static enum prune prune_lines(const struct pruner *x, const struct pprof *p,
 			      struct pprof_location *l)
 {
@@ -77,7 +95,11 @@ static enum prune prune_lines(const struct pruner *x, const struct pprof *p,
 	return PRUNE_NOT;
 }
 
-/* Cut below the outermost pruned frame that a user's frame called. */
+/*
+ * Removes the outermost pruned frame that has a caller which is not pruned, and
+ * everything it called. A stack of pruned frames alone stays whole, as in
+ * pprof.
+ */
 static void prune_stack(struct pprof *p, struct pprof_run *s,
 			const uint8_t *what)
 {
@@ -97,6 +119,7 @@ static void prune_stack(struct pprof *p, struct pprof_run *s,
 	}
 }
 
+/* Decides about each location once, then cuts the stacks. */
 static int prune_apply(struct pprof *p, const struct pruner *x,
 		       const struct effort *effort, struct err *err)
 {
@@ -114,7 +137,10 @@ static int prune_apply(struct pprof *p, const struct pruner *x,
 	return rc;
 }
 
-/* ^(text)$ */
+/*
+ * Compiles ^(text)$: the expressions of a profile match whole names. An empty
+ * text leaves *out NULL.
+ */
 static int prune_copy_whole(struct str text, struct regex **out)
 {
 	char *pattern = mem_printf("^(%.*s)$", STR_ARG(text));
@@ -144,7 +170,10 @@ int filter_uninteresting(struct pprof *p, const struct effort *effort,
 	return rc;
 }
 
-/* Cut the lines that are called by the innermost match. */
+/*
+ * Removes the lines that the innermost match called; returns whether any line
+ * matches.
+ */
 static bool cut_inside(const struct pruner *x, const struct pprof *p,
 		       struct pprof_location *l)
 {
@@ -158,6 +187,10 @@ static bool cut_inside(const struct pruner *x, const struct pprof *p,
 	return false;
 }
 
+/*
+ * Cuts every stack at the innermost location with a match; stacks without a
+ * match stay as they are.
+ */
 static int prune_from(struct pprof *p, const struct pruner *x,
 		      const struct effort *effort, struct err *err)
 {

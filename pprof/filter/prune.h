@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prune: cut frames that nobody wants to see off the leaves of stacks, as the
- * profile's own drop_frames and keep_frames say, or from a given name inwards.
+ * Prune: removes uninteresting frames from the leaf end of stacks, as the
+ * profile's own drop_frames and keep_frames say, or those called by a given
+ * function.
  *
- * Ownership: changes the profile it is given.
- * Threads: one thread a profile.
+ * Ownership: changes the profile that it is given.
+ * Threads: one thread at a time per profile.
  */
 #ifndef PPROF_FILTER_PRUNE_H
 #define PPROF_FILTER_PRUNE_H
@@ -12,12 +13,21 @@
 #include "pprof/effort.h"
 #include "pprof/profile/profile.h"
 
+/*
+ * Removes the frames that the innermost function matching the pattern called,
+ * directly or not; that function stays. An empty pattern removes nothing.
+ * ERR_INVALID: the pattern is malformed or takes too many steps; ERR_LIMIT,
+ * ERR_TIMEOUT: the effort was refused.
+ */
 NODISCARD int filter_prune_from(struct pprof *p, struct str pattern,
 				const struct effort *effort, struct err *err);
 
 /*
- * Drop the frames that the profile itself calls uninteresting (drop_frames
- * and keep_frames). An expression that is none drops nothing.
+ * Removes the frames that the profile itself calls uninteresting: from the
+ * outermost function that drop_frames matches and keep_frames does not, to the
+ * leaf. A function without a caller that stays is kept. An expression of the
+ * profile that is malformed or takes too many steps is ignored. ERR_LIMIT,
+ * ERR_TIMEOUT: the effort was refused.
  */
 NODISCARD int filter_uninteresting(struct pprof *p, const struct effort *effort,
 				   struct err *err);

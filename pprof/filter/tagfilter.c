@@ -7,10 +7,11 @@
 #include "model/regex.h"
 #include "pprof/profile/measure.h"
 
-#define PATTERNS_MAX 32 /* of a filter */
+#define PATTERNS_MAX 32 /* most expressions of one filter */
 
 /* Units. */
 
+/* Records the units that a label set gives for its keys. */
 static void note_units(struct pprof *p, struct pprof_run set,
 		       struct tag_units *out)
 {
@@ -19,7 +20,10 @@ static void note_units(struct pprof *p, struct pprof_run set,
 
 		if (!l->is_number)
 			continue;
-		/* 0, the empty string: the key is there, a unit not yet. */
+		/*
+		 * Unit 0, the empty string, marks a key whose unit is not known
+		 * yet.
+		 */
 		if (out->unit[l->key] == PPROF_NONE || !out->unit[l->key])
 			out->unit[l->key] = l->unit;
 	}
@@ -43,6 +47,10 @@ void tag_units_find(struct pprof *p, struct tag_units *out)
 	for (uint32_t key = 0; key < out->count; key++) {
 		struct str name = pprof_str(p, key);
 
+		/*
+		 * pprof's rule for keys without unit: some are bytes, for all
+		 * others the key itself is the unit.
+		 */
 		if (out->unit[key])
 			continue;
 		out->unit[key] = str_is(name, "alignment") ||
@@ -61,20 +69,25 @@ void tag_units_fini(struct tag_units *u)
 
 /* Ranges of numbers. */
 
+/* One end of a range, as written. */
 struct bound {
 	int64_t number;
 	struct str unit;
 };
 
+/* A range of numbers, both ends included. */
 struct range {
 	bool has_low;
 	bool has_high;
 	double low;
 	double high;
-	struct str unit; /* that both are scaled to */
+	struct str unit; /* of low and high */
 };
 
-/* [+-]digits[letters] at the start of *s, which goes on behind it. */
+/*
+ * Parses [+-]digits[letters] at the start of *s and advances *s behind it.
+ * Returns false if there is no number.
+ */
 static bool parse_bound(struct str *s, struct bound *out)
 {
 	size_t i = 0;
@@ -101,6 +114,7 @@ static bool parse_bound(struct str *s, struct bound *out)
 	return true;
 }
 
+/* Advances *s behind a colon; returns false if there is none. */
 static bool skip_colon(struct str *s)
 {
 	if (!s->len || *s->ptr != ':')
@@ -110,7 +124,10 @@ static bool skip_colon(struct str *s)
 	return true;
 }
 
-/* "a", "a:", ":b", "a:b"; false: it is no range, so an expression. */
+/*
+ * Parses "a", "a:", ":b" or "a:b". Returns false if s is no range, or if its
+ * units do not convert into each other: s is an expression then.
+ */
 static bool tagfilter_parse_range(struct str s, struct range *r)
 {
 	struct bound low = { 0 };
@@ -141,6 +158,10 @@ static bool tagfilter_parse_range(struct str s, struct range *r)
 	return str_eq(unit, r->unit);
 }
 
+/*
+ * Returns whether a label's value is in the range, after conversion to the
+ * range's unit.
+ */
 static bool in_range(const struct range *r, int64_t v, struct str unit)
 {
 	struct str name;
@@ -152,6 +173,7 @@ static bool in_range(const struct range *r, int64_t v, struct str unit)
 
 /* One filter. */
 
+/* One filter: an optional key, and a range or expressions. */
 struct matcher_of_tags {
 	bool has_key;
 	struct str key;
@@ -160,6 +182,7 @@ struct matcher_of_tags {
 	VEC(struct regex *) patterns;
 };
 
+/* Frees the expressions of a matcher. */
 static void matcher_fini(struct matcher_of_tags *m)
 {
 	for (size_t i = 0; i < m->patterns.count; i++)
@@ -167,6 +190,10 @@ static void matcher_fini(struct matcher_of_tags *m)
 	vec_fini(&m->patterns);
 }
 
+/*
+ * Compiles expressions separated by commas. ERR_INVALID: one is malformed, or
+ * there are more than PATTERNS_MAX.
+ */
 static int add_patterns(struct matcher_of_tags *m, struct str value,
 			struct err *err)
 {
@@ -193,6 +220,10 @@ static int add_patterns(struct matcher_of_tags *m, struct str value,
 	return 0;
 }
 
+/*
+ * Parses a filter; name is the option's name, for messages. matcher_fini() is
+ * needed after an error, too.
+ */
 static int matcher_init(struct matcher_of_tags *m, const char *name,
 			struct str text, struct err *err)
 {
@@ -211,6 +242,7 @@ static int matcher_init(struct matcher_of_tags *m, const char *name,
 	return rc ? err_wrap(err, rc, "%s", name) : 0;
 }
 
+/* Returns whether a numeric label of the set is in the range. */
 static bool range_matches(const struct matcher_of_tags *m,
 			  const struct pprof *p, struct pprof_run set,
 			  const struct tag_units *units)
@@ -229,7 +261,10 @@ static bool range_matches(const struct matcher_of_tags *m,
 	return false;
 }
 
-/* Whether x matches a value of the key, or some "key:value". */
+/*
+ * Returns whether x matches a value of the matcher's key, or, without a key,
+ * the text "key:value" of any label.
+ */
 static bool pattern_matches(const struct matcher_of_tags *m,
 			    const struct regex *x, const struct pprof *p,
 			    struct pprof_run set)
@@ -256,13 +291,17 @@ static bool pattern_matches(const struct matcher_of_tags *m,
 	return found;
 }
 
+/* Returns whether a label set matches. */
 static bool set_matches(const struct matcher_of_tags *m, const struct pprof *p,
 			struct pprof_run set, const struct tag_units *units)
 {
 	if (m->is_range)
 		return range_matches(m, p, set, units);
 	for (size_t i = 0; i < m->patterns.count; i++) {
-		/* With a key any of them will do, without one all must. */
+		/*
+		 * With a key one matching expression suffices; without a key
+		 * all of them must match. These rules are pprof's.
+		 */
 		if (pattern_matches(m, m->patterns.v[i], p, set) == m->has_key)
 			return m->has_key;
 	}
@@ -277,6 +316,10 @@ struct work {
 	const struct effort *effort;
 };
 
+/*
+ * Keeps the samples whose match is as wanted. Label sets are matched once each,
+ * not once for each sample. *any is set if any set matches.
+ */
 static int tagfilter_apply(const struct matcher_of_tags *m, struct work *w,
 			   bool wanted, bool *any, struct err *err)
 {
@@ -297,6 +340,7 @@ static int tagfilter_apply(const struct matcher_of_tags *m, struct work *w,
 	return rc;
 }
 
+/* Parses and applies one filter; lists it in w->none if nothing matched. */
 static int filter_one(struct work *w, const char *name, struct str text,
 		      bool wanted, struct err *err)
 {
@@ -327,6 +371,7 @@ int filter_tags(struct pprof *p, const struct tag_filter *f,
 	return rc ? rc : filter_one(&w, "tagignore", f->ignore, false, err);
 }
 
+/* Removes labels by key from a set, in place. */
 static void drop_labels(struct pprof *p, struct pprof_run *set,
 			const struct regex *show, const struct regex *hide)
 {

@@ -4,29 +4,40 @@
 #include "base/pairs.h"
 #include "pprof/profile/measure.h"
 
-/* A stack as it is, and what is put outside of it. */
+/*
+ * Identifies a new stack: an old stack, and the frames that are put outside of
+ * it.
+ */
 struct rooted {
 	uint32_t stack;
 	uint32_t suffix;
 };
 
-/* The frames made so far: a location for each key and value. */
+/*
+ * The state of one call: frames and stacks made so far. A frame is a location
+ * for each pair of value and key.
+ */
 struct roots {
 	struct pprof *p;
-	struct pairs index;
-	struct strtab suffixes; /* runs of locations, as bytes */
-	struct pairs made;      /* a stack for each struct rooted */
+	struct pairs index;     /* location + 1 by root_key */
+	struct strtab suffixes; /* distinct runs of new frames, as bytes */
+	struct pairs made;      /* new stack by struct rooted, from 1 */
 	uint32_t made_count;
-	uint32_t first_stack;
-	struct str unit;
-	bool any;
+	uint32_t first_stack; /* place of the first new stack */
+	struct str unit;      /* to show numeric labels in */
+	bool any;             /* a label with one of the keys exists */
 };
 
+/*
+ * A frame to be made: the label's value is its function name and the key its
+ * file name, as in pprof.
+ */
 struct root_key {
 	uint32_t name;
 	uint32_t file;
 };
 
+/* Returns the location of a frame; equal frames share one. */
 static uint32_t root_location(struct roots *x, struct root_key key)
 {
 	struct pprof *p = x->p;
@@ -49,7 +60,10 @@ static uint32_t root_location(struct roots *x, struct root_key key)
 	return *number - 1;
 }
 
-/* All values of a key, by commas. */
+/*
+ * Returns all values of a key in a label set, joined by commas, as a string of
+ * the profile; the empty string if there are none.
+ */
 static uint32_t values_of(struct roots *x, struct pprof_run set, struct str key)
 {
 	struct pprof *p = x->p;
@@ -78,7 +92,10 @@ static uint32_t values_of(struct roots *x, struct pprof_run set, struct str key)
 	return name;
 }
 
-/* The frames that a set of labels becomes, the first key outermost, so last. */
+/*
+ * Returns the number of the suffix that a label set becomes: one frame for each
+ * key. The first key is outermost, so it is last in the suffix.
+ */
 static uint32_t add_roots(struct roots *x, struct pprof_run set,
 			  struct str keys)
 {
@@ -104,6 +121,9 @@ static uint32_t add_roots(struct roots *x, struct pprof_run set,
 		(struct str){ (const char *)reversed, n * sizeof(*reversed) });
 }
 
+/*
+ * Appends a copy of the old stack with the suffix behind it, that is outside.
+ */
 static void append_stack(struct roots *x, struct rooted key)
 {
 	struct pprof *p = x->p;
@@ -122,7 +142,10 @@ static void append_stack(struct roots *x, struct rooted key)
 	*vec_add(&p->stacks) = new;
 }
 
-/* The new stack of a sample: of samples that agree it is made once. */
+/*
+ * Returns the place of the new stack; samples with equal stack and suffix share
+ * it.
+ */
 static uint32_t rooted_stack(struct roots *x, struct rooted key)
 {
 	uint32_t *number = pairs_at(&x->made, key.stack, key.suffix);
@@ -134,6 +157,10 @@ static uint32_t rooted_stack(struct roots *x, struct rooted key)
 	return x->first_stack + *number - 1;
 }
 
+/*
+ * Gives every sample its new stack. Stacks are numbers of 32 bits, and the
+ * memory can grow by a multiple of the profile, so both are checked.
+ */
 static int root_samples(struct roots *x, const uint32_t *suffixes,
 			const struct effort *effort, struct err *err)
 {
@@ -179,7 +206,9 @@ int pprof_tagroot(struct pprof *p, struct str keys, struct str unit,
 		mem_zalloc(p->label_sets.count + 1, sizeof(*suffixes));
 	int rc;
 
+	/* Suffixes may be empty; number 0 is that one. */
 	(void)strtab_intern(&x.suffixes, str_of(""));
+	/* Label sets are converted once each, not once for each sample. */
 	for (size_t i = 0; i < p->label_sets.count; i++)
 		suffixes[i] = add_roots(&x, p->label_sets.v[i], keys);
 	rc = root_samples(&x, suffixes, effort, err);

@@ -4,22 +4,28 @@
 #include "pprof/graph/graph_order.h"
 #include "pprof/graph/graph_trim.h"
 
-/* One pass over the samples. */
+/* State of one pass over all samples that weighs nodes and edges. */
 struct pass {
 	struct graph *g;
 	const struct graph_options *o;
-	const bool *kept;    /* by node; NULL: all */
-	uint32_t *node_seen; /* by node: the sample that met it last, + 1 */
+	const bool *kept;    /* indexed by node; NULL keeps all nodes */
+	uint32_t *node_seen; /* by node: last sample counted, + 1 */
+	/* Indexed by edge: the last sample that counted the edge, + 1. */
 	VEC(uint32_t) edge_seen;
-	uint32_t sample; /* + 1 */
+	uint32_t sample; /* number of the current sample, + 1; 0 means none */
 	struct growth_meter meter;
 };
 
+/* An edge is identified by the two nodes it connects. */
 struct edge_key {
 	uint32_t from;
 	uint32_t to;
 };
 
+/*
+ * Return the number of the edge from key.from to key.to and add the edge when
+ * it is new. The index stores number + 1, because 0 means "absent".
+ */
 static uint32_t find_edge(struct pass *x, struct edge_key key, bool residual,
 			  bool inlined)
 {
@@ -39,12 +45,19 @@ static uint32_t find_edge(struct pass *x, struct edge_key key, bool residual,
 	return *number - 1;
 }
 
-/* What a sample weighs. */
+/*
+ * Weight of one sample: its value, and the divisor when the report shows means.
+ */
 struct weight {
 	int64_t value;
 	int64_t div;
 };
 
+/*
+ * Add a sample's weight to an edge, at most once per sample: a recursive
+ * function would otherwise count several times. An edge is residual if any of
+ * its calls is, and inlined only if all of them are.
+ */
 static void add_edge(struct pass *x, struct edge_key key, struct weight w,
 		     bool residual, bool inlined)
 {
@@ -60,18 +73,23 @@ static void add_edge(struct pass *x, struct edge_key key, struct weight w,
 	e->inlined = e->inlined && inlined;
 }
 
-/* Where a walk from the root to the leaf stands. */
+/* Position of a walk along one stack, from the root to the leaf. */
 struct walk {
-	uint32_t parent; /* PPROF_NONE: none yet */
-	bool residual;   /* nodes since then are not kept */
+	uint32_t parent; /* last kept node; PPROF_NONE before the first */
+	bool residual;   /* nodes after parent were skipped */
 };
 
+/* Charge the work and the graph's memory to the query's budget. */
 static int graph_check_effort(struct pass *x, size_t work, struct err *err)
 {
 	return effort_meter(x->o->effort, &x->meter, work, graph_memory(x->g),
 			    err);
 }
 
+/*
+ * Visit one frame of a stack: add the cumulative weight to its node, once per
+ * sample, and the weight of the call to the edge from the last kept node.
+ */
 static void graph_enter_node(struct pass *x, struct walk *walk, uint32_t node,
 			     struct weight w, bool inlined)
 {
@@ -93,6 +111,11 @@ static void graph_enter_node(struct pass *x, struct walk *walk, uint32_t node,
 	walk->residual = false;
 }
 
+/*
+ * Add one sample to the graph. Stacks are stored innermost first, both
+ * locations and inlined lines, so both loops run backwards. The flat weight
+ * goes to the leaf, unless the leaf itself is not kept.
+ */
 static int graph_add_sample(struct pass *x, const struct pprof_run *stack,
 			    struct weight w, struct err *err)
 {
@@ -107,6 +130,7 @@ static int graph_add_sample(struct pass *x, const struct pprof_run *stack,
 
 		for (uint32_t k = r.count; k > 0; k--)
 			graph_enter_node(x, &walk, v[k - 1], w, k != r.count);
+		/* A stack may be very deep: check the budget within it, too. */
 		rc = i % EFFORT_WORK ? 0 :
 				       graph_check_effort(x, EFFORT_WORK, err);
 	}
@@ -119,11 +143,16 @@ static int graph_add_sample(struct pass *x, const struct pprof_run *stack,
 	return rc;
 }
 
+/*
+ * A node is negative by its flat value, or by its cumulative value when the
+ * flat value is 0, as in pprof's -drop_negative.
+ */
 static bool is_negative(const struct graph_node *n)
 {
 	return n->flat < 0 || (!n->flat && n->cum < 0);
 }
 
+/* List the nodes that have any weight; the others are never shown. */
 static void show_nodes(struct graph *g, const struct graph_options *o)
 {
 	g->shown.count = 0;
@@ -137,6 +166,7 @@ static void show_nodes(struct graph *g, const struct graph_options *o)
 	}
 }
 
+/* Add all samples that have a weight, under the query's budget. */
 static int weigh_samples(struct pass *x, struct err *err)
 {
 	const struct pprof *p = x->g->p;
@@ -159,6 +189,10 @@ static int weigh_samples(struct pass *x, struct err *err)
 	return rc;
 }
 
+/*
+ * The graph is weighed again after each trimming step: edges between the
+ * remaining nodes then span the frames that were removed.
+ */
 int graph_weigh(struct graph *g, const struct graph_options *o,
 		const bool *kept, struct err *err)
 {
@@ -191,6 +225,7 @@ int graph_init(struct graph *g, const struct pprof *p,
 		return rc;
 	graph_list_edges(g);
 	graph_sort_edges(g);
+	/* Only drawings drop redundant edges; the lists must be rebuilt. */
 	if (o->order == GRAPH_ENTROPY) {
 		rc = graph_drop_redundant_edges(g, o->effort, err);
 		graph_list_edges(g);

@@ -6,11 +6,16 @@
 
 #include "pprof/profile/measure.h"
 
+/* Compare two nodes by their printed text. */
 static int graph_by_text(const struct graph *g, uint32_t a, uint32_t b)
 {
 	return str_cmp(g->nodes->v.v[a].text, g->nodes->v.v[b].text);
 }
 
+/*
+ * Order of edges: heaviest first, then by the names at both ends. The edge
+ * number breaks the last ties, so that reports are reproducible.
+ */
 static int graph_by_weight(const void *a, const void *b, void *ctx)
 {
 	const struct graph *g = ctx;
@@ -30,6 +35,10 @@ static int graph_by_weight(const void *a, const void *b, void *ctx)
 	return order;
 }
 
+/*
+ * Assign each node its two runs in g->lists from the counted edges, and reset
+ * the counts so that filling can use them as positions.
+ */
 static void start_lists(struct graph *g)
 {
 	uint32_t at = 0;
@@ -46,6 +55,9 @@ static void start_lists(struct graph *g)
 	}
 }
 
+/*
+ * A counting sort: count the edges of each node, lay out the runs, fill them.
+ */
 void graph_list_edges(struct graph *g)
 {
 	for (size_t i = 0; i < g->nodes->v.count; i++)
@@ -86,16 +98,19 @@ void graph_sort_edges(struct graph *g)
 	}
 }
 
+/* A node with the score it is sorted by. */
 struct ranked {
 	uint32_t node;
 	int64_t score;
 };
 
+/* Context of by_rank(). */
 struct ranking {
 	const struct graph *g;
 	enum graph_order order;
 };
 
+/* Larger absolute values come first. */
 static int compare_abs(int64_t a, int64_t b)
 {
 	int64_t v = graph_abs(a);
@@ -104,6 +119,11 @@ static int compare_abs(int64_t a, int64_t b)
 	return v == w ? 0 : v > w ? -1 : 1;
 }
 
+/*
+ * Order of nodes: by score, then name, then the other weight, then pprof's last
+ * resort. All ties are broken as in pprof's NodeOrder, so that the output is
+ * the same.
+ */
 static int by_rank(const void *a, const void *b, void *ctx)
 {
 	const struct ranking *r = ctx;
@@ -124,6 +144,10 @@ static int by_rank(const void *a, const void *b, void *ctx)
 	return order;
 }
 
+/*
+ * Entropy in bits of the distribution of weights over the edges, with self as
+ * one more outcome. Negative edges do not count towards the total, as in pprof.
+ */
 static double entropy_of(const struct graph *g, struct pprof_run edges,
 			 int64_t self)
 {
@@ -151,7 +175,11 @@ static double entropy_of(const struct graph *g, struct pprof_run edges,
 	return score;
 }
 
-/* Little for a node that only passes on what it is called for. */
+/*
+ * pprof's entropyScore: a node that has one caller and one callee and only
+ * passes its weight on scores low; a node where paths split or join scores
+ * high.
+ */
 static int64_t entropy_score(const struct graph *g, const struct graph_node *n)
 {
 	double score = n->in.count ? entropy_of(g, n->in, 0) : 1;
@@ -160,6 +188,7 @@ static int64_t entropy_score(const struct graph *g, const struct graph_node *n)
 	return wrap_add(measure_integer(score * (double)n->cum), n->flat);
 }
 
+/* The score that the given order sorts nodes by. */
 static int64_t graph_compute_score(const struct graph *g,
 				   enum graph_order order, uint32_t node)
 {
@@ -181,6 +210,7 @@ void graph_sort_nodes(struct graph *g, enum graph_order order)
 	struct ranking r = { .g = g, .order = order };
 	struct ranked *v = mem_zalloc(g->shown.count + 1, sizeof(*v));
 
+	/* The entropy is computed from each node's lists of edges. */
 	if (order == GRAPH_ENTROPY)
 		graph_list_edges(g);
 	for (size_t i = 0; i < g->shown.count; i++) {

@@ -4,6 +4,10 @@
 #include "pprof/graph/graph_order.h"
 #include "pprof/profile/measure.h"
 
+/*
+ * The weight that corresponds to a fraction of the total, where the total is
+ * the sum of the flat weights of shown nodes.
+ */
 static int64_t graph_compute_cutoff(const struct graph *g, double fraction)
 {
 	int64_t total = 0;
@@ -13,7 +17,10 @@ static int64_t graph_compute_cutoff(const struct graph *g, double fraction)
 	return graph_abs(measure_integer((double)total * fraction));
 }
 
-/* Drop nodes below the limit. */
+/*
+ * Drop nodes whose cumulative weight is below the limit. Weighing again turns
+ * calls through dropped nodes into residual edges.
+ */
 static int drop_light_nodes(struct graph *g, const struct graph_options *o,
 			    bool *kept, int64_t limit, struct err *err)
 {
@@ -31,6 +38,7 @@ static int drop_light_nodes(struct graph *g, const struct graph_options *o,
 	return left == count ? 0 : graph_weigh(g, o, kept, err);
 }
 
+/* Mark edges below the limit as dropped and return how many. */
 static size_t drop_light_edges(struct graph *g, int64_t limit)
 {
 	size_t dropped = 0;
@@ -47,6 +55,7 @@ static size_t drop_light_edges(struct graph *g, int64_t limit)
 	return dropped;
 }
 
+/* Keep the first node_count nodes of the current order and weigh again. */
 static int keep_top(struct graph *g, const struct graph_options *o, bool *kept,
 		    struct err *err)
 {
@@ -63,7 +72,11 @@ static int keep_top(struct graph *g, const struct graph_options *o, bool *kept,
 	return rc;
 }
 
-/* Whether e's end is reached from its start without it. */
+/*
+ * Whether the end of an edge can be reached from its start by other edges: a
+ * breadth-first search against the direction of calls. seen is stamped with
+ * edge + 1, so that it need not be cleared between searches.
+ */
 static bool is_redundant(const struct graph *g, uint32_t edge, uint32_t *seen,
 			 uint32_t *queue)
 {
@@ -92,6 +105,10 @@ static bool is_redundant(const struct graph *g, uint32_t edge, uint32_t *seen,
 	return false;
 }
 
+/*
+ * Both loops run from the least important node and the lightest edge, as in
+ * pprof's RemoveRedundantEdges, which decides what is left of a cycle of edges.
+ */
 int graph_drop_redundant_edges(struct graph *g, const struct effort *effort,
 			       struct err *err)
 {
@@ -106,11 +123,18 @@ int graph_drop_redundant_edges(struct graph *g, const struct effort *effort,
 			uint32_t edge = g->lists.v[in.first + k - 1];
 			struct graph_edge *e = &g->edges.v[edge];
 
-			/* Never one heavier than an edge that stays. */
+			/*
+			 * Edges are sorted by weight: an edge lighter than a
+			 * direct call may go, a heavier one never. The walk is
+			 * from the lightest.
+			 */
 			if (!e->residual)
 				break;
 			e->dropped = is_redundant(g, edge, seen, queue);
-			/* One such look may go through all edges. */
+			/*
+			 * One search may visit every edge, so check the
+			 * deadline each time.
+			 */
 			rc = effort_spend(effort, 0, err);
 		}
 	}
@@ -130,6 +154,10 @@ int graph_trim(struct graph *g, const struct graph_options *o, struct err *err)
 		rc = drop_light_nodes(g, o, kept, node_limit, err);
 	g->original_count = g->shown.count;
 	graph_sort_nodes(g, o->order);
+	/*
+	 * pprof drops light edges here, too. They are not counted in
+	 * dropped_edges, unless keep_top() weighs the graph again.
+	 */
 	if (o->node_count > 0 && !rc) {
 		(void)drop_light_edges(g, edge_limit);
 		rc = keep_top(g, o, kept, err);

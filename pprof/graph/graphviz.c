@@ -15,17 +15,23 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
+/* Limits of one drawing: wall and CPU time, concurrent processes, memory. */
 #define SECONDS     20
 #define RUNNING_MAX 2
 #define MEMORY_MAX  (512 * MIB)
 
-/* A running dot. */
+/* A running dot process and the pipes to it. */
 struct child {
 	pid_t pid;
-	int in;  /* to it; -1: closed */
-	int out; /* from it */
+	int in;  /* write end of its standard input; -1: closed */
+	int out; /* read end of its standard output */
 };
 
+/*
+ * Start dot with a minimal environment: nothing of the server's environment
+ * (credentials, a foreign PATH) reaches the child. ERR_UNSUPPORTED when dot is
+ * not installed.
+ */
 static int graphviz_start(struct child *c, struct err *err)
 {
 	char name[] = "dot";
@@ -42,6 +48,10 @@ static int graphviz_start(struct child *c, struct err *err)
 		return err_sys(err, "pipe");
 	if (pipe2(from, O_CLOEXEC)) {
 		rc = err_sys(err, "pipe");
+		/*
+		 * The ends of the child: without closing from[1] here, the
+		 * parent would never see the end of the output.
+		 */
 		close(to[0]);
 		close(to[1]);
 		return rc;
@@ -68,6 +78,10 @@ static int graphviz_start(struct child *c, struct err *err)
 		"svg needs Graphviz' program \"dot\", which is not installed here: install graphviz, or take report=dot");
 }
 
+/*
+ * Bound the memory and CPU time of the child. The limits are set after it was
+ * started, since posix_spawn() cannot set them.
+ */
 static void graphviz_set_limit(const struct child *c)
 {
 	const struct rlimit memory = { MEMORY_MAX, MEMORY_MAX };
@@ -75,9 +89,14 @@ static void graphviz_set_limit(const struct child *c)
 
 	(void)prlimit(c->pid, RLIMIT_AS, &memory, NULL);
 	(void)prlimit(c->pid, RLIMIT_CPU, &cpu, NULL);
+	/*
+	 * A blocking write could deadlock: dot may block on its output while
+	 * the parent blocks on its input.
+	 */
 	(void)fcntl(c->in, F_SETFL, O_NONBLOCK);
 }
 
+/* Close the child's standard input once; dot then begins to draw. */
 static void close_in(struct child *c)
 {
 	if (c->in >= 0)
@@ -85,7 +104,10 @@ static void close_in(struct child *c)
 	c->in = -1;
 }
 
-/* Write what dot takes now. */
+/*
+ * Write as much of the graph as the pipe accepts, and close the pipe at the end
+ * or after an error: dot's exit status tells the rest.
+ */
 static void graphviz_feed(struct child *c, struct bytes *left)
 {
 	ssize_t n = write(c->in, left->ptr, left->len);
@@ -98,7 +120,10 @@ static void graphviz_feed(struct child *c, struct bytes *left)
 		close_in(c);
 }
 
-/* 1: more may come. */
+/*
+ * Read a piece of the drawing. Returns 1 if more may come, 0 at the end, or
+ * ERR_TOOBIG when out passes its maximum.
+ */
 static int graphviz_drain(struct child *c, struct buf *out, struct err *err)
 {
 	char chunk[16 * KIB];
@@ -114,6 +139,10 @@ static int graphviz_drain(struct child *c, struct buf *out, struct err *err)
 	return n > 0;
 }
 
+/*
+ * Write the graph and read the drawing at the same time, until the end of the
+ * output or the deadline. poll() ignores the closed input pipe, which is -1.
+ */
 static int graphviz_talk(struct child *c, struct bytes left, struct buf *out,
 			 struct err *err)
 {
@@ -140,6 +169,7 @@ static int graphviz_talk(struct child *c, struct bytes left, struct buf *out,
 	return rc;
 }
 
+/* Run one dot process. It is killed if reading failed, and always reaped. */
 static int graphviz_draw(struct bytes dot, struct buf *out, struct err *err)
 {
 	struct child c = { .in = -1, .out = -1 };
@@ -168,7 +198,7 @@ int graphviz_svg(struct bytes dot, struct buf *out, struct err *err)
 	static atomic_int running;
 	int rc;
 
-	/* Each may take a core and much memory for a while. */
+	/* Each process may use a core and much memory for seconds. */
 	if (atomic_fetch_add(&running, 1) >= RUNNING_MAX)
 		rc = err_set(err, ERR_LIMIT,
 			     "%d drawings are being made already: try again",

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Graphviz: has the program `dot` draw a call graph, within bounds.
+ * Runs Graphviz' program dot to draw a call graph, with limits on its time, its
+ * memory and the number of concurrent drawings.
  *
- * Ownership: the child process ends with the call.
+ * Ownership: the child process never outlives the call.
  * Threads: any.
  */
 #ifndef PPROF_GRAPH_GRAPHVIZ_H
@@ -12,8 +13,10 @@
 #include "base/err.h"
 
 /*
- * Append the SVG of a graph to out. ERR_UNSUPPORTED: dot is not installed;
- * ERR_TIMEOUT; ERR_TOOBIG; ERR_IO: dot failed, and what it said.
+ * Draw a graph in the DOT language and append the SVG to out. ERR_UNSUPPORTED:
+ * dot is not installed; ERR_LIMIT: too many drawings are running; ERR_TIMEOUT;
+ * ERR_TOOBIG: the SVG is larger than out's maximum; ERR_INVALID: dot failed;
+ * ERR_IO: a pipe or the process could not be created.
  */
 NODISCARD int graphviz_svg(struct bytes dot, struct buf *out, struct err *err);
 

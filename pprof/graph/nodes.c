@@ -28,7 +28,11 @@ int granularity_parse(struct str s, enum granularity *out, struct err *err)
 		STR_ARG(s));
 }
 
-/* One element of a path onto what is there, as Go's path.Clean. */
+/*
+ * Append one element of a path to the cleaned path, as Go's path.Clean: "."
+ * vanishes, ".." removes the element before it. Output up to *fixed is never
+ * removed: it is the root or leading "..".
+ */
 static void clean_element(struct buf *out, size_t root, struct str e,
 			  size_t *fixed)
 {
@@ -50,10 +54,11 @@ static void clean_element(struct buf *out, size_t root, struct str e,
 		*fixed = out->len;
 }
 
+/* Append the cleaned path to out; an empty path becomes ".". */
 static void clean_path(struct str path, struct buf *out)
 {
 	size_t root = path.len && *path.ptr == '/';
-	size_t fixed = root; /* ".." does not go further up than this */
+	size_t fixed = root; /* ".." never removes output before this */
 	struct str rest = path;
 
 	if (root)
@@ -67,7 +72,10 @@ static void clean_path(struct str path, struct buf *out)
 		buf_byte(out, '.');
 }
 
-/* Whether cleaning would change nothing: it nearly never does. */
+/*
+ * Whether cleaning would leave the path as it is, which is nearly always so.
+ * May say no for a clean path, never yes for another.
+ */
 static bool nodes_is_clean(struct str s)
 {
 	if (!s.len || (s.len > 1 && s.ptr[s.len - 1] == '/'))
@@ -81,15 +89,20 @@ static bool nodes_is_clean(struct str s)
 	return true;
 }
 
-/* Building. */
+/* Building the nodes of a profile. */
 
+/* State while the nodes of a profile are built. */
 struct build {
 	struct nodes *n;
 	struct pprof *p;
 	enum granularity granularity;
-	uint32_t *cleaned; /* by string, PPROF_NONE: not asked yet */
+	uint32_t *cleaned; /* by string; PPROF_NONE: not cleaned yet */
 };
 
+/*
+ * Return the string number of the cleaned file name. pprof cleans names before
+ * it compares them, and each distinct name is cleaned only once.
+ */
 static uint32_t clean_file(struct build *b, uint32_t file)
 {
 	struct str s = pprof_str(b->p, file);
@@ -106,7 +119,7 @@ static uint32_t clean_file(struct build *b, uint32_t file)
 	return b->cleaned[file];
 }
 
-/* What is left of a frame at each granularity. */
+/* The parts of a frame that each granularity keeps. */
 static const struct keeps {
 	bool name;
 	bool file;
@@ -120,6 +133,11 @@ static const struct keeps {
 	[GRANULARITY_ADDRESSES] = { true, true, true, true },
 };
 
+/*
+ * The key of a frame at the granularity; line is NULL for a location without
+ * symbols. Object file and start line only tell frames without a name apart, as
+ * in pprof.
+ */
 static struct node_key nodes_make_key(struct build *b,
 				      const struct pprof_location *l,
 				      const struct pprof_line *line)
@@ -142,6 +160,7 @@ static struct node_key nodes_make_key(struct build *b,
 	return key;
 }
 
+/* Field by field: struct node_key has padding. */
 static bool nodes_same_key(const struct node_key *a, const struct node_key *b)
 {
 	return a->name == b->name && a->file == b->file &&
@@ -149,6 +168,7 @@ static bool nodes_same_key(const struct node_key *a, const struct node_key *b)
 	       a->start_line == b->start_line && a->line == b->line;
 }
 
+/* Comparison for the hash table. */
 static bool nodes_is_same(const void *ctx, uint32_t i, const void *key)
 {
 	const struct nodes *n = ctx;
@@ -156,13 +176,17 @@ static bool nodes_is_same(const void *ctx, uint32_t i, const void *key)
 	return nodes_same_key(&n->v.v[i].key, key);
 }
 
+/* Append a word and the space behind it. */
 static void nodes_add_word(struct buf *out, struct str s)
 {
 	buf_add(out, s.ptr, s.len);
 	buf_byte(out, ' ');
 }
 
-/* pprof's NameComponents, a space between them. */
+/*
+ * Text of a node: pprof's NameComponents, joined by spaces. A text that is more
+ * than the function's name is kept in the arena.
+ */
 static struct str print_key(struct nodes *n, const struct node_key *k)
 {
 	struct str name = pprof_str(n->p, k->name);
@@ -172,7 +196,7 @@ static struct str print_key(struct nodes *n, const struct node_key *k)
 	struct str text;
 
 	if (name.len && !k->address && !k->line && !file.len)
-		return name; /* nearly always */
+		return name; /* the common case needs no copy */
 	if (k->address)
 		buf_printf(&out, "%016" PRIx64 " ", k->address);
 	if (name.len)
@@ -185,12 +209,17 @@ static struct str print_key(struct nodes *n, const struct node_key *k)
 		buf_printf(&out, "[%.*s] ", STR_ARG(pprof_base_name(objfile)));
 	else if (!name.len)
 		buf_str(&out, "<unknown> ");
+	/* Remove the space behind the last word. */
 	out.len--;
 	text = arena_str(&n->text, str_from(buf_bytes(&out)));
 	buf_fini(&out);
 	return text;
 }
 
+/*
+ * Return the node of a frame and add it if it is new. File and start line are
+ * taken from the first frame that made the node.
+ */
 static uint32_t find_node(struct build *b, const struct pprof_location *l,
 			  const struct pprof_line *line)
 {
@@ -220,6 +249,11 @@ static uint32_t find_node(struct build *b, const struct pprof_location *l,
 	return i;
 }
 
+/*
+ * Append the nodes of a location's lines, innermost first. With noinlines only
+ * the outermost line counts, which is the last. A location without lines is one
+ * node.
+ */
 static void nodes_add_location(struct build *b, const struct pprof_location *l,
 			       bool noinlines)
 {
@@ -266,7 +300,10 @@ size_t nodes_memory(const struct nodes *n)
 	       n->text.used;
 }
 
-/* Go's fmt.Sprint of a NodeInfo: pprof's last resort. */
+/*
+ * Text of a node as Go's fmt.Sprint prints a NodeInfo. pprof compares these
+ * texts when all else is equal.
+ */
 static void nodes_sprint(const struct nodes *n, const struct node_key *k,
 			 struct buf *out)
 {

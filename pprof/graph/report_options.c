@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* How the text of an option is parsed, and the type of its field. */
 enum option_kind {
 	OPTION_TEXT,   /* struct str */
 	OPTION_SWITCH, /* bool */
@@ -16,7 +17,10 @@ enum option_kind {
 
 #define AT(field) offsetof(struct report_options, field)
 
-/* One list for parsing, the other for help: name by name the same. */
+/*
+ * Where each option is stored, and how it is parsed. Entry i belongs to
+ * help[i], which has the option's name: both arrays must have the same order.
+ */
 static const struct option {
 	enum option_kind kind;
 	size_t at;
@@ -50,6 +54,7 @@ static const struct option {
 	{ OPTION_END, 0 },
 };
 
+/* Name and help text of each option, and whether it is a switch. */
 static const struct report_option_help help[] = {
 	{ "sample_index", "Sample type: its name, or its number from 0.",
 	  false },
@@ -94,6 +99,7 @@ const struct report_option_help *report_option_list(void)
 	return help;
 }
 
+/* Defaults are those of pprof; -1 lets each report choose its own number. */
 void report_options_init(struct report_options *o)
 {
 	*o = (struct report_options){
@@ -106,6 +112,7 @@ void report_options_init(struct report_options *o)
 	};
 }
 
+/* ERR_INVALID, with a message that names the option and the value. */
 static int report_options_fail_expected(struct err *err, struct str name,
 					const char *what, struct str value)
 {
@@ -113,6 +120,7 @@ static int report_options_fail_expected(struct err *err, struct str name,
 		       STR_ARG(name), what, STR_ARG(value));
 }
 
+/* Whether s is one of the words of a NULL-terminated list. */
 static bool any_of(struct str s, const char *const *words)
 {
 	for (; *words; words++) {
@@ -122,6 +130,7 @@ static bool any_of(struct str s, const char *const *words)
 	return false;
 }
 
+/* A switch without a value is on: "?trim" means "?trim=true". */
 static bool parse_switch(struct str s, bool *out)
 {
 	static const char *const on[] = {
@@ -133,6 +142,10 @@ static bool parse_switch(struct str s, bool *out)
 	return *out || any_of(s, off);
 }
 
+/*
+ * A finite number that is the whole text. The copy is needed because strtod()
+ * reads up to a NUL, which s need not have.
+ */
 static bool parse_number(struct str s, double *out)
 {
 	char text[64];
@@ -146,12 +159,14 @@ static bool parse_number(struct str s, double *out)
 	return !*end && isfinite(*out);
 }
 
+/* "flat" or "cum"; anything else is refused. */
 static bool parse_sort(struct str s, bool *cum)
 {
 	*cum = str_is(s, "cum");
 	return *cum || str_is(s, "flat");
 }
 
+/* Parse a value as its option's kind and store it at the option's field. */
 static int report_options_set_flag(const struct option *o, void *at,
 				   struct str name, struct str value,
 				   struct err *err)
@@ -200,6 +215,7 @@ int report_option(struct report_options *o, struct str name, struct str value,
 		       STR_ARG(name));
 }
 
+/* Filters change which samples or frames count; options of layout do not. */
 bool report_options_filter(const struct report_options *o)
 {
 	return o->names.focus.len || o->names.ignore.len || o->names.hide.len ||

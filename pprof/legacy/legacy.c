@@ -10,8 +10,14 @@
 #include "pprof/legacy/legacy_text.h"
 #include "pprof/profile/measure.h"
 
-#define LINE_MAX ((size_t)64 * KIB) /* Go's scanner takes no longer ones */
+/* Go's bufio.Scanner, which pprof reads lines with, refuses longer lines. */
+#define LINE_MAX ((size_t)64 * KIB)
 
+/*
+ * The expressions are copied from pprof's legacy_profile.go and
+ * legacy_java_profile.go, so that the same lines are accepted. Those of
+ * jemalloc are ours.
+ */
 static const char *const patterns[] = {
 	[RX_HEAP_HEADER] =
 		"heap profile: *(\\d+): *(\\d+) *\\[ *(\\d+): *(\\d+) *\\] *@ *(heap[_a-z0-9]*)/?(\\d*)",
@@ -74,7 +80,7 @@ void legacy_set_max(struct legacy *l, size_t max)
 	l->max = max;
 }
 
-/* Lines. */
+/* Reading lines and numbers. */
 
 bool legacy_next_line(struct legacy *l)
 {
@@ -94,6 +100,7 @@ bool legacy_next_line(struct legacy *l)
 	return true;
 }
 
+/* ASCII white space, independent of the locale. */
 static bool legacy_is_space(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
@@ -121,10 +128,14 @@ bool legacy_match(struct legacy *l, enum legacy_regex rx, struct str s,
 {
 	if (!l->regexes[rx] &&
 	    regex_new_bytes(str_of(patterns[rx]), &l->regexes[rx], NULL, NULL))
-		abort(); /* our bug */
+		abort(); /* a constant pattern must compile */
 	return regex_groups(l->regexes[rx], s, groups, max) > 0;
 }
 
+/*
+ * Returns the value of a digit in bases up to 16; 99, which is no digit in any
+ * base, for other characters.
+ */
 static int legacy_read_digit(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -136,7 +147,10 @@ static int legacy_read_digit(char c)
 	return 99;
 }
 
-/* Digits alone, as an unsigned number. */
+/*
+ * Parses s as an unsigned number without sign or prefix. Returns false if it is
+ * empty, has other characters, or overflows.
+ */
 static bool legacy_count_digits(struct str s, int base, uint64_t *out)
 {
 	uint64_t v = 0;
@@ -178,6 +192,10 @@ bool legacy_int(struct str s, int base, int64_t *out)
 	return true;
 }
 
+/*
+ * Finds what the expression "0x[0-9a-f]+" matches, as pprof does: capital
+ * hexadecimal digits end a number.
+ */
 int legacy_hex(struct legacy *l, struct str s)
 {
 	l->addresses.count = 0;
@@ -218,7 +236,7 @@ int legacy_unknown(void)
 	return ERR_UNSUPPORTED;
 }
 
-/* Building. */
+/* Building the profile. */
 
 void legacy_type(struct legacy *l, const char *type, const char *unit)
 {
@@ -238,6 +256,7 @@ void legacy_period(struct legacy *l, const char *type, const char *unit,
 	l->p.period = period;
 }
 
+/* Equality callback of the location index. */
 static bool legacy_same_address(const void *ctx, uint32_t i, const void *key)
 {
 	const struct legacy *l = ctx;
@@ -245,6 +264,7 @@ static bool legacy_same_address(const void *ctx, uint32_t i, const void *key)
 	return l->p.locations.v[i].address == *(const uint64_t *)key;
 }
 
+/* Returns the location of an address; each address gets one location. */
 static uint32_t place_of(struct legacy *l, uint64_t address)
 {
 	uint64_t hash = address * 0x9e3779b97f4a7c15u;
@@ -262,6 +282,7 @@ static uint32_t place_of(struct legacy *l, uint64_t address)
 	return i;
 }
 
+/* Turns l->addresses into a stack; see legacy_sample() for adjust. */
 static void add_stack(struct legacy *l, size_t adjust)
 {
 	struct pprof *p = &l->p;
@@ -277,6 +298,7 @@ static void add_stack(struct legacy *l, size_t adjust)
 	}
 }
 
+/* Adds a label set for the sample, with the label "bytes" or empty. */
 static void add_label(struct legacy *l, int64_t bytes)
 {
 	struct pprof *p = &l->p;
@@ -329,6 +351,10 @@ void legacy_drop_twin_leaves(struct legacy *l)
 	}
 }
 
+/*
+ * The formula is that of pprof's scaleHeapSample: an allocation of s bytes is
+ * sampled with probability 1 - exp(-s / rate).
+ */
 void legacy_unsample(int64_t *count, int64_t *size, int64_t rate)
 {
 	double average;
@@ -346,7 +372,11 @@ void legacy_unsample(int64_t *count, int64_t *size, int64_t rate)
 	*size = measure_integer((double)*size * scale);
 }
 
-/* Frames that the allocator, a lock or the profiler itself put there. */
+/*
+ * Functions that are not of interest in a profile, as expressions for
+ * drop_frames and keep_frames: those of the allocator, of locks, and of the
+ * profiler itself. The lists are pprof's.
+ */
 
 static const char allocators[] =
 	"calloc|cfree|malloc|free|memalign|do_memalign|(__)?posix_memalign|"
@@ -378,12 +408,18 @@ static const char locks[] =
 	"(SpinLock::)?Unlock.*|(SpinLock::)?SlowUnlock.*|"
 	"(SpinLockHolder::)?~SpinLockHolder.*";
 
+/* Returns whether the profile's last sample type has this name. */
 static bool last_type_is(const struct pprof *p, const char *type)
 {
 	return p->types.count &&
 	       str_is(pprof_str(p, p->types.v[p->types.count - 1].type), type);
 }
 
+/*
+ * Legacy formats cannot carry drop_frames and keep_frames, so pprof adds them
+ * when it reads a profile; the last sample type tells which kind of profile it
+ * is.
+ */
 static void add_frame_info(struct pprof *p)
 {
 	const char *drop = profilers;
@@ -399,6 +435,10 @@ static void add_frame_info(struct pprof *p)
 	p->keep_frames = strtab_intern(&p->strings, str_of(keep));
 }
 
+/*
+ * Frees the last profile instead of only emptying it: its strings are interned,
+ * so pprof_reset() alone would leave them in the table.
+ */
 static void legacy_reset(struct legacy *l, struct bytes raw)
 {
 	pprof_fini(&l->p);
@@ -426,9 +466,14 @@ int legacy_parse(struct legacy *l, struct bytes raw, struct pprof **out,
 	     i++) {
 		legacy_reset(l, raw);
 		rc = parsers[i](l);
+		/*
+		 * A limit was hit: do not try the other formats with the same
+		 * input.
+		 */
 		if (l->over && rc == ERR_UNSUPPORTED)
 			rc = ERR_INVALID;
 	}
+	/* The map parser reports limits through l->over alone. */
 	if (!rc && l->over)
 		rc = ERR_INVALID;
 	if (rc && l->over && legacy_memory(l) > l->max)

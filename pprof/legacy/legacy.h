@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Legacy: profiles of the time before profile.proto, which google/pprof still
- * reads (legacy_profile.go, legacy_java_profile.go) and some programs still
- * write: gperftools' CPU profiles; heaps of tcmalloc and of Go's ?debug=1,
- * growth and fragmentation; counts of goroutines and threads; threadz;
- * contention; Java's. And jemalloc's heap_v2, which pprof does not read.
+ * Legacy: reads the profile formats older than profile.proto. google/pprof
+ * still reads them (legacy_profile.go, legacy_java_profile.go) and some
+ * programs still write them: CPU profiles of gperftools; heap, growth and
+ * fragmentation profiles of tcmalloc and of Go's ?debug=1; counts of goroutines
+ * and threads; threadz; contention; and the profiles of Java. jemalloc's
+ * heap_v2 is read as well, which pprof does not read.
  *
- * Ownership: the parser owns the profile until its next use; no text borrows
- * from the input. Threads: one thread a parser.
+ * Ownership: the parser owns the profile until its next use; no string of the
+ * profile borrows from the input.
+ * Threads: one thread per parser.
  */
 #ifndef PPROF_LEGACY_LEGACY_H
 #define PPROF_LEGACY_LEGACY_H
@@ -15,17 +17,32 @@
 #include "base/err.h"
 #include "pprof/profile/profile.h"
 
+/*
+ * A parser for all legacy formats; compiled expressions are kept from one
+ * profile to the next.
+ */
 struct legacy;
 
-/* Profiles that would take more than max bytes are refused. */
+/*
+ * Creates a parser that refuses profiles which would need more than max bytes
+ * of memory. The caller frees it with legacy_free().
+ */
 struct legacy *legacy_new(size_t max);
+
+/* Frees a parser and its profile. NULL is a no-op. */
 void legacy_free(struct legacy *l);
+
+/* Returns the memory of the parser and its profile, in bytes. */
 size_t legacy_memory(const struct legacy *l);
+
+/* Changes the memory bound, in bytes, for the next profiles. */
 void legacy_set_max(struct legacy *l, size_t max);
 
 /*
- * ERR_UNSUPPORTED: none of these formats. ERR_INVALID: one of them, and what
- * is wrong. ERR_LIMIT.
+ * Tries all formats and stores the parsed profile in *out, owned by the parser.
+ * ERR_UNSUPPORTED: the bytes are in none of the formats; ERR_INVALID: they are
+ * in one of them but malformed, and the message says how; ERR_LIMIT: the
+ * profile needs more memory than allowed.
  */
 NODISCARD int legacy_parse(struct legacy *l, struct bytes raw,
 			   struct pprof **out, struct err *err);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gperftools' binary CPU profiles: words of either size and order. */
+/*
+ * gperftools' binary CPU profiles: a sequence of words, of 4 or 8 bytes and in
+ * either byte order, followed by the memory map as text.
+ */
 #include "pprof/legacy/legacy_cpu.h"
 
 #include "pprof/legacy/legacy_java.h"
@@ -7,21 +10,26 @@
 #include "pprof/legacy/legacy_parser.h"
 
 #define HEADER_WORDS 5
-#define ROUNDS       2  /* at most so many frames of the handler */
-#define SIMILAR      32 /* one sample in so many may differ */
+#define ROUNDS       2  /* most frames of the signal handler */
+#define SIMILAR      32 /* 1 in 32 samples may lack its frame */
 
-/* How a word is written. */
+/* How words are stored: their size in bytes, and their byte order. */
 struct word {
 	size_t size;
 	bool big_endian;
 };
 
+/* The input that is still to be read, as words. */
 struct words {
 	struct bytes left;
 	struct word word;
-	bool ended; /* a word was cut short */
+	bool ended; /* the input ended within a word */
 };
 
+/*
+ * Reads a word. Sets `ended` and returns 0 if fewer bytes are left; `ended`
+ * stays set, so callers may check it after several words.
+ */
 static uint64_t next_word(struct words *w)
 {
 	uint64_t v = 0;
@@ -40,7 +48,10 @@ static uint64_t next_word(struct words *w)
 	return v;
 }
 
-/* 0, 3, 0 or 1 (Java), the period in µs, 0 */
+/*
+ * Reads the five words of the header: 0, 3, 0 or 1 (Java), the period in µs, 0.
+ * Returns false for anything else; these words identify the format.
+ */
 static bool legacy_cpu_read_header(struct words *w, int64_t *period, bool *java)
 {
 	uint64_t v[HEADER_WORDS];
@@ -53,7 +64,10 @@ static bool legacy_cpu_read_header(struct words *w, int64_t *period, bool *java)
 	       !v[4];
 }
 
-/* Count, depth, addresses; the last one is 0, 1, 0. */
+/*
+ * Reads samples: count, depth, and depth addresses each. The sample 0, 1, 0
+ * marks the end.
+ */
 static int read_samples(struct legacy *l, struct words *w, size_t adjust)
 {
 	while (w->left.len) {
@@ -67,7 +81,10 @@ static int read_samples(struct legacy *l, struct words *w, size_t adjust)
 		l->addresses.count = 0;
 		for (uint64_t i = 0; i < depth; i++)
 			*vec_add(&l->addresses) = next_word(w);
-		/* A cut address ends what is left, as it does in Go. */
+		/*
+		 * An address that is cut short discards the remaining bytes, as
+		 * it does in pprof; the sample itself counts.
+		 */
 		if (w->ended)
 			w->left.len = 0;
 		if (!count && depth == 1 && !l->addresses.v[0])
@@ -81,7 +98,10 @@ static int read_samples(struct legacy *l, struct words *w, size_t adjust)
 	return 0;
 }
 
-/* The location that nearly all stacks have above their leaf. */
+/*
+ * Returns the location that nearly all stacks have next to their leaf, or
+ * PPROF_NONE. Such a frame belongs to the profiler's signal handler.
+ */
 static uint32_t common_second(const struct pprof *p)
 {
 	size_t margin = p->samples.count / SIMILAR;
@@ -103,7 +123,10 @@ static uint32_t common_second(const struct pprof *p)
 	return found;
 }
 
-/* The signal handler's frames are of no interest. */
+/*
+ * Removes the frames of the profiler's signal handler from all stacks, as pprof
+ * does; they would hide the real callers of the leaf.
+ */
 static void drop_handler(struct pprof *p)
 {
 	for (int round = 0; round < ROUNDS; round++) {
@@ -122,6 +145,7 @@ static void drop_handler(struct pprof *p)
 	}
 }
 
+/* Reads everything behind the header. */
 static int read_profile(struct legacy *l, struct words *w, int64_t period,
 			bool java)
 {
@@ -143,6 +167,10 @@ static int read_profile(struct legacy *l, struct words *w, int64_t period,
 	return rc;
 }
 
+/*
+ * The header tells word size and byte order: only one combination reads it as
+ * valid.
+ */
 int legacy_cpu(struct legacy *l)
 {
 	static const struct word kinds[] = {

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Legacy formats of pprof: binary CPU profiles.
+ * Legacy formats of pprof: the binary CPU profiles of gperftools.
  *
  * Ownership: fills the profile of the parser.
- * Threads: one thread a parser.
+ * Threads: one thread per parser.
  */
 #ifndef PPROF_LEGACY_LEGACY_CPU_H
 #define PPROF_LEGACY_LEGACY_CPU_H
 
 #include "pprof/legacy/legacy_parser.h"
 
-/* Parsers. */
+/*
+ * Parses a binary CPU profile, including one written by Java. ERR_UNSUPPORTED:
+ * the input has no such header, or is malformed; ERR_INVALID: a limit was hit,
+ * or the location names of a Java profile are malformed.
+ */
 int legacy_cpu(struct legacy *l);
 
 #endif

@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Java's heapz and contentionz: samples first, names of addresses behind. */
+/*
+ * Java's heapz and contentionz: attributes and samples first, followed by a
+ * section that names the addresses.
+ */
 #include "pprof/legacy/legacy_java.h"
 
 #include "pprof/legacy/legacy_maps.h"
 #include "pprof/legacy/legacy_parser.h"
 
+/*
+ * Mean number of bytes between two heap samples; the format does not state it,
+ * so pprof has this constant, too.
+ */
 #define JAVA_RATE 524288
 
+/* Which of the two formats is being parsed. */
 struct java {
-	bool heap; /* else contention */
+	bool heap; /* false: a contention profile */
 };
 
-/* A line up to its end, which must be there; false: none is left. */
+/*
+ * Returns the current line, trimmed, without consuming it. Returns false if no
+ * complete line is left: pprof ignores a last line without line end.
+ */
 static bool ended_line(struct legacy *l, struct str *line)
 {
 	const char *end = l->rest.len ? memchr(l->rest.ptr, '\n', l->rest.len) :
@@ -24,11 +35,16 @@ static bool ended_line(struct legacy *l, struct str *line)
 	return true;
 }
 
+/* Consumes the current line. */
 static void skip_line(struct legacy *l)
 {
 	(void)str_cut(l->rest, '\n', &l->rest);
 }
 
+/*
+ * Sets the two sample types; the attribute "resolution" is the unit of the
+ * second one. The unit is copied because the input is not NUL-terminated.
+ */
 static void java_types(struct legacy *l, const struct java *j,
 		       struct str resolution)
 {
@@ -40,6 +56,10 @@ static void java_types(struct legacy *l, const struct java *j,
 	mem_free(unit);
 }
 
+/*
+ * Handles one "name=value" of the header. ERR_UNSUPPORTED: an attribute that
+ * this format does not have.
+ */
 static int java_attribute(struct legacy *l, const struct java *j,
 			  struct str name, struct str value)
 {
@@ -63,6 +83,7 @@ static int java_attribute(struct legacy *l, const struct java *j,
 	return 0;
 }
 
+/* Reads attributes up to the first line that is none. */
 static int java_header(struct legacy *l, const struct java *j)
 {
 	struct str line;
@@ -81,6 +102,11 @@ static int java_header(struct legacy *l, const struct java *j)
 	return rc;
 }
 
+/*
+ * Adds one sample, given as the groups of RX_JAVA_SAMPLE: value, count,
+ * addresses. Heap values are corrected for sampling, contention values
+ * multiplied by the sampling period.
+ */
 static int java_sample(struct legacy *l, const struct java *j,
 		       const struct str g[4])
 {
@@ -108,6 +134,7 @@ static int java_sample(struct legacy *l, const struct java *j,
 	return legacy_sample(l, values, SIZE_MAX, bytes);
 }
 
+/* Reads samples up to the first line that is none. */
 static int java_samples(struct legacy *l, const struct java *j)
 {
 	struct str line;
@@ -133,7 +160,10 @@ struct java_name {
 	int64_t line;
 };
 
-/* "function (file:line)", "function (path of a library)", or a state. */
+/*
+ * Parses "function (file:line)", "function (path of a library)", or a bare
+ * name. Code that the JIT generated is named STUB.
+ */
 static struct java_name java_name(struct legacy *l, struct str text)
 {
 	struct java_name n = { .function = text, .file = str_of("") };
@@ -154,6 +184,7 @@ static struct java_name java_name(struct legacy *l, struct str text)
 	return n;
 }
 
+/* Equality callback of the function index. */
 static bool legacy_java_same_name(const void *ctx, uint32_t i, const void *key)
 {
 	const struct legacy *l = ctx;
@@ -161,6 +192,10 @@ static bool legacy_java_same_name(const void *ctx, uint32_t i, const void *key)
 	return l->p.functions.v[i].name == *(const uint32_t *)key;
 }
 
+/*
+ * Returns the function of this name, which is added if it is new. The name
+ * alone identifies a function, as in pprof; the file is that of its first use.
+ */
 static uint32_t function_of(struct legacy *l, struct table *index,
 			    const struct java_name *n)
 {
@@ -181,6 +216,7 @@ static uint32_t function_of(struct legacy *l, struct table *index,
 	return i;
 }
 
+/* Equality callback of the location index. */
 static bool legacy_java_same_address(const void *ctx, uint32_t i,
 				     const void *key)
 {
@@ -189,6 +225,10 @@ static bool legacy_java_same_address(const void *ctx, uint32_t i,
 	return l->p.locations.v[i].address == *(const uint64_t *)key;
 }
 
+/*
+ * Parses one line of the section, and gives its location a line with a
+ * function. Addresses that no sample uses are ignored.
+ */
 static int name_location(struct legacy *l, struct table *functions,
 			 struct str line)
 {
@@ -207,7 +247,7 @@ static int name_location(struct legacy *l, struct table *functions,
 	place = table_find(&l->places, address * 0x9e3779b97f4a7c15u,
 			   legacy_java_same_address, l, &address);
 	if (place == TABLE_NONE)
-		return 0; /* of no sample */
+		return 0; /* no sample uses the address */
 	n = java_name(l, g[2]);
 	p->locations.v[place].lines =
 		(struct pprof_run){ (uint32_t)p->lines.count, 1 };
@@ -218,6 +258,10 @@ static int name_location(struct legacy *l, struct table *functions,
 	return 0;
 }
 
+/*
+ * As in pprof, no address of a Java profile is kept. Addresses of named
+ * locations are removed first, so that only unnamed ones get a mapping.
+ */
 int legacy_java_locations(struct legacy *l, struct str text)
 {
 	struct pprof *p = &l->p;
@@ -230,7 +274,6 @@ int legacy_java_locations(struct legacy *l, struct str text)
 	table_fini(&functions);
 	if (rc)
 		return rc;
-	/* What has a name needs no mapping; no address is kept. */
 	for (size_t i = 0; i < p->locations.count; i++) {
 		if (p->locations.v[i].lines.count)
 			p->locations.v[i].address = 0;

@@ -6,10 +6,12 @@
 
 #include "pprof/legacy/legacy_parser.h"
 
-#define MAIN_START     0x400000
-#define TEXT_MAX       (64 * KIB) /* of a line, its attributes replaced */
+/* Default load address of a program on x86-64 Linux. */
+#define MAIN_START 0x400000
+/* Bytes of a line after substitution of its attributes. */
+#define TEXT_MAX       (64 * KIB)
 #define ATTRIBUTES_MAX 100
-/* Mappings that are looked at for all locations together. */
+/* Comparisons of an address with a mapping, over all locations. */
 #define STEPS_MAX ((size_t)100 * 1000 * 1000)
 
 bool legacy_is_map_start(struct str line)
@@ -32,7 +34,7 @@ int legacy_sections(struct legacy *l)
 	return legacy_maps(l);
 }
 
-/* "name=value" lines, and $name in the lines behind them. */
+/* A line "name=value" of the map defines $name for the lines behind it. */
 struct attribute {
 	struct str name;
 	struct str value;
@@ -42,6 +44,10 @@ struct attributes {
 	VEC(struct attribute) v;
 };
 
+/*
+ * Appends s to out with every $name replaced by its value. If one name is the
+ * start of another, the first one defined wins.
+ */
 static void legacy_maps_substitute(const struct attributes *a, struct str s,
 				   struct buf *out)
 {
@@ -66,6 +72,7 @@ static void legacy_maps_substitute(const struct attributes *a, struct str s,
 	}
 }
 
+/* Parses s, at most 16 digits, as a hexadecimal number. */
 static bool legacy_maps_read_hex(struct str s, uint64_t *out)
 {
 	char text[20];
@@ -79,7 +86,11 @@ static bool legacy_maps_read_hex(struct str s, uint64_t *out)
 	return !*end && s.len <= 16;
 }
 
-/* 1: the line is a mapping to be added; 0: one to be skipped; -1: none. */
+/*
+ * Parses a line in the format of /proc/self/maps, or in pprof's brief form.
+ * Returns 1 if it is a mapping to be added, 0 if it is a mapping to be skipped
+ * because it is not executable, and -1 if it is no mapping.
+ */
 static int parse_mapping(struct legacy *l, struct str line,
 			 struct pprof_mapping *out)
 {
@@ -113,6 +124,10 @@ static int parse_mapping(struct legacy *l, struct str line,
 	return 1;
 }
 
+/*
+ * Handles the current line of the map: a mapping, an attribute, or neither. A
+ * prefix that a logging library put before it is removed.
+ */
 static void read_line(struct legacy *l, struct attributes *a,
 		      struct arena *text)
 {
@@ -146,7 +161,10 @@ static void read_line(struct legacy *l, struct attributes *a,
 	buf_fini(&replaced);
 }
 
-/* Two halves of one mapping. */
+/*
+ * Returns whether b continues a, so that both are parts of one mapping. Files,
+ * build ids and offsets only have to agree where both are known.
+ */
 static bool is_adjacent(const struct pprof_mapping *a,
 			const struct pprof_mapping *b)
 {
@@ -160,6 +178,10 @@ static bool is_adjacent(const struct pprof_mapping *a,
 	       a->offset + (a->limit - a->start) == b->offset;
 }
 
+/*
+ * Joins parts of one mapping that follow each other in the map, as pprof's
+ * massageMappings() does.
+ */
 static void join_adjacent(struct pprof *p)
 {
 	size_t kept = 0;
@@ -180,6 +202,10 @@ static void join_adjacent(struct pprof *p)
 	p->mappings.count = kept;
 }
 
+/*
+ * Returns whether the mapping can be the program itself: it has a file name,
+ * and that is neither a shared library nor a special region such as [vdso].
+ */
 static bool is_main(struct legacy *l, const struct pprof_mapping *m)
 {
 	struct str file = pprof_str(&l->p, m->file);
@@ -193,7 +219,10 @@ static bool is_main(struct legacy *l, const struct pprof_mapping *m)
 	       !legacy_match(l, RX_LIBRARY, file, NULL, 0);
 }
 
-/* The program comes first. */
+/*
+ * Moves the program's mapping to the front: readers of pprof profiles take the
+ * first mapping for the program.
+ */
 static void put_main_first(struct legacy *l)
 {
 	struct pprof *p = &l->p;
@@ -209,7 +238,11 @@ static void put_main_first(struct legacy *l)
 	}
 }
 
-/* Handlers get the region of a remapped program wrong. */
+/*
+ * Corrects the first mapping as pprof does: a leading part that was remapped to
+ * huge pages is removed, and a program mapped without its first pages is
+ * extended down to the default load address.
+ */
 static void mend_first(struct legacy *l)
 {
 	struct pprof *p = &l->p;
@@ -227,6 +260,10 @@ static void mend_first(struct legacy *l)
 	}
 }
 
+/*
+ * Returns the mapping that covers the address, or PPROF_NONE. May extend a
+ * mapping downwards.
+ */
 static uint32_t legacy_maps_find_mapping(struct legacy *l, uint64_t address)
 {
 	struct pprof *p = &l->p;
@@ -237,7 +274,10 @@ static uint32_t legacy_maps_find_mapping(struct legacy *l, uint64_t address)
 		if (m->start <= address && address < m->limit)
 			return i;
 	}
-	/* The first part of a mapping that was split may be missing. */
+	/*
+	 * If the first part of a split mapping is missing, the offset of the
+	 * next part tells where it began.
+	 */
 	for (uint32_t i = 0; i < p->mappings.count; i++) {
 		struct pprof_mapping *m = &p->mappings.v[i];
 
@@ -251,7 +291,10 @@ static uint32_t legacy_maps_find_mapping(struct legacy *l, uint64_t address)
 	return PPROF_NONE;
 }
 
-/* The mapping of an address, a fake one if need be. */
+/*
+ * Returns the mapping of an address. *fake is the mapping for addresses that no
+ * mapping covers, PPROF_NONE until one is needed.
+ */
 static uint32_t mapping_of(struct legacy *l, uint64_t address, uint32_t *fake)
 {
 	uint32_t found = legacy_maps_find_mapping(l, address);
@@ -266,6 +309,10 @@ static uint32_t mapping_of(struct legacy *l, uint64_t address, uint32_t *fake)
 	return *fake;
 }
 
+/*
+ * Assigns mappings to the locations of one stack, and counts the comparisons in
+ * *steps.
+ */
 static void assign_stack(struct legacy *l, struct pprof_run s, uint32_t *fake,
 			 size_t *steps)
 {
@@ -282,6 +329,11 @@ static void assign_stack(struct legacy *l, struct pprof_run s, uint32_t *fake,
 	}
 }
 
+/*
+ * Walks stacks, not the table of locations: locations whose frames were dropped
+ * must not get, or change, a mapping. The bound on steps limits the time that a
+ * hostile profile can take.
+ */
 void legacy_assign_mappings(struct legacy *l)
 {
 	uint32_t fake = PPROF_NONE;

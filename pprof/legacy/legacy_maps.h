@@ -1,24 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Legacy formats of pprof: memory maps.
+ * Legacy formats of pprof: the memory map that ends a profile and becomes its
+ * mappings.
  *
  * Ownership: fills the profile of the parser.
- * Threads: one thread a parser.
+ * Threads: one thread per parser.
  */
 #ifndef PPROF_LEGACY_LEGACY_MAPS_H
 #define PPROF_LEGACY_LEGACY_MAPS_H
 
 #include "pprof/legacy/legacy_parser.h"
 
+/* Returns whether the line begins the memory map. */
 bool legacy_is_map_start(struct str line);
 
-/* The same, after skipping to where it begins. */
+/*
+ * Skips lines up to the memory map, starting with the current one, and parses
+ * the map as legacy_maps() does. Returns 0; a profile need not have a map.
+ */
 int legacy_sections(struct legacy *l);
 
-/* Give each location the mapping of its address, a fake one if need be. */
+/*
+ * Gives each location of a stack the mapping that covers its address. Addresses
+ * in none of them share one mapping of the whole address space. Sets l->over if
+ * there are too many mappings and locations.
+ */
 void legacy_assign_mappings(struct legacy *l);
 
-/* legacy_maps.c: the memory map that the lines behind this one are. */
+/*
+ * Parses all lines behind the current one as the memory map and assigns its
+ * mappings to the locations. Returns 0; a map that is too large sets l->over.
+ */
 int legacy_maps(struct legacy *l);
 
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the parsers of legacy formats share: lines, expressions, numbers, and
- * a profile that is built from addresses. Private to pprof/.
+ * What the parsers of the legacy formats share: reading lines, regular
+ * expressions and numbers, and building a profile from addresses. Private to
+ * pprof/legacy/.
  *
- * A parser returns 0, ERR_UNSUPPORTED when the bytes are not of its format
- * (another one may try), or ERR_INVALID.
+ * A parser of one format returns 0, ERR_UNSUPPORTED if the bytes are not in its
+ * format, so that the next parser is tried, or ERR_INVALID if they are in its
+ * format but malformed.
  *
- * Ownership: the parser owns the profile and its texts until legacy_free().
- * Threads: one thread a parser.
+ * Ownership: the parser owns the profile and its strings until legacy_free().
+ * Threads: one thread per parser.
  */
 #ifndef PPROF_LEGACY_LEGACY_PARSER_H
 #define PPROF_LEGACY_LEGACY_PARSER_H
@@ -15,7 +17,7 @@
 #include "model/regex.h"
 #include "pprof/legacy/legacy.h"
 
-/* Expressions, compiled when first needed. */
+/* The regular expressions of all formats; each is compiled at its first use. */
 enum legacy_regex {
 	RX_HEAP_HEADER,
 	RX_GROWTH_HEADER,
@@ -40,58 +42,95 @@ enum legacy_regex {
 	RX_COUNT_OF,
 };
 
+/* The state of a parser. */
 struct legacy {
 	struct pprof p;
-	struct table places; /* of locations, by address */
+	struct table places; /* finds locations by address */
 	struct regex *regexes[RX_COUNT_OF];
-	VEC(uint64_t) addresses; /* of the sample being read */
-	struct bytes raw;
-	struct str rest; /* behind the line */
-	struct str line; /* the current one, without its end */
-	size_t max;
-	bool over; /* too much memory, or too long a line */
-	const char *why;
+	VEC(uint64_t) addresses; /* the stack of the current sample */
+	struct bytes raw;        /* the whole input */
+	struct str rest;         /* input behind the current line */
+	struct str line;         /* the current line, without line end */
+	size_t max;              /* memory bound in bytes */
+	bool over;               /* a limit on memory or the input was hit */
+	const char *why;         /* the first reason to refuse the profile */
 	struct err *err;
 };
 
-/* The next line; false at the end, with an empty one. */
+/*
+ * Reads the next line into l->line. Returns false, with an empty line, at the
+ * end of the input or if the line is too long; in the latter case l->over is
+ * set.
+ */
 bool legacy_next_line(struct legacy *l);
 
-/* Without spaces on both sides; whether nothing is left, or a comment. */
+/* Returns s without white space on both sides. */
 struct str legacy_trim(struct str s);
+
+/* Returns whether the line is empty or a comment ("#"). */
 bool legacy_is_blank(struct str line);
 
+/*
+ * Searches s with one of the expressions and stores up to max capture groups,
+ * group 0 being the whole match; they borrow from s. Returns whether there is a
+ * match; a search that takes too many steps counts as none.
+ */
 bool legacy_match(struct legacy *l, enum legacy_regex rx, struct str s,
 		  struct str *groups, size_t max);
 
-/* A whole number; base 0 by its prefix as in Go. False: none, or too large. */
+/*
+ * Parses s, all of it, as a signed number in the given base. Base 0 takes the
+ * base from the prefix, as in Go. Returns false if s is no number or does not
+ * fit.
+ */
 bool legacy_int(struct str s, int base, int64_t *out);
 
-/* All 0x… of s into l->addresses. */
+/*
+ * Replaces l->addresses by all numbers "0x…" of s. ERR_INVALID: one does not
+ * fit into 64 bits.
+ */
 int legacy_hex(struct legacy *l, struct str s);
 
-/* Refuse the profile. */
+/*
+ * Records why the profile is malformed, unless a reason is known already, and
+ * returns ERR_INVALID. why is a static string.
+ */
 int legacy_bad(struct legacy *l, const char *why);
+
+/* Returns ERR_UNSUPPORTED: the input is not in the format of this parser. */
 int legacy_unknown(void);
 
-/* Building. */
+/* Building the profile. */
 
+/* Adds a sample type to the profile. */
 void legacy_type(struct legacy *l, const char *type, const char *unit);
+
+/* Sets period type and period of the profile. */
 void legacy_period(struct legacy *l, const char *type, const char *unit,
 		   int64_t period);
 
 /*
- * Add a sample of l->addresses with one value for each type. adjust: how many
- * of them, from the leaf, are no return addresses; those behind are moved
- * back by 1, onto the call. bytes: the label of that name; 0: none.
+ * Adds a sample with the stack in l->addresses and one value for each sample
+ * type. adjust is the number of frames, counted from the leaf, that are not
+ * return addresses; the addresses behind them are moved back by 1 byte, so that
+ * they lie in the call instruction. bytes becomes the numeric label "bytes"
+ * unless it is 0. ERR_INVALID: the memory bound was hit.
  */
 int legacy_sample(struct legacy *l, const int64_t *values, size_t adjust,
 		  int64_t bytes);
 
-/* A sampled leaf may stand there twice, once as a return address. */
+/*
+ * Removes the second frame of stacks in which it is the return address of the
+ * leaf itself: some profilers record a sampled leaf twice.
+ */
 void legacy_drop_twin_leaves(struct legacy *l);
 
-/* An allocation of that size is seen with a probability: undo it. */
+/*
+ * Scales count objects of size bytes in total from what sampling saw to the
+ * estimated reality: an allocation is sampled with a probability that grows
+ * with its size. rate is the mean distance between samples in bytes; rates up
+ * to 1 mean that everything was sampled. If either value is 0, both become 0.
+ */
 void legacy_unsample(int64_t *count, int64_t *size, int64_t rate);
 
 #endif

@@ -8,18 +8,26 @@
 
 /* Heaps. */
 
+/* What the header of a heap profile says. */
 struct heap {
-	bool has_alloc;
-	bool sampled;
-	int64_t rate;
+	bool has_alloc; /* allocations are recorded beside memory in use */
+	bool sampled;   /* values have to be corrected for sampling */
+	int64_t rate;   /* mean number of bytes between two samples */
 };
 
-/* Whether what was allocated is told beside what is in use. */
+/*
+ * Returns whether the header's allocation count differs from the count in use:
+ * writers that record no allocations repeat the latter, or write 0.
+ */
 static bool legacy_text_is_different(struct str alloc, struct str inuse)
 {
 	return !str_eq(alloc, inuse) && !str_is(alloc, "0");
 }
 
+/*
+ * Parses the first line. The word behind "@" names the dialect, which decides
+ * whether values are sampled and what the rate means.
+ */
 static int heap_header(struct legacy *l, struct heap *h)
 {
 	struct str g[7];
@@ -48,6 +56,7 @@ static int heap_header(struct legacy *l, struct heap *h)
 		       legacy_unknown();
 }
 
+/* Sets period and sample types of a heap profile. */
 static void heap_types(struct legacy *l, const struct heap *h)
 {
 	legacy_period(l, "space", "bytes", h->rate);
@@ -62,7 +71,11 @@ static void heap_types(struct legacy *l, const struct heap *h)
 	}
 }
 
-/* A count and a size, and the size of one block. */
+/*
+ * Parses a count and a size into out, corrected for sampling, and sets *block
+ * to the mean size of one block, before the correction. *block is unchanged if
+ * the count is 0.
+ */
 static int heap_values(struct legacy *l, const struct heap *h,
 		       const struct str text[2], int64_t out[2], int64_t *block)
 {
@@ -73,13 +86,14 @@ static int heap_values(struct legacy *l, const struct heap *h,
 		return legacy_bad(l, "a sample has bytes but no objects");
 	if (!out[0])
 		return 0;
-	/* The one division that overflows. */
+	/* INT64_MIN / -1 is the only division that overflows; Go wraps it. */
 	*block = out[0] == -1 ? (int64_t) - (uint64_t)out[1] : out[1] / out[0];
 	if (h->sampled)
 		legacy_unsample(&out[0], &out[1], h->rate);
 	return 0;
 }
 
+/* Adds the sample of one line: "inuse: bytes [alloc: bytes] @ addresses". */
 static int heap_sample(struct legacy *l, const struct heap *h, struct str line)
 {
 	struct str g[6];
@@ -122,11 +136,15 @@ int legacy_heap(struct legacy *l)
 }
 
 /*
- * jemalloc: "heap_v2/RATE", then for each stack "@ 0x…", a line for all
- * threads and one for each, and the memory map. Source: jemalloc's
- * prof_data.c, and its jeprof.
+ * jemalloc: the line "heap_v2/RATE"; then for each stack a line "@ 0x…", a line
+ * with the sum over all threads, and a line for each thread; and the memory
+ * map. Source: jemalloc's prof_data.c and jeprof.
  */
 
+/*
+ * Adds a sample for the line with the sum of all threads, "t*: …"; lines of
+ * single threads are ignored. l->addresses is the stack.
+ */
 static int jemalloc_values(struct legacy *l, const struct heap *h,
 			   struct str line)
 {
@@ -137,7 +155,7 @@ static int jemalloc_values(struct legacy *l, const struct heap *h,
 	int rc = 0;
 
 	if (!legacy_match(l, RX_JEMALLOC_TOTAL, line, g, 5))
-		return 0; /* of one thread */
+		return 0; /* the line of a single thread */
 	if (h->has_alloc) {
 		rc = heap_values(l, h, g + 3, values, &block);
 		n = 2;
@@ -147,6 +165,7 @@ static int jemalloc_values(struct legacy *l, const struct heap *h,
 	return rc ? rc : legacy_sample(l, values, 0, block);
 }
 
+/* Returns whether the text is "0". */
 static bool is_zero(struct str s)
 {
 	return str_is(s, "0");
@@ -162,7 +181,7 @@ int legacy_jemalloc(struct legacy *l)
 	    !legacy_match(l, RX_JEMALLOC_HEADER, l->line, g, 2) ||
 	    !legacy_int(g[1], 10, &h.rate))
 		return legacy_unknown();
-	/* The sums over all stacks tell whether allocations are counted. */
+	/* The sums over all stacks tell whether allocations are recorded. */
 	if (!legacy_next_line(l) ||
 	    !legacy_match(l, RX_JEMALLOC_TOTAL, l->line, g, 5))
 		return legacy_bad(l, "jemalloc's heap has no totals");
@@ -171,7 +190,7 @@ int legacy_jemalloc(struct legacy *l)
 	l->addresses.count = 0;
 	while (legacy_next_line(l) && legacy_trim(l->line).len &&
 	       *l->line.ptr != '@')
-		; /* the totals of threads */
+		; /* skip the totals of single threads */
 	for (; !rc && !legacy_is_map_start(l->line);) {
 		struct str line = l->line;
 
@@ -185,7 +204,7 @@ int legacy_jemalloc(struct legacy *l)
 	return rc ? rc : legacy_sections(l);
 }
 
-/* Go's counts: goroutines, threads created. */
+/* Go's counts: goroutines and created threads. */
 
 int legacy_count(struct legacy *l)
 {
@@ -219,7 +238,11 @@ int legacy_count(struct legacy *l)
 
 /* Threads. */
 
-/* Read a stack up to the next thread; *same: "same as previous thread". */
+/*
+ * Reads one thread's stack into l->addresses, up to the header of the next
+ * thread, which becomes l->line. *same: the thread is reported as "same as
+ * previous thread", and the stack is empty.
+ */
 static int thread_stack(struct legacy *l, bool *same)
 {
 	VEC(uint64_t) all = { 0 };
@@ -248,6 +271,10 @@ static int thread_stack(struct legacy *l, bool *same)
 	return rc;
 }
 
+/*
+ * Reads all threads. A thread without stack of its own counts as one more of
+ * the previous thread's stack.
+ */
 static int read_threads(struct legacy *l)
 {
 	static const int64_t one = 1;
@@ -299,11 +326,15 @@ int legacy_thread(struct legacy *l)
 
 /* Contention. */
 
+/* Attributes of a contention profile that its samples need. */
 struct contention {
-	int64_t hz; /* cycles a second; 0: delays are nanoseconds */
+	int64_t hz; /* cycles per second; 0: delays are in ns */
 };
 
-/* An attribute before the samples; 1: the line is none, they begin. */
+/*
+ * Handles an attribute line before the samples. Returns 1 if the line is no
+ * attribute, so that the samples begin with it.
+ */
 static int contention_attribute(struct legacy *l, struct contention *c)
 {
 	struct str line = legacy_trim(l->line);
@@ -329,6 +360,10 @@ static int contention_attribute(struct legacy *l, struct contention *c)
 	return str_is(name, "discarded samples") ? 0 : legacy_unknown();
 }
 
+/*
+ * Adds the sample of one line: "delay count @ addresses". Scales by the
+ * sampling period, and converts cycles to nanoseconds.
+ */
 static int contention_sample(struct legacy *l, const struct contention *c,
 			     struct str line)
 {
@@ -344,6 +379,10 @@ static int contention_sample(struct legacy *l, const struct contention *c,
 	if (!legacy_int(g[1], 10, &delay) || !legacy_int(g[2], 10, &count))
 		return legacy_bad(l, "a sample's number is too large");
 	if (period > 0) {
+		/*
+		 * pprof converts cycles only if a period is given; keep its
+		 * numbers.
+		 */
 		if (c->hz > 0)
 			delay = measure_integer((double)delay * (double)period /
 						((double)c->hz / 1e9));
@@ -355,6 +394,7 @@ static int contention_sample(struct legacy *l, const struct contention *c,
 	return rc ? rc : legacy_sample(l, values, 0, 0);
 }
 
+/* Returns whether the first line is that of a contention profile. */
 static bool is_contention(struct str line)
 {
 	return str_starts(line, str_of("--- contentionz ")) ||
@@ -362,6 +402,7 @@ static bool is_contention(struct str line)
 	       str_starts(line, str_of("--- contention:"));
 }
 
+/* Reads attributes up to the first sample, which becomes l->line. */
 static int contention_header(struct legacy *l, struct contention *c)
 {
 	int rc = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/aggregate.h"
 
+/* Names of aggregates, as in URLs and on the command line. */
 static const char *const names[] = {
 	[AGGREGATE_AUTO] = "auto",   [AGGREGATE_SUM] = "sum",
 	[AGGREGATE_DELTA] = "delta", [AGGREGATE_MEAN] = "mean",
@@ -24,6 +25,11 @@ int aggregate_parse(struct str s, enum aggregate *out, struct err *err)
 		STR_ARG(s));
 }
 
+/*
+ * inuse_* and the other states are checked before the duration: a profile of a
+ * level may have a duration, too, and must not be summed (docs/decisions.md,
+ * 34).
+ */
 enum value_kind value_kind(struct str type, bool has_duration)
 {
 	static const char *const states[] = {
@@ -37,6 +43,7 @@ enum value_kind value_kind(struct str type, bool has_duration)
 		if (str_is(type, states[i]))
 			return KIND_STATE;
 	}
+	/* With a duration, the other counts are those of that time. */
 	if (has_duration)
 		return KIND_FLOW;
 	if (str_starts(type, str_of("alloc_")) || str_is(type, "contentions") ||
@@ -69,6 +76,9 @@ enum aggregate aggregate_of(enum aggregate asked, enum value_kind k)
 	return AGGREGATE_SUM;
 }
 
+/*
+ * Flows and states may decrease at any time, so only counters show a restart.
+ */
 bool aggregate_restarted(const enum value_kind *kinds, const int64_t *before,
 			 const int64_t *after, size_t count)
 {

@@ -15,6 +15,7 @@ struct merge *merge_new(void)
 	struct merge *m = mem_new(struct merge);
 
 	pprof_reset(&m->out);
+	/* Number 0 must be the empty string. */
 	strtab_intern(&m->out.strings, str_of(""));
 	return m;
 }
@@ -63,6 +64,7 @@ size_t merge_memory(const struct merge *m)
 	       vec_memory(&m->mapping_map.to) + vec_memory(&m->extra);
 }
 
+/* Equality callback of the comment index. */
 static bool same_comment(const void *ctx, uint32_t i, const void *key)
 {
 	const struct pprof *out = ctx;
@@ -70,6 +72,7 @@ static bool same_comment(const void *ctx, uint32_t i, const void *key)
 	return out->comments.v[i] == *(const uint32_t *)key;
 }
 
+/* Adds the comments that the result does not have yet. */
 static void add_comments(struct merge *m, const struct pprof *p)
 {
 	struct pprof *out = &m->out;
@@ -86,6 +89,10 @@ static void add_comments(struct merge *m, const struct pprof *p)
 	}
 }
 
+/*
+ * Combines headers as pprof does: earliest time, sum of durations, longest
+ * period, and the first default type and documentation URL that are set.
+ */
 static void merge_add_header(struct merge *m, const struct pprof *p)
 {
 	struct pprof *out = &m->out;
@@ -103,6 +110,7 @@ static void merge_add_header(struct merge *m, const struct pprof *p)
 		out->doc_url = merge_map_string(m, p->doc_url);
 }
 
+/* Starts a source: none of its objects is translated yet. */
 static void merge_begin(struct merge *m, const struct pprof *p)
 {
 	m->src = p;
@@ -125,7 +133,10 @@ int merge_add(struct merge *m, const struct pprof *p, const enum merge_op *ops,
 	else
 		merge_common_units(m, p);
 	merge_add_header(m, p);
-	/* The first mapping of a profile is its program. */
+	/*
+	 * The first mapping is the program by convention, so it is added first,
+	 * even if no sample refers to it.
+	 */
 	if (!m->out.mappings.count && p->mappings.count)
 		merge_map_mapping(m, 0);
 	merge_add_samples(m, ops);
@@ -134,7 +145,10 @@ int merge_add(struct merge *m, const struct pprof *p, const enum merge_op *ops,
 	return 0;
 }
 
-/* Most of a sum is new: growing piece by piece would copy it many times. */
+/*
+ * Reserves memory for the objects of a sum, most of which are new to the
+ * result: growing step by step would copy them many times.
+ */
 static void merge_make_room(struct merge *m, const struct pprof *p)
 {
 	struct pprof *out = &m->out;
@@ -161,11 +175,20 @@ int merge_add_sum(struct merge *m, const struct pprof *p,
 	return rc;
 }
 
+/*
+ * Returns v / n, rounded half away from zero. long double (64 bits of mantissa
+ * on x86-64) holds every int64_t exactly.
+ */
 static int64_t merge_divide(int64_t v, size_t n)
 {
 	return (int64_t)llroundl((long double)v / (long double)n);
 }
 
+/*
+ * Clears the sums, as the next series may use MERGE_AVERAGE, too. pending may
+ * have fewer rows than the result: samples added after the last MERGE_AVERAGE
+ * have nothing to be averaged.
+ */
 void merge_average(struct merge *m, size_t n)
 {
 	for (size_t i = 0; n && i < m->pending.count; i++) {
@@ -178,6 +201,7 @@ void merge_average(struct merge *m, size_t n)
 	}
 }
 
+/* Returns whether a sample has no value other than 0. */
 static bool has_zero_sample(const struct pprof *p)
 {
 	for (size_t i = 0; i < p->samples.count; i++) {
@@ -187,14 +211,17 @@ static bool has_zero_sample(const struct pprof *p)
 	return false;
 }
 
-/* Merging the result alone leaves out what nothing needs any more. */
+/*
+ * Replaces the result by a merge of the result alone, which leaves out samples
+ * without values and the objects that only they referred to.
+ */
 static void merge_compact(struct merge *m)
 {
 	struct merge *again = merge_new();
 	struct merge old = *m;
 	size_t count = m->count;
 
-	/* A single profile has no types to disagree about. */
+	/* The first profile of a merge has no types to disagree with. */
 	if (merge_add(again, &m->out, NULL, NULL))
 		abort();
 	*m = *again;
@@ -203,6 +230,7 @@ static void merge_compact(struct merge *m)
 	merge_free(again);
 }
 
+/* Repeats until no zero sample is left, as pprof does. */
 struct pprof *merge_finish(struct merge *m)
 {
 	while (has_zero_sample(&m->out))
@@ -210,7 +238,7 @@ struct pprof *merge_finish(struct merge *m)
 	return &m->out;
 }
 
-/* The ratio of two profiles' sums, by type. */
+/* Scales p so that the total of each sample type becomes that of `to`. */
 static void merge_normalize(struct pprof *p, const struct pprof *to)
 {
 	double ratios[TYPES_MAX];
@@ -237,6 +265,10 @@ int merge_diff(struct merge *m, struct pprof *source, struct pprof *base,
 
 	for (size_t t = 0; t < base->types.count; t++)
 		minus[t] = -1;
+	/*
+	 * Labelled samples differ from those of the source, so base and source
+	 * are not subtracted but shown side by side.
+	 */
 	if (o->label_base)
 		pprof_set_label(base, str_of(PPROF_BASE_KEY),
 				str_of(PPROF_BASE_VALUE));

@@ -7,7 +7,10 @@
 #include "pprof/merge/merge_tables.h"
 #include "pprof/profile/measure.h"
 
-/* Texts before numbers, each by key; what stands under one key stays so. */
+/*
+ * Order of labels in a set: texts before numbers, each by key. Labels with
+ * equal keys compare as equal; a stable sort keeps their order.
+ */
 static int compare_labels(const struct pprof *p, const struct pprof_label *a,
 			  const struct pprof_label *b)
 {
@@ -18,7 +21,10 @@ static int compare_labels(const struct pprof *p, const struct pprof_label *a,
 	return str_cmp(pprof_str(p, a->key), pprof_str(p, b->key));
 }
 
-/* Stable, and of a handful: by insertion, but a giant's by merging. */
+/*
+ * Stable merge sort: label sets are small, but a hostile profile's may be huge,
+ * which insertion sort would take quadratic time for.
+ */
 static void sort_labels(const struct pprof *p, struct pprof_label *v, size_t n)
 {
 	struct pprof_label *half;
@@ -41,12 +47,14 @@ static void sort_labels(const struct pprof *p, struct pprof_label *v, size_t n)
 	mem_free(half);
 }
 
+/* Returns whether two labels of the result are equal. */
 static bool same_label(const struct pprof_label *a, const struct pprof_label *b)
 {
 	return a->key == b->key && a->is_number == b->is_number &&
 	       a->str == b->str && a->unit == b->unit && a->num == b->num;
 }
 
+/* Equality callback of the label set index: set i against m->labels. */
 static bool same_set(const void *ctx, uint32_t i, const void *key)
 {
 	const struct merge *m = ctx;
@@ -76,6 +84,10 @@ void merge_no_labels(struct merge *m)
 	m->extra.count = 0;
 }
 
+/*
+ * Adds the labels of merge_label() to the set being built, unless the sample
+ * has a text label with the same key.
+ */
 static void add_extra(struct merge *m)
 {
 	size_t own = m->labels.count;
@@ -91,6 +103,11 @@ static void add_extra(struct merge *m)
 	}
 }
 
+/*
+ * Returns the place in the result of a label set of the source, adding it if it
+ * is new. Sets are sorted first, so that the order of labels does not make them
+ * distinct.
+ */
 static uint32_t map_labels(struct merge *m, struct pprof_run set)
 {
 	struct pprof_run new = { 0 };
@@ -102,7 +119,9 @@ static uint32_t map_labels(struct merge *m, struct pprof_run set)
 		const struct pprof_label *l = &m->src->labels.v[set.first + i];
 		struct pprof_label *to_label = vec_add(&m->labels);
 
-		/* Its bytes are hashed: none of them undefined. */
+		/*
+		 * The label is hashed as bytes, so all of them must be defined.
+		 */
 		memset(to_label, 0, sizeof(*to_label));
 		to_label->key = merge_map_string(m, l->key);
 		to_label->str = merge_map_string(m, l->str);
@@ -128,6 +147,7 @@ static uint32_t map_labels(struct merge *m, struct pprof_run set)
 	return (uint32_t)m->out.label_sets.count - 1;
 }
 
+/* Equality callback of the sample index. struct pprof_sample has no padding. */
 static bool same_sample(const void *ctx, uint32_t i, const void *key)
 {
 	const struct merge *m = ctx;
@@ -135,7 +155,10 @@ static bool same_sample(const void *ctx, uint32_t i, const void *key)
 	return !memcmp(&m->out.samples.v[i], key, sizeof(struct pprof_sample));
 }
 
-/* The place of a sample in the result. */
+/*
+ * Returns the place in the result of sample i of the source. A new sample gets
+ * a row of zeroes as values.
+ */
 static uint32_t map_sample(struct merge *m, size_t i)
 {
 	const struct pprof *src = m->src;
@@ -156,7 +179,10 @@ static uint32_t map_sample(struct merge *m, size_t i)
 	return (uint32_t)m->out.samples.count - 1;
 }
 
-/* Sums wrap, as Go's do. */
+/*
+ * Converts a value to the unit of the result. Values with equal units are not
+ * passed through a double, which would lose digits.
+ */
 static int64_t merge_scaled(const struct merge *m, size_t type, int64_t v)
 {
 	return m->ratios[type] == 1 ?
@@ -164,18 +190,27 @@ static int64_t merge_scaled(const struct merge *m, size_t type, int64_t v)
 		       measure_integer(round((double)v * m->ratios[type]));
 }
 
+/*
+ * Extends pending to a row for each sample of the result. It is only needed
+ * from the first MERGE_AVERAGE on.
+ */
 static void make_pending(struct merge *m)
 {
 	while (m->pending.count < m->out.values.count)
 		*vec_add(&m->pending) = 0;
 }
 
+/*
+ * Applies the operations to one row of values. Sums wrap on overflow, as Go's
+ * do.
+ */
 static void merge_add_values(struct merge *m, uint32_t sample,
 			     const int64_t *from, const enum merge_op *ops)
 {
 	size_t width = m->out.types.count;
 	int64_t *to = pprof_values(&m->out, sample);
 
+	/* Fast path: all values are added in the unit that they have. */
 	if (!ops && !m->scaled) {
 		for (size_t t = 0; t < width; t++)
 			to[t] = wrap_add(to[t], from[t]);

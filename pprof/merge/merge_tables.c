@@ -3,9 +3,10 @@
 
 #include "pprof/merge/merge_private.h"
 
-/* Sizes of mappings are compared in pages. */
+/* Sizes of mappings are compared in pages of this many bytes, as in pprof. */
 #define PAGE ((uint64_t)0x1000)
 
+/* Each string of the source is interned once; string_map keeps its number. */
 uint32_t merge_map_string(struct merge *m, uint32_t i)
 {
 	uint32_t *to = &m->string_map.to.v[i];
@@ -20,9 +21,10 @@ uint32_t merge_map_string(struct merge *m, uint32_t i)
 struct mapping_key {
 	uint64_t size;
 	uint64_t offset;
-	uint64_t name; /* of the result's strings */
+	uint64_t name; /* string of the result */
 };
 
+/* Returns the key of a mapping; file and build_id are strings of the result. */
 static struct mapping_key mapping_key(const struct pprof_mapping *m,
 				      uint32_t file, uint32_t build_id)
 {
@@ -35,6 +37,7 @@ static struct mapping_key mapping_key(const struct pprof_mapping *m,
 	};
 }
 
+/* Equality callback of the mapping index. */
 static bool merge_same_mapping(const void *ctx, uint32_t i, const void *key)
 {
 	const struct merge *m = ctx;
@@ -44,6 +47,10 @@ static bool merge_same_mapping(const void *ctx, uint32_t i, const void *key)
 	return !memcmp(&k, key, sizeof(k));
 }
 
+/*
+ * Returns the place in the result of mapping i of the source, without looking
+ * into mapping_map. The first one met determines the addresses.
+ */
 static uint32_t add_mapping(struct merge *m, uint32_t i)
 {
 	struct pprof_mapping new = m->src->mappings.v[i];
@@ -73,6 +80,7 @@ uint32_t merge_map_mapping(struct merge *m, uint32_t i)
 	return *to;
 }
 
+/* Equality callback of the function index. */
 static bool merge_same_function(const void *ctx, uint32_t i, const void *key)
 {
 	const struct merge *m = ctx;
@@ -83,6 +91,10 @@ static bool merge_same_function(const void *ctx, uint32_t i, const void *key)
 	       a->file == b->file && a->start_line == b->start_line;
 }
 
+/*
+ * Returns the place in the result of function i of the source, without looking
+ * into function_map.
+ */
 static uint32_t add_function(struct merge *m, uint32_t i)
 {
 	const struct pprof_function *f = &m->src->functions.v[i];
@@ -105,6 +117,10 @@ static uint32_t add_function(struct merge *m, uint32_t i)
 	return (uint32_t)m->out.functions.count - 1;
 }
 
+/*
+ * Returns the place in the result of function i of the source. Functions are
+ * reached through locations only, so unused ones are never added.
+ */
 static uint32_t merge_map_function(struct merge *m, uint32_t i)
 {
 	uint32_t *to = &m->function_map.to.v[i];
@@ -114,12 +130,16 @@ static uint32_t merge_map_function(struct merge *m, uint32_t i)
 	return *to;
 }
 
+/* Returns the start of a mapping of the result, 0 for none. */
 static uint64_t mapping_start(const struct merge *m, uint32_t mapping)
 {
 	return mapping == PPROF_NONE ? 0 : m->out.mappings.v[mapping].start;
 }
 
-/* The address is compared relative to its mapping. */
+/*
+ * Writes the first three numbers of a location's key. The address is relative
+ * to its mapping, because a binary may be loaded elsewhere in each process.
+ */
 static void location_key(const struct merge *m, const struct pprof_location *l,
 			 uint64_t head[3])
 {
@@ -128,7 +148,10 @@ static void location_key(const struct merge *m, const struct pprof_location *l,
 	head[2] = (uint64_t)l->lines.count << 1 | l->folded;
 }
 
-/* The key of a location: its head, then three numbers a line. */
+/*
+ * Equality callback of the location index. The key consists of the numbers of
+ * location_key(), then function, line and column of each line.
+ */
 static bool merge_same_location(const void *ctx, uint32_t i, const void *key)
 {
 	const struct merge *m = ctx;
@@ -149,7 +172,10 @@ static bool merge_same_location(const void *ctx, uint32_t i, const void *key)
 	return true;
 }
 
-/* Write down the key of a location, whose functions are met for it. */
+/*
+ * Writes the key of a location to m->scratch. This adds the functions of its
+ * lines to the result: they are part of the key.
+ */
 static void write_key(struct merge *m, const struct pprof_location *new,
 		      struct pprof_run lines)
 {
@@ -168,6 +194,7 @@ static void write_key(struct merge *m, const struct pprof_location *new,
 	}
 }
 
+/* Appends the lines of a new location to the result. */
 static void add_lines(struct merge *m, struct pprof_run lines)
 {
 	for (uint32_t i = 0; i < lines.count; i++) {
@@ -178,6 +205,10 @@ static void add_lines(struct merge *m, struct pprof_run lines)
 	}
 }
 
+/*
+ * Returns the place in the result of location i of the source, without looking
+ * into location_map. The address is moved to where the result has the mapping.
+ */
 static uint32_t merge_add_location(struct merge *m, uint32_t i)
 {
 	struct pprof_location new = m->src->locations.v[i];
@@ -205,6 +236,7 @@ static uint32_t merge_add_location(struct merge *m, uint32_t i)
 	return (uint32_t)m->out.locations.count - 1;
 }
 
+/* Returns the place in the result of location i of the source. */
 static inline uint32_t map_location(struct merge *m, uint32_t i)
 {
 	uint32_t *to = &m->location_map.to.v[i];
@@ -214,6 +246,7 @@ static inline uint32_t map_location(struct merge *m, uint32_t i)
 	return *to;
 }
 
+/* Equality callback of the stack index: stack i against m->frames. */
 static bool same_stack(const void *ctx, uint32_t i, const void *key)
 {
 	const struct merge *m = ctx;

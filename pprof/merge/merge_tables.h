@@ -1,20 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Translate strings, mappings, functions, locations and stacks of a profile to
- * those of the result, which gets each distinct one once.
+ * Translates strings, mappings, functions, locations and stacks of a profile to
+ * those of the result, which has each distinct object once.
  *
- * Ownership: the merge owns what it holds, and borrows the profile being added.
- * Threads: one thread a merge.
+ * Ownership: the merge owns its data and borrows the profile that is being
+ * added.
+ * Threads: one thread per merge.
  */
 #ifndef PPROF_MERGE_MERGE_TABLES_H
 #define PPROF_MERGE_MERGE_TABLES_H
 
 #include "pprof/merge/merge_private.h"
 
+/*
+ * Returns the number in the result of string i of m->src, adding it if it is
+ * new.
+ */
 uint32_t merge_map_string(struct merge *m, uint32_t i);
 
+/*
+ * Returns the place in the result of mapping i of m->src, adding it if it is
+ * new.
+ */
 uint32_t merge_map_mapping(struct merge *m, uint32_t i);
 
+/*
+ * Returns the place in the result of a stack of m->src, adding it and its
+ * locations if they are new.
+ */
 uint32_t merge_map_stack(struct merge *m, const struct pprof_run *stack);
 
 #endif

@@ -7,6 +7,7 @@
 #include "pprof/merge/merge_tables.h"
 #include "pprof/profile/measure.h"
 
+/* Appends the sample types of a profile, for a message. */
 static void merge_describe(const struct pprof *p, struct buf *out)
 {
 	for (size_t i = 0; i < p->types.count; i++)
@@ -15,6 +16,9 @@ static void merge_describe(const struct pprof *p, struct buf *out)
 			   STR_ARG(pprof_str(p, p->types.v[i].unit)));
 }
 
+/*
+ * Returns ERR_INVALID with a message that names the sample types of both sides.
+ */
 static int merge_disagree(const struct merge *m, const struct pprof *p,
 			  struct err *err)
 {
@@ -31,7 +35,10 @@ static int merge_disagree(const struct merge *m, const struct pprof *p,
 	return ERR_INVALID;
 }
 
-/* Whether two types can be added up. */
+/*
+ * Returns whether values of two types can be added: their names are equal and
+ * their units convert into each other.
+ */
 static bool merge_agrees(const struct merge *m, struct pprof_type a,
 			 const struct pprof *p, struct pprof_type b)
 {
@@ -40,6 +47,7 @@ static bool merge_agrees(const struct merge *m, struct pprof_type a,
 				  pprof_str(p, b.unit));
 }
 
+/* Returns what one of unit `from` is in unit `to`. */
 static double merge_ratio(struct str from, struct str to)
 {
 	struct str unit;
@@ -47,7 +55,10 @@ static double merge_ratio(struct str from, struct str to)
 	return measure_scale(1, from, to, &unit);
 }
 
-/* A finer unit has come: what is there is counted in it from now on. */
+/*
+ * Converts the result's values of one sample type to a finer unit, which the
+ * type has from now on. Sums of MERGE_AVERAGE are converted, too.
+ */
 static void merge_refine(struct merge *m, size_t type, struct str unit)
 {
 	struct pprof_type *t = &m->out.types.v[type];
@@ -63,6 +74,10 @@ static void merge_refine(struct merge *m, size_t type, struct str unit)
 	t->unit = strtab_intern(&m->out.strings, unit);
 }
 
+/*
+ * A ratio below 1 means that the source's unit is the finer one: converting to
+ * the coarser unit would lose digits.
+ */
 void merge_common_units(struct merge *m, const struct pprof *p)
 {
 	m->scaled = false;
@@ -99,6 +114,10 @@ int64_t merge_common_period(struct merge *m, const struct pprof *p)
 	return measure_integer(measure_scale(p->period, unit, have, &name));
 }
 
+/*
+ * The expressions for frames to be dropped and kept are those of the first
+ * profile, as in pprof.
+ */
 void merge_take_types(struct merge *m, const struct pprof *p)
 {
 	struct pprof *out = &m->out;

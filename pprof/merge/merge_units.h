@@ -1,22 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether the sample types of a profile can be added to those of the result, and
- * the units that both are scaled to.
+ * Checks whether the sample types of a profile agree with those of the result,
+ * and converts both to common units.
  *
- * Ownership: the merge owns what it holds, and borrows the profile being added.
- * Threads: one thread a merge.
+ * Ownership: the merge owns its data and borrows the profile that is being
+ * added.
+ * Threads: one thread per merge.
  */
 #ifndef PPROF_MERGE_MERGE_UNITS_H
 #define PPROF_MERGE_MERGE_UNITS_H
 
 #include "pprof/merge/merge_private.h"
 
+/*
+ * Finds the finer unit of each sample type: converts the values of the result
+ * if the source has the finer unit, else sets m->ratios for the source's
+ * values. The types must agree.
+ */
 void merge_common_units(struct merge *m, const struct pprof *p);
 
+/*
+ * Returns the period of p in the unit of the result; converts the result's
+ * period first if p has the finer unit.
+ */
 int64_t merge_common_period(struct merge *m, const struct pprof *p);
 
+/*
+ * Copies sample types, period and frame expressions of the first profile to the
+ * empty result.
+ */
 void merge_take_types(struct merge *m, const struct pprof *p);
 
+/*
+ * Returns 0 if p can be added to the result. ERR_INVALID: the number of sample
+ * types, a name, or the kind of a unit differs; the message names both sides.
+ */
 NODISCARD int merge_check_types(struct merge *m, const struct pprof *p,
 				struct err *err);
 

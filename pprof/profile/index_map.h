@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Place map: from the places of one profile's things to those of what it is
- * added to.
+ * Place map: translates positions in the tables of one profile to positions in
+ * the tables of the profile that it is merged into.
  *
- * Ownership: owns its array, freed by vec_fini(&map.to). Threads: one thread.
+ * Ownership: the map owns its array until vec_fini(&map.to).
+ * Threads: used by one thread at a time.
  */
 #ifndef PPROF_PROFILE_INDEX_MAP_H
 #define PPROF_PROFILE_INDEX_MAP_H
 
 #include "pprof/profile/profile.h"
 
+/* The array is indexed by the position in the source table. */
 struct place_map {
-	VEC(uint32_t) to; /* PPROF_NONE: not met yet */
+	VEC(uint32_t) to; /* PPROF_NONE: not translated yet */
 };
 
-/* Room for n places, none of them known. */
+/* Makes room for n entries and sets all of them to PPROF_NONE. */
 static inline void placemap_reset(struct place_map *map, size_t n)
 {
 	if (map->to.cap < n) {

@@ -5,19 +5,28 @@
 #include <math.h>
 #include <stdio.h>
 
+/*
+ * A unit: the name that is printed, the spellings that are accepted (in lower
+ * case, singular), and its size in the family's base unit.
+ */
 struct unit {
 	const char *name;
 	const char *aliases[4];
 	double factor;
 };
 
+/* Units that convert into each other. */
 struct family {
 	struct unit units[9];
 	size_t count;
-	const char *fallback; /* the unit of what is too small for any */
+	const char *fallback; /* unit if no other one fits */
 	double fallback_factor;
 };
 
+/*
+ * Names, aliases and factors are those of google/pprof's internal/measurement;
+ * "B" is the base of bytes, "ns" of times.
+ */
 static const struct family families[] = {
 	{
 		.units = { { "B", { "b", "byte" }, 1 },
@@ -56,6 +65,10 @@ static const struct family families[] = {
 	},
 };
 
+/*
+ * Returns the unit of the family that name spells, in any case and with or
+ * without a plural s, or NULL. All aliases are shorter than the buffer.
+ */
 static const struct unit *find_unit(const struct family *f, struct str name)
 {
 	char low[16];
@@ -78,12 +91,16 @@ static const struct unit *find_unit(const struct family *f, struct str name)
 	return NULL;
 }
 
+/* Returns whether the unit asks for automatic scaling. */
 static bool is_auto(struct str unit)
 {
 	return str_is(unit, "minimum") || str_is(unit, "auto");
 }
 
-/* The largest unit in which v, given in the family's base, is 1 or more. */
+/*
+ * Returns the largest unit in which v, given in the family's base unit, is at
+ * least 1, or NULL if v is too small for all of them.
+ */
 static const struct unit *measure_fitting(const struct family *f, double v)
 {
 	const struct unit *best = NULL;
@@ -95,6 +112,10 @@ static const struct unit *measure_fitting(const struct family *f, double v)
 	return best;
 }
 
+/*
+ * Converts v from the family's base unit to unit `to`. A target outside of the
+ * family gives the fallback unit, as in pprof.
+ */
 static double measure_convert(const struct family *f, double v, struct str to,
 			      struct str *unit)
 {
@@ -105,12 +126,17 @@ static double measure_convert(const struct family *f, double v, struct str to,
 	return v / (u ? u->factor : f->fallback_factor);
 }
 
+/* Returns whether the unit is left out when a value is printed. */
 static bool is_dull(struct str unit)
 {
 	return str_is(unit, "count") || str_is(unit, "sample") ||
 	       str_is(unit, "unit") || is_auto(unit);
 }
 
+/*
+ * Implements measure_scale() for v >= 0; choosing a unit by magnitude needs a
+ * value without sign.
+ */
 static double scale_positive(double v, struct str from, struct str to,
 			     struct str *unit)
 {
@@ -125,6 +151,7 @@ static double scale_positive(double v, struct str from, struct str to,
 	return v;
 }
 
+/* INT64_MIN cannot be negated and is scaled as it is. */
 double measure_scale(int64_t v, struct str from, struct str to,
 		     struct str *unit)
 {
@@ -140,6 +167,7 @@ void measure_label(struct buf *out, int64_t v, struct str from, struct str to)
 	char text[400]; /* the longest double has 309 digits */
 	int n = snprintf(text, sizeof(text), "%.2f", scaled);
 
+	/* Whole numbers lose their decimals, as in pprof. */
 	if (n > 3 && !memcmp(text + n - 3, ".00", 3))
 		text[n - 3] = 0;
 	if (!strcmp(text, "0") || !strcmp(text, "-0"))

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measures: units of sample values, as google/pprof scales and prints them
- * (internal/measurement): bytes in powers of 1024, times, GCUs; every other
- * unit stays as it is.
+ * Measures: conversion and formatting of sample values by unit, as google/pprof
+ * does it (internal/measurement). The units known are bytes (in powers of
+ * 1024), times and GCUs (Google compute units); values in any other unit are
+ * printed unchanged.
  *
- * Ownership: returns borrowed texts.
- * Threads: pure functions.
+ * Ownership: returned units borrow from the arguments or are constants.
+ * Threads: pure functions, callable from any thread.
  */
 #ifndef PPROF_PROFILE_MEASURE_H
 #define PPROF_PROFILE_MEASURE_H
@@ -13,29 +14,43 @@
 #include "base/buf.h"
 
 /*
- * v in another unit; *unit is that unit's short name, empty when it is not
- * worth being printed. To "minimum" or "auto": the largest unit in which v is
- * at least 1. *unit borrows from `to`, or is a constant.
+ * Returns v converted from unit `from` to unit `to`, and sets *unit to the
+ * short name of the resulting unit, which is empty if printing it adds nothing
+ * ("count", for instance). For `to` "minimum" or "auto" the largest unit is
+ * chosen in which the value is at least 1. *unit borrows from `to` or is a
+ * constant.
  */
 double measure_scale(int64_t v, struct str from, struct str to,
 		     struct str *unit);
 
-/* "1.50MB": v, scaled, with at most two decimals; "0" for nothing. */
+/*
+ * Appends v converted as by measure_scale() and its unit to out, with at most
+ * two decimals: "1.50MB". Zero is printed as "0" without a unit.
+ */
 void measure_label(struct buf *out, int64_t v, struct str from, struct str to);
 
-/* " 12.34%" as in pprof's tables: six wide or more. */
+/*
+ * Appends the share of v in total, without its sign, as in pprof's tables:
+ * "12.34%". The text is padded to six characters.
+ */
 void measure_percentage(struct buf *out, int64_t v, int64_t total);
 
 /*
- * v without its fraction; what no int64_t holds is INT64_MIN, as Go has it on
- * amd64 (C leaves it undefined).
+ * Returns v truncated towards zero. Values outside of int64_t's range, and NaN,
+ * give INT64_MIN, as in Go on amd64; C leaves that conversion undefined.
  */
 int64_t measure_integer(double v);
 
-/* Whether a unit is one that values can be shown in. */
+/*
+ * Returns whether values can be shown in this unit: it is a known unit, or one
+ * of the words that stand for no unit ("count", "minimum" …).
+ */
 bool measure_is_unit(struct str unit);
 
-/* Whether values of one unit can be added to those of the other. */
+/*
+ * Returns whether values of unit a can be added to values of unit b after
+ * conversion: the units are equal or of one family.
+ */
 bool measure_compatible(struct str a, struct str b);
 
 #endif

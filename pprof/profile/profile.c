@@ -16,7 +16,7 @@ struct str pprof_base_name(struct str path)
 	while (start && path.ptr[start - 1] != '/')
 		start--;
 	if (start == end && end)
-		start = 0; /* slashes alone */
+		start = 0; /* the path consists of slashes */
 	return (struct str){ path.ptr + start, end - start };
 }
 
@@ -43,7 +43,10 @@ void pprof_reset(struct pprof *p)
 	p->drop_frames = 0;
 	p->keep_frames = 0;
 	p->doc_url = 0;
-	/* Runs begin somewhere even where they are empty. */
+	/*
+	 * Runs point into these arrays even if they are empty, so the arrays
+	 * must not be NULL.
+	 */
 	vec_reserve(&p->lines, 1);
 	vec_reserve(&p->frames, 1);
 	vec_reserve(&p->labels, 1);
@@ -79,6 +82,10 @@ size_t pprof_memory(const struct pprof *p)
 	       vec_memory(&p->comments);
 }
 
+/*
+ * The rules for names and defaults are in typeset_index(), so a typeset is made
+ * of the profile's types; it is too large for the stack.
+ */
 int pprof_type_index(const struct pprof *p, struct str name, size_t *out,
 		     struct err *err)
 {
@@ -96,6 +103,11 @@ int pprof_type_index(const struct pprof *p, struct str name, size_t *out,
 	return rc;
 }
 
+/*
+ * Samples are compacted in place: kept never runs ahead of i, so no row is
+ * overwritten before it is read. A type with ratio 1 does not keep a sample
+ * alive; ScaleN of pprof has this rule.
+ */
 void pprof_scale(struct pprof *p, const double *ratios)
 {
 	size_t width = p->types.count;
@@ -126,6 +138,10 @@ void pprof_scale(struct pprof *p, const double *ratios)
 	p->values.count = kept * width;
 }
 
+/*
+ * Compacts samples and their rows of values in place. Stacks and label sets
+ * that no sample refers to any more stay in their arrays.
+ */
 void pprof_keep(struct pprof *p, const bool *stacks, const bool *label_sets)
 {
 	size_t width = p->types.count;
@@ -146,13 +162,20 @@ void pprof_keep(struct pprof *p, const bool *stacks, const bool *label_sets)
 	p->values.count = kept * width;
 }
 
-/* Order of a set: texts by key, then numbers by key. */
+/*
+ * Returns whether l comes before a text label with this key: a label set has
+ * its text labels first, sorted by key, then its numbers.
+ */
 static bool profile_is_before(const struct pprof *p,
 			      const struct pprof_label *l, struct str key)
 {
 	return !l->is_number && str_cmp(pprof_str(p, l->key), key) < 0;
 }
 
+/*
+ * Writes a new copy of each label set behind the old labels, which stay in the
+ * array unused: sets may share labels and may grow.
+ */
 void pprof_set_label(struct pprof *p, struct str key, struct str value)
 {
 	struct pprof_label new = {
@@ -168,6 +191,10 @@ void pprof_set_label(struct pprof *p, struct str key, struct str value)
 		for (uint32_t k = 0; k < old.count; k++) {
 			struct pprof_label l = p->labels.v[old.first + k];
 
+			/*
+			 * Strings are interned, so equal keys have equal
+			 * numbers.
+			 */
 			if (!l.is_number && l.key == new.key)
 				continue;
 			if (!done && !profile_is_before(p, &l, key)) {

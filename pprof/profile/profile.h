@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A profile in memory: profile.proto's message as arrays, everything by place
- * instead of by id. What samples have in common (stacks, sets of labels)
- * stands apart, so that filters and graphs look at it once.
+ * A profile in memory: the message of profile.proto as arrays in which objects
+ * refer to each other by place (array index) instead of by id. Stacks and label
+ * sets are stored apart from samples, so that filters and graphs process each
+ * of them once, however many samples share it.
  *
  * Source: github.com/google/pprof/proto/profile.proto.
  *
- * Ownership: a profile owns its arrays; a decoded one borrows its texts from
- * the bytes that it was decoded from.
- * Threads: one thread at a time.
+ * Ownership: a profile owns its arrays; a decoded profile borrows its strings
+ * from the bytes that it was decoded from.
+ * Threads: used by one thread at a time.
  */
 #ifndef PPROF_PROFILE_PROFILE_H
 #define PPROF_PROFILE_PROFILE_H
@@ -16,18 +17,23 @@
 #include "model/types.h"
 #include "pprof/wire/strtab.h"
 
-/* No mapping. */
+/* A place that stands for no mapping. */
 #define PPROF_NONE UINT32_MAX
 
-/* The label that pprof's -diff_base puts on the base's samples. */
+/* The label that pprof's -diff_base puts on the samples of the base profile. */
 #define PPROF_BASE_KEY   "pprof::base"
 #define PPROF_BASE_VALUE "true"
 
+/* A sample type or period type, as numbers in the string table. */
 struct pprof_type {
-	uint32_t type; /* strings */
+	uint32_t type;
 	uint32_t unit;
 };
 
+/*
+ * A binary mapped into the process, at addresses start <= a < limit. file and
+ * build_id are numbers of strings.
+ */
 struct pprof_mapping {
 	uint64_t start;
 	uint64_t limit;
@@ -40,6 +46,10 @@ struct pprof_mapping {
 	bool has_inlines;
 };
 
+/*
+ * A function. name, system_name (the mangled name) and file are numbers of
+ * strings.
+ */
 struct pprof_function {
 	uint32_t name;
 	uint32_t system_name;
@@ -47,40 +57,52 @@ struct pprof_function {
 	int64_t start_line;
 };
 
+/* A source line of a location. */
 struct pprof_line {
-	uint32_t function; /* a place */
+	uint32_t function; /* index in functions */
 	int64_t line;
 	int64_t column;
 };
 
-/* A run of an array. */
+/* Elements first … first + count - 1 of some array. */
 struct pprof_run {
 	uint32_t first;
 	uint32_t count;
 };
 
-/* The innermost inlined function is its first line, its caller the next. */
+/*
+ * A code address. lines[0] is the innermost inlined function, the next line is
+ * its caller, and so on.
+ */
 struct pprof_location {
 	uint64_t address;
-	uint32_t mapping; /* a place, or PPROF_NONE */
+	uint32_t mapping; /* index in mappings, or PPROF_NONE */
 	struct pprof_run lines;
-	bool folded;
+	bool folded; /* identical code folding: lines may be wrong */
 };
 
-/* A text, or a number with a unit. */
+/*
+ * A label of a sample: either a text, or a number with a unit. key, str and
+ * unit are numbers of strings.
+ */
 struct pprof_label {
 	uint32_t key;
-	uint32_t str;       /* when it is a text */
-	uint32_t is_number; /* no padding: labels are hashed as they lie */
+	uint32_t str;       /* the value of a text label */
+	uint32_t is_number; /* 32 bits: no padding, labels are hashed */
 	uint32_t unit;
 	int64_t num;
 };
 
+/* A sample; its values are a row of pprof.values. */
 struct pprof_sample {
-	uint32_t stack;
-	uint32_t labels; /* a set */
+	uint32_t stack;  /* index in stacks */
+	uint32_t labels; /* index in label_sets */
 };
 
+/*
+ * A profile. Strings are referred to by their number in strings, all other
+ * objects by their index in the array that holds them.
+ */
 struct pprof {
 	struct strtab strings;
 	VEC(struct pprof_type) types;
@@ -88,12 +110,12 @@ struct pprof {
 	VEC(struct pprof_function) functions;
 	VEC(struct pprof_line) lines;
 	VEC(struct pprof_location) locations;
-	VEC(uint32_t) frames; /* of stacks: places of locations, leaf first */
+	VEC(uint32_t) frames; /* stacks: locations, leaf first */
 	VEC(struct pprof_run) stacks;
 	VEC(struct pprof_label) labels;
 	VEC(struct pprof_run) label_sets;
 	VEC(struct pprof_sample) samples;
-	VEC(int64_t) values; /* a row of types.count for each sample */
+	VEC(int64_t) values; /* types.count for each sample */
 
 	int64_t time_ns;
 	int64_t duration_ns;
@@ -106,56 +128,69 @@ struct pprof {
 	VEC(uint32_t) comments;
 };
 
+/* Returns string number i, borrowed from the profile. */
 static inline struct str pprof_str(const struct pprof *p, uint32_t i)
 {
 	return strtab_get(&p->strings, i);
 }
 
+/* Returns the values of a sample, one for each sample type. */
 static inline int64_t *pprof_values(const struct pprof *p, size_t sample)
 {
 	return p->values.v + sample * p->types.count;
 }
 
-/* Of a sample, leaf first. */
+/* Returns the stack of a sample: a run of frames, leaf first. */
 static inline const struct pprof_run *pprof_stack(const struct pprof *p,
 						  size_t sample)
 {
 	return &p->stacks.v[p->samples.v[sample].stack];
 }
 
-/* The end of a path, as Go's filepath.Base, but nothing of nothing. */
+/*
+ * Returns the last element of a path, borrowed, as Go's filepath.Base does,
+ * except that the base name of an empty path is empty.
+ */
 struct str pprof_base_name(struct str path);
 
 /*
- * Forget everything, but keep the memory of arrays; to be called before a
- * zeroed one is filled.
+ * Empties the profile but keeps the memory of its arrays. A zeroed profile must
+ * be reset before it is filled.
  */
 void pprof_reset(struct pprof *p);
+
+/* Frees the profile's arrays and leaves it zeroed. */
 void pprof_fini(struct pprof *p);
 
-/* Bytes that it takes. */
+/* Returns the heap memory of the profile, in bytes. */
 size_t pprof_memory(const struct pprof *p);
 
 /*
- * The sample type that name stands for, as pprof's sample_index: a name, a
- * number from 0, or nothing for the default one. ERR_INVALID lists them.
+ * Finds the sample type that name stands for, as pprof's sample_index does: a
+ * type's name, its number counted from 0, or an empty string for the default
+ * type. Stores its index in *out. ERR_INVALID: there is none; the message lists
+ * the types.
  */
 NODISCARD int pprof_type_index(const struct pprof *p, struct str name,
 			       size_t *out, struct err *err);
 
 /*
- * Multiply the values of each type by its ratio, rounding half away from zero,
- * and drop samples that this leaves without value: pprof's ScaleN.
+ * Multiplies the values of each sample type by ratios[type], rounding half away
+ * from zero, as pprof's ScaleN does. Unless all ratios are 1, drops samples in
+ * which no scaled value is other than 0.
  */
 void pprof_scale(struct pprof *p, const double *ratios);
 
 /*
- * Keep the samples whose stack and whose set of labels are marked; NULL marks
- * all.
+ * Keeps only the samples whose stack is marked in stacks and whose label set is
+ * marked in label_sets. NULL instead of an array marks everything.
  */
 void pprof_keep(struct pprof *p, const bool *stacks, const bool *label_sets);
 
-/* Put a text label on every sample, in place of another of that key. */
+/*
+ * Puts a text label on every sample, in place of text labels with this key. The
+ * profile's strings must be interned, as in the result of a merge.
+ */
 void pprof_set_label(struct pprof *p, struct str key, struct str value);
 
 #endif

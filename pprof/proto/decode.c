@@ -43,7 +43,11 @@ size_t decoder_memory(const struct decoder *d)
 	       vec_memory(&d->line_functions) + legacy_memory(d->legacy);
 }
 
-/* Ids become places. */
+/*
+ * Replaces ids by places once all tables are read: the order of tables in the
+ * input is free, so an id may be used before it is defined. A mapping id that
+ * does not exist means no mapping, as in pprof.
+ */
 static bool decode_resolve(struct decoder *d)
 {
 	struct pprof *p = &d->p;
@@ -66,6 +70,7 @@ static bool decode_resolve(struct decoder *d)
 	return true;
 }
 
+/* Adds one frame, from an unpacked repeated field. */
 static bool decode_frame(struct decoder *d, uint64_t id)
 {
 	uint32_t place = idmap_find(&d->location_ids, id);
@@ -78,6 +83,11 @@ static bool decode_frame(struct decoder *d, uint64_t id)
 	       decode_refuse(d, "a sample's location is missing");
 }
 
+/*
+ * Adds the frames of a stack, packed or not. A packed field is the bulk of most
+ * profiles: room is reserved at once, as a varint has at least one byte, so
+ * that the loop needs no checks of its own.
+ */
 static bool decode_frames(struct decoder *d, const struct wire_field *f)
 {
 	size_t count = d->p.frames.count;
@@ -102,6 +112,7 @@ static bool decode_frames(struct decoder *d, const struct wire_field *f)
 	       (!missing || decode_refuse(d, "a sample's location is missing"));
 }
 
+/* Adds one value of a sample. */
 static bool decode_value(struct decoder *d, uint64_t v)
 {
 	int64_t *out = decode_add(d, &d->p.values);
@@ -112,6 +123,9 @@ static bool decode_value(struct decoder *d, uint64_t v)
 	return true;
 }
 
+/*
+ * Adds the values of a sample, packed or not; end_sample() checks their number.
+ */
 static bool decode_sample_values(struct decoder *d, const struct wire_field *f)
 {
 	struct wire w = { 0 };
@@ -127,7 +141,10 @@ static bool decode_sample_values(struct decoder *d, const struct wire_field *f)
 	return decode_ended(d, &w);
 }
 
-/* A text beats a number, and a number 0 without unit is none. */
+/*
+ * Adds a label. As in pprof, a text wins over a number, and the number 0
+ * without unit is no label.
+ */
 static bool decode_label(struct decoder *d, const struct wire_field *f)
 {
 	uint64_t v[LABEL_FIELDS] = { 0 };
@@ -152,6 +169,7 @@ static bool decode_label(struct decoder *d, const struct wire_field *f)
 	return true;
 }
 
+/* Decodes one field of a sample; unknown fields are skipped. */
 static bool sample_field(struct decoder *d, const struct wire_field *f)
 {
 	switch (f->number) {
@@ -166,6 +184,11 @@ static bool sample_field(struct decoder *d, const struct wire_field *f)
 	}
 }
 
+/*
+ * Completes a sample, with a stack and a label set of its own; merging makes
+ * equal ones one. The check of the number of values after each sample ensures
+ * that every row of values is complete.
+ */
 static bool end_sample(struct decoder *d, struct pprof_run stack,
 		       struct pprof_run labels)
 {
@@ -188,6 +211,10 @@ static bool end_sample(struct decoder *d, struct pprof_run stack,
 	       decode_refuse(d, "a sample has not one value a type");
 }
 
+/*
+ * Decodes a sample. Its frames and labels are appended to the common arrays, so
+ * that the runs between start and end are its stack and label set.
+ */
 static bool decode_sample(struct decoder *d, struct bytes b)
 {
 	struct pprof_run stack = { .first = (uint32_t)d->p.frames.count };
@@ -204,6 +231,10 @@ static bool decode_sample(struct decoder *d, struct bytes b)
 	return decode_ended(d, &w) && end_sample(d, stack, set);
 }
 
+/*
+ * Second walk over the input: decodes samples, which refer to locations by
+ * place.
+ */
 static bool decode_samples(struct decoder *d, struct bytes raw)
 {
 	struct wire w = wire_init(raw);
@@ -216,6 +247,10 @@ static bool decode_samples(struct decoder *d, struct bytes raw)
 	return true;
 }
 
+/*
+ * Checks the highest string index that was referred to. Index 0 always counts
+ * as referred to, so there must be a table.
+ */
 static bool decode_strings(struct decoder *d)
 {
 	if (!d->p.strings.strings.count)
@@ -224,6 +259,7 @@ static bool decode_strings(struct decoder *d)
 	       decode_refuse(d, "a string index is out of range");
 }
 
+/* Forgets the last profile but keeps the memory of its arrays. */
 static void decode_reset(struct decoder *d)
 {
 	pprof_reset(&d->p);
@@ -239,6 +275,11 @@ static void decode_reset(struct decoder *d)
 	d->concatenated = false;
 }
 
+/*
+ * Input that is no valid profile.proto is tried as a legacy format, as in
+ * pprof, except if it exceeded the memory bound or holds two profiles: then the
+ * reason found here is the useful one.
+ */
 int decoder_run(struct decoder *d, struct bytes raw, struct pprof **out,
 		struct err *err)
 {

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the decoder share. No file outside of them includes it.
+ * What the files of the decoder share; no other file includes this header.
  *
- * Ownership, threads: those of the decoder (decode.h).
+ * Functions that return bool return false for a profile that is refused; the
+ * reason is then in the decoder's `why`.
+ *
+ * Ownership: as described in pprof/decode.h.
+ * Threads: as described in pprof/decode.h.
  */
 #ifndef PPROF_PROTO_DECODE_PRIVATE_H
 #define PPROF_PROTO_DECODE_PRIVATE_H
@@ -12,23 +16,28 @@
 #include "pprof/wire/idmap.h"
 #include "pprof/wire/wire.h"
 
+/* The state of a decoder. */
 struct decoder {
 	struct pprof p;
-	struct idmap mapping_ids;
+	struct idmap mapping_ids; /* places of ids, by table */
 	struct idmap function_ids;
 	struct idmap location_ids;
-	/* What locations and lines refer to, until the tables are complete. */
+	/* Ids that locations and lines refer to, until all ids are known. */
 	VEC(uint64_t) location_mappings;
 	VEC(uint64_t) line_functions;
-	uint64_t max_string; /* the highest index referred to */
+	uint64_t max_string; /* highest string index referred to */
 	struct legacy *legacy;
-	size_t max;
-	size_t memory;
-	const char *why; /* the first reason to refuse */
-	bool over;
-	bool concatenated;
+	size_t max;        /* memory bound in bytes */
+	size_t memory;     /* estimate of the memory used, in bytes */
+	const char *why;   /* the first reason to refuse the profile */
+	bool over;         /* the memory bound was hit */
+	bool concatenated; /* more than one profile in the input */
 };
 
+/*
+ * Records why the profile is refused, unless a reason is known already, and
+ * returns false. why is a static string.
+ */
 static inline bool decode_refuse(struct decoder *d, const char *why)
 {
 	if (!d->why)
@@ -36,7 +45,11 @@ static inline bool decode_refuse(struct decoder *d, const char *why)
 	return false;
 }
 
-/* Whether an array may grow by one element more. */
+/*
+ * Returns whether an array may grow by one element of size bytes. Charges the
+ * growth of the array to the memory estimate before it happens, so that a
+ * hostile profile is refused before its memory is taken.
+ */
 static inline bool decode_has_room(struct decoder *d, size_t count, size_t cap,
 				   size_t size)
 {
@@ -49,13 +62,19 @@ static inline bool decode_has_room(struct decoder *d, size_t count, size_t cap,
 	return decode_refuse(d, "it takes too much memory");
 }
 
-/* A new element of a vector; NULL when there is no room. */
+/*
+ * Evaluates to a new element of a vector, or to NULL if the memory bound
+ * forbids it.
+ */
 #define decode_add(d, vec)                                                 \
 	(decode_has_room(d, (vec)->count, (vec)->cap, sizeof(*(vec)->v)) ? \
 		 vec_add(vec) :                                            \
 		 NULL)
 
-/* Room for n elements more; false when that is too much. */
+/*
+ * Returns whether an array may grow by n elements of size bytes, and charges
+ * them to the memory estimate as decode_has_room() does.
+ */
 static inline bool decode_reserve(struct decoder *d, size_t count, size_t cap,
 				  size_t n, size_t size)
 {
@@ -68,6 +87,7 @@ static inline bool decode_reserve(struct decoder *d, size_t count, size_t cap,
 	return decode_refuse(d, "it takes too much memory");
 }
 
+/* Reads a number field. Refuses every wire type but varint, as pprof does. */
 static inline bool decode_number(struct decoder *d, const struct wire_field *f,
 				 uint64_t *out)
 {
@@ -77,6 +97,10 @@ static inline bool decode_number(struct decoder *d, const struct wire_field *f,
 	return true;
 }
 
+/*
+ * Starts reading the contents of a length-delimited field; refuses other wire
+ * types.
+ */
 static inline bool decode_message(struct decoder *d, const struct wire_field *f,
 				  struct wire *out)
 {
@@ -86,12 +110,18 @@ static inline bool decode_message(struct decoder *d, const struct wire_field *f,
 	return true;
 }
 
+/* Returns whether a message was read to its end without an error. */
 static inline bool decode_ended(struct decoder *d, const struct wire *w)
 {
 	return w->bad ? decode_refuse(d, "a field is damaged or cut short") :
 			true;
 }
 
+/*
+ * Notes that string i is referred to, for the check against the table's size at
+ * the end, and returns i. Truncation to 32 bits is harmless because that check
+ * uses all bits.
+ */
 static inline uint32_t decode_string_index(struct decoder *d, uint64_t i)
 {
 	if (i > d->max_string)

@@ -14,6 +14,7 @@ bool decode_numbers(struct decoder *d, const struct wire_field *field,
 	if (!decode_message(d, field, &w))
 		return false;
 	for (;;) {
+		/* Reads runs of small numbers without filling a wire_field. */
 		while (wire_next_small(&w, &i, &value)) {
 			if (i - 1 < count)
 				v[i - 1] = value;
@@ -26,6 +27,7 @@ bool decode_numbers(struct decoder *d, const struct wire_field *field,
 	}
 }
 
+/* Decodes a message ValueType. */
 static bool decode_value_type(struct decoder *d, const struct wire_field *f,
 			      struct pprof_type *out)
 {
@@ -38,6 +40,7 @@ static bool decode_value_type(struct decoder *d, const struct wire_field *f,
 	return true;
 }
 
+/* Decodes a sample type. There are at most 256 (docs/decisions.md, 104). */
 static bool decode_sample_type(struct decoder *d, const struct wire_field *f)
 {
 	struct pprof_type *t;
@@ -48,6 +51,7 @@ static bool decode_sample_type(struct decoder *d, const struct wire_field *f)
 	return t && decode_value_type(d, f, t);
 }
 
+/* Decodes a mapping; id 0 is reserved for "none". */
 static bool decode_mapping(struct decoder *d, const struct wire_field *f)
 {
 	uint64_t v[MAPPING_FIELDS] = { 0 };
@@ -72,6 +76,10 @@ static bool decode_mapping(struct decoder *d, const struct wire_field *f)
 	return true;
 }
 
+/*
+ * Decodes a function. Its place is the number of functions before it, which
+ * idmap_add() assigns in step.
+ */
 static bool decode_function(struct decoder *d, const struct wire_field *f)
 {
 	uint64_t v[FUNCTION_FIELDS] = { 0 };
@@ -91,6 +99,10 @@ static bool decode_function(struct decoder *d, const struct wire_field *f)
 	return true;
 }
 
+/*
+ * Decodes a line of a location. The function is kept as an id until all
+ * functions are known.
+ */
 static bool decode_line(struct decoder *d, const struct wire_field *f)
 {
 	uint64_t v[LINE_FIELDS] = { 0 };
@@ -108,7 +120,10 @@ static bool decode_line(struct decoder *d, const struct wire_field *f)
 	return true;
 }
 
-/* Fields of a location by their number, but for its lines. */
+/*
+ * Decodes one field of a location: lines are added to the profile, numbers are
+ * stored in v by field number.
+ */
 static bool location_field(struct decoder *d, const struct wire_field *f,
 			   uint64_t v[LOCATION_FOLDED + 1])
 {
@@ -119,6 +134,10 @@ static bool location_field(struct decoder *d, const struct wire_field *f,
 	return true;
 }
 
+/*
+ * Decodes a location. Its lines are appended to the common array, so that they
+ * form a run; the mapping is kept as an id until all mappings are known.
+ */
 static bool decode_location(struct decoder *d, const struct wire_field *field)
 {
 	uint64_t v[LOCATION_FOLDED + 1] = { 0 };
@@ -146,6 +165,7 @@ static bool decode_location(struct decoder *d, const struct wire_field *field)
 	return decode_ended(d, &w);
 }
 
+/* Adds a string, borrowed from the input. */
 static bool decode_string(struct decoder *d, const struct wire_field *f)
 {
 	struct str *s = decode_add(d, &d->p.strings.strings);
@@ -160,6 +180,7 @@ static bool decode_string(struct decoder *d, const struct wire_field *f)
 	return true;
 }
 
+/* Adds one comment, given as the index of a string. */
 static bool decode_comment(struct decoder *d, uint64_t i)
 {
 	uint32_t *c = decode_add(d, &d->p.comments);
@@ -170,6 +191,7 @@ static bool decode_comment(struct decoder *d, uint64_t i)
 	return true;
 }
 
+/* Adds comments, packed or not. */
 static bool decode_comments(struct decoder *d, const struct wire_field *f)
 {
 	struct wire w = { 0 };
@@ -185,6 +207,7 @@ static bool decode_comments(struct decoder *d, const struct wire_field *f)
 	return decode_ended(d, &w);
 }
 
+/* Decodes a single number of the profile. */
 static bool decode_scalar(struct decoder *d, const struct wire_field *f)
 {
 	struct pprof *p = &d->p;
@@ -194,6 +217,10 @@ static bool decode_scalar(struct decoder *d, const struct wire_field *f)
 		return false;
 	switch (f->number) {
 	case PROFILE_TIME:
+		/*
+		 * A second time stamp shows that the input is two profiles one
+		 * behind the other, which pprof refuses.
+		 */
 		if (p->time_ns) {
 			d->concatenated = true;
 			return decode_refuse(d,
@@ -223,7 +250,10 @@ static bool decode_scalar(struct decoder *d, const struct wire_field *f)
 	return true;
 }
 
-/* Everything but samples, which need the tables. */
+/*
+ * Decodes one field of the profile. Samples are only checked for their wire
+ * type here: they need the complete tables.
+ */
 static bool decode_table_field(struct decoder *d, const struct wire_field *f)
 {
 	switch (f->number) {

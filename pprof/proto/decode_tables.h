@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decode the tables of a profile: types, mappings, locations, functions, strings.
- * Samples are in decode.c.
+ * Decodes the tables of a profile: types, mappings, locations, functions,
+ * strings. Samples are decoded in decode.c.
  *
- * Ownership, threads: those of the decoder (decode.h).
+ * Ownership: as described in pprof/decode.h.
+ * Threads: as described in pprof/decode.h.
  */
 #ifndef PPROF_PROTO_DECODE_TABLES_H
 #define PPROF_PROTO_DECODE_TABLES_H
 
 #include "pprof/proto/decode_private.h"
 
-/* Fields 1 … count into v, the last one winning; every other is skipped. */
+/*
+ * Reads a message that has only number fields: field n (1 … count) is stored in
+ * v[n - 1], the last occurrence wins, and other fields are skipped. v must be
+ * initialised. Returns false if the profile is refused.
+ */
 bool decode_numbers(struct decoder *d, const struct wire_field *field,
 		    uint64_t *v, size_t count);
 
+/* Decodes everything but samples. Returns false if the profile is refused. */
 bool decode_tables(struct decoder *d, struct bytes raw);
 
 #endif

@@ -5,16 +5,23 @@
 #include "pprof/wire/fields.h"
 #include "pprof/wire/wire.h"
 
-/* New numbers for strings: in the order in which they are first needed. */
+/*
+ * State of an encoder. Strings get new numbers in the order in which they are
+ * first used, as in pprof's encoder.
+ */
 struct encoder {
 	const struct pprof *p;
 	struct buf *out;
-	uint32_t *number;      /* by string, 0: none yet */
-	VEC(uint32_t) strings; /* by number */
-	struct buf message;
-	struct buf inner;
+	uint32_t *number;      /* new number by old one; 0: none yet */
+	VEC(uint32_t) strings; /* old number by new one */
+	struct buf message;    /* message being built */
+	struct buf inner;      /* message nested in it */
 };
 
+/*
+ * Returns the new number of string i, and assigns one at the first use. The
+ * empty string is always 0.
+ */
 static uint32_t encode_string(struct encoder *e, uint32_t i)
 {
 	if (!pprof_str(e->p, i).len)
@@ -26,36 +33,47 @@ static uint32_t encode_string(struct encoder *e, uint32_t i)
 	return e->number[i];
 }
 
+/* Appends the key of a field. */
 static void encode_tag(struct buf *b, unsigned field, enum wire_type type)
 {
 	enc_uvarint(b, field << 3 | type);
 }
 
+/* Appends a number field, even if it is 0. */
 static void encode_number(struct buf *b, unsigned field, uint64_t v)
 {
 	encode_tag(b, field, WIRE_VARINT);
 	enc_uvarint(b, v);
 }
 
+/* Appends a number field unless it is 0, which is the default. */
 static void encode_optional(struct buf *b, unsigned field, uint64_t v)
 {
 	if (v)
 		encode_number(b, field, v);
 }
 
+/* Appends a length-delimited field. */
 static void encode_bytes(struct buf *b, unsigned field, struct bytes v)
 {
 	encode_tag(b, field, WIRE_BYTES);
 	enc_str(b, str_from(v));
 }
 
+/*
+ * Appends a finished message as a field of its parent and empties its buffer.
+ */
 static void encode_finish(struct buf *to, unsigned field, struct buf *message)
 {
 	encode_bytes(to, field, buf_bytes(message));
 	buf_reset(message);
 }
 
-/* Packed when there are more than two. */
+/*
+ * Appends a repeated number field, packed if there are more than two numbers,
+ * as pprof does. element is an expression in i and is evaluated twice when
+ * packed.
+ */
 #define repeated(b, field, count, element)                          \
 	do {                                                        \
 		size_t len_ = 0;                                    \
@@ -63,16 +81,17 @@ static void encode_finish(struct buf *to, unsigned field, struct buf *message)
 		for (size_t i = 0; (count) > 2 && i < (count); i++) \
 			len_ += wire_varint_len(element);           \
 		if ((count) > 2) {                                  \
-			encode_tag(b, field, WIRE_BYTES);                  \
+			encode_tag(b, field, WIRE_BYTES);           \
 			enc_uvarint(b, len_);                       \
 		}                                                   \
 		for (size_t i = 0; i < (count); i++) {              \
 			if ((count) <= 2)                           \
-				encode_tag(b, field, WIRE_VARINT);         \
+				encode_tag(b, field, WIRE_VARINT);  \
 			enc_uvarint(b, element);                    \
 		}                                                   \
 	} while (0)
 
+/* Appends a message ValueType. */
 static void encode_value_type(struct encoder *e, unsigned field,
 			      struct pprof_type t)
 {
@@ -81,6 +100,7 @@ static void encode_value_type(struct encoder *e, unsigned field,
 	encode_finish(e->out, field, &e->message);
 }
 
+/* Appends a label to the sample being built. */
 static void encode_label(struct encoder *e, const struct pprof_label *l)
 {
 	struct buf *b = &e->inner;
@@ -95,6 +115,7 @@ static void encode_label(struct encoder *e, const struct pprof_label *l)
 	encode_finish(&e->message, SAMPLE_LABEL, b);
 }
 
+/* Appends a sample. Ids of locations are their places + 1. */
 static void encode_sample(struct encoder *e, size_t s)
 {
 	const struct pprof *p = e->p;
@@ -112,6 +133,10 @@ static void encode_sample(struct encoder *e, size_t s)
 	encode_finish(e->out, PROFILE_SAMPLE, &e->message);
 }
 
+/*
+ * Appends a mapping. Strings are numbered in field order first: initialisers
+ * have no order of evaluation.
+ */
 static void encode_mapping(struct encoder *e, size_t i)
 {
 	const struct pprof_mapping *m = &e->p->mappings.v[i];
@@ -135,6 +160,7 @@ static void encode_mapping(struct encoder *e, size_t i)
 	encode_finish(e->out, PROFILE_MAPPING, &e->message);
 }
 
+/* Appends a location with its lines. */
 static void encode_location(struct encoder *e, size_t i)
 {
 	const struct pprof_location *l = &e->p->locations.v[i];
@@ -159,6 +185,10 @@ static void encode_location(struct encoder *e, size_t i)
 	encode_finish(e->out, PROFILE_LOCATION, b);
 }
 
+/*
+ * Appends a function. Strings are numbered in field order first, as for
+ * mappings.
+ */
 static void encode_function(struct encoder *e, size_t i)
 {
 	const struct pprof_function *f = &e->p->functions.v[i];
@@ -178,7 +208,10 @@ static void encode_function(struct encoder *e, size_t i)
 	encode_finish(e->out, PROFILE_FUNCTION, &e->message);
 }
 
-/* Numbers for what is written after the table of strings. */
+/*
+ * Assigns numbers to the strings of the header, which pprof writes behind the
+ * string table.
+ */
 static void number_header(struct encoder *e)
 {
 	const struct pprof *p = e->p;
@@ -193,6 +226,10 @@ static void number_header(struct encoder *e)
 	encode_string(e, p->doc_url);
 }
 
+/*
+ * Appends the fields behind the string table. The default type is written even
+ * if it is 0, as pprof does.
+ */
 static void encode_header(struct encoder *e)
 {
 	const struct pprof *p = e->p;
@@ -215,6 +252,7 @@ static void encode_header(struct encoder *e)
 	encode_optional(out, PROFILE_DOC_URL, encode_string(e, p->doc_url));
 }
 
+/* The order of messages is that of pprof's encoder. */
 void pprof_encode(const struct pprof *p, struct buf *out)
 {
 	struct encoder e = { .p = p, .out = out };

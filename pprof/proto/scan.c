@@ -8,7 +8,7 @@
 #include "pprof/proto/scan_tables.h"
 #include "pprof/wire/fields.h"
 
-/* What the parser of legacy formats may take. */
+/* Memory bound of the parser of legacy formats, in bytes. */
 #define LEGACY_MEMORY (256 * MIB)
 
 struct scanner *scanner_new(void)
@@ -28,7 +28,10 @@ void scanner_free(struct scanner *s)
 	mem_free(s);
 }
 
-/* Ids are unique, and what lines refer to is there. */
+/*
+ * Checks that ids are unique and that the functions of lines exist, once all
+ * tables are read.
+ */
 static bool scan_seal(struct scanner *s)
 {
 	if (!idmap_seal(&s->mappings))
@@ -45,12 +48,14 @@ static bool scan_seal(struct scanner *s)
 	return true;
 }
 
+/* Checks that a location of a sample exists. */
 static bool known_location(struct scanner *s, uint64_t id)
 {
 	return idmap_has(&s->locations, id) ||
 	       scan_refuse(s, "a sample's location is missing");
 }
 
+/* Checks the stack of a sample, packed or not. */
 static bool scan_locations(struct scanner *s, const struct wire_field *f)
 {
 	struct wire w = { 0 };
@@ -68,6 +73,10 @@ static bool scan_locations(struct scanner *s, const struct wire_field *f)
 	return scan_ended(s, &w) && !s->why;
 }
 
+/*
+ * Adds a value to the total of its sample type; *count is its position. Surplus
+ * values are only counted, scan_sample() refuses them.
+ */
 static void scan_add_value(struct scanner *s, uint64_t v, size_t *count)
 {
 	if (*count < s->type_count)
@@ -76,6 +85,7 @@ static void scan_add_value(struct scanner *s, uint64_t v, size_t *count)
 	(*count)++;
 }
 
+/* Adds the values of a sample, packed or not. */
 static bool scan_sample_values(struct scanner *s, const struct wire_field *f,
 			       size_t *count)
 {
@@ -92,7 +102,10 @@ static bool scan_sample_values(struct scanner *s, const struct wire_field *f,
 	return scan_ended(s, &w);
 }
 
-/* key, string, number, unit: a string beats a number. */
+/*
+ * Checks a label: key, string, number, unit. As in pprof, a string wins over a
+ * number, whose unit is then ignored.
+ */
 static bool scan_label(struct scanner *s, const struct wire_field *f)
 {
 	uint64_t v[4] = { 0 };
@@ -104,6 +117,7 @@ static bool scan_label(struct scanner *s, const struct wire_field *f)
 	return true;
 }
 
+/* Checks a sample: its locations exist, and it has one value for each type. */
 static bool scan_sample(struct scanner *s, struct bytes b)
 {
 	struct wire w = wire_init(b);
@@ -130,6 +144,10 @@ static bool scan_sample(struct scanner *s, struct bytes b)
 	return scan_ended(s, &w);
 }
 
+/*
+ * Second walk over the input, when all tables are read: checks samples, and the
+ * lines that scan_line() could not keep.
+ */
 static bool scan_samples(struct scanner *s, struct bytes raw)
 {
 	struct wire w = wire_init(raw);
@@ -146,8 +164,9 @@ static bool scan_samples(struct scanner *s, struct bytes raw)
 }
 
 /*
- * Every index that anything refers to is in the table; 0 always counts as
- * referred to (drop_frames and others default to it), so there must be one.
+ * Checks that every string index that is referred to is in the table. Index 0
+ * always counts as referred to (drop_frames and others default to it), so there
+ * must be a table.
  */
 static bool scan_strings(struct scanner *s)
 {
@@ -162,12 +181,13 @@ static bool scan_strings(struct scanner *s)
 				      "there is no string table");
 }
 
-/* A place that wants string i. */
+/* A request for string number i, to be stored in *out. */
 struct wanted {
 	uint64_t i;
 	struct str *out;
 };
 
+/* qsort() order of struct wanted. */
 static int by_index(const void *a, const void *b)
 {
 	uint64_t x = ((const struct wanted *)a)->i;
@@ -176,7 +196,10 @@ static int by_index(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Give each place its string, in one walk over the table. */
+/*
+ * Fulfils all requests in one walk over the string table. A scan keeps no table
+ * of strings: only a few of them are part of its result.
+ */
 static void find_strings(struct bytes raw, struct wanted *v, size_t count)
 {
 	struct wire w = wire_init(raw);
@@ -194,6 +217,7 @@ static void find_strings(struct bytes raw, struct wanted *v, size_t count)
 	}
 }
 
+/* Stores the names of types and units, borrowed from the input. */
 static void scan_resolve(struct scanner *s, struct bytes raw)
 {
 	struct wanted v[2 * TYPES_MAX + 3];
@@ -211,6 +235,10 @@ static void scan_resolve(struct scanner *s, struct bytes raw)
 	find_strings(raw, v, n);
 }
 
+/*
+ * Forgets the last scan. The typeset of *out, which is large, is not cleared:
+ * scan_resolve() sets what is used of it.
+ */
 static void scan_reset(struct scanner *s, struct scan *out)
 {
 	idmap_reset(&s->mappings);
@@ -235,7 +263,10 @@ static void scan_reset(struct scanner *s, struct scan *out)
 	out->period = 0;
 }
 
-/* For those who sent something else altogether. */
+/*
+ * Returns a better reason for input that obviously is something else, such as
+ * the error page of a web server, or NULL.
+ */
 static const char *other_format(struct bytes raw)
 {
 	struct str s = str_trim(str_from(raw));
@@ -247,6 +278,7 @@ static const char *other_format(struct bytes raw)
 	return NULL;
 }
 
+/* Fills *out from a profile that the legacy parser built. */
 static void scan_describe(const struct pprof *p, struct scan *out)
 {
 	struct typeset *t = &out->types;
@@ -269,7 +301,7 @@ static void scan_describe(const struct pprof *p, struct scan *out)
 	}
 }
 
-/* ERR_UNSUPPORTED: it is no legacy format either. */
+/* Tries the legacy formats. ERR_UNSUPPORTED: the input is in none of them. */
 static int scan_legacy(struct scanner *s, struct bytes raw, struct scan *out,
 		       struct err *err)
 {

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the scanner share. No file outside of them includes it.
+ * What the files of the scanner share; no other file includes this header.
  *
- * Ownership, threads: those of the scanner (scan.h).
+ * Functions that return bool return false for a profile that is refused; the
+ * reason is then in the scanner's `why`.
+ *
+ * Ownership: as described in pprof/scan.h.
+ * Threads: as described in pprof/scan.h.
  */
 #ifndef PPROF_PROTO_SCAN_PRIVATE_H
 #define PPROF_PROTO_SCAN_PRIVATE_H
@@ -13,39 +17,48 @@
 #include "pprof/wire/idmap.h"
 #include "pprof/wire/wire.h"
 
-/* Functions of lines that are kept to be looked up; more take a second walk. */
+/*
+ * Function ids of lines that are kept until all functions are known. The
+ * locations of a profile with more lines are walked a second time.
+ */
 #define LINES_KEPT MIB
 
-/* A value type by string indexes. */
+/* A value type, as indexes of strings. */
 struct scan_type_names {
 	uint64_t type;
 	uint64_t unit;
 };
 
+/* The state of a scanner. */
 struct scanner {
-	struct idmap mappings;
+	struct idmap mappings; /* ids, by table */
 	struct idmap functions;
 	struct idmap locations;
-	uint64_t *line_functions; /* referred to by lines */
+	uint64_t *line_functions; /* function ids of lines */
 	size_t line_count;
 	size_t line_cap;
-	bool sealed;     /* the tables are complete */
-	bool lines_left; /* too many to keep: looked at once more */
+	bool sealed;     /* all tables are read */
+	bool lines_left; /* more lines than LINES_KEPT */
 	uint64_t string_count;
-	uint64_t max_string; /* the highest index referred to */
+	uint64_t max_string; /* highest string index referred to */
 
 	struct scan_type_names types[TYPES_MAX];
 	size_t type_count;
 	struct scan_type_names period_type;
 	uint64_t default_type;
-	uint64_t lone[PROFILE_DOC_URL + 1]; /* drop and keep frames, URL */
+	/* String indexes by field: drop and keep frames, doc URL. */
+	uint64_t lone[PROFILE_DOC_URL + 1];
 
-	const char *why; /* the first reason to refuse */
-	bool concatenated;
-	struct legacy *legacy; /* made when first needed */
+	const char *why;       /* the first reason to refuse the profile */
+	bool concatenated;     /* more than one profile in the input */
+	struct legacy *legacy; /* NULL until needed */
 	struct scan *out;
 };
 
+/*
+ * Records why the profile is refused, unless a reason is known already, and
+ * returns false. why is a static string.
+ */
 static inline bool scan_refuse(struct scanner *s, const char *why)
 {
 	if (!s->why)
@@ -53,7 +66,7 @@ static inline bool scan_refuse(struct scanner *s, const char *why)
 	return false;
 }
 
-/* A number field: anything but a varint is refused, as Go does. */
+/* Reads a number field. Refuses every wire type but varint, as pprof does. */
 static inline bool scan_number(struct scanner *s, const struct wire_field *f,
 			       uint64_t *out)
 {
@@ -63,6 +76,10 @@ static inline bool scan_number(struct scanner *s, const struct wire_field *f,
 	return true;
 }
 
+/*
+ * Starts reading the contents of a length-delimited field; refuses other wire
+ * types.
+ */
 static inline bool scan_message(struct scanner *s, const struct wire_field *f,
 				struct wire *out)
 {
@@ -72,12 +89,17 @@ static inline bool scan_message(struct scanner *s, const struct wire_field *f,
 	return true;
 }
 
+/* Returns whether a message was read to its end without an error. */
 static inline bool scan_ended(struct scanner *s, const struct wire *w)
 {
 	return w->bad ? scan_refuse(s, "a field is damaged or cut short") :
 			true;
 }
 
+/*
+ * Notes that a string index is referred to; scan_strings() checks the highest
+ * one.
+ */
 static inline void scan_refer(struct scanner *s, uint64_t string)
 {
 	if (string > s->max_string)

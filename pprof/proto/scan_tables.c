@@ -20,6 +20,7 @@ bool scan_numbers(struct scanner *s, const struct wire_field *field,
 	return scan_ended(s, &w);
 }
 
+/* Reads a message ValueType. */
 static bool scan_value_type(struct scanner *s, const struct wire_field *f,
 			    struct scan_type_names *out)
 {
@@ -31,6 +32,7 @@ static bool scan_value_type(struct scanner *s, const struct wire_field *f,
 	return true;
 }
 
+/* Adds a sample type. There are at most 256 (docs/decisions.md, 104). */
 static bool scan_sample_type(struct scanner *s, const struct wire_field *f)
 {
 	if (s->type_count == TYPES_MAX)
@@ -43,7 +45,7 @@ static bool scan_sample_type(struct scanner *s, const struct wire_field *f)
 	return true;
 }
 
-/* id, start, limit, offset, file, build id, four flags */
+/* Checks a mapping: id, start, limit, offset, file, build id, four flags. */
 static bool scan_mapping(struct scanner *s, const struct wire_field *f)
 {
 	uint64_t v[10] = { 0 };
@@ -58,7 +60,7 @@ static bool scan_mapping(struct scanner *s, const struct wire_field *f)
 	return true;
 }
 
-/* id, name, system name, file, start line */
+/* Checks a function: id, name, system name, file, start line. */
 static bool scan_function(struct scanner *s, const struct wire_field *f)
 {
 	uint64_t v[5] = { 0 };
@@ -74,7 +76,10 @@ static bool scan_function(struct scanner *s, const struct wire_field *f)
 	return true;
 }
 
-/* function id, line, column */
+/*
+ * Checks a line: function id, line, column. Functions may follow later in the
+ * input, so function ids are kept for scan_seal(), up to a bound on memory.
+ */
 static bool scan_line(struct scanner *s, const struct wire_field *f)
 {
 	uint64_t v[3] = { 0 };
@@ -83,6 +88,7 @@ static bool scan_line(struct scanner *s, const struct wire_field *f)
 		return false;
 	if (!v[0])
 		return scan_refuse(s, "a location has a line without function");
+	/* Second walk: all functions are known, so nothing is kept. */
 	if (s->sealed)
 		return idmap_has(&s->functions, v[0]) ||
 		       scan_refuse(s, "a line's function is missing");
@@ -124,6 +130,7 @@ bool scan_location(struct scanner *s, const struct wire_field *field)
 	return id && scan_ended(s, &w);
 }
 
+/* Counts a string; the first one must be empty. */
 static bool scan_string(struct scanner *s, const struct wire_field *f)
 {
 	if (f->type != WIRE_BYTES)
@@ -134,6 +141,7 @@ static bool scan_string(struct scanner *s, const struct wire_field *f)
 	return true;
 }
 
+/* Checks comments, packed or not. */
 static bool scan_comments(struct scanner *s, const struct wire_field *f)
 {
 	struct wire w = { 0 };
@@ -149,6 +157,10 @@ static bool scan_comments(struct scanner *s, const struct wire_field *f)
 	return scan_ended(s, &w);
 }
 
+/*
+ * Reads a single number of the profile. String indexes are stored by field and
+ * resolved, or only checked, at the end.
+ */
 static bool scan_scalar(struct scanner *s, const struct wire_field *f)
 {
 	uint64_t v = 0;
@@ -157,6 +169,10 @@ static bool scan_scalar(struct scanner *s, const struct wire_field *f)
 		return false;
 	switch (f->number) {
 	case PROFILE_TIME:
+		/*
+		 * A second time stamp shows that the input is two profiles one
+		 * behind the other, which pprof refuses.
+		 */
 		if (s->out->time_ns) {
 			s->concatenated = true;
 			return scan_refuse(s,
@@ -174,14 +190,20 @@ static bool scan_scalar(struct scanner *s, const struct wire_field *f)
 		s->default_type = v;
 		break;
 	default:
-		/* Only the last one of each counts. */
+		/*
+		 * The last occurrence wins, so the index is checked at the end
+		 * only.
+		 */
 		s->lone[f->number] = v;
 		break;
 	}
 	return true;
 }
 
-/* Everything but samples, which need the tables. */
+/*
+ * Checks one field of the profile. Samples are only checked for their wire type
+ * here: they need the complete tables.
+ */
 static bool scan_table_field(struct scanner *s, const struct wire_field *f)
 {
 	switch (f->number) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Check the tables of a profile: types, mappings, locations, functions, strings.
- * Samples are in scan.c.
+ * Checks the tables of a profile: types, mappings, locations, functions,
+ * strings. Samples are checked in scan.c.
  *
- * Ownership, threads: those of the scanner (scan.h).
+ * Ownership: as described in pprof/scan.h.
+ * Threads: as described in pprof/scan.h.
  */
 #ifndef PPROF_PROTO_SCAN_TABLES_H
 #define PPROF_PROTO_SCAN_TABLES_H
@@ -11,14 +12,21 @@
 #include "pprof/proto/scan_private.h"
 
 /*
- * A message of numbers: fields 1 … count into v, the last one winning; every
- * other field is skipped.
+ * Reads a message that has only number fields: field n (1 … count) is stored in
+ * v[n - 1], the last occurrence wins, and other fields are skipped. v must be
+ * initialised. Returns false if the profile is refused.
  */
 bool scan_numbers(struct scanner *s, const struct wire_field *field,
 		  uint64_t *v, size_t count);
 
+/*
+ * Checks a location and its lines. In the second walk, when all tables are
+ * read, checks only that the functions of lines exist. Returns false if the
+ * profile is refused.
+ */
 bool scan_location(struct scanner *s, const struct wire_field *field);
 
+/* Checks everything but samples. Returns false if the profile is refused. */
 bool scan_tables(struct scanner *s, struct bytes raw);
 
 #endif

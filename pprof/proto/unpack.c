@@ -5,18 +5,22 @@
 #include "base/mem.h"
 #include "base/zstd.h"
 
-/* A larger buffer is given back, so that one giant does not stay. */
+/*
+ * Largest buffer, in bytes, that is kept for the next profile; the memory of
+ * larger ones is freed.
+ */
 #define BUFFER_KEEP (4 * MIB)
 
+/* The state of an unpacker. */
 struct unpacker {
 	size_t max_raw;
 	pthread_mutex_t *giant; /* NULL: not shared */
-	bool is_giant;          /* and it is held */
+	bool is_giant;          /* buffer exceeds BUFFER_KEEP; lock held */
 	struct gzip *gzip;
-	struct zstd *zstd; /* NULL until one comes */
+	struct zstd *zstd; /* NULL until needed */
 	struct scanner *scanner;
-	struct buf raw;
-	struct buf typeset;
+	struct buf raw;     /* the decompressed profile */
+	struct buf typeset; /* its encoded typeset */
 };
 
 struct unpacker *unpacker_new(size_t max_raw)
@@ -26,6 +30,10 @@ struct unpacker *unpacker_new(size_t max_raw)
 	u->max_raw = max_raw;
 	u->gzip = gzip_new();
 	u->scanner = scanner_new();
+	/*
+	 * One byte more than allowed tells a profile of exactly the limit from
+	 * a larger one.
+	 */
 	u->raw = buf_init(max_raw + 1);
 	u->typeset = buf_init(TYPESET_BYTES_MAX);
 	return u;
@@ -59,6 +67,7 @@ void unpacker_done(struct unpacker *u)
 	u->is_giant = false;
 }
 
+/* Returns ERR_TOOBIG with a message that names the flag to change. */
 static int unpack_too_big(const struct unpacker *u, struct err *err)
 {
 	return err_set(
@@ -67,7 +76,10 @@ static int unpack_too_big(const struct unpacker *u, struct err *err)
 		u->max_raw);
 }
 
-/* By what the bytes are: gzip or zlib, or a zstd frame (ddtrace's). */
+/*
+ * Decompresses into u->raw, up to the buffer's maximum size. The format is
+ * found by the first bytes: gzip, zlib, or zstd, which ddtrace sends.
+ */
 static int decompress_into(struct unpacker *u, struct bytes body,
 			   struct err *err)
 {
@@ -79,7 +91,11 @@ static int decompress_into(struct unpacker *u, struct bytes body,
 	return zstd_decompress_all(u->zstd, body, &u->raw, err);
 }
 
-/* More than a buffer that is kept: one of them at a time. */
+/*
+ * Decompresses again with the full limit, for a profile that did not fit into
+ * BUFFER_KEEP. The shared lock admits one such buffer at a time, which bounds
+ * the memory of all unpackers together.
+ */
 static int decompress_giant(struct unpacker *u, struct bytes body,
 			    struct err *err)
 {
@@ -91,6 +107,10 @@ static int decompress_giant(struct unpacker *u, struct bytes body,
 	return decompress_into(u, body, err);
 }
 
+/*
+ * Decompresses the body and decides how it is stored. Small buffers are tried
+ * first: nearly all profiles fit, and need no lock.
+ */
 static int unpack_decompress(struct unpacker *u, struct bytes body,
 			     struct unpacked *out, struct err *err)
 {
@@ -107,7 +127,10 @@ static int unpack_decompress(struct unpacker *u, struct bytes body,
 	if (rc)
 		return err_wrap(err, ERR_INVALID, "not a profile");
 	out->encoding = BODY_DEFLATE;
-	/* Readers take one frame: several are stored as what they hold. */
+	/*
+	 * Readers decompress a single frame; several frames are stored
+	 * decompressed.
+	 */
 	if (zstd_sniff(body))
 		out->encoding = zstd_is_one_frame(body) ? BODY_ZSTD :
 							  BODY_PLAIN;
@@ -115,6 +138,10 @@ static int unpack_decompress(struct unpacker *u, struct bytes body,
 	return 0;
 }
 
+/*
+ * The error of the last attempt is reported: for a body that could be zlib,
+ * that of decompression.
+ */
 int unpacker_run(struct unpacker *u, struct bytes body, struct unpacked *out,
 		 struct err *err)
 {
@@ -129,7 +156,10 @@ int unpacker_run(struct unpacker *u, struct bytes body, struct unpacked *out,
 		rc = unpack_too_big(u, &why);
 	if (!rc)
 		rc = scanner_run(u->scanner, out->raw, &out->scan, &why);
-	/* zlib has no magic: only what is no profile as it is can be zlib. */
+	/*
+	 * zlib has no magic number, so a body counts as zlib only if it is no
+	 * profile as it is (docs/decisions.md, 11).
+	 */
 	if (rc == ERR_INVALID && gzip_sniff(body) == GZIP_ZLIB) {
 		rc = unpack_decompress(u, body, out, &why);
 		if (!rc)

@@ -8,17 +8,21 @@
 
 #define NODES_DEFAULT 8192
 
-/* The tree while it grows: nodes stand behind their parents. */
+/*
+ * The tree while it grows. Nodes are stored after their parents, so that one
+ * pass in reverse order can add up totals.
+ */
 struct growth {
 	const struct report *r;
 	VEC(struct flame_node) v;
+	/* From parent and report node to the place in v; 0: not there yet. */
 	struct pairs index;
-	VEC(uint32_t) last; /* by place: the child asked for last, or 0 */
+	VEC(uint32_t) last; /* by place: the child found last, or 0 */
 	struct growth_meter meter;
 	bool has_base;
 };
 
-/* What is made of the tree takes as much again. */
+/* Charge the budget. Nodes count twice, because flattening copies them. */
 static int flame_check_effort(struct growth *g, size_t work, struct err *err)
 {
 	size_t memory = 2 * vec_memory(&g->v) + vec_memory(&g->last) +
@@ -27,6 +31,10 @@ static int flame_check_effort(struct growth *g, size_t work, struct err *err)
 	return effort_meter(&g->r->o->effort, &g->meter, work, memory, err);
 }
 
+/*
+ * Return the child of a tree node for the given report node, and add it if it
+ * is new.
+ */
 static uint32_t flame_find_child(struct growth *g, uint32_t parent,
 				 uint32_t node)
 {
@@ -34,7 +42,7 @@ static uint32_t flame_find_child(struct growth *g, uint32_t parent,
 
 	if (*number)
 		return *number;
-	/* The root, which is nobody's child, is 0. */
+	/* Place 0 is the root, which is never a child: 0 can mean "absent". */
 	*number = (uint32_t)g->v.count;
 	*vec_add(&g->v) = (struct flame_node){
 		.node = node,
@@ -45,7 +53,10 @@ static uint32_t flame_find_child(struct growth *g, uint32_t parent,
 	return *number;
 }
 
-/* Stacks that follow one another have much in common. */
+/*
+ * Find a child, trying the one found last first: stacks that follow one another
+ * share most of their outer frames.
+ */
 static uint32_t flame_take_step(struct growth *g, uint32_t parent,
 				uint32_t node)
 {
@@ -58,6 +69,10 @@ static uint32_t flame_take_step(struct growth *g, uint32_t parent,
 	return at;
 }
 
+/*
+ * Add one sample along the path of its stack, outermost frame first. A diff
+ * stores its base as negative values; self_a gets them with the sign removed.
+ */
 static int flame_add_sample(struct growth *g, size_t sample, int64_t weight,
 			    bool base, struct err *err)
 {
@@ -74,6 +89,7 @@ static int flame_add_sample(struct growth *g, size_t sample, int64_t weight,
 			at = flame_take_step(
 				g, at,
 				r->nodes.of_lines.v[lines.first + k - 1]);
+		/* A stack may be very deep: check the budget within it, too. */
 		rc = i % EFFORT_WORK ? 0 :
 				       flame_check_effort(g, EFFORT_WORK, err);
 	}
@@ -85,6 +101,7 @@ static int flame_add_sample(struct growth *g, size_t sample, int64_t weight,
 	return rc;
 }
 
+/* Add all samples that have a weight and a stack. */
 static int add_samples(struct growth *g, struct err *err)
 {
 	const struct report *r = g->r;
@@ -105,6 +122,10 @@ static int add_samples(struct growth *g, struct err *err)
 	return rc;
 }
 
+/*
+ * Add each node's total to its parent's. The reverse order visits children
+ * before parents.
+ */
 static void add_totals(struct growth *g)
 {
 	for (size_t i = g->v.count; i > 0; i--) {
@@ -120,6 +141,7 @@ static void add_totals(struct growth *g)
 	}
 }
 
+/* Build the whole tree: the root, then all samples, then the totals. */
 static int flame_grow(struct growth *g, struct err *err)
 {
 	int rc;
@@ -131,13 +153,18 @@ static int flame_grow(struct growth *g, struct err *err)
 	return rc;
 }
 
-/* Leaving out the lightest. */
+/* Folding the lightest nodes into "(other)". */
 
+/*
+ * A node and its weight, to choose the heaviest ones. The lighter rest is
+ * folded into nodes named "(other)".
+ */
 struct heavy {
 	uint32_t place;
 	int64_t weight;
 };
 
+/* Heaviest first; the place breaks ties, so that parents precede children. */
 static int flame_by_weight(const void *a, const void *b)
 {
 	const struct heavy *x = a;
@@ -148,6 +175,7 @@ static int flame_by_weight(const void *a, const void *b)
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
+/* In a diff, a node is as heavy as the heavier of its two sides. */
 static int64_t weight_of(const struct flame_node *n)
 {
 	int64_t a = graph_abs(n->total);
@@ -156,12 +184,15 @@ static int64_t weight_of(const struct flame_node *n)
 	return a > b ? a : b;
 }
 
-/* Mark the max heaviest; a node is never heavier than its parent, unless
- * values cancel out: its parents are kept with it. */
+/*
+ * Mark the max heaviest nodes. A node is never heavier than its parent unless
+ * values cancel each other out; the parents of a marked node are always marked
+ * as well, so that the result is a tree.
+ */
 static void flame_choose(const struct growth *g, size_t max, bool *kept)
 {
 	struct heavy *v = mem_zalloc(g->v.count, sizeof(*v));
-	size_t left = max - 1; /* the root is one of them */
+	size_t left = max - 1; /* the root counts as one */
 
 	for (uint32_t i = 0; i < g->v.count; i++)
 		v[i] = (struct heavy){ i, weight_of(&g->v.v[i]) };
@@ -178,10 +209,10 @@ static void flame_choose(const struct growth *g, size_t max, bool *kept)
 	mem_free(v);
 }
 
-/* The children of each node, in the order of their names. */
+/* The children of each node, sorted by name. */
 struct siblings {
-	VEC(uint32_t) v;          /* places, by parent, then name */
-	VEC(struct pprof_run) of; /* by place */
+	VEC(uint32_t) v;          /* places, sorted by parent, then name */
+	VEC(struct pprof_run) of; /* by place: its run in v */
 };
 
 struct str flame_name(const struct report *r, const struct flame_node *n)
@@ -193,6 +224,7 @@ struct str flame_name(const struct report *r, const struct flame_node *n)
 	return r->nodes.v.v[n->node].text;
 }
 
+/* Order of siblings; the place breaks ties, so that output is reproducible. */
 static int flame_by_name(const void *a, const void *b, void *ctx)
 {
 	const struct growth *g = ctx;
@@ -204,19 +236,23 @@ static int flame_by_name(const void *a, const void *b, void *ctx)
 	return order ? order : x < y ? -1 : x > y;
 }
 
+/* Whether a node is a child to list: kept and not the root. */
 static bool is_listed(const bool *kept, uint32_t i)
 {
 	return i && (!kept || kept[i]);
 }
 
-/* Count the children of each, give them their room, put them there. */
+/*
+ * Counting sort of nodes by parent: count the children of each node, lay out
+ * the runs, fill them, then sort each run by name.
+ */
 static void list_siblings(struct growth *g, const bool *kept,
 			  struct siblings *s)
 {
 	uint32_t count = (uint32_t)g->v.count;
 	uint32_t first = 0;
 
-	assert(count); /* the root, at least */
+	assert(count); /* the root always exists */
 	vec_reserve(&s->of, count);
 	vec_reserve(&s->v, count);
 	memset(s->of.v, 0, count * sizeof(*s->of.v));
@@ -244,7 +280,11 @@ static void list_siblings(struct growth *g, const bool *kept,
 	}
 }
 
-/* Put what is left out of each parent into one node of its own. */
+/*
+ * Fold the children that were left out into one "(other)" child of each kept
+ * parent, so that totals still add up. The children below them are part of
+ * their totals. *kept grows with the new nodes.
+ */
 static void fold_rest(struct growth *g, bool **kept)
 {
 	size_t count = g->v.count;
@@ -267,19 +307,22 @@ static void fold_rest(struct growth *g, bool **kept)
 		(*kept)[i] = true;
 }
 
-/* A node that waits for its turn, below a place of the result. */
+/* A node still to be visited, and the place of its parent in the result. */
 struct waiting {
 	uint32_t place;
 	uint32_t parent;
 };
 
-/* Depth first, without recursion: stacks may be 100 000 deep. */
+/*
+ * Copy the tree to f in depth-first order. It uses its own stack instead of
+ * recursion, because a profile's stacks may be 100 000 frames deep.
+ */
 static void flame_flatten(const struct growth *g, const struct siblings *s,
 			  struct flame *f)
 {
 	VEC(struct waiting) stack = { 0 };
 
-	assert(s->of.count); /* the root, at least */
+	assert(s->of.count); /* the root always exists */
 	*vec_add(&stack) = (struct waiting){ 0 };
 	while (stack.count) {
 		struct waiting w = stack.v[--stack.count];
@@ -291,6 +334,9 @@ static void flame_flatten(const struct growth *g, const struct siblings *s,
 		*vec_add(&f->v) = n;
 		if (n.depth > f->max_depth)
 			f->max_depth = n.depth;
+		/*
+		 * Push in reverse, so that the first sibling is visited first.
+		 */
 		for (uint32_t i = run.count; i > 0; i--)
 			*vec_add(&stack) = (struct waiting){
 				.place = s->v.v[run.first + i - 1],

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Flame: the tree of stacks, from the outermost frame inwards, each node with
- * what it weighs itself and with what it called. Of a diff that keeps its two
- * sides apart (-diff_base) both are kept.
+ * The flame tree of a report: all stacks merged from the outermost frame
+ * inwards, each node with its own weight and with the weight of all it called.
+ * For a diff that keeps both sides apart (-diff_base), each node has both
+ * weights.
  *
  * Ownership: borrows the report; flame_fini() frees the rest.
  * Threads: one thread at a time.
@@ -12,31 +13,47 @@
 
 #include "pprof/render/report_state.h"
 
-#define FLAME_ROOT  UINT32_MAX       /* the node of the whole */
-#define FLAME_OTHER (UINT32_MAX - 1) /* what max_nodes left out of a parent */
+/* Values of flame_node.node that are no nodes of the report. */
+#define FLAME_ROOT  UINT32_MAX       /* the root, which stands for the whole */
+#define FLAME_OTHER (UINT32_MAX - 1) /* all children that max_nodes left out */
 
+/* A frame in the tree: one distinct path of calls. */
 struct flame_node {
-	uint32_t node;   /* of the report's nodes, or one of the above */
-	uint32_t parent; /* its place, before this one; the root's own: 0 */
+	uint32_t node;   /* node of the report, or FLAME_ROOT, FLAME_OTHER */
+	uint32_t parent; /* place of the parent, less than its own; root: 0 */
+	/* Number of frames above; 0 for the root. */
 	uint32_t depth;
+	/* Weight of the samples that end in this frame. */
 	int64_t self;
+	/* Weight of the samples that pass through this frame. */
 	int64_t total;
-	int64_t self_a; /* the base's */
+	int64_t self_a; /* self and total in the base of a diff */
 	int64_t total_a;
 };
 
+/* The tree in depth-first order; v.v[0] is the root. */
 struct flame {
-	VEC(struct flame_node) v; /* depth first, siblings by name */
+	VEC(struct flame_node) v; /* depth first, siblings sorted by name */
 	bool has_base;
 	uint32_t max_depth;
 };
 
-/* max_nodes 0: all of them; below 0: 8192. ERR_LIMIT, ERR_TIMEOUT; flame_fini() in any case. */
+/*
+ * Build the tree of at most max_nodes nodes (0: no limit; below 0: the default
+ * of 8192), plus one "(other)" node for each parent with omitted children.
+ * ERR_LIMIT when the memory budget is exceeded, ERR_TIMEOUT at the deadline.
+ * The caller must call flame_fini() also after an error.
+ */
 NODISCARD int flame_init(struct flame *f, const struct report *r,
 			 int64_t max_nodes, struct err *err);
+
+/* Free the tree. */
 void flame_fini(struct flame *f);
 
-/* How a node is called. */
+/*
+ * The text to show for a node: "total" for the root, "(other)" for omitted
+ * children, else the frame's name. Borrowed from the report.
+ */
 struct str flame_name(const struct report *r, const struct flame_node *n);
 
 #endif

@@ -9,13 +9,19 @@
 #include "pprof/profile/measure.h"
 #include "pprof/report_text.h"
 
+/* Geometry in the units of the SVG's view box. */
 #define WIDTH      1200.0
 #define ROW        17   /* height of a frame */
-#define TOP        26   /* of the first */
-#define CHAR_WIDTH 6.6  /* of the font, about */
-#define NARROWEST  0.25 /* frames below are not drawn */
+#define TOP        26   /* y of the first row of frames */
+#define CHAR_WIDTH 6.6  /* average width of a character */
+#define NARROWEST  0.25 /* narrower frames are not drawn */
 #define ROWS_MAX   4000 /* deeper frames are not drawn */
 
+/*
+ * Zoom on click, back on double click. The script must not depend on anything
+ * but the attributes data-x, -w, -d and -n of the frames: the web pages use it,
+ * too.
+ */
 const char flame_script[] =
 	"(function(){"
 	"var svg=document.getElementById('flame');if(!svg)return;"
@@ -38,19 +44,26 @@ const char flame_script[] =
 	"var g=e.target.closest('g.f');if(g)show(g)});"
 	"svg.addEventListener('dblclick',function(){show(G[0])})})();";
 
-/* Where a frame is drawn. */
+/* Horizontal position of a frame. */
 struct box {
 	double x;
 	double width;
-	double next; /* where its next child begins */
+	double next; /* x of the next child to be placed */
 };
 
+/*
+ * The width of a frame is proportional to this. Both sides of a diff count, so
+ * that a frame that exists on one side only is visible.
+ */
 static double flame_svg_compute_weight(const struct flame_node *n)
 {
 	return fabs((double)n->total) + fabs((double)n->total_a);
 }
 
-/* Warm, and the same for what is of one package. */
+/*
+ * A warm colour that depends on the package only, so that frames of one package
+ * look alike in every graph.
+ */
 static void print_color(struct str name, struct buf *out)
 {
 	const char *slash = name.len ? memrchr(name.ptr, '/', name.len) : NULL;
@@ -67,9 +80,10 @@ static void print_color(struct str name, struct buf *out)
 }
 
 /*
- * Red for what has grown, blue for what has shrunk, by the values themselves:
- * a leak is red however much the rest has grown. The deeper, the larger a part
- * of the frame that is. (Shares are compared with normalize.)
+ * Red for frames that have grown, blue for those that have shrunk, judged by
+ * values and not by shares of the total: a leak is red however much the rest of
+ * the program has grown (docs/decisions.md, 97). The colour is stronger the
+ * larger the change is in relation to the frame.
  */
 static void print_diff_color(const struct flame_node *n, struct buf *out)
 {
@@ -82,13 +96,14 @@ static void print_diff_color(const struct flame_node *n, struct buf *out)
 		   (int)(92 - 40 * fabs(change)));
 }
 
+/* Percentage of the total; nothing when the total is 0. */
 static void print_share(int64_t v, int64_t total, struct buf *out)
 {
 	if (total)
 		buf_printf(out, " (%.2f%%)", 100 * (double)v / (double)total);
 }
 
-/* Units come from strangers, too. */
+/* Units come from untrusted profiles, so values are escaped, too. */
 static void flame_svg_print_value(const struct report *r, int64_t v,
 				  struct buf *out)
 {
@@ -99,6 +114,7 @@ static void flame_svg_print_value(const struct report *r, int64_t v,
 	buf_fini(&text);
 }
 
+/* The tooltip: full name, value and share, and those of the base in a diff. */
 static void print_title(const struct report *r, const struct flame *f,
 			const struct flame_node *n, struct buf *out)
 {
@@ -117,7 +133,7 @@ static void print_title(const struct report *r, const struct flame *f,
 	buf_str(out, "</title>");
 }
 
-/* The end of a name, without the path of its package. */
+/* The part of a name behind the path of its package. */
 static struct str short_name(struct str s)
 {
 	const char *slash = s.len ? memrchr(s.ptr, '/', s.len) : NULL;
@@ -127,6 +143,7 @@ static struct str short_name(struct str s)
 	return (struct str){ slash + 1, s.len - (size_t)(slash + 1 - s.ptr) };
 }
 
+/* The beginning of a name that fits into a frame of this width. */
 static struct str flame_svg_find_fitting(struct str name, double width)
 {
 	size_t max = width > 24 ? (size_t)((width - 4) / CHAR_WIDTH) : 0;
@@ -134,10 +151,11 @@ static struct str flame_svg_find_fitting(struct str name, double width)
 	if (name.len > max)
 		name.len = max;
 	while (name.len && !str_is_utf8(name))
-		name.len--; /* not within a character */
+		name.len--; /* never cut within a character */
 	return name;
 }
 
+/* One frame: its attributes for the script, tooltip, rectangle and text. */
 static void flame_svg_print_frame(const struct report *r, const struct flame *f,
 				  size_t i, const struct box *box,
 				  struct buf *out)
@@ -166,6 +184,10 @@ static void flame_svg_print_frame(const struct report *r, const struct flame *f,
 	buf_str(out, "</text></g>\n");
 }
 
+/*
+ * Place children side by side from the left edge of their parent. Parents
+ * precede their children in f->v, so that one pass is enough.
+ */
 static void print_frames(const struct report *r, const struct flame *f,
 			 struct buf *out)
 {
@@ -192,6 +214,10 @@ static void print_frames(const struct report *r, const struct flame *f,
 	mem_free(boxes);
 }
 
+/*
+ * The depth of the deepest frame that is wide enough to be drawn; it decides
+ * the height of the picture.
+ */
 static uint32_t depth_shown(const struct flame *f)
 {
 	double whole = flame_svg_compute_weight(&f->v.v[0]);
@@ -207,6 +233,7 @@ static uint32_t depth_shown(const struct flame *f)
 	return max;
 }
 
+/* The line above the frames: sample type, total, and the legend of a diff. */
 static void print_heading(const struct report *r, const struct flame *f,
 			  struct buf *out)
 {
@@ -252,7 +279,7 @@ int report_flamegraph_svg(struct report *r, struct buf *out, struct err *err)
 		return rc;
 	}
 	flame_svg(r, &f, out);
-	/* The script goes into the element, which ends the document. */
+	/* The script must be inside the element: remove the end tag first. */
 	if (!out->over)
 		out->len -= strlen("</svg>\n");
 	buf_printf(out, "<script><![CDATA[%s]]></script>\n</svg>\n",

@@ -6,22 +6,28 @@
 #include "pprof/profile/measure.h"
 #include "pprof/report_text.h"
 
-#define NODE_COUNT 80 /* as pprof's */
-#define DRAWN_MAX  2000
+#define NODE_COUNT 80 /* pprof's default */
 
+/* Upper limit of nodes in a drawing. */
+#define DRAWN_MAX 2000
+
+/* How many nodes the report shows; 0 means all. */
 static int64_t node_count(const struct report *r)
 {
 	int64_t count = r->o->node_count;
 
 	if (count < 0)
 		count = r->kind == REPORT_TOP ? 0 : NODE_COUNT;
-	/* Nobody looks at more in a drawing, and dot takes hours for it. */
+	/* A larger drawing is illegible, and dot takes hours to lay it out. */
 	if (r->kind == REPORT_DOT && (!count || count > DRAWN_MAX))
 		count = DRAWN_MAX;
 	return count;
 }
 
-/* The smallest value that is to be printed. */
+/*
+ * The smallest value above 0 that will be printed; 0 if there is none. As in
+ * pprof, the cumulative value only counts where the flat value is 0.
+ */
 static int64_t report_graph_find_smallest(const struct graph *g)
 {
 	int64_t min = 0;
@@ -38,7 +44,11 @@ static int64_t report_graph_find_smallest(const struct graph *g)
 	return min;
 }
 
-/* One unit for all values, so that the smallest one is still legible. */
+/*
+ * Choose one unit for all values of the report, so that the smallest value is
+ * still legible. If the largest value is more than 100 times the smallest, the
+ * unit is chosen for 100 times the smallest. As pprof does for "minimum".
+ */
 static void choose_unit(struct report *r, const struct graph *g)
 {
 	struct str minimum = str_of("minimum");
@@ -49,6 +59,7 @@ static void choose_unit(struct report *r, const struct graph *g)
 
 	if (!str_is(r->out_unit, "minimum") || !g->shown.count)
 		return;
+	/* pprof applies divide_by before it looks at the size of values. */
 	min = report_graph_find_smallest(g);
 	min = report_divide(r, min ? min : r->total);
 	max = report_divide(r, r->total);
@@ -74,8 +85,13 @@ int report_graph(struct report *r, struct graph *g, struct err *err)
 						 GRAPH_FLAT,
 	};
 
+	/* A drawing is always limited, even with trim=false. */
 	if (r->kind == REPORT_DOT)
 		go.node_count = node_count(r);
+	/*
+	 * peek and source search all nodes for their symbol: they are not
+	 * trimmed.
+	 */
 	if (o->trim && r->kind != REPORT_PEEK && r->kind != REPORT_SOURCE) {
 		go.node_count = node_count(r);
 		go.node_fraction = o->node_fraction;

@@ -5,6 +5,10 @@
 
 #include "pprof/profile/measure.h"
 
+/*
+ * The writers of reports ignore overflow while they print; it is checked once
+ * at the end.
+ */
 int report_size(const struct buf *out, struct err *err)
 {
 	return out->over ? err_set(err, ERR_TOOBIG,
@@ -18,6 +22,7 @@ int64_t report_weight(const struct report *r, size_t sample)
 	return pprof_values(r->p, sample)[r->value];
 }
 
+/* The base of a diff is marked with a label, as by pprof's -diff_base. */
 bool report_is_base(const struct pprof *p, size_t sample)
 {
 	struct pprof_run set = p->label_sets.v[p->samples.v[sample].labels];

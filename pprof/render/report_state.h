@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A profile made ready to be reported: what all reports work on.
+ * The state that all reports work on: a profile with its filters applied, the
+ * chosen sample type and units, and its nodes.
  *
  * Ownership: borrows the profile and the options; report_fini() frees the rest.
- * Threads: one thread a report.
+ * Threads: one thread per report.
  */
 #ifndef PPROF_RENDER_REPORT_STATE_H
 #define PPROF_RENDER_REPORT_STATE_H
@@ -11,6 +12,7 @@
 #include "pprof/graph/graph.h"
 #include "pprof/report_options.h"
 
+/* Which report is made. SVG drawings of the call graph are REPORT_DOT, too. */
 enum report_kind {
 	REPORT_TOP,
 	REPORT_TREE,
@@ -23,28 +25,41 @@ enum report_kind {
 	REPORT_SOURCE,
 };
 
-/* A profile made ready to be reported. */
+/* A profile prepared by report_init(). */
 struct report {
 	struct pprof *p;
 	const struct report_options *o;
 	enum report_kind kind;
-	size_t value; /* which sample type */
+	size_t value; /* index of the sample type */
+	/*
+	 * Name and unit of the sample type, and the unit that values are
+	 * printed in. All are borrowed.
+	 */
 	struct str type;
 	struct str unit;
 	struct str out_unit;
+	/* 100 % of percentages, in the profile's unit. */
 	int64_t total;
+	/* Unit of each numeric label. */
 	struct tag_units units;
+	/* The frames at the granularity of the report. */
 	struct nodes nodes;
+	/* Filters that matched nothing, to warn the user. */
 	struct no_match unmatched;
 };
 
-/* Whether a sample is of a diff's base. */
+/*
+ * Whether a sample belongs to the base of a diff that keeps both sides apart.
+ */
 bool report_is_base(const struct pprof *p, size_t sample);
 
-/* ERR_TOOBIG when out is over its maximum. */
+/*
+ * ERR_TOOBIG if out has exceeded its maximum, else 0. To be called when a
+ * report is complete.
+ */
 NODISCARD int report_size(const struct buf *out, struct err *err);
 
-/* What a sample weighs in this report. */
+/* The value of a sample for the report's sample type. */
 int64_t report_weight(const struct report *r, size_t sample);
 
 #endif

@@ -5,8 +5,9 @@
 
 #include "pprof/profile/measure.h"
 
-#define FILTER_MAX 80 /* bytes of a filter that are shown */
+#define FILTER_MAX 80 /* longer filters are cut to so many bytes */
 
+/* Apply divide_by. Negative divisors are ignored; report_init() refuses 0. */
 int64_t report_divide(const struct report *r, int64_t v)
 {
 	double ratio = 1 / r->o->divide_by;
@@ -19,6 +20,9 @@ void report_value(const struct report *r, int64_t v, struct buf *out)
 	measure_label(out, report_divide(r, v), r->unit, r->out_unit);
 }
 
+/*
+ * Right-align to a width in characters: UTF-8 continuation bytes do not count.
+ */
 void report_pad(struct str s, int width, struct buf *out)
 {
 	for (size_t i = 0; i < s.len; i++)
@@ -28,6 +32,7 @@ void report_pad(struct str s, int width, struct buf *out)
 	buf_add(out, s.ptr, s.len);
 }
 
+/* A value, right-aligned. */
 void report_value_column(const struct report *r, int64_t v, int width,
 			 struct buf *out)
 {
@@ -38,6 +43,10 @@ void report_value_column(const struct report *r, int64_t v, int width,
 	buf_fini(&text);
 }
 
+/*
+ * The five columns of top and tree: flat, flat%, sum%, cum, cum%. *sum is the
+ * running sum of flat values.
+ */
 void report_weight_columns(const struct report *r, int64_t flat, int64_t cum,
 			   int64_t *sum, struct buf *out)
 {
@@ -53,7 +62,10 @@ void report_weight_columns(const struct report *r, int64_t flat, int64_t cum,
 	measure_percentage(out, cum, r->total);
 }
 
-/* "name: text", the text as it is: it may hold a NUL. */
+/*
+ * Append "name: text" and a line end. printf() is not used, because the text
+ * may contain a NUL.
+ */
 static void report_print_label(const char *name, struct str text,
 			       struct buf *out)
 {
@@ -62,10 +74,11 @@ static void report_print_label(const char *name, struct str text,
 	buf_byte(out, '\n');
 }
 
-/* "Jan 2, 2006 at 3:04pm (UTC)" */
+/* As pprof prints it: "Time: Jan 2, 2006 at 3:04pm (UTC)". */
 static void print_time(int64_t ns, struct buf *out)
 {
 	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+	/* Round towards minus infinity, also before 1970. */
 	time_t t = (time_t)(ns / 1000000000 - (ns % 1000000000 < 0));
 	struct tm tm;
 
@@ -76,6 +89,10 @@ static void print_time(int64_t ns, struct buf *out)
 		   tm.tm_hour < 12 ? "am" : "pm");
 }
 
+/*
+ * Duration and total; for CPU profiles also the percentage of the duration,
+ * which tells how many CPUs were busy.
+ */
 static void print_duration(const struct report *r, struct buf *out)
 {
 	struct str unit;
@@ -97,6 +114,7 @@ static void print_duration(const struct report *r, struct buf *out)
 	buf_byte(out, '\n');
 }
 
+/* Lines about the profile above a report, as pprof's ProfileLabels. */
 void report_profile_labels(const struct report *r, struct buf *out)
 {
 	const struct pprof *p = r->p;
@@ -124,6 +142,7 @@ void report_profile_labels(const struct report *r, struct buf *out)
 		print_duration(r, out);
 }
 
+/* List the active filters. Long ones are cut at a byte, as by pprof. */
 static void print_filters(const struct report *r, struct buf *out)
 {
 	const struct report_options *o = r->o;
@@ -160,6 +179,7 @@ static void print_filters(const struct report *r, struct buf *out)
 	}
 }
 
+/* One line about nodes or edges that trimming dropped. */
 static void print_dropped(const struct report *r, size_t count,
 			  const char *what, const char *by, double fraction,
 			  struct buf *out)
@@ -173,6 +193,7 @@ static void print_dropped(const struct report *r, size_t count,
 	buf_str(out, ")\n");
 }
 
+/* A percentage without the padding of columns. */
 static void report_print_percentage(int64_t v, int64_t total, struct buf *out)
 {
 	struct buf text = { 0 };
@@ -184,6 +205,10 @@ static void report_print_percentage(int64_t v, int64_t total, struct buf *out)
 	buf_fini(&text);
 }
 
+/*
+ * Lines above a report about the graph, as pprof's graphTotalLabels. full adds
+ * the number of dropped edges.
+ */
 void report_graph_labels(const struct report *r, const struct graph *g,
 			 bool full, struct buf *out)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/pgo.h"
 
+/* Whether the profile has a sample type with this name and unit. */
 static bool has_type(const struct pprof *p, const char *type, const char *unit)
 {
 	for (size_t i = 0; i < p->types.count; i++) {
@@ -11,6 +12,11 @@ static bool has_type(const struct pprof *p, const char *type, const char *unit)
 	return false;
 }
 
+/*
+ * The Go compiler identifies calls by their distance from the function's start
+ * line and refuses profiles without it (docs/decisions.md, 44). A profile
+ * without functions passes.
+ */
 static bool has_start_lines(const struct pprof *p)
 {
 	for (size_t i = 0; i < p->functions.count; i++) {
@@ -34,6 +40,11 @@ int pprof_pgo(struct merge *m, struct pprof *p, struct pprof **out,
 		return err_set(
 			err, ERR_INVALID,
 			"pgo needs the lines where functions start: programs built by Go 1.20 or later tell them");
+	/*
+	 * Remove all that the compiler ignores, so that samples which now have
+	 * equal stacks are added up by the merge. Without addresses and
+	 * mappings, equal lines of different builds are equal, too.
+	 */
 	for (size_t i = 0; i < p->label_sets.count; i++)
 		p->label_sets.v[i].count = 0;
 	for (size_t i = 0; i < p->locations.count; i++) {

@@ -17,9 +17,14 @@
 #include "pprof/report/report_tree.h"
 #include "pprof/tagroot.h"
 
+/* Limit on the frames of all stacks together. */
 #define STEPS_MAX ((uint64_t)400 * 1000 * 1000)
 #define TEXT      "text/plain; charset=utf-8"
 
+/*
+ * All reports: name, kind, content type, file name, writers of document and
+ * JSON.
+ */
 static const struct report_type types[] = {
 	{ "top", REPORT_TOP, TEXT, NULL, report_top_text, report_top_json },
 	{ "tree", REPORT_TREE, TEXT, NULL, report_tree_text, NULL },
@@ -36,6 +41,7 @@ static const struct report_type types[] = {
 	{ "source", REPORT_SOURCE, TEXT, NULL, report_source, NULL },
 };
 
+/* The message lists the names that exist. */
 int report_unknown(struct str name, const char *others, struct err *err)
 {
 	struct buf names = { 0 };
@@ -57,7 +63,10 @@ const struct report_type *report_find(struct str name)
 	return NULL;
 }
 
-/* All values without their signs; of a diff's base alone, if there is one. */
+/*
+ * The total of the report: the sum of absolute values. In a diff only the base
+ * counts, if it has any weight, as in pprof.
+ */
 static int64_t sum_total(const struct report *r)
 {
 	const struct pprof *p = r->p;
@@ -81,6 +90,7 @@ static int64_t sum_total(const struct report *r)
 				graph_mean(total, div);
 }
 
+/* Apply all filters in pprof's order. Each may remove samples or frames. */
 static int apply_filters(struct report *r, struct err *err)
 {
 	const struct report_options *o = r->o;
@@ -96,6 +106,11 @@ static int apply_filters(struct report *r, struct err *err)
 	return rc;
 }
 
+/*
+ * Apply filters and compute the total. pprof computes percentages of the whole
+ * profile, unless relative percentages ask for those of the filtered one: the
+ * flag decides which of the two steps comes first.
+ */
 static int report_prepare(struct report *r, struct err *err)
 {
 	bool rooted = true;
@@ -118,8 +133,9 @@ static int report_prepare(struct report *r, struct err *err)
 }
 
 /*
- * Locations may have thousands of inlined lines, and stacks thousands of such
- * locations: what a few kilobytes describe would take for ever to walk.
+ * Refuse profiles whose stacks expand to too many frames: locations may have
+ * thousands of inlined lines, and stacks thousands of such locations, so that a
+ * few kilobytes would take hours to walk (docs/decisions.md, 42).
  */
 static int report_check_steps(const struct report *r, struct err *err)
 {
@@ -152,6 +168,7 @@ int report_init(struct report *r, enum report_kind kind, struct pprof *p,
 	rc = pprof_type_index(p, o->sample_index, &r->value, err);
 	if (rc)
 		return rc;
+	/* All checks of options come first: preparing changes the profile. */
 	r->type = pprof_str(p, p->types.v[r->value].type);
 	r->unit = pprof_str(p, p->types.v[r->value].unit);
 	r->out_unit = o->unit.len ? o->unit : str_of("minimum");
@@ -168,6 +185,7 @@ int report_init(struct report *r, enum report_kind kind, struct pprof *p,
 		return err_set(err, ERR_INVALID, "divide_by must not be 0");
 	rc = report_prepare(r, err);
 	if (!rc) {
+		/* A listing of source lines needs nodes by line in any case. */
 		nodes_init(&r->nodes, p,
 			   kind == REPORT_SOURCE ? GRANULARITY_LINES :
 						   o->granularity,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The call graph in Graphviz' language, to be looked at as pprof's -dot. */
+/*
+ * Prints the call graph in Graphviz' DOT language, with colours and sizes like
+ * those of pprof's -dot, and has it drawn as SVG.
+ */
 #include "pprof/report/report_dot.h"
 
 #include <math.h>
@@ -10,9 +13,14 @@
 #include "pprof/report_graph.h"
 #include "pprof/report_text.h"
 
-/* Longer names make no better drawing. */
+/* Longer names are cut; they do not make a drawing more legible. */
 #define NAME_MAX_SHOWN 500
 
+/*
+ * Append s to a quoted string of DOT. Line ends become "\l" (left-aligned),
+ * control characters are removed and invalid UTF-8 becomes U+FFFD, because dot
+ * refuses it. The output is bounded.
+ */
 static void dot_escape(struct str s, struct buf *out)
 {
 	size_t end = out->len + (size_t)4 * NAME_MAX_SHOWN + 4096;
@@ -34,6 +42,7 @@ static void dot_escape(struct str s, struct buf *out)
 	}
 }
 
+/* A name, cut to its maximum length. */
 static void dot_print_name(struct str name, struct buf *out)
 {
 	if (name.len > NAME_MAX_SHOWN)
@@ -41,12 +50,16 @@ static void dot_print_name(struct str name, struct buf *out)
 	dot_escape(name, out);
 }
 
+/* Share of the total, without its sign; 0 if there is no total. */
 static double dot_compute_share(const struct report *r, int64_t v)
 {
 	return r->total ? fabs((double)v / (double)r->total) : 0;
 }
 
-/* From grey over the warm side for more, green for less than nothing. */
+/*
+ * From grey to red with increasing share; green for negative values. The
+ * exponent keeps small shares distinguishable.
+ */
 static void dot_pick_color(const struct report *r, int64_t v, double light,
 			   struct buf *out)
 {
@@ -62,6 +75,7 @@ static void dot_pick_color(const struct report *r, int64_t v, double light,
 		buf_printf(out, "#%02x%02x%02x", strong, weak, weak);
 }
 
+/* " (12.3%)" of the total. */
 static void dot_print_percentage(const struct report *r, int64_t v,
 				 struct buf *out)
 {
@@ -74,7 +88,7 @@ static void dot_print_percentage(const struct report *r, int64_t v,
 	buf_fini(&text);
 }
 
-/* Units come from strangers, too. */
+/* Units come from untrusted profiles, so values are escaped, too. */
 static void dot_print_value(const struct report *r, int64_t v, struct buf *out)
 {
 	struct buf text = { 0 };
@@ -84,6 +98,10 @@ static void dot_print_value(const struct report *r, int64_t v, struct buf *out)
 	buf_fini(&text);
 }
 
+/*
+ * One node: name, flat and cumulative value. The font grows with the square
+ * root of the flat value, so that the area is proportional to it.
+ */
 static void dot_print_node(const struct report *r, const struct graph *g,
 			   uint32_t node, int64_t max_flat, struct buf *out)
 {
@@ -114,6 +132,7 @@ static void dot_print_node(const struct report *r, const struct graph *g,
 	buf_str(out, "\"]\n");
 }
 
+/* One call. Dotted edges pass through nodes that are not shown. */
 static void dot_print_edge(const struct report *r, const struct graph_edge *e,
 			   struct buf *out)
 {
@@ -129,6 +148,7 @@ static void dot_print_edge(const struct report *r, const struct graph_edge *e,
 	buf_printf(out, "\"%s]\n", e->residual ? " style=\"dotted\"" : "");
 }
 
+/* The box with the lines that stand above a text report. */
 static void print_legend(const struct report *r, const struct graph *g,
 			 struct buf *out)
 {
@@ -142,6 +162,7 @@ static void print_legend(const struct report *r, const struct graph *g,
 	buf_fini(&text);
 }
 
+/* Tags are not drawn, unlike in pprof (docs/decisions.md, 39). */
 int report_dot(struct report *r, struct buf *out, struct err *err)
 {
 	struct graph g;
@@ -155,6 +176,7 @@ int report_dot(struct report *r, struct buf *out, struct err *err)
 	buf_str(out, "digraph \"everprof\" {\n"
 		     "node [style=filled fillcolor=\"#f8f8f8\"]\n");
 	print_legend(r, &g, out);
+	/* Font sizes are relative to the largest flat value. */
 	for (size_t i = 0; i < g.shown.count; i++) {
 		const struct graph_node *n = &g.node[g.shown.v[i]];
 		int64_t flat = graph_abs(graph_mean(n->flat, n->flat_div));

@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The call graph in Graphviz' language, and drawn as SVG.
+ * The call graph in Graphviz' DOT language, and drawn as SVG.
  *
  * Ownership: borrows the report.
- * Threads: one thread a report.
+ * Threads: one thread per report.
  */
 #ifndef PPROF_REPORT_REPORT_DOT_H
 #define PPROF_REPORT_REPORT_DOT_H
 
 #include "pprof/report.h"
 
-/* The call graph for Graphviz. */
+/*
+ * Append the call graph in the DOT language. ERR_LIMIT, ERR_TIMEOUT,
+ * ERR_TOOBIG.
+ */
 int report_dot(struct report *r, struct buf *out, struct err *err);
 
-/* The same, drawn. ERR_UNSUPPORTED: Graphviz is not installed. */
+/*
+ * Append the call graph as SVG, drawn by Graphviz. ERR_UNSUPPORTED: Graphviz is
+ * not installed; ERR_LIMIT: too many drawings, or out of memory budget;
+ * ERR_TIMEOUT; ERR_TOOBIG; ERR_INVALID and ERR_IO: dot failed.
+ */
 int report_svg(struct report *r, struct buf *out, struct err *err);
 
 #endif

@@ -5,13 +5,18 @@
 #include "pprof/report.h"
 #include "pprof/report/report_top.h"
 
-/* What a frame is called and where it is, as numbers of a table of texts. */
+/*
+ * Name and file of each report node as places in a table of distinct texts: the
+ * JSON contains each text once.
+ */
 struct names {
 	struct strtab strings;
-	uint32_t *name; /* by the report's nodes; PPROF_NONE: not asked yet */
+	uint32_t *name; /* by report node; PPROF_NONE: not looked up yet */
+	/* By report node; set together with name. */
 	uint32_t *file;
 };
 
+/* Only name is set to PPROF_NONE (all bits 1); it tells for file, too. */
 static void names_init(struct names *n, const struct report *r)
 {
 	size_t size = (r->nodes.v.count + 1) * sizeof(uint32_t);
@@ -28,12 +33,16 @@ static void names_fini(struct names *n)
 	mem_free(n->file);
 }
 
+/* Whether a tree node is a frame, and not the root or "(other)". */
 static bool is_frame(const struct flame_node *n)
 {
 	return n->node != FLAME_ROOT && n->node != FLAME_OTHER;
 }
 
-/* Many nodes of the tree are one node of the report: it is looked up once. */
+/*
+ * Places of a tree node's name and file. Many tree nodes are the same report
+ * node, whose texts are looked up once.
+ */
 static void find_names(struct names *n, const struct report *r,
 		       const struct flame_node *f, uint32_t *name,
 		       uint32_t *file)
@@ -55,6 +64,7 @@ static void find_names(struct names *n, const struct report *r,
 	*file = n->file[i];
 }
 
+/* Write one int64_t member of all nodes, given by its offset, as an array. */
 static void write_column(const struct flame *f, const char *name, size_t offset,
 			 struct json *j)
 {
@@ -70,6 +80,7 @@ static void write_column(const struct flame *f, const char *name, size_t offset,
 	json_end(j, ']');
 }
 
+/* Write an array of places in "strings". */
 static void write_places(const uint32_t *v, size_t count, const char *name,
 			 struct json *j)
 {
@@ -80,6 +91,7 @@ static void write_places(const uint32_t *v, size_t count, const char *name,
 	json_end(j, ']');
 }
 
+/* Write "strings", then "name" and "file" of each tree node. */
 static void write_names(const struct report *r, const struct flame *f,
 			struct json *j)
 {
@@ -103,6 +115,7 @@ static void write_names(const struct report *r, const struct flame *f,
 	mem_free(files);
 }
 
+/* Write the place of each node's parent; -1 for the root. */
 static void write_parents(const struct flame *f, struct json *j)
 {
 	json_key(j, "parent");

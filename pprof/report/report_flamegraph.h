@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Flame graph as columns of JSON, for a browser to draw.
+ * The flame graph as columns of JSON, for a browser to draw.
  *
  * Ownership: borrows the report.
- * Threads: one thread a report.
+ * Threads: one thread per report.
  */
 #ifndef PPROF_REPORT_REPORT_FLAMEGRAPH_H
 #define PPROF_REPORT_REPORT_FLAMEGRAPH_H
@@ -11,8 +11,10 @@
 #include "pprof/report.h"
 
 /*
- * Columns, depth first: "strings", "name" and "file" (of strings), "parent",
- * "self", "total_of"; of a diff with its sides apart "self_a", "total_of_a".
+ * Write an object of columns, one element per tree node in depth-first order:
+ * "name" and "file" (places in "strings"), "parent" (-1: root), "self",
+ * "total_of"; for a diff with both sides also "self_a" and "total_of_a".
+ * ERR_LIMIT, ERR_TIMEOUT.
  */
 int report_flamegraph_json(struct report *r, struct json *j, struct err *err);
 

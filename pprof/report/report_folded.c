@@ -6,19 +6,20 @@
 
 #include "pprof/report.h"
 
-/* A stack as text, and what it weighs. */
+/* A stack as text, and its weight. */
 struct folded {
 	struct str stack;
 	int64_t weight;
 };
 
+/* Sorting brings equal stacks together, to be added up. */
 static int by_stack(const void *a, const void *b)
 {
 	return str_cmp(((const struct folded *)a)->stack,
 		       ((const struct folded *)b)->stack);
 }
 
-/* Names with ";" and line ends in them would break the format. */
+/* Append a name. Characters that separate frames and lines become "_". */
 static void add_name(struct buf *out, struct str name)
 {
 	for (size_t i = 0; i < name.len; i++) {
@@ -29,16 +30,16 @@ static void add_name(struct buf *out, struct str name)
 	}
 }
 
-/* Stacks as texts, while they are collected. */
+/* State while the stacks are collected as texts. */
 struct folding {
 	const struct report *r;
 	struct arena arena;
 	VEC(struct folded) v;
-	struct buf text; /* of one stack */
+	struct buf text; /* text of the current stack */
 	struct growth_meter meter;
 };
 
-/* After each frame, and each stack. */
+/* Charge the budget; called after each frame and each stack. */
 static int folded_check_effort(struct folding *f, struct err *err)
 {
 	return effort_meter(&f->r->o->effort, &f->meter, 1,
@@ -46,6 +47,7 @@ static int folded_check_effort(struct folding *f, struct err *err)
 			    err);
 }
 
+/* Write a stack to f->text, outermost frame first. */
 static int folded_write(struct folding *f, const struct pprof_run *stack,
 			struct err *err)
 {
@@ -71,6 +73,10 @@ static int folded_write(struct folding *f, const struct pprof_run *stack,
 	return rc;
 }
 
+/*
+ * Print the sorted stacks, equal ones as one line with the sum. Stacks that add
+ * up to 0 are left out, as they have no width in a flame graph.
+ */
 static void folded_print(const struct folded *v, size_t count, struct buf *out)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -85,6 +91,7 @@ static void folded_print(const struct folded *v, size_t count, struct buf *out)
 	}
 }
 
+/* Collect the texts of all samples that have a stack and a weight. */
 static int fold_samples(struct folding *f, struct err *err)
 {
 	const struct pprof *p = f->r->p;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each source line weighs, function by function, as pprof's -list. */
+/*
+ * Lists what each source line weighs, function by function, as pprof's -list.
+ * The texts of lines are shown where source_root has the file.
+ */
 #include "pprof/report/report_source.h"
 
 #include <inttypes.h>
@@ -14,24 +17,29 @@
 #include "pprof/report_graph.h"
 #include "pprof/report_text.h"
 
+/* Larger source files are not shown. */
 #define SOURCE_MAX (4 * MIB)
-#define AROUND     4  /* lines shown before and behind those that weigh */
-#define FUNCTIONS  20 /* unless nodecount says otherwise */
-/* Folders in front of a file's name that are looked for below the root. */
-#define FOLDERS_MAX 64
-#define LOOK_WORK   256 /* of asking the file system */
+#define AROUND     4  /* lines of context around a line with weight */
+#define FUNCTIONS  20 /* default of nodecount */
 
-/* A function of a file, and its lines. */
+/*
+ * A path with more folders is not searched for below the root until so many are
+ * left.
+ */
+#define FOLDERS_MAX 64
+#define LOOK_WORK   256 /* work that one file system access counts as */
+
+/* A function in a file, and its lines with weight. */
 struct routine {
 	struct str name;
 	struct str file;
-	uint32_t first; /* of the lines, by number */
+	uint32_t first; /* its first line in listing.lines */
 	uint32_t count;
 	int64_t flat;
 	int64_t cum;
 };
 
-/* A node of the graph, at the granularity of lines. */
+/* A source line with weight: a node at the granularity of lines. */
 struct line {
 	struct str name;
 	struct str file;
@@ -40,6 +48,10 @@ struct line {
 	int64_t cum;
 };
 
+/*
+ * Order of lines: by function, file and number. The lines of a function are
+ * adjacent, which take_routines() relies on.
+ */
 static int report_source_by_place(const void *a, const void *b)
 {
 	const struct line *x = a;
@@ -53,6 +65,10 @@ static int report_source_by_place(const void *a, const void *b)
 	return order;
 }
 
+/*
+ * Order of functions: heaviest first by flat, then cumulative value; names
+ * break ties.
+ */
 static int by_flat(const void *a, const void *b)
 {
 	const struct routine *x = a;
@@ -71,15 +87,18 @@ static int by_flat(const void *a, const void *b)
 	return order ? order : str_cmp(x->file, y->file);
 }
 
+/* State of the report. */
 struct listing {
 	const struct report *r;
 	VEC(struct line) lines;
 	VEC(struct routine) routines;
 	struct growth_meter meter;
-	char root[PATH_MAX]; /* real, without an end; "": there is none */
+	char root[PATH_MAX]; /* resolved source_root, no slash at its end */
+	/* Whether source_root is set and exists. */
 	bool has_root;
 };
 
+/* Collect the nodes whose function matches the symbol (NULL: all). */
 static void take_lines(struct listing *l, const struct graph *g,
 		       const struct regex *symbol)
 {
@@ -90,7 +109,7 @@ static void take_lines(struct listing *l, const struct graph *g,
 
 		if (!name.len || (symbol && !regex_matches(symbol, name)))
 			continue;
-		/* Columns packed into lines, and nonsense, have no source. */
+		/* Writers that pack columns into lines: no source. */
 		if (node->key.line < 0 || node->key.line > INT32_MAX)
 			continue;
 		*vec_add(&l->lines) = (struct line){
@@ -106,6 +125,7 @@ static void take_lines(struct listing *l, const struct graph *g,
 		      report_source_by_place);
 }
 
+/* Group the sorted lines by function, then sort the functions. */
 static void take_routines(struct listing *l)
 {
 	for (uint32_t i = 0; i < l->lines.count; i++) {
@@ -131,9 +151,12 @@ static void take_routines(struct listing *l)
 		      by_flat);
 }
 
-/* Text of the sources. */
+/* Finding and printing the text of source lines. */
 
-/* A path that leaves its folder, or is not one. */
+/*
+ * Whether a path must not be searched for: it is empty, too long, contains a
+ * NUL, or leaves its folder by "..".
+ */
 static bool is_odd(struct str path)
 {
 	struct str rest = path;
@@ -149,9 +172,8 @@ static bool is_odd(struct str path)
 }
 
 /*
- * The file below the root: the whole path, or the longest end of it that is
- * there. Files come from strangers' profiles: nothing outside of the root, no
- * link out of it, is ever opened.
+ * Read root/end into out. Paths come from untrusted profiles: links are
+ * resolved first, and a file that is not below the root is never opened.
  */
 static bool open_source(const char *root, struct str end, struct buf *out)
 {
@@ -164,6 +186,7 @@ static bool open_source(const char *root, struct str end, struct buf *out)
 	       real[strlen(root)] == '/' && !file_slurp(real, out, NULL);
 }
 
+/* The number of slashes in a path. */
 static size_t folders_of(struct str path)
 {
 	size_t n = 0;
@@ -173,6 +196,12 @@ static size_t folders_of(struct str path)
 	return n;
 }
 
+/*
+ * Find the text of a source file below the root: try the whole path, then the
+ * path without its first folders one by one, since the profile was built on
+ * another machine. out stays empty when nothing is found. Each try is charged
+ * to the budget.
+ */
 static int report_source_find_source(struct listing *l, struct str file,
 				     struct buf *out, struct err *err)
 {
@@ -193,6 +222,10 @@ static int report_source_find_source(struct listing *l, struct str file,
 	return rc;
 }
 
+/*
+ * Resolve source_root. For "/" the root is the empty string, so that root + "/"
+ * is a prefix of every path below it.
+ */
 static void find_root(struct listing *l)
 {
 	const char *root = l->r->o->source_root;
@@ -202,13 +235,16 @@ static void find_root(struct listing *l)
 		l->root[0] = 0;
 }
 
-/* A text that is read line by line, onwards. */
+/* A text that is read line by line, forwards only. */
 struct cursor {
 	struct str rest;
-	int64_t at; /* lines before it */
+	int64_t at; /* number of lines before rest */
 };
 
-/* Line `number`, from 1, not before the last one; empty behind the end. */
+/*
+ * Line `number`, counted from 1; must be greater than the line read last. Empty
+ * behind the end of the text.
+ */
 static struct str text_line(struct cursor *c, int64_t number)
 {
 	struct str line = { "", 0 };
@@ -218,6 +254,7 @@ static struct str text_line(struct cursor *c, int64_t number)
 	return c->at == number ? line : str_of("");
 }
 
+/* A value in a column of 10 characters, "." for 0. */
 static void print_column(const struct report *r, int64_t v, struct buf *out)
 {
 	if (v)
@@ -227,6 +264,7 @@ static void print_column(const struct report *r, int64_t v, struct buf *out)
 	buf_byte(out, ' ');
 }
 
+/* Print one line; l is NULL for context without weight. */
 static void report_source_print_line(const struct report *r,
 				     const struct line *l, int64_t number,
 				     struct cursor *text, struct buf *out)
@@ -240,18 +278,22 @@ static void report_source_print_line(const struct report *r,
 	buf_byte(out, '\n');
 }
 
-/* The lines that weigh, and where the text is there, those around them. */
+/*
+ * Print the lines that have a weight and, if the text is at hand, the context
+ * around them. Gaps are marked with "...".
+ */
 static void print_lines(const struct listing *l, const struct routine *x,
 			struct bytes text, struct buf *out)
 {
 	struct cursor cursor = { .rest = str_from(text) };
 	const struct line *v = l->lines.v + x->first;
-	int64_t shown = 0; /* the last line that was printed */
+	int64_t shown = 0; /* number of the line printed last */
 
 	for (uint32_t i = 0; i < x->count; i++) {
 		int64_t first = text.len ? v[i].number - AROUND : v[i].number;
 		int64_t last = text.len ? v[i].number + AROUND : v[i].number;
 
+		/* Context ends where the next line with weight begins. */
 		if (i + 1 < x->count && last >= v[i + 1].number)
 			last = v[i + 1].number - 1;
 		if (first <= shown)
@@ -266,6 +308,7 @@ static void print_lines(const struct listing *l, const struct routine *x,
 	}
 }
 
+/* Print the heading and the lines of one function. */
 static int print_routine(struct listing *l, const struct routine *x,
 			 struct buf *out, struct err *err)
 {
@@ -281,7 +324,7 @@ static int print_routine(struct listing *l, const struct routine *x,
 	report_value_column(l->r, x->cum, 10, out);
 	buf_printf(out, " (flat, cum) %s of Total\n", buf_cstr(&percent));
 	print_lines(l, x, buf_bytes(&text), out);
-	if (!rc) /* its text was read from the front */
+	if (!rc) /* reading the text is charged, too */
 		rc = effort_meter(&l->r->o->effort, &l->meter,
 				  LOOK_WORK + text.len / 64 + x->count, 0, err);
 	buf_fini(&text);
@@ -289,6 +332,7 @@ static int print_routine(struct listing *l, const struct routine *x,
 	return rc;
 }
 
+/* Print the total and the heaviest functions, at most nodecount. */
 static int report_source_print(struct listing *l, struct buf *out,
 			       struct err *err)
 {
@@ -327,6 +371,7 @@ int report_source(struct report *r, struct buf *out, struct err *err)
 	if (!rc)
 		take_lines(&l, &g, symbol);
 	take_routines(&l);
+	/* pprof reports a symbol without any match as an error. */
 	if (!rc && symbol && !l.routines.count)
 		rc = err_set(err, ERR_NOTFOUND,
 			     "no matches found for regexp: %.*s",

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Weights by source line, with the text of the line where it is at hand.
+ * Weights by source line, with the text of the line where its file is
+ * available.
  *
  * Ownership: borrows the report.
- * Threads: one thread a report.
+ * Threads: one thread per report.
  */
 #ifndef PPROF_REPORT_REPORT_SOURCE_H
 #define PPROF_REPORT_REPORT_SOURCE_H
 
 #include "pprof/report.h"
 
-/* By function and source line; the text where source_root has the file. */
+/*
+ * Append a listing by function and source line, with source text where the
+ * option source_root has the file. ERR_INVALID: symbol is no valid expression;
+ * ERR_NOTFOUND: symbol matches no function; ERR_LIMIT, ERR_TIMEOUT, ERR_TOOBIG.
+ */
 int report_source(struct report *r, struct buf *out, struct err *err);
 
 #endif

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source: github.com/jlfwong/speedscope, file-format-schema.json. */
+/*
+ * Writes the file format of speedscope. Source: github.com/jlfwong/speedscope,
+ * file-format-schema.json.
+ */
 #include "pprof/report/report_speedscope.h"
 
 #include "pprof/report.h"
 
+/* The report's unit if the schema has it, else "none". */
 static const char *unit_of(const struct report *r)
 {
 	static const char *const known[] = { "nanoseconds", "microseconds",
@@ -17,6 +21,7 @@ static const char *unit_of(const struct report *r)
 	return "none";
 }
 
+/* Write the table of frames that all samples refer to by index. */
 static void write_frames(const struct report *r, struct json *j)
 {
 	json_key(j, "shared");
@@ -39,11 +44,16 @@ static void write_frames(const struct report *r, struct json *j)
 	json_end(j, '}');
 }
 
+/* The format has no negative weights: such samples of a diff are left out. */
 static bool is_shown(const struct report *r, size_t sample)
 {
 	return report_weight(r, sample) > 0 && pprof_stack(r->p, sample)->count;
 }
 
+/*
+ * Write one stack as frame indexes, outermost first. It stops as soon as the
+ * output is too large, since one stack may be huge.
+ */
 static int write_stack(const struct report *r, size_t sample, struct json *j,
 		       struct growth_meter *meter, struct err *err)
 {
@@ -66,6 +76,10 @@ static int write_stack(const struct report *r, size_t sample, struct json *j,
 	return rc;
 }
 
+/*
+ * Write the parallel arrays "samples" and "weights". Both loops must skip the
+ * same samples.
+ */
 static int speedscope_write_samples(const struct report *r, struct json *j,
 				    struct err *err)
 {
@@ -109,6 +123,7 @@ int report_speedscope(struct report *r, struct buf *out, struct err *err)
 	json_text(j, "https://www.speedscope.app/file-format-schema.json");
 	json_key(j, "exporter");
 	json_text(j, "everprof");
+	/* The document has one profile, of the report's sample type. */
 	write_frames(r, j);
 	json_key(j, "profiles");
 	json_begin(j, '[');

@@ -5,7 +5,10 @@
 #include "pprof/report_graph.h"
 #include "pprof/report_text.h"
 
-/* Whether a node was inlined into its callers: all of them, or some. */
+/*
+ * The note behind a name: whether the node was inlined into all of its callers,
+ * into some of them, or into none.
+ */
 static const char *inline_note(const struct graph *g,
 			       const struct graph_node *n)
 {
@@ -23,6 +26,7 @@ static const char *inline_note(const struct graph *g,
 	return called ? " (partial-inline)" : " (inline)";
 }
 
+/* One line of the table. */
 static void print_row(const struct report *r, const struct graph *g,
 		      uint32_t node, int64_t *sum, struct buf *out)
 {
@@ -31,18 +35,21 @@ static void print_row(const struct report *r, const struct graph *g,
 	int64_t flat = graph_mean(n->flat, n->flat_div);
 	int64_t cum = graph_mean(n->cum, n->cum_div);
 
+	/* Updates the running sum that the column sum% shows. */
 	report_weight_columns(r, flat, cum, sum, out);
 	buf_str(out, "  ");
 	buf_add(out, name.ptr, name.len);
 	buf_printf(out, "%s\n", inline_note(g, n));
 }
 
+/* The columns are those of pprof -top: flat, flat%, sum%, cum, cum%. */
 int report_top_text(struct report *r, struct buf *out, struct err *err)
 {
 	struct graph g;
 	int64_t sum = 0;
 	int rc = report_graph(r, &g, err);
 
+	/* A graph must be released even if building it failed. */
 	if (rc) {
 		graph_fini(&g);
 		return rc;
@@ -56,6 +63,7 @@ int report_top_text(struct report *r, struct buf *out, struct err *err)
 	return report_size(out, err);
 }
 
+/* One element of "rows". Values are in the profile's unit, unscaled. */
 static void top_write_row(const struct report *r, const struct graph *g,
 			  uint32_t i, struct json *j)
 {
@@ -74,6 +82,7 @@ static void top_write_row(const struct report *r, const struct graph *g,
 	json_end(j, '}');
 }
 
+/* Shared by all reports in JSON. */
 void report_head_json(const struct report *r, struct json *j)
 {
 	json_key(j, "sample_type");
@@ -89,6 +98,7 @@ int report_top_json(struct report *r, struct json *j, struct err *err)
 	struct graph g;
 	int rc = report_graph(r, &g, err);
 
+	/* The document is closed also after an error, when it is discarded. */
 	json_begin(j, '{');
 	report_head_json(r, j);
 	json_key(j, "rows");

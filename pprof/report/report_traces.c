@@ -7,21 +7,23 @@
 #include "pprof/report.h"
 #include "pprof/report_text.h"
 
+/* pprof's line between samples. */
 static const char separator[] =
 	"-----------+-------------------------------------------------------\n";
 
-/* Lines of labels, to be sorted before they are printed. */
+/* Lines of labels, collected to be sorted before they are printed. */
 struct lines {
 	struct arena arena;
 	VEC(struct str) v;
 };
 
+/* pprof prints labels in the order of their lines. */
 static int traces_by_text(const void *a, const void *b)
 {
 	return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
-/* "       key:  value value", of the labels that share a key. */
+/* Add the line " key: value value" of the labels that share a key. */
 static void traces_add_line(const struct report *r, const struct pprof_label *v,
 			    uint32_t count, struct lines *lines)
 {
@@ -47,6 +49,10 @@ static void traces_add_line(const struct report *r, const struct pprof_label *v,
 	buf_fini(&text);
 }
 
+/*
+ * Print a sample's text labels or its numeric labels. A label set is sorted, so
+ * that the labels with the same key are adjacent.
+ */
 static void traces_print_labels(const struct report *r, struct pprof_run set,
 				bool numbers, struct buf *out)
 {
@@ -71,6 +77,7 @@ static void traces_print_labels(const struct report *r, struct pprof_run set,
 	arena_fini(&lines.arena);
 }
 
+/* One frame, without its first column. */
 static void traces_print_frame(const struct report *r, uint32_t node,
 			       bool inlined, struct buf *out)
 {
@@ -81,6 +88,10 @@ static void traces_print_frame(const struct report *r, uint32_t node,
 	buf_str(out, inlined ? " (inline)\n" : "\n");
 }
 
+/*
+ * Print labels, value and stack of a sample, innermost frame first. The value
+ * stands in front of the first frame only.
+ */
 static int print_sample(const struct report *r, size_t i, struct buf *out,
 			struct growth_meter *meter, struct err *err)
 {
@@ -104,6 +115,7 @@ static int print_sample(const struct report *r, size_t i, struct buf *out,
 				report_value_column(r, value, 10, out);
 			else
 				buf_printf(out, "%10s", "");
+			/* All lines of a location but the last are inlined. */
 			traces_print_frame(r,
 					   r->nodes.of_lines.v[lines.first + n],
 					   n + 1 != lines.count, out);
@@ -119,6 +131,7 @@ int report_traces_text(struct report *r, struct buf *out, struct err *err)
 	int rc = 0;
 
 	report_profile_labels(r, out);
+	/* Stop when the output is too large; report_size() reports it. */
 	for (size_t i = 0; i < r->p->samples.count && !rc && !out->over; i++) {
 		if (pprof_stack(r->p, i)->count)
 			rc = print_sample(r, i, out, &meter, err);

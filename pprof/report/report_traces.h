@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traces: every stack with its values, as pprof's -traces.
+ * The traces report: every sample with its labels, value and stack, as pprof's
+ * -traces.
  *
  * Ownership: borrows the report.
- * Threads: one thread a report.
+ * Threads: one thread per report.
  */
 #ifndef PPROF_REPORT_REPORT_TRACES_H
 #define PPROF_REPORT_REPORT_TRACES_H
 
 #include "pprof/report.h"
 
+/*
+ * Append the text that pprof -traces prints. ERR_LIMIT, ERR_TIMEOUT,
+ * ERR_TOOBIG.
+ */
 int report_traces_text(struct report *r, struct buf *out, struct err *err);
 
 #endif

@@ -7,11 +7,13 @@
 #include "pprof/report_graph.h"
 #include "pprof/report_text.h"
 
+/* The frame of the table, exactly as pprof prints it. */
 static const char separator[] =
 	"----------------------------------------------------------+-------------\n";
 static const char legend[] =
 	"      flat  flat%   sum%        cum   cum%   calls calls% + context \t \t \n";
 
+/* One caller or callee; percentages are of the node's cumulative value. */
 static void tree_print_edge(const struct report *r, const struct graph_edge *e,
 			    uint32_t other, int64_t cum, struct buf *out)
 {
@@ -25,6 +27,7 @@ static void tree_print_edge(const struct report *r, const struct graph_edge *e,
 	buf_str(out, e->inlined ? " (inline)\n" : "\n");
 }
 
+/* The callers of a node, the node itself, then its callees. */
 static void tree_print_node(const struct report *r, const struct graph *g,
 			    uint32_t node, int64_t *sum, struct buf *out)
 {
@@ -34,6 +37,7 @@ static void tree_print_node(const struct report *r, const struct graph *g,
 	int64_t cum = graph_mean(n->cum, n->cum_div);
 
 	buf_str(out, separator);
+	/* Callers above the node, heaviest first. */
 	for (uint32_t i = 0; i < n->in.count; i++) {
 		const struct graph_edge *e =
 			&g->edges.v[g->lists.v[n->in.first + i]];
@@ -44,6 +48,7 @@ static void tree_print_node(const struct report *r, const struct graph *g,
 	buf_printf(out, "                | ");
 	buf_add(out, name.ptr, name.len);
 	buf_byte(out, '\n');
+	/* Callees below the node, heaviest first. */
 	for (uint32_t i = 0; i < n->out.count; i++) {
 		const struct graph_edge *e =
 			&g->edges.v[g->lists.v[n->out.first + i]];
@@ -52,6 +57,7 @@ static void tree_print_node(const struct report *r, const struct graph *g,
 	}
 }
 
+/* Print the nodes that match the symbol (NULL: all) and count them. */
 static int print_tree(struct report *r, const struct regex *symbol,
 		      size_t *matched, struct buf *out, struct err *err)
 {
@@ -59,6 +65,7 @@ static int print_tree(struct report *r, const struct regex *symbol,
 	int64_t sum = 0;
 	int rc = report_graph(r, &g, err);
 
+	/* A graph must be released even if building it failed. */
 	if (rc) {
 		graph_fini(&g);
 		return rc;
@@ -69,6 +76,7 @@ static int print_tree(struct report *r, const struct regex *symbol,
 	for (size_t i = 0; i < g.shown.count; i++) {
 		uint32_t node = g.shown.v[i];
 
+		/* The sum% column counts only the nodes that are printed. */
 		if (symbol && !regex_matches(symbol, r->nodes.v.v[node].text))
 			continue;
 		tree_print_node(r, &g, node, &sum, out);
@@ -87,11 +95,13 @@ int report_tree_text(struct report *r, struct buf *out, struct err *err)
 	size_t matched = 0;
 	int rc = 0;
 
+	/* Only peek selects by symbol; tree prints the trimmed graph. */
 	if (r->kind == REPORT_PEEK && text.len)
 		rc = regex_new_search(text, &symbol, NULL, err);
 	if (rc)
 		return err_wrap(err, rc, "symbol");
 	rc = print_tree(r, symbol, &matched, out, err);
+	/* pprof reports a symbol without any match as an error. */
 	if (!rc && symbol && !matched)
 		rc = err_set(err, ERR_NOTFOUND,
 			     "no matches found for regexp: %.*s",

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/rows/group.h"
 
+/*
+ * Empties the group but keeps its memory; one element is reserved, so that
+ * pointers into empty columns are valid.
+ */
 void colgroup_reset(struct colgroup *g)
 {
 	g->count = 0;
@@ -24,6 +28,10 @@ size_t colgroup_memory(const struct colgroup *g)
 	return vec_memory(&g->keys) + vec_memory(&g->values) + g->patches.cap;
 }
 
+/*
+ * A row's values of one type are contiguous, and the columns of types are
+ * keys.count apart.
+ */
 void colgroup_link(struct colgroup *g)
 {
 	size_t at = 0;
@@ -39,6 +47,9 @@ void colgroup_link(struct colgroup *g)
 	}
 }
 
+/*
+ * Patches are stored without gaps: the lengths of those before give the place.
+ */
 struct bytes colgroup_patch(const struct colgroup *g, size_t row)
 {
 	size_t at = 0;
@@ -74,6 +85,7 @@ void colgroup_coder_free(struct colgroup_coder *c)
 	mem_free(c);
 }
 
+/* Allocated sizes, for the budget of queries. */
 size_t colgroup_coder_memory(const struct colgroup_coder *c)
 {
 	size_t sum = sizeof(*c) + vec_memory(&c->unsample.rates) +
@@ -86,6 +98,7 @@ size_t colgroup_coder_memory(const struct colgroup_coder *c)
 	return sum;
 }
 
+/* All workspaces have one element more than keys, for "no key". */
 int64_t *colgroup_previous(struct colgroup_coder *c, size_t keys)
 {
 	c->previous.count = 0;
@@ -94,6 +107,7 @@ int64_t *colgroup_previous(struct colgroup_coder *c, size_t keys)
 	return c->previous.v;
 }
 
+/* Zeroed, so that `made` is false for every key. */
 struct colgroup_estimate *colgroup_estimates(struct colgroup_coder *c,
 					     size_t keys)
 {
@@ -103,6 +117,7 @@ struct colgroup_estimate *colgroup_estimates(struct colgroup_coder *c,
 	return c->estimates.v;
 }
 
+/* Zeroed: 0 stands for key + 1. */
 uint32_t *colgroup_successors(struct colgroup_coder *c, size_t keys)
 {
 	c->successors.count = 0;

@@ -6,6 +6,7 @@
 #include "pprof/rows/group.h"
 #include "pprof/rows/value_decode.h"
 
+/* Columns of the head, in the order of set_head_field(). */
 #define HEAD_FIELDS 7
 
 int colgroup_damaged(struct err *err, const char *what)
@@ -13,6 +14,10 @@ int colgroup_damaged(struct err *err, const char *what)
 	return err_set(err, ERR_CORRUPT, "a group of columns: %s", what);
 }
 
+/*
+ * Read a column that is stored as differences (order 1) or, from the third
+ * number on, as differences of differences (order 2).
+ */
 static void get_column(struct dec *d, int64_t *v, size_t n, int order)
 {
 	int64_t last = 0;
@@ -29,7 +34,7 @@ static void get_column(struct dec *d, int64_t *v, size_t n, int order)
 	}
 }
 
-/* One of the head's columns; false: a number that no row can have. */
+/* Store one number of the head; false if it is out of range. */
 static bool set_head_field(struct colgroup *g, const struct dictionary *d,
 			   size_t i, int field, int64_t v)
 {
@@ -62,8 +67,9 @@ static bool set_head_field(struct colgroup *g, const struct dictionary *d,
 }
 
 /*
- * A sample took at least two bytes of its profile, and one for each value: a
- * damaged head must not make more of them.
+ * Check the announced number of samples against the length of the profiles: a
+ * sample takes at least two bytes of its profile and one for each value. A
+ * damaged head must not make the decoder allocate more.
  */
 static bool colgroup_has_room(const struct colgroup *g, const uint32_t *lens)
 {
@@ -74,6 +80,7 @@ static bool colgroup_has_room(const struct colgroup *g, const uint32_t *lens)
 	return true;
 }
 
+/* Read and check the head; everything behind it depends on its numbers. */
 static int get_head(struct colgroup_coder *c, const struct dictionary *d,
 		    const struct colgroup_request *q, struct dec *in,
 		    struct colgroup *g, struct err *err)
@@ -111,15 +118,19 @@ size_t colgroup_count_samples(const struct colgroup *g, size_t end)
 	return n;
 }
 
-/* Keys of one row, as put_keys() wrote them. */
+/* State of reading keys, see colgroup_put_keys(). */
 struct keys {
 	struct dec in;
 	uint32_t *successors;
-	uint32_t count; /* in the dictionary */
+	uint32_t count; /* keys in the dictionary; limit of keys */
+	/* Number of keys met so far, those before the group included. */
 	uint32_t top;
 };
 
-/* The key that is not the likely one. */
+/*
+ * Read a key that is not the likely one, counted back from top; 0 is the next
+ * new key.
+ */
 static inline uint32_t other_key(struct keys *k)
 {
 	uint64_t back = dec_count(&k->in, k->top);
@@ -129,6 +140,10 @@ static inline uint32_t other_key(struct keys *k)
 	return k->in.bad ? UINT32_MAX : k->top - (uint32_t)back - !back;
 }
 
+/*
+ * Read the keys of one row. successors[count] is that of "no key". Every key is
+ * checked, since later code indexes arrays with it.
+ */
 static bool colgroup_get_keys(struct keys *k, uint32_t *out, size_t samples)
 {
 	uint32_t *next = &k->successors[k->count];
@@ -155,21 +170,26 @@ static bool colgroup_get_keys(struct keys *k, uint32_t *out, size_t samples)
 }
 
 /*
- * A frame took at least a byte of its profile: deep stacks that a damaged
- * table has once must not be walked again and again.
+ * Check the depth of a row's stacks against the length of the profile: a frame
+ * takes at least one byte. A damaged table could otherwise have a deep stack
+ * that is walked again for each sample.
  */
 static bool has_depth(const struct dictionary *d, const uint32_t *keys,
 		      size_t samples, uint32_t len)
 {
 	uint64_t sum = 0;
 
-	if (d->depths.count != d->keys.count) /* an encoder's, being filled */
+	if (d->depths.count != d->keys.count) /* not a decoded table */
 		return true;
 	for (size_t i = 0; i < samples; i++)
 		sum += d->depths.v[keys[i]];
 	return sum <= len;
 }
 
+/*
+ * Read the keys of the rows before q->end. Each row depends on those before, so
+ * that reading cannot begin at q->begin.
+ */
 static int get_all_keys(struct colgroup_coder *c, const struct dictionary *d,
 			const struct colgroup_request *q, struct dec *in,
 			struct colgroup *g, struct err *err)
@@ -197,6 +217,7 @@ static int get_all_keys(struct colgroup_coder *c, const struct dictionary *d,
 	return 0;
 }
 
+/* Patches are all that is left; their lengths are in the head. */
 static int get_patches(const struct colgroup_request *q, struct dec *in,
 		       struct colgroup *g, struct err *err)
 {
@@ -213,7 +234,10 @@ static int get_patches(const struct colgroup_request *q, struct dec *in,
 	return 0;
 }
 
-/* No section is longer than the numbers of its profiles, each at its longest. */
+/*
+ * Total length of the profiles. No section is longer than their numbers, each
+ * at its longest encoding.
+ */
 static size_t raw_length(const struct colgroup_request *q)
 {
 	size_t sum = 0;
@@ -238,6 +262,7 @@ int colgroup_decode(struct colgroup_coder *c, const struct dictionary *d,
 	g->count = q->count;
 	if (raw_length(q) > COLGROUP_BYTES_MAX)
 		return colgroup_damaged(err, "the length of its profiles");
+	/* Bounds what a damaged section may decompress to. */
 	c->head.max = c->column.max = 4 * KIB + 16 * raw_length(q);
 	rc = get_head(c, d, q, &in, g, err);
 	if (!rc)
@@ -251,6 +276,7 @@ int colgroup_decode(struct colgroup_coder *c, const struct dictionary *d,
 	return rc;
 }
 
+/* Reads the head only, without checking its other numbers. */
 size_t colgroup_types(struct colgroup_coder *c, struct bytes stored)
 {
 	struct dec in = dec_init(stored);
@@ -260,6 +286,6 @@ size_t colgroup_types(struct colgroup_coder *c, struct bytes stored)
 	if (section_get(c->zstd, &in, &c->head, NULL))
 		return 0;
 	head = dec_init(buf_bytes(&c->head));
-	dec_uvarint(&head); /* keys before it */
+	dec_uvarint(&head); /* number of keys before the group */
 	return (size_t)dec_count(&head, TYPES_MAX);
 }

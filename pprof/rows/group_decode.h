@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decode the rows of a group of profiles.
- * Format: docs/format/columns.md.
+ * Decodes the rows of a group of profiles. Format: docs/format/columns.md.
  *
  * Ownership: fills the caller's group.
- * Threads: one thread a decoder.
+ * Threads: one thread per coder.
  */
 #ifndef PPROF_ROWS_GROUP_DECODE_H
 #define PPROF_ROWS_GROUP_DECODE_H
@@ -12,21 +11,25 @@
 #include "pprof/rows/group.h"
 
 /*
- * Read rows 0 … end - 1 into *g. Every number is checked against d. Values of
- * rows before `begin`, and of types that are not wanted, are left undefined.
- * ERR_CORRUPT.
+ * Decode rows 0 to q->end - 1 into *g. Every number is checked against d.
+ * Values of rows before q->begin, and of types that are not wanted, are
+ * undefined. ERR_CORRUPT: damaged; ERR_TOOBIG: a section is too large.
  */
 NODISCARD int colgroup_decode(struct colgroup_coder *c,
 			      const struct dictionary *d,
 			      const struct colgroup_request *q,
 			      struct colgroup *g, struct err *err);
 
-/* How many sample types a stored group has; 0: it is damaged. */
+/* The number of sample types of a stored group; 0 if it is damaged. */
 size_t colgroup_types(struct colgroup_coder *c, struct bytes stored);
 
+/*
+ * Return ERR_CORRUPT with a message about the part of the group that is
+ * damaged.
+ */
 NODISCARD int colgroup_damaged(struct err *err, const char *what);
 
-/* The samples of the rows that are wanted. */
+/* The number of samples in rows 0 to end - 1. */
 size_t colgroup_count_samples(const struct colgroup *g, size_t end);
 
 #endif

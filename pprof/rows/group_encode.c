@@ -5,7 +5,11 @@
 #include "pprof/dictionary/section.h"
 #include "pprof/rows/group.h"
 
-/* A column of one number a row, as differences of an order. */
+/*
+ * Write one number per row as differences (order 1) or, from the third number
+ * on, as differences of differences (order 2), which are small for times at
+ * regular intervals.
+ */
 static void put_column(struct buf *out, const int64_t *v, size_t n, int order)
 {
 	int64_t last = 0;
@@ -21,6 +25,7 @@ static void put_column(struct buf *out, const int64_t *v, size_t n, int order)
 	}
 }
 
+/* The fields in the order of the format; HEAD_FIELDS is their number. */
 static int64_t head_field(const struct colgroup *g, size_t row, int field)
 {
 	const struct row *r = &g->rows[row];
@@ -45,6 +50,7 @@ static int64_t head_field(const struct colgroup *g, size_t row, int field)
 
 #define HEAD_FIELDS 7
 
+/* Only the last field, the time, is written with order 2. */
 static void put_head(const struct colgroup *g, struct buf *out)
 {
 	int64_t v[COLGROUP_ROWS_MAX];
@@ -60,8 +66,9 @@ static void put_head(const struct colgroup *g, struct buf *out)
 }
 
 /*
- * Keys: how many are the likely ones (what followed the key before, when it
- * last stood there; else the next number), then one that is not.
+ * Write the keys as runs of likely keys, each followed by one that is not
+ * likely. Likely is the key that followed the key before it the last time, else
+ * the next number. The decoder predicts identically.
  */
 static void colgroup_put_keys(struct colgroup_coder *c,
 			      const struct dictionary *d,
@@ -74,7 +81,7 @@ static void colgroup_put_keys(struct colgroup_coder *c,
 	buf_reset(out);
 	for (size_t i = 0; i < g->count; i++) {
 		uint64_t run = 0;
-		uint32_t *next = &successors[d->keys.count]; /* of no key */
+		uint32_t *next = &successors[d->keys.count]; /* of "no key" */
 
 		for (size_t k = 0; k < g->rows[i].samples; k++, key++) {
 			uint32_t likely = *next;
@@ -97,12 +104,16 @@ static void colgroup_put_keys(struct colgroup_coder *c,
 	}
 }
 
-/* Numbers that are mostly 0: how many are, then one that is not. */
+/*
+ * Writer of mostly zero numbers: how many are 0, then one that is not. Zeros at
+ * the end are not written.
+ */
 struct sparse {
 	struct buf *out;
 	uint64_t zeros;
 };
 
+/* Append a number. */
 static inline void put_sparse(struct sparse *s, int64_t v)
 {
 	if (!v) {
@@ -114,6 +125,7 @@ static inline void put_sparse(struct sparse *s, int64_t v)
 	s->zeros = 0;
 }
 
+/* Write a column in MODEL_SELF. */
 static void put_self(const struct colgroup *g, size_t type, struct buf *out)
 {
 	const int64_t *v = g->values.v + type * g->keys.count;
@@ -123,6 +135,10 @@ static void put_self(const struct colgroup *g, size_t type, struct buf *out)
 		enc_svarint(out, v[i]);
 }
 
+/*
+ * Write a column in MODEL_DELTA. Suits counters and states, of which most do
+ * not change from one profile to the next.
+ */
 static void put_delta(struct colgroup_coder *c, const struct dictionary *d,
 		      const struct colgroup *g, size_t type, struct buf *out)
 {
@@ -139,7 +155,10 @@ static void put_delta(struct colgroup_coder *c, const struct dictionary *d,
 	}
 }
 
-/* What is a multiple of the column before: false when much of it is not. */
+/*
+ * Write a column in MODEL_PERIOD, as a CPU profile's time is its samples times
+ * the period. Returns false if many values do not follow this rule.
+ */
 static bool put_period(const struct colgroup *g, size_t type, struct buf *out)
 {
 	const int64_t *v = g->values.v + type * g->keys.count;
@@ -158,7 +177,12 @@ static bool put_period(const struct colgroup *g, size_t type, struct buf *out)
 	return out->len * 4 < g->keys.count;
 }
 
-/* False when the two columns are not what Go's runtime makes of counts. */
+/*
+ * Write two columns in MODEL_UNSAMPLED, as sampled counts and the errors of the
+ * estimates that follow from them (docs/decisions.md, 48). Returns false if
+ * there are many errors: the columns are then not what Go's runtime computes. A
+ * wrong guess only costs bytes.
+ */
 static bool put_unsampled(struct colgroup_coder *c, const struct dictionary *d,
 			  const struct colgroup *g, size_t type,
 			  struct buf *out)
@@ -198,7 +222,10 @@ static bool put_unsampled(struct colgroup_coder *c, const struct dictionary *d,
 	return (c->parts[1].len + c->parts[2].len) * 8 < g->keys.count;
 }
 
-/* Whether a sample of the first rows says how large its objects are. */
+/*
+ * Whether a sample has a label with the size of its objects. Only as many
+ * samples as an average row has are looked at, since rows are alike.
+ */
 static bool has_sizes(const struct dictionary *d, const struct colgroup *g)
 {
 	size_t most = g->count ? g->keys.count / g->count : 0;
@@ -210,19 +237,20 @@ static bool has_sizes(const struct dictionary *d, const struct colgroup *g)
 	return false;
 }
 
-/* Where columns of values go. */
+/* Context of writing the columns of values. */
 struct writer {
 	struct colgroup_coder *c;
 	const struct dictionary *d;
 	const struct colgroup *g;
-	bool sizes; /* samples may say how large their objects are */
+	bool sizes; /* MODEL_UNSAMPLED is worth trying */
 	int level;
 	struct buf *out;
 };
 
 /*
- * A column in the smaller of the two models that fit any, model and section.
- * Where one is much the longer before it is compressed, it is not tried.
+ * Write a column in MODEL_SELF or MODEL_DELTA, whichever is smaller when
+ * compressed. A model that is much larger before compression is not tried, to
+ * save time.
  */
 static void put_any(const struct writer *w, size_t type)
 {
@@ -245,7 +273,10 @@ static void put_any(const struct writer *w, size_t type)
 		is_self ? self->len : delta->len);
 }
 
-/* The next types in a model that fits only some; how many, or 0. */
+/*
+ * Try the models that suit only some columns, from type t on. Returns how many
+ * columns were written, 0 if no model suits.
+ */
 static size_t put_special(const struct writer *w, size_t t)
 {
 	struct buf *column = &w->c->column;

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Encode the rows of a group of profiles, column by column.
- * Format: docs/format/columns.md.
+ * Encodes the rows of a group of profiles, column by column. Format:
+ * docs/format/columns.md.
  *
  * Ownership: appends to the caller's buffer.
- * Threads: one thread an encoder.
+ * Threads: one thread per coder.
  */
 #ifndef PPROF_ROWS_GROUP_ENCODE_H
 #define PPROF_ROWS_GROUP_ENCODE_H
 
 #include "pprof/rows/group.h"
 
-/* Append the stored form of g. */
+/*
+ * Append the stored form of g, whose keys are those of d, to out. level is
+ * zstd's.
+ */
 void colgroup_encode(struct colgroup_coder *c, const struct dictionary *d,
 		     const struct colgroup *g, int level, struct buf *out);
 

@@ -6,22 +6,30 @@
 
 _Static_assert(FLT_EVAL_METHOD == 0, "doubles must be doubles");
 
+/*
+ * LN2_HI + LN2_LO is ln 2; LN2_HI has trailing zeros, so that k * LN2_HI is
+ * exact.
+ */
 #define LOG2E  0x1.71547652b82fep0
 #define LN2_HI 0x1.62e42fee00000p-1
 #define LN2_LO 0x1.a39ef35793c76p-33
-#define TERMS  20
-#define LARGE  60.0   /* from here on exp(-x) adds nothing to 1 */
-#define BIG    0x1p62 /* beyond it an estimate is none */
+
+/* Terms of the power series, enough for |r| <= ln(2) / 2. */
+#define TERMS 20
+#define LARGE 60.0   /* from here on 1 - exp(-x) is 1 */
+#define BIG   0x1p62 /* larger estimates are taken for 0 */
 
 /*
- * 1 - exp() of a small number loses most of its digits, so that the last bit
- * of exp() decides: it is calculated in pairs of doubles, high + low.
+ * A number of double precision times two: high + low. It is needed because 1 -
+ * exp() of a small number loses most of its digits, so that the last bit of
+ * exp() decides.
  */
 struct pair {
 	double high;
 	double low;
 };
 
+/* Exact sum of two doubles (Knuth's TwoSum). */
 static struct pair sum_of(double a, double b)
 {
 	double s = a + b;
@@ -30,6 +38,7 @@ static struct pair sum_of(double a, double b)
 	return (struct pair){ s, (a - (s - t)) + (b - t) };
 }
 
+/* Product of two pairs; fma() gives the rounding error of the high parts. */
 static struct pair heap_unscale_multiply(struct pair a, struct pair b)
 {
 	double p = a.high * b.high;
@@ -38,6 +47,7 @@ static struct pair heap_unscale_multiply(struct pair a, struct pair b)
 	return sum_of(p, low + (a.high * b.low + a.low * b.high));
 }
 
+/* Quotient of a pair and a small integer. */
 static struct pair heap_unscale_divide(struct pair a, double b)
 {
 	double q = a.high / b;
@@ -45,6 +55,7 @@ static struct pair heap_unscale_divide(struct pair a, double b)
 	return sum_of(q, (fma(-q, b, a.high) + a.low) / b);
 }
 
+/* 1 + a. */
 static struct pair plus_one(struct pair a)
 {
 	struct pair s = sum_of(1, a.high);
@@ -52,7 +63,10 @@ static struct pair plus_one(struct pair a)
 	return sum_of(s.high, s.low + a.low);
 }
 
-/* exp(-x), x >= 0: x = k ln 2 - r, then r's power series. */
+/*
+ * exp(-x) for x >= 0: x = k ln 2 - r with a small r, then the power series of
+ * exp(r) by Horner's rule, times 2^-k.
+ */
 static double exp_minus(double x)
 {
 	double k = (double)(int)(x * LOG2E + 0.5);
@@ -65,6 +79,7 @@ static double exp_minus(double x)
 	return ldexp(sum.high, -(int)k);
 }
 
+/* Cases without scaling are those of Go's scaleHeapSample. */
 double unsample_scale(int64_t size, int64_t rate)
 {
 	double x = (double)size / (double)rate;
@@ -74,6 +89,7 @@ double unsample_scale(int64_t size, int64_t rate)
 	return 1 / (1 - exp_minus(x));
 }
 
+/* Only the first label "bytes" counts, as docs/format/columns.md says. */
 int64_t unsample_size(const struct dictionary *d, uint32_t set)
 {
 	struct pprof_run r = d->label_sets.v[set];
@@ -101,12 +117,17 @@ void unsample_fini(struct unsample *u)
 	mem_free(u->known);
 }
 
+/*
+ * The scale of a size, from a direct-mapped cache: exp_minus() is slow, and the
+ * sizes of Go's allocator are few. A collision replaces the entry.
+ */
 static double scale_of(struct unsample *u, int64_t size)
 {
 	struct unsample_known *k;
 
 	if (!u->known)
 		u->known = mem_zalloc(UNSAMPLE_SCALES, sizeof(*u->known));
+	/* Multiplicative hashing; the top bits are the index. */
 	k = &u->known[(uint64_t)size * 0x9e3779b97f4a7c15u >> UNSAMPLE_SHIFT];
 	if (k->scale == 0 || k->size != size || k->period != u->period)
 		*k = (struct unsample_known){
@@ -117,6 +138,7 @@ static double scale_of(struct unsample *u, int64_t size)
 	return k->scale;
 }
 
+/* Computes and remembers the rate of a label set. */
 const struct unsample_rate *unsample_learn(struct unsample *u, uint32_t set)
 {
 	struct unsample_rate *r;
@@ -130,6 +152,7 @@ const struct unsample_rate *unsample_learn(struct unsample *u, uint32_t set)
 	return r;
 }
 
+/* Converting a double that is out of range is undefined behaviour. */
 static int64_t heap_unscale_truncate(double v)
 {
 	return v > -BIG && v < BIG ? (int64_t)v : 0;
@@ -140,6 +163,7 @@ int64_t unsample_objects(const struct unsample_rate *r, int64_t c)
 	return heap_unscale_truncate((double)c * r->scale);
 }
 
+/* The product wraps around, which is defined for unsigned numbers only. */
 int64_t unsample_space(const struct unsample_rate *r, int64_t c)
 {
 	int64_t bytes = (int64_t)((uint64_t)c * (uint64_t)r->size);
@@ -147,6 +171,10 @@ int64_t unsample_space(const struct unsample_rate *r, int64_t c)
 	return heap_unscale_truncate((double)bytes * r->scale);
 }
 
+/*
+ * Division may round down by one: try the next count, too. If neither gives the
+ * estimate back, the difference is stored.
+ */
 int64_t unsample_count(const struct unsample_rate *r, int64_t objects)
 {
 	int64_t c = heap_unscale_truncate((double)objects / r->scale);

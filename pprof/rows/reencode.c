@@ -11,6 +11,7 @@ struct replay *replay_new(void)
 	return mem_new(struct replay);
 }
 
+/* Free a numbering. */
 static void numbering_fini(struct numbering *n)
 {
 	mem_free(n->ids);
@@ -30,6 +31,7 @@ void replay_free(struct replay *r)
 	mem_free(r);
 }
 
+/* Memory of a numbering, in bytes. */
 static size_t numbering_memory(const struct numbering *n)
 {
 	return n->cap * sizeof(*n->ids) + vec_memory(&n->ordered);
@@ -43,7 +45,10 @@ size_t replay_memory(const struct replay *r)
 	       r->mapping_cap * (sizeof(uint32_t) + sizeof(uint64_t));
 }
 
-/* No ids yet for any of count things. */
+/*
+ * Forget all ids. Only the elements that were numbered are cleared, so that a
+ * small profile of a large dictionary is cheap.
+ */
 static void numbering_reset(struct numbering *n, size_t count)
 {
 	if (count > n->cap) {
@@ -56,12 +61,14 @@ static void numbering_reset(struct numbering *n, size_t count)
 	n->ordered.count = 0;
 }
 
+/* One byte is reserved for the length. */
 uint8_t *reencode_message_begin(uint8_t *p, unsigned field)
 {
 	*p = (uint8_t)(field << 3 | WIRE_BYTES);
 	return p + 2;
 }
 
+/* Write the length of a message; a longer length moves the message. */
 uint8_t *reencode_message_end(uint8_t *start, uint8_t *p)
 {
 	size_t len = (size_t)(p - start);
@@ -73,6 +80,7 @@ uint8_t *reencode_message_end(uint8_t *start, uint8_t *p)
 	return p + more;
 }
 
+/* Append one label of a sample. */
 static uint8_t *reencode_put_label(struct replay *r, uint8_t *p,
 				   const struct pprof_label *l)
 {
@@ -91,6 +99,7 @@ static uint8_t *reencode_put_label(struct replay *r, uint8_t *p,
 	return reencode_message_end(start, p);
 }
 
+/* Append the values of a sample. */
 static uint8_t *put_values(const struct replay *r, uint8_t *p, size_t sample)
 {
 	const struct row *row = r->row;
@@ -108,6 +117,7 @@ static uint8_t *put_values(const struct replay *r, uint8_t *p, size_t sample)
 	return packed ? reencode_message_end(start, p) : p;
 }
 
+/* Append the location ids in r->stack, innermost first. */
 static uint8_t *put_stack(const struct replay *r, uint8_t *p)
 {
 	const uint32_t *ids = r->stack.v;
@@ -123,7 +133,10 @@ static uint8_t *put_stack(const struct replay *r, uint8_t *p)
 	return packed ? reencode_message_end(start, p) : p;
 }
 
-/* A location that is new in Go's dialect is written before its sample. */
+/*
+ * Number a location. In Go's dialect it is written at once, before the sample,
+ * with the functions that are new in it.
+ */
 static uint32_t new_location(struct replay *r, uint32_t place)
 {
 	uint32_t id = reencode_id(&r->locations, place);
@@ -135,13 +148,17 @@ static uint32_t new_location(struct replay *r, uint32_t place)
 	return id;
 }
 
+/* Make room for more ids; the count is set to keep the ids so far. */
 static void grow_stack(struct replay *r, size_t depth)
 {
 	r->stack.count = depth;
 	vec_reserve(&r->stack, depth + 64);
 }
 
-/* The ids of a stack's locations; those that are new are given one. */
+/*
+ * Fill r->stack with the ids of a stack's locations. New locations are numbered
+ * in this order, which is that of the writer.
+ */
 static void number_stack(struct replay *r, uint32_t node)
 {
 	const struct dict_node *nodes = r->d->nodes.v;
@@ -159,6 +176,10 @@ static void number_stack(struct replay *r, uint32_t node)
 	r->stack.count = depth;
 }
 
+/*
+ * Write one sample. number_stack() may write locations first, so that it has to
+ * come before the room is reserved.
+ */
 static void write_sample(struct replay *r, size_t sample)
 {
 	struct pprof_sample key = r->d->keys.v[r->row->keys[sample]];
@@ -167,6 +188,7 @@ static void write_sample(struct replay *r, size_t sample)
 	uint8_t *start;
 
 	number_stack(r, key.stack);
+	/* Do not reserve room for a stack that cannot fit anyway. */
 	if (!reencode_fits(r, r->stack.count + set.count))
 		return;
 	p = reencode_room(r,
@@ -186,12 +208,14 @@ static void write_sample(struct replay *r, size_t sample)
 	reencode_wrote(r, reencode_message_end(start, p));
 }
 
+/* Write all samples of the row. */
 static void reencode_write_samples(struct replay *r)
 {
 	for (size_t i = 0; i < r->row->samples && !reencode_is_full(r); i++)
 		write_sample(r, i);
 }
 
+/* Write the fields that one operation of the shape stands for. */
 static void write_op(struct replay *r, const struct shape_op *op)
 {
 	bool pprof = r->dialect == DIALECT_PPROF;
@@ -229,6 +253,10 @@ static void write_op(struct replay *r, const struct shape_op *op)
 	case PROFILE_COMMENT:
 		reencode_comments(r, op);
 		break;
+	/*
+	 * What is left are fields with one text: frames to drop or keep,
+	 * default type, URL.
+	 */
 	default:
 		reencode_number(r, op->field,
 				reencode_string_id(r, op->operands[0]),
@@ -237,7 +265,7 @@ static void write_op(struct replay *r, const struct shape_op *op)
 	}
 }
 
-/* Which id each mapping has in this profile, and where it starts. */
+/* Find out the id and the start address of each mapping in this profile. */
 static void place_mappings(struct replay *r)
 {
 	struct pprof_run layout = r->d->layouts.v[r->row->layout];
@@ -276,6 +304,7 @@ int replay_row(struct replay *r, const struct dictionary *d,
 	numbering_reset(&r->strings, d->strings.strings.count);
 	numbering_reset(&r->functions, d->functions.count);
 	numbering_reset(&r->locations, d->locations.count);
+	/* The empty string is number 0 in every string table. */
 	reencode_id(&r->strings, 0);
 	place_mappings(r);
 	r->walk = shape_walk(d, row->shape, &r->dialect);

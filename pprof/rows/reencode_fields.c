@@ -5,15 +5,18 @@
 #include "pprof/rows/reencode_private.h"
 #include "pprof/wire/fields.h"
 
+/* docs/format/columns.md, "Dialects". */
 bool reencode_is_packed(const struct replay *r, size_t count)
 {
 	return r->dialect == DIALECT_PROTO ? count > 0 : count > 2;
 }
 
+/* Go's runtime also writes type and unit that are 0. */
 void reencode_value_type(struct replay *r, unsigned field,
 			 const uint32_t *texts)
 {
 	uint8_t *p = reencode_room(r, 2 * FIELD_MAX + FIELD_MAX);
+	/* The ids are assigned in this order, whether or not there is room. */
 	uint32_t type = reencode_string_id(r, texts[0]);
 	uint32_t unit = reencode_string_id(r, texts[1]);
 	uint8_t *start;
@@ -31,6 +34,7 @@ void reencode_value_type(struct replay *r, unsigned field,
 	reencode_wrote(r, reencode_message_end(start, p));
 }
 
+/* Write one mapping; the four flags are consecutive fields. */
 static void write_mapping(struct replay *r, const struct dict_binding *b,
 			  uint32_t id)
 {
@@ -55,6 +59,7 @@ static void write_mapping(struct replay *r, const struct dict_binding *b,
 	reencode_wrote(r, reencode_message_end(start, p));
 }
 
+/* Mappings have ids in the order of the layout, from 1. */
 void reencode_mappings(struct replay *r)
 {
 	struct pprof_run layout = r->d->layouts.v[r->row->layout];
@@ -63,6 +68,7 @@ void reencode_mappings(struct replay *r)
 		write_mapping(r, &r->d->bindings.v[layout.first + i], i + 1);
 }
 
+/* Write one function. */
 static void write_function(struct replay *r, uint32_t place, uint32_t id)
 {
 	const struct pprof_function *f = &r->d->functions.v[place];
@@ -84,6 +90,10 @@ static void write_function(struct replay *r, uint32_t place, uint32_t id)
 	reencode_wrote(r, reencode_message_end(start, p));
 }
 
+/*
+ * r->written counts the functions in the output: in Go's dialect they are
+ * written in several portions.
+ */
 void reencode_functions(struct replay *r)
 {
 	const struct numbering *n = &r->functions;
@@ -94,6 +104,7 @@ void reencode_functions(struct replay *r)
 			       (uint32_t)r->written + 1);
 }
 
+/* Append one line of a location; its function gets an id if it has none. */
 static uint8_t *reencode_put_line(struct replay *r, uint8_t *p,
 				  const struct pprof_line *l)
 {
@@ -110,6 +121,7 @@ static uint8_t *reencode_put_line(struct replay *r, uint8_t *p,
 	return reencode_message_end(start, p);
 }
 
+/* The dialects differ in where the mapping is written. */
 void reencode_location(struct replay *r, uint32_t place, uint32_t id)
 {
 	const struct pprof_location *l = &r->d->locations.v[place];
@@ -120,6 +132,7 @@ void reencode_location(struct replay *r, uint32_t place, uint32_t id)
 	uint8_t *start;
 	uint8_t *p;
 
+	/* A damaged table may have a location with very many lines. */
 	if (!reencode_fits(r, l->lines.count))
 		return;
 	p = reencode_room(r, (LOCATION_FOLDED + 1) * FIELD_MAX +
@@ -140,6 +153,7 @@ void reencode_location(struct replay *r, uint32_t place, uint32_t id)
 	reencode_wrote(r, reencode_message_end(start, p));
 }
 
+/* All locations that samples have referred to, in the order of ids. */
 void reencode_locations(struct replay *r)
 {
 	const struct numbering *n = &r->locations;
@@ -148,6 +162,7 @@ void reencode_locations(struct replay *r)
 		reencode_location(r, n->ordered.v[i], (uint32_t)i + 1);
 }
 
+/* Fields that are 0 are left out by all writers, unless `always`. */
 void reencode_number(struct replay *r, unsigned field, uint64_t v, bool always)
 {
 	uint8_t *p = reencode_room(r, FIELD_MAX);
@@ -156,6 +171,7 @@ void reencode_number(struct replay *r, unsigned field, uint64_t v, bool always)
 		reencode_wrote(r, reencode_put_number(p, field, v));
 }
 
+/* Comments are repeated numbers of strings. */
 void reencode_comments(struct replay *r, const struct shape_op *op)
 {
 	bool packed = reencode_is_packed(r, op->count);
@@ -175,6 +191,10 @@ void reencode_comments(struct replay *r, const struct shape_op *op)
 	reencode_wrote(r, packed ? reencode_message_end(start, p) : p);
 }
 
+/*
+ * Strings of fields that are written after the table must be in the table, too:
+ * number them first, in the order of the rest of the shape.
+ */
 void reencode_strings(struct replay *r)
 {
 	struct shape_walk rest = r->walk;

@@ -1,34 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Write the fields of a profile but its samples, as its writer wrote them.
+ * Writes all fields of a profile except samples, as the profile's writer wrote
+ * them. Output goes to the replay's buffer; overflow sets its flag.
  *
- * Ownership, threads: those of the writer (reencode.h).
+ * Ownership: all memory belongs to the replay (reencode.h).
+ * Threads: one thread per replay.
  */
 #ifndef PPROF_ROWS_REENCODE_FIELDS_H
 #define PPROF_ROWS_REENCODE_FIELDS_H
 
 #include "pprof/rows/reencode_private.h"
 
-/* Many numbers of one field: in a row when there are more than two. */
+/* Whether the dialect writes `count` repeated numbers in packed form. */
 bool reencode_is_packed(const struct replay *r, size_t count);
 
+/*
+ * Write a ValueType message of the given field: texts[0] is the type, texts[1]
+ * the unit.
+ */
 void reencode_value_type(struct replay *r, unsigned field,
 			 const uint32_t *texts);
 
+/* Write the mappings of the row's layout. */
 void reencode_mappings(struct replay *r);
 
-/* The functions that were met since the last call. */
+/* Write the functions that got an id since the last call. */
 void reencode_functions(struct replay *r);
 
+/*
+ * Write one location of the dictionary with the given id. Functions that it
+ * refers to for the first time get their ids.
+ */
 void reencode_location(struct replay *r, uint32_t place, uint32_t id);
 
+/* Write all locations that have an id. */
 void reencode_locations(struct replay *r);
 
+/* Write a number; 0 is left out unless `always`. */
 void reencode_number(struct replay *r, unsigned field, uint64_t v, bool always);
 
+/* Write the comments of an operation. */
 void reencode_comments(struct replay *r, const struct shape_op *op);
 
-/* The table of strings has those of the fields behind it, too. */
+/* Write the string table, with the strings that later fields refer to. */
 void reencode_strings(struct replay *r);
 
 #endif

@@ -6,12 +6,13 @@
 #include "pprof/rows/group.h"
 #include "pprof/rows/group_decode.h"
 
-/* Numbers that are mostly 0. */
+/* Reader of numbers that are mostly 0, see put_sparse(). */
 struct sparse {
 	struct dec in;
-	uint64_t zeros; /* until the next one that is not */
+	uint64_t zeros; /* zeros before the next other number */
 };
 
+/* An empty input means that all numbers are 0. */
 static struct sparse sparse_init(struct bytes b)
 {
 	struct sparse s = { .in = dec_init(b) };
@@ -20,6 +21,7 @@ static struct sparse sparse_init(struct bytes b)
 	return s;
 }
 
+/* Read the next number; behind the end all are 0. */
 static inline int64_t get_sparse(struct sparse *s)
 {
 	int64_t v;
@@ -34,8 +36,8 @@ static inline int64_t get_sparse(struct sparse *s)
 }
 
 /*
- * Go to the next one before `stop` that is not 0: *i is where it is, counted
- * as the numbers are. False: there is none, and *i is stop.
+ * Move to the next number before `stop` that is not 0. *i is the position and
+ * is advanced to that number. Returns false if there is none; *i is then stop.
  */
 static inline bool next_sparse(struct sparse *s, size_t *i, size_t stop,
 			       int64_t *v)
@@ -51,6 +53,7 @@ static inline bool next_sparse(struct sparse *s, size_t *i, size_t stop,
 	return true;
 }
 
+/* Skip n numbers. */
 static void skip_sparse(struct sparse *s, size_t n)
 {
 	size_t i = 0;
@@ -60,13 +63,14 @@ static void skip_sparse(struct sparse *s, size_t n)
 		i++;
 }
 
-/* What is to be read: samples from first on, the values before are passed. */
+/* The samples to decode: from `first` on; values before are skipped. */
 struct span {
 	const struct colgroup *g;
-	const struct row *row; /* that first is the start of */
+	const struct row *row; /* the row that begins with sample first */
 	size_t first;
 };
 
+/* The span that begins with row `begin`. */
 static struct span value_span_of(const struct colgroup *g, size_t begin)
 {
 	struct span s = { .g = g, .row = &g->rows[begin] };
@@ -75,6 +79,7 @@ static struct span value_span_of(const struct colgroup *g, size_t begin)
 	return s;
 }
 
+/* Decode a column of MODEL_SELF. */
 static bool get_self(struct dec *in, const struct span *s, int64_t *v)
 {
 	for (size_t i = 0; i < s->first; i++)
@@ -84,7 +89,9 @@ static bool get_self(struct dec *in, const struct span *s, int64_t *v)
 	return !in->bad;
 }
 
-/* Add up, by key, what stands before the span. */
+/*
+ * Add up the differences before the span, key by key, without storing values.
+ */
 static void pass_deltas(struct sparse *s, const struct span *span,
 			int64_t *previous)
 {
@@ -97,6 +104,7 @@ static void pass_deltas(struct sparse *s, const struct span *span,
 	}
 }
 
+/* Decode a column of MODEL_DELTA. */
 static bool get_delta(struct colgroup_coder *c, const struct dictionary *d,
 		      struct dec *in, const struct span *span, int64_t *v)
 {
@@ -113,6 +121,10 @@ static bool get_delta(struct colgroup_coder *c, const struct dictionary *d,
 	return !s.in.bad;
 }
 
+/*
+ * Decode a column of MODEL_PERIOD; `before` is the decoded column of the type
+ * before.
+ */
 static bool get_period(struct dec *in, const struct span *span,
 		       const int64_t *before, int64_t *v)
 {
@@ -129,7 +141,10 @@ static bool get_period(struct dec *in, const struct span *span,
 	return !s.in.bad;
 }
 
-/* Counts of sampled objects by key, and how far off their estimates are. */
+/*
+ * The three parts of MODEL_UNSAMPLED: differences of sampled counts, and the
+ * errors of both estimates.
+ */
 struct unsampled {
 	struct colgroup_coder *c;
 	struct sparse counts;
@@ -137,6 +152,7 @@ struct unsampled {
 	struct sparse space;
 };
 
+/* Add up the counts before the span and skip the errors. */
 static void pass_counts(struct unsampled *u, const struct span *span,
 			struct colgroup_estimate *estimates)
 {
@@ -151,7 +167,10 @@ static void pass_counts(struct unsampled *u, const struct span *span,
 	skip_sparse(&u->space, span->first);
 }
 
-/* A count that changed, or that is met for the first time in the span. */
+/*
+ * Recompute the estimates of a key. Most counts do not change from row to row,
+ * so that this is rarely needed.
+ */
 static void value_estimate(struct unsampled *u, struct colgroup_estimate *e,
 			   uint32_t key, int64_t period)
 {
@@ -164,6 +183,7 @@ static void value_estimate(struct unsampled *u, struct colgroup_estimate *e,
 	e->space = unsample_space(rate, e->count);
 }
 
+/* Decode both columns of one row. */
 static void get_row(struct unsampled *u, const struct row *r,
 		    const uint32_t *keys, struct colgroup_estimate *estimates,
 		    int64_t *objects, int64_t *space)
@@ -181,6 +201,7 @@ static void get_row(struct unsampled *u, const struct row *r,
 	}
 }
 
+/* The next part, which has its length in front. */
 static struct sparse get_part(struct dec *in)
 {
 	size_t len = (size_t)dec_uvarint(in);
@@ -188,6 +209,7 @@ static struct sparse get_part(struct dec *in)
 	return sparse_init(dec_bytes(in, len));
 }
 
+/* Decode the two columns of MODEL_UNSAMPLED. */
 static bool get_unsampled(struct colgroup_coder *c, const struct dictionary *d,
 			  struct dec *in, const struct span *span,
 			  int64_t *objects)
@@ -211,19 +233,23 @@ static bool get_unsampled(struct colgroup_coder *c, const struct dictionary *d,
 	       !u.space.in.bad;
 }
 
-/* The sections of values: what each column is, and whether it is needed. */
+/* Which sections of values have to be decoded. */
 struct plan {
 	enum column_model
-		models[TYPES_MAX]; /* of each section's first column */
+		models[TYPES_MAX]; /* indexed by the section's first column */
 	bool needed[TYPES_MAX];
 };
 
+/* The number of columns in a section. */
 static size_t columns_of(enum column_model model)
 {
 	return model == MODEL_UNSAMPLED ? 2 : 1;
 }
 
-/* A column is needed when it is wanted, or one that is made of it. */
+/*
+ * A section is needed if one of its columns is wanted, or if the next section
+ * is needed and is stored relative to it.
+ */
 static bool value_is_needed(const struct plan *p,
 			    const struct colgroup_request *q, size_t t,
 			    size_t columns, size_t types)
@@ -236,6 +262,10 @@ static bool value_is_needed(const struct plan *p,
 			  p->models[next] == MODEL_PERIOD);
 }
 
+/*
+ * List the sections, then decide from the last to the first, because a section
+ * may need the one before.
+ */
 static void make_plan(struct plan *p, const struct colgroup_request *q,
 		      struct dec in, size_t types)
 {
@@ -243,6 +273,7 @@ static void make_plan(struct plan *p, const struct colgroup_request *q,
 	size_t sections = 0;
 
 	for (size_t t = 0; t < types; t += columns_of(p->models[t])) {
+		/* get_values() refuses unknown models of needed sections. */
 		p->models[t] = dec_u8(&in);
 		section_skip(&in);
 		firsts[sections++] = (uint16_t)t;
@@ -255,7 +286,7 @@ static void make_plan(struct plan *p, const struct colgroup_request *q,
 	}
 }
 
-/* Columns of values from t on, in c->column. */
+/* Decode the section in c->column into the columns from t on. */
 static bool get_values(struct colgroup_coder *c, const struct dictionary *d,
 		       const struct colgroup_request *q,
 		       enum column_model model, struct colgroup *g, size_t t)
@@ -277,6 +308,7 @@ static bool get_values(struct colgroup_coder *c, const struct dictionary *d,
 	return false;
 }
 
+/* Sections that are not needed are skipped without decompressing them. */
 int colgroup_get_values(struct colgroup_coder *c, const struct dictionary *d,
 			const struct colgroup_request *q, struct dec *in,
 			struct colgroup *g, struct err *err)

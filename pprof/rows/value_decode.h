@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decode the values of a group of profiles. Format: docs/format/columns.md.
+ * Decodes the values of a group of profiles. Format: docs/format/columns.md.
  *
  * Ownership: fills the values of the caller's group.
- * Threads: one thread a decoder.
+ * Threads: one thread per coder.
  */
 #ifndef PPROF_ROWS_VALUE_DECODE_H
 #define PPROF_ROWS_VALUE_DECODE_H
@@ -11,6 +11,11 @@
 #include "base/dec.h"
 #include "pprof/rows/group.h"
 
+/*
+ * Decode the wanted columns of values from `in`, which is behind the keys, into
+ * g, whose rows and keys are decoded already. ERR_CORRUPT: damaged; ERR_TOOBIG:
+ * a section is too large.
+ */
 NODISCARD int colgroup_get_values(struct colgroup_coder *c,
 				  const struct dictionary *d,
 				  const struct colgroup_request *q,

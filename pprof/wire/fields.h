@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Field numbers of profile.proto (github.com/google/pprof/proto).
+ * Field numbers of the messages of profile.proto
+ * (github.com/google/pprof/proto), shared by everything that reads or writes
+ * the format.
  *
- * Ownership: constants.
- * Threads: none involved.
+ * Ownership: constants only.
+ * Threads: constants only, safe to use from any thread.
  */
 #ifndef PPROF_WIRE_FIELDS_H
 #define PPROF_WIRE_FIELDS_H
 
+/* Message Profile. */
 enum {
 	PROFILE_SAMPLE_TYPE = 1,
 	PROFILE_SAMPLE = 2,
@@ -26,13 +29,19 @@ enum {
 	PROFILE_DOC_URL = 15,
 };
 
+/* Message Sample. */
 enum {
 	SAMPLE_LOCATION = 1,
 	SAMPLE_VALUE = 2,
 	SAMPLE_LABEL = 3,
 };
 
-/* Numbers alone: a message is read as an array, field n at n - 1. */
+/*
+ * Message Label. Label, Mapping, Function and Line have only number fields, so
+ * each is read into one array, with field n at index n - 1. The constants below
+ * are these array indexes, not field numbers; the last one is the array's
+ * length.
+ */
 enum {
 	LABEL_KEY,
 	LABEL_STR,
@@ -41,6 +50,7 @@ enum {
 	LABEL_FIELDS
 };
 
+/* Message Mapping, as array indexes. */
 enum {
 	MAPPING_ID,
 	MAPPING_START,
@@ -55,6 +65,7 @@ enum {
 	MAPPING_FIELDS
 };
 
+/* Message Function, as array indexes. */
 enum {
 	FUNCTION_ID,
 	FUNCTION_NAME,
@@ -64,6 +75,7 @@ enum {
 	FUNCTION_FIELDS
 };
 
+/* Message Line, as array indexes. */
 enum {
 	LINE_FUNCTION,
 	LINE_LINE,
@@ -71,6 +83,7 @@ enum {
 	LINE_FIELDS
 };
 
+/* Message Location, as field numbers. */
 enum {
 	LOCATION_ID = 1,
 	LOCATION_MAPPING = 2,

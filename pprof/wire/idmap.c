@@ -4,11 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * Capacity, in ids, above which idmap_reset() frees memory instead of keeping
+ * it.
+ */
 #define IDS_KEPT ((size_t)128 * 1024)
 
 void idmap_reset(struct idmap *m)
 {
-	/* What a giant needed is given back. */
+	/*
+	 * One huge profile must not pin its memory for the life of the decoder.
+	 */
 	if (m->pairs.cap > IDS_KEPT || m->places_cap > IDS_KEPT)
 		idmap_fini(m);
 	m->pairs.count = 0;
@@ -24,6 +30,10 @@ void idmap_fini(struct idmap *m)
 	*m = (struct idmap){ 0 };
 }
 
+/*
+ * Adds an entry to the explicit list, which exists only once an id was out of
+ * sequence.
+ */
 static void idmap_add_pair(struct idmap *m, uint64_t id, size_t place)
 {
 	*vec_add(&m->pairs) = (struct idmap_pair){
@@ -33,7 +43,10 @@ static void idmap_add_pair(struct idmap *m, uint64_t id, size_t place)
 	m->max = id > m->max ? id : m->max;
 }
 
-/* The first id out of sequence: write down those that were in it. */
+/*
+ * Leaves the form without memory at the first id that is out of sequence: the
+ * ids so far were 1 … count, and get explicit entries now.
+ */
 static void idmap_scatter(struct idmap *m)
 {
 	m->scattered = true;
@@ -50,6 +63,7 @@ void idmap_add(struct idmap *m, uint64_t id)
 	m->count++;
 }
 
+/* Builds the array that is indexed by id. Returns false for a duplicate id. */
 static bool seal_dense(struct idmap *m)
 {
 	size_t n = (size_t)m->max + 1;
@@ -69,6 +83,7 @@ static bool seal_dense(struct idmap *m)
 	return true;
 }
 
+/* qsort() and bsearch() order of struct idmap_pair. */
 static int by_id(const void *a, const void *b)
 {
 	uint64_t x = ((const struct idmap_pair *)a)->id;
@@ -77,6 +92,10 @@ static int by_id(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/*
+ * Ids count as dense if the array is at most about four times as long as their
+ * number; then lookups cost one load instead of a binary search.
+ */
 bool idmap_seal(struct idmap *m)
 {
 	if (!m->scattered)

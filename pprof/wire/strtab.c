@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 
+/* Equality callback of the hash index: string i against the wanted string. */
 static bool strtab_is_same(const void *ctx, uint32_t i, const void *key)
 {
 	const struct strtab *t = ctx;
@@ -15,6 +16,7 @@ uint32_t strtab_intern(struct strtab *t, struct str s)
 	uint64_t hash = hash_bytes(bytes_of(s));
 	uint32_t i;
 
+	/* Number 0 must stay the empty string, as profile.proto requires. */
 	if (!t->strings.count) {
 		*vec_add(&t->strings) = str_of("");
 		table_add(&t->index, hash_bytes((struct bytes){ 0 }), 0);
@@ -28,6 +30,10 @@ uint32_t strtab_intern(struct strtab *t, struct str s)
 	return i;
 }
 
+/*
+ * A wrong guess in *next costs one comparison and never a wrong result
+ * (docs/decisions.md, 40).
+ */
 uint32_t strtab_intern_next(struct strtab *t, struct str s, uint32_t *next)
 {
 	uint32_t i = *next;
@@ -38,6 +44,10 @@ uint32_t strtab_intern_next(struct strtab *t, struct str s, uint32_t *next)
 	return i;
 }
 
+/*
+ * Strings go from the end, so that the numbers of those that stay do not
+ * change.
+ */
 void strtab_truncate(struct strtab *t, size_t count)
 {
 	while (t->strings.count > count) {

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * String table: texts by number, 0 being the empty one. Either its texts are
- * borrowed and may stand there twice (a decoded profile's), or they are
- * interned: copied, each once.
+ * String table: strings by number, where number 0 is the empty string. A table
+ * is used in one of two ways: its strings are either borrowed and may occur
+ * more than once (those of a decoded profile), or interned, that is copied and
+ * stored once each.
  *
- * Ownership: owns what it interned. Threads: one thread at a time.
+ * Ownership: the table owns the strings that it interned until strtab_fini();
+ * borrowed strings stay the caller's.
+ * Threads: used by one thread at a time.
  */
 #ifndef PPROF_WIRE_STRTAB_H
 #define PPROF_WIRE_STRTAB_H
@@ -13,32 +16,42 @@
 #include "base/table.h"
 #include "base/vec.h"
 
+/* A string table. The zero value is an empty table. */
 struct strtab {
 	VEC(struct str) strings;
-	struct table index; /* of interned strings */
-	struct arena text;
+	struct table index; /* finds interned strings by hash */
+	struct arena text;  /* bytes of interned strings */
 };
 
-/* The number of s, which is copied when it is new. */
+/*
+ * Returns the number of s, which is copied into the table if it is not there
+ * yet. The first call also adds the empty string as number 0.
+ */
 uint32_t strtab_intern(struct strtab *t, struct str s);
 
+/* Returns string number i, which must exist; borrowed from the table. */
 static inline struct str strtab_get(const struct strtab *t, uint32_t i)
 {
 	return t->strings.v[i];
 }
 
 /*
- * The same for texts that mostly come in the order in which they came before:
- * *next is the number to be looked at first, and set to the one behind s.
+ * Interns s like strtab_intern(), for callers whose strings mostly come in the
+ * order in which they were added before: string number *next is compared first,
+ * which saves hashing when it matches. Sets *next to the number that follows s.
  */
 uint32_t strtab_intern_next(struct strtab *t, struct str s, uint32_t *next);
 
-/* Forget the texts from number count on; their memory is kept until the end. */
+/*
+ * Removes all strings from number count on. Their memory is freed only by
+ * strtab_fini().
+ */
 void strtab_truncate(struct strtab *t, size_t count);
 
+/* Frees the table and every string that it interned. */
 void strtab_fini(struct strtab *t);
 
-/* What it takes. */
+/* Returns the memory of the table and its interned strings, in bytes. */
 size_t strtab_memory(const struct strtab *t);
 
 #endif

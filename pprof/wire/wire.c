@@ -12,11 +12,16 @@ uint64_t wire_varint_slow(struct wire *w)
 		if (byte < 0x80)
 			return value;
 	}
+	/* Too long or cut short: skip the rest, so that loops end. */
 	w->bad = true;
 	w->pos = w->end;
 	return 0;
 }
 
+/*
+ * Takes n bytes off the input; sets `bad` and returns no bytes if fewer are
+ * left. n comes from the input and may be any 64-bit number.
+ */
 static struct bytes wire_take(struct wire *w, uint64_t n)
 {
 	struct bytes b = { .ptr = w->pos, .len = (size_t)n };
@@ -52,6 +57,7 @@ bool wire_next_slow(struct wire *w, struct wire_field *out)
 	case WIRE_32:
 		wire_take(w, 4);
 		break;
+	/* Groups (3, 4) and the unassigned types (6, 7). */
 	default:
 		w->bad = true;
 		break;

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protocol buffers' wire format, as google/pprof's own decoder reads it
- * (profile/proto.go): varints of up to 10 bytes, excess bits dropped; groups
- * refused; packed and unpacked repeated fields.
+ * Reader of the wire format of protocol buffers, with the rules of
+ * google/pprof's own decoder (profile/proto.go): varints have up to 10 bytes
+ * and excess bits are dropped; groups are refused; repeated fields may be
+ * packed or not.
  *
- * Errors are sticky: after one, every read gives zero and `bad` stays set.
+ * Errors are sticky: wire_next() returns false at the first one, and `bad`
+ * stays set. Callers therefore read until wire_next() returns false and check
+ * `bad` once at the end.
  *
- * Ownership: borrows the input, which must outlive it.
- * Threads: plain values.
+ * Ownership: a reader borrows its input, which must outlive it.
+ * Threads: plain values; each thread uses its own readers.
  */
 #ifndef PPROF_WIRE_WIRE_H
 #define PPROF_WIRE_WIRE_H
 
 #include "base/bytes.h"
 
+/* Wire types, the low three bits of a field's key. */
 enum wire_type {
 	WIRE_VARINT = 0,
 	WIRE_64 = 1,
@@ -21,13 +25,18 @@ enum wire_type {
 	WIRE_32 = 5
 };
 
+/* A reader: the bytes of one message that are still to be read. */
 struct wire {
 	const uint8_t *pos;
 	const uint8_t *end;
-	bool bad;
+	bool bad; /* malformed or cut short */
 };
 
-/* One field: value for the numbers, bytes for WIRE_BYTES. */
+/*
+ * One field of a message. value is set for WIRE_VARINT and bytes for
+ * WIRE_BYTES; the contents of WIRE_64 and WIRE_32 are skipped, because
+ * profile.proto has no such fields.
+ */
 struct wire_field {
 	uint64_t number;
 	enum wire_type type;
@@ -35,14 +44,20 @@ struct wire_field {
 	struct bytes bytes;
 };
 
+/* Returns a reader of the message in b, which is borrowed. */
 static inline struct wire wire_init(struct bytes b)
 {
 	return (struct wire){ .pos = b.ptr,
 			      .end = b.len ? b.ptr + b.len : b.ptr };
 }
 
+/* Implements wire_varint() for varints of any length. */
 uint64_t wire_varint_slow(struct wire *w);
 
+/*
+ * Reads a varint. Returns 0 and sets `bad` if it is cut short or longer than 10
+ * bytes. Varints of one or two bytes are read inline.
+ */
 static inline uint64_t wire_varint(struct wire *w)
 {
 	const uint8_t *p = w->pos;
@@ -58,20 +73,27 @@ static inline uint64_t wire_varint(struct wire *w)
 	return wire_varint_slow(w);
 }
 
+/* Implements wire_next() for fields of every kind. */
 bool wire_next_slow(struct wire *w, struct wire_field *out);
 
-/* How many bytes v takes. */
+/* Returns the length of v as a varint, in bytes. */
 static inline size_t wire_varint_len(uint64_t v)
 {
 	return 1 + (v ? (size_t)(63 - __builtin_clzll(v)) / 7 : 0);
 }
 
-/* The next field; false at the end, or when w is bad. */
+/*
+ * Reads the next field into *out. Returns false at the end of the message and
+ * at an error; `bad` tells these two apart.
+ */
 static inline bool wire_next(struct wire *w, struct wire_field *out)
 {
 	const uint8_t *p = w->pos;
 
-	/* Nearly all are a number, or bytes, behind a key of one byte. */
+	/*
+	 * Fast path: nearly all fields are a varint or a short byte string
+	 * behind a key of one byte.
+	 */
 	if (w->end - p < 2 || p[0] >= 0x80)
 		return wire_next_slow(w, out);
 	out->number = p[0] >> 3;
@@ -89,9 +111,10 @@ static inline bool wire_next(struct wire *w, struct wire_field *out)
 }
 
 /*
- * The next field if it is a varint with a key of one byte and a value of one
- * or two; otherwise false, and the position stays. Most fields of locations,
- * lines and functions are of this kind, and it needs no struct in memory.
+ * Reads the next field if it is a varint with a key of one byte and a value of
+ * one or two bytes. Returns false for any other field, and leaves the position
+ * unchanged for wire_next(). Most fields of locations, lines and functions are
+ * of this kind; reading them here avoids filling a struct in memory.
  */
 static inline bool wire_next_small(struct wire *w, uint64_t *number,
 				   uint64_t *value)

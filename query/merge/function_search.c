@@ -27,6 +27,10 @@ void function_search_fini(struct function_search *f)
 	regex_free(f->name);
 }
 
+/*
+ * Account for the growth of all buffers since the last call. Memory is only
+ * taken here; the query work gives all of it back at its end.
+ */
 static int search_account(struct function_search *f, const struct querier *q,
 			  struct err *err)
 {
@@ -41,6 +45,10 @@ static int search_account(struct function_search *f, const struct querier *q,
 	return query_take(f->work, more, err);
 }
 
+/*
+ * The querier calls this before it reads a profile. The bytes count in `taken`,
+ * so that search_account() does not take them a second time.
+ */
 static int search_spend(void *ctx, size_t bytes, struct err *err)
 {
 	struct function_search *f = ctx;
@@ -51,7 +59,7 @@ static int search_spend(void *ctx, size_t bytes, struct err *err)
 	return rc;
 }
 
-/* In a profile that is not stored as columns. */
+/* Search a profile that is not stored as columns: fetch and decode it. */
 static int look_inside(struct function_search *f, struct querier *q,
 		       size_t series, int64_t ms, bool *found, struct err *err)
 {
@@ -83,10 +91,15 @@ int function_search_look(struct function_search *f, struct querier *q,
 	if (!rc) {
 		*found = columns_find_row(f->find, row.rows, row.row);
 	} else {
-		columns_find_forget(f->find); /* its table may go */
+		/*
+		 * The querier may close the stripe's table, which the cached
+		 * matches refer to.
+		 */
+		columns_find_forget(f->find);
 		if (rc == ERR_UNSUPPORTED)
 			rc = look_inside(f, q, series, ms, found, err);
 	}
+	/* One unreadable profile must not fail the whole search. */
 	if (rc == ERR_CORRUPT || rc == ERR_NOTFOUND) {
 		f->unread++;
 		rc = 0;

@@ -4,6 +4,10 @@
 #include "pprof/columns_sum.h"
 #include "query/work/bounded_decode.h"
 
+/*
+ * Memory is only taken here, never given back: release_inputs() does that once
+ * for the whole merge.
+ */
 int query_merge_account(struct query_merge *g, const struct querier *q,
 			struct err *err)
 {
@@ -19,6 +23,10 @@ int query_merge_account(struct query_merge *g, const struct querier *q,
 	return query_take(g->work, more, err);
 }
 
+/*
+ * The bytes count in `taken`, so that query_merge_account() does not take them
+ * a second time when the buffer has grown.
+ */
 int query_merge_spend_fetch(void *ctx, size_t bytes, struct err *err)
 {
 	struct query_merge *g = ctx;
@@ -30,8 +38,9 @@ int query_merge_spend_fetch(void *ctx, size_t bytes, struct err *err)
 }
 
 /*
- * Merge a profile. What the merge will probably grow by at most is reserved
- * while it does: half of what the profile takes, for stacks repeat.
+ * Merge a decoded profile. The likely growth of the merge is reserved
+ * meanwhile: half of the profile's own size, because most stacks are already
+ * there. Afterwards the true growth is accounted instead.
  */
 static int merge_within(struct query_merge *g, const struct querier *q,
 			const struct pprof *p, const enum merge_op *ops,
@@ -47,7 +56,11 @@ static int merge_within(struct query_merge *g, const struct querier *q,
 	return rc ? rc : query_merge_account(g, q, err);
 }
 
-/* What one damaged profile leaves out is told, not fatal. */
+/*
+ * Decide whether a profile that could not be read fails the query. Damage, a
+ * missing profile and a read error are only counted, and the first one kept for
+ * the warning; any other error is returned.
+ */
 static int query_merge_leave_out(struct query_merge *g, int rc,
 				 const struct err *why, struct err *err)
 {
@@ -59,8 +72,10 @@ static int query_merge_leave_out(struct query_merge *g, int rc,
 }
 
 /*
- * A profile added up as it is stored. ERR_UNSUPPORTED: it has to be read as a
- * profile; what was added up is then merged first.
+ * Add a profile that is stored as columns without decoding it. Returns 1 when
+ * the profile is unreadable and left out. Returns ERR_UNSUPPORTED when the
+ * profile must be decoded; the sum collected so far has then been merged, so
+ * that profiles keep their order (docs/decisions.md, 51).
  */
 static int profile_adder_add_row(struct query_merge *g,
 				 const struct query_profile *x, struct err *err)
@@ -75,7 +90,10 @@ static int profile_adder_add_row(struct query_merge *g,
 				     &why);
 	if (!rc)
 		return query_merge_account(g, x->q, err);
-	/* Before the next call, with which the sum's table may go. */
+	/*
+	 * Flush before the next read: the querier may then close the table that
+	 * the numbers in the sum refer to.
+	 */
 	failed = columns_sum_flush(g->sum, g->merge, err);
 	if (failed || rc == ERR_UNSUPPORTED)
 		return failed ? failed : rc;
@@ -88,6 +106,10 @@ int query_add_profile(struct query_merge *g, const struct query_profile *x,
 {
 	struct pprof *p;
 	struct err why;
+	/*
+	 * Without operations the profile is the only one of the query and is
+	 * kept as it is, which only the decoded form allows.
+	 */
 	int rc = x->ops ? profile_adder_add_row(g, x, err) : ERR_UNSUPPORTED;
 
 	if (rc != ERR_UNSUPPORTED)
@@ -105,6 +127,10 @@ int query_add_profile(struct query_merge *g, const struct query_profile *x,
 	return rc ? rc : merge_within(g, x->q, p, x->ops, err);
 }
 
+/*
+ * The deadline is an error only while nothing is merged yet. Later the query
+ * ends with a partial answer, which carries a warning.
+ */
 int query_merge_check_late(struct query_merge *g, struct err *err)
 {
 	g->late = g->late ||

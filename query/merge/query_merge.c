@@ -35,6 +35,11 @@ void query_merge_fini(struct query_merge *g)
 	mem_free(g->types);
 }
 
+/*
+ * Merge the profiles of all selected series. The deadline ends the loop with a
+ * partial result. Without any profile the error says what is missing, or what
+ * could not be read.
+ */
 static int add_all(struct query_merge *g, struct querier *q,
 		   const struct query_spec *s, struct err *err)
 {
@@ -59,6 +64,10 @@ static int add_all(struct query_merge *g, struct querier *q,
 	return query_explain_absence(q, g->work, &s->selector, when, err);
 }
 
+/*
+ * Take the one profile that is nearest to the time asked for. Its labels and
+ * time are kept, because the answer names them.
+ */
 static int add_nearest(struct query_merge *g, struct querier *q,
 		       const struct query_spec *s, struct err *err)
 {
@@ -75,10 +84,14 @@ static int add_nearest(struct query_merge *g, struct querier *q,
 				       .q = q, .series = series, .ms = g->ms },
 			       err);
 	g->profiles += !rc;
+	/* The only profile is unreadable: that fails the query. */
 	return rc == 1 ? err_set(err, g->damage.code, "%s", g->damage.msg) : rc;
 }
 
-/* All profiles are in the merge: what they were read with is given back. */
+/*
+ * Free what only reading needed, once all profiles are in the merge, so that
+ * the memory is available for the report.
+ */
 static void release_inputs(struct query_merge *g)
 {
 	int64_t now =
@@ -108,6 +121,9 @@ int query_merge_run(struct query_merge *g, const struct query_spec *s,
 		return rc;
 	rc = s->merged ? add_all(g, q, s, err) : add_nearest(g, q, s, err);
 	release_inputs(g);
+	/*
+	 * Series that the querier could not read at all count as damage, too.
+	 */
 	if (!rc && querier_lost(q)) {
 		if (!g->damaged)
 			g->damage = *querier_lost(q);
@@ -125,7 +141,10 @@ int query_merge_run(struct query_merge *g, const struct query_spec *s,
 int query_merge_finish(struct query_merge *g, struct pprof **out,
 		       struct err *err)
 {
-	/* What cancelled out is left out by merging once more. */
+	/*
+	 * Subtracted stacks may have cancelled out. Finishing merges once more
+	 * to drop them, which needs a second copy of the merge.
+	 */
 	int rc = g->o->aggregate == AGGREGATE_SUM ?
 			 0 :
 			 query_take(g->work, (int64_t)merge_memory(g->merge),
@@ -143,7 +162,10 @@ int query_merge_subtract(struct query_merge *base, struct merge *both,
 	struct pprof *minus;
 	int rc = query_merge_finish(base, &minus, err);
 
-	/* Both sides once more, in one. */
+	/*
+	 * The difference is a third profile, made of both sides: reserve twice
+	 * their sum.
+	 */
 	if (!rc)
 		rc = query_take(
 			base->work,
@@ -152,6 +174,10 @@ int query_merge_subtract(struct query_merge *base, struct merge *both,
 	return rc ? rc : merge_diff(both, *p, minus, o, p, err);
 }
 
+/*
+ * Callback of the report engine, called before it takes memory and regularly
+ * while it works.
+ */
 static int query_merge_spend(void *ctx, size_t bytes, struct err *err)
 {
 	struct query_merge *g = ctx;
@@ -159,7 +185,7 @@ static int query_merge_spend(void *ctx, size_t bytes, struct err *err)
 
 	if (!rc && bytes)
 		rc = query_take(g->work, (int64_t)bytes, err);
-	/* Reports write straight into the body. */
+	/* Reports write straight into the answer's body. */
 	return rc ? rc : query_take_output(g->work, err);
 }
 

@@ -3,6 +3,7 @@
 
 #include "pprof/tagroot.h"
 
+/* Take every parameter that is named like a report option. */
 static int parse_options(struct report_request *q, const struct params *p,
 			 struct err *err)
 {
@@ -16,12 +17,19 @@ static int parse_options(struct report_request *q, const struct params *p,
 			rc = report_option(&q->options, str_of(o->name), value,
 					   err);
 	}
-	/* Series are told apart by labels, and so by frames. */
+	/*
+	 * group_by puts labels on the samples; a tagroot makes frames of them,
+	 * so that the series are told apart (docs/decisions.md, 38).
+	 */
 	if (!rc && !q->options.tagroot.len)
 		(void)params_find(p, "group_by", &q->options.tagroot);
 	return rc;
 }
 
+/*
+ * How the two sides of a diff are shown. Flame graphs keep both sides by
+ * default, other reports show the difference (docs/decisions.md, 35).
+ */
 static int parse_diff(struct report_request *q, const struct params *p,
 		      struct err *err)
 {
@@ -67,7 +75,10 @@ int report_request_parse(struct report_request *q, const struct params *p,
 	q->text = params_find(p, "format", &format) && str_is(format, "text");
 	q->filtered = report_options_filter(&q->options);
 	q->stored = q->stored && !(str_is(q->name, "proto") && q->filtered);
-	/* Traces list samples even where that value of theirs is 0. */
+	/*
+	 * The traces report lists a sample even if the chosen value of it is 0,
+	 * and a mean needs a second value: both need all types.
+	 */
 	q->one_type = q->type && q->type->kind != REPORT_TRACES &&
 		      !q->options.mean;
 	return rc;

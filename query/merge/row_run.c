@@ -4,29 +4,37 @@
 #include "pprof/columns_sum.h"
 #include "query/merge/profile_adder.h"
 
-/* Rows of one type set, told apart by what is done with each type. */
+/*
+ * A run: consecutive profiles of one series that have the same type set and
+ * agree on having a duration, with the aggregation of each type.
+ */
 struct row_run {
 	struct query_merge *g;
 	struct querier *q;
 	size_t series;
-	const struct totals_view *t;
-	size_t first;
-	size_t end;
+	const struct totals_view *t; /* times and totals of all rows */
+	size_t first;                /* index of the run's first row */
+	size_t end;                  /* index behind its last row */
+	/* What the values of each type mean: flow, state or counter. */
 	enum value_kind kinds[TYPES_MAX];
-	enum aggregate how[TYPES_MAX];
-	enum merge_op ops[TYPES_MAX];
-	bool of_ends[TYPES_MAX]; /* types that need the ends, */
-	bool of_all[TYPES_MAX];  /* and those that need all */
-	bool has_ends; /* some types need the first and the last one alone */
-	bool has_all;
+	enum aggregate how[TYPES_MAX]; /* AGGREGATE_AUTO: not aggregated */
+	enum merge_op ops[TYPES_MAX];  /* scratch of ops_for() */
+	bool of_ends[TYPES_MAX];       /* types that need only the run's ends */
+	bool of_all[TYPES_MAX];        /* types that need every row */
+	bool has_ends;                 /* some type is in of_ends */
+	bool has_all;                  /* some type is in of_all; or no types */
 };
 
+/* Whether values are flows depends on the profile having a duration. */
 static bool has_duration(const struct totals_row *row)
 {
 	return row->duration_ns > 0;
 }
 
-/* How far rows are alike; what becomes of their types. */
+/*
+ * Find the end of the run that starts at `first`, and decide how each of its
+ * types is aggregated. When the query wants one type, all others are left out.
+ */
 static int plan_stretch(struct row_run *s, struct err *err)
 {
 	struct query_merge *g = s->g;
@@ -49,7 +57,7 @@ static int plan_stretch(struct row_run *s, struct err *err)
 		s->how[i] = aggregate_of(g->o->aggregate, s->kinds[i]);
 		if ((only != SIZE_MAX && i != only) ||
 		    (s->how[i] == AGGREGATE_DELTA && s->end - s->first == 1))
-			s->how[i] = AGGREGATE_AUTO; /* nothing of it */
+			s->how[i] = AGGREGATE_AUTO; /* nothing to aggregate */
 		s->of_ends[i] = s->how[i] == AGGREGATE_DELTA ||
 				s->how[i] == AGGREGATE_LAST;
 		s->of_all[i] = s->how[i] == AGGREGATE_SUM ||
@@ -60,7 +68,10 @@ static int plan_stretch(struct row_run *s, struct err *err)
 	return rc;
 }
 
-/* The operations of all types that are aggregated as one of two. */
+/*
+ * Fill and return s->ops: `op` for all types aggregated as `a`, `other` for
+ * those aggregated as `b`, and MERGE_SKIP for the rest.
+ */
 static const enum merge_op *ops_for(struct row_run *s, enum aggregate a,
 				    enum merge_op op, enum aggregate b,
 				    enum merge_op other)
@@ -72,7 +83,10 @@ static const enum merge_op *ops_for(struct row_run *s, enum aggregate a,
 	return s->ops;
 }
 
-/* Whether row i + 1 is of a new process. */
+/*
+ * Whether the process restarted between row i and row i + 1 of the run:
+ * counters start at 0 again then.
+ */
 static bool restarts_after(const struct row_run *s, size_t i)
 {
 	const struct totals_view *t = s->t;
@@ -83,7 +97,7 @@ static bool restarts_after(const struct row_run *s, size_t i)
 				   s->g->types->count);
 }
 
-/* Row i. */
+/* Add row i to the merge with the given operations. */
 static int add_of(struct row_run *s, size_t i, const bool *types,
 		  const enum merge_op *ops, struct err *err)
 {
@@ -97,8 +111,10 @@ static int add_of(struct row_run *s, size_t i, const bool *types,
 }
 
 /*
- * Add the last readable row of [first, end); *at: which one, or end. last: it
- * is the last of the whole stretch, too.
+ * Add the last readable row of [first, end), falling back to the row before
+ * when one is damaged. *at is set to its index, or to `end` if none is
+ * readable. `last` says that these rows end the whole run: only then do types
+ * aggregated as "last" take part.
  */
 static int add_last(struct row_run *s, size_t first, size_t end, bool last,
 		    size_t *at, struct err *err)
@@ -117,8 +133,9 @@ static int add_last(struct row_run *s, size_t first, size_t end, bool last,
 }
 
 /*
- * Subtract the first readable row of [first, at), or, without one, the row at
- * `at` itself: then nothing is known of what happened.
+ * Subtract the first readable row of [first, at). Without one, the row at `at`
+ * is subtracted itself, so that the difference is 0: the increase is unknown,
+ * and the total since the process started would be wrong.
  */
 static int subtract_first(struct row_run *s, size_t first, size_t at,
 			  struct err *err)
@@ -134,8 +151,10 @@ static int subtract_first(struct row_run *s, size_t first, size_t at,
 }
 
 /*
- * What was counted between the first and the last profile of each process;
- * that of the last one. Never half of it: the deadline is looked at between.
+ * Add what counters gained between the first and the last profile of each
+ * process, and the last value of the run. The deadline is checked only between
+ * processes, for half of a difference would be a wrong number
+ * (docs/decisions.md, 43).
  */
 static int add_ends(struct row_run *s, struct err *err)
 {
@@ -149,6 +168,10 @@ static int add_ends(struct row_run *s, struct err *err)
 		while (end < s->end && !restarts_after(s, end - 1))
 			end++;
 		rc = add_last(s, first, end, end == s->end, &at, err);
+		/*
+		 * Only the first process was running before the run began; the
+		 * others started at 0, so nothing is subtracted from them.
+		 */
 		if (!rc && first == s->first && at < end)
 			rc = subtract_first(s, first, at, err);
 		s->g->profiles += s->has_all ? 0 : end - first;
@@ -159,6 +182,10 @@ static int add_ends(struct row_run *s, struct err *err)
 	return rc;
 }
 
+/*
+ * Add every row of the run, for types that are summed or averaged. *count grows
+ * by the rows added, which merge_average() later divides by.
+ */
 static int add_each(struct row_run *s, size_t *count, struct err *err)
 {
 	int rc = 0;
@@ -214,6 +241,10 @@ int query_add_series(struct query_merge *g, struct querier *q, size_t series,
 		rc = columns_sum_flush(g->sum, g->merge, err);
 	if (!rc)
 		rc = query_merge_account(g, q, err);
+	/*
+	 * Means are of this series alone: divide before the next series is
+	 * added.
+	 */
 	if (!rc)
 		merge_average(g->merge, count);
 	mem_free(s);

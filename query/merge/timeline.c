@@ -22,7 +22,10 @@ int timeline_init(struct timeline *t, const struct timeline_options *o,
 			err, ERR_INVALID,
 			"more than %d points a series: take a larger step, or a shorter range",
 			TIMELINE_POINTS_MAX);
-	/* What is at the very end belongs to the last step. */
+	/*
+	 * A profile at `to` itself belongs to the last step (docs/decisions.md,
+	 * 99).
+	 */
 	t->points = (size_t)((span + (uint64_t)o->step_ms - 1) /
 			     (uint64_t)o->step_ms);
 	t->points += !t->points;
@@ -54,7 +57,11 @@ void timeline_fini(struct timeline *t)
 	mem_free(t->types);
 }
 
-/* The labels of the group that a series is of; the caller owns a reference. */
+/*
+ * Find the labels of the group that a series belongs to. *out is NULL when the
+ * series has none of the labels to group by; otherwise the caller owns a
+ * reference.
+ */
 static int group_labels(const struct timeline *t, struct labels *labels,
 			struct labels **out, struct err *err)
 {
@@ -79,6 +86,7 @@ static int group_labels(const struct timeline *t, struct labels *labels,
 	return rc;
 }
 
+/* Comparison for the group index; NULL stands for the group without labels. */
 static bool same_group(const void *ctx, uint32_t i, const void *key)
 {
 	const struct timeline *t = ctx;
@@ -91,8 +99,9 @@ static bool same_group(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Takes the reference on labels (NULL: none of the labels is there). NULL: it
- * would be a new one, and none is admitted.
+ * Find or create the group with these labels; NULL is the group without labels.
+ * Takes over the caller's reference. Returns NULL when the group would be new
+ * and `admit` is false. The pointer is valid until the next group is added.
  */
 static struct timeline_group *find_group(struct timeline *t,
 					 struct labels *labels, bool admit)
@@ -110,6 +119,10 @@ static struct timeline_group *find_group(struct timeline *t,
 	return &t->groups.v[t->groups.count - 1];
 }
 
+/*
+ * Add a line for a sample type to a group, with one slot per step, and count
+ * its memory. Returns its index.
+ */
 static uint32_t timeline_add_line(struct timeline *t, struct timeline_group *g,
 				  struct str name, enum value_kind kind)
 {
@@ -128,6 +141,10 @@ static uint32_t timeline_add_line(struct timeline *t, struct timeline_group *g,
 	return (uint32_t)g->lines.count - 1;
 }
 
+/*
+ * Find or create the line of a sample type. A group has few lines, so a linear
+ * search is enough.
+ */
 static uint32_t find_line(struct timeline *t, struct timeline_group *g,
 			  const struct value_type *type, enum value_kind kind)
 {
@@ -147,6 +164,10 @@ static uint32_t find_line(struct timeline *t, struct timeline_group *g,
 	return i;
 }
 
+/*
+ * The step that a time is in. The subtraction is unsigned, because the range
+ * may span more than INT64_MAX ms.
+ */
 static size_t step_of(const struct timeline *t, int64_t ms)
 {
 	size_t at = (size_t)(((uint64_t)ms - (uint64_t)t->o->from) /
@@ -155,7 +176,10 @@ static size_t step_of(const struct timeline *t, int64_t ms)
 	return at < t->points ? at : t->points - 1;
 }
 
-/* The lines of the types of a row, which are of rows with its type set. */
+/*
+ * Set t->places to the lines of a row's sample types. The result holds for all
+ * rows with the same type set.
+ */
 static int find_lines(struct timeline *t, struct timeline_group *g,
 		      const struct totals_view *v, const struct totals_row *row,
 		      struct err *err)
@@ -171,7 +195,10 @@ static int find_lines(struct timeline *t, struct timeline_group *g,
 	return rc;
 }
 
-/* Whether a counter fell: the program was started anew. */
+/*
+ * Whether any counter fell since the row before: the process has restarted, and
+ * all its counters began at 0.
+ */
 static bool timeline_has_restarted(const struct timeline *t,
 				   const struct timeline_group *g,
 				   const int64_t *now)
@@ -185,6 +212,11 @@ static bool timeline_has_restarted(const struct timeline *t,
 	return false;
 }
 
+/*
+ * Add one total to the step `at`. A counter adds its increase; `anew` says that
+ * the process restarted, so that the whole value is the increase. The first
+ * value of a counter adds nothing: its increase is unknown.
+ */
 static void timeline_add_value(struct timeline_line *l, size_t at, int64_t now,
 			       int64_t duration_ns, bool anew)
 {
@@ -203,6 +235,10 @@ static void timeline_add_value(struct timeline_line *l, size_t at, int64_t now,
 	l->end_step = at + 1;
 }
 
+/*
+ * Add all rows of one series to the scratch fields of the group's lines. Lines
+ * are looked up only when the type set changes.
+ */
 static int add_rows(struct timeline *t, struct timeline_group *g,
 		    const struct totals_view *v, struct err *err)
 {
@@ -229,6 +265,10 @@ static int add_rows(struct timeline *t, struct timeline_group *g,
 	return rc;
 }
 
+/*
+ * The value of one series in one step: the mean of a state, or the sum or rate
+ * of what happened.
+ */
 static double finish_point(const struct timeline *t,
 			   const struct timeline_line *l, size_t at)
 {
@@ -236,13 +276,20 @@ static double finish_point(const struct timeline *t,
 		return l->sum[at] / l->count[at];
 	if (!t->o->rate)
 		return l->sum[at];
-	/* Of a flow, what happened in each second that was profiled. */
+	/*
+	 * The rate of a flow is over the seconds profiled, not over the step,
+	 * since profiles are samples of the step (docs/decisions.md, 95).
+	 */
 	if (l->kind == KIND_FLOW && l->seconds[at] > 0)
 		return l->sum[at] / l->seconds[at];
 	return l->sum[at] * 1000 / (double)t->o->step_ms;
 }
 
-/* Put what the series brought into the group. */
+/*
+ * Add the finished values of one series to its group, and clear the scratch
+ * fields for the next series. Each series is divided on its own before it is
+ * added, so that two instances count twice (docs/decisions.md, 95).
+ */
 static void fold_line(const struct timeline *t, struct timeline_line *l)
 {
 	for (size_t at = l->first_step; at < l->end_step; at++) {
@@ -276,6 +323,7 @@ int timeline_add(struct timeline *t, struct labels *labels,
 	return rc;
 }
 
+/* A step without profiles is written as null: NaN has no other form in JSON. */
 static void timeline_write_line(const struct timeline *t,
 				const struct timeline_line *l, struct json *j)
 {
@@ -286,6 +334,7 @@ static void timeline_write_line(const struct timeline *t,
 	json_end(j, ']');
 }
 
+/* Write one group as a JSON object. */
 static void write_group(const struct timeline *t,
 			const struct timeline_group *g, struct json *j)
 {
@@ -318,6 +367,7 @@ static void write_group(const struct timeline *t,
 	json_end(j, '}');
 }
 
+/* Order of the output: the group without labels first, then by labels. */
 static int timeline_by_labels(const void *a, const void *b)
 {
 	const struct labels *x = ((const struct timeline_group *)a)->labels;

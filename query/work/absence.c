@@ -6,17 +6,18 @@
 
 #define NAMED 12 /* types that a message lists */
 
-/* The values of one label, looked through for one that a matcher takes. */
+/* A search through the values of one label for one that a matcher accepts. */
 struct search {
 	const struct matcher *matcher;
-	bool any;   /* the label has a value */
-	bool found; /* that the matcher takes */
-	bool late;  /* nobody waits for the answer any more */
+	bool any;   /* the label has at least one value */
+	bool found; /* the matcher accepts one of them */
+	bool late;  /* the deadline has passed */
 	const struct query_work *work;
-	size_t count;
-	struct string_set types;
+	size_t count; /* values seen, to check the deadline now and then */
+	struct string_set types; /* profile types seen, for the message */
 };
 
+/* Callback for each value of the label. */
 static void absence_look_at(void *ctx, struct str value)
 {
 	struct search *s = ctx;
@@ -24,12 +25,16 @@ static void absence_look_at(void *ctx, struct str value)
 	s->any = true;
 	if (s->count++ % 1024 == 0)
 		s->late = s->late || query_check_deadline(s->work, NULL);
-	/* Of what was not looked at it cannot be said that it does not match. */
+	/*
+	 * After the deadline the search is incomplete, so the matcher must not
+	 * be blamed: report a match.
+	 */
 	s->found = s->found || s->late || matcher_matches(s->matcher, value);
 	if (str_is(s->matcher->name, LABEL_NAME) && s->types.count <= NAMED)
 		string_set_add(&s->types, value);
 }
 
+/* Write the first types in byte order to a message. */
 static void add_types(struct string_set *t, struct buf *out)
 {
 	string_set_sort(t);
@@ -51,14 +56,17 @@ static const char *absence_sign_of(enum matcher_op op)
 	return signs[op];
 }
 
-/* Whether no series fulfils a matcher, said to out. */
+/*
+ * Whether no stored series satisfies a matcher at any time. If so, the reason
+ * is written to out.
+ */
 static bool is_unmatched(struct querier *q, const struct query_work *w,
 			 const struct matcher *m, struct buf *out)
 {
 	struct search s = { .matcher = m, .work = w };
 
 	if (matcher_matches(m, str_of("")))
-		return false; /* series without the label fulfil it */
+		return false; /* series without the label match */
 	querier_texts(q, m->name, INT64_MIN, INT64_MAX, absence_look_at, &s);
 	if (s.found) {
 		string_set_fini(&s.types);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/work/bounded_decode.h"
 
-#define DECODE_MIN (int64_t)(64 * KIB) /* what the smallest profile may take */
+#define DECODE_MIN (int64_t)(64 * KIB) /* for the smallest profile */
 
 /*
- * Reserve what it may take beyond what the decoder has, which it uses again:
- * generously, so that it is decoded once; but a large profile with what there
- * is.
+ * Reserve memory for decoding `len` bytes, less what the decoder holds already
+ * and will reuse. The generous estimate comes first, so that decoding rarely
+ * has to be repeated; a smaller one is tried when the budget lacks it. *taken
+ * is the number of bytes reserved.
  */
 static int bounded_decode_reserve(struct decoder *d, struct budget *memory,
 				  size_t len, int64_t *taken, struct err *err)
@@ -29,7 +30,10 @@ int bounded_decode(struct decoder *d, struct budget *memory, struct bytes raw,
 	size_t len = raw.len;
 	int rc = ERR_LIMIT;
 
-	/* More when that was not enough. */
+	/*
+	 * ERR_LIMIT means that the reservation was too small: retry with four
+	 * times as much, until the budget has no more.
+	 */
 	for (; rc == ERR_LIMIT; len *= 4) {
 		int64_t taken;
 		int over = bounded_decode_reserve(d, memory, len, &taken, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decoding within what is left of all queries' memory.
+ * Bounded decode: decode a profile within what is left of the memory budget of
+ * all queries.
  *
  * Ownership: the profile belongs to the decoder.
  * Threads: one thread a decoder.
@@ -12,9 +13,10 @@
 #include "pprof/decode.h"
 
 /*
- * Decode raw as decoder_run(). What it takes beyond what the decoder has is
- * reserved while it works, and the caller's to account for afterwards.
- * ERR_LIMIT: there is not so much left.
+ * Decode raw as decoder_run() does. Memory beyond what the decoder already
+ * holds is reserved while it works and given back before the return; the caller
+ * then accounts for decoder_memory(). Returns ERR_LIMIT when the budget is used
+ * up, and ERR_* of decoder_run() otherwise.
  */
 NODISCARD int bounded_decode(struct decoder *d, struct budget *memory,
 			     struct bytes raw, struct pprof **out,

@@ -26,7 +26,11 @@ int params_require(const struct params *p, const char *name, struct str *out,
 	return err_set(err, ERR_INVALID, "parameter \"%s\" is missing", name);
 }
 
-/* Seconds with a fraction, as Prometheus takes them. */
+/*
+ * Parse seconds with a fraction, the form in which Prometheus accepts times.
+ * The length limit and the character set keep out strtod()'s other forms, such
+ * as hexadecimal numbers and "inf".
+ */
 static bool parse_seconds(struct str s, int64_t *ms)
 {
 	char *end;
@@ -41,6 +45,10 @@ static bool parse_seconds(struct str s, int64_t *ms)
 	return true;
 }
 
+/*
+ * Parse one time: a plain number in the parameter's unit, or any other form
+ * that time_parse() knows. An error names the parameter.
+ */
 static int params_parse_time(const struct params *p, const char *name,
 			     struct str s, bool in_ms, int64_t *out,
 			     struct err *err)
@@ -58,6 +66,10 @@ int params_time(const struct params *p, const struct time_param *t,
 {
 	struct str s;
 
+	/*
+	 * A parameter without a value counts as missing: forms send those for
+	 * fields that were left empty.
+	 */
 	if (params_find(p, t->ms_name, &s) && s.len)
 		return params_parse_time(p, t->ms_name, s, true, out, err);
 	if (t->s_name && params_find(p, t->s_name, &s) && s.len)
@@ -109,6 +121,7 @@ int params_count(const struct params *p, const char *name, int64_t fallback,
 	*out = fallback;
 	if (!params_find(p, name, &s) || !s.len)
 		return 0;
+	/* A negative count is refused like any other text. */
 	if (str_to_i64(s, out) && *out >= 0)
 		return 0;
 	return err_set(err, ERR_INVALID,

@@ -7,9 +7,10 @@
 #include "base/units.h"
 #include "query/work/absence.h"
 
-#define SEARCH_MS (5LL * 60 * 1000) /* how far `time` may be off */
+/* How far from `time` a single profile may be. */
+#define SEARCH_MS (5LL * 60 * 1000)
 
-/* The names of the parameters, with the suffix behind them. */
+/* The names of all parameters of a spec, with its suffix appended. */
 struct spec_names {
 	char query[16];
 	char mode[16];
@@ -21,6 +22,7 @@ struct spec_names {
 	char end[16];
 };
 
+/* Append the suffix to each parameter's name. */
 static struct spec_names spec_names_make(const char *suffix)
 {
 	struct spec_names n;
@@ -36,6 +38,10 @@ static struct spec_names spec_names_make(const char *suffix)
 	return n;
 }
 
+/*
+ * Parse the direction in which a single profile is looked for. The default is
+ * both, because time=now never has a profile after it (docs/decisions.md, 94).
+ */
 static int parse_match(const struct params *p, const char *name,
 		       enum match *out, struct err *err)
 {
@@ -58,6 +64,7 @@ static int parse_match(const struct params *p, const char *name,
 	return 0;
 }
 
+/* Add two times. An overflow gives the largest or smallest time instead. */
 static int64_t spec_saturate(int64_t a, int64_t b)
 {
 	int64_t sum;
@@ -67,7 +74,7 @@ static int64_t spec_saturate(int64_t a, int64_t b)
 	return sum;
 }
 
-/* Where a single profile is looked for. */
+/* Set the time range in which a single profile is looked for. */
 static void spec_set_window(struct query_spec *s)
 {
 	bool earlier = s->match == MATCH_BEFORE || s->match == MATCH_NEAREST;
@@ -85,7 +92,10 @@ void query_spec_at(struct query_spec *s, int64_t ms)
 	spec_set_window(s);
 }
 
-/* A from and a to without a time mean many profiles. */
+/*
+ * Without a mode, from and to without a time mean a merge; nothing else could
+ * be meant (docs/decisions.md, 94).
+ */
 static bool is_range(const struct params *p, const struct spec_names *n)
 {
 	struct str s;
@@ -114,6 +124,7 @@ static int parse_mode(struct query_spec *s, const struct params *p,
 		       n->mode, STR_ARG(mode));
 }
 
+/* Parse the parameters of mode=single. */
 static int parse_single(struct query_spec *s, const struct params *p,
 			const struct spec_names *n, struct err *err)
 {
@@ -127,6 +138,7 @@ static int parse_single(struct query_spec *s, const struct params *p,
 	return rc;
 }
 
+/* Parse the parameters of mode=merge. */
 static int parse_merged(struct query_spec *s, const struct params *p,
 			const struct spec_names *n, struct err *err)
 {
@@ -160,12 +172,17 @@ void query_spec_fini(struct query_spec *s)
 	selector_fini(&s->selector);
 }
 
+/* How far a profile's time is from the time asked for, in ms. */
 static int64_t spec_distance_between(const struct query_spec *s, int64_t ms)
 {
 	return llabs(ms - s->time);
 }
 
-/* Of one series: 1 when *found is set. */
+/*
+ * Find the profile of one series that is nearest to the time asked for; the
+ * earlier one on a tie. Returns 1 when *found is set, 0 when the series has no
+ * profile in the range.
+ */
 static int nearest_of(const struct query_spec *s, struct querier *q,
 		      size_t series, int64_t *found, struct err *err)
 {
@@ -208,6 +225,9 @@ int query_nearest(const struct query_spec *s, const struct query_work *w,
 	}
 	if (best >= 0)
 		return 0;
+	/*
+	 * A profile may have been lost to damage: "not found" would be wrong.
+	 */
 	if (querier_lost(q))
 		return err_set(err, ERR_CORRUPT, "%s", querier_lost(q)->msg);
 	time_format(s->time, time);

@@ -20,6 +20,10 @@ void query_give(struct query_work *w, int64_t n)
 
 int query_take_output(struct query_work *w, struct err *err)
 {
+	/*
+	 * Buffers are accounted by capacity, not by length: that is what they
+	 * take.
+	 */
 	int64_t grown =
 		w->output ? (int64_t)w->output->cap - w->taken_for_output : 0;
 	int rc;
@@ -34,6 +38,10 @@ int query_take_output(struct query_work *w, struct err *err)
 
 void query_settle(struct query_work *w)
 {
+	/*
+	 * The output may have grown without being accounted since the last
+	 * call; only what was taken can be given back.
+	 */
 	int64_t output = w->output ? (int64_t)w->output->cap : 0;
 
 	if (w->taken > output)
@@ -52,6 +60,7 @@ int query_check_deadline(const struct query_work *w, struct err *err)
 {
 	int64_t now = clock_mono_ns();
 
+	/* Shutdown comes first: a query cut off by it has not run too long. */
 	if (w->stop_ns && now > atomic_load(w->stop_ns))
 		return err_set(err, ERR_CLOSED, "everprof is stopping");
 	if (now < w->deadline_ns)

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
+/* Comparison for the index: whether text `number` of the set equals a key. */
 static bool string_set_same_text(const void *ctx, uint32_t number,
 				 const void *key)
 {
@@ -14,6 +15,10 @@ static bool string_set_same_text(const void *ctx, uint32_t number,
 	return str_eq(t->v[number], *(const struct str *)key);
 }
 
+/*
+ * The index maps the hash of a text to its place in v. Only texts that are new
+ * are copied into the arena.
+ */
 bool string_set_add(struct string_set *t, struct str s)
 {
 	uint64_t hash = hash_bytes(bytes_of(s));
@@ -27,6 +32,7 @@ bool string_set_add(struct string_set *t, struct str s)
 	return true;
 }
 
+/* Comparison for qsort(): byte order. */
 static int string_set_by_text(const void *a, const void *b)
 {
 	return str_cmp(*(const struct str *)a, *(const struct str *)b);
@@ -34,6 +40,9 @@ static int string_set_by_text(const void *a, const void *b)
 
 void string_set_sort(struct string_set *t)
 {
+	/*
+	 * An empty set has no array, and qsort() must not get a null pointer.
+	 */
 	if (t->count)
 		qsort(t->v, t->count, sizeof(*t->v), string_set_by_text);
 }

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One scrape: the request, the check of the answer, storing the profile, and
+ * the new health of the target.
+ */
 #include "scrape/run/fetch.h"
 
 #include <stdio.h>
@@ -10,20 +14,23 @@
 #include "scrape/run/type_cost.h"
 #include "scrape/run/type_update.h"
 
-/* One request, from its start to the end of its processing. */
+/* One scrape from the start of its request to the end of its processing. */
 struct fetch {
 	struct scraper *scraper;
 	struct target *target;
-	struct scrape_request *ask; /* NULL: it was due */
+	struct scrape_request *ask; /* NULL: scheduled */
 	int64_t sample_ms;
 	int64_t started_ms;
 	int64_t started_ns;
 	struct buf body;
 	struct intake_share share;
-	struct err err; /* code 0: there is a body */
+	struct err err; /* code 0: body is set */
 };
 
-/* Changes are told, with the labels that the target goes by elsewhere. */
+/*
+ * Log changes of health only, not each failure, with the labels that the target
+ * is known by elsewhere.
+ */
 static void fetch_log(const struct fetch *j, bool was_down,
 		      const struct err *why)
 {
@@ -45,6 +52,7 @@ static void fetch_log(const struct fetch *j, bool was_down,
 	buf_fini(&labels);
 }
 
+/* Record the outcome of the scrape. rc is 0 or the code of *err. */
 static void set_health(struct fetch *j, int rc, int64_t took,
 		       const struct err *err)
 {
@@ -66,6 +74,7 @@ static void set_health(struct fetch *j, int rc, int64_t took,
 	fetch_log(j, was == TARGET_DOWN, rc ? err : NULL);
 }
 
+/* Unpack the body, check that it is a profile, and append it. */
 static int fetch_store(struct fetch *j, unsigned worker, struct err *err)
 {
 	struct scraper *s = j->scraper;
@@ -89,6 +98,7 @@ static int fetch_store(struct fetch *j, unsigned worker, struct err *err)
 	return rc;
 }
 
+/* Parse an index page and queue the types it names. */
 static int read_index(struct fetch *j, struct err *err)
 {
 	struct profile_list *types;
@@ -99,6 +109,7 @@ static int read_index(struct fetch *j, struct err *err)
 	return rc;
 }
 
+/* The part of a scrape that runs in a worker: store, record, release. */
 static void fetch_finish(void *arg, unsigned worker)
 {
 	struct fetch *j = arg;
@@ -115,7 +126,11 @@ static void fetch_finish(void *arg, unsigned worker)
 	took = clock_mono_ns() - j->started_ns;
 	metric_add(rc ? s->metrics.failed : s->metrics.ok, 1);
 	type_cost_add(s, t, j->body.len, took);
-	/* A wish may ask for what the target does not have; stops are ours. */
+	/*
+	 * A requested profile may use parameters that the target does not
+	 * support, and cancelled requests are our own doing: neither says that
+	 * the target is down.
+	 */
 	if (!rc || (!j->ask && rc != ERR_CLOSED))
 		set_health(j, rc, took, &err);
 	if (j->ask)
@@ -123,13 +138,17 @@ static void fetch_finish(void *arg, unsigned worker)
 	buf_fini(&j->body);
 	ingest_limiter_release(&j->share);
 	mem_free(j);
-	/* Only now may the loop start the next one. */
+	/* Clear running last: the loop may start the next scrape now. */
 	pthread_mutex_lock(&s->mu);
 	t->running = false;
 	pthread_mutex_unlock(&s->mu);
 	target_unref(t);
 }
 
+/*
+ * Called in the loop's thread when the request has ended. Takes over the body
+ * and its share of the memory budget.
+ */
 static void fetch_on_answer(void *ctx, struct http_response *r)
 {
 	struct fetch *j = ctx;
@@ -140,12 +159,17 @@ static void fetch_on_answer(void *ctx, struct http_response *r)
 		r->body = (struct buf){ 0 };
 		r->share = (struct intake_share){ 0 };
 	}
-	/* A full queue is no reason to lose a profile. */
+	/*
+	 * When the queue is full the loop processes the body itself rather than
+	 * losing the profile; it has an unpacker of its own.
+	 */
 	if (pool_submit(j->scraper->workers, NULL, fetch_finish, j, NULL))
 		fetch_finish(j, SCRAPE_WORKERS);
 }
 
-/* ask: NULL when it is due. */
+/*
+ * The lower of the target's own body limit and --scrape.max-profile-size holds.
+ */
 void fetch_start(struct scraper *s, struct target *t, int64_t due_ms,
 		 struct scrape_request *ask)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fetch: one scrape of one target, from the request to the stored profile.
+ * Fetch: one scrape of one target, from the HTTP request to the stored profile.
  *
- * Ownership: those of the scraper.
- * Threads: the loop's thread begins it, a worker ends it.
+ * Ownership: a fetch frees itself when it has ended; it holds a reference on
+ * its target.
+ * Threads: started in the loop's thread, processed and ended by a worker.
  */
 #ifndef SCRAPE_RUN_FETCH_H
 #define SCRAPE_RUN_FETCH_H
@@ -11,8 +12,10 @@
 #include "scrape/run/scraper.h"
 
 /*
- * fetch.c: begin a scrape of a target that is marked as running. ask: NULL
- * when it is due; else it is told, and the scraper's reference given back.
+ * Start the scrape of a target that is marked as running; due_ms is when it was
+ * due. ask is NULL for a scheduled scrape; otherwise it is ended with the
+ * outcome, and the scraper's reference on it is dropped. The outcome becomes
+ * the target's health, except the failure of a requested scrape.
  */
 void fetch_start(struct scraper *s, struct target *t, int64_t due_ms,
 		 struct scrape_request *ask);

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests of scrape_now(): finding the target, waiting in line, and ending.
+ * The list scraper.asked is in order of arrival, under scraper.mu.
+ */
 #include "scrape/run/on_demand.h"
 
 #include "base/mem.h"
 #include "scrape/run/scraper.h"
 #include "scrape/run/target_pools.h"
 
-#define ASKS_MAX 4 /* profiles that somebody waits for */
+#define ASKS_MAX 4 /* callers that may wait at once */
 
-/* Who asked is told; gives the scraper's reference back. */
+/*
+ * Report the outcome; scraper.asking bounds the requests that have not ended.
+ */
 void on_demand_end(struct scraper *s, struct scrape_request *a, int rc,
 		   const struct err *err, int64_t ms)
 {
@@ -20,7 +26,10 @@ void on_demand_end(struct scraper *s, struct scrape_request *a, int rc,
 	scrape_request_unref(a);
 }
 
-/* The next one that can begin: whose target is not being scraped. */
+/*
+ * Skip requests whose target is being scraped: a target is never asked twice at
+ * the same time.
+ */
 struct scrape_request *on_demand_take(struct scraper *s)
 {
 	struct scrape_request **at;
@@ -38,7 +47,7 @@ struct scrape_request *on_demand_take(struct scraper *s)
 	return a;
 }
 
-/* What never began. */
+/* The loop and the workers have ended, so the list needs no lock. */
 void on_demand_refuse_all(struct scraper *s)
 {
 	struct scrape_request *a;
@@ -51,7 +60,10 @@ void on_demand_refuse_all(struct scraper *s)
 	}
 }
 
-/* The target that all matchers match; *count says how many there are. */
+/*
+ * The first target that all matchers match, with a reference; *count is the
+ * number of targets that match. Index pages and refused targets do not count.
+ */
 static struct target *find_target(struct scraper *s,
 				  const struct scrape_now_options *w,
 				  size_t *count)
@@ -77,7 +89,10 @@ static struct target *find_target(struct scraper *s,
 	return found;
 }
 
-/* Put it at the end of the list: an ask has a reference of the scraper's. */
+/*
+ * Append a request to the list, which takes a reference of its own. ERR_LIMIT:
+ * ASKS_MAX are waiting, or the scraper is stopping.
+ */
 static int on_demand_submit(struct scraper *s, struct scrape_request *a,
 			    struct err *err)
 {

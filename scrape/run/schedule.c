@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loop: a min-heap of due times, started scrapes, requested scrapes and
+ * type updates, and epoll through the HTTP client.
+ */
 #include "scrape/run/schedule.h"
 
 #include "scrape/run/scraper.h"
@@ -9,11 +13,16 @@
 #include "scrape/run/type_update.h"
 
 #define WAIT_MS_MAX 10000
-#define INDEX_MS    5000 /* within which an index is asked first */
-#define ASK_MS      50 /* until one whose target was busy is looked at again */
 
-/* The heap of due times. */
+/* A new index page is read within this time, whatever its interval. */
+#define INDEX_MS 5000
 
+/* How soon a request whose target was busy is tried again. */
+#define ASK_MS 50
+
+/* The heap: heap[0] is due first; the children of i are 2i+1 and 2i+2. */
+
+/* Restore the order of the heap below i, whose due time has grown. */
 static void sift_down(struct scraper *s, size_t i)
 {
 	for (;;) {
@@ -33,12 +42,14 @@ static void sift_down(struct scraper *s, size_t i)
 	}
 }
 
+/* Make a heap of an unordered array in linear time. */
 static void heap_order(struct scraper *s)
 {
 	for (size_t i = s->count / 2; i-- > 0;)
 		sift_down(s, i);
 }
 
+/* Change a due time, and its copy that the status page reads under mu. */
 static void set_due(struct scraper *s, struct target *t, int64_t due_ms)
 {
 	t->due_ms = due_ms;
@@ -48,8 +59,8 @@ static void set_due(struct scraper *s, struct target *t, int64_t due_ms)
 }
 
 /*
- * After the clock was set back everything is due too late: judge all anew,
- * else nobody is scraped until the old times come round.
+ * Compute all due times again. After the clock was set back all of them are too
+ * far in the future, and nothing would be scraped until then.
  */
 static void schedule_reschedule(struct scraper *s, int64_t now)
 {
@@ -62,6 +73,7 @@ static void schedule_reschedule(struct scraper *s, int64_t now)
 	heap_order(s);
 }
 
+/* Drop the references of the heap and empty it. */
 static void heap_drop(struct scraper *s)
 {
 	for (size_t i = 0; i < s->count; i++)
@@ -71,6 +83,7 @@ static void heap_drop(struct scraper *s)
 	s->count = 0;
 }
 
+/* Add the targets of a set that no limit refuses. The array has room. */
 static void heap_add(struct scraper *s, const struct target_set *set)
 {
 	for (size_t i = 0; i < set->count; i++) {
@@ -81,7 +94,10 @@ static void heap_add(struct scraper *s, const struct target_set *set)
 	}
 }
 
-/* When a new target is scraped first. An index is waited for. */
+/*
+ * When a new target is scraped first. Index pages come early, because their job
+ * has no other targets before.
+ */
 static int64_t first_due(const struct target *t, int64_t now)
 {
 	int64_t due = target_next_due(t->hash, t->spec.interval_ms, now);
@@ -90,7 +106,10 @@ static int64_t first_due(const struct target *t, int64_t now)
 	return t->spec.is_index && soon < due ? soon : due;
 }
 
-/* Take the targets that there are now. */
+/*
+ * Rebuild the heap from the current sets. Targets that were there before keep
+ * their due time.
+ */
 static void heap_load(struct scraper *s)
 {
 	int64_t now = clock_ms(s->o.clock);
@@ -116,6 +135,7 @@ static void heap_load(struct scraper *s)
 	heap_order(s);
 }
 
+/* Whether sets have changed since the heap was built. */
 static bool is_stale(struct scraper *s)
 {
 	bool stale;
@@ -128,6 +148,10 @@ static bool is_stale(struct scraper *s)
 
 /* The loop. */
 
+/*
+ * Mark the target as running. False: a scrape of it is still running, and this
+ * one is counted as skipped.
+ */
 static bool schedule_begin(struct scraper *s, struct target *t, int64_t next)
 {
 	bool free;
@@ -141,7 +165,7 @@ static bool schedule_begin(struct scraper *s, struct target *t, int64_t next)
 	return free;
 }
 
-/* Start what is due; returns how long until something is. */
+/* Start everything that is due; returns for how many ms nothing will be. */
 static int64_t start_due(struct scraper *s)
 {
 	int64_t now = clock_ms(s->o.clock);
@@ -152,6 +176,10 @@ static int64_t start_due(struct scraper *s)
 		int64_t next =
 			target_next_due(t->hash, t->spec.interval_ms, now);
 
+		/*
+		 * A due time beyond the next regular one: the clock was set
+		 * back.
+		 */
 		if (due > next) {
 			schedule_reschedule(s, now);
 			continue;
@@ -168,7 +196,10 @@ static int64_t start_due(struct scraper *s)
 	return WAIT_MS_MAX;
 }
 
-/* Those that wait for their target are looked at again soon. */
+/*
+ * Start the requested scrapes whose target is free. Returns the time to wait,
+ * which is shorter while requests wait for a busy target.
+ */
 static int64_t start_asked(struct scraper *s, int64_t wait)
 {
 	struct scrape_request *a;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starts and stops the scraper, and registers its metrics. Threads are stopped
+ * in the order in which they feed each other: the loop, then the workers.
+ */
 #include "scrape/scrape.h"
 
 #include <stdlib.h>
@@ -14,6 +18,7 @@
 
 #define QUEUE_MAX 65536 /* bodies that wait for a worker */
 
+/* Counters that the scraper updates itself. */
 static void scrape_register_metrics(struct scraper *s)
 {
 	struct metrics *m = s->o.metrics;
@@ -39,6 +44,7 @@ static void scrape_register_metrics(struct scraper *s)
 		NULL);
 }
 
+/* Bytes of bodies in flight. Gauge functions are called by any thread. */
 static int64_t ingest_held(void *ctx)
 {
 	const struct scraper *s = ctx;
@@ -65,6 +71,7 @@ static int64_t target_count(void *ctx)
 	return (int64_t)n;
 }
 
+/* Gauges whose values are read when metrics are collected. */
 static void register_gauges(struct scraper *s)
 {
 	metrics_gauge_fn(s->o.metrics, "everprof_scrape_targets",
@@ -78,7 +85,10 @@ static void register_gauges(struct scraper *s)
 			   ingest_waits, s);
 }
 
-/* From a worker, or from the loop itself. */
+/*
+ * Called when memory for bodies is free again, by a worker or by the loop:
+ * requests that wait for it go on.
+ */
 static void on_room(void *ctx)
 {
 	struct scraper *s = ctx;
@@ -115,8 +125,9 @@ int scrape_start(const struct scrape_options *o, struct scraper **out,
 		unpacker_share(s->unpackers[i], &s->giant);
 	s->workers = pool_start("scrape-worker", SCRAPE_WORKERS, QUEUE_MAX);
 	s->running = true;
+	/* Without a thread nothing works: end as when memory is out. */
 	if (pthread_create(&s->loop, NULL, schedule_run, s))
-		abort(); /* as when memory is out */
+		abort();
 	*out = s;
 	return 0;
 }
@@ -128,7 +139,10 @@ void scrape_stop(struct scraper *s)
 	atomic_store(&s->stopping, true);
 	http_wake(s->client);
 	pthread_join(s->loop, NULL);
-	/* Ends what is in flight, each through answered(). */
+	/*
+	 * The requests in flight end with an error, each through
+	 * fetch_on_answer().
+	 */
 	http_cancel(s->client, NULL);
 	pool_stop(s->workers);
 	on_demand_refuse_all(s);

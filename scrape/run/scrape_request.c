@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A request of scrape_now(): created by the waiting caller, ended by a worker,
+ * freed by the last of both.
+ */
 #include "scrape/run/scrape_request.h"
 
 #include <errno.h>
@@ -9,6 +13,10 @@
 
 #define SECONDS "seconds="
 
+/*
+ * Parameters are compared at their start, so that "seconds=" inside another
+ * name or value does not match.
+ */
 char *scrape_request_url(const char *url, int64_t seconds)
 {
 	const char *query = strchr(url, '?');
@@ -25,6 +33,10 @@ char *scrape_request_url(const char *url, int64_t seconds)
 			  (long long)seconds, rest);
 }
 
+/*
+ * The timeout of the target includes the seconds it usually takes; the
+ * difference is added.
+ */
 struct scrape_request *scrape_request_new(struct target *t, int64_t seconds)
 {
 	struct scrape_request *a = mem_new(struct scrape_request);
@@ -71,6 +83,10 @@ void scrape_request_end(struct scrape_request *a, const struct err *err,
 	pthread_mutex_unlock(&a->mu);
 }
 
+/*
+ * A caller that gives up only drops its reference: the scrape goes on, and its
+ * profile is stored.
+ */
 int scrape_request_wait(struct scrape_request *a, int64_t deadline_ns,
 			int64_t *ms, struct err *err)
 {
@@ -85,6 +101,10 @@ int scrape_request_wait(struct scrape_request *a, int64_t deadline_ns,
 			     "the profile has not come yet; it will be stored");
 	else if (a->err.code)
 		rc = err_set(err,
+			     /*
+			      * ERR_INVALID would blame the caller's request for
+			      * the target's answer.
+			      */
 			     a->err.code == ERR_INVALID ? ERR_AGAIN :
 							  a->err.code,
 			     "the target gave no profile: %s", a->err.msg);

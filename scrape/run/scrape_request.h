@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ask: a profile that somebody wants now, between the scrapes that are due. He
- * waits; the scraper's loop takes it up and a worker ends it.
+ * A scrape request is a profile that somebody wants now, outside the schedule.
+ * The caller of scrape_now() waits on it, the scraper's loop starts it, and a
+ * worker ends it.
  *
- * Ownership: reference counted, by who waits and by the scraper.
+ * Ownership: reference counted; the waiting caller and the scraper hold one
+ * reference each.
  * Threads: any.
  */
 #ifndef SCRAPE_RUN_SCRAPE_REQUEST_H
@@ -13,34 +15,55 @@
 
 #include "scrape/target/target.h"
 
+/*
+ * One request. The members from mu on are under mu; next is under scraper.mu;
+ * the others are immutable.
+ */
 struct scrape_request {
 	_Atomic uint32_t refs;
 	struct target *target;
-	char *url; /* the target's, with seconds of its own */
+	char *url; /* of the target, with its own "seconds" */
 	int64_t timeout_ms;
-	struct scrape_request *next; /* in the scraper's list */
+	struct scrape_request *next; /* in scraper.asked */
 
 	pthread_mutex_t mu;
 	pthread_cond_t ended;
 	bool has_ended;
 	struct err err; /* code 0: the profile is stored */
-	int64_t ms;     /* its time */
+	int64_t ms;     /* timestamp of the profile */
 };
 
-/* seconds: how long a profile shall take; -1: as it always does. */
+/*
+ * Make a request with one reference. seconds is how long the profile shall
+ * last; -1: as long as the target's scheduled profiles.
+ */
 struct scrape_request *scrape_request_new(struct target *t, int64_t seconds);
-struct scrape_request *scrape_request_ref(struct scrape_request *a);
-void scrape_request_unref(struct scrape_request *a); /* NULL is a no-op */
 
-/* It has ended: with a profile of that time, or with an error. */
+/* Take a reference; returns a. */
+struct scrape_request *scrape_request_ref(struct scrape_request *a);
+
+/* Drop a reference; the last one frees the request. NULL is a no-op. */
+void scrape_request_unref(struct scrape_request *a);
+
+/*
+ * Record the outcome and wake the waiting caller: a profile of time ms when
+ * err->code is 0, an error otherwise.
+ */
 void scrape_request_end(struct scrape_request *a, const struct err *err,
 			int64_t ms);
 
-/* Wait for its end. ERR_TIMEOUT, or what it ended with. */
+/*
+ * Wait until the request has ended or the deadline (on clock_mono_ns()) has
+ * passed. ERR_TIMEOUT: the deadline has passed; ERR_AGAIN: the target answered
+ * something invalid; otherwise the error the scrape ended with.
+ */
 NODISCARD int scrape_request_wait(struct scrape_request *a, int64_t deadline_ns,
 				  int64_t *ms, struct err *err);
 
-/* A URL with another value of its parameter seconds. The caller's. */
+/*
+ * The URL with its parameter "seconds" replaced, or added when it has none. The
+ * caller owns the result.
+ */
 char *scrape_request_url(const char *url, int64_t seconds);
 
 #endif

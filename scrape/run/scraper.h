@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the scraper share: schedule.c says when, fetch.c does one
- * scrape, jobs.c makes the targets, finding.c has them made anew when their
- * indexes name other types, wish.c takes those wanted now, health.c counts for
- * alerts, cost.c says what it took, scrape.c starts and stops it all.
+ * The state that the files of the scraper share: schedule.c decides when to
+ * scrape, fetch.c does one scrape, target_pools.c makes the targets,
+ * type_update.c has them made again when index pages name other types,
+ * on_demand.c keeps the requests of scrape_now(), target_gauges.c counts
+ * targets for alerts, type_cost.c counts what scrapes cost, scrape.c starts and
+ * stops everything.
  *
- * Ownership: scrape_free() frees; pools own their targets.
- * Threads: see struct scraper: which lock guards what.
+ * Ownership: scrape_free() frees everything; pools own their targets.
+ * Threads: the comments in struct scraper say which lock guards what. Lock
+ * order: making and showing before mu.
  */
 #ifndef SCRAPE_RUN_SCRAPER_H
 #define SCRAPE_RUN_SCRAPER_H
@@ -25,65 +28,71 @@ enum {
 	SCRAPE_WORKERS = 2
 };
 
+/* Counters that all scrapes share. */
 struct scrape_metrics {
 	struct metric *ok;
 	struct metric *failed;
-	struct metric *skipped;
-	struct metric *empty;
+	struct metric *skipped; /* due while the one before was running */
+	struct metric *empty;   /* stored, but without samples */
 	struct histogram *duration;
 };
 
+/* Counters of one profile type; see type_cost.c. */
 struct type_cost;
 
-/* A job and its targets. */
+/* One job and its targets. All but set is under scraper.making. */
 struct scrape_pool {
 	char *job;
-	const struct scrape_config *config;
+	const struct scrape_config *config; /* borrowed */
 	struct http_config *client;
 	struct target_groups_list discovered;
-	struct target_set *set; /* changes under scraper.mu */
+	struct target_set *set; /* also under scraper.mu */
 };
 
+/* A running scraper. */
 struct scraper {
 	struct scrape_options o;
 	struct scrape_metrics metrics;
 	struct pool *workers;
-	struct unpacker *unpackers[SCRAPE_WORKERS + 1]; /* and the loop's */
+	struct unpacker *unpackers[SCRAPE_WORKERS + 1]; /* +1: the loop's */
 	struct http_client *client;
-	struct ingest_limiter *intake;
-	pthread_mutex_t giant; /* one large profile is unpacked at a time */
+	struct ingest_limiter *intake; /* memory of bodies in flight */
+	/*
+	 * Held to unpack a large profile: one at a time, to bound the memory.
+	 */
+	pthread_mutex_t giant;
 	pthread_t loop;
 	bool running;
 	_Atomic bool stopping;
 
-	/* Who changes pools holds it, for long. */
+	/* Held while pools are changed, which may take long. */
 	pthread_mutex_t making;
-	/* Pools and the status of targets; never held for long. */
+	/* Guards the members below and the status of targets; held briefly. */
 	pthread_mutex_t mu;
 	struct scrape_pool **pools;
 	size_t pool_count;
-	uint64_t generation;          /* of the sets */
-	struct type_update *findings; /* not yet looked at */
-	struct scrape_request *asked; /* not yet begun */
-	unsigned asking;              /* begun or not */
+	uint64_t generation;          /* grows with each change of sets */
+	struct type_update *findings; /* queue of type_update.c */
+	struct scrape_request *asked; /* requests not started yet */
+	unsigned asking;              /* all requests, started or not */
 
-	/* Jobs that have a gauge of targets; taken before mu. */
+	/* Guards the list of jobs that have a gauge; taken before mu. */
 	pthread_mutex_t showing;
 	char **shown;
 	size_t shown_count;
 
-	/* What scrapes cost, by type. */
+	/* What scrapes cost by profile type. */
 	pthread_mutex_t costs_mu;
 	VEC(struct type_cost) costs;
 
-	/* The loop's: all targets by due_ms, the earliest first. */
+	/* The loop's own: a min-heap of all targets by due_ms. */
 	struct target **heap;
 	size_t count;
-	uint64_t loaded; /* generation of the heap */
-	int64_t regrouped_ns;
+	uint64_t loaded;      /* generation that the heap was made of */
+	int64_t regrouped_ns; /* last type update, clock_mono_ns() */
 };
 
-/* A job's name and its set, both the caller's. */
+/* The name of a job and a reference on its set, both owned. */
 struct snapshot {
 	char *job;
 	struct target_set *set;

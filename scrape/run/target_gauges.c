@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gauge of targets by job and health, for alerts: it has three values a
- * job, however many targets there are.
+ * The gauge of targets by job and health, for alerts. It has three values for
+ * each job, however many targets there are.
  */
 #include "scrape/run/target_gauges.h"
 
@@ -15,6 +15,7 @@ enum {
 	HEALTHS = TARGET_DOWN + 1
 };
 
+/* Set the gauge of a job for each health. */
 static void set_gauges(struct scraper *s, const char *job,
 		       const int64_t count[HEALTHS])
 {
@@ -29,7 +30,7 @@ static void set_gauges(struct scraper *s, const char *job,
 			count[h]);
 }
 
-/* Of a job's set, under the lock that guards health. */
+/* Count the targets of a set by health, under the lock that guards it. */
 static void count_set(struct scraper *s, const struct target_set *set,
 		      int64_t count[HEALTHS])
 {
@@ -41,6 +42,7 @@ static void count_set(struct scraper *s, const struct target_set *set,
 	pthread_mutex_unlock(&s->mu);
 }
 
+/* The set of a job; NULL: a reload has removed the job. */
 static const struct target_set *find_set(const struct snapshot *v, size_t count,
 					 const char *job)
 {
@@ -51,6 +53,7 @@ static const struct target_set *find_set(const struct snapshot *v, size_t count,
 	return NULL;
 }
 
+/* Remember a job, so that its gauge is set to 0 when the job goes. */
 static void show_new(struct scraper *s, const char *job)
 {
 	for (size_t i = 0; i < s->shown_count; i++) {
@@ -62,8 +65,8 @@ static void show_new(struct scraper *s, const char *job)
 }
 
 /*
- * The registry locks, and asks for other gauges under its lock, which take mu:
- * gauges are set while mu is not held.
+ * Gauges are set while mu is not held: the metrics registry has its own lock,
+ * and calls gauge functions that take mu under it.
  */
 void scrape_update_metrics(struct scraper *s)
 {
@@ -76,7 +79,7 @@ void scrape_update_metrics(struct scraper *s)
 	v = snapshot_take(s, &n);
 	for (size_t i = 0; i < n; i++)
 		show_new(s, v[i].job);
-	/* A job that a reload took out has no targets any more. */
+	/* A job that a reload has removed has no targets any more. */
 	for (size_t i = 0; i < s->shown_count; i++) {
 		const struct target_set *set = find_set(v, n, s->shown[i]);
 		int64_t count[HEALTHS] = { 0 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gauges of targets by job and health, for alerts.
+ * The gauge everprof_targets by job and health, for alerts.
  *
- * Ownership: those of the scraper.
- * Threads: any; the scraper's locks.
+ * Ownership: the list of shown jobs belongs to the scraper.
+ * Threads: any; the list is under scraper.showing.
  */
 #ifndef SCRAPE_RUN_TARGET_GAUGES_H
 #define SCRAPE_RUN_TARGET_GAUGES_H
@@ -11,7 +11,10 @@
 #include "scrape/run/scraper.h"
 #include "scrape/scrape.h"
 
-/* health.c */
+/*
+ * Free the list of jobs that have a gauge. The gauges themselves are set by
+ * scrape_update_metrics() of scrape.h.
+ */
 void target_gauges_free(struct scraper *s);
 
 #endif

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Jobs and their targets: applying a configuration, taking in discovered target
+ * groups, and listing the status. Target sets are made under "making", which
+ * may take long, and exchanged under "mu" (docs/decisions.md, 57).
+ */
 #include "scrape/run/target_pools.h"
 
 #include "scrape/run/scraper.h"
@@ -7,6 +12,7 @@
 
 #include "base/mem.h"
 
+/* The pool of a job, or NULL. The caller holds making. */
 static struct scrape_pool *find_pool(const struct scraper *s, struct str job)
 {
 	for (size_t i = 0; i < s->pool_count; i++) {
@@ -16,6 +22,7 @@ static struct scrape_pool *find_pool(const struct scraper *s, struct str job)
 	return NULL;
 }
 
+/* Free a pool that is in no list any more. */
 static void pool_drop(struct scrape_pool *p)
 {
 	target_set_unref(p->set);
@@ -25,7 +32,10 @@ static void pool_drop(struct scrape_pool *p)
 	mem_free(p);
 }
 
-/* Make the job's targets anew of what is known now. */
+/*
+ * Make the target set of a job from its static and discovered groups. The
+ * caller owns it.
+ */
 static struct target_set *make_set(struct scrape_pool *p)
 {
 	struct target_groups_list all = { 0 };
@@ -39,6 +49,10 @@ static struct target_set *make_set(struct scrape_pool *p)
 	return set;
 }
 
+/*
+ * Log when a limit stops, or no longer stops, all targets of a job; "before" is
+ * the reason until now, or NULL.
+ */
 static void tell_refusal(struct scraper *s, const struct scrape_pool *p,
 			 const char *before)
 {
@@ -54,7 +68,7 @@ static void tell_refusal(struct scraper *s, const struct scrape_pool *p,
 			  LOG_FIELDS(log_text("job", p->job)));
 }
 
-/* Exchange the job's targets for those that there are now. */
+/* Make the job's set again and exchange it; the caller holds making. */
 static void target_pools_renew(struct scraper *s, struct scrape_pool *p)
 {
 	struct target_set *old = p->set;
@@ -68,7 +82,9 @@ static void target_pools_renew(struct scraper *s, struct scrape_pool *p)
 	target_set_unref(old);
 }
 
-/* Exchange the list of jobs; those that are in none of both go. */
+/*
+ * Exchange the list of jobs, then free the pools that are not in the new list.
+ */
 static void install_pools(struct scraper *s, struct scrape_pool **pools,
 			  size_t count)
 {
@@ -87,7 +103,10 @@ static void install_pools(struct scraper *s, struct scrape_pool **pools,
 	mem_free(old);
 }
 
-/* A client that stays the same keeps its tokens and connections. */
+/*
+ * Set the HTTP client of a job. Unchanged options keep the client, and with it
+ * its tokens and connections.
+ */
 static void use_client(struct scrape_pool *p, const struct http_options *o)
 {
 	if (p->client && http_config_is(p->client, o))
@@ -153,7 +172,7 @@ void target_pools_free(struct scraper *s)
 	mem_free(s->pools);
 }
 
-/* Status. */
+/* Listing targets for the API and metrics. */
 
 struct snapshot *snapshot_take(struct scraper *s, size_t *count)
 {
@@ -179,7 +198,10 @@ void snapshot_free(struct snapshot *v, size_t count)
 	mem_free(v);
 }
 
-/* The target's status; *error is the caller's. */
+/*
+ * Fill in the health of a target under mu. *error is a copy that the caller
+ * frees after it has used out->last_error.
+ */
 static void get_status(struct scraper *s, const struct target *t,
 		       struct target_status *out, char **error)
 {
@@ -194,6 +216,10 @@ static void get_status(struct scraper *s, const struct target *t,
 	out->last_error = t->refused ? t->refused : *error ? *error : "";
 }
 
+/*
+ * Call fn for one entry. Discovered labels are not stored but made again here
+ * (docs/decisions.md, 58).
+ */
 static void show_entry(struct scraper *s, const struct target_set *set,
 		       const struct target_entry *e,
 		       struct target_status *status,

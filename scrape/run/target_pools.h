@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target pools: the jobs of the configuration and their targets.
+ * Target pools: the jobs of the configuration with their targets, and the
+ * functions that replace or list them.
  *
- * Ownership: those of the scraper.
- * Threads: any; the scraper's locks.
+ * Ownership: the scraper owns the pools; a snapshot belongs to its caller.
+ * Threads: any, under the locks that are named at each function.
  */
 #ifndef SCRAPE_RUN_TARGET_POOLS_H
 #define SCRAPE_RUN_TARGET_POOLS_H
@@ -11,14 +12,23 @@
 #include "scrape/run/scraper.h"
 #include "scrape/scrape.h"
 
-/* Make the jobs anew whose targets name their types; making is held. */
+/*
+ * Make the target sets again of all jobs whose types come from index pages. The
+ * caller holds scraper.making.
+ */
 void target_pools_regroup(struct scraper *s);
 
-/* jobs.c */
+/* Free all pools; the threads of the scraper have ended. */
 void target_pools_free(struct scraper *s);
 
+/*
+ * Copy the names of all jobs and take references on their sets, so that a
+ * caller can walk them without scraper.mu. *count is the number of jobs; the
+ * caller owns the result (snapshot_free()).
+ */
 struct snapshot *snapshot_take(struct scraper *s, size_t *count);
 
+/* Free a snapshot and drop its references. */
 void snapshot_free(struct snapshot *v, size_t count);
 
 #endif

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What scraping costs by type: bytes and seconds, so that an operator sees
- * which type to ask for less often.
+ * Bytes and seconds that scraping costs, by profile type, so that an operator
+ * sees which type to ask for less often (docs/decisions.md, 106).
  */
 #include "scrape/run/type_cost.h"
 
 #include "base/mem.h"
 #include "scrape/run/scraper.h"
 
-/* Relabelling and indexes can name any number of types. */
+/*
+ * Relabelling and index pages can name any number of types; those beyond the
+ * bound are counted as "other".
+ */
 #define TYPES_SHOWN 32
 
+/* The counters of one type. */
 struct type_cost {
 	char *type;
 	struct metric *bytes;
@@ -19,6 +23,7 @@ struct type_cost {
 
 static const char seconds_name[] = "everprof_target_scrape_seconds_total";
 
+/* Register the counters of a type, whose name is copied. */
 static struct type_cost cost_new(struct metrics *m, struct str type)
 {
 	char *name = mem_strndup(type);
@@ -38,6 +43,10 @@ static struct type_cost cost_new(struct metrics *m, struct str type)
 	return c;
 }
 
+/*
+ * The counters of a type; the caller holds costs_mu. "other" is always there,
+ * so the recursion ends.
+ */
 static struct type_cost *cost_locked(struct scraper *s, struct str type)
 {
 	for (size_t i = 0; i < s->costs.count; i++) {

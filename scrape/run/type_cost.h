@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What scrapes cost, by profile type: time, bytes and number.
+ * Counters of what scrapes cost by profile type: the bytes received and the
+ * time taken (docs/decisions.md, 106).
  *
- * Ownership: those of the scraper.
- * Threads: any; costs_mu.
+ * Ownership: the counters belong to the scraper.
+ * Threads: any; the list is under scraper.costs_mu.
  */
 #ifndef SCRAPE_RUN_TYPE_COST_H
 #define SCRAPE_RUN_TYPE_COST_H
 
 #include "scrape/run/scraper.h"
 
-/* cost.c: a scrape of the target ended. */
+/*
+ * Prepare the list with the type "other", which takes all types beyond the
+ * bound.
+ */
 void type_cost_init(struct scraper *s);
 
+/*
+ * Count one scrape of the target that ended: the bytes of its body and its
+ * duration.
+ */
 void type_cost_add(struct scraper *s, const struct target *t, size_t bytes,
 		   int64_t took_ns);
 
+/* Free the list; the metrics stay with the registry. */
 void type_cost_free(struct scraper *s);
 
 #endif

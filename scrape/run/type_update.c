@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Updates of the types that index pages name: queued by workers, applied by a
+ * worker under "making", at most once every PAUSE_MS.
+ */
 #include "scrape/run/type_update.h"
 
 #include "base/mem.h"
 #include "scrape/run/scraper.h"
 #include "scrape/run/target_pools.h"
 
-#define PAUSE_MS 1000 /* between two times that all is made anew */
+#define PAUSE_MS 1000 /* between two updates */
 
-/* What an index said. */
+/* What one index page named. */
 struct type_update {
 	struct target *index;
 	struct profile_list *types;
@@ -28,6 +32,7 @@ void type_update_add(struct scraper *s, struct target *index,
 	http_wake(s->client);
 }
 
+/* Take the whole queue; the caller owns it. */
 static struct type_update *take_all(struct scraper *s)
 {
 	struct type_update *all;
@@ -39,6 +44,7 @@ static struct type_update *take_all(struct scraper *s)
 	return all;
 }
 
+/* Free an update and its references. */
 static void type_update_drop(struct type_update *f)
 {
 	target_unref(f->index);
@@ -46,7 +52,10 @@ static void type_update_drop(struct type_update *f)
 	mem_free(f);
 }
 
-/* Whether it is news. */
+/*
+ * Store the types at the index target. Returns false if they are the same as
+ * before; otherwise f takes over the old ones.
+ */
 static bool type_update_learn(struct type_update *f)
 {
 	struct profile_list *was = f->index->found;
@@ -58,6 +67,10 @@ static bool type_update_learn(struct type_update *f)
 	return true;
 }
 
+/*
+ * Runs in a worker: apply the queue, and make target sets again if a page named
+ * something new.
+ */
 static void type_update_regroup(void *scraper, unsigned worker UNUSED)
 {
 	struct scraper *s = scraper;
@@ -77,7 +90,10 @@ static void type_update_regroup(void *scraper, unsigned worker UNUSED)
 	http_wake(s->client);
 }
 
-/* The loop's. A fleet that starts is made anew once a second, not per page. */
+/*
+ * A fleet that starts names its types on many pages at once; sets are made once
+ * a second, not once for each page.
+ */
 int64_t type_update_start(struct scraper *s)
 {
 	int64_t now = clock_mono_ns();
@@ -92,7 +108,7 @@ int64_t type_update_start(struct scraper *s)
 		return INT64_MAX;
 	if (wait > 0)
 		return wait;
-	/* A full queue: next time. */
+	/* If the queue of workers is full, try again after the pause. */
 	if (!pool_submit(s->workers, NULL, type_update_regroup, s, &err))
 		s->regrouped_ns = now;
 	return PAUSE_MS;

@@ -1,23 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Type updates: when the profile list of a target names other types than
- * before, the targets of its job are made again.
+ * Type updates: when the index page of a target names other types than before,
+ * the target set of its job is made again, at most once a second for all jobs
+ * (docs/decisions.md, 71).
  *
- * Ownership: those of the scraper.
- * Threads: any; the scraper's locks.
+ * Ownership: a queued update holds references on the target and on its types.
+ * Threads: any; the queue is under scraper.mu.
  */
 #ifndef SCRAPE_RUN_TYPE_UPDATE_H
 #define SCRAPE_RUN_TYPE_UPDATE_H
 
 #include "scrape/run/scraper.h"
 
-/* finding.c: a target's index has said this; takes over the types. */
+/*
+ * Queue what an index page named, and wake the loop. Takes over the caller's
+ * reference on types.
+ */
 void type_update_add(struct scraper *s, struct target *index,
 		     struct profile_list *types);
 
-/* Have jobs made anew if indexes said something; how long until it may. */
+/*
+ * Hand the queued updates to a worker if there are any and the last time is
+ * long enough ago. Returns how many ms later to call again at the latest;
+ * INT64_MAX: nothing is queued. Called by the loop alone.
+ */
 int64_t type_update_start(struct scraper *s);
 
+/* Drop the updates that are still queued. */
 void type_update_free(struct scraper *s);
 
 #endif

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From discovered targets to target specs: the meta labels that targets start
+ * with, and the URL and stored labels that are left after relabelling.
+ */
 #include "scrape/discovered.h"
 
 #include <stdio.h>
@@ -9,19 +13,22 @@
 #include "base/units.h"
 #include "base/url.h"
 
-#define ADDRESS      "__address__"
-#define SCHEME       "__scheme__"
-#define PATH         "__profile_path__"
-#define INTERVAL     "__scrape_interval__"
-#define TIMEOUT      "__scrape_timeout__"
-#define PARAM        "__param_"
-#define META         "__meta_"
-#define SECONDS      "seconds"
-#define URL_MAX      16384
-#define PARAMS_MAX   1000
-#define INDEX_PATH   "/debug/pprof/"
-#define TARGET_INDEX "index" /* __name__ of the page */
+#define ADDRESS    "__address__"
+#define SCHEME     "__scheme__"
+#define PATH       "__profile_path__"
+#define INTERVAL   "__scrape_interval__"
+#define TIMEOUT    "__scrape_timeout__"
+#define PARAM      "__param_"
+#define META       "__meta_"
+#define SECONDS    "seconds"
+#define URL_MAX    16384
+#define PARAMS_MAX 1000
+#define INDEX_PATH "/debug/pprof/"
 
+/* The __name__ of the target that is the index page itself. */
+#define TARGET_INDEX "index"
+
+/* Append a label; the caller has allocated enough room. */
 static void discovered_add(struct label_list *l, const char *name,
 			   struct str value)
 {
@@ -36,6 +43,9 @@ static struct str duration_text(struct arena *a, int64_t ms)
 	return arena_str(a, str_of(text));
 }
 
+/*
+ * The set outlives the configuration it was made of, so parameters are copied.
+ */
 static void copy_params(const struct scrape_config *c, struct arena *a,
 			struct job_labels *out)
 {
@@ -47,6 +57,10 @@ static void copy_params(const struct scrape_config *c, struct arena *a,
 	}
 }
 
+/*
+ * The labels that one profile type adds. __name__ comes first: same_type() and
+ * callers look for it at v[0].
+ */
 static void make_type(const struct scrape_config *c,
 		      const struct profile_config *p, struct arena *a,
 		      struct label_list *out)
@@ -95,6 +109,10 @@ void job_labels_make(const struct scrape_config *c, struct arena *a,
 	}
 }
 
+/*
+ * Index pages can name any number of types, so the list of types grows. The old
+ * list stays in the arena until the set goes.
+ */
 static void discovered_make_room(struct job_labels *job, struct arena *a)
 {
 	struct label_list *old = job->types;
@@ -111,6 +129,7 @@ static uint64_t type_hash(struct str name)
 	return hash_bytes(bytes_of(name));
 }
 
+/* Comparison of the table "known", which maps type names to numbers. */
 static bool same_type(const void *ctx, uint32_t number, const void *name)
 {
 	const struct job_labels *job = ctx;
@@ -140,6 +159,9 @@ size_t job_labels_type(struct job_labels *job, const struct scrape_config *c,
 	return job->type_count++;
 }
 
+/*
+ * Earlier sources win: callers go from the target's own labels to the defaults.
+ */
 static void set_absent(struct labels_builder *b, const struct label_list *l)
 {
 	for (size_t i = 0; i < l->count; i++) {
@@ -148,7 +170,10 @@ static void set_absent(struct labels_builder *b, const struct label_list *l)
 	}
 }
 
-/* __param_<name>: the first value of each parameter. */
+/*
+ * Set __param_<name> to the first value of each parameter: the loop runs
+ * backwards, so the first value is set last.
+ */
 static void set_params(struct labels_builder *b, const struct job_labels *job)
 {
 	char name[LABEL_NAME_MAX];
@@ -175,7 +200,7 @@ void discovered_labels(const struct job_labels *job,
 	set_absent(out, &job->defaults);
 }
 
-/* After relabelling. */
+/* From labels after relabelling to a target spec. */
 
 static int check_address(struct str address, struct str scheme, struct err *err)
 {
@@ -194,6 +219,10 @@ static int check_address(struct str address, struct str scheme, struct err *err)
 	return 0;
 }
 
+/*
+ * A duration in __scrape_interval__ or __scrape_timeout__, which relabelling
+ * may have set to anything.
+ */
 static int get_duration(const struct labels_builder *b, const char *name,
 			int64_t *out, struct err *err)
 {
@@ -208,7 +237,10 @@ static int get_duration(const struct labels_builder *b, const char *name,
 	return 0;
 }
 
-/* The parameters of the job, as far as labels do not change them, and more. */
+/*
+ * The URL parameters: those of the job, whose first value of each name is
+ * replaced by the label __param_<name>, and those that only labels give.
+ */
 static size_t gather_params(const struct job_labels *job,
 			    const struct labels_builder *b, struct param *out)
 {
@@ -232,7 +264,10 @@ static size_t gather_params(const struct job_labels *job,
 	return n;
 }
 
-/* Values of one name keep their order. */
+/*
+ * Sort by name, so that a URL does not depend on the order of labels. Stable:
+ * several values of one name keep their order.
+ */
 static void sort_params(struct param *v, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
@@ -262,7 +297,7 @@ static void add_params(struct buf *url, const struct job_labels *job,
 	mem_free(v);
 }
 
-/* NULL: it is too long. */
+/* Build the URL; NULL when it is longer than URL_MAX. The caller owns it. */
 static char *make_url(const struct job_labels *job,
 		      const struct labels_builder *b)
 {
@@ -280,6 +315,10 @@ static char *make_url(const struct job_labels *job,
 	return out;
 }
 
+/*
+ * The duration that the profile is asked to cover; 0 when the parameter is
+ * absent or out of bounds.
+ */
 static int64_t seconds_of(const struct labels_builder *b)
 {
 	struct str text = labels_builder_get(b, str_of(PARAM SECONDS));
@@ -288,7 +327,10 @@ static int64_t seconds_of(const struct labels_builder *b)
 	return str_to_i64(text, &n) && n > 0 && n <= SCRAPE_SECONDS_MAX ? n : 0;
 }
 
-/* What is stored: no __… but the name. */
+/*
+ * Remove the labels that begin with __ and are not stored; the name and the
+ * tenant stay.
+ */
 static void remove_internal(struct labels_builder *b)
 {
 	for (size_t i = b->count; i-- > 0;) {
@@ -320,6 +362,7 @@ int target_spec_make(const struct job_labels *job, size_t type,
 		return err_set(err, ERR_INVALID,
 			       "no profile type: " LABEL_NAME " is empty");
 	out->seconds = seconds_of(b);
+	/* The server answers only after it has profiled for "seconds". */
 	out->timeout_ms = timeout + out->seconds * 1000;
 	out->url = make_url(job, b);
 	if (!out->url)

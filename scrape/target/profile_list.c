@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Scans the HTML of /debug/pprof/ for links to profiles. The page is input from
+ * outside: lengths and counts are bounded, and only paths that Go could have
+ * written are taken.
+ */
 #include "scrape/target/profile_list.h"
 
 #include "base/mem.h"
@@ -7,15 +12,19 @@
 #define LINK         "href="
 #define QUERY        "?debug="
 #define PATH_MAX_LEN 128
-#define LINK_MAX     256 /* of what stands in quotes */
+#define LINK_MAX     256 /* bytes of a quoted link */
 
+/* The page also links things that are not profiles of samples. */
 static bool is_profile(struct str name)
 {
 	return !str_is(name, "cmdline") && !str_is(name, "symbol") &&
 	       !str_is(name, "trace") && !str_is(name, "index");
 }
 
-/* A path below the page, such as Go writes it. */
+/*
+ * Whether a path is relative to the page and has only harmless characters: a
+ * hostile page must not direct scrapes to other paths or hosts.
+ */
 static bool is_below(struct str path)
 {
 	if (!path.len || path.len > PATH_MAX_LEN || path.ptr[0] == '/' ||
@@ -39,6 +48,10 @@ static bool profile_list_has_type(const struct profile_list *t, struct str name)
 	return false;
 }
 
+/*
+ * Add a type unless its name is unusable or already there. ERR_INVALID: there
+ * are more than TYPE_INDEX_MAX.
+ */
 static int profile_list_add(struct profile_list *t, struct str path,
 			    struct err *err)
 {
@@ -56,7 +69,10 @@ static int profile_list_add(struct profile_list *t, struct str path,
 	return 0;
 }
 
-/* The next link of a profile; an empty one: there is none. */
+/*
+ * Find the path of the next profile link and move *page behind its start. An
+ * empty result means that there are no more links.
+ */
 static struct str next_link(struct str *page)
 {
 	const char *at;
@@ -70,7 +86,10 @@ static struct str next_link(struct str *page)
 		if (begin >= end)
 			break;
 		*page = (struct str){ begin, (size_t)(end - begin) };
-		/* Never to the page's end for each link. */
+		/*
+		 * Look for the closing quote within LINK_MAX bytes only: a page
+		 * full of unclosed links would otherwise take quadratic time.
+		 */
 		end = memchr(begin, begin[-1],
 			     page->len < LINK_MAX ? page->len : LINK_MAX);
 		if (!end || (begin[-1] != '\'' && begin[-1] != '"'))

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Type index: the profile types that a target's /debug/pprof/ page names.
+ * A profile list holds the profile types that the page /debug/pprof/ of a
+ * target names; it is read for jobs with pprof_config: auto.
  *
- * Go's net/http/pprof links each as href='<name>?debug=1' (since Go 1.0; in
- * double quotes before 1.11), custom profiles among them. What is no profile
- * of samples is left out: cmdline, symbol, trace.
+ * Go's net/http/pprof links each type as href='<name>?debug=1' (since Go 1.0;
+ * in double quotes before 1.11), custom profiles among them. Links to pages
+ * that are not profiles of samples (cmdline, symbol, trace) are left out.
  *
- * Ownership: reference counted. Threads: immutable.
+ * Ownership: reference counted.
+ * Threads: immutable once parsed; references may be taken and dropped by any
+ * thread.
  */
 #ifndef SCRAPE_TARGET_PROFILE_LIST_H
 #define SCRAPE_TARGET_PROFILE_LIST_H
@@ -17,15 +20,18 @@
 #include "base/err.h"
 
 enum {
+	/* Bounds of the number of types and of the page's bytes. */
 	TYPE_INDEX_MAX = 64,
 	TYPE_INDEX_BODY_MAX = 1 << 20
 };
 
+/* One type that the page links. */
 struct indexed_type {
 	struct str name;
-	struct str path; /* below the page, encoded as it stood there */
+	struct str path; /* relative to the page, still URL-encoded */
 };
 
+/* The types in the order of the page, each name once. */
 struct profile_list {
 	_Atomic uint32_t refs;
 	struct arena arena;
@@ -33,13 +39,23 @@ struct profile_list {
 	size_t count;
 };
 
-/* ERR_INVALID: the page names no types, or too many; *out is the caller's. */
+/*
+ * Parse a page. ERR_INVALID: the page links no profile types or more than
+ * TYPE_INDEX_MAX. The caller owns *out.
+ */
 NODISCARD int profile_list_parse(struct bytes page, struct profile_list **out,
 				 struct err *err);
-struct profile_list *profile_list_ref(struct profile_list *t); /* NULL: NULL */
-void profile_list_unref(struct profile_list *t); /* NULL is a no-op */
 
-/* In the same order; NULL is equal to nothing else. */
+/* Take a reference; returns t. NULL is a no-op. */
+struct profile_list *profile_list_ref(struct profile_list *t);
+
+/* Drop a reference; the last one frees the list. NULL is a no-op. */
+void profile_list_unref(struct profile_list *t);
+
+/*
+ * Whether two lists name the same paths in the same order. NULL equals only
+ * NULL.
+ */
 bool profile_list_eq(const struct profile_list *a,
 		     const struct profile_list *b);
 

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decodes scrape_configs of the configuration file. Every mistake is reported
+ * with its line; decoding goes on, so that one run shows all of them.
+ */
 #include "scrape/scrape_config.h"
 
 #include <stddef.h>
 
-/* conprof's seven; profile asks for 10 seconds where conprof asks for 30. */
+/*
+ * The types that conprof asks for by default; "profile" covers 10 seconds here,
+ * 30 in conprof.
+ */
 static const struct {
 	const char *name;
 	const char *path;
@@ -18,6 +25,7 @@ static const struct {
 	{ "threadcreate", "/debug/pprof/threadcreate", 0 },
 };
 
+/* static_configs: target groups that are written in the file. */
 static void decode_static(struct yaml *y, const struct yaml_node *n,
 			  void *field)
 {
@@ -26,7 +34,10 @@ static void decode_static(struct yaml *y, const struct yaml_node *n,
 	c->statics = target_groups_decode(y, n, "static_configs", NULL);
 }
 
-/* host:port or [address]:port */
+/*
+ * Whether a target is host:port or [address]:port. A colon within brackets
+ * belongs to an IPv6 address.
+ */
 static bool has_port(struct str target)
 {
 	const char *colon = memrchr(target.ptr, ':', target.len);
@@ -36,8 +47,8 @@ static bool has_port(struct str target)
 }
 
 /*
- * URLs where addresses belong are a mistake, unless relabelling makes
- * addresses of them.
+ * Report URLs where addresses are expected. Callers skip this check for jobs
+ * with relabelling rules, which may make addresses of them.
  */
 static void check_targets(struct yaml *y, const struct yaml_node *groups)
 {
@@ -67,7 +78,7 @@ static void check_targets(struct yaml *y, const struct yaml_node *groups)
 	}
 }
 
-/* params: {name: [value, …]} */
+/* params: {name: [value, …]}. One array element for each value. */
 static void decode_params(struct yaml *y, const struct yaml_node *n,
 			  void *field)
 {
@@ -95,6 +106,10 @@ static void decode_params(struct yaml *y, const struct yaml_node *n,
 	}
 }
 
+/*
+ * The options of one profile type. A row with a NULL decoder warns that the
+ * option is ignored, with the reason.
+ */
 static const struct yaml_field profile_fields[] = {
 	{ "enabled", yaml_bool, offsetof(struct profile_config, enabled),
 	  NULL },
@@ -117,6 +132,7 @@ static struct profile_config *find_profile(struct scrape_config *c,
 	return NULL;
 }
 
+/* Add a profile type or change a default one. The caller has made room. */
 static void decode_profile(struct yaml *y, const struct yaml_node *key,
 			   const struct yaml_node *value,
 			   struct scrape_config *c)
@@ -150,7 +166,10 @@ static void decode_profile(struct yaml *y, const struct yaml_node *key,
 		yaml_error(y, key, "interval must be at most 1d");
 }
 
-/* auto; or a map: the defaults, and what it adds to them or changes. */
+/*
+ * pprof_config is "auto", or a map that changes the default types and adds
+ * others.
+ */
 static void decode_pprof(struct yaml *y, const struct yaml_node *n, void *field)
 {
 	struct scrape_config *c = field;
@@ -175,6 +194,7 @@ static void decode_pprof(struct yaml *y, const struct yaml_node *n, void *field)
 		decode_profile(y, n->items[i], n->items[i + 1], c);
 }
 
+/* profiling_config: the part of a job that Prometheus does not have. */
 static void decode_profiling(struct yaml *y, const struct yaml_node *n,
 			     void *field)
 {
@@ -188,6 +208,7 @@ static void decode_profiling(struct yaml *y, const struct yaml_node *n,
 	yaml_decode(y, n, "profiling_config", fields, field);
 }
 
+/* A job without pprof_config asks for the default types. */
 static void set_default_profiles(struct yaml *y, struct scrape_config *c)
 {
 	c->profile_count = ARRAY_SIZE(default_profiles);
@@ -204,8 +225,13 @@ static void set_default_profiles(struct yaml *y, struct scrape_config *c)
 
 #define TIMEOUT_DEFAULT_MS 15000
 
+/* Why an option of Prometheus is accepted and ignored. */
 #define NOT_FOR_PROFILES "profiles have no use for it"
 
+/*
+ * The options of a job. Options of Prometheus that make no sense for profiles
+ * are accepted with a warning, so that its files can be used as they are.
+ */
 static const struct yaml_field job_fields[] = {
 	{ "job_name", yaml_text, offsetof(struct scrape_config, job_name),
 	  NULL },
@@ -236,7 +262,7 @@ static const struct yaml_field job_fields[] = {
 	{ 0 },
 };
 
-/* 0 stands for what holds without it, as in Prometheus. */
+/* Fill in intervals and timeouts. 0 means "not set", as in Prometheus. */
 static void fill_times(struct scrape_common *c,
 		       const struct scrape_common *defaults)
 {
@@ -251,6 +277,10 @@ static void fill_times(struct scrape_common *c,
 					TIMEOUT_DEFAULT_MS;
 }
 
+/*
+ * Report times out of bounds, and warn about times by which every other scrape
+ * would be skipped.
+ */
 static void check_times(struct yaml *y, const struct yaml_node *n,
 			const struct scrape_config *c)
 {
@@ -280,7 +310,10 @@ static void check_times(struct yaml *y, const struct yaml_node *n,
 	}
 }
 
-/* Service discoveries that Prometheus has and we have not. */
+/*
+ * Report the service discoveries of Prometheus that do not exist here by their
+ * own message rather than as unknown fields.
+ */
 static void check_discovery(struct yaml *y, const struct yaml_node *map)
 {
 	static const char suffix[] = "_sd_configs";
@@ -299,6 +332,10 @@ static void check_discovery(struct yaml *y, const struct yaml_node *map)
 	}
 }
 
+/*
+ * Decode one job. The semantic checks run after all fields are known, because
+ * they compare fields with each other.
+ */
 static void decode_job(struct yaml *y, const struct yaml_node *n,
 		       const struct scrape_common *defaults,
 		       struct scrape_config *c)
@@ -313,6 +350,10 @@ static void decode_job(struct yaml *y, const struct yaml_node *n,
 	set_default_profiles(y, c);
 	if (n->kind == YAML_MAP)
 		check_discovery(y, n);
+	/*
+	 * After an unsupported discovery the fields would only repeat the
+	 * error.
+	 */
 	if (y->error_count == errors)
 		yaml_decode(y, n, "scrape_config", job_fields, c);
 	http_options_check(y, n, &c->http);
@@ -344,6 +385,7 @@ void scrape_configs_decode(struct yaml *y, const struct yaml_node *list,
 	out->v = arena_array(&y->arena, struct scrape_config, list->count);
 	for (size_t i = 0; i < list->count; i++) {
 		decode_job(y, list->items[i], defaults, &out->v[i]);
+		/* Job names must be unique: jobs are looked up by them. */
 		for (size_t k = 0; k < i; k++) {
 			if (out->v[k].job_name.len &&
 			    str_eq(out->v[k].job_name, out->v[i].job_name))

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Targets and their specs: identity, reference counts, and the pure functions
+ * of their schedule.
+ */
 #include "scrape/target/target.h"
 
 #include "base/hash.h"
@@ -12,6 +16,10 @@ void target_spec_fini(struct target_spec *s)
 	*s = (struct target_spec){ 0 };
 }
 
+/*
+ * Only labels and URL are hashed: a changed interval or timeout must not move
+ * the offset of the schedule.
+ */
 uint64_t target_spec_hash(const struct target_spec *s)
 {
 	struct buf key = { 0 };
@@ -24,6 +32,10 @@ uint64_t target_spec_hash(const struct target_spec *s)
 	return hash;
 }
 
+/*
+ * Every member that a scrape depends on counts: a target is reused only if
+ * nothing about its scrapes changes.
+ */
 bool target_spec_eq(const struct target_spec *a, const struct target_spec *b)
 {
 	return a->interval_ms == b->interval_ms &&
@@ -61,6 +73,10 @@ void target_unref(struct target *t)
 	mem_free(t);
 }
 
+/*
+ * A target whose offset within this interval has passed, or is now, is due in
+ * the next one.
+ */
 int64_t target_next_due(uint64_t hash, int64_t interval_ms, int64_t now_ms)
 {
 	int64_t offset = (int64_t)(hash % (uint64_t)interval_ms);
@@ -69,6 +85,10 @@ int64_t target_next_due(uint64_t hash, int64_t interval_ms, int64_t now_ms)
 	return due > now_ms ? due : due + interval_ms;
 }
 
+/*
+ * Timestamps are aligned to the schedule when the start was only a little late,
+ * as in Prometheus.
+ */
 int64_t target_sample_ms(int64_t due_ms, int64_t started_ms,
 			 int64_t interval_ms)
 {

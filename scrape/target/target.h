@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target: one address and one profile type, its URL, labels and health.
+ * A target is one address and one profile type: the URL to scrape, the labels
+ * of the series that the profiles are stored in, and the health of past
+ * scrapes.
  *
- * Ownership: reference counted: a job's targets hold it, the loop, and a
- * scrape that runs.
- * Threads: the spec is immutable; the loop's fields are the loop's; the rest
- * is under the scraper's lock.
+ * Ownership: reference counted; references are held by the target sets of its
+ * job, by the heap of the scrape loop and by each scrape that runs.
+ * Threads: the spec is immutable. due_ms belongs to the loop's thread, found is
+ * under scraper.making, and the members from running on are under scraper.mu.
  */
 #ifndef SCRAPE_TARGET_TARGET_H
 #define SCRAPE_TARGET_TARGET_H
@@ -17,68 +19,93 @@
 #include "model/labels.h"
 #include "scrape/target/profile_list.h"
 
+/* The outcome of the last scrape. */
 enum target_health {
-	TARGET_UNKNOWN,
+	TARGET_UNKNOWN, /* not scraped yet */
 	TARGET_UP,
 	TARGET_DOWN
 };
 
-/* What a target is: two targets with the same spec are one. */
+/*
+ * What defines a target. Two targets with equal specs are the same target, so
+ * that it keeps its schedule and health across reloads (docs/decisions.md, 57).
+ */
 struct target_spec {
 	struct labels *labels; /* of the stored series */
 	char *url;
 	int64_t interval_ms;
-	int64_t timeout_ms; /* of a request: seconds + scrape_timeout */
-	int64_t seconds;
-	size_t max_body; /* 0: no limit of its own */
+	int64_t timeout_ms; /* of a request: seconds plus scrape_timeout */
+	int64_t seconds;    /* that a profile covers; 0: not sent */
+	size_t max_body;    /* bytes; 0: no limit of its own */
 	struct http_config *client;
-	bool is_index; /* it names types, and is not stored */
+	bool is_index; /* /debug/pprof/ itself; names types, is not stored */
 };
 
+/* A target with its schedule and health. */
 struct target {
 	_Atomic uint32_t refs;
 	struct target_spec spec;
 	uint64_t hash; /* of labels and URL */
-	char *refused; /* why it is not scraped, by a limit; or NULL */
+	char *refused; /* the limit that forbids scraping, or NULL */
 
-	/* Who makes sets has it: of an index, what it said last; or NULL. */
+	/*
+	 * The types that an index page named last, or NULL. Under
+	 * scraper.making.
+	 */
 	struct profile_list *found;
 
-	/* The loop's. */
+	/* Belongs to the thread of the scrape loop. */
 	int64_t due_ms; /* 0: not yet known */
 
-	/* Under the scraper's lock. */
-	bool running;
+	/* The members below are under scraper.mu. */
+	bool running; /* a scrape is in flight */
 	enum target_health health;
-	char *last_error; /* NULL: none */
-	int64_t last_ms;  /* 0: never */
+	char *last_error; /* NULL: the last scrape succeeded */
+	int64_t last_ms;  /* start of the last scrape; 0: never */
 	int64_t last_duration_ns;
-	int64_t next_ms;
+	int64_t next_ms;     /* copy of due_ms, for the status page */
 	uint64_t last_bytes; /* of the body */
-	uint64_t skipped;    /* due while the one before still ran */
+	uint64_t skipped;    /* times due while a scrape was running */
 };
 
+/* Release the labels, URL and client, and clear the spec. */
 void target_spec_fini(struct target_spec *s);
 
+/*
+ * Hash of labels and URL. It decides the offset of the schedule, so it must not
+ * change between restarts.
+ */
 uint64_t target_spec_hash(const struct target_spec *s);
+
+/*
+ * Whether two specs define the same target. HTTP clients are compared by
+ * address.
+ */
 bool target_spec_eq(const struct target_spec *a, const struct target_spec *b);
 
-/* Takes over the spec. */
+/*
+ * Make a target with one reference. Takes over the members of *s and clears it.
+ */
 struct target *target_new(struct target_spec *s);
+
+/* Take a reference; returns t. */
 struct target *target_ref(struct target *t);
+
+/* Drop a reference; the last one frees the target. NULL is a no-op. */
 void target_unref(struct target *t);
 
 /*
- * When a target is due next: the first moment after now at which time modulo
- * interval is the target's own offset. The offset follows from the hash alone,
- * so load is spread, and spread the same after a restart. Pure.
+ * When a target is due next: the first moment after now_ms at which the time
+ * modulo the interval is the target's offset. The offset follows from the hash
+ * alone, so the load is spread over the interval, in the same way after each
+ * restart. Pure.
  */
 int64_t target_next_due(uint64_t hash, int64_t interval_ms, int64_t now_ms);
 
 /*
- * The time a sample gets: the moment it was due, when it started close to it
- * (2 ms, as Prometheus, or a hundredth of the interval if that is less), so
- * that times are regular; else when it started. Pure.
+ * The timestamp of a sample: the due time if the scrape started close to it, so
+ * that times are regular; otherwise the start. "Close" is 2 ms, as in
+ * Prometheus, or a hundredth of the interval if that is less. Pure.
  */
 int64_t target_sample_ms(int64_t due_ms, int64_t started_ms,
 			 int64_t interval_ms);

@@ -7,29 +7,30 @@
 #include "base/vec.h"
 
 /*
- * What the targets of a job may take: a small file could make a fleet that
- * fills the memory. Those that are dropped have a part; what more there are is
- * counted.
+ * Bounds of the memory that the targets of a job may take: a small file could
+ * otherwise make a fleet that fills the memory (docs/decisions.md, 75). Dropped
+ * targets have a bound of their own; beyond it they are only counted.
  */
 #define BYTES_MAX         (256 * MIB)
 #define DROPPED_BYTES_MAX (64 * MIB)
-#define TARGET_BYTES      400 /* of each, beside its labels and URL */
+#define TARGET_BYTES      400 /* besides labels and URL */
 
-/* A set being made. */
+/* A set while it is being made. */
 struct making {
 	const struct scrape_config *config;
 	struct http_config *client;
-	const struct target_set *before;
-	struct table known;      /* entries of before by their target's hash */
-	struct table pages;      /* indexes of before by their URL's hash */
-	struct table seen;       /* entries of the set by their labels' hash */
-	struct table types;      /* of the job by name */
-	const char **dropped_by; /* what is said of a rule */
+	const struct target_set *before; /* NULL: none */
+	struct table known; /* entries of "before" by hash of the target */
+	struct table pages; /* index pages of "before" by hash of the URL */
+	struct table seen;  /* entries of the new set by hash of the labels */
+	struct table types; /* types of the job by name */
+	const char **dropped_by; /* reasons by rule, made when needed */
 	struct target_set *set;
-	size_t bytes; /* of its targets */
+	size_t bytes; /* of the active targets */
 	size_t dropped_bytes;
 };
 
+/* Comparison of the table "known". */
 static bool same_spec(const void *ctx, uint32_t number, const void *key)
 {
 	const struct target_set *s = ctx;
@@ -37,6 +38,7 @@ static bool same_spec(const void *ctx, uint32_t number, const void *key)
 	return target_spec_eq(&s->v[number].target->spec, key);
 }
 
+/* Comparison of the table "seen". */
 static bool target_set_same_labels(const void *ctx, uint32_t number,
 				   const void *key)
 {
@@ -47,6 +49,7 @@ static bool target_set_same_labels(const void *ctx, uint32_t number,
 			labels_bytes(ls));
 }
 
+/* Comparison of the table "pages". */
 static bool same_page(const void *ctx, uint32_t number, const void *url)
 {
 	const struct target_set *s = ctx;
@@ -59,6 +62,10 @@ static uint64_t target_set_hash_of(const char *text)
 	return hash_bytes(bytes_of(str_of(text)));
 }
 
+/*
+ * Index the set before by spec and by index page, so that finding a target
+ * again takes constant time.
+ */
 static void index_before(struct making *m)
 {
 	if (!m->before)
@@ -76,20 +83,26 @@ static void index_before(struct making *m)
 	}
 }
 
-/* What a limit says of a name or value of len bytes; NULL: it is within. */
+/*
+ * The reason why a name or value of len bytes exceeds a limit; NULL: it does
+ * not. The caller owns the text.
+ */
 static char *too_long(const char *limit, int64_t max, struct str name,
 		      size_t len)
 {
 	if (!max || (int64_t)len <= max)
 		return NULL;
-	/* As much of the name as a message has room for. */
+	/* Cut the name to what a message has room for. */
 	return mem_printf(
 		"%s exceeded: label %.*s has %zu bytes, the limit is %lld",
 		limit, (int)(name.len < 64 ? name.len : 64), name.ptr, len,
 		(long long)max);
 }
 
-/* Why the job's limits refuse the target, or NULL. */
+/*
+ * The limit of the job that the stored labels exceed, as a text that the caller
+ * owns; NULL: none.
+ */
 static char *target_set_describe_refusal(const struct scrape_config *c,
 					 const struct labels *ls)
 {
@@ -115,7 +128,10 @@ static char *target_set_describe_refusal(const struct scrape_config *c,
 	return why;
 }
 
-/* An index that has changed says the same until it is read again. */
+/*
+ * An index page whose spec has changed keeps the types that it named before,
+ * until it is read again; otherwise a reload would drop all its targets.
+ */
 static struct profile_list *found_before(const struct making *m,
 					 const struct target_spec *spec)
 {
@@ -129,7 +145,11 @@ static struct profile_list *found_before(const struct making *m,
 		       profile_list_ref(m->before->v[n].target->found);
 }
 
-/* The target with that spec: the one that was there, or a new one. */
+/*
+ * The target with that spec: the one of the set before, or a new one. Takes
+ * over the spec; the caller owns a reference. Targets that a limit refuses are
+ * never shared, because the limit may have changed.
+ */
 static struct target *target_set_take_target(struct making *m,
 					     struct target_spec *spec)
 {
@@ -158,7 +178,7 @@ static struct target *target_set_take_target(struct making *m,
 	return t;
 }
 
-/* Whether one that is dropped is kept, to be shown with that reason. */
+/* Count a dropped target, and tell whether its entry is kept to be shown. */
 static bool keeps_dropped(struct making *m, const char *why)
 {
 	int64_t most = m->config->common.keep_dropped_targets;
@@ -169,7 +189,7 @@ static bool keeps_dropped(struct making *m, const char *why)
 	       (!most || m->set->dropped <= (size_t)most);
 }
 
-/* why: a constant, or the set's. */
+/* Add a dropped entry. why must live as long as the set. */
 static void target_set_drop(struct making *m, struct target_entry e,
 			    const char *why)
 {
@@ -179,6 +199,7 @@ static void target_set_drop(struct making *m, struct target_entry e,
 	*vec_add(m->set) = e;
 }
 
+/* Add an entry whose labels do not make a target; the message is copied. */
 static void drop_faulty(struct making *m, struct target_entry e,
 			const struct err *err)
 {
@@ -188,7 +209,10 @@ static void drop_faulty(struct making *m, struct target_entry e,
 	*vec_add(m->set) = e;
 }
 
-/* The target, or NULL: it is dropped. */
+/*
+ * Add an active entry and return its target; NULL: another one has the same
+ * labels, so this one is dropped (docs/decisions.md, 59).
+ */
 static const struct target *target_set_keep(struct making *m,
 					    struct target_entry e,
 					    struct target_spec *spec)
@@ -210,7 +234,7 @@ static const struct target *target_set_keep(struct making *m,
 	return e.target;
 }
 
-/* Which rule dropped it. */
+/* The reason that names the relabelling rule; one text for each rule. */
 static const char *dropped_by(struct making *m, size_t rule)
 {
 	const struct relabel_rules *rules = &m->config->relabel;
@@ -225,7 +249,10 @@ static const char *dropped_by(struct making *m, size_t rule)
 	return m->dropped_by[rule];
 }
 
-/* The target of that type, or NULL: it is dropped. */
+/*
+ * Relabel one target of one type and add it. Returns the target, or NULL when
+ * it was dropped.
+ */
 static const struct target *target_set_add(struct making *m,
 					   struct target_entry e)
 {
@@ -238,7 +265,10 @@ static const struct target *target_set_add(struct making *m,
 	int rc;
 
 	discovered_labels(&s->job, e.group, e.labels, e.type, &b);
-	/* An index has all types; rules judge those one by one. */
+	/*
+	 * Rules that keep or drop by __name__ are skipped for an index page: it
+	 * stands for all types (docs/decisions.md, 72).
+	 */
 	rc = relabel_run(&m->config->relabel,
 			 job_labels_is_index(&s->job, e.type) ? LABEL_NAME :
 								NULL,
@@ -253,7 +283,7 @@ static const struct target *target_set_add(struct making *m,
 	return t;
 }
 
-/* The types that the target's index named last. */
+/* Add a target for each type that the index page named last. */
 static void add_found(struct making *m, struct target_entry e,
 		      const struct profile_list *found)
 {
@@ -265,7 +295,10 @@ static void add_found(struct making *m, struct target_entry e,
 	}
 }
 
-/* None of them will be scraped: there is no use in making more. */
+/*
+ * Whether the job has too many targets. None of them will be scraped then, so
+ * making more is useless.
+ */
 static bool is_beyond_limit(const struct making *m)
 {
 	int64_t limit = m->config->common.target_limit;
@@ -274,6 +307,7 @@ static bool is_beyond_limit(const struct making *m)
 	       (limit && (int64_t)m->set->active > limit);
 }
 
+/* Add one discovered target in all its types. */
 static void add_target(struct making *m, struct target_entry e)
 {
 	const struct target *index;
@@ -297,7 +331,7 @@ static void target_set_add_group(struct making *m, const struct target_group *g)
 				      .group = g, .labels = &g->targets[i] });
 }
 
-/* With too many targets none is scraped, as Prometheus does it. */
+/* Beyond target_limit none of the targets is scraped, as in Prometheus. */
 static void refuse_all(struct target_set *s, const char *why)
 {
 	s->refused = why;
@@ -308,7 +342,10 @@ static void refuse_all(struct target_set *s, const char *why)
 
 		if (!was)
 			continue;
-		/* It may be one that others know, and is not changed. */
+		/*
+		 * The target may be shared with the set before, so it is
+		 * replaced by a copy instead of being changed.
+		 */
 		spec = was->spec;
 		spec.labels = labels_ref(spec.labels);
 		spec.client = http_config_ref(spec.client);
@@ -321,7 +358,7 @@ static void refuse_all(struct target_set *s, const char *why)
 	}
 }
 
-/* Which limit it is beyond. */
+/* The text of the limit that is exceeded; it lives in the set's arena. */
 static const char *target_set_count_excess(const struct making *m)
 {
 	if (m->bytes > BYTES_MAX)

@@ -1,47 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Target set: what the target groups of a job come to, target by target and
- * type by type, with what relabelling dropped and why.
+ * A target set is the result of expanding a job: every target of its target
+ * groups times every profile type, relabelled, together with the targets that
+ * were dropped and the reason. Sets are made as a whole and never changed
+ * (docs/decisions.md, 57).
  *
- * Ownership: reference counted; it holds its targets and the groups.
- * Threads: immutable once made, but for what struct target says.
+ * Ownership: reference counted. A set holds references on its targets and on
+ * the target groups.
+ * Threads: immutable once made, except for the members of struct target that
+ * have locks of their own.
  */
 #ifndef SCRAPE_TARGET_TARGET_SET_H
 #define SCRAPE_TARGET_TARGET_SET_H
 
 #include "scrape/discovered.h"
 
-/* A target and type: scraped, or dropped. */
+/* One target and type of the job: either scraped or dropped. */
 struct target_entry {
 	const struct target_group *group;
-	const struct label_list *labels; /* its own */
-	uint32_t type;
-	const char *dropped;   /* why; NULL: it is scraped */
-	struct target *target; /* NULL: it is dropped */
+	const struct label_list *labels; /* of the target within its group */
+	uint32_t type;                   /* place in job.types */
+	const char *dropped;             /* the reason; NULL: it is scraped */
+	struct target *target;           /* NULL: it is dropped */
 };
 
+/* The targets of one job. Entries are in the order of the configuration. */
 struct target_set {
 	_Atomic uint32_t refs;
-	struct arena arena;
-	struct job_labels job;
+	struct arena arena;    /* texts of job and reasons */
+	struct job_labels job; /* to show discovered labels */
 	struct target_groups_list groups;
 	struct target_entry *v;
 	size_t count;
 	size_t cap;
-	size_t active;
-	size_t dropped;      /* those that are not kept, too */
-	const char *refused; /* why none is scraped; NULL: they are */
+	size_t active;  /* entries that have a target */
+	size_t dropped; /* also counts those beyond keep_dropped_targets */
+	/*
+	 * The limit by which no target is scraped; NULL: targets are scraped.
+	 */
+	const char *refused;
 };
 
 /*
- * Take over what is the same in before (NULL: nothing). The configuration is
- * borrowed for the call, groups and the client are counted.
+ * Make the set of a job from its target groups. Targets whose spec is also in
+ * "before" (NULL: no set before) are shared with it and keep schedule and
+ * health. The configuration is borrowed for the call; references are taken on
+ * the groups and the client. The caller owns the result.
  */
 struct target_set *target_set_make(const struct scrape_config *c,
 				   struct http_config *client,
 				   const struct target_groups_list *groups,
 				   const struct target_set *before);
+
+/* Take a reference; returns s. */
 struct target_set *target_set_ref(struct target_set *s);
-void target_set_unref(struct target_set *s); /* NULL is a no-op */
+
+/* Drop a reference; the last one frees the set. NULL is a no-op. */
+void target_set_unref(struct target_set *s);
 
 #endif

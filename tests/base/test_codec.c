@@ -76,7 +76,8 @@ Test(codec, crc_is_the_one_of_rfc_3720_by_both_ways)
 		struct bytes b = { bytes + n / 3, n - n / 3 };
 
 		cr_expect(crc32c_extend(0, all) == crc32c_portable(0, all));
-		cr_expect(crc32c_extend(crc32c_extend(0, a), b) == crc32c_extend(0, all));
+		cr_expect(crc32c_extend(crc32c_extend(0, a), b) ==
+			  crc32c_extend(0, all));
 	}
 }
 

@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "client/http.h"
 #include "client/address/resolver.h"
+#include "client/http.h"
 #include "tests/check.h"
 
 TestSuite(resolver, .timeout = 30);

@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "pprof/decode.h"
 #include "pprof/encode.h"
-#include "pprof/render/flame.h"
 #include "pprof/merge.h"
+#include "pprof/render/flame.h"
 #include "pprof/report.h"
 #include "pprof/scan.h"
 

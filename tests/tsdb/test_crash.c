@@ -12,8 +12,8 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "tests/support/powercut.h"
 #include "tests/check.h"
+#include "tests/support/powercut.h"
 #include "tests/tempdir.h"
 #include "tests/tsdb/script.h"
 #include "tsdb/repair.h"

@@ -46,8 +46,9 @@ void block_unref(struct block *b)
 	mem_free(b);
 }
 
-/* Opening. */
+/* Opening a block. */
 
+/* ERR_CORRUPT for a file whose size is not that in meta.json. */
 static int size_differs(const struct block *b, const struct meta_file *f,
 			uint64_t size, struct err *err)
 {
@@ -56,6 +57,11 @@ static int size_differs(const struct block *b, const struct meta_file *f,
 		       (unsigned long long)f->size);
 }
 
+/*
+ * Open a file as a blob and compare its size with meta.json. Checksums of whole
+ * files are not verified at a start, which would read all bytes; readers verify
+ * each piece.
+ */
 static int open_blob(struct block *b, const struct meta_file *f,
 		     struct blob **out, struct err *err)
 {
@@ -67,7 +73,10 @@ static int open_blob(struct block *b, const struct meta_file *f,
 	return rc;
 }
 
-/* A file without which the rest can be read. */
+/*
+ * Log and count damage to a file that the rest of the block does not need.
+ * Returns 0 for damage, and rc for errors that are no damage.
+ */
 static int block_tell_damage(struct block *b, const char *name, int rc,
 			     const struct err *err)
 {
@@ -82,6 +91,7 @@ static int block_tell_damage(struct block *b, const char *name, int rc,
 	return 0;
 }
 
+/* Check magic number and version of a chunk file. */
 static int check_chunks(const struct blob *blob, struct err *err)
 {
 	struct buf scratch = { 0 };
@@ -97,6 +107,11 @@ static int check_chunks(const struct blob *blob, struct err *err)
 	return rc;
 }
 
+/*
+ * Open the next chunk file. One that cannot be opened is NULL in the array, so
+ * that the numbers of the others stay right. One of wrong size or header stays
+ * usable: each chunk has a checksum.
+ */
 static int open_chunks(struct block *b, const struct meta_file *f,
 		       struct err *err)
 {
@@ -111,6 +126,7 @@ static int open_chunks(struct block *b, const struct meta_file *f,
 	return rc ? block_tell_damage(b, f->name, rc, err) : 0;
 }
 
+/* Compare size and header of a values file with what meta.json says. */
 static int check_values(const struct block *b, const struct meta_file *f,
 			const struct file *file, struct err *err)
 {
@@ -127,6 +143,10 @@ static int check_values(const struct block *b, const struct meta_file *f,
 	return rc ? rc : file_header_decode(head, MAGIC_BLOCK_VALUES, &h, err);
 }
 
+/*
+ * Open the next values file. A damaged one that was opened stays in the array:
+ * each profile is verified when it is read.
+ */
 static int block_open_values(struct block *b, const struct meta_file *f,
 			     struct err *err)
 {
@@ -142,6 +162,10 @@ static int block_open_values(struct block *b, const struct meta_file *f,
 	return rc ? block_tell_damage(b, f->name, rc, err) : 0;
 }
 
+/*
+ * Open the index. Without it the block cannot be used, so its errors are
+ * returned.
+ */
 static int open_index(struct block *b, const struct meta_file *f,
 		      struct err *err)
 {
@@ -156,6 +180,10 @@ static int open_index(struct block *b, const struct meta_file *f,
 	return rc ? rc : index_open(blob, &b->index, err);
 }
 
+/*
+ * Open a file that meta.json lists. Chunk and values files must be listed in
+ * the order of their numbers.
+ */
 static int block_open_file(struct block *b, const struct meta_file *f,
 			   struct err *err)
 {
@@ -174,6 +202,7 @@ static int block_open_file(struct block *b, const struct meta_file *f,
 		       b->path, f->name);
 }
 
+/* Read meta.json, which says what the other files are. */
 static int read_meta(struct block *b, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/meta.json", b->path);
@@ -190,6 +219,7 @@ static int read_meta(struct block *b, struct err *err)
 	return rc ? err_wrap(err, rc, "%s", b->path) : 0;
 }
 
+/* Read the tombstones; a block without deletions has no such file. */
 static int block_read_tombstones(struct block *b, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/tombstones", b->path);
@@ -209,7 +239,10 @@ static int block_read_tombstones(struct block *b, struct err *err)
 	buf_fini(&bytes);
 	if (!rc)
 		return 0;
-	/* What was deleted is seen again: better than losing what was not. */
+	/*
+	 * Deleted profiles come back: better than losing those that were not
+	 * deleted.
+	 */
 	b->tombstones = tombstones_new();
 	return block_tell_damage(b, "tombstones", rc, err);
 }
@@ -231,7 +264,8 @@ int block_open(const struct block_env *env, const char *path,
 		rc = err_set(err, ERR_CORRUPT, "%s: no index", path);
 	if (!rc)
 		rc = block_read_tombstones(b, err);
-	if (rc == ERR_NOTFOUND && b->meta.file_count) /* but for meta.json */
+	/* meta.json was there, so a missing index is damage. */
+	if (rc == ERR_NOTFOUND && b->meta.file_count)
 		rc = err->code = ERR_CORRUPT;
 	if (rc)
 		block_unref(b);
@@ -240,7 +274,7 @@ int block_open(const struct block_env *env, const char *path,
 	return rc;
 }
 
-/* Reading. */
+/* Reading a block. */
 
 int block_labels(const struct block *b, uint32_t ref, struct labels **out,
 		 struct err *err)
@@ -275,14 +309,19 @@ int block_groups(struct block *b, uint32_t ref, int64_t from, int64_t to,
 	return rc;
 }
 
+/* ERR_CORRUPT with the file and the offset of a chunk. */
 static int chunk_damaged(const struct blob *blob, uint64_t at, struct err *err)
 {
 	return err_set(err, ERR_CORRUPT, "%s at %llu: a chunk is damaged",
 		       blob_path(blob), (unsigned long long)at);
 }
 
-#define LENGTH_MAX 10 /* bytes of a uvarint */
+#define LENGTH_MAX 10 /* largest size of a uvarint */
 
+/*
+ * chunk_source.meta: a chunk reference is number of the file << 32 | offset.
+ * The length is read first, then the chunk with its checksum.
+ */
 static int read_chunk(void *ctx, const struct chunk *g, struct buf *scratch,
 		      struct bytes *head, struct err *err)
 {
@@ -302,7 +341,7 @@ static int read_chunk(void *ctx, const struct chunk *g, struct buf *scratch,
 	if (!blob)
 		return err_set(err, ERR_CORRUPT, "%s: a file of chunks is gone",
 			       b->path);
-	if (at + LENGTH_MAX > blob_size(blob)) /* a chunk is longer */
+	if (at + LENGTH_MAX > blob_size(blob)) /* every chunk is longer */
 		return chunk_damaged(blob, at, err);
 	rc = blob_view(blob, at, LENGTH_MAX, scratch, &v, err);
 	if (rc)
@@ -324,6 +363,7 @@ static int read_chunk(void *ctx, const struct chunk *g, struct buf *scratch,
 	return 0;
 }
 
+/* chunk_source.typeset: type sets are in meta.json. */
 static struct bytes block_typeset_at(void *ctx, uint32_t number)
 {
 	const struct block *b = ctx;
@@ -332,6 +372,7 @@ static struct bytes block_typeset_at(void *ctx, uint32_t number)
 						(struct bytes){ 0 };
 }
 
+/* chunk_source.damaged: count and log. */
 static void chunk_lost(void *ctx, const struct chunk *g, const struct err *err)
 {
 	const struct block *b = ctx;
@@ -393,7 +434,10 @@ struct tombstones *block_tombstones(struct block *b)
 	return t;
 }
 
-/* Replace the file by rename. */
+/*
+ * Replace the file of tombstones by rename, so that a crash leaves the old or
+ * the new one.
+ */
 static int write_tombstones(const struct block *b, const struct tombstones *t,
 			    struct err *err)
 {
@@ -420,6 +464,7 @@ int block_delete(struct block *b, const struct tombstones *more,
 			       more->v[i].to);
 	tombstones_sort(now);
 	rc = write_tombstones(b, now, err);
+	/* Readers that hold the old list keep it until they release it. */
 	if (!rc) {
 		pthread_mutex_lock(&b->mu);
 		tombstones_unref(b->tombstones);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Block: the profiles of some time, in files that never change. Format:
- * docs/format/block.md.
+ * Block: the profiles of a span of time in files that never change, except the
+ * file of tombstones. Format: docs/format/block.md.
  *
- * Ownership: reference counted; its files may be unlinked under it.
+ * Ownership: reference counted; its files may be unlinked while it is open.
  * Threads: any.
  */
 #ifndef TSDB_BLOCK_BLOCK_H
@@ -19,79 +19,120 @@
 #include "tsdb/head/head.h"
 #include "tsdb/index/index.h"
 
+/* Length of a chunk file's header, and the encoding byte of a chunk. */
 enum {
 	CHUNK_HEADER = 8,
-	CHUNK_GROUP = 0x70, /* encoding of a chunk: the head of a group */
+	CHUNK_GROUP = 0x70, /* encoding of a chunk: chunk metadata */
 };
 
+/* The first four bytes of a chunk file. */
 #define CHUNK_MAGIC 0x85BD40DDu
 
-/* What all blocks of a database share; outlives them. */
+/* Environment that all blocks of a database share; it outlives them. */
 struct block_env {
 	struct fs *fs;
-	const char *dir; /* of the database */
+	const char *dir; /* data directory */
 	const struct log *log;
 	struct metric *corruptions;
-	const struct codec *columns; /* for blocks, beside zstd; may be NULL */
-	struct tables *tables;       /* of that codec */
+	/* Codec tried before zstd; NULL: zstd only. */
+	const struct codec *columns;
+	struct tables *tables; /* cache of its dictionary tables; NULL: none */
 };
 
+/* An open block. Everything but the tombstones is immutable. */
 struct block {
 	_Atomic uint32_t refs;
 	const struct block_env *env;
 	char *path;
 	struct meta meta;
 	struct index *index;
-	struct blob **chunks; /* NULL: cannot be read */
+	struct blob **chunks; /* NULL: cannot be opened */
 	size_t chunk_count;
-	struct file **values; /* number n at n - 1; NULL: cannot be read */
+	/* Number n at index n - 1; NULL: cannot be opened. */
+	struct file **values;
 	size_t value_count;
-	uint64_t bytes;   /* of all files */
-	uint64_t damaged; /* files that are not as they were written */
-	bool unreadable; /* some, because the disk refused: leave it as it is */
+	uint64_t bytes;   /* size of all files */
+	uint64_t damaged; /* number of damaged files */
+	/* The disk could not read some: set aside, not removed. */
+	bool unreadable;
 
+	/* Protects the pointer to the tombstones. */
 	pthread_mutex_t mu;
 	struct tombstones *tombstones;
 };
 
-/* The path of a block's directory; the caller frees it. */
+/*
+ * Path of a block's directory with a suffix (may be ""); the caller frees it.
+ */
 char *block_path(const struct block_env *env, const struct ulid *u,
 		 const char *suffix);
 
 /*
- * Open the block in a directory. ERR_CORRUPT: meta.json or index is damaged;
- * other damage is told, counted, and costs no more than what it hit.
- * ERR_UNSUPPORTED: written by a later version.
+ * Open the block in directory path; the caller owns *out. ERR_NOTFOUND: there
+ * is no meta.json. ERR_CORRUPT: meta.json or the index is damaged, or meta.json
+ * lists unknown files. ERR_UNSUPPORTED: written by a later version. ERR_IO: the
+ * disk could not read meta.json or the index. Damage to other files is logged
+ * and counted, and only what it affects is unreadable (docs/decisions.md, 26).
  */
 NODISCARD int block_open(const struct block_env *env, const char *path,
 			 struct block **out, struct err *err);
 
+/* Take a reference and return b. */
 struct block *block_ref(struct block *b);
+
+/* Release a reference; the last one closes the block. NULL is a no-op. */
 void block_unref(struct block *b);
 
-/* A series' label set; the caller owns a reference. */
+/*
+ * Read the label set of the series with this reference; the caller owns *out.
+ * ERR_CORRUPT, ERR_IO.
+ */
 NODISCARD int block_labels(const struct block *b, uint32_t ref,
 			   struct labels **out, struct err *err);
 
-/* The groups that touch [from, to], and what hides parts of them. */
+/*
+ * Add the chunks of a series that overlap [from, to], and all its tombstone
+ * intervals, to out. ERR_CORRUPT, ERR_IO: the index could not be read.
+ */
 NODISCARD int block_groups(struct block *b, uint32_t ref, int64_t from,
 			   int64_t to, struct chunks *out, struct err *err);
 
-/* How their heads are read. */
+/*
+ * Callbacks that read the metadata of this block's chunks; they borrow the
+ * block.
+ */
 struct chunk_source block_source(struct block *b);
 
+/*
+ * Add the times of a series' visible profiles in [from, to] to out, in any
+ * order. Chunks with unreadable metadata are counted in out->lost. ERR_CORRUPT,
+ * ERR_IO: the index could not be read.
+ */
 NODISCARD int block_times(struct block *b, uint32_t ref, int64_t from,
 			  int64_t to, struct times *out, struct err *err);
+
+/*
+ * Find the visible profile of a series at ms; only out->group is set.
+ * ERR_NOTFOUND: there is none. ERR_CORRUPT, ERR_IO: index or metadata could not
+ * be read.
+ */
 NODISCARD int block_lookup(struct block *b, uint32_t ref, int64_t ms,
 			   struct part_hit *out, struct err *err);
 
-/* The values file that a head names; NULL when the block has none such. */
+/*
+ * The values file with this number, borrowed; NULL if the block has no such
+ * file or could not open it.
+ */
 struct file *block_values(const struct block *b, uint32_t file);
 
-/* The tombstones of now, referenced. */
+/* The current tombstones, with a reference that the caller releases. */
 struct tombstones *block_tombstones(struct block *b);
 
-/* Hide more, durably. */
+/*
+ * Add tombstones, durably; readers see them once the file is written. Only one
+ * thread at a time may call it for a block. ERR_NOSPACE, ERR_IO: nothing has
+ * changed.
+ */
 NODISCARD int block_delete(struct block *b, const struct tombstones *more,
 			   struct err *err);
 

@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "tsdb/block/block_writer_private.h"
 
+/* Write the rest of the index and list the file in meta.json. */
 static int finish_index(struct block_writer *w, struct err *err)
 {
 	struct meta_file *f = meta_add_file(&w->meta, "index");
@@ -13,6 +14,7 @@ static int finish_index(struct block_writer *w, struct err *err)
 	return index_writer_finish(w->index, &f->size, &f->crc, err);
 }
 
+/* List the values files in meta.json, in the order of their numbers. */
 static void name_values(struct block_writer *w)
 {
 	for (size_t i = 0; i < w->file_count; i++) {
@@ -27,6 +29,7 @@ static void name_values(struct block_writer *w)
 	}
 }
 
+/* Write meta.json, the last file: it lists the checksums of all others. */
 static int block_writer_write_meta(struct block_writer *w, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/meta.json", w->path);
@@ -44,6 +47,7 @@ static int block_writer_write_meta(struct block_writer *w, struct err *err)
 	return rc;
 }
 
+/* Make the names of all files durable, before the block gets its own. */
 static int sync_dirs(struct block_writer *w, struct err *err)
 {
 	CLEANUP(mem_freep) char *chunks = mem_printf("%s/chunks", w->path);
@@ -80,7 +84,11 @@ int block_writer_publish(struct block_writer *w, struct block *b,
 	if (rc)
 		return rc;
 	rc = fs_sync_dir(w->env->fs, w->env->dir, err);
-	/* Whole, but maybe not durable: as if it had never had its name. */
+	/*
+	 * The block is complete, but its name may not be durable. The rename is
+	 * undone, so that the sources are not removed; if that fails too, the
+	 * block stays and counts as published.
+	 */
 	w->published = !rc || fs_rename(w->env->fs, to, w->path, NULL);
 	if (rc)
 		return rc;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finish a block: write its index and meta.json, sync, and rename it into place.
- * Its public functions are in block_writer.h.
+ * Finishing a block: write its index and meta.json, fsync everything, and
+ * rename the directory to its final name. The public functions are declared in
+ * block_writer.h.
  *
- * Ownership, threads: those of the writer.
+ * Ownership: that of the writer.
+ * Threads: those of the writer.
  */
 #ifndef TSDB_BLOCK_BLOCK_PUBLISH_H
 #define TSDB_BLOCK_BLOCK_PUBLISH_H

@@ -10,10 +10,13 @@
 #include "tsdb/block/block_writer_private.h"
 #include "tsdb/io/record.h"
 
+/* Bytes copied at once, and chunks in a stripe at most. */
 #define COPY_PIECE        MIB
 #define STRIPE_GROUPS_MAX 4096
-#define STRIPE_ROOM       (64 * MIB) /* for its last group and its table */
+/* Bytes that are kept free for a stripe's last chunk and its table. */
+#define STRIPE_ROOM (64 * MIB)
 
+/* Create the temporary directory with its sub-directories. */
 static int make_dirs(struct block_writer *w, struct err *err)
 {
 	CLEANUP(mem_freep) char *chunks = mem_printf("%s/chunks", w->path);
@@ -21,16 +24,18 @@ static int make_dirs(struct block_writer *w, struct err *err)
 	struct fs *fs = w->env->fs;
 	int rc = fs_mkdir(fs, w->path, err);
 
-	/* Left by an earlier try that could not be undone. */
+	/* A leftover of an attempt that could not be removed. */
 	if (rc == ERR_EXISTS && !fs_remove_dir(fs, w->path, err))
 		rc = fs_mkdir(fs, w->path, err);
 	if (!rc)
 		rc = fs_mkdir(fs, chunks, err);
 	if (!rc)
 		rc = fs_mkdir(fs, values, err);
+	/* ERR_EXISTS would suggest that the block exists. */
 	return rc == ERR_EXISTS ? ERR_IO : rc;
 }
 
+/* INT64_MAX and INT64_MIN are replaced by the first chunk's times. */
 int block_writer_new(const struct block_env *env, const struct ulid *ulid,
 		     struct block_writer **out, struct err *err)
 {
@@ -58,7 +63,7 @@ void block_writer_free(struct block_writer *w)
 	outfile_close(&w->chunks);
 	index_writer_free(w->index);
 	if (!w->published && fs_remove_dir(w->env->fs, w->path, NULL)) {
-		/* The next start removes it. */
+		/* The next start removes the directory. */
 	}
 	meta_fini(&w->meta);
 	buf_fini(&w->scratch);
@@ -80,12 +85,13 @@ struct meta *block_writer_meta(struct block_writer *w)
 	return &w->meta;
 }
 
+/* Path of a values file; the caller frees it. */
 static char *values_path(const struct block_writer *w, uint32_t number)
 {
 	return mem_printf("%s/values/%06u", w->path, number);
 }
 
-/* A number for one more values file. */
+/* Number of one more values file of the block. */
 static uint32_t new_number(struct block_writer *w)
 {
 	w->files = mem_grow(w->files, w->file_count, &w->file_cap,
@@ -94,6 +100,7 @@ static uint32_t new_number(struct block_writer *w)
 	return (uint32_t)w->file_count;
 }
 
+/* Size and checksum are known only now; finish stores them in meta.json. */
 int close_values(struct block_writer *w, struct err *err)
 {
 	struct values_file *f;
@@ -109,6 +116,7 @@ int close_values(struct block_writer *w, struct err *err)
 	return rc;
 }
 
+/* Begin a values file with a header of its own salt. */
 static int begin_values(struct block_writer *w, struct err *err)
 {
 	struct file_header h = { .magic = MAGIC_BLOCK_VALUES };
@@ -146,6 +154,7 @@ int close_chunks(struct block_writer *w, struct err *err)
 	return rc;
 }
 
+/* Begin the next chunk file. */
 static int begin_chunks(struct block_writer *w, struct err *err)
 {
 	CLEANUP(mem_freep)
@@ -156,12 +165,15 @@ static int begin_chunks(struct block_writer *w, struct err *err)
 	if (rc)
 		return rc;
 	put_be32(header, CHUNK_MAGIC);
-	header[4] = 1; /* version */
+	header[4] = 1; /* format version */
 	outfile_add(&w->chunks, (struct bytes){ header, sizeof(header) });
 	return 0;
 }
 
-/* What the meta data says of all groups together. */
+/*
+ * Add a chunk to the statistics in meta.json, and its bytes to the live ones of
+ * its file.
+ */
 static void block_writer_count_live(struct block_writer *w,
 				    const struct chunk_meta *h)
 {
@@ -179,7 +191,7 @@ static void block_writer_count_live(struct block_writer *w,
 	w->files[h->place.file - 1].live += h->place.len;
 }
 
-/* The group waits for its stripe's end. */
+/* Keep a chunk's metadata until its stripe ends. */
 static void block_writer_wait(struct block_writer *w, struct chunk_meta *h,
 			      struct bytes typeset, size_t chunk)
 {
@@ -203,7 +215,11 @@ void block_writer_linked(struct block_writer *w, struct chunk_meta *h,
 	block_writer_wait(w, h, typeset, chunk);
 }
 
-/* What comes first in a stripe begins another file, unless all of it fits. */
+/*
+ * Begin another values file if the current one has too little room for a
+ * stripe. A stripe is never split, because its table must be in the same file
+ * as its chunks; a file may rather exceed its limit.
+ */
 static int room_for(struct block_writer *w, size_t len, struct err *err)
 {
 	size_t want = len > STRIPE_ROOM ? len : STRIPE_ROOM;
@@ -217,6 +233,7 @@ static int room_for(struct block_writer *w, size_t len, struct err *err)
 	return rc;
 }
 
+/* Append to the values file and return its first error, if any. */
 static int block_writer_add_values(struct block_writer *w, struct bytes stored,
 				   struct err *err)
 {
@@ -236,6 +253,10 @@ int block_writer_group(struct block_writer *w, struct chunk_meta *h,
 		return rc;
 	h->place.file = w->current;
 	h->place.offset = w->values.size;
+	/*
+	 * Zstd needs no table, so such chunks may be in another file than the
+	 * next.
+	 */
 	w->in_stripe = w->in_stripe || h->codec != CODEC_ZSTD;
 	rc = block_writer_add_values(w, stored, err);
 	if (!rc)
@@ -257,6 +278,10 @@ int block_writer_table(struct block_writer *w, struct bytes stored,
 	return block_writer_add_values(w, stored, err);
 }
 
+/*
+ * Waiting metadata takes some 600 bytes of memory a chunk (docs/decisions.md,
+ * 46).
+ */
 bool block_writer_is_full(const struct block_writer *w)
 {
 	return w->waiting.count >= STRIPE_GROUPS_MAX ||
@@ -264,7 +289,7 @@ bool block_writer_is_full(const struct block_writer *w)
 		w->values.size + STRIPE_ROOM > BLOCK_VALUES_MAX);
 }
 
-/* A table counts once, however many groups need it. */
+/* Count a table as live once, however many chunks use it. */
 static void count_table(struct block_writer *w, const struct chunk_place *p)
 {
 	if (!p->table.len)
@@ -278,6 +303,7 @@ static void count_table(struct block_writer *w, const struct chunk_place *p)
 	w->files[p->file - 1].live += p->table.len;
 }
 
+/* Write the metadata of one chunk and set the index entry that refers to it. */
 static int block_writer_write_chunk(struct block_writer *w,
 				    const struct waiting *x,
 				    struct index_chunk *chunk, struct err *err)
@@ -311,6 +337,10 @@ static int block_writer_write_chunk(struct block_writer *w,
 	return 0;
 }
 
+/*
+ * Chunks that came with a table of their own keep it; other chunks stored as
+ * columns get the stripe's.
+ */
 int block_writer_stripe(struct block_writer *w, struct bytes table,
 			struct index_chunk *chunks, struct err *err)
 {
@@ -333,12 +363,16 @@ int block_writer_stripe(struct block_writer *w, struct bytes table,
 	return rc;
 }
 
+/* Keeps the list short that count_table() searches. */
 void block_writer_end_target(struct block_writer *w)
 {
 	w->tables.count = 0;
 }
 
-/* Copy a file whose length and checksum are known. */
+/*
+ * Copy a values file. The caller takes its size and checksum from the other
+ * block's meta.json, so a wrong copy is found when it is read.
+ */
 static int block_writer_copy(struct block_writer *w, struct file *from,
 			     const char *to, const struct meta_file *f,
 			     struct err *err)
@@ -362,6 +396,7 @@ static int block_writer_copy(struct block_writer *w, struct file *from,
 	return rc;
 }
 
+/* Values files are immutable, so two blocks can share one file. */
 int block_writer_link(struct block_writer *w, const struct block *b,
 		      uint32_t number, uint32_t *file, struct err *err)
 {
@@ -386,6 +421,7 @@ int block_writer_link(struct block_writer *w, const struct block *b,
 	return rc;
 }
 
+/* The writer frees the index, also after a failure. */
 int block_writer_index(struct block_writer *w, uint32_t symbols, uint64_t bytes,
 		       struct index_writer **out, struct err *err)
 {

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a block (docs/format/block.md): groups first, in stripe order, each
- * giving a chunk; then the index. Nobody sees the block before it is durable
- * and block_writer_publish() has renamed it.
+ * Block writer (docs/format/block.md): takes chunks, stripe by stripe, then the
+ * index. The block is written in a temporary directory; no reader sees it
+ * before it is durable and block_writer_publish() has renamed it.
  *
- * Ownership: block_writer_free() frees, and removes what is not published.
+ * Chunks' stored bytes are written as they come, but their metadata only when
+ * the stripe ends, because only then the place of the stripe's dictionary table
+ * is known. Until then the caller refers to a chunk by a number of its own
+ * choice.
+ *
+ * Ownership: block_writer_free() frees the writer and removes a block that was
+ * not published.
  * Threads: one thread at a time.
  */
 #ifndef TSDB_BLOCK_BLOCK_WRITER_H
@@ -13,9 +19,14 @@
 #include "tsdb/block/block.h"
 #include "tsdb/index/index_writer.h"
 
+/*
+ * Suffixes of directories that are being written and removed. A start removes
+ * both.
+ */
 #define BLOCK_TMP_SUFFIX    ".tmp-for-creation"
 #define BLOCK_DELETE_SUFFIX ".tmp-for-deletion"
 
+/* Size in bytes above which a new values file or chunk file is begun. */
 enum {
 	BLOCK_VALUES_MAX = 1024 * 1024 * 1024,
 	BLOCK_CHUNKS_MAX = 512 * 1024 * 1024,
@@ -23,74 +34,102 @@ enum {
 
 struct block_writer;
 
+/*
+ * Create the temporary directory of a block with this id. The caller owns *out.
+ * ERR_NOSPACE, ERR_IO: it cannot be created.
+ */
 NODISCARD int block_writer_new(const struct block_env *env,
 			       const struct ulid *ulid,
 			       struct block_writer **out, struct err *err);
+
+/*
+ * Free the writer, and remove the directory unless it was published. NULL is a
+ * no-op.
+ */
 void block_writer_free(struct block_writer *w);
 
 /*
- * What meta.json will say. The caller sets times of the window, level, source
- * ULIDs, parents and LSNs; the writer does the rest.
+ * The content of meta.json, borrowed. The caller sets window, level, sources,
+ * parents and LSNs; the writer sets the rest.
  */
 struct meta *block_writer_meta(struct block_writer *w);
 
 /*
- * Groups are written as they come, their chunks when their stripe ends, for
- * only then their table has its place. Until then a chunk is a number of the
- * caller's.
- */
-
-/*
- * Write a group's stored bytes. h's place and typeset are set, but for the
- * table: where that says none, a group as columns gets the stripe's own.
+ * Write a chunk's stored bytes and set h's place and type set, except the
+ * table: if h's place has none, a chunk stored as columns gets the table given
+ * to block_writer_stripe(). chunk is the caller's number of the chunk.
+ * ERR_NOSPACE, ERR_IO.
  */
 NODISCARD int block_writer_group(struct block_writer *w, struct chunk_meta *h,
 				 struct bytes stored, struct bytes typeset,
 				 size_t chunk, struct err *err);
 
 /*
- * Take over a values file of another block by a hard link, or by a copy where
- * the file system has none. *file is its number in this block.
+ * Add a values file of another block without copying it, by a hard link, or by
+ * a copy if the file system does not support links. *file is its number in this
+ * block. ERR_CORRUPT: b has no such file. ERR_NOSPACE, ERR_IO: it could not be
+ * copied.
  */
 NODISCARD int block_writer_link(struct block_writer *w, const struct block *b,
 				uint32_t number, uint32_t *file,
 				struct err *err);
 
-/* A group whose values are in a linked file; its table is there too. */
+/*
+ * Add a chunk whose stored bytes, and table if it has one, are in a linked
+ * file, at the place that h says.
+ */
 void block_writer_linked(struct block_writer *w, struct chunk_meta *h,
 			 struct bytes typeset, size_t chunk);
 
-/* Write a table that groups of other blocks bring along. */
+/*
+ * Write the dictionary table of chunks that are copied from another block; *out
+ * is its place. ERR_NOSPACE, ERR_IO.
+ */
 NODISCARD int block_writer_table(struct block_writer *w, struct bytes stored,
 				 struct chunk_table *out, struct err *err);
 
-/* What comes is of another target. */
+/*
+ * The next chunks are of another target, so that they use none of the tables
+ * seen so far.
+ */
 void block_writer_end_target(struct block_writer *w);
 
-/* Whether the stripe should end, lest the file or the memory grow too much. */
+/*
+ * Whether the stripe should end because the values file or the metadata that
+ * waits in memory has grown too large.
+ */
 bool block_writer_is_full(const struct block_writer *w);
 
 /*
- * End the stripe: write its own table (may be empty) and its chunks. chunks[i]
- * becomes what the index says of chunk i.
+ * End the stripe: write its own table (may be empty), then the metadata of its
+ * chunks. chunks[i] becomes the index entry of the caller's chunk i.
+ * ERR_NOSPACE, ERR_IO.
  */
 NODISCARD int block_writer_stripe(struct block_writer *w, struct bytes table,
 				  struct index_chunk *chunks, struct err *err);
 
-/* Begin the index, behind the last group. Borrowed. */
+/*
+ * Begin the index, after the last stripe. *out is borrowed. symbols and bytes,
+ * and the errors, are those of index_writer_new().
+ */
 NODISCARD int block_writer_index(struct block_writer *w, uint32_t symbols,
 				 uint64_t bytes, struct index_writer **out,
 				 struct err *err);
 
-/* Make all files durable. */
+/*
+ * Write index and meta.json and fsync all files and directories. ERR_TOOBIG: a
+ * limit of the index. ERR_NOSPACE, ERR_IO.
+ */
 NODISCARD int block_writer_finish(struct block_writer *w, struct err *err);
 
-/* Where the block is until it is published. */
+/* Path of the temporary directory; borrowed. */
 const char *block_writer_path(const struct block_writer *w);
 
 /*
- * Give the block its name, durably. b is the block as it was opened from
- * block_writer_path(): what cannot be read is not published.
+ * Rename the directory to its final name, durably. b is the block as opened
+ * from block_writer_path(); opening it first ensures that no unreadable block
+ * is published (docs/decisions.md, 21). Its path is updated. On failure the
+ * block is not published, unless undoing the rename fails too.
  */
 NODISCARD int block_writer_publish(struct block_writer *w, struct block *b,
 				   struct err *err);

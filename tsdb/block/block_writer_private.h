@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the block writer share. No file outside of them includes it.
+ * Structures that the files of the block writer share. No other file includes
+ * this header.
  *
  * Ownership: a writer owns everything in it.
- * Threads: one thread a writer.
+ * Threads: one thread per writer.
  */
 #ifndef TSDB_BLOCK_BLOCK_WRITER_PRIVATE_H
 #define TSDB_BLOCK_BLOCK_WRITER_PRIVATE_H
@@ -11,56 +12,72 @@
 #include "base/vec.h"
 #include "tsdb/block/block_writer.h"
 
-/* A values file of the block. */
+/*
+ * A values file of the block; live counts the bytes that chunks and their
+ * tables use.
+ */
 struct values_file {
 	uint64_t size;
 	uint64_t live;
 	uint32_t crc;
 };
 
-/* A group whose chunk is not written yet. */
+/*
+ * A chunk whose metadata is not written yet, because its stripe has not ended.
+ */
 struct waiting {
-	size_t at; /* of the front of its head, in fronts */
+	size_t at; /* where the first part of its metadata begins in fronts */
 	size_t len;
 	struct chunk_place place;
 	uint8_t codec;
-	size_t chunk;
+	size_t chunk; /* the caller's number */
+	/* Times of its first and last profile. */
 	int64_t min;
 	int64_t max;
 };
 
-/* A table that counts as live. */
+/* A table whose bytes have been counted as live. */
 struct live_table {
 	uint32_t file;
 	uint64_t offset;
 };
 
+/* A block that is being written. */
 struct block_writer {
 	const struct block_env *env;
-	char *path; /* the temporary one */
+	char *path; /* temporary directory */
 	bool published;
 	struct meta meta;
 
-	struct outfile values; /* the one being written, if file is not NULL */
-	uint32_t current;      /* its number */
+	/* Values file being written, unless .file is NULL. */
+	struct outfile values;
+	uint32_t current; /* number of that file */
 	struct values_file *files;
 	size_t file_count;
 	size_t file_cap;
 
 	struct outfile chunks;
-	uint32_t segment; /* its number, from 1; 0: none yet */
+	uint32_t segment; /* number of the chunk file, from 1; 0: none yet */
 	struct buf scratch;
 	struct index_writer *index;
 
-	/* The stripe: all of it, and its tables, are in one file. */
+	/* The current stripe. Its chunks and its table are in one file. */
 	bool in_stripe;
 	VEC(struct waiting) waiting;
 	VEC(struct live_table) tables;
-	struct buf fronts;
+	struct buf fronts; /* first parts of the waiting chunks' metadata */
 };
 
+/*
+ * Finish the values file being written, if any, and note its size and CRC.
+ * ERR_NOSPACE, ERR_IO: it is not durable.
+ */
 NODISCARD int close_values(struct block_writer *w, struct err *err);
 
+/*
+ * Finish the chunk file being written, if any, and list it in meta.json.
+ * ERR_NOSPACE, ERR_IO: it is not durable.
+ */
 NODISCARD int close_chunks(struct block_writer *w, struct err *err);
 
 #endif

@@ -10,7 +10,10 @@
 #include "base/mem.h"
 #include "model/types.h"
 
-/* With columns it is 2: an everprof before them says "newer", not "damaged". */
+/*
+ * Format 2 means that the block has columns: versions without them then report
+ * a newer format instead of damage (docs/decisions.md, 96).
+ */
 #define FORMAT_PLAIN   1
 #define FORMAT_COLUMNS 2
 
@@ -25,6 +28,7 @@ void meta_fini(struct meta *m)
 	*m = (struct meta){ 0 };
 }
 
+/* Insert in order, so that equal sets of sources compare equal. */
 void meta_add_source(struct meta *m, const struct ulid *u)
 {
 	size_t at = m->source_count;
@@ -57,6 +61,7 @@ void meta_add_parent(struct meta *m, const struct meta *parent)
 				      .max_ms = parent->max_ms };
 }
 
+/* The name is cut if too long; meta_decode_files() refuses such a name. */
 struct meta_file *meta_add_file(struct meta *m, const char *name)
 {
 	struct meta_file *f;
@@ -69,6 +74,7 @@ struct meta_file *meta_add_file(struct meta *m, const char *name)
 	return f;
 }
 
+/* A block has few type sets, so a linear search is enough. */
 uint32_t meta_typeset(struct meta *m, struct bytes typeset)
 {
 	for (size_t i = 0; i < m->typeset_count; i++) {
@@ -92,8 +98,9 @@ const struct meta_file *meta_file(const struct meta *m, const char *name)
 	return NULL;
 }
 
-/* Writing: laid out as Go's json.MarshalIndent does for Prometheus. */
+/* Writing, laid out as Go's json.MarshalIndent does for Prometheus. */
 
+/* The array "sources", behind its opening bracket. */
 static void encode_sources(const struct meta *m, struct buf *out)
 {
 	char text[ULID_TEXT + 1];
@@ -105,6 +112,7 @@ static void encode_sources(const struct meta *m, struct buf *out)
 	buf_str(out, "\n\t\t]");
 }
 
+/* The array "parents", which is left out if it is empty, as in Prometheus. */
 static void encode_parents(const struct meta *m, struct buf *out)
 {
 	char text[ULID_TEXT + 1];
@@ -125,6 +133,7 @@ static void encode_parents(const struct meta *m, struct buf *out)
 	buf_str(out, "\n\t\t]");
 }
 
+/* Encoded type sets are binary, hence hexadecimal. */
 static void encode_typesets(const struct meta *m, struct buf *out)
 {
 	buf_str(out, "\t\t\"typeSets\": [");
@@ -137,6 +146,7 @@ static void encode_typesets(const struct meta *m, struct buf *out)
 	buf_str(out, "\n\t\t],\n");
 }
 
+/* One line per file; only values files have a count of live bytes. */
 static void encode_files(const struct meta *m, struct buf *out)
 {
 	buf_str(out, "\t\t\"files\": [");
@@ -154,6 +164,7 @@ static void encode_files(const struct meta *m, struct buf *out)
 	buf_str(out, "\n\t\t],\n");
 }
 
+/* The checksum covers all bytes before it, so it must be the last value. */
 void meta_encode(const struct meta *m, struct buf *out)
 {
 	char text[ULID_TEXT + 1];
@@ -195,10 +206,18 @@ void meta_encode(const struct meta *m, struct buf *out)
 	buf_printf(out, "%08x\"\n\t}\n}\n", crc32c_extend(0, covered));
 }
 
-/* Reading. */
+/*
+ * Reading. Each function below clears *ok when a value is missing or has the
+ * wrong type, and does little once it is cleared.
+ */
 
+/* Length of the checksum and of the text behind it. */
 #define TAIL_LEN (8 + sizeof("\"\n\t}\n}\n") - 1)
 
+/*
+ * Compare the checksum before anything is parsed; the end of the text must be
+ * exactly as meta_encode() writes it.
+ */
 static bool crc_agrees(struct bytes text)
 {
 	struct bytes covered = { .ptr = text.ptr, .len = text.len - TAIL_LEN };
@@ -209,6 +228,7 @@ static bool crc_agrees(struct bytes text)
 	return !memcmp(text.ptr + covered.len, want, TAIL_LEN);
 }
 
+/* An integer member of an object. */
 static int64_t meta_read_number(const json_t *o, const char *key, bool *ok)
 {
 	const json_t *v = json_object_get(o, key);
@@ -217,12 +237,14 @@ static int64_t meta_read_number(const json_t *o, const char *key, bool *ok)
 	return *ok ? json_integer_value(v) : 0;
 }
 
+/* A string, borrowed from the document; "" after an error. */
 static const char *text_of(const json_t *v, bool *ok)
 {
 	*ok = *ok && json_is_string(v);
 	return *ok ? json_string_value(v) : "";
 }
 
+/* A ULID in its text form. */
 static struct ulid ulid_of(const json_t *v, bool *ok)
 {
 	struct ulid u = { { 0 } };
@@ -231,6 +253,7 @@ static struct ulid ulid_of(const json_t *v, bool *ok)
 	return u;
 }
 
+/* A checksum: eight hexadecimal digits. */
 static uint32_t crc_of(const json_t *o, bool *ok)
 {
 	const char *text = text_of(json_object_get(o, "crc32c"), ok);
@@ -241,9 +264,10 @@ static uint32_t crc_of(const json_t *o, bool *ok)
 	return (uint32_t)v;
 }
 
+/* The array "parents", which may be missing. */
 static void decode_parents(struct meta *m, const json_t *parents, bool *ok)
 {
-	size_t n = json_array_size(parents); /* 0 when there are none */
+	size_t n = json_array_size(parents); /* 0 without parents */
 
 	for (size_t i = 0; i < n && *ok; i++) {
 		const json_t *o = json_array_get(parents, i);
@@ -256,6 +280,7 @@ static void decode_parents(struct meta *m, const json_t *parents, bool *ok)
 	}
 }
 
+/* The members that Prometheus has too. */
 static void decode_prometheus(struct meta *m, const json_t *root, bool *ok)
 {
 	const json_t *stats = json_object_get(root, "stats");
@@ -278,6 +303,10 @@ static void decode_prometheus(struct meta *m, const json_t *root, bool *ok)
 	decode_parents(m, json_object_get(compaction, "parents"), ok);
 }
 
+/*
+ * Numbers are positions in the list, so a duplicate is damage: meta_typeset()
+ * would give it the number of the first.
+ */
 static void decode_typesets(struct meta *m, const json_t *list, bool *ok)
 {
 	size_t n = json_array_size(list);
@@ -299,6 +328,7 @@ static void decode_typesets(struct meta *m, const json_t *list, bool *ok)
 	}
 }
 
+/* Names are only measured here; block_open() checks which files they are. */
 static void meta_decode_files(struct meta *m, const json_t *list, bool *ok)
 {
 	size_t n = json_array_size(list);
@@ -316,6 +346,7 @@ static void meta_decode_files(struct meta *m, const json_t *list, bool *ok)
 	}
 }
 
+/* The members of our own object, "everprof". */
 static void decode_everprof(struct meta *m, const json_t *o, bool *ok)
 {
 	m->first_ms = meta_read_number(o, "firstSample", ok);
@@ -328,6 +359,7 @@ static void decode_everprof(struct meta *m, const json_t *o, bool *ok)
 	meta_decode_files(m, json_object_get(o, "files"), ok);
 }
 
+/* The format is checked first, because members of a newer one may differ. */
 static int decode_root(struct meta *m, const json_t *root, struct err *err)
 {
 	const json_t *ours = json_object_get(root, "everprof");
@@ -356,6 +388,10 @@ int meta_decode(struct bytes text, struct meta *out, struct err *err)
 	json_t *root;
 	int rc;
 
+	/*
+	 * The checksum tells damage from a newer format (docs/decisions.md,
+	 * 102).
+	 */
 	if (text.len <= TAIL_LEN || !crc_agrees(text))
 		return err_set(err, ERR_CORRUPT, "meta.json is damaged");
 	root = json_loadb(str_from(text).ptr, text.len, 0, &why);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a block is: its meta.json (docs/format/block.md).
+ * Content of a block's meta.json: what the block is and which files it has
+ * (docs/format/block.md).
  *
- * Ownership: meta_fini() frees what it owns. Threads: pure functions.
+ * Ownership: meta_fini() frees what a meta owns.
+ * Threads: pure functions.
  */
 #ifndef TSDB_BLOCK_META_H
 #define TSDB_BLOCK_META_H
@@ -11,49 +13,56 @@
 #include "base/err.h"
 #include "tsdb/io/ulid.h"
 
+/* Limits in bytes: of meta.json, and of a file's name with its NUL. */
 enum {
 	META_BYTES_MAX = 256 * 1024 * 1024,
 	META_NAME_MAX = 32,
 };
 
+/* A file of the block. */
 struct meta_file {
 	char name[META_NAME_MAX]; /* "index", "chunks/000001", … */
 	uint64_t size;
-	uint64_t live; /* values files: bytes that groups use */
+	uint64_t live; /* values files only: bytes that chunks use */
+	/* CRC32C of the whole file. */
 	uint32_t crc;
 };
 
+/* A block that this block was compacted from. */
 struct meta_parent {
 	struct ulid ulid;
 	int64_t min_ms;
 	int64_t max_ms;
 };
 
-/* The zero value is an empty one. */
+/* The content of meta.json. The zero value is empty. */
 struct meta {
 	struct ulid ulid;
-	int64_t min_ms; /* the window, */
-	int64_t max_ms; /* this one not in it */
+	int64_t min_ms; /* the window: its start, inclusive, */
+	int64_t max_ms; /* and its end, exclusive */
+	/* Profiles, series and chunks in the block. */
 	uint64_t samples;
 	uint64_t series;
 	uint64_t chunks;
-	uint32_t level;
+	uint32_t level; /* compaction level; a sealed head has level 1 */
 
-	struct ulid *sources; /* sorted, each once */
+	/* Sealed heads that it comes from; sorted, distinct. */
+	struct ulid *sources;
 	size_t source_count;
 	size_t source_cap;
 	struct meta_parent *parents;
 	size_t parent_count;
 	size_t parent_cap;
 
-	int64_t first_ms; /* of a profile */
+	int64_t first_ms; /* times of the first and last profile */
 	int64_t last_ms;
+	/* LSNs of the profiles that the block covers. */
 	uint64_t first_lsn;
 	uint64_t last_lsn;
-	uint64_t raw_bytes;
-	bool columns; /* all groups have been tried as columns */
+	uint64_t raw_bytes; /* uncompressed size of all profiles */
+	bool columns;       /* every chunk has been tried as columns */
 
-	struct bytes *typesets; /* encoded, owned */
+	struct bytes *typesets; /* encoded sample types by number, owned */
 	size_t typeset_count;
 	size_t typeset_cap;
 	struct meta_file *files;
@@ -61,23 +70,34 @@ struct meta {
 	size_t file_cap;
 };
 
+/* Free the arrays and reset *m to zero. */
 void meta_fini(struct meta *m);
 
+/* Add a source, unless it is in the list. */
 void meta_add_source(struct meta *m, const struct ulid *u);
+
+/* Add id and window of a parent. */
 void meta_add_parent(struct meta *m, const struct meta *parent);
+
+/*
+ * Add a file; the caller sets its size and checksum. The result is valid until
+ * the next call. Names longer than the limit are cut.
+ */
 struct meta_file *meta_add_file(struct meta *m, const char *name);
 
-/* The number of an equal type set, added if it is new. */
+/* Number of an equal type set, of which a copy is added if there is none. */
 uint32_t meta_typeset(struct meta *m, struct bytes typeset);
 
-/* NULL when there is no such file. */
+/* The file with this name, borrowed; NULL if there is none. */
 const struct meta_file *meta_file(const struct meta *m, const char *name);
 
+/* Append the text of meta.json to out; it ends with a checksum of itself. */
 void meta_encode(const struct meta *m, struct buf *out);
 
 /*
- * ERR_CORRUPT: damaged, or not of everprof. ERR_UNSUPPORTED: written by a
- * later version.
+ * Decode the text of meta.json. The caller frees *out with meta_fini().
+ * ERR_CORRUPT: damaged, or not of an everprof block. ERR_UNSUPPORTED: written
+ * by a later version.
  */
 NODISCARD int meta_decode(struct bytes text, struct meta *out, struct err *err);
 

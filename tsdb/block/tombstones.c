@@ -10,7 +10,9 @@
 
 #define MAGIC   0x0130BA30u
 #define VERSION 1
-#define FRONT   5
+
+/* Length of magic number and version. */
+#define FRONT 5
 
 struct tombstones *tombstones_new(void)
 {
@@ -52,6 +54,7 @@ void tombstones_add(struct tombstones *t, uint32_t ref, int64_t from,
 		(struct tombstone){ .ref = ref, .from = from, .to = to };
 }
 
+/* Order for qsort: by series, then by start. */
 static int tombstones_by_place(const void *a, const void *b)
 {
 	const struct tombstone *x = a;
@@ -71,7 +74,10 @@ void tombstones_sort(struct tombstones *t)
 	for (size_t i = 0; i < t->count; i++) {
 		struct tombstone *last = kept ? &t->v[kept - 1] : NULL;
 
-		/* Written so that it cannot overflow. */
+		/*
+		 * To + 1 could overflow; from - 1 cannot, because from > to
+		 * here.
+		 */
 		if (last && last->ref == t->v[i].ref &&
 		    (t->v[i].from <= last->to ||
 		     t->v[i].from - 1 == last->to)) {
@@ -84,7 +90,10 @@ void tombstones_sort(struct tombstones *t)
 	t->count = kept;
 }
 
-/* The first of a series, or where it would be. */
+/*
+ * Binary search for the first tombstone of a series, or the place where it
+ * would be.
+ */
 static size_t first_of(const struct tombstones *t, uint32_t ref)
 {
 	size_t low = 0;
@@ -113,6 +122,7 @@ void tombstones_gaps(const struct tombstones *t, uint32_t ref,
 							   .at = UINT64_MAX });
 }
 
+/* The list is sorted, so a series begins where the reference changes. */
 size_t tombstones_series(const struct tombstones *t)
 {
 	size_t n = 0;
@@ -122,6 +132,10 @@ size_t tombstones_series(const struct tombstones *t)
 	return n;
 }
 
+/*
+ * The checksum covers the tombstones without magic number and version, as in
+ * Prometheus.
+ */
 void tombstones_encode(const struct tombstones *t, struct buf *out)
 {
 	size_t start = out->len + FRONT;
@@ -150,7 +164,7 @@ int tombstones_decode(struct bytes file, struct tombstones **out,
 
 	if (d.bad || magic != MAGIC || dec_left(&d) < 4)
 		return err_set(err, ERR_CORRUPT, "not a file of tombstones");
-	if (version != VERSION) /* meta.json tells a later format */
+	if (version != VERSION) /* a newer format is announced in meta.json */
 		return err_set(err, ERR_CORRUPT, "tombstones of version %u",
 			       version);
 	covered = dec_bytes(&d, dec_left(&d) - 4);
@@ -169,6 +183,7 @@ int tombstones_decode(struct bytes file, struct tombstones **out,
 		tombstones_unref(t);
 		return err_set(err, ERR_CORRUPT, "damaged tombstones");
 	}
+	/* Other writers may leave them unsorted. */
 	tombstones_sort(t);
 	*out = t;
 	return 0;

@@ -5,8 +5,9 @@
 #include "base/enc.h"
 
 /*
- * Differences wrap: any 64-bit values are legal in a profile, and adding the
- * wrapped difference gives the value back.
+ * Times are stored as differences of differences, which are mostly 0 for
+ * regular scrapes. Differences wrap: any 64-bit values are legal in a profile,
+ * and adding the wrapped difference gives the value back.
  */
 static void times_encode(const struct chunk_meta *h, struct buf *out)
 {
@@ -22,6 +23,10 @@ static void times_encode(const struct chunk_meta *h, struct buf *out)
 	}
 }
 
+/*
+ * Fields are stored one after another, each for all profiles, because values of
+ * one field resemble each other. The order is part of the format.
+ */
 static int64_t chunk_meta_read_field(const struct chunk_profile *p, int which)
 {
 	switch (which) {
@@ -36,6 +41,7 @@ static int64_t chunk_meta_read_field(const struct chunk_profile *p, int which)
 	}
 }
 
+/* Counterpart of chunk_meta_read_field(). */
 static void set_field(struct chunk_profile *p, int which, int64_t v)
 {
 	switch (which) {
@@ -54,6 +60,7 @@ static void set_field(struct chunk_profile *p, int which, int64_t v)
 	}
 }
 
+/* Number of fields that chunk_meta_read_field() knows. */
 #define FIELDS 4
 
 void chunk_meta_encode_front(const struct chunk_meta *h, struct buf *out)
@@ -103,7 +110,10 @@ void chunk_meta_encode(const struct chunk_meta *h, struct buf *out)
 	chunk_meta_encode_place(&h->place, out);
 }
 
-/* Up to and with the times. */
+/*
+ * Decode everything up to the last time, and return the number of profiles.
+ * Times must increase; anything else sets d->bad.
+ */
 static size_t front_decode(struct dec *d, uint8_t *codec, int64_t *ms)
 {
 	size_t count = dec_be16(d);
@@ -124,6 +134,7 @@ static size_t front_decode(struct dec *d, uint8_t *codec, int64_t *ms)
 	return count;
 }
 
+/* The one error of all decoders here. */
 static int chunk_meta_report_damage(struct err *err)
 {
 	return err_set(err, ERR_CORRUPT, "the head of a group is damaged");
@@ -142,6 +153,7 @@ int chunk_meta_times(struct bytes b, int64_t *ms, size_t *count,
 	return 0;
 }
 
+/* The number follows the times, which must be decoded to find it. */
 int chunk_meta_typeset(struct bytes b, uint32_t *out, struct err *err)
 {
 	struct dec d = dec_init(b);
@@ -157,6 +169,7 @@ int chunk_meta_typeset(struct bytes b, uint32_t *out, struct err *err)
 	return 0;
 }
 
+/* Counterpart of chunk_meta_encode_place(). */
 static void place_decode(struct dec *d, struct chunk_place *p)
 {
 	p->file = (uint32_t)dec_count(d, UINT32_MAX);
@@ -172,6 +185,10 @@ static void place_decode(struct dec *d, struct chunk_place *p)
 	p->first = (uint32_t)dec_count(d, UINT32_MAX);
 }
 
+/*
+ * Decode the totals; without an array they are only skipped, because the fields
+ * behind them can be found in no other way.
+ */
 static void totals_decode(struct dec *d, struct chunk_meta *h)
 {
 	for (size_t t = 0; t < h->total_count && !d->bad; t++) {
@@ -203,6 +220,7 @@ int chunk_meta_decode(struct bytes b, struct chunk_meta *h, struct err *err)
 
 		for (size_t i = 0; i < count; i++) {
 			last = wrap_add(last, dec_svarint(&d));
+			/* The last field is a length, which has 32 bits. */
 			if (f == FIELDS - 1 && (last < 0 || last > UINT32_MAX))
 				d.bad = true;
 			set_field(&h->profiles[i], f, last);
@@ -216,6 +234,7 @@ int chunk_meta_decode(struct bytes b, struct chunk_meta *h, struct err *err)
 	return 0;
 }
 
+/* A chunk is small, so a linear search is enough. */
 bool chunk_meta_find(const struct chunk_meta *h, int64_t ms, uint16_t *index)
 {
 	for (uint16_t i = 0; i < h->count; i++) {

@@ -6,10 +6,15 @@
 #include "base/mem.h"
 #include "tsdb/chunk/codec_zstd.h"
 
+/*
+ * Refusals after which a series goes to zstd without trying columns, and the
+ * largest chunk that is tried as columns, in bytes.
+ */
 #define REFUSALS_MAX      3
 #define COLUMNS_BYTES_MAX (16 * MIB)
-#define BUFFER_KEEP       MIB /* larger buffers are given back after use */
+#define BUFFER_KEEP       MIB /* larger buffers are freed after use */
 
+/* Create encoder and decoder; c may be NULL. */
 static struct chunk_codec codec_begin(const struct codec *c, int level)
 {
 	if (!c)
@@ -86,6 +91,7 @@ void chunk_writer_add(struct chunk_writer *b, const struct chunk_profile *p,
 	uint16_t i = h->count++;
 	struct buf empty = b->raw[i];
 
+	/* Buffers are exchanged, not copied: profiles can be large. */
 	b->raw[i] = *raw;
 	*raw = empty;
 	b->raw_bytes += p->raw_len;
@@ -99,7 +105,10 @@ void chunk_writer_add(struct chunk_writer *b, const struct chunk_profile *p,
 	buf_add(&b->typeset, typeset.ptr, typeset.len);
 }
 
-/* What is about to be stored must decode to what came, whatever the codec. */
+/*
+ * Decode what is about to be stored and compare every hash: an error in a codec
+ * must never cost a profile.
+ */
 static int chunk_writer_verify(struct chunk_writer *b,
 			       const struct chunk_codec *c,
 			       const struct chunk_meta *h, struct bytes stored,
@@ -131,7 +140,10 @@ static int chunk_writer_verify(struct chunk_writer *b,
 	return rc;
 }
 
-/* What a codec has appended is checked, and h says where it is. */
+/*
+ * Verify the bytes that a codec appended to out from offset `at` on, and set
+ * codec, length and CRC in h. On failure out is as it was before.
+ */
 static int accept_group(struct chunk_writer *b, const struct chunk_codec *c,
 			struct chunk_meta *h, struct buf *out, size_t at,
 			struct err *err)
@@ -150,7 +162,10 @@ static int accept_group(struct chunk_writer *b, const struct chunk_codec *c,
 	return 0;
 }
 
-/* Append the group as a codec stores it; out is as before when it does not. */
+/*
+ * Compress the chunk with one codec and append it to out, which is unchanged if
+ * the codec refuses.
+ */
 static int chunk_writer_store_as(struct chunk_writer *b,
 				 const struct chunk_codec *c, struct buf *out,
 				 struct err *err)
@@ -193,6 +208,7 @@ void chunk_writer_adopt_end(struct chunk_writer *b)
 		b->columns.codec->adopt_end(b->columns.encoder);
 }
 
+/* Whether the columns codec is worth trying. */
 static bool suits_columns(const struct chunk_writer *b)
 {
 	return b->columns.codec && b->refused < REFUSALS_MAX &&
@@ -204,11 +220,16 @@ int chunk_writer_store(struct chunk_writer *b, struct buf *out, struct err *err)
 	if (suits_columns(b)) {
 		if (!chunk_writer_store_as(b, &b->columns, out, err))
 			return 0;
+		/*
+		 * Any failure of columns, a failed comparison included, falls
+		 * back to zstd, which accepts all bytes.
+		 */
 		b->refused++;
 	}
 	return chunk_writer_store_as(b, &b->zstd, out, err);
 }
 
+/* Empty a buffer, and free it if a very large profile grew it. */
 static void chunk_writer_trim(struct buf *b)
 {
 	if (b->cap > BUFFER_KEEP)

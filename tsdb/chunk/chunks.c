@@ -17,6 +17,7 @@ void chunks_add_tombstone(struct chunks *g, const struct tombstone_interval *v)
 	g->gaps[g->gap_count++] = *v;
 }
 
+/* The chunks themselves own nothing. */
 void chunks_fini(struct chunks *g)
 {
 	mem_free(g->v);
@@ -24,6 +25,7 @@ void chunks_fini(struct chunks *g)
 	*g = (struct chunks){ 0 };
 }
 
+/* Only the place counts here: profiles in chunks have no LSN any more. */
 bool chunks_hides(const struct chunks *g, uint64_t at, int64_t ms)
 {
 	for (size_t i = 0; i < g->gap_count; i++) {
@@ -35,6 +37,10 @@ bool chunks_hides(const struct chunks *g, uint64_t at, int64_t ms)
 	return false;
 }
 
+/*
+ * Metadata can only be decoded with the number of its totals, which follows
+ * from its type set; so that is decoded first.
+ */
 int chunk_read_meta(const struct chunk_source *s, const struct chunk *g,
 		    struct chunk_meta *h, struct bytes *typeset,
 		    struct err *err)
@@ -64,6 +70,7 @@ void times_add(struct times *t, int64_t ms)
 	t->v[t->count++] = ms;
 }
 
+/* Only the first error is kept: one is enough for a message. */
 void times_lose(struct times *t, const struct err *why)
 {
 	if (!t->lost++)
@@ -76,6 +83,10 @@ void times_fini(struct times *t)
 	*t = (struct times){ 0 };
 }
 
+/*
+ * Chunk metadata is read from disk for each chunk, but only its times are
+ * decoded, not totals and hashes.
+ */
 int chunks_times(const struct chunk_source *s, const struct chunks *g,
 		 int64_t from, int64_t to, struct times *out, struct err *err)
 {
@@ -97,7 +108,7 @@ int chunks_times(const struct chunk_source *s, const struct chunks *g,
 				times_add(out, ms[k]);
 		}
 		if (rc == ERR_CORRUPT || rc == ERR_IO) {
-			/* One unreadable head must not hide all others. */
+			/* One unreadable chunk must not hide all others. */
 			s->damaged(s->ctx, &g->v[i], &why);
 			times_lose(out, &why);
 			rc = 0;
@@ -107,6 +118,10 @@ int chunks_times(const struct chunk_source *s, const struct chunks *g,
 	return rc ? err_set(err, rc, "%s", why.msg) : 0;
 }
 
+/*
+ * An unreadable chunk does not end the search: another may have the time. Its
+ * error is returned only if none has.
+ */
 int chunks_find(const struct chunk_source *s, const struct chunks *g,
 		int64_t ms, struct chunk_hit *out, struct err *err)
 {
@@ -115,6 +130,10 @@ int chunks_find(const struct chunk_source *s, const struct chunks *g,
 	for (size_t i = 0; i < g->count; i++) {
 		int failed;
 
+		/*
+		 * Skip, without reading, chunks that cannot have the time, and
+		 * deleted times.
+		 */
 		if (ms < g->v[i].first || ms > g->v[i].last ||
 		    chunks_hides(g, g->v[i].at, ms))
 			continue;

@@ -1,106 +1,147 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The groups of one series, wherever their heads are: in a range's log or in
- * a block's chunks.
+ * The chunks of one series, and reading their metadata, wherever it is stored:
+ * in a head's log or in the chunk files of a block.
  *
- * Ownership: chunks_fini() and times_fini() free what they own.
- * Threads: one thread a list.
+ * Ownership: chunks_fini() and times_fini() free what the lists own.
+ * Threads: one thread per list.
  */
 #ifndef TSDB_CHUNK_CHUNKS_H
 #define TSDB_CHUNK_CHUNKS_H
 
 #include "tsdb/chunk/chunk_meta.h"
 
-/* A group: its times, and where its head is. */
+/*
+ * A chunk: times of its first and last profile, and where its metadata is: an
+ * offset in a head's log, or a chunk reference in a block.
+ */
 struct chunk {
 	int64_t first;
 	int64_t last;
 	uint64_t at;
-	uint32_t len; /* of what is at `at`; 0 where that says it itself */
+	/*
+	 * Bytes of the metadata's record; 0 in blocks, where it is stored with
+	 * the chunk.
+	 */
+	uint32_t len;
 };
 
 /*
- * What a deletion hides: profiles in [from, to] that were stored before it,
- * by their LSN in the WAL, and by where their head begins.
+ * Tombstone interval: a deletion hides the profiles in [from, to] that were
+ * stored before it. What came before is decided by the LSN for profiles in the
+ * WAL, and by the place of the metadata for chunks, so that a profile written
+ * again after the deletion is visible.
  */
 struct tombstone_interval {
 	int64_t from;
 	int64_t to;
-	uint64_t lsn; /* the last one that is hidden */
-	uint64_t at;  /* heads before this place */
+	uint64_t lsn; /* profiles with an LSN above this one are visible */
+	/* Chunks with metadata at or behind this place are visible. */
+	uint64_t at;
 };
 
-/* The zero value is empty. */
+/* Chunks of a series and its tombstone intervals. The zero value is empty. */
 struct chunks {
 	struct chunk *v;
 	size_t count;
 	size_t cap;
+	/* The tombstone intervals, in any order. */
 	struct tombstone_interval *gaps;
 	size_t gap_count;
 	size_t gap_cap;
 };
 
+/* Add a copy of *v. */
 void chunks_add(struct chunks *g, const struct chunk *v);
+
+/* Add a copy of the tombstone interval *v. */
 void chunks_add_tombstone(struct chunks *g, const struct tombstone_interval *v);
+
+/* Free both lists and reset *g to an empty list. */
 void chunks_fini(struct chunks *g);
 
-/* Whether a profile at ms of the group whose head is at `at` was deleted. */
+/*
+ * Whether a tombstone interval hides the profile at time ms of the chunk whose
+ * metadata is at `at`.
+ */
 bool chunks_hides(const struct chunks *g, uint64_t at, int64_t ms);
 
-/* Where the heads are. */
+/* How to read chunk metadata of a head or block: its callbacks. */
 struct chunk_source {
 	void *ctx;
 
-	/* A group's head, checked; borrows from scratch or from the file. */
+	/*
+	 * Read a chunk's encoded metadata and verify its checksum. *out borrows
+	 * from scratch. ERR_CORRUPT, ERR_IO.
+	 */
 	int (*meta)(void *ctx, const struct chunk *g, struct buf *scratch,
 		    struct bytes *out, struct err *err);
 
-	/* A type set by its number; empty when there is none. */
+	/*
+	 * A type set by its number, borrowed from the head or block; empty if
+	 * there is none.
+	 */
 	struct bytes (*typeset)(void *ctx, uint32_t number);
 
-	/* Tell of a group that is left out. */
+	/*
+	 * Log and count a chunk that is left out because its metadata cannot be
+	 * read.
+	 */
 	void (*damaged)(void *ctx, const struct chunk *g,
 			const struct err *err);
 };
 
 /*
- * A group's head. With h->totals set, totals are read too. typeset (may be
- * NULL) borrows from the source.
+ * Read and decode a chunk's metadata. Totals are decoded if h->totals is set.
+ * *typeset (may be NULL) borrows from the source. ERR_CORRUPT, ERR_IO.
  */
 NODISCARD int chunk_read_meta(const struct chunk_source *s,
 			      const struct chunk *g, struct chunk_meta *h,
 			      struct bytes *typeset, struct err *err);
 
-/* A list of times that grows. The zero value is empty. */
+/* A growing list of times. The zero value is empty. */
 struct times {
 	int64_t *v;
 	size_t count;
 	size_t cap;
-	uint64_t lost;  /* groups whose head could not be read */
-	struct err why; /* of the first of them */
+	uint64_t lost;  /* chunks whose metadata could not be read */
+	struct err why; /* error of the first of them */
 };
 
-/* Note a group whose times are not in the list. */
+/*
+ * Count a chunk whose times are missing from the list; *why is kept for the
+ * first one.
+ */
 void times_lose(struct times *t, const struct err *why);
 
+/* Append a time in milliseconds. */
 void times_add(struct times *t, int64_t ms);
+
+/* Free the list and reset it to an empty one. */
 void times_fini(struct times *t);
 
 /*
- * Add the times in [from, to], in any order. Groups whose head is damaged, or
- * not given back by the disk, are told of, counted in out->lost, and left out.
+ * Add the times of the visible profiles in [from, to] to out, in any order.
+ * Chunks whose metadata is damaged, or cannot be read from disk, are reported
+ * to the source, counted in out->lost, and left out. Other errors of the source
+ * are returned.
  */
 NODISCARD int chunks_times(const struct chunk_source *s, const struct chunks *g,
 			   int64_t from, int64_t to, struct times *out,
 			   struct err *err);
 
+/* A profile that was found: its chunk, and its number in it. */
 struct chunk_hit {
-	struct chunk_meta meta; /* without totals */
-	uint16_t index;         /* in it */
+	struct chunk_meta meta; /* the totals are not decoded */
+	uint16_t index;         /* number of the profile in the chunk */
 	struct bytes typeset;
 };
 
-/* ERR_NOTFOUND, or what kept us from looking. */
+/*
+ * Find the visible profile at time ms. ERR_NOTFOUND: there is none.
+ * ERR_CORRUPT, ERR_IO: none was found, and a chunk that may have it could not
+ * be read.
+ */
 NODISCARD int chunks_find(const struct chunk_source *s, const struct chunks *g,
 			  int64_t ms, struct chunk_hit *out, struct err *err);
 

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/zstd.h"
 
-#define GROUP_KEEP (4 * MIB) /* larger buffers are given back after use */
+#define GROUP_KEEP (4 * MIB) /* larger buffers are freed after use */
 
 struct codec_encoder {
 	struct zstd *zstd;
@@ -28,6 +28,7 @@ static void encoder_free(struct codec_encoder *e)
 	mem_free(e);
 }
 
+/* Compress all values as one frame; never refuses. */
 static int codec_zstd_encode(struct codec_encoder *e,
 			     const struct bytes *values, size_t count,
 			     struct buf *out, struct err *err UNUSED)
@@ -36,6 +37,7 @@ static int codec_zstd_encode(struct codec_encoder *e,
 	return 0;
 }
 
+/* Total length of some values. */
 static size_t codec_zstd_sum_sections(const uint32_t *lens, size_t count)
 {
 	size_t total = 0;
@@ -47,7 +49,7 @@ static size_t codec_zstd_sum_sections(const uint32_t *lens, size_t count)
 
 struct codec_decoder {
 	struct zstd *zstd;
-	struct buf values; /* in front of those that are wanted */
+	struct buf values; /* values up to the last one wanted */
 };
 
 static struct codec_decoder *codec_zstd_decoder_new(void)
@@ -67,11 +69,16 @@ static void codec_zstd_decoder_free(struct codec_decoder *d)
 	mem_free(d);
 }
 
+/* Memory of the decoder without zstd's own context. */
 static size_t codec_zstd_decoder_memory(const struct codec_decoder *d)
 {
 	return sizeof(*d) + d->values.cap;
 }
 
+/*
+ * A frame can only be decompressed from its beginning. Decompression stops at
+ * the end of the last value wanted; values before it are dropped.
+ */
 static int codec_zstd_decode(struct codec_decoder *d,
 			     const struct codec_group *group, size_t first,
 			     size_t n, struct buf *out, struct err *err)
@@ -80,11 +87,13 @@ static int codec_zstd_decode(struct codec_decoder *d,
 	size_t want;
 	int rc;
 
+	/* The numbers come from metadata that may be damaged. */
 	if (first > group->count || n > group->count - first)
 		return err_set(err, ERR_CORRUPT, "no value %zu in the group",
 			       first + n);
 	before = codec_zstd_sum_sections(group->lens, first);
 	want = codec_zstd_sum_sections(group->lens + first, n);
+	/* Nothing precedes the values: decompress straight into out. */
 	if (!before)
 		return zstd_decompress(d->zstd, group->stored, want, out, err);
 	buf_reset(&d->values);

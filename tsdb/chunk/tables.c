@@ -6,26 +6,31 @@
 #include "base/crc32c.h"
 #include "base/mem.h"
 
-#define STORED_MAX (64 * MIB) /* no writer makes one so long */
+#define STORED_MAX (64 * MIB) /* bytes; writers end a stripe before that */
 
+/* A cached table. */
 struct entry {
-	struct table_ref ref; /* first: handed out */
+	/* Must be first: a table_ref is cast back to its entry. */
+	struct table_ref ref;
 	const void *owner;
 	uint32_t file;
 	uint64_t offset;
+	/* Memory of the open table; users counts the readers that hold it. */
 	size_t bytes;
 	uint32_t users;
-	uint64_t used; /* when, for the oldest to go first */
+	uint64_t used; /* tick of the last use, for eviction */
+	/* Next entry of the list, in no particular order. */
 	struct entry *next;
 };
 
+/* The cache: a list is enough for the few tables that are in use. */
 struct tables {
 	const struct codec *codec;
 	size_t max;
 	pthread_mutex_t mu;
 	struct entry *entries;
 	size_t bytes;
-	uint64_t tick;
+	uint64_t tick; /* counts uses, in place of a clock */
 };
 
 struct tables *tables_new(const struct codec *codec, size_t max)
@@ -38,6 +43,7 @@ struct tables *tables_new(const struct codec *codec, size_t max)
 	return t;
 }
 
+/* Free an entry that is not in the list. */
 static void tables_entry_free(struct tables *t, struct entry *e)
 {
 	t->codec->table_free(e->ref.table);
@@ -58,7 +64,7 @@ void tables_free(struct tables *t)
 	mem_free(t);
 }
 
-/* With the lock held: take the entry and let it be held once more. */
+/* Find an entry and take a reference to it; the lock is held. */
 static struct entry *tables_find(struct tables *t, const struct table_place *p)
 {
 	struct entry *e = t->entries;
@@ -73,7 +79,10 @@ static struct entry *tables_find(struct tables *t, const struct table_place *p)
 	return e;
 }
 
-/* With the lock held: the free one not used for longest; NULL: all are held. */
+/*
+ * The least recently used entry without readers, NULL if all are held; the lock
+ * is held.
+ */
 static struct entry **tables_find_oldest(struct tables *t)
 {
 	struct entry **found = NULL;
@@ -85,6 +94,7 @@ static struct entry **tables_find_oldest(struct tables *t)
 	return found;
 }
 
+/* Unlink and free an entry; the lock is held. */
 static void tables_take_out(struct tables *t, struct entry **at)
 {
 	struct entry *e = *at;
@@ -94,6 +104,7 @@ static void tables_take_out(struct tables *t, struct entry **at)
 	tables_entry_free(t, e);
 }
 
+/* Evict until the limit is met or all tables are in use; the lock is held. */
 static void tables_shrink(struct tables *t)
 {
 	while (t->bytes > t->max) {
@@ -105,6 +116,10 @@ static void tables_shrink(struct tables *t)
 	}
 }
 
+/*
+ * Read, verify and open a table. Runs without the lock, because it reads from
+ * disk. A table that is too large for the codec is damage as well.
+ */
 static int tables_load(const struct tables *t, const struct table_place *p,
 		       struct codec_table **out, struct err *err)
 {
@@ -152,10 +167,11 @@ int tables_get(struct tables *t, const struct table_place *place,
 	e->owner = place->owner;
 	e->file = place->number;
 	e->offset = place->at.offset;
+	/* The size of the open table counts, not that of its stored bytes. */
 	e->bytes = t->codec->table_memory(e->ref.table);
 	e->users = 1;
 	pthread_mutex_lock(&t->mu);
-	other = tables_find(t, place); /* in the meantime */
+	other = tables_find(t, place); /* another thread may have loaded it */
 	if (!other) {
 		e->used = ++t->tick;
 		e->next = t->entries;
@@ -164,12 +180,14 @@ int tables_get(struct tables *t, const struct table_place *place,
 		tables_shrink(t);
 	}
 	pthread_mutex_unlock(&t->mu);
+	/* Two threads loaded the same table: use the one in the cache. */
 	if (other)
 		tables_entry_free(t, e);
 	*out = other ? &other->ref : &e->ref;
 	return 0;
 }
 
+/* Entries without readers stay until memory is needed. */
 void tables_put(struct tables *t, struct table_ref *ref)
 {
 	struct entry *e = (struct entry *)ref;

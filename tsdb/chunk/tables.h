@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables: stripes' tables, opened once and kept for the next reader, the one
- * not used for longest going first when they take too much.
+ * Cache of dictionary tables: a stripe's table is opened once and shared by all
+ * readers of its chunks. Tables that no reader holds are evicted, the least
+ * recently used one first, when all tables exceed a memory limit.
  *
- * Ownership: a reader holds what it got until tables_put().
- * Threads: any.
+ * Ownership: a reader holds a reference to the table it got until tables_put().
+ * Threads: any; locks inside.
  */
 #ifndef TSDB_CHUNK_TABLES_H
 #define TSDB_CHUNK_TABLES_H
@@ -15,29 +16,49 @@
 
 struct tables;
 
-/* An opened table, held by its readers. */
+/* An open table with a reference; immutable. */
 struct table_ref {
 	struct codec_table *table;
 };
 
-/* codec: whose tables they are; max: bytes of those that nobody holds. */
+/*
+ * Create a cache for the tables of one codec. max: bytes of memory above which
+ * tables that nobody holds are evicted. The caller owns the cache.
+ */
 struct tables *tables_new(const struct codec *codec, size_t max);
+
+/*
+ * Free the cache and all its tables; no reference may be left. NULL is a no-op.
+ */
 void tables_free(struct tables *t);
 
-/* Where a table is. */
+/*
+ * Where a table is stored; owner, number and offset are the key in the cache.
+ */
 struct table_place {
-	const void *owner; /* whose file it is, until tables_forget() */
-	uint32_t number;   /* of the file, among the owner's */
+	/* The block that owns the file, until tables_forget(). */
+	const void *owner;
+	uint32_t number; /* number of the file in its block */
 	const struct file *file;
 	struct chunk_table at;
 };
 
-/* The table at a place, verified. ERR_CORRUPT, ERR_IO. */
+/*
+ * Get the table at a place, from the cache or, verified by its checksum, from
+ * the file. The caller releases *out with tables_put(). ERR_CORRUPT: the table
+ * is damaged or larger than any writer makes. ERR_IO: the disk could not read
+ * it.
+ */
 NODISCARD int tables_get(struct tables *t, const struct table_place *place,
 			 struct table_ref **out, struct err *err);
+
+/* Release a reference. NULL is a no-op. */
 void tables_put(struct tables *t, struct table_ref *ref);
 
-/* The owner goes; nobody reads its tables any more. */
+/*
+ * Evict all tables of an owner that is about to be freed. No reference to them
+ * may be left.
+ */
 void tables_forget(struct tables *t, const void *owner);
 
 #endif

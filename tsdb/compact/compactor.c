@@ -7,9 +7,9 @@
 #include "tsdb/compact/symbol_merger.h"
 #include "tsdb/head/window.h"
 
-#define LEVEL 5
+#define LEVEL 5 /* of zstd, for blocks */
 
-/* One compaction under way. */
+/* The state of one compaction. */
 struct work {
 	const struct compaction *c;
 	const struct codec *columns;
@@ -19,6 +19,7 @@ struct work {
 	struct symbol_merger *symbols;
 };
 
+/* Extend the window and LSN range of the new block by a head. */
 static void compactor_describe_range(struct meta *m, struct head *r)
 {
 	uint64_t highest = head_highest_lsn(r);
@@ -34,6 +35,10 @@ static void compactor_describe_range(struct meta *m, struct head *r)
 		m->last_lsn = highest;
 }
 
+/*
+ * Extend the window, LSN range, sources and level of the new block by one of
+ * its parents.
+ */
 static void compactor_describe_block(struct meta *m, const struct meta *b)
 {
 	for (size_t i = 0; i < b->source_count; i++)
@@ -51,7 +56,11 @@ static void compactor_describe_block(struct meta *m, const struct meta *b)
 		m->level = b->level;
 }
 
-/* Groups are tried as columns now, or have been in all blocks. */
+/*
+ * Whether the new block is marked as having columns, which makes it format 2
+ * (docs/decisions.md, 96): chunks are encoded as columns now, or all parents
+ * have columns already.
+ */
 static bool tries_columns(const struct work *k)
 {
 	bool all = true;
@@ -64,6 +73,10 @@ static bool tries_columns(const struct work *k)
 	return all || (k->c->reencode && k->columns);
 }
 
+/*
+ * Fill in meta.json: its window and LSN range are what a later start uses to
+ * decide which WAL records the block accounts for (docs/decisions.md, 84).
+ */
 static void compactor_describe(struct work *k)
 {
 	struct meta *m = block_writer_meta(k->w);
@@ -83,12 +96,17 @@ static void compactor_describe(struct work *k)
 	m->columns = tries_columns(k);
 }
 
+/* Relaxed order suffices: the flag protects no other data. */
 static bool compactor_is_cancelled(const struct compaction *c)
 {
 	return c->cancel &&
 	       atomic_load_explicit(c->cancel, memory_order_relaxed);
 }
 
+/*
+ * Write the chunks of all series. They are visited in stripe order, so that all
+ * series of a target are adjacent and share one dictionary table.
+ */
 static int compactor_write_groups(struct work *k, struct err *err)
 {
 	CLEANUP(mem_freep) uint32_t *order = series_merger_stripes(&k->series);
@@ -110,6 +128,10 @@ static int compactor_write_groups(struct work *k, struct err *err)
 		target = e->target;
 		places = series_merger_places(&k->series, order[i], &count);
 		rc = rewriter_series(k->rewriter, places, count, err);
+		/*
+		 * The index, written later in label order, needs to find the
+		 * chunks of each series.
+		 */
 		e->chunk = (uint32_t)done;
 		rewriter_chunks(k->rewriter, &done);
 		e->chunks = (uint32_t)(done - e->chunk);
@@ -117,6 +139,10 @@ static int compactor_write_groups(struct work *k, struct err *err)
 	return rc ? rc : rewriter_end_target(k->rewriter, err);
 }
 
+/*
+ * Write the index of the new block. Series without chunks, of which all
+ * profiles were deleted or lost, are left out.
+ */
 static int write_index(struct work *k, struct err *err)
 {
 	struct meta *m = block_writer_meta(k->w);
@@ -139,6 +165,7 @@ static int write_index(struct work *k, struct err *err)
 
 		if (!e->chunks)
 			continue;
+		/* The labels are the same in all parts; the first will do. */
 		rc = symbol_merger_pairs(k->symbols, p->part, p->series, &s,
 					 err);
 		if (rc)
@@ -151,6 +178,10 @@ static int write_index(struct work *k, struct err *err)
 	return rc;
 }
 
+/*
+ * Write chunks, index and meta.json. *empty is set if no chunk is left, in
+ * which case the block is not worth finishing.
+ */
 static int write_block(struct work *k, bool *empty, struct err *err)
 {
 	struct rewriter_options o = { .parts = k->c->parts,
@@ -181,7 +212,10 @@ static int write_block(struct work *k, bool *empty, struct err *err)
 	return rc ? rc : block_writer_finish(k->w, err);
 }
 
-/* Read the block back before anybody relies on it, then give it its name. */
+/*
+ * Open and so read back the new block before anything relies on it, then rename
+ * it to its final name (docs/decisions.md, 21).
+ */
 static int compactor_publish(struct work *k, struct block **out,
 			     struct err *err)
 {
@@ -200,6 +234,10 @@ static int compactor_publish(struct work *k, struct block **out,
 	return rc;
 }
 
+/*
+ * Run the compaction with a codec for columns, or with zstd alone (NULL). The
+ * block writer removes its files unless the block was published.
+ */
 static int compact_with(const struct compaction *c, const struct codec *columns,
 			struct block **out, struct err *err)
 {
@@ -224,7 +262,10 @@ int compactor_run(const struct compaction *c, struct block **out,
 	struct err why = { 0 };
 	int rc = compact_with(c, c->env->columns, out, &why);
 
-	/* A bug in a codec must not keep ranges from being sealed. */
+	/*
+	 * A bug in the columns codec must not keep heads from being sealed:
+	 * memory would grow without bound.
+	 */
 	if (rc == ERR_CORRUPT && c->env->columns) {
 		log_event(c->env->log, LOG_ERROR,
 			  "a compaction is tried without columns",

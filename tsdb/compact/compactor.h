@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compactor: makes one block of several parts, the parts left as they are.
+ * The compactor writes the contents of several parts into one new block. It
+ * does not change or remove the parts.
  *
- * Ownership: the block that it makes is the caller's reference.
- * Threads: one compaction is one thread's; another may cancel it.
+ * Ownership: the caller owns the reference on the block that is returned.
+ * Threads: one thread runs a compaction; another may cancel it.
  */
 #ifndef TSDB_COMPACT_COMPACTOR_H
 #define TSDB_COMPACT_COMPACTOR_H
@@ -11,23 +12,35 @@
 #include "tsdb/compact/rewriter.h"
 #include "tsdb/part/part.h"
 
+/* The input of a compaction. All pointers are borrowed for the run. */
 struct compaction {
 	const struct block_env *env;
-	const struct part *parts; /* older first: of two at one time it stays */
+	/*
+	 * Oldest first: of two profiles of a series at the same time, the one
+	 * in the earlier part is kept.
+	 */
+	const struct part *parts;
 	size_t count;
-	struct ulid ulid;  /* of the block to be */
-	bool reencode;     /* all groups; else only those that overlap */
-	uint64_t link_min; /* values files below it are copied together */
-	bool salvage;      /* as in struct rewriter_options */
-	struct rewrite_loss *loss; /* added to */
-	struct metric *damaged;
-	const _Atomic int *cancel; /* not 0: stop; may be NULL */
+	struct ulid ulid; /* of the new block */
+	/* Encode all chunks again, not only those that overlap. */
+	bool reencode;
+	/*
+	 * Smaller values files are copied into one file, not linked; in bytes.
+	 */
+	uint64_t link_min;
+	bool salvage;              /* see struct rewriter_options */
+	struct rewrite_loss *loss; /* counts are added to it */
+	struct metric *damaged;    /* counts profiles lost to damage */
+	const _Atomic int *cancel; /* non-zero stops the run; may be NULL */
 };
 
 /*
- * Ranges must be flushed and take no more samples. *out is NULL when nothing
- * is left (everything was deleted). On failure no trace is left. ERR_CLOSED:
- * cancelled.
+ * Writes and publishes a block with the flushed profiles of all parts that no
+ * tombstone hides. A head that the block is to replace must have been flushed
+ * completely, and closed to appends before that. *out is NULL if no profile is
+ * left. On failure all new files are removed. ERR_CLOSED: cancelled. ERR_IO,
+ * ERR_CORRUPT: a part could not be read, or the new block not be read back.
+ * ERR_NOSPACE: the disk is full.
  */
 NODISCARD int compactor_run(const struct compaction *c, struct block **out,
 			    struct err *err);

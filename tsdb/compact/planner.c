@@ -7,8 +7,8 @@
 #define DAY_MS     (24 * HOUR_MS)
 #define LEVEL_MAX  (31 * DAY_MS)
 #define SERIES_MAX 1000000
-#define GRACE_MS   HOUR_MS        /* after the end of a window */
-#define IDLE_MS    (10ll * 60000) /* without a sample */
+#define GRACE_MS   HOUR_MS /* after the end of a window, for late samples */
+#define IDLE_MS    (10ll * 60000) /* without a sample: a head counts as idle */
 #define DOUBT_MAX  (7 * DAY_MS)   /* then a clock that jumped is believed */
 
 struct plan_levels plan_levels(int64_t retention_ms, uint64_t retention_bytes)
@@ -28,7 +28,10 @@ struct plan_levels plan_levels(int64_t retention_ms, uint64_t retention_bytes)
 	return l;
 }
 
-/* Blocks that overlap, one with the next. */
+/*
+ * Find the first run of blocks in which each overlaps its predecessors.
+ * Overlaps come from imports and from heads of late samples.
+ */
 static size_t planner_find_overlapping(const struct plan_block *v, size_t count,
 				       size_t *out)
 {
@@ -49,13 +52,16 @@ static size_t planner_find_overlapping(const struct plan_block *v, size_t count,
 	return n;
 }
 
-/* The aligned span of that length that holds ms, which may be negative. */
+/* Round ms, which may be negative, down to a multiple of span. */
 static int64_t span_start(int64_t ms, int64_t span)
 {
 	return ms >= 0 ? ms / span * span : (ms - span + 1) / span * span;
 }
 
-/* The blocks from *from on that lie in one span. *from is set behind them. */
+/*
+ * Count the blocks from *from on that lie within one aligned span; *from is
+ * moved to the first of them. 0: no block from *from on lies within a span.
+ */
 static size_t span_blocks(const struct plan_block *v, size_t count,
 			  int64_t span, size_t *from)
 {
@@ -63,7 +69,7 @@ static size_t span_blocks(const struct plan_block *v, size_t count,
 	int64_t end;
 	size_t n = 0;
 
-	/* Not those that lie across spans, or are larger. */
+	/* Skip blocks that cross the bounds of a span or are longer. */
 	while (i < count && v[i].max_ms > span_start(v[i].min_ms, span) + span)
 		i++;
 	*from = i;
@@ -75,6 +81,10 @@ static size_t span_blocks(const struct plan_block *v, size_t count,
 	return n;
 }
 
+/*
+ * Blocks whose compaction failed before are left alone, lest the same failure
+ * repeat every minute.
+ */
 static bool any_failed(const struct plan_block *v, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -84,6 +94,10 @@ static bool any_failed(const struct plan_block *v, size_t count)
 	return false;
 }
 
+/*
+ * Whether the merged block would exceed the bounds of a block that is made by
+ * levels (docs/decisions.md, 29).
+ */
 static bool is_too_large(const struct plan_levels *levels,
 			 const struct plan_block *v, size_t count)
 {
@@ -99,8 +113,8 @@ static bool is_too_large(const struct plan_levels *levels,
 }
 
 /*
- * Blocks that fill a span, or that nothing can be added to any more because
- * a later one (newest_ms) has begun.
+ * Find blocks that fill a span of some level, or that lie in a span to which
+ * nothing can be added any more because a later block has begun.
  */
 static size_t fill_level(const struct plan_levels *levels,
 			 const struct plan_block *v, size_t count, size_t *out)
@@ -128,7 +142,11 @@ static size_t fill_level(const struct plan_levels *levels,
 	return 0;
 }
 
-/* The newest block that is worth writing anew for what was deleted in it. */
+/*
+ * Find the newest block worth rewriting to drop deleted profiles. A small block
+ * will be merged soon anyway, so that it is rewritten only if all its series
+ * have tombstones; a large one if more than 5 % have.
+ */
 static size_t with_tombstones(const struct plan_levels *levels,
 			      const struct plan_block *v, size_t count,
 			      size_t *out)
@@ -139,10 +157,14 @@ static size_t with_tombstones(const struct plan_levels *levels,
 		out[0] = i;
 		if (v[i].failed)
 			continue;
+		/*
+		 * As in Prometheus, the search ends at the first small block.
+		 */
 		if (v[i].max_ms - v[i].min_ms < large)
 			return v[i].tombstones &&
 			       v[i].tombstones >= v[i].series;
-		if (v[i].tombstones * 20 > v[i].series + 1) /* 5 % */
+		/* More than 5 % of the series. */
+		if (v[i].tombstones * 20 > v[i].series + 1)
 			return 1;
 	}
 	return 0;
@@ -157,19 +179,24 @@ size_t plan_compaction(const struct plan_levels *levels,
 		n = 0;
 	if (n || !count)
 		return n;
-	/* Not the newest: more may come beside it. */
+	/* The newest block is left alone: its span is still filling. */
 	n = fill_level(levels, v, count - 1, out);
 	return n ? n : with_tombstones(levels, v, count - 1, out);
 }
 
 /* Sealing. */
 
+/* Whether the window of the head has ended. */
 static bool is_over(const struct plan_bounds *b, const struct plan_head *r)
 {
 	return b->now_ms >= r->start + WINDOW_MS;
 }
 
-/* Whether it, or an earlier generation of its window, cannot be sealed. */
+/*
+ * Whether sealing this head, or an earlier generation of its window, failed
+ * recently. Generations are sealed in order, so that a failure blocks the later
+ * ones. An explicit request to seal everything tries all the same.
+ */
 static bool is_blocked(const struct plan_bounds *b, const struct plan_head *v,
 		       size_t count, int at)
 {
@@ -181,6 +208,7 @@ static bool is_blocked(const struct plan_bounds *b, const struct plan_head *v,
 	return false;
 }
 
+/* Whether a head is to be sealed even though no bound is exceeded. */
 static bool is_due(const struct plan_bounds *b, const struct plan_head *r)
 {
 	return r->closed || b->all ||
@@ -188,7 +216,11 @@ static bool is_due(const struct plan_bounds *b, const struct plan_head *r)
 		r->idle_ms >= IDLE_MS);
 }
 
-/* Generations of a window are sealed in order. */
+/*
+ * Replace a head by the oldest of the same window. A window has several
+ * generations if samples came after its first head was closed; they are sealed
+ * in order.
+ */
 static int oldest_generation(const struct plan_head *v, size_t count, int at)
 {
 	for (size_t i = 0; at != PLAN_NONE && i < count; i++) {
@@ -204,7 +236,10 @@ static bool planner_is_before(const struct plan_head *a,
 	return a->start != b->start ? a->start < b->start : a->lsn < b->lsn;
 }
 
-/* Over a bound: the oldest that is over, else the one that frees most. */
+/*
+ * Choose a head to seal early because a bound is exceeded: the oldest whose
+ * window is over, else the one that frees most.
+ */
 static int pick_early(const struct plan_bounds *b, const struct plan_head *v,
 		      size_t count, bool by_bytes)
 {
@@ -228,6 +263,10 @@ static int pick_early(const struct plan_bounds *b, const struct plan_head *v,
 	return best;
 }
 
+/*
+ * Choose the head that received no sample for the longest time, which is the
+ * least likely to be needed again soon.
+ */
 static int most_idle(const struct plan_bounds *b, const struct plan_head *v,
 		     size_t count)
 {
@@ -266,6 +305,7 @@ int plan_seal(const struct plan_bounds *b, const struct plan_head *v,
 
 /* Retention. */
 
+/* The item whose data ends first, except the newest head. */
 static int oldest_item(const struct plan_item *v, size_t count)
 {
 	int best = PLAN_NONE;
@@ -285,6 +325,7 @@ int plan_removal(const struct plan_retention *p, const struct plan_item *v,
 
 	if (oldest == PLAN_NONE)
 		return PLAN_NONE;
+	/* The bound on size holds whatever the clock says. */
 	if (p->bytes_max && p->bytes > p->bytes_max)
 		return oldest;
 	if (!p->retention_ms || v[oldest].max_ms > p->now_ms - p->retention_ms)
@@ -298,11 +339,12 @@ int64_t plan_clock(struct plan_clock *c, int64_t now_ms, int64_t elapsed_ms)
 	int64_t off = now_ms > expected ? now_ms - expected : expected - now_ms;
 
 	c->trusted_ms = expected;
-	/* At least one: it is in doubt from the first look on. */
+	/* Adding one marks the clock as doubtful even if no time passed. */
 	c->doubt_ms = off > DAY_MS ? c->doubt_ms + elapsed_ms + 1 : 0;
 	if (!c->doubt_ms || c->doubt_ms >= DOUBT_MAX) {
 		c->trusted_ms = now_ms;
 		c->doubt_ms = 0;
 	}
+	/* Never ahead of the time of day: that could only remove too much. */
 	return c->trusted_ms < now_ms ? c->trusted_ms : now_ms;
 }

@@ -1,115 +1,126 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Planner: which range to seal, which blocks to compact, what retention
- * removes. Decisions from values alone: no clock, no file.
+ * The planner decides which head to seal, which blocks to compact, and what
+ * retention removes. It decides from plain values and touches neither the clock
+ * nor any file.
  *
  * Ownership: borrows its inputs.
- * Threads: pure functions.
+ * Threads: pure functions; any.
  */
 #ifndef TSDB_COMPACT_PLANNER_H
 #define TSDB_COMPACT_PLANNER_H
 
 #include "base/defs.h"
 
+/* Limits and special values. */
 enum {
 	PLAN_LEVELS_MAX = 8,
 	PLAN_NONE = -1,
 };
 
-/* A block, as the planner sees it. */
+/* The properties of a block that the planner looks at. */
 struct plan_block {
 	int64_t min_ms;
-	int64_t max_ms; /* not in it */
+	int64_t max_ms; /* exclusive */
 	uint64_t series;
-	uint64_t tombstones; /* series that have one */
+	uint64_t tombstones; /* series that have a tombstone */
 	uint64_t bytes;
 	bool failed; /* an earlier compaction of it failed */
 };
 
-/* Spans of time that blocks grow to. */
+/* The time spans that blocks grow to, one for each level. */
 struct plan_levels {
 	int64_t ms[PLAN_LEVELS_MAX];
 	size_t count;
-	uint64_t bytes_max;  /* of a block by levels; 0: no bound */
-	uint64_t series_max; /* likewise: compaction keeps 32 bytes of each */
+	uint64_t bytes_max;  /* of a compacted block; 0: no bound */
+	uint64_t series_max; /* of a compacted block; 0: no bound */
 };
 
 /*
- * Two hours times powers of three, up to a tenth of the retention (0: none),
- * in time and in bytes, and 31 days.
+ * Returns the levels: two hours times powers of three. A block may reach a
+ * tenth of the retention in time (0: no retention) and in bytes, and at most 31
+ * days.
  */
 struct plan_levels plan_levels(int64_t retention_ms, uint64_t retention_bytes);
 
 /*
- * The blocks to make one of, as indices of v, which is in the order of
- * min_ms: what overlaps first; then what fills a level; then one block with
- * many tombstones. 0: nothing to do. The rules, and their table of tests, are
- * those of Prometheus' leveled compactor (tsdb/compact.go).
+ * Chooses the blocks to merge into one and writes their indices in v to out,
+ * which has room for count of them; returns how many (0: nothing to do). v is
+ * sorted by min_ms. Blocks that overlap come first, then blocks that fill a
+ * level, then one block with many tombstones. Rules and test cases are those of
+ * Prometheus' leveled compactor (tsdb/compact.go).
  */
 size_t plan_compaction(const struct plan_levels *levels,
 		       const struct plan_block *v, size_t count, size_t *out);
 
-/* A range, as the planner sees it. */
+/* The properties of a head that the planner looks at. */
 struct plan_head {
-	int64_t start;
-	uint64_t lsn;
+	int64_t start;   /* of its window, in ms */
+	uint64_t lsn;    /* at which it was opened: tells generations apart */
 	int64_t idle_ms; /* since its last sample */
 	uint64_t series;
 	uint64_t bytes; /* of values */
-	bool closed;
-	bool failed; /* sealing it did, a while ago */
+	bool closed;    /* takes no more samples */
+	bool failed;    /* sealing it failed not long ago */
 };
 
+/* The bounds beyond which heads are sealed early. */
 struct plan_bounds {
 	int64_t now_ms;
-	uint64_t series; /* over all ranges; 0: no bound */
-	uint64_t bytes;  /* likewise */
-	size_t heads;    /* that are open */
+	uint64_t series; /* over all heads; 0: no bound */
+	uint64_t bytes;  /* of values over all heads; 0: no bound */
+	size_t heads;    /* that may be open; 0: no bound */
 	bool all;        /* seal everything */
 };
 
 /*
- * The range to seal next, PLAN_NONE without one: one that is closed; one whose
- * window has been over for an hour and that has been idle for ten minutes; or,
- * when a bound is passed, the oldest one that is over, else the largest.
+ * Returns the index of the head to seal next, or PLAN_NONE: a closed head; one
+ * whose window ended an hour ago and that has been idle for ten minutes; or, if
+ * a bound is exceeded, the oldest whose window is over, else the largest.
  */
 int plan_seal(const struct plan_bounds *b, const struct plan_head *v,
 	      size_t count);
 
-/* A range or a block that may have to go. */
+/* A head or block that retention may remove. */
 struct plan_item {
-	int64_t max_ms; /* not in it */
+	int64_t max_ms; /* exclusive */
 	uint64_t bytes;
-	bool open; /* the newest range: stays */
+	bool open; /* the newest head, which is never removed */
 };
 
+/* The bounds of retention and the current state. */
 struct plan_retention {
 	int64_t now_ms;       /* of the retention clock */
-	int64_t retention_ms; /* 0: any age */
-	uint64_t bytes_max;   /* 0: any size */
-	uint64_t bytes;       /* of everything */
+	int64_t retention_ms; /* 0: profiles of any age are kept */
+	uint64_t bytes_max;   /* 0: no bound on the size */
+	uint64_t bytes;       /* of the whole database */
 };
 
-/* The item to remove next, PLAN_NONE without one. */
+/* Returns the index of the item to remove next, or PLAN_NONE. */
 int plan_removal(const struct plan_retention *p, const struct plan_item *v,
 		 size_t count);
 
 /*
- * The retention clock: what retention by time takes for now. A clock that
- * jumps must not make profiles old. So the time of day is believed while it
- * goes on as fast as the process runs, give or take a day; after a jump the
- * clock goes on from where it was, until a person confirms the time of day, or
- * it has stayed what it is for a week.
+ * The retention clock, by which retention by time judges age
+ * (docs/decisions.md, 86). A wrong system clock must not make profiles look
+ * old. The time of day is believed as long as it agrees, within a day, with the
+ * time that the process has been running. After a larger jump the retention
+ * clock continues from its old value until an operator confirms the time of
+ * day, or until the jump has lasted for a week.
  */
 struct plan_clock {
-	int64_t trusted_ms; /* the time of day that was believed last, plus
-			       what has run since */
-	int64_t doubt_ms;   /* how long it has been in doubt; 0: it is not */
+	/*
+	 * The time of day that was believed last, plus the running time since.
+	 */
+	int64_t trusted_ms;
+	/* How long the time of day has been in doubt; 0: it is believed. */
+	int64_t doubt_ms;
 };
 
 /*
- * Move the clock on by elapsed_ms of running, at the time of day now_ms.
- * Returns what retention by time takes for now: never more than now_ms.
+ * Advances the clock by elapsed_ms of running time, given the time of day
+ * now_ms. Returns the time that retention is to use, which is never later than
+ * now_ms.
  */
 int64_t plan_clock(struct plan_clock *c, int64_t now_ms, int64_t elapsed_ms);
 

@@ -7,6 +7,10 @@
 #include "tsdb/compact/rewriter_private.h"
 #include "tsdb/compact/rewriter_slots.h"
 
+/*
+ * The plans for linking files are kept for each values file of each block;
+ * files are numbered from 1.
+ */
 struct rewriter *rewriter_new(const struct rewriter_options *o,
 			      struct block_writer *w)
 {
@@ -68,7 +72,10 @@ size_t new_chunk(struct rewriter *r)
 	return r->chunk_count++;
 }
 
-/* Tell that profiles are lost; the group's head may be lost too. */
+/*
+ * Count and log a lost profile. The labels are best effort: the chunk metadata,
+ * and even the index, may be damaged too.
+ */
 static void rewriter_report(struct rewriter *r, size_t source, int64_t ms,
 			    const struct err *why)
 {
@@ -88,6 +95,10 @@ static void rewriter_report(struct rewriter *r, size_t source, int64_t ms,
 	buf_fini(&text);
 }
 
+/*
+ * Write the dictionary table of the stripe and give its chunks their final
+ * places. Copied tables belong to the stripe, so the list of them is emptied.
+ */
 static int end_stripe(struct rewriter *r, struct err *err)
 {
 	struct buf table = { 0 };
@@ -109,6 +120,10 @@ int rewriter_end_target(struct rewriter *r, struct err *err)
 	return rc;
 }
 
+/*
+ * A stripe ends early when its table or its list of chunks grows too large
+ * (docs/decisions.md, 46).
+ */
 int end_full_stripe(struct rewriter *r, struct err *err)
 {
 	return chunk_writer_is_stripe_full(r->chunk_writer) ||
@@ -117,6 +132,10 @@ int end_full_stripe(struct rewriter *r, struct err *err)
 		       0;
 }
 
+/*
+ * Compress the chunk under construction, if it has any profiles, and write it
+ * to the block.
+ */
 static int rewriter_close_group(struct rewriter *r, struct err *err)
 {
 	struct chunk_writer *b = r->chunk_writer;
@@ -131,11 +150,16 @@ static int rewriter_close_group(struct rewriter *r, struct err *err)
 					buf_bytes(&b->typeset), new_chunk(r),
 					err);
 	chunk_writer_reset(b);
+	/* Do not keep the memory of an exceptionally large chunk. */
 	if (r->stored.cap > CHUNK_BYTES_MAX)
 		buf_fini(&r->stored);
 	return rc ? rc : end_full_stripe(r, err);
 }
 
+/*
+ * Add profile i of a decoded chunk to the chunk under construction, after
+ * closing that one if the profile does not fit into it.
+ */
 static int put_profile(struct rewriter *r, const struct slot *s, uint16_t i,
 		       struct err *err)
 {
@@ -155,7 +179,10 @@ static int put_profile(struct rewriter *r, const struct slot *s, uint16_t i,
 	return 0;
 }
 
-/* The profiles of a group that were not deleted, into items. */
+/*
+ * Append the profiles of a chunk that no tombstone interval hides to r->items.
+ * Only the chunk metadata is read here; values are decoded when needed.
+ */
 static int add_items(struct rewriter *r, size_t source, struct err *err)
 {
 	const struct source *src = &r->sources[source];
@@ -166,6 +193,7 @@ static int add_items(struct rewriter *r, size_t source, struct err *err)
 	size_t count = 0;
 	int rc = from.meta(from.ctx, &src->group, &scratch, &head, err);
 
+	/* Read once more: the failure may have been transient. */
 	if (may_pass(rc))
 		rc = from.meta(from.ctx, &src->group, &scratch, &head, err);
 	if (!rc)
@@ -180,6 +208,7 @@ static int add_items(struct rewriter *r, size_t source, struct err *err)
 		};
 	}
 	buf_fini(&scratch);
+	/* The metadata does not say how many profiles are lost; report one. */
 	if (is_loss(r, rc)) {
 		rewriter_report(r, source, src->group.first, err);
 		rc = 0;
@@ -187,6 +216,10 @@ static int add_items(struct rewriter *r, size_t source, struct err *err)
 	return rc;
 }
 
+/*
+ * Sort by time; of two profiles at the same time the older source comes first,
+ * and the second is dropped as a duplicate.
+ */
 static int rewriter_by_time(const void *a, const void *b)
 {
 	const struct item *x = a;
@@ -204,7 +237,10 @@ int encode_groups(struct rewriter *r, size_t from, size_t to, struct err *err)
 
 	r->item_count = 0;
 	slots_reset(r);
-	chunk_writer_adopt_end(r->chunk_writer); /* other tables are read now */
+	/*
+	 * Decoding may replace the table that the last adopted chunk came with.
+	 */
+	chunk_writer_adopt_end(r->chunk_writer);
 	for (size_t i = from; i < to && !rc; i++)
 		rc = add_items(r, i, err);
 	if (to - from > 1 && r->item_count)
@@ -214,6 +250,11 @@ int encode_groups(struct rewriter *r, size_t from, size_t to, struct err *err)
 		const struct item *it = &r->items[i];
 		struct slot *s = NULL;
 
+		/*
+		 * An older source has a profile of this time already. `last` is
+		 * set only by profiles that could be read, so a damaged one is
+		 * replaced by a later copy.
+		 */
 		if (i && it->ms == last)
 			continue;
 		rc = slot_of(r, it->source, &s, err);
@@ -227,7 +268,7 @@ int encode_groups(struct rewriter *r, size_t from, size_t to, struct err *err)
 	return rc;
 }
 
-/* By time; the older of two first. */
+/* Sort chunks by time, older sources first. */
 static int by_first(const void *a, const void *b)
 {
 	const struct source *x = a;
@@ -240,7 +281,10 @@ static int by_first(const void *a, const void *b)
 	return x->group.at < y->group.at ? -1 : x->group.at > y->group.at;
 }
 
-/* By age alone. */
+/*
+ * Sort chunks by age of their source alone, which is the precedence among
+ * profiles of the same time.
+ */
 static int by_age(const void *a, const void *b)
 {
 	const struct source *x = a;
@@ -251,6 +295,7 @@ static int by_age(const void *a, const void *b)
 	return x->group.at < y->group.at ? -1 : x->group.at > y->group.at;
 }
 
+/* List the chunks of the series in all parts, sorted by time. */
 static int rewriter_collect(struct rewriter *r, struct err *err)
 {
 	int rc = 0;
@@ -276,7 +321,9 @@ static int rewriter_collect(struct rewriter *r, struct err *err)
 	return rc;
 }
 
-/* The groups from `from` on that overlap, one with the next. */
+/*
+ * Returns the end of the cluster of overlapping chunks that begins at `from`.
+ */
 static size_t cluster_end(const struct rewriter *r, size_t from)
 {
 	int64_t last = r->sources[from].group.last;
@@ -290,6 +337,10 @@ static size_t cluster_end(const struct rewriter *r, size_t from)
 	return to;
 }
 
+/*
+ * Write the chunks of a series. A chunk that overlaps no other is taken over
+ * without decoding if possible; the rest is encoded again.
+ */
 static int rewriter_write_groups(struct rewriter *r, struct err *err)
 {
 	int rc = 0;
@@ -298,6 +349,7 @@ static int rewriter_write_groups(struct rewriter *r, struct err *err)
 		size_t to = cluster_end(r, i);
 
 		if (to == i + 1 && may_take(r, i)) {
+			/* Keeps the chunks in order of time. */
 			rc = rewriter_close_group(r, err);
 			if (!rc)
 				rc = take_group(r, i, err);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rewriter: the groups of one series after another, from several parts into a
- * block. Groups are encoded anew, or, where that gains nothing, taken over as
- * they are.
+ * The rewriter writes the chunks of one series after another, from several
+ * parts, into a new block. Chunks are encoded again, or, where that gains
+ * nothing, taken over without decoding (docs/decisions.md, 19).
  *
- * Ownership: borrows parts and writer. Threads: one thread at a time.
+ * Ownership: borrows the parts and the block writer; rewriter_free() frees the
+ * rest.
+ * Threads: one thread at a time.
  */
 #ifndef TSDB_COMPACT_REWRITER_H
 #define TSDB_COMPACT_REWRITER_H
@@ -13,51 +15,68 @@
 #include "tsdb/compact/series_merger.h"
 #include "tsdb/part/part.h"
 
-/* What a rewriting left out because it could not be read. */
+/* The profiles that were left out of a block because they could not be read. */
 struct rewrite_loss {
-	uint64_t profiles; /* at least: a lost head does not say how many */
-	uint64_t unread;   /* of them: the disk did not give them back */
+	uint64_t profiles; /* at least: lost chunk metadata gives no count */
+	uint64_t unread;   /* of them, lost to I/O errors, not to damage */
 };
 
+/* The parts to read, and how to encode. */
 struct rewriter_options {
-	const struct part *parts; /* older first: of two at one time it stays */
-	size_t count;
-	bool reencode; /* all groups; else only those that overlap */
-	const struct codec *columns; /* tried before zstd; NULL: not at all */
-	int level;
-	uint64_t link_min; /* values files below it are copied together */
 	/*
-	 * Go on without what the disk does not give back, as for a range, which
-	 * must be sealed, lest memory grow without bound. Else a block with
-	 * such a place is given up: it may be read another day.
+	 * Oldest first: of two profiles of a series at the same time, the one
+	 * in the earlier part is kept.
+	 */
+	const struct part *parts;
+	size_t count;
+	bool reencode; /* encode all chunks again, not only overlapping ones */
+	const struct codec *columns; /* tried before zstd; NULL: zstd only */
+	int level;                   /* of zstd */
+	/* Smaller values files are copied, not linked; bytes. */
+	uint64_t link_min;
+	/*
+	 * Leave out what the disk fails to read and go on. Used for heads,
+	 * which must be sealed lest memory grow without bound. If false, an I/O
+	 * error aborts the block, as its parents may be readable another day.
+	 * Damage, which is permanent, is always left out.
 	 */
 	bool salvage;
-	struct rewrite_loss *loss;
+	struct rewrite_loss *loss; /* counts are added to it */
 	const struct log *log;
-	struct metric *damaged; /* profiles lost to damage */
+	struct metric *damaged; /* counts profiles lost to damage */
 };
 
 struct rewriter;
 
+/*
+ * Returns a rewriter for the given parts, which writes to w. The options are
+ * copied; what they point to must outlive the rewriter.
+ */
 struct rewriter *rewriter_new(const struct rewriter_options *o,
 			      struct block_writer *w);
+
+/* Frees the rewriter; r may be NULL. */
 void rewriter_free(struct rewriter *r);
 
 /*
- * Write what a series has in these places. Its chunks are added to those of
- * rewriter_chunks(). ERR_IO, ERR_NOSPACE: the block is to be given up.
+ * Writes the profiles that a series has in these places. Its chunks are
+ * appended to those of rewriter_chunks(). ERR_IO, ERR_NOSPACE, ERR_CORRUPT: the
+ * block is unusable and must be given up.
  */
 NODISCARD int rewriter_series(struct rewriter *r,
 			      const struct merged_place *places, size_t count,
 			      struct err *err);
 
 /*
- * A target ends: what shares its table is complete, its chunks get their
- * places. To be called behind its last series.
+ * Ends the stripe after the last series of a target: writes its dictionary
+ * table and gives its chunks their places. Errors as rewriter_series().
  */
 NODISCARD int rewriter_end_target(struct rewriter *r, struct err *err);
 
-/* All chunks so far. */
+/*
+ * Returns all chunks written so far, as the index needs them, borrowed until
+ * the next call. Places are set only for chunks of stripes that have ended.
+ */
 const struct index_chunk *rewriter_chunks(const struct rewriter *r,
 					  size_t *count);
 

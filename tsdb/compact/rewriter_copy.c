@@ -6,7 +6,11 @@
 #include "tsdb/compact/rewriter_private.h"
 #include "tsdb/compact/rewriter_slots.h"
 
-/* Whether a block's values file is linked, not copied; once for each file. */
+/*
+ * Decide, once for each values file of a block, whether it is linked. A file is
+ * linked if it is large and at least half of it is still in use; copying the
+ * rest gathers small files and frees dead space (docs/decisions.md, 19).
+ */
 static int plan_file(struct rewriter *r, uint32_t part, uint32_t number,
 		     struct file_plan **out, struct err *err)
 {
@@ -30,7 +34,10 @@ static int plan_file(struct rewriter *r, uint32_t part, uint32_t number,
 		       0;
 }
 
-/* The stripe's table comes along with the first group that needs it. */
+/*
+ * Copy the table of a foreign stripe along with the first chunk that needs it,
+ * and set *place to its place in the new block.
+ */
 static int copy_table(struct rewriter *r, const struct file *from,
 		      struct chunk_table *place, struct err *err)
 {
@@ -59,8 +66,9 @@ static int copy_table(struct rewriter *r, const struct file *from,
 }
 
 /*
- * A group as columns of another stripe becomes one of this stripe, so that
- * what both have in common stands once. ERR_UNSUPPORTED: it cannot.
+ * Transcode a chunk of columns to the dictionary of the current stripe, so that
+ * what both stripes have in common is stored once (docs/decisions.md, 53).
+ * ERR_UNSUPPORTED: not possible for this chunk; copy it with its table.
  */
 static int adopt_group(struct rewriter *r, struct part p, struct slot *s,
 		       struct err *err)
@@ -76,6 +84,10 @@ static int adopt_group(struct rewriter *r, struct part p, struct slot *s,
 				   &s->meta.place, &stored, err);
 	buf_reset(&r->stored);
 	if (rc)
+		/*
+		 * The reader may have released the table that the last adopted
+		 * chunk used.
+		 */
 		chunk_writer_adopt_end(r->chunk_writer);
 	else
 		rc = chunk_writer_adopt(r->chunk_writer, &s->meta, table,
@@ -86,7 +98,7 @@ static int adopt_group(struct rewriter *r, struct part p, struct slot *s,
 	return rc;
 }
 
-/* Copy a group of a block as it is. */
+/* Copy the stored bytes of a chunk, and its table, unchanged. */
 static int copy_group(struct rewriter *r, struct part p, struct slot *s,
 		      struct err *err)
 {
@@ -108,7 +120,11 @@ int take_group(struct rewriter *r, size_t source, struct err *err)
 {
 	struct part p = part_of(r, source);
 	uint32_t part = r->places[r->sources[source].place].part;
-	struct slot *s = &r->slots[0]; /* for its room */
+	/*
+	 * Slot 0 only lends its memory for the metadata; slot_free() marks it
+	 * empty.
+	 */
+	struct slot *s = &r->slots[0];
 	struct file_plan *plan = NULL;
 	int rc;
 
@@ -116,7 +132,8 @@ int take_group(struct rewriter *r, size_t source, struct err *err)
 	rc = rewriter_load_meta(r, s, source, err);
 	if (!rc)
 		rc = plan_file(r, part, s->meta.place.file, &plan, err);
-	if (may_pass(rc)) /* each profile is named that is lost */
+	/* Fall back to encoding, which reports each lost profile by name. */
+	if (may_pass(rc))
 		return encode_groups(r, source, source + 1, err);
 	if (rc)
 		return rc;
@@ -128,11 +145,16 @@ int take_group(struct rewriter *r, size_t source, struct err *err)
 	rc = adopt_group(r, p, s, err);
 	if (rc == ERR_UNSUPPORTED)
 		rc = copy_group(r, p, s, err);
-	if (may_pass(rc)) /* some of its profiles may be whole */
+	/* Fall back to encoding, which saves the profiles that are intact. */
+	if (may_pass(rc))
 		return encode_groups(r, source, source + 1, err);
 	return rc ? rc : end_full_stripe(r, err);
 }
 
+/*
+ * Heads have no stripes, and a chunk with deleted profiles must be encoded
+ * without them.
+ */
 bool may_take(const struct rewriter *r, size_t source)
 {
 	const struct source *s = &r->sources[source];

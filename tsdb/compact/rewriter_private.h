@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the rewriter share. No file outside of them includes it.
+ * Declarations shared by the source files of the rewriter; no other file
+ * includes this header.
  *
- * Ownership: a rewriter owns everything in it.
- * Threads: one thread a rewriter.
+ * Ownership: a rewriter owns everything in it except what its options and the
+ * block writer lend.
+ * Threads: one thread at a time for each rewriter.
  */
 #ifndef TSDB_COMPACT_REWRITER_PRIVATE_H
 #define TSDB_COMPACT_REWRITER_PRIVATE_H
@@ -13,87 +15,99 @@
 #include "tsdb/compact/rewriter.h"
 #include "tsdb/part/values.h"
 
-#define SLOTS 16
+#define SLOTS 16 /* decoded chunks that are kept at once */
 
-#define SLOT_BYTES (32 * MIB) /* of values, over all slots */
+#define SLOT_BYTES (32 * MIB) /* bound on the values in all slots */
 
-#define NO_SOURCE SIZE_MAX
+#define NO_SOURCE SIZE_MAX /* marks an empty slot */
 
-/* A group, and in which place of its series it is. */
+/* A chunk of the current series, and the place (part) it comes from. */
 struct source {
 	struct chunk group;
-	uint32_t place;
+	uint32_t place; /* index in places; lower is older */
 };
 
-/* A decoded group. */
+/* A decoded chunk, cached while overlapping chunks are merged. */
 struct slot {
-	size_t source; /* NO_SOURCE: free */
-	uint64_t used; /* when, for the oldest to go first */
+	size_t source; /* index in sources, or NO_SOURCE */
+	uint64_t used; /* tick of the last use, for eviction */
 	struct chunk_meta meta;
 	int64_t totals[TYPES_MAX * CHUNK_PROFILES_MAX];
 	struct bytes typeset;
 	struct values values;
-	struct err why; /* what is wrong with its profiles that are not ok */
+	struct err why; /* why some of its profiles are not ok */
 };
 
-/* One profile of the groups that overlap. */
+/* One profile of overlapping chunks that are being merged. */
 struct item {
 	int64_t ms;
 	uint32_t source;
-	uint16_t index;
+	uint16_t index; /* within the chunk */
 };
 
-/* A values file of a block: what is done with its groups. */
+/* What is done with the chunks of one values file of a block. */
 struct file_plan {
-	bool seen;
-	bool link;
-	uint32_t number; /* in the new block */
+	bool seen;       /* the decision was made */
+	bool link;       /* link the file instead of copying chunks */
+	uint32_t number; /* of the linked file in the new block */
 };
 
-/* A table that was copied for groups that are taken over. */
+/* A dictionary table that was copied for chunks that are taken over. */
 struct copied {
 	const struct file *from;
 	uint64_t offset;
-	struct chunk_table to; /* in the new block */
+	struct chunk_table to; /* its place in the new block */
 };
 
+/* The state of the rewriter: first of the block, then of the current series. */
 struct rewriter {
 	struct rewriter_options o;
 	struct block_writer *w;
 	struct chunk_writer *chunk_writer;
 	struct values_reader reader;
-	struct buf stored;
-	struct buf next;
-	struct file_plan **files; /* by part, by file */
+	struct buf stored;        /* compressed bytes of a chunk */
+	struct buf next;          /* bytes of a profile to be added */
+	struct file_plan **files; /* plans, by part and file number */
 	struct index_chunk *chunks;
 	size_t chunk_count;
 	size_t chunk_cap;
-	VEC(struct copied) copied; /* in this stripe */
+	VEC(struct copied) copied; /* tables, in the current stripe */
 
-	/* The series. */
+	/* The series that is being written. */
 	const struct merged_place *places;
 	size_t place_count;
-	struct chunks *groups; /* by place */
+	struct chunks *groups; /* chunks and tombstones, by place */
 	struct source *sources;
 	size_t source_count;
 	size_t source_cap;
-	struct item *items;
+	struct item *items; /* profiles of the cluster being merged */
 	size_t item_count;
 	size_t item_cap;
 	struct slot slots[SLOTS];
-	uint64_t tick;
+	uint64_t tick; /* counts uses of slots */
 };
 
+/*
+ * Returns the part that chunk number `source` comes from, without a reference.
+ */
 struct part part_of(const struct rewriter *r, size_t source);
 
-/* The number of one chunk more; the stripe's end says where it is. */
+/*
+ * Returns the number of a new entry in r->chunks. Its contents are set when the
+ * stripe ends, for only then is the place of the stripe's table known.
+ */
 size_t new_chunk(struct rewriter *r);
 
+/*
+ * Ends the stripe if its table or its memory has grown too large. Errors as
+ * rewriter_series().
+ */
 NODISCARD int end_full_stripe(struct rewriter *r, struct err *err);
 
 /*
- * Encode groups [from, to) of the series, which overlap, or are one, anew.
- * Sources are sorted so that of two at one time the older comes first.
+ * Encodes the chunks [from, to) of the series again; they overlap, or are a
+ * single one. They must be sorted so that of two profiles at the same time the
+ * older source comes first. Errors as rewriter_series().
  */
 NODISCARD int encode_groups(struct rewriter *r, size_t from, size_t to,
 			    struct err *err);

@@ -3,6 +3,7 @@
 
 #include "tsdb/compact/rewriter_private.h"
 
+/* Memory is what the slots have allocated, not what they use. */
 static size_t held_bytes(const struct rewriter *r)
 {
 	size_t sum = 0;
@@ -19,7 +20,11 @@ void slot_free(struct slot *s)
 	s->used = 0;
 }
 
-/* The slot that was not looked at for longest, with room for its bytes. */
+/*
+ * Return the least recently used slot. If the slots hold too much memory, all
+ * of them are emptied, which keeps the bound simple: overlapping chunks of that
+ * size are rare.
+ */
 static struct slot *oldest_slot(struct rewriter *r)
 {
 	struct slot *oldest = &r->slots[0];
@@ -54,6 +59,10 @@ bool is_loss(const struct rewriter *r, int rc)
 	return rc == ERR_CORRUPT || (rc == ERR_IO && r->o.salvage);
 }
 
+/*
+ * Decode the values of a chunk, with one retry, for a read error may be
+ * transient.
+ */
 static int load_values(struct rewriter *r, struct slot *s, size_t source)
 {
 	struct part p = part_of(r, source);
@@ -92,6 +101,10 @@ int slot_of(struct rewriter *r, size_t source, struct slot **out,
 		rc = rewriter_load_meta(r, s, source, &s->why);
 		if (!rc)
 			rc = load_values(r, s, source);
+		/*
+		 * A loss leaves all profiles of the slot not ok, and the caller
+		 * reports each of them.
+		 */
 		if (rc && !is_loss(r, rc))
 			return err_set(err, rc, "%s", s->why.msg);
 		s->source = source;

@@ -7,17 +7,17 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* A part's series in label order, one after another. */
+/* Walks the series of one part in label order. */
 struct cursor {
 	struct part part;
-	uint32_t *order; /* of a range: its numbers, sorted */
+	uint32_t *order; /* of a head: its series, sorted by labels */
 	uint32_t count;
 	uint32_t next;
-	uint32_t series;       /* the current one */
-	struct labels *labels; /* NULL: at the end */
+	uint32_t series;       /* the current series */
+	struct labels *labels; /* of the current series; NULL: at the end */
 };
 
-/* For sorting a range's series without locking for each comparison. */
+/* A series of a head with its labels, sorted outside of the head's lock. */
 struct numbered {
 	const struct labels *labels;
 	uint32_t number;
@@ -29,6 +29,10 @@ static int series_merger_by_labels(const void *a, const void *b)
 			  ((const struct numbered *)b)->labels);
 }
 
+/*
+ * Sort the series of a head by labels. The labels are immutable and live as
+ * long as the head, so the lock is needed only to list them.
+ */
 static void order_range(struct cursor *c)
 {
 	struct head *r = c->part.head;
@@ -48,6 +52,7 @@ static void order_range(struct cursor *c)
 	mem_free(v);
 }
 
+/* Advance to the next series; at the end, labels is NULL. */
 static int cursor_next(struct cursor *c, struct err *err)
 {
 	int rc = 0;
@@ -64,6 +69,7 @@ static int cursor_next(struct cursor *c, struct err *err)
 	return rc ? rc : part_labels(c->part, c->series, &c->labels, err);
 }
 
+/* A block's series are in label order already; those of a head are sorted. */
 static int cursor_begin(struct cursor *c, struct part p, struct err *err)
 {
 	*c = (struct cursor){ .part = p };
@@ -80,6 +86,10 @@ static void cursor_fini(struct cursor *c)
 	mem_free(c->order);
 }
 
+/*
+ * Hash the labels without the metric name: all profile types of one target have
+ * the same hash, and so form a stripe.
+ */
 static uint64_t target_of(const struct labels *ls, struct buf *scratch)
 {
 	struct labels_iter it = labels_iter(ls);
@@ -95,6 +105,7 @@ static uint64_t target_of(const struct labels *ls, struct buf *scratch)
 	return hash_bytes(buf_bytes(scratch));
 }
 
+/* Record that the current series is in this part. */
 static void series_merger_add_place(struct series_merger *r, uint32_t part,
 				    uint32_t series)
 {
@@ -104,7 +115,9 @@ static void series_merger_add_place(struct series_merger *r, uint32_t part,
 		(struct merged_place){ .part = part, .series = series };
 }
 
-/* The smallest of the current label sets; NULL when all are at their end. */
+/*
+ * The smallest of the current label sets; NULL when all cursors are at the end.
+ */
 static const struct labels *series_merger_find_smallest(const struct cursor *v,
 							size_t count)
 {
@@ -117,7 +130,10 @@ static const struct labels *series_merger_find_smallest(const struct cursor *v,
 	return min;
 }
 
-/* Take one series from all cursors that are at it. */
+/*
+ * Add a series, with its places in all parts that have it, and advance their
+ * cursors.
+ */
 static int series_merger_take(struct series_merger *r, struct cursor *v,
 			      size_t count, struct labels *ls,
 			      struct buf *scratch, struct err *err)
@@ -138,6 +154,10 @@ static int series_merger_take(struct series_merger *r, struct cursor *v,
 	return rc;
 }
 
+/*
+ * Take a reference on the smallest label set, which its cursor would release
+ * when it advances.
+ */
 static struct labels *ref_of(const struct cursor *v, size_t count,
 			     const struct labels *ls)
 {
@@ -187,11 +207,13 @@ const struct merged_place *series_merger_places(const struct series_merger *r,
 	return &r->places[r->v[i].place];
 }
 
+/* A series and its target, for sorting. */
 struct striped {
 	uint64_t target;
 	uint32_t entry;
 };
 
+/* Sort by target; within a target keep label order. */
 static int by_target(const void *a, const void *b)
 {
 	const struct striped *x = a;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Roster: all series of several parts, each once, in label order, with the
- * places where they are.
+ * The series merger lists all series of several parts, each once and in label
+ * order, with the places where each is found.
  *
- * Ownership: series_merger_fini() frees; borrows the parts.
+ * Ownership: series_merger_fini() frees; borrows the parts during
+ * series_merger_fill().
  * Threads: one thread at a time.
  */
 #ifndef TSDB_COMPACT_SERIES_MERGER_H
@@ -11,40 +12,50 @@
 
 #include "tsdb/part/part.h"
 
-/* A series in one part. */
+/* A series in one of the merged parts. */
 struct merged_place {
-	uint32_t part;
-	uint32_t series;
+	uint32_t part;   /* index of the part */
+	uint32_t series; /* its number in that part */
 };
 
+/* One merged series. */
 struct series_merger_entry {
 	uint64_t target; /* hash of its labels without __name__ */
-	uint32_t place;  /* its first place */
-	uint32_t chunk;  /* the caller's: its first chunk, */
-	uint32_t chunks; /* and how many */
+	uint32_t place;  /* index of its first place */
+	uint32_t chunk;  /* set by the caller: its first chunk */
+	uint32_t chunks; /* set by the caller: number of chunks */
 };
 
+/* The merged series; a zeroed struct is empty and ready for use. */
 struct series_merger {
 	struct series_merger_entry *v; /* in label order */
 	size_t count;
 	size_t cap;
-	struct merged_place *places; /* in the order of entries, then parts */
+	struct merged_place *places; /* ordered by entry, then by part */
 	size_t place_count;
 	size_t place_cap;
 };
 
+/*
+ * Fills an empty merger with the series of the parts. ERR_CORRUPT, ERR_IO: the
+ * index of a block cannot be read.
+ */
 NODISCARD int series_merger_fill(struct series_merger *r,
 				 const struct part *parts, size_t count,
 				 struct err *err);
+
+/* Frees the lists, and leaves the merger empty. */
 void series_merger_fini(struct series_merger *r);
 
-/* The places of entry i. */
+/*
+ * Returns the places of entry i, oldest part first, and their number. Borrowed.
+ */
 const struct merged_place *series_merger_places(const struct series_merger *r,
 						size_t i, size_t *count);
 
 /*
- * Entries in stripe order: those of one target together, in label order. The
- * caller frees.
+ * Returns the indices of all entries in stripe order: series of one target are
+ * adjacent, in label order. The caller frees the array with mem_free().
  */
 uint32_t *series_merger_stripes(const struct series_merger *r);
 

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/table.h"
 
-/* A text of a range, and its number. */
+/* A label text that is used in a head, and its number in the merged list. */
 struct word {
 	struct str text;
 	uint32_t number;
@@ -17,18 +17,20 @@ struct word {
 struct symbol_merger {
 	const struct part *parts;
 	size_t count;
-	uint32_t **maps; /* of each block: its number to ours */
+	/* By block: from its symbol number to the merged one. */
+	uint32_t **maps;
 
-	struct word *words; /* of all ranges, sorted, each once */
+	struct word *words; /* of all heads, sorted, without duplicates */
 	size_t word_count;
 	size_t word_cap;
-	struct table index;
+	struct table index; /* of words, by text */
 
-	uint32_t symbols;
-	uint64_t bytes;
-	struct buf text;
+	uint32_t symbols; /* number of merged symbols */
+	uint64_t bytes;   /* of all symbols in the index file */
+	struct buf text;  /* copy of the current symbol */
 };
 
+/* Texts are borrowed from the head, which interns them. */
 static void symbol_merger_add_word(struct symbol_merger *l, struct str text)
 {
 	l->words = mem_grow(l->words, l->word_count, &l->word_cap,
@@ -36,6 +38,7 @@ static void symbol_merger_add_word(struct symbol_merger *l, struct str text)
 	l->words[l->word_count++] = (struct word){ .text = text };
 }
 
+/* Collect all label names and values of a head, with duplicates. */
 static void symbol_merger_add_range(struct symbol_merger *l, struct head *r)
 {
 	pthread_mutex_lock(&r->mu);
@@ -55,6 +58,7 @@ static int symbol_merger_by_text(const void *a, const void *b)
 		       ((const struct word *)b)->text);
 }
 
+/* Sort the words, drop duplicates, and index them by hash. */
 static void sort_words(struct symbol_merger *l)
 {
 	size_t kept = 0;
@@ -71,15 +75,19 @@ static void sort_words(struct symbol_merger *l)
 		table_add(&l->index, hash_bytes(bytes_of(l->words[i].text)), i);
 }
 
-/* One of the sorted lists that are merged: a block's, or the ranges'. */
+/*
+ * One of the sorted lists that are merged: the symbols of a block, or the words
+ * of all heads.
+ */
 struct stream {
 	struct symbols_iter it;
-	uint32_t *map; /* NULL for the ranges' */
+	uint32_t *map; /* of the block; NULL for the words of heads */
 	struct str text;
-	uint32_t number; /* of text, in its own list */
-	bool some;       /* text is set */
+	uint32_t number; /* words consumed so far; heads only */
+	bool some;       /* text is set; false at the end */
 };
 
+/* Advance a stream to its next text, or to the end. */
 static int stream_next(struct symbol_merger *l, struct stream *s,
 		       struct err *err)
 {
@@ -96,14 +104,21 @@ static int stream_next(struct symbol_merger *l, struct stream *s,
 	return rc < 0 ? rc : 0;
 }
 
-/* Give the text a number; or, with w, write it. Pass all streams by it. */
+/*
+ * Number a text, or write it if w is set, and advance all streams that are at
+ * it.
+ */
 static int symbol_merger_emit(struct symbol_merger *l, struct stream *v,
 			      size_t count, struct str text,
 			      struct index_writer *w, struct err *err)
 {
 	int rc = 0;
 
-	buf_reset(&l->text); /* the text dies when its stream goes on */
+	/*
+	 * Copy the text: it becomes invalid when its stream advances. It is
+	 * encoded with its length to count the bytes of the symbol table.
+	 */
+	buf_reset(&l->text);
 	enc_str(&l->text, text);
 	l->bytes += l->text.len;
 	text.ptr = str_from(buf_bytes(&l->text)).ptr + l->text.len - text.len;
@@ -124,6 +139,7 @@ static int symbol_merger_emit(struct symbol_merger *l, struct stream *v,
 	return rc;
 }
 
+/* The stream with the smallest text; NULL when all are at the end. */
 static const struct stream *symbol_merger_find_smallest(const struct stream *v,
 							size_t count)
 {
@@ -136,13 +152,17 @@ static const struct stream *symbol_merger_find_smallest(const struct stream *v,
 	return min;
 }
 
-/* Merge all lists: once to number them, once more to write them. */
+/*
+ * Merge all lists. This runs twice, first to number the symbols, then to write
+ * them: keeping the texts of all blocks in memory would cost more.
+ */
 static int symbol_merger_walk(struct symbol_merger *l, struct index_writer *w,
 			      struct err *err)
 {
 	struct stream *v = mem_zalloc(l->count + 1, sizeof(*v));
 	const struct stream *min;
-	size_t n = 1; /* the first is the ranges' */
+	/* The first stream has the words of all heads. */
+	size_t n = 1;
 	int rc;
 
 	l->symbols = 0;
@@ -218,6 +238,7 @@ int symbol_merger_write(struct symbol_merger *l, struct index_writer *w,
 	return symbol_merger_walk(l, w, err);
 }
 
+/* Compare a word with a text, for the hash table. */
 static bool same_word(const void *ctx, uint32_t number, const void *key)
 {
 	const struct symbol_merger *l = ctx;
@@ -225,6 +246,10 @@ static bool same_word(const void *ctx, uint32_t number, const void *key)
 	return str_eq(l->words[number].text, *(const struct str *)key);
 }
 
+/*
+ * The merged number of a text of a head. It is always found: series are listed
+ * before the texts of the head are collected.
+ */
 static uint32_t symbol_merger_number_of(const struct symbol_merger *l,
 					struct str text)
 {
@@ -234,6 +259,10 @@ static uint32_t symbol_merger_number_of(const struct symbol_merger *l,
 	return n == TABLE_NONE ? 0 : l->words[n].number;
 }
 
+/*
+ * Translate the labels of a head's series. They are immutable, so the lock
+ * protects only the array of series.
+ */
 static void symbol_merger_head_pairs(struct symbol_merger *l, struct head *r,
 				     uint32_t series, struct index_series *out)
 {
@@ -269,6 +298,10 @@ int symbol_merger_pairs(struct symbol_merger *l, uint32_t part, uint32_t series,
 		struct index_pair *pair = &out->pairs[i];
 		uint32_t count = index_symbols(p.block->index)->count;
 
+		/*
+		 * The numbers come from a file: check them before they index
+		 * the map.
+		 */
 		if (pair->name >= count || pair->value >= count)
 			return err_set(err, ERR_CORRUPT, "%s: no such symbol",
 				       p.block->path);

@@ -11,11 +11,11 @@
 #include "tsdb/wal/wal_trim.h"
 
 #define STALL_MS 10000 /* how long an append waits for a worker */
-#define RETRY_MS 250   /* between tries of an append meanwhile */
+#define RETRY_MS 250   /* between attempts of a waiting append */
 
 /*
- * Whether a part has a profile of that series and time: 1 and its hash, 0, or
- * an error when it cannot be read.
+ * Look for a profile of the sample's series and time in a part. Returns 1 and
+ * its hash, 0 if there is none, or an error if the part cannot be read.
  */
 static int stored_hash(struct tsdb *db, struct part part,
 		       const struct sample *s, uint64_t *hash, struct err *err)
@@ -28,7 +28,11 @@ static int stored_hash(struct tsdb *db, struct part part,
 		rc = part_lookup(part, series, s->ms, NULL, &hit, err);
 	if (rc)
 		return rc == ERR_NOTFOUND ? 0 : rc;
-	/* A copy that may not survive is none: take it once more. */
+	/*
+	 * A copy in a WAL segment whose sync failed may not survive a crash, so
+	 * that it does not count: write the profile again (docs/decisions.md,
+	 * 7).
+	 */
 	if (hit.pending && wal_may_be_lost(db->wal, hit.wal.lsn))
 		return 0;
 	*hash = hit.pending ? hit.wal.hash :
@@ -44,7 +48,10 @@ static struct part part_at(const struct tsdb *db, size_t i)
 	return (struct part){ .head = db->heads[i - db->block_count] };
 }
 
-/* 1: stored already. 0: new. ERR_EXISTS: something else is there. */
+/*
+ * Returns 1 if the same profile is stored already, 0 if none is stored at this
+ * time; ERR_EXISTS if a different one is.
+ */
 static int check_duplicate(struct tsdb *db, const struct sample *s,
 			   struct err *err)
 {
@@ -70,8 +77,8 @@ static int check_duplicate(struct tsdb *db, const struct sample *s,
 }
 
 /*
- * Whether one more series would pass the bound: then a range has to be sealed
- * first.
+ * Whether the sample would add a series beyond the hard bound, an eighth above
+ * max_series. A head must then be sealed first.
  */
 static bool must_wait(struct tsdb *db, struct head *r, const struct sample *s)
 {
@@ -81,6 +88,10 @@ static bool must_wait(struct tsdb *db, struct head *r, const struct sample *s)
 	       (!r || head_find(r, s->labels) == SERIES_NONE);
 }
 
+/*
+ * Append under append_mu, so that the order of LSNs is the order in which
+ * profiles appear in memory (docs/decisions.md, 3).
+ */
 static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 			 struct err *err)
 {
@@ -90,7 +101,9 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 	int rc = check_duplicate(db, s, err);
 
 	if (rc == 1) {
-		/* Who syncs up to here has the first copy durable. */
+		/*
+		 * A sync up to the end of the WAL makes the first copy durable.
+		 */
 		metric_add(db->metrics.duplicates, 1);
 		*lsn = wal_end(db->wal);
 		return 0;
@@ -106,7 +119,10 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 				 err);
 	if (!rc) {
 		rc = wal_append(db->wal, s, &e, err);
-		/* A file that stands in the way is no profile. */
+		/*
+		 * A segment file that exists already must not be mistaken for a
+		 * duplicate profile.
+		 */
 		rc = rc == ERR_EXISTS ? ERR_IO : rc;
 	}
 	if (rc)
@@ -118,14 +134,19 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 	return 0;
 }
 
+/*
+ * The error of appends that would have to wait while the database is shutting
+ * down.
+ */
 static int is_closing(struct err *err)
 {
 	return err_set(err, ERR_CLOSED, "the database is being closed");
 }
 
 /*
- * Keep WAL and memory near their bounds: above them flushing begins; when it
- * does not keep up, appends wait, and are refused when that does not help.
+ * Back-pressure. Above the bounds on the WAL and on unflushed profiles,
+ * flushing is started; a quarter above them, the append waits for a flush, and
+ * is refused if that did not help.
  */
 static int append_make_room(struct tsdb *db, struct err *err)
 {
@@ -154,7 +175,7 @@ static int append_make_room(struct tsdb *db, struct err *err)
 		"the WAL is over --storage.tsdb.wal-budget and flushing does not keep up");
 }
 
-/* Whether a range should be sealed early. */
+/* Whether a head should be sealed early. */
 static bool is_crowded(struct tsdb *db)
 {
 	return (db->o.max_series &&
@@ -162,6 +183,7 @@ static bool is_crowded(struct tsdb *db)
 	       db->head_count > HEADS_OPEN;
 }
 
+/* One attempt to append. Maintenance is woken if it is needed to make room. */
 static int append_once(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 		       struct err *err)
 {
@@ -190,7 +212,8 @@ int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 		return rc;
 	}
 	if (atomic_load(&db->full)) {
-		db_kick(db, &db->flush); /* it looks whether there is room */
+		/* The flush thread checks whether there is space by now. */
+		db_kick(db, &db->flush);
 		return err_set(err, ERR_NOSPACE, "%s: the disk is full",
 			       db->path);
 	}
@@ -198,7 +221,10 @@ int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 	if (rc)
 		return rc;
 	rc = append_once(db, s, lsn, err);
-	/* Sealing makes room for series and windows, once queries let go. */
+	/*
+	 * Sealing makes room for series and windows, but a sealed head keeps
+	 * counting until the queries that use it end: retry for a while.
+	 */
 	until = clock_mono_ns() + STALL_MS * 1000000LL;
 	while (rc == ERR_LIMIT && db->maintenance.running &&
 	       clock_mono_ns() < until) {
@@ -206,7 +232,9 @@ int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 			return is_closing(err);
 		await_round(db, &db->maintenance);
 		rc = append_once(db, s, lsn, err);
-		/* A round that could do nothing is over at once. */
+		/*
+		 * A round that found nothing to do ends at once; do not spin.
+		 */
 		if (rc == ERR_LIMIT)
 			pause_for(db, RETRY_MS);
 	}

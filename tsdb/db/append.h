@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Append: the write path. A sample is checked for duplicates, written to the
- * WAL, and inserted into the head of its window.
+ * The write path: a sample is checked for duplicates, written to the
+ * write-ahead log (WAL), and inserted into the head of its window.
  *
  * Ownership: borrows the database.
  * Threads: any; append_mu serializes appends.
@@ -11,9 +11,22 @@
 
 #include "tsdb/db/db.h"
 
+/*
+ * Implements appender.append (model/appender.h): appends a sample and sets *lsn
+ * to the position that a sync must reach to make it durable. A profile that is
+ * already stored with the same bytes succeeds without being written.
+ * ERR_EXISTS: another profile of the series is stored at that time. ERR_LIMIT:
+ * flushing or sealing does not keep up. ERR_NOSPACE: the disk is full.
+ * ERR_CLOSED: the database is shutting down. ERR_IO: the WAL cannot be written.
+ * A time outside of the accepted bounds fails with the error of window_check().
+ */
 NODISCARD int db_append(struct appender *a, const struct sample *s,
 			uint64_t *lsn, struct err *err);
 
+/*
+ * Implements appender.sync: returns when all records before lsn are durable.
+ * ERR_IO: a sync failed, and some of them may be lost in a crash.
+ */
 NODISCARD int db_sync(struct appender *a, uint64_t lsn, struct err *err);
 
 #endif

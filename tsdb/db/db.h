@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The database from the inside: what tsdb.c, its opening, its view, its
- * maintenance and the querier share.
+ * This file defines the internal structure of the database, which the files of
+ * db/, engine/, maintain/ and query/ share.
  *
  * Ownership: tsdb_close() frees; the view holds a reference to each part.
  * Threads: see struct tsdb and docs/locking.md.
@@ -23,11 +23,16 @@
 #include "tsdb/part/part.h"
 #include "tsdb/wal/wal.h"
 
+/*
+ * Bounds on the number of heads, that is, of windows of two hours that take
+ * samples at once.
+ */
 enum {
-	HEADS_OPEN = 32, /* beyond it the one idle longest is sealed */
-	HEADS_MAX = 40,  /* beyond it appends wait for that */
+	HEADS_OPEN = 32, /* beyond it, the longest idle head is sealed */
+	HEADS_MAX = 40,  /* beyond it, appends wait for sealing */
 };
 
+/* The counters of the storage engine; db_metrics.c describes each. */
 struct tsdb_metrics {
 	struct metric *appended;
 	struct metric *duplicates;
@@ -48,84 +53,99 @@ struct tsdb_metrics {
 	struct metric *no_space;
 };
 
-/* A thread that does something when it is woken, and now and then. */
+/*
+ * A background thread that runs a round at regular intervals and when it is
+ * woken. Guarded by loop_mu, except the two members about logging, which only
+ * db_tell() uses.
+ */
 struct worker {
 	pthread_t thread;
 	bool running;
-	bool kicked;
-	bool busy;       /* in a round */
-	uint64_t rounds; /* done */
-	char told[512];  /* the last failure that was logged, */
-	int64_t told_ns; /* and when */
+	bool kicked;     /* woken since its last round began */
+	bool busy;       /* a round is under way */
+	uint64_t rounds; /* rounds completed */
+	char told[512];  /* the failure that was logged last */
+	int64_t told_ns; /* when it was logged */
 };
 
 /*
- * Locks, outer before inner: job_mu, flush_mu, append_mu, view_mu, a range's
- * or block's mu, the WAL's. loop_mu is inside of all but a part's.
+ * A database. Lock order, outer before inner: job_mu, flush_mu, append_mu,
+ * view_mu, the mutex of a head or block, the mutex of the WAL. loop_mu comes
+ * after all of them except the mutex of a part.
  */
 struct tsdb {
-	struct appender appender; /* first: its calls cast back */
+	/* First member: its functions cast it to struct tsdb. */
+	struct appender appender;
 	struct tsdb_options o;
 	char *path;
-	uint64_t budget;
+	uint64_t budget; /* bytes the WAL may take before it is flushed */
 	struct dirlock *lock;
 	struct interner *interner;
 	struct head_env env;
 	struct block_env benv;
 	struct wal *wal;
 	struct tsdb_metrics metrics;
-	_Atomic int64_t queriers;
+	_Atomic int64_t queriers; /* open now */
 
-	/* One appender at a time: a record's LSN and its place in memory. */
+	/*
+	 * Serializes appends: a record's LSN and its place in memory are
+	 * assigned together.
+	 */
 	pthread_mutex_t append_mu;
 
-	/* Changed with append_mu held too. */
+	/*
+	 * Guards the lists of parts. A change needs append_mu as well, so that
+	 * either of the two suffices to read them.
+	 */
 	pthread_mutex_t view_mu;
-	struct head **heads; /* by start, then LSN */
+	struct head **heads; /* sorted by start, then by LSN */
 	size_t head_count;
 	size_t head_cap;
-	struct block **blocks; /* older first, by LSN */
+	struct block **blocks; /* oldest first, by LSN */
 	size_t block_count;
 	size_t block_cap;
 
 	pthread_mutex_t flush_mu; /* one flush at a time */
 	struct flusher *flusher;
 
-	/* One job at a time: seal, compact, retain, delete, snapshot. */
+	/*
+	 * One job at a time: seal, compaction, retention, deletion, snapshot.
+	 */
 	pthread_mutex_t job_mu;
-	_Atomic int cancel; /* the compaction under way, if not 0 */
-	_Atomic int quit;   /* the same, and any wait: the process ends */
-	bool cancelled;     /* the last compaction was */
+	_Atomic int cancel; /* non-zero cancels a compaction under way */
+	/*
+	 * Shutting down: ends waits, and cancels a compaction that ignores
+	 * `cancel`.
+	 */
+	_Atomic int quit;
+	bool cancelled; /* the last compaction was cancelled */
 	struct trash trash;
 	struct ballast ballast;
-	_Atomic bool full;   /* the disk was, at the last try */
+	_Atomic bool full;   /* the last write found the disk full */
 	struct ulid *failed; /* blocks whose compaction failed */
 	size_t failed_count;
 	size_t failed_cap;
 	struct state state;
-	int64_t clock_ns; /* when the retention clock was last looked at, */
-	int64_t saved_ns; /* and written */
-	_Atomic int64_t clock_doubt_ms; /* how long it has been in doubt */
+	int64_t clock_ns; /* when the retention clock was last advanced */
+	int64_t saved_ns; /* when the retention clock was last saved */
+	/* How long the time of day is in doubt. */
+	_Atomic int64_t clock_doubt_ms;
 
-	uint64_t unplaced;  /* LSN of a record that has no range; UINT64_MAX */
-	uint64_t recovered; /* records that no range or block accounted for */
-	uint64_t set_aside; /* blocks and ranges, at this start */
+	/*
+	 * LSN of a WAL record for which no head could be made, UINT64_MAX:
+	 * none; its segment is kept.
+	 */
+	uint64_t unplaced;
+	uint64_t recovered; /* records that no head and no block had */
+	uint64_t set_aside; /* unreadable blocks and heads, at this start */
 
 	pthread_mutex_t loop_mu;
 	pthread_cond_t wake;
-	pthread_cond_t done; /* a worker's round */
-	bool interrupted;    /* nobody waits any more */
+	pthread_cond_t done; /* a worker has completed a round */
+	bool interrupted;    /* shutting down: nobody may wait */
 	bool stopping;
 	struct worker flush;
 	struct worker maintenance;
 };
-
-/* The view (view.c). */
-
-/* Opening (db_open.c). */
-
-/* Maintenance (maintain.c). */
-
-/* Workers (tsdb.c). */
 
 #endif

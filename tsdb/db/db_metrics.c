@@ -3,6 +3,10 @@
 
 #include "base/mem.h"
 
+/*
+ * All counters exist from the start, at 0, so that rates over them are right
+ * from their first increment on.
+ */
 void register_metrics(struct tsdb *db)
 {
 	struct metrics *m = db->o.metrics;
@@ -38,6 +42,10 @@ void register_metrics(struct tsdb *db)
 		m, "everprof_tsdb_torn_ends_total",
 		"Logs whose end a start cut off: what was being written when the power went, never acknowledged.",
 		NULL);
+	/*
+	 * Heads count into the counters of the database; they know only their
+	 * environment.
+	 */
 	db->env.torn = t->torn;
 	t->recovered = metrics_counter(
 		m, "everprof_tsdb_profiles_recovered_total",
@@ -61,6 +69,7 @@ void register_metrics(struct tsdb *db)
 				      NULL);
 	t->deleted = metrics_counter(m, "everprof_tsdb_deletions_total",
 				     "Requests to delete profiles.", NULL);
+	/* Shared by heads and blocks (benv), and by recovery. */
 	db->env.corruptions = metrics_counter(
 		m, "everprof_tsdb_range_corruptions_total",
 		"Damaged records and files found in ranges and blocks.", NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The metrics of the storage engine, registered when a database is opened.
+ * This file registers the metrics of the storage engine when a database is
+ * opened.
  *
  * Ownership: borrows the database.
  * Threads: called once, before any other thread uses the database.
@@ -10,6 +11,10 @@
 
 #include "tsdb/db/db.h"
 
+/*
+ * Registers all counters of the database, and sets them in db->metrics and
+ * db->env.
+ */
 void register_metrics(struct tsdb *db);
 
 #endif

@@ -7,9 +7,13 @@
 #include "tsdb/db/worker.h"
 #include "tsdb/wal/wal_trim.h"
 
-#define BUDGET_DEFAULT (512 * MIB)
-#define OPEN_VALUES    (4096ull * MIB) /* of open ranges together */
+#define BUDGET_DEFAULT (512 * MIB)     /* of the WAL, in bytes */
+#define OPEN_VALUES    (4096ull * MIB) /* bytes of values in all open heads */
 
+/*
+ * An eighth leaves most of a small disk, or of the size retention, to the
+ * profiles themselves.
+ */
 uint64_t wal_budget(const struct tsdb_options *o)
 {
 	uint64_t budget =
@@ -25,6 +29,10 @@ uint64_t wal_budget(const struct tsdb_options *o)
 	return budget;
 }
 
+/*
+ * Eight segments fit the budget, so that flushing can free the WAL in small
+ * steps.
+ */
 uint64_t db_segment_size(const struct tsdb *db)
 {
 	uint64_t size = db->budget / 8;
@@ -48,6 +56,10 @@ bool too_many_pending(struct tsdb *db, int64_t bound)
 	return atomic_load(&db->env.pending) > bound;
 }
 
+/*
+ * Segments from that of `unplaced` on have records that are stored nowhere
+ * else.
+ */
 int db_drop_segments(struct tsdb *db, uint64_t upto, struct err *err)
 {
 	if (upto >= db->unplaced >> 32)
@@ -61,8 +73,11 @@ int db_drop_wal(struct tsdb *db, struct err *err)
 	size_t count;
 	struct part *v;
 
-	/* What is appended meanwhile is in the current segment, which stays. */
 	pthread_mutex_lock(&db->append_mu);
+	/*
+	 * Taken before the heads are listed: whatever is appended meanwhile
+	 * goes into the current segment or later ones, which stay.
+	 */
 	oldest = wal_end(db->wal);
 	pthread_mutex_unlock(&db->append_mu);
 	v = db_heads(db, &count);
@@ -85,11 +100,17 @@ int db_flush_head(struct tsdb *db, struct head *r, struct err *err)
 	return rc;
 }
 
+/*
+ * Heads are flushed one after another; a segment may be dropped only if all of
+ * them succeeded.
+ */
 int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 		   struct err *err)
 {
 	uint64_t behind = (upto + 1) << 32;
-	/* On a full disk no more than what lets the segments go. */
+	/*
+	 * On a full disk, write no more than what lets the segments be removed.
+	 */
 	uint64_t limit = atomic_load(&db->full) ? behind : UINT64_MAX;
 	size_t count;
 	struct part *v;
@@ -102,7 +123,10 @@ int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 		int failed = flush_range(db->flusher, v[i].head, behind, limit,
 					 &why);
 
-		/* One range that cannot must not keep the others. */
+		/*
+		 * A head that cannot be flushed must not keep the others
+		 * waiting.
+		 */
 		if (failed && !rc)
 			rc = err_set(err, failed, "%s", why.msg);
 	}
@@ -114,15 +138,22 @@ int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 	return rc;
 }
 
+/*
+ * The current segment is flushed but not dropped: appends may add to it, and it
+ * may even be sealed, before the flush ends.
+ */
 int flush_everything(struct tsdb *db, struct err *err)
 {
 	uint64_t current = wal_end(db->wal) >> 32;
 	struct err unwanted;
 
-	/* The current one may get more, and be sealed, before we are done. */
 	return flush_segments(db, current, current - 1, err ? err : &unwanted);
 }
 
+/*
+ * Releasing the ballast gives the flush and retention the space that they need
+ * to free more.
+ */
 void db_no_space(struct tsdb *db)
 {
 	metric_add(db->metrics.no_space, 1);
@@ -137,8 +168,10 @@ void db_no_space(struct tsdb *db)
 }
 
 /*
- * Flushing the oldest segment takes less than it frees. There is room again
- * when the ballast could be made anew, with as much beside it.
+ * Try to recover from a full disk. Flushing the oldest segment writes less than
+ * its removal frees. Appends are accepted again when twice the size of the
+ * ballast is free, so that the ballast can be made again and as much space is
+ * left.
  */
 static int make_room_on_disk(struct tsdb *db, struct err *err)
 {
@@ -150,7 +183,7 @@ static int make_room_on_disk(struct tsdb *db, struct err *err)
 
 	if (oldest)
 		rc = flush_segments(db, oldest, oldest, err);
-	/* Others may have made room, whatever came of that. */
+	/* Checked even if the flush failed: others may have freed space. */
 	if (fs_space(db->path, &total, &available, &unwanted) ||
 	    available < 2 * db->ballast.size)
 		return rc;
@@ -160,6 +193,7 @@ static int make_room_on_disk(struct tsdb *db, struct err *err)
 	return rc;
 }
 
+/* Bytes of values in all open heads. */
 static uint64_t flushing_open_values(struct tsdb *db)
 {
 	size_t count;
@@ -175,6 +209,7 @@ static uint64_t flushing_open_values(struct tsdb *db)
 	return sum;
 }
 
+/* Sync first: appends without an explicit sync rely on one a second. */
 int flush_round(struct tsdb *db)
 {
 	uint64_t overdue;
@@ -184,6 +219,10 @@ int flush_round(struct tsdb *db)
 	if (wal_sync(db->wal, wal_end(db->wal), &err))
 		log_event(db->o.log, LOG_ERROR, "WAL sync failed",
 			  LOG_FIELDS(log_err(&err)));
+	/*
+	 * Also flushes segments whose sync failed, which makes their profiles
+	 * durable in heads (docs/decisions.md, 7).
+	 */
 	while (!rc && (overdue = wal_overdue(db->wal, db->budget)))
 		rc = flush_segments(db, overdue, overdue, &err);
 	if (!rc && too_many_pending(db, PENDING_MAX))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Flushing: move profiles from the WAL into their heads, remove WAL segments
- * that are no longer needed, and react to a full disk.
+ * Flushing moves profiles from the write-ahead log (WAL) into their heads,
+ * removes WAL segments that are no longer needed, and reacts to a full disk.
  *
  * Ownership: borrows the database.
  * Threads: any; flush_mu serializes flushes.
@@ -11,38 +11,70 @@
 
 #include "tsdb/db/db.h"
 
-#define PENDING_MAX 500000 /* profiles that are only in the WAL */
+#define PENDING_MAX 500000 /* unflushed profiles before a flush is forced */
 
-/* The budget, but at most an eighth of the size retention and of the disk. */
+/*
+ * Returns the WAL budget in bytes: the configured one or 512 MiB, but at most
+ * an eighth of the size retention and of the disk.
+ */
 uint64_t wal_budget(const struct tsdb_options *o);
 
+/* Returns whether more than `bound` profiles are unflushed. */
 bool too_many_pending(struct tsdb *db, int64_t bound);
 
-/* Flush what is in segments up to one, and let those up to another go. */
+/*
+ * Flushes the profiles in WAL segments up to number `upto`, and then removes
+ * segments up to number `drop`. Nothing is removed if a head could not be
+ * flushed; the first such error is returned. ERR_NOSPACE: the disk is full.
+ * ERR_IO.
+ */
 NODISCARD int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 			     struct err *err);
 
+/*
+ * One round of the flush thread: syncs the WAL, flushes what exceeds the
+ * budget, and tries to recover from a full disk. Logs failures; a non-zero
+ * result makes the worker back off.
+ */
 int flush_round(struct tsdb *db);
 
-/* Bytes of a WAL segment: an eighth of the budget, 1 to 64 MiB. */
+/*
+ * Returns the bytes of a WAL segment: the configured size, or an eighth of the
+ * budget within 1 and 64 MiB.
+ */
 uint64_t db_segment_size(const struct tsdb *db);
 
-/* Move all that a range has only in the WAL into its groups. */
+/*
+ * Flushes all unflushed profiles of a head into its chunks. Takes flush_mu.
+ * ERR_NOSPACE, ERR_IO: some are still only in the WAL.
+ */
 NODISCARD int db_flush_head(struct tsdb *db, struct head *r, struct err *err);
 
-/* Drop segments up to this number, but none whose records have no range. */
+/*
+ * Removes WAL segments up to number `upto`, except those that hold records for
+ * which no head could be made. Errors as wal_drop().
+ */
 NODISCARD int db_drop_segments(struct tsdb *db, uint64_t upto, struct err *err);
 
-/* Drop the WAL segments that hold nothing but what is in ranges and blocks. */
+/*
+ * Removes the WAL segments whose profiles are all stored in heads or blocks.
+ * Errors as wal_drop().
+ */
 NODISCARD int db_drop_wal(struct tsdb *db, struct err *err);
 
-/* Bytes of values in open ranges beyond which they are sealed early. */
+/*
+ * Returns the bytes of values in open heads beyond which heads are sealed
+ * early: 4 GiB, or a tenth of the size retention.
+ */
 uint64_t db_open_values_max(const struct tsdb *db);
 
-/* The disk refused for want of space: give the ballast back, make room. */
+/*
+ * To be called when a write failed with ERR_NOSPACE: refuses further appends,
+ * releases the ballast and wakes the workers to make room.
+ */
 void db_no_space(struct tsdb *db);
 
-/* Move everything from the WAL into heads now. err may be NULL. */
+/* Flushes the whole WAL now; err may be NULL. Errors as flush_segments(). */
 NODISCARD int flush_everything(struct tsdb *db, struct err *err);
 
 #endif

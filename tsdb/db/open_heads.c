@@ -4,6 +4,10 @@
 #include "base/mem.h"
 #include "tsdb/db/view.h"
 
+/*
+ * Heads are sorted by LSN within a window, so that the last match is the right
+ * generation.
+ */
 struct head *find_head(const struct tsdb *db, int64_t start, uint64_t lsn)
 {
 	struct head *found = NULL;
@@ -15,7 +19,7 @@ struct head *find_head(const struct tsdb *db, int64_t start, uint64_t lsn)
 	return found;
 }
 
-/* The window's range that takes samples; NULL without one. */
+/* The newest generation of the window, if it still takes samples; else NULL. */
 static struct head *open_head(const struct tsdb *db, int64_t start)
 {
 	for (size_t i = db->head_count; i--;) {
@@ -25,6 +29,10 @@ static struct head *open_head(const struct tsdb *db, int64_t start)
 	return NULL;
 }
 
+/*
+ * Create a head on disk and add it to the view. ERR_EXISTS becomes ERR_IO, as
+ * callers take ERR_EXISTS for a conflicting profile.
+ */
 static int make_head(struct tsdb *db, int64_t start, uint64_t lsn,
 		     struct head **out, struct err *err)
 {
@@ -58,6 +66,7 @@ int db_head_for(struct tsdb *db, int64_t start, uint64_t lsn, struct head **out,
 	return make_head(db, start, lsn, out, err);
 }
 
+/* The name is never used as a path: a read-only database writes nothing. */
 struct head *head_in_memory(struct tsdb *db, int64_t start)
 {
 	struct head *r = head_new(&db->env, "(WAL)");
@@ -68,6 +77,10 @@ struct head *head_in_memory(struct tsdb *db, int64_t start)
 	return r;
 }
 
+/*
+ * 32 bytes for each profile; everything else is read from the WAL record when
+ * needed (docs/decisions.md, 4).
+ */
 struct unflushed db_unflushed(const struct segment_entry *e)
 {
 	return (struct unflushed){ .ms = e->ms,

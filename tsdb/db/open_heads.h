@@ -1,31 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Open heads: the heads that take samples, one for each window of two hours.
+ * Open heads are the heads that take samples, one for each window of two hours;
+ * this file finds and creates them.
  *
- * Ownership: borrows the database.
- * Threads: the caller holds append_mu, or is the only user during start-up.
+ * Ownership: borrows the database, which holds the references.
+ * Threads: the caller holds append_mu, or is the only thread during start-up.
  */
 #ifndef TSDB_DB_OPEN_HEADS_H
 #define TSDB_DB_OPEN_HEADS_H
 
 #include "tsdb/db/db.h"
 
-/* The window's range with the greatest opening LSN not above lsn. */
+/*
+ * Returns the head of the window starting at `start` (ms) that a WAL record
+ * with this LSN belongs to: the generation with the greatest opening LSN not
+ * above it. NULL: none.
+ */
 struct head *find_head(const struct tsdb *db, int64_t start, uint64_t lsn);
 
-/* For a look at records whose range a start would have to make. */
+/*
+ * Adds a head without files for this window to the view and returns it. A
+ * read-only database uses it for WAL records whose head a start would have to
+ * create.
+ */
 struct head *head_in_memory(struct tsdb *db, int64_t start);
 
-/* The window's range that takes samples; NULL without one. */
+/* Returns the head of the window that takes samples, or NULL. */
 struct head *db_open_head(struct tsdb *db, int64_t start);
 
 /*
- * The window's range that takes samples, opened with this LSN if need be.
- * ERR_LIMIT: too many are open.
+ * Sets *out to the head of the window that takes samples; creates one, opened
+ * at this LSN, if there is none. ERR_LIMIT: too many heads are open. ERR_IO,
+ * ERR_NOSPACE: it cannot be created.
  */
 NODISCARD int db_head_for(struct tsdb *db, int64_t start, uint64_t lsn,
 			  struct head **out, struct err *err);
 
+/* Returns what a head keeps in memory of a profile that is only in the WAL. */
 struct unflushed db_unflushed(const struct segment_entry *e);
 
 #endif

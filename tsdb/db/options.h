@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Options of a database.
+ * This file defines the options that tsdb_open() takes.
  *
- * Ownership: strings and interfaces are borrowed, and outlive the database.
+ * Ownership: strings and interfaces are borrowed, and must outlive the
+ * database.
  * Threads: a plain value.
  */
 #ifndef TSDB_DB_OPTIONS_H
@@ -15,25 +16,25 @@
 
 struct codec;
 
-/* Zero values mean the defaults in brackets. */
+/* Zero means the default, given in brackets. */
 struct tsdb_options {
 	const char *path;
-	struct fs *fs;             /* NULL: the operating system */
-	const struct clock *clock; /* NULL: the real one */
-	const struct log *log;     /* NULL: silent */
+	struct fs *fs;             /* NULL: the operating system's */
+	const struct clock *clock; /* NULL: the real clock */
+	const struct log *log;     /* NULL: nothing is logged */
 	struct metrics *metrics;
-	int64_t retention_ms;    /* [0: any age is taken] */
+	int64_t retention_ms;    /* [0: keep any age] */
 	int64_t wal_budget;      /* bytes [512 MiB] */
 	int64_t wal_segment;     /* bytes [1/8 of the budget, 1 to 64 MiB] */
-	int64_t sync_ms;         /* between syncs [1000]; -1: on each append */
-	int64_t retention_bytes; /* of everything [0: no bound] */
-	int64_t max_series;      /* over all open ranges [0: no bound] */
-	int64_t link_min;        /* values files below it are copied [8 MiB] */
-	int64_t maintain_ms;     /* between rounds [60000]; -1: by call only */
-	const struct codec *columns; /* for blocks, beside zstd [none] */
-	bool read_only;        /* beside a running server; changes nothing */
-	bool must_exist;       /* ERR_INVALID when there is no database yet */
-	bool ignore_retention; /* for imports */
+	int64_t sync_ms;         /* between syncs [1000]; -1: at each append */
+	int64_t retention_bytes; /* of the whole database [0: no bound] */
+	int64_t max_series;      /* over all open heads [0: no bound] */
+	int64_t link_min;        /* smaller values files are copied [8 MiB] */
+	int64_t maintain_ms;     /* between rounds [60000]; -1: only by call */
+	const struct codec *columns; /* codec tried before zstd [none] */
+	bool read_only;        /* change nothing; a server may run meanwhile */
+	bool must_exist;       /* fail if there is no database yet */
+	bool ignore_retention; /* for imports of old profiles */
 };
 
 #endif

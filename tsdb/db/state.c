@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "tsdb/io/record.h"
 
-#define BYTES_MAX  (16 * MIB)
-#define KIND_STATE 1
+#define BYTES_MAX  (16 * MIB) /* of the file */
+#define KIND_STATE 1          /* the kind of its only record */
 
 void state_init(struct state *s, struct fs *fs, const char *dir)
 {
@@ -22,6 +22,7 @@ void state_fini(struct state *s)
 	*s = (struct state){ 0 };
 }
 
+/* Append a span to the list in memory. */
 static void add_span(struct state *s, const struct retired_span *span)
 {
 	s->spans = mem_grow(s->spans, s->span_count, &s->span_cap,
@@ -29,6 +30,10 @@ static void add_span(struct state *s, const struct retired_span *span)
 	s->spans[s->span_count++] = *span;
 }
 
+/*
+ * A file header and one record, framed like those of all logs, so that damage
+ * is detected by the record's checksum (docs/format/state.md).
+ */
 void state_encode(const struct state *s, uint64_t salt, struct buf *out)
 {
 	struct file_header h = { .magic = MAGIC_STATE, .salt = salt };
@@ -50,6 +55,7 @@ void state_encode(const struct state *s, uint64_t salt, struct buf *out)
 	buf_fini(&body);
 }
 
+/* Decode the record's body; false if it is malformed or has trailing bytes. */
 static bool decode_body(struct state *s, struct bytes body)
 {
 	struct dec d = dec_init(body);
@@ -57,6 +63,10 @@ static bool decode_body(struct state *s, struct bytes body)
 
 	s->clock.trusted_ms = dec_svarint(&d);
 	s->clock.doubt_ms = dec_svarint(&d);
+	/*
+	 * The count is bounded by the bytes left, so that a damaged one cannot
+	 * make the loop run long.
+	 */
 	count = dec_count(&d, dec_left(&d));
 	for (uint64_t i = 0; i < count && !d.bad; i++) {
 		struct retired_span span = { .from_ms = dec_svarint(&d) };
@@ -70,6 +80,10 @@ static bool decode_body(struct state *s, struct bytes body)
 	return !d.bad && !dec_left(&d);
 }
 
+/*
+ * The header has the salt without which the record's checksum cannot be
+ * verified.
+ */
 int state_decode(struct state *s, struct bytes file, struct err *err)
 {
 	struct file_header h = { 0 };
@@ -94,6 +108,7 @@ int state_load(struct state *s, struct err *err)
 	struct buf bytes = buf_init(BYTES_MAX);
 	int rc = file_open(s->fs, path, FILE_READ, &f, err);
 
+	/* A new database, or one of an earlier version. */
 	if (rc == ERR_NOTFOUND)
 		return 0;
 	if (!rc)
@@ -102,6 +117,7 @@ int state_load(struct state *s, struct err *err)
 		rc = state_decode(s, buf_bytes(&bytes), err);
 	s->has_clock = !rc;
 	if (rc) {
+		/* Keep nothing of a file that was decoded only in part. */
 		s->clock = (struct plan_clock){ 0 };
 		s->span_count = 0;
 	}
@@ -109,6 +125,10 @@ int state_load(struct state *s, struct err *err)
 	return rc ? err_wrap(err, rc, "%s", path) : 0;
 }
 
+/*
+ * The file is replaced as a whole; a crash leaves either the old or the new
+ * one.
+ */
 int state_save(struct state *s, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/state", s->dir);
@@ -122,17 +142,20 @@ int state_save(struct state *s, struct err *err)
 	state_encode(s, salt, &bytes);
 	rc = file_replace(s->fs, tmp, path, buf_bytes(&bytes), err);
 	if (!rc)
+		/* Make the rename durable too. */
 		rc = fs_sync_dir(s->fs, s->dir, err);
 	buf_fini(&bytes);
 	return rc;
 }
 
+/* Saved before the profiles go; see db_retire(). */
 int state_retire(struct state *s, const struct retired_span *span,
 		 uint64_t oldest_lsn, struct err *err)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < s->span_count; i++) {
+		/* Spans matter only while the WAL has records in them. */
 		if (s->spans[i].last_lsn >= oldest_lsn)
 			s->spans[kept++] = s->spans[i];
 	}
@@ -142,6 +165,7 @@ int state_retire(struct state *s, const struct retired_span *span,
 	return state_save(s, err);
 }
 
+/* A record is retired if both its window and its LSN lie in a span. */
 bool state_is_retired(const struct state *s, int64_t window_ms, uint64_t lsn)
 {
 	for (size_t i = 0; i < s->span_count; i++) {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * State: what a database knows that follows from none of its profiles. Format:
- * docs/format/state.md.
+ * The state file keeps what a database must remember and cannot derive from its
+ * profiles (docs/format/state.md, docs/decisions.md, 85).
  *
- *  - Retired spans: profiles that were removed on purpose, by retention or
- *    deletion, and whose records may still be in the WAL. A start takes every
- *    other record that no range and no block accounts for as lost by accident,
- *    and stores it again.
- *  - The retention clock (planner.h).
+ * Retired spans tell of profiles that were removed on purpose, by retention or
+ * deletion, and whose records may still be in the WAL. A start takes every
+ * other WAL record that no head and no block accounts for as lost by accident,
+ * and stores it again. The retention clock (planner.h) is kept across restarts.
  *
  * Ownership: state_fini() frees.
- * Threads: one thread at a time (the job lock).
+ * Threads: one thread at a time (the caller holds job_mu).
  */
 #ifndef TSDB_DB_STATE_H
 #define TSDB_DB_STATE_H
@@ -19,7 +18,10 @@
 #include "base/log.h"
 #include "tsdb/compact/planner.h"
 
-/* Records of windows that begin in [from_ms, to_ms), with these LSNs. */
+/*
+ * WAL records of windows that begin in [from_ms, to_ms) and with LSNs from
+ * first_lsn to last_lsn (inclusive).
+ */
 struct retired_span {
 	int64_t from_ms;
 	int64_t to_ms;
@@ -27,39 +29,59 @@ struct retired_span {
 	uint64_t last_lsn;
 };
 
+/* The contents of the state file, and where it is. */
 struct state {
 	struct fs *fs;
 	char *dir; /* of the database */
 	struct plan_clock clock;
-	bool has_clock; /* false: never saved */
+	bool has_clock; /* the retention clock was saved before */
 	struct retired_span *spans;
 	size_t span_count;
 	size_t span_cap;
 };
 
+/* Initializes an empty state for the database in dir; nothing is read yet. */
 void state_init(struct state *s, struct fs *fs, const char *dir);
+
+/* Frees the memory of s, and leaves it zeroed. */
 void state_fini(struct state *s);
 
 /*
- * Read the file. One that is not there, or damaged, leaves the state empty:
- * profiles then come back rather than being lost. ERR_CORRUPT, ERR_IO.
+ * Reads the state file. If it is missing or damaged, the state stays empty:
+ * removed profiles may then come back, which is better than losing others. A
+ * missing file is no error. ERR_CORRUPT: damaged. ERR_IO: unreadable.
  */
 NODISCARD int state_load(struct state *s, struct err *err);
 
-/* Write the file, durably. */
+/*
+ * Replaces the state file, durably. ERR_IO, ERR_NOSPACE: the old file is still
+ * there.
+ */
 NODISCARD int state_save(struct state *s, struct err *err);
 
 /*
- * Note, durably, that a span is being removed on purpose. Spans whose records
- * are before oldest_lsn, and so in the WAL no more, are forgotten.
+ * Records, durably, that a span is being removed on purpose. Spans entirely
+ * before oldest_lsn, whose records have left the WAL, are dropped. Errors as
+ * state_save().
  */
 NODISCARD int state_retire(struct state *s, const struct retired_span *span,
 			   uint64_t oldest_lsn, struct err *err);
 
-/* Whether a record was removed on purpose. window_ms is its window's start. */
+/*
+ * Returns whether a WAL record was removed on purpose. window_ms is the start
+ * of its window.
+ */
 bool state_is_retired(const struct state *s, int64_t window_ms, uint64_t lsn);
 
+/*
+ * Appends the contents of the state file to out; salt is that of the new file.
+ */
 void state_encode(const struct state *s, uint64_t salt, struct buf *out);
+
+/*
+ * Sets s from the contents of a state file; s may be set in part on failure.
+ * ERR_CORRUPT: damaged. ERR_UNSUPPORTED: written by a newer version.
+ */
 NODISCARD int state_decode(struct state *s, struct bytes file, struct err *err);
 
 #endif

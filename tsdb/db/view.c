@@ -4,11 +4,13 @@
 #include "base/mem.h"
 #include "tsdb/block/block_writer.h"
 
+/* The order of the list of heads. */
 static bool head_is_before(const struct head *a, const struct head *b)
 {
 	return a->start != b->start ? a->start < b->start : a->lsn < b->lsn;
 }
 
+/* The list stays sorted; it is short. */
 void db_add_head(struct tsdb *db, struct head *r)
 {
 	size_t at;
@@ -23,6 +25,7 @@ void db_add_head(struct tsdb *db, struct head *r)
 	pthread_mutex_unlock(&db->view_mu);
 }
 
+/* Insert a block by its first LSN; view_mu is held. */
 static void add_block_locked(struct tsdb *db, struct block *b)
 {
 	size_t at;
@@ -43,6 +46,7 @@ void db_add_block(struct tsdb *db, struct block *b)
 	pthread_mutex_unlock(&db->view_mu);
 }
 
+/* Whether p is one of the given parts. */
 static bool is_among(const struct part *parts, size_t count, struct part p)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -52,6 +56,7 @@ static bool is_among(const struct part *parts, size_t count, struct part p)
 	return false;
 }
 
+/* Remove those of the parts that are heads from the list; view_mu is held. */
 static void drop_ranges_locked(struct tsdb *db, const struct part *parts,
 			       size_t count)
 {
@@ -68,6 +73,7 @@ static void drop_ranges_locked(struct tsdb *db, const struct part *parts,
 	db->head_count = kept;
 }
 
+/* Remove those of the parts that are blocks from the list; view_mu is held. */
 static void drop_blocks_locked(struct tsdb *db, const struct part *parts,
 			       size_t count)
 {
@@ -84,6 +90,10 @@ static void drop_blocks_locked(struct tsdb *db, const struct part *parts,
 	db->block_count = kept;
 }
 
+/*
+ * Removal and insertion are one step: no reader may see a profile twice or not
+ * at all.
+ */
 void db_replace_locked(struct tsdb *db, const struct part *parts, size_t count,
 		       struct block *b)
 {
@@ -109,6 +119,10 @@ int db_supersede(struct tsdb *db, const struct part *parts, size_t count,
 	for (size_t i = 0; i < count; i++) {
 		struct part p = parts[i];
 
+		/*
+		 * Listed before the view changes: a removal that fails is
+		 * retried before any other job runs (docs/decisions.md, 22).
+		 */
 		trash_add(&db->trash, p.head ? p.head->path : p.block->path,
 			  p.head ? HEAD_DELETE_SUFFIX : BLOCK_DELETE_SUFFIX);
 	}
@@ -116,11 +130,16 @@ int db_supersede(struct tsdb *db, const struct part *parts, size_t count,
 	return trash_empty(&db->trash, err);
 }
 
+/* The directory of a part. */
 static const char *view_path_of(struct part p)
 {
 	return p.head ? p.head->path : p.block->path;
 }
 
+/*
+ * The directories are kept because another machine may be able to read them
+ * (docs/decisions.md, 88).
+ */
 int db_set_aside(struct tsdb *db, const struct part *parts, size_t count,
 		 struct block *child, struct err *err)
 {
@@ -139,6 +158,7 @@ int db_set_aside(struct tsdb *db, const struct part *parts, size_t count,
 	return rc;
 }
 
+/* The WAL records that a part accounts for. */
 static struct retired_span view_span_of(struct tsdb *db, struct part p)
 {
 	if (p.block)
@@ -154,6 +174,10 @@ static struct retired_span view_span_of(struct tsdb *db, struct part p)
 				      .last_lsn = wal_end(db->wal) };
 }
 
+/*
+ * The spans are saved before the files go: otherwise a start after a crash
+ * would store the removed profiles again.
+ */
 int db_retire(struct tsdb *db, const struct part *parts, size_t count,
 	      struct err *err)
 {

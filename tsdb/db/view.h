@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * View: which heads and blocks the database has. Readers take counted
- * references to all of them and then need no lock.
+ * The view is the list of heads and blocks that the database has. Readers take
+ * references to all of them and need no lock from then on.
  *
  * Ownership: the database holds one reference to each part of its view.
  * Threads: any; view_mu guards the lists, append_mu is held too to change them.
@@ -11,42 +11,61 @@
 
 #include "tsdb/db/db.h"
 
+/* Adds a head; the view takes over the caller's reference. */
 void db_add_head(struct tsdb *db, struct head *r);
 
+/* Adds a block; the view takes over the caller's reference. */
 void db_add_block(struct tsdb *db, struct block *b);
 
-/* Put a block (may be NULL) in the place of parts, whose references go. */
+/*
+ * Replaces parts by block b (may be NULL) in one step, and releases the view's
+ * references to the parts. The view takes over the caller's reference to b.
+ * Their files are left alone. Takes append_mu.
+ */
 void db_replace(struct tsdb *db, const struct part *parts, size_t count,
 		struct block *b);
 
-/* The same with append_mu held. */
+/* As db_replace(), for callers that hold append_mu. */
 void db_replace_locked(struct tsdb *db, const struct part *parts, size_t count,
 		       struct block *b);
 
-/* Take parts out of the view, put child (may be NULL) in, remove their files. */
+/*
+ * Replaces parts by their child (may be NULL) in the view, and removes their
+ * files. An error means that their directories could not yet be renamed; the
+ * removal is retried later.
+ */
 NODISCARD int db_supersede(struct tsdb *db, const struct part *parts,
 			   size_t count, struct block *child, struct err *err);
 
 /*
- * The same of parts that the disk did not give back whole: their directories
- * are renamed, for a person to look at.
+ * Replaces parts that could not be read completely by their child (may be
+ * NULL). Their directories are renamed, not removed, so that an operator can
+ * look at them. Errors as rename_aside().
  */
 NODISCARD int db_set_aside(struct tsdb *db, const struct part *parts,
 			   size_t count, struct block *child, struct err *err);
 
 /*
- * The same of parts that are removed on purpose, with nothing in their place:
- * a start does not take what the WAL still has of them for lost.
+ * Removes parts on purpose, without a replacement. Their spans are first saved
+ * in the state file, so that a later start does not take their WAL records for
+ * lost ones. Errors as state_retire() and db_supersede().
  */
 NODISCARD int db_retire(struct tsdb *db, const struct part *parts, size_t count,
 			struct err *err);
 
-/* All parts, referenced: blocks, then ranges, each older first. */
+/*
+ * Returns a referenced copy of the view, blocks before heads, each oldest
+ * first; the caller frees it with db_parts_free().
+ */
 struct part *db_parts(struct tsdb *db, size_t *count);
 
+/* Releases the references in v, and frees v. */
 void db_parts_free(struct part *v, size_t count);
 
-/* The ranges alone. */
+/*
+ * Returns a referenced list of the heads only, oldest first; the caller frees
+ * it with db_parts_free().
+ */
 struct part *db_heads(struct tsdb *db, size_t *count);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-#define BACKOFF_NS 1000000000LL /* between tries of what fails */
+#define BACKOFF_NS 1000000000LL /* between attempts after a failure */
 #define MINUTE_NS  60000000000LL
 #define STALL_MS   10000 /* how long an append waits for a worker */
 #define MINUTE_NS  60000000000LL
@@ -20,6 +20,7 @@ void db_kick(struct tsdb *db, struct worker *w)
 	pthread_mutex_unlock(&db->loop_mu);
 }
 
+/* The monotonic time ms milliseconds from now, for timed waits. */
 static struct timespec in_ms(int64_t ms)
 {
 	return clock_mono_at(clock_mono_ns() + ms * 1000000);
@@ -34,7 +35,10 @@ void await_round(struct tsdb *db, struct worker *w)
 	pthread_mutex_lock(&db->loop_mu);
 	w->kicked = true;
 	pthread_cond_broadcast(&db->wake);
-	/* One that is under way may have begun before there was need. */
+	/*
+	 * A round under way may have looked before this need arose: wait for
+	 * the next one too.
+	 */
 	round = w->rounds + (w->busy ? 2 : 1);
 	while (!rc && !db->interrupted && w->running && w->rounds < round)
 		rc = pthread_cond_timedwait(&db->done, &db->loop_mu, &until);
@@ -52,6 +56,10 @@ void pause_for(struct tsdb *db, int64_t ms)
 	pthread_mutex_unlock(&db->loop_mu);
 }
 
+/*
+ * The same message is logged once a minute at most, so that a lasting failure
+ * does not flood the log.
+ */
 void db_tell(struct tsdb *db, struct worker *w, const char *what,
 	     const struct err *err)
 {
@@ -65,10 +73,15 @@ void db_tell(struct tsdb *db, struct worker *w, const char *what,
 		  LOG_FIELDS(log_text("job", what), log_err(err)));
 }
 
+/*
+ * After a failure the loop pauses for a second even if it is woken, so that a
+ * lasting failure does not keep a CPU busy.
+ */
 void worker_loop(struct tsdb *db, struct worker *w, int64_t tick,
 		 int (*fn)(struct tsdb *db))
 {
-	int64_t not_before = 0; /* after a failure: kicks wait for it */
+	/* Earliest time of the next round, after a failure. */
+	int64_t not_before = 0;
 	bool stop = false;
 
 	while (!stop) {
@@ -86,6 +99,10 @@ void worker_loop(struct tsdb *db, struct worker *w, int64_t tick,
 		w->busy = true;
 		stop = db->stopping;
 		pthread_mutex_unlock(&db->loop_mu);
+		/*
+		 * The flush thread runs a last round at shutdown, maintenance
+		 * does not.
+		 */
 		if (stop && w == &db->maintenance)
 			break;
 		not_before = fn(db) ? clock_mono_ns() + BACKOFF_NS : 0;
@@ -101,9 +118,14 @@ void start_worker(struct worker *w, void *(*run)(void *), struct tsdb *db)
 {
 	w->running = true;
 	if (pthread_create(&w->thread, NULL, run, db))
-		abort(); /* as when memory is out */
+		/*
+		 * Out of resources at start-up, treated like being out of
+		 * memory.
+		 */
+		abort();
 }
 
+/* A compaction under way checks `cancel` before each series. */
 void db_begin_job(struct tsdb *db)
 {
 	atomic_fetch_add(&db->cancel, 1);
@@ -114,5 +136,6 @@ void db_begin_job(struct tsdb *db)
 void db_end_job(struct tsdb *db)
 {
 	pthread_mutex_unlock(&db->job_mu);
-	db_kick(db, &db->maintenance); /* for what was cancelled */
+	/* Let a compaction that was cancelled start over. */
+	db_kick(db, &db->maintenance);
 }

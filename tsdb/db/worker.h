@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Worker: a thread of the database that runs a round when it is woken and at
- * regular intervals, and the lock that makes maintenance jobs exclusive.
+ * A worker is a thread of the database that runs a round at regular intervals
+ * and when it is woken. This file also has the lock that makes maintenance jobs
+ * exclusive.
  *
  * Ownership: workers live in struct tsdb.
  * Threads: any; loop_mu guards the state of both workers.
@@ -11,27 +12,44 @@
 
 #include "tsdb/db/db.h"
 
-/* Wake a worker, and wait until it has been through a round. */
+/*
+ * Wakes a worker and waits until it has completed a round that began after the
+ * call. Returns early after 10 seconds, at shutdown, or if the worker is not
+ * running.
+ */
 void await_round(struct tsdb *db, struct worker *w);
 
-/* Wait, unless the process is about to end. */
+/* Waits for ms milliseconds, less at shutdown. */
 void pause_for(struct tsdb *db, int64_t ms);
 
-/* Call fn each tick, and when kicked, until we stop. */
+/*
+ * The main function of a worker thread: calls fn at each tick (ms) and whenever
+ * the worker is woken, until the database stops. If fn returns non-zero, the
+ * next call is delayed by a second.
+ */
 void worker_loop(struct tsdb *db, struct worker *w, int64_t tick,
 		 int (*fn)(struct tsdb *db));
 
+/* Starts the thread of a worker; aborts the process if that fails. */
 void start_worker(struct worker *w, void *(*run)(void *), struct tsdb *db);
 
-/* Have the jobs to oneself; a compaction under way is cancelled. */
+/*
+ * Takes the job lock, after asking a compaction under way to stop; one that
+ * follows a cancelled compaction does not. To be paired with db_end_job().
+ */
 void db_begin_job(struct tsdb *db);
 
+/* Releases the job lock, and wakes maintenance to resume what was cancelled. */
 void db_end_job(struct tsdb *db);
 
-/* Log a failure; the same again and again once a minute. */
+/*
+ * Logs the failure of a worker's job; the same message at most once a minute.
+ * Calls for one worker must not run concurrently.
+ */
 void db_tell(struct tsdb *db, struct worker *w, const char *what,
 	     const struct err *err);
 
+/* Wakes a worker without waiting for it. */
 void db_kick(struct tsdb *db, struct worker *w);
 
 #endif

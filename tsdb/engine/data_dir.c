@@ -10,6 +10,7 @@
 #include "tsdb/io/trash.h"
 #include "tsdb/io/ulid.h"
 
+/* Whether a file of this name marks a data directory of everprof. */
 static bool is_ours(const char *name)
 {
 	static const char *const names[] = { "lock",  "wal",     "ranges",
@@ -25,7 +26,10 @@ static bool is_ours(const char *name)
 	       ends_with(name, BLOCK_DELETE_SUFFIX);
 }
 
-/* What a new file system, or a desktop, puts into each directory. */
+/*
+ * Whether a file of this name is put there by a file system or a desktop, which
+ * does not make the directory foreign.
+ */
 static bool is_nobodys(const char *name)
 {
 	return name[0] == '.' || !strcmp(name, "lost+found");
@@ -44,6 +48,7 @@ int tsdb_check_dir(struct fs *fs, const char *path, bool or_empty,
 		foreign = foreign || !is_nobodys(l.names[i]);
 	}
 	name_list_fini(&l);
+	/* One file of ours is enough: others may be an operator's notes. */
 	if (rc || ours || (or_empty && !foreign))
 		return rc;
 	return err_set(err, ERR_INVALID,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Data directory: tell the directory of a database from any other.
+ * Tells the data directory of a database from any other directory, lest a wrong
+ * path on the command line fill or clean somebody's home.
  *
- * Ownership: nothing is kept.
+ * Ownership: keeps nothing.
  * Threads: any.
  */
 #ifndef TSDB_ENGINE_DATA_DIR_H
@@ -11,8 +12,9 @@
 #include "base/file.h"
 
 /*
- * Whether a directory is that of a database: ERR_NOTFOUND: it is not there;
- * ERR_INVALID: it holds something else, or, unless `or_empty`, nothing.
+ * Returns 0 if `path` is the data directory of a database or, with or_empty
+ * set, is empty. ERR_NOTFOUND: it does not exist. ERR_INVALID: it contains
+ * something else, or is empty without or_empty. ERR_IO: it cannot be listed.
  */
 NODISCARD int tsdb_check_dir(struct fs *fs, const char *path, bool or_empty,
 			     struct err *err);

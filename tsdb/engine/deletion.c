@@ -7,12 +7,16 @@
 #include "tsdb/db/worker.h"
 #include "tsdb/head/head_tombstones.h"
 
-/* What a deletion is of. */
+/* The parameters of a deletion. */
 struct deletion {
-	struct selection what;
-	uint64_t lsn; /* the last one there is */
+	struct selection what; /* series and time range */
+	uint64_t lsn;          /* the last one appended before the deletion */
 };
 
+/*
+ * Add tombstones for the matching series of a block. The interval is cut to the
+ * times of the block, as it holds nothing beyond them.
+ */
 static int delete_in_block(struct block *b, const struct deletion *d,
 			   const struct postings *found, struct err *err)
 {
@@ -20,7 +24,6 @@ static int delete_in_block(struct block *b, const struct deletion *d,
 	const struct meta *m = &b->meta;
 	int rc;
 
-	/* Not beyond the block: it holds nothing there. */
 	for (size_t i = 0; i < found->count; i++)
 		tombstones_add(
 			t, found->v[i],
@@ -31,6 +34,7 @@ static int delete_in_block(struct block *b, const struct deletion *d,
 	return rc;
 }
 
+/* Delete in one part; parts outside of the time range are not read. */
 static int delete_in_part(struct part p, const struct deletion *d,
 			  struct err *err)
 {
@@ -48,6 +52,7 @@ static int delete_in_part(struct part p, const struct deletion *d,
 	return rc;
 }
 
+/* Stops at the first error. What has been deleted stays deleted. */
 static int delete_in_parts(struct tsdb *db, const struct deletion *d,
 			   struct err *err)
 {
@@ -72,7 +77,10 @@ int tsdb_delete(struct tsdb *db, const struct matcher *v, size_t count,
 
 	db_begin_job(db);
 	pthread_mutex_lock(&db->flush_mu);
-	/* Whoever holds append_mu has given a record both LSN and place. */
+	/*
+	 * With append_mu held, every record up to the end of the WAL is also in
+	 * memory. Later samples are not deleted, even if their times match.
+	 */
 	pthread_mutex_lock(&db->append_mu);
 	d.lsn = wal_end(db->wal) - 1;
 	pthread_mutex_unlock(&db->append_mu);

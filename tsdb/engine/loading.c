@@ -17,7 +17,10 @@ bool ends_with(const char *s, const char *end)
 	return n >= m && !strcmp(s + n - m, end);
 }
 
-/* What was being made or removed when the last process ended. */
+/*
+ * Remove a directory that was being made or removed when the last process
+ * ended.
+ */
 static int remove_leftover(struct tsdb *db, const char *dir, const char *name,
 			   struct err *err)
 {
@@ -29,7 +32,9 @@ static int remove_leftover(struct tsdb *db, const char *dir, const char *name,
 	return trash_empty(&db->trash, err);
 }
 
-/* Out of the way, for a person to look at. */
+/*
+ * Rename a damaged directory for an operator to look at, and start without it.
+ */
 static int loading_set_aside(struct tsdb *db, const char *path, struct err *err)
 {
 	db->set_aside++;
@@ -40,6 +45,7 @@ static int loading_set_aside(struct tsdb *db, const char *path, struct err *err)
 	return db->o.read_only ? 0 : rename_aside(db->o.fs, path, err);
 }
 
+/* Whether a directory has the name of this ULID. */
 static bool loading_is_named(const char *name, const struct ulid *u)
 {
 	char text[ULID_TEXT + 1];
@@ -48,7 +54,10 @@ static bool loading_is_named(const char *name, const struct ulid *u)
 	return !strcmp(name, text);
 }
 
-/* What the disk does not give back for now is left as it is. */
+/*
+ * Leave a directory that the disk fails to read where it is; the next start
+ * tries again.
+ */
 static int loading_pass_over(struct tsdb *db, const char *path,
 			     const struct err *err)
 {
@@ -60,7 +69,11 @@ static int loading_pass_over(struct tsdb *db, const char *path,
 	return 0;
 }
 
-/* ERR_CORRUPT: also when it is the copy of another block. */
+/*
+ * Open a block and check that its name is its ULID. ERR_CORRUPT also if the
+ * directory is a copy of another block: when one of them is compacted, the
+ * other would be taken for superseded.
+ */
 static int open_named(struct tsdb *db, const char *path, const char *name,
 		      struct block **out, struct err *err)
 {
@@ -69,7 +82,7 @@ static int open_named(struct tsdb *db, const char *path, const char *name,
 
 	if (rc)
 		return rc;
-	/* A copy would take the other with it when it is compacted. */
+	/* A copy would remove the other block when it is compacted. */
 	if (!loading_is_named(name, &b->meta.ulid)) {
 		block_unref(b);
 		return err_set(err, ERR_CORRUPT,
@@ -79,29 +92,38 @@ static int open_named(struct tsdb *db, const char *path, const char *name,
 	return 0;
 }
 
+/*
+ * Open one block and add it to the view. A block that cannot be used must not
+ * keep the database from starting.
+ */
 static int load_block(struct tsdb *db, const char *name, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", db->path, name);
 	struct block *b = NULL;
 	int rc = open_named(db, path, name, &b, err);
 
-	/* A second look: memory may be wrong, not the disk. */
+	/* Try once more: the error may be in memory, not on disk. */
 	if (rc == ERR_CORRUPT)
 		rc = open_named(db, path, name, &b, err);
 	if (rc == ERR_IO)
 		return loading_pass_over(db, path, err);
 	if (rc == ERR_CORRUPT)
 		return loading_set_aside(db, path, err);
-	/* Removed by the server beside us while we listed. */
+	/*
+	 * The running server has removed the block since the directory was
+	 * listed.
+	 */
 	if (rc == ERR_NOTFOUND && db->o.read_only)
 		return 0;
-	if (rc == ERR_NOTFOUND) /* a directory without meta.json */
+	/* A directory without meta.json. */
+	if (rc == ERR_NOTFOUND)
 		return loading_set_aside(db, path, err);
 	if (!rc)
 		db_add_block(db, b);
 	return rc;
 }
 
+/* Whether block b was made of the block u. */
 static bool has_parent(const struct block *b, const struct ulid *u)
 {
 	for (size_t i = 0; i < b->meta.parent_count; i++) {
@@ -111,6 +133,7 @@ static bool has_parent(const struct block *b, const struct ulid *u)
 	return false;
 }
 
+/* Whether a block was compacted into another one that is there. */
 static bool is_superseded(const struct tsdb *db, const struct block *b)
 {
 	for (size_t i = 0; i < db->block_count; i++) {
@@ -120,6 +143,7 @@ static bool is_superseded(const struct tsdb *db, const struct block *b)
 	return false;
 }
 
+/* Remove a part that a block replaces; read-only, only from the view. */
 static int drop_part(struct tsdb *db, struct part p, struct err *err)
 {
 	if (!db->o.read_only)
@@ -128,7 +152,10 @@ static int drop_part(struct tsdb *db, struct part p, struct err *err)
 	return 0;
 }
 
-/* Blocks that a compaction made others of, and could not remove. */
+/*
+ * Remove blocks whose successor exists: the last process was interrupted
+ * between publishing the new block and removing its parents.
+ */
 static int drop_superseded(struct tsdb *db, struct err *err)
 {
 	int rc = 0;
@@ -167,7 +194,10 @@ int load_blocks(struct tsdb *db, struct err *err)
 	return rc ? rc : drop_superseded(db, err);
 }
 
-/* Whether a range has become a block. */
+/*
+ * Whether a block was made of this head. A head without a ULID (all zeros)
+ * matches none.
+ */
 static bool is_sealed(const struct tsdb *db, const struct head *r)
 {
 	for (size_t i = 0; i < db->block_count; i++) {
@@ -198,6 +228,10 @@ int drop_sealed(struct tsdb *db, struct err *err)
 	return rc;
 }
 
+/*
+ * Open one head and add it to the view; as with blocks, one that cannot be used
+ * must not keep the database from starting.
+ */
 static int load_head(struct tsdb *db, const char *name, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = NULL;
@@ -208,17 +242,20 @@ static int load_head(struct tsdb *db, const char *name, struct err *err)
 		return db->o.read_only ?
 			       0 :
 			       remove_leftover(db, db->env.dir, name, err);
+	/* Not the name of a head: leave the file alone. */
 	if (strspn(name, "0123456789.abcdef") != strlen(name))
 		return 0;
 	path = mem_printf("%s/%s", db->env.dir, name);
 	rc = head_open(&db->env, name, &r, err);
-	if (rc == ERR_CORRUPT) /* a second look, as at a block */
+	/* Try once more, as with blocks. */
+	if (rc == ERR_CORRUPT)
 		rc = head_open(&db->env, name, &r, err);
 	if (rc == ERR_IO)
 		return loading_pass_over(db, path, err);
 	if (rc == ERR_CORRUPT)
 		return loading_set_aside(db, path, err);
-	if (rc) /* one that was never begun has no records */
+	/* A head that was being created has no records yet; skip it. */
+	if (rc)
 		return rc == ERR_NOTFOUND ? 0 : rc;
 	r->touched_ms = clock_ms(db->o.clock);
 	db_add_head(db, r);
@@ -244,7 +281,8 @@ void clean_snapshots(struct tsdb *db)
 	struct name_list l = { 0 };
 
 	if (fs_list(db->o.fs, dir, &l, NULL))
-		return; /* there are none */
+		/* There are no snapshots. */
+		return;
 	for (size_t i = 0; i < l.count; i++) {
 		CLEANUP(mem_freep)
 		char *path = mem_printf("%s/%s", dir, l.names[i]);

@@ -14,8 +14,9 @@
 #include "tsdb/wal/wal_replay.h"
 
 /*
- * Whether a block has the profile, or had it and it was deleted. A block whose
- * files are whole does, when it was made of the range that the record was in.
+ * Whether a block has the profile of a WAL record, or had it and it was
+ * deleted. An undamaged block does if its window and LSN range cover the
+ * record; in a damaged one the profile is looked up (docs/decisions.md, 84).
  */
 static bool block_accounts_for(struct block *b, const struct labels *ls,
 			       const struct segment_entry *e)
@@ -40,7 +41,10 @@ static bool block_accounts_for(struct block *b, const struct labels *ls,
 	return rc == ERR_NOTFOUND;
 }
 
-/* Whether a record that no range has may be passed over. */
+/*
+ * Whether a record that belongs to no head may be skipped. Only proof counts,
+ * not absence (docs/decisions.md, 84).
+ */
 static bool is_accounted_for(struct tsdb *db, const struct labels *ls,
 			     const struct segment_entry *e)
 {
@@ -52,9 +56,10 @@ static bool is_accounted_for(struct tsdb *db, const struct labels *ls,
 }
 
 /*
- * A range for records that no range and no block has, named so that it has
- * them at the next start too. Its name must be free: a range of that name may
- * be there, unreadable for now. (LSNs are multiples of 8.)
+ * Create a head for records that no head and no block has. Its opening LSN is
+ * just below the record's, so that the next start finds the head for them. Some
+ * lower values are tried, because an unreadable head may have the name; LSNs
+ * are multiples of 8, so that values between two records are free.
  */
 static int make_recovery_range(struct tsdb *db, const struct segment_entry *e,
 			       struct head **out, struct err *err)
@@ -69,7 +74,10 @@ static int make_recovery_range(struct tsdb *db, const struct segment_entry *e,
 	return rc;
 }
 
-/* The range that a record belongs into; NULL: it is stored, or cannot be. */
+/*
+ * The head that a WAL record belongs to. NULL: the record is stored in a block,
+ * was removed on purpose, or no head could be made for it.
+ */
 static struct head *head_of(struct tsdb *db, const struct labels *ls,
 			    const struct segment_entry *e)
 {
@@ -78,10 +86,17 @@ static struct head *head_of(struct tsdb *db, const struct labels *ls,
 
 	if (r || is_accounted_for(db, ls, e))
 		return r;
-	/* Beside a running server: the range may have come after our look. */
+	/*
+	 * Nothing may be written. The running server may also have created the
+	 * head after the heads were listed.
+	 */
 	if (db->o.read_only)
 		return head_in_memory(db, window_start(e->ms));
 	if (make_recovery_range(db, e, &r, &err)) {
+		/*
+		 * The record stays in the WAL: its segment is not dropped, and
+		 * the next start tries again.
+		 */
 		metric_add(db->env.corruptions, 1);
 		log_event(db->o.log, LOG_ERROR,
 			  "a WAL record has no range: its segment is kept",
@@ -94,7 +109,10 @@ static struct head *head_of(struct tsdb *db, const struct labels *ls,
 	return r;
 }
 
-/* False: the range has it. */
+/*
+ * Insert a WAL record into its head. Returns false if the head has the profile
+ * already, flushed or from an earlier record.
+ */
 static bool replay_into(struct tsdb *db, struct head *r, struct labels *labels,
 			const struct segment_entry *e)
 {
@@ -110,6 +128,7 @@ static bool replay_into(struct tsdb *db, struct head *r, struct labels *labels,
 	return true;
 }
 
+/* Called for each WAL record at start-up. */
 static void replay_entry(void *ctx, const struct segment_entry *e)
 {
 	struct tsdb *db = ctx;
@@ -121,7 +140,10 @@ static void replay_entry(void *ctx, const struct segment_entry *e)
 		return;
 	}
 	r = head_of(db, labels, e);
-	/* A range of recovered records takes those alone. */
+	/*
+	 * A head made for lost records must not take others of its window that
+	 * are stored in blocks.
+	 */
 	if (r && r->recovery && is_accounted_for(db, labels, e))
 		r = NULL;
 	if (r && replay_into(db, r, labels, e) && r->recovery)
@@ -129,7 +151,10 @@ static void replay_entry(void *ctx, const struct segment_entry *e)
 	labels_unref(labels);
 }
 
-/* No LSN is given out twice: the WAL goes on behind all that is stored. */
+/*
+ * The highest segment number that any stored LSN refers to. The WAL continues
+ * after it, so that no LSN is used twice even if the WAL was lost.
+ */
 static uint64_t highest_segment(const struct tsdb *db)
 {
 	uint64_t highest = 0;
@@ -148,8 +173,8 @@ static uint64_t highest_segment(const struct tsdb *db)
 }
 
 /*
- * Of several generations of a window the last one takes samples. (An earlier
- * one was to be sealed when the last process ended.)
+ * If a window has several heads, only the last takes samples; the earlier ones
+ * were about to be sealed when the last process ended.
  */
 static void close_generations(struct tsdb *db)
 {
@@ -159,9 +184,13 @@ static void close_generations(struct tsdb *db)
 	}
 }
 
+/* Log that profiles were recovered, as it means that something was lost. */
 static void tell_recovered(struct tsdb *db)
 {
-	/* Beside a running server ranges come after our look. */
+	/*
+	 * A running server may have created heads after they were listed, so
+	 * that the count proves nothing.
+	 */
 	if (db->o.read_only && dirlock_is_held(db->path))
 		db->recovered = 0;
 	if (!db->recovered)
@@ -176,8 +205,9 @@ static void tell_recovered(struct tsdb *db)
 }
 
 /*
- * Where the retention clock begins that was never saved: with the data, before
- * anything is added that a wrong clock may have dated.
+ * Start the retention clock of a database that never saved one: at the newest
+ * stored profile, before anything is added whose time a wrong clock may have
+ * set.
  */
 static int begin_clock(struct tsdb *db, struct err *err)
 {
@@ -202,6 +232,7 @@ static int begin_clock(struct tsdb *db, struct err *err)
 	return state_save(&db->state, err);
 }
 
+/* A damaged state file is no reason not to start (see state_load()). */
 static void load_state(struct tsdb *db)
 {
 	struct err err;
@@ -215,7 +246,7 @@ static void load_state(struct tsdb *db)
 		LOG_FIELDS(log_err(&err)));
 }
 
-/* The directory that holds path; the caller frees it. */
+/* The directory that contains path; the caller frees it. */
 static char *recovery_parent_of(const char *path)
 {
 	size_t n = strlen(path);
@@ -231,16 +262,19 @@ static char *recovery_parent_of(const char *path)
 	return mem_strndup((struct str){ .ptr = path, .len = n });
 }
 
-/* Make a directory that is durable in the one that holds it. */
+/* Make a directory, and make its entry in the parent durable. */
 static int make_dir(struct tsdb *db, const char *path, struct err *err)
 {
 	CLEANUP(mem_freep) char *parent = recovery_parent_of(path);
 	int rc = fs_mkdir(db->o.fs, path, err);
 
-	/* Also when it is there: its maker may have died before the sync. */
+	/*
+	 * Sync also if it exists: its creator may have crashed before syncing.
+	 */
 	return rc && rc != ERR_EXISTS ? rc : fs_sync_dir(db->o.fs, parent, err);
 }
 
+/* Refuse a directory that holds something else. */
 static int check_dir(const struct tsdb *db, struct err *err)
 {
 	bool may_be_new = !db->o.read_only && !db->o.must_exist;
@@ -270,11 +304,13 @@ int db_load(struct tsdb *db, struct err *err)
 	}
 	if (!rc)
 		load_state(db);
-	/*
-	 * From what profiles leave to what they go to: beside a running
-	 * server, one that moves meanwhile is seen in both, not in none.
-	 */
 	if (!rc)
+		/*
+		 * Open the WAL before the heads, and the heads before the
+		 * blocks. Beside a running server, profiles move in this
+		 * direction: one that moves meanwhile is seen twice, rather
+		 * than not at all.
+		 */
 		rc = wal_open(&wo, &db->wal, err);
 	if (!rc && !db->o.read_only)
 		rc = fs_sync_dir(db->o.fs, db->path, err);
@@ -293,7 +329,8 @@ int db_load(struct tsdb *db, struct err *err)
 		tell_recovered(db);
 	if (rc || db->o.read_only)
 		return rc;
-	close_generations(db); /* a recovered one may be an earlier one */
+	/* A recovered head may be an earlier generation of a window. */
+	close_generations(db);
 	clean_snapshots(db);
 	if (begin_clock(db, err))
 		log_event(db->o.log, LOG_WARN,

@@ -10,11 +10,13 @@
 #include "tsdb/db/view.h"
 #include "tsdb/db/worker.h"
 
+/* The state of a snapshot being made. */
 struct snapshot {
 	struct tsdb *db;
-	struct block_env env; /* of the blocks in it */
+	struct block_env env; /* its blocks are made in its own directory */
 };
 
+/* Link a file, or copy it where the file system has no hard links. */
 static int link_or_copy(struct snapshot *s, const char *from, const char *to,
 			struct err *err)
 {
@@ -25,7 +27,9 @@ static int link_or_copy(struct snapshot *s, const char *from, const char *to,
 
 	if (!rc || rc == ERR_NOTFOUND)
 		return rc;
-	/* Another file system, or one without links. */
+	/*
+	 * No links here: copy. ERR_NOTFOUND would fail in the same way again.
+	 */
 	rc = file_slurp(from, &bytes, err);
 	if (!rc)
 		rc = file_open(fs, to, FILE_CREATE, &f, err);
@@ -38,6 +42,7 @@ static int link_or_copy(struct snapshot *s, const char *from, const char *to,
 	return rc;
 }
 
+/* Link one file of a block into the snapshot's copy of the block. */
 static int link_file(struct snapshot *s, const struct block *b, const char *tmp,
 		     const char *name, struct err *err)
 {
@@ -47,6 +52,7 @@ static int link_file(struct snapshot *s, const struct block *b, const char *tmp,
 	return link_or_copy(s, from, to, err);
 }
 
+/* Link all files of a block; the file of tombstones is optional. */
 static int link_files(struct snapshot *s, const struct block *b,
 		      const char *tmp, struct err *err)
 {
@@ -61,6 +67,10 @@ static int link_files(struct snapshot *s, const struct block *b,
 	return rc;
 }
 
+/*
+ * Add a block to the snapshot. It gets its name last, when its directories are
+ * durable.
+ */
 static int link_block(struct snapshot *s, const struct block *b,
 		      struct err *err)
 {
@@ -88,7 +98,10 @@ static int link_block(struct snapshot *s, const struct block *b,
 	return rc ? rc : fs_rename(fs, tmp, to, err);
 }
 
-/* What a range holds now becomes a block of the snapshot. */
+/*
+ * Write what a head holds now as a block of the snapshot (docs/decisions.md,
+ * 25). The head itself stays open.
+ */
 static int copy_head(struct snapshot *s, struct head *r, struct err *err)
 {
 	struct part part = { .head = r };
@@ -111,6 +124,7 @@ static int copy_head(struct snapshot *s, struct head *r, struct err *err)
 	return rc;
 }
 
+/* Add all blocks and, if `ranges` is set, all heads. */
 static int snapshot_fill(struct snapshot *s, bool ranges, struct err *err)
 {
 	size_t count;
@@ -127,7 +141,7 @@ static int snapshot_fill(struct snapshot *s, bool ranges, struct err *err)
 	return rc;
 }
 
-/* data/snapshots, which need not be there. */
+/* Make the directory snapshots/, unless it exists. */
 static int make_parent(struct tsdb *db, const char *path, struct err *err)
 {
 	int rc = fs_mkdir(db->o.fs, path, err);
@@ -136,6 +150,10 @@ static int make_parent(struct tsdb *db, const char *path, struct err *err)
 					fs_sync_dir(db->o.fs, db->path, err);
 }
 
+/*
+ * The snapshot is built under a temporary name, which a start removes, and
+ * renamed when complete.
+ */
 int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
 		  struct err *err)
 {
@@ -158,8 +176,11 @@ int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
 			rc = fs_rename(db->o.fs, tmp, dir, err);
 		if (!rc)
 			rc = fs_sync_dir(db->o.fs, parent, err);
+		/*
+		 * A failed snapshot is removed; a start does it if this fails.
+		 */
 		if (rc && fs_remove_dir(db->o.fs, tmp, NULL)) {
-			/* The first error is the one to tell. */
+			/* The first error is the one to report. */
 		}
 	}
 	db_end_job(db);

@@ -5,6 +5,7 @@
 #include "tsdb/db/db.h"
 #include "tsdb/db/flushing.h"
 
+/* The size of a file that may be missing; 0 if unknown. */
 static uint64_t stats_file_size_of(const struct file *f)
 {
 	uint64_t size = 0;
@@ -12,8 +13,13 @@ static uint64_t stats_file_size_of(const struct file *f)
 	return !f || file_size(f, &size, NULL) ? 0 : size;
 }
 
+/* Extend the time span of the statistics by a part. */
 static void stats_extend_span(struct tsdb_stats *out, struct part p)
 {
+	/*
+	 * The first part sets both ends. part_max() is inclusive, max_ms is
+	 * not.
+	 */
 	bool first = out->max_ms == 0;
 
 	if (first || part_min(p) < out->min_ms)
@@ -22,6 +28,7 @@ static void stats_extend_span(struct tsdb_stats *out, struct part p)
 		out->max_ms = part_max(p) + 1;
 }
 
+/* Counters are read one by one: they need not agree with one another. */
 void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 {
 	*out = (struct tsdb_stats){ .wal_bytes = wal_bytes(db->wal) };
@@ -35,11 +42,16 @@ void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 	out->retention_bytes = (uint64_t)db->o.retention_bytes;
 	out->pending = (uint64_t)atomic_load(&db->env.pending);
 	out->head_series = (uint64_t)atomic_load(&db->env.series);
+	/* No references are taken: the lock keeps the parts meanwhile. */
 	pthread_mutex_lock(&db->view_mu);
 	out->heads = db->head_count;
 	for (size_t i = 0; i < db->head_count; i++) {
 		struct part p = { .head = db->heads[i] };
 
+		/*
+		 * The size of the file is read, as the head's own counts would
+		 * need its lock.
+		 */
 		out->values_bytes += stats_file_size_of(p.head->values);
 		out->groups_bytes += stats_file_size_of(p.head->groups);
 		stats_extend_span(out, p);
@@ -55,6 +67,10 @@ void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 	pthread_mutex_unlock(&db->view_mu);
 }
 
+/*
+ * Three counters: heads and blocks, profiles that could not be read, and the
+ * WAL.
+ */
 uint64_t tsdb_damage(struct tsdb *db)
 {
 	return (uint64_t)(metric_get(db->env.corruptions) +

@@ -12,9 +12,9 @@
 #include "tsdb/maintain/maintenance.h"
 #include "tsdb/wal/wal_trim.h"
 
-#define SYNC_MS     1000
-#define MAINTAIN_MS 60000
-#define TABLES_MAX  (32 * MIB) /* of stripes, kept for the next reader */
+#define SYNC_MS     1000       /* between syncs of the WAL */
+#define MAINTAIN_MS 60000      /* between rounds of maintenance */
+#define TABLES_MAX  (32 * MIB) /* bytes of stripes' tables cached for readers */
 
 struct appender *tsdb_appender(struct tsdb *db)
 {
@@ -33,13 +33,15 @@ int tsdb_maintain(struct tsdb *db, bool seal_all, struct err *err)
 	return db_maintain(db, seal_all, err ? err : &unwanted);
 }
 
+/* Errors are logged by db_maintain(). */
 static int maintenance_round(struct tsdb *db)
 {
 	struct err err;
 
-	return db_maintain(db, false, &err); /* it tells */
+	return db_maintain(db, false, &err);
 }
 
+/* The flush thread: a sync a second, and flushes. */
 static void *flush_run(void *arg)
 {
 	struct tsdb *db = arg;
@@ -50,6 +52,7 @@ static void *flush_run(void *arg)
 	return NULL;
 }
 
+/* The maintenance thread. */
 static void *maintenance_run(void *arg)
 {
 	struct tsdb *db = arg;
@@ -61,6 +64,7 @@ static void *maintenance_run(void *arg)
 	return NULL;
 }
 
+/* Waiting appends check `interrupted` and `quit` when they are woken. */
 void tsdb_interrupt(struct tsdb *db)
 {
 	pthread_mutex_lock(&db->loop_mu);
@@ -71,6 +75,7 @@ void tsdb_interrupt(struct tsdb *db)
 	pthread_mutex_unlock(&db->loop_mu);
 }
 
+/* Maintenance is joined first; the flush thread then runs its last round. */
 static void stop_workers(struct tsdb *db)
 {
 	tsdb_interrupt(db);
@@ -86,6 +91,10 @@ static void stop_workers(struct tsdb *db)
 		pthread_join(db->flush.thread, NULL);
 }
 
+/*
+ * The condition variables use the monotonic clock, so that a jump of the time
+ * of day does not disturb waits.
+ */
 static void init_locks(struct tsdb *db)
 {
 	pthread_mutex_init(&db->append_mu, NULL);
@@ -109,6 +118,7 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 	db->path = mem_strdup(o->path);
 	db->budget = wal_budget(o);
 	db->interner = interner_new();
+	/* A trash list needs only its file system. */
 	db->trash.fs = o->fs;
 	state_init(&db->state, o->fs, db->path);
 	db->unplaced = UINT64_MAX;
@@ -126,7 +136,9 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 				       .columns = o->columns };
 	if (o->columns)
 		db->benv.tables = tables_new(o->columns, TABLES_MAX);
-	/* Inside, errors are also logged: there is always one to fill. */
+	/*
+	 * Internal functions log their errors too, so that err is never NULL.
+	 */
 	rc = db_load(db, err ? err : &unwanted);
 	if (rc) {
 		tsdb_close(db);
@@ -137,6 +149,9 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 	if (!o->read_only) {
 		ballast_init(&db->ballast, o->fs, db->path,
 			     db_segment_size(db));
+		/*
+		 * Reserve space now: a full disk leaves none when it is needed.
+		 */
 		ballast_make(&db->ballast);
 		start_worker(&db->flush, flush_run, db);
 		if (o->maintain_ms >= 0)
@@ -146,7 +161,11 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 	return 0;
 }
 
-/* A clean stop leaves no segment of what is in ranges and blocks. */
+/*
+ * A clean stop drops the WAL segments whose profiles are all in heads and
+ * blocks. If no profile is unflushed, an empty segment is begun, so that all
+ * others can go.
+ */
 static void retire_wal(struct tsdb *db)
 {
 	struct err err;
@@ -159,6 +178,10 @@ static void retire_wal(struct tsdb *db)
 			  LOG_FIELDS(log_err(&err)));
 }
 
+/*
+ * Also undoes a tsdb_open() that failed half-way, so that any member may be
+ * missing.
+ */
 void tsdb_close(struct tsdb *db)
 {
 	if (!db)

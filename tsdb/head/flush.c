@@ -10,17 +10,22 @@
 #include "tsdb/wal/body.h"
 #include "tsdb/wal/wal_segment.h"
 
+/*
+ * Compression level, and the bytes of values and of log records after which a
+ * batch is committed. The level is low: sealing compresses all chunks again.
+ */
 #define LEVEL        3
 #define BATCH_VALUES (4 * MIB)
 #define BATCH_LOG    MIB
 
-/* A record of the log to be, before its place is known. */
+/* A record for the head's log, before its place is known. */
 struct line {
 	uint8_t kind;
-	uint32_t series; /* RANGE_LABELS, RANGE_HEAD */
+	uint32_t series; /* HEAD_LABELS, HEAD_CHUNK */
 	struct buf head;
-	uint64_t flushed;   /* RANGE_HEAD: LSN, on the last of a series */
-	struct chunk group; /* RANGE_HEAD: place filled in at the commit */
+	/* HEAD_CHUNK: flushed LSN, on a series' last chunk; else 0. */
+	uint64_t flushed;
+	struct chunk group; /* HEAD_CHUNK: place set by batch_encode() */
 };
 
 struct flusher {
@@ -29,19 +34,20 @@ struct flusher {
 	struct metric *damaged;
 	struct metric *flushed;
 	struct body_decoder decoder;
-	struct buf record;          /* of the WAL, as read */
-	struct buf next;            /* the profile in it */
-	int64_t totals[TYPES_MAX];  /* of it */
-	struct chunk_writer *group; /* being filled */
+	struct buf record;          /* WAL record as read */
+	struct buf next;            /* uncompressed profile of that record */
+	int64_t totals[TYPES_MAX];  /* totals of that profile */
+	struct chunk_writer *group; /* chunk being filled */
 
-	/* The batch: what one pair of syncs will make durable. */
+	/* The batch: what the next pair of fsyncs makes durable. */
 	struct head *head;
 	struct buf values;
 	struct line *lines;
 	size_t line_count;
 	size_t line_cap;
 	size_t line_bytes;
-	uint32_t first_series; /* numbers before the batch */
+	/* Series and type set numbers before the batch, for batch_undo(). */
+	uint32_t first_series;
 	uint32_t first_typeset;
 };
 
@@ -59,6 +65,7 @@ struct flusher *flusher_new(struct wal *wal, const struct log *log,
 	return f;
 }
 
+/* Drop the current batch and begin an empty one for head r, or for none. */
 static void batch_begin(struct flusher *f, struct head *r)
 {
 	buf_fini(&f->values);
@@ -80,6 +87,7 @@ void flusher_free(struct flusher *f)
 	mem_free(f);
 }
 
+/* Append a record to the batch. The result is valid until the next call. */
 static struct line *line_add(struct flusher *f, uint8_t kind, uint32_t series)
 {
 	f->lines = mem_grow(f->lines, f->line_count, &f->line_cap,
@@ -89,6 +97,10 @@ static struct line *line_add(struct flusher *f, uint8_t kind, uint32_t series)
 	return &f->lines[f->line_count++];
 }
 
+/*
+ * The lock covers the array, which an insert may move; a series itself stays
+ * where it is.
+ */
 static struct series *series_at(struct head *r, uint32_t series)
 {
 	struct series *s;
@@ -99,10 +111,13 @@ static struct series *series_at(struct head *r, uint32_t series)
 	return s;
 }
 
-/* The series' number in the log, with a record of its labels if it is new. */
+/*
+ * Number of a series in the head's log. The first chunk of a series is preceded
+ * by a record with its labels.
+ */
 static uint32_t log_number(struct flusher *f, uint32_t series)
 {
-	/* log_number is this thread's alone once the range is open. */
+	/* Only the flush thread uses log_number once the head is open. */
 	struct series *s = series_at(f->head, series);
 	struct line *line;
 
@@ -116,6 +131,10 @@ static uint32_t log_number(struct flusher *f, uint32_t series)
 	return s->log_number;
 }
 
+/*
+ * Number of the chunk's type set in the head's log. A new one is preceded by a
+ * record and is visible to readers at once; batch_undo() removes it.
+ */
 static uint32_t typeset_number(struct flusher *f)
 {
 	struct bytes typeset = buf_bytes(&f->group->typeset);
@@ -133,8 +152,10 @@ static uint32_t typeset_number(struct flusher *f)
 }
 
 /*
- * Close the group, the index-th of its series in this flush. flushed is not 0
- * for the last one.
+ * Compress the chunk and add its metadata to the batch. index numbers the
+ * chunks of a series in this flush; flushed is the LSN up to which the series
+ * is flushed, on its last chunk, and 0 on all others. A start accepts the LSN
+ * only if no number is missing (docs/decisions.md, 6).
  */
 static int group_close(struct flusher *f, uint32_t series, uint32_t index,
 		       uint64_t flushed, struct err *err)
@@ -164,7 +185,7 @@ static int group_close(struct flusher *f, uint32_t series, uint32_t index,
 	return 0;
 }
 
-/* Move the profile in f->next into the group. */
+/* Add the profile in f->next to the chunk, which takes over its bytes. */
 static void group_add(struct flusher *f, const struct segment_profile *p)
 {
 	struct dec totals = dec_init(p->totals);
@@ -182,7 +203,7 @@ static void group_add(struct flusher *f, const struct segment_profile *p)
 		p->entry.typeset, f->totals, &f->next);
 }
 
-/* Read a pending profile into f->next, verified. */
+/* Read an unflushed profile from the WAL into f->next and verify its hash. */
 static int flush_load(struct flusher *f, const struct unflushed *p,
 		      struct segment_profile *out, struct err *err)
 {
@@ -198,6 +219,10 @@ static int flush_load(struct flusher *f, const struct unflushed *p,
 	return rc;
 }
 
+/*
+ * Log a profile that is lost with its labels and time, so that the loss can be
+ * attributed.
+ */
 static void report_damage(struct flusher *f, uint32_t series,
 			  const struct unflushed *p, const struct err *err)
 {
@@ -211,7 +236,11 @@ static void report_damage(struct flusher *f, uint32_t series,
 	buf_fini(&labels);
 }
 
-/* The records of the batch, each at its place behind the log's end. */
+/*
+ * Encode the records of the batch one behind another, as they will be at the
+ * end of the log, and note their places: a record's checksum covers its
+ * position.
+ */
 static void batch_encode(struct flusher *f, struct buf *out)
 {
 	for (size_t i = 0; i < f->line_count; i++) {
@@ -228,7 +257,11 @@ static void batch_encode(struct flusher *f, struct buf *out)
 	}
 }
 
-/* Memory learns of the groups, and forgets what was pending. */
+/*
+ * Make the committed chunks visible to readers and drop the unflushed entries
+ * that they replace, under one lock, so that a reader finds every profile
+ * exactly once.
+ */
 static void batch_apply(struct flusher *f)
 {
 	struct head *r = f->head;
@@ -252,7 +285,7 @@ static void batch_apply(struct flusher *f)
 	pthread_mutex_unlock(&r->mu);
 }
 
-/* As if the batch had never been. */
+/* Undo a batch that could not be committed, in memory and in the log. */
 static void batch_undo(struct flusher *f)
 {
 	struct head *r = f->head;
@@ -265,12 +298,16 @@ static void batch_undo(struct flusher *f)
 	r->next_series = f->first_series;
 	r->next_typeset = f->first_typeset;
 	head_drop_typesets(r, f->first_typeset);
-	/* Records behind the end would look whole to the next start. */
+	/*
+	 * Records behind the end would look intact to the next start. Values
+	 * behind the end do no harm: nothing refers to them.
+	 */
 	if (file_truncate(r->groups, r->groups_end, NULL))
 		r->broken = true;
 	chunk_writer_reset(f->group);
 }
 
+/* Values are made durable before the metadata that refers to them. */
 static int batch_write(struct flusher *f, struct buf *log, struct err *err)
 {
 	struct head *r = f->head;
@@ -287,6 +324,10 @@ static int batch_write(struct flusher *f, struct buf *log, struct err *err)
 	return rc;
 }
 
+/*
+ * Write the batch and make it visible. On failure the batch is kept, so that
+ * the caller can undo it.
+ */
 static int batch_commit(struct flusher *f, struct err *err)
 {
 	struct head *r = f->head;
@@ -308,7 +349,10 @@ static int batch_commit(struct flusher *f, struct err *err)
 	return rc;
 }
 
-/* What is pending in a series below upto, and up to which LSN that is. */
+/*
+ * Copy the unflushed profiles of a series below upto; *newest is their highest
+ * LSN. The caller frees the array.
+ */
 static struct unflushed *pending_copy(struct head *r, uint32_t series,
 				      uint64_t upto, size_t *count,
 				      uint64_t *newest)
@@ -332,7 +376,11 @@ static struct unflushed *pending_copy(struct head *r, uint32_t series,
 	return v;
 }
 
-/* Damaged profiles alone: there is no head to carry their LSN. */
+/*
+ * Drop a series' unflushed entries when all their profiles are damaged. No
+ * chunk is written that could carry the LSN, so the next start finds them in
+ * the WAL again if the segment still exists.
+ */
 static void forget_pending(struct head *r, uint32_t series, uint64_t newest)
 {
 	struct series *s;
@@ -346,25 +394,31 @@ static void forget_pending(struct head *r, uint32_t series, uint64_t newest)
 	pthread_mutex_unlock(&r->mu);
 }
 
+/* Flush the profiles v[] of one series into chunks. */
 static int flush_profiles(struct flusher *f, uint32_t series,
 			  const struct unflushed *v, size_t count,
 			  uint64_t newest, struct err *err)
 {
-	int64_t last = INT64_MIN; /* the last one that was whole */
+	int64_t last = INT64_MIN; /* time of the last intact profile */
 	uint32_t index = 0;
 	int rc = 0;
 
 	for (size_t i = 0; i < count && !rc; i++) {
 		struct segment_profile p = { 0 };
 
-		/* A repeated record that an earlier start let in. */
+		/* A record written twice, which an earlier start let in. */
 		if (v[i].ms == last)
 			continue;
 		rc = flush_load(f, &v[i], &p, err);
-		/* A second look: bytes may be wrong in passing, too. */
+		/*
+		 * Read a second time: bytes may have been corrupted on the way.
+		 */
 		if (rc == ERR_IO || rc == ERR_CORRUPT)
 			rc = flush_load(f, &v[i], &p, err);
-		/* A sector that the disk does not give back is damage too. */
+		/*
+		 * A record that the disk cannot read is damage too
+		 * (docs/decisions.md, 16).
+		 */
 		if (rc == ERR_CORRUPT || rc == ERR_IO) {
 			report_damage(f, series, &v[i], err);
 			rc = 0;
@@ -372,7 +426,8 @@ static int flush_profiles(struct flusher *f, uint32_t series,
 		}
 		last = p.entry.ms;
 		if (!rc && f->values.len >= BATCH_VALUES)
-			rc = batch_commit(f, err); /* the rest comes behind */
+			/* Later chunks follow in the next batch. */
+			rc = batch_commit(f, err);
 		if (!rc && chunk_writer_is_full(f->group, p.entry.raw_len,
 						p.entry.typeset))
 			rc = group_close(f, series, index++, 0, err);
@@ -387,6 +442,7 @@ static int flush_profiles(struct flusher *f, uint32_t series,
 	return 0;
 }
 
+/* Flush one series, and commit if the batch has become large. */
 static int flush_series(struct flusher *f, uint32_t series, uint64_t upto,
 			struct err *err)
 {
@@ -403,7 +459,10 @@ static int flush_series(struct flusher *f, uint32_t series, uint64_t upto,
 	return rc;
 }
 
-/* The first series from *from on with a pending profile below lsn. */
+/*
+ * Find the first series, from number *from on, that has an unflushed profile
+ * below lsn.
+ */
 static bool flush_next_series(struct head *r, uint64_t lsn, uint32_t *from)
 {
 	bool found = false;
@@ -427,7 +486,7 @@ int flush_range(struct flusher *f, struct head *r, uint64_t lsn, uint64_t upto,
 			err, ERR_IO,
 			"%s: a failed write could not be undone; restart everprof",
 			r->path);
-	/* Its workspace is kept no longer than there is work. */
+	/* The writer's large buffers are kept only during a flush. */
 	f->group = chunk_writer_new(NULL, LEVEL);
 	batch_begin(f, r);
 	for (uint32_t i = 0; !rc && flush_next_series(r, lsn, &i); i++)

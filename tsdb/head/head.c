@@ -24,6 +24,7 @@ struct head *head_new(struct head_env *env, const char *path)
 	return r;
 }
 
+/* A new reference needs no ordering: the caller holds one already. */
 struct head *head_ref(struct head *r)
 {
 	atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
@@ -36,7 +37,8 @@ void head_unref(struct head *r)
 		return;
 	atomic_fetch_sub(&r->env->series, (int64_t)r->by_labels.count);
 	atomic_fetch_sub(&r->env->pending, (int64_t)r->pending);
-	memindex_fini(&r->index); /* borrows from the label sets: first */
+	/* Must be freed before the label sets that it borrows from. */
+	memindex_fini(&r->index);
 	for (size_t i = 0; i < r->by_labels.count; i++) {
 		interner_put(r->env->interner, r->series[i]->labels);
 		series_fini(r->series[i]);
@@ -54,9 +56,12 @@ void head_unref(struct head *r)
 	mem_free(r);
 }
 
-/* Making one. */
+/* Creation. */
 
-/* The file header, and the record about itself of a log. */
+/*
+ * Encode the beginning of a file: its header and, in a log, the HEAD_SELF
+ * record that identifies the head.
+ */
 static void front_encode(const struct head *r, struct file_header *h,
 			 struct buf *out)
 {
@@ -74,7 +79,9 @@ static void front_encode(const struct head *r, struct file_header *h,
 	buf_fini(&self);
 }
 
-/* Make a file; *h gets its salt, *end its length. */
+/*
+ * Create one file, durable; h->salt is set to its new salt, *end to its length.
+ */
 static int make_file(const struct head *r, const char *name,
 		     struct file_header *h, struct file **out, uint64_t *end,
 		     struct err *err)
@@ -96,6 +103,7 @@ static int make_file(const struct head *r, const char *name,
 	return rc;
 }
 
+/* Create the directory and both files, and make their names durable. */
 static int make_files(struct head *r, struct err *err)
 {
 	struct file_header values = { .magic = MAGIC_VALUES,
@@ -104,7 +112,10 @@ static int make_files(struct head *r, struct err *err)
 				      .number = (uint64_t)r->start };
 	int rc = fs_mkdir(r->env->fs, r->path, err);
 
-	/* Left by an earlier try that could not be undone. */
+	/*
+	 * A leftover of an attempt that could not be undone: it has no
+	 * profiles.
+	 */
 	if (rc == ERR_EXISTS && head_is_stillborn(r) &&
 	    !fs_remove_dir(r->env->fs, r->path, err))
 		rc = fs_mkdir(r->env->fs, r->path, err);
@@ -136,13 +147,14 @@ int head_create(struct head_env *env, int64_t start, uint64_t lsn,
 	r->ulid = ulid_new(now_ms);
 	r->touched_ms = now_ms;
 	rc = make_files(r, err);
+	/* Another head owns the directory, so it must not be removed. */
 	if (rc == ERR_EXISTS) {
 		head_unref(r);
 		return rc;
 	}
 	if (rc) {
 		if (fs_remove_dir(env->fs, path, NULL)) {
-			/* The next start removes what never began. */
+			/* The next start removes a head without profiles. */
 		}
 		head_unref(r);
 		return rc;
@@ -151,8 +163,9 @@ int head_create(struct head_env *env, int64_t start, uint64_t lsn,
 	return 0;
 }
 
-/* In memory. */
+/* State in memory. */
 
+/* Equality callback of by_labels. */
 static bool head_same_labels(const void *ctx, uint32_t number, const void *key)
 {
 	const struct head *r = ctx;
@@ -202,7 +215,7 @@ void head_insert(struct head *r, struct labels *labels,
 	uint32_t n;
 
 	pthread_mutex_lock(&r->mu);
-	n = head_ensure_locked(r, labels); /* may move r->series */
+	n = head_ensure_locked(r, labels); /* may reallocate r->series */
 	series_add(r->series[n], p);
 	head_pending_locked(r, 1);
 	r->touched_ms = now_ms;
@@ -216,6 +229,10 @@ void head_pending_locked(struct head *r, int64_t change)
 				  memory_order_relaxed);
 }
 
+/*
+ * Replay asks this for each WAL record, so that no profile is flushed twice and
+ * no deleted one comes back.
+ */
 bool head_is_done_with(struct head *r, uint32_t series, int64_t ms,
 		       uint64_t lsn)
 {
@@ -234,6 +251,7 @@ uint64_t head_oldest(struct head *r)
 	uint64_t oldest = UINT64_MAX;
 
 	pthread_mutex_lock(&r->mu);
+	/* Without unflushed profiles no series need be looked at. */
 	for (uint32_t i = 0; i < r->index.series && r->pending; i++) {
 		uint64_t lsn = series_oldest(r->series[i]);
 
@@ -254,6 +272,10 @@ struct bytes head_typeset(struct head *r, uint32_t number)
 	return b;
 }
 
+/*
+ * Numbers of lost records leave empty entries, which a later record may fill. A
+ * type set in use is never replaced: readers may hold a view of it.
+ */
 void head_set_typeset(struct head *r, uint32_t number, struct bytes typeset)
 {
 	pthread_mutex_lock(&r->mu);
@@ -293,9 +315,9 @@ uint32_t head_typeset_number(struct head *r, struct bytes typeset)
 	return found;
 }
 
-/* Reading. */
+/* Reading chunks and unflushed profiles. */
 
-/* The head in a group's record. */
+/* chunk_source.meta: read a HEAD_CHUNK record and verify its checksum. */
 static int head_read_head(void *ctx, const struct chunk *g, struct buf *scratch,
 			  struct bytes *head, struct err *err)
 {
@@ -315,6 +337,7 @@ static int head_read_head(void *ctx, const struct chunk *g, struct buf *scratch,
 	if (rc)
 		return err_wrap(err, rc, "%s at %llu", file_path(r->groups),
 				(unsigned long long)g->at);
+	/* The metadata follows series number, index and flushed LSN. */
 	d = dec_init(rec.head);
 	dec_uvarint(&d);
 	dec_uvarint(&d);
@@ -323,11 +346,13 @@ static int head_read_head(void *ctx, const struct chunk *g, struct buf *scratch,
 	return 0;
 }
 
+/* chunk_source.typeset, for the generic readers in tsdb/chunk/chunks.c. */
 static struct bytes head_typeset_at(void *ctx, uint32_t number)
 {
 	return head_typeset(ctx, number);
 }
 
+/* chunk_source.damaged: count and log. */
 static void head_damaged(void *ctx, const struct chunk *g,
 			 const struct err *err)
 {
@@ -348,6 +373,10 @@ struct chunk_source head_source(struct head *r)
 				      .damaged = head_damaged };
 }
 
+/*
+ * Copy chunks and tombstone intervals that overlap [from, to], so that the
+ * files can be read without the lock.
+ */
 static void groups_copy_locked(const struct series *s, int64_t from, int64_t to,
 			       struct chunks *out)
 {
@@ -369,6 +398,10 @@ void head_groups(struct head *r, uint32_t series, int64_t from, int64_t to,
 	pthread_mutex_unlock(&r->mu);
 }
 
+/*
+ * Unflushed profiles and chunks are copied under one lock: a flush in between
+ * would hide a profile or show it twice.
+ */
 int head_times(struct head *r, uint32_t series, int64_t from, int64_t to,
 	       struct times *out, struct err *err)
 {
@@ -390,6 +423,10 @@ int head_times(struct head *r, uint32_t series, int64_t from, int64_t to,
 	return rc;
 }
 
+/*
+ * Unflushed profiles are looked at first; the chunks are read from disk after
+ * the lock has been released.
+ */
 int head_lookup(struct head *r, uint32_t series, int64_t ms, struct wal *wal,
 		struct part_hit *out, struct err *err)
 {
@@ -415,6 +452,7 @@ int head_lookup(struct head *r, uint32_t series, int64_t ms, struct wal *wal,
 	return rc;
 }
 
+/* Unflushed profiles are not looked at: the WAL itself knows their LSNs. */
 uint64_t head_highest_lsn(struct head *r)
 {
 	uint64_t highest = r->lsn;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Range: the profiles of one window of time, taking samples. A log of label
- * sets and heads and a file of values on disk, an index and the positions of
- * all profiles in memory. Format: docs/format/range.md.
+ * Head: the in-memory block of one window of two hours, which accepts samples.
+ * On disk it has a log of label sets and chunk metadata and a file of values;
+ * in memory a label index and the places of all profiles. Format:
+ * docs/format/range.md.
  *
  * Ownership: reference counted.
- * Threads: any; in-memory state is under the range's lock. One thread at a
- * time writes its files (the flush thread), and one inserts (the appender).
+ * Threads: any; state in memory is protected by the head's lock. One thread at
+ * a time writes its files (the flush thread), and one inserts (the appender).
  */
 #ifndef TSDB_HEAD_HEAD_H
 #define TSDB_HEAD_HEAD_H
@@ -23,144 +24,186 @@
 #include "tsdb/index/postings.h"
 #include "tsdb/io/ulid.h"
 
-/* Kinds of records in the log. */
+/*
+ * Kinds of records in the log; HEAD_SELF is the first one and identifies the
+ * head.
+ */
 enum {
 	HEAD_SELF = 1,
 	HEAD_LABELS = 2,
 	HEAD_TYPES = 3,
 	HEAD_CHUNK = 4,
-	HEAD_TOMBSTONES = 5, /* in the file of tombstones */
+	HEAD_TOMBSTONES = 5, /* in the file `tombstones`, not in the log */
 };
 
+/* Suffix of a head's directory that is being removed; a start removes it. */
 #define HEAD_DELETE_SUFFIX ".deleting"
 
-/* What all ranges of a database share; outlives them. */
+/* Environment that all heads of a database share; it outlives them. */
 struct head_env {
 	struct fs *fs;
-	char *dir; /* …/ranges */
+	char *dir; /* directory `ranges` in the data directory */
 	bool read_only;
 	struct interner *interner;
 	const struct log *log;
 	struct metric *corruptions;
-	struct metric *torn;     /* ends of logs */
-	_Atomic int64_t series;  /* over all ranges in memory */
-	_Atomic int64_t pending; /* profiles of theirs only in the WAL */
+	struct metric *torn;     /* counts torn ends of logs */
+	_Atomic int64_t series;  /* series of all heads in memory */
+	_Atomic int64_t pending; /* unflushed profiles of all heads */
 };
 
+/*
+ * One head. The fields from mu on are protected by it; start, lsn, ulid, path,
+ * files and salt are set once.
+ */
 struct head {
 	_Atomic uint32_t refs;
 	struct head_env *env;
-	int64_t start;
-	uint64_t lsn; /* at its opening */
-	struct ulid ulid;
+	int64_t start; /* start of the window, milliseconds since 1970 */
+	uint64_t lsn;  /* opening LSN: records below it are not of this head */
+	struct ulid ulid; /* id of the block that sealing will make of it */
 	char *path;
 	struct file *groups;
 	struct file *values;
-	uint64_t salt; /* of groups */
+	uint64_t salt; /* salt of the log */
 
-	/* The writer's. */
+	/* These belong to the thread that writes the files. */
 	uint64_t groups_end;
 	uint64_t values_end;
-	uint32_t next_series; /* numbers in the log */
+	uint32_t next_series; /* next free numbers in the log */
 	uint32_t next_typeset;
 	bool broken; /* a failed write could not be undone: no more flushes */
 
 	pthread_mutex_t mu;
 	struct memindex index;
-	struct series **series; /* by number in the index */
+	struct series **series; /* by series number in the index */
 	size_t series_cap;
 	struct table by_labels;
-	struct bytes *typesets; /* owned copies by number; gaps are empty */
+	/* Owned copies by number; unused numbers are empty. */
+	struct bytes *typesets;
 	size_t typeset_count;
 	size_t typeset_cap;
-	size_t pending;     /* profiles that are only in the WAL */
-	int64_t touched_ms; /* of the clock, at the last insert */
-	bool closed;        /* takes no more: to be sealed */
-	bool recovery;    /* made at this start, for records without a range */
-	bool unreadable;  /* the disk did not give all of its log back */
-	int64_t retry_ns; /* maintenance's: not before, sealing has failed */
+	size_t pending;     /* number of unflushed profiles */
+	int64_t touched_ms; /* time of the last insert */
+	bool closed;        /* accepts no more samples: to be sealed */
+	bool recovery;   /* created by a start for WAL records without a head */
+	bool unreadable; /* part of the log could not be read from disk */
+	/* Sealing failed: no retry before this monotonic time. */
+	int64_t retry_ns;
 };
 
 /*
- * Make an empty range, durable with its directory. ERR_EXISTS: there is one of
- * that name, with profiles.
+ * Create an empty head, durable with its directory, for the window that begins
+ * at start. WAL records below lsn do not belong to it. The caller owns *out.
+ * ERR_EXISTS: a head of that name exists and has profiles. ERR_NOSPACE, ERR_IO:
+ * nothing was created.
  */
 NODISCARD int head_create(struct head_env *env, int64_t start, uint64_t lsn,
 			  int64_t now_ms, struct head **out, struct err *err);
 
-/* A range without files, for head_load(). */
+/* An empty head without files, for head_load(). The caller owns it. */
 struct head *head_new(struct head_env *env, const char *path);
 
+/* Take a reference and return r. */
 struct head *head_ref(struct head *r);
+
+/*
+ * Release a reference; the last one frees the head. Its files stay on disk.
+ * NULL is a no-op.
+ */
 void head_unref(struct head *r);
 
-/* The highest LSN that the range has heard of. */
+/* The highest LSN that the head's files mention. */
 uint64_t head_highest_lsn(struct head *r);
 
-/* The number of a series in the index, SERIES_NONE without one. */
+/* Result of head_find() for labels that the head does not have. */
 #define SERIES_NONE UINT32_MAX
+
+/* Number of the series with these labels in the index, or SERIES_NONE. */
 uint32_t head_find(struct head *r, const struct labels *ls);
 
-/* The same, made if need be; with the lock held. */
+/*
+ * Number of the series with these labels, which is added if it is new. The
+ * caller holds the lock; the head keeps the interned label set.
+ */
 uint32_t head_ensure_locked(struct head *r, struct labels *ls);
 
 /*
- * Add a profile that is in the WAL. labels may be any equal set: the range
- * keeps the interned one.
+ * Add a profile that has been written to the WAL. labels may be any equal set:
+ * the head keeps the interned one. now_ms is the time of day.
  */
 void head_insert(struct head *r, struct labels *labels,
 		 const struct unflushed *p, int64_t now_ms);
 
-/* Count profiles that came to be, or are no more, only in the WAL. */
+/* Add change to the counts of unflushed profiles. The caller holds the lock. */
 void head_pending_locked(struct head *r, int64_t change);
 
-/* Whether the profile at ms with that LSN was flushed, or deleted. */
+/*
+ * Whether the profile at ms with that LSN has been flushed or deleted, so that
+ * replay skips it.
+ */
 bool head_is_done_with(struct head *r, uint32_t series, int64_t ms,
 		       uint64_t lsn);
 
-/* The lowest LSN of what is only in the WAL; UINT64_MAX without any. */
+/* The lowest LSN of the head's unflushed profiles; UINT64_MAX: none. */
 uint64_t head_oldest(struct head *r);
 
-/* Where a profile is, in a range or in a block. */
+/* Where a profile of a head or block was found. */
 struct part_hit {
-	bool pending;
-	struct unflushed wal;        /* when pending */
-	struct wal_segment *segment; /* when pending and wal was given */
-	struct chunk_hit group;      /* else */
+	bool pending;         /* unflushed: the profile is only in the WAL */
+	struct unflushed wal; /* if unflushed: its place in the WAL */
+	/* The WAL segment, with a reference, if a WAL was given. */
+	struct wal_segment *segment;
+	struct chunk_hit group; /* otherwise: its chunk */
 };
 
 struct wal;
 
 /*
- * Find the profile of a series at ms. With wal, the segment of a pending one
- * is referenced too (the caller gives it back): taken under the range's lock,
- * it cannot have gone yet. ERR_NOTFOUND, ERR_CORRUPT.
+ * Find the visible profile of a series at ms. With wal (may be NULL), the
+ * segment of an unflushed profile is referenced too, and the caller releases
+ * it; since that happens under the head's lock, the segment cannot have been
+ * removed before. ERR_NOTFOUND: there is none. ERR_CORRUPT, ERR_IO: chunk
+ * metadata could not be read.
  */
 NODISCARD int head_lookup(struct head *r, uint32_t series, int64_t ms,
 			  struct wal *wal, struct part_hit *out,
 			  struct err *err);
 
-/* Add the times in [from, to], in any order. */
+/*
+ * Add the times of a series' visible profiles in [from, to] to out, in any
+ * order. Chunks with unreadable metadata are counted in out->lost.
+ */
 NODISCARD int head_times(struct head *r, uint32_t series, int64_t from,
 			 int64_t to, struct times *out, struct err *err);
 
-/* The groups that touch [from, to], and what hides parts of them. */
+/*
+ * Add the chunks of a series that overlap [from, to], and the tombstone
+ * intervals that do, to out.
+ */
 void head_groups(struct head *r, uint32_t series, int64_t from, int64_t to,
 		 struct chunks *out);
 
-/* How the heads of its groups are read. */
+/*
+ * Callbacks that read the metadata of this head's chunks; they borrow the head.
+ */
 struct chunk_source head_source(struct head *r);
 
-/* A type set's encoding, borrowed from the range; empty when not known. */
+/*
+ * The encoded type set of a number, borrowed from the head; empty if unknown.
+ */
 struct bytes head_typeset(struct head *r, uint32_t number);
 
-/* A copy of a type set under this number, for readers from now on. */
+/*
+ * Store a copy of a type set under a number, visible to readers at once. A
+ * number that is in use keeps its type set.
+ */
 void head_set_typeset(struct head *r, uint32_t number, struct bytes typeset);
 
-/* Forget the type sets from number first on: none of them was written. */
+/* Drop the type sets from number first on, which were never written. */
 void head_drop_typesets(struct head *r, uint32_t first);
 
-/* The number of an equal type set; UINT32_MAX without one. */
+/* Number of an equal type set; UINT32_MAX: there is none. */
 uint32_t head_typeset_number(struct head *r, struct bytes typeset);
 
 #endif

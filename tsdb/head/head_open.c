@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Reading a range's log at a start.
- */
+/* Reads a head's log at a start. */
 #include "tsdb/head/head_open.h"
 
 #include <stdlib.h>
@@ -15,24 +13,29 @@
 #include "tsdb/head/head_tombstones.h"
 #include "tsdb/io/record.h"
 
-/* The first record of a log is no longer than this. */
+/* Largest size of the first record of a log, in bytes. */
 #define SELF_RECORD_MAX 96
 
-/* State of reading one log. */
+/* State while one log is read. */
 struct load {
 	struct head *r;
-	bool named; /* the first record was there */
-	/* By number in the log. */
+	bool named; /* the HEAD_SELF record was intact */
+	/* By series number in the log. */
 	struct load_series {
-		uint32_t series; /* SERIES_NONE: not known */
-		uint32_t next;   /* index of the next head of its flush */
-		bool gap;        /* an earlier head of this flush is missing */
+		uint32_t series; /* SERIES_NONE: no labels yet */
+		/* Expected index of the next chunk in its flush. */
+		uint32_t next;
+		bool gap; /* an earlier chunk of this flush is missing */
 	} * v;
 	size_t count;
 	size_t cap;
-	uint64_t values_end;
+	uint64_t values_end; /* end of the last chunk's values */
 };
 
+/*
+ * A torn end is what a crash normally leaves, so it is counted apart from
+ * damage.
+ */
 static void head_report_damage(void *ctx, uint64_t offset, uint64_t len,
 			       bool torn)
 {
@@ -49,6 +52,10 @@ static void head_report_damage(void *ctx, uint64_t offset, uint64_t len,
 			   log_int("bytes", (int64_t)len)));
 }
 
+/*
+ * Check that the log belongs to the directory it is in. Like the functions
+ * below, returns false for a record that cannot be used.
+ */
 static bool load_self(struct load *l, struct dec *d)
 {
 	int64_t start = dec_svarint(d);
@@ -62,6 +69,7 @@ static bool load_self(struct load *l, struct dec *d)
 	return true;
 }
 
+/* State of a series by its number in the log, which is added if it is new. */
 static struct load_series *head_find_numbered(struct load *l, uint32_t number)
 {
 	while (l->count <= number) {
@@ -72,12 +80,16 @@ static struct load_series *head_find_numbered(struct load *l, uint32_t number)
 	return &l->v[number];
 }
 
-/* Numbers are dense, so one far beyond what was read is damage. */
+/*
+ * Numbers are dense, so one far beyond those seen is damage; the limit keeps it
+ * from allocating without bound.
+ */
 static bool head_is_plausible(uint64_t number, size_t seen)
 {
 	return number < seen + 1000000;
 }
 
+/* HEAD_LABELS: a series number and its labels. */
 static bool load_labels(struct load *l, struct dec *d)
 {
 	uint64_t number = dec_uvarint(d);
@@ -97,6 +109,7 @@ static bool load_labels(struct load *l, struct dec *d)
 	return true;
 }
 
+/* HEAD_TYPES: a type set number and the type set. */
 static bool load_types(struct load *l, struct dec *d)
 {
 	uint64_t number = dec_uvarint(d);
@@ -109,13 +122,17 @@ static bool load_types(struct load *l, struct dec *d)
 	return true;
 }
 
-/* A head that cannot be used leaves a gap in its flush. */
+/* A chunk that cannot be used makes the flushed LSN of its flush invalid. */
 static bool head_lost(struct load_series *s)
 {
 	s->gap = true;
 	return false;
 }
 
+/*
+ * HEAD_CHUNK: add a chunk to its series, and accept the flushed LSN of a flush
+ * only if none of its chunks is missing (docs/decisions.md, 6).
+ */
 static bool head_load_head(struct load *l, const struct record *rec,
 			   struct dec *d)
 {
@@ -132,7 +149,7 @@ static bool head_load_head(struct load *l, const struct record *rec,
 		return false;
 	s = head_find_numbered(l, (uint32_t)number);
 	s->gap = index && (s->gap || index != s->next);
-	/* Behind the last head of a flush comes the first of another. */
+	/* After the last chunk of a flush the next one begins at index 0. */
 	s->next = flushed ? 0 : (uint32_t)index + 1;
 	if (chunk_meta_typeset(bytes, &typeset, NULL))
 		return head_lost(s);
@@ -140,7 +157,7 @@ static bool head_load_head(struct load *l, const struct record *rec,
 	if (chunk_meta_decode(bytes, &h, NULL))
 		return head_lost(s);
 	if (s->series == SERIES_NONE)
-		return false; /* its label set is lost */
+		return false; /* the record with its labels is lost */
 	end = h.place.offset + h.place.len;
 	l->values_end = end > l->values_end ? end : l->values_end;
 	series_add_group(l->r->series[s->series],
@@ -171,7 +188,7 @@ static void load_record(struct load *l, const struct record *rec)
 	case HEAD_CHUNK:
 		ok = head_load_head(l, rec, &d);
 		break;
-	default: /* from a later version */
+	default: /* written by a later version */
 		break;
 	}
 	if (!ok)
@@ -208,7 +225,10 @@ int head_load(struct head *r, struct bytes file, struct err *err)
 	r->salt = h.salt;
 	load_log(&l, file);
 	mem_free(l.v);
-	/* Its first record is damaged: the block it was to be is not known. */
+	/*
+	 * The first record is damaged, so the id of the block is unknown: use a
+	 * new one.
+	 */
 	if (!l.named)
 		r->ulid = ulid_new(clock_ms(NULL));
 	return 0;
@@ -223,7 +243,10 @@ static int head_open_file(const struct head *r, const char *name,
 			 r->env->read_only ? FILE_READ : FILE_WRITE, out, err);
 }
 
-/* Cut a file to the length that its records, or its readers, know of. */
+/*
+ * Truncate a file behind the last intact record, or the last referenced value,
+ * because later writes continue there.
+ */
 static int head_cut(const struct head *r, struct file *f, uint64_t end,
 		    struct err *err)
 {
@@ -233,7 +256,10 @@ static int head_cut(const struct head *r, struct file *f, uint64_t end,
 	if (rc || r->env->read_only)
 		return rc;
 	if (size < end) {
-		/* Fewer values than heads: readers will name each loss. */
+		/*
+		 * Values that chunks refer to are missing: readers report each
+		 * loss.
+		 */
 		metric_add(r->env->corruptions, 1);
 		log_event(r->env->log, LOG_ERROR, "a range's file is cut short",
 			  LOG_FIELDS(log_text("file", file_path(f)),
@@ -244,7 +270,7 @@ static int head_cut(const struct head *r, struct file *f, uint64_t end,
 	return size > end ? file_truncate(f, end, err) : 0;
 }
 
-/* A stretch of the log that the disk does not give back. */
+/* Report a stretch of the log that the disk cannot read. */
 static void head_report_unread(void *ctx, uint64_t offset, uint64_t len)
 {
 	struct head *r = ctx;
@@ -270,10 +296,16 @@ static int open_all(struct head *r, struct err *err)
 				      err);
 	if (!rc)
 		rc = head_load(r, buf_bytes(&log), err);
-	/* Of its header nothing is known, then: it may be whole. */
+	/*
+	 * The header was in an unreadable stretch and may be intact, so the
+	 * head is not known to be corrupt.
+	 */
 	if (rc == ERR_CORRUPT && r->unreadable)
 		rc = err->code = ERR_IO;
-	/* What could not be read is neither cut off nor written over. */
+	/*
+	 * A stretch that could not be read is neither truncated nor
+	 * overwritten.
+	 */
 	if (!rc && r->unreadable)
 		r->groups_end = (log.len + 7) & ~(uint64_t)7;
 	buf_fini(&log);
@@ -286,7 +318,10 @@ static int open_all(struct head *r, struct err *err)
 	return rc;
 }
 
-/* Bytes of a file of the range; 0 when it is not there. */
+/*
+ * Size of one of the head's files; 0 if it is missing, UINT64_MAX on other
+ * errors, so that a head is not taken for empty.
+ */
 static uint64_t head_file_size_of(const struct head *r, const char *name)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", r->path, name);
@@ -302,7 +337,9 @@ bool head_is_stillborn(const struct head *r)
 	       head_file_size_of(r, "groups") <= FILE_HEADER + SELF_RECORD_MAX;
 }
 
-/* "<start>.<lsn>" */
+/*
+ * Parse a directory name, "<start>.<lsn>": decimal, and 16 hexadecimal digits.
+ */
 static bool parse_name(const char *name, struct head *r)
 {
 	char *dot;
@@ -333,6 +370,10 @@ int head_open(struct head_env *env, const char *name, struct head **out,
 			rc = err_set(err, ERR_NOTFOUND, "%s held nothing",
 				     path);
 	} else if (rc) {
+		/*
+		 * A missing file is damage; ERR_NOTFOUND would mean an empty
+		 * head.
+		 */
 		if (rc == ERR_NOTFOUND)
 			rc = err->code = ERR_CORRUPT;
 		err_wrap(err, rc, "range %s", path);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Open a head from the files of an earlier run.
+ * Opening a head from the files of an earlier run.
  *
  * Ownership: the caller owns the reference it gets.
- * Threads: one thread a head.
+ * Threads: one thread per head.
  */
 #ifndef TSDB_HEAD_HEAD_OPEN_H
 #define TSDB_HEAD_HEAD_OPEN_H
@@ -11,19 +11,26 @@
 #include "tsdb/head/head.h"
 
 /*
- * Fill an empty range from the bytes of its log: what head_open() does, for
- * tests and fuzzers. ERR_CORRUPT, ERR_UNSUPPORTED: the file's header.
+ * Fill an empty head from the bytes of its log: the parsing part of
+ * head_open(), for tests and fuzzers as well. Damaged records are logged,
+ * counted and skipped. ERR_CORRUPT, ERR_UNSUPPORTED: the file header is
+ * damaged, or of another version.
  */
 NODISCARD int head_load(struct head *r, struct bytes file, struct err *err);
 
-/* Whether the making of its directory was cut short: it holds no profile. */
+/*
+ * Whether the head's files are too short to hold a profile, because its
+ * creation was cut short.
+ */
 bool head_is_stillborn(const struct head *r);
 
 /*
- * Read the range in the directory `name`. ERR_NOTFOUND: its making was cut
- * short and it held nothing; it is gone. ERR_CORRUPT: it is damaged as a whole.
- * Stretches of its log that the disk does not give back are told of, counted,
- * and make it `unreadable`.
+ * Open the head in the directory `name` and truncate torn ends, unless
+ * read-only. The caller owns *out. ERR_NOTFOUND: no head's name, or its
+ * creation was cut short and the directory, which had no profiles, has been
+ * removed. ERR_CORRUPT: the head is damaged as a whole. ERR_IO: its header
+ * could not be read. Stretches of the log that the disk cannot read are logged
+ * and counted, and set `unreadable`.
  */
 NODISCARD int head_open(struct head_env *env, const char *name,
 			struct head **out, struct err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was deleted in a range: gaps in its series, and the file that keeps
- * them (docs/format/range.md).
+ * Tombstone intervals of the series of a head, and the file that keeps them
+ * (docs/format/range.md).
  */
 #include "tsdb/head/head_tombstones.h"
 
@@ -17,11 +17,16 @@
 
 #define BYTES_MAX (1024 * MIB)
 
+/* Path of the file of tombstones; the caller frees it. */
 static char *file_name(const struct head *r, const char *suffix)
 {
 	return mem_printf("%s/tombstones%s", r->path, suffix);
 }
 
+/*
+ * One series: its labels, then its intervals. Labels, not numbers, because a
+ * series may have no number in the log yet.
+ */
 static void encode_series(const struct series *s, struct buf *out)
 {
 	enc_str(out, str_from(labels_bytes(s->labels)));
@@ -34,6 +39,7 @@ static void encode_series(const struct series *s, struct buf *out)
 	}
 }
 
+/* The whole file: a header and one record. The head's lock is held. */
 static void encode_locked(const struct head *r, struct buf *out)
 {
 	struct buf body = { 0 };
@@ -46,7 +52,7 @@ static void encode_locked(const struct head *r, struct buf *out)
 		if (r->series[i]->gap_count)
 			encode_series(r->series[i], &body);
 	}
-	/* The log's salt: the file is that range's. */
+	/* The log's salt ties the file to this head. */
 	h.salt = r->salt;
 	file_header_encode(&h, out);
 	rec.body = buf_bytes(&body);
@@ -54,6 +60,9 @@ static void encode_locked(const struct head *r, struct buf *out)
 	buf_fini(&body);
 }
 
+/*
+ * Replace the file by rename: after a crash the old or the new list is there.
+ */
 static int head_write_file(struct head *r, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = file_name(r, "");
@@ -76,6 +85,10 @@ static int head_write_file(struct head *r, struct err *err)
 	return rc;
 }
 
+/*
+ * Add an interval to a series and drop the unflushed profiles in it. The lock
+ * is held.
+ */
 static void add_gap_locked(struct head *r, uint32_t series,
 			   const struct tombstone_interval *g)
 {
@@ -98,12 +111,13 @@ int head_delete(struct head *r, const struct postings *series, int64_t from,
 		add_gap_locked(r, series->v[i], &g);
 	pthread_mutex_unlock(&r->mu);
 	/*
-	 * On failure they are hidden until the next start, as the caller was
-	 * told: nothing is lost by that.
+	 * If this fails, the profiles stay hidden until the next start and then
+	 * come back. The caller gets the error, so nothing is lost unnoticed.
 	 */
 	return head_write_file(r, err);
 }
 
+/* Read the intervals of one series. False: the file is damaged. */
 static bool load_series(struct head *r, struct dec *d)
 {
 	struct str encoded = dec_str(d);
@@ -121,7 +135,10 @@ static bool load_series(struct head *r, struct dec *d)
 		g.to = dec_svarint(d);
 		g.lsn = dec_uvarint(d);
 		g.at = dec_uvarint(d);
-		/* A log that was cut grows again: that is not hidden. */
+		/*
+		 * A log that was truncated grows again: chunks that are written
+		 * there later must not be hidden.
+		 */
 		if (g.at > r->groups_end)
 			g.at = r->groups_end;
 		if (!d->bad)
@@ -132,6 +149,7 @@ static bool load_series(struct head *r, struct dec *d)
 	return !d->bad;
 }
 
+/* Parse the whole file. Series before the damage keep their intervals. */
 static int head_load_tombstone_file(struct head *r, struct bytes file,
 				    struct err *err)
 {
@@ -173,7 +191,10 @@ void head_load_tombstones(struct head *r)
 	buf_fini(&bytes);
 	if (!rc)
 		return;
-	/* What was deleted is seen again: better than losing what was not. */
+	/*
+	 * Deleted profiles come back: better than losing those that were not
+	 * deleted.
+	 */
 	metric_add(r->env->corruptions, 1);
 	log_event(r->env->log, LOG_ERROR,
 		  "tombstones are damaged: deleted profiles are back",

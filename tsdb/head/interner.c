@@ -6,8 +6,9 @@
 #include "base/mem.h"
 #include "base/table.h"
 
+/* A slot for one label set. Free slots form a list. */
 struct interned {
-	struct labels *labels; /* NULL: a free place */
+	struct labels *labels; /* NULL: a free slot */
 	uint32_t users;
 	uint32_t next_free;
 };
@@ -18,7 +19,8 @@ struct interner {
 	struct interned *v;
 	size_t count;
 	size_t cap;
-	uint32_t free; /* a list through next_free; TABLE_NONE ends it */
+	/* First free slot, linked by next_free; TABLE_NONE: none. */
+	uint32_t free;
 };
 
 struct interner *interner_new(void)
@@ -30,6 +32,7 @@ struct interner *interner_new(void)
 	return in;
 }
 
+/* Frees the label sets themselves, so none may be in use any more. */
 void interner_free(struct interner *in)
 {
 	if (!in)
@@ -42,6 +45,7 @@ void interner_free(struct interner *in)
 	mem_free(in);
 }
 
+/* Equality callback of the index. */
 static bool interner_is_same(const void *ctx, uint32_t number, const void *key)
 {
 	const struct interner *in = ctx;
@@ -49,6 +53,10 @@ static bool interner_is_same(const void *ctx, uint32_t number, const void *key)
 	return bytes_eq(labels_bytes(in->v[number].labels), labels_bytes(key));
 }
 
+/*
+ * Number of a free slot. The index refers to slots by number, so that slots
+ * never move and free ones are reused.
+ */
 static uint32_t place_locked(struct interner *in)
 {
 	uint32_t n = in->free;
@@ -61,6 +69,7 @@ static uint32_t place_locked(struct interner *in)
 	return (uint32_t)in->count++;
 }
 
+/* A new set is kept as it is, without a copy, by a reference. */
 struct labels *interner_get(struct interner *in, struct labels *ls)
 {
 	struct labels *found;
@@ -85,6 +94,7 @@ void interner_put(struct interner *in, struct labels *ls)
 
 	pthread_mutex_lock(&in->mu);
 	n = table_find(&in->index, ls->hash, interner_is_same, in, ls);
+	/* The last user is gone: free the slot and the set. */
 	if (n != TABLE_NONE && !--in->v[n].users) {
 		table_remove(&in->index, ls->hash, n);
 		labels_unref(in->v[n].labels);

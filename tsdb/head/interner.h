@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Interner: one object for each distinct label set in memory, so that ranges
- * share them and equal sets are equal pointers.
+ * Interner: one shared object for each distinct label set in memory, so that
+ * heads share label sets and equal sets are equal pointers.
  *
- * Ownership: interner_get() gives a reference; the interner itself holds none
- * and forgets a set when interner_put() gives back the last one.
+ * Ownership: the interner holds one reference to each set for as long as the
+ * set has users. interner_get() adds a user, interner_put() removes one.
  * Threads: any; locks inside.
  */
 #ifndef TSDB_HEAD_INTERNER_H
@@ -14,15 +14,22 @@
 
 struct interner;
 
+/* An empty interner, which the caller owns. */
 struct interner *interner_new(void);
+
+/* Free the interner; no set may be in use. NULL is a no-op. */
 void interner_free(struct interner *in);
 
-/* The one set equal to ls: ls itself when it is the first. */
+/*
+ * The interned set equal to ls, which is ls itself if it is the first. The
+ * caller returns it with interner_put().
+ */
 struct labels *interner_get(struct interner *in, struct labels *ls);
 
-/* Give a reference back. */
+/* Remove a user of ls that interner_get() added; the last one frees the set. */
 void interner_put(struct interner *in, struct labels *ls);
 
+/* Number of distinct label sets. */
 size_t interner_count(struct interner *in);
 
 #endif

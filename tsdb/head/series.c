@@ -11,7 +11,10 @@ void series_fini(struct series *s)
 	*s = (struct series){ 0 };
 }
 
-/* The first index whose time is at or after ms. */
+/*
+ * Index of the first unflushed profile at or after ms. The check of the last
+ * one makes the usual case, appending in order, fast.
+ */
 static uint32_t lower_bound(const struct series *s, int64_t ms)
 {
 	uint32_t low = 0;
@@ -30,6 +33,10 @@ static uint32_t lower_bound(const struct series *s, int64_t ms)
 	return low;
 }
 
+/*
+ * Arrays grow by half: most series have few unflushed profiles, and there are
+ * many series.
+ */
 void series_add(struct series *s, const struct unflushed *p)
 {
 	uint32_t at = lower_bound(s, p->ms);
@@ -64,7 +71,7 @@ const struct unflushed *series_find(const struct series *s, int64_t ms)
 		       NULL;
 }
 
-/* Keep the first `kept` of the pending. */
+/* Shorten the array of unflushed profiles, and free it if it is empty. */
 static void series_shrink(struct series *s, uint32_t kept)
 {
 	s->pending_count = kept;
@@ -75,6 +82,10 @@ static void series_shrink(struct series *s, uint32_t kept)
 	s->pending_cap = 0;
 }
 
+/*
+ * Used for profiles in the WAL, where the LSN decides; chunks_hides() compares
+ * places instead.
+ */
 bool series_hides(const struct series *s, int64_t ms, uint64_t lsn)
 {
 	for (uint32_t i = 0; i < s->gap_count; i++) {
@@ -99,6 +110,7 @@ void series_add_gap(struct series *s, const struct tombstone_interval *g)
 	series_shrink(s, kept);
 }
 
+/* Profiles are in order of time, not of LSN, so all must be looked at. */
 void series_flushed(struct series *s, uint64_t lsn)
 {
 	uint32_t kept = 0;
@@ -123,6 +135,7 @@ uint64_t series_oldest(const struct series *s)
 	return oldest;
 }
 
+/* Unflushed profiles are sorted, chunks are not. */
 bool series_overlaps(const struct series *s, int64_t from, int64_t to)
 {
 	uint32_t at = lower_bound(s, from);

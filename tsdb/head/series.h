@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A series of a range, in memory: the profiles that are only in the WAL, and
- * the groups that have been flushed.
+ * A series of a head, in memory: its unflushed profiles, which are only in the
+ * WAL, and its chunks, which have been flushed.
  *
  * Ownership: the head owns its series.
- * Threads: the range's lock.
+ * Threads: the caller holds the head's lock.
  */
 #ifndef TSDB_HEAD_SERIES_H
 #define TSDB_HEAD_SERIES_H
@@ -12,53 +12,76 @@
 #include "model/labels.h"
 #include "tsdb/chunk/chunks.h"
 
-/* A profile whose bytes are in the WAL. */
+/*
+ * An unflushed profile: 32 bytes of memory for a profile whose bytes are in the
+ * WAL (docs/decisions.md, 4).
+ */
 struct unflushed {
 	int64_t ms;
 	uint64_t lsn;
 	uint64_t hash;
 	uint32_t raw_len;
-	uint32_t len; /* of its record */
+	uint32_t len; /* bytes of its WAL record */
 };
 
+/* Value of log_number for a series without a record in the log. */
 #define SERIES_UNWRITTEN UINT32_MAX
 
+/* A series. The counts belong to the arrays below them. */
 struct series {
-	struct labels *labels; /* a reference on the interned set */
-	uint32_t log_number;   /* SERIES_UNWRITTEN: not in the log yet */
+	struct labels *labels; /* interned, with a reference */
+	uint32_t log_number;   /* number in the head's log */
 	uint32_t pending_count;
 	uint32_t pending_cap;
 	uint32_t group_count;
 	uint32_t group_cap;
-	struct unflushed *pending; /* by time */
-	struct chunk *groups;      /* as flushed */
-	uint64_t flushed_lsn;      /* what is at or below it is in groups */
-	struct tombstone_interval *gaps; /* what was deleted */
+	struct unflushed *pending; /* unflushed profiles, in order of time */
+	/* Chunks, in the order in which they were flushed. */
+	struct chunk *groups;
+	uint64_t flushed_lsn; /* profiles up to this LSN are in chunks */
+	struct tombstone_interval *gaps; /* tombstone intervals */
 	uint32_t gap_count;
 };
 
+/*
+ * Free the arrays and reset *s to zero. The reference to the labels is the
+ * caller's to release.
+ */
 void series_fini(struct series *s);
 
-/* Add in time order. */
+/* Add an unflushed profile in order of time. */
 void series_add(struct series *s, const struct unflushed *p);
+
+/* Add a chunk that has been flushed. */
 void series_add_group(struct series *s, const struct chunk *g);
 
-/* The profile at this time, or NULL. */
+/*
+ * The unflushed profile at this time, or NULL; borrowed until the next change.
+ */
 const struct unflushed *series_find(const struct series *s, int64_t ms);
 
-/* Forget the pending ones up to lsn: they are in groups now. */
+/*
+ * Drop the unflushed profiles up to lsn, which are in chunks now, and raise
+ * flushed_lsn to it.
+ */
 void series_flushed(struct series *s, uint64_t lsn);
 
-/* The lowest LSN among the pending; UINT64_MAX without any. */
+/* The lowest LSN of the unflushed profiles; UINT64_MAX: none. */
 uint64_t series_oldest(const struct series *s);
 
-/* Hide what is in the gap: pending ones go, groups are looked through it. */
+/*
+ * Add a tombstone interval: unflushed profiles in it are dropped, those in
+ * chunks are hidden from readers.
+ */
 void series_add_gap(struct series *s, const struct tombstone_interval *g);
 
-/* Whether the profile with that time and LSN was deleted. */
+/* Whether a tombstone interval covers the profile with this time and LSN. */
 bool series_hides(const struct series *s, int64_t ms, uint64_t lsn);
 
-/* Whether any profile may be in [from, to], by the ends of its groups. */
+/*
+ * Whether the series may have a profile in [from, to]. Of chunks only the first
+ * and last times are compared.
+ */
 bool series_overlaps(const struct series *s, int64_t from, int64_t to);
 
 #endif

@@ -8,8 +8,9 @@
 #include "tsdb/index/index_private.h"
 #include "tsdb/index/index_select.h"
 
-#define LENGTH_MAX 10 /* bytes of a uvarint */
+#define LENGTH_MAX 10 /* largest size of a uvarint */
 
+/* ERR_CORRUPT with the file and the offset of the damage. */
 static int index_report_damage(const struct index *ix, uint64_t at,
 			       struct err *err)
 {
@@ -17,6 +18,7 @@ static int index_report_damage(const struct index *ix, uint64_t at,
 		       blob_path(ix->blob), (unsigned long long)at);
 }
 
+/* Check magic number and version. */
 static int read_front(struct index *ix, struct err *err)
 {
 	struct buf scratch = { 0 };
@@ -27,8 +29,9 @@ static int read_front(struct index *ix, struct err *err)
 	if (!rc) {
 		d = dec_init(b);
 		/*
-		 * No checksum vouches for the version: meta.json's format says
-		 * what is newer, so that another version here is damage.
+		 * The version has no checksum. A newer format is announced in
+		 * meta.json, so another version here is damage
+		 * (docs/decisions.md, 102).
 		 */
 		if (dec_be32(&d) != INDEX_MAGIC || dec_u8(&d) != INDEX_VERSION)
 			rc = index_report_damage(ix, 0, err);
@@ -37,6 +40,7 @@ static int read_front(struct index *ix, struct err *err)
 	return rc;
 }
 
+/* Read the table of contents at the end of the file. */
 static int read_toc(struct index *ix, struct err *err)
 {
 	uint64_t size = blob_size(ix->blob);
@@ -66,6 +70,7 @@ static int read_toc(struct index *ix, struct err *err)
 	return rc;
 }
 
+/* Each entry begins with the number of its texts, which is always 2. */
 struct table_entry entry_decode(struct dec *d)
 {
 	struct table_entry e = { 0 };
@@ -77,6 +82,7 @@ struct table_entry entry_decode(struct dec *d)
 	return e;
 }
 
+/* Append an offset to `every`; *cap is the capacity of the array. */
 static void every_add(struct index *ix, size_t *cap, uint64_t at)
 {
 	ix->every =
@@ -84,7 +90,10 @@ static void every_add(struct index *ix, size_t *cap, uint64_t at)
 	ix->every[ix->every_count++] = at;
 }
 
-/* Remember where names begin, and each 32nd of their values. */
+/*
+ * Copy each label name, and note the offset of its first value and of every
+ * 32nd one. False: the table is damaged. base is the offset of content.
+ */
 static bool read_names(struct index *ix, struct bytes content, uint64_t base)
 {
 	struct dec d = dec_init(content);
@@ -99,6 +108,7 @@ static bool read_names(struct index *ix, struct bytes content, uint64_t base)
 
 		if (d.bad)
 			break;
+		/* Entries are sorted, so a new text begins a new name. */
 		if (!n || !str_eq(n->text, e.name)) {
 			ix->names = mem_grow(ix->names, ix->name_count,
 					     &name_cap, sizeof(*ix->names));
@@ -114,6 +124,7 @@ static bool read_names(struct index *ix, struct bytes content, uint64_t base)
 	return !d.bad && !dec_left(&d);
 }
 
+/* Read the postings offset table through once. */
 static int read_table(struct index *ix, struct err *err)
 {
 	struct buf scratch = { 0 };
@@ -127,6 +138,7 @@ static int read_table(struct index *ix, struct err *err)
 	return rc;
 }
 
+/* The count must agree with the length of the section. */
 int list_view(const struct index *ix, uint64_t at, struct buf *scratch,
 	      struct dec *ids, uint32_t *count, struct err *err)
 {
@@ -142,7 +154,10 @@ int list_view(const struct index *ix, uint64_t at, struct buf *scratch,
 		       0;
 }
 
-/* The list of all series is looked at so often that it is checked once. */
+/*
+ * Verify the list of all series, which has the empty label as its key.
+ * References are later read from it one at a time, where no checksum helps.
+ */
 static int read_all_list(struct index *ix, struct err *err)
 {
 	static const struct str empty = { .ptr = "", .len = 0 };
@@ -155,11 +170,16 @@ static int read_all_list(struct index *ix, struct err *err)
 		return index_report_damage(ix, ix->toc.postings_table, err);
 	if (!rc)
 		rc = list_view(ix, at, &scratch, &ids, &ix->series, err);
+	/* The list's length and count are 4 bytes each. */
 	ix->all = at + 8;
 	buf_fini(&scratch);
 	return rc;
 }
 
+/*
+ * Nothing is read before it has been verified, except the series, which are
+ * verified one by one when they are read.
+ */
 int index_open(struct blob *blob, struct index **out, struct err *err)
 {
 	struct index *ix = mem_new(struct index);
@@ -205,6 +225,7 @@ uint32_t index_series_count(const struct index *ix)
 	return ix->series;
 }
 
+/* References are 32-bit numbers, read from the list of all series in place. */
 int index_ref(const struct index *ix, uint32_t i, uint32_t *ref,
 	      struct err *err)
 {
@@ -227,6 +248,7 @@ void index_series_fini(struct index_series *s)
 	*s = (struct index_series){ 0 };
 }
 
+/* Decode the labels of a series. */
 static void pairs_decode(struct dec *d, struct index_series *out)
 {
 	uint64_t n = dec_count(d, dec_left(d));
@@ -242,6 +264,10 @@ static void pairs_decode(struct dec *d, struct index_series *out)
 	}
 }
 
+/*
+ * Decode the chunks of a series: all but the first are differences. They are
+ * added as unsigned numbers, which may wrap where signed ones must not.
+ */
 static void chunks_decode(struct dec *d, struct index_series *out)
 {
 	uint64_t n = dec_count(d, dec_left(d));
@@ -264,6 +290,10 @@ static void chunks_decode(struct dec *d, struct index_series *out)
 	}
 }
 
+/*
+ * The length is read first, in a read of the largest size it can have; then the
+ * entry with its checksum.
+ */
 int index_entry(const struct blob *blob, uint64_t offset,
 		struct index_series *out, uint64_t *end, struct err *err)
 {
@@ -314,6 +344,7 @@ int index_series(const struct index *ix, uint32_t ref, struct index_series *out,
 			   NULL, err);
 }
 
+/* Labels are encoded as a label set's bytes, names and values alternating. */
 int index_labels(const struct index *ix, const struct index_series *s,
 		 struct labels **out, struct err *err)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A block's label index, read: Prometheus' format, version 2
- * (docs/format/block.md). A few offsets are in memory; all else is looked at
- * where it lies.
+ * Reader of a block's label index, in Prometheus' index format version 2
+ * (docs/format/block.md). Only label names and every 32nd offset are held in
+ * memory; everything else is read from the file when it is needed. All
+ * functions that read return ERR_CORRUPT, with file and offset in the message,
+ * when the index is damaged, and ERR_IO when the disk cannot read it.
  *
- * Ownership: owns its blob. Threads: immutable once opened.
- * Errors: ERR_CORRUPT names the file and the place.
+ * Ownership: the index owns its blob.
+ * Threads: immutable once opened; any.
  */
 #ifndef TSDB_INDEX_INDEX_H
 #define TSDB_INDEX_INDEX_H
@@ -17,19 +19,30 @@
 
 struct index;
 
-/* Takes the blob, also when it fails. */
+/*
+ * Open the index in blob, verifying its symbols and its offset table. The index
+ * takes over blob, even on failure. The caller owns *out.
+ */
 NODISCARD int index_open(struct blob *blob, struct index **out,
 			 struct err *err);
+
+/* Close the index and its blob. NULL is a no-op. */
 void index_close(struct index *ix);
 
+/* All label names and values of the index; borrowed from it. */
 const struct symbols *index_symbols(const struct index *ix);
+
+/* Number of series in the index. */
 uint32_t index_series_count(const struct index *ix);
 
-/* The reference of the i-th series in label order. */
+/* Reference of the i-th series in label order, i < index_series_count(). */
 NODISCARD int index_ref(const struct index *ix, uint32_t i, uint32_t *ref,
 			struct err *err);
 
-/* A series' entry. The zero value is ready, and may be filled many times. */
+/*
+ * A series' decoded entry: its labels as symbol numbers, and its chunks. The
+ * zero value is ready, and may be filled many times.
+ */
 struct index_series {
 	struct index_pair *pairs;
 	size_t pair_count;
@@ -39,34 +52,49 @@ struct index_series {
 	size_t chunk_cap;
 };
 
+/* Free the arrays of *s and reset it to zero. */
 void index_series_fini(struct index_series *s);
+
+/* Read and verify the entry of the series with this reference into *out. */
 NODISCARD int index_series(const struct index *ix, uint32_t ref,
 			   struct index_series *out, struct err *err);
 
 /*
- * The same from the bytes of an entry at offset; *end (may be NULL) is set
- * behind it.
+ * Read and verify the entry at a byte offset of blob, without an open index, as
+ * the index writer does. *end (may be NULL) is set to the offset behind the
+ * entry.
  */
 NODISCARD int index_entry(const struct blob *blob, uint64_t offset,
 			  struct index_series *out, uint64_t *end,
 			  struct err *err);
 
-/* The label set of an entry; the caller owns a reference. */
+/* Make the label set of an entry; the caller owns a reference. */
 NODISCARD int index_labels(const struct index *ix, const struct index_series *s,
 			   struct labels **out, struct err *err);
 
-/* The series with these labels; ERR_NOTFOUND without one. */
+/*
+ * Find the series with exactly these labels. ERR_NOTFOUND, without a message:
+ * there is none.
+ */
 NODISCARD int index_find(const struct index *ix, const struct labels *ls,
 			 uint32_t *ref, struct err *err);
 
-/* References of the series that all matchers match. */
+/*
+ * Add the references of the series that all matchers match to out, sorted;
+ * without matchers those of all series.
+ */
 NODISCARD int index_select(const struct index *ix, const struct matcher *v,
 			   size_t count, struct postings *out, struct err *err);
 
+/* Receives a text, borrowed for the call. */
 typedef void (*index_text_fn)(void *ctx, struct str text);
 
-/* All label names; all values of one. Texts are borrowed for the call. */
+/* Call fn for each label name, in order. */
 void index_names(const struct index *ix, index_text_fn fn, void *ctx);
+
+/*
+ * Call fn for each value of a label name, in order; never for an unknown name.
+ */
 NODISCARD int index_values(const struct index *ix, struct str name,
 			   index_text_fn fn, void *ctx, struct err *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The numbers of Prometheus' index format, version 2
+ * Constants and structures of Prometheus' index format, version 2
  * (github.com/prometheus/prometheus, tsdb/docs/format/index.md).
  *
  * Ownership: constants and plain values.
@@ -11,18 +11,20 @@
 
 #include "base/defs.h"
 
+/* The first four bytes of an index. */
 #define INDEX_MAGIC 0xBAAAD700u
 
+/* Version, lengths in bytes, and alignments. */
 enum {
 	INDEX_VERSION = 2,
 	INDEX_HEADER = 5,
 	INDEX_TOC = 52,
 	INDEX_SERIES_ALIGN = 16,
 	INDEX_LIST_ALIGN = 4,
-	INDEX_EVERY = 32, /* one place of so many is kept in memory */
+	INDEX_EVERY = 32, /* in memory: one offset of so many */
 };
 
-/* Where the sections are; 0 for one that is not there. */
+/* Table of contents: offsets of the sections; 0: there is none. */
 struct index_toc {
 	uint64_t symbols;
 	uint64_t series;
@@ -32,13 +34,15 @@ struct index_toc {
 	uint64_t postings_table;
 };
 
-/* A label of a series, by symbol numbers. */
+/* A label of a series, as symbol numbers. */
 struct index_pair {
 	uint32_t name;
 	uint32_t value;
 };
 
-/* A chunk of a series; both times are in it. */
+/*
+ * A chunk of a series; min and max are the times of its first and last profile.
+ */
 struct index_chunk {
 	int64_t min;
 	int64_t max;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the index reader share. No file outside of them includes it.
+ * Structures that the files of the index reader share. No other file includes
+ * this header.
  *
  * Ownership: an index owns its blob and its names.
  * Threads: immutable once opened.
@@ -11,35 +12,49 @@
 #include "base/dec.h"
 #include "tsdb/index/index.h"
 
-/* The values of one label name in the postings offset table. */
+/* A label name and where its values are in the postings offset table. */
 struct name {
-	struct str text; /* owned */
-	size_t first;    /* its first place in `every` */
-	uint32_t count;
-	uint64_t end; /* behind its last entry */
+	struct str text; /* label name, owned */
+	size_t first;    /* index of its first offset in `every` */
+	uint32_t count;  /* number of values */
+	uint64_t end;    /* offset behind its last entry */
 };
 
+/* An open index. */
 struct index {
 	struct blob *blob;
 	struct index_toc toc;
 	struct symbols symbols;
-	struct name *names; /* sorted */
+	struct name *names; /* in order of names */
 	size_t name_count;
-	uint64_t *every; /* where each name's first and 32nd further is */
+	/* Offset of each name's first value and of every 32nd. */
+	uint64_t *every;
 	size_t every_count;
-	uint64_t all; /* where the references of all series are */
-	uint32_t series;
+	uint64_t all;    /* offset of the references of all series */
+	uint32_t series; /* number of series */
 };
 
-/* One entry of the postings offset table. */
+/*
+ * One entry of the postings offset table: a label and the offset of the list of
+ * series that have it.
+ */
 struct table_entry {
 	struct str name;
 	struct str value;
 	uint64_t list;
 };
 
+/*
+ * Decode the next entry; its texts borrow from the bytes behind d. Damage sets
+ * d->bad.
+ */
 struct table_entry entry_decode(struct dec *d);
 
+/*
+ * Read and verify the list of series references at offset `at`. *ids is set to
+ * its first reference and borrows from scratch, *count to their number.
+ * ERR_CORRUPT, ERR_IO.
+ */
 NODISCARD int list_view(const struct index *ix, uint64_t at,
 			struct buf *scratch, struct dec *ids, uint32_t *count,
 			struct err *err);

@@ -6,7 +6,10 @@
 #include "base/mem.h"
 #include "tsdb/index/index_private.h"
 
-/* Compare the i-th series with a label set. */
+/*
+ * Compare the labels of the i-th series with ls: *order is negative, zero or
+ * positive. *ref is set to the series' reference.
+ */
 static int index_compare(const struct index *ix, uint32_t i,
 			 const struct labels *ls, uint32_t *ref, int *order,
 			 struct err *err)
@@ -26,6 +29,7 @@ static int index_compare(const struct index *ix, uint32_t i,
 	return rc;
 }
 
+/* Binary search: series are in label order. */
 int index_find(const struct index *ix, const struct labels *ls, uint32_t *ref,
 	       struct err *err)
 {
@@ -47,6 +51,7 @@ int index_find(const struct index *ix, const struct labels *ls, uint32_t *ref,
 	return ERR_NOTFOUND;
 }
 
+/* Binary search for a label name; NULL if no series has it. */
 static const struct name *find_name(const struct index *ix, struct str text)
 {
 	size_t low = 0;
@@ -66,12 +71,13 @@ static const struct name *find_name(const struct index *ix, struct str text)
 	return NULL;
 }
 
+/* The values of a name are read in rows of up to 32 entries. */
 static size_t rows_of(const struct name *n)
 {
 	return (n->count + INDEX_EVERY - 1) / INDEX_EVERY;
 }
 
-/* Entries row * 32 … of a name. */
+/* Read one row of a name's entries: from number row * 32 up to the next row. */
 static int index_row_view(const struct index *ix, const struct name *n,
 			  size_t row, struct buf *scratch, struct dec *out,
 			  struct err *err)
@@ -86,7 +92,10 @@ static int index_row_view(const struct index *ix, const struct name *n,
 	return rc;
 }
 
-/* The last row whose first value is not above value; 0 at least. */
+/*
+ * Binary search for the row that may have a value: the last one whose first
+ * value is not greater, or row 0.
+ */
 static int find_row(const struct index *ix, const struct name *n,
 		    struct str value, size_t *row, struct err *err)
 {
@@ -112,6 +121,10 @@ static int find_row(const struct index *ix, const struct name *n,
 	return rc;
 }
 
+/*
+ * find_row() compares only the first value of each row; here the row itself is
+ * searched.
+ */
 int find_list(const struct index *ix, struct str name, struct str value,
 	      uint64_t *list, struct err *err)
 {
@@ -140,6 +153,7 @@ int find_list(const struct index *ix, struct str name, struct str value,
 	return rc;
 }
 
+/* Add the references of the list at an offset to out. */
 static int add_list(const struct index *ix, uint64_t at, struct postings *out,
 		    struct err *err)
 {
@@ -154,6 +168,7 @@ static int add_list(const struct index *ix, uint64_t at, struct postings *out,
 	return rc;
 }
 
+/* label_index.pair; an unknown label adds nothing. */
 static int index_make_pair(const void *ctx, struct str name, struct str value,
 			   struct postings *out, struct err *err)
 {
@@ -165,7 +180,10 @@ static int index_make_pair(const void *ctx, struct str name, struct str value,
 	return add_list(ctx, at, out, err);
 }
 
-/* Call fn for each value of a name, until it fails. */
+/*
+ * Call fn for each value of a name (NULL: none) until fn fails. Damaged entries
+ * are skipped.
+ */
 static int each_value(const struct index *ix, const struct name *n,
 		      int (*fn)(void *ctx, const struct table_entry *e,
 				struct err *err),
@@ -189,6 +207,7 @@ static int each_value(const struct index *ix, const struct name *n,
 	return rc;
 }
 
+/* Context of add_match(). */
 struct match {
 	const struct index *ix;
 	const struct matcher *m;
@@ -196,6 +215,9 @@ struct match {
 	struct postings *out;
 };
 
+/*
+ * Add the series of a value if the matcher's answer for it is the wanted one.
+ */
 static int add_match(void *ctx, const struct table_entry *e, struct err *err)
 {
 	const struct match *m = ctx;
@@ -205,6 +227,7 @@ static int add_match(void *ctx, const struct table_entry *e, struct err *err)
 		       0;
 }
 
+/* label_index.matching; tries the matcher on each distinct value. */
 static int index_select_matching(const void *ctx, const struct matcher *m,
 				 bool wanted, struct postings *out,
 				 struct err *err)
@@ -215,6 +238,7 @@ static int index_select_matching(const void *ctx, const struct matcher *m,
 	return each_value(ix, find_name(ix, m->name), add_match, &match, err);
 }
 
+/* label_index.all; ix->all is behind the length and count of the list. */
 static int index_list_all(const void *ctx, struct postings *out,
 			  struct err *err)
 {
@@ -237,11 +261,13 @@ int index_select(const struct index *ix, const struct matcher *v, size_t count,
 void index_names(const struct index *ix, index_text_fn fn, void *ctx)
 {
 	for (size_t i = 0; i < ix->name_count; i++) {
-		if (ix->names[i].text.len) /* not that of all series */
+		/* The empty name stands for all series. */
+		if (ix->names[i].text.len)
 			fn(ctx, ix->names[i].text);
 	}
 }
 
+/* Context of tell_value(). */
 struct telling {
 	index_text_fn fn;
 	void *ctx;

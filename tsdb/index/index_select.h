@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Select series of an index by matchers, and list label names and values. Its
- * public functions are in index.h.
+ * Selecting series of an index by matchers, and listing its label names and
+ * values. The public functions are declared in index.h.
  *
- * Ownership: what is found is the caller's.
+ * Ownership: the caller owns the results.
  * Threads: any.
  */
 #ifndef TSDB_INDEX_INDEX_SELECT_H
@@ -11,6 +11,10 @@
 
 #include "tsdb/index/index_private.h"
 
+/*
+ * Find the offset of the list of series that have this label value.
+ * ERR_NOTFOUND, without a message: no series has it. ERR_CORRUPT, ERR_IO.
+ */
 NODISCARD int find_list(const struct index *ix, struct str name,
 			struct str value, uint64_t *list, struct err *err);
 

@@ -9,22 +9,28 @@
 #include "base/table.h"
 #include "tsdb/index/index.h"
 
-/* Pairs that are sorted at once: 12 MB, and as much while sorting. */
+/*
+ * Labels of series that are sorted in one batch: 6 MiB, and as much again while
+ * sorting. A name that more series have is a batch of its own.
+ */
 #define BATCH_MAX ((size_t)512 * 1024)
 
-/* A label name, and how many series have it. */
+/* A label name by its symbol number, and how many series have it. */
 struct name {
 	uint32_t symbol;
 	uint32_t count;
 };
 
-/* A postings list: its place follows from the lengths before it. */
+/*
+ * A postings list that was written: its offset follows from the lengths of the
+ * lists before it.
+ */
 struct list {
 	struct index_pair pair;
 	uint32_t count;
 };
 
-/* A series that has a pair. */
+/* One label of one series, to be sorted by label. */
 struct use {
 	struct index_pair pair;
 	uint32_t ref;
@@ -34,23 +40,23 @@ struct index_writer {
 	struct fs *fs;
 	struct outfile file;
 	struct index_toc toc;
-	uint32_t symbols_crc;
+	uint32_t symbols_crc; /* checksum of the symbols written so far */
 	bool symbols_closed;
 	uint32_t series;
-	uint64_t series_end;
+	uint64_t series_end; /* offset behind the last series */
 	struct buf scratch;
 
-	struct name *names;
+	struct name *names; /* every label name in use */
 	size_t name_count;
 	size_t name_cap;
 	struct table names_index;
 
-	struct list *lists;
+	struct list *lists; /* in the order in which they were written */
 	size_t list_count;
 	size_t list_cap;
 };
 
-/* Add the CRC of what follows the length of a section. */
+/* Write the CRC that ends a section or entry. */
 static void add_crc(struct index_writer *w, uint32_t crc)
 {
 	uint8_t b[4];
@@ -110,6 +116,7 @@ void index_writer_symbol(struct index_writer *w, struct str s)
 	outfile_add(&w->file, buf_bytes(&w->scratch));
 }
 
+/* End the section of symbols when the first series comes, or at the end. */
 static void close_symbols(struct index_writer *w)
 {
 	if (w->symbols_closed)
@@ -121,6 +128,7 @@ static void close_symbols(struct index_writer *w)
 	w->series_end = w->file.size;
 }
 
+/* Equality callback of names_index. */
 static bool index_writer_same_name(const void *ctx, uint32_t number,
 				   const void *key)
 {
@@ -129,6 +137,10 @@ static bool index_writer_same_name(const void *ctx, uint32_t number,
 	return w->names[number].symbol == *(const uint32_t *)key;
 }
 
+/*
+ * Count one more series with a label name; the counts decide which names fit
+ * into one batch of postings.
+ */
 static void count_name(struct index_writer *w, uint32_t symbol)
 {
 	uint64_t hash = symbol * 0x9e3779b97f4a7c15u;
@@ -145,6 +157,7 @@ static void count_name(struct index_writer *w, uint32_t symbol)
 	w->names[n].count++;
 }
 
+/* Each chunk but the first is stored as differences to the one before. */
 static void encode_chunks(const struct index_chunk *v, size_t count,
 			  struct buf *out)
 {
@@ -191,7 +204,7 @@ void index_writer_series(struct index_writer *w, const struct index_pair *pairs,
 	buf_fini(&len);
 }
 
-/* Iterates over the series that were written. */
+/* Iterator over the series that were written, read back from the file. */
 struct walk {
 	const struct index_writer *w;
 	const struct blob *blob;
@@ -200,6 +213,7 @@ struct walk {
 	struct index_series series;
 };
 
+/* Read the next series: returns 1, 0 at the end, or an error. */
 static int walk_next(struct walk *k, struct err *err)
 {
 	uint64_t mask = INDEX_SERIES_ALIGN - 1;
@@ -215,7 +229,10 @@ static int walk_next(struct walk *k, struct err *err)
 	return rc ? rc : 1;
 }
 
-/* Write a list of references: *b holds them behind room for two numbers. */
+/*
+ * Write a list of references. *b holds them behind 8 bytes of room for length
+ * and count, and is reset to such room for the next list.
+ */
 static void put_list(struct index_writer *w, struct buf *b, uint32_t count)
 {
 	struct bytes content;
@@ -229,6 +246,9 @@ static void put_list(struct index_writer *w, struct buf *b, uint32_t count)
 	enc_be64(b, 0);
 }
 
+/*
+ * Write the list of all series, in the order of the file, which is label order.
+ */
 static int put_all_list(struct index_writer *w, const struct blob *blob,
 			struct err *err)
 {
@@ -245,6 +265,7 @@ static int put_all_list(struct index_writer *w, const struct blob *blob,
 	return rc;
 }
 
+/* Order for qsort: by label, then by series. */
 static int by_pair(const void *a, const void *b)
 {
 	const struct use *x = a;
@@ -265,12 +286,13 @@ static int by_symbol(const void *a, const void *b)
 	return x->symbol < y->symbol ? -1 : x->symbol > y->symbol;
 }
 
+/* Whether two labels are the same. */
 static bool same_pair(struct index_pair a, struct index_pair b)
 {
 	return a.name == b.name && a.value == b.value;
 }
 
-/* Write the lists of sorted uses. */
+/* Write one list for each label in an array sorted by by_pair(). */
 static void put_lists(struct index_writer *w, const struct use *v, size_t count)
 {
 	struct buf list = { 0 };
@@ -291,7 +313,10 @@ static void put_lists(struct index_writer *w, const struct use *v, size_t count)
 	buf_fini(&list);
 }
 
-/* The lists of names with symbols in [first, last], `count` uses in all. */
+/*
+ * Write the lists of all names whose symbols are in [first, last], `count`
+ * labels of series in all, in one pass over the series.
+ */
 static int put_batch(struct index_writer *w, const struct blob *blob,
 		     uint32_t first, uint32_t last, size_t count,
 		     struct err *err)
@@ -320,6 +345,10 @@ static int put_batch(struct index_writer *w, const struct blob *blob,
 	return rc;
 }
 
+/*
+ * Write all lists: first that of all series, then, in batches of names, those
+ * of each label.
+ */
 static int put_postings(struct index_writer *w, const struct blob *blob,
 			struct err *err)
 {
@@ -344,7 +373,10 @@ static int put_postings(struct index_writer *w, const struct blob *blob,
 	return rc;
 }
 
-/* One entry of the postings offset table. */
+/*
+ * Encode one entry of the postings offset table: a label and the offset of its
+ * list.
+ */
 static int encode_entry(const struct symbols *s, struct index_pair pair,
 			uint64_t at, struct buf *out, struct err *err)
 {
@@ -364,15 +396,16 @@ static int encode_entry(const struct symbols *s, struct index_pair pair,
 	return rc;
 }
 
-/* Bytes of a list of references. */
+/* Bytes of a list of references: length, count, references, CRC. */
 static uint64_t list_len(uint32_t count)
 {
 	return 4 + 4 + 4 * (uint64_t)count + 4;
 }
 
 /*
- * Go through the table's entries: add up their lengths, or, with *crc, write
- * them.
+ * Encode all entries of the postings offset table. Without crc only their
+ * length is added up, because the length must be written before them; with crc
+ * they are written and *crc is extended.
  */
 static int walk_table(struct index_writer *w, const struct symbols *s,
 		      uint64_t *len, uint32_t *crc, struct err *err)
@@ -383,7 +416,7 @@ static int walk_table(struct index_writer *w, const struct symbols *s,
 
 	buf_reset(b);
 	enc_uvarint(b, 2);
-	enc_be16(b, 0); /* no name, no value: all series */
+	enc_be16(b, 0); /* the empty label: all series */
 	enc_uvarint(b, at);
 	at += list_len(w->series);
 	for (size_t i = 0; !rc; i++) {
@@ -400,6 +433,10 @@ static int walk_table(struct index_writer *w, const struct symbols *s,
 	return rc;
 }
 
+/*
+ * Write the label offset table, which is empty, as Prometheus no longer reads
+ * it, and the postings offset table.
+ */
 static int put_tables(struct index_writer *w, const struct blob *blob,
 		      struct err *err)
 {
@@ -450,7 +487,7 @@ static void put_toc(struct index_writer *w)
 	outfile_add(&w->file, buf_bytes(b));
 }
 
-/* A reference is a u32 of 16 bytes each. */
+/* A reference is a 32-bit count of 16-byte units. */
 static int check_size(const struct index_writer *w, struct err *err)
 {
 	if (w->series_end / INDEX_SERIES_ALIGN <= UINT32_MAX)
@@ -475,6 +512,9 @@ int index_writer_finish(struct index_writer *w, uint64_t *size, uint32_t *crc,
 		rc = put_postings(w, blob, err);
 	if (!rc)
 		rc = put_tables(w, blob, err);
+	/*
+	 * After an error the rest is written into a file that nobody will use.
+	 */
 	blob_close(blob);
 	put_toc(w);
 	if (!rc)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a block's label index (docs/format/block.md): all symbols in order,
- * then all series in label order, then the rest by itself, from what it wrote,
- * in memory that does not grow with the labels of a series.
+ * Writer of a block's label index (docs/format/block.md). The caller gives all
+ * symbols in order, then all series in label order. The writer makes the
+ * postings from the series it has written, reading them back in batches, so
+ * that its memory does not grow with series times labels. Errors while symbols
+ * and series are added are kept for index_writer_finish().
  *
- * Ownership: index_writer_free() frees, finished or not.
+ * Ownership: index_writer_free() frees the writer, finished or not.
  * Threads: one thread at a time.
  */
 #ifndef TSDB_INDEX_INDEX_WRITER_H
@@ -15,21 +17,35 @@
 
 struct index_writer;
 
-/* bytes: of all symbols, each with its length before it as a uvarint. */
+/*
+ * Create the file at path and begin it. symbols is the number of symbols, bytes
+ * their total size, each with its length before it as a uvarint. The caller
+ * owns *out. ERR_TOOBIG: the symbols exceed 4 GiB. ERR_EXISTS, ERR_NOSPACE,
+ * ERR_IO: the file cannot be created.
+ */
 NODISCARD int index_writer_new(struct fs *fs, const char *path,
 			       uint32_t symbols, uint64_t bytes,
 			       struct index_writer **out, struct err *err);
+
+/* Close the file and free the writer. NULL is a no-op. */
 void index_writer_free(struct index_writer *w);
 
-/* The next symbol, in byte order; its number is how many came before. */
+/* Add the next symbol, in byte order; the first one has number 0. */
 void index_writer_symbol(struct index_writer *w, struct str s);
 
-/* The next series, in label order, its pairs and chunks in order. */
+/*
+ * Add the next series, in label order. Its pairs must be in order of names, its
+ * chunks in order of time. After the first series no symbol may be added.
+ */
 void index_writer_series(struct index_writer *w, const struct index_pair *pairs,
 			 size_t pair_count, const struct index_chunk *chunks,
 			 size_t chunk_count);
 
-/* Write the rest, durable. *size and *crc are the file's. */
+/*
+ * Write the postings and tables, and fsync the file. *size and *crc are set to
+ * the file's size and CRC32C. ERR_TOOBIG: the index exceeds a limit of the
+ * format. Else the first error of any write.
+ */
 NODISCARD int index_writer_finish(struct index_writer *w, uint64_t *size,
 				  uint32_t *crc, struct err *err);
 

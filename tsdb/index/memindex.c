@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "tsdb/index/select.h"
 
+/* Texts are borrowed and not freed. */
 void memindex_fini(struct memindex *m)
 {
 	for (size_t i = 0; i < m->count; i++) {
@@ -24,6 +25,7 @@ void memindex_fini(struct memindex *m)
 	*m = (struct memindex){ 0 };
 }
 
+/* Equality callbacks of the two hash tables. */
 static bool memindex_same_name(const void *ctx, uint32_t number,
 			       const void *key)
 {
@@ -48,6 +50,7 @@ const struct mem_name *memindex_name(const struct memindex *m, struct str name)
 	return i == TABLE_NONE ? NULL : &m->names[i];
 }
 
+/* A value of a name; NULL if no series has it. */
 static const struct mem_value *find_value(const struct mem_name *n,
 					  struct str value)
 {
@@ -57,6 +60,10 @@ static const struct mem_value *find_value(const struct mem_name *n,
 	return i == TABLE_NONE ? NULL : &n->values[i];
 }
 
+/*
+ * A name, which is added if it is new. The text is borrowed. Pointers to other
+ * names become invalid.
+ */
 static struct mem_name *ensure_name(struct memindex *m, struct str name)
 {
 	uint64_t hash = hash_bytes(bytes_of(name));
@@ -70,6 +77,7 @@ static struct mem_name *ensure_name(struct memindex *m, struct str name)
 	return &m->names[m->count++];
 }
 
+/* A value of a name, which is added if it is new. */
 static struct mem_value *ensure_value(struct mem_name *n, struct str value)
 {
 	uint64_t hash = hash_bytes(bytes_of(value));
@@ -84,6 +92,10 @@ static struct mem_value *ensure_value(struct mem_name *n, struct str value)
 	return &n->values[n->count++];
 }
 
+/*
+ * Append a series to a value. The number replaces the union's list until a
+ * second series comes, which saves an allocation for unique values.
+ */
 static void value_add(struct mem_value *v, uint32_t series)
 {
 	uint32_t first = v->one;
@@ -98,6 +110,9 @@ static void value_add(struct mem_value *v, uint32_t series)
 		v->list = mem_alloc(v->cap * sizeof(*v->list));
 		v->list[0] = first;
 	} else if (v->count == v->cap) {
+		/*
+		 * Growth by half keeps unused memory low: there are many lists.
+		 */
 		v->cap += v->cap / 2;
 		v->list = mem_realloc(v->list, v->cap, sizeof(*v->list));
 	}
@@ -120,6 +135,7 @@ const uint32_t *mem_value_series(const struct mem_value *v)
 	return v->cap ? v->list : &v->one;
 }
 
+/* label_index.pair: an unknown label adds nothing. */
 static int memindex_make_pair(const void *ctx, struct str name,
 			      struct str value, struct postings *out,
 			      struct err *err UNUSED)
@@ -132,6 +148,7 @@ static int memindex_make_pair(const void *ctx, struct str name,
 	return 0;
 }
 
+/* label_index.matching: tries the matcher on each distinct value. */
 static int memindex_select_matching(const void *ctx, const struct matcher *m,
 				    bool wanted, struct postings *out,
 				    struct err *err UNUSED)
@@ -147,6 +164,7 @@ static int memindex_select_matching(const void *ctx, const struct matcher *m,
 	return 0;
 }
 
+/* label_index.all: series are numbered without holes. */
 static int memindex_list_all(const void *ctx, struct postings *out,
 			     struct err *err UNUSED)
 {
@@ -166,5 +184,5 @@ void memindex_select(const struct memindex *m, const struct matcher *v,
 				  .all = memindex_list_all };
 
 	if (select_series(&ix, v, count, out, NULL))
-		abort(); /* nothing in memory can fail */
+		abort(); /* the callbacks above never fail */
 }

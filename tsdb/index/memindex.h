@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Label index of a range, in memory: from a label's name and value to the
- * series that have it.
+ * In-memory label index of a head: from a label's name and value to the series
+ * that have it.
  *
- * Ownership: names and values are borrowed from the label sets that were
- * added, which must outlive the index.
+ * Ownership: names and values are borrowed from the label sets that were added,
+ * which must outlive the index.
  * Threads: the caller locks.
  */
 #ifndef TSDB_INDEX_MEMINDEX_H
@@ -14,16 +14,18 @@
 #include "model/matcher.h"
 #include "tsdb/index/postings.h"
 
+/* A label value and its series, in increasing order. */
 struct mem_value {
 	struct str text;
-	union { /* one series needs no list */
+	union { /* most values have a single series, which needs no list */
 		uint32_t one;
 		uint32_t *list;
 	};
 	uint32_t count;
-	uint32_t cap; /* 0: one */
+	uint32_t cap; /* capacity of list; 0: `one` is used */
 };
 
+/* A label name and its values; index finds a value by its text. */
 struct mem_name {
 	struct str text;
 	struct mem_value *values;
@@ -38,21 +40,26 @@ struct memindex {
 	size_t count;
 	size_t cap;
 	struct table index;
-	uint32_t series; /* 0 … series - 1 */
+	uint32_t series; /* number of series; they are numbered from 0 */
 };
 
+/* Free the index and reset it to an empty one. */
 void memindex_fini(struct memindex *m);
 
-/* Add the next series: its number is m->series. */
+/* Add a series; its number is m->series before the call. */
 void memindex_add(struct memindex *m, const struct labels *ls);
 
-/* The series that all matchers match, in order; count 0 gives all. */
+/*
+ * Add the numbers of the series that all matchers match to out, sorted; without
+ * matchers those of all series.
+ */
 void memindex_select(const struct memindex *m, const struct matcher *v,
 		     size_t count, struct postings *out);
 
-/* The value's series, borrowed until the next add. */
+/* The v->count series of a value; borrowed until the next memindex_add(). */
 const uint32_t *mem_value_series(const struct mem_value *v);
 
+/* A label name with its values, borrowed; NULL if no series has it. */
 const struct mem_name *memindex_name(const struct memindex *m, struct str name);
 
 #endif

@@ -12,12 +12,14 @@ void postings_fini(struct postings *p)
 	*p = (struct postings){ 0 };
 }
 
+/* Single numbers grow the array geometrically. */
 void postings_add(struct postings *p, uint32_t number)
 {
 	p->v = mem_grow(p->v, p->count, &p->cap, sizeof(*p->v));
 	p->v[p->count++] = number;
 }
 
+/* Exact growth: most lists are filled by one such call. */
 void postings_add_all(struct postings *p, const uint32_t *v, size_t count)
 {
 	if (p->count + count > p->cap) {
@@ -29,6 +31,7 @@ void postings_add_all(struct postings *p, const uint32_t *v, size_t count)
 	p->count += count;
 }
 
+/* Order for qsort, without the overflow of a subtraction. */
 static int postings_by_number(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a;
@@ -37,6 +40,7 @@ static int postings_by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Lists of a single label are sorted already; this spares them the qsort. */
 static bool is_sorted(const struct postings *p)
 {
 	for (size_t i = 1; i < p->count; i++) {
@@ -60,7 +64,10 @@ void postings_sort(struct postings *p)
 	p->count = kept;
 }
 
-/* Keep those of a whose being in b is `wanted`. */
+/*
+ * Keep the numbers of a that are in b (wanted) or are not in b (!wanted). One
+ * pass over both, as in a merge.
+ */
 static void postings_filter(struct postings *a, const struct postings *b,
 			    bool wanted)
 {

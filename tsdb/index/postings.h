@@ -1,32 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Postings: sorted lists of series numbers, and their algebra.
+ * Postings: sorted lists of series numbers, and set operations on them.
  *
- * Ownership: a list owns its numbers. Threads: one thread at a time.
+ * Ownership: a list owns its numbers.
+ * Threads: one thread at a time.
  */
 #ifndef TSDB_INDEX_POSTINGS_H
 #define TSDB_INDEX_POSTINGS_H
 
 #include "base/defs.h"
 
-/* The zero value is the empty list. */
+/* A list of series numbers. The zero value is the empty list. */
 struct postings {
 	uint32_t *v;
 	size_t count;
 	size_t cap;
 };
 
+/* Free the numbers and reset the list to an empty one. */
 void postings_fini(struct postings *p);
 
-/* Add a number; in order after postings_sort(). */
+/*
+ * Append a number. The list must be sorted with postings_sort() before it is
+ * used in a set operation.
+ */
 void postings_add(struct postings *p, uint32_t number);
+
+/* Append count numbers, as postings_add() does. */
 void postings_add_all(struct postings *p, const uint32_t *v, size_t count);
 
-/* Sort, and drop duplicates. */
+/* Sort the list and remove duplicates. */
 void postings_sort(struct postings *p);
 
-/* Keep in a what is in b too; or what is not. */
+/* Remove from a what is not in b. Both must be sorted. */
 void postings_intersect(struct postings *a, const struct postings *b);
+
+/* Remove from a what is in b. Both must be sorted. */
 void postings_subtract(struct postings *a, const struct postings *b);
 
 #endif

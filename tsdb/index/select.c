@@ -4,8 +4,10 @@
 #include "model/regex.h"
 
 /*
- * The series whose value of the matcher's label is `wanted` by it; series
- * without the label are not looked at.
+ * Find the series that have the matcher's label with a value for which the
+ * matcher's answer is `wanted`. Values that are known beforehand, of = and of
+ * regular expressions such as a|b, are looked up; only other matchers are tried
+ * on every value.
  */
 static int with_value(const struct label_index *ix, const struct matcher *m,
 		      bool wanted, struct postings *out, struct err *err)
@@ -29,6 +31,7 @@ static int with_value(const struct label_index *ix, const struct matcher *m,
 	return rc;
 }
 
+/* Exchange two lists without copying the numbers. */
 static void select_swap(struct postings *a, struct postings *b)
 {
 	struct postings was = *a;
@@ -37,7 +40,10 @@ static void select_swap(struct postings *a, struct postings *b)
 	*b = was;
 }
 
-/* Add, or take away, what one matcher says. */
+/*
+ * Apply one matcher to out. absent_ok says that series without the label match;
+ * then only those with a value that does not match are removed.
+ */
 static int select_apply(const struct label_index *ix, const struct matcher *m,
 			bool absent_ok, bool *begun, struct postings *out,
 			struct err *err)
@@ -57,8 +63,9 @@ static int select_apply(const struct label_index *ix, const struct matcher *m,
 }
 
 /*
- * First the matchers that a series without the label fails: they name the
- * series. Then the others take away from these, or from all.
+ * Matchers that a series without the label does not match come first: their
+ * postings give the candidates. The other matchers remove from the candidates
+ * or, if there are none of the first kind, from all series.
  */
 int select_series(const struct label_index *ix, const struct matcher *v,
 		  size_t count, struct postings *out, struct err *err)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From matchers to series, over any label index: that of a range, in memory,
+ * Selecting series by matchers over any label index: that of a head, in memory,
  * or that of a block, in a file.
  *
- * Ownership: the postings are the caller's.
- * Threads: as the index.
+ * Ownership: the caller owns the postings.
+ * Threads: those of the index.
  */
 #ifndef TSDB_INDEX_SELECT_H
 #define TSDB_INDEX_SELECT_H
@@ -13,22 +13,34 @@
 #include "model/matcher.h"
 #include "tsdb/index/postings.h"
 
-/* What a label index answers; each call adds to out, in any order. */
+/*
+ * Queries that a label index answers. Each callback adds to out, in any order
+ * and possibly with duplicates, and returns 0 or an error.
+ */
 struct label_index {
 	const void *ctx;
 
-	/* The series that have this value of this label. */
+	/* Add the series that have this value of this label. */
 	int (*pair)(const void *ctx, struct str name, struct str value,
 		    struct postings *out, struct err *err);
 
-	/* The series with a value on which the matcher says `wanted`. */
+	/*
+	 * Add the series that have the matcher's label with a value for which
+	 * matcher_matches() returns `wanted`.
+	 */
 	int (*matching)(const void *ctx, const struct matcher *m, bool wanted,
 			struct postings *out, struct err *err);
 
+	/* Add all series. */
 	int (*all)(const void *ctx, struct postings *out, struct err *err);
 };
 
-/* The series that all matchers match, in order; count 0 gives all. */
+/*
+ * Select the series that all matchers match into out, which must be empty; the
+ * result is sorted. Without matchers all series are selected. As in Prometheus,
+ * a missing label counts as an empty value. Returns the first error of the
+ * index.
+ */
 NODISCARD int select_series(const struct label_index *ix,
 			    const struct matcher *v, size_t count,
 			    struct postings *out, struct err *err);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "tsdb/index/index_format.h"
 
+/* ERR_CORRUPT with the file and the offset of the damage. */
 static int symbols_report_damage(const struct blob *blob, uint64_t at,
 				 struct err *err)
 {
@@ -13,6 +14,7 @@ static int symbols_report_damage(const struct blob *blob, uint64_t at,
 		       blob_path(blob), (unsigned long long)at);
 }
 
+/* The content is only valid if its checksum, behind it, agrees. */
 int section_view(const struct blob *blob, uint64_t offset, struct buf *scratch,
 		 struct bytes *content, struct err *err)
 {
@@ -25,6 +27,7 @@ int section_view(const struct blob *blob, uint64_t offset, struct buf *scratch,
 		return rc;
 	d = dec_init(b);
 	len = dec_be32(&d);
+	/* A damaged length beyond the file is refused by blob_view(). */
 	rc = blob_view(blob, offset + 4, len + 4, scratch, &b, err);
 	if (rc)
 		return rc;
@@ -35,6 +38,7 @@ int section_view(const struct blob *blob, uint64_t offset, struct buf *scratch,
 		       symbols_report_damage(blob, offset, err);
 }
 
+/* One pass verifies the checksum and notes where every 32nd symbol begins. */
 int symbols_open(const struct blob *blob, uint64_t offset, struct symbols *out,
 		 struct err *err)
 {
@@ -49,6 +53,10 @@ int symbols_open(const struct blob *blob, uint64_t offset, struct symbols *out,
 		d = dec_init(content);
 		s.count = dec_be32(&d);
 		for (uint32_t i = 0; i < s.count && !d.bad; i++) {
+			/*
+			 * Content begins behind the section's length of 4
+			 * bytes.
+			 */
 			if (i % INDEX_EVERY == 0) {
 				s.every = mem_grow(s.every, i / INDEX_EVERY,
 						   &cap, sizeof(*s.every));
@@ -76,7 +84,7 @@ void symbols_fini(struct symbols *s)
 	*s = (struct symbols){ 0 };
 }
 
-/* The texts from number n (a multiple of 32) up to the next such one. */
+/* Read the symbols from number n, a multiple of 32, up to the next multiple. */
 static int symbols_row_view(const struct symbols *s, uint32_t n,
 			    struct buf *scratch, struct dec *out,
 			    struct err *err)
@@ -92,6 +100,7 @@ static int symbols_row_view(const struct symbols *s, uint32_t n,
 	return rc;
 }
 
+/* Numbers come from series entries, so one that does not exist is damage. */
 int symbols_get(const struct symbols *s, uint32_t n, struct buf *scratch,
 		struct str *out, struct err *err)
 {
@@ -104,6 +113,7 @@ int symbols_get(const struct symbols *s, uint32_t n, struct buf *scratch,
 	rc = symbols_row_view(s, n - n % INDEX_EVERY, scratch, &d, err);
 	if (rc)
 		return rc;
+	/* Symbols have different lengths: skip those before it in the row. */
 	for (uint32_t i = 0; i < n % INDEX_EVERY; i++)
 		dec_str(&d);
 	*out = dec_str(&d);
@@ -117,6 +127,10 @@ struct symbols_iter symbols_iter(const struct symbols *s)
 	return (struct symbols_iter){ .s = s };
 }
 
+/*
+ * Each call decodes its row again from the start, at most 31 symbols, so that
+ * the iterator needs no state but a number.
+ */
 int symbols_next(struct symbols_iter *it, struct str *out, struct err *err)
 {
 	int rc;

@@ -1,48 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Symbols: the sorted texts of an index, by number.
+ * Symbols: the sorted label names and values of an index, numbered from 0.
+ * Every 32nd offset is held in memory.
  *
- * Ownership: borrows the blob. Threads: immutable once opened.
+ * Ownership: borrows the blob.
+ * Threads: immutable once opened.
  */
 #ifndef TSDB_INDEX_SYMBOLS_H
 #define TSDB_INDEX_SYMBOLS_H
 
 #include "tsdb/io/blob.h"
 
+/* The open section of symbols of an index. */
 struct symbols {
 	const struct blob *blob;
-	uint64_t end;    /* behind the last text */
-	uint64_t *every; /* where each 32nd is */
-	uint32_t count;
+	uint64_t end;    /* offset behind the last symbol */
+	uint64_t *every; /* offset of every 32nd symbol */
+	uint32_t count;  /* number of symbols */
 };
 
-/* Read the section at offset through, and verify it. */
+/*
+ * Open the section of symbols at offset, reading and verifying all of it. The
+ * caller frees *out with symbols_fini(). ERR_CORRUPT, ERR_IO.
+ */
 NODISCARD int symbols_open(const struct blob *blob, uint64_t offset,
 			   struct symbols *out, struct err *err);
+
+/* Free the offsets; the blob stays open. */
 void symbols_fini(struct symbols *s);
 
-/* Text n, borrowed from the blob or from scratch. */
+/*
+ * Read symbol n; *out borrows from scratch. ERR_CORRUPT: there is no such
+ * symbol, or it is damaged. ERR_IO: the disk could not read it.
+ */
 NODISCARD int symbols_get(const struct symbols *s, uint32_t n,
 			  struct buf *scratch, struct str *out,
 			  struct err *err);
 
-/*
- * Iterates over all, in order: 1 and *out, 0 at the end, or an error. *out is
- * good until the next call.
- */
+/* Iterator over all symbols in order. Free it with symbols_iter_fini(). */
 struct symbols_iter {
 	const struct symbols *s;
-	uint32_t number; /* of the next one */
+	uint32_t number; /* number of the next symbol */
 	struct buf scratch;
 };
 
+/* An iterator that starts at symbol 0. */
 struct symbols_iter symbols_iter(const struct symbols *s);
+
+/*
+ * Returns 1 and sets *out, valid until the next call; 0 at the end; or an error
+ * as for symbols_get().
+ */
 int symbols_next(struct symbols_iter *it, struct str *out, struct err *err);
+
+/* Free the iterator's buffer. */
 void symbols_iter_fini(struct symbols_iter *it);
 
 /*
- * The checked content of a section "u32 length | content | CRC": *content
- * borrows. Also for the other tables of an index.
+ * Read a section "u32 length | content | CRC" and verify its checksum; *content
+ * borrows from scratch. Other tables of an index have the same form.
+ * ERR_CORRUPT: the checksum differs, or the section passes the end of the file.
+ * ERR_IO: the disk could not read it.
  */
 NODISCARD int section_view(const struct blob *blob, uint64_t offset,
 			   struct buf *scratch, struct bytes *content,

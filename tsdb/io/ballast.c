@@ -12,7 +12,7 @@ void ballast_init(struct ballast *b, struct fs *fs, const char *dir,
 			       .size = size };
 	pthread_mutex_init(&b->mu, NULL);
 	if (fs_size(fs, b->path, &b->held, NULL))
-		b->held = 0; /* there is none, or it is made anew */
+		b->held = 0; /* no file, or ballast_make() replaces it */
 }
 
 void ballast_fini(struct ballast *b)
@@ -24,6 +24,7 @@ void ballast_fini(struct ballast *b)
 	*b = (struct ballast){ 0 };
 }
 
+/* Require twice the size: after the allocation as much must stay free. */
 static bool ballast_has_room(const struct ballast *b)
 {
 	CLEANUP(mem_freep)
@@ -36,7 +37,10 @@ static bool ballast_has_room(const struct ballast *b)
 	       available >= 2 * b->size;
 }
 
-/* It need not survive a power cut: then it is made again. */
+/*
+ * Allocate the file. It is not synced: a ballast file that a power cut loses is
+ * allocated again by the next ballast_make().
+ */
 static int ballast_write_file(struct ballast *b, struct err *err)
 {
 	struct file *f = NULL;
@@ -50,6 +54,10 @@ static int ballast_write_file(struct ballast *b, struct err *err)
 	return rc;
 }
 
+/*
+ * Delete the file, with the lock held. If the unlink fails, `held` still counts
+ * the bytes, because they are still on disk.
+ */
 static void release_locked(struct ballast *b)
 {
 	if (b->held && !fs_unlink(b->fs, b->path, NULL))
@@ -60,11 +68,12 @@ void ballast_make(struct ballast *b)
 {
 	pthread_mutex_lock(&b->mu);
 	if (b->held != b->size) {
-		release_locked(b); /* that of another budget */
+		/* The size was configured differently before. */
+		release_locked(b);
 		if (ballast_has_room(b) && !ballast_write_file(b, NULL))
 			b->held = b->size;
 		else if (fs_unlink(b->fs, b->path, NULL)) {
-			/* It was not there, or the next try replaces it. */
+			/* A file that stays is replaced by the next call. */
 		}
 	}
 	pthread_mutex_unlock(&b->mu);

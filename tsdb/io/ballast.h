@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ballast: bytes of the disk that are kept allocated, to be given back when it
- * is full, so that there is room to make room.
+ * Ballast: a file of fixed size that only keeps disk space allocated. When the
+ * disk is full, the database deletes the file and has room for the flushes and
+ * compactions that free more space.
  *
- * Ownership: ballast_fini() frees; the file stays on disk.
+ * Ownership: ballast_fini() frees the memory; the file stays on disk.
  * Threads: any; locks inside.
  */
 #ifndef TSDB_IO_BALLAST_H
@@ -16,23 +17,34 @@
 struct ballast {
 	struct fs *fs;
 	char *path;
-	uint64_t size; /* to be */
+	uint64_t size; /* size the file should have, in bytes */
 	pthread_mutex_t mu;
-	uint64_t held; /* bytes of the file; 0: it is not there */
+	uint64_t held; /* size the file has now; 0: no file */
 };
 
-/* Take over the file that is there. */
+/*
+ * Initialise *b for the file dir/ballast and take over a file left by an
+ * earlier run. fs is borrowed and must outlive *b.
+ */
 void ballast_init(struct ballast *b, struct fs *fs, const char *dir,
 		  uint64_t size);
+
+/*
+ * Free the memory of *b but leave the file on disk. The zero value is a no-op.
+ */
 void ballast_fini(struct ballast *b);
 
-/* Make it, unless it is there, or would leave less than its size free. */
+/*
+ * Allocate the ballast file if it does not have its configured size. Nothing is
+ * allocated unless twice that size is free. Failures are ignored: the next call
+ * tries again.
+ */
 void ballast_make(struct ballast *b);
 
-/* Give its bytes back. */
+/* Delete the ballast file, so that its space is free for other files. */
 void ballast_release(struct ballast *b);
 
-/* Bytes that it takes now. */
+/* Bytes of disk that the ballast file takes now. */
 uint64_t ballast_bytes(struct ballast *b);
 
 #endif

@@ -6,7 +6,7 @@
 struct blob {
 	struct file *file;
 	uint64_t size;
-	struct bytes map; /* BLOB_MAP, unless empty */
+	struct bytes map; /* empty for BLOB_READ and for an empty file */
 };
 
 int blob_open(struct fs *fs, const char *path, enum blob_mode mode,
@@ -45,6 +45,10 @@ const char *blob_path(const struct blob *b)
 	return file_path(b->file);
 }
 
+/*
+ * len > size - offset cannot overflow, unlike offset + len > size: offsets and
+ * lengths come from files that may be damaged.
+ */
 int blob_view(const struct blob *b, uint64_t offset, size_t len,
 	      struct buf *scratch, struct bytes *out, struct err *err)
 {
@@ -54,6 +58,10 @@ int blob_view(const struct blob *b, uint64_t offset, size_t len,
 		return err_set(err, ERR_CORRUPT,
 			       "%s: %zu bytes at %llu are behind its end",
 			       blob_path(b), len, (unsigned long long)offset);
+	/*
+	 * Bytes of a map are copied out: a view into the map could raise SIGBUS
+	 * long after the check (docs/decisions.md, 83).
+	 */
 	buf_reset(scratch);
 	if (!buf_reserve(scratch, len))
 		return err_set(err, ERR_TOOBIG, "%s: a piece of %zu bytes",

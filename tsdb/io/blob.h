@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blob: the bytes of one immutable file, by range. All that a block's readers
- * know of where it is: a local file today, an object of a store tomorrow.
+ * Blob: the bytes of one immutable file, read by range. Readers of a block use
+ * nothing else to reach its files, so that a blob may be a local file today and
+ * an object in an object store later.
  *
  * Ownership: the caller owns a blob. A view borrows from the scratch buffer
- * that was given, and is used before the next call with it: whatever happens
- * to the file afterwards, its bytes stay as they were read.
- * Threads: any, each with its own scratch.
+ * that the caller gave and is valid until the next call with that buffer. Later
+ * changes to the file do not affect the bytes in it.
+ * Threads: any, each with its own scratch buffer.
  */
 #ifndef TSDB_IO_BLOB_H
 #define TSDB_IO_BLOB_H
@@ -17,22 +18,30 @@ struct blob;
 
 /* How a local file is read. */
 enum blob_mode {
-	BLOB_MAP,  /* by a map: small pieces, many times */
-	BLOB_READ, /* by pread: large pieces, once */
+	BLOB_MAP,  /* through mmap: many small reads */
+	BLOB_READ, /* through pread: few large reads */
 };
 
+/*
+ * Open a local file. The caller owns *out. Fails with the errors of
+ * file_open(), file_size() and file_map(), such as ERR_NOTFOUND and ERR_IO.
+ */
 NODISCARD int blob_open(struct fs *fs, const char *path, enum blob_mode mode,
 			struct blob **out, struct err *err);
 
-/* NULL is a no-op. */
+/* Unmap and close the file, and free the blob. NULL is a no-op. */
 void blob_close(struct blob *b);
 
+/* Size of the file in bytes, as it was when the blob was opened. */
 uint64_t blob_size(const struct blob *b);
+
+/* Path of the file, for error messages. Borrowed from the blob. */
 const char *blob_path(const struct blob *b);
 
 /*
- * Exactly len bytes from offset. ERR_CORRUPT when the blob ends before;
- * ERR_IO: the disk did not give them back.
+ * Read exactly len bytes at offset into scratch and set *out to view them.
+ * ERR_CORRUPT: the range ends behind the end of the file. ERR_TOOBIG: len
+ * exceeds the limit of scratch. ERR_IO: the disk could not read them.
  */
 NODISCARD int blob_view(const struct blob *b, uint64_t offset, size_t len,
 			struct buf *scratch, struct bytes *out,

@@ -11,15 +11,19 @@
 #include "base/mem.h"
 
 /*
- * Both are locked: the directory itself, which nobody can remove beneath us,
- * and the file in it, which says who we are and is what an everprof before
- * looks at.
+ * Two locks are held: one on the directory itself, which a cleaner of temporary
+ * files cannot remove (docs/decisions.md, 90), and one on the file in it, which
+ * holds the process id and is the only lock that earlier versions check.
  */
 struct dirlock {
 	int dir;
 	int file;
 };
 
+/*
+ * Read the holder's process id from the lock file for the message. The id is 0
+ * if the file is missing or empty.
+ */
 static int dirlock_fail_busy(int fd, const char *dir, struct err *err)
 {
 	char pid[32];
@@ -31,6 +35,10 @@ static int dirlock_fail_busy(int fd, const char *dir, struct err *err)
 		       strtol(pid, NULL, 10));
 }
 
+/*
+ * Lock fd without waiting. A negative fd reports the error of its open(), which
+ * must be the last failure that set errno.
+ */
 static int dirlock_lock(int fd, const struct dirlock *l, const char *dir,
 			struct err *err)
 {
@@ -42,6 +50,7 @@ static int dirlock_lock(int fd, const struct dirlock *l, const char *dir,
 				      err_sys(err, "lock %s", dir);
 }
 
+/* Path of the lock file; the caller frees it. */
 static char *file_in(const char *dir)
 {
 	return mem_printf("%s/lock", dir);
@@ -62,10 +71,14 @@ int dirlock_take(const char *dir, struct dirlock **out, struct err *err)
 		dirlock_release(l);
 		return rc;
 	}
-	/* The lock is ours even where there is no room for the pid. */
+	/*
+	 * Writing the id fails on a full disk. The lock is held all the same,
+	 * so that a start on a full disk can serve queries (docs/decisions.md,
+	 * 15).
+	 */
 	if (ftruncate(l->file, 0) < 0 ||
 	    dprintf(l->file, "%d\n", getpid()) < 0) {
-		/* Then the next one is told "pid 0". */
+		/* Other processes will report "pid 0". */
 	}
 	*out = l;
 	return 0;
@@ -82,6 +95,10 @@ void dirlock_release(struct dirlock *l)
 	mem_free(l);
 }
 
+/*
+ * Probe with a shared lock, which conflicts with the holder's exclusive lock
+ * and is released at once by close().
+ */
 static bool is_held(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

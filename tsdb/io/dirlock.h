@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lock on a data directory: flock on the directory, and on its file `lock`,
- * with our pid inside.
+ * Lock on a data directory, so that only one process writes to it. It uses
+ * flock() on the directory itself and on its file `lock`, which holds the
+ * process id.
  *
- * Ownership: dirlock_release() frees it; the kernel does when we die.
- * Threads: one thread a lock.
+ * Ownership: dirlock_release() frees the lock; the kernel releases it when the
+ * process dies.
+ * Threads: one thread per lock.
  */
 #ifndef TSDB_IO_DIRLOCK_H
 #define TSDB_IO_DIRLOCK_H
@@ -13,12 +15,21 @@
 
 struct dirlock;
 
-/* ERR_BUSY names the pid of who has it. */
+/*
+ * Lock the directory dir, which must exist. The caller owns *out. ERR_BUSY:
+ * another process holds the lock; the message names its process id. ERR_IO,
+ * ERR_NOTFOUND, ERR_NOSPACE: a file could not be opened or locked.
+ */
 NODISCARD int dirlock_take(const char *dir, struct dirlock **out,
 			   struct err *err);
+
+/* Release the lock and free it. The file `lock` stays. NULL is a no-op. */
 void dirlock_release(struct dirlock *l);
 
-/* Whether some process has it now. Changes nothing. */
+/*
+ * Whether some process holds the lock on dir now. Does not change any file;
+ * false if the directory cannot be opened.
+ */
 bool dirlock_is_held(const char *dir);
 
 #endif

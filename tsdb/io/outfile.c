@@ -12,6 +12,10 @@ int outfile_open(struct outfile *o, struct fs *fs, const char *path,
 	return file_open(fs, path, FILE_CREATE, &o->file, err);
 }
 
+/*
+ * Write b behind all bytes that are in the file already. size counts the bytes
+ * in buf and those of b, so both are subtracted for the offset.
+ */
 static void write_out(struct outfile *o, struct bytes b)
 {
 	if (o->rc || !b.len)
@@ -19,6 +23,7 @@ static void write_out(struct outfile *o, struct bytes b)
 	o->rc = file_write(o->file, o->size - o->buf.len - b.len, b, &o->err);
 }
 
+/* Write the buffer out and empty it. */
 static void write_buffer(struct outfile *o)
 {
 	struct bytes b = buf_bytes(&o->buf);
@@ -31,6 +36,10 @@ void outfile_add(struct outfile *o, struct bytes b)
 {
 	o->crc = crc32c_extend(o->crc, b);
 	o->size += b.len;
+	/*
+	 * write_buffer() computes its offset from size and buf alone, so b must
+	 * not be counted while it runs.
+	 */
 	if (o->buf.len + b.len > BUFFER) {
 		o->size -= b.len;
 		write_buffer(o);

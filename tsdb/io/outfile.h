@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file of a block while it is written: buffered, from front to end, with
- * its length and checksum reckoned on the way. The first failure is kept and
- * makes the rest a no-op; outfile_finish() tells it.
+ * Output file: a file of a block being written, sequentially and through a
+ * buffer, with its size and CRC32C computed on the way. The first failed write
+ * is remembered and makes all later writes no-ops; outfile_flush() and
+ * outfile_finish() return its error.
  *
- * Ownership: outfile_close() frees, finished or not.
+ * Ownership: outfile_close() frees everything, finished or not.
  * Threads: one thread at a time.
  */
 #ifndef TSDB_IO_OUTFILE_H
@@ -12,31 +13,45 @@
 
 #include "base/file.h"
 
-/* The zero value is no file. */
+/* The zero value has no file, and outfile_close() accepts it. */
 struct outfile {
 	struct file *file;
 	struct buf buf;
-	uint64_t size; /* what is still in buf included */
-	uint32_t crc;  /* of all of it */
+	uint64_t size; /* bytes added, those still in buf included */
+	uint32_t crc;  /* CRC32C of all bytes added */
+	/* The first error, 0 without one, and its message. */
 	int rc;
 	struct err err;
 };
 
-/* Make the file, which must not exist. */
+/*
+ * Create the file at path. ERR_EXISTS: there is one already. Also ERR_IO and
+ * ERR_NOSPACE.
+ */
 NODISCARD int outfile_open(struct outfile *o, struct fs *fs, const char *path,
 			   struct err *err);
 
+/* Append bytes. Errors are kept for outfile_flush() and outfile_finish(). */
 void outfile_add(struct outfile *o, struct bytes b);
 
-/* Zeros up to the next multiple of align (a power of two). */
+/*
+ * Append zeros up to the next multiple of align, a power of two of at most 64.
+ */
 void outfile_pad(struct outfile *o, uint32_t align);
 
-/* Hand what is buffered to the operating system, so that it can be read. */
+/*
+ * Write the buffer to the file, so that its bytes can be read through another
+ * descriptor. Returns the first error of all writes so far.
+ */
 NODISCARD int outfile_flush(struct outfile *o, struct err *err);
 
-/* The same, and make it durable. The file stays open for reading. */
+/*
+ * Write the buffer and fsync the file. It stays open, so that it can be read.
+ * Returns the first error of all writes, or of the fsync.
+ */
 NODISCARD int outfile_finish(struct outfile *o, struct err *err);
 
+/* Close the file without writing what is buffered, and reset *o to zero. */
 void outfile_close(struct outfile *o);
 
 #endif

@@ -9,6 +9,7 @@
 
 #define VERSION 1
 
+/* Length of one of the two copies of a file's header. */
 #define HEADER_COPY 32
 
 int salt_make(uint64_t *salt, struct err *err)
@@ -18,6 +19,10 @@ int salt_make(uint64_t *salt, struct err *err)
 	return err_set(err, ERR_IO, "no random bytes");
 }
 
+/*
+ * The header is written twice because no record of the file can be verified
+ * without the salt in it (docs/decisions.md, 5).
+ */
 void file_header_encode(const struct file_header *h, struct buf *out)
 {
 	for (int copy = 0; copy < FILE_HEADER / HEADER_COPY; copy++) {
@@ -35,6 +40,10 @@ void file_header_encode(const struct file_header *h, struct buf *out)
 	}
 }
 
+/*
+ * Decode one copy of the header. The checksum is compared before the version,
+ * so that damage is never reported as another version (docs/decisions.md, 102).
+ */
 static int copy_decode(struct bytes copy, uint32_t magic,
 		       struct file_header *out, struct err *err)
 {
@@ -72,6 +81,7 @@ int file_header_decode(struct bytes file, uint32_t magic,
 	rc = copy_decode(copy, magic, out, err);
 	if (rc != ERR_CORRUPT)
 		return rc;
+	/* The first copy is damaged: use the second. */
 	copy.ptr += HEADER_COPY;
 	return copy_decode(copy, magic, out, err);
 }
@@ -82,6 +92,10 @@ uint64_t record_padded(size_t head_len, size_t body_len)
 	       ~(uint64_t)7;
 }
 
+/*
+ * Checksum of a record's header and head. The salt makes a record of an older
+ * file in the same disk blocks fail the check.
+ */
 static uint32_t head_crc(uint64_t salt, struct bytes fixed, struct bytes head)
 {
 	uint8_t seed[8];
@@ -113,13 +127,16 @@ void record_encode(const struct record *r, uint64_t salt, struct buf *out)
 	enc_pad(out, 8);
 }
 
-/* What the front of a record says of its body. */
+/* Length and checksum of the body, according to the record's header. */
 struct body_info {
 	uint32_t len;
 	uint32_t crc;
 };
 
-/* The fixed part and the head; *d is left at the body. */
+/*
+ * Decode and verify header and head, leaving *d at the body. The position is
+ * compared before the checksum: it rejects most wrong places cheaply.
+ */
 static int decode_front(struct dec *d, uint64_t salt, uint64_t position,
 			struct record *out, struct body_info *body,
 			struct err *err)
@@ -187,6 +204,7 @@ size_t record_head_len(const uint8_t *header)
 	return dec_be32(&d);
 }
 
+/* Allocated but unwritten stretches and padding read as zeros. */
 static bool record_all_zero(struct bytes b)
 {
 	for (size_t i = 0; i < b.len; i++) {
@@ -196,6 +214,7 @@ static bool record_all_zero(struct bytes b)
 	return true;
 }
 
+/* The bytes in [from, to). */
 static struct bytes record_read_slice(struct bytes b, uint64_t from,
 				      uint64_t to)
 {
@@ -203,6 +222,7 @@ static struct bytes record_read_slice(struct bytes b, uint64_t from,
 			       .len = (size_t)(to - from) };
 }
 
+/* Report a stretch that is not a record, unless it is empty or all zeros. */
 static void record_report(const struct record_iter *it, uint64_t from,
 			  uint64_t to, bool torn)
 {
@@ -211,6 +231,10 @@ static void record_report(const struct record_iter *it, uint64_t from,
 		it->damaged(it->ctx, from, to - from, torn);
 }
 
+/*
+ * Records begin at multiples of 8, so the search after damage takes steps of 8.
+ * A false match would need a right position and a right checksum.
+ */
 int record_next(struct record_iter *it, struct record *out)
 {
 	uint64_t size = it->file.len;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records: the frame around everything that segments and range logs hold, and
- * the header of their files. Format: docs/format/common.md.
+ * Records: the frame around everything that WAL segments and head logs hold,
+ * and the header of their files. Format: docs/format/common.md.
  *
  * Ownership: all views are borrowed from the bytes that were parsed.
- * Threads: pure functions.
+ * Threads: pure functions, but for salt_make(), which any thread may call.
  */
 #ifndef TSDB_IO_RECORD_H
 #define TSDB_IO_RECORD_H
@@ -13,12 +13,14 @@
 #include "base/err.h"
 
 enum {
+	/* All lengths are in bytes. */
 	RECORD_HEADER = 32,
 	RECORD_HEAD_MAX = 256 * 1024,
 	RECORD_BODY_MAX = 1024 * 1024 * 1024,
 	FILE_HEADER = 64, /* two copies of 32 bytes */
 };
 
+/* The first four bytes of each kind of file. */
 #define MAGIC_SEGMENT      0x45505753u /* "EPWS" */
 #define MAGIC_GROUPS       0x4550474cu /* "EPGL" */
 #define MAGIC_VALUES       0x4550564cu /* "EPVL" */
@@ -27,72 +29,105 @@ enum {
 #define MAGIC_STATE        0x45505354u /* "EPST" */
 #define MAGIC_KEY          0x4550574bu /* "EPWK" */
 
+/*
+ * Header of a file. The salt is random or derived from the WAL key; it is part
+ * of each record's checksum, so that a record of another file is never taken
+ * for one of this file. The meaning of number depends on the kind of file: a
+ * segment's number, the start of a head's window.
+ */
 struct file_header {
 	uint32_t magic;
 	uint64_t salt;
 	uint64_t number;
 };
 
-/* A random salt for a file. ERR_IO: the system has no random bytes. */
+/* Make a random salt for a file. ERR_IO: the system has no random bytes. */
 NODISCARD int salt_make(uint64_t *salt, struct err *err);
 
+/* Append both copies of the header, FILE_HEADER bytes, to out. */
 void file_header_encode(const struct file_header *h, struct buf *out);
 
 /*
- * ERR_CORRUPT: not such a file, or damaged. ERR_UNSUPPORTED: another version,
- * with advice.
+ * Decode the header at the start of file; one intact copy is enough.
+ * ERR_CORRUPT: the file is too short, another kind of file, or both copies are
+ * damaged. ERR_UNSUPPORTED: written by a newer version; the message says what
+ * to do.
  */
 NODISCARD int file_header_decode(struct bytes file, uint32_t magic,
 				 struct file_header *out, struct err *err);
 
+/*
+ * One record: a small head that describes it, and an optional body. Each has
+ * its own CRC32C, so that the head can be read without the body.
+ */
 struct record {
+	/* An LSN in a WAL segment, a file offset elsewhere. */
 	uint64_t position;
 	uint8_t kind;
 	uint8_t encoding;
 	struct bytes head;
 	struct bytes body;
-	bool body_ok; /* its CRC agrees; checked only where asked for */
-	uint64_t len; /* padding included */
+	bool body_ok; /* the body's checksum was verified and agrees */
+	uint64_t len; /* length in bytes, padding included */
 };
 
-/* Length of a record with these parts, padding included. */
+/*
+ * Length in bytes of a record with a head and body of these lengths, with the
+ * padding to a multiple of 8.
+ */
 uint64_t record_padded(size_t head_len, size_t body_len);
 
-/* Append a record to out, which is at a multiple of 8, padding included. */
+/*
+ * Append a record and its padding to out, whose length must be a multiple of 8.
+ * `len` and `body_ok` of *r are not used.
+ */
 void record_encode(const struct record *r, uint64_t salt, struct buf *out);
 
 /*
- * The record at the start of b, which must be the one at position.
- * ERR_CORRUPT when there is none. body_ok is set when check_body is.
+ * Decode the record at the start of b, which must have been written for this
+ * position. With check_body, out->body_ok says whether the body's checksum
+ * agrees; a body that does not agree is no error. ERR_CORRUPT: no record, cut
+ * short, or its head is damaged.
  */
 NODISCARD int record_decode(struct bytes b, uint64_t salt, uint64_t position,
 			    bool check_body, struct record *out,
 			    struct err *err);
 
-/* The same when only the head is at hand: the body is empty. */
+/*
+ * Decode a record of which b has at least the header and the head; the body
+ * stays empty and unchecked. ERR_CORRUPT as for record_decode().
+ */
 NODISCARD int record_decode_head(struct bytes b, uint64_t salt,
 				 uint64_t position, struct record *out,
 				 struct err *err);
 
-/* What the first RECORD_HEADER bytes say of the head's length, unchecked. */
+/*
+ * Length of the head according to a record's first RECORD_HEADER bytes. They
+ * are not verified: the caller compares it with RECORD_HEAD_MAX.
+ */
 size_t record_head_len(const uint8_t *header);
 
 /*
- * Iterates over the records of a file's bytes; position = base + offset.
- * damaged is called for each stretch that is no record (not for zeros that
- * only pad), at the end with torn set.
+ * Iterator over the records in a file's bytes; a record's position is base +
+ * its offset. After damage it searches for the next whole record in steps of 8
+ * bytes. damaged (may be NULL) is called for each stretch that is not a record,
+ * unless it is all zeros. torn is set for a stretch at the end of the file,
+ * which usually is a write cut short.
  */
 struct record_iter {
 	struct bytes file;
 	uint64_t salt;
 	uint64_t base;
-	uint64_t offset; /* of the next try */
-	uint64_t end;    /* behind the last whole record */
+	uint64_t offset; /* where the next record is looked for */
+	uint64_t end;    /* end of the last whole record */
 	void (*damaged)(void *ctx, uint64_t offset, uint64_t len, bool torn);
 	void *ctx;
 };
 
-/* 1: *out is set; 0: no more. */
+/*
+ * Find the next record: returns 1 and sets *out, or 0 at the end. The body is
+ * checked; the caller must look at out->body_ok.
+ */
 int record_next(struct record_iter *it, struct record *out);
 
 #endif

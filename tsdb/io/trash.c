@@ -4,14 +4,16 @@
 #include "base/fs.h"
 #include "base/mem.h"
 
-#define ASIDE_MAX 1000 /* of one name */
+#define ASIDE_MAX 1000 /* names tried for one path */
 
+/* How far the removal of a directory has got. */
 enum trash_state {
-	TRASH_NAMED,   /* still under its name */
-	TRASH_RENAMED, /* not durably */
-	TRASH_HIDDEN   /* a start will not see it: bytes are left to free */
+	TRASH_NAMED,   /* has its original name */
+	TRASH_RENAMED, /* renamed, but the rename may not be durable */
+	TRASH_HIDDEN   /* durably renamed: only bytes are left to free */
 };
 
+/* A directory to be removed: path before, gone after the rename. */
 struct trash_dir {
 	enum trash_state state;
 	char *path;
@@ -19,6 +21,7 @@ struct trash_dir {
 	char *parent;
 };
 
+/* Directory part of a path, which must contain a slash; caller frees. */
 static char *trash_parent_of(const char *path)
 {
 	return mem_strndup((struct str){
@@ -47,6 +50,11 @@ void trash_add_hidden(struct trash *t, const char *path)
 	t->v[t->count - 1].state = TRASH_HIDDEN;
 }
 
+/*
+ * Take a directory as far as TRASH_HIDDEN. Each step is remembered, so that a
+ * retry after a failed fsync does not rename a second time. A directory that is
+ * missing counts as renamed.
+ */
 static int trash_hide(struct trash *t, struct trash_dir *d, struct err *err)
 {
 	int rc = 0;
@@ -63,6 +71,10 @@ static int trash_hide(struct trash *t, struct trash_dir *d, struct err *err)
 	return rc;
 }
 
+/*
+ * Hide all directories before any bytes are removed: a power cut in between
+ * must not leave a part of the list visible to the next start.
+ */
 static int hide_all(struct trash *t, struct err *err)
 {
 	int rc = 0;
@@ -109,6 +121,10 @@ int rename_aside(struct fs *fs, const char *path, struct err *err)
 				   mem_printf("%s" ASIDE_SUFFIX, path) :
 				   mem_printf("%s" ASIDE_SUFFIX "-%d", path, i);
 
+		/*
+		 * Only a name that is certainly free is used: rename would
+		 * replace a file that was set aside earlier.
+		 */
 		rc = fs_size(fs, to, &(uint64_t){ 0 }, err);
 		rc = rc ? rc : ERR_EXISTS;
 		if (rc == ERR_NOTFOUND)

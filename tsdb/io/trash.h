@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trash: directories that have to go. What a failure leaves of them is tried
- * again, for a range whose block is gone too would come back at a start. And
- * what cannot be read, and must not go: it is set aside for a person to look at.
+ * Trash: a list of directories that must be removed, retried until every one is
+ * gone (docs/decisions.md, 22). A head whose removal failed would otherwise
+ * come back at the next start, after the block made from it was removed too.
+ * rename_aside() handles the opposite case: damaged files that must be kept for
+ * an operator to inspect.
  *
- * Ownership: trash_fini() frees; paths are copied or taken over as noted.
+ * Ownership: trash_fini() frees the list; paths are copied.
  * Threads: one thread at a time.
  */
 #ifndef TSDB_IO_TRASH_H
@@ -14,7 +16,7 @@
 
 struct trash_dir;
 
-/* The zero value but for fs is empty. */
+/* A list with only fs set is empty and ready. */
 struct trash {
 	struct fs *fs;
 	struct trash_dir *v;
@@ -22,26 +24,36 @@ struct trash {
 	size_t cap;
 };
 
-/* Have parent/name removed, by way of parent/name<suffix>. */
+/*
+ * Add the directory at path. trash_empty() renames it to <path><suffix>, a name
+ * that a start ignores, before it removes the bytes.
+ */
 void trash_add(struct trash *t, const char *path, const char *suffix);
 
-/* The same of a directory that was renamed before: a start does not see it. */
+/*
+ * Add a directory that has been renamed durably already, so that a start
+ * ignores it and only its bytes are left to remove.
+ */
 void trash_add_hidden(struct trash *t, const char *path);
 
 /*
- * Rename what is in it, durably; then remove the bytes. On failure the rest
- * stays in it: nothing that came of it may be removed before. Bytes that the
- * disk does not let go are harmless, and stay in it for the next time.
+ * Rename all listed directories, durably, then remove their bytes. ERR_IO and
+ * the like: a rename failed; the list is kept, and the caller must not yet
+ * remove anything that was made from these directories. Directories whose bytes
+ * cannot be removed are no error: a start ignores them, and they stay in the
+ * list for the next call.
  */
 NODISCARD int trash_empty(struct trash *t, struct err *err);
 
+/* Free the list. Directories that are still in it stay on disk. */
 void trash_fini(struct trash *t);
 
 #define ASIDE_SUFFIX ".damaged"
 
 /*
- * Rename a directory or file, durably, to <path>.damaged; where something was
- * set aside under that name before, to <path>.damaged-2 …
+ * Rename a directory or file, durably, to <path>.damaged, or to
+ * <path>.damaged-2, -3, … if that name is taken. ERR_EXISTS: too many names are
+ * taken. Else the error of the rename or of the directory's fsync.
  */
 NODISCARD int rename_aside(struct fs *fs, const char *path, struct err *err);
 

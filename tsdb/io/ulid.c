@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+/* Crockford's base 32: no I, L, O and U, which are easily misread. */
 static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 struct ulid ulid_new(int64_t ms)
@@ -13,13 +14,16 @@ struct ulid ulid_new(int64_t ms)
 	for (int i = 0; i < 6; i++)
 		u.bytes[i] = (uint8_t)((uint64_t)ms >> (40 - 8 * i));
 	if (getrandom(u.bytes + 6, 10, 0) != 10)
-		abort(); /* not for 10 bytes, once the kernel is up */
+		abort(); /* cannot fail for 10 bytes once the kernel is up */
 	return u;
 }
 
 void ulid_format(const struct ulid *u, char text[ULID_TEXT + 1])
 {
-	/* 130 bits for 128: two zero bits come first. */
+	/*
+	 * 26 characters are 130 bits for a value of 128 bits: the two highest
+	 * bits are zero, and bit numbers begin at -2.
+	 */
 	for (int i = 0; i < ULID_TEXT; i++) {
 		unsigned v = 0;
 
@@ -36,6 +40,7 @@ bool ulid_parse(struct str text, struct ulid *out)
 {
 	struct ulid u = { { 0 } };
 
+	/* A first character above '7' would need more than 128 bits. */
 	if (text.len != ULID_TEXT || text.ptr[0] > '7')
 		return false;
 	for (int i = 0; i < ULID_TEXT; i++) {
@@ -43,6 +48,7 @@ bool ulid_parse(struct str text, struct ulid *out)
 
 		if (!at || !*at)
 			return false;
+		/* Bit is negative for the two bits before the value. */
 		for (int k = 0; k < 5; k++) {
 			int bit = i * 5 - 2 + k;
 

@@ -8,8 +8,9 @@
 #include "tsdb/db/view.h"
 #include "tsdb/db/worker.h"
 
-#define LINK_MIN (8ull * MIB)
+#define LINK_MIN (8ull * MIB) /* linking smaller files gains little */
 
+/* Twice, so that a wrong estimate does not fill the disk. */
 bool has_room(struct tsdb *db, uint64_t bytes)
 {
 	uint64_t total = 0;
@@ -24,11 +25,15 @@ int replace_parts(struct tsdb *db, const struct part *v, size_t count,
 {
 	if (aside)
 		return db_set_aside(db, v, count, b, err);
-	/* Without a block all of it was deleted. */
+	/*
+	 * No block: all profiles were deleted, which a later start must be able
+	 * to tell from a loss.
+	 */
 	return b ? db_supersede(db, v, count, b, err) :
 		   db_retire(db, v, count, err);
 }
 
+/* Whether a compaction of this block failed since the start. */
 static bool has_failed(const struct tsdb *db, const struct ulid *u)
 {
 	for (size_t i = 0; i < db->failed_count; i++) {
@@ -38,6 +43,10 @@ static bool has_failed(const struct tsdb *db, const struct ulid *u)
 	return false;
 }
 
+/*
+ * Remember blocks whose compaction failed: the planner leaves them alone until
+ * the next start.
+ */
 static void block_rewrite_note_failed(struct tsdb *db, const struct part *v,
 				      size_t count)
 {
@@ -49,9 +58,10 @@ static void block_rewrite_note_failed(struct tsdb *db, const struct part *v,
 }
 
 /*
- * What ends a compaction early: a deletion that waits, or the end of the
- * process. One that deletions have cancelled is not cancelled by them again,
- * or frequent ones would keep blocks from ever being compacted.
+ * The flag that cancels a compaction: a waiting job or the end of the process.
+ * A compaction that a deletion has cancelled is not cancelled by the next one;
+ * otherwise frequent deletions would keep blocks from ever being compacted
+ * (docs/decisions.md, 89).
  */
 static const _Atomic int *cancel_of(const struct tsdb *db)
 {
@@ -91,6 +101,7 @@ int rewrite_blocks(struct tsdb *db, const struct part *v, size_t count,
 	if (rc)
 		return rc;
 	metric_add(db->metrics.compactions, 1);
+	/* Parents with unreadable parts are set aside, not removed. */
 	return replace_parts(db, v, count, b, loss->unread > unread, err);
 }
 
@@ -102,7 +113,10 @@ struct plan_block describe_block(const struct tsdb *db, struct block *b)
 				.series = b->meta.series,
 				.tombstones = tombstones_series(t),
 				.bytes = b->bytes,
-				/* What is damaged is left to repair. */
+				/*
+				 * Damaged blocks are left to an explicit
+				 * repair.
+				 */
 				.failed = has_failed(db, &b->meta.ulid) ||
 					  b->damaged };
 
@@ -110,6 +124,10 @@ struct plan_block describe_block(const struct tsdb *db, struct block *b)
 	return p;
 }
 
+/*
+ * An insertion sort, which is stable: blocks of the same time stay in order of
+ * age.
+ */
 struct part *blocks_by_time(struct tsdb *db, size_t *count)
 {
 	size_t n = 0;
@@ -134,6 +152,7 @@ struct part *blocks_by_time(struct tsdb *db, size_t *count)
 	return v;
 }
 
+/* Call the progress function, if there is one. */
 static void tell_progress(const struct rewriting *how, const struct block *b,
 			  size_t i, size_t count)
 {
@@ -144,6 +163,7 @@ static void tell_progress(const struct rewriting *how, const struct block *b,
 		how->told(how->ctx, name, i + 1, count);
 }
 
+/* Damaged blocks are rewritten only by a repair, which logs what is lost. */
 static int rewrite_one(struct tsdb *db, const struct part *p,
 		       const struct rewriting *how, struct rewritten *out,
 		       struct err *err)
@@ -187,7 +207,10 @@ int rewrite_each(struct tsdb *db, const struct rewriting *how,
 					   log_err(&why)));
 		if (failed && !rc)
 			rc = err_set(err, failed, "%s", why.msg);
-		/* Its files go now, not when all are done: there may be no room. */
+		/*
+		 * Release the block now, not at the end: until then its files
+		 * take up space on disk.
+		 */
 		part_unref(v[i]);
 		v[i] = (struct part){ 0 };
 	}

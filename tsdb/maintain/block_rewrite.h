@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Block rewrite: write blocks again, with what is deleted or damaged left out,
- * and put the new block in the place of the old ones.
+ * Block rewrite writes blocks again, without what is deleted or damaged, and
+ * replaces the old blocks by the new one.
  *
  * Ownership: borrows the database.
  * Threads: the caller holds job_mu unless noted.
@@ -13,48 +13,69 @@
 #include "tsdb/compact/planner.h"
 #include "tsdb/db/db.h"
 
-/* Block i of count has been rewritten. */
+/*
+ * Called when block i of count, counted from 1, has been rewritten; `block` is
+ * the ULID of the old block.
+ */
 typedef void (*rewrite_progress_fn)(void *ctx, const char *block, size_t i,
 				    size_t count);
 
-/* How blocks are written anew. */
+/* Which blocks are rewritten, and how. */
 struct rewriting {
+	/* Selects blocks; only for rewrite_each(). */
 	bool (*wanted)(const struct tsdb *db, struct block *b);
-	bool reencode;
-	bool salvage;             /* without what the disk does not give back */
-	bool background;          /* a deletion may cancel it */
-	rewrite_progress_fn told; /* behind each one; may be NULL */
+	bool reencode;            /* as in struct compaction */
+	bool salvage;             /* leave out what the disk fails to read */
+	bool background;          /* deletions may cancel it */
+	rewrite_progress_fn told; /* after each block; may be NULL */
 	void *ctx;
 };
 
-/* What came of rewriting some blocks. */
+/* The result of rewriting blocks. */
 struct rewritten {
-	size_t count;
+	size_t count; /* blocks rewritten */
 	struct rewrite_loss loss;
 };
 
-/* Whether there is room to write so many bytes twice. */
+/* Returns whether twice this number of bytes is free on the disk. */
 bool has_room(struct tsdb *db, uint64_t bytes);
 
 /*
- * A new block takes the place of what it was made of. Where the disk did not
- * give something back, that is set aside: it may be read another day.
+ * Replaces parts by block b, which was made of them, in view and on disk; b is
+ * NULL if no profile was left. With `aside`, set if the disk failed to return
+ * some data, the old directories are renamed instead of removed. Errors as
+ * db_supersede(), db_retire(), db_set_aside().
  */
 NODISCARD int replace_parts(struct tsdb *db, const struct part *v, size_t count,
 			    struct block *b, bool aside, struct err *err);
 
+/* Returns the size in bytes from which values files are linked, not copied. */
 uint64_t link_min(const struct tsdb *db);
 
+/*
+ * Merges the blocks into one and replaces them by it. Losses are added to
+ * *loss. ERR_CLOSED: cancelled. Other errors as compactor_run(); the blocks
+ * then count as failed and are not picked again.
+ */
 NODISCARD int rewrite_blocks(struct tsdb *db, const struct part *v,
 			     size_t count, const struct rewriting *how,
 			     struct rewrite_loss *loss, struct err *err);
 
+/* Returns the properties of a block that the planner needs. */
 struct plan_block describe_block(const struct tsdb *db, struct block *b);
 
-/* All blocks, referenced, as the planner wants them: by time, then age. */
+/*
+ * Returns all blocks, referenced, in the planner's order: by min_ms, then by
+ * age. The caller frees the list with db_parts_free().
+ */
 struct part *blocks_by_time(struct tsdb *db, size_t *count);
 
-/* One that fails does not keep the others; the first failure is returned. */
+/*
+ * Rewrites each block that how->wanted() selects, by itself, and adds up the
+ * results in *out. A block that fails is logged and does not keep the others;
+ * the first error is returned. If that is ERR_NOSPACE, the run ends at once.
+ * Takes job_mu.
+ */
 NODISCARD int rewrite_each(struct tsdb *db, const struct rewriting *how,
 			   struct rewritten *out, struct err *err);
 

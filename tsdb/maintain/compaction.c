@@ -7,7 +7,10 @@
 #include "tsdb/db/view.h"
 #include "tsdb/maintain/block_rewrite.h"
 
-/* Blocks of one window are small, and get full groups only by encoding anew. */
+/*
+ * Whether all blocks are of the same window of two hours. Such blocks are
+ * small, and encoding them again gives full chunks.
+ */
 static bool are_one_window(const struct part *v, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -20,7 +23,9 @@ static bool are_one_window(const struct part *v, size_t count)
 	return count > 1;
 }
 
-/* Older first. */
+/*
+ * Sort the oldest first: the order decides between profiles of the same time.
+ */
 static void sort_by_age(struct part *v, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
@@ -35,6 +40,7 @@ static void sort_by_age(struct part *v, size_t count)
 	}
 }
 
+/* Merge the given blocks as a background job. */
 static int compact_blocks(struct tsdb *db, const struct part *v, size_t count,
 			  struct err *err)
 {
@@ -45,7 +51,10 @@ static int compact_blocks(struct tsdb *db, const struct part *v, size_t count,
 	return rewrite_blocks(db, v, count, &how, &loss, err);
 }
 
-/* What a compaction of these will write: all but what it links. */
+/*
+ * Estimate what the compaction writes: all files except those it will link. The
+ * condition must agree with that of the rewriter (rewriter_copy.c).
+ */
 static uint64_t compaction_written_bytes(const struct tsdb *db,
 					 const struct part *v, size_t count)
 {
@@ -66,6 +75,7 @@ static uint64_t compaction_written_bytes(const struct tsdb *db,
 	return sum;
 }
 
+/* Merge the blocks that the planner picked, if there is space. */
 static int compact_picked(struct tsdb *db, const struct part *v,
 			  const size_t *picked, size_t n, struct err *err)
 {
@@ -84,6 +94,7 @@ static int compact_picked(struct tsdb *db, const struct part *v,
 	return rc;
 }
 
+/* The planner decides; this function only gathers its input. */
 int compact_next(struct tsdb *db, struct err *err)
 {
 	struct plan_levels levels = plan_levels(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compaction: merge the blocks that the planner picks.
+ * Compaction merges the blocks that the planner picks.
  *
  * Ownership: borrows the database.
  * Threads: the caller holds job_mu.
@@ -10,7 +10,11 @@
 
 #include "tsdb/db/db.h"
 
-/* Compact what the planner picks: 1 when there was something. */
+/*
+ * Runs the next compaction that the planner asks for. Returns 1 if there was
+ * one, 0 if there is nothing to do. ERR_NOSPACE: it needs more free space.
+ * Other errors as rewrite_blocks().
+ */
 NODISCARD int compact_next(struct tsdb *db, struct err *err);
 
 #endif

@@ -7,24 +7,30 @@
 #include "tsdb/maintain/retention.h"
 #include "tsdb/maintain/sealing.h"
 
-#define ROUND_JOBS 1000 /* an end to any loop of ours */
+#define ROUND_JOBS 1000 /* bounds the loop over one kind of job */
 
+/*
+ * A kind of maintenance job: next() does one piece of work and returns 1, or 0
+ * if there is none.
+ */
 struct job {
 	const char *name;
 	int (*next)(struct tsdb *db, bool all, struct err *err);
 };
 
+/* Adapts retain_next() to struct job. */
 static int retain_job(struct tsdb *db, bool all UNUSED, struct err *err)
 {
 	return retain_next(db, err);
 }
 
+/* Adapts compact_next() to struct job. */
 static int compact_job(struct tsdb *db, bool all UNUSED, struct err *err)
 {
 	return compact_next(db, err);
 }
 
-/* Retention first: it makes the room that the others need. */
+/* Retention comes first, as it frees the space that the others need. */
 static const struct job jobs[] = { { "retention", retain_job },
 				   { "seal", seal_next },
 				   { "compaction", compact_job } };
@@ -33,6 +39,7 @@ int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
 {
 	int failed = 0;
 
+	/* The ballast may have been released when the disk was full. */
 	if (!atomic_load(&db->full))
 		ballast_make(&db->ballast);
 	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
@@ -40,15 +47,23 @@ int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
 		int rc = 1;
 
 		for (int n = 0; rc == 1 && n < ROUND_JOBS; n++) {
+			/*
+			 * The lock is taken for each piece of work, so that
+			 * deletions and snapshots need not wait for a whole
+			 * round.
+			 */
 			pthread_mutex_lock(&db->job_mu);
 			rc = trash_empty(&db->trash, &why);
 			if (!rc)
 				rc = jobs[i].next(db, seal_all, &why);
 			pthread_mutex_unlock(&db->job_mu);
 		}
+		/* Being cancelled is no failure. */
 		if (rc >= 0 || rc == ERR_CLOSED)
 			continue;
-		/* One that cannot must not keep the others. */
+		/*
+		 * A failed kind of job must not keep the others from running.
+		 */
 		db_tell(db, &db->maintenance, jobs[i].name, &why);
 		if (!failed)
 			failed = err_set(err, rc, "%s: %s", jobs[i].name,

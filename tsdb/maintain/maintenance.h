@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maintenance: one round of retention, sealing and compaction. What to do is
- * the planner's decision; the other files of this folder carry it out.
+ * Maintenance runs rounds of retention, sealing and compaction. The planner
+ * decides what to do; the other files of this folder carry it out.
  *
  * Ownership: borrows the database.
  * Threads: any; takes job_mu for each job.
@@ -11,7 +11,11 @@
 
 #include "tsdb/db/db.h"
 
-/* One round: seal what is due, compact, apply retention. */
+/*
+ * Runs one round: applies retention, seals heads that are due (all heads if
+ * seal_all is set), compacts. Failures are logged and do not keep the other
+ * jobs; the first one is returned. err must not be NULL.
+ */
 NODISCARD int db_maintain(struct tsdb *db, bool seal_all, struct err *err);
 
 #endif

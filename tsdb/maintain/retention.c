@@ -9,6 +9,7 @@
 #define MINUTE_NS 60000000000LL
 #define MINUTE_NS 60000000000LL
 
+/* Bytes of a head on disk. */
 static uint64_t head_bytes(struct head *r)
 {
 	uint64_t bytes;
@@ -19,6 +20,10 @@ static uint64_t head_bytes(struct head *r)
 	return bytes;
 }
 
+/*
+ * Remove a part on purpose. A head is closed first, so that appends go to a new
+ * generation of its window.
+ */
 static int remove_part(struct tsdb *db, struct part p, struct err *err)
 {
 	int rc;
@@ -27,7 +32,10 @@ static int remove_part(struct tsdb *db, struct part p, struct err *err)
 		return db_retire(db, &p, 1, err);
 	if (!sealing_close_head(db, p.head))
 		return remove_empty(db, p.head, err);
-	/* A flush under way would miss its WAL segments. */
+	/*
+	 * A flush under way would not find the WAL segments that are removed
+	 * here.
+	 */
 	pthread_mutex_lock(&db->flush_mu);
 	rc = db_retire(db, &p, 1, err);
 	if (!rc)
@@ -36,7 +44,7 @@ static int remove_part(struct tsdb *db, struct part p, struct err *err)
 	return rc;
 }
 
-/* The newest range takes samples now: it stays. */
+/* The head that takes current samples; it is normally not removed. */
 static size_t newest_head(const struct part *v, size_t count)
 {
 	size_t newest = SIZE_MAX;
@@ -49,6 +57,7 @@ static size_t newest_head(const struct part *v, size_t count)
 	return newest;
 }
 
+/* Collect the input of the planner, and add up the sizes. */
 static void describe_items(const struct part *v, size_t count,
 			   struct plan_item *items, struct plan_retention *p)
 {
@@ -61,13 +70,14 @@ static void describe_items(const struct part *v, size_t count,
 					 v[i].block->meta.max_ms;
 		it->bytes = v[i].head ? head_bytes(v[i].head) :
 					v[i].block->bytes;
-		/* One that alone is more than all may be is not spared. */
+		/* A head that alone exceeds the bound on size is not spared. */
 		it->open = i == open &&
 			   (!p->bytes_max || it->bytes <= p->bytes_max);
 		p->bytes += it->bytes;
 	}
 }
 
+/* Every removal is logged: it cannot be undone. */
 static void log_removal(const struct tsdb *db, const struct plan_item *it,
 			bool by_size)
 {
@@ -77,6 +87,10 @@ static void log_removal(const struct tsdb *db, const struct plan_item *it,
 			     log_int("bytes", (int64_t)it->bytes)));
 }
 
+/*
+ * A clock that cannot be saved is no reason to stop retention; it only starts
+ * with an older value after a restart.
+ */
 static void save_clock(struct tsdb *db, int64_t now_ns)
 {
 	struct err err;
@@ -88,6 +102,7 @@ static void save_clock(struct tsdb *db, int64_t now_ns)
 			  LOG_FIELDS(log_err(&err)));
 }
 
+/* Logged once, when the doubt begins. */
 static void log_doubt(const struct tsdb *db, int64_t now_ms)
 {
 	log_event(
@@ -97,6 +112,7 @@ static void log_doubt(const struct tsdb *db, int64_t now_ms)
 			   log_int("expected_ms", db->state.clock.trusted_ms)));
 }
 
+/* See plan_clock() for the rules. The clock is saved once an hour. */
 int64_t db_retention_now(struct tsdb *db)
 {
 	struct plan_clock *c = &db->state.clock;
@@ -104,6 +120,10 @@ int64_t db_retention_now(struct tsdb *db)
 	int64_t now_ms = clock_ms(db->o.clock);
 	int64_t now_ns = clock_mono_ns();
 	int64_t elapsed = db->clock_ns ? (now_ns - db->clock_ns) / 1000000 : 0;
+	/*
+	 * At the first call the doubt may come from the state file: log it
+	 * again.
+	 */
 	bool doubted = db->clock_ns && c->doubt_ms;
 	int64_t retention_now;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Retention: remove the parts that are too old, or that make the database too
- * large. A clock that jumped is not trusted.
+ * Retention removes the parts that are too old, or that make the database too
+ * large. It does not trust a system clock that has jumped (docs/decisions.md,
+ * 86).
  *
  * Ownership: borrows the database.
  * Threads: the caller holds job_mu.
@@ -11,10 +12,16 @@
 
 #include "tsdb/db/db.h"
 
-/* Remove the next part that retention says: 1 when there was one. */
+/*
+ * Removes the next part that retention selects. Returns 1 if there was one, 0
+ * if not; or an error if it could not be removed.
+ */
 NODISCARD int retain_next(struct tsdb *db, struct err *err);
 
-/* What retention by time takes for now. */
+/*
+ * Advances the retention clock and returns the time that retention by time is
+ * to use; without retention by time, the time of day.
+ */
 int64_t db_retention_now(struct tsdb *db);
 
 #endif

@@ -12,6 +12,7 @@
 #define MINUTE_NS  60000000000LL
 #define NO_ROOM_NS 2000000000LL /* until a full disk is tried again */
 
+/* Under append_mu, so that no append is under way in this head afterwards. */
 bool sealing_close_head(struct tsdb *db, struct head *r)
 {
 	pthread_mutex_lock(&db->append_mu);
@@ -28,10 +29,14 @@ int remove_empty(struct tsdb *db, struct head *r, struct err *err)
 	int rc = 0;
 
 	pthread_mutex_lock(&db->append_mu);
+	/* Checked again under the lock: an append may have used the head. */
 	if (!r->index.series) {
 		rc = fs_rename(db->o.fs, r->path, gone, err);
 		if (!rc) {
-			/* Should it come back after all, it holds nothing. */
+			/*
+			 * Its removal may fail: even if the directory comes
+			 * back, it is empty.
+			 */
 			trash_add_hidden(&db->trash, gone);
 			db_replace_locked(db, &part, 1, NULL);
 		}
@@ -40,6 +45,12 @@ int remove_empty(struct tsdb *db, struct head *r, struct err *err)
 	return rc;
 }
 
+/*
+ * Turn a head into a block: flush its unflushed profiles, encode all chunks,
+ * replace the head in the view, drop WAL segments that are no longer needed.
+ * The block takes the head's ULID and lists it as its source, by which a start
+ * after a crash knows that the head is sealed.
+ */
 static int sealing_seal(struct tsdb *db, struct head *r, struct err *err)
 {
 	struct part part = { .head = r };
@@ -63,10 +74,12 @@ static int sealing_seal(struct tsdb *db, struct head *r, struct err *err)
 	if (rc)
 		return rc;
 	metric_add(db->metrics.seals, 1);
+	/* Unreadable files are kept for another try on another machine. */
 	rc = replace_parts(db, &part, 1, b, loss.unread || r->unreadable, err);
 	return rc ? rc : db_drop_wal(db, err);
 }
 
+/* Collect the properties of a head that the planner needs. */
 static struct plan_head sealing_describe_range(const struct tsdb *db,
 					       struct head *r)
 {
@@ -104,7 +117,11 @@ int seal_next(struct tsdb *db, bool all, struct err *err)
 			"sealing waits until there is room for twice the range");
 	else if (pick != PLAN_NONE)
 		rc = sealing_seal(db, v[pick].head, err);
-	if (rc) /* the others must not wait for it; room may come any time */
+	/*
+	 * Delay the next attempt, so that other heads get their turn; space may
+	 * become free at any time, so that delay is short.
+	 */
+	if (rc)
 		v[pick].head->retry_ns =
 			clock_mono_ns() +
 			(rc == ERR_NOSPACE ? NO_ROOM_NS : MINUTE_NS);

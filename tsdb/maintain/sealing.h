@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sealing: turn heads into blocks.
+ * Sealing turns heads into blocks.
  *
  * Ownership: borrows the database.
  * Threads: the caller holds job_mu.
@@ -11,19 +11,24 @@
 #include "tsdb/db/db.h"
 
 /*
- * From here on the window's next generation takes samples. False: the range is
- * empty, and still open: the next generation would have its name, for no LSN
- * lies between them.
+ * Closes a head, so that the next generation of its window takes new samples.
+ * Returns false if the head is empty, in which case it stays open: the next
+ * generation would get the same name, as no LSN lies between them.
  */
 bool sealing_close_head(struct tsdb *db, struct head *r);
 
 /*
- * Take an empty range away: its name is free before anybody can make another
- * of that name.
+ * Removes a head that is still empty. Its directory is renamed under append_mu,
+ * so that the name is free before an append can create the head again. ERR_IO:
+ * the rename failed.
  */
 NODISCARD int remove_empty(struct tsdb *db, struct head *r, struct err *err);
 
-/* Seal the next range that is due: 1 when there was one. */
+/*
+ * Seals the next head that the planner selects (any head if `all` is set).
+ * Returns 1 if there was one, 0 if not. ERR_NOSPACE: it waits for free space.
+ * Other errors as of flushing and compactor_run(); the head is retried later.
+ */
 NODISCARD int seal_next(struct tsdb *db, bool all, struct err *err);
 
 #endif

@@ -28,6 +28,10 @@ int64_t part_max(struct part p)
 	return p.head ? p.head->start + WINDOW_MS - 1 : p.block->meta.last_ms;
 }
 
+/*
+ * Add the series of a head that match to out. The head's lock is held over the
+ * whole selection, because an append may add series meanwhile.
+ */
 static void part_select_head(struct head *r, const struct selection *s,
 			     struct postings *out)
 {
@@ -43,6 +47,7 @@ static void part_select_head(struct head *r, const struct selection *s,
 	postings_fini(&p);
 }
 
+/* Whether a chunk of the series touches [from, to]. */
 static bool has_chunk(const struct index_series *s, int64_t from, int64_t to)
 {
 	for (size_t i = 0; i < s->chunk_count; i++) {
@@ -52,6 +57,11 @@ static bool has_chunk(const struct index_series *s, int64_t from, int64_t to)
 	return false;
 }
 
+/*
+ * Add the series of a block that match to out. Series entries are read only
+ * when the time range does not cover the whole block: otherwise every series of
+ * the block has a chunk in it.
+ */
 static int block_select(struct block *b, const struct selection *s,
 			struct postings *out, struct err *err)
 {
@@ -80,6 +90,10 @@ int part_select(struct part p, const struct selection *s, struct postings *out,
 	return 0;
 }
 
+/*
+ * Call fn for the values of a label name, or for all names if name is empty. fn
+ * runs under the head's lock and must not take it.
+ */
 static void part_head_texts(struct head *r, struct str name, index_text_fn fn,
 			    void *ctx)
 {
@@ -101,6 +115,7 @@ int part_texts(struct part p, struct str name, index_text_fn fn, void *ctx,
 		part_head_texts(p.head, name, fn, ctx);
 		return 0;
 	}
+	/* An empty name asks for the label names themselves. */
 	if (name.len)
 		return index_values(p.block->index, name, fn, ctx, err);
 	index_names(p.block->index, fn, ctx);
@@ -112,6 +127,7 @@ int part_labels(struct part p, uint32_t series, struct labels **out,
 {
 	if (!p.head)
 		return block_labels(p.block, series, out, err);
+	/* An append may move the array of series. */
 	pthread_mutex_lock(&p.head->mu);
 	*out = labels_ref(p.head->series[series]->labels);
 	pthread_mutex_unlock(&p.head->mu);
@@ -127,6 +143,7 @@ int part_find(struct part p, const struct labels *ls, uint32_t *series,
 	return *series == SERIES_NONE ? ERR_NOTFOUND : 0;
 }
 
+/* The functions below only dispatch on the kind of the part. */
 int part_times(struct part p, uint32_t series, int64_t from, int64_t to,
 	       struct times *out, struct err *err)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Part: a range or a block, to whoever reads both alike. A series in it is a
- * number: its place in a range's index, its reference in a block's.
+ * A part is a head or a block, for code that reads both alike. A series is
+ * identified by a number within its part: the index of the series in a head,
+ * the series reference of the index file in a block.
  *
- * Ownership: holds no reference by itself; see part_ref().
+ * Ownership: a struct part holds no reference by itself; see part_ref().
  * Threads: any.
  */
 #ifndef TSDB_PART_PART_H
@@ -12,20 +13,27 @@
 #include "tsdb/block/block.h"
 #include "tsdb/head/head.h"
 
-/* One of the two is set. */
+/* Exactly one of the two members is set. */
 struct part {
 	struct head *head;
 	struct block *block;
 };
 
+/* Takes a reference on the head or block, and returns p. */
 struct part part_ref(struct part p);
+
+/* Releases a reference taken by part_ref(). */
 void part_unref(struct part p);
 
-/* The first and the last time that it may hold. */
+/* The earliest time, in ms, that a profile of the part can have. */
 int64_t part_min(struct part p);
+
+/* The latest time, in ms, that a profile of the part can have (inclusive). */
 int64_t part_max(struct part p);
 
-/* Series that all matchers match and that have something in [from, to]. */
+/*
+ * Selects the series that all matchers match and that have data in [from, to].
+ */
 struct selection {
 	const struct matcher *matchers;
 	size_t count; /* 0: all series */
@@ -33,35 +41,71 @@ struct selection {
 	int64_t to;
 };
 
+/*
+ * Adds the series that match the selection to out, which the caller frees. A
+ * head cannot fail; a block returns ERR_CORRUPT or ERR_IO if its index cannot
+ * be read.
+ */
 NODISCARD int part_select(struct part p, const struct selection *s,
 			  struct postings *out, struct err *err);
 
-/* All label names; all values of one (name.len > 0), borrowed for the call. */
+/*
+ * Calls fn for each value of the label name `name`, or for each label name if
+ * `name` is empty. The texts are valid only during the call. A head calls fn
+ * under its lock. ERR_CORRUPT, ERR_IO: the index of a block cannot be read.
+ */
 NODISCARD int part_texts(struct part p, struct str name, index_text_fn fn,
 			 void *ctx, struct err *err);
 
-/* A series' label set; the caller owns a reference. */
+/*
+ * Sets *out to the label set of a series; the caller owns the reference.
+ * ERR_CORRUPT, ERR_IO: the index of a block cannot be read.
+ */
 NODISCARD int part_labels(struct part p, uint32_t series, struct labels **out,
 			  struct err *err);
 
-/* The series with these labels; ERR_NOTFOUND without one. */
+/*
+ * Sets *series to the series with exactly these labels. ERR_NOTFOUND: the part
+ * has none. ERR_CORRUPT, ERR_IO: the index of a block cannot be read.
+ */
 NODISCARD int part_find(struct part p, const struct labels *ls,
 			uint32_t *series, struct err *err);
 
+/*
+ * Adds the times of the profiles of a series in [from, to] to out, without
+ * those hidden by tombstones. Reads chunk metadata, never values.
+ */
 NODISCARD int part_times(struct part p, uint32_t series, int64_t from,
 			 int64_t to, struct times *out, struct err *err);
 
-/* wal: to reference the segment of a profile that is only there, or NULL. */
+/*
+ * Finds the profile of a series at exactly the time ms. ERR_NOTFOUND: there is
+ * none. For a profile that is only in the WAL, a reference on its segment is
+ * taken from wal, so that a flush cannot remove the segment before it is read;
+ * wal may be NULL if the bytes are not needed.
+ */
 NODISCARD int part_lookup(struct part p, uint32_t series, int64_t ms,
 			  struct wal *wal, struct part_hit *out,
 			  struct err *err);
 
-/* Flushed groups, without what is only in the WAL. */
+/*
+ * Sets *out to the flushed chunks of a series that touch [from, to], and the
+ * tombstone intervals that hide parts of them. Unflushed profiles are not among
+ * them. The caller frees *out with chunks_fini().
+ */
 NODISCARD int part_groups(struct part p, uint32_t series, int64_t from,
 			  int64_t to, struct chunks *out, struct err *err);
+
+/*
+ * Returns the functions that read the chunk metadata of this part. They borrow
+ * the part.
+ */
 struct chunk_source part_source(struct part p);
 
-/* The file that holds a group's values; NULL when there is none such. */
+/*
+ * Returns the file with the values of a chunk, borrowed from the part; NULL if
+ * the block has no such file or could not open it.
+ */
 const struct file *part_values(struct part p, const struct chunk_meta *h);
 
 #endif

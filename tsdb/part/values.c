@@ -7,8 +7,12 @@
 #include "tsdb/chunk/codec_zstd.h"
 #include "tsdb/chunk/tables.h"
 
-#define KEEP (4 * MIB) /* larger buffers are given back after use */
+#define KEEP (4 * MIB) /* larger buffers are freed after use */
 
+/*
+ * Let go of the current table, but keep it for one more call: rows of the
+ * previous stripe refer to its table while they are still being added up.
+ */
 static void put_table(struct values_reader *r)
 {
 	if (r->table_before)
@@ -18,6 +22,7 @@ static void put_table(struct values_reader *r)
 	r->table = NULL;
 }
 
+/* Decoders belong to a codec, so a change of codec frees the decoder. */
 static void put_decoder(struct values_reader *r)
 {
 	if (r->decoder)
@@ -28,7 +33,8 @@ static void put_decoder(struct values_reader *r)
 void values_reader_fini(struct values_reader *r)
 {
 	put_table(r);
-	put_table(r); /* the one before, too */
+	/* The second call releases the previous table. */
+	put_table(r);
 	put_decoder(r);
 	buf_fini(&r->stored);
 	*r = (struct values_reader){ 0 };
@@ -49,6 +55,10 @@ const struct codec *values_codec(struct part p, uint8_t id)
 	return columns && id == columns->id ? columns : NULL;
 }
 
+/*
+ * Report a chunk whose codec this version does not have. This is not damage: a
+ * newer version can read the chunk.
+ */
 static int no_codec(const struct chunk_meta *h, struct err *err)
 {
 	return err_set(
@@ -57,6 +67,7 @@ static int no_codec(const struct chunk_meta *h, struct err *err)
 		h->codec);
 }
 
+/* Report a values file that is missing or could not be opened. */
 static int no_file(struct err *err)
 {
 	return err_set(err, ERR_CORRUPT, "its values file is not there");
@@ -74,9 +85,11 @@ int values_table(struct values_reader *r, struct part p,
 	if (!at->len)
 		return 0;
 	if (h->codec == CODEC_ZSTD || !values_codec(p, h->codec))
-		return no_codec(h, err); /* and so: a block's, with tables */
+		/* Only blocks pass this check, so block->env below is valid. */
+		return no_codec(h, err);
 	if (!f)
 		return no_file(err);
+	/* Consecutive chunks usually share a stripe, and so its table. */
 	if (!r->table || r->table_file != f ||
 	    r->table_place.offset != at->offset) {
 		put_table(r);
@@ -102,6 +115,7 @@ int values_stored(struct values_reader *r, const struct file *f,
 {
 	int rc;
 
+	/* One very large chunk must not pin its memory for good. */
 	if (r->stored.cap > KEEP && r->stored.cap > place->len)
 		buf_fini(&r->stored);
 	buf_reset(&r->stored);
@@ -121,12 +135,19 @@ int values_stored(struct values_reader *r, const struct file *f,
 	return 0;
 }
 
-/* A group's stored bytes, and what they are decoded with. */
+/*
+ * The stored bytes of a chunk, and the inputs that its codec needs to decode
+ * them.
+ */
 struct stored {
 	struct codec_group group;
 	uint32_t lens[CHUNK_PROFILES_MAX];
 };
 
+/*
+ * Read the stored bytes of a chunk and the table of its stripe, and have a
+ * decoder of the right codec ready. Invalidates the rows of the previous call.
+ */
 static int read_group(struct values_reader *r, struct part p,
 		      const struct chunk_meta *h, struct stored *s,
 		      struct err *err)
@@ -153,7 +174,7 @@ static int read_group(struct values_reader *r, struct part p,
 	return rc ? rc : values_stored(r, f, &h->place, &s->group.stored, err);
 }
 
-/* Append n profiles from the first-th on. */
+/* Append n profiles to out, beginning with number `first` of the chunk. */
 static int values_decode(struct values_reader *r, const struct stored *s,
 			 size_t first, size_t n, struct buf *out,
 			 struct err *err)
@@ -171,6 +192,11 @@ int values_one(struct values_reader *r, struct part p,
 	buf_reset(out);
 	if (!rc)
 		rc = values_decode(r, &s, index, 1, out, err);
+	/*
+	 * The hash was computed when the profile was received, so it also
+	 * catches errors that happened before the chunk's checksum was
+	 * computed.
+	 */
 	if (!rc && hash_bytes(buf_bytes(out)) != h->profiles[index].hash)
 		rc = err_set(err, ERR_CORRUPT,
 			     "%s: the profile's hash differs from when it came",
@@ -189,6 +215,11 @@ int values_rows(struct values_reader *r, struct part p,
 
 	if (!codec || !codec->rows)
 		return err_set(err, ERR_UNSUPPORTED, "not stored as columns");
+	/*
+	 * The same chunk with the same sample types as last time: its rows are
+	 * still valid. A query that adds up one profile after another asks for
+	 * the same chunk up to 32 times.
+	 */
 	if (r->rows && r->rows_file == f && r->rows_offset == h->place.offset &&
 	    !memcmp(r->rows_types, types, h->total_count * sizeof(*types))) {
 		*out = r->rows;
@@ -206,6 +237,7 @@ int values_rows(struct values_reader *r, struct part p,
 	return 0;
 }
 
+/* The bytes of profile i within v. */
 static struct bytes value_at(const struct chunk_meta *h, const struct values *v,
 			     size_t i)
 {
@@ -213,7 +245,10 @@ static struct bytes value_at(const struct chunk_meta *h, const struct values *v,
 			       .len = h->profiles[i].raw_len };
 }
 
-/* One by one: those before the damage may be whole. */
+/*
+ * Decode the profiles of a damaged chunk one by one: the ones before the damage
+ * may be intact. Each is accepted only if its hash agrees.
+ */
 static void values_salvage(struct values_reader *r, const struct chunk_meta *h,
 			   const struct stored *s, struct values *out)
 {
@@ -229,6 +264,10 @@ static void values_salvage(struct values_reader *r, const struct chunk_meta *h,
 	}
 }
 
+/*
+ * The chunk is decoded at once; only if that fails, or a hash differs, is each
+ * profile tried by itself.
+ */
 int values_all(struct values_reader *r, struct part p,
 	       const struct chunk_meta *h, struct values *out, struct err *err)
 {

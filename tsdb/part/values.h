@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values: from a group's head to the profiles in it, whatever their codec.
+ * Reads values: takes the metadata of a chunk and returns the profiles in it,
+ * whatever codec they are stored with.
  *
- * Ownership: values_reader_fini() and values_fini() free.
- * Threads: one thread a reader.
+ * Ownership: values_reader_fini() frees a reader and everything it holds.
+ * Results are borrowed from the reader unless a caller's buffer receives them.
+ * Threads: one thread at a time for each reader.
  */
 #ifndef TSDB_PART_VALUES_H
 #define TSDB_PART_VALUES_H
@@ -13,74 +15,98 @@
 #include "tsdb/part/part.h"
 
 /*
- * The zero value is ready. It holds the table of the last stripe, and so must
- * be done before the part that it read goes.
+ * The state of a reader; a zeroed struct is ready for use. The reader holds the
+ * dictionary table of the last stripe, and so must be finished before the part
+ * it read is released.
  */
 struct values_reader {
 	const struct codec *codec; /* of the decoder */
 	struct codec_decoder *decoder;
-	struct tables *tables; /* where the table is from */
-	struct table_ref *table;
+	struct tables *tables;   /* the cache that `table` belongs to */
+	struct table_ref *table; /* of the last stripe, or NULL */
 	struct chunk_table table_place;
 	const struct file *table_file;
-	struct table_ref *table_before; /* of those who still add up its rows */
+	/*
+	 * The table of the stripe before it, whose rows a caller may still be
+	 * adding up.
+	 */
+	struct table_ref *table_before;
 	struct tables *tables_before;
-	struct buf stored;
-	uint64_t reads;                /* groups so far */
-	const struct codec_rows *rows; /* of one group, or NULL */
+	struct buf stored;             /* stored bytes of the last chunk */
+	uint64_t reads;                /* chunks read so far */
+	const struct codec_rows *rows; /* of the last chunk, or NULL */
 	const struct file *rows_file;
 	uint64_t rows_offset;
-	bool rows_types[TYPES_MAX];
+	bool rows_types[TYPES_MAX]; /* the types that rows were made for */
 };
 
+/* Frees what the reader holds, and leaves it zeroed and ready for use. */
 void values_reader_fini(struct values_reader *r);
 
-/* Bytes that it takes, but for tables, which are shared. */
+/*
+ * Returns the bytes held by the reader, without tables, which all readers
+ * share.
+ */
 size_t values_reader_memory(const struct values_reader *r);
 
-/* NULL: a codec that this everprof lacks, or that the part cannot have. */
+/*
+ * Returns the codec with this id, or NULL if this build does not have it or the
+ * part cannot contain it: heads are stored with zstd only.
+ */
 const struct codec *values_codec(struct part p, uint8_t id);
 
 /*
- * The stored bytes of a group, borrowed from the reader until its next call.
- * ERR_CORRUPT: not those that were stored; *out is set all the same.
+ * Sets *out to the stored bytes of a chunk or table at `place`, valid until the
+ * reader's next call. ERR_CORRUPT: the checksum differs; *out is set
+ * nevertheless. ERR_IO: they cannot be read. ERR_TOOBIG: place gives a length
+ * beyond all limits.
  */
 NODISCARD int values_stored(struct values_reader *r, const struct file *f,
 			    const struct chunk_place *place, struct bytes *out,
 			    struct err *err);
 
 /*
- * The table of a group's stripe, held until the next call; NULL when the group
- * has none. ERR_CORRUPT, ERR_IO; ERR_UNSUPPORTED: its codec is not there.
+ * Sets *out to the table of the chunk's stripe, or to NULL if the chunk has
+ * none. The table is valid until the next call that changes stripes.
+ * ERR_CORRUPT, ERR_IO: it cannot be read. ERR_UNSUPPORTED: its codec is not
+ * available.
  */
 NODISCARD int values_table(struct values_reader *r, struct part p,
 			   const struct chunk_meta *h,
 			   const struct codec_table **out, struct err *err);
 
-/* Replace out by the index-th profile, verified by its hash. */
+/*
+ * Replaces the contents of out by profile number `index` of the chunk, verified
+ * against its hash. ERR_CORRUPT, ERR_IO: it cannot be read. ERR_UNSUPPORTED:
+ * its codec is not available.
+ */
 NODISCARD int values_one(struct values_reader *r, struct part p,
 			 const struct chunk_meta *h, size_t index,
 			 struct buf *out, struct err *err);
 
 /*
- * A group as its codec sees it (model/codec.h), until the next call; its table
- * is there one call longer. types: which sample types are wanted, one for each
- * that it has. ERR_UNSUPPORTED: its codec has nothing of the kind.
+ * Sets *out to the rows of a chunk (model/codec.h), valid until the next call;
+ * the table they refer to stays valid for one call longer. types has a flag for
+ * each sample type of the chunk and says which values are wanted.
+ * ERR_UNSUPPORTED: the codec of the chunk has no rows. ERR_CORRUPT, ERR_IO: the
+ * chunk cannot be read.
  */
 NODISCARD int values_rows(struct values_reader *r, struct part p,
 			  const struct chunk_meta *h, const bool *types,
 			  const struct codec_rows **out, struct err *err);
 
-/* All profiles of a group, one behind another. */
+/* All profiles of a chunk, concatenated. */
 struct values {
 	struct buf bytes;
-	size_t at[CHUNK_PROFILES_MAX];
-	bool ok[CHUNK_PROFILES_MAX]; /* its hash agrees */
+	size_t at[CHUNK_PROFILES_MAX]; /* offset of each profile in bytes */
+	bool ok[CHUNK_PROFILES_MAX];   /* its hash agrees */
 };
 
 /*
- * Replace out by a group's profiles. Of a damaged group what can be had is
- * had, and *err says what is wrong: ERR_CORRUPT. ERR_IO: nothing was read.
+ * Replaces the contents of out by all profiles of a chunk. ERR_CORRUPT: some
+ * are damaged; *err names the damage, and out->ok says which profiles could be
+ * recovered all the same. ERR_IO: nothing was read. ERR_UNSUPPORTED: the codec
+ * is not available.
  */
 NODISCARD int values_all(struct values_reader *r, struct part p,
 			 const struct chunk_meta *h, struct values *out,

@@ -19,6 +19,7 @@ uint64_t querier_lost_count(const struct querier *q)
 	return q->lost;
 }
 
+/* The first error is kept: it is usually the cause of the others. */
 void note_lost(struct querier *q, uint64_t count, const struct err *why)
 {
 	if (!q->lost)
@@ -33,7 +34,7 @@ int note_failed(struct querier *q, int rc, const struct err *why)
 	return rc;
 }
 
-/* Damage is counted and logged, whoever met it; once for each query. */
+/* Count and log damage once for each query, whichever part met it. */
 static void querier_tell_damage(struct querier *q)
 {
 	uint64_t sum = q->lost + q->failed;
@@ -47,6 +48,10 @@ static void querier_tell_damage(struct querier *q)
 			     log_err(q->lost ? &q->lost_why : &q->failed_why)));
 }
 
+/*
+ * The copy of the view holds a reference to each part, so that files may be
+ * removed from the directory while the querier reads them.
+ */
 void querier_open(struct tsdb *db, struct querier **out)
 {
 	struct querier *q = mem_new(struct querier);
@@ -63,6 +68,7 @@ void close_cursor(struct cursor *c)
 	c->open = false;
 }
 
+/* Drop the selection and what was derived from it. */
 static void forget_hits(struct querier *q)
 {
 	close_cursor(&q->cursor);
@@ -78,7 +84,8 @@ void querier_close(struct querier *q)
 		return;
 	querier_tell_damage(q);
 	forget_hits(q);
-	values_reader_fini(&q->values); /* before the blocks that it read */
+	/* The reader borrows from the blocks, so it goes first. */
+	values_reader_fini(&q->values);
 	db_parts_free(q->parts, q->part_count);
 	atomic_fetch_sub(&q->db->queriers, 1);
 	mem_free(q->hits);
@@ -100,6 +107,7 @@ void querier_closep(struct querier **q)
 	*q = NULL;
 }
 
+/* Compare the labels of a hit, for the hash table. */
 static bool querier_same_labels(const void *ctx, uint32_t number,
 				const void *key)
 {
@@ -109,7 +117,10 @@ static bool querier_same_labels(const void *ctx, uint32_t number,
 			labels_bytes(key));
 }
 
-/* Note that a series is in a part. Takes the reference on its labels. */
+/*
+ * Record that a series is in a part. A series in several parts is one hit with
+ * a list of places. Takes over the reference on its labels.
+ */
 static void querier_add_place(struct querier *q, struct table *index,
 			      struct labels *ls, uint32_t part, uint32_t series)
 {
@@ -132,12 +143,14 @@ static void querier_add_place(struct querier *q, struct table *index,
 		(struct hit){ .labels = ls, .first = at, .last = at };
 }
 
+/* Compare two hits by their label sets. */
 static int querier_by_labels(const void *a, const void *b)
 {
 	return labels_cmp(((const struct hit *)a)->labels,
 			  ((const struct hit *)b)->labels);
 }
 
+/* Add the matching series of one part to the hits. */
 static int select_part(struct querier *q, uint32_t part, struct table *index,
 		       const struct selection *s, struct err *err)
 {
@@ -156,6 +169,10 @@ static int select_part(struct querier *q, uint32_t part, struct table *index,
 	return rc;
 }
 
+/*
+ * Collects matching series part by part, joins those with equal labels, and
+ * sorts them.
+ */
 void querier_select(struct querier *q, const struct matcher *v, size_t count,
 		    int64_t from, int64_t to)
 {
@@ -170,8 +187,12 @@ void querier_select(struct querier *q, const struct matcher *v, size_t count,
 
 		if (part_min(q->parts[i]) > to || part_max(q->parts[i]) < from)
 			continue;
+		/*
+		 * A part that cannot be read must not keep the others from
+		 * answering.
+		 */
 		if (select_part(q, i, &index, &s, &err))
-			note_lost(q, 1, &err); /* the others answer */
+			note_lost(q, 1, &err);
 	}
 	table_fini(&index);
 	if (q->count)
@@ -186,11 +207,16 @@ void querier_texts(struct querier *q, struct str name, int64_t from, int64_t to,
 
 		if (part_min(q->parts[i]) > to || part_max(q->parts[i]) < from)
 			continue;
+		/*
+		 * A part that cannot be read must not keep the others from
+		 * answering.
+		 */
 		if (part_texts(q->parts[i], name, fn, ctx, &err))
-			note_lost(q, 1, &err); /* the others answer */
+			note_lost(q, 1, &err);
 	}
 }
 
+/* An estimate that counts what grows with the query. */
 size_t querier_memory(const struct querier *q)
 {
 	size_t sum =
@@ -223,7 +249,10 @@ static int querier_by_time(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Ascending, each once. Usually it is so already. */
+/*
+ * Sort times and drop duplicates. Usually they are in order already; parts
+ * overlap while profiles are being flushed or blocks compacted.
+ */
 static void querier_order(struct times *t)
 {
 	size_t kept = 0;
@@ -241,6 +270,7 @@ static void querier_order(struct times *t)
 	t->count = kept;
 }
 
+/* The times of all parts are collected, then sorted. */
 int querier_times(struct querier *q, size_t i, int64_t from, int64_t to,
 		  struct times_view *out, struct err *err)
 {
@@ -278,7 +308,10 @@ int querier_spend_bytes(struct querier *q, size_t bytes, struct err *err)
 	return q->spend && bytes ? q->spend(q->spend_ctx, bytes, err) : 0;
 }
 
-/* The newest time of the series. */
+/*
+ * Find the newest time of series i. Usually it is in the part that begins last,
+ * so that other parts need not be read.
+ */
 static int querier_find_newest(struct querier *q, size_t i, int64_t *ms,
 			       struct err *err)
 {
@@ -287,7 +320,6 @@ static int querier_find_newest(struct querier *q, size_t i, int64_t *ms,
 	const struct place *at;
 	int rc;
 
-	/* In the part that ends last, before all others. */
 	for (uint32_t n = q->hits[i].first; n != NONE; n = at->next) {
 		at = &q->places[n];
 		if (part_min(q->parts[at->part]) > from)
@@ -295,6 +327,7 @@ static int querier_find_newest(struct querier *q, size_t i, int64_t *ms,
 	}
 	rc = querier_times(q, i, from, INT64_MAX, &t, err);
 	if (!rc && !t.count)
+		/* Everything there may have been deleted: look at all parts. */
 		rc = querier_times(q, i, 0, INT64_MAX, &t, err);
 	if (!rc && !t.count)
 		rc = err_set(err, ERR_NOTFOUND, "the series is empty");
@@ -303,6 +336,10 @@ static int querier_find_newest(struct querier *q, size_t i, int64_t *ms,
 	return rc;
 }
 
+/*
+ * Type sets are in the chunk metadata or, for an unflushed profile, in the WAL
+ * record.
+ */
 int querier_newest_types(struct querier *q, size_t i, struct buf *out,
 			 struct err *err)
 {

@@ -12,19 +12,20 @@ void profile_fini(struct profile *p)
 	buf_fini(&p->raw);
 }
 
+/* Replace the type set of a profile. */
 static void set_typeset(struct profile *p, struct bytes typeset)
 {
 	buf_reset(&p->typeset);
 	buf_add(&p->typeset, typeset.ptr, typeset.len);
 }
 
-/* By how much a buffer will grow that is filled with n bytes. */
+/* The bytes that a buffer must allocate to hold n bytes. */
 static size_t querier_growth_of(const struct buf *b, size_t n)
 {
 	return n > b->cap ? n - b->cap : 0;
 }
 
-/* All profiles of a group. */
+/* The uncompressed size of all profiles of a chunk. */
 static size_t raw_bytes(const struct chunk_meta *h)
 {
 	size_t sum = 0;
@@ -34,6 +35,7 @@ static size_t raw_bytes(const struct chunk_meta *h)
 	return sum;
 }
 
+/* Refuse a profile beyond the caller's limit before reading it. */
 static int querier_too_big(const struct profile *p, uint32_t raw_len,
 			   struct err *err)
 {
@@ -42,13 +44,15 @@ static int querier_too_big(const struct profile *p, uint32_t raw_len,
 	return err_set(err, ERR_TOOBIG, "the profile has %u bytes", raw_len);
 }
 
+/* Fetch an unflushed profile from its WAL record. */
 static int fetch_pending(struct querier *q, const struct part_hit *hit,
 			 struct profile *out, struct err *err)
 {
 	struct segment_profile p = { 0 };
 	int rc;
 
-	if (!hit->segment) /* retention has removed it meanwhile */
+	/* Retention has removed the segment since the profile was found. */
+	if (!hit->segment)
 		return err_set(err, ERR_NOTFOUND, "its WAL segment is gone");
 	rc = querier_too_big(out, hit->wal.raw_len, err);
 	if (!rc)
@@ -74,6 +78,7 @@ static int fetch_pending(struct querier *q, const struct part_hit *hit,
 	return 0;
 }
 
+/* The allocations are freed, not only emptied. */
 void querier_trim(struct querier *q)
 {
 	q->kept_file = NULL;
@@ -87,6 +92,7 @@ void querier_sequential(struct querier *q)
 	q->sequential = true;
 }
 
+/* Whether the decoded chunk that is kept is the one at this place. */
 static bool is_kept(const struct querier *q, const struct file *f,
 		    const struct chunk_place *place)
 {
@@ -94,7 +100,10 @@ static bool is_kept(const struct querier *q, const struct file *f,
 	       q->kept_place.len == place->len;
 }
 
-/* A profile out of its whole group, which is kept for the next one. */
+/*
+ * Fetch a profile from its decoded chunk, which is kept for the profiles that
+ * follow. Without it, each of 32 profiles would cost decoding the chunk again.
+ */
 static int fetch_kept(struct querier *q, struct part part,
 		      const struct chunk_meta *h, size_t index, struct buf *out,
 		      struct err *err)
@@ -113,6 +122,7 @@ static int fetch_kept(struct querier *q, struct part part,
 			return rc;
 		metric_add(q->db->metrics.value_bytes, h->place.len);
 		rc = values_all(&q->values, part, h, &q->kept, &q->kept_why);
+		/* In a damaged chunk, some profiles may be intact. */
 		if (rc && rc != ERR_CORRUPT)
 			return err_set(err, rc, "%s", q->kept_why.msg);
 		q->kept_file = f;
@@ -126,6 +136,7 @@ static int fetch_kept(struct querier *q, struct part part,
 	return 0;
 }
 
+/* Fetch a profile from its chunk. */
 static int fetch_flushed(struct querier *q, struct part part,
 			 const struct chunk_hit *hit, struct profile *out,
 			 struct err *err)
@@ -138,7 +149,10 @@ static int fetch_flushed(struct querier *q, struct part part,
 			q, querier_growth_of(&out->raw, p->raw_len), err);
 	if (rc)
 		return rc;
-	/* A large profile is alone in its group: nothing is kept of it. */
+	/*
+	 * A large profile is alone in its chunk, so that keeping it gains
+	 * nothing.
+	 */
 	if (q->sequential && hit->meta.count > 1) {
 		rc = fetch_kept(q, part, &hit->meta, hit->index, &out->raw,
 				err);
@@ -164,6 +178,10 @@ static int fetch_flushed(struct querier *q, struct part part,
 	return 0;
 }
 
+/*
+ * A part that cannot be read does not end the search: a later one may have the
+ * profile too.
+ */
 int querier_lookup(struct querier *q, size_t i, int64_t ms, struct wal *wal,
 		   struct found *f, struct err *err)
 {
@@ -202,7 +220,10 @@ int querier_fetch(struct querier *q, size_t i, int64_t ms, struct profile *out,
 	return note_failed(q, rc, err);
 }
 
-/* The only block that may have a profile of that time; NONE: look for it. */
+/*
+ * The place of the only block that may have a profile of this time; NONE if
+ * there are several parts, or a head.
+ */
 static uint32_t only_block(const struct querier *q, size_t i, int64_t ms)
 {
 	uint32_t found = NONE;
@@ -222,6 +243,10 @@ static uint32_t only_block(const struct querier *q, size_t i, int64_t ms)
 	return found;
 }
 
+/*
+ * Point the cursor to a place of series i, and list its chunks, unless it is
+ * there already.
+ */
 static int move_cursor(struct querier *q, size_t i, uint32_t place,
 		       struct err *err)
 {
@@ -239,7 +264,11 @@ static int move_cursor(struct querier *q, size_t i, uint32_t place,
 			   &c->groups, err);
 }
 
-/* The group under the cursor that may have ms: c->head. */
+/*
+ * Read the metadata of the chunk that may hold the time ms into c->meta.
+ * Consecutive profiles are usually in the same chunk, whose metadata is then
+ * read once.
+ */
 static int cursor_group(struct querier *q, int64_t ms, struct err *err)
 {
 	struct cursor *c = &q->cursor;
@@ -261,7 +290,10 @@ static int cursor_group(struct querier *q, int64_t ms, struct err *err)
 	return ERR_NOTFOUND;
 }
 
-/* Where the profile is, by the cursor; ERR_NOTFOUND: it does not know. */
+/*
+ * Find a profile with the cursor, which saves the lookup in the index.
+ * ERR_NOTFOUND: the cursor cannot tell; use querier_lookup().
+ */
 static int find_by_cursor(struct querier *q, size_t i, int64_t ms,
 			  struct found *f, uint16_t *row, struct err *err)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fetch single profiles: by lookup, or by a cursor over the chunks of a block.
- * Its public functions are in tsdb/querier.h.
+ * Fetches single profiles: by a lookup in the index, or with a cursor over the
+ * chunks of a block. Its public functions are declared in tsdb/querier.h.
  *
- * Ownership, threads: those of the querier.
+ * Ownership: as the querier.
+ * Threads: one thread at a time for each querier.
  */
 #ifndef TSDB_QUERY_QUERIER_FETCH_H
 #define TSDB_QUERY_QUERIER_FETCH_H
@@ -17,8 +18,11 @@ struct found {
 };
 
 /*
- * Find the profile of a series at ms: the first part that has it counts.
- * ERR_NOTFOUND, or what kept us from looking.
+ * Finds the profile of series i at exactly the time ms, in the oldest part that
+ * has it. From wal, unless NULL, a reference on the WAL segment of an unflushed
+ * profile is taken into f->hit.segment, which the caller releases.
+ * ERR_NOTFOUND: there is none. ERR_CORRUPT, ERR_IO: a part that may have it
+ * cannot be read.
  */
 NODISCARD int querier_lookup(struct querier *q, size_t i, int64_t ms,
 			     struct wal *wal, struct found *f, struct err *err);

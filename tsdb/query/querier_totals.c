@@ -9,7 +9,10 @@
 #include "tsdb/query/querier_private.h"
 #include "tsdb/wal/wal_segment.h"
 
-/* The number of a type set in the view; usually that of the last row. */
+/*
+ * The number of a type set in the view, which is added if new. The search runs
+ * backwards, as it is usually that of the last row.
+ */
 static uint32_t note_typeset(struct totals *t, struct bytes typeset)
 {
 	size_t n = t->typesets.count;
@@ -24,6 +27,7 @@ static uint32_t note_typeset(struct totals *t, struct bytes typeset)
 	return (uint32_t)n - 1;
 }
 
+/* Append a row; its totals follow in t->values. */
 static void querier_add_row(struct totals *t, int64_t ms, int64_t duration_ns,
 			    uint32_t typeset)
 {
@@ -35,7 +39,7 @@ static void querier_add_row(struct totals *t, int64_t ms, int64_t duration_ns,
 	};
 }
 
-/* The heads of a series in one part, while their totals are read. */
+/* The chunks of a series in one part, while their metadata is read. */
 struct heads {
 	struct chunk_source source;
 	struct chunks groups;
@@ -44,7 +48,10 @@ struct heads {
 	int64_t to;
 };
 
-/* What the head of group i says. */
+/*
+ * Append the rows of one chunk, from its metadata. The totals are stored there
+ * type by type, and in the view profile by profile.
+ */
 static int querier_add_group(struct totals *t, struct heads *s, size_t i,
 			     struct err *err)
 {
@@ -71,6 +78,7 @@ static int querier_add_group(struct totals *t, struct heads *s, size_t i,
 	return 0;
 }
 
+/* Append the rows of all chunks of a series in one part. */
 static int add_flushed(struct querier *q, const struct place *at, int64_t from,
 		       int64_t to, struct err *err)
 {
@@ -84,8 +92,8 @@ static int add_flushed(struct querier *q, const struct place *at, int64_t from,
 		struct err why;
 
 		rc = querier_add_group(&q->totals, &s, i, &why);
+		/* Unreadable metadata of one chunk must not hide the others. */
 		if (rc == ERR_CORRUPT || rc == ERR_IO) {
-			/* One unreadable head must not hide all others. */
 			s.source.damaged(s.source.ctx, &s.groups.v[i], &why);
 			note_lost(q, 1, &why);
 			rc = 0;
@@ -98,7 +106,7 @@ static int add_flushed(struct querier *q, const struct place *at, int64_t from,
 	return rc;
 }
 
-/* What the record in the WAL says. */
+/* Append the row of an unflushed profile, from its WAL record. */
 static int add_pending(struct querier *q, const struct part_hit *hit,
 		       struct err *err)
 {
@@ -118,6 +126,10 @@ static int add_pending(struct querier *q, const struct part_hit *hit,
 	return 0;
 }
 
+/*
+ * Sort by time; of two rows of the same time, the one that was found first
+ * comes first and is kept.
+ */
 static int row_by_time(const void *a, const void *b)
 {
 	const struct totals_row *x = a;
@@ -125,10 +137,10 @@ static int row_by_time(const void *a, const void *b)
 
 	if (x->ms != y->ms)
 		return x->ms < y->ms ? -1 : 1;
-	/* Of two the one that was found first counts. */
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
+/* Sort the rows and drop duplicates of the same time. */
 static void order_rows(struct totals *t)
 {
 	size_t kept = 0;
@@ -146,7 +158,10 @@ static void order_rows(struct totals *t)
 	t->rows.count = kept;
 }
 
-/* A profile that no flushed group had; *moved: one of them has it now. */
+/*
+ * Append the row of a profile that was not in any chunk. *moved is set if it
+ * has been flushed or removed since the times were listed.
+ */
 static int add_one_pending(struct querier *q, size_t i, int64_t ms, bool *moved,
 			   struct err *err)
 {
@@ -159,7 +174,7 @@ static int add_one_pending(struct querier *q, size_t i, int64_t ms, bool *moved,
 	/* Flushed, or removed, since its time was listed. */
 	*moved = *moved || (!rc && !(f.hit.pending && f.hit.segment));
 	wal_segment_unref(f.hit.segment);
-	/* One unreadable record must not hide all others. */
+	/* One unreadable record must not hide the others. */
 	if (rc == ERR_CORRUPT || rc == ERR_IO)
 		note_lost(q, 1, &why);
 	else if (rc && rc != ERR_NOTFOUND)
@@ -167,7 +182,10 @@ static int add_one_pending(struct querier *q, size_t i, int64_t ms, bool *moved,
 	return 0;
 }
 
-/* Add the rows of times that no flushed group has: they are in the WAL. */
+/*
+ * Append the rows of profiles that are not in any chunk, and thus are only in
+ * the WAL.
+ */
 static int add_missing(struct querier *q, size_t i, int64_t from, int64_t to,
 		       bool *moved, struct err *err)
 {
@@ -186,6 +204,11 @@ static int add_missing(struct querier *q, size_t i, int64_t from, int64_t to,
 	return rc;
 }
 
+/*
+ * Collect all rows once. Chunks are read before the list of times, so that a
+ * profile that is flushed in between is missed by the first and noticed by the
+ * second.
+ */
 static int querier_collect(struct querier *q, size_t i, int64_t from,
 			   int64_t to, bool *moved, struct err *err)
 {
@@ -197,7 +220,8 @@ static int querier_collect(struct querier *q, size_t i, int64_t from,
 	t->values.count = 0;
 	t->typesets.count = 0;
 	arena_fini(&t->text);
-	vec_reserve(&t->values, 1); /* a profile may have no types */
+	/* Profiles may have no types; the array must exist all the same. */
+	vec_reserve(&t->values, 1);
 	for (uint32_t n = q->hits[i].first; n != NONE && !rc; n = at->next) {
 		at = &q->places[n];
 		rc = add_flushed(q, at, from, to, err);
@@ -209,6 +233,10 @@ static int querier_collect(struct querier *q, size_t i, int64_t from,
 	return rc;
 }
 
+/*
+ * Repeated while a flush moves profiles under way; after some attempts the
+ * answer is given as it is.
+ */
 int querier_totals(struct querier *q, size_t i, int64_t from, int64_t to,
 		   struct totals_view *out, struct err *err)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Totals of many profiles, without their bytes. Its public functions are in
- * tsdb/querier.h.
+ * Collects the totals of many profiles from chunk metadata, without reading
+ * their bytes. Its public functions are declared in tsdb/querier.h.
  *
- * Ownership, threads: those of the querier.
+ * Ownership: as the querier.
+ * Threads: one thread at a time for each querier.
  */
 #ifndef TSDB_QUERY_QUERIER_TOTALS_H
 #define TSDB_QUERY_QUERIER_TOTALS_H

@@ -16,9 +16,12 @@
 #include "tsdb/tools/conprof_head.h"
 #include "tsdb/tools/conprof_walk.h"
 
-#define ENCODING_BYTES 1
+#define ENCODING_BYTES 1 /* conprof's encoding of a chunk of byte slices */
 
-/* {uvarint length | encoding | data | CRC} at an offset of a file. */
+/*
+ * Find the chunk at an offset of a file: {uvarint length | encoding | data |
+ * CRC}. Returns false if it is damaged.
+ */
 static bool chunk_at(struct bytes file, uint64_t at, struct bytes *data)
 {
 	struct dec d;
@@ -37,13 +40,18 @@ static bool chunk_at(struct bytes file, uint64_t at, struct bytes *data)
 	return true;
 }
 
+/* A conprof block. Its files are read into memory as a whole. */
 struct old_block {
 	struct index *index;
-	struct buf *files; /* of chunks */
+	struct buf *files; /* contents of the files in chunks/ */
 	size_t file_count;
 	struct tombstones *tombstones;
 };
 
+/*
+ * Visit all chunks of a series of a block. Damage costs the chunk or the
+ * series, never the import.
+ */
 static int visit_series(struct walk *w, const struct old_block *b, uint32_t ref,
 			struct err *err)
 {
@@ -64,6 +72,9 @@ static int visit_series(struct walk *w, const struct old_block *b, uint32_t ref,
 					   .gaps = &gaps,
 					   .min = s.chunks[i].min,
 					   .max = s.chunks[i].max };
+		/*
+		 * A chunk reference is the file's number and the offset in it.
+		 */
 		uint64_t file = s.chunks[i].ref >> 32;
 
 		if (file < b->file_count &&
@@ -79,6 +90,7 @@ static int visit_series(struct walk *w, const struct old_block *b, uint32_t ref,
 	return rc;
 }
 
+/* Read all chunk files. One that cannot be read leaves its chunks damaged. */
 static void read_chunk_files(struct walk *w, const char *dir,
 			     struct old_block *b)
 {
@@ -101,6 +113,7 @@ static void read_chunk_files(struct walk *w, const char *dir,
 	name_list_fini(&l);
 }
 
+/* Read the tombstones; without a readable file there are none. */
 static void conprof_read_tombstones(struct walk *w, const char *dir,
 				    struct old_block *b)
 {
@@ -116,6 +129,9 @@ static void conprof_read_tombstones(struct walk *w, const char *dir,
 	buf_fini(&bytes);
 }
 
+/*
+ * Visit all profiles of a block. A block without a readable index is left out.
+ */
 static int walk_block(struct walk *w, const char *dir, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/index", dir);
@@ -147,6 +163,7 @@ static int walk_block(struct walk *w, const char *dir, struct err *err)
 	return rc;
 }
 
+/* Whether path has a subdirectory of this name. */
 static bool has_dir(const char *path, const char *name)
 {
 	CLEANUP(mem_freep) char *at = mem_printf("%s/%s", path, name);
@@ -155,12 +172,13 @@ static bool has_dir(const char *path, const char *name)
 	return !stat(at, &st) && S_ISDIR(st.st_mode);
 }
 
-/* Ours has ranges/ beside wal/. */
+/* A data directory of everprof has ranges/ beside wal/. */
 bool conprof_is_dir(const char *path)
 {
 	return has_dir(path, "wal") && !has_dir(path, "ranges");
 }
 
+/* Visit all blocks, which are the directories named by a ULID. */
 static int walk_blocks(struct walk *w, const char *path, struct err *err)
 {
 	struct name_list l = { 0 };
@@ -184,6 +202,10 @@ int conprof_walk(const char *path, const struct conprof_visitor *v,
 	CLEANUP(mem_freep) char *wal = mem_printf("%s/wal", path);
 	CLEANUP(mem_freep) char *head = mem_printf("%s/chunks_head", path);
 	struct walk w = { .v = v, .zstd = zstd_new(), .names_only = true };
+	/*
+	 * The first pass over the WAL collects the series, which head chunks
+	 * and samples refer to by number; the samples come last.
+	 */
 	int rc = walk_wal(&w, wal, true, err);
 
 	w.names_only = false;

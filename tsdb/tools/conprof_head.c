@@ -13,11 +13,12 @@
 #include "base/zstd.h"
 #include "tsdb/tools/conprof_walk.h"
 
-#define HEAD_MAGIC      0x0130BC91u
+#define HEAD_MAGIC      0x0130BC91u /* begins a file of head chunks */
 #define ENCODING_BYTES  1
-#define PAGE            ((size_t)32 * 1024)
-#define FRAGMENT_HEADER 7
+#define PAGE            ((size_t)32 * 1024) /* of the WAL */
+#define FRAGMENT_HEADER 7                   /* u8 type, u16 length, u32 CRC */
 
+/* Compare the ref of a series, for the hash table. */
 static bool same_ref(const void *ctx, uint32_t number, const void *key)
 {
 	const struct walk *w = ctx;
@@ -25,11 +26,13 @@ static bool same_ref(const void *ctx, uint32_t number, const void *key)
 	return w->series[number].ref == *(const uint64_t *)key;
 }
 
+/* Refs are consecutive numbers: multiply to spread them. */
 static uint64_t ref_hash(uint64_t ref)
 {
 	return ref * 0x9e3779b97f4a7c15u;
 }
 
+/* The labels of a series, borrowed; NULL if unknown. */
 static struct labels *find_series(const struct walk *w, uint64_t ref)
 {
 	uint32_t n = table_find(&w->index, ref_hash(ref), same_ref, w, &ref);
@@ -37,6 +40,10 @@ static struct labels *find_series(const struct walk *w, uint64_t ref)
 	return n == TABLE_NONE ? NULL : w->series[n].labels;
 }
 
+/*
+ * Remember a series; takes over the reference. Checkpoints repeat series that
+ * segments have too, so the first one counts.
+ */
 static void add_series(struct walk *w, uint64_t ref, struct labels *ls)
 {
 	if (find_series(w, ref)) {
@@ -48,6 +55,7 @@ static void add_series(struct walk *w, uint64_t ref, struct labels *ls)
 	table_add(&w->index, ref_hash(ref), (uint32_t)w->count++);
 }
 
+/* Read a WAL record of series: {be64 ref | count | names and values} … */
 static void series_record(struct walk *w, struct dec d)
 {
 	while (dec_left(&d)) {
@@ -70,6 +78,10 @@ static void series_record(struct walk *w, struct dec d)
 	}
 }
 
+/*
+ * Read a WAL record of samples: refs and times are differences to those of the
+ * first sample.
+ */
 static int samples_record(struct walk *w, struct dec d, struct err *err)
 {
 	uint64_t first = dec_be64(&d);
@@ -97,6 +109,10 @@ static int samples_record(struct walk *w, struct dec d, struct err *err)
 	return rc;
 }
 
+/*
+ * Dispatch on the type of the record; the other types are tombstones and
+ * exemplars.
+ */
 static int wal_record(struct walk *w, struct bytes record, struct err *err)
 {
 	struct dec d = dec_init(record);
@@ -109,7 +125,10 @@ static int wal_record(struct walk *w, struct bytes record, struct err *err)
 	return 0;
 }
 
-/* A record is whole: decompress it if need be. */
+/*
+ * A record is complete: decompress it if necessary, and read it. A damaged
+ * record does not end the walk.
+ */
 static int finish_record(struct walk *w, bool packed, struct err *err)
 {
 	struct err why;
@@ -137,12 +156,17 @@ static int finish_record(struct walk *w, bool packed, struct err *err)
 
 /* One fragment of a page: {type | u16 length | u32 CRC | data}. */
 struct fragment {
-	uint8_t kind; /* 0 the rest is zeros, 1 full, 2 first, 3 middle, 4 last */
-	bool packed;
+	/*
+	 * 0: padding up to the end of the page, 1: a whole record, 2: the first
+	 * fragment of a record, 3: a middle one, 4: the last one.
+	 */
+	uint8_t kind;
+	bool packed; /* compressed with snappy */
 	struct bytes data;
-	size_t len; /* header and data */
+	size_t len; /* of header and data */
 };
 
+/* Decode a fragment and verify its checksum; false if it is damaged. */
 static bool fragment_decode(struct bytes page, struct fragment *f)
 {
 	struct dec d = dec_init(page);
@@ -159,8 +183,9 @@ static bool fragment_decode(struct bytes page, struct fragment *f)
 }
 
 /*
- * The fragments of one page. *open: a record has begun and not ended. After
- * damage the rest of the page is left out.
+ * Read the fragments of one page. *open is set while a record has begun and not
+ * ended. After damage the rest of the page is skipped, as fragments do not say
+ * where the next one begins.
  */
 static int walk_page(struct walk *w, struct bytes page, uint64_t at, bool *open,
 		     struct err *err)
@@ -173,6 +198,10 @@ static int walk_page(struct walk *w, struct bytes page, uint64_t at, bool *open,
 		struct fragment f;
 
 		if (!fragment_decode(rest, &f)) {
+			/*
+			 * Reported by the first pass only: both passes see the
+			 * same damage.
+			 */
 			if (w->names_only)
 				conprof_report_damage(w,
 						      "at %" PRIu64
@@ -187,7 +216,8 @@ static int walk_page(struct walk *w, struct bytes page, uint64_t at, bool *open,
 		if (f.kind <= 2)
 			buf_reset(&w->record);
 		if (f.kind > 2 && !*open)
-			continue; /* its beginning was damaged */
+			/* The beginning of this record was damaged. */
+			continue;
 		buf_add(&w->record, f.data.ptr, f.data.len);
 		*open = f.kind == 2 || f.kind == 3;
 		if (!*open)
@@ -196,6 +226,7 @@ static int walk_page(struct walk *w, struct bytes page, uint64_t at, bool *open,
 	return rc;
 }
 
+/* Read a WAL segment page by page. */
 static int walk_segment(struct walk *w, const char *path, struct err *err)
 {
 	struct buf bytes = buf_init(FILE_MAX_BYTES);
@@ -224,7 +255,8 @@ int walk_wal(struct walk *w, const char *dir, bool checkpoints, struct err *err)
 	int rc = 0;
 
 	if (fs_list(NULL, dir, &l, NULL))
-		return 0; /* there is none */
+		/* There is no WAL. */
+		return 0;
 	for (int folders = 1; folders >= 0 && !rc; folders--) {
 		for (size_t i = 0; i < l.count && !rc; i++) {
 			CLEANUP(mem_freep)
@@ -245,6 +277,10 @@ int walk_wal(struct walk *w, const char *dir, bool checkpoints, struct err *err)
 	return rc;
 }
 
+/*
+ * Visit one chunk of a file of head chunks. Chunks have no marker to find the
+ * next one, so that damage ends the file.
+ */
 static int visit_head_chunk(struct walk *w, struct dec *d, struct bytes file,
 			    struct err *err)
 {
@@ -276,6 +312,7 @@ static int visit_head_chunk(struct walk *w, struct dec *d, struct bytes file,
 	return visit_chunk(w, &c, err);
 }
 
+/* Whether only preallocated zeros follow. */
 static bool conprof_all_zero(const struct dec *d)
 {
 	for (const uint8_t *p = d->pos; p < d->end; p++) {
@@ -285,6 +322,7 @@ static bool conprof_all_zero(const struct dec *d)
 	return true;
 }
 
+/* Visit all chunks of a file of head chunks. */
 static int walk_head_file(struct walk *w, const char *path, struct err *err)
 {
 	struct buf bytes = buf_init(FILE_MAX_BYTES);

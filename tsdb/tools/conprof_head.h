@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The head of a conprof data directory: its WAL and its memory-mapped chunks.
+ * Reads the head of a conprof data directory: its write-ahead log (WAL) and its
+ * memory-mapped chunks.
  *
- * Ownership, threads: those of the walk.
+ * Ownership: as the walk.
+ * Threads: one thread at a time for each walk.
  */
 #ifndef TSDB_TOOLS_CONPROF_HEAD_H
 #define TSDB_TOOLS_CONPROF_HEAD_H
 
 #include "tsdb/tools/conprof_walk.h"
 
-/* Checkpoints are folders of segments; they come before what they replace. */
+/*
+ * Reads the WAL in dir: collects its series if w->names_only is set, else
+ * visits its samples. With `checkpoints`, the segments in checkpoint folders
+ * are read first, as they precede the others in time. Damage is reported to the
+ * visitor. Returns the first error of the visitor.
+ */
 NODISCARD int walk_wal(struct walk *w, const char *dir, bool checkpoints,
 		       struct err *err);
 
+/*
+ * Visits the chunks in the files of chunks_head/; the series must have been
+ * collected from the WAL. Damage is reported to the visitor. Returns the first
+ * error of the visitor.
+ */
 NODISCARD int walk_head(struct walk *w, const char *dir, struct err *err);
 
 #endif

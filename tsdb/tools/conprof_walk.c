@@ -38,12 +38,16 @@ void conprof_report_loss(struct walk *w, struct labels *ls, int64_t from,
 	buf_fini(&text);
 }
 
-/* What is hidden in a series of a block. */
+/* Whether a tombstone hides the profile of this time. */
 static bool is_hidden(const struct chunks *gaps, int64_t ms)
 {
 	return gaps && chunks_hides(gaps, 0, ms);
 }
 
+/*
+ * Decode times stored as first value, first difference, and differences of
+ * differences. Returns how many were decoded.
+ */
 static size_t times_decode(struct bytes b, size_t count, int64_t *ms)
 {
 	struct dec d = dec_init(b);
@@ -62,18 +66,26 @@ static size_t times_decode(struct bytes b, size_t count, int64_t *ms)
 	return count;
 }
 
+/*
+ * Whether the visitor wants any profile of the chunk; if not, its values need
+ * not be decompressed.
+ */
 static bool any_wanted(const struct walk *w, const struct conprof_chunk *c,
 		       const int64_t *ms, size_t count)
 {
 	bool any = false;
 
-	/* Each is asked about: the caller may take note of them. */
+	/* Ask for each profile: the visitor may count them. */
 	for (size_t i = 0; i < count; i++)
 		any |= !is_hidden(c->gaps, ms[i]) &&
 		       w->v->wants(w->v->ctx, ms[i]);
 	return any;
 }
 
+/*
+ * Visit the values that are wanted. Of a damaged chunk, the values before the
+ * damage are visited and the rest is reported as lost.
+ */
 static int visit_values(struct walk *w, const struct conprof_chunk *c,
 			const int64_t *ms, size_t count, bool whole,
 			struct err *err)

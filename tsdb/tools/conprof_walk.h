@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One walk over a conprof data directory, and the chunks that blocks and head
- * have in common: Prometheus' chunk of times, then the compressed values.
+ * A walk reads a conprof data directory once. This file also reads the chunks,
+ * whose format blocks and head share: Prometheus' chunk of times, then the
+ * compressed values.
  *
  * Ownership: a walk owns its buffers and series.
- * Threads: one thread a walk.
+ * Threads: one thread at a time for each walk.
  */
 #ifndef TSDB_TOOLS_CONPROF_WALK_H
 #define TSDB_TOOLS_CONPROF_WALK_H
@@ -17,45 +18,59 @@
 
 #define FILE_MAX_BYTES (4096ull * MIB) /* of one file */
 
-#define VALUES_MAX (1024 * MIB) /* of one chunk, decompressed */
+#define VALUES_MAX (1024 * MIB) /* of one chunk, uncompressed */
 
-#define RECORD_MAX (1024 * MIB) /* of the WAL */
+#define RECORD_MAX (1024 * MIB) /* of one WAL record */
 
-/* A series of the head, by the number that WAL and head chunks use. */
+/*
+ * A series of the head, with the number by which WAL and head chunks refer to
+ * it.
+ */
 struct head_series {
 	uint64_t ref;
 	struct labels *labels;
 };
 
+/* The state of a walk. */
 struct walk {
 	const struct conprof_visitor *v;
-	const char *path; /* of the file being read */
+	const char *path; /* of the file being read, for messages */
 	struct zstd *zstd;
-	struct buf values;
-	struct buf record;
-	struct buf plain;
+	struct buf values; /* uncompressed values of a chunk */
+	struct buf record; /* WAL record, joined from its fragments */
+	struct buf plain;  /* WAL record, uncompressed */
 	struct head_series *series;
 	size_t count;
 	size_t cap;
-	struct table index;
-	bool names_only; /* this pass over the WAL collects series */
+	struct table index; /* of series, by ref */
+	bool names_only;    /* this pass over the WAL collects series */
 };
 
+/* A chunk and what its index entry says of it. */
 struct conprof_chunk {
 	struct labels *labels;
-	const struct chunks *gaps; /* may be NULL */
+	const struct chunks *gaps; /* tombstone intervals; may be NULL */
 	int64_t min;
 	int64_t max;
 	struct bytes data;
 };
 
+/* Reports damage in the current file to the visitor. */
 void PRINTF(2, 3) conprof_report_damage(struct walk *w, const char *fmt, ...);
 
-/* "heap{job="app"} from 1 to 2": what is lost with a chunk. */
+/*
+ * Reports to the visitor that the profiles of a series in [from, to] are
+ * damaged.
+ */
 void conprof_report_loss(struct walk *w, struct labels *ls, int64_t from,
 			 int64_t to);
 
-/* u16 count | u32 length | u32 length | times | one zstd frame of values. */
+/*
+ * Visits the profiles of a chunk that are wanted and not hidden by tombstones.
+ * Format: u16 count | u32 length | u32 length | times | one zstd frame of
+ * values. Damage is reported to the visitor. Returns the first error of the
+ * visitor.
+ */
 NODISCARD int visit_chunk(struct walk *w, const struct conprof_chunk *c,
 			  struct err *err);
 

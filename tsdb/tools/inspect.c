@@ -12,6 +12,7 @@
 #include "tsdb/db/view.h"
 #include "tsdb/part/values.h"
 
+/* Everything is in meta.json. */
 static void inspect_describe_block(const struct block *b,
 				   char name[ULID_TEXT + 1],
 				   struct tsdb_part *out)
@@ -28,6 +29,7 @@ static void inspect_describe_block(const struct block *b,
 				   .level = b->meta.level };
 }
 
+/* Count what is known in memory; the head's lock is held. */
 static void count_range_locked(const struct head *r, struct tsdb_part *out)
 {
 	out->series = r->index.series;
@@ -37,7 +39,10 @@ static void count_range_locked(const struct head *r, struct tsdb_part *out)
 		out->groups += r->series[i]->group_count;
 }
 
-/* Times are counted by reading heads. */
+/*
+ * Describe a head. The profiles in its chunks are counted by reading chunk
+ * metadata.
+ */
 static void inspect_describe_range(struct head *r, char name[ULID_TEXT + 1],
 				   struct tsdb_part *out)
 {
@@ -84,31 +89,39 @@ void tsdb_each_part(struct tsdb *db,
 
 struct tally;
 
-/* A table that was counted: the series of a target do not follow one another. */
+/*
+ * A dictionary table that was counted. All tables are remembered, because the
+ * series of a target are not visited one after another.
+ */
 struct counted {
 	const struct file *file;
 	uint64_t offset;
 };
 
-/* What is counted of a group; one function for each way to tell them apart. */
+/* Counts one chunk; there is one function for each way to group the counts. */
 typedef int (*tally_fn)(struct tally *t, struct part p, const struct labels *ls,
 			const struct chunk_meta *h, struct err *err);
 
+/*
+ * The state of one count: a row of statistics for each value of a label, each
+ * codec or each section.
+ */
 struct tally {
 	struct str label;
 	tally_fn group;
 	struct values_reader reader;
 	struct buf scratch;
-	size_t head_bytes; /* of the group */
-	const char *codec; /* of the sections being told */
-	VEC(struct counted) tables;
+	size_t head_bytes;          /* of the current chunk's metadata */
+	const char *codec;          /* of the sections being counted */
+	VEC(struct counted) tables; /* that were counted */
 	struct table table_index;
 	struct tsdb_label_stats *v;
 	size_t count;
 	size_t cap;
-	struct table index;
+	struct table index; /* of v, by value */
 };
 
+/* Compare the value of a row, for the hash table. */
 static bool inspect_same_value(const void *ctx, uint32_t number,
 			       const void *key)
 {
@@ -117,6 +130,7 @@ static bool inspect_same_value(const void *ctx, uint32_t number,
 	return str_is(*(const struct str *)key, t->v[number].value);
 }
 
+/* The row of a value, which is added if new. */
 static struct tsdb_label_stats *tally_of(struct tally *t, struct str value)
 {
 	uint64_t hash = hash_bytes(bytes_of(value));
@@ -132,6 +146,7 @@ static struct tsdb_label_stats *tally_of(struct tally *t, struct str value)
 	return &t->v[n];
 }
 
+/* Add a chunk to a row. */
 static void count_group(const struct tally *t, struct tsdb_label_stats *s,
 			const struct chunk_meta *h)
 {
@@ -142,6 +157,7 @@ static void count_group(const struct tally *t, struct tsdb_label_stats *s,
 		s->raw_bytes += h->profiles[i].raw_len;
 }
 
+/* Count a chunk by the value of its label. */
 static int by_label(struct tally *t, struct part p UNUSED,
 		    const struct labels *ls, const struct chunk_meta *h,
 		    struct err *err UNUSED)
@@ -150,6 +166,7 @@ static int by_label(struct tally *t, struct part p UNUSED,
 	return 0;
 }
 
+/* Compare a table's place, for the hash table. */
 static bool same_table(const void *ctx, uint32_t i, const void *key)
 {
 	const struct tally *t = ctx;
@@ -157,7 +174,10 @@ static bool same_table(const void *ctx, uint32_t i, const void *key)
 	return !memcmp(&t->tables.v[i], key, sizeof(struct counted));
 }
 
-/* Whether the group's table was not counted yet. */
+/*
+ * Whether the chunk has a table that was not counted yet; it counts as counted
+ * from now on.
+ */
 static bool is_new_table(struct tally *t, struct part p,
 			 const struct chunk_meta *h)
 {
@@ -173,6 +193,7 @@ static bool is_new_table(struct tally *t, struct part p,
 	return true;
 }
 
+/* The row "codec: what". */
 static struct tsdb_label_stats *
 inspect_get_named(struct tally *t, const char *codec, const char *what)
 {
@@ -182,6 +203,7 @@ inspect_get_named(struct tally *t, const char *codec, const char *what)
 	return tally_of(t, str_of(name));
 }
 
+/* Count a chunk by its codec; tables are a row of their own. */
 static int by_codec(struct tally *t, struct part p,
 		    const struct labels *ls UNUSED, const struct chunk_meta *h,
 		    struct err *err UNUSED)
@@ -196,6 +218,7 @@ static int by_codec(struct tally *t, struct part p,
 	return 0;
 }
 
+/* Add the bytes of one section of a chunk or table. */
 static void count_section(void *ctx, const char *section, size_t bytes)
 {
 	struct tally *t = ctx;
@@ -203,6 +226,10 @@ static void count_section(void *ctx, const char *section, size_t bytes)
 	inspect_get_named(t, t->codec, section)->stored_bytes += bytes;
 }
 
+/*
+ * Count a chunk, and its table if new, by the sections in it. Damaged ones are
+ * left out.
+ */
 static int by_section(struct tally *t, struct part p,
 		      const struct labels *ls UNUSED,
 		      const struct chunk_meta *h, struct err *err)
@@ -229,6 +256,10 @@ static int by_section(struct tally *t, struct part p,
 	return rc == ERR_CORRUPT ? 0 : rc;
 }
 
+/*
+ * Count all chunks of a series of a part. Damaged metadata is skipped: finding
+ * damage is the task of verify.
+ */
 static int tally_series(struct tally *t, struct part p, uint32_t series,
 			struct err *err)
 {
@@ -243,7 +274,6 @@ static int tally_series(struct tally *t, struct part p, uint32_t series,
 		struct chunk_meta h = { 0 };
 		struct bytes stored = { 0 };
 
-		/* Damage is verify's. */
 		if (from.meta(from.ctx, &groups.v[i], &t->scratch, &stored,
 			      NULL) ||
 		    chunk_read_meta(&from, &groups.v[i], &h, NULL, NULL))
@@ -256,6 +286,7 @@ static int tally_series(struct tally *t, struct part p, uint32_t series,
 	return rc;
 }
 
+/* Count all series of a part. */
 static int tally_part(struct tally *t, struct part p, struct err *err)
 {
 	const struct selection everything = { .from = INT64_MIN,
@@ -269,12 +300,14 @@ static int tally_part(struct tally *t, struct part p, struct err *err)
 	return rc;
 }
 
+/* Sort the rows by value. */
 static int by_value(const void *a, const void *b)
 {
 	return strcmp(((const struct tsdb_label_stats *)a)->value,
 		      ((const struct tsdb_label_stats *)b)->value);
 }
 
+/* Count all parts and report the rows in order; t is freed. */
 static int tell_tally(struct tsdb *db, struct tally t,
 		      void (*fn)(void *ctx, const struct tsdb_label_stats *s),
 		      void *ctx, struct err *err)

@@ -7,11 +7,16 @@
 #include "tsdb/maintain/block_rewrite.h"
 #include "tsdb/verify.h"
 
+/* Only the number of problems matters here. */
 static void ignore_problem(void *ctx UNUSED, const char *path UNUSED,
 			   const char *what UNUSED)
 {
 }
 
+/*
+ * Whether anything in a block is damaged. All of it is read: some damage shows
+ * only when values are decoded.
+ */
 static bool is_damaged(const struct tsdb *db, struct block *b)
 {
 	struct verify v = { .found = ignore_problem, .columns = db->o.columns };
@@ -22,6 +27,7 @@ static bool is_damaged(const struct tsdb *db, struct block *b)
 
 int tsdb_repair(struct tsdb *db, struct tsdb_repair *out, struct err *err)
 {
+	/* Encoding again verifies each profile that is kept. */
 	const struct rewriting how = { .wanted = is_damaged,
 				       .reencode = true,
 				       .salvage = true };
@@ -37,6 +43,7 @@ int tsdb_repair(struct tsdb *db, struct tsdb_repair *out, struct err *err)
 	return rc;
 }
 
+/* Whether the block has deleted profiles to remove. */
 static bool has_tombstones(const struct tsdb *db, struct block *b)
 {
 	return describe_block(db, b).tombstones > 0;
@@ -50,6 +57,7 @@ int tsdb_clean_tombstones(struct tsdb *db, struct err *err)
 	return rewrite_each(db, &how, &done, err);
 }
 
+/* Whether the chunks of a block have not been tried as columns yet. */
 static bool lacks_columns(const struct tsdb *db, struct block *b)
 {
 	return db->o.columns && !b->meta.columns;

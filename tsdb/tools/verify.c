@@ -18,6 +18,7 @@
 #include "tsdb/tsdb.h"
 #include "tsdb/wal/wal.h"
 
+/* The state of verifying one part. */
 struct part_verify {
 	struct verify *v;
 	struct part part;
@@ -26,6 +27,10 @@ struct part_verify {
 	struct values values;
 };
 
+/*
+ * Verify a chunk: read its metadata, decode its profiles and compare their
+ * hashes.
+ */
 static void verify_group(struct part_verify *p, const struct chunk_source *from,
 			 const struct chunk *g)
 {
@@ -45,6 +50,7 @@ static void verify_group(struct part_verify *p, const struct chunk_source *from,
 		p->v->profiles += h.count;
 }
 
+/* Verify all chunks of a series. */
 static void verify_series(struct part_verify *p, uint32_t series)
 {
 	struct chunk_source from = part_source(p->part);
@@ -64,6 +70,7 @@ static void verify_series(struct part_verify *p, uint32_t series)
 	chunks_fini(&groups);
 }
 
+/* Verify all series of a part. */
 static void verify_part(struct verify *v, struct part part, const char *path)
 {
 	const struct selection everything = { .from = INT64_MIN,
@@ -81,6 +88,10 @@ static void verify_part(struct verify *v, struct part part, const char *path)
 	buf_fini(&p.values.bytes);
 }
 
+/*
+ * Files are compared with meta.json, chunks are decoded, and the results are
+ * compared with the counts in meta.json.
+ */
 void verify_open_block(struct verify *v, struct block *b)
 {
 	uint64_t before = v->profiles;
@@ -102,6 +113,7 @@ void verify_open_block(struct verify *v, struct block *b)
 			      (unsigned long long)b->meta.samples);
 }
 
+/* Open and verify a block. */
 static void verify_block(struct verify *v, const struct block_env *env,
 			 const char *path)
 {
@@ -115,7 +127,7 @@ static void verify_block(struct verify *v, const struct block_env *env,
 		CLEANUP(mem_freep) char *gone = mem_printf("%s/chunks", path);
 		struct name_list l = { 0 };
 
-		/* Removed by the server beside us while we listed. */
+		/* Removed by the running server since it was listed. */
 		if (fs_list(NULL, gone, &l, NULL))
 			return;
 		name_list_fini(&l);
@@ -131,6 +143,7 @@ static void verify_block(struct verify *v, const struct block_env *env,
 	block_unref(b);
 }
 
+/* Open and verify a head, and the log files that it consists of. */
 static void verify_head(struct verify *v, struct head_env *env,
 			const char *name, bool live)
 {
@@ -143,7 +156,8 @@ static void verify_head(struct verify *v, struct head_env *env,
 
 	v->heads++;
 	if (rc == ERR_NOTFOUND)
-		return; /* never begun, or removed beside us */
+		/* It was never begun, or the running server has removed it. */
+		return;
 	if (rc) {
 		verify_report(v, path, "%s", err.msg);
 		return;
@@ -155,6 +169,10 @@ static void verify_head(struct verify *v, struct head_env *env,
 	head_unref(r);
 }
 
+/*
+ * Verify all blocks of a data directory. What a start has set aside is a
+ * problem too.
+ */
 static int verify_blocks(struct verify *v, const char *dir,
 			 struct metric *ignored, struct err *err)
 {
@@ -183,6 +201,7 @@ static int verify_blocks(struct verify *v, const char *dir,
 	return rc;
 }
 
+/* Verify all heads of a data directory, read-only: nothing is repaired. */
 static void verify_heads(struct verify *v, const char *dir,
 			 struct metric *ignored, bool live)
 {
@@ -195,7 +214,8 @@ static void verify_heads(struct verify *v, const char *dir,
 	struct name_list l = { 0 };
 
 	if (fs_list(NULL, path, &l, NULL))
-		return; /* there is none yet */
+		/* A new database has no heads yet. */
+		return;
 	env.interner = interner_new();
 	for (size_t i = 0; i < l.count; i++) {
 		CLEANUP(mem_freep)
@@ -211,12 +231,16 @@ static void verify_heads(struct verify *v, const char *dir,
 	name_list_fini(&l);
 }
 
+/* Whether a file in wal/ is a segment. */
 static bool is_segment(const char *name)
 {
 	return strspn(name, "0123456789") == strlen(name);
 }
 
-/* Names are sorted, but a segment need not be the last of them. */
+/*
+ * Index of the last segment, which a running server writes. Names are sorted,
+ * but other files may follow the segments.
+ */
 static size_t last_segment(const struct name_list *l)
 {
 	size_t last = l->count;
@@ -228,6 +252,7 @@ static size_t last_segment(const struct name_list *l)
 	return last;
 }
 
+/* Verify all WAL segments. */
 static void verify_wal(struct verify *v, const char *dir, bool live)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/wal", dir);
@@ -252,7 +277,10 @@ static void verify_wal(struct verify *v, const char *dir, bool live)
 	name_list_fini(&l);
 }
 
-/* What the WAL alone has, though a range or a block should have it, too. */
+/*
+ * Report profiles that are only in the WAL though a head or block should have
+ * them. A read-only start finds them without changing anything.
+ */
 static void verify_recovered(struct verify *v, const char *dir)
 {
 	struct metrics *m = metrics_new();
@@ -287,7 +315,10 @@ int tsdb_verify(const char *dir, struct verify *v, struct err *err)
 		metrics_free(m);
 		return checked;
 	}
-	/* In the order in which profiles move, so that none is missed. */
+	/*
+	 * In the order in which profiles move: beside a running server, one
+	 * that moves meanwhile is seen twice, rather than not at all.
+	 */
 	verify_wal(v, dir, live);
 	verify_heads(v, dir, ignored, live);
 	rc = verify_blocks(v, dir, ignored, err);

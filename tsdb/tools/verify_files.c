@@ -12,7 +12,7 @@
 #include "tsdb/wal/body.h"
 #include "tsdb/wal/wal.h"
 
-#define PIECE MIB /* read at once */
+#define PIECE MIB /* bytes read at once */
 
 void PRINTF(3, 4)
 	verify_report(struct verify *v, const char *path, const char *fmt, ...)
@@ -53,6 +53,7 @@ void verify_file(struct verify *v, const struct block *b,
 		verify_report(v, path, "its checksum differs");
 }
 
+/* The state of verifying one log file. */
 struct log_verify {
 	struct verify *v;
 	const char *path;
@@ -60,6 +61,10 @@ struct log_verify {
 	struct buf raw;
 };
 
+/*
+ * Called for bytes that are no record. A torn end is reported by
+ * verify_records(), which knows whether the log is being written.
+ */
 static void damaged_stretch(void *ctx, uint64_t offset, uint64_t len, bool torn)
 {
 	struct log_verify *l = ctx;
@@ -70,6 +75,7 @@ static void damaged_stretch(void *ctx, uint64_t offset, uint64_t len, bool torn)
 			(unsigned long long)offset, (unsigned long long)len);
 }
 
+/* Whether all bytes are zero. */
 static bool verify_all_zero(struct bytes b)
 {
 	for (size_t i = 0; i < b.len; i++) {
@@ -80,8 +86,8 @@ static bool verify_all_zero(struct bytes b)
 }
 
 /*
- * What no reader looks at: zeros behind a record's body, which may be cut at
- * the end of the file.
+ * The padding behind a record's body, which may be cut at the end of the file.
+ * No reader looks at it, but every byte is to be verified.
  */
 static struct bytes padding_of(struct bytes file, uint64_t end,
 			       const struct record *r)
@@ -94,6 +100,10 @@ static struct bytes padding_of(struct bytes file, uint64_t end,
 			       .len = (size_t)(to - from) };
 }
 
+/*
+ * Verify the padding and body of a record, and decode it if it is a profile of
+ * the WAL.
+ */
 static void verify_record(struct log_verify *l, const struct record *r,
 			  struct bytes padding)
 {
@@ -108,7 +118,7 @@ static void verify_record(struct log_verify *l, const struct record *r,
 		verify_report(l->v, l->path,
 			      "at %llu: a body's checksum differs", at);
 	else if (r->kind != SEGMENT_PROFILE || r->position >> 32 == 0)
-		return; /* not a profile of the WAL */
+		return; /* not a profile in the WAL */
 	else if (segment_profile_decode(r, &p, &err) ||
 		 body_decode(&l->decoder, &p, &l->raw, &err))
 		verify_report(l->v, l->path, "at %llu: %s", at, err.msg);
@@ -116,7 +126,9 @@ static void verify_record(struct log_verify *l, const struct record *r,
 		l->v->profiles++;
 }
 
-/* What may stand behind the last record: a footer, if it is a segment's. */
+/*
+ * Whether the bytes behind the last record are the footer of a sealed segment.
+ */
 static bool is_footer(struct bytes rest, const struct file_header *h)
 {
 	uint64_t at;
@@ -126,8 +138,9 @@ static bool is_footer(struct bytes rest, const struct file_header *h)
 }
 
 /*
- * Go through a log. base: of positions. live: a server may be writing it.
- * sealed: it should end with a directory.
+ * Verify all records of a log. base: position of the first byte of the file.
+ * live: a server may be writing it, so that its end is not looked at. sealed:
+ * it should end with a directory.
  */
 static void verify_records(struct log_verify *l, struct bytes file,
 			   const struct file_header *h, uint64_t base,
@@ -175,15 +188,20 @@ void verify_log(struct verify *v, const char *path, uint32_t magic, bool live,
 		rc = file_read_all(f, &bytes, &err);
 	file_close(f);
 	if (rc == ERR_NOTFOUND)
-		return; /* dropped by the server beside us; or never made */
+		/* The running server has removed it, or it was never made. */
+		return;
 	v->bytes += bytes.len;
 	if (!rc)
 		rc = file_header_decode(buf_bytes(&bytes), magic, &h, &err);
+	/* A running server may not have written the header yet. */
 	if (rc && !(live && bytes.len < FILE_HEADER))
 		verify_report(v, path, "%s", err.msg);
 	if (!rc && magic == MAGIC_TOMBSTONES && bytes.len == FILE_HEADER)
 		verify_report(v, path, "its tombstones are gone");
-	/* A reader needs only one copy of the header. */
+	/*
+	 * Readers need only one of the two copies of the header, so that damage
+	 * to the other would go unnoticed.
+	 */
 	if (!rc && memcmp(bytes.ptr, bytes.ptr + FILE_HEADER / 2,
 			  FILE_HEADER / 2) != 0)
 		verify_report(v, path, "a copy of the file header is damaged");

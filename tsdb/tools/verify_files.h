@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Verify single files: checksums of whole files, of the records of a log, and
- * of the bytes of stored chunks.
+ * Verifies single files: checksums of whole files, and of the records of a log.
  *
- * Ownership: nothing is kept.
+ * Ownership: keeps nothing.
  * Threads: any.
  */
 #ifndef TSDB_TOOLS_VERIFY_FILES_H
@@ -12,17 +11,30 @@
 #include "tsdb/part/part.h"
 #include "tsdb/verify.h"
 
+/*
+ * Counts a problem in the file at path, and tells the caller of the
+ * verification.
+ */
 void PRINTF(3, 4)
 	verify_report(struct verify *v, const char *path, const char *fmt, ...);
 
-/* A file's length and checksum, against meta.json. */
+/* Compares length and checksum of a block's file with meta.json. */
 void verify_file(struct verify *v, const struct block *b,
 		 const struct meta_file *f);
 
+/*
+ * Verifies the header and all records of a log file. magic: the kind of file.
+ * live: a server may be writing to it, so that an incomplete end is no damage.
+ * sealed: it should end with a directory and a footer. A missing file is no
+ * problem.
+ */
 void verify_log(struct verify *v, const char *path, uint32_t magic, bool live,
 		bool sealed);
 
-/* Only its header: groups are checked one by one. */
+/*
+ * Verifies header and length of a head's values file. Its chunks are verified
+ * one by one elsewhere.
+ */
 void verify_values(struct verify *v, const struct head *r, bool live);
 
 #endif

@@ -10,6 +10,10 @@ void body_decoder_fini(struct body_decoder *d)
 	*d = (struct body_decoder){ 0 };
 }
 
+/*
+ * Decompress a gzip body. The buffer's limit is lowered to the length that the
+ * record states, so that a damaged body cannot expand without bound.
+ */
 static int body_inflate(struct body_decoder *d, const struct segment_profile *p,
 			struct buf *out, struct err *err)
 {
@@ -18,7 +22,7 @@ static int body_inflate(struct body_decoder *d, const struct segment_profile *p,
 
 	if (!d->gzip)
 		d->gzip = gzip_new();
-	/* One byte of room more, for libdeflate to see the end in. */
+	/* Libdeflate needs one byte of room to detect the end of the data. */
 	out->max = (size_t)p->entry.raw_len + 1;
 	rc = gzip_decompress(d->gzip, p->body, out, err);
 	out->max = max;
@@ -50,6 +54,10 @@ int body_decode(struct body_decoder *d, const struct segment_profile *p,
 	}
 	if (rc)
 		return rc;
+	/*
+	 * The hash covers the uncompressed profile: it detects damage that
+	 * happened before the record's checksum was computed, too.
+	 */
 	if (out->len != p->entry.raw_len ||
 	    hash_bytes(buf_bytes(out)) != p->entry.hash)
 		return err_set(err, ERR_CORRUPT,

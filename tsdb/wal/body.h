@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bodies: from the bytes in a WAL record to the profile that went in.
+ * Body decoder: turns the bytes in a WAL record, as the client sent them, back
+ * into the uncompressed profile.
  *
- * Ownership: body_decoder_fini() frees.
- * Threads: one thread a decoder.
+ * Ownership: body_decoder_fini() frees the decoder's memory.
+ * Threads: one thread per decoder.
  */
 #ifndef TSDB_WAL_BODY_H
 #define TSDB_WAL_BODY_H
@@ -12,17 +13,19 @@
 #include "base/zstd.h"
 #include "tsdb/wal/segment.h"
 
-/* The zero value is ready. */
+/* The zero value is ready; the decompressors are made on first use. */
 struct body_decoder {
 	struct gzip *gzip;
 	struct zstd *zstd;
 };
 
+/* Free the decompressors and reset *d to zero, ready for further use. */
 void body_decoder_fini(struct body_decoder *d);
 
 /*
- * Replace out by the profile, verified by its length and hash. ERR_CORRUPT
- * when they differ.
+ * Replace the contents of out by the decompressed profile, verified by its
+ * length and hash. ERR_CORRUPT: either differs, the compressed data is damaged,
+ * or the encoding is unknown.
  */
 NODISCARD int body_decode(struct body_decoder *d,
 			  const struct segment_profile *p, struct buf *out,

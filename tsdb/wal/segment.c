@@ -10,6 +10,10 @@
 
 #define FOOTER_MAGIC 0x45505745u /* "EPWE" */
 
+/*
+ * Each record has the labels and the type set, so that damage to one record
+ * never makes another unreadable (docs/decisions.md, 1).
+ */
 int segment_profile_encode(const struct sample *s, uint64_t salt, uint64_t lsn,
 			   struct buf *out, struct err *err)
 {
@@ -75,6 +79,7 @@ int segment_profile_decode(const struct record *r, struct segment_profile *out,
 	return 0;
 }
 
+/* Equality callback for segment_texts.index. */
 static bool segment_same_text(const void *ctx, uint32_t number, const void *key)
 {
 	const struct segment_texts *t = ctx;
@@ -84,7 +89,7 @@ static bool segment_same_text(const void *ctx, uint32_t number, const void *key)
 	return str_eq(dec_str(&d), *(const struct str *)key);
 }
 
-/* The number of a text, given one if it is new. */
+/* Number of a text, which is added to the table if it is new. */
 static uint32_t text_number(struct segment_texts *t, struct str s)
 {
 	uint64_t hash = hash_bytes(bytes_of(s));
@@ -99,6 +104,7 @@ static uint32_t text_number(struct segment_texts *t, struct str s)
 	return (uint32_t)t->count++;
 }
 
+/* Free a table of texts. */
 static void texts_fini(struct segment_texts *t)
 {
 	buf_fini(&t->text);
@@ -111,6 +117,7 @@ void segment_dir_add(struct segment_dir *d, const struct segment_entry *e)
 {
 	uint64_t offset = (uint32_t)e->lsn;
 
+	/* Records begin at multiples of 8. */
 	enc_uvarint(&d->rows, (offset - d->last_offset) / 8);
 	enc_uvarint(&d->rows, e->len);
 	enc_uvarint(&d->rows, text_number(&d->labels, str_from(e->labels)));
@@ -131,12 +138,17 @@ void segment_dir_fini(struct segment_dir *d)
 	*d = (struct segment_dir){ 0 };
 }
 
+/* Write a table of texts: the count, then each text with its length. */
 static void texts_encode(const struct segment_texts *t, struct buf *out)
 {
 	enc_uvarint(out, t->count);
 	buf_add(out, t->text.ptr, t->text.len);
 }
 
+/*
+ * The salt is part of the footer's checksum, so that bytes of an older file are
+ * never taken for a footer.
+ */
 static uint32_t footer_crc(uint64_t salt, uint64_t offset)
 {
 	uint8_t covered[16];
@@ -178,7 +190,10 @@ bool segment_footer_decode(struct bytes footer, uint64_t salt, uint64_t *offset)
 	return true;
 }
 
-/* A table of texts, as views. */
+/*
+ * Decode a table of texts into an array of views, which the caller frees. After
+ * damage, which d->bad tells, the rest of the texts are empty.
+ */
 static struct bytes *texts_decode(struct dec *d, size_t *count)
 {
 	struct bytes *v;
@@ -190,6 +205,7 @@ static struct bytes *texts_decode(struct dec *d, size_t *count)
 	return v;
 }
 
+/* The decoded tables that the rows' numbers refer to. */
 struct rows {
 	struct bytes *labels;
 	struct bytes *typesets;
@@ -197,7 +213,10 @@ struct rows {
 	size_t typeset_count;
 };
 
-/* One row, relative to the entry before in *e. */
+/*
+ * Decode one row into *e, which holds the row before: positions and times are
+ * differences. A number outside its table sets d->bad.
+ */
 static void row_decode(struct dec *d, const struct rows *t,
 		       struct segment_entry *e)
 {
@@ -216,6 +235,10 @@ static void row_decode(struct dec *d, const struct rows *t,
 	e->raw_len = (uint32_t)dec_count(d, UINT32_MAX);
 }
 
+/*
+ * Decode all rows and call fn (may be NULL) for each. d is passed by value, so
+ * that a caller can run through the same rows twice. False: damaged.
+ */
 static bool rows_decode(struct dec d, const struct rows *t, uint64_t segment,
 			segment_entry_fn fn, void *ctx)
 {
@@ -239,7 +262,10 @@ int segment_dir_decode(struct bytes body, uint64_t segment, segment_entry_fn fn,
 
 	t.labels = texts_decode(&d, &t.label_count);
 	t.typesets = texts_decode(&d, &t.typeset_count);
-	/* First without telling anybody: all of it, or nothing. */
+	/*
+	 * The first pass only validates: a damaged directory must not give some
+	 * of its profiles, because the caller then scans all records instead.
+	 */
 	ok = rows_decode(d, &t, segment, NULL, NULL) &&
 	     rows_decode(d, &t, segment, fn, ctx);
 	mem_free(t.labels);

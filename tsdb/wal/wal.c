@@ -11,7 +11,7 @@
 #include "tsdb/wal/wal_replay.h"
 #include "tsdb/wal/wal_segment.h"
 
-/* A segment's number, 0 for other names. */
+/* Number of a segment by its file name; 0 for other names. */
 static uint64_t wal_number_of(const char *name)
 {
 	char *end;
@@ -20,12 +20,16 @@ static uint64_t wal_number_of(const char *name)
 	return strlen(name) >= 8 && !*end ? n : 0;
 }
 
+/*
+ * Open every segment in the directory, in name order, and find the highest
+ * number, so that no number, and thus no LSN, is used twice.
+ */
 static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 {
 	struct name_list l = { 0 };
 	int rc = fs_list(w->o.fs, w->dir, &l, err);
 
-	/* A snapshot has none. */
+	/* A snapshot has no WAL. */
 	if (rc == ERR_NOTFOUND && w->o.read_only)
 		return 0;
 	if (rc)
@@ -37,7 +41,10 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 			*highest = number;
 		if (number)
 			rc = segment_open(w, number, err);
-		/* Removed by the server beside us while we listed: read on. */
+		/*
+		 * A running server removed it while this process listed the
+		 * directory.
+		 */
 		if (rc == ERR_NOTFOUND && w->o.read_only)
 			rc = 0;
 	}
@@ -45,7 +52,10 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 	return rc;
 }
 
-/* Remove what a removal cut short left behind: harmless while it is there. */
+/*
+ * Remove leftovers of removals that were cut short. Failures are only logged:
+ * the leftovers take space and are harmless otherwise.
+ */
 static int wal_clean(struct wal *w, struct err *err)
 {
 	struct name_list l = { 0 };
@@ -111,6 +121,7 @@ int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
 	return rc;
 }
 
+/* Whether the current segment accepts no more writes. */
 static bool current_failed(struct wal *w)
 {
 	bool failed;
@@ -121,15 +132,22 @@ static bool current_failed(struct wal *w)
 	return failed;
 }
 
-/* With a directory, so that a start reads that and no more. */
+/*
+ * Seal the current segment at a clean stop, so that the next start reads its
+ * directory instead of all its records.
+ */
 static void close_current(struct wal *w)
 {
-	/* Who needed it durable has asked, and has been told if it is not. */
+	/*
+	 * Callers that needed durability have called wal_sync() and got the
+	 * error. Without a successful sync there must be no directory
+	 * (docs/decisions.md, 55).
+	 */
 	if (wal_sync(w, w->end, NULL) || current_failed(w))
 		return;
 	write_directory(w, w->current, &w->directory, (uint32_t)w->end);
 	if (file_sync(w->current->file, NULL)) {
-		/* The next start scans it. */
+		/* Then the next start scans the segment. */
 	}
 }
 
@@ -151,8 +169,10 @@ void wal_close(struct wal *w)
 }
 
 /*
- * Sync a segment for everybody, with mu held and let go meanwhile. A failed
- * sync is final: what it held may be gone, and a second try would lie.
+ * Sync a segment on behalf of all waiting threads. Called with mu held, which
+ * is released during the sync. A failed sync is final (docs/decisions.md, 7):
+ * the kernel may have dropped the pages, and a second sync would wrongly
+ * succeed.
  */
 static int sync_segment_locked(struct wal *w, struct wal_segment *s,
 			       uint64_t end, struct err *err)
@@ -175,6 +195,10 @@ static int sync_segment_locked(struct wal *w, struct wal_segment *s,
 	return rc;
 }
 
+/*
+ * The new segment is created first: if the disk has no room for it, nothing has
+ * changed.
+ */
 int wal_roll(struct wal *w, struct err *err)
 {
 	struct wal_segment *old = w->current;
@@ -200,7 +224,10 @@ int wal_roll(struct wal *w, struct err *err)
 	return 0;
 }
 
-/* Write at the end; what a failure left is cut away. */
+/*
+ * Write at the end of the current segment. After a failure the partial record
+ * is cut off; if that fails too, the segment takes no more records.
+ */
 static int write_end(struct wal *w, struct bytes b, struct err *err)
 {
 	struct wal_segment *s = w->current;
@@ -224,6 +251,10 @@ int wal_append(struct wal *w, const struct sample *s,
 
 	if (!w->current)
 		rc = wal_replay_begin(w, err);
+	/*
+	 * Roll on failure, at the configured size, or before an offset would
+	 * exceed 32 bits. A profile larger than a segment gets one of its own.
+	 */
 	else if (current_failed(w) ||
 		 (offset > FILE_HEADER &&
 		  offset + s->body.len > w->o.segment_size) ||
@@ -253,7 +284,7 @@ int wal_append(struct wal *w, const struct sample *s,
 	w->end += w->scratch.len;
 	seg->size = (uint32_t)w->end;
 	pthread_mutex_unlock(&w->mu);
-	/* Keep the scratch of ordinary profiles, not of a giant one. */
+	/* Free the buffer after a very large profile only. */
 	if (w->scratch.cap > MIB)
 		buf_fini(&w->scratch);
 	return 0;
@@ -269,6 +300,7 @@ uint64_t wal_end(struct wal *w)
 	return end;
 }
 
+/* Search from the newest segment, which most callers ask for. */
 static struct wal_segment *wal_find_locked(const struct wal *w, uint64_t lsn)
 {
 	for (size_t i = w->count; i--;) {
@@ -286,7 +318,7 @@ int wal_sync(struct wal *w, uint64_t lsn, struct err *err)
 	while (!rc) {
 		struct wal_segment *s = wal_find_locked(w, lsn);
 
-		/* One that is gone has been flushed before. */
+		/* A removed segment has been flushed before. */
 		if (!s || lsn <= s->durable)
 			break;
 		if (s->failed)

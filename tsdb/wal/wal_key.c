@@ -7,6 +7,10 @@
 #include "base/mem.h"
 #include "tsdb/io/record.h"
 
+/*
+ * Read the key file; its value is stored as the salt of a file header, which
+ * has a checksum and two copies.
+ */
 static int read_key(struct wal_key *k, struct fs *fs, const char *path,
 		    struct err *err)
 {
@@ -25,6 +29,10 @@ static int read_key(struct wal_key *k, struct fs *fs, const char *path,
 	return rc;
 }
 
+/*
+ * Create the key durably, by rename: segments must not be written with a key
+ * that a power cut takes away.
+ */
 static int wal_key_make_key(struct wal_key *k, struct fs *fs, const char *dir,
 			    const char *path, struct err *err)
 {
@@ -54,6 +62,10 @@ void wal_key_load(struct wal_key *k, struct fs *fs, const char *dir,
 
 	*k = (struct wal_key){ 0 };
 	rc = read_key(k, fs, path, &err);
+	/*
+	 * A key that the disk could not read (ERR_IO) is not replaced: it may
+	 * be readable later.
+	 */
 	if ((rc == ERR_NOTFOUND || rc == ERR_CORRUPT) && !read_only)
 		rc = wal_key_make_key(k, fs, dir, path, &err);
 	if (rc && rc != ERR_NOTFOUND)

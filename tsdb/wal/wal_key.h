@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The key of a WAL (`wal/key`, docs/format/segment.md): what the salts of its
- * segments are made of. A segment whose first sector is lost can be read all
- * the same: its salt, without which no record is believed, is known from here.
+ * Key of a WAL (file `wal/key`, docs/format/segment.md), from which the salts
+ * of its segments are derived. No record can be verified without its segment's
+ * salt; with the key, the salt is known even if the segment's header, in its
+ * first sector, is lost (docs/decisions.md, 87).
  *
  * Ownership: a plain value.
  * Threads: immutable once loaded.
@@ -14,18 +15,22 @@
 #include "base/log.h"
 
 struct wal_key {
-	bool known; /* false: salts are random */
+	bool known; /* false: no key, and salts are random */
 	uint64_t value;
 };
 
 /*
- * Read the key, or make it durably unless read-only. Whatever fails is logged,
- * and costs no more than that a lost header cannot be made up.
+ * Read the key from directory dir, or create it durably unless read_only.
+ * Failures are logged and are no error: without a key only a segment whose
+ * header is lost cannot be read.
  */
 void wal_key_load(struct wal_key *k, struct fs *fs, const char *dir,
 		  bool read_only, const struct log *log);
 
-/* The salt of a segment. ERR_IO: there are no random bytes. */
+/*
+ * Derive the salt of a segment, or make a random one without a key. ERR_IO: the
+ * system has no random bytes.
+ */
 NODISCARD int wal_key_salt(const struct wal_key *k, uint64_t segment,
 			   uint64_t *out, struct err *err);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the WAL share. No file outside of them includes it.
+ * Structures that the files of the WAL share. No other file includes this
+ * header.
  *
  * Ownership: the log holds one reference to each of its segments.
  * Threads: see struct wal.
@@ -13,51 +14,66 @@
 #include "tsdb/wal/wal.h"
 #include "tsdb/wal/wal_key.h"
 
+/* Largest offset in a segment: an LSN has 32 bits for it. */
 #define OFFSET_MAX UINT32_MAX
 
+/*
+ * One segment file. After its creation the fields from size on are protected by
+ * the log's mu.
+ */
 struct wal_segment {
 	_Atomic uint32_t refs;
 	uint64_t number;
 	uint64_t salt;
 	struct file *file;
 	uint64_t size;
-	uint64_t durable; /* LSN before which it is */
-	bool failed;      /* a sync or cleanup failed: leave it, and flush it */
-	bool guessed;     /* its header cannot be read: the salt is the key's */
-	bool unread;      /* stretches of it: it is set aside, not removed */
-	bool unsealed;    /* its directory could not be written: flush it */
+	uint64_t durable; /* records before this LSN are durable */
+	/* A sync or cleanup failed: written no more, flushed soon. */
+	bool failed;
+	bool guessed;  /* header unreadable: the salt is derived from the key */
+	bool unread;   /* parts cannot be read: set aside, not removed */
+	bool unsealed; /* its directory could not be written: flushed soon */
 };
 
+/* The log. Fields are set once at the start unless noted. */
 struct wal {
 	struct wal_options o;
 	char *dir;
-	struct wal_key key; /* of the salts */
-	uint64_t lowest;    /* segment that was left alone; UINT64_MAX: none */
+	struct wal_key key; /* salts are derived from it */
+	uint64_t lowest;    /* lowest segment left alone; UINT64_MAX: none */
 	struct metric *corruptions;
 	struct metric *syncs;
 	struct metric *sync_failures;
 
 	/*
-	 * The appender's. The current segment is the last of the list; only
-	 * the appender changes it, with mu held.
+	 * These belong to the appender. The current segment is the last one in
+	 * the list; only the appender replaces it, and holds mu while it does.
 	 */
-	struct wal_segment *current; /* NULL: none could be begun yet */
-	uint64_t next; /* number of the first segment of this start */
+	struct wal_segment *current; /* NULL: none could be created yet */
+	uint64_t next;               /* number of this run's first segment */
+	/* Of the current segment; scratch holds an encoded record. */
 	struct segment_dir directory;
 	struct buf scratch;
 
+	/* Protects the fields below; synced is signalled after each sync. */
 	pthread_mutex_t mu;
 	pthread_cond_t synced;
 	struct wal_segment **segments; /* oldest first */
 	size_t count;
 	size_t cap;
 	uint64_t end; /* LSN behind the last record */
-	bool syncing; /* one at a time: a failure is told to one alone */
+	/*
+	 * A sync is running. Only one runs at a time: the kernel reports a
+	 * failed sync to one caller only.
+	 */
+	bool syncing;
 };
 
 /*
- * Begin a new segment and seal the old one. The new one comes first: without
- * room for it nothing has changed.
+ * Create a new segment, make it current, and sync and seal the old one. On
+ * failure (ERR_NOSPACE, ERR_IO) nothing has changed. A failed sync of the old
+ * segment is logged and marks that segment, but is no failure of this call.
+ * Only the appender may call it.
  */
 NODISCARD int wal_roll(struct wal *w, struct err *err);
 

@@ -8,7 +8,10 @@
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_segment.h"
 
-/* What a scan or a directory gives, on its way to the caller. */
+/*
+ * State of replaying one segment. directory collects what a scan finds, so that
+ * the segment can be sealed.
+ */
 struct replay {
 	struct wal *w;
 	struct wal_segment *segment;
@@ -17,6 +20,10 @@ struct replay {
 	struct segment_dir directory;
 };
 
+/*
+ * A torn end is what a crash normally leaves, so it is counted apart from
+ * damage.
+ */
 static void wal_replay_report_damage(void *ctx, uint64_t offset, uint64_t len,
 				     bool torn)
 {
@@ -32,6 +39,10 @@ static void wal_replay_report_damage(void *ctx, uint64_t offset, uint64_t len,
 			   log_int("bytes", (int64_t)len)));
 }
 
+/*
+ * Pass an intact profile to the caller and note it in the directory. Records of
+ * unknown kinds are skipped.
+ */
 static void scan_record(struct replay *r, const struct record *rec)
 {
 	struct segment_profile p = { 0 };
@@ -47,7 +58,10 @@ static void scan_record(struct replay *r, const struct record *rec)
 	r->fn(r->ctx, &p.entry);
 }
 
-/* A stretch that the disk does not give back. */
+/*
+ * Report a stretch that the disk cannot read. The segment is marked, so that it
+ * is neither truncated nor removed later.
+ */
 static void wal_replay_report_unread(void *ctx, uint64_t offset, uint64_t len)
 {
 	struct replay *r = ctx;
@@ -61,6 +75,7 @@ static void wal_replay_report_unread(void *ctx, uint64_t offset, uint64_t len)
 			     log_int("bytes", (int64_t)len)));
 }
 
+/* An iterator over all records of a segment. */
 static struct record_iter iter_of(const struct wal_segment *s,
 				  struct bytes bytes)
 {
@@ -71,12 +86,14 @@ static struct record_iter iter_of(const struct wal_segment *s,
 				     .end = FILE_HEADER };
 }
 
+/* Callback that only remembers that there is damage. */
 static void note_damage(void *ctx, uint64_t offset UNUSED, uint64_t len UNUSED,
 			bool torn UNUSED)
 {
 	*(bool *)ctx = true;
 }
 
+/* Whether any record before the directory is damaged, bodies included. */
 static bool has_damage(const struct wal_segment *s, struct bytes bytes)
 {
 	struct record_iter it = iter_of(s, bytes);
@@ -93,7 +110,10 @@ static bool has_damage(const struct wal_segment *s, struct bytes bytes)
 	return damage;
 }
 
-/* Read it all, and once more if it is damaged: memory may be wrong, too. */
+/*
+ * Read the whole segment, and a second time if it looks damaged: bytes may have
+ * been corrupted on the way, and the file may be intact.
+ */
 static int read_segment(struct replay *r, struct buf *bytes, struct err *err)
 {
 	int rc = file_read_around(r->segment->file, bytes,
@@ -107,7 +127,10 @@ static int read_segment(struct replay *r, struct buf *bytes, struct err *err)
 				wal_replay_report_unread, r, err);
 }
 
-/* Go through the records one by one; *end is where the last whole one ends. */
+/*
+ * Scan the segment record by record; *end is set behind the last whole one.
+ * ERR_CORRUPT: the salt was derived and no record agrees with it.
+ */
 static int wal_replay_scan(struct replay *r, uint64_t *end, struct err *err)
 {
 	struct buf bytes = { 0 };
@@ -119,7 +142,10 @@ static int wal_replay_scan(struct replay *r, uint64_t *end, struct err *err)
 	it.damaged = wal_replay_report_damage;
 	it.ctx = r;
 	while (!rc && record_next(&it, &rec)) {
-		/* A directory is no profile: cut it and write a new one. */
+		/*
+		 * Stop at a directory: the caller cuts it off and writes a new
+		 * one.
+		 */
 		if (rec.kind == SEGMENT_DIRECTORY)
 			break;
 		*end = it.end;
@@ -132,7 +158,10 @@ static int wal_replay_scan(struct replay *r, uint64_t *end, struct err *err)
 	return rc;
 }
 
-/* Read the directory. ERR_CORRUPT: there is none, or it is damaged. */
+/*
+ * Replay the segment from its directory alone. ERR_CORRUPT: there is no
+ * directory or it is damaged, and the caller scans the records.
+ */
 static int replay_directory(struct replay *r, struct err *err)
 {
 	struct wal_segment *s = r->segment;
@@ -164,6 +193,7 @@ static int replay_directory(struct replay *r, struct err *err)
 	return rc;
 }
 
+/* wal_bytes() reads sizes in other threads, hence the lock. */
 static void set_size(struct wal *w, struct wal_segment *s, uint64_t size)
 {
 	pthread_mutex_lock(&w->mu);
@@ -171,12 +201,15 @@ static void set_size(struct wal *w, struct wal_segment *s, uint64_t size)
 	pthread_mutex_unlock(&w->mu);
 }
 
-/* What was written of the directory goes; the segment is flushed soon. */
+/*
+ * Cut off a directory that could not be written completely, and mark the
+ * segment, so that it is flushed soon and need not be scanned.
+ */
 static void leave_unsealed(struct wal *w, struct wal_segment *s, uint64_t end,
 			   const struct err *err)
 {
 	if (file_truncate(s->file, end, NULL)) {
-		/* The next start cuts it. */
+		/* The next start cuts it off. */
 	}
 	pthread_mutex_lock(&w->mu);
 	s->unsealed = true;
@@ -205,7 +238,10 @@ void write_directory(struct wal *w, struct wal_segment *s,
 	buf_fini(&out);
 }
 
-/* What a start found whole is durable from now on, or may never be. */
+/*
+ * Make the records that a scan found durable. If that fails, the segment is
+ * marked as failed and all of it counts as not durable.
+ */
 static void sync_replayed(struct wal *w, struct wal_segment *s)
 {
 	struct err err;
@@ -218,6 +254,10 @@ static void sync_replayed(struct wal *w, struct wal_segment *s)
 		  LOG_FIELDS(log_err(&err)));
 }
 
+/*
+ * Replay one segment: from its directory if it is sealed, else by a scan, after
+ * which it is sealed.
+ */
 static int replay_segment(struct replay *r, struct err *err)
 {
 	struct wal *w = r->w;
@@ -229,7 +269,10 @@ static int replay_segment(struct replay *r, struct err *err)
 	rc = wal_replay_scan(r, &end, err);
 	if (!rc && !w->o.read_only) {
 		sync_replayed(w, r->segment);
-		/* What could not be read must not be cut off. */
+		/*
+		 * Sealing truncates at the last whole record, which would
+		 * destroy a stretch that may become readable again.
+		 */
 		if (!r->segment->failed && !r->segment->unread)
 			write_directory(w, r->segment, &r->directory, end);
 	}
@@ -256,7 +299,7 @@ int wal_replay_begin(struct wal *w, struct err *err)
 	return rc;
 }
 
-/* A segment of which nobody has heard a record goes out of the list. */
+/* Take a segment out of the list from which no record could be read. */
 static void leave_alone(struct wal *w, size_t i, const struct err *err)
 {
 	struct wal_segment *s = w->segments[i];
@@ -281,6 +324,10 @@ int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 		else
 			i++;
 	}
+	/*
+	 * LSNs must stay above all that heads and blocks have seen, even if
+	 * their WAL segments are gone.
+	 */
 	if (w->next <= floor)
 		w->next = floor + 1;
 	w->end = w->next << 32;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replay: read the whole WAL at start-up, cut torn ends, seal segments.
+ * Replay: read the whole WAL at start-up, cut torn ends off, and seal the
+ * segments that are not sealed.
  *
  * Ownership: nothing is kept.
- * Threads: start-up only, before other threads exist.
+ * Threads: start-up only, before other threads exist; write_directory(),
+ * make_current() and wal_replay_begin() also run in the appender.
  */
 #ifndef TSDB_WAL_WAL_REPLAY_H
 #define TSDB_WAL_WAL_REPLAY_H
@@ -11,24 +13,32 @@
 #include "tsdb/wal/wal.h"
 
 /*
- * Write a segment's directory behind its records, which are durable: a start
- * believes it, and it must not outlive what it lists. Not synced: without it
- * the segment is only scanned at the next start, and a failure is told, no
- * more.
+ * Write a segment's directory at offset end, behind its records, which must be
+ * durable: a start trusts the directory, so it must not survive records that it
+ * lists (docs/decisions.md, 55). It is not synced, because without it the next
+ * start scans the segment. A failure is logged and marks the segment as
+ * unsealed, so that it is flushed soon.
  */
 void write_directory(struct wal *w, struct wal_segment *s,
 		     const struct segment_dir *directory, uint64_t end);
 
-/* Put a segment at the end of the list, to be appended to. */
+/*
+ * Append s to the list and make it the segment that appends go to. The list
+ * takes over the caller's reference.
+ */
 void make_current(struct wal *w, struct wal_segment *s);
 
-/* The first segment of this start. Without room for it, appends try again. */
+/*
+ * Create the first segment of this run. ERR_NOSPACE and other errors: no
+ * segment is current, and wal_append() tries again.
+ */
 NODISCARD int wal_replay_begin(struct wal *w, struct err *err);
 
 /*
- * Call fn for every whole profile, in LSN order. Then, unless read-only: cut
- * torn tails, seal what is not sealed, and begin a segment whose number is
- * above floor. Damage is logged and counted, never an error.
+ * Call fn for every intact profile, in LSN order. Then, unless read-only, cut
+ * off torn ends, seal what is not sealed, and create a segment whose number is
+ * above floor. Always returns 0: damage, segments that cannot be read, and a
+ * segment that cannot be created are logged and counted.
  */
 NODISCARD int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn,
 			 void *ctx, struct err *err);

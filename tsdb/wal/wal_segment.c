@@ -30,6 +30,10 @@ void push_segment(struct wal *w, struct wal_segment *s)
 	w->segments[w->count++] = s;
 }
 
+/*
+ * A segment with one reference. What it holds so far counts as durable; a
+ * failed sync during replay takes that back.
+ */
 static struct wal_segment *segment_new(uint64_t number, uint64_t salt,
 				       struct file *file, uint64_t size)
 {
@@ -56,7 +60,9 @@ int segment_create(struct wal *w, uint64_t number, struct wal_segment **out,
 	if (wal_key_salt(&w->key, number, &h.salt, err))
 		return err->code;
 	rc = file_open(w->o.fs, path, FILE_CREATE, &f, err);
-	/* Left by an earlier try that could not be undone: it holds nothing. */
+	/*
+	 * A leftover of an attempt that could not be undone: it has no records.
+	 */
 	if (rc == ERR_EXISTS && !fs_unlink(w->o.fs, path, err))
 		rc = file_open(w->o.fs, path, FILE_CREATE, &f, err);
 	if (rc)
@@ -71,7 +77,7 @@ int segment_create(struct wal *w, uint64_t number, struct wal_segment **out,
 	if (rc) {
 		file_close(f);
 		if (fs_unlink(w->o.fs, path, NULL)) {
-			/* An empty segment is removed at the next start. */
+			/* The next start removes an empty segment. */
 		}
 		return rc;
 	}
@@ -79,7 +85,10 @@ int segment_create(struct wal *w, uint64_t number, struct wal_segment **out,
 	return 0;
 }
 
-/* A file that never got its header: a start that was cut short. */
+/*
+ * Remove a segment without records: its creation was cut short, or it was never
+ * appended to.
+ */
 static int drop_stillborn(struct wal *w, struct file *f, uint64_t size,
 			  struct err *err)
 {
@@ -103,8 +112,9 @@ void tell_left_alone(struct wal *w, uint64_t number, const char *path,
 }
 
 /*
- * The header of a segment. One that the disk does not give back, or that is
- * damaged, is made up: whether records agree with it, replay finds out.
+ * Read the header. If the disk cannot read it or it is damaged, derive the salt
+ * from the WAL's key instead; a wrong key does no harm, because then replay
+ * finds no record that agrees with it.
  */
 static int wal_segment_read_header(struct wal *w, const struct file *f,
 				   uint64_t number, struct wal_segment *s,
@@ -136,7 +146,7 @@ int segment_open(struct wal *w, uint64_t number, struct err *err)
 		       &f, err);
 	if (!rc)
 		rc = file_size(f, &size, err);
-	/* Also one that has a header and nothing else. */
+	/* A file with a header and nothing else is removed as well. */
 	if (!rc && size <= FILE_HEADER)
 		return drop_stillborn(w, f, size, err);
 	s = segment_new(number, 0, NULL, size);
@@ -150,11 +160,12 @@ int segment_open(struct wal *w, uint64_t number, struct err *err)
 	wal_segment_unref(s);
 	if (rc != ERR_CORRUPT && rc != ERR_IO)
 		return err_wrap(err, rc, "%s", path);
-	/* Its records cannot be told from garbage. */
+	/* Without a salt, records cannot be told from garbage. */
 	tell_left_alone(w, number, path, err);
 	return 0;
 }
 
+/* Add the file and the offset to an error. */
 static int damaged_at(const struct wal_segment *s, uint64_t lsn, int rc,
 		      struct err *err)
 {
@@ -184,7 +195,10 @@ int wal_segment_read(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 	return rc ? damaged_at(s, lsn, rc, err) : 0;
 }
 
-/* Read the first n bytes of a record into buf, of which it has some. */
+/*
+ * Read the first n bytes of a record into buf. buf->len must not exceed n: it
+ * says how much of buf is allocated already.
+ */
 static int wal_segment_read_head(const struct wal_segment *s, uint64_t lsn,
 				 size_t n, struct buf *buf, struct err *err)
 {
@@ -209,6 +223,10 @@ int wal_segment_head(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 		err);
 	if (rc)
 		return rc;
+	/*
+	 * The length is not verified yet; the limit keeps a damaged one from
+	 * allocating and reading too much.
+	 */
 	want = record_head_len(buf->ptr);
 	if (want > RECORD_HEAD_MAX) {
 		rc = err_set(err, ERR_CORRUPT, "no record here");

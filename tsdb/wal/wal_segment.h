@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One segment file of the WAL: create it, open it, read records from it.
+ * One segment file of the WAL: create it, open it, and read records from it.
  *
- * Ownership: reference counted; wal_segment_unref() gives a reference back.
+ * Ownership: reference counted; wal_segment_unref() releases a reference.
  * Threads: reading: any. Creating and opening: one thread at a time.
  */
 #ifndef TSDB_WAL_WAL_SEGMENT_H
@@ -10,34 +10,54 @@
 
 #include "tsdb/wal/wal.h"
 
+/* Path of a segment's file with a suffix (may be ""); the caller frees it. */
 char *segment_path(const struct wal *w, uint64_t number, const char *suffix);
 
+/*
+ * Append s to the log's list, which takes over the caller's reference. The
+ * caller holds mu, or is the only thread.
+ */
 void push_segment(struct wal *w, struct wal_segment *s);
 
-/* Make the file of a new segment, durable with its name. */
+/*
+ * Create the file of a new segment, durable with its name. The caller owns
+ * *out. ERR_NOSPACE, ERR_IO: no segment was created.
+ */
 NODISCARD int segment_create(struct wal *w, uint64_t number,
 			     struct wal_segment **out, struct err *err);
 
-/* It stays where it is, out of the list, so that it is never dropped. */
+/*
+ * Log and count a segment that cannot be read. Its file stays on disk and is
+ * not in the list, so that nothing drops it; wal_begin() takes it into account.
+ */
 void tell_left_alone(struct wal *w, uint64_t number, const char *path,
 		     const struct err *err);
 
+/*
+ * Open an existing segment and add it to the list. A file with no records is
+ * removed instead, and an unreadable one is left alone; neither is an error.
+ * ERR_UNSUPPORTED: another format version. ERR_NOTFOUND: no such file.
+ */
 NODISCARD int segment_open(struct wal *w, uint64_t number, struct err *err);
 
+/* Release a reference; the last one closes the file. NULL is a no-op. */
 void wal_segment_unref(struct wal_segment *s);
 
 /*
- * Read and verify a record of len bytes; *out borrows from buf, which it
- * replaces. ERR_CORRUPT names file and offset.
+ * Read and verify the record of len bytes at lsn. buf is replaced, and *out
+ * borrows from it. ERR_CORRUPT: the record is damaged; the message names file
+ * and offset. ERR_IO: the disk could not read it. ERR_TOOBIG: len exceeds the
+ * limit of buf.
  */
 NODISCARD int wal_segment_read(const struct wal_segment *s, uint64_t lsn,
 			       uint32_t len, struct buf *buf,
 			       struct segment_profile *out, struct err *err);
 
 /*
- * The same without the body: out->body is empty, and none of it is read, but
- * for a few bytes where the head is shorter than the one in buf: heads of a
- * series are alike, so that length is read at once.
+ * Read and verify the record at lsn without its body: out->body is empty. The
+ * length of what buf holds on entry, usually the head of the series' last
+ * record, is a guess of this head's length that mostly saves a second read.
+ * Errors as for wal_segment_read().
  */
 NODISCARD int wal_segment_head(const struct wal_segment *s, uint64_t lsn,
 			       uint32_t len, struct buf *buf,

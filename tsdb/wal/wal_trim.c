@@ -21,6 +21,7 @@ uint64_t wal_overdue(struct wal *w, uint64_t budget)
 	for (size_t i = 0; i < w->count; i++) {
 		const struct wal_segment *s = w->segments[i];
 
+		/* These are only safe once their profiles are in a head. */
 		if ((s->failed || s->unread || s->unsealed) && s != w->current)
 			upto = s->number;
 	}
@@ -41,12 +42,16 @@ uint64_t wal_oldest(struct wal *w)
 
 int wal_retire(struct wal *w, struct err *err)
 {
+	/* An empty segment, or none, needs no successor. */
 	if (!w->current || (uint32_t)wal_end(w) <= FILE_HEADER)
 		return 0;
 	return wal_roll(w, err);
 }
 
-/* What could not be read of it may be read another day. */
+/*
+ * Rename a segment instead of removing it: what the disk could not read may be
+ * readable later or on another machine.
+ */
 static int wal_set_aside(struct wal *w, const struct wal_segment *s,
 			 struct err *err)
 {
@@ -57,6 +62,10 @@ static int wal_set_aside(struct wal *w, const struct wal_segment *s,
 	return rename_aside(w->o.fs, file_path(s->file), err);
 }
 
+/*
+ * Remove a segment's file by way of a rename, which cannot be half done: a
+ * start removes a leftover *.deleting and never replays it.
+ */
 static int remove_file(struct wal *w, const struct wal_segment *s,
 		       struct err *err)
 {
@@ -75,6 +84,11 @@ int wal_drop(struct wal *w, uint64_t upto, struct err *err)
 		struct wal_segment *s = NULL;
 		int rc;
 
+		/*
+		 * Only taking the segment out of the list needs the lock; the
+		 * removal may be slow. Readers that hold a reference are not
+		 * affected.
+		 */
 		pthread_mutex_lock(&w->mu);
 		if (w->count && w->segments[0] != w->current &&
 		    w->segments[0]->number <= upto) {

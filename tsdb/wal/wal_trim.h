@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trim the WAL: tell which segments should be flushed, and remove those that
+ * Trim the WAL: find the segments that should be flushed, and remove those that
  * are no longer needed.
  *
  * Ownership: nothing is kept.
- * Threads: any.
+ * Threads: any, except wal_retire(), which belongs to the appender.
  */
 #ifndef TSDB_WAL_WAL_TRIM_H
 #define TSDB_WAL_WAL_TRIM_H
@@ -12,21 +12,28 @@
 #include "tsdb/wal/wal.h"
 
 /*
- * The number of the oldest segment that should be flushed: the oldest one
- * while the log is larger than budget, or one whose sync failed. 0: none.
+ * Number of the segment up to which profiles should be flushed; 0: none. That
+ * is the oldest segment if the log is larger than budget bytes, or the last one
+ * that failed to sync, cannot be read in part, or is not sealed.
  */
 uint64_t wal_overdue(struct wal *w, uint64_t budget);
 
-/* The number of the oldest segment but the current one; 0 without any. */
+/* Number of the oldest segment that is not the current one; 0: none. */
 uint64_t wal_oldest(struct wal *w);
 
 /*
- * Begin an empty segment, so that all others can be dropped: at a clean stop,
- * when nothing is only in the WAL.
+ * Begin an empty segment, so that all others can be dropped. Called at a clean
+ * stop, when no profile is only in the WAL. Does nothing if the current segment
+ * is empty. ERR_NOSPACE, ERR_IO: no segment could be created.
  */
 NODISCARD int wal_retire(struct wal *w, struct err *err);
 
-/* Remove segments up to this number, but never the current one. */
+/*
+ * Remove segments up to and including number upto, but never the current one.
+ * Segments that could not be read in full are set aside instead
+ * (docs/decisions.md, 88). Fails with the error of the first removal that
+ * fails; that segment's file stays for the next start.
+ */
 NODISCARD int wal_drop(struct wal *w, uint64_t upto, struct err *err);
 
 #endif

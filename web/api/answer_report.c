@@ -7,19 +7,24 @@
 #include "pprof/pgo.h"
 #include "web/handler/envelope.h"
 
-#define GZIP_LEVEL   1 /* as the runtime of Go: packing took most of a merge */
+#define GZIP_LEVEL   1 /* fast, as Go's runtime (docs/decisions.md, 56) */
 #define WARNINGS_MAX 12
 
+/* A report that is being written, with the warnings collected so far. */
 struct writing {
 	const struct report_request *q;
 	struct query_merge *g;
 	struct web *web;
 	struct request *request;
 	struct answer *a;
-	const char *warnings[WARNINGS_MAX + 1];
+	const char *warnings[WARNINGS_MAX + 1]; /* ends in NULL */
 	size_t warning_count;
 };
 
+/*
+ * Warn of each filter expression that matched no samples: most often it is
+ * misspelt.
+ */
 static void answer_report_warn_unmatched(struct writing *w,
 					 const struct no_match *none)
 {
@@ -30,7 +35,10 @@ static void answer_report_warn_unmatched(struct writing *w,
 			none->names[i]);
 }
 
-/* All of them on one line: messages may hold what a file is called. */
+/*
+ * All warnings as one line for a header. They may quote file names, so control
+ * characters, which could start another header, become blanks.
+ */
 static const char *join_warnings(const struct writing *w)
 {
 	struct buf all = { 0 };
@@ -47,6 +55,10 @@ static const char *join_warnings(const struct writing *w)
 	return text;
 }
 
+/*
+ * Put the warnings in a header. The answer must then not be cached, because the
+ * same query may later succeed in full.
+ */
 static void add_warnings(struct writing *w)
 {
 	if (!w->warning_count)
@@ -55,6 +67,10 @@ static void add_warnings(struct writing *w)
 	answer_header(w->a, "Cache-Control", "no-store");
 }
 
+/*
+ * Set status and headers of an answer that is not JSON. `file` is the name
+ * offered for saving it, or NULL.
+ */
 static void answer_report_begin_document(struct writing *w,
 					 const char *content_type,
 					 const char *file)
@@ -68,7 +84,10 @@ static void answer_report_begin_document(struct writing *w,
 			      arena_printf(&w->request->arena,
 					   "attachment;filename=\"%s\"", file));
 	add_warnings(w);
-	/* A drawing of strangers' names: nothing in it may run elsewhere. */
+	/*
+	 * The drawing shows names from profiles, which an attacker may have
+	 * chosen: keep scripts in it away from the server's origin.
+	 */
 	if (strstr(content_type, "svg"))
 		answer_header(
 			a, "Content-Security-Policy",
@@ -77,8 +96,9 @@ static void answer_report_begin_document(struct writing *w,
 }
 
 /*
- * Encode a profile within memory that was taken before: half of what it takes
- * decoded is nearly always enough, all of it is.
+ * Encode a profile within memory that is accounted first. Half of its decoded
+ * size is nearly always enough; the whole size always is. Returns ERR_LIMIT
+ * when the budget is used up.
  */
 static int encode_within(struct writing *w, const struct pprof *p,
 			 struct buf *raw, struct err *err)
@@ -99,6 +119,7 @@ static int encode_within(struct writing *w, const struct pprof *p,
 	return rc ? rc : report_size(raw, err);
 }
 
+/* Answer with a profile as gzip-compressed protocol buffers. */
 static int answer_report_write_proto(struct writing *w, const struct pprof *p,
 				     struct err *err)
 {
@@ -120,6 +141,10 @@ static int answer_report_write_proto(struct writing *w, const struct pprof *p,
 	return rc;
 }
 
+/*
+ * Answer with a report as JSON, in the usual envelope. The warnings are in the
+ * header as well, for clients that do not look into the body.
+ */
 static int write_json(struct writing *w, struct report *r, struct err *err)
 {
 	struct json j = envelope_begin(w->a);
@@ -130,6 +155,10 @@ static int write_json(struct writing *w, struct report *r, struct err *err)
 	return rc ? rc : query_take_output(&w->a->work, err);
 }
 
+/*
+ * Answer with a report as JSON or, where it has none or format=text asks for
+ * it, as a document.
+ */
 static int answer_report_write_report(struct writing *w, struct report *r,
 				      struct err *err)
 {
@@ -147,7 +176,10 @@ static int answer_report_write_report(struct writing *w, struct report *r,
 	return rc;
 }
 
-/* proto and pgo: what the filters leave, as a profile. */
+/*
+ * Answer report=proto or report=pgo: a profile of the samples that the filters
+ * leave.
+ */
 static int answer_report_write_profile(struct writing *w, struct pprof *p,
 				       struct err *err)
 {
@@ -155,6 +187,7 @@ static int answer_report_write_profile(struct writing *w, struct pprof *p,
 	struct report r;
 	int rc = 0;
 
+	/* report_init() applies the filters to p itself; no report is shown. */
 	if (w->q->filtered) {
 		struct report_options o = w->q->options;
 
@@ -178,6 +211,7 @@ static int answer_report_write_profile(struct writing *w, struct pprof *p,
 	return rc;
 }
 
+/* Answer with any of the reports; those without a type are profiles. */
 static int write_any(struct writing *w, struct pprof *p, struct err *err)
 {
 	struct report_options o = w->q->options;
@@ -196,6 +230,7 @@ static int write_any(struct writing *w, struct pprof *p, struct err *err)
 	return rc;
 }
 
+/* Tell in headers how many series and profiles are in the answer. */
 static void answer_report_count_profiles(struct writing *w,
 					 const struct query_merge *base)
 {
@@ -222,6 +257,10 @@ int answer_report(const struct report_answer *to, struct query_merge *source,
 	struct pprof *p;
 	int rc = query_merge_finish(source, &p, err);
 
+	/*
+	 * The merges may leave out profiles; an error answer drops these
+	 * warnings again.
+	 */
 	w.warning_count =
 		query_merge_warnings(source, arena, w.warnings, WARNINGS_MAX);
 	if (!rc && base) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answer a query with a report of the profiles that were merged for it.
+ * Answer report: answer a query with a report of the profiles that were merged
+ * for it.
  *
  * Ownership: borrows everything.
  * Threads: one thread an answer.
@@ -12,15 +13,20 @@
 #include "query/report_request.h"
 #include "web/handler/context.h"
 
-/* What is answered, and what is asked for. */
+/* Where the answer goes, and which report it is to be. */
 struct report_answer {
 	struct web *web;
 	struct request *request;
 	struct answer *answer;
-	const struct report_request *q;
+	const struct report_request *q; /* the report asked for */
 };
 
-/* base: subtracted from source; NULL: there is none. */
+/*
+ * Write a report of the merged profiles to the answer. `base` is subtracted
+ * from `source`; NULL means that there is none. Both merges are finished by
+ * this. Returns ERR_* of the merge and the report, above all ERR_LIMIT,
+ * ERR_TIMEOUT and ERR_INVALID; the caller then makes the error answer.
+ */
 NODISCARD int answer_report(const struct report_answer *to,
 			    struct query_merge *source,
 			    struct query_merge *base, struct err *err);

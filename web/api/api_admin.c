@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * POST /api/v1/admin/tsdb/…: what changes storage, behind its flag.
+ * POST /api/v1/admin/tsdb/…: requests that change storage. They are refused
+ * unless the command line enables them.
  */
 #include "web/api/api_admin.h"
 
@@ -17,6 +18,10 @@
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
 
+/*
+ * Returns ERR_DENIED, which becomes 403, unless the admin API is enabled:
+ * trying again would not help (docs/decisions.md, 31).
+ */
 static int check_enabled(const struct web *w, struct err *err)
 {
 	return w->o.admin_api ?
@@ -25,6 +30,7 @@ static int check_enabled(const struct web *w, struct err *err)
 			       "admin APIs disabled: start everprof with --web.enable-admin-api");
 }
 
+/* Answer 204 without a body, or the error. */
 static void api_admin_finish(struct answer *a, int rc, const struct err *err)
 {
 	if (rc)
@@ -33,7 +39,10 @@ static void api_admin_finish(struct answer *a, int rc, const struct err *err)
 		a->status = 204;
 }
 
-/* An empty bound is a script's mistake, not "everything". */
+/*
+ * Refuse an empty time bound. A script with an unset variable sends it, and
+ * taking it for "no bound" would delete everything.
+ */
 static int check_bounds(const struct request *r, struct err *err)
 {
 	static const char *const names[] = { "from", "to", "start", "end" };
@@ -47,14 +56,17 @@ static int check_bounds(const struct request *r, struct err *err)
 	return 0;
 }
 
-/* What a request deletes. */
+/* A deletion request, parsed. */
 struct deletion {
 	VEC(struct selector) selectors;
 	int64_t from;
 	int64_t to;
 };
 
-/* Whole, before anything is deleted. */
+/*
+ * Parse the whole request before anything is deleted, so that a mistake in its
+ * last selector deletes nothing.
+ */
 static int parse_deletion(struct deletion *d, const struct request *r,
 			  struct err *err)
 {
@@ -77,6 +89,7 @@ static int parse_deletion(struct deletion *d, const struct request *r,
 	return rc;
 }
 
+/* Delete what each of the selectors matches. */
 static int delete_selected(struct web *w, const struct request *r,
 			   struct err *err)
 {
@@ -128,7 +141,10 @@ void api_admin_confirm_clock(void *ctx, struct request *r UNUSED,
 	api_admin_finish(a, rc, &err);
 }
 
-/* "20260102T030405Z-1a2b3c4d", as Prometheus names its snapshots. */
+/*
+ * Name a snapshot as Prometheus does, "20260102T030405Z-1a2b3c4d". The random
+ * part keeps two snapshots of the same second apart.
+ */
 static void snapshot_name(int64_t now_ms, char out[40])
 {
 	uint32_t salt = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/admin: delete profiles, make snapshots, confirm the clock.
+ * Handlers of /api/v1/admin: delete profiles, clean tombstones, make snapshots,
+ * confirm the clock. All answer 403 when the admin API is not enabled.
  *
  * Ownership: borrows request and answer.
  * Threads: any pool thread.
@@ -10,13 +11,29 @@
 
 #include "web/handler/context.h"
 
-/* api_admin.c */
+/*
+ * POST …/delete_series: hide the profiles that match any of the match[]
+ * selectors within a time range. Their space is freed later. 204, or 400 for a
+ * bad parameter.
+ */
 void api_admin_delete(void *ctx, struct request *r, struct answer *a);
 
+/*
+ * POST …/clean_tombstones: rewrite blocks to free the space of deleted
+ * profiles. 204 once done.
+ */
 void api_admin_clean(void *ctx, struct request *r, struct answer *a);
 
+/*
+ * POST …/confirm_clock: confirm that a jump of the clock is right, so that
+ * retention by time goes on. 204.
+ */
 void api_admin_confirm_clock(void *ctx, struct request *r, struct answer *a);
 
+/*
+ * POST …/snapshot: make a snapshot and answer its name. skip_head=true leaves
+ * out heads.
+ */
 void api_admin_snapshot(void *ctx, struct request *r, struct answer *a);
 
 #endif

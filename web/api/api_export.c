@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/export: every profile of a selector and range, as a tar that is
- * made while it is sent: its size is no matter of memory.
+ * /api/v1/export: every profile that a selector matches in a time range, as a
+ * tar archive. It is made while it is sent, so that its memory does not depend
+ * on its size and a slow client holds no worker (docs/decisions.md, 41).
  */
 #include "web/api/api_export.h"
 
@@ -17,37 +18,41 @@
 #include "web/handler/envelope.h"
 
 #define GZIP_LEVEL 4
-#define CHUNK      (256 * KIB) /* after so many bytes it is sent */
-#define FOLDER_MAX 200
-/* A chunk that is made, one that is sent, and what the server copies it to. */
+#define CHUNK      (256 * KIB) /* size from which a piece is sent */
+#define FOLDER_MAX 200         /* bytes of a folder's name */
+/*
+ * Memory of the pieces: one being made, one being sent, and the server's copy
+ * of that one.
+ */
 #define BASE     (3 * CHUNK)
-#define COPIES   3 /* of a profile: as it is, packed, and in the chunk */
+#define COPIES   3 /* of a profile: raw, compressed, in the piece */
 #define CUT      "\n… and more\n"
-#define LOST_MAX (64 * KIB)
+#define LOST_MAX (64 * KIB) /* bytes of LOST.txt */
 
+/* An export on its way. It outlives the handler, until export_free(). */
 struct export
 {
 	struct querier *q;
 	struct budget *memory;
-	int64_t kept;  /* taken for as long as it is sent */
-	int64_t taken; /* and for the profile at hand */
-	bool starved;  /* there was no memory for it */
+	int64_t kept;  /* bytes taken for the whole export */
+	int64_t taken; /* bytes taken for the current profile */
+	bool starved;  /* the budget had none for that profile */
 	struct selector selector;
 	int64_t from;
 	int64_t to;
-	size_t series;      /* the next one */
-	VEC(int64_t) times; /* of the one before it */
-	size_t at;          /* in times */
+	size_t series;      /* index of the next series */
+	VEC(int64_t) times; /* profiles of the series before it */
+	size_t at;          /* index of the next profile in times */
 	struct profile profile;
-	struct buf packed;
-	struct buf chunk; /* of the tar, until it is handed over */
-	struct buf lost;  /* what could not be read, a line each */
+	struct buf packed; /* the profile, compressed */
+	struct buf chunk;  /* the piece of the tar being made */
+	struct buf lost;   /* errors of unreadable profiles, one a line */
 	struct gzip *gzip;
 	struct tar *tar;
-	bool ended;
+	bool ended; /* the end of the tar is written */
 };
 
-/* What the profile at hand took goes, but for its place in the chunk. */
+/* Free what the current profile took; only its copy in the piece stays. */
 static void let_go(struct export *e)
 {
 	buf_fini(&e->profile.raw);
@@ -57,6 +62,7 @@ static void let_go(struct export *e)
 	e->taken = 0;
 }
 
+/* The end of the stream, finished or cut off: free everything. */
 static void export_free(void *ctx)
 {
 	struct export *e = ctx;
@@ -67,14 +73,18 @@ static void export_free(void *ctx)
 	selector_fini(&e->selector);
 	profile_fini(&e->profile);
 	vec_fini(&e->times);
-	tar_free(e->tar); /* may write its end: the buffers are still there */
+	tar_free(e->tar); /* may write to chunk: free that later */
 	buf_fini(&e->chunk);
 	buf_fini(&e->lost);
 	gzip_free(e->gzip);
 	mem_free(e);
 }
 
-/* Before a profile is read: it, and what it is packed into, twice at most. */
+/*
+ * Callback of the querier before it reads a profile: take the memory for the
+ * profile and its compressed copies. A failure is noted in `starved`, because
+ * the querier's error alone does not tell it from others.
+ */
 static int api_export_spend(void *ctx, size_t bytes, struct err *err)
 {
 	struct export *e = ctx;
@@ -87,7 +97,7 @@ static int api_export_spend(void *ctx, size_t bytes, struct err *err)
 	return rc;
 }
 
-/* What the querier and the list of times have grown to. */
+/* Account for the growth of the querier and the list of times. */
 static int api_export_account(struct export *e, struct err *err)
 {
 	int64_t now =
@@ -101,7 +111,10 @@ static int api_export_account(struct export *e, struct err *err)
 	return rc;
 }
 
-/* The times of the next series; false: there is none. */
+/*
+ * Load the times of the next series. Returns false when there is none left; *rc
+ * is the error of reading them.
+ */
 static bool api_export_next_series(struct export *e, int *rc, struct err *err)
 {
 	struct times_view t = { 0 };
@@ -116,7 +129,11 @@ static bool api_export_next_series(struct export *e, int *rc, struct err *err)
 	return true;
 }
 
-/* A series as a folder: its selector, escaped, cut with its hash. */
+/*
+ * The path of a profile: a folder named by the escaped selector of its series,
+ * and a file named by its time. A name that is too long is cut, and the hash of
+ * the labels keeps it unique.
+ */
 static void api_export_path_of(const struct labels *labels, int64_t ms,
 			       struct buf *out)
 {
@@ -132,7 +149,11 @@ static void api_export_path_of(const struct labels *labels, int64_t ms,
 	buf_fini(&text);
 }
 
-/* ERR_AGAIN: there is no memory for it now. */
+/*
+ * Add the current profile to the tar. One that cannot be read is listed in
+ * LOST.txt instead. Returns ERR_AGAIN when there is no memory for it now; the
+ * same profile is then tried again.
+ */
 static int api_export_add_profile(struct export *e, struct err *err)
 {
 	struct labels *labels = querier_labels(e->q, e->series - 1);
@@ -145,8 +166,8 @@ static int api_export_add_profile(struct export *e, struct err *err)
 		return err_set(err, ERR_AGAIN, "%s", why.msg);
 	e->at++;
 	api_export_path_of(labels, ms, &path);
+	/* A partial export with a list of what is missing beats none. */
 	if (rc) {
-		/* Tell what is missing, and go on with the others. */
 		buf_printf(&e->lost, "%s: %s\n", buf_cstr(&path), why.msg);
 		buf_fini(&path);
 		return 0;
@@ -159,11 +180,12 @@ static int api_export_add_profile(struct export *e, struct err *err)
 	return rc ? rc : api_export_account(e, err);
 }
 
+/* Write the list of lost profiles, if any, and the end of the tar. */
 static int api_export_finish(struct export *e, struct err *err)
 {
 	int rc = 0;
 
-	if (e->lost.over) { /* the list is cut: say so at its end */
+	if (e->lost.over) { /* the list hit its limit: mark the cut */
 		e->lost.over = false;
 		e->lost.len -= sizeof(CUT) - 1;
 		buf_str(&e->lost, CUT);
@@ -176,7 +198,7 @@ static int api_export_finish(struct export *e, struct err *err)
 	return rc;
 }
 
-/* Make a piece: until it is large enough, or there is no memory for more. */
+/* Make the next piece, until it is large enough or memory runs out. */
 static int api_export_fill(struct export *e, struct err *err)
 {
 	int rc = 0;
@@ -187,26 +209,36 @@ static int api_export_fill(struct export *e, struct err *err)
 			rc = api_export_add_profile(e, err);
 		else if (!api_export_next_series(e, &rc, err) && !rc)
 			rc = api_export_finish(e, err);
-		/* Small ones leave their buffers to the next one. */
+		/* Small profiles reuse the buffers, which saves allocations. */
 		if (e->taken > CHUNK || e->starved)
 			let_go(e);
 	}
-	/* Nothing of the answer is lost by waiting. */
+	/*
+	 * The stream can wait for memory; breaking it off would waste what was
+	 * sent.
+	 */
 	return rc == ERR_LIMIT ? ERR_AGAIN : rc;
 }
 
-/* The next piece of the tar; 1: more follows. */
+/*
+ * Callback of the stream: move the next piece to out. Returns 1 when more
+ * follows, 0 at the end.
+ */
 static int export_next(void *ctx, struct buf *out, struct err *err)
 {
 	struct export *e = ctx;
 	int rc = api_export_fill(e, err);
 
-	let_go(e); /* while it is sent, no more than the piece is kept */
+	let_go(e); /* a slow client must hold no more than the piece */
 	*out = e->chunk;
 	e->chunk = (struct buf){ 0 };
 	return rc ? rc : !e->ended;
 }
 
+/*
+ * Parse the request and select the series. Errors are found here, before the
+ * status is sent.
+ */
 static int api_export_start(struct request *r, struct export *e,
 			    struct err *err)
 {

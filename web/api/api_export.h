@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/export: many profiles as a tar archive, streamed.
+ * Handler of /api/v1/export: many profiles as a tar archive, streamed.
  *
  * Ownership: borrows request and answer.
  * Threads: any pool thread.
@@ -10,7 +10,10 @@
 
 #include "web/handler/context.h"
 
-/* api_export.c */
+/*
+ * Start an export; its body is streamed after the handler returns. The first
+ * errors are answered as JSON; a later one ends the connection.
+ */
 void api_export(void *ctx, struct request *r, struct answer *a);
 
 #endif

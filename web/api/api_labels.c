@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/series, labels, label/<name>/values, profile_types: what is there?
+ * /api/v1/series, labels, label/<name>/values and profile_types: what is
+ * stored.
  */
 #include "web/api/api_labels.h"
 
@@ -10,19 +11,26 @@
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
 
-/* Ask fn for each series that one of match[] selects; all without match[]. */
+/*
+ * A query for series: fn is called for each series that one of the match[]
+ * selectors matches, or for every series without match[].
+ */
 struct series_query {
 	struct web *web;
 	struct request *request;
 	int64_t from;
 	int64_t to;
-	int64_t limit;
+	int64_t limit; /* of results; 0: none */
 	struct answer *answer;
 	struct querier *q;
 	int (*fn)(void *ctx, struct labels *ls, struct err *err);
 	void *ctx;
 };
 
+/*
+ * Call fn for each series that the matchers select. A series that several
+ * selectors match is passed several times.
+ */
 static int each_selected(struct series_query *s, const struct matcher *v,
 			 size_t count, struct err *err)
 {
@@ -39,6 +47,7 @@ static int each_selected(struct series_query *s, const struct matcher *v,
 	return rc;
 }
 
+/* Call fn for the series of all match[] parameters. */
 static int each_series(struct series_query *s, struct err *err)
 {
 	const struct request *r = s->request;
@@ -62,6 +71,7 @@ static int each_series(struct series_query *s, struct err *err)
 	return rc;
 }
 
+/* Parse the range and the limit, and open the querier on success. */
 static int begin_query(struct series_query *s, struct err *err)
 {
 	int rc = params_range(&s->request->params, INT64_MIN, INT64_MAX,
@@ -75,19 +85,21 @@ static int begin_query(struct series_query *s, struct err *err)
 	return rc;
 }
 
+/* Prometheus' wording, which clients may look for. */
 static const char limit_warning[] = "results truncated due to limit";
 
-/* What a listing has collected, and its limit. */
+/* What a listing has collected so far, and its limit. */
 struct listing {
-	struct string_set texts;
+	struct string_set texts; /* results seen, to drop duplicates */
 	struct json j;
 	struct answer *answer;
-	struct str name; /* for label values */
-	int64_t limit;
+	struct str name; /* of the label whose values are listed */
+	int64_t limit;   /* of results; 0: none */
 	int64_t written;
-	bool more;
+	bool more; /* the limit has left something out */
 };
 
+/* Write one series, unless it was written for an earlier selector. */
 static int write_one(void *ctx, struct labels *ls, struct err *err)
 {
 	struct listing *l = ctx;
@@ -145,7 +157,7 @@ void api_series(void *ctx, struct request *r, struct answer *a)
 		answer_error(a, &err);
 }
 
-/* Sorted texts as the answer's data. */
+/* Answer with the texts in byte order, up to the limit. */
 static void answer_texts(struct answer *a, struct string_set *t, int64_t limit)
 {
 	struct json j = envelope_begin(a);
@@ -164,6 +176,7 @@ static void answer_texts(struct answer *a, struct string_set *t, int64_t limit)
 		(const char *const[]){ more ? limit_warning : NULL, NULL });
 }
 
+/* Collect the label names of a series. */
 static int collect_names(void *ctx, struct labels *ls, struct err *err UNUSED)
 {
 	struct listing *l = ctx;
@@ -175,6 +188,7 @@ static int collect_names(void *ctx, struct labels *ls, struct err *err UNUSED)
 	return 0;
 }
 
+/* Collect the value that a series has for the label. */
 static int collect_values(void *ctx, struct labels *ls, struct err *err UNUSED)
 {
 	struct listing *l = ctx;
@@ -185,6 +199,7 @@ static int collect_values(void *ctx, struct labels *ls, struct err *err UNUSED)
 	return 0;
 }
 
+/* Collect a text out of an index. */
 static void collect_text(void *ctx, struct str text)
 {
 	struct listing *l = ctx;
@@ -192,7 +207,10 @@ static void collect_text(void *ctx, struct str text)
 	string_set_add(&l->texts, text);
 }
 
-/* Without match[] the indices say it at once. */
+/*
+ * Collect names or values. Without match[] the indexes list them directly,
+ * without looking at series.
+ */
 static int api_labels_collect(struct series_query *s, struct listing *l,
 			      struct err *err)
 {
@@ -208,6 +226,7 @@ static int api_labels_collect(struct series_query *s, struct listing *l,
 			       (int64_t)string_set_memory(&l->texts), err);
 }
 
+/* Handle a listing of names or values from the request to the answer. */
 static void list_texts(struct series_query *s, struct listing *l)
 {
 	struct err err;
@@ -247,9 +266,13 @@ void api_label_values(void *ctx, struct request *r, struct answer *a)
 
 /* Profile types. */
 
-/* Series of one type whose newest profile is looked at. */
+/*
+ * A type's newest profile is looked up in at most this many series; all of them
+ * would be slow, and they rarely differ.
+ */
 #define SERIES_A_TYPE 16
 
+/* Write the sample types of a profile type as an object. */
 static void write_types(struct json *j, struct str name,
 			const struct typeset *t)
 {
@@ -272,6 +295,10 @@ static void write_types(struct json *j, struct str name,
 	json_end(j, '}');
 }
 
+/*
+ * Add the sample types that are not yet in `into`. Sets of several versions of
+ * a program may differ.
+ */
 static void merge_types(struct typeset *into, const struct typeset *from)
 {
 	for (size_t i = 0; i < from->count; i++) {
@@ -288,6 +315,10 @@ static void merge_types(struct typeset *into, const struct typeset *from)
 		into->default_type = from->default_type;
 }
 
+/*
+ * Write the sample types of one profile type, as its series' newest profiles
+ * have them.
+ */
 static void api_labels_write_name(struct querier *q, struct str name,
 				  struct arena *arena, struct json *j)
 {
@@ -304,7 +335,7 @@ static void api_labels_write_name(struct querier *q, struct str name,
 
 		if (querier_newest_types(q, i, &encoded, NULL)) {
 			buf_fini(&encoded);
-			continue; /* damaged: others will tell */
+			continue; /* damaged: use the other series */
 		}
 		copy = bytes_of(
 			arena_str(arena, str_from(buf_bytes(&encoded))));

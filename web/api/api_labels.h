@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/series, labels, label values and profile_types.
+ * Handlers of /api/v1/series, labels, label values and profile_types: lists of
+ * what is stored, in Prometheus' format.
  *
  * Ownership: borrows request and answer.
  * Threads: any pool thread.
@@ -10,13 +11,16 @@
 
 #include "web/handler/context.h"
 
-/* api_labels.c */
+/* GET /api/v1/series: the labels of all series that match[] selects. */
 void api_series(void *ctx, struct request *r, struct answer *a);
 
+/* GET /api/v1/labels: the names of all labels. */
 void api_labels(void *ctx, struct request *r, struct answer *a);
 
+/* GET /api/v1/label/NAME/values: all values of one label. */
 void api_label_values(void *ctx, struct request *r, struct answer *a);
 
+/* GET /api/v1/profile_types: profile types with their sample types. */
 void api_profile_types(void *ctx, struct request *r, struct answer *a);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * POST /api/v1/targets/profile: a profile of one target, now.
+ * POST /api/v1/targets/profile: scrape one target now, outside its schedule,
+ * and answer with the profile.
  */
 #include "web/api/api_profile.h"
 
@@ -13,10 +14,14 @@
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
 
-#define SECONDS_MAX 3600
+#define SECONDS_MAX 3600 /* of profiling time */
 #define SECOND_NS   1000000000LL
-#define ANSWER_NS   SECOND_NS /* kept for the answer */
+#define ANSWER_NS   SECOND_NS /* of the deadline, reserved for the answer */
 
+/*
+ * Parse the request into the options of a scrape. A duration that the deadline
+ * cannot hold is refused now, not after waiting for it.
+ */
 static int wish_of(const struct request *r, int64_t deadline_ns,
 		   struct selector *sel, struct scrape_now_options *w,
 		   struct err *err)
@@ -42,7 +47,11 @@ static int wish_of(const struct request *r, int64_t deadline_ns,
 	return rc;
 }
 
-/* The profile is asked for as any other, so that it has every report. */
+/*
+ * Answer with the stored profile by handing the request on to /api/v1/query,
+ * with parameters that name the profile. Every report is thus available. The
+ * new parameters come first, because the first of a name counts.
+ */
 static void api_profile_answer_stored(void *ctx, struct request *r,
 				      struct answer *a, struct labels *labels,
 				      int64_t ms)

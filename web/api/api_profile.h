@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/targets/profile: take a profile of a target now.
+ * Handler of /api/v1/targets/profile: take a profile of a target now.
  *
  * Ownership: borrows request and answer.
  * Threads: any pool thread.
@@ -10,7 +10,11 @@
 
 #include "web/handler/context.h"
 
-/* api_profile.c */
+/*
+ * Scrape the target that the selector `query` matches, store the profile, and
+ * answer as /api/v1/query does. Blocks a worker until the target has answered
+ * or the deadline has passed.
+ */
 void api_targets_profile(void *ctx, struct request *r, struct answer *a);
 
 #endif

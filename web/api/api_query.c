@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/query: one profile as it was stored, or a report of one, of many,
- * or of the difference of two sides.
+ * /api/v1/query: one profile as it was stored, or a report of one profile, of
+ * many merged, or of the difference between two sides.
  */
 #include "web/api/api_query.h"
 
@@ -17,11 +17,12 @@
 #include "web/handler/envelope.h"
 
 #define GZIP_LEVEL 6
-/* A profile in memory, and its report beside it. */
+/* Memory for one stored profile and its answer, as a multiple of its size. */
 #define COPIES 3
 
-/* One profile as it is. */
+/* A single profile, as stored. */
 
+/* Write a profile's header and totals as an object. */
 static void api_query_write_meta(struct json *j, const struct profile *p,
 				 struct labels *labels, const struct scan *scan)
 {
@@ -69,6 +70,7 @@ static void api_query_write_meta(struct json *j, const struct profile *p,
 	json_end(j, '}');
 }
 
+/* Answer report=meta. The profile is scanned, not decoded. */
 static int report_meta(struct answer *a, const struct profile *p,
 		       struct labels *labels, struct err *err)
 {
@@ -87,7 +89,11 @@ static int report_meta(struct answer *a, const struct profile *p,
 	return rc;
 }
 
-/* "bytes=a-b", "bytes=a-", "bytes=-n"; anything else is no range. */
+/*
+ * Parse a Range header with one range: "bytes=a-b", "bytes=a-" or "bytes=-n".
+ * Returns false for anything else, which HTTP lets a server ignore. *first may
+ * be beyond the size.
+ */
 static bool api_query_parse_range(const char *header, uint64_t size,
 				  uint64_t *first, uint64_t *last)
 {
@@ -120,7 +126,7 @@ static bool api_query_parse_range(const char *header, uint64_t size,
 	return true;
 }
 
-/* The bytes that came in, as they are; ETag, Range. */
+/* Answer report=raw: the bytes exactly as received, with ETag and Range. */
 static void report_raw(struct request *r, struct answer *a, struct profile *p)
 {
 	const char *etag =
@@ -159,6 +165,11 @@ static void report_raw(struct request *r, struct answer *a, struct profile *p)
 	buf_add(&a->body, p->raw.ptr + first, (size_t)(last - first + 1));
 }
 
+/*
+ * Answer report=proto for one stored profile, compressed. The file name is made
+ * of the series' name, so characters with a meaning in headers or paths are
+ * replaced.
+ */
 static void report_proto(struct request *r, struct answer *a,
 			 const struct profile *p, struct labels *labels)
 {
@@ -182,13 +193,17 @@ static void report_proto(struct request *r, struct answer *a,
 		arena_printf(&r->arena, "attachment;filename=\"%s\"", name));
 }
 
-/* One profile of the storage. */
+/* Where a stored profile is. */
 struct stored {
 	struct querier *q;
 	size_t series;
 	int64_t ms;
 };
 
+/*
+ * Answer with a stored profile. The memory is taken by its size before it is
+ * read.
+ */
 static int api_query_answer_stored(struct request *r, const struct stored *s,
 				   struct str report, struct answer *a,
 				   struct err *err)
@@ -216,6 +231,10 @@ static int api_query_answer_stored(struct request *r, const struct stored *s,
 	return rc;
 }
 
+/*
+ * Find the profile that is nearest to the time asked for, and answer with it as
+ * stored.
+ */
 static int find_stored(struct web *w, struct request *r,
 		       const struct query_spec *s, struct str report,
 		       struct answer *a, struct err *err)
@@ -239,6 +258,7 @@ static int find_stored(struct web *w, struct request *r,
 
 /* Reports. */
 
+/* Parse how profiles are merged. */
 static int parse_gather(const struct request *r,
 			const struct report_request *query,
 			struct query_merge_options *o, struct err *err)
@@ -254,6 +274,7 @@ static int parse_gather(const struct request *r,
 	return aggregate_parse(s, &o->aggregate, err);
 }
 
+/* Refuse a merge for raw and meta, which describe a single profile. */
 static int check_single(const struct report_request *query, struct err *err)
 {
 	if (!query->single)
@@ -263,6 +284,10 @@ static int check_single(const struct report_request *query, struct err *err)
 		       STR_ARG(query->name));
 }
 
+/*
+ * Answer a query without a diff. A single profile that needs no report is
+ * answered as stored, without decoding it.
+ */
 static int query_side(struct web *w, struct request *r, struct answer *a,
 		      const struct report_request *query, struct err *err)
 {
@@ -290,6 +315,7 @@ static int query_side(struct web *w, struct request *r, struct answer *a,
 	return rc;
 }
 
+/* Merge one side of a diff. An error names the side. */
 static int gather_suffix(struct query_merge *g, const struct params *params,
 			 const char *suffix, struct err *err)
 {
@@ -304,6 +330,7 @@ static int gather_suffix(struct query_merge *g, const struct params *params,
 		    0;
 }
 
+/* Answer mode=diff: side _b minus side _a. */
 static int query_diff(struct web *w, struct request *r, struct answer *a,
 		      const struct report_request *query, struct err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/query: one profile as it was stored, or a report.
+ * Handler of /api/v1/query: one profile as it was stored, or a report.
  *
  * Ownership: borrows request and answer.
  * Threads: any pool thread.
@@ -10,7 +10,10 @@
 
 #include "web/handler/context.h"
 
-/* api_query.c */
+/*
+ * Answer a query. Errors are JSON, but plain text for go tool pprof, which
+ * prints the body.
+ */
 void api_query(void *ctx, struct request *r, struct answer *a);
 
 #endif

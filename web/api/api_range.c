@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/query_range: which profiles are there, and what do they add up to?
+ * /api/v1/query_range: the times of profiles in a range, their totals, or the
+ * totals over time.
  */
 #include "web/api/api_range.h"
 
@@ -18,19 +19,23 @@
 #include "web/handler/envelope.h"
 #include "web/http/server.h"
 
+/* A request, parsed. */
 struct range_query {
 	struct selector selector;
 	int64_t from;
 	int64_t to;
-	int64_t limit; /* 0: all */
-	bool totals;
-	struct str function;              /* empty: whatever they hold */
-	struct timeline_options timeline; /* step_ms 0: none */
+	int64_t limit;       /* of series or groups; 0: none */
+	bool totals;         /* list the totals of each profile */
+	struct str function; /* list only profiles with it; empty: all */
+	struct timeline_options timeline; /* step_ms 0: no timeline */
 };
 
 /* Parsing. */
 
-/* "15s", or seconds as Prometheus takes them. */
+/*
+ * Parse the step: a duration such as "15s" or, as in Prometheus, seconds. *ms
+ * is 0 when it is not given.
+ */
 static int parse_step(const struct request *r, int64_t *ms, struct err *err)
 {
 	struct str s;
@@ -50,6 +55,10 @@ static int parse_step(const struct request *r, int64_t *ms, struct err *err)
 		       0;
 }
 
+/*
+ * Parse the parameters of a timeline. Those that need a step are refused
+ * without one, rather than ignored.
+ */
 static int parse_timeline(const struct request *r, struct range_query *rq,
 			  struct err *err)
 {
@@ -71,6 +80,7 @@ static int parse_timeline(const struct request *r, struct range_query *rq,
 	return rc;
 }
 
+/* Parse the whole request. */
 static int api_range_parse(const struct request *r, struct range_query *rq,
 			   struct err *err)
 {
@@ -95,8 +105,9 @@ static int api_range_parse(const struct request *r, struct range_query *rq,
 	return rc;
 }
 
-/* Answering: a series is an object. */
+/* Answering: each series is an object. */
 
+/* Write a series up to the start of its times. */
 static void begin_series(struct json *j, struct labels *labels)
 {
 	json_begin(j, '{');
@@ -106,7 +117,10 @@ static void begin_series(struct json *j, struct labels *labels)
 	json_begin(j, '[');
 }
 
-/* The total of a row for a type; false when it has no such type. */
+/*
+ * Find the total of a row for a sample type. Returns false when the row's type
+ * set does not have it.
+ */
 static bool total_of(const struct totals_view *t, const struct typeset *types,
 		     size_t row, const struct value_type *type, int64_t *out)
 {
@@ -122,6 +136,10 @@ static bool total_of(const struct totals_view *t, const struct typeset *types,
 	return false;
 }
 
+/*
+ * Write the totals of one sample type, one for each row; null where a row has
+ * no such type.
+ */
 static void write_total(struct json *j, const struct totals_view *t,
 			const struct typeset *types,
 			const struct value_type *type)
@@ -144,7 +162,10 @@ static void write_total(struct json *j, const struct totals_view *t,
 	json_end(j, ']');
 }
 
-/* Whether a type stands in an earlier type set, or earlier in its own. */
+/*
+ * Whether a sample type already occurred, in an earlier type set or earlier in
+ * its own: each type is written once.
+ */
 static bool api_range_is_known(const struct typeset *types, size_t set,
 			       size_t i)
 {
@@ -162,6 +183,7 @@ static bool api_range_is_known(const struct typeset *types, size_t set,
 	return false;
 }
 
+/* Write the totals of a series for all its sample types. */
 static int write_totals(struct json *j, const struct totals_view *t,
 			struct err *err)
 {
@@ -183,7 +205,7 @@ static int write_totals(struct json *j, const struct totals_view *t,
 	return rc;
 }
 
-/* A listing under way. */
+/* A listing on its way to the answer. */
 struct listing {
 	const struct range_query *rq;
 	struct request *r;
@@ -191,15 +213,15 @@ struct listing {
 	struct answer *a;
 	struct json j;
 	struct timeline timeline;
-	struct function_search finder; /* when asked for a function */
-	VEC(int64_t) found;
-	int64_t taken; /* of what the timeline takes */
-	int64_t written;
-	bool more;     /* the limit left something out: no further series */
-	bool left_out; /* some series was of no group that may be there */
+	struct function_search finder; /* used when asked for a function */
+	VEC(int64_t) found;            /* scratch: times of matching profiles */
+	int64_t taken;                 /* bytes accounted for the timeline */
+	int64_t written;               /* series written */
+	bool more;                     /* the limit left something out */
+	bool left_out;                 /* a series fit in no admitted group */
 };
 
-/* Whether one more series may be written. */
+/* Whether the limit allows one more series. If not, the listing ends. */
 static bool api_range_admit(struct listing *l)
 {
 	l->more = l->rq->limit && l->written == l->rq->limit;
@@ -207,6 +229,7 @@ static bool api_range_admit(struct listing *l)
 	return !l->more;
 }
 
+/* Write a series as its times alone. */
 static void write_times(struct listing *l, size_t i, const int64_t *ms,
 			size_t count)
 {
@@ -217,6 +240,7 @@ static void write_times(struct listing *l, size_t i, const int64_t *ms,
 	json_end(&l->j, '}');
 }
 
+/* List the times of a series. */
 static int list_times(struct listing *l, size_t i, struct err *err)
 {
 	struct times_view t = { 0 };
@@ -228,7 +252,10 @@ static int list_times(struct listing *l, size_t i, struct err *err)
 	return 0;
 }
 
-/* The times of profiles that hold a function of that name. */
+/*
+ * List the times of profiles that have the function. The times are copied
+ * first: the view is valid only until the next call of the querier.
+ */
 static int list_found(struct listing *l, size_t i, struct err *err)
 {
 	struct times_view t = { 0 };
@@ -251,6 +278,7 @@ static int list_found(struct listing *l, size_t i, struct err *err)
 	return 0;
 }
 
+/* List times and totals of a series. */
 static int list_totals(struct listing *l, size_t i, struct err *err)
 {
 	struct totals_view t = { 0 };
@@ -267,6 +295,10 @@ static int list_totals(struct listing *l, size_t i, struct err *err)
 	return rc;
 }
 
+/*
+ * Add a series to the timeline. At the limit of groups only series of known
+ * groups are added; the others are left out.
+ */
 static int add_to_timeline(struct listing *l, size_t i, struct err *err)
 {
 	struct totals_view t = { 0 };
@@ -287,6 +319,7 @@ static int add_to_timeline(struct listing *l, size_t i, struct err *err)
 	return rc;
 }
 
+/* Handle one series, in the form that was asked for. */
 static int list_one(struct listing *l, size_t i, struct err *err)
 {
 	int rc = query_check_deadline(&l->a->work, err);
@@ -301,6 +334,7 @@ static int list_one(struct listing *l, size_t i, struct err *err)
 	return rc ? rc : query_take_output(&l->a->work, err);
 }
 
+/* End the answer, with warnings about everything left out. */
 static void api_range_finish(struct listing *l)
 {
 	CLEANUP(mem_freep)
@@ -320,7 +354,7 @@ static void api_range_finish(struct listing *l)
 	envelope_end(&l->j, l->a, warnings);
 }
 
-/* Each selected series that has profiles in the range. */
+/* List all selected series that have profiles in the range. */
 static int list_series(struct listing *l, struct err *err)
 {
 	bool stepped = l->rq->timeline.step_ms;
@@ -342,6 +376,7 @@ static int list_series(struct listing *l, struct err *err)
 	return query_take_output(&l->a->work, err);
 }
 
+/* Answer a parsed request, and free whatever it took. */
 static int api_range_answer(struct web *w, const struct range_query *rq,
 			    struct request *r, struct answer *a,
 			    struct err *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/query_range: which profiles are there, and what do they add up to?
+ * Handler of /api/v1/query_range: the times of profiles in a range, and their
+ * totals.
  *
  * Ownership: borrows request and answer.
  * Threads: any pool thread.
@@ -10,7 +11,10 @@
 
 #include "web/handler/context.h"
 
-/* Handlers, by file: api_range.c */
+/*
+ * GET /api/v1/query_range: list times, with totals=1 the totals as well, with
+ * function=… only profiles that have it; or with step=… a timeline.
+ */
 void api_query_range(void *ctx, struct request *r, struct answer *a);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/targets and /api/v1/status/…
+ * /api/v1/targets and /api/v1/status/…: JSON in the form that Prometheus has,
+ * where Prometheus has the same.
  */
 #include "web/api/api_status.h"
 
@@ -11,15 +12,18 @@
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
 
+/* Write a time as RFC 3339; 0 means never. */
 static void write_time(struct json *j, int64_t ms)
 {
-	char text[40] = "0001-01-01T00:00:00Z"; /* as Prometheus: never */
+	/* Go's zero time, as in Prometheus */
+	char text[40] = "0001-01-01T00:00:00Z";
 
 	if (ms)
 		time_format(ms, text);
 	json_text(j, text);
 }
 
+/* Write a duration in Prometheus' notation, such as "1m30s". */
 static void write_duration(struct json *j, int64_t ms)
 {
 	char text[32];
@@ -28,6 +32,7 @@ static void write_duration(struct json *j, int64_t ms)
 	json_text(j, text);
 }
 
+/* Write the labels that a target had before relabelling. */
 static void write_discovered(struct json *j, const struct target_status *s)
 {
 	json_key(j, "discoveredLabels");
@@ -39,6 +44,7 @@ static void write_discovered(struct json *j, const struct target_status *s)
 	json_end(j, '}');
 }
 
+/* Write the members that only an active target has. */
 static void write_active(struct json *j, const struct target_status *s)
 {
 	const struct target_spec *t = &s->target->spec;
@@ -49,6 +55,10 @@ static void write_active(struct json *j, const struct target_status *s)
 	json_text(j, s->job);
 	json_key(j, "scrapeUrl");
 	json_text(j, t->url);
+	/*
+	 * Prometheus replaces loopback hosts here; everprof has no external
+	 * URL.
+	 */
 	json_key(j, "globalUrl");
 	json_text(j, t->url);
 	json_key(j, "lastError");
@@ -67,12 +77,16 @@ static void write_active(struct json *j, const struct target_status *s)
 	write_duration(j, t->timeout_ms);
 }
 
+/* Callback for each target, active or dropped. */
 static void write_target(void *ctx, const struct target_status *s)
 {
 	struct json *j = ctx;
 
 	json_begin(j, '{');
 	write_discovered(j, s);
+	/*
+	 * A dropped target has no scrapes, only the reason why it was dropped.
+	 */
 	if (s->target) {
 		write_active(j, s);
 	} else {
@@ -84,6 +98,7 @@ static void write_target(void *ctx, const struct target_status *s)
 	json_end(j, '}');
 }
 
+/* Callback for each job: the number of its dropped targets. */
 static void write_dropped_count(void *ctx, const char *job, size_t dropped)
 {
 	struct json *j = ctx;
@@ -92,6 +107,10 @@ static void write_dropped_count(void *ctx, const char *job, size_t dropped)
 	json_int(j, (int64_t)dropped);
 }
 
+/*
+ * Write one list of targets. An unwanted list is written empty, because clients
+ * expect the member.
+ */
 static void write_targets(struct json *j, struct scraper *s, bool dropped,
 			  bool wanted)
 {
@@ -112,6 +131,9 @@ void api_targets(void *ctx, struct request *r, struct answer *a)
 	json_begin(&j, '{');
 	write_targets(&j, w->o.scraper, false, !str_is(state, "dropped"));
 	write_targets(&j, w->o.scraper, true, !str_is(state, "active"));
+	/*
+	 * The counts cover all dropped targets, even if the list was limited.
+	 */
 	json_key(&j, "droppedTargetCounts");
 	json_begin(&j, '{');
 	if (!str_is(state, "active"))
@@ -127,6 +149,7 @@ void api_status_config(void *ctx, struct request *r UNUSED, struct answer *a)
 	struct json j = envelope_begin(a);
 	struct buf text = { 0 };
 
+	/* The configuration in use, with all secrets hidden. */
 	w->o.lifecycle.config(w->o.lifecycle.ctx, &text);
 	json_begin(&j, '{');
 	json_key(&j, "yaml");
@@ -166,6 +189,7 @@ void api_status_buildinfo(void *ctx, struct request *r UNUSED, struct answer *a)
 	envelope_end(&j, a, NULL);
 }
 
+/* Of Prometheus' members only those that have a meaning here are written. */
 void api_status_runtimeinfo(void *ctx, struct request *r UNUSED,
 			    struct answer *a)
 {
@@ -190,6 +214,11 @@ void api_status_runtimeinfo(void *ctx, struct request *r UNUSED,
 	envelope_end(&j, a, NULL);
 }
 
+/*
+ * Member names are those of Prometheus where it has the same. Times are in ms,
+ * sizes in bytes; numRanges is the number of heads, and "groups" the size of
+ * the chunk metadata of heads.
+ */
 void api_status_tsdb(void *ctx, struct request *r UNUSED, struct answer *a)
 {
 	struct web *w = ctx;

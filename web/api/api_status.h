@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/targets and /api/v1/status: the state of scraping, and of everprof.
+ * Handlers of /api/v1/targets and /api/v1/status: the state of scraping and of
+ * the server itself.
  *
  * Ownership: borrows request and answer.
  * Threads: any pool thread.
@@ -10,17 +11,25 @@
 
 #include "web/handler/context.h"
 
-/* api_status.c */
+/*
+ * GET /api/v1/targets: all targets, with their health; `state` restricts the
+ * list to "active" or "dropped" ones.
+ */
 void api_targets(void *ctx, struct request *r, struct answer *a);
 
+/* GET …/config: the configuration in use, without secrets. */
 void api_status_config(void *ctx, struct request *r, struct answer *a);
 
+/* GET …/flags: the command-line flags. */
 void api_status_flags(void *ctx, struct request *r, struct answer *a);
 
+/* GET …/buildinfo: version, revision and compiler. */
 void api_status_buildinfo(void *ctx, struct request *r, struct answer *a);
 
+/* GET …/runtimeinfo: start time, working directory, retention. */
 void api_status_runtimeinfo(void *ctx, struct request *r, struct answer *a);
 
+/* GET …/tsdb: counts and sizes of heads, blocks and the WAL. */
 void api_status_tsdb(void *ctx, struct request *r, struct answer *a);
 
 #endif

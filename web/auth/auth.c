@@ -14,29 +14,37 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
-#define KNOWN_MAX   256
-#define HASH_LEN    60
+#define KNOWN_MAX   256 /* passwords remembered */
+#define HASH_LEN    60  /* bytes of a bcrypt hash */
 #define SECRET_SIZE 32
-#define WAITING_MAX 4 /* who guess must not hold all workers */
-/* A password that was right: the digest of user, password, hash and secret. */
+#define WAITING_MAX 4 /* so that guessing cannot hold all workers */
+/*
+ * A password that was verified: the digest of the server's secret, the user,
+ * the password and its hash.
+ */
 struct known {
 	uint8_t digest[DIGEST_SHA256_SIZE];
 };
 
+/*
+ * The state of authentication. `mu` guards the configuration and the known
+ * passwords.
+ */
 struct auth {
 	const struct log *log;
 	char *path; /* NULL: no authentication */
 	pthread_mutex_t mu;
 	struct web_config config; /* written by auth_refresh() alone */
-	struct err failed;        /* why the last load did; told once */
-	VEC(char *) limited;      /* users who ever were */
+	struct err failed;        /* the error of the last load, or empty */
+	VEC(char *) limited;      /* users who ever had limited scopes */
 	struct known known[KNOWN_MAX];
-	size_t known_count; /* ever; the oldest is overwritten */
-	uint8_t secret[SECRET_SIZE];
-	pthread_mutex_t hashing; /* one bcrypt at a time */
-	_Atomic int waiting;     /* for it */
+	size_t known_count;          /* ever; the oldest one is overwritten */
+	uint8_t secret[SECRET_SIZE]; /* key of digests, new at each start */
+	pthread_mutex_t hashing;     /* held during one bcrypt */
+	_Atomic int waiting;         /* requests that wait for `hashing` */
 };
 
+/* Whether a user ever had limited scopes since the start. */
 static bool was_limited(const struct auth *a, struct str name)
 {
 	for (size_t i = 0; i < a->limited.count; i++) {
@@ -46,6 +54,10 @@ static bool was_limited(const struct auth *a, struct str name)
 	return false;
 }
 
+/*
+ * Remember users with limited scopes, so that a changed file cannot lift the
+ * limit unnoticed.
+ */
 static void note_limited(struct auth *a)
 {
 	for (size_t i = 0; i < a->config.user_count; i++) {
@@ -66,7 +78,7 @@ int auth_new(const char *path, const struct log *log, struct auth **out,
 	pthread_mutex_init(&a->mu, NULL);
 	pthread_mutex_init(&a->hashing, NULL);
 	if (getrandom(a->secret, sizeof(a->secret), 0) != sizeof(a->secret))
-		abort(); /* no randomness: nothing here would be safe */
+		abort(); /* without randomness nothing here would be safe */
 	if (path) {
 		a->path = mem_strdup(path);
 		rc = web_config_load(&a->config, path, err);
@@ -95,7 +107,10 @@ void auth_free(struct auth *a)
 	mem_free(a);
 }
 
-/* A load that fails is tried again, and told when it fails otherwise. */
+/*
+ * Log why a load failed, once for each new reason: it is tried again every
+ * second.
+ */
 static void tell_failure(const struct auth *a, const struct err *err)
 {
 	if (strcmp(a->failed.msg, err->msg) != 0)
@@ -104,6 +119,7 @@ static void tell_failure(const struct auth *a, const struct err *err)
 			  LOG_FIELDS(log_err(err)));
 }
 
+/* Whether a user whose scopes were limited has no limit any more. */
 static bool has_fewer_limits(const struct auth *a,
 			     const struct web_config *next)
 {
@@ -115,7 +131,11 @@ static bool has_fewer_limits(const struct auth *a,
 	return false;
 }
 
-/* What would let in who was kept out takes a restart. */
+/*
+ * Returns ERR_DENIED when the new file would admit requests that the old one
+ * refused. A file that is being written may be empty or end early, so opening
+ * up takes a restart.
+ */
 static int refuse_opening(const struct auth *a, const struct web_config *next,
 			  struct err *err)
 {
@@ -128,7 +148,10 @@ static int refuse_opening(const struct auth *a, const struct web_config *next,
 		      0;
 }
 
-/* The files, when one of them is another. next is empty if none is. */
+/*
+ * Load the files again if one of them has changed. `next` stays empty if none
+ * has.
+ */
 static int auth_reload(const struct auth *a, struct web_config *next,
 		       struct err *err)
 {
@@ -153,11 +176,15 @@ void auth_refresh(struct auth *a)
 
 	pthread_mutex_lock(&a->mu);
 	a->failed = err;
+	/*
+	 * Only this thread writes the configuration, so it could be read
+	 * without the lock until here; the swap needs the lock.
+	 */
 	if (!rc && next.file_count) {
 		old = a->config;
 		a->config = next;
 		next = (struct web_config){ 0 };
-		a->known_count = 0;
+		a->known_count = 0; /* passwords may have changed */
 		log_event(a->log, LOG_INFO, "web configuration is loaded",
 			  LOG_FIELDS(log_text("path", a->path)));
 	}
@@ -177,6 +204,7 @@ bool auth_is_current(struct auth *a)
 	return ok;
 }
 
+/* As auth_is_open(); the caller holds the lock. */
 static bool is_open_locked(const struct auth *a)
 {
 	return !web_config_has_auth(&a->config) &&
@@ -208,7 +236,10 @@ const char *auth_exposure(struct auth *a)
 	return what;
 }
 
-/* Takes as long whatever differs, but for the length. */
+/*
+ * Compare in a time that depends on the length only, so that timing does not
+ * reveal how much of a guess is right.
+ */
 static bool auth_is_same(const void *a, const void *b, size_t n)
 {
 	const volatile uint8_t *x = a;
@@ -220,13 +251,17 @@ static bool auth_is_same(const void *a, const void *b, size_t n)
 	return !differ;
 }
 
+/* Fill in who is asking. */
 static void auth_grant(struct identity *out, struct str name, unsigned scopes)
 {
 	snprintf(out->name, sizeof(out->name), "%.*s", STR_ARG(name));
 	out->scopes = scopes;
 }
 
-/* Tokens are compared by digests: their lengths tell nothing either. */
+/*
+ * Check a bearer token. Digests are compared, so that timing does not reveal
+ * lengths, and every token is compared, even after a match.
+ */
 static enum auth_verdict check_token(const struct auth *a, const char *token,
 				     struct identity *out)
 {
@@ -247,6 +282,7 @@ static enum auth_verdict check_token(const struct auth *a, const char *token,
 	return v;
 }
 
+/* Find a user by name, or NULL. */
 static const struct web_user *find_user(const struct auth *a, const char *name)
 {
 	for (size_t i = 0; i < a->config.user_count; i++) {
@@ -257,8 +293,9 @@ static const struct web_user *find_user(const struct auth *a, const char *name)
 }
 
 /*
- * For a name that nobody has: always the same user's hash, so that refusing
- * takes as long as refusing one of them. NULL: there are none.
+ * Choose a user whose hash stands in for that of an unknown name, so that
+ * refusing the name takes as long as refusing a wrong password. A name always
+ * gets the same one. NULL: there are no users.
  */
 static const struct web_user *stand_in(const struct auth *a, const char *name)
 {
@@ -274,12 +311,17 @@ static const struct web_user *stand_in(const struct auth *a, const char *name)
 		       NULL;
 }
 
+/*
+ * Append a text with its length, so that different parts never make the same
+ * digest.
+ */
 static void add_part(struct buf *b, struct str s)
 {
 	buf_printf(b, "%zu:", s.len);
 	buf_add(b, s.ptr, s.len);
 }
 
+/* The digest by which a verified password is recognised. */
 static void make_known(const struct auth *a, const struct credentials *c,
 		       struct str hash, struct known *out)
 {
@@ -293,6 +335,10 @@ static void make_known(const struct auth *a, const struct credentials *c,
 	buf_forget(&text);
 }
 
+/*
+ * Whether a password was verified before. All entries are compared, so that
+ * timing does not reveal which one matches.
+ */
 static bool auth_is_known(const struct auth *a, const struct known *k)
 {
 	size_t n = a->known_count < KNOWN_MAX ? a->known_count : KNOWN_MAX;
@@ -304,6 +350,10 @@ static bool auth_is_known(const struct auth *a, const struct known *k)
 	return found;
 }
 
+/*
+ * Check a user's password without hashing it: known passwords pass, all others
+ * are left to auth_verify() (docs/decisions.md, 66).
+ */
 static enum auth_verdict check_user(const struct auth *a,
 				    const struct credentials *c,
 				    struct identity *out)
@@ -313,8 +363,9 @@ static enum auth_verdict check_user(const struct auth *a,
 
 	if (!a->config.user_count)
 		return AUTH_REFUSED;
+	/* An unknown name must take as long as a wrong password. */
 	if (!u)
-		return AUTH_SLOW; /* as slow as a wrong password */
+		return AUTH_SLOW;
 	make_known(a, c, u->hash, &k);
 	if (!auth_is_known(a, &k))
 		return AUTH_SLOW;
@@ -341,6 +392,7 @@ enum auth_verdict auth_check(struct auth *a, const struct credentials *c,
 	return v;
 }
 
+/* Verify a password by bcrypt, which is slow on purpose. */
 static bool hash_matches(const char *password, const char *hash)
 {
 	struct crypt_data *d = mem_zalloc(1, sizeof(*d));
@@ -353,7 +405,10 @@ static bool hash_matches(const char *password, const char *hash)
 	return ok;
 }
 
-/* Remember it, if the user is still who he was. */
+/*
+ * Remember a verified password, and grant. The user may have changed meanwhile,
+ * since hashing ran without the lock: then refuse.
+ */
 static enum auth_verdict auth_remember(struct auth *a,
 				       const struct credentials *c,
 				       const char *hash, struct identity *out)
@@ -387,6 +442,9 @@ enum auth_verdict auth_verify(struct auth *a, const struct credentials *c,
 	known = u;
 	if (!u)
 		u = stand_in(a, c->user);
+	/*
+	 * Copy the hash: the configuration may be replaced while hashing runs.
+	 */
 	snprintf(hash, sizeof(hash), "%.*s", u ? HASH_LEN : 0,
 		 u ? u->hash.ptr : "");
 	pthread_mutex_unlock(&a->mu);
@@ -442,7 +500,11 @@ char *auth_client_ca(struct auth *a)
 	char *ca = NULL;
 
 	pthread_mutex_lock(&a->mu);
-	/* Any will do to have clients asked; judging them is ours. */
+	/*
+	 * libmicrohttpd asks for client certificates only if it has a CA. Any
+	 * one will do, because tls_verify_client() judges them
+	 * (docs/decisions.md, 78).
+	 */
 	if (a->config.tls.client_auth != WEB_CLIENT_NONE)
 		ca = mem_strndup(a->config.tls.client_ca.len ?
 					 a->config.tls.client_ca :

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Authentication: who asks, and what he may do. Users by name and bcrypt hash,
- * tokens by their text; the file is read again when it changes, and one with
- * mistakes changes nothing.
+ * Authentication: find out who sends a request and what the user may do. Users
+ * have a name and a bcrypt hash, tokens are secret texts. The file is loaded
+ * again when it changes; one with mistakes changes nothing.
  *
- * Comparisons take the same time whatever they compare. A password costs its
- * hash once; then it is known by a keyed digest, as long as the file stays.
+ * Comparisons take a time that does not depend on what is compared. A password
+ * is hashed once and then recognised by a keyed digest, until the file changes
+ * (docs/decisions.md, 66).
  *
  * Ownership: what is handed in is borrowed.
  * Threads: any.
@@ -21,75 +22,114 @@ enum {
 	AUTH_NAME_MAX = 128
 };
 
-/* What a request brings; NULL for what it does not. */
+/* The credentials of a request; NULL for those it does not have. */
 struct credentials {
 	const char *user;
 	const char *password;
 	const char *token;
 };
 
+/* Who sends a request, and what it may do. */
 struct identity {
-	char name[AUTH_NAME_MAX]; /* "" for nobody in particular */
-	unsigned scopes;
+	/* Name of the user or token; "" when nobody has to log in. */
+	char name[AUTH_NAME_MAX];
+	unsigned scopes; /* a set of enum scope */
 };
 
 struct auth;
 
-/* path NULL: everybody may do everything. Errors are web_config_load()'s. */
+/*
+ * Load the web configuration. A path of NULL lets everybody do everything.
+ * Returns the errors of web_config_load(). The caller owns the result.
+ */
 NODISCARD int auth_new(const char *path, const struct log *log,
 		       struct auth **out, struct err *err);
-void auth_free(struct auth *a); /* NULL is a no-op */
 
+/* Free it; NULL is a no-op. */
+void auth_free(struct auth *a);
+
+/* Results of checking credentials. */
 enum auth_verdict {
-	AUTH_GRANTED, /* the identity is filled in; its scopes may be too few */
-	AUTH_REFUSED, /* nobody, or wrong */
-	AUTH_SLOW,    /* only auth_verify() can tell, which takes long */
-	AUTH_BUSY,    /* too many passwords are being verified: later */
+	AUTH_GRANTED, /* the identity is set; check its scopes */
+	AUTH_REFUSED, /* no credentials, or wrong ones */
+	AUTH_SLOW,    /* only auth_verify() can tell, slowly */
+	AUTH_BUSY,    /* too many passwords in work: try again later */
 };
 
 /*
- * Read the files again when one of them is another. It may wait for the disk,
- * while nobody else waits for it. One thread alone: the server's sweeper.
+ * Load the files again when one of them has changed. This may wait for the
+ * disk, but holds no lock meanwhile. Only the server's sweeper thread may call
+ * it.
  */
 void auth_refresh(struct auth *a);
 
-/* Whether the last reading went well. */
+/* Whether the last load succeeded. */
 bool auth_is_current(struct auth *a);
 
-/* Whether anybody may ask: no users, tokens or client certificates are wanted. */
+/*
+ * Whether everybody is let in: no users, no tokens, and no verified client
+ * certificate is required.
+ */
 bool auth_is_open(struct auth *a);
 
 /*
- * What strangers on the network could do, as a sentence: ask for everything,
- * or read passwords. NULL: neither.
+ * What strangers on the network could do, as a sentence for a warning: read all
+ * profiles, or intercept passwords. NULL when neither.
  */
 const char *auth_exposure(struct auth *a);
 
-/* Quick: for the thread that must not wait. */
+/*
+ * Check credentials without hashing, for the thread that must not wait. Returns
+ * AUTH_GRANTED, AUTH_REFUSED or AUTH_SLOW.
+ */
 enum auth_verdict auth_check(struct auth *a, const struct credentials *c,
 			     struct identity *out);
 
-/* The rest of it: granted, refused or busy. Hashes, one at a time. */
+/*
+ * Decide what auth_check() found to be AUTH_SLOW. Hashes the password, one at a
+ * time in the process. Returns AUTH_GRANTED, AUTH_REFUSED or AUTH_BUSY.
+ */
 enum auth_verdict auth_verify(struct auth *a, const struct credentials *c,
 			      struct identity *out);
 
-/* The schemes that there are, as WWW-Authenticate names them: a constant. */
+/*
+ * The schemes accepted, in the form of a WWW-Authenticate header. The text is a
+ * constant.
+ */
 const char *auth_challenge(struct auth *a);
 
 /*
- * TLS. Whether there is any, and what the server is started with; certificates
- * come with each handshake (tls_serve()), and change with their files. The
- * caller owns the text.
+ * Whether the server speaks TLS. This and the next two are asked at the start
+ * only; certificates are fetched at each handshake (tls_serve()) and follow
+ * their files.
  */
 bool auth_has_tls(struct auth *a);
-char *auth_tls_priorities(struct auth *a);
-char *auth_client_ca(struct auth *a); /* NULL: clients are not asked */
-void auth_tls_material(void *ctx, struct tls_material *out); /* an auth */
 
-/* Judge a session's client certificate. ERR_DENIED: why it will not do. */
+/*
+ * The TLS versions and ciphers as a gnutls priority string, which the caller
+ * owns.
+ */
+char *auth_tls_priorities(struct auth *a);
+
+/*
+ * A CA to start libmicrohttpd with, so that it asks clients for certificates;
+ * the caller owns it. NULL: clients are not asked.
+ */
+char *auth_client_ca(struct auth *a);
+
+/* Callback for tls_serve(): copy certificate and key; ctx is the auth. */
+void auth_tls_material(void *ctx, struct tls_material *out);
+
+/*
+ * Judge the client certificate of a session (a gnutls_session_t). Returns
+ * ERR_DENIED, with the reason, when it is not accepted.
+ */
 NODISCARD int auth_client(struct auth *a, void *session, struct err *err);
 
-/* Call fn with each header that answers carry. */
+/*
+ * Call fn with each header that the file sets on all answers. fn runs under the
+ * lock and must not call back.
+ */
 void auth_headers(struct auth *a,
 		  void (*fn)(void *ctx, const char *name, const char *value),
 		  void *ctx);

@@ -9,14 +9,18 @@
 
 #include "base/mem.h"
 
-#define CHAIN_MAX 16
+#define CHAIN_MAX 16 /* certificates in a chain */
 
+/* Where tls_retrieve() gets the certificate from; set by tls_serve(). */
 static struct {
 	void (*fn)(void *ctx, struct tls_material *out);
 	void *ctx;
 } source;
 
-/* Of TLS 1.2, forward secrecy and authenticated encryption alone. */
+/*
+ * For TLS 1.2 only key exchange with forward secrecy and authenticated
+ * encryption are offered.
+ */
 #define SAFE                                                         \
 	"NORMAL:-VERS-ALL:-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA:+DHE-RSA:" \
 	"-CIPHER-ALL:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-GCM:-MAC-ALL:+AEAD"
@@ -32,7 +36,7 @@ const char *tls_priorities(const struct web_tls *t)
 			  [t->max_version != WEB_TLS_12];
 }
 
-/* gnutls takes what it only reads as if it could change it. */
+/* gnutls declares data as writable that it only reads. */
 static unsigned char *tls_unconst(const char *text)
 {
 	union {
@@ -43,12 +47,14 @@ static unsigned char *tls_unconst(const char *text)
 	return u.out;
 }
 
+/* Wrap a PEM text for gnutls, without copying it. */
 static gnutls_datum_t tls_load_datum(const char *text)
 {
 	return (gnutls_datum_t){ .data = tls_unconst(text),
 				 .size = (unsigned)strlen(text) };
 }
 
+/* Set ERR_INVALID with gnutls' explanation. */
 static int tls_refuse(struct err *err, const char *what, int rc)
 {
 	return err_set(err, ERR_INVALID, "%s: %s", what, gnutls_strerror(rc));
@@ -72,6 +78,9 @@ int tls_check(const struct web_tls *t, struct err *err)
 		ca = tls_load_datum(t->client_ca.ptr);
 		rc = gnutls_certificate_set_x509_trust_mem(c, &ca,
 							   GNUTLS_X509_FMT_PEM);
+		/*
+		 * The result is the number of CAs, of which there must be one.
+		 */
 		rc = rc > 0 ? 0 : tls_refuse(err, "client_ca", rc);
 	} else {
 		rc = 0;
@@ -86,6 +95,7 @@ void tls_serve(void (*fn)(void *ctx, struct tls_material *out), void *ctx)
 	source.ctx = ctx;
 }
 
+/* Parse a private key. The caller frees *out on success. */
 static int load_key(const char *text, gnutls_privkey_t *out)
 {
 	gnutls_datum_t pem = tls_load_datum(text);
@@ -100,6 +110,10 @@ static int load_key(const char *text, gnutls_privkey_t *out)
 	return rc;
 }
 
+/*
+ * Parse a certificate and its intermediates. *out is allocated as gnutls
+ * requires, which also frees it.
+ */
 static int load_chain(const char *text, gnutls_pcert_st **out, unsigned *count)
 {
 	gnutls_pcert_st *chain =
@@ -120,8 +134,9 @@ static int load_chain(const char *text, gnutls_pcert_st **out, unsigned *count)
 }
 
 /*
- * Fresh objects for each handshake, which gnutls frees: the files may change
- * between two of them, and slow ones may last.
+ * Callback of gnutls for each handshake. It makes new objects each time, which
+ * gnutls frees (DEINIT_ALL): the files may change between two handshakes, and a
+ * handshake may outlast a change (docs/decisions.md, 68).
  */
 /* NOLINTNEXTLINE(readability-function-size): gnutls calls it so */
 static int tls_retrieve(gnutls_session_t session UNUSED,
@@ -143,7 +158,7 @@ static int tls_retrieve(gnutls_session_t session UNUSED,
 	*ocsp = NULL;
 	*ocsp_count = 0;
 	*flags = GNUTLS_CERT_RETR_DEINIT_ALL;
-	mem_forget(m.key);
+	mem_forget(m.key); /* overwrites the key */
 	mem_free(m.cert);
 	return rc < 0 ? -1 : 0;
 }
@@ -153,13 +168,17 @@ void *tls_callback(void)
 	return (void *)tls_retrieve;
 }
 
-/* Clients. */
+/* Client certificates. */
 
 void tls_hide_authorities(void *session)
 {
 	gnutls_certificate_send_x509_rdn_sequence(session, 1);
 }
 
+/*
+ * Parse the certificates that the client sent. *count is the number parsed,
+ * also on failure, so that the caller can free them.
+ */
 static int import_peers(gnutls_session_t session, gnutls_x509_crt_t *out,
 			unsigned *count)
 {
@@ -184,6 +203,7 @@ static int import_peers(gnutls_session_t session, gnutls_x509_crt_t *out,
 	return 0;
 }
 
+/* CAs as gnutls knows them. */
 struct tls_trust {
 	gnutls_x509_trust_list_t list;
 };
@@ -213,6 +233,7 @@ void tls_trust_free(struct tls_trust *t)
 	mem_free(t);
 }
 
+/* Whether a chain leads to one of the CAs and is meant for clients. */
 static bool is_trusted(const struct web_tls *t, gnutls_x509_crt_t *chain,
 		       unsigned count)
 {
@@ -229,7 +250,7 @@ static bool is_trusted(const struct web_tls *t, gnutls_x509_crt_t *chain,
 	       !status;
 }
 
-/* An address as text in place of its bytes. */
+/* Replace the bytes of an IP address by its text. Returns its length. */
 static size_t address_text(char *name, size_t len)
 {
 	char text[INET6_ADDRSTRLEN] = "";
@@ -239,6 +260,10 @@ static size_t address_text(char *name, size_t len)
 	return strlen(text);
 }
 
+/*
+ * Whether one of the certificate's alternative names is an allowed one. Names
+ * that do not fit the buffer are skipped.
+ */
 static bool has_name(const struct web_tls *t, gnutls_x509_crt_t leaf)
 {
 	char name[512];
@@ -260,6 +285,7 @@ static bool has_name(const struct web_tls *t, gnutls_x509_crt_t leaf)
 	}
 }
 
+/* Judge a parsed chain; it is empty when the client sent none. */
 static int tls_verify_peer(const struct web_tls *t, gnutls_x509_crt_t *chain,
 			   unsigned count, struct err *err)
 {

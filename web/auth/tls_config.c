@@ -8,6 +8,7 @@
 
 #define CHOSEN "what is safe, and nothing else, is offered"
 
+/* The section as decoded, before files are read. */
 struct tls_section {
 	struct str cert;
 	struct str cert_file;
@@ -18,6 +19,7 @@ struct tls_section {
 	struct web_tls tls;
 };
 
+/* Decode client_auth_type, in Go's names as Prometheus has them. */
 static void decode_client_auth(struct yaml *y, const struct yaml_node *n,
 			       void *field)
 {
@@ -47,6 +49,7 @@ static void decode_client_auth(struct yaml *y, const struct yaml_node *n,
 		   STR_ARG(text));
 }
 
+/* Decode a TLS version. Older ones are not offered at all. */
 static void tls_config_decode_version(struct yaml *y, const struct yaml_node *n,
 				      void *field)
 {
@@ -54,11 +57,13 @@ static void tls_config_decode_version(struct yaml *y, const struct yaml_node *n,
 	struct str text = str_of("");
 
 	yaml_text(y, n, &text);
+	/* TLS 1.2 stands in for a mistake, so that checking can go on. */
 	*v = str_is(text, "TLS13") ? WEB_TLS_13 : WEB_TLS_12;
 	if (!str_is(text, "TLS12") && !str_is(text, "TLS13"))
 		yaml_error(y, n, "TLS12 or TLS13 is expected");
 }
 
+/* Decode the list of allowed names of client certificates. */
 static void decode_sans(struct yaml *y, const struct yaml_node *n, void *field)
 {
 	struct web_tls *t = field;
@@ -72,7 +77,10 @@ static void decode_sans(struct yaml *y, const struct yaml_node *n, void *field)
 	}
 }
 
-/* Text that is here, or in a file; "" for neither. */
+/*
+ * The text of a setting that is given either inline or as a file; empty for
+ * neither.
+ */
 static struct str tls_config_take(struct web_config *c,
 				  const struct yaml_node *n, struct str text,
 				  struct str file, const char *name)
@@ -83,6 +91,7 @@ static struct str tls_config_take(struct web_config *c,
 	return file.len ? read_file(c, n, file) : text;
 }
 
+/* Check that the settings fit together, and that gnutls accepts them. */
 static void check_tls(struct web_config *c, const struct yaml_node *n)
 {
 	struct web_tls *t = &c->tls;
@@ -102,12 +111,20 @@ static void check_tls(struct web_config *c, const struct yaml_node *n)
 			   "certificates are verified against client_ca_file");
 	if (t->max_version == WEB_TLS_12 && t->min_version == WEB_TLS_13)
 		yaml_error(y, n, "min_version is above max_version");
+	/*
+	 * gnutls checks the contents only if the settings are right, so that
+	 * each mistake is reported once.
+	 */
 	if (!y->error_count && tls_check(t, &err))
 		yaml_error(y, n, "%s", err.msg);
 	else if (!y->error_count && t->client_ca.len)
 		t->trust = tls_trust_new(t->client_ca);
 }
 
+/*
+ * Go's settings for ciphers and curves are accepted with a warning and ignored:
+ * only safe ones are offered.
+ */
 void decode_tls(struct yaml *y, const struct yaml_node *n, void *field)
 {
 	static const struct yaml_field fields[] = {
@@ -141,6 +158,10 @@ void decode_tls(struct yaml *y, const struct yaml_node *n, void *field)
 	size_t errors;
 
 	yaml_decode(y, n, "tls_server_config", fields, &s);
+	/*
+	 * A section that is empty or of another kind means no TLS; for the
+	 * latter yaml_decode() has reported the mistake.
+	 */
 	if (n->kind != YAML_MAP || !n->count)
 		return;
 	errors = c->yaml.error_count;
@@ -149,8 +170,10 @@ void decode_tls(struct yaml *y, const struct yaml_node *n, void *field)
 	c->tls.key = tls_config_take(c, n, s.key, s.key_file, "key");
 	c->tls.client_ca = tls_config_take(c, n, s.client_ca, s.client_ca_file,
 					   "client_ca");
-	/* A file that could not be read has been reported: it is not missing
-	 * from the configuration as well. */
+	/*
+	 * A file that could not be read is reported already; do not report its
+	 * text as missing, too.
+	 */
 	if (c->yaml.error_count == errors)
 		check_tls(c, n);
 }

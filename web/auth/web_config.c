@@ -9,8 +9,12 @@
 #include "web/auth/tls_config.h"
 
 #define FILE_MAX  MIB
-#define TOKEN_MIN 16 /* bytes: shorter ones can be guessed */
+#define TOKEN_MIN 16 /* characters: shorter ones can be guessed */
 
+/*
+ * Whether a text is a bcrypt hash: $2b$ (or a, x, y), a cost of two digits, $,
+ * and 53 characters of salt and hash.
+ */
 static bool is_bcrypt(struct str h)
 {
 	static const char alphabet[] = "./ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -29,6 +33,10 @@ static bool is_bcrypt(struct str h)
 	return true;
 }
 
+/*
+ * Decode {name: hash}. Users have all scopes unless basic_auth_scopes limits
+ * them.
+ */
 static void decode_users(struct yaml *y, const struct yaml_node *n, void *field)
 {
 	struct web_config *c = field;
@@ -55,6 +63,7 @@ static void decode_users(struct yaml *y, const struct yaml_node *n, void *field)
 	}
 }
 
+/* The scope with this name, or 0. */
 static unsigned scope_of(struct str s)
 {
 	return str_is(s, "read")  ? SCOPE_READ :
@@ -63,7 +72,7 @@ static unsigned scope_of(struct str s)
 				    0;
 }
 
-/* [read, write, admin] */
+/* Decode a list of scopes: [read, write, admin]. */
 static void web_config_decode_scopes(struct yaml *y, const struct yaml_node *n,
 				     void *field)
 {
@@ -83,7 +92,10 @@ static void web_config_decode_scopes(struct yaml *y, const struct yaml_node *n,
 	}
 }
 
-/* Scopes of users: {name: [scope, …]}; checked when all users are known. */
+/*
+ * Apply {name: [scope, …]} to the users. This runs after all else is decoded,
+ * because users may come later in the file.
+ */
 static void check_user_scopes(struct yaml *y, const struct yaml_node *n,
 			      struct web_config *c)
 {
@@ -103,27 +115,37 @@ static void check_user_scopes(struct yaml *y, const struct yaml_node *n,
 		}
 		web_config_decode_scopes(y, n->items[i + 1],
 					 &c->users[k].scopes);
+		/*
+		 * Noted, so that a reload cannot lift the limit; see
+		 * note_limited().
+		 */
 		c->users[k].limited = true;
 	}
 }
 
+/* Accept basic_auth_scopes as a known key; check_user_scopes() decodes it. */
 static void web_config_delay_error(struct yaml *y UNUSED,
 				   const struct yaml_node *n UNUSED,
 				   void *field UNUSED)
 {
 }
 
+/* A token as decoded, before its file is read. */
 struct token_entry {
 	struct web_token token;
 	struct str file;
 };
 
-/* A file as it is now; taken before it is read. */
+/*
+ * The state of a file. It is taken before the file is read: a change during the
+ * read is then noticed later.
+ */
 static struct web_file web_config_look_at(const char *path)
 {
 	return (struct web_file){ path, file_stamp(path) };
 }
 
+/* Note a file that the configuration depends on, for web_config_is_stale(). */
 static void note_file(struct web_config *c, struct web_file f)
 {
 	struct web_file *more =
@@ -153,6 +175,7 @@ struct str read_file(struct web_config *c, const struct yaml_node *n,
 	return out;
 }
 
+/* Decode one token. Without a list of scopes it may only read. */
 static void decode_token(struct yaml *y, const struct yaml_node *n,
 			 struct web_config *c, struct web_token *out)
 {
@@ -184,6 +207,7 @@ static void decode_token(struct yaml *y, const struct yaml_node *n,
 	*out = e.token;
 }
 
+/* Decode the list of bearer tokens. */
 static void decode_tokens(struct yaml *y, const struct yaml_node *n,
 			  void *field)
 {
@@ -196,10 +220,10 @@ static void decode_tokens(struct yaml *y, const struct yaml_node *n,
 		decode_token(y, n->items[i], c, &c->tokens[c->token_count++]);
 }
 
-/* The headers that Prometheus allows, with the values that it allows. */
+/* The headers that may be set, and their values, as in Prometheus. */
 static const struct {
 	const char *name;
-	const char *values[4]; /* none: any */
+	const char *values[4]; /* none: any value */
 } allowed[] = {
 	{ "Content-Security-Policy", { NULL } },
 	{ "Strict-Transport-Security", { NULL } },
@@ -208,6 +232,7 @@ static const struct {
 	{ "X-XSS-Protection", { NULL } },
 };
 
+/* Whether an allowed header may have this value. */
 static bool is_allowed(size_t at, struct str value)
 {
 	const char *const *v = allowed[at].values;
@@ -221,6 +246,10 @@ static bool is_allowed(size_t at, struct str value)
 	return false;
 }
 
+/*
+ * Decode one header. A line break is refused, for it would begin another header
+ * in the answer.
+ */
 static void web_config_decode_header(struct yaml *y,
 				     const struct yaml_node *key,
 				     const struct yaml_node *n,
@@ -243,6 +272,7 @@ static void web_config_decode_header(struct yaml *y,
 			(struct web_header){ allowed[i].name, value };
 }
 
+/* Decode the headers set on all answers. */
 static void decode_headers(struct yaml *y, const struct yaml_node *n,
 			   void *field)
 {
@@ -256,6 +286,7 @@ static void decode_headers(struct yaml *y, const struct yaml_node *n,
 		web_config_decode_header(y, n->items[i], n->items[i + 1], c);
 }
 
+/* Decode http_server_config. */
 static void decode_server(struct yaml *y, const struct yaml_node *n,
 			  void *field)
 {
@@ -268,6 +299,7 @@ static void decode_server(struct yaml *y, const struct yaml_node *n,
 	yaml_decode(y, n, "http_server_config", fields, field);
 }
 
+/* Decode the parsed file; mistakes become errors of c->yaml. */
 static void web_config_decode(struct web_config *c)
 {
 	static const struct yaml_field fields[] = {
@@ -281,12 +313,12 @@ static void web_config_decode(struct web_config *c)
 	const struct yaml_node *root = c->yaml.root;
 
 	if (!root)
-		return; /* empty, or already an error */
+		return; /* empty, or an error that is reported */
 	yaml_decode(&c->yaml, root, "the web configuration", fields, c);
 	check_user_scopes(&c->yaml, yaml_child(root, "basic_auth_scopes"), c);
 }
 
-/* c->text is there. */
+/* Parse and decode c->text. The first mistake is the error. */
 static int web_config_parse_text(struct web_config *c, const char *path,
 				 struct web_file file, struct err *err)
 {
@@ -347,6 +379,7 @@ bool web_config_has_auth(const struct web_config *c)
 	return c->user_count || c->token_count;
 }
 
+/* Whether the new settings accept connections that the old ones refused. */
 static bool asks_less(const struct web_tls *old, const struct web_tls *next)
 {
 	return (old->cert.len && !next->cert.len) ||

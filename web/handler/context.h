@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state that all handlers share.
+ * Context: the state that all handlers share.
  *
  * Ownership: web_start() makes it, web_free() frees it.
- * Threads: any; what changes is atomic or has its own lock.
+ * Threads: any; members that change are atomic or have their own lock.
  */
 #ifndef WEB_HANDLER_CONTEXT_H
 #define WEB_HANDLER_CONTEXT_H
@@ -15,13 +15,14 @@
 #include "web/handler/web_options.h"
 #include "web/http/server.h"
 
+/* The web side as its handlers see it. */
 struct web {
 	struct web_options o;
 	struct server *server;
 	struct auth *auth;
-	struct budget memory;
-	int64_t started_ms;
-	_Atomic bool ready;
+	struct budget memory; /* the budget of all queries */
+	int64_t started_ms;   /* time of the start */
+	_Atomic bool ready;   /* the storage is open */
 };
 
 #endif

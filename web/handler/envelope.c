@@ -6,8 +6,12 @@
 #include <inttypes.h>
 
 #define JSON_TYPE         "application/json; charset=utf-8"
-#define LABELS_HEADER_MAX ((size_t)8 * KIB) /* no header is longer */
+#define LABELS_HEADER_MAX ((size_t)8 * KIB) /* longer ones are not sent */
 
+/*
+ * The HTTP status and Prometheus' errorType of each error code. Any other code
+ * is 500.
+ */
 static const struct {
 	int code;
 	unsigned status;
@@ -41,6 +45,7 @@ struct json envelope_begin(struct answer *a)
 
 void envelope_end(struct json *j, struct answer *a, const char *const *warnings)
 {
+	/* A partial answer must not be cached. */
 	if (warnings && *warnings) {
 		json_key(j, "warnings");
 		json_begin(j, '[');
@@ -71,6 +76,7 @@ void answer_error(struct answer *a, const struct err *err)
 	struct json j = json_init(&a->body);
 	const char *type = answer_status(a, err);
 
+	/* Drop what a handler wrote before it failed. */
 	buf_reset(&a->body);
 	a->header_count = 0;
 	a->content_type = JSON_TYPE;
@@ -88,6 +94,11 @@ void answer_error(struct answer *a, const struct err *err)
 }
 
 void answer_pprof_error(struct answer *a, const struct err *err)
+
+/*
+ * The client would show only the status of any other error answer; with
+ * X-Go-Pprof it prints the body.
+ */
 {
 	answer_error(a, err);
 	buf_reset(&a->body);
@@ -111,6 +122,10 @@ void answer_identity(struct answer *a, struct request *r, struct labels *labels,
 	struct json j = json_init(&b);
 
 	labels_json(labels, &j);
+	/*
+	 * Labels too long for a header are left out; clients get them by
+	 * report=meta.
+	 */
 	if (b.len <= LABELS_HEADER_MAX)
 		answer_header(
 			a, "X-Everprof-Labels",

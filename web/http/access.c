@@ -10,18 +10,19 @@
 #include "web/http/exchange.h"
 #include "web/http/hosts.h"
 
+/* Whether the client exceeds its rate of requests. */
 static bool is_too_often(struct exchange *x)
 {
 	return !limiter_pass(x->server->limiter,
 			     exchange_address(x->connection), x->started_ns);
 }
 
-/* Who asks. */
+/* Authentication. */
 
 /*
- * RFC 7617: base64 of "user:password", and nothing behind it. What is not
- * exactly that is no credentials; nor is what holds a NUL, where other readers
- * would end.
+ * Decode RFC 7617 credentials: base64 of "user:password". Anything malformed is
+ * treated as no credentials, and so is a text with a NUL, where C code would
+ * see a shorter password.
  */
 static void basic_decode(struct exchange *x, struct str text,
 			 struct credentials *c)
@@ -39,7 +40,10 @@ static void basic_decode(struct exchange *x, struct str text,
 	buf_forget(&plain);
 }
 
-/* Borrowed from the request, and from x's arena. */
+/*
+ * Read the credentials of a request. They are borrowed from the request and its
+ * arena.
+ */
 static struct credentials credentials_of(struct exchange *x)
 {
 	static const char bearer[] = "Bearer ";
@@ -47,7 +51,7 @@ static struct credentials credentials_of(struct exchange *x)
 	const char *value = exchange_header(x, "Authorization");
 	struct credentials c = { 0 };
 
-	/* RFC 7235: schemes in any case. */
+	/* Schemes are case-insensitive (RFC 7235, 2.1). */
 	if (!strncasecmp(value, bearer, sizeof(bearer) - 1))
 		c.token = value + sizeof(bearer) - 1;
 	else if (!strncasecmp(value, basic, sizeof(basic) - 1))
@@ -55,6 +59,7 @@ static struct credentials credentials_of(struct exchange *x)
 	return c;
 }
 
+/* Callback for each header: count Authorization. */
 static enum MHD_Result count_authorization(void *ctx, enum MHD_ValueKind kind,
 					   const char *name, const char *value)
 {
@@ -66,7 +71,10 @@ static enum MHD_Result count_authorization(void *ctx, enum MHD_ValueKind kind,
 	return MHD_YES;
 }
 
-/* Two headers of which two readers might each take another. */
+/*
+ * Whether there are two Authorization headers. A proxy may have judged one of
+ * them, while the server would use the other.
+ */
 static bool is_split(struct exchange *x)
 {
 	unsigned count = 0;
@@ -76,6 +84,7 @@ static bool is_split(struct exchange *x)
 	return count > 1;
 }
 
+/* Answer 401, and count it. */
 static void refuse_nobody(struct exchange *x)
 {
 	exchange_refuse(
@@ -92,7 +101,11 @@ static void refuse_nobody(struct exchange *x)
 		1);
 }
 
-/* After a verdict: an answer, if the request is not to be handled. */
+/*
+ * Act on a verdict: refuse the request, or mark it as unverified when its
+ * password has to be hashed first. A granted request is checked for the scopes
+ * of its route.
+ */
 static void access_judge(struct exchange *x, enum auth_verdict v)
 {
 	x->unverified = v == AUTH_SLOW;
@@ -109,7 +122,11 @@ static void access_judge(struct exchange *x, enum auth_verdict v)
 	}
 }
 
-/* By certificate, where that is wanted. */
+/*
+ * Refuse a client whose certificate is not accepted. This is checked with each
+ * request, not in the handshake, so that the CA can change and the answer can
+ * say what is wrong (docs/decisions.md, 68).
+ */
 static void check_client(struct exchange *x)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
@@ -124,20 +141,24 @@ static void check_client(struct exchange *x)
 	answer_header(&x->answer, "Connection", "close");
 }
 
+/* Check the credentials without hashing: runs on the server's thread. */
 static void access_authenticate(struct exchange *x)
 {
 	struct credentials c = credentials_of(x);
 	access_judge(x, auth_check(x->server->o.auth, &c, &x->who));
 }
 
-/* By a worker: hashing takes long. */
+/* Verify a password: runs on a worker, because hashing takes long. */
 static void access_verify(struct exchange *x)
 {
 	struct credentials c = credentials_of(x);
 	access_judge(x, auth_verify(x->server->o.auth, &c, &x->who));
 }
 
-/* An origin whose pages may read our answers. The server's thread alone. */
+/*
+ * Whether the request's origin is allowed by --web.cors.origin. Only the
+ * server's thread may call this.
+ */
 static bool is_friend(struct exchange *x)
 {
 	const char *origin = exchange_header(x, "Origin");
@@ -146,15 +167,19 @@ static bool is_friend(struct exchange *x)
 	       regex_matches(x->server->cors, str_of(origin));
 }
 
-/* A page of somebody else's must not post with its reader's password. */
+/*
+ * Whether a page of a foreign origin tries to change something. Its reader's
+ * browser would send the reader's password along (request forgery).
+ */
 static bool is_forged(const struct exchange *x)
 {
 	return x->foreign && x->route && x->route->kind == ROUTE_WRITE;
 }
 
 /*
- * Whether an origin has the scheme that we are asked by: our own, or that of a
- * proxy before us, which a page of somebody else's cannot name without asking.
+ * Whether an origin's scheme is that of the server as the browser sees it: the
+ * server's own, or the one a proxy names. A foreign page cannot set that header
+ * without asking first (preflight).
  */
 static bool is_our_scheme(struct exchange *x, struct str scheme)
 {
@@ -165,7 +190,10 @@ static bool is_our_scheme(struct exchange *x, struct str scheme)
 	return str_is(scheme, x->server->tls ? "https" : "http");
 }
 
-/* Whether it comes from a page that is neither ours nor a friend's. */
+/*
+ * Whether a page of another origin sent the request, one that is not allowed by
+ * --web.cors.origin either.
+ */
 static bool is_foreign(struct exchange *x)
 {
 	const char *origin = exchange_header(x, "Origin");
@@ -181,6 +209,7 @@ static bool is_foreign(struct exchange *x)
 	       strcasecmp(host + 3, exchange_header(x, "Host")) != 0;
 }
 
+/* Refuse a request for an unknown host name (docs/decisions.md, 93). */
 static void refuse_host(struct exchange *x)
 {
 	exchange_refuse(
@@ -188,12 +217,13 @@ static void refuse_host(struct exchange *x)
 		"this name is not one of the server's: ask by an address, by localhost, or name it in --web.allowed-hosts");
 }
 
-/* What a browser asks before a page of a friend's may ask. */
+/* Whether a browser asks if a page of an allowed origin may send a request. */
 static bool is_preflight(struct exchange *x)
 {
 	return str_is(x->request.method, "OPTIONS") && is_friend(x);
 }
 
+/* Allow it; entry_add_cors() adds the details. */
 static void answer_preflight(struct exchange *x)
 {
 	x->answer.status = 204;
@@ -216,6 +246,7 @@ void entry_add_cors(struct exchange *x, struct MHD_Response *r)
 		"Date, X-Everprof-Labels, X-Everprof-Timestamp, X-Everprof-Profiles, X-Everprof-Series, X-Everprof-Warning");
 }
 
+/* Answer 405 with the methods that the route has. */
 static void refuse_method(struct exchange *x)
 {
 	bool post = x->route && x->route->kind == ROUTE_WRITE;
@@ -228,6 +259,10 @@ static void refuse_method(struct exchange *x)
 		      post ? "POST, PUT" : "GET, HEAD, POST");
 }
 
+/*
+ * Whether the route has this method. POST to a reading route is for long
+ * parameters.
+ */
 static bool is_method_ok(const struct exchange *x)
 {
 	struct str m = x->request.method;
@@ -237,6 +272,7 @@ static bool is_method_ok(const struct exchange *x)
 	return str_is(m, "GET") || str_is(m, "HEAD") || str_is(m, "POST");
 }
 
+/* Answer 429. */
 static void refuse_often(struct exchange *x)
 {
 	exchange_refuse(x, ERR_LIMIT, "too many requests: --web.rate-limit");
@@ -249,7 +285,11 @@ void entry_refuse_framing(struct exchange *x)
 	answer_header(&x->answer, "Connection", "close");
 }
 
-/* Who asks, and how often. */
+/*
+ * Judge all that is known before the body: rate, host, certificate,
+ * credentials. A preflight carries no credentials and is answered before they
+ * are checked.
+ */
 static void access_admit(struct exchange *x)
 {
 	x->admitted = true;
@@ -281,7 +321,10 @@ bool entry_refuse_body(struct exchange *x)
 	return x->answer.status;
 }
 
-/* What is wrong with a request of somebody whom we know. */
+/*
+ * Find what is wrong with an authenticated request. Clients that are not let in
+ * learn nothing of this.
+ */
 static void find_fault(struct exchange *x)
 {
 	if (x->bad)
@@ -314,7 +357,10 @@ void entry_verify(struct exchange *x)
 {
 	if (!x->unverified)
 		return;
-	/* One at a time of each client: who guesses keeps out nobody else. */
+	/*
+	 * Each client may have one password hashed at a time, so that guessing
+	 * at one address does not keep out the users at others.
+	 */
 	if (atomic_fetch_add(&x->client->hashing, 1))
 		access_judge(x, AUTH_BUSY);
 	else

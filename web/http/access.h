@@ -1,32 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Access: who may ask for what. Authentication, scopes, origins, hosts and rate
- * limits of a request.
+ * Access: decide whether a request may be handled, by its rate, host,
+ * credentials, scopes and origin.
  *
- * Ownership: those of the exchange.
- * Threads: the server's thread, but access_verify(): any pool thread.
+ * Ownership: everything belongs to the exchange.
+ * Threads: the server's thread, except entry_verify(): any pool thread.
  */
 #ifndef WEB_HTTP_ACCESS_H
 #define WEB_HTTP_ACCESS_H
 
 #include "web/http/exchange.h"
 
-/* Headers for pages of other origins that may read the answer. */
+/* Add the CORS headers that let pages of an allowed origin read the answer. */
 void entry_add_cors(struct exchange *x, struct MHD_Response *r);
 
-/* The request can be read in two ways: 400, and the connection ends. */
+/*
+ * Refuse a request whose length is ambiguous (request smuggling): answer 400
+ * and close the connection.
+ */
 void entry_refuse_framing(struct exchange *x);
 
-/* Before a body is read: whoever is refused anyway need not send it. */
+/*
+ * Judge a request that announces a body before the body is read, so that a
+ * client that is refused anyway need not send it. Returns whether the request
+ * is refused; the answer is then set.
+ */
 bool entry_refuse_body(struct exchange *x);
 
 /*
- * Judge a request: one that is not to be handled has its answer; one whose
- * password is to be hashed first is unverified.
+ * Judge a complete request. A request that must not be handled gets its answer
+ * set. A request whose password has to be hashed is marked as unverified;
+ * entry_verify() then decides.
  */
 void entry_check(struct exchange *x);
 
-/* The same when a worker has taken over: hashes, if need be. */
+/*
+ * Decide an unverified request on a pool thread, which hashes the password.
+ * Does nothing for any other request.
+ */
 void entry_verify(struct exchange *x);
 
 #endif

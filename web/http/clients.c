@@ -8,18 +8,23 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define SLOTS 1024 /* lists of clients */
+#define SLOTS 1024 /* of the hash table */
 
-/* Of a budget that all share one client has at most seven eighths. */
+/*
+ * The most one client may have of a shared budget: seven eighths
+ * (docs/decisions.md, 92).
+ */
 #define SHARE_OF(max) ((max) / 8 * 7)
 
+/* A client in its slot of the hash table. */
 struct entry {
-	struct client client; /* first: references are of it */
-	struct entry *next;
-	uint64_t key;
-	unsigned refs;
+	struct client client; /* first: cast back in clients_put() */
+	struct entry *next;   /* in the same slot */
+	uint64_t key;         /* client_key() of its address */
+	unsigned refs;        /* guarded by clients.mu */
 };
 
+/* A hash table of all clients that have a request. */
 struct clients {
 	struct budget *memory;
 	struct pool *pool;
@@ -30,6 +35,7 @@ struct clients {
 uint64_t client_key(const struct sockaddr *a)
 {
 	uint8_t key[9] = { 0 };
+	/* Byte 0 tells the two kinds of addresses apart. */
 	uint64_t hash;
 
 	if (a && a->sa_family == AF_INET) {
@@ -41,6 +47,7 @@ uint64_t client_key(const struct sockaddr *a)
 		struct sockaddr_in6 v6;
 
 		memcpy(&v6, a, sizeof(v6));
+		/* An IPv4 address mapped into IPv6 is the same client. */
 		if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
 			memcpy(key + 1, &v6.sin6_addr.s6_addr[12], 4);
 		} else {
@@ -70,6 +77,7 @@ void clients_free(struct clients *cs)
 	mem_free(cs);
 }
 
+/* Create a client, with its shares of memory and workers. */
 static struct entry *entry_new(struct clients *cs, uint64_t key)
 {
 	struct entry *e = mem_new(struct entry);
@@ -110,6 +118,7 @@ void clients_put(struct clients *cs, struct client *c)
 	if (last)
 		*at = e->next;
 	pthread_mutex_unlock(&cs->mu);
+	/* The entry is out of the table, so nobody else can find it. */
 	if (!last)
 		return;
 	pool_group_free(e->client.work);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clients: what those who share an address have together of what all share,
- * so that one of them cannot take it all: memory of queries, workers, and the
- * hashing of passwords.
+ * Clients: limit what requests from one address may take of the resources that
+ * all requests share (query memory, workers, hashing of passwords), so that one
+ * client cannot take all of them.
  *
- * Addresses of version 6 count by their /64.
+ * IPv6 addresses count by their /64 prefix, since a host can choose among all
+ * addresses in it.
  *
- * Ownership: a client lives as long as somebody has a reference on it.
+ * Ownership: reference-counted; a client is freed with its last reference.
  * Threads: any.
  */
 #ifndef WEB_HTTP_CLIENTS_H
@@ -19,23 +20,34 @@
 
 struct clients;
 
+/* The resources of one client. */
 struct client {
-	struct budget memory;    /* a share of the budget of all */
-	struct pool_group *work; /* a share of the pool */
-	_Atomic int hashing;     /* passwords that are being verified */
+	struct budget memory;    /* its share of the query memory */
+	struct pool_group *work; /* its share of the workers */
+	_Atomic int hashing;     /* passwords being verified */
 };
 
-/* memory and pool: what is shared; borrowed. */
+/*
+ * Create the table. memory and pool are what clients share; both are borrowed.
+ */
 struct clients *clients_new(struct budget *memory, struct pool *pool);
 
-/* All references must be given back. NULL is a no-op. */
+/* Free the table; NULL is a no-op. All references must have been returned. */
 void clients_free(struct clients *cs);
 
-/* The client of an address; NULL: not known, these share one, too. */
+/*
+ * Get a reference on the client with an address. NULL stands for an unknown
+ * address; all such requests are one client.
+ */
 struct client *clients_get(struct clients *cs, const struct sockaddr *a);
+
+/* Return a reference. */
 void clients_put(struct clients *cs, struct client *c);
 
-/* What identifies the client of an address; never 0. */
+/*
+ * The key of the client with an address, never 0. Different clients may share a
+ * key, though that is unlikely.
+ */
 uint64_t client_key(const struct sockaddr *a);
 
 #endif

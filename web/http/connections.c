@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/http/connections.h"
 
-#include <linux/tcp.h> /* the C library's lacks tcpi_bytes_acked */
+#include <linux/tcp.h> /* glibc's lacks tcpi_bytes_acked */
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -10,27 +10,29 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define LOOK_US      5000
-#define SEND_LOOK_NS (30 * 1000000000LL) /* between looks at slow clients */
+#define LOOK_US 5000 /* between checks at shutdown */
+/* Time over which a client's rate is measured. */
+#define SEND_LOOK_NS (30 * 1000000000LL)
 
+/* One connection; `mu` of the connections guards all but the target. */
 struct connection {
 	int fd;
 	enum connection_state state;
-	bool first; /* no request was complete yet */
-	bool ended; /* shut down: only its end is to come */
-	int64_t since_ns;
-	int64_t sending_ns; /* of what it took of the answer, the last look, */
-	uint64_t taken;     /* and how much that was by then */
+	bool first;         /* no request has been complete yet */
+	bool ended;         /* shut down, but not yet closed */
+	int64_t since_ns;   /* start of the current state */
+	int64_t sending_ns; /* last time the rate was measured */
+	uint64_t taken;     /* bytes acknowledged by then */
 	struct connection_target target;
 	struct connection *prev;
 	struct connection *next;
 };
 
-/* A ring in the order of `since`, the one that waits longest first. */
+/* All connections, as a ring ordered by since_ns, longest first. */
 struct connections {
 	struct connections_options o;
 	pthread_mutex_t mu;
-	struct connection ring;
+	struct connection ring; /* the ring's anchor */
 	size_t count;
 };
 
@@ -58,13 +60,14 @@ void connections_free(struct connections *cs)
 	mem_free(cs);
 }
 
+/* Unlink a connection from the ring. */
 static void connections_take_out(struct connection *c)
 {
 	c->prev->next = c->next;
 	c->next->prev = c->prev;
 }
 
-/* It begins to wait, or to work: it is the last of the ring. */
+/* Append a connection to the ring, at the start of a new state. */
 static void connections_begin(struct connections *cs, struct connection *c)
 {
 	c->since_ns = clock_mono_ns();
@@ -74,13 +77,17 @@ static void connections_begin(struct connections *cs, struct connection *c)
 	cs->ring.prev = c;
 }
 
+/* Shut a connection down. libmicrohttpd notices and closes the descriptor. */
 static void connections_shut(struct connection *c)
 {
 	c->ended = true;
 	(void)shutdown(c->fd, SHUT_RDWR);
 }
 
-/* The same of one that takes nothing: what waits to be sent goes, too. */
+/*
+ * Shut a connection down and drop what is still to be sent, which a slow client
+ * would otherwise keep in the kernel's memory.
+ */
 static void connections_reset(struct connection *c)
 {
 	const struct linger now = { .l_onoff = 1 };
@@ -89,7 +96,10 @@ static void connections_reset(struct connection *c)
 	connections_shut(c);
 }
 
-/* The one that has been idle longest, but for the last. */
+/*
+ * Evict the connection that has been idle longest. The newest is spared, so
+ * that a new client is always answered (docs/decisions.md, 70).
+ */
 static void connections_evict(struct connections *cs)
 {
 	for (struct connection *c = cs->ring.next; c != cs->ring.prev;
@@ -99,11 +109,11 @@ static void connections_evict(struct connections *cs)
 		connections_shut(c);
 		return;
 	}
-	/* All work: who comes last goes. */
+	/* All others are being handled: the newest has to go. */
 	connections_shut(cs->ring.prev);
 }
 
-/* Bytes of ours that the other end has acknowledged. */
+/* Bytes sent that the client has acknowledged. */
 static uint64_t tcp_taken(int fd)
 {
 	struct tcp_info info = { 0 };
@@ -135,6 +145,9 @@ void connection_turn(struct connections *cs, struct connection *c,
 		return;
 	pthread_mutex_lock(&cs->mu);
 	connections_take_out(c);
+	/*
+	 * Restart the measurement with each answer, not with each part of it.
+	 */
 	if (state == CONNECTION_SENDING && c->state != state) {
 		c->sending_ns = clock_mono_ns();
 		c->taken = tcp_taken(c->fd);
@@ -170,7 +183,10 @@ struct connection_target *connection_target(struct connection *c)
 	return c ? &c->target : NULL;
 }
 
-/* Whether it took less of its answer than it must, since the last look. */
+/*
+ * Whether a client took its answer more slowly than required since the last
+ * measurement. Also begins the next measurement.
+ */
 static bool is_slow(const struct connections *cs, struct connection *c,
 		    int64_t now)
 {
@@ -188,6 +204,10 @@ static bool is_slow(const struct connections *cs, struct connection *c,
 	return slow;
 }
 
+/*
+ * Whether a request is not complete by its deadline. Received bytes do not
+ * extend that, so a slow client cannot hold a connection.
+ */
 static bool is_late(const struct connections *cs, const struct connection *c,
 		    int64_t now)
 {
@@ -217,6 +237,7 @@ size_t connections_sweep(struct connections *cs)
 	return n;
 }
 
+/* Whether a request is being handled or an answer being sent. */
 static bool is_busy(const struct connections *cs)
 {
 	for (struct connection *c = cs->ring.next; c != &cs->ring;
@@ -231,7 +252,7 @@ bool connections_settle(struct connections *cs, int64_t deadline_ns)
 {
 	bool busy;
 
-	/* Once, when the server stops: looking is simpler than being told. */
+	/* This runs once, at shutdown, so polling is good enough. */
 	for (;;) {
 		pthread_mutex_lock(&cs->mu);
 		busy = is_busy(cs);

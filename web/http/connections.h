@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections: who holds one, and since when without a complete request.
+ * Connections: track how long each connection has been waiting, and close those
+ * of slow clients.
  *
- * libmicrohttpd's own timeout begins anew with each byte, so that a byte a
- * second holds a connection for ever; here a request has until its deadline,
- * from the connection's start or the last answer. When there are too many,
- * the one that has been idle longest is closed: one that waits for a request,
- * or takes nothing of its answer.
+ * libmicrohttpd's own timeout restarts with each byte, so that one byte a
+ * second holds a connection for ever. Here a request has a fixed deadline,
+ * counted from the connection's start or the last answer (docs/decisions.md,
+ * 70). When there are too many connections, the one that has been idle longest
+ * is closed: it is waiting for a request, or for the client to take its answer.
  *
- * A client that takes an answer too slowly is closed as well: what it is sent
- * is in memory until it has it.
+ * A client that takes an answer too slowly is closed as well, because the
+ * answer stays in memory until it is sent (docs/decisions.md, 91).
  *
- * Ownership: descriptors are the server's; they are shut down, never closed.
+ * Ownership: descriptors belong to the server; they are shut down here, but
+ * never closed.
  * Threads: any.
  */
 #ifndef WEB_HTTP_CONNECTIONS_H
@@ -24,24 +26,31 @@ struct connections;
 /* One connection, from its start to its end. */
 struct connection;
 
+/* Limits of connections. */
 struct connections_options {
-	size_t max;
-	int64_t first_ms;  /* until the first request is complete */
-	int64_t next_ms;   /* between an answer and the next request */
+	size_t max;        /* connections at a time */
+	int64_t first_ms;  /* ms until the first request is complete */
+	int64_t next_ms;   /* ms between an answer and the next request */
 	int64_t send_rate; /* bytes a second that a client must take of an
 			      answer, over half a minute; 0: any */
 };
 
+/* Create the list of connections. */
 struct connections *connections_new(const struct connections_options *o);
-void connections_free(struct connections *cs); /* NULL is a no-op */
 
-/* A connection begins: if there are too many, another ends. */
+/* Free the list and all entries; NULL is a no-op. */
+void connections_free(struct connections *cs);
+
+/*
+ * Add a connection; evicts another one when there are too many. The result is
+ * valid until connection_end().
+ */
 struct connection *connections_add(struct connections *cs, int fd);
 
 /*
- * READING: the next request is waited for. WORKING: it is being handled, and
- * the connection stays. SENDING: an answer goes out; told again when a part of
- * it has gone.
+ * What a connection is doing. READING: waiting for a complete request. WORKING:
+ * a request is being handled; the connection is not evicted. SENDING: an answer
+ * is going out.
  */
 enum connection_state {
 	CONNECTION_READING,
@@ -49,31 +58,42 @@ enum connection_state {
 	CONNECTION_SENDING
 };
 
-/* NULL is a no-op for both. */
+/*
+ * Set the state, and restart the time in it. Repeat SENDING whenever a part of
+ * the answer has been sent. NULL for c is a no-op.
+ */
 void connection_turn(struct connections *cs, struct connection *c,
 		     enum connection_state state);
+
+/* Remove and free a connection that is closed. NULL for c is a no-op. */
 void connection_end(struct connections *cs, struct connection *c);
 
-/* Shut it down: only its end is to come. NULL is a no-op. */
+/* Shut a connection down; connection_end() follows. NULL for c is a no-op. */
 void connection_drop(struct connections *cs, struct connection *c);
 
 /*
- * The target of a connection's request, noted when it came: later what is odd
- * in it has gone. It stands here, for not every one becomes a request that is
- * told to end. For the server's thread alone.
+ * What was noted of a request's target when it arrived; libmicrohttpd then
+ * changes it in place. It is kept by the connection because libmicrohttpd does
+ * not report the end of every request. For the server's thread alone.
  */
 struct connection_target {
-	const char *behind; /* the byte behind the one that ended it */
-	bool sound;         /* no broken escapes, nothing too much */
+	const char *behind; /* the byte after the target's NUL */
+	bool sound;         /* escapes are valid, parameters not too many */
 };
 
-/* NULL: c is. */
+/* The target of a connection; NULL if c is. */
 struct connection_target *connection_target(struct connection *c);
 
-/* End those whose request is late, or who take too little. Returns how many. */
+/*
+ * Close the connections whose request is late or whose client is too slow.
+ * Returns their number. To be called regularly.
+ */
 size_t connections_sweep(struct connections *cs);
 
-/* Wait until no request is handled and all answers are out, or until then. */
+/*
+ * Wait until no request is being handled and all answers are sent, or until the
+ * deadline in terms of clock_mono_ns(). Returns whether all are done.
+ */
 bool connections_settle(struct connections *cs, int64_t deadline_ns);
 
 #endif

@@ -9,23 +9,30 @@
 #include "base/url.h"
 #include "web/http/framing.h"
 
-#define PARAMS_MAX 1000
-#define FORMS_MAX  (32 * MIB) /* of all bodies, until they are answered */
+#define PARAMS_MAX 1000       /* of the URL and the form together */
+#define FORMS_MAX  (32 * MIB) /* bytes of all bodies, until answered */
 
-/* Of those whose passwords are yet to be verified: they keep out each other. */
+/*
+ * Bytes of bodies whose password is not verified yet. They have a limit of
+ * their own, so that strangers cannot use up the other one (docs/decisions.md,
+ * 79).
+ */
 #define STRANGE_FORMS_MAX (8 * MIB)
 
 void answer_header(struct answer *a, const char *name, const char *value)
 {
 	if (a->header_count == ANSWER_HEADERS_MAX)
-		abort(); /* our bug */
+		abort(); /* a bug of the handler */
 	a->headers[a->header_count].name = name;
 	a->headers[a->header_count++].value = value;
 }
 
 /* Requests. */
 
-/* Both are the arena's. False: there are too many. */
+/*
+ * Append a parameter; both texts are in the arena. Returns false, and marks the
+ * request, when there are too many.
+ */
 static bool add_param(struct exchange *x, struct str name, struct str value)
 {
 	struct request *r = &x->request;
@@ -41,6 +48,10 @@ static bool add_param(struct exchange *x, struct str name, struct str value)
 	return true;
 }
 
+/*
+ * Callback for each parameter of the URL. A NUL marks the request as bad,
+ * because text would end there for C functions.
+ */
 static enum MHD_Result on_argument(void *ctx, enum MHD_ValueKind kind UNUSED,
 				   const char *key, size_t key_len,
 				   const char *value, size_t value_len)
@@ -58,6 +69,7 @@ static enum MHD_Result on_argument(void *ctx, enum MHD_ValueKind kind UNUSED,
 	return MHD_YES;
 }
 
+/* Parse a form, which was checked to be sound. */
 static void parse_form(struct exchange *x, struct str body)
 {
 	struct arena *a = &x->request.arena;
@@ -92,7 +104,10 @@ void exchange_add(struct exchange *x, const char *data, size_t len)
 	buf_add(&x->form, data, len);
 }
 
-/* What comes after the first n parameters goes before them. */
+/*
+ * Move the parameters after the first n before them: those of the form take
+ * precedence over those of the URL, as in Go.
+ */
 static void move_ahead(struct request *r, size_t n)
 {
 	struct query_param *first =
@@ -104,7 +119,7 @@ static void move_ahead(struct request *r, size_t n)
 	r->params.v = first;
 }
 
-/* Whether it says that it is a form, or nothing. */
+/* Whether the body is a form: its Content-Type says so or is missing. */
 static bool is_form(struct exchange *x)
 {
 	static const char form[] = "application/x-www-form-urlencoded";
@@ -122,7 +137,7 @@ void exchange_parse_form(struct exchange *x)
 
 	if (sound && form)
 		parse_form(x, body);
-	/* Its parameters are what takes memory now, hardly more than it did. */
+	/* The parameters take about as much memory as the body did. */
 	buf_fini(&x->form);
 	if (!form)
 		exchange_refuse(x, ERR_INVALID,
@@ -144,7 +159,7 @@ const char *exchange_header(struct exchange *x, const char *name)
 	return v ? v : "";
 }
 
-/* Whether path fits the route; its * gives *segment. */
+/* Whether a path matches a route. *segment is what the route's * matched. */
 static bool exchange_has_room_for(const char *route, struct str path,
 				  struct str *segment)
 {
@@ -162,6 +177,7 @@ static bool exchange_has_room_for(const char *route, struct str path,
 	return true;
 }
 
+/* Find the route of a request, or NULL. */
 static const struct route *find_route(const struct server *s, struct request *r)
 {
 	for (const struct route *t = s->o.routes; t->path; t++) {
@@ -171,7 +187,7 @@ static const struct route *find_route(const struct server *s, struct request *r)
 	return NULL;
 }
 
-/* What was noted of the target when it came. */
+/* Take over what was noted of the target, and check the framing. */
 static void exchange_take_target(struct exchange *x, const char *method,
 				 const char *version)
 {

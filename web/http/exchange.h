@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exchange: a request from its first byte to its answer's last. What the files
- * of the server share: exchange.c makes it of what libmicrohttpd says, access.c
- * judges who asks for what, reply.c sends the answer, server.c leads it
- * through.
+ * Exchange: a request and its answer, from the first byte received to the last
+ * byte sent. It is shared by the files of the server: exchange.c creates it,
+ * access.c decides whether it may be handled, reply.c sends the answer,
+ * server.c drives it.
  *
- * Ownership: the server owns its exchanges, from the first byte to the last.
- * Threads: the server's, but while a worker handles it.
+ * Ownership: the server owns its exchanges.
+ * Threads: the server's thread, but a pool thread while the connection is
+ * suspended.
  */
 #ifndef WEB_HTTP_EXCHANGE_H
 #define WEB_HTTP_EXCHANGE_H
@@ -21,85 +22,101 @@
 #include "web/http/limiter.h"
 #include "web/http/server.h"
 
+/* The server. */
 struct server {
 	struct server_options o;
 	struct MHD_Daemon *daemon;
 	struct pool *pool;
 	unsigned port;
-	/* Bytes of bodies of all requests, those of whom we do not know apart. */
+	/*
+	 * Bytes of all request bodies; those of clients that are not verified
+	 * yet are counted apart.
+	 */
 	_Atomic int64_t forms;
 	_Atomic int64_t strange_forms;
-	_Atomic int64_t stop_ns; /* when queries end; far off until then */
+	/* When queries must end, clock_mono_ns(); INT64_MAX until shutdown. */
+	_Atomic int64_t stop_ns;
 	bool tls;
-	char *client_ca;
-	char *priorities;
+	char *client_ca;  /* of auth_client_ca(); owned */
+	char *priorities; /* of auth_tls_priorities(); owned */
 	struct connections *connections;
 	struct limiter *limiter;
 	struct clients *clients;
-	struct regex *cors;      /* origins; NULL: none */
-	struct exchange *parked; /* streams that wait for memory; under mu */
-	bool closing; /* nobody waits for memory any more; likewise */
+	struct regex *cors;      /* allowed origins; NULL: none */
+	struct exchange *parked; /* streams waiting for memory; under mu */
+	bool closing; /* shutdown: streams no longer wait; under mu */
 	pthread_t sweeper;
 	pthread_mutex_t mu;
 	pthread_cond_t stop;
-	bool sweeping;
+	bool sweeping; /* the sweeper runs; under mu */
 };
 
-/* A request from its first byte to its answer's last. */
+/* A request and its answer. */
 struct exchange {
 	struct server *server;
 	struct MHD_Connection *connection;
-	struct client *client; /* referenced */
+	struct client *client; /* holds a reference */
 	struct request request;
 	struct answer answer;
-	struct identity who;
-	struct buf form;
-	_Atomic int64_t *form_pool; /* the server's, that it is counted in */
-	int64_t form_taken;         /* of it */
-	bool crowded;               /* there was no room for all of it */
-	const struct route *route;
-	int64_t started_ns;
-	struct buf chunk; /* of a stream, being sent */
-	size_t sent;      /* of the chunk */
-	int more;         /* what the stream said last */
-	struct exchange *next_parked;
-	int64_t parked_ns; /* since when it waits; 0: it does not */
-	bool answered;
-	bool suspended;
-	bool admitted;
-	bool unverified; /* the password is yet to be hashed */
-	bool ambiguous;
-	bool foreign; /* asked by a page of another origin */
-	bool bad;     /* an escape that is none, or a NUL */
-	bool wordy;   /* too many parameters; the rest is not there */
+	struct identity who;        /* user or token, and its scopes */
+	struct buf form;            /* the body */
+	_Atomic int64_t *form_pool; /* the server's counter that has the body */
+	int64_t form_taken;         /* bytes counted there */
+	bool crowded;               /* the counter was full: body incomplete */
+	const struct route *route;  /* NULL: no such path */
+	int64_t started_ns; /* when the request's headers were complete */
+	struct buf chunk;   /* the current piece of a stream */
+	size_t sent;        /* bytes of the piece */
+	int more;           /* last result of the stream's next() */
+	struct exchange *next_parked; /* in server.parked */
+	int64_t parked_ns; /* since when it waits for memory; 0: not */
+	bool answered;     /* the answer is complete */
+	bool suspended;    /* a worker has, or had, the connection */
+	bool admitted;     /* access_admit() has run */
+	bool unverified;   /* the password has still to be hashed */
+	bool ambiguous;    /* the framing is ambiguous */
+	bool foreign;      /* sent by a page of another origin */
+	bool bad;          /* an invalid escape or a NUL in the target */
+	bool wordy;        /* too many parameters: incomplete */
 };
 
 #define EXCHANGE_UNSOUND                                                      \
 	"the URL, or the form, holds a \"%\" without two hexadecimal digits " \
 	"(a percent sign is %25), or a NUL"
 
-/* What a request's first call brings. */
+/*
+ * Create an exchange from a request line and headers. Never fails; what is
+ * wrong with the request is noted in its flags. The caller owns the result.
+ */
 struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 			      const char *path, const char *method,
 			      const char *version);
+
+/* Free an exchange, return its memory to the budgets, and end its stream. */
 void exchange_free(struct exchange *x);
 
-/* A piece of the body: kept as long as there is room for it. */
+/* Append a piece of the body. Once it exceeds a limit the rest is dropped. */
 void exchange_add(struct exchange *x, const char *data, size_t len);
 
-/* The parameters of a form that find_fault() let pass, first; or a refusal. */
+/*
+ * Parse the body as a form and put its parameters before those of the URL. On
+ * failure the answer is set to the error.
+ */
 void exchange_parse_form(struct exchange *x);
 
-/* A header of the request, "" when it has none. */
+/* A header of the request; "" when it is missing. */
 const char *exchange_header(struct exchange *x, const char *name);
 
-/* The answer is this error. */
+/* Set the answer to an error: code is an ERR_*, why its message. */
 void exchange_refuse(struct exchange *x, int code, const char *why);
 
+/* The connection's entry in the list, or NULL. */
 struct connection *exchange_connection(struct MHD_Connection *c);
+
+/* Set the state of the exchange's connection. */
 void exchange_turn(struct exchange *x, enum connection_state state);
 
-/* The address of who is at the other end; NULL: not known. */
+/* The address of the client; NULL when unknown. */
 const struct sockaddr *exchange_address(struct MHD_Connection *c);
 
 #endif

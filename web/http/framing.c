@@ -8,29 +8,32 @@
 #include "base/defs.h"
 
 /*
- * libmicrohttpd 0.9 takes LF alone for a line's end, and joins folded lines,
- * and tells nobody. But it parses lines where they were read: where a line
- * ended CR and LF have both become NULs, a name is followed by its value, and
- * the size of the whole is known. What is not so is refused. (1.0 can be told
- * to refuse all of it: MHD_OPTION_CLIENT_DISCIPLINE_LVL.)
+ * libmicrohttpd 0.9 accepts a bare LF as the end of a line and joins folded
+ * lines, without a way to find out. But it parses lines in place: CR and LF
+ * both become NUL, a name is followed by its value, and the total size is
+ * known. Hence anything it skipped shows up as a gap, and such requests are
+ * refused (docs/decisions.md, 69). Version 1.0 can be configured to refuse them
+ * itself: MHD_OPTION_CLIENT_DISCIPLINE_LVL.
  */
 #define IN_PLACE (MHD_VERSION < 0x01000000)
-#define GAP_MAX  256 /* blanks between a name and its value */
+#define GAP_MAX  256 /* between a header's name and its value */
 
+/* What was seen in the headers. */
 struct framing {
-	unsigned lengths;
-	unsigned encodings;
-	unsigned hosts;
-	bool odd;
-	const char *end; /* of the text that stands last */
+	unsigned lengths;   /* number of Content-Length headers */
+	unsigned encodings; /* number of Transfer-Encoding headers */
+	unsigned hosts;     /* number of Host headers */
+	bool odd;           /* something is malformed */
+	const char *end;    /* end of the last text so far */
 };
 
+/* Whether a line ended in CR LF, both of which became NUL. */
 static bool ends_in_crlf(const char *text, size_t len)
 {
 	return !IN_PLACE || (!text[len] && !text[len + 1]);
 }
 
-/* Nothing but what separates them is between a name and its value. */
+/* Whether a value follows its name, with only a colon and blanks between. */
 static bool is_behind(const char *key, size_t key_len, const char *value)
 {
 	const char *p = key + key_len;
@@ -46,7 +49,7 @@ static bool is_behind(const char *key, size_t key_len, const char *value)
 	return true;
 }
 
-/* A name has no blanks, a value no control characters but tabs. */
+/* Whether a name has no blanks, and a value no control characters but tabs. */
 static bool framing_is_clean(const char *key, size_t key_len, const char *value,
 			     size_t value_len)
 {
@@ -61,6 +64,7 @@ static bool framing_is_clean(const char *key, size_t key_len, const char *value,
 	return key_len;
 }
 
+/* Callback for each header. */
 static enum MHD_Result framing_on_header(void *ctx,
 					 enum MHD_ValueKind kind UNUSED,
 					 const char *key, size_t key_len,
@@ -79,7 +83,10 @@ static enum MHD_Result framing_on_header(void *ctx,
 	return MHD_YES;
 }
 
-/* The last line and the empty one take two bytes each. */
+/*
+ * Whether the headers end where their last text does: the end of its line and
+ * the empty line are two bytes each.
+ */
 static bool is_whole(struct MHD_Connection *c, const char *method,
 		     const char *end)
 {
@@ -94,11 +101,14 @@ bool framing_is_ambiguous(struct MHD_Connection *c, const char *method,
 {
 	struct framing f = { .end = version + strlen(version) };
 
-	/* Else there is a NUL in the target. */
+	/* A target that ended before its line did contains a NUL. */
 	f.odd = IN_PLACE && version != behind_target;
 	f.odd |= !ends_in_crlf(version, strlen(version));
 	MHD_get_connection_values_n(c, MHD_HEADER_KIND, framing_on_header, &f);
-	/* Bodies come with their length: nobody sends us chunks. */
+	/*
+	 * Chunked bodies are refused altogether: no client of the API sends
+	 * them, and a length leaves less room for disagreement.
+	 */
 	return f.odd || f.lengths > 1 || f.encodings || f.hosts > 1 ||
 	       (!f.hosts && !strcmp(version, "HTTP/1.1")) ||
 	       !is_whole(c, method, f.end);

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <strings.h>
 
-#define NAME_MAX_LEN 253
+#define NAME_MAX_LEN 253 /* of a DNS name */
 
-/* Without the port, the brackets of an address, and a name's last dot. */
+/* The host in a Host header: without port, brackets and a final dot. */
 static struct str name_of(const char *host)
 {
 	struct str s = str_of(host);
@@ -27,12 +27,14 @@ static struct str name_of(const char *host)
 	return s;
 }
 
+/* Whether a host is an IPv4 or IPv6 address. */
 static bool hosts_is_address(struct str name)
 {
 	char text[INET6_ADDRSTRLEN + 1];
 	uint8_t bytes[16];
 
 	if (!name.len || name.len >= sizeof(text))
+		/* inet_pton() needs a text that ends in NUL. */
 		return false;
 	memcpy(text, name.ptr, name.len);
 	text[name.len] = 0;
@@ -40,6 +42,7 @@ static bool hosts_is_address(struct str name)
 	       inet_pton(AF_INET6, text, bytes) == 1;
 }
 
+/* Whether a host is a given name; case does not matter. */
 static bool hosts_is_named(struct str name, struct str wanted)
 {
 	return name.len == wanted.len && name.len &&
@@ -51,8 +54,10 @@ bool hosts_allow(const char *names, const char *host)
 	struct str name = name_of(host);
 	struct str rest = names ? str_of(names) : (struct str){ 0 };
 
+	/* An HTTP/1.0 request without a Host header comes from no browser. */
 	if (!names || !*host)
 		return true;
+	/* A longer name cannot be in the DNS. */
 	if (name.len > NAME_MAX_LEN)
 		return false;
 	if (hosts_is_address(name) || hosts_is_named(name, str_of("localhost")))

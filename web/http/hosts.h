@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hosts: by which names the server may be asked. A page whose name an attacker
- * has turned to a loopback address (DNS rebinding) asks by that name: a server
- * without authentication would give it all profiles.
+ * Hosts: the names by which the server may be addressed. This prevents DNS
+ * rebinding: an attacker makes the name of a page resolve to a loopback
+ * address, and the page could then read everything from a server without
+ * authentication (docs/decisions.md, 93).
  *
  * Ownership: borrows its texts.
  * Threads: pure functions.
@@ -14,9 +15,9 @@
 #include "base/defs.h"
 
 /*
- * Whether a Host header is of an address, of localhost, or of one of the names
- * (separated by commas, without ports). names NULL: any host is allowed. A
- * request without one, as of HTTP/1.0, comes from no browser.
+ * Whether a Host header is an address, localhost, or one of the names
+ * (separated by commas, without ports). If names is NULL, any host is allowed.
+ * So is a request without a Host header: no browser sends one.
  */
 bool hosts_allow(const char *names, const char *host);
 

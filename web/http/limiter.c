@@ -6,16 +6,18 @@
 #include "base/mem.h"
 #include "web/http/clients.h"
 
-#define BUCKETS 4096
-#define WAYS    4 /* places that an address may have */
+#define BUCKETS 4096 /* of the table */
+#define WAYS    4    /* buckets that an address may be in */
 #define SECOND  1000000000LL
 
+/* The tokens of one client. */
 struct bucket {
-	uint64_t client; /* hash of its address; 0: free */
-	int64_t tokens;  /* in billionths */
-	int64_t at_ns;   /* when that was so */
+	uint64_t client; /* client_key() of its address; 0: free */
+	int64_t tokens;  /* in billionths of a request */
+	int64_t at_ns;   /* when `tokens` was brought up to date */
 };
 
+/* A set-associative table of buckets. */
 struct limiter {
 	int64_t rate;
 	pthread_mutex_t mu;
@@ -39,7 +41,10 @@ void limiter_free(struct limiter *l)
 	mem_free(l);
 }
 
-/* The client's bucket; if it has none, that of who was not seen longest. */
+/*
+ * Find the client's bucket. A new client starts with a full bucket, which
+ * replaces the one in the set that was not used for the longest time.
+ */
 static struct bucket *limiter_find(struct limiter *l, uint64_t client,
 				   int64_t now)
 {
@@ -71,6 +76,10 @@ bool limiter_pass(struct limiter *l, const struct sockaddr *client,
 	pthread_mutex_lock(&l->mu);
 	b = limiter_find(l, client_key(client), now_ns);
 	passed = now_ns - b->at_ns;
+	/*
+	 * More than two seconds fill the bucket anyway; the bound keeps the
+	 * product below from overflowing.
+	 */
 	passed = passed < 0 ? 0 : passed > 2 * SECOND ? 2 * SECOND : passed;
 	b->tokens += passed * l->rate;
 	b->tokens = b->tokens > most ? most : b->tokens;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Limiter: requests by client address, a bucket of tokens for each.
+ * Limiter: limit the rate of requests by client address, with a token bucket
+ * for each address.
  *
- * Addresses of version 6 count by their /64. The table has a bounded number of
- * buckets: an address that was not seen for long gives its own to another.
+ * IPv6 addresses count by their /64 prefix. The table has a fixed number of
+ * buckets: a new address replaces one that was not seen for long.
  *
- * Ownership: limiter_free() frees.
+ * Ownership: limiter_free() frees everything.
  * Threads: any.
  */
 #ifndef WEB_HTTP_LIMITER_H
@@ -17,11 +18,19 @@
 
 struct limiter;
 
-/* rate: requests a second; twice as many at once. 0: no limit. */
+/*
+ * Create a limiter. rate is in requests a second; bursts may have twice as
+ * many. 0 means no limit.
+ */
 struct limiter *limiter_new(int64_t rate);
-void limiter_free(struct limiter *l); /* NULL is a no-op */
 
-/* Whether a request of that client is let through now. */
+/* Free a limiter; NULL is a no-op. */
+void limiter_free(struct limiter *l);
+
+/*
+ * Whether a request of this client may pass now. If so, it takes a token. An
+ * unknown client (NULL) always passes.
+ */
 bool limiter_pass(struct limiter *l, const struct sockaddr *client,
 		  int64_t now_ns);
 

@@ -9,9 +9,14 @@
 
 #include "base/bytes.h"
 
+/*
+ * Split host:port. The host may be empty, or an IPv6 address in brackets. *port
+ * points into address.
+ */
 static int split_address(const char *address, char *host, size_t host_len,
 			 const char **port, struct err *err)
 {
+	/* The last colon is meant: an IPv6 address contains others. */
 	const char *colon = strrchr(address, ':');
 	size_t n = colon ? (size_t)(colon - address) : 0;
 	int64_t number;
@@ -26,6 +31,7 @@ static int split_address(const char *address, char *host, size_t host_len,
 		return err_set(err, ERR_INVALID,
 			       "--web.listen-address=%s: port %s is over 65535",
 			       address, colon + 1);
+	/* Brackets only separate an IPv6 address from the port. */
 	if (n >= 2 && address[0] == '[' && address[n - 1] == ']') {
 		address++;
 		n -= 2;
@@ -36,6 +42,7 @@ static int split_address(const char *address, char *host, size_t host_len,
 	return 0;
 }
 
+/* Listen on one address. Returns the descriptor, or -1 with errno set. */
 static int listen_one(const struct addrinfo *ai)
 {
 	int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -43,6 +50,7 @@ static int listen_one(const struct addrinfo *ai)
 
 	if (fd < 0)
 		return -1;
+	/* Old connections in TIME_WAIT must not hinder a restart. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, 256) < 0) {
 		close(fd);
@@ -63,10 +71,12 @@ int listen_on(const char *address, int *out, struct err *err)
 
 	if (rc)
 		return rc;
+	/* Without a host, AI_PASSIVE makes it all addresses of the machine. */
 	rc = getaddrinfo(*host ? host : NULL, port, &hints, &list);
 	if (rc)
 		return err_set(err, ERR_INVALID, "listen address \"%s\": %s",
 			       address, gai_strerror(rc));
+	/* Take the first address that works. */
 	for (struct addrinfo *ai = list; ai && fd < 0; ai = ai->ai_next)
 		fd = listen_one(ai);
 	rc = fd < 0 ? err_sys(err, "--web.listen-address=%s: listen", address) :

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Open the socket that the server listens on.
+ * Listen: open the socket that the server listens on.
  *
  * Ownership: the descriptor is the caller's.
  * Threads: any.
@@ -10,10 +10,14 @@
 
 #include "base/err.h"
 
-/* host:port; port 0: any free one. ERR_INVALID, ERR_IO. */
+/*
+ * Listen on host:port; port 0 takes any free one. *out is the descriptor, or
+ * -1. Returns ERR_INVALID for a malformed or unknown address, and an error of
+ * err_sys(), mostly ERR_IO, when the address cannot be listened on.
+ */
 NODISCARD int listen_on(const char *address, int *out, struct err *err);
 
-/* The port that is listened on. */
+/* The port that a socket listens on; 0 when it cannot be found out. */
 unsigned listen_port(int fd);
 
 #endif

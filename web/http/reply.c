@@ -10,12 +10,12 @@
 #include "web/http/access.h"
 #include "web/http/exchange.h"
 
-#define GZIP_MIN     1024 /* smaller bodies are sent as they are */
+#define GZIP_MIN     1024 /* smaller bodies are not compressed */
 #define GZIP_LEVEL   1
-#define LOGGED_MAX   1000 /* bytes of parameters in the log */
-#define STREAM_BLOCK (64 * KIB)
+#define LOGGED_MAX   1000       /* bytes of parameters in the log */
+#define STREAM_BLOCK (64 * KIB) /* bytes libmicrohttpd asks for at a time */
 
-/* Pack the body, if that is worth it and there is memory to do so. */
+/* Compress the body, unless it is small or there is no memory for that. */
 static void pack_body(struct exchange *x)
 {
 	struct answer *a = &x->answer;
@@ -47,7 +47,7 @@ void reply_finish(struct exchange *x)
 	query_settle(&x->answer.work);
 }
 
-/* A client's address as text. */
+/* Format a client's address; empty when unknown. */
 static void format_client(struct exchange *x, char out[INET6_ADDRSTRLEN])
 {
 	const struct sockaddr *address = exchange_address(x->connection);
@@ -64,7 +64,7 @@ static void format_client(struct exchange *x, char out[INET6_ADDRSTRLEN])
 	}
 }
 
-/* What was asked for, as name=value …; what is long is cut. */
+/* Format the parameters for the log, cut to LOGGED_MAX bytes. */
 static void format_params(const struct request *r, struct buf *out)
 {
 	for (size_t i = 0; i < r->params.count; i++)
@@ -75,6 +75,7 @@ static void format_params(const struct request *r, struct buf *out)
 		out->len = LOGGED_MAX;
 }
 
+/* Log the request if it was slow, or if all requests are logged. */
 static void log_request(struct exchange *x, int64_t took_ns)
 {
 	const struct server *s = x->server;
@@ -98,6 +99,7 @@ static void log_request(struct exchange *x, int64_t took_ns)
 	buf_fini(&params);
 }
 
+/* Count and log the request, when its answer is complete or a stream begins. */
 static void reply_observe(struct exchange *x)
 {
 	int64_t took_ns = clock_mono_ns() - x->started_ns;
@@ -121,8 +123,12 @@ static void reply_observe(struct exchange *x)
 	log_request(x, took_ns);
 }
 
-/* Streams: a worker makes a piece while the connection is suspended. */
+/* Streams: a worker makes each piece while the connection is suspended. */
 
+/*
+ * Note that a stream failed. The status is sent already, so all that is left is
+ * to close the connection.
+ */
 static void break_off(struct exchange *x, const struct err *err)
 {
 	x->more = err->code;
@@ -130,7 +136,10 @@ static void break_off(struct exchange *x, const struct err *err)
 		  LOG_FIELDS(log_text("path", x->route->path), log_err(err)));
 }
 
-/* Wait for memory, as long as a query may take. False: it has waited. */
+/*
+ * Park a stream until there is memory for its next piece, for as long as a
+ * query may take in total. Returns false when that time is over.
+ */
 static bool reply_park(struct exchange *x)
 {
 	struct server *s = x->server;
@@ -150,6 +159,7 @@ static bool reply_park(struct exchange *x)
 	return parked;
 }
 
+/* Worker: make the next piece of a stream, then resume the connection. */
 static void fill_chunk(void *ctx, unsigned worker UNUSED)
 {
 	struct exchange *x = ctx;
@@ -165,13 +175,14 @@ static void fill_chunk(void *ctx, unsigned worker UNUSED)
 		x->more = ERR_LIMIT;
 	}
 	if (x->more == ERR_AGAIN)
-		x->more = 1; /* what there is goes out meanwhile */
+		x->more = 1; /* send what there is, then ask again */
 	else if (x->more < 0)
 		break_off(x, &err);
 	x->parked_ns = 0;
 	MHD_resume_connection(x->connection);
 }
 
+/* Have a worker make the next piece. The connection must be suspended. */
 static void next_chunk(struct exchange *x)
 {
 	struct err err;
@@ -206,6 +217,10 @@ void reply_stop_streams(struct server *s)
 	reply_wake_streams(s);
 }
 
+/*
+ * Callback of libmicrohttpd for the next bytes of a stream. When the piece is
+ * used up, the connection is suspended until there is another.
+ */
 static ssize_t on_chunk(void *ctx, uint64_t at UNUSED, char *out, size_t max)
 {
 	struct exchange *x = ctx;
@@ -222,13 +237,20 @@ static ssize_t on_chunk(void *ctx, uint64_t at UNUSED, char *out, size_t max)
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	if (x->more < 0)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
-	/* Until there is more it is not the client who is slow. */
+	/*
+	 * The client is not slow while the server makes the next piece: stop
+	 * measuring its rate.
+	 */
 	exchange_turn(x, CONNECTION_WORKING);
 	MHD_suspend_connection(x->connection);
 	next_chunk(x);
 	return 0;
 }
 
+/*
+ * Create the response. It takes over the body, which stays accounted until the
+ * exchange is freed.
+ */
 static struct MHD_Response *make_response(struct exchange *x)
 {
 	struct answer *a = &x->answer;
@@ -246,11 +268,15 @@ static struct MHD_Response *make_response(struct exchange *x)
 	return r;
 }
 
+/*
+ * Set a header that the web configuration gives. It replaces one that the
+ * server sends by default; an empty value removes that.
+ */
 static void add_web_header(void *ctx, const char *name, const char *value)
 {
 	struct MHD_Response *r = ctx;
 
-	/* What is configured stands instead of what we would say. */
+	/* Deleting takes the exact value; "" matches no header. */
 	MHD_del_response_header(r, name,
 				MHD_get_response_header(r, name) ?
 					MHD_get_response_header(r, name) :

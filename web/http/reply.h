@@ -2,7 +2,7 @@
 /*
  * Reply: compress an answer and send it, whole or as a stream.
  *
- * Ownership: those of the exchange.
+ * Ownership: everything belongs to the exchange.
  * Threads: as noted at each function.
  */
 #ifndef WEB_HTTP_REPLY_H
@@ -10,14 +10,25 @@
 
 #include "web/http/exchange.h"
 
-/* The answer's body is complete: pack it, if that is worth it. */
+/*
+ * End the handling of a request: compress the body if that is worth it, and
+ * give back the query's memory except that of the body. Any thread.
+ */
 void reply_finish(struct exchange *x);
 
-/* Streams that wait for memory try again; or break off, when we stop. */
+/* Let the streams that wait for memory try again. The sweeper's thread. */
 void reply_wake_streams(struct server *s);
 
+/*
+ * Shutdown: let the streams that wait for memory fail instead of waiting on.
+ * The thread that stops the server.
+ */
 void reply_stop_streams(struct server *s);
 
+/*
+ * Send the answer. Returns MHD_NO, which closes the connection, when
+ * libmicrohttpd is out of memory. The server's thread.
+ */
 enum MHD_Result reply_send(struct exchange *x);
 
 #endif

@@ -14,25 +14,33 @@
 #include "web/http/reply.h"
 
 #define TLS_OPTIONS_MAX 4
-/* With more libmicrohttpd has no memory left to say so, and would wait. */
+/*
+ * With more parameters than this libmicrohttpd would have no memory left for an
+ * error answer, and would hang: such connections are closed.
+ */
 #define URL_PARAMS_MAX 450
 #define FIRST_MS       10000 /* for the first request of a connection */
-#define SPARE          64    /* connections that are being ended */
+#define SPARE          64    /* connections that are being closed */
 /*
- * Headers and parameters of a request, and the headers of its answer. More would
- * be dear: libmicrohttpd looks through all of a line with each piece of it.
+ * Memory for a request's headers and parameters and its answer's headers. More
+ * would be costly: libmicrohttpd searches the whole line again with each piece
+ * that arrives (docs/decisions.md, 81).
  */
 #define CONNECTION_MEMORY (32 * KIB)
-/* How long after a stop queries may work, and answers go out. */
+/*
+ * At shutdown: how long queries may still run, and answers be sent
+ * (docs/decisions.md, 73).
+ */
 #define STOP_WORK_NS (5 * 1000000000LL)
 #define STOP_SEND_NS (10 * 1000000000LL)
 #define TICK_NS      (100 * 1000000LL)
 #define SWEEP_TICKS  10
-#define PER_IP_MAX   0 /* all connections may be one proxy's */
+#define PER_IP_MAX   0 /* no limit: all may come through one proxy */
 
 /*
- * Clients are asked for a certificate without being told whose will do: the
- * CA may change, and some send nothing that the list does not name.
+ * Ask a client for any certificate, without naming CAs. The CA may change
+ * later, and some clients send nothing that the list does not name
+ * (docs/decisions.md, 78).
  */
 static void ask_for_any(struct MHD_Connection *c)
 {
@@ -43,6 +51,7 @@ static void ask_for_any(struct MHD_Connection *c)
 		tls_hide_authorities(info->tls_session);
 }
 
+/* Callback for each connection that begins or is closed. */
 static void on_connection(void *ctx, struct MHD_Connection *c, void **context,
 			  enum MHD_ConnectionNotificationCode what)
 {
@@ -62,8 +71,9 @@ static void on_connection(void *ctx, struct MHD_Connection *c, void **context,
 }
 
 /*
- * Ten times a second streams that wait for memory try again; once a second
- * late requests and slow clients are ended, and files looked at.
+ * The sweeper thread. Ten times a second it lets streams that wait for memory
+ * try again; once a second it closes slow clients and looks for changes of the
+ * web configuration.
  */
 static void *server_sweep(void *arg)
 {
@@ -88,6 +98,7 @@ static void *server_sweep(void *arg)
 	return NULL;
 }
 
+/* Handle a request: on a worker, or on the server's thread for ROUTE_QUICK. */
 static void run_handler(void *ctx, unsigned worker UNUSED)
 {
 	struct exchange *x = ctx;
@@ -103,7 +114,7 @@ static void run_handler(void *ctx, unsigned worker UNUSED)
 		MHD_resume_connection(x->connection);
 }
 
-/* The request is complete: answer it here, or have a worker do it. */
+/* Handle a complete request, on this thread or by a worker. */
 static enum MHD_Result server_handle(struct exchange *x)
 {
 	struct server *s = x->server;
@@ -131,6 +142,7 @@ static enum MHD_Result server_handle(struct exchange *x)
 	return MHD_YES;
 }
 
+/* Count a character in a text. */
 static size_t count_of(const char *text, char c)
 {
 	size_t n = 0;
@@ -142,7 +154,10 @@ static size_t count_of(const char *text, char c)
 	return n;
 }
 
-/* The target as it came. No request yet: some end without being told so. */
+/*
+ * Callback with the target as received, before it is parsed. What is odd about
+ * it is noted in the connection, since there is no exchange yet.
+ */
 static void *on_target(void *ctx, const char *target, struct MHD_Connection *c)
 {
 	struct server *s = ctx;
@@ -170,7 +185,10 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 	if (!x) {
 		x = exchange_new(ctx, c, url, method, version);
 		*state = x;
-		/* Whatever its body is said to be, nobody waits for it. */
+		/*
+		 * The answer is sent before the body is read: its announced
+		 * length cannot be trusted.
+		 */
 		if (x->ambiguous)
 			entry_refuse_framing(x);
 		else if (!entry_refuse_body(x))
@@ -180,7 +198,10 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 	if (x->answered)
 		return reply_send(x);
 	if (*data_len) {
-		/* Too much is read and forgotten, so that the answer arrives. */
+		/*
+		 * Read and drop what is too much: closing early would lose the
+		 * answer.
+		 */
 		exchange_add(x, data, *data_len);
 		*data_len = 0;
 		return MHD_YES;
@@ -188,6 +209,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 	return server_handle(x);
 }
 
+/* Callback at the end of a request, answered or not. */
 static void on_completed(void *ctx, struct MHD_Connection *c, void **state,
 			 enum MHD_RequestTerminationCode why UNUSED)
 {
@@ -202,6 +224,10 @@ static void on_completed(void *ctx, struct MHD_Connection *c, void **state,
 	*state = NULL;
 }
 
+/*
+ * Start what protects the server from clients: limits on connections, rates and
+ * shares, and the sweeper.
+ */
 static void start_guards(struct server *s)
 {
 	int64_t idle_ms = s->o.read_timeout_ms;
@@ -219,9 +245,10 @@ static void start_guards(struct server *s)
 	clock_cond_init(&s->stop);
 	s->sweeping = true;
 	if (pthread_create(&s->sweeper, NULL, server_sweep, s))
-		abort(); /* as when memory is out */
+		abort(); /* like running out of memory */
 }
 
+/* Stop the sweeper. The lists stay for connections that are still there. */
 static void stop_guards(struct server *s)
 {
 	if (!s->sweeping)
@@ -233,7 +260,10 @@ static void stop_guards(struct server *s)
 	pthread_join(s->sweeper, NULL);
 }
 
-/* Where certificates come from, and what is offered; an empty list without. */
+/*
+ * Fill in the TLS options for libmicrohttpd; the list is empty without TLS. The
+ * texts are kept in s, since libmicrohttpd may borrow them.
+ */
 static struct MHD_OptionItem *tls_options(struct server *s,
 					  struct MHD_OptionItem *out)
 {
@@ -321,9 +351,13 @@ void server_stop(struct server *s)
 	reply_stop_streams(s);
 	fd = MHD_quiesce_daemon(s->daemon);
 	atomic_store(&s->stop_ns, now + STOP_WORK_NS);
-	/* Handlers end, and resume their connections, before the daemon. */
+	/*
+	 * Workers resume their connections, so they must end before the daemon.
+	 */
 	pool_stop(s->pool);
-	/* Else it would close connections with answers half sent. */
+	/*
+	 * Stopping the daemon closes connections, even with answers half sent.
+	 */
 	(void)connections_settle(s->connections, now + STOP_SEND_NS);
 	MHD_stop_daemon(s->daemon);
 	s->daemon = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pages: / to pick a type and a selector and see series and times, and
- * /targets. Rendered here, without scripts.
+ * The plain pages: / lists series and the times of their profiles, /targets the
+ * targets. They are rendered by the server and have no scripts.
  */
 #include <inttypes.h>
 
@@ -14,9 +14,10 @@
 #include "web/ui/page.h"
 
 #define SERIES_SHOWN 200
-#define TIMES_SHOWN  120 /* of a series: the newest */
+#define TIMES_SHOWN  120 /* per series: the newest ones */
 #define TYPES_SHOWN  200
 
+/* The start of every page. */
 static const char head[] =
 	"<!doctype html><html lang=en><meta charset=utf-8>"
 	"<meta name=viewport content='width=device-width'>"
@@ -52,6 +53,10 @@ static const char head[] =
 	"<a href='/targets'>Targets</a><a href='/metrics'>Metrics</a></header>"
 	"<main>";
 
+/*
+ * The Content-Security-Policy of all pages: nothing is loaded, and no script
+ * runs, so that a name from a profile cannot become one.
+ */
 #define POLICY                                            \
 	"default-src 'none'; style-src 'unsafe-inline'; " \
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -69,6 +74,7 @@ void page_begin(struct answer *a, struct request *r, const char *nonce)
 	buf_str(&a->body, head);
 }
 
+/* A parameter, or a default text when it is missing. */
 static struct str param_or(const struct request *r, const char *name,
 			   const char *otherwise)
 {
@@ -77,7 +83,7 @@ static struct str param_or(const struct request *r, const char *name,
 	return params_find(&r->params, name, &s) ? s : str_of(otherwise);
 }
 
-/* What the form asks for. */
+/* What the form of the start page asks for. */
 struct view {
 	struct str type;
 	struct str selector;
@@ -86,6 +92,7 @@ struct view {
 	int64_t to;
 };
 
+/* Parse the form's parameters. An empty selector matches everything. */
 static int view_parse(const struct request *r, struct view *v, struct err *err)
 {
 	int rc = 0;
@@ -133,11 +140,13 @@ void page_option(struct buf *b, struct str name, bool chosen)
 	buf_str(b, "</option>");
 }
 
+/* Callback for each profile type. */
 static void add_type(void *ctx, struct str type)
 {
 	string_set_add(ctx, type);
 }
 
+/* Write the form, filled with the parameters, and the list of types stored. */
 static void page_write_form(struct web *w, const struct request *r,
 			    const struct view *v, struct answer *a)
 {
@@ -162,7 +171,10 @@ static void page_write_form(struct web *w, const struct request *r,
 	querier_close(q);
 }
 
-/* A link to /report, but for its time and text. */
+/*
+ * Write the start of a link to /report for a series. The caller completes its
+ * time and text.
+ */
 static void report_link(struct buf *b, struct labels *labels)
 {
 	struct buf selector = { 0 };
@@ -173,6 +185,7 @@ static void report_link(struct buf *b, struct labels *labels)
 	buf_fini(&selector);
 }
 
+/* Write a link to the report of one profile. */
 static void profile_link(struct buf *b, struct labels *labels, int64_t ms)
 {
 	char when[40];
@@ -185,6 +198,7 @@ static void profile_link(struct buf *b, struct labels *labels, int64_t ms)
 		   ms, ms, when, when + 11);
 }
 
+/* Write one series with links to its newest profiles. */
 static void series_section(struct buf *b, struct labels *labels,
 			   const struct view *v, const struct times_view *t)
 {
@@ -208,6 +222,10 @@ static void series_section(struct buf *b, struct labels *labels,
 	buf_fini(&selector);
 }
 
+/*
+ * Write the selected series that have profiles. When there are none, say why
+ * that may be.
+ */
 static int page_write_sections(const struct view *v, struct querier *q,
 			       struct answer *a, struct err *err)
 {
@@ -276,12 +294,20 @@ void page_index(void *ctx, struct request *r, struct answer *a)
 	int rc = view_parse(r, &v, &err);
 
 	page_begin(a, r, NULL);
+	/*
+	 * The form is shown even when its parameters are wrong, to be
+	 * corrected.
+	 */
 	page_write_form(w, r, &v, a);
 	if (!rc) {
 		all = arena_array(&r->arena, struct matcher,
 				  v.parsed.count + 1);
 		for (; count < v.parsed.count; count++)
 			all[count] = v.parsed.matchers[count];
+		/*
+		 * The chosen type is one more matcher, besides those of the
+		 * selector.
+		 */
 		if (v.type.len)
 			all[count++] =
 				(struct matcher){ .op = MATCH_EQ,
@@ -298,6 +324,7 @@ void page_index(void *ctx, struct request *r, struct answer *a)
 	selector_fini(&v.parsed);
 }
 
+/* Write a time, or "never". */
 static void put_time(struct buf *b, int64_t ms)
 {
 	char when[40] = "never";
@@ -307,7 +334,9 @@ static void put_time(struct buf *b, int64_t ms)
 	buf_str(b, when);
 }
 
-/* Labels before relabelling, folded away. */
+/*
+ * Write the labels before relabelling, in an element that is folded at first.
+ */
 static void put_discovered(struct buf *b, const struct target_status *s)
 {
 	buf_str(b, "<details><summary>discovered</summary><code>");
@@ -320,6 +349,7 @@ static void put_discovered(struct buf *b, const struct target_status *s)
 	buf_str(b, "</code></details>");
 }
 
+/* Callback: write an active target as a row of the table. */
 static void target_row(void *ctx, const struct target_status *s)
 {
 	struct buf *b = ctx;
@@ -342,6 +372,7 @@ static void target_row(void *ctx, const struct target_status *s)
 	buf_fini(&labels);
 }
 
+/* Callback: write a dropped target as a row, with the reason. */
 static void dropped_row(void *ctx, const struct target_status *s)
 {
 	struct buf *b = ctx;
@@ -354,6 +385,7 @@ static void dropped_row(void *ctx, const struct target_status *s)
 	xml_escape(b, str_of(s->dropped));
 }
 
+/* Callback for each job: add up the dropped targets. */
 static void count_dropped(void *ctx, const char *job UNUSED, size_t dropped)
 {
 	size_t *sum = ctx;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /report: the flame graph and the table of a profile, of all profiles of a
- * range, or of the difference of two ranges.
+ * /report: the flame graph and the table of functions of one profile, of all
+ * profiles in a range merged, or of the difference between two ranges.
  */
 #include "web/ui/page_report.h"
 
@@ -19,19 +19,20 @@
 #include "query/query_merge.h"
 #include "web/ui/page.h"
 
-#define MAX_NODES 6000
-#define ROWS      60
-#define WARNINGS  4
+#define MAX_NODES 6000 /* frames in the flame graph */
+#define ROWS      60   /* in the table */
+#define WARNINGS  4    /* of one merge that are shown */
 
-/* What the page is about. */
+/* What the page shows, parsed from the parameters. */
 struct look {
 	struct query_spec source;
 	struct query_spec base;
 	bool has_base;
-	struct query_merge_options gather;
+	struct query_merge_options gather; /* how profiles are merged */
 	struct report_options report;
 };
 
+/* Whether a parameter is given and not empty. */
 static bool page_report_is_given(const struct request *r, const char *name)
 {
 	struct str s;
@@ -39,6 +40,7 @@ static bool page_report_is_given(const struct request *r, const char *name)
 	return params_find(&r->params, name, &s) && s.len;
 }
 
+/* Parse a range; the default is the last hour. */
 static int parse_times(struct query_spec *s, const struct request *r,
 		       const char *from_name, const char *to_name,
 		       struct err *err)
@@ -51,6 +53,7 @@ static int parse_times(struct query_spec *s, const struct request *r,
 	return params_times(&r->params, &from, &to, &s->from, &s->to, err);
 }
 
+/* Parse the profiles to show: a single one if there is a time, else a range. */
 static int parse_source(struct look *l, struct request *r, struct err *err)
 {
 	struct time_param time = { "time", NULL, TIME_REQUIRED };
@@ -68,7 +71,10 @@ static int parse_source(struct look *l, struct request *r, struct err *err)
 	return rc;
 }
 
-/* The base: another range, another selector, or both. */
+/*
+ * Parse the base of a comparison. It may differ from the source by its range,
+ * its selector, or both.
+ */
 static int parse_base(struct look *l, struct request *r, struct err *err)
 {
 	struct str text = { 0 };
@@ -82,6 +88,7 @@ static int parse_base(struct look *l, struct request *r, struct err *err)
 			       "parameter \"base_from\" is missing");
 	if (!l->has_base)
 		return 0;
+	/* A base without a selector of its own has that of the source. */
 	if (!params_find(&r->params, "base_query", &text) || !text.len)
 		(void)params_find(&r->params, "query", &text);
 	rc = selector_parse(text, &l->base.selector, err);
@@ -93,6 +100,7 @@ static int parse_base(struct look *l, struct request *r, struct err *err)
 	return rc;
 }
 
+/* Parse all parameters. Without any the page shows only the form. */
 static int look_parse(struct look *l, struct request *r, struct err *err)
 {
 	static const char *const names[] = { "sample_index", "focus", "ignore",
@@ -114,6 +122,7 @@ static int look_parse(struct look *l, struct request *r, struct err *err)
 	(void)params_find(&r->params, "aggregate", &aggregate);
 	if (!rc)
 		rc = aggregate_parse(aggregate, &l->gather.aggregate, err);
+	/* The page shows one sample type, so no other has to be merged. */
 	l->gather.one_type = true;
 	l->gather.sample_index = l->report.sample_index;
 	return rc;
@@ -127,6 +136,7 @@ static void look_fini(struct look *l)
 
 /* Rendering. */
 
+/* Write the choice of the sample types that the profile has. */
 static void page_report_write_types(struct answer *a, const struct report *r)
 {
 	buf_str(&a->body, "<label>Sample type<select name=sample_index>");
@@ -136,6 +146,7 @@ static void page_report_write_types(struct answer *a, const struct report *r)
 	buf_str(&a->body, "</select></label>");
 }
 
+/* Write the choice of aggregations. */
 static void page_report_write_aggregates(struct answer *a,
 					 const struct request *rq)
 {
@@ -151,7 +162,10 @@ static void page_report_write_aggregates(struct answer *a,
 	buf_str(&a->body, "</select></label>");
 }
 
-/* r NULL: nothing was found. */
+/*
+ * Write the form, filled with the parameters. r is NULL when there is nothing
+ * to show: the sample types are then unknown.
+ */
 static void page_report_write_form(struct answer *a, const struct request *rq,
 				   const struct report *r)
 {
@@ -181,6 +195,10 @@ static void page_report_write_form(struct answer *a, const struct request *rq,
 	buf_str(&a->body, "<button>Show</button></form>");
 }
 
+/*
+ * Show what is missing in the page: profiles that were left out, and filters
+ * that matched nothing.
+ */
 static void page_report_write_warnings(struct answer *a, struct arena *arena,
 				       const struct query_merge *g,
 				       const struct report *r)
@@ -200,6 +218,7 @@ static void page_report_write_warnings(struct answer *a, struct arena *arena,
 			   r->unmatched.names[i]);
 }
 
+/* Write a value as two cells, with its unit and as a share of the total. */
 static void page_report_write_cell(struct answer *a, const struct report *r,
 				   int64_t v)
 {
@@ -216,6 +235,7 @@ static void page_report_write_cell(struct answer *a, const struct report *r,
 		buf_str(&a->body, "<td>");
 }
 
+/* Write the table of functions. */
 static int page_report_write_table(struct answer *a, struct report *r,
 				   struct err *err)
 {
@@ -246,17 +266,17 @@ static int page_report_write_table(struct answer *a, struct report *r,
 	return 0;
 }
 
-/* A page under way. */
+/* A page that is being written. */
 struct view {
 	struct answer *a;
 	struct request *rq;
 	struct look *l;
 	struct query_merge source;
 	struct query_merge base;
-	const char *nonce;
+	const char *nonce; /* of the script; NULL: without a script */
 };
 
-/* &name=value, escaped, of a parameter that the page has. */
+/* Write a parameter into a link as &name=value, if the page has it. */
 static void link_param(struct view *v, const char *name, const char *from)
 {
 	struct buf *out = &v->a->body;
@@ -268,7 +288,10 @@ static void link_param(struct view *v, const char *name, const char *from)
 	url_escape(s, out);
 }
 
-/* The same as a file, for other tools. */
+/*
+ * Write links to the same report as a file, for other tools. There are none for
+ * a comparison.
+ */
 static void page_report_write_downloads(struct view *v)
 {
 	static const char *const reports[] = { "proto", "speedscope", "folded",
@@ -296,6 +319,7 @@ static void page_report_write_downloads(struct view *v)
 	buf_str(out, "</p>");
 }
 
+/* Write everything that the page shows of a report. */
 static int page_report_render(struct view *v, struct report *r, struct err *err)
 {
 	struct answer *a = v->a;
@@ -322,9 +346,10 @@ static int page_report_render(struct view *v, struct report *r, struct err *err)
 	return rc ? rc : query_take_output(&a->work, err);
 }
 
+/* Finish the merges and show the report. */
 static int page_report_show(struct view *v, struct err *err)
 {
-	/* Both sides stay, to be drawn beside each other. */
+	/* Keep both sides, so that the flame graph shows them side by side. */
 	const struct merge_diff_options diff = { .label_base = true };
 	struct merge *both = merge_new();
 	struct pprof *p;
@@ -344,6 +369,7 @@ static int page_report_show(struct view *v, struct err *err)
 	return rc;
 }
 
+/* Merge the profiles and show them. */
 static int gather_and_show(struct web *w, struct view *v, struct err *err)
 {
 	struct look *l = v->l;
@@ -361,14 +387,17 @@ static int gather_and_show(struct web *w, struct view *v, struct err *err)
 	return rc;
 }
 
-/* A value that nobody can guess, for the page's own script alone. */
+/*
+ * Make a random value that only the page's own script carries. Any other script
+ * that got into the page does not run.
+ */
 static const char *make_nonce(struct request *r)
 {
 	uint8_t bytes[16] = { 0 };
 	char *text = arena_alloc(&r->arena, 2 * sizeof(bytes) + 1);
 
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return NULL; /* without a script, then */
+		return NULL; /* the page then has no script */
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
 	return text;
@@ -387,9 +416,9 @@ void page_report(void *ctx, struct request *r, struct answer *a)
 	if (!rc)
 		rc = gather_and_show(ctx, &v, &err);
 	if (rc) {
-		a->body.len = start; /* nothing that is half */
+		a->body.len = start; /* drop what is incomplete */
 		page_report_write_form(a, r, NULL);
-		/* The empty form is a page like others. */
+		/* Opening the empty form is no error. */
 		if (r->params.count)
 			page_error(a, &err);
 		else

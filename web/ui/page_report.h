@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /report: a flame graph and a table as a plain page.
+ * Page of /report: a flame graph and a table of functions.
  *
  * Ownership: borrows request and answer.
  * Threads: any pool thread.
@@ -10,7 +10,11 @@
 
 #include "web/handler/context.h"
 
-/* page_report.c */
+/*
+ * GET /report: show the profiles that the parameters select. Without parameters
+ * the page has only the form. An error is shown in the page, above which the
+ * form stays to be corrected.
+ */
 void page_report(void *ctx, struct request *r, struct answer *a);
 
 #endif
