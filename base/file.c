@@ -15,7 +15,6 @@
 
 /* The unit in which a disk loses data. */
 #define PAGE 4096u
-
 /* How much is read at a time from a damaged file. */
 #define PIECE (64 * KIB)
 
@@ -88,13 +87,8 @@ static int stat_fd(struct fs *fs, const char *path, int fd, struct stat *st,
 	return fs_call_done(fs, &call, rc ? rc : fstat(fd, st), err);
 }
 
-/*
- * Refuse everything but regular files and character devices, with the code
- * `refusal`. A directory would fail only at the first read, and a pipe might
- * block.
- */
-static int check_bytes(struct fs *fs, const char *path, int fd, int refusal,
-		       struct err *err)
+int file_check_bytes(struct fs *fs, const char *path, int fd, int refusal,
+		     struct err *err)
 {
 	struct stat st;
 	int rc = stat_fd(fs, path, fd, &st, err);
@@ -143,7 +137,7 @@ int file_open(struct fs *fs, const char *path, enum file_mode mode,
 	rc = fs_call_done(fs, &call, rc, err);
 	if (rc)
 		return rc;
-	rc = check_bytes(fs, path, call.fd, ERR_CORRUPT, err);
+	rc = file_check_bytes(fs, path, call.fd, ERR_CORRUPT, err);
 	if (rc) {
 		close_fd(fs, path, call.fd);
 		return rc;
@@ -450,72 +444,4 @@ void file_unmap(struct bytes *b)
 	if (b->len)
 		munmap(u.as_is, b->len);
 	*b = (struct bytes){ 0 };
-}
-
-/*
- * Read until the end, without relying on a size: pipes and files in /proc have
- * none.
- */
-static int read_to_end(int fd, const char *path, struct buf *out,
-		       struct err *err)
-{
-	for (;;) {
-		uint8_t piece[16 * KIB];
-		ssize_t n = read(fd, piece, sizeof(piece));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_sys(err, "read %s", path);
-		if (!n)
-			return 0;
-		buf_add(out, piece, (size_t)n);
-		if (out->over)
-			return err_set(err, ERR_TOOBIG,
-				       "%s is larger than %zu bytes", path,
-				       out->max);
-	}
-}
-
-/*
- * Read a file outside of the data directory. With `pipes` false, O_NONBLOCK
- * keeps open() from waiting for the writer of a pipe, which is then refused.
- */
-static int read_all(const char *path, bool pipes, struct buf *out,
-		    struct err *err)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | (pipes ? 0 : O_NONBLOCK));
-	int rc;
-
-	if (fd < 0)
-		return err_sys(err, "open %s", path);
-	rc = pipes ? 0 : check_bytes(NULL, path, fd, ERR_INVALID, err);
-	if (!rc)
-		rc = read_to_end(fd, path, out, err);
-	close(fd);
-	return rc;
-}
-
-int file_slurp(const char *path, struct buf *out, struct err *err)
-{
-	return read_all(path, false, out, err);
-}
-
-int file_drain(const char *path, struct buf *out, struct err *err)
-{
-	return read_all(path, true, out, err);
-}
-
-struct file_stamp file_stamp(const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st))
-		return (struct file_stamp){ 0 };
-	return (struct file_stamp){
-		.mtime_ns =
-			st.st_mtim.tv_sec * 1000000000LL + st.st_mtim.tv_nsec,
-		.size = st.st_size,
-		.inode = st.st_ino,
-	};
 }

@@ -14,6 +14,7 @@
 #define CLIENT_HTTP_OPTIONS_H
 
 #include "base/yaml.h"
+#include "client/transfer/oauth2_options.h"
 
 /*
  * A text given directly, or the path of a file that is read when it is needed.
@@ -125,10 +126,6 @@ void http_decode_bearer(struct yaml *y, const struct yaml_node *n,
 void http_decode_bearer_file(struct yaml *y, const struct yaml_node *n,
 			     void *options);
 
-/* Decodes oauth2 and checks that its required keys are there. */
-void http_decode_oauth2(struct yaml *y, const struct yaml_node *n,
-			void *options);
-
 /* Decodes tls_config and checks that certificate and key come together. */
 void http_decode_tls(struct yaml *y, const struct yaml_node *n, void *options);
 
@@ -139,12 +136,6 @@ void http_decode_proxy_url(struct yaml *y, const struct yaml_node *n,
 /* Decodes proxy_connect_header: headers for the proxy's CONNECT request. */
 void http_decode_proxy_headers(struct yaml *y, const struct yaml_node *n,
 			       void *options);
-
-/*
- * Decodes a URL of scheme http or https into a struct str. A URL with an "@",
- * which may hold a password, is marked as a secret.
- */
-void http_decode_url(struct yaml *y, const struct yaml_node *n, void *url);
 
 /*
  * Decodes http_headers. Headers that the client sets itself, such as Host, are

@@ -25,7 +25,7 @@ import sys
 THIRD_PARTY = {
     'archive.h': {'base/tar.c', 'cmd/source.c'},
     'archive_entry.h': {'base/tar.c', 'cmd/source.c'},
-    'crypt.h': {'web/auth/auth.c'},
+    'crypt.h': {'web/auth/auth_password.c'},
     'curl/curl.h': {'client/transfer/transfer.h', 'client/address/endpoint.c'},
     'gnutls/abstract.h': {'web/auth/tls.c'},
     'gnutls/gnutls.h': {'web/auth/tls.c'},

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/file_slurp.h"
 #include "base/url.h"
 #include "client/http_config.h"
 #include "client/http_status.h"

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/file_slurp.h"
 #include "base/mem.h"
 #include "cmd/bench_input.h"
 #include "cmd/bench_read.h"

@@ -3,6 +3,7 @@
  * everprof check config, web-config and selector: the checks that serve does at
  * its start, without starting.
  */
+#include "base/file_slurp.h"
 #include "client/http_config.h"
 #include "cmd/cmd.h"
 #include "cmd/config.h"

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/file.h"
+#include "base/file_slurp.h"
 #include "base/mem.h"
 
 #define FILE_MAX         (10 * MIB) /* bytes */

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/file_slurp.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/yaml_dump.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
+#include "base/file_slurp.h"
 
 int64_t memory_kb(const char *field)
 {

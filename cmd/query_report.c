@@ -1,107 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * everprof query profile, top, diff, flamegraph, export: profiles of a server,
- * as stored or as reports.
- */
+#include "cmd/query_fetch.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "cmd/api_client.h"
+#include "base/mem.h"
 #include "cmd/cmd.h"
 #include "cmd/output.h"
 #include "cmd/report_flags.h"
 
-enum {
-	/* Report options and the flags of this file. */
-	FLAGS_MAX = REPORT_FLAGS_MAX + 16
-};
-
-/* The request and the flags of a command; empty texts are not sent. */
-struct fetch {
-	struct query q;
-	struct report_flags options;
-	const char *report;
-	const char *time;
-	const char *match;
-	const char *from;
-	const char *to;
-	const char *base_from;
-	const char *base_to;
-	const char *base_time;
-	const char *aggregate;
-	const char *group_by;
-	bool normalize;
-	bool diff_base;
-	const char *output;
-	struct flag flags[FLAGS_MAX];
-	size_t flag_count;
-};
-
-/* All text flags start empty, so that the server applies its defaults. */
-static void job_init(struct fetch *j)
-{
-	*j = (struct fetch){ .q = query_init(),
-			     .report = "proto",
-			     .time = "",
-			     .match = "",
-			     .from = "",
-			     .to = "",
-			     .base_from = "",
-			     .base_to = "",
-			     .base_time = "",
-			     .aggregate = "",
-			     .group_by = "",
-			     .output = "" };
-}
-
-/* Append a flag; flag_count cannot exceed FLAGS_MAX, which has room for all. */
-static void query_report_add_flag(struct fetch *j, struct flag f)
-{
-	j->flags[j->flag_count++] = f;
-}
-
-/* The flags of every command here: which server, and where the result goes. */
-static void add_server(struct fetch *j)
-{
-	const struct flag flags[] = { SERVER_FLAGS(j->q) };
-
-	query_report_add_flag(j, flags[0]);
-	query_report_add_flag(j, flags[1]);
-	query_report_add_flag(
-		j,
-		(struct flag){
-			"output", FLAG_TEXT, &j->output, NULL,
-			"Where to write it (-o too); - is standard output." });
-}
-
-/*
- * The values stay empty unless they are given; the defaults shown are those
- * that requests use.
- */
-static void query_report_add_range(struct fetch *j)
-{
-	query_report_add_flag(
-		j, (struct flag){ "from", FLAG_TIME, &j->from, "now-1h",
-				  "First time: ms, RFC 3339 or now-1h." });
-	query_report_add_flag(j, (struct flag){ "to", FLAG_TIME, &j->to, "now",
-						"Last time." });
-}
-
 /* The flags that choose and combine profiles. */
 static void add_report(struct fetch *j)
 {
-	query_report_add_range(j);
-	query_report_add_flag(
+	query_fetch_add_range(j);
+	query_fetch_add_flag(
 		j,
 		(struct flag){
 			"time", FLAG_TIME, &j->time, NULL,
 			"One profile instead: the nearest to then, at most 5 minutes away." });
-	query_report_add_flag(
+	query_fetch_add_flag(
 		j, (struct flag){ "aggregate", FLAG_TEXT, &j->aggregate, "auto",
 				  "auto, sum, delta, mean or last." });
-	query_report_add_flag(
+	query_fetch_add_flag(
 		j, (struct flag){ "group_by", FLAG_TEXT, &j->group_by, NULL,
 				  "Labels that become outermost frames." });
 }
@@ -114,8 +35,6 @@ static void add_options(struct fetch *j)
 
 	j->flag_count = (size_t)(end - j->flags);
 }
-
-/* Building the URL. */
 
 /* report_flags_each() callback: append an option. */
 static void option_param(void *ctx, const char *name, const char *value)
@@ -162,8 +81,6 @@ static void report_params(struct fetch *j, const char *report)
 	query_param(&j->q, "group_by", j->group_by);
 	report_flags_each(&j->options, option_param, &j->q);
 }
-
-/* Printing the answer. */
 
 /*
  * The second column of a row of pprof's table: the percentage of the row's own
@@ -233,8 +150,6 @@ static int query_report_run(struct fetch *j, bool is_table)
 	return rc ? cmd_fail(&err) : 0;
 }
 
-/* The commands. */
-
 /* Report two flags that exclude each other; returns the exit code. */
 static int query_report_find_contradiction(const char *a, const char *b)
 {
@@ -261,15 +176,15 @@ int cmd_query_profile(int argc, char **argv)
 	struct fetch j;
 	int code;
 
-	job_init(&j);
-	add_server(&j);
+	query_fetch_init(&j);
+	query_fetch_add_server(&j);
 	add_report(&j);
-	query_report_add_flag(
+	query_fetch_add_flag(
 		&j, (struct flag){ "match", FLAG_TEXT, &j.match, "nearest",
 				   "nearest, before, after or exact." });
-	query_report_add_flag(&j,
-			      (struct flag){ "report", FLAG_TEXT, &j.report,
-					     "proto", "What to make of it." });
+	query_fetch_add_flag(&j,
+			     (struct flag){ "report", FLAG_TEXT, &j.report,
+					    "proto", "What to make of it." });
 	add_options(&j);
 	code = cmd_begin(&u, j.flags, &argc, argv);
 	if (code >= 0)
@@ -323,16 +238,16 @@ static int check_base(const struct fetch *j, int selectors)
 /* The flags that choose the base of a difference. */
 static void add_base(struct fetch *j)
 {
-	query_report_add_flag(
+	query_fetch_add_flag(
 		j, (struct flag){ "base-from", FLAG_TIME, &j->base_from, NULL,
 				  "First time of the base (that of --from)." });
-	query_report_add_flag(
+	query_fetch_add_flag(
 		j, (struct flag){ "base-to", FLAG_TIME, &j->base_to, NULL,
 				  "Last time of the base (that of --to)." });
-	query_report_add_flag(j, (struct flag){ "base-time", FLAG_TIME,
-						&j->base_time, NULL,
-						"One profile as the base." });
-	query_report_add_flag(
+	query_fetch_add_flag(j, (struct flag){ "base-time", FLAG_TIME,
+					       &j->base_time, NULL,
+					       "One profile as the base." });
+	query_fetch_add_flag(
 		j, (struct flag){ "normalize", FLAG_BOOL, &j->normalize, NULL,
 				  "Scale to the base's totals first." });
 }
@@ -362,8 +277,8 @@ static int run_merged(struct fetch *j, const struct usage *u,
 	bool diff;
 	int code;
 
-	job_init(j);
-	add_server(j);
+	query_fetch_init(j);
+	query_fetch_add_server(j);
 	add_report(j);
 	add_base(j);
 	add_options(j);
@@ -426,17 +341,16 @@ int cmd_query_diff(int argc, char **argv)
 	struct fetch j;
 	int code;
 
-	job_init(&j);
-	add_server(&j);
+	query_fetch_init(&j);
+	query_fetch_add_server(&j);
 	add_report(&j);
 	add_base(&j);
-	query_report_add_flag(&j, (struct flag){ "diff_base", FLAG_BOOL,
-						 &j.diff_base, NULL,
-						 "Percentages of the base." });
+	query_fetch_add_flag(&j, (struct flag){ "diff_base", FLAG_BOOL,
+						&j.diff_base, NULL,
+						"Percentages of the base." });
 	j.report = "top";
-	query_report_add_flag(&j,
-			      (struct flag){ "report", FLAG_TEXT, &j.report,
-					     "top", "What to make of it." });
+	query_fetch_add_flag(&j, (struct flag){ "report", FLAG_TEXT, &j.report,
+						"top", "What to make of it." });
 	add_options(&j);
 	code = cmd_begin(&u, j.flags, &argc, argv);
 	if (code >= 0)
@@ -450,93 +364,4 @@ int cmd_query_diff(int argc, char **argv)
 	query_param(&j.q, "diff", j.diff_base ? "diff_base" : "");
 	report_params(&j, j.report);
 	return query_report_run(&j, !strcmp(j.report, "top"));
-}
-
-/* Export: the tar may be larger than memory, so it is written as it arrives. */
-
-/* The output of an export. */
-struct saving {
-	const char *output; /* opened when the first bytes come */
-	struct file *f;
-	uint64_t size;
-	struct err err;
-};
-
-/*
- * The file is opened when the first bytes arrive: a failed request must not
- * destroy what it holds.
- */
-static bool open_output(struct saving *s)
-{
-	return !file_open(NULL, s->output, FILE_OUTPUT, &s->f, &s->err) &&
-	       !file_truncate(s->f, 0, &s->err);
-}
-
-/*
- * Called for each piece of the body. False cancels the request; the reason is
- * in s->err, or is found by main() for standard output.
- */
-static bool query_report_write_chunk(void *ctx, struct bytes b)
-{
-	struct saving *s = ctx;
-
-	if (!strcmp(s->output, "-"))
-		return !b.len || fwrite(b.ptr, 1, b.len, stdout) == b.len;
-	if (!s->f && !open_output(s))
-		return false;
-	if (file_write(s->f, s->size, b, &s->err))
-		return false;
-	s->size += b.len;
-	return true;
-}
-
-/* An error of writing explains the canceled request, so it takes precedence. */
-static int query_report_export(struct fetch *j, struct err *err)
-{
-	struct saving s = { .output = j->output };
-	struct http_response r = { 0 };
-	int rc;
-
-	j->q.sink = query_report_write_chunk;
-	j->q.sink_ctx = &s;
-	rc = query_fetch(&j->q, &r, err);
-	if (s.err.code)
-		rc = err_set(err, s.err.code, "%s", s.err.msg);
-	buf_fini(&r.body);
-	file_close(s.f);
-	return rc;
-}
-
-/* An export may take hours; the timeout is a day. */
-int cmd_query_export(int argc, char **argv)
-{
-	static const struct usage u = {
-		"query export SELECTOR -o FILE.tar [FLAGS]",
-		"Writes every profile of a selector and range into a tar, as "
-		"SERIES/MS.pb.gz.",
-		1, 1
-	};
-	struct fetch j;
-	struct err err;
-	int code;
-	int rc;
-
-	job_init(&j);
-	j.q.timeout_ms = 24LL * 3600 * 1000;
-	add_server(&j);
-	query_report_add_range(&j);
-	code = cmd_begin(&u, j.flags, &argc, argv);
-	if (code >= 0)
-		return code;
-	if (!*j.output) {
-		fprintf(stderr, "everprof: -o FILE is missing (see --help)\n");
-		return 2;
-	}
-	query_path(&j.q, "/api/v1/export");
-	query_param(&j.q, "query", argv[0]);
-	query_param(&j.q, "from", *j.from ? j.from : "now-1h");
-	query_param(&j.q, "to", *j.to ? j.to : "now");
-	rc = query_report_export(&j, &err);
-	query_fini(&j.q);
-	return rc ? cmd_fail(&err) : 0;
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/file_slurp.h"
 #include "base/fs.h"
 #include "base/gzip.h"
 #include "cmd/output.h"

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/file_slurp.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "tsdb/conprof.h"

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/file_slurp.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "discovery/provider.h"

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/file_slurp.h"
 #include "base/mem.h"
 
 static inline void hex(const struct buf *b, struct buf *out)

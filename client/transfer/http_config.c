@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
+#include "base/file_slurp.h"
 #include "base/mem.h"
 #include "client/address/no_proxy.h"
 #include "client/transfer/oauth2.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/http_options.h"
 
+#include "client/transfer/http_options_private.h"
+
 #include <stddef.h>
 #include <strings.h>
 
@@ -16,14 +18,13 @@ void http_options_init(struct http_options *o)
 				    .key = str_of("") };
 }
 
-/* Returns whether a text is configured, directly or as a file. */
-static bool is_set(const struct http_text *t)
+bool http_options_is_set(const struct http_text *t)
 {
 	return t->text.ptr || t->file.len;
 }
 
-/* Decodes a path; it is relative to the folder of the configuration file. */
-static void decode_file(struct yaml *y, const struct yaml_node *n, void *field)
+void http_options_decode_file(struct yaml *y, const struct yaml_node *n,
+			      void *field)
 {
 	struct str *file = field;
 
@@ -31,20 +32,15 @@ static void decode_file(struct yaml *y, const struct yaml_node *n, void *field)
 	*file = yaml_path(y, *file);
 }
 
-/* Refuses a text that is given both directly and as a file. */
-static void http_options_check_one(struct yaml *y, const struct yaml_node *n,
-				   const struct http_text *t, const char *name)
+void http_options_check_one(struct yaml *y, const struct yaml_node *n,
+			    const struct http_text *t, const char *name)
 {
 	if (t->text.ptr && t->file.len)
 		yaml_error(y, n, "either %s or %s_file, not both", name, name);
 }
 
-/*
- * Records how the client authenticates itself and refuses a second way. Returns
- * whether it is the first.
- */
-static bool set_auth(struct yaml *y, const struct yaml_node *n,
-		     struct http_options *o, enum http_auth auth)
+bool http_options_set_auth(struct yaml *y, const struct yaml_node *n,
+			   struct http_options *o, enum http_auth auth)
 {
 	/*
 	 * Callers may go on decoding after the error, to report further
@@ -66,17 +62,17 @@ void http_decode_basic_auth(struct yaml *y, const struct yaml_node *n,
 	static const struct yaml_field fields[] = {
 		{ "username", yaml_text,
 		  offsetof(struct http_options, username.text), NULL },
-		{ "username_file", decode_file,
+		{ "username_file", http_options_decode_file,
 		  offsetof(struct http_options, username.file), NULL },
 		{ "password", yaml_secret,
 		  offsetof(struct http_options, password.text), NULL },
-		{ "password_file", decode_file,
+		{ "password_file", http_options_decode_file,
 		  offsetof(struct http_options, password.file), NULL },
 		{ 0 },
 	};
 	struct http_options *o = options;
 
-	set_auth(y, n, o, HTTP_AUTH_BASIC);
+	http_options_set_auth(y, n, o, HTTP_AUTH_BASIC);
 	yaml_decode(y, n, "basic_auth", fields, o);
 	http_options_check_one(y, n, &o->username, "username");
 	http_options_check_one(y, n, &o->password, "password");
@@ -90,13 +86,13 @@ void http_decode_authorization(struct yaml *y, const struct yaml_node *n,
 		  NULL },
 		{ "credentials", yaml_secret,
 		  offsetof(struct http_options, credentials.text), NULL },
-		{ "credentials_file", decode_file,
+		{ "credentials_file", http_options_decode_file,
 		  offsetof(struct http_options, credentials.file), NULL },
 		{ 0 },
 	};
 	struct http_options *o = options;
 
-	set_auth(y, n, o, HTTP_AUTH_HEADER);
+	http_options_set_auth(y, n, o, HTTP_AUTH_HEADER);
 	yaml_decode(y, n, "authorization", fields, o);
 	http_options_check_one(y, n, &o->credentials, "credentials");
 	if (str_is_nocase(o->auth_type, "basic"))
@@ -110,7 +106,7 @@ void http_decode_bearer(struct yaml *y, const struct yaml_node *n,
 {
 	struct http_options *o = options;
 
-	if (set_auth(y, n, o, HTTP_AUTH_HEADER))
+	if (http_options_set_auth(y, n, o, HTTP_AUTH_HEADER))
 		yaml_secret(y, n, &o->credentials.text);
 }
 
@@ -119,8 +115,8 @@ void http_decode_bearer_file(struct yaml *y, const struct yaml_node *n,
 {
 	struct http_options *o = options;
 
-	if (set_auth(y, n, o, HTTP_AUTH_HEADER))
-		decode_file(y, n, &o->credentials.file);
+	if (http_options_set_auth(y, n, o, HTTP_AUTH_HEADER))
+		http_options_decode_file(y, n, &o->credentials.file);
 }
 
 /* Decodes a TLS version. */
@@ -150,16 +146,16 @@ void http_decode_tls(struct yaml *y, const struct yaml_node *n, void *options)
 {
 	static const struct yaml_field fields[] = {
 		{ "ca", yaml_text, offsetof(struct http_tls, ca.text), NULL },
-		{ "ca_file", decode_file, offsetof(struct http_tls, ca.file),
-		  NULL },
+		{ "ca_file", http_options_decode_file,
+		  offsetof(struct http_tls, ca.file), NULL },
 		{ "cert", yaml_text, offsetof(struct http_tls, cert.text),
 		  NULL },
-		{ "cert_file", decode_file,
+		{ "cert_file", http_options_decode_file,
 		  offsetof(struct http_tls, cert.file), NULL },
 		{ "key", yaml_secret, offsetof(struct http_tls, key.text),
 		  NULL },
-		{ "key_file", decode_file, offsetof(struct http_tls, key.file),
-		  NULL },
+		{ "key_file", http_options_decode_file,
+		  offsetof(struct http_tls, key.file), NULL },
 		{ "server_name", yaml_text,
 		  offsetof(struct http_tls, server_name), NULL },
 		{ "insecure_skip_verify", yaml_bool,
@@ -176,7 +172,7 @@ void http_decode_tls(struct yaml *y, const struct yaml_node *n, void *options)
 	http_options_check_one(y, n, &t->ca, "ca");
 	http_options_check_one(y, n, &t->cert, "cert");
 	http_options_check_one(y, n, &t->key, "key");
-	if (is_set(&t->cert) != is_set(&t->key))
+	if (http_options_is_set(&t->cert) != http_options_is_set(&t->key))
 		yaml_error(y, n, "a certificate and its key go together");
 	if (t->max_version && t->min_version > t->max_version)
 		yaml_error(y, n, "min_version is above max_version");
@@ -200,12 +196,8 @@ static bool has_host(struct str url)
 	return host && host + 3 < url.ptr + url.len && !strchr("/?#:", host[3]);
 }
 
-/*
- * Decodes a URL with one of the given schemes. A URL with an "@" may hold a
- * password and is marked as a secret, so that it is not shown.
- */
-static void decode_url(struct yaml *y, const struct yaml_node *n,
-		       const char *const *schemes, struct str *url)
+void http_options_decode_url(struct yaml *y, const struct yaml_node *n,
+			     const char *const *schemes, struct str *url)
 {
 	/* A password in a URL is hidden like any other secret. */
 	if (n->kind == YAML_SCALAR && memchr(n->text.ptr, '@', n->text.len))
@@ -234,7 +226,7 @@ void http_decode_proxy_url(struct yaml *y, const struct yaml_node *n,
 	char *proxy;
 	struct err err;
 
-	decode_url(y, n, schemes, &o->proxy_url);
+	http_options_decode_url(y, n, schemes, &o->proxy_url);
 	if (!o->proxy_url.len || !starts_with_any(o->proxy_url, schemes))
 		return; /* already reported */
 	url = mem_strndup(o->proxy_url);
@@ -288,13 +280,9 @@ static bool is_header_name(struct str s)
 	return s.len;
 }
 
-/*
- * Adds a header to a list in the configuration's arena. The array is copied
- * each time, which is fine for the few headers that people write.
- */
-static struct http_header *http_options_add_header(struct yaml *y,
-						   struct http_header_list *l,
-						   struct str name)
+struct http_header *http_options_add_header(struct yaml *y,
+					    struct http_header_list *l,
+					    struct str name)
 {
 	struct http_header *more =
 		arena_array(&y->arena, struct http_header, l->count + 1);
@@ -377,9 +365,10 @@ static void http_options_decode_header(struct yaml *y,
 	if (!files || !yaml_expect(y, files, YAML_LIST, "files"))
 		return;
 	for (size_t i = 0; i < files->count; i++)
-		decode_file(y, files->items[i],
-			    &http_options_add_header(y, out, key->text)
-				     ->value.file);
+		http_options_decode_file(
+			y, files->items[i],
+			&http_options_add_header(y, out, key->text)
+				 ->value.file);
 }
 
 void http_decode_headers(struct yaml *y, const struct yaml_node *n,
@@ -393,83 +382,6 @@ void http_decode_headers(struct yaml *y, const struct yaml_node *n,
 	for (size_t i = 0; i < n->count; i += 2)
 		http_options_decode_header(y, n->items[i], n->items[i + 1],
 					   &o->headers);
-}
-
-/* Decodes the list of OAuth 2 scopes. */
-static void http_options_decode_scopes(struct yaml *y,
-				       const struct yaml_node *n, void *field)
-{
-	struct http_oauth2 *a = field;
-
-	if (!yaml_expect(y, n, YAML_LIST, "scopes"))
-		return;
-	a->scopes = arena_array(&y->arena, struct str, n->count);
-	for (size_t i = 0; i < n->count; i++) {
-		struct str *s = &a->scopes[a->scope_count++];
-
-		*s = str_of("");
-		yaml_text(y, n->items[i], s);
-	}
-}
-
-void http_decode_url(struct yaml *y, const struct yaml_node *n, void *url)
-{
-	static const char *const schemes[] = { "http://", "https://", NULL };
-
-	decode_url(y, n, schemes, url);
-}
-
-/*
- * Decodes a map {name: value} of additional form fields. All of them are
- * treated as secrets, since some servers want credentials there.
- */
-static void decode_endpoint_params(struct yaml *y, const struct yaml_node *n,
-				   void *field)
-{
-	struct http_oauth2 *a = field;
-
-	if (!yaml_expect(y, n, YAML_MAP, "endpoint_params"))
-		return;
-	yaml_unique_keys(y, n);
-	for (size_t i = 0; i < n->count; i += 2)
-		yaml_secret(y, n->items[i + 1],
-			    &http_options_add_header(y, &a->params,
-						     n->items[i]->text)
-				     ->value.text);
-}
-
-/* Requests for tokens have options for TLS and proxies of their own. */
-void http_decode_oauth2(struct yaml *y, const struct yaml_node *n,
-			void *options)
-{
-	static const struct yaml_field fields[] = {
-		{ "client_id", yaml_text,
-		  offsetof(struct http_oauth2, client_id), NULL },
-		{ "client_secret", yaml_secret,
-		  offsetof(struct http_oauth2, client_secret.text), NULL },
-		{ "client_secret_file", decode_file,
-		  offsetof(struct http_oauth2, client_secret.file), NULL },
-		{ "scopes", http_options_decode_scopes, 0, NULL },
-		{ "token_url", http_decode_url,
-		  offsetof(struct http_oauth2, token_url), NULL },
-		{ "endpoint_params", decode_endpoint_params, 0, NULL },
-		HTTP_TRANSPORT_FIELDS(struct http_oauth2, http),
-		{ 0 },
-	};
-	struct http_options *o = options;
-	struct http_oauth2 *a = arena_new(&y->arena, struct http_oauth2);
-
-	set_auth(y, n, o, HTTP_AUTH_OAUTH2);
-	http_options_init(&a->http);
-	o->oauth2 = a;
-	yaml_decode(y, n, "oauth2", fields, a);
-	http_options_check_one(y, n, &a->client_secret, "client_secret");
-	if (n->kind == YAML_MAP && (!a->client_id.len || !a->token_url.len))
-		yaml_error(y, n, "oauth2 needs client_id and token_url");
-	if (n->kind == YAML_MAP && !is_set(&a->client_secret))
-		yaml_error(y, n,
-			   "oauth2 needs client_secret or client_secret_file");
-	http_options_check(y, n, &a->http);
 }
 
 /*

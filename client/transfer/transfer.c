@@ -10,118 +10,10 @@
 #include "client/endpoint.h"
 #include "client/transfer/easy.h"
 #include "client/transfer/oauth2.h"
+#include "client/transfer/transfer_receive.h"
 
 #define CONNECT_TIMEOUT_MS 10000L /* part of the request's timeout */
 #define REDIRECTS_MAX      10     /* Go's limit */
-
-/*
- * Asks the limiter for the memory that the body needs to grow by n bytes. If
- * that is refused the transfer has to be paused, which applies back-pressure to
- * the sender through TCP; http_resume() continues it.
- */
-static bool transfer_has_room(struct transfer *t, size_t n)
-{
-	struct http_client *c = t->client;
-	/* The capacity that the buffer will allocate counts, not its length. */
-	size_t cap = buf_next_cap(&t->response.body, n);
-
-	if (!c->intake ||
-	    ingest_limiter_take(c->intake, &t->response.share, (int64_t)cap))
-		return true;
-	t->wants = cap;
-	atomic_fetch_add(&c->waits, 1);
-	return false;
-}
-
-/*
- * Receives a piece of the body. Returns its size, 0 to abort the transfer, or
- * CURL_WRITEFUNC_PAUSE, after which libcurl delivers the same piece again.
- */
-static size_t on_body(char *p, size_t size, size_t n, void *arg)
-{
-	struct transfer *t = arg;
-	long status = 0;
-
-	if (t->sink)
-		curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
-	if (status == 200)
-		return t->sink(t->sink_ctx,
-			       (struct bytes){ (const uint8_t *)p, size * n }) ?
-			       size * n :
-			       0;
-	if (!transfer_has_room(t, size * n))
-		return CURL_WRITEFUNC_PAUSE;
-	buf_add(&t->response.body, p, size * n);
-	if (!t->response.body.over)
-		return size * n;
-	t->response.code = err_set(&t->response.err, ERR_TOOBIG,
-				   "the body is larger than %zu bytes",
-				   t->max_body);
-	return 0;
-}
-
-/* Records a Content-Length; returns false if it differs from an earlier one. */
-static bool note_length(struct transfer *t, struct str value)
-{
-	int64_t length = 0;
-	bool same;
-
-	if (!str_to_i64(value, &length))
-		return true; /* libcurl refuses it */
-	same = t->content_length < 0 || t->content_length == length;
-	t->content_length = length;
-	return same;
-}
-
-/*
- * Returns whether a response has two Content-Length headers that differ. A
- * proxy in between may go by the first one, libcurl goes by the last one, so
- * the response could be read in two ways (response smuggling).
- */
-static bool is_ambiguous(struct transfer *t, struct str line)
-{
-	static const char name[] = "Content-Length:";
-	struct str value = line;
-
-	/*
-	 * A status line begins another response, for example after a 100
-	 * Continue.
-	 */
-	if (str_starts(line, str_of("HTTP/")))
-		t->content_length = -1;
-	if (line.len < sizeof(name) ||
-	    strncasecmp(line.ptr, name, sizeof(name) - 1) != 0)
-		return false;
-	value.ptr += sizeof(name) - 1;
-	value.len -= sizeof(name) - 1;
-	return !note_length(t, str_trim(value));
-}
-
-/*
- * Receives one header line. libcurl bounds the length of a line; this bounds
- * the sum.
- */
-static size_t transfer_on_header(char *p, size_t size, size_t n, void *arg)
-{
-	struct transfer *t = arg;
-
-	t->header_bytes += size * n;
-	if (is_ambiguous(t, (struct str){ .ptr = p, .len = size * n })) {
-		t->response.code = err_set(
-			&t->response.err, ERR_CORRUPT,
-			"the answer has two Content-Length headers that differ");
-		return 0;
-	}
-	if (t->header_bytes <= HTTP_HEADER_MAX) {
-		if (t->keep_headers)
-			buf_add(&t->response.headers, p, size * n);
-		return size * n;
-	}
-	t->response.code = err_set(&t->response.err, ERR_TOOBIG,
-				   "the headers are larger than %d bytes",
-				   HTTP_HEADER_MAX);
-	return 0;
-}
 
 /*
  * Returns the rest of the request's budget in ms; at least 1, because 0 means
@@ -172,7 +64,7 @@ static void set_options(struct transfer *t)
 	curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS,
 			 left < CONNECT_TIMEOUT_MS ? left : CONNECT_TIMEOUT_MS);
 	curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->why);
-	curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, transfer_on_body);
 	curl_easy_setopt(e, CURLOPT_WRITEDATA, t);
 	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, transfer_on_header);
 	curl_easy_setopt(e, CURLOPT_HEADERDATA, t);

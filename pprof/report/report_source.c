@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
+#include "base/file_slurp.h"
 #include "model/regex.h"
 #include "pprof/profile/measure.h"
 #include "pprof/report.h"

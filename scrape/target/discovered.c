@@ -19,7 +19,6 @@
 #define INTERVAL   "__scrape_interval__"
 #define TIMEOUT    "__scrape_timeout__"
 #define PARAM      "__param_"
-#define META       "__meta_"
 #define SECONDS    "seconds"
 #define URL_MAX    16384
 #define PARAMS_MAX 1000

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_slurp.h"
 #include "base/fs.h"
 #include "base/mem.h"
 

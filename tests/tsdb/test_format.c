@@ -7,6 +7,7 @@
 #include "base/dec.h"
 #include "base/enc.h"
 #include "base/file.h"
+#include "base/file_slurp.h"
 #include "base/mem.h"
 #include "model/types.h"
 #include "tests/check.h"

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file_slurp.h"
 #include "base/mem.h"
 #include "pprof/columns.h"
 #include "tests/check.h"

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/file_slurp.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "model/selector.h"

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/file_slurp.h"
 #include "base/mem.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/file.h"
+#include "base/file_slurp.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "pprof/unpack.h"

@@ -10,7 +10,6 @@
 #define BACKOFF_NS 1000000000LL /* between attempts after a failure */
 #define MINUTE_NS  60000000000LL
 #define STALL_MS   10000 /* how long an append waits for a worker */
-#define MINUTE_NS  60000000000LL
 
 void db_kick(struct tsdb *db, struct worker *w)
 {

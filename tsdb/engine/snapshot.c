@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/snapshot.h"
 
+#include "base/file_slurp.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "tsdb/block/block_writer.h"

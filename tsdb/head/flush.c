@@ -10,11 +10,7 @@
 #include "tsdb/wal/body.h"
 #include "tsdb/wal/wal_segment.h"
 
-/*
- * Compression level, and the bytes of values and of log records after which a
- * batch is committed. The level is low: sealing compresses all chunks again.
- */
-#define LEVEL        3
+#define LEVEL        3 /* low: sealing compresses all chunks again */
 #define BATCH_VALUES (4 * MIB)
 #define BATCH_LOG    MIB
 

@@ -1,63 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/index/index_writer.h"
 
-#include <stdlib.h>
-
 #include "base/crc32c.h"
 #include "base/enc.h"
-#include "base/mem.h"
-#include "base/table.h"
-#include "tsdb/index/index.h"
+#include "tsdb/index/index_lists.h"
+#include "tsdb/index/index_writer_private.h"
+#include "tsdb/index/symbols.h"
+#include "tsdb/io/blob.h"
 
-/*
- * Labels of series that are sorted in one batch: 6 MiB, and as much again while
- * sorting. A name that more series have is a batch of its own.
- */
-#define BATCH_MAX ((size_t)512 * 1024)
-
-/* A label name by its symbol number, and how many series have it. */
-struct name {
-	uint32_t symbol;
-	uint32_t count;
-};
-
-/*
- * A postings list that was written: its offset follows from the lengths of the
- * lists before it.
- */
-struct list {
-	struct index_pair pair;
-	uint32_t count;
-};
-
-/* One label of one series, to be sorted by label. */
-struct use {
-	struct index_pair pair;
-	uint32_t ref;
-};
-
-struct index_writer {
-	struct fs *fs;
-	struct outfile file;
-	struct index_toc toc;
-	uint32_t symbols_crc; /* checksum of the symbols written so far */
-	bool symbols_closed;
-	uint32_t series;
-	uint64_t series_end; /* offset behind the last series */
-	struct buf scratch;
-
-	struct name *names; /* every label name in use */
-	size_t name_count;
-	size_t name_cap;
-	struct table names_index;
-
-	struct list *lists; /* in the order in which they were written */
-	size_t list_count;
-	size_t list_cap;
-};
-
-/* Write the CRC that ends a section or entry. */
-static void add_crc(struct index_writer *w, uint32_t crc)
+void index_add_crc(struct index_writer *w, uint32_t crc)
 {
 	uint8_t b[4];
 
@@ -122,7 +73,7 @@ static void close_symbols(struct index_writer *w)
 	if (w->symbols_closed)
 		return;
 	w->symbols_closed = true;
-	add_crc(w, w->symbols_crc);
+	index_add_crc(w, w->symbols_crc);
 	outfile_pad(&w->file, INDEX_SERIES_ALIGN);
 	w->toc.series = w->file.size;
 	w->series_end = w->file.size;
@@ -198,179 +149,10 @@ void index_writer_series(struct index_writer *w, const struct index_pair *pairs,
 	enc_uvarint(&len, b->len);
 	outfile_add(&w->file, buf_bytes(&len));
 	outfile_add(&w->file, buf_bytes(b));
-	add_crc(w, crc32c_extend(0, buf_bytes(b)));
+	index_add_crc(w, crc32c_extend(0, buf_bytes(b)));
 	w->series_end = w->file.size;
 	w->series++;
 	buf_fini(&len);
-}
-
-/* Iterator over the series that were written, read back from the file. */
-struct walk {
-	const struct index_writer *w;
-	const struct blob *blob;
-	uint64_t at;
-	uint32_t ref;
-	struct index_series series;
-};
-
-/* Read the next series: returns 1, 0 at the end, or an error. */
-static int walk_next(struct walk *k, struct err *err)
-{
-	uint64_t mask = INDEX_SERIES_ALIGN - 1;
-	int rc;
-
-	if (!k->at)
-		k->at = k->w->toc.series;
-	if (k->at >= k->w->series_end)
-		return 0;
-	k->ref = (uint32_t)(k->at / INDEX_SERIES_ALIGN);
-	rc = index_entry(k->blob, k->at, &k->series, &k->at, err);
-	k->at = (k->at + mask) & ~mask;
-	return rc ? rc : 1;
-}
-
-/*
- * Write a list of references. *b holds them behind 8 bytes of room for length
- * and count, and is reset to such room for the next list.
- */
-static void put_list(struct index_writer *w, struct buf *b, uint32_t count)
-{
-	struct bytes content;
-
-	put_be32(b->ptr, count * 4 + 4);
-	put_be32(b->ptr + 4, count);
-	outfile_add(&w->file, buf_bytes(b));
-	content = (struct bytes){ .ptr = b->ptr + 4, .len = b->len - 4 };
-	add_crc(w, crc32c_extend(0, content));
-	buf_reset(b);
-	enc_be64(b, 0);
-}
-
-/*
- * Write the list of all series, in the order of the file, which is label order.
- */
-static int put_all_list(struct index_writer *w, const struct blob *blob,
-			struct err *err)
-{
-	struct walk k = { .w = w, .blob = blob };
-	struct buf list = { 0 };
-	int rc;
-
-	enc_be64(&list, 0);
-	while ((rc = walk_next(&k, err)) == 1)
-		enc_be32(&list, k.ref);
-	put_list(w, &list, w->series);
-	index_series_fini(&k.series);
-	buf_fini(&list);
-	return rc;
-}
-
-/* Order for qsort: by label, then by series. */
-static int by_pair(const void *a, const void *b)
-{
-	const struct use *x = a;
-	const struct use *y = b;
-
-	if (x->pair.name != y->pair.name)
-		return x->pair.name < y->pair.name ? -1 : 1;
-	if (x->pair.value != y->pair.value)
-		return x->pair.value < y->pair.value ? -1 : 1;
-	return x->ref < y->ref ? -1 : x->ref > y->ref;
-}
-
-static int by_symbol(const void *a, const void *b)
-{
-	const struct name *x = a;
-	const struct name *y = b;
-
-	return x->symbol < y->symbol ? -1 : x->symbol > y->symbol;
-}
-
-/* Whether two labels are the same. */
-static bool same_pair(struct index_pair a, struct index_pair b)
-{
-	return a.name == b.name && a.value == b.value;
-}
-
-/* Write one list for each label in an array sorted by by_pair(). */
-static void put_lists(struct index_writer *w, const struct use *v, size_t count)
-{
-	struct buf list = { 0 };
-	size_t from = 0;
-
-	enc_be64(&list, 0);
-	for (size_t i = 0; i < count; i++) {
-		enc_be32(&list, v[i].ref);
-		if (i + 1 < count && same_pair(v[i].pair, v[i + 1].pair))
-			continue;
-		w->lists = mem_grow(w->lists, w->list_count, &w->list_cap,
-				    sizeof(*w->lists));
-		w->lists[w->list_count++] =
-			(struct list){ v[i].pair, (uint32_t)(i + 1 - from) };
-		put_list(w, &list, (uint32_t)(i + 1 - from));
-		from = i + 1;
-	}
-	buf_fini(&list);
-}
-
-/*
- * Write the lists of all names whose symbols are in [first, last], `count`
- * labels of series in all, in one pass over the series.
- */
-static int put_batch(struct index_writer *w, const struct blob *blob,
-		     uint32_t first, uint32_t last, size_t count,
-		     struct err *err)
-{
-	struct walk k = { .w = w, .blob = blob };
-	struct use *v = mem_zalloc(count, sizeof(*v));
-	size_t n = 0;
-	int rc;
-
-	while ((rc = walk_next(&k, err)) == 1) {
-		for (size_t i = 0; i < k.series.pair_count; i++) {
-			struct index_pair p = k.series.pairs[i];
-
-			if (p.name < first || p.name > last || n == count)
-				continue;
-			v[n++] = (struct use){ .pair = p, .ref = k.ref };
-		}
-	}
-	if (!rc) {
-		if (n)
-			qsort(v, n, sizeof(*v), by_pair);
-		put_lists(w, v, n);
-	}
-	index_series_fini(&k.series);
-	mem_free(v);
-	return rc;
-}
-
-/*
- * Write all lists: first that of all series, then, in batches of names, those
- * of each label.
- */
-static int put_postings(struct index_writer *w, const struct blob *blob,
-			struct err *err)
-{
-	int rc;
-
-	outfile_pad(&w->file, INDEX_LIST_ALIGN);
-	w->toc.postings = w->file.size;
-	rc = put_all_list(w, blob, err);
-	if (w->name_count)
-		qsort(w->names, w->name_count, sizeof(*w->names), by_symbol);
-	for (size_t i = 0; i < w->name_count && !rc;) {
-		size_t count = w->names[i].count;
-		size_t last = i;
-
-		while (last + 1 < w->name_count &&
-		       count + w->names[last + 1].count <= BATCH_MAX)
-			count += w->names[++last].count;
-		rc = put_batch(w, blob, w->names[i].symbol,
-			       w->names[last].symbol, count, err);
-		i = last + 1;
-	}
-	return rc;
 }
 
 /*
@@ -455,7 +237,7 @@ static int put_tables(struct index_writer *w, const struct blob *blob,
 	put_be32(front, 4);
 	put_be32(front + 4, 0);
 	outfile_add(&w->file, b);
-	add_crc(w, crc32c_extend(0, count));
+	index_add_crc(w, crc32c_extend(0, count));
 	w->toc.postings_table = w->file.size;
 	rc = walk_table(w, &s, &len, NULL, err);
 	if (!rc && len > UINT32_MAX)
@@ -466,7 +248,7 @@ static int put_tables(struct index_writer *w, const struct blob *blob,
 		outfile_add(&w->file, b);
 		crc = crc32c_extend(0, count);
 		rc = walk_table(w, &s, &again, &crc, err);
-		add_crc(w, crc);
+		index_add_crc(w, crc);
 	}
 	symbols_fini(&s);
 	return rc;
@@ -509,7 +291,7 @@ int index_writer_finish(struct index_writer *w, uint64_t *size, uint32_t *crc,
 		rc = blob_open(w->fs, file_path(w->file.file), BLOB_MAP, &blob,
 			       err);
 	if (!rc)
-		rc = put_postings(w, blob, err);
+		rc = index_put_postings(w, blob, err);
 	if (!rc)
 		rc = put_tables(w, blob, err);
 	/*

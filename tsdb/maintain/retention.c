@@ -7,7 +7,6 @@
 #include "tsdb/maintain/sealing.h"
 
 #define MINUTE_NS 60000000000LL
-#define MINUTE_NS 60000000000LL
 
 /* Bytes of a head on disk. */
 static uint64_t head_bytes(struct head *r)

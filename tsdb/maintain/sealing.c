@@ -9,7 +9,6 @@
 #include "tsdb/maintain/block_rewrite.h"
 
 #define MINUTE_NS  60000000000LL
-#define MINUTE_NS  60000000000LL
 #define NO_ROOM_NS 2000000000LL /* until a full disk is tried again */
 
 /* Under append_mu, so that no append is under way in this head afterwards. */

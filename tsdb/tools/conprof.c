@@ -6,6 +6,7 @@
 
 #include "base/crc32c.h"
 #include "base/dec.h"
+#include "base/file_slurp.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/zstd.h"

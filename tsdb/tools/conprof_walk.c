@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/tools/conprof_walk.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 #include <inttypes.h>
 #include <stdarg.h>
-#include <sys/stat.h>
+#include <stdio.h>
 
 #include "base/crc32c.h"
 #include "base/dec.h"

@@ -1,48 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/auth/auth.h"
 
-#include <crypt.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "base/clock.h"
-#include "base/digest.h"
-#include "base/hash.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "web/auth/auth_password.h"
+#include "web/auth/auth_private.h"
 
-#define KNOWN_MAX   256 /* passwords remembered */
-#define HASH_LEN    60  /* bytes of a bcrypt hash */
-#define SECRET_SIZE 32
 #define WAITING_MAX 4 /* so that guessing cannot hold all workers */
-/*
- * A password that was verified: the digest of the server's secret, the user,
- * the password and its hash.
- */
-struct known {
-	uint8_t digest[DIGEST_SHA256_SIZE];
-};
-
-/*
- * The state of authentication. `mu` guards the configuration and the known
- * passwords.
- */
-struct auth {
-	const struct log *log;
-	char *path; /* NULL: no authentication */
-	pthread_mutex_t mu;
-	struct web_config config; /* written by auth_refresh() alone */
-	struct err failed;        /* the error of the last load, or empty */
-	VEC(char *) limited;      /* users who ever had limited scopes */
-	struct known known[KNOWN_MAX];
-	size_t known_count;          /* ever; the oldest one is overwritten */
-	uint8_t secret[SECRET_SIZE]; /* key of digests, new at each start */
-	pthread_mutex_t hashing;     /* held during one bcrypt */
-	_Atomic int waiting;         /* requests that wait for `hashing` */
-};
 
 /* Whether a user ever had limited scopes since the start. */
 static bool was_limited(const struct auth *a, struct str name)
@@ -236,50 +206,10 @@ const char *auth_exposure(struct auth *a)
 	return what;
 }
 
-/*
- * Compare in a time that depends on the length only, so that timing does not
- * reveal how much of a guess is right.
- */
-static bool auth_is_same(const void *a, const void *b, size_t n)
-{
-	const volatile uint8_t *x = a;
-	const volatile uint8_t *y = b;
-	uint8_t differ = 0;
-
-	for (size_t i = 0; i < n; i++)
-		differ |= x[i] ^ y[i];
-	return !differ;
-}
-
-/* Fill in who is asking. */
-static void auth_grant(struct identity *out, struct str name, unsigned scopes)
+void auth_grant(struct identity *out, struct str name, unsigned scopes)
 {
 	snprintf(out->name, sizeof(out->name), "%.*s", STR_ARG(name));
 	out->scopes = scopes;
-}
-
-/*
- * Check a bearer token. Digests are compared, so that timing does not reveal
- * lengths, and every token is compared, even after a match.
- */
-static enum auth_verdict check_token(const struct auth *a, const char *token,
-				     struct identity *out)
-{
-	enum auth_verdict v = AUTH_REFUSED;
-	uint8_t have[DIGEST_SHA256_SIZE];
-	uint8_t want[DIGEST_SHA256_SIZE];
-
-	digest_sha256(bytes_of(str_of(token)), have);
-	for (size_t i = 0; i < a->config.token_count; i++) {
-		const struct web_token *t = &a->config.tokens[i];
-
-		digest_sha256(bytes_of(t->token), want);
-		if (auth_is_same(have, want, sizeof(have))) {
-			auth_grant(out, t->name, t->scopes);
-			v = AUTH_GRANTED;
-		}
-	}
-	return v;
 }
 
 /* Find a user by name, or NULL. */
@@ -290,64 +220,6 @@ static const struct web_user *find_user(const struct auth *a, const char *name)
 			return &a->config.users[i];
 	}
 	return NULL;
-}
-
-/*
- * Choose a user whose hash stands in for that of an unknown name, so that
- * refusing the name takes as long as refusing a wrong password. A name always
- * gets the same one. NULL: there are no users.
- */
-static const struct web_user *stand_in(const struct auth *a, const char *name)
-{
-	struct buf key = { 0 };
-	uint64_t hash;
-
-	buf_add(&key, a->secret, sizeof(a->secret));
-	buf_str(&key, name);
-	hash = hash_bytes(buf_bytes(&key));
-	buf_forget(&key);
-	return a->config.user_count ?
-		       &a->config.users[hash % a->config.user_count] :
-		       NULL;
-}
-
-/*
- * Append a text with its length, so that different parts never make the same
- * digest.
- */
-static void add_part(struct buf *b, struct str s)
-{
-	buf_printf(b, "%zu:", s.len);
-	buf_add(b, s.ptr, s.len);
-}
-
-/* The digest by which a verified password is recognised. */
-static void make_known(const struct auth *a, const struct credentials *c,
-		       struct str hash, struct known *out)
-{
-	struct buf text = { 0 };
-
-	buf_add(&text, a->secret, sizeof(a->secret));
-	add_part(&text, str_of(c->user));
-	add_part(&text, str_of(c->password));
-	add_part(&text, hash);
-	digest_sha256(buf_bytes(&text), out->digest);
-	buf_forget(&text);
-}
-
-/*
- * Whether a password was verified before. All entries are compared, so that
- * timing does not reveal which one matches.
- */
-static bool auth_is_known(const struct auth *a, const struct known *k)
-{
-	size_t n = a->known_count < KNOWN_MAX ? a->known_count : KNOWN_MAX;
-	bool found = false;
-
-	for (size_t i = 0; i < n; i++)
-		found |= auth_is_same(a->known[i].digest, k->digest,
-				      sizeof(k->digest));
-	return found;
 }
 
 /*
@@ -366,7 +238,7 @@ static enum auth_verdict check_user(const struct auth *a,
 	/* An unknown name must take as long as a wrong password. */
 	if (!u)
 		return AUTH_SLOW;
-	make_known(a, c, u->hash, &k);
+	auth_make_known(a, c, u->hash, &k);
 	if (!auth_is_known(a, &k))
 		return AUTH_SLOW;
 	auth_grant(out, u->name, u->scopes);
@@ -384,25 +256,12 @@ enum auth_verdict auth_check(struct auth *a, const struct credentials *c,
 		out->scopes = SCOPE_ALL;
 		v = AUTH_GRANTED;
 	} else if (c->token) {
-		v = check_token(a, c->token, out);
+		v = auth_check_token(a, c->token, out);
 	} else if (c->user && c->password) {
 		v = check_user(a, c, out);
 	}
 	pthread_mutex_unlock(&a->mu);
 	return v;
-}
-
-/* Verify a password by bcrypt, which is slow on purpose. */
-static bool hash_matches(const char *password, const char *hash)
-{
-	struct crypt_data *d = mem_zalloc(1, sizeof(*d));
-	const char *made = crypt_r(password, hash, d);
-	bool ok = made && strlen(made) == HASH_LEN &&
-		  auth_is_same(made, hash, HASH_LEN);
-
-	explicit_bzero(d, sizeof(*d));
-	mem_free(d);
-	return ok;
 }
 
 /*
@@ -419,8 +278,8 @@ static enum auth_verdict auth_remember(struct auth *a,
 	pthread_mutex_lock(&a->mu);
 	u = find_user(a, c->user);
 	if (u && str_is(u->hash, hash)) {
-		make_known(a, c, u->hash,
-			   &a->known[a->known_count++ % KNOWN_MAX]);
+		auth_make_known(a, c, u->hash,
+				&a->known[a->known_count++ % KNOWN_MAX]);
 		auth_grant(out, u->name, u->scopes);
 		v = AUTH_GRANTED;
 	}
@@ -441,7 +300,7 @@ enum auth_verdict auth_verify(struct auth *a, const struct credentials *c,
 	u = find_user(a, c->user);
 	known = u;
 	if (!u)
-		u = stand_in(a, c->user);
+		u = auth_stand_in(a, c->user);
 	/*
 	 * Copy the hash: the configuration may be replaced while hashing runs.
 	 */
@@ -453,7 +312,7 @@ enum auth_verdict auth_verify(struct auth *a, const struct credentials *c,
 		return AUTH_BUSY;
 	}
 	pthread_mutex_lock(&a->hashing);
-	ok = hash_matches(c->password, hash) && known;
+	ok = auth_hash_matches(c->password, hash) && known;
 	pthread_mutex_unlock(&a->hashing);
 	atomic_fetch_sub(&a->waiting, 1);
 	return ok ? auth_remember(a, c, hash, out) : AUTH_REFUSED;

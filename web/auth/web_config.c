@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/file.h"
+#include "base/file_slurp.h"
 #include "base/mem.h"
 #include "web/auth/tls.h"
 #include "web/auth/tls_config.h"

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The receiving side of a transfer: libcurl's callbacks for headers and body, with
+ * their limits.
+ *
+ * Ownership, threads: those of the transfer.
+ */
+#ifndef CLIENT_TRANSFER_TRANSFER_RECEIVE_H
+#define CLIENT_TRANSFER_TRANSFER_RECEIVE_H
+
+#include "client/transfer/transfer.h"
+
+/*
+ * Receives a piece of the body. Returns its size, 0 to abort the transfer, or
+ * CURL_WRITEFUNC_PAUSE, after which libcurl delivers the same piece again.
+ */
+size_t transfer_on_body(char *p, size_t size, size_t n, void *arg);
+
+/*
+ * Receives one header line. libcurl bounds the length of a line; this bounds
+ * the sum.
+ */
+size_t transfer_on_header(char *p, size_t size, size_t n, void *arg);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/query_fetch.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "cmd/cmd.h"
+
+/* The output of an export. */
+struct saving {
+	const char *output; /* opened when the first bytes come */
+	struct file *f;
+	uint64_t size;
+	struct err err;
+};
+
+/*
+ * The file is opened when the first bytes arrive: a failed request must not
+ * destroy what it holds.
+ */
+static bool open_output(struct saving *s)
+{
+	return !file_open(NULL, s->output, FILE_OUTPUT, &s->f, &s->err) &&
+	       !file_truncate(s->f, 0, &s->err);
+}
+
+/*
+ * Called for each piece of the body. False cancels the request; the reason is
+ * in s->err, or is found by main() for standard output.
+ */
+static bool query_report_write_chunk(void *ctx, struct bytes b)
+{
+	struct saving *s = ctx;
+
+	if (!strcmp(s->output, "-"))
+		return !b.len || fwrite(b.ptr, 1, b.len, stdout) == b.len;
+	if (!s->f && !open_output(s))
+		return false;
+	if (file_write(s->f, s->size, b, &s->err))
+		return false;
+	s->size += b.len;
+	return true;
+}
+
+/* An error of writing explains the canceled request, so it takes precedence. */
+static int query_report_export(struct fetch *j, struct err *err)
+{
+	struct saving s = { .output = j->output };
+	struct http_response r = { 0 };
+	int rc;
+
+	j->q.sink = query_report_write_chunk;
+	j->q.sink_ctx = &s;
+	rc = query_fetch(&j->q, &r, err);
+	if (s.err.code)
+		rc = err_set(err, s.err.code, "%s", s.err.msg);
+	buf_fini(&r.body);
+	file_close(s.f);
+	return rc;
+}
+
+/* An export may take hours; the timeout is a day. */
+int cmd_query_export(int argc, char **argv)
+{
+	static const struct usage u = {
+		"query export SELECTOR -o FILE.tar [FLAGS]",
+		"Writes every profile of a selector and range into a tar, as "
+		"SERIES/MS.pb.gz.",
+		1, 1
+	};
+	struct fetch j;
+	struct err err;
+	int code;
+	int rc;
+
+	query_fetch_init(&j);
+	j.q.timeout_ms = 24LL * 3600 * 1000;
+	query_fetch_add_server(&j);
+	query_fetch_add_range(&j);
+	code = cmd_begin(&u, j.flags, &argc, argv);
+	if (code >= 0)
+		return code;
+	if (!*j.output) {
+		fprintf(stderr, "everprof: -o FILE is missing (see --help)\n");
+		return 2;
+	}
+	query_path(&j.q, "/api/v1/export");
+	query_param(&j.q, "query", argv[0]);
+	query_param(&j.q, "from", *j.from ? j.from : "now-1h");
+	query_param(&j.q, "to", *j.to ? j.to : "now");
+	rc = query_report_export(&j, &err);
+	query_fini(&j.q);
+	return rc ? cmd_fail(&err) : 0;
+}

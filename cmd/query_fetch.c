@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/query_fetch.h"
+
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cmd/cmd.h"
+
+void query_fetch_init(struct fetch *j)
+{
+	*j = (struct fetch){ .q = query_init(),
+			     .report = "proto",
+			     .time = "",
+			     .match = "",
+			     .from = "",
+			     .to = "",
+			     .base_from = "",
+			     .base_to = "",
+			     .base_time = "",
+			     .aggregate = "",
+			     .group_by = "",
+			     .output = "" };
+}
+
+void query_fetch_add_flag(struct fetch *j, struct flag f)
+{
+	j->flags[j->flag_count++] = f;
+}
+
+void query_fetch_add_server(struct fetch *j)
+{
+	const struct flag flags[] = { SERVER_FLAGS(j->q) };
+
+	query_fetch_add_flag(j, flags[0]);
+	query_fetch_add_flag(j, flags[1]);
+	query_fetch_add_flag(
+		j,
+		(struct flag){
+			"output", FLAG_TEXT, &j->output, NULL,
+			"Where to write it (-o too); - is standard output." });
+}
+
+void query_fetch_add_range(struct fetch *j)
+{
+	query_fetch_add_flag(
+		j, (struct flag){ "from", FLAG_TIME, &j->from, "now-1h",
+				  "First time: ms, RFC 3339 or now-1h." });
+	query_fetch_add_flag(j, (struct flag){ "to", FLAG_TIME, &j->to, "now",
+					       "Last time." });
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of the index writer share. No file outside of them includes it.
+ *
+ * Ownership: a writer owns everything in it.
+ * Threads: one thread a writer.
+ */
+#ifndef TSDB_INDEX_INDEX_WRITER_PRIVATE_H
+#define TSDB_INDEX_INDEX_WRITER_PRIVATE_H
+
+#include "base/table.h"
+#include "base/vec.h"
+#include "tsdb/index/index_writer.h"
+
+/* A label name by its symbol number, and how many series have it. */
+struct name {
+	uint32_t symbol;
+	uint32_t count;
+};
+
+/*
+ * A postings list that was written: its offset follows from the lengths of the
+ * lists before it.
+ */
+struct list {
+	struct index_pair pair;
+	uint32_t count;
+};
+
+/* One label of one series, to be sorted by label. */
+struct use {
+	struct index_pair pair;
+	uint32_t ref;
+};
+
+struct index_writer {
+	struct fs *fs;
+	struct outfile file;
+	struct index_toc toc;
+	uint32_t symbols_crc; /* checksum of the symbols written so far */
+	bool symbols_closed;
+	uint32_t series;
+	uint64_t series_end; /* offset behind the last series */
+	struct buf scratch;
+
+	struct name *names; /* every label name in use */
+	size_t name_count;
+	size_t name_cap;
+	struct table names_index;
+
+	struct list *lists; /* in the order in which they were written */
+	size_t list_count;
+	size_t list_cap;
+};
+
+/* Write the CRC that ends a section or entry. */
+void index_add_crc(struct index_writer *w, uint32_t crc);
+
+#endif
