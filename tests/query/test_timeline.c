@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Timelines: flows, states and counters in steps, by groups of series. */
+#include "base/mem.h"
+#include "model/types.h"
+#include "query/timeline.h"
+#include "tests/check.h"
+
+#define SECOND    1000LL
+#define SECOND_NS 1000000000LL
+
+TestSuite(timeline, .timeout = 30);
+
+/* A series of one sample type: times, totals, durations. */
+struct point {
+	int64_t ms;
+	int64_t total;
+	int64_t duration_ns;
+};
+
+static struct buf encode_type(const char *type, const char *unit)
+{
+	struct typeset *t = mem_new(struct typeset);
+	struct buf out = { 0 };
+
+	t->types[0] = (struct value_type){ str_of(type), str_of(unit) };
+	t->count = 1;
+	typeset_encode(t, &out);
+	mem_free(t);
+	return out;
+}
+
+static struct labels *make_labels(const char *job, const char *pod)
+{
+	struct labels_builder b = { 0 };
+	struct labels *ls = NULL;
+	struct err err;
+
+	labels_set(&b, str_of("__name__"), str_of("test"));
+	labels_set(&b, str_of("job"), str_of(job));
+	labels_set(&b, str_of("pod"), str_of(pod));
+	cr_assert(!labels_build(&b, &ls, &err), "%s", err.msg);
+	labels_builder_fini(&b);
+	return ls;
+}
+
+static int add_series(struct timeline *t, const char *pod, const char *type,
+		      const struct point *v, size_t n, bool admit)
+{
+	struct totals_row rows[16];
+	int64_t totals[16];
+	struct buf types = encode_type(type, "unit");
+	struct bytes sets[1] = { buf_bytes(&types) };
+	struct labels *ls = make_labels("app", pod);
+	struct totals_view view = { .rows = rows,
+				    .count = n,
+				    .totals = totals,
+				    .typesets = sets,
+				    .typeset_count = 1 };
+	struct err err = { 0 };
+	int rc;
+
+	for (size_t i = 0; i < n; i++) {
+		rows[i] = (struct totals_row){ .ms = v[i].ms,
+					       .duration_ns = v[i].duration_ns,
+					       .first = (uint32_t)i };
+		totals[i] = v[i].total;
+	}
+	rc = timeline_add(t, ls, &view, admit, &err);
+	labels_unref(ls);
+	buf_fini(&types);
+	return rc;
+}
+
+/* The only line of the only group must have these values; NAN: unknown. */
+static void expect_values(const struct timeline *t, const double *want,
+			  size_t n)
+{
+	const struct timeline_line *l;
+
+	cr_assert(t->groups.count == 1 && t->groups.v[0].lines.count == 1);
+	cr_assert(t->points == n, "%zu points", t->points);
+	l = &t->groups.v[0].lines.v[0];
+	for (size_t i = 0; i < n; i++) {
+		if (want[i] != want[i])
+			cr_expect(!l->known[i], "step %zu", i);
+		else
+			cr_expect(l->known[i] && l->values[i] == want[i],
+				  "step %zu: %g, want %g", i, l->values[i],
+				  want[i]);
+	}
+}
+
+#define UNKNOWN __builtin_nan("")
+
+Test(timeline, flows_are_summed)
+{
+	const struct timeline_options o = { .from = 0,
+					    .to = 30 * SECOND,
+					    .step_ms = 10 * SECOND,
+					    .group_by = str_of("job") };
+	const struct point v[] = { { 1 * SECOND, 3, SECOND_NS },
+				   { 2 * SECOND, 4, SECOND_NS },
+				   { 25 * SECOND, 5, SECOND_NS } };
+	struct timeline t;
+	struct err err;
+
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(!add_series(&t, "a", "cpu", v, 3, true));
+	expect_values(&t, (double[]){ 7, UNKNOWN, 5 }, 3);
+	cr_expect(!add_series(&t, "b", "cpu", v, 2, true));
+	expect_values(&t, (double[]){ 14, UNKNOWN, 5 }, 3);
+	timeline_fini(&t);
+}
+
+Test(timeline, a_rate_of_a_flow_is_over_the_seconds_that_were_profiled)
+{
+	const struct timeline_options o = { .from = 0,
+					    .to = 10 * SECOND,
+					    .step_ms = 10 * SECOND,
+					    .group_by = str_of("job"),
+					    .rate = true };
+	const struct point v[] = { { 1 * SECOND, 6, 2 * SECOND_NS },
+				   { 5 * SECOND, 6, 2 * SECOND_NS } };
+	struct timeline t;
+	struct err err;
+
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(!add_series(&t, "a", "cpu", v, 2, true));
+	expect_values(&t, (double[]){ 3 }, 1);
+	/* Two instances are twice one. */
+	cr_expect(!add_series(&t, "b", "cpu", v, 2, true));
+	expect_values(&t, (double[]){ 6 }, 1);
+	timeline_fini(&t);
+}
+
+Test(timeline, states_are_averaged_in_a_step_and_added_over_series)
+{
+	const struct timeline_options o = { .from = 0,
+					    .to = 20 * SECOND,
+					    .step_ms = 10 * SECOND,
+					    .group_by = str_of("job") };
+	const struct point v[] = { { 1 * SECOND, 10, 0 },
+				   { 2 * SECOND, 30, 0 },
+				   { 11 * SECOND, 5, 0 } };
+	struct timeline t;
+	struct err err;
+
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(!add_series(&t, "a", "inuse_space", v, 3, true));
+	expect_values(&t, (double[]){ 20, 5 }, 2);
+	cr_expect(!add_series(&t, "b", "inuse_space", v, 3, true));
+	expect_values(&t, (double[]){ 40, 10 }, 2);
+	cr_expect(t.groups.v[0].lines.v[0].kind == KIND_STATE);
+	timeline_fini(&t);
+}
+
+Test(timeline, counters_grow_from_their_first_profile_and_from_each_restart)
+{
+	const struct timeline_options o = { .from = 0,
+					    .to = 40 * SECOND,
+					    .step_ms = 10 * SECOND,
+					    .group_by = str_of("job") };
+	/* 100 is not known to be of this time; 5 is after a restart. */
+	const struct point v[] = { { 1 * SECOND, 100, 0 },
+				   { 11 * SECOND, 130, 0 },
+				   { 21 * SECOND, 5, 0 },
+				   { 31 * SECOND, 9, 0 } };
+	struct timeline t;
+	struct err err;
+
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(!add_series(&t, "a", "alloc_space", v, 4, true));
+	expect_values(&t, (double[]){ 0, 30, 5, 4 }, 4);
+	cr_expect(t.groups.v[0].lines.v[0].kind == KIND_COUNTER);
+	timeline_fini(&t);
+}
+
+Test(timeline, what_is_at_the_end_belongs_to_the_last_step)
+{
+	const struct timeline_options o = { .from = 0,
+					    .to = 20 * SECOND,
+					    .step_ms = 10 * SECOND,
+					    .group_by = str_of("job") };
+	const struct point v[] = { { 0, 1, SECOND_NS },
+				   { 20 * SECOND, 2, SECOND_NS } };
+	struct timeline t;
+	struct err err;
+
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(!add_series(&t, "a", "cpu", v, 2, true));
+	expect_values(&t, (double[]){ 1, 2 }, 2);
+	timeline_fini(&t);
+}
+
+Test(timeline, series_are_grouped_by_the_labels_that_are_named)
+{
+	static const char *const by[] = { "", "pod", "job", "job,pod", "none" };
+	static const size_t want[] = { 2, 2, 1, 2, 1 };
+	const struct point v[] = { { 1 * SECOND, 1, SECOND_NS } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(by); i++) {
+		const struct timeline_options o = { .to = 10 * SECOND,
+						    .step_ms = SECOND,
+						    .group_by = str_of(by[i]) };
+		struct timeline t;
+		struct err err;
+
+		cr_assert(!timeline_init(&t, &o, &err));
+		cr_expect(!add_series(&t, "a", "cpu", v, 1, true));
+		cr_expect(!add_series(&t, "b", "cpu", v, 1, true));
+		cr_expect(t.groups.count == want[i], "by \"%s\": %zu", by[i],
+			  t.groups.count);
+		timeline_fini(&t);
+	}
+}
+
+Test(timeline, no_new_group_is_made_when_none_is_admitted)
+{
+	const struct timeline_options o = { .to = 10 * SECOND,
+					    .step_ms = 10 * SECOND };
+	const struct point v[] = { { 1 * SECOND, 1, SECOND_NS } };
+	struct timeline t;
+	struct err err;
+
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(!add_series(&t, "a", "cpu", v, 1, true));
+	cr_expect(!add_series(&t, "b", "cpu", v, 1, false));
+	cr_expect(!add_series(&t, "a", "cpu", v, 1, false));
+	expect_values(&t, (double[]){ 2 }, 1);
+	timeline_fini(&t);
+}
+
+Test(timeline, steps_have_bounds)
+{
+	static const struct {
+		int64_t from;
+		int64_t to;
+		int64_t step_ms;
+		bool good;
+	} cases[] = {
+		{ 0, 10, 0, false },
+		{ 0, 10, -1, false },
+		{ 0, 10999, 1, true },
+		{ 0, 11000, 1, false },
+		{ INT64_MIN, INT64_MAX, 1, false },
+		{ INT64_MIN, INT64_MAX, INT64_MAX, true },
+		{ 5, 5, 1, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct timeline_options o = {
+			.from = cases[i].from,
+			.to = cases[i].to,
+			.step_ms = cases[i].step_ms,
+		};
+		struct timeline t = { 0 };
+		struct err err = { 0 };
+		int rc = timeline_init(&t, &o, &err);
+
+		cr_expect(rc == (cases[i].good ? 0 : ERR_INVALID), "case %zu",
+			  i);
+		cr_expect(rc || t.points > 0);
+		timeline_fini(&t);
+	}
+}
+
+Test(timeline, a_damaged_type_set_is_an_error)
+{
+	const struct timeline_options o = { .to = 10 * SECOND,
+					    .step_ms = SECOND };
+	const struct totals_row row = { .ms = 1 };
+	const int64_t total = 1;
+	const struct bytes bad = { (const uint8_t *)"\xff\xff\xff", 3 };
+	const struct totals_view view = { .rows = &row,
+					  .count = 1,
+					  .totals = &total,
+					  .typesets = &bad,
+					  .typeset_count = 1 };
+	struct labels *ls = make_labels("app", "a");
+	struct timeline t;
+	struct err err;
+
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(timeline_add(&t, ls, &view, true, &err) == ERR_CORRUPT);
+	labels_unref(ls);
+	timeline_fini(&t);
+}
+
+Test(timeline, the_answer_is_in_the_order_of_labels)
+{
+	const struct timeline_options o = { .to = 10 * SECOND,
+					    .step_ms = 10 * SECOND,
+					    .group_by = str_of("pod") };
+	const struct point v[] = { { 1 * SECOND, 1, SECOND_NS } };
+	struct timeline t;
+	struct buf out = { 0 };
+	struct json j = json_init(&out);
+	struct err err;
+
+	cr_assert(!timeline_init(&t, &o, &err));
+	cr_expect(!add_series(&t, "b", "cpu", v, 1, true));
+	cr_expect(!add_series(&t, "a", "cpu", v, 1, true));
+	timeline_json(&t, &j);
+	cr_expect(check_str(
+		str_from(buf_bytes(&out)),
+		"[{\"labels\":{\"pod\":\"a\"},\"timestamps\":[0],"
+		"\"totals\":{\"cpu/unit\":[1]},\"kinds\":{\"cpu/unit\":\"flow\"}},"
+		"{\"labels\":{\"pod\":\"b\"},\"timestamps\":[0],"
+		"\"totals\":{\"cpu/unit\":[1]},\"kinds\":{\"cpu/unit\":\"flow\"}}]"));
+	buf_fini(&out);
+	timeline_fini(&t);
+}
