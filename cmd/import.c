@@ -54,6 +54,7 @@ struct import {
 	size_t imported;
 	size_t known; /* stored already, with the same bytes */
 	size_t refused;
+	int64_t ms;        /* of the profile appended last */
 	int64_t oldest_ms; /* of the imported profiles */
 };
 
@@ -206,6 +207,7 @@ static int import_append(struct import *im, const struct source_item *it,
 			err, ERR_INVALID,
 			"when is it from? Name the file <unix ms>.pb.gz");
 	unpacked_sample(im->unpacked, it->data, &s);
+	im->ms = s.ms;
 	return a->append(a, &s, &im->lsn, err);
 }
 
@@ -251,7 +253,7 @@ static int import_one(void *ctx, const struct source_item *it, struct err *err)
 	if (!rc && metric_get(im->duplicates) > (int64_t)im->known)
 		im->known++;
 	else if (!rc)
-		note_imported(im, it->ms);
+		note_imported(im, im->ms);
 	/* One bad file does not keep the others out. */
 	if (rc != ERR_INVALID && rc != ERR_EXISTS && rc != ERR_TOOBIG)
 		return rc;

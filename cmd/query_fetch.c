@@ -31,8 +31,8 @@ void query_fetch_add_server(struct fetch *j)
 {
 	const struct flag flags[] = { SERVER_FLAGS(j->q) };
 
-	query_fetch_add_flag(j, flags[0]);
-	query_fetch_add_flag(j, flags[1]);
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		query_fetch_add_flag(j, flags[i]);
 	query_fetch_add_flag(
 		j,
 		(struct flag){

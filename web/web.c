@@ -212,10 +212,6 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 		mem_free(w);
 		return rc;
 	}
-	metrics_gauge_fn(
-		o->metrics, "everprof_web_config_last_reload_successful",
-		"Whether --web.config.file was read well the last time.",
-		config_is_current, w->auth);
 	so.auth = w->auth;
 	so.allowed_hosts = allowed_hosts(o, w->auth);
 	w->o = *o;
@@ -228,6 +224,10 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 		mem_free(w);
 		return rc;
 	}
+	metrics_gauge_fn(
+		o->metrics, "everprof_web_config_last_reload_successful",
+		"Whether --web.config.file was read well the last time.",
+		config_is_current, w->auth);
 	*out = w;
 	return 0;
 }

@@ -8,7 +8,8 @@ import subprocess
 import time
 
 from certs import Authority
-from harness import Everprof, Server, Suite, free_port, heap_job, packed, profile, run, send, wait_until
+from harness import (Everprof, Server, Suite, free_port, heap_job, packed, profile, run, send, varint,
+                     wait_until)
 from pprof_peer import ENV, PPROF
 from query_data import ALL, CORPUS_BEGIN, corpus
 
@@ -171,6 +172,11 @@ def what_will_not_stay_or_was_not_found_is_told_by_an_import(d):
     says(r.stderr, '--storage.tsdb.retention.time (90d)', 'give it 0')
     r = imported('no-time')
     assert 'no profile was found' in r.stderr and '<job>/<type>/<unix ms>.pb.gz' in r.stderr, r
+    # The time is the profile's own: field 9, time_nanos.
+    with open(f'{d}/now.pb.gz', 'wb') as f:
+        f.write(packed(profile('b') + varint(9 << 3) + varint(now * 1000000)))
+    r = run('tsdb', 'import', f'{d}/now.pb.gz', f'--storage.tsdb.path={d}/own', '--labels=heap{job="own"}')
+    assert r.returncode == 0 and not r.stderr, r
     if os.geteuid() == 0:
         os.chown(f'{d}/data', 65534, 65534)
         for argv in (('import', f'{d}/{now}'), ('repair', f'{d}/data'), ('snapshot', f'{d}/data')):

@@ -428,6 +428,13 @@ def the_page(d):
         assert a.status == status and b'class=error' in a.body, (bad, a.status)
     a = e.get('/report', query='heap', focus='<script>alert(1)</script>')
     assert b'<script>alert' not in a.body
+    # Downloads are of the profile that is shown, not of the time that was asked for.
+    shown = e.get('/api/v1/query', query='heap{job="prometheus"}', time=1795232204000, report='meta').json()
+    asked = shown['data']['timestamp'] + 1
+    a = e.get('/report', query='heap{job="prometheus"}', time=asked)
+    assert a.status == 200 and f"time={asked - 1}&amp;match=exact".encode() in a.body, a.body[-2000:]
+    r = run('query', 'top', 'heap{job="prometheus"}', '--time=1795232204000', '--timeout=60s', f'--server={e.url}')
+    assert r.returncode == 0 and not r.stderr, r
     chromium = shutil.which('chromium')
     assert chromium, 'chromium is not installed'
     shot = os.path.join(os.path.dirname(BINARY), 'report.png')

@@ -310,7 +310,7 @@ static void page_report_write_downloads(struct view *v)
 			   "&amp;mode=%s&amp;from=%" PRId64 "&amp;to=%" PRId64
 			   "&amp;time=%" PRId64 "&amp;match=exact",
 			   reports[i], s->merged ? "merge" : "single", s->from,
-			   s->to, s->time);
+			   s->to, s->merged ? s->time : v->source.ms);
 		link_param(v, "query", "query");
 		for (size_t k = 0; k < ARRAY_SIZE(same); k++)
 			link_param(v, same[k], same[k]);
