@@ -60,7 +60,7 @@ bool too_many_pending(struct tsdb *db, int64_t bound)
  * Segments from that of `unplaced` on have records that are stored nowhere
  * else.
  */
-int db_drop_segments(struct tsdb *db, uint64_t upto, struct err *err)
+static int db_drop_segments(struct tsdb *db, uint64_t upto, struct err *err)
 {
 	if (upto >= db->unplaced >> 32)
 		upto = (db->unplaced >> 32) - 1;
@@ -104,8 +104,8 @@ int db_flush_head(struct tsdb *db, struct head *r, struct err *err)
  * Heads are flushed one after another; a segment may be dropped only if all of
  * them succeeded.
  */
-int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
-		   struct err *err)
+static int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
+			  struct err *err)
 {
 	uint64_t behind = (upto + 1) << 32;
 	/*

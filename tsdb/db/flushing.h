@@ -23,15 +23,6 @@ uint64_t wal_budget(const struct tsdb_options *o);
 bool too_many_pending(struct tsdb *db, int64_t bound);
 
 /*
- * Flushes the profiles in WAL segments up to number `upto`, and then removes
- * segments up to number `drop`. Nothing is removed if a head could not be
- * flushed; the first such error is returned. ERR_NOSPACE: the disk is full.
- * ERR_IO.
- */
-NODISCARD int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
-			     struct err *err);
-
-/*
  * One round of the flush thread: syncs the WAL, flushes what exceeds the
  * budget, and tries to recover from a full disk. Logs failures; a non-zero
  * result makes the worker back off.
@@ -49,12 +40,6 @@ uint64_t db_segment_size(const struct tsdb *db);
  * ERR_NOSPACE, ERR_IO: some are still only in the WAL.
  */
 NODISCARD int db_flush_head(struct tsdb *db, struct head *r, struct err *err);
-
-/*
- * Removes WAL segments up to number `upto`, except those that hold records for
- * which no head could be made. Errors as wal_drop().
- */
-NODISCARD int db_drop_segments(struct tsdb *db, uint64_t upto, struct err *err);
 
 /*
  * Removes the WAL segments whose profiles are all stored in heads or blocks.

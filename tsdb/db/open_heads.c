@@ -20,7 +20,7 @@ struct head *find_head(const struct tsdb *db, int64_t start, uint64_t lsn)
 }
 
 /* The newest generation of the window, if it still takes samples; else NULL. */
-static struct head *open_head(const struct tsdb *db, int64_t start)
+struct head *db_open_head(const struct tsdb *db, int64_t start)
 {
 	for (size_t i = db->head_count; i--;) {
 		if (db->heads[i]->start == start && !db->heads[i]->closed)
@@ -47,15 +47,10 @@ static int make_head(struct tsdb *db, int64_t start, uint64_t lsn,
 	return 0;
 }
 
-struct head *db_open_head(struct tsdb *db, int64_t start)
-{
-	return open_head(db, start);
-}
-
 int db_head_for(struct tsdb *db, int64_t start, uint64_t lsn, struct head **out,
 		struct err *err)
 {
-	*out = open_head(db, start);
+	*out = db_open_head(db, start);
 	if (*out)
 		return 0;
 	if (db->head_count >= HEADS_MAX)

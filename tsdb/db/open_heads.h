@@ -26,7 +26,7 @@ struct head *find_head(const struct tsdb *db, int64_t start, uint64_t lsn);
 struct head *head_in_memory(struct tsdb *db, int64_t start);
 
 /* Returns the head of the window that takes samples, or NULL. */
-struct head *db_open_head(struct tsdb *db, int64_t start);
+struct head *db_open_head(const struct tsdb *db, int64_t start);
 
 /*
  * Sets *out to the head of the window that takes samples; creates one, opened

@@ -112,7 +112,7 @@ static void log_doubt(const struct tsdb *db, int64_t now_ms)
 }
 
 /* See plan_clock() for the rules. The clock is saved once an hour. */
-int64_t db_retention_now(struct tsdb *db)
+static int64_t db_retention_now(struct tsdb *db)
 {
 	struct plan_clock *c = &db->state.clock;
 	bool by_time = db->o.retention_ms && !db->o.ignore_retention;

@@ -18,10 +18,4 @@
  */
 NODISCARD int retain_next(struct tsdb *db, struct err *err);
 
-/*
- * Advances the retention clock and returns the time that retention by time is
- * to use; without retention by time, the time of day.
- */
-int64_t db_retention_now(struct tsdb *db);
-
 #endif
