@@ -7,12 +7,6 @@
 
 #include "base/mem.h"
 
-enum kind {
-	COUNTER,
-	GAUGE,
-	HISTOGRAM
-};
-
 /*
  * Upper bounds of a histogram's buckets, in milliseconds; a last bucket takes
  * what is longer.
@@ -31,15 +25,13 @@ struct histogram {
 };
 
 /*
- * One combination of label values. Exactly one of metric, histogram and fn
- * provides its value.
+ * One combination of label values. Its value is in histogram if that is set,
+ * in metric otherwise.
  */
 struct child {
 	struct metric_labels labels; /* values are owned copies */
 	struct metric metric;
 	struct histogram *histogram;
-	metric_fn fn;
-	void *ctx;
 	struct child *next;
 };
 
@@ -47,16 +39,24 @@ struct child {
 struct family {
 	const char *name;
 	const char *help;
-	enum kind kind;
+	enum metric_kind kind;
 	double scale; /* factor when written; 0: integers as they are */
 	struct child *children;
 	struct family *next;
+};
+
+/* Children whose values are set from a snapshot before they are written. */
+struct source {
+	struct metric_snapshot snapshot;
+	struct metric **children; /* one for each row */
+	struct source *next;
 };
 
 /* A registry. The lock protects the lists; values are atomics outside of it. */
 struct metrics {
 	pthread_mutex_t mu;
 	struct family *families; /* sorted by name */
+	struct source *sources;
 };
 
 struct metrics *metrics_new(void)
@@ -92,13 +92,20 @@ void metrics_free(struct metrics *m)
 		m->families = f->next;
 		family_free(f);
 	}
+	while (m->sources) {
+		struct source *src = m->sources;
+
+		m->sources = src->next;
+		mem_free(src->children);
+		mem_free(src);
+	}
 	pthread_mutex_destroy(&m->mu);
 	mem_free(m);
 }
 
 /* Find or create a family, keeping the list sorted by name. */
 static struct family *family_locked(struct metrics *m, const char *name,
-				    const char *help, enum kind kind)
+				    const char *help, enum metric_kind kind)
 {
 	struct family **at = &m->families;
 	struct family *f;
@@ -145,10 +152,12 @@ static struct child *child_locked(struct family *f,
 			return *at;
 	}
 	c = mem_new(struct child);
-	c->labels = *labels;
+	/* A NULL name ends the list; a value without a name is not taken. */
 	for (size_t i = 0; i < ARRAY_SIZE(c->labels.value); i++) {
-		if (labels->name[i])
-			c->labels.value[i] = mem_strdup(labels->value[i]);
+		if (!labels->name[i])
+			break;
+		c->labels.name[i] = labels->name[i];
+		c->labels.value[i] = mem_strdup(labels->value[i]);
 	}
 	*at = c;
 	return c;
@@ -159,14 +168,14 @@ static struct child *child_locked(struct family *f,
  * several modules may share a metric.
  */
 static struct child *child_of(struct metrics *m, const char *name,
-			      const char *help, enum kind kind,
+			      const char *help, enum metric_kind kind,
 			      const struct metric_labels *labels)
 {
 	struct child *c;
 
 	pthread_mutex_lock(&m->mu);
 	c = child_locked(family_locked(m, name, help, kind), labels);
-	if (kind == HISTOGRAM && !c->histogram)
+	if (kind == METRIC_HISTOGRAM && !c->histogram)
 		c->histogram = mem_new(struct histogram);
 	pthread_mutex_unlock(&m->mu);
 	return c;
@@ -176,42 +185,58 @@ struct metric *metrics_counter(struct metrics *m, const char *name,
 			       const char *help,
 			       const struct metric_labels *labels)
 {
-	return &child_of(m, name, help, COUNTER, labels)->metric;
+	return &child_of(m, name, help, METRIC_COUNTER, labels)->metric;
 }
 
 struct metric *metrics_gauge(struct metrics *m, const char *name,
 			     const char *help,
 			     const struct metric_labels *labels)
 {
-	return &child_of(m, name, help, GAUGE, labels)->metric;
+	return &child_of(m, name, help, METRIC_GAUGE, labels)->metric;
 }
 
-/* Set a callback under the lock, because metrics_write() may be running. */
-static void set_fn(struct metrics *m, struct child *c, metric_fn fn, void *ctx)
+/* Create the child of a row, with the scale of its family. */
+static struct metric *metrics_add_row(struct metrics *m,
+				      const struct metric_row *row)
 {
+	struct metric_labels labels = { { row->label }, { row->value } };
+	struct child *c = child_of(m, row->name, row->help, row->kind, &labels);
+
+	if (row->scale != 0)
+		metrics_scale(m, row->name, row->scale);
+	return &c->metric;
+}
+
+void metrics_register(struct metrics *m, const struct metric_row *rows,
+		      size_t count, void *owner)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct metric *child = metrics_add_row(m, &rows[i]);
+
+		memcpy((char *)owner + rows[i].offset, &child, sizeof(child));
+	}
+}
+
+void metrics_register_snapshot(struct metrics *m,
+			       const struct metric_snapshot *s)
+{
+	struct source *src = mem_new(struct source);
+
+	src->snapshot = *s;
+	src->children = mem_zalloc(s->count, sizeof(*src->children));
+	for (size_t i = 0; i < s->count; i++)
+		src->children[i] = metrics_add_row(m, &s->rows[i]);
 	pthread_mutex_lock(&m->mu);
-	c->fn = fn;
-	c->ctx = ctx;
+	src->next = m->sources;
+	m->sources = src;
 	pthread_mutex_unlock(&m->mu);
-}
-
-void metrics_gauge_fn(struct metrics *m, const char *name, const char *help,
-		      metric_fn fn, void *ctx)
-{
-	set_fn(m, child_of(m, name, help, GAUGE, NULL), fn, ctx);
-}
-
-void metrics_counter_fn(struct metrics *m, const char *name, const char *help,
-			metric_fn fn, void *ctx)
-{
-	set_fn(m, child_of(m, name, help, COUNTER, NULL), fn, ctx);
 }
 
 struct histogram *metrics_histogram(struct metrics *m, const char *name,
 				    const char *help,
 				    const struct metric_labels *labels)
 {
-	return child_of(m, name, help, HISTOGRAM, labels)->histogram;
+	return child_of(m, name, help, METRIC_HISTOGRAM, labels)->histogram;
 }
 
 void metrics_scale(struct metrics *m, const char *name, double scale)
@@ -306,7 +331,7 @@ static void write_histogram(struct buf *out, const struct family *f,
 	buf_printf(out, "%lld\n", (long long)count);
 }
 
-/* Append the value of one child, from its callback if it has one. */
+/* Append the value of one child. */
 static void write_child(struct buf *out, const struct family *f,
 			const struct child *c)
 {
@@ -316,7 +341,7 @@ static void write_child(struct buf *out, const struct family *f,
 		write_histogram(out, f, c);
 		return;
 	}
-	v = c->fn ? c->fn(c->ctx) : metric_get(&c->metric);
+	v = metric_get(&c->metric);
 	metrics_write_name(out, f->name, "", &c->labels, NULL);
 	if (f->scale != 0)
 		buf_printf(out, "%.9g\n", (double)v * f->scale);
@@ -324,11 +349,29 @@ static void write_child(struct buf *out, const struct family *f,
 		buf_printf(out, "%lld\n", (long long)v);
 }
 
+/* Take one snapshot, and set the values that come from it. */
+static void source_read(const struct source *src)
+{
+	const struct metric_snapshot *s = &src->snapshot;
+	char *snapshot = mem_alloc(s->size);
+
+	s->take(s->ctx, snapshot);
+	for (size_t i = 0; i < s->count; i++) {
+		int64_t v;
+
+		memcpy(&v, snapshot + s->rows[i].offset, sizeof(v));
+		metric_set(src->children[i], v);
+	}
+	mem_free(snapshot);
+}
+
 void metrics_write(struct metrics *m, struct buf *out)
 {
 	static const char *const kinds[] = { "counter", "gauge", "histogram" };
 
 	pthread_mutex_lock(&m->mu);
+	for (const struct source *src = m->sources; src; src = src->next)
+		source_read(src);
 	for (struct family *f = m->families; f; f = f->next) {
 		buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", f->name,
 			   f->help, f->name, kinds[f->kind]);

@@ -36,8 +36,52 @@ struct metric_labels {
 	const char *value[2];
 };
 
-/* Returns the current value of a metric at the time it is written. */
-typedef int64_t (*metric_fn)(void *ctx);
+enum metric_kind {
+	METRIC_COUNTER,
+	METRIC_GAUGE,
+	METRIC_HISTOGRAM
+};
+
+/*
+ * One row of a table of metrics: a counter or a gauge that belongs to a struct.
+ * Tables keep name, HELP and place of a metric in one line, so that adding a
+ * metric is adding a row. All strings are constants.
+ */
+struct metric_row {
+	const char *name;
+	const char *help;
+	size_t offset; /* in the struct; what is there, see the two users */
+	enum metric_kind kind;
+	double scale;      /* as in metrics_scale(); 0: 1 */
+	const char *label; /* a label and its value; NULL: no label */
+	const char *value;
+};
+
+/*
+ * A row for a member of a struct; more members of the row may follow, as in
+ * METRIC_ROW(COUNTER, struct s, ok, "name", "help", .scale = 1e-9).
+ */
+#define METRIC_ROW(kind_, owner, member, name_, help_, ...)                \
+	{                                                                  \
+		.name = (name_), .help = (help_),                          \
+		.offset = offsetof(owner, member), .kind = METRIC_##kind_, \
+		##__VA_ARGS__                                              \
+	}
+
+/*
+ * Metrics that are read from something else when they are written. take()
+ * fills one snapshot of `size` bytes, and each row's value is the 64-bit
+ * integer at its offset in that snapshot. take() is called once for each
+ * metrics_write(), with the registry's lock held, so it must not use the
+ * registry; ctx must live as long as the registry.
+ */
+struct metric_snapshot {
+	const struct metric_row *rows;
+	size_t count;
+	size_t size;
+	void (*take)(void *ctx, void *snapshot);
+	void *ctx;
+};
 
 /* Create an empty registry; the caller frees it with metrics_free(). */
 struct metrics *metrics_new(void);
@@ -61,19 +105,15 @@ struct metric *metrics_gauge(struct metrics *m, const char *name,
 			     const struct metric_labels *labels);
 
 /*
- * Register a gauge without labels whose value is fn(ctx) at the time it is
- * written. fn is called with the registry's lock held, so it must not use the
- * registry, and ctx must live as long as the registry.
+ * Create the metrics of a table, and set the `struct metric *` at each row's
+ * offset in *owner.
  */
-void metrics_gauge_fn(struct metrics *m, const char *name, const char *help,
-		      metric_fn fn, void *ctx);
+void metrics_register(struct metrics *m, const struct metric_row *rows,
+		      size_t count, void *owner);
 
-/*
- * Register a counter without labels whose value is fn(ctx) at the time it is
- * written; the rules of metrics_gauge_fn() hold.
- */
-void metrics_counter_fn(struct metrics *m, const char *name, const char *help,
-			metric_fn fn, void *ctx);
+/* Create metrics that are read from a snapshot; *s is copied. */
+void metrics_register_snapshot(struct metrics *m,
+			       const struct metric_snapshot *s);
 
 /*
  * Return a histogram of durations in seconds, with buckets from 1 ms to 60 s.

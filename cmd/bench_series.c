@@ -259,7 +259,7 @@ static int bench_series_measure(struct series_bench *b, const char *path,
 	       b->peak_series);
 	printf("end      %" PRIu64 " ranges, %" PRIu64 " blocks, %" PRIu64
 	       " profiles only in the WAL\n",
-	       s.heads, s.blocks, s.pending);
+	       s.heads, s.blocks, s.unflushed);
 	tsdb_close(b->db);
 	b->db = NULL;
 	began = clock_mono_ns();

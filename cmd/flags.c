@@ -138,10 +138,10 @@ void flags_set_defaults(const struct flag *flags)
 		 * Booleans are false until they are given, whatever text their
 		 * row shows.
 		 */
-		if (flags->kind == FLAG_BOOL || !flags->otherwise)
+		if (flags->kind == FLAG_BOOL || !flags->fallback)
 			continue;
 		/* A default that does not parse is a mistake in a table. */
-		if (set_value(flags, str_of(flags->otherwise), NULL))
+		if (set_value(flags, str_of(flags->fallback), NULL))
 			abort();
 	}
 }
@@ -192,8 +192,8 @@ void flags_help(FILE *out, const struct flag *flags)
 		const char *value = flags->kind == FLAG_BOOL ? "" : "=…";
 
 		fprintf(out, "  --%s%s%s", no, flags->name, value);
-		if (flags->otherwise)
-			fprintf(out, "  (%s)", flags->otherwise);
+		if (flags->fallback)
+			fprintf(out, "  (%s)", flags->fallback);
 		fprintf(out, "\n      %s\n", flags->help);
 	}
 }

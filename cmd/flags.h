@@ -31,9 +31,9 @@ enum flag_kind {
 struct flag {
 	const char *name; /* NULL ends the list */
 	enum flag_kind kind;
-	void *out;             /* the value; holds the default before parsing */
-	const char *otherwise; /* the default as it is typed; NULL: none */
-	const char *help;      /* one sentence for --help */
+	void *out;            /* the value; holds the default before parsing */
+	const char *fallback; /* the default as it is typed; NULL: none */
+	const char *help;     /* one sentence for --help */
 };
 
 /*

@@ -41,9 +41,9 @@ static void print_flag(const struct flag *f)
 	fputs("\\fR", stdout);
 	if (f->kind != FLAG_BOOL)
 		fputs("=…", stdout);
-	if (f->otherwise) {
+	if (f->fallback) {
 		fputs("  (", stdout);
-		print_escaped(f->otherwise);
+		print_escaped(f->fallback);
 		putchar(')');
 	}
 	putchar('\n');

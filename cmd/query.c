@@ -295,9 +295,9 @@ static int delete_profiles(struct query *q, const char *selector,
  * the same range: "now-1h" is another moment each time. An empty text means
  * "otherwise". Cannot fail, because FLAG_TIME has checked the text.
  */
-static const char *fix_time(const char *text, int64_t otherwise, char out[32])
+static const char *fix_time(const char *text, int64_t fallback, char out[32])
 {
-	int64_t ms = otherwise;
+	int64_t ms = fallback;
 
 	if (*text && !str_to_i64(str_of(text), &ms))
 		(void)!time_parse(str_of(text), clock_ms(NULL), &ms, NULL);

@@ -9,11 +9,11 @@
 struct flag *report_flags_list(struct report_flags *f, struct flag *at)
 {
 	const struct report_option_help *o = report_option_list();
-	struct report_options otherwise;
+	struct report_options fallback;
 
-	report_options_init(&otherwise);
+	report_options_init(&fallback);
 	for (size_t i = 0; o[i].name; i++) {
-		bool on = str_is(str_of(o[i].name), "trim") && otherwise.trim;
+		bool on = str_is(str_of(o[i].name), "trim") && fallback.trim;
 
 		f->switches[i] = on;
 		*at++ = (struct flag){

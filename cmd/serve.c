@@ -17,7 +17,7 @@
 #include "base/units.h"
 #include "client/networks.h"
 #include "cmd/cmd.h"
-#include "cmd/live.h"
+#include "cmd/config_reloader.h"
 #include "cmd/notify.h"
 #include "cmd/process.h"
 #include "cmd/serve_flags.h"
@@ -43,7 +43,7 @@ struct serve {
 
 	struct log log;
 	struct networks *refused; /* parsed from f.refused_networks */
-	struct live *live;
+	struct config_reloader *reloader;
 	struct metrics *metrics;
 	struct tsdb *db;
 	struct scraper *scraper;
@@ -112,7 +112,7 @@ static int start_storage(struct serve *s, int64_t sync_ms, struct err *err)
 				     (int64_t)stats.block_samples),
 			     log_int("series", (int64_t)stats.series),
 			     log_int("ranges", (int64_t)stats.heads),
-			     log_int("unflushed", (int64_t)stats.pending),
+			     log_int("unflushed", (int64_t)stats.unflushed),
 			     log_int("took_ms",
 				     (clock_mono_ns() - started) / 1000000)));
 	return 0;
@@ -146,7 +146,8 @@ static int start_scraper(struct serve *s, struct err *err)
 				       .refused = s->refused,
 				       .update = on_discovered,
 				       .ctx = s };
-	struct live_options lo = { .log = &s->log, .metrics = s->metrics };
+	struct config_reloader_options lo = { .log = &s->log,
+					      .metrics = s->metrics };
 	int rc = scrape_start(&so, &s->scraper, err);
 
 	if (!rc)
@@ -155,7 +156,7 @@ static int start_scraper(struct serve *s, struct err *err)
 		return rc;
 	lo.scraper = s->scraper;
 	lo.discovery = s->discovery;
-	live_start(s->live, &lo);
+	reloader_start(s->reloader, &lo);
 	return 0;
 }
 
@@ -164,7 +165,7 @@ static int on_reload(void *ctx, struct err *err)
 {
 	struct serve *s = ctx;
 
-	return live_reload(s->live, err);
+	return reloader_reload(s->reloader, err);
 }
 
 /* The configuration for the status API, without secrets. */
@@ -172,7 +173,7 @@ static void on_config(void *ctx, struct buf *out)
 {
 	struct serve *s = ctx;
 
-	live_text(s->live, out);
+	reloader_text(s->reloader, out);
 }
 
 /* POST /-/quit ends as a signal does: the main thread waits for one. */
@@ -236,7 +237,7 @@ static void serve_announce(struct serve *s)
 	char *url = mem_printf("%s://%s:%u/", web_scheme(s->web),
 			       *host ? host : "localhost", web_port(s->web));
 
-	if (!live_job_count(s->live))
+	if (!reloader_job_count(s->reloader))
 		log_event(
 			&s->log, LOG_WARN,
 			"no targets are configured: add scrape_configs to the file, and load it again with SIGHUP",
@@ -295,7 +296,7 @@ static void serve_stop(struct serve *s)
 	web_free(s->web);
 	discovery_free(s->discovery);
 	scrape_free(s->scraper);
-	live_free(s->live);
+	reloader_free(s->reloader);
 	tsdb_close(s->db);
 }
 
@@ -365,7 +366,7 @@ static int next_signal(struct serve *s, const sigset_t *set)
 	}
 }
 
-/* Serve until SIGTERM or SIGINT. live_reload() logs its own errors. */
+/* Serve until SIGTERM or SIGINT. reloader_reload() logs its own errors. */
 static void wait_for_signal(struct serve *s, const sigset_t *set)
 {
 	for (;;) {
@@ -378,10 +379,10 @@ static void wait_for_signal(struct serve *s, const sigset_t *set)
 			notify_stopping();
 			return;
 		}
-		if (number != SIGHUP && !live_has_changed(s->live))
+		if (number != SIGHUP && !reloader_has_changed(s->reloader))
 			continue;
 		notify_reloading();
-		(void)!live_reload(s->live, &err);
+		(void)!reloader_reload(s->reloader, &err);
 		notify_ready();
 	}
 }
@@ -419,7 +420,7 @@ static int serve_run(struct serve *s, int argc, char **argv)
 	forbid_cores();
 	warn_of_rights(s);
 	block_signals(&set);
-	rc = live_open(s->f.config_file, &s->live, &err);
+	rc = reloader_open(s->f.config_file, &s->reloader, &err);
 	if (!rc)
 		rc = serve_start(s, sync_ms, &err);
 	if (!rc)

@@ -120,7 +120,7 @@ size_t serve_flags_init(struct serve_flags *f, struct flag out[SERVE_FLAGS_MAX])
 		out[i] = (struct flag){ .name = r->name,
 					.kind = r->kind,
 					.out = (char *)f + r->offset,
-					.otherwise = r->fallback,
+					.fallback = r->fallback,
 					.help = r->help };
 	}
 	out[n] = (struct flag){ 0 };

@@ -110,7 +110,7 @@ static void print_stats(const struct tsdb_stats *s)
 	printf("profiles in blocks     %" PRIu64 "\n", s->block_samples);
 	printf("open ranges            %" PRIu64 "\n", s->heads);
 	printf("series in ranges       %" PRIu64 "\n", s->series);
-	printf("profiles only in WAL   %" PRIu64 "\n", s->pending);
+	printf("profiles only in WAL   %" PRIu64 "\n", s->unflushed);
 	printf("bytes, blocks          %" PRIu64 "\n", s->block_bytes);
 	printf("bytes, ranges' values  %" PRIu64 "\n", s->values_bytes);
 	printf("bytes, ranges' logs    %" PRIu64 "\n", s->groups_bytes);

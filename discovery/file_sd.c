@@ -115,9 +115,9 @@ static void on_events(void *ctx)
 			 */
 			memcpy(&e, u.bytes + at, sizeof(e));
 			if (file_sd_is_relevant(&e))
-				provider_hurry(p, SETTLE_MS);
+				provider_refresh_within(p, SETTLE_MS);
 			else
-				provider_hurry(p, BEGIN_MS);
+				provider_refresh_within(p, BEGIN_MS);
 			at += (ssize_t)(sizeof(e) + e.len);
 		}
 	}

@@ -45,7 +45,7 @@ void provider_tell(const struct provider *p, const char *what,
 			     log_int("targets", g ? (int64_t)g->targets : 0)));
 }
 
-void provider_hurry(struct provider *p, int64_t ms)
+void provider_refresh_within(struct provider *p, int64_t ms)
 {
 	/* A refresh that is due earlier stays as it is. */
 	int64_t at = clock_mono_ns() + ms * 1000000;

@@ -77,7 +77,7 @@ void provider_tell(const struct provider *p, const char *what,
 		   const struct target_groups *g);
 
 /* Moves the next refresh forward, to at most ms milliseconds from now. */
-void provider_hurry(struct provider *p, int64_t ms);
+void provider_refresh_within(struct provider *p, int64_t ms);
 
 /*
  * Parses a text, JSON or YAML, as a list of target groups; the caller owns a

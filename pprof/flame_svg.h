@@ -23,7 +23,7 @@ extern const char flame_script[];
 /*
  * Writes the report's flame graph as an SVG file of its own, script included.
  * ERR_TOOBIG: it does not fit into out; ERR_LIMIT, ERR_TIMEOUT: the report's
- * effort was refused.
+ * limits was refused.
  */
 int report_flamegraph_svg(struct report *r, struct buf *out, struct err *err);
 

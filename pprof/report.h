@@ -18,7 +18,7 @@
 /*
  * Prepares a report on p, which must be the result of a merge, where each
  * string and stack occurs once. Applies the filters to p. ERR_INVALID: an
- * option is wrong, and the message names it; ERR_LIMIT, ERR_TIMEOUT: the effort
+ * option is wrong, and the message names it; ERR_LIMIT, ERR_TIMEOUT: the limits
  * was refused. The caller calls report_fini() after success only.
  */
 NODISCARD int report_init(struct report *r, enum report_kind kind,

@@ -10,10 +10,10 @@
 #define PPROF_REPORT_OPTIONS_H
 
 #include "base/err.h"
-#include "pprof/effort.h"
 #include "pprof/filter/namefilter.h"
 #include "pprof/filter/tagfilter.h"
 #include "pprof/graph/nodes.h"
+#include "pprof/limits.h"
 
 /* The options of one report. Empty strings select the default. */
 struct report_options {
@@ -35,7 +35,7 @@ struct report_options {
 	double divide_by;
 	struct str unit;
 	int64_t max_nodes;    /* flamegraph; -1: default; 0: all */
-	struct effort effort; /* permits memory and time */
+	struct limits limits; /* permits memory and time */
 	/* Folder of sources, or NULL. Must not come from a request. */
 	const char *source_root;
 	struct str tagroot; /* label keys that become outer frames */

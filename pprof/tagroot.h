@@ -10,7 +10,7 @@
 #ifndef PPROF_TAGROOT_H
 #define PPROF_TAGROOT_H
 
-#include "pprof/effort.h"
+#include "pprof/limits.h"
 #include "pprof/profile/profile.h"
 
 /* Most keys that one call accepts. */
@@ -28,10 +28,10 @@ NODISCARD int pprof_tagroot_check(struct str keys, const char *what,
  * by commas, the first one becomes the outermost frame. A sample without such a
  * label gets a frame without name. unit is the unit that numeric labels are
  * shown in. *found: at least one sample has one of the labels. ERR_LIMIT: the
- * profile gets too many frames, or the effort was refused; ERR_TIMEOUT.
+ * profile gets too many frames, or the limits was refused; ERR_TIMEOUT.
  */
 NODISCARD int pprof_tagroot(struct pprof *p, struct str keys, struct str unit,
-			    const struct effort *effort, bool *found,
+			    const struct limits *limits, bool *found,
 			    struct err *err);
 
 #endif

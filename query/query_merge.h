@@ -15,7 +15,7 @@
 #include "pprof/aggregate.h"
 #include "pprof/columns.h"
 #include "pprof/decode.h"
-#include "pprof/effort.h"
+#include "pprof/limits.h"
 #include "pprof/merge.h"
 #include "query/work/query_spec.h"
 
@@ -90,7 +90,7 @@ NODISCARD int query_merge_subtract(struct query_merge *base, struct merge *both,
  * The limits that a report has to keep to: the memory and the deadline of this
  * query. Valid as long as the merge.
  */
-struct effort query_merge_effort(struct query_merge *g);
+struct limits query_merge_effort(struct query_merge *g);
 
 /*
  * Write at most `max` warnings to out, one sentence for each kind of omission.

@@ -39,7 +39,7 @@ NODISCARD int tsdb_repair(struct tsdb *db, struct tsdb_repair *out,
  * interrupted. told may be NULL. *recoded is the number of blocks that were
  * rewritten. Errors as tsdb_repair().
  */
-NODISCARD int tsdb_recode(struct tsdb *db, tsdb_progress_fn told, void *ctx,
+NODISCARD int tsdb_recode(struct tsdb *db, tsdb_progress_fn progress, void *ctx,
 			  size_t *recoded, struct err *err);
 
 /*

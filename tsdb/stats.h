@@ -18,13 +18,14 @@ struct tsdb_stats {
 	uint64_t blocks;
 	uint64_t block_bytes;
 	uint64_t block_samples;
-	uint64_t pending; /* unflushed profiles */
+	uint64_t unflushed; /* unflushed profiles */
 	uint64_t wal_bytes;
 	uint64_t values_bytes; /* of heads */
 	uint64_t groups_bytes; /* of heads: chunk metadata */
 	uint64_t ballast_bytes;
+	uint64_t storage_bytes;   /* everything but snapshots */
 	uint64_t series_limit;    /* of head_series; 0: no bound */
-	uint64_t pending_limit;   /* of `pending` */
+	uint64_t unflushed_limit; /* of `unflushed` */
 	uint64_t wal_limit;       /* of wal_bytes */
 	uint64_t retention_bytes; /* of the whole database; 0: no bound */
 	uint64_t open_queriers;

@@ -166,11 +166,22 @@ static void api_status_routes(void *ctx UNUSED, struct request *r UNUSED,
 	envelope_end(&j, a, NULL);
 }
 
-/* Callback of the gauge: whether the web configuration is up to date. */
-static int64_t config_is_current(void *auth)
+/* The state of the web configuration, for its gauge. */
+struct config_state {
+	int64_t is_current;
+};
+
+static void web_take_config_state(void *auth, void *snapshot)
 {
-	return auth_is_current(auth);
+	((struct config_state *)snapshot)->is_current = auth_is_current(auth);
 }
+
+static const struct metric_row config_rows[] = {
+	METRIC_ROW(
+		GAUGE, struct config_state, is_current,
+		"everprof_web_config_last_reload_successful",
+		"Whether the last attempt to load --web.config.file succeeded."),
+};
 
 /*
  * The host names to accept. A server without authentication on a loopback
@@ -224,10 +235,14 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 		mem_free(w);
 		return rc;
 	}
-	metrics_gauge_fn(
-		o->metrics, "everprof_web_config_last_reload_successful",
-		"Whether --web.config.file was read well the last time.",
-		config_is_current, w->auth);
+	metrics_register_snapshot(o->metrics,
+				  &(struct metric_snapshot){
+					  .rows = config_rows,
+					  .count = ARRAY_SIZE(config_rows),
+					  .size = sizeof(struct config_state),
+					  .take = web_take_config_state,
+					  .ctx = w->auth,
+				  });
 	*out = w;
 	return 0;
 }

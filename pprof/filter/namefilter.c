@@ -119,7 +119,7 @@ struct name_patterns {
 	bool ignore_met;
 	bool hide_met;
 	bool show_met;
-	const struct effort *effort;
+	const struct limits *limits;
 };
 
 /*
@@ -208,7 +208,7 @@ static int judge_locations(struct pprof *p, struct name_patterns *n,
 
 		verdicts[i] = (uint8_t)namefilter_judge(n, p, l);
 		hidden[i] = hide_lines(n, p, l);
-		rc = effort_meter(n->effort, &meter, REGEX_WORK, 0, err);
+		rc = limits_meter(n->limits, &meter, REGEX_WORK, 0, err);
 	}
 	return rc;
 }
@@ -355,10 +355,10 @@ static int check_all_steps(const struct name_patterns *n,
 }
 
 int filter_names(struct pprof *p, const struct name_filter *f,
-		 const struct effort *effort, struct no_match *none,
+		 const struct limits *limits, struct no_match *none,
 		 struct err *err)
 {
-	struct name_patterns n = { .effort = effort };
+	struct name_patterns n = { .limits = limits };
 	struct pattern from = { 0 };
 	int rc = compile_names(&n, &from, f, p, err);
 

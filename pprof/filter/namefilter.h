@@ -12,7 +12,7 @@
 #define PPROF_FILTER_NAMEFILTER_H
 
 #include "base/err.h"
-#include "pprof/effort.h"
+#include "pprof/limits.h"
 #include "pprof/profile/profile.h"
 
 /*
@@ -39,11 +39,11 @@ struct no_match {
  * Applies the filters to p and adds the filters without any match to *none.
  * Samples without frames are removed even if no filter is set. ERR_INVALID: an
  * expression is malformed or takes too many steps, and the message names it;
- * ERR_LIMIT, ERR_TIMEOUT: the effort was refused. After an error p is of no
+ * ERR_LIMIT, ERR_TIMEOUT: the limits was refused. After an error p is of no
  * use.
  */
 NODISCARD int filter_names(struct pprof *p, const struct name_filter *f,
-			   const struct effort *effort, struct no_match *none,
+			   const struct limits *limits, struct no_match *none,
 			   struct err *err);
 
 #endif

@@ -121,7 +121,7 @@ static void prune_stack(struct pprof *p, struct pprof_run *s,
 
 /* Decides about each location once, then cuts the stacks. */
 static int prune_apply(struct pprof *p, const struct pruner *x,
-		       const struct effort *effort, struct err *err)
+		       const struct limits *limits, struct err *err)
 {
 	struct growth_meter meter = { 0 };
 	uint8_t *what = mem_zalloc(p->locations.count, 1);
@@ -129,7 +129,7 @@ static int prune_apply(struct pprof *p, const struct pruner *x,
 
 	for (size_t i = 0; i < p->locations.count && !rc; i++) {
 		what[i] = (uint8_t)prune_lines(x, p, &p->locations.v[i]);
-		rc = effort_meter(effort, &meter, REGEX_WORK, 0, err);
+		rc = limits_meter(limits, &meter, REGEX_WORK, 0, err);
 	}
 	for (size_t i = 0; i < p->stacks.count && !rc; i++)
 		prune_stack(p, &p->stacks.v[i], what);
@@ -151,7 +151,7 @@ static int prune_copy_whole(struct str text, struct regex **out)
 	return rc;
 }
 
-int filter_uninteresting(struct pprof *p, const struct effort *effort,
+int filter_uninteresting(struct pprof *p, const struct limits *limits,
 			 struct err *err)
 {
 	struct pruner x = { 0 };
@@ -162,7 +162,7 @@ int filter_uninteresting(struct pprof *p, const struct effort *effort,
 	if (!prune_copy_whole(pprof_str(p, p->drop_frames), &x.drop) &&
 	    !prune_copy_whole(pprof_str(p, p->keep_frames), &x.keep)) {
 		x.known = mem_zalloc(p->functions.count, 1);
-		rc = prune_apply(p, &x, effort, err);
+		rc = prune_apply(p, &x, limits, err);
 	}
 	regex_free(x.drop);
 	regex_free(x.keep);
@@ -192,7 +192,7 @@ static bool cut_inside(const struct pruner *x, const struct pprof *p,
  * match stay as they are.
  */
 static int prune_from(struct pprof *p, const struct pruner *x,
-		      const struct effort *effort, struct err *err)
+		      const struct limits *limits, struct err *err)
 {
 	struct growth_meter meter = { 0 };
 	bool *found = mem_zalloc(p->locations.count, sizeof(bool));
@@ -200,7 +200,7 @@ static int prune_from(struct pprof *p, const struct pruner *x,
 
 	for (size_t i = 0; i < p->locations.count && !rc; i++) {
 		found[i] = cut_inside(x, p, &p->locations.v[i]);
-		rc = effort_meter(effort, &meter, REGEX_WORK, 0, err);
+		rc = limits_meter(limits, &meter, REGEX_WORK, 0, err);
 	}
 	for (size_t i = 0; i < p->stacks.count && !rc; i++) {
 		struct pprof_run *s = &p->stacks.v[i];
@@ -218,7 +218,7 @@ static int prune_from(struct pprof *p, const struct pruner *x,
 }
 
 int filter_prune_from(struct pprof *p, struct str pattern,
-		      const struct effort *effort, struct err *err)
+		      const struct limits *limits, struct err *err)
 {
 	struct pruner x = { 0 };
 	int rc;
@@ -229,7 +229,7 @@ int filter_prune_from(struct pprof *p, struct str pattern,
 	if (rc)
 		return err_wrap(err, rc, "prune_from");
 	x.known = mem_zalloc(p->functions.count, 1);
-	rc = prune_from(p, &x, effort, err);
+	rc = prune_from(p, &x, limits, err);
 	if (!rc && regex_gave_up(x.drop))
 		rc = err_set(err, ERR_INVALID,
 			     "prune_from: the expression takes too many steps");

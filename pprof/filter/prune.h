@@ -10,26 +10,26 @@
 #ifndef PPROF_FILTER_PRUNE_H
 #define PPROF_FILTER_PRUNE_H
 
-#include "pprof/effort.h"
+#include "pprof/limits.h"
 #include "pprof/profile/profile.h"
 
 /*
  * Removes the frames that the innermost function matching the pattern called,
  * directly or not; that function stays. An empty pattern removes nothing.
  * ERR_INVALID: the pattern is malformed or takes too many steps; ERR_LIMIT,
- * ERR_TIMEOUT: the effort was refused.
+ * ERR_TIMEOUT: the limits was refused.
  */
 NODISCARD int filter_prune_from(struct pprof *p, struct str pattern,
-				const struct effort *effort, struct err *err);
+				const struct limits *limits, struct err *err);
 
 /*
  * Removes the frames that the profile itself calls uninteresting: from the
  * outermost function that drop_frames matches and keep_frames does not, to the
  * leaf. A function without a caller that stays is kept. An expression of the
  * profile that is malformed or takes too many steps is ignored. ERR_LIMIT,
- * ERR_TIMEOUT: the effort was refused.
+ * ERR_TIMEOUT: the limits was refused.
  */
-NODISCARD int filter_uninteresting(struct pprof *p, const struct effort *effort,
+NODISCARD int filter_uninteresting(struct pprof *p, const struct limits *limits,
 				   struct err *err);
 
 #endif

@@ -313,7 +313,7 @@ struct work {
 	struct pprof *p;
 	const struct tag_units *units;
 	struct no_match *none;
-	const struct effort *effort;
+	const struct limits *limits;
 };
 
 /*
@@ -333,7 +333,7 @@ static int tagfilter_apply(const struct matcher_of_tags *m, struct work *w,
 
 		*any = *any || match;
 		keep[i] = match == wanted;
-		rc = effort_meter(w->effort, &meter, REGEX_WORK, 0, err);
+		rc = limits_meter(w->limits, &meter, REGEX_WORK, 0, err);
 	}
 	pprof_keep(p, NULL, keep);
 	mem_free(keep);
@@ -361,10 +361,10 @@ static int filter_one(struct work *w, const char *name, struct str text,
 
 int filter_tags(struct pprof *p, const struct tag_filter *f,
 		const struct tag_units *units, struct no_match *none,
-		const struct effort *effort, struct err *err)
+		const struct limits *limits, struct err *err)
 {
 	struct work w = {
-		.p = p, .units = units, .none = none, .effort = effort
+		.p = p, .units = units, .none = none, .limits = limits
 	};
 	int rc = filter_one(&w, "tagfocus", f->focus, true, err);
 

@@ -11,8 +11,8 @@
 #define PPROF_FILTER_TAGFILTER_H
 
 #include "base/err.h"
-#include "pprof/effort.h"
 #include "pprof/filter/namefilter.h"
+#include "pprof/limits.h"
 
 /*
  * The unit of each key of numeric labels, as a string of the profile, indexed
@@ -55,11 +55,11 @@ struct tag_filter {
 /*
  * Drops samples by focus and ignore, and adds the filters without any match to
  * *none. ERR_INVALID: an expression is malformed, and the message names the
- * filter; ERR_LIMIT, ERR_TIMEOUT: the effort was refused.
+ * filter; ERR_LIMIT, ERR_TIMEOUT: the limits was refused.
  */
 NODISCARD int filter_tags(struct pprof *p, const struct tag_filter *f,
 			  const struct tag_units *units, struct no_match *none,
-			  const struct effort *effort, struct err *err);
+			  const struct limits *limits, struct err *err);
 
 /* Drops labels by show and hide. ERR_INVALID: an expression is malformed. */
 NODISCARD int filter_tag_names(struct pprof *p, const struct tag_filter *f,

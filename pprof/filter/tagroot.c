@@ -162,7 +162,7 @@ static uint32_t rooted_stack(struct roots *x, struct rooted key)
  * memory can grow by a multiple of the profile, so both are checked.
  */
 static int root_samples(struct roots *x, const uint32_t *suffixes,
-			const struct effort *effort, struct err *err)
+			const struct limits *limits, struct err *err)
 {
 	struct pprof *p = x->p;
 	struct growth_meter meter = { .spent = vec_memory(&p->frames) };
@@ -178,7 +178,7 @@ static int root_samples(struct roots *x, const uint32_t *suffixes,
 				       "the profile has too many frames");
 		s->stack = rooted_stack(
 			x, (struct rooted){ s->stack, suffixes[s->labels] });
-		rc = effort_meter(effort, &meter, 1 + old.count,
+		rc = limits_meter(limits, &meter, 1 + old.count,
 				  vec_memory(&p->frames), err);
 	}
 	return rc;
@@ -197,7 +197,7 @@ int pprof_tagroot_check(struct str keys, const char *what, struct err *err)
 }
 
 int pprof_tagroot(struct pprof *p, struct str keys, struct str unit,
-		  const struct effort *effort, bool *found, struct err *err)
+		  const struct limits *limits, bool *found, struct err *err)
 {
 	struct roots x = { .p = p,
 			   .unit = unit,
@@ -211,7 +211,7 @@ int pprof_tagroot(struct pprof *p, struct str keys, struct str unit,
 	/* Label sets are converted once each, not once for each sample. */
 	for (size_t i = 0; i < p->label_sets.count; i++)
 		suffixes[i] = add_roots(&x, p->label_sets.v[i], keys);
-	rc = root_samples(&x, suffixes, effort, err);
+	rc = root_samples(&x, suffixes, limits, err);
 	*found = x.any;
 	mem_free(suffixes);
 	strtab_fini(&x.suffixes);

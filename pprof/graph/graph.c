@@ -82,7 +82,7 @@ struct walk {
 /* Charge the work and the graph's memory to the query's budget. */
 static int graph_check_effort(struct pass *x, size_t work, struct err *err)
 {
-	return effort_meter(x->o->effort, &x->meter, work, graph_memory(x->g),
+	return limits_meter(x->o->limits, &x->meter, work, graph_memory(x->g),
 			    err);
 }
 
@@ -131,8 +131,8 @@ static int graph_add_sample(struct pass *x, const struct pprof_run *stack,
 		for (uint32_t k = r.count; k > 0; k--)
 			graph_enter_node(x, &walk, v[k - 1], w, k != r.count);
 		/* A stack may be very deep: check the budget within it, too. */
-		rc = i % EFFORT_WORK ? 0 :
-				       graph_check_effort(x, EFFORT_WORK, err);
+		rc = i % LIMITS_WORK ? 0 :
+				       graph_check_effort(x, LIMITS_WORK, err);
 	}
 	if (walk.parent != PPROF_NONE && !walk.residual) {
 		struct graph_node *n = &g->node[walk.parent];
@@ -183,7 +183,7 @@ static int weigh_samples(struct pass *x, struct err *err)
 			rc = graph_add_sample(x, pprof_stack(p, i), w, err);
 		if (!rc)
 			rc = graph_check_effort(
-				x, 1 + pprof_stack(p, i)->count % EFFORT_WORK,
+				x, 1 + pprof_stack(p, i)->count % LIMITS_WORK,
 				err);
 	}
 	return rc;
@@ -227,7 +227,7 @@ int graph_init(struct graph *g, const struct pprof *p,
 	graph_sort_edges(g);
 	/* Only drawings drop redundant edges; the lists must be rebuilt. */
 	if (o->order == GRAPH_ENTROPY) {
-		rc = graph_drop_redundant_edges(g, o->effort, err);
+		rc = graph_drop_redundant_edges(g, o->limits, err);
 		graph_list_edges(g);
 		graph_sort_edges(g);
 	}

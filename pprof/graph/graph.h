@@ -12,8 +12,8 @@
 #define PPROF_GRAPH_GRAPH_H
 
 #include "base/pairs.h"
-#include "pprof/effort.h"
 #include "pprof/graph/nodes.h"
+#include "pprof/limits.h"
 
 /* The order of nodes in a report. */
 enum graph_order {
@@ -34,7 +34,7 @@ struct graph_options {
 	/* Drop edges below this share of the total. */
 	double edge_fraction;
 	/* Budget of memory and time of the query. */
-	const struct effort *effort;
+	const struct limits *limits;
 };
 
 /* Weights of one node; flat is its own, cum includes all callees. */

@@ -109,7 +109,7 @@ static bool is_redundant(const struct graph *g, uint32_t edge, uint32_t *seen,
  * Both loops run from the least important node and the lightest edge, as in
  * pprof's RemoveRedundantEdges, which decides what is left of a cycle of edges.
  */
-int graph_drop_redundant_edges(struct graph *g, const struct effort *effort,
+int graph_drop_redundant_edges(struct graph *g, const struct limits *limits,
 			       struct err *err)
 {
 	int rc = 0;
@@ -135,7 +135,7 @@ int graph_drop_redundant_edges(struct graph *g, const struct effort *effort,
 			 * One search may visit every edge, so check the
 			 * deadline each time.
 			 */
-			rc = effort_spend(effort, 0, err);
+			rc = limits_spend(limits, 0, err);
 		}
 	}
 	mem_free(seen);

@@ -17,7 +17,7 @@
  * rebuilt afterwards. ERR_LIMIT, ERR_TIMEOUT.
  */
 NODISCARD int graph_drop_redundant_edges(struct graph *g,
-					 const struct effort *effort,
+					 const struct limits *limits,
 					 struct err *err);
 
 /*

@@ -19,9 +19,9 @@ void decoder_free(struct decoder *d)
 	if (!d)
 		return;
 	pprof_fini(&d->p);
-	idmap_fini(&d->mapping_ids);
-	idmap_fini(&d->function_ids);
-	idmap_fini(&d->location_ids);
+	id_index_fini(&d->mapping_ids);
+	id_index_fini(&d->function_ids);
+	id_index_fini(&d->location_ids);
 	vec_fini(&d->location_mappings);
 	vec_fini(&d->line_functions);
 	legacy_free(d->legacy);
@@ -37,8 +37,9 @@ void decoder_set_max(struct decoder *d, size_t max)
 size_t decoder_memory(const struct decoder *d)
 {
 	return sizeof(*d) + pprof_memory(&d->p) +
-	       idmap_memory(&d->mapping_ids) + idmap_memory(&d->function_ids) +
-	       idmap_memory(&d->location_ids) +
+	       id_index_memory(&d->mapping_ids) +
+	       id_index_memory(&d->function_ids) +
+	       id_index_memory(&d->location_ids) +
 	       vec_memory(&d->location_mappings) +
 	       vec_memory(&d->line_functions) + legacy_memory(d->legacy);
 }
@@ -52,34 +53,34 @@ static bool decode_resolve(struct decoder *d)
 {
 	struct pprof *p = &d->p;
 
-	if (!idmap_seal(&d->mapping_ids))
+	if (!id_index_seal(&d->mapping_ids))
 		return decode_refuse(d, "two mappings have the same id");
-	if (!idmap_seal(&d->function_ids))
+	if (!id_index_seal(&d->function_ids))
 		return decode_refuse(d, "two functions have the same id");
-	if (!idmap_seal(&d->location_ids))
+	if (!id_index_seal(&d->location_ids))
 		return decode_refuse(d, "two locations have the same id");
 	for (size_t i = 0; i < p->lines.count; i++) {
 		p->lines.v[i].function =
-			idmap_find(&d->function_ids, d->line_functions.v[i]);
-		if (p->lines.v[i].function == IDMAP_NONE)
+			id_index_find(&d->function_ids, d->line_functions.v[i]);
+		if (p->lines.v[i].function == ID_INDEX_NONE)
 			return decode_refuse(d, "a line's function is missing");
 	}
 	for (size_t i = 0; i < p->locations.count; i++)
-		p->locations.v[i].mapping =
-			idmap_find(&d->mapping_ids, d->location_mappings.v[i]);
+		p->locations.v[i].mapping = id_index_find(
+			&d->mapping_ids, d->location_mappings.v[i]);
 	return true;
 }
 
 /* Adds one frame, from an unpacked repeated field. */
 static bool decode_frame(struct decoder *d, uint64_t id)
 {
-	uint32_t place = idmap_find(&d->location_ids, id);
+	uint32_t place = id_index_find(&d->location_ids, id);
 	uint32_t *f = decode_add(d, &d->p.frames);
 
 	if (!f)
 		return false;
 	*f = place;
-	return place != IDMAP_NONE ||
+	return place != ID_INDEX_NONE ||
 	       decode_refuse(d, "a sample's location is missing");
 }
 
@@ -104,8 +105,8 @@ static bool decode_frames(struct decoder *d, const struct wire_field *f)
 	vec_reserve(&d->p.frames, f->bytes.len);
 	out = d->p.frames.v + count;
 	while (w.pos < w.end && !missing) {
-		*out = idmap_find(&d->location_ids, wire_varint(&w));
-		missing = *out++ == IDMAP_NONE;
+		*out = id_index_find(&d->location_ids, wire_varint(&w));
+		missing = *out++ == ID_INDEX_NONE;
 	}
 	d->p.frames.count = (size_t)(out - d->p.frames.v);
 	return decode_ended(d, &w) &&
@@ -263,9 +264,9 @@ static bool decode_strings(struct decoder *d)
 static void decode_reset(struct decoder *d)
 {
 	pprof_reset(&d->p);
-	idmap_reset(&d->mapping_ids);
-	idmap_reset(&d->function_ids);
-	idmap_reset(&d->location_ids);
+	id_index_reset(&d->mapping_ids);
+	id_index_reset(&d->function_ids);
+	id_index_reset(&d->location_ids);
 	d->location_mappings.count = 0;
 	d->line_functions.count = 0;
 	d->max_string = 0;

@@ -13,15 +13,15 @@
 
 #include "pprof/decode.h"
 #include "pprof/legacy/legacy.h"
-#include "pprof/wire/idmap.h"
+#include "pprof/wire/id_index.h"
 #include "pprof/wire/wire.h"
 
 /* The state of a decoder. */
 struct decoder {
 	struct pprof p;
-	struct idmap mapping_ids; /* places of ids, by table */
-	struct idmap function_ids;
-	struct idmap location_ids;
+	struct id_index mapping_ids; /* places of ids, by table */
+	struct id_index function_ids;
+	struct id_index location_ids;
 	/* Ids that locations and lines refer to, until all ids are known. */
 	VEC(uint64_t) location_mappings;
 	VEC(uint64_t) line_functions;

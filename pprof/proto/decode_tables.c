@@ -72,13 +72,13 @@ static bool decode_mapping(struct decoder *d, const struct wire_field *f)
 		.has_lines = v[MAPPING_HAS_LINES],
 		.has_inlines = v[MAPPING_HAS_INLINES],
 	};
-	idmap_add(&d->mapping_ids, v[MAPPING_ID]);
+	id_index_add(&d->mapping_ids, v[MAPPING_ID]);
 	return true;
 }
 
 /*
  * Decodes a function. Its place is the number of functions before it, which
- * idmap_add() assigns in step.
+ * id_index_add() assigns in step.
  */
 static bool decode_function(struct decoder *d, const struct wire_field *f)
 {
@@ -95,7 +95,7 @@ static bool decode_function(struct decoder *d, const struct wire_field *f)
 		.file = decode_string_index(d, v[FUNCTION_FILE]),
 		.start_line = (int64_t)v[FUNCTION_START_LINE],
 	};
-	idmap_add(&d->function_ids, v[FUNCTION_ID]);
+	id_index_add(&d->function_ids, v[FUNCTION_ID]);
 	return true;
 }
 
@@ -161,7 +161,7 @@ static bool decode_location(struct decoder *d, const struct wire_field *field)
 		.lines = { first, (uint32_t)d->p.lines.count - first },
 		.folded = v[LOCATION_FOLDED],
 	};
-	idmap_add(&d->location_ids, v[LOCATION_ID]);
+	id_index_add(&d->location_ids, v[LOCATION_ID]);
 	return decode_ended(d, &w);
 }
 

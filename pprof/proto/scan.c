@@ -20,9 +20,9 @@ void scanner_free(struct scanner *s)
 {
 	if (!s)
 		return;
-	idmap_fini(&s->mappings);
-	idmap_fini(&s->functions);
-	idmap_fini(&s->locations);
+	id_index_fini(&s->mappings);
+	id_index_fini(&s->functions);
+	id_index_fini(&s->locations);
 	mem_free(s->line_functions);
 	legacy_free(s->legacy);
 	mem_free(s);
@@ -34,14 +34,14 @@ void scanner_free(struct scanner *s)
  */
 static bool scan_seal(struct scanner *s)
 {
-	if (!idmap_seal(&s->mappings))
+	if (!id_index_seal(&s->mappings))
 		return scan_refuse(s, "two mappings have the same id");
-	if (!idmap_seal(&s->functions))
+	if (!id_index_seal(&s->functions))
 		return scan_refuse(s, "two functions have the same id");
-	if (!idmap_seal(&s->locations))
+	if (!id_index_seal(&s->locations))
 		return scan_refuse(s, "two locations have the same id");
 	for (size_t i = 0; i < s->line_count; i++) {
-		if (!idmap_has(&s->functions, s->line_functions[i]))
+		if (!id_index_has(&s->functions, s->line_functions[i]))
 			return scan_refuse(s, "a line's function is missing");
 	}
 	s->sealed = true;
@@ -51,7 +51,7 @@ static bool scan_seal(struct scanner *s)
 /* Checks that a location of a sample exists. */
 static bool known_location(struct scanner *s, uint64_t id)
 {
-	return idmap_has(&s->locations, id) ||
+	return id_index_has(&s->locations, id) ||
 	       scan_refuse(s, "a sample's location is missing");
 }
 
@@ -241,9 +241,9 @@ static void scan_resolve(struct scanner *s, struct bytes raw)
  */
 static void scan_reset(struct scanner *s, struct scan *out)
 {
-	idmap_reset(&s->mappings);
-	idmap_reset(&s->functions);
-	idmap_reset(&s->locations);
+	id_index_reset(&s->mappings);
+	id_index_reset(&s->functions);
+	id_index_reset(&s->locations);
 	s->line_count = 0;
 	s->string_count = 0;
 	s->max_string = 0;

@@ -14,7 +14,7 @@
 #include "pprof/legacy/legacy.h"
 #include "pprof/scan.h"
 #include "pprof/wire/fields.h"
-#include "pprof/wire/idmap.h"
+#include "pprof/wire/id_index.h"
 #include "pprof/wire/wire.h"
 
 /*
@@ -31,9 +31,9 @@ struct scan_type_names {
 
 /* The state of a scanner. */
 struct scanner {
-	struct idmap mappings; /* ids, by table */
-	struct idmap functions;
-	struct idmap locations;
+	struct id_index mappings; /* ids, by table */
+	struct id_index functions;
+	struct id_index locations;
 	uint64_t *line_functions; /* function ids of lines */
 	size_t line_count;
 	size_t line_cap;

@@ -56,7 +56,7 @@ static bool scan_mapping(struct scanner *s, const struct wire_field *f)
 		return scan_refuse(s, "a mapping has the reserved id 0");
 	scan_refer(s, v[4]);
 	scan_refer(s, v[5]);
-	idmap_add(&s->mappings, v[0]);
+	id_index_add(&s->mappings, v[0]);
 	return true;
 }
 
@@ -72,7 +72,7 @@ static bool scan_function(struct scanner *s, const struct wire_field *f)
 	scan_refer(s, v[1]);
 	scan_refer(s, v[2]);
 	scan_refer(s, v[3]);
-	idmap_add(&s->functions, v[0]);
+	id_index_add(&s->functions, v[0]);
 	return true;
 }
 
@@ -90,7 +90,7 @@ static bool scan_line(struct scanner *s, const struct wire_field *f)
 		return scan_refuse(s, "a location has a line without function");
 	/* Second walk: all functions are known, so nothing is kept. */
 	if (s->sealed)
-		return idmap_has(&s->functions, v[0]) ||
+		return id_index_has(&s->functions, v[0]) ||
 		       scan_refuse(s, "a line's function is missing");
 	if (s->line_count == LINES_KEPT) {
 		s->lines_left = true;
@@ -126,7 +126,7 @@ bool scan_location(struct scanner *s, const struct wire_field *field)
 	if (!id)
 		scan_refuse(s, "a location has the reserved id 0");
 	if (!s->sealed)
-		idmap_add(&s->locations, id);
+		id_index_add(&s->locations, id);
 	return id && scan_ended(s, &w);
 }
 

@@ -14,8 +14,8 @@
 /* The state of an unpacker. */
 struct unpacker {
 	size_t max_raw;
-	pthread_mutex_t *giant; /* NULL: not shared */
-	bool is_giant;          /* buffer exceeds BUFFER_KEEP; lock held */
+	pthread_mutex_t *large_profile_mu; /* NULL: not shared */
+	bool is_large; /* buffer exceeds BUFFER_KEEP; lock held */
 	struct gzip *gzip;
 	struct zstd *zstd; /* NULL until needed */
 	struct scanner *scanner;
@@ -52,9 +52,9 @@ void unpacker_free(struct unpacker *u)
 	mem_free(u);
 }
 
-void unpacker_share(struct unpacker *u, pthread_mutex_t *giant)
+void unpacker_share(struct unpacker *u, pthread_mutex_t *large_profile_mu)
 {
-	u->giant = giant;
+	u->large_profile_mu = large_profile_mu;
 }
 
 void unpacker_done(struct unpacker *u)
@@ -62,9 +62,9 @@ void unpacker_done(struct unpacker *u)
 	if (u->raw.cap > (size_t)BUFFER_KEEP)
 		buf_fini(&u->raw);
 	buf_reset(&u->raw);
-	if (u->is_giant && u->giant)
-		pthread_mutex_unlock(u->giant);
-	u->is_giant = false;
+	if (u->is_large && u->large_profile_mu)
+		pthread_mutex_unlock(u->large_profile_mu);
+	u->is_large = false;
 }
 
 /* Returns ERR_TOOBIG with a message that names the flag to change. */
@@ -100,9 +100,9 @@ static int decompress_giant(struct unpacker *u, struct bytes body,
 			    struct err *err)
 {
 	unpacker_done(u);
-	if (u->giant)
-		pthread_mutex_lock(u->giant);
-	u->is_giant = true;
+	if (u->large_profile_mu)
+		pthread_mutex_lock(u->large_profile_mu);
+	u->is_large = true;
 	u->raw.max = u->max_raw + 1;
 	return decompress_into(u, body, err);
 }

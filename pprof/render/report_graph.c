@@ -79,7 +79,7 @@ int report_graph(struct report *r, struct graph *g, struct err *err)
 		.value = r->value,
 		.mean = o->mean,
 		.drop_negative = o->drop_negative,
-		.effort = &o->effort,
+		.limits = &o->limits,
 		.order = r->kind == REPORT_DOT ? GRAPH_ENTROPY :
 			 o->cum                ? GRAPH_CUM :
 						 GRAPH_FLAT,

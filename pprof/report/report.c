@@ -94,15 +94,15 @@ static int64_t sum_total(const struct report *r)
 static int apply_filters(struct report *r, struct err *err)
 {
 	const struct report_options *o = r->o;
-	int rc = filter_names(r->p, &o->names, &o->effort, &r->unmatched, err);
+	int rc = filter_names(r->p, &o->names, &o->limits, &r->unmatched, err);
 
 	if (!rc)
 		rc = filter_tags(r->p, &o->tags, &r->units, &r->unmatched,
-				 &o->effort, err);
+				 &o->limits, err);
 	if (!rc)
 		rc = filter_tag_names(r->p, &o->tags, err);
 	if (!rc)
-		rc = filter_prune_from(r->p, o->prune_from, &o->effort, err);
+		rc = filter_prune_from(r->p, o->prune_from, &o->limits, err);
 	return rc;
 }
 
@@ -114,14 +114,14 @@ static int apply_filters(struct report *r, struct err *err)
 static int report_prepare(struct report *r, struct err *err)
 {
 	bool rooted = true;
-	int rc = filter_uninteresting(r->p, &r->o->effort, err);
+	int rc = filter_uninteresting(r->p, &r->o->limits, err);
 
 	if (rc)
 		return rc;
 	tag_units_find(r->p, &r->units);
 	if (r->o->tagroot.len)
 		rc = pprof_tagroot(r->p, r->o->tagroot, r->out_unit,
-				   &r->o->effort, &rooted, err);
+				   &r->o->limits, &rooted, err);
 	if (!rooted)
 		r->unmatched.names[r->unmatched.count++] = "tagroot";
 	if (!rc && r->o->relative)
@@ -193,7 +193,7 @@ int report_init(struct report *r, enum report_kind kind, struct pprof *p,
 		rc = report_check_steps(r, err);
 	}
 	if (!rc)
-		rc = effort_spend(&o->effort, report_memory(r), err);
+		rc = limits_spend(&o->limits, report_memory(r), err);
 	if (rc)
 		report_fini(r);
 	return rc;

@@ -42,7 +42,7 @@ struct folding {
 /* Charge the budget; called after each frame and each stack. */
 static int folded_check_effort(struct folding *f, struct err *err)
 {
-	return effort_meter(&f->r->o->effort, &f->meter, 1,
+	return limits_meter(&f->r->o->limits, &f->meter, 1,
 			    f->arena.used + vec_memory(&f->v) + f->text.cap,
 			    err);
 }

@@ -217,7 +217,7 @@ static int report_source_find_source(struct listing *l, struct str file,
 			break;
 		(void)str_cut(rest, '/', &rest);
 		folders -= folders > 0;
-		rc = effort_meter(&l->r->o->effort, &l->meter, LOOK_WORK, 0,
+		rc = limits_meter(&l->r->o->limits, &l->meter, LOOK_WORK, 0,
 				  err);
 	}
 	return rc;
@@ -326,7 +326,7 @@ static int print_routine(struct listing *l, const struct routine *x,
 	buf_printf(out, " (flat, cum) %s of Total\n", buf_cstr(&percent));
 	print_lines(l, x, buf_bytes(&text), out);
 	if (!rc) /* reading the text is charged, too */
-		rc = effort_meter(&l->r->o->effort, &l->meter,
+		rc = limits_meter(&l->r->o->limits, &l->meter,
 				  LOOK_WORK + text.len / 64 + x->count, 0, err);
 	buf_fini(&text);
 	buf_fini(&percent);

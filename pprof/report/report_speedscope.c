@@ -70,7 +70,7 @@ static int write_stack(const struct report *r, size_t sample, struct json *j,
 			json_int(j, r->nodes.of_lines.v[lines.first + k - 1]);
 		rc = j->out->over ?
 			     report_size(j->out, err) :
-			     effort_meter(&r->o->effort, meter, 1, 0, err);
+			     limits_meter(&r->o->limits, meter, 1, 0, err);
 	}
 	json_end(j, ']');
 	return rc;
@@ -93,7 +93,7 @@ static int speedscope_write_samples(const struct report *r, struct json *j,
 		if (is_shown(r, i))
 			rc = write_stack(r, i, j, &meter, err);
 		if (!rc)
-			rc = effort_meter(&r->o->effort, &meter, 1, 0, err);
+			rc = limits_meter(&r->o->limits, &meter, 1, 0, err);
 	}
 	json_end(j, ']');
 	json_key(j, "weights");

@@ -120,7 +120,7 @@ static int print_sample(const struct report *r, size_t i, struct buf *out,
 					   r->nodes.of_lines.v[lines.first + n],
 					   n + 1 != lines.count, out);
 		}
-		rc = effort_meter(&r->o->effort, meter, 1, 0, err);
+		rc = limits_meter(&r->o->limits, meter, 1, 0, err);
 	}
 	return rc;
 }
@@ -136,7 +136,7 @@ int report_traces_text(struct report *r, struct buf *out, struct err *err)
 		if (pprof_stack(r->p, i)->count)
 			rc = print_sample(r, i, out, &meter, err);
 		if (!rc)
-			rc = effort_meter(&r->o->effort, &meter, 1, 0, err);
+			rc = limits_meter(&r->o->limits, &meter, 1, 0, err);
 	}
 	buf_str(out, separator);
 	return rc ? rc : report_size(out, err);

@@ -189,9 +189,9 @@ static int query_merge_spend(void *ctx, size_t bytes, struct err *err)
 	return rc ? rc : query_take_output(g->work, err);
 }
 
-struct effort query_merge_effort(struct query_merge *g)
+struct limits query_merge_effort(struct query_merge *g)
 {
-	return (struct effort){ .spend = query_merge_spend, .ctx = g };
+	return (struct limits){ .spend = query_merge_spend, .ctx = g };
 }
 
 size_t query_merge_warnings(const struct query_merge *g, struct arena *arena,

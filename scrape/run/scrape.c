@@ -18,71 +18,75 @@
 
 #define QUEUE_MAX 65536 /* bodies that wait for a worker */
 
+#define COUNTER(...) METRIC_ROW(COUNTER, struct scrape_metrics, __VA_ARGS__)
+
 /* Counters that the scraper updates itself. */
-static void scrape_register_metrics(struct scraper *s)
-{
-	struct metrics *m = s->o.metrics;
-	static const char name[] = "everprof_target_scrapes_total";
-	static const char help[] = "Scrapes by how they ended.";
+static const struct metric_row counter_rows[] = {
+	COUNTER(ok, "everprof_target_scrapes_total", "Scrapes by outcome.",
+		.label = "outcome", .value = "success"),
+	COUNTER(failed, "everprof_target_scrapes_total", "Scrapes by outcome.",
+		.label = "outcome", .value = "failure"),
+	COUNTER(skipped, "everprof_target_scrapes_skipped_total",
+		"Scrapes skipped because the previous scrape was still running."),
+	COUNTER(empty, "everprof_target_profiles_empty_total",
+		"Profiles without samples. They are stored like all others."),
+};
 
-	s->metrics.ok = metrics_counter(
-		m, name, help,
-		&(struct metric_labels){ { "outcome" }, { "success" } });
-	s->metrics.failed = metrics_counter(
-		m, name, help,
-		&(struct metric_labels){ { "outcome" }, { "failure" } });
-	s->metrics.skipped = metrics_counter(
-		m, "everprof_target_scrapes_skipped_total",
-		"Scrapes left out because the one before was still running.",
-		NULL);
-	s->metrics.empty = metrics_counter(
-		m, "everprof_target_profiles_empty_total",
-		"Profiles without samples, stored like all others.", NULL);
-	s->metrics.duration = metrics_histogram(
-		m, "everprof_target_scrape_duration_seconds",
-		"From the start of a scrape until its profile is stored.",
-		NULL);
-}
+/* Values that are read when metrics are written. */
+struct scrape_stats {
+	int64_t targets;
+	int64_t ingest_bytes;
+	int64_t ingest_waits;
+};
 
-/* Bytes of bodies in flight. Gauge functions are called by any thread. */
-static int64_t ingest_held(void *ctx)
-{
-	const struct scraper *s = ctx;
+#define STAT(kind, ...) METRIC_ROW(kind, struct scrape_stats, __VA_ARGS__)
 
-	return ingest_limiter_held(s->intake);
-}
+static const struct metric_row stat_rows[] = {
+	STAT(GAUGE, targets, "everprof_scrape_targets",
+	     "Targets that are scraped; each profile type of a target counts."),
+	STAT(GAUGE, ingest_bytes, "everprof_ingest_memory_bytes",
+	     "Memory held by response bodies that are being received or unpacked."),
+	STAT(COUNTER, ingest_waits, "everprof_ingest_waits_total",
+	     "Response bodies that had to wait for memory (--ingest.memory)."),
+};
 
-static int64_t ingest_waits(void *ctx)
-{
-	const struct scraper *s = ctx;
-
-	return (int64_t)http_waits(s->client);
-}
-
-static int64_t target_count(void *ctx)
+/* Called by any thread. */
+static void scrape_take_stats(void *ctx, void *snapshot)
 {
 	struct scraper *s = ctx;
-	size_t n = 0;
+	struct scrape_stats *out = snapshot;
 
+	*out = (struct scrape_stats){
+		.ingest_bytes = ingest_limiter_held(s->intake),
+		.ingest_waits = (int64_t)http_waits(s->client),
+	};
 	pthread_mutex_lock(&s->mu);
 	for (size_t i = 0; i < s->pool_count; i++)
-		n += s->pools[i]->set->active;
+		out->targets += (int64_t)s->pools[i]->set->active;
 	pthread_mutex_unlock(&s->mu);
-	return (int64_t)n;
 }
 
-/* Gauges whose values are read when metrics are collected. */
-static void register_gauges(struct scraper *s)
+static void scrape_register_counters(struct scraper *s)
 {
-	metrics_gauge_fn(s->o.metrics, "everprof_scrape_targets",
-			 "Targets that are scraped, one for each type.",
-			 target_count, s);
-	metrics_gauge_fn(s->o.metrics, "everprof_ingest_memory_bytes",
-			 "Bodies in flight, and those that wait for a worker.",
-			 ingest_held, s);
-	metrics_counter_fn(s->o.metrics, "everprof_ingest_waits_total",
-			   "Times that a body had to wait for --ingest.memory.",
-			   ingest_waits, s);
+	metrics_register(s->o.metrics, counter_rows, ARRAY_SIZE(counter_rows),
+			 &s->metrics);
+	s->metrics.duration = metrics_histogram(
+		s->o.metrics, "everprof_target_scrape_duration_seconds",
+		"Time from the start of a scrape until its profile is stored.",
+		NULL);
+}
+
+/* The client and the limiter must exist: any thread may take the statistics. */
+static void scrape_register_stats(struct scraper *s)
+{
+	metrics_register_snapshot(s->o.metrics,
+				  &(struct metric_snapshot){
+					  .rows = stat_rows,
+					  .count = ARRAY_SIZE(stat_rows),
+					  .size = sizeof(struct scrape_stats),
+					  .take = scrape_take_stats,
+					  .ctx = s,
+				  });
 }
 
 /*
@@ -103,11 +107,11 @@ int scrape_start(const struct scrape_options *o, struct scraper **out,
 	int rc;
 
 	s->o = *o;
-	pthread_mutex_init(&s->making, NULL);
-	pthread_mutex_init(&s->showing, NULL);
+	pthread_mutex_init(&s->update_mu, NULL);
+	pthread_mutex_init(&s->gauges_mu, NULL);
 	pthread_mutex_init(&s->mu, NULL);
-	pthread_mutex_init(&s->giant, NULL);
-	scrape_register_metrics(s);
+	pthread_mutex_init(&s->large_profile_mu, NULL);
+	scrape_register_counters(s);
 	type_cost_init(s);
 	rc = http_client_new(&s->client, err);
 	if (rc) {
@@ -118,11 +122,11 @@ int scrape_start(const struct scrape_options *o, struct scraper **out,
 				       (int64_t)o->max_profile, on_room, s);
 	http_client_set_intake(s->client, s->intake);
 	http_client_refuse(s->client, o->refused);
-	register_gauges(s);
+	scrape_register_stats(s);
 	for (unsigned i = 0; i <= SCRAPE_WORKERS; i++)
 		s->unpackers[i] = unpacker_new(o->max_profile);
 	for (unsigned i = 0; i <= SCRAPE_WORKERS; i++)
-		unpacker_share(s->unpackers[i], &s->giant);
+		unpacker_share(s->unpackers[i], &s->large_profile_mu);
 	s->workers = pool_start("scrape-worker", SCRAPE_WORKERS, QUEUE_MAX);
 	s->running = true;
 	/* Without a thread nothing works: end as when memory is out. */
@@ -163,10 +167,10 @@ void scrape_free(struct scraper *s)
 	target_pools_free(s);
 	target_gauges_free(s);
 	type_cost_free(s);
-	pthread_mutex_destroy(&s->making);
-	pthread_mutex_destroy(&s->showing);
+	pthread_mutex_destroy(&s->update_mu);
+	pthread_mutex_destroy(&s->gauges_mu);
 	ingest_limiter_free(s->intake);
 	pthread_mutex_destroy(&s->mu);
-	pthread_mutex_destroy(&s->giant);
+	pthread_mutex_destroy(&s->large_profile_mu);
 	mem_free(s);
 }

@@ -9,7 +9,7 @@
  *
  * Ownership: scrape_free() frees everything; pools own their targets.
  * Threads: the comments in struct scraper say which lock guards what. Lock
- * order: making and showing before mu.
+ * order: update_mu and gauges_mu before mu.
  */
 #ifndef SCRAPE_RUN_SCRAPER_H
 #define SCRAPE_RUN_SCRAPER_H
@@ -40,7 +40,7 @@ struct scrape_metrics {
 /* Counters of one profile type; see type_cost.c. */
 struct type_cost;
 
-/* One job and its targets. All but set is under scraper.making. */
+/* One job and its targets. All but set is under scraper.update_mu. */
 struct scrape_pool {
 	char *job;
 	const struct scrape_config *config; /* borrowed */
@@ -60,13 +60,13 @@ struct scraper {
 	/*
 	 * Held to unpack a large profile: one at a time, to bound the memory.
 	 */
-	pthread_mutex_t giant;
+	pthread_mutex_t large_profile_mu;
 	pthread_t loop;
 	bool running;
 	_Atomic bool stopping;
 
 	/* Held while pools are changed, which may take long. */
-	pthread_mutex_t making;
+	pthread_mutex_t update_mu;
 	/* Guards the members below and the status of targets; held briefly. */
 	pthread_mutex_t mu;
 	struct scrape_pool **pools;
@@ -77,7 +77,7 @@ struct scraper {
 	unsigned asking;              /* all requests, started or not */
 
 	/* Guards the list of jobs that have a gauge; taken before mu. */
-	pthread_mutex_t showing;
+	pthread_mutex_t gauges_mu;
 	char **shown;
 	size_t shown_count;
 

@@ -75,7 +75,7 @@ void scrape_update_metrics(struct scraper *s)
 
 	if (!s)
 		return;
-	pthread_mutex_lock(&s->showing);
+	pthread_mutex_lock(&s->gauges_mu);
 	v = snapshot_take(s, &n);
 	for (size_t i = 0; i < n; i++)
 		show_new(s, v[i].job);
@@ -89,7 +89,7 @@ void scrape_update_metrics(struct scraper *s)
 		set_gauges(s, s->shown[i], count);
 	}
 	snapshot_free(v, n);
-	pthread_mutex_unlock(&s->showing);
+	pthread_mutex_unlock(&s->gauges_mu);
 }
 
 void target_gauges_free(struct scraper *s)

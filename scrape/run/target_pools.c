@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Jobs and their targets: applying a configuration, taking in discovered target
- * groups, and listing the status. Target sets are made under "making", which
+ * groups, and listing the status. Target sets are made under update_mu, which
  * may take long, and exchanged under "mu" (docs/decisions.md, 57).
  */
 #include "scrape/run/target_pools.h"
@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 
-/* The pool of a job, or NULL. The caller holds making. */
+/* The pool of a job, or NULL. The caller holds update_mu. */
 static struct scrape_pool *find_pool(const struct scraper *s, struct str job)
 {
 	for (size_t i = 0; i < s->pool_count; i++) {
@@ -68,7 +68,7 @@ static void tell_refusal(struct scraper *s, const struct scrape_pool *p,
 			  LOG_FIELDS(log_text("job", p->job)));
 }
 
-/* Make the job's set again and exchange it; the caller holds making. */
+/* Make the job's set again and exchange it; the caller holds update_mu. */
 static void target_pools_renew(struct scraper *s, struct scrape_pool *p)
 {
 	struct target_set *old = p->set;
@@ -119,7 +119,7 @@ void scrape_apply(struct scraper *s, const struct scrape_configs *configs)
 {
 	struct scrape_pool **pools;
 
-	pthread_mutex_lock(&s->making);
+	pthread_mutex_lock(&s->update_mu);
 	pools = mem_zalloc(configs->count + 1, sizeof(struct scrape_pool *));
 	for (size_t i = 0; i < configs->count; i++) {
 		const struct scrape_config *c = &configs->v[i];
@@ -135,7 +135,7 @@ void scrape_apply(struct scraper *s, const struct scrape_configs *configs)
 		pools[i] = p;
 	}
 	install_pools(s, pools, configs->count);
-	pthread_mutex_unlock(&s->making);
+	pthread_mutex_unlock(&s->update_mu);
 	http_wake(s->client);
 }
 
@@ -144,14 +144,14 @@ void scrape_update(struct scraper *s, struct str job,
 {
 	struct scrape_pool *p;
 
-	pthread_mutex_lock(&s->making);
+	pthread_mutex_lock(&s->update_mu);
 	p = find_pool(s, job);
 	if (p) {
 		target_groups_list_fini(&p->discovered);
 		target_groups_share(&p->discovered, groups);
 		target_pools_renew(s, p);
 	}
-	pthread_mutex_unlock(&s->making);
+	pthread_mutex_unlock(&s->update_mu);
 	http_wake(s->client);
 }
 

@@ -14,7 +14,7 @@
 
 /*
  * Make the target sets again of all jobs whose types come from index pages. The
- * caller holds scraper.making.
+ * caller holds scraper.update_mu.
  */
 void target_pools_regroup(struct scraper *s);
 

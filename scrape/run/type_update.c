@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Updates of the types that index pages name: queued by workers, applied by a
- * worker under "making", at most once every PAUSE_MS.
+ * worker under update_mu, at most once every PAUSE_MS.
  */
 #include "scrape/run/type_update.h"
 
@@ -78,7 +78,7 @@ static void type_update_regroup(void *scraper, unsigned worker UNUSED)
 	struct type_update *f;
 	struct type_update *next;
 
-	pthread_mutex_lock(&s->making);
+	pthread_mutex_lock(&s->update_mu);
 	for (f = take_all(s); f; f = next) {
 		next = f->next;
 		news |= type_update_learn(f);
@@ -86,7 +86,7 @@ static void type_update_regroup(void *scraper, unsigned worker UNUSED)
 	}
 	if (news)
 		target_pools_regroup(s);
-	pthread_mutex_unlock(&s->making);
+	pthread_mutex_unlock(&s->update_mu);
 	http_wake(s->client);
 }
 

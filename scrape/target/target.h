@@ -7,7 +7,7 @@
  * Ownership: reference counted; references are held by the target sets of its
  * job, by the heap of the scrape loop and by each scrape that runs.
  * Threads: the spec is immutable. due_ms belongs to the loop's thread, found is
- * under scraper.making, and the members from running on are under scraper.mu.
+ * under scraper.update_mu, and the members from running on are under scraper.mu.
  */
 #ifndef SCRAPE_TARGET_TARGET_H
 #define SCRAPE_TARGET_TARGET_H
@@ -50,7 +50,7 @@ struct target {
 
 	/*
 	 * The types that an index page named last, or NULL. Under
-	 * scraper.making.
+	 * scraper.update_mu.
 	 */
 	struct profile_list *found;
 

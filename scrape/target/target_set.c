@@ -16,7 +16,7 @@
 #define TARGET_BYTES      400 /* besides labels and URL */
 
 /* A set while it is being made. */
-struct making {
+struct set_builder {
 	const struct scrape_config *config;
 	struct http_config *client;
 	const struct target_set *before; /* NULL: none */
@@ -66,7 +66,7 @@ static uint64_t target_set_hash_of(const char *text)
  * Index the set before by spec and by index page, so that finding a target
  * again takes constant time.
  */
-static void index_before(struct making *m)
+static void index_before(struct set_builder *m)
 {
 	if (!m->before)
 		return;
@@ -132,7 +132,7 @@ static char *target_set_describe_refusal(const struct scrape_config *c,
  * An index page whose spec has changed keeps the types that it named before,
  * until it is read again; otherwise a reload would drop all its targets.
  */
-static struct profile_list *found_before(const struct making *m,
+static struct profile_list *found_before(const struct set_builder *m,
 					 const struct target_spec *spec)
 {
 	uint32_t n = TABLE_NONE;
@@ -150,7 +150,7 @@ static struct profile_list *found_before(const struct making *m,
  * over the spec; the caller owns a reference. Targets that a limit refuses are
  * never shared, because the limit may have changed.
  */
-static struct target *target_set_take_target(struct making *m,
+static struct target *target_set_take_target(struct set_builder *m,
 					     struct target_spec *spec)
 {
 	uint64_t hash;
@@ -179,7 +179,7 @@ static struct target *target_set_take_target(struct making *m,
 }
 
 /* Count a dropped target, and tell whether its entry is kept to be shown. */
-static bool keeps_dropped(struct making *m, const char *why)
+static bool keeps_dropped(struct set_builder *m, const char *why)
 {
 	int64_t most = m->config->common.keep_dropped_targets;
 
@@ -190,7 +190,7 @@ static bool keeps_dropped(struct making *m, const char *why)
 }
 
 /* Add a dropped entry. why must live as long as the set. */
-static void target_set_drop(struct making *m, struct target_entry e,
+static void target_set_drop(struct set_builder *m, struct target_entry e,
 			    const char *why)
 {
 	if (!keeps_dropped(m, why))
@@ -200,7 +200,7 @@ static void target_set_drop(struct making *m, struct target_entry e,
 }
 
 /* Add an entry whose labels do not make a target; the message is copied. */
-static void drop_faulty(struct making *m, struct target_entry e,
+static void drop_faulty(struct set_builder *m, struct target_entry e,
 			const struct err *err)
 {
 	if (!keeps_dropped(m, err->msg))
@@ -213,7 +213,7 @@ static void drop_faulty(struct making *m, struct target_entry e,
  * Add an active entry and return its target; NULL: another one has the same
  * labels, so this one is dropped (docs/decisions.md, 59).
  */
-static const struct target *target_set_keep(struct making *m,
+static const struct target *target_set_keep(struct set_builder *m,
 					    struct target_entry e,
 					    struct target_spec *spec)
 {
@@ -235,7 +235,7 @@ static const struct target *target_set_keep(struct making *m,
 }
 
 /* The reason that names the relabelling rule; one text for each rule. */
-static const char *dropped_by(struct making *m, size_t rule)
+static const char *dropped_by(struct set_builder *m, size_t rule)
 {
 	const struct relabel_rules *rules = &m->config->relabel;
 
@@ -253,7 +253,7 @@ static const char *dropped_by(struct making *m, size_t rule)
  * Relabel one target of one type and add it. Returns the target, or NULL when
  * it was dropped.
  */
-static const struct target *target_set_add(struct making *m,
+static const struct target *target_set_add(struct set_builder *m,
 					   struct target_entry e)
 {
 	struct target_set *s = m->set;
@@ -284,7 +284,7 @@ static const struct target *target_set_add(struct making *m,
 }
 
 /* Add a target for each type that the index page named last. */
-static void add_found(struct making *m, struct target_entry e,
+static void add_found(struct set_builder *m, struct target_entry e,
 		      const struct profile_list *found)
 {
 	for (size_t i = 0; i < found->count; i++) {
@@ -299,7 +299,7 @@ static void add_found(struct making *m, struct target_entry e,
  * Whether the job has too many targets. None of them will be scraped then, so
  * making more is useless.
  */
-static bool is_beyond_limit(const struct making *m)
+static bool is_beyond_limit(const struct set_builder *m)
 {
 	int64_t limit = m->config->common.target_limit;
 
@@ -308,7 +308,7 @@ static bool is_beyond_limit(const struct making *m)
 }
 
 /* Add one discovered target in all its types. */
-static void add_target(struct making *m, struct target_entry e)
+static void add_target(struct set_builder *m, struct target_entry e)
 {
 	const struct target *index;
 
@@ -324,7 +324,8 @@ static void add_target(struct making *m, struct target_entry e)
 		(void)target_set_add(m, e);
 }
 
-static void target_set_add_group(struct making *m, const struct target_group *g)
+static void target_set_add_group(struct set_builder *m,
+				 const struct target_group *g)
 {
 	for (size_t i = 0; i < g->target_count; i++)
 		add_target(m, (struct target_entry){
@@ -359,7 +360,7 @@ static void refuse_all(struct target_set *s, const char *why)
 }
 
 /* The text of the limit that is exceeded; it lives in the set's arena. */
-static const char *target_set_count_excess(const struct making *m)
+static const char *target_set_count_excess(const struct set_builder *m)
 {
 	if (m->bytes > BYTES_MAX)
 		return arena_printf(&m->set->arena,
@@ -377,7 +378,7 @@ struct target_set *target_set_make(const struct scrape_config *c,
 				   const struct target_set *before)
 {
 	struct target_set *s = mem_new(struct target_set);
-	struct making m = {
+	struct set_builder m = {
 		.config = c, .client = client, .before = before, .set = s
 	};
 

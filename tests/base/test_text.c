@@ -333,10 +333,71 @@ Test(text, yaml_is_bounded)
 	buf_fini(&wide);
 }
 
-static int64_t forty_two(void *ctx)
+struct two_values {
+	int64_t first;
+	int64_t second;
+};
+
+static void take_two(void *ctx, void *snapshot)
 {
-	(void)ctx;
-	return 42;
+	int *taken = ctx;
+
+	++*taken;
+	*(struct two_values *)snapshot = (struct two_values){ 42, -7 };
+}
+
+Test(text, metrics_of_a_snapshot_are_read_once_for_each_exposition)
+{
+	static const struct metric_row rows[] = {
+		METRIC_ROW(GAUGE, struct two_values, second, "b", "B."),
+		METRIC_ROW(COUNTER, struct two_values, first, "a_total", "A.",
+			   .scale = 0.5),
+	};
+	struct metrics *m = metrics_new();
+	struct buf b = { 0 };
+	int taken = 0;
+
+	metrics_register_snapshot(m, &(struct metric_snapshot){
+					     rows, 2, sizeof(struct two_values),
+					     take_two, &taken });
+	cr_expect(taken == 0, "nothing is read before it is asked for");
+	metrics_write(m, &b);
+	cr_expect_str_eq(buf_cstr(&b), "# HELP a_total A.\n"
+				       "# TYPE a_total counter\na_total 21\n"
+				       "# HELP b B.\n# TYPE b gauge\nb -7\n");
+	cr_expect(taken == 1);
+	metrics_write(m, &b);
+	cr_expect(taken == 2);
+	buf_fini(&b);
+	metrics_free(m);
+}
+
+struct two_counters {
+	struct metric *x;
+	struct metric *y;
+};
+
+Test(text, a_table_of_metrics_sets_the_pointers_of_its_struct)
+{
+	static const struct metric_row rows[] = {
+		METRIC_ROW(COUNTER, struct two_counters, x, "n_total", "N.",
+			   .label = "by", .value = "x"),
+		METRIC_ROW(COUNTER, struct two_counters, y, "n_total", "N.",
+			   .label = "by", .value = "y"),
+	};
+	struct metrics *m = metrics_new();
+	struct two_counters owner = { 0 };
+	struct buf b = { 0 };
+
+	metrics_register(m, rows, 2, &owner);
+	metric_add(owner.x, 1);
+	metric_add(owner.y, 2);
+	metrics_write(m, &b);
+	cr_expect_str_eq(buf_cstr(&b),
+			 "# HELP n_total N.\n# TYPE n_total counter\n"
+			 "n_total{by=\"x\"} 1\nn_total{by=\"y\"} 2\n");
+	buf_fini(&b);
+	metrics_free(m);
 }
 
 Test(text, metrics_are_exposition_format)
@@ -348,7 +409,7 @@ Test(text, metrics_are_exposition_format)
 			   m, "b_total", "B.",
 			   &(struct metric_labels){ { "x" }, { "q\"\n" } }),
 		   3);
-	metrics_gauge_fn(m, "a", "A.", forty_two, NULL);
+	metric_set(metrics_gauge(m, "a", "A.", NULL), 42);
 	metrics_scale(m, "a", 0.5);
 	histogram_observe(metrics_histogram(m, "c_seconds", "C.", NULL),
 			  3000000);

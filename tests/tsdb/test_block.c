@@ -272,7 +272,7 @@ Test(block, the_same_again_is_success_and_another_is_refused_in_blocks_too)
 	maintain(f, true);
 	for (int k = 0; k < 20; k++)
 		cr_expect(!put(f, 0, k));
-	cr_expect(stats(f).pending == 0);
+	cr_expect(stats(f).unflushed == 0);
 	buf_str(&body, "another");
 	s.body = buf_bytes(&body);
 	s.raw_len = (uint32_t)body.len;

@@ -33,10 +33,10 @@ static int stored_hash(struct tsdb *db, struct part part,
 	 * that it does not count: write the profile again (docs/decisions.md,
 	 * 7).
 	 */
-	if (hit.pending && wal_may_be_lost(db->wal, hit.wal.lsn))
+	if (hit.unflushed && wal_may_be_lost(db->wal, hit.wal.lsn))
 		return 0;
-	*hash = hit.pending ? hit.wal.hash :
-			      hit.group.meta.profiles[hit.group.index].hash;
+	*hash = hit.unflushed ? hit.wal.hash :
+				hit.group.meta.profiles[hit.group.index].hash;
 	return 1;
 }
 
@@ -154,17 +154,17 @@ static int append_make_room(struct tsdb *db, struct err *err)
 	bool over = wal_bytes(db->wal) > db->budget &&
 		    wal_overdue(db->wal, db->budget);
 
-	if (!over && !too_many_pending(db, PENDING_MAX))
+	if (!over && !unflushed_exceed(db, UNFLUSHED_MAX))
 		return 0;
 	if (wal_bytes(db->wal) <= hard &&
-	    !too_many_pending(db, PENDING_MAX + PENDING_MAX / 4)) {
-		db_kick(db, &db->flush);
+	    !unflushed_exceed(db, UNFLUSHED_MAX + UNFLUSHED_MAX / 4)) {
+		db_wake(db, &db->flush);
 		return 0;
 	}
 	if (atomic_load(&db->quit))
 		return is_closing(err);
 	await_round(db, &db->flush);
-	if (too_many_pending(db, PENDING_MAX + PENDING_MAX / 4))
+	if (unflushed_exceed(db, UNFLUSHED_MAX + UNFLUSHED_MAX / 4))
 		return err_set(
 			err, ERR_LIMIT,
 			"too many profiles are not flushed yet, and flushing does not keep up");
@@ -195,7 +195,7 @@ static int append_once(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 	crowded = is_crowded(db);
 	pthread_mutex_unlock(&db->append_mu);
 	if (crowded)
-		db_kick(db, &db->maintenance);
+		db_wake(db, &db->maintenance);
 	return rc;
 }
 
@@ -213,7 +213,7 @@ int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 	}
 	if (atomic_load(&db->full)) {
 		/* The flush thread checks whether there is space by now. */
-		db_kick(db, &db->flush);
+		db_wake(db, &db->flush);
 		return err_set(err, ERR_NOSPACE, "%s: the disk is full",
 			       db->path);
 	}

@@ -51,21 +51,22 @@ struct tsdb_metrics {
 	struct metric *size_retentions;
 	struct metric *deleted;
 	struct metric *no_space;
+	struct metric *corruptions; /* in head blocks and blocks */
 };
 
 /*
  * A background thread that runs a round at regular intervals and when it is
  * woken. Guarded by loop_mu, except the two members about logging, which only
- * db_tell() uses.
+ * db_log_failure() uses.
  */
 struct worker {
 	pthread_t thread;
 	bool running;
-	bool kicked;     /* woken since its last round began */
-	bool busy;       /* a round is under way */
-	uint64_t rounds; /* rounds completed */
-	char told[512];  /* the failure that was logged last */
-	int64_t told_ns; /* when it was logged */
+	bool woken;        /* woken since its last round began */
+	bool busy;         /* a round is under way */
+	uint64_t rounds;   /* rounds completed */
+	char logged[512];  /* the failure that was logged last */
+	int64_t logged_ns; /* when it was logged */
 };
 
 /*

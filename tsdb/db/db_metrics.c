@@ -3,74 +3,66 @@
 
 #include "base/mem.h"
 
+#define COUNTER(...) METRIC_ROW(COUNTER, struct tsdb_metrics, __VA_ARGS__)
+
+static const struct metric_row rows[] = {
+	COUNTER(appended, "everprof_tsdb_head_samples_appended_total",
+		"Profiles appended."),
+	COUNTER(duplicates, "everprof_tsdb_duplicate_samples_total",
+		"Profiles that were already stored with the same "
+		"bytes."),
+	COUNTER(conflicts, "everprof_tsdb_conflicting_samples_total",
+		"Profiles refused because a different profile of the "
+		"series is stored at the same time."),
+	COUNTER(out_of_bounds, "everprof_tsdb_out_of_bound_samples_total",
+		"Profiles refused because their time is too old or "
+		"in the future."),
+	COUNTER(flushes, "everprof_tsdb_flushes_total",
+		"Flushes of the WAL into head blocks that succeeded."),
+	COUNTER(flush_failures, "everprof_tsdb_flushes_failed_total",
+		"Flushes that failed. The profiles stay in the WAL, "
+		"and the flush is repeated."),
+	COUNTER(value_bytes, "everprof_tsdb_value_bytes_read_total",
+		"Bytes of stored chunks read to answer queries."),
+	COUNTER(damaged, "everprof_tsdb_profiles_damaged_total",
+		"Profiles that could not be read because their bytes "
+		"on disk are damaged."),
+	COUNTER(torn, "everprof_tsdb_torn_ends_total",
+		"Logs whose torn end was cut off at a start: records "
+		"that were being written during a crash and were "
+		"never acknowledged."),
+	COUNTER(recovered, "everprof_tsdb_profiles_recovered_total",
+		"Profiles restored from the WAL at a start because "
+		"no head block and no block had them."),
+	COUNTER(seals, "everprof_tsdb_seals_total",
+		"Head blocks that were written as blocks."),
+	COUNTER(compactions, "everprof_tsdb_compactions_total",
+		"Compactions of blocks that succeeded."),
+	COUNTER(compaction_failures, "everprof_tsdb_compactions_failed_total",
+		"Compactions of blocks that failed. The blocks stay "
+		"as they are."),
+	COUNTER(time_retentions, "everprof_tsdb_time_retentions_total",
+		"Blocks and head blocks removed because they were "
+		"older than the retention time."),
+	COUNTER(size_retentions, "everprof_tsdb_size_retentions_total",
+		"Blocks and head blocks removed because the database "
+		"was larger than the retention size."),
+	COUNTER(no_space, "everprof_tsdb_no_space_total",
+		"Writes that failed because the disk was full."),
+	COUNTER(deleted, "everprof_tsdb_deletions_total",
+		"Requests to delete profiles."),
+	COUNTER(corruptions, "everprof_tsdb_range_corruptions_total",
+		"Damaged records and files found in head blocks and blocks."),
+};
+
 /*
  * All counters exist from the start, at 0, so that rates over them are right
  * from their first increment on.
  */
-void register_metrics(struct tsdb *db)
+void db_register_metrics(struct tsdb *db)
 {
-	struct metrics *m = db->o.metrics;
-	struct tsdb_metrics *t = &db->metrics;
-
-	t->appended =
-		metrics_counter(m, "everprof_tsdb_head_samples_appended_total",
-				"Profiles appended.", NULL);
-	t->duplicates = metrics_counter(
-		m, "everprof_tsdb_duplicate_samples_total",
-		"Profiles that were stored already, with the same bytes.",
-		NULL);
-	t->conflicts = metrics_counter(
-		m, "everprof_tsdb_conflicting_samples_total",
-		"Profiles refused because another is stored at their time.",
-		NULL);
-	t->out_of_bounds =
-		metrics_counter(m, "everprof_tsdb_out_of_bound_samples_total",
-				"Profiles refused for their time.", NULL);
-	t->flushes = metrics_counter(m, "everprof_tsdb_flushes_total",
-				     "Flushes that succeeded.", NULL);
-	t->flush_failures = metrics_counter(
-		m, "everprof_tsdb_flushes_failed_total",
-		"Flushes that failed; nothing is lost by one.", NULL);
-	t->value_bytes = metrics_counter(
-		m, "everprof_tsdb_value_bytes_read_total",
-		"Stored bytes of profiles read to answer queries.", NULL);
-	t->damaged = metrics_counter(
-		m, "everprof_tsdb_profiles_damaged_total",
-		"Profiles that could not be read because their bytes are damaged on disk.",
-		NULL);
-	t->torn = metrics_counter(
-		m, "everprof_tsdb_torn_ends_total",
-		"Logs whose end a start cut off: what was being written when the power went, never acknowledged.",
-		NULL);
-	/*
-	 * Heads count into the counters of the database; they know only their
-	 * environment.
-	 */
-	db->env.torn = t->torn;
-	t->recovered = metrics_counter(
-		m, "everprof_tsdb_profiles_recovered_total",
-		"Profiles taken back from the WAL at a start because no range and no block had them.",
-		NULL);
-	t->seals = metrics_counter(m, "everprof_tsdb_seals_total",
-				   "Ranges that became blocks.", NULL);
-	t->compactions = metrics_counter(m, "everprof_tsdb_compactions_total",
-					 "Compactions of blocks.", NULL);
-	t->compaction_failures = metrics_counter(
-		m, "everprof_tsdb_compactions_failed_total",
-		"Compactions that failed; nothing is lost by one.", NULL);
-	t->time_retentions = metrics_counter(
-		m, "everprof_tsdb_time_retentions_total",
-		"Blocks and ranges removed for their age.", NULL);
-	t->size_retentions = metrics_counter(
-		m, "everprof_tsdb_size_retentions_total",
-		"Blocks and ranges removed for the size of all.", NULL);
-	t->no_space = metrics_counter(m, "everprof_tsdb_no_space_total",
-				      "How often the disk was found full.",
-				      NULL);
-	t->deleted = metrics_counter(m, "everprof_tsdb_deletions_total",
-				     "Requests to delete profiles.", NULL);
-	/* Shared by heads and blocks (benv), and by recovery. */
-	db->env.corruptions = metrics_counter(
-		m, "everprof_tsdb_range_corruptions_total",
-		"Damaged records and files found in ranges and blocks.", NULL);
+	metrics_register(db->o.metrics, rows, ARRAY_SIZE(rows), &db->metrics);
+	/* Heads and blocks know only their environment, not the database. */
+	db->env.torn = db->metrics.torn;
+	db->env.corruptions = db->metrics.corruptions;
 }

@@ -15,6 +15,6 @@
  * Registers all counters of the database, and sets them in db->metrics and
  * db->env.
  */
-void register_metrics(struct tsdb *db);
+void db_register_metrics(struct tsdb *db);
 
 #endif

@@ -51,9 +51,9 @@ uint64_t db_open_values_max(const struct tsdb *db)
 	return tenth && tenth < OPEN_VALUES ? tenth : OPEN_VALUES;
 }
 
-bool too_many_pending(struct tsdb *db, int64_t bound)
+bool unflushed_exceed(struct tsdb *db, int64_t bound)
 {
-	return atomic_load(&db->env.pending) > bound;
+	return atomic_load(&db->env.unflushed) > bound;
 }
 
 /*
@@ -163,8 +163,8 @@ void db_no_space(struct tsdb *db)
 			"the disk is full: nothing is stored until there is room",
 			LOG_FIELDS(log_text("path", db->path)));
 	ballast_release(&db->ballast);
-	db_kick(db, &db->flush);
-	db_kick(db, &db->maintenance);
+	db_wake(db, &db->flush);
+	db_wake(db, &db->maintenance);
 }
 
 /*
@@ -225,7 +225,7 @@ int flush_round(struct tsdb *db)
 	 */
 	while (!rc && (overdue = wal_overdue(db->wal, db->budget)))
 		rc = flush_segments(db, overdue, overdue, &err);
-	if (!rc && too_many_pending(db, PENDING_MAX))
+	if (!rc && unflushed_exceed(db, UNFLUSHED_MAX))
 		rc = flush_everything(db, &err);
 	if (atomic_load(&db->full)) {
 		int failed = make_room_on_disk(db, &err);
@@ -233,10 +233,10 @@ int flush_round(struct tsdb *db)
 		rc = rc ? rc : failed;
 	}
 	if (flushing_open_values(db) > db_open_values_max(db))
-		db_kick(db, &db->maintenance);
+		db_wake(db, &db->maintenance);
 	if (rc == ERR_NOSPACE)
 		db_no_space(db);
 	if (rc)
-		db_tell(db, &db->flush, "flush", &err);
+		db_log_failure(db, &db->flush, "flush", &err);
 	return rc;
 }

@@ -11,7 +11,7 @@
 
 #include "tsdb/db/db.h"
 
-#define PENDING_MAX 500000 /* unflushed profiles before a flush is forced */
+#define UNFLUSHED_MAX 500000 /* unflushed profiles before a flush is forced */
 
 /*
  * Returns the WAL budget in bytes: the configured one or 512 MiB, but at most
@@ -20,7 +20,7 @@
 uint64_t wal_budget(const struct tsdb_options *o);
 
 /* Returns whether more than `bound` profiles are unflushed. */
-bool too_many_pending(struct tsdb *db, int64_t bound);
+bool unflushed_exceed(struct tsdb *db, int64_t bound);
 
 /*
  * One round of the flush thread: syncs the WAL, flushes what exceeds the

@@ -11,10 +11,10 @@
 #define MINUTE_NS  60000000000LL
 #define STALL_MS   10000 /* how long an append waits for a worker */
 
-void db_kick(struct tsdb *db, struct worker *w)
+void db_wake(struct tsdb *db, struct worker *w)
 {
 	pthread_mutex_lock(&db->loop_mu);
-	w->kicked = true;
+	w->woken = true;
 	pthread_cond_broadcast(&db->wake);
 	pthread_mutex_unlock(&db->loop_mu);
 }
@@ -32,7 +32,7 @@ void await_round(struct tsdb *db, struct worker *w)
 	int rc = 0;
 
 	pthread_mutex_lock(&db->loop_mu);
-	w->kicked = true;
+	w->woken = true;
 	pthread_cond_broadcast(&db->wake);
 	/*
 	 * A round under way may have looked before this need arose: wait for
@@ -59,15 +59,15 @@ void pause_for(struct tsdb *db, int64_t ms)
  * The same message is logged once a minute at most, so that a lasting failure
  * does not flood the log.
  */
-void db_tell(struct tsdb *db, struct worker *w, const char *what,
-	     const struct err *err)
+void db_log_failure(struct tsdb *db, struct worker *w, const char *what,
+		    const struct err *err)
 {
 	int64_t now = clock_mono_ns();
 
-	if (!strcmp(w->told, err->msg) && now - w->told_ns < MINUTE_NS)
+	if (!strcmp(w->logged, err->msg) && now - w->logged_ns < MINUTE_NS)
 		return;
-	snprintf(w->told, sizeof(w->told), "%s", err->msg);
-	w->told_ns = now;
+	snprintf(w->logged, sizeof(w->logged), "%s", err->msg);
+	w->logged_ns = now;
 	log_event(db->o.log, LOG_ERROR, "storage has not done what is due",
 		  LOG_FIELDS(log_text("job", what), log_err(err)));
 }
@@ -91,10 +91,10 @@ void worker_loop(struct tsdb *db, struct worker *w, int64_t tick,
 		if (pause > 0)
 			pause_for(db, pause);
 		pthread_mutex_lock(&db->loop_mu);
-		while (!rc && !db->stopping && !w->kicked)
+		while (!rc && !db->stopping && !w->woken)
 			rc = pthread_cond_timedwait(&db->wake, &db->loop_mu,
 						    &until);
-		w->kicked = false;
+		w->woken = false;
 		w->busy = true;
 		stop = db->stopping;
 		pthread_mutex_unlock(&db->loop_mu);
@@ -136,5 +136,5 @@ void db_end_job(struct tsdb *db)
 {
 	pthread_mutex_unlock(&db->job_mu);
 	/* Let a compaction that was cancelled start over. */
-	db_kick(db, &db->maintenance);
+	db_wake(db, &db->maintenance);
 }

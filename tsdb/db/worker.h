@@ -46,10 +46,10 @@ void db_end_job(struct tsdb *db);
  * Logs the failure of a worker's job; the same message at most once a minute.
  * Calls for one worker must not run concurrently.
  */
-void db_tell(struct tsdb *db, struct worker *w, const char *what,
-	     const struct err *err);
+void db_log_failure(struct tsdb *db, struct worker *w, const char *what,
+		    const struct err *err);
 
 /* Wakes a worker without waiting for it. */
-void db_kick(struct tsdb *db, struct worker *w);
+void db_wake(struct tsdb *db, struct worker *w);
 
 #endif

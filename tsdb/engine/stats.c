@@ -37,10 +37,10 @@ void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 	out->open_queriers = (uint64_t)atomic_load(&db->queriers);
 	out->ballast_bytes = ballast_bytes(&db->ballast);
 	out->series_limit = (uint64_t)db->o.max_series;
-	out->pending_limit = PENDING_MAX;
+	out->unflushed_limit = UNFLUSHED_MAX;
 	out->wal_limit = db->budget;
 	out->retention_bytes = (uint64_t)db->o.retention_bytes;
-	out->pending = (uint64_t)atomic_load(&db->env.pending);
+	out->unflushed = (uint64_t)atomic_load(&db->env.unflushed);
 	out->head_series = (uint64_t)atomic_load(&db->env.series);
 	/* No references are taken: the lock keeps the parts meanwhile. */
 	pthread_mutex_lock(&db->view_mu);
@@ -65,6 +65,9 @@ void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 		stats_extend_span(out, p);
 	}
 	pthread_mutex_unlock(&db->view_mu);
+	out->storage_bytes = out->wal_bytes + out->values_bytes +
+			     out->groups_bytes + out->block_bytes +
+			     out->ballast_bytes;
 }
 
 /*

@@ -128,7 +128,7 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 				     .read_only = o->read_only,
 				     .interner = db->interner,
 				     .log = o->log };
-	register_metrics(db);
+	db_register_metrics(db);
 	db->benv = (struct block_env){ .fs = o->fs,
 				       .dir = db->path,
 				       .log = o->log,
@@ -170,7 +170,7 @@ static void retire_wal(struct tsdb *db)
 {
 	struct err err;
 
-	if (!atomic_load(&db->env.pending) && wal_retire(db->wal, &err))
+	if (!atomic_load(&db->env.unflushed) && wal_retire(db->wal, &err))
 		log_event(db->o.log, LOG_WARN, "the WAL stays as it is",
 			  LOG_FIELDS(log_err(&err)));
 	if (db_drop_wal(db, &err))

@@ -22,6 +22,7 @@ struct line {
 	/* HEAD_CHUNK: flushed LSN, on a series' last chunk; else 0. */
 	uint64_t flushed;
 	struct chunk group; /* HEAD_CHUNK: place set by batch_encode() */
+	uint32_t profiles;  /* HEAD_CHUNK: number of profiles in it */
 };
 
 struct flusher {
@@ -176,7 +177,7 @@ static int group_close(struct flusher *f, uint32_t series, uint32_t index,
 	line->group.first = h->profiles[0].ms;
 	line->group.last = h->profiles[h->count - 1].ms;
 	f->line_bytes += line->head.len;
-	metric_add(f->flushed, h->count);
+	line->profiles = h->count;
 	chunk_writer_reset(f->group);
 	return 0;
 }
@@ -265,18 +266,14 @@ static void batch_apply(struct flusher *f)
 	pthread_mutex_lock(&r->mu);
 	for (size_t i = 0; i < f->line_count; i++) {
 		const struct line *line = &f->lines[i];
-		struct series *s;
-		uint32_t before;
 
 		if (line->kind != HEAD_CHUNK)
 			continue;
-		s = r->series[line->series];
-		before = s->pending_count;
-		series_add_group(s, &line->group);
+		series_add_group(r->series[line->series], &line->group);
 		if (line->flushed)
-			series_flushed(s, line->flushed);
-		head_pending_locked(r, (int64_t)s->pending_count -
-					       (int64_t)before);
+			head_forget_flushed_locked(r, line->series,
+						   line->flushed);
+		metric_add(f->flushed, line->profiles);
 	}
 	pthread_mutex_unlock(&r->mu);
 }
@@ -349,9 +346,9 @@ static int batch_commit(struct flusher *f, struct err *err)
  * Copy the unflushed profiles of a series below upto; *newest is their highest
  * LSN. The caller frees the array.
  */
-static struct unflushed *pending_copy(struct head *r, uint32_t series,
-				      uint64_t upto, size_t *count,
-				      uint64_t *newest)
+static struct unflushed *unflushed_copy(struct head *r, uint32_t series,
+					uint64_t upto, size_t *count,
+					uint64_t *newest)
 {
 	const struct series *s;
 	struct unflushed *v;
@@ -360,13 +357,13 @@ static struct unflushed *pending_copy(struct head *r, uint32_t series,
 	*newest = 0;
 	pthread_mutex_lock(&r->mu);
 	s = r->series[series];
-	v = mem_alloc(s->pending_count * sizeof(*v));
-	for (uint32_t i = 0; i < s->pending_count; i++) {
-		if (s->pending[i].lsn >= upto)
+	v = mem_alloc(s->unflushed_count * sizeof(*v));
+	for (uint32_t i = 0; i < s->unflushed_count; i++) {
+		if (s->unflushed[i].lsn >= upto)
 			continue;
-		v[(*count)++] = s->pending[i];
-		if (s->pending[i].lsn > *newest)
-			*newest = s->pending[i].lsn;
+		v[(*count)++] = s->unflushed[i];
+		if (s->unflushed[i].lsn > *newest)
+			*newest = s->unflushed[i].lsn;
 	}
 	pthread_mutex_unlock(&r->mu);
 	return v;
@@ -377,16 +374,10 @@ static struct unflushed *pending_copy(struct head *r, uint32_t series,
  * chunk is written that could carry the LSN, so the next start finds them in
  * the WAL again if the segment still exists.
  */
-static void forget_pending(struct head *r, uint32_t series, uint64_t newest)
+static void unflushed_forget(struct head *r, uint32_t series, uint64_t newest)
 {
-	struct series *s;
-	uint32_t before;
-
 	pthread_mutex_lock(&r->mu);
-	s = r->series[series];
-	before = s->pending_count;
-	series_flushed(s, newest);
-	head_pending_locked(r, (int64_t)s->pending_count - (int64_t)before);
+	head_forget_flushed_locked(r, series, newest);
 	pthread_mutex_unlock(&r->mu);
 }
 
@@ -434,7 +425,7 @@ static int flush_profiles(struct flusher *f, uint32_t series,
 		return rc;
 	if (f->group->meta.count)
 		return group_close(f, series, index, newest, err);
-	forget_pending(f->head, series, newest);
+	unflushed_forget(f->head, series, newest);
 	return 0;
 }
 
@@ -445,7 +436,7 @@ static int flush_series(struct flusher *f, uint32_t series, uint64_t upto,
 	size_t count;
 	uint64_t newest;
 	struct unflushed *v =
-		pending_copy(f->head, series, upto, &count, &newest);
+		unflushed_copy(f->head, series, upto, &count, &newest);
 	int rc = count ? flush_profiles(f, series, v, count, newest, err) : 0;
 
 	mem_free(v);

@@ -36,7 +36,7 @@ void head_unref(struct head *r)
 	if (!r || atomic_fetch_sub(&r->refs, 1) != 1)
 		return;
 	atomic_fetch_sub(&r->env->series, (int64_t)r->by_labels.count);
-	atomic_fetch_sub(&r->env->pending, (int64_t)r->pending);
+	atomic_fetch_sub(&r->env->unflushed, (int64_t)r->unflushed);
 	/* Must be freed before the label sets that it borrows from. */
 	memindex_fini(&r->index);
 	for (size_t i = 0; i < r->by_labels.count; i++) {
@@ -217,16 +217,26 @@ void head_insert(struct head *r, struct labels *labels,
 	pthread_mutex_lock(&r->mu);
 	n = head_ensure_locked(r, labels); /* may reallocate r->series */
 	series_add(r->series[n], p);
-	head_pending_locked(r, 1);
+	head_count_unflushed_locked(r, 1);
 	r->touched_ms = now_ms;
 	pthread_mutex_unlock(&r->mu);
 }
 
-void head_pending_locked(struct head *r, int64_t change)
+void head_count_unflushed_locked(struct head *r, int64_t change)
 {
-	r->pending = (size_t)((int64_t)r->pending + change);
-	atomic_fetch_add_explicit(&r->env->pending, change,
+	r->unflushed = (size_t)((int64_t)r->unflushed + change);
+	atomic_fetch_add_explicit(&r->env->unflushed, change,
 				  memory_order_relaxed);
+}
+
+void head_forget_flushed_locked(struct head *r, uint32_t series, uint64_t lsn)
+{
+	struct series *s = r->series[series];
+	uint32_t before = s->unflushed_count;
+
+	series_flushed(s, lsn);
+	head_count_unflushed_locked(r, (int64_t)s->unflushed_count -
+					       (int64_t)before);
 }
 
 /*
@@ -252,7 +262,7 @@ uint64_t head_oldest(struct head *r)
 
 	pthread_mutex_lock(&r->mu);
 	/* Without unflushed profiles no series need be looked at. */
-	for (uint32_t i = 0; i < r->index.series && r->pending; i++) {
+	for (uint32_t i = 0; i < r->index.series && r->unflushed; i++) {
 		uint64_t lsn = series_oldest(r->series[i]);
 
 		oldest = lsn < oldest ? lsn : oldest;
@@ -412,9 +422,9 @@ int head_times(struct head *r, uint32_t series, int64_t from, int64_t to,
 
 	pthread_mutex_lock(&r->mu);
 	s = r->series[series];
-	for (uint32_t i = 0; i < s->pending_count; i++) {
-		if (s->pending[i].ms >= from && s->pending[i].ms <= to)
-			times_add(out, s->pending[i].ms);
+	for (uint32_t i = 0; i < s->unflushed_count; i++) {
+		if (s->unflushed[i].ms >= from && s->unflushed[i].ms <= to)
+			times_add(out, s->unflushed[i].ms);
 	}
 	groups_copy_locked(s, from, to, &groups);
 	pthread_mutex_unlock(&r->mu);
@@ -439,14 +449,14 @@ int head_lookup(struct head *r, uint32_t series, int64_t ms, struct wal *wal,
 	pthread_mutex_lock(&r->mu);
 	p = series_find(r->series[series], ms);
 	if (p) {
-		out->pending = true;
+		out->unflushed = true;
 		out->wal = *p;
 		out->segment = wal ? wal_segment(wal, p->lsn) : NULL;
 	} else {
 		groups_copy_locked(r->series[series], ms, ms, &groups);
 	}
 	pthread_mutex_unlock(&r->mu);
-	if (!out->pending)
+	if (!out->unflushed)
 		rc = chunks_find(&source, &groups, ms, &out->group, err);
 	chunks_fini(&groups);
 	return rc;

@@ -47,9 +47,9 @@ struct head_env {
 	struct interner *interner;
 	const struct log *log;
 	struct metric *corruptions;
-	struct metric *torn;     /* counts torn ends of logs */
-	_Atomic int64_t series;  /* series of all heads in memory */
-	_Atomic int64_t pending; /* unflushed profiles of all heads */
+	struct metric *torn;       /* counts torn ends of logs */
+	_Atomic int64_t series;    /* series of all heads in memory */
+	_Atomic int64_t unflushed; /* unflushed profiles of all heads */
 };
 
 /*
@@ -83,7 +83,7 @@ struct head {
 	struct bytes *typesets;
 	size_t typeset_count;
 	size_t typeset_cap;
-	size_t pending;     /* number of unflushed profiles */
+	size_t unflushed;   /* number of unflushed profiles */
 	int64_t touched_ms; /* time of the last insert */
 	bool closed;        /* accepts no more samples: to be sealed */
 	bool recovery;   /* created by a start for WAL records without a head */
@@ -136,7 +136,13 @@ void head_insert(struct head *r, struct labels *labels,
 		 const struct unflushed *p, int64_t now_ms);
 
 /* Add change to the counts of unflushed profiles. The caller holds the lock. */
-void head_pending_locked(struct head *r, int64_t change);
+void head_count_unflushed_locked(struct head *r, int64_t change);
+
+/*
+ * Drops the unflushed profiles of a series up to an LSN, which are in chunks
+ * now or lost, and counts them. The caller holds mu.
+ */
+void head_forget_flushed_locked(struct head *r, uint32_t series, uint64_t lsn);
 
 /*
  * Whether the profile at ms with that LSN has been flushed or deleted, so that
@@ -150,7 +156,7 @@ uint64_t head_oldest(struct head *r);
 
 /* Where a profile of a head or block was found. */
 struct part_hit {
-	bool pending;         /* unflushed: the profile is only in the WAL */
+	bool unflushed;       /* unflushed: the profile is only in the WAL */
 	struct unflushed wal; /* if unflushed: its place in the WAL */
 	/* The WAL segment, with a reference, if a WAL was given. */
 	struct wal_segment *segment;

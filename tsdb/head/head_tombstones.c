@@ -93,10 +93,11 @@ static void add_gap_locked(struct head *r, uint32_t series,
 			   const struct tombstone_interval *g)
 {
 	struct series *s = r->series[series];
-	uint32_t before = s->pending_count;
+	uint32_t before = s->unflushed_count;
 
 	series_add_gap(s, g);
-	head_pending_locked(r, (int64_t)s->pending_count - (int64_t)before);
+	head_count_unflushed_locked(r, (int64_t)s->unflushed_count -
+					       (int64_t)before);
 }
 
 int head_delete(struct head *r, const struct postings *series, int64_t from,

@@ -5,7 +5,7 @@
 
 void series_fini(struct series *s)
 {
-	mem_free(s->pending);
+	mem_free(s->unflushed);
 	mem_free(s->groups);
 	mem_free(s->gaps);
 	*s = (struct series){ 0 };
@@ -18,14 +18,14 @@ void series_fini(struct series *s)
 static uint32_t lower_bound(const struct series *s, int64_t ms)
 {
 	uint32_t low = 0;
-	uint32_t high = s->pending_count;
+	uint32_t high = s->unflushed_count;
 
-	if (high && s->pending[high - 1].ms < ms)
+	if (high && s->unflushed[high - 1].ms < ms)
 		return high;
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
 
-		if (s->pending[mid].ms < ms)
+		if (s->unflushed[mid].ms < ms)
 			low = mid + 1;
 		else
 			high = mid;
@@ -41,15 +41,15 @@ void series_add(struct series *s, const struct unflushed *p)
 {
 	uint32_t at = lower_bound(s, p->ms);
 
-	if (s->pending_count == s->pending_cap) {
-		s->pending_cap += s->pending_cap / 2 + 2;
-		s->pending = mem_realloc(s->pending, s->pending_cap,
-					 sizeof(*s->pending));
+	if (s->unflushed_count == s->unflushed_cap) {
+		s->unflushed_cap += s->unflushed_cap / 2 + 2;
+		s->unflushed = mem_realloc(s->unflushed, s->unflushed_cap,
+					   sizeof(*s->unflushed));
 	}
-	memmove(&s->pending[at + 1], &s->pending[at],
-		(s->pending_count - at) * sizeof(*s->pending));
-	s->pending[at] = *p;
-	s->pending_count++;
+	memmove(&s->unflushed[at + 1], &s->unflushed[at],
+		(s->unflushed_count - at) * sizeof(*s->unflushed));
+	s->unflushed[at] = *p;
+	s->unflushed_count++;
 }
 
 void series_add_group(struct series *s, const struct chunk *g)
@@ -66,20 +66,20 @@ const struct unflushed *series_find(const struct series *s, int64_t ms)
 {
 	uint32_t at = lower_bound(s, ms);
 
-	return at < s->pending_count && s->pending[at].ms == ms ?
-		       &s->pending[at] :
+	return at < s->unflushed_count && s->unflushed[at].ms == ms ?
+		       &s->unflushed[at] :
 		       NULL;
 }
 
 /* Shorten the array of unflushed profiles, and free it if it is empty. */
 static void series_shrink(struct series *s, uint32_t kept)
 {
-	s->pending_count = kept;
+	s->unflushed_count = kept;
 	if (kept)
 		return;
-	mem_free(s->pending);
-	s->pending = NULL;
-	s->pending_cap = 0;
+	mem_free(s->unflushed);
+	s->unflushed = NULL;
+	s->unflushed_cap = 0;
 }
 
 /*
@@ -103,9 +103,9 @@ void series_add_gap(struct series *s, const struct tombstone_interval *g)
 
 	s->gaps = mem_realloc(s->gaps, s->gap_count + 1, sizeof(*s->gaps));
 	s->gaps[s->gap_count++] = *g;
-	for (uint32_t i = 0; i < s->pending_count; i++) {
-		if (!series_hides(s, s->pending[i].ms, s->pending[i].lsn))
-			s->pending[kept++] = s->pending[i];
+	for (uint32_t i = 0; i < s->unflushed_count; i++) {
+		if (!series_hides(s, s->unflushed[i].ms, s->unflushed[i].lsn))
+			s->unflushed[kept++] = s->unflushed[i];
 	}
 	series_shrink(s, kept);
 }
@@ -115,9 +115,9 @@ void series_flushed(struct series *s, uint64_t lsn)
 {
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < s->pending_count; i++) {
-		if (s->pending[i].lsn > lsn)
-			s->pending[kept++] = s->pending[i];
+	for (uint32_t i = 0; i < s->unflushed_count; i++) {
+		if (s->unflushed[i].lsn > lsn)
+			s->unflushed[kept++] = s->unflushed[i];
 	}
 	series_shrink(s, kept);
 	if (lsn > s->flushed_lsn)
@@ -128,9 +128,9 @@ uint64_t series_oldest(const struct series *s)
 {
 	uint64_t oldest = UINT64_MAX;
 
-	for (uint32_t i = 0; i < s->pending_count; i++) {
-		if (s->pending[i].lsn < oldest)
-			oldest = s->pending[i].lsn;
+	for (uint32_t i = 0; i < s->unflushed_count; i++) {
+		if (s->unflushed[i].lsn < oldest)
+			oldest = s->unflushed[i].lsn;
 	}
 	return oldest;
 }
@@ -140,7 +140,7 @@ bool series_overlaps(const struct series *s, int64_t from, int64_t to)
 {
 	uint32_t at = lower_bound(s, from);
 
-	if (at < s->pending_count && s->pending[at].ms <= to)
+	if (at < s->unflushed_count && s->unflushed[at].ms <= to)
 		return true;
 	for (uint32_t i = 0; i < s->group_count; i++) {
 		if (s->groups[i].first <= to && s->groups[i].last >= from)

@@ -31,11 +31,11 @@ struct unflushed {
 struct series {
 	struct labels *labels; /* interned, with a reference */
 	uint32_t log_number;   /* number in the head's log */
-	uint32_t pending_count;
-	uint32_t pending_cap;
+	uint32_t unflushed_count;
+	uint32_t unflushed_cap;
 	uint32_t group_count;
 	uint32_t group_cap;
-	struct unflushed *pending; /* unflushed profiles, in order of time */
+	struct unflushed *unflushed; /* unflushed profiles, in order of time */
 	/* Chunks, in the order in which they were flushed. */
 	struct chunk *groups;
 	uint64_t flushed_lsn; /* profiles up to this LSN are in chunks */

@@ -159,8 +159,8 @@ static void tell_progress(const struct rewriting *how, const struct block *b,
 	char name[ULID_TEXT + 1];
 
 	ulid_format(&b->meta.ulid, name);
-	if (how->told)
-		how->told(how->ctx, name, i + 1, count);
+	if (how->progress)
+		how->progress(how->ctx, name, i + 1, count);
 }
 
 /* Damaged blocks are rewritten only by a repair, which logs what is lost. */

@@ -24,10 +24,10 @@ typedef void (*rewrite_progress_fn)(void *ctx, const char *block, size_t i,
 struct rewriting {
 	/* Selects blocks; only for rewrite_each(). */
 	bool (*wanted)(const struct tsdb *db, struct block *b);
-	bool reencode;            /* as in struct compaction */
-	bool salvage;             /* leave out what the disk fails to read */
-	bool background;          /* deletions may cancel it */
-	rewrite_progress_fn told; /* after each block; may be NULL */
+	bool reencode;   /* as in struct compaction */
+	bool salvage;    /* leave out what the disk fails to read */
+	bool background; /* deletions may cancel it */
+	rewrite_progress_fn progress; /* after each block; may be NULL */
 	void *ctx;
 };
 

@@ -64,7 +64,7 @@ int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
 		/*
 		 * A failed kind of job must not keep the others from running.
 		 */
-		db_tell(db, &db->maintenance, jobs[i].name, &why);
+		db_log_failure(db, &db->maintenance, jobs[i].name, &why);
 		if (!failed)
 			failed = err_set(err, rc, "%s: %s", jobs[i].name,
 					 why.msg);

@@ -352,9 +352,9 @@ int querier_newest_types(struct querier *q, size_t i, struct buf *out,
 	if (!rc)
 		rc = querier_lookup(q, i, ms, q->db->wal, &f, err);
 	typeset = f.hit.group.typeset;
-	if (!rc && f.hit.pending && !f.hit.segment)
+	if (!rc && f.hit.unflushed && !f.hit.segment)
 		rc = err_set(err, ERR_NOTFOUND, "its WAL segment is gone");
-	if (!rc && f.hit.pending) {
+	if (!rc && f.hit.unflushed) {
 		rc = wal_segment_head(f.hit.segment, f.hit.wal.lsn,
 				      f.hit.wal.len, &q->scratch, &p, err);
 		typeset = p.entry.typeset;

@@ -45,8 +45,8 @@ static int querier_too_big(const struct profile *p, uint32_t raw_len,
 }
 
 /* Fetch an unflushed profile from its WAL record. */
-static int fetch_pending(struct querier *q, const struct part_hit *hit,
-			 struct profile *out, struct err *err)
+static int fetch_unflushed(struct querier *q, const struct part_hit *hit,
+			   struct profile *out, struct err *err)
 {
 	struct segment_profile p = { 0 };
 	int rc;
@@ -214,8 +214,8 @@ int querier_fetch(struct querier *q, size_t i, int64_t ms, struct profile *out,
 
 	if (rc)
 		return note_failed(q, rc, err);
-	rc = f.hit.pending ? fetch_pending(q, &f.hit, out, err) :
-			     fetch_flushed(q, f.part, &f.hit.group, out, err);
+	rc = f.hit.unflushed ? fetch_unflushed(q, &f.hit, out, err) :
+			       fetch_flushed(q, f.part, &f.hit.group, out, err);
 	wal_segment_unref(f.hit.segment);
 	return note_failed(q, rc, err);
 }
@@ -321,7 +321,7 @@ int querier_rows(struct querier *q, size_t i, int64_t ms, const bool *types,
 
 	if (rc) {
 		rc = querier_lookup(q, i, ms, NULL, &f, err);
-		if (!rc && f.hit.pending)
+		if (!rc && f.hit.unflushed)
 			rc = err_set(err, ERR_UNSUPPORTED, "in the WAL alone");
 		h = &f.hit.group.meta;
 		out->row = f.hit.group.index;
@@ -344,7 +344,7 @@ int querier_stat(struct querier *q, size_t i, int64_t ms, uint64_t *hash,
 	if (rc)
 		return rc;
 	p = &f.hit.group.meta.profiles[f.hit.group.index];
-	*hash = f.hit.pending ? f.hit.wal.hash : p->hash;
-	*raw_len = f.hit.pending ? f.hit.wal.raw_len : p->raw_len;
+	*hash = f.hit.unflushed ? f.hit.wal.hash : p->hash;
+	*raw_len = f.hit.unflushed ? f.hit.wal.raw_len : p->raw_len;
 	return 0;
 }

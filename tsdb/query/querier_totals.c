@@ -107,8 +107,8 @@ static int add_flushed(struct querier *q, const struct place *at, int64_t from,
 }
 
 /* Append the row of an unflushed profile, from its WAL record. */
-static int add_pending(struct querier *q, const struct part_hit *hit,
-		       struct err *err)
+static int add_unflushed(struct querier *q, const struct part_hit *hit,
+			 struct err *err)
 {
 	struct totals *t = &q->totals;
 	struct segment_profile p = { 0 };
@@ -162,17 +162,17 @@ static void order_rows(struct totals *t)
  * Append the row of a profile that was not in any chunk. *moved is set if it
  * has been flushed or removed since the times were listed.
  */
-static int add_one_pending(struct querier *q, size_t i, int64_t ms, bool *moved,
-			   struct err *err)
+static int add_one_unflushed(struct querier *q, size_t i, int64_t ms,
+			     bool *moved, struct err *err)
 {
 	struct found f = { 0 };
 	struct err why;
 	int rc = querier_lookup(q, i, ms, q->db->wal, &f, &why);
 
-	if (!rc && f.hit.pending && f.hit.segment)
-		rc = add_pending(q, &f.hit, &why);
+	if (!rc && f.hit.unflushed && f.hit.segment)
+		rc = add_unflushed(q, &f.hit, &why);
 	/* Flushed, or removed, since its time was listed. */
-	*moved = *moved || (!rc && !(f.hit.pending && f.hit.segment));
+	*moved = *moved || (!rc && !(f.hit.unflushed && f.hit.segment));
 	wal_segment_unref(f.hit.segment);
 	/* One unreadable record must not hide the others. */
 	if (rc == ERR_CORRUPT || rc == ERR_IO)
@@ -199,7 +199,7 @@ static int add_missing(struct querier *q, size_t i, int64_t from, int64_t to,
 		while (at < flushed && t->rows.v[at].ms < times.ms[k])
 			at++;
 		if (at == flushed || t->rows.v[at].ms != times.ms[k])
-			rc = add_one_pending(q, i, times.ms[k], moved, err);
+			rc = add_one_unflushed(q, i, times.ms[k], moved, err);
 	}
 	return rc;
 }

@@ -33,7 +33,7 @@ static void inspect_describe_block(const struct block *b,
 static void count_range_locked(const struct head *r, struct tsdb_part *out)
 {
 	out->series = r->index.series;
-	out->samples = r->pending;
+	out->samples = r->unflushed;
 	out->bytes = r->values_end + r->groups_end;
 	for (uint32_t i = 0; i < r->index.series; i++)
 		out->groups += r->series[i]->group_count;

@@ -63,12 +63,12 @@ static bool lacks_columns(const struct tsdb *db, struct block *b)
 	return db->o.columns && !b->meta.columns;
 }
 
-int tsdb_recode(struct tsdb *db, tsdb_progress_fn told, void *ctx,
+int tsdb_recode(struct tsdb *db, tsdb_progress_fn progress, void *ctx,
 		size_t *recoded, struct err *err)
 {
 	const struct rewriting how = { .wanted = lacks_columns,
 				       .reencode = true,
-				       .told = told,
+				       .progress = progress,
 				       .ctx = ctx };
 	struct rewritten done = { 0 };
 	int rc = rewrite_each(db, &how, &done, err);

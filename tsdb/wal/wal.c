@@ -78,17 +78,16 @@ static int wal_clean(struct wal *w, struct err *err)
 	return rc;
 }
 
-static void wal_register_metrics(struct wal *w, struct metrics *m)
-{
-	w->corruptions = metrics_counter(
-		m, "everprof_tsdb_wal_corruptions_total",
-		"Damaged stretches found in WAL segments.", NULL);
-	w->syncs = metrics_counter(m, "everprof_tsdb_wal_fsyncs_total",
-				   "WAL syncs.", NULL);
-	w->sync_failures =
-		metrics_counter(m, "everprof_tsdb_wal_fsync_failures_total",
-				"WAL syncs that the disk refused.", NULL);
-}
+#define COUNTER(...) METRIC_ROW(COUNTER, struct wal, __VA_ARGS__)
+
+static const struct metric_row metric_rows[] = {
+	COUNTER(corruptions, "everprof_tsdb_wal_corruptions_total",
+		"Damaged parts found in WAL segments."),
+	COUNTER(syncs, "everprof_tsdb_wal_fsyncs_total",
+		"Calls of fdatasync for WAL segments."),
+	COUNTER(sync_failures, "everprof_tsdb_wal_fsync_failures_total",
+		"Calls of fdatasync for WAL segments that failed."),
+};
 
 int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
 {
@@ -101,7 +100,7 @@ int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
 	w->lowest = UINT64_MAX;
 	pthread_mutex_init(&w->mu, NULL);
 	pthread_cond_init(&w->synced, NULL);
-	wal_register_metrics(w, o->metrics);
+	metrics_register(o->metrics, metric_rows, ARRAY_SIZE(metric_rows), w);
 	if (!o->read_only) {
 		rc = fs_mkdir(o->fs, o->dir, err);
 		if (rc == ERR_EXISTS)

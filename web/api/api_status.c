@@ -234,7 +234,7 @@ void api_status_tsdb(void *ctx, struct request *r UNUSED, struct answer *a)
 	json_key(&j, "numRanges");
 	json_int(&j, (int64_t)s.heads);
 	json_key(&j, "numUnflushedProfiles");
-	json_int(&j, (int64_t)s.pending);
+	json_int(&j, (int64_t)s.unflushed);
 	json_key(&j, "minTime");
 	json_int(&j, s.min_ms);
 	json_key(&j, "maxTime");

@@ -149,7 +149,7 @@ static void access_authenticate(struct exchange *x)
 }
 
 /* Verify a password: runs on a worker, because hashing takes long. */
-static void access_verify(struct exchange *x)
+static void access_verify_password(struct exchange *x)
 {
 	struct credentials c = credentials_of(x);
 	access_judge(x, auth_verify(x->server->o.auth, &c, &x->who));
@@ -223,14 +223,14 @@ static bool is_preflight(struct exchange *x)
 	return str_is(x->request.method, "OPTIONS") && is_friend(x);
 }
 
-/* Allow it; entry_add_cors() adds the details. */
+/* Allow it; access_add_cors() adds the details. */
 static void answer_preflight(struct exchange *x)
 {
 	x->answer.status = 204;
 	x->answer.content_type = "text/plain; charset=utf-8";
 }
 
-void entry_add_cors(struct exchange *x, struct MHD_Response *r)
+void access_add_cors(struct exchange *x, struct MHD_Response *r)
 {
 	if (!is_friend(x))
 		return;
@@ -279,7 +279,7 @@ static void refuse_often(struct exchange *x)
 	answer_header(&x->answer, "Retry-After", "1");
 }
 
-void entry_refuse_framing(struct exchange *x)
+void access_refuse_framing(struct exchange *x)
 {
 	exchange_refuse(x, ERR_INVALID, "the request's length is ambiguous");
 	answer_header(&x->answer, "Connection", "close");
@@ -309,7 +309,7 @@ static void access_admit(struct exchange *x)
 		access_authenticate(x);
 }
 
-bool entry_refuse_body(struct exchange *x)
+bool access_refuse_body(struct exchange *x)
 {
 	const char *length = exchange_header(x, "Content-Length");
 
@@ -344,7 +344,7 @@ static void find_fault(struct exchange *x)
 				"a page of another origin may not do this");
 }
 
-void entry_check(struct exchange *x)
+void access_check(struct exchange *x)
 {
 	x->foreign = is_foreign(x);
 	if (!x->admitted)
@@ -353,7 +353,7 @@ void entry_check(struct exchange *x)
 		find_fault(x);
 }
 
-void entry_verify(struct exchange *x)
+void access_verify(struct exchange *x)
 {
 	if (!x->unverified)
 		return;
@@ -364,7 +364,7 @@ void entry_verify(struct exchange *x)
 	if (atomic_fetch_add(&x->client->hashing, 1))
 		access_judge(x, AUTH_BUSY);
 	else
-		access_verify(x);
+		access_verify_password(x);
 	atomic_fetch_sub(&x->client->hashing, 1);
 	if (!x->answer.status)
 		find_fault(x);

@@ -4,7 +4,7 @@
  * credentials, scopes and origin.
  *
  * Ownership: everything belongs to the exchange.
- * Threads: the server's thread, except entry_verify(): any pool thread.
+ * Threads: the server's thread, except access_verify(): any pool thread.
  */
 #ifndef WEB_HTTP_ACCESS_H
 #define WEB_HTTP_ACCESS_H
@@ -12,32 +12,32 @@
 #include "web/http/exchange.h"
 
 /* Add the CORS headers that let pages of an allowed origin read the answer. */
-void entry_add_cors(struct exchange *x, struct MHD_Response *r);
+void access_add_cors(struct exchange *x, struct MHD_Response *r);
 
 /*
  * Refuse a request whose length is ambiguous (request smuggling): answer 400
  * and close the connection.
  */
-void entry_refuse_framing(struct exchange *x);
+void access_refuse_framing(struct exchange *x);
 
 /*
  * Judge a request that announces a body before the body is read, so that a
  * client that is refused anyway need not send it. Returns whether the request
  * is refused; the answer is then set.
  */
-bool entry_refuse_body(struct exchange *x);
+bool access_refuse_body(struct exchange *x);
 
 /*
  * Judge a complete request. A request that must not be handled gets its answer
  * set. A request whose password has to be hashed is marked as unverified;
- * entry_verify() then decides.
+ * access_verify() then decides.
  */
-void entry_check(struct exchange *x);
+void access_check(struct exchange *x);
 
 /*
  * Decide an unverified request on a pool thread, which hashes the password.
  * Does nothing for any other request.
  */
-void entry_verify(struct exchange *x);
+void access_verify(struct exchange *x);
 
 #endif

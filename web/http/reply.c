@@ -300,7 +300,7 @@ enum MHD_Result reply_send(struct exchange *x)
 	for (size_t i = 0; i < a->header_count; i++)
 		MHD_add_response_header(r, a->headers[i].name,
 					a->headers[i].value);
-	entry_add_cors(x, r);
+	access_add_cors(x, r);
 	auth_headers(x->server->o.auth, add_web_header, r);
 	reply_observe(x);
 	exchange_turn(x, CONNECTION_SENDING);

@@ -103,7 +103,7 @@ static void run_handler(void *ctx, unsigned worker UNUSED)
 {
 	struct exchange *x = ctx;
 
-	entry_verify(x);
+	access_verify(x);
 	if (!x->answer.status)
 		exchange_parse_form(x);
 	if (!x->answer.status)
@@ -125,7 +125,7 @@ static enum MHD_Result server_handle(struct exchange *x)
 		x->started_ns + s->o.query_timeout_ms * 1000000;
 	x->answer.work.stop_ns = &s->stop_ns;
 	exchange_turn(x, CONNECTION_WORKING);
-	entry_check(x);
+	access_check(x);
 	if (x->answer.status)
 		return reply_send(x);
 	if (!x->unverified && x->route->kind == ROUTE_QUICK) {
@@ -190,8 +190,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 		 * length cannot be trusted.
 		 */
 		if (x->ambiguous)
-			entry_refuse_framing(x);
-		else if (!entry_refuse_body(x))
+			access_refuse_framing(x);
+		else if (!access_refuse_body(x))
 			return MHD_YES;
 		return reply_send(x);
 	}

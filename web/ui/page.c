@@ -76,11 +76,11 @@ void page_begin(struct answer *a, struct request *r, const char *nonce)
 
 /* A parameter, or a default text when it is missing. */
 static struct str param_or(const struct request *r, const char *name,
-			   const char *otherwise)
+			   const char *fallback)
 {
 	struct str s;
 
-	return params_find(&r->params, name, &s) ? s : str_of(otherwise);
+	return params_find(&r->params, name, &s) ? s : str_of(fallback);
 }
 
 /* What the form of the start page asks for. */
@@ -113,12 +113,12 @@ void page_end(struct answer *a)
 }
 
 void page_field(struct answer *a, const struct request *r, const char *label,
-		const char *name, const char *otherwise)
+		const char *name, const char *fallback)
 {
 	struct buf *b = &a->body;
 
 	buf_printf(b, "<label>%s<input name=%s value=\"", label, name);
-	xml_escape(b, param_or(r, name, otherwise));
+	xml_escape(b, param_or(r, name, fallback));
 	buf_str(b, "\"></label>");
 }
 

@@ -26,7 +26,7 @@ void page_end(struct answer *a);
  * parameter of that name, or `otherwise` when it is missing.
  */
 void page_field(struct answer *a, const struct request *r, const char *label,
-		const char *name, const char *otherwise);
+		const char *name, const char *fallback);
 
 /*
  * Write a hidden input with the parameter of that name, if it is given. It

@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pprof/wire/idmap.h"
+#include "pprof/wire/id_index.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /*
- * Capacity, in ids, above which idmap_reset() frees memory instead of keeping
+ * Capacity, in ids, above which id_index_reset() frees memory instead of keeping
  * it.
  */
 #define IDS_KEPT ((size_t)128 * 1024)
 
-void idmap_reset(struct idmap *m)
+void id_index_reset(struct id_index *m)
 {
 	/*
 	 * One huge profile must not pin its memory for the life of the decoder.
 	 */
 	if (m->pairs.cap > IDS_KEPT || m->places_cap > IDS_KEPT)
-		idmap_fini(m);
+		id_index_fini(m);
 	m->pairs.count = 0;
 	m->count = 0;
 	m->max = 0;
 	m->scattered = false;
 }
 
-void idmap_fini(struct idmap *m)
+void id_index_fini(struct id_index *m)
 {
 	vec_fini(&m->pairs);
 	mem_free(m->places);
-	*m = (struct idmap){ 0 };
+	*m = (struct id_index){ 0 };
 }
 
 /*
  * Adds an entry to the explicit list, which exists only once an id was out of
  * sequence.
  */
-static void idmap_add_pair(struct idmap *m, uint64_t id, size_t place)
+static void id_index_add_pair(struct id_index *m, uint64_t id, size_t place)
 {
-	*vec_add(&m->pairs) = (struct idmap_pair){
+	*vec_add(&m->pairs) = (struct id_index_pair){
 		.id = id,
 		.place = (uint32_t)place,
 	};
@@ -47,24 +47,24 @@ static void idmap_add_pair(struct idmap *m, uint64_t id, size_t place)
  * Leaves the form without memory at the first id that is out of sequence: the
  * ids so far were 1 … count, and get explicit entries now.
  */
-static void idmap_scatter(struct idmap *m)
+static void id_index_scatter(struct id_index *m)
 {
 	m->scattered = true;
 	for (size_t i = 0; i < m->count; i++)
-		idmap_add_pair(m, i + 1, i);
+		id_index_add_pair(m, i + 1, i);
 }
 
-void idmap_add(struct idmap *m, uint64_t id)
+void id_index_add(struct id_index *m, uint64_t id)
 {
 	if (!m->scattered && id != m->count + 1)
-		idmap_scatter(m);
+		id_index_scatter(m);
 	if (m->scattered)
-		idmap_add_pair(m, id, m->count);
+		id_index_add_pair(m, id, m->count);
 	m->count++;
 }
 
 /* Builds the array that is indexed by id. Returns false for a duplicate id. */
-static bool seal_dense(struct idmap *m)
+static bool seal_dense(struct id_index *m)
 {
 	size_t n = (size_t)m->max + 1;
 
@@ -76,18 +76,18 @@ static bool seal_dense(struct idmap *m)
 	for (size_t i = 0; i < m->pairs.count; i++) {
 		uint32_t *place = &m->places[m->pairs.v[i].id];
 
-		if (*place != IDMAP_NONE)
+		if (*place != ID_INDEX_NONE)
 			return false;
 		*place = m->pairs.v[i].place;
 	}
 	return true;
 }
 
-/* qsort() and bsearch() order of struct idmap_pair. */
+/* qsort() and bsearch() order of struct id_index_pair. */
 static int by_id(const void *a, const void *b)
 {
-	uint64_t x = ((const struct idmap_pair *)a)->id;
-	uint64_t y = ((const struct idmap_pair *)b)->id;
+	uint64_t x = ((const struct id_index_pair *)a)->id;
+	uint64_t y = ((const struct id_index_pair *)b)->id;
 
 	return (x > y) - (x < y);
 }
@@ -96,7 +96,7 @@ static int by_id(const void *a, const void *b)
  * Ids count as dense if the array is at most about four times as long as their
  * number; then lookups cost one load instead of a binary search.
  */
-bool idmap_seal(struct idmap *m)
+bool id_index_seal(struct id_index *m)
 {
 	if (!m->scattered)
 		return true;
@@ -111,13 +111,13 @@ bool idmap_seal(struct idmap *m)
 	return true;
 }
 
-uint32_t idmap_find_scattered(const struct idmap *m, uint64_t id)
+uint32_t id_index_find_scattered(const struct id_index *m, uint64_t id)
 {
-	struct idmap_pair key = { .id = id };
-	const struct idmap_pair *found;
+	struct id_index_pair key = { .id = id };
+	const struct id_index_pair *found;
 
 	if (m->dense)
-		return id <= m->max ? m->places[id] : IDMAP_NONE;
+		return id <= m->max ? m->places[id] : ID_INDEX_NONE;
 	found = bsearch(&key, m->pairs.v, m->pairs.count, sizeof(key), by_id);
-	return found ? found->place : IDMAP_NONE;
+	return found ? found->place : ID_INDEX_NONE;
 }

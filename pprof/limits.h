@@ -5,17 +5,17 @@
  * that all queries share is used up or the query's deadline has passed
  * (docs/decisions.md, 42).
  *
- * Ownership: an effort borrows its context.
+ * Ownership: an limits borrows its context.
  * Threads: the callback runs in the thread that does the work.
  */
-#ifndef PPROF_EFFORT_H
-#define PPROF_EFFORT_H
+#ifndef PPROF_LIMITS_H
+#define PPROF_LIMITS_H
 
 #include "base/defs.h"
 #include "base/err.h"
 
 /* The callback and its context. The zero value permits everything. */
-struct effort {
+struct limits {
 	/*
 	 * Asks to take that many more bytes; 0 bytes: the computation only asks
 	 * whether it may continue. Returns 0 or an ERR_* code.
@@ -28,7 +28,7 @@ struct effort {
  * Asks to take that many more bytes. ERR_LIMIT: no memory is left; ERR_TIMEOUT:
  * the deadline has passed.
  */
-NODISCARD static inline int effort_spend(const struct effort *e, size_t bytes,
+NODISCARD static inline int limits_spend(const struct limits *e, size_t bytes,
 					 struct err *err)
 {
 	return e->spend ? e->spend(e->ctx, bytes, err) : 0;
@@ -41,32 +41,32 @@ struct growth_meter {
 };
 
 /*
- * effort_meter() asks after EFFORT_WORK units of work (frames, names, lines …)
- * or EFFORT_STEP more bytes. Searching one text with a regular expression
+ * limits_meter() asks after LIMITS_WORK units of work (frames, names, lines …)
+ * or LIMITS_STEP more bytes. Searching one text with a regular expression
  * counts as REGEX_WORK units.
  */
-#define EFFORT_WORK ((size_t)4096)
-#define EFFORT_STEP ((size_t)256 * 1024)
+#define LIMITS_WORK ((size_t)4096)
+#define LIMITS_STEP ((size_t)256 * 1024)
 #define REGEX_WORK  ((size_t)16)
 
 /*
  * Accounts for one round of a loop: work is the amount of work that the round
  * was, in units whose number the profile decides (a sample is as many units as
  * it has frames), and memory is what the loop's data takes by now, in bytes.
- * Asks when either has grown by a whole step. Errors as for effort_spend().
+ * Asks when either has grown by a whole step. Errors as for limits_spend().
  */
-NODISCARD static inline int effort_meter(const struct effort *e,
+NODISCARD static inline int limits_meter(const struct limits *e,
 					 struct growth_meter *m, size_t work,
 					 size_t memory, struct err *err)
 {
 	size_t more = memory > m->spent ? memory - m->spent : 0;
 
 	m->work += work;
-	if (more < EFFORT_STEP && m->work < EFFORT_WORK)
+	if (more < LIMITS_STEP && m->work < LIMITS_WORK)
 		return 0;
 	m->work = 0;
 	m->spent += more;
-	return effort_spend(e, more, err);
+	return limits_spend(e, more, err);
 }
 
 #endif

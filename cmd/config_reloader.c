@@ -4,7 +4,7 @@
  * exclusive and guards the current configuration; the configuration before is
  * freed only after scraper and discovery have taken the new one.
  */
-#include "cmd/live.h"
+#include "cmd/config_reloader.h"
 
 #include <pthread.h>
 
@@ -17,14 +17,14 @@
 #include "cmd/config.h"
 
 /* The current configuration and the metrics about loading it. */
-struct live {
-	struct live_options o;
+struct config_reloader {
+	struct config_reloader_options o;
 	char *path;
 	pthread_mutex_t mu;
 	struct config *config;
 	/* Hash of the text that was loaded or refused last. */
 	uint64_t tried;
-	/* Hash of the text at the last call of live_has_changed(). */
+	/* Hash of the text at the last call of reloader_has_changed(). */
 	uint64_t seen;
 	struct metric *successful;
 	struct metric *success_seconds;
@@ -40,7 +40,7 @@ static void config_free(struct config *c)
 }
 
 /* Hash of the text of a file; 0: it cannot be read. */
-static uint64_t live_hash_of(const char *path)
+static uint64_t reloader_hash_of(const char *path)
 {
 	struct buf text = buf_init(YAML_TEXT_MAX + 1);
 	uint64_t hash = 0;
@@ -51,9 +51,10 @@ static uint64_t live_hash_of(const char *path)
 	return hash;
 }
 
-int live_open(const char *path, struct live **out, struct err *err)
+int reloader_open(const char *path, struct config_reloader **out,
+		  struct err *err)
 {
-	struct live *l = mem_new(struct live);
+	struct config_reloader *l = mem_new(struct config_reloader);
 	int rc;
 
 	pthread_mutex_init(&l->mu, NULL);
@@ -63,7 +64,7 @@ int live_open(const char *path, struct live **out, struct err *err)
 	l->tried = hash_bytes(buf_bytes(&l->config->text));
 	config_report(l->config);
 	if (rc)
-		live_free(l);
+		reloader_free(l);
 	else
 		*out = l;
 	return rc;
@@ -73,7 +74,7 @@ int live_open(const char *path, struct live **out, struct err *err)
  * Apply a configuration. The scraper gets its jobs before discovery starts to
  * find targets for them.
  */
-static void run_by(struct live *l, const struct config *c)
+static void run_by(struct config_reloader *l, const struct config *c)
 {
 	struct discovery_job *jobs =
 		mem_zalloc(c->scrape.count + 1, sizeof(*jobs));
@@ -89,7 +90,8 @@ static void run_by(struct live *l, const struct config *c)
 	metric_set(l->success_seconds, clock_ms(NULL) / 1000);
 }
 
-void live_start(struct live *l, const struct live_options *o)
+void reloader_start(struct config_reloader *l,
+		    const struct config_reloader_options *o)
 {
 	l->o = *o;
 	l->successful = metrics_gauge(
@@ -104,7 +106,7 @@ void live_start(struct live *l, const struct live_options *o)
 }
 
 /* Log each line of a report as an event. */
-static void log_lines(const struct live *l, enum log_level level,
+static void log_lines(const struct config_reloader *l, enum log_level level,
 		      const struct buf *lines)
 {
 	struct str rest = str_from(buf_bytes(lines));
@@ -122,7 +124,7 @@ static void log_lines(const struct live *l, enum log_level level,
  * Put the first mistake and the number of others into one sentence, for whoever
  * asked for the reload.
  */
-static int live_log_summary(const struct config *c, int rc, struct err *err)
+static int reloader_log_summary(const struct config *c, int rc, struct err *err)
 {
 	struct str first = yaml_first_error(&c->yaml);
 
@@ -135,7 +137,7 @@ static int live_log_summary(const struct config *c, int rc, struct err *err)
 }
 
 /* Load and apply; the caller holds mu. */
-static int live_reload_now(struct live *l, struct err *err)
+static int reloader_reload_now(struct config_reloader *l, struct err *err)
 {
 	struct config *c = mem_new(struct config);
 	struct config *old = l->config;
@@ -151,7 +153,7 @@ static int live_reload_now(struct live *l, struct err *err)
 	if (!rc && !c->yaml.root)
 		rc = err_set(err, ERR_INVALID, "the file is empty");
 	if (rc) {
-		rc = live_log_summary(c, rc, err);
+		rc = reloader_log_summary(c, rc, err);
 		config_free(c);
 		return rc;
 	}
@@ -161,14 +163,14 @@ static int live_reload_now(struct live *l, struct err *err)
 	return 0;
 }
 
-int live_reload(struct live *l, struct err *err)
+int reloader_reload(struct config_reloader *l, struct err *err)
 {
 	struct err own;
 	int64_t began = clock_mono_ns();
 	int rc;
 
 	pthread_mutex_lock(&l->mu);
-	rc = live_reload_now(l, &own);
+	rc = reloader_reload_now(l, &own);
 	pthread_mutex_unlock(&l->mu);
 	if (!rc) {
 		log_event(l->o.log, LOG_INFO, "configuration is loaded",
@@ -185,9 +187,9 @@ int live_reload(struct live *l, struct err *err)
 	return err_set(err, rc, "failed to reload config: %s", own.msg);
 }
 
-bool live_has_changed(struct live *l)
+bool reloader_has_changed(struct config_reloader *l)
 {
-	uint64_t hash = live_hash_of(l->path);
+	uint64_t hash = reloader_hash_of(l->path);
 	bool changed;
 
 	pthread_mutex_lock(&l->mu);
@@ -201,7 +203,7 @@ bool live_has_changed(struct live *l)
 	return changed;
 }
 
-size_t live_job_count(struct live *l)
+size_t reloader_job_count(struct config_reloader *l)
 {
 	size_t n;
 
@@ -211,14 +213,14 @@ size_t live_job_count(struct live *l)
 	return n;
 }
 
-void live_text(struct live *l, struct buf *out)
+void reloader_text(struct config_reloader *l, struct buf *out)
 {
 	pthread_mutex_lock(&l->mu);
 	yaml_dump(l->config->yaml.root, false, out);
 	pthread_mutex_unlock(&l->mu);
 }
 
-void live_free(struct live *l)
+void reloader_free(struct config_reloader *l)
 {
 	if (!l)
 		return;

@@ -5,11 +5,11 @@
  * nothing; its mistakes are logged one by one.
  *
  * Ownership: the members of the options are borrowed.
- * Threads: live_reload(), live_job_count() and live_text() from any; the other
+ * Threads: reloader_reload(), reloader_job_count() and reloader_text() from any; the other
  * functions from one thread.
  */
-#ifndef CMD_LIVE_H
-#define CMD_LIVE_H
+#ifndef CMD_CONFIG_RELOADER_H
+#define CMD_CONFIG_RELOADER_H
 
 #include "base/buf.h"
 #include "base/log.h"
@@ -18,10 +18,10 @@
 #include "scrape/scrape.h"
 
 /* A loaded configuration and what runs by it. */
-struct live;
+struct config_reloader;
 
 /* What works by the configuration. All members are borrowed. */
-struct live_options {
+struct config_reloader_options {
 	const char *path;
 	const struct log *log;
 	struct metrics *metrics;
@@ -33,34 +33,36 @@ struct live_options {
  * Load the file without applying it. Returns the errors of config_load();
  * mistakes are printed on stderr. The caller owns *out.
  */
-NODISCARD int live_open(const char *path, struct live **out, struct err *err);
+NODISCARD int reloader_open(const char *path, struct config_reloader **out,
+			    struct err *err);
 
-/* Apply the configuration that live_open() has loaded. */
-void live_start(struct live *l, const struct live_options *o);
+/* Apply the configuration that reloader_open() has loaded. */
+void reloader_start(struct config_reloader *l,
+		    const struct config_reloader_options *o);
 
 /*
  * Load the file again, and apply it if it has no mistakes. Errors are those of
  * config_load(), and ERR_INVALID: the file is empty. They are also logged; the
  * old configuration stays.
  */
-NODISCARD int live_reload(struct live *l, struct err *err);
+NODISCARD int reloader_reload(struct config_reloader *l, struct err *err);
 
 /*
  * Whether the file differs from what was loaded, or tried, last and has been
  * stable since the call before.
  */
-bool live_has_changed(struct live *l);
+bool reloader_has_changed(struct config_reloader *l);
 
 /* The number of scrape jobs. */
-size_t live_job_count(struct live *l);
+size_t reloader_job_count(struct config_reloader *l);
 
 /* Append the configuration as YAML, without its secrets. */
-void live_text(struct live *l, struct buf *out);
+void reloader_text(struct config_reloader *l, struct buf *out);
 
 /*
  * Free the configuration. Scraper and discovery must have stopped. NULL is a
  * no-op.
  */
-void live_free(struct live *l);
+void reloader_free(struct config_reloader *l);
 
 #endif
