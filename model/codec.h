@@ -68,17 +68,12 @@ struct codec {
 	 * Re-encodes a group that this codec wrote in another stripe so that it
 	 * uses the current stripe's table, without decoding the profiles, and
 	 * appends it to out. The encoder may keep pointers into the group's old
-	 * table until adopt_end() is called. ERR_UNSUPPORTED: the group cannot
-	 * be moved; ERR_CORRUPT: the group is damaged. adopt and adopt_end are
-	 * both NULL if the codec cannot do this.
+	 * table until adopt() is called with another one, or it is freed.
+	 * ERR_UNSUPPORTED: the group cannot be moved; ERR_CORRUPT: the group is
+	 * damaged. NULL if the codec cannot do this.
 	 */
 	int (*adopt)(struct codec_encoder *e, const struct codec_group *group,
 		     struct buf *out, struct err *err);
-	/*
-	 * Drops what the encoder remembers of the tables of adopted groups;
-	 * after this call those tables may be freed.
-	 */
-	void (*adopt_end)(struct codec_encoder *e);
 
 	/*
 	 * Returns the table of the current stripe, borrowed until the next

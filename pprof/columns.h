@@ -37,8 +37,7 @@ struct columns_sum;
  * Find: tests whether rows have a sample with a function whose name matches an
  * expression.
  *
- * Ownership: borrows the expression, and the table of the last row. Call
- * columns_find_forget() before that table may be freed.
+ * Ownership: borrows the expression, and the table of the last row.
  * Threads: one thread per find.
  */
 struct columns_find;

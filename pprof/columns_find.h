@@ -3,7 +3,8 @@
  * Find: searches profiles that are stored as columns for functions by name,
  * without decoding the profiles.
  *
- * Ownership: a find borrows the expression, the table and the chunk.
+ * Ownership: a find borrows the expression, and the table of the last row until
+ * the next row or its end; the caller holds a reference to that table.
  * Threads: one thread per find.
  */
 #ifndef PPROF_COLUMNS_FIND_H
@@ -24,14 +25,9 @@ void columns_find_free(struct columns_find *f);
 size_t columns_find_memory(const struct columns_find *f);
 
 /*
- * Drops the cached answers about the last row's table. Must be called before
- * that table is freed, as another table could get its address.
- */
-void columns_find_forget(struct columns_find *f);
-
-/*
  * Returns whether the given row has a sample with a matching function. Each
- * function name of a table is matched once, at the first row.
+ * function name of a table is matched once, at the first row. The table must
+ * stay open until this function has returned for a row of another one.
  */
 bool columns_find_row(struct columns_find *f, const struct codec_rows *rows,
 		      size_t row);

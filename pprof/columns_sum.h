@@ -2,8 +2,8 @@
 /*
  * Sum: adds rows of stored columns to a merge without rebuilding the profiles.
  *
- * Ownership: a sum borrows the table and the chunk of the last rows until it is
- * flushed.
+ * Ownership: a sum borrows the table of the last row that was added until it is
+ * flushed; the caller holds a reference to that table. Rows are not kept.
  * Threads: one thread per sum.
  */
 #ifndef PPROF_COLUMNS_SUM_H

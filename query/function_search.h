@@ -22,10 +22,11 @@ struct function_search {
 	struct query_work *work;
 	struct regex *name; /* the compiled pattern */
 	/*
-	 * Matches within the stripe of the last profile; dropped with its
-	 * table.
+	 * Matches within the stripe of `row`, the last profile that is stored
+	 * as columns.
 	 */
 	struct columns_find *find;
+	struct querier_row row;
 	/* For profiles that are not stored as columns. */
 	struct decoder *decoder;
 	/* Buffer of the last profile that was fetched. */

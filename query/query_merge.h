@@ -35,6 +35,7 @@ struct query_merge {
 	const struct query_merge_options *o;
 	struct merge *merge;
 	struct columns_sum *sum; /* rows added up as columns, not merged yet */
+	struct querier_row row;  /* the last of them: its table is the sum's */
 	struct decoder *decoder; /* NULL once all profiles are merged */
 	/* Buffer of the last profile that was fetched. */
 	struct profile fetched;
@@ -90,7 +91,7 @@ NODISCARD int query_merge_subtract(struct query_merge *base, struct merge *both,
  * The limits that a report has to keep to: the memory and the deadline of this
  * query. Valid as long as the merge.
  */
-struct limits query_merge_effort(struct query_merge *g);
+struct limits query_merge_limits(struct query_merge *g);
 
 /*
  * Write at most `max` warnings to out, one sentence for each kind of omission.

@@ -20,6 +20,7 @@
 
 struct codec_rows;
 struct querier;
+struct table_ref;
 
 /*
  * Sets *out to a new querier, which holds references to all parts of the
@@ -141,12 +142,23 @@ void querier_sequential(struct querier *q);
 struct querier_row {
 	const struct codec_rows *rows;
 	uint16_t row; /* which of the rows */
+	/* A reference to the table that the rows refer to; NULL without one. */
+	struct table_ref *table;
 };
 
 /*
+ * Releases the table of a row. The rows themselves stay the querier's. A zeroed
+ * row is a no-op.
+ */
+void querier_row_fini(struct querier_row *r);
+
+/*
  * Sets *out to the row of the profile of series i at exactly ms, for code that
- * adds up columns (model/codec.h); valid until the next call. types has a flag
- * for each sample type of the profile and says which are wanted.
+ * adds up columns (model/codec.h). The rows are valid until the next call. What
+ * refers to their table (a sum, a search) is valid as long as the caller keeps
+ * *out, which it releases with querier_row_fini(), also after the querier is
+ * closed, but before the database is. types has a flag for each sample type of
+ * the profile and says which are wanted.
  * ERR_UNSUPPORTED: the profile is not stored as columns; use querier_fetch().
  * Other errors as querier_fetch().
  */

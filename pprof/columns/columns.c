@@ -263,7 +263,6 @@ const struct codec codec_columns = {
 	.encoder_free = columns_encoder_free,
 	.encode = columns_encode,
 	.adopt = columns_adopt,
-	.adopt_end = columns_adopt_end,
 	.encoder_table = columns_encoder_table,
 	.encoder_is_full = columns_encoder_is_full,
 	.encoder_finish = columns_encoder_finish,

@@ -100,15 +100,6 @@ static bool find_rows_has_key(struct columns_find *f, uint32_t key)
 	return *known == YES;
 }
 
-/*
- * A table that is opened later may get the address of a freed one: the answers
- * must not be taken for its own.
- */
-void columns_find_forget(struct columns_find *f)
-{
-	f->d = NULL;
-}
-
 bool columns_find_row(struct columns_find *f, const struct codec_rows *rows,
 		      size_t i)
 {

@@ -13,14 +13,15 @@
 
 /*
  * Re-encode a group with the current stripe's table and append it to out. The
- * group's table must stay open until columns_adopt_end(). ERR_CORRUPT: the
+ * group's table must stay open until the next call with another one, or the end
+ * of the encoder. ERR_CORRUPT: the
  * group is damaged; ERR_UNSUPPORTED: too much of it is new, or its table has
  * too many mappings.
  */
 int columns_adopt(struct codec_encoder *e, const struct codec_group *group,
 		  struct buf *out, struct err *err);
 
-/* Forget the tables of adopted groups; they may then be freed. */
+/* Forget the table of the last adopted group, and what was made of it. */
 void columns_adopt_end(struct codec_encoder *e);
 
 #endif

@@ -22,6 +22,7 @@ int function_search_init(struct function_search *f, struct str pattern,
 void function_search_fini(struct function_search *f)
 {
 	columns_find_free(f->find);
+	querier_row_fini(&f->row);
 	decoder_free(f->decoder);
 	profile_fini(&f->fetched);
 	regex_free(f->name);
@@ -81,7 +82,7 @@ int function_search_look(struct function_search *f, struct querier *q,
 			 struct err *err)
 {
 	static const bool no_values[TYPES_MAX];
-	struct querier_row row = { 0 };
+	struct querier_row row;
 	int rc = query_check_deadline(f->work, err);
 
 	*found = false;
@@ -90,14 +91,11 @@ int function_search_look(struct function_search *f, struct querier *q,
 	rc = querier_rows(q, series, ms, no_values, &row, err);
 	if (!rc) {
 		*found = columns_find_row(f->find, row.rows, row.row);
-	} else {
-		/*
-		 * The querier may close the stripe's table, which the cached
-		 * matches refer to.
-		 */
-		columns_find_forget(f->find);
-		if (rc == ERR_UNSUPPORTED)
-			rc = look_inside(f, q, series, ms, found, err);
+		/* The cached matches refer to the table of this row now. */
+		querier_row_fini(&f->row);
+		f->row = row;
+	} else if (rc == ERR_UNSUPPORTED) {
+		rc = look_inside(f, q, series, ms, found, err);
 	}
 	/* One unreadable profile must not fail the whole search. */
 	if (rc == ERR_CORRUPT || rc == ERR_NOTFOUND) {

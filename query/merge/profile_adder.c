@@ -80,7 +80,7 @@ static int query_merge_leave_out(struct query_merge *g, int rc,
 static int profile_adder_add_row(struct query_merge *g,
 				 const struct query_profile *x, struct err *err)
 {
-	struct querier_row r = { 0 };
+	struct querier_row r;
 	struct err why;
 	int failed;
 	int rc = querier_rows(x->q, x->series, x->ms, x->types, &r, &why);
@@ -88,12 +88,14 @@ static int profile_adder_add_row(struct query_merge *g,
 	if (!rc)
 		rc = columns_sum_add(g->sum, r.rows, r.row, x->ops, g->merge,
 				     &why);
-	if (!rc)
+	/* The sum refers to the table of the last row that was added. */
+	if (!rc) {
+		querier_row_fini(&g->row);
+		g->row = r;
 		return query_merge_account(g, x->q, err);
-	/*
-	 * Flush before the next read: the querier may then close the table that
-	 * the numbers in the sum refer to.
-	 */
+	}
+	querier_row_fini(&r);
+	/* What is merged next must come after what the sum has. */
 	failed = columns_sum_flush(g->sum, g->merge, err);
 	if (failed || rc == ERR_UNSUPPORTED)
 		return failed ? failed : rc;

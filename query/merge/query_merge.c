@@ -100,6 +100,7 @@ static void release_inputs(struct query_merge *g)
 	decoder_free(g->decoder);
 	g->decoder = NULL;
 	profile_fini(&g->fetched);
+	querier_row_fini(&g->row);
 	if (g->taken > now) {
 		query_give(g->work, g->taken - now);
 		g->taken = now;
@@ -189,7 +190,7 @@ static int query_merge_spend(void *ctx, size_t bytes, struct err *err)
 	return rc ? rc : query_take_output(g->work, err);
 }
 
-struct limits query_merge_effort(struct query_merge *g)
+struct limits query_merge_limits(struct query_merge *g)
 {
 	return (struct limits){ .spend = query_merge_spend, .ctx = g };
 }

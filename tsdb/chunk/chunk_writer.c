@@ -202,12 +202,6 @@ int chunk_writer_adopt(struct chunk_writer *b, struct chunk_meta *h,
 	return rc ? rc : accept_group(b, c, h, out, at, err);
 }
 
-void chunk_writer_adopt_end(struct chunk_writer *b)
-{
-	if (b->columns.codec && b->columns.codec->adopt_end)
-		b->columns.codec->adopt_end(b->columns.encoder);
-}
-
 /* Whether the columns codec is worth trying. */
 static bool suits_columns(const struct chunk_writer *b)
 {

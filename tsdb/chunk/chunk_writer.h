@@ -81,9 +81,6 @@ NODISCARD int chunk_writer_adopt(struct chunk_writer *b, struct chunk_meta *h,
 				 struct bytes stored, struct buf *out,
 				 struct err *err);
 
-/* Tell the codec that the table given to chunk_writer_adopt() will be freed. */
-void chunk_writer_adopt_end(struct chunk_writer *b);
-
 /* Discard the chunk's profiles. The stripe goes on. */
 void chunk_writer_reset(struct chunk_writer *b);
 

@@ -12,7 +12,8 @@
 struct entry {
 	/* Must be first: a table_ref is cast back to its entry. */
 	struct table_ref ref;
-	const void *owner;
+	struct tables *cache;
+	const void *owner; /* NULL: forgotten, and freed with its last user */
 	uint32_t file;
 	uint64_t offset;
 	/* Memory of the open table; users counts the readers that hold it. */
@@ -80,7 +81,7 @@ static struct entry *tables_find(struct tables *t, const struct table_place *p)
 }
 
 /*
- * The least recently used entry without readers, NULL if all are held; the lock
+ * The least recently used entry without users, NULL if all are held; the lock
  * is held.
  */
 static struct entry **tables_find_oldest(struct tables *t)
@@ -164,6 +165,7 @@ int tables_get(struct tables *t, const struct table_place *place,
 		mem_free(e);
 		return rc;
 	}
+	e->cache = t;
 	e->owner = place->owner;
 	e->file = place->number;
 	e->offset = place->at.offset;
@@ -187,30 +189,55 @@ int tables_get(struct tables *t, const struct table_place *place,
 	return 0;
 }
 
-/* Entries without readers stay until memory is needed. */
-void tables_put(struct tables *t, struct table_ref *ref)
+struct table_ref *table_ref(struct table_ref *ref)
 {
 	struct entry *e = (struct entry *)ref;
 
 	if (!ref)
+		return NULL;
+	pthread_mutex_lock(&e->cache->mu);
+	e->users++;
+	pthread_mutex_unlock(&e->cache->mu);
+	return ref;
+}
+
+/* Unlink and free the tables of an owner that have no users; locked. */
+static void tables_drop_unused(struct tables *t, const void *owner)
+{
+	struct entry **at = &t->entries;
+
+	while (*at) {
+		if ((*at)->owner == owner && !(*at)->users)
+			tables_take_out(t, at);
+		else
+			at = &(*at)->next;
+	}
+}
+
+/* Entries without users stay until memory is needed. */
+void table_unref(struct table_ref *ref)
+{
+	struct entry *e = (struct entry *)ref;
+	struct tables *t;
+
+	if (!ref)
 		return;
+	t = e->cache;
 	pthread_mutex_lock(&t->mu);
 	e->users--;
+	if (!e->owner)
+		tables_drop_unused(t, NULL);
 	tables_shrink(t);
 	pthread_mutex_unlock(&t->mu);
 }
 
 void tables_forget(struct tables *t, const void *owner)
 {
-	struct entry **at;
-
 	pthread_mutex_lock(&t->mu);
-	at = &t->entries;
-	while (*at) {
-		if ((*at)->owner == owner)
-			tables_take_out(t, at);
-		else
-			at = &(*at)->next;
+	tables_drop_unused(t, owner);
+	for (struct entry *e = t->entries; e; e = e->next) {
+		if (e->owner == owner)
+			e->owner = NULL;
 	}
 	pthread_mutex_unlock(&t->mu);
 }

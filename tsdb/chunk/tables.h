@@ -4,7 +4,10 @@
  * readers of its chunks. Tables that no reader holds are evicted, the least
  * recently used one first, when all tables exceed a memory limit.
  *
- * Ownership: a reader holds a reference to the table it got until tables_put().
+ * Ownership: tables are counted references: whoever uses a table, also through
+ * the rows of a chunk that refer to it, holds a reference of its own, and the
+ * table stays in memory until the last one is released. All references must be
+ * released before the cache is freed.
  * Threads: any; locks inside.
  */
 #ifndef TSDB_CHUNK_TABLES_H
@@ -16,7 +19,7 @@
 
 struct tables;
 
-/* An open table with a reference; immutable. */
+/* An open table and the number of its users; the table is immutable. */
 struct table_ref {
 	struct codec_table *table;
 };
@@ -45,19 +48,22 @@ struct table_place {
 
 /*
  * Get the table at a place, from the cache or, verified by its checksum, from
- * the file. The caller releases *out with tables_put(). ERR_CORRUPT: the table
+ * the file. The caller releases *out with table_unref(). ERR_CORRUPT: the table
  * is damaged or larger than any writer makes. ERR_IO: the disk could not read
  * it.
  */
 NODISCARD int tables_get(struct tables *t, const struct table_place *place,
 			 struct table_ref **out, struct err *err);
 
+/* Take another reference, and return it. NULL stays NULL. */
+struct table_ref *table_ref(struct table_ref *ref);
+
 /* Release a reference. NULL is a no-op. */
-void tables_put(struct tables *t, struct table_ref *ref);
+void table_unref(struct table_ref *ref);
 
 /*
- * Evict all tables of an owner that is about to be freed. No reference to them
- * may be left.
+ * Evict all tables of an owner that is about to be freed. A table that still
+ * has references is not found any more, and freed with its last reference.
  */
 void tables_forget(struct tables *t, const void *owner);
 

@@ -38,6 +38,7 @@ void rewriter_free(struct rewriter *r)
 	if (!r)
 		return;
 	chunk_writer_free(r->chunk_writer);
+	table_unref(r->adopted);
 	values_reader_fini(&r->reader);
 	buf_fini(&r->stored);
 	buf_fini(&r->next);
@@ -237,10 +238,6 @@ int encode_groups(struct rewriter *r, size_t from, size_t to, struct err *err)
 
 	r->item_count = 0;
 	slots_reset(r);
-	/*
-	 * Decoding may replace the table that the last adopted chunk came with.
-	 */
-	chunk_writer_adopt_end(r->chunk_writer);
 	for (size_t i = from; i < to && !rc; i++)
 		rc = add_items(r, i, err);
 	if (to - from > 1 && r->item_count)

@@ -73,7 +73,7 @@ static int copy_table(struct rewriter *r, const struct file *from,
 static int adopt_group(struct rewriter *r, struct part p, struct slot *s,
 		       struct err *err)
 {
-	const struct codec_table *table = NULL;
+	struct table_ref *table = NULL;
 	struct bytes stored = { 0 };
 	int rc = values_table(&r->reader, p, &s->meta, &table, err);
 
@@ -83,15 +83,13 @@ static int adopt_group(struct rewriter *r, struct part p, struct slot *s,
 		rc = values_stored(&r->reader, part_values(p, &s->meta),
 				   &s->meta.place, &stored, err);
 	buf_reset(&r->stored);
-	if (rc)
-		/*
-		 * The reader may have released the table that the last adopted
-		 * chunk used.
-		 */
-		chunk_writer_adopt_end(r->chunk_writer);
-	else
-		rc = chunk_writer_adopt(r->chunk_writer, &s->meta, table,
+	if (!rc) {
+		rc = chunk_writer_adopt(r->chunk_writer, &s->meta, table->table,
 					stored, &r->stored, err);
+		/* The writer may refer to this table now, no longer to the last. */
+		table_unref(r->adopted);
+		r->adopted = table_ref(table);
+	}
 	if (!rc)
 		rc = block_writer_group(r->w, &s->meta, buf_bytes(&r->stored),
 					s->typeset, new_chunk(r), err);

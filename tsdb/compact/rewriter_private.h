@@ -72,6 +72,7 @@ struct rewriter {
 	size_t chunk_count;
 	size_t chunk_cap;
 	VEC(struct copied) copied; /* tables, in the current stripe */
+	struct table_ref *adopted; /* the last table chunks were moved from */
 
 	/* The series that is being written. */
 	const struct merged_place *places;

@@ -5,22 +5,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "tsdb/chunk/codec_zstd.h"
-#include "tsdb/chunk/tables.h"
 
 #define KEEP (4 * MIB) /* larger buffers are freed after use */
-
-/*
- * Let go of the current table, but keep it for one more call: rows of the
- * previous stripe refer to its table while they are still being added up.
- */
-static void put_table(struct values_reader *r)
-{
-	if (r->table_before)
-		tables_put(r->tables_before, r->table_before);
-	r->table_before = r->table;
-	r->tables_before = r->tables;
-	r->table = NULL;
-}
 
 /* Decoders belong to a codec, so a change of codec frees the decoder. */
 static void put_decoder(struct values_reader *r)
@@ -32,9 +18,7 @@ static void put_decoder(struct values_reader *r)
 
 void values_reader_fini(struct values_reader *r)
 {
-	put_table(r);
-	/* The second call releases the previous table. */
-	put_table(r);
+	table_unref(r->table);
 	put_decoder(r);
 	buf_fini(&r->stored);
 	*r = (struct values_reader){ 0 };
@@ -74,7 +58,7 @@ static int no_file(struct err *err)
 }
 
 int values_table(struct values_reader *r, struct part p,
-		 const struct chunk_meta *h, const struct codec_table **out,
+		 const struct chunk_meta *h, struct table_ref **out,
 		 struct err *err)
 {
 	const struct chunk_table *at = &h->place.table;
@@ -92,9 +76,9 @@ int values_table(struct values_reader *r, struct part p,
 	/* Consecutive chunks usually share a stripe, and so its table. */
 	if (!r->table || r->table_file != f ||
 	    r->table_place.offset != at->offset) {
-		put_table(r);
-		r->tables = p.block->env->tables;
-		rc = tables_get(r->tables,
+		table_unref(r->table);
+		r->table = NULL;
+		rc = tables_get(p.block->env->tables,
 				&(struct table_place){ .owner = p.block,
 						       .number = h->place.file,
 						       .file = f,
@@ -105,7 +89,7 @@ int values_table(struct values_reader *r, struct part p,
 		r->table_file = f;
 		r->table_place = *at;
 	}
-	*out = r->table->table;
+	*out = r->table;
 	return 0;
 }
 
@@ -141,6 +125,7 @@ int values_stored(struct values_reader *r, const struct file *f,
  */
 struct stored {
 	struct codec_group group;
+	struct table_ref *table; /* the reader's; NULL: the chunk has none */
 	uint32_t lens[CHUNK_PROFILES_MAX];
 };
 
@@ -170,7 +155,9 @@ static int read_group(struct values_reader *r, struct part p,
 	r->codec = codec;
 	if (!r->decoder)
 		r->decoder = codec->decoder_new();
-	rc = values_table(r, p, h, &s->group.table, err);
+	rc = values_table(r, p, h, &s->table, err);
+	if (!rc && s->table)
+		s->group.table = s->table->table;
 	return rc ? rc : values_stored(r, f, &h->place, &s->group.stored, err);
 }
 
@@ -206,7 +193,8 @@ int values_one(struct values_reader *r, struct part p,
 
 int values_rows(struct values_reader *r, struct part p,
 		const struct chunk_meta *h, const bool *types,
-		const struct codec_rows **out, struct err *err)
+		const struct codec_rows **out, struct table_ref **table,
+		struct err *err)
 {
 	const struct codec *codec = values_codec(p, h->codec);
 	const struct file *f = part_values(p, h);
@@ -223,6 +211,7 @@ int values_rows(struct values_reader *r, struct part p,
 	if (r->rows && r->rows_file == f && r->rows_offset == h->place.offset &&
 	    !memcmp(r->rows_types, types, h->total_count * sizeof(*types))) {
 		*out = r->rows;
+		*table = r->rows_table;
 		return 0;
 	}
 	rc = read_group(r, p, h, &s, err);
@@ -231,6 +220,8 @@ int values_rows(struct values_reader *r, struct part p,
 	if (rc)
 		return rc;
 	r->rows = *out;
+	r->rows_table = s.table;
+	*table = s.table;
 	r->rows_file = f;
 	r->rows_offset = h->place.offset;
 	memcpy(r->rows_types, types, h->total_count * sizeof(*types));

@@ -12,29 +12,23 @@
 
 #include "model/codec.h"
 #include "model/types.h"
+#include "tsdb/chunk/tables.h"
 #include "tsdb/part/part.h"
 
 /*
- * The state of a reader; a zeroed struct is ready for use. The reader holds the
- * dictionary table of the last stripe, and so must be finished before the part
- * it read is released.
+ * The state of a reader; a zeroed struct is ready for use. The reader keeps a
+ * reference to the dictionary table of the last stripe.
  */
 struct values_reader {
 	const struct codec *codec; /* of the decoder */
 	struct codec_decoder *decoder;
-	struct tables *tables;   /* the cache that `table` belongs to */
 	struct table_ref *table; /* of the last stripe, or NULL */
 	struct chunk_table table_place;
 	const struct file *table_file;
-	/*
-	 * The table of the stripe before it, whose rows a caller may still be
-	 * adding up.
-	 */
-	struct table_ref *table_before;
-	struct tables *tables_before;
 	struct buf stored;             /* stored bytes of the last chunk */
 	uint64_t reads;                /* chunks read so far */
 	const struct codec_rows *rows; /* of the last chunk, or NULL */
+	struct table_ref *rows_table;  /* `table`, or NULL without one */
 	const struct file *rows_file;
 	uint64_t rows_offset;
 	bool rows_types[TYPES_MAX]; /* the types that rows were made for */
@@ -67,13 +61,14 @@ NODISCARD int values_stored(struct values_reader *r, const struct file *f,
 
 /*
  * Sets *out to the table of the chunk's stripe, or to NULL if the chunk has
- * none. The table is valid until the next call that changes stripes.
+ * none. The reference is the reader's: a caller that keeps the table takes one of
+ * its own with table_ref().
  * ERR_CORRUPT, ERR_IO: it cannot be read. ERR_UNSUPPORTED: its codec is not
  * available.
  */
 NODISCARD int values_table(struct values_reader *r, struct part p,
-			   const struct chunk_meta *h,
-			   const struct codec_table **out, struct err *err);
+			   const struct chunk_meta *h, struct table_ref **out,
+			   struct err *err);
 
 /*
  * Replaces the contents of out by profile number `index` of the chunk, verified
@@ -85,15 +80,17 @@ NODISCARD int values_one(struct values_reader *r, struct part p,
 			 struct buf *out, struct err *err);
 
 /*
- * Sets *out to the rows of a chunk (model/codec.h), valid until the next call;
- * the table they refer to stays valid for one call longer. types has a flag for
+ * Sets *out to the rows of a chunk (model/codec.h), valid until the next call,
+ * and *table to the table they refer to, which is the reader's as in
+ * values_table(). types has a flag for
  * each sample type of the chunk and says which values are wanted.
  * ERR_UNSUPPORTED: the codec of the chunk has no rows. ERR_CORRUPT, ERR_IO: the
  * chunk cannot be read.
  */
 NODISCARD int values_rows(struct values_reader *r, struct part p,
 			  const struct chunk_meta *h, const bool *types,
-			  const struct codec_rows **out, struct err *err);
+			  const struct codec_rows **out,
+			  struct table_ref **table, struct err *err);
 
 /* All profiles of a chunk, concatenated. */
 struct values {

@@ -311,14 +311,23 @@ static int find_by_cursor(struct querier *q, size_t i, int64_t ms,
 	return chunk_meta_find(&q->cursor.meta, ms, row) ? 0 : ERR_NOTFOUND;
 }
 
+void querier_row_fini(struct querier_row *r)
+{
+	table_unref(r->table);
+	*r = (struct querier_row){ 0 };
+}
+
 int querier_rows(struct querier *q, size_t i, int64_t ms, const bool *types,
 		 struct querier_row *out, struct err *err)
 {
 	const struct chunk_meta *h = &q->cursor.meta;
 	uint64_t reads = q->values.reads;
+	struct table_ref *table = NULL;
 	struct found f = { 0 };
-	int rc = find_by_cursor(q, i, ms, &f, &out->row, err);
+	int rc;
 
+	*out = (struct querier_row){ 0 };
+	rc = find_by_cursor(q, i, ms, &f, &out->row, err);
 	if (rc) {
 		rc = querier_lookup(q, i, ms, NULL, &f, err);
 		if (!rc && f.hit.unflushed)
@@ -328,7 +337,9 @@ int querier_rows(struct querier *q, size_t i, int64_t ms, const bool *types,
 	}
 	if (rc)
 		return note_failed(q, rc, err);
-	rc = values_rows(&q->values, f.part, h, types, &out->rows, err);
+	rc = values_rows(&q->values, f.part, h, types, &out->rows, &table, err);
+	if (!rc)
+		out->table = table_ref(table);
 	if (q->values.reads != reads)
 		metric_add(q->db->metrics.value_bytes, h->place.len);
 	return note_failed(q, rc, err);

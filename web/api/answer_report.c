@@ -191,7 +191,7 @@ static int answer_report_write_profile(struct writing *w, struct pprof *p,
 	if (w->q->filtered) {
 		struct report_options o = w->q->options;
 
-		o.limits = query_merge_effort(w->g);
+		o.limits = query_merge_limits(w->g);
 		rc = report_init(&r, REPORT_TRACES, p, &o, err);
 		if (rc)
 			return rc;
@@ -218,7 +218,7 @@ static int write_any(struct writing *w, struct pprof *p, struct err *err)
 	struct report r;
 	int rc;
 
-	o.limits = query_merge_effort(w->g);
+	o.limits = query_merge_limits(w->g);
 	if (!w->q->type)
 		return answer_report_write_profile(w, p, err);
 	o.source_root = w->web->o.source_root;

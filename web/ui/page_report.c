@@ -358,7 +358,7 @@ static int page_report_show(struct view *v, struct err *err)
 
 	if (!rc && v->l->has_base)
 		rc = query_merge_subtract(&v->base, both, &diff, &p, err);
-	v->l->report.limits = query_merge_effort(&v->source);
+	v->l->report.limits = query_merge_limits(&v->source);
 	if (!rc)
 		rc = report_init(&r, REPORT_TOP, p, &v->l->report, err);
 	if (!rc) {
