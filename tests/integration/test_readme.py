@@ -138,7 +138,7 @@ def old_profiles(shell):
 
 @suite.test
 def the_readme_works_from_step_1_to_6(d):
-    text = section(text_of('README.md'), '## Five minutes', '**7. A fleet.**')
+    text = section(text_of('README.md'), '## Quick start', '**7. A fleet.**')
     shell = Shell(d)
     app = Process([LEAKAPP, '127.0.0.1:6060'], f'{d}/app.log')
     wait_until('the program answers', 30, lambda: 'pprof' in shell.run(
@@ -216,7 +216,7 @@ def forward_tls(cert, key, user, password):
 
 @suite.test
 def the_fleet_of_step_7_works(d):
-    text = section(text_of('README.md'), '**7. A fleet.**', '## Reading on')
+    text = section(text_of('README.md'), '**7. A fleet.**', '## Documentation')
     shell = Shell(d)
     app = Process([LEAKAPP, '127.0.0.1:6060'], f'{d}/app.log')
     ca = Authority(d)
