@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests to the API of a server: URL, HTTP options from a file, progress on a
- * terminal, and errors in the words of the server.
+ * Requests to the API of a server or of a data directory: URL, HTTP options
+ * from a file, progress on a terminal, and errors in the words of the server.
  */
 #include "cmd/api_client.h"
 
@@ -18,12 +18,18 @@
 #include "client/http_config.h"
 #include "client/http_status.h"
 #include "cmd/version.h"
+#include "pprof/columns.h"
+#include "web/local.h"
 
 #define ANSWER_MAX (1024 * MIB) /* bytes of a body */
 
+static const char default_server[] = "http://127.0.0.1:10902";
+
 struct query query_init(void)
 {
-	return (struct query){ .server = "http://127.0.0.1:10902",
+	return (struct query){ .server = default_server,
+			       .storage = "",
+			       .memory = GIB,
 			       .timeout_ms = 60000 };
 }
 
@@ -37,6 +43,10 @@ void query_path(struct query *q, const char *path)
 {
 	size_t n = strlen(q->server);
 
+	if (*q->storage) {
+		buf_str(&q->url, path);
+		return;
+	}
 	while (n && q->server[n - 1] == '/')
 		n--;
 	if (!strstr(q->server, "://"))
@@ -143,17 +153,16 @@ static bool api_client_take_body(void *ctx, struct bytes b)
 }
 
 /* The error that the API reports in its JSON body, or the bare status. */
-static int api_error(const struct http_response *r, struct err *err)
+static int api_error(struct bytes body, long status, struct err *err)
 {
-	json_t *root =
-		json_loadb((const char *)r->body.ptr, r->body.len, 0, NULL);
+	json_t *root = json_loadb((const char *)body.ptr, body.len, 0, NULL);
 	const char *why = json_string_value(json_object_get(root, "error"));
 
 	if (why)
 		err_set(err, ERR_INVALID, "%s", why);
 	else
-		err_set(err, ERR_INVALID, "the server answered %ld %s",
-			r->status, http_status_text(r->status));
+		err_set(err, ERR_INVALID, "the server answered %ld %s", status,
+			http_status_text(status));
 	json_decref(root);
 	return ERR_INVALID;
 }
@@ -191,15 +200,64 @@ static int check_server(const struct query *q, const struct http_response *r,
 }
 
 /* Warnings go to stderr, so that they do not mix with the result. */
-static void print_warning(const struct http_response *r)
+static void print_warning(struct str warning)
 {
-	struct str warning = http_response_header(r, "X-Everprof-Warning");
-
 	if (warning.len)
 		fprintf(stderr, "everprof: warning: %.*s\n", STR_ARG(warning));
 }
 
-int query_fetch(struct query *q, struct http_response *r, struct err *err)
+/* Answer the request out of the data directory. */
+static int fetch_local(struct query *q, struct http_response *r,
+		       struct err *err)
+{
+	struct log log = { .fd = STDERR_FILENO, .level = LOG_WARN };
+	struct metrics *metrics = metrics_new();
+	struct tsdb_options db = { .columns = &codec_columns,
+				   .path = q->storage,
+				   .log = &log,
+				   .metrics = metrics,
+				   .must_exist = true,
+				   .ignore_retention = true,
+				   .read_only = true };
+	struct web_options web = { .query_memory = q->memory,
+				   .query_timeout_ms = q->timeout_ms,
+				   .version = EVERPROF_VERSION,
+				   .log = &log,
+				   .metrics = metrics };
+	const struct local_request request = { .target = buf_cstr(&q->url),
+					       .sink = q->sink,
+					       .sink_ctx = q->sink_ctx };
+	struct local_answer answer = { 0 };
+	int rc = tsdb_open(&db, &web.db, err);
+
+	if (!rc)
+		rc = local_ask(&web, &request, &answer, err);
+	if (!rc && answer.status != 200)
+		rc = api_error(buf_bytes(&answer.body), answer.status, err);
+	if (!rc)
+		print_warning(str_from(buf_bytes(&answer.warning)));
+	buf_fini(&answer.warning);
+	*r = (struct http_response){ .status = answer.status,
+				     .body = answer.body };
+	tsdb_close(web.db);
+	metrics_free(metrics);
+	return rc;
+}
+
+/* Whether flags of both ways to ask were given. */
+static int check_way(const struct query *q, struct err *err)
+{
+	if (!*q->storage ||
+	    (!strcmp(q->server, default_server) && !q->http_config))
+		return 0;
+	return err_set(
+		err, ERR_INVALID,
+		"--storage.tsdb.path reads the directory without a server: leave out --server and --http.config.file");
+}
+
+/* Send the request to the server. */
+static int fetch_remote(struct query *q, struct http_response *r,
+			struct err *err)
 {
 	struct progress p = { .q = q, .started_ns = clock_mono_ns() };
 	struct http_request request = {
@@ -216,10 +274,8 @@ int query_fetch(struct query *q, struct http_response *r, struct err *err)
 
 	int rc = load_http(q->http_config, &request.config, err);
 
-	if (rc) {
-		*r = (struct http_response){ 0 };
+	if (rc)
 		return rc;
-	}
 	http_get(&request, r);
 	http_config_unref(request.config);
 	if (p.shown)
@@ -229,10 +285,20 @@ int query_fetch(struct query *q, struct http_response *r, struct err *err)
 	else
 		rc = check_server(q, r, err);
 	if (!rc && r->status != 200 && !(q->post && r->status == 204))
-		rc = api_error(r, err);
+		rc = api_error(buf_bytes(&r->body), r->status, err);
 	if (!rc)
-		print_warning(r);
+		print_warning(http_response_header(r, "X-Everprof-Warning"));
 	/* The caller frees the body alone. */
 	buf_fini(&r->headers);
 	return rc;
+}
+
+int query_fetch(struct query *q, struct http_response *r, struct err *err)
+{
+	int rc = check_way(q, err);
+
+	*r = (struct http_response){ 0 };
+	if (rc)
+		return rc;
+	return *q->storage ? fetch_local(q, r, err) : fetch_remote(q, r, err);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client for the HTTP API of a server, for the commands of `everprof query`:
+ * A client for the API, for the commands of `everprof query`. It asks a server
+ * over HTTP or, with --storage.tsdb.path, answers the request within the
+ * process out of a data directory, by the code that a server runs:
  *
  *	struct query q = query_init();
  *	query_path(&q, "/api/v1/labels");
@@ -20,6 +22,8 @@
 /* A request to the API. */
 struct query {
 	const char *server;
+	const char *storage; /* data directory; "": ask the server */
+	int64_t memory;      /* bytes that a query of it may take */
 	int64_t timeout_ms;
 	const char *http_config; /* path of a file; NULL: none */
 	struct buf url;          /* built by query_path() and query_param() */
@@ -33,14 +37,24 @@ struct query {
 };
 
 /* Rows of a list of flags that say which server to ask, and how. */
-#define SERVER_FLAGS(q)                                                       \
-	{ "server", FLAG_TEXT, &(q).server, "http://127.0.0.1:10902",         \
-	  "The everprof to ask." },                                           \
-		{ "http.config.file", FLAG_TEXT, &(q).http_config, NULL,      \
-		  "How to ask it: basic_auth, authorization, tls_config …" }, \
-	{                                                                     \
-		"timeout", FLAG_DURATION, &(q).timeout_ms, "60s",             \
-			"How long to wait for it."                            \
+#define SERVER_FLAGS(q)                                                                                  \
+	{ "server", FLAG_TEXT, &(q).server, "http://127.0.0.1:10902",                                    \
+	  "Address of the everprof server to ask." },                                                    \
+		{ "http.config.file", FLAG_TEXT, &(q).http_config, NULL,                                 \
+		  "File with the options of the HTTP client: basic_auth, authorization, tls_config …" }, \
+	{                                                                                                \
+		"timeout", FLAG_DURATION, &(q).timeout_ms, "60s",                                        \
+			"How long to wait for the answer."                                               \
+	}
+
+/* SERVER_FLAGS, for commands that can also read a data directory. */
+#define QUERY_FLAGS(q)                                                                                                         \
+	SERVER_FLAGS(q),                                                                                                       \
+		{ "storage.tsdb.path", FLAG_TEXT, &(q).storage, NULL,                                                          \
+		  "Data directory to read instead of asking a server. It is opened read-only, also while a server uses it." }, \
+	{                                                                                                                      \
+		"query.memory", FLAG_SIZE, &(q).memory, "1GB",                                                                 \
+			"Memory for a query of --storage.tsdb.path."                                                           \
 	}
 
 /* A GET request to the default server. Call query_fini(). */
@@ -59,7 +73,8 @@ void query_path(struct query *q, const char *path);
 void query_param(struct query *q, const char *name, const char *value);
 
 /*
- * Send the request and wait for the answer. ERR_INVALID: the status is not 200
+ * Send the request, or answer it out of the data directory, and wait for the
+ * answer. ERR_INVALID: the status is not 200
  * (nor 204 of a POST), with the message of the server; or what answered is not
  * everprof (docs/decisions.md, 98). Errors of the transport and of reading the
  * HTTP configuration are passed on. A terminal shows how long the wait is after

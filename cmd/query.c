@@ -88,7 +88,7 @@ static void tell_nothing(const char *what)
 int cmd_query_labels(int argc, char **argv)
 {
 	struct query q = query_init();
-	const struct flag flags[] = { SERVER_FLAGS(q), { 0 } };
+	const struct flag flags[] = { QUERY_FLAGS(q), { 0 } };
 	static const struct usage u = {
 		"query labels [NAME] [FLAGS]",
 		"Prints the names of all labels, or all values of one, a line "
@@ -127,7 +127,7 @@ int cmd_query_series(int argc, char **argv)
 	const char *from = "";
 	const char *to = "";
 	const struct flag flags[] = {
-		SERVER_FLAGS(q),
+		QUERY_FLAGS(q),
 		{ "from", FLAG_TIME, &from, NULL,
 		  "Only with profiles from then on: ms, RFC 3339 or now-1h." },
 		{ "to", FLAG_TIME, &to, NULL, "Only up to then." },
@@ -187,7 +187,7 @@ int cmd_query_range(int argc, char **argv)
 	const char *to = "now";
 	const char *limit = "";
 	const struct flag flags[] = {
-		SERVER_FLAGS(q),
+		QUERY_FLAGS(q),
 		{ "from", FLAG_TIME, &from, "now-1h",
 		  "First time: ms, RFC 3339 or now-1h." },
 		{ "to", FLAG_TIME, &to, "now", "Last time." },

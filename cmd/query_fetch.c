@@ -29,7 +29,7 @@ void query_fetch_add_flag(struct fetch *j, struct flag f)
 
 void query_fetch_add_server(struct fetch *j)
 {
-	const struct flag flags[] = { SERVER_FLAGS(j->q) };
+	const struct flag flags[] = { QUERY_FLAGS(j->q) };
 
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		query_fetch_add_flag(j, flags[i]);

@@ -12,6 +12,12 @@
 #include "base/bytes.h"
 #include "base/err.h"
 
+struct arena;
+
+enum {
+	PARAMS_MAX = 1000 /* of the URL and the form of one request together */
+};
+
 /* One parameter, decoded. */
 struct query_param {
 	struct str name;
@@ -24,6 +30,20 @@ struct params {
 	size_t count;
 	int64_t now_ms; /* the current time, for "now-1h" */
 };
+
+/*
+ * Append a parameter; both texts must outlive p, whose array is in the arena.
+ * Returns false when there are too many.
+ */
+bool params_add(struct params *p, struct arena *a, struct str name,
+		struct str value);
+
+/*
+ * Append the parameters of a form or of the part of a URL after "?", decoded
+ * into the arena. The text must be sound (url_is_sound()). Returns false when
+ * there are too many; those that fit are appended.
+ */
+bool params_add_form(struct params *p, struct arena *a, struct str form);
 
 /*
  * Find the first parameter with this name. Returns false, and leaves *out

@@ -5,7 +5,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/units.h"
+#include "base/url.h"
+
+bool params_add(struct params *p, struct arena *a, struct str name,
+		struct str value)
+{
+	if (p->count == PARAMS_MAX)
+		return false;
+	if (!p->v)
+		p->v = arena_array(a, struct query_param, PARAMS_MAX);
+	p->v[p->count++] = (struct query_param){ .name = name, .value = value };
+	return true;
+}
+
+bool params_add_form(struct params *p, struct arena *a, struct str form)
+{
+	bool fits = true;
+
+	while (form.len && fits) {
+		struct str pair = str_cut(form, '&', &form);
+		struct str value;
+		struct str name = str_cut(pair, '=', &value);
+
+		if (name.len)
+			fits = params_add(p, a, url_unescape(name, a),
+					  url_unescape(value, a));
+	}
+	return fits;
+}
 
 bool params_find(const struct params *p, const char *name, struct str *out)
 {

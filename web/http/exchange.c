@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/http/exchange.h"
 
-#include <stdlib.h>
 #include <strings.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/url.h"
 #include "web/http/framing.h"
+#include "web/http/route.h"
 
-#define PARAMS_MAX 1000       /* of the URL and the form together */
-#define FORMS_MAX  (32 * MIB) /* bytes of all bodies, until answered */
+#define FORMS_MAX (32 * MIB) /* bytes of all bodies, until answered */
 
 /*
  * Bytes of bodies whose password is not verified yet. They have a limit of
@@ -18,35 +17,6 @@
  * 79).
  */
 #define STRANGE_FORMS_MAX (8 * MIB)
-
-void answer_header(struct answer *a, const char *name, const char *value)
-{
-	if (a->header_count == ANSWER_HEADERS_MAX)
-		abort(); /* a bug of the handler */
-	a->headers[a->header_count].name = name;
-	a->headers[a->header_count++].value = value;
-}
-
-/* Requests. */
-
-/*
- * Append a parameter; both texts are in the arena. Returns false, and marks the
- * request, when there are too many.
- */
-static bool add_param(struct exchange *x, struct str name, struct str value)
-{
-	struct request *r = &x->request;
-
-	x->wordy |= r->params.count == PARAMS_MAX;
-	if (x->wordy)
-		return false;
-	if (!r->params.v)
-		r->params.v =
-			arena_array(&r->arena, struct query_param, PARAMS_MAX);
-	r->params.v[r->params.count++] =
-		(struct query_param){ .name = name, .value = value };
-	return true;
-}
 
 /*
  * Callback for each parameter of the URL. A NUL marks the request as bad,
@@ -60,30 +30,14 @@ static enum MHD_Result on_argument(void *ctx, enum MHD_ValueKind kind UNUSED,
 
 	x->bad |= memchr(key, 0, key_len) ||
 		  (value_len && memchr(value, 0, value_len));
-	(void)add_param(x,
-			arena_str(&x->request.arena,
-				  (struct str){ .ptr = key, .len = key_len }),
-			arena_str(&x->request.arena,
-				  (struct str){ .ptr = value ? value : "",
-						.len = value_len }));
+	x->wordy |= !params_add(
+		&x->request.params, &x->request.arena,
+		arena_str(&x->request.arena,
+			  (struct str){ .ptr = key, .len = key_len }),
+		arena_str(&x->request.arena,
+			  (struct str){ .ptr = value ? value : "",
+					.len = value_len }));
 	return MHD_YES;
-}
-
-/* Parse a form, which was checked to be sound. */
-static void parse_form(struct exchange *x, struct str body)
-{
-	struct arena *a = &x->request.arena;
-	bool fits = true;
-
-	while (body.len && fits) {
-		struct str pair = str_cut(body, '&', &body);
-		struct str value;
-		struct str name = str_cut(pair, '=', &value);
-
-		if (name.len)
-			fits = add_param(x, url_unescape(name, a),
-					 url_unescape(value, a));
-	}
 }
 
 void exchange_add(struct exchange *x, const char *data, size_t len)
@@ -136,7 +90,8 @@ void exchange_parse_form(struct exchange *x)
 	bool form = !body.len || is_form(x);
 
 	if (sound && form)
-		parse_form(x, body);
+		x->wordy |= !params_add_form(&x->request.params,
+					     &x->request.arena, body);
 	/* The parameters take about as much memory as the body did. */
 	buf_fini(&x->form);
 	if (!form)
@@ -157,34 +112,6 @@ const char *exchange_header(struct exchange *x, const char *name)
 						    MHD_HEADER_KIND, name);
 
 	return v ? v : "";
-}
-
-/* Whether a path matches a route. *segment is what the route's * matched. */
-static bool exchange_has_room_for(const char *route, struct str path,
-				  struct str *segment)
-{
-	struct str pattern = str_of(route);
-
-	while (pattern.len || path.len) {
-		struct str want = str_cut(pattern, '/', &pattern);
-		struct str have = str_cut(path, '/', &path);
-
-		if (str_is(want, "*") && have.len)
-			*segment = have;
-		else if (!str_eq(want, have))
-			return false;
-	}
-	return true;
-}
-
-/* Find the route of a request, or NULL. */
-static const struct route *find_route(const struct server *s, struct request *r)
-{
-	for (const struct route *t = s->o.routes; t->path; t++) {
-		if (exchange_has_room_for(t->path, r->path, &r->segment))
-			return t;
-	}
-	return NULL;
 }
 
 /* Take over what was noted of the target, and check the framing. */
@@ -224,7 +151,7 @@ struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 			      str_of("Go-http-client/"));
 	exchange_take_target(x, method, version);
 	MHD_get_connection_values_n(c, MHD_GET_ARGUMENT_KIND, on_argument, x);
-	x->route = find_route(s, r);
+	x->route = route_find(s->o.routes, r->path, &r->segment);
 	return x;
 }
 

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/http/route.h"
+
+#include <stdlib.h>
+
+void answer_header(struct answer *a, const char *name, const char *value)
+{
+	if (a->header_count == ANSWER_HEADERS_MAX)
+		abort(); /* a bug of the handler */
+	a->headers[a->header_count].name = name;
+	a->headers[a->header_count++].value = value;
+}
+
+/* Whether a path matches a route. *segment is what the route's * matched. */
+static bool route_matches(const char *route, struct str path,
+			  struct str *segment)
+{
+	struct str pattern = str_of(route);
+
+	while (pattern.len || path.len) {
+		struct str want = str_cut(pattern, '/', &pattern);
+		struct str have = str_cut(path, '/', &path);
+
+		if (str_is(want, "*") && have.len)
+			*segment = have;
+		else if (!str_eq(want, have))
+			return false;
+	}
+	return true;
+}
+
+const struct route *route_find(const struct route *routes, struct str path,
+			       struct str *segment)
+{
+	for (const struct route *t = routes; t->path; t++) {
+		if (route_matches(t->path, path, segment))
+			return t;
+	}
+	return NULL;
+}

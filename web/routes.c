@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "web/routes.h"
+
+#include "scrape/scrape.h"
+#include "web/api/api_admin.h"
+#include "web/api/api_export.h"
+#include "web/api/api_labels.h"
+#include "web/api/api_profile.h"
+#include "web/api/api_query.h"
+#include "web/api/api_range.h"
+#include "web/api/api_status.h"
+#include "web/handler/context.h"
+#include "web/handler/envelope.h"
+#include "web/ui/page.h"
+#include "web/ui/page_report.h"
+
+/*
+ * GET /-/healthy: the process answers. Like all paths it needs authentication
+ * (docs/decisions.md, 67).
+ */
+static void web_answer_health(void *ctx UNUSED, struct request *r UNUSED,
+			      struct answer *a)
+{
+	answer_text(a, 200, "text/plain; charset=utf-8",
+		    str_of("everprof is healthy.\n"));
+}
+
+/* GET /-/ready: whether the storage is open. */
+static void web_answer_ready(void *ctx, struct request *r UNUSED,
+			     struct answer *a)
+{
+	struct web *w = ctx;
+
+	if (atomic_load(&w->ready))
+		answer_text(a, 200, "text/plain; charset=utf-8",
+			    str_of("everprof is ready.\n"));
+	else
+		answer_text(a, 503, "text/plain; charset=utf-8",
+			    str_of("everprof is starting.\n"));
+}
+
+/* GET /metrics: the server's own metrics, as Prometheus text. */
+static void web_answer_metrics(void *ctx, struct request *r UNUSED,
+			       struct answer *a)
+{
+	struct web *w = ctx;
+
+	a->status = 200;
+	a->content_type = "text/plain; version=0.0.4; charset=utf-8";
+	scrape_update_metrics(w->o.scraper);
+	metrics_write(w->o.metrics, &a->body);
+}
+
+/* Answer 403 and return true unless reload and quit are enabled. */
+static bool refuse_lifecycle(const struct web *w, struct answer *a)
+{
+	if (!w->o.lifecycle.enabled)
+		answer_text(a, 403, "text/plain; charset=utf-8",
+			    str_of("Lifecycle API is not enabled: start "
+				   "everprof with --web.enable-lifecycle.\n"));
+	return !w->o.lifecycle.enabled;
+}
+
+/* POST /-/reload: load the configuration again; answer its errors. */
+static void web_reload(void *ctx, struct request *r, struct answer *a)
+{
+	struct web *w = ctx;
+	struct err err;
+	char *text;
+
+	if (refuse_lifecycle(w, a))
+		return;
+	if (!w->o.lifecycle.reload(w->o.lifecycle.ctx, &err)) {
+		a->status = 200;
+		a->content_type = "text/plain; charset=utf-8";
+		return;
+	}
+	text = arena_printf(&r->arena, "%s\n", err.msg);
+	answer_text(a, 500, "text/plain; charset=utf-8", str_of(text));
+}
+
+/* POST /-/quit: begin the shutdown. */
+static void web_answer_quit(void *ctx, struct request *r UNUSED,
+			    struct answer *a)
+{
+	struct web *w = ctx;
+
+	if (refuse_lifecycle(w, a))
+		return;
+	answer_text(a, 200, "text/plain; charset=utf-8",
+		    str_of("Requesting termination... Goodbye!\n"));
+	w->o.lifecycle.quit(w->o.lifecycle.ctx);
+}
+
+static void api_status_routes(void *ctx, struct request *r, struct answer *a);
+
+/* All paths with the scopes that they need. The first match counts. */
+const struct route web_routes[] = {
+	{ "/", page_index, ROUTE_READ, SCOPE_READ },
+	{ "/report", page_report, ROUTE_READ, SCOPE_READ },
+	{ "/targets", page_targets, ROUTE_READ, SCOPE_READ },
+	{ "/-/healthy", web_answer_health, ROUTE_QUICK, SCOPE_READ },
+	{ "/-/ready", web_answer_ready, ROUTE_QUICK, SCOPE_READ },
+	{ "/-/reload", web_reload, ROUTE_WRITE, SCOPE_ADMIN },
+	{ "/-/quit", web_answer_quit, ROUTE_WRITE, SCOPE_ADMIN },
+	{ "/metrics", web_answer_metrics, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/query_range", api_query_range, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/query", api_query, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/export", api_export, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/series", api_series, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/labels", api_labels, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/label/*/values", api_label_values, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/profile_types", api_profile_types, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/targets", api_targets, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/targets/profile", api_targets_profile, ROUTE_WRITE,
+	  SCOPE_READ | SCOPE_WRITE },
+	{ "/api/v1/status/config", api_status_config, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/status/flags", api_status_flags, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/status/buildinfo", api_status_buildinfo, ROUTE_READ,
+	  SCOPE_READ },
+	{ "/api/v1/status/runtimeinfo", api_status_runtimeinfo, ROUTE_READ,
+	  SCOPE_READ },
+	{ "/api/v1/status/routes", api_status_routes, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/status/tsdb", api_status_tsdb, ROUTE_READ, SCOPE_READ },
+	{ "/api/v1/admin/tsdb/delete_series", api_admin_delete, ROUTE_WRITE,
+	  SCOPE_ADMIN },
+	{ "/api/v1/admin/tsdb/clean_tombstones", api_admin_clean, ROUTE_WRITE,
+	  SCOPE_ADMIN },
+	{ "/api/v1/admin/tsdb/confirm_clock", api_admin_confirm_clock,
+	  ROUTE_WRITE, SCOPE_ADMIN },
+	{ "/api/v1/admin/tsdb/snapshot", api_admin_snapshot, ROUTE_WRITE,
+	  SCOPE_ADMIN },
+	{ 0 },
+};
+
+/* The name of a route's scopes, for /api/v1/status/routes. */
+static const char *scope_name(unsigned scope)
+{
+	return scope == SCOPE_ADMIN                ? "admin" :
+	       scope == (SCOPE_READ | SCOPE_WRITE) ? "read+write" :
+						     "read";
+}
+
+/* GET /api/v1/status/routes: the paths served, and the scopes they need. */
+static void api_status_routes(void *ctx UNUSED, struct request *r UNUSED,
+			      struct answer *a)
+{
+	struct json j = envelope_begin(a);
+
+	json_begin(&j, '[');
+	for (const struct route *t = web_routes; t->path; t++) {
+		json_begin(&j, '{');
+		json_key(&j, "path");
+		json_text(&j, t->path);
+		json_key(&j, "method");
+		json_text(&j, t->kind == ROUTE_WRITE ? "POST" : "GET");
+		json_key(&j, "scope");
+		json_text(&j, scope_name(t->scope));
+		json_end(&j, '}');
+	}
+	json_end(&j, ']');
+	envelope_end(&j, a, NULL);
+}

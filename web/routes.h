@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of all paths that everprof answers, with the scopes that they need.
+ *
+ * Ownership: constant.
+ * Threads: any.
+ */
+#ifndef WEB_ROUTES_H
+#define WEB_ROUTES_H
+
+#include "web/http/route.h"
+
+/* All routes; the first match counts. Their ctx is a struct web. */
+extern const struct route web_routes[];
+
+#endif
