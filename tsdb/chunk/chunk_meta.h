@@ -2,7 +2,7 @@
 /*
  * Chunk metadata: everything about the up to 32 profiles of a chunk except
  * their bytes: times, totals, hashes, and where the stored bytes are. Queries
- * for times and totals read nothing else. Format: docs/format/head.md.
+ * for times and totals read nothing else. Format: docs/format/chunk-meta.md.
  *
  * Ownership: totals are the caller's array.
  * Threads: pure functions.

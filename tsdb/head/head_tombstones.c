@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tombstone intervals of the series of a head, and the file that keeps them
- * (docs/format/range.md).
+ * (docs/format/head-block.md).
  */
 #include "tsdb/head/head_tombstones.h"
 
