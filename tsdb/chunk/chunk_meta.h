@@ -13,7 +13,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Limits of a chunk: number of profiles, and bytes before compression. */
+/*
+ * Limits of a chunk: number of profiles, and bytes before compression. They
+ * bound what reading one profile costs (docs/decisions.md, 52).
+ */
 enum {
 	CHUNK_PROFILES_MAX = 32,
 	/* Unless one profile alone is larger. */
