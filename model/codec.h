@@ -25,7 +25,7 @@ struct codec_decoder;
 struct codec_table;
 struct codec_rows;
 
-/* Codec ids, as stored in the chunk metadata (docs/format/head.md). */
+/* Codec ids, as stored in the chunk metadata (docs/format/chunk-meta.md). */
 enum {
 	CODEC_ZSTD = 1,
 	CODEC_COLUMNS = 2,

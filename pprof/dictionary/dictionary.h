@@ -3,8 +3,8 @@
  * A dictionary holds what the profiles of one target have in common, each thing
  * once: texts, functions, locations, stacks, label sets, and how the profiles'
  * writer lays them out. A profile is then a list of keys (a stack with a label
- * set) and their values. A dictionary only grows, and elements are referred to
- * by their index.
+ * set) and their values (docs/decisions.md, 47). A dictionary only grows, and
+ * elements are referred to by their index.
  *
  * Stacks form a tree: a node is the stack of its parent with one location more,
  * so that one node stands for a whole stack, with the outermost frame next to

@@ -150,7 +150,8 @@ static void location_key(const struct merge *m, const struct pprof_location *l,
 
 /*
  * Equality callback of the location index. The key consists of the numbers of
- * location_key(), then function, line and column of each line.
+ * location_key(), then function, line and column (docs/decisions.md, 36) of
+ * each line.
  */
 static bool merge_same_location(const void *ctx, uint32_t i, const void *key)
 {

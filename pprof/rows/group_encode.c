@@ -68,7 +68,7 @@ static void put_head(const struct colgroup *g, struct buf *out)
 /*
  * Write the keys as runs of likely keys, each followed by one that is not
  * likely. Likely is the key that followed the key before it the last time, else
- * the next number. The decoder predicts identically.
+ * the next number (docs/decisions.md, 47). The decoder predicts identically.
  */
 static void colgroup_put_keys(struct colgroup_coder *c,
 			      const struct dictionary *d,

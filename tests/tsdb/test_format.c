@@ -158,7 +158,7 @@ Test(format, head_is_as_its_page_says)
 
 	example_head(&h, totals);
 	chunk_meta_encode(&h, &b);
-	cr_expect(in_page("head.md", &b));
+	cr_expect(in_page("chunk-meta.md", &b));
 	buf_fini(&b);
 }
 
@@ -218,7 +218,7 @@ Test(format, range_is_as_its_page_says)
 	struct buf b = { 0 };
 
 	example_log(&b, false);
-	cr_expect(in_page("range.md", &b));
+	cr_expect(in_page("head-block.md", &b));
 	buf_fini(&b);
 }
 
@@ -234,7 +234,7 @@ static bool file_in_page(const char *dir, const char *name, const char *fence)
 	return same;
 }
 
-/* The group of head.md's example, of {__name__="heap",job="app"}. */
+/* The chunk of chunk-meta.md's example, of {__name__="heap",job="app"}. */
 static void write_block(struct block_writer *w)
 {
 	static const char *const symbols[] = { "__name__", "app", "heap",

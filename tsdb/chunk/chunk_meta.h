@@ -2,7 +2,7 @@
 /*
  * Chunk metadata: everything about the up to 32 profiles of a chunk except
  * their bytes: times, totals, hashes, and where the stored bytes are. Queries
- * for times and totals read nothing else. Format: docs/format/head.md.
+ * for times and totals read nothing else. Format: docs/format/chunk-meta.md.
  *
  * Ownership: totals are the caller's array.
  * Threads: pure functions.
@@ -13,7 +13,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Limits of a chunk: number of profiles, and bytes before compression. */
+/*
+ * Limits of a chunk: number of profiles, and bytes before compression. They
+ * bound what reading one profile costs (docs/decisions.md, 52).
+ */
 enum {
 	CHUNK_PROFILES_MAX = 32,
 	/* Unless one profile alone is larger. */

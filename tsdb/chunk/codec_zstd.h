@@ -2,7 +2,7 @@
 /*
  * Codec 1, zstd: a chunk is one zstd frame of its profiles, one behind another.
  * The codec treats them as bytes, accepts everything, and has no dictionary
- * table. Format: docs/format/head.md.
+ * table. Format: docs/format/chunk-meta.md.
  *
  * Ownership: the codec is a constant.
  * Threads: any; an encoder or decoder is used by one thread at a time.

@@ -25,7 +25,7 @@
 
 /*
  * Bounds on the number of heads, that is, of windows of two hours that take
- * samples at once.
+ * samples at once (docs/decisions.md, 17).
  */
 enum {
 	HEADS_OPEN = 32, /* beyond it, the longest idle head is sealed */

@@ -3,7 +3,7 @@
  * Head: the in-memory block of one window of two hours, which accepts samples.
  * On disk it has a log of label sets and chunk metadata and a file of values;
  * in memory a label index and the places of all profiles. Format:
- * docs/format/range.md.
+ * docs/format/head-block.md.
  *
  * Ownership: reference counted.
  * Threads: any; state in memory is protected by the head's lock. One thread at

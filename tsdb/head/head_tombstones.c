@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tombstone intervals of the series of a head, and the file that keeps them
- * (docs/format/range.md).
+ * (docs/format/head-block.md).
  */
 #include "tsdb/head/head_tombstones.h"
 
@@ -86,8 +86,8 @@ static int head_write_file(struct head *r, struct err *err)
 }
 
 /*
- * Add an interval to a series and drop the unflushed profiles in it. The lock
- * is held.
+ * Add an interval to a series and drop the unflushed profiles in it
+ * (docs/decisions.md, 23). The lock is held.
  */
 static void add_gap_locked(struct head *r, uint32_t series,
 			   const struct tombstone_interval *g)

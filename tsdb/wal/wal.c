@@ -133,7 +133,7 @@ static bool current_failed(struct wal *w)
 
 /*
  * Seal the current segment at a clean stop, so that the next start reads its
- * directory instead of all its records.
+ * directory instead of all its records (docs/decisions.md, 27).
  */
 static void close_current(struct wal *w)
 {
