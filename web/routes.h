@@ -8,7 +8,7 @@
 #ifndef WEB_ROUTES_H
 #define WEB_ROUTES_H
 
-#include "web/http/route.h"
+#include "web/route/route.h"
 
 /* All routes; the first match counts. Their ctx is a struct web. */
 extern const struct route web_routes[];

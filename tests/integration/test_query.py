@@ -340,6 +340,40 @@ def export_and_the_shell(d):
 
 
 @suite.test
+def a_data_directory_answers_as_its_server_does(d):
+    _, e = corpus(d)
+    directory = f'{d}/s/data'
+    heap = 'heap{job="prometheus"}'
+    commands = [('labels',), ('labels', 'job'), ('series', heap), ('range', heap, '--from=0'),
+                ('top', heap, '--from=0', '--aggregate=sum'), ('top', 'none', '--from=0', '--to=1'),
+                ('profile', heap, '--from=0', '--report=traces', '--aggregate=sum'),
+                ('diff', heap, '--from=0'), ('profile', heap, '--sample_index=x', '--from=0',
+                                             '--report=top'),
+                ('labels', 'nothing-has-it'), ('export', heap, '--from=0', '-o', '-')]
+
+    def run_bytes(*argv):
+        return subprocess.run([BINARY, *argv], capture_output=True, timeout=300)
+
+    def both(way):
+        return [(a.returncode, a.stdout, a.stderr) for a in
+                (run_bytes('query', *c, way) for c in commands)]
+    beside = both(f'--storage.tsdb.path={directory}')  # while the server has it open
+    for c, here, there in zip(commands, beside, both(f'--server={e.url}')):
+        assert here == there, (c, here, there)
+    assert [a[0] for a in beside] == [0, 0, 0, 0, 0, 1, 0, 2, 1, 1, 0], beside
+    e.stop()
+    assert beside == both(f'--storage.tsdb.path={directory}')
+    for way, said in [((f'--storage.tsdb.path={directory}', '--server=http://x'), 'leave out'),
+                      ((f'--storage.tsdb.path={d}/none',), 'none'),
+                      ((f'--storage.tsdb.path={directory}', '--query.memory=1KB'), 'memory'),
+                      ((f'--storage.tsdb.path={directory}', '--timeout=0s'), 'timeout')]:
+        answer = run('query', 'top', heap, '--from=0', '--aggregate=sum', *way)
+        assert answer.returncode and said in answer.stderr, (way, answer)
+    answer = run('query', 'delete', heap, f'--storage.tsdb.path={directory}')
+    assert answer.returncode == 2, answer.stderr
+
+
+@suite.test
 def rates_are_over_the_seconds_that_were_profiled(d):
     """10 s of CPU profile each 15 s: what they hold is of 10 s; series add up."""
     types, second = [('samples', 'count'), ('cpu', 'nanoseconds')], 10 ** 9

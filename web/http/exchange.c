@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/url.h"
 #include "web/http/framing.h"
-#include "web/http/route.h"
+#include "web/route/route.h"
 
 #define FORMS_MAX (32 * MIB) /* bytes of all bodies, until answered */
 

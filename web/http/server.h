@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "web/auth/auth.h"
-#include "web/http/route.h"
+#include "web/route/route.h"
 
 enum {
 	SERVER_BODY_MAX = 1024 * 1024 /* bytes of a request's body */
