@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/metrics.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/mutex.h"
 
 /*
  * Upper bounds of a histogram's buckets, in milliseconds; a last bucket takes
@@ -54,7 +54,7 @@ struct source {
 
 /* A registry. The lock protects the lists; values are atomics outside of it. */
 struct metrics {
-	pthread_mutex_t mu;
+	struct mutex mu;
 	struct family *families; /* sorted by name */
 	struct source *sources;
 };
@@ -63,7 +63,7 @@ struct metrics *metrics_new(void)
 {
 	struct metrics *m = mem_new(struct metrics);
 
-	pthread_mutex_init(&m->mu, NULL);
+	mutex_init(&m->mu);
 	return m;
 }
 
@@ -99,13 +99,14 @@ void metrics_free(struct metrics *m)
 		mem_free(src->children);
 		mem_free(src);
 	}
-	pthread_mutex_destroy(&m->mu);
+	mutex_destroy(&m->mu);
 	mem_free(m);
 }
 
 /* Find or create a family, keeping the list sorted by name. */
 static struct family *family_locked(struct metrics *m, const char *name,
 				    const char *help, enum metric_kind kind)
+	REQUIRES(m->mu)
 {
 	struct family **at = &m->families;
 	struct family *f;
@@ -173,11 +174,11 @@ static struct child *child_of(struct metrics *m, const char *name,
 {
 	struct child *c;
 
-	pthread_mutex_lock(&m->mu);
+	mutex_lock(&m->mu);
 	c = child_locked(family_locked(m, name, help, kind), labels);
 	if (kind == METRIC_HISTOGRAM && !c->histogram)
 		c->histogram = mem_new(struct histogram);
-	pthread_mutex_unlock(&m->mu);
+	mutex_unlock(&m->mu);
 	return c;
 }
 
@@ -226,10 +227,10 @@ void metrics_register_snapshot(struct metrics *m,
 	src->children = mem_zalloc(s->count, sizeof(*src->children));
 	for (size_t i = 0; i < s->count; i++)
 		src->children[i] = metrics_add_row(m, &s->rows[i]);
-	pthread_mutex_lock(&m->mu);
+	mutex_lock(&m->mu);
 	src->next = m->sources;
 	m->sources = src;
-	pthread_mutex_unlock(&m->mu);
+	mutex_unlock(&m->mu);
 }
 
 struct histogram *metrics_histogram(struct metrics *m, const char *name,
@@ -241,12 +242,12 @@ struct histogram *metrics_histogram(struct metrics *m, const char *name,
 
 void metrics_scale(struct metrics *m, const char *name, double scale)
 {
-	pthread_mutex_lock(&m->mu);
+	mutex_lock(&m->mu);
 	for (struct family *f = m->families; f; f = f->next) {
 		if (!strcmp(f->name, name))
 			f->scale = scale;
 	}
-	pthread_mutex_unlock(&m->mu);
+	mutex_unlock(&m->mu);
 }
 
 void histogram_observe(struct histogram *h, int64_t ns)
@@ -369,7 +370,7 @@ void metrics_write(struct metrics *m, struct buf *out)
 {
 	static const char *const kinds[] = { "counter", "gauge", "histogram" };
 
-	pthread_mutex_lock(&m->mu);
+	mutex_lock(&m->mu);
 	for (const struct source *src = m->sources; src; src = src->next)
 		source_read(src);
 	for (struct family *f = m->families; f; f = f->next) {
@@ -378,5 +379,5 @@ void metrics_write(struct metrics *m, struct buf *out)
 		for (struct child *c = f->children; c; c = c->next)
 			write_child(out, f, c);
 	}
-	pthread_mutex_unlock(&m->mu);
+	mutex_unlock(&m->mu);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/mutex.h"
 
 /* A queued call. */
 struct task {
@@ -40,7 +41,7 @@ struct pool {
 	unsigned threads;
 	bool joined; /* set once the threads have ended */
 
-	pthread_mutex_t mu; /* protects everything below, and all groups */
+	struct mutex mu; /* protects everything below, and all groups */
 	pthread_cond_t work;
 	struct pool_group rest;  /* tasks without a group */
 	struct pool_group *turn; /* the last group of the ring, or NULL */
@@ -93,6 +94,7 @@ static struct task *take_task(struct pool_group *g)
  * the lock.
  */
 static struct task *pick_locked(struct pool *p, struct pool_group **of)
+	REQUIRES(p->mu)
 {
 	struct pool_group *before = p->turn;
 
@@ -128,13 +130,13 @@ static void pool_finish(struct pool *p, struct pool_group *g)
 {
 	bool gone;
 
-	pthread_mutex_lock(&p->mu);
+	mutex_lock(&p->mu);
 	g->running--;
 	gone = g->freed && !g->running && !g->first;
 	/* The group may have been at its limit, so that a worker skipped it. */
 	if (g->first)
 		pthread_cond_signal(&p->work);
-	pthread_mutex_unlock(&p->mu);
+	mutex_unlock(&p->mu);
 	if (gone)
 		mem_free(g);
 }
@@ -154,16 +156,16 @@ static void *worker_run(void *arg)
 		struct pool_group *g = NULL;
 		struct task *t;
 
-		pthread_mutex_lock(&p->mu);
+		mutex_lock(&p->mu);
 		while (!(t = pick_locked(p, &g)) && !(p->stopping && !p->count))
-			pthread_cond_wait(&p->work, &p->mu);
+			mutex_wait(&p->mu, &p->work);
 		/*
 		 * Wake the workers that wait for a group's limit: they may end
 		 * as well.
 		 */
 		if (!t)
 			pthread_cond_broadcast(&p->work);
-		pthread_mutex_unlock(&p->mu);
+		mutex_unlock(&p->mu);
 		if (!t)
 			return NULL;
 		t->fn(t->ctx, w->number);
@@ -181,7 +183,7 @@ struct pool *pool_start(const char *name, unsigned threads, size_t max)
 	p->max = max;
 	p->rest = (struct pool_group){ .pool = p, .limit = threads };
 	p->workers = mem_zalloc(threads, sizeof(*p->workers));
-	pthread_mutex_init(&p->mu, NULL);
+	mutex_init(&p->mu);
 	pthread_cond_init(&p->work, NULL);
 	for (unsigned i = 0; i < threads; i++) {
 		p->workers[i] = (struct worker){ .pool = p, .number = i };
@@ -215,10 +217,10 @@ void pool_group_free(struct pool_group *g)
 
 	if (!g)
 		return;
-	pthread_mutex_lock(&g->pool->mu);
+	mutex_lock(&g->pool->mu);
 	g->freed = true;
 	gone = !g->running && !g->first;
-	pthread_mutex_unlock(&g->pool->mu);
+	mutex_unlock(&g->pool->mu);
 	if (gone)
 		mem_free(g);
 }
@@ -245,7 +247,7 @@ int pool_submit(struct pool *p, struct pool_group *g, pool_fn fn, void *ctx,
 {
 	int rc = 0;
 
-	pthread_mutex_lock(&p->mu);
+	mutex_lock(&p->mu);
 	if (p->stopping) {
 		rc = err_set(err, ERR_CLOSED, "%s: shutting down", p->name);
 	} else if (p->count >= p->max) {
@@ -258,7 +260,7 @@ int pool_submit(struct pool *p, struct pool_group *g, pool_fn fn, void *ctx,
 		t->ctx = ctx;
 		add_task(p, g ? g : &p->rest, t);
 	}
-	pthread_mutex_unlock(&p->mu);
+	mutex_unlock(&p->mu);
 	return rc;
 }
 
@@ -267,10 +269,10 @@ void pool_stop(struct pool *p)
 {
 	if (!p || p->joined)
 		return;
-	pthread_mutex_lock(&p->mu);
+	mutex_lock(&p->mu);
 	p->stopping = true;
 	pthread_cond_broadcast(&p->work);
-	pthread_mutex_unlock(&p->mu);
+	mutex_unlock(&p->mu);
 	for (unsigned i = 0; i < p->threads; i++)
 		pthread_join(p->workers[i].thread, NULL);
 	p->joined = true;
@@ -282,7 +284,7 @@ void pool_free(struct pool *p)
 		return;
 	pool_stop(p);
 	pthread_cond_destroy(&p->work);
-	pthread_mutex_destroy(&p->mu);
+	mutex_destroy(&p->mu);
 	mem_free(p->workers);
 	mem_free(p);
 }

@@ -10,6 +10,12 @@ target_compile_options(project_flags INTERFACE
   -fno-common -fno-strict-aliasing -fno-omit-frame-pointer
   # pprof/rows/heap_unscale.c must give the same bits on every machine.
   -ffp-contract=off)
+# What a function may assume of mutexes (base/mutex.h) is checked by Clang alone.
+if(CMAKE_C_COMPILER_ID STREQUAL "Clang")
+  target_compile_options(project_flags INTERFACE
+    -Wthread-safety -Wno-gcc-compat)
+endif()
+
 add_library(project_strict INTERFACE)
 target_link_libraries(project_strict INTERFACE project_flags)
 target_compile_options(project_strict INTERFACE

@@ -6,13 +6,12 @@
  */
 #include "cmd/config_reloader.h"
 
-#include <pthread.h>
-
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/file_slurp.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "base/yaml_dump.h"
 #include "cmd/config.h"
 
@@ -20,7 +19,7 @@
 struct config_reloader {
 	struct config_reloader_options o;
 	char *path;
-	pthread_mutex_t mu;
+	struct mutex mu;
 	struct config *config;
 	/* Hash of the text that was loaded or refused last. */
 	uint64_t tried;
@@ -57,7 +56,7 @@ int reloader_open(const char *path, struct config_reloader **out,
 	struct config_reloader *l = mem_new(struct config_reloader);
 	int rc;
 
-	pthread_mutex_init(&l->mu, NULL);
+	mutex_init(&l->mu);
 	l->path = mem_strdup(path);
 	l->config = mem_new(struct config);
 	rc = config_load(l->config, path, err);
@@ -138,6 +137,7 @@ static int reloader_log_summary(const struct config *c, int rc, struct err *err)
 
 /* Load and apply; the caller holds mu. */
 static int reloader_reload_now(struct config_reloader *l, struct err *err)
+	REQUIRES(l->mu)
 {
 	struct config *c = mem_new(struct config);
 	struct config *old = l->config;
@@ -169,9 +169,9 @@ int reloader_reload(struct config_reloader *l, struct err *err)
 	int64_t began = clock_mono_ns();
 	int rc;
 
-	pthread_mutex_lock(&l->mu);
+	mutex_lock(&l->mu);
 	rc = reloader_reload_now(l, &own);
-	pthread_mutex_unlock(&l->mu);
+	mutex_unlock(&l->mu);
 	if (!rc) {
 		log_event(l->o.log, LOG_INFO, "configuration is loaded",
 			  LOG_FIELDS(
@@ -192,14 +192,14 @@ bool reloader_has_changed(struct config_reloader *l)
 	uint64_t hash = reloader_hash_of(l->path);
 	bool changed;
 
-	pthread_mutex_lock(&l->mu);
+	mutex_lock(&l->mu);
 	/*
 	 * A file that is missing, or that differs from the look before, is just
 	 * being replaced: wait until it is stable.
 	 */
 	changed = hash && hash != l->tried && hash == l->seen;
 	l->seen = hash;
-	pthread_mutex_unlock(&l->mu);
+	mutex_unlock(&l->mu);
 	return changed;
 }
 
@@ -207,17 +207,17 @@ size_t reloader_job_count(struct config_reloader *l)
 {
 	size_t n;
 
-	pthread_mutex_lock(&l->mu);
+	mutex_lock(&l->mu);
 	n = l->config->scrape.count;
-	pthread_mutex_unlock(&l->mu);
+	mutex_unlock(&l->mu);
 	return n;
 }
 
 void reloader_text(struct config_reloader *l, struct buf *out)
 {
-	pthread_mutex_lock(&l->mu);
+	mutex_lock(&l->mu);
 	yaml_dump(l->config->yaml.root, false, out);
-	pthread_mutex_unlock(&l->mu);
+	mutex_unlock(&l->mu);
 }
 
 void reloader_free(struct config_reloader *l)
@@ -226,6 +226,6 @@ void reloader_free(struct config_reloader *l)
 		return;
 	config_free(l->config);
 	mem_free(l->path);
-	pthread_mutex_destroy(&l->mu);
+	mutex_destroy(&l->mu);
 	mem_free(l);
 }

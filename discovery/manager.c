@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "discovery/file_sd.h"
 #include "discovery/http_sd.h"
 #include "discovery/provider.h"
@@ -37,7 +38,7 @@ struct discovery {
 	 * Guards the members below. The loop releases it only while it waits
 	 * for events.
 	 */
-	pthread_mutex_t mu;
+	struct mutex mu;
 	struct job **jobs;
 	size_t job_count;
 	VEC(struct provider *) providers;
@@ -155,17 +156,17 @@ static void *loop_run(void *arg)
 	int64_t wait;
 
 	pthread_setname_np(pthread_self(), "discovery");
-	pthread_mutex_lock(&d->mu);
+	mutex_lock(&d->mu);
 	while (!atomic_load(&d->stopping)) {
 		wait = http_next_ms(d->client, refresh_due(d));
 		tell_news(d);
-		pthread_mutex_unlock(&d->mu);
+		mutex_unlock(&d->mu);
 		http_wait(d->client, wait);
-		pthread_mutex_lock(&d->mu);
+		mutex_lock(&d->mu);
 		http_poll(d->client, 0);
 		tell_news(d);
 	}
-	pthread_mutex_unlock(&d->mu);
+	mutex_unlock(&d->mu);
 	return NULL;
 }
 
@@ -278,7 +279,7 @@ void discovery_apply(struct discovery *d, const struct discovery_job *jobs,
 {
 	struct job **made;
 
-	pthread_mutex_lock(&d->mu);
+	mutex_lock(&d->mu);
 	for (size_t i = 0; i < d->providers.count; i++)
 		d->providers.v[i]->used = false;
 	/*
@@ -292,7 +293,7 @@ void discovery_apply(struct discovery *d, const struct discovery_job *jobs,
 	d->jobs = made;
 	d->job_count = count;
 	drop_unused(d);
-	pthread_mutex_unlock(&d->mu);
+	mutex_unlock(&d->mu);
 	/* The loop may be waiting for a later time. */
 	http_wake(d->client);
 }
@@ -304,7 +305,7 @@ int discovery_start(const struct discovery_options *o, struct discovery **out,
 	int rc;
 
 	d->o = *o;
-	pthread_mutex_init(&d->mu, NULL);
+	mutex_init(&d->mu);
 	rc = http_client_new(&d->client, err);
 	if (rc) {
 		discovery_free(d);
@@ -338,6 +339,6 @@ void discovery_free(struct discovery *d)
 	vec_fini(&d->providers);
 	drop_jobs(d);
 	http_client_free(d->client);
-	pthread_mutex_destroy(&d->mu);
+	mutex_destroy(&d->mu);
 	mem_free(d);
 }

@@ -9,8 +9,7 @@
 #ifndef PPROF_UNPACK_H
 #define PPROF_UNPACK_H
 
-#include <pthread.h>
-
+#include "base/mutex.h"
 #include "model/appender.h"
 #include "pprof/scan.h"
 
@@ -48,7 +47,7 @@ NODISCARD int unpacker_run(struct unpacker *u, struct bytes body,
  * more than 4 MiB. The lock is held while the decompressed profile is in use:
  * until unpacker_done() is called or the next body is decompressed.
  */
-void unpacker_share(struct unpacker *u, pthread_mutex_t *large_profile_mu);
+void unpacker_share(struct unpacker *u, struct mutex *large_profile_mu);
 
 /*
  * Ends the use of the last result: frees a large buffer and releases the shared

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "client/address/resolver_lookup.h"
 #include "client/address/resolver_private.h"
 
@@ -47,7 +48,7 @@ struct resolver *resolver_new(void (*wake)(void *ctx), void *ctx)
 
 	r->shared = mem_new(struct shared);
 	atomic_init(&r->shared->refs, 1);
-	pthread_mutex_init(&r->shared->mu, NULL);
+	mutex_init(&r->shared->mu);
 	r->shared->wake = wake;
 	r->shared->ctx = ctx;
 	r->names_max = NAMES_MIN;
@@ -70,10 +71,10 @@ static struct lookup *take_done(struct shared *s)
 {
 	struct lookup *all;
 
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	all = s->done;
 	s->done = NULL;
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	return all;
 }
 
@@ -95,10 +96,10 @@ void resolver_free(struct resolver *r)
 
 	if (!r)
 		return;
-	pthread_mutex_lock(&r->shared->mu);
+	mutex_lock(&r->shared->mu);
 	/* From here on threads free their lookups themselves. */
 	r->shared->wake = NULL;
-	pthread_mutex_unlock(&r->shared->mu);
+	mutex_unlock(&r->shared->mu);
 	for (struct lookup *l = take_done(r->shared); l; l = next) {
 		next = l->next;
 		lookup_free(l);

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "client/address/resolver_private.h"
 
 /* The loop and every lookup hold one reference each. */
@@ -17,7 +18,7 @@ void shared_unref(struct shared *s)
 {
 	if (atomic_fetch_sub(&s->refs, 1) > 1)
 		return;
-	pthread_mutex_destroy(&s->mu);
+	mutex_destroy(&s->mu);
 	mem_free(s);
 }
 
@@ -82,14 +83,14 @@ void *lookup_run(void *arg)
 	pthread_setname_np(pthread_self(), "resolve");
 	look_up(l);
 	l->took_ns = clock_mono_ns() - began;
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	if (s->wake) {
 		l->next = s->done;
 		s->done = l;
 		s->wake(s->ctx);
 		l = NULL;
 	}
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	if (l)
 		lookup_free(l);
 	shared_unref(s);

@@ -11,9 +11,9 @@
 #ifndef CLIENT_ADDRESS_RESOLVER_PRIVATE_H
 #define CLIENT_ADDRESS_RESOLVER_PRIVATE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/mutex.h"
 #include "base/table.h"
 #include "base/vec.h"
 #include "client/address/resolver.h"
@@ -73,7 +73,7 @@ struct lookup {
  */
 struct shared {
 	_Atomic uint32_t refs;
-	pthread_mutex_t mu;
+	struct mutex mu;
 	struct lookup *done;     /* finished, not yet taken by the loop */
 	void (*wake)(void *ctx); /* NULL: the resolver is gone */
 	void *ctx;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/transfer/ingest_limiter.h"
 
-#include <pthread.h>
-
 #include "base/mem.h"
+#include "base/mutex.h"
 
 /* The limiter. The mutex guards state and slot. */
 struct ingest_limiter {
-	pthread_mutex_t mu;
+	struct mutex mu;
 	struct ingest_state state;
 	int64_t slot; /* bytes held by the body in the slot */
 	void (*room)(void *ctx);
@@ -38,7 +37,7 @@ struct ingest_limiter *ingest_limiter_new(int64_t memory, int64_t largest,
 	struct ingest_limiter *in = mem_new(struct ingest_limiter);
 	int64_t shared = memory - 2 * largest;
 
-	pthread_mutex_init(&in->mu, NULL);
+	mutex_init(&in->mu);
 	in->state.max = shared > memory / 4 ? shared : memory / 4;
 	in->state.slot_free = true;
 	in->room = room;
@@ -50,13 +49,13 @@ void ingest_limiter_free(struct ingest_limiter *in)
 {
 	if (!in)
 		return;
-	pthread_mutex_destroy(&in->mu);
+	mutex_destroy(&in->mu);
 	mem_free(in);
 }
 
 /* Returns what a share holds. The caller holds the mutex. */
 static void ingest_limiter_give(struct ingest_limiter *in,
-				struct intake_share *s)
+				struct intake_share *s) REQUIRES(in->mu)
 {
 	if (s->slot) {
 		in->state.slot_free = true;
@@ -74,6 +73,7 @@ static void ingest_limiter_give(struct ingest_limiter *in,
  */
 static bool ingest_limiter_grow(struct ingest_limiter *in,
 				struct intake_share *s, int64_t size)
+	REQUIRES(in->mu)
 {
 	struct ingest_state others = in->state;
 	enum ingest_verdict v;
@@ -110,9 +110,9 @@ bool ingest_limiter_take(struct ingest_limiter *in, struct intake_share *s,
 	if (size <= s->taken)
 		return true;
 	s->intake = in;
-	pthread_mutex_lock(&in->mu);
+	mutex_lock(&in->mu);
 	may = ingest_limiter_grow(in, s, size);
-	pthread_mutex_unlock(&in->mu);
+	mutex_unlock(&in->mu);
 	/*
 	 * Moving to the slot has freed shared memory. The callback runs without
 	 * the mutex, because it may call back into the limiter.
@@ -129,9 +129,9 @@ void ingest_limiter_release(struct intake_share *s)
 	/* Nothing was taken: there is nothing to tell the ones who wait. */
 	if (!in || !s->taken)
 		return;
-	pthread_mutex_lock(&in->mu);
+	mutex_lock(&in->mu);
 	ingest_limiter_give(in, s);
-	pthread_mutex_unlock(&in->mu);
+	mutex_unlock(&in->mu);
 	in->room(in->ctx);
 }
 
@@ -139,8 +139,8 @@ int64_t ingest_limiter_held(struct ingest_limiter *in)
 {
 	int64_t held;
 
-	pthread_mutex_lock(&in->mu);
+	mutex_lock(&in->mu);
 	held = in->state.held + in->slot;
-	pthread_mutex_unlock(&in->mu);
+	mutex_unlock(&in->mu);
 	return held;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/unpack.h"
+#include "base/mutex.h"
 
 #include "base/gzip.h"
 #include "base/mem.h"
@@ -14,7 +15,7 @@
 /* The state of an unpacker. */
 struct unpacker {
 	size_t max_raw;
-	pthread_mutex_t *large_profile_mu; /* NULL: not shared */
+	struct mutex *large_profile_mu; /* NULL: not shared */
 	bool is_large; /* buffer exceeds BUFFER_KEEP; lock held */
 	struct gzip *gzip;
 	struct zstd *zstd; /* NULL until needed */
@@ -52,18 +53,22 @@ void unpacker_free(struct unpacker *u)
 	mem_free(u);
 }
 
-void unpacker_share(struct unpacker *u, pthread_mutex_t *large_profile_mu)
+void unpacker_share(struct unpacker *u, struct mutex *large_profile_mu)
 {
 	u->large_profile_mu = large_profile_mu;
 }
 
-void unpacker_done(struct unpacker *u)
+/*
+ * The lock is held from decompress_large() until the caller is done with the
+ * profile, which Clang's analysis cannot follow.
+ */
+void unpacker_done(struct unpacker *u) NO_THREAD_ANALYSIS
 {
 	if (u->raw.cap > (size_t)BUFFER_KEEP)
 		buf_fini(&u->raw);
 	buf_reset(&u->raw);
 	if (u->is_large && u->large_profile_mu)
-		pthread_mutex_unlock(u->large_profile_mu);
+		mutex_unlock(u->large_profile_mu);
 	u->is_large = false;
 }
 
@@ -96,12 +101,12 @@ static int decompress_into(struct unpacker *u, struct bytes body,
  * BUFFER_KEEP. The shared lock admits one such buffer at a time, which bounds
  * the memory of all unpackers together.
  */
-static int decompress_giant(struct unpacker *u, struct bytes body,
-			    struct err *err)
+static int decompress_large(struct unpacker *u, struct bytes body,
+			    struct err *err) NO_THREAD_ANALYSIS
 {
 	unpacker_done(u);
 	if (u->large_profile_mu)
-		pthread_mutex_lock(u->large_profile_mu);
+		mutex_lock(u->large_profile_mu);
 	u->is_large = true;
 	u->raw.max = u->max_raw + 1;
 	return decompress_into(u, body, err);
@@ -121,7 +126,7 @@ static int unpack_decompress(struct unpacker *u, struct bytes body,
 							(size_t)BUFFER_KEEP;
 	rc = decompress_into(u, body, err);
 	if (rc == ERR_TOOBIG && u->max_raw >= (size_t)BUFFER_KEEP)
-		rc = decompress_giant(u, body, err);
+		rc = decompress_large(u, body, err);
 	if (rc == ERR_TOOBIG || (!rc && u->raw.len > u->max_raw))
 		return unpack_too_big(u, err);
 	if (rc)
@@ -148,6 +153,8 @@ int unpacker_run(struct unpacker *u, struct bytes body, struct unpacked *out,
 	struct err why = { 0 };
 	int rc = 0;
 
+	/* Lets go of a large profile of the last call, if there is one. */
+	unpacker_done(u);
 	out->encoding = BODY_PLAIN;
 	out->raw = body;
 	if (gzip_sniff(body) == GZIP_GZIP || zstd_sniff(body))

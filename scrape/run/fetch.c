@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "client/http_status.h"
 #include "scrape/run/on_demand.h"
 #include "scrape/run/scraper.h"
@@ -61,7 +62,7 @@ static void set_health(struct fetch *j, int rc, int64_t took,
 	char *error = rc ? mem_strdup(err->msg) : NULL;
 	enum target_health was;
 
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	was = t->health;
 	t->health = rc ? TARGET_DOWN : TARGET_UP;
 	mem_free(t->last_error);
@@ -69,7 +70,7 @@ static void set_health(struct fetch *j, int rc, int64_t took,
 	t->last_ms = j->started_ms;
 	t->last_duration_ns = took;
 	t->last_bytes = j->body.len;
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	histogram_observe(s->metrics.duration, took);
 	fetch_log(j, was == TARGET_DOWN, rc ? err : NULL);
 }
@@ -139,9 +140,9 @@ static void fetch_finish(void *arg, unsigned worker)
 	ingest_limiter_release(&j->share);
 	mem_free(j);
 	/* Clear running last: the loop may start the next scrape now. */
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	t->running = false;
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	target_unref(t);
 }
 

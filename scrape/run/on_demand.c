@@ -6,6 +6,7 @@
 #include "scrape/run/on_demand.h"
 
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "scrape/run/scraper.h"
 #include "scrape/run/target_pools.h"
 
@@ -19,9 +20,9 @@ void on_demand_end(struct scraper *s, struct scrape_request *a, int rc,
 {
 	static const struct err none;
 
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	s->asking--;
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	scrape_request_end(a, rc ? err : &none, ms);
 	scrape_request_unref(a);
 }
@@ -35,7 +36,7 @@ struct scrape_request *on_demand_take(struct scraper *s)
 	struct scrape_request **at;
 	struct scrape_request *a = NULL;
 
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	for (at = &s->asked; *at && (*at)->target->running;)
 		at = &(*at)->next;
 	if (*at) {
@@ -43,7 +44,7 @@ struct scrape_request *on_demand_take(struct scraper *s)
 		*at = a->next;
 		a->target->running = true;
 	}
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	return a;
 }
 
@@ -99,7 +100,7 @@ static int on_demand_submit(struct scraper *s, struct scrape_request *a,
 	struct scrape_request **at;
 	int rc = 0;
 
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	for (at = &s->asked; *at;)
 		at = &(*at)->next;
 	if (s->asking < ASKS_MAX && !atomic_load(&s->stopping)) {
@@ -110,7 +111,7 @@ static int on_demand_submit(struct scraper *s, struct scrape_request *a,
 			     "%d profiles are being waited for: later",
 			     ASKS_MAX);
 	}
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	return rc;
 }
 

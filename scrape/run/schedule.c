@@ -5,6 +5,7 @@
  */
 #include "scrape/run/schedule.h"
 
+#include "base/mutex.h"
 #include "scrape/run/scraper.h"
 
 #include "base/mem.h"
@@ -53,9 +54,9 @@ static void heap_order(struct scraper *s)
 static void set_due(struct scraper *s, struct target *t, int64_t due_ms)
 {
 	t->due_ms = due_ms;
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	t->next_ms = due_ms;
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 }
 
 /*
@@ -116,7 +117,7 @@ static void heap_load(struct scraper *s)
 	size_t count = 0;
 
 	heap_drop(s);
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	s->loaded = s->generation;
 	for (size_t i = 0; i < s->pool_count; i++)
 		count += s->pools[i]->set->active;
@@ -131,7 +132,7 @@ static void heap_load(struct scraper *s)
 		t->due_ms = first_due(t, now);
 		t->next_ms = t->due_ms;
 	}
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	heap_order(s);
 }
 
@@ -140,9 +141,9 @@ static bool is_stale(struct scraper *s)
 {
 	bool stale;
 
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	stale = s->loaded != s->generation;
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	return stale;
 }
 
@@ -156,12 +157,12 @@ static bool schedule_begin(struct scraper *s, struct target *t, int64_t next)
 {
 	bool free;
 
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	free = !t->running;
 	t->running = true;
 	t->skipped += !free;
 	t->next_ms = next;
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	return free;
 }
 
@@ -207,9 +208,9 @@ static int64_t start_asked(struct scraper *s, int64_t wait)
 
 	while ((a = on_demand_take(s)))
 		fetch_start(s, a->target, clock_ms(s->o.clock), a);
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	more = s->asked;
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	return more && wait > ASK_MS ? ASK_MS : wait;
 }
 

@@ -4,6 +4,7 @@
  * in the order in which they feed each other: the loop, then the workers.
  */
 #include "scrape/scrape.h"
+#include "base/mutex.h"
 
 #include <stdlib.h>
 
@@ -60,10 +61,10 @@ static void scrape_take_stats(void *ctx, void *snapshot)
 		.ingest_bytes = ingest_limiter_held(s->intake),
 		.ingest_waits = (int64_t)http_waits(s->client),
 	};
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	for (size_t i = 0; i < s->pool_count; i++)
 		out->targets += (int64_t)s->pools[i]->set->active;
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 }
 
 static void scrape_register_counters(struct scraper *s)
@@ -107,10 +108,10 @@ int scrape_start(const struct scrape_options *o, struct scraper **out,
 	int rc;
 
 	s->o = *o;
-	pthread_mutex_init(&s->update_mu, NULL);
-	pthread_mutex_init(&s->gauges_mu, NULL);
-	pthread_mutex_init(&s->mu, NULL);
-	pthread_mutex_init(&s->large_profile_mu, NULL);
+	mutex_init(&s->update_mu);
+	mutex_init(&s->gauges_mu);
+	mutex_init(&s->mu);
+	mutex_init(&s->large_profile_mu);
 	scrape_register_counters(s);
 	type_cost_init(s);
 	rc = http_client_new(&s->client, err);
@@ -167,10 +168,10 @@ void scrape_free(struct scraper *s)
 	target_pools_free(s);
 	target_gauges_free(s);
 	type_cost_free(s);
-	pthread_mutex_destroy(&s->update_mu);
-	pthread_mutex_destroy(&s->gauges_mu);
+	mutex_destroy(&s->update_mu);
+	mutex_destroy(&s->gauges_mu);
 	ingest_limiter_free(s->intake);
-	pthread_mutex_destroy(&s->mu);
-	pthread_mutex_destroy(&s->large_profile_mu);
+	mutex_destroy(&s->mu);
+	mutex_destroy(&s->large_profile_mu);
 	mem_free(s);
 }

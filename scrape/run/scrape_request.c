@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 
 #define SECONDS "seconds="
 
@@ -42,7 +43,7 @@ struct scrape_request *scrape_request_new(struct target *t, int64_t seconds)
 	struct scrape_request *a = mem_new(struct scrape_request);
 
 	atomic_init(&a->refs, 1);
-	pthread_mutex_init(&a->mu, NULL);
+	mutex_init(&a->mu);
 	clock_cond_init(&a->ended);
 	a->target = target_ref(t);
 	a->timeout_ms = t->spec.timeout_ms;
@@ -67,7 +68,7 @@ void scrape_request_unref(struct scrape_request *a)
 		return;
 	target_unref(a->target);
 	mem_free(a->url);
-	pthread_mutex_destroy(&a->mu);
+	mutex_destroy(&a->mu);
 	pthread_cond_destroy(&a->ended);
 	mem_free(a);
 }
@@ -75,12 +76,12 @@ void scrape_request_unref(struct scrape_request *a)
 void scrape_request_end(struct scrape_request *a, const struct err *err,
 			int64_t ms)
 {
-	pthread_mutex_lock(&a->mu);
+	mutex_lock(&a->mu);
 	a->has_ended = true;
 	a->err = *err;
 	a->ms = ms;
 	pthread_cond_signal(&a->ended);
-	pthread_mutex_unlock(&a->mu);
+	mutex_unlock(&a->mu);
 }
 
 /*
@@ -93,9 +94,9 @@ int scrape_request_wait(struct scrape_request *a, int64_t deadline_ns,
 	struct timespec at = clock_mono_at(deadline_ns);
 	int rc = 0;
 
-	pthread_mutex_lock(&a->mu);
+	mutex_lock(&a->mu);
 	while (!a->has_ended && rc != ETIMEDOUT)
-		rc = pthread_cond_timedwait(&a->ended, &a->mu, &at);
+		rc = mutex_wait_until(&a->mu, &a->ended, &at);
 	if (!a->has_ended)
 		rc = err_set(err, ERR_TIMEOUT,
 			     "the profile has not come yet; it will be stored");
@@ -111,6 +112,6 @@ int scrape_request_wait(struct scrape_request *a, int64_t deadline_ns,
 	else
 		rc = 0;
 	*ms = a->ms;
-	pthread_mutex_unlock(&a->mu);
+	mutex_unlock(&a->mu);
 	return rc;
 }

@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 
+#include "base/mutex.h"
 #include "scrape/target/target.h"
 
 /*
@@ -26,7 +27,7 @@ struct scrape_request {
 	int64_t timeout_ms;
 	struct scrape_request *next; /* in scraper.asked */
 
-	pthread_mutex_t mu;
+	struct mutex mu;
 	pthread_cond_t ended;
 	bool has_ended;
 	struct err err; /* code 0: the profile is stored */

@@ -16,6 +16,7 @@
 
 #include <pthread.h>
 
+#include "base/mutex.h"
 #include "base/pool.h"
 #include "base/vec.h"
 #include "client/http.h"
@@ -60,15 +61,15 @@ struct scraper {
 	/*
 	 * Held to unpack a large profile: one at a time, to bound the memory.
 	 */
-	pthread_mutex_t large_profile_mu;
+	struct mutex large_profile_mu;
 	pthread_t loop;
 	bool running;
 	_Atomic bool stopping;
 
 	/* Held while pools are changed, which may take long. */
-	pthread_mutex_t update_mu;
+	struct mutex update_mu;
 	/* Guards the members below and the status of targets; held briefly. */
-	pthread_mutex_t mu;
+	struct mutex mu;
 	struct scrape_pool **pools;
 	size_t pool_count;
 	uint64_t generation;          /* grows with each change of sets */
@@ -77,12 +78,12 @@ struct scraper {
 	unsigned asking;              /* all requests, started or not */
 
 	/* Guards the list of jobs that have a gauge; taken before mu. */
-	pthread_mutex_t gauges_mu;
+	struct mutex gauges_mu;
 	char **shown;
 	size_t shown_count;
 
 	/* What scrapes cost by profile type. */
-	pthread_mutex_t costs_mu;
+	struct mutex costs_mu;
 	VEC(struct type_cost) costs;
 
 	/* The loop's own: a min-heap of all targets by due_ms. */

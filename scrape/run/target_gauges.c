@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "scrape/run/scraper.h"
 #include "scrape/run/target_pools.h"
 
@@ -34,12 +35,12 @@ static void set_gauges(struct scraper *s, const char *job,
 static void count_set(struct scraper *s, const struct target_set *set,
 		      int64_t count[HEALTHS])
 {
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	for (size_t i = 0; i < set->count; i++) {
 		if (set->v[i].target)
 			count[set->v[i].target->health]++;
 	}
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 }
 
 /* The set of a job; NULL: a reload has removed the job. */
@@ -75,7 +76,7 @@ void scrape_update_metrics(struct scraper *s)
 
 	if (!s)
 		return;
-	pthread_mutex_lock(&s->gauges_mu);
+	mutex_lock(&s->gauges_mu);
 	v = snapshot_take(s, &n);
 	for (size_t i = 0; i < n; i++)
 		show_new(s, v[i].job);
@@ -89,7 +90,7 @@ void scrape_update_metrics(struct scraper *s)
 		set_gauges(s, s->shown[i], count);
 	}
 	snapshot_free(v, n);
-	pthread_mutex_unlock(&s->gauges_mu);
+	mutex_unlock(&s->gauges_mu);
 }
 
 void target_gauges_free(struct scraper *s)

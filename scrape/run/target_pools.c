@@ -6,6 +6,7 @@
  */
 #include "scrape/run/target_pools.h"
 
+#include "base/mutex.h"
 #include "scrape/run/scraper.h"
 
 #include <stdlib.h>
@@ -74,10 +75,10 @@ static void target_pools_renew(struct scraper *s, struct scrape_pool *p)
 	struct target_set *old = p->set;
 	struct target_set *set = make_set(p);
 
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	p->set = set;
 	s->generation++;
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	tell_refusal(s, p, old ? old->refused : NULL);
 	target_set_unref(old);
 }
@@ -91,11 +92,11 @@ static void install_pools(struct scraper *s, struct scrape_pool **pools,
 	struct scrape_pool **old = s->pools;
 	size_t old_count = s->pool_count;
 
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	s->pools = pools;
 	s->pool_count = count;
 	s->generation++;
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	for (size_t i = 0; i < old_count; i++) {
 		if (find_pool(s, str_of(old[i]->job)) != old[i])
 			pool_drop(old[i]);
@@ -119,7 +120,7 @@ void scrape_apply(struct scraper *s, const struct scrape_configs *configs)
 {
 	struct scrape_pool **pools;
 
-	pthread_mutex_lock(&s->update_mu);
+	mutex_lock(&s->update_mu);
 	pools = mem_zalloc(configs->count + 1, sizeof(struct scrape_pool *));
 	for (size_t i = 0; i < configs->count; i++) {
 		const struct scrape_config *c = &configs->v[i];
@@ -135,7 +136,7 @@ void scrape_apply(struct scraper *s, const struct scrape_configs *configs)
 		pools[i] = p;
 	}
 	install_pools(s, pools, configs->count);
-	pthread_mutex_unlock(&s->update_mu);
+	mutex_unlock(&s->update_mu);
 	http_wake(s->client);
 }
 
@@ -144,14 +145,14 @@ void scrape_update(struct scraper *s, struct str job,
 {
 	struct scrape_pool *p;
 
-	pthread_mutex_lock(&s->update_mu);
+	mutex_lock(&s->update_mu);
 	p = find_pool(s, job);
 	if (p) {
 		target_groups_list_fini(&p->discovered);
 		target_groups_share(&p->discovered, groups);
 		target_pools_renew(s, p);
 	}
-	pthread_mutex_unlock(&s->update_mu);
+	mutex_unlock(&s->update_mu);
 	http_wake(s->client);
 }
 
@@ -178,14 +179,14 @@ struct snapshot *snapshot_take(struct scraper *s, size_t *count)
 {
 	struct snapshot *v;
 
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	*count = s->pool_count;
 	v = mem_zalloc(*count + 1, sizeof(*v));
 	for (size_t i = 0; i < *count; i++) {
 		v[i].job = mem_strdup(s->pools[i]->job);
 		v[i].set = target_set_ref(s->pools[i]->set);
 	}
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	return v;
 }
 
@@ -205,14 +206,14 @@ void snapshot_free(struct snapshot *v, size_t count)
 static void get_status(struct scraper *s, const struct target *t,
 		       struct target_status *out, char **error)
 {
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	out->health = t->health;
 	out->last_ms = t->last_ms;
 	out->last_duration_ns = t->last_duration_ns;
 	out->last_bytes = t->last_bytes;
 	out->next_ms = t->next_ms;
 	*error = t->last_error ? mem_strdup(t->last_error) : NULL;
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	out->last_error = t->refused ? t->refused : *error ? *error : "";
 }
 

@@ -16,7 +16,7 @@
  * Make the target sets again of all jobs whose types come from index pages. The
  * caller holds scraper.update_mu.
  */
-void target_pools_regroup(struct scraper *s);
+void target_pools_regroup(struct scraper *s) REQUIRES(s->update_mu);
 
 /* Free all pools; the threads of the scraper have ended. */
 void target_pools_free(struct scraper *s);

@@ -6,6 +6,7 @@
 #include "scrape/run/type_cost.h"
 
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "scrape/run/scraper.h"
 
 /*
@@ -48,6 +49,7 @@ static struct type_cost cost_new(struct metrics *m, struct str type)
  * so the recursion ends.
  */
 static struct type_cost *cost_locked(struct scraper *s, struct str type)
+	REQUIRES(s->costs_mu)
 {
 	for (size_t i = 0; i < s->costs.count; i++) {
 		if (str_is(type, s->costs.v[i].type))
@@ -61,7 +63,7 @@ static struct type_cost *cost_locked(struct scraper *s, struct str type)
 
 void type_cost_init(struct scraper *s)
 {
-	pthread_mutex_init(&s->costs_mu, NULL);
+	mutex_init(&s->costs_mu);
 	*vec_add(&s->costs) = cost_new(s->o.metrics, str_of("other"));
 }
 
@@ -71,9 +73,9 @@ void type_cost_add(struct scraper *s, const struct target *t, size_t bytes,
 	struct str type = labels_get(t->spec.labels, str_of(LABEL_NAME));
 	struct type_cost c;
 
-	pthread_mutex_lock(&s->costs_mu);
+	mutex_lock(&s->costs_mu);
 	c = *cost_locked(s, t->spec.is_index ? str_of("other") : type);
-	pthread_mutex_unlock(&s->costs_mu);
+	mutex_unlock(&s->costs_mu);
 	metric_add(c.bytes, (int64_t)bytes);
 	metric_add(c.took, took_ns);
 }
@@ -83,5 +85,5 @@ void type_cost_free(struct scraper *s)
 	for (size_t i = 0; i < s->costs.count; i++)
 		mem_free(s->costs.v[i].type);
 	vec_fini(&s->costs);
-	pthread_mutex_destroy(&s->costs_mu);
+	mutex_destroy(&s->costs_mu);
 }

@@ -6,6 +6,7 @@
 #include "scrape/run/type_update.h"
 
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "scrape/run/scraper.h"
 #include "scrape/run/target_pools.h"
 
@@ -25,10 +26,10 @@ void type_update_add(struct scraper *s, struct target *index,
 
 	f->index = target_ref(index);
 	f->types = types;
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	f->next = s->findings;
 	s->findings = f;
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	http_wake(s->client);
 }
 
@@ -37,10 +38,10 @@ static struct type_update *take_all(struct scraper *s)
 {
 	struct type_update *all;
 
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	all = s->findings;
 	s->findings = NULL;
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	return all;
 }
 
@@ -78,7 +79,7 @@ static void type_update_regroup(void *scraper, unsigned worker UNUSED)
 	struct type_update *f;
 	struct type_update *next;
 
-	pthread_mutex_lock(&s->update_mu);
+	mutex_lock(&s->update_mu);
 	for (f = take_all(s); f; f = next) {
 		next = f->next;
 		news |= type_update_learn(f);
@@ -86,7 +87,7 @@ static void type_update_regroup(void *scraper, unsigned worker UNUSED)
 	}
 	if (news)
 		target_pools_regroup(s);
-	pthread_mutex_unlock(&s->update_mu);
+	mutex_unlock(&s->update_mu);
 	http_wake(s->client);
 }
 
@@ -101,9 +102,9 @@ int64_t type_update_start(struct scraper *s)
 	struct err err;
 	bool any;
 
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	any = s->findings;
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	if (!any)
 		return INT64_MAX;
 	if (wait > 0)

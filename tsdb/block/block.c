@@ -7,6 +7,7 @@
 #include "base/dec.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "tsdb/io/record.h"
 
 #define TOMBSTONES_MAX (1024 * MIB)
@@ -41,7 +42,7 @@ void block_unref(struct block *b)
 	mem_free(b->values);
 	tombstones_unref(b->tombstones);
 	meta_fini(&b->meta);
-	pthread_mutex_destroy(&b->mu);
+	mutex_destroy(&b->mu);
 	mem_free(b->path);
 	mem_free(b);
 }
@@ -256,7 +257,7 @@ int block_open(const struct block_env *env, const char *path,
 	atomic_init(&b->refs, 1);
 	b->env = env;
 	b->path = mem_strdup(path);
-	pthread_mutex_init(&b->mu, NULL);
+	mutex_init(&b->mu);
 	rc = read_meta(b, err);
 	for (size_t i = 0; i < b->meta.file_count && !rc; i++)
 		rc = block_open_file(b, &b->meta.files[i], err);
@@ -428,9 +429,9 @@ struct tombstones *block_tombstones(struct block *b)
 {
 	struct tombstones *t;
 
-	pthread_mutex_lock(&b->mu);
+	mutex_lock(&b->mu);
 	t = tombstones_ref(b->tombstones);
-	pthread_mutex_unlock(&b->mu);
+	mutex_unlock(&b->mu);
 	return t;
 }
 
@@ -466,10 +467,10 @@ int block_delete(struct block *b, const struct tombstones *more,
 	rc = write_tombstones(b, now, err);
 	/* Readers that hold the old list keep it until they release it. */
 	if (!rc) {
-		pthread_mutex_lock(&b->mu);
+		mutex_lock(&b->mu);
 		tombstones_unref(b->tombstones);
 		b->tombstones = tombstones_ref(now);
-		pthread_mutex_unlock(&b->mu);
+		mutex_unlock(&b->mu);
 	}
 	tombstones_unref(now);
 	tombstones_unref(was);

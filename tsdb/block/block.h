@@ -9,10 +9,9 @@
 #ifndef TSDB_BLOCK_BLOCK_H
 #define TSDB_BLOCK_BLOCK_H
 
-#include <pthread.h>
-
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/mutex.h"
 #include "tsdb/block/meta.h"
 #include "tsdb/block/tombstones.h"
 #include "tsdb/chunk/tables.h"
@@ -57,7 +56,7 @@ struct block {
 	bool unreadable;
 
 	/* Protects the pointer to the tombstones. */
-	pthread_mutex_t mu;
+	struct mutex mu;
 	struct tombstones *tombstones;
 };
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/chunk/tables.h"
 
-#include <pthread.h>
-
 #include "base/crc32c.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 
 #define STORED_MAX (64 * MIB) /* bytes; writers end a stripe before that */
 
@@ -28,7 +27,7 @@ struct entry {
 struct tables {
 	const struct codec *codec;
 	size_t max;
-	pthread_mutex_t mu;
+	struct mutex mu;
 	struct entry *entries;
 	size_t bytes;
 	uint64_t tick; /* counts uses, in place of a clock */
@@ -40,7 +39,7 @@ struct tables *tables_new(const struct codec *codec, size_t max)
 
 	t->codec = codec;
 	t->max = max;
-	pthread_mutex_init(&t->mu, NULL);
+	mutex_init(&t->mu);
 	return t;
 }
 
@@ -61,12 +60,13 @@ void tables_free(struct tables *t)
 		t->entries = e->next;
 		tables_entry_free(t, e);
 	}
-	pthread_mutex_destroy(&t->mu);
+	mutex_destroy(&t->mu);
 	mem_free(t);
 }
 
 /* Find an entry and take a reference to it; the lock is held. */
 static struct entry *tables_find(struct tables *t, const struct table_place *p)
+	REQUIRES(t->mu)
 {
 	struct entry *e = t->entries;
 
@@ -84,7 +84,7 @@ static struct entry *tables_find(struct tables *t, const struct table_place *p)
  * The least recently used entry without users, NULL if all are held; the lock
  * is held.
  */
-static struct entry **tables_find_oldest(struct tables *t)
+static struct entry **tables_find_oldest(struct tables *t) REQUIRES(t->mu)
 {
 	struct entry **found = NULL;
 
@@ -96,7 +96,7 @@ static struct entry **tables_find_oldest(struct tables *t)
 }
 
 /* Unlink and free an entry; the lock is held. */
-static void tables_take_out(struct tables *t, struct entry **at)
+static void tables_take_out(struct tables *t, struct entry **at) REQUIRES(t->mu)
 {
 	struct entry *e = *at;
 
@@ -106,7 +106,7 @@ static void tables_take_out(struct tables *t, struct entry **at)
 }
 
 /* Evict until the limit is met or all tables are in use; the lock is held. */
-static void tables_shrink(struct tables *t)
+static void tables_shrink(struct tables *t) REQUIRES(t->mu)
 {
 	while (t->bytes > t->max) {
 		struct entry **at = tables_find_oldest(t);
@@ -152,9 +152,9 @@ int tables_get(struct tables *t, const struct table_place *place,
 	struct entry *other;
 	int rc;
 
-	pthread_mutex_lock(&t->mu);
+	mutex_lock(&t->mu);
 	e = tables_find(t, place);
-	pthread_mutex_unlock(&t->mu);
+	mutex_unlock(&t->mu);
 	if (e) {
 		*out = &e->ref;
 		return 0;
@@ -172,7 +172,7 @@ int tables_get(struct tables *t, const struct table_place *place,
 	/* The size of the open table counts, not that of its stored bytes. */
 	e->bytes = t->codec->table_memory(e->ref.table);
 	e->users = 1;
-	pthread_mutex_lock(&t->mu);
+	mutex_lock(&t->mu);
 	other = tables_find(t, place); /* another thread may have loaded it */
 	if (!other) {
 		e->used = ++t->tick;
@@ -181,7 +181,7 @@ int tables_get(struct tables *t, const struct table_place *place,
 		t->bytes += e->bytes;
 		tables_shrink(t);
 	}
-	pthread_mutex_unlock(&t->mu);
+	mutex_unlock(&t->mu);
 	/* Two threads loaded the same table: use the one in the cache. */
 	if (other)
 		tables_entry_free(t, e);
@@ -195,14 +195,15 @@ struct table_ref *table_ref(struct table_ref *ref)
 
 	if (!ref)
 		return NULL;
-	pthread_mutex_lock(&e->cache->mu);
+	mutex_lock(&e->cache->mu);
 	e->users++;
-	pthread_mutex_unlock(&e->cache->mu);
+	mutex_unlock(&e->cache->mu);
 	return ref;
 }
 
 /* Unlink and free the tables of an owner that have no users; locked. */
 static void tables_drop_unused(struct tables *t, const void *owner)
+	REQUIRES(t->mu)
 {
 	struct entry **at = &t->entries;
 
@@ -223,21 +224,21 @@ void table_unref(struct table_ref *ref)
 	if (!ref)
 		return;
 	t = e->cache;
-	pthread_mutex_lock(&t->mu);
+	mutex_lock(&t->mu);
 	e->users--;
 	if (!e->owner)
 		tables_drop_unused(t, NULL);
 	tables_shrink(t);
-	pthread_mutex_unlock(&t->mu);
+	mutex_unlock(&t->mu);
 }
 
 void tables_forget(struct tables *t, const void *owner)
 {
-	pthread_mutex_lock(&t->mu);
+	mutex_lock(&t->mu);
 	tables_drop_unused(t, owner);
 	for (struct entry *e = t->entries; e; e = e->next) {
 		if (e->owner == owner)
 			e->owner = NULL;
 	}
-	pthread_mutex_unlock(&t->mu);
+	mutex_unlock(&t->mu);
 }

@@ -6,6 +6,7 @@
 #include "base/enc.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 
 /* Walks the series of one part in label order. */
 struct cursor {
@@ -38,12 +39,12 @@ static void order_range(struct cursor *c)
 	struct head *r = c->part.head;
 	struct numbered *v;
 
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	c->count = r->index.series;
 	v = mem_zalloc(c->count, sizeof(*v));
 	for (uint32_t i = 0; i < c->count; i++)
 		v[i] = (struct numbered){ r->series[i]->labels, i };
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	if (c->count)
 		qsort(v, c->count, sizeof(*v), series_merger_by_labels);
 	c->order = mem_alloc(c->count * sizeof(*c->order));

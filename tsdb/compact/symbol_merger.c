@@ -6,6 +6,7 @@
 #include "base/enc.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "base/table.h"
 
 /* A label text that is used in a head, and its number in the merged list. */
@@ -41,7 +42,7 @@ static void symbol_merger_add_word(struct symbol_merger *l, struct str text)
 /* Collect all label names and values of a head, with duplicates. */
 static void symbol_merger_add_range(struct symbol_merger *l, struct head *r)
 {
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	for (size_t i = 0; i < r->index.count; i++) {
 		const struct mem_name *n = &r->index.names[i];
 
@@ -49,7 +50,7 @@ static void symbol_merger_add_range(struct symbol_merger *l, struct head *r)
 		for (size_t k = 0; k < n->count; k++)
 			symbol_merger_add_word(l, n->values[k].text);
 	}
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 }
 
 static int symbol_merger_by_text(const void *a, const void *b)
@@ -269,9 +270,9 @@ static void symbol_merger_head_pairs(struct symbol_merger *l, struct head *r,
 	struct labels_iter it;
 	struct label label;
 
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	it = labels_iter(r->series[series]->labels);
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	out->pair_count = 0;
 	while (labels_next(&it, &label)) {
 		out->pairs = mem_grow(out->pairs, out->pair_count,

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "tsdb/db/flushing.h"
 #include "tsdb/db/open_heads.h"
 #include "tsdb/db/worker.h"
@@ -93,7 +94,7 @@ static bool must_wait(struct tsdb *db, struct head *r, const struct sample *s)
  * profiles appear in memory (docs/decisions.md, 3).
  */
 static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
-			 struct err *err)
+			 struct err *err) REQUIRES(db->append_mu)
 {
 	struct segment_entry e = { 0 };
 	struct unflushed p;
@@ -190,10 +191,10 @@ static int append_once(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 	bool crowded;
 	int rc;
 
-	pthread_mutex_lock(&db->append_mu);
+	mutex_lock(&db->append_mu);
 	rc = append_locked(db, s, lsn, err);
 	crowded = is_crowded(db);
-	pthread_mutex_unlock(&db->append_mu);
+	mutex_unlock(&db->append_mu);
 	if (crowded)
 		db_wake(db, &db->maintenance);
 	return rc;

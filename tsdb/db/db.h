@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 
+#include "base/mutex.h"
 #include "model/appender.h"
 #include "tsdb/block/block.h"
 #include "tsdb/db/options.h"
@@ -92,13 +93,13 @@ struct tsdb {
 	 * Serializes appends: a record's LSN and its place in memory are
 	 * assigned together.
 	 */
-	pthread_mutex_t append_mu;
+	struct mutex append_mu;
 
 	/*
 	 * Guards the lists of parts. A change needs append_mu as well, so that
 	 * either of the two suffices to read them.
 	 */
-	pthread_mutex_t view_mu;
+	struct mutex view_mu;
 	struct head **heads; /* sorted by start, then by LSN */
 	size_t head_count;
 	size_t head_cap;
@@ -106,13 +107,13 @@ struct tsdb {
 	size_t block_count;
 	size_t block_cap;
 
-	pthread_mutex_t flush_mu; /* one flush at a time */
+	struct mutex flush_mu; /* one flush at a time */
 	struct flusher *flusher;
 
 	/*
 	 * One job at a time: seal, compaction, retention, deletion, snapshot.
 	 */
-	pthread_mutex_t job_mu;
+	struct mutex job_mu;
 	_Atomic int cancel; /* non-zero cancels a compaction under way */
 	/*
 	 * Shutting down: ends waits, and cancels a compaction that ignores
@@ -140,7 +141,7 @@ struct tsdb {
 	uint64_t recovered; /* records that no head and no block had */
 	uint64_t set_aside; /* unreadable blocks and heads, at this start */
 
-	pthread_mutex_t loop_mu;
+	struct mutex loop_mu;
 	pthread_cond_t wake;
 	pthread_cond_t done; /* a worker has completed a round */
 	bool interrupted;    /* shutting down: nobody may wait */

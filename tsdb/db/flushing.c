@@ -3,6 +3,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "tsdb/db/view.h"
 #include "tsdb/db/worker.h"
 #include "tsdb/wal/wal_trim.h"
@@ -73,13 +74,13 @@ int db_drop_wal(struct tsdb *db, struct err *err)
 	size_t count;
 	struct part *v;
 
-	pthread_mutex_lock(&db->append_mu);
+	mutex_lock(&db->append_mu);
 	/*
 	 * Taken before the heads are listed: whatever is appended meanwhile
 	 * goes into the current segment or later ones, which stay.
 	 */
 	oldest = wal_end(db->wal);
-	pthread_mutex_unlock(&db->append_mu);
+	mutex_unlock(&db->append_mu);
 	v = db_heads(db, &count);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t lsn = head_oldest(v[i].head);
@@ -94,9 +95,9 @@ int db_flush_head(struct tsdb *db, struct head *r, struct err *err)
 {
 	int rc;
 
-	pthread_mutex_lock(&db->flush_mu);
+	mutex_lock(&db->flush_mu);
 	rc = flush_range(db->flusher, r, UINT64_MAX, UINT64_MAX, err);
-	pthread_mutex_unlock(&db->flush_mu);
+	mutex_unlock(&db->flush_mu);
 	return rc;
 }
 
@@ -116,7 +117,7 @@ static int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 	struct part *v;
 	int rc = 0;
 
-	pthread_mutex_lock(&db->flush_mu);
+	mutex_lock(&db->flush_mu);
 	v = db_heads(db, &count);
 	for (size_t i = 0; i < count; i++) {
 		struct err why;
@@ -134,7 +135,7 @@ static int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 	metric_add(rc ? db->metrics.flush_failures : db->metrics.flushes, 1);
 	if (!rc)
 		rc = db_drop_segments(db, drop, err);
-	pthread_mutex_unlock(&db->flush_mu);
+	mutex_unlock(&db->flush_mu);
 	return rc;
 }
 
@@ -201,9 +202,9 @@ static uint64_t flushing_open_values(struct tsdb *db)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		pthread_mutex_lock(&v[i].head->mu);
+		mutex_lock(&v[i].head->mu);
 		sum += v[i].head->values_end;
-		pthread_mutex_unlock(&v[i].head->mu);
+		mutex_unlock(&v[i].head->mu);
 	}
 	db_parts_free(v, count);
 	return sum;

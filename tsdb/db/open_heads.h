@@ -26,7 +26,8 @@ struct head *find_head(const struct tsdb *db, int64_t start, uint64_t lsn);
 struct head *head_in_memory(struct tsdb *db, int64_t start);
 
 /* Returns the head of the window that takes samples, or NULL. */
-struct head *db_open_head(const struct tsdb *db, int64_t start);
+struct head *db_open_head(const struct tsdb *db, int64_t start)
+	REQUIRES(db->append_mu);
 
 /*
  * Sets *out to the head of the window that takes samples; creates one, opened
@@ -34,7 +35,8 @@ struct head *db_open_head(const struct tsdb *db, int64_t start);
  * ERR_NOSPACE: it cannot be created.
  */
 NODISCARD int db_head_for(struct tsdb *db, int64_t start, uint64_t lsn,
-			  struct head **out, struct err *err);
+			  struct head **out, struct err *err)
+	REQUIRES(db->append_mu);
 
 /* Returns what a head keeps in memory of a profile that is only in the WAL. */
 struct unflushed db_unflushed(const struct segment_entry *e);

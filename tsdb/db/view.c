@@ -2,6 +2,7 @@
 #include "tsdb/db/view.h"
 
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "tsdb/block/block_writer.h"
 
 /* The order of the list of heads. */
@@ -15,18 +16,19 @@ void db_add_head(struct tsdb *db, struct head *r)
 {
 	size_t at;
 
-	pthread_mutex_lock(&db->view_mu);
+	mutex_lock(&db->view_mu);
 	db->heads = mem_grow(db->heads, db->head_count, &db->head_cap,
 			     sizeof(struct head *));
 	at = db->head_count++;
 	for (; at && head_is_before(r, db->heads[at - 1]); at--)
 		db->heads[at] = db->heads[at - 1];
 	db->heads[at] = r;
-	pthread_mutex_unlock(&db->view_mu);
+	mutex_unlock(&db->view_mu);
 }
 
 /* Insert a block by its first LSN; view_mu is held. */
 static void add_block_locked(struct tsdb *db, struct block *b)
+	REQUIRES(db->view_mu)
 {
 	size_t at;
 
@@ -41,9 +43,9 @@ static void add_block_locked(struct tsdb *db, struct block *b)
 
 void db_add_block(struct tsdb *db, struct block *b)
 {
-	pthread_mutex_lock(&db->view_mu);
+	mutex_lock(&db->view_mu);
 	add_block_locked(db, b);
-	pthread_mutex_unlock(&db->view_mu);
+	mutex_unlock(&db->view_mu);
 }
 
 /* Whether p is one of the given parts. */
@@ -58,7 +60,7 @@ static bool is_among(const struct part *parts, size_t count, struct part p)
 
 /* Remove those of the parts that are heads from the list; view_mu is held. */
 static void drop_ranges_locked(struct tsdb *db, const struct part *parts,
-			       size_t count)
+			       size_t count) REQUIRES(db->view_mu)
 {
 	size_t kept = 0;
 
@@ -75,7 +77,7 @@ static void drop_ranges_locked(struct tsdb *db, const struct part *parts,
 
 /* Remove those of the parts that are blocks from the list; view_mu is held. */
 static void drop_blocks_locked(struct tsdb *db, const struct part *parts,
-			       size_t count)
+			       size_t count) REQUIRES(db->view_mu)
 {
 	size_t kept = 0;
 
@@ -97,20 +99,20 @@ static void drop_blocks_locked(struct tsdb *db, const struct part *parts,
 void db_replace_locked(struct tsdb *db, const struct part *parts, size_t count,
 		       struct block *b)
 {
-	pthread_mutex_lock(&db->view_mu);
+	mutex_lock(&db->view_mu);
 	drop_ranges_locked(db, parts, count);
 	drop_blocks_locked(db, parts, count);
 	if (b)
 		add_block_locked(db, b);
-	pthread_mutex_unlock(&db->view_mu);
+	mutex_unlock(&db->view_mu);
 }
 
 void db_replace(struct tsdb *db, const struct part *parts, size_t count,
 		struct block *b)
 {
-	pthread_mutex_lock(&db->append_mu);
+	mutex_lock(&db->append_mu);
 	db_replace_locked(db, parts, count, b);
-	pthread_mutex_unlock(&db->append_mu);
+	mutex_unlock(&db->append_mu);
 }
 
 int db_supersede(struct tsdb *db, const struct part *parts, size_t count,
@@ -196,13 +198,13 @@ struct part *db_parts(struct tsdb *db, size_t *count)
 	struct part *v;
 	size_t n = 0;
 
-	pthread_mutex_lock(&db->view_mu);
+	mutex_lock(&db->view_mu);
 	v = mem_zalloc(db->block_count + db->head_count, sizeof(*v));
 	for (size_t i = 0; i < db->block_count; i++)
 		v[n++] = part_ref((struct part){ .block = db->blocks[i] });
 	for (size_t i = 0; i < db->head_count; i++)
 		v[n++] = part_ref((struct part){ .head = db->heads[i] });
-	pthread_mutex_unlock(&db->view_mu);
+	mutex_unlock(&db->view_mu);
 	*count = n;
 	return v;
 }
@@ -211,12 +213,12 @@ struct part *db_heads(struct tsdb *db, size_t *count)
 {
 	struct part *v;
 
-	pthread_mutex_lock(&db->view_mu);
+	mutex_lock(&db->view_mu);
 	v = mem_zalloc(db->head_count, sizeof(*v));
 	for (size_t i = 0; i < db->head_count; i++)
 		v[i] = part_ref((struct part){ .head = db->heads[i] });
 	*count = db->head_count;
-	pthread_mutex_unlock(&db->view_mu);
+	mutex_unlock(&db->view_mu);
 	return v;
 }
 

@@ -27,7 +27,7 @@ void db_replace(struct tsdb *db, const struct part *parts, size_t count,
 
 /* As db_replace(), for callers that hold append_mu. */
 void db_replace_locked(struct tsdb *db, const struct part *parts, size_t count,
-		       struct block *b);
+		       struct block *b) REQUIRES(db->append_mu);
 
 /*
  * Replaces parts by their child (may be NULL) in the view, and removes their

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mutex.h"
 
 #define BACKOFF_NS 1000000000LL /* between attempts after a failure */
 #define MINUTE_NS  60000000000LL
@@ -13,10 +14,10 @@
 
 void db_wake(struct tsdb *db, struct worker *w)
 {
-	pthread_mutex_lock(&db->loop_mu);
+	mutex_lock(&db->loop_mu);
 	w->woken = true;
 	pthread_cond_broadcast(&db->wake);
-	pthread_mutex_unlock(&db->loop_mu);
+	mutex_unlock(&db->loop_mu);
 }
 
 /* The monotonic time ms milliseconds from now, for timed waits. */
@@ -31,7 +32,7 @@ void await_round(struct tsdb *db, struct worker *w)
 	uint64_t round;
 	int rc = 0;
 
-	pthread_mutex_lock(&db->loop_mu);
+	mutex_lock(&db->loop_mu);
 	w->woken = true;
 	pthread_cond_broadcast(&db->wake);
 	/*
@@ -40,8 +41,8 @@ void await_round(struct tsdb *db, struct worker *w)
 	 */
 	round = w->rounds + (w->busy ? 2 : 1);
 	while (!rc && !db->interrupted && w->running && w->rounds < round)
-		rc = pthread_cond_timedwait(&db->done, &db->loop_mu, &until);
-	pthread_mutex_unlock(&db->loop_mu);
+		rc = mutex_wait_until(&db->loop_mu, &db->done, &until);
+	mutex_unlock(&db->loop_mu);
 }
 
 void pause_for(struct tsdb *db, int64_t ms)
@@ -49,10 +50,10 @@ void pause_for(struct tsdb *db, int64_t ms)
 	struct timespec until = in_ms(ms);
 	int rc = 0;
 
-	pthread_mutex_lock(&db->loop_mu);
+	mutex_lock(&db->loop_mu);
 	while (!rc && !db->interrupted)
-		rc = pthread_cond_timedwait(&db->wake, &db->loop_mu, &until);
-	pthread_mutex_unlock(&db->loop_mu);
+		rc = mutex_wait_until(&db->loop_mu, &db->wake, &until);
+	mutex_unlock(&db->loop_mu);
 }
 
 /*
@@ -90,14 +91,13 @@ void worker_loop(struct tsdb *db, struct worker *w, int64_t tick,
 
 		if (pause > 0)
 			pause_for(db, pause);
-		pthread_mutex_lock(&db->loop_mu);
+		mutex_lock(&db->loop_mu);
 		while (!rc && !db->stopping && !w->woken)
-			rc = pthread_cond_timedwait(&db->wake, &db->loop_mu,
-						    &until);
+			rc = mutex_wait_until(&db->loop_mu, &db->wake, &until);
 		w->woken = false;
 		w->busy = true;
 		stop = db->stopping;
-		pthread_mutex_unlock(&db->loop_mu);
+		mutex_unlock(&db->loop_mu);
 		/*
 		 * The flush thread runs a last round at shutdown, maintenance
 		 * does not.
@@ -105,11 +105,11 @@ void worker_loop(struct tsdb *db, struct worker *w, int64_t tick,
 		if (stop && w == &db->maintenance)
 			break;
 		not_before = fn(db) ? clock_mono_ns() + BACKOFF_NS : 0;
-		pthread_mutex_lock(&db->loop_mu);
+		mutex_lock(&db->loop_mu);
 		w->busy = false;
 		w->rounds++;
 		pthread_cond_broadcast(&db->done);
-		pthread_mutex_unlock(&db->loop_mu);
+		mutex_unlock(&db->loop_mu);
 	}
 }
 
@@ -128,13 +128,13 @@ void start_worker(struct worker *w, void *(*run)(void *), struct tsdb *db)
 void db_begin_job(struct tsdb *db)
 {
 	atomic_fetch_add(&db->cancel, 1);
-	pthread_mutex_lock(&db->job_mu);
+	mutex_lock(&db->job_mu);
 	atomic_fetch_sub(&db->cancel, 1);
 }
 
 void db_end_job(struct tsdb *db)
 {
-	pthread_mutex_unlock(&db->job_mu);
+	mutex_unlock(&db->job_mu);
 	/* Let a compaction that was cancelled start over. */
 	db_wake(db, &db->maintenance);
 }

@@ -37,10 +37,10 @@ void start_worker(struct worker *w, void *(*run)(void *), struct tsdb *db);
  * Takes the job lock, after asking a compaction under way to stop; one that
  * follows a cancelled compaction does not. To be paired with db_end_job().
  */
-void db_begin_job(struct tsdb *db);
+void db_begin_job(struct tsdb *db) ACQUIRES(db->job_mu);
 
 /* Releases the job lock, and wakes maintenance to resume what was cancelled. */
-void db_end_job(struct tsdb *db);
+void db_end_job(struct tsdb *db) RELEASES(db->job_mu);
 
 /*
  * Logs the failure of a worker's job; the same message at most once a minute.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/deletion.h"
+#include "base/mutex.h"
 
 #include "base/mem.h"
 #include "tsdb/db/db.h"
@@ -76,16 +77,16 @@ int tsdb_delete(struct tsdb *db, const struct matcher *v, size_t count,
 	int rc;
 
 	db_begin_job(db);
-	pthread_mutex_lock(&db->flush_mu);
+	mutex_lock(&db->flush_mu);
 	/*
 	 * With append_mu held, every record up to the end of the WAL is also in
 	 * memory. Later samples are not deleted, even if their times match.
 	 */
-	pthread_mutex_lock(&db->append_mu);
+	mutex_lock(&db->append_mu);
 	d.lsn = wal_end(db->wal) - 1;
-	pthread_mutex_unlock(&db->append_mu);
+	mutex_unlock(&db->append_mu);
 	rc = delete_in_parts(db, &d, err);
-	pthread_mutex_unlock(&db->flush_mu);
+	mutex_unlock(&db->flush_mu);
 	db_end_job(db);
 	if (!rc)
 		metric_add(db->metrics.deleted, 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/stats.h"
+#include "base/mutex.h"
 
 #include "base/mem.h"
 #include "tsdb/db/db.h"
@@ -43,7 +44,7 @@ void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 	out->unflushed = (uint64_t)atomic_load(&db->env.unflushed);
 	out->head_series = (uint64_t)atomic_load(&db->env.series);
 	/* No references are taken: the lock keeps the parts meanwhile. */
-	pthread_mutex_lock(&db->view_mu);
+	mutex_lock(&db->view_mu);
 	out->heads = db->head_count;
 	for (size_t i = 0; i < db->head_count; i++) {
 		struct part p = { .head = db->heads[i] };
@@ -64,7 +65,7 @@ void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 		out->block_samples += p.block->meta.samples;
 		stats_extend_span(out, p);
 	}
-	pthread_mutex_unlock(&db->view_mu);
+	mutex_unlock(&db->view_mu);
 	out->storage_bytes = out->wal_bytes + out->values_bytes +
 			     out->groups_bytes + out->block_bytes +
 			     out->ballast_bytes;

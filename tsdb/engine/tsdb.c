@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/tsdb.h"
+#include "base/mutex.h"
 
 #include "base/mem.h"
 #include "tsdb/db/append.h"
@@ -67,24 +68,24 @@ static void *maintenance_run(void *arg)
 /* Waiting appends check `interrupted` and `quit` when they are woken. */
 void tsdb_interrupt(struct tsdb *db)
 {
-	pthread_mutex_lock(&db->loop_mu);
+	mutex_lock(&db->loop_mu);
 	db->interrupted = true;
 	atomic_store(&db->quit, 1);
 	pthread_cond_broadcast(&db->wake);
 	pthread_cond_broadcast(&db->done);
-	pthread_mutex_unlock(&db->loop_mu);
+	mutex_unlock(&db->loop_mu);
 }
 
 /* Maintenance is joined first; the flush thread then runs its last round. */
 static void stop_workers(struct tsdb *db)
 {
 	tsdb_interrupt(db);
-	pthread_mutex_lock(&db->loop_mu);
+	mutex_lock(&db->loop_mu);
 	db->stopping = true;
 	atomic_fetch_add(&db->cancel, 1);
 	pthread_cond_broadcast(&db->wake);
 	pthread_cond_broadcast(&db->done);
-	pthread_mutex_unlock(&db->loop_mu);
+	mutex_unlock(&db->loop_mu);
 	if (db->maintenance.running)
 		pthread_join(db->maintenance.thread, NULL);
 	if (db->flush.running)
@@ -97,11 +98,11 @@ static void stop_workers(struct tsdb *db)
  */
 static void init_locks(struct tsdb *db)
 {
-	pthread_mutex_init(&db->append_mu, NULL);
-	pthread_mutex_init(&db->view_mu, NULL);
-	pthread_mutex_init(&db->flush_mu, NULL);
-	pthread_mutex_init(&db->job_mu, NULL);
-	pthread_mutex_init(&db->loop_mu, NULL);
+	mutex_init(&db->append_mu);
+	mutex_init(&db->view_mu);
+	mutex_init(&db->flush_mu);
+	mutex_init(&db->job_mu);
+	mutex_init(&db->loop_mu);
 	clock_cond_init(&db->wake);
 	clock_cond_init(&db->done);
 }
@@ -205,11 +206,11 @@ void tsdb_close(struct tsdb *db)
 	dirlock_release(db->lock);
 	pthread_cond_destroy(&db->done);
 	pthread_cond_destroy(&db->wake);
-	pthread_mutex_destroy(&db->loop_mu);
-	pthread_mutex_destroy(&db->job_mu);
-	pthread_mutex_destroy(&db->flush_mu);
-	pthread_mutex_destroy(&db->view_mu);
-	pthread_mutex_destroy(&db->append_mu);
+	mutex_destroy(&db->loop_mu);
+	mutex_destroy(&db->job_mu);
+	mutex_destroy(&db->flush_mu);
+	mutex_destroy(&db->view_mu);
+	mutex_destroy(&db->append_mu);
 	mem_free(db->env.dir);
 	tables_free(db->benv.tables);
 	mem_free(db->path);

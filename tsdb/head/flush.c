@@ -4,6 +4,7 @@
 #include "base/dec.h"
 #include "base/enc.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "model/types.h"
 #include "tsdb/chunk/chunk_writer.h"
 #include "tsdb/io/record.h"
@@ -102,9 +103,9 @@ static struct series *series_at(struct head *r, uint32_t series)
 {
 	struct series *s;
 
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	s = r->series[series];
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	return s;
 }
 
@@ -263,7 +264,7 @@ static void batch_apply(struct flusher *f)
 {
 	struct head *r = f->head;
 
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	for (size_t i = 0; i < f->line_count; i++) {
 		const struct line *line = &f->lines[i];
 
@@ -275,7 +276,7 @@ static void batch_apply(struct flusher *f)
 						   line->flushed);
 		metric_add(f->flushed, line->profiles);
 	}
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 }
 
 /* Undo a batch that could not be committed, in memory and in the log. */
@@ -331,10 +332,10 @@ static int batch_commit(struct flusher *f, struct err *err)
 		return 0;
 	rc = batch_write(f, &log, err);
 	if (!rc) {
-		pthread_mutex_lock(&r->mu);
+		mutex_lock(&r->mu);
 		r->values_end += f->values.len;
 		r->groups_end += log.len;
-		pthread_mutex_unlock(&r->mu);
+		mutex_unlock(&r->mu);
 		batch_apply(f);
 		batch_begin(f, r);
 	}
@@ -355,7 +356,7 @@ static struct unflushed *unflushed_copy(struct head *r, uint32_t series,
 
 	*count = 0;
 	*newest = 0;
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	s = r->series[series];
 	v = mem_alloc(s->unflushed_count * sizeof(*v));
 	for (uint32_t i = 0; i < s->unflushed_count; i++) {
@@ -365,7 +366,7 @@ static struct unflushed *unflushed_copy(struct head *r, uint32_t series,
 		if (s->unflushed[i].lsn > *newest)
 			*newest = s->unflushed[i].lsn;
 	}
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	return v;
 }
 
@@ -376,9 +377,9 @@ static struct unflushed *unflushed_copy(struct head *r, uint32_t series,
  */
 static void unflushed_forget(struct head *r, uint32_t series, uint64_t newest)
 {
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	head_forget_flushed_locked(r, series, newest);
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 }
 
 /* Flush the profiles v[] of one series into chunks. */
@@ -454,12 +455,12 @@ static bool flush_next_series(struct head *r, uint64_t lsn, uint32_t *from)
 {
 	bool found = false;
 
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	while (!found && *from < r->index.series) {
 		found = series_oldest(r->series[*from]) < lsn;
 		*from += !found;
 	}
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	return found;
 }
 

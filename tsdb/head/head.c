@@ -8,6 +8,7 @@
 #include "base/enc.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "model/types.h"
 #include "tsdb/head/head_open.h"
 #include "tsdb/io/record.h"
@@ -20,7 +21,7 @@ struct head *head_new(struct head_env *env, const char *path)
 	atomic_init(&r->refs, 1);
 	r->env = env;
 	r->path = mem_strdup(path);
-	pthread_mutex_init(&r->mu, NULL);
+	mutex_init(&r->mu);
 	return r;
 }
 
@@ -51,7 +52,7 @@ void head_unref(struct head *r)
 	mem_free(r->typesets);
 	file_close(r->groups);
 	file_close(r->values);
-	pthread_mutex_destroy(&r->mu);
+	mutex_destroy(&r->mu);
 	mem_free(r->path);
 	mem_free(r);
 }
@@ -175,6 +176,7 @@ static bool head_same_labels(const void *ctx, uint32_t number, const void *key)
 }
 
 static uint32_t head_find_locked(const struct head *r, const struct labels *ls)
+	REQUIRES(r->mu)
 {
 	return table_find(&r->by_labels, ls->hash, head_same_labels, r, ls);
 }
@@ -203,9 +205,9 @@ uint32_t head_find(struct head *r, const struct labels *ls)
 {
 	uint32_t n;
 
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	n = head_find_locked(r, ls);
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	return n;
 }
 
@@ -214,12 +216,12 @@ void head_insert(struct head *r, struct labels *labels,
 {
 	uint32_t n;
 
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	n = head_ensure_locked(r, labels); /* may reallocate r->series */
 	series_add(r->series[n], p);
 	head_count_unflushed_locked(r, 1);
 	r->touched_ms = now_ms;
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 }
 
 void head_count_unflushed_locked(struct head *r, int64_t change)
@@ -249,10 +251,10 @@ bool head_is_done_with(struct head *r, uint32_t series, int64_t ms,
 	const struct series *s;
 	bool done;
 
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	s = r->series[series];
 	done = lsn <= s->flushed_lsn || series_hides(s, ms, lsn);
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	return done;
 }
 
@@ -260,14 +262,14 @@ uint64_t head_oldest(struct head *r)
 {
 	uint64_t oldest = UINT64_MAX;
 
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	/* Without unflushed profiles no series need be looked at. */
 	for (uint32_t i = 0; i < r->index.series && r->unflushed; i++) {
 		uint64_t lsn = series_oldest(r->series[i]);
 
 		oldest = lsn < oldest ? lsn : oldest;
 	}
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	return oldest;
 }
 
@@ -275,10 +277,10 @@ struct bytes head_typeset(struct head *r, uint32_t number)
 {
 	struct bytes b = { 0 };
 
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	if (number < r->typeset_count)
 		b = r->typesets[number];
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	return b;
 }
 
@@ -288,7 +290,7 @@ struct bytes head_typeset(struct head *r, uint32_t number)
  */
 void head_set_typeset(struct head *r, uint32_t number, struct bytes typeset)
 {
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	while (r->typeset_count <= number) {
 		r->typesets = mem_grow(r->typesets, r->typeset_count,
 				       &r->typeset_cap, sizeof(*r->typesets));
@@ -299,29 +301,29 @@ void head_set_typeset(struct head *r, uint32_t number, struct bytes typeset)
 			.ptr = mem_dup(typeset.ptr, typeset.len),
 			.len = typeset.len
 		};
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 }
 
 void head_drop_typesets(struct head *r, uint32_t first)
 {
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	while (r->typeset_count > first)
 		mem_free(r->typesets[--r->typeset_count].ptr);
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 }
 
 uint32_t head_typeset_number(struct head *r, struct bytes typeset)
 {
 	uint32_t found = UINT32_MAX;
 
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	for (size_t i = 0; i < r->typeset_count; i++) {
 		if (r->typesets[i].ptr && bytes_eq(r->typesets[i], typeset)) {
 			found = (uint32_t)i;
 			break;
 		}
 	}
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	return found;
 }
 
@@ -403,9 +405,9 @@ static void groups_copy_locked(const struct series *s, int64_t from, int64_t to,
 void head_groups(struct head *r, uint32_t series, int64_t from, int64_t to,
 		 struct chunks *out)
 {
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	groups_copy_locked(r->series[series], from, to, out);
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 }
 
 /*
@@ -420,14 +422,14 @@ int head_times(struct head *r, uint32_t series, int64_t from, int64_t to,
 	const struct series *s;
 	int rc;
 
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	s = r->series[series];
 	for (uint32_t i = 0; i < s->unflushed_count; i++) {
 		if (s->unflushed[i].ms >= from && s->unflushed[i].ms <= to)
 			times_add(out, s->unflushed[i].ms);
 	}
 	groups_copy_locked(s, from, to, &groups);
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	rc = chunks_times(&source, &groups, from, to, out, err);
 	chunks_fini(&groups);
 	return rc;
@@ -446,7 +448,7 @@ int head_lookup(struct head *r, uint32_t series, int64_t ms, struct wal *wal,
 	int rc = 0;
 
 	*out = (struct part_hit){ 0 };
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	p = series_find(r->series[series], ms);
 	if (p) {
 		out->unflushed = true;
@@ -455,7 +457,7 @@ int head_lookup(struct head *r, uint32_t series, int64_t ms, struct wal *wal,
 	} else {
 		groups_copy_locked(r->series[series], ms, ms, &groups);
 	}
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	if (!out->unflushed)
 		rc = chunks_find(&source, &groups, ms, &out->group, err);
 	chunks_fini(&groups);
@@ -467,7 +469,7 @@ uint64_t head_highest_lsn(struct head *r)
 {
 	uint64_t highest = r->lsn;
 
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	for (size_t i = 0; i < r->by_labels.count; i++) {
 		const struct series *s = r->series[i];
 
@@ -478,6 +480,6 @@ uint64_t head_highest_lsn(struct head *r)
 				highest = s->gaps[k].lsn;
 		}
 	}
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	return highest;
 }

@@ -12,11 +12,10 @@
 #ifndef TSDB_HEAD_HEAD_H
 #define TSDB_HEAD_HEAD_H
 
-#include <pthread.h>
-
 #include "base/file.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/mutex.h"
 #include "tsdb/chunk/chunks.h"
 #include "tsdb/head/interner.h"
 #include "tsdb/head/series.h"
@@ -74,7 +73,7 @@ struct head {
 	uint32_t next_typeset;
 	bool broken; /* a failed write could not be undone: no more flushes */
 
-	pthread_mutex_t mu;
+	struct mutex mu;
 	struct memindex index;
 	struct series **series; /* by series number in the index */
 	size_t series_cap;
@@ -126,7 +125,7 @@ uint32_t head_find(struct head *r, const struct labels *ls);
  * Number of the series with these labels, which is added if it is new. The
  * caller holds the lock; the head keeps the interned label set.
  */
-uint32_t head_ensure_locked(struct head *r, struct labels *ls);
+uint32_t head_ensure_locked(struct head *r, struct labels *ls) REQUIRES(r->mu);
 
 /*
  * Add a profile that has been written to the WAL. labels may be any equal set:
@@ -136,13 +135,15 @@ void head_insert(struct head *r, struct labels *labels,
 		 const struct unflushed *p, int64_t now_ms);
 
 /* Add change to the counts of unflushed profiles. The caller holds the lock. */
-void head_count_unflushed_locked(struct head *r, int64_t change);
+void head_count_unflushed_locked(struct head *r, int64_t change)
+	REQUIRES(r->mu);
 
 /*
  * Drops the unflushed profiles of a series up to an LSN, which are in chunks
  * now or lost, and counts them. The caller holds mu.
  */
-void head_forget_flushed_locked(struct head *r, uint32_t series, uint64_t lsn);
+void head_forget_flushed_locked(struct head *r, uint32_t series, uint64_t lsn)
+	REQUIRES(r->mu);
 
 /*
  * Whether the profile at ms with that LSN has been flushed or deleted, so that

@@ -8,6 +8,7 @@
 #include "base/dec.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "model/types.h"
 #include "tsdb/head/head.h"
 #include "tsdb/head/head_tombstones.h"
@@ -100,11 +101,11 @@ static bool load_labels(struct load *l, struct dec *d)
 	if (d->bad || !head_is_plausible(number, l->count) ||
 	    labels_decode(bytes_of(encoded), &ls, NULL))
 		return false;
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	head_find_numbered(l, (uint32_t)number)->series =
 		head_ensure_locked(r, ls);
 	r->series[l->v[number].series]->log_number = (uint32_t)number;
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	labels_unref(ls);
 	return true;
 }

@@ -12,6 +12,7 @@
 #include "base/enc.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "tsdb/head/head.h"
 #include "tsdb/io/record.h"
 
@@ -40,7 +41,7 @@ static void encode_series(const struct series *s, struct buf *out)
 }
 
 /* The whole file: a header and one record. The head's lock is held. */
-static void encode_locked(const struct head *r, struct buf *out)
+static void encode_locked(const struct head *r, struct buf *out) REQUIRES(r->mu)
 {
 	struct buf body = { 0 };
 	struct record rec = { .position = FILE_HEADER,
@@ -70,9 +71,9 @@ static int head_write_file(struct head *r, struct err *err)
 	struct buf bytes = buf_init(BYTES_MAX);
 	int rc = 0;
 
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	encode_locked(r, &bytes);
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	if (bytes.over)
 		rc = err_set(err, ERR_TOOBIG,
 			     "too many deletions in one range");
@@ -90,7 +91,7 @@ static int head_write_file(struct head *r, struct err *err)
  * (docs/decisions.md, 23). The lock is held.
  */
 static void add_gap_locked(struct head *r, uint32_t series,
-			   const struct tombstone_interval *g)
+			   const struct tombstone_interval *g) REQUIRES(r->mu)
 {
 	struct series *s = r->series[series];
 	uint32_t before = s->unflushed_count;
@@ -107,10 +108,10 @@ int head_delete(struct head *r, const struct postings *series, int64_t from,
 		.from = from, .to = to, .lsn = lsn, .at = r->groups_end
 	};
 
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	for (size_t i = 0; i < series->count; i++)
 		add_gap_locked(r, series->v[i], &g);
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	/*
 	 * If this fails, the profiles stay hidden until the next start and then
 	 * come back. The caller gets the error, so nothing is lost unnoticed.
@@ -128,7 +129,7 @@ static bool load_series(struct head *r, struct dec *d)
 
 	if (d->bad || labels_decode(bytes_of(encoded), &ls, NULL))
 		return false;
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	n = head_ensure_locked(r, ls);
 	for (uint64_t i = 0; i < count && !d->bad; i++) {
 		struct tombstone_interval g = { .from = dec_svarint(d) };
@@ -145,7 +146,7 @@ static bool load_series(struct head *r, struct dec *d)
 		if (!d->bad)
 			add_gap_locked(r, n, &g);
 	}
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	labels_unref(ls);
 	return !d->bad;
 }

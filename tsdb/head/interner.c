@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/head/interner.h"
 
-#include <pthread.h>
-
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "base/table.h"
 
 /* A slot for one label set. Free slots form a list. */
@@ -14,7 +13,7 @@ struct interned {
 };
 
 struct interner {
-	pthread_mutex_t mu;
+	struct mutex mu;
 	struct table index;
 	struct interned *v;
 	size_t count;
@@ -27,7 +26,7 @@ struct interner *interner_new(void)
 {
 	struct interner *in = mem_new(struct interner);
 
-	pthread_mutex_init(&in->mu, NULL);
+	mutex_init(&in->mu);
 	in->free = TABLE_NONE;
 	return in;
 }
@@ -41,7 +40,7 @@ void interner_free(struct interner *in)
 		labels_unref(in->v[i].labels);
 	mem_free(in->v);
 	table_fini(&in->index);
-	pthread_mutex_destroy(&in->mu);
+	mutex_destroy(&in->mu);
 	mem_free(in);
 }
 
@@ -57,7 +56,7 @@ static bool interner_is_same(const void *ctx, uint32_t number, const void *key)
  * Number of a free slot. The index refers to slots by number, so that slots
  * never move and free ones are reused.
  */
-static uint32_t place_locked(struct interner *in)
+static uint32_t place_locked(struct interner *in) REQUIRES(in->mu)
 {
 	uint32_t n = in->free;
 
@@ -75,7 +74,7 @@ struct labels *interner_get(struct interner *in, struct labels *ls)
 	struct labels *found;
 	uint32_t n;
 
-	pthread_mutex_lock(&in->mu);
+	mutex_lock(&in->mu);
 	n = table_find(&in->index, ls->hash, interner_is_same, in, ls);
 	if (n == TABLE_NONE) {
 		n = place_locked(in);
@@ -84,7 +83,7 @@ struct labels *interner_get(struct interner *in, struct labels *ls)
 	}
 	in->v[n].users++;
 	found = in->v[n].labels;
-	pthread_mutex_unlock(&in->mu);
+	mutex_unlock(&in->mu);
 	return found;
 }
 
@@ -92,7 +91,7 @@ void interner_put(struct interner *in, struct labels *ls)
 {
 	uint32_t n;
 
-	pthread_mutex_lock(&in->mu);
+	mutex_lock(&in->mu);
 	n = table_find(&in->index, ls->hash, interner_is_same, in, ls);
 	/* The last user is gone: free the slot and the set. */
 	if (n != TABLE_NONE && !--in->v[n].users) {
@@ -101,15 +100,15 @@ void interner_put(struct interner *in, struct labels *ls)
 		in->v[n] = (struct interned){ .next_free = in->free };
 		in->free = n;
 	}
-	pthread_mutex_unlock(&in->mu);
+	mutex_unlock(&in->mu);
 }
 
 size_t interner_count(struct interner *in)
 {
 	size_t count;
 
-	pthread_mutex_lock(&in->mu);
+	mutex_lock(&in->mu);
 	count = in->index.count;
-	pthread_mutex_unlock(&in->mu);
+	mutex_unlock(&in->mu);
 	return count;
 }

@@ -3,6 +3,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 
 void ballast_init(struct ballast *b, struct fs *fs, const char *dir,
 		  uint64_t size)
@@ -10,7 +11,7 @@ void ballast_init(struct ballast *b, struct fs *fs, const char *dir,
 	*b = (struct ballast){ .fs = fs,
 			       .path = mem_printf("%s/ballast", dir),
 			       .size = size };
-	pthread_mutex_init(&b->mu, NULL);
+	mutex_init(&b->mu);
 	if (fs_size(fs, b->path, &b->held, NULL))
 		b->held = 0; /* no file, or ballast_make() replaces it */
 }
@@ -19,7 +20,7 @@ void ballast_fini(struct ballast *b)
 {
 	if (!b->path)
 		return;
-	pthread_mutex_destroy(&b->mu);
+	mutex_destroy(&b->mu);
 	mem_free(b->path);
 	*b = (struct ballast){ 0 };
 }
@@ -58,7 +59,7 @@ static int ballast_write_file(struct ballast *b, struct err *err)
  * Delete the file, with the lock held. If the unlink fails, `held` still counts
  * the bytes, because they are still on disk.
  */
-static void release_locked(struct ballast *b)
+static void release_locked(struct ballast *b) REQUIRES(b->mu)
 {
 	if (b->held && !fs_unlink(b->fs, b->path, NULL))
 		b->held = 0;
@@ -66,7 +67,7 @@ static void release_locked(struct ballast *b)
 
 void ballast_make(struct ballast *b)
 {
-	pthread_mutex_lock(&b->mu);
+	mutex_lock(&b->mu);
 	if (b->held != b->size) {
 		/* The size was configured differently before. */
 		release_locked(b);
@@ -76,22 +77,22 @@ void ballast_make(struct ballast *b)
 			/* A file that stays is replaced by the next call. */
 		}
 	}
-	pthread_mutex_unlock(&b->mu);
+	mutex_unlock(&b->mu);
 }
 
 void ballast_release(struct ballast *b)
 {
-	pthread_mutex_lock(&b->mu);
+	mutex_lock(&b->mu);
 	release_locked(b);
-	pthread_mutex_unlock(&b->mu);
+	mutex_unlock(&b->mu);
 }
 
 uint64_t ballast_bytes(struct ballast *b)
 {
 	uint64_t held;
 
-	pthread_mutex_lock(&b->mu);
+	mutex_lock(&b->mu);
 	held = b->held;
-	pthread_mutex_unlock(&b->mu);
+	mutex_unlock(&b->mu);
 	return held;
 }

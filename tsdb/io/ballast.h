@@ -10,15 +10,14 @@
 #ifndef TSDB_IO_BALLAST_H
 #define TSDB_IO_BALLAST_H
 
-#include <pthread.h>
-
 #include "base/file.h"
+#include "base/mutex.h"
 
 struct ballast {
 	struct fs *fs;
 	char *path;
 	uint64_t size; /* size the file should have, in bytes */
-	pthread_mutex_t mu;
+	struct mutex mu;
 	uint64_t held; /* size the file has now; 0: no file */
 };
 

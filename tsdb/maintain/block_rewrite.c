@@ -166,7 +166,7 @@ static void tell_progress(const struct rewriting *how, const struct block *b,
 /* Damaged blocks are rewritten only by a repair, which logs what is lost. */
 static int rewrite_one(struct tsdb *db, const struct part *p,
 		       const struct rewriting *how, struct rewritten *out,
-		       struct err *err)
+		       struct err *err) REQUIRES(db->job_mu)
 {
 	int rc;
 
@@ -183,14 +183,16 @@ static int rewrite_one(struct tsdb *db, const struct part *p,
 int rewrite_each(struct tsdb *db, const struct rewriting *how,
 		 struct rewritten *out, struct err *err)
 {
+	bool goes_on;
 	size_t count;
 	struct part *v;
 	int rc;
 
 	db_begin_job(db);
 	rc = trash_empty(&db->trash, err);
+	goes_on = !rc; /* nothing is written while removals fail */
 	v = blocks_by_time(db, &count);
-	for (size_t i = 0; i < count && rc != ERR_NOSPACE; i++) {
+	for (size_t i = 0; i < count && goes_on; i++) {
 		struct err why = { 0 };
 		int failed = 0;
 
@@ -201,12 +203,13 @@ int rewrite_each(struct tsdb *db, const struct rewriting *how,
 		}
 		if (failed)
 			log_event(
-				db->o.log, LOG_ERROR,
-				"a block could not be written anew",
+				db->o.log, LOG_ERROR, "cannot rewrite a block",
 				LOG_FIELDS(log_text("block", v[i].block->path),
 					   log_err(&why)));
 		if (failed && !rc)
 			rc = err_set(err, failed, "%s", why.msg);
+		/* The next block would not fit on the disk either. */
+		goes_on = failed != ERR_NOSPACE;
 		/*
 		 * Release the block now, not at the end: until then its files
 		 * take up space on disk.

@@ -47,7 +47,8 @@ bool has_room(struct tsdb *db, uint64_t bytes);
  * db_supersede(), db_retire(), db_set_aside().
  */
 NODISCARD int replace_parts(struct tsdb *db, const struct part *v, size_t count,
-			    struct block *b, bool aside, struct err *err);
+			    struct block *b, bool aside, struct err *err)
+	REQUIRES(db->job_mu);
 
 /* Returns the size in bytes from which values files are linked, not copied. */
 uint64_t link_min(const struct tsdb *db);
@@ -59,7 +60,8 @@ uint64_t link_min(const struct tsdb *db);
  */
 NODISCARD int rewrite_blocks(struct tsdb *db, const struct part *v,
 			     size_t count, const struct rewriting *how,
-			     struct rewrite_loss *loss, struct err *err);
+			     struct rewrite_loss *loss, struct err *err)
+	REQUIRES(db->job_mu);
 
 /* Returns the properties of a block that the planner needs. */
 struct plan_block describe_block(const struct tsdb *db, struct block *b);
@@ -73,7 +75,8 @@ struct part *blocks_by_time(struct tsdb *db, size_t *count);
 /*
  * Rewrites each block that how->wanted() selects, by itself, and adds up the
  * results in *out. A block that fails is logged and does not keep the others;
- * the first error is returned. If that is ERR_NOSPACE, the run ends at once.
+ * the first error is returned. After ERR_NOSPACE, and when removals that a restart
+ * would need fail, nothing more is rewritten.
  * Takes job_mu.
  */
 NODISCARD int rewrite_each(struct tsdb *db, const struct rewriting *how,

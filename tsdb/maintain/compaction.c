@@ -42,7 +42,7 @@ static void sort_by_age(struct part *v, size_t count)
 
 /* Merge the given blocks as a background job. */
 static int compact_blocks(struct tsdb *db, const struct part *v, size_t count,
-			  struct err *err)
+			  struct err *err) REQUIRES(db->job_mu)
 {
 	const struct rewriting how = { .reencode = are_one_window(v, count),
 				       .background = true };
@@ -78,6 +78,7 @@ static uint64_t compaction_written_bytes(const struct tsdb *db,
 /* Merge the blocks that the planner picked, if there is space. */
 static int compact_picked(struct tsdb *db, const struct part *v,
 			  const size_t *picked, size_t n, struct err *err)
+	REQUIRES(db->job_mu)
 {
 	struct part *parts = mem_zalloc(n, sizeof(*parts));
 	int rc;

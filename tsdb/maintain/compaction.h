@@ -15,6 +15,7 @@
  * one, 0 if there is nothing to do. ERR_NOSPACE: it needs more free space.
  * Other errors as rewrite_blocks().
  */
-NODISCARD int compact_next(struct tsdb *db, struct err *err);
+NODISCARD int compact_next(struct tsdb *db, struct err *err)
+	REQUIRES(db->job_mu);
 
 #endif

@@ -2,6 +2,7 @@
 #include "tsdb/maintain/maintenance.h"
 
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "tsdb/db/worker.h"
 #include "tsdb/maintain/compaction.h"
 #include "tsdb/maintain/retention.h"
@@ -20,12 +21,14 @@ struct job {
 
 /* Adapts retain_next() to struct job. */
 static int retain_job(struct tsdb *db, bool all UNUSED, struct err *err)
+	REQUIRES(db->job_mu)
 {
 	return retain_next(db, err);
 }
 
 /* Adapts compact_next() to struct job. */
 static int compact_job(struct tsdb *db, bool all UNUSED, struct err *err)
+	REQUIRES(db->job_mu)
 {
 	return compact_next(db, err);
 }
@@ -52,11 +55,11 @@ int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
 			 * deletions and snapshots need not wait for a whole
 			 * round.
 			 */
-			pthread_mutex_lock(&db->job_mu);
+			mutex_lock(&db->job_mu);
 			rc = trash_empty(&db->trash, &why);
 			if (!rc)
 				rc = jobs[i].next(db, seal_all, &why);
-			pthread_mutex_unlock(&db->job_mu);
+			mutex_unlock(&db->job_mu);
 		}
 		/* Being cancelled is no failure. */
 		if (rc >= 0 || rc == ERR_CLOSED)

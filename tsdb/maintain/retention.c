@@ -2,6 +2,7 @@
 #include "tsdb/maintain/retention.h"
 
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "tsdb/db/flushing.h"
 #include "tsdb/db/view.h"
 #include "tsdb/maintain/sealing.h"
@@ -13,9 +14,9 @@ static uint64_t head_bytes(struct head *r)
 {
 	uint64_t bytes;
 
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	bytes = r->values_end + r->groups_end;
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	return bytes;
 }
 
@@ -24,6 +25,7 @@ static uint64_t head_bytes(struct head *r)
  * generation of its window.
  */
 static int remove_part(struct tsdb *db, struct part p, struct err *err)
+	REQUIRES(db->job_mu)
 {
 	int rc;
 
@@ -35,11 +37,11 @@ static int remove_part(struct tsdb *db, struct part p, struct err *err)
 	 * A flush under way would not find the WAL segments that are removed
 	 * here.
 	 */
-	pthread_mutex_lock(&db->flush_mu);
+	mutex_lock(&db->flush_mu);
 	rc = db_retire(db, &p, 1, err);
 	if (!rc)
 		rc = db_drop_wal(db, err);
-	pthread_mutex_unlock(&db->flush_mu);
+	mutex_unlock(&db->flush_mu);
 	return rc;
 }
 

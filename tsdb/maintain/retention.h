@@ -16,6 +16,7 @@
  * Removes the next part that retention selects. Returns 1 if there was one, 0
  * if not; or an error if it could not be removed.
  */
-NODISCARD int retain_next(struct tsdb *db, struct err *err);
+NODISCARD int retain_next(struct tsdb *db, struct err *err)
+	REQUIRES(db->job_mu);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "tsdb/compact/compactor.h"
 #include "tsdb/db/flushing.h"
 #include "tsdb/db/view.h"
@@ -14,9 +15,9 @@
 /* Under append_mu, so that no append is under way in this head afterwards. */
 bool sealing_close_head(struct tsdb *db, struct head *r)
 {
-	pthread_mutex_lock(&db->append_mu);
+	mutex_lock(&db->append_mu);
 	r->closed = r->index.series > 0;
-	pthread_mutex_unlock(&db->append_mu);
+	mutex_unlock(&db->append_mu);
 	return r->closed;
 }
 
@@ -27,7 +28,7 @@ int remove_empty(struct tsdb *db, struct head *r, struct err *err)
 	struct part part = { .head = r };
 	int rc = 0;
 
-	pthread_mutex_lock(&db->append_mu);
+	mutex_lock(&db->append_mu);
 	/* Checked again under the lock: an append may have used the head. */
 	if (!r->index.series) {
 		rc = fs_rename(db->o.fs, r->path, gone, err);
@@ -40,7 +41,7 @@ int remove_empty(struct tsdb *db, struct head *r, struct err *err)
 			db_replace_locked(db, &part, 1, NULL);
 		}
 	}
-	pthread_mutex_unlock(&db->append_mu);
+	mutex_unlock(&db->append_mu);
 	return rc;
 }
 
@@ -51,6 +52,7 @@ int remove_empty(struct tsdb *db, struct head *r, struct err *err)
  * after a crash knows that the head is sealed.
  */
 static int sealing_seal(struct tsdb *db, struct head *r, struct err *err)
+	REQUIRES(db->job_mu)
 {
 	struct part part = { .head = r };
 	struct rewrite_loss loss = { 0 };
@@ -85,12 +87,12 @@ static struct plan_head sealing_describe_range(const struct tsdb *db,
 	struct plan_head p = { .start = r->start, .lsn = r->lsn };
 
 	p.failed = clock_mono_ns() < r->retry_ns;
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	p.idle_ms = clock_ms(db->o.clock) - r->touched_ms;
 	p.series = r->index.series;
 	p.bytes = r->values_end;
 	p.closed = r->closed;
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	return p;
 }
 

@@ -22,13 +22,15 @@ bool sealing_close_head(struct tsdb *db, struct head *r);
  * so that the name is free before an append can create the head again. ERR_IO:
  * the rename failed.
  */
-NODISCARD int remove_empty(struct tsdb *db, struct head *r, struct err *err);
+NODISCARD int remove_empty(struct tsdb *db, struct head *r, struct err *err)
+	REQUIRES(db->job_mu);
 
 /*
  * Seals the next head that the planner selects (any head if `all` is set).
  * Returns 1 if there was one, 0 if not. ERR_NOSPACE: it waits for free space.
  * Other errors as of flushing and compactor_run(); the head is retried later.
  */
-NODISCARD int seal_next(struct tsdb *db, bool all, struct err *err);
+NODISCARD int seal_next(struct tsdb *db, bool all, struct err *err)
+	REQUIRES(db->job_mu);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/part/part.h"
 
+#include "base/mutex.h"
 #include "tsdb/head/window.h"
 
 struct part part_ref(struct part p)
@@ -37,13 +38,13 @@ static void part_select_head(struct head *r, const struct selection *s,
 {
 	struct postings p = { 0 };
 
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	memindex_select(&r->index, s->matchers, s->count, &p);
 	for (size_t i = 0; i < p.count; i++) {
 		if (series_overlaps(r->series[p.v[i]], s->from, s->to))
 			postings_add(out, p.v[i]);
 	}
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	postings_fini(&p);
 }
 
@@ -99,13 +100,13 @@ static void part_head_texts(struct head *r, struct str name, index_text_fn fn,
 {
 	const struct mem_name *n;
 
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	n = memindex_name(&r->index, name);
 	for (size_t i = 0; n && i < n->count; i++)
 		fn(ctx, n->values[i].text);
 	for (size_t i = 0; !name.len && i < r->index.count; i++)
 		fn(ctx, r->index.names[i].text);
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 }
 
 int part_texts(struct part p, struct str name, index_text_fn fn, void *ctx,
@@ -128,9 +129,9 @@ int part_labels(struct part p, uint32_t series, struct labels **out,
 	if (!p.head)
 		return block_labels(p.block, series, out, err);
 	/* An append may move the array of series. */
-	pthread_mutex_lock(&p.head->mu);
+	mutex_lock(&p.head->mu);
 	*out = labels_ref(p.head->series[series]->labels);
-	pthread_mutex_unlock(&p.head->mu);
+	mutex_unlock(&p.head->mu);
 	return 0;
 }
 

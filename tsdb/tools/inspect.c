@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tsdb/inspect.h"
+#include "base/mutex.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@ static void inspect_describe_block(const struct block *b,
 
 /* Count what is known in memory; the head's lock is held. */
 static void count_range_locked(const struct head *r, struct tsdb_part *out)
+	REQUIRES(r->mu)
 {
 	out->series = r->index.series;
 	out->samples = r->unflushed;
@@ -52,9 +54,9 @@ static void inspect_describe_range(struct head *r, char name[ULID_TEXT + 1],
 	*out = (struct tsdb_part){ .name = name,
 				   .min_ms = r->start,
 				   .max_ms = r->start + WINDOW_MS };
-	pthread_mutex_lock(&r->mu);
+	mutex_lock(&r->mu);
 	count_range_locked(r, out);
-	pthread_mutex_unlock(&r->mu);
+	mutex_unlock(&r->mu);
 	for (uint32_t i = 0; i < out->series; i++) {
 		struct chunks groups = { 0 };
 		struct times times = { 0 };

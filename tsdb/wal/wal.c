@@ -7,6 +7,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_replay.h"
 #include "tsdb/wal/wal_segment.h"
@@ -98,7 +99,7 @@ int wal_open(const struct wal_options *o, struct wal **out, struct err *err)
 	w->o = *o;
 	w->dir = mem_strdup(o->dir);
 	w->lowest = UINT64_MAX;
-	pthread_mutex_init(&w->mu, NULL);
+	mutex_init(&w->mu);
 	pthread_cond_init(&w->synced, NULL);
 	metrics_register(o->metrics, metric_rows, ARRAY_SIZE(metric_rows), w);
 	if (!o->read_only) {
@@ -125,9 +126,9 @@ static bool current_failed(struct wal *w)
 {
 	bool failed;
 
-	pthread_mutex_lock(&w->mu);
+	mutex_lock(&w->mu);
 	failed = w->current->failed;
-	pthread_mutex_unlock(&w->mu);
+	mutex_unlock(&w->mu);
 	return failed;
 }
 
@@ -162,7 +163,7 @@ void wal_close(struct wal *w)
 	segment_dir_fini(&w->directory);
 	buf_fini(&w->scratch);
 	pthread_cond_destroy(&w->synced);
-	pthread_mutex_destroy(&w->mu);
+	mutex_destroy(&w->mu);
 	mem_free(w->dir);
 	mem_free(w);
 }
@@ -174,16 +175,16 @@ void wal_close(struct wal *w)
  * succeed.
  */
 static int sync_segment_locked(struct wal *w, struct wal_segment *s,
-			       uint64_t end, struct err *err)
+			       uint64_t end, struct err *err) REQUIRES(w->mu)
 {
 	int rc;
 
 	w->syncing = true;
 	atomic_fetch_add(&s->refs, 1);
-	pthread_mutex_unlock(&w->mu);
+	mutex_unlock(&w->mu);
 	rc = file_sync(s->file, err);
 	metric_add(rc ? w->sync_failures : w->syncs, 1);
-	pthread_mutex_lock(&w->mu);
+	mutex_lock(&w->mu);
 	w->syncing = false;
 	if (rc)
 		s->failed = true;
@@ -209,13 +210,13 @@ int wal_roll(struct wal *w, struct err *err)
 	if (rc)
 		return rc;
 	assert(s);
-	pthread_mutex_lock(&w->mu);
+	mutex_lock(&w->mu);
 	while (w->syncing)
-		pthread_cond_wait(&w->synced, &w->mu);
+		mutex_wait(&w->mu, &w->synced);
 	if (!old->failed && sync_segment_locked(w, old, end, &why))
 		log_event(w->o.log, LOG_ERROR, "WAL sync failed",
 			  LOG_FIELDS(log_err(&why)));
-	pthread_mutex_unlock(&w->mu);
+	mutex_unlock(&w->mu);
 	if (!current_failed(w))
 		write_directory(w, old, &w->directory, (uint32_t)end);
 	segment_dir_fini(&w->directory);
@@ -234,9 +235,9 @@ static int write_end(struct wal *w, struct bytes b, struct err *err)
 	int rc = file_write(s->file, at, b, err);
 
 	if (rc && file_truncate(s->file, at, NULL)) {
-		pthread_mutex_lock(&w->mu);
+		mutex_lock(&w->mu);
 		s->failed = true;
-		pthread_mutex_unlock(&w->mu);
+		mutex_unlock(&w->mu);
 	}
 	return rc;
 }
@@ -279,10 +280,10 @@ int wal_append(struct wal *w, const struct sample *s,
 		.typeset = s->typeset,
 	};
 	segment_dir_add(&w->directory, entry);
-	pthread_mutex_lock(&w->mu);
+	mutex_lock(&w->mu);
 	w->end += w->scratch.len;
 	seg->size = (uint32_t)w->end;
-	pthread_mutex_unlock(&w->mu);
+	mutex_unlock(&w->mu);
 	/* Free the buffer after a very large profile only. */
 	if (w->scratch.cap > MIB)
 		buf_fini(&w->scratch);
@@ -293,14 +294,15 @@ uint64_t wal_end(struct wal *w)
 {
 	uint64_t end;
 
-	pthread_mutex_lock(&w->mu);
+	mutex_lock(&w->mu);
 	end = w->end;
-	pthread_mutex_unlock(&w->mu);
+	mutex_unlock(&w->mu);
 	return end;
 }
 
 /* Search from the newest segment, which most callers ask for. */
 static struct wal_segment *wal_find_locked(const struct wal *w, uint64_t lsn)
+	REQUIRES(w->mu)
 {
 	for (size_t i = w->count; i--;) {
 		if (w->segments[i]->number == lsn >> 32)
@@ -313,7 +315,7 @@ int wal_sync(struct wal *w, uint64_t lsn, struct err *err)
 {
 	int rc = 0;
 
-	pthread_mutex_lock(&w->mu);
+	mutex_lock(&w->mu);
 	while (!rc) {
 		struct wal_segment *s = wal_find_locked(w, lsn);
 
@@ -324,11 +326,11 @@ int wal_sync(struct wal *w, uint64_t lsn, struct err *err)
 			rc = err_set(err, ERR_IO, "the WAL's disk failed: %s",
 				     file_path(s->file));
 		else if (w->syncing)
-			pthread_cond_wait(&w->synced, &w->mu);
+			mutex_wait(&w->mu, &w->synced);
 		else
 			rc = sync_segment_locked(w, s, w->end, err);
 	}
-	pthread_mutex_unlock(&w->mu);
+	mutex_unlock(&w->mu);
 	return rc;
 }
 
@@ -337,10 +339,10 @@ bool wal_may_be_lost(struct wal *w, uint64_t lsn)
 	struct wal_segment *s;
 	bool lost;
 
-	pthread_mutex_lock(&w->mu);
+	mutex_lock(&w->mu);
 	s = wal_find_locked(w, lsn);
 	lost = s && s->failed && lsn >= s->durable;
-	pthread_mutex_unlock(&w->mu);
+	mutex_unlock(&w->mu);
 	return lost;
 }
 
@@ -348,11 +350,11 @@ struct wal_segment *wal_segment(struct wal *w, uint64_t lsn)
 {
 	struct wal_segment *found;
 
-	pthread_mutex_lock(&w->mu);
+	mutex_lock(&w->mu);
 	found = wal_find_locked(w, lsn);
 	if (found)
 		atomic_fetch_add(&found->refs, 1);
-	pthread_mutex_unlock(&w->mu);
+	mutex_unlock(&w->mu);
 	return found;
 }
 
@@ -360,11 +362,11 @@ uint64_t wal_begin(struct wal *w)
 {
 	uint64_t lowest;
 
-	pthread_mutex_lock(&w->mu);
+	mutex_lock(&w->mu);
 	lowest = w->count && w->segments[0]->number < w->lowest ?
 			 w->segments[0]->number :
 			 w->lowest;
-	pthread_mutex_unlock(&w->mu);
+	mutex_unlock(&w->mu);
 	return lowest == UINT64_MAX ? w->end : lowest << 32;
 }
 
@@ -377,9 +379,9 @@ uint64_t wal_bytes(struct wal *w)
 {
 	uint64_t sum = 0;
 
-	pthread_mutex_lock(&w->mu);
+	mutex_lock(&w->mu);
 	for (size_t i = 0; i < w->count; i++)
 		sum += w->segments[i]->size;
-	pthread_mutex_unlock(&w->mu);
+	mutex_unlock(&w->mu);
 	return sum;
 }

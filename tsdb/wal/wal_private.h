@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 
+#include "base/mutex.h"
 #include "tsdb/wal/wal.h"
 #include "tsdb/wal/wal_key.h"
 
@@ -56,7 +57,7 @@ struct wal {
 	struct buf scratch;
 
 	/* Protects the fields below; synced is signalled after each sync. */
-	pthread_mutex_t mu;
+	struct mutex mu;
 	pthread_cond_t synced;
 	struct wal_segment **segments; /* oldest first */
 	size_t count;

@@ -2,9 +2,9 @@
 #include "tsdb/wal/wal_replay.h"
 
 #include <assert.h>
-#include <pthread.h>
 
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_segment.h"
 
@@ -196,9 +196,9 @@ static int replay_directory(struct replay *r, struct err *err)
 /* wal_bytes() reads sizes in other threads, hence the lock. */
 static void set_size(struct wal *w, struct wal_segment *s, uint64_t size)
 {
-	pthread_mutex_lock(&w->mu);
+	mutex_lock(&w->mu);
 	s->size = size;
-	pthread_mutex_unlock(&w->mu);
+	mutex_unlock(&w->mu);
 }
 
 /*
@@ -211,9 +211,9 @@ static void leave_unsealed(struct wal *w, struct wal_segment *s, uint64_t end,
 	if (file_truncate(s->file, end, NULL)) {
 		/* The next start cuts it off. */
 	}
-	pthread_mutex_lock(&w->mu);
+	mutex_lock(&w->mu);
 	s->unsealed = true;
-	pthread_mutex_unlock(&w->mu);
+	mutex_unlock(&w->mu);
 	log_event(
 		w->o.log, LOG_WARN, "WAL segment could not be sealed",
 		LOG_FIELDS(log_text("file", file_path(s->file)), log_err(err)));
@@ -282,11 +282,11 @@ static int replay_segment(struct replay *r, struct err *err)
 
 void make_current(struct wal *w, struct wal_segment *s)
 {
-	pthread_mutex_lock(&w->mu);
+	mutex_lock(&w->mu);
 	push_segment(w, s);
 	w->current = s;
 	w->end = s->number << 32 | FILE_HEADER;
-	pthread_mutex_unlock(&w->mu);
+	mutex_unlock(&w->mu);
 }
 
 int wal_replay_begin(struct wal *w, struct err *err)

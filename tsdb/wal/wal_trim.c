@@ -2,10 +2,10 @@
 #include "tsdb/wal/wal_trim.h"
 
 #include <assert.h>
-#include <pthread.h>
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "tsdb/io/trash.h"
 #include "tsdb/wal/wal_private.h"
 #include "tsdb/wal/wal_segment.h"
@@ -15,7 +15,7 @@ uint64_t wal_overdue(struct wal *w, uint64_t budget)
 	uint64_t upto = 0;
 	bool over = wal_bytes(w) > budget;
 
-	pthread_mutex_lock(&w->mu);
+	mutex_lock(&w->mu);
 	if (over && w->count && w->segments[0] != w->current)
 		upto = w->segments[0]->number;
 	for (size_t i = 0; i < w->count; i++) {
@@ -25,7 +25,7 @@ uint64_t wal_overdue(struct wal *w, uint64_t budget)
 		if ((s->failed || s->unread || s->unsealed) && s != w->current)
 			upto = s->number;
 	}
-	pthread_mutex_unlock(&w->mu);
+	mutex_unlock(&w->mu);
 	return upto;
 }
 
@@ -33,10 +33,10 @@ uint64_t wal_oldest(struct wal *w)
 {
 	uint64_t number = 0;
 
-	pthread_mutex_lock(&w->mu);
+	mutex_lock(&w->mu);
 	if (w->count && w->segments[0] != w->current)
 		number = w->segments[0]->number;
-	pthread_mutex_unlock(&w->mu);
+	mutex_unlock(&w->mu);
 	return number;
 }
 
@@ -89,7 +89,7 @@ int wal_drop(struct wal *w, uint64_t upto, struct err *err)
 		 * removal may be slow. Readers that hold a reference are not
 		 * affected.
 		 */
-		pthread_mutex_lock(&w->mu);
+		mutex_lock(&w->mu);
 		if (w->count && w->segments[0] != w->current &&
 		    w->segments[0]->number <= upto) {
 			s = w->segments[0];
@@ -97,7 +97,7 @@ int wal_drop(struct wal *w, uint64_t upto, struct err *err)
 			memmove(w->segments, w->segments + 1,
 				w->count * sizeof(struct wal_segment *));
 		}
-		pthread_mutex_unlock(&w->mu);
+		mutex_unlock(&w->mu);
 		if (!s)
 			return 0;
 		rc = remove_file(w, s, err);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/auth/auth.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "base/vec.h"
 #include "web/auth/auth_password.h"
 #include "web/auth/auth_private.h"
@@ -45,8 +45,8 @@ int auth_new(const char *path, const struct log *log, struct auth **out,
 	int rc = 0;
 
 	a->log = log;
-	pthread_mutex_init(&a->mu, NULL);
-	pthread_mutex_init(&a->hashing, NULL);
+	mutex_init(&a->mu);
+	mutex_init(&a->hashing);
 	if (getrandom(a->secret, sizeof(a->secret), 0) != sizeof(a->secret))
 		abort(); /* without randomness nothing here would be safe */
 	if (path) {
@@ -70,8 +70,8 @@ void auth_free(struct auth *a)
 	for (size_t i = 0; i < a->limited.count; i++)
 		mem_free(a->limited.v[i]);
 	vec_fini(&a->limited);
-	pthread_mutex_destroy(&a->mu);
-	pthread_mutex_destroy(&a->hashing);
+	mutex_destroy(&a->mu);
+	mutex_destroy(&a->hashing);
 	explicit_bzero(a->known, sizeof(a->known));
 	mem_free(a->path);
 	mem_free(a);
@@ -144,7 +144,7 @@ void auth_refresh(struct auth *a)
 	struct err err = { 0 };
 	int rc = a->path ? auth_reload(a, &next, &err) : 0;
 
-	pthread_mutex_lock(&a->mu);
+	mutex_lock(&a->mu);
 	a->failed = err;
 	/*
 	 * Only this thread writes the configuration, so it could be read
@@ -158,7 +158,7 @@ void auth_refresh(struct auth *a)
 		log_event(a->log, LOG_INFO, "web configuration is loaded",
 			  LOG_FIELDS(log_text("path", a->path)));
 	}
-	pthread_mutex_unlock(&a->mu);
+	mutex_unlock(&a->mu);
 	note_limited(a);
 	web_config_fini(&old);
 	web_config_fini(&next);
@@ -168,14 +168,14 @@ bool auth_is_current(struct auth *a)
 {
 	bool ok;
 
-	pthread_mutex_lock(&a->mu);
+	mutex_lock(&a->mu);
 	ok = !*a->failed.msg;
-	pthread_mutex_unlock(&a->mu);
+	mutex_unlock(&a->mu);
 	return ok;
 }
 
 /* As auth_is_open(); the caller holds the lock. */
-static bool is_open_locked(const struct auth *a)
+static bool is_open_locked(const struct auth *a) REQUIRES(a->mu)
 {
 	return !web_config_has_auth(&a->config) &&
 	       a->config.tls.client_auth != WEB_CLIENT_VERIFIED;
@@ -185,9 +185,9 @@ bool auth_is_open(struct auth *a)
 {
 	bool open;
 
-	pthread_mutex_lock(&a->mu);
+	mutex_lock(&a->mu);
 	open = is_open_locked(a);
-	pthread_mutex_unlock(&a->mu);
+	mutex_unlock(&a->mu);
 	return open;
 }
 
@@ -196,13 +196,13 @@ const char *auth_exposure(struct auth *a)
 	const char *what = NULL;
 	const struct web_config *c = &a->config;
 
-	pthread_mutex_lock(&a->mu);
+	mutex_lock(&a->mu);
 	if (is_open_locked(a))
 		what = "anybody who reaches this address may read all profiles";
 	else if (!c->tls.cert.len)
 		what = "passwords and tokens can be read on the network: "
 		       "--web.config.file has no tls_server_config";
-	pthread_mutex_unlock(&a->mu);
+	mutex_unlock(&a->mu);
 	return what;
 }
 
@@ -251,7 +251,7 @@ enum auth_verdict auth_check(struct auth *a, const struct credentials *c,
 	enum auth_verdict v = AUTH_REFUSED;
 
 	*out = (struct identity){ 0 };
-	pthread_mutex_lock(&a->mu);
+	mutex_lock(&a->mu);
 	if (!web_config_has_auth(&a->config)) {
 		out->scopes = SCOPE_ALL;
 		v = AUTH_GRANTED;
@@ -260,7 +260,7 @@ enum auth_verdict auth_check(struct auth *a, const struct credentials *c,
 	} else if (c->user && c->password) {
 		v = check_user(a, c, out);
 	}
-	pthread_mutex_unlock(&a->mu);
+	mutex_unlock(&a->mu);
 	return v;
 }
 
@@ -275,7 +275,7 @@ static enum auth_verdict auth_remember(struct auth *a,
 	const struct web_user *u;
 	enum auth_verdict v = AUTH_REFUSED;
 
-	pthread_mutex_lock(&a->mu);
+	mutex_lock(&a->mu);
 	u = find_user(a, c->user);
 	if (u && str_is(u->hash, hash)) {
 		auth_make_known(a, c, u->hash,
@@ -283,7 +283,7 @@ static enum auth_verdict auth_remember(struct auth *a,
 		auth_grant(out, u->name, u->scopes);
 		v = AUTH_GRANTED;
 	}
-	pthread_mutex_unlock(&a->mu);
+	mutex_unlock(&a->mu);
 	return v;
 }
 
@@ -296,7 +296,7 @@ enum auth_verdict auth_verify(struct auth *a, const struct credentials *c,
 	bool ok;
 
 	*out = (struct identity){ 0 };
-	pthread_mutex_lock(&a->mu);
+	mutex_lock(&a->mu);
 	u = find_user(a, c->user);
 	known = u;
 	if (!u)
@@ -306,14 +306,14 @@ enum auth_verdict auth_verify(struct auth *a, const struct credentials *c,
 	 */
 	snprintf(hash, sizeof(hash), "%.*s", u ? HASH_LEN : 0,
 		 u ? u->hash.ptr : "");
-	pthread_mutex_unlock(&a->mu);
+	mutex_unlock(&a->mu);
 	if (atomic_fetch_add(&a->waiting, 1) >= WAITING_MAX) {
 		atomic_fetch_sub(&a->waiting, 1);
 		return AUTH_BUSY;
 	}
-	pthread_mutex_lock(&a->hashing);
+	mutex_lock(&a->hashing);
 	ok = auth_hash_matches(c->password, hash) && known;
-	pthread_mutex_unlock(&a->hashing);
+	mutex_unlock(&a->hashing);
 	atomic_fetch_sub(&a->waiting, 1);
 	return ok ? auth_remember(a, c, hash, out) : AUTH_REFUSED;
 }
@@ -322,7 +322,7 @@ const char *auth_challenge(struct auth *a)
 {
 	const char *challenge;
 
-	pthread_mutex_lock(&a->mu);
+	mutex_lock(&a->mu);
 	if (a->config.user_count && a->config.token_count)
 		challenge =
 			"Basic realm=\"everprof\", Bearer realm=\"everprof\"";
@@ -330,7 +330,7 @@ const char *auth_challenge(struct auth *a)
 		challenge = "Basic realm=\"everprof\"";
 	else
 		challenge = "Bearer realm=\"everprof\"";
-	pthread_mutex_unlock(&a->mu);
+	mutex_unlock(&a->mu);
 	return challenge;
 }
 
@@ -338,9 +338,9 @@ bool auth_has_tls(struct auth *a)
 {
 	bool has;
 
-	pthread_mutex_lock(&a->mu);
+	mutex_lock(&a->mu);
 	has = a->config.tls.cert.len;
-	pthread_mutex_unlock(&a->mu);
+	mutex_unlock(&a->mu);
 	return has;
 }
 
@@ -348,9 +348,9 @@ char *auth_tls_priorities(struct auth *a)
 {
 	char *p;
 
-	pthread_mutex_lock(&a->mu);
+	mutex_lock(&a->mu);
 	p = mem_strdup(tls_priorities(&a->config.tls));
-	pthread_mutex_unlock(&a->mu);
+	mutex_unlock(&a->mu);
 	return p;
 }
 
@@ -358,7 +358,7 @@ char *auth_client_ca(struct auth *a)
 {
 	char *ca = NULL;
 
-	pthread_mutex_lock(&a->mu);
+	mutex_lock(&a->mu);
 	/*
 	 * libmicrohttpd asks for client certificates only if it has a CA. Any
 	 * one will do, because tls_verify_client() judges them
@@ -368,7 +368,7 @@ char *auth_client_ca(struct auth *a)
 		ca = mem_strndup(a->config.tls.client_ca.len ?
 					 a->config.tls.client_ca :
 					 a->config.tls.cert);
-	pthread_mutex_unlock(&a->mu);
+	mutex_unlock(&a->mu);
 	return ca;
 }
 
@@ -376,22 +376,22 @@ void auth_tls_material(void *ctx, struct tls_material *out)
 {
 	struct auth *a = ctx;
 
-	pthread_mutex_lock(&a->mu);
+	mutex_lock(&a->mu);
 	if (a->config.tls.cert.len) {
 		out->cert = mem_strndup(a->config.tls.cert);
 		out->key = mem_strndup(a->config.tls.key);
 	}
-	pthread_mutex_unlock(&a->mu);
+	mutex_unlock(&a->mu);
 }
 
 int auth_client(struct auth *a, void *session, struct err *err)
 {
 	int rc = 0;
 
-	pthread_mutex_lock(&a->mu);
+	mutex_lock(&a->mu);
 	if (a->config.tls.client_auth != WEB_CLIENT_NONE)
 		rc = tls_verify_client(&a->config.tls, session, err);
-	pthread_mutex_unlock(&a->mu);
+	mutex_unlock(&a->mu);
 	return rc;
 }
 
@@ -399,9 +399,9 @@ void auth_headers(struct auth *a,
 		  void (*fn)(void *ctx, const char *name, const char *value),
 		  void *ctx)
 {
-	pthread_mutex_lock(&a->mu);
+	mutex_lock(&a->mu);
 	for (size_t i = 0; i < a->config.header_count; i++)
 		fn(ctx, a->config.headers[i].name,
 		   a->config.headers[i].value.ptr);
-	pthread_mutex_unlock(&a->mu);
+	mutex_unlock(&a->mu);
 }

@@ -8,10 +8,10 @@
 #ifndef WEB_AUTH_AUTH_PRIVATE_H
 #define WEB_AUTH_AUTH_PRIVATE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/digest.h"
+#include "base/mutex.h"
 #include "base/vec.h"
 #include "web/auth/auth.h"
 #include "web/web_config.h"
@@ -36,14 +36,14 @@ struct known {
 struct auth {
 	const struct log *log;
 	char *path; /* NULL: no authentication */
-	pthread_mutex_t mu;
+	struct mutex mu;
 	struct web_config config; /* written by auth_refresh() alone */
 	struct err failed;        /* the error of the last load, or empty */
 	VEC(char *) limited;      /* users who ever had limited scopes */
 	struct known known[KNOWN_MAX];
 	size_t known_count;          /* ever; the oldest one is overwritten */
 	uint8_t secret[SECRET_SIZE]; /* key of digests, new at each start */
-	pthread_mutex_t hashing;     /* held during one bcrypt */
+	struct mutex hashing;        /* held during one bcrypt */
 	_Atomic int waiting;         /* requests that wait for `hashing` */
 };
 

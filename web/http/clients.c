@@ -2,11 +2,11 @@
 #include "web/http/clients.h"
 
 #include <netinet/in.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 
 #define SLOTS 1024 /* of the hash table */
 
@@ -28,7 +28,7 @@ struct entry {
 struct clients {
 	struct budget *memory;
 	struct pool *pool;
-	pthread_mutex_t mu;
+	struct mutex mu;
 	struct entry *slots[SLOTS];
 };
 
@@ -65,7 +65,7 @@ struct clients *clients_new(struct budget *memory, struct pool *pool)
 
 	cs->memory = memory;
 	cs->pool = pool;
-	pthread_mutex_init(&cs->mu, NULL);
+	mutex_init(&cs->mu);
 	return cs;
 }
 
@@ -73,7 +73,7 @@ void clients_free(struct clients *cs)
 {
 	if (!cs)
 		return;
-	pthread_mutex_destroy(&cs->mu);
+	mutex_destroy(&cs->mu);
 	mem_free(cs);
 }
 
@@ -95,13 +95,13 @@ struct client *clients_get(struct clients *cs, const struct sockaddr *a)
 	uint64_t key = client_key(a);
 	struct entry **at = &cs->slots[key % SLOTS];
 
-	pthread_mutex_lock(&cs->mu);
+	mutex_lock(&cs->mu);
 	while (*at && (*at)->key != key)
 		at = &(*at)->next;
 	if (!*at)
 		*at = entry_new(cs, key);
 	(*at)->refs++;
-	pthread_mutex_unlock(&cs->mu);
+	mutex_unlock(&cs->mu);
 	return &(*at)->client;
 }
 
@@ -111,13 +111,13 @@ void clients_put(struct clients *cs, struct client *c)
 	struct entry **at = &cs->slots[e->key % SLOTS];
 	bool last;
 
-	pthread_mutex_lock(&cs->mu);
+	mutex_lock(&cs->mu);
 	last = !--e->refs;
 	while (last && *at != e)
 		at = &(*at)->next;
 	if (last)
 		*at = e->next;
-	pthread_mutex_unlock(&cs->mu);
+	mutex_unlock(&cs->mu);
 	/* The entry is out of the table, so nobody else can find it. */
 	if (!last)
 		return;

@@ -3,12 +3,12 @@
 
 #include <linux/tcp.h> /* glibc's lacks tcpi_bytes_acked */
 #include <netinet/in.h>
-#include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 
 #define LOOK_US 5000 /* between checks at shutdown */
 /* Time over which a client's rate is measured. */
@@ -31,7 +31,7 @@ struct connection {
 /* All connections, as a ring ordered by since_ns, longest first. */
 struct connections {
 	struct connections_options o;
-	pthread_mutex_t mu;
+	struct mutex mu;
 	struct connection ring; /* the ring's anchor */
 	size_t count;
 };
@@ -41,7 +41,7 @@ struct connections *connections_new(const struct connections_options *o)
 	struct connections *cs = mem_new(struct connections);
 
 	cs->o = *o;
-	pthread_mutex_init(&cs->mu, NULL);
+	mutex_init(&cs->mu);
 	cs->ring.next = cs->ring.prev = &cs->ring;
 	return cs;
 }
@@ -56,7 +56,7 @@ void connections_free(struct connections *cs)
 		cs->ring.next = c->next;
 		mem_free(c);
 	}
-	pthread_mutex_destroy(&cs->mu);
+	mutex_destroy(&cs->mu);
 	mem_free(cs);
 }
 
@@ -130,11 +130,11 @@ struct connection *connections_add(struct connections *cs, int fd)
 
 	c->fd = fd;
 	c->first = true;
-	pthread_mutex_lock(&cs->mu);
+	mutex_lock(&cs->mu);
 	connections_begin(cs, c);
 	if (++cs->count > cs->o.max)
 		connections_evict(cs);
-	pthread_mutex_unlock(&cs->mu);
+	mutex_unlock(&cs->mu);
 	return c;
 }
 
@@ -143,7 +143,7 @@ void connection_turn(struct connections *cs, struct connection *c,
 {
 	if (!c)
 		return;
-	pthread_mutex_lock(&cs->mu);
+	mutex_lock(&cs->mu);
 	connections_take_out(c);
 	/*
 	 * Restart the measurement with each answer, not with each part of it.
@@ -155,17 +155,17 @@ void connection_turn(struct connections *cs, struct connection *c,
 	c->state = state;
 	c->first = false;
 	connections_begin(cs, c);
-	pthread_mutex_unlock(&cs->mu);
+	mutex_unlock(&cs->mu);
 }
 
 void connection_end(struct connections *cs, struct connection *c)
 {
 	if (!c)
 		return;
-	pthread_mutex_lock(&cs->mu);
+	mutex_lock(&cs->mu);
 	connections_take_out(c);
 	cs->count--;
-	pthread_mutex_unlock(&cs->mu);
+	mutex_unlock(&cs->mu);
 	mem_free(c);
 }
 
@@ -173,9 +173,9 @@ void connection_drop(struct connections *cs, struct connection *c)
 {
 	if (!c)
 		return;
-	pthread_mutex_lock(&cs->mu);
+	mutex_lock(&cs->mu);
 	connections_shut(c);
-	pthread_mutex_unlock(&cs->mu);
+	mutex_unlock(&cs->mu);
 }
 
 struct connection_target *connection_target(struct connection *c)
@@ -222,7 +222,7 @@ size_t connections_sweep(struct connections *cs)
 	int64_t now = clock_mono_ns();
 	size_t n = 0;
 
-	pthread_mutex_lock(&cs->mu);
+	mutex_lock(&cs->mu);
 	for (struct connection *c = cs->ring.next; c != &cs->ring;
 	     c = c->next) {
 		if (is_late(cs, c, now))
@@ -233,7 +233,7 @@ size_t connections_sweep(struct connections *cs)
 			continue;
 		n++;
 	}
-	pthread_mutex_unlock(&cs->mu);
+	mutex_unlock(&cs->mu);
 	return n;
 }
 
@@ -254,9 +254,9 @@ bool connections_settle(struct connections *cs, int64_t deadline_ns)
 
 	/* This runs once, at shutdown, so polling is good enough. */
 	for (;;) {
-		pthread_mutex_lock(&cs->mu);
+		mutex_lock(&cs->mu);
 		busy = is_busy(cs);
-		pthread_mutex_unlock(&cs->mu);
+		mutex_unlock(&cs->mu);
 		if (!busy || clock_mono_ns() >= deadline_ns)
 			return !busy;
 		usleep(LOOK_US);

@@ -15,6 +15,7 @@
 #include <microhttpd.h>
 #include <pthread.h>
 
+#include "base/mutex.h"
 #include "base/pool.h"
 #include "model/regex.h"
 #include "web/http/clients.h"
@@ -46,7 +47,7 @@ struct server {
 	struct exchange *parked; /* streams waiting for memory; under mu */
 	bool closing; /* shutdown: streams no longer wait; under mu */
 	pthread_t sweeper;
-	pthread_mutex_t mu;
+	struct mutex mu;
 	pthread_cond_t stop;
 	bool sweeping; /* the sweeper runs; under mu */
 };

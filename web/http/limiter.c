@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/http/limiter.h"
 
-#include <pthread.h>
-
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "web/http/clients.h"
 
 #define BUCKETS 4096 /* of the table */
@@ -20,7 +19,7 @@ struct bucket {
 /* A set-associative table of buckets. */
 struct limiter {
 	int64_t rate;
-	pthread_mutex_t mu;
+	struct mutex mu;
 	struct bucket buckets[BUCKETS];
 };
 
@@ -29,7 +28,7 @@ struct limiter *limiter_new(int64_t rate)
 	struct limiter *l = mem_new(struct limiter);
 
 	l->rate = rate;
-	pthread_mutex_init(&l->mu, NULL);
+	mutex_init(&l->mu);
 	return l;
 }
 
@@ -37,7 +36,7 @@ void limiter_free(struct limiter *l)
 {
 	if (!l)
 		return;
-	pthread_mutex_destroy(&l->mu);
+	mutex_destroy(&l->mu);
 	mem_free(l);
 }
 
@@ -73,7 +72,7 @@ bool limiter_pass(struct limiter *l, const struct sockaddr *client,
 
 	if (!l->rate || !client)
 		return true;
-	pthread_mutex_lock(&l->mu);
+	mutex_lock(&l->mu);
 	b = limiter_find(l, client_key(client), now_ns);
 	passed = now_ns - b->at_ns;
 	/*
@@ -87,6 +86,6 @@ bool limiter_pass(struct limiter *l, const struct sockaddr *client,
 	pass = b->tokens >= SECOND;
 	if (pass)
 		b->tokens -= SECOND;
-	pthread_mutex_unlock(&l->mu);
+	mutex_unlock(&l->mu);
 	return pass;
 }

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/gzip.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "web/http/access.h"
 #include "web/http/exchange.h"
 
@@ -148,14 +149,14 @@ static bool reply_park(struct exchange *x)
 
 	if (!x->parked_ns)
 		x->parked_ns = now;
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	parked = !s->closing &&
 		 now - x->parked_ns < s->o.query_timeout_ms * 1000000;
 	if (parked) {
 		x->next_parked = s->parked;
 		s->parked = x;
 	}
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	return parked;
 }
 
@@ -197,10 +198,10 @@ void reply_wake_streams(struct server *s)
 {
 	struct exchange *x;
 
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	x = s->parked;
 	s->parked = NULL;
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	while (x) {
 		struct exchange *next = x->next_parked;
 
@@ -211,9 +212,9 @@ void reply_wake_streams(struct server *s)
 
 void reply_stop_streams(struct server *s)
 {
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	s->closing = true;
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	reply_wake_streams(s);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/mutex.h"
 #include "base/url.h"
 #include "web/http/access.h"
 #include "web/http/exchange.h"
@@ -82,19 +83,19 @@ static void *server_sweep(void *arg)
 	struct timespec at;
 
 	pthread_setname_np(pthread_self(), "web-sweep");
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	while (s->sweeping) {
 		at = clock_mono_at(clock_mono_ns() + TICK_NS);
-		pthread_cond_timedwait(&s->stop, &s->mu, &at);
-		pthread_mutex_unlock(&s->mu);
+		mutex_wait_until(&s->mu, &s->stop, &at);
+		mutex_unlock(&s->mu);
 		reply_wake_streams(s);
 		if (++tick % SWEEP_TICKS == 0) {
 			connections_sweep(s->connections);
 			auth_refresh(s->o.auth);
 		}
-		pthread_mutex_lock(&s->mu);
+		mutex_lock(&s->mu);
 	}
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	return NULL;
 }
 
@@ -241,7 +242,7 @@ static void start_guards(struct server *s)
 	s->connections = connections_new(&o);
 	s->limiter = limiter_new(s->o.rate_limit);
 	s->clients = clients_new(s->o.memory, s->pool);
-	pthread_mutex_init(&s->mu, NULL);
+	mutex_init(&s->mu);
 	clock_cond_init(&s->stop);
 	s->sweeping = true;
 	if (pthread_create(&s->sweeper, NULL, server_sweep, s))
@@ -253,10 +254,10 @@ static void stop_guards(struct server *s)
 {
 	if (!s->sweeping)
 		return;
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	s->sweeping = false;
 	pthread_cond_signal(&s->stop);
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 	pthread_join(s->sweeper, NULL);
 }
 

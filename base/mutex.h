@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mutexes that Clang's thread-safety analysis understands (-Wthread-safety, on
+ * in every build by Clang): it reports a function that returns with a mutex it
+ * took, takes one twice, releases one it does not hold, or calls a function
+ * declared with REQUIRES() without the mutex. docs/locking.md has the order in
+ * which mutexes are taken.
+ *
+ * Ownership: the struct that contains a mutex initialises and destroys it.
+ * Threads: any; mutexes are not recursive.
+ */
+#ifndef BASE_MUTEX_H
+#define BASE_MUTEX_H
+
+#include <pthread.h>
+
+#include "base/defs.h"
+
+/* A mutex. */
+struct CAPABILITY("mutex") mutex {
+	pthread_mutex_t pthread;
+};
+
+/* Initialise a mutex; it is destroyed with mutex_destroy(). */
+static inline void mutex_init(struct mutex *m)
+{
+	pthread_mutex_init(&m->pthread, NULL);
+}
+
+/* Destroy a mutex that no thread holds. */
+static inline void mutex_destroy(struct mutex *m)
+{
+	pthread_mutex_destroy(&m->pthread);
+}
+
+/* Take a mutex; the caller must not hold it. */
+static inline void mutex_lock(struct mutex *m) ACQUIRES(*m);
+static inline void mutex_lock(struct mutex *m) NO_THREAD_ANALYSIS
+{
+	pthread_mutex_lock(&m->pthread);
+}
+
+/* Release a mutex that the caller holds. */
+static inline void mutex_unlock(struct mutex *m) RELEASES(*m);
+static inline void mutex_unlock(struct mutex *m) NO_THREAD_ANALYSIS
+{
+	pthread_mutex_unlock(&m->pthread);
+}
+
+/*
+ * Release the mutex, wait until the condition is signalled (or for no reason,
+ * as with pthread_cond_wait()), and take the mutex again.
+ */
+static inline void mutex_wait(struct mutex *m, pthread_cond_t *cond)
+	REQUIRES(*m);
+static inline void mutex_wait(struct mutex *m, pthread_cond_t *cond)
+{
+	pthread_cond_wait(cond, &m->pthread);
+}
+
+/*
+ * Wait as mutex_wait() does, but not longer than until a time of the
+ * condition's clock. Returns ETIMEDOUT when that time has come, else 0.
+ */
+static inline int mutex_wait_until(struct mutex *m, pthread_cond_t *cond,
+				   const struct timespec *at) REQUIRES(*m);
+static inline int mutex_wait_until(struct mutex *m, pthread_cond_t *cond,
+				   const struct timespec *at)
+{
+	return pthread_cond_timedwait(cond, &m->pthread, at);
+}
+
+#endif
