@@ -44,9 +44,10 @@ struct query_merge {
 	size_t profiles;       /* profiles merged */
 	size_t damaged;        /* profiles that could not be read */
 	struct err damage;     /* the error of the first of them */
-	bool late;             /* the deadline passed: the answer is partial */
-	int64_t taken;         /* bytes accounted to the query work */
-	int64_t ms;            /* time of a single profile */
+	bool late;             /* time ran out: the answer is partial */
+	struct err late_why; /* the deadline passed, or everprof is stopping */
+	int64_t taken;       /* bytes accounted to the query work */
+	int64_t ms;          /* time of a single profile */
 	struct labels *labels; /* series of a single profile, or NULL */
 };
 

@@ -98,7 +98,7 @@ int function_search_look(struct function_search *f, struct querier *q,
 		rc = look_inside(f, q, series, ms, found, err);
 	}
 	/* One unreadable profile must not fail the whole search. */
-	if (rc == ERR_CORRUPT || rc == ERR_NOTFOUND) {
+	if (rc == ERR_CORRUPT || rc == ERR_NOTFOUND || rc == ERR_IO) {
 		f->unread++;
 		rc = 0;
 	}

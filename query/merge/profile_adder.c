@@ -135,7 +135,17 @@ int query_add_profile(struct query_merge *g, const struct query_profile *x,
  */
 int query_merge_check_late(struct query_merge *g, struct err *err)
 {
-	g->late = g->late ||
-		  (query_check_deadline(g->work, NULL) && g->profiles);
-	return g->late ? 0 : query_check_deadline(g->work, err);
+	struct err why;
+	int rc;
+
+	if (g->late)
+		return 0;
+	rc = query_check_deadline(g->work, &why);
+	if (!rc)
+		return 0;
+	if (!g->profiles)
+		return err_set(err, rc, "%s", why.msg);
+	g->late = true;
+	g->late_why = why;
+	return 0;
 }

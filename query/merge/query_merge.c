@@ -203,8 +203,8 @@ size_t query_merge_warnings(const struct query_merge *g, struct arena *arena,
 	if (g->late && n < max)
 		out[n++] = arena_printf(
 			arena,
-			"the query took longer than --query.timeout: only %zu profiles are in the answer",
-			g->profiles);
+			"%s: only the first %zu profiles are in the answer",
+			g->late_why.msg, g->profiles);
 	if (g->damaged && n < max)
 		out[n++] = arena_printf(
 			arena,

@@ -11,7 +11,7 @@
 #include "model/types.h"
 
 /*
- * Format 2 means that the block has columns: versions without them then report
+ * Format 2 means that chunks of the block may be columns: versions without them then report
  * a newer format instead of damage (docs/decisions.md, 96).
  */
 #define FORMAT_PLAIN   1
@@ -187,15 +187,16 @@ void meta_encode(const struct meta *m, struct buf *out)
 		m->level);
 	encode_sources(m, out);
 	encode_parents(m, out);
-	buf_printf(out,
-		   "\n\t},\n\t\"version\": 1,\n\t\"everprof\": {\n"
-		   "\t\t\"format\": %d,\n\t\t\"firstSample\": %" PRId64
-		   ",\n\t\t\"lastSample\": %" PRId64
-		   ",\n\t\t\"firstLsn\": %" PRIu64
-		   ",\n\t\t\"lastLsn\": %" PRIu64
-		   ",\n\t\t\"rawBytes\": %" PRIu64 ",\n",
-		   m->columns ? FORMAT_COLUMNS : FORMAT_PLAIN, m->first_ms,
-		   m->last_ms, m->first_lsn, m->last_lsn, m->raw_bytes);
+	buf_printf(
+		out,
+		"\n\t},\n\t\"version\": 1,\n\t\"everprof\": {\n"
+		"\t\t\"format\": %d,\n\t\t\"firstSample\": %" PRId64
+		",\n\t\t\"lastSample\": %" PRId64
+		",\n\t\t\"firstLsn\": %" PRIu64 ",\n\t\t\"lastLsn\": %" PRIu64
+		",\n\t\t\"rawBytes\": %" PRIu64 ",\n",
+		m->columns || m->some_columns ? FORMAT_COLUMNS : FORMAT_PLAIN,
+		m->first_ms, m->last_ms, m->first_lsn, m->last_lsn,
+		m->raw_bytes);
 	if (m->columns)
 		buf_str(out, "\t\t\"columns\": true,\n");
 	encode_typesets(m, out);
@@ -372,6 +373,7 @@ static int decode_root(struct meta *m, const json_t *root, struct err *err)
 			"a block in format %" PRId64
 			", written by a newer everprof: this one reads formats %d to %d; use the version that wrote it",
 			format, FORMAT_PLAIN, FORMAT_COLUMNS);
+	m->some_columns = format == FORMAT_COLUMNS;
 	if (ok) {
 		decode_prometheus(m, root, &ok);
 		decode_everprof(m, ours, &ok);

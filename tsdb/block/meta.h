@@ -61,6 +61,7 @@ struct meta {
 	uint64_t last_lsn;
 	uint64_t raw_bytes; /* uncompressed size of all profiles */
 	bool columns;       /* every chunk has been tried as columns */
+	bool some_columns;  /* some chunks may be stored as columns */
 
 	struct bytes *typesets; /* encoded sample types by number, owned */
 	size_t typeset_count;

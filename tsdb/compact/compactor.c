@@ -57,20 +57,24 @@ static void compactor_describe_block(struct meta *m, const struct meta *b)
 }
 
 /*
- * Whether the new block is marked as having columns, which makes it format 2
- * (docs/decisions.md, 96): chunks are encoded as columns now, or all parents
- * have columns already.
+ * Note whether all chunks of the new block have been tried as columns, because
+ * they are encoded now or all parents have been, and whether some may be
+ * columns, which makes the block format 2 (docs/decisions.md, 96).
  */
-static bool tries_columns(const struct work *k)
+static void compactor_note_columns(const struct work *k, struct meta *m)
 {
-	bool all = true;
+	bool encodes = k->c->reencode && k->columns;
 
+	m->columns = true;
+	m->some_columns = encodes;
 	for (size_t i = 0; i < k->c->count; i++) {
-		struct part p = k->c->parts[i];
+		const struct block *b = k->c->parts[i].block;
 
-		all = all && p.block && p.block->meta.columns;
+		m->columns = m->columns && b && b->meta.columns;
+		m->some_columns |= b &&
+				   (b->meta.columns || b->meta.some_columns);
 	}
-	return all || (k->c->reencode && k->columns);
+	m->columns |= encodes;
 }
 
 /*
@@ -93,7 +97,7 @@ static void compactor_describe(struct work *k)
 			compactor_describe_block(m, &p.block->meta);
 	}
 	m->level++;
-	m->columns = tries_columns(k);
+	compactor_note_columns(k, m);
 }
 
 /* Relaxed order suffices: the flag protects no other data. */

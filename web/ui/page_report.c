@@ -195,17 +195,29 @@ static void page_report_write_form(struct answer *a, const struct request *rq,
 	buf_str(&a->body, "<button>Show</button></form>");
 }
 
+/* A page that is being written. */
+struct view {
+	struct answer *a;
+	struct request *rq;
+	struct look *l;
+	struct query_merge source;
+	struct query_merge base;
+	const char *nonce; /* of the script; NULL: without a script */
+};
+
 /*
  * Show what is missing in the page: profiles that were left out, and filters
  * that matched nothing.
  */
 static void page_report_write_warnings(struct answer *a, struct arena *arena,
-				       const struct query_merge *g,
+				       const struct view *view,
 				       const struct report *r)
 {
-	const char *v[WARNINGS];
-	size_t n = query_merge_warnings(g, arena, v, WARNINGS);
+	const char *v[2 * WARNINGS];
+	size_t n = query_merge_warnings(&view->source, arena, v, WARNINGS);
 
+	if (view->l->has_base)
+		n += query_merge_warnings(&view->base, arena, v + n, WARNINGS);
 	for (size_t i = 0; i < n; i++) {
 		buf_str(&a->body, "<section class=error>");
 		xml_escape(&a->body, str_of(v[i]));
@@ -266,16 +278,6 @@ static int page_report_write_table(struct answer *a, struct report *r,
 	return 0;
 }
 
-/* A page that is being written. */
-struct view {
-	struct answer *a;
-	struct request *rq;
-	struct look *l;
-	struct query_merge source;
-	struct query_merge base;
-	const char *nonce; /* of the script; NULL: without a script */
-};
-
 /* Write a parameter into a link as &name=value, if the page has it. */
 static void link_param(struct view *v, const char *name, const char *from)
 {
@@ -327,7 +329,7 @@ static int page_report_render(struct view *v, struct report *r, struct err *err)
 	int rc;
 
 	page_report_write_form(a, v->rq, r);
-	page_report_write_warnings(a, &v->rq->arena, &v->source, r);
+	page_report_write_warnings(a, &v->rq->arena, v, r);
 	buf_printf(&a->body,
 		   "<p class=note>%zu profiles of %zu series. A click on a "
 		   "frame zooms, a double click goes back.</p><section>",
