@@ -86,6 +86,18 @@ struct str str_cut(struct str s, char sep, struct str *rest);
 /* Return s without leading and trailing spaces, tabs and line ends. */
 struct str str_trim(struct str s);
 
+/* Return the value of a hexadecimal digit, or -1 for any other character. */
+static inline int digit_hex_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
 /*
  * Parse s, all of it, as a decimal number with an optional "-". Returns false
  * and leaves *out untouched when s is not such a number or is out of range.

@@ -9,7 +9,8 @@
 #include "base/json.h"
 
 /* The longest line: log shippers split or drop longer ones. */
-#define LINE_MAX_BYTES (8 * KIB)
+#define LINE_MAX_BYTES  (8 * KIB)
+#define VALUE_MAX_BYTES (7 * KIB) /* of a value, before it is escaped */
 
 static const char *const level_names[] = {
 	[LOG_DEBUG] = "debug",
@@ -35,25 +36,42 @@ static void log_write_timestamp(char out[40])
  * Write a logfmt value: bare when it is a single plain word, otherwise as a
  * quoted string with JSON's escapes.
  */
-static void logfmt_value(struct buf *b, const char *text)
+static void logfmt_value(struct buf *b, struct str text)
 {
-	bool bare = *text;
+	bool bare = text.len > 0;
 
-	for (const char *p = text; *p && bare; p++)
-		bare = *p > ' ' && *p != '"' && *p != '=' && *p != 0x7f;
+	for (size_t i = 0; i < text.len && bare; i++)
+		bare = text.ptr[i] > ' ' && text.ptr[i] != '"' &&
+		       text.ptr[i] != '=' && text.ptr[i] != 0x7f;
 	if (bare)
-		buf_str(b, text);
+		buf_add(b, text.ptr, text.len);
 	else
-		json_quote(b, str_of(text));
+		json_quote(b, text);
+}
+
+/* A text, cut between two characters if it is too long. */
+static struct str log_cut(const char *text)
+{
+	struct str s = str_of(text);
+
+	if (s.len <= VALUE_MAX_BYTES)
+		return s;
+	s.len = VALUE_MAX_BYTES;
+	while (s.len && ((unsigned char)s.ptr[s.len] & 0xc0) == 0x80)
+		s.len--;
+	return s;
 }
 
 /*
  * Append one field with its separator; the first field of a line opens the JSON
- * object. A NULL text means that number is the value.
+ * object. A NULL text means that number is the value. A field that does not fit
+ * is left out, so that the line stays well-formed.
  */
 static void field_out(struct buf *b, bool json, const char *key,
 		      const char *text, int64_t number)
 {
+	size_t before = b->len;
+
 	if (json) {
 		buf_byte(b, b->len ? ',' : '{');
 		json_quote(b, str_of(key));
@@ -67,9 +85,13 @@ static void field_out(struct buf *b, bool json, const char *key,
 	if (!text)
 		buf_printf(b, "%lld", (long long)number);
 	else if (json)
-		json_quote(b, str_of(text));
+		json_quote(b, log_cut(text));
 	else
-		logfmt_value(b, text);
+		logfmt_value(b, log_cut(text));
+	if (b->over) {
+		b->over = false;
+		b->len = before;
+	}
 }
 
 void log_event(const struct log *log, enum log_level level, const char *msg,
@@ -87,12 +109,7 @@ void log_event(const struct log *log, enum log_level level, const char *msg,
 	for (; fields && fields->key; fields++)
 		field_out(&b, log->json, fields->key, fields->text,
 			  fields->number);
-	/*
-	 * A line that was cut is better than none, so the overflow is cleared
-	 * and the end of the line always fits.
-	 */
-	b.over = false;
-	b.max += 2;
+	b.max += 2; /* the end of the line always fits */
 	buf_str(&b, log->json ? "}\n" : "\n");
 	/* A single write() keeps lines of several threads apart. */
 	if (write(log->fd, b.ptr, b.len) < 0) {

@@ -20,37 +20,25 @@ void url_escape(struct str s, struct buf *out)
 	}
 }
 
-/* Return the value of a hexadecimal digit, or -1 for any other character. */
-static int url_read_hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* Whether the "%" at i is followed by two hexadecimal digits. */
 static bool is_escape(struct str s, size_t i)
 {
-	return i + 2 < s.len && url_read_hex(s.ptr[i + 1]) >= 0 &&
-	       url_read_hex(s.ptr[i + 2]) >= 0;
+	return i + 2 < s.len && digit_hex_value(s.ptr[i + 1]) >= 0 &&
+	       digit_hex_value(s.ptr[i + 2]) >= 0;
 }
 
 /* Return the byte that the escape at i stands for. */
-static char url_needs_escape(struct str s, size_t i)
+static char url_read_escape(struct str s, size_t i)
 {
-	return (char)(unsigned char)(url_read_hex(s.ptr[i + 1]) << 4 |
-				     url_read_hex(s.ptr[i + 2]));
+	return (char)(unsigned char)(digit_hex_value(s.ptr[i + 1]) << 4 |
+				     digit_hex_value(s.ptr[i + 2]));
 }
 
 bool url_is_sound(struct str s)
 {
 	for (size_t i = 0; i < s.len; i++) {
-		if (!s.ptr[i] || (s.ptr[i] == '%' && (!is_escape(s, i) ||
-						      !url_needs_escape(s, i))))
+		if (!s.ptr[i] || (s.ptr[i] == '%' &&
+				  (!is_escape(s, i) || !url_read_escape(s, i))))
 			return false;
 	}
 	return true;
@@ -72,7 +60,7 @@ static struct str url_decode_text(struct str s, bool plus_is_space,
 		if (c == '+' && plus_is_space)
 			c = ' ';
 		if (c == '%' && is_escape(s, i)) {
-			c = url_needs_escape(s, i);
+			c = url_read_escape(s, i);
 			i += 2;
 		}
 		out[n++] = c;

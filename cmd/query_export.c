@@ -45,7 +45,7 @@ static bool query_report_write_chunk(void *ctx, struct bytes b)
 }
 
 /* An error of writing explains the canceled request, so it takes precedence. */
-static int query_report_export(struct fetch *j, struct err *err)
+static int query_report_export(struct query_command *j, struct err *err)
 {
 	struct saving s = { .output = j->output };
 	struct http_response r = { 0 };
@@ -70,7 +70,7 @@ int cmd_query_export(int argc, char **argv)
 		"SERIES/MS.pb.gz.",
 		1, 1
 	};
-	struct fetch j;
+	struct query_command j;
 	struct err err;
 	int code;
 	int rc;

@@ -6,28 +6,28 @@
 #include "base/mem.h"
 #include "cmd/cmd.h"
 
-void query_fetch_init(struct fetch *j)
+void query_fetch_init(struct query_command *j)
 {
-	*j = (struct fetch){ .q = query_init(),
-			     .report = "proto",
-			     .time = "",
-			     .match = "",
-			     .from = "",
-			     .to = "",
-			     .base_from = "",
-			     .base_to = "",
-			     .base_time = "",
-			     .aggregate = "",
-			     .group_by = "",
-			     .output = "" };
+	*j = (struct query_command){ .q = query_init(),
+				     .report = "proto",
+				     .time = "",
+				     .match = "",
+				     .from = "",
+				     .to = "",
+				     .base_from = "",
+				     .base_to = "",
+				     .base_time = "",
+				     .aggregate = "",
+				     .group_by = "",
+				     .output = "" };
 }
 
-void query_fetch_add_flag(struct fetch *j, struct flag f)
+void query_fetch_add_flag(struct query_command *j, struct flag f)
 {
 	j->flags[j->flag_count++] = f;
 }
 
-void query_fetch_add_server(struct fetch *j)
+void query_fetch_add_server(struct query_command *j)
 {
 	const struct flag flags[] = { QUERY_FLAGS(j->q) };
 
@@ -40,7 +40,7 @@ void query_fetch_add_server(struct fetch *j)
 			"Where to write it (-o too); - is standard output." });
 }
 
-void query_fetch_add_range(struct fetch *j)
+void query_fetch_add_range(struct query_command *j)
 {
 	query_fetch_add_flag(
 		j, (struct flag){ "from", FLAG_TIME, &j->from, "now-1h",

@@ -19,7 +19,7 @@ enum {
 };
 
 /* The request and the flags of a command; empty texts are not sent. */
-struct fetch {
+struct query_command {
 	struct query q;
 	struct report_flags options;
 	const char *report;
@@ -40,18 +40,18 @@ struct fetch {
 };
 
 /* All text flags start empty, so that the server applies its defaults. */
-void query_fetch_init(struct fetch *j);
+void query_fetch_init(struct query_command *j);
 
 /* Append a flag; flag_count cannot exceed FLAGS_MAX, which has room for all. */
-void query_fetch_add_flag(struct fetch *j, struct flag f);
+void query_fetch_add_flag(struct query_command *j, struct flag f);
 
 /* The flags of every command here: which server, and where the result goes. */
-void query_fetch_add_server(struct fetch *j);
+void query_fetch_add_server(struct query_command *j);
 
 /*
  * The values stay empty unless they are given; the defaults shown are those
  * that requests use.
  */
-void query_fetch_add_range(struct fetch *j);
+void query_fetch_add_range(struct query_command *j);
 
 #endif

@@ -11,7 +11,7 @@
 #include "cmd/report_flags.h"
 
 /* The flags that choose and combine profiles. */
-static void add_report(struct fetch *j)
+static void add_report(struct query_command *j)
 {
 	query_fetch_add_range(j);
 	query_fetch_add_flag(
@@ -28,7 +28,7 @@ static void add_report(struct fetch *j)
 }
 
 /* The flags of all report options. */
-static void add_options(struct fetch *j)
+static void add_options(struct query_command *j)
 {
 	struct flag *end =
 		report_flags_list(&j->options, j->flags + j->flag_count);
@@ -46,7 +46,7 @@ static void option_param(void *ctx, const char *name, const char *value)
  * The parameters of one side of a request: a single profile near a time, or all
  * profiles of a range merged. suffix is "", "_a" or "_b".
  */
-static void side_params(struct fetch *j, const char *suffix,
+static void side_params(struct query_command *j, const char *suffix,
 			const char *selector, const char *time,
 			const char *const range[2])
 {
@@ -74,7 +74,7 @@ static void side_params(struct fetch *j, const char *suffix,
 }
 
 /* The report and all options that were given. */
-static void report_params(struct fetch *j, const char *report)
+static void report_params(struct query_command *j, const char *report)
 {
 	query_param(&j->q, "report", report);
 	query_param(&j->q, "aggregate", j->aggregate);
@@ -124,7 +124,7 @@ static void print_colored(struct str text)
 }
 
 /* Write the body to the output. Tables are colored only on a terminal. */
-static int query_report_print(const struct fetch *j, struct bytes b,
+static int query_report_print(const struct query_command *j, struct bytes b,
 			      bool is_table, struct err *err)
 {
 	const char *output = *j->output ? j->output : "-";
@@ -137,7 +137,7 @@ static int query_report_print(const struct fetch *j, struct bytes b,
 }
 
 /* Send the request, write the answer, and return the exit code. */
-static int query_report_run(struct fetch *j, bool is_table)
+static int query_report_run(struct query_command *j, bool is_table)
 {
 	struct http_response r;
 	struct err err;
@@ -173,7 +173,7 @@ int cmd_query_profile(int argc, char **argv)
 		"speedscope, source, pgo.",
 		1, 1
 	};
-	struct fetch j;
+	struct query_command j;
 	int code;
 
 	query_fetch_init(&j);
@@ -217,7 +217,7 @@ int cmd_query_profile(int argc, char **argv)
  * Reject a difference whose base would be the same profiles. Returns the exit
  * code, or 0 to go on.
  */
-static int check_base(const struct fetch *j, int selectors)
+static int check_base(const struct query_command *j, int selectors)
 {
 	bool ranged = *j->base_from || *j->base_to;
 
@@ -236,7 +236,7 @@ static int check_base(const struct fetch *j, int selectors)
 }
 
 /* The flags that choose the base of a difference. */
-static void add_base(struct fetch *j)
+static void add_base(struct query_command *j)
 {
 	query_fetch_add_flag(
 		j, (struct flag){ "base-from", FLAG_TIME, &j->base_from, NULL,
@@ -256,7 +256,8 @@ static void add_base(struct fetch *j)
  * The parameters of both sides. Times that the base does not have are those of
  * the other side.
  */
-static void diff_params(struct fetch *j, const char *selector, const char *base)
+static void diff_params(struct query_command *j, const char *selector,
+			const char *base)
 {
 	side_params(j, "_b", selector, j->time,
 		    (const char *const[]){ j->from, j->to });
@@ -271,7 +272,7 @@ static void diff_params(struct fetch *j, const char *selector, const char *base)
  * The commands top and flamegraph: one report of a range, or of a difference if
  * a base is given.
  */
-static int run_merged(struct fetch *j, const struct usage *u,
+static int run_merged(struct query_command *j, const struct usage *u,
 		      const char *report, int argc, char **argv)
 {
 	bool diff;
@@ -311,7 +312,7 @@ int cmd_query_top(int argc, char **argv)
 		"range, as pprof -top does.",
 		1, 1
 	};
-	struct fetch j;
+	struct query_command j;
 
 	return run_merged(&j, &u, "top", argc, argv);
 }
@@ -324,7 +325,7 @@ int cmd_query_flamegraph(int argc, char **argv)
 		"any browser shows.",
 		1, 1
 	};
-	struct fetch j;
+	struct query_command j;
 
 	return run_merged(&j, &u, "flamegraph", argc, argv);
 }
@@ -338,7 +339,7 @@ int cmd_query_diff(int argc, char **argv)
 		"those of the base:\nanother range, another selector, or both.",
 		1, 2
 	};
-	struct fetch j;
+	struct query_command j;
 	int code;
 
 	query_fetch_init(&j);

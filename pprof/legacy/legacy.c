@@ -133,21 +133,6 @@ bool legacy_match(struct legacy *l, enum legacy_regex rx, struct str s,
 }
 
 /*
- * Returns the value of a digit in bases up to 16; 99, which is no digit in any
- * base, for other characters.
- */
-static int legacy_read_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return 99;
-}
-
-/*
  * Parses s as an unsigned number without sign or prefix. Returns false if it is
  * empty, has other characters, or overflows.
  */
@@ -158,9 +143,9 @@ static bool legacy_count_digits(struct str s, int base, uint64_t *out)
 	if (!s.len)
 		return false;
 	for (size_t i = 0; i < s.len; i++) {
-		int d = legacy_read_digit(s.ptr[i]);
+		int d = digit_hex_value(s.ptr[i]);
 
-		if (d >= base ||
+		if (d < 0 || d >= base ||
 		    __builtin_mul_overflow(v, (uint64_t)base, &v) ||
 		    __builtin_add_overflow(v, (uint64_t)d, &v))
 			return false;
@@ -204,14 +189,14 @@ int legacy_hex(struct legacy *l, struct str s)
 		uint64_t v;
 
 		if (s.ptr[0] != '0' || s.ptr[1] != 'x' ||
-		    legacy_read_digit(s.ptr[2]) > 15 ||
+		    digit_hex_value(s.ptr[2]) < 0 ||
 		    (s.ptr[2] >= 'A' && s.ptr[2] <= 'F')) {
 			s.ptr++;
 			s.len--;
 			continue;
 		}
 		while (number.len < s.len - 2 &&
-		       legacy_read_digit(number.ptr[number.len]) < 16 &&
+		       digit_hex_value(number.ptr[number.len]) >= 0 &&
 		       !(number.ptr[number.len] >= 'A' &&
 			 number.ptr[number.len] <= 'F'))
 			number.len++;
