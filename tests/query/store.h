@@ -8,8 +8,11 @@
 #ifndef TESTS_QUERY_STORE_H
 #define TESTS_QUERY_STORE_H
 
+#include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -312,6 +315,32 @@ static inline char *store_tell(const struct pprof *p)
 	text = mem_strdup(out.len ? buf_cstr(&out) : "");
 	buf_fini(&out);
 	return text;
+}
+
+static char store_chunks_file[300];
+
+static inline int store_find_chunks(const char *path,
+				    const struct stat *st UNUSED,
+				    int type UNUSED, struct FTW *ftw UNUSED)
+{
+	if (strstr(path, "/chunks/000001"))
+		snprintf(store_chunks_file, sizeof(store_chunks_file), "%s",
+			 path);
+	return 0;
+}
+
+/* Overwrite the metadata of all chunks of the only block. */
+static inline void store_damage_chunks(const struct store *s)
+{
+	struct stat st;
+	int fd;
+
+	nftw(s->dir.path, store_find_chunks, 8, 0);
+	fd = open(store_chunks_file, O_RDWR);
+	cr_assert(fd >= 0 && !fstat(fd, &st));
+	for (off_t at = 32; at < st.st_size; at++)
+		cr_assert(pwrite(fd, "\xa5", 1, at) == 1);
+	close(fd);
 }
 
 #endif

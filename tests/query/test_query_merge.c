@@ -124,6 +124,34 @@ Test(query_merge, ranges_become_one_profile)
 	store_close(s);
 }
 
+Test(query_merge, chunks_that_cannot_be_listed_are_told_too)
+{
+	struct store *s = store_open();
+	struct side x = { .o = { .aggregate = AGGREGATE_SUM } };
+	struct arena arena = { 0 };
+	const char *told[2];
+
+	store_put(s, "cpu job=a", "cpu", &(struct made)ROW(store_at(1), "f=1"));
+	cr_assert(!tsdb_maintain(s->db, true, NULL));
+	store_damage_chunks(s);
+	store_reopen(s);
+	side_open(&x, s, "cpu");
+	cr_expect(side_range(&x, 0, 60) == ERR_CORRUPT, "%s", x.err.msg);
+	cr_expect(strstr(x.err.msg, "chunks/000001"), "%s", x.err.msg);
+	side_close(&x);
+	/* With another profile there is an answer, and a warning. */
+	store_put(s, "cpu job=a", "cpu", &(struct made)ROW(store_at(2), "f=2"));
+	side_open(&x, s, "cpu");
+	cr_assert(!side_range(&x, 0, 60), "%s", x.err.msg);
+	cr_expect(x.merge.profiles == 1 && x.merge.damaged);
+	cr_assert(query_merge_warnings(&x.merge, &arena, told, 2) == 1);
+	cr_expect(strstr(told[0], "chunks/000001"), "%s", told[0]);
+	side_expect(&x, "f=2");
+	arena_fini(&arena);
+	side_close(&x);
+	store_close(s);
+}
+
 Test(query_merge, what_no_profile_answers_is_an_error)
 {
 	static const struct {
