@@ -112,6 +112,8 @@ Test(upkeep, deletions_hide_what_they_name_and_nothing_else)
 		{ "", SAMPLE_STEP + 1, 2 * SAMPLE_STEP - 1,
 		  "01234 01234 01234" },
 		{ "", 2 * SAMPLE_STEP, SAMPLE_STEP, "01234 01234 01234" },
+		{ "", 4 * SAMPLE_STEP, INT64_MAX, "0123 0123 0123" },
+		{ "", INT64_MIN, 0, "1234 1234 1234" },
 		{ "", -1000, -1, "01234 01234 01234" },
 		{ "", 4 * SAMPLE_STEP + 1, INT64_MAX, "01234 01234 01234" },
 		{ "heap", 0, INT64_MAX, "01234  01234" },
@@ -126,9 +128,9 @@ Test(upkeep, deletions_hide_what_they_name_and_nothing_else)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		for (enum place p = 0; p < PLACES; p++) {
 			struct fixture *f = stored_in(p);
-			bool ends = cases[i].from == INT64_MIN;
-			int64_t from = ends ? INT64_MIN :
-					      sample_ms(0) + cases[i].from;
+			int64_t from = cases[i].from == INT64_MIN ?
+					       INT64_MIN :
+					       sample_ms(0) + cases[i].from;
 			int64_t to = cases[i].to == INT64_MAX ?
 					     INT64_MAX :
 					     sample_ms(0) + cases[i].to;
