@@ -3,6 +3,7 @@
  * Aggregating whole series: columns, several series, labels, deadlines and
  * limits.
  */
+#include "query/merge/profile_adder.h"
 #include "tests/query/question.h"
 
 TestSuite(series_run, .timeout = 60);
@@ -213,6 +214,79 @@ Test(series_run, without_time_for_one_profile_there_is_no_answer)
 	question_ask(&stopped, 0, INT64_MIN, INT64_MAX);
 	cr_expect(stopped.rc == ERR_CLOSED);
 	question_close(&stopped);
+	store_close(s);
+}
+
+Test(series_run, the_bytes_of_a_fetch_are_taken_once)
+{
+	struct store *s = store_open();
+	struct question a = { .o = { .aggregate = AGGREGATE_SUM } };
+
+	for (int64_t i = 0; i < 20; i++)
+		put_program(s, i);
+	question_open(&a, s);
+	querier_on_spend(a.q, query_merge_spend_fetch, &a.merge);
+	question_ask(&a, 0, INT64_MIN, INT64_MAX);
+	cr_expect(!a.rc && a.merge.profiles == 20);
+	cr_expect(a.work.taken == a.merge.taken, "%lld of %lld",
+		  (long long)a.work.taken, (long long)a.merge.taken);
+	cr_expect(a.work.taken == atomic_load(&a.memory.used));
+	/* Nothing has grown since. */
+	cr_expect(!query_merge_account(&a.merge, a.q, &a.err));
+	cr_expect(a.work.taken == a.merge.taken);
+	a.memory.max = a.work.taken;
+	cr_expect(query_merge_spend_fetch(&a.merge, 1, &a.err) == ERR_LIMIT);
+	cr_expect(a.work.taken == a.merge.taken, "nothing is taken");
+	question_close(&a);
+	store_close(s);
+}
+
+Test(series_run, one_profile_is_added_left_out_or_refused)
+{
+	static const bool types[] = { true };
+	static const enum merge_op add[] = { MERGE_ADD };
+	struct store *s = store_open();
+	struct question a = { .o = { .aggregate = AGGREGATE_SUM } };
+	struct query_profile x = { .types = types, .ops = add };
+
+	store_put(s, "p job=a", "cpu", &(struct made)ROW(store_at(1), "f=1"));
+	store_put(s, "p job=a", "cpu", &(struct made)BAD(store_at(2), "f=2"));
+	question_open(&a, s);
+	x.q = a.q;
+	x.ms = store_at(1);
+	cr_expect(!query_add_profile(&a.merge, &x, &a.err));
+	cr_expect(merge_count(a.merge.merge) == 1 && !a.merge.damaged);
+	x.ms = store_at(2);
+	cr_expect(query_add_profile(&a.merge, &x, &a.err) == 1);
+	/* Gone since it was listed: that is no failure either. */
+	x.ms = store_at(3);
+	cr_expect(query_add_profile(&a.merge, &x, &a.err) == 1);
+	cr_expect(a.merge.damaged == 2 && a.merge.damage.code == ERR_CORRUPT,
+		  "the first is kept");
+	/* Without operations it is taken as it is. */
+	x.ms = store_at(1);
+	x.ops = NULL;
+	cr_expect(!query_add_profile(&a.merge, &x, &a.err));
+	question_expect(&a, "twice", "f=2");
+	question_close(&a);
+	store_close(s);
+}
+
+Test(series_run, a_deadline_is_an_error_until_something_is_merged)
+{
+	struct store *s = store_open();
+	struct question a = { .work = { .deadline_ns = 1 } };
+
+	store_put(s, "p job=a", "cpu", &(struct made)ROW(store_at(1), "f=1"));
+	question_open(&a, s);
+	cr_expect(query_merge_check_late(&a.merge, &a.err) == ERR_TIMEOUT);
+	cr_expect(!a.merge.late);
+	a.merge.profiles = 1;
+	cr_expect(!query_merge_check_late(&a.merge, &a.err) && a.merge.late);
+	/* An answer that lacks something stays so. */
+	a.work.deadline_ns = INT64_MAX;
+	cr_expect(!query_merge_check_late(&a.merge, &a.err) && a.merge.late);
+	question_close(&a);
 	store_close(s);
 }
 
