@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/bytes.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <strings.h>
 
 bool str_is_nocase(struct str a, const char *b)
@@ -97,6 +99,21 @@ struct str str_trim(struct str s)
 	while (s.len && bytes_is_space(s.ptr[s.len - 1]))
 		s.len--;
 	return s;
+}
+
+bool str_to_double(struct str s, double *out)
+{
+	char text[64]; /* s need not end in a NUL */
+	char *end;
+
+	if (!s.len || s.len >= sizeof(text))
+		return false;
+	memcpy(text, s.ptr, s.len);
+	text[s.len] = 0;
+	if (strspn(text, "0123456789.eE+-") != s.len)
+		return false;
+	*out = strtod(text, &end);
+	return !*end && isfinite(*out);
 }
 
 bool str_to_i64(struct str s, int64_t *out)

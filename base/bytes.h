@@ -86,6 +86,12 @@ struct str str_cut(struct str s, char sep, struct str *rest);
 /* Return s without leading and trailing spaces, tabs and line ends. */
 struct str str_trim(struct str s);
 
+/*
+ * Parse a decimal number such as "-1.5e3" that is the whole text. Unlike
+ * strtod() this accepts no blanks, hexadecimal numbers, infinities or NaN.
+ */
+NODISCARD bool str_to_double(struct str s, double *out);
+
 /* Return the value of a hexadecimal digit, or -1 for any other character. */
 static inline int digit_hex_value(char c)
 {

@@ -91,14 +91,10 @@ static bool read_digits(const char *text, int base, int64_t *v)
  */
 static bool read_whole(const char *text, int64_t *v)
 {
-	char *end;
 	double d;
 
-	/* strtod() would also accept "inf", "nan" and hexadecimal numbers. */
-	if (text[strspn(text, "0123456789.eE+-")])
-		return false;
-	d = strtod(text, &end);
-	if (*end || fabs(d) >= 0x1p63 || trunc(d) != d)
+	if (!str_to_double(str_of(text), &d) || fabs(d) >= 0x1p63 ||
+	    trunc(d) != d)
 		return false;
 	*v = (int64_t)d;
 	return true;

@@ -142,23 +142,6 @@ static bool parse_switch(struct str s, bool *out)
 	return *out || any_of(s, off);
 }
 
-/*
- * A finite number that is the whole text. The copy is needed because strtod()
- * reads up to a NUL, which s need not have.
- */
-static bool parse_number(struct str s, double *out)
-{
-	char text[64];
-	char *end;
-
-	if (!s.len || s.len >= sizeof(text))
-		return false;
-	memcpy(text, s.ptr, s.len);
-	text[s.len] = 0;
-	*out = strtod(text, &end);
-	return !*end && isfinite(*out);
-}
-
 /* "flat" or "cum"; anything else is refused. */
 static bool parse_sort(struct str s, bool *cum)
 {
@@ -186,7 +169,7 @@ static int report_options_set_flag(const struct option *o, void *at,
 			       report_options_fail_expected(
 				       err, name, "a whole number", value);
 	case OPTION_NUMBER:
-		return parse_number(value, at) ?
+		return str_to_double(value, at) ?
 			       0 :
 			       report_options_fail_expected(err, name,
 							    "a number", value);

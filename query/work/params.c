@@ -55,20 +55,12 @@ int params_require(const struct params *p, const char *name, struct str *out,
 	return err_set(err, ERR_INVALID, "parameter \"%s\" is missing", name);
 }
 
-/*
- * Parse seconds with a fraction, the form in which Prometheus accepts times.
- * The length limit and the character set keep out strtod()'s other forms, such
- * as hexadecimal numbers and "inf".
- */
+/* Parse seconds with a fraction, the form in which Prometheus accepts times. */
 static bool parse_seconds(struct str s, int64_t *ms)
 {
-	char *end;
 	double v;
 
-	if (!s.len || s.len > 32 || strspn(s.ptr, "0123456789.eE+-") != s.len)
-		return false;
-	v = strtod(s.ptr, &end); /* parameters end in NUL */
-	if (end != s.ptr + s.len || !(v > -9e15 && v < 9e15))
+	if (!str_to_double(s, &v) || v <= -9e15 || v >= 9e15)
 		return false;
 	*ms = (int64_t)(v * 1000 + (v < 0 ? -0.5 : 0.5));
 	return true;

@@ -167,6 +167,14 @@ int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
 	s.env.dir = tmp;
 	db_begin_job(db);
 	rc = make_parent(db, parent, err);
+	/*
+	 * The final name is taken first and released again, so that a name that
+	 * exists costs no second snapshot. Only one job runs at a time.
+	 */
+	if (!rc)
+		rc = fs_mkdir(db->o.fs, dir, err);
+	if (!rc)
+		rc = fs_remove_dir(db->o.fs, dir, err);
 	if (!rc)
 		rc = fs_mkdir(db->o.fs, tmp, err);
 	if (!rc) {

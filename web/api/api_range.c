@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "model/selector.h"
+#include "pprof/tagroot.h"
 #include "query/function_search.h"
 #include "query/params.h"
 #include "query/timeline.h"
@@ -39,14 +40,12 @@ struct range_query {
 static int parse_step(const struct request *r, int64_t *ms, struct err *err)
 {
 	struct str s;
-	char *end;
 	double seconds;
 
 	*ms = 0;
 	if (!params_find(&r->params, "step", &s) || !s.len)
 		return 0;
-	seconds = strtod(s.ptr, &end); /* parameters end in NUL */
-	if (end == s.ptr + s.len && seconds >= 0.001 && seconds < 1e12) {
+	if (str_to_double(s, &seconds) && seconds >= 0.001 && seconds < 1e12) {
 		*ms = (int64_t)llround(seconds * 1000);
 		return 0;
 	}
@@ -74,6 +73,9 @@ static int parse_timeline(const struct request *r, struct range_query *rq,
 	if (!rc && (o->group_by.len || o->rate) && !stepped)
 		rc = err_set(err, ERR_INVALID,
 			     "group_by and rate need the parameter \"step\"");
+	if (!rc)
+		rc = pprof_tagroot_check(o->group_by, "parameter \"group_by\"",
+					 err);
 	if (!rc && stepped && !o->step_ms)
 		rc = err_set(err, ERR_INVALID,
 			     "parameter \"step\" must be above 0");

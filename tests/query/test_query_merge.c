@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Queries as a whole: the profiles of a selector as one, or two sides of it. */
+#include "query/query_merge.h"
+#include "query/work/bounded_decode.h"
+#include "query/work/query_spec.h"
+#include "tests/query/store.h"
+
+TestSuite(query_merge, .timeout = 60);
+
+#define MEMORY ((int64_t)64 << 20)
+
+/* One side of a query. */
+struct side {
+	struct query_merge_options o;
+	struct budget memory;
+	struct buf output;
+	struct query_work work;
+	struct query_merge merge;
+	struct query_spec spec;
+	struct err err;
+};
+
+static void side_open(struct side *x, struct store *s, const char *selector)
+{
+	*x = (struct side){ .o = x->o,
+			    .memory = { .name = "query.memory", .max = MEMORY },
+			    .err = { .msg = "" } };
+	x->work = (struct query_work){ .memory = &x->memory,
+				       .deadline_ns = INT64_MAX,
+				       .output = &x->output };
+	cr_assert(
+		!selector_parse(str_of(selector), &x->spec.selector, &x->err));
+	query_merge_init(&x->merge, s->db, &x->work, &x->o);
+}
+
+/* Everything that was taken is given back. */
+static void side_close(struct side *x)
+{
+	query_merge_fini(&x->merge);
+	query_spec_fini(&x->spec);
+	query_release(&x->work);
+	buf_fini(&x->output);
+	cr_expect(!atomic_load(&x->memory.used), "%lld bytes are kept",
+		  (long long)atomic_load(&x->memory.used));
+}
+
+static int side_range(struct side *x, int64_t from, int64_t to)
+{
+	x->spec.merged = true;
+	x->spec.from = store_at(from);
+	x->spec.to = store_at(to);
+	return query_merge_run(&x->merge, &x->spec, &x->err);
+}
+
+static void side_expect(struct side *x, const char *want)
+{
+	struct pprof *p = NULL;
+	char *got;
+
+	cr_assert(!query_merge_finish(&x->merge, &p, &x->err), "%s",
+		  x->err.msg);
+	got = store_tell(p);
+	cr_expect(!strcmp(got, want), "\"%s\", want \"%s\"", got, want);
+	mem_free(got);
+}
+
+/* Two jobs; b has a damaged profile at minute 4. */
+static struct store *two_jobs(void)
+{
+	static const struct made rows[] = { ROW(1, "f=1 main>g=1"),
+					    ROW(2, "f=2"), ROW(3, "f=4"),
+					    BAD(4, "f=8"), ROW(30, "f=16") };
+	struct store *s = store_open();
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct made p = rows[i];
+
+		p.ms = store_at(p.ms);
+		store_put(s, "cpu job=b pod=x", "cpu", &p);
+		if (!p.damaged)
+			store_put(s, "cpu job=a pod=x", "cpu", &p);
+	}
+	store_put(s, "heap job=a", "alloc_space",
+		  &(struct made)ROW(store_at(1), "f=1"));
+	return s;
+}
+
+Test(query_merge, ranges_become_one_profile)
+{
+	static const struct {
+		const char *selector;
+		int64_t from;
+		int64_t to;
+		const char *want;
+		size_t series;
+		size_t profiles;
+		size_t damaged;
+	} cases[] = {
+		{ "cpu{job=\"a\"}", 1, 3, "f=7 main>g=1", 1, 3, 0 },
+		{ "cpu", 1, 3, "f=14 main>g=2", 2, 6, 0 },
+		{ "cpu", 0, 60, "f=46 main>g=2", 2, 8, 1 },
+		{ "cpu{job=\"b\"}", 4, 30, "f=16", 1, 1, 1 },
+		{ "cpu{job=~\"a|b\",pod=\"x\"}", 30, 30, "f=32", 2, 2, 0 },
+	};
+	struct store *s = two_jobs();
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct side x = { .o = { .aggregate = AGGREGATE_AUTO } };
+		int rc;
+
+		side_open(&x, s, cases[i].selector);
+		rc = side_range(&x, cases[i].from, cases[i].to);
+		cr_expect(!rc, "%zu: %s", i, x.err.msg);
+		cr_expect(x.merge.series == cases[i].series, "%zu: %zu series",
+			  i, x.merge.series);
+		cr_expect(x.merge.profiles == cases[i].profiles,
+			  "%zu: %zu profiles", i, x.merge.profiles);
+		cr_expect(x.merge.damaged == cases[i].damaged, "%zu: %zu lost",
+			  i, x.merge.damaged);
+		cr_expect(!x.merge.decoder && !x.merge.labels);
+		side_expect(&x, cases[i].want);
+		side_close(&x);
+	}
+	store_close(s);
+}
+
+Test(query_merge, chunks_that_cannot_be_listed_are_told_too)
+{
+	struct store *s = store_open();
+	struct side x = { .o = { .aggregate = AGGREGATE_SUM } };
+	struct arena arena = { 0 };
+	const char *told[2];
+
+	store_put(s, "cpu job=a", "cpu", &(struct made)ROW(store_at(1), "f=1"));
+	cr_assert(!tsdb_maintain(s->db, true, NULL));
+	store_damage_chunks(s);
+	store_reopen(s);
+	side_open(&x, s, "cpu");
+	cr_expect(side_range(&x, 0, 60) == ERR_CORRUPT, "%s", x.err.msg);
+	cr_expect(strstr(x.err.msg, "chunks/000001"), "%s", x.err.msg);
+	side_close(&x);
+	/* With another profile there is an answer, and a warning. */
+	store_put(s, "cpu job=a", "cpu", &(struct made)ROW(store_at(2), "f=2"));
+	side_open(&x, s, "cpu");
+	cr_assert(!side_range(&x, 0, 60), "%s", x.err.msg);
+	cr_expect(x.merge.profiles == 1 && x.merge.damaged);
+	cr_assert(query_merge_warnings(&x.merge, &arena, told, 2) == 1);
+	cr_expect(strstr(told[0], "chunks/000001"), "%s", told[0]);
+	side_expect(&x, "f=2");
+	arena_fini(&arena);
+	side_close(&x);
+	store_close(s);
+}
+
+Test(query_merge, what_no_profile_answers_is_an_error)
+{
+	static const struct {
+		const char *name;
+		const char *selector;
+		int64_t from;
+		int64_t to;
+		int64_t memory;
+		const char *sample_index; /* NULL: all types */
+		int want;
+		const char *says;
+	} cases[] = {
+		{ "no such series", "cpu{job=\"c\"}", 0, 60, MEMORY, NULL,
+		  ERR_NOTFOUND, "job=\"c\"" },
+		{ "no profile in the range", "cpu", 31, 60, MEMORY, NULL,
+		  ERR_NOTFOUND, "no profile" },
+		{ "nothing that can be read", "cpu{job=\"b\"}", 4, 4, MEMORY,
+		  NULL, ERR_CORRUPT, "" },
+		{ "one counter alone", "heap", 0, 60, MEMORY, NULL,
+		  ERR_NOTFOUND, "aggregate=sum" },
+		{ "an unknown type", "cpu", 0, 60, MEMORY, "wall", ERR_INVALID,
+		  "wall" },
+		{ "no memory", "cpu", 0, 60, 100, NULL, ERR_LIMIT,
+		  "query.memory" },
+	};
+	struct store *s = two_jobs();
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct side x = {
+			.o = { .one_type = cases[i].sample_index != NULL,
+			       .sample_index = str_of(cases[i].sample_index) }
+		};
+		int rc;
+
+		side_open(&x, s, cases[i].selector);
+		x.memory.max = cases[i].memory;
+		rc = side_range(&x, cases[i].from, cases[i].to);
+		cr_expect(rc == cases[i].want, "%s: %d %s", cases[i].name, rc,
+			  x.err.msg);
+		cr_expect(strstr(x.err.msg, cases[i].says), "%s: %s",
+			  cases[i].name, x.err.msg);
+		side_close(&x);
+	}
+	store_close(s);
+}
+
+Test(query_merge, time_that_ran_out_is_an_error_before_the_first_profile)
+{
+	_Atomic int64_t stop = 0;
+	struct store *s = two_jobs();
+	struct side x = { .merge = { .late = false } };
+
+	side_open(&x, s, "cpu");
+	x.work.deadline_ns = 1;
+	cr_expect(side_range(&x, 0, 60) == ERR_TIMEOUT);
+	x.work.stop_ns = &stop;
+	side_close(&x);
+	side_open(&x, s, "cpu");
+	x.work.stop_ns = &stop;
+	cr_expect(side_range(&x, 0, 60) == ERR_CLOSED);
+	side_close(&x);
+	store_close(s);
+}
+
+Test(query_merge, a_single_profile_keeps_its_labels_and_time)
+{
+	struct store *s = two_jobs();
+	struct side x = { .o = { .group_by = str_of("job") } };
+
+	side_open(&x, s, "cpu");
+	query_spec_at(&x.spec, store_at(2) + 7);
+	cr_assert(!query_merge_run(&x.merge, &x.spec, &x.err), "%s", x.err.msg);
+	cr_expect(x.merge.ms == store_at(2) && x.merge.profiles == 1);
+	cr_expect(x.merge.series == 1);
+	cr_expect(check_str(labels_get(x.merge.labels, str_of("job")), "a"));
+	side_expect(&x, "f{job:a}=2");
+	side_close(&x);
+
+	/* A counter alone is shown as it is. */
+	side_open(&x, s, "heap");
+	query_spec_at(&x.spec, store_at(1));
+	cr_assert(!query_merge_run(&x.merge, &x.spec, &x.err));
+	side_expect(&x, "f{job:a}=1");
+	side_close(&x);
+	store_close(s);
+}
+
+Test(query_merge, a_single_profile_that_is_damaged_or_missing_is_an_error)
+{
+	struct store *s = two_jobs();
+	struct side x = { .merge = { .late = false } };
+
+	side_open(&x, s, "cpu{job=\"b\"}");
+	query_spec_at(&x.spec, store_at(4));
+	cr_expect(query_merge_run(&x.merge, &x.spec, &x.err) == ERR_CORRUPT);
+	cr_expect(x.err.msg[0]);
+	side_close(&x);
+	side_open(&x, s, "cpu{job=\"b\"}");
+	query_spec_at(&x.spec, store_at(50));
+	cr_expect(query_merge_run(&x.merge, &x.spec, &x.err) == ERR_NOTFOUND);
+	side_close(&x);
+	store_close(s);
+}
+
+Test(query_merge, a_difference_is_the_second_side_less_the_first)
+{
+	static const struct {
+		const char *name;
+		struct merge_diff_options o;
+		const char *want;
+	} cases[] = {
+		{ "as it is", { .label_base = false }, "f=12 main>g=-1" },
+		{ "with the base kept apart",
+		  { .label_base = true },
+		  "f=16 f{pprof::base:true}=-4 main>g{pprof::base:true}=-1" },
+		/* 5 of 16 is the ratio of the totals: the source becomes 5. */
+		{ "scaled to the base",
+		  { .normalize = true },
+		  "f=1 main>g=-1" },
+	};
+	struct store *s = store_open();
+
+	store_put(s, "cpu job=a", "cpu",
+		  &(struct made)ROW(store_at(1), "f=4 main>g=1"));
+	store_put(s, "cpu job=a", "cpu",
+		  &(struct made)ROW(store_at(9), "f=16"));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct side a = { .o = { .aggregate = AGGREGATE_SUM } };
+		struct side b = a;
+		struct merge *both = merge_new();
+		struct pprof *p = NULL;
+		char *got;
+
+		side_open(&a, s, "cpu");
+		side_open(&b, s, "cpu");
+		cr_assert(!side_range(&a, 1, 1) && !side_range(&b, 9, 9));
+		cr_assert(!query_merge_finish(&b.merge, &p, &b.err));
+		cr_assert(!query_merge_subtract(&a.merge, both, &cases[i].o, &p,
+						&a.err),
+			  "%s", a.err.msg);
+		got = store_tell(p);
+		cr_expect(!strcmp(got, cases[i].want), "%s: %s", cases[i].name,
+			  got);
+		mem_free(got);
+		merge_free(both);
+		side_close(&a);
+		side_close(&b);
+	}
+	store_close(s);
+}
+
+Test(query_merge, sides_with_other_types_have_no_difference)
+{
+	const struct merge_diff_options o = { .normalize = false };
+	struct store *s = two_jobs();
+	struct side a = { .o = { .aggregate = AGGREGATE_SUM } };
+	struct side b = a;
+	struct merge *both = merge_new();
+	struct pprof *p = NULL;
+
+	side_open(&a, s, "heap");
+	side_open(&b, s, "cpu");
+	cr_assert(!side_range(&a, 0, 60) && !side_range(&b, 0, 60));
+	cr_assert(!query_merge_finish(&b.merge, &p, &b.err));
+	cr_expect(query_merge_subtract(&a.merge, both, &o, &p, &a.err) ==
+		  ERR_INVALID);
+	cr_expect(strstr(a.err.msg, "alloc_space"), "%s", a.err.msg);
+	merge_free(both);
+	side_close(&a);
+	side_close(&b);
+	store_close(s);
+}
+
+/* Subtracting makes a copy; sums alone are finished without one. */
+Test(query_merge, the_end_of_a_merge_takes_memory_too)
+{
+	static const struct {
+		enum aggregate how;
+		int want;
+	} cases[] = { { AGGREGATE_AUTO, ERR_LIMIT }, { AGGREGATE_SUM, 0 } };
+	struct store *s = two_jobs();
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct side x = { .o = { .aggregate = cases[i].how } };
+		struct pprof *p = NULL;
+
+		side_open(&x, s, "cpu{job=\"a\"}");
+		cr_assert(!side_range(&x, 0, 60));
+		x.memory.max = atomic_load(&x.memory.used);
+		cr_expect(query_merge_finish(&x.merge, &p, &x.err) ==
+			  cases[i].want);
+		side_close(&x);
+	}
+	store_close(s);
+}
+
+Test(query_merge, what_reading_needed_is_given_back_before_the_report)
+{
+	struct store *s = two_jobs();
+	struct side x = { .o = { .aggregate = AGGREGATE_SUM } };
+	int64_t kept;
+
+	side_open(&x, s, "cpu");
+	cr_assert(!side_range(&x, 0, 60));
+	kept = atomic_load(&x.memory.used);
+	cr_expect(kept >= (int64_t)merge_memory(x.merge.merge));
+	cr_expect(kept == x.merge.taken && kept == x.work.taken);
+	cr_expect(!x.merge.fetched.raw.cap);
+	side_close(&x);
+	store_close(s);
+}
+
+Test(query_merge, a_report_asks_for_memory_time_and_room_for_its_output)
+{
+	struct store *s = two_jobs();
+	struct side x = { .o = { .aggregate = AGGREGATE_SUM } };
+	struct limits limits;
+	int64_t before;
+
+	side_open(&x, s, "cpu");
+	cr_assert(!side_range(&x, 0, 60));
+	limits = query_merge_limits(&x.merge);
+	before = atomic_load(&x.memory.used);
+	cr_expect(!limits.spend(limits.ctx, 1000, &x.err));
+	cr_expect(atomic_load(&x.memory.used) == before + 1000);
+	cr_expect(!limits.spend(limits.ctx, 0, &x.err));
+	cr_expect(atomic_load(&x.memory.used) == before + 1000);
+	buf_printf(&x.output, "%5000d", 1);
+	cr_expect(!limits.spend(limits.ctx, 0, &x.err));
+	cr_expect(atomic_load(&x.memory.used) ==
+		  before + 1000 + (int64_t)x.output.cap);
+	cr_expect(limits.spend(limits.ctx, (size_t)MEMORY, &x.err) ==
+		  ERR_LIMIT);
+	x.work.deadline_ns = 1;
+	cr_expect(limits.spend(limits.ctx, 0, &x.err) == ERR_TIMEOUT);
+	side_close(&x);
+	store_close(s);
+}
+
+Test(query_merge, warnings_say_what_an_answer_lacks)
+{
+	static const struct {
+		bool late;
+		size_t damaged;
+		size_t max;
+		size_t want;
+	} cases[] = {
+		{ false, 0, 4, 0 }, { true, 0, 4, 1 }, { false, 3, 4, 1 },
+		{ true, 3, 4, 2 },  { true, 3, 1, 1 }, { true, 3, 0, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct query_merge g = {
+			.late = cases[i].late,
+			.profiles = 17,
+			.damaged = cases[i].damaged,
+			.damage = { .msg = "file 5 is damaged" },
+		};
+		struct arena arena = { 0 };
+		const char *out[4] = { NULL };
+		size_t n = query_merge_warnings(&g, &arena, out, cases[i].max);
+
+		cr_assert(n == cases[i].want, "%zu: %zu", i, n);
+		if (cases[i].late && n)
+			cr_expect(strstr(out[0], "17") &&
+					  strstr(out[0], "--query.timeout"),
+				  "%s", out[0]);
+		if (cases[i].damaged && n == (cases[i].late ? 2 : 1))
+			cr_expect(
+				strstr(out[n - 1], "3 ") &&
+					strstr(out[n - 1], "file 5 is damaged"),
+				"%s", out[n - 1]);
+		arena_fini(&arena);
+	}
+}
+
+/* Locations of six bytes that take several times as much in memory. */
+static void many_locations(struct buf *out, uint64_t count)
+{
+	struct buf m = { 0 };
+
+	profile_number(&m, 1, 1);
+	profile_bytes(out, 1, &m);
+	for (uint64_t i = 1; i <= count; i++) {
+		profile_number(&m, 1, i);
+		profile_bytes(out, 4, &m);
+	}
+	profile_text(out, "");
+	profile_text(out, "cpu");
+	buf_fini(&m);
+}
+
+Test(query_merge, decoding_takes_what_it_needs_and_gives_it_back)
+{
+	static const struct {
+		const char *name;
+		uint64_t locations;
+		int64_t memory;
+		int want;
+	} cases[] = {
+		{ "a small profile", 10, 64 * KIB, 0 },
+		{ "less than the least", 10, 64 * KIB - 1, ERR_LIMIT },
+		{ "more than six times its bytes, with room", 20000, MEMORY,
+		  0 },
+		{ "more than there is", 20000, 128 * KIB, ERR_LIMIT },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct budget memory = { .name = "query.memory",
+					 .max = cases[i].memory };
+		struct decoder *d = decoder_new((size_t)MEMORY);
+		struct buf raw = { 0 };
+		struct pprof *p = NULL;
+		struct err err = { .msg = "" };
+		int rc;
+
+		many_locations(&raw, cases[i].locations);
+		rc = bounded_decode(d, &memory, buf_bytes(&raw), &p, &err);
+		cr_expect(rc == cases[i].want, "%s: %d %s", cases[i].name, rc,
+			  err.msg);
+		cr_expect(rc || p->locations.count == cases[i].locations);
+		cr_expect(!rc || strstr(err.msg, "query.memory"), "%s: %s",
+			  cases[i].name, err.msg);
+		cr_expect(!atomic_load(&memory.used), "%s", cases[i].name);
+		decoder_free(d);
+		buf_fini(&raw);
+	}
+}
+
+Test(query_merge, bytes_that_are_no_profile_are_refused_once)
+{
+	struct budget memory = { .name = "query.memory", .max = MEMORY };
+	struct decoder *d = decoder_new((size_t)MEMORY);
+	struct pprof *p = NULL;
+	struct err err = { .msg = "" };
+	const struct bytes bad = { (const uint8_t *)"\x0a\xff\xff", 3 };
+
+	cr_expect(bounded_decode(d, &memory, bad, &p, &err) == ERR_INVALID);
+	cr_expect(!atomic_load(&memory.used));
+	decoder_free(d);
+}
