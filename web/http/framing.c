@@ -110,6 +110,6 @@ bool framing_is_ambiguous(struct MHD_Connection *c, const char *method,
 	 * them, and a length leaves less room for disagreement.
 	 */
 	return f.odd || f.lengths > 1 || f.encodings || f.hosts > 1 ||
-	       (!f.hosts && !strcmp(version, "HTTP/1.1")) ||
+	       (!f.hosts && strcmp(version, "HTTP/1.0") != 0) ||
 	       !is_whole(c, method, f.end);
 }
