@@ -37,12 +37,13 @@ struct bench {
 	bool finish;             /* clients end their side when all is sent */
 	bench_fn head;           /* is called when the headers are complete */
 	bench_fn look;           /* is called when the request is complete */
-	void *ctx;               /* for both */
-	size_t heads;            /* requests whose headers were complete */
-	size_t looks;            /* requests that were complete */
-	size_t ended;            /* requests that libmicrohttpd is done with */
-	size_t open;             /* connections */
-	struct buf reply;        /* what came back; ends in NUL when read */
+	void (*tick)(struct bench *b); /* is called while it is answered */
+	void *ctx;                     /* for both */
+	size_t heads;     /* requests whose headers were complete */
+	size_t looks;     /* requests that were complete */
+	size_t ended;     /* requests that libmicrohttpd is done with */
+	size_t open;      /* connections */
+	struct buf reply; /* what came back; ends in NUL when read */
 };
 
 static inline void *bench_target(void *ctx, const char *target,
@@ -140,6 +141,7 @@ static const struct route bench_routes[] = {
 	{ "/", bench_serve, ROUTE_READ, SCOPE_READ },
 	{ "/read", bench_serve, ROUTE_READ, SCOPE_READ },
 	{ "/write", bench_serve, ROUTE_WRITE, SCOPE_ADMIN },
+	{ "/both", bench_serve, ROUTE_WRITE, SCOPE_READ | SCOPE_WRITE },
 	{ "/label/*/values", bench_serve, ROUTE_READ, SCOPE_READ },
 	{ "/label/none", bench_serve, ROUTE_READ, SCOPE_READ },
 	{ 0 },
@@ -256,6 +258,8 @@ static inline void bench_send(struct bench *b, const char *bytes, size_t len,
 		sent += n > 0 ? (size_t)n : 0;
 		if (b->finish && sent == len)
 			(void)shutdown(fds[0], SHUT_WR);
+		if (b->tick)
+			b->tick(b);
 		MHD_run_wait(b->daemon, 10);
 		over = bench_read(b, fds[0]);
 	}
