@@ -242,6 +242,23 @@ Test(clients, new_addresses_replace_those_not_seen_for_longest)
 	limiter_free(l);
 }
 
+Test(clients, an_address_that_comes_all_the_time_is_not_forgotten)
+{
+	struct limiter *l = limiter_new(1);
+	int64_t now = 10 * SECOND;
+	char text[64];
+	int passed = 0;
+
+	for (int i = 0; i < 30000; i++) {
+		snprintf(text, sizeof(text), "2001:db8:%x:%x::1", i / 256,
+			 i % 256);
+		passed += pass_at(l, "10.0.0.1", now + i);
+		(void)pass_at(l, text, now + i);
+	}
+	cr_expect(passed == 2, "its burst alone: %d", passed);
+	limiter_free(l);
+}
+
 /* Both ends of a connection. */
 static void open_ends(int fds[2])
 {
