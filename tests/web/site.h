@@ -85,6 +85,7 @@ static inline void site_write_functions(struct buf *out)
 		profile_number(&m, 1, i);
 		profile_number(&m, 2, 2 + i);
 		profile_number(&m, 4, 6);
+		profile_number(&m, 5, 10 * i);
 		profile_bytes(out, 5, &m);
 	}
 	buf_fini(&m);

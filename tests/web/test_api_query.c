@@ -461,16 +461,19 @@ Test(api_query, a_filtered_profile_has_only_what_the_filter_leaves)
 	struct site *f = site_start();
 	struct call c = { 0 };
 	struct unpacked u;
+	struct err err = { .msg = "" };
 
 	site_fill(f);
 	call_begin(f, &c, api_query, "query=cpu" RANGE "&focus=spin");
-	cr_assert(!unpacker_run(f->unpacker, buf_bytes(&c.a.body), &u, NULL));
+	cr_assert(!unpacker_run(f->unpacker, buf_bytes(&c.a.body), &u, &err),
+		  "%u %s %s", c.a.status, buf_cstr(&c.a.body), err.msg);
 	cr_expect(u.scan.sample_count == 1 && u.scan.totals[0] == 1000);
 	cr_expect(strstr(call_header(&c, "Content-Disposition"),
 			 "everprof.pb.gz"));
 	call_end(&c);
 	call_begin(f, &c, api_query, "query=cpu" RANGE "&report=pgo");
-	cr_assert(!unpacker_run(f->unpacker, buf_bytes(&c.a.body), &u, NULL));
+	cr_assert(!unpacker_run(f->unpacker, buf_bytes(&c.a.body), &u, &err),
+		  "%u %s %s", c.a.status, buf_cstr(&c.a.body), err.msg);
 	cr_expect(u.scan.totals[0] == 1640);
 	unpacker_done(f->unpacker);
 	call_end(&c);
@@ -504,5 +507,25 @@ Test(api_query, limits_of_memory_and_time_end_a_query)
 			  "%s: %u", queries[i], c.a.status);
 		call_end(&c);
 	}
+	site_stop(f);
+}
+
+Test(api_query, a_stored_profile_takes_three_times_its_size)
+{
+	static const char query[] =
+		"query=cpu{pod=\"p1\"}&time=1700000000000&report=raw";
+	struct site *f = site_start();
+	struct call c = { 0 };
+	int64_t taken;
+
+	site_fill(f);
+	call_begin(f, &c, api_query, query);
+	taken = c.a.work.taken;
+	cr_expect(taken >= 3 * (int64_t)c.a.body.len, "%lld", (long long)taken);
+	call_end(&c);
+	f->web.memory.max = taken;
+	call_check(f, api_query, query, 200, NULL);
+	f->web.memory.max = taken - 1;
+	call_check(f, api_query, query, 429, NULL);
 	site_stop(f);
 }
