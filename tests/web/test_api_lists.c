@@ -265,6 +265,8 @@ Test(api_lists, a_timeline_adds_up_totals_by_groups)
 		  buf_cstr(&c.a.body));
 	cr_expect(!call_has(&c, "warnings"));
 	call_end(&c);
+	call_check(f, api_query_range, "query=cpu&step=999999999999" RANGE, 200,
+		   NULL);
 	/* Seconds, as in Prometheus, are the same. */
 	call_begin(f, &c, api_query_range,
 		   "query=cpu&step=30&group_by=pod&limit=1"
@@ -292,6 +294,7 @@ Test(api_lists, mistakes_in_ranges_are_named)
 		{ "query=cpu&step=nan" RANGE, 400, "step" },
 		{ "query=cpu&step=inf" RANGE, 400, "step" },
 		{ "query=cpu&step=1e300" RANGE, 400, "step" },
+		{ "query=cpu&step=1e12" RANGE, 400, "step" },
 		{ "query=cpu&step=0.0001" RANGE, 400, "step" },
 		{ "query=cpu&step=1ms" RANGE, 400, "11" }, /* 60 001 steps */
 		{ "query=cpu&rate=1" RANGE, 400, "step" },
