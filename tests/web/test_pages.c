@@ -100,13 +100,20 @@ Test(pages, the_start_page_says_when_there_is_nothing_or_too_much)
 	cr_expect(count_in(&c, "<section><code>") == 200);
 	cr_expect(call_has(&c, "<p class=note>3 further series"));
 	call_end(&c);
-	p.pod = "many";
-	for (p.k = 0; p.k < 35; p.k++)
-		site_put(f, &p);
 	/* Only the newest times of a series are shown. */
+	p.pod = "many";
+	for (p.k = 0; p.k > -120; p.k--)
+		site_put(f, &p);
 	call_begin(f, &c, page_index, "selector=cpu{pod=\"many\"}");
-	cr_expect(count_in(&c, "&amp;time=") == 35);
+	cr_expect(count_in(&c, "&amp;time=") == 120);
 	cr_expect(!call_has(&c, "the newest of them"));
+	call_end(&c);
+	site_put(f, &p);
+	call_begin(f, &c, page_index, "selector=cpu{pod=\"many\"}");
+	cr_expect(count_in(&c, "&amp;time=") == 120);
+	cr_expect(call_has(&c, ">121 profiles, the newest of them</span>"));
+	cr_expect(call_has(&c, "&amp;time=1700000000000\"") &&
+		  !call_has(&c, "&amp;time=1699998200000\""));
 	call_end(&c);
 	site_stop(f);
 }
