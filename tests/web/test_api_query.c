@@ -20,7 +20,7 @@ static struct buf bytes_at(size_t i)
 
 static bool is_same(struct bytes a, struct bytes b)
 {
-	return a.len == b.len && !memcmp(a.ptr, b.ptr, a.len);
+	return a.len == b.len && (!a.len || !memcmp(a.ptr, b.ptr, a.len));
 }
 
 Test(api_query, a_raw_profile_is_what_came_in)

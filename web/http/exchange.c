@@ -181,6 +181,7 @@ static bool exchange_has_room_for(const char *route, struct str path,
 static const struct route *find_route(const struct server *s, struct request *r)
 {
 	for (const struct route *t = s->o.routes; t->path; t++) {
+		r->segment = (struct str){ 0 }; /* of a route tried before */
 		if (exchange_has_room_for(t->path, r->path, &r->segment))
 			return t;
 	}
