@@ -406,6 +406,7 @@ Test(query_merge, warnings_say_what_an_answer_lacks)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct query_merge g = {
 			.late = cases[i].late,
+			.late_why = { .msg = "the deadline passed" },
 			.profiles = 17,
 			.damaged = cases[i].damaged,
 			.damage = { .msg = "file 5 is damaged" },
@@ -417,7 +418,7 @@ Test(query_merge, warnings_say_what_an_answer_lacks)
 		cr_assert(n == cases[i].want, "%zu: %zu", i, n);
 		if (cases[i].late && n)
 			cr_expect(strstr(out[0], "17") &&
-					  strstr(out[0], "--query.timeout"),
+					  strstr(out[0], "the deadline passed"),
 				  "%s", out[0]);
 		if (cases[i].damaged && n == (cases[i].late ? 2 : 1))
 			cr_expect(

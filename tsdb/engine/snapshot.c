@@ -125,11 +125,23 @@ static int copy_head(struct snapshot *s, struct head *r, struct err *err)
 	return rc;
 }
 
+/*
+ * Make an empty WAL in a snapshot without blocks: an empty directory would not
+ * be taken for a database.
+ */
+static int snapshot_mark(const struct snapshot *s, struct err *err)
+{
+	CLEANUP(mem_freep) char *wal = mem_printf("%s/wal", s->env.dir);
+
+	return fs_mkdir(s->db->o.fs, wal, err);
+}
+
 /* Add all blocks and, if `ranges` is set, all heads. */
 static int snapshot_fill(struct snapshot *s, bool ranges, struct err *err)
 {
 	size_t count;
 	struct part *v = db_parts(s->db, &count);
+	size_t added = 0;
 	int rc = 0;
 
 	for (size_t i = 0; i < count && !rc; i++) {
@@ -137,7 +149,10 @@ static int snapshot_fill(struct snapshot *s, bool ranges, struct err *err)
 			rc = link_block(s, v[i].block, err);
 		else if (ranges)
 			rc = copy_head(s, v[i].head, err);
+		added += v[i].block || ranges;
 	}
+	if (!rc && !added)
+		rc = snapshot_mark(s, err);
 	db_parts_free(v, count);
 	return rc;
 }

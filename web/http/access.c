@@ -31,7 +31,8 @@ static void basic_decode(struct exchange *x, struct str text,
 	struct str password;
 	struct str user;
 
-	if (base64_decode(text, &plain) && !memchr(plain.ptr, 0, plain.len) &&
+	if (base64_decode(text, &plain) && plain.len &&
+	    !memchr(plain.ptr, 0, plain.len) &&
 	    memchr(plain.ptr, ':', plain.len)) {
 		user = str_cut(str_from(buf_bytes(&plain)), ':', &password);
 		c->user = arena_strndup(&x->request.arena, user);

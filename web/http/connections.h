@@ -77,6 +77,7 @@ void connection_drop(struct connections *cs, struct connection *c);
  * not report the end of every request. For the server's thread alone.
  */
 struct connection_target {
+	const char *begin;  /* the target as received */
 	const char *behind; /* the byte after the target's NUL */
 	bool sound;         /* escapes are valid, parameters not too many */
 };

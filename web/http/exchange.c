@@ -122,8 +122,34 @@ static void exchange_take_target(struct exchange *x, const char *method,
 		connection_target(exchange_connection(x->connection));
 
 	x->bad = !t || !t->sound;
-	x->ambiguous = framing_is_ambiguous(x->connection, method,
-					    t ? t->behind : NULL, version);
+	x->ambiguous = framing_is_ambiguous(x->connection, method, t, version);
+}
+
+/*
+ * Whether an Accept-Encoding header accepts gzip: it is in the list, and its
+ * weight is not 0 (RFC 9110, 12.5.3).
+ */
+static bool exchange_accepts_gzip(const char *header)
+{
+	struct str rest = str_of(header);
+
+	while (rest.len) {
+		struct str item = str_cut(rest, ',', &rest);
+		struct str weight;
+		struct str name = str_trim(str_cut(item, ';', &weight));
+		double q;
+
+		if (!str_is_nocase(name, "gzip") &&
+		    !str_is_nocase(name, "x-gzip"))
+			continue;
+		weight = str_trim(weight);
+		if (!str_starts(weight, str_of("q=")))
+			return true;
+		weight.ptr += 2;
+		weight.len -= 2;
+		return str_to_double(str_trim(weight), &q) && q > 0;
+	}
+	return false;
 }
 
 struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
@@ -145,7 +171,8 @@ struct exchange *exchange_new(struct server *s, struct MHD_Connection *c,
 	r->path = arena_str(&r->arena, str_of(path));
 	r->if_none_match = exchange_header(x, "If-None-Match");
 	r->range = exchange_header(x, "Range");
-	r->accepts_gzip = strstr(exchange_header(x, "Accept-Encoding"), "gzip");
+	r->accepts_gzip =
+		exchange_accepts_gzip(exchange_header(x, "Accept-Encoding"));
 	r->accepts_html = strstr(exchange_header(x, "Accept"), "text/html");
 	r->is_go = str_starts(str_of(exchange_header(x, "User-Agent")),
 			      str_of("Go-http-client/"));

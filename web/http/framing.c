@@ -24,7 +24,8 @@ struct framing {
 	unsigned encodings; /* number of Transfer-Encoding headers */
 	unsigned hosts;     /* number of Host headers */
 	bool odd;           /* something is malformed */
-	const char *end;    /* end of the last text so far */
+	const char
+		*end; /* end of the last text so far; its line's end follows */
 };
 
 /* Whether a line ended in CR LF, both of which became NUL. */
@@ -75,10 +76,12 @@ static enum MHD_Result framing_on_header(void *ctx,
 	f->lengths += !strcasecmp(key, "Content-Length");
 	f->encodings += !strcasecmp(key, "Transfer-Encoding");
 	f->hosts += !strcasecmp(key, "Host");
+	/* Bytes between two lines would be a NUL within one of them. */
+	f->odd |= IN_PLACE && key != f->end + 2;
 	f->odd |= !value || !framing_is_clean(key, key_len, value, value_len) ||
 		  !is_behind(key, key_len, value) ||
 		  !ends_in_crlf(value, value_len);
-	if (value && value + value_len > f->end)
+	if (value)
 		f->end = value + value_len;
 	return MHD_YES;
 }
@@ -97,12 +100,15 @@ static bool is_whole(struct MHD_Connection *c, const char *method,
 }
 
 bool framing_is_ambiguous(struct MHD_Connection *c, const char *method,
-			  const char *behind_target, const char *version)
+			  const struct connection_target *target,
+			  const char *version)
 {
 	struct framing f = { .end = version + strlen(version) };
 
-	/* A target that ended before its line did contains a NUL. */
-	f.odd = IN_PLACE && version != behind_target;
+	/* A method, or a target, that ended before it should contains a NUL. */
+	f.odd = IN_PLACE &&
+		(!target || target->begin != method + strlen(method) + 1 ||
+		 version != target->behind);
 	f.odd |= !ends_in_crlf(version, strlen(version));
 	MHD_get_connection_values_n(c, MHD_HEADER_KIND, framing_on_header, &f);
 	/*
@@ -110,6 +116,6 @@ bool framing_is_ambiguous(struct MHD_Connection *c, const char *method,
 	 * them, and a length leaves less room for disagreement.
 	 */
 	return f.odd || f.lengths > 1 || f.encodings || f.hosts > 1 ||
-	       (!f.hosts && !strcmp(version, "HTTP/1.1")) ||
+	       (!f.hosts && strcmp(version, "HTTP/1.0") != 0) ||
 	       !is_whole(c, method, f.end);
 }

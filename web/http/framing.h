@@ -12,15 +12,19 @@
 
 #include <stdbool.h>
 
+#include "web/http/connections.h"
+
 struct MHD_Connection;
 
 /*
  * Whether a request could be read in two ways. method and version are those of
  * libmicrohttpd's first call for the request, which point into its buffer;
- * behind_target is the byte after the target's NUL, noted before the target was
- * parsed.
+ * target is what was noted before the target was parsed, or NULL. One case is
+ * not seen: a NUL right before a bare LF, which libmicrohttpd makes the same
+ * bytes as a CR LF.
  */
 bool framing_is_ambiguous(struct MHD_Connection *c, const char *method,
-			  const char *behind_target, const char *version);
+			  const struct connection_target *target,
+			  const char *version);
 
 #endif

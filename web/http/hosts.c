@@ -7,7 +7,10 @@
 
 #define NAME_MAX_LEN 253 /* of a DNS name */
 
-/* The host in a Host header: without port, brackets and a final dot. */
+/*
+ * The host in a Host header: without port, brackets and a final dot. Empty if
+ * something other than a port follows the brackets.
+ */
 static struct str name_of(const char *host)
 {
 	struct str s = str_of(host);
@@ -16,7 +19,9 @@ static struct str name_of(const char *host)
 	if (s.len && s.ptr[0] == '[') {
 		end = memchr(s.ptr, ']', s.len);
 		s.ptr++;
-		s.len = end ? (size_t)(end - s.ptr) : 0;
+		s.len = end && (!end[1] || end[1] == ':') ?
+				(size_t)(end - s.ptr) :
+				0;
 		return s;
 	}
 	end = memchr(s.ptr, ':', s.len);

@@ -69,6 +69,7 @@ int listen_on(const char *address, int *out, struct err *err)
 	int fd = -1;
 	int rc = split_address(address, host, sizeof(host), &port, err);
 
+	*out = -1;
 	if (rc)
 		return rc;
 	/* Without a host, AI_PASSIVE makes it all addresses of the machine. */

@@ -167,6 +167,7 @@ static void *on_target(void *ctx, const char *target, struct MHD_Connection *c)
 	bool wordy = count_of(target, '&') >= URL_PARAMS_MAX;
 
 	if (t) {
+		t->begin = target;
 		t->behind = target + strlen(target) + 1;
 		t->sound = !wordy && url_is_sound(str_of(target));
 	}

@@ -5,6 +5,12 @@
 
 void answer_header(struct answer *a, const char *name, const char *value)
 {
+	for (size_t i = 0; i < a->header_count; i++) {
+		if (!strcmp(a->headers[i].name, name)) {
+			a->headers[i].value = value;
+			return;
+		}
+	}
 	if (a->header_count == ANSWER_HEADERS_MAX)
 		abort(); /* a bug of the handler */
 	a->headers[a->header_count].name = name;
@@ -33,6 +39,7 @@ const struct route *route_find(const struct route *routes, struct str path,
 			       struct str *segment)
 {
 	for (const struct route *t = routes; t->path; t++) {
+		*segment = (struct str){ 0 }; /* of a route tried before */
 		if (route_matches(t->path, path, segment))
 			return t;
 	}

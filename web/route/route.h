@@ -62,7 +62,8 @@ struct answer {
 };
 
 /*
- * Add a header; at most ANSWER_HEADERS_MAX. name is a constant; value is a
+ * Set a header; the value replaces that of an earlier call with the same name.
+ * An answer has at most ANSWER_HEADERS_MAX. name is a constant; value is a
  * constant or in the request's arena.
  */
 void answer_header(struct answer *a, const char *name, const char *value);

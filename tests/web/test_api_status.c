@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the server says of itself and of targets; profiles taken on demand. */
+#include <limits.h>
+
+#include "tests/web/site.h"
+#include "web/api/api_profile.h"
+#include "web/api/api_status.h"
+#include "web/ui/page.h"
+#include "web/web.h"
+
+TestSuite(api_status, .timeout = 60);
+
+#define DATA(json) "{\"status\":\"success\",\"data\":" json "}"
+
+static void write_config(void *ctx, struct buf *out)
+{
+	buf_str(out, ctx);
+}
+
+Test(api_status, the_configuration_is_a_text_in_json)
+{
+	static char yaml[] = "a: \"b\"\n\t- \\x\n";
+	struct site *f = site_start();
+
+	f->web.o.lifecycle.config = write_config;
+	f->web.o.lifecycle.ctx = yaml;
+	call_check(f, api_status_config, "", 200,
+		   DATA("{\"yaml\":\"a: \\\"b\\\"\\n\\t- \\\\x\\n\"}"));
+	yaml[0] = 0;
+	call_check(f, api_status_config, "", 200, DATA("{\"yaml\":\"\"}"));
+	site_stop(f);
+}
+
+Test(api_status, flags_are_listed_as_they_are)
+{
+	static const struct web_flag flags[] = {
+		{ "web.rate-limit", "1000" },
+		{ "storage.path", "a \"b\"" },
+		{ "web.config.file", "" },
+	};
+	struct site *f = site_start();
+
+	call_check(f, api_status_flags, "", 200, DATA("{}"));
+	f->web.o.flags = flags;
+	f->web.o.flag_count = ARRAY_SIZE(flags);
+	call_check(f, api_status_flags, "", 200,
+		   DATA("{\"web.rate-limit\":\"1000\",\"storage.path\":\"a "
+			"\\\"b\\\"\",\"web.config.file\":\"\"}"));
+	site_stop(f);
+}
+
+Test(api_status, the_build_has_its_version)
+{
+	struct site *f = site_start();
+
+	call_check(f, api_status_buildinfo, "", 200,
+		   "{\"status\":\"success\",\"data\":{\"version\":\"1.2.3\","
+		   "\"revision\":\"abc\",\"compiler\":\"...");
+	site_stop(f);
+}
+
+Test(api_status, the_runtime_has_its_times)
+{
+	struct site *f = site_start();
+	struct call c = { 0 };
+	char cwd[PATH_MAX];
+
+	f->web.started_ms = SITE_T0;
+	f->web.o.retention_ms = 15LL * 24 * 3600 * 1000;
+	call_begin(f, &c, api_status_runtimeinfo, "");
+	cr_expect(call_has(&c, "\"startTime\":\"2023-11-14T22:13:20"), "%s",
+		  buf_cstr(&c.a.body));
+	cr_expect(call_has(&c, "\"serverTime\":\"2023-11-14T22:23:20"));
+	cr_expect(call_has(&c, "\"storageRetention\":\"15d\"") ||
+			  call_has(&c, "\"storageRetention\":\"2w1d\""),
+		  "%s", buf_cstr(&c.a.body));
+	cr_expect(call_has(&c, "\"openQueriers\":0"));
+	cr_assert(getcwd(cwd, sizeof(cwd)));
+	cr_expect(call_has(&c, cwd));
+	call_end(&c);
+	f->web.started_ms = 0;
+	call_begin(f, &c, api_status_runtimeinfo, "");
+	cr_expect(call_has(&c, "\"startTime\":\"0001-01-01T00:00:00Z\""),
+		  "as in Prometheus");
+	call_end(&c);
+	site_stop(f);
+}
+
+/* The number behind a key of JSON; -1 when there is none. */
+static long long number_of(struct call *c, const char *key)
+{
+	CLEANUP(mem_freep) char *quoted = mem_printf("\"%s\":", key);
+	const char *at = strstr(buf_cstr(&c->a.body), quoted);
+
+	return at ? atoll(at + strlen(quoted)) : -1;
+}
+
+#define WINDOW_MS (2 * 3600 * 1000LL)
+
+Test(api_status, storage_is_counted_in_heads_and_blocks)
+{
+	struct site *f = site_start();
+	struct call c = { 0 };
+
+	site_fill(f);
+	call_begin(f, &c, api_status_tsdb, "");
+	cr_expect(c.a.status == 200);
+	cr_expect(number_of(&c, "numSeries") == 3);
+	cr_expect(number_of(&c, "numRanges") == 1);
+	cr_expect(number_of(&c, "numUnflushedProfiles") == 5);
+	/* Those of the head's window of two hours. */
+	cr_expect(number_of(&c, "minTime") == SITE_T0 - SITE_T0 % WINDOW_MS);
+	cr_expect(number_of(&c, "maxTime") ==
+		  number_of(&c, "minTime") + WINDOW_MS);
+	cr_expect(number_of(&c, "numBlocks") == 0);
+	cr_expect(number_of(&c, "wal") > 0);
+	call_end(&c);
+	cr_assert(!tsdb_maintain(f->db, true, NULL));
+	call_begin(f, &c, api_status_tsdb, "");
+	cr_expect(number_of(&c, "numSeries") == 0);
+	cr_expect(number_of(&c, "numUnflushedProfiles") == 0);
+	cr_expect(number_of(&c, "numBlocks") == 1);
+	cr_expect(number_of(&c, "numSamples") == 5);
+	cr_expect(number_of(&c, "blocks") > 0);
+	call_end(&c);
+	site_stop(f);
+}
+
+/* A configuration: one target that is active, two that are dropped. */
+#define OFF "{enabled: false}"
+static const char jobs[] =
+	"- job_name: app\n"
+	"  scrape_interval: 12h\n"
+	"  profiling_config:\n"
+	"    pprof_config: {allocs: " OFF ", block: " OFF ", goroutine: " OFF
+	", mutex: " OFF ", threadcreate: " OFF ", process_cpu: " OFF "}\n"
+	"  static_configs:\n"
+	"  - targets: ['127.0.0.1:1', '<b>&:2', 'gone:3']\n"
+	"    labels: {env: '<i>'}\n"
+	"  relabel_configs:\n"
+	"  - {source_labels: [__address__], regex: '127.*', action: keep}\n";
+
+/* The scraper's configuration, which lives as long as the site. */
+struct targets {
+	struct site *f;
+	struct yaml y;
+	struct scrape_configs configs;
+};
+
+static void targets_start(struct targets *t)
+{
+	struct scrape_common d = { .interval_ms = 15000, .timeout_ms = 5000 };
+
+	*t = (struct targets){ .f = site_start() };
+	yaml_parse(&t->y, "s.yml", bytes_of(str_of(jobs)));
+	scrape_configs_decode(&t->y, t->y.root, &d, &t->configs);
+	cr_assert(!t->y.error_count, "%s", buf_cstr(&t->y.errors));
+	scrape_apply(t->f->scraper, &t->configs);
+}
+
+static void targets_stop(struct targets *t)
+{
+	site_stop(t->f);
+	scrape_configs_fini(&t->configs);
+	yaml_fini(&t->y);
+}
+
+Test(api_status, targets_are_active_or_dropped)
+{
+	static const struct {
+		const char *query;
+		bool active;
+		bool dropped;
+	} cases[] = {
+		{ "", true, true },
+		{ "state=any", true, true },
+		{ "state=active", true, false },
+		{ "state=dropped", false, true },
+		{ "state=", true, true },
+	};
+	struct targets t;
+
+	targets_start(&t);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct call c = { 0 };
+
+		call_begin(t.f, &c, api_targets, cases[i].query);
+		cr_expect(c.a.status == 200);
+		cr_expect(call_has(&c, "\"activeTargets\":[]") !=
+				  cases[i].active,
+			  "%s: %s", cases[i].query, buf_cstr(&c.a.body));
+		cr_expect(call_has(&c, "\"droppedTargets\":[]") !=
+				  cases[i].dropped,
+			  "%s", cases[i].query);
+		cr_expect(call_has(&c, "\"droppedTargetCounts\":{}") !=
+				  cases[i].dropped,
+			  "%s", cases[i].query);
+		call_end(&c);
+	}
+	targets_stop(&t);
+}
+
+Test(api_status, a_target_has_its_labels_url_and_schedule)
+{
+	static const char *const parts[] = {
+		"\"scrapePool\":\"app\"",
+		"\"instance\":\"127.0.0.1:1\"",
+		"\"env\":\"<i>\"",
+		"\"__address__\":\"127.0.0.1:1\"",
+		"\"scrapeInterval\":\"12h\"",
+		"\"health\":\"unknown\"",
+		"\"lastScrape\":\"0001-01-01T00:00:00Z\"",
+		"\"lastError\":\"\"",
+		"\"__address__\":\"gone:3\"",
+		"\"reason\":\"",
+		"\"__address__\":\"<b>&:2\"",
+		"\"droppedTargetCounts\":{\"app\":",
+	};
+	struct targets t;
+	struct call c = { 0 };
+
+	targets_start(&t);
+	call_begin(t.f, &c, api_targets, "");
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		cr_expect(call_has(&c, parts[i]), "%s in %s", parts[i],
+			  buf_cstr(&c.a.body));
+	call_end(&c);
+	targets_stop(&t);
+}
+
+Test(api_status, without_targets_the_lists_are_empty)
+{
+	struct site *f = site_start();
+	struct call c = { 0 };
+
+	call_check(f, api_targets, "", 200,
+		   DATA("{\"activeTargets\":[],\"droppedTargets\":[],"
+			"\"droppedTargetCounts\":{}}"));
+	call_begin(f, &c, page_targets, "");
+	cr_expect(c.a.status == 200 && call_has(&c, "<table>"));
+	cr_expect(!call_has(&c, "Dropped"));
+	call_end(&c);
+	site_stop(f);
+}
+
+Test(api_status, the_page_of_targets_shows_text_as_text)
+{
+	struct targets t;
+	struct call c = { 0 };
+
+	targets_start(&t);
+	call_begin(t.f, &c, page_targets, "");
+	cr_expect(c.a.status == 200);
+	cr_expect(call_has(&c, "<td class=unknown>unknown<td>never"), "%s",
+		  buf_cstr(&c.a.body));
+	cr_expect(call_has(&c, "env=&lt;i&gt;"));
+	cr_expect(call_has(&c, "&lt;b&gt;&amp;:2"));
+	cr_expect(!call_has(&c, "<i>") && !call_has(&c, "<b>&"));
+	cr_expect(call_has(&c, "<h2>Dropped: "));
+	cr_expect(call_has(&c, "</html>"));
+	call_end(&c);
+	targets_stop(&t);
+}
+
+Test(api_status, a_profile_on_demand_needs_one_target_and_enough_time)
+{
+	static const struct call_mistake cases[] = {
+		{ "", 400, "query" },
+		{ "query=", 400, "query" },
+		{ "query=cpu{", 400, "bad_data" },
+		{ "query=heap&seconds=-1", 400, "seconds" },
+		{ "query=heap&seconds=x", 400, "seconds" },
+		{ "query=heap&seconds=3601", 400, "3600" },
+		{ "query=heap&seconds=31", 400, "--query.timeout" },
+		{ "query=heap&seconds=3600", 400, "--query.timeout" },
+		{ "query=none", 404, "not_found" },
+		{ "query=heap{job=\"gone\"}", 404, "not_found" },
+	};
+	struct targets t;
+
+	targets_start(&t);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct call c = { .patience_ns = 30000000000 };
+
+		call_begin(t.f, &c, api_targets_profile, cases[i].query);
+		cr_expect(c.a.status == cases[i].status, "%s: %u %s",
+			  cases[i].query, c.a.status, buf_cstr(&c.a.body));
+		cr_expect(call_has(&c, cases[i].why), "%s: %s", cases[i].query,
+			  buf_cstr(&c.a.body));
+		call_end(&c);
+	}
+	targets_stop(&t);
+}
+
+Test(api_status, addresses_of_the_machine_itself_are_local)
+{
+	static const struct {
+		const char *address;
+		bool is_local;
+	} cases[] = {
+		{ "127.0.0.1:80", true },   { "127.1.2.3:80", true },
+		{ "[::1]:80", true },       { "localhost:80", true },
+		{ ":80", false },           { "0.0.0.0:80", false },
+		{ "[::]:80", false },       { "[::10]:80", false },
+		{ "10.127.0.1:80", false }, { "localhost.x:80", false },
+		{ "1270.0.0.1:80", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		cr_expect(web_is_local(cases[i].address) == cases[i].is_local,
+			  "%s", cases[i].address);
+}
+
+Test(api_status, an_address_is_checked_without_being_kept)
+{
+	struct err err = { .msg = "" };
+
+	cr_expect(!web_check_address("127.0.0.1:0", &err), "%s", err.msg);
+	cr_expect(web_check_address("127.0.0.1", &err) == ERR_INVALID);
+	cr_expect(web_check_address("127.0.0.1:70000", &err) == ERR_INVALID);
+}

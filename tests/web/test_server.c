@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The server over loopback: how it starts, where handlers run, how it stops. */
+#include <arpa/inet.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "tests/check.h"
+#include "web/handler/envelope.h"
+#include "web/http/server.h"
+#include "web/ui/page.h"
+
+TestSuite(server, .timeout = 60);
+
+#define END "Host: localhost\r\nConnection: close\r\n\r\n"
+
+#define LARGE ((size_t)8 * MIB)
+
+/* What handlers of a test share. */
+struct stage {
+	sem_t entered; /* a handler runs */
+	sem_t leave;   /* it may end */
+	pthread_t runner;
+	size_t params;
+	int64_t deadline_ns;
+	bool is_stopping; /* it was told to end soon */
+};
+
+static void serve_plain(void *ctx, struct request *r, struct answer *a)
+{
+	struct stage *s = ctx;
+
+	s->runner = pthread_self();
+	s->params = r->params.count;
+	s->deadline_ns = a->work.deadline_ns;
+	a->status = 200;
+	a->content_type = "text/plain";
+	buf_str(&a->body, "plain");
+}
+
+/* Ends when it may, or when the server wants it to. */
+static void serve_slowly(void *ctx, struct request *r, struct answer *a)
+{
+	struct stage *s = ctx;
+
+	sem_post(&s->entered);
+	while (sem_trywait(&s->leave) && !s->is_stopping) {
+		s->is_stopping = atomic_load(a->work.stop_ns) != INT64_MAX;
+		sched_yield();
+	}
+	serve_plain(ctx, r, a);
+}
+
+/* Answers more than a socket holds. */
+static void serve_large(void *ctx, struct request *r, struct answer *a)
+{
+	struct stage *s = ctx;
+
+	(void)r;
+	a->status = 200;
+	a->content_type = "text/plain";
+	for (size_t i = 0; i < LARGE; i++)
+		buf_byte(&a->body, 'x');
+	sem_post(&s->entered);
+}
+
+static const struct route routes[] = {
+	{ "/large", serve_large, ROUTE_READ, SCOPE_READ },
+	{ "/plain", serve_plain, ROUTE_READ, SCOPE_READ },
+	{ "/quick", serve_plain, ROUTE_QUICK, SCOPE_READ },
+	{ "/slow", serve_slowly, ROUTE_READ, SCOPE_READ },
+	{ 0 },
+};
+
+/* A server and what it borrows. */
+struct host {
+	struct stage stage;
+	struct budget memory;
+	struct metrics *metrics;
+	struct auth *auth;
+	struct server_options o;
+	struct server *server;
+};
+
+static struct host *host_new(void)
+{
+	struct host *h = mem_new(struct host);
+
+	sem_init(&h->stage.entered, 0, 0);
+	sem_init(&h->stage.leave, 0, 0);
+	h->memory = (struct budget){ .name = "query.memory", .max = 1 << 24 };
+	h->metrics = metrics_new();
+	cr_assert(!auth_new(NULL, NULL, &h->auth, NULL));
+	h->o = (struct server_options){ .address = "127.0.0.1:0",
+					.routes = routes,
+					.ctx = &h->stage,
+					.max_connections = 16,
+					.threads = 2,
+					.read_timeout_ms = 20000,
+					.query_timeout_ms = 30000,
+					.slow_ms = 60000,
+					.memory = &h->memory,
+					.metrics = h->metrics,
+					.auth = h->auth,
+					.version = "1.2.3",
+					.fail = answer_error,
+					.missing = page_missing };
+	return h;
+}
+
+static struct host *host_start(void)
+{
+	struct host *h = host_new();
+	struct err err = { .msg = "" };
+
+	cr_assert(!server_start(&h->o, &h->server, &err), "%s", err.msg);
+	return h;
+}
+
+static void host_free(struct host *h)
+{
+	server_free(h->server);
+	cr_expect(!atomic_load(&h->memory.used));
+	auth_free(h->auth);
+	metrics_free(h->metrics);
+	sem_destroy(&h->stage.entered);
+	sem_destroy(&h->stage.leave);
+	mem_free(h);
+}
+
+/* Connect, and send a text; -1 when nobody listens. */
+static int send_text(const struct host *h, const char *text)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET,
+				 .sin_port = htons(
+					 (uint16_t)server_port(h->server)),
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	cr_assert(fd >= 0);
+	if (connect(fd, (const struct sockaddr *)&a, sizeof(a))) {
+		close(fd);
+		return -1;
+	}
+	cr_assert(send(fd, text, strlen(text), MSG_NOSIGNAL) ==
+		  (ssize_t)strlen(text));
+	return fd;
+}
+
+/* Read to the end of a connection, and close it. */
+static void receive_all(int fd, char *out, size_t max)
+{
+	size_t len = 0;
+	ssize_t n;
+
+	while ((n = recv(fd, out + len, max - 1 - len, 0)) > 0)
+		len += (size_t)n;
+	out[len] = 0;
+	close(fd);
+}
+
+static void exchange_text(const struct host *h, const char *text, char *out,
+			  size_t max)
+{
+	int fd = send_text(h, text);
+
+	cr_assert(fd >= 0);
+	receive_all(fd, out, max);
+}
+
+Test(server, a_server_that_cannot_start_says_why)
+{
+	struct host *h = host_new();
+	struct host *taken = host_start();
+	char address[32];
+	struct err err = { .msg = "" };
+
+	h->o.address = "127.0.0.1";
+	cr_expect(server_start(&h->o, &h->server, &err) == ERR_INVALID);
+	cr_expect(strstr(err.msg, "127.0.0.1"), "%s", err.msg);
+	h->o.address = "127.0.0.1:0";
+	h->o.cors_origin = "(";
+	cr_expect(server_start(&h->o, &h->server, &err) == ERR_INVALID);
+	cr_expect(strstr(err.msg, "--web.cors.origin"), "%s", err.msg);
+	h->o.cors_origin = ".*";
+	snprintf(address, sizeof(address), "127.0.0.1:%u",
+		 server_port(taken->server));
+	h->o.address = address;
+	cr_expect(server_start(&h->o, &h->server, &err) == ERR_IO);
+	cr_expect(strstr(err.msg, address), "%s", err.msg);
+	cr_expect(!h->server);
+	server_stop(NULL);
+	server_free(NULL);
+	host_free(h);
+	host_free(taken);
+}
+
+Test(server, quick_handlers_run_on_the_thread_that_reads)
+{
+	struct host *h = host_start();
+	char got[4096];
+	pthread_t reader;
+
+	exchange_text(h, "GET /quick HTTP/1.1\r\n" END, got, sizeof(got));
+	cr_expect(strstr(got, "200 OK") && strstr(got, "\r\n\r\nplain"));
+	reader = h->stage.runner;
+	exchange_text(h, "GET /quick HTTP/1.1\r\n" END, got, sizeof(got));
+	cr_expect(pthread_equal(reader, h->stage.runner));
+	exchange_text(h, "GET /plain HTTP/1.1\r\n" END, got, sizeof(got));
+	cr_expect(strstr(got, "200 OK") && strstr(got, "\r\n\r\nplain"));
+	cr_expect(!pthread_equal(reader, h->stage.runner), "on a worker");
+	exchange_text(h, "GET /none HTTP/1.1\r\n" END, got, sizeof(got));
+	cr_expect(strstr(got, "404 Not Found"), "%s", got);
+	host_free(h);
+}
+
+Test(server, a_slow_handler_keeps_nobody_waiting)
+{
+	struct host *h = host_start();
+	char got[4096];
+	int slow = send_text(h, "GET /slow HTTP/1.1\r\n" END);
+
+	sem_wait(&h->stage.entered);
+	exchange_text(h, "GET /plain HTTP/1.1\r\n" END, got, sizeof(got));
+	cr_expect(strstr(got, "200 OK"));
+	exchange_text(h, "GET /quick HTTP/1.1\r\n" END, got, sizeof(got));
+	cr_expect(strstr(got, "200 OK"));
+	sem_post(&h->stage.leave);
+	receive_all(slow, got, sizeof(got));
+	cr_expect(strstr(got, "200 OK") && !h->stage.is_stopping);
+	host_free(h);
+}
+
+Test(server, a_request_has_its_deadline)
+{
+	struct host *h = host_start();
+	char got[4096];
+	int64_t before_ns = clock_mono_ns();
+
+	exchange_text(h, "GET /plain HTTP/1.1\r\n" END, got, sizeof(got));
+	cr_expect(h->stage.deadline_ns >= before_ns + 30000000000);
+	cr_expect(h->stage.deadline_ns <= clock_mono_ns() + 30000000000);
+	host_free(h);
+}
+
+Test(server, a_url_has_at_most_450_parameters)
+{
+	struct host *h = host_start();
+	struct buf text = { 0 };
+	char got[4096];
+
+	for (size_t n = 450; n <= 451; n++) {
+		buf_reset(&text);
+		buf_str(&text, "GET /plain?");
+		for (size_t i = 0; i < n; i++)
+			buf_str(&text, i ? "&a" : "a");
+		buf_str(&text, " HTTP/1.1\r\n" END);
+		exchange_text(h, buf_cstr(&text), got, sizeof(got));
+		if (n == 450)
+			cr_expect(strstr(got, "200 OK") &&
+				  h->stage.params == 450);
+		else
+			cr_expect(!*got, "the connection ends: %s", got);
+	}
+	buf_fini(&text);
+	host_free(h);
+}
+
+Test(server, what_is_handled_is_answered_before_the_server_stops)
+{
+	struct host *h = host_start();
+	char got[4096];
+	int slow = send_text(h, "GET /slow HTTP/1.1\r\n" END);
+
+	sem_wait(&h->stage.entered);
+	/* The handler ends when it is told that there is no time. */
+	server_stop(h->server);
+	cr_expect(h->stage.is_stopping);
+	receive_all(slow, got, sizeof(got));
+	cr_expect(strstr(got, "200 OK") && strstr(got, "\r\n\r\nplain"), "%s",
+		  got);
+	cr_expect(send_text(h, "GET /quick HTTP/1.1\r\n" END) == -1,
+		  "nobody listens");
+	server_stop(h->server); /* a second time is nothing */
+	host_free(h);
+}
+
+static void *stop_host(void *host)
+{
+	struct host *h = host;
+
+	server_stop(h->server);
+	return NULL;
+}
+
+Test(server, a_large_answer_is_sent_to_its_end_before_the_server_stops)
+{
+	struct host *h = host_start();
+	char *got = mem_alloc(LARGE + 4096);
+	int fd = send_text(h, "GET /large HTTP/1.1\r\n" END);
+	const char *body;
+	pthread_t stopper;
+
+	sem_wait(&h->stage.entered);
+	cr_assert(!pthread_create(&stopper, NULL, stop_host, h));
+	receive_all(fd, got, LARGE + 4096);
+	pthread_join(stopper, NULL);
+	body = strstr(got, "\r\n\r\n");
+	cr_expect(body && strspn(body + 4, "x") == LARGE);
+	mem_free(got);
+	host_free(h);
+}
