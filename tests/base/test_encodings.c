@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes as text and numbers as bytes: views, base64, varints, checksums and
- * digests, by the vectors that their standards publish. */
+/*
+ * Bytes as text and numbers as bytes: views, base64, varints, checksums and
+ * digests, by the vectors that their standards publish.
+ */
 #include "base/base64.h"
 #include "base/crc32c.h"
 #include "base/dec.h"

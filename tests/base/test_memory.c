@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where memory comes from: allocations that never fail, arenas, vectors, and
- * buffers that stop at their maximum. */
+/*
+ * Where memory comes from: allocations that never fail, arenas, vectors, and
+ * buffers that stop at their maximum.
+ */
 #include <stdalign.h>
 #include <sys/wait.h>
 #include <unistd.h>
