@@ -300,7 +300,6 @@ Test(pool, intervals_and_cpu_time_only_grow)
 {
 	int64_t mono = clock_mono_ns();
 	int64_t cpu = clock_cpu_ns();
-	volatile uint64_t sum = 0;
 
 	for (int i = 0; i < 1000; i++) {
 		int64_t now = clock_mono_ns();
@@ -308,9 +307,9 @@ Test(pool, intervals_and_cpu_time_only_grow)
 		cr_expect(now >= mono);
 		mono = now;
 	}
+	/* Asking takes time itself: this ends, or the clock stands still. */
 	while (clock_cpu_ns() <= cpu)
-		sum += 1;
-	cr_expect(clock_cpu_ns() > cpu);
+		;
 }
 
 Test(pool, deadlines_are_of_the_monotonic_clock)
