@@ -143,6 +143,9 @@ Test(compression, frames_follow_each_other)
 	buf_add(&packed, packed.ptr, one);
 	cr_expect(!zstd_is_one_frame(buf_bytes(&packed)));
 	cr_expect(zstd_is_one_frame((struct bytes){ packed.ptr, one }));
+	cr_expect(zstd_decompress(z, buf_bytes(&packed), 300001, &out, NULL) ==
+			  ERR_CORRUPT,
+		  "the first frame alone is read");
 	cr_expect(!zstd_decompress_all(z, buf_bytes(&packed), &out, NULL));
 	cr_expect(out.len == 600000 && !memcmp(out.ptr, raw.ptr, 300000) &&
 		  !memcmp(out.ptr + 300000, raw.ptr, 300000));
@@ -195,6 +198,29 @@ Test(compression, a_frame_may_refer_to_a_similar_text)
 	buf_fini(&alone);
 	buf_fini(&packed);
 	buf_fini(&out);
+	zstd_free(z);
+}
+
+Test(compression, a_frame_does_not_depend_on_those_before_it)
+{
+	struct zstd *z = zstd_new();
+	struct buf raw = sample_of(100000);
+	struct bytes part = buf_bytes(&raw);
+	struct bytes little = { raw.ptr, 100 };
+	struct buf first = { 0 };
+	struct buf other = { 0 };
+	struct buf again = { 0 };
+
+	zstd_compress(z, 3, &part, 1, &first);
+	zstd_compress(z, 19, &part, 1, &other);
+	/* Its window is as small as it is. */
+	zstd_compress_after(z, 1, little, little, &other);
+	zstd_compress(z, 3, &part, 1, &again);
+	cr_expect(bytes_eq(buf_bytes(&first), buf_bytes(&again)));
+	buf_fini(&raw);
+	buf_fini(&first);
+	buf_fini(&other);
+	buf_fini(&again);
 	zstd_free(z);
 }
 

@@ -128,9 +128,9 @@ Test(encodings, base64_is_that_of_rfc_4648)
 		{ "Zm9vYmFy", "foobar" },
 	};
 	static const char *const refused[] = {
-		"Zg=",  "Zg",       "Z",          "Zg==Zg==", "Z===",
-		"=Zg=", "Zh==",     "Zm9=",       "Zm9v\n",   "Zm 9v===",
-		"Zm-_", "Zm9v====", "\xc3\xa9Zg",
+		"Zg=",      "Zg",   "Z",        "Zg==Zg==",   "Z===",
+		"A===",     "=Zg=", "Zh==",     "Zm9=",       "Zm9v\n",
+		"Zm 9v===", "Zm-_", "Zm9v====", "\xc3\xa9Zg",
 	};
 	static const uint8_t all[] = { 0x00, 0x10, 0x83, 0x10, 0x51, 0x87, 0x20,
 				       0x92, 0x8b, 0x30, 0xd3, 0x8f, 0x41, 0x14,

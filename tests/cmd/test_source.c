@@ -161,6 +161,9 @@ Test(source, a_file_that_is_named_may_have_any_name)
 	put_text(&d, "web/heap/profile.pb", "x");
 	cr_expect(!walk(&f, in(&d, "web/heap/profile.pb"), &err));
 	cr_expect(found_text(&f, "web/heap/-1=x\n"));
+	put_text(&d, "web/heap/-5.pb", "y");
+	cr_expect(!walk(&f, in(&d, "web/heap/-5.pb"), &err));
+	cr_expect(found_text(&f, "web/heap/-1=y\n"), "no time before 1970");
 	f.not_before = 0;
 	cr_expect(!walk(&f, in(&d, "web/heap/profile.pb"), &err));
 	cr_expect(found_text(&f, ""));
