@@ -276,6 +276,7 @@ Test(compression, streams_are_recognised_by_their_first_bytes)
 			  "case %zu", i);
 	cr_expect(zstd_sniff(bytes_of(str_of("\x28\xb5\x2f\xfd ..."))));
 	cr_expect(!zstd_sniff(bytes_of(str_of("\x28\xb5\x2f\xfc ..."))));
+	cr_expect(zstd_sniff(bytes_of(str_of("\x28\xb5\x2f\xfd"))));
 	cr_expect(!zstd_sniff(bytes_of(str_of("\x28\xb5\x2f"))));
 }
 
