@@ -6,7 +6,7 @@
 #include "base/table.h"
 #include "tests/check.h"
 
-TestSuite(tables, .timeout = 60);
+TestSuite(hash_tables, .timeout = 60);
 
 /* The keys behind the numbers. */
 struct keyed {
@@ -36,7 +36,7 @@ static uint64_t spread(uint64_t i)
 	return i * 0x9e3779b97f4a7c15u;
 }
 
-Test(tables, an_empty_table_finds_nothing)
+Test(hash_tables, an_empty_table_finds_nothing)
 {
 	static struct keyed k;
 	struct table t = { 0 };
@@ -51,7 +51,7 @@ Test(tables, an_empty_table_finds_nothing)
 	cr_expect(table_memory(&t) == 0);
 }
 
-Test(tables, keys_of_one_hash_are_told_apart)
+Test(hash_tables, keys_of_one_hash_are_told_apart)
 {
 	static struct keyed k;
 	struct table t = { 0 };
@@ -70,7 +70,7 @@ Test(tables, keys_of_one_hash_are_told_apart)
 	table_fini(&t);
 }
 
-Test(tables, the_extreme_numbers_and_hashes_are_kept)
+Test(hash_tables, the_extreme_numbers_and_hashes_are_kept)
 {
 	static const uint64_t hashes[] = { 0, 1, UINT64_MAX, 1ull << 32,
 					   UINT32_MAX };
@@ -92,7 +92,7 @@ Test(tables, the_extreme_numbers_and_hashes_are_kept)
 	}
 }
 
-Test(tables, numbers_that_come_and_go_do_not_fill_the_table)
+Test(hash_tables, numbers_that_come_and_go_do_not_fill_the_table)
 {
 	static struct keyed k;
 	struct table t = { 0 };
@@ -115,7 +115,7 @@ Test(tables, numbers_that_come_and_go_do_not_fill_the_table)
 	table_fini(&t);
 }
 
-Test(tables, reserved_room_is_not_moved)
+Test(hash_tables, reserved_room_is_not_moved)
 {
 	static struct keyed k;
 
@@ -140,7 +140,7 @@ Test(tables, reserved_room_is_not_moved)
 	}
 }
 
-Test(tables, a_look_goes_through_few_slots)
+Test(hash_tables, a_look_goes_through_few_slots)
 {
 	static struct keyed k;
 	struct table t = { 0 };
@@ -160,7 +160,7 @@ Test(tables, a_look_goes_through_few_slots)
 	table_fini(&t);
 }
 
-Test(tables, a_pair_is_not_the_pair_reversed)
+Test(hash_tables, a_pair_is_not_the_pair_reversed)
 {
 	static const uint32_t parts[] = { 0, 1, 2, 1000, UINT32_MAX };
 	struct pairs p = { 0 };
@@ -188,7 +188,7 @@ Test(tables, a_pair_is_not_the_pair_reversed)
 	pairs_fini(&p);
 }
 
-Test(tables, pairs_survive_the_growth_of_their_table)
+Test(hash_tables, pairs_survive_the_growth_of_their_table)
 {
 	struct pairs p = { 0 };
 

@@ -14,7 +14,7 @@
 #include "tests/check.h"
 #include "tests/tempdir.h"
 
-TestSuite(files, .timeout = 60);
+TestSuite(file_access, .timeout = 60);
 
 #define PAGE 4096
 
@@ -57,7 +57,7 @@ static bool holds(const char *path, const char *want)
 	return ok;
 }
 
-Test(files, modes_say_what_must_exist)
+Test(file_access, modes_say_what_must_exist)
 {
 	/* For a path with nothing, a file, a folder and a pipe. */
 	static const struct {
@@ -100,7 +100,7 @@ Test(files, modes_say_what_must_exist)
 	file_close(NULL);
 }
 
-Test(files, only_output_is_for_others_to_read)
+Test(file_access, only_output_is_for_others_to_read)
 {
 	struct tempdir d = tempdir_make();
 	mode_t before = umask(0);
@@ -122,7 +122,7 @@ Test(files, only_output_is_for_others_to_read)
 	tempdir_fini(&d);
 }
 
-Test(files, what_is_written_at_an_offset_is_read_there)
+Test(file_access, what_is_written_at_an_offset_is_read_there)
 {
 	struct tempdir d = tempdir_make();
 	struct file *f = NULL;
@@ -159,7 +159,7 @@ Test(files, what_is_written_at_an_offset_is_read_there)
 	tempdir_fini(&d);
 }
 
-Test(files, a_whole_file_fits_exactly_or_not)
+Test(file_access, a_whole_file_fits_exactly_or_not)
 {
 	struct tempdir d = tempdir_make();
 	struct file *f = NULL;
@@ -196,7 +196,7 @@ Test(files, a_whole_file_fits_exactly_or_not)
 	tempdir_fini(&d);
 }
 
-Test(files, slurping_waits_for_nobody)
+Test(file_access, slurping_waits_for_nobody)
 {
 	struct tempdir d = tempdir_make();
 	struct buf b = buf_init(100);
@@ -219,7 +219,7 @@ Test(files, slurping_waits_for_nobody)
 	tempdir_fini(&d);
 }
 
-Test(files, draining_reads_a_pipe_to_its_end)
+Test(file_access, draining_reads_a_pipe_to_its_end)
 {
 	struct buf b = { 0 };
 	struct err err;
@@ -237,7 +237,7 @@ Test(files, draining_reads_a_pipe_to_its_end)
 	buf_fini(&b);
 }
 
-Test(files, a_stamp_changes_with_the_content)
+Test(file_access, a_stamp_changes_with_the_content)
 {
 	struct tempdir d = tempdir_make();
 	struct file_stamp a;
@@ -266,7 +266,7 @@ Test(files, a_stamp_changes_with_the_content)
 	tempdir_fini(&d);
 }
 
-Test(files, names_are_changed_and_listed)
+Test(file_access, names_are_changed_and_listed)
 {
 	struct tempdir d = tempdir_make();
 	struct name_list l = { 0 };
@@ -316,7 +316,7 @@ Test(files, names_are_changed_and_listed)
 	tempdir_fini(&d);
 }
 
-Test(files, removing_a_folder_follows_no_links)
+Test(file_access, removing_a_folder_follows_no_links)
 {
 	struct tempdir d = tempdir_make();
 	struct err err;
@@ -393,7 +393,7 @@ static struct watch watch_of(enum fs_op refused, int with)
 			       .refused_errno = with };
 }
 
-Test(files, replacing_writes_and_syncs_before_it_renames)
+Test(file_access, replacing_writes_and_syncs_before_it_renames)
 {
 	struct tempdir d = tempdir_make();
 	struct watch w = watch_of(FS_OPEN, 0);
@@ -410,7 +410,7 @@ Test(files, replacing_writes_and_syncs_before_it_renames)
 	tempdir_fini(&d);
 }
 
-Test(files, a_replacement_that_fails_leaves_the_old_bytes)
+Test(file_access, a_replacement_that_fails_leaves_the_old_bytes)
 {
 	static const enum fs_op ops[] = { FS_OPEN,  FS_STAT, FS_TRUNCATE,
 					  FS_WRITE, FS_SYNC, FS_RENAME };
@@ -435,7 +435,7 @@ Test(files, a_replacement_that_fails_leaves_the_old_bytes)
 	}
 }
 
-Test(files, every_call_can_be_refused)
+Test(file_access, every_call_can_be_refused)
 {
 	struct tempdir d = tempdir_make();
 	struct file *f = NULL;
@@ -502,7 +502,7 @@ static uint8_t *pages_of(size_t n)
 	return p;
 }
 
-Test(files, bad_pages_are_zeros_and_the_rest_is_read)
+Test(file_access, bad_pages_are_zeros_and_the_rest_is_read)
 {
 	enum {
 		PAGES = 40,
@@ -557,7 +557,7 @@ Test(files, bad_pages_are_zeros_and_the_rest_is_read)
 	tempdir_fini(&d);
 }
 
-Test(files, an_error_in_passing_loses_nothing)
+Test(file_access, an_error_in_passing_loses_nothing)
 {
 	struct tempdir d = tempdir_make();
 	struct watch w = watch_of(FS_READ, 0);
@@ -591,7 +591,7 @@ Test(files, an_error_in_passing_loses_nothing)
 	tempdir_fini(&d);
 }
 
-Test(files, a_map_is_read_where_its_file_still_is)
+Test(file_access, a_map_is_read_where_its_file_still_is)
 {
 	struct tempdir d = tempdir_make();
 	struct watch w = watch_of(FS_OPEN, 0);
