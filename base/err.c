@@ -95,7 +95,7 @@ const char *err_name(int code)
 {
 	if (!code)
 		return "ok";
-	if (code > 0 || (size_t)-code >= ARRAY_SIZE(names) || !names[-code])
+	if (code > 0 || code <= -(int)ARRAY_SIZE(names) || !names[-code])
 		return "unknown";
 	return names[-code];
 }

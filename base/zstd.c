@@ -193,7 +193,7 @@ bool zstd_sniff(struct bytes in)
 {
 	static const uint8_t magic[] = { 0x28, 0xb5, 0x2f, 0xfd };
 
-	return in.len > sizeof(magic) && !memcmp(in.ptr, magic, sizeof(magic));
+	return in.len >= sizeof(magic) && !memcmp(in.ptr, magic, sizeof(magic));
 }
 
 bool zstd_is_one_frame(struct bytes in)
