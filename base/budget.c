@@ -8,16 +8,20 @@
  */
 static int take_own(struct budget *b, int64_t n, struct err *err)
 {
-	int64_t used = atomic_fetch_add(&b->used, n) + n;
+	int64_t used = atomic_load(&b->used);
 
-	if (used <= b->max)
-		return 0;
-	atomic_fetch_sub(&b->used, n);
+	/* What exceeds the whole budget is not added: the sum could overflow. */
+	if (n <= b->max) {
+		used = atomic_fetch_add(&b->used, n);
+		if (used + n <= b->max)
+			return 0;
+		atomic_fetch_sub(&b->used, n);
+	}
 	return err_set(
 		err, ERR_LIMIT,
 		"%lld bytes more would pass %s--%s (%lld of %lld in use)",
 		(long long)n, b->parent ? "one client's share of " : "",
-		b->name, (long long)(used - n), (long long)b->max);
+		b->name, (long long)used, (long long)b->max);
 }
 
 /*

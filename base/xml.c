@@ -24,12 +24,17 @@ static const char *xml_read_entity(char c)
 }
 
 /*
- * Whether c is a control character that XML 1.0 does not permit, not even as an
- * escape.
+ * Whether s begins with a character that XML 1.0 does not permit, not even as
+ * an escape: control characters, U+FFFE and U+FFFF.
  */
-static bool is_control(char c)
+static bool xml_forbids(struct str s)
 {
-	return (unsigned char)c < ' ' && c != '\t' && c != '\n' && c != '\r';
+	unsigned char c = (unsigned char)*s.ptr;
+
+	if (c < ' ')
+		return c != '\t' && c != '\n' && c != '\r';
+	return str_starts(s, str_of("\xef\xbf\xbe")) ||
+	       str_starts(s, str_of("\xef\xbf\xbf"));
 }
 
 void xml_escape(struct buf *out, struct str s)
@@ -40,7 +45,7 @@ void xml_escape(struct buf *out, struct str s)
 
 		if (e)
 			buf_str(out, e);
-		else if (!n || is_control(*s.ptr))
+		else if (!n || xml_forbids(s))
 			/* U+FFFD, the replacement character. */
 			buf_str(out, "\xef\xbf\xbd");
 		else

@@ -174,14 +174,24 @@ int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
 	while (rc || i.pos < i.size) {
 		ZSTD_outBuffer o;
 		size_t before = i.pos;
+		size_t room = ZSTD_DStreamOutSize();
 
-		if (!buf_reserve(out, ZSTD_DStreamOutSize()))
+		/*
+		 * A buffer that is full may be the whole result: only more
+		 * output is an error.
+		 */
+		if (out->max && out->max - out->len < room)
+			room = out->max - out->len;
+		if (room && !buf_reserve(out, room))
 			return err_set(err, ERR_TOOBIG,
 				       "a zstd frame of too many bytes");
 		o = (ZSTD_outBuffer){ .dst = out->ptr + out->len,
 				      .size = out->cap - out->len };
 		rc = ZSTD_decompressStream(d, &o, &i);
 		out->len += o.pos;
+		if (!room && rc && !ZSTD_isError(rc) && i.pos == before)
+			return err_set(err, ERR_TOOBIG,
+				       "a zstd frame of too many bytes");
 		if (ZSTD_isError(rc) || (rc && i.pos == before && !o.pos))
 			return err_set(err, ERR_CORRUPT,
 				       "zstd frame is damaged or cut short");

@@ -179,7 +179,12 @@ static int walk_name(const char *path, const struct source_visitor *v,
 	}
 	if (S_ISDIR(st.st_mode))
 		return walk_dir(path, v, depth + 1, err);
-	if (!is_tar(path) && item_of(path).ms < 0)
+	/* Opening a FIFO would wait for a writer. */
+	if (S_ISLNK(st.st_mode) && stat(path, &st) < 0) {
+		err_sys(err, "stat %s", path);
+		return source_pass_over(v, err);
+	}
+	if (!S_ISREG(st.st_mode) || (!is_tar(path) && item_of(path).ms < 0))
 		return 0;
 	return walk_file(path, v, err);
 }

@@ -33,6 +33,9 @@ static int labels_check(struct bytes encoded, struct err *err)
 		if (!name.len || !value.len || str_cmp(last, name) >= 0)
 			return err_set(err, ERR_CORRUPT,
 				       "label names are not in order");
+		if (name.len > LABEL_NAME_MAX)
+			return err_set(err, ERR_CORRUPT,
+				       "a label name of %zu bytes", name.len);
 		if (!str_is_utf8(name) || !str_is_utf8(value))
 			return err_set(err, ERR_CORRUPT,
 				       "a label is not UTF-8");

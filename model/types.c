@@ -61,7 +61,7 @@ size_t typeset_count(struct bytes encoded)
 static int no_such_type(const struct typeset *t, struct str name,
 			struct err *err)
 {
-	struct buf list = buf_init(256);
+	struct buf list = { 0 };
 
 	for (size_t i = 0; i < t->count; i++)
 		buf_printf(&list, "%s%.*s", i ? " " : "",

@@ -129,6 +129,38 @@ Test(compression, a_frame_that_is_cut_is_corrupt)
 	zstd_free(z);
 }
 
+Test(compression, a_frame_fits_exactly_or_not_at_all)
+{
+	static uint8_t text[300 * 1000];
+	struct zstd *z = zstd_new();
+	struct bytes all = { text, sizeof(text) };
+	struct buf frame = { 0 };
+	const size_t lens[] = { 1, 5, 100000, sizeof(text) };
+
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (uint8_t)(i * i >> 7);
+	for (size_t i = 0; i < ARRAY_SIZE(lens); i++) {
+		struct buf fits = buf_init(lens[i]);
+		struct buf less = buf_init(lens[i] - (lens[i] > 1));
+
+		all.len = lens[i];
+		buf_reset(&frame);
+		zstd_compress(z, 1, &all, 1, &frame);
+		cr_expect(
+			!zstd_decompress_all(z, buf_bytes(&frame), &fits, NULL),
+			"%zu bytes", lens[i]);
+		cr_expect(bytes_eq(buf_bytes(&fits), all));
+		if (lens[i] > 1)
+			cr_expect(zstd_decompress_all(z, buf_bytes(&frame),
+						      &less,
+						      NULL) == ERR_TOOBIG);
+		buf_fini(&fits);
+		buf_fini(&less);
+	}
+	buf_fini(&frame);
+	zstd_free(z);
+}
+
 Test(compression, frames_follow_each_other)
 {
 	struct zstd *z = zstd_new();

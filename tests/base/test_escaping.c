@@ -197,6 +197,18 @@ Test(escaping, xml_is_safe_between_tags_and_in_attributes)
 	buf_fini(&b);
 }
 
+Test(escaping, characters_that_xml_forbids_are_replaced)
+{
+	struct buf out = { 0 };
+
+	xml_escape(&out, str_of("a\xef\xbf\xbf"
+				"b\xef\xbf\xbe\xef\xbf\xbd\x01"));
+	cr_expect_str_eq(buf_cstr(&out),
+			 "a\xef\xbf\xbd"
+			 "b\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+	buf_fini(&out);
+}
+
 Test(escaping, urls_keep_unreserved_characters_alone)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

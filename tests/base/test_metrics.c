@@ -127,33 +127,6 @@ Test(metrics, label_values_are_escaped)
 	}
 }
 
-static int64_t count_calls(void *ctx)
-{
-	return ++*(int64_t *)ctx;
-}
-
-Test(metrics, callbacks_are_asked_when_the_text_is_written)
-{
-	struct metrics *m = metrics_new();
-	int64_t gauge = 10;
-	int64_t counter = 20;
-
-	metrics_gauge_fn(m, "g", "G.", count_calls, &gauge);
-	metrics_counter_fn(m, "c_total", "C.", count_calls, &counter);
-	cr_expect(gauge == 10 && counter == 20);
-	for (int i = 1; i <= 2; i++) {
-		struct buf want = { 0 };
-
-		buf_printf(&want,
-			   "# HELP c_total C.\n# TYPE c_total counter\n"
-			   "c_total %d\n# HELP g G.\n# TYPE g gauge\ng %d\n",
-			   20 + i, 10 + i);
-		cr_expect(exposes(m, buf_cstr(&want)));
-		buf_fini(&want);
-	}
-	metrics_free(m);
-}
-
 Test(metrics, scaled_values_are_shown_in_their_unit)
 {
 	struct metrics *m = metrics_new();

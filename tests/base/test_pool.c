@@ -235,6 +235,15 @@ Test(pool, a_budget_is_used_up_exactly)
 	cr_expect(budget_take(&b, INT64_MAX, &err) == ERR_LIMIT && !b.used);
 }
 
+Test(pool, a_number_beyond_the_budget_does_not_overflow_it)
+{
+	struct budget b = { .name = "x", .max = 100 };
+
+	cr_assert(!budget_take(&b, 1, NULL));
+	cr_expect(budget_take(&b, INT64_MAX, NULL) == ERR_LIMIT);
+	cr_expect(!budget_take(&b, 99, NULL), "nothing of it was kept");
+}
+
 Test(pool, every_parent_of_a_budget_has_its_say)
 {
 	struct budget top = { .name = "top", .max = 10 };

@@ -174,7 +174,7 @@ Test(source, a_file_that_is_named_may_have_any_name)
 	tempdir_fini(&d);
 }
 
-Test(source, links_to_folders_are_not_followed)
+Test(source, links_to_folders_are_not_followed_nor_fifos_opened)
 {
 	struct tempdir d = tempdir_make();
 	struct found f = { 0 };
@@ -186,6 +186,9 @@ Test(source, links_to_folders_are_not_followed)
 	cr_assert(!symlink("..", in(&d, "links/cycle")));
 	cr_assert(!symlink("../real/heap/1.pb", in(&d, "links/2.pb")));
 	cr_assert(!symlink("nowhere", in(&d, "links/3.pb")));
+	/* Opening a FIFO would wait for its writer for ever. */
+	cr_assert(!mkfifo(in(&d, "links/4.pb"), 0600));
+	cr_assert(!symlink("4.pb", in(&d, "links/5.pb")));
 	cr_expect(!walk(&f, in(&d, "links"), &err));
 	cr_expect(strstr(buf_cstr(&f.text), "/links/2=a\n") != NULL,
 		  "files are");
