@@ -15,6 +15,7 @@
 struct printed {
 	struct buf out;
 	struct buf unmatched; /* filters without a match, with a space each */
+	bool prepared;        /* report_init() succeeded */
 	int rc;
 	struct err err;
 };
@@ -47,6 +48,7 @@ static inline void printed_with(struct printed *p, struct pprof *of,
 
 	cr_assert(t);
 	p->rc = report_init(&r, t->kind, of, o, &p->err);
+	p->prepared = !p->rc;
 	if (p->rc)
 		return;
 	p->rc = as_json ? t->json(&r, &json, &p->err) :
