@@ -5,6 +5,7 @@
  */
 #include "pprof/decode.h"
 #include "pprof/dictionary/intern_mappings.h"
+#include "pprof/dictionary/layout.h"
 #include "pprof/encode.h"
 #include "pprof/rows/group_decode.h"
 #include "pprof/rows/group_encode.h"
