@@ -37,6 +37,7 @@ Test(dictionary, samples_of_one_stack_and_labels_are_one_key)
 {
 	struct pprof a = sketch_raw("n/count", first);
 	struct pprof b = sketch_raw("n/count", second);
+	struct pprof c = sketch_raw("n/count", "f@a.go:7 1 k=v\n");
 	struct dictionary d = { 0 };
 	struct intern *in;
 	uint32_t keys[4];
@@ -60,12 +61,17 @@ Test(dictionary, samples_of_one_stack_and_labels_are_one_key)
 	cr_expect(d.label_sets.count == one.label_sets);
 	/* A good guess and a bad one give the same number. */
 	cr_expect(intern_key(in, 0, 2) == 2 && intern_key(in, 0, 0) == 2);
+	/* The leaf of the guess alone is another stack. */
+	intern_begin(in, &c);
+	(void)intern_layout(in);
+	cr_expect(intern_key(in, 0, 0) == 5);
 	cr_expect(intern_memory(in) > 0 && dict_memory(&d) > 0);
 	intern_free(in);
 	intern_free(NULL);
 	dict_fini(&d);
 	pprof_fini(&a);
 	pprof_fini(&b);
+	pprof_fini(&c);
 }
 
 Test(dictionary, what_was_added_can_be_taken_back)

@@ -386,6 +386,8 @@ Test(name_filters, a_profile_says_what_is_uninteresting)
 		  "main;aa;b 1\n" },
 		{ "alternatives are anchored together", "a|b", "", "main;bx;b",
 		  "main;bx 1\n" },
+		{ "the first alternative is anchored behind, too", "a|b", "",
+		  "main;ax;xb", "main;ax;xb 1\n" },
 		{ "the outermost match counts", "a|b", "", "main;a;x;b",
 		  "main 1\n" },
 		{ "keep wins", "a.*", "ab", "main;ab;ac", "main;ab 1\n" },

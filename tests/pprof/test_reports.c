@@ -157,6 +157,22 @@ Test(reports, the_lines_above_describe_the_profile)
 	printed_fini(&p);
 }
 
+Test(reports, far_values_are_shown_in_the_unit_of_a_hundred_of_the_least)
+{
+	/* 20 us are the least, so the unit is that of 2 ms. */
+	struct sketch s =
+		sketch_init("cpu/nanoseconds", "a 5000000000\nb 20000\n");
+	struct printed p = printed_of(s.p, "top", "trim=false");
+
+	cr_expect(printed_is(
+		&p, "Type: cpu\nShowing nodes accounting for 5000.02ms, 100% "
+		    "of 5000.02ms total\n" TABLE
+		    "    5000ms   100%   100%     5000ms   100%  a\n"
+		    "    0.02ms 0.0004%   100%     0.02ms 0.0004%  b\n"));
+	printed_fini(&p);
+	sketch_fini(&s);
+}
+
 Test(reports, values_are_shown_in_the_unit_asked_for)
 {
 	static const struct {
@@ -408,10 +424,17 @@ Test(reports, source_shows_text_below_the_root_and_nowhere_else)
 		      " of Total\n         1          1      1:\n");
 	expect_source(NULL, "f@a.go:1 1\n",
 		      " of Total\n         1          1      1:\n");
-	/* A link that leaves the root. */
+	/* Links that leave the root, one to a folder that begins like it. */
+	snprintf(link, sizeof(link), "%s2", path);
+	cr_assert(!mkdir(link, 0700));
+	write_file(link, "b.go", "secret\n");
 	snprintf(link, sizeof(link), "%s/link.go", path);
 	cr_assert(!symlink("../secret.go", link));
 	expect_source(path, "f@link.go:1 1\n",
+		      " of Total\n         1          1      1:\n");
+	snprintf(link, sizeof(link), "%s/link2.go", path);
+	cr_assert(!symlink("../src2/b.go", link));
+	expect_source(path, "f@link2.go:1 1\n",
 		      " of Total\n         1          1      1:\n");
 	tempdir_fini(&d);
 }
