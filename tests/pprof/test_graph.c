@@ -286,13 +286,14 @@ Test(graph, nodes_are_ordered_by_flat_or_cum)
 	static const char lines[] = "m;a 5\nm;b;c 5\nm;b 4\n";
 
 	/* Equal flat values: by name. */
-	expect_graph("flat", lines, (struct graph_options){ GRAPH_FLAT },
+	expect_graph("flat", lines,
+		     (struct graph_options){ .order = GRAPH_FLAT },
 		     "a 5/5\nc 5/5\nb 4/9 >c 5\nm 0/14 >b 9 >a 5\n");
 	expect_graph("cum", lines, (struct graph_options){ .order = GRAPH_CUM },
 		     "m 0/14 >b 9 >a 5\nb 4/9 >c 5\na 5/5\nc 5/5\n");
 	/* A sign does not matter. */
 	expect_graph("signs", "a -5\nb 4\nc 6\n",
-		     (struct graph_options){ GRAPH_FLAT },
+		     (struct graph_options){ .order = GRAPH_FLAT },
 		     "c 6/6\na -5/-5\nb 4/4\n");
 }
 
