@@ -231,9 +231,10 @@ static int matcher_init(struct matcher_of_tags *m, const char *name,
 	int rc;
 
 	*m = (struct matcher_of_tags){ 0 };
+	/* "=regexp" has no key, as in pprof. */
 	if (text.len && memchr(text.ptr, '=', text.len)) {
-		m->has_key = true;
 		m->key = str_cut(text, '=', &value);
+		m->has_key = m->key.len > 0;
 	}
 	m->is_range = tagfilter_parse_range(value, &m->range);
 	if (m->is_range)

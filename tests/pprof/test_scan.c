@@ -7,7 +7,9 @@
 
 #include "base/gzip.h"
 #include "base/mem.h"
+#include "pprof/decode.h"
 #include "pprof/unpack.h"
+#include "pprof/wire/wire.h"
 #include "tests/check.h"
 
 TestSuite(scan, .timeout = 10);
@@ -324,18 +326,56 @@ Test(scan, more_lines_than_are_kept_are_all_looked_at)
 	mem_free(out);
 }
 
+/* Whether the decoder takes the bytes for a profile. */
+static bool is_decoded(struct bytes raw)
+{
+	struct decoder *d = decoder_new(MIB);
+	struct pprof *p;
+	bool ok = !decoder_run(d, raw, &p, NULL);
+
+	decoder_free(d);
+	return ok;
+}
+
+/* Whether n is the end of a field of the profile; *last: that field. */
+static bool is_field_end(const struct buf *b, size_t n, uint64_t *last)
+{
+	struct wire w = wire_init(buf_bytes(b));
+	struct wire_field f;
+
+	while (w.pos < b->ptr + n && wire_next(&w, &f))
+		*last = f.number;
+	return w.pos == b->ptr + n;
+}
+
 Test(scan, every_truncation_has_a_verdict)
 {
 	struct scan *out = mem_new(struct scan);
 	struct buf b = { 0 };
+	size_t accepted = 0;
 
 	good(&b);
-	for (size_t n = 0; n < b.len; n++) {
+	for (size_t n = 0; n <= b.len; n++) {
 		struct buf cut = { .ptr = mem_dup(b.ptr, n), .len = n };
+		const char *got = verdict(&cut, out);
+		uint64_t last = 0;
 
-		(void)verdict(&cut, out);
+		if (!n)
+			cr_expect(strstr(got, "no data"), "%s", got);
+		else if (!is_field_end(&b, n, &last))
+			cr_expect(strstr(got, "cut short"), "%zu: %s", n, got);
+		else if (last >= 5 && last != 6)
+			/* The function was the last that others need. */
+			cr_expect(!strcmp(got, "ok"), "%zu: %s", n, got);
+		else
+			cr_expect(strstr(got, "is missing"), "%zu: %s", n, got);
+		cr_expect(is_decoded(buf_bytes(&cut)) == !strcmp(got, "ok"),
+			  "%zu: the decoder disagrees", n);
+		accepted += !strcmp(got, "ok");
 		mem_free(cut.ptr);
 	}
+	/* Behind the function, the time, the period, and field 99. */
+	cr_expect(accepted == 4);
 	buf_fini(&b);
 	mem_free(out);
 }
