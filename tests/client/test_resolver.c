@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "client/address/resolver.h"
+#include "client/address/resolver_lookup.h"
 #include "client/http.h"
 #include "tests/check.h"
 
@@ -23,8 +24,9 @@ static pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
 static bool is_open;
 static _Atomic int lookups;
-static _Atomic int turn; /* EAI_* */
-static int64_t moved_ns; /* the clock */
+static _Atomic int answers; /* lookups that have ended */
+static _Atomic int turn;    /* EAI_* */
+static int64_t moved_ns;    /* the clock */
 
 static void open_gate(bool open)
 {
@@ -101,15 +103,17 @@ static void on_told(void *ctx, const char *addresses, const struct err *err)
 		 addresses ? addresses : err->msg);
 }
 
-static void nothing(void *ctx)
+/* Called when a lookup has ended. */
+static void on_wake(void *ctx)
 {
 	(void)ctx;
+	atomic_fetch_add(&answers, 1);
 }
 
 static bool is_told(struct resolver *r, const struct told *t)
 {
-	for (int i = 0; i < 500 && !t->count; i++) {
-		usleep(10000);
+	for (int i = 0; i < 20000 && !t->count; i++) {
+		usleep(1000);
 		resolver_poll(r);
 	}
 	return t->count == 1;
@@ -117,7 +121,7 @@ static bool is_told(struct resolver *r, const struct told *t)
 
 Test(resolver, one_lookup_serves_all_and_is_kept)
 {
-	struct resolver *r = resolver_new(nothing, NULL);
+	struct resolver *r = resolver_new(on_wake, NULL);
 	struct told a = { 0 };
 	struct told b = { 0 };
 	struct told c = { 0 };
@@ -153,11 +157,19 @@ static struct told ask_after(struct resolver *r, const char *name, int minutes)
 	return t;
 }
 
-static void wait_for_lookups(struct resolver *r, int n)
+/* Waits until a counter of lookups has come to n. */
+static void wait_for(const _Atomic int *counter, int n)
 {
-	for (int i = 0; i < 500 && atomic_load(&lookups) < n; i++)
-		usleep(10000);
-	usleep(50000);
+	for (int i = 0; i < 20000 && atomic_load(counter) < n; i++)
+		usleep(1000);
+	cr_assert(atomic_load(counter) >= n, "%d, not %d", atomic_load(counter),
+		  n);
+}
+
+/* Waits until so many lookups have ended, and takes what they found. */
+static void take_answers(struct resolver *r, int n)
+{
+	wait_for(&answers, n);
 	resolver_poll(r);
 }
 
@@ -165,7 +177,7 @@ static void wait_for_lookups(struct resolver *r, int n)
 
 Test(resolver, addresses_go_on_without_a_name_server_but_not_without_the_name)
 {
-	struct resolver *r = resolver_new(nothing, NULL);
+	struct resolver *r = resolver_new(on_wake, NULL);
 	struct told t;
 	int before;
 
@@ -174,10 +186,10 @@ Test(resolver, addresses_go_on_without_a_name_server_but_not_without_the_name)
 	cr_expect(HAS_ADDRESS(t));
 	atomic_store(&turn, EAI_AGAIN);
 	for (int i = 0; i < 13; i++) {
-		before = atomic_load(&lookups);
+		before = atomic_load(&answers);
 		t = ask_after(r, "turn", 4);
 		cr_expect(HAS_ADDRESS(t), "after %d minutes", 4 * (i + 1));
-		wait_for_lookups(r, before + 1);
+		take_answers(r, before + 1);
 	}
 	t = ask_after(r, "turn", 10);
 	cr_expect(strstr(t.text, "could not resolve host turn: "), "an hour");
@@ -185,10 +197,10 @@ Test(resolver, addresses_go_on_without_a_name_server_but_not_without_the_name)
 	t = ask_after(r, "turn", 1);
 	cr_expect(HAS_ADDRESS(t));
 	atomic_store(&turn, EAI_NONAME);
-	before = atomic_load(&lookups);
+	before = atomic_load(&answers);
 	t = ask_after(r, "turn", 1);
 	cr_expect(HAS_ADDRESS(t), "the lookup is under way");
-	wait_for_lookups(r, before + 1);
+	take_answers(r, before + 1);
 	t = ask_after(r, "turn", 0);
 	cr_expect(strstr(t.text, "could not resolve host turn: "), "gone");
 	resolver_free(r);
@@ -197,7 +209,7 @@ Test(resolver, addresses_go_on_without_a_name_server_but_not_without_the_name)
 /* A name server that is silent keeps nobody waiting who was there before. */
 Test(resolver, who_is_known_does_not_wait_for_the_lookup)
 {
-	struct resolver *r = resolver_new(nothing, NULL);
+	struct resolver *r = resolver_new(on_wake, NULL);
 	struct told t;
 
 	resolver_set_now(r, moved_now);
@@ -218,7 +230,7 @@ Test(resolver, who_is_known_does_not_wait_for_the_lookup)
 /* Nor for long one who comes after minutes, and is alone. */
 Test(resolver, who_was_away_goes_on_with_what_was_known)
 {
-	struct resolver *r = resolver_new(nothing, NULL);
+	struct resolver *r = resolver_new(on_wake, NULL);
 	struct told t = { 0 };
 
 	resolver_set_now(r, moved_now);
@@ -239,7 +251,7 @@ Test(resolver, who_was_away_goes_on_with_what_was_known)
 
 Test(resolver, names_without_end_take_no_memory)
 {
-	struct resolver *r = resolver_new(nothing, NULL);
+	struct resolver *r = resolver_new(on_wake, NULL);
 	char name[300];
 	struct told t;
 
@@ -283,23 +295,33 @@ static void expect_told(struct resolver *r, const struct told *told, int n)
 		cr_assert(is_told(r, &told[i]), "%d", i);
 }
 
+/* Called under the mutex: names slow-none-<number> took two seconds. */
+static void on_slow_wake(void *ctx)
+{
+	struct resolver *const *r = ctx;
+	struct lookup *l = (*r)->shared->done;
+
+	if (str_starts(str_of(l->name), str_of("slow-none-")) &&
+	    l->name[strlen("slow-none-")] <= '9')
+		l->took_ns = 2000000000LL;
+	atomic_fetch_add(&answers, 1);
+}
+
 /* Of each kind more than there are threads for, which all wait. */
 Test(resolver, names_of_one_kind_keep_no_others_out)
 {
-	struct resolver *r = resolver_new(nothing, NULL);
+	struct resolver *r = NULL;
 	struct told quick[12];
 	struct told fresh[12];
 	struct told slow[8];
 	int before;
 
+	r = resolver_new(on_slow_wake, &r);
 	resolver_set_now(r, moved_now);
 	open_gate(true);
 	ask_many(r, "slow-none-quick", 12, quick);
 	expect_told(r, quick, 12);
-	open_gate(false);
 	ask_many(r, "slow-none", 8, slow);
-	usleep(1100000);
-	open_gate(true);
 	expect_told(r, slow, 8);
 	/* They failed: seconds later they are looked up again. */
 	moved_ns += 3000000000LL;
@@ -308,21 +330,27 @@ Test(resolver, names_of_one_kind_keep_no_others_out)
 	ask_many(r, "slow-none-quick", 12, quick);
 	ask_many(r, "slow-none-fresh", 12, fresh);
 	ask_many(r, "slow-none", 8, slow);
-	wait_for_lookups(r, before + 20);
-	cr_expect(atomic_load(&lookups) == before + 8 + 8 + 4, "%d",
-		  atomic_load(&lookups) - before);
+	wait_for(&lookups, before + 20);
+	resolver_poll(r);
+	cr_expect(r->running[QUICK] == 8 && r->running[UNKNOWN] == 8 &&
+			  r->running[SLOW] == 4,
+		  "%u, %u, %u", r->running[QUICK], r->running[UNKNOWN],
+		  r->running[SLOW]);
 	open_gate(true);
 	expect_told(r, quick, 12);
 	expect_told(r, fresh, 12);
 	expect_told(r, slow, 8);
+	wait_for(&lookups, before + 32);
 	resolver_free(r);
 }
 
 Test(resolver, who_forgets_is_not_told_and_lookups_may_outlive_it)
 {
-	struct resolver *r = resolver_new(nothing, NULL);
+	struct resolver *r = resolver_new(on_wake, NULL);
+	struct shared *shared = r->shared;
 	struct told a = { 0 };
 	struct told b = { 0 };
+	int before;
 
 	open_gate(false);
 	resolver_ask(r, "slow", on_told, &a);
@@ -331,11 +359,19 @@ Test(resolver, who_forgets_is_not_told_and_lookups_may_outlive_it)
 	open_gate(true);
 	cr_expect(is_told(r, &b) && !a.count);
 	open_gate(false);
+	before = atomic_load(&lookups);
 	resolver_ask(r, "slow-2", on_told, &a);
+	wait_for(&lookups, before + 1);
+	before = atomic_load(&answers);
+	atomic_fetch_add(&shared->refs, 1);
 	resolver_free(r);
 	open_gate(true);
-	usleep(100000);
-	cr_expect(!a.count);
+	/* The lookup ends with its reference, and tells nobody. */
+	for (int i = 0; i < 20000 && atomic_load(&shared->refs) > 1; i++)
+		usleep(1000);
+	cr_expect(atomic_load(&shared->refs) == 1);
+	cr_expect(!a.count && atomic_load(&answers) == before);
+	shared_unref(shared);
 }
 
 /* The loop goes on, and who waits has his deadline. */

@@ -99,6 +99,7 @@ bool auth_hash_matches(const char *password, const char *hash)
 	struct crypt_data *d = mem_zalloc(1, sizeof(*d));
 	const char *made = crypt_r(password, hash, d);
 	bool ok = made && strlen(made) == HASH_LEN &&
+		  strlen(hash) == HASH_LEN &&
 		  auth_is_same(made, hash, HASH_LEN);
 
 	explicit_bzero(d, sizeof(*d));

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file_sd_configs and http_sd_configs in YAML. */
+#include "base/mem.h"
+#include "discovery/discovery_config.h"
+#include "tests/check.h"
+
+TestSuite(discovery_config, .timeout = 20);
+
+/* Lists of discoveries as they were decoded. */
+struct decoded {
+	struct yaml y;
+	struct discovery_configs c;
+};
+
+static void decode(struct decoded *d, enum discovery_kind kind,
+		   const char *text)
+{
+	*d = (struct decoded){ 0 };
+	yaml_parse(&d->y, "/etc/everprof/c.yml", bytes_of(str_of(text)));
+	cr_assert(d->y.root, "%s", buf_cstr(&d->y.errors));
+	if (kind == DISCOVERY_FILE)
+		file_sd_decode(&d->y, d->y.root, &d->c);
+	else
+		http_sd_decode(&d->y, d->y.root, &d->c);
+}
+
+static void decode_good(struct decoded *d, enum discovery_kind kind,
+			const char *text)
+{
+	decode(d, kind, text);
+	cr_assert(!d->y.error_count, "%s: %s", text, buf_cstr(&d->y.errors));
+}
+
+Test(discovery_config, files_are_relative_to_the_configuration)
+{
+	struct decoded d;
+
+	decode_good(&d, DISCOVERY_FILE,
+		    "- files: [a.json, /abs/b.yml, 'dir/*.yaml']\n"
+		    "- {files: [c.yml], refresh_interval: 30s}\n");
+	cr_assert(d.c.count == 2 && d.c.v[0].file_count == 3);
+	cr_expect(d.c.v[0].kind == DISCOVERY_FILE);
+	cr_expect(check_str(d.c.v[0].files[0], "/etc/everprof/a.json"));
+	cr_expect(check_str(d.c.v[0].files[1], "/abs/b.yml"));
+	cr_expect(check_str(d.c.v[0].files[2], "/etc/everprof/dir/*.yaml"));
+	cr_expect(d.c.v[0].refresh_ms == 5 * 60 * 1000, "the default");
+	cr_expect(d.c.v[1].refresh_ms == 30 * 1000);
+	cr_expect(!d.c.v[0].url.len);
+	yaml_fini(&d.y);
+}
+
+Test(discovery_config, an_endpoint_has_the_options_of_a_client)
+{
+	struct decoded d;
+
+	decode_good(&d, DISCOVERY_HTTP,
+		    "- url: https://sd.example/x?y\n"
+		    "- {url: 'http://h', refresh_interval: 2h, "
+		    "basic_auth: {username: u}, follow_redirects: false, "
+		    "tls_config: {ca_file: ca}}\n");
+	cr_assert(d.c.count == 2);
+	cr_expect(d.c.v[0].kind == DISCOVERY_HTTP && !d.c.v[0].file_count);
+	cr_expect(check_str(d.c.v[0].url, "https://sd.example/x?y"));
+	cr_expect(d.c.v[0].refresh_ms == 60 * 1000, "the default");
+	cr_expect(d.c.v[0].http.auth == HTTP_AUTH_NONE);
+	cr_expect(d.c.v[0].http.follow_redirects);
+	cr_expect(d.c.v[1].refresh_ms == 2 * 3600 * 1000);
+	cr_expect(d.c.v[1].http.auth == HTTP_AUTH_BASIC);
+	cr_expect(!d.c.v[1].http.follow_redirects);
+	cr_expect(check_str(d.c.v[1].http.tls.ca.file, "/etc/everprof/ca"));
+	yaml_fini(&d.y);
+}
+
+Test(discovery_config, lists_of_both_kinds_are_one_list)
+{
+	struct decoded d = { 0 };
+	const struct yaml_node *root;
+
+	yaml_parse(
+		&d.y, "c.yml",
+		bytes_of(str_of("files: [{files: [a.yml]}, {files: [b.yml]}]\n"
+				"http: [{url: 'http://h'}]\n")));
+	root = d.y.root;
+	file_sd_decode(&d.y, yaml_child(root, "files"), &d.c);
+	http_sd_decode(&d.y, yaml_child(root, "http"), &d.c);
+	file_sd_decode(&d.y, yaml_child(root, "files"), &d.c);
+	cr_assert(!d.y.error_count && d.c.count == 5);
+	cr_expect(check_str(d.c.v[0].files[0], "a.yml"));
+	cr_expect(check_str(d.c.v[1].files[0], "b.yml"));
+	cr_expect(check_str(d.c.v[2].url, "http://h"));
+	cr_expect(d.c.v[2].kind == DISCOVERY_HTTP);
+	cr_expect(check_str(d.c.v[4].files[0], "b.yml"));
+	yaml_fini(&d.y);
+	decode_good(&d, DISCOVERY_HTTP, "[]");
+	cr_expect(!d.c.count);
+	yaml_fini(&d.y);
+}
+
+Test(discovery_config, a_pattern_has_an_extension_and_stars_in_its_name_only)
+{
+	static const struct {
+		const char *path;
+		bool good;
+	} cases[] = {
+		{ "a.json", true },      { "a.yml", true },
+		{ "a.yaml", true },      { "A.JSON", true },
+		{ "A.YML", true },       { "A.YAML", true },
+		{ "dir/*.yml", true },   { "dir/a*.yml", true },
+		{ "*.json", true },      { "../x/*.json", true },
+		{ "dir/.yml", true },    { "a", false },
+		{ "a.txt", false },      { "a.jsonx", false },
+		{ "ajson", false },      { "a.yml.bak", false },
+		{ "a.yml/", false },     { "*/a.yml", false },
+		{ "a*/b/c.yml", false }, { "**/a.yml", false },
+		{ "dir/*", false },      { "", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct decoded d;
+		char text[100];
+
+		snprintf(text, sizeof(text), "- files: [ok.yml, '%s']",
+			 cases[i].path);
+		decode(&d, DISCOVERY_FILE, text);
+		cr_expect(d.y.error_count == (cases[i].good ? 0 : 1), "%s: %s",
+			  cases[i].path, buf_cstr(&d.y.errors));
+		cr_expect(d.c.v[0].file_count == (cases[i].good ? 2 : 1));
+		yaml_fini(&d.y);
+	}
+}
+
+Test(discovery_config, an_interval_is_a_tenth_of_a_second_to_a_day)
+{
+	static const struct {
+		const char *interval;
+		int64_t ms; /* 0: refused */
+	} cases[] = {
+		{ "100ms", 100 },    { "99ms", 0 },  { "1d", 86400000 },
+		{ "24h", 86400000 }, { "1d1ms", 0 }, { "0s", 0 },
+		{ "-1s", 0 },        { "10", 0 },    { "soon", 0 },
+		{ "[1s]", 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct decoded d;
+		char text[100];
+
+		snprintf(text, sizeof(text),
+			 "- {files: [a.yml], refresh_interval: %s}",
+			 cases[i].interval);
+		decode(&d, DISCOVERY_FILE, text);
+		cr_expect(!d.y.error_count == (cases[i].ms > 0), "%s",
+			  cases[i].interval);
+		cr_expect(!cases[i].ms || d.c.v[0].refresh_ms == cases[i].ms,
+			  "%s", cases[i].interval);
+		yaml_fini(&d.y);
+	}
+}
+
+Test(discovery_config, mistakes_are_named_with_their_place)
+{
+	static const struct {
+		enum discovery_kind kind;
+		const char *text;
+		const char *at;
+		const char *says;
+	} cases[] = {
+		{ DISCOVERY_FILE, "a: b", "1:1", "file_sd_configs" },
+		{ DISCOVERY_HTTP, "x", "1:1", "http_sd_configs" },
+		{ DISCOVERY_FILE, "- x", "1:3", "file_sd_config" },
+		{ DISCOVERY_FILE, "- {}", "1:3", "files" },
+		{ DISCOVERY_FILE, "- files: []", "1:3", "files" },
+		{ DISCOVERY_FILE, "- files: a.yml", "1:10", "files" },
+		{ DISCOVERY_FILE, "- files: [[a.yml]]", "1:11", "" },
+		{ DISCOVERY_FILE, "- files: [a.txt]", "1:11", "a.txt" },
+		{ DISCOVERY_FILE, "- {files: [a.yml], url: x}", "1:20", "url" },
+		{ DISCOVERY_FILE, "- {files: [a.yml], refresh_interval: 1ms}",
+		  "1:3", "refresh_interval" },
+		{ DISCOVERY_HTTP, "- {}", "1:3", "url" },
+		{ DISCOVERY_HTTP, "- url: ''", "1:3", "url" },
+		{ DISCOVERY_HTTP, "- url: ftp://h", "1:8", "http://" },
+		{ DISCOVERY_HTTP, "- url: h", "1:8", "http://" },
+		{ DISCOVERY_HTTP, "- url: 'http://'", "1:8", "host" },
+		{ DISCOVERY_HTTP, "- {url: 'http://h', files: [a.yml]}", "1:21",
+		  "files" },
+		{ DISCOVERY_HTTP, "- {url: 'http://h', no_proxy: x}", "1:3",
+		  "no_proxy" },
+		{ DISCOVERY_HTTP, "- url: http://h\n  bearer_token: [x]",
+		  "2:17", "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct decoded d;
+		char at[64];
+
+		decode(&d, cases[i].kind, cases[i].text);
+		snprintf(at, sizeof(at),
+			 "/etc/everprof/c.yml:%s: ", cases[i].at);
+		cr_expect(d.y.error_count, "%s", cases[i].text);
+		cr_expect(str_starts(yaml_first_error(&d.y), str_of(at)) &&
+				  strstr(buf_cstr(&d.y.errors), cases[i].says),
+			  "%s: %s", cases[i].text, buf_cstr(&d.y.errors));
+		yaml_fini(&d.y);
+	}
+}
+
+/* Entries with equal keys share one provider; others must not. */
+Test(discovery_config, keys_tell_entries_apart)
+{
+	static const struct {
+		enum discovery_kind kind;
+		const char *text; /* of two entries */
+		bool same;
+	} cases[] = {
+		{ DISCOVERY_FILE, "[{files: [a.yml]}, {files: [a.yml]}]",
+		  true },
+		{ DISCOVERY_FILE,
+		  "[{files: [a.yml]}, {files: [/etc/everprof/a.yml], "
+		  "refresh_interval: 5m}]",
+		  true },
+		{ DISCOVERY_FILE, "[{files: [a.yml]}, {files: [b.yml]}]",
+		  false },
+		{ DISCOVERY_FILE,
+		  "[{files: [a.yml, b.yml]}, {files: [b.yml, a.yml]}]", false },
+		{ DISCOVERY_FILE,
+		  "[{files: [a.yml, b.yml]}, {files: [a.yml/etc/everprof/b.yml]}]",
+		  false },
+		{ DISCOVERY_FILE,
+		  "[{files: [a.yml]}, {files: [a.yml], refresh_interval: 1m}]",
+		  false },
+		{ DISCOVERY_HTTP, "[{url: 'http://a'}, {url: 'http://a'}]",
+		  true },
+		{ DISCOVERY_HTTP, "[{url: 'http://a'}, {url: 'http://a/'}]",
+		  false },
+		{ DISCOVERY_HTTP,
+		  "[{url: 'http://a', bearer_token: x}, {url: 'http://a', "
+		  "bearer_token: y}]",
+		  false },
+		{ DISCOVERY_HTTP,
+		  "[{url: 'http://a', bearer_token: x, proxy_url: 'http://p'}, "
+		  "{proxy_url: 'http://p', bearer_token: x, url: 'http://a'}]",
+		  true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct decoded d;
+
+		decode_good(&d, cases[i].kind, cases[i].text);
+		cr_assert(d.c.count == 2);
+		cr_expect(str_eq(d.c.v[0].key, d.c.v[1].key) == cases[i].same,
+			  "%s", cases[i].text);
+		yaml_fini(&d.y);
+	}
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The routes with the scopes that they need, and what the server is started
+ * with. The server itself is a stand-in.
+ */
+#include "base/mem.h"
+#include "tests/check.h"
+#include "tests/tempdir.h"
+#include "web/http/server.h"
+#include "web/web.h"
+
+TestSuite(routes, .timeout = 20);
+
+/* What the stand-in was started with last. */
+static struct server_options started;
+static int start_result;
+static int stops;
+static int frees;
+
+int server_start(const struct server_options *o, struct server **out,
+		 struct err *err)
+{
+	started = *o;
+	*out = NULL;
+	return start_result ? err_set(err, start_result, "as the test says") :
+			      0;
+}
+
+unsigned server_port(const struct server *s)
+{
+	(void)s;
+	return 4711;
+}
+
+void server_stop(struct server *s)
+{
+	(void)s;
+	stops++;
+}
+
+void server_free(struct server *s)
+{
+	(void)s;
+	frees++;
+}
+
+static struct web *start_web(const struct web_options *from)
+{
+	struct web_options o = *from;
+	struct web *w = NULL;
+	struct err err = { 0 };
+
+	if (!o.metrics)
+		o.metrics = metrics_new();
+	if (!o.address)
+		o.address = "127.0.0.1:0";
+	start_result = 0;
+	cr_assert(!web_start(&o, &w, &err), "%s", err.msg);
+	return w;
+}
+
+/* Ends it with the metrics that start_web() made. */
+static void end_web(struct web *w)
+{
+	struct metrics *m = started.metrics;
+
+	web_free(w);
+	metrics_free(m);
+}
+
+#define READ  SCOPE_READ
+#define ADMIN SCOPE_ADMIN
+
+/* Every route; a new one has to be entered here, with what it lets in. */
+static const struct route expected[] = {
+	{ "/", NULL, ROUTE_READ, READ },
+	{ "/report", NULL, ROUTE_READ, READ },
+	{ "/targets", NULL, ROUTE_READ, READ },
+	{ "/-/healthy", NULL, ROUTE_QUICK, READ },
+	{ "/-/ready", NULL, ROUTE_QUICK, READ },
+	{ "/-/reload", NULL, ROUTE_WRITE, ADMIN },
+	{ "/-/quit", NULL, ROUTE_WRITE, ADMIN },
+	{ "/metrics", NULL, ROUTE_READ, READ },
+	{ "/api/v1/query_range", NULL, ROUTE_READ, READ },
+	{ "/api/v1/query", NULL, ROUTE_READ, READ },
+	{ "/api/v1/export", NULL, ROUTE_READ, READ },
+	{ "/api/v1/series", NULL, ROUTE_READ, READ },
+	{ "/api/v1/labels", NULL, ROUTE_READ, READ },
+	{ "/api/v1/label/*/values", NULL, ROUTE_READ, READ },
+	{ "/api/v1/profile_types", NULL, ROUTE_READ, READ },
+	{ "/api/v1/targets", NULL, ROUTE_READ, READ },
+	/* It takes a profile and shows it. */
+	{ "/api/v1/targets/profile", NULL, ROUTE_WRITE, READ | SCOPE_WRITE },
+	{ "/api/v1/status/config", NULL, ROUTE_READ, READ },
+	{ "/api/v1/status/flags", NULL, ROUTE_READ, READ },
+	{ "/api/v1/status/buildinfo", NULL, ROUTE_READ, READ },
+	{ "/api/v1/status/runtimeinfo", NULL, ROUTE_READ, READ },
+	{ "/api/v1/status/routes", NULL, ROUTE_READ, READ },
+	{ "/api/v1/status/tsdb", NULL, ROUTE_READ, READ },
+	{ "/api/v1/admin/tsdb/delete_series", NULL, ROUTE_WRITE, ADMIN },
+	{ "/api/v1/admin/tsdb/clean_tombstones", NULL, ROUTE_WRITE, ADMIN },
+	{ "/api/v1/admin/tsdb/confirm_clock", NULL, ROUTE_WRITE, ADMIN },
+	{ "/api/v1/admin/tsdb/snapshot", NULL, ROUTE_WRITE, ADMIN },
+};
+
+static const struct route *find_route(const struct route *v, size_t n,
+				      const char *path)
+{
+	for (size_t i = 0; i < n && v[i].path; i++) {
+		if (!strcmp(v[i].path, path))
+			return &v[i];
+	}
+	return NULL;
+}
+
+Test(routes, each_path_needs_the_scopes_of_what_it_does)
+{
+	struct web *w = start_web(&(struct web_options){ 0 });
+	size_t count = 0;
+
+	for (const struct route *r = started.routes; r->path; r++, count++) {
+		const struct route *want =
+			find_route(expected, ARRAY_SIZE(expected), r->path);
+
+		cr_expect(want != NULL, "%s is new", r->path);
+		cr_expect(want && r->scope == want->scope, "%s: %u", r->path,
+			  r->scope);
+		cr_expect(want && r->kind == want->kind, "%s", r->path);
+		cr_expect(r->handle != NULL, "%s", r->path);
+		/* To read is never enough to change something. */
+		cr_expect(r->scope && (r->kind != ROUTE_WRITE ||
+				       (r->scope & ~(unsigned)SCOPE_READ)),
+			  "%s", r->path);
+		cr_expect(find_route(started.routes, SIZE_MAX, r->path) == r,
+			  "%s stands there twice", r->path);
+	}
+	cr_expect(count == ARRAY_SIZE(expected), "%zu", count);
+	end_web(w);
+}
+
+/* Answers a request by the handler of a route. */
+static struct buf ask(const char *path, unsigned *status)
+{
+	const struct route *r = find_route(started.routes, SIZE_MAX, path);
+	struct request request = { .method = str_of("GET"),
+				   .path = str_of(path) };
+	struct answer a = { 0 };
+
+	cr_assert(r);
+	r->handle(started.ctx, &request, &a);
+	arena_fini(&request.arena);
+	*status = a.status;
+	return a.body;
+}
+
+Test(routes, the_list_of_routes_names_them_all)
+{
+	struct web *w = start_web(&(struct web_options){ 0 });
+	unsigned status;
+	struct buf body = ask("/api/v1/status/routes", &status);
+	const char *text = buf_cstr(&body);
+
+	cr_expect(status == 200);
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		const struct route *r = &expected[i];
+		char want[200];
+
+		snprintf(want, sizeof(want),
+			 "{\"path\":\"%s\",\"method\":\"%s\",\"scope\":\"%s\"}",
+			 r->path, r->kind == ROUTE_WRITE ? "POST" : "GET",
+			 r->scope == ADMIN ? "admin" :
+			 r->scope == READ  ? "read" :
+					     "read+write");
+		cr_expect(strstr(text, want) != NULL, "%s in %s", want, text);
+	}
+	buf_fini(&body);
+	end_web(w);
+}
+
+Test(routes, a_server_is_ready_when_it_is_told)
+{
+	struct web *w = start_web(&(struct web_options){ 0 });
+	unsigned status;
+	struct buf body = ask("/-/ready", &status);
+
+	cr_expect(status == 503);
+	buf_fini(&body);
+	web_set_ready(w, true);
+	body = ask("/-/ready", &status);
+	cr_expect(status == 200);
+	buf_fini(&body);
+	web_set_ready(w, false);
+	body = ask("/-/ready", &status);
+	cr_expect(status == 503);
+	buf_fini(&body);
+	/* It is healthy all the time. */
+	body = ask("/-/healthy", &status);
+	cr_expect(status == 200);
+	buf_fini(&body);
+	end_web(w);
+}
+
+static int on_reload(void *ctx, struct err *err)
+{
+	int *count = ctx;
+
+	(*count)++;
+	return *count > 1 ? err_set(err, ERR_INVALID, "e.yaml:1:1: wrong") : 0;
+}
+
+static void on_quit(void *ctx)
+{
+	int *count = ctx;
+
+	*count = -1;
+}
+
+Test(routes, reload_and_quit_are_there_only_if_enabled)
+{
+	for (int enabled = 0; enabled < 2; enabled++) {
+		int count = 0;
+		struct web_options o = { .lifecycle = { .ctx = &count,
+							.enabled = enabled,
+							.reload = on_reload,
+							.quit = on_quit } };
+		struct web *w = start_web(&o);
+		unsigned status;
+		struct buf body = ask("/-/reload", &status);
+
+		cr_expect(status == (enabled ? 200 : 403) && count == enabled);
+		buf_fini(&body);
+		/* The second one finds a mistake, and says it. */
+		body = ask("/-/reload", &status);
+		cr_expect(status == (enabled ? 500 : 403), "%u", status);
+		cr_expect(!enabled || strstr(buf_cstr(&body), "e.yaml:1:1"));
+		buf_fini(&body);
+		body = ask("/-/quit", &status);
+		cr_expect(status == (enabled ? 200 : 403));
+		cr_expect(count == (enabled ? -1 : 0));
+		buf_fini(&body);
+		end_web(w);
+	}
+}
+
+#define HASH "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
+
+/* A page in a browser could reach a server that asks nobody (DNS rebinding). */
+Test(routes, an_open_server_on_this_machine_has_local_names_only)
+{
+	static const struct {
+		const char *address;
+		const char *hosts;
+		const char *config;
+		const char *want; /* NULL: any name */
+	} cases[] = {
+		{ "127.0.0.1:1", NULL, NULL, "" },
+		{ "127.0.0.1:1", NULL, "", "" },
+		{ "[::1]:1", NULL, NULL, "" },
+		{ "localhost:1", NULL, NULL, "" },
+		{ "0.0.0.0:1", NULL, NULL, NULL },
+		{ "127.0.0.1:1", NULL, "basic_auth_users: {a: " HASH "}",
+		  NULL },
+		{ "127.0.0.1:1", "a,b", NULL, "a,b" },
+		{ "0.0.0.0:1", "a,b", "basic_auth_users: {a: " HASH "}",
+		  "a,b" },
+	};
+	struct tempdir d = tempdir_make();
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char path[200];
+		struct web_options o = { .address = cases[i].address,
+					 .allowed_hosts = cases[i].hosts };
+		struct web *w;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "%s/web.yml", d.path);
+		f = fopen(path, "w");
+		cr_assert(f &&
+			  fputs(cases[i].config ? cases[i].config : "", f) >=
+				  0 &&
+			  !fclose(f));
+		o.config_file = cases[i].config ? path : NULL;
+		w = start_web(&o);
+		cr_expect(cases[i].want ? started.allowed_hosts &&
+						  !strcmp(started.allowed_hosts,
+							  cases[i].want) :
+					  !started.allowed_hosts,
+			  "case %zu", i);
+		cr_expect(check_str(str_of(web_scheme(w)), "http"));
+		cr_expect(web_port(w) == 4711);
+		end_web(w);
+	}
+	tempdir_fini(&d);
+}
+
+Test(routes, loopback_addresses_are_known)
+{
+	static const struct {
+		const char *address;
+		bool local;
+	} cases[] = {
+		{ "127.0.0.1:1", true }, { "127.9.9.9:1", true },
+		{ "[::1]:1", true },     { "localhost:1", true },
+		{ "0.0.0.0:1", false },  { "[::]:1", false },
+		{ ":1", false },         { "128.0.0.1:1", false },
+		{ "127x:1", false },     { "localhost.example:1", false },
+		{ "[::10]:1", false },   { "", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		cr_expect(web_is_local(cases[i].address) == cases[i].local,
+			  "%s", cases[i].address);
+}
+
+Test(routes, a_start_that_fails_leaves_nothing)
+{
+	struct metrics *m = metrics_new();
+	struct web_options o = { .address = "127.0.0.1:0",
+				 .metrics = m,
+				 .config_file = "/nowhere/web.yml" };
+	struct web *w = NULL;
+	struct err err = { 0 };
+
+	cr_expect(web_start(&o, &w, &err) == ERR_NOTFOUND);
+	o.config_file = NULL;
+	start_result = ERR_IO;
+	cr_expect(web_start(&o, &w, &err) == ERR_IO && !w);
+	start_result = 0;
+	cr_expect(!web_start(&o, &w, &err));
+	stops = 0;
+	frees = 0;
+	web_stop(w);
+	web_stop(NULL);
+	web_free(w);
+	web_free(NULL);
+	cr_expect(stops == 1 && frees == 1);
+	metrics_free(m);
+}
