@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "client/address/resolver_lookup.h"
 #include "tests/check.h"
+#include "tests/mutex_state.h"
 
 TestSuite(resolver_lookup, .timeout = 20);
 
@@ -78,9 +79,7 @@ static void on_wake(void *ctx)
 	struct waking *w = ctx;
 
 	w->count++;
-	w->locked = pthread_mutex_trylock(&w->shared->mu) != 0;
-	if (!w->locked)
-		pthread_mutex_unlock(&w->shared->mu);
+	w->locked = !mutex_is_free(&w->shared->mu);
 }
 
 static struct shared *shared_new(struct waking *w)
@@ -89,7 +88,7 @@ static struct shared *shared_new(struct waking *w)
 
 	*w = (struct waking){ .shared = s };
 	atomic_init(&s->refs, 1);
-	pthread_mutex_init(&s->mu, NULL);
+	mutex_init(&s->mu);
 	s->wake = on_wake;
 	s->ctx = w;
 	return s;

@@ -10,7 +10,7 @@
 TestSuite(nodes, .timeout = 30);
 TestSuite(graph, .timeout = 30);
 
-static const struct effort all_permitted;
+static const struct limits all_permitted;
 
 /* Nodes. */
 
@@ -176,7 +176,7 @@ static struct drawn *drawn_new(const char *types, const char *lines,
 
 	d->s = sketch_init(types, lines);
 	nodes_init(&d->n, d->s.p, GRANULARITY_FUNCTIONS, false);
-	o.effort = &all_permitted;
+	o.limits = &all_permitted;
 	cr_assert(!graph_init(&d->g, d->s.p, &d->n, &o, NULL));
 	return d;
 }
@@ -459,7 +459,7 @@ Test(graph, work_can_be_refused_within_one_stack)
 {
 	struct buf lines = { 0 };
 	struct graph_options o = { 0 };
-	struct effort effort;
+	struct limits limits;
 	struct sketch s;
 	struct nodes n;
 	struct graph g;
@@ -473,8 +473,8 @@ Test(graph, work_can_be_refused_within_one_stack)
 	for (int left = 0; left < 4; left++) {
 		int asked = left;
 
-		effort = (struct effort){ refuse, &asked };
-		o.effort = &effort;
+		limits = (struct limits){ refuse, &asked };
+		o.limits = &limits;
 		/* Two questions in the stack, every 4,096 frames, one after. */
 		cr_expect(graph_init(&g, s.p, &n, &o, &err) ==
 				  (left < 2 ? ERR_TIMEOUT : 0),

@@ -19,7 +19,7 @@ static const char stacks[] = "main;work@work.go:1;leaf 1\n"
 			     "main;[/lib/libc.so]0x100020 8\n"
 			     "gc;gc;sweep 16 pod=a\n";
 
-static const struct effort all_permitted;
+static const struct limits all_permitted;
 
 static struct str filter_text(const char *s)
 {
@@ -256,7 +256,7 @@ Test(name_filters, malformed_expressions_are_named)
 	}
 }
 
-/* An effort that is refused at the n-th question. */
+/* An limits that is refused at the n-th question. */
 static int refuse(void *ctx, size_t bytes, struct err *err)
 {
 	int *left = ctx;
@@ -269,7 +269,7 @@ Test(name_filters, work_can_be_refused)
 {
 	/* A location is REGEX_WORK units: one question every 256 of them. */
 	int left = 1;
-	struct effort effort = { refuse, &left };
+	struct limits limits = { refuse, &left };
 	struct name_filter f = { .focus = str_of("f1") };
 	struct no_match none = { 0 };
 	struct buf lines = { 0 };
@@ -279,13 +279,13 @@ Test(name_filters, work_can_be_refused)
 	for (int i = 0; i < 600; i++)
 		buf_printf(&lines, "f%d 1\n", i);
 	s = sketch_init("samples/count", buf_cstr(&lines));
-	cr_expect(filter_names(s.p, &f, &effort, &none, &err) == ERR_TIMEOUT);
+	cr_expect(filter_names(s.p, &f, &limits, &none, &err) == ERR_TIMEOUT);
 	cr_expect(strstr(err.msg, "time is up") != NULL && left == -1);
 	left = 1;
-	cr_expect(filter_prune_from(s.p, str_of("f1"), &effort, &err) ==
+	cr_expect(filter_prune_from(s.p, str_of("f1"), &limits, &err) ==
 		  ERR_TIMEOUT);
 	left = 3;
-	cr_expect(!filter_prune_from(s.p, str_of("f1"), &effort, &err));
+	cr_expect(!filter_prune_from(s.p, str_of("f1"), &limits, &err));
 	buf_fini(&lines);
 	sketch_fini(&s);
 }

@@ -367,7 +367,7 @@ Test(report_forms, every_report_gives_up_when_it_is_told_to)
 			/* Each report changes its profile, so it gets a copy. */
 			cr_assert(!merge_add(m, all.p, NULL, NULL));
 			report_options_init(&o);
-			o.effort = (struct effort){ refuse, &left };
+			o.limits = (struct limits){ refuse, &left };
 			printed_with(&p, merge_finish(m), names[i], &o);
 			cr_expect(p.prepared, "%s", names[i]);
 			cr_expect(p.rc == (round ? ERR_TIMEOUT : 0), "%s: %d",

@@ -9,7 +9,7 @@
 
 TestSuite(tag_filters, .timeout = 30);
 
-static const struct effort all_permitted;
+static const struct limits all_permitted;
 
 /* Letters of the leaves tell which samples are left. */
 static const char labelled[] = "a 1 pod=web-1 zone=eu\n"
@@ -406,7 +406,7 @@ static int refuse_memory(void *ctx, size_t bytes, struct err *err)
 Test(tag_filters, memory_for_roots_is_asked_for)
 {
 	int asked = 0;
-	struct effort effort = { refuse_memory, &asked };
+	struct limits limits = { refuse_memory, &asked };
 	struct buf lines = { 0 };
 	struct sketch s;
 	struct err err;
@@ -420,7 +420,7 @@ Test(tag_filters, memory_for_roots_is_asked_for)
 	}
 	s = sketch_init("samples/count", buf_cstr(&lines));
 	cr_expect(s.p->stacks.count == 1);
-	cr_expect(pprof_tagroot(s.p, str_of("pod"), str_of("minimum"), &effort,
+	cr_expect(pprof_tagroot(s.p, str_of("pod"), str_of("minimum"), &limits,
 				&found, &err) == ERR_LIMIT);
 	cr_expect(asked > 0 && s.p->stacks.count < 2000);
 	buf_fini(&lines);

@@ -3,14 +3,14 @@
  * The reader of the wire format, the string table, and the map from ids to
  * places: what decoder, scan and merge are built of.
  */
-#include "pprof/wire/idmap.h"
+#include "pprof/wire/id_index.h"
 #include "pprof/wire/strtab.h"
 #include "pprof/wire/wire.h"
 #include "tests/check.h"
 
 TestSuite(wire, .timeout = 30);
 TestSuite(strtab, .timeout = 30);
-TestSuite(idmap, .timeout = 30);
+TestSuite(id_index, .timeout = 30);
 
 static struct bytes raw(const char *s, size_t len)
 {
@@ -290,57 +290,58 @@ Test(strtab, cut_strings_are_forgotten)
 /* Id maps. */
 
 /* Adds ids, seals, and looks for each; fails if one is not at its place. */
-static void expect_places(struct idmap *m, const char *what,
+static void expect_places(struct id_index *m, const char *what,
 			  const uint64_t *ids, size_t count)
 {
-	idmap_reset(m);
+	id_index_reset(m);
 	for (size_t i = 0; i < count; i++)
-		idmap_add(m, ids[i]);
-	cr_expect(idmap_seal(m), "%s", what);
+		id_index_add(m, ids[i]);
+	cr_expect(id_index_seal(m), "%s", what);
 	for (size_t i = 0; i < count; i++)
-		cr_expect(idmap_find(m, ids[i]) == i, "%s: %zu", what, i);
+		cr_expect(id_index_find(m, ids[i]) == i, "%s: %zu", what, i);
 }
 
 #define IDS(...)                             \
 	((const uint64_t[]){ __VA_ARGS__ }), \
 		sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t)
 
-Test(idmap, ids_are_found_whatever_their_form)
+Test(id_index, ids_are_found_whatever_their_form)
 {
-	struct idmap m = { 0 };
+	struct id_index m = { 0 };
 
 	expect_places(&m, "in sequence", IDS(1, 2, 3));
-	cr_expect(idmap_memory(&m) == 0, "ids in sequence need no memory");
-	cr_expect(!idmap_has(&m, 0) && !idmap_has(&m, 4));
-	cr_expect(!idmap_has(&m, UINT64_MAX));
+	cr_expect(id_index_memory(&m) == 0, "ids in sequence need no memory");
+	cr_expect(!id_index_has(&m, 0) && !id_index_has(&m, 4));
+	cr_expect(!id_index_has(&m, UINT64_MAX));
 	expect_places(&m, "dense", IDS(2, 1, 3, 9));
-	cr_expect(!idmap_has(&m, 0) && !idmap_has(&m, 4));
-	cr_expect(!idmap_has(&m, 10) && !idmap_has(&m, UINT64_MAX));
+	cr_expect(!id_index_has(&m, 0) && !id_index_has(&m, 4));
+	cr_expect(!id_index_has(&m, 10) && !id_index_has(&m, UINT64_MAX));
 	expect_places(&m, "dense from 0", IDS(0, 1, 2));
-	cr_expect(!idmap_has(&m, 3));
+	cr_expect(!id_index_has(&m, 3));
 	expect_places(&m, "sparse", IDS(5, UINT64_MAX, 1, (uint64_t)1 << 40));
-	cr_expect(!idmap_has(&m, 0) && !idmap_has(&m, 2));
-	cr_expect(!idmap_has(&m, UINT64_MAX - 1));
+	cr_expect(!id_index_has(&m, 0) && !id_index_has(&m, 2));
+	cr_expect(!id_index_has(&m, UINT64_MAX - 1));
 	/* Of the earlier ids nothing is left. */
 	expect_places(&m, "in sequence again", IDS(1, 2));
-	cr_expect(!idmap_has(&m, 5) && !idmap_has(&m, UINT64_MAX));
+	cr_expect(!id_index_has(&m, 5) && !id_index_has(&m, UINT64_MAX));
 	expect_places(&m, "dense again", IDS(3));
-	cr_expect(!idmap_has(&m, 1) && !idmap_has(&m, 2) && !idmap_has(&m, 9));
-	idmap_fini(&m);
+	cr_expect(!id_index_has(&m, 1) && !id_index_has(&m, 2) &&
+		  !id_index_has(&m, 9));
+	id_index_fini(&m);
 }
 
-Test(idmap, an_empty_map_has_no_ids)
+Test(id_index, an_empty_map_has_no_ids)
 {
-	struct idmap m = { 0 };
+	struct id_index m = { 0 };
 
-	cr_expect(idmap_seal(&m));
-	cr_expect(idmap_find(&m, 0) == IDMAP_NONE);
-	cr_expect(idmap_find(&m, 1) == IDMAP_NONE);
-	cr_expect(idmap_find(&m, UINT64_MAX) == IDMAP_NONE);
-	idmap_fini(&m);
+	cr_expect(id_index_seal(&m));
+	cr_expect(id_index_find(&m, 0) == ID_INDEX_NONE);
+	cr_expect(id_index_find(&m, 1) == ID_INDEX_NONE);
+	cr_expect(id_index_find(&m, UINT64_MAX) == ID_INDEX_NONE);
+	id_index_fini(&m);
 }
 
-Test(idmap, an_id_used_twice_is_noticed)
+Test(id_index, an_id_used_twice_is_noticed)
 {
 	static const uint64_t tables[][3] = {
 		{ 1, 2, 2 },
@@ -350,45 +351,46 @@ Test(idmap, an_id_used_twice_is_noticed)
 		{ UINT64_MAX, 1, UINT64_MAX },
 		{ (uint64_t)1 << 50, (uint64_t)1 << 50, 3 },
 	};
-	struct idmap m = { 0 };
+	struct id_index m = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
-		idmap_reset(&m);
+		id_index_reset(&m);
 		for (size_t k = 0; k < 3; k++)
-			idmap_add(&m, tables[i][k]);
-		cr_expect(!idmap_seal(&m), "%zu", i);
+			id_index_add(&m, tables[i][k]);
+		cr_expect(!id_index_seal(&m), "%zu", i);
 	}
 	/* The next profile does not suffer from it. */
 	expect_places(&m, "after duplicates", IDS(7, 3, 9));
-	idmap_fini(&m);
+	id_index_fini(&m);
 }
 
-Test(idmap, memory_follows_the_number_of_ids_not_their_size)
+Test(id_index, memory_follows_the_number_of_ids_not_their_size)
 {
-	struct idmap m = { 0 };
+	struct id_index m = { 0 };
 
 	for (uint64_t i = 0; i < 1000; i++)
-		idmap_add(&m, (i + 1) << 40);
-	cr_expect(idmap_seal(&m));
-	cr_expect(idmap_find(&m, (uint64_t)1000 << 40) == 999);
-	cr_expect(idmap_memory(&m) < 64 * 1024);
-	idmap_fini(&m);
-	cr_expect(!idmap_memory(&m) && !idmap_has(&m, (uint64_t)1 << 40));
+		id_index_add(&m, (i + 1) << 40);
+	cr_expect(id_index_seal(&m));
+	cr_expect(id_index_find(&m, (uint64_t)1000 << 40) == 999);
+	cr_expect(id_index_memory(&m) < 64 * 1024);
+	id_index_fini(&m);
+	cr_expect(!id_index_memory(&m) && !id_index_has(&m, (uint64_t)1 << 40));
 }
 
-Test(idmap, one_huge_profile_does_not_pin_its_memory)
+Test(id_index, one_huge_profile_does_not_pin_its_memory)
 {
-	struct idmap m = { 0 };
+	struct id_index m = { 0 };
 
 	for (uint64_t i = 200000; i > 0; i--)
-		idmap_add(&m, i);
-	cr_expect(idmap_seal(&m));
-	cr_expect(idmap_find(&m, 200000) == 0 && idmap_find(&m, 1) == 199999);
-	idmap_reset(&m);
-	cr_expect(idmap_memory(&m) == 0);
+		id_index_add(&m, i);
+	cr_expect(id_index_seal(&m));
+	cr_expect(id_index_find(&m, 200000) == 0 &&
+		  id_index_find(&m, 1) == 199999);
+	id_index_reset(&m);
+	cr_expect(id_index_memory(&m) == 0);
 	expect_places(&m, "a small one", IDS(2, 1));
-	cr_expect(idmap_memory(&m) > 0);
-	idmap_reset(&m);
-	cr_expect(idmap_memory(&m) > 0, "what is small is kept");
-	idmap_fini(&m);
+	cr_expect(id_index_memory(&m) > 0);
+	id_index_reset(&m);
+	cr_expect(id_index_memory(&m) > 0, "what is small is kept");
+	id_index_fini(&m);
 }

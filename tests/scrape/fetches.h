@@ -26,19 +26,19 @@ struct begun {
 };
 
 /* What has begun, in order, under fetches_mu. */
-static pthread_mutex_t fetches_mu = PTHREAD_MUTEX_INITIALIZER;
+static struct mutex fetches_mu = { PTHREAD_MUTEX_INITIALIZER };
 static struct begun begun[FETCHES_MAX];
 static size_t begun_count;
 
 void fetch_start(struct scraper *s, struct target *t, int64_t due_ms,
 		 struct scrape_request *ask)
 {
-	pthread_mutex_lock(&fetches_mu);
+	mutex_lock(&fetches_mu);
 	if (begun_count < FETCHES_MAX)
 		begun[begun_count++] = (struct begun){ target_ref(t), due_ms,
 						       clock_ms(s->o.clock),
 						       ask };
-	pthread_mutex_unlock(&fetches_mu);
+	mutex_unlock(&fetches_mu);
 }
 
 /* A running scraper, and the configuration that it was given last. */
@@ -113,9 +113,9 @@ static inline size_t count_begun(void)
 {
 	size_t n;
 
-	pthread_mutex_lock(&fetches_mu);
+	mutex_lock(&fetches_mu);
 	n = begun_count;
-	pthread_mutex_unlock(&fetches_mu);
+	mutex_unlock(&fetches_mu);
 	return n;
 }
 
@@ -131,19 +131,19 @@ static inline struct begun begun_at(size_t i)
 {
 	struct begun b;
 
-	pthread_mutex_lock(&fetches_mu);
+	mutex_lock(&fetches_mu);
 	cr_assert(i < begun_count);
 	b = begun[i];
-	pthread_mutex_unlock(&fetches_mu);
+	mutex_unlock(&fetches_mu);
 	return b;
 }
 
 /* The scrape of a target has ended: the next one may begin. */
 static inline void end_scrape(struct scraper *s, struct target *t)
 {
-	pthread_mutex_lock(&s->mu);
+	mutex_lock(&s->mu);
 	t->running = false;
-	pthread_mutex_unlock(&s->mu);
+	mutex_unlock(&s->mu);
 }
 
 /* The target with this instance, and this type if there is one; or NULL. */
@@ -152,7 +152,7 @@ find_instance(struct stage *t, const char *instance, const char *type)
 {
 	struct target *found = NULL;
 
-	pthread_mutex_lock(&t->s->mu);
+	mutex_lock(&t->s->mu);
 	for (size_t i = 0; i < t->s->pool_count; i++) {
 		const struct target_set *set = t->s->pools[i]->set;
 
@@ -169,7 +169,7 @@ find_instance(struct stage *t, const char *instance, const char *type)
 				found = one;
 		}
 	}
-	pthread_mutex_unlock(&t->s->mu);
+	mutex_unlock(&t->s->mu);
 	return found;
 }
 
@@ -178,9 +178,9 @@ static inline int64_t next_of(struct stage *t, struct target *one)
 {
 	int64_t next;
 
-	pthread_mutex_lock(&t->s->mu);
+	mutex_lock(&t->s->mu);
 	next = one->next_ms;
-	pthread_mutex_unlock(&t->s->mu);
+	mutex_unlock(&t->s->mu);
 	return next;
 }
 

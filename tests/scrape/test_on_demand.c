@@ -66,9 +66,9 @@ static void wait_for_asking(struct stage *t, unsigned n)
 	unsigned now = 0;
 
 	for (int i = 0; i < 20000 && now != n; i++) {
-		pthread_mutex_lock(&t->s->mu);
+		mutex_lock(&t->s->mu);
 		now = t->s->asking;
-		pthread_mutex_unlock(&t->s->mu);
+		mutex_unlock(&t->s->mu);
 		usleep(1000);
 	}
 	cr_assert(now == n, "%u, not %u", now, n);
@@ -198,7 +198,7 @@ Test(on_demand, requests_pass_those_whose_target_is_busy)
 	/* The targets of the requests, in order of arrival. */
 	static const int of[] = { 0, 0, 1, 2 };
 
-	pthread_mutex_init(&s.mu, NULL);
+	mutex_init(&s.mu);
 	for (int i = 0; i < 3; i++) {
 		static char url[] = "http://h/";
 
@@ -223,7 +223,7 @@ Test(on_demand, requests_pass_those_whose_target_is_busy)
 		scrape_request_unref(r[i]);
 		scrape_request_unref(r[i]);
 	}
-	pthread_mutex_destroy(&s.mu);
+	mutex_destroy(&s.mu);
 }
 
 Test(on_demand, four_callers_may_wait_and_a_stop_ends_them)
@@ -293,10 +293,10 @@ Test(on_demand, targets_are_counted_by_job_and_health)
 	cr_expect(has_targets(&t, "b", 1, 0, 0));
 	cr_expect(has_targets(&t, "none", 0, 0, 0));
 	cr_expect(has_targets(&t, "over", 0, 0, 2), "refused ones are down");
-	pthread_mutex_lock(&t.s->mu);
+	mutex_lock(&t.s->mu);
 	t.s->pools[0]->set->v[0].target->health = TARGET_UP;
 	t.s->pools[0]->set->v[1].target->health = TARGET_DOWN;
-	pthread_mutex_unlock(&t.s->mu);
+	mutex_unlock(&t.s->mu);
 	cr_expect(has_targets(&t, "a", 3, 0, 0), "not before the update");
 	scrape_update_metrics(t.s);
 	cr_expect(has_targets(&t, "a", 1, 1, 1));

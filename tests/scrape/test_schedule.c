@@ -256,11 +256,11 @@ Test(schedule, a_request_begins_at_once_or_when_its_target_is_free)
 	one = find_instance(&t, "a:1", NULL);
 	a = scrape_request_new(one, -1);
 	b = scrape_request_new(one, -1);
-	pthread_mutex_lock(&t.s->mu);
+	mutex_lock(&t.s->mu);
 	t.s->asked = scrape_request_ref(a);
 	a->next = scrape_request_ref(b);
 	t.s->asking = 2;
-	pthread_mutex_unlock(&t.s->mu);
+	mutex_unlock(&t.s->mu);
 	http_wake(t.s->client);
 	cr_expect(has_begun(1) && begun_at(0).ask == a);
 	cr_expect(begun_at(0).due_ms == START);

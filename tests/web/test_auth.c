@@ -434,7 +434,7 @@ Test(auth, guessing_does_not_hold_more_than_four_workers)
 	struct identity who;
 
 	begin(&g, WEB_YML);
-	pthread_mutex_lock(&g.auth->hashing);
+	mutex_lock(&g.auth->hashing);
 	for (int i = 0; i < 4; i++)
 		start_request(&r[i], &g, "ann", i % 2 ? "secret" : "guess");
 	wait_for_requests(&g, 4);
@@ -445,7 +445,7 @@ Test(auth, guessing_does_not_hold_more_than_four_workers)
 	cr_expect(auth_check(g.auth,
 			     &(struct credentials){ .token = TOKEN_READER },
 			     &who) == AUTH_GRANTED);
-	pthread_mutex_unlock(&g.auth->hashing);
+	mutex_unlock(&g.auth->hashing);
 	for (int i = 0; i < 4; i++) {
 		pthread_join(r[i].thread, NULL);
 		cr_expect(r[i].verdict ==
@@ -463,7 +463,7 @@ Test(auth, a_user_who_changes_while_his_password_is_hashed_is_judged_anew)
 	struct guarded g;
 
 	begin(&g, WEB_YML);
-	pthread_mutex_lock(&g.auth->hashing);
+	mutex_lock(&g.auth->hashing);
 	start_request(&ann, &g, "ann", "secret");
 	start_request(&bob, &g, "bob", "hunter2");
 	wait_for_requests(&g, 2);
@@ -472,7 +472,7 @@ Test(auth, a_user_who_changes_while_his_password_is_hashed_is_judged_anew)
 	    "basic_auth_scopes: {bob: [write]}\n");
 	auth_refresh(g.auth);
 	cr_expect(auth_is_current(g.auth));
-	pthread_mutex_unlock(&g.auth->hashing);
+	mutex_unlock(&g.auth->hashing);
 	pthread_join(ann.thread, NULL);
 	pthread_join(bob.thread, NULL);
 	cr_expect(ann.verdict == AUTH_REFUSED && is_nobody(&ann.who));

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The meter by which long loops ask for permission: how often they ask, and for
+ * how much.
+ */
+#include "pprof/limits.h"
+#include "tests/check.h"
+
+TestSuite(limits, .timeout = 30);
+
+/* What was asked, and the answer to give. */
+struct asked {
+	size_t times;
+	size_t bytes; /* of the last question */
+	size_t sum;
+	int answer;
+};
+
+static int note(void *ctx, size_t bytes, struct err *err)
+{
+	struct asked *a = ctx;
+
+	a->times++;
+	a->bytes = bytes;
+	a->sum += bytes;
+	return a->answer ? err_set(err, a->answer, "refused") : 0;
+}
+
+Test(limits, the_zero_value_permits_everything)
+{
+	struct limits e = { 0 };
+	struct growth_meter m = { 0 };
+
+	cr_expect(!limits_spend(&e, SIZE_MAX, NULL));
+	cr_expect(!limits_meter(&e, &m, SIZE_MAX, SIZE_MAX, NULL));
+}
+
+Test(limits, work_is_asked_about_by_steps)
+{
+	struct asked a = { 0 };
+	struct limits e = { note, &a };
+	struct growth_meter m = { 0 };
+
+	cr_expect(!limits_meter(&e, &m, LIMITS_WORK - 1, 0, NULL));
+	cr_expect(a.times == 0);
+	cr_expect(!limits_meter(&e, &m, 1, 0, NULL));
+	cr_expect(a.times == 1 && a.bytes == 0, "exactly a step");
+	/* The next step begins at 0. */
+	cr_expect(!limits_meter(&e, &m, LIMITS_WORK - 1, 0, NULL));
+	cr_expect(a.times == 1);
+	cr_expect(!limits_meter(&e, &m, 10 * LIMITS_WORK, 0, NULL));
+	cr_expect(a.times == 2, "one question, however much it was");
+}
+
+Test(limits, memory_is_asked_for_once)
+{
+	struct asked a = { 0 };
+	struct limits e = { note, &a };
+	struct growth_meter m = { .spent = 1000 };
+	size_t memory = 1000 + LIMITS_STEP - 1;
+
+	cr_expect(!limits_meter(&e, &m, 1, memory, NULL) && a.times == 0);
+	memory++;
+	cr_expect(!limits_meter(&e, &m, 1, memory, NULL) && a.times == 1);
+	cr_expect(a.bytes == LIMITS_STEP);
+	/* What was granted is not asked for again, nor when it is freed. */
+	cr_expect(!limits_meter(&e, &m, 1, memory, NULL) && a.times == 1);
+	cr_expect(!limits_meter(&e, &m, 1, 0, NULL) && a.times == 1);
+	memory += 3 * LIMITS_STEP + 5;
+	cr_expect(!limits_meter(&e, &m, 1, memory, NULL) && a.times == 2);
+	cr_expect(a.sum == memory - 1000);
+	/* A question about work brings along what memory has grown by. */
+	cr_expect(!limits_meter(&e, &m, LIMITS_WORK, memory + 7, NULL));
+	cr_expect(a.times == 3 && a.bytes == 7);
+	/* Freed meanwhile, and taken again: it is granted already. */
+	cr_expect(!limits_meter(&e, &m, LIMITS_WORK, 0, NULL));
+	cr_expect(a.times == 4 && a.bytes == 0);
+	cr_expect(!limits_meter(&e, &m, 1, memory, NULL) && a.times == 4);
+}
+
+Test(limits, a_refusal_is_passed_on)
+{
+	struct asked a = { .answer = ERR_TIMEOUT };
+	struct limits e = { note, &a };
+	struct growth_meter m = { 0 };
+	struct err err;
+
+	cr_expect(!limits_meter(&e, &m, 1, 1, &err), "it is not asked yet");
+	cr_expect(limits_meter(&e, &m, LIMITS_WORK, 1, &err) == ERR_TIMEOUT);
+	cr_expect(strstr(err.msg, "refused") != NULL);
+	cr_expect(limits_spend(&e, 0, &err) == ERR_TIMEOUT && a.times == 2);
+}
