@@ -110,8 +110,10 @@ Test(ballast, it_takes_at_most_half_of_what_is_free)
 	struct scene s;
 
 	scene_init(&s, (uint64_t)1 << 61);
+	hook_arm(&s.hook, FS_ALLOCATE, "", 0, -1);
 	ballast_make(&s.b);
 	cr_expect(held(&s) == -1);
+	cr_expect(s.hook.hits == 0, "not even asked for");
 	scene_fini(&s);
 }
 

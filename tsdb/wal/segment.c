@@ -23,6 +23,7 @@ int segment_profile_encode(const struct sample *s, uint64_t salt, uint64_t lsn,
 			    .kind = SEGMENT_PROFILE,
 			    .encoding = (uint8_t)s->encoding,
 			    .body = s->body };
+	bool over;
 
 	if (s->body.len > RECORD_BODY_MAX)
 		return err_set(err, ERR_TOOBIG, "a body of %zu bytes",
@@ -41,8 +42,9 @@ int segment_profile_encode(const struct sample *s, uint64_t salt, uint64_t lsn,
 	r.head = buf_bytes(&head);
 	if (!head.over)
 		record_encode(&r, salt, out);
+	over = head.over || out->over;
 	buf_fini(&head);
-	if (head.over || out->over)
+	if (over)
 		return err_set(err, ERR_TOOBIG, "the record is too large");
 	return 0;
 }
