@@ -1,0 +1,1 @@
+#include "tests/tsdb/wal_scene.h"
