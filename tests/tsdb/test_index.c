@@ -366,6 +366,40 @@ Test(index, a_selection_is_what_the_matchers_say)
 	world_free(w);
 }
 
+/* How many series of the index have this pod. */
+static size_t count_pods(struct world *w, const char *pod)
+{
+	struct matcher m = { .op = MATCH_EQ, .name = str_of("pod") };
+	struct postings p = { 0 };
+	size_t count;
+
+	m.value = str_of(pod);
+	cr_expect(!index_select(w->index, &m, 1, &p, NULL));
+	count = p.count;
+	postings_fini(&p);
+	return count;
+}
+
+Test(index, each_of_many_values_is_found)
+{
+	static const size_t counts[] = { 1, 31, 32, 33, 64, 65, 300 };
+
+	for (size_t n = 0; n < ARRAY_SIZE(counts); n++) {
+		struct world *w = make_world(counts[n]);
+		char pod[32];
+
+		for (size_t i = 0; i < counts[n]; i++) {
+			snprintf(pod, sizeof(pod), "p%zu", i);
+			cr_expect(count_pods(w, pod) == 1, "%s of %zu", pod,
+				  counts[n]);
+			strcat(pod, "x");
+			cr_expect(count_pods(w, pod) == 0, "%s", pod);
+		}
+		cr_expect(!count_pods(w, "a") && !count_pods(w, "z"));
+		world_free(w);
+	}
+}
+
 Test(index, without_matchers_all_are_selected)
 {
 	struct world *w = make_world(40);
