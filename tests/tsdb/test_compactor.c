@@ -354,6 +354,18 @@ Test(compactor, a_disk_that_refuses_costs_no_part)
 	compactor_scene_free(s);
 }
 
+Test(compactor, a_block_that_cannot_be_read_back_is_not_published)
+{
+	struct compactor_scene *s = compactor_scene_new();
+	struct block *b = NULL;
+
+	add_head(s, 3, 0, 40);
+	refuse(s->h->w, OP(FS_MMAP), "/chunks/", EIO);
+	cr_expect(compactor_run(&s->c, &b, NULL) == ERR_IO && !b);
+	cr_expect(s->h->w->disk.hits > 0 && count_blocks(s) == 0);
+	compactor_scene_free(s);
+}
+
 /* A file of a block is removed, or one of its bytes damaged. */
 static const struct {
 	const char *file;
@@ -468,6 +480,8 @@ Test(compactor, heads_and_blocks_are_read_alike)
 		cr_expect(count_selected(p, "{job=\"test\"}", 60, 99) == 0);
 		cr_expect(count_selected(p, "heap", 0, 99) == 1);
 		cr_expect(count_selected(p, "heap", 0, 19) == 0);
+		cr_expect(count_selected(p, "heap", 0, 20) == 1);
+		cr_expect(count_selected(p, "heap", 59, 59) == 1);
 		cr_expect(count_selected(p, "none", 0, 99) == 0);
 		cr_expect(has_texts(p, "", "__name__ job pod "));
 		cr_expect(has_texts(p, "pod", "pod-0 pod-1 "));

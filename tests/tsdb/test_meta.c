@@ -277,6 +277,7 @@ static const struct {
 	  3,
 	  "7:1-10",
 	  1 },
+	{ "the longer one first", { { 7, 1, 9 }, { 7, 2, 3 } }, 2, "7:1-9", 1 },
 	{ "all of time",
 	  { { 7, 0, INT64_MAX }, { 7, INT64_MIN, -1 } },
 	  2,
