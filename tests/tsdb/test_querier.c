@@ -120,6 +120,12 @@ Test(querier, a_selection_replaces_the_one_before)
 			 "pod-1"));
 	querier_select(q, &heap, 1, sample_ms(END), INT64_MAX);
 	cr_expect(querier_count(q) == 0);
+	querier_select(q, &heap, 1, sample_ms(0), sample_ms(0));
+	cr_expect(querier_count(q) == 1, "the first of the block");
+	querier_select(q, &heap, 1, sample_ms(39), sample_ms(39));
+	cr_expect(querier_count(q) == 1, "its last");
+	querier_select(q, &heap, 1, INT64_MIN, sample_ms(0) - 1);
+	cr_expect(querier_count(q) == 0);
 	querier_closep(&q);
 	cr_expect(!q);
 	querier_close(NULL);

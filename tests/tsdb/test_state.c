@@ -5,10 +5,13 @@
  */
 #include "tsdb/db/state.h"
 
-#include "base/mem.h"
+#include <fcntl.h>
+
+#include "base/enc.h"
 #include "tests/check.h"
 #include "tests/tempdir.h"
 #include "tests/tsdb/hook.h"
+#include "tsdb/io/record.h"
 
 TestSuite(state, .timeout = 60);
 
@@ -126,6 +129,29 @@ Test(state, the_old_state_stays_until_the_new_one_is_there)
 	}
 }
 
+/* A state file that announces two spans and has one. */
+static void write_short(const char *path)
+{
+	struct file_header h = { .magic = MAGIC_STATE, .salt = 7 };
+	struct record rec = { .position = FILE_HEADER, .kind = 1 };
+	struct buf body = { 0 };
+	struct buf file = { 0 };
+	int fd = open(path, O_WRONLY | O_TRUNC);
+
+	enc_svarint(&body, 5);
+	enc_svarint(&body, 0);
+	enc_uvarint(&body, 2);
+	for (int i = 0; i < 4; i++)
+		enc_uvarint(&body, 1);
+	rec.body = buf_bytes(&body);
+	file_header_encode(&h, &file);
+	record_encode(&rec, h.salt, &file);
+	cr_assert(write(fd, file.ptr, file.len) == (ssize_t)file.len);
+	close(fd);
+	buf_fini(&body);
+	buf_fini(&file);
+}
+
 Test(state, what_cannot_be_read_is_told_and_nothing_of_it_kept)
 {
 	struct scene s;
@@ -144,6 +170,10 @@ Test(state, what_cannot_be_read_is_told_and_nothing_of_it_kept)
 	cr_expect(state_load(&s.s, &err) == ERR_CORRUPT);
 	cr_expect(strstr(err.msg, path) != NULL, "%s", err.msg);
 	cr_expect(!state_save(&s.s, NULL) && !load(&s), "it is replaced");
+	/* Whole by its checksum, and a span short. */
+	write_short(path);
+	cr_expect(load(&s) == ERR_CORRUPT);
+	cr_expect(!s.s.clock.trusted_ms && !s.s.span_count);
 	scene_fini(&s);
 	state_fini(&s.s); /* twice */
 }
