@@ -316,7 +316,8 @@ Test(files, an_output_is_padded_to_a_boundary)
 		cr_expect(!outfile_finish(&o, NULL));
 		cr_assert(!file_slurp(s.path, &got, NULL));
 		cr_expect(got.len == cases[i].want &&
-				  !memcmp(got.ptr, text, got.len),
+				  bytes_eq(buf_bytes(&got),
+					   (struct bytes){ text, got.len }),
 			  "case %zu", i);
 		outfile_close(&o);
 		buf_fini(&got);

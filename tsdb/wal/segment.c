@@ -124,7 +124,7 @@ void segment_dir_add(struct segment_dir *d, const struct segment_entry *e)
 	enc_uvarint(&d->rows, e->len);
 	enc_uvarint(&d->rows, text_number(&d->labels, str_from(e->labels)));
 	enc_uvarint(&d->rows, text_number(&d->typesets, str_from(e->typeset)));
-	enc_svarint(&d->rows, e->ms - d->last_ms);
+	enc_svarint(&d->rows, wrap_sub(e->ms, d->last_ms));
 	enc_be64(&d->rows, e->hash);
 	enc_uvarint(&d->rows, e->raw_len);
 	d->last_offset = offset;
@@ -232,7 +232,7 @@ static void row_decode(struct dec *d, const struct rows *t,
 	number = (size_t)dec_uvarint(d);
 	d->bad = d->bad || number >= t->typeset_count;
 	e->typeset = d->bad ? (struct bytes){ 0 } : t->typesets[number];
-	e->ms += dec_svarint(d);
+	e->ms = wrap_add(e->ms, dec_svarint(d));
 	e->hash = dec_be64(d);
 	e->raw_len = (uint32_t)dec_count(d, UINT32_MAX);
 }
