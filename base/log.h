@@ -52,10 +52,10 @@ static inline struct log_field log_int(const char *key, int64_t number)
 	return (struct log_field){ .key = key, .number = number };
 }
 
-/* A field "err" with the message of an error. */
+/* A field "err" with the message of an error; empty for NULL. */
 static inline struct log_field log_err(const struct err *err)
 {
-	return log_text("err", err->msg);
+	return log_text("err", err ? err->msg : NULL);
 }
 
 /* A list of fields as the argument of log_event(). */

@@ -80,7 +80,8 @@ bool sigbus_copy(void *to, const void *from, size_t n)
 	 */
 	current = &c;
 	atomic_signal_fence(memory_order_seq_cst);
-	memcpy(to, from, n);
+	if (n) /* to may be NULL otherwise */
+		memcpy(to, from, n);
 	atomic_signal_fence(memory_order_seq_cst);
 	current = NULL;
 	return true;

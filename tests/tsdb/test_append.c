@@ -37,14 +37,6 @@ static int64_t counter(struct fixture *f, const char *name)
 	return metric_get(metrics_counter(f->metrics, name, "", NULL));
 }
 
-static struct tsdb_stats stats(struct fixture *f)
-{
-	struct tsdb_stats s;
-
-	tsdb_stats(f->db, &s);
-	return s;
-}
-
 Test(append, times_are_admitted_between_the_retention_and_ten_minutes_ahead)
 {
 	static const struct {
@@ -328,7 +320,7 @@ Test(append, the_oldest_go_first_when_there_is_too_much)
 	for (int w = 0; w < 4; w++) {
 		int first = w * 12 * WINDOW;
 
-		put_all(f, 0, first, first + 40);
+		put_series(f, 0, first, first + 40);
 		cr_assert(!maintain(f, true));
 	}
 	bytes = stats(f).block_bytes + stats(f).ballast_bytes + 4096;

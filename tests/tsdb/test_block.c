@@ -6,24 +6,13 @@
 #include <errno.h>
 #include <ftw.h>
 #include <pthread.h>
-#include <stdatomic.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/clock.h"
-#include "base/mem.h"
-#include "model/selector.h"
 #include "pprof/columns.h"
-#include "tests/check.h"
-#include "tests/tempdir.h"
+#include "tests/tsdb/fixture.h"
 #include "tests/tsdb/profile.h"
-#include "tests/tsdb/sample.h"
 #include "tsdb/deletion.h"
-#include "tsdb/querier.h"
 #include "tsdb/repair.h"
 #include "tsdb/snapshot.h"
-#include "tsdb/stats.h"
-#include "tsdb/tsdb.h"
 #include "tsdb/verify.h"
 
 TestSuite(block, .timeout = 120);
@@ -33,60 +22,6 @@ TestSuite(block, .timeout = 120);
 /* How long a busy machine may keep the threads of a database from working. */
 #define PATIENCE_NS 120000000000LL
 
-struct fixture {
-	struct tempdir dir;
-	struct metrics *metrics;
-	struct clock clock;
-	struct tsdb_options o;
-	struct tsdb *db;
-};
-
-static void reopen(struct fixture *f)
-{
-	struct err err = { .msg = "" };
-
-	tsdb_close(f->db);
-	f->db = NULL;
-	cr_assert(!tsdb_open(&f->o, &f->db, &err), "%s", err.msg);
-}
-
-static struct fixture *setup(void)
-{
-	struct fixture *f = mem_new(struct fixture);
-
-	f->dir = tempdir_make();
-	f->metrics = metrics_new();
-	clock_set(&f->clock, sample_ms(2000));
-	f->o = (struct tsdb_options){ .path = f->dir.path,
-				      .metrics = f->metrics,
-				      .clock = &f->clock,
-				      .sync_ms = 3600000,
-				      .maintain_ms = -1,
-				      .wal_budget = 64 * MIB };
-	reopen(f);
-	return f;
-}
-
-static void teardown(struct fixture *f)
-{
-	struct tsdb_stats s;
-
-	tsdb_stats(f->db, &s);
-	cr_expect(s.open_queriers == 0);
-	tsdb_close(f->db);
-	metrics_free(f->metrics);
-	tempdir_fini(&f->dir);
-	mem_free(f);
-}
-
-static int put(struct fixture *f, int series, int k)
-{
-	struct err err;
-	uint64_t lsn;
-
-	return sample_append(tsdb_appender(f->db), series, k, &lsn, &err);
-}
-
 static void put_all(struct fixture *f, int series, int from, int to)
 {
 	for (int k = from; k < to; k++) {
@@ -95,68 +30,33 @@ static void put_all(struct fixture *f, int series, int from, int to)
 	}
 }
 
-static void maintain(struct fixture *f, bool all)
+static void must_maintain(struct fixture *f, bool all)
 {
 	struct err err = { .msg = "" };
 
 	cr_expect(!tsdb_maintain(f->db, all, &err), "%s", err.msg);
 }
 
-static struct tsdb_stats stats(struct fixture *f)
+/* The same as count_good(), and the list of times says the same. */
+static int count_kept(struct fixture *f, int series, int from, int to)
 {
-	struct tsdb_stats s;
-
-	tsdb_stats(f->db, &s);
-	return s;
-}
-
-/* Whether profile k of the selected series is there, byte for byte. */
-static bool is_good(struct querier *q, int series, int k)
-{
-	struct profile p = { 0 };
-	struct buf want = { 0 };
-	bool good;
-
-	sample_bytes(series, k, &want);
-	good = querier_count(q) == 1 &&
-	       !querier_fetch(q, 0, sample_ms(k), &p, NULL) &&
-	       bytes_eq(buf_bytes(&want), buf_bytes(&p.raw)) &&
-	       bytes_eq(buf_bytes(&p.typeset), sample_types(series)) &&
-	       p.period == k && p.duration_ns == 1000 && p.sample_count == 3;
-	profile_fini(&p);
-	buf_fini(&want);
-	return good;
-}
-
-/* How many of profiles [from, to) of a series are there. */
-static int count_good(struct fixture *f, int series, int from, int to)
-{
-	struct labels *ls = sample_labels(series);
-	struct matcher m = { .op = MATCH_EQ,
-			     .name = str_of("pod"),
-			     .value = labels_get(ls, str_of("pod")) };
+	struct querier *q =
+		select_series_of(f, series, sample_ms(from), sample_ms(to) - 1);
+	int good = count_good(f, series, from, to);
 	struct times_view t = { 0 };
-	struct querier *q;
-	int good = 0;
 
-	querier_open(f->db, &q);
-	querier_select(q, &m, 1, sample_ms(from), sample_ms(to) - 1);
-	for (int k = from; k < to; k++)
-		good += is_good(q, series, k);
-	/* The list says the same. */
 	if (querier_count(q))
 		cr_expect(!querier_times(q, 0, sample_ms(from),
 					 sample_ms(to) - 1, &t, NULL));
 	cr_expect((int)t.count == good, "%zu listed, %d good", t.count, good);
 	querier_close(q);
-	labels_unref(ls);
 	return good;
 }
 
 static bool all_good(struct fixture *f, int series, int from, int to)
 {
 	for (int s = 0; s < series; s++) {
-		if (count_good(f, s, from, to) != to - from)
+		if (count_kept(f, s, from, to) != to - from)
 			return false;
 	}
 	return true;
@@ -179,7 +79,7 @@ Test(block, a_sealed_range_is_a_block_with_all_its_profiles)
 	struct fixture *f = setup();
 
 	put_all(f, 5, 0, 100);
-	maintain(f, true);
+	must_maintain(f, true);
 	cr_expect(stats(f).heads == 0 && stats(f).blocks == 1);
 	cr_expect(stats(f).block_samples == 500);
 	cr_expect(all_good(f, 5, 0, 100));
@@ -201,7 +101,7 @@ Test(block, listing_a_block_reads_no_value)
 	struct querier *q;
 
 	put_all(f, 4, 0, 100);
-	maintain(f, true);
+	must_maintain(f, true);
 	querier_open(f->db, &q);
 	querier_select(q, NULL, 0, INT64_MIN, INT64_MAX);
 	cr_expect(querier_count(q) == 4);
@@ -223,13 +123,13 @@ Test(block, ranges_are_sealed_when_their_window_is_over_and_quiet)
 
 	clock_set(&f->clock, window + 7200000 + 3599999);
 	put_all(f, 2, 0, 10);
-	maintain(f, false);
+	must_maintain(f, false);
 	cr_expect(stats(f).blocks == 0, "within the hour of grace");
 	clock_set(&f->clock, window + 7200000 + 3600000 + 599000);
-	maintain(f, false);
+	must_maintain(f, false);
 	cr_expect(stats(f).blocks == 0, "not idle for ten minutes");
 	clock_set(&f->clock, window + 7200000 + 3600000 + 600000);
-	maintain(f, false);
+	must_maintain(f, false);
 	cr_expect(stats(f).blocks == 1);
 	cr_expect(all_good(f, 2, 0, 10));
 	teardown(f);
@@ -241,14 +141,14 @@ Test(block, late_data_for_a_sealed_window_is_merged)
 
 	for (int k = 0; k < 300; k += 2)
 		put_all(f, 3, k, k + 1);
-	maintain(f, true);
+	must_maintain(f, true);
 	for (int k = 1; k < 300; k += 2)
 		put_all(f, 4, k, k + 1);
 	cr_expect(all_good(f, 3, 0, 300), "a block and a range");
-	maintain(f, true);
+	must_maintain(f, true);
 	cr_expect(all_good(f, 3, 0, 300));
-	cr_expect(count_good(f, 3, 0, 300) == 150);
-	maintain(f, true);
+	cr_expect(count_kept(f, 3, 0, 300) == 150);
+	must_maintain(f, true);
 	cr_expect(stats(f).blocks <= 2, "%d", (int)stats(f).blocks);
 	cr_expect(all_good(f, 3, 0, 300));
 	reopen(f);
@@ -269,7 +169,7 @@ Test(block, the_same_again_is_success_and_another_is_refused_in_blocks_too)
 	uint64_t lsn;
 
 	put_all(f, 2, 0, 20);
-	maintain(f, true);
+	must_maintain(f, true);
 	for (int k = 0; k < 20; k++)
 		cr_expect(!put(f, 0, k));
 	cr_expect(stats(f).unflushed == 0);
@@ -281,7 +181,7 @@ Test(block, the_same_again_is_success_and_another_is_refused_in_blocks_too)
 	cr_expect(!delete (f, "{pod=\"pod-0\"}", 5, 6));
 	cr_expect(!a->append(a, &s, &lsn, NULL),
 		  "a deleted one is no duplicate");
-	cr_expect(count_good(f, 0, 0, 5) == 5);
+	cr_expect(count_kept(f, 0, 0, 5) == 5);
 	buf_fini(&body);
 	labels_unref(ls);
 	teardown(f);
@@ -297,14 +197,14 @@ Test(block, blocks_grow_by_levels_and_keep_everything)
 		for (int k = 0; k < WINDOW; k += 16)
 			put_all(f, 3, w * WINDOW + k, w * WINDOW + k + 1);
 	}
-	maintain(f, true);
+	must_maintain(f, true);
 	cr_expect(stats(f).blocks < 14, "%d blocks", (int)stats(f).blocks);
 	for (int k = 0; k < end; k += 16) {
 		for (int s = 0; s < 3; s++)
-			cr_expect(count_good(f, s, k, k + 1) == 1, "%d", k);
+			cr_expect(count_kept(f, s, k, k + 1) == 1, "%d", k);
 	}
 	reopen(f);
-	cr_expect(count_good(f, 1, 0, end) == end / 16);
+	cr_expect(count_kept(f, 1, 0, end) == end / 16);
 	teardown(f);
 }
 
@@ -313,7 +213,7 @@ Test(block, deleted_profiles_are_gone_in_ranges_wal_and_blocks)
 	struct fixture *f = setup();
 
 	put_all(f, 4, 0, 40);
-	maintain(f, true); /* a block */
+	must_maintain(f, true); /* a block */
 	put_all(f, 4, 500, 540);
 	cr_expect(!tsdb_flush(f->db, NULL)); /* groups of a range */
 	put_all(f, 4, 540, 560);             /* the WAL */
@@ -325,15 +225,15 @@ Test(block, deleted_profiles_are_gone_in_ranges_wal_and_blocks)
 		if (round == 2)
 			cr_expect(!tsdb_clean_tombstones(f->db, NULL));
 		if (round == 3)
-			maintain(f, true);
+			must_maintain(f, true);
 		for (int s = 0; s < 4; s++) {
 			bool hit = s == 1 || s == 2;
 
-			cr_expect(count_good(f, s, 0, 20) == 20);
-			cr_expect(count_good(f, s, 20, 40) == (hit ? 0 : 20),
+			cr_expect(count_kept(f, s, 0, 20) == 20);
+			cr_expect(count_kept(f, s, 20, 40) == (hit ? 0 : 20),
 				  "round %d", round);
-			cr_expect(count_good(f, s, 500, 540) == (hit ? 0 : 40));
-			cr_expect(count_good(f, s, 540, 560) ==
+			cr_expect(count_kept(f, s, 500, 540) == (hit ? 0 : 40));
+			cr_expect(count_kept(f, s, 540, 560) ==
 				  (hit ? 10 : 20));
 		}
 	}
@@ -343,7 +243,7 @@ Test(block, deleted_profiles_are_gone_in_ranges_wal_and_blocks)
 	cr_expect(all_good(f, 4, 0, 40) && all_good(f, 4, 500, 560));
 	reopen(f);
 	cr_expect(all_good(f, 4, 0, 40) && all_good(f, 4, 500, 560));
-	maintain(f, true);
+	must_maintain(f, true);
 	cr_expect(all_good(f, 4, 0, 40) && all_good(f, 4, 500, 560));
 	teardown(f);
 }
@@ -354,7 +254,7 @@ Test(block, what_comes_after_a_deletion_in_the_same_range_stays)
 
 	put_all(f, 2, 0, 30);
 	cr_expect(!delete (f, "{job=\"test\"}", 0, 30));
-	cr_expect(count_good(f, 0, 0, 30) == 0);
+	cr_expect(count_kept(f, 0, 0, 30) == 0);
 	put_all(f, 2, 0, 30);
 	cr_expect(all_good(f, 2, 0, 30));
 	reopen(f);
@@ -362,7 +262,7 @@ Test(block, what_comes_after_a_deletion_in_the_same_range_stays)
 	cr_expect(!tsdb_flush(f->db, NULL));
 	reopen(f);
 	cr_expect(all_good(f, 2, 0, 30));
-	maintain(f, true);
+	must_maintain(f, true);
 	cr_expect(all_good(f, 2, 0, 30));
 	teardown(f);
 }
@@ -372,16 +272,16 @@ Test(block, nothing_is_left_of_a_block_that_was_deleted_whole)
 	struct fixture *f = setup();
 
 	put_all(f, 2, 0, 30);
-	maintain(f, true);
+	must_maintain(f, true);
 	cr_expect(!delete (f, "{job=\"test\"}", 0, 30));
 	cr_expect(!tsdb_clean_tombstones(f->db, NULL));
 	cr_expect(stats(f).blocks == 0);
 	put_all(f, 2, 30, 60);
 	cr_expect(!delete (f, "{job=\"test\"}", 30, 60));
-	maintain(f, true);
+	must_maintain(f, true);
 	cr_expect(stats(f).blocks == 0 && stats(f).heads == 0);
 	reopen(f);
-	cr_expect(count_good(f, 0, 0, 60) == 0);
+	cr_expect(count_kept(f, 0, 0, 60) == 0);
 	teardown(f);
 }
 
@@ -394,13 +294,13 @@ Test(block, retention_by_time_goes_by_the_clock)
 	for (int w = 0; w < 16; w++) {
 		clock_set(&f->clock, sample_ms(w * WINDOW + 10));
 		put_all(f, 2, w * WINDOW, w * WINDOW + 10);
-		maintain(f, false);
+		must_maintain(f, false);
 	}
 	clock_set(&f->clock, sample_ms(20 * WINDOW));
-	maintain(f, false);
+	must_maintain(f, false);
 	/* 24 hours are twelve windows. */
-	cr_expect(count_good(f, 0, 0, 6 * WINDOW) == 0);
-	cr_expect(count_good(f, 0, 9 * WINDOW, 16 * WINDOW) == 70);
+	cr_expect(count_kept(f, 0, 0, 6 * WINDOW) == 0);
+	cr_expect(count_kept(f, 0, 9 * WINDOW, 16 * WINDOW) == 70);
 	teardown(f);
 }
 
@@ -414,14 +314,14 @@ Test(block, a_clock_that_jumps_does_not_delete_everything)
 	for (int w = 0; w < 8; w++) {
 		clock_set(&f->clock, sample_ms(w * WINDOW + 10));
 		put_all(f, 2, w * WINDOW, w * WINDOW + 10);
-		maintain(f, false);
+		must_maintain(f, false);
 	}
 	before = stats(f).blocks + stats(f).heads;
 	clock_set(&f->clock, sample_ms(10000 * WINDOW));
-	maintain(f, false);
-	maintain(f, false);
+	must_maintain(f, false);
+	must_maintain(f, false);
 	cr_expect(stats(f).blocks + stats(f).heads >= before - 3);
-	cr_expect(count_good(f, 0, 7 * WINDOW, 8 * WINDOW) == 10);
+	cr_expect(count_kept(f, 0, 7 * WINDOW, 8 * WINDOW) == 10);
 	teardown(f);
 }
 
@@ -437,13 +337,13 @@ Test(block, retention_by_size_keeps_the_directory_below_it)
 	for (int w = 0; w < 30; w++) {
 		clock_set(&f->clock, sample_ms(w * WINDOW + 40));
 		put_all(f, 8, w * WINDOW, w * WINDOW + 40);
-		maintain(f, w % 2);
+		must_maintain(f, w % 2);
 		s = stats(f);
 		cr_expect(s.wal_bytes + s.values_bytes + s.groups_bytes +
 				  s.block_bytes <
 			  5 * MIB);
 	}
-	cr_expect(count_good(f, 0, 0, WINDOW) == 0, "the oldest went");
+	cr_expect(count_kept(f, 0, 0, WINDOW) == 0, "the oldest went");
 	cr_expect(all_good(f, 8, 29 * WINDOW, 29 * WINDOW + 40));
 	teardown(f);
 }
@@ -456,7 +356,7 @@ Test(block, a_snapshot_is_a_data_directory)
 	struct err err = { .msg = "" };
 
 	put_all(f, 3, 0, 50);
-	maintain(f, true);
+	must_maintain(f, true);
 	put_all(f, 3, 50, 100);
 	cr_expect(!tsdb_snapshot(f->db, "copy", true, &err), "%s", err.msg);
 	cr_expect(tsdb_snapshot(f->db, "copy", true, &err), "it is there");
@@ -464,7 +364,7 @@ Test(block, a_snapshot_is_a_data_directory)
 	copy.o.path = path;
 	cr_assert(!tsdb_open(&copy.o, &copy.db, &err), "%s", err.msg);
 	cr_expect(all_good(&copy, 3, 0, 100));
-	cr_expect(count_good(&copy, 0, 100, 120) == 0);
+	cr_expect(count_kept(&copy, 0, 100, 120) == 0);
 	tsdb_close(copy.db);
 	mem_free(path);
 	cr_expect(all_good(f, 3, 0, 120));
@@ -537,7 +437,7 @@ static void fill_columns(struct fixture *f)
 		for (int s = 0; s < 2; s++)
 			put_profile(f, s, k);
 	}
-	maintain(f, true);
+	must_maintain(f, true);
 	cr_expect(stats(f).blocks == 1);
 }
 
@@ -607,7 +507,7 @@ Test(block, a_damaged_table_loses_its_stripe_and_nothing_else)
 	cr_expect(v.problems >= 1 && tables >= 1);
 	/* Times are still listed, and sealing goes on. */
 	put_profile(f, lost, HALF);
-	maintain(f, true);
+	must_maintain(f, true);
 	cr_expect(good_profiles(f, !lost, HALF) == HALF);
 	teardown(f);
 }
@@ -621,7 +521,7 @@ Test(block, columns_need_their_codec)
 	f->o.columns = NULL;
 	reopen(f);
 	cr_expect(good_profiles(f, 0, HALF) == 0);
-	maintain(f, true);
+	must_maintain(f, true);
 	f->o.columns = &codec_columns;
 	reopen(f);
 	cr_expect(good_profiles(f, 0, HALF) == HALF);
@@ -679,9 +579,9 @@ static void compact_columns(int64_t link_min)
 			put_profile(f, 0, k);
 			put_profile(f, 1, k);
 		}
-		maintain(f, true);
+		must_maintain(f, true);
 	}
-	maintain(f, true);
+	must_maintain(f, true);
 	cr_expect(stats(f).blocks < 6);
 	reopen(f);
 	cr_expect(good_profiles(f, 0, 6 * WINDOW) == 6 * WINDOW / 4);
@@ -709,7 +609,7 @@ Test(block, too_many_series_are_sealed_early)
 	}
 	cr_expect(stats(f).blocks > 0);
 	for (int s = 0; s < 1000; s++)
-		cr_expect(count_good(f, s, 0, 2) == 2);
+		cr_expect(count_kept(f, s, 0, 2) == 2);
 	teardown(f);
 }
 
@@ -786,16 +686,16 @@ Test(block, a_full_disk_loses_nothing_and_works_again_when_there_is_room,
 		(void)!tsdb_maintain(f->db, n % 3 == 0, NULL);
 		(void)!delete (f, "{pod=\"pod-9\"}", 0, 10);
 	}
-	cr_expect(count_good(f, 0, 0, stored) == stored);
+	cr_expect(count_kept(f, 0, 0, stored) == stored);
 	reopen(f);
-	cr_expect(count_good(f, 0, 0, stored) == stored);
+	cr_expect(count_kept(f, 0, 0, stored) == stored);
 	disk.size = 64 * MIB;
 	deadline = clock_mono_ns() + PATIENCE_NS;
 	while (put(f, 0, stored) && clock_mono_ns() < deadline)
 		usleep(10000); /* the flush thread looks */
-	maintain(f, true);
+	must_maintain(f, true);
 	cr_expect(stats(f).ballast_bytes == MIB / 16);
-	cr_expect(count_good(f, 0, 0, stored + 1) == stored + 1);
+	cr_expect(count_kept(f, 0, 0, stored + 1) == stored + 1);
 	f->o.fs = NULL;
 	teardown(f);
 }
@@ -827,7 +727,7 @@ Test(block, a_full_disk_empties_itself_by_size, .timeout = 600)
 		}
 		cr_expect(k == w * WINDOW + 200, "window %d", w);
 	}
-	cr_expect(count_good(f, 0, 19 * WINDOW, 19 * WINDOW + 200) == 200);
+	cr_expect(count_kept(f, 0, 19 * WINDOW, 19 * WINDOW + 200) == 200);
 	f->o.fs = NULL;
 	teardown(f);
 }
@@ -843,7 +743,7 @@ Test(block, a_query_in_flight_holds_nothing_up)
 	put_all(f, 2, 0, 50);
 	querier_open(f->db, &q);
 	querier_select(q, &m, 1, 0, INT64_MAX);
-	maintain(f, true);
+	must_maintain(f, true);
 	cr_expect(is_good(q, 1, 7), "from the range that is gone");
 	querier_close(q);
 	querier_open(f->db, &q);
@@ -890,7 +790,7 @@ static void *look_on(void *arg)
 			int k = (int)(x >> 8) % next;
 			int s = (int)(x >> 4) % 5;
 
-			c->wrong += count_good(c->f, s, k, k + 1) != 1;
+			c->wrong += count_kept(c->f, s, k, k + 1) != 1;
 		}
 	}
 	return NULL;

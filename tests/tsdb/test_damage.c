@@ -22,10 +22,10 @@ static struct fixture *two_blocks(void)
 {
 	struct fixture *f = setup();
 
-	put_all(f, 0, 0, 20);
-	put_all(f, 0, WINDOW_STEPS, WINDOW_STEPS + 20);
+	put_series(f, 0, 0, 20);
+	put_series(f, 0, WINDOW_STEPS, WINDOW_STEPS + 20);
 	cr_assert(!maintain(f, true));
-	put_all(f, 1, 1900, 1910);
+	put_series(f, 1, 1900, 1910);
 	cr_assert(!tsdb_flush(f->db, NULL));
 	cr_assert(count(f) == 50);
 	return f;
@@ -106,7 +106,7 @@ Test(damage, files_cut_beneath_their_maps_are_damage_not_signals)
 		meddle_live(f, cut); /* a real SIGBUS, this one */
 		cr_expect(count(f) == 10, "%s", files[i]);
 		cr_expect(damage_of(f) > 0);
-		put_all(f, 1, 1910, 1920);
+		put_series(f, 1, 1910, 1920);
 		cr_expect(count(f) == 20);
 		cr_expect(!reopen(f) && count(f) == 60,
 			  "what the WAL still has is taken back");
@@ -197,9 +197,9 @@ static struct fixture *with_wal(void)
 {
 	struct fixture *f = setup();
 
-	put_all(f, 1, 1900, 1910);
-	put_all(f, 0, 0, 20);
-	put_all(f, 0, WINDOW_STEPS, WINDOW_STEPS + 20);
+	put_series(f, 1, 1900, 1910);
+	put_series(f, 0, 0, 20);
+	put_series(f, 0, WINDOW_STEPS, WINDOW_STEPS + 20);
 	clock_set(&f->clock, sample_ms(2000) + 700000);
 	cr_assert(!maintain(f, false), "what is over is sealed");
 	pull_the_plug(f);
@@ -229,10 +229,10 @@ Test(damage, profiles_of_a_lost_range_come_back_from_the_wal)
 	struct verify v = { .found = NULL };
 	size_t problems;
 
-	put_all(f, 1, 1900, 1910);
-	put_all(f, 0, 0, 20);
+	put_series(f, 1, 1900, 1910);
+	put_series(f, 0, 0, 20);
 	cr_assert(!tsdb_flush(f->db, NULL));
-	put_all(f, 1, 1910, 1920);
+	put_series(f, 1, 1910, 1920);
 	pull_the_plug(f);
 	meddle(f, "rm -r $(ls -d ranges/* | head -1)");
 	cr_expect(count_dumped(f) == 40);
@@ -253,12 +253,12 @@ Test(damage, what_was_removed_on_purpose_does_not_come_back)
 			       .value = str_of("cpu") };
 	struct fixture *f = setup();
 
-	put_all(f, 1, 1900, 1910);
-	put_all(f, 0, 0, 20); /* the whole range goes: no block is made */
+	put_series(f, 1, 1900, 1910);
+	put_series(f, 0, 0, 20); /* the whole range goes: no block is made */
 	cr_expect(!tsdb_delete(f->db, &all, 1, 0, INT64_MAX, NULL));
 	clock_set(&f->clock, sample_ms(2000) + 700000);
 	cr_expect(!maintain(f, false));
-	put_all(f, 0, WINDOW_STEPS, WINDOW_STEPS + 20);
+	put_series(f, 0, WINDOW_STEPS, WINDOW_STEPS + 20);
 	clock_set(&f->clock, sample_ms(2000) + 1400000);
 	cr_expect(!maintain(f, false), "a block, that goes whole, too");
 	cr_expect(!tsdb_delete(f->db, &all, 1, 0, INT64_MAX, NULL));
@@ -274,9 +274,9 @@ Test(damage, a_range_that_cannot_be_read_for_once_is_not_replaced)
 {
 	struct fixture *f = setup();
 
-	put_all(f, 0, 0, 20);
+	put_series(f, 0, 0, 20);
 	cr_assert(!tsdb_flush(f->db, NULL));
-	put_all(f, 0, 20, 30);
+	put_series(f, 0, 20, 30);
 	pull_the_plug(f);
 	arm(f, FS_OPEN, "/groups", EIO, 1);
 	cr_expect(!reopen(f) && f->hook.hits == 1);
@@ -294,7 +294,7 @@ Test(damage, a_bad_sector_in_the_wal_costs_the_records_in_it)
 		uint64_t size;
 		long pages;
 
-		put_all(f, 0, 0, 40);
+		put_series(f, 0, 0, 40);
 		if (sealed) {
 			cr_assert(!reopen(f)); /* with a directory at its end */
 		}
@@ -322,7 +322,7 @@ Test(damage, a_segment_that_is_not_read_whole_is_set_aside_not_removed)
 	struct fixture *f = setup();
 	size_t left;
 
-	put_all(f, 0, 0, 40);
+	put_series(f, 0, 0, 40);
 	pull_the_plug(f);
 	break_sector(f, "wal/00000001", 8192, 8193);
 	cr_expect(!reopen(f) && damage_of(f) > 0);
@@ -338,11 +338,11 @@ Test(damage, a_directory_in_place_of_a_segment_is_passed_over)
 {
 	struct fixture *f = setup();
 
-	put_all(f, 0, 0, 10);
+	put_series(f, 0, 0, 10);
 	pull_the_plug(f);
 	meddle(f, "mkdir wal/00000007");
 	cr_expect(!reopen(f) && count(f) == 10);
-	put_all(f, 0, 10, 20);
+	put_series(f, 0, 10, 20);
 	cr_expect(!reopen(f) && count(f) == 20);
 	teardown(f);
 }
@@ -351,7 +351,7 @@ Test(damage, the_torn_end_that_a_power_cut_leaves_is_no_corruption)
 {
 	struct fixture *f = setup();
 
-	put_all(f, 0, 0, 10);
+	put_series(f, 0, 0, 10);
 	pull_the_plug(f);
 	meddle(f, "truncate -s -100 wal/00000001");
 	cr_expect(!reopen(f) && count(f) == 9);
@@ -398,7 +398,8 @@ Test(damage, repair_saves_what_is_whole_around_bad_sectors)
 
 	for (int w = 0; w < 3; w++)
 		for (int s = 0; s < 4; s++)
-			put_all(f, s, w * WINDOW_STEPS, w * WINDOW_STEPS + 32);
+			put_series(f, s, w * WINDOW_STEPS,
+				   w * WINDOW_STEPS + 32);
 	cr_assert(!maintain(f, true));
 	cr_assert(!reopen(f) && count(f) == 3 * 4 * 32);
 	/* In the values of each block. */
@@ -423,7 +424,7 @@ Test(damage, a_limit_on_file_sizes_is_an_error_and_no_signal)
 	struct rlimit low;
 
 	signal(SIGXFSZ, SIG_IGN); /* as main() does */
-	put_all(f, 0, 0, 10);
+	put_series(f, 0, 0, 10);
 	getrlimit(RLIMIT_FSIZE, &was);
 	low = was;
 	low.rlim_cur = 20000;
@@ -458,8 +459,8 @@ Test(damage, appends_that_wait_end_with_the_process)
 	f->o.max_series = 2;
 	f->o.maintain_ms = 3600000;
 	cr_assert(!reopen(f));
-	put_all(f, 0, 1900, 1901);
-	put_all(f, 1, 1900, 1901);
+	put_series(f, 0, 1900, 1901);
+	put_series(f, 1, 1900, 1901);
 	arm(f, FS_MKDIR, ".tmp-for-creation", EIO, -1); /* sealing fails */
 	cr_expect(!put(f, 2, 1900) || true);
 	tsdb_interrupt(f->db);
@@ -518,7 +519,7 @@ Test(damage, deletions_do_not_keep_compaction_from_its_work)
 	pthread_create(&thread, NULL, keep_deleting, &deleter);
 	for (int n = 0; n < 30; n++) { /* generations of one window */
 		for (int series = 0; series < 6; series++)
-			put_all(f, series, n * 4, n * 4 + 4);
+			put_series(f, series, n * 4, n * 4 + 4);
 		(void)!maintain(f, true);
 	}
 	tsdb_stats(f->db, &s);

@@ -22,13 +22,13 @@ Test(mishaps, an_empty_range_and_the_next_one_share_no_directory)
 	for (size_t i = 0; i < ARRAY_SIZE(fails); i++) {
 		struct fixture *f = setup();
 
-		put_all(f, 0, 1900, 1901);
+		put_series(f, 0, 1900, 1901);
 		arm(f, FS_WRITE, "/wal/", EIO, 1);
 		cr_expect(put(f, 0, 10) == ERR_IO, "its range stays empty");
 		arm(f, fails[i].op, fails[i].part, EIO, -1);
 		cr_expect(maintain(f, true));
 		f->hook.times = 0;
-		put_all(f, 0, 10, 20);
+		put_series(f, 0, 10, 20);
 		cr_expect(!maintain(f, true));
 		cr_expect(!tsdb_flush(f->db, NULL));
 		cr_expect(count(f) == 11);
@@ -41,8 +41,8 @@ Test(mishaps, ranges_whose_first_record_is_damaged_become_blocks)
 {
 	struct fixture *f = setup();
 
-	put_all(f, 0, 0, 10);
-	put_all(f, 0, 1000, 1010);
+	put_series(f, 0, 0, 10);
+	put_series(f, 0, 1000, 1010);
 	cr_expect(!tsdb_flush(f->db, NULL));
 	meddle(f, "for g in ranges/*/groups; do printf '\\377\\377' | "
 		  "dd of=$g bs=1 seek=100 conv=notrunc status=none; done");
@@ -56,7 +56,7 @@ Test(mishaps, a_range_that_was_never_flushed_loses_its_log)
 {
 	struct fixture *f = setup();
 
-	put_all(f, 0, 0, 10);
+	put_series(f, 0, 0, 10);
 	meddle(f, "for g in ranges/*/groups; do : >$g; done");
 	cr_expect(!reopen(f) && count(f) == 10);
 	cr_expect(!reopen(f) && count(f) == 10);
@@ -68,12 +68,12 @@ Test(mishaps, a_file_that_cannot_be_opened_for_once_is_not_damaged)
 	struct fixture *f = setup();
 
 	for (int w = 0; w < 4; w++)
-		put_all(f, 0, w * 480, w * 480 + 5);
+		put_series(f, 0, w * 480, w * 480 + 5);
 	cr_expect(!maintain(f, true));
 	arm(f, FS_OPEN, "/values/", EMFILE, 1);
 	cr_expect(!reopen(f) && f->hook.hits == 1 && count(f) == 15);
 	for (int w = 0; w < 4; w++)
-		put_all(f, 0, w * 480 + 5, w * 480 + 8);
+		put_series(f, 0, w * 480 + 5, w * 480 + 8);
 	cr_expect(!maintain(f, true));
 	cr_expect(!reopen(f) && count(f) == 32);
 	cr_expect(!maintain(f, true) && count(f) == 32);
@@ -85,10 +85,10 @@ Test(mishaps, bytes_that_cannot_be_removed_hold_nothing_up)
 	struct fixture *f = setup();
 	struct tsdb_stats s;
 
-	put_all(f, 0, 0, 10);
+	put_series(f, 0, 0, 10);
 	arm(f, FS_UNLINK, ".deleting", EIO, -1);
 	cr_expect(!maintain(f, true));
-	put_all(f, 0, 1000, 1010);
+	put_series(f, 0, 1000, 1010);
 	(void)!maintain(f, true);
 	tsdb_stats(f->db, &s);
 	cr_expect(s.heads == 0 && s.blocks == 2);
@@ -109,10 +109,10 @@ Test(mishaps, what_a_damaged_range_had_does_not_come_back_once_deleted)
 			       .name = str_of("__name__"),
 			       .value = str_of("cpu") };
 
-	put_all(f, 0, 0, 10);
+	put_series(f, 0, 0, 10);
 	cr_expect(!tsdb_flush(f->db, NULL));
-	put_all(f, 1, 1900, 1905);
-	put_all(f, 0, 10, 20);
+	put_series(f, 1, 1900, 1905);
+	put_series(f, 0, 10, 20);
 	meddle(f, zero_log);
 	cr_expect(!reopen(f) && count(f) == 25, "from the WAL");
 	clock_set(&f->clock, sample_ms(2000) + 700000);
@@ -128,9 +128,9 @@ Test(mishaps, records_without_a_range_keep_their_segment)
 {
 	struct fixture *f = setup();
 
-	put_all(f, 0, 0, 10);
+	put_series(f, 0, 0, 10);
 	cr_expect(!tsdb_flush(f->db, NULL));
-	put_all(f, 0, 10, 20);
+	put_series(f, 0, 10, 20);
 	meddle(f, zero_log);
 	arm(f, FS_MKDIR, "/ranges/", ENOSPC, -1);
 	cr_expect(!reopen(f) && count(f) == 0);
@@ -140,22 +140,41 @@ Test(mishaps, records_without_a_range_keep_their_segment)
 	teardown(f);
 }
 
+/* Wait until a counter is so high; a minute is enough for any machine. */
+static bool reaches(const struct metric *m, int64_t value)
+{
+	int64_t deadline = clock_mono_ns() + 60000000000LL;
+
+	while (metric_get(m) < value && clock_mono_ns() < deadline)
+		usleep(1000);
+	return metric_get(m) >= value;
+}
+
+/*
+ * A round of the flush thread fails twice at most, so that six failures take
+ * three rounds, and two pauses of a second lie between them.
+ */
 Test(mishaps, a_flush_that_fails_is_tried_once_a_second)
 {
 	struct fixture *f = setup();
-	long hits;
+	struct metric *failed = metrics_counter(
+		f->metrics, "everprof_tsdb_flushes_failed_total", "", NULL);
+	int64_t from;
+	int64_t before;
 
 	f->o.wal_segment = 32768;
 	f->o.wal_budget = 256 * 1024;
 	f->o.sync_ms = 100;
-	cr_assert(!reopen(f));
+	reopen(f);
+	put_series(f, 0, 0, 1); /* its range is there already */
 	arm(f, FS_WRITE, "/values", ENOSPC, -1);
-	for (int k = 0; k < 1500 && !put(f, 0, k); k++)
+	for (int k = 1; k < 1500 && !put(f, 0, k); k++)
 		;
-	usleep(500000);
-	hits = f->hook.hits;
-	usleep(2000000);
-	cr_expect(f->hook.hits - hits < 20, "%ld", f->hook.hits - hits);
+	cr_assert(reaches(failed, 1));
+	from = clock_mono_ns();
+	before = metric_get(failed);
+	cr_assert(reaches(failed, before + 6));
+	cr_expect(clock_mono_ns() - from > 1900000000LL);
 	f->hook.times = 0;
 	teardown(f);
 }

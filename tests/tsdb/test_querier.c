@@ -17,13 +17,13 @@ static struct fixture *three_places(void)
 	struct fixture *f = setup();
 
 	for (int s = 0; s < 4; s++)
-		put_all(f, s, 0, 5);
+		put_series(f, s, 0, 5);
 	cr_assert(!maintain(f, true));
 	for (int s = 0; s < 4; s++)
-		put_all(f, s, WINDOW, WINDOW + 5);
+		put_series(f, s, WINDOW, WINDOW + 5);
 	cr_assert(!tsdb_flush(f->db, NULL));
 	for (int s = 0; s < 5; s++)
-		put_all(f, s, 2 * WINDOW, 2 * WINDOW + 5);
+		put_series(f, s, 2 * WINDOW, 2 * WINDOW + 5);
 	return f;
 }
 

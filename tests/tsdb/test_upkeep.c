@@ -16,14 +16,6 @@ TestSuite(upkeep, .timeout = 60);
 
 #define WINDOW 480 /* profiles of a series in two hours */
 
-static struct tsdb_stats stats(struct fixture *f)
-{
-	struct tsdb_stats s;
-
-	tsdb_stats(f->db, &s);
-	return s;
-}
-
 /* The profiles that series 0, 1, … still have: "0123 01". */
 static void tell_profiles(struct tsdb *db, char *out, size_t size)
 {
@@ -89,7 +81,7 @@ static struct fixture *stored_in(enum place place)
 	struct fixture *f = setup();
 
 	for (int s = 0; s < 3; s++)
-		put_all(f, s, 0, 5);
+		put_series(f, s, 0, 5);
 	if (place == IN_HEAD)
 		cr_assert(!tsdb_flush(f->db, NULL));
 	if (place == IN_BLOCK)
@@ -209,12 +201,12 @@ Test(upkeep, a_snapshot_has_what_was_there_when_it_was_made)
 	struct fixture *f = stored_in(IN_BLOCK);
 	struct err err = { .msg = "" };
 
-	put_all(f, 0, 5, 7);
+	put_series(f, 0, 5, 7);
 	cr_assert(!tsdb_snapshot(f->db, "blocks", false, &err), "%s", err.msg);
 	cr_assert(!tsdb_snapshot(f->db, "all", true, &err), "%s", err.msg);
 	cr_assert(!delete_from(f, "heap", 0, INT64_MAX));
 	cr_assert(!tsdb_snapshot(f->db, "less", true, &err), "%s", err.msg);
-	put_all(f, 0, 7, 9);
+	put_series(f, 0, 7, 9);
 	cr_assert(!maintain(f, true));
 	cr_assert(!tsdb_clean_tombstones(f->db, NULL));
 	expect_snapshot(f, "blocks", "01234 01234 01234");
@@ -255,7 +247,7 @@ Test(upkeep, a_snapshot_that_fails_leaves_nothing)
 	CLEANUP(mem_freep)
 	char *dir = mem_printf("%s/snapshots", f->dir.path);
 
-	put_all(f, 0, 5, 7);
+	put_series(f, 0, 5, 7);
 	arm(f, FS_WRITE, "/snapshots/", ENOSPC, -1);
 	cr_expect(tsdb_snapshot(f->db, "full", true, NULL) == ERR_NOSPACE);
 	cr_expect(count_entries(dir) == 0);
@@ -286,9 +278,9 @@ Test(upkeep, parts_are_listed_with_their_numbers)
 	int64_t window = sample_ms(0) / 7200000 * 7200000;
 	struct parts t = { .count = 0 };
 
-	put_all(f, 0, WINDOW, WINDOW + 3);
+	put_series(f, 0, WINDOW, WINDOW + 3);
 	cr_assert(!tsdb_flush(f->db, NULL));
-	put_all(f, 1, WINDOW, WINDOW + 2);
+	put_series(f, 1, WINDOW, WINDOW + 2);
 	tsdb_each_part(f->db, take_part, &t);
 	cr_assert(t.count == 2);
 	cr_expect(t.v[0].is_block && !t.v[1].is_block, "blocks first");
@@ -460,9 +452,9 @@ Test(upkeep, a_whole_directory_is_verified_and_counted)
 	struct findings found = { .count = 0 };
 	struct verify v = { .found = take_finding, .ctx = &found };
 
-	put_all(f, 0, WINDOW, WINDOW + 3);
+	put_series(f, 0, WINDOW, WINDOW + 3);
 	cr_assert(!tsdb_flush(f->db, NULL));
-	put_all(f, 1, WINDOW, WINDOW + 2);
+	put_series(f, 1, WINDOW, WINDOW + 2);
 	/* A server is running on it. */
 	cr_expect(!tsdb_verify(f->dir.path, &v, NULL));
 	cr_expect(!found.count && !v.problems, "%s", found.what);
@@ -557,7 +549,7 @@ Test(upkeep, statistics_count_queriers_and_series_once)
 	struct querier *a;
 	struct querier *b;
 
-	put_all(f, 0, WINDOW, WINDOW + 1);
+	put_series(f, 0, WINDOW, WINDOW + 1);
 	cr_expect(stats(f).series == 3 && stats(f).head_series == 4);
 	querier_open(f->db, &a);
 	querier_open(f->db, &b);

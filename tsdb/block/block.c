@@ -267,7 +267,7 @@ int block_open(const struct block_env *env, const char *path,
 		rc = block_read_tombstones(b, err);
 	/* meta.json was there, so a missing index is damage. */
 	if (rc == ERR_NOTFOUND && b->meta.file_count)
-		rc = err->code = ERR_CORRUPT;
+		rc = err_wrap(err, ERR_CORRUPT, "block");
 	if (rc)
 		block_unref(b);
 	else

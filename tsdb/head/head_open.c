@@ -302,7 +302,7 @@ static int open_all(struct head *r, struct err *err)
 	 * head is not known to be corrupt.
 	 */
 	if (rc == ERR_CORRUPT && r->unreadable)
-		rc = err->code = ERR_IO;
+		rc = ERR_IO;
 	/*
 	 * A stretch that could not be read is neither truncated nor
 	 * overwritten.
@@ -376,7 +376,7 @@ int head_open(struct head_env *env, const char *name, struct head **out,
 		 * head.
 		 */
 		if (rc == ERR_NOTFOUND)
-			rc = err->code = ERR_CORRUPT;
+			rc = ERR_CORRUPT;
 		err_wrap(err, rc, "range %s", path);
 	}
 	if (rc)

@@ -286,6 +286,8 @@ int index_values(const struct index *ix, struct str name, index_text_fn fn,
 		 void *ctx, struct err *err)
 {
 	struct telling t = { fn, ctx };
+	/* The empty name stands for all series. */
+	const struct name *n = name.len ? find_name(ix, name) : NULL;
 
-	return each_value(ix, find_name(ix, name), tell_value, &t, err);
+	return each_value(ix, n, tell_value, &t, err);
 }

@@ -26,7 +26,8 @@ static int body_inflate(struct body_decoder *d, const struct segment_profile *p,
 	out->max = (size_t)p->entry.raw_len + 1;
 	rc = gzip_decompress(d->gzip, p->body, out, err);
 	out->max = max;
-	return rc;
+	/* More than the stated length is another profile than what came. */
+	return rc == ERR_TOOBIG ? err_wrap(err, ERR_CORRUPT, "body") : rc;
 }
 
 int body_decode(struct body_decoder *d, const struct segment_profile *p,

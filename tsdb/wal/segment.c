@@ -23,6 +23,7 @@ int segment_profile_encode(const struct sample *s, uint64_t salt, uint64_t lsn,
 			    .kind = SEGMENT_PROFILE,
 			    .encoding = (uint8_t)s->encoding,
 			    .body = s->body };
+	bool over;
 
 	if (s->body.len > RECORD_BODY_MAX)
 		return err_set(err, ERR_TOOBIG, "a body of %zu bytes",
@@ -41,8 +42,9 @@ int segment_profile_encode(const struct sample *s, uint64_t salt, uint64_t lsn,
 	r.head = buf_bytes(&head);
 	if (!head.over)
 		record_encode(&r, salt, out);
+	over = head.over || out->over;
 	buf_fini(&head);
-	if (head.over || out->over)
+	if (over)
 		return err_set(err, ERR_TOOBIG, "the record is too large");
 	return 0;
 }
@@ -122,7 +124,7 @@ void segment_dir_add(struct segment_dir *d, const struct segment_entry *e)
 	enc_uvarint(&d->rows, e->len);
 	enc_uvarint(&d->rows, text_number(&d->labels, str_from(e->labels)));
 	enc_uvarint(&d->rows, text_number(&d->typesets, str_from(e->typeset)));
-	enc_svarint(&d->rows, e->ms - d->last_ms);
+	enc_svarint(&d->rows, wrap_sub(e->ms, d->last_ms));
 	enc_be64(&d->rows, e->hash);
 	enc_uvarint(&d->rows, e->raw_len);
 	d->last_offset = offset;
@@ -230,7 +232,7 @@ static void row_decode(struct dec *d, const struct rows *t,
 	number = (size_t)dec_uvarint(d);
 	d->bad = d->bad || number >= t->typeset_count;
 	e->typeset = d->bad ? (struct bytes){ 0 } : t->typesets[number];
-	e->ms += dec_svarint(d);
+	e->ms = wrap_add(e->ms, dec_svarint(d));
 	e->hash = dec_be64(d);
 	e->raw_len = (uint32_t)dec_count(d, UINT32_MAX);
 }

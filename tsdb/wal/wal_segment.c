@@ -55,10 +55,10 @@ int segment_create(struct wal *w, uint64_t number, struct wal_segment **out,
 	CLEANUP(mem_freep) char *path = segment_path(w, number, "");
 	struct buf header = { 0 };
 	struct file *f;
-	int rc;
+	int rc = wal_key_salt(&w->key, number, &h.salt, err);
 
-	if (wal_key_salt(&w->key, number, &h.salt, err))
-		return err->code;
+	if (rc)
+		return rc;
 	rc = file_open(w->o.fs, path, FILE_CREATE, &f, err);
 	/*
 	 * A leftover of an attempt that could not be undone: it has no records.
