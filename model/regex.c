@@ -357,3 +357,11 @@ bool regex_literal(const struct regex *r, size_t i, struct str *out)
 	*out = r->literals[i];
 	return true;
 }
+
+int regex_check_steps(const struct regex *r, const char *name, struct err *err)
+{
+	if (!r || !regex_gave_up(r))
+		return 0;
+	return err_set(err, ERR_INVALID,
+		       "%s: the expression takes too many steps", name);
+}

@@ -62,6 +62,14 @@ bool regex_matches(const struct regex *r, struct str value);
 bool regex_gave_up(const struct regex *r);
 
 /*
+ * Return ERR_INVALID if a search with the expression was given up: its result
+ * would silently lack matches. name says in the message where the expression
+ * comes from. A NULL expression is fine.
+ */
+NODISCARD int regex_check_steps(const struct regex *r, const char *name,
+				struct err *err);
+
+/*
  * Matches value and stores the text of up to max capture groups; group 0 is the
  * whole match, and groups that did not take part are empty. Returns 1 for a
  * match, 0 for none, ERR_LIMIT if matching takes too many steps. The groups

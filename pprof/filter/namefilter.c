@@ -306,19 +306,6 @@ static void report_names(const struct name_patterns *n, struct no_match *none)
 }
 
 /*
- * Returns ERR_INVALID if a search with the pattern was given up: it counted as
- * no match, so the report would silently miss frames (docs/decisions.md, 45).
- */
-static int namefilter_check_steps(const struct pattern *x, const char *name,
-				  struct err *err)
-{
-	if (!x->regex || !regex_gave_up(x->regex))
-		return 0;
-	return err_set(err, ERR_INVALID,
-		       "%s: the expression takes too many steps", name);
-}
-
-/*
  * Compiles all expressions. ERR_INVALID: one is malformed. The patterns must be
  * freed in that case, too.
  */
@@ -339,19 +326,19 @@ static int compile_names(struct name_patterns *n, struct pattern *from,
 	return rc;
 }
 
-/* Checks all patterns with namefilter_check_steps(). */
+/* Checks all patterns with regex_check_steps(). */
 static int check_all_steps(const struct name_patterns *n,
 			   const struct pattern *from, struct err *err)
 {
-	int rc = namefilter_check_steps(&n->focus, "focus", err);
+	int rc = regex_check_steps(n->focus.regex, "focus", err);
 
 	if (!rc)
-		rc = namefilter_check_steps(&n->ignore, "ignore", err);
+		rc = regex_check_steps(n->ignore.regex, "ignore", err);
 	if (!rc)
-		rc = namefilter_check_steps(&n->hide, "hide", err);
+		rc = regex_check_steps(n->hide.regex, "hide", err);
 	if (!rc)
-		rc = namefilter_check_steps(&n->show, "show", err);
-	return rc ? rc : namefilter_check_steps(from, "show_from", err);
+		rc = regex_check_steps(n->show.regex, "show", err);
+	return rc ? rc : regex_check_steps(from->regex, "show_from", err);
 }
 
 int filter_names(struct pprof *p, const struct name_filter *f,

@@ -354,6 +354,8 @@ static int filter_one(struct work *w, const char *name, struct str text,
 	rc = matcher_init(&m, name, text, err);
 	if (!rc)
 		rc = tagfilter_apply(&m, w, wanted, &any, err);
+	for (size_t i = 0; !rc && i < m.patterns.count; i++)
+		rc = regex_check_steps(m.patterns.v[i], name, err);
 	if (!rc && !any && w->none->count < ARRAY_SIZE(w->none->names))
 		w->none->names[w->none->count++] = name;
 	matcher_fini(&m);
@@ -403,7 +405,12 @@ int filter_tag_names(struct pprof *p, const struct tag_filter *f,
 	for (size_t i = 0; !rc && (show || hide) && i < p->label_sets.count;
 	     i++)
 		drop_labels(p, &p->label_sets.v[i], show, hide);
+	rc = rc ? err_wrap(err, rc, "tagshow or taghide") : 0;
+	if (!rc)
+		rc = regex_check_steps(show, "tagshow", err);
+	if (!rc)
+		rc = regex_check_steps(hide, "taghide", err);
 	regex_free(show);
 	regex_free(hide);
-	return rc ? err_wrap(err, rc, "tagshow or taghide") : 0;
+	return rc;
 }

@@ -31,7 +31,11 @@ static const char *const patterns[] = {
 	[RX_JEMALLOC_TOTAL] =
 		"^ *t\\*: *(\\d+): *(\\d+) *\\[(\\d+): *(\\d+)\\]$",
 	[RX_COUNT_START] = "\\A(\\S+) profile: total \\d+\\z",
-	[RX_COUNT] = "\\A(\\d+) @(( 0x[0-9a-f]+)+)\\z",
+	/*
+	 * pprof has "(( 0x[0-9a-f]+)+)" here, which takes memory for each
+	 * address; legacy_is_hex_list() checks the rest.
+	 */
+	[RX_COUNT] = "\\A(\\d+) @([ x0-9a-f]+)\\z",
 	[RX_CONTENTION_SAMPLE] = "(\\d+) *(\\d+) @([ x0-9a-f]*)",
 	[RX_THREADZ_START] = "--- threadz \\d+ ---",
 	[RX_THREAD_START] =
@@ -132,11 +136,7 @@ bool legacy_match(struct legacy *l, enum legacy_regex rx, struct str s,
 	return regex_groups(l->regexes[rx], s, groups, max) > 0;
 }
 
-/*
- * Parses s as an unsigned number without sign or prefix. Returns false if it is
- * empty, has other characters, or overflows.
- */
-static bool legacy_count_digits(struct str s, int base, uint64_t *out)
+bool legacy_uint(struct str s, int base, uint64_t *out)
 {
 	uint64_t v = 0;
 
@@ -170,11 +170,35 @@ bool legacy_int(struct str s, int base, int64_t *out)
 	} else if (!base) {
 		base = s.len > 1 && *s.ptr == '0' ? 8 : 10;
 	}
-	if (!legacy_count_digits(s, base, &v) ||
-	    v > (uint64_t)INT64_MAX + negative)
+	if (!legacy_uint(s, base, &v) || v > (uint64_t)INT64_MAX + negative)
 		return false;
 	*out = (int64_t)(negative ? -v : v);
 	return true;
+}
+
+bool legacy_is_hex_list(struct str s)
+{
+	bool any = false;
+
+	while (s.len) {
+		struct str number;
+
+		if (*s.ptr != ' ')
+			return false;
+		s.ptr++;
+		s.len--;
+		number = s;
+		number.len = 0;
+		while (number.len < s.len && s.ptr[number.len] != ' ')
+			number.len++;
+		if (number.len < 3 || !str_starts(number, str_of("0x")) ||
+		    memchr(number.ptr + 2, 'x', number.len - 2))
+			return false;
+		s.ptr += number.len;
+		s.len -= number.len;
+		any = true;
+	}
+	return any;
 }
 
 /*
@@ -200,7 +224,7 @@ int legacy_hex(struct legacy *l, struct str s)
 		       !(number.ptr[number.len] >= 'A' &&
 			 number.ptr[number.len] <= 'F'))
 			number.len++;
-		if (!legacy_count_digits(number, 16, &v))
+		if (!legacy_uint(number, 16, &v))
 			return legacy_bad(l, "an address is too large");
 		*vec_add(&l->addresses) = v;
 		s.ptr += 2 + number.len;

@@ -235,15 +235,13 @@ static int name_location(struct legacy *l, struct table *functions,
 	struct pprof *p = &l->p;
 	struct java_name n;
 	struct str g[3];
-	int64_t v;
 	uint64_t address;
 	uint32_t place;
 
 	if (!legacy_match(l, RX_JAVA_LOCATION, line, g, 3))
 		return 0;
-	if (!legacy_int(g[1], 16, &v))
+	if (!legacy_uint(g[1], 16, &address))
 		return legacy_bad(l, "an address is too large");
-	address = (uint64_t)v;
 	place = table_find(&l->places, address * 0x9e3779b97f4a7c15u,
 			   legacy_java_same_address, l, &address);
 	if (place == TABLE_NONE)

@@ -86,6 +86,18 @@ bool legacy_match(struct legacy *l, enum legacy_regex rx, struct str s,
 bool legacy_int(struct str s, int base, int64_t *out);
 
 /*
+ * Parses s as an unsigned number without sign or prefix. Returns false if it is
+ * empty, has other characters, or overflows.
+ */
+bool legacy_uint(struct str s, int base, uint64_t *out);
+
+/*
+ * Returns whether s, of the characters " x0-9a-f", is one or more numbers
+ * " 0x…".
+ */
+bool legacy_is_hex_list(struct str s);
+
+/*
  * Replaces l->addresses by all numbers "0x…" of s. ERR_INVALID: one does not
  * fit into 64 bits.
  */

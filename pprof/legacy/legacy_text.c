@@ -227,7 +227,7 @@ int legacy_count(struct legacy *l)
 		if (str_starts(l->line, str_of("---")))
 			break;
 		if (!legacy_match(l, RX_COUNT, l->line, g, 3) ||
-		    !legacy_int(g[1], 0, &n))
+		    !legacy_is_hex_list(g[2]) || !legacy_int(g[1], 0, &n))
 			return legacy_bad(l, "a line is no count of a stack");
 		rc = legacy_hex(l, g[2]);
 		if (!rc)

@@ -270,6 +270,7 @@ static void decode_reset(struct decoder *d)
 	d->location_mappings.count = 0;
 	d->line_functions.count = 0;
 	d->max_string = 0;
+	memset(&d->header, 0, sizeof(d->header));
 	d->memory = decoder_memory(d);
 	d->why = NULL;
 	d->over = false;

@@ -26,6 +26,17 @@ struct decoder {
 	VEC(uint64_t) location_mappings;
 	VEC(uint64_t) line_functions;
 	uint64_t max_string; /* highest string index referred to */
+	/*
+	 * String indexes of the header. The last occurrence of a field wins, so
+	 * they are checked when all are read.
+	 */
+	struct {
+		uint64_t drop_frames;
+		uint64_t keep_frames;
+		uint64_t default_type;
+		uint64_t doc_url;
+		uint64_t period[2]; /* type and unit */
+	} header;
 	struct legacy *legacy;
 	size_t max;        /* memory bound in bytes */
 	size_t memory;     /* estimate of the memory used, in bytes */

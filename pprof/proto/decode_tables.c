@@ -235,16 +235,16 @@ static bool decode_scalar(struct decoder *d, const struct wire_field *f)
 		p->period = (int64_t)v;
 		break;
 	case PROFILE_DROP_FRAMES:
-		p->drop_frames = decode_string_index(d, v);
+		d->header.drop_frames = v;
 		break;
 	case PROFILE_KEEP_FRAMES:
-		p->keep_frames = decode_string_index(d, v);
+		d->header.keep_frames = v;
 		break;
 	case PROFILE_DEFAULT_TYPE:
-		p->default_type = decode_string_index(d, v);
+		d->header.default_type = v;
 		break;
 	default:
-		p->doc_url = decode_string_index(d, v);
+		d->header.doc_url = v;
 		break;
 	}
 	return true;
@@ -271,7 +271,9 @@ static bool decode_table_field(struct decoder *d, const struct wire_field *f)
 	case PROFILE_STRING:
 		return decode_string(d, f);
 	case PROFILE_PERIOD_TYPE:
-		return decode_value_type(d, f, &d->p.period_type);
+		memset(d->header.period, 0, sizeof(d->header.period));
+		return decode_numbers(d, f, d->header.period,
+				      ARRAY_SIZE(d->header.period));
 	case PROFILE_COMMENT:
 		return decode_comments(d, f);
 	case PROFILE_DROP_FRAMES:
@@ -287,6 +289,19 @@ static bool decode_table_field(struct decoder *d, const struct wire_field *f)
 	}
 }
 
+/* Notes the strings that the header refers to. */
+static void decode_header(struct decoder *d)
+{
+	struct pprof *p = &d->p;
+
+	p->drop_frames = decode_string_index(d, d->header.drop_frames);
+	p->keep_frames = decode_string_index(d, d->header.keep_frames);
+	p->default_type = decode_string_index(d, d->header.default_type);
+	p->doc_url = decode_string_index(d, d->header.doc_url);
+	p->period_type.type = decode_string_index(d, d->header.period[0]);
+	p->period_type.unit = decode_string_index(d, d->header.period[1]);
+}
+
 bool decode_tables(struct decoder *d, struct bytes raw)
 {
 	struct wire w = wire_init(raw);
@@ -296,5 +311,6 @@ bool decode_tables(struct decoder *d, struct bytes raw)
 		if (!decode_table_field(d, &f))
 			return false;
 	}
+	decode_header(d);
 	return decode_ended(d, &w);
 }

@@ -372,6 +372,8 @@ int report_source(struct report *r, struct buf *out, struct err *err)
 	if (!rc)
 		take_lines(&l, &g, symbol);
 	take_routines(&l);
+	if (!rc)
+		rc = regex_check_steps(symbol, "symbol", err);
 	/* pprof reports a symbol without any match as an error. */
 	if (!rc && symbol && !l.routines.count)
 		rc = err_set(err, ERR_NOTFOUND,

@@ -101,6 +101,8 @@ int report_tree_text(struct report *r, struct buf *out, struct err *err)
 	if (rc)
 		return err_wrap(err, rc, "symbol");
 	rc = print_tree(r, symbol, &matched, out, err);
+	if (!rc)
+		rc = regex_check_steps(symbol, "symbol", err);
 	/* pprof reports a symbol without any match as an error. */
 	if (!rc && symbol && !matched)
 		rc = err_set(err, ERR_NOTFOUND,

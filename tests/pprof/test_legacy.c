@@ -568,6 +568,42 @@ Test(legacy, lines_are_shorter_than_64_kib)
 	legacy_free(l);
 }
 
+Test(legacy, stacks_of_a_count_may_be_long)
+{
+	struct legacy *l = legacy_new(ROOM);
+	struct buf raw = { 0 };
+	struct pprof *p = NULL;
+
+	buf_str(&raw, "goroutine profile: total 1\n1 @");
+	for (int i = 0; i < 2000; i++)
+		buf_printf(&raw, " 0x7f%010x", i + 16);
+	buf_str(&raw, "\n");
+	cr_assert(!legacy_parse(l, buf_bytes(&raw), &p, NULL));
+	cr_expect(p->samples.count == 1 && p->frames.count == 2000);
+	legacy_free(l);
+	buf_fini(&raw);
+}
+
+Test(legacy, addresses_of_a_count_are_a_list)
+{
+	static const char *const bad[] = { "1 @",       "1 @ ",     "1 @ 0x",
+					   "1 @ 0x1 ",  "1 @  0x1", "1 @ 0x1 2",
+					   "1 @ 0x1x2", "1 @0x1",   "1 @ 1x0" };
+	struct legacy *l = legacy_new(ROOM);
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct buf raw = { 0 };
+		struct pprof *p;
+
+		buf_printf(&raw, "goroutine profile: total 1\n%s\n", bad[i]);
+		cr_expect(legacy_parse(l, buf_bytes(&raw), &p, NULL) ==
+				  ERR_INVALID,
+			  "%s", bad[i]);
+		buf_fini(&raw);
+	}
+	legacy_free(l);
+}
+
 Test(legacy, memory_is_bounded)
 {
 	struct legacy *l = legacy_new(MIB);

@@ -426,3 +426,38 @@ Test(tag_filters, memory_for_roots_is_asked_for)
 	buf_fini(&lines);
 	sketch_fini(&s);
 }
+
+Test(tag_filters, an_expression_that_takes_too_many_steps_is_an_error)
+{
+	const struct str hard = str_of("(a|aa|aaa)+[bc]");
+	const struct tag_filter filters[] = { { .focus = hard },
+					      { .ignore = hard },
+					      { .show = hard },
+					      { .hide = hard } };
+	struct buf lines = { 0 };
+
+	/* The label's name and value are long rows of "a". */
+	buf_str(&lines, "f 1 ");
+	for (int i = 0; i < 2500; i++)
+		buf_byte(&lines, 'a');
+	buf_byte(&lines, '=');
+	for (int i = 0; i < 2500; i++)
+		buf_byte(&lines, 'a');
+	buf_byte(&lines, '\n');
+	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
+		struct sketch s =
+			sketch_init("samples/count", buf_cstr(&lines));
+		struct tag_units units = { 0 };
+		struct no_match none = { 0 };
+		struct limits limits = { 0 };
+		struct err err;
+		int rc = i < 2 ? filter_tags(s.p, &filters[i], &units, &none,
+					     &limits, &err) :
+				 filter_tag_names(s.p, &filters[i], &err);
+
+		cr_expect(rc == ERR_INVALID, "%zu: %d", i, rc);
+		cr_expect(strstr(err.msg, "too many steps"), "%s", err.msg);
+		sketch_fini(&s);
+	}
+	buf_fini(&lines);
+}
