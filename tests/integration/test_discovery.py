@@ -217,7 +217,7 @@ def target_sets_are_those_of_prometheus(d):
                 for t in want['activeTargets']}
     # Two targets with the same labels would write one series: ours are one.
     dropped = {t['discoveredLabels']['__address__'] for t in have['droppedTargets']
-               if t['reason'] == 'another target has the same labels'}
+               if t['reason'] .startswith('duplicate target')}
     assert dropped == {'two.example.org:443'}, dropped
     expected = {t for t in expected if t[2][1] != 'two.example.org'}
     found = as_prometheus(have['activeTargets'])
@@ -227,10 +227,10 @@ def target_sets_are_those_of_prometheus(d):
     def discovered(targets):
         return {frozen(without(t['discoveredLabels'], '__metrics_path__', '__profile_path__',
                                '__name__', '__param_seconds')) for t in targets}
-    rules = [t for t in have['droppedTargets'] if t['reason'] .startswith('relabelling dropped it')]
+    rules = [t for t in have['droppedTargets'] if t['reason'].startswith('dropped by relabel_configs')]
     same = [t for t in have['droppedTargets'] if t not in rules]
     page = e.get('/targets').body.decode()
-    for text in ('relabelling dropped it', 'another target has the same labels',
+    for text in ('dropped by relabel_configs rule', 'duplicate target: another target has the same labels',
                  '__meta_dc=eu-West', '<th>Next'):
         assert text in page, text
     # 2.42 writes what rules add over what was discovered: only jobs without rules agree, and
@@ -436,7 +436,7 @@ def types_are_those_that_a_target_names(d):
     assert '/debug/pprof/cmdline' not in asked
     names.append('fresh')
     wait_until('one more', 20, lambda: types().get('fresh') == 'up')
-    for page, why in ((b'500', '500 Internal Server Error'), (b'<p>log in', 'it links no profiles')):
+    for page, why in ((b'500', '500 Internal Server Error'), (b'<p>log in', 'the page links no profiles')):
         broken[:] = [page]
         wait_until(why, 20, lambda: [1 for t in e.targets() if t['labels']['__name__'] == 'index'
                                      and why in t['lastError']])
@@ -532,13 +532,13 @@ def small_answers_cannot_fill_the_memory(d):
     answers['body'] = group(1, {'__param_x': 'y' * 20000})
     wait_until('dropped', 30, lambda: e.targets() == [])
     assert {t['reason'] for t in e.get('/api/v1/targets').data()['droppedTargets']} == {
-        'the URL is longer than 16384 bytes'}
+        "the target's URL is longer than 16384 bytes"}
     # Within the bounds of a file, but for every type.
     answers['body'] = group(1000, {'l': 'x' * 60000})
     wait_until('refused', 60, lambda: 'take more than 256 MB' in e.text())
     assert SLOW != 1 or e.memory() < before + 500, e.memory()
     answers['body'] = group(1, {})
-    wait_until('scraped again', 30, lambda: 'scraped again' in e.text())
+    wait_until('scraped again', 30, lambda: 'job is within its limits again' in e.text())
     wait_until('targets again', 30, lambda: [t['lastError'] for t in e.targets()] == [''] * 7)
     # Small ones in masses: what each takes counts, too.
     answers['body'] = group(99000, {})

@@ -104,7 +104,7 @@ def a_profile_is_there_when_somebody_wants_it(d):
     ms = int(answer.headers['X-Everprof-Timestamp'])
     assert [s['timestamps'] for s in e.range(one)] == [[ms]], 'it is stored'
     assert now(one, report='top').json()['data']['total'] == 1, 'any report'
-    for query, status, why in (('heap{job="a"}', 400, '2 targets match: one must'),
+    for query, status, why in (('heap{job="a"}', 400, '2 targets match; exactly one'),
                                ('heap{job="b"}', 404, '0 targets match'), ('x{', 400, 'parse'),
                                ('', 400, 'query')):
         answer = now(query)
@@ -126,7 +126,7 @@ def a_profile_is_there_when_somebody_wants_it(d):
     assert sorted(results) == [200, 200, 200, 200, 429, 429], results
     answer = now(cpu, seconds=7)
     assert answer.status == 503 and answer.json()['error'].endswith(
-        'gave no profile: server returned HTTP status 503 Service Unavailable: busy, come later')
+        'cannot scrape the target: server returned HTTP status 503 Service Unavailable: busy, come later')
     assert {t['health'] for t in e.targets()} == {'up', 'unknown'}, 'that was for who asked alone'
     assert len(e.range(cpu)[0]['timestamps']) == 4
     server.stop()
