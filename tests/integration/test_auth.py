@@ -109,14 +109,14 @@ def changes_of_the_file_count(d):
     rewrite(f'{d}/web.yml', web(f'  u: {hashed("two")}\n'))
     wait_until('the new password', 10, lambda: (status('one'), status('two')) == (401, 200))
     rewrite(f'{d}/web.yml', 'basic_auth_users: {u: plain}\n')
-    wait_until('the refusal', 10, lambda: (status('two'), 'must be hashed by bcrypt' in e.text())
+    wait_until('the refusal', 10, lambda: (status('two'), 'must be a bcrypt hash' in e.text())
                == (200, True))
     # What is half written, or empty, opens nothing.
     for text in ('', '# users are to come\n', 'http_server_config: {}\n'):
         rewrite(f'{d}/web.yml', text)
         time.sleep(1.3)
         assert (status('two'), status('')) == (200, 401), text
-    assert 'no users and no tokens any more' in e.text()
+    assert 'removes all users and tokens' in e.text()
     assert e.text().count('the old one stays') == 2
     os.unlink(f'{d}/web.yml')
     time.sleep(1.2)
@@ -191,11 +191,11 @@ def a_limit_survives_a_file_that_is_being_written(d):
     limit = 'basic_auth_scopes: {u: [read]}\n'
     e = start(d, user + limit)
     rewrite(f'{d}/web.yml', f'basic_auth_users: {{v: "{hashed("two")}"}}\n')
-    wait_until('loaded', 10, lambda: 'web configuration is loaded' in e.text())
+    wait_until('loaded', 10, lambda: 'web configuration loaded' in e.text())
     rewrite(f'{d}/web.yml', user)
-    wait_until('refused', 10, lambda: 'basic_auth_scopes is not any more' in e.text())
+    wait_until('refused', 10, lambda: 'removes a user from basic_auth_scopes' in e.text())
     rewrite(f'{d}/web.yml', user + limit)
-    wait_until('loaded', 10, lambda: e.text().count('web configuration is loaded') == 2)
+    wait_until('loaded', 10, lambda: e.text().count('web configuration loaded') == 2)
     e.finish()
 
 
@@ -207,23 +207,23 @@ def what_was_closed_stays_closed_until_a_restart(d):
     trust = f'  client_ca_file: {ca.cert}\n'
     users = f'basic_auth_users: {{u: "{hashed("one")}"}}\n'
     for i, (before, after, why) in enumerate((
-            (users, '', 'no users and no tokens any more'),
-            (users + 'basic_auth_scopes: {u: [read]}\n', users, 'basic_auth_scopes is not any more'),
-            (users + 'tls_server_config:\n' + tls, users, 'asks less of TLS'),
+            (users, '', 'removes all users and tokens'),
+            (users + 'basic_auth_scopes: {u: [read]}\n', users, 'removes a user from basic_auth_scopes'),
+            (users + 'tls_server_config:\n' + tls, users, 'weakens TLS'),
             ('tls_server_config:\n' + tls + '  client_auth_type: RequireAnyClientCert\n',
              'tls_server_config:\n' + tls + trust + '  client_auth_type: VerifyClientCertIfGiven\n',
-             'asks less of TLS'),
+             'weakens TLS'),
             ('tls_server_config:\n' + tls + trust + '  client_auth_type: VerifyClientCertIfGiven\n',
              'tls_server_config:\n' + tls + '  client_auth_type: RequireAnyClientCert\n',
-             'asks less of TLS'),
+             'weakens TLS'),
             ('tls_server_config:\n' + tls + trust + '  client_auth_type: RequireAndVerifyClientCert\n'
              '  client_allowed_sans: [a]\n',
              'tls_server_config:\n' + tls + trust + '  client_auth_type: RequireAndVerifyClientCert\n',
-             'asks less of TLS'))):
+             'weakens TLS'))):
         e = start(f'{d}/{i}', before)
         rewrite(f'{d}/{i}/web.yml', after)
         wait_until(why, 10, lambda: why in e.text())
-        assert 'to mean that, restart' in e.text()
+        assert 'if this is intended, restart the server' in e.text()
         e.stop()
 
 
@@ -231,13 +231,13 @@ def what_was_closed_stays_closed_until_a_restart(d):
 def mistakes_of_the_file_are_told_before_anybody_asks(d):
     e = start(d, web(f'  u: {hashed("one")}\n'))
     rewrite(f'{d}/web.yml', 'basic_auth_users: {u: plain}\nbasic_auth_user: {}\n')
-    wait_until('the refusal', 10, lambda: 'must be hashed by bcrypt' in e.text())
-    assert '(and more: everprof check web-config)' in e.text()
+    wait_until('the refusal', 10, lambda: 'must be a bcrypt hash' in e.text())
+    assert 'run everprof check web-config' in e.text()
     out = run('check', 'web-config', f'{d}/web.yml')
     assert out.returncode == 1 and 'web.yml:1:23: ' in out.stderr and (
         'web.yml:2:1: field basic_auth_user not found' in out.stderr), out.stderr
     rewrite(f'{d}/web.yml', web(f'  u: {hashed("two")}\n'))
-    wait_until('loaded', 10, lambda: 'web configuration is loaded' in e.text())
+    wait_until('loaded', 10, lambda: 'web configuration loaded' in e.text())
     out = run('check', 'web-config', f'{d}/web.yml')
     assert out.returncode == 0 and '1 users' in out.stdout, out.stdout + out.stderr
 
@@ -370,7 +370,7 @@ def tls_is_spoken_and_its_certificate_exchanged(d):
     for options, code, want in (
             (f'tls_config: {{ca_file: {ca.cert}}}\nbasic_auth: {{username: u, password: pw}}', 0, ''),
             (f'tls_config: {{ca_file: ca.pem}}\nauthorization: {{credentials: {READ}}}', 0, ''),
-            (f'tls_config: {{ca_file: {ca.cert}}}', 1, 'who are you?'),
+            (f'tls_config: {{ca_file: {ca.cert}}}', 1, 'authentication is required'),
             ('{}', 1, 'SSL certificate problem'),
             ('nonsense: 1', 1, 'http.yml:1:1: field nonsense not found')):
         rewrite(f'{d}/http.yml', options)
@@ -428,21 +428,21 @@ def client_certificates_are_wanted_and_judged(d):
 @suite.test
 def mistakes_are_named_and_nothing_starts(d):
     for text, want in (
-            ('basic_auth_users: {u: secret}', 'web.yml:1:23: the password must be hashed'),
-            (f'basic_auth_users: {{"": "{hashed("x")}"}}', 'not a name that can be sent'),
+            ('basic_auth_users: {u: secret}', 'web.yml:1:23: the password must be a bcrypt hash'),
+            (f'basic_auth_users: {{"": "{hashed("x")}"}}', 'a user name must not be empty'),
             ('bearer_tokens: [{name: x, token: short}]', 'at least 16 characters'),
-            ('bearer_tokens: [{token: 0123456789abcdef}]', 'a token needs a name'),
+            ('bearer_tokens: [{token: 0123456789abcdef}]', 'a bearer token needs a name'),
             ('bearer_tokens: [{name: x, token_file: nowhere}]', 'nowhere: No such file'),
             (f'bearer_tokens: [{{name: x, token: {READ}, scopes: [all]}}]',
-             'a scope is read, write or admin'),
-            ('basic_auth_scopes: {u: [read]}', 'there is no such user'),
-            ('http_server_config: {headers: {Server: x}}', 'cannot be set here'),
-            ('http_server_config: {headers: {X-Frame-Options: maybe}}', 'not a value of'),
+             'a scope must be read, write or admin'),
+            ('basic_auth_scopes: {u: [read]}', 'basic_auth_users has no user of this name'),
+            ('http_server_config: {headers: {Server: x}}', 'cannot be configured'),
+            ('http_server_config: {headers: {X-Frame-Options: maybe}}', 'invalid value of the HTTP header'),
             ('tls_server_config: {cert_file: nowhere.pem, key_file: k}', 'nowhere.pem: No such'),
-            ('tls_server_config: {min_version: TLS10}', 'TLS12 or TLS13 is expected'),
-            ('tls_server_config: {cert: x}', 'a certificate needs its key'),
-            ('tls_server_config: {cert: x, key: y}', 'the certificate and its key: '),
-            ('tls_server_config: {client_auth_type: Maybe}', 'there is no client_auth_type'),
+            ('tls_server_config: {min_version: TLS10}', 'must be TLS12 or TLS13'),
+            ('tls_server_config: {cert: x}', 'key_file is missing'),
+            ('tls_server_config: {cert: x, key: y}', 'invalid certificate or key: '),
+            ('tls_server_config: {client_auth_type: Maybe}', 'unknown client_auth_type'),
             ('basic_auth_user: {}', 'field basic_auth_user not found')):
         rewrite(f'{d}/web.yml', text)
         rewrite(f'{d}/everprof.yaml', EMPTY)

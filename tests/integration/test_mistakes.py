@@ -54,7 +54,7 @@ def starts_that_fail_name_the_flag_and_write_nothing(d):
     flags = (f'--config.file={config}', f'--storage.tsdb.path={d}/data')
     for flag, parts in (
             ('--storage.tsdb.retention.size=10gx', ('--storage.tsdb.retention.size', '10gx')),
-            ('--web.listen-address=127.0.0.1:80000', ('port 80000 is over 65535',)),
+            ('--web.listen-address=127.0.0.1:80000', ('port 80000 is above 65535',)),
             ('--web.listen-address=nowhere', ('--web.listen-address', 'host:port')),
             (f'--web.listen-address={taken.address}',
              (f'--web.listen-address={taken.address}', 'Address already in use'))):
@@ -246,10 +246,10 @@ def a_web_configuration_reports_each_missing_file_once(d):
 def paths_that_are_not_there(d):
     e = Everprof(d).ready()
     a = e.get('/api/v2/query')
-    assert a.status == 404 and 'there is no such path' in a.json()['error'], a.body
+    assert a.status == 404 and 'path not found' in a.json()['error'], a.body
     a = e.get('/graph', headers={'Accept': 'text/html,*/*;q=0.8'})
     assert a.status == 404 and a.headers['Content-Type'].startswith('text/html'), a.headers
-    assert b'class=error' in a.body and b'there is no such path' in a.body
+    assert b'class=error' in a.body and b'path not found' in a.body
     e.finish()
 
 

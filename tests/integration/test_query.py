@@ -271,7 +271,7 @@ def profiles_are_found_by_function(d):
     assert all(0 < n <= everything[k] for k, n in found.items()), found
     assert times(function='no such function') == {}
     assert times(function='.')['heap'] == everything['heap']
-    for params, why in (({'function': '('}, 'function'), ({'function': 'a', 'totals': 1}, 'times alone')):
+    for params, why in (({'function': '('}, 'function'), ({'function': 'a', 'totals': 1}, 'cannot be combined with')):
         a = e.get('/api/v1/query_range', query='heap', **{'from': 0, 'to': 'now'}, **params)
         assert a.status == 400 and why in a.json()['error'], a.body[:300]
     assert e.metric('everprof_tsdb_open_queriers') == 0

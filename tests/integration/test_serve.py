@@ -233,7 +233,7 @@ def the_api_answers_and_refuses(d):
         ('/api/v1/query', dict(query='heap', time=first, report='x'), 400, 'report'),
         ('/api/v1/query', dict(query='nope', time=first), 404, 'no profile'),
         ('/api/v1/series', {}, 400, 'match[]'),
-        ('/api/v1/nothing', {}, 404, 'no such path'),
+        ('/api/v1/nothing', {}, 404, 'path not found'),
     ]
     for path, params, status, why in bad:
         a = e.get(path, **params)
