@@ -117,7 +117,7 @@ def changes_of_the_file_count(d):
         time.sleep(1.3)
         assert (status('two'), status('')) == (200, 401), text
     assert 'removes all users and tokens' in e.text()
-    assert e.text().count('the old one stays') == 2
+    assert e.text().count('the previous one stays in effect') == 2
     os.unlink(f'{d}/web.yml')
     time.sleep(1.2)
     assert (status('two'), status('')) == (200, 401), 'a file that is away opens nothing'
@@ -380,7 +380,7 @@ def tls_is_spoken_and_its_certificate_exchanged(d):
     # Half of a new pair is refused, and the old one stays; the whole is taken.
     shutil.copy(second[0], f'{d}/server.pem')
     wait_until('the refusal', 10, lambda: (ask(e, context(ca.cert), headers=me)[0],
-                                           'the old one stays' in e.text()) == (200, True))
+                                           'the previous one stays in effect' in e.text()) == (200, True))
     shutil.copy(second[1], f'{d}/server.key')
     wait_until('the new certificate', 10,
                lambda: ask(e, context(other.cert), headers=me)[0] == 200)
@@ -508,7 +508,7 @@ def a_web_configuration_that_all_can_read_is_warned_of(d):
     e.finish()
     e = Everprof(f'{d}/again', EMPTY, [f'--web.config.file={d}/web.yml'])
     wait_until('ready', 30, lambda: 'everprof is ready' in e.text(), 0.02)
-    assert 'anybody on this machine can read' in e.text(), e.text()
+    assert 'every user of this machine can access' in e.text(), e.text()
     with open(f'/proc/{e.child.pid}/limits') as f:
         core = next(line for line in f if line.startswith('Max core file size'))
     assert core.split()[4:6] == ['0', '0'], core

@@ -367,7 +367,7 @@ def a_file_that_changes_is_loaded_by_itself(d):
     write(f'{d}/everprof.yaml', 'nonsense')
     wait_until('refusal', 10, lambda: e.metric('everprof_config_last_reload_successful') == 0)
     time.sleep(0.5)
-    assert e.text().count('the old one stays') == 1, 'said once'
+    assert e.text().count('the previous one stays in effect') == 1, 'said once'
     assert set(pools(e)) == {'one', 'two'}
     write(f'{d}/everprof.yaml', jobs(two))
     wait_until('reload', 10, lambda: set(pools(e)) == {'two'})
@@ -484,7 +484,7 @@ def rules_can_be_watched_step_by_step(d):
               '--type=profile')
     assert 'target: profile{instance="x",job="blackbox"}' in out.stdout, out.stdout
     assert ('url http://127.0.0.1:9115/debug/pprof/profile?debug=true&module=http_2xx&module=second'
-            '&seconds=10&target=x\n  every 15000 ms, at most 20000 ms') in out.stdout, out.stdout
+            '&seconds=10&target=x\n  interval 15000 ms, timeout 20000 ms') in out.stdout, out.stdout
     for arguments in (('none',), ('shard', '{a=~"b"}'), ('shard', 'x{'), ('files',),
                       ('shard', 'h1:1'), ('shard', '--type=none')):
         out = run('check', 'relabel', f'{d}/c.yaml', *arguments)

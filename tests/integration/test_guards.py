@@ -274,7 +274,7 @@ def what_is_being_sent_is_sent_before_the_end(d):
     stuck, _ = request()
     began = time.monotonic()
     e.child.terminate()
-    wait_until('stopping', 10, lambda: 'msg=stopping' in e.text())
+    wait_until('stopping', 10, lambda: 'msg="shutting down"' in e.text())
     pieces = [begin]
     while pieces[-1]:
         pieces.append(reader.recv(65536))

@@ -30,17 +30,17 @@ def says(text, *parts):
 @suite.test
 def commands_and_flags_that_are_nearly_right(d):
     text = refused('serv')
-    says(text, 'there is no command "serv"', 'did you mean everprof serve?')
+    says(text, 'unknown command "serv"', 'did you mean everprof serve?')
     assert len(text.splitlines()) == 1, text
     says(refused('query', 'topp'), 'did you mean everprof query top?')
-    says(refused('qurey', 'top', 'heap'), 'no command "qurey"', 'did you mean everprof query top?')
+    says(refused('qurey', 'top', 'heap'), 'unknown command "qurey"', 'did you mean everprof query top?')
     says(refused('serv', 'everprof.yaml'), 'did you mean everprof serve?')
-    says(refused('zzzzzz'), 'everprof --help lists them')
+    says(refused('zzzzzz'), 'everprof --help lists all commands')
     says(refused('serve', '--config-file=x'), 'did you mean --config.file?')
     says(refused('serve', '../everprof.yaml'), 'unexpected argument "../everprof.yaml"')
     says(refused('query', 'top'), 'SELECTOR is missing')
-    says(refused('query', 'diff', 'heap'), 'what is the base?', '--base-from')
-    says(refused('query', 'diff', 'heap', '--time=now'), 'what is the base?')
+    says(refused('query', 'diff', 'heap'), 'the base is missing', '--base-from')
+    says(refused('query', 'diff', 'heap', '--time=now'), 'the base is missing')
     says(refused('query', 'diff', 'heap', '--base-time=now', '--base-from=now-1h'),
          '--base-time', '--base-from')
     says(refused('report', 'flame', 'x'), 'there is no report "flame"', 'flamegraph', 'speedscope')
@@ -91,13 +91,13 @@ def tools_refuse_folders_that_are_not_theirs(d):
 def servers_that_are_not_there_or_not_ours(d):
     port = free_port()
     says(refused('query', 'top', 'heap', f'--server=http://127.0.0.1:{port}'),
-         'is everprof running there? (--server)')
+         'is an everprof server running at this address (--server)?')
     stranger = Server(lambda r: send(r, b'{"status":"success","data":[]}',
                                      Content_Type='application/json'))
     for argv in (('query', 'top', 'heap'), ('query', 'labels'), ('query', 'series', 'heap'),
                  ('query', 'range', 'heap')):
         r = run(*argv, f'--server=http://{stranger.address}')
-        says(r.stderr, 'is no everprof')
+        says(r.stderr, 'is not an everprof server')
         assert r.returncode == 1 and not r.stdout, r
     stranger.stop()
     _, e = corpus(d)
@@ -169,9 +169,9 @@ def what_will_not_stay_or_was_not_found_is_told_by_an_import(d):
     assert not imported(now - 1000).stderr
     r = imported(1400000000000)
     assert r.returncode == 0 and '2014-05-13T16:53:20.000Z' in r.stderr, r
-    says(r.stderr, '--storage.tsdb.retention.time (90d)', 'give it 0')
+    says(r.stderr, '--storage.tsdb.retention.time (default 90d)', 'set it to 0')
     r = imported('no-time')
-    assert 'no profile was found' in r.stderr and '<job>/<type>/<unix ms>.pb.gz' in r.stderr, r
+    assert 'no profiles found' in r.stderr and '<job>/<type>/<unix ms>.pb.gz' in r.stderr, r
     # The time is the profile's own: field 9, time_nanos.
     with open(f'{d}/now.pb.gz', 'wb') as f:
         f.write(packed(profile('b') + varint(9 << 3) + varint(now * 1000000)))
@@ -190,7 +190,7 @@ def a_server_at_work_is_no_damage(d):
     e = Everprof(d, '', flags=['--storage.tsdb.retention.time=0']).ready()
     r = run('tsdb', 'verify', e.data)
     assert r.returncode == 0 and ': 0 problems' in r.stdout, r
-    says(e.text(), 'no targets are configured', 'everprof.yaml')
+    says(e.text(), 'no scrape jobs are configured', 'everprof.yaml')
     r = run('query', 'series', 'heap', f'--server={e.url}')
     assert r.returncode == 0 and not r.stdout and 'no series matches' in r.stderr, r
     e.finish()
@@ -214,16 +214,16 @@ def deleting_counts_first_and_deletes_when_told(d):
     r = run(*argv)
     assert r.returncode == 0 and r.stdout.splitlines() == [
         f'{count:10}  heap{{job="prometheus"}}',
-        f'{count:10}  profiles would be deleted; nothing was: add --yes'], r
+        f'{count:10}  profiles would be deleted; add --yes to delete them'], r
     first = e.range('heap')
     r = run(*argv, f'--to={CORPUS_BEGIN - 10 ** 7}', '--yes')
-    assert r.stdout == f'{0:10}  profiles are deleted\n', r
+    assert r.stdout == f'{0:10}  profiles deleted\n', r
     assert e.range('heap') == first
     r = run(*argv, '--yes')
-    assert r.stdout.endswith(f'{count:10}  profiles are deleted\n'), r
+    assert r.stdout.endswith(f'{count:10}  profiles deleted\n'), r
     assert [s['labels']['job'] for s in e.range('heap')] == [
         s['labels']['job'] for s in first if s['labels']['job'] != 'prometheus']
-    assert run(*argv).stdout == f'{0:10}  profiles would be deleted; nothing was: add --yes\n'
+    assert run(*argv).stdout == f'{0:10}  profiles would be deleted; add --yes to delete them\n'
     says(refused('query', 'delete', f'--server={e.url}'), 'SELECTOR is missing')
     e.finish()
     plain = Everprof(f'{d}/s', flags=['--storage.tsdb.retention.time=0']).ready()

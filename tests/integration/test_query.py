@@ -363,7 +363,7 @@ def a_data_directory_answers_as_its_server_does(d):
     assert [a[0] for a in beside] == [0, 0, 0, 0, 0, 1, 0, 2, 1, 1, 0], beside
     e.stop()
     assert beside == both(f'--storage.tsdb.path={directory}')
-    for way, said in [((f'--storage.tsdb.path={directory}', '--server=http://x'), 'leave out'),
+    for way, said in [((f'--storage.tsdb.path={directory}', '--server=http://x'), 'cannot be combined'),
                       ((f'--storage.tsdb.path={d}/none',), 'none'),
                       ((f'--storage.tsdb.path={directory}', '--query.memory=1KB'), 'memory'),
                       ((f'--storage.tsdb.path={directory}', '--timeout=0s'), 'timeout')]:
