@@ -59,7 +59,7 @@ def start(d, text, *flags):
 
 
 @suite.test
-def every_route_asks_who_is_there(d):
+def every_route_requires_authentication_and_scopes(d):
     users = f'  admin: {hashed("correct horse")}\n  reader: {hashed("pw")}\n'
     e = start(d, web(users, 'basic_auth_scopes: {reader: [read]}\n'),
               '--web.enable-lifecycle', '--web.enable-admin-api')
@@ -100,7 +100,7 @@ def every_route_asks_who_is_there(d):
 
 
 @suite.test
-def changes_of_the_file_count(d):
+def changed_web_config_is_reloaded(d):
     e = start(d, web(f'  u: {hashed("one")}\n'))
 
     def status(password):
@@ -124,7 +124,7 @@ def changes_of_the_file_count(d):
 
 
 @suite.test
-def strangers_send_no_bodies(d):
+def unauthenticated_requests_are_rejected_before_the_body(d):
     e = start(d, web(f'  u: {hashed("one")}\n'))
     with socket.create_connection(('127.0.0.1', e.port)) as s:
         s.settimeout(30)
@@ -141,7 +141,7 @@ def strangers_send_no_bodies(d):
 
 
 @suite.test
-def bodies_of_strangers_leave_room(d):
+def unverified_bodies_have_a_separate_memory_limit(d):
     """Who sends any password may send a body; those who are known have room of their own."""
     strange = iter(range(100))
     users = ''.join(f'  v{i}: {hashed("two")}\n' for i in range(100))
@@ -169,7 +169,7 @@ def bodies_of_strangers_leave_room(d):
 
 
 @suite.test
-def forms_are_whole_or_refused(d):
+def truncated_forms_are_refused(d):
     """What is cut off might be the bounds of what is deleted, whoever asks."""
     users = ''.join(f'  u{i}: {hashed("one")}\n' for i in range(3))
     e = start(d, web(users), '--web.enable-admin-api')
@@ -186,7 +186,7 @@ def forms_are_whole_or_refused(d):
 
 
 @suite.test
-def a_limit_survives_a_file_that_is_being_written(d):
+def scope_limit_survives_a_partially_written_file(d):
     user = f'basic_auth_users: {{u: "{hashed("one")}", v: "{hashed("two")}"}}\n'
     limit = 'basic_auth_scopes: {u: [read]}\n'
     e = start(d, user + limit)
@@ -200,7 +200,7 @@ def a_limit_survives_a_file_that_is_being_written(d):
 
 
 @suite.test
-def what_was_closed_stays_closed_until_a_restart(d):
+def reload_cannot_weaken_access_control(d):
     ca = Authority(d)
     cert = ca.sign('server', 'IP:127.0.0.1')
     tls = f'  cert_file: {cert[0]}\n  key_file: {cert[1]}\n'
@@ -228,7 +228,7 @@ def what_was_closed_stays_closed_until_a_restart(d):
 
 
 @suite.test
-def mistakes_of_the_file_are_told_before_anybody_asks(d):
+def invalid_web_config_is_logged_without_a_request(d):
     e = start(d, web(f'  u: {hashed("one")}\n'))
     rewrite(f'{d}/web.yml', 'basic_auth_users: {u: plain}\nbasic_auth_user: {}\n')
     wait_until('the refusal', 10, lambda: 'must be a bcrypt hash' in e.text())
@@ -243,7 +243,7 @@ def mistakes_of_the_file_are_told_before_anybody_asks(d):
 
 
 @suite.test
-def guessing_does_not_keep_others_waiting(d):
+def password_guessing_does_not_delay_other_users(d):
     e = start(d, web(f'  u: {hashed("right", 10)}\n'))
     right = basic('u', 'right')
     assert e.get('/api/v1/labels', headers=right).status == 200
@@ -258,7 +258,7 @@ def guessing_does_not_keep_others_waiting(d):
 
 
 @suite.test
-def the_log_tells_who_asked_for_what(d):
+def access_log_has_user_path_and_parameters(d):
     e = start(d, web(f'  u: {hashed("pw")}\n'), '--web.access-log', '--web.slow-request=1h')
     e.get('/api/v1/series', headers=basic('u', 'pw'), **{'match[]': 'heap{a="b"}'})
     e.get('/api/v1/labels', headers=bearer(READ))
@@ -277,7 +277,7 @@ def the_log_tells_who_asked_for_what(d):
 
 
 @suite.test
-def pages_of_others_cannot_post(d):
+def cross_origin_posts_are_refused(d):
     e = start(d, web(f'  u: {hashed("pw")}\n'), '--web.enable-lifecycle')
     me = basic('u', 'pw')
     for origin, status in ((f'http://127.0.0.1:{e.port}', 200), ('http://evil.example', 403),
@@ -288,7 +288,7 @@ def pages_of_others_cannot_post(d):
 
 
 @suite.test
-def pages_of_friends_may_ask(d):
+def allowed_cors_origins_can_send_requests(d):
     e = start(d, web(f'  u: {hashed("pw")}\n'), '--web.enable-lifecycle',
               '--web.cors.origin=https?://(a|b)[.]example')
     me = basic('u', 'pw')
@@ -309,7 +309,7 @@ def pages_of_friends_may_ask(d):
 
 
 @suite.test
-def answers_carry_what_is_configured(d):
+def configured_headers_are_on_every_response(d):
     e = start(d, 'http_server_config:\n  headers:\n    X-Frame-Options: deny\n'
                  '    Strict-Transport-Security: max-age=31536000\n'
                  '    Content-Security-Policy: "default-src \'self\'"\n'
@@ -344,7 +344,7 @@ def context(ca, client=None, **options):
 
 
 @suite.test
-def tls_is_spoken_and_its_certificate_exchanged(d):
+def tls_certificate_is_reloaded(d):
     ca, other = Authority(d), Authority(d, 'other')
     first, second = ca.sign('first', 'IP:127.0.0.1'), other.sign('second', 'IP:127.0.0.1')
     shutil.copy(first[0], f'{d}/server.pem')
@@ -394,7 +394,7 @@ def finish_tls(e):
 
 
 @suite.test
-def client_certificates_are_wanted_and_judged(d):
+def client_certificates_are_required_and_verified(d):
     ca, other = Authority(d), Authority(d, 'other')
     server = ca.sign('server', 'IP:127.0.0.1')
     good = ca.sign('good', 'DNS:agent.example,IP:10.1.2.3')
@@ -426,7 +426,7 @@ def client_certificates_are_wanted_and_judged(d):
 
 
 @suite.test
-def mistakes_are_named_and_nothing_starts(d):
+def invalid_web_config_prevents_the_start(d):
     for text, want in (
             ('basic_auth_users: {u: secret}', 'web.yml:1:23: the password must be a bcrypt hash'),
             (f'basic_auth_users: {{"": "{hashed("x")}"}}', 'a user name must not be empty'),
@@ -460,7 +460,7 @@ def authorization(value):
 
 
 @suite.test
-def credentials_are_read_strictly(d):
+def credentials_are_parsed_strictly(d):
     e = start(d, web(f'  u: {hashed("pw")}\n'))
     good = base64.b64encode(b'u:pw').decode()
     for value, status in ((f'Basic {good}', 200), (f'basic {good}', 200), (f'BASIC {good}', 200),
@@ -479,7 +479,7 @@ def credentials_are_read_strictly(d):
 
 
 @suite.test
-def who_guesses_keeps_out_nobody_else(d):
+def concurrent_guesses_do_not_lock_out_users(d):
     e = start(d, web(f'  u: {hashed("pw", 12)}\n'))
     ending = []
 
@@ -502,7 +502,7 @@ def who_guesses_keeps_out_nobody_else(d):
 
 
 @suite.test
-def a_web_configuration_that_all_can_read_is_warned_of(d):
+def world_readable_web_config_logs_a_warning(d):
     e = start(d, web(f'  u: {hashed("pw")}\n'))
     os.chmod(f'{d}/web.yml', 0o644)
     e.finish()

@@ -187,7 +187,7 @@ def as_prometheus(active):
 
 
 @suite.test
-def target_sets_are_those_of_prometheus(d):
+def target_sets_equal_those_of_prometheus(d):
     sd = Server(lambda r: send(r, json.dumps(GROUPS).encode(), Content_Type='application/json'))
     config = EXAMPLES.replace('HTTP_SD', sd.address)
     for name, text in FILES.items():
@@ -271,7 +271,7 @@ def pools(e):
 
 
 @suite.test
-def reload_changes_what_changed_alone(d):
+def reload_keeps_unchanged_jobs(d):
     c = Counter()
     stays = ('stays', f'static_configs: [{{targets: ["{c.address}"]}}]')
     goes = ('goes', f'static_configs: [{{targets: ["{c.address}"]}}]')
@@ -313,7 +313,7 @@ def reload_changes_what_changed_alone(d):
 
 
 @suite.test
-def reload_needs_its_flag_and_quit_ends(d):
+def reload_and_quit_need_the_lifecycle_flag(d):
     e = Everprof(d, jobs()).ready()
     for path in ('/-/reload', '/-/quit'):
         answer = e.get(path, method='POST')
@@ -325,7 +325,7 @@ def reload_needs_its_flag_and_quit_ends(d):
 
 
 @suite.test
-def the_service_manager_is_told(d):
+def systemd_is_notified(d):
     for address in (f'{d}/notify', f'\0everprof-test-{os.getpid()}'):
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         listener.bind(address)
@@ -347,7 +347,7 @@ def the_service_manager_is_told(d):
 
 
 @suite.test
-def the_unit_exposes_little(d):
+def systemd_unit_has_low_exposure(d):
     unit = os.path.join(ROOT, 'examples/everprof.service')
     out = subprocess.run(['systemd-analyze', 'security', '--offline=true', '--threshold=15',
                           '--no-pager', unit], capture_output=True, text=True)
@@ -356,7 +356,7 @@ def the_unit_exposes_little(d):
 
 
 @suite.test
-def a_file_that_changes_is_loaded_by_itself(d):
+def changed_configuration_is_reloaded_automatically(d):
     one = ('one', 'static_configs: [{targets: ["127.0.0.1:1"]}]')
     two = ('two', 'static_configs: [{targets: ["127.0.0.1:1"]}]')
     e = Everprof(d, jobs(one), ['--config.auto-reload',
@@ -374,7 +374,7 @@ def a_file_that_changes_is_loaded_by_itself(d):
 
 
 @suite.test
-def discovery_by_http_keeps_its_targets_when_it_fails(d):
+def http_sd_keeps_targets_after_a_failure(d):
     answers = {'status': 200, 'type': 'application/json; charset=utf-8',
                'body': b'[{"targets": ["a:1"]}]', 'headers': None}
 
@@ -410,7 +410,7 @@ def discovery_by_http_keeps_its_targets_when_it_fails(d):
 
 
 @suite.test
-def types_are_those_that_a_target_names(d):
+def auto_profile_types_follow_the_profile_list(d):
     """pprof_config: auto, with a target whose index changes, breaks and comes back."""
     names, broken, asked = ['heap', 'cmdline', 'a+b%27c'], [], []
 
@@ -450,7 +450,7 @@ def types_are_those_that_a_target_names(d):
 
 
 @suite.test
-def many_targets_keep_their_schedule_when_one_more_comes(d):
+def added_target_does_not_reschedule_the_others(d):
     """Two thousand targets of a file; those that were there are not asked anew."""
     c = Counter()
     many = [{'targets': [c.address], 'labels': {'n': str(i)}} for i in range(2000)]
@@ -473,7 +473,7 @@ def many_targets_keep_their_schedule_when_one_more_comes(d):
 
 
 @suite.test
-def rules_can_be_watched_step_by_step(d):
+def check_relabel_shows_each_rule(d):
     write(f'{d}/c.yaml', EXAMPLES.replace('HTTP_SD', '127.0.0.1:1'))
     out = run('check', 'relabel', f'{d}/c.yaml', 'relabelled')
     assert out.returncode == 0, out.stderr
@@ -492,7 +492,7 @@ def rules_can_be_watched_step_by_step(d):
 
 
 @suite.test
-def a_configuration_is_checked_with_its_files(d):
+def check_config_reads_referenced_files(d):
     write(f'{d}/bad.json', '[{"targets": "h:1"}]')
     write(f'{d}/c.yaml', 'scrape_configs:\n- job_name: a\n  metrics_path: /m\n'
           '  basic_auth: {username: u, password_file: none}\n'
@@ -507,7 +507,7 @@ def a_configuration_is_checked_with_its_files(d):
 
 
 @suite.test
-def small_answers_cannot_fill_the_memory(d):
+def expanding_discovery_responses_are_limited(d):
     answers = {}
     sd = Server(lambda r: send(r, answers['body'], Content_Type='application/json'))
 
@@ -549,7 +549,7 @@ def small_answers_cannot_fill_the_memory(d):
 
 
 @suite.test
-def a_folder_that_cannot_be_read_loses_nothing(d):
+def unreadable_folder_keeps_its_targets(d):
     os.mkdir(f'{d}/now')
     os.symlink('now', f'{d}/targets')
     write(f'{d}/now/t.json', '[{"targets": ["h:1"]}]')

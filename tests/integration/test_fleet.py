@@ -12,7 +12,7 @@ suite = Suite()
 
 
 @suite.test
-def hostile_targets_harm_nobody_else(d):
+def hostile_targets_do_not_harm_other_targets(d):
     served = []
 
     def serve(r):
@@ -59,7 +59,7 @@ def hostile_targets_harm_nobody_else(d):
 
 
 @suite.test
-def large_profiles_wait_for_each_other_and_all_come(d):
+def simultaneous_large_profiles_are_all_stored(d):
     """Thirty targets of 12 MB each at the same moment, with room for a few."""
     big, small = profile('big', size=12 << 20), profile('small')
     bodies = [big] * 40
@@ -79,7 +79,7 @@ def large_profiles_wait_for_each_other_and_all_come(d):
 
 
 @suite.test
-def a_profile_is_there_when_somebody_wants_it(d):
+def scrape_on_demand(d):
     asked, hold = [], threading.Event()
 
     def answer(r):

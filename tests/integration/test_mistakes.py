@@ -28,7 +28,7 @@ def says(text, *parts):
 
 
 @suite.test
-def commands_and_flags_that_are_nearly_right(d):
+def mistyped_commands_and_flags_get_suggestions(d):
     text = refused('serv')
     says(text, 'unknown command "serv"', 'did you mean everprof serve?')
     assert len(text.splitlines()) == 1, text
@@ -47,7 +47,7 @@ def commands_and_flags_that_are_nearly_right(d):
 
 
 @suite.test
-def starts_that_fail_name_the_flag_and_write_nothing(d):
+def failed_starts_name_the_flag_and_write_nothing(d):
     config = f'{d}/c.yaml'
     open(config, 'w').close()
     taken = Server(lambda r: send(r, b''))
@@ -73,7 +73,7 @@ def starts_that_fail_name_the_flag_and_write_nothing(d):
 
 
 @suite.test
-def tools_refuse_folders_that_are_not_theirs(d):
+def tools_refuse_foreign_folders(d):
     other = f'{d}/pictures'
     os.makedirs(other)
     with open(f'{other}/cat.jpg', 'w') as f:
@@ -88,7 +88,7 @@ def tools_refuse_folders_that_are_not_theirs(d):
 
 
 @suite.test
-def servers_that_are_not_there_or_not_ours(d):
+def unreachable_and_foreign_servers_are_reported(d):
     port = free_port()
     says(refused('query', 'top', 'heap', f'--server=http://127.0.0.1:{port}'),
          'is an everprof server running at this address (--server)?')
@@ -116,7 +116,7 @@ def servers_that_are_not_there_or_not_ours(d):
 
 
 @suite.test
-def queries_that_ask_for_what_is_not_there(d):
+def queries_without_matches_explain_why(d):
     _, e = corpus(d)
     server = f'--server={e.url}'
     says(refused('query', 'labels', 'joob', server), 'no series has a label "joob"')
@@ -148,7 +148,7 @@ def queries_that_ask_for_what_is_not_there(d):
 
 
 @suite.test
-def an_empty_database_says_so(d):
+def empty_database_is_reported(d):
     e = Everprof(d).ready()
     says(refused('query', 'top', 'heap', f'--server={e.url}'), 'nothing is stored yet')
     e.finish()
@@ -157,7 +157,7 @@ def an_empty_database_says_so(d):
 
 
 @suite.test
-def what_will_not_stay_or_was_not_found_is_told_by_an_import(d):
+def import_warns_of_old_and_missing_profiles(d):
     """A profile older than serve keeps, files of other names, a foreign owner."""
     def imported(ms, name='heap'):
         folder = f'{d}/{ms}/job/{name}'
@@ -186,7 +186,7 @@ def what_will_not_stay_or_was_not_found_is_told_by_an_import(d):
 
 
 @suite.test
-def a_server_at_work_is_no_damage(d):
+def verify_accepts_a_running_server(d):
     e = Everprof(d, '', flags=['--storage.tsdb.retention.time=0']).ready()
     r = run('tsdb', 'verify', e.data)
     assert r.returncode == 0 and ': 0 problems' in r.stdout, r
@@ -197,7 +197,7 @@ def a_server_at_work_is_no_damage(d):
 
 
 @suite.test
-def times_of_a_range_can_be_read(d):
+def query_range_prints_readable_times(d):
     _, e = corpus(d)
     line = run('query', 'range', 'heap{job="etcd"}', '--from=0', f'--server={e.url}').stdout
     assert line.startswith('heap{job="etcd"}\t1795232202289\t2026-11-21T03:36:42.289Z\n'), line
@@ -205,7 +205,7 @@ def times_of_a_range_can_be_read(d):
 
 
 @suite.test
-def deleting_counts_first_and_deletes_when_told(d):
+def query_delete_counts_first_and_deletes_with_yes(d):
     series, plain = corpus(d)
     count = len(series['prometheus/heap'])
     plain.finish()
@@ -233,7 +233,7 @@ def deleting_counts_first_and_deletes_when_told(d):
 
 
 @suite.test
-def a_web_configuration_reports_each_missing_file_once(d):
+def web_config_reports_each_missing_file_once(d):
     path = f'{d}/web.yml'
     with open(path, 'w') as f:
         f.write('tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n')
@@ -243,7 +243,7 @@ def a_web_configuration_reports_each_missing_file_once(d):
 
 
 @suite.test
-def paths_that_are_not_there(d):
+def unknown_paths_answer_404(d):
     e = Everprof(d).ready()
     a = e.get('/api/v2/query')
     assert a.status == 404 and 'path not found' in a.json()['error'], a.body
@@ -254,7 +254,7 @@ def paths_that_are_not_there(d):
 
 
 @suite.test
-def pprof_shows_what_is_wrong(d):
+def go_tool_pprof_shows_errors(d):
     """Of an error it shows the status alone, but for text that says it is for it."""
     _, e = corpus(d)
     r = subprocess.run([PPROF, '-top', f'{e.url}/api/v1/query?query=heaps&time=now'],
@@ -266,7 +266,7 @@ def pprof_shows_what_is_wrong(d):
 
 
 @suite.test
-def files_that_are_written_are_for_whom_the_umask_says(d):
+def output_files_respect_the_umask(d):
     _, e = corpus(d)
     for mask, mode in ((0o022, 0o644), (0o077, 0o600)):
         path = f'{d}/heap.{mask}.pb.gz'
@@ -278,7 +278,7 @@ def files_that_are_written_are_for_whom_the_umask_says(d):
 
 
 @suite.test
-def a_time_finds_the_profile_nearest_to_it(d):
+def query_time_finds_the_nearest_profile(d):
     series, e = corpus(d)
     files = series['prometheus/heap']
     times = [int(os.path.basename(f).split('.')[0]) for f in files]
@@ -308,7 +308,7 @@ def a_time_finds_the_profile_nearest_to_it(d):
 
 
 @suite.test
-def steps_end_where_the_range_ends(d):
+def steps_end_at_the_end_of_the_range(d):
     _, e = corpus(d)
     first = CORPUS_BEGIN
     for span, step, count in ((60, 60, 1), (120, 60, 2), (121, 60, 3), (30, 60, 1)):
@@ -319,7 +319,7 @@ def steps_end_where_the_range_ends(d):
 
 
 @suite.test
-def configurations_that_cannot_have_been_meant(d):
+def implausible_configurations_are_reported(d):
     config = f'{d}/c.yaml'
 
     def check(text):
@@ -337,7 +337,7 @@ def configurations_that_cannot_have_been_meant(d):
 
 
 @suite.test
-def damage_in_the_wal_is_told_by_every_answer(d):
+def wal_damage_is_reported_in_every_response(d):
     """A merge over profiles that cannot be read any more: what is left, a
     warning, a metric, a log line; nothing left is an error, never a 404."""
     served = {'n': 0}
