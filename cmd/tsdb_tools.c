@@ -190,7 +190,7 @@ int cmd_tsdb_stats(int argc, char **argv)
 	/* Nothing has been flushed yet: the tables would be empty. */
 	else if (!rc)
 		printf("\n"
-		       "All profiles are stored in the WAL only, so there are no tables of disk usage yet.\n"
+		       "Nothing has been flushed from the WAL, so there are no tables of disk usage yet.\n"
 		       "Profiles are flushed to head blocks as the WAL grows, and head blocks become blocks\n"
 		       "after two hours.\n");
 	close_dir(&o);

@@ -92,7 +92,7 @@ def shells_complete_every_command_and_flag(d):
         found = by_fish(command, '--')
         for flag in known[command]:
             assert f'--{flag}' in found or f'--{flag}=' in found, (command, flag, found)
-    assert '--query.memory' not in ' '.join(by_fish('query top', '--'))
+    assert '--ingest.memory' not in ' '.join(by_fish('query top', '--'))
     zsh = f'{prefix}/share/zsh/vendor-completions/_everprof'
     done(['zsh', '-n', zsh])
     text = open(zsh).read()

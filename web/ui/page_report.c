@@ -328,10 +328,11 @@ static int page_report_render(struct view *v, struct report *r, struct err *err)
 
 	page_report_write_form(a, v->rq, r);
 	page_report_write_warnings(a, &v->rq->arena, &v->source, r);
-	buf_printf(&a->body,
-		   "<p class=note>%zu profiles of %zu series. Click a "
-		   "frame to zoom, double-click to zoom out.</p><section>",
-		   v->source.profiles, v->source.series);
+	buf_printf(
+		&a->body,
+		"<p class=note>%zu profiles of %zu series. Click a "
+		"frame to zoom in, double-click to reset the zoom.</p><section>",
+		v->source.profiles, v->source.series);
 	rc = flame_init(&f, r, MAX_NODES, err);
 	if (!rc)
 		flame_svg(r, &f, &a->body);
