@@ -255,7 +255,8 @@ def querying_examples_work(d):
     listed = shell.run("everprof query range 'heap{job=\"prometheus\"}' --from=0").splitlines()
     first, last = (int(listed[i].split('\t')[1]) for i in (0, -1))
     # The examples are about 20 minutes, in two halves.
-    times = (('now-20m', first), ('now-10m', (first + last) // 2), ('to=now&', f'to={last + 1}&'))
+    times = (('now-20m', first), ('now-10m', (first + last) // 2), ('to=now&', f'to={last + 1}&'),
+             ('now-90d', first), ('/backup/everprof', 'data'))
     steps = commands(text, 'everprof ', "curl -g 'http")
     assert len(steps) >= 6, steps
     for command in steps:
