@@ -161,7 +161,8 @@ static int api_error(struct bytes body, long status, struct err *err)
 	if (why)
 		err_set(err, ERR_INVALID, "%s", why);
 	else
-		err_set(err, ERR_INVALID, "the server answered %ld %s", status,
+		err_set(err, ERR_INVALID,
+			"the server returned HTTP status %ld %s", status,
 			http_status_text(status));
 	json_decref(root);
 	return ERR_INVALID;
@@ -174,7 +175,7 @@ static int tell_transport(const struct query *q, const struct http_response *r,
 	const char *hint = "";
 
 	if (strstr(r->err.msg, "onnect") && !strstr(r->err.msg, "SSL"))
-		hint = ": is everprof running there? (--server)";
+		hint = ": is an everprof server running at this address (--server)?";
 	else if (strstr(r->err.msg, "Empty reply") &&
 		 !strncmp(q->server, "http:", 5))
 		hint = ": did you mean https?";
@@ -195,7 +196,7 @@ static int check_server(const struct query *q, const struct http_response *r,
 		return 0;
 	return err_set(
 		err, ERR_INVALID,
-		"%s is no everprof: what answers there does not say so (X-Everprof-Version)",
+		"%s is not an everprof server: its response has no X-Everprof-Version header",
 		q->server);
 }
 
@@ -252,7 +253,7 @@ static int check_way(const struct query *q, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_INVALID,
-		"--storage.tsdb.path reads the directory without a server: leave out --server and --http.config.file");
+		"--storage.tsdb.path cannot be combined with --server or --http.config.file");
 }
 
 /* Send the request to the server. */

@@ -37,24 +37,24 @@ struct query {
 };
 
 /* Rows of a list of flags that say which server to ask, and how. */
-#define SERVER_FLAGS(q)                                                                                  \
-	{ "server", FLAG_TEXT, &(q).server, "http://127.0.0.1:10902",                                    \
-	  "Address of the everprof server to ask." },                                                    \
-		{ "http.config.file", FLAG_TEXT, &(q).http_config, NULL,                                 \
-		  "File with the options of the HTTP client: basic_auth, authorization, tls_config …" }, \
-	{                                                                                                \
-		"timeout", FLAG_DURATION, &(q).timeout_ms, "60s",                                        \
-			"How long to wait for the answer."                                               \
+#define SERVER_FLAGS(q)                                                                              \
+	{ "server", FLAG_TEXT, &(q).server, "http://127.0.0.1:10902",                                \
+	  "Address of the everprof server." },                                                       \
+		{ "http.config.file", FLAG_TEXT, &(q).http_config, NULL,                             \
+		  "File with options of the HTTP client: basic_auth, authorization, tls_config …" }, \
+	{                                                                                            \
+		"timeout", FLAG_DURATION, &(q).timeout_ms, "60s",                                    \
+			"Maximum time to wait for the response."                                     \
 	}
 
 /* SERVER_FLAGS, for commands that can also read a data directory. */
-#define QUERY_FLAGS(q)                                                                                                         \
-	SERVER_FLAGS(q),                                                                                                       \
-		{ "storage.tsdb.path", FLAG_TEXT, &(q).storage, NULL,                                                          \
-		  "Data directory to read instead of asking a server. It is opened read-only, also while a server uses it." }, \
-	{                                                                                                                      \
-		"query.memory", FLAG_SIZE, &(q).memory, "1GB",                                                                 \
-			"Memory for a query of --storage.tsdb.path."                                                           \
+#define QUERY_FLAGS(q)                                                                                                        \
+	SERVER_FLAGS(q),                                                                                                      \
+		{ "storage.tsdb.path", FLAG_TEXT, &(q).storage, NULL,                                                         \
+		  "Data directory to read instead of querying a server. It is opened read-only; a server may be using it." }, \
+	{                                                                                                                     \
+		"query.memory", FLAG_SIZE, &(q).memory, "1GB",                                                                \
+			"Maximum memory of a query with --storage.tsdb.path."                                                 \
 	}
 
 /* A GET request to the default server. Call query_fini(). */

@@ -81,9 +81,10 @@ static int bench_columns_compare(struct columns_bench *b,
 	b->series.decode_ns += clock_cpu_ns() - began;
 	for (size_t i = 0; i < b->count && !rc; at += lens[i++]) {
 		if (memcmp(b->again.ptr + at, values[i].ptr, lens[i]) != 0)
-			rc = err_set(err, ERR_CORRUPT,
-				     "%s/%s: a profile came back another",
-				     b->job, b->type);
+			rc = err_set(
+				err, ERR_CORRUPT,
+				"%s/%s: a profile was not restored byte for byte",
+				b->job, b->type);
 	}
 	return rc;
 }
@@ -321,7 +322,8 @@ static int bench_columns_run(struct columns_bench *b, const char *path,
 		return rc;
 	if (!b->all.profiles)
 		return err_set(err, ERR_NOTFOUND,
-			       "%s: no <job>/<type>/<ms>.pb.gz there", path);
+			       "%s contains no files <job>/<type>/<ms>.pb.gz",
+			       path);
 	bench_columns_print("all", "", &b->all,
 			    columns_encoder_counts(b->encoder));
 	return 0;
@@ -332,16 +334,15 @@ int cmd_bench_columns(int argc, char **argv)
 	int64_t every = 1;
 	const struct flag flags[] = {
 		{ "every", FLAG_INT, &every, "1",
-		  "Take one profile of a series in so many." },
+		  "Use only every n-th profile of a series." },
 		{ 0 },
 	};
 	static const struct usage u = {
 		"bench columns FOLDER",
-		"Encodes the profiles of a folder of tars as columns, a stripe "
-		"for each job, compares what\ncomes back, and prints by series "
-		"how they were taken, bytes a profile, how many times\nsmaller "
-		"than gzip they are, and megabytes a CPU second: zstd, "
-		"encoding, decoding.",
+		"Encode the profiles of a folder of tars with the columns codec, one stripe for each\n"
+		"job, and verify that decoding restores them. For each series, print how profiles were\n"
+		"encoded, bytes per profile, the ratio to gzip, and megabytes per CPU second of zstd,\n"
+		"encoding and decoding.",
 		1, 1
 	};
 	struct columns_bench b = { 0 };

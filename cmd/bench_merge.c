@@ -205,7 +205,8 @@ static int bench_merge_run(struct merge_bench *b, const char *path,
 		return rc;
 	if (!b->bodies.count)
 		return err_set(err, ERR_NOTFOUND,
-			       "%s: no <job>/<type>/<ms>.pb.gz there", path);
+			       "%s contains no files <job>/<type>/<ms>.pb.gz",
+			       path);
 	bench_merge_yardstick(b);
 	printf("%-24s %5s %8s %10s %8s %8s\n", "type", "files", "raw MB",
 	       "per CPU s", "MB/CPU s", "MiB");
@@ -223,9 +224,8 @@ int cmd_bench_merge(int argc, char **argv)
 	static const struct flag none[] = { { 0 } };
 	static const struct usage u = {
 		"bench merge FOLDER",
-		"Merges the profiles of a folder of tars, as they were "
-		"scraped, and prints profiles and\nmegabytes a CPU second, and "
-		"the memory that merging took.",
+		"Merge the profiles of a folder of tars. Print profiles and megabytes per CPU second,\n"
+		"and the memory that merging took.",
 		1, 1
 	};
 	struct merge_bench b = { .raw = buf_init(RAW_MAX) };

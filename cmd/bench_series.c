@@ -254,10 +254,10 @@ static int bench_series_measure(struct series_bench *b, const char *path,
 	       " refused\n",
 	       b->profiles, b->series, b->refused);
 	printf("memory   RssAnon %.1f MB at its peak (%.1f at the start); %" PRIu64
-	       " series in open ranges at most\n",
+	       " series in head blocks at most\n",
 	       (double)b->peak_kb / 1024, (double)b->start_kb / 1024,
 	       b->peak_series);
-	printf("end      %" PRIu64 " ranges, %" PRIu64 " blocks, %" PRIu64
+	printf("end      %" PRIu64 " head blocks, %" PRIu64 " blocks, %" PRIu64
 	       " profiles only in the WAL\n",
 	       s.heads, s.blocks, s.unflushed);
 	tsdb_close(b->db);
@@ -299,18 +299,18 @@ int cmd_bench_series(int argc, char **argv)
 				  .profiles = 300000,
 				  .lifetime = 1 };
 	const struct flag flags[] = {
-		{ "series", FLAG_INT, &b.series, "100000", "Label sets." },
+		{ "series", FLAG_INT, &b.series, "100000",
+		  "Number of series." },
 		{ "profiles", FLAG_INT, &b.profiles, "300000",
-		  "Profiles in all, 200 a second." },
+		  "Total number of profiles, at 200 a second." },
 		{ "lifetime", FLAG_INT, &b.lifetime, "1",
-		  "Profiles in a row of one series, before the next." },
+		  "Number of consecutive profiles of a series, before the next series." },
 		{ 0 },
 	};
 	static const struct usage u = {
 		"bench series [FLAGS]",
-		"Appends small profiles of many series to a database in "
-		"/var/tmp, as serve would over\nhours, and prints memory, the "
-		"time of a start, and of a list.",
+		"Append small profiles of many series to a database in /var/tmp, as serve would over\n"
+		"hours. Print memory use, start-up time and the time of listings.",
 		0, 0
 	};
 	char path[] = "/var/tmp/everprof-bench-XXXXXX";
@@ -323,7 +323,7 @@ int cmd_bench_series(int argc, char **argv)
 	if (b.series < 1 || b.profiles < 1 || b.lifetime < 1)
 		return 2;
 	if (!mkdtemp(path)) {
-		err_sys(&err, "make a folder in /var/tmp");
+		err_sys(&err, "cannot create a directory in /var/tmp");
 		return cmd_fail(&err);
 	}
 	b.metrics = metrics_new();

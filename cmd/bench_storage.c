@@ -81,7 +81,7 @@ static void print_sizes(struct bench *b, const char *when)
 	double mb = 1e6;
 
 	tsdb_stats(b->db, &s);
-	printf("%-8s WAL %.1f MB, ranges' values %.1f MB and logs %.1f MB, %" PRIu64
+	printf("%-8s WAL %.1f MB, head blocks' values %.1f MB and logs %.1f MB, %" PRIu64
 	       " blocks %.1f MB; %.1f MB gzip as scraped, %.1f MB raw\n",
 	       when, (double)s.wal_bytes / mb, (double)s.values_bytes / mb,
 	       (double)s.groups_bytes / mb, s.blocks,
@@ -261,7 +261,7 @@ static void measure_in_tmp(struct bench *b)
 	struct err err;
 
 	if (!mkdtemp(path)) { /* NOLINT(concurrency-mt-unsafe) */
-		err_sys(&err, "make a folder in /var/tmp");
+		err_sys(&err, "cannot create a directory in /var/tmp");
 		bench_die(&err);
 	}
 	bench_yardstick(b);
@@ -301,24 +301,24 @@ int cmd_bench_storage(int argc, char **argv)
 	int64_t bytes = 2 * GIB;
 	const struct flag flags[] = {
 		{ "series", FLAG_INT, &b.instances, "1",
-		  "Append each profile for so many instances." },
+		  "Append each profile for this many instances." },
 		{ "repeat", FLAG_INT, &b.repeat, "1",
-		  "Append the folder so often, one behind another in time." },
+		  "Append the folder this many times, one after another in time." },
 		{ "interval", FLAG_DURATION, &b.step_ms, "15s",
 		  "Time between the profiles of a series." },
 		{ "zstd", FLAG_BOOL, &b.zstd_only, "false",
-		  "Seal with zstd alone, not as columns." },
+		  "Seal with zstd only, without the columns codec." },
 		{ "fill", FLAG_TEXT, &fill_dir, NULL,
-		  "Only fill this data directory's WAL." },
-		{ "bytes", FLAG_SIZE, &bytes, "2GB", "With --fill: how far." },
+		  "Only fill the WAL of this data directory." },
+		{ "bytes", FLAG_SIZE, &bytes, "2GB",
+		  "Size of the WAL to write with --fill." },
 		{ 0 },
 	};
 	static const struct usage u = {
 		"bench storage FOLDER [FLAGS]",
-		"Appends a folder of profiles, <program>/<type>/<unix ms>.pb.gz "
-		"or tars of these, to a\ndatabase in /var/tmp; seals, compacts, "
-		"lists, fetches, reads and opens it, and prints\nwhat each "
-		"takes beside the speed of the machine.",
+		"Append a folder of profiles (<program>/<type>/<unix ms>.pb.gz, or tars of these) to a\n"
+		"database in /var/tmp; then seal, compact, list, fetch, read and open it. Print the cost\n"
+		"of each step, and the speed of the machine to compare with.",
 		1, 1
 	};
 	struct err err;
@@ -329,7 +329,9 @@ int cmd_bench_storage(int argc, char **argv)
 	if (source_walk(argv[0], &v, &err))
 		return cmd_fail(&err);
 	if (!b.count || b.instances < 1 || b.repeat < 1 || b.step_ms < 1) {
-		err_set(&err, ERR_INVALID, "nothing to do with %s", argv[0]);
+		err_set(&err, ERR_INVALID,
+			"%s contains no profiles, or --series, --repeat or --interval is 0",
+			argv[0]);
 		return cmd_fail(&err);
 	}
 	bench_respace(&b);

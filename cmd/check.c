@@ -98,9 +98,8 @@ int cmd_check_config(int argc, char **argv)
 {
 	static const struct usage u = {
 		"check config FILE…",
-		"Prints every error as file:line:col: message, and warnings, "
-		"also of the files that it\nnames. Exit code 1 when there "
-		"are errors.",
+		"Check configuration files and the files that they name. Print every error and warning,\n"
+		"as file:line:column: message. Exit with 1 when there are errors.",
 		1, 1000
 	};
 
@@ -111,8 +110,8 @@ int cmd_check_web_config(int argc, char **argv)
 {
 	static const struct usage u = {
 		"check web-config FILE…",
-		"Checks files for --web.config.file, and the certificates and "
-		"tokens that they name.\nExit code 1 when there are errors.",
+		"Check files for --web.config.file, and the certificates and tokens that they name.\n"
+		"Exit with 1 when there are errors.",
 		1, 1000
 	};
 
@@ -124,8 +123,8 @@ int cmd_check_selector(int argc, char **argv)
 	static const struct flag none[] = { { 0 } };
 	static const struct usage u = {
 		"check selector [--] 'SELECTOR'",
-		"A selector is like PromQL's: heap{job=\"app\",env=~\"x|y\"}. "
-		"Exit code 1, with the\nposition, when it is none.",
+		"Check the syntax of a selector, such as heap{job=\"app\",env=~\"x|y\"}. Selectors are\n"
+		"those of PromQL. Exit with 1 and print the position of the error if it is invalid.",
 		1, 1
 	};
 	struct selector s;

@@ -86,7 +86,7 @@ static int show_rule(const struct config *c, const struct relabel_rule *r,
 	if (rc == RELABEL_DROPPED)
 		printf("    the target is dropped\n");
 	else if (rc == RELABEL_KEPT && !print_changes(&before, &after))
-		printf("    nothing changes\n");
+		printf("    no change\n");
 	mem_free(before.v);
 	mem_free(after.v);
 	return rc;
@@ -108,7 +108,9 @@ static int show_result(const struct job_labels *job, size_t type,
 		return 1;
 	}
 	labels_text(spec.labels, &text);
-	printf("target: %s\n  url %s\n  every %lld ms, at most %lld ms\n",
+	printf("target: %s\n"
+	       "  url %s\n"
+	       "  interval %lld ms, timeout %lld ms\n",
 	       buf_cstr(&text), spec.url, (long long)spec.interval_ms,
 	       (long long)spec.timeout_ms);
 	buf_fini(&text);
@@ -132,14 +134,14 @@ static int show_target(const struct config *c, const struct scrape_config *s,
 
 	discovered_labels(job, g, target, type, &b);
 	first = moment_of(&b);
-	printf("discovered\n");
+	printf("discovered labels\n");
 	print_changes(&nothing, &first);
 	mem_free(first.v);
 	for (size_t i = 0; i < s->relabel.count && rc == RELABEL_KEPT; i++) {
 		const struct relabel_rule *r = &s->relabel.v[i];
 
 		if (is_index && relabel_judges_by(r, str_of(LABEL_NAME)))
-			printf("rule %zu judges types, not the page that names them\n",
+			printf("rule %zu is skipped: it applies to profile types, not to the profile list\n",
 			       i + 1);
 		else
 			rc = show_rule(c, r, i + 1, &b, &err);
@@ -175,7 +177,7 @@ static int find_type(const struct scrape_config *s, struct job_labels *job,
 			return 0;
 	}
 	return err_set(err, ERR_NOTFOUND,
-		       "job %.*s does not ask for type \"%s\"",
+		       "job %.*s does not scrape the profile type \"%s\"",
 		       STR_ARG(s->job_name), type);
 }
 
@@ -195,7 +197,7 @@ static int show_all(const struct config *c, const struct scrape_config *s,
 		return show_target(c, s, job, &none, given, type);
 	if (!s->statics) {
 		err_set(&err, ERR_INVALID,
-			"job %.*s has no static_configs: give labels, such as '{__address__=\"host:1\"}'",
+			"job %.*s has no static_configs: pass the labels of a target, such as '{__address__=\"host:1\"}'",
 			STR_ARG(s->job_name));
 		return cmd_fail(&err);
 	}
@@ -236,8 +238,9 @@ static int check_relabel_parse_labels(const char *text, struct selector *sel,
 	out->v = arena_array(&sel->arena, struct label, sel->count);
 	for (size_t i = 0; i < sel->count; i++) {
 		if (sel->matchers[i].op != MATCH_EQ)
-			return err_set(err, ERR_INVALID,
-				       "labels are given as name=\"value\"");
+			return err_set(
+				err, ERR_INVALID,
+				"labels must have the form name=\"value\"");
 		has_address |= str_is(sel->matchers[i].name, "__address__");
 		out->v[out->count++] = (struct label){ sel->matchers[i].name,
 						       sel->matchers[i].value };
@@ -245,7 +248,7 @@ static int check_relabel_parse_labels(const char *text, struct selector *sel,
 	if (!has_address)
 		return err_set(
 			err, ERR_INVALID,
-			"the labels of a target have its address: '{__address__=\"host:1\"}'");
+			"the label __address__ is missing: pass, for example, '{__address__=\"host:1\"}'");
 	return 0;
 }
 
@@ -279,14 +282,14 @@ int cmd_check_relabel(int argc, char **argv)
 	const char *type = "heap";
 	const struct flag flags[] = {
 		{ "type", FLAG_TEXT, &type, "heap",
-		  "The profile type whose target is shown." },
+		  "Profile type of the targets to show." },
 		{ 0 },
 	};
 	static const struct usage u = {
 		"check relabel FILE JOB ['{__address__=\"host:1\",…}'] [FLAGS]",
-		"Shows what the relabel_configs of a job do to a target, rule "
-		"by rule: + is a label\nthat is new, - one that is gone. "
-		"Without labels all targets of static_configs.",
+		"Show how the relabel_configs of a job change the labels of a target, rule by rule:\n"
+		"+ marks a label that is added, - one that is removed. Without labels on the command\n"
+		"line, show all targets of static_configs.",
 		2, 3
 	};
 	struct label_list given = { 0 };

@@ -90,7 +90,7 @@ int cmd_check_owner(const char *dir, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_DENIED,
-		"%s belongs to another user, who could not read what this writes: run it as that user, such as sudo -u '#%u' everprof …",
+		"%s belongs to another user, who could not read files written by this command: run it as that user, with sudo -u '#%u' everprof …",
 		dir, st.st_uid);
 }
 

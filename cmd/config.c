@@ -16,7 +16,7 @@
 #define INTERVAL_DEFAULT 15000      /* ms */
 
 /* Why an option of Prometheus is accepted and ignored. */
-#define NOT_FOR_PROFILES "profiles have no use for it"
+#define NOT_FOR_PROFILES "it does not apply to profiles"
 
 /* global.external_labels: name: value. */
 static void decode_external(struct yaml *y, const struct yaml_node *n,
@@ -107,7 +107,8 @@ static void decode_ebpf(struct yaml *y, const struct yaml_node *n,
 
 	yaml_decode(y, n, "ebpf", fields, &e);
 	if (e.enabled)
-		yaml_error(y, n, "ebpf is not supported yet: enabled: false");
+		yaml_error(y, n,
+			   "ebpf is not supported yet: set enabled: false");
 }
 
 /* Decode all sections, then the jobs. */
@@ -121,7 +122,7 @@ static void config_decode(struct config *c)
 		{ "rule_files", NULL, 0, NOT_FOR_PROFILES },
 		{ "alerting", NULL, 0, NOT_FOR_PROFILES },
 		{ "remote_read", NULL, 0, NOT_FOR_PROFILES },
-		{ "storage", NULL, 0, "flags set it here" },
+		{ "storage", NULL, 0, "storage is configured by flags" },
 		{ "tracing", NULL, 0, NOT_FOR_PROFILES },
 		{ 0 },
 	};

@@ -95,12 +95,12 @@ void reloader_start(struct config_reloader *l,
 	l->o = *o;
 	l->successful = metrics_gauge(
 		o->metrics, "everprof_config_last_reload_successful",
-		"Whether the last attempt to load the configuration succeeded.",
+		"Whether the last configuration reload attempt was successful.",
 		NULL);
 	l->success_seconds = metrics_gauge(
 		o->metrics,
 		"everprof_config_last_reload_success_timestamp_seconds",
-		"When the configuration was last loaded, in Unix time.", NULL);
+		"Timestamp of the last successful configuration reload.", NULL);
 	run_by(l, l->config);
 }
 
@@ -113,7 +113,7 @@ static void log_lines(const struct config_reloader *l, enum log_level level,
 	while (rest.len) {
 		char *line = mem_strndup(str_cut(rest, '\n', &rest));
 
-		log_event(l->o.log, level, "configuration",
+		log_event(l->o.log, level, "problem in the configuration file",
 			  LOG_FIELDS(log_text("at", line)));
 		mem_free(line);
 	}
@@ -151,7 +151,8 @@ static int reloader_reload_now(struct config_reloader *l, struct err *err)
 	log_lines(l, LOG_WARN, &c->yaml.warnings);
 	log_lines(l, LOG_ERROR, &c->yaml.errors);
 	if (!rc && !c->yaml.root)
-		rc = err_set(err, ERR_INVALID, "the file is empty");
+		rc = err_set(err, ERR_INVALID,
+			     "the configuration file is empty");
 	if (rc) {
 		rc = reloader_log_summary(c, rc, err);
 		config_free(c);
@@ -173,7 +174,7 @@ int reloader_reload(struct config_reloader *l, struct err *err)
 	rc = reloader_reload_now(l, &own);
 	mutex_unlock(&l->mu);
 	if (!rc) {
-		log_event(l->o.log, LOG_INFO, "configuration is loaded",
+		log_event(l->o.log, LOG_INFO, "configuration loaded",
 			  LOG_FIELDS(
 				  log_text("path", l->path),
 				  log_int("took_ms", (clock_mono_ns() - began) /
@@ -181,9 +182,10 @@ int reloader_reload(struct config_reloader *l, struct err *err)
 		return 0;
 	}
 	metric_set(l->successful, 0);
-	log_event(l->o.log, LOG_ERROR,
-		  "configuration is not loaded: the old one stays",
-		  LOG_FIELDS(log_text("path", l->path), log_err(&own)));
+	log_event(
+		l->o.log, LOG_ERROR,
+		"cannot load the configuration; the previous one stays in effect",
+		LOG_FIELDS(log_text("path", l->path), log_err(&own)));
 	return err_set(err, rc, "failed to reload config: %s", own.msg);
 }
 

@@ -212,19 +212,19 @@ int cmd_tsdb_dump(int argc, char **argv)
 	const char *to = "";
 	const struct flag flags[] = {
 		{ "query", FLAG_TEXT, &selector, NULL,
-		  "Only series of this selector." },
+		  "Only series that match this selector." },
 		{ "from", FLAG_TEXT, &from, NULL,
-		  "First time: ms, RFC 3339 or now-1h." },
-		{ "to", FLAG_TEXT, &to, NULL, "Last time." },
+		  "Start of the time range: ms, RFC 3339 or now-1h." },
+		{ "to", FLAG_TEXT, &to, NULL, "End of the time range." },
 		{ "output", FLAG_TEXT, &d.output, NULL,
-		  "Write <series>/<ms>.pb.gz files into this folder instead." },
+		  "Write the profiles to this folder instead, as <series>/<ms>.pb.gz." },
 		{ 0 },
 	};
 	static const struct usage u = {
 		"tsdb dump DIR [FLAGS]",
-		"Prints labels, time, length, XXH3-64 and SHA-256 of each "
-		"profile in a data directory,\nseparated by tabs; changes "
-		"nothing there. Exit code 1 when something is damaged.",
+		"List the profiles of a data directory, one a line: labels, time, length, XXH3-64 and\n"
+		"SHA-256, separated by tabs. The directory is not changed. Exit with 1 when something\n"
+		"is damaged.",
 		1, 1
 	};
 	struct err err;

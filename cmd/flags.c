@@ -51,14 +51,15 @@ static int set_value(const struct flag *f, struct str value, struct err *err)
 			*(bool *)f->out = str_is(value, "true");
 		else
 			rc = err_set(err, ERR_INVALID,
-				     "true or false is expected, not \"%.*s\"",
+				     "expected true or false, not \"%.*s\"",
 				     STR_ARG(value));
 		break;
 	case FLAG_INT:
 		if (!str_to_i64(value, f->out) || *(int64_t *)f->out < 0)
-			rc = err_set(err, ERR_INVALID,
-				     "\"%.*s\" is not a whole number",
-				     STR_ARG(value));
+			rc = err_set(
+				err, ERR_INVALID,
+				"expected a whole number of at least 0, not \"%.*s\"",
+				STR_ARG(value));
 		break;
 	case FLAG_DURATION:
 		rc = duration_parse(value, f->out, err);
@@ -193,7 +194,7 @@ void flags_help(FILE *out, const struct flag *flags)
 
 		fprintf(out, "  --%s%s%s", no, flags->name, value);
 		if (flags->fallback)
-			fprintf(out, "  (%s)", flags->fallback);
+			fprintf(out, "  (default: %s)", flags->fallback);
 		fprintf(out, "\n      %s\n", flags->help);
 	}
 }

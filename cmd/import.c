@@ -141,7 +141,7 @@ static int labels_of_folder(struct labels_builder *b, struct str folder,
 	if (rc)
 		rc = err_set(
 			err, ERR_INVALID,
-			"its folder does not name a series (a long name was cut): give --labels");
+			"the folder name is not a series selector (long names are truncated): give --labels");
 	for (size_t i = 0; i < s.count && !rc; i++)
 		labels_set(b, s.matchers[i].name, s.matchers[i].value);
 	selector_fini(&s);
@@ -182,7 +182,7 @@ static int import_make_labels(const struct import *im,
 	else if (!rc)
 		rc = err_set(
 			err, ERR_INVALID,
-			"which type is it? Give --labels='heap{job=\"app\"}'");
+			"unknown profile type: give --labels, such as --labels='heap{job=\"app\"}'");
 	labels_builder_fini(&b);
 	return rc;
 }
@@ -203,9 +203,8 @@ static int import_append(struct import *im, const struct source_item *it,
 	if (s.ms < 0)
 		s.ms = im->unpacked->scan.time_ns / 1000000;
 	if (it->ms < 0 && s.ms <= 0)
-		return err_set(
-			err, ERR_INVALID,
-			"when is it from? Name the file <unix ms>.pb.gz");
+		return err_set(err, ERR_INVALID,
+			       "unknown time: name the file <unix ms>.pb.gz");
 	unpacked_sample(im->unpacked, it->data, &s);
 	im->ms = s.ms;
 	return a->append(a, &s, &im->lsn, err);
@@ -323,13 +322,12 @@ static int import_parse_labels(const char *text, struct import *im,
 		if (m->op != MATCH_EQ)
 			return err_set(
 				err, ERR_INVALID,
-				"--labels: only name=\"value\" gives a label");
+				"--labels: labels must have the form name=\"value\"");
 		for (size_t k = 0; k < i; k++) {
 			if (str_eq(im->labels.matchers[k].name, m->name))
-				return err_set(
-					err, ERR_INVALID,
-					"--labels: label %.*s stands there twice",
-					STR_ARG(m->name));
+				return err_set(err, ERR_INVALID,
+					       "--labels: duplicate label %.*s",
+					       STR_ARG(m->name));
 		}
 		im->named |= str_is(m->name, LABEL_NAME);
 	}
@@ -357,7 +355,7 @@ static int import_run(struct import *im, const char *source, const char *path,
 		rc = tsdb_open(&o, &im->db, err);
 	im->duplicates = metrics_counter(
 		metrics, "everprof_tsdb_duplicate_samples_total",
-		"Profiles that were stored already, with the same bytes.",
+		"Profiles that were skipped because the same bytes are stored already.",
 		NULL);
 	if (!rc)
 		rc = import_all(im, source, err);
@@ -373,13 +371,13 @@ static void import_advise(const struct import *im, const char *path)
 
 	if (!im->imported && !im->known && !im->refused)
 		fprintf(stderr,
-			"everprof: no profile was found: files are named <job>/<type>/<unix ms>.pb.gz, or --labels says what they are\n");
+			"everprof: no profiles found: name the files <job>/<type>/<unix ms>.pb.gz, or give their labels with --labels\n");
 	if (!im->imported ||
 	    im->oldest_ms >= clock_ms(NULL) - RETENTION_DEFAULT_MS)
 		return;
 	time_format(im->oldest_ms, oldest);
 	fprintf(stderr,
-		"everprof: warning: the oldest profile is of %s; everprof serve removes what is older than --storage.tsdb.retention.time (90d): give it 0 to keep everything in %s\n",
+		"everprof: warning: the oldest profile is from %s, but everprof serve removes profiles older than --storage.tsdb.retention.time (default 90d); set it to 0 to keep all profiles in %s\n",
 		oldest, path);
 }
 
@@ -390,19 +388,20 @@ int cmd_tsdb_import(int argc, char **argv)
 	int64_t max_profile = 64 * MIB;
 	const struct flag flags[] = {
 		{ "storage.tsdb.path", FLAG_TEXT, &path, "data",
-		  "The data directory; no server may use it." },
+		  "Data directory, which no server may be using." },
 		{ "labels", FLAG_TEXT, &labels, NULL,
-		  "Labels for all profiles, as heap{job=\"app\"}; with the type, the path gives none." },
+		  "Labels of all profiles, such as heap{job=\"app\"}. If they include the type, no labels are taken from the path." },
 		{ "scrape.max-profile-size", FLAG_SIZE, &max_profile, "64MB",
-		  "Larger profiles (decompressed) are refused." },
+		  "Maximum size of a profile, decompressed; larger profiles are refused." },
 		{ 0 },
 	};
 	static const struct usage u = {
 		"tsdb import SOURCE [FLAGS]",
-		"SOURCE is a pprof file, a folder, or a tar of them: "
-		"<job>/<type>/<unix ms>.pb.gz, what\nexport and dump write, or "
-		"<unix ms>.pb.gz with --labels. Any age is taken; serve keeps 90 days unless told otherwise. What is stored already is not "
-		"stored\nagain. Exit code 1 when a file was refused.",
+		"Import pprof files into a data directory. SOURCE is a file, a folder, a tar, or a\n"
+		"conprof data directory. Files are named <job>/<type>/<unix ms>.pb.gz, or as export\n"
+		"and dump name them, or <unix ms>.pb.gz with --labels. Profiles of any age are imported,\n"
+		"but serve removes them after 90 days by default. Profiles that are stored already are\n"
+		"skipped. Exit with 1 when a file was refused.",
 		1, 1
 	};
 	struct import im = { 0 };
@@ -417,7 +416,7 @@ int cmd_tsdb_import(int argc, char **argv)
 	rc = import_run(&im, argv[0], path, labels, &err);
 	printf("%zu profiles imported, ", im.imported);
 	if (im.known)
-		printf("%zu there already, ", im.known);
+		printf("%zu already stored, ", im.known);
 	printf("%zu refused\n", im.refused);
 	import_advise(&im, path);
 	unpacker_free(im.unpacker);

@@ -23,7 +23,7 @@ static int main_list_commands(FILE *out, const char *group)
 			continue;
 		n++;
 		command_name(&commands[i], name);
-		fprintf(out, "  %-16s %s\n", name, commands[i].help);
+		fprintf(out, "  %-18s %s\n", name, commands[i].help);
 	}
 	return n;
 }
@@ -38,13 +38,17 @@ static bool asks_for_help(const char *arg)
 static void main_print_help(FILE *out)
 {
 	fprintf(out,
-		"everprof keeps every profile: it scrapes pprof endpoints, "
-		"stores what they answer,\nand finds it again by label "
-		"selector and time.\n\n"
-		"usage: everprof COMMAND [--help] …\n\nCommands:\n");
+		"everprof is a continuous-profiling database: it scrapes pprof endpoints, stores every\n"
+		"profile, and finds profiles by label selector and time.\n"
+		"\n"
+		"usage: everprof COMMAND [ARGUMENTS] [FLAGS]\n"
+		"\n"
+		"Commands:\n");
 	main_list_commands(out, NULL);
-	fprintf(out, "\nThe first: everprof serve "
-		     "--config.file=everprof.yaml\n");
+	fprintf(out,
+		"\n"
+		"everprof COMMAND --help describes a command and its flags.\n"
+		"To start a server: everprof serve --config.file=everprof.yaml\n");
 }
 
 static bool is_group(const char *word)
@@ -76,12 +80,12 @@ static int unknown_command(int argc, char **argv)
 		if (!two)
 			suggest_nearest(&s, str_of(argv[0]), names[i]);
 	}
-	fprintf(stderr, "everprof: there is no command \"%s\"",
+	fprintf(stderr, "everprof: unknown command \"%s\"",
 		two ? typed : argv[0]);
 	if (s.best)
 		fprintf(stderr, ": did you mean everprof %s?\n", s.best);
 	else
-		fprintf(stderr, "; everprof --help lists them\n");
+		fprintf(stderr, "; everprof --help lists all commands\n");
 	if (two && !s.best)
 		main_list_commands(stderr, argv[0]);
 	return 2;
@@ -117,7 +121,7 @@ static int main_finish(int code)
 
 	if (!fflush(stdout) && !ferror(stdout))
 		return code;
-	err_sys(&err, "write standard output");
+	err_sys(&err, "cannot write to standard output");
 	return code ? code : cmd_fail(&err);
 }
 

@@ -42,7 +42,7 @@ static void print_flag(const struct flag *f)
 	if (f->kind != FLAG_BOOL)
 		fputs("=…", stdout);
 	if (f->fallback) {
-		fputs("  (", stdout);
+		fputs("  (default: ", stdout);
 		print_escaped(f->fallback);
 		putchar(')');
 	}
@@ -74,7 +74,9 @@ static void print_command(const struct command *c UNUSED, const struct usage *u,
 int cmd_man(int argc, char **argv)
 {
 	static const struct usage usage = {
-		"man", "Print the manual page: everprof man | man -l -", 0, 0
+		"man",
+		"Print the manual page. To read it: everprof man | man -l -", 0,
+		0
 	};
 	int code = cmd_begin(&usage, cmd_no_flags, &argc, argv);
 
@@ -83,25 +85,25 @@ int cmd_man(int argc, char **argv)
 	puts(".TH EVERPROF 1 \"\" \"everprof " EVERPROF_VERSION
 	     "\" \"User Commands\"\n"
 	     ".SH NAME\n"
-	     "everprof \\- keep every profile: a continuous\\-profiling database\n"
+	     "everprof \\- continuous\\-profiling database\n"
 	     ".SH SYNOPSIS\n"
 	     ".B everprof\n"
 	     ".I COMMAND\n"
 	     ".RI [ FLAGS ]\n"
 	     ".SH DESCRIPTION\n"
-	     "everprof scrapes pprof endpoints by a Prometheus\\-like configuration, stores what\n"
-	     "they answer byte for byte, and finds it again by label selector and time.\n"
-	     "A flag is \\-\\-name=value or \\-\\-name value; \\-\\- ends the flags.\n"
+	     "everprof scrapes pprof endpoints with a Prometheus\\-like configuration, stores every\n"
+	     "profile byte for byte, and finds profiles by label selector and time.\n"
+	     "Flags are written \\-\\-name=value or \\-\\-name value; \\-\\- ends the flags.\n"
 	     ".SH COMMANDS");
 	commands_describe(print_command);
 	puts(".SH SIGNALS\n"
-	     "Of serve: SIGHUP loads the configuration again, SIGTERM and SIGINT stop it in order.\n"
+	     "everprof serve reloads its configuration on SIGHUP, and shuts down cleanly on SIGTERM and SIGINT.\n"
 	     ".SH EXIT STATUS\n"
-	     "0; 1 for a failure, with the reason on standard error; 2 for bad usage.\n"
+	     "0 for success; 1 for a failure, with the reason on standard error; 2 for wrong usage.\n"
 	     ".SH FILES\n"
 	     ".TP\n"
 	     ".I everprof.yaml\n"
-	     "The configuration; see docs/configuration.md.\n"
+	     "The configuration file; see docs/configuration.md.\n"
 	     ".TP\n"
 	     ".I data/\n"
 	     "The data directory: lock, state, wal/, ranges/, and a directory for each block.\n"

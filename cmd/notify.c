@@ -45,7 +45,8 @@ static void send_state(const char *state)
 
 void notify_ready(void)
 {
-	send_state("READY=1\nSTATUS=scraping, storing, answering");
+	send_state("READY=1\n"
+		   "STATUS=scraping targets and serving queries");
 }
 
 void notify_reloading(void)

@@ -53,14 +53,16 @@ static void process_take_stats(void *ctx UNUSED, void *snapshot)
 
 static const struct metric_row process_rows[] = {
 	PROCESS(GAUGE, resident, "process_resident_memory_bytes",
-		"Resident memory."),
+		"Resident memory size in bytes."),
 	PROCESS(GAUGE, resident_anon, "process_resident_anonymous_memory_bytes",
-		"Resident memory without mapped files."),
+		"Resident anonymous memory size in bytes, which excludes mapped files."),
 	PROCESS(GAUGE, virtual_size, "process_virtual_memory_bytes",
-		"Size of the address space."),
+		"Virtual memory size in bytes."),
 	PROCESS(COUNTER, cpu_ns, "process_cpu_seconds_total",
-		"User and system CPU time.", .scale = 1e-9),
-	PROCESS(GAUGE, open_fds, "process_open_fds", "Open file descriptors."),
+		"Total user and system CPU time spent in seconds.",
+		.scale = 1e-9),
+	PROCESS(GAUGE, open_fds, "process_open_fds",
+		"Number of open file descriptors."),
 };
 
 static void storage_take_stats(void *db, void *snapshot)
@@ -76,38 +78,39 @@ static void storage_take_stats(void *db, void *snapshot)
  */
 static const struct metric_row storage_rows[] = {
 	STORAGE(GAUGE, series, "everprof_tsdb_head_series",
-		"Series in head blocks."),
+		"Number of distinct series in head blocks."),
 	STORAGE(GAUGE, head_series, "everprof_tsdb_head_series_in_ranges",
-		"Series in head blocks, counted once for each head block."),
+		"Number of series in head blocks, counted once for each head block."),
 	STORAGE(GAUGE, series_limit, "everprof_tsdb_head_series_limit",
-		"Value of everprof_tsdb_head_series_in_ranges from which head blocks are sealed early. 0: no limit."),
-	STORAGE(GAUGE, heads, "everprof_tsdb_ranges", "Head blocks."),
-	STORAGE(GAUGE, blocks, "everprof_tsdb_blocks_loaded", "Blocks."),
+		"Value of everprof_tsdb_head_series_in_ranges from which head blocks are sealed early; 0 means no limit."),
+	STORAGE(GAUGE, heads, "everprof_tsdb_ranges", "Number of head blocks."),
+	STORAGE(GAUGE, blocks, "everprof_tsdb_blocks_loaded",
+		"Number of blocks."),
 	STORAGE(GAUGE, block_bytes, "everprof_tsdb_storage_blocks_bytes",
-		"Bytes of blocks."),
+		"Size of all blocks in bytes."),
 	STORAGE(GAUGE, storage_bytes, "everprof_tsdb_storage_size_bytes",
-		"Bytes of everything in the data directory except snapshots."),
+		"Size of the data directory in bytes, without snapshots."),
 	STORAGE(GAUGE, retention_bytes, "everprof_tsdb_retention_limit_bytes",
-		"Size of the data directory from which the oldest blocks are removed. 0: no limit."),
+		"Size of the data directory in bytes from which the oldest blocks are removed; 0 means no limit."),
 	STORAGE(GAUGE, unflushed_limit,
 		"everprof_tsdb_profiles_unflushed_limit",
 		"Value of everprof_tsdb_profiles_unflushed from which profiles are flushed."),
 	STORAGE(GAUGE, wal_limit, "everprof_tsdb_wal_limit_bytes",
 		"Value of everprof_tsdb_wal_size_bytes from which the WAL is flushed."),
 	STORAGE(GAUGE, unflushed, "everprof_tsdb_profiles_unflushed",
-		"Profiles that are only in the WAL."),
+		"Number of profiles that are stored in the WAL only."),
 	STORAGE(GAUGE, wal_bytes, "everprof_tsdb_wal_size_bytes",
-		"Bytes of WAL segments."),
+		"Size of the WAL in bytes."),
 	STORAGE(GAUGE, values_bytes, "everprof_tsdb_values_size_bytes",
-		"Bytes of compressed chunks in head blocks."),
+		"Size of the compressed chunks of head blocks in bytes."),
 	STORAGE(GAUGE, groups_bytes, "everprof_tsdb_groups_size_bytes",
-		"Bytes of the logs of chunk metadata in head blocks."),
+		"Size of the chunk metadata logs of head blocks in bytes."),
 	STORAGE(GAUGE, clock_doubt_ms,
 		"everprof_tsdb_retention_clock_doubt_seconds",
-		"How long retention by time has been suspended since the clock jumped. 0: it is not suspended.",
+		"Seconds since retention by time stopped following the system clock because it jumped; 0 means that it follows the clock.",
 		.scale = 1e-3),
 	STORAGE(GAUGE, open_queriers, "everprof_tsdb_open_queriers",
-		"Queriers that are open."),
+		"Number of open queriers."),
 };
 
 /* Set the metrics that never change: the start time and the version. */
@@ -127,7 +130,7 @@ static void process_register_constants(struct metrics *m)
 	metric_set(
 		metrics_gauge(
 			m, "everprof_build_info",
-			"A constant 1; its labels are the version and the revision.",
+			"A metric with a constant '1' value labeled by version and revision.",
 			&version),
 		1);
 }

@@ -32,7 +32,7 @@ static int query_ask(struct query *q, json_t **root, json_t **data,
 	if (!rc)
 		*root = json_loadb((char *)r.body.ptr, r.body.len, 0, NULL);
 	if (!rc && !*root)
-		rc = err_set(err, ERR_INVALID, "%s: the answer is not JSON",
+		rc = err_set(err, ERR_INVALID, "%s: the response is not JSON",
 			     q->server);
 	buf_fini(&r.body);
 	if (rc)
@@ -80,7 +80,7 @@ static void query_print_labels(json_t *labels)
 static void tell_nothing(const char *what)
 {
 	fprintf(stderr,
-		"everprof: no %s matches; everprof query labels __name__ lists the types that are stored\n",
+		"everprof: no %s matches the query; everprof query labels __name__ lists the stored profile types\n",
 		what);
 }
 
@@ -91,8 +91,7 @@ int cmd_query_labels(int argc, char **argv)
 	const struct flag flags[] = { QUERY_FLAGS(q), { 0 } };
 	static const struct usage u = {
 		"query labels [NAME] [FLAGS]",
-		"Prints the names of all labels, or all values of one, a line "
-		"each.",
+		"List all label names or, with NAME, all values of that label, one a line.",
 		0, 1
 	};
 	json_t *root = NULL;
@@ -114,7 +113,7 @@ int cmd_query_labels(int argc, char **argv)
 	if (!rc && argc && !json_array_size(data))
 		rc = err_set(
 			&err, ERR_NOTFOUND,
-			"no series has a label \"%s\"; everprof query labels lists those there are, if anything is stored",
+			"no series has a label \"%s\"; everprof query labels lists all label names",
 			argv[0]);
 	json_array_foreach(data, i, item) puts(json_string_value(item));
 	return query_finish(&q, root, rc, &err);
@@ -129,14 +128,14 @@ int cmd_query_series(int argc, char **argv)
 	const struct flag flags[] = {
 		QUERY_FLAGS(q),
 		{ "from", FLAG_TIME, &from, NULL,
-		  "Only with profiles from then on: ms, RFC 3339 or now-1h." },
-		{ "to", FLAG_TIME, &to, NULL, "Only up to then." },
+		  "Only series with profiles since this time: ms, RFC 3339 or now-1h." },
+		{ "to", FLAG_TIME, &to, NULL,
+		  "Only series with profiles up to this time." },
 		{ 0 },
 	};
 	static const struct usage u = {
 		"query series SELECTOR… [FLAGS]",
-		"Prints the series that one of the selectors matches, a line "
-		"each.",
+		"List the series that match at least one of the selectors, one a line.",
 		1, 1000
 	};
 	json_t *root = NULL;
@@ -189,15 +188,16 @@ int cmd_query_range(int argc, char **argv)
 	const struct flag flags[] = {
 		QUERY_FLAGS(q),
 		{ "from", FLAG_TIME, &from, "now-1h",
-		  "First time: ms, RFC 3339 or now-1h." },
-		{ "to", FLAG_TIME, &to, "now", "Last time." },
-		{ "limit", FLAG_TEXT, &limit, NULL, "At most so many series." },
+		  "Start of the time range: ms, RFC 3339 or now-1h." },
+		{ "to", FLAG_TIME, &to, "now", "End of the time range." },
+		{ "limit", FLAG_TEXT, &limit, NULL,
+		  "Maximum number of series." },
 		{ 0 },
 	};
 	static const struct usage u = {
 		"query range SELECTOR [FLAGS]",
-		"Prints a line for each profile: its series, its time in ms, "
-		"and the same time as\nRFC 3339, separated by tabs.",
+		"List the profiles that match a selector, one a line: series, time in milliseconds, and\n"
+		"the same time in RFC 3339, separated by tabs.",
 		1, 1
 	};
 	json_t *root = NULL;
@@ -317,20 +317,20 @@ int cmd_query_delete(int argc, char **argv)
 	bool yes = false;
 	const struct flag flags[] = {
 		SERVER_FLAGS(q),
-		{ "from", FLAG_TIME, &from, "the first",
-		  "First time: ms, RFC 3339 or now-1h." },
-		{ "to", FLAG_TIME, &to, "the last", "Last time." },
+		{ "from", FLAG_TIME, &from, "the first profile",
+		  "Start of the time range: ms, RFC 3339 or now-1h." },
+		{ "to", FLAG_TIME, &to, "the last profile",
+		  "End of the time range." },
 		{ "yes", FLAG_BOOL, &yes, "false",
-		  "Delete them. Without it they are only counted." },
+		  "Delete the profiles. Without this flag they are only counted." },
 		{ 0 },
 	};
 	static const struct usage u = {
 		"query delete SELECTOR [FLAGS]",
-		"Counts the profiles of a selector and range, by series, and "
-		"with --yes deletes them.\nThe server has to run with "
-		"--web.enable-admin-api. Deleted profiles are hidden at\nonce; "
-		"the disk gets their room back when their blocks are compacted "
-		"(see\nPOST /api/v1/admin/tsdb/clean_tombstones).",
+		"Count the profiles that match a selector in a time range, by series; with --yes, delete\n"
+		"them. The server must run with --web.enable-admin-api. Deleted profiles are hidden at\n"
+		"once. Their disk space is freed when their blocks are compacted; to free it earlier,\n"
+		"call POST /api/v1/admin/tsdb/clean_tombstones.",
 		1, 1
 	};
 	char first[32];
@@ -352,13 +352,15 @@ int cmd_query_delete(int argc, char **argv)
 		rc = query_count_profiles(&q, argv[0], from, to, false, &after,
 					  &err);
 		if (rc)
-			err_wrap(&err, rc, "deleted, but not counted");
+			err_wrap(
+				&err, rc,
+				"the profiles were deleted, but cannot be counted");
 	}
 	if (!rc && !yes)
-		printf("%10zu  profiles would be deleted; nothing was: add --yes\n",
+		printf("%10zu  profiles would be deleted; add --yes to delete them\n",
 		       before);
 	else if (!rc)
-		printf("%10zu  profiles are deleted\n",
+		printf("%10zu  profiles deleted\n",
 		       before > after ? before - after : 0);
 	return query_finish(&q, NULL, rc, &err);
 }

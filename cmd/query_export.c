@@ -66,8 +66,8 @@ int cmd_query_export(int argc, char **argv)
 {
 	static const struct usage u = {
 		"query export SELECTOR -o FILE.tar [FLAGS]",
-		"Writes every profile of a selector and range into a tar, as "
-		"SERIES/MS.pb.gz.",
+		"Write all profiles that match a selector in a time range to a tar archive. Its files are\n"
+		"named SERIES/MS.pb.gz.",
 		1, 1
 	};
 	struct query_command j;

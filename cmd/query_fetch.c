@@ -34,17 +34,18 @@ void query_fetch_add_server(struct query_command *j)
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		query_fetch_add_flag(j, flags[i]);
 	query_fetch_add_flag(
-		j,
-		(struct flag){
-			"output", FLAG_TEXT, &j->output, NULL,
-			"Where to write it (-o too); - is standard output." });
+		j, (struct flag){
+			   "output", FLAG_TEXT, &j->output, NULL,
+			   "Output file (also -o); - is standard output." });
 }
 
 void query_fetch_add_range(struct query_command *j)
 {
 	query_fetch_add_flag(
-		j, (struct flag){ "from", FLAG_TIME, &j->from, "now-1h",
-				  "First time: ms, RFC 3339 or now-1h." });
+		j,
+		(struct flag){
+			"from", FLAG_TIME, &j->from, "now-1h",
+			"Start of the time range: ms, RFC 3339 or now-1h." });
 	query_fetch_add_flag(j, (struct flag){ "to", FLAG_TIME, &j->to, "now",
-					       "Last time." });
+					       "End of the time range." });
 }

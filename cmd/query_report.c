@@ -18,13 +18,17 @@ static void add_report(struct query_command *j)
 		j,
 		(struct flag){
 			"time", FLAG_TIME, &j->time, NULL,
-			"One profile instead: the nearest to then, at most 5 minutes away." });
+			"Use the single profile nearest to this time, at most 5 minutes away." });
 	query_fetch_add_flag(
-		j, (struct flag){ "aggregate", FLAG_TEXT, &j->aggregate, "auto",
-				  "auto, sum, delta, mean or last." });
+		j,
+		(struct flag){
+			"aggregate", FLAG_TEXT, &j->aggregate, "auto",
+			"How to aggregate profiles: auto, sum, delta, mean or last." });
 	query_fetch_add_flag(
-		j, (struct flag){ "group_by", FLAG_TEXT, &j->group_by, NULL,
-				  "Labels that become outermost frames." });
+		j,
+		(struct flag){
+			"group_by", FLAG_TEXT, &j->group_by, NULL,
+			"Labels that become the outermost frames, separated by commas." });
 }
 
 /* The flags of all report options. */
@@ -153,8 +157,8 @@ static int query_report_run(struct query_command *j, bool is_table)
 /* Report two flags that exclude each other; returns the exit code. */
 static int query_report_find_contradiction(const char *a, const char *b)
 {
-	fprintf(stderr, "everprof: %s and %s exclude each other (see --help)\n",
-		a, b);
+	fprintf(stderr,
+		"everprof: %s cannot be combined with %s (see --help)\n", a, b);
 	return 2;
 }
 
@@ -166,10 +170,9 @@ int cmd_query_profile(int argc, char **argv)
 {
 	static const struct usage u = {
 		"query profile SELECTOR -o FILE [FLAGS]",
-		"Fetches the profile of the selector that is nearest to a "
-		"time, at most 5 minutes away;\nwith --from, all of a range "
-		"as one. --report: proto (gzip'd pprof), raw (as stored),\n"
-		"meta, top, tree, peek, traces, folded, flamegraph, dot, svg, "
+		"Fetch the profile that matches a selector and is nearest to a time, at most 5 minutes\n"
+		"away; with --from, merge all profiles of a time range. Reports: proto (gzipped pprof),\n"
+		"raw (as stored), meta, top, tree, peek, traces, folded, flamegraph, dot, svg,\n"
 		"speedscope, source, pgo.",
 		1, 1
 	};
@@ -180,11 +183,15 @@ int cmd_query_profile(int argc, char **argv)
 	query_fetch_add_server(&j);
 	add_report(&j);
 	query_fetch_add_flag(
-		&j, (struct flag){ "match", FLAG_TEXT, &j.match, "nearest",
-				   "nearest, before, after or exact." });
-	query_fetch_add_flag(&j,
-			     (struct flag){ "report", FLAG_TEXT, &j.report,
-					    "proto", "What to make of it." });
+		&j,
+		(struct flag){
+			"match", FLAG_TEXT, &j.match, "nearest",
+			"Which profile to use, relative to the time: nearest, before, after or exact." });
+	query_fetch_add_flag(
+		&j,
+		(struct flag){
+			"report", FLAG_TEXT, &j.report, "proto",
+			"Report to print; see the list in everprof query profile --help." });
 	add_options(&j);
 	code = cmd_begin(&u, j.flags, &argc, argv);
 	if (code >= 0)
@@ -193,8 +200,8 @@ int cmd_query_profile(int argc, char **argv)
 		return query_report_find_contradiction("--time",
 						       "--from and --to");
 	if (*j.to && !*j.from)
-		return query_report_find_contradiction("--to alone",
-						       "a single profile");
+		return query_report_find_contradiction(
+			"--to alone", "a single profile; give --from, too");
 	if (!*j.output &&
 	    (!strcmp(j.report, "proto") || !strcmp(j.report, "raw") ||
 	     !strcmp(j.report, "pgo"))) {
@@ -230,8 +237,7 @@ static int check_base(const struct query_command *j, int selectors)
 	if (selectors > 1 || *j->base_time || (ranged && !*j->time))
 		return 0;
 	fprintf(stderr,
-		"everprof: what is the base? Give --base-from and --base-to, "
-		"--base-time, or a second selector (see --help)\n");
+		"everprof: the base is missing: give --base-from and --base-to, --base-time, or a second selector (see --help)\n");
 	return 2;
 }
 
@@ -239,17 +245,25 @@ static int check_base(const struct query_command *j, int selectors)
 static void add_base(struct query_command *j)
 {
 	query_fetch_add_flag(
-		j, (struct flag){ "base-from", FLAG_TIME, &j->base_from, NULL,
-				  "First time of the base (that of --from)." });
+		j,
+		(struct flag){
+			"base-from", FLAG_TIME, &j->base_from, NULL,
+			"Start of the base's time range (default: that of --from)." });
 	query_fetch_add_flag(
-		j, (struct flag){ "base-to", FLAG_TIME, &j->base_to, NULL,
-				  "Last time of the base (that of --to)." });
-	query_fetch_add_flag(j, (struct flag){ "base-time", FLAG_TIME,
-					       &j->base_time, NULL,
-					       "One profile as the base." });
+		j,
+		(struct flag){
+			"base-to", FLAG_TIME, &j->base_to, NULL,
+			"End of the base's time range (default: that of --to)." });
 	query_fetch_add_flag(
-		j, (struct flag){ "normalize", FLAG_BOOL, &j->normalize, NULL,
-				  "Scale to the base's totals first." });
+		j,
+		(struct flag){
+			"base-time", FLAG_TIME, &j->base_time, NULL,
+			"Use the single profile nearest to this time as the base." });
+	query_fetch_add_flag(
+		j,
+		(struct flag){
+			"normalize", FLAG_BOOL, &j->normalize, NULL,
+			"Scale the profiles to the totals of the base first." });
 }
 
 /*
@@ -308,8 +322,8 @@ int cmd_query_top(int argc, char **argv)
 {
 	static const struct usage u = {
 		"query top SELECTOR [FLAGS]",
-		"Prints the functions that weigh most in the profiles of a "
-		"range, as pprof -top does.",
+		"List the functions with the highest values in the profiles of a time range, like\n"
+		"pprof -top.",
 		1, 1
 	};
 	struct query_command j;
@@ -321,8 +335,7 @@ int cmd_query_flamegraph(int argc, char **argv)
 {
 	static const struct usage u = {
 		"query flamegraph SELECTOR -o FILE.svg [FLAGS]",
-		"Draws the flame graph of the profiles of a range: an SVG that "
-		"any browser shows.",
+		"Draw a flame graph of the profiles of a time range, as an SVG for any browser.",
 		1, 1
 	};
 	struct query_command j;
@@ -335,8 +348,8 @@ int cmd_query_diff(int argc, char **argv)
 	static const struct usage u = {
 		"query diff SELECTOR [BASE-SELECTOR] --base-from=T --base-to=T "
 		"[FLAGS]",
-		"Prints what the profiles of a range weigh more, or less, than "
-		"those of the base:\nanother range, another selector, or both.",
+		"Print how the profiles of a time range differ from those of the base: another time\n"
+		"range, another selector, or both.",
 		1, 2
 	};
 	struct query_command j;
@@ -346,12 +359,17 @@ int cmd_query_diff(int argc, char **argv)
 	query_fetch_add_server(&j);
 	add_report(&j);
 	add_base(&j);
-	query_fetch_add_flag(&j, (struct flag){ "diff_base", FLAG_BOOL,
-						&j.diff_base, NULL,
-						"Percentages of the base." });
+	query_fetch_add_flag(
+		&j,
+		(struct flag){
+			"diff_base", FLAG_BOOL, &j.diff_base, NULL,
+			"Like pprof -diff_base: percentages are relative to the base." });
 	j.report = "top";
-	query_fetch_add_flag(&j, (struct flag){ "report", FLAG_TEXT, &j.report,
-						"top", "What to make of it." });
+	query_fetch_add_flag(
+		&j,
+		(struct flag){
+			"report", FLAG_TEXT, &j.report, "top",
+			"Report to print; see the list in everprof query profile --help." });
 	add_options(&j);
 	code = cmd_begin(&u, j.flags, &argc, argv);
 	if (code >= 0)

@@ -128,7 +128,7 @@ static int read_sides(struct fetch *j, int argc, char **argv, struct err *err)
 	for (int i = 0; !rc && i < argc; i++)
 		rc = read_path(&j->source, argv[i], err);
 	if (!rc && !merge_count(j->source.merge))
-		rc = err_set(err, ERR_NOTFOUND, "%s: no profile there",
+		rc = err_set(err, ERR_NOTFOUND, "%s contains no profiles",
 			     argv[0]);
 	if (!rc && (*j->base || *j->diff_base))
 		rc = read_path(&j->base_side, *j->base ? j->base : j->diff_base,
@@ -234,7 +234,7 @@ static int report_cmd_run(struct fetch *j, int argc, char **argv,
 
 	if (*j->base && *j->diff_base)
 		return err_set(err, ERR_INVALID,
-			       "--base and --diff_base exclude each other");
+			       "--base cannot be combined with --diff_base");
 	if (!type && !pgo && strcmp(argv[0], "proto") != 0)
 		return report_unknown(str_of(argv[0]), "proto pgo", err);
 	rc = report_flags_options(&j->options, &o, err);
@@ -258,21 +258,21 @@ static int report_cmd_parse(struct fetch *j, int *argc, char **argv)
 	 */
 	struct flag flags[REPORT_FLAGS_MAX + 6] = {
 		{ "output", FLAG_TEXT, &j->output, "-",
-		  "Where to write it (-o too); - is standard output." },
+		  "Output file (also -o); - is standard output." },
 		{ "base", FLAG_TEXT, &j->base, NULL,
-		  "Subtract this file, or the files of this folder." },
+		  "Subtract this file, or all files of this folder." },
 		{ "diff_base", FLAG_TEXT, &j->diff_base, NULL,
-		  "The same; percentages are of the base." },
+		  "Like --base, but percentages are relative to the base." },
 		{ "normalize", FLAG_BOOL, &j->normalize, NULL,
-		  "Scale to the base's totals first." },
+		  "Scale the profiles to the totals of the base first." },
 		{ "source_path", FLAG_TEXT, &j->source_path, NULL,
-		  "source: the folder where sources are." },
+		  "Folder with source files, for the report source." },
 	};
 	static const struct usage u = {
 		"report NAME FILE… [FLAGS]",
-		"Merges pprof files (of a folder: all of them) and reports: "
-		"top, tree, peek, traces,\nfolded, flamegraph, dot, "
-		"svg, speedscope, source, proto or pgo; the text is pprof's own.",
+		"Merge pprof files (of a folder: all its files) and print the report NAME: top, tree,\n"
+		"peek, traces, folded, flamegraph, dot, svg, speedscope, source, proto or pgo. The text\n"
+		"is that of pprof.",
 		2, 1000000
 	};
 

@@ -66,7 +66,7 @@ static int parse_networks(struct serve *s, struct err *err)
 {
 	int rc = networks_parse(s->f.refused_networks ?: "", &s->refused, err);
 
-	return rc ? err_wrap(err, rc, "--scrape.refused-networks") : 0;
+	return rc ? err_wrap(err, rc, "invalid --scrape.refused-networks") : 0;
 }
 
 /*
@@ -105,7 +105,7 @@ static int start_storage(struct serve *s, int64_t sync_ms, struct err *err)
 		return rc;
 	tsdb_stats(s->db, &stats);
 	process_register(s->metrics, s->db);
-	log_event(&s->log, LOG_INFO, "storage is open",
+	log_event(&s->log, LOG_INFO, "storage opened",
 		  LOG_FIELDS(log_text("path", s->f.path),
 			     log_int("blocks", (int64_t)stats.blocks),
 			     log_int("profiles_in_blocks",
@@ -240,7 +240,7 @@ static void serve_announce(struct serve *s)
 	if (!reloader_job_count(s->reloader))
 		log_event(
 			&s->log, LOG_WARN,
-			"no targets are configured: add scrape_configs to the file, and load it again with SIGHUP",
+			"no scrape jobs are configured; add scrape_configs to the configuration file and send SIGHUP",
 			LOG_FIELDS(log_text("file", s->f.config_file)));
 	if (exposure && !web_is_local(s->f.address))
 		log_event(&s->log, LOG_WARN, exposure,
@@ -321,13 +321,13 @@ static void warn_of_rights(struct serve *s)
 	if (!geteuid())
 		log_event(
 			&s->log, LOG_WARN,
-			"everprof runs as root: it needs no rights for scraping; use a user of its own",
+			"everprof runs as root, which it does not need; run it as a separate user",
 			NULL);
 	if (serve_is_given(s->f.web_config) && !stat(s->f.web_config, &st) &&
 	    st.st_mode & (S_IROTH | S_IWOTH))
 		log_event(
 			&s->log, LOG_WARN,
-			"anybody on this machine can read the file of --web.config.file: chmod o= it",
+			"every user of this machine can access the file of --web.config.file; run chmod o= on it",
 			LOG_FIELDS(log_text("file", s->f.web_config)));
 }
 
@@ -374,7 +374,7 @@ static void wait_for_signal(struct serve *s, const sigset_t *set)
 		struct err err;
 
 		if (number == SIGTERM || number == SIGINT) {
-			log_event(&s->log, LOG_INFO, "stopping",
+			log_event(&s->log, LOG_INFO, "shutting down",
 				  LOG_FIELDS(log_int("signal", number)));
 			notify_stopping();
 			return;
@@ -392,9 +392,8 @@ static int serve_run(struct serve *s, int argc, char **argv)
 {
 	static const struct usage u = {
 		"serve [FLAGS]",
-		"Scrapes the targets of the configuration, stores their "
-		"profiles, and serves API and\npage. SIGHUP loads the "
-		"configuration again, SIGTERM and SIGINT stop it in order.",
+		"Scrape the configured targets, store their profiles, and serve the API and the web\n"
+		"page. SIGHUP reloads the configuration; SIGTERM and SIGINT shut the server down cleanly.",
 		0, 0
 	};
 	int code = cmd_begin(&u, s->flags, &argc, argv);
@@ -428,7 +427,7 @@ static int serve_run(struct serve *s, int argc, char **argv)
 	serve_stop(s);
 	if (rc)
 		return cmd_fail(&err);
-	log_event(&s->log, LOG_INFO, "stopped", NULL);
+	log_event(&s->log, LOG_INFO, "shutdown complete", NULL);
 	return 0;
 }
 

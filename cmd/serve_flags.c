@@ -41,69 +41,72 @@ struct flag_row {
  */
 static const struct flag_row flag_rows[] = {
 	{ "config.file", FLAG_TEXT, AT(config_file), "everprof.yaml", 0, 0,
-	  "What to scrape: docs/configuration.md." },
+	  "Configuration file; see docs/configuration.md." },
 	{ "config.auto-reload", FLAG_BOOL, AT(auto_reload), "no", 0, 0,
-	  "Load the configuration again when the file has changed." },
+	  "Reload the configuration when the file has changed." },
 	{ "config.auto-reload-interval", FLAG_DURATION, AT(auto_reload_ms),
-	  "30s", 100, DAY_MS, "How often to look whether it has." },
+	  "30s", 100, DAY_MS,
+	  "How often to check the configuration file for changes." },
 	{ "web.listen-address", FLAG_TEXT, AT(address), "127.0.0.1:10902", 0, 0,
-	  "Where API and page are; port 0: any." },
+	  "Address to listen on, for the API and the web page; port 0 means any free port." },
 	{ "web.config.file", FLAG_TEXT, AT(web_config), NULL, 0, 0,
-	  "Who may ask: users, tokens, scopes; docs/security.md." },
+	  "File with users, tokens, scopes and TLS settings; see docs/security.md." },
 	{ "web.cors.origin", FLAG_TEXT, AT(cors_origin), NULL, 0, 0,
-	  "Origins whose pages may ask: a regex, https://(a|b)\\.example." },
+	  "Regex of origins whose pages may send requests, such as https://(a|b)\\.example." },
 	{ "web.max-connections", FLAG_INT, AT(max_connections), "512", 1,
-	  100000, "HTTP connections at once." },
+	  100000, "Maximum number of simultaneous HTTP connections." },
 	{ "web.rate-limit", FLAG_INT, AT(rate_limit), "1000", 0, 1000000,
-	  "Requests a second of one client address; 0: no limit." },
+	  "Maximum number of requests a second of one client address; 0 means no limit." },
 	{ "web.slow-client-rate", FLAG_SIZE, AT(slow_client_rate), "4KB", 0, 0,
-	  "Bytes a second that a client must take of an answer, over 30s; slower ones are closed. 0: no limit." },
+	  "Bytes a second that a client must read of a response, over 30s; slower clients are disconnected. 0 means no limit." },
 	{ "web.allowed-hosts", FLAG_TEXT, AT(allowed_hosts), NULL, 0, 0,
-	  "Names, separated by commas, by which the server may be asked, beside addresses and localhost. By default any; without authentication on a loopback address none." },
+	  "Allowed host names of requests, separated by commas, in addition to IP addresses and localhost. By default any name is allowed; without authentication on a loopback address, none is." },
 	{ "web.access-log", FLAG_BOOL, AT(access_log), "no", 0, 0,
 	  "Log each request." },
 	{ "web.slow-request", FLAG_DURATION, AT(slow_ms), "10s", 0, 0,
-	  "Requests that take longer are logged." },
+	  "Log requests that take longer than this." },
 	{ "web.read-timeout", FLAG_DURATION, AT(read_timeout_ms), "5m", 1000,
-	  DAY_MS, "Idle HTTP connections are closed after this." },
+	  DAY_MS, "Close HTTP connections that are idle for this long." },
 	{ "storage.tsdb.path", FLAG_TEXT, AT(path), "data", 0, 0,
-	  "The data directory; made when missing." },
+	  "Data directory; created if missing." },
 	{ "storage.tsdb.retention.time", FLAG_DURATION, AT(retention_ms), "90d",
-	  0, 0, "Older profiles are removed; 0: none for its age." },
+	  0, 0, "Remove profiles that are older than this; 0 means no limit." },
 	{ "storage.tsdb.retention.size", FLAG_TEXT, AT(retention_size), "80%",
 	  0, 0,
-	  "Beyond it the oldest are removed: bytes, or a share of the disk; 0: no bound." },
+	  "Size of the data directory (bytes, or a percentage of the disk) from which the oldest profiles are removed; 0 means no limit." },
 	{ "storage.tsdb.max-series", FLAG_INT, AT(max_series), "200000", 0,
 	  100000000,
-	  "Series in memory; beyond it they are sealed into blocks early. 0: no bound." },
+	  "Number of series in head blocks from which head blocks are sealed early; 0 means no limit." },
 	{ "storage.tsdb.wal-fsync", FLAG_TEXT, AT(wal_fsync), "1s", 0, 0,
-	  "Time between syncs of the WAL, or always." },
+	  "Time between syncs of the WAL to disk, or always." },
 	{ "storage.tsdb.wal-budget", FLAG_SIZE, AT(wal_budget), "512MB",
-	  8 * MIB, 1024 * GIB, "Size of the WAL at which it is flushed." },
+	  8 * MIB, 1024 * GIB,
+	  "Size of the WAL from which profiles are flushed to head blocks." },
 	{ "web.enable-lifecycle", FLAG_BOOL, AT(lifecycle), "no", 0, 0,
-	  "Answer POST /-/reload and /-/quit." },
+	  "Enable POST /-/reload and /-/quit." },
 	{ "web.enable-admin-api", FLAG_BOOL, AT(admin_api), "no", 0, 0,
-	  "Answer /api/v1/admin/…, which deletes and takes snapshots." },
+	  "Enable /api/v1/admin/…, which deletes profiles and creates snapshots." },
 	{ "query.timeout", FLAG_DURATION, AT(query_timeout_ms), "30s", 1,
-	  DAY_MS, "Queries that take longer end with an error." },
+	  DAY_MS, "Maximum duration of a query." },
 	{ "query.max-concurrency", FLAG_INT, AT(max_concurrency), "20", 1, 1000,
-	  "Queries at once; others wait." },
+	  "Maximum number of concurrent queries; further queries wait." },
 	{ "query.memory", FLAG_SIZE, AT(query_memory), "256MB", 0, 0,
-	  "Memory of all queries together." },
+	  "Maximum memory of all queries together." },
 	{ "query.source-path", FLAG_TEXT, AT(source_path), NULL, 0, 0,
-	  "Folder of sources, for report=source to show their text." },
+	  "Folder with source files, whose text report=source shows." },
 	{ "scrape.max-profile-size", FLAG_SIZE, AT(max_profile), "64MB", KIB,
-	  1023 * MIB, "Larger profiles (decompressed) are refused." },
+	  1023 * MIB,
+	  "Maximum size of a profile, decompressed; larger profiles are refused." },
 	{ "scrape.refused-networks", FLAG_TEXT, AT(refused_networks), NULL, 0,
 	  0,
-	  "Networks, separated by commas, that targets, redirects and discoveries must not lead into, such as 169.254.0.0/16,fe80::/10." },
+	  "Networks, separated by commas, to which targets, redirects and discoveries must not lead, such as 169.254.0.0/16,fe80::/10." },
 	{ "ingest.memory", FLAG_SIZE, AT(ingest_memory), "128MB", 4 * MIB,
 	  1024 * GIB,
-	  "Memory of all profiles on their way in; beyond it they wait." },
+	  "Maximum memory of all profiles that are being received; further profiles wait." },
 	{ "log.level", FLAG_TEXT, AT(log_level), "info", 0, 0,
-	  "debug, info, warn or error." },
+	  "Minimum level of log lines: debug, info, warn or error." },
 	{ "log.format", FLAG_TEXT, AT(log_format), "logfmt", 0, 0,
-	  "logfmt or json." },
+	  "Format of log lines: logfmt or json." },
 };
 
 static_assert(ARRAY_SIZE(flag_rows) < SERVE_FLAGS_MAX, "room for the end");
@@ -162,8 +165,9 @@ int serve_flags_check(const struct serve_flags *f, struct err *err)
 			continue;
 		format_bound(r->kind, r->min, min);
 		format_bound(r->kind, r->max, max);
-		return err_set(err, ERR_INVALID, "--%s is %s to %s", r->name,
-			       min, max);
+		return err_set(err, ERR_INVALID,
+			       "--%s must be between %s and %s", r->name, min,
+			       max);
 	}
 	return 0;
 }
@@ -173,14 +177,16 @@ int serve_flags_log(const struct serve_flags *f, struct log *out,
 {
 	out->fd = STDERR_FILENO;
 	if (!log_level_parse(str_of(f->log_level), &out->level))
-		return err_set(err, ERR_INVALID,
-			       "--log.level: there is no level \"%s\"",
-			       f->log_level);
+		return err_set(
+			err, ERR_INVALID,
+			"--log.level must be debug, info, warn or error, not \"%s\"",
+			f->log_level);
 	out->json = !strcmp(f->log_format, "json");
 	if (!out->json && strcmp(f->log_format, "logfmt") != 0)
-		return err_set(err, ERR_INVALID,
-			       "--log.format is logfmt or json, not \"%s\"",
-			       f->log_format);
+		return err_set(
+			err, ERR_INVALID,
+			"--log.format must be logfmt or json, not \"%s\"",
+			f->log_format);
 	return 0;
 }
 
@@ -193,7 +199,7 @@ int serve_flags_sync(const struct serve_flags *f, int64_t *sync_ms,
 	if (duration_parse(str_of(f->wal_fsync), sync_ms, err) || *sync_ms < 1)
 		return err_set(
 			err, ERR_INVALID,
-			"--storage.tsdb.wal-fsync is a duration, such as 1s, or always");
+			"--storage.tsdb.wal-fsync must be a duration, such as 1s, or always");
 	return 0;
 }
 
@@ -219,7 +225,7 @@ int serve_flags_retention(const struct serve_flags *f, int64_t *bytes,
 	if (!str_to_i64(text, &percent) || percent < 0 || percent > 100)
 		return err_set(
 			err, ERR_INVALID,
-			"--storage.tsdb.retention.size is a size, such as 20GB, or 1%% to 100%%");
+			"--storage.tsdb.retention.size must be a size, such as 20GB, or 0%% to 100%%");
 	/*
 	 * The data directory may not exist yet: use the current directory,
 	 * where it is created by default.

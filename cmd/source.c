@@ -92,7 +92,7 @@ static int visit_entry(struct archive *a, struct archive_entry *e,
 	if (it.ms < 0 || !v->wants(v->ctx, it.ms))
 		return 0;
 	if (size > SOURCE_FILE_MAX) {
-		err_set(err, ERR_TOOBIG, "%s has %lld bytes", path,
+		err_set(err, ERR_TOOBIG, "%s is too large: %lld bytes", path,
 			(long long)size);
 		return source_pass_over(v, err);
 	}

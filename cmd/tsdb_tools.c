@@ -78,8 +78,8 @@ int cmd_tsdb_list(int argc, char **argv)
 {
 	static const struct usage u = {
 		"tsdb list DIR",
-		"Lists the blocks and open ranges of a data directory; "
-		"changes nothing there.",
+		"List the blocks and the head blocks (KIND range) of a data directory. The directory is\n"
+		"not changed.",
 		1, 1
 	};
 	struct opened o = { 0 };
@@ -162,15 +162,14 @@ int cmd_tsdb_stats(int argc, char **argv)
 	const char *label = "__name__";
 	const struct flag flags[] = {
 		{ "by", FLAG_TEXT, &label, "__name__",
-		  "The label by whose values bytes are told apart." },
+		  "Label by whose values disk usage is shown." },
 		{ 0 },
 	};
 	static const struct usage u = {
 		"tsdb stats DIR [FLAGS]",
-		"Prints what a data directory holds, and where its bytes go: "
-		"by the values of a\nlabel, by codec (zstd, or columns with a "
-		"table for each target) and by what columns\nare made of. "
-		"Changes nothing there.",
+		"Print the contents and the disk usage of a data directory: by the values of a label, by\n"
+		"codec (zstd, or columns with a table for each target), and by section of the columns\n"
+		"codec. The directory is not changed.",
 		1, 1
 	};
 	struct opened o = { 0 };
@@ -190,8 +189,10 @@ int cmd_tsdb_stats(int argc, char **argv)
 		rc = print_tables(o.db, label, &err);
 	/* Nothing has been flushed yet: the tables would be empty. */
 	else if (!rc)
-		printf("\nWhat is stored is in the WAL alone, so there are no tables of bytes yet: it is\n"
-		       "flushed into ranges as it grows, and these become blocks after two hours.\n");
+		printf("\n"
+		       "Nothing has been flushed from the WAL, so there are no tables of disk usage yet.\n"
+		       "Profiles are flushed to head blocks as the WAL grows, and head blocks become blocks\n"
+		       "after two hours.\n");
 	close_dir(&o);
 	return rc ? cmd_fail(&err) : 0;
 }
@@ -212,9 +213,8 @@ int cmd_tsdb_verify(int argc, char **argv)
 {
 	static const struct usage u = {
 		"tsdb verify DIR",
-		"Reads every byte of a data directory and tells what is not "
-		"as it was written;\nchanges nothing there. Exit code 1 when "
-		"something is damaged.",
+		"Read every byte of a data directory and report all damage. The directory is not\n"
+		"changed. Exit with 1 when something is damaged.",
 		1, 1
 	};
 	struct log log = { .fd = STDERR_FILENO, .level = LOG_WARN };
@@ -229,7 +229,7 @@ int cmd_tsdb_verify(int argc, char **argv)
 	if (tsdb_verify(argv[0], &v, &err))
 		return cmd_fail(&err);
 	printf("%" PRIu64 " profiles in %" PRIu64 " blocks, %" PRIu64
-	       " ranges and %" PRIu64 " WAL segments, %" PRIu64
+	       " head blocks and %" PRIu64 " WAL segments, %" PRIu64
 	       " bytes: %" PRIu64 " problems\n",
 	       v.profiles, v.blocks, v.heads, v.segments, v.bytes, v.problems);
 	return v.problems ? 1 : 0;
@@ -245,11 +245,10 @@ int cmd_tsdb_repair(int argc, char **argv)
 {
 	static const struct usage u = {
 		"tsdb repair DIR",
-		"Writes damaged blocks anew with what is whole in them, cuts "
-		"torn ends of logs, takes\nprofiles back from the WAL that "
-		"their range or block lost, and names each profile that\nis "
-		"lost. What cannot be read at all is set aside as *.damaged. "
-		"No server may be\nrunning on it. Exit code 1 when something "
+		"Repair a data directory that no server is using: rewrite damaged blocks with all\n"
+		"profiles that are intact, cut off torn ends of logs, and recover profiles from the WAL\n"
+		"that their head block or block has lost. Report each profile that is lost. Blocks and\n"
+		"head blocks that cannot be read are renamed to *.damaged. Exit with 1 when something\n"
 		"was lost or set aside.",
 		1, 1
 	};
@@ -270,13 +269,14 @@ int cmd_tsdb_repair(int argc, char **argv)
 	 */
 	if (o.db) {
 		damage = tsdb_damage(o.db);
-		printf("%" PRIu64 " blocks were written anew, %" PRIu64
-		       " profiles are lost, %" PRIu64
-		       " were taken back from the WAL, %" PRIu64
-		       " blocks and ranges are set aside or could not be read\n",
+		printf("%" PRIu64 " blocks rewritten, %" PRIu64
+		       " profiles lost, %" PRIu64
+		       " profiles recovered from the WAL, %" PRIu64
+		       " blocks and head blocks set aside or unreadable\n",
 		       done.rewritten, done.lost, done.recovered,
 		       done.set_aside);
-		printf("see everprof tsdb verify %s\n", argv[0]);
+		printf("check the result with everprof tsdb verify %s\n",
+		       argv[0]);
 	}
 	close_dir(&o);
 	if (rc)
@@ -291,10 +291,10 @@ int cmd_tsdb_confirm_clock(int argc, char **argv)
 {
 	static const struct usage u = {
 		"tsdb confirm-clock DIR",
-		"Says that the time of day is right. After a jump of the clock "
-		"by more than a day,\nretention by time waits for a week, or "
-		"for this. No server may be running on it; a\nrunning one is "
-		"told at POST /api/v1/admin/tsdb/confirm_clock.",
+		"Confirm that the system clock is right. After a jump of the clock by more than a day,\n"
+		"retention by time does not follow it for a week, or until this command confirms it. No\n"
+		"server may be using the directory; on a running server, call\n"
+		"POST /api/v1/admin/tsdb/confirm_clock.",
 		1, 1
 	};
 	struct opened o = { 0 };
@@ -312,7 +312,7 @@ int cmd_tsdb_confirm_clock(int argc, char **argv)
 	if (rc)
 		return cmd_fail(&err);
 	time_format(clock_ms(NULL), now);
-	printf("retention goes by the time of day again: %s\n", now);
+	printf("retention by time follows the system clock again: %s\n", now);
 	return 0;
 }
 
@@ -334,10 +334,9 @@ int cmd_tsdb_recode(int argc, char **argv)
 {
 	static const struct usage u = {
 		"tsdb recode DIR",
-		"Writes the blocks of an older everprof anew, their profiles "
-		"as columns. What is done\nstays done: interrupted, it goes on "
-		"where it was. No server may be running on it; new\nblocks are "
-		"written so anyway. Needs room for the largest block.",
+		"Rewrite the blocks of an older version of everprof with the columns codec, which new\n"
+		"blocks use anyway. An interrupted run can be continued by another. No server may be\n"
+		"using the directory, and the disk needs free space for the largest block.",
 		1, 1
 	};
 	struct opened o = { 0 };
@@ -354,7 +353,7 @@ int cmd_tsdb_recode(int argc, char **argv)
 	close_dir(&o);
 	if (rc)
 		return cmd_fail(&err);
-	printf("%zu blocks were written anew\n", recoded);
+	printf("%zu blocks rewritten\n", recoded);
 	return 0;
 }
 
@@ -370,17 +369,16 @@ int cmd_tsdb_snapshot(int argc, char **argv)
 	bool skip_head = false;
 	const struct flag flags[] = {
 		{ "name", FLAG_TEXT, &name, NULL,
-		  "Its name below snapshots/; by default the time." },
+		  "Name of the snapshot (default: the current time)." },
 		{ "skip-head", FLAG_BOOL, &skip_head, "no",
-		  "Blocks only, without open ranges." },
+		  "Include blocks only, no head blocks." },
 		{ 0 },
 	};
 	static const struct usage u = {
 		"tsdb snapshot DIR [FLAGS]",
-		"Makes snapshots/NAME in a data directory: a data directory of "
-		"its own, that shares\nthe files of blocks. No server may be "
-		"running on it; a running one does the same\nat POST "
-		"/api/v1/admin/tsdb/snapshot.",
+		"Create snapshots/NAME in a data directory: a complete data directory that shares the\n"
+		"files of blocks by hard links. No server may be using the directory; on a running\n"
+		"server, call POST /api/v1/admin/tsdb/snapshot.",
 		1, 1
 	};
 	struct opened o = { 0 };
@@ -402,7 +400,7 @@ int cmd_tsdb_snapshot(int argc, char **argv)
 		cmd_fail(&err);
 	if (rc == ERR_BUSY)
 		fprintf(stderr,
-			"a running server makes snapshots itself: POST /api/v1/admin/tsdb/snapshot\n");
+			"to create a snapshot on a running server, call POST /api/v1/admin/tsdb/snapshot\n");
 	if (rc)
 		return 1;
 	printf("%s/snapshots/%s\n", argv[0], name);

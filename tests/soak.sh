@@ -130,7 +130,7 @@ soak_conprof() { # damaged directories of conprof, imported by a build with sani
   ninja -C build/asan everprof >/dev/null || ./dev asan -N >/dev/null
   if EVERPROF=$PWD/build/asan/everprof EVERPROF_SLOW=3 EVERPROF_SECONDS=${SECONDS_EACH:-600} \
     EVERPROF_SEED=${SEED:-1000} \
-    python3 tests/integration/test_tools.py damaged_conprof_directories_lose_only_what_is_damaged; then
+    python3 tests/integration/test_tools.py damaged_conprof_directories_lose_only_damaged_profiles; then
     report conprof 1 0
   else
     report conprof 0 1

@@ -13,7 +13,8 @@ static int local_parse(const char *target, struct request *r, struct err *err)
 	struct str query;
 
 	if (!url_is_sound(str_of(target)))
-		return err_set(err, ERR_INVALID, "%s is not a URL", target);
+		return err_set(err, ERR_INVALID, "invalid request URL %s",
+			       target);
 	r->method = str_of("GET");
 	r->path = url_unescape_path(str_cut(str_of(target), '?', &query),
 				    &r->arena);
@@ -22,7 +23,7 @@ static int local_parse(const char *target, struct request *r, struct err *err)
 	r->params.now_ms = clock_ms(NULL);
 	if (!params_add_form(&r->params, &r->arena, query))
 		return err_set(err, ERR_TOOBIG,
-			       "there are too many parameters");
+			       "the request has too many parameters");
 	return 0;
 }
 
@@ -42,8 +43,9 @@ static int local_drain(struct answer_stream *s, const struct local_request *r,
 		if (rc == ERR_AGAIN && piece.len)
 			rc = 1;
 		else if (rc == ERR_AGAIN)
-			rc = err_set(err, ERR_LIMIT,
-				     "the query needs more memory");
+			rc = err_set(
+				err, ERR_LIMIT,
+				"the query needs more memory than its limit allows");
 		if (rc >= 0 && !r->sink)
 			buf_add(body, piece.ptr, piece.len);
 		else if (rc >= 0 && !r->sink(r->sink_ctx, buf_bytes(&piece)))

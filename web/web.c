@@ -25,7 +25,7 @@ static const struct metric_row config_rows[] = {
 	METRIC_ROW(
 		GAUGE, struct config_state, is_current,
 		"everprof_web_config_last_reload_successful",
-		"Whether the last attempt to load --web.config.file succeeded."),
+		"Whether the last attempt to load --web.config.file succeeded (1) or failed (0)."),
 };
 
 /*

@@ -90,7 +90,7 @@ static int fetch_store(struct fetch *j, unsigned worker, struct err *err)
 		unpacked_sample(u, body, &sample);
 		rc = s->o.appender->append(s->o.appender, &sample, &lsn, err);
 		if (rc)
-			err_wrap(err, rc, "not stored");
+			err_wrap(err, rc, "cannot store the profile");
 		else if (!sample.sample_count)
 			metric_add(s->metrics.empty, 1);
 	}

@@ -54,7 +54,7 @@ void on_demand_refuse_all(struct scraper *s)
 	struct scrape_request *a;
 	struct err err;
 
-	err_set(&err, ERR_CLOSED, "everprof is stopping");
+	err_set(&err, ERR_CLOSED, "the server is shutting down");
 	while ((a = s->asked)) {
 		s->asked = a->next;
 		on_demand_end(s, a, ERR_CLOSED, &err, 0);
@@ -107,9 +107,10 @@ static int on_demand_submit(struct scraper *s, struct scrape_request *a,
 		*at = scrape_request_ref(a);
 		s->asking++;
 	} else {
-		rc = err_set(err, ERR_LIMIT,
-			     "%d profiles are being waited for: later",
-			     ASKS_MAX);
+		rc = err_set(
+			err, ERR_LIMIT,
+			"too many scrapes on demand: %d are in progress; retry later",
+			ASKS_MAX);
 	}
 	mutex_unlock(&s->mu);
 	return rc;
@@ -127,8 +128,8 @@ int scrape_now(struct scraper *s, const struct scrape_now_options *w,
 		target_unref(t);
 		return err_set(
 			err, count ? ERR_INVALID : ERR_NOTFOUND,
-			count ? "%zu targets match: one must" :
-				"%zu targets match: /api/v1/targets lists them",
+			count ? "%zu targets match; exactly one must match" :
+				"%zu targets match; /api/v1/targets lists all targets",
 			count);
 	}
 	a = scrape_request_new(t, w->seconds);

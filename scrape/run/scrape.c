@@ -30,7 +30,7 @@ static const struct metric_row counter_rows[] = {
 	COUNTER(skipped, "everprof_target_scrapes_skipped_total",
 		"Scrapes skipped because the previous scrape was still running."),
 	COUNTER(empty, "everprof_target_profiles_empty_total",
-		"Profiles without samples. They are stored like all others."),
+		"Profiles without samples, which are stored like all others."),
 };
 
 /* Values that are read when metrics are written. */
@@ -44,11 +44,11 @@ struct scrape_stats {
 
 static const struct metric_row stat_rows[] = {
 	STAT(GAUGE, targets, "everprof_scrape_targets",
-	     "Targets that are scraped; each profile type of a target counts."),
+	     "Number of targets that are scraped; each profile type of a target counts as one."),
 	STAT(GAUGE, ingest_bytes, "everprof_ingest_memory_bytes",
-	     "Memory held by response bodies that are being received or unpacked."),
+	     "Bytes of memory held by response bodies that are being received or unpacked."),
 	STAT(COUNTER, ingest_waits, "everprof_ingest_waits_total",
-	     "Response bodies that had to wait for memory (--ingest.memory)."),
+	     "Response bodies that had to wait because --ingest.memory was exhausted."),
 };
 
 /* Called by any thread. */
@@ -73,7 +73,7 @@ static void scrape_register_counters(struct scraper *s)
 			 &s->metrics);
 	s->metrics.duration = metrics_histogram(
 		s->o.metrics, "everprof_target_scrape_duration_seconds",
-		"Time from the start of a scrape until its profile is stored.",
+		"Seconds from the start of a scrape until its profile is stored.",
 		NULL);
 }
 

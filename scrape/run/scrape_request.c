@@ -98,8 +98,9 @@ int scrape_request_wait(struct scrape_request *a, int64_t deadline_ns,
 	while (!a->has_ended && rc != ETIMEDOUT)
 		rc = mutex_wait_until(&a->mu, &a->ended, &at);
 	if (!a->has_ended)
-		rc = err_set(err, ERR_TIMEOUT,
-			     "the profile has not come yet; it will be stored");
+		rc = err_set(
+			err, ERR_TIMEOUT,
+			"timed out waiting for the target's profile; the scrape continues and stores it");
 	else if (a->err.code)
 		rc = err_set(err,
 			     /*
@@ -108,7 +109,7 @@ int scrape_request_wait(struct scrape_request *a, int64_t deadline_ns,
 			      */
 			     a->err.code == ERR_INVALID ? ERR_AGAIN :
 							  a->err.code,
-			     "the target gave no profile: %s", a->err.msg);
+			     "cannot scrape the target: %s", a->err.msg);
 	else
 		rc = 0;
 	*ms = a->ms;

@@ -24,7 +24,7 @@ static void set_gauges(struct scraper *s, const char *job,
 		metric_set(
 			metrics_gauge(
 				s->o.metrics, "everprof_targets",
-				"Targets (one for each type) by job and health.",
+				"Number of targets, one for each profile type, by job and health.",
 				&(struct metric_labels){
 					{ "job", "health" },
 					{ job, target_health_name(h) } }),

@@ -60,13 +60,16 @@ static void tell_refusal(struct scraper *s, const struct scrape_pool *p,
 	const char *why = p->set->refused;
 
 	if (why && (!before || strcmp(before, why) != 0))
-		log_event(s->o.log, LOG_WARN, "no target of the job is scraped",
-			  LOG_FIELDS(log_text("job", p->job),
-				     log_text("err", why)));
+		log_event(
+			s->o.log, LOG_WARN,
+			"job exceeds a limit; none of its targets are scraped",
+			LOG_FIELDS(log_text("job", p->job),
+				   log_text("err", why)));
 	else if (before && !why)
-		log_event(s->o.log, LOG_INFO,
-			  "the job's targets are scraped again",
-			  LOG_FIELDS(log_text("job", p->job)));
+		log_event(
+			s->o.log, LOG_INFO,
+			"job is within its limits again; its targets are scraped",
+			LOG_FIELDS(log_text("job", p->job)));
 }
 
 /* Make the job's set again and exchange it; the caller holds update_mu. */

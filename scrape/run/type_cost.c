@@ -33,10 +33,11 @@ static struct type_cost cost_new(struct metrics *m, struct str type)
 		.type = name,
 		.bytes = metrics_counter(
 			m, "everprof_target_scraped_bytes_total",
-			"Bytes of profiles as received, by type.", &labels),
+			"Bytes of profiles as received, by profile type.",
+			&labels),
 		.took = metrics_counter(
 			m, seconds_name,
-			"Time that scrapes took, by type, with the seconds that a profile asks for.",
+			"Seconds spent in scrapes, by profile type, including the duration of the profile itself.",
 			&labels),
 	};
 

@@ -205,15 +205,15 @@ static int check_address(struct str address, struct str scheme, struct err *err)
 {
 	if (!address.len)
 		return err_set(err, ERR_INVALID,
-			       "no address: " ADDRESS " is empty");
+			       "the label " ADDRESS " is empty");
 	if (!target_address_is_ok(address))
 		return err_set(
 			err, ERR_INVALID,
-			"\"%.*s\" is not a target: host:port is expected, the port 1 to 65535, without scheme or path",
+			"\"%.*s\" is not a target address: expected host:port without scheme or path, port 1 to 65535",
 			STR_ARG(address));
 	if (!str_is(scheme, "http") && !str_is(scheme, "https"))
 		return err_set(err, ERR_INVALID,
-			       SCHEME " is http or https, not \"%.*s\"",
+			       SCHEME " must be http or https, not \"%.*s\"",
 			       STR_ARG(scheme));
 	return 0;
 }
@@ -231,8 +231,8 @@ static int get_duration(const struct labels_builder *b, const char *name,
 	    *out > SCRAPE_INTERVAL_MAX_MS)
 		return err_set(
 			err, ERR_INVALID,
-			"%s is more than 0, at most 1d; this is \"%.*s\"", name,
-			STR_ARG(text));
+			"%s must be a duration above 0 and at most 1d, not \"%.*s\"",
+			name, STR_ARG(text));
 	return 0;
 }
 
@@ -359,14 +359,16 @@ int target_spec_make(const struct job_labels *job, size_t type,
 		return rc;
 	if (!labels_builder_get(b, str_of(LABEL_NAME)).len)
 		return err_set(err, ERR_INVALID,
-			       "no profile type: " LABEL_NAME " is empty");
+			       "the label " LABEL_NAME
+			       " (the profile type) is empty");
 	out->seconds = seconds_of(b);
 	/* The server answers only after it has profiled for "seconds". */
 	out->timeout_ms = timeout + out->seconds * 1000;
 	out->url = make_url(job, b);
 	if (!out->url)
 		return err_set(err, ERR_INVALID,
-			       "the URL is longer than %d bytes", URL_MAX);
+			       "the target's URL is longer than %d bytes",
+			       URL_MAX);
 	out->is_index = job_labels_is_index(job, type);
 	if (out->is_index)
 		out->max_body = TYPE_INDEX_BODY_MAX;

@@ -61,9 +61,10 @@ static int profile_list_add(struct profile_list *t, struct str path,
 	    memchr(name.ptr, 0, name.len) || profile_list_has_type(t, name))
 		return 0;
 	if (t->count == TYPE_INDEX_MAX)
-		return err_set(err, ERR_INVALID,
-			       "the page names more than %d profile types",
-			       TYPE_INDEX_MAX);
+		return err_set(
+			err, ERR_INVALID,
+			"the profile list names more than %d profile types",
+			TYPE_INDEX_MAX);
 	t->v[t->count++] =
 		(struct indexed_type){ name, arena_str(&t->arena, path) };
 	return 0;
@@ -119,7 +120,7 @@ int profile_list_parse(struct bytes page, struct profile_list **out,
 	if (!rc && !t->count)
 		rc = err_set(
 			err, ERR_INVALID,
-			"this is no /debug/pprof/ page of Go: it links no profiles");
+			"the page links no profiles; expected the profile list of Go's net/http/pprof (/debug/pprof/)");
 	if (rc) {
 		profile_list_unref(t);
 		return rc;

@@ -62,17 +62,19 @@ static void check_targets(struct yaml *y, const struct yaml_node *groups)
 			const struct yaml_node *t = list->items[k];
 
 			if (yaml_is_null(t))
-				yaml_error(y, t, "a target is empty");
+				yaml_error(
+					y, t,
+					"targets contains an empty entry; expected host:port");
 			else if (t->kind == YAML_SCALAR &&
 				 !target_address_is_ok(t->text))
 				yaml_error(
 					y, t,
-					"\"%.*s\" is not a target: write host:port, without scheme or path",
+					"\"%.*s\" is not a target address: expected host:port without scheme or path",
 					STR_ARG(t->text));
 			else if (t->kind == YAML_SCALAR && !has_port(t->text))
 				yaml_warn(
 					y, t,
-					"\"%.*s\" names no port: it is asked at the port of its scheme, 80 or 443",
+					"target \"%.*s\" has no port: the scheme's default port (80 or 443) is used",
 					STR_ARG(t->text));
 		}
 	}
@@ -118,7 +120,7 @@ static const struct yaml_field profile_fields[] = {
 	{ "interval", yaml_duration,
 	  offsetof(struct profile_config, interval_ms), NULL },
 	{ "delta", NULL, 0,
-	  "what a counter counted between two profiles is reckoned when they are merged" },
+	  "queries compute the difference of counters when they merge profiles" },
 	{ 0 },
 };
 
@@ -140,7 +142,9 @@ static void decode_profile(struct yaml *y, const struct yaml_node *key,
 	struct profile_config *p = find_profile(c, key->text);
 
 	if (!key->text.len || !str_is_utf8(key->text)) {
-		yaml_error(y, key, "not the name of a profile type");
+		yaml_error(
+			y, key,
+			"the name of a profile type must be non-empty UTF-8");
 		return;
 	}
 	if (!p) {
@@ -153,14 +157,14 @@ static void decode_profile(struct yaml *y, const struct yaml_node *key,
 	if (p->enabled && (!p->path.len || p->path.ptr[0] != '/'))
 		yaml_error(
 			y, key,
-			"%.*s needs a path that begins with /, such as /debug/pprof/%.*s",
+			"profile type %.*s needs a path that begins with /, such as /debug/pprof/%.*s",
 			STR_ARG(p->name), STR_ARG(p->name));
 	if (p->enabled && str_is(p->name, "trace"))
 		yaml_warn(
 			y, key,
-			"trace is not a profile: what /debug/pprof/trace answers cannot be stored");
+			"trace is not a profile type: execution traces (/debug/pprof/trace) cannot be stored");
 	if (p->seconds < 0 || p->seconds > SCRAPE_SECONDS_MAX)
-		yaml_error(y, key, "seconds must be 0 to %d",
+		yaml_error(y, key, "seconds must be between 0 and %d",
 			   SCRAPE_SECONDS_MAX);
 	if (p->interval_ms < 0 || p->interval_ms > SCRAPE_INTERVAL_MAX_MS)
 		yaml_error(y, key, "interval must be at most 1d");
@@ -181,7 +185,9 @@ static void decode_pprof(struct yaml *y, const struct yaml_node *n, void *field)
 		return;
 	}
 	if (n->kind == YAML_SCALAR && !yaml_is_null(n)) {
-		yaml_error(y, n, "pprof_config is a map of types, or auto");
+		yaml_error(
+			y, n,
+			"pprof_config must be auto or a map of profile types");
 		return;
 	}
 	if (!yaml_expect(y, n, YAML_MAP, "pprof_config"))
@@ -226,7 +232,7 @@ static void set_default_profiles(struct yaml *y, struct scrape_config *c)
 #define TIMEOUT_DEFAULT_MS 15000
 
 /* Why an option of Prometheus is accepted and ignored. */
-#define NOT_FOR_PROFILES "profiles have no use for it"
+#define NOT_FOR_PROFILES "it does not apply to profiles"
 
 /*
  * The options of a job. Options of Prometheus that make no sense for profiles
@@ -287,15 +293,15 @@ static void check_times(struct yaml *y, const struct yaml_node *n,
 	if (c->common.timeout_ms > c->common.interval_ms)
 		yaml_warn(
 			y, n,
-			"scrape_timeout is longer than scrape_interval: while a target is slow, scrapes of it are left out");
+			"scrape_timeout is longer than scrape_interval: scrapes of slow targets will be skipped");
 	if (c->common.interval_ms <= 0 ||
 	    c->common.interval_ms > SCRAPE_INTERVAL_MAX_MS)
 		yaml_error(y, n,
-			   "scrape_interval must be more than 0, at most 1d");
+			   "scrape_interval must be above 0 and at most 1d");
 	if (c->common.timeout_ms <= 0 ||
 	    c->common.timeout_ms > SCRAPE_INTERVAL_MAX_MS)
 		yaml_error(y, n,
-			   "scrape_timeout must be more than 0, at most 1d");
+			   "scrape_timeout must be above 0 and at most 1d");
 	for (size_t i = 0; i < c->profile_count; i++) {
 		const struct profile_config *p = &c->profiles[i];
 
@@ -305,7 +311,7 @@ static void check_times(struct yaml *y, const struct yaml_node *n,
 						  c->common.interval_ms))
 			yaml_warn(
 				y, n,
-				"%.*s takes %lld s, as long as its interval or longer: every other scrape of it is left out",
+				"profile type %.*s takes %lld s, which is not shorter than its interval: every other scrape will be skipped",
 				STR_ARG(p->name), (long long)p->seconds);
 	}
 }
@@ -327,7 +333,7 @@ static void check_discovery(struct yaml *y, const struct yaml_node *map)
 		    !str_is(key, "http_sd_configs"))
 			yaml_error(
 				y, map->items[i],
-				"%.*s is not supported yet: use http_sd_configs or file_sd_configs",
+				"%.*s is not supported: use http_sd_configs or file_sd_configs",
 				STR_ARG(key));
 	}
 }
@@ -389,10 +395,9 @@ void scrape_configs_decode(struct yaml *y, const struct yaml_node *list,
 		for (size_t k = 0; k < i; k++) {
 			if (out->v[k].job_name.len &&
 			    str_eq(out->v[k].job_name, out->v[i].job_name))
-				yaml_error(
-					y, list->items[i],
-					"job_name \"%.*s\" stands here twice",
-					STR_ARG(out->v[i].job_name));
+				yaml_error(y, list->items[i],
+					   "duplicate job_name \"%.*s\"",
+					   STR_ARG(out->v[i].job_name));
 		}
 		out->count++;
 	}

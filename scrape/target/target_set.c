@@ -93,10 +93,9 @@ static char *too_long(const char *limit, int64_t max, struct str name,
 	if (!max || (int64_t)len <= max)
 		return NULL;
 	/* Cut the name to what a message has room for. */
-	return mem_printf(
-		"%s exceeded: label %.*s has %zu bytes, the limit is %lld",
-		limit, (int)(name.len < 64 ? name.len : 64), name.ptr, len,
-		(long long)max);
+	return mem_printf("%s exceeded: label %.*s has %zu bytes, limit %lld",
+			  limit, (int)(name.len < 64 ? name.len : 64), name.ptr,
+			  len, (long long)max);
 }
 
 /*
@@ -123,7 +122,7 @@ static char *target_set_describe_refusal(const struct scrape_config *c,
 	}
 	if (!why && c->common.label_limit && count > c->common.label_limit)
 		why = mem_printf(
-			"label_limit exceeded: %lld labels, the limit is %lld",
+			"label_limit exceeded: %lld labels, limit %lld",
 			(long long)count, (long long)c->common.label_limit);
 	return why;
 }
@@ -223,7 +222,9 @@ static const struct target *target_set_keep(struct set_builder *m,
 	if (table_find(&m->seen, hash, target_set_same_labels, s,
 		       spec->labels) != TABLE_NONE) {
 		target_spec_fini(spec);
-		target_set_drop(m, e, "another target has the same labels");
+		target_set_drop(
+			m, e,
+			"duplicate target: another target has the same labels");
 		return NULL;
 	}
 	table_add(&m->seen, hash, (uint32_t)s->count);
@@ -244,8 +245,9 @@ static const char *dropped_by(struct set_builder *m, size_t rule)
 			arena_array(&m->set->arena, const char *, rules->count);
 	if (!m->dropped_by[rule])
 		m->dropped_by[rule] = arena_printf(
-			&m->set->arena, "relabelling dropped it: rule %zu, %s",
-			rule + 1, relabel_action_name(rules->v[rule].action));
+			&m->set->arena,
+			"dropped by relabel_configs rule %zu (%s)", rule + 1,
+			relabel_action_name(rules->v[rule].action));
 	return m->dropped_by[rule];
 }
 
@@ -363,12 +365,13 @@ static void refuse_all(struct target_set *s, const char *why)
 static const char *target_set_count_excess(const struct set_builder *m)
 {
 	if (m->bytes > BYTES_MAX)
-		return arena_printf(&m->set->arena,
-				    "the job's targets take more than %ld MB",
-				    BYTES_MAX / MIB);
+		return arena_printf(
+			&m->set->arena,
+			"the job's targets take more than %ld MB of memory",
+			BYTES_MAX / MIB);
 	return arena_printf(
 		&m->set->arena,
-		"target_limit exceeded: there are more than %lld targets",
+		"target_limit exceeded: the job has more than %lld targets",
 		(long long)m->config->common.target_limit);
 }
 

@@ -22,7 +22,7 @@ static bool fails_with(const char *text, const char *want)
 	return ok;
 }
 
-Test(config, the_seven_defaults_and_what_is_added)
+Test(config, default_profile_types_and_added_types)
 {
 	struct config c;
 	const struct scrape_config *s;
@@ -60,30 +60,30 @@ Test(config, the_seven_defaults_and_what_is_added)
 	config_fini(&c);
 }
 
-Test(config, what_is_wrong_is_said_with_its_place)
+Test(config, errors_name_line_and_column)
 {
 	cr_expect(fails_with("scrape_configs:\n- scrape_interval: 1s\n",
 			     "e.yml:2:3: job_name is missing"));
 	cr_expect(fails_with("scrape_configs:\n- job_name: a\n- job_name: a\n",
-			     "e.yml:3:3: job_name \"a\" stands here twice"));
+			     "e.yml:3:3: duplicate job_name \"a\""));
 	cr_expect(fails_with("scrape_confgs: []\n",
 			     "e.yml:1:1: field scrape_confgs not found"));
-	cr_expect(
-		fails_with("scrape_configs:\n- job_name: a\n  static_configs:\n"
-			   "  - targets: ['http://x/y']\n",
-			   "e.yml:4:15: \"http://x/y\" is not a target"));
+	cr_expect(fails_with(
+		"scrape_configs:\n- job_name: a\n  static_configs:\n"
+		"  - targets: ['http://x/y']\n",
+		"e.yml:4:15: \"http://x/y\" is not a target address"));
 	cr_expect(fails_with(
 		"scrape_configs:\n- job_name: a\n  profiling_config:\n"
 		"    pprof_config: {x: {}}\n",
-		"e.yml:4:20: x needs a path"));
+		"e.yml:4:20: profile type x needs a path"));
 	cr_expect(fails_with(
 		"scrape_configs:\n- job_name: a\n  dns_sd_configs: []\n",
-		"e.yml:3:3: dns_sd_configs is not supported yet"));
+		"e.yml:3:3: dns_sd_configs is not supported"));
 	cr_expect(fails_with("scrape_configs:\n- job_name: a\n  scheme: ftp\n",
 			     "scheme must be http or https"));
 	cr_expect(fails_with(
 		"scrape_configs:\n- job_name: a\n  scrape_interval: 2d\n",
-		"scrape_interval must be more than 0, at most 1d"));
+		"scrape_interval must be above 0 and at most 1d"));
 	cr_expect(fails_with(
 		"scrape_configs:\n- job_name: a\n  static_configs:\n"
 		"  - targets: ['x:1']\n    labels: {__tenant__: a}\n",
@@ -103,14 +103,14 @@ Test(config, what_is_wrong_is_said_with_its_place)
 	cr_expect(fails_with(
 		"scrape_configs:\n- job_name: a\n  profiling_config:\n"
 		"    pprof_config: {profile: {seconds: 9223372036854775807}}\n",
-		"seconds must be 0 to 3600"));
+		"seconds must be between 0 and 3600"));
 	cr_expect(fails_with("global: {target_limit: -1}\n",
 			     "e.yml:1:24: a limit is at least 0"));
 	cr_expect(fails_with("a: b: c\n", "e.yml:1:5: "));
 	cr_expect(fails_with("[]", "must be a map"));
 }
 
-Test(config, a_prometheus_file_can_be_pasted)
+Test(config, prometheus_options_are_accepted_with_a_warning)
 {
 	struct config c;
 
@@ -125,7 +125,7 @@ Test(config, a_prometheus_file_can_be_pasted)
 	config_fini(&c);
 }
 
-Test(config, targets_are_host_and_port)
+Test(config, static_targets_are_host_and_optional_port)
 {
 	struct config c;
 
@@ -135,7 +135,7 @@ Test(config, targets_are_host_and_port)
 	config_fini(&c);
 }
 
-Test(config, an_empty_file_scrapes_nothing)
+Test(config, empty_file_has_no_jobs)
 {
 	struct config c;
 

@@ -41,7 +41,7 @@ def sha(body):
 
 
 @suite.test
-def scraped(d):
+def scraped_corpus_is_byte_identical(d):
     files = load()
     total = sum(len(v) for v in files.values())
     lock = threading.Lock()
@@ -80,7 +80,7 @@ def scraped(d):
 
 
 @suite.test
-def imported(d):
+def imported_corpus_is_byte_identical(d):
     files = load()
     data = os.path.join(d, 'data')
     began = time.monotonic()

@@ -73,7 +73,7 @@ def fill(path):
 
 
 @suite.test
-def retention_by_size_keeps_it_going(d):
+def retention_by_size_keeps_space_free(d):
     servers, config = targets()
 
     def go(mount):
@@ -99,7 +99,7 @@ def retention_by_size_keeps_it_going(d):
 
 
 @suite.test
-def a_disk_that_others_fill(d):
+def disk_filled_by_other_programs(d):
     servers, config = targets()
     rng = random.Random(2)
 

@@ -114,7 +114,7 @@ def write(path, targets):
 
 
 @suite.test
-def nothing_is_missed_and_memory_is_flat(d):
+def no_scrape_is_missed_and_memory_is_constant(d):
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     Generator.bodies = bodies()
     port = generate()
@@ -150,7 +150,7 @@ def nothing_is_missed_and_memory_is_flat(d):
 
 
 @suite.test
-def twenty_thousand_targets_are_reloaded(d):
+def reload_of_twenty_thousand_targets(d):
     port = 1  # nobody is there
     many = addresses(20000, port)
     write(f'{d}/t.json', many)

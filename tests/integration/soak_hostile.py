@@ -114,7 +114,7 @@ def p99(took):
 
 
 @suite.test
-def a_target_beside_hostile_ones_misses_nothing(d):
+def hostile_targets_do_not_delay_scrapes(d):
     good = Server(lambda r: send(r, hostile.PROFILE))
     bad = hostile.targets()
     e = Everprof(d, 'scrape_configs:\n' + heap_job('good', [good.address], '1s') + heap_job(
@@ -138,7 +138,7 @@ def a_target_beside_hostile_ones_misses_nothing(d):
 
 
 @suite.test
-def a_client_beside_attackers_is_answered(d):
+def attackers_do_not_block_other_clients(d):
     e = Everprof(d, 'scrape_configs: []\n').ready()
     alone, beside, most = [], [], 0
     for _ in range(ROUNDS):

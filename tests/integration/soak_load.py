@@ -12,7 +12,7 @@ SECONDS = float(os.environ.get('EVERPROF_SECONDS', '120'))
 
 
 @suite.test
-def many_ask_for_much(d):
+def heavy_load_stays_within_limits(d):
     limits = 256 + 128
     e, load, small, peak = attack(d, SECONDS, 200, 200, 100, 25 << 20, 10000000, [])
     took = finish(e, load)

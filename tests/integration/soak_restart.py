@@ -18,7 +18,7 @@ WANT = 2 << 30
 
 
 @suite.test
-def ready_in_a_second(d):
+def restart_with_a_full_wal(d):
     data = os.path.join(d, 'data')
     subprocess.run([os.environ['EVERPROF'], 'bench', 'storage', corpus, f'--fill={data}',
                     f'--bytes={WANT}'], check=True)
@@ -36,7 +36,7 @@ def ready_in_a_second(d):
 
 
 @suite.test
-def ready_after_the_corpus(d):
+def restart_with_the_corpus(d):
     r = run('tsdb', 'import', corpus, f'--storage.tsdb.path={d}/data')
     assert r.returncode == 0, r
     began = time.monotonic()

@@ -14,7 +14,7 @@ SECONDS = float(os.environ.get('SECONDS_LONG', '120'))
 
 
 @suite.test
-def two_minutes(d):
+def real_programs_for_two_minutes(d):
     addresses = start_programs(d)
     e = Everprof(d, 'scrape_configs:\n' + ''.join(
         f'- job_name: {n}\n  scrape_interval: 5s\n  profiling_config: {{pprof_config: '

@@ -59,7 +59,7 @@ def start(d, text, *flags):
 
 
 @suite.test
-def every_route_asks_who_is_there(d):
+def every_route_requires_authentication_and_scopes(d):
     users = f'  admin: {hashed("correct horse")}\n  reader: {hashed("pw")}\n'
     e = start(d, web(users, 'basic_auth_scopes: {reader: [read]}\n'),
               '--web.enable-lifecycle', '--web.enable-admin-api')
@@ -100,7 +100,7 @@ def every_route_asks_who_is_there(d):
 
 
 @suite.test
-def changes_of_the_file_count(d):
+def changed_web_config_is_reloaded(d):
     e = start(d, web(f'  u: {hashed("one")}\n'))
 
     def status(password):
@@ -109,22 +109,22 @@ def changes_of_the_file_count(d):
     rewrite(f'{d}/web.yml', web(f'  u: {hashed("two")}\n'))
     wait_until('the new password', 10, lambda: (status('one'), status('two')) == (401, 200))
     rewrite(f'{d}/web.yml', 'basic_auth_users: {u: plain}\n')
-    wait_until('the refusal', 10, lambda: (status('two'), 'must be hashed by bcrypt' in e.text())
+    wait_until('the refusal', 10, lambda: (status('two'), 'must be a bcrypt hash' in e.text())
                == (200, True))
     # What is half written, or empty, opens nothing.
     for text in ('', '# users are to come\n', 'http_server_config: {}\n'):
         rewrite(f'{d}/web.yml', text)
         time.sleep(1.3)
         assert (status('two'), status('')) == (200, 401), text
-    assert 'no users and no tokens any more' in e.text()
-    assert e.text().count('the old one stays') == 2
+    assert 'removes all users and tokens' in e.text()
+    assert e.text().count('the previous one stays in effect') == 2
     os.unlink(f'{d}/web.yml')
     time.sleep(1.2)
     assert (status('two'), status('')) == (200, 401), 'a file that is away opens nothing'
 
 
 @suite.test
-def strangers_send_no_bodies(d):
+def unauthenticated_requests_are_rejected_before_the_body(d):
     e = start(d, web(f'  u: {hashed("one")}\n'))
     with socket.create_connection(('127.0.0.1', e.port)) as s:
         s.settimeout(30)
@@ -141,7 +141,7 @@ def strangers_send_no_bodies(d):
 
 
 @suite.test
-def bodies_of_strangers_leave_room(d):
+def unverified_bodies_have_a_separate_memory_limit(d):
     """Who sends any password may send a body; those who are known have room of their own."""
     strange = iter(range(100))
     users = ''.join(f'  v{i}: {hashed("two")}\n' for i in range(100))
@@ -169,7 +169,7 @@ def bodies_of_strangers_leave_room(d):
 
 
 @suite.test
-def forms_are_whole_or_refused(d):
+def truncated_forms_are_refused(d):
     """What is cut off might be the bounds of what is deleted, whoever asks."""
     users = ''.join(f'  u{i}: {hashed("one")}\n' for i in range(3))
     e = start(d, web(users), '--web.enable-admin-api')
@@ -186,64 +186,64 @@ def forms_are_whole_or_refused(d):
 
 
 @suite.test
-def a_limit_survives_a_file_that_is_being_written(d):
+def scope_limit_survives_a_partially_written_file(d):
     user = f'basic_auth_users: {{u: "{hashed("one")}", v: "{hashed("two")}"}}\n'
     limit = 'basic_auth_scopes: {u: [read]}\n'
     e = start(d, user + limit)
     rewrite(f'{d}/web.yml', f'basic_auth_users: {{v: "{hashed("two")}"}}\n')
-    wait_until('loaded', 10, lambda: 'web configuration is loaded' in e.text())
+    wait_until('loaded', 10, lambda: 'web configuration loaded' in e.text())
     rewrite(f'{d}/web.yml', user)
-    wait_until('refused', 10, lambda: 'basic_auth_scopes is not any more' in e.text())
+    wait_until('refused', 10, lambda: 'removes a user from basic_auth_scopes' in e.text())
     rewrite(f'{d}/web.yml', user + limit)
-    wait_until('loaded', 10, lambda: e.text().count('web configuration is loaded') == 2)
+    wait_until('loaded', 10, lambda: e.text().count('web configuration loaded') == 2)
     e.finish()
 
 
 @suite.test
-def what_was_closed_stays_closed_until_a_restart(d):
+def reload_cannot_weaken_access_control(d):
     ca = Authority(d)
     cert = ca.sign('server', 'IP:127.0.0.1')
     tls = f'  cert_file: {cert[0]}\n  key_file: {cert[1]}\n'
     trust = f'  client_ca_file: {ca.cert}\n'
     users = f'basic_auth_users: {{u: "{hashed("one")}"}}\n'
     for i, (before, after, why) in enumerate((
-            (users, '', 'no users and no tokens any more'),
-            (users + 'basic_auth_scopes: {u: [read]}\n', users, 'basic_auth_scopes is not any more'),
-            (users + 'tls_server_config:\n' + tls, users, 'asks less of TLS'),
+            (users, '', 'removes all users and tokens'),
+            (users + 'basic_auth_scopes: {u: [read]}\n', users, 'removes a user from basic_auth_scopes'),
+            (users + 'tls_server_config:\n' + tls, users, 'weakens TLS'),
             ('tls_server_config:\n' + tls + '  client_auth_type: RequireAnyClientCert\n',
              'tls_server_config:\n' + tls + trust + '  client_auth_type: VerifyClientCertIfGiven\n',
-             'asks less of TLS'),
+             'weakens TLS'),
             ('tls_server_config:\n' + tls + trust + '  client_auth_type: VerifyClientCertIfGiven\n',
              'tls_server_config:\n' + tls + '  client_auth_type: RequireAnyClientCert\n',
-             'asks less of TLS'),
+             'weakens TLS'),
             ('tls_server_config:\n' + tls + trust + '  client_auth_type: RequireAndVerifyClientCert\n'
              '  client_allowed_sans: [a]\n',
              'tls_server_config:\n' + tls + trust + '  client_auth_type: RequireAndVerifyClientCert\n',
-             'asks less of TLS'))):
+             'weakens TLS'))):
         e = start(f'{d}/{i}', before)
         rewrite(f'{d}/{i}/web.yml', after)
         wait_until(why, 10, lambda: why in e.text())
-        assert 'to mean that, restart' in e.text()
+        assert 'if this is intended, restart the server' in e.text()
         e.stop()
 
 
 @suite.test
-def mistakes_of_the_file_are_told_before_anybody_asks(d):
+def invalid_web_config_is_logged_without_a_request(d):
     e = start(d, web(f'  u: {hashed("one")}\n'))
     rewrite(f'{d}/web.yml', 'basic_auth_users: {u: plain}\nbasic_auth_user: {}\n')
-    wait_until('the refusal', 10, lambda: 'must be hashed by bcrypt' in e.text())
-    assert '(and more: everprof check web-config)' in e.text()
+    wait_until('the refusal', 10, lambda: 'must be a bcrypt hash' in e.text())
+    assert 'run everprof check web-config' in e.text()
     out = run('check', 'web-config', f'{d}/web.yml')
     assert out.returncode == 1 and 'web.yml:1:23: ' in out.stderr and (
         'web.yml:2:1: field basic_auth_user not found' in out.stderr), out.stderr
     rewrite(f'{d}/web.yml', web(f'  u: {hashed("two")}\n'))
-    wait_until('loaded', 10, lambda: 'web configuration is loaded' in e.text())
+    wait_until('loaded', 10, lambda: 'web configuration loaded' in e.text())
     out = run('check', 'web-config', f'{d}/web.yml')
     assert out.returncode == 0 and '1 users' in out.stdout, out.stdout + out.stderr
 
 
 @suite.test
-def guessing_does_not_keep_others_waiting(d):
+def password_guessing_does_not_delay_other_users(d):
     e = start(d, web(f'  u: {hashed("right", 10)}\n'))
     right = basic('u', 'right')
     assert e.get('/api/v1/labels', headers=right).status == 200
@@ -258,7 +258,7 @@ def guessing_does_not_keep_others_waiting(d):
 
 
 @suite.test
-def the_log_tells_who_asked_for_what(d):
+def access_log_has_user_path_and_parameters(d):
     e = start(d, web(f'  u: {hashed("pw")}\n'), '--web.access-log', '--web.slow-request=1h')
     e.get('/api/v1/series', headers=basic('u', 'pw'), **{'match[]': 'heap{a="b"}'})
     e.get('/api/v1/labels', headers=bearer(READ))
@@ -277,7 +277,7 @@ def the_log_tells_who_asked_for_what(d):
 
 
 @suite.test
-def pages_of_others_cannot_post(d):
+def cross_origin_posts_are_refused(d):
     e = start(d, web(f'  u: {hashed("pw")}\n'), '--web.enable-lifecycle')
     me = basic('u', 'pw')
     for origin, status in ((f'http://127.0.0.1:{e.port}', 200), ('http://evil.example', 403),
@@ -288,7 +288,7 @@ def pages_of_others_cannot_post(d):
 
 
 @suite.test
-def pages_of_friends_may_ask(d):
+def allowed_cors_origins_can_send_requests(d):
     e = start(d, web(f'  u: {hashed("pw")}\n'), '--web.enable-lifecycle',
               '--web.cors.origin=https?://(a|b)[.]example')
     me = basic('u', 'pw')
@@ -309,7 +309,7 @@ def pages_of_friends_may_ask(d):
 
 
 @suite.test
-def answers_carry_what_is_configured(d):
+def configured_headers_are_on_every_response(d):
     e = start(d, 'http_server_config:\n  headers:\n    X-Frame-Options: deny\n'
                  '    Strict-Transport-Security: max-age=31536000\n'
                  '    Content-Security-Policy: "default-src \'self\'"\n'
@@ -344,7 +344,7 @@ def context(ca, client=None, **options):
 
 
 @suite.test
-def tls_is_spoken_and_its_certificate_exchanged(d):
+def tls_certificate_is_reloaded(d):
     ca, other = Authority(d), Authority(d, 'other')
     first, second = ca.sign('first', 'IP:127.0.0.1'), other.sign('second', 'IP:127.0.0.1')
     shutil.copy(first[0], f'{d}/server.pem')
@@ -370,7 +370,7 @@ def tls_is_spoken_and_its_certificate_exchanged(d):
     for options, code, want in (
             (f'tls_config: {{ca_file: {ca.cert}}}\nbasic_auth: {{username: u, password: pw}}', 0, ''),
             (f'tls_config: {{ca_file: ca.pem}}\nauthorization: {{credentials: {READ}}}', 0, ''),
-            (f'tls_config: {{ca_file: {ca.cert}}}', 1, 'who are you?'),
+            (f'tls_config: {{ca_file: {ca.cert}}}', 1, 'authentication is required'),
             ('{}', 1, 'SSL certificate problem'),
             ('nonsense: 1', 1, 'http.yml:1:1: field nonsense not found')):
         rewrite(f'{d}/http.yml', options)
@@ -380,7 +380,7 @@ def tls_is_spoken_and_its_certificate_exchanged(d):
     # Half of a new pair is refused, and the old one stays; the whole is taken.
     shutil.copy(second[0], f'{d}/server.pem')
     wait_until('the refusal', 10, lambda: (ask(e, context(ca.cert), headers=me)[0],
-                                           'the old one stays' in e.text()) == (200, True))
+                                           'the previous one stays in effect' in e.text()) == (200, True))
     shutil.copy(second[1], f'{d}/server.key')
     wait_until('the new certificate', 10,
                lambda: ask(e, context(other.cert), headers=me)[0] == 200)
@@ -394,7 +394,7 @@ def finish_tls(e):
 
 
 @suite.test
-def client_certificates_are_wanted_and_judged(d):
+def client_certificates_are_required_and_verified(d):
     ca, other = Authority(d), Authority(d, 'other')
     server = ca.sign('server', 'IP:127.0.0.1')
     good = ca.sign('good', 'DNS:agent.example,IP:10.1.2.3')
@@ -426,23 +426,23 @@ def client_certificates_are_wanted_and_judged(d):
 
 
 @suite.test
-def mistakes_are_named_and_nothing_starts(d):
+def invalid_web_config_prevents_the_start(d):
     for text, want in (
-            ('basic_auth_users: {u: secret}', 'web.yml:1:23: the password must be hashed'),
-            (f'basic_auth_users: {{"": "{hashed("x")}"}}', 'not a name that can be sent'),
+            ('basic_auth_users: {u: secret}', 'web.yml:1:23: the password must be a bcrypt hash'),
+            (f'basic_auth_users: {{"": "{hashed("x")}"}}', 'a user name must not be empty'),
             ('bearer_tokens: [{name: x, token: short}]', 'at least 16 characters'),
-            ('bearer_tokens: [{token: 0123456789abcdef}]', 'a token needs a name'),
+            ('bearer_tokens: [{token: 0123456789abcdef}]', 'a bearer token needs a name'),
             ('bearer_tokens: [{name: x, token_file: nowhere}]', 'nowhere: No such file'),
             (f'bearer_tokens: [{{name: x, token: {READ}, scopes: [all]}}]',
-             'a scope is read, write or admin'),
-            ('basic_auth_scopes: {u: [read]}', 'there is no such user'),
-            ('http_server_config: {headers: {Server: x}}', 'cannot be set here'),
-            ('http_server_config: {headers: {X-Frame-Options: maybe}}', 'not a value of'),
+             'a scope must be read, write or admin'),
+            ('basic_auth_scopes: {u: [read]}', 'basic_auth_users has no user of this name'),
+            ('http_server_config: {headers: {Server: x}}', 'cannot be configured'),
+            ('http_server_config: {headers: {X-Frame-Options: maybe}}', 'invalid value of the HTTP header'),
             ('tls_server_config: {cert_file: nowhere.pem, key_file: k}', 'nowhere.pem: No such'),
-            ('tls_server_config: {min_version: TLS10}', 'TLS12 or TLS13 is expected'),
-            ('tls_server_config: {cert: x}', 'a certificate needs its key'),
-            ('tls_server_config: {cert: x, key: y}', 'the certificate and its key: '),
-            ('tls_server_config: {client_auth_type: Maybe}', 'there is no client_auth_type'),
+            ('tls_server_config: {min_version: TLS10}', 'must be TLS12 or TLS13'),
+            ('tls_server_config: {cert: x}', 'key_file is missing'),
+            ('tls_server_config: {cert: x, key: y}', 'invalid certificate or key: '),
+            ('tls_server_config: {client_auth_type: Maybe}', 'unknown client_auth_type'),
             ('basic_auth_user: {}', 'field basic_auth_user not found')):
         rewrite(f'{d}/web.yml', text)
         rewrite(f'{d}/everprof.yaml', EMPTY)
@@ -460,7 +460,7 @@ def authorization(value):
 
 
 @suite.test
-def credentials_are_read_strictly(d):
+def credentials_are_parsed_strictly(d):
     e = start(d, web(f'  u: {hashed("pw")}\n'))
     good = base64.b64encode(b'u:pw').decode()
     for value, status in ((f'Basic {good}', 200), (f'basic {good}', 200), (f'BASIC {good}', 200),
@@ -479,7 +479,7 @@ def credentials_are_read_strictly(d):
 
 
 @suite.test
-def who_guesses_keeps_out_nobody_else(d):
+def concurrent_guesses_do_not_lock_out_users(d):
     e = start(d, web(f'  u: {hashed("pw", 12)}\n'))
     ending = []
 
@@ -502,13 +502,13 @@ def who_guesses_keeps_out_nobody_else(d):
 
 
 @suite.test
-def a_web_configuration_that_all_can_read_is_warned_of(d):
+def world_readable_web_config_logs_a_warning(d):
     e = start(d, web(f'  u: {hashed("pw")}\n'))
     os.chmod(f'{d}/web.yml', 0o644)
     e.finish()
     e = Everprof(f'{d}/again', EMPTY, [f'--web.config.file={d}/web.yml'])
     wait_until('ready', 30, lambda: 'everprof is ready' in e.text(), 0.02)
-    assert 'anybody on this machine can read' in e.text(), e.text()
+    assert 'every user of this machine can access' in e.text(), e.text()
     with open(f'/proc/{e.child.pid}/limits') as f:
         core = next(line for line in f if line.startswith('Max core file size'))
     assert core.split()[4:6] == ['0', '0'], core

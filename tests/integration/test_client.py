@@ -107,7 +107,7 @@ def tls(d, cert, more=''):
 
 
 @suite.test
-def tls_is_verified_and_chosen(d):
+def tls_certificates_and_versions_are_verified(d):
     ca = Authority(d)
     other = Authority(d, 'other')
     here = ca.sign('here', 'IP:127.0.0.1')
@@ -161,7 +161,7 @@ def tls_is_verified_and_chosen(d):
 
 
 @suite.test
-def certificates_that_change_are_read_again(d):
+def changed_certificates_are_reloaded(d):
     ca, other = Authority(d), Authority(d, 'other')
     old, new = ca.sign('old', 'IP:127.0.0.1'), other.sign('new', 'IP:127.0.0.1')
     shutil.copy(old[0], f'{d}/server.pem')
@@ -183,7 +183,7 @@ def certificates_that_change_are_read_again(d):
 
 
 @suite.test
-def credentials_are_sent_and_read_again(d):
+def credentials_are_sent_and_reloaded(d):
     n = Nginx(d, 'listen 127.0.0.1:{port}; auth_basic x; auth_basic_user_file passwords;',
               'listen 127.0.0.1:{port}; if ($http_authorization != "Bearer token1") '
               '{ return 403; }',
@@ -228,7 +228,7 @@ def credentials_are_sent_and_read_again(d):
 
 
 @suite.test
-def networks_that_are_refused_are_not_connected_to(d):
+def refused_networks_are_never_connected_to(d):
     """Directly, by name, by a redirect and by a discovery; others are."""
     asked = []
 
@@ -258,7 +258,7 @@ def networks_that_are_refused_are_not_connected_to(d):
 
 
 @suite.test
-def redirects_are_followed_without_telling_who_we_are(d):
+def credentials_are_not_sent_to_redirect_hosts(d):
     seen = {}
 
     def there(r):
@@ -296,7 +296,7 @@ def redirects_are_followed_without_telling_who_we_are(d):
 
 
 @suite.test
-def proxies_are_used_as_they_are_told(d):
+def proxy_settings_are_applied(d):
     ca = Authority(d)
     n = Nginx(d, 'listen 127.0.0.1:{port};', tls(d, ca.sign('here', 'IP:127.0.0.1')))
     port = free_port()
@@ -330,7 +330,7 @@ def proxies_are_used_as_they_are_told(d):
 
 
 @suite.test
-def proxies_that_are_none_are_named(d):
+def invalid_proxy_urls_are_reported(d):
     """Without what stands in them; and who names one gets no other."""
     server = Server(lambda r: send(r, packed(profile('x'))))
     own = f'proxy_url: http://127.0.0.1:{free_port()}'
@@ -358,7 +358,7 @@ def proxies_that_are_none_are_named(d):
 
 
 @suite.test
-def passwords_of_urls_stay_on_the_way(d):
+def url_passwords_are_sent_only_to_their_host(d):
     """They are for the host that they were given for, redirects within it included."""
     asked = []
 
@@ -392,7 +392,7 @@ def passwords_of_urls_stay_on_the_way(d):
 
 
 @suite.test
-def users_of_urls_are_taken_as_they_stand(d):
+def url_credentials_are_decoded_like_go(d):
     """Decoded; whole or not at all; and behind a token, as Go does it."""
     asked = {}
 
@@ -419,7 +419,7 @@ def users_of_urls_are_taken_as_they_stand(d):
 
 
 @suite.test
-def names_that_dns_does_not_know_are_named(d):
+def invalid_host_names_are_reported(d):
     e = Everprof(d, config(job('long', 'a' * 254 + ':80', '')) + '- job_name: umlaut\n'
                  '  http_sd_configs: [{url: "http://bücher.example/"}]\n').ready()
     wait_all(e, {'long': 'is longer than 253 bytes'})
@@ -495,7 +495,7 @@ def oauth2_tokens_are_fetched_and_renewed(d):
 
 
 @suite.test
-def who_waits_for_a_token_has_a_deadline(d):
+def waiting_for_a_token_has_a_deadline(d):
     over = threading.Event()
     tokens = Server(lambda r: None)
     tokens.server.RequestHandlerClass.do_POST = lambda self: over.wait(60)
@@ -511,7 +511,7 @@ def who_waits_for_a_token_has_a_deadline(d):
 
 
 @suite.test
-def discovery_by_http_has_the_same_options(d):
+def http_sd_has_all_http_client_options(d):
     ca = Authority(d)
     n = Nginx(d, tls(d, ca.sign('here', 'IP:127.0.0.1'),
                      'auth_basic x; auth_basic_user_file passwords; '
@@ -530,7 +530,7 @@ def discovery_by_http_has_the_same_options(d):
 
 
 @suite.test
-def passwords_are_not_shown(d):
+def passwords_are_never_shown(d):
     """Where addresses, redirects and sections that nobody reads hold them."""
     def answer(r):
         if r.path == '/sd':
@@ -558,7 +558,7 @@ def passwords_are_not_shown(d):
 
 
 @suite.test
-def what_is_no_file_is_refused(d):
+def files_that_are_not_regular_are_refused(d):
     server = Server(lambda r: send(r, packed(profile('x'))))
     os.mkfifo(f'{d}/pipe.json')
     e = Everprof(d, config(job('good', server.address, ''),

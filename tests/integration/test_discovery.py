@@ -187,7 +187,7 @@ def as_prometheus(active):
 
 
 @suite.test
-def target_sets_are_those_of_prometheus(d):
+def target_sets_equal_those_of_prometheus(d):
     sd = Server(lambda r: send(r, json.dumps(GROUPS).encode(), Content_Type='application/json'))
     config = EXAMPLES.replace('HTTP_SD', sd.address)
     for name, text in FILES.items():
@@ -217,7 +217,7 @@ def target_sets_are_those_of_prometheus(d):
                 for t in want['activeTargets']}
     # Two targets with the same labels would write one series: ours are one.
     dropped = {t['discoveredLabels']['__address__'] for t in have['droppedTargets']
-               if t['reason'] == 'another target has the same labels'}
+               if t['reason'] .startswith('duplicate target')}
     assert dropped == {'two.example.org:443'}, dropped
     expected = {t for t in expected if t[2][1] != 'two.example.org'}
     found = as_prometheus(have['activeTargets'])
@@ -227,10 +227,10 @@ def target_sets_are_those_of_prometheus(d):
     def discovered(targets):
         return {frozen(without(t['discoveredLabels'], '__metrics_path__', '__profile_path__',
                                '__name__', '__param_seconds')) for t in targets}
-    rules = [t for t in have['droppedTargets'] if t['reason'] .startswith('relabelling dropped it')]
+    rules = [t for t in have['droppedTargets'] if t['reason'].startswith('dropped by relabel_configs')]
     same = [t for t in have['droppedTargets'] if t not in rules]
     page = e.get('/targets').body.decode()
-    for text in ('relabelling dropped it', 'another target has the same labels',
+    for text in ('dropped by relabel_configs rule', 'duplicate target: another target has the same labels',
                  '__meta_dc=eu-West', '<th>Next'):
         assert text in page, text
     # 2.42 writes what rules add over what was discovered: only jobs without rules agree, and
@@ -271,7 +271,7 @@ def pools(e):
 
 
 @suite.test
-def reload_changes_what_changed_alone(d):
+def reload_keeps_unchanged_jobs(d):
     c = Counter()
     stays = ('stays', f'static_configs: [{{targets: ["{c.address}"]}}]')
     goes = ('goes', f'static_configs: [{{targets: ["{c.address}"]}}]')
@@ -313,7 +313,7 @@ def reload_changes_what_changed_alone(d):
 
 
 @suite.test
-def reload_needs_its_flag_and_quit_ends(d):
+def reload_and_quit_need_the_lifecycle_flag(d):
     e = Everprof(d, jobs()).ready()
     for path in ('/-/reload', '/-/quit'):
         answer = e.get(path, method='POST')
@@ -325,7 +325,7 @@ def reload_needs_its_flag_and_quit_ends(d):
 
 
 @suite.test
-def the_service_manager_is_told(d):
+def systemd_is_notified(d):
     for address in (f'{d}/notify', f'\0everprof-test-{os.getpid()}'):
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         listener.bind(address)
@@ -347,7 +347,7 @@ def the_service_manager_is_told(d):
 
 
 @suite.test
-def the_unit_exposes_little(d):
+def systemd_unit_has_low_exposure(d):
     unit = os.path.join(ROOT, 'examples/everprof.service')
     out = subprocess.run(['systemd-analyze', 'security', '--offline=true', '--threshold=15',
                           '--no-pager', unit], capture_output=True, text=True)
@@ -356,7 +356,7 @@ def the_unit_exposes_little(d):
 
 
 @suite.test
-def a_file_that_changes_is_loaded_by_itself(d):
+def changed_configuration_is_reloaded_automatically(d):
     one = ('one', 'static_configs: [{targets: ["127.0.0.1:1"]}]')
     two = ('two', 'static_configs: [{targets: ["127.0.0.1:1"]}]')
     e = Everprof(d, jobs(one), ['--config.auto-reload',
@@ -367,14 +367,14 @@ def a_file_that_changes_is_loaded_by_itself(d):
     write(f'{d}/everprof.yaml', 'nonsense')
     wait_until('refusal', 10, lambda: e.metric('everprof_config_last_reload_successful') == 0)
     time.sleep(0.5)
-    assert e.text().count('the old one stays') == 1, 'said once'
+    assert e.text().count('the previous one stays in effect') == 1, 'said once'
     assert set(pools(e)) == {'one', 'two'}
     write(f'{d}/everprof.yaml', jobs(two))
     wait_until('reload', 10, lambda: set(pools(e)) == {'two'})
 
 
 @suite.test
-def discovery_by_http_keeps_its_targets_when_it_fails(d):
+def http_sd_keeps_targets_after_a_failure(d):
     answers = {'status': 200, 'type': 'application/json; charset=utf-8',
                'body': b'[{"targets": ["a:1"]}]', 'headers': None}
 
@@ -410,7 +410,7 @@ def discovery_by_http_keeps_its_targets_when_it_fails(d):
 
 
 @suite.test
-def types_are_those_that_a_target_names(d):
+def auto_profile_types_follow_the_profile_list(d):
     """pprof_config: auto, with a target whose index changes, breaks and comes back."""
     names, broken, asked = ['heap', 'cmdline', 'a+b%27c'], [], []
 
@@ -436,7 +436,7 @@ def types_are_those_that_a_target_names(d):
     assert '/debug/pprof/cmdline' not in asked
     names.append('fresh')
     wait_until('one more', 20, lambda: types().get('fresh') == 'up')
-    for page, why in ((b'500', '500 Internal Server Error'), (b'<p>log in', 'it links no profiles')):
+    for page, why in ((b'500', '500 Internal Server Error'), (b'<p>log in', 'the page links no profiles')):
         broken[:] = [page]
         wait_until(why, 20, lambda: [1 for t in e.targets() if t['labels']['__name__'] == 'index'
                                      and why in t['lastError']])
@@ -450,7 +450,7 @@ def types_are_those_that_a_target_names(d):
 
 
 @suite.test
-def many_targets_keep_their_schedule_when_one_more_comes(d):
+def added_target_does_not_reschedule_the_others(d):
     """Two thousand targets of a file; those that were there are not asked anew."""
     c = Counter()
     many = [{'targets': [c.address], 'labels': {'n': str(i)}} for i in range(2000)]
@@ -473,7 +473,7 @@ def many_targets_keep_their_schedule_when_one_more_comes(d):
 
 
 @suite.test
-def rules_can_be_watched_step_by_step(d):
+def check_relabel_shows_each_rule(d):
     write(f'{d}/c.yaml', EXAMPLES.replace('HTTP_SD', '127.0.0.1:1'))
     out = run('check', 'relabel', f'{d}/c.yaml', 'relabelled')
     assert out.returncode == 0, out.stderr
@@ -484,7 +484,7 @@ def rules_can_be_watched_step_by_step(d):
               '--type=profile')
     assert 'target: profile{instance="x",job="blackbox"}' in out.stdout, out.stdout
     assert ('url http://127.0.0.1:9115/debug/pprof/profile?debug=true&module=http_2xx&module=second'
-            '&seconds=10&target=x\n  every 15000 ms, at most 20000 ms') in out.stdout, out.stdout
+            '&seconds=10&target=x\n  interval 15000 ms, timeout 20000 ms') in out.stdout, out.stdout
     for arguments in (('none',), ('shard', '{a=~"b"}'), ('shard', 'x{'), ('files',),
                       ('shard', 'h1:1'), ('shard', '--type=none')):
         out = run('check', 'relabel', f'{d}/c.yaml', *arguments)
@@ -492,7 +492,7 @@ def rules_can_be_watched_step_by_step(d):
 
 
 @suite.test
-def a_configuration_is_checked_with_its_files(d):
+def check_config_reads_referenced_files(d):
     write(f'{d}/bad.json', '[{"targets": "h:1"}]')
     write(f'{d}/c.yaml', 'scrape_configs:\n- job_name: a\n  metrics_path: /m\n'
           '  basic_auth: {username: u, password_file: none}\n'
@@ -507,7 +507,7 @@ def a_configuration_is_checked_with_its_files(d):
 
 
 @suite.test
-def small_answers_cannot_fill_the_memory(d):
+def expanding_discovery_responses_are_limited(d):
     answers = {}
     sd = Server(lambda r: send(r, answers['body'], Content_Type='application/json'))
 
@@ -532,13 +532,13 @@ def small_answers_cannot_fill_the_memory(d):
     answers['body'] = group(1, {'__param_x': 'y' * 20000})
     wait_until('dropped', 30, lambda: e.targets() == [])
     assert {t['reason'] for t in e.get('/api/v1/targets').data()['droppedTargets']} == {
-        'the URL is longer than 16384 bytes'}
+        "the target's URL is longer than 16384 bytes"}
     # Within the bounds of a file, but for every type.
     answers['body'] = group(1000, {'l': 'x' * 60000})
     wait_until('refused', 60, lambda: 'take more than 256 MB' in e.text())
     assert SLOW != 1 or e.memory() < before + 500, e.memory()
     answers['body'] = group(1, {})
-    wait_until('scraped again', 30, lambda: 'scraped again' in e.text())
+    wait_until('scraped again', 30, lambda: 'job is within its limits again' in e.text())
     wait_until('targets again', 30, lambda: [t['lastError'] for t in e.targets()] == [''] * 7)
     # Small ones in masses: what each takes counts, too.
     answers['body'] = group(99000, {})
@@ -549,7 +549,7 @@ def small_answers_cannot_fill_the_memory(d):
 
 
 @suite.test
-def a_folder_that_cannot_be_read_loses_nothing(d):
+def unreadable_folder_keeps_its_targets(d):
     os.mkdir(f'{d}/now')
     os.symlink('now', f'{d}/targets')
     write(f'{d}/now/t.json', '[{"targets": ["h:1"]}]')

@@ -12,7 +12,7 @@ suite = Suite()
 
 
 @suite.test
-def hostile_targets_harm_nobody_else(d):
+def hostile_targets_do_not_harm_other_targets(d):
     served = []
 
     def serve(r):
@@ -59,7 +59,7 @@ def hostile_targets_harm_nobody_else(d):
 
 
 @suite.test
-def large_profiles_wait_for_each_other_and_all_come(d):
+def simultaneous_large_profiles_are_all_stored(d):
     """Thirty targets of 12 MB each at the same moment, with room for a few."""
     big, small = profile('big', size=12 << 20), profile('small')
     bodies = [big] * 40
@@ -79,7 +79,7 @@ def large_profiles_wait_for_each_other_and_all_come(d):
 
 
 @suite.test
-def a_profile_is_there_when_somebody_wants_it(d):
+def scrape_on_demand(d):
     asked, hold = [], threading.Event()
 
     def answer(r):
@@ -104,7 +104,7 @@ def a_profile_is_there_when_somebody_wants_it(d):
     ms = int(answer.headers['X-Everprof-Timestamp'])
     assert [s['timestamps'] for s in e.range(one)] == [[ms]], 'it is stored'
     assert now(one, report='top').json()['data']['total'] == 1, 'any report'
-    for query, status, why in (('heap{job="a"}', 400, '2 targets match: one must'),
+    for query, status, why in (('heap{job="a"}', 400, '2 targets match; exactly one'),
                                ('heap{job="b"}', 404, '0 targets match'), ('x{', 400, 'parse'),
                                ('', 400, 'query')):
         answer = now(query)
@@ -126,7 +126,7 @@ def a_profile_is_there_when_somebody_wants_it(d):
     assert sorted(results) == [200, 200, 200, 200, 429, 429], results
     answer = now(cpu, seconds=7)
     assert answer.status == 503 and answer.json()['error'].endswith(
-        'gave no profile: server returned HTTP status 503 Service Unavailable: busy, come later')
+        'cannot scrape the target: server returned HTTP status 503 Service Unavailable: busy, come later')
     assert {t['health'] for t in e.targets()} == {'up', 'unknown'}, 'that was for who asked alone'
     assert len(e.range(cpu)[0]['timestamps']) == 4
     server.stop()

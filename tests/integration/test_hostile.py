@@ -83,7 +83,7 @@ def refused(why, *argv):
 
 
 @suite.test
-def stacks_that_expand(d):
+def expanding_stacks_are_limited(d):
     """A megabyte of profile that stands for 10^9 frames."""
     p = cpu()
     inlined = p.place(*[(f'f{i}', i) for i in range(1000)])
@@ -95,7 +95,7 @@ def stacks_that_expand(d):
 
 
 @suite.test
-def memory_maps_that_expand(d):
+def expanding_memory_maps_are_limited(d):
     """Each attribute is the one before, twice."""
     lines = ['a=xxxxxxxxxxxxxxxx'] + [f'{chr(97 + i)}=${chr(96 + i)}${chr(96 + i)}'
                                       for i in range(1, 26)]
@@ -104,7 +104,7 @@ def memory_maps_that_expand(d):
 
 
 @suite.test
-def expressions_that_never_end(d):
+def regex_backtracking_is_limited(d):
     """Backtracking is bounded; a user is told, a profile's own wish is dropped."""
     p = cpu()
     for i in range(3000):
@@ -115,7 +115,7 @@ def expressions_that_never_end(d):
 
 
 @suite.test
-def lines_at_the_end_of_numbers(d):
+def extreme_line_numbers(d):
     os.makedirs(f'{d}/src')
     with open(f'{d}/src/x.go', 'w') as f:
         f.write('package x\n')
@@ -129,7 +129,7 @@ def lines_at_the_end_of_numbers(d):
 
 
 @suite.test
-def names_that_are_markup(d):
+def markup_in_names_is_escaped(d):
     evil = '<script>alert("x")</script>'
     p = Made((evil, f'{evil}"]'))
     p.sample([p.place((evil, 1))], [7], **{evil: evil})
@@ -145,7 +145,7 @@ def names_that_are_markup(d):
 
 
 @suite.test
-def counters_when_types_change(d):
+def counters_survive_new_sample_types(d):
     """A new sample type in the middle neither doubles a state nor loses a counter."""
     def heap(n, more):
         p = Made(('inuse_space', 'bytes'), ('alloc_space', 'bytes'),
@@ -158,7 +158,7 @@ def counters_when_types_change(d):
 
 
 @suite.test
-def counters_when_time_is_up(d):
+def timeouts_never_make_counters_negative(d):
     """What is left out for want of time never makes a counter negative."""
     def heap(n):
         p = Made(('alloc_space', 'bytes'))
@@ -185,7 +185,7 @@ def names_with_zero_bytes(d):
 
 
 @suite.test
-def requests_that_ask_for_much(d):
+def expensive_requests_are_limited(d):
     p = cpu()
     stack = [p.place((f'd{i}', 1)) for i in range(100)] * 50
     for i in range(1000):

@@ -35,7 +35,7 @@ def commands():
 
 
 @suite.test
-def it_is_all_there_and_runs(d):
+def install_is_complete_and_runs(d):
     prefix = installed(d)
     for path in ('bin/everprof', 'share/man/man1/everprof.1', 'lib/systemd/system/everprof.service',
                  'share/bash-completion/completions/everprof', 'share/zsh/vendor-completions/_everprof',
@@ -51,7 +51,7 @@ def it_is_all_there_and_runs(d):
 
 
 @suite.test
-def the_manual_page_has_every_command_and_flag(d):
+def manual_page_has_every_command_and_flag(d):
     page = open(f'{installed(d)}/share/man/man1/everprof.1').read()
     sections = dict(re.findall(r'^\.SS "([^\n]*)"\n(.*?)(?=^\.S[SH])', page.replace('\\-', '-'),
                                re.M | re.S))
@@ -92,7 +92,7 @@ def shells_complete_every_command_and_flag(d):
         found = by_fish(command, '--')
         for flag in known[command]:
             assert f'--{flag}' in found or f'--{flag}=' in found, (command, flag, found)
-    assert '--query.memory' not in ' '.join(by_fish('query top', '--'))
+    assert '--ingest.memory' not in ' '.join(by_fish('query top', '--'))
     zsh = f'{prefix}/share/zsh/vendor-completions/_everprof'
     done(['zsh', '-n', zsh])
     text = open(zsh).read()
@@ -100,7 +100,7 @@ def shells_complete_every_command_and_flag(d):
 
 
 @suite.test
-def the_package_is_whole(d):
+def debian_package_is_complete(d):
     done(['cpack', '-G', 'DEB', '-B', d], cwd=BUILD)
     package, = glob.glob(f'{d}/everprof_*.deb')
     done(['dpkg-deb', '-R', package, f'{d}/root'])
@@ -122,7 +122,7 @@ def the_package_is_whole(d):
 
 
 @suite.test
-def alert_rules_and_dashboard_name_metrics_that_exist(d):
+def alert_rules_and_dashboard_use_existing_metrics(d):
     rules = os.path.join(ROOT, 'examples/alerts.yml')
     done(['promtool', 'check', 'rules', rules])
     with open(os.path.join(ROOT, 'examples/grafana-dashboard.json')) as f:

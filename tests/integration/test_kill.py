@@ -39,7 +39,7 @@ def import_old(d, kill):
 
 
 @suite.test
-def what_was_listed_survives_kill_9(d):
+def listed_profiles_survive_sigkill(d):
     served = {}
     rng = random.Random(int(os.environ.get('EVERPROF_SEED', '1')))
 

@@ -26,7 +26,7 @@ def limits_hold_under_load(d):
 
 
 @suite.test
-def a_slow_client_is_closed_and_a_busy_one_is_not(d):
+def only_slow_clients_are_disconnected(d):
     e = stored(d, {('big', 'heap'): [wide(20 << 20)]}, '--web.slow-client-rate=1MB')
     target = path('/api/v1/query', query='heap', report='raw', time=1700000000000)
     with socket.create_connection(('127.0.0.1', e.port), timeout=10) as s:
@@ -46,7 +46,7 @@ def closed(s):
 
 
 @suite.test
-def a_deep_stack_ends_with_its_deadline(d):
+def deep_stacks_respect_the_query_timeout(d):
     e = stored(d, {('deep', 'cpu'): [deep(9000000)]}, '--query.timeout=1s',
                '--query.memory=2GB')
     for report in ('flamegraph', 'top', 'folded', 'traces', 'speedscope', 'dot', 'tree'):
@@ -58,7 +58,7 @@ def a_deep_stack_ends_with_its_deadline(d):
 
 
 @suite.test
-def memory_is_given_back_when_a_query_is_done(d):
+def query_memory_is_released(d):
     e = stored(d, {('big', 'heap'): [wide(5 << 20)]}, '--query.memory=64MB')
     raw = path('/api/v1/query', query='heap', report='raw', time=1700000000000)
     held = []

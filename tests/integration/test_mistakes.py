@@ -28,33 +28,33 @@ def says(text, *parts):
 
 
 @suite.test
-def commands_and_flags_that_are_nearly_right(d):
+def mistyped_commands_and_flags_get_suggestions(d):
     text = refused('serv')
-    says(text, 'there is no command "serv"', 'did you mean everprof serve?')
+    says(text, 'unknown command "serv"', 'did you mean everprof serve?')
     assert len(text.splitlines()) == 1, text
     says(refused('query', 'topp'), 'did you mean everprof query top?')
-    says(refused('qurey', 'top', 'heap'), 'no command "qurey"', 'did you mean everprof query top?')
+    says(refused('qurey', 'top', 'heap'), 'unknown command "qurey"', 'did you mean everprof query top?')
     says(refused('serv', 'everprof.yaml'), 'did you mean everprof serve?')
-    says(refused('zzzzzz'), 'everprof --help lists them')
+    says(refused('zzzzzz'), 'everprof --help lists all commands')
     says(refused('serve', '--config-file=x'), 'did you mean --config.file?')
     says(refused('serve', '../everprof.yaml'), 'unexpected argument "../everprof.yaml"')
     says(refused('query', 'top'), 'SELECTOR is missing')
-    says(refused('query', 'diff', 'heap'), 'what is the base?', '--base-from')
-    says(refused('query', 'diff', 'heap', '--time=now'), 'what is the base?')
+    says(refused('query', 'diff', 'heap'), 'the base is missing', '--base-from')
+    says(refused('query', 'diff', 'heap', '--time=now'), 'the base is missing')
     says(refused('query', 'diff', 'heap', '--base-time=now', '--base-from=now-1h'),
          '--base-time', '--base-from')
     says(refused('report', 'flame', 'x'), 'there is no report "flame"', 'flamegraph', 'speedscope')
 
 
 @suite.test
-def starts_that_fail_name_the_flag_and_write_nothing(d):
+def failed_starts_name_the_flag_and_write_nothing(d):
     config = f'{d}/c.yaml'
     open(config, 'w').close()
     taken = Server(lambda r: send(r, b''))
     flags = (f'--config.file={config}', f'--storage.tsdb.path={d}/data')
     for flag, parts in (
             ('--storage.tsdb.retention.size=10gx', ('--storage.tsdb.retention.size', '10gx')),
-            ('--web.listen-address=127.0.0.1:80000', ('port 80000 is over 65535',)),
+            ('--web.listen-address=127.0.0.1:80000', ('port 80000 is above 65535',)),
             ('--web.listen-address=nowhere', ('--web.listen-address', 'host:port')),
             (f'--web.listen-address={taken.address}',
              (f'--web.listen-address={taken.address}', 'Address already in use'))):
@@ -73,7 +73,7 @@ def starts_that_fail_name_the_flag_and_write_nothing(d):
 
 
 @suite.test
-def tools_refuse_folders_that_are_not_theirs(d):
+def tools_refuse_foreign_folders(d):
     other = f'{d}/pictures'
     os.makedirs(other)
     with open(f'{other}/cat.jpg', 'w') as f:
@@ -88,16 +88,16 @@ def tools_refuse_folders_that_are_not_theirs(d):
 
 
 @suite.test
-def servers_that_are_not_there_or_not_ours(d):
+def unreachable_and_foreign_servers_are_reported(d):
     port = free_port()
     says(refused('query', 'top', 'heap', f'--server=http://127.0.0.1:{port}'),
-         'is everprof running there? (--server)')
+         'is an everprof server running at this address (--server)?')
     stranger = Server(lambda r: send(r, b'{"status":"success","data":[]}',
                                      Content_Type='application/json'))
     for argv in (('query', 'top', 'heap'), ('query', 'labels'), ('query', 'series', 'heap'),
                  ('query', 'range', 'heap')):
         r = run(*argv, f'--server=http://{stranger.address}')
-        says(r.stderr, 'is no everprof')
+        says(r.stderr, 'is not an everprof server')
         assert r.returncode == 1 and not r.stdout, r
     stranger.stop()
     _, e = corpus(d)
@@ -116,7 +116,7 @@ def servers_that_are_not_there_or_not_ours(d):
 
 
 @suite.test
-def queries_that_ask_for_what_is_not_there(d):
+def queries_without_matches_explain_why(d):
     _, e = corpus(d)
     server = f'--server={e.url}'
     says(refused('query', 'labels', 'joob', server), 'no series has a label "joob"')
@@ -148,16 +148,16 @@ def queries_that_ask_for_what_is_not_there(d):
 
 
 @suite.test
-def an_empty_database_says_so(d):
+def empty_database_is_reported(d):
     e = Everprof(d).ready()
     says(refused('query', 'top', 'heap', f'--server={e.url}'), 'nothing is stored yet')
     e.finish()
     r = run('tsdb', 'stats', e.data)
-    assert r.returncode == 0 and 'in the WAL alone' in r.stdout and 'CODEC' not in r.stdout, r
+    assert r.returncode == 0 and 'no tables of disk usage yet' in r.stdout and 'CODEC' not in r.stdout, r
 
 
 @suite.test
-def what_will_not_stay_or_was_not_found_is_told_by_an_import(d):
+def import_warns_of_old_and_missing_profiles(d):
     """A profile older than serve keeps, files of other names, a foreign owner."""
     def imported(ms, name='heap'):
         folder = f'{d}/{ms}/job/{name}'
@@ -169,9 +169,9 @@ def what_will_not_stay_or_was_not_found_is_told_by_an_import(d):
     assert not imported(now - 1000).stderr
     r = imported(1400000000000)
     assert r.returncode == 0 and '2014-05-13T16:53:20.000Z' in r.stderr, r
-    says(r.stderr, '--storage.tsdb.retention.time (90d)', 'give it 0')
+    says(r.stderr, '--storage.tsdb.retention.time (default 90d)', 'set it to 0')
     r = imported('no-time')
-    assert 'no profile was found' in r.stderr and '<job>/<type>/<unix ms>.pb.gz' in r.stderr, r
+    assert 'no profiles found' in r.stderr and '<job>/<type>/<unix ms>.pb.gz' in r.stderr, r
     # The time is the profile's own: field 9, time_nanos.
     with open(f'{d}/now.pb.gz', 'wb') as f:
         f.write(packed(profile('b') + varint(9 << 3) + varint(now * 1000000)))
@@ -186,18 +186,18 @@ def what_will_not_stay_or_was_not_found_is_told_by_an_import(d):
 
 
 @suite.test
-def a_server_at_work_is_no_damage(d):
+def verify_accepts_a_running_server(d):
     e = Everprof(d, '', flags=['--storage.tsdb.retention.time=0']).ready()
     r = run('tsdb', 'verify', e.data)
     assert r.returncode == 0 and ': 0 problems' in r.stdout, r
-    says(e.text(), 'no targets are configured', 'everprof.yaml')
+    says(e.text(), 'no scrape jobs are configured', 'everprof.yaml')
     r = run('query', 'series', 'heap', f'--server={e.url}')
     assert r.returncode == 0 and not r.stdout and 'no series matches' in r.stderr, r
     e.finish()
 
 
 @suite.test
-def times_of_a_range_can_be_read(d):
+def query_range_prints_readable_times(d):
     _, e = corpus(d)
     line = run('query', 'range', 'heap{job="etcd"}', '--from=0', f'--server={e.url}').stdout
     assert line.startswith('heap{job="etcd"}\t1795232202289\t2026-11-21T03:36:42.289Z\n'), line
@@ -205,7 +205,7 @@ def times_of_a_range_can_be_read(d):
 
 
 @suite.test
-def deleting_counts_first_and_deletes_when_told(d):
+def query_delete_counts_first_and_deletes_with_yes(d):
     series, plain = corpus(d)
     count = len(series['prometheus/heap'])
     plain.finish()
@@ -214,16 +214,16 @@ def deleting_counts_first_and_deletes_when_told(d):
     r = run(*argv)
     assert r.returncode == 0 and r.stdout.splitlines() == [
         f'{count:10}  heap{{job="prometheus"}}',
-        f'{count:10}  profiles would be deleted; nothing was: add --yes'], r
+        f'{count:10}  profiles would be deleted; add --yes to delete them'], r
     first = e.range('heap')
     r = run(*argv, f'--to={CORPUS_BEGIN - 10 ** 7}', '--yes')
-    assert r.stdout == f'{0:10}  profiles are deleted\n', r
+    assert r.stdout == f'{0:10}  profiles deleted\n', r
     assert e.range('heap') == first
     r = run(*argv, '--yes')
-    assert r.stdout.endswith(f'{count:10}  profiles are deleted\n'), r
+    assert r.stdout.endswith(f'{count:10}  profiles deleted\n'), r
     assert [s['labels']['job'] for s in e.range('heap')] == [
         s['labels']['job'] for s in first if s['labels']['job'] != 'prometheus']
-    assert run(*argv).stdout == f'{0:10}  profiles would be deleted; nothing was: add --yes\n'
+    assert run(*argv).stdout == f'{0:10}  profiles would be deleted; add --yes to delete them\n'
     says(refused('query', 'delete', f'--server={e.url}'), 'SELECTOR is missing')
     e.finish()
     plain = Everprof(f'{d}/s', flags=['--storage.tsdb.retention.time=0']).ready()
@@ -233,7 +233,7 @@ def deleting_counts_first_and_deletes_when_told(d):
 
 
 @suite.test
-def a_web_configuration_reports_each_missing_file_once(d):
+def web_config_reports_each_missing_file_once(d):
     path = f'{d}/web.yml'
     with open(path, 'w') as f:
         f.write('tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n')
@@ -243,18 +243,18 @@ def a_web_configuration_reports_each_missing_file_once(d):
 
 
 @suite.test
-def paths_that_are_not_there(d):
+def unknown_paths_answer_404(d):
     e = Everprof(d).ready()
     a = e.get('/api/v2/query')
-    assert a.status == 404 and 'there is no such path' in a.json()['error'], a.body
+    assert a.status == 404 and 'path not found' in a.json()['error'], a.body
     a = e.get('/graph', headers={'Accept': 'text/html,*/*;q=0.8'})
     assert a.status == 404 and a.headers['Content-Type'].startswith('text/html'), a.headers
-    assert b'class=error' in a.body and b'there is no such path' in a.body
+    assert b'class=error' in a.body and b'path not found' in a.body
     e.finish()
 
 
 @suite.test
-def pprof_shows_what_is_wrong(d):
+def go_tool_pprof_shows_errors(d):
     """Of an error it shows the status alone, but for text that says it is for it."""
     _, e = corpus(d)
     r = subprocess.run([PPROF, '-top', f'{e.url}/api/v1/query?query=heaps&time=now'],
@@ -266,7 +266,7 @@ def pprof_shows_what_is_wrong(d):
 
 
 @suite.test
-def files_that_are_written_are_for_whom_the_umask_says(d):
+def output_files_respect_the_umask(d):
     _, e = corpus(d)
     for mask, mode in ((0o022, 0o644), (0o077, 0o600)):
         path = f'{d}/heap.{mask}.pb.gz'
@@ -278,7 +278,7 @@ def files_that_are_written_are_for_whom_the_umask_says(d):
 
 
 @suite.test
-def a_time_finds_the_profile_nearest_to_it(d):
+def query_time_finds_the_nearest_profile(d):
     series, e = corpus(d)
     files = series['prometheus/heap']
     times = [int(os.path.basename(f).split('.')[0]) for f in files]
@@ -308,7 +308,7 @@ def a_time_finds_the_profile_nearest_to_it(d):
 
 
 @suite.test
-def steps_end_where_the_range_ends(d):
+def steps_end_at_the_end_of_the_range(d):
     _, e = corpus(d)
     first = CORPUS_BEGIN
     for span, step, count in ((60, 60, 1), (120, 60, 2), (121, 60, 3), (30, 60, 1)):
@@ -319,7 +319,7 @@ def steps_end_where_the_range_ends(d):
 
 
 @suite.test
-def configurations_that_cannot_have_been_meant(d):
+def implausible_configurations_are_reported(d):
     config = f'{d}/c.yaml'
 
     def check(text):
@@ -337,7 +337,7 @@ def configurations_that_cannot_have_been_meant(d):
 
 
 @suite.test
-def damage_in_the_wal_is_told_by_every_answer(d):
+def wal_damage_is_reported_in_every_response(d):
     """A merge over profiles that cannot be read any more: what is left, a
     warning, a metric, a log line; nothing left is an error, never a 404."""
     served = {'n': 0}

@@ -59,7 +59,7 @@ def top_of(e, **params):
 
 
 @suite.test
-def sums_and_differences_are_pprofs(d):
+def merges_and_diffs_equal_pprof(d):
     series, e = corpus(d)
     for name in ('prometheus/heap', 'leakapp/profile', 'etcd/goroutine', 'leakapp/mutex'):
         job, kind = name.split('/')
@@ -83,7 +83,7 @@ def sums_and_differences_are_pprofs(d):
 
 
 @suite.test
-def go_tool_pprof_takes_our_urls(d):
+def go_tool_pprof_accepts_query_urls(d):
     _, e = corpus(d)
     merged = (f'{e.url}/api/v1/query?query=heap{{job="prometheus"}}&mode=merge&from=0&to=now'
               '&report=proto')
@@ -113,7 +113,7 @@ HEAP = [('alloc_space', 'bytes'), ('inuse_space', 'bytes')]
 
 
 @suite.test
-def what_may_be_added_up(d):
+def aggregation_by_kind(d):
     now = int(time.time() * 1000) - HOUR
     # a counts 10, 30, restarts, 5, 25; b only has its first and last.
     write(d, 'a', 'heap', {
@@ -170,7 +170,7 @@ def what_may_be_added_up(d):
 
 
 @suite.test
-def profiles_for_the_compiler(d):
+def pgo_profiles(d):
     for i in range(2):
         with open(f'{d}/{i}', 'wb') as f:
             f.write(made([('samples', 'count'), ('cpu', 'nanoseconds')], {
@@ -185,7 +185,7 @@ def profiles_for_the_compiler(d):
 
 
 @suite.test
-def the_corpus_adds_up_by_kind(d):
+def corpus_is_aggregated_by_kind(d):
     series, e = corpus(d)
     files = series['prometheus/heap']
     for index in ('alloc_space', 'alloc_objects'):
@@ -271,7 +271,7 @@ def profiles_are_found_by_function(d):
     assert all(0 < n <= everything[k] for k, n in found.items()), found
     assert times(function='no such function') == {}
     assert times(function='.')['heap'] == everything['heap']
-    for params, why in (({'function': '('}, 'function'), ({'function': 'a', 'totals': 1}, 'times alone')):
+    for params, why in (({'function': '('}, 'function'), ({'function': 'a', 'totals': 1}, 'cannot be combined with')):
         a = e.get('/api/v1/query_range', query='heap', **{'from': 0, 'to': 'now'}, **params)
         assert a.status == 400 and why in a.json()['error'], a.body[:300]
     assert e.metric('everprof_tsdb_open_queriers') == 0
@@ -294,7 +294,7 @@ def limits_of_memory_and_time(d):
 
 
 @suite.test
-def export_and_the_shell(d):
+def export_and_command_line(d):
     series, e = corpus(d)
     tar = e.get('/api/v1/export', query='{job="etcd"}', **{'from': 0, 'to': 'now'})
     with tarfile.open(fileobj=io.BytesIO(tar.body)) as t:
@@ -340,7 +340,7 @@ def export_and_the_shell(d):
 
 
 @suite.test
-def a_data_directory_answers_as_its_server_does(d):
+def data_directory_answers_like_its_server(d):
     _, e = corpus(d)
     directory = f'{d}/s/data'
     heap = 'heap{job="prometheus"}'
@@ -363,7 +363,7 @@ def a_data_directory_answers_as_its_server_does(d):
     assert [a[0] for a in beside] == [0, 0, 0, 0, 0, 1, 0, 2, 1, 1, 0], beside
     e.stop()
     assert beside == both(f'--storage.tsdb.path={directory}')
-    for way, said in [((f'--storage.tsdb.path={directory}', '--server=http://x'), 'leave out'),
+    for way, said in [((f'--storage.tsdb.path={directory}', '--server=http://x'), 'cannot be combined'),
                       ((f'--storage.tsdb.path={d}/none',), 'none'),
                       ((f'--storage.tsdb.path={directory}', '--query.memory=1KB'), 'memory'),
                       ((f'--storage.tsdb.path={directory}', '--timeout=0s'), 'timeout')]:
@@ -374,7 +374,7 @@ def a_data_directory_answers_as_its_server_does(d):
 
 
 @suite.test
-def rates_are_over_the_seconds_that_were_profiled(d):
+def rates_divide_by_profiled_seconds(d):
     """10 s of CPU profile each 15 s: what they hold is of 10 s; series add up."""
     types, second = [('samples', 'count'), ('cpu', 'nanoseconds')], 10 ** 9
     cpu = made(types, {'work': (200, 2 * second)}, duration=10 * second)
@@ -390,7 +390,7 @@ def rates_are_over_the_seconds_that_were_profiled(d):
 
 
 @suite.test
-def what_grew_is_red_and_what_shrank_is_blue(d):
+def diff_flame_graph_colors(d):
     """Each frame by its own values, however much all of them grew together."""
     types = [('inuse_space', 'bytes')]
     write(d, 'app', 'heap', {
@@ -414,7 +414,7 @@ def zstd_frame(body):
 
 
 @suite.test
-def profiles_in_zstd_frames_are_taken_as_they_are(d):
+def zstd_compressed_profiles_are_accepted(d):
     """ddtrace sends them so. Several frames are what they hold together."""
     body = made([('cpu', 'nanoseconds')], {'work': (7,)}, duration=10 ** 9)
     frame = zstd_frame(body)
@@ -445,7 +445,7 @@ def profiles_in_zstd_frames_are_taken_as_they_are(d):
 
 
 @suite.test
-def the_page(d):
+def report_page(d):
     _, e = corpus(d)
     params = {'query': 'heap{job="prometheus"}', 'from': 1795232204000, 'to': 1795233405000,
               'base_from': 1795232204000, 'base_to': 1795232206000}

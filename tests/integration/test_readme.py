@@ -137,7 +137,7 @@ def old_profiles(shell):
 
 
 @suite.test
-def the_readme_works_from_step_1_to_6(d):
+def readme_steps_1_to_6_work(d):
     text = section(text_of('README.md'), '## Quick start', '**7. A fleet.**')
     shell = Shell(d)
     app = Process([LEAKAPP, '127.0.0.1:6060'], f'{d}/app.log')
@@ -215,7 +215,7 @@ def forward_tls(cert, key, user, password):
 
 
 @suite.test
-def the_fleet_of_step_7_works(d):
+def readme_step_7_works(d):
     text = section(text_of('README.md'), '**7. A fleet.**', '## Documentation')
     shell = Shell(d)
     app = Process([LEAKAPP, '127.0.0.1:6060'], f'{d}/app.log')
@@ -244,7 +244,7 @@ def the_fleet_of_step_7_works(d):
 
 
 @suite.test
-def the_examples_of_querying_work(d):
+def querying_examples_work(d):
     """With the times of the profiles that the repository has."""
     text = text_of('docs/querying.md')
     shell = Shell(d)
@@ -255,7 +255,8 @@ def the_examples_of_querying_work(d):
     listed = shell.run("everprof query range 'heap{job=\"prometheus\"}' --from=0").splitlines()
     first, last = (int(listed[i].split('\t')[1]) for i in (0, -1))
     # The examples are about 20 minutes, in two halves.
-    times = (('now-20m', first), ('now-10m', (first + last) // 2), ('to=now&', f'to={last + 1}&'))
+    times = (('now-20m', first), ('now-10m', (first + last) // 2), ('to=now&', f'to={last + 1}&'),
+             ('now-90d', first), ('/backup/everprof', 'data'))
     steps = commands(text, 'everprof ', "curl -g 'http")
     assert len(steps) >= 6, steps
     for command in steps:
@@ -274,7 +275,7 @@ def check(what, d, text):
 
 
 @suite.test
-def every_configuration_in_the_documentation_is_one(d):
+def documented_configurations_are_valid(d):
     ca = Authority(d)  # its certificate is ca.pem
     os.rename(ca.sign('server', 'DNS:localhost')[1], f'{d}/server.key')
     with open(f'{d}/ci.token', 'w') as f:
@@ -304,7 +305,7 @@ def every_configuration_in_the_documentation_is_one(d):
 
 
 @suite.test
-def the_certificates_of_security_are_accepted(d):
+def documented_certificates_are_accepted(d):
     steps = commands(text_of('docs/security.md'), 'openssl ', 'printf ')
     shell = Shell(d)
     assert len(steps) == 4, steps

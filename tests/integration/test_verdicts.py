@@ -433,14 +433,14 @@ def judge(d, cases, promtool, ours, differs):
 
 
 @suite.test
-def configurations_are_judged_as_by_prometheus(d):
+def configurations_are_accepted_like_prometheus(d):
     judge(d, ((name, text, None) for name, text in CONFIGURATIONS.items()),
           ('config', '--syntax-only'), ('check', 'config'), lambda name: name in DIFFERENCES)
     assert set(DIFFERENCES) <= set(CONFIGURATIONS)
 
 
 @suite.test
-def selectors_are_judged_as_by_prometheus(d):
+def selectors_are_accepted_like_prometheus(d):
     def rules(text):
         return json.dumps({'groups': [{'name': 'a', 'rules': [{'record': 'x', 'expr': text}]}]})
 

@@ -24,7 +24,7 @@ Test(target, due_times_are_stable_and_spread)
 		cr_expect(slots[i] > 50 && slots[i] < 200);
 }
 
-Test(target, samples_close_to_their_moment_get_it)
+Test(target, samples_near_the_due_time_get_that_time)
 {
 	cr_expect(target_sample_ms(1000, 1001, 15000) == 1000);
 	cr_expect(target_sample_ms(1000, 1002, 15000) == 1000);
@@ -139,7 +139,7 @@ Test(target, urls_carry_prefix_params_and_seconds)
 }
 
 /* In conprof the seconds of one type spread to all, a few more at each sync. */
-Test(target, parameters_of_one_type_are_not_those_of_others)
+Test(target, parameters_of_a_type_do_not_leak_to_other_types)
 {
 	static const char text[] = "- job_name: app\n"
 				   "  params: {debug: ['0']}\n"
@@ -162,7 +162,7 @@ Test(target, parameters_of_one_type_are_not_those_of_others)
 	target_set_unref(s);
 }
 
-Test(target, rules_see_and_change_what_prometheus_rules_do)
+Test(target, relabel_rules_see_and_set_internal_labels)
 {
 	struct target_set *s = set_of(
 		ONLY("heap: {interval: 1m}, profile: {seconds: 3}") "  relabel_configs:\n"
@@ -194,7 +194,7 @@ Test(target, rules_see_and_change_what_prometheus_rules_do)
 }
 
 /* In conprof one bad target takes its whole group along. */
-Test(target, a_bad_target_is_dropped_alone_and_says_why)
+Test(target, invalid_target_is_dropped_alone_with_a_reason)
 {
 	struct target_set *s = set_of(
 		ONLY("profile: {enabled: false}") "  relabel_configs:\n"
@@ -219,28 +219,29 @@ Test(target, a_bad_target_is_dropped_alone_and_says_why)
 
 	cr_expect(s->active == 1 && s->dropped == 8);
 	cr_expect(find(s, "heap", "a:1") != NULL);
-	cr_expect(check_str(str_of(dropped(s, "a:1")),
-			    "another target has the same labels"));
+	cr_expect(check_str(
+		str_of(dropped(s, "a:1")),
+		"duplicate target: another target has the same labels"));
 	cr_expect(check_str(
 		str_of(dropped(s, "b/c")),
-		"\"b/c\" is not a target: host:port is expected, the port 1 to 65535, without scheme or path"));
+		"\"b/c\" is not a target address: expected host:port without scheme or path, port 1 to 65535"));
 	cr_expect(check_str(str_of(dropped(s, "")),
-			    "no address: __address__ is empty"));
+			    "the label __address__ is empty"));
 	cr_expect(check_str(str_of(dropped(s, "d:1")),
-			    "relabelling dropped it: rule 1, drop"));
+			    "dropped by relabel_configs rule 1 (drop)"));
 	cr_expect(check_str(str_of(dropped(s, "e:1")),
-			    "__scheme__ is http or https, not \"ftp\""));
+			    "__scheme__ must be http or https, not \"ftp\""));
 	cr_expect(check_str(
 		str_of(dropped(s, "f:1")),
-		"__scrape_interval__ is more than 0, at most 1d; this is \"soon\""));
+		"__scrape_interval__ must be a duration above 0 and at most 1d, not \"soon\""));
 	cr_expect(check_str(str_of(dropped(s, "g:1")),
-			    "no profile type: __name__ is empty"));
+			    "the label __name__ (the profile type) is empty"));
 	cr_expect(check_str(str_of(dropped(s, "h:1")),
 			    "label __tenant__ is reserved"));
 	target_set_unref(s);
 }
 
-Test(target, what_stays_the_same_is_the_same_target)
+Test(target, unchanged_target_is_reused)
 {
 	struct target_set *a = set_of(
 		ONLY("profile: {enabled: false}") "  static_configs: [{targets: ['a:1', 'b:1', 'c:1']}]\n",
@@ -280,19 +281,19 @@ static const char *refusal(const char *limits)
 	return why;
 }
 
-Test(target, limits_refuse_what_is_beyond_them)
+Test(target, targets_beyond_a_limit_are_refused)
 {
 	cr_expect(check_str(
 		str_of(refusal("target_limit: 1")),
-		"target_limit exceeded: there are more than 1 targets|"
-		"target_limit exceeded: there are more than 1 targets"));
+		"target_limit exceeded: the job has more than 1 targets|"
+		"target_limit exceeded: the job has more than 1 targets"));
 	cr_expect(check_str(str_of(refusal("target_limit: 2")), "|"));
 	cr_expect(check_str(str_of(refusal("label_limit: 3")),
-			    "label_limit exceeded: 4 labels, the limit is 3|"
-			    "label_limit exceeded: 4 labels, the limit is 3"));
+			    "label_limit exceeded: 4 labels, limit 3|"
+			    "label_limit exceeded: 4 labels, limit 3"));
 	cr_expect(check_str(
 		str_of(refusal("label_value_length_limit: 9")),
-		"|label_value_length_limit exceeded: label env has 10 bytes, the limit is 9"));
+		"|label_value_length_limit exceeded: label env has 10 bytes, limit 9"));
 	cr_expect(
 		check_str(str_of(refusal("label_name_length_limit: 8")), "|"));
 	cr_expect(strstr(refusal("label_name_length_limit: 7"),
@@ -301,7 +302,7 @@ Test(target, limits_refuse_what_is_beyond_them)
 	cr_expect(check_str(str_of(refusal("label_limit: 4")), "|"));
 }
 
-Test(target, of_dropped_ones_as_many_are_kept_as_asked)
+Test(target, keep_dropped_targets_bounds_the_listing)
 {
 	struct target_set *s = set_of(
 		ONLY("profile: {enabled: false}") "  keep_dropped_targets: 2\n"
@@ -332,7 +333,7 @@ static struct profile_list *parse_page(const char *text)
 	return types;
 }
 
-Test(target, an_index_names_types)
+Test(target, profile_list_names_types)
 {
 	static const char *const names[] = { "allocs", "a+b'c", "x.org/y",
 					     "heap", "profile" };
@@ -347,10 +348,10 @@ Test(target, an_index_names_types)
 	profile_list_unref(t);
 	cr_expect(profile_list_parse(bytes_of(str_of("<a href='heap'>")), &none,
 				     &err) == ERR_INVALID);
-	cr_expect(strstr(err.msg, "it links no profiles"));
+	cr_expect(strstr(err.msg, "the page links no profiles"));
 }
 
-Test(target, a_page_may_not_name_types_without_end)
+Test(target, profile_list_with_too_many_types_is_refused)
 {
 	struct buf page = { 0 };
 	struct profile_list *none;
@@ -386,7 +387,7 @@ static struct target_set *after_reading(struct target_set *before,
 	return set_of(text, before);
 }
 
-Test(target, types_are_those_of_each_targets_index)
+Test(target, auto_types_come_from_the_profile_list_of_each_target)
 {
 	static const char config[] = AUTO
 		"  static_configs: [{targets: ['h:1', 'i:1']}]\n";
@@ -402,7 +403,7 @@ Test(target, types_are_those_of_each_targets_index)
 	read = after_reading(s, config, PAGE);
 	cr_expect(read->active == 2 * 5 && read->dropped == 2);
 	cr_expect(check_str(str_of(dropped(read, "h:1")),
-			    "relabelling dropped it: rule 1, drop"));
+			    "dropped by relabel_configs rule 1 (drop)"));
 	cr_expect(find(read, "index", "h:1") == index, "it goes on");
 	cr_expect(find(read, "profile", "i:1")->spec.seconds == 10);
 	cr_expect(!find(read, "allocs", "h:1"), "relabelling has its say");
@@ -415,7 +416,7 @@ Test(target, types_are_those_of_each_targets_index)
 	target_set_unref(read);
 }
 
-Test(target, an_index_that_changes_says_the_same_until_it_is_read)
+Test(target, changed_target_keeps_its_types_until_its_profile_list_is_read)
 {
 	static const char config[] = AUTO
 		"  static_configs: [{targets: ['h:1']}]\n";
@@ -438,7 +439,7 @@ Test(target, an_index_that_changes_says_the_same_until_it_is_read)
 }
 
 /* A rule that keeps one type of the program's own keeps the page. */
-Test(target, rules_that_judge_types_leave_the_index)
+Test(target, relabel_rules_on_types_keep_the_profile_list)
 {
 	static const char config[] =
 		"- job_name: app\n"
@@ -453,7 +454,7 @@ Test(target, rules_that_judge_types_leave_the_index)
 
 	cr_expect(s->active == 1 && s->dropped == 1);
 	cr_expect(check_str(str_of(dropped(s, "i:1")),
-			    "relabelling dropped it: rule 2, drop"));
+			    "dropped by relabel_configs rule 2 (drop)"));
 	read = after_reading(s, config, PAGE);
 	cr_expect(read->active == 2 && find(read, "x.org/y", "h:1"));
 	target_set_unref(s);
@@ -469,7 +470,7 @@ static bool asks(const char *url, const char *want)
 	return ok;
 }
 
-Test(target, seconds_of_a_wish_stand_in_for_others)
+Test(target, requested_seconds_replace_configured_seconds)
 {
 	cr_expect(asks("http://h/p", "http://h/p?seconds=3"));
 	cr_expect(asks("http://h/p?a=b", "http://h/p?a=b&seconds=3"));

@@ -40,7 +40,7 @@ static void close_pair(struct connections *cs, struct pair *p)
 	close(p->theirs);
 }
 
-Test(guards, the_one_idle_longest_gives_way)
+Test(guards, longest_idle_connection_is_closed_first)
 {
 	const struct connections_options o = { 3, 60000, 60000, 0 };
 	struct connections *cs = connections_new(&o);
@@ -71,7 +71,7 @@ Test(guards, the_one_idle_longest_gives_way)
 	connections_free(cs);
 }
 
-Test(guards, late_requests_are_ended_and_others_are_not)
+Test(guards, only_requests_past_their_deadline_are_ended)
 {
 	const struct connections_options o = { 10, 0, 60000, 0 };
 	struct connections *cs = connections_new(&o);

@@ -14,7 +14,7 @@ static int parse(struct web_config *c, const char *text, struct err *err)
 				err);
 }
 
-Test(web_config, an_empty_file_asks_for_nothing)
+Test(web_config, empty_file_requires_no_authentication)
 {
 	struct web_config c;
 	struct err err = { 0 };
@@ -60,17 +60,17 @@ Test(web_config, tokens_have_names_and_scopes)
 	web_config_fini(&c);
 }
 
-Test(web_config, each_mistake_is_named)
+Test(web_config, each_mistake_has_its_own_message)
 {
 	static const struct {
 		const char *text;
 		const char *says;
 	} cases[] = {
 		{ "basic_auth_users: [a]", "basic_auth_users" },
-		{ "basic_auth_users:\n  ann: secret", "hashed by bcrypt" },
-		{ "basic_auth_users:\n  'a:b': " HASH, "with a colon" },
+		{ "basic_auth_users:\n  ann: secret", "must be a bcrypt hash" },
+		{ "basic_auth_users:\n  'a:b': " HASH, "contain a colon" },
 		{ "basic_auth_users:\n  a: " HASH "\n  a: " HASH, "a" },
-		{ "basic_auth_scopes:\n  bob: [read]", "no such user" },
+		{ "basic_auth_scopes:\n  bob: [read]", "no user of this name" },
 		{ "basic_auth_users:\n  a: " HASH
 		  "\nbasic_auth_scopes:\n  a: [root]",
 		  "read, write or admin" },
@@ -83,14 +83,14 @@ Test(web_config, each_mistake_is_named)
 		  "/nowhere/x" },
 		{ "tls_server_config:\n  cert_file: /nowhere/c", "/nowhere/c" },
 		{ "tls_server_config:\n  client_auth_type: Maybe",
-		  "no client_auth_type \"Maybe\"" },
+		  "unknown client_auth_type \"Maybe\"" },
 		{ "tls_server_config:\n  min_version: TLS10",
 		  "TLS12 or TLS13" },
 		{ "tls_server_config:\n  min_version: TLS13\n"
 		  "  max_version: TLS12",
 		  "min_version is above max_version" },
 		{ "http_server_config:\n  headers:\n    Server: x",
-		  "cannot be set here" },
+		  "cannot be configured" },
 		{ "unknown_key: 1", "unknown_key" },
 		{ "a: [", "web.yml" },
 	};
@@ -108,7 +108,7 @@ Test(web_config, each_mistake_is_named)
 	}
 }
 
-Test(web_config, secrets_are_in_no_message)
+Test(web_config, messages_contain_no_secrets)
 {
 	struct web_config c;
 	struct err err = { 0 };
@@ -123,7 +123,7 @@ Test(web_config, secrets_are_in_no_message)
 	web_config_fini(&c);
 }
 
-Test(web_config, a_file_that_lets_in_more_is_recognised)
+Test(web_config, files_that_weaken_access_control_are_detected)
 {
 	static const char users[] = "basic_auth_users:\n  ann: " HASH "\n";
 	static const char token[] =
@@ -153,7 +153,7 @@ Test(web_config, a_file_that_lets_in_more_is_recognised)
 	}
 }
 
-Test(web_config, addresses_localhost_and_given_names_are_allowed_as_hosts)
+Test(web_config, ip_addresses_localhost_and_configured_names_are_allowed_hosts)
 {
 	static const struct {
 		const char *names; /* NULL: any */

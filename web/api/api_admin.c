@@ -174,7 +174,7 @@ void api_admin_snapshot(void *ctx, struct request *r, struct answer *a)
 
 	if (!rc && given && ranges && !str_is(skip, "false"))
 		rc = err_set(&err, ERR_INVALID,
-			     "parameter \"skip_head\" is true or false");
+			     "parameter \"skip_head\" must be true or false");
 
 	snapshot_name(r->params.now_ms, name);
 	if (!rc)

@@ -263,8 +263,9 @@ static int api_export_start(struct request *r, struct export *e,
 				       querier_lost(e->q)->msg);
 	}
 	if (!querier_count(e->q))
-		return err_set(err, ERR_NOTFOUND,
-			       "no series of this selector has profiles then");
+		return err_set(
+			err, ERR_NOTFOUND,
+			"no series that matches the selector has profiles in this time range");
 	return api_export_account(e, err);
 }
 

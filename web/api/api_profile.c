@@ -34,12 +34,13 @@ static int wish_of(const struct request *r, int64_t deadline_ns,
 	if (!rc)
 		rc = params_count(&r->params, "seconds", -1, &w->seconds, err);
 	if (!rc && w->seconds > SECONDS_MAX)
-		rc = err_set(err, ERR_INVALID, "seconds is 0 to %d",
+		rc = err_set(err, ERR_INVALID,
+			     "parameter \"seconds\" must be between 0 and %d",
 			     SECONDS_MAX);
 	if (!rc && w->seconds * SECOND_NS > deadline_ns - clock_mono_ns())
 		rc = err_set(
 			err, ERR_INVALID,
-			"a profile of %lld s takes longer than --query.timeout",
+			"a profile of %lld s would take longer than --query.timeout allows",
 			(long long)w->seconds);
 	w->matchers = sel->matchers;
 	w->count = sel->count;

@@ -279,9 +279,10 @@ static int check_single(const struct report_request *query, struct err *err)
 {
 	if (!query->single)
 		return 0;
-	return err_set(err, ERR_INVALID,
-		       "report \"%.*s\" is of a single profile: take proto",
-		       STR_ARG(query->name));
+	return err_set(
+		err, ERR_INVALID,
+		"report \"%.*s\" describes a single profile: use the report \"proto\" for a merge",
+		STR_ARG(query->name));
 }
 
 /*

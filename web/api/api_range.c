@@ -50,7 +50,8 @@ static int parse_step(const struct request *r, int64_t *ms, struct err *err)
 		return 0;
 	}
 	return duration_parse(s, ms, err) ?
-		       err_wrap(err, ERR_INVALID, "parameter \"step\"") :
+		       err_wrap(err, ERR_INVALID,
+				"invalid parameter \"step\"") :
 		       0;
 }
 
@@ -71,8 +72,9 @@ static int parse_timeline(const struct request *r, struct range_query *rq,
 	(void)params_find(&r->params, "group_by", &o->group_by);
 	o->rate = params_is_on(&r->params, "rate");
 	if (!rc && (o->group_by.len || o->rate) && !stepped)
-		rc = err_set(err, ERR_INVALID,
-			     "group_by and rate need the parameter \"step\"");
+		rc = err_set(
+			err, ERR_INVALID,
+			"parameters \"group_by\" and \"rate\" require the parameter \"step\"");
 	if (!rc)
 		rc = pprof_tagroot_check(o->group_by, "parameter \"group_by\"",
 					 err);
@@ -103,7 +105,7 @@ static int api_range_parse(const struct request *r, struct range_query *rq,
 	if (!rc && rq->function.len && (rq->totals || rq->timeline.step_ms))
 		rc = err_set(
 			err, ERR_INVALID,
-			"parameter \"function\" lists times alone, without totals or step");
+			"parameter \"function\" cannot be combined with \"totals\" or \"step\"");
 	return rc;
 }
 
@@ -350,7 +352,7 @@ static void api_range_finish(struct listing *l)
 		warnings[n++] = text;
 	if (l->finder.unread)
 		warnings[n++] =
-			"profiles that could not be read were not looked at";
+			"the function was not searched in profiles that could not be read";
 	if (lost)
 		warnings[n] = lost->msg;
 	envelope_end(&l->j, l->a, warnings);

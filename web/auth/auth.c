@@ -84,9 +84,10 @@ void auth_free(struct auth *a)
 static void tell_failure(const struct auth *a, const struct err *err)
 {
 	if (strcmp(a->failed.msg, err->msg) != 0)
-		log_event(a->log, LOG_ERROR,
-			  "web configuration is not loaded: the old one stays",
-			  LOG_FIELDS(log_err(err)));
+		log_event(
+			a->log, LOG_ERROR,
+			"cannot load the web configuration; the previous one stays in effect",
+			LOG_FIELDS(log_err(err)));
 }
 
 /* Whether a user whose scopes were limited has no limit any more. */
@@ -112,8 +113,9 @@ static int refuse_opening(const struct auth *a, const struct web_config *next,
 	const char *what = web_config_opens(&a->config, next);
 
 	if (!what && has_fewer_limits(a, next))
-		what = "a user who was in basic_auth_scopes is not any more";
-	return what ? err_set(err, ERR_DENIED, "%s: to mean that, restart",
+		what = "the new file removes a user from basic_auth_scopes";
+	return what ? err_set(err, ERR_DENIED,
+			      "%s; if this is intended, restart the server",
 			      what) :
 		      0;
 }
@@ -155,7 +157,7 @@ void auth_refresh(struct auth *a)
 		a->config = next;
 		next = (struct web_config){ 0 };
 		a->known_count = 0; /* passwords may have changed */
-		log_event(a->log, LOG_INFO, "web configuration is loaded",
+		log_event(a->log, LOG_INFO, "web configuration loaded",
 			  LOG_FIELDS(log_text("path", a->path)));
 	}
 	mutex_unlock(&a->mu);
@@ -198,9 +200,9 @@ const char *auth_exposure(struct auth *a)
 
 	mutex_lock(&a->mu);
 	if (is_open_locked(a))
-		what = "anybody who reaches this address may read all profiles";
+		what = "everyone who can reach this address can read all profiles";
 	else if (!c->tls.cert.len)
-		what = "passwords and tokens can be read on the network: "
+		what = "passwords and tokens are sent without encryption: "
 		       "--web.config.file has no tls_server_config";
 	mutex_unlock(&a->mu);
 	return what;

@@ -69,11 +69,11 @@ int tls_check(const struct web_tls *t, struct err *err)
 	int rc = gnutls_certificate_allocate_credentials(&c);
 
 	if (rc < 0)
-		return tls_refuse(err, "TLS", rc);
+		return tls_refuse(err, "cannot initialize TLS", rc);
 	rc = gnutls_certificate_set_x509_key_mem(c, &cert, &key,
 						 GNUTLS_X509_FMT_PEM);
 	if (rc < 0) {
-		rc = tls_refuse(err, "the certificate and its key", rc);
+		rc = tls_refuse(err, "invalid certificate or key", rc);
 	} else if (t->client_ca.len) {
 		ca = tls_load_datum(t->client_ca.ptr);
 		rc = gnutls_certificate_set_x509_trust_mem(c, &ca,
@@ -81,7 +81,7 @@ int tls_check(const struct web_tls *t, struct err *err)
 		/*
 		 * The result is the number of CAs, of which there must be one.
 		 */
-		rc = rc > 0 ? 0 : tls_refuse(err, "client_ca", rc);
+		rc = rc > 0 ? 0 : tls_refuse(err, "invalid client_ca", rc);
 	} else {
 		rc = 0;
 	}
@@ -296,7 +296,7 @@ static int tls_verify_peer(const struct web_tls *t, gnutls_x509_crt_t *chain,
 		return t->client_auth == WEB_CLIENT_ANY ||
 				       t->client_auth == WEB_CLIENT_VERIFIED ?
 			       err_set(err, ERR_DENIED,
-				       "a client certificate is needed") :
+				       "a client certificate is required") :
 			       0;
 	if (verified && !is_trusted(t, chain, count))
 		return err_set(err, ERR_DENIED,
@@ -304,7 +304,7 @@ static int tls_verify_peer(const struct web_tls *t, gnutls_x509_crt_t *chain,
 	if (t->san_count && !has_name(t, chain[0]))
 		return err_set(
 			err, ERR_DENIED,
-			"no name in the client certificate is in client_allowed_sans");
+			"the client certificate has no name that client_allowed_sans allows");
 	return 0;
 }
 
@@ -316,7 +316,7 @@ int tls_verify_client(const struct web_tls *t, void *session, struct err *err)
 
 	if (rc < 0)
 		rc = err_set(err, ERR_DENIED,
-			     "the client certificate cannot be read");
+			     "cannot parse the client certificate");
 	else
 		rc = tls_verify_peer(t, chain, count, err);
 	for (unsigned i = 0; i < count; i++)

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "web/auth/tls.h"
 
-#define CHOSEN "what is safe, and nothing else, is offered"
+#define CHOSEN "everprof offers only secure ciphers and curves"
 
 /* The section as decoded, before files are read. */
 struct tls_section {
@@ -45,8 +45,7 @@ static void decode_client_auth(struct yaml *y, const struct yaml_node *n,
 			return;
 		}
 	}
-	yaml_error(y, n, "there is no client_auth_type \"%.*s\"",
-		   STR_ARG(text));
+	yaml_error(y, n, "unknown client_auth_type \"%.*s\"", STR_ARG(text));
 }
 
 /* Decode a TLS version. Older ones are not offered at all. */
@@ -60,7 +59,7 @@ static void tls_config_decode_version(struct yaml *y, const struct yaml_node *n,
 	/* TLS 1.2 stands in for a mistake, so that checking can go on. */
 	*v = str_is(text, "TLS13") ? WEB_TLS_13 : WEB_TLS_12;
 	if (!str_is(text, "TLS12") && !str_is(text, "TLS13"))
-		yaml_error(y, n, "TLS12 or TLS13 is expected");
+		yaml_error(y, n, "the TLS version must be TLS12 or TLS13");
 }
 
 /* Decode the list of allowed names of client certificates. */
@@ -86,8 +85,8 @@ static struct str tls_config_take(struct web_config *c,
 				  struct str file, const char *name)
 {
 	if (text.len && file.len)
-		yaml_error(&c->yaml, n, "either %s or %s_file, not both", name,
-			   name);
+		yaml_error(&c->yaml, n, "set either %s or %s_file, not both",
+			   name, name);
 	return file.len ? read_file(c, n, file) : text;
 }
 
@@ -99,16 +98,20 @@ static void check_tls(struct web_config *c, const struct yaml_node *n)
 	struct err err;
 
 	if (t->cert.len && !t->key.len)
-		yaml_error(y, n, "a certificate needs its key: key_file");
+		yaml_error(
+			y, n,
+			"key_file is missing: a certificate needs its private key");
 	else if (!t->cert.len)
-		yaml_error(y, n, "TLS needs a certificate: cert_file");
+		yaml_error(y, n,
+			   "cert_file is missing: TLS needs a certificate");
 	if (t->client_ca.len && t->client_auth == WEB_CLIENT_NONE)
 		yaml_error(
 			y, n,
-			"client_ca_file has no use without a client_auth_type");
+			"client_ca_file has no effect without client_auth_type");
 	if (!t->client_ca.len && t->client_auth >= WEB_CLIENT_VERIFIED_IF_GIVEN)
-		yaml_error(y, n,
-			   "certificates are verified against client_ca_file");
+		yaml_error(
+			y, n,
+			"client_ca_file is missing: client_auth_type requires it to verify certificates");
 	if (t->max_version == WEB_TLS_12 && t->min_version == WEB_TLS_13)
 		yaml_error(y, n, "min_version is above max_version");
 	/*

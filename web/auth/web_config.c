@@ -56,11 +56,11 @@ static void decode_users(struct yaml *y, const struct yaml_node *n, void *field)
 		if (!u->name.len || memchr(u->name.ptr, ':', u->name.len))
 			yaml_error(
 				y, n->items[i],
-				"not a name that can be sent: empty, or with a colon");
+				"a user name must not be empty or contain a colon");
 		if (!is_bcrypt(u->hash))
 			yaml_error(
 				y, n->items[i + 1],
-				"the password must be hashed by bcrypt, as htpasswd -nB does it");
+				"the password must be a bcrypt hash, as printed by htpasswd -nB");
 	}
 }
 
@@ -89,7 +89,7 @@ static void web_config_decode_scopes(struct yaml *y, const struct yaml_node *n,
 		*scopes |= scope_of(s);
 		if (!scope_of(s))
 			yaml_error(y, n->items[i],
-				   "a scope is read, write or admin");
+				   "a scope must be read, write or admin");
 	}
 }
 
@@ -111,7 +111,7 @@ static void check_user_scopes(struct yaml *y, const struct yaml_node *n,
 			k++;
 		if (k == c->user_count) {
 			yaml_error(y, n->items[i],
-				   "there is no such user in basic_auth_users");
+				   "basic_auth_users has no user of this name");
 			continue;
 		}
 		web_config_decode_scopes(y, n->items[i + 1],
@@ -197,13 +197,16 @@ static void decode_token(struct yaml *y, const struct yaml_node *n,
 
 	yaml_decode(y, n, "bearer_tokens", fields, &e);
 	if (e.file.len && e.token.token.len)
-		yaml_error(y, n, "either token or token_file, not both");
+		yaml_error(y, n, "set either token or token_file, not both");
 	else if (e.file.len)
 		e.token.token = str_trim(read_file(c, n, e.file));
 	if (!e.token.name.len)
-		yaml_error(y, n, "a token needs a name, for the log");
+		yaml_error(
+			y, n,
+			"a bearer token needs a name, which identifies it in the log");
 	if (e.token.token.len < TOKEN_MIN)
-		yaml_error(y, n, "a token has at least %d characters",
+		yaml_error(y, n,
+			   "a bearer token must have at least %d characters",
 			   TOKEN_MIN);
 	*out = e.token;
 }
@@ -264,10 +267,12 @@ static void web_config_decode_header(struct yaml *y,
 	       !str_is_nocase(key->text, allowed[i].name))
 		i++;
 	if (i == ARRAY_SIZE(allowed))
-		yaml_error(y, key, "header \"%.*s\" cannot be set here",
+		yaml_error(y, key,
+			   "the HTTP header \"%.*s\" cannot be configured",
 			   STR_ARG(key->text));
 	else if (!is_allowed(i, value) || memchr(value.ptr, '\n', value.len))
-		yaml_error(y, n, "not a value of %s", allowed[i].name);
+		yaml_error(y, n, "invalid value of the HTTP header %s",
+			   allowed[i].name);
 	else
 		c->headers[c->header_count++] =
 			(struct web_header){ allowed[i].name, value };
@@ -292,7 +297,7 @@ static void decode_server(struct yaml *y, const struct yaml_node *n,
 			  void *field)
 {
 	static const struct yaml_field fields[] = {
-		{ "http2", NULL, 0, "HTTP/1.1 is spoken here" },
+		{ "http2", NULL, 0, "everprof serves HTTP/1.1 only" },
 		{ "headers", decode_headers, 0, NULL },
 		{ 0 },
 	};
@@ -331,10 +336,11 @@ static int web_config_parse_text(struct web_config *c, const char *path,
 	if (!c->yaml.error_count)
 		return 0;
 	first = yaml_first_error(&c->yaml);
-	return err_set(err, ERR_INVALID, "%.*s%s", STR_ARG(first),
-		       c->yaml.error_count > 1 ?
-			       " (and more: everprof check web-config)" :
-			       "");
+	return err_set(
+		err, ERR_INVALID, "%.*s%s", STR_ARG(first),
+		c->yaml.error_count > 1 ?
+			" (and more errors; run everprof check web-config to list them)" :
+			"");
 }
 
 int web_config_load(struct web_config *c, const char *path, struct err *err)
@@ -393,8 +399,8 @@ const char *web_config_opens(const struct web_config *old,
 			     const struct web_config *next)
 {
 	if (web_config_has_auth(old) && !web_config_has_auth(next))
-		return "it has no users and no tokens any more";
+		return "the new file removes all users and tokens";
 	if (asks_less(&old->tls, &next->tls))
-		return "it asks less of TLS than before";
+		return "the new file weakens TLS or client certificate checks";
 	return NULL;
 }

@@ -90,16 +90,16 @@ static void refuse_nobody(struct exchange *x)
 {
 	exchange_refuse(
 		x, ERR_UNAUTHORIZED,
-		"who are you? A user's name and password, or a token, is needed");
+		"authentication is required: send a valid user name and password, or a valid bearer token");
 	answer_header(&x->answer, "WWW-Authenticate",
 		      auth_challenge(x->server->o.auth));
-	metric_add(
-		metrics_counter(x->server->o.metrics,
-				"everprof_http_unauthorized_total",
-				"Requests of nobody, or with a wrong password "
-				"or token.",
-				NULL),
-		1);
+	metric_add(metrics_counter(
+			   x->server->o.metrics,
+			   "everprof_http_unauthorized_total",
+			   "Requests rejected because credentials are missing "
+			   "or wrong.",
+			   NULL),
+		   1);
 }
 
 /*
@@ -113,13 +113,15 @@ static void access_judge(struct exchange *x, enum auth_verdict v)
 	if (v == AUTH_REFUSED) {
 		refuse_nobody(x);
 	} else if (v == AUTH_BUSY) {
-		exchange_refuse(x, ERR_LIMIT,
-				"too many passwords are being verified");
+		exchange_refuse(
+			x, ERR_LIMIT,
+			"too many passwords are being verified; retry later");
 		answer_header(&x->answer, "Retry-After", "1");
 	} else if (v == AUTH_GRANTED && x->route &&
 		   (x->who.scopes & x->route->scope) != x->route->scope) {
-		exchange_refuse(x, ERR_DENIED,
-				"this needs a scope that you do not have");
+		exchange_refuse(
+			x, ERR_DENIED,
+			"insufficient scope: the user or token does not have the scope that this path requires");
 	}
 }
 
@@ -215,7 +217,7 @@ static void refuse_host(struct exchange *x)
 {
 	exchange_refuse(
 		x, ERR_DENIED,
-		"this name is not one of the server's: ask by an address, by localhost, or name it in --web.allowed-hosts");
+		"the host name of the request is not allowed: use an IP address or localhost, or add the name to --web.allowed-hosts");
 }
 
 /* Whether a browser asks if a page of an allowed origin may send a request. */
@@ -253,8 +255,8 @@ static void refuse_method(struct exchange *x)
 	bool post = x->route && x->route->kind == ROUTE_WRITE;
 
 	exchange_refuse(x, ERR_INVALID,
-			post ? "only POST and PUT are answered here" :
-			       "only GET, HEAD and POST are answered here");
+			post ? "method not allowed: use POST or PUT" :
+			       "method not allowed: use GET, HEAD or POST");
 	x->answer.status = 405;
 	answer_header(&x->answer, "Allow",
 		      post ? "POST, PUT" : "GET, HEAD, POST");
@@ -276,13 +278,16 @@ static bool is_method_ok(const struct exchange *x)
 /* Answer 429. */
 static void refuse_often(struct exchange *x)
 {
-	exchange_refuse(x, ERR_LIMIT, "too many requests: --web.rate-limit");
+	exchange_refuse(
+		x, ERR_LIMIT,
+		"too many requests: the client exceeds --web.rate-limit");
 	answer_header(&x->answer, "Retry-After", "1");
 }
 
 void access_refuse_framing(struct exchange *x)
 {
-	exchange_refuse(x, ERR_INVALID, "the request's length is ambiguous");
+	exchange_refuse(x, ERR_INVALID,
+			"the framing of the request is invalid or ambiguous");
 	answer_header(&x->answer, "Connection", "close");
 }
 
@@ -304,8 +309,9 @@ static void access_admit(struct exchange *x)
 	if (!x->answer.status && is_preflight(x))
 		answer_preflight(x);
 	if (!x->answer.status && is_split(x))
-		exchange_refuse(x, ERR_INVALID,
-				"there are two Authorization headers");
+		exchange_refuse(
+			x, ERR_INVALID,
+			"the request has more than one Authorization header");
 	if (!x->answer.status)
 		access_authenticate(x);
 }
@@ -331,18 +337,19 @@ static void find_fault(struct exchange *x)
 	if (x->bad)
 		exchange_refuse(x, ERR_INVALID, EXCHANGE_UNSOUND);
 	else if (x->crowded)
-		exchange_refuse(x, ERR_LIMIT,
-				"too many bodies are on their way");
+		exchange_refuse(
+			x, ERR_LIMIT,
+			"too many request bodies are being received; retry later");
 	else if (x->form.over)
-		exchange_refuse(x, ERR_TOOBIG,
-				"the request's body is too large");
+		exchange_refuse(x, ERR_TOOBIG, "the request body is too large");
 	else if (!is_method_ok(x))
 		refuse_method(x);
 	else if (!x->route)
 		x->server->o.missing(&x->request, &x->answer);
 	else if (is_forged(x))
-		exchange_refuse(x, ERR_DENIED,
-				"a page of another origin may not do this");
+		exchange_refuse(
+			x, ERR_DENIED,
+			"cross-origin request refused: --web.cors.origin does not allow this origin");
 }
 
 void access_check(struct exchange *x)

@@ -95,13 +95,15 @@ void exchange_parse_form(struct exchange *x)
 	/* The parameters take about as much memory as the body did. */
 	buf_fini(&x->form);
 	if (!form)
-		exchange_refuse(x, ERR_INVALID,
-				"a body is a form: its Content-Type is "
-				"application/x-www-form-urlencoded");
+		exchange_refuse(
+			x, ERR_INVALID,
+			"unsupported request body: its Content-Type must be "
+			"application/x-www-form-urlencoded");
 	else if (!sound)
 		exchange_refuse(x, ERR_INVALID, EXCHANGE_UNSOUND);
 	else if (x->wordy)
-		exchange_refuse(x, ERR_TOOBIG, "there are too many parameters");
+		exchange_refuse(x, ERR_TOOBIG,
+				"the request has too many parameters");
 	else if (x->request.params.count > of_url)
 		move_ahead(&x->request, of_url);
 }

@@ -81,9 +81,9 @@ struct exchange {
 	bool wordy;        /* too many parameters: incomplete */
 };
 
-#define EXCHANGE_UNSOUND                                                      \
-	"the URL, or the form, holds a \"%\" without two hexadecimal digits " \
-	"(a percent sign is %25), or a NUL"
+#define EXCHANGE_UNSOUND                                                  \
+	"invalid URL or form: it contains a NUL, or a \"%\" without two " \
+	"hexadecimal digits (write a percent sign as %25)"
 
 /*
  * Create an exchange from a request line and headers. Never fails; what is

@@ -25,12 +25,13 @@ static int split_address(const char *address, char *host, size_t host_len,
 	    !str_to_i64(str_of(colon + 1), &number) || number < 0)
 		return err_set(
 			err, ERR_INVALID,
-			"--web.listen-address=%s is not host:port, such as 127.0.0.1:10902 or :10902",
+			"invalid --web.listen-address=%s: expected host:port, such as 127.0.0.1:10902 or :10902",
 			address);
 	if (number > 65535)
-		return err_set(err, ERR_INVALID,
-			       "--web.listen-address=%s: port %s is over 65535",
-			       address, colon + 1);
+		return err_set(
+			err, ERR_INVALID,
+			"invalid --web.listen-address=%s: port %s is above 65535",
+			address, colon + 1);
 	/* Brackets only separate an IPv6 address from the port. */
 	if (n >= 2 && address[0] == '[' && address[n - 1] == ']') {
 		address++;
@@ -75,12 +76,14 @@ int listen_on(const char *address, int *out, struct err *err)
 	/* Without a host, AI_PASSIVE makes it all addresses of the machine. */
 	rc = getaddrinfo(*host ? host : NULL, port, &hints, &list);
 	if (rc)
-		return err_set(err, ERR_INVALID, "listen address \"%s\": %s",
+		return err_set(err, ERR_INVALID,
+			       "cannot resolve --web.listen-address=%s: %s",
 			       address, gai_strerror(rc));
 	/* Take the first address that works. */
 	for (struct addrinfo *ai = list; ai && fd < 0; ai = ai->ai_next)
 		fd = listen_one(ai);
-	rc = fd < 0 ? err_sys(err, "--web.listen-address=%s: listen", address) :
+	rc = fd < 0 ? err_sys(err, "cannot listen on --web.listen-address=%s",
+			      address) :
 		      0;
 	freeaddrinfo(list);
 	*out = fd;

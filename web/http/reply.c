@@ -43,7 +43,7 @@ static void pack_body(struct exchange *x)
 void reply_finish(struct exchange *x)
 {
 	if (x->answer.body.over)
-		exchange_refuse(x, ERR_LIMIT, "the answer is too large");
+		exchange_refuse(x, ERR_LIMIT, "the response is too large");
 	pack_body(x);
 	query_settle(&x->answer.work);
 }
@@ -110,15 +110,16 @@ static void reply_observe(struct exchange *x)
 
 	snprintf(code, sizeof(code), "%u", x->answer.status);
 	metric_add(
-		metrics_counter(m, "everprof_http_requests_total",
-				"HTTP requests by handler and status.",
-				&(struct metric_labels){ { "handler", "code" },
-							 { handler, code } }),
+		metrics_counter(
+			m, "everprof_http_requests_total",
+			"Number of HTTP requests by handler and status code.",
+			&(struct metric_labels){ { "handler", "code" },
+						 { handler, code } }),
 		1);
 	histogram_observe(
 		metrics_histogram(
 			m, "everprof_http_request_duration_seconds",
-			"HTTP requests by handler, to the end of the handler.",
+			"Seconds from the start of an HTTP request until its response is ready, by handler.",
 			&(struct metric_labels){ { "handler" }, { handler } }),
 		took_ns);
 	log_request(x, took_ns);
@@ -133,7 +134,7 @@ static void reply_observe(struct exchange *x)
 static void break_off(struct exchange *x, const struct err *err)
 {
 	x->more = err->code;
-	log_event(x->server->o.log, LOG_WARN, "an answer broke off",
+	log_event(x->server->o.log, LOG_WARN, "streamed response aborted",
 		  LOG_FIELDS(log_text("path", x->route->path), log_err(err)));
 }
 

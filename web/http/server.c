@@ -302,7 +302,7 @@ int server_start(const struct server_options *o, struct server **out,
 	if (o->cors_origin)
 		rc = regex_new(str_of(o->cors_origin), &cors, NULL, err);
 	if (rc)
-		return err_wrap(err, rc, "--web.cors.origin");
+		return err_wrap(err, rc, "invalid --web.cors.origin");
 	rc = listen_on(o->address, &fd, err);
 	if (rc) {
 		regex_free(cors);
@@ -332,7 +332,7 @@ int server_start(const struct server_options *o, struct server **out,
 	if (!s->daemon) {
 		close(fd);
 		server_free(s);
-		return err_set(err, ERR_IO, "the HTTP server did not start");
+		return err_set(err, ERR_IO, "cannot start the HTTP server");
 	}
 	*out = s;
 	return 0;

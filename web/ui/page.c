@@ -209,7 +209,8 @@ static void series_section(struct buf *b, struct labels *labels,
 	buf_str(b, "<section><code>");
 	xml_escape(b, str_from(buf_bytes(&selector)));
 	buf_printf(b, "</code> <span class=note>%zu profiles%s</span> ",
-		   t->count, shown < t->count ? ", the newest of them" : "");
+		   t->count,
+		   shown < t->count ? ", only the newest are shown" : "");
 	report_link(b, labels);
 	buf_printf(b,
 		   "&amp;from=%" PRId64 "&amp;to=%" PRId64
@@ -253,10 +254,10 @@ static int page_write_sections(const struct view *v, struct querier *q,
 	}
 	if (!rc && !shown)
 		buf_str(&a->body,
-			"<p class=note>No profiles in this time. The first "
-			"ones appear one scrape interval after the start; "
-			"<a href='/targets'>targets</a> tell what is "
-			"wrong.</p>");
+			"<p class=note>No profiles in this time range. The first "
+			"profiles appear one scrape interval after the start. "
+			"<a href='/targets'>Targets</a> shows why a target is "
+			"down.</p>");
 	return rc;
 }
 
@@ -273,7 +274,7 @@ void page_missing(struct request *r, struct answer *a)
 	struct err err;
 
 	err_set(&err, ERR_NOTFOUND,
-		"there is no such path; /api/v1/status/routes lists those there are");
+		"path not found; /api/v1/status/routes lists all paths");
 	if (!r->accepts_html) {
 		answer_error(a, &err);
 		return;
@@ -339,7 +340,7 @@ static void put_time(struct buf *b, int64_t ms)
  */
 static void put_discovered(struct buf *b, const struct target_status *s)
 {
-	buf_str(b, "<details><summary>discovered</summary><code>");
+	buf_str(b, "<details><summary>discovered labels</summary><code>");
 	for (size_t i = 0; i < s->discovered_count; i++) {
 		xml_escape(b, s->discovered[i].name);
 		buf_str(b, "=");
@@ -400,13 +401,14 @@ void page_targets(void *ctx, struct request *r, struct answer *a)
 
 	page_begin(a, r, NULL);
 	buf_str(&a->body, "<table><tr><th>Target<th>Labels<th>Health"
-			  "<th>Last scrape<th>Took<th>Next<th>Last error");
+			  "<th>Last scrape<th>Duration<th>Next<th>Last error");
 	scrape_targets(w->o.scraper, false, target_row, &a->body);
 	buf_str(&a->body, "</table>");
 	scrape_dropped(w->o.scraper, count_dropped, &dropped);
 	if (dropped) {
-		buf_printf(&a->body, "<h2>Dropped: %zu</h2>", dropped);
-		buf_str(&a->body, "<table><tr><th>Job<th>Labels<th>Why");
+		buf_printf(&a->body, "<h2>Dropped targets: %zu</h2>", dropped);
+		buf_str(&a->body,
+			"<table><tr><th>Job<th>Discovered labels<th>Reason");
 		scrape_targets(w->o.scraper, true, dropped_row, &a->body);
 		buf_str(&a->body, "</table>");
 	}

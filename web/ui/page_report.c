@@ -186,8 +186,8 @@ static void page_report_write_form(struct answer *a, const struct request *rq,
 	if (!single)
 		page_report_write_aggregates(a, rq);
 	page_field(a, rq, "Focus", "focus", "");
-	page_field(a, rq, "Compare with, from", "base_from", "");
-	page_field(a, rq, "to", "base_to", "");
+	page_field(a, rq, "Compare with: from", "base_from", "");
+	page_field(a, rq, "Compare with: to", "base_to", "");
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
 		page_hidden(a, rq, kept[i]);
 	if (!r)
@@ -330,10 +330,11 @@ static int page_report_render(struct view *v, struct report *r, struct err *err)
 
 	page_report_write_form(a, v->rq, r);
 	page_report_write_warnings(a, &v->rq->arena, v, r);
-	buf_printf(&a->body,
-		   "<p class=note>%zu profiles of %zu series. A click on a "
-		   "frame zooms, a double click goes back.</p><section>",
-		   v->source.profiles, v->source.series);
+	buf_printf(
+		&a->body,
+		"<p class=note>%zu profiles of %zu series. Click a "
+		"frame to zoom in, double-click to reset the zoom.</p><section>",
+		v->source.profiles, v->source.series);
 	rc = flame_init(&f, r, MAX_NODES, err);
 	if (!rc)
 		flame_svg(r, &f, &a->body);
