@@ -57,7 +57,7 @@ static void update_metrics(struct discovery *d)
 	metric_set(
 		metrics_gauge(
 			d->o.metrics, "everprof_discovery_targets",
-			"Number of targets found by service discovery, before relabelling.",
+			"Targets found by service discovery, before relabelling.",
 			NULL),
 		(int64_t)targets);
 }
@@ -208,7 +208,7 @@ static struct provider *take_provider(struct discovery *d,
 	p->log = d->o.log;
 	p->failures = metrics_counter(
 		d->o.metrics, "everprof_discovery_failures_total",
-		"Total number of service discovery refreshes that failed.",
+		"Service discovery refreshes that failed.",
 		&(struct metric_labels){ { "discovery" }, { p->kind->name } });
 	p->used = true;
 	p->data = p->kind->open(p, c);
