@@ -104,7 +104,7 @@ static const struct metric_row storage_rows[] = {
 		"Bytes of the logs of chunk metadata in head blocks."),
 	STORAGE(GAUGE, clock_doubt_ms,
 		"everprof_tsdb_retention_clock_doubt_seconds",
-		"How long retention by time has been suspended since the clock jumped. 0: it is not suspended.",
+		"Running time since the system clock jumped and retention by time stopped following it; 0 if it follows the system clock.",
 		.scale = 1e-3),
 	STORAGE(GAUGE, open_queriers, "everprof_tsdb_open_queriers",
 		"Queriers that are open."),

@@ -173,7 +173,7 @@ static int rewrite_one(struct tsdb *db, const struct part *p,
 	if (p->block->damaged && !how->salvage)
 		return err_set(
 			err, p->block->unreadable ? ERR_IO : ERR_CORRUPT,
-			"%s is damaged: see everprof tsdb verify and repair",
+			"%s is damaged: run everprof tsdb verify and everprof tsdb repair",
 			p->block->path);
 	rc = rewrite_blocks(db, p, 1, how, &out->loss, err);
 	out->count += !rc;
@@ -201,8 +201,7 @@ int rewrite_each(struct tsdb *db, const struct rewriting *how,
 		}
 		if (failed)
 			log_event(
-				db->o.log, LOG_ERROR,
-				"a block could not be written anew",
+				db->o.log, LOG_ERROR, "cannot rewrite a block",
 				LOG_FIELDS(log_text("block", v[i].block->path),
 					   log_err(&why)));
 		if (failed && !rc)
