@@ -177,11 +177,11 @@ Test(text, yaml_reports_every_error_with_its_place)
 	       &t);
 	cr_expect(check_str(
 		str_of(buf_cstr(&y.errors)),
-		"f.yml:6:1: key \"count\" stands here twice, first on line 2\n"
-		"f.yml:1:7: this must be a single value, this is a list\n"
-		"f.yml:2:8: a whole number is expected, not \"3\"\n"
-		"f.yml:3:5: true or false is expected, not \"yess\"\n"
-		"f.yml:4:7: \"3 parsecs\" is not a duration: write it as 15s, 1m30s, 1h or 90d\n"
+		"f.yml:6:1: mapping key \"count\" already defined at line 2\n"
+		"f.yml:1:7: the value must be a scalar, not a list\n"
+		"f.yml:2:8: expected a whole number, not \"3\"\n"
+		"f.yml:3:5: expected true or false, not \"yess\"\n"
+		"f.yml:4:7: invalid duration \"3 parsecs\": use numbers with units, such as 15s, 1m30s, 1h or 90d\n"
 		"f.yml:5:1: field nmae not found in thing\n"));
 	cr_expect(y.error_count == 6);
 	cr_expect(check_str(
@@ -279,8 +279,8 @@ Test(text, yaml_merges_what_a_map_does_not_say_itself)
 	buf_fini(&out);
 	yaml_parse(&y, "f.yml", bytes_of(str_of("a:\n  <<: 5\n")));
 	cr_expect(!y.root && check_str(str_of(buf_cstr(&y.errors)),
-				       "f.yml:2:3: << takes a map, or a list "
-				       "of maps\n"));
+				       "f.yml:2:3: map merge (<<) requires a "
+				       "map or a list of maps\n"));
 	yaml_fini(&y);
 	yaml_parse(&y, "f.yml",
 		   bytes_of(str_of("<<: {count: 1}\ncount: 2\ncount: 3\n"
@@ -289,7 +289,7 @@ Test(text, yaml_merges_what_a_map_does_not_say_itself)
 	yaml_unique_keys(&y, y.root);
 	cr_expect(check_str(
 		str_of(buf_cstr(&y.errors)),
-		"f.yml:3:1: key \"count\" stands here twice, first on line 2\n"));
+		"f.yml:3:1: mapping key \"count\" already defined at line 2\n"));
 	cr_expect(y.root->count == 6, "both maps are merged but for count");
 	yaml_fini(&y);
 	yaml_parse(&y, "f.yml", bytes_of(str_of("a: {<<: [{x: 1}, [y]]}\n")));

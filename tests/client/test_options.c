@@ -109,12 +109,12 @@ Test(options, what_does_not_go_together_is_said)
 		  "client_secret: b, token_url: 'http://x'}}",
 		  "at most one of" },
 		{ "{oauth2: {client_id: a, token_url: 'http://x'}}",
-		  "oauth2 needs client_secret" },
+		  "oauth2 requires client_secret" },
 		{ "{oauth2: {client_secret: a, token_url: 'http://x'}}",
-		  "oauth2 needs client_id and token_url" },
+		  "oauth2 requires client_id and token_url" },
 		{ "{oauth2: {client_id: a, client_secret: s, token_url: "
 		  "'ftp://x'}}",
-		  "a URL begins with http://" },
+		  "the URL must begin with http://" },
 		{ "{oauth2: {client_id: a, client_secret: s, token_url: "
 		  "'http://x', scopes: [a, b], endpoint_params: {c: d}, "
 		  "tls_config: {insecure_skip_verify: true}, proxy_url: "
@@ -122,18 +122,17 @@ Test(options, what_does_not_go_together_is_said)
 		  "" },
 		{ "{oauth2: {tls_config: {ca: x, ca_file: y}, client_id: a}}",
 		  "either ca or ca_file" },
-		{ "{tls_config: {cert_file: x}}",
-		  "a certificate and its key go together" },
+		{ "{tls_config: {cert_file: x}}", "must be set together" },
 		{ "{tls_config: {min_version: TLS13, max_version: TLS12}}",
 		  "min_version is above max_version" },
 		{ "{tls_config: {min_version: SSL3}}",
 		  "TLS10, TLS11, TLS12 or TLS13" },
-		{ "{proxy_url: 'p:1'}", "a URL begins with http://" },
+		{ "{proxy_url: 'p:1'}", "the URL must begin with http://" },
 		{ "{proxy_url: 'http://p', proxy_from_environment: true}",
-		  "either proxy_url or proxy_from_environment" },
-		{ "{no_proxy: x}", "no_proxy needs proxy_url" },
+		  "at most one of proxy_url and proxy_from_environment" },
+		{ "{no_proxy: x}", "no_proxy requires proxy_url" },
 		{ "{proxy_connect_header: {a: [b]}}",
-		  "proxy_connect_header needs proxy_url" },
+		  "proxy_connect_header requires proxy_url" },
 		{ "{http_headers: {X-A: {values: [a], secrets: [b], files: "
 		  "[c]}}}",
 		  "" },
@@ -237,7 +236,7 @@ Test(options, files_are_read_again_when_they_change)
 	cr_expect(check_str(str_of(c->credentials.text), "two, longer"));
 	put(path, "two\r\nHost: evil\n");
 	cr_expect(http_config_load(c, &err) == ERR_INVALID);
-	cr_expect(strstr(err.msg, "more than one line of text") != NULL);
+	cr_expect(strstr(err.msg, "expected a single line of text") != NULL);
 	http_config_unref(c);
 	tempdir_fini(&d);
 }
@@ -266,7 +265,7 @@ Test(options, files_with_zero_bytes_are_whole)
 	/* An empty one would trust nobody, or everybody. */
 	put(path, "");
 	cr_expect(http_config_load(c, &err) == ERR_INVALID);
-	cr_expect(strstr(err.msg, "tls_config.ca is empty") != NULL);
+	cr_expect(strstr(err.msg, "ca or ca_file is empty") != NULL);
 	http_config_unref(c);
 	snprintf(text, sizeof(text), "{basic_auth: {password_file: %s}}", path);
 	f = fopen(path, "w");

@@ -353,7 +353,7 @@ Test(resolver, a_request_does_not_wait_for_its_name_for_ever)
 	cr_expect(response.code == ERR_TIMEOUT);
 	cr_expect(check_str(
 		str_of(response.err.msg),
-		"no complete answer within 200 ms (its name is still being looked up)"));
+		"no complete response within 200 ms (the host name is still being resolved)"));
 	cr_expect(clock_mono_ns() - began < 10000000000LL);
 	open_gate(true);
 }

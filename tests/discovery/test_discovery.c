@@ -264,14 +264,15 @@ Test(discovery, mistakes_are_named)
 	char *lines = mem_zalloc(9000001, 1);
 	struct err err;
 
-	cr_expect(refuses("", false,
-			  "f: the file is empty; [] is a list of no targets"));
+	cr_expect(refuses(
+		"", false,
+		"f: the document is empty: write [] for an empty list of targets"));
 	cr_expect(refuses("- targets: ['a:1']\n  lables: {}\n", false,
 			  "f:2:3: field lables not found in target groups"));
 	cr_expect(
 		refuses("[1, 2", true, "f:1:5: ']' expected near end of file"));
 	cr_expect(refuses("[{\"targets\": 1}, {\"targets\": 2}]", true,
-			  "f: targets must be a list, this is a single value "
+			  "f: targets must be a list, not a scalar "
 			  "(and more)"));
 	/* A million lines and more. */
 	for (size_t i = 0; i < 9000000; i += 9)

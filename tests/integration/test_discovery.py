@@ -558,7 +558,7 @@ def a_folder_that_cannot_be_read_loses_nothing(d):
     wait_until('targets', 10, lambda: len(e.targets()) == 1)
     os.symlink('targets', f'{d}/loop')
     os.replace(f'{d}/loop', f'{d}/targets')
-    wait_until('told', 10, lambda: 'the folder cannot be read' in e.text())
+    wait_until('told', 10, lambda: 'cannot read the directory' in e.text())
     assert len(e.targets()) == 1
     os.unlink(f'{d}/targets')
     wait_until('gone', 10, lambda: e.targets() == [])

@@ -92,13 +92,13 @@ def hostile_targets_are_down_with_the_reason(d):
     bomb = packed(b'\0' * (80 << 20))
     cases = {
         'html': (lambda r: send(r, b'<html>hello</html>', Content_Type='text/html'), 'HTML'),
-        'truncated': (lambda r: send(r, packed(profile('x'))[:-9]), 'damaged or cut short'),
+        'truncated': (lambda r: send(r, packed(profile('x'))[:-9]), 'damaged or truncated'),
         'bomb': (lambda r: send(r, bomb), 'larger than'),
         'status500': (lambda r: send(r, b'oops', 500), '500 Internal Server Error'),
         'redirect': (lambda r: send(r, b'', 302, Location='http://127.0.0.1:1/x'),
                      'redirected to http://127.0.0.1:1/x: Failed to connect'),
         'endless': (endless, 'larger than'),
-        'hang': (hang, 'no complete answer within'),
+        'hang': (hang, 'no complete response within'),
         'headers': (endless_headers, ''),
         'reset': (reset, ''),
         'garbage': (lambda r: send(r, os.urandom(5000)), 'not a profile'),

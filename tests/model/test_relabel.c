@@ -186,24 +186,26 @@ static bool refused_with(const char *rules, const char *want)
 
 Test(relabel, mistakes_are_named_with_their_place)
 {
-	cr_expect(refused_with("- {action: remove}",
-			       "r.yml:1:12: there is no action \"remove\""));
-	cr_expect(refused_with("- {action: replace}",
-			       "r.yml:1:3: replace needs a target_label"));
+	cr_expect(
+		refused_with("- {action: remove}",
+			     "r.yml:1:12: unknown relabel action \"remove\""));
+	cr_expect(refused_with(
+		"- {action: replace}",
+		"r.yml:1:3: action replace requires target_label"));
 	cr_expect(refused_with(
 		"- {action: hashmod, target_label: a, modulus: 0}",
-		"r.yml:1:47: hashmod needs a modulus of at least 1"));
+		"r.yml:1:47: action hashmod requires a modulus of at least 1"));
 	cr_expect(refused_with("- {action: keep, regex: '(?=x)'}",
-			       "r.yml:1:25: regular expression: "));
+			       "r.yml:1:25: invalid regular expression: "));
 	cr_expect(refused_with(
 		"- {action: labeldrop, regex: x, source_labels: [a]}",
-		"labeldrop has no use for source_labels"));
+		"action labeldrop does not support source_labels"));
 	cr_expect(refused_with(
 		"- {action: lowercase, target_label: x, replacement: y}",
-		"lowercase has no use for replacement"));
+		"action lowercase does not support replacement"));
 	cr_expect(
 		refused_with("- {action: dropequal, target_label: x, regex: y}",
-			     "dropequal has no use for regex"));
+			     "action dropequal does not support regex"));
 	cr_expect(refused_with("- {source_labels: x, target_label: b}",
 			       "source_labels must be a list"));
 	cr_expect(refused_with("- {source_label: [x], target_label: b}",

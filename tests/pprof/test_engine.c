@@ -343,14 +343,14 @@ Test(decode, says_what_is_wrong)
 		size_t len;
 		const char *why;
 	} table[] = {
-		{ "\x12\x02\x10\x01", 4, "samples without sample types" },
-		{ "\x0a\x00\x12\x00\x32\x00", 6, "one value a type" },
+		{ "\x12\x02\x10\x01", 4, "samples but no sample types" },
+		{ "\x0a\x00\x12\x00\x32\x00", 6,
+		  "one value for each sample type" },
 		{ "\x22\x02\x08\x00", 4, "reserved id 0" },
 		{ "\x22\x02\x08\x01\x22\x02\x08\x01", 8, "the same id" },
 		{ "\x0a\x00\x12\x04\x08\x07\x10\x01\x32\x00", 10,
-		  "location is missing" },
-		{ "\x22\x06\x08\x01\x22\x02\x08\x05", 8,
-		  "function is missing" },
+		  "missing location" },
+		{ "\x22\x06\x08\x01\x22\x02\x08\x05", 8, "missing function" },
 		{ "\x32\x01x", 3, "string_table[0]" },
 		{ "\x32\x00\x60\x01\x70\x05", 6, "out of range" },
 		{ "\x48\x01\x48\x01\x32\x00", 6, "one behind another" },

@@ -254,15 +254,16 @@ Test(scan, agrees_with_go_on_what_is_refused)
 	cr_expect(with(sparse_twice, "two functions have the same id"));
 	cr_expect(with(mapping_zero, "reserved id 0"));
 	cr_expect(with(location_zero, "reserved id 0"));
-	cr_expect(with(line_without_function, "line without function"));
-	cr_expect(with(function_missing, "function is missing"));
-	cr_expect(with(location_missing, "location is missing"));
-	cr_expect(with(two_values, "not one value a type"));
+	cr_expect(with(line_without_function,
+		       "line of a location has no function"));
+	cr_expect(with(function_missing, "missing function"));
+	cr_expect(with(location_missing, "missing location"));
+	cr_expect(with(two_values, "not have one value for each sample type"));
 	cr_expect(with(group_type, "damaged"));
 	cr_expect(with(wrong_type, "wrong wire type"));
 	cr_expect(with(second_time, "two profiles"));
-	cr_expect(with(cut_short, "damaged or cut short"));
-	cr_expect(with(eleven_bytes, "damaged or cut short"));
+	cr_expect(with(cut_short, "damaged or truncated"));
+	cr_expect(with(eleven_bytes, "damaged or truncated"));
 }
 
 Test(scan, agrees_with_go_on_what_is_accepted)
@@ -297,7 +298,7 @@ Test(scan, only_the_last_of_a_field_counts)
 	/* An empty sample of a profile without types. */
 	string(&b, "");
 	bytes(&b, 2, (struct bytes){ 0 });
-	cr_expect(strstr(verdict(&b, out), "without sample types") != NULL);
+	cr_expect(strstr(verdict(&b, out), "no sample types") != NULL);
 	buf_fini(&b);
 	mem_free(out);
 }
@@ -318,7 +319,7 @@ Test(scan, more_lines_than_are_kept_are_all_looked_at)
 	buf_reset(&b);
 	good(&b);
 	bytes(&b, 4, buf_bytes(&m));
-	cr_expect(strstr(verdict(&b, out), "function is missing") != NULL);
+	cr_expect(strstr(verdict(&b, out), "missing function") != NULL);
 	buf_fini(&m);
 	buf_fini(&b);
 	mem_free(out);

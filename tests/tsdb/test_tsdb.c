@@ -261,7 +261,7 @@ Test(tsdb, times_are_judged_by_the_clock_alone)
 	reopen(f);
 	clock_set(&f->clock, sample_ms(1000));
 	cr_expect(!put(f, 0, 1000));
-	cr_expect(!put(f, 0, 1000 + 10 * 4), "10 minutes ahead");
+	cr_expect(!put(f, 0, 1000 + 10 * 4), "10 minutes in the future");
 	cr_expect(put(f, 0, 1000 + 10 * 4 + 1) == ERR_INVALID);
 	cr_expect(!put(f, 0, 1000 - 60 * 4), "an hour old");
 	cr_expect(put(f, 0, 1000 - 60 * 4 - 1) == ERR_INVALID);
