@@ -252,7 +252,7 @@ def networks_that_are_refused_are_not_connected_to(d):
     assert not asked, asked
     e.finish()
     r = run('serve', '--scrape.refused-networks=10.0.0.0/33')
-    assert r.returncode == 2 and '--scrape.refused-networks: "10.0.0.0/33" is not a network' in r.stderr, r
+    assert r.returncode == 2 and '--scrape.refused-networks: invalid network "10.0.0.0/33"' in r.stderr, r
     server.stop()
     outside.stop()
 

@@ -141,7 +141,7 @@ def queries_that_ask_for_what_is_not_there(d):
             assert text.startswith('everprof: no profile matches this selector ') and text.endswith(why), text
     # The flag that was typed is named, not the parameter that it becomes.
     says(refused('query', 'diff', 'heap', '--base-from=2x', '--base-to=now', server),
-         '--base-from: "2x" is not a time')
+         '--base-from: invalid time "2x"')
     a = e.get('/api/v1/query', mode='diff', query_a='heap', time_a=0, query_b='heap', time_b=0)
     assert a.status == 404 and 'side a (the base)' in a.json()['error'], a.body
     e.finish()

@@ -417,7 +417,7 @@ def a_bad_configuration_starts_nothing(d):
     assert e.child.wait(timeout=30) == 1
     text = e.text()
     assert 'everprof.yaml:2:3: field job_nam not found' in text, text
-    assert 'everprof.yaml:3:20: "soon" is not a duration' in text, text
+    assert 'everprof.yaml:3:20: invalid duration "soon"' in text, text
     assert not os.path.exists(e.data)
     r = run('check', 'config', os.path.join(d, 'everprof.yaml'))
     assert r.returncode == 1 and ':2:3:' in r.stderr

@@ -195,7 +195,7 @@ def damage_is_told_and_repaired(d):
     r = run('tsdb', 'verify', data)
     assert r.returncode == 1 and 'index' in r.stdout, r
     e = Everprof(d, flags=[f'--storage.tsdb.path={data}']).ready()
-    assert 'set aside' in e.text()
+    assert 'renamed to *.damaged' in e.text()
     e.finish()
     assert [n for n in os.listdir(data) if n.endswith('.damaged')]
     r = run('tsdb', 'verify', data)

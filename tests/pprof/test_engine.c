@@ -156,7 +156,7 @@ Test(merge, types_must_agree)
 	cr_assert(!add(m, one, NULL, NULL));
 	cr_expect(add(m, "goroutine profile: total 1\n1 @ 0x1\n", NULL, &err) ==
 		  ERR_INVALID);
-	cr_expect(strstr(err.msg, "contentions/count delay/microseconds, and "
+	cr_expect(strstr(err.msg, "contentions/count delay/microseconds and "
 				  "goroutine/count"),
 		  "%s", err.msg);
 	merge_free(m);
@@ -353,11 +353,11 @@ Test(decode, says_what_is_wrong)
 		{ "\x22\x06\x08\x01\x22\x02\x08\x05", 8, "missing function" },
 		{ "\x32\x01x", 3, "string_table[0]" },
 		{ "\x32\x00\x60\x01\x70\x05", 6, "out of range" },
-		{ "\x48\x01\x48\x01\x32\x00", 6, "one behind another" },
-		{ "\x0a\x7f", 2, "cut short" },
-		{ "\x0b", 1, "cut short" },
+		{ "\x48\x01\x48\x01\x32\x00", 6, "concatenated profiles" },
+		{ "\x0a\x7f", 2, "truncated" },
+		{ "\x0b", 1, "truncated" },
 		{ "heap profile: 1: 2 [1: 2] @ heap/2\nrubbish\n", 43,
-		  "no sample" },
+		  "not a sample" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {

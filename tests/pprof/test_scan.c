@@ -261,7 +261,7 @@ Test(scan, agrees_with_go_on_what_is_refused)
 	cr_expect(with(two_values, "not have one value for each sample type"));
 	cr_expect(with(group_type, "damaged"));
 	cr_expect(with(wrong_type, "wrong wire type"));
-	cr_expect(with(second_time, "two profiles"));
+	cr_expect(with(second_time, "concatenated profiles"));
 	cr_expect(with(cut_short, "damaged or truncated"));
 	cr_expect(with(eleven_bytes, "damaged or truncated"));
 }

@@ -281,7 +281,7 @@ Test(tsdb, a_33rd_window_has_the_one_idle_longest_sealed)
 	for (int w = 0; w < 40; w++)
 		cr_expect(!put(f, 0, w * 480));
 	cr_expect(sample_append(f->a, 0, 40 * 480, &lsn, &err) == ERR_LIMIT);
-	cr_expect(strstr(err.msg, "40 windows") != NULL);
+	cr_expect(strstr(err.msg, "40 head blocks") != NULL);
 	cr_expect(!tsdb_maintain(f->db, false, NULL));
 	tsdb_stats(f->db, &s);
 	cr_expect(s.heads <= 32 && s.blocks > 0);
