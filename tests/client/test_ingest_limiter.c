@@ -7,7 +7,7 @@ TestSuite(intake, .timeout = 20);
 #define KB 1024LL
 #define MB (1024 * KB)
 
-Test(intake, the_decision)
+Test(intake, admission_decisions)
 {
 	static const struct {
 		int64_t held;
@@ -46,7 +46,7 @@ static void count(void *ctx)
 	(*n)++;
 }
 
-Test(intake, what_is_held_is_bounded_and_given_back)
+Test(intake, held_memory_is_limited_and_returned)
 {
 	unsigned rooms = 0;
 	struct ingest_limiter *in =

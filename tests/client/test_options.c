@@ -11,7 +11,7 @@
 
 TestSuite(options, .timeout = 20);
 
-Test(options, no_proxy_is_as_in_go)
+Test(options, no_proxy_matches_as_in_go)
 {
 	static const struct {
 		const char *list;
@@ -92,7 +92,7 @@ static bool says(const char *text, const char *want)
 	return ok;
 }
 
-Test(options, what_does_not_go_together_is_said)
+Test(options, conflicting_options_are_refused)
 {
 	static const char *const cases[][2] = {
 		{ "{basic_auth: {username: u, password: p}}", "" },
@@ -175,7 +175,7 @@ Test(options, secrets_are_not_shown)
 	yaml_fini(&y);
 }
 
-Test(options, the_same_options_are_the_same_client)
+Test(options, clients_are_equal_only_if_all_options_are)
 {
 	static const char *const texts[] = {
 		"{basic_auth: {username: u, password: p}}",
@@ -208,7 +208,7 @@ static void put(const char *path, const char *text)
 	cr_assert(f && fputs(text, f) >= 0 && !fclose(f));
 }
 
-Test(options, files_are_read_again_when_they_change)
+Test(options, changed_files_are_reloaded)
 {
 	struct tempdir d = tempdir_make();
 	struct http_config *c;
@@ -242,7 +242,7 @@ Test(options, files_are_read_again_when_they_change)
 }
 
 /* What is no text is as long as it is, and no line of a header. */
-Test(options, files_with_zero_bytes_are_whole)
+Test(options, files_with_nul_bytes_are_read_completely)
 {
 	struct tempdir d = tempdir_make();
 	struct http_config *c;
@@ -308,7 +308,7 @@ static bool goes_by(const char *options, const char *url, const char *want)
 	return ok;
 }
 
-Test(options, proxies_are_chosen_as_in_prometheus)
+Test(options, proxies_are_selected_as_in_prometheus)
 {
 	cr_expect(goes_by("{}", "http://a/", "direct"));
 	cr_expect(goes_by("{proxy_url: 'http://p'}", "http://localhost/",

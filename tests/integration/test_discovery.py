@@ -523,7 +523,7 @@ def small_answers_cannot_fill_the_memory(d):
     for body, why in ((group(1, {f'l{i}': 'x' for i in range(100000)}), 'more than 500 labels'),
                       (group(100000, {f'l{i}': 'x' for i in range(100)}), 'targets × labels'),
                       (group(50000, {'l': 'x' * 60000}), 'targets × labels'),
-                      (group(1, {'l': 'x' * 70000}), 'a value is longer than 65536 bytes'),
+                      (group(1, {'l': 'x' * 70000}), 'value is longer than 65536 bytes'),
                       (b'[' + b'{},' * 3000000 + b'{}]', 'too many values')):
         answers['body'] = body
         wait_until(why, 30, lambda: why in e.text())

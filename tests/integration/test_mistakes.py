@@ -121,7 +121,7 @@ def queries_that_ask_for_what_is_not_there(d):
     server = f'--server={e.url}'
     says(refused('query', 'labels', 'joob', server), 'no series has a label "joob"')
     says(refused('query', 'top', 'heap', '--from=0', '--unit=parsecs', server),
-         'there is no unit "parsecs"', 'MB')
+         'unknown unit "parsecs"', 'MB')
     says(refused('query', 'top', '{job="prometheus"}', '--from=0', server),
          'different sample types', 'select one profile type, such as heap{')
     r = run('query', 'top', 'heap', '--from=0', '--focus=nosuch', server)

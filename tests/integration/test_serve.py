@@ -105,7 +105,7 @@ def hostile_targets_are_down_with_the_reason(d):
         'nothing': (lambda r: send(r, b''), 'no data'),
         'short': (lambda r: send(r, b'abc', Content_Length='100'), ''),
         'legacy': (lambda r: send(r, b'heap profile: 1: 2 [3: 4] @ heap/2\nrubbish\n'),
-                   'no sample'),
+                   'not a sample'),
     }
     servers = {name: Server(c[0]) for name, c in cases.items()}
     good = Server(lambda r: send(r, packed(profile('good'))))

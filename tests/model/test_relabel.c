@@ -161,7 +161,7 @@ static const struct relabel_case cases[] = {
 	  "u=BAR123ÄÑЖ\xf0\x90\x90\x80" },
 };
 
-Test(relabel, does_what_prometheus_does)
+Test(relabel, actions_work_as_in_prometheus)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		cr_expect(behaves(&cases[i]), "case %zu", i);
@@ -184,7 +184,7 @@ static bool refused_with(const char *rules, const char *want)
 	return ok;
 }
 
-Test(relabel, mistakes_are_named_with_their_place)
+Test(relabel, configuration_errors_name_line_and_column)
 {
 	cr_expect(
 		refused_with("- {action: remove}",
@@ -214,7 +214,7 @@ Test(relabel, mistakes_are_named_with_their_place)
 }
 
 /* Backtracking is bounded: labels that take too long are an error. */
-Test(relabel, hostile_expressions_end)
+Test(relabel, expensive_regexes_hit_the_step_limit)
 {
 	struct relabel_rules r = { 0 };
 	struct labels_builder b = { 0 };
@@ -238,7 +238,7 @@ Test(relabel, hostile_expressions_end)
 }
 
 /* A text that doubles with each rule ends at a limit. */
-Test(relabel, replacements_do_not_grow_for_ever)
+Test(relabel, length_of_replacements_is_limited)
 {
 	struct relabel_rules r = { 0 };
 	struct labels_builder b = { 0 };

@@ -288,7 +288,7 @@ static void frames_out_of_range(struct buf *b)
 	number(b, 8, 99);
 }
 
-Test(scan, only_the_last_of_a_field_counts)
+Test(scan, last_occurrence_of_a_scalar_field_wins)
 {
 	struct scan *out = mem_new(struct scan);
 	struct buf b = { 0 };
@@ -303,7 +303,7 @@ Test(scan, only_the_last_of_a_field_counts)
 	mem_free(out);
 }
 
-Test(scan, more_lines_than_are_kept_are_all_looked_at)
+Test(scan, lines_beyond_the_cached_ones_are_checked)
 {
 	struct scan *out = mem_new(struct scan);
 	struct buf b = { 0 };
@@ -325,7 +325,7 @@ Test(scan, more_lines_than_are_kept_are_all_looked_at)
 	mem_free(out);
 }
 
-Test(scan, every_truncation_has_a_verdict)
+Test(scan, truncated_input_is_scanned_without_overread)
 {
 	struct scan *out = mem_new(struct scan);
 	struct buf b = { 0 };
@@ -350,7 +350,7 @@ static int unpack(struct bytes body, struct unpacked *out, struct err *err)
 	return rc;
 }
 
-Test(scan, containers_are_told_by_their_bytes)
+Test(scan, compression_is_detected_by_magic_bytes)
 {
 	struct unpacked *out = mem_new(struct unpacked);
 	struct gzip *g = gzip_new();
