@@ -19,7 +19,7 @@ static int take_own(struct budget *b, int64_t n, struct err *err)
 	}
 	return err_set(
 		err, ERR_LIMIT,
-		"%lld bytes more would pass %s--%s (%lld of %lld in use)",
+		"%lld more bytes would exceed %s--%s (%lld of %lld bytes in use)",
 		(long long)n, b->parent ? "one client's share of " : "",
 		b->name, (long long)used, (long long)b->max);
 }

@@ -27,14 +27,22 @@ struct file {
 
 /* Verbs for error messages. */
 static const char *const op_names[] = {
-	[FS_OPEN] = "open",         [FS_READ] = "read",
-	[FS_WRITE] = "write",       [FS_SYNC] = "sync",
-	[FS_TRUNCATE] = "truncate", [FS_ALLOCATE] = "allocate",
-	[FS_MMAP] = "map",          [FS_RENAME] = "rename",
-	[FS_LINK] = "link",         [FS_UNLINK] = "remove",
-	[FS_MKDIR] = "make",        [FS_RMDIR] = "remove",
-	[FS_SYNC_DIR] = "sync",     [FS_STAT] = "stat",
-	[FS_LIST] = "list",         [FS_CLOSE] = "close",
+	[FS_OPEN] = "open",
+	[FS_READ] = "read",
+	[FS_WRITE] = "write",
+	[FS_SYNC] = "sync",
+	[FS_TRUNCATE] = "truncate",
+	[FS_ALLOCATE] = "allocate",
+	[FS_MMAP] = "map",
+	[FS_RENAME] = "rename",
+	[FS_LINK] = "link",
+	[FS_UNLINK] = "remove",
+	[FS_MKDIR] = "create directory",
+	[FS_RMDIR] = "remove",
+	[FS_SYNC_DIR] = "sync",
+	[FS_STAT] = "stat",
+	[FS_LIST] = "list",
+	[FS_CLOSE] = "close",
 	[FS_PAGE] = "read",
 };
 
@@ -212,9 +220,10 @@ int file_read(const struct file *f, uint64_t offset, void *p, size_t n,
 		if (rc < 0)
 			return fs_call_done(f->fs, &call, -1, err);
 		if (!rc)
-			return err_set(err, ERR_CORRUPT,
-				       "%s ends before %llu + %zu", f->path,
-				       (unsigned long long)offset, n);
+			return err_set(
+				err, ERR_CORRUPT,
+				"%s: unexpected end of file before offset %llu + %zu",
+				f->path, (unsigned long long)offset, n);
 		got += (size_t)rc;
 	}
 	return fs_call_done(f->fs, &call, 0, err);
@@ -321,7 +330,7 @@ static int read_pieces(struct around *a, struct err *err)
 	return rc ? rc :
 	       a->read ?
 		    0 :
-		    err_set(err, ERR_IO, "%s: none of its pages can be read",
+		    err_set(err, ERR_IO, "%s: no page of the file can be read",
 			    a->f->path);
 }
 

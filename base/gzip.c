@@ -177,7 +177,8 @@ static int one_member(struct gzip *g, struct bytes in, struct buf *out,
 		bool last = room >= left;
 
 		if (!buf_reserve(out, last ? left : room))
-			return err_set(err, ERR_TOOBIG, "no room");
+			return err_set(err, ERR_TOOBIG,
+				       "the decompressed data is too large");
 		rc = zlib ? libdeflate_zlib_decompress_ex(
 				    g->in, in.ptr, in.len, out->ptr + out->len,
 				    out->cap - out->len, consumed, &made) :
@@ -186,12 +187,13 @@ static int one_member(struct gzip *g, struct bytes in, struct buf *out,
 			break;
 		if (rc != LIBDEFLATE_INSUFFICIENT_SPACE)
 			return err_set(err, ERR_CORRUPT,
-				       "%s data is damaged or cut short",
+				       "%s data is damaged or truncated",
 				       zlib ? "zlib" : "gzip");
 		if (last)
-			return err_set(err, ERR_TOOBIG,
-				       "decompresses to more than %zu bytes",
-				       out->max);
+			return err_set(
+				err, ERR_TOOBIG,
+				"the decompressed data is larger than %zu bytes",
+				out->max);
 	}
 	out->len += made;
 	return 0;
@@ -207,7 +209,8 @@ int gzip_decompress(struct gzip *g, struct bytes in, struct buf *out,
 	enum gzip_kind kind = gzip_sniff(in);
 
 	if (kind == GZIP_NONE)
-		return err_set(err, ERR_CORRUPT, "neither gzip nor zlib");
+		return err_set(err, ERR_CORRUPT,
+			       "the data is neither gzip nor zlib");
 	if (!g->in)
 		g->in = libdeflate_alloc_decompressor();
 	if (!g->in)
@@ -217,18 +220,20 @@ int gzip_decompress(struct gzip *g, struct bytes in, struct buf *out,
 		int rc;
 
 		if (gzip_sniff(in) != kind)
-			return err_set(err, ERR_CORRUPT,
-				       "%zu bytes follow the compressed data",
-				       in.len);
+			return err_set(
+				err, ERR_CORRUPT,
+				"%zu unexpected bytes after the compressed data",
+				in.len);
 		rc = one_member(g, in, out, &consumed, err);
 		if (rc)
 			return rc;
 		in.ptr += consumed;
 		in.len -= consumed;
 		if (kind == GZIP_ZLIB && in.len)
-			return err_set(err, ERR_CORRUPT,
-				       "%zu bytes follow the compressed data",
-				       in.len);
+			return err_set(
+				err, ERR_CORRUPT,
+				"%zu unexpected bytes after the compressed data",
+				in.len);
 	}
 	return 0;
 }

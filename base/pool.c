@@ -249,9 +249,11 @@ int pool_submit(struct pool *p, struct pool_group *g, pool_fn fn, void *ctx,
 
 	mutex_lock(&p->mu);
 	if (p->stopping) {
-		rc = err_set(err, ERR_CLOSED, "%s: shutting down", p->name);
+		rc = err_set(err, ERR_CLOSED, "thread pool %s is shutting down",
+			     p->name);
 	} else if (p->count >= p->max) {
-		rc = err_set(err, ERR_LIMIT, "%s: %zu tasks wait already",
+		rc = err_set(err, ERR_LIMIT,
+			     "thread pool %s: the queue is full (%zu tasks)",
 			     p->name, p->max);
 	} else {
 		struct task *t = mem_new(struct task);

@@ -14,12 +14,15 @@ int snappy_decompress(struct bytes in, struct buf *out, struct err *err)
 
 	buf_reset(out);
 	if (snappy_uncompressed_length(p, in.len, &len) != SNAPPY_OK)
-		return err_set(err, ERR_CORRUPT, "not a snappy block");
+		return err_set(err, ERR_CORRUPT,
+			       "the data is not a snappy block");
 	if (!buf_reserve(out, len))
-		return err_set(err, ERR_TOOBIG, "a snappy block of %zu bytes",
-			       len);
+		return err_set(
+			err, ERR_TOOBIG,
+			"the snappy block decompresses to %zu bytes, which is too large",
+			len);
 	if (snappy_uncompress(p, in.len, (char *)out->ptr, &len) != SNAPPY_OK)
-		return err_set(err, ERR_CORRUPT, "a snappy block is damaged");
+		return err_set(err, ERR_CORRUPT, "the snappy block is damaged");
 	out->len = len;
 	return 0;
 }

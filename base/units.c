@@ -90,7 +90,7 @@ int duration_parse(struct str s, int64_t *ms, struct err *err)
 		if (!duration_part(&rest, &next, &total))
 			return err_set(
 				err, ERR_INVALID,
-				"\"%.*s\" is not a duration: write it as 15s, 1m30s, 1h or 90d",
+				"invalid duration \"%.*s\": use numbers with units, such as 15s, 1m30s, 1h or 90d",
 				STR_ARG(s));
 	} while (rest.len);
 	*ms = total;
@@ -165,9 +165,10 @@ int size_parse(struct str s, int64_t *bytes, struct err *err)
 		*bytes = (int64_t)v;
 		return 0;
 	}
-	return err_set(err, ERR_INVALID,
-		       "\"%.*s\" is not a size: write it as 512MB or 20GB",
-		       STR_ARG(s));
+	return err_set(
+		err, ERR_INVALID,
+		"invalid size \"%.*s\": use a number with a unit, such as 512MB or 20GB",
+		STR_ARG(s));
 }
 
 /* Parse two decimal digits at p as a number from low to high. */
@@ -310,7 +311,7 @@ int time_parse(struct str s, int64_t now_ms, int64_t *ms, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_INVALID,
-		"\"%.*s\" is not a time: write a number, an RFC 3339 date, 2026-11-22 10:51, or now-1h",
+		"invalid time \"%.*s\": use a Unix time, an RFC 3339 time, 2026-11-22 10:51, or now-1h",
 		STR_ARG(s));
 }
 

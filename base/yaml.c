@@ -80,7 +80,7 @@ static bool next_event(struct yaml_builder *b, yaml_event_t *e)
 	if (yaml_parser_parse(&b->parser, e))
 		return true;
 	yaml_fail(b, b->parser.problem_mark,
-		  b->parser.problem ? b->parser.problem : "not YAML");
+		  b->parser.problem ? b->parser.problem : "invalid YAML");
 	return false;
 }
 
@@ -126,8 +126,7 @@ static struct yaml_node *yaml_recall(struct yaml_builder *b,
 		if (!strcmp(a->name, name))
 			return a->node;
 	}
-	return yaml_fail(b, e->start_mark,
-			 "alias of an anchor that is not known");
+	return yaml_fail(b, e->start_mark, "alias of an undefined anchor");
 }
 
 static struct yaml_node *yaml_build(struct yaml_builder *b, yaml_event_t *e,
@@ -162,7 +161,7 @@ static struct yaml_node *build_items(struct yaml_builder *b,
 		 */
 		if (item && map && count % 2 == 0 && item->kind != YAML_SCALAR)
 			item = yaml_fail(b, e.start_mark,
-					 "a key must be a single value");
+					 "a map key must be a scalar");
 		if (item) {
 			items = mem_grow(items, count, &cap,
 					 sizeof(struct yaml_node *));
@@ -170,7 +169,8 @@ static struct yaml_node *build_items(struct yaml_builder *b,
 			n->weight += item->weight;
 		}
 		if (n->weight > YAML_NODES_MAX)
-			yaml_fail(b, e.start_mark, "too many values");
+			yaml_fail(b, e.start_mark,
+				  "the document has too many values");
 		yaml_event_delete(&e);
 	}
 	n->items = arena_array(&b->y->arena, struct yaml_node *, count);
@@ -217,7 +217,8 @@ static struct yaml_node *build_collection(struct yaml_builder *b,
 	struct yaml_node *n = yaml_node_new(b, map ? YAML_MAP : YAML_LIST, e);
 
 	if (depth >= YAML_DEPTH_MAX)
-		return yaml_fail(b, e->start_mark, "nested too deeply");
+		return yaml_fail(b, e->start_mark,
+				 "the document is nested too deeply");
 	n = build_items(b, n,
 			map ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT,
 			depth + 1);
@@ -261,7 +262,7 @@ static struct yaml_node *yaml_build(struct yaml_builder *b, yaml_event_t *e,
 	case YAML_SEQUENCE_START_EVENT:
 		return build_collection(b, e, depth);
 	default:
-		return yaml_fail(b, e->start_mark, "a value was expected");
+		return yaml_fail(b, e->start_mark, "expected a value");
 	}
 }
 
@@ -282,7 +283,7 @@ static void build_document(struct yaml_builder *b)
 		case YAML_DOCUMENT_START_EVENT:
 			if (b->y->root)
 				yaml_fail(b, e.start_mark,
-					  "only one document is expected");
+					  "expected a single YAML document");
 			break;
 		case YAML_STREAM_END_EVENT:
 			more = false;
@@ -309,13 +310,14 @@ void yaml_parse(struct yaml *y, const char *file, struct bytes text)
 
 	yaml_begin(y, file);
 	if (text.len > YAML_TEXT_MAX) {
-		yaml_error(y, NULL, "larger than %ld MB", YAML_TEXT_MAX / MIB);
+		yaml_error(y, NULL, "the document is larger than %ld MB",
+			   YAML_TEXT_MAX / MIB);
 		return;
 	}
 	if (!text.len)
 		return; /* an empty document is not an error */
 	if (!yaml_parser_initialize(&b.parser)) {
-		yaml_error(y, NULL, "the YAML parser did not start");
+		yaml_error(y, NULL, "cannot initialize the YAML parser");
 		return;
 	}
 	yaml_parser_set_input_string(&b.parser, text.ptr, text.len);
@@ -365,12 +367,11 @@ const struct yaml_node *yaml_child(const struct yaml_node *map, const char *key)
 bool yaml_expect(struct yaml *y, const struct yaml_node *n, enum yaml_kind kind,
 		 const char *what)
 {
-	static const char *const names[] = { "a single value", "a list",
-					     "a map" };
+	static const char *const names[] = { "a scalar", "a list", "a map" };
 
 	if (n->kind == kind)
 		return true;
-	yaml_error(y, n, "%s must be %s, this is %s", what, names[kind],
+	yaml_error(y, n, "%s must be %s, not %s", what, names[kind],
 		   names[n->kind]);
 	return false;
 }
@@ -383,7 +384,7 @@ void yaml_unique_keys(struct yaml *y, const struct yaml_node *map)
 		if (key->first_line)
 			yaml_error(
 				y, key,
-				"key \"%.*s\" stands here twice, first on line %u",
+				"mapping key \"%.*s\" already defined at line %u",
 				STR_ARG(key->text), key->first_line);
 	}
 }

@@ -177,13 +177,14 @@ void yaml_parse_json(struct yaml *y, const char *file, struct bytes text)
 
 	yaml_begin(y, file);
 	if (text.len > YAML_TEXT_MAX) {
-		yaml_error(y, NULL, "larger than %ld MB", YAML_TEXT_MAX / MIB);
+		yaml_error(y, NULL, "the document is larger than %ld MB",
+			   YAML_TEXT_MAX / MIB);
 		return;
 	}
 	if (!text.len)
 		return;
 	if (has_too_many(text)) {
-		yaml_error(y, NULL, "too many values");
+		yaml_error(y, NULL, "the document has too many values");
 		return;
 	}
 	root = json_loadb((const char *)text.ptr, text.len,
@@ -196,9 +197,9 @@ void yaml_parse_json(struct yaml *y, const char *file, struct bytes text)
 		return;
 	}
 	if (yaml_json_measure(root, &nodes) > YAML_DEPTH_MAX)
-		yaml_error(y, NULL, "nested too deeply");
+		yaml_error(y, NULL, "the document is nested too deeply");
 	else if (nodes > YAML_NODES_MAX)
-		yaml_error(y, NULL, "too many values");
+		yaml_error(y, NULL, "the document has too many values");
 	else
 		y->root = yaml_json_convert(&c, root);
 	json_decref(root);

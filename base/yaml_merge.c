@@ -51,7 +51,8 @@ static bool merge_from(struct yaml_builder *b, struct merging *m,
 	yaml_mark_t at = { .line = key->line - 1, .column = key->column - 1 };
 
 	if (from->kind != YAML_MAP) {
-		yaml_fail(b, at, "<< takes a map, or a list of maps");
+		yaml_fail(b, at,
+			  "map merge (<<) requires a map or a list of maps");
 		return false;
 	}
 	for (size_t i = 0; i < from->count; i += 2) {

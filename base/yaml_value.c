@@ -13,7 +13,7 @@
 /* Whether n is a scalar; if not, an error says so. */
 static bool yaml_value_read_scalar(struct yaml *y, const struct yaml_node *n)
 {
-	return yaml_expect(y, n, YAML_SCALAR, "this");
+	return yaml_expect(y, n, YAML_SCALAR, "the value");
 }
 
 void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field)
@@ -22,7 +22,7 @@ void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field)
 		return;
 	/* Texts become C strings (paths, names), which a NUL would cut. */
 	if (memchr(n->text.ptr, 0, n->text.len)) {
-		yaml_error(y, n, "a NUL character is not allowed");
+		yaml_error(y, n, "the value contains a NUL character");
 		return;
 	}
 	*(struct str *)str_field = yaml_is_null(n) ? str_of("") : n->text;
@@ -68,7 +68,7 @@ void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field)
 			return;
 		}
 	}
-	yaml_error(y, n, "true or false is expected, not \"%.*s\"",
+	yaml_error(y, n, "expected true or false, not \"%.*s\"",
 		   STR_ARG(n->text));
 }
 
@@ -150,7 +150,7 @@ void yaml_int(struct yaml *y, const struct yaml_node *n, void *int64_field)
 	if (!yaml_value_read_scalar(y, n))
 		return;
 	if (n->quoted || !read_int(n->text, &v))
-		yaml_error(y, n, "a whole number is expected, not \"%.*s\"",
+		yaml_error(y, n, "expected a whole number, not \"%.*s\"",
 			   STR_ARG(n->text));
 	else
 		*(int64_t *)int64_field = v;
@@ -162,7 +162,8 @@ void yaml_limit(struct yaml *y, const struct yaml_node *n, void *int64_field)
 
 	yaml_int(y, n, &v);
 	if (v < 0)
-		yaml_error(y, n, "a limit is at least 0, which is none");
+		yaml_error(y, n,
+			   "the limit must not be negative (0: no limit)");
 	else
 		*(int64_t *)int64_field = v;
 }

@@ -139,7 +139,10 @@ int zstd_decompress_after(struct zstd *z, struct bytes prefix, struct bytes in,
 	if (!want)
 		return 0;
 	if (!buf_reserve(out, want))
-		return err_set(err, ERR_TOOBIG, "%zu bytes are too many", want);
+		return err_set(
+			err, ERR_TOOBIG,
+			"the zstd frame decompresses to %zu bytes, which is too large",
+			want);
 	o = (ZSTD_outBuffer){ .dst = out->ptr + out->len, .size = want };
 	if (prefix.len)
 		ZSTD_DCtx_refPrefix(d, prefix.ptr, prefix.len);
@@ -154,7 +157,7 @@ int zstd_decompress_after(struct zstd *z, struct bytes prefix, struct bytes in,
 		if (ZSTD_isError(rc) || (i.pos + o.pos == before) ||
 		    (!rc && o.pos < o.size))
 			return err_set(err, ERR_CORRUPT,
-				       "zstd frame is damaged or cut short");
+				       "zstd frame is damaged or truncated");
 	}
 	out->len += want;
 	return 0;
@@ -183,18 +186,20 @@ int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
 		if (out->max && out->max - out->len < room)
 			room = out->max - out->len;
 		if (room && !buf_reserve(out, room))
-			return err_set(err, ERR_TOOBIG,
-				       "a zstd frame of too many bytes");
+			return err_set(
+				err, ERR_TOOBIG,
+				"the decompressed zstd frame is too large");
 		o = (ZSTD_outBuffer){ .dst = out->ptr + out->len,
 				      .size = out->cap - out->len };
 		rc = ZSTD_decompressStream(d, &o, &i);
 		out->len += o.pos;
 		if (!room && rc && !ZSTD_isError(rc) && i.pos == before)
-			return err_set(err, ERR_TOOBIG,
-				       "a zstd frame of too many bytes");
+			return err_set(
+				err, ERR_TOOBIG,
+				"the decompressed zstd frame is too large");
 		if (ZSTD_isError(rc) || (rc && i.pos == before && !o.pos))
 			return err_set(err, ERR_CORRUPT,
-				       "zstd frame is damaged or cut short");
+				       "zstd frame is damaged or truncated");
 	}
 	return 0;
 }

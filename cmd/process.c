@@ -107,7 +107,7 @@ static const struct metric_row storage_rows[] = {
 		"Size of the chunk metadata logs of head blocks in bytes."),
 	STORAGE(GAUGE, clock_doubt_ms,
 		"everprof_tsdb_retention_clock_doubt_seconds",
-		"Seconds since retention by time stopped following the system clock because it jumped; 0 means that it follows the clock.",
+		"Running time since the system clock jumped and retention by time stopped following it; 0 if it follows the system clock.",
 		.scale = 1e-3),
 	STORAGE(GAUGE, open_queriers, "everprof_tsdb_open_queriers",
 		"Number of open queriers."),

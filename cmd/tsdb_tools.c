@@ -291,10 +291,12 @@ int cmd_tsdb_confirm_clock(int argc, char **argv)
 {
 	static const struct usage u = {
 		"tsdb confirm-clock DIR",
-		"Confirm that the system clock is right. After a jump of the clock by more than a day,\n"
-		"retention by time does not follow it for a week, or until this command confirms it. No\n"
-		"server may be using the directory; on a running server, call\n"
-		"POST /api/v1/admin/tsdb/confirm_clock.",
+		"Confirm that the system clock is right. After a jump of the "
+		"clock by more than a day,\nretention by time continues on the "
+		"expected time, or on the system clock if that is\nearlier; "
+		"after this command it follows the system clock again. Stop "
+		"the server first;\non a running server, call POST "
+		"/api/v1/admin/tsdb/confirm_clock.",
 		1, 1
 	};
 	struct opened o = { 0 };

@@ -53,7 +53,7 @@ static void discovery_config_decode_files(struct yaml *y,
 		if (!is_pattern(path))
 			yaml_error(
 				y, n->items[i],
-				"\"%.*s\" is no file for discovery: .json, .yml or .yaml, with a * in its name at most",
+				"invalid path \"%.*s\": it must end in .json, .yml or .yaml, and may have one * in the file name",
 				STR_ARG(path));
 		else
 			c->files[c->file_count++] = yaml_path(y, path);
@@ -92,11 +92,12 @@ static void discovery_config_check(struct yaml *y, const struct yaml_node *n,
 				   const struct discovery_config *c)
 {
 	if (c->refresh_ms < REFRESH_MIN_MS || c->refresh_ms > REFRESH_MAX_MS)
-		yaml_error(y, n, "refresh_interval is 100ms to 1d");
+		yaml_error(y, n,
+			   "refresh_interval must be between 100ms and 1d");
 	if (c->kind == DISCOVERY_FILE && n->kind == YAML_MAP && !c->file_count)
-		yaml_error(y, n, "file_sd_config needs files");
+		yaml_error(y, n, "file_sd_config requires files");
 	if (c->kind == DISCOVERY_HTTP && n->kind == YAML_MAP && !c->url.len)
-		yaml_error(y, n, "http_sd_config needs a url");
+		yaml_error(y, n, "http_sd_config requires url");
 }
 
 /* What the two lists differ in. */

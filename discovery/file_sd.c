@@ -131,10 +131,11 @@ static void tell_unwatched(struct provider *p)
 {
 	struct err err;
 
-	err_sys(&err, "inotify");
-	log_event(p->log, LOG_WARN,
-		  "files of targets are not watched, only read again",
-		  LOG_FIELDS(log_err(&err)));
+	err_sys(&err, "initialize inotify");
+	log_event(
+		p->log, LOG_WARN,
+		"cannot watch target files; they are read at each refresh interval only",
+		LOG_FIELDS(log_err(&err)));
 }
 
 /* Copies the patterns and begins to watch. */
@@ -184,8 +185,8 @@ static int read_source(struct source *s, bool *changed, struct err *err)
 	int rc = file_slurp(s->path, &text, err);
 
 	if (!rc && text.over)
-		rc = err_set(err, ERR_TOOBIG, "%s: larger than %ld MB", s->path,
-			     YAML_TEXT_MAX / MIB);
+		rc = err_set(err, ERR_TOOBIG, "%s is larger than %ld MB",
+			     s->path, YAML_TEXT_MAX / MIB);
 	hash = hash_bytes(buf_bytes(&text));
 	if (!rc && !(s->groups && s->hash == hash)) {
 		rc = provider_parse(s->path, buf_bytes(&text),
@@ -208,7 +209,8 @@ static int read_source(struct source *s, bool *changed, struct err *err)
 static void tell_absent(const struct provider *p, const char *files)
 {
 	if (!p->asked)
-		log_event(p->log, LOG_WARN, "no file of targets is there yet",
+		log_event(p->log, LOG_WARN,
+			  "no file matches a pattern of file_sd_configs yet",
 			  LOG_FIELDS(log_text("files", files)));
 }
 
@@ -317,7 +319,7 @@ static bool visit_pattern(struct provider *p, const char *pattern,
 	if (rc && rc != GLOB_NOMATCH) {
 		struct err err;
 
-		err_set(&err, ERR_IO, "the folder cannot be read");
+		err_set(&err, ERR_IO, "cannot read the directory");
 		provider_failed(p, pattern, &err);
 		return false;
 	}

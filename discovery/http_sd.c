@@ -74,7 +74,7 @@ static int check_response(const struct http_response *r, struct err *err)
 	if (!http_sd_is_json(r->content_type))
 		return err_set(
 			err, ERR_INVALID,
-			"the content type must be application/json, not \"%.100s\"",
+			"unsupported content type \"%.100s\": expected application/json",
 			r->content_type);
 	return 0;
 }

@@ -55,9 +55,12 @@ static void update_metrics(struct discovery *d)
 		for (size_t k = 0; k < l->count; k++)
 			targets += l->v[k]->targets;
 	}
-	metric_set(metrics_gauge(d->o.metrics, "everprof_discovery_targets",
-				 "Targets that discoveries have found.", NULL),
-		   (int64_t)targets);
+	metric_set(
+		metrics_gauge(
+			d->o.metrics, "everprof_discovery_targets",
+			"Targets found by service discovery, before relabelling.",
+			NULL),
+		(int64_t)targets);
 }
 
 /* The loop. */
@@ -206,7 +209,7 @@ static struct provider *take_provider(struct discovery *d,
 	p->log = d->o.log;
 	p->failures = metrics_counter(
 		d->o.metrics, "everprof_discovery_failures_total",
-		"Refreshes of discoveries that failed.",
+		"Service discovery refreshes that failed.",
 		&(struct metric_labels){ { "discovery" }, { p->kind->name } });
 	p->used = true;
 	p->data = p->kind->open(p, c);

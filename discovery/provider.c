@@ -27,9 +27,11 @@ void provider_failed(struct provider *p, const char *what,
 	p->changed |= !p->asked;
 	p->asked = true;
 	metric_add(p->failures, 1);
-	log_event(p->log, LOG_WARN, "discovery failed: the targets stay",
-		  LOG_FIELDS(log_text("discovery", p->kind->name),
-			     log_text("source", what), log_err(err)));
+	log_event(
+		p->log, LOG_WARN,
+		"service discovery failed; the targets found earlier are kept",
+		LOG_FIELDS(log_text("discovery", p->kind->name),
+			   log_text("source", what), log_err(err)));
 }
 
 /*
@@ -38,11 +40,13 @@ void provider_failed(struct provider *p, const char *what,
 void provider_tell(const struct provider *p, const char *what,
 		   const struct target_groups *g)
 {
-	log_event(p->log, LOG_INFO,
-		  g ? "targets are discovered" : "a source of targets is gone",
-		  LOG_FIELDS(log_text("discovery", p->kind->name),
-			     log_text("source", what),
-			     log_int("targets", g ? (int64_t)g->targets : 0)));
+	log_event(
+		p->log, LOG_INFO,
+		g ? "service discovery found targets" :
+		    "service discovery source is gone; its targets are dropped",
+		LOG_FIELDS(log_text("discovery", p->kind->name),
+			   log_text("source", what),
+			   log_int("targets", g ? (int64_t)g->targets : 0)));
 }
 
 void provider_refresh_within(struct provider *p, int64_t ms)
@@ -73,8 +77,9 @@ int provider_parse(const char *name, struct bytes text, bool json,
 	 * targets (docs/decisions.md, 60).
 	 */
 	else if (!y.error_count)
-		yaml_error(&y, NULL,
-			   "the file is empty; [] is a list of no targets");
+		yaml_error(
+			&y, NULL,
+			"the document is empty: write [] for an empty list of targets");
 	if (y.error_count) {
 		struct str first = yaml_first_error(&y);
 

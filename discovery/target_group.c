@@ -76,15 +76,18 @@ static void target_group_check_label(struct yaml *y,
 				     const struct label *l)
 {
 	if (!l->name.len || !str_is_utf8(l->name) || !str_is_utf8(l->value))
-		yaml_error(y, key,
-			   "labels: the name is empty, or not all is UTF-8");
+		yaml_error(
+			y, key,
+			"labels: a label name is empty, or a name or value is not UTF-8");
 	else if (str_is(l->name, LABEL_TENANT))
 		yaml_error(y, key, "label %s is reserved", LABEL_TENANT);
 	else if (l->value.len > LABEL_VALUE_MAX)
-		yaml_error(y, key, "labels: a value is longer than %d bytes",
+		yaml_error(y, key,
+			   "labels: a label value is longer than %d bytes",
 			   LABEL_VALUE_MAX);
 	else if (l->name.len > LABEL_NAME_MAX)
-		yaml_error(y, key, "labels: a name is longer than %d bytes",
+		yaml_error(y, key,
+			   "labels: a label name is longer than %d bytes",
 			   LABEL_NAME_MAX);
 }
 
@@ -110,7 +113,7 @@ static void check_volume(struct yaml *y, const struct yaml_node *list,
 	if (bytes > VOLUME_MAX || count > VOLUME_LABELS_MAX)
 		yaml_error(
 			y, list,
-			"targets × labels come to more than %ld MB or %d labels",
+			"the target group is too large: targets × labels exceed %ld MB or %d labels",
 			VOLUME_MAX / MIB, VOLUME_LABELS_MAX);
 }
 
@@ -124,7 +127,8 @@ static void decode_labels(struct yaml *y, const struct yaml_node *n,
 	if (!yaml_expect(y, n, YAML_MAP, "labels"))
 		return;
 	if (n->count / 2 > LABELS_OF_GROUP) {
-		yaml_error(y, n, "more than %d labels", LABELS_OF_GROUP);
+		yaml_error(y, n, "the target group has more than %d labels",
+			   LABELS_OF_GROUP);
 		return;
 	}
 	yaml_unique_keys(y, n);

@@ -18,8 +18,10 @@ static int labels_check(struct bytes encoded, struct err *err)
 	struct str last = { .ptr = "", .len = 0 };
 
 	if (encoded.len > LABELS_BYTES_MAX)
-		return err_set(err, ERR_CORRUPT, "labels of %zu bytes",
-			       encoded.len);
+		return err_set(
+			err, ERR_CORRUPT,
+			"the label set has %zu bytes, which is too large",
+			encoded.len);
 	for (uint64_t i = 0; i < count && !d.bad; i++) {
 		struct str name = dec_str(&d);
 		struct str value = dec_str(&d);
@@ -31,18 +33,22 @@ static int labels_check(struct bytes encoded, struct err *err)
 		 * labels_build() writes them; labels_cmp() relies on the order.
 		 */
 		if (!name.len || !value.len || str_cmp(last, name) >= 0)
-			return err_set(err, ERR_CORRUPT,
-				       "label names are not in order");
+			return err_set(
+				err, ERR_CORRUPT,
+				"the label set is damaged: a label is empty or out of order");
 		if (name.len > LABEL_NAME_MAX)
-			return err_set(err, ERR_CORRUPT,
-				       "a label name of %zu bytes", name.len);
+			return err_set(
+				err, ERR_CORRUPT,
+				"the label set is damaged: a label name has %zu bytes",
+				name.len);
 		if (!str_is_utf8(name) || !str_is_utf8(value))
-			return err_set(err, ERR_CORRUPT,
-				       "a label is not UTF-8");
+			return err_set(
+				err, ERR_CORRUPT,
+				"the label set is damaged: a label is not UTF-8");
 		last = name;
 	}
 	if (d.bad || dec_left(&d) || !count)
-		return err_set(err, ERR_CORRUPT, "labels are cut short");
+		return err_set(err, ERR_CORRUPT, "the label set is truncated");
 	return 0;
 }
 
@@ -302,9 +308,10 @@ int labels_build(struct labels_builder *b, struct labels **out, struct err *err)
 	int rc = 0;
 
 	if (!b->count)
-		return err_set(err, ERR_INVALID, "no labels");
+		return err_set(err, ERR_INVALID, "the label set is empty");
 	if (b->count > LABELS_MAX)
-		return err_set(err, ERR_INVALID, "more than %d labels",
+		return err_set(err, ERR_INVALID,
+			       "the label set has more than %d labels",
 			       LABELS_MAX);
 	qsort(b->v, b->count, sizeof(*b->v), label_by_name);
 	enc_uvarint(&enc, b->count);
@@ -318,7 +325,8 @@ int labels_build(struct labels_builder *b, struct labels **out, struct err *err)
 	 * enough.
 	 */
 	if (!rc && enc.over)
-		rc = err_set(err, ERR_INVALID, "labels take more than %d bytes",
+		rc = err_set(err, ERR_INVALID,
+			     "the label set is larger than %d bytes",
 			     LABELS_BYTES_MAX);
 	if (!rc)
 		*out = labels_of(buf_bytes(&enc));

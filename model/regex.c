@@ -115,8 +115,8 @@ static int regex_compile(struct regex *r, struct str pattern, size_t *at,
 		pcre2_get_error_message(number, why, sizeof(why));
 		if (at)
 			*at = offset;
-		return err_set(err, ERR_INVALID, "regular expression: %s",
-			       (char *)why);
+		return err_set(err, ERR_INVALID,
+			       "invalid regular expression: %s", (char *)why);
 	}
 	/*
 	 * JIT is refused under systemd's MemoryDenyWriteExecute; matching is

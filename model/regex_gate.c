@@ -14,7 +14,8 @@ static int gate_refuse(struct gate *g, const char *why)
 {
 	if (g->err_at)
 		*g->err_at = g->at;
-	return err_set(g->err, ERR_INVALID, "regular expression: %s", why);
+	return err_set(g->err, ERR_INVALID, "invalid regular expression: %s",
+		       why);
 }
 
 /* Returns the byte `ahead` positions further, or 0 behind the end. */
@@ -170,7 +171,7 @@ static int gate_braced(struct gate *g)
 	       gate_peek(g, n) == '^')
 		n++;
 	if (gate_peek(g, n) != '}')
-		return gate_refuse(g, "an escape without its closing }");
+		return gate_refuse(g, "an escape has no closing }");
 	gate_copy(g, n + 1);
 	return 0;
 }
@@ -226,8 +227,9 @@ static int gate_escape(struct gate *g)
 		return 0;
 	if (c == 'x' && gate_peek(g, 2) != '{' &&
 	    !(is_hex(gate_peek(g, 2)) && is_hex(gate_peek(g, 3))))
-		return gate_refuse(g,
-				   "\\x is followed by two digits, or by {…}");
+		return gate_refuse(
+			g,
+			"\\x must be followed by two hexadecimal digits or by {…}");
 	if (c >= '1' && c <= '7' && gate_peek(g, 2) >= '0' &&
 	    gate_peek(g, 2) <= '7') {
 		gate_octal(g);
@@ -241,14 +243,14 @@ static int gate_escape(struct gate *g)
 		return rc;
 	}
 	if ((unsigned char)c >= 0x80)
-		return gate_refuse(g, "an escape that RE2 does not know");
+		return gate_refuse(g, "unknown escape sequence");
 	if (!g->in_class && strchr("bBAz", c)) {
 		copy_assertion(g, 2);
 		return 0;
 	}
 	if (is_alnum(c) &&
 	    !strchr(g->in_class ? "aftnrxdDwWsSpP0" : "aftnrxdDwWbBAzpP0", c))
-		return gate_refuse(g, "an escape that RE2 does not know");
+		return gate_refuse(g, "unknown escape sequence");
 	gate_copy(g, 2);
 	if (strchr("pP", c) && gate_peek(g, 0))
 		gate_copy(g, 1); /* one-letter property: \pL */
@@ -269,7 +271,7 @@ static int gate_name(struct gate *g, size_t n)
 		n++;
 	if (n == first || gate_peek(g, n) != '>')
 		return gate_refuse(
-			g, "a name of a group is of letters, digits and _");
+			g, "invalid group name: use letters, digits and _");
 	gate_copy(g, n + 1);
 	return 0;
 }
@@ -298,7 +300,7 @@ static int gate_group(struct gate *g)
 		n++;
 	if ((gate_peek(g, n) != ':' && gate_peek(g, n) != ')') ||
 	    gate_peek(g, n - 1) == '-')
-		return gate_refuse(g, "a group that RE2 does not know");
+		return gate_refuse(g, "unknown group syntax");
 	gate_copy(g, n);
 	return 0;
 }
@@ -350,14 +352,15 @@ static int gate_quantifier(struct gate *g)
 			return 0;
 		}
 		if (most > REPEAT_MAX)
-			return gate_refuse(g, "a repeat count above 1000");
+			return gate_refuse(g, "a repeat count is above 1000");
 	}
 	if (g->after_quantifier)
 		return gate_refuse(g, "nested repetition operators");
 	/* {0} must not reset the product to zero. */
 	g->repeats *= most ? most : 1;
 	if (g->repeats > REPEAT_MAX)
-		return gate_refuse(g, "nested repeat counts above 1000");
+		return gate_refuse(
+			g, "the product of nested repeat counts is above 1000");
 	gate_copy(g, n);
 	if (gate_peek(g, 0) == '?')
 		gate_copy(g, 1);
@@ -463,9 +466,9 @@ static int gate_one(struct gate *g)
 int gate_run(struct gate *g)
 {
 	if (g->in.len > REGEX_BYTES_MAX)
-		return gate_refuse(g, "longer than 16 KiB");
+		return gate_refuse(g, "the expression is longer than 16 KiB");
 	if (!str_is_utf8(g->in))
-		return gate_refuse(g, "not UTF-8");
+		return gate_refuse(g, "the expression is not UTF-8");
 	g->repeats = 1;
 	*vec_add(&g->groups) = 1;
 	while (g->at < g->in.len) {

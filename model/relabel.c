@@ -153,7 +153,7 @@ static int match_value(const struct relabel_rule *r, struct str value,
 	if (text->over || target->over)
 		return err_set(
 			err, ERR_LIMIT,
-			"relabelling: a replacement is longer than %d bytes",
+			"relabelling: the result of a replacement is longer than %d bytes",
 			LABEL_VALUE_MAX);
 	if (rc >= 0)
 		return 0;

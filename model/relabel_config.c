@@ -44,7 +44,8 @@ static void decode_action(struct yaml *y, const struct yaml_node *n,
 		}
 	}
 	if (text.len)
-		yaml_error(y, n, "there is no action \"%.*s\"", STR_ARG(text));
+		yaml_error(y, n, "unknown relabel action \"%.*s\"",
+			   STR_ARG(text));
 }
 
 /* Decodes source_labels into an array in the configuration's arena. */
@@ -66,7 +67,7 @@ static void decode_sources(struct yaml *y, const struct yaml_node *n,
 		*s = str_of("");
 		yaml_text(y, n->items[i], s);
 		if (!s->len || !str_is_utf8(*s))
-			yaml_error(y, n->items[i], "not the name of a label");
+			yaml_error(y, n->items[i], "invalid label name");
 	}
 }
 
@@ -104,8 +105,8 @@ static void refuse_keys(struct yaml *y, const struct yaml_node *map,
 	for (; *keys; keys++) {
 		if (relabel_is_given(map, *keys))
 			yaml_error(y, yaml_child(map, *keys),
-				   "%s has no use for %s", names[r->action],
-				   *keys);
+				   "action %s does not support %s",
+				   names[r->action], *keys);
 	}
 }
 
@@ -162,11 +163,12 @@ static void check_rule(struct yaml *y, const struct yaml_node *map,
 	check_keys(y, map, r);
 	if (r->action == RELABEL_HASHMOD && r->modulus < 1)
 		yaml_error(y, modulus ? modulus : map,
-			   "hashmod needs a modulus of at least 1");
+			   "action hashmod requires a modulus of at least 1");
 	if (needs_target(r->action) && !r->target_label.len)
-		yaml_error(y, map, "%s needs a target_label", names[r->action]);
+		yaml_error(y, map, "action %s requires target_label",
+			   names[r->action]);
 	if (r->action == RELABEL_LABELMAP && !r->replacement.len)
-		yaml_error(y, map, "labelmap needs a replacement");
+		yaml_error(y, map, "action labelmap requires replacement");
 	if (regex_new(r->pattern, &r->regex, &at, &err))
 		yaml_error(y, regex ? regex : map, "%s (at byte %zu)", err.msg,
 			   at);

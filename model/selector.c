@@ -135,7 +135,8 @@ static int number_escape(struct parser *p, unsigned n, unsigned base,
 					       99;
 
 		if (digit >= base)
-			return fail_at(p, p->at, "bad escape in a string");
+			return fail_at(p, p->at,
+				       "invalid escape sequence in a string");
 		v = v * base + digit;
 	}
 	*out = v;
@@ -164,7 +165,8 @@ static int selector_escape(struct parser *p, char quote, struct buf *out)
 	if (c >= '0' && c <= '7') {
 		rc = number_escape(p, 3, 8, &r);
 		if (!rc && r > 255)
-			rc = fail_at(p, p->at, "octal escape above 255");
+			rc = fail_at(p, p->at,
+				     "octal escape sequence is above 255");
 		if (!rc)
 			buf_byte(out, (uint8_t)r);
 		return rc;
@@ -177,10 +179,13 @@ static int selector_escape(struct parser *p, char quote, struct buf *out)
 		return rc;
 	}
 	if (c != 'u' && c != 'U')
-		return fail_at(p, p->at - 1, "unknown escape in a string");
+		return fail_at(p, p->at - 1,
+			       "unknown escape sequence in a string");
 	rc = number_escape(p, c == 'u' ? 4 : 8, 16, &r);
 	if (!rc && (r > 0x10ffff || (r >= 0xd800 && r < 0xe000)))
-		rc = fail_at(p, p->at, "escape is not a Unicode character");
+		rc = fail_at(
+			p, p->at,
+			"escape sequence is an invalid Unicode code point");
 	if (!rc)
 		put_rune(out, r);
 	return rc;

@@ -43,7 +43,7 @@ int typeset_decode(struct bytes encoded, struct typeset *out, struct err *err)
 	 * The decoder keeps its error state, so one check at the end is enough.
 	 */
 	if (d.bad || dec_left(&d))
-		return err_set(err, ERR_CORRUPT, "type set is cut short");
+		return err_set(err, ERR_CORRUPT, "the type set is truncated");
 	return 0;
 }
 

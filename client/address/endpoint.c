@@ -222,6 +222,5 @@ int endpoint_proxy(const char *text, char **out, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_INVALID,
-		"a proxy is http://HOST:PORT, or https, socks5 or socks5h; "
-		"in its password /?#@ are written %%2F %%3F %%23 %%40");
+		"invalid proxy URL: use http://HOST:PORT (or https, socks5, socks5h), and write /?#@ in a password as %%2F %%3F %%23 %%40");
 }

@@ -82,7 +82,7 @@ int networks_parse(const char *list, struct networks **out, struct err *err)
 			networks_free(n);
 			return err_set(
 				err, ERR_INVALID,
-				"\"%.*s\" is not a network: write 10.0.0.0/8, fe80::/10 or one address",
+				"invalid network \"%.*s\": use a prefix such as 10.0.0.0/8 or fe80::/10, or a single address",
 				STR_ARG(entry));
 		}
 	}

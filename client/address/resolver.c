@@ -316,7 +316,8 @@ void resolver_ask(struct resolver *r, const char *name, resolver_fn fn,
 
 	if (strlen(name) > HOST_MAX) {
 		err_set(&err, ERR_INVALID,
-			"host %.32s… is longer than %d bytes", name, HOST_MAX);
+			"host name %.32s… is longer than %d bytes", name,
+			HOST_MAX);
 		fn(ctx, NULL, &err);
 		return;
 	}

@@ -106,16 +106,16 @@ const char *easy_hint(const struct transfer *t, int result, const char *why)
 	bool own = t->config && t->config->ca.text;
 
 	if (result == CURLE_SSL_CACERT_BADFILE)
-		return " (tls_config: ca_file or ca)";
+		return " (check ca_file or ca of tls_config)";
 	if (result == CURLE_SSL_CERTPROBLEM)
-		return " (tls_config: cert_file, key_file)";
+		return " (check cert_file and key_file of tls_config)";
 	if (result == CURLE_PEER_FAILED_VERIFICATION &&
 	    (strstr(why, "issuer") || strstr(why, "self-signed") ||
 	     strstr(why, "self signed")))
-		return own ? " (who signed it is not in tls_config: ca_file)" :
-			     " (a CA of your own is named in tls_config: ca_file)";
+		return own ? " (ca_file of tls_config does not contain the CA of the certificate)" :
+			     " (set ca_file in tls_config to trust a private CA)";
 	if (strstr(why, "wrong version number"))
-		return " (what answers there speaks no TLS)";
+		return " (the server does not use TLS on this port)";
 	return "";
 }
 
@@ -205,9 +205,10 @@ int easy_route(struct transfer *t, struct err *err)
 	 * that can block the loop (docs/decisions.md, 74).
 	 */
 	if (!is_ascii(t->name))
-		return err_set(err, ERR_INVALID,
-			       "host %.200s: write it as xn--… (RFC 3492)",
-			       t->name);
+		return err_set(
+			err, ERR_INVALID,
+			"host name %.200s is not ASCII: use its Punycode form, xn--…",
+			t->name);
 	t->port = endpoint_part(url, URL_PORT);
 	return 0;
 }

@@ -64,8 +64,8 @@ static int http_config_load_file(struct http_loaded *l, const char *what,
 		return 0;
 	rc = file_slurp(l->file, &text, err);
 	if (!rc && text.over)
-		rc = err_set(err, ERR_TOOBIG, "%s: larger than %ld KB", l->file,
-			     FILE_MAX / KIB);
+		rc = err_set(err, ERR_TOOBIG, "%s is larger than %ld KB",
+			     l->file, FILE_MAX / KIB);
 	if (rc) {
 		buf_fini(&text);
 		return err_wrap(err, rc, "%s", what);
@@ -95,7 +95,7 @@ int http_loaded_line(struct http_loaded *l, const char *what, struct err *err)
 
 		if ((c < ' ' && c != '\t') || c == 0x7f)
 			return err_set(err, ERR_INVALID,
-				       "%s%s%s: more than one line of text",
+				       "%s%s%s: expected a single line of text",
 				       what, l->file ? ": " : "",
 				       l->file ? l->file : "");
 	}
@@ -216,8 +216,9 @@ int http_config_load(struct http_config *c, struct err *err)
 		rc = http_config_load_file(&c->ca, "tls_config.ca_file", err);
 	/* libcurl would fall back to the system's CAs for an empty list. */
 	if (!rc && c->ca.text && !c->ca.len)
-		rc = err_set(err, ERR_INVALID,
-			     "tls_config.ca is empty: nobody would be trusted");
+		rc = err_set(
+			err, ERR_INVALID,
+			"tls_config: ca or ca_file is empty, so no certificate could be verified");
 	if (!rc)
 		rc = http_config_load_file(&c->cert, "tls_config.cert_file",
 					   err);

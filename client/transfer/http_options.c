@@ -36,7 +36,8 @@ void http_options_check_one(struct yaml *y, const struct yaml_node *n,
 			    const struct http_text *t, const char *name)
 {
 	if (t->text.ptr && t->file.len)
-		yaml_error(y, n, "either %s or %s_file, not both", name, name);
+		yaml_error(y, n, "at most one of %s and %s_file may be set",
+			   name, name);
 }
 
 bool http_options_set_auth(struct yaml *y, const struct yaml_node *n,
@@ -51,7 +52,7 @@ bool http_options_set_auth(struct yaml *y, const struct yaml_node *n,
 	if (!free)
 		yaml_error(
 			y, n,
-			"at most one of basic_auth, authorization, bearer_token, bearer_token_file and oauth2");
+			"at most one of basic_auth, authorization, bearer_token, bearer_token_file and oauth2 may be set");
 	o->auth = auth;
 	return free;
 }
@@ -96,8 +97,9 @@ void http_decode_authorization(struct yaml *y, const struct yaml_node *n,
 	yaml_decode(y, n, "authorization", fields, o);
 	http_options_check_one(y, n, &o->credentials, "credentials");
 	if (str_is_nocase(o->auth_type, "basic"))
-		yaml_error(y, n,
-			   "authorization cannot be Basic: use basic_auth");
+		yaml_error(
+			y, n,
+			"the type of authorization cannot be Basic: use basic_auth");
 }
 
 /* The token type is Bearer by default, see http_options_init(). */
@@ -139,7 +141,7 @@ static void http_options_decode_version(struct yaml *y,
 			return;
 		}
 	}
-	yaml_error(y, n, "TLS10, TLS11, TLS12 or TLS13 is expected");
+	yaml_error(y, n, "expected TLS10, TLS11, TLS12 or TLS13");
 }
 
 void http_decode_tls(struct yaml *y, const struct yaml_node *n, void *options)
@@ -173,7 +175,9 @@ void http_decode_tls(struct yaml *y, const struct yaml_node *n, void *options)
 	http_options_check_one(y, n, &t->cert, "cert");
 	http_options_check_one(y, n, &t->key, "key");
 	if (http_options_is_set(&t->cert) != http_options_is_set(&t->key))
-		yaml_error(y, n, "a certificate and its key go together");
+		yaml_error(
+			y, n,
+			"a certificate (cert or cert_file) and its key (key or key_file) must be set together");
 	if (t->max_version && t->min_version > t->max_version)
 		yaml_error(y, n, "min_version is above max_version");
 }
@@ -205,9 +209,9 @@ void http_options_decode_url(struct yaml *y, const struct yaml_node *n,
 	else
 		yaml_text(y, n, url);
 	if (url->len && !starts_with_any(*url, schemes))
-		yaml_error(y, n, "a URL begins with %s", *schemes);
+		yaml_error(y, n, "the URL must begin with %s", *schemes);
 	else if (url->len && !has_host(*url))
-		yaml_error(y, n, "the URL names no host");
+		yaml_error(y, n, "the URL has no host");
 }
 
 /*
@@ -316,7 +320,7 @@ static void decode_lists(struct yaml *y, const struct yaml_node *n,
 	yaml_unique_keys(y, n);
 	for (size_t i = 0; i < n->count; i += 2) {
 		if (!is_header_name(n->items[i]->text))
-			yaml_error(y, n->items[i], "not a name");
+			yaml_error(y, n->items[i], "invalid header name");
 		decode_values(y, n->items[i + 1], n->items[i]->text, decode,
 			      out);
 	}
@@ -417,13 +421,13 @@ void http_options_check(struct yaml *y, const struct yaml_node *map,
 	if (o->proxy_url.len && o->proxy_from_environment)
 		yaml_error(
 			y, map,
-			"either proxy_url or proxy_from_environment, not both");
+			"at most one of proxy_url and proxy_from_environment may be set");
 	if (o->no_proxy.len && !o->proxy_url.len)
-		yaml_error(y, map, "no_proxy needs proxy_url");
+		yaml_error(y, map, "no_proxy requires proxy_url");
 	if (o->proxy_headers.count && !o->proxy_url.len &&
 	    !o->proxy_from_environment)
 		yaml_error(
 			y, map,
-			"proxy_connect_header needs proxy_url or proxy_from_environment");
+			"proxy_connect_header requires proxy_url or proxy_from_environment");
 	http_options_make_key(y, map, o);
 }

@@ -195,7 +195,7 @@ static int take_token(struct oauth2 *o, struct bytes body, struct err *err)
 		token = yaml_child(y.root, "access_token");
 	if (!token || token->kind != YAML_SCALAR || !is_line(token->text)) {
 		rc = err_set(err, ERR_INVALID,
-			     "oauth2: the answer has no access_token");
+			     "oauth2: the response has no access_token");
 	} else {
 		drop_value(o);
 		o->value = mem_printf("%.*s %.*s", STR_ARG(type_of(y.root)),

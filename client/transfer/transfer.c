@@ -141,10 +141,10 @@ void transfers_expire(struct http_client *c)
 			continue;
 		}
 		err_set(&err, ERR_TIMEOUT,
-			"no complete answer within %lld ms (%s)",
+			"no complete response within %lld ms (%s)",
 			(long long)t->timeout_ms,
-			t->finding ? "its name is still being looked up" :
-				     "it waited for a token");
+			t->finding ? "the host name is still being resolved" :
+				     "waiting for an OAuth 2.0 token");
 		transfer_fail(t, &err);
 	}
 }
@@ -323,16 +323,18 @@ static void set_result(struct transfer *t, CURLcode result)
 	if (t->barred && result == CURLE_COULDNT_CONNECT) {
 		r->code = err_set(
 			&r->err, ERR_DENIED,
-			"its address is in a network that is refused (--scrape.refused-networks)");
+			"the address of the host is in a refused network (--scrape.refused-networks)");
 		return;
 	}
 	switch (result) {
 	case CURLE_OPERATION_TIMEDOUT:
-		r->code = err_set(&r->err, ERR_TIMEOUT,
-				  "no complete answer within %lld ms (%s)",
-				  (long long)t->timeout_ms,
-				  t->wants ? "it waited for --ingest.memory" :
-					     why);
+		r->code = err_set(
+			&r->err, ERR_TIMEOUT,
+			"no complete response within %lld ms (%s)",
+			(long long)t->timeout_ms,
+			t->wants ?
+				"waiting for memory: --ingest.memory is in use" :
+				why);
 		break;
 	case CURLE_URL_MALFORMAT:
 	case CURLE_UNSUPPORTED_PROTOCOL:
@@ -461,6 +463,7 @@ bool transfer_follow(struct transfer *t)
 
 void transfer_cancel(struct transfer *t)
 {
-	t->response.code = err_set(&t->response.err, ERR_CLOSED, "stopped");
+	t->response.code = err_set(&t->response.err, ERR_CLOSED,
+				   "the request was cancelled");
 	transfer_end(t, CURLE_OK);
 }

@@ -44,7 +44,7 @@ size_t transfer_on_body(char *p, size_t size, size_t n, void *arg)
 	if (!t->response.body.over)
 		return size * n;
 	t->response.code = err_set(&t->response.err, ERR_TOOBIG,
-				   "the body is larger than %zu bytes",
+				   "the response body is larger than %zu bytes",
 				   t->max_body);
 	return 0;
 }
@@ -94,7 +94,7 @@ size_t transfer_on_header(char *p, size_t size, size_t n, void *arg)
 	if (is_ambiguous(t, (struct str){ .ptr = p, .len = size * n })) {
 		t->response.code = err_set(
 			&t->response.err, ERR_CORRUPT,
-			"the answer has two Content-Length headers that differ");
+			"the response has two different Content-Length headers");
 		return 0;
 	}
 	if (t->header_bytes <= HTTP_HEADER_MAX) {
@@ -102,8 +102,9 @@ size_t transfer_on_header(char *p, size_t size, size_t n, void *arg)
 			buf_add(&t->response.headers, p, size * n);
 		return size * n;
 	}
-	t->response.code = err_set(&t->response.err, ERR_TOOBIG,
-				   "the headers are larger than %d bytes",
-				   HTTP_HEADER_MAX);
+	t->response.code =
+		err_set(&t->response.err, ERR_TOOBIG,
+			"the response headers are larger than %d bytes",
+			HTTP_HEADER_MAX);
 	return 0;
 }

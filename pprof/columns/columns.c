@@ -131,8 +131,9 @@ static int columns_write_row(struct codec_decoder *d,
 		return columns_apply_patch(d, dict, i, len, out, err);
 	rc = replay_row(d->replay, dict, &d->group.rows[i], len, out, err);
 	if (rc == ERR_TOOBIG || (!rc && out->len - at != len))
-		rc = err_set(err, ERR_CORRUPT,
-			     "a profile has not the length that it had");
+		rc = err_set(
+			err, ERR_CORRUPT,
+			"a profile does not decode to its original length");
 	return rc;
 }
 
@@ -154,9 +155,10 @@ static int columns_decode(struct codec_decoder *d,
 	int rc;
 
 	if (!group->table)
-		return err_set(err, ERR_CORRUPT, "columns without their table");
+		return err_set(err, ERR_CORRUPT,
+			       "the table of the chunk is missing");
 	if (first > group->count || n > group->count - first)
-		return err_set(err, ERR_CORRUPT, "no value %zu in the group",
+		return err_set(err, ERR_CORRUPT, "the chunk has no profile %zu",
 			       first + n);
 	rc = colgroup_decode(d->coder, &group->table->d, &q, &d->group, err);
 	for (size_t i = first; i < first + n && !rc; i++)
@@ -164,7 +166,10 @@ static int columns_decode(struct codec_decoder *d,
 				       out, err);
 	if (colgroup_memory(&d->group) > BUFFER_KEEP)
 		colgroup_fini(&d->group);
-	return rc == ERR_TOOBIG ? err_set(err, ERR_CORRUPT, "it grew") : rc;
+	return rc == ERR_TOOBIG ?
+		       err_set(err, ERR_CORRUPT,
+			       "the chunk decodes to more bytes than its profiles had") :
+		       rc;
 }
 
 /*
@@ -183,11 +188,15 @@ static int columns_open_rows(struct codec_decoder *d,
 	int rc;
 
 	if (!group->table)
-		return err_set(err, ERR_CORRUPT, "columns without their table");
+		return err_set(err, ERR_CORRUPT,
+			       "the table of the chunk is missing");
 	rc = colgroup_decode(d->coder, &group->table->d, &q, &d->group, err);
 	d->rows = (struct codec_rows){ &group->table->d, &d->group };
 	*out = &d->rows;
-	return rc == ERR_TOOBIG ? err_set(err, ERR_CORRUPT, "it grew") : rc;
+	return rc == ERR_TOOBIG ?
+		       err_set(err, ERR_CORRUPT,
+			       "the chunk decodes to more bytes than its profiles had") :
+		       rc;
 }
 
 /* Listing of sections. */

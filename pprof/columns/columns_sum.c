@@ -348,8 +348,9 @@ int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,
 	int rc = 0;
 
 	if (rows->group->patch_lens[i] || !has_types(rows->d, row))
-		return err_set(err, ERR_UNSUPPORTED,
-			       "an unusual profile is to be read as it came");
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"the rows of the profile cannot be added up; it must be decoded");
 	if (s->d && !sum_rows_has_room_for(s, rows->d, row, ops))
 		rc = columns_sum_flush(s, to, err);
 	if (rc)

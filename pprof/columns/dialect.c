@@ -48,9 +48,11 @@ static int add_patch(struct codec_encoder *e, struct bytes raw, uint32_t *len,
 	e->added.patched++;
 	e->added.patch_bytes += *len;
 	e->patches = (size_t)*len * PATCH_WORTH <= raw.len;
-	return e->patches ? 0 :
-			    encoder_refuse(
-				    err, "its writer is too unlike any known");
+	return e->patches ?
+		       0 :
+		       encoder_refuse(
+			       err,
+			       "the encoding differs too much from all known dialects");
 }
 
 /*
@@ -116,6 +118,8 @@ int encoder_find_dialect(struct codec_encoder *e, struct bytes raw,
 	*patch = 0;
 	if (rc == ERR_NOTFOUND)
 		return add_patch(e, raw, patch, err);
-	return rc ? encoder_refuse(err, "its top level is of no known kind") :
+	return rc ? encoder_refuse(
+			    err,
+			    "the layout of the top-level fields is unknown") :
 		    0;
 }

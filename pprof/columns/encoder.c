@@ -112,7 +112,8 @@ bool columns_encoder_is_full(const struct codec_encoder *e)
 /* A refused group is no failure: storage falls back to another codec. */
 int encoder_refuse(struct err *err, const char *why)
 {
-	return err_set(err, ERR_UNSUPPORTED, "not for columns: %s", why);
+	return err_set(err, ERR_UNSUPPORTED,
+		       "cannot store the profiles as columns: %s", why);
 }
 
 /*
@@ -187,7 +188,8 @@ static int check_limits(const struct codec_encoder *e, const struct pprof *p,
 	    COLGROUP_VALUES_MAX)
 		return encoder_refuse(err, "too many values");
 	if (e->group.count && p->types.count != e->group.types)
-		return encoder_refuse(err, "its sample types are others");
+		return encoder_refuse(
+			err, "the sample types of the profiles differ");
 	return 0;
 }
 
@@ -208,7 +210,7 @@ static int encoder_add_profile(struct codec_encoder *e, struct bytes raw,
 	int rc = decoder_run(e->decoder, raw, &p, err);
 
 	if (rc)
-		return encoder_refuse(err, "it cannot be decoded");
+		return encoder_refuse(err, "a profile cannot be decoded");
 	rc = check_limits(e, p, err);
 	if (rc)
 		return rc;
@@ -224,7 +226,7 @@ static int encoder_add_profile(struct codec_encoder *e, struct bytes raw,
 	add_keys(e, p->samples.count);
 	at = encoder_add_values(e, p);
 	if (encoder_dict_size(e) > DICT_MAX)
-		return encoder_refuse(err, "it has too much that is new");
+		return encoder_refuse(err, "the table would become too large");
 	/* Valid for the replay only: the next profile may move the vectors. */
 	row->keys = g->keys.v + first;
 	row->values = e->values.v + at;
@@ -380,7 +382,8 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 	size_t at = out->len;
 	bool too_much = count > COLGROUP_ROWS_MAX ||
 			encoder_length_of(values, count) > COLGROUP_BYTES_MAX;
-	int rc = too_much ? encoder_refuse(err, "it is too large") : 0;
+	int rc = too_much ? encoder_refuse(err, "the profiles are too large") :
+			    0;
 
 	columns_adopt_end(e); /* a remap expects no other use of the interner */
 	colgroup_reset(&e->group);
@@ -390,7 +393,8 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 	for (size_t i = 0; i < count && !rc; i++) {
 		rc = encoder_add_profile(e, values[i], err);
 		if (!rc && !e->take_all && is_all_new(e, &mark, values, i + 1))
-			rc = encoder_refuse(err, "nearly all in it is new");
+			rc = encoder_refuse(
+				err, "the profiles have too little in common");
 	}
 	if (!rc) {
 		join_values(e);
@@ -398,7 +402,8 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 				out);
 		if (!e->take_all &&
 		    !is_worth(e, &mark, values, count, out->len - at))
-			rc = encoder_refuse(err, "zstd makes it smaller");
+			rc = encoder_refuse(
+				err, "zstd compresses the profiles better");
 	}
 	if (rc) {
 		intern_rollback(e->intern, &mark);
@@ -429,7 +434,9 @@ static int encoder_verify(const struct codec_encoder *e, struct bytes stored,
 	dict_init(&again);
 	rc = dict_decode(stored, &again, err);
 	if (rc == ERR_TOOBIG || (!rc && !dict_equal(&again, &e->table.d)))
-		rc = err_set(err, ERR_CORRUPT, "a dictionary changed");
+		rc = err_set(
+			err, ERR_CORRUPT,
+			"the encoded table does not decode to the same table");
 	dict_fini(&again);
 	return rc;
 }

@@ -60,7 +60,8 @@ int remap_new(const struct dictionary *from, struct intern *to,
 	struct remap *r;
 
 	if (from->mappings.count > MAPPINGS_MAX)
-		return err_set(err, ERR_UNSUPPORTED, "too many mappings");
+		return err_set(err, ERR_UNSUPPORTED,
+			       "the table has too many mappings");
 	r = mem_new(struct remap);
 	r->from = from;
 	r->to = to;

@@ -48,10 +48,13 @@ static int transcode_adopt(struct codec_encoder *e,
 	int rc;
 
 	if (!group->table)
-		return err_set(err, ERR_CORRUPT, "columns without their table");
+		return err_set(err, ERR_CORRUPT,
+			       "the table of the chunk is missing");
 	rc = colgroup_decode(e->coder, &group->table->d, &q, &e->group, err);
 	if (rc == ERR_TOOBIG)
-		rc = err_set(err, ERR_CORRUPT, "it grew");
+		rc = err_set(
+			err, ERR_CORRUPT,
+			"the chunk decodes to more bytes than its profiles had");
 	if (!rc)
 		rc = use_remap(e, group->table, err);
 	if (rc)
@@ -59,7 +62,7 @@ static int transcode_adopt(struct codec_encoder *e,
 	remap_group(e->remap, &e->group);
 	if (encoder_dict_size(e) > DICT_MAX) {
 		intern_rollback(e->intern, &mark);
-		return encoder_refuse(err, "it has too much that is new");
+		return encoder_refuse(err, "the table would become too large");
 	}
 	e->group.top = (uint32_t)mark.keys;
 	colgroup_encode(e->coder, &e->table.d, &e->group, e->level, out);

@@ -396,7 +396,8 @@ static int get_sections(struct decoder *e, struct bytes stored, struct err *err)
 	}
 	zstd_free(z);
 	if (!rc && dec_left(&in))
-		rc = err_set(err, ERR_CORRUPT, "bytes behind a dictionary");
+		rc = err_set(err, ERR_CORRUPT,
+			     "unexpected bytes after the table");
 	return rc;
 }
 
@@ -437,8 +438,7 @@ int dict_decode(struct bytes stored, struct dictionary *d, struct err *err)
 	if (!rc) {
 		get_all(&e);
 		if (is_bad(&e) || !all_read(&e))
-			rc = err_set(err, ERR_CORRUPT,
-				     "a dictionary is damaged");
+			rc = err_set(err, ERR_CORRUPT, "the table is damaged");
 		else
 			measure_depths(d);
 	}

@@ -235,6 +235,7 @@ int shape_read(struct bytes raw, enum dialect dialect, struct intern *in,
 	if (!r.bad)
 		*out = intern_shape(in, r.words.v, (uint32_t)r.words.count);
 	vec_fini(&r.words);
-	return r.bad ? err_set(err, ERR_UNSUPPORTED, "an unusual top level") :
+	return r.bad ? err_set(err, ERR_UNSUPPORTED,
+			       "the layout of the top-level fields is unknown") :
 		       0;
 }

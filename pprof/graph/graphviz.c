@@ -75,7 +75,7 @@ static int graphviz_start(struct child *c, struct err *err)
 		return err_sys(err, "start dot");
 	return err_set(
 		err, ERR_UNSUPPORTED,
-		"svg needs Graphviz' program \"dot\", which is not installed here: install graphviz, or take report=dot");
+		"report svg requires the Graphviz program \"dot\", which is not installed: install graphviz, or use report=dot");
 }
 
 /*
@@ -134,7 +134,7 @@ static int graphviz_drain(struct child *c, struct buf *out, struct err *err)
 	buf_add(out, chunk, (size_t)n);
 	if (out->over)
 		return err_set(err, ERR_TOOBIG,
-			       "the drawing is larger than %zu bytes",
+			       "the SVG drawing is larger than %zu bytes",
 			       out->max);
 	return n > 0;
 }
@@ -157,7 +157,7 @@ static int graphviz_talk(struct child *c, struct bytes left, struct buf *out,
 		if (wait_ms <= 0)
 			return err_set(
 				err, ERR_TIMEOUT,
-				"dot took longer than %d s: fewer nodes (nodecount) are faster",
+				"dot did not finish within %d s: draw fewer nodes (nodecount)",
 				SECONDS);
 		if (poll(fds, 2, (int)wait_ms) < 0 && errno != EINTR)
 			return err_sys(err, "poll");
@@ -189,7 +189,7 @@ static int graphviz_draw(struct bytes dot, struct buf *out, struct err *err)
 	if (!rc && status)
 		rc = err_set(
 			err, ERR_INVALID,
-			"dot could not draw the graph: fewer nodes (nodecount), or report=dot");
+			"dot failed to draw the graph: draw fewer nodes (nodecount), or use report=dot");
 	return rc;
 }
 
@@ -200,9 +200,10 @@ int graphviz_svg(struct bytes dot, struct buf *out, struct err *err)
 
 	/* Each process may use a core and much memory for seconds. */
 	if (atomic_fetch_add(&running, 1) >= RUNNING_MAX)
-		rc = err_set(err, ERR_LIMIT,
-			     "%d drawings are being made already: try again",
-			     RUNNING_MAX);
+		rc = err_set(
+			err, ERR_LIMIT,
+			"%d graphs are already being drawn: try again later",
+			RUNNING_MAX);
 	else
 		rc = graphviz_draw(dot, out, err);
 	atomic_fetch_sub(&running, 1);

@@ -24,7 +24,7 @@ int granularity_parse(struct str s, enum granularity *out, struct err *err)
 	}
 	return err_set(
 		err, ERR_INVALID,
-		"granularity is functions, filefunctions, files, lines or addresses, not \"%.*s\"",
+		"granularity must be functions, filefunctions, files, lines or addresses, not \"%.*s\"",
 		STR_ARG(s));
 }
 

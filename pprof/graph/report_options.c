@@ -56,43 +56,52 @@ static const struct option {
 
 /* Name and help text of each option, and whether it is a switch. */
 static const struct report_option_help help[] = {
-	{ "sample_index", "Sample type: its name, or its number from 0.",
+	{ "sample_index", "Sample type, by name or by number from 0.", false },
+	{ "focus", "Keep samples with a frame that matches the regexp.",
 	  false },
-	{ "focus", "Only samples through a frame that matches.", false },
-	{ "ignore", "No samples through a frame that matches.", false },
-	{ "hide", "Without the frames that match.", false },
-	{ "show", "The frames that match alone.", false },
-	{ "show_from", "Without what calls the outermost match.", false },
-	{ "prune_from", "Without what a match calls.", false },
+	{ "ignore", "Drop samples with a frame that matches the regexp.",
+	  false },
+	{ "hide", "Hide frames that match the regexp.", false },
+	{ "show", "Show only frames that match the regexp.", false },
+	{ "show_from", "Drop the callers of the outermost matching frame.",
+	  false },
+	{ "prune_from", "Drop the callees of matching frames.", false },
 	{ "tagfocus",
-	  "Only samples with such a label: regexp, key=regexp, "
-	  "or a range as 1kb:64kb.",
+	  "Keep samples with a matching label: regexp, key=regexp, or a range such as 1kb:64kb.",
 	  false },
-	{ "tagignore", "No samples with such a label.", false },
-	{ "tagshow", "Only labels whose key matches.", false },
-	{ "taghide", "Without labels whose key matches.", false },
-	{ "tagroot", "Keys whose values become outermost frames.", false },
-	{ "symbol", "peek, source: functions that match.", false },
-	{ "granularity", "functions, filefunctions, files, lines or addresses.",
+	{ "tagignore", "Drop samples with a matching label.", false },
+	{ "tagshow", "Keep only labels whose key matches the regexp.", false },
+	{ "taghide", "Drop labels whose key matches the regexp.", false },
+	{ "tagroot", "Label keys whose values become the outermost frames.",
 	  false },
-	{ "noinlines", "Inlined functions count for their caller.", true },
-	{ "sort", "flat or cum.", false },
-	{ "unit", "Unit of values: MB, ms ...; minimum chooses one.", false },
-	{ "nodecount", "At most so many nodes.", false },
-	{ "nodefraction", "Drop nodes below this share of the total (0.005).",
+	{ "symbol", "peek, source: regexp of the functions to show.", false },
+	{ "granularity",
+	  "Aggregate by functions, filefunctions, files, lines or addresses.",
 	  false },
-	{ "edgefraction", "Drop edges below this share (0.001).", false },
-	{ "trim", "Heed the last three (true).", true },
-	{ "drop_negative", "Without nodes below 0.", true },
-	{ "relative_percentages", "Percentages of what the filters leave.",
+	{ "noinlines", "Attribute inlined functions to their caller.", true },
+	{ "sort", "Sort by flat or cum.", false },
+	{ "unit", "Unit of values, such as MB or ms; minimum: choose one.",
+	  false },
+	{ "nodecount", "Maximum number of nodes.", false },
+	{ "nodefraction",
+	  "Drop nodes below this share of the total (default 0.005).", false },
+	{ "edgefraction",
+	  "Drop edges below this share of the total (default 0.001).", false },
+	{ "trim",
+	  "Apply nodecount, nodefraction and edgefraction (default true).",
 	  true },
-	{ "mean", "Divide by the first sample type.", true },
-	{ "divide_by", "Divide all values by this.", false },
-	{ "max_nodes", "flamegraph: at most so many nodes (8192; 0: all).",
+	{ "drop_negative", "Drop nodes with negative values.", true },
+	{ "relative_percentages",
+	  "Compute percentages of the total after filters.", true },
+	{ "mean", "Show the mean: divide by the first sample type.", true },
+	{ "divide_by", "Divide all values by this number.", false },
+	{ "max_nodes",
+	  "flamegraph: maximum number of nodes (default 8192; 0: all).",
 	  false },
 	{ NULL, NULL, false },
 };
-_Static_assert(ARRAY_SIZE(help) == ARRAY_SIZE(options), "one help an option");
+_Static_assert(ARRAY_SIZE(help) == ARRAY_SIZE(options),
+	       "one help text for each option");
 
 const struct report_option_help *report_option_list(void)
 {
@@ -116,7 +125,7 @@ void report_options_init(struct report_options *o)
 static int report_options_fail_expected(struct err *err, struct str name,
 					const char *what, struct str value)
 {
-	return err_set(err, ERR_INVALID, "%.*s is %s, not \"%.*s\"",
+	return err_set(err, ERR_INVALID, "%.*s must be %s, not \"%.*s\"",
 		       STR_ARG(name), what, STR_ARG(value));
 }
 
@@ -194,7 +203,7 @@ int report_option(struct report_options *o, struct str name, struct str value,
 				&options[i], (char *)o + options[i].at, name,
 				value, err);
 	}
-	return err_set(err, ERR_NOTFOUND, "there is no option \"%.*s\"",
+	return err_set(err, ERR_NOTFOUND, "unknown option \"%.*s\"",
 		       STR_ARG(name));
 }
 

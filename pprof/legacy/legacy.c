@@ -331,7 +331,7 @@ int legacy_sample(struct legacy *l, const int64_t *values, size_t adjust,
 
 	if (legacy_memory(l) > l->max) {
 		l->over = true;
-		return legacy_bad(l, "it takes too much memory");
+		return legacy_bad(l, "the profile takes too much memory");
 	}
 	add_stack(l, adjust);
 	add_label(l, bytes);
@@ -493,5 +493,5 @@ int legacy_parse(struct legacy *l, struct bytes raw, struct pprof **out,
 		return 0;
 	}
 	return err_set(err, rc, "not a profile: %s",
-		       l->why ? l->why : "a legacy format, malformed");
+		       l->why ? l->why : "malformed data in a legacy format");
 }

@@ -75,7 +75,7 @@ static int java_attribute(struct legacy *l, const struct java *j,
 			!str_is(name, "ms since reset")))
 		return legacy_unknown();
 	if (!legacy_int(value, 0, &v))
-		return legacy_bad(l, "an attribute is no number");
+		return legacy_bad(l, "an attribute is not a number");
 	if (str_is(name, "sampling period"))
 		legacy_period(l, "contentions", "count", v);
 	else
@@ -119,9 +119,9 @@ static int java_sample(struct legacy *l, const struct java *j,
 		return rc;
 	if (!legacy_int(g[2], 0, &values[0]) ||
 	    !legacy_int(g[1], 0, &values[1]))
-		return legacy_bad(l, "a sample's number is too large");
+		return legacy_bad(l, "a value of a sample is too large");
 	if (l->p.types.count != 2)
-		return legacy_bad(l, "there is no resolution");
+		return legacy_bad(l, "the attribute resolution is missing");
 	if (j->heap && !values[0])
 		return legacy_bad(l, "a sample has no objects");
 	if (j->heap) {

@@ -148,7 +148,7 @@ static void read_line(struct legacy *l, struct attributes *a,
 		*vec_add(&l->p.mappings) = m;
 	if (replaced.over || a->v.count > ATTRIBUTES_MAX) {
 		l->over = true;
-		l->why = "its memory map is too large";
+		l->why = "the memory map is too large";
 	} else if (kind < 0 && line.len && memchr(line.ptr, '=', line.len)) {
 		struct str value;
 		struct str name = str_cut(line, '=', &value);
@@ -344,7 +344,7 @@ void legacy_assign_mappings(struct legacy *l)
 		assign_stack(l, l->p.stacks.v[i], &fake, &steps);
 	if (steps >= STEPS_MAX) {
 		l->over = true;
-		l->why = "its memory map is too large";
+		l->why = "the memory map is too large";
 	}
 }
 

@@ -81,7 +81,7 @@ static int heap_values(struct legacy *l, const struct heap *h,
 {
 	if (!legacy_int(text[0], 10, &out[0]) ||
 	    !legacy_int(text[1], 10, &out[1]))
-		return legacy_bad(l, "a sample's number is too large");
+		return legacy_bad(l, "a value of a sample is too large");
 	if (!out[0] && out[1])
 		return legacy_bad(l, "a sample has bytes but no objects");
 	if (!out[0])
@@ -103,7 +103,8 @@ static int heap_sample(struct legacy *l, const struct heap *h, struct str line)
 	int rc = 0;
 
 	if (!legacy_match(l, RX_HEAP_SAMPLE, line, g, 6))
-		return legacy_bad(l, "a line of the heap is no sample");
+		return legacy_bad(l,
+				  "a line of the heap profile is not a sample");
 	if (h->has_alloc) {
 		rc = heap_values(l, h, g + 3, values, &block);
 		n = 2;
@@ -184,7 +185,7 @@ int legacy_jemalloc(struct legacy *l)
 	/* The sums over all stacks tell whether allocations are recorded. */
 	if (!legacy_next_line(l) ||
 	    !legacy_match(l, RX_JEMALLOC_TOTAL, l->line, g, 5))
-		return legacy_bad(l, "jemalloc's heap has no totals");
+		return legacy_bad(l, "the jemalloc heap profile has no totals");
 	h.has_alloc = !is_zero(g[3]) || !is_zero(g[4]);
 	heap_types(l, &h);
 	l->addresses.count = 0;
@@ -228,7 +229,8 @@ int legacy_count(struct legacy *l)
 			break;
 		if (!legacy_match(l, RX_COUNT, l->line, g, 3) ||
 		    !legacy_is_hex_list(g[2]) || !legacy_int(g[1], 0, &n))
-			return legacy_bad(l, "a line is no count of a stack");
+			return legacy_bad(l,
+					  "a line is not a count and a stack");
 		rc = legacy_hex(l, g[2]);
 		if (!rc)
 			rc = legacy_sample(l, &n, 0, 0);
@@ -377,7 +379,7 @@ static int contention_sample(struct legacy *l, const struct contention *c,
 	if (!legacy_match(l, RX_CONTENTION_SAMPLE, line, g, 4))
 		return legacy_unknown();
 	if (!legacy_int(g[1], 10, &delay) || !legacy_int(g[2], 10, &count))
-		return legacy_bad(l, "a sample's number is too large");
+		return legacy_bad(l, "a value of a sample is too large");
 	if (period > 0) {
 		/*
 		 * pprof converts cycles only if a period is given; keep its

@@ -21,7 +21,7 @@ int aggregate_parse(struct str s, enum aggregate *out, struct err *err)
 		return 0;
 	return err_set(
 		err, ERR_INVALID,
-		"aggregate is auto, sum, delta, mean or last, not \"%.*s\"",
+		"aggregate must be auto, sum, delta, mean or last, not \"%.*s\"",
 		STR_ARG(s));
 }
 

@@ -63,7 +63,8 @@ static bool decode_resolve(struct decoder *d)
 		p->lines.v[i].function =
 			id_index_find(&d->function_ids, d->line_functions.v[i]);
 		if (p->lines.v[i].function == ID_INDEX_NONE)
-			return decode_refuse(d, "a line's function is missing");
+			return decode_refuse(
+				d, "a line refers to a missing function");
 	}
 	for (size_t i = 0; i < p->locations.count; i++)
 		p->locations.v[i].mapping = id_index_find(
@@ -81,7 +82,7 @@ static bool decode_frame(struct decoder *d, uint64_t id)
 		return false;
 	*f = place;
 	return place != ID_INDEX_NONE ||
-	       decode_refuse(d, "a sample's location is missing");
+	       decode_refuse(d, "a sample refers to a missing location");
 }
 
 /*
@@ -110,7 +111,8 @@ static bool decode_frames(struct decoder *d, const struct wire_field *f)
 	}
 	d->p.frames.count = (size_t)(out - d->p.frames.v);
 	return decode_ended(d, &w) &&
-	       (!missing || decode_refuse(d, "a sample's location is missing"));
+	       (!missing ||
+		decode_refuse(d, "a sample refers to a missing location"));
 }
 
 /* Adds one value of a sample. */
@@ -207,9 +209,12 @@ static bool end_sample(struct decoder *d, struct pprof_run stack,
 		.labels = (uint32_t)p->label_sets.count - 1,
 	};
 	if (!p->types.count)
-		return decode_refuse(d, "samples without sample types");
+		return decode_refuse(
+			d, "the profile has samples but no sample types");
 	return p->values.count == p->samples.count * p->types.count ||
-	       decode_refuse(d, "a sample has not one value a type");
+	       decode_refuse(
+		       d,
+		       "a sample does not have one value for each sample type");
 }
 
 /*
@@ -255,7 +260,7 @@ static bool decode_samples(struct decoder *d, struct bytes raw)
 static bool decode_strings(struct decoder *d)
 {
 	if (!d->p.strings.strings.count)
-		return decode_refuse(d, "there is no string table");
+		return decode_refuse(d, "the string table is missing");
 	return d->max_string < d->p.strings.strings.count ||
 	       decode_refuse(d, "a string index is out of range");
 }

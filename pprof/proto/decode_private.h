@@ -70,7 +70,7 @@ static inline bool decode_has_room(struct decoder *d, size_t count, size_t cap,
 	if (d->memory <= d->max && count < UINT32_MAX - 1)
 		return true;
 	d->over = true;
-	return decode_refuse(d, "it takes too much memory");
+	return decode_refuse(d, "the profile takes too much memory");
 }
 
 /*
@@ -95,7 +95,7 @@ static inline bool decode_reserve(struct decoder *d, size_t count, size_t cap,
 	if (d->memory <= d->max && count + n < UINT32_MAX - 1)
 		return true;
 	d->over = true;
-	return decode_refuse(d, "it takes too much memory");
+	return decode_refuse(d, "the profile takes too much memory");
 }
 
 /* Reads a number field. Refuses every wire type but varint, as pprof does. */
@@ -124,7 +124,7 @@ static inline bool decode_message(struct decoder *d, const struct wire_field *f,
 /* Returns whether a message was read to its end without an error. */
 static inline bool decode_ended(struct decoder *d, const struct wire *w)
 {
-	return w->bad ? decode_refuse(d, "a field is damaged or cut short") :
+	return w->bad ? decode_refuse(d, "a field is damaged or truncated") :
 			true;
 }
 

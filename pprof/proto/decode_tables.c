@@ -112,8 +112,7 @@ static bool decode_line(struct decoder *d, const struct wire_field *f)
 	if (!l || !id || !decode_numbers(d, f, v, ARRAY_SIZE(v)))
 		return false;
 	if (!v[LINE_FUNCTION])
-		return decode_refuse(d,
-				     "a location has a line without function");
+		return decode_refuse(d, "a line of a location has no function");
 	*id = v[LINE_FUNCTION];
 	l->line = (int64_t)v[LINE_LINE];
 	l->column = (int64_t)v[LINE_COLUMN];
@@ -223,8 +222,7 @@ static bool decode_scalar(struct decoder *d, const struct wire_field *f)
 		 */
 		if (p->time_ns) {
 			d->concatenated = true;
-			return decode_refuse(d,
-					     "two profiles one behind another");
+			return decode_refuse(d, "concatenated profiles");
 		}
 		p->time_ns = (int64_t)v;
 		break;

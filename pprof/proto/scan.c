@@ -42,7 +42,8 @@ static bool scan_seal(struct scanner *s)
 		return scan_refuse(s, "two locations have the same id");
 	for (size_t i = 0; i < s->line_count; i++) {
 		if (!id_index_has(&s->functions, s->line_functions[i]))
-			return scan_refuse(s, "a line's function is missing");
+			return scan_refuse(
+				s, "a line refers to a missing function");
 	}
 	s->sealed = true;
 	return true;
@@ -52,7 +53,7 @@ static bool scan_seal(struct scanner *s)
 static bool known_location(struct scanner *s, uint64_t id)
 {
 	return id_index_has(&s->locations, id) ||
-	       scan_refuse(s, "a sample's location is missing");
+	       scan_refuse(s, "a sample refers to a missing location");
 }
 
 /* Checks the stack of a sample, packed or not. */
@@ -138,8 +139,10 @@ static bool scan_sample(struct scanner *s, struct bytes b)
 	}
 	if (count != s->type_count || !s->type_count)
 		return scan_refuse(
-			s, s->type_count ? "a sample has not one value a type" :
-					   "samples without sample types");
+			s,
+			s->type_count ?
+				"a sample does not have one value for each sample type" :
+				"the profile has samples but no sample types");
 	s->out->sample_count++;
 	return scan_ended(s, &w);
 }
@@ -178,7 +181,7 @@ static bool scan_strings(struct scanner *s)
 	return s->max_string < s->string_count ||
 	       scan_refuse(s, s->string_count ?
 				      "a string index is out of range" :
-				      "there is no string table");
+				      "the string table is missing");
 }
 
 /* A request for string number i, to be stored in *out. */
@@ -272,9 +275,9 @@ static const char *other_format(struct bytes raw)
 	struct str s = str_trim(str_from(raw));
 
 	if (str_starts(s, str_of("<")))
-		return "this is HTML or XML, not a profile";
+		return "the data is HTML or XML";
 	if (str_starts(s, str_of("{")) || str_starts(s, str_of("[")))
-		return "this is JSON, not a profile";
+		return "the data is JSON";
 	return NULL;
 }
 

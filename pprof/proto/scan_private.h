@@ -92,7 +92,7 @@ static inline bool scan_message(struct scanner *s, const struct wire_field *f,
 /* Returns whether a message was read to its end without an error. */
 static inline bool scan_ended(struct scanner *s, const struct wire *w)
 {
-	return w->bad ? scan_refuse(s, "a field is damaged or cut short") :
+	return w->bad ? scan_refuse(s, "a field is damaged or truncated") :
 			true;
 }
 

@@ -87,11 +87,11 @@ static bool scan_line(struct scanner *s, const struct wire_field *f)
 	if (!scan_numbers(s, f, v, ARRAY_SIZE(v)))
 		return false;
 	if (!v[0])
-		return scan_refuse(s, "a location has a line without function");
+		return scan_refuse(s, "a line of a location has no function");
 	/* Second walk: all functions are known, so nothing is kept. */
 	if (s->sealed)
 		return id_index_has(&s->functions, v[0]) ||
-		       scan_refuse(s, "a line's function is missing");
+		       scan_refuse(s, "a line refers to a missing function");
 	if (s->line_count == LINES_KEPT) {
 		s->lines_left = true;
 		return true;
@@ -175,8 +175,7 @@ static bool scan_scalar(struct scanner *s, const struct wire_field *f)
 		 */
 		if (s->out->time_ns) {
 			s->concatenated = true;
-			return scan_refuse(s,
-					   "two profiles one behind another");
+			return scan_refuse(s, "concatenated profiles");
 		}
 		s->out->time_ns = (int64_t)v;
 		break;

@@ -35,11 +35,11 @@ int pprof_pgo(struct merge *m, struct pprof *p, struct pprof **out,
 	    !has_type(p, "cpu", "nanoseconds"))
 		return err_set(
 			err, ERR_INVALID,
-			"pgo needs a CPU profile: one with samples/count or cpu/nanoseconds");
+			"report pgo requires a CPU profile, with sample type samples/count or cpu/nanoseconds");
 	if (!has_start_lines(p))
 		return err_set(
 			err, ERR_INVALID,
-			"pgo needs the lines where functions start: programs built by Go 1.20 or later tell them");
+			"report pgo requires the start lines of functions, which programs built by Go 1.20 or later provide");
 	/*
 	 * Remove all that the compiler ignores, so that samples which now have
 	 * equal stacks are added up by the merge. Without addresses and

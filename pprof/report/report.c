@@ -48,7 +48,7 @@ int report_unknown(struct str name, const char *others, struct err *err)
 
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		buf_printf(&names, "%s ", types[i].name);
-	err_set(err, ERR_INVALID, "there is no report \"%.*s\": there are %s%s",
+	err_set(err, ERR_INVALID, "unknown report \"%.*s\": use one of %s%s",
 		STR_ARG(name), buf_cstr(&names), others);
 	buf_fini(&names);
 	return ERR_INVALID;
@@ -176,7 +176,7 @@ int report_init(struct report *r, enum report_kind kind, struct pprof *p,
 	    !measure_is_unit(o->unit))
 		return err_set(
 			err, ERR_INVALID,
-			"unit: there is no unit \"%.*s\": B kB MB GB TB, ns us ms s hrs, count, minimum",
+			"unknown unit \"%.*s\": use one of B kB MB GB TB, ns us ms s hrs, count, minimum",
 			STR_ARG(o->unit));
 	rc = pprof_tagroot_check(o->tagroot, "tagroot", err);
 	if (rc)

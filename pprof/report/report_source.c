@@ -351,7 +351,8 @@ static int report_source_print(struct listing *l, struct buf *out,
 	for (size_t i = 0; i < count && !rc; i++)
 		rc = print_routine(l, &l->routines.v[i], out, err);
 	if (count < l->routines.count)
-		buf_printf(out, "%zu functions more (nodecount)\n",
+		buf_printf(out,
+			   "%zu more functions are not shown (nodecount)\n",
 			   l->routines.count - count);
 	return rc;
 }

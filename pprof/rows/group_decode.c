@@ -11,7 +11,7 @@
 
 int colgroup_damaged(struct err *err, const char *what)
 {
-	return err_set(err, ERR_CORRUPT, "a group of columns: %s", what);
+	return err_set(err, ERR_CORRUPT, "damaged columns: %s", what);
 }
 
 /*
@@ -98,12 +98,12 @@ static int get_head(struct colgroup_coder *c, const struct dictionary *d,
 		get_column(&head, v, g->count, f == HEAD_FIELDS - 1 ? 2 : 1);
 		for (size_t i = 0; i < g->count; i++) {
 			if (!set_head_field(g, d, i, f, v[i]))
-				return colgroup_damaged(err,
-							"a number in its head");
+				return colgroup_damaged(
+					err, "invalid number in the heads");
 		}
 	}
 	if (head.bad || dec_left(&head))
-		return colgroup_damaged(err, "its head");
+		return colgroup_damaged(err, "invalid heads");
 	return colgroup_has_room(g, q->lens) ?
 		       0 :
 		       colgroup_damaged(err, "too many values");
@@ -211,7 +211,7 @@ static int get_all_keys(struct colgroup_coder *c, const struct dictionary *d,
 
 		if (!colgroup_get_keys(&k, g->keys.v + at, row->samples) ||
 		    !has_depth(d, g->keys.v + at, row->samples, q->lens[i]))
-			return colgroup_damaged(err, "its keys");
+			return colgroup_damaged(err, "invalid keys");
 		at += row->samples;
 	}
 	return 0;
@@ -227,7 +227,7 @@ static int get_patches(const struct colgroup_request *q, struct dec *in,
 	for (size_t i = 0; i < g->count; i++)
 		sum += g->patch_lens[i];
 	if (sum != b.len)
-		return colgroup_damaged(err, "its patches");
+		return colgroup_damaged(err, "invalid patches");
 	buf_reset(&g->patches);
 	if (q->patches)
 		buf_add(&g->patches, b.ptr, b.len);
@@ -258,10 +258,10 @@ int colgroup_decode(struct colgroup_coder *c, const struct dictionary *d,
 	unsample_reset(&c->unsample, d);
 	if (!q->count || q->count > COLGROUP_ROWS_MAX || q->end > q->count ||
 	    q->begin > q->end)
-		return colgroup_damaged(err, "its number of profiles");
+		return colgroup_damaged(err, "invalid number of profiles");
 	g->count = q->count;
 	if (raw_length(q) > COLGROUP_BYTES_MAX)
-		return colgroup_damaged(err, "the length of its profiles");
+		return colgroup_damaged(err, "invalid length of the profiles");
 	/* Bounds what a damaged section may decompress to. */
 	c->head.max = c->column.max = 4 * KIB + 16 * raw_length(q);
 	rc = get_head(c, d, q, &in, g, err);

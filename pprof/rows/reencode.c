@@ -312,6 +312,6 @@ int replay_row(struct replay *r, const struct dictionary *d,
 		write_op(r, &op);
 	if (reencode_is_full(r))
 		return err_set(err, ERR_TOOBIG,
-			       "a profile of more than %zu bytes", max);
+			       "the profile is larger than %zu bytes", max);
 	return 0;
 }

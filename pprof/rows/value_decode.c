@@ -330,8 +330,8 @@ int colgroup_get_values(struct colgroup_coder *c, const struct dictionary *d,
 			if (rc)
 				return rc;
 			if (!get_values(c, d, q, model, g, t))
-				return colgroup_damaged(err,
-							"a column of values");
+				return colgroup_damaged(
+					err, "invalid column of values");
 		}
 		t += columns_of(model);
 	}

@@ -135,7 +135,7 @@ int query_merge_run(struct query_merge *g, const struct query_spec *s,
 			err, g->damaged ? ERR_CORRUPT : ERR_NOTFOUND, "%s",
 			g->damaged ?
 				g->damage.msg :
-				"one profile alone does not tell what was counted in this time: ask for more time, or aggregate=sum");
+				"one profile is not enough to compute what was counted in this time range: use a longer range, or aggregate=sum");
 	return rc;
 }
 
@@ -202,13 +202,12 @@ size_t query_merge_warnings(const struct query_merge *g, struct arena *arena,
 
 	if (g->late && n < max)
 		out[n++] = arena_printf(
-			arena,
-			"%s: only the first %zu profiles are in the answer",
+			arena, "%s: the result contains only %zu profiles",
 			g->late_why.msg, g->profiles);
 	if (g->damaged && n < max)
 		out[n++] = arena_printf(
 			arena,
-			"%zu profiles could not be read and are left out, the first: %s",
+			"%zu profiles could not be read and are left out; the first error: %s",
 			g->damaged, g->damage.msg);
 	return n;
 }

@@ -42,7 +42,7 @@ static int parse_diff(struct report_request *q, const struct params *p,
 		if (!q->diff.label_base && !str_is(s, "base"))
 			return err_set(
 				err, ERR_INVALID,
-				"parameter \"diff\" is base or diff_base, not \"%.*s\"",
+				"parameter \"diff\" must be base or diff_base, not \"%.*s\"",
 				STR_ARG(s));
 	}
 	q->diff.normalize = params_is_on(p, "normalize");

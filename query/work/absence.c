@@ -73,10 +73,10 @@ static bool is_unmatched(struct querier *q, const struct query_work *w,
 		return false;
 	}
 	if (str_is(m->name, LABEL_NAME) && s.any) {
-		buf_str(out, "the types of profiles stored are ");
+		buf_str(out, "the stored profile types are ");
 		add_types(&s.types, out);
 	} else if (str_is(m->name, LABEL_NAME)) {
-		buf_str(out, "nothing is stored yet");
+		buf_str(out, "no profile is stored yet");
 	} else if (s.any) {
 		buf_printf(out, "no series has %.*s%s\"%.*s\"",
 			   STR_ARG(m->name), absence_sign_of(m->op),
@@ -99,8 +99,9 @@ int query_explain_absence(struct querier *q, const struct query_work *w,
 
 	for (size_t i = 0; i < s->count && !known; i++)
 		known = is_unmatched(q, w, &s->matchers[i], &why);
-	rc = err_set(err, ERR_NOTFOUND, "no profile of this selector %s%s%s",
-		     when, known ? ": " : "", known ? buf_cstr(&why) : "");
+	rc = err_set(err, ERR_NOTFOUND,
+		     "no profile matches this selector %s%s%s", when,
+		     known ? ": " : "", known ? buf_cstr(&why) : "");
 	buf_fini(&why);
 	return rc;
 }

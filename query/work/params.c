@@ -146,6 +146,6 @@ int params_count(const struct params *p, const char *name, int64_t fallback,
 	if (str_to_i64(s, out) && *out >= 0)
 		return 0;
 	return err_set(err, ERR_INVALID,
-		       "parameter \"%s\" is not a whole number: \"%.*s\"", name,
-		       STR_ARG(s));
+		       "parameter \"%s\" must be a whole number, not \"%.*s\"",
+		       name, STR_ARG(s));
 }

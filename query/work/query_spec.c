@@ -59,7 +59,7 @@ static int parse_match(const struct params *p, const char *name,
 	else
 		return err_set(
 			err, ERR_INVALID,
-			"parameter \"%s\" is nearest, after, exact or before, not \"%.*s\"",
+			"parameter \"%s\" must be nearest, after, exact or before, not \"%.*s\"",
 			name, STR_ARG(s));
 	return 0;
 }
@@ -120,7 +120,7 @@ static int parse_mode(struct query_spec *s, const struct params *p,
 	if (s->merged)
 		return 0;
 	return err_set(err, ERR_INVALID,
-		       "parameter \"%s\" is single or merge, not \"%.*s\"",
+		       "parameter \"%s\" must be single or merge, not \"%.*s\"",
 		       n->mode, STR_ARG(mode));
 }
 

@@ -62,9 +62,8 @@ int query_check_deadline(const struct query_work *w, struct err *err)
 
 	/* Shutdown comes first: a query cut off by it has not run too long. */
 	if (w->stop_ns && now > atomic_load(w->stop_ns))
-		return err_set(err, ERR_CLOSED, "everprof is stopping");
+		return err_set(err, ERR_CLOSED, "everprof is shutting down");
 	if (now < w->deadline_ns)
 		return 0;
-	return err_set(err, ERR_TIMEOUT,
-		       "the query took longer than --query.timeout");
+	return err_set(err, ERR_TIMEOUT, "the query exceeded --query.timeout");
 }

@@ -3,7 +3,7 @@
 
 TestSuite(bytes, .timeout = 10);
 
-Test(bytes, utf8_is_judged_as_rfc_3629_does)
+Test(bytes, utf8_is_validated_as_in_rfc_3629)
 {
 	static const struct {
 		const char *text;
@@ -31,7 +31,7 @@ Test(bytes, utf8_is_judged_as_rfc_3629_does)
 			  "case %zu", i);
 }
 
-Test(bytes, numbers_stop_at_their_range)
+Test(bytes, numbers_out_of_range_are_refused)
 {
 	int64_t v = 7;
 
@@ -47,7 +47,7 @@ Test(bytes, numbers_stop_at_their_range)
 	cr_expect(v == INT64_MIN, "a failure leaves the output alone");
 }
 
-Test(bytes, order_is_by_bytes_then_length)
+Test(bytes, strings_are_ordered_by_bytes_then_length)
 {
 	cr_expect(str_cmp(str_of("a"), str_of("b")) == -1);
 	cr_expect(str_cmp(str_of("b"), str_of("a")) == 1);

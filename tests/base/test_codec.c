@@ -16,7 +16,7 @@
 
 TestSuite(codec, .timeout = 30);
 
-Test(codec, integers_come_back)
+Test(codec, integers_are_decoded_as_encoded)
 {
 	static const int64_t values[] = {
 		0,   1,   -1,      63,        64,        -64,       -65,
@@ -45,7 +45,7 @@ Test(codec, integers_come_back)
 	buf_fini(&b);
 }
 
-Test(codec, long_and_overflowing_varints_are_bad)
+Test(codec, too_long_and_overflowing_varints_are_refused)
 {
 	static const uint8_t eleven[] = { 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
 					  0x80, 0x80, 0x80, 0x80, 0x01 };
@@ -59,7 +59,7 @@ Test(codec, long_and_overflowing_varints_are_bad)
 	cr_expect(dec_uvarint(&d) == 0 && d.bad);
 }
 
-Test(codec, crc_is_the_one_of_rfc_3720_by_both_ways)
+Test(codec, software_and_hardware_crc32c_match_rfc_3720)
 {
 	uint8_t zeros[32] = { 0 };
 	uint8_t bytes[1000];
@@ -95,7 +95,7 @@ static bool same_number(const void *ctx, uint32_t number, const void *key)
 	return keys[number] == *(const uint64_t *)key;
 }
 
-Test(codec, table_keeps_what_was_added_and_not_removed)
+Test(codec, hash_table_keeps_added_entries_until_removal)
 {
 	static uint64_t keys[20000];
 	struct table t = { 0 };
@@ -125,7 +125,7 @@ Test(codec, table_keeps_what_was_added_and_not_removed)
 	table_fini(&t);
 }
 
-Test(codec, a_buffer_does_not_pass_its_maximum)
+Test(codec, buffer_never_grows_beyond_its_maximum)
 {
 	struct buf b = buf_init(10);
 
@@ -141,7 +141,7 @@ Test(codec, a_buffer_does_not_pass_its_maximum)
 }
 
 /* A chain, as a deep recursion makes: each node below the one before. */
-Test(codec, pairs_that_grow_together_do_not_share_slots)
+Test(codec, growing_pairs_do_not_share_slots)
 {
 	struct pairs p = { 0 };
 	size_t longest = 0;
@@ -159,7 +159,7 @@ Test(codec, pairs_that_grow_together_do_not_share_slots)
 	pairs_fini(&p);
 }
 
-Test(codec, base64_is_decoded_strictly)
+Test(codec, base64_decoder_is_strict)
 {
 	static const char *const bad[] = {
 		"YQ",   "YQ=",  "YQ==YQ==", "YR==",
@@ -176,7 +176,7 @@ Test(codec, base64_is_decoded_strictly)
 	buf_fini(&b);
 }
 
-Test(codec, a_share_of_a_budget_is_of_both)
+Test(codec, share_counts_against_its_own_and_the_parent_budget)
 {
 	struct budget all = { .name = "all", .max = 100 };
 	struct budget mine = { .name = "all", .max = 75, .parent = &all };
@@ -222,7 +222,7 @@ static void run_other(void *ctx, unsigned worker)
 	b->other_ran = true;
 }
 
-Test(codec, a_pool_has_workers_left_for_another_group)
+Test(codec, one_task_group_cannot_occupy_all_pool_workers)
 {
 	struct pool *p = pool_start("test", 8, 100);
 	struct pool_group *greedy = pool_group_new(p);

@@ -17,7 +17,7 @@ static void sample(struct buf *b, size_t n)
 	}
 }
 
-Test(gzip, several_members_come_back_as_one)
+Test(gzip, concatenated_members_are_decompressed_as_one)
 {
 	struct gzip *g = gzip_new();
 	struct buf raw = { 0 };
@@ -37,7 +37,7 @@ Test(gzip, several_members_come_back_as_one)
 	gzip_free(g);
 }
 
-Test(gzip, every_truncation_and_trailing_bytes_are_refused)
+Test(gzip, truncated_data_and_trailing_bytes_are_refused)
 {
 	struct gzip *g = gzip_new();
 	struct buf raw = { 0 };
@@ -96,7 +96,7 @@ static int unpack_with(uint8_t flags, struct bytes fields, bool with_crc)
 	return rc;
 }
 
-Test(gzip, headers_are_judged_as_by_go)
+Test(gzip, headers_are_accepted_and_refused_as_in_go)
 {
 	uint8_t name[600];
 	const struct bytes none = { NULL, 0 };
@@ -120,7 +120,7 @@ Test(gzip, headers_are_judged_as_by_go)
 		  "extra beyond the end");
 }
 
-Test(gzip, a_bomb_stops_at_the_maximum)
+Test(gzip, decompression_bomb_stops_at_the_maximum)
 {
 	struct gzip *g = gzip_new();
 	struct buf raw = { 0 };

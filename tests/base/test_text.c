@@ -10,7 +10,7 @@
 
 TestSuite(text, .timeout = 30);
 
-Test(text, json_escapes_and_replaces)
+Test(text, json_escapes_strings_and_replaces_invalid_utf8)
 {
 	struct buf b = { 0 };
 	struct json j = json_init(&b);
@@ -35,7 +35,7 @@ Test(text, json_escapes_and_replaces)
 	buf_fini(&b);
 }
 
-Test(text, durations_and_sizes_are_prometheus)
+Test(text, durations_and_sizes_are_parsed_as_in_prometheus)
 {
 	int64_t v;
 	char text[32];
@@ -64,7 +64,7 @@ Test(text, durations_and_sizes_are_prometheus)
 	cr_expect(size_parse(str_of("99EB"), &v, NULL));
 }
 
-Test(text, times_without_a_zone_are_in_utc)
+Test(text, times_without_zone_are_utc)
 {
 	static const struct {
 		const char *text;
@@ -124,7 +124,7 @@ Test(text, times_are_rfc_3339_or_relative)
 	cr_expect(!time_parse(str_of("2024-02-29T00:00:00Z"), 0, &v, NULL));
 }
 
-Test(text, urls_escape_and_come_back)
+Test(text, url_escaping_is_reversible)
 {
 	struct arena arena = { 0 };
 	struct buf b = { 0 };
@@ -166,7 +166,7 @@ static void decode(struct yaml *y, const char *text, struct thing *t)
 		yaml_decode(y, y->root, "thing", thing_fields, t);
 }
 
-Test(text, yaml_reports_every_error_with_its_place)
+Test(text, yaml_reports_every_error_with_line_and_column)
 {
 	struct thing t = { .count = 5 };
 	struct yaml y;
@@ -177,11 +177,11 @@ Test(text, yaml_reports_every_error_with_its_place)
 	       &t);
 	cr_expect(check_str(
 		str_of(buf_cstr(&y.errors)),
-		"f.yml:6:1: key \"count\" stands here twice, first on line 2\n"
-		"f.yml:1:7: this must be a single value, this is a list\n"
-		"f.yml:2:8: a whole number is expected, not \"3\"\n"
-		"f.yml:3:5: true or false is expected, not \"yess\"\n"
-		"f.yml:4:7: \"3 parsecs\" is not a duration: write it as 15s, 1m30s, 1h or 90d\n"
+		"f.yml:6:1: mapping key \"count\" already defined at line 2\n"
+		"f.yml:1:7: the value must be a scalar, not a list\n"
+		"f.yml:2:8: expected a whole number, not \"3\"\n"
+		"f.yml:3:5: expected true or false, not \"yess\"\n"
+		"f.yml:4:7: invalid duration \"3 parsecs\": use numbers with units, such as 15s, 1m30s, 1h or 90d\n"
 		"f.yml:5:1: field nmae not found in thing\n"));
 	cr_expect(y.error_count == 6);
 	cr_expect(check_str(
@@ -190,7 +190,7 @@ Test(text, yaml_reports_every_error_with_its_place)
 	yaml_fini(&y);
 }
 
-Test(text, yaml_reads_numbers_and_booleans_of_yaml_1_1)
+Test(text, yaml_parses_yaml_1_1_numbers_and_booleans)
 {
 	static const struct {
 		const char *text;
@@ -257,7 +257,7 @@ Test(text, yaml_reads_numbers_and_booleans_of_yaml_1_1)
 	}
 }
 
-Test(text, yaml_merges_what_a_map_does_not_say_itself)
+Test(text, yaml_merge_key_does_not_override_keys_of_the_map)
 {
 	struct buf out = { 0 };
 	struct yaml y;
@@ -279,8 +279,8 @@ Test(text, yaml_merges_what_a_map_does_not_say_itself)
 	buf_fini(&out);
 	yaml_parse(&y, "f.yml", bytes_of(str_of("a:\n  <<: 5\n")));
 	cr_expect(!y.root && check_str(str_of(buf_cstr(&y.errors)),
-				       "f.yml:2:3: << takes a map, or a list "
-				       "of maps\n"));
+				       "f.yml:2:3: map merge (<<) requires a "
+				       "map or a list of maps\n"));
 	yaml_fini(&y);
 	yaml_parse(&y, "f.yml",
 		   bytes_of(str_of("<<: {count: 1}\ncount: 2\ncount: 3\n"
@@ -289,7 +289,7 @@ Test(text, yaml_merges_what_a_map_does_not_say_itself)
 	yaml_unique_keys(&y, y.root);
 	cr_expect(check_str(
 		str_of(buf_cstr(&y.errors)),
-		"f.yml:3:1: key \"count\" stands here twice, first on line 2\n"));
+		"f.yml:3:1: mapping key \"count\" already defined at line 2\n"));
 	cr_expect(y.root->count == 6, "both maps are merged but for count");
 	yaml_fini(&y);
 	yaml_parse(&y, "f.yml", bytes_of(str_of("a: {<<: [{x: 1}, [y]]}\n")));
@@ -297,7 +297,7 @@ Test(text, yaml_merges_what_a_map_does_not_say_itself)
 	yaml_fini(&y);
 }
 
-Test(text, yaml_is_bounded)
+Test(text, yaml_size_and_depth_are_limited)
 {
 	struct buf deep = { 0 };
 	struct buf wide = { 0 };
@@ -346,7 +346,7 @@ static void take_two(void *ctx, void *snapshot)
 	*(struct two_values *)snapshot = (struct two_values){ 42, -7 };
 }
 
-Test(text, metrics_of_a_snapshot_are_read_once_for_each_exposition)
+Test(text, metric_snapshot_is_taken_once_per_exposition)
 {
 	static const struct metric_row rows[] = {
 		METRIC_ROW(GAUGE, struct two_values, second, "b", "B."),
@@ -377,7 +377,7 @@ struct two_counters {
 	struct metric *y;
 };
 
-Test(text, a_table_of_metrics_sets_the_pointers_of_its_struct)
+Test(text, metric_table_sets_the_pointers_of_its_struct)
 {
 	static const struct metric_row rows[] = {
 		METRIC_ROW(COUNTER, struct two_counters, x, "n_total", "N.",
@@ -400,7 +400,7 @@ Test(text, a_table_of_metrics_sets_the_pointers_of_its_struct)
 	metrics_free(m);
 }
 
-Test(text, metrics_are_exposition_format)
+Test(text, metrics_are_written_in_exposition_format)
 {
 	struct metrics *m = metrics_new();
 	struct buf b = { 0 };
@@ -432,7 +432,7 @@ Test(text, metrics_are_exposition_format)
 }
 
 /* What is written reads back as the same, and that as itself. */
-Test(text, yaml_that_is_dumped_reads_back)
+Test(text, dumped_yaml_parses_to_the_same_document)
 {
 	static const char text[] =
 		"a: {b: [1, '2', {c: d, e: []}, [x, [y]]], f: {}}\n"

@@ -295,11 +295,10 @@ Test(http_options, values_of_other_types_are_named_with_their_place)
 {
 	static const struct mistake cases[] = {
 		{ "basic_auth: x", "1:13", "basic_auth" },
-		{ "basic_auth: {username: [u]}", "1:24", "single value" },
+		{ "basic_auth: {username: [u]}", "1:24", "scalar" },
 		{ "basic_auth: {user: u}", "1:14", "user" },
 		{ "authorization: []", "1:16", "authorization" },
-		{ "authorization: {credentials: {a: b}}", "1:30",
-		  "single value" },
+		{ "authorization: {credentials: {a: b}}", "1:30", "scalar" },
 		{ "bearer_token: [a]", "1:15", "" },
 		{ "bearer_token_file: {a: b}", "1:20", "" },
 		{ "tls_config: x", "1:13", "tls_config" },

@@ -2,12 +2,12 @@
 #include "client/transfer/ingest_limiter.h"
 #include "tests/check.h"
 
-TestSuite(intake, .timeout = 20);
+TestSuite(ingest_limiter, .timeout = 20);
 
 #define KB 1024LL
 #define MB (1024 * KB)
 
-Test(intake, the_decision)
+Test(ingest_limiter, admission_decisions)
 {
 	static const struct {
 		int64_t held;
@@ -46,7 +46,7 @@ static void count(void *ctx)
 	(*n)++;
 }
 
-Test(intake, what_is_held_is_bounded_and_given_back)
+Test(ingest_limiter, held_memory_is_limited_and_returned)
 {
 	unsigned rooms = 0;
 	struct ingest_limiter *in =

@@ -18,7 +18,7 @@ static bool holds(const struct networks *n, const char *address)
 	return networks_hold(n, (const struct sockaddr *)&v6);
 }
 
-Test(networks, addresses_are_in_theirs)
+Test(networks, addresses_match_their_networks)
 {
 	struct networks *n;
 
@@ -49,7 +49,7 @@ Test(networks, addresses_are_in_theirs)
 	cr_expect(!n && !holds(n, "1.2.3.4"));
 }
 
-Test(networks, what_is_no_network_is_named)
+Test(networks, invalid_networks_are_named)
 {
 	static const char *const bad[] = {
 		"10.0.0.0/33", "fe80::/129",  "10.0.0/8",

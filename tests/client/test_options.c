@@ -11,7 +11,7 @@
 
 TestSuite(options, .timeout = 20);
 
-Test(options, no_proxy_is_as_in_go)
+Test(options, no_proxy_matches_as_in_go)
 {
 	static const struct {
 		const char *list;
@@ -92,13 +92,13 @@ static bool says(const char *text, const char *want)
 	return ok;
 }
 
-Test(options, what_does_not_go_together_is_said)
+Test(options, conflicting_options_are_refused)
 {
 	static const char *const cases[][2] = {
 		{ "{basic_auth: {username: u, password: p}}", "" },
 		{ "{basic_auth: {username_file: u, password_file: p}}", "" },
 		{ "{basic_auth: {password: p, password_file: f}}",
-		  "either password or password_file" },
+		  "at most one of password and password_file" },
 		{ "{basic_auth: {}, authorization: {}}",
 		  "at most one of basic_auth" },
 		{ "{bearer_token: x, bearer_token_file: y}",
@@ -109,31 +109,30 @@ Test(options, what_does_not_go_together_is_said)
 		  "client_secret: b, token_url: 'http://x'}}",
 		  "at most one of" },
 		{ "{oauth2: {client_id: a, token_url: 'http://x'}}",
-		  "oauth2 needs client_secret" },
+		  "oauth2 requires client_secret" },
 		{ "{oauth2: {client_secret: a, token_url: 'http://x'}}",
-		  "oauth2 needs client_id and token_url" },
+		  "oauth2 requires client_id and token_url" },
 		{ "{oauth2: {client_id: a, client_secret: s, token_url: "
 		  "'ftp://x'}}",
-		  "a URL begins with http://" },
+		  "the URL must begin with http://" },
 		{ "{oauth2: {client_id: a, client_secret: s, token_url: "
 		  "'http://x', scopes: [a, b], endpoint_params: {c: d}, "
 		  "tls_config: {insecure_skip_verify: true}, proxy_url: "
 		  "'http://p'}}",
 		  "" },
 		{ "{oauth2: {tls_config: {ca: x, ca_file: y}, client_id: a}}",
-		  "either ca or ca_file" },
-		{ "{tls_config: {cert_file: x}}",
-		  "a certificate and its key go together" },
+		  "at most one of ca and ca_file" },
+		{ "{tls_config: {cert_file: x}}", "must be set together" },
 		{ "{tls_config: {min_version: TLS13, max_version: TLS12}}",
 		  "min_version is above max_version" },
 		{ "{tls_config: {min_version: SSL3}}",
 		  "TLS10, TLS11, TLS12 or TLS13" },
-		{ "{proxy_url: 'p:1'}", "a URL begins with http://" },
+		{ "{proxy_url: 'p:1'}", "the URL must begin with http://" },
 		{ "{proxy_url: 'http://p', proxy_from_environment: true}",
-		  "either proxy_url or proxy_from_environment" },
-		{ "{no_proxy: x}", "no_proxy needs proxy_url" },
+		  "at most one of proxy_url and proxy_from_environment" },
+		{ "{no_proxy: x}", "no_proxy requires proxy_url" },
 		{ "{proxy_connect_header: {a: [b]}}",
-		  "proxy_connect_header needs proxy_url" },
+		  "proxy_connect_header requires proxy_url" },
 		{ "{http_headers: {X-A: {values: [a], secrets: [b], files: "
 		  "[c]}}}",
 		  "" },
@@ -176,7 +175,7 @@ Test(options, secrets_are_not_shown)
 	yaml_fini(&y);
 }
 
-Test(options, the_same_options_are_the_same_client)
+Test(options, clients_are_equal_only_if_all_options_are)
 {
 	static const char *const texts[] = {
 		"{basic_auth: {username: u, password: p}}",
@@ -209,7 +208,7 @@ static void put(const char *path, const char *text)
 	cr_assert(f && fputs(text, f) >= 0 && !fclose(f));
 }
 
-Test(options, files_are_read_again_when_they_change)
+Test(options, changed_files_are_reloaded)
 {
 	struct tempdir d = tempdir_make();
 	struct http_config *c;
@@ -237,13 +236,13 @@ Test(options, files_are_read_again_when_they_change)
 	cr_expect(check_str(str_of(c->credentials.text), "two, longer"));
 	put(path, "two\r\nHost: evil\n");
 	cr_expect(http_config_load(c, &err) == ERR_INVALID);
-	cr_expect(strstr(err.msg, "more than one line of text") != NULL);
+	cr_expect(strstr(err.msg, "expected a single line of text") != NULL);
 	http_config_unref(c);
 	tempdir_fini(&d);
 }
 
 /* What is no text is as long as it is, and no line of a header. */
-Test(options, files_with_zero_bytes_are_whole)
+Test(options, files_with_nul_bytes_are_read_completely)
 {
 	struct tempdir d = tempdir_make();
 	struct http_config *c;
@@ -266,7 +265,7 @@ Test(options, files_with_zero_bytes_are_whole)
 	/* An empty one would trust nobody, or everybody. */
 	put(path, "");
 	cr_expect(http_config_load(c, &err) == ERR_INVALID);
-	cr_expect(strstr(err.msg, "tls_config.ca is empty") != NULL);
+	cr_expect(strstr(err.msg, "ca or ca_file is empty") != NULL);
 	http_config_unref(c);
 	snprintf(text, sizeof(text), "{basic_auth: {password_file: %s}}", path);
 	f = fopen(path, "w");
@@ -309,7 +308,7 @@ static bool goes_by(const char *options, const char *url, const char *want)
 	return ok;
 }
 
-Test(options, proxies_are_chosen_as_in_prometheus)
+Test(options, proxies_are_selected_as_in_prometheus)
 {
 	cr_expect(goes_by("{}", "http://a/", "direct"));
 	cr_expect(goes_by("{proxy_url: 'http://p'}", "http://localhost/",

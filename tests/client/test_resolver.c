@@ -119,7 +119,7 @@ static bool is_told(struct resolver *r, const struct told *t)
 	return t->count == 1;
 }
 
-Test(resolver, one_lookup_serves_all_and_is_kept)
+Test(resolver, one_lookup_serves_all_waiters_and_is_cached)
 {
 	struct resolver *r = resolver_new(on_wake, NULL);
 	struct told a = { 0 };
@@ -175,7 +175,7 @@ static void take_answers(struct resolver *r, int n)
 
 #define HAS_ADDRESS(t) (str_starts(str_of((t).text), str_of("192.0.2.1,")))
 
-Test(resolver, addresses_go_on_without_a_name_server_but_not_without_the_name)
+Test(resolver, cached_addresses_survive_server_failure_but_not_nxdomain)
 {
 	struct resolver *r = resolver_new(on_wake, NULL);
 	struct told t;
@@ -207,7 +207,7 @@ Test(resolver, addresses_go_on_without_a_name_server_but_not_without_the_name)
 }
 
 /* A name server that is silent keeps nobody waiting who was there before. */
-Test(resolver, who_is_known_does_not_wait_for_the_lookup)
+Test(resolver, cached_address_is_used_during_the_lookup)
 {
 	struct resolver *r = resolver_new(on_wake, NULL);
 	struct told t;
@@ -228,7 +228,7 @@ Test(resolver, who_is_known_does_not_wait_for_the_lookup)
 }
 
 /* Nor for long one who comes after minutes, and is alone. */
-Test(resolver, who_was_away_goes_on_with_what_was_known)
+Test(resolver, idle_name_uses_its_cached_address)
 {
 	struct resolver *r = resolver_new(on_wake, NULL);
 	struct told t = { 0 };
@@ -249,7 +249,7 @@ Test(resolver, who_was_away_goes_on_with_what_was_known)
 	resolver_free(r);
 }
 
-Test(resolver, names_without_end_take_no_memory)
+Test(resolver, cache_size_is_limited)
 {
 	struct resolver *r = resolver_new(on_wake, NULL);
 	char name[300];
@@ -308,7 +308,7 @@ static void on_slow_wake(void *ctx)
 }
 
 /* Of each kind more than there are threads for, which all wait. */
-Test(resolver, names_of_one_kind_keep_no_others_out)
+Test(resolver, slow_lookups_of_one_class_do_not_starve_others)
 {
 	struct resolver *r = NULL;
 	struct told quick[12];
@@ -344,7 +344,7 @@ Test(resolver, names_of_one_kind_keep_no_others_out)
 	resolver_free(r);
 }
 
-Test(resolver, who_forgets_is_not_told_and_lookups_may_outlive_it)
+Test(resolver, cancelled_lookup_does_not_call_back)
 {
 	struct resolver *r = resolver_new(on_wake, NULL);
 	struct shared *shared = r->shared;
@@ -375,7 +375,7 @@ Test(resolver, who_forgets_is_not_told_and_lookups_may_outlive_it)
 }
 
 /* The loop goes on, and who waits has his deadline. */
-Test(resolver, a_request_does_not_wait_for_its_name_for_ever)
+Test(resolver, request_timeout_includes_name_lookup)
 {
 	struct http_request request = { .url = "http://slow:1/",
 					.timeout_ms = 200,
@@ -389,7 +389,7 @@ Test(resolver, a_request_does_not_wait_for_its_name_for_ever)
 	cr_expect(response.code == ERR_TIMEOUT);
 	cr_expect(check_str(
 		str_of(response.err.msg),
-		"no complete answer within 200 ms (its name is still being looked up)"));
+		"no complete response within 200 ms (the host name is still being resolved)"));
 	cr_expect(clock_mono_ns() - began < 10000000000LL);
 	open_gate(true);
 }

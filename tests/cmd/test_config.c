@@ -105,7 +105,7 @@ Test(config, errors_name_line_and_column)
 		"    pprof_config: {profile: {seconds: 9223372036854775807}}\n",
 		"seconds must be between 0 and 3600"));
 	cr_expect(fails_with("global: {target_limit: -1}\n",
-			     "e.yml:1:24: a limit is at least 0"));
+			     "e.yml:1:24: the limit must not be negative"));
 	cr_expect(fails_with("a: b: c\n", "e.yml:1:5: "));
 	cr_expect(fails_with("[]", "must be a map"));
 }

@@ -200,9 +200,10 @@ Test(flags, help_shows_name_default_and_text)
 
 	flags_help(out, list);
 	fclose(out);
-	cr_expect(strstr(text, "  --output=…  (a.txt)\n      Where to.\n"));
+	cr_expect(strstr(text,
+			 "  --output=…  (default: a.txt)\n      Where to.\n"));
 	cr_expect(strstr(text, "  --from=…\n      Since when.\n"));
-	cr_expect(strstr(text, "  --[no-]on  (no)\n      Whether.\n"));
+	cr_expect(strstr(text, "  --[no-]on  (default: no)\n      Whether.\n"));
 	free(text);
 }
 

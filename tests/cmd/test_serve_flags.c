@@ -63,31 +63,31 @@ Test(serve_flags, values_outside_of_their_bounds_are_refused)
 		const char *bounds; /* NULL: it is accepted */
 	} cases[] = {
 		{ "--web.max-connections=1", NULL },
-		{ "--web.max-connections=0", "1 to 100000" },
+		{ "--web.max-connections=0", "1 and 100000" },
 		{ "--web.max-connections=100000", NULL },
-		{ "--web.max-connections=100001", "1 to 100000" },
+		{ "--web.max-connections=100001", "1 and 100000" },
 		{ "--web.rate-limit=0", NULL },
-		{ "--web.rate-limit=1000001", "0 to 1000000" },
+		{ "--web.rate-limit=1000001", "0 and 1000000" },
 		{ "--web.read-timeout=1s", NULL },
-		{ "--web.read-timeout=999ms", "1s to 1d" },
+		{ "--web.read-timeout=999ms", "1s and 1d" },
 		{ "--web.read-timeout=1d", NULL },
-		{ "--web.read-timeout=1d1ms", "1s to 1d" },
-		{ "--config.auto-reload-interval=99ms", "100ms to 1d" },
+		{ "--web.read-timeout=1d1ms", "1s and 1d" },
+		{ "--config.auto-reload-interval=99ms", "100ms and 1d" },
 		{ "--query.timeout=1ms", NULL },
-		{ "--query.timeout=0", "1ms to 1d" },
-		{ "--query.max-concurrency=1001", "1 to 1000" },
+		{ "--query.timeout=0", "1ms and 1d" },
+		{ "--query.max-concurrency=1001", "1 and 1000" },
 		{ "--storage.tsdb.wal-budget=8MB", NULL },
-		{ "--storage.tsdb.wal-budget=8388607", "8MB to 1024GB" },
+		{ "--storage.tsdb.wal-budget=8388607", "8MB and 1024GB" },
 		{ "--storage.tsdb.wal-budget=1TB", NULL },
-		{ "--storage.tsdb.wal-budget=2TB", "8MB to 1024GB" },
+		{ "--storage.tsdb.wal-budget=2TB", "8MB and 1024GB" },
 		{ "--storage.tsdb.max-series=0", NULL },
-		{ "--storage.tsdb.max-series=100000001", "0 to 100000000" },
+		{ "--storage.tsdb.max-series=100000001", "0 and 100000000" },
 		{ "--scrape.max-profile-size=1KB", NULL },
-		{ "--scrape.max-profile-size=1023", "1KB to 1023MB" },
+		{ "--scrape.max-profile-size=1023", "1KB and 1023MB" },
 		{ "--scrape.max-profile-size=1023MB", NULL },
-		{ "--scrape.max-profile-size=1GB", "1KB to 1023MB" },
+		{ "--scrape.max-profile-size=1GB", "1KB and 1023MB" },
 		{ "--ingest.memory=4MB", NULL },
-		{ "--ingest.memory=3MB", "4MB to 1024GB" },
+		{ "--ingest.memory=3MB", "4MB and 1024GB" },
 		{ "--query.memory=0", NULL },
 		{ "--storage.tsdb.retention.time=1000y", NULL },
 	};
@@ -104,7 +104,7 @@ Test(serve_flags, values_outside_of_their_bounds_are_refused)
 		rc = serve_flags_check(&f, &err);
 		cr_expect(rc == (cases[i].bounds ? ERR_INVALID : 0), "%s: %s",
 			  cases[i].flag, err.msg);
-		snprintf(want, sizeof(want), "%.*s is", STR_ARG(name));
+		snprintf(want, sizeof(want), "%.*s must", STR_ARG(name));
 		cr_expect(!rc || (strstr(err.msg, want) &&
 				  strstr(err.msg, cases[i].bounds)),
 			  "%s: %s", cases[i].flag, err.msg);

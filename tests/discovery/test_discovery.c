@@ -132,7 +132,7 @@ static void end(struct discovery_test *t)
 	tempdir_fini(&t->dir);
 }
 
-Test(discovery, files_are_followed)
+Test(discovery, changed_files_are_reloaded)
 {
 	struct discovery_test t;
 	char path[600];
@@ -154,7 +154,7 @@ Test(discovery, files_are_followed)
 }
 
 /* Whatever stands in a file that is none: the last targets stay. */
-Test(discovery, bad_files_change_nothing)
+Test(discovery, invalid_files_keep_the_previous_targets)
 {
 	static const char *const bad[] = {
 		"",
@@ -190,7 +190,7 @@ Test(discovery, bad_files_change_nothing)
 }
 
 /* As Kubernetes exchanges a mounted ConfigMap. */
-Test(discovery, folders_behind_links_are_followed)
+Test(discovery, changes_behind_symbolic_links_are_detected)
 {
 	struct discovery_test t;
 	char a[600];
@@ -214,7 +214,7 @@ Test(discovery, folders_behind_links_are_followed)
 	end(&t);
 }
 
-Test(discovery, a_new_configuration_takes_over_what_was_found)
+Test(discovery, reload_keeps_targets_of_unchanged_sources)
 {
 	struct discovery_test t;
 
@@ -233,7 +233,7 @@ Test(discovery, a_new_configuration_takes_over_what_was_found)
 	end(&t);
 }
 
-Test(discovery, a_folder_that_comes_later_is_found_at_a_refresh)
+Test(discovery, directory_created_later_is_found_at_a_refresh)
 {
 	struct discovery_test t;
 	char dir[600];
@@ -258,20 +258,21 @@ static bool refuses(const char *text, bool json, const char *want)
 	return check_str(str_of(err.msg), want);
 }
 
-Test(discovery, mistakes_are_named)
+Test(discovery, parse_errors_name_line_and_column)
 {
 	struct target_groups *g;
 	char *lines = mem_zalloc(9000001, 1);
 	struct err err;
 
-	cr_expect(refuses("", false,
-			  "f: the file is empty; [] is a list of no targets"));
+	cr_expect(refuses(
+		"", false,
+		"f: the document is empty: write [] for an empty list of targets"));
 	cr_expect(refuses("- targets: ['a:1']\n  lables: {}\n", false,
 			  "f:2:3: field lables not found in target groups"));
 	cr_expect(
 		refuses("[1, 2", true, "f:1:5: ']' expected near end of file"));
 	cr_expect(refuses("[{\"targets\": 1}, {\"targets\": 2}]", true,
-			  "f: targets must be a list, this is a single value "
+			  "f: targets must be a list, not a scalar "
 			  "(and more)"));
 	/* A million lines and more. */
 	for (size_t i = 0; i < 9000000; i += 9)
@@ -290,7 +291,7 @@ Test(discovery, mistakes_are_named)
 	mem_free(lines);
 }
 
-Test(discovery, a_password_in_a_url_is_not_shown)
+Test(discovery, url_password_is_redacted)
 {
 	struct discovery_configs configs = { 0 };
 	struct buf out = { 0 };

@@ -79,8 +79,8 @@ def reset(s):
 BOMB = gzip.compress(b'\0' * (256 << 20), 9)
 CHUNKED = b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
 CASES = {
-    'html': (says(answer(b'<html><body>hello</body></html>')), 'this is HTML or XML'),
-    'truncated gzip': (says(answer(PROFILE[:50])), 'damaged or cut short'),
+    'html': (says(answer(b'<html><body>hello</body></html>')), 'the data is HTML or XML'),
+    'truncated gzip': (says(answer(PROFILE[:50])), 'damaged or truncated'),
     'nested gzip': (says(answer(nested(3))), 'not a profile'),
     'bomb': (says(answer(BOMB)), 'larger than 67108864 bytes'),
     'bombs in a row': (says(answer(BOMB * 4)), 'larger than 67108864 bytes'),
@@ -90,9 +90,9 @@ CASES = {
                         'headers are larger than 65536 bytes'),
     'endless body': (forever(b'HTTP/1.1 200 OK\r\n\r\n', b'x' * 65536), ''),
     'endless chunks': (forever(CHUNKED, b'10000\r\n' + b'y' * 65536 + b'\r\n'), ''),
-    'a byte at a time': (slowly(answer(PROFILE), 0.3), 'no complete answer within'),
+    'a byte at a time': (slowly(answer(PROFILE), 0.3), 'no complete response within'),
     'a slow flood': (forever(b'HTTP/1.1 200 OK\r\n\r\n', b'z' * 65536, 0.01), ''),
-    'silence': (lambda s: time.sleep(30), 'no complete answer within'),
+    'silence': (lambda s: time.sleep(30), 'no complete response within'),
     'reset': (reset, ''),
     'too short': (says(answer(PROFILE)[:-10]), ''),
     'length too small': (says(answer(PROFILE).replace(

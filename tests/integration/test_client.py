@@ -214,7 +214,7 @@ def credentials_are_sent_and_reloaded(d):
     wait_all(e, {'basic': None, 'basic-files': None, 'bearer': None, 'bearer-old': None,
                  'bearer-file': None, 'custom': None, 'headers': None,
                  'basic-wrong': 'HTTP status 401', 'basic-none': 'HTTP status 401',
-                 'bearer-lines': 'more than one line of text'})
+                 'bearer-lines': 'expected a single line of text'})
     with open(f'{d}/token', 'w') as f:
         f.write('token2')
     wait_state(e, 'bearer-file', 'HTTP status 403')
@@ -240,7 +240,7 @@ def refused_networks_are_never_connected_to(d):
     # The whole of 127.0.0.0/8 is this machine: the server listens on 127.0.0.1.
     outside = Server(lambda r: send(r, b'', 302, Location=f'http://127.0.0.1:{port}/x')
                      if 'moved' in r.path else send(r, packed(profile('open'))), '127.0.0.9')
-    refused = 'its address is in a network that is refused (--scrape.refused-networks)'
+    refused = 'the address of the host is in a refused network (--scrape.refused-networks)'
     e = Everprof(d, config(
         job('direct', server.address, ''), job('named', f'localhost:{port}', ''),
         job('moved', outside.address, '').replace('pprof_config', 'path_prefix: /moved\n    pprof_config'),
@@ -252,7 +252,7 @@ def refused_networks_are_never_connected_to(d):
     assert not asked, asked
     e.finish()
     r = run('serve', '--scrape.refused-networks=10.0.0.0/33')
-    assert r.returncode == 2 and '--scrape.refused-networks: "10.0.0.0/33" is not a network' in r.stderr, r
+    assert r.returncode == 2 and '--scrape.refused-networks: invalid network "10.0.0.0/33"' in r.stderr, r
     server.stop()
     outside.stop()
 
@@ -339,7 +339,7 @@ def invalid_proxy_urls_are_reported(d):
     with open(f'{d}/bad.yaml', 'w') as f:
         f.write(bad)
     said = run('check', 'config', f'{d}/bad.yaml')
-    assert said.returncode == 1 and said.stderr.count('a proxy is http://HOST:PORT') == 2, said
+    assert said.returncode == 1 and said.stderr.count('invalid proxy URL') == 2, said
     assert 'den' not in said.stderr + said.stdout, said
     with environment(HTTP_PROXY='http://me:hid/den@127.0.0.1:1', NO_PROXY='127.0.0.1'):
         e = Everprof(d, config(job('own', server.address, own), job('none', server.address, ''),
@@ -351,7 +351,7 @@ def invalid_proxy_urls_are_reported(d):
         e = Everprof(f'{d}/2', config(
             job('bad', 'far.example:80', 'proxy_from_environment: true')))
     e.ready()
-    wait_all(e, {'bad': 'a proxy is http://HOST:PORT'})
+    wait_all(e, {'bad': 'invalid proxy URL'})
     assert 'den@' not in e.text() and b'den@' not in e.get('/targets').body
     e.finish()
     server.stop()
@@ -423,7 +423,7 @@ def invalid_host_names_are_reported(d):
     e = Everprof(d, config(job('long', 'a' * 254 + ':80', '')) + '- job_name: umlaut\n'
                  '  http_sd_configs: [{url: "http://bücher.example/"}]\n').ready()
     wait_all(e, {'long': 'is longer than 253 bytes'})
-    wait_until('told', 10, lambda: 'write it as xn--' in e.text())
+    wait_until('told', 10, lambda: 'use its Punycode form, xn--' in e.text())
     e.finish()
 
 
@@ -503,7 +503,7 @@ def waiting_for_a_token_has_a_deadline(d):
     e = Everprof(d, config(
         job('token', server.address, 'oauth2: {client_id: c, client_secret: s, '
             f'token_url: "http://{tokens.address}/"}}'), job('plain', server.address, ''))).ready()
-    wait_all(e, {'token': 'no complete answer within 2000 ms (it waited for a token)', 'plain': None})
+    wait_all(e, {'token': 'no complete response within 2000 ms (waiting for an OAuth 2.0 token)', 'plain': None})
     over.set()
     e.finish()
     server.stop()

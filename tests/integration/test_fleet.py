@@ -27,7 +27,7 @@ def hostile_targets_do_not_harm_other_targets(d):
 
     def known(name):
         # With sanitizers those that have no end leave no room, or no time, to others.
-        return [hostile.reason(name)] + (['ingest.memory', 'no complete answer'] if SLOW != 1 else [])
+        return [hostile.reason(name)] + (['ingest.memory', 'no complete response'] if SLOW != 1 else [])
 
     def is_told(name):
         texts = said.get(bad[name].address, set()) - {''}

@@ -43,7 +43,7 @@ def mistyped_commands_and_flags_get_suggestions(d):
     says(refused('query', 'diff', 'heap', '--time=now'), 'the base is missing')
     says(refused('query', 'diff', 'heap', '--base-time=now', '--base-from=now-1h'),
          '--base-time', '--base-from')
-    says(refused('report', 'flame', 'x'), 'there is no report "flame"', 'flamegraph', 'speedscope')
+    says(refused('report', 'flame', 'x'), 'unknown report "flame"', 'flamegraph', 'speedscope')
 
 
 @suite.test
@@ -81,7 +81,7 @@ def tools_refuse_foreign_folders(d):
     for tool in (('verify',), ('repair',), ('stats',), ('list',), ('snapshot',), ('dump',),
                  ('recode',)):
         argv = ('tsdb', *tool, other)
-        says(refused(*argv), 'no data directory of everprof')
+        says(refused(*argv), 'not an everprof data directory')
         says(refused('tsdb', *tool, f'{d}/nowhere'), 'nowhere')
         assert os.listdir(other) == ['cat.jpg'], argv
         assert not os.path.exists(f'{d}/nowhere'), argv
@@ -121,15 +121,15 @@ def queries_without_matches_explain_why(d):
     server = f'--server={e.url}'
     says(refused('query', 'labels', 'joob', server), 'no series has a label "joob"')
     says(refused('query', 'top', 'heap', '--from=0', '--unit=parsecs', server),
-         'there is no unit "parsecs"', 'MB')
+         'unknown unit "parsecs"', 'MB')
     says(refused('query', 'top', '{job="prometheus"}', '--from=0', server),
-         'different sample types', 'name a type: heap{')
+         'different sample types', 'select one profile type, such as heap{')
     r = run('query', 'top', 'heap', '--from=0', '--focus=nosuch', server)
     assert r.returncode == 0 and 'focus expression matched no samples' in r.stderr, r
     says(refused('query', 'top', 'heap', '--time=1970-01-01T00:00:00Z', server),
-         'no profile of this selector within 5 minutes')
+         'no profile matches this selector within 5 minutes')
     for selector, why in (
-            ('heep', 'the types of profiles stored are allocs, block, goroutine, heap, mutex, '
+            ('heep', 'the stored profile types are allocs, block, goroutine, heap, mutex, '
                      'profile, threadcreate\n'),
             ('heap{joob="x"}', 'no series has a label "joob"\n'),
             ('heap{job="nope"}', 'no series has job="nope"\n'),
@@ -138,10 +138,10 @@ def queries_without_matches_explain_why(d):
             ('heap{job!="etcd",joob=""}', 'Z\n')):
         for time in ('--time=now', '--from=now-1h'):
             text = refused('query', 'top', selector, time, server)
-            assert text.startswith('everprof: no profile of this selector ') and text.endswith(why), text
+            assert text.startswith('everprof: no profile matches this selector ') and text.endswith(why), text
     # The flag that was typed is named, not the parameter that it becomes.
     says(refused('query', 'diff', 'heap', '--base-from=2x', '--base-to=now', server),
-         '--base-from: "2x" is not a time')
+         '--base-from: invalid time "2x"')
     a = e.get('/api/v1/query', mode='diff', query_a='heap', time_a=0, query_b='heap', time_b=0)
     assert a.status == 404 and 'side a (the base)' in a.json()['error'], a.body
     e.finish()
@@ -150,7 +150,7 @@ def queries_without_matches_explain_why(d):
 @suite.test
 def empty_database_is_reported(d):
     e = Everprof(d).ready()
-    says(refused('query', 'top', 'heap', f'--server={e.url}'), 'nothing is stored yet')
+    says(refused('query', 'top', 'heap', f'--server={e.url}'), 'no profile is stored yet')
     e.finish()
     r = run('tsdb', 'stats', e.data)
     assert r.returncode == 0 and 'no tables of disk usage yet' in r.stdout and 'CODEC' not in r.stdout, r
@@ -259,7 +259,7 @@ def go_tool_pprof_shows_errors(d):
     _, e = corpus(d)
     r = subprocess.run([PPROF, '-top', f'{e.url}/api/v1/query?query=heaps&time=now'],
                        capture_output=True, text=True, env=ENV, timeout=120)
-    assert r.returncode and 'no profile of this selector' in r.stderr, r.stderr
+    assert r.returncode and 'no profile matches this selector' in r.stderr, r.stderr
     a = e.get('/api/v1/query', query='heaps', time='now')
     assert a.status == 404 and a.json()['errorType'] == 'not_found', a.body
     e.finish()
@@ -368,7 +368,7 @@ def wal_damage_is_reported_in_every_response(d):
     assert 'could not be read and are left out' in left_out, left_out
     assert part.json()['warnings'] == [left_out]
     assert e.metric('everprof_tsdb_profiles_damaged_total') > 0
-    assert 'a query could not read all that is stored' in e.text(), e.text()
+    assert 'could not be read' in e.text(), e.text()
     r = run('query', 'top', 'heap', '--from=0', f'--server={e.url}')
     assert 'everprof: warning: ' in r.stderr and 'are left out' in r.stderr, r
     with open(wal[0], 'r+b') as f:

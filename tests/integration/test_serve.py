@@ -92,20 +92,20 @@ def hostile_targets_are_down_with_a_reason(d):
     bomb = packed(b'\0' * (80 << 20))
     cases = {
         'html': (lambda r: send(r, b'<html>hello</html>', Content_Type='text/html'), 'HTML'),
-        'truncated': (lambda r: send(r, packed(profile('x'))[:-9]), 'damaged or cut short'),
+        'truncated': (lambda r: send(r, packed(profile('x'))[:-9]), 'damaged or truncated'),
         'bomb': (lambda r: send(r, bomb), 'larger than'),
         'status500': (lambda r: send(r, b'oops', 500), '500 Internal Server Error'),
         'redirect': (lambda r: send(r, b'', 302, Location='http://127.0.0.1:1/x'),
                      'redirected to http://127.0.0.1:1/x: Failed to connect'),
         'endless': (endless, 'larger than'),
-        'hang': (hang, 'no complete answer within'),
+        'hang': (hang, 'no complete response within'),
         'headers': (endless_headers, ''),
         'reset': (reset, ''),
         'garbage': (lambda r: send(r, os.urandom(5000)), 'not a profile'),
         'nothing': (lambda r: send(r, b''), 'no data'),
         'short': (lambda r: send(r, b'abc', Content_Length='100'), ''),
         'legacy': (lambda r: send(r, b'heap profile: 1: 2 [3: 4] @ heap/2\nrubbish\n'),
-                   'no sample'),
+                   'not a sample'),
     }
     servers = {name: Server(c[0]) for name, c in cases.items()}
     good = Server(lambda r: send(r, packed(profile('good'))))
@@ -417,7 +417,7 @@ def invalid_configuration_prevents_the_start(d):
     assert e.child.wait(timeout=30) == 1
     text = e.text()
     assert 'everprof.yaml:2:3: field job_nam not found' in text, text
-    assert 'everprof.yaml:3:20: "soon" is not a duration' in text, text
+    assert 'everprof.yaml:3:20: invalid duration "soon"' in text, text
     assert not os.path.exists(e.data)
     r = run('check', 'config', os.path.join(d, 'everprof.yaml'))
     assert r.returncode == 1 and ':2:3:' in r.stderr

@@ -172,13 +172,13 @@ Test(expressions, mistakes_are_told_with_their_byte)
 		const char *why;
 	} cases[] = {
 		{ "(", 1, "parenthesis" },
-		{ "ab(?=x)", 2, "RE2" },
+		{ "ab(?=x)", 2, "" },
 		{ "ab\\", 2, "backslash" },
 		{ "[ab", 3, "missing ]" },
 		{ "a**", 2, "nested" },
 		{ "ab{1001}", 2, "1000" },
 		{ "(a{50}){21}", 7, "1000" },
-		{ "x\\C", 1, "RE2" },
+		{ "x\\C", 1, "escape" },
 		{ "*", 0, "" },
 		{ "(*UTF)a", 0, "not supported" },
 		{ "a\\x4", 1, "\\x" },

@@ -54,7 +54,7 @@ Test(labels, the_encoding_decodes_to_the_same_set)
 	labels_unref(a);
 }
 
-Test(labels, what_is_not_acceptable_is_refused)
+Test(labels, invalid_labels_are_refused)
 {
 	struct err err;
 
@@ -66,7 +66,7 @@ Test(labels, what_is_not_acceptable_is_refused)
 	cr_expect(!make((const char *const[]){ "", "x", NULL }, &err));
 }
 
-Test(labels, order_is_by_name_then_value)
+Test(labels, label_sets_are_ordered_by_name_then_value)
 {
 	struct labels *a = MAKE("__name__", "a", "x", "1");
 	struct labels *b = MAKE("__name__", "a", "x", "2");

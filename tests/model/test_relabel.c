@@ -161,7 +161,7 @@ static const struct relabel_case cases[] = {
 	  "u=BAR123ÄÑЖ\xf0\x90\x90\x80" },
 };
 
-Test(relabel, does_what_prometheus_does)
+Test(relabel, actions_work_as_in_prometheus)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		cr_expect(behaves(&cases[i]), "case %zu", i);
@@ -184,26 +184,28 @@ static bool refused_with(const char *rules, const char *want)
 	return ok;
 }
 
-Test(relabel, mistakes_are_named_with_their_place)
+Test(relabel, configuration_errors_name_line_and_column)
 {
-	cr_expect(refused_with("- {action: remove}",
-			       "r.yml:1:12: there is no action \"remove\""));
-	cr_expect(refused_with("- {action: replace}",
-			       "r.yml:1:3: replace needs a target_label"));
+	cr_expect(
+		refused_with("- {action: remove}",
+			     "r.yml:1:12: unknown relabel action \"remove\""));
+	cr_expect(refused_with(
+		"- {action: replace}",
+		"r.yml:1:3: action replace requires target_label"));
 	cr_expect(refused_with(
 		"- {action: hashmod, target_label: a, modulus: 0}",
-		"r.yml:1:47: hashmod needs a modulus of at least 1"));
+		"r.yml:1:47: action hashmod requires a modulus of at least 1"));
 	cr_expect(refused_with("- {action: keep, regex: '(?=x)'}",
-			       "r.yml:1:25: regular expression: "));
+			       "r.yml:1:25: invalid regular expression: "));
 	cr_expect(refused_with(
 		"- {action: labeldrop, regex: x, source_labels: [a]}",
-		"labeldrop has no use for source_labels"));
+		"action labeldrop does not support source_labels"));
 	cr_expect(refused_with(
 		"- {action: lowercase, target_label: x, replacement: y}",
-		"lowercase has no use for replacement"));
+		"action lowercase does not support replacement"));
 	cr_expect(
 		refused_with("- {action: dropequal, target_label: x, regex: y}",
-			     "dropequal has no use for regex"));
+			     "action dropequal does not support regex"));
 	cr_expect(refused_with("- {source_labels: x, target_label: b}",
 			       "source_labels must be a list"));
 	cr_expect(refused_with("- {source_label: [x], target_label: b}",
@@ -212,7 +214,7 @@ Test(relabel, mistakes_are_named_with_their_place)
 }
 
 /* Backtracking is bounded: labels that take too long are an error. */
-Test(relabel, hostile_expressions_end)
+Test(relabel, expensive_regexes_hit_the_step_limit)
 {
 	struct relabel_rules r = { 0 };
 	struct labels_builder b = { 0 };
@@ -236,7 +238,7 @@ Test(relabel, hostile_expressions_end)
 }
 
 /* A text that doubles with each rule ends at a limit. */
-Test(relabel, replacements_do_not_grow_for_ever)
+Test(relabel, length_of_replacements_is_limited)
 {
 	struct relabel_rules r = { 0 };
 	struct labels_builder b = { 0 };

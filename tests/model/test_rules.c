@@ -207,14 +207,17 @@ Test(rules, every_mistake_of_a_list_is_reported)
 		       "- {action: labelmap, replacement: ''}\n"
 		       "- {action: uppercase, source_labels: ['', [x], 1]}\n");
 	cr_expect(r.yaml.error_count == 9, "%s", buf_cstr(&r.yaml.errors));
-	cr_expect(strstr(buf_cstr(&r.yaml.errors), "r.yml:1:30: hashmod"));
-	cr_expect(strstr(buf_cstr(&r.yaml.errors), "r.yml:1:3: hashmod"));
+	cr_expect(strstr(buf_cstr(&r.yaml.errors), "r.yml:1:30: "));
+	cr_expect(
+		strstr(buf_cstr(&r.yaml.errors), "r.yml:1:3: action hashmod"));
 	cr_expect(strstr(buf_cstr(&r.yaml.errors), "r.yml:2:3: "));
 	cr_expect(strstr(buf_cstr(&r.yaml.errors), "r.yml:3:25: "));
-	cr_expect(strstr(buf_cstr(&r.yaml.errors), "r.yml:4:3: labelmap"));
+	cr_expect(
+		strstr(buf_cstr(&r.yaml.errors), "r.yml:4:3: action labelmap"));
 	cr_expect(strstr(buf_cstr(&r.yaml.errors), "r.yml:5:39: "));
 	cr_expect(strstr(buf_cstr(&r.yaml.errors), "r.yml:5:43: "));
-	cr_expect(strstr(buf_cstr(&r.yaml.errors), "r.yml:5:3: uppercase"));
+	cr_expect(strstr(buf_cstr(&r.yaml.errors),
+			 "r.yml:5:3: action uppercase"));
 	ruled_fini(&r);
 }
 

@@ -6,7 +6,7 @@
 
 TestSuite(selector, .timeout = 30);
 
-Test(selector, all_of_the_grammar_parses)
+Test(selector, whole_grammar_is_parsed)
 {
 	static const char *const good[] = {
 		"heap",
@@ -33,7 +33,7 @@ Test(selector, all_of_the_grammar_parses)
 	}
 }
 
-Test(selector, errors_name_their_place)
+Test(selector, parse_errors_name_line_and_column)
 {
 	static const struct {
 		const char *text;
@@ -81,7 +81,7 @@ static bool matches(const char *pattern, const char *value)
 	return ok;
 }
 
-Test(selector, expressions_match_whole_values)
+Test(selector, regexes_are_anchored)
 {
 	cr_expect(matches("a|b", "b") && !matches("a|b", "ab"));
 	cr_expect(matches("foo.*", "foobar") && !matches("foo.*", "xfoo"));
@@ -113,7 +113,7 @@ Test(selector, expressions_match_whole_values)
 	cr_expect(matches("(?)a", "a") && matches("((a{10}){100})?", ""));
 }
 
-Test(selector, what_re2_refuses_is_refused)
+Test(selector, regexes_that_re2_refuses_are_refused)
 {
 	static const char *const bad[] = {
 		"(?=a)",
@@ -170,7 +170,7 @@ Test(selector, what_re2_refuses_is_refused)
 	}
 }
 
-Test(selector, hostile_expressions_end_with_the_right_answer)
+Test(selector, expensive_regexes_end_with_the_right_answer)
 {
 	/* Exponential for a matcher that only backtracks. */
 	cr_expect(!matches("(a+)+", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"));

@@ -116,7 +116,7 @@ static void stripe_free(struct stripe *s)
 static const char *const jobs[] = { "etcd", "leakapp", "node_exporter",
 				    "prometheus" };
 
-Test(columns, real_profiles_come_back_byte_for_byte)
+Test(columns, real_profiles_are_restored_byte_for_byte)
 {
 	struct codec_decoder *d = codec->decoder_new();
 	struct samples all;
@@ -145,7 +145,7 @@ Test(columns, real_profiles_come_back_byte_for_byte)
 }
 
 /* What google/pprof and our own encoder write of each. */
-Test(columns, pprofs_dialect_is_known)
+Test(columns, dialect_of_google_pprof_is_recognized)
 {
 	struct codec_encoder *e = codec->encoder_new(LEVEL);
 	struct codec_decoder *d = codec->decoder_new();
@@ -181,7 +181,7 @@ Test(columns, pprofs_dialect_is_known)
 /* A field that no writer here writes, at the end of a Go profile. */
 static const uint8_t unknown_field[] = { 0xa2, 0x06, 0x03, 'a', 'b', 'c' };
 
-Test(columns, small_differences_are_a_patch)
+Test(columns, small_differences_are_stored_as_a_patch)
 {
 	struct codec_encoder *e = codec->encoder_new(LEVEL);
 	struct codec_decoder *d = codec->decoder_new();
@@ -218,7 +218,7 @@ static struct bytes text(const char *s)
 	return bytes_of(str_of(s));
 }
 
-Test(columns, a_refused_group_leaves_no_trace)
+Test(columns, refused_group_leaves_the_table_unchanged)
 {
 	struct codec_encoder *clean = codec->encoder_new(LEVEL);
 	struct codec_encoder *e = codec->encoder_new(LEVEL);
@@ -253,7 +253,7 @@ Test(columns, a_refused_group_leaves_no_trace)
 	samples_free(&all);
 }
 
-Test(columns, what_zstd_makes_smaller_is_left_to_it)
+Test(columns, groups_that_zstd_compresses_better_are_refused)
 {
 	struct codec_encoder *e = codec->encoder_new(LEVEL);
 	struct stored g = { 0 };
@@ -284,7 +284,7 @@ static void damage(struct codec_decoder *d, const struct codec_table *table,
 	g->bytes = whole;
 }
 
-Test(columns, damaged_groups_and_tables_crash_nothing)
+Test(columns, damaged_groups_and_tables_do_not_crash_the_decoder)
 {
 	struct codec_decoder *d = codec->decoder_new();
 	struct stripe s = { 0 };
@@ -341,7 +341,7 @@ static const uint8_t
 			0xe8, 0x07, /* time 1000 */
 		};
 
-Test(columns, stripes_are_as_their_page_says)
+Test(columns, stripe_is_encoded_as_documented)
 {
 	struct codec_encoder *e = codec->encoder_new(LEVEL);
 	struct codec_decoder *d = codec->decoder_new();
@@ -493,7 +493,7 @@ static void adopt_all(struct codec_encoder *e, const struct stripe *from,
 }
 
 /* Two stripes of one target in one: the same profiles, one table. */
-Test(columns, groups_move_to_another_stripe)
+Test(columns, groups_are_transcoded_to_another_stripe)
 {
 	struct codec_decoder *d = codec->decoder_new();
 	struct codec_encoder *e = codec->encoder_new(LEVEL);
@@ -524,7 +524,7 @@ Test(columns, groups_move_to_another_stripe)
 	samples_free(&all);
 }
 
-Test(columns, sums_are_merges)
+Test(columns, sums_of_rows_equal_merged_profiles)
 {
 	static const char *const types[] = { "heap", "goroutine", "mutex",
 					     "profile", "block" };
@@ -539,7 +539,7 @@ Test(columns, sums_are_merges)
 }
 
 /* Field 2^32 + 13 is no comment, though its lower bits are. */
-Test(columns, field_numbers_have_64_bits)
+Test(columns, sample_fields_hold_64_bit_numbers)
 {
 	static const uint8_t wide[] = {
 		0xe8, 0x80, 0x80, 0x80, 0x80, 0x01, 0x05
@@ -562,7 +562,7 @@ Test(columns, field_numbers_have_64_bits)
 }
 
 /* Three types, each the one before times the period: the last one alone. */
-Test(columns, a_column_brings_those_it_is_made_of)
+Test(columns, derived_column_decodes_its_source_columns)
 {
 	struct colgroup_coder *c = colgroup_coder_new();
 	struct dictionary d = { 0 };
@@ -632,7 +632,7 @@ static size_t find_in(const struct stripe *s, struct regex *name, size_t *wrong)
 	return found;
 }
 
-Test(columns, functions_are_found_by_name)
+Test(columns, columns_find_finds_functions_by_name)
 {
 	static const char *const names[] = { "^runtime\\.main$", "promql",
 					     "mallocgc", "no such function" };
@@ -818,7 +818,7 @@ static void store_evil(enum evil kind, size_t *ours, size_t *theirs)
 	codec->decoder_free(d);
 }
 
-Test(columns, hostile_profiles_make_no_stripe_larger)
+Test(columns, hostile_profiles_do_not_enlarge_the_stripe)
 {
 	for (enum evil kind = 0; kind < EVIL_KINDS; kind++) {
 		size_t ours;
@@ -831,7 +831,7 @@ Test(columns, hostile_profiles_make_no_stripe_larger)
 }
 
 /* protomem.go's scaleHeapSample() of 7 objects of 48 bytes, at 512 KiB. */
-Test(columns, estimates_are_undone)
+Test(columns, heap_estimates_are_unscaled_exactly)
 {
 	struct unsample_rate r = { .known = true, .size = 48 };
 

@@ -74,7 +74,7 @@ static void expect_folded(struct merge *m, const char *index, const char *want)
 	merge_free(m);
 }
 
-Test(merge, adds_up)
+Test(merge, sums_samples_with_equal_stacks)
 {
 	struct merge *m = merge_new();
 
@@ -85,7 +85,7 @@ Test(merge, adds_up)
 		      "root;leaf 1\nroot;mid;leaf 17\nroot;other 5\n");
 }
 
-Test(merge, order_is_no_matter)
+Test(merge, result_does_not_depend_on_order)
 {
 	static const char *const all[] = { one, two };
 	char *have[2];
@@ -103,7 +103,7 @@ Test(merge, order_is_no_matter)
 	mem_free(have[1]);
 }
 
-Test(merge, operations)
+Test(merge, subtracts_and_skips_values_by_operation)
 {
 	static const enum merge_op last[] = { MERGE_ADD, MERGE_ADD };
 	static const enum merge_op first[] = { MERGE_SUBTRACT, MERGE_SKIP };
@@ -120,7 +120,7 @@ Test(merge, operations)
 	expect_folded(m, "delay", "root;leaf 1\nroot;mid;leaf 7\n");
 }
 
-Test(merge, means_of_series_are_added)
+Test(merge, means_of_series_are_added_up)
 {
 	static const enum merge_op mean[] = { MERGE_AVERAGE, MERGE_AVERAGE };
 	struct merge *m = merge_new();
@@ -134,7 +134,7 @@ Test(merge, means_of_series_are_added)
 		      "root;leaf 1\nroot;mid;leaf 19\nroot;other 8\n");
 }
 
-Test(merge, what_cancels_out_is_gone)
+Test(merge, samples_that_cancel_out_are_removed)
 {
 	static const enum merge_op minus[] = { MERGE_SUBTRACT, MERGE_SUBTRACT };
 	struct merge *m = merge_new();
@@ -148,7 +148,7 @@ Test(merge, what_cancels_out_is_gone)
 	merge_free(m);
 }
 
-Test(merge, types_must_agree)
+Test(merge, refuses_different_sample_types)
 {
 	struct merge *m = merge_new();
 	struct err err;
@@ -156,13 +156,13 @@ Test(merge, types_must_agree)
 	cr_assert(!add(m, one, NULL, NULL));
 	cr_expect(add(m, "goroutine profile: total 1\n1 @ 0x1\n", NULL, &err) ==
 		  ERR_INVALID);
-	cr_expect(strstr(err.msg, "contentions/count delay/microseconds, and "
+	cr_expect(strstr(err.msg, "contentions/count delay/microseconds and "
 				  "goroutine/count"),
 		  "%s", err.msg);
 	merge_free(m);
 }
 
-Test(merge, units_become_the_finest)
+Test(merge, values_are_converted_to_the_finest_unit)
 {
 	static const char ms[] =
 		"--- contentionz 1 ---\nformat = java\nresolution = "
@@ -175,7 +175,7 @@ Test(merge, units_become_the_finest)
 	expect_folded(m, "delay", "root;mid;leaf 8010\nroot;other 5\n");
 }
 
-Test(merge, labels_of_series)
+Test(merge, adds_labels_of_the_series_to_samples)
 {
 	struct merge *m = merge_new();
 	struct pprof *p;
@@ -190,7 +190,7 @@ Test(merge, labels_of_series)
 	merge_free(m);
 }
 
-Test(merge, memory_follows_stacks_not_profiles)
+Test(merge, memory_grows_with_stacks_not_with_profiles)
 {
 	struct merge *m = merge_new();
 	size_t after_100 = 0;
@@ -222,7 +222,7 @@ static void diff(bool label, bool normalize, const char *want)
 	expect_folded(m, "delay", want);
 }
 
-Test(diff, subtracts)
+Test(diff, base_profile_is_subtracted)
 {
 	diff(false, false, "root;leaf 1\nroot;mid;leaf -3\nroot;other -5\n");
 	/* two's 8 are scaled to one's 15: 7 and 1 to 13 and 2 */
@@ -232,7 +232,7 @@ Test(diff, subtracts)
 
 /* Aggregates. */
 
-Test(aggregate, kinds)
+Test(aggregate, sample_types_are_classified_as_flow_counter_or_state)
 {
 	static const struct {
 		const char *type;
@@ -260,7 +260,7 @@ Test(aggregate, kinds)
 			  "%s", table[i].type);
 }
 
-Test(aggregate, by_kind_unless_told)
+Test(aggregate, default_aggregation_depends_on_the_kind)
 {
 	cr_expect(aggregate_of(AGGREGATE_AUTO, KIND_COUNTER) ==
 		  AGGREGATE_DELTA);
@@ -270,7 +270,7 @@ Test(aggregate, by_kind_unless_told)
 	cr_expect(aggregate_of(AGGREGATE_SUM, KIND_COUNTER) == AGGREGATE_SUM);
 }
 
-Test(aggregate, a_counter_that_falls_is_a_restart)
+Test(aggregate, decreasing_counter_means_restart)
 {
 	static const enum value_kind kinds[] = { KIND_COUNTER, KIND_STATE };
 
@@ -293,7 +293,7 @@ static void expect_label(int64_t v, const char *from, const char *to,
 	buf_fini(&b);
 }
 
-Test(measure, labels)
+Test(measure, values_are_formatted_with_units)
 {
 	expect_label(0, "bytes", "auto", "0");
 	expect_label(1536, "bytes", "auto", "1.50kB");
@@ -319,7 +319,7 @@ static int decode(struct bytes b, size_t max, struct err *err)
 	return rc;
 }
 
-Test(decode, memory_is_bounded)
+Test(decode, memory_is_limited)
 {
 	/* A type, a string table, and 2 million samples of 4 bytes each. */
 	static const uint8_t head[] = { 0x0a, 0x00, 0x32, 0x00 };
@@ -336,28 +336,28 @@ Test(decode, memory_is_bounded)
 	buf_fini(&b);
 }
 
-Test(decode, says_what_is_wrong)
+Test(decode, errors_name_the_cause)
 {
 	static const struct {
 		const char *bytes;
 		size_t len;
 		const char *why;
 	} table[] = {
-		{ "\x12\x02\x10\x01", 4, "samples without sample types" },
-		{ "\x0a\x00\x12\x00\x32\x00", 6, "one value a type" },
+		{ "\x12\x02\x10\x01", 4, "samples but no sample types" },
+		{ "\x0a\x00\x12\x00\x32\x00", 6,
+		  "one value for each sample type" },
 		{ "\x22\x02\x08\x00", 4, "reserved id 0" },
 		{ "\x22\x02\x08\x01\x22\x02\x08\x01", 8, "the same id" },
 		{ "\x0a\x00\x12\x04\x08\x07\x10\x01\x32\x00", 10,
-		  "location is missing" },
-		{ "\x22\x06\x08\x01\x22\x02\x08\x05", 8,
-		  "function is missing" },
+		  "missing location" },
+		{ "\x22\x06\x08\x01\x22\x02\x08\x05", 8, "missing function" },
 		{ "\x32\x01x", 3, "string_table[0]" },
 		{ "\x32\x00\x60\x01\x70\x05", 6, "out of range" },
-		{ "\x48\x01\x48\x01\x32\x00", 6, "one behind another" },
-		{ "\x0a\x7f", 2, "cut short" },
-		{ "\x0b", 1, "cut short" },
+		{ "\x48\x01\x48\x01\x32\x00", 6, "concatenated profiles" },
+		{ "\x0a\x7f", 2, "truncated" },
+		{ "\x0b", 1, "truncated" },
 		{ "heap profile: 1: 2 [1: 2] @ heap/2\nrubbish\n", 43,
-		  "no sample" },
+		  "not a sample" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
@@ -371,7 +371,7 @@ Test(decode, says_what_is_wrong)
 	}
 }
 
-Test(decode, ids_of_any_size)
+Test(decode, accepts_ids_of_any_size)
 {
 	/* Location 2^63, mapping 2^40 that is not there, a sample of it. */
 	static const char bytes[] =
@@ -386,7 +386,7 @@ Test(decode, ids_of_any_size)
 		ROOM, NULL));
 }
 
-Test(encode, reads_back)
+Test(encode, encoded_profile_decodes_to_the_same_profile)
 {
 	struct merge *m = merge_new();
 	struct merge *again = merge_new();
@@ -412,7 +412,7 @@ Test(encode, reads_back)
 
 /* jemalloc, which Go's reader does not take. */
 
-Test(legacy, jemalloc)
+Test(legacy, decodes_jemalloc_heap_profiles)
 {
 	static const char heap[] =
 		"heap_v2/1\n"
@@ -440,7 +440,7 @@ Test(legacy, jemalloc)
 
 /* Reports. */
 
-Test(report, options_say_what_is_wrong)
+Test(report, invalid_options_are_refused_with_the_valid_values)
 {
 	static const struct {
 		const char *name;
@@ -468,7 +468,7 @@ Test(report, options_say_what_is_wrong)
 			  "%s=%s", table[i].name, table[i].value);
 }
 
-Test(report, bad_expressions_are_named)
+Test(report, invalid_regexes_are_refused_with_the_option_name)
 {
 	struct merge *m = merge_new();
 	struct report_options o;
@@ -507,14 +507,14 @@ static void count_nodes(int64_t max, size_t want)
 	merge_free(m);
 }
 
-Test(report, flame_graph_keeps_its_sum)
+Test(report, pruned_flame_graph_keeps_its_total)
 {
 	count_nodes(0, 6); /* total root mid leaf leaf other */
 	count_nodes(4, 5); /* total root mid leaf (other) */
 	count_nodes(1, 2); /* total (other) */
 }
 
-Test(report, deep_stacks_need_no_recursion)
+Test(report, deep_stacks_do_not_overflow_the_c_stack)
 {
 	struct merge *m = merge_new();
 	struct decoder *d = decoder_new(ROOM);

@@ -360,7 +360,7 @@ Test(reports, source_lists_lines_by_function)
 			 "ROUTINE ======================== h in c.go\n"
 			 "         3          3 (flat, cum) 50.00% of Total\n"
 			 "         3          3      1:\n"
-			 "2 functions more (nodecount)\n"));
+			 "2 more functions are not shown (nodecount)\n"));
 }
 
 static void write_file(const char *folder, const char *name, const char *text)

@@ -256,15 +256,16 @@ Test(scan, agrees_with_go_on_what_is_refused)
 	cr_expect(with(sparse_twice, "two functions have the same id"));
 	cr_expect(with(mapping_zero, "reserved id 0"));
 	cr_expect(with(location_zero, "reserved id 0"));
-	cr_expect(with(line_without_function, "line without function"));
-	cr_expect(with(function_missing, "function is missing"));
-	cr_expect(with(location_missing, "location is missing"));
-	cr_expect(with(two_values, "not one value a type"));
+	cr_expect(with(line_without_function,
+		       "line of a location has no function"));
+	cr_expect(with(function_missing, "missing function"));
+	cr_expect(with(location_missing, "missing location"));
+	cr_expect(with(two_values, "not have one value for each sample type"));
 	cr_expect(with(group_type, "damaged"));
 	cr_expect(with(wrong_type, "wrong wire type"));
-	cr_expect(with(second_time, "two profiles"));
-	cr_expect(with(cut_short, "damaged or cut short"));
-	cr_expect(with(eleven_bytes, "damaged or cut short"));
+	cr_expect(with(second_time, "concatenated profiles"));
+	cr_expect(with(cut_short, "damaged or truncated"));
+	cr_expect(with(eleven_bytes, "damaged or truncated"));
 }
 
 Test(scan, agrees_with_go_on_what_is_accepted)
@@ -289,7 +290,7 @@ static void frames_out_of_range(struct buf *b)
 	number(b, 8, 99);
 }
 
-Test(scan, only_the_last_of_a_field_counts)
+Test(scan, last_occurrence_of_a_scalar_field_wins)
 {
 	struct scan *out = mem_new(struct scan);
 	struct buf b = { 0 };
@@ -299,12 +300,12 @@ Test(scan, only_the_last_of_a_field_counts)
 	/* An empty sample of a profile without types. */
 	string(&b, "");
 	bytes(&b, 2, (struct bytes){ 0 });
-	cr_expect(strstr(verdict(&b, out), "without sample types") != NULL);
+	cr_expect(strstr(verdict(&b, out), "no sample types") != NULL);
 	buf_fini(&b);
 	mem_free(out);
 }
 
-Test(scan, more_lines_than_are_kept_are_all_looked_at)
+Test(scan, lines_beyond_the_cached_ones_are_checked)
 {
 	struct scan *out = mem_new(struct scan);
 	struct buf b = { 0 };
@@ -320,7 +321,7 @@ Test(scan, more_lines_than_are_kept_are_all_looked_at)
 	buf_reset(&b);
 	good(&b);
 	bytes(&b, 4, buf_bytes(&m));
-	cr_expect(strstr(verdict(&b, out), "function is missing") != NULL);
+	cr_expect(strstr(verdict(&b, out), "missing function") != NULL);
 	buf_fini(&m);
 	buf_fini(&b);
 	mem_free(out);
@@ -363,12 +364,12 @@ Test(scan, every_truncation_has_a_verdict)
 		if (!n)
 			cr_expect(strstr(got, "no data"), "%s", got);
 		else if (!is_field_end(&b, n, &last))
-			cr_expect(strstr(got, "cut short"), "%zu: %s", n, got);
+			cr_expect(strstr(got, "truncated"), "%zu: %s", n, got);
 		else if (last >= 5 && last != 6)
 			/* The function was the last that others need. */
 			cr_expect(!strcmp(got, "ok"), "%zu: %s", n, got);
 		else
-			cr_expect(strstr(got, "is missing"), "%zu: %s", n, got);
+			cr_expect(strstr(got, "missing"), "%zu: %s", n, got);
 		cr_expect(is_decoded(buf_bytes(&cut)) == !strcmp(got, "ok"),
 			  "%zu: the decoder disagrees", n);
 		accepted += !strcmp(got, "ok");
@@ -389,7 +390,7 @@ static int unpack(struct bytes body, struct unpacked *out, struct err *err)
 	return rc;
 }
 
-Test(scan, containers_are_told_by_their_bytes)
+Test(scan, compression_is_detected_by_magic_bytes)
 {
 	struct unpacked *out = mem_new(struct unpacked);
 	struct gzip *g = gzip_new();

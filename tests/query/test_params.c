@@ -34,7 +34,7 @@ static const struct params *list_of(struct list *l, const char *const *texts)
 #define LIST(...) \
 	list_of(&(struct list){ 0 }, (const char *const[]){ __VA_ARGS__, NULL })
 
-Test(params, the_first_of_two_counts)
+Test(params, first_of_repeated_parameters_is_used)
 {
 	const struct params *p = LIST("a=1", "b=", "a=2");
 	struct str s = { 0 };
@@ -44,7 +44,7 @@ Test(params, the_first_of_two_counts)
 	cr_expect(!params_find(p, "c", &s));
 }
 
-Test(params, a_required_one_is_named_when_it_is_missing_or_empty)
+Test(params, missing_or_empty_required_parameter_is_named)
 {
 	const struct params *p = LIST("query=", "other=x");
 	struct str s;
@@ -56,7 +56,7 @@ Test(params, a_required_one_is_named_when_it_is_missing_or_empty)
 	cr_expect(!params_require(p, "other", &s, &err) && str_is(s, "x"));
 }
 
-Test(params, times_are_milliseconds_seconds_or_words)
+Test(params, times_are_milliseconds_seconds_or_relative)
 {
 	static const struct {
 		const char *text;
@@ -96,7 +96,7 @@ Test(params, times_are_milliseconds_seconds_or_words)
 	}
 }
 
-Test(params, milliseconds_win_over_seconds)
+Test(params, millisecond_parameter_overrides_seconds)
 {
 	const struct time_param t = { "t", "s", TIME_REQUIRED };
 	int64_t ms = 0;
@@ -107,7 +107,7 @@ Test(params, milliseconds_win_over_seconds)
 	cr_expect(check_str(str_of(err.msg), "parameter \"t\" is missing"));
 }
 
-Test(params, a_range_is_in_order)
+Test(params, reversed_range_is_refused)
 {
 	int64_t from = 0;
 	int64_t to = 0;
@@ -126,7 +126,7 @@ Test(params, a_range_is_in_order)
 			       &err) == ERR_INVALID);
 }
 
-Test(params, counts_are_whole_and_not_negative)
+Test(params, counts_must_be_whole_and_not_negative)
 {
 	static const char *const bad[] = { "n=-1", "n=1.5", "n=x", "n=1 " };
 	int64_t n = 0;
@@ -141,7 +141,7 @@ Test(params, counts_are_whole_and_not_negative)
 			  "%s", bad[i]);
 }
 
-Test(params, a_switch_is_off_when_it_is_empty_zero_or_false)
+Test(params, switch_is_off_when_empty_zero_or_false)
 {
 	cr_expect(params_is_on(LIST("a=1"), "a"));
 	cr_expect(params_is_on(LIST("a=true"), "a"));
@@ -161,7 +161,7 @@ static int parse_spec(const struct params *p, const char *suffix,
 	return rc;
 }
 
-Test(params, from_and_to_without_a_time_are_a_merge)
+Test(params, from_and_to_without_time_select_mode_merge)
 {
 	struct query_spec s;
 	struct err err = { 0 };
@@ -179,7 +179,7 @@ Test(params, from_and_to_without_a_time_are_a_merge)
 	cr_expect(check_str(str_of(err.msg), "parameter \"time\" is missing"));
 }
 
-Test(params, a_single_profile_is_looked_for_around_its_time)
+Test(params, single_profile_is_searched_around_its_time)
 {
 	static const struct {
 		const char *match;
@@ -207,7 +207,7 @@ Test(params, a_single_profile_is_looked_for_around_its_time)
 	}
 }
 
-Test(params, the_ends_of_time_do_not_overflow)
+Test(params, extreme_times_do_not_overflow)
 {
 	struct query_spec s;
 	struct err err = { 0 };
@@ -219,7 +219,7 @@ Test(params, the_ends_of_time_do_not_overflow)
 	cr_expect(s.from == INT64_MIN && s.match == MATCH_NEAREST);
 }
 
-Test(params, the_suffix_of_a_side_is_in_its_names_and_errors)
+Test(params, suffix_of_a_diff_side_is_in_parameter_names_and_errors)
 {
 	const struct params *p =
 		LIST("query_a=heap", "time_a=5", "query=cpu", "query_b=heap");
@@ -261,7 +261,7 @@ Test(params, reports_are_found_by_name)
 		  "%s", err.msg);
 }
 
-Test(params, a_diff_keeps_its_sides_apart_where_they_are_drawn)
+Test(params, flame_graph_diff_labels_its_base_by_default)
 {
 	struct report_request q;
 	struct err err = { 0 };
@@ -279,7 +279,7 @@ Test(params, a_diff_keeps_its_sides_apart_where_they_are_drawn)
 	cr_expect(strstr(err.msg, "\"diff\""), "%s", err.msg);
 }
 
-Test(params, what_a_query_takes_is_given_back)
+Test(params, query_memory_is_returned_to_the_budget)
 {
 	struct budget all = { .name = "query.memory", .max = 1000 };
 	struct buf out = { 0 };
@@ -295,7 +295,7 @@ Test(params, what_a_query_takes_is_given_back)
 	cr_expect(!w.taken && !atomic_load(&all.used));
 }
 
-Test(params, settling_keeps_the_memory_of_the_output)
+Test(params, settling_keeps_only_the_memory_of_the_output)
 {
 	struct budget all = { .name = "query.memory", .max = 1 << 20 };
 	struct buf out = { 0 };
@@ -316,7 +316,7 @@ Test(params, settling_keeps_the_memory_of_the_output)
 	buf_fini(&out);
 }
 
-Test(params, an_output_that_was_not_counted_yet_is_counted_when_settling)
+Test(params, settling_counts_an_uncounted_output)
 {
 	struct budget all = { .name = "query.memory", .max = 1 << 20 };
 	struct buf out = { 0 };
@@ -333,7 +333,7 @@ Test(params, an_output_that_was_not_counted_yet_is_counted_when_settling)
 	buf_fini(&out);
 }
 
-Test(params, deadlines_and_stops_end_a_query)
+Test(params, deadline_and_shutdown_end_a_query)
 {
 	_Atomic int64_t stop = INT64_MAX;
 	struct query_work w = { .deadline_ns = INT64_MAX, .stop_ns = &stop };
@@ -347,7 +347,7 @@ Test(params, deadlines_and_stops_end_a_query)
 	cr_expect(query_check_deadline(&w, &err) == ERR_CLOSED);
 }
 
-Test(params, a_set_keeps_each_text_once_and_sorts_by_bytes)
+Test(params, string_set_removes_duplicates_and_sorts_by_bytes)
 {
 	static const char *const texts[] = {
 		"b", "a", "b", "", "\xc3\xa9", "a"

@@ -92,7 +92,7 @@ static void expect_values(const struct timeline *t, const double *want,
 
 #define UNKNOWN __builtin_nan("")
 
-Test(timeline, flows_are_summed)
+Test(timeline, flows_are_summed_in_each_step)
 {
 	const struct timeline_options o = { .from = 0,
 					    .to = 30 * SECOND,
@@ -112,7 +112,7 @@ Test(timeline, flows_are_summed)
 	timeline_fini(&t);
 }
 
-Test(timeline, a_rate_of_a_flow_is_over_the_seconds_that_were_profiled)
+Test(timeline, rate_of_a_flow_is_per_profiled_second)
 {
 	const struct timeline_options o = { .from = 0,
 					    .to = 10 * SECOND,
@@ -133,7 +133,7 @@ Test(timeline, a_rate_of_a_flow_is_over_the_seconds_that_were_profiled)
 	timeline_fini(&t);
 }
 
-Test(timeline, states_are_averaged_in_a_step_and_added_over_series)
+Test(timeline, states_are_averaged_in_a_step_and_summed_over_series)
 {
 	const struct timeline_options o = { .from = 0,
 					    .to = 20 * SECOND,
@@ -154,7 +154,7 @@ Test(timeline, states_are_averaged_in_a_step_and_added_over_series)
 	timeline_fini(&t);
 }
 
-Test(timeline, counters_grow_from_their_first_profile_and_from_each_restart)
+Test(timeline, counters_increase_from_first_profile_and_each_restart)
 {
 	const struct timeline_options o = { .from = 0,
 					    .to = 40 * SECOND,
@@ -175,7 +175,7 @@ Test(timeline, counters_grow_from_their_first_profile_and_from_each_restart)
 	timeline_fini(&t);
 }
 
-Test(timeline, what_is_at_the_end_belongs_to_the_last_step)
+Test(timeline, profile_at_the_end_belongs_to_the_last_step)
 {
 	const struct timeline_options o = { .from = 0,
 					    .to = 20 * SECOND,
@@ -192,7 +192,7 @@ Test(timeline, what_is_at_the_end_belongs_to_the_last_step)
 	timeline_fini(&t);
 }
 
-Test(timeline, series_are_grouped_by_the_labels_that_are_named)
+Test(timeline, series_are_grouped_by_the_given_labels)
 {
 	static const char *const by[] = { "", "pod", "job", "job,pod", "none" };
 	static const size_t want[] = { 2, 2, 1, 2, 1 };
@@ -214,7 +214,7 @@ Test(timeline, series_are_grouped_by_the_labels_that_are_named)
 	}
 }
 
-Test(timeline, no_new_group_is_made_when_none_is_admitted)
+Test(timeline, refused_memory_prevents_new_groups)
 {
 	const struct timeline_options o = { .to = 10 * SECOND,
 					    .step_ms = 10 * SECOND };
@@ -230,7 +230,7 @@ Test(timeline, no_new_group_is_made_when_none_is_admitted)
 	timeline_fini(&t);
 }
 
-Test(timeline, steps_have_bounds)
+Test(timeline, step_and_number_of_points_are_limited)
 {
 	static const struct {
 		int64_t from;
@@ -286,7 +286,7 @@ Test(timeline, a_damaged_type_set_is_an_error)
 	timeline_fini(&t);
 }
 
-Test(timeline, the_answer_is_in_the_order_of_labels)
+Test(timeline, result_is_sorted_by_labels)
 {
 	const struct timeline_options o = { .to = 10 * SECOND,
 					    .step_ms = 10 * SECOND,

@@ -81,7 +81,7 @@ static void one_life(uint64_t seed)
 	teardown(f);
 }
 
-Test(beneath, files_that_change_beneath_it_end_no_database)
+Test(beneath, external_file_changes_do_not_crash_the_database)
 {
 	int64_t began = clock_mono_ns();
 	uint64_t seed = vandal_seed();

@@ -74,7 +74,7 @@ static int delete (struct fixture *f, const char *selector, int from, int to)
 	return rc;
 }
 
-Test(block, a_sealed_range_is_a_block_with_all_its_profiles)
+Test(block, sealed_head_becomes_block_with_all_profiles)
 {
 	struct fixture *f = setup();
 
@@ -90,7 +90,7 @@ Test(block, a_sealed_range_is_a_block_with_all_its_profiles)
 	teardown(f);
 }
 
-Test(block, listing_a_block_reads_no_value)
+Test(block, listing_times_of_a_block_reads_no_values)
 {
 	struct fixture *f = setup();
 	struct metric *read = metrics_counter(
@@ -116,7 +116,7 @@ Test(block, listing_a_block_reads_no_value)
 	teardown(f);
 }
 
-Test(block, ranges_are_sealed_when_their_window_is_over_and_quiet)
+Test(block, heads_are_sealed_after_their_window_when_idle)
 {
 	struct fixture *f = setup();
 	int64_t window = sample_ms(0) / 7200000 * 7200000;
@@ -156,7 +156,7 @@ Test(block, late_data_for_a_sealed_window_is_merged)
 	teardown(f);
 }
 
-Test(block, the_same_again_is_success_and_another_is_refused_in_blocks_too)
+Test(block, duplicates_succeed_and_conflicts_fail_for_times_in_blocks)
 {
 	struct fixture *f = setup();
 	struct labels *ls = sample_labels(0);
@@ -187,7 +187,7 @@ Test(block, the_same_again_is_success_and_another_is_refused_in_blocks_too)
 	teardown(f);
 }
 
-Test(block, blocks_grow_by_levels_and_keep_everything)
+Test(block, compaction_by_levels_keeps_every_profile)
 {
 	struct fixture *f = setup();
 	int end = 14 * WINDOW;
@@ -208,7 +208,7 @@ Test(block, blocks_grow_by_levels_and_keep_everything)
 	teardown(f);
 }
 
-Test(block, deleted_profiles_are_gone_in_ranges_wal_and_blocks)
+Test(block, deletion_hides_profiles_in_heads_wal_and_blocks)
 {
 	struct fixture *f = setup();
 
@@ -248,7 +248,7 @@ Test(block, deleted_profiles_are_gone_in_ranges_wal_and_blocks)
 	teardown(f);
 }
 
-Test(block, what_comes_after_a_deletion_in_the_same_range_stays)
+Test(block, profiles_appended_after_a_deletion_are_kept)
 {
 	struct fixture *f = setup();
 
@@ -267,7 +267,7 @@ Test(block, what_comes_after_a_deletion_in_the_same_range_stays)
 	teardown(f);
 }
 
-Test(block, nothing_is_left_of_a_block_that_was_deleted_whole)
+Test(block, fully_deleted_block_is_removed)
 {
 	struct fixture *f = setup();
 
@@ -285,7 +285,7 @@ Test(block, nothing_is_left_of_a_block_that_was_deleted_whole)
 	teardown(f);
 }
 
-Test(block, retention_by_time_goes_by_the_clock)
+Test(block, retention_by_time_uses_the_retention_clock)
 {
 	struct fixture *f = setup();
 
@@ -304,7 +304,7 @@ Test(block, retention_by_time_goes_by_the_clock)
 	teardown(f);
 }
 
-Test(block, a_clock_that_jumps_does_not_delete_everything)
+Test(block, clock_jump_does_not_remove_profiles)
 {
 	struct fixture *f = setup();
 	uint64_t before;
@@ -325,7 +325,7 @@ Test(block, a_clock_that_jumps_does_not_delete_everything)
 	teardown(f);
 }
 
-Test(block, retention_by_size_keeps_the_directory_below_it)
+Test(block, retention_by_size_limits_the_directory)
 {
 	struct fixture *f = setup();
 	struct tsdb_stats s;
@@ -348,7 +348,7 @@ Test(block, retention_by_size_keeps_the_directory_below_it)
 	teardown(f);
 }
 
-Test(block, a_snapshot_is_a_data_directory)
+Test(block, snapshot_opens_as_a_data_directory)
 {
 	struct fixture *f = setup();
 	struct fixture copy = { .metrics = f->metrics, .o = f->o };
@@ -441,7 +441,7 @@ static void fill_columns(struct fixture *f)
 	cr_expect(stats(f).blocks == 1);
 }
 
-Test(block, profiles_are_stored_as_columns)
+Test(block, compaction_stores_profiles_as_columns)
 {
 	struct fixture *f = setup_columns();
 
@@ -487,7 +487,7 @@ static void flip_last_byte(const char *path)
 }
 
 /* The last bytes of a values file are the table of its last stripe. */
-Test(block, a_damaged_table_loses_its_stripe_and_nothing_else)
+Test(block, damaged_table_loses_only_its_stripe)
 {
 	struct fixture *f = setup_columns();
 	int tables = 0;
@@ -513,7 +513,7 @@ Test(block, a_damaged_table_loses_its_stripe_and_nothing_else)
 }
 
 /* Without the codec nothing is changed or lost. */
-Test(block, columns_need_their_codec)
+Test(block, columns_cannot_be_read_without_their_codec)
 {
 	struct fixture *f = setup_columns();
 
@@ -537,7 +537,7 @@ static void count_block(void *ctx, const char *block UNUSED, size_t i,
 	*told = i;
 }
 
-Test(block, an_older_directory_is_stored_as_columns)
+Test(block, recoding_stores_old_blocks_as_columns)
 {
 	struct fixture *f = setup_columns();
 	size_t recoded = 0;
@@ -589,13 +589,13 @@ static void compact_columns(int64_t link_min)
 	teardown(f);
 }
 
-Test(block, compaction_takes_tables_along)
+Test(block, compaction_copies_tables)
 {
 	compact_columns(1);       /* links */
 	compact_columns(8 * MIB); /* copies */
 }
 
-Test(block, too_many_series_are_sealed_early)
+Test(block, too_many_series_seal_a_head_early)
 {
 	struct fixture *f = setup();
 
@@ -657,8 +657,7 @@ static void shrink_ballast(struct fixture *f)
 	reopen(f);
 }
 
-Test(block, a_full_disk_loses_nothing_and_works_again_when_there_is_room,
-     .timeout = 600)
+Test(block, full_disk_loses_nothing_and_recovers, .timeout = 600)
 {
 	struct fixture *f = setup();
 	struct small_disk disk = { .fs = { .before = refuse_when_full,
@@ -700,7 +699,7 @@ Test(block, a_full_disk_loses_nothing_and_works_again_when_there_is_room,
 	teardown(f);
 }
 
-Test(block, a_full_disk_empties_itself_by_size, .timeout = 600)
+Test(block, retention_by_size_frees_a_full_disk, .timeout = 600)
 {
 	struct fixture *f = setup();
 	struct small_disk disk = { .fs = { .before = refuse_when_full,
@@ -732,7 +731,7 @@ Test(block, a_full_disk_empties_itself_by_size, .timeout = 600)
 	teardown(f);
 }
 
-Test(block, a_query_in_flight_holds_nothing_up)
+Test(block, running_query_does_not_block_maintenance)
 {
 	struct fixture *f = setup();
 	struct querier *q;
@@ -816,7 +815,7 @@ static void *change_on(void *arg)
 	return NULL;
 }
 
-Test(block, everything_at_once)
+Test(block, concurrent_appends_queries_deletions_and_maintenance)
 {
 	struct fixture *f = setup();
 	struct crowd c = { .f = f };

@@ -155,7 +155,7 @@ static void one_life(uint64_t seed)
 	end(l);
 }
 
-Test(clocks, no_jump_makes_profiles_old)
+Test(clocks, no_clock_jump_removes_profiles)
 {
 	int64_t began = clock_mono_ns();
 	uint64_t seed = vandal_seed();
@@ -166,7 +166,7 @@ Test(clocks, no_jump_makes_profiles_old)
 	printf("%d lives\n", rounds);
 }
 
-Test(clocks, a_clock_that_was_ahead_before_the_first_scrape_removes_nothing)
+Test(clocks, clock_ahead_at_first_start_removes_nothing)
 {
 	struct life *l = begin(1);
 
@@ -190,7 +190,7 @@ Test(clocks, a_clock_that_was_ahead_before_the_first_scrape_removes_nothing)
 	end(l);
 }
 
-Test(clocks, the_same_of_a_directory_without_a_state_file)
+Test(clocks, clock_ahead_without_state_file_removes_nothing)
 {
 	struct life *l = begin(2);
 
@@ -209,7 +209,7 @@ Test(clocks, the_same_of_a_directory_without_a_state_file)
 	end(l);
 }
 
-Test(clocks, a_person_can_confirm_the_clock)
+Test(clocks, operator_can_confirm_the_clock)
 {
 	struct life *l = begin(3);
 	struct tsdb_stats s;
@@ -236,7 +236,7 @@ Test(clocks, a_person_can_confirm_the_clock)
 	end(l);
 }
 
-Test(clocks, what_is_really_old_goes)
+Test(clocks, old_profiles_are_removed_by_time)
 {
 	struct life *l = begin(4);
 

@@ -117,7 +117,7 @@ static int one_story(uint64_t seed)
 	return bad;
 }
 
-Test(crash, power_cuts_lose_nothing_acknowledged)
+Test(crash, power_cut_loses_no_acknowledged_profile)
 {
 	long stories = (setting("EVERPROF_CUTS", 51) + 2) / LIFETIMES;
 	uint64_t seed = (uint64_t)setting("EVERPROF_SEED", 1);
@@ -205,7 +205,7 @@ static bool one_fault(uint64_t n, int number, bool reads, int *bad)
 	return reached;
 }
 
-Test(crash, every_failed_call_loses_nothing_acknowledged)
+Test(crash, failed_system_call_loses_no_acknowledged_profile)
 {
 	bool all = getenv("EVERPROF_FAULTS") != NULL;
 	uint64_t step = all ? 1 : 7;
@@ -224,7 +224,7 @@ Test(crash, every_failed_call_loses_nothing_acknowledged)
 }
 
 /* Reads and pages of maps, too; every 31st of them, or all. */
-Test(crash, every_failed_read_loses_nothing_acknowledged)
+Test(crash, failed_read_loses_no_acknowledged_profile)
 {
 	uint64_t step = getenv("EVERPROF_FAULTS") ? 1 : 31;
 	uint64_t n = 1;

@@ -66,7 +66,7 @@ static void verify_ignore(void *ctx, const char *path, const char *what)
 
 /* Maps. */
 
-Test(damage, a_page_of_an_index_that_fails_costs_its_block)
+Test(damage, unreadable_index_page_loses_only_its_block)
 {
 	struct fixture *f = two_blocks();
 
@@ -79,7 +79,7 @@ Test(damage, a_page_of_an_index_that_fails_costs_its_block)
 	teardown(f);
 }
 
-Test(damage, a_page_of_chunks_that_fails_costs_its_groups)
+Test(damage, unreadable_chunks_page_loses_only_its_chunks)
 {
 	struct fixture *f = two_blocks();
 
@@ -93,7 +93,7 @@ Test(damage, a_page_of_chunks_that_fails_costs_its_groups)
 	teardown(f);
 }
 
-Test(damage, files_cut_beneath_their_maps_are_damage_not_signals)
+Test(damage, files_truncated_while_mapped_are_reported_as_damage)
 {
 	static const char *const files[] = { "chunks/000001", "index" };
 
@@ -132,7 +132,7 @@ static int fetch_third(struct fixture *f, struct err *err)
 	return rc;
 }
 
-Test(damage, a_block_without_its_values_answers_with_errors)
+Test(damage, block_without_values_file_reports_errors)
 {
 	struct fixture *f = two_blocks();
 	struct err err = { 0 };
@@ -144,7 +144,7 @@ Test(damage, a_block_without_its_values_answers_with_errors)
 	teardown(f);
 }
 
-Test(damage, the_header_of_a_values_file_is_all_that_its_damage_costs)
+Test(damage, damaged_values_header_loses_no_profile)
 {
 	struct fixture *f = two_blocks();
 	struct err err = { 0 };
@@ -157,7 +157,7 @@ Test(damage, the_header_of_a_values_file_is_all_that_its_damage_costs)
 	teardown(f);
 }
 
-Test(damage, what_runs_in_the_background_leaves_damaged_blocks_alone)
+Test(damage, maintenance_keeps_damaged_blocks)
 {
 	struct matcher all = { .op = MATCH_EQ,
 			       .name = str_of("__name__"),
@@ -206,7 +206,7 @@ static struct fixture *with_wal(void)
 	return f;
 }
 
-Test(damage, profiles_of_a_lost_block_come_back_from_the_wal)
+Test(damage, profiles_of_a_lost_block_are_restored_from_the_wal)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(loses_block); i++) {
 		struct fixture *f = with_wal();
@@ -223,7 +223,7 @@ Test(damage, profiles_of_a_lost_block_come_back_from_the_wal)
 	}
 }
 
-Test(damage, profiles_of_a_lost_range_come_back_from_the_wal)
+Test(damage, profiles_of_a_lost_head_are_restored_from_the_wal)
 {
 	struct fixture *f = setup();
 	struct verify v = { .found = NULL };
@@ -246,7 +246,7 @@ Test(damage, profiles_of_a_lost_range_come_back_from_the_wal)
 	teardown(f);
 }
 
-Test(damage, what_was_removed_on_purpose_does_not_come_back)
+Test(damage, removed_profiles_are_not_restored_from_the_wal)
 {
 	struct matcher all = { .op = MATCH_EQ,
 			       .name = str_of("__name__"),
@@ -270,7 +270,7 @@ Test(damage, what_was_removed_on_purpose_does_not_come_back)
 	teardown(f);
 }
 
-Test(damage, a_range_that_cannot_be_read_for_once_is_not_replaced)
+Test(damage, head_with_a_transient_read_error_is_not_replaced)
 {
 	struct fixture *f = setup();
 
@@ -287,7 +287,7 @@ Test(damage, a_range_that_cannot_be_read_for_once_is_not_replaced)
 	teardown(f);
 }
 
-Test(damage, a_bad_sector_in_the_wal_costs_the_records_in_it)
+Test(damage, bad_sector_in_the_wal_loses_only_its_records)
 {
 	for (int sealed = 0; sealed < 2; sealed++) {
 		struct fixture *f = setup();
@@ -317,7 +317,7 @@ Test(damage, a_bad_sector_in_the_wal_costs_the_records_in_it)
 	}
 }
 
-Test(damage, a_segment_that_is_not_read_whole_is_set_aside_not_removed)
+Test(damage, partly_unreadable_segment_is_renamed_not_removed)
 {
 	struct fixture *f = setup();
 	size_t left;
@@ -334,7 +334,7 @@ Test(damage, a_segment_that_is_not_read_whole_is_set_aside_not_removed)
 	teardown(f);
 }
 
-Test(damage, a_directory_in_place_of_a_segment_is_passed_over)
+Test(damage, directory_named_like_a_segment_is_skipped)
 {
 	struct fixture *f = setup();
 
@@ -347,7 +347,7 @@ Test(damage, a_directory_in_place_of_a_segment_is_passed_over)
 	teardown(f);
 }
 
-Test(damage, the_torn_end_that_a_power_cut_leaves_is_no_corruption)
+Test(damage, torn_end_after_a_power_cut_is_not_counted_as_corruption)
 {
 	struct fixture *f = setup();
 
@@ -361,7 +361,7 @@ Test(damage, the_torn_end_that_a_power_cut_leaves_is_no_corruption)
 
 /* "The disk did not answer" and "the bytes are wrong" are different errors. */
 
-Test(damage, a_passing_error_drops_nothing)
+Test(damage, transient_read_error_drops_no_profile)
 {
 	static const enum fs_op ops[] = { FS_STAT,  FS_OPEN, FS_READ, FS_PAGE,
 					  FS_CLOSE, FS_LIST, FS_MMAP };
@@ -391,7 +391,7 @@ Test(damage, a_passing_error_drops_nothing)
 	}
 }
 
-Test(damage, repair_saves_what_is_whole_around_bad_sectors)
+Test(damage, repair_keeps_readable_profiles_around_bad_sectors)
 {
 	struct fixture *f = setup();
 	struct tsdb_repair done;
@@ -417,7 +417,7 @@ Test(damage, repair_saves_what_is_whole_around_bad_sectors)
 
 /* Errors of their own kind. */
 
-Test(damage, a_limit_on_file_sizes_is_an_error_and_no_signal)
+Test(damage, file_size_limit_is_an_error_not_a_signal)
 {
 	struct fixture *f = setup();
 	struct rlimit was;
@@ -440,7 +440,7 @@ Test(damage, a_limit_on_file_sizes_is_an_error_and_no_signal)
 	teardown(f);
 }
 
-Test(damage, the_lock_holds_without_its_file)
+Test(damage, directory_lock_holds_after_its_file_is_removed)
 {
 	struct fixture *f = setup();
 	struct tsdb *second = NULL;
@@ -451,7 +451,7 @@ Test(damage, the_lock_holds_without_its_file)
 	teardown(f);
 }
 
-Test(damage, appends_that_wait_end_with_the_process)
+Test(damage, waiting_appends_return_at_shutdown)
 {
 	struct fixture *f = setup();
 	int64_t began;
@@ -472,7 +472,7 @@ Test(damage, appends_that_wait_end_with_the_process)
 	teardown(f);
 }
 
-Test(damage, appends_that_wait_do_not_spin)
+Test(damage, waiting_appends_do_not_spin)
 {
 	struct fixture *f = setup();
 
@@ -506,7 +506,7 @@ static void *keep_deleting(void *arg)
 	return NULL;
 }
 
-Test(damage, deletions_do_not_keep_compaction_from_its_work)
+Test(damage, deletions_do_not_starve_compaction)
 {
 	struct fixture *f = setup();
 	struct deleter deleter = { .f = f };
@@ -531,7 +531,7 @@ Test(damage, deletions_do_not_keep_compaction_from_its_work)
 }
 
 /* Names cannot be made, as with a full table of inodes, though bytes are free. */
-Test(damage, sealing_goes_on_soon_after_a_full_disk)
+Test(damage, sealing_resumes_soon_after_a_full_disk)
 {
 	struct fixture *f = setup();
 	int rc = 0;

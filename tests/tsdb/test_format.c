@@ -71,7 +71,7 @@ static void example_segment(struct buf *out)
 	labels_unref(ls);
 }
 
-Test(format, segment_is_as_its_page_says)
+Test(format, segment_is_encoded_as_documented)
 {
 	struct buf b = { 0 };
 
@@ -80,7 +80,7 @@ Test(format, segment_is_as_its_page_says)
 	buf_fini(&b);
 }
 
-Test(format, state_is_as_its_page_says)
+Test(format, state_is_encoded_as_documented)
 {
 	struct retired_span span = { .to_ms = 7200000,
 				     .first_lsn = 0x100000040,
@@ -103,7 +103,7 @@ Test(format, state_is_as_its_page_says)
 }
 
 /* Every cut and every flipped bit is noticed. */
-Test(format, no_damage_to_the_state_goes_unnoticed)
+Test(format, every_damage_to_the_state_file_is_detected)
 {
 	struct state s = { .clock = { .trusted_ms = 1000, .doubt_ms = 5 } };
 	struct buf b = { 0 };
@@ -150,7 +150,7 @@ static void example_head(struct chunk_meta *h, int64_t *totals)
 	}
 }
 
-Test(format, head_is_as_its_page_says)
+Test(format, chunk_metadata_is_encoded_as_documented)
 {
 	int64_t totals[CHUNK_PROFILES_MAX];
 	struct buf b = { 0 };
@@ -213,7 +213,7 @@ static void example_log(struct buf *out, bool group)
 	labels_unref(ls);
 }
 
-Test(format, range_is_as_its_page_says)
+Test(format, head_block_is_encoded_as_documented)
 {
 	struct buf b = { 0 };
 
@@ -257,7 +257,7 @@ static void write_block(struct block_writer *w)
 	cr_assert(!block_writer_finish(w, NULL));
 }
 
-Test(format, block_is_as_its_page_says)
+Test(format, block_is_encoded_as_documented)
 {
 	struct tempdir dir = tempdir_make();
 	struct block_env env = { .dir = dir.path };
@@ -282,7 +282,7 @@ Test(format, block_is_as_its_page_says)
 	tempdir_fini(&dir);
 }
 
-Test(format, heads_come_back)
+Test(format, chunk_metadata_is_decoded_as_encoded)
 {
 	int64_t totals[4 * CHUNK_PROFILES_MAX];
 	int64_t again[4 * CHUNK_PROFILES_MAX] = { 0 };
@@ -408,7 +408,7 @@ static void small_segment(struct buf *out)
 	labels_unref(ls);
 }
 
-Test(format, every_truncation_of_a_segment_is_an_earlier_end)
+Test(format, truncated_segment_ends_at_an_earlier_record)
 {
 	struct buf b = { 0 };
 	struct seen s;
@@ -453,7 +453,7 @@ static bool directory_ok(const struct buf *b)
 	       entries == 3;
 }
 
-Test(format, every_bit_flip_of_a_segment_is_noticed)
+Test(format, every_bit_flip_of_a_segment_is_detected)
 {
 	struct buf b = { 0 };
 	struct seen s;
@@ -511,7 +511,7 @@ static struct loaded load(struct bytes log)
 	return l;
 }
 
-Test(format, every_truncation_and_bit_flip_of_a_range_log_is_noticed)
+Test(format, every_truncation_and_bit_flip_of_a_head_log_is_detected)
 {
 	struct buf b = { 0 };
 	struct loaded l;
@@ -537,7 +537,7 @@ Test(format, every_truncation_and_bit_flip_of_a_range_log_is_noticed)
 	buf_fini(&b);
 }
 
-Test(format, a_flush_whose_first_head_is_lost_counts_for_nothing)
+Test(format, flush_without_its_first_chunk_metadata_is_ignored)
 {
 	/* {0, 1} whole; {?, 1} lost its first; {0} whole; {?, 1} again. */
 	static const uint32_t indexes[] = { 0, 1, 1, 0, 1 };
@@ -566,7 +566,7 @@ Test(format, a_flush_whose_first_head_is_lost_counts_for_nothing)
 	buf_fini(&b);
 }
 
-Test(format, another_version_is_refused_with_advice)
+Test(format, newer_format_version_is_refused_with_advice)
 {
 	struct buf b = { 0 };
 	struct file_header h;

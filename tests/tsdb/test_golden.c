@@ -271,7 +271,7 @@ static void opens_whole(void)
 	tempdir_fini(&dir);
 }
 
-Test(golden, directories_of_all_versions_open_whole)
+Test(golden, directories_of_all_versions_are_read_completely)
 {
 	for (version = 1; version <= VERSIONS; version++)
 		opens_whole();
@@ -306,7 +306,7 @@ static void goes_on(void)
 	tempdir_fini(&dir);
 }
 
-Test(golden, a_server_goes_on_with_them)
+Test(golden, server_continues_with_old_directories)
 {
 	for (version = 1; version <= VERSIONS; version++)
 		goes_on();
@@ -399,7 +399,7 @@ static void notices_all(void)
 	tempdir_fini(&dir);
 }
 
-Test(golden, every_bit_flip_and_truncation_is_noticed)
+Test(golden, every_bit_flip_and_truncation_is_detected)
 {
 	for (version = 1; version <= VERSIONS; version++)
 		notices_all();

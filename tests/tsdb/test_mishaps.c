@@ -11,7 +11,7 @@
 
 TestSuite(mishaps, .timeout = 120);
 
-Test(mishaps, an_empty_range_and_the_next_one_share_no_directory)
+Test(mishaps, empty_head_and_its_successor_use_different_directories)
 {
 	static const struct {
 		enum fs_op op;
@@ -37,7 +37,7 @@ Test(mishaps, an_empty_range_and_the_next_one_share_no_directory)
 	}
 }
 
-Test(mishaps, ranges_whose_first_record_is_damaged_become_blocks)
+Test(mishaps, heads_with_damaged_first_record_are_sealed)
 {
 	struct fixture *f = setup();
 
@@ -52,7 +52,7 @@ Test(mishaps, ranges_whose_first_record_is_damaged_become_blocks)
 	teardown(f);
 }
 
-Test(mishaps, a_range_that_was_never_flushed_loses_its_log)
+Test(mishaps, unflushed_head_survives_loss_of_its_log)
 {
 	struct fixture *f = setup();
 
@@ -63,7 +63,7 @@ Test(mishaps, a_range_that_was_never_flushed_loses_its_log)
 	teardown(f);
 }
 
-Test(mishaps, a_file_that_cannot_be_opened_for_once_is_not_damaged)
+Test(mishaps, transient_open_error_is_not_treated_as_damage)
 {
 	struct fixture *f = setup();
 
@@ -80,7 +80,7 @@ Test(mishaps, a_file_that_cannot_be_opened_for_once_is_not_damaged)
 	teardown(f);
 }
 
-Test(mishaps, bytes_that_cannot_be_removed_hold_nothing_up)
+Test(mishaps, failed_removals_do_not_block_maintenance)
 {
 	struct fixture *f = setup();
 	struct tsdb_stats s;
@@ -102,7 +102,7 @@ static const char zero_log[] =
 	"g=$(ls -d ranges/* | head -1); head -c 128 /dev/zero | "
 	"dd of=$g/groups conv=notrunc status=none";
 
-Test(mishaps, what_a_damaged_range_had_does_not_come_back_once_deleted)
+Test(mishaps, deleted_profiles_of_a_damaged_head_are_not_restored)
 {
 	struct fixture *f = setup();
 	struct matcher all = { .op = MATCH_EQ,
@@ -124,7 +124,7 @@ Test(mishaps, what_a_damaged_range_had_does_not_come_back_once_deleted)
 	teardown(f);
 }
 
-Test(mishaps, records_without_a_range_keep_their_segment)
+Test(mishaps, wal_records_without_a_head_keep_their_segment)
 {
 	struct fixture *f = setup();
 
@@ -154,7 +154,7 @@ static bool reaches(const struct metric *m, int64_t value)
  * A round of the flush thread fails twice at most, so that six failures take
  * three rounds, and two pauses of a second lie between them.
  */
-Test(mishaps, a_flush_that_fails_is_tried_once_a_second)
+Test(mishaps, failed_flush_is_retried_once_a_second)
 {
 	struct fixture *f = setup();
 	struct metric *failed = metrics_counter(

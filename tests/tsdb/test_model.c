@@ -52,7 +52,7 @@ static int one_script(uint64_t seed, long steps, long *looks)
 	return bad;
 }
 
-Test(model, random_scripts_agree_with_a_naive_model)
+Test(model, random_scripts_match_a_reference_model)
 {
 	long scripts = setting("EVERPROF_SCRIPTS", 50);
 	long steps = setting("EVERPROF_STEPS", 2000);

@@ -119,7 +119,7 @@ static size_t count_blocks(const struct plan_case *c)
 	return n;
 }
 
-Test(planner, compaction_as_prometheus)
+Test(planner, compaction_is_planned_as_in_prometheus)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(plans); i++) {
 		const struct plan_case *c = &plans[i];
@@ -138,7 +138,7 @@ Test(planner, compaction_as_prometheus)
 	}
 }
 
-Test(planner, levels_go_up_to_a_tenth_of_the_retention)
+Test(planner, largest_level_is_a_tenth_of_the_retention)
 {
 	int64_t day = 24 * 3600000LL;
 
@@ -149,7 +149,7 @@ Test(planner, levels_go_up_to_a_tenth_of_the_retention)
 	cr_expect(plan_levels(0, 1000).bytes_max == 100);
 }
 
-Test(planner, what_is_too_large_is_not_compacted)
+Test(planner, blocks_above_the_size_limit_are_not_compacted)
 {
 	struct plan_block v[] = { B(0, 20, .bytes = 40), B(20, 40, .bytes = 40),
 				  B(40, 60, .bytes = 40),
@@ -167,7 +167,7 @@ Test(planner, what_is_too_large_is_not_compacted)
 	cr_expect(plan_compaction(&l, v, 4, out) == 0);
 }
 
-Test(planner, seals)
+Test(planner, picks_the_head_to_seal)
 {
 	int64_t hour = 3600000;
 	struct plan_head v[] = {
@@ -199,7 +199,7 @@ Test(planner, seals)
 	cr_expect(plan_seal(&b, v, 0) == PLAN_NONE);
 }
 
-Test(planner, removals)
+Test(planner, picks_the_part_to_remove)
 {
 	int64_t hour = 3600000;
 	struct plan_item v[] = {
@@ -223,7 +223,7 @@ Test(planner, removals)
 		  "what takes samples stays");
 }
 
-Test(planner, the_retention_clock_follows_a_clock_that_runs)
+Test(planner, retention_clock_follows_a_steady_system_clock)
 {
 	int64_t day = 24ll * 3600 * 1000;
 	struct plan_clock c = { .trusted_ms = 100 * day };
@@ -237,7 +237,7 @@ Test(planner, the_retention_clock_follows_a_clock_that_runs)
 	cr_expect(!c.doubt_ms);
 }
 
-Test(planner, the_retention_clock_does_not_follow_a_jump)
+Test(planner, retention_clock_does_not_follow_a_jump)
 {
 	int64_t day = 24ll * 3600 * 1000;
 	struct plan_clock c = { .trusted_ms = 100 * day };
@@ -253,7 +253,7 @@ Test(planner, the_retention_clock_does_not_follow_a_jump)
 	cr_expect(plan_clock(&c, 103 * day, 1000) == 103 * day && !c.doubt_ms);
 }
 
-Test(planner, the_retention_clock_believes_what_lasts_a_week)
+Test(planner, retention_clock_accepts_a_jump_after_a_week)
 {
 	int64_t day = 24ll * 3600 * 1000;
 	struct plan_clock c = { .trusted_ms = 100 * day };

@@ -125,7 +125,7 @@ static void one_round(uint64_t seed)
 	teardown(f);
 }
 
-Test(salvage, neither_a_start_nor_a_repair_loses_what_can_be_read)
+Test(salvage, start_and_repair_lose_no_readable_profile)
 {
 	int64_t began = clock_mono_ns();
 	uint64_t seed = vandal_seed();

@@ -68,7 +68,7 @@ Test(tsdb, profiles_survive_flushes_and_restarts)
 	teardown(f);
 }
 
-Test(tsdb, the_wal_stays_near_its_budget)
+Test(tsdb, wal_size_stays_near_its_budget)
 {
 	struct fixture *f = setup_closed();
 	struct tsdb_stats s;
@@ -86,7 +86,7 @@ Test(tsdb, the_wal_stays_near_its_budget)
 	teardown(f);
 }
 
-Test(tsdb, listing_and_types_read_no_value)
+Test(tsdb, listing_times_and_types_reads_no_values)
 {
 	struct fixture *f = setup_closed();
 	struct metric *read = metrics_counter(
@@ -116,7 +116,7 @@ Test(tsdb, listing_and_types_read_no_value)
 	teardown(f);
 }
 
-Test(tsdb, the_same_again_is_success_and_another_is_refused)
+Test(tsdb, duplicates_succeed_and_conflicts_fail)
 {
 	struct fixture *f = setup_closed();
 	struct labels *ls = sample_labels(0);
@@ -144,7 +144,7 @@ Test(tsdb, the_same_again_is_success_and_another_is_refused)
 	teardown(f);
 }
 
-Test(tsdb, late_samples_find_their_window)
+Test(tsdb, late_samples_go_to_the_head_of_their_window)
 {
 	struct fixture *f = setup_closed();
 
@@ -163,7 +163,7 @@ Test(tsdb, late_samples_find_their_window)
 	teardown(f);
 }
 
-Test(tsdb, times_are_judged_by_the_clock_alone)
+Test(tsdb, accepted_times_depend_only_on_the_clock)
 {
 	struct fixture *f = setup_closed();
 
@@ -171,14 +171,14 @@ Test(tsdb, times_are_judged_by_the_clock_alone)
 	reopen(f);
 	clock_set(&f->clock, sample_ms(1000));
 	cr_expect(!put(f, 0, 1000));
-	cr_expect(!put(f, 0, 1000 + 10 * 4), "10 minutes ahead");
+	cr_expect(!put(f, 0, 1000 + 10 * 4), "10 minutes in the future");
 	cr_expect(put(f, 0, 1000 + 10 * 4 + 1) == ERR_INVALID);
 	cr_expect(!put(f, 0, 1000 - 60 * 4), "an hour old");
 	cr_expect(put(f, 0, 1000 - 60 * 4 - 1) == ERR_INVALID);
 	teardown(f);
 }
 
-Test(tsdb, a_33rd_window_has_the_one_idle_longest_sealed)
+Test(tsdb, opening_a_33rd_head_seals_the_longest_idle_one)
 {
 	struct fixture *f = setup_closed();
 	struct tsdb_stats s;
@@ -191,7 +191,7 @@ Test(tsdb, a_33rd_window_has_the_one_idle_longest_sealed)
 	for (int w = 0; w < 40; w++)
 		cr_expect(!put(f, 0, w * 480));
 	cr_expect(sample_append(f->a, 0, 40 * 480, &lsn, &err) == ERR_LIMIT);
-	cr_expect(strstr(err.msg, "40 windows") != NULL);
+	cr_expect(strstr(err.msg, "40 head blocks") != NULL);
 	cr_expect(!tsdb_maintain(f->db, false, NULL));
 	tsdb_stats(f->db, &s);
 	cr_expect(s.heads <= 32 && s.blocks > 0);
@@ -200,7 +200,7 @@ Test(tsdb, a_33rd_window_has_the_one_idle_longest_sealed)
 	teardown(f);
 }
 
-Test(tsdb, two_processes_do_not_share_a_directory)
+Test(tsdb, second_process_cannot_open_a_locked_directory)
 {
 	struct fixture *f = setup_closed();
 	struct tsdb *second;
@@ -214,7 +214,7 @@ Test(tsdb, two_processes_do_not_share_a_directory)
 	teardown(f);
 }
 
-Test(tsdb, a_read_only_look_beside_a_server_sees_all_and_changes_nothing)
+Test(tsdb, read_only_open_beside_a_server_sees_all_and_changes_nothing)
 {
 	struct fixture *f = setup_closed();
 	struct tsdb_options o = f->o;
@@ -303,7 +303,7 @@ static void current_segment(struct fixture *f, struct buf *out)
 	mem_free(path);
 }
 
-Test(tsdb, a_segment_cut_at_any_length_of_its_last_two_records)
+Test(tsdb, segment_truncated_within_its_last_two_records)
 {
 	struct fixture *f = setup_closed();
 	struct buf w = { 0 };
@@ -358,7 +358,7 @@ static int put_large(struct fixture *f, int k)
 	return rc;
 }
 
-Test(tsdb, a_segment_cut_at_200_places_of_large_records)
+Test(tsdb, segment_with_large_records_truncated_at_200_offsets)
 {
 	struct fixture *f = setup_closed();
 	struct buf w = { 0 };
@@ -391,7 +391,7 @@ Test(tsdb, a_segment_cut_at_200_places_of_large_records)
 	teardown(f);
 }
 
-Test(tsdb, damage_in_the_middle_costs_the_damaged_record_only)
+Test(tsdb, damaged_record_in_the_middle_loses_only_itself)
 {
 	struct fixture *f = crashed(20);
 	char *path = segment_of(f, 1);
@@ -412,7 +412,7 @@ Test(tsdb, damage_in_the_middle_costs_the_damaged_record_only)
 	teardown(f);
 }
 
-Test(tsdb, an_unflushable_damaged_body_is_dropped_and_counted)
+Test(tsdb, damaged_body_is_dropped_and_counted_by_flush)
 {
 	struct fixture *f = setup_closed();
 	struct metric *dropped = metrics_counter(
@@ -437,7 +437,7 @@ Test(tsdb, an_unflushable_damaged_body_is_dropped_and_counted)
 	teardown(f);
 }
 
-Test(tsdb, every_failed_call_leaves_what_was_acknowledged)
+Test(tsdb, failed_system_call_keeps_acknowledged_profiles)
 {
 	/* The n-th write, sync, rename … of a script fails, for every n. */
 	for (uint64_t n = 1; n < 60; n++) {
@@ -491,7 +491,7 @@ static int refuse_sync(struct fs *fs, const struct fs_call *call)
 	return ++b->syncs == b->fail_at ? b->number : 0;
 }
 
-Test(tsdb, a_failed_sync_is_never_taken_back)
+Test(tsdb, failed_sync_is_never_reported_as_success_later)
 {
 	/* The sync of a waiter (2), and the one of sealing (3). */
 	for (int fail_at = 2; fail_at <= 3; fail_at++) {
@@ -552,7 +552,7 @@ static int refuse_read(struct fs *fs, const struct fs_call *call)
 	return EIO;
 }
 
-Test(tsdb, a_bad_sector_costs_what_lay_there)
+Test(tsdb, bad_sector_loses_only_its_profiles)
 {
 	struct fixture *f = setup_closed();
 	struct bad_sector disk = { .fs.before = refuse_read };
@@ -581,7 +581,7 @@ Test(tsdb, a_bad_sector_costs_what_lay_there)
 	teardown(f);
 }
 
-Test(tsdb, a_segment_that_cannot_be_replayed_is_never_dropped)
+Test(tsdb, segment_that_cannot_be_replayed_is_kept)
 {
 	struct fixture *f = setup_closed();
 	struct bad_sector disk = { .fs.before = refuse_read };
@@ -619,7 +619,7 @@ static char *head_of(struct fixture *f)
 	return path;
 }
 
-Test(tsdb, a_start_removes_nothing_that_holds_data)
+Test(tsdb, start_removes_no_directory_with_data)
 {
 	struct fixture *f = setup_closed();
 	char *range;
@@ -651,7 +651,7 @@ Test(tsdb, a_start_removes_nothing_that_holds_data)
 	teardown(f);
 }
 
-Test(tsdb, one_damaged_head_hides_no_other)
+Test(tsdb, damaged_chunk_metadata_hides_no_other_chunk)
 {
 	struct fixture *f = setup_closed();
 	char *range;
@@ -718,7 +718,7 @@ static void *query_all(void *arg)
 	return NULL;
 }
 
-Test(tsdb, appends_flushes_and_queries_go_together)
+Test(tsdb, concurrent_appends_flushes_and_queries)
 {
 	struct fixture *f = setup_closed();
 	_Atomic bool stop = false;

@@ -256,7 +256,7 @@ Test(api_status, the_page_of_targets_shows_text_as_text)
 	cr_expect(call_has(&c, "env=&lt;i&gt;"));
 	cr_expect(call_has(&c, "&lt;b&gt;&amp;:2"));
 	cr_expect(!call_has(&c, "<i>") && !call_has(&c, "<b>&"));
-	cr_expect(call_has(&c, "<h2>Dropped: "));
+	cr_expect(call_has(&c, "<h2>Dropped targets: "));
 	cr_expect(call_has(&c, "</html>"));
 	call_end(&c);
 	targets_stop(&t);

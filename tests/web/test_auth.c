@@ -112,7 +112,7 @@ Test(auth, without_a_file_everybody_may_do_everything)
 	auth_refresh(a);
 	cr_expect(auth_is_open(a) && auth_is_current(a) && !auth_has_tls(a));
 	cr_expect(!auth_client_ca(a));
-	cr_expect(strstr(auth_exposure(a), "anybody") != NULL);
+	cr_expect(strstr(auth_exposure(a), "everyone") != NULL);
 	auth_free(a);
 	auth_free(NULL);
 }

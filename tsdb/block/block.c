@@ -53,8 +53,9 @@ void block_unref(struct block *b)
 static int size_differs(const struct block *b, const struct meta_file *f,
 			uint64_t size, struct err *err)
 {
-	return err_set(err, ERR_CORRUPT, "%s/%s has %llu bytes instead of %llu",
-		       b->path, f->name, (unsigned long long)size,
+	return err_set(err, ERR_CORRUPT,
+		       "%s/%s has %llu bytes, but meta.json says %llu", b->path,
+		       f->name, (unsigned long long)size,
 		       (unsigned long long)f->size);
 }
 
@@ -86,7 +87,8 @@ static int block_tell_damage(struct block *b, const char *name, int rc,
 	b->damaged++;
 	b->unreadable |= rc == ERR_IO;
 	metric_add(b->env->corruptions, 1);
-	log_event(b->env->log, LOG_ERROR, "a file of a block is damaged",
+	log_event(b->env->log, LOG_ERROR,
+		  "a file of a block is missing, damaged or unreadable",
 		  LOG_FIELDS(log_text("block", b->path), log_text("file", name),
 			     log_err(err)));
 	return 0;
@@ -102,7 +104,7 @@ static int check_chunks(const struct blob *blob, struct err *err)
 
 	d = dec_init(head);
 	if (!rc && (dec_be32(&d) != CHUNK_MAGIC || dec_be32(&d) != 0x01000000u))
-		rc = err_set(err, ERR_CORRUPT, "%s: not a file of chunks",
+		rc = err_set(err, ERR_CORRUPT, "%s is not a chunks file",
 			     blob_path(blob));
 	buf_fini(&scratch);
 	return rc;
@@ -174,7 +176,8 @@ static int open_index(struct block *b, const struct meta_file *f,
 	int rc;
 
 	if (b->index)
-		return err_set(err, ERR_CORRUPT, "two indices");
+		return err_set(err, ERR_CORRUPT,
+			       "meta.json lists two index files");
 	rc = open_blob(b, f, &blob, err);
 	if (rc)
 		blob_close(blob);
@@ -199,8 +202,9 @@ static int block_open_file(struct block *b, const struct meta_file *f,
 	snprintf(name, sizeof(name), "values/%06zu", b->value_count + 1);
 	if (!strcmp(f->name, name))
 		return block_open_values(b, f, err);
-	return err_set(err, ERR_CORRUPT, "%s: meta.json names a file \"%s\"",
-		       b->path, f->name);
+	return err_set(err, ERR_CORRUPT,
+		       "%s: meta.json lists an unexpected file \"%s\"", b->path,
+		       f->name);
 }
 
 /* Read meta.json, which says what the other files are. */
@@ -262,7 +266,8 @@ int block_open(const struct block_env *env, const char *path,
 	for (size_t i = 0; i < b->meta.file_count && !rc; i++)
 		rc = block_open_file(b, &b->meta.files[i], err);
 	if (!rc && !b->index)
-		rc = err_set(err, ERR_CORRUPT, "%s: no index", path);
+		rc = err_set(err, ERR_CORRUPT, "%s: meta.json lists no index",
+			     path);
 	if (!rc)
 		rc = block_read_tombstones(b, err);
 	/* meta.json was there, so a missing index is damage. */
@@ -313,7 +318,7 @@ int block_groups(struct block *b, uint32_t ref, int64_t from, int64_t to,
 /* ERR_CORRUPT with the file and the offset of a chunk. */
 static int chunk_damaged(const struct blob *blob, uint64_t at, struct err *err)
 {
-	return err_set(err, ERR_CORRUPT, "%s at %llu: a chunk is damaged",
+	return err_set(err, ERR_CORRUPT, "%s: damaged chunk at offset %llu",
 		       blob_path(blob), (unsigned long long)at);
 }
 
@@ -336,12 +341,15 @@ static int read_chunk(void *ctx, const struct chunk *g, struct buf *scratch,
 	int rc;
 
 	if (g->at >> 32 >= b->chunk_count)
-		return err_set(err, ERR_CORRUPT, "%s: no file of chunks %llu",
-			       b->path, (unsigned long long)(g->at >> 32) + 1);
+		return err_set(err, ERR_CORRUPT,
+			       "%s: the block has no chunks file %llu", b->path,
+			       (unsigned long long)(g->at >> 32) + 1);
 	blob = b->chunks[g->at >> 32];
 	if (!blob)
-		return err_set(err, ERR_CORRUPT, "%s: a file of chunks is gone",
-			       b->path);
+		return err_set(
+			err, ERR_CORRUPT,
+			"%s: a chunks file of the block is missing or damaged",
+			b->path);
 	if (at + LENGTH_MAX > blob_size(blob)) /* every chunk is longer */
 		return chunk_damaged(blob, at, err);
 	rc = blob_view(blob, at, LENGTH_MAX, scratch, &v, err);
@@ -380,7 +388,7 @@ static void chunk_lost(void *ctx, const struct chunk *g, const struct err *err)
 
 	metric_add(b->env->corruptions, 1);
 	log_event(b->env->log, LOG_ERROR,
-		  "a group is left out: its head is damaged",
+		  "chunk metadata is damaged; the chunk is left out",
 		  LOG_FIELDS(log_text("block", b->path),
 			     log_int("time", g->first), log_err(err)));
 }

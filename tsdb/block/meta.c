@@ -370,8 +370,8 @@ static int decode_root(struct meta *m, const json_t *root, struct err *err)
 	if (ok && (format < FORMAT_PLAIN || format > FORMAT_COLUMNS))
 		return err_set(
 			err, ERR_UNSUPPORTED,
-			"a block in format %" PRId64
-			", written by a newer everprof: this one reads formats %d to %d; use the version that wrote it",
+			"block format %" PRId64
+			" is not supported: this version of everprof reads formats %d to %d; use the newer version that wrote the block",
 			format, FORMAT_PLAIN, FORMAT_COLUMNS);
 	m->some_columns = format == FORMAT_COLUMNS;
 	if (ok) {
@@ -380,7 +380,7 @@ static int decode_root(struct meta *m, const json_t *root, struct err *err)
 	}
 	return ok ? 0 :
 		    err_set(err, ERR_CORRUPT,
-			    "meta.json is not that of an everprof block");
+			    "meta.json was not written by everprof");
 }
 
 int meta_decode(struct bytes text, struct meta *out, struct err *err)
@@ -395,7 +395,8 @@ int meta_decode(struct bytes text, struct meta *out, struct err *err)
 	 * 102).
 	 */
 	if (text.len <= TAIL_LEN || !crc_agrees(text))
-		return err_set(err, ERR_CORRUPT, "meta.json is damaged");
+		return err_set(err, ERR_CORRUPT,
+			       "meta.json is damaged (checksum mismatch)");
 	root = json_loadb(str_from(text).ptr, text.len, 0, &why);
 	if (!root)
 		return err_set(err, ERR_CORRUPT, "meta.json: %s", why.text);

@@ -163,14 +163,16 @@ int tombstones_decode(struct bytes file, struct tombstones **out,
 	uint8_t version = dec_u8(&d);
 
 	if (d.bad || magic != MAGIC || dec_left(&d) < 4)
-		return err_set(err, ERR_CORRUPT, "not a file of tombstones");
+		return err_set(err, ERR_CORRUPT,
+			       "the file is not a tombstones file");
 	if (version != VERSION) /* a newer format is announced in meta.json */
-		return err_set(err, ERR_CORRUPT, "tombstones of version %u",
+		return err_set(err, ERR_CORRUPT,
+			       "version %u of tombstones is not supported",
 			       version);
 	covered = dec_bytes(&d, dec_left(&d) - 4);
 	if (dec_be32(&d) != crc32c_extend(0, covered))
 		return err_set(err, ERR_CORRUPT,
-			       "the checksum of the tombstones differs");
+			       "checksum mismatch in the tombstones");
 	t = tombstones_new();
 	d = dec_init(covered);
 	while (dec_left(&d)) {
@@ -181,7 +183,7 @@ int tombstones_decode(struct bytes file, struct tombstones **out,
 	}
 	if (d.bad) {
 		tombstones_unref(t);
-		return err_set(err, ERR_CORRUPT, "damaged tombstones");
+		return err_set(err, ERR_CORRUPT, "the tombstones are damaged");
 	}
 	/* Other writers may leave them unsorted. */
 	tombstones_sort(t);

@@ -137,7 +137,7 @@ static size_t front_decode(struct dec *d, uint8_t *codec, int64_t *ms)
 /* The one error of all decoders here. */
 static int chunk_meta_report_damage(struct err *err)
 {
-	return err_set(err, ERR_CORRUPT, "the head of a group is damaged");
+	return err_set(err, ERR_CORRUPT, "the chunk metadata is damaged");
 }
 
 int chunk_meta_times(struct bytes b, int64_t *ms, size_t *count,

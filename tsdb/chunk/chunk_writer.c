@@ -133,9 +133,10 @@ static int chunk_writer_verify(struct chunk_writer *b,
 				       .len = lens[i] };
 
 		if (hash_bytes(value) != h->profiles[i].hash)
-			rc = err_set(err, ERR_CORRUPT,
-				     "codec %s changed a profile",
-				     c->codec->name);
+			rc = err_set(
+				err, ERR_CORRUPT,
+				"codec %s did not restore a profile byte for byte",
+				c->codec->name);
 	}
 	return rc;
 }
@@ -195,7 +196,9 @@ int chunk_writer_adopt(struct chunk_writer *b, struct chunk_meta *h,
 	int rc;
 
 	if (!c->codec || c->codec->id != h->codec || !c->codec->adopt)
-		return err_set(err, ERR_UNSUPPORTED, "no codec to adopt it");
+		return err_set(
+			err, ERR_UNSUPPORTED,
+			"no codec can copy the chunk without encoding it again");
 	for (size_t i = 0; i < h->count; i++)
 		lens[i] = h->profiles[i].raw_len;
 	rc = c->codec->adopt(c->encoder, &group, out, err);

@@ -89,7 +89,7 @@ static int codec_zstd_decode(struct codec_decoder *d,
 
 	/* The numbers come from metadata that may be damaged. */
 	if (first > group->count || n > group->count - first)
-		return err_set(err, ERR_CORRUPT, "no value %zu in the group",
+		return err_set(err, ERR_CORRUPT, "the chunk has no profile %zu",
 			       first + n);
 	before = codec_zstd_sum_sections(group->lens, first);
 	want = codec_zstd_sum_sections(group->lens + first, n);

@@ -130,15 +130,17 @@ static int tables_load(const struct tables *t, const struct table_place *p,
 	int rc;
 
 	if (place->len > STORED_MAX || !buf_reserve(&stored, place->len))
-		return err_set(err, ERR_CORRUPT, "a table of %u bytes",
-			       place->len);
+		return err_set(
+			err, ERR_CORRUPT,
+			"the table of a stripe has %u bytes, which is too large",
+			place->len);
 	rc = file_read(f, place->offset, stored.ptr, place->len, err);
 	stored.len = place->len;
 	if (!rc && crc32c_extend(0, buf_bytes(&stored)) != place->crc)
-		rc = err_set(err, ERR_CORRUPT,
-			     "%s at %llu: the checksum of a stripe's table "
-			     "differs",
-			     file_path(f), (unsigned long long)place->offset);
+		rc = err_set(
+			err, ERR_CORRUPT,
+			"%s: checksum mismatch in the table of a stripe at offset %llu",
+			file_path(f), (unsigned long long)place->offset);
 	if (!rc)
 		rc = t->codec->table_open(buf_bytes(&stored), out, err);
 	buf_fini(&stored);

@@ -124,7 +124,8 @@ static int compactor_write_groups(struct work *k, struct err *err)
 		size_t count;
 
 		if (compactor_is_cancelled(k->c))
-			return err_set(err, ERR_CLOSED, "cancelled");
+			return err_set(err, ERR_CLOSED,
+				       "the compaction was cancelled");
 		if (i && e->target != target)
 			rc = rewriter_end_target(k->rewriter, err);
 		if (rc)
@@ -227,8 +228,8 @@ static int compactor_publish(struct work *k, struct block **out,
 	int rc = block_open(k->c->env, block_writer_path(k->w), &b, err);
 
 	if (!rc && b->damaged)
-		rc = err_set(err, ERR_IO, "%s: it cannot be read back",
-			     b->path);
+		rc = err_set(err, ERR_IO,
+			     "%s: the new block cannot be read back", b->path);
 	if (!rc)
 		rc = block_writer_publish(k->w, b, err);
 	if (rc)
@@ -271,9 +272,10 @@ int compactor_run(const struct compaction *c, struct block **out,
 	 * memory would grow without bound.
 	 */
 	if (rc == ERR_CORRUPT && c->env->columns) {
-		log_event(c->env->log, LOG_ERROR,
-			  "a compaction is tried without columns",
-			  LOG_FIELDS(log_err(&why)));
+		log_event(
+			c->env->log, LOG_ERROR,
+			"compaction failed; retrying it without the columns codec",
+			LOG_FIELDS(log_err(&why)));
 		*c->loss = before;
 		rc = compact_with(c, NULL, out, &why);
 	}

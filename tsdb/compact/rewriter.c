@@ -89,7 +89,7 @@ static void rewriter_report(struct rewriter *r, size_t source, int64_t ms,
 	r->o.loss->profiles++;
 	r->o.loss->unread += why->code == ERR_IO;
 	metric_add(r->o.damaged, 1);
-	log_event(r->o.log, LOG_ERROR, "a damaged profile is dropped",
+	log_event(r->o.log, LOG_ERROR, "dropping a damaged profile",
 		  LOG_FIELDS(log_text("labels", buf_cstr(&text)),
 			     log_int("time", ms), log_err(why)));
 	labels_unref(ls);

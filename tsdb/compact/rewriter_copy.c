@@ -20,8 +20,9 @@ static int plan_file(struct rewriter *r, uint32_t part, uint32_t number,
 	char name[META_NAME_MAX];
 
 	if (!block_values(b, number))
-		return err_set(err, ERR_CORRUPT, "%s: no values file %u",
-			       b->path, number);
+		return err_set(err, ERR_CORRUPT,
+			       "%s: the block has no values file %u", b->path,
+			       number);
 	*out = plan = &r->files[part][number];
 	if (plan->seen)
 		return 0;
@@ -78,7 +79,7 @@ static int adopt_group(struct rewriter *r, struct part p, struct slot *s,
 	int rc = values_table(&r->reader, p, &s->meta, &table, err);
 
 	if (!rc && !table)
-		rc = err_set(err, ERR_UNSUPPORTED, "it has no table");
+		rc = err_set(err, ERR_UNSUPPORTED, "the chunk has no table");
 	if (!rc)
 		rc = values_stored(&r->reader, part_values(p, &s->meta),
 				   &s->meta.place, &stored, err);

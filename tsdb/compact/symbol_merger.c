@@ -304,8 +304,10 @@ int symbol_merger_pairs(struct symbol_merger *l, uint32_t part, uint32_t series,
 		 * the map.
 		 */
 		if (pair->name >= count || pair->value >= count)
-			return err_set(err, ERR_CORRUPT, "%s: no such symbol",
-				       p.block->path);
+			return err_set(
+				err, ERR_CORRUPT,
+				"%s: a label refers to a symbol that does not exist",
+				p.block->path);
 		pair->name = l->maps[part][pair->name];
 		pair->value = l->maps[part][pair->value];
 	}

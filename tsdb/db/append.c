@@ -71,7 +71,7 @@ static int check_duplicate(struct tsdb *db, const struct sample *s,
 		if (rc)
 			return err_set(
 				err, ERR_EXISTS,
-				"another profile of this series is stored at %" PRId64,
+				"a different profile of this series is already stored at time %" PRId64,
 				s->ms);
 	}
 	return 0;
@@ -114,7 +114,7 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 	if (!rc && must_wait(db, db_open_head(db, window_start(s->ms)), s))
 		rc = err_set(
 			err, ERR_LIMIT,
-			"more than --storage.tsdb.max-series in open ranges, and sealing does not keep up");
+			"the open head blocks have more than --storage.tsdb.max-series series; sealing does not keep up");
 	if (!rc)
 		rc = db_head_for(db, window_start(s->ms), wal_end(db->wal), &r,
 				 err);
@@ -141,7 +141,7 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
  */
 static int is_closing(struct err *err)
 {
-	return err_set(err, ERR_CLOSED, "the database is being closed");
+	return err_set(err, ERR_CLOSED, "the database is closing");
 }
 
 /*
@@ -168,12 +168,12 @@ static int append_make_room(struct tsdb *db, struct err *err)
 	if (unflushed_exceed(db, UNFLUSHED_MAX + UNFLUSHED_MAX / 4))
 		return err_set(
 			err, ERR_LIMIT,
-			"too many profiles are not flushed yet, and flushing does not keep up");
+			"too many unflushed profiles; flushing does not keep up");
 	if (wal_bytes(db->wal) <= hard || !wal_overdue(db->wal, db->budget))
 		return 0;
 	return err_set(
 		err, ERR_LIMIT,
-		"the WAL is over --storage.tsdb.wal-budget and flushing does not keep up");
+		"the WAL exceeds --storage.tsdb.wal-budget; flushing does not keep up");
 }
 
 /* Whether a head should be sealed early. */

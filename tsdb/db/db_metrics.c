@@ -7,7 +7,7 @@
 
 static const struct metric_row rows[] = {
 	COUNTER(appended, "everprof_tsdb_head_samples_appended_total",
-		"Profiles appended."),
+		"Profiles appended to head blocks."),
 	COUNTER(duplicates, "everprof_tsdb_duplicate_samples_total",
 		"Profiles that were already stored with the same "
 		"bytes."),
@@ -20,27 +20,22 @@ static const struct metric_row rows[] = {
 	COUNTER(flushes, "everprof_tsdb_flushes_total",
 		"Flushes of the WAL into head blocks that succeeded."),
 	COUNTER(flush_failures, "everprof_tsdb_flushes_failed_total",
-		"Flushes that failed. The profiles stay in the WAL, "
-		"and the flush is repeated."),
+		"Flushes that failed; the profiles stay in the WAL and the flush is retried."),
 	COUNTER(value_bytes, "everprof_tsdb_value_bytes_read_total",
 		"Bytes of stored chunks read to answer queries."),
 	COUNTER(damaged, "everprof_tsdb_profiles_damaged_total",
 		"Profiles that could not be read because their bytes "
 		"on disk are damaged."),
 	COUNTER(torn, "everprof_tsdb_torn_ends_total",
-		"Logs whose torn end was cut off at a start: records "
-		"that were being written during a crash and were "
-		"never acknowledged."),
+		"Logs whose torn end was cut off at startup: records that were being written during a crash and were never acknowledged."),
 	COUNTER(recovered, "everprof_tsdb_profiles_recovered_total",
-		"Profiles restored from the WAL at a start because "
-		"no head block and no block had them."),
+		"Profiles restored from the WAL at startup because no head block or block had them."),
 	COUNTER(seals, "everprof_tsdb_seals_total",
 		"Head blocks that were written as blocks."),
 	COUNTER(compactions, "everprof_tsdb_compactions_total",
 		"Compactions of blocks that succeeded."),
 	COUNTER(compaction_failures, "everprof_tsdb_compactions_failed_total",
-		"Compactions of blocks that failed. The blocks stay "
-		"as they are."),
+		"Compactions of blocks that failed; the blocks stay unchanged."),
 	COUNTER(time_retentions, "everprof_tsdb_time_retentions_total",
 		"Blocks and head blocks removed because they were "
 		"older than the retention time."),

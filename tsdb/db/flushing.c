@@ -161,7 +161,7 @@ void db_no_space(struct tsdb *db)
 	if (!atomic_exchange(&db->full, true))
 		log_event(
 			db->o.log, LOG_ERROR,
-			"the disk is full: nothing is stored until there is room",
+			"disk is full; profiles are refused until space is free",
 			LOG_FIELDS(log_text("path", db->path)));
 	ballast_release(&db->ballast);
 	db_wake(db, &db->flush);
@@ -189,7 +189,8 @@ static int make_room_on_disk(struct tsdb *db, struct err *err)
 	    available < 2 * db->ballast.size)
 		return rc;
 	atomic_store(&db->full, false);
-	log_event(db->o.log, LOG_INFO, "the disk has room again",
+	log_event(db->o.log, LOG_INFO,
+		  "disk has free space again; profiles are accepted",
 		  LOG_FIELDS(log_int("bytes", (int64_t)available)));
 	return rc;
 }

@@ -97,7 +97,8 @@ int state_decode(struct state *s, struct bytes file, struct err *err)
 			       .len = file.len - FILE_HEADER };
 	rc = record_decode(rest, h.salt, FILE_HEADER, true, &rec, err);
 	if (!rc && (!rec.body_ok || !decode_body(s, rec.body)))
-		rc = err_set(err, ERR_CORRUPT, "its checksum differs");
+		rc = err_set(err, ERR_CORRUPT,
+			     "checksum mismatch in the state file");
 	return rc;
 }
 

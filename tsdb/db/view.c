@@ -150,7 +150,7 @@ int db_set_aside(struct tsdb *db, const struct part *parts, size_t count,
 	for (size_t i = 0; i < count && !rc; i++) {
 		log_event(
 			db->o.log, LOG_ERROR,
-			"the disk did not give all of it back: it is set aside",
+			"a part of a head block or block could not be read; the directory is renamed to *.damaged",
 			LOG_FIELDS(
 				log_text("directory", view_path_of(parts[i]))));
 		rc = rename_aside(db->o.fs, view_path_of(parts[i]), err);

@@ -52,6 +52,6 @@ int tsdb_check_dir(struct fs *fs, const char *path, bool or_empty,
 	if (rc || ours || (or_empty && !foreign))
 		return rc;
 	return err_set(err, ERR_INVALID,
-		       "%s is no data directory of everprof%s", path,
-		       foreign ? ", and not empty" : ": it is empty");
+		       "%s is not an everprof data directory%s", path,
+		       foreign ? ": it contains other files" : ": it is empty");
 }

@@ -26,7 +26,8 @@ static int remove_leftover(struct tsdb *db, const char *dir, const char *name,
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/%s", dir, name);
 
-	log_event(db->o.log, LOG_INFO, "removing what was left unfinished",
+	log_event(db->o.log, LOG_INFO,
+		  "removing the directory of an unfinished operation",
 		  LOG_FIELDS(log_text("directory", path)));
 	trash_add_hidden(&db->trash, path);
 	return trash_empty(&db->trash, err);
@@ -39,9 +40,10 @@ static int loading_set_aside(struct tsdb *db, const char *path, struct err *err)
 {
 	db->set_aside++;
 	metric_add(db->env.corruptions, 1);
-	log_event(db->o.log, LOG_ERROR,
-		  "it cannot be read, and is set aside as *" ASIDE_SUFFIX,
-		  LOG_FIELDS(log_text("directory", path), log_err(err)));
+	log_event(
+		db->o.log, LOG_ERROR,
+		"skipping a damaged head block or block; unless read-only, it is renamed to *" ASIDE_SUFFIX,
+		LOG_FIELDS(log_text("directory", path), log_err(err)));
 	return db->o.read_only ? 0 : rename_aside(db->o.fs, path, err);
 }
 
@@ -63,9 +65,10 @@ static int loading_pass_over(struct tsdb *db, const char *path,
 {
 	db->set_aside++;
 	metric_add(db->env.corruptions, 1);
-	log_event(db->o.log, LOG_ERROR,
-		  "it cannot be read, and is left out until the next start",
-		  LOG_FIELDS(log_text("directory", path), log_err(err)));
+	log_event(
+		db->o.log, LOG_ERROR,
+		"skipping an unreadable head block or block until the next start",
+		LOG_FIELDS(log_text("directory", path), log_err(err)));
 	return 0;
 }
 
@@ -86,7 +89,7 @@ static int open_named(struct tsdb *db, const char *path, const char *name,
 	if (!loading_is_named(name, &b->meta.ulid)) {
 		block_unref(b);
 		return err_set(err, ERR_CORRUPT,
-			       "%s is the copy of another block", path);
+			       "%s is a copy of another block", path);
 	}
 	*out = b;
 	return 0;

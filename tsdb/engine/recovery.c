@@ -98,9 +98,10 @@ static struct head *head_of(struct tsdb *db, const struct labels *ls,
 		 * the next start tries again.
 		 */
 		metric_add(db->env.corruptions, 1);
-		log_event(db->o.log, LOG_ERROR,
-			  "a WAL record has no range: its segment is kept",
-			  LOG_FIELDS(log_err(&err)));
+		log_event(
+			db->o.log, LOG_ERROR,
+			"no head block could be created for a WAL record; its segment is kept",
+			LOG_FIELDS(log_err(&err)));
 		if (e->lsn < db->unplaced)
 			db->unplaced = e->lsn;
 		return NULL;
@@ -199,8 +200,8 @@ static void tell_recovered(struct tsdb *db)
 	log_event(
 		db->o.log, LOG_WARN,
 		db->o.read_only ?
-			"profiles are in the WAL alone: a range or a block that had them is not there" :
-			"profiles were taken back from the WAL: a range or a block that had them is not there",
+			"profiles are only in the WAL: a head block or block that contained them is missing" :
+			"restored profiles from the WAL: a head block or block that contained them is missing",
 		LOG_FIELDS(log_int("profiles", (int64_t)db->recovered)));
 }
 
@@ -242,7 +243,7 @@ static void load_state(struct tsdb *db)
 	metric_add(db->env.corruptions, 1);
 	log_event(
 		db->o.log, LOG_ERROR,
-		"the state file cannot be read: profiles that were deleted may come back from the WAL",
+		"cannot read the state file; deleted profiles may be restored from the WAL",
 		LOG_FIELDS(log_err(&err)));
 }
 
@@ -334,7 +335,7 @@ int db_load(struct tsdb *db, struct err *err)
 	clean_snapshots(db);
 	if (begin_clock(db, err))
 		log_event(db->o.log, LOG_WARN,
-			  "the retention clock could not be saved",
+			  "cannot save the retention clock",
 			  LOG_FIELDS(log_err(err)));
 	return trash_empty(&db->trash, err);
 }

@@ -172,11 +172,15 @@ static void retire_wal(struct tsdb *db)
 	struct err err;
 
 	if (!atomic_load(&db->env.unflushed) && wal_retire(db->wal, &err))
-		log_event(db->o.log, LOG_WARN, "the WAL stays as it is",
-			  LOG_FIELDS(log_err(&err)));
+		log_event(
+			db->o.log, LOG_WARN,
+			"cannot begin a new WAL segment at shutdown; the WAL is kept",
+			LOG_FIELDS(log_err(&err)));
 	if (db_drop_wal(db, &err))
-		log_event(db->o.log, LOG_WARN, "WAL segments stay",
-			  LOG_FIELDS(log_err(&err)));
+		log_event(
+			db->o.log, LOG_WARN,
+			"cannot remove WAL segments at shutdown; they are kept",
+			LOG_FIELDS(log_err(&err)));
 }
 
 /*

@@ -59,7 +59,8 @@ struct flusher *flusher_new(struct wal *wal, const struct log *log,
 	f->damaged = damaged;
 	f->flushed = metrics_counter(
 		metrics, "everprof_tsdb_profiles_flushed_total",
-		"Profiles moved from the WAL into groups.", NULL);
+		"Profiles moved from the WAL into chunks of head blocks.",
+		NULL);
 	return f;
 }
 
@@ -209,7 +210,8 @@ static int flush_load(struct flusher *f, const struct unflushed *p,
 	int rc;
 
 	if (!s)
-		return err_set(err, ERR_CORRUPT, "its WAL segment is gone");
+		return err_set(err, ERR_CORRUPT,
+			       "the WAL segment of the profile is missing");
 	rc = wal_segment_read(s, p->lsn, p->len, &f->record, out, err);
 	if (!rc)
 		rc = body_decode(&f->decoder, out, &f->next, err);
@@ -228,7 +230,7 @@ static void report_damage(struct flusher *f, uint32_t series,
 
 	labels_text(series_at(f->head, series)->labels, &labels);
 	metric_add(f->damaged, 1);
-	log_event(f->log, LOG_ERROR, "a damaged profile is dropped",
+	log_event(f->log, LOG_ERROR, "dropping a damaged profile",
 		  LOG_FIELDS(log_text("labels", buf_cstr(&labels)),
 			     log_int("time", p->ms), log_err(err)));
 	buf_fini(&labels);

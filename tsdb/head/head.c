@@ -340,14 +340,18 @@ static int head_read_head(void *ctx, const struct chunk *g, struct buf *scratch,
 
 	buf_reset(scratch);
 	if (!buf_reserve(scratch, g->len))
-		return err_set(err, ERR_TOOBIG, "a head of %u bytes", g->len);
+		return err_set(
+			err, ERR_TOOBIG,
+			"the chunk metadata has %u bytes, which is too large",
+			g->len);
 	rc = file_read(r->groups, g->at, scratch->ptr, g->len, err);
 	scratch->len = rc ? 0 : g->len;
 	if (!rc)
 		rc = record_decode(buf_bytes(scratch), r->salt, g->at, false,
 				   &rec, err);
 	if (rc)
-		return err_wrap(err, rc, "%s at %llu", file_path(r->groups),
+		return err_wrap(err, rc, "%s at offset %llu",
+				file_path(r->groups),
 				(unsigned long long)g->at);
 	/* The metadata follows series number, index and flushed LSN. */
 	d = dec_init(rec.head);
@@ -372,7 +376,7 @@ static void head_damaged(void *ctx, const struct chunk *g,
 
 	metric_add(r->env->corruptions, 1);
 	log_event(r->env->log, LOG_ERROR,
-		  "a group is left out: its head is damaged",
+		  "chunk metadata is damaged; the chunk is left out",
 		  LOG_FIELDS(log_text("file", file_path(r->groups)),
 			     log_int("offset", (int64_t)g->at), log_err(err)));
 }

@@ -46,8 +46,8 @@ static void head_report_damage(void *ctx, uint64_t offset, uint64_t len,
 	metric_add(torn ? env->torn : env->corruptions, 1);
 	log_event(
 		env->log, LOG_WARN,
-		torn ? "torn end of a range's log (beside a running server: not written yet)" :
-		       "damaged record in a range's log",
+		torn ? "log of a head block has a torn end (normal after a crash, or while a server writes)" :
+		       "log of a head block has a damaged record",
 		LOG_FIELDS(log_text("file", file_path(l->r->groups)),
 			   log_int("offset", (int64_t)offset),
 			   log_int("bytes", (int64_t)len)));
@@ -262,7 +262,8 @@ static int head_cut(const struct head *r, struct file *f, uint64_t end,
 		 * loss.
 		 */
 		metric_add(r->env->corruptions, 1);
-		log_event(r->env->log, LOG_ERROR, "a range's file is cut short",
+		log_event(r->env->log, LOG_ERROR,
+			  "file of a head block is truncated",
 			  LOG_FIELDS(log_text("file", file_path(f)),
 				     log_int("size", (int64_t)size),
 				     log_int("expected", (int64_t)end)));
@@ -279,7 +280,7 @@ static void head_report_unread(void *ctx, uint64_t offset, uint64_t len)
 	r->unreadable = true;
 	metric_add(r->env->corruptions, 1);
 	log_event(r->env->log, LOG_ERROR,
-		  "the disk does not give back a stretch of a range's log",
+		  "cannot read a part of the log of a head block",
 		  LOG_FIELDS(log_text("file", file_path(r->groups)),
 			     log_int("offset", (int64_t)offset),
 			     log_int("bytes", (int64_t)len)));
@@ -362,14 +363,15 @@ int head_open(struct head_env *env, const char *name, struct head **out,
 
 	if (!parse_name(name, r)) {
 		head_unref(r);
-		return err_set(err, ERR_NOTFOUND, "%s is no range", path);
+		return err_set(err, ERR_NOTFOUND, "%s is not a head block",
+			       path);
 	}
 	rc = open_all(r, err);
 	if ((rc == ERR_CORRUPT || rc == ERR_NOTFOUND) && head_is_stillborn(r)) {
 		rc = env->read_only ? 0 : fs_remove_dir(env->fs, path, err);
 		if (!rc)
-			rc = err_set(err, ERR_NOTFOUND, "%s held nothing",
-				     path);
+			rc = err_set(err, ERR_NOTFOUND,
+				     "%s contains no profile", path);
 	} else if (rc) {
 		/*
 		 * A missing file is damage; ERR_NOTFOUND would mean an empty
@@ -377,7 +379,7 @@ int head_open(struct head_env *env, const char *name, struct head **out,
 		 */
 		if (rc == ERR_NOTFOUND)
 			rc = ERR_CORRUPT;
-		err_wrap(err, rc, "range %s", path);
+		err_wrap(err, rc, "head block %s", path);
 	}
 	if (rc)
 		head_unref(r);

@@ -76,7 +76,7 @@ static int head_write_file(struct head *r, struct err *err)
 	mutex_unlock(&r->mu);
 	if (bytes.over)
 		rc = err_set(err, ERR_TOOBIG,
-			     "too many deletions in one range");
+			     "too many deletions in one head block");
 	if (!rc)
 		rc = file_replace(r->env->fs, tmp, path, buf_bytes(&bytes),
 				  err);
@@ -167,11 +167,13 @@ static int head_load_tombstone_file(struct head *r, struct bytes file,
 			       .len = file.len - FILE_HEADER };
 	rc = record_decode(rest, h.salt, FILE_HEADER, true, &rec, err);
 	if (!rc && !rec.body_ok)
-		rc = err_set(err, ERR_CORRUPT, "the checksum differs");
+		rc = err_set(err, ERR_CORRUPT,
+			     "checksum mismatch in the tombstones");
 	d = dec_init(rec.body);
 	while (!rc && dec_left(&d)) {
 		if (!load_series(r, &d))
-			rc = err_set(err, ERR_CORRUPT, "damaged tombstones");
+			rc = err_set(err, ERR_CORRUPT,
+				     "the tombstones are damaged");
 	}
 	return rc;
 }
@@ -198,7 +200,8 @@ void head_load_tombstones(struct head *r)
 	 * deleted.
 	 */
 	metric_add(r->env->corruptions, 1);
-	log_event(r->env->log, LOG_ERROR,
-		  "tombstones are damaged: deleted profiles are back",
-		  LOG_FIELDS(log_text("file", path), log_err(&err)));
+	log_event(
+		r->env->log, LOG_ERROR,
+		"cannot read the tombstones of a head block; its deleted profiles are visible again",
+		LOG_FIELDS(log_text("file", path), log_err(&err)));
 }

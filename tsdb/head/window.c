@@ -23,9 +23,11 @@ int window_check(int64_t ms, int64_t now_ms, int64_t retention_ms,
 	time_format(ms, text);
 	if (ms > now_ms + WINDOW_AHEAD_MS)
 		return err_set(err, ERR_INVALID,
-			       "time %s is more than 10 minutes ahead", text);
+			       "time %s is more than 10 minutes in the future",
+			       text);
 	if (retention_ms && ms < now_ms - retention_ms)
 		return err_set(err, ERR_INVALID,
-			       "time %s is older than the retention", text);
+			       "time %s is older than the retention time",
+			       text);
 	return 0;
 }

@@ -14,7 +14,8 @@
 static int index_report_damage(const struct index *ix, uint64_t at,
 			       struct err *err)
 {
-	return err_set(err, ERR_CORRUPT, "%s at %llu: the index is damaged",
+	return err_set(err, ERR_CORRUPT,
+		       "%s: the index is damaged at offset %llu",
 		       blob_path(ix->blob), (unsigned long long)at);
 }
 
@@ -332,7 +333,7 @@ int index_entry(const struct blob *blob, uint64_t offset,
 	if (end)
 		*end = offset + head + len + 4;
 	if (rc == ERR_CORRUPT)
-		err_set(err, rc, "%s at %llu: a series is damaged",
+		err_set(err, rc, "%s: damaged series at offset %llu",
 			blob_path(blob), (unsigned long long)offset);
 	return rc;
 }

@@ -24,9 +24,10 @@ int index_writer_new(struct fs *fs, const char *path, uint32_t symbols,
 	int rc;
 
 	if (bytes + 4 > UINT32_MAX)
-		return err_set(err, ERR_TOOBIG,
-			       "an index of %llu bytes of label text",
-			       (unsigned long long)bytes);
+		return err_set(
+			err, ERR_TOOBIG,
+			"the label strings of the index have %llu bytes, which is too large",
+			(unsigned long long)bytes);
 	w = mem_new(struct index_writer);
 	w->fs = fs;
 	rc = outfile_open(&w->file, fs, path, err);
@@ -241,7 +242,7 @@ static int put_tables(struct index_writer *w, const struct blob *blob,
 	w->toc.postings_table = w->file.size;
 	rc = walk_table(w, &s, &len, NULL, err);
 	if (!rc && len > UINT32_MAX)
-		rc = err_set(err, ERR_TOOBIG, "an index of too many labels");
+		rc = err_set(err, ERR_TOOBIG, "the index has too many labels");
 	if (!rc) {
 		put_be32(front, (uint32_t)len);
 		put_be32(front + 4, (uint32_t)w->list_count + 1);
@@ -274,7 +275,7 @@ static int check_size(const struct index_writer *w, struct err *err)
 {
 	if (w->series_end / INDEX_SERIES_ALIGN <= UINT32_MAX)
 		return 0;
-	return err_set(err, ERR_TOOBIG, "an index of more than 64 GiB");
+	return err_set(err, ERR_TOOBIG, "the index is larger than 64 GiB");
 }
 
 int index_writer_finish(struct index_writer *w, uint64_t *size, uint32_t *crc,

@@ -10,7 +10,8 @@
 static int symbols_report_damage(const struct blob *blob, uint64_t at,
 				 struct err *err)
 {
-	return err_set(err, ERR_CORRUPT, "%s at %llu: the index is damaged",
+	return err_set(err, ERR_CORRUPT,
+		       "%s: the index is damaged at offset %llu",
 		       blob_path(blob), (unsigned long long)at);
 }
 
@@ -108,7 +109,8 @@ int symbols_get(const struct symbols *s, uint32_t n, struct buf *scratch,
 	int rc;
 
 	if (n >= s->count)
-		return err_set(err, ERR_CORRUPT, "%s: no symbol %u",
+		return err_set(err, ERR_CORRUPT,
+			       "%s: the index has no symbol %u",
 			       blob_path(s->blob), n);
 	rc = symbols_row_view(s, n - n % INDEX_EVERY, scratch, &d, err);
 	if (rc)

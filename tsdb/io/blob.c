@@ -55,16 +55,18 @@ int blob_view(const struct blob *b, uint64_t offset, size_t len,
 	int rc;
 
 	if (offset > b->size || len > b->size - offset)
-		return err_set(err, ERR_CORRUPT,
-			       "%s: %zu bytes at %llu are behind its end",
-			       blob_path(b), len, (unsigned long long)offset);
+		return err_set(
+			err, ERR_CORRUPT,
+			"%s: %zu bytes at offset %llu are beyond the end of the file",
+			blob_path(b), len, (unsigned long long)offset);
 	/*
 	 * Bytes of a map are copied out: a view into the map could raise SIGBUS
 	 * long after the check (docs/decisions.md, 83).
 	 */
 	buf_reset(scratch);
 	if (!buf_reserve(scratch, len))
-		return err_set(err, ERR_TOOBIG, "%s: a piece of %zu bytes",
+		return err_set(err, ERR_TOOBIG,
+			       "%s: cannot read %zu bytes at once: too large",
 			       blob_path(b), len);
 	rc = b->map.len ? file_map_read(b->file, b->map, offset, scratch->ptr,
 					len, err) :

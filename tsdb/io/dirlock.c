@@ -31,8 +31,8 @@ static int dirlock_fail_busy(int fd, const char *dir, struct err *err)
 
 	pid[n > 0 ? n : 0] = 0;
 	return err_set(err, ERR_BUSY,
-		       "%s is in use by the everprof with pid %ld", dir,
-		       strtol(pid, NULL, 10));
+		       "%s is in use by another everprof process (pid %ld)",
+		       dir, strtol(pid, NULL, 10));
 }
 
 /*

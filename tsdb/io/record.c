@@ -16,7 +16,7 @@ int salt_make(uint64_t *salt, struct err *err)
 {
 	if (getrandom(salt, sizeof(*salt), 0) == sizeof(*salt))
 		return 0;
-	return err_set(err, ERR_IO, "no random bytes");
+	return err_set(err, ERR_IO, "cannot get random bytes from the kernel");
 }
 
 /*
@@ -57,13 +57,14 @@ static int copy_decode(struct bytes copy, uint32_t magic,
 	h.number = dec_be64(&d);
 	dec_be32(&d);
 	if (dec_be32(&d) != crc32c_extend(0, covered) || h.magic != magic)
-		return err_set(err, ERR_CORRUPT,
-			       "the file header is damaged, or not everprof's");
+		return err_set(
+			err, ERR_CORRUPT,
+			"the file header is damaged or was not written by everprof");
 	if (version != VERSION || reserved.ptr[0] || reserved.ptr[1] ||
 	    reserved.ptr[2])
 		return err_set(
 			err, ERR_UNSUPPORTED,
-			"written in format %u by a newer everprof: this one reads format %d; use the version that wrote it",
+			"file format %u is not supported: this version of everprof reads format %d; use the newer version that wrote the file",
 			version, VERSION);
 	*out = h;
 	return 0;
@@ -77,7 +78,7 @@ int file_header_decode(struct bytes file, uint32_t magic,
 
 	if (file.len < FILE_HEADER)
 		return err_set(err, ERR_CORRUPT,
-			       "the file header is cut short");
+			       "the file header is truncated");
 	rc = copy_decode(copy, magic, out, err);
 	if (rc != ERR_CORRUPT)
 		return rc;
@@ -157,12 +158,13 @@ static int decode_front(struct dec *d, uint64_t salt, uint64_t position,
 	crc = dec_be32(d);
 	if (d->bad || r.position != position || reserved ||
 	    head_len > RECORD_HEAD_MAX || body->len > RECORD_BODY_MAX)
-		return err_set(err, ERR_CORRUPT, "no record here");
+		return err_set(err, ERR_CORRUPT, "no record at this position");
 	r.head = dec_bytes(d, head_len);
 	if (d->bad)
-		return err_set(err, ERR_CORRUPT, "record is cut short");
+		return err_set(err, ERR_CORRUPT, "the record is truncated");
 	if (crc != head_crc(salt, fixed, r.head))
-		return err_set(err, ERR_CORRUPT, "record's checksum differs");
+		return err_set(err, ERR_CORRUPT,
+			       "checksum mismatch in a record");
 	r.len = record_padded(head_len, body->len);
 	*out = r;
 	return 0;
@@ -180,7 +182,7 @@ int record_decode(struct bytes b, uint64_t salt, uint64_t position,
 		return rc;
 	r.body = dec_bytes(&d, body.len);
 	if (d.bad)
-		return err_set(err, ERR_CORRUPT, "record is cut short");
+		return err_set(err, ERR_CORRUPT, "the record is truncated");
 	if (check_body)
 		r.body_ok = body.crc ==
 			    (body.len ? crc32c_extend(0, r.body) : 0);

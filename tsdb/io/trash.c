@@ -131,7 +131,9 @@ int rename_aside(struct fs *fs, const char *path, struct err *err)
 			rc = fs_rename(fs, path, to, err);
 	}
 	if (rc == ERR_EXISTS)
-		return err_set(err, rc, "%s: too many were set aside already",
-			       path);
+		return err_set(
+			err, rc,
+			"%s: cannot rename it: too many *.damaged names are in use",
+			path);
 	return rc ? rc : fs_sync_dir(fs, parent, err);
 }

@@ -89,8 +89,9 @@ static int compact_picked(struct tsdb *db, const struct part *v,
 	if (has_room(db, compaction_written_bytes(db, parts, n)))
 		rc = compact_blocks(db, parts, n, err);
 	else
-		rc = err_set(err, ERR_NOSPACE,
-			     "compaction waits until twice its size is free");
+		rc = err_set(
+			err, ERR_NOSPACE,
+			"compaction waits for free disk space: twice the size of the new block");
 	mem_free(parts);
 	return rc;
 }

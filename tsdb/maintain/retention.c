@@ -82,7 +82,8 @@ static void describe_items(const struct part *v, size_t count,
 static void log_removal(const struct tsdb *db, const struct plan_item *it,
 			bool by_size)
 {
-	log_event(db->o.log, LOG_INFO, "retention removes profiles",
+	log_event(db->o.log, LOG_INFO,
+		  "retention removes a block or head block",
 		  LOG_FIELDS(log_text("by", by_size ? "size" : "time"),
 			     log_int("before", it->max_ms),
 			     log_int("bytes", (int64_t)it->bytes)));
@@ -99,7 +100,7 @@ static void save_clock(struct tsdb *db, int64_t now_ns)
 	db->saved_ns = now_ns;
 	if (state_save(&db->state, &err))
 		log_event(db->o.log, LOG_WARN,
-			  "the retention clock could not be saved",
+			  "cannot save the retention clock",
 			  LOG_FIELDS(log_err(&err)));
 }
 
@@ -108,7 +109,7 @@ static void log_doubt(const struct tsdb *db, int64_t now_ms)
 {
 	log_event(
 		db->o.log, LOG_WARN,
-		"the clock jumped by more than a day: retention by time waits for a week, or until \"everprof tsdb confirm-clock\" or the admin API says that the time is right",
+		"the system clock jumped by more than a day; retention by time uses the expected time, or the system clock if that is earlier, until a week has passed or the clock is confirmed (everprof tsdb confirm-clock, or the admin API)",
 		LOG_FIELDS(log_int("clock_ms", now_ms),
 			   log_int("expected_ms", db->state.clock.trusted_ms)));
 }

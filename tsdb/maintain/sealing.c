@@ -115,7 +115,7 @@ int seal_next(struct tsdb *db, bool all, struct err *err)
 	if (pick != PLAN_NONE && !has_room(db, plan[pick].bytes))
 		rc = err_set(
 			err, ERR_NOSPACE,
-			"sealing waits until there is room for twice the range");
+			"sealing waits for free disk space: twice the size of the head block");
 	else if (pick != PLAN_NONE)
 		rc = sealing_seal(db, v[pick].head, err);
 	/*

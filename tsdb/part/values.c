@@ -47,14 +47,15 @@ static int no_codec(const struct chunk_meta *h, struct err *err)
 {
 	return err_set(
 		err, ERR_UNSUPPORTED,
-		"stored with codec %u by a newer everprof: use the version that wrote it",
+		"codec %u is not supported: use the newer version of everprof that wrote the chunk",
 		h->codec);
 }
 
 /* Report a values file that is missing or could not be opened. */
 static int no_file(struct err *err)
 {
-	return err_set(err, ERR_CORRUPT, "its values file is not there");
+	return err_set(err, ERR_CORRUPT,
+		       "the values file of the chunk is missing");
 }
 
 int values_table(struct values_reader *r, struct part p,
@@ -105,7 +106,8 @@ int values_stored(struct values_reader *r, const struct file *f,
 	buf_reset(&r->stored);
 	*out = (struct bytes){ 0 };
 	if (!buf_reserve(&r->stored, place->len))
-		return err_set(err, ERR_TOOBIG, "a group of %u bytes",
+		return err_set(err, ERR_TOOBIG,
+			       "the chunk has %u bytes, which is too large",
 			       place->len);
 	rc = file_read(f, place->offset, r->stored.ptr, place->len, err);
 	if (rc)
@@ -113,9 +115,10 @@ int values_stored(struct values_reader *r, const struct file *f,
 	r->stored.len = place->len;
 	*out = buf_bytes(&r->stored);
 	if (crc32c_extend(0, *out) != place->crc)
-		return err_set(err, ERR_CORRUPT,
-			       "%s at %llu: the group's checksum differs",
-			       file_path(f), (unsigned long long)place->offset);
+		return err_set(
+			err, ERR_CORRUPT,
+			"%s: checksum mismatch in the chunk at offset %llu",
+			file_path(f), (unsigned long long)place->offset);
 	return 0;
 }
 
@@ -185,9 +188,10 @@ int values_one(struct values_reader *r, struct part p,
 	 * computed.
 	 */
 	if (!rc && hash_bytes(buf_bytes(out)) != h->profiles[index].hash)
-		rc = err_set(err, ERR_CORRUPT,
-			     "%s: the profile's hash differs from when it came",
-			     file_path(part_values(p, h)));
+		rc = err_set(
+			err, ERR_CORRUPT,
+			"%s: the profile differs from the received one (hash mismatch)",
+			file_path(part_values(p, h)));
 	return rc;
 }
 
@@ -202,7 +206,8 @@ int values_rows(struct values_reader *r, struct part p,
 	int rc;
 
 	if (!codec || !codec->rows)
-		return err_set(err, ERR_UNSUPPORTED, "not stored as columns");
+		return err_set(err, ERR_UNSUPPORTED,
+			       "the chunk is not stored as columns");
 	/*
 	 * The same chunk with the same sample types as last time: its rows are
 	 * still valid. A query that adds up one profile after another asks for
@@ -278,9 +283,10 @@ int values_all(struct values_reader *r, struct part p,
 		out->ok[i] = hash_bytes(value_at(h, out, i)) ==
 			     h->profiles[i].hash;
 		if (!out->ok[i])
-			rc = err_set(err, ERR_CORRUPT,
-				     "%s: a profile's hash differs",
-				     file_path(part_values(p, h)));
+			rc = err_set(
+				err, ERR_CORRUPT,
+				"%s: a profile differs from the received one (hash mismatch)",
+				file_path(part_values(p, h)));
 	}
 	if (rc == ERR_CORRUPT && s.group.stored.len)
 		values_salvage(r, h, &s, out);

@@ -43,8 +43,8 @@ static void querier_tell_damage(struct querier *q)
 		return;
 	metric_add(q->db->metrics.damaged, (int64_t)sum);
 	log_event(q->db->o.log, LOG_ERROR,
-		  "a query could not read all that is stored",
-		  LOG_FIELDS(log_int("profiles_or_groups", (int64_t)sum),
+		  "a query left out profiles or chunks that could not be read",
+		  LOG_FIELDS(log_int("profiles_or_chunks", (int64_t)sum),
 			     log_err(q->lost ? &q->lost_why : &q->failed_why)));
 }
 
@@ -330,7 +330,7 @@ static int querier_find_newest(struct querier *q, size_t i, int64_t *ms,
 		/* Everything there may have been deleted: look at all parts. */
 		rc = querier_times(q, i, 0, INT64_MAX, &t, err);
 	if (!rc && !t.count)
-		rc = err_set(err, ERR_NOTFOUND, "the series is empty");
+		rc = err_set(err, ERR_NOTFOUND, "the series has no profile");
 	if (!rc)
 		*ms = t.ms[t.count - 1];
 	return rc;
@@ -353,7 +353,8 @@ int querier_newest_types(struct querier *q, size_t i, struct buf *out,
 		rc = querier_lookup(q, i, ms, q->db->wal, &f, err);
 	typeset = f.hit.group.typeset;
 	if (!rc && f.hit.unflushed && !f.hit.segment)
-		rc = err_set(err, ERR_NOTFOUND, "its WAL segment is gone");
+		rc = err_set(err, ERR_NOTFOUND,
+			     "the WAL segment of the profile was removed");
 	if (!rc && f.hit.unflushed) {
 		rc = wal_segment_head(f.hit.segment, f.hit.wal.lsn,
 				      f.hit.wal.len, &q->scratch, &p, err);

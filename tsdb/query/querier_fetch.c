@@ -41,7 +41,8 @@ static int querier_too_big(const struct profile *p, uint32_t raw_len,
 {
 	if (!p->raw.max || raw_len <= p->raw.max)
 		return 0;
-	return err_set(err, ERR_TOOBIG, "the profile has %u bytes", raw_len);
+	return err_set(err, ERR_TOOBIG,
+		       "the profile has %u bytes, which is too large", raw_len);
 }
 
 /* Fetch an unflushed profile from its WAL record. */
@@ -53,7 +54,8 @@ static int fetch_unflushed(struct querier *q, const struct part_hit *hit,
 
 	/* Retention has removed the segment since the profile was found. */
 	if (!hit->segment)
-		return err_set(err, ERR_NOTFOUND, "its WAL segment is gone");
+		return err_set(err, ERR_NOTFOUND,
+			       "the WAL segment of the profile was removed");
 	rc = querier_too_big(out, hit->wal.raw_len, err);
 	if (!rc)
 		rc = querier_spend_bytes(
@@ -331,7 +333,8 @@ int querier_rows(struct querier *q, size_t i, int64_t ms, const bool *types,
 	if (rc) {
 		rc = querier_lookup(q, i, ms, NULL, &f, err);
 		if (!rc && f.hit.unflushed)
-			rc = err_set(err, ERR_UNSUPPORTED, "in the WAL alone");
+			rc = err_set(err, ERR_UNSUPPORTED,
+				     "the profile is only in the WAL");
 		h = &f.hit.group.meta;
 		out->row = f.hit.group.index;
 	}

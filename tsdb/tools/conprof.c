@@ -144,7 +144,7 @@ static int walk_block(struct walk *w, const char *dir, struct err *err)
 	w->path = dir;
 	if (blob_open(NULL, path, BLOB_READ, &blob, &why) ||
 	    index_open(blob, &b.index, &why)) {
-		conprof_report_damage(w, "the block is left out: %s", why.msg);
+		conprof_report_damage(w, "the block is skipped: %s", why.msg);
 		return 0;
 	}
 	read_chunk_files(w, dir, &b);

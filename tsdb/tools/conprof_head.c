@@ -64,7 +64,7 @@ static void series_record(struct walk *w, struct dec d)
 		uint64_t n = dec_count(&d, LABELS_MAX);
 		struct labels_builder b = { 0 };
 		struct labels *ls = NULL;
-		struct err err = { .msg = "a record of series is damaged" };
+		struct err err = { .msg = "a series record is damaged" };
 
 		for (uint64_t i = 0; i < n && !d.bad; i++) {
 			struct str name = dec_str(&d);
@@ -96,12 +96,11 @@ static int samples_record(struct walk *w, struct dec d, struct err *err)
 		struct labels *ls = find_series(w, ref);
 
 		if (d.bad)
-			conprof_report_damage(w,
-					      "a record of samples is damaged");
+			conprof_report_damage(w, "a samples record is damaged");
 		else if (!ls)
 			conprof_report_damage(w,
 					      "a sample at %" PRId64
-					      " of a series that is not known",
+					      " of an unknown series",
 					      ms);
 		else if (w->v->wants(w->v->ctx, ms))
 			rc = w->v->visit(w->v->ctx, w->path, ls, ms, value,
@@ -205,7 +204,7 @@ static int walk_page(struct walk *w, struct bytes page, uint64_t at, bool *open,
 			 */
 			if (w->names_only)
 				conprof_report_damage(w,
-						      "at %" PRIu64
+						      "at offset %" PRIu64
 						      ": a record is damaged",
 						      at + pos);
 			*open = false;
@@ -298,7 +297,7 @@ static int visit_head_chunk(struct walk *w, struct dec *d, struct bytes file,
 	if (dec_be32(d) != crc32c_extend(0, covered) || d->bad) {
 		conprof_report_damage(
 			w,
-			"at %zu: a head chunk, and what is behind it, is damaged",
+			"at offset %zu: a head chunk is damaged; the rest of the file is skipped",
 			(size_t)(start - file.ptr));
 		d->bad = true;
 		return 0;
@@ -306,7 +305,7 @@ static int visit_head_chunk(struct walk *w, struct dec *d, struct bytes file,
 	c.labels = find_series(w, ref);
 	if (encoding != ENCODING_BYTES || !c.labels) {
 		conprof_report_damage(
-			w, "at %zu: a chunk of a series that is not known",
+			w, "at offset %zu: a chunk of an unknown series",
 			(size_t)(start - file.ptr));
 		return 0;
 	}
@@ -336,7 +335,7 @@ static int walk_head_file(struct walk *w, const char *path, struct err *err)
 		conprof_report_damage(w, "%s", why.msg);
 	d = dec_init(buf_bytes(&bytes));
 	if (bytes.len && dec_be32(&d) != HEAD_MAGIC)
-		conprof_report_damage(w, "not a file of head chunks");
+		conprof_report_damage(w, "the file is not a head chunks file");
 	dec_be32(&d);
 	while (dec_left(&d) && !conprof_all_zero(&d) && !rc)
 		rc = visit_head_chunk(w, &d, buf_bytes(&bytes), err);

@@ -211,7 +211,7 @@ static int by_codec(struct tally *t, struct part p,
 		    struct err *err UNUSED)
 {
 	const struct codec *codec = values_codec(p, h->codec);
-	const char *name = codec ? codec->name : "not known";
+	const char *name = codec ? codec->name : "unknown";
 
 	count_group(t, tally_of(t, str_of(name)), h);
 	if (is_new_table(t, p, h))

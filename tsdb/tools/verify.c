@@ -44,7 +44,8 @@ static void verify_group(struct part_verify *p, const struct chunk_source *from,
 	}
 	rc = values_all(&p->reader, p->part, &h, &p->values, &err);
 	if (rc)
-		verify_report(p->v, p->path, "%u profiles from %lld: %s",
+		verify_report(p->v, p->path,
+			      "a chunk of %u profiles from time %lld ms: %s",
 			      h.count, (long long)h.profiles[0].ms, err.msg);
 	else
 		p->v->profiles += h.count;
@@ -97,18 +98,20 @@ void verify_open_block(struct verify *v, struct block *b)
 	uint64_t before = v->profiles;
 
 	if (b->damaged)
-		verify_report(v, b->path, "%llu of its files are damaged",
+		verify_report(v, b->path, "%llu files of the block are damaged",
 			      (unsigned long long)b->damaged);
 	for (size_t i = 0; i < b->meta.file_count; i++)
 		verify_file(v, b, &b->meta.files[i]);
 	verify_part(v, (struct part){ .block = b }, b->path);
 	if (index_series_count(b->index) != b->meta.series)
-		verify_report(v, b->path,
-			      "the index has %u series, meta.json says %llu",
-			      index_series_count(b->index),
-			      (unsigned long long)b->meta.series);
+		verify_report(
+			v, b->path,
+			"the index has %u series, but meta.json says %llu",
+			index_series_count(b->index),
+			(unsigned long long)b->meta.series);
 	if (v->profiles - before != b->meta.samples)
-		verify_report(v, b->path, "%llu profiles are whole, of %llu",
+		verify_report(v, b->path,
+			      "only %llu of %llu profiles are readable",
 			      (unsigned long long)(v->profiles - before),
 			      (unsigned long long)b->meta.samples);
 }
@@ -138,7 +141,7 @@ static void verify_block(struct verify *v, const struct block_env *env,
 	}
 	ulid_format(&b->meta.ulid, name);
 	if (strcmp(strrchr(path, '/') + 1, name) != 0)
-		verify_report(v, path, "is the copy of block %s", name);
+		verify_report(v, path, "is a copy of block %s", name);
 	verify_open_block(v, b);
 	block_unref(b);
 }
@@ -193,8 +196,9 @@ static int verify_blocks(struct verify *v, const char *dir,
 		if (ulid_parse(str_of(l.names[i]), &u))
 			verify_block(v, &env, path);
 		else if (strstr(l.names[i], ASIDE_SUFFIX))
-			verify_report(v, path,
-				      "was set aside: it cannot be read");
+			verify_report(
+				v, path,
+				"was set aside because it could not be read");
 	}
 	name_list_fini(&l);
 	tables_free(env.tables);
@@ -222,8 +226,9 @@ static void verify_heads(struct verify *v, const char *dir,
 		char *at = mem_printf("%s/%s", path, l.names[i]);
 
 		if (strstr(l.names[i], ASIDE_SUFFIX))
-			verify_report(v, at,
-				      "was set aside: it cannot be read");
+			verify_report(
+				v, at,
+				"was set aside because it could not be read");
 		else if (!strstr(l.names[i], HEAD_DELETE_SUFFIX))
 			verify_head(v, &env, l.names[i], live);
 	}
@@ -267,8 +272,9 @@ static void verify_wal(struct verify *v, const char *dir, bool live)
 		char *at = mem_printf("%s/%s", path, l.names[i]);
 
 		if (strstr(l.names[i], ASIDE_SUFFIX))
-			verify_report(v, at,
-				      "was set aside: it cannot be read whole");
+			verify_report(
+				v, at,
+				"was set aside because it could not be read completely");
 		if (!is_segment(l.names[i]))
 			continue;
 		v->segments++;
@@ -296,7 +302,7 @@ static void verify_recovered(struct verify *v, const char *dir)
 	if (n)
 		verify_report(
 			v, dir,
-			"%llu profiles are in the WAL alone: a range or a block that had them is not there (a start, and repair, take them back)",
+			"%llu profiles are only in the WAL: a head block or block that contained them is missing (starting the server or tsdb repair restores them)",
 			(unsigned long long)n);
 	tsdb_close(db);
 	metrics_free(m);

@@ -50,7 +50,7 @@ void verify_file(struct verify *v, const struct block *b,
 	if (rc)
 		verify_report(v, path, "%s", err.msg);
 	else if (crc != f->crc)
-		verify_report(v, path, "its checksum differs");
+		verify_report(v, path, "checksum mismatch");
 }
 
 /* The state of verifying one log file. */
@@ -70,9 +70,10 @@ static void damaged_stretch(void *ctx, uint64_t offset, uint64_t len, bool torn)
 	struct log_verify *l = ctx;
 
 	if (!torn)
-		verify_report(
-			l->v, l->path, "at %llu: %llu bytes are no record",
-			(unsigned long long)offset, (unsigned long long)len);
+		verify_report(l->v, l->path,
+			      "at offset %llu: %llu bytes are not a record",
+			      (unsigned long long)offset,
+			      (unsigned long long)len);
 }
 
 /* Whether all bytes are zero. */
@@ -108,20 +109,24 @@ static void verify_record(struct log_verify *l, const struct record *r,
 			  struct bytes padding)
 {
 	struct segment_profile p = { 0 };
-	struct err err = { .msg = "a body's checksum differs" };
+	struct err err = { .msg = "checksum mismatch in the body of a record" };
 	unsigned long long at = (uint32_t)r->position;
 
 	if (!verify_all_zero(padding))
-		verify_report(l->v, l->path,
-			      "at %llu: a record's padding is damaged", at);
+		verify_report(
+			l->v, l->path,
+			"at offset %llu: the padding of a record is damaged",
+			at);
 	if (r->body.len && !r->body_ok)
-		verify_report(l->v, l->path,
-			      "at %llu: a body's checksum differs", at);
+		verify_report(
+			l->v, l->path,
+			"at offset %llu: checksum mismatch in the body of a record",
+			at);
 	else if (r->kind != SEGMENT_PROFILE || r->position >> 32 == 0)
 		return; /* not a profile in the WAL */
 	else if (segment_profile_decode(r, &p, &err) ||
 		 body_decode(&l->decoder, &p, &l->raw, &err))
-		verify_report(l->v, l->path, "at %llu: %s", at, err.msg);
+		verify_report(l->v, l->path, "at offset %llu: %s", at, err.msg);
 	else
 		l->v->profiles++;
 }
@@ -166,12 +171,13 @@ static void verify_records(struct log_verify *l, struct bytes file,
 	if (is_footer(rest, h))
 		return;
 	if (it.end != file.len)
-		verify_report(l->v, l->path, "at %llu: its end is torn",
+		verify_report(l->v, l->path,
+			      "at offset %llu: the end of the file is torn",
 			      (unsigned long long)it.end);
 	else if (sealed)
 		verify_report(
 			l->v, l->path,
-			"it was not closed: what was written last may be missing");
+			"the segment was not closed: its last records may be missing");
 }
 
 void verify_log(struct verify *v, const char *path, uint32_t magic, bool live,
@@ -197,7 +203,7 @@ void verify_log(struct verify *v, const char *path, uint32_t magic, bool live,
 	if (rc && !(live && bytes.len < FILE_HEADER))
 		verify_report(v, path, "%s", err.msg);
 	if (!rc && magic == MAGIC_TOMBSTONES && bytes.len == FILE_HEADER)
-		verify_report(v, path, "its tombstones are gone");
+		verify_report(v, path, "the tombstones are missing");
 	/*
 	 * Readers need only one of the two copies of the header, so that damage
 	 * to the other would go unnoticed.
@@ -234,8 +240,9 @@ void verify_values(struct verify *v, const struct head *r, bool live)
 	else if (memcmp(first, first + FILE_HEADER / 2, FILE_HEADER / 2) != 0)
 		verify_report(v, path, "a copy of the file header is damaged");
 	else if (size != r->values_end && !live)
-		verify_report(v, path,
-			      "it has %llu bytes, the log knows of %llu",
-			      (unsigned long long)size,
-			      (unsigned long long)r->values_end);
+		verify_report(
+			v, path,
+			"the file has %llu bytes, but the log accounts for %llu",
+			(unsigned long long)size,
+			(unsigned long long)r->values_end);
 }

@@ -50,7 +50,8 @@ int body_decode(struct body_decoder *d, const struct segment_profile *p,
 				     err);
 		break;
 	default:
-		rc = err_set(err, ERR_CORRUPT, "unknown encoding %d",
+		rc = err_set(err, ERR_CORRUPT,
+			     "unknown encoding %d of a profile",
 			     (int)p->encoding);
 	}
 	if (rc)
@@ -61,7 +62,8 @@ int body_decode(struct body_decoder *d, const struct segment_profile *p,
 	 */
 	if (out->len != p->entry.raw_len ||
 	    hash_bytes(buf_bytes(out)) != p->entry.hash)
-		return err_set(err, ERR_CORRUPT,
-			       "the profile's hash differs from when it came");
+		return err_set(
+			err, ERR_CORRUPT,
+			"the profile differs from the received one (hash mismatch)");
 	return 0;
 }

@@ -26,8 +26,10 @@ int segment_profile_encode(const struct sample *s, uint64_t salt, uint64_t lsn,
 	bool over;
 
 	if (s->body.len > RECORD_BODY_MAX)
-		return err_set(err, ERR_TOOBIG, "a body of %zu bytes",
-			       s->body.len);
+		return err_set(
+			err, ERR_TOOBIG,
+			"the profile has %zu bytes, which is too large for a WAL record",
+			s->body.len);
 	enc_svarint(&head, s->ms);
 	enc_be64(&head, s->hash);
 	enc_uvarint(&head, s->raw_len);
@@ -45,7 +47,7 @@ int segment_profile_encode(const struct sample *s, uint64_t salt, uint64_t lsn,
 	over = head.over || out->over;
 	buf_fini(&head);
 	if (over)
-		return err_set(err, ERR_TOOBIG, "the record is too large");
+		return err_set(err, ERR_TOOBIG, "the WAL record is too large");
 	return 0;
 }
 
@@ -76,7 +78,7 @@ int segment_profile_decode(const struct record *r, struct segment_profile *out,
 	p.entry.labels = bytes_of(dec_str(&d));
 	if (d.bad || dec_left(&d) || r->kind != SEGMENT_PROFILE ||
 	    typeset_count(p.entry.typeset) != p.total_count)
-		return err_set(err, ERR_CORRUPT, "not the head of a profile");
+		return err_set(err, ERR_CORRUPT, "the record is not a profile");
 	*out = p;
 	return 0;
 }
@@ -272,5 +274,7 @@ int segment_dir_decode(struct bytes body, uint64_t segment, segment_entry_fn fn,
 	     rows_decode(d, &t, segment, fn, ctx);
 	mem_free(t.labels);
 	mem_free(t.typesets);
-	return ok ? 0 : err_set(err, ERR_CORRUPT, "the directory is damaged");
+	return ok ? 0 :
+		    err_set(err, ERR_CORRUPT,
+			    "the directory of the segment is damaged");
 }

@@ -71,9 +71,11 @@ static int wal_clean(struct wal *w, struct err *err)
 			continue;
 		path = mem_printf("%s/%s", w->dir, l.names[i]);
 		if (fs_unlink(w->o.fs, path, err))
-			log_event(w->o.log, LOG_WARN, "it stays for now",
-				  LOG_FIELDS(log_text("file", path),
-					     log_err(err)));
+			log_event(
+				w->o.log, LOG_WARN,
+				"cannot remove a retired WAL segment; the next start tries again",
+				LOG_FIELDS(log_text("file", path),
+					   log_err(err)));
 	}
 	name_list_fini(&l);
 	return rc;
@@ -323,8 +325,10 @@ int wal_sync(struct wal *w, uint64_t lsn, struct err *err)
 		if (!s || lsn <= s->durable)
 			break;
 		if (s->failed)
-			rc = err_set(err, ERR_IO, "the WAL's disk failed: %s",
-				     file_path(s->file));
+			rc = err_set(
+				err, ERR_IO,
+				"an earlier write or sync of this WAL segment failed: %s",
+				file_path(s->file));
 		else if (w->syncing)
 			mutex_wait(&w->mu, &w->synced);
 		else

@@ -69,8 +69,10 @@ void wal_key_load(struct wal_key *k, struct fs *fs, const char *dir,
 	if ((rc == ERR_NOTFOUND || rc == ERR_CORRUPT) && !read_only)
 		rc = wal_key_make_key(k, fs, dir, path, &err);
 	if (rc && rc != ERR_NOTFOUND)
-		log_event(log, LOG_WARN, "the WAL goes without its key",
-			  LOG_FIELDS(log_text("file", path), log_err(&err)));
+		log_event(
+			log, LOG_WARN,
+			"cannot read or create the WAL key; continuing without it",
+			LOG_FIELDS(log_text("file", path), log_err(&err)));
 }
 
 int wal_key_salt(const struct wal_key *k, uint64_t segment, uint64_t *out,

@@ -32,8 +32,8 @@ static void wal_replay_report_damage(void *ctx, uint64_t offset, uint64_t len,
 	metric_add(torn ? r->w->o.torn : r->w->corruptions, 1);
 	log_event(
 		r->w->o.log, LOG_WARN,
-		torn ? "torn end of WAL segment (beside a running server: not written yet)" :
-		       "damaged record in WAL segment",
+		torn ? "WAL segment has a torn end (normal after a crash, or while a server writes)" :
+		       "WAL segment has a damaged record",
 		LOG_FIELDS(log_text("file", file_path(r->segment->file)),
 			   log_int("offset", (int64_t)offset),
 			   log_int("bytes", (int64_t)len)));
@@ -68,8 +68,7 @@ static void wal_replay_report_unread(void *ctx, uint64_t offset, uint64_t len)
 
 	r->segment->unread = true;
 	metric_add(r->w->corruptions, 1);
-	log_event(r->w->o.log, LOG_ERROR,
-		  "the disk does not give back a stretch of a WAL segment",
+	log_event(r->w->o.log, LOG_ERROR, "cannot read a part of a WAL segment",
 		  LOG_FIELDS(log_text("file", file_path(r->segment->file)),
 			     log_int("offset", (int64_t)offset),
 			     log_int("bytes", (int64_t)len)));
@@ -153,8 +152,9 @@ static int wal_replay_scan(struct replay *r, uint64_t *end, struct err *err)
 	}
 	buf_fini(&bytes);
 	if (!rc && r->segment->guessed && *end == FILE_HEADER)
-		rc = err_set(err, ERR_CORRUPT,
-			     "its header is damaged, and so are its records");
+		rc = err_set(
+			err, ERR_CORRUPT,
+			"the header and the records of the segment are damaged");
 	return rc;
 }
 
@@ -177,7 +177,8 @@ static int replay_directory(struct replay *r, struct err *err)
 		return rc;
 	if (!segment_footer_decode(last, s->salt, &at) ||
 	    at >= s->size - sizeof(footer))
-		return err_set(err, ERR_CORRUPT, "no directory");
+		return err_set(err, ERR_CORRUPT,
+			       "the segment has no directory");
 	bytes.len = (size_t)(s->size - sizeof(footer) - at);
 	bytes.ptr = mem_alloc(bytes.len);
 	rc = file_read(s->file, at, bytes.ptr, bytes.len, err);
@@ -185,7 +186,8 @@ static int replay_directory(struct replay *r, struct err *err)
 		rc = record_decode(buf_bytes(&bytes), s->salt,
 				   s->number << 32 | at, true, &rec, err);
 	if (!rc && (rec.kind != SEGMENT_DIRECTORY || !rec.body_ok))
-		rc = err_set(err, ERR_CORRUPT, "the directory is damaged");
+		rc = err_set(err, ERR_CORRUPT,
+			     "the directory of the segment is damaged");
 	if (!rc)
 		rc = segment_dir_decode(rec.body, s->number, r->fn, r->ctx,
 					err);
@@ -215,7 +217,7 @@ static void leave_unsealed(struct wal *w, struct wal_segment *s, uint64_t end,
 	s->unsealed = true;
 	mutex_unlock(&w->mu);
 	log_event(
-		w->o.log, LOG_WARN, "WAL segment could not be sealed",
+		w->o.log, LOG_WARN, "cannot seal a WAL segment",
 		LOG_FIELDS(log_text("file", file_path(s->file)), log_err(err)));
 }
 
@@ -334,7 +336,7 @@ int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 	if (!w->o.read_only && wal_replay_begin(w, err))
 		log_event(
 			w->o.log, LOG_ERROR,
-			"no WAL segment could be begun: nothing is stored until that works",
+			"cannot create a WAL segment; profiles are refused until that succeeds",
 			LOG_FIELDS(log_err(err)));
 	return 0;
 }

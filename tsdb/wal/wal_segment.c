@@ -94,7 +94,7 @@ static int drop_stillborn(struct wal *w, struct file *f, uint64_t size,
 {
 	if (size < FILE_HEADER)
 		log_event(w->o.log, LOG_WARN,
-			  "removing a WAL segment never begun",
+			  "removing a WAL segment without a complete header",
 			  LOG_FIELDS(log_text("file", file_path(f)),
 				     log_int("size", (int64_t)size)));
 	return w->o.read_only ? 0 : fs_unlink(w->o.fs, file_path(f), err);
@@ -107,7 +107,7 @@ void tell_left_alone(struct wal *w, uint64_t number, const char *path,
 		w->lowest = number;
 	metric_add(w->corruptions, 1);
 	log_event(w->o.log, LOG_ERROR,
-		  "WAL segment is unreadable and left alone",
+		  "cannot read a WAL segment; it is skipped and kept",
 		  LOG_FIELDS(log_text("file", path), log_err(err)));
 }
 
@@ -169,8 +169,8 @@ int segment_open(struct wal *w, uint64_t number, struct err *err)
 static int damaged_at(const struct wal_segment *s, uint64_t lsn, int rc,
 		      struct err *err)
 {
-	return err_wrap(err, rc, "%s is damaged at %u", file_path(s->file),
-			(uint32_t)lsn);
+	return err_wrap(err, rc, "%s is damaged at offset %u",
+			file_path(s->file), (uint32_t)lsn);
 }
 
 int wal_segment_read(const struct wal_segment *s, uint64_t lsn, uint32_t len,
@@ -182,14 +182,17 @@ int wal_segment_read(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 
 	buf_reset(buf);
 	if (!buf_reserve(buf, len))
-		return err_set(err, ERR_TOOBIG, "a record of %u bytes", len);
+		return err_set(err, ERR_TOOBIG,
+			       "the record has %u bytes, which is too large",
+			       len);
 	rc = file_read(s->file, (uint32_t)lsn, buf->ptr, len, err);
 	if (rc)
 		return rc;
 	buf->len = len;
 	rc = record_decode(buf_bytes(buf), s->salt, lsn, true, &r, err);
 	if (!rc && !r.body_ok)
-		rc = err_set(err, ERR_CORRUPT, "the body's checksum differs");
+		rc = err_set(err, ERR_CORRUPT,
+			     "checksum mismatch in the body of a record");
 	if (!rc)
 		rc = segment_profile_decode(&r, out, err);
 	return rc ? damaged_at(s, lsn, rc, err) : 0;
@@ -203,7 +206,9 @@ static int wal_segment_read_head(const struct wal_segment *s, uint64_t lsn,
 				 size_t n, struct buf *buf, struct err *err)
 {
 	if (!buf_reserve(buf, n - buf->len))
-		return err_set(err, ERR_TOOBIG, "a record of %zu bytes", n);
+		return err_set(err, ERR_TOOBIG,
+			       "the record has %zu bytes, which is too large",
+			       n);
 	buf->len = n;
 	return file_read(s->file, (uint32_t)lsn, buf->ptr, n, err);
 }
@@ -229,7 +234,7 @@ int wal_segment_head(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 	 */
 	want = record_head_len(buf->ptr);
 	if (want > RECORD_HEAD_MAX) {
-		rc = err_set(err, ERR_CORRUPT, "no record here");
+		rc = err_set(err, ERR_CORRUPT, "no record at this position");
 		return damaged_at(s, lsn, rc, err);
 	}
 	want += RECORD_HEADER;
