@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "cmd/bench_state.h"
 #include "cmd/cmd.h"
-#include "cmd/memory.h"
+#include "cmd/process_memory.h"
 #include "model/types.h"
 #include "pprof/columns.h"
 #include "tsdb/querier.h"

@@ -22,7 +22,7 @@
 #include "cmd/bench_input.h"
 #include "cmd/bench_read.h"
 #include "cmd/bench_state.h"
-#include "cmd/memory.h"
+#include "cmd/process_memory.h"
 #include "cmd/source.h"
 #include "pprof/columns.h"
 #include "tsdb/stats.h"

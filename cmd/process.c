@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/fs.h"
-#include "cmd/memory.h"
+#include "cmd/process_memory.h"
 #include "cmd/version.h"
 #include "tsdb/stats.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "discovery/target_group.h"
 
+#include <arpa/inet.h>
 #include <stddef.h>
 
 #include "base/mem.h"
@@ -190,11 +191,41 @@ struct target_groups *target_groups_decode(struct yaml *y,
 	return g;
 }
 
+/*
+ * Whether the text in brackets at the start of t is an IPv6 address; *end is
+ * what follows the brackets.
+ */
+static bool target_group_read_v6(struct str t, struct str *end)
+{
+	const char *close = memchr(t.ptr, ']', t.len);
+	size_t len = close ? (size_t)(close - t.ptr - 1) : 0;
+	char text[INET6_ADDRSTRLEN];
+	uint8_t bytes[16];
+
+	if (!len || len >= sizeof(text))
+		return false;
+	memcpy(text, t.ptr + 1, len);
+	text[len] = 0;
+	*end = (struct str){ close + 1, t.len - len - 2 };
+	return inet_pton(AF_INET6, text, bytes) == 1;
+}
+
+/* Whether t is ":" and a port. */
+static bool target_group_is_port(struct str t)
+{
+	int64_t number;
+
+	if (t.len < 2 || *t.ptr != ':')
+		return false;
+	t.ptr++;
+	t.len--;
+	return str_to_i64(t, &number) && number >= 1 && number <= 65535;
+}
+
 bool target_address_is_ok(struct str t)
 {
-	size_t colon = t.len;
-	struct str port;
-	int64_t number;
+	const char *colon;
+	struct str end;
 
 	for (size_t i = 0; i < t.len; i++) {
 		unsigned char c = (unsigned char)t.ptr[i];
@@ -206,19 +237,14 @@ bool target_address_is_ok(struct str t)
 		if (c <= ' ' || c >= 0x7f || strchr("/@?#\\\"<>^`{|};,", c))
 			return false;
 	}
-	/*
-	 * Finds the last ":" that is not inside of an IPv6 address's brackets.
-	 */
-	while (colon && t.ptr[colon - 1] != ':' && t.ptr[colon - 1] != ']')
-		colon--;
-	if (!colon || t.ptr[colon - 1] == ']')
-		return t.len && (!colon || (t.ptr[0] == '[' && colon == t.len));
-	port = (struct str){ .ptr = t.ptr + colon, .len = t.len - colon };
-	if (!str_to_i64(port, &number) || number < 1 || number > 65535)
+	if (t.len && *t.ptr == '[')
+		return target_group_read_v6(t, &end) &&
+		       (!end.len || target_group_is_port(end));
+	if (!t.len || memchr(t.ptr, '[', t.len) || memchr(t.ptr, ']', t.len))
 		return false;
-	/*
-	 * A bare IPv6 address is ambiguous with a port and therefore refused.
-	 */
-	return colon > 1 && (t.ptr[0] == '[' ? t.ptr[colon - 2] == ']' :
-					       !memchr(t.ptr, ':', colon - 1));
+	/* A bare IPv6 address is ambiguous with a port and therefore refused. */
+	colon = memchr(t.ptr, ':', t.len);
+	end = (struct str){ colon,
+			    colon ? t.len - (size_t)(colon - t.ptr) : 0 };
+	return !colon || (colon > t.ptr && target_group_is_port(end));
 }

@@ -61,7 +61,8 @@ static inline bool job_labels_is_index(const struct job_labels *job,
 
 /*
  * Add to *out the labels that a target has for one profile type before
- * relabelling. Labels that are already there win.
+ * relabelling. Labels that are already there win, but for __param_<name> of the
+ * job's own params, as in Prometheus.
  */
 void discovered_labels(const struct job_labels *job,
 		       const struct target_group *g,

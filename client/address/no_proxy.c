@@ -23,17 +23,26 @@ struct place {
 	struct address address;
 };
 
-/* Parses an address; the family of the result is 0 if the text is a name. */
+/*
+ * Parses an address; the family of the result is 0 if the text is a name. An
+ * IPv4 address in IPv6 notation (::ffff:10.0.0.1) is the IPv4 address, as in
+ * Go.
+ */
 static struct address address_of(const char *text)
 {
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 	struct address a = { .family = AF_INET };
 
 	if (inet_pton(AF_INET, text, a.bytes) == 1)
 		return a;
 	a.family = AF_INET6;
-	if (inet_pton(AF_INET6, text, a.bytes) == 1)
-		return a;
-	return (struct address){ 0 };
+	if (inet_pton(AF_INET6, text, a.bytes) != 1)
+		return (struct address){ 0 };
+	if (!memcmp(a.bytes, mapped, sizeof(mapped))) {
+		memmove(a.bytes, a.bytes + sizeof(mapped), 4);
+		a.family = AF_INET;
+	}
+	return a;
 }
 
 /* Parses host, host:port, [v6], [v6]:port or a bare IPv6 address. */
@@ -113,8 +122,11 @@ static bool in_network(const struct place *p, struct str entry)
 	struct place n;
 	int64_t count;
 
-	if (!no_proxy_parse(net, &n) || !n.address.family ||
-	    !str_to_i64(bits, &count) || count < 0 ||
+	/* A network has neither a port nor brackets. */
+	if (memchr(net.ptr, '[', net.len) || !no_proxy_parse(net, &n) ||
+	    n.port.len)
+		return false;
+	if (!n.address.family || !str_to_i64(bits, &count) || count < 0 ||
 	    count > (n.address.family == AF_INET ? 32 : 128))
 		return false;
 	return p->address.family == n.address.family &&

@@ -96,6 +96,18 @@ void http_decode_authorization(struct yaml *y, const struct yaml_node *n,
 	http_options_set_auth(y, n, o, HTTP_AUTH_HEADER);
 	yaml_decode(y, n, "authorization", fields, o);
 	http_options_check_one(y, n, &o->credentials, "credentials");
+	/* As in Prometheus: blanks around it do not count, and "" is Bearer. */
+	o->auth_type = str_trim(o->auth_type);
+	if (!o->auth_type.len)
+		o->auth_type = str_of("Bearer");
+	for (size_t i = 0; i < o->auth_type.len; i++) {
+		if ((unsigned char)o->auth_type.ptr[i] < ' ') {
+			yaml_error(
+				y, n,
+				"the type of authorization contains a control character");
+			break;
+		}
+	}
 	if (str_is_nocase(o->auth_type, "basic"))
 		yaml_error(
 			y, n,

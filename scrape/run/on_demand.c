@@ -92,7 +92,7 @@ static struct target *find_target(struct scraper *s,
 
 /*
  * Append a request to the list, which takes a reference of its own. ERR_LIMIT:
- * ASKS_MAX are waiting, or the scraper is stopping.
+ * ASKS_MAX are waiting. ERR_CLOSED: the scraper is stopping.
  */
 static int on_demand_submit(struct scraper *s, struct scrape_request *a,
 			    struct err *err)
@@ -103,7 +103,9 @@ static int on_demand_submit(struct scraper *s, struct scrape_request *a,
 	mutex_lock(&s->mu);
 	for (at = &s->asked; *at;)
 		at = &(*at)->next;
-	if (s->asking < ASKS_MAX && !atomic_load(&s->stopping)) {
+	if (atomic_load(&s->stopping)) {
+		rc = err_set(err, ERR_CLOSED, "the server is shutting down");
+	} else if (s->asking < ASKS_MAX) {
 		*at = scrape_request_ref(a);
 		s->asking++;
 	} else {

@@ -303,13 +303,13 @@ static char *make_url(const struct job_labels *job,
 	struct str scheme = labels_builder_get(b, str_of(SCHEME));
 	struct str address = labels_builder_get(b, str_of(ADDRESS));
 	struct str path = labels_builder_get(b, str_of(PATH));
-	struct buf url = buf_init(URL_MAX);
+	struct buf url = buf_init(URL_MAX + 1); /* with its NUL */
 	char *out;
 
 	buf_printf(&url, "%.*s://%.*s%s%.*s", STR_ARG(scheme), STR_ARG(address),
 		   path.len && *path.ptr == '/' ? "" : "/", STR_ARG(path));
 	add_params(&url, job, b);
-	out = url.over ? NULL : mem_strdup(buf_cstr(&url));
+	out = url.over || url.len > URL_MAX ? NULL : mem_strdup(buf_cstr(&url));
 	buf_fini(&url);
 	return out;
 }

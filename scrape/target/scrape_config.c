@@ -274,13 +274,13 @@ static void fill_times(struct scrape_common *c,
 {
 	if (!c->interval_ms)
 		c->interval_ms = defaults->interval_ms;
-	if (!c->timeout_ms)
-		c->timeout_ms = defaults->timeout_ms;
-	/* As in Prometheus the default is no longer than the interval. */
-	if (!c->timeout_ms)
-		c->timeout_ms = c->interval_ms < TIMEOUT_DEFAULT_MS ?
-					c->interval_ms :
-					TIMEOUT_DEFAULT_MS;
+	if (c->timeout_ms)
+		return;
+	/* As in Prometheus a timeout that is not the job's own is cut. */
+	c->timeout_ms = defaults->timeout_ms ? defaults->timeout_ms :
+					       TIMEOUT_DEFAULT_MS;
+	if (c->timeout_ms > c->interval_ms)
+		c->timeout_ms = c->interval_ms;
 }
 
 /*

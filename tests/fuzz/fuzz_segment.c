@@ -8,7 +8,7 @@
 #include "base/enc.h"
 #include "base/mem.h"
 #include "tsdb/chunk/chunk_meta.h"
-#include "tsdb/wal/segment.h"
+#include "tsdb/wal/segment_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -19,7 +19,7 @@
 #include "tsdb/db/state.h"
 #include "tsdb/head/head.h"
 #include "tsdb/head/head_open.h"
-#include "tsdb/wal/segment.h"
+#include "tsdb/wal/segment_format.h"
 
 TestSuite(format, .timeout = 60);
 

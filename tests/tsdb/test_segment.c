@@ -3,7 +3,7 @@
  * What a WAL record says of a profile, and the directory at the end of a
  * segment: both come back, and neither is believed when it is damaged.
  */
-#include "tsdb/wal/segment.h"
+#include "tsdb/wal/segment_format.h"
 
 #include "base/dec.h"
 #include "base/enc.h"

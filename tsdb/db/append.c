@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/mutex.h"
-#include "tsdb/db/flushing.h"
+#include "tsdb/db/flush_policy.h"
 #include "tsdb/db/open_heads.h"
 #include "tsdb/db/worker.h"
 #include "tsdb/head/window.h"

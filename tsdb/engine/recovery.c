@@ -5,7 +5,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
-#include "tsdb/db/flushing.h"
+#include "tsdb/db/flush_policy.h"
 #include "tsdb/db/open_heads.h"
 #include "tsdb/db/view.h"
 #include "tsdb/engine/data_dir.h"

@@ -7,7 +7,7 @@
 #include "tsdb/block/block_writer.h"
 #include "tsdb/compact/compactor.h"
 #include "tsdb/db/db.h"
-#include "tsdb/db/flushing.h"
+#include "tsdb/db/flush_policy.h"
 #include "tsdb/db/view.h"
 #include "tsdb/db/worker.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "tsdb/db/db.h"
-#include "tsdb/db/flushing.h"
+#include "tsdb/db/flush_policy.h"
 
 /* The size of a file that may be missing; 0 if unknown. */
 static uint64_t stats_file_size_of(const struct file *f)

@@ -6,7 +6,7 @@
 #include "tsdb/db/append.h"
 #include "tsdb/db/db.h"
 #include "tsdb/db/db_metrics.h"
-#include "tsdb/db/flushing.h"
+#include "tsdb/db/flush_policy.h"
 #include "tsdb/db/worker.h"
 #include "tsdb/engine/recovery.h"
 #include "tsdb/io/dirlock.h"

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/mutex.h"
-#include "tsdb/db/flushing.h"
+#include "tsdb/db/flush_policy.h"
 #include "tsdb/db/view.h"
 #include "tsdb/maintain/sealing.h"
 

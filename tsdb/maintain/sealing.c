@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 #include "tsdb/compact/compactor.h"
-#include "tsdb/db/flushing.h"
+#include "tsdb/db/flush_policy.h"
 #include "tsdb/db/view.h"
 #include "tsdb/maintain/block_rewrite.h"
 

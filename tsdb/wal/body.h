@@ -11,7 +11,7 @@
 
 #include "base/gzip.h"
 #include "base/zstd.h"
-#include "tsdb/wal/segment.h"
+#include "tsdb/wal/segment_format.h"
 
 /* The zero value is ready; the decompressors are made on first use. */
 struct body_decoder {

@@ -18,7 +18,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "tsdb/wal/segment.h"
+#include "tsdb/wal/segment_format.h"
 
 struct wal;
 struct wal_segment;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/wal/segment.h"
+#include "tsdb/wal/segment_format.h"
 
 #include "base/crc32c.h"
 #include "base/dec.h"

@@ -8,8 +8,8 @@
  * that they describe.
  * Threads: pure functions; a segment_dir belongs to one thread.
  */
-#ifndef TSDB_WAL_SEGMENT_H
-#define TSDB_WAL_SEGMENT_H
+#ifndef TSDB_WAL_SEGMENT_FORMAT_H
+#define TSDB_WAL_SEGMENT_FORMAT_H
 
 #include "base/table.h"
 #include "model/appender.h"

@@ -6,8 +6,8 @@
  * Ownership: borrows the database.
  * Threads: any; flush_mu serializes flushes.
  */
-#ifndef TSDB_DB_FLUSHING_H
-#define TSDB_DB_FLUSHING_H
+#ifndef TSDB_DB_FLUSH_POLICY_H
+#define TSDB_DB_FLUSH_POLICY_H
 
 #include "tsdb/db/db.h"
 

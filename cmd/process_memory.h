@@ -5,8 +5,8 @@
  * Ownership: keeps nothing.
  * Threads: any.
  */
-#ifndef CMD_MEMORY_H
-#define CMD_MEMORY_H
+#ifndef CMD_PROCESS_MEMORY_H
+#define CMD_PROCESS_MEMORY_H
 
 #include "base/defs.h"
 

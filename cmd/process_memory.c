@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the memory figures of /proc/self/status. */
-#include "cmd/memory.h"
+#include "cmd/process_memory.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tsdb/db/flushing.h"
+#include "tsdb/db/flush_policy.h"
 
 #include "base/fs.h"
 #include "base/mem.h"
