@@ -589,6 +589,45 @@ static void compact_columns(int64_t link_min)
 	teardown(f);
 }
 
+/* The number of blocks whose meta.json has both lines. */
+static int blocks_with(struct fixture *f, const char *a, const char *b)
+{
+	char *command = mem_printf("grep -l '%s' %s/01*/meta.json | xargs -r "
+				   "grep -l '%s' | wc -l",
+				   a, f->dir.path, b);
+	FILE *out = popen(command, "r");
+	int n = -1;
+
+	cr_assert(out && fscanf(out, "%d", &n) == 1);
+	pclose(out);
+	mem_free(command);
+	return n;
+}
+
+/*
+ * An older everprof must be able to say that a newer one wrote the block, even
+ * if only some of its chunks are columns (docs/decisions.md, 96).
+ */
+Test(block, block_with_some_columns_has_their_format)
+{
+	struct fixture *f = setup_columns();
+
+	clock_set(&f->clock, sample_ms(7 * WINDOW));
+	/* Every second block has columns. */
+	for (int window = 0; window < 6; window++) {
+		f->o.columns = window % 2 ? &codec_columns : NULL;
+		reopen(f);
+		for (int k = window * WINDOW; k < (window + 1) * WINDOW; k += 8)
+			put_profile(f, 0, k);
+		must_maintain(f, true);
+	}
+	must_maintain(f, true);
+	/* Windows 0 to 3 are one block; the columns of 1 and 3 are taken over. */
+	cr_expect(blocks_with(f, "\"level\": 4", "\"format\": 2") == 1);
+	cr_expect(blocks_with(f, "\"level\": 4", "\"columns\": true") == 0);
+	teardown(f);
+}
+
 Test(block, compaction_copies_tables)
 {
 	compact_columns(1);       /* links */

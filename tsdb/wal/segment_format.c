@@ -276,5 +276,5 @@ int segment_dir_decode(struct bytes body, uint64_t segment, segment_entry_fn fn,
 	mem_free(t.typesets);
 	return ok ? 0 :
 		    err_set(err, ERR_CORRUPT,
-			    "the directory of the segment is damaged");
+			    "the directory of the WAL segment is damaged");
 }

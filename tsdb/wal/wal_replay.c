@@ -177,8 +177,9 @@ static int replay_directory(struct replay *r, struct err *err)
 		return rc;
 	if (!segment_footer_decode(last, s->salt, &at) ||
 	    at >= s->size - sizeof(footer))
-		return err_set(err, ERR_CORRUPT,
-			       "the segment has no directory");
+		return err_set(
+			err, ERR_CORRUPT,
+			"the WAL segment has no directory of its records");
 	bytes.len = (size_t)(s->size - sizeof(footer) - at);
 	bytes.ptr = mem_alloc(bytes.len);
 	rc = file_read(s->file, at, bytes.ptr, bytes.len, err);
@@ -187,7 +188,7 @@ static int replay_directory(struct replay *r, struct err *err)
 				   s->number << 32 | at, true, &rec, err);
 	if (!rc && (rec.kind != SEGMENT_DIRECTORY || !rec.body_ok))
 		rc = err_set(err, ERR_CORRUPT,
-			     "the directory of the segment is damaged");
+			     "the directory of the WAL segment is damaged");
 	if (!rc)
 		rc = segment_dir_decode(rec.body, s->number, r->fn, r->ctx,
 					err);
