@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/version.h"
+#include "pprof/report.h"
 
 /*
  * The name of the n-th positional argument, from 0: the n-th word in capitals
@@ -28,10 +29,27 @@ static const char *missing_argument(const struct usage *u, int n)
 	return "an argument";
 }
 
+void cmd_usage_text(const struct usage *u, struct buf *out)
+{
+	const char *at = strstr(u->text, USAGE_REPORTS);
+
+	if (!at) {
+		buf_str(out, u->text);
+		return;
+	}
+	buf_add(out, u->text, (size_t)(at - u->text));
+	report_names(out, ", ");
+	buf_str(out, at + strlen(USAGE_REPORTS));
+}
+
 /* What --help prints unless cmd_help_with() has replaced it. */
 static void print_help(const struct usage *u, const struct flag *flags)
 {
-	printf("usage: everprof %s\n\n%s\n\n", u->line, u->text);
+	struct buf text = { 0 };
+
+	cmd_usage_text(u, &text);
+	printf("usage: everprof %s\n\n%s\n\n", u->line, buf_cstr(&text));
+	buf_fini(&text);
 	flags_help(stdout, flags);
 }
 

@@ -118,6 +118,12 @@ struct usage {
 	int max;
 };
 
+/* In a description: the place of the list of all reports (pprof/report.h). */
+#define USAGE_REPORTS "@reports"
+
+/* Append the description, with the list of reports in its place. */
+void cmd_usage_text(const struct usage *u, struct buf *out);
+
 /*
  * Parse the flags and check the number of positional arguments, which are left
  * in argv[0..*argc). Returns -1 to go on; otherwise the exit code: --help or a

@@ -58,6 +58,8 @@ static void print_flag(const struct flag *f)
 static void print_command(const struct command *c UNUSED, const struct usage *u,
 			  const struct flag *f)
 {
+	struct buf text = { 0 };
+
 	fputs(".SS \"", stdout);
 	for (const char *at = u->line; *at; at++) {
 		char one[] = { *at, 0 };
@@ -65,7 +67,9 @@ static void print_command(const struct command *c UNUSED, const struct usage *u,
 		print_escaped(*at == '"' ? "\"\"" : one);
 	}
 	fputs("\"\n", stdout);
-	print_escaped(u->text);
+	cmd_usage_text(u, &text);
+	print_escaped(buf_cstr(&text));
+	buf_fini(&text);
 	putchar('\n');
 	for (; f->name; f++)
 		print_flag(f);

@@ -78,7 +78,7 @@ int cmd_query_export(int argc, char **argv)
 	query_fetch_init(&j);
 	j.q.timeout_ms = 24LL * 3600 * 1000;
 	query_fetch_add_server(&j);
-	query_fetch_add_range(&j);
+	query_fetch_add_range(&j, false);
 	code = cmd_begin(&u, j.flags, &argc, argv);
 	if (code >= 0)
 		return code;

@@ -39,13 +39,16 @@ void query_fetch_add_server(struct query_command *j)
 			   "Output file (also -o); - is standard output." });
 }
 
-void query_fetch_add_range(struct query_command *j)
+void query_fetch_add_range(struct query_command *j, bool one_profile)
 {
 	query_fetch_add_flag(
 		j,
 		(struct flag){
-			"from", FLAG_TIME, &j->from, "now-1h",
-			"Start of the time range: ms, RFC 3339 or now-1h." });
+			"from", FLAG_TIME, &j->from,
+			one_profile ? NULL : "now-1h",
+			one_profile ?
+				"Merge the profiles of a time range that begins here: ms, RFC 3339 or now-1h." :
+				"Start of the time range: ms, RFC 3339 or now-1h." });
 	query_fetch_add_flag(j, (struct flag){ "to", FLAG_TIME, &j->to, "now",
 					       "End of the time range." });
 }

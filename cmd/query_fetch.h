@@ -49,9 +49,9 @@ void query_fetch_add_flag(struct query_command *j, struct flag f);
 void query_fetch_add_server(struct query_command *j);
 
 /*
- * The values stay empty unless they are given; the defaults shown are those
- * that requests use.
+ * Append --from and --to. The values stay empty unless they are given. The
+ * defaults shown are those that requests use; with one_profile --from has none.
  */
-void query_fetch_add_range(struct query_command *j);
+void query_fetch_add_range(struct query_command *j, bool one_profile);
 
 #endif

@@ -10,10 +10,13 @@
 #include "cmd/output.h"
 #include "cmd/report_flags.h"
 
-/* The flags that choose and combine profiles. */
-static void add_report(struct query_command *j)
+/*
+ * The flags that choose and combine profiles. one_profile: a single profile is
+ * the default, and a time range has to be asked for.
+ */
+static void add_report(struct query_command *j, bool one_profile)
 {
-	query_fetch_add_range(j);
+	query_fetch_add_range(j, one_profile);
 	query_fetch_add_flag(
 		j,
 		(struct flag){
@@ -171,9 +174,9 @@ int cmd_query_profile(int argc, char **argv)
 	static const struct usage u = {
 		"query profile SELECTOR -o FILE [FLAGS]",
 		"Fetch the profile that matches a selector and is nearest to a time, at most 5 minutes\n"
-		"away; with --from, merge all profiles of a time range. Reports: proto (gzipped pprof),\n"
-		"raw (as stored), meta, top, tree, peek, traces, folded, flamegraph, dot, svg,\n"
-		"speedscope, source, pgo.",
+		"away; with --from, merge all profiles of a time range.\n\n"
+		"Reports: " USAGE_REPORTS
+		",\nproto (gzipped pprof), raw (as stored), meta, pgo.",
 		1, 1
 	};
 	struct query_command j;
@@ -181,17 +184,15 @@ int cmd_query_profile(int argc, char **argv)
 
 	query_fetch_init(&j);
 	query_fetch_add_server(&j);
-	add_report(&j);
+	add_report(&j, true);
 	query_fetch_add_flag(
 		&j,
 		(struct flag){
 			"match", FLAG_TEXT, &j.match, "nearest",
 			"Which profile to use, relative to the time: nearest, before, after or exact." });
 	query_fetch_add_flag(
-		&j,
-		(struct flag){
-			"report", FLAG_TEXT, &j.report, "proto",
-			"Report to print; see the list in everprof query profile --help." });
+		&j, (struct flag){ "report", FLAG_TEXT, &j.report, "proto",
+				   "Report to print; the list is above." });
 	add_options(&j);
 	code = cmd_begin(&u, j.flags, &argc, argv);
 	if (code >= 0)
@@ -294,7 +295,7 @@ static int run_merged(struct query_command *j, const struct usage *u,
 
 	query_fetch_init(j);
 	query_fetch_add_server(j);
-	add_report(j);
+	add_report(j, false);
 	add_base(j);
 	add_options(j);
 	code = cmd_begin(u, j->flags, &argc, argv);
@@ -323,7 +324,7 @@ int cmd_query_top(int argc, char **argv)
 	static const struct usage u = {
 		"query top SELECTOR [FLAGS]",
 		"List the functions with the highest values in the profiles of a time range, like\n"
-		"pprof -top.",
+		"pprof -top; with a base, list the differences.",
 		1, 1
 	};
 	struct query_command j;
@@ -335,7 +336,8 @@ int cmd_query_flamegraph(int argc, char **argv)
 {
 	static const struct usage u = {
 		"query flamegraph SELECTOR -o FILE.svg [FLAGS]",
-		"Draw a flame graph of the profiles of a time range, as an SVG for any browser.",
+		"Draw a flame graph of the profiles of a time range, as an SVG for any browser; with a\n"
+		"base, color the differences.",
 		1, 1
 	};
 	struct query_command j;
@@ -357,7 +359,7 @@ int cmd_query_diff(int argc, char **argv)
 
 	query_fetch_init(&j);
 	query_fetch_add_server(&j);
-	add_report(&j);
+	add_report(&j, false);
 	add_base(&j);
 	query_fetch_add_flag(
 		&j,

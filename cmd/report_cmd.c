@@ -270,9 +270,8 @@ static int report_cmd_parse(struct fetch *j, int *argc, char **argv)
 	};
 	static const struct usage u = {
 		"report NAME FILE… [FLAGS]",
-		"Merge pprof files (of a folder: all its files) and print the report NAME: top, tree,\n"
-		"peek, traces, folded, flamegraph, dot, svg, speedscope, source, proto or pgo. The text\n"
-		"is that of pprof.",
+		"Merge pprof files (of a folder: all its files) and print the report NAME. The text is\n"
+		"that of pprof.\n\nReports: " USAGE_REPORTS ", proto, pgo.",
 		2, 1000000
 	};
 

@@ -41,14 +41,19 @@ static const struct report_type types[] = {
 	{ "source", REPORT_SOURCE, TEXT, NULL, report_source, NULL },
 };
 
+void report_names(struct buf *out, const char *separator)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		buf_printf(out, "%s%s", i ? separator : "", types[i].name);
+}
+
 /* The message lists the names that exist. */
 int report_unknown(struct str name, const char *others, struct err *err)
 {
 	struct buf names = { 0 };
 
-	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-		buf_printf(&names, "%s ", types[i].name);
-	err_set(err, ERR_INVALID, "unknown report \"%.*s\": use one of %s%s",
+	report_names(&names, " ");
+	err_set(err, ERR_INVALID, "unknown report \"%.*s\": use one of %s %s",
 		STR_ARG(name), buf_cstr(&names), others);
 	buf_fini(&names);
 	return ERR_INVALID;
