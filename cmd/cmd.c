@@ -38,7 +38,7 @@ void cmd_usage_text(const struct usage *u, struct buf *out)
 		return;
 	}
 	buf_add(out, u->text, (size_t)(at - u->text));
-	report_names(out, ", ");
+	report_list_names(out, ", ");
 	buf_str(out, at + strlen(USAGE_REPORTS));
 }
 

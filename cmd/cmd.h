@@ -10,6 +10,7 @@
 #ifndef CMD_CMD_H
 #define CMD_CMD_H
 
+#include "base/buf.h"
 #include "cmd/flags.h"
 
 /* Scrape, store and answer until a signal ends it. */

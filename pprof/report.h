@@ -54,7 +54,7 @@ struct report_type {
 int report_unknown(struct str name, const char *others, struct err *err);
 
 /* Appends the names of all reports to out, with a separator between them. */
-void report_names(struct buf *out, const char *separator);
+void report_list_names(struct buf *out, const char *separator);
 
 /* Returns the report of this name, a constant, or NULL if there is none. */
 const struct report_type *report_find(struct str name);

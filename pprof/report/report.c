@@ -41,7 +41,7 @@ static const struct report_type types[] = {
 	{ "source", REPORT_SOURCE, TEXT, NULL, report_source, NULL },
 };
 
-void report_names(struct buf *out, const char *separator)
+void report_list_names(struct buf *out, const char *separator)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		buf_printf(out, "%s%s", i ? separator : "", types[i].name);
@@ -52,7 +52,7 @@ int report_unknown(struct str name, const char *others, struct err *err)
 {
 	struct buf names = { 0 };
 
-	report_names(&names, " ");
+	report_list_names(&names, " ");
 	err_set(err, ERR_INVALID, "unknown report \"%.*s\": use one of %s %s",
 		STR_ARG(name), buf_cstr(&names), others);
 	buf_fini(&names);
