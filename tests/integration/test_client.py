@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shutil
+import socket
 import threading
 import time
 import urllib.parse
@@ -63,6 +64,12 @@ def environment(**variables):
             del os.environ[name]
 
 
+def accepts(port):
+    """Whether something listens on the port of this machine."""
+    with socket.socket() as s:
+        return s.connect_ex(('127.0.0.1', port)) == 0
+
+
 class Nginx:
     """nginx with these server blocks; {port} in each of them is one of its own."""
     def __init__(self, d, *blocks):
@@ -87,7 +94,8 @@ class Nginx:
     def start(self):
         self.process = Process(['/usr/sbin/nginx', '-e', 'stderr', '-p', self.d, '-c',
                                 f'{self.d}/nginx.conf'], f'{self.d}/nginx.log')
-        time.sleep(0.2)
+        for port in self.ports:
+            wait_until(f'nginx listens on {port}', 10, lambda: accepts(port))
 
     def restart(self):
         self.process.stop()
@@ -304,7 +312,7 @@ def proxy_settings_are_applied(d):
         f.write(f'Port {port}\nListen 127.0.0.1\nLogLevel Info\nMaxClients 50\n'
                 f'LogFile "{d}/tinyproxy.log"\nBasicAuth me secret\n')
     Process(['/usr/bin/tinyproxy', '-d', '-c', f'{d}/tinyproxy.conf'], f'{d}/tinyproxy.out')
-    time.sleep(0.3)
+    wait_until('tinyproxy listens', 10, lambda: accepts(port))
     proxy = f'http://me:secret@127.0.0.1:{port}'
     trust = f'scheme: https\ntls_config: {{ca_file: {ca.cert}}}\n'
     token = base64.b64encode(b'me:secret').decode()
@@ -465,7 +473,9 @@ def oauth2_tokens_are_fetched_and_renewed(d):
     wait_all(e, {'a': None})
     authorization, form = asked[0]
     assert form == {'grant_type': 'client_credentials', 'scope': 'a b', 'x': '1 2'}, form
-    time.sleep(1)
+    scraped = e.metric('everprof_target_scrapes_total', 'success')
+    wait_until('more scrapes', 10, lambda: e.metric(
+        'everprof_target_scrapes_total', 'success') >= scraped + 2)
     assert len(asked) == 1, 'a token is kept'
 
     # One that is refused is fetched anew; servers may want the client in the body.

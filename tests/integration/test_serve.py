@@ -118,7 +118,8 @@ def hostile_targets_are_down_with_a_reason(d):
     def all_told():
         return all(t['health'] != 'unknown' for t in e.targets())
     wait_until('every target tried', 20, all_told)
-    time.sleep(2)
+    wait_until('three profiles of the good one', 20, lambda: any(
+        len(s['timestamps']) >= 3 for s in e.range('heap{job="good"}')))
     health = {t['scrapePool']: t for t in e.targets()}
     for name, (_, why) in cases.items():
         t = health[name]
