@@ -11,8 +11,8 @@
 #include "web/web_config.h"
 
 /*
- * Decode the section into field, a web_config. Certificates and keys are loaded
- * and checked; mistakes become errors of y.
+ * Decode the section into `field`, a struct web_config. Certificates and keys
+ * are loaded and checked; mistakes become errors of y.
  */
 void decode_tls(struct yaml *y, const struct yaml_node *n, void *field);
 
