@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Endpoints: taking URLs apart and putting them together. All of it uses
- * libcurl's own URL parser, so that a check made here judges the same host that
+ * libcurl's own URL parser, so that a check made here sees the same host that
  * libcurl will connect to.
  *
  * Ownership: the caller owns returned text and frees it with mem_free().

@@ -58,8 +58,8 @@ struct http_response {
 	 */
 	struct buf headers;
 	/*
-	 * the limiter's account of the body's memory; who moves the body moves
-	 * the share, too
+	 * the limiter's account of the body's memory; whoever moves the body
+	 * moves the share, too
 	 */
 	struct intake_share share;
 };
@@ -81,7 +81,7 @@ struct http_request {
 	 * defaults
 	 */
 	struct http_config *config;
-	/* limit for the whole request, redirects included */
+	/* time limit for the whole request, redirects included */
 	int64_t timeout_ms;
 	size_t max_body; /* limit on the body in bytes, else ERR_TOOBIG */
 	const char *user_agent;
@@ -94,7 +94,7 @@ struct http_request {
 	/* overrides the user and password of the URL; NULL: keep these */
 	const char *username;
 	const char *password;
-	bool keep_headers; /* keep headers for http_response_header() */
+	bool keep_headers; /* keep the headers for http_response_header() */
 	/* called once: by http_poll(), http_cancel() or http_client_free() */
 	http_done_fn done;
 	void *ctx;

@@ -32,7 +32,7 @@ struct http_header {
 	struct http_text value;
 };
 
-/* A list of headers; a name with several values is in it several times. */
+/* A list of headers; a name with several values has an entry for each. */
 struct http_header_list {
 	struct http_header *v;
 	size_t count;
@@ -101,8 +101,8 @@ struct http_oauth2 {
 	struct str *scopes;
 	size_t scope_count;
 	struct str token_url;
-	struct http_header_list params; /* endpoint_params */
-	struct http_options http;       /* for requests to token_url */
+	struct http_header_list params; /* form fields of endpoint_params */
+	struct http_options http;       /* options of requests to token_url */
 };
 
 /* Sets the defaults; call it before the map of options is decoded. */

@@ -12,7 +12,7 @@
 
 /* An IP address of either family; an IPv4 address uses the first 4 bytes. */
 struct address {
-	int family; /* AF_*; 0: the host is a name */
+	int family; /* AF_INET or AF_INET6; 0: the host is a name */
 	uint8_t bytes[16];
 };
 
@@ -21,8 +21,8 @@ struct address {
  * NO_PROXY list.
  */
 struct place {
-	char host[HOST_MAX]; /* without brackets */
-	struct str port;     /* empty if not given */
+	char host[HOST_MAX]; /* name or address, without brackets */
+	struct str port;     /* port as text; empty if not given */
 	struct address address;
 };
 

@@ -100,7 +100,7 @@ void resolver_free(struct resolver *r)
 	if (!r)
 		return;
 	mutex_lock(&r->shared->mu);
-	/* Without wake(), threads free their lookups themselves. */
+	/* If wake is NULL, threads free their lookups themselves. */
 	r->shared->wake = NULL;
 	mutex_unlock(&r->shared->mu);
 	for (struct lookup *l = take_done(r->shared); l; l = next) {
@@ -240,8 +240,8 @@ static bool resolver_is_needed(const struct resolver *r, const struct entry *e)
 }
 
 /*
- * Evicts an entry. The last entry moves to its index, so the hash table is
- * updated for both.
+ * Evicts an entry. The last entry moves to the index of the evicted entry, so
+ * the hash table is updated for both.
  */
 static void drop_entry(struct resolver *r, size_t i)
 {
@@ -374,7 +374,7 @@ static void resolver_learn(struct resolver *r, struct lookup *l)
 {
 	struct entry *e = l->entry;
 
-	/* First of all, because the following lines may change the pace. */
+	/* This comes first, because the lines below may change the pace. */
 	r->running[pace_of(e)]--;
 	e->slow = l->took_ns > SLOW_NS;
 	e->until_ns = r->now() + (l->addresses ? KEEP_NS : FAILED_NS);

@@ -88,8 +88,9 @@ struct resolver {
 	size_t names_max;
 	struct queue queues[PACES];
 	unsigned running[PACES]; /* number of lookups in progress */
-	int64_t due_ns;          /* next check for slow lookups; 0: none */
-	int64_t (*now)(void);    /* monotonic clock, in ns */
+	/* time of the next check for slow lookups; 0: none */
+	int64_t due_ns;
+	int64_t (*now)(void); /* monotonic clock, in ns */
 };
 
 #endif

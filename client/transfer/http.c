@@ -164,7 +164,7 @@ static struct transfer *next_waiting(struct http_client *c, size_t above,
 static void go_on(struct transfer *t)
 {
 	t->wants = 0;
-	/* This calls on_body(), which may have to pause the transfer again. */
+	/* This calls transfer_on_body(), which may pause the transfer again. */
 	(void)curl_easy_pause(t->easy, CURLPAUSE_CONT);
 }
 

@@ -4,7 +4,6 @@
  * this header.
  *
  * Ownership: values are in the arena of the document.
- *
  * Threads: one thread per document.
  */
 #ifndef CLIENT_TRANSFER_HTTP_OPTIONS_PRIVATE_H

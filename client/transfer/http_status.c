@@ -5,7 +5,9 @@
 
 const char *http_status_text(long status)
 {
-	/* Only codes that targets and endpoints are likely to return. */
+	/*
+	 * Only the codes that targets and token endpoints are likely to return.
+	 */
 	static const struct {
 		long status;
 		const char *text;

@@ -28,8 +28,8 @@ enum ingest_verdict ingest_decide(const struct ingest_state *s, int64_t size)
 }
 
 /*
- * At least a quarter of `memory` is shared, even if it is too small to set
- * aside twice the largest body as well; the total can then exceed `memory`.
+ * At least a quarter of `memory` is shared, even if `memory` is too small to
+ * set aside twice the largest body as well; the total can then exceed `memory`.
  */
 struct ingest_limiter *ingest_limiter_new(int64_t memory, int64_t largest,
 					  void (*room)(void *ctx), void *ctx)
@@ -53,10 +53,7 @@ void ingest_limiter_free(struct ingest_limiter *in)
 	mem_free(in);
 }
 
-/*
- * Gives the memory that a share holds back to the limiter. The caller holds the
- * mutex.
- */
+/* Returns all memory of a share to the limiter. The caller holds the mutex. */
 static void ingest_limiter_give(struct ingest_limiter *in,
 				struct intake_share *s) REQUIRES(in->mu)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ingest limiter: accounts the memory of incoming bodies and keeps it within a
- * budget. A body that may not grow waits; nothing is dropped.
+ * budget. A body for which there is no room waits; nothing is dropped.
  *
  * Small bodies have priority: the last quarter of the shared budget is reserved
- * for them, so that large bodies, or many that never end, cannot keep them out.
- * Bodies that the shared budget cannot take go one at a time through a slot,
- * which is accounted separately and fits the largest body. One body can
- * therefore always make progress, and no deadlock of half-received bodies
- * arises (docs/decisions.md, 65).
+ * for them, so that large bodies, or many bodies that never end, cannot keep
+ * them waiting. Bodies that the shared budget cannot take go one at a time
+ * through a slot, which is accounted separately and fits the largest body. One
+ * body can therefore always make progress, and no deadlock of half-received
+ * bodies arises (docs/decisions.md, 65).
  *
  * Ownership: a limiter outlives its shares.
  * Threads: any.
@@ -32,7 +32,7 @@ struct ingest_limiter;
 /* The memory that one body holds. The zero value holds nothing. */
 struct intake_share {
 	struct ingest_limiter *intake;
-	int64_t taken; /* bytes */
+	int64_t taken; /* bytes that the body holds */
 	bool slot;     /* the bytes are in the slot, not in the shared budget */
 };
 

@@ -13,7 +13,10 @@
 #define ANSWER_MAX       (64 * KIB) /* limit on the response in bytes */
 /* a token is renewed 10 s before it expires */
 #define EARLY_NS (10 * 1000000000LL)
-/* longest lifetime of a token in seconds, also if the server states none */
+/*
+ * longest lifetime of a token in seconds, and the default if the server states
+ * none
+ */
 #define LIFE_MAX_S  (24LL * 3600)
 #define RETRY_NS    (1 * 1000000000LL) /* pause after a failed fetch */
 #define FORM        "Content-Type: application/x-www-form-urlencoded"

@@ -12,7 +12,7 @@
 #include "client/transfer/oauth2.h"
 #include "client/transfer/transfer_receive.h"
 
-#define CONNECT_TIMEOUT_MS 10000L /* limit for connecting */
+#define CONNECT_TIMEOUT_MS 10000L /* time limit for connecting */
 #define REDIRECTS_MAX      10     /* limit on redirects, as in Go */
 
 /*

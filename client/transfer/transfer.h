@@ -30,10 +30,11 @@ struct transfer {
 	bool (*sink)(void *ctx, struct bytes b);
 	void *sink_ctx;
 	int64_t timeout_ms;  /* timeout of the request, for messages */
-	int64_t deadline_ns; /* on the monotonic clock, redirects included */
+	int64_t deadline_ns; /* end of timeout_ms on the monotonic clock */
 	size_t header_bytes; /* bytes of headers received so far */
 	bool keep_headers;
-	int64_t content_length;    /* of the current response; -1: not seen */
+	/* Content-Length of the current response; -1: not seen */
+	int64_t content_length;
 	char why[CURL_ERROR_SIZE]; /* libcurl's error message */
 	/* Copies of the request's texts, except for url and token. */
 	char *url; /* the current URL, after redirects */
@@ -44,13 +45,13 @@ struct transfer {
 	char *token; /* value of the Authorization header from OAuth 2 */
 	struct http_config *config;
 	struct curl_slist *own; /* headers given in the request */
-	/* Lists that the handle refers to, freed together with it. */
+	/* Lists that `easy` refers to, freed together with it. */
 	struct curl_slist *headers;
 	struct curl_slist *proxy_headers;
 	struct curl_slist *connect_to;
 	struct curl_slist *resolve;
 	/* The route to the current URL, set by easy_route(). */
-	char *proxy; /* NULL: none */
+	char *proxy; /* URL of the proxy; NULL: none */
 	char *name;  /* host to resolve; NULL: it is an address */
 	char *port;  /* port of that host */
 	unsigned redirects;

@@ -49,7 +49,7 @@ struct auth {
 	size_t known_count;
 	/* key of digests, random in each process */
 	uint8_t secret[SECRET_SIZE];
-	struct mutex hashing; /* held during one bcrypt */
+	struct mutex hashing; /* held while a password is hashed */
 	_Atomic int waiting;  /* requests that hold or await `hashing` */
 };
 

@@ -3,7 +3,7 @@
  * Decoder of tls_server_config, a section of the web configuration file.
  *
  * Ownership: values are in the arena of the configuration.
- * Threads: one thread a configuration.
+ * Threads: one thread per configuration.
  */
 #ifndef WEB_AUTH_TLS_CONFIG_H
 #define WEB_AUTH_TLS_CONFIG_H

@@ -228,7 +228,7 @@ static void decode_tokens(struct yaml *y, const struct yaml_node *n,
 /* The headers that may be set, and their values, as in Prometheus. */
 static const struct {
 	const char *name;
-	const char *values[4]; /* none: any value */
+	const char *values[4]; /* allowed values; none: any value */
 } allowed[] = {
 	{ "Content-Security-Policy", { NULL } },
 	{ "Strict-Transport-Security", { NULL } },

@@ -11,12 +11,12 @@
 #define SLOTS 1024 /* number of slots of the hash table */
 
 /*
- * The most one client may have of a shared budget: seven eighths
+ * The greatest part of a shared budget that one client may use: seven eighths
  * (docs/decisions.md, 92).
  */
 #define SHARE_OF(max) ((max) / 8 * 7)
 
-/* A client in its slot of the hash table. */
+/* An entry of the hash table: a client, its key and its references. */
 struct entry {
 	struct client client; /* first member: clients_put() casts it back */
 	struct entry *next;   /* next entry in the same slot */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections: track how long each connection has been waiting, and close those
- * of slow clients.
+ * Connections: track how long each connection has been waiting, and close the
+ * connections of slow clients.
  *
  * libmicrohttpd's own timeout restarts with each byte, so that one byte a
  * second holds a connection forever. Here a request has a fixed deadline,
@@ -29,9 +29,11 @@ struct connection;
 
 /* Limits of connections. */
 struct connections_options {
-	size_t max;       /* connections at a time */
-	int64_t first_ms; /* ms until the first request is complete */
-	int64_t next_ms;  /* ms between an answer and the next request */
+	size_t max; /* limit on connections at a time */
+	/* time limit for a connection's first request to be complete */
+	int64_t first_ms;
+	/* time limit after an answer for the next request to be complete */
+	int64_t next_ms;
 	/*
 	 * bytes a second that a client must take of an answer, over half a
 	 * minute; 0: no limit
@@ -46,8 +48,9 @@ struct connections *connections_new(const struct connections_options *o);
 void connections_free(struct connections *cs);
 
 /*
- * Add a connection; evicts another one when there are too many. The result is
- * valid until connection_end().
+ * Add a connection. When there are too many, the connection that has been idle
+ * longest is shut down, or the new one if all others are handling requests. The
+ * result is valid until connection_end().
  */
 struct connection *connections_add(struct connections *cs, int fd);
 

@@ -62,7 +62,7 @@ struct exchange {
 	struct request request;
 	struct answer answer;
 	struct identity who; /* user or token, and its scopes */
-	struct buf form;     /* the body */
+	struct buf form;     /* the request's body */
 	/* the server's counter that includes the body */
 	_Atomic int64_t *form_pool;
 	int64_t form_taken;        /* bytes of the body in that counter */
@@ -78,7 +78,7 @@ struct exchange {
 	bool answered;   /* the answer is complete */
 	bool suspended;  /* a worker has, or had, the connection */
 	bool admitted;   /* access_admit() has run */
-	bool unverified; /* the password has still to be hashed */
+	bool unverified; /* the password still has to be verified */
 	bool ambiguous;  /* the framing is ambiguous */
 	bool foreign;    /* sent by a page of another origin */
 	bool bad;        /* an invalid escape or a NUL in the target */
@@ -112,7 +112,7 @@ void exchange_parse_form(struct exchange *x);
 /* A header of the request; "" when it is missing. */
 const char *exchange_header(struct exchange *x, const char *name);
 
-/* Set the answer to an error: code is an ERR_*, why its message. */
+/* Set the answer to an error: `code` is an ERR_*, `why` is its message. */
 void exchange_refuse(struct exchange *x, int code, const char *why);
 
 /* The connection's entry in server.connections, or NULL. */

@@ -12,8 +12,8 @@
  * lines, and reports neither. But it parses lines in place: CR and LF both
  * become NUL, a value follows its name, and the total size is known. Anything
  * that it skipped therefore shows up as a gap, and requests with gaps are
- * refused (docs/decisions.md, 69). Version 1.0 can be configured to refuse them
- * itself: MHD_OPTION_CLIENT_DISCIPLINE_LVL.
+ * refused (docs/decisions.md, 69). Version 1.0 of libmicrohttpd can be
+ * configured to refuse such requests itself: MHD_OPTION_CLIENT_DISCIPLINE_LVL.
  */
 #define IN_PLACE (MHD_VERSION < 0x01000000)
 #define GAP_MAX  256 /* limit on the bytes between a header's name and value */

@@ -12,7 +12,7 @@
 /* The tokens of one client. */
 struct bucket {
 	uint64_t client; /* client_key() of its address; 0: free */
-	int64_t tokens;  /* in billionths of a request */
+	int64_t tokens;  /* tokens in billionths of a request */
 	int64_t at_ns;   /* when `tokens` was computed */
 };
 

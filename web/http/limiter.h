@@ -4,7 +4,7 @@
  * for each address.
  *
  * IPv6 addresses count by their /64 prefix. The table has a fixed number of
- * buckets: a new address replaces one that was not seen for long.
+ * buckets: a new address replaces an address that was not seen for a long time.
  *
  * Ownership: limiter_free() frees everything.
  * Threads: any.

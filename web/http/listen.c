@@ -11,7 +11,7 @@
 
 /*
  * Split host:port. The host may be empty, or an IPv6 address in brackets. *port
- * points into address.
+ * points into `address`.
  */
 static int split_address(const char *address, char *host, size_t host_len,
 			 const char **port, struct err *err)

@@ -169,7 +169,7 @@ static void fill_chunk(void *ctx, unsigned worker UNUSED)
 	struct answer_stream *s = &x->answer.stream;
 	struct err err;
 
-	buf_fini(&x->chunk); /* next() makes another */
+	buf_fini(&x->chunk); /* next() fills a new buffer */
 	x->sent = 0;
 	x->more = s->next(s->ctx, &x->chunk, &err);
 	if (x->more == ERR_AGAIN && !x->chunk.len) {

@@ -250,7 +250,7 @@ static void start_guards(struct server *s)
 	clock_cond_init(&s->stop);
 	s->sweeping = true;
 	if (pthread_create(&s->sweeper, NULL, server_sweep, s))
-		abort(); /* like running out of memory */
+		abort(); /* as when memory runs out */
 }
 
 /*

@@ -44,7 +44,7 @@ struct server_options {
 	const struct log *log;
 	struct metrics *metrics;
 	struct auth *auth;
-	const char *version; /* sent with every answer */
+	const char *version; /* everprof's version, sent with every answer */
 	/* Turns an answer into the error answer for err. */
 	void (*fail)(struct answer *a, const struct err *err);
 	/* Answers a request for an unknown path. */

@@ -24,10 +24,12 @@ struct request {
 	/* decoded parameters of the form, then of the URL */
 	struct params params;
 	bool accepts_gzip;
-	bool accepts_html;         /* a browser that shows a page */
-	bool is_go;                /* a Go program, such as go tool pprof */
-	const char *if_none_match; /* "" when absent */
-	const char *range;         /* "" when absent */
+	/* the client is a browser that shows a page */
+	bool accepts_html;
+	/* the client is a Go program, such as go tool pprof */
+	bool is_go;
+	const char *if_none_match; /* header If-None-Match; "" when absent */
+	const char *range;         /* header Range; "" when absent */
 };
 
 enum {
@@ -53,7 +55,7 @@ struct answer {
 	const char *content_type; /* a constant */
 	struct buf body;
 	struct answer_stream stream; /* used instead of body if next is set */
-	bool as_is;                  /* must not be compressed */
+	bool as_is;                  /* the body must not be compressed */
 	struct {
 		const char *name;
 		const char *value; /* in the request's arena, or a constant */
