@@ -19,10 +19,15 @@
 /* The function does not return. */
 #define NORETURN __attribute__((noreturn))
 
-/* Argument f is a printf format, whose arguments begin with argument a. */
+/*
+ * Argument number f is a printf format; the values it formats begin with
+ * argument number a.
+ */
 #define PRINTF(f, a) __attribute__((format(printf, f, a)))
 
-/* Call fn with the address of the variable when it goes out of scope. */
+/*
+ * Call fn with the address of the variable when the variable goes out of scope.
+ */
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 
 /*

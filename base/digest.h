@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cryptographic digests, computed by libcrypto, for formulas that others
- * define. Our own checksums are in hash.h and crc32c.h.
+ * Cryptographic digests, computed by libcrypto: for secrets, and where another
+ * program defines the hash. Our own checksums are in hash.h and crc32c.h.
  *
  * Ownership: nothing is kept; results are written to the caller's array.
  * Threads: pure functions.

@@ -48,8 +48,8 @@ void *mem_realloc(void *p, size_t n, size_t size)
 void mem_free(const void *p)
 {
 	/*
-	 * Callers keep owned memory behind pointers to const as well; the union
-	 * drops the const without a cast.
+	 * Callers may own memory through pointers to const; the union drops the
+	 * const without a cast.
 	 */
 	union {
 		const void *as_const;
