@@ -32,7 +32,7 @@ struct buf {
 /* The maximum, in bytes, of a buffer whose `max` is 0: practically no bound. */
 #define BUF_MAX ((size_t)1 << 40)
 
-/* Return an empty buffer of at most max bytes; 0 means BUF_MAX. */
+/* Return an empty buffer of at most `max` bytes; 0 means BUF_MAX. */
 static inline struct buf buf_init(size_t max)
 {
 	return (struct buf){ .max = max };

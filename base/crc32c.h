@@ -12,8 +12,8 @@
 #include "base/bytes.h"
 
 /*
- * Return the CRC of a byte sequence continued by b, where seed is the CRC of
- * the sequence so far (0 for an empty sequence).
+ * Return the CRC of a byte sequence followed by b. `seed` is the CRC of that
+ * sequence without b (0 if it is empty).
  */
 uint32_t crc32c_extend(uint32_t seed, struct bytes b);
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The return value, usually an error code, must not be ignored. */
+/* The function's return value, usually an error code, must not be ignored. */
 #define NODISCARD __attribute__((warn_unused_result))
 #define UNUSED    __attribute__((unused))
 

@@ -6,7 +6,7 @@
 
 /*
  * Compute one digest. libcrypto fails here only when memory is exhausted; the
- * process then ends, as it does when an allocation fails (base/mem.h).
+ * process then ends, as after any failed allocation (base/mem.h).
  */
 static void digest_compute(const EVP_MD *md, struct bytes b, uint8_t *out)
 {

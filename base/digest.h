@@ -17,10 +17,10 @@ enum {
 	DIGEST_SHA256_SIZE = 32
 };
 
-/* Write the MD5 digest of b to out. */
+/* Write the MD5 digest of b to `out`. */
 void digest_md5(struct bytes b, uint8_t out[DIGEST_MD5_SIZE]);
 
-/* Write the SHA-256 digest of b to out. */
+/* Write the SHA-256 digest of b to `out`. */
 void digest_sha256(struct bytes b, uint8_t out[DIGEST_SHA256_SIZE]);
 
 #endif

@@ -21,19 +21,17 @@
  * codes to HTTP statuses.
  */
 enum {
-	ERR_INVALID = -1, /* bad argument or input: never retry */
-	/* bytes violate their format: skip, quarantine */
-	ERR_CORRUPT = -2,
-	ERR_IO = -3,       /* the OS reported an error: see the message */
-	ERR_NOTFOUND = -4, /* no such series, profile or file */
-	ERR_EXISTS = -5,   /* the name is taken already */
-	ERR_TOOBIG = -6,   /* one item is larger than its limit */
-	ERR_LIMIT = -7,    /* a configured bound was hit: shed load */
-	ERR_NOSPACE = -8,  /* the disk is full: retry when there is room */
-	ERR_BUSY = -9,     /* another process or job holds the resource */
-	ERR_TIMEOUT = -10, /* a deadline passed */
-	/* the user is known but not permitted to do this */
-	ERR_DENIED = -11,
+	ERR_INVALID = -1,       /* bad argument or input: never retry */
+	ERR_CORRUPT = -2,       /* malformed bytes: skip, quarantine */
+	ERR_IO = -3,            /* the OS reported an error: see the message */
+	ERR_NOTFOUND = -4,      /* no such series, profile or file */
+	ERR_EXISTS = -5,        /* the name is taken already */
+	ERR_TOOBIG = -6,        /* one item is larger than its limit */
+	ERR_LIMIT = -7,         /* a configured bound was hit: shed load */
+	ERR_NOSPACE = -8,       /* the disk is full: retry when there is room */
+	ERR_BUSY = -9,          /* another process or job holds the resource */
+	ERR_TIMEOUT = -10,      /* a deadline passed */
+	ERR_DENIED = -11,       /* the user is known but not permitted */
 	ERR_UNSUPPORTED = -12,  /* a format or version that we do not know */
 	ERR_AGAIN = -13,        /* temporary: retry later */
 	ERR_CLOSED = -14,       /* used after close or during shutdown */

@@ -258,7 +258,10 @@ struct around {
 	uint8_t *to; /* where the first byte of the file is stored */
 	uint64_t size;
 	uint64_t lost_from; /* start of the current unreadable range */
-	/* end of that range; equal to lost_from: no range */
+	/*
+	 * end of the current unreadable range; equal to lost_from: there is
+	 * none
+	 */
 	uint64_t lost_to;
 	uint64_t read; /* bytes that could be read */
 	void (*lost)(void *ctx, uint64_t offset, uint64_t len);

@@ -110,14 +110,14 @@ NODISCARD int file_read(const struct file *f, uint64_t offset, void *p,
 			size_t n, struct err *err);
 
 /*
- * Append the whole file to out. Returns ERR_TOOBIG when it exceeds the maximum
- * of out, or the errors of file_read().
+ * Append the whole file to `out`. Returns ERR_TOOBIG when the file exceeds the
+ * maximum of `out`, or the errors of file_read().
  */
 NODISCARD int file_read_all(const struct file *f, struct buf *out,
 			    struct err *err);
 
 /*
- * Append the whole file to out, even when the disk cannot read some of its
+ * Append the whole file to `out`, even when the disk cannot read some of its
  * pages: those pages are zeros in `out`, and lost() is called with each
  * contiguous range of such pages. Returns ERR_IO when no page at all can be
  * read, ERR_TOOBIG as file_read_all() does.

@@ -12,7 +12,7 @@
 #include "base/file.h"
 
 /*
- * Append the whole file at path, or what a character device returns, to out.
+ * Append the whole file at path, or what a character device returns, to `out`.
  * For configuration and the like: the hooks of struct fs are not called.
  * Returns ERR_TOOBIG when the contents exceed the maximum of `out`, and
  * ERR_INVALID when path is a directory or a pipe, so that no thread waits for
@@ -21,7 +21,7 @@
 NODISCARD int file_slurp(const char *path, struct buf *out, struct err *err);
 
 /*
- * Append everything that can be read from path to out, waiting for the writer
+ * Append everything that can be read from path to `out`, waiting for the writer
  * of a pipe: for paths that a person gave on the command line. Returns
  * ERR_TOOBIG when the contents exceed the maximum of `out`, or the errors of
  * err_sys().

@@ -16,7 +16,8 @@
 
 /*
  * Every function that changes names follows one pattern: describe the call, ask
- * the hook, make the call unless the hook refused, report the result.
+ * the hook of struct fs, make the call unless the hook refused, report the
+ * result.
  */
 int fs_rename(struct fs *fs, const char *from, const char *to, struct err *err)
 {

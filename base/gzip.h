@@ -37,8 +37,8 @@ void gzip_free(struct gzip *g);
  * contents to `out`; a gzip stream may have several members. Returns
  * ERR_CORRUPT when the stream is damaged, cut short or followed by other bytes,
  * and ERR_TOOBIG when the contents exceed the maximum of `out`, which thereby
- * bounds the work as well. After an error, `out` may hold the members before
- * the bad one.
+ * bounds the work as well. After an error, `out` may hold the contents of
+ * earlier members.
  */
 NODISCARD int gzip_decompress(struct gzip *g, struct bytes in, struct buf *out,
 			      struct err *err);

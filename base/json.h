@@ -27,7 +27,7 @@ struct json {
 	bool comma; /* whether the next value needs a comma before it */
 };
 
-/* Return a writer that appends to out. */
+/* Return a writer that appends to `out`. */
 static inline struct json json_init(struct buf *out)
 {
 	return (struct json){ .out = out };

@@ -206,7 +206,7 @@ struct metric *metrics_gauge(struct metrics *m, const char *name,
 	return &child_of(m, name, help, METRIC_GAUGE, labels)->metric;
 }
 
-/* Create the child of a row, with the scale of its family. */
+/* Create the metric that a table row describes, with the row's scale. */
 static struct metric *metrics_add_row(struct metrics *m,
 				      const struct metric_row *row)
 {

@@ -156,7 +156,7 @@ static inline int64_t metric_get(const struct metric *m)
 /* Record one duration of ns nanoseconds. */
 void histogram_observe(struct histogram *h, int64_t ns);
 
-/* Append the whole exposition to out, families sorted by name. */
+/* Append the whole exposition to `out`, families sorted by name. */
 void metrics_write(struct metrics *m, struct buf *out);
 
 #endif

@@ -33,9 +33,7 @@ struct pool_group {
 	struct task *last;
 	unsigned running;
 	unsigned limit; /* the largest permitted value of running */
-	/*
-	 * the owner has released the group: free it when its last task has run
-	 */
+	/* released by its owner, to be freed after its last task */
 	bool freed;
 };
 

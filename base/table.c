@@ -119,8 +119,9 @@ void table_add(struct table *t, uint64_t hash, uint32_t number)
 }
 
 /*
- * The slot is marked as deleted rather than free, because a search for a key
- * that was stored after this slot was taken may have to pass it.
+ * The slot is marked as deleted rather than free, because other keys may have
+ * been stored in later slots while this one was taken, and a search for them
+ * ends at the first free slot.
  */
 void table_remove(struct table *t, uint64_t hash, uint32_t number)
 {

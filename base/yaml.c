@@ -12,8 +12,9 @@
 #include "base/yaml_value.h"
 
 /*
- * Most bytes of messages that are kept. Further messages are counted but
- * dropped, so that a hostile document cannot fill the memory with messages.
+ * Largest number of bytes of messages that are kept. Further messages are
+ * counted but dropped, so that a hostile document cannot fill the memory with
+ * messages.
  */
 #define ERRORS_MAX (64 * KIB)
 

@@ -36,7 +36,7 @@ enum yaml_kind {
 struct yaml_node {
 	enum yaml_kind kind;
 	bool secret; /* decoded by yaml_secret(): hidden in dumps */
-	/* a key whose value is not decoded: hidden in dumps */
+	/* a map key whose value is not decoded: hidden in dumps */
 	bool ignored;
 	bool quoted;     /* a scalar in quotes, which is always text */
 	unsigned line;   /* from 1; 0: unknown */

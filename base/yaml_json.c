@@ -144,7 +144,7 @@ static unsigned yaml_json_measure(json_t *v, size_t *nodes)
 
 /*
  * Whether the text certainly has more values than the limit. Values are counted
- * by the brackets, braces and commas outside of strings, before jansson
+ * by the opening brackets and the commas outside of strings, before jansson
  * allocates a hundred bytes for each value.
  */
 static bool has_too_many(struct bytes text)
