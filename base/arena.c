@@ -67,7 +67,7 @@ void *arena_alloc(struct arena *a, size_t size)
 	char *p;
 
 	if (size > SIZE_MAX / 2)
-		abort(); /* a negative size is a bug in the caller */
+		abort(); /* the size was negative: a bug in the caller */
 	room = (size + REDZONE + align - 1) & ~(align - 1);
 	if (room > (size_t)(a->end - a->pos))
 		arena_grow(a, room);
@@ -82,10 +82,7 @@ char *arena_strndup(struct arena *a, struct str s)
 {
 	char *p = arena_alloc(a, s.len + 1);
 
-	/*
-	 * memcpy() must not be called with NULL, which the ptr of an empty text
-	 * may be.
-	 */
+	/* An empty text may have a NULL ptr, which memcpy() must not get. */
 	if (s.len)
 		memcpy(p, s.ptr, s.len);
 	return p;

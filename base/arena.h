@@ -19,7 +19,7 @@ struct arena {
 	struct arena_chunk *chunks; /* all blocks, the newest first */
 	char *pos;                  /* the unused rest of the newest block */
 	char *end;
-	size_t used; /* bytes allocated so far, with padding */
+	size_t used; /* number of bytes allocated so far, with padding */
 };
 
 /*

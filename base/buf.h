@@ -23,8 +23,8 @@
  */
 struct buf {
 	uint8_t *ptr;
-	size_t len; /* bytes in use */
-	size_t cap; /* bytes allocated */
+	size_t len; /* number of bytes in use */
+	size_t cap; /* number of bytes allocated */
 	size_t max; /* the largest permitted len; 0 means BUF_MAX */
 	bool over;  /* whether an append did not fit */
 };

@@ -74,7 +74,7 @@ uint64_t dec_uvarint_long(struct dec *d)
 		value |= (uint64_t)(byte & 0x7f) << shift;
 		if (byte < 0x80)
 			/*
-			 * dec_u8() returns 0 at the end of the input, which
+			 * At the end of the input dec_u8() returns 0, which
 			 * looks like the last byte of a varint.
 			 */
 			return d->bad ? 0 : value;

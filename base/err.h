@@ -58,8 +58,8 @@ int err_set(struct err *err, int code, const char *fmt, ...) PRINTF(3, 4);
 int err_sys(struct err *err, const char *fmt, ...) PRINTF(2, 3);
 
 /*
- * Prefix the message of an error that is set with a context (such as "open
- * block 01F") and ": ", set its code to `code`, and return `code`.
+ * Put a context, such as "open block 01F", and ": " before the message of *err,
+ * set its code to `code`, and return `code`.
  */
 int err_wrap(struct err *err, int code, const char *fmt, ...) PRINTF(3, 4);
 

@@ -263,7 +263,7 @@ struct around {
 	 * none
 	 */
 	uint64_t lost_to;
-	uint64_t read; /* bytes that could be read */
+	uint64_t read; /* number of bytes that could be read so far */
 	void (*lost)(void *ctx, uint64_t offset, uint64_t len);
 	void *ctx;
 };

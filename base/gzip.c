@@ -7,9 +7,9 @@
 
 #include "base/mem.h"
 
-/* longest text that Go's reader accepts, with NUL */
+/* longest name or comment that Go's reader accepts, in bytes with NUL */
 #define HEADER_TEXT_MAX 512
-#define TRAILER         8 /* bytes of a member's CRC-32 and length */
+#define TRAILER         8 /* length of a member's CRC-32 and size */
 
 /* Bits of a gzip header's flags that announce optional fields. */
 enum header_flags {

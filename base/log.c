@@ -10,7 +10,7 @@
 
 /* Longest line, in bytes: log shippers split or drop longer lines. */
 #define LINE_MAX_BYTES  (8 * KIB)
-#define VALUE_MAX_BYTES (7 * KIB) /* longest value before it is escaped */
+#define VALUE_MAX_BYTES (7 * KIB) /* longest value, before it is escaped */
 
 static const char *const level_names[] = {
 	[LOG_DEBUG] = "debug",

@@ -30,7 +30,8 @@ enum log_level {
 struct log {
 	int fd;               /* descriptor of the log file or stderr */
 	enum log_level level; /* events below this level are dropped */
-	bool json;            /* lines are JSON objects instead of logfmt */
+	/* whether lines are JSON objects instead of logfmt */
+	bool json;
 };
 
 /* A key with a text or, when text is NULL, with a number. */

@@ -101,7 +101,8 @@ char *mem_printf(const char *fmt, ...)
 void mem_forget(char *secret)
 {
 	/*
-	 * explicit_bzero() is not optimised away, although the memory is freed.
+	 * Unlike memset(), explicit_bzero() is not optimised away before memory
+	 * is freed.
 	 */
 	if (secret)
 		explicit_bzero(secret, strlen(secret));

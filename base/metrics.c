@@ -30,7 +30,7 @@ struct histogram {
  * that is set, else in `metric`.
  */
 struct child {
-	struct metric_labels labels; /* values are owned copies */
+	struct metric_labels labels; /* labels; the child owns their values */
 	struct metric metric;
 	struct histogram *histogram;
 	struct child *next;
@@ -41,7 +41,7 @@ struct family {
 	const char *name;
 	const char *help;
 	enum metric_kind kind;
-	double scale; /* factor for values when written; 0: none */
+	double scale; /* factor for values when they are written; 0: none */
 	struct child *children;
 	struct family *next;
 };
@@ -62,7 +62,7 @@ struct source {
  */
 struct metrics {
 	struct mutex mu;
-	struct family *families; /* sorted by name */
+	struct family *families; /* all families, sorted by name */
 	struct source *sources;
 };
 

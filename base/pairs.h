@@ -28,7 +28,7 @@ struct pairs_slot {
 struct pairs {
 	struct pairs_slot *slots;
 	size_t mask;  /* number of slots, a power of two, minus 1 */
-	size_t count; /* slots in use */
+	size_t count; /* number of slots in use */
 };
 
 /*

@@ -32,7 +32,7 @@ struct pool_group {
 	struct task *first; /* queued tasks, the oldest first */
 	struct task *last;
 	unsigned running;
-	unsigned limit; /* the largest permitted value of running */
+	unsigned limit; /* how many of the group's tasks may run at once */
 	/* released by its owner, to be freed after its last task */
 	bool freed;
 };
@@ -43,7 +43,7 @@ struct pool {
 	unsigned threads;
 	bool joined; /* set once the threads have ended */
 
-	struct mutex mu; /* protects everything below, and all groups */
+	struct mutex mu; /* protects all members below, and all groups */
 	pthread_cond_t work;
 	struct pool_group rest;  /* group of the tasks that have no group */
 	struct pool_group *turn; /* the last group of the ring, or NULL */
@@ -53,7 +53,7 @@ struct pool {
 };
 
 /*
- * Append a group that has just got its first queued task to the ring. The ring
+ * Append to the ring a group that has just got its first queued task. The ring
  * is circular and p->turn is its end, so the first group is p->turn->next.
  */
 static void join_ring(struct pool *p, struct pool_group *g)
@@ -192,7 +192,8 @@ struct pool *pool_start(const char *name, unsigned threads, size_t max)
 		p->workers[i] = (struct worker){ .pool = p, .number = i };
 		if (pthread_create(&p->workers[i].thread, NULL, worker_run,
 				   &p->workers[i]))
-			abort(); /* treated like exhausted memory */
+			/* no thread could be created: as bad as no memory */
+			abort();
 	}
 	return p;
 }

@@ -38,9 +38,9 @@ struct yaml_node {
 	bool secret; /* decoded by yaml_secret(): hidden in dumps */
 	/* a map key whose value is not decoded: hidden in dumps */
 	bool ignored;
-	bool quoted;     /* a scalar in quotes, which is always text */
-	unsigned line;   /* from 1; 0: unknown */
-	unsigned column; /* from 1; 0: unknown */
+	bool quoted;     /* the scalar is in quotes, and so always text */
+	unsigned line;   /* line in the file, from 1; 0: unknown */
+	unsigned column; /* column in the line, from 1; 0: unknown */
 	/* line of the first occurrence of a duplicate key; else 0 */
 	unsigned first_line;
 	struct str text; /* text of a scalar, followed by a NUL */
@@ -56,9 +56,9 @@ struct yaml {
 	const char *file;       /* name of the file for messages; borrowed */
 	struct arena arena;     /* nodes and decoded texts */
 	struct yaml_node *root; /* NULL: empty document, or a syntax error */
-	struct buf errors;      /* lines; at most 64 KiB are kept */
+	struct buf errors;      /* one message per line; at most 64 KiB */
 	size_t error_count;     /* number of errors, including those not kept */
-	struct buf warnings;    /* lines; at most 64 KiB are kept */
+	struct buf warnings;    /* one message per line; at most 64 KiB */
 };
 
 /*

@@ -41,7 +41,7 @@ NODISCARD int zstd_decompress(struct zstd *z, struct bytes in, size_t want,
 /*
  * Compress `part` as one frame that refers to `prefix`, bytes that resemble
  * `part`, and append the frame to `out`. Only zstd_decompress_after() with the
- * same prefix can read it.
+ * same prefix can read the frame.
  */
 void zstd_compress_after(struct zstd *z, int level, struct bytes prefix,
 			 struct bytes part, struct buf *out);

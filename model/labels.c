@@ -236,7 +236,7 @@ void labels_text(const struct labels *ls, struct buf *out)
 }
 
 /*
- * Returns the label of that name, or NULL. Sets are small, so a scan will do.
+ * Returns the label called `name`, or NULL. Sets are small, so a scan will do.
  */
 static struct label *builder_find(const struct labels_builder *b,
 				  struct str name)

@@ -30,7 +30,7 @@ struct matcher {
 	enum matcher_op op;
 	struct str name;
 	struct str value; /* the text after the operator, unquoted */
-	/* value, compiled, for MATCH_RE and MATCH_NRE; else NULL */
+	/* the compiled `value` for MATCH_RE and MATCH_NRE; else NULL */
 	struct regex *regex;
 };
 

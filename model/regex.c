@@ -21,11 +21,11 @@
  * (function names, tags) are short, but a profile has many of them.
  */
 #define SEARCH_LIMIT   200000
-#define HEAP_LIMIT     4096u /* memory of one match, in KiB */
+#define HEAP_LIMIT     4096u /* largest memory of one match, in KiB */
 #define GROUP_NAME_MAX 32    /* longest name of a group in PCRE2 */
 /* workspace of the DFA's first attempt, in ints */
 #define DFA_WORK     (64 * KIB)
-#define DFA_WORK_MAX MIB /* workspace of its last attempt, in ints */
+#define DFA_WORK_MAX MIB /* workspace of the DFA's last attempt, in ints */
 
 /* How a regex is applied to a text. */
 enum regex_kind {

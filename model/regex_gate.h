@@ -22,8 +22,8 @@ struct gate {
 	struct str in;         /* the pattern */
 	size_t at;             /* offset of the next byte of `in` */
 	struct buf out;        /* the rewritten pattern */
-	bool in_class;         /* whether that byte is inside of […] */
-	bool after_quantifier; /* whether a quantifier precedes that byte */
+	bool in_class;         /* whether the next byte is inside of […] */
+	bool after_quantifier; /* whether the last element was a quantifier */
 	/*
 	 * repeats: the product of the repeat counts ({n,m}) that apply to the
 	 * last piece (element) of the pattern. groups: for each open group, the

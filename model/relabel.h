@@ -39,8 +39,8 @@ struct relabel_rule {
 	struct str *source_labels;
 	size_t source_count;
 	struct str separator;
-	struct str pattern; /* text of the key regex */
-	/* pattern, compiled; owned; NULL if pattern was refused */
+	struct str pattern; /* value of the key regex */
+	/* the compiled pattern, owned; NULL if it was refused */
 	struct regex *regex;
 	int64_t modulus;
 	struct str target_label;

@@ -12,7 +12,7 @@ struct parser {
 	struct str in;
 	size_t at; /* offset of the next byte of `in` */
 	struct selector out;
-	bool named; /* whether the profile type is set */
+	bool named; /* whether the text has set the profile type */
 	struct err *err;
 };
 
