@@ -192,7 +192,7 @@ struct pool *pool_start(const char *name, unsigned threads, size_t max)
 		p->workers[i] = (struct worker){ .pool = p, .number = i };
 		if (pthread_create(&p->workers[i].thread, NULL, worker_run,
 				   &p->workers[i]))
-			/* no thread could be created: as bad as no memory */
+			/* no thread: end as when memory is exhausted */
 			abort();
 	}
 	return p;

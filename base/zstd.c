@@ -78,7 +78,7 @@ void zstd_compress(struct zstd *z, int level, const struct bytes *parts,
 		while (in.pos < in.size) {
 			if (ZSTD_isError(ZSTD_compressStream2(c, &o, &in,
 							      ZSTD_e_continue)))
-				abort(); /* a bug: the reserved room suffices */
+				abort(); /* a bug: the bound must suffice */
 		}
 	}
 	if (ZSTD_compressStream2(c, &o, &(ZSTD_inBuffer){ 0 }, ZSTD_e_end) != 0)
@@ -114,7 +114,7 @@ void zstd_compress_after(struct zstd *z, int level, struct bytes prefix,
 	n = ZSTD_compress2(c, out->ptr + out->len, out->cap - out->len,
 			   part.ptr, part.len);
 	if (ZSTD_isError(n))
-		abort(); /* a bug: the reserved room suffices */
+		abort(); /* a bug: the bound must suffice */
 	out->len += n;
 }
 
