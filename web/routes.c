@@ -15,8 +15,8 @@
 #include "web/ui/page_report.h"
 
 /*
- * GET /-/healthy: the process answers. Like all paths it needs authentication
- * (docs/decisions.md, 67).
+ * GET /-/healthy: shows that the process answers requests. Like every path it
+ * needs authentication (docs/decisions.md, 67).
  */
 static void web_answer_health(void *ctx UNUSED, struct request *r UNUSED,
 			      struct answer *a)
@@ -61,7 +61,7 @@ static bool refuse_lifecycle(const struct web *w, struct answer *a)
 	return !w->o.lifecycle.enabled;
 }
 
-/* POST /-/reload: load the configuration again; answer its errors. */
+/* POST /-/reload: load the configuration again; an error is the answer. */
 static void web_reload(void *ctx, struct request *r, struct answer *a)
 {
 	struct web *w = ctx;
@@ -141,7 +141,7 @@ static const char *scope_name(unsigned scope)
 						     "read";
 }
 
-/* GET /api/v1/status/routes: the paths served, and the scopes they need. */
+/* GET /api/v1/status/routes: all paths, with the scopes that they need. */
 static void api_status_routes(void *ctx UNUSED, struct request *r UNUSED,
 			      struct answer *a)
 {

@@ -5,8 +5,9 @@
 
 #include <inttypes.h>
 
-#define JSON_TYPE         "application/json; charset=utf-8"
-#define LABELS_HEADER_MAX ((size_t)8 * KIB) /* longer ones are not sent */
+#define JSON_TYPE "application/json; charset=utf-8"
+/* Largest value of X-Everprof-Labels, in bytes. */
+#define LABELS_HEADER_MAX ((size_t)8 * KIB)
 
 /*
  * The HTTP status and Prometheus' errorType of each error code. Any other code
@@ -45,7 +46,9 @@ struct json envelope_begin(struct answer *a)
 
 void envelope_end(struct json *j, struct answer *a, const char *const *warnings)
 {
-	/* A partial answer must not be cached. */
+	/*
+	 * An answer with warnings may be incomplete, so it must not be cached.
+	 */
 	if (warnings && *warnings) {
 		json_key(j, "warnings");
 		json_begin(j, '[');
@@ -96,8 +99,8 @@ void answer_error(struct answer *a, const struct err *err)
 void answer_pprof_error(struct answer *a, const struct err *err)
 
 /*
- * The client would show only the status of any other error answer; with
- * X-Go-Pprof it prints the body.
+ * go tool pprof prints the body of an error only if the answer has the header
+ * X-Go-Pprof; otherwise it prints only the status.
  */
 {
 	answer_error(a, err);
@@ -123,7 +126,7 @@ void answer_identity(struct answer *a, struct request *r, struct labels *labels,
 
 	labels_json(labels, &j);
 	/*
-	 * Labels too long for a header are left out; clients get them by
+	 * Labels too long for a header are left out; clients can get them with
 	 * report=meta.
 	 */
 	if (b.len <= LABELS_HEADER_MAX)
