@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Row runs: how the profiles of one series are aggregated. A run is a sequence
- * of profiles with the same sample types. Flows are summed and states averaged;
- * of counters the difference between the ends of each process is taken
- * (docs/decisions.md, 34).
+ * of profiles with the same sample types. Flows are summed and states are
+ * averaged. For counters, the value at the start of each process is subtracted
+ * from the value at its end (docs/decisions.md, 34).
  *
  * Ownership: borrows the merge and the querier.
  * Threads: one thread a query.
@@ -14,16 +14,16 @@
 #include "query/query_merge.h"
 
 /*
- * Have the merge put the `group_by` labels of a series on all samples that are
- * added from now on.
+ * Set the labels of a series that the merge adds to all samples from now on:
+ * those named in `group_by`.
  */
 void query_label_samples(struct query_merge *g, const struct labels *labels);
 
 /*
  * Add the profiles of one series within the time range of `side`. A deadline
  * that passes after the first profile sets g->late and is no error. Returns
- * ERR_TIMEOUT, ERR_CLOSED or ERR_LIMIT as the query work says, ERR_INVALID for
- * an unknown sample_index, and ERR_* of the querier.
+ * ERR_TIMEOUT, ERR_CLOSED or ERR_LIMIT when the query's limits are exceeded,
+ * ERR_INVALID for an unknown sample_index, and the errors of the querier.
  */
 NODISCARD int query_add_series(struct query_merge *g, struct querier *q,
 			       size_t series, const struct query_spec *side,

@@ -13,10 +13,10 @@
 #include "pprof/decode.h"
 
 /*
- * Decode raw as decoder_run() does. Memory beyond what the decoder already
- * holds is reserved while it works and given back before the return; the caller
+ * Decode `raw` as decoder_run() does. Memory that the decoder does not have yet
+ * is taken from the budget while it works, and returned at the end: the caller
  * then accounts for decoder_memory(). Returns ERR_LIMIT when the budget is used
- * up, and ERR_* of decoder_run() otherwise.
+ * up, and the other errors of decoder_run().
  */
 NODISCARD int bounded_decode(struct decoder *d, struct budget *memory,
 			     struct bytes raw, struct pprof **out,
