@@ -23,8 +23,8 @@ enum {
 
 /* The time range, the steps, and how series are grouped. */
 struct timeline_options {
-	int64_t from; /* end of the range, in ms, inclusive */
-	int64_t to;   /* ms, inclusive */
+	int64_t from; /* start of the range, in ms */
+	int64_t to;   /* end of the range, in ms, inclusive */
 	int64_t step_ms;
 	/* Label names, separated by commas; empty: each series is a group. */
 	struct str group_by;

@@ -18,10 +18,11 @@
 struct tsdb;
 
 /*
- * Opens the database in the directory o->path, or creates it. ERR_BUSY: another
- * process has it open. ERR_UNSUPPORTED: written by a newer version.
- * ERR_INVALID: the directory contains something else. ERR_IO: it cannot be
- * read. ERR_NOTFOUND: it does not exist, and may not be created.
+ * Opens the database in the directory o->path, or creates it. Returns ERR_BUSY
+ * when another process has it open, ERR_UNSUPPORTED when a newer version wrote
+ * it, ERR_INVALID when the directory contains something else, ERR_IO when it
+ * cannot be read, and ERR_NOTFOUND when it does not exist and may not be
+ * created.
  */
 NODISCARD int tsdb_open(const struct tsdb_options *o, struct tsdb **out,
 			struct err *err);
@@ -34,8 +35,8 @@ void tsdb_close(struct tsdb *db);
 
 /*
  * Announces that the process is about to end: appends that wait for room, or
- * would have to, fail with ERR_CLOSED. Returns at once; tsdb_close() does the
- * rest.
+ * would have to wait, fail with ERR_CLOSED. Returns at once; tsdb_close() stops
+ * the rest.
  */
 void tsdb_interrupt(struct tsdb *db);
 
@@ -47,7 +48,8 @@ struct appender *tsdb_appender(struct tsdb *db);
 
 /*
  * Flushes the whole WAL into heads now; for tests and benchmarks. err may be
- * NULL. ERR_NOSPACE, ERR_IO: some profiles are still only in the WAL.
+ * NULL. Returns ERR_NOSPACE or ERR_IO when some profiles are still only in the
+ * WAL.
  */
 NODISCARD int tsdb_flush(struct tsdb *db, struct err *err);
 
