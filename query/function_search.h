@@ -34,7 +34,7 @@ struct function_search {
 	struct decoder *decoder;
 	/* Buffer for profiles that are fetched. */
 	struct profile fetched;
-	int64_t taken; /* bytes accounted to the query work so far */
+	int64_t taken; /* bytes taken from the budget for this search */
 	size_t unread; /* number of profiles that could not be read */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parameters of a query, looked up by name. They come from a URL, a form or a
- * command line; times are parsed here for all of them.
+ * command line. The functions also parse times and numbers.
  *
  * Ownership: borrows names and values, which must end in NUL.
  * Threads: a plain value.
@@ -27,7 +27,7 @@ struct query_param {
 	struct str value;
 };
 
-/* All parameters of a request, in the order given; names may repeat. */
+/* All parameters of a request in their original order; names may repeat. */
 struct params {
 	struct query_param *v;
 	size_t count;
@@ -72,7 +72,7 @@ NODISCARD int params_require(const struct params *p, const char *name,
  */
 struct time_param {
 	const char *ms_name;
-	const char *s_name; /* may be NULL */
+	const char *s_name; /* name of the other parameter, or NULL */
 	/* Time in ms if both are missing, or TIME_REQUIRED. */
 	int64_t fallback;
 };

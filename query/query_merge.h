@@ -39,7 +39,8 @@ struct query_merge {
 	struct columns_sum *sum;
 	/* Last profile in the sum; holds the table that `sum` uses. */
 	struct querier_row row;
-	struct decoder *decoder; /* NULL once all profiles are merged */
+	/* The decoder; NULL once all profiles are merged. */
+	struct decoder *decoder;
 	/* Buffer for profiles that are fetched. */
 	struct profile fetched;
 	/* Scratch: type set of the profiles being added. */
@@ -53,7 +54,7 @@ struct query_merge {
 	bool late;
 	/* Why the merge ended early: the deadline, or everprof is stopping. */
 	struct err late_why;
-	int64_t taken; /* bytes accounted to the query work */
+	int64_t taken; /* bytes taken from the budget for this merge */
 	/* Time of the profile, if the query is for a single one. */
 	int64_t ms;
 	/*
@@ -62,7 +63,7 @@ struct query_merge {
 	struct labels *labels;
 };
 
-/* Prepare a merge. All pointers are borrowed until query_merge_fini(). */
+/* Prepare a merge. The merge borrows all pointers until query_merge_fini(). */
 void query_merge_init(struct query_merge *g, struct tsdb *db,
 		      struct query_work *work,
 		      const struct query_merge_options *o);

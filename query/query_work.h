@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Query work: what one query may use, and what it has taken. Its memory comes
- * out of a budget that all queries share.
+ * Query work: the memory and the time that one query may use, and the memory
+ * that it has taken. All queries take their memory from one shared budget.
  *
- * Ownership: borrows everything; query_release() gives the memory back.
+ * Ownership: borrows everything; query_release() returns the memory.
  * Threads: one thread a query; the budget and the stop time are shared.
  */
 #ifndef QUERY_QUERY_WORK_H
@@ -15,7 +15,8 @@
 /* The limits of one query, and what the query has taken of them. */
 struct query_work {
 	struct budget *memory; /* the budget that the query takes memory from */
-	int64_t taken;         /* bytes taken from the budget */
+	/* Bytes that the query has taken from the budget. */
+	int64_t taken;
 	/* End of the query, in terms of clock_mono_ns(). */
 	int64_t deadline_ns;
 	/*

@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/table.h"
 
-/* The zero value is the empty set. */
+/* A set of texts. The zero value is an empty set. */
 struct string_set {
 	struct arena arena;
 	struct str *v; /* the texts, in the arena */
@@ -33,7 +33,7 @@ bool string_set_add(struct string_set *t, struct str s);
  */
 void string_set_sort(struct string_set *t);
 
-/* Bytes that the set takes, without its index. */
+/* Memory of the set in bytes, without its index. */
 size_t string_set_memory(const struct string_set *t);
 
 /* Free the set. */

@@ -26,7 +26,10 @@ struct timeline_options {
 	int64_t from; /* start of the range, in ms */
 	int64_t to;   /* end of the range, in ms, inclusive */
 	int64_t step_ms;
-	/* Label names, separated by commas; empty: each series is a group. */
+	/*
+	 * Names of the labels by which series are grouped, separated by commas;
+	 * empty: each series is a group.
+	 */
 	struct str group_by;
 	bool rate; /* values are per second instead of per step */
 };
@@ -36,10 +39,10 @@ struct timeline_options {
  * step.
  */
 struct timeline_line {
-	struct str name; /* "type/unit" */
+	struct str name; /* name of the sample type, as "type/unit" */
 	enum value_kind kind;
 	double *values; /* result: values summed over the group's series */
-	bool *known;    /* whether the step has any profile */
+	bool *known;    /* whether any profile is in the step */
 	/*
 	 * Scratch fields for the series that is being added: for each step the
 	 * sum of the totals, their count, and so on.
@@ -64,10 +67,10 @@ struct timeline_group {
 /* A timeline under construction. */
 struct timeline {
 	const struct timeline_options *o;
-	size_t points; /* number of steps */
+	size_t points; /* number of time steps */
 	VEC(struct timeline_group) groups;
 	struct table index;    /* finds groups by the hash of their labels */
-	struct arena text;     /* names of lines */
+	struct arena text;     /* memory for the names of lines */
 	struct typeset *types; /* scratch: type set of the current profiles */
 	/* Scratch: numbers of the lines for those types. */
 	VEC(uint32_t) places;

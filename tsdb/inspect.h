@@ -12,7 +12,7 @@
 
 /* A block or an open head, with its properties. */
 struct tsdb_part {
-	const char *name; /* ULID, valid during the call */
+	const char *name; /* ULID, valid during the callback */
 	bool is_block;
 	int64_t min_ms;
 	int64_t max_ms; /* end of the time range in ms, exclusive */

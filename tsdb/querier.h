@@ -52,7 +52,10 @@ void querier_select(struct querier *q, const struct matcher *v, size_t count,
  */
 const struct err *querier_lost(const struct querier *q);
 
-/* Returns how many blocks, chunks and profiles are missing in answers. */
+/*
+ * Returns the number of blocks, chunks and profiles that were missing in
+ * answers.
+ */
 uint64_t querier_lost_count(const struct querier *q);
 
 /*
@@ -78,7 +81,7 @@ size_t querier_count(const struct querier *q);
  */
 struct labels *querier_labels(const struct querier *q, size_t i);
 
-/* A borrowed array of times in ms. */
+/* Times in ms; the array is borrowed from the querier. */
 struct times_view {
 	const int64_t *ms;
 	size_t count;
@@ -198,7 +201,9 @@ struct totals_row {
 
 /* The totals of the profiles of a series, borrowed from the querier. */
 struct totals_view {
-	/* Ascending by time, without duplicates. */
+	/*
+	 * The rows, one per profile, ascending by time and without duplicates.
+	 */
 	const struct totals_row *rows;
 	size_t count;
 	const int64_t *totals;

@@ -38,8 +38,8 @@ NODISCARD int tsdb_repair(struct tsdb *db, struct tsdb_repair *out,
 			  struct err *err);
 
 /*
- * Encodes blocks again whose chunks were never encoded as columns, one after
- * another, oldest first. Blocks that are done stay done if the job is
+ * Encodes blocks again for whose chunks the columns codec was never tried, one
+ * after another, oldest first. Blocks that are done stay done if the job is
  * interrupted. progress may be NULL. *recoded is set to the number of blocks
  * rewritten. Errors as tsdb_repair().
  */
@@ -54,7 +54,7 @@ NODISCARD int tsdb_recode(struct tsdb *db, tsdb_progress_fn progress, void *ctx,
 NODISCARD int tsdb_confirm_clock(struct tsdb *db, struct err *err);
 
 /*
- * Rewrites the blocks that have tombstones, without the deleted profiles.
+ * Rewrites the blocks that have tombstones, leaving out the deleted profiles.
  * Errors as tsdb_repair().
  */
 NODISCARD int tsdb_clean_tombstones(struct tsdb *db, struct err *err);

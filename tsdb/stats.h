@@ -31,11 +31,14 @@ struct tsdb_stats {
 	/* Largest size of the whole database; 0: no limit. */
 	uint64_t retention_bytes;
 	uint64_t open_queriers;
-	/* When a clock jump was noticed; 0: no jump is in doubt. */
+	/*
+	 * How long the system clock has been in doubt after a jump, in ms; 0:
+	 * it is trusted.
+	 */
 	int64_t clock_doubt_ms;
 	/* Start of the oldest part; 0 if there are no parts. */
 	int64_t min_ms;
-	int64_t max_ms; /* end of the newest part */
+	int64_t max_ms; /* end of the newest part, exclusive */
 };
 
 /*

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The database stores profiles by label set and time. A head takes the samples
- * of a window of two hours; the write-ahead log (WAL) makes them durable; a
- * flush moves them from the WAL into their head; sealing turns a head into an
+ * of a window of two hours. The write-ahead log (WAL) makes them durable, and a
+ * flush moves them from the WAL into their head. Sealing turns a head into an
  * immutable block. See docs/architecture.md.
  *
- * Ownership: tsdb_close() frees everything; the appender and all queriers must
- * be finished before.
+ * Ownership: tsdb_close() frees everything; before that, the appender and all
+ * queriers must be finished.
  * Threads: any, after tsdb_open() has returned.
  */
 #ifndef TSDB_TSDB_H
@@ -54,9 +54,10 @@ struct appender *tsdb_appender(struct tsdb *db);
 NODISCARD int tsdb_flush(struct tsdb *db, struct err *err);
 
 /*
- * Runs one round of maintenance now: applies retention, seals the heads that
- * are due (or all of them), compacts. For imports, tests and benchmarks. err
- * may be NULL. Returns the first error of a job; the others run all the same.
+ * Runs one round of maintenance now: applies retention, seals heads, compacts
+ * blocks. Seals the heads that are due, or all heads if seal_all is set. For
+ * imports, tests and benchmarks. err may be NULL. If a job fails, the others
+ * still run, and the first error is returned.
  */
 NODISCARD int tsdb_maintain(struct tsdb *db, bool seal_all, struct err *err);
 

@@ -17,7 +17,9 @@ struct codec;
 
 /* The input and the results of a verification. */
 struct verify {
-	/* Called for each problem; path is the file or directory. */
+	/*
+	 * Called for each problem; `path` is the file or directory that has it.
+	 */
 	void (*found)(void *ctx, const char *path, const char *what);
 	void *ctx;
 	/* Log for the code that reads log files; may be NULL. */

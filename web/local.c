@@ -7,7 +7,10 @@
 #include "web/handler/envelope.h"
 #include "web/routes.h"
 
-/* Split the target into path and parameters, decoded into the arena. */
+/*
+ * Split the request's target into path and parameters, and decode them into the
+ * arena.
+ */
 static int local_parse(const char *target, struct request *r, struct err *err)
 {
 	struct str query;

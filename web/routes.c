@@ -25,7 +25,7 @@ static void web_answer_health(void *ctx UNUSED, struct request *r UNUSED,
 		    str_of("everprof is healthy.\n"));
 }
 
-/* GET /-/ready: whether the storage is open. */
+/* GET /-/ready: status 200 if the storage is open, else 503. */
 static void web_answer_ready(void *ctx, struct request *r UNUSED,
 			     struct answer *a)
 {
@@ -133,7 +133,7 @@ const struct route web_routes[] = {
 	{ 0 },
 };
 
-/* The name of a route's scopes, for /api/v1/status/routes. */
+/* The name of a set of scopes, for /api/v1/status/routes. */
 static const char *scope_name(unsigned scope)
 {
 	return scope == SCOPE_ADMIN                ? "admin" :

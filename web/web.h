@@ -28,7 +28,7 @@ struct web;
 NODISCARD int web_start(const struct web_options *o, struct web **out,
 			struct err *err);
 
-/* Say whether the storage is open. Until then /-/ready answers 503. */
+/* Record whether the storage is open. Until then /-/ready answers 503. */
 void web_set_ready(struct web *w, bool is_ready);
 
 /* The port that the server listens on. */

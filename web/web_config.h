@@ -15,7 +15,9 @@
 #include "base/file.h"
 #include "base/yaml.h"
 
-/* What a request may do. Users, tokens and routes have a set of scopes. */
+/*
+ * Permissions for requests. Users, tokens and routes each have a set of scopes.
+ */
 enum scope {
 	SCOPE_READ = 1,  /* read profiles, targets, pages, metrics */
 	SCOPE_WRITE = 2, /* add profiles */

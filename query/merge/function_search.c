@@ -97,7 +97,7 @@ int function_search_look(struct function_search *f, struct querier *q,
 	} else if (rc == ERR_UNSUPPORTED) {
 		rc = look_inside(f, q, series, ms, found, err);
 	}
-	/* One unreadable profile must not fail the whole search. */
+	/* One unreadable profile must not fail the search of the others. */
 	if (rc == ERR_CORRUPT || rc == ERR_NOTFOUND || rc == ERR_IO) {
 		f->unread++;
 		rc = 0;

@@ -17,15 +17,17 @@ struct row_run {
 	const struct totals_view *t;
 	size_t first; /* index of the run's first row */
 	size_t end;   /* index of the run's last row + 1 */
-	/* What the values of each type mean: flow, state or counter. */
+	/* The kind of values of each sample type: flow, state or counter. */
 	enum value_kind kinds[TYPES_MAX];
 	/* How types are aggregated; AGGREGATE_AUTO: not at all. */
 	enum aggregate how[TYPES_MAX];
 	enum merge_op ops[TYPES_MAX]; /* scratch: result of ops_for() */
-	bool of_ends[TYPES_MAX];      /* types that need only the run's ends */
-	bool of_all[TYPES_MAX];       /* types that need every row */
-	bool has_ends;                /* some type is in of_ends */
-	bool has_all;                 /* some type is in of_all; or no types */
+	/* Types that need only the first and last rows. */
+	bool of_ends[TYPES_MAX];
+	bool of_all[TYPES_MAX]; /* types that need every row of the run */
+	bool has_ends;          /* whether of_ends has any type */
+	/* Whether of_all has any type, or there are no types at all. */
+	bool has_all;
 };
 
 /*
@@ -63,7 +65,8 @@ static int plan_stretch(struct row_run *s, struct err *err)
 		s->how[i] = aggregate_of(g->o->aggregate, s->kinds[i]);
 		if ((only != SIZE_MAX && i != only) ||
 		    (s->how[i] == AGGREGATE_DELTA && s->end - s->first == 1))
-			s->how[i] = AGGREGATE_AUTO; /* nothing to aggregate */
+			/* The type is left out, or has no difference. */
+			s->how[i] = AGGREGATE_AUTO;
 		s->of_ends[i] = s->how[i] == AGGREGATE_DELTA ||
 				s->how[i] == AGGREGATE_LAST;
 		s->of_all[i] = s->how[i] == AGGREGATE_SUM ||

@@ -14,8 +14,8 @@
 #include "query/query_merge.h"
 
 /*
- * Set the labels of a series that the merge adds to all samples from now on:
- * those named in `group_by`.
+ * Have the merge add a series' labels to all samples that are added from now
+ * on: the labels named in `group_by`.
  */
 void query_label_samples(struct query_merge *g, const struct labels *labels);
 

@@ -9,7 +9,7 @@
 /* A search for a value of one label that a matcher accepts. */
 struct search {
 	const struct matcher *matcher;
-	bool any;   /* the label has at least one value */
+	bool any;   /* any series has the label */
 	bool found; /* the matcher accepts at least one value */
 	bool late;  /* the deadline has passed */
 	const struct query_work *work;
@@ -18,7 +18,7 @@ struct search {
 	struct string_set types; /* profile types seen, for the message */
 };
 
-/* Callback for each value of the label. */
+/* Callback for each value of the label: check it against the matcher. */
 static void absence_look_at(void *ctx, struct str value)
 {
 	struct search *s = ctx;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bounded decode: decode a profile within what is left of the memory budget of
- * all queries.
+ * Bounded decode: decodes a profile with no more memory than is left in the
+ * budget of all queries.
  *
  * Ownership: the profile belongs to the decoder.
  * Threads: one thread a decoder.

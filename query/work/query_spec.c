@@ -10,7 +10,7 @@
 /* Largest distance of a single profile from the requested time, in ms. */
 #define SEARCH_MS (5LL * 60 * 1000)
 
-/* The names of all parameters of a spec, with its suffix appended. */
+/* The names of all parameters of a spec, including the spec's suffix. */
 struct spec_names {
 	char query[16];
 	char mode[16];

@@ -133,7 +133,10 @@ static bool replay_into(struct tsdb *db, struct head *r, struct labels *labels,
 	return true;
 }
 
-/* Called for each WAL record at start-up. */
+/*
+ * Callback for each WAL record at startup: insert the record into its head,
+ * unless the profile is stored elsewhere.
+ */
 static void replay_entry(void *ctx, const struct segment_entry *e)
 {
 	struct tsdb *db = ctx;

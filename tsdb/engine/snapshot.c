@@ -11,7 +11,7 @@
 #include "tsdb/db/view.h"
 #include "tsdb/db/worker.h"
 
-/* The state of a snapshot being made. */
+/* A snapshot that is being made. */
 struct snapshot {
 	struct tsdb *db;
 	/* Environment in which blocks are made in the snapshot's directory. */
@@ -208,7 +208,10 @@ int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
 		 * removes it.
 		 */
 		if (rc && fs_remove_dir(db->o.fs, tmp, NULL)) {
-			/* The first error is the one to report. */
+			/*
+			 * The error of the snapshot is returned, not that of
+			 * its removal.
+			 */
 		}
 	}
 	db_end_job(db);

@@ -18,8 +18,8 @@ static uint64_t stats_file_size_of(const struct file *f)
 static void stats_extend_span(struct tsdb_stats *out, struct part p)
 {
 	/*
-	 * The first part sets both ends. part_max() is inclusive, max_ms is
-	 * not.
+	 * The first part sets min_ms and max_ms. part_max() is inclusive,
+	 * max_ms is exclusive.
 	 */
 	bool first = out->max_ms == 0;
 

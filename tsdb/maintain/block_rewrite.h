@@ -32,7 +32,7 @@ struct rewriting {
 	void *ctx;
 };
 
-/* The result of rewriting blocks. */
+/* The result of rewriting blocks: their number, and what was lost. */
 struct rewritten {
 	size_t count; /* number of blocks rewritten */
 	struct rewrite_loss loss;

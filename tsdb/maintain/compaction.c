@@ -41,7 +41,7 @@ static void sort_by_age(struct part *v, size_t count)
 	}
 }
 
-/* Merge the given blocks as a background job. */
+/* Merge blocks as a background job, which deletions may cancel. */
 static int compact_blocks(struct tsdb *db, const struct part *v, size_t count,
 			  struct err *err) REQUIRES(db->job_mu)
 {

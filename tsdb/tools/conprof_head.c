@@ -265,7 +265,7 @@ int walk_wal(struct walk *w, const char *dir, bool checkpoints, struct err *err)
 	int rc = 0;
 
 	if (fs_list(NULL, dir, &l, NULL))
-		/* There is no WAL. */
+		/* The directory does not exist: there is no WAL. */
 		return 0;
 	for (int folders = 1; folders >= 0 && !rc; folders--) {
 		for (size_t i = 0; i < l.count && !rc; i++) {

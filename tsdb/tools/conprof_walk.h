@@ -31,7 +31,9 @@ struct head_series {
 	struct labels *labels;
 };
 
-/* The state of a walk. */
+/*
+ * The state of a walk. `series` are the series of the head, found in the WAL.
+ */
 struct walk {
 	const struct conprof_visitor *v;
 	const char *path; /* path of the file being read, for messages */
@@ -50,7 +52,8 @@ struct walk {
 /* A chunk, with the labels and time range that its index entry has. */
 struct conprof_chunk {
 	struct labels *labels;
-	const struct chunks *gaps; /* tombstone intervals; may be NULL */
+	/* Time intervals hidden by tombstones; may be NULL. */
+	const struct chunks *gaps;
 	int64_t min;
 	int64_t max;
 	struct bytes data;

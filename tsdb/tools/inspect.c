@@ -298,7 +298,7 @@ static int tally_series(struct tally *t, struct part p, uint32_t series,
 	return rc;
 }
 
-/* Count all series of a part. */
+/* Count all chunks of all series of a part. */
 static int tally_part(struct tally *t, struct part p, struct err *err)
 {
 	const struct selection everything = { .from = INT64_MIN,

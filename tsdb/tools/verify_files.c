@@ -123,7 +123,7 @@ static void verify_record(struct log_verify *l, const struct record *r,
 			"at offset %llu: checksum mismatch in the body of a record",
 			at);
 	else if (r->kind != SEGMENT_PROFILE || r->position >> 32 == 0)
-		return; /* not a profile in the WAL */
+		return; /* the record is not a profile in the WAL */
 	else if (segment_profile_decode(r, &p, &err) ||
 		 body_decode(&l->decoder, &p, &l->raw, &err))
 		verify_report(l->v, l->path, "at offset %llu: %s", at, err.msg);

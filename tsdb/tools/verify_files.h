@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Verifies single files: checksums of whole files, and of the records of a log.
+ * Verifies single files: the checksum of a block's file, and the records of log
+ * files.
  *
  * Ownership: keeps nothing.
  * Threads: any.

@@ -21,7 +21,8 @@ struct writing {
 	struct web *web;
 	struct request *request;
 	struct answer *a;
-	const char *warnings[WARNINGS_MAX + 1]; /* ends in NULL */
+	/* The warnings; the array ends with NULL. */
+	const char *warnings[WARNINGS_MAX + 1];
 	size_t warning_count;
 };
 

@@ -18,7 +18,8 @@ struct report_answer {
 	struct web *web;
 	struct request *request;
 	struct answer *answer;
-	const struct report_request *q; /* the report asked for */
+	/* The report that the request asks for. */
+	const struct report_request *q;
 };
 
 /*

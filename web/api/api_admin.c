@@ -56,7 +56,7 @@ static int check_bounds(const struct request *r, struct err *err)
 	return 0;
 }
 
-/* A deletion request, parsed. */
+/* The parameters of a deletion request. */
 struct deletion {
 	VEC(struct selector) selectors;
 	int64_t from;

@@ -49,12 +49,12 @@ struct export
 	size_t at; /* index of the next profile in times */
 	struct profile profile;
 	struct buf packed; /* the current profile, compressed */
-	struct buf chunk;  /* the piece of the tar being made */
+	struct buf chunk;  /* the piece of the tar that is being written */
 	/* LOST.txt: errors of unreadable profiles, one per line. */
 	struct buf lost;
 	struct gzip *gzip;
 	struct tar *tar;
-	bool ended; /* the end of the tar is written */
+	bool ended; /* the end of the tar has been written */
 };
 
 /* Free the memory of the current profile, but not its copy in the piece. */
@@ -102,7 +102,7 @@ static int api_export_spend(void *ctx, size_t bytes, struct err *err)
 	return rc;
 }
 
-/* Account for the growth of the querier and the list of times. */
+/* Take memory for the growth of the querier and of the list of times. */
 static int api_export_account(struct export *e, struct err *err)
 {
 	int64_t now =

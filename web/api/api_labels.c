@@ -71,7 +71,7 @@ static int each_series(struct series_query *s, struct err *err)
 	return rc;
 }
 
-/* Parse the range and the limit, and open the querier on success. */
+/* Parse the time range and the limit. On success, open the querier. */
 static int begin_query(struct series_query *s, struct err *err)
 {
 	int rc = params_range(&s->request->params, INT64_MIN, INT64_MAX,
@@ -85,7 +85,7 @@ static int begin_query(struct series_query *s, struct err *err)
 	return rc;
 }
 
-/* Prometheus' wording, which clients may look for. */
+/* The wording is Prometheus', because clients may search for it. */
 static const char limit_warning[] = "results truncated due to limit";
 
 /* The results that a listing has collected so far, and its limit. */
@@ -264,7 +264,7 @@ void api_label_values(void *ctx, struct request *r, struct answer *a)
 	list_texts(&s, &l);
 }
 
-/* Profile types. */
+/* Handler of /api/v1/profile_types, and its helpers. */
 
 /*
  * Number of series of a profile type whose newest profiles are read for the

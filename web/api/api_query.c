@@ -20,7 +20,7 @@
 /* Memory for one stored profile and its answer, as a multiple of its size. */
 #define COPIES 3
 
-/* A single profile, as stored. */
+/* Functions that answer with a single stored profile. */
 
 /*
  * Write the metadata of a profile as an object: labels, time, sample types with
@@ -259,7 +259,7 @@ static int find_stored(struct web *w, struct request *r,
 	return rc;
 }
 
-/* Reports. */
+/* Functions that answer with a report. */
 
 /* Parse the parameters that say how profiles are merged. */
 static int parse_gather(const struct request *r,

@@ -34,7 +34,7 @@ struct range_query {
 	struct timeline_options timeline;
 };
 
-/* Parsing. */
+/* Functions that parse the request. */
 
 /*
  * Parse the step of a timeline: a duration such as "15s" or, as in Prometheus,
@@ -112,7 +112,7 @@ static int api_range_parse(const struct request *r, struct range_query *rq,
 	return rc;
 }
 
-/* Answering: each series is an object. */
+/* Functions that write the answer. Each series is an object. */
 
 /* Write the object of a series up to the start of its array of times. */
 static void begin_series(struct json *j, struct labels *labels)
@@ -243,7 +243,7 @@ static bool api_range_admit(struct listing *l)
 	return !l->more;
 }
 
-/* Write a series as its times alone. */
+/* Write a series with its times, without totals. */
 static void write_times(struct listing *l, size_t i, const int64_t *ms,
 			size_t count)
 {

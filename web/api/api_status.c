@@ -12,10 +12,12 @@
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
 
-/* Write a time as RFC 3339; 0 means never. */
+/*
+ * Write a time as RFC 3339; 0 means never, which is written as Go's zero time.
+ */
 static void write_time(struct json *j, int64_t ms)
 {
-	/* Go's zero time, as in Prometheus */
+	/* Go's zero time, which Prometheus also writes for "never". */
 	char text[40] = "0001-01-01T00:00:00Z";
 
 	if (ms)
@@ -77,7 +79,7 @@ static void write_active(struct json *j, const struct target_status *s)
 	write_duration(j, t->timeout_ms);
 }
 
-/* Callback for each target, active or dropped. */
+/* Callback for each target, active or dropped: write it as an object. */
 static void write_target(void *ctx, const struct target_status *s)
 {
 	struct json *j = ctx;

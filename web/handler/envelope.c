@@ -10,8 +10,8 @@
 #define LABELS_HEADER_MAX ((size_t)8 * KIB)
 
 /*
- * The HTTP status and Prometheus' errorType of each error code. Any other code
- * is 500.
+ * The HTTP status and Prometheus' errorType for each error code. Other codes
+ * have the status 500.
  */
 static const struct {
 	int code;
@@ -79,7 +79,7 @@ void answer_error(struct answer *a, const struct err *err)
 	struct json j = json_init(&a->body);
 	const char *type = answer_status(a, err);
 
-	/* Drop what a handler wrote before it failed. */
+	/* Drop everything that the handler wrote before it failed. */
 	buf_reset(&a->body);
 	a->header_count = 0;
 	a->content_type = JSON_TYPE;

@@ -36,7 +36,9 @@ void page_field(struct answer *a, const struct request *r, const char *label,
  */
 void page_hidden(struct answer *a, const struct request *r, const char *name);
 
-/* Write an option of a select element; `chosen` selects it. */
+/*
+ * Write an option of a select element; `chosen` makes it the selected option.
+ */
 void page_option(struct buf *b, struct str name, bool chosen);
 
 /* Show an error within a page, and set the HTTP status of the error. */

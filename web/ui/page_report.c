@@ -28,7 +28,8 @@ struct look {
 	struct query_spec source;
 	struct query_spec base;
 	bool has_base;
-	struct query_merge_options gather; /* how profiles are merged */
+	/* Options for merging the profiles. */
+	struct query_merge_options gather;
 	struct report_options report;
 };
 
@@ -75,8 +76,8 @@ static int parse_source(struct look *l, struct request *r, struct err *err)
 }
 
 /*
- * Parse the base of a comparison. It may differ from the source by its range,
- * its selector, or both.
+ * Parse the base of a comparison. The base may differ from the source in its
+ * time range, its selector, or both.
  */
 static int parse_base(struct look *l, struct request *r, struct err *err)
 {
@@ -140,7 +141,7 @@ static void look_fini(struct look *l)
 	query_spec_fini(&l->base);
 }
 
-/* Rendering. */
+/* Functions that render the page. */
 
 /* Write a selection of the profile's sample types. */
 static void page_report_write_types(struct answer *a, const struct report *r)
@@ -236,7 +237,10 @@ static void page_report_write_warnings(struct answer *a, struct arena *arena,
 			   r->unmatched.names[i]);
 }
 
-/* Write a value as two cells, with its unit and as a share of the total. */
+/*
+ * Write a value as two table cells: the value with its unit, and its share of
+ * the total.
+ */
 static void page_report_write_cell(struct answer *a, const struct report *r,
 				   int64_t v)
 {
@@ -330,7 +334,7 @@ static void page_report_write_downloads(struct view *v)
 	buf_str(out, "</p>");
 }
 
-/* Write everything that the page shows of a report. */
+/* Write all content of the page for a report. */
 static int page_report_render(struct view *v, struct report *r, struct err *err)
 {
 	struct answer *a = v->a;
