@@ -6,7 +6,7 @@
  * other profile is fetched and decoded.
  *
  * Ownership: borrows the query work; owns everything else in the structure.
- * Threads: one thread a search.
+ * Threads: one thread per search.
  */
 #ifndef QUERY_FUNCTION_SEARCH_H
 #define QUERY_FUNCTION_SEARCH_H

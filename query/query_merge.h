@@ -7,7 +7,7 @@
  *
  * Ownership: owns the merge, and so the merged profile; borrows the database,
  * the work and the options.
- * Threads: one thread a query.
+ * Threads: one thread per query.
  */
 #ifndef QUERY_QUERY_MERGE_H
 #define QUERY_QUERY_MERGE_H
@@ -50,9 +50,11 @@ struct query_merge {
 	size_t damaged;  /* number of profiles that could not be read */
 	/* Error of the first profile that could not be read. */
 	struct err damage;
-	/* The deadline passed, so the result is partial. */
+	/*
+	 * The deadline passed, or everprof is stopping: the result is partial.
+	 */
 	bool late;
-	/* Why the merge ended early: the deadline, or everprof is stopping. */
+	/* The reason for `late`. */
 	struct err late_why;
 	int64_t taken; /* bytes taken from the budget for this merge */
 	/* Time of the profile, if the query is for a single one. */

@@ -4,7 +4,7 @@
  * that it has taken. All queries take their memory from one shared budget.
  *
  * Ownership: borrows everything; query_release() returns the memory.
- * Threads: one thread a query; the budget and the stop time are shared.
+ * Threads: one thread per query; the budget and the stop time are shared.
  */
 #ifndef QUERY_QUERY_WORK_H
 #define QUERY_QUERY_WORK_H

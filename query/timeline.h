@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Timeline: the totals of profiles per time step, summed over groups of series.
- * The web page's graph shows timelines. They are computed from chunk metadata
+ * Timeline: the totals of profiles per time step, summed over groups of series,
+ * so that clients can draw them as graphs. It is computed from chunk metadata
  * and the totals in memory; no profile is read.
  *
  * Ownership: timeline_fini() frees everything; the options are borrowed.
- * Threads: one thread a timeline.
+ * Threads: one thread per timeline.
  */
 #ifndef QUERY_TIMELINE_H
 #define QUERY_TIMELINE_H

@@ -25,10 +25,10 @@ struct tsdb_stats {
 	uint64_t groups_bytes; /* bytes of the chunk metadata of heads */
 	uint64_t ballast_bytes;
 	uint64_t storage_bytes;   /* bytes of everything except snapshots */
-	uint64_t series_limit;    /* largest head_series; 0: no limit */
-	uint64_t unflushed_limit; /* largest number of unflushed profiles */
-	uint64_t wal_limit;       /* largest wal_bytes */
-	/* Largest size of the whole database; 0: no limit. */
+	uint64_t series_limit;    /* limit of head_series; 0: no limit */
+	uint64_t unflushed_limit; /* limit of unflushed */
+	uint64_t wal_limit;       /* limit of wal_bytes */
+	/* limit of the size of the whole database; 0: no limit */
 	uint64_t retention_bytes;
 	uint64_t open_queriers;
 	/*
@@ -42,7 +42,7 @@ struct tsdb_stats {
 };
 
 /*
- * Returns the number of damaged places found since startup: bytes in logs,
+ * Returns the amount of damage found since startup: damaged parts of logs,
  * files and profiles. A torn log end after a power cut is not counted.
  */
 uint64_t tsdb_damage(struct tsdb *db);

@@ -39,8 +39,9 @@ struct local_answer {
  * used. A request that fails, for example for a bad parameter, still returns 0:
  * the answer then has an error status and the error as JSON. Returns
  * ERR_INVALID when the target is malformed or its path is not a read-only
- * endpoint, ERR_CLOSED when the sink canceled the request, and other codes when
- * a stream failed after it had begun.
+ * endpoint, ERR_TOOBIG when it has too many parameters, ERR_CLOSED when the
+ * sink canceled the request, and other codes when a stream failed after it had
+ * begun.
  */
 NODISCARD int local_ask(const struct web_options *o,
 			const struct local_request *r, struct local_answer *out,

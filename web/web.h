@@ -35,8 +35,9 @@ void web_set_ready(struct web *w, bool is_ready);
 unsigned web_port(const struct web *w);
 
 /*
- * How unknown clients in the network could reach or misuse the server, as a
- * sentence for a warning, or NULL; see auth_exposure().
+ * What strangers in the network could do (read all profiles, or intercept
+ * passwords), as a sentence for a warning; NULL if neither is possible. See
+ * auth_exposure().
  */
 const char *web_exposure(const struct web *w);
 

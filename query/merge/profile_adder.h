@@ -5,7 +5,7 @@
  * be read is left out and counted.
  *
  * Ownership: borrows the merge and the querier.
- * Threads: one thread a query.
+ * Threads: one thread per query.
  */
 #ifndef QUERY_MERGE_PROFILE_ADDER_H
 #define QUERY_MERGE_PROFILE_ADDER_H

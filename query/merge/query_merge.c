@@ -37,8 +37,8 @@ void query_merge_fini(struct query_merge *g)
 
 /*
  * Merge the profiles of all selected series. When the deadline passes, the
- * result is partial. If there are no profiles, the error names the reason:
- * nothing matches, or nothing could be read.
+ * result is partial. If there are no profiles, the error says why: the selector
+ * matches none, or stored data could not be read.
  */
 static int add_all(struct query_merge *g, struct querier *q,
 		   const struct query_spec *s, struct err *err)
@@ -141,9 +141,8 @@ int query_merge_finish(struct query_merge *g, struct pprof **out,
 		       struct err *err)
 {
 	/*
-	 * After subtractions, some stacks may have only zeros. merge_finish()
-	 * drops them by merging once more, which needs memory for a second
-	 * copy.
+	 * Subtraction may leave stacks with only zeros. merge_finish() drops
+	 * them by merging once more, which needs memory for a second copy.
 	 */
 	int rc = g->o->aggregate == AGGREGATE_SUM ?
 			 0 :

@@ -6,8 +6,8 @@
 
 /*
  * A run: consecutive profiles of one series that have the same type set, and of
- * which either all or none have a duration. For each sample type it has the way
- * to aggregate.
+ * which either all or none have a duration. how[] says how each sample type is
+ * aggregated.
  */
 struct row_run {
 	struct query_merge *g;
@@ -65,7 +65,10 @@ static int plan_stretch(struct row_run *s, struct err *err)
 		s->how[i] = aggregate_of(g->o->aggregate, s->kinds[i]);
 		if ((only != SIZE_MAX && i != only) ||
 		    (s->how[i] == AGGREGATE_DELTA && s->end - s->first == 1))
-			/* The type is left out, or has no difference. */
+			/*
+			 * The type is not wanted, or one profile has no
+			 * difference.
+			 */
 			s->how[i] = AGGREGATE_AUTO;
 		s->of_ends[i] = s->how[i] == AGGREGATE_DELTA ||
 				s->how[i] == AGGREGATE_LAST;

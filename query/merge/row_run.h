@@ -2,11 +2,11 @@
 /*
  * Row runs: how the profiles of one series are aggregated. A run is a sequence
  * of profiles with the same sample types. Flows are summed and states are
- * averaged. For counters, the value at the start of each process is subtracted
- * from the value at its end (docs/decisions.md, 34).
+ * averaged. Of counters, the increases within each process are added up
+ * (docs/decisions.md, 34).
  *
  * Ownership: borrows the merge and the querier.
- * Threads: one thread a query.
+ * Threads: one thread per query.
  */
 #ifndef QUERY_MERGE_ROW_RUN_H
 #define QUERY_MERGE_ROW_RUN_H

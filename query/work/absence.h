@@ -4,7 +4,7 @@
  * label is misspelt, which "not found" alone would not show.
  *
  * Ownership: keeps nothing.
- * Threads: one thread a query.
+ * Threads: one thread per query.
  */
 #ifndef QUERY_WORK_ABSENCE_H
 #define QUERY_WORK_ABSENCE_H

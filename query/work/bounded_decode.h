@@ -4,7 +4,7 @@
  * budget of all queries.
  *
  * Ownership: the profile belongs to the decoder.
- * Threads: one thread a decoder.
+ * Threads: one thread per decoder.
  */
 #ifndef QUERY_WORK_BOUNDED_DECODE_H
 #define QUERY_WORK_BOUNDED_DECODE_H

@@ -10,7 +10,10 @@
 #include "tsdb/io/trash.h"
 #include "tsdb/io/ulid.h"
 
-/* Whether only a data directory of everprof contains a file of this name. */
+/*
+ * Whether a file of this name marks a directory as a data directory of
+ * everprof.
+ */
 static bool is_ours(const char *name)
 {
 	static const char *const names[] = { "lock",  "wal",     "ranges",
@@ -48,10 +51,7 @@ int tsdb_check_dir(struct fs *fs, const char *path, bool or_empty,
 		foreign = foreign || !is_nobodys(l.names[i]);
 	}
 	name_list_fini(&l);
-	/*
-	 * One file of everprof is enough: other files may be an operator's
-	 * notes.
-	 */
+	/* One such file is enough: other files may be an operator's notes. */
 	if (rc || ours || (or_empty && !foreign))
 		return rc;
 	return err_set(err, ERR_INVALID,

@@ -216,9 +216,9 @@ static void tell_recovered(struct tsdb *db)
 }
 
 /*
- * Set the retention clock of a database that has never saved it: to the time of
- * the newest stored profile. Profiles that are added later may have been given
- * their times by a wrong system clock.
+ * Set the retention clock of a database that never saved it, to the time of the
+ * newest stored profile. This is done before new profiles are added, because a
+ * wrong system clock may give these wrong times.
  */
 static int begin_clock(struct tsdb *db, struct err *err)
 {
@@ -236,8 +236,8 @@ static int begin_clock(struct tsdb *db, struct err *err)
 	}
 	db_parts_free(v, count);
 	/*
-	 * After an import of old profiles, the newest profile may be much older
-	 * than the current time.
+	 * During an import (ignore_retention) profiles may be old, and say
+	 * nothing about the current time.
 	 */
 	if (newest == INT64_MIN || newest > now || db->o.ignore_retention)
 		newest = now;
@@ -292,7 +292,7 @@ static int make_dir(struct tsdb *db, const char *path, struct err *err)
 	return rc && rc != ERR_EXISTS ? rc : fs_sync_dir(db->o.fs, parent, err);
 }
 
-/* Refuse a directory that contains something else than a database. */
+/* Refuse a directory that contains other data than a database. */
 static int check_dir(const struct tsdb *db, struct err *err)
 {
 	bool may_be_new = !db->o.read_only && !db->o.must_exist;

@@ -21,8 +21,8 @@ static uint64_t head_bytes(struct head *r)
 }
 
 /*
- * Remove a part for retention. A head is closed first, so that later appends go
- * to a new generation of its window.
+ * Remove a part whose time or size exceeds the retention. A head is closed
+ * first, so that later appends go to a new generation of its window.
  */
 static int remove_part(struct tsdb *db, struct part p, struct err *err)
 	REQUIRES(db->job_mu)
@@ -75,7 +75,7 @@ static void describe_items(const struct part *v, size_t count,
 		it->bytes = v[i].head ? head_bytes(v[i].head) :
 					v[i].block->bytes;
 		/*
-		 * The newest head is not spared if it alone exceeds the size
+		 * The newest head is spared, unless it alone exceeds the size
 		 * limit.
 		 */
 		it->open = i == open &&

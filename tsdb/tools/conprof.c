@@ -180,10 +180,7 @@ static bool has_dir(const char *path, const char *name)
 	return !stat(at, &st) && S_ISDIR(st.st_mode);
 }
 
-/*
- * A directory wal/ without ranges/ beside it, which a data directory of
- * everprof has.
- */
+/* conprof has a directory wal/, but no ranges/; everprof has both. */
 bool conprof_is_dir(const char *path)
 {
 	return has_dir(path, "wal") && !has_dir(path, "ranges");

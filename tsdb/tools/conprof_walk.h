@@ -49,7 +49,10 @@ struct walk {
 	bool names_only;
 };
 
-/* A chunk, with the labels and time range that its index entry has. */
+/*
+ * A chunk with its labels and time range, as its index entry or header gives
+ * them.
+ */
 struct conprof_chunk {
 	struct labels *labels;
 	/* Time intervals hidden by tombstones; may be NULL. */

@@ -27,7 +27,8 @@ void verify_file(struct verify *v, const struct block *b,
  * Verifies the header and all records of a log file. `magic` is the kind of
  * file. `live` says that a server may be writing to the file, so that an
  * incomplete end is no damage. `sealed` says that the file should end with a
- * directory and a footer. A missing file is no problem.
+ * segment directory (a list of the segment's profiles) and a footer. A missing
+ * file is no problem.
  */
 void verify_log(struct verify *v, const char *path, uint32_t magic, bool live,
 		bool sealed);

@@ -4,7 +4,7 @@
  * for it.
  *
  * Ownership: borrows everything.
- * Threads: one thread an answer.
+ * Threads: one thread per answer.
  */
 #ifndef WEB_API_ANSWER_REPORT_H
 #define WEB_API_ANSWER_REPORT_H

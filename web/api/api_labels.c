@@ -336,7 +336,9 @@ static void api_labels_write_name(struct querier *q, struct str name,
 
 		if (querier_newest_types(q, i, &encoded, NULL)) {
 			buf_fini(&encoded);
-			/* damaged: the other series may be readable. */
+			/*
+			 * The newest profile is damaged: use the other series.
+			 */
 			continue;
 		}
 		copy = bytes_of(

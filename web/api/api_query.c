@@ -196,7 +196,10 @@ static void report_proto(struct request *r, struct answer *a,
 		arena_printf(&r->arena, "attachment;filename=\"%s\"", name));
 }
 
-/* A stored profile, by its place. */
+/*
+ * The place of a stored profile: its series in the querier's selection, and its
+ * time.
+ */
 struct stored {
 	struct querier *q;
 	size_t series;

@@ -220,7 +220,7 @@ struct listing {
 	struct answer *a;
 	struct json j;
 	struct timeline timeline;
-	/* Search, if the request names a function. */
+	/* Search for the function, if the request names one. */
 	struct function_search finder;
 	VEC(int64_t) found; /* scratch: times of matching profiles */
 	/* Bytes taken from the budget for the timeline. */
@@ -228,7 +228,7 @@ struct listing {
 	int64_t written; /* number of series written */
 	/* Whether the limit left out series or groups. */
 	bool more;
-	/* Whether a series came after the limit of groups. */
+	/* Whether the limit of groups was reached before the last series. */
 	bool left_out;
 };
 

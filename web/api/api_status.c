@@ -58,8 +58,8 @@ static void write_active(struct json *j, const struct target_status *s)
 	json_key(j, "scrapeUrl");
 	json_text(j, t->url);
 	/*
-	 * Prometheus replaces loopback hosts in this member by its external
-	 * URL's host. everprof has no external URL.
+	 * For this member Prometheus replaces loopback hosts by the host of its
+	 * external URL. everprof has no external URL.
 	 */
 	json_key(j, "globalUrl");
 	json_text(j, t->url);

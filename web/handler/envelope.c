@@ -96,12 +96,11 @@ void answer_error(struct answer *a, const struct err *err)
 		answer_header(a, "Retry-After", "5");
 }
 
-void answer_pprof_error(struct answer *a, const struct err *err)
-
 /*
  * go tool pprof prints the body of an error only if the answer has the header
  * X-Go-Pprof; otherwise it prints only the status.
  */
+void answer_pprof_error(struct answer *a, const struct err *err)
 {
 	answer_error(a, err);
 	buf_reset(&a->body);
