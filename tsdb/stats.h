@@ -28,7 +28,7 @@ struct tsdb_stats {
 	uint64_t series_limit;    /* limit of head_series; 0: no limit */
 	uint64_t unflushed_limit; /* limit of unflushed */
 	uint64_t wal_limit;       /* limit of wal_bytes */
-	/* limit of the size of the whole database; 0: no limit */
+	/* Limit of the size of the whole database; 0: no limit. */
 	uint64_t retention_bytes;
 	uint64_t open_queriers;
 	/*

@@ -37,9 +37,9 @@ struct export
 {
 	struct querier *q;
 	struct budget *memory;
-	int64_t kept;  /* bytes taken for the whole export */
-	int64_t taken; /* bytes taken for the current profile */
-	bool starved;  /* the budget lacked memory for that profile */
+	int64_t kept;  /* bytes taken from the budget for the whole export */
+	int64_t taken; /* bytes taken from the budget for the current profile */
+	bool starved;  /* the budget lacked memory for the current profile */
 	struct selector selector;
 	int64_t from;
 	int64_t to;
