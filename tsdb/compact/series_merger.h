@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The series merger lists all series of several parts, each once and in label
- * order, with the places where each is found.
+ * order, with the places (parts and numbers) where each series is found.
  *
  * Ownership: series_merger_fini() frees; borrows the parts during
  * series_merger_fill().
@@ -20,9 +20,9 @@ struct merged_place {
 
 /* One merged series. */
 struct series_merger_entry {
-	uint64_t target; /* hash of its labels without __name__ */
-	uint32_t place;  /* index of its first place */
-	uint32_t chunk;  /* set by the caller: its first chunk */
+	uint64_t target; /* hash of the labels without __name__ */
+	uint32_t place;  /* index of the first element of `places` */
+	uint32_t chunk;  /* set by the caller: index of the first chunk */
 	uint32_t chunks; /* set by the caller: number of chunks */
 };
 
@@ -37,7 +37,7 @@ struct series_merger {
 };
 
 /*
- * Fills an empty merger with the series of the parts. ERR_CORRUPT, ERR_IO: the
+ * Fills an empty merger with the series of all parts. ERR_CORRUPT, ERR_IO: the
  * index of a block cannot be read.
  */
 NODISCARD int series_merger_fill(struct series_merger *r,
