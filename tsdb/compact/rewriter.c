@@ -351,8 +351,8 @@ static int rewriter_write_groups(struct rewriter *r, struct err *err)
 
 		if (to == i + 1 && may_take(r, i)) {
 			/*
-			 * End the chunk before it, to keep the chunks in order
-			 * of time.
+			 * Close the previous chunk first, to keep chunks in
+			 * order of time.
 			 */
 			rc = rewriter_close_group(r, err);
 			if (!rc)

@@ -91,8 +91,8 @@ static int adopt_group(struct rewriter *r, struct part p, struct slot *s,
 		rc = chunk_writer_adopt(r->chunk_writer, &s->meta, table->table,
 					stored, &r->stored, err);
 		/*
-		 * The chunk writer may use this table from now on, not the
-		 * last.
+		 * From now on the chunk writer may use this table, but not the
+		 * previous one.
 		 */
 		table_unref(r->adopted);
 		r->adopted = table_ref(table);

@@ -28,8 +28,8 @@ bool may_pass(int rc);
 
 /*
  * Returns whether a failed read is a loss, so that the block is written without
- * the profiles that could not be read. Damage always is; an I/O error, only
- * with the option `salvage`.
+ * the profiles that could not be read. Damage is always a loss, an I/O error
+ * only with the option `salvage`.
  */
 bool is_loss(const struct rewriter *r, int rc);
 
