@@ -63,7 +63,7 @@ void block_writer_free(struct block_writer *w)
 	outfile_close(&w->chunks);
 	index_writer_free(w->index);
 	if (!w->published && fs_remove_dir(w->env->fs, w->path, NULL)) {
-		/* It is removed when the database is opened. */
+		/* The directory is removed at the next startup. */
 	}
 	meta_fini(&w->meta);
 	buf_fini(&w->scratch);

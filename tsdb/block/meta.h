@@ -102,8 +102,8 @@ uint32_t meta_typeset(struct meta *m, struct bytes typeset);
 const struct meta_file *meta_file(const struct meta *m, const char *name);
 
 /*
- * Append the text of meta.json to out; the text ends with a checksum of what
- * precedes.
+ * Append the text of meta.json to out; the last value is a checksum of all text
+ * before it.
  */
 void meta_encode(const struct meta *m, struct buf *out);
 

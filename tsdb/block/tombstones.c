@@ -165,7 +165,10 @@ int tombstones_decode(struct bytes file, struct tombstones **out,
 	if (d.bad || magic != MAGIC || dec_left(&d) < 4)
 		return err_set(err, ERR_CORRUPT,
 			       "the file is not a tombstones file");
-	/* Newer formats would raise the format in meta.json */
+	/*
+	 * A newer version of the file would come with a newer format in
+	 * meta.json, so this is damage.
+	 */
 	if (version != VERSION)
 		return err_set(err, ERR_CORRUPT,
 			       "version %u of tombstones is not supported",

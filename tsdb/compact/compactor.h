@@ -32,7 +32,7 @@ struct compaction {
 	bool salvage; /* go on after I/O errors: struct rewriter_options */
 	struct rewrite_loss *loss; /* lost profiles are added to its counts */
 	struct metric *damaged;    /* counts profiles lost to damage */
-	/* Non-zero cancels the compaction; may be NULL */
+	/* Non-zero cancels the compaction; may be NULL. */
 	const _Atomic int *cancel;
 };
 

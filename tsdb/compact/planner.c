@@ -8,7 +8,7 @@
 #define LEVEL_MAX  (31 * DAY_MS)
 #define SERIES_MAX 1000000
 #define GRACE_MS   HOUR_MS /* wait for late samples after a window has ended */
-/* A head without samples for this time is idle */
+/* A head without samples for this time is idle. */
 #define IDLE_MS   (10ll * 60000)
 #define DOUBT_MAX (7 * DAY_MS) /* a clock jump that lasts longer is accepted */
 

@@ -35,9 +35,9 @@ struct plan_block {
 struct plan_levels {
 	int64_t ms[PLAN_LEVELS_MAX];
 	size_t count;
-	/* Maximum bytes of a compacted block; 0: no bound */
+	/* Maximum bytes of a compacted block; 0: no bound. */
 	uint64_t bytes_max;
-	/* Maximum series of a compacted block; 0: no bound */
+	/* Maximum series of a compacted block; 0: no bound. */
 	uint64_t series_max;
 };
 

@@ -17,9 +17,9 @@
 
 /* The profiles that were left out of a block because they could not be read. */
 struct rewrite_loss {
-	/* Lost profiles; a chunk without readable metadata counts as one */
+	/* Lost profiles; a chunk without readable metadata counts as one. */
 	uint64_t profiles;
-	/* How many of `profiles` were lost to I/O errors, not damage */
+	/* How many of `profiles` were lost to I/O errors, not damage. */
 	uint64_t unread;
 };
 
@@ -32,7 +32,7 @@ struct rewriter_options {
 	const struct part *parts;
 	size_t count;
 	bool reencode; /* encode all chunks again, not only overlapping ones */
-	/* Codec tried before zstd; NULL: zstd only */
+	/* Codec tried before zstd; NULL: zstd only. */
 	const struct codec *columns;
 	int level; /* zstd compression level */
 	/*

@@ -86,12 +86,12 @@ struct rewriter {
 	/* The series that is being written. */
 	const struct merged_place *places;
 	size_t place_count;
-	/* Chunks and tombstones of the series, by place */
+	/* Chunks and tombstones of the series, by place. */
 	struct chunks *groups;
 	struct source *sources;
 	size_t source_count;
 	size_t source_cap;
-	/* Profiles of the overlapping chunks being merged */
+	/* Profiles of the overlapping chunks being merged. */
 	struct item *items;
 	size_t item_count;
 	size_t item_cap;

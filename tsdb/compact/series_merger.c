@@ -15,7 +15,7 @@ struct cursor {
 	uint32_t count;
 	uint32_t next;
 	uint32_t series; /* number of the current series */
-	/* Labels of the current series; NULL: at the end */
+	/* Labels of the current series; NULL: at the end. */
 	struct labels *labels;
 };
 

@@ -24,7 +24,7 @@ struct symbol_merger {
 	 */
 	uint32_t **maps;
 
-	/* Label texts of all heads, sorted, without duplicates */
+	/* Label texts of all heads, sorted, without duplicates. */
 	struct word *words;
 	size_t word_count;
 	size_t word_cap;

@@ -63,7 +63,7 @@ struct head {
 	_Atomic uint32_t refs;
 	struct head_env *env;
 	int64_t start; /* start of the window, milliseconds since 1970 */
-	/* Opening LSN: WAL records below it are not of this head */
+	/* Opening LSN: WAL records below it are not of this head. */
 	uint64_t lsn;
 	struct ulid ulid; /* id of the block that the head will become */
 	char *path;

@@ -23,7 +23,7 @@ struct load {
 	bool named; /* the HEAD_SELF record was intact */
 	/* One element for each series number in the log. */
 	struct load_series {
-		/* Number in the head; SERIES_NONE: no labels yet */
+		/* Number in the head; SERIES_NONE: no labels yet. */
 		uint32_t series;
 		/* Index that the next chunk of the same flush must have. */
 		uint32_t next;
