@@ -70,11 +70,12 @@ char *block_path(const struct block_env *env, const struct ulid *u,
 		 const char *suffix);
 
 /*
- * Open the block in directory path; the caller owns *out. ERR_NOTFOUND: there
- * is no meta.json. ERR_CORRUPT: meta.json or the index is damaged, or meta.json
- * lists unknown files. ERR_UNSUPPORTED: written by a later version. ERR_IO: the
- * disk could not read meta.json or the index. Damage to other files is logged
- * and counted, and only what it affects is unreadable (docs/decisions.md, 26).
+ * Open the block in the directory `path`; the caller owns *out. ERR_NOTFOUND:
+ * there is no meta.json. ERR_CORRUPT: meta.json or the index is damaged, or
+ * meta.json lists unknown files. ERR_UNSUPPORTED: written by a later version.
+ * ERR_IO: the disk could not read meta.json or the index. Damage to other files
+ * is logged and counted, and only the affected profiles are unreadable
+ * (docs/decisions.md, 26).
  */
 NODISCARD int block_open(const struct block_env *env, const char *path,
 			 struct block **out, struct err *err);
@@ -115,8 +116,8 @@ NODISCARD int block_times(struct block *b, uint32_t ref, int64_t from,
 
 /*
  * Find the visible profile of a series at ms; only out->group is set.
- * ERR_NOTFOUND: there is none. ERR_CORRUPT, ERR_IO: the index or chunk metadata
- * could not be read.
+ * ERR_NOTFOUND: there is no such profile. ERR_CORRUPT, ERR_IO: the index or
+ * chunk metadata could not be read.
  */
 NODISCARD int block_lookup(struct block *b, uint32_t ref, int64_t ms,
 			   struct part_hit *out, struct err *err);

@@ -134,7 +134,7 @@ static void encode_parents(const struct meta *m, struct buf *out)
 	buf_str(out, "\n\t\t]");
 }
 
-/* Encoded type sets are binary, hence hexadecimal. */
+/* Encoded type sets are binary, so they are written in hexadecimal. */
 static void encode_typesets(const struct meta *m, struct buf *out)
 {
 	buf_str(out, "\t\t\"typeSets\": [");
@@ -210,7 +210,7 @@ void meta_encode(const struct meta *m, struct buf *out)
 
 /*
  * Reading. Each function below clears *ok when a value is missing or has the
- * wrong type, and does nothing useful when it is cleared already.
+ * wrong type, and does nothing useful if *ok is false already.
  */
 
 /* Length of the checksum and of the text after it. */
@@ -282,7 +282,7 @@ static void decode_parents(struct meta *m, const json_t *parents, bool *ok)
 	}
 }
 
-/* The members that Prometheus has too. */
+/* Decode the members that Prometheus' meta.json has too. */
 static void decode_prometheus(struct meta *m, const json_t *root, bool *ok)
 {
 	const json_t *stats = json_object_get(root, "stats");
@@ -351,7 +351,7 @@ static void meta_decode_files(struct meta *m, const json_t *list, bool *ok)
 	}
 }
 
-/* The members of our own object, "everprof". */
+/* Decode the object "everprof", which Prometheus does not have. */
 static void decode_everprof(struct meta *m, const json_t *o, bool *ok)
 {
 	m->first_ms = meta_read_number(o, "firstSample", ok);
@@ -364,7 +364,7 @@ static void decode_everprof(struct meta *m, const json_t *o, bool *ok)
 	meta_decode_files(m, json_object_get(o, "files"), ok);
 }
 
-/* The format is checked first, because members of a newer one may differ. */
+/* The format is checked first, because members of a newer format may differ. */
 static int decode_root(struct meta *m, const json_t *root, struct err *err)
 {
 	const json_t *ours = json_object_get(root, "everprof");

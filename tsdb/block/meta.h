@@ -60,8 +60,9 @@ struct meta {
 	int64_t first_ms; /* times of the first and last profile */
 	int64_t last_ms;
 	/*
-	 * WAL records in this range of LSNs, inclusive, and in the time range
-	 * of the block are stored in the block, unless they were deleted.
+	 * First and last LSN of the WAL records that the block accounts for:
+	 * every record between them with a time in the range of the block is
+	 * treated as stored.
 	 */
 	uint64_t first_lsn;
 	uint64_t last_lsn;
@@ -102,8 +103,8 @@ uint32_t meta_typeset(struct meta *m, struct bytes typeset);
 const struct meta_file *meta_file(const struct meta *m, const char *name);
 
 /*
- * Append the text of meta.json to out; the last value is a checksum of all text
- * before it.
+ * Append the text of meta.json to *out; the last value is a checksum of all
+ * text before it.
  */
 void meta_encode(const struct meta *m, struct buf *out);
 

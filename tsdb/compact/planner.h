@@ -24,7 +24,7 @@ enum {
 /* The properties of a block that the planner looks at. */
 struct plan_block {
 	int64_t min_ms;
-	int64_t max_ms; /* exclusive */
+	int64_t max_ms; /* end of its time range, exclusive */
 	uint64_t series;
 	uint64_t tombstones; /* series that have a tombstone */
 	uint64_t bytes;
@@ -42,18 +42,19 @@ struct plan_levels {
 };
 
 /*
- * Returns the levels: two hours times powers of three. A block may reach a
- * tenth of the retention in time (0: no retention) and in bytes, and at most 31
- * days.
+ * Returns the levels: two hours times powers of three. A level spans at most a
+ * tenth of the retention time, and at most 31 days; a block may have at most a
+ * tenth of retention_bytes. 0: no retention.
  */
 struct plan_levels plan_levels(int64_t retention_ms, uint64_t retention_bytes);
 
 /*
- * Chooses the blocks to merge into one and writes their indices in v to out,
- * which has room for count of them; returns how many (0: nothing to do). v is
- * sorted by min_ms. Blocks that overlap come first, then blocks that fill a
- * level, then one block with many tombstones. Rules and test cases are those of
- * Prometheus' leveled compactor (tsdb/compact.go).
+ * Chooses the blocks to merge into one block, and writes their indices in `v`
+ * to `out`, which has room for `count` indices. Returns the number of indices
+ * (0: nothing to do). `v` must be sorted by min_ms. Blocks that overlap come
+ * first, then blocks that fill a level, then one block with many tombstones.
+ * Rules and test cases are those of Prometheus' leveled compactor
+ * (tsdb/compact.go).
  */
 size_t plan_compaction(const struct plan_levels *levels,
 		       const struct plan_block *v, size_t count, size_t *out);
@@ -90,7 +91,7 @@ int plan_seal(const struct plan_bounds *b, const struct plan_head *v,
 
 /* A head or block that retention may remove. */
 struct plan_item {
-	int64_t max_ms; /* exclusive */
+	int64_t max_ms; /* end of its time range, exclusive */
 	uint64_t bytes;
 	bool open; /* the newest head, which is never removed */
 };
@@ -98,8 +99,8 @@ struct plan_item {
 /* The bounds of retention and the current state. */
 struct plan_retention {
 	int64_t now_ms;       /* current time by the retention clock */
-	int64_t retention_ms; /* 0: profiles of any age are kept */
-	uint64_t bytes_max;   /* 0: no bound on the size */
+	int64_t retention_ms; /* maximum age of profiles; 0: no bound */
+	uint64_t bytes_max;   /* maximum size of the database; 0: no bound */
 	uint64_t bytes;       /* size of the whole database */
 };
 

@@ -97,8 +97,8 @@ static void rewriter_report(struct rewriter *r, size_t source, int64_t ms,
 }
 
 /*
- * Write the dictionary table of the stripe and give its chunks their final
- * places. Copied tables belong to the stripe, so their list is emptied.
+ * Write the dictionary table of the stripe and set the places of the stripe's
+ * chunks. Copied tables belong to the stripe, so their list is emptied.
  */
 static int end_stripe(struct rewriter *r, struct err *err)
 {
@@ -282,8 +282,8 @@ static int by_first(const void *a, const void *b)
 }
 
 /*
- * Sort chunks only by the age of their source, because of profiles at the same
- * time the oldest source has precedence.
+ * Sort chunks only by the age of their source: of two profiles at the same
+ * time, encode_groups() keeps the profile of the older source.
  */
 static int by_age(const void *a, const void *b)
 {

@@ -62,7 +62,7 @@ struct file_plan {
 struct copied {
 	const struct file *from;
 	uint64_t offset;
-	struct chunk_table to; /* its place in the new block */
+	struct chunk_table to; /* place of the table in the new block */
 };
 
 /*
@@ -116,9 +116,9 @@ NODISCARD int end_full_stripe(struct rewriter *r, struct err *err);
 
 /*
  * Encodes again the chunks r->sources[from] to r->sources[to - 1]: either
- * chunks that overlap, or a single chunk. They must be sorted by age, because
- * of two profiles at the same time the one in the first chunk is kept. Errors
- * as rewriter_series().
+ * chunks that overlap, or a single chunk. They must be sorted by age: of two
+ * profiles at the same time, the profile in the first chunk is kept. Errors as
+ * rewriter_series().
  */
 NODISCARD int encode_groups(struct rewriter *r, size_t from, size_t to,
 			    struct err *err);

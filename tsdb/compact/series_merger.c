@@ -159,8 +159,8 @@ static int series_merger_take(struct series_merger *r, struct cursor *v,
 }
 
 /*
- * Take a reference on the smallest label set, which its cursor would release
- * when it advances.
+ * Take a reference on the label set ls, because its cursor releases the label
+ * set when the cursor advances.
  */
 static struct labels *ref_of(const struct cursor *v, size_t count,
 			     const struct labels *ls)

@@ -15,7 +15,7 @@
 /* A series in one of the merged parts. */
 struct merged_place {
 	uint32_t part;   /* index of the part */
-	uint32_t series; /* its number in that part */
+	uint32_t series; /* number of the series in that part */
 };
 
 /* One merged series. */

@@ -86,7 +86,7 @@ static void sort_words(struct symbol_merger *l)
  */
 struct stream {
 	struct symbols_iter it;
-	uint32_t *map; /* its element of `maps`; NULL: words of heads */
+	uint32_t *map; /* a block's element of `maps`; NULL: words of heads */
 	struct str text;
 	uint32_t number; /* words consumed so far; heads only */
 	bool some;       /* text is set; false at the end */

@@ -12,7 +12,7 @@
 #include "tsdb/wal/wal_trim.h"
 
 #define STALL_MS 10000 /* maximum time that an append waits for sealing */
-#define RETRY_MS 250   /* between attempts of a waiting append */
+#define RETRY_MS 250   /* time between attempts of a waiting append */
 
 /*
  * Look for a profile of the sample's series and time in a part. Returns 1 and

@@ -8,8 +8,9 @@
 #include "tsdb/db/worker.h"
 #include "tsdb/wal/wal_trim.h"
 
-#define BUDGET_DEFAULT (512 * MIB)     /* default budget of the WAL, in bytes */
-#define OPEN_VALUES    (4096ull * MIB) /* bytes of values in all open heads */
+#define BUDGET_DEFAULT (512 * MIB) /* default budget of the WAL, in bytes */
+/* Maximum bytes of values in all open heads. */
+#define OPEN_VALUES (4096ull * MIB)
 
 /*
  * An eighth leaves most of a small disk, or of the size retention, to the
@@ -77,8 +78,9 @@ int db_drop_wal(struct tsdb *db, struct err *err)
 
 	mutex_lock(&db->append_mu);
 	/*
-	 * Taken before the heads are listed: whatever is appended meanwhile
-	 * goes into the current segment or later ones, which stay.
+	 * Read the end of the WAL before the heads are listed: records appended
+	 * after that are in the current segment or later ones, which are not
+	 * dropped.
 	 */
 	oldest = wal_end(db->wal);
 	mutex_unlock(&db->append_mu);

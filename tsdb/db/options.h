@@ -19,9 +19,9 @@ struct codec;
 /* The options of a database. Zero means the default, given in brackets. */
 struct tsdb_options {
 	const char *path;
-	struct fs *fs;             /* NULL: the operating system's */
+	struct fs *fs; /* file system; NULL: the operating system's */
 	const struct clock *clock; /* NULL: the real clock */
-	const struct log *log;     /* NULL: nothing is logged */
+	const struct log *log;     /* log; NULL: nothing is logged */
 	struct metrics *metrics;
 	int64_t retention_ms; /* maximum age of profiles [0: no bound] */
 	int64_t wal_budget;   /* bytes of the WAL before a flush [512 MiB] */
@@ -41,7 +41,7 @@ struct tsdb_options {
 	const struct codec *columns; /* codec tried before zstd [none] */
 	bool read_only;        /* change nothing; a server may run meanwhile */
 	bool must_exist;       /* fail if there is no database yet */
-	bool ignore_retention; /* for imports of old profiles */
+	bool ignore_retention; /* accept profiles of any age: for imports */
 };
 
 #endif

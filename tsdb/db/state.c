@@ -64,8 +64,8 @@ static bool decode_body(struct state *s, struct bytes body)
 	s->clock.trusted_ms = dec_svarint(&d);
 	s->clock.doubt_ms = dec_svarint(&d);
 	/*
-	 * The count is bounded by the bytes left, so that a damaged one cannot
-	 * make the loop run long.
+	 * The count is bounded by the bytes left, so that a damaged count
+	 * cannot make the loop run long.
 	 */
 	count = dec_count(&d, dec_left(&d));
 	for (uint64_t i = 0; i < count && !d.bad; i++) {

@@ -70,8 +70,8 @@ NODISCARD int state_retire(struct state *s, const struct retired_span *span,
 			   uint64_t oldest_lsn, struct err *err);
 
 /*
- * Returns whether a WAL record was removed on purpose. window_ms is the start
- * of its window.
+ * Returns whether the profile of a WAL record was removed on purpose. window_ms
+ * is the start of the profile's window.
  */
 bool state_is_retired(const struct state *s, int64_t window_ms, uint64_t lsn);
 

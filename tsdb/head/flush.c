@@ -152,11 +152,11 @@ static uint32_t typeset_number(struct flusher *f)
 }
 
 /*
- * Compress the chunk and add its metadata to the batch. index numbers the
- * chunks of a series in this flush; flushed is the LSN up to which the series
- * is flushed, on its last chunk, and 0 on all others. When the head is opened
- * again, the LSN is accepted only if no chunk of the flush is missing
- * (docs/decisions.md, 6).
+ * Compress the chunk and add its metadata to the batch. `index` is the number
+ * of the chunk among those of the series in this flush; `flushed` is the LSN up
+ * to which the series is flushed, on its last chunk, and 0 on all others. When
+ * the head is opened again, the LSN is accepted only if no chunk of the flush
+ * is missing (docs/decisions.md, 6).
  */
 static int group_close(struct flusher *f, uint32_t series, uint32_t index,
 		       uint64_t flushed, struct err *err)

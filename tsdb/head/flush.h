@@ -21,8 +21,8 @@
 struct flusher;
 
 /*
- * Create a flusher, which the caller owns. damaged counts profiles that cannot
- * be read from the WAL.
+ * Create a flusher, which the caller owns. `damaged` counts profiles that
+ * cannot be read from the WAL.
  */
 struct flusher *flusher_new(struct wal *wal, const struct log *log,
 			    struct metrics *metrics, struct metric *damaged);

@@ -80,7 +80,7 @@ struct head {
 
 	struct mutex mu;
 	struct memindex index;
-	struct series **series; /* by series number in the index */
+	struct series **series; /* the series by their numbers in the index */
 	size_t series_cap;
 	struct table by_labels;
 	/* Encoded type sets by number, owned; unused numbers are empty. */
@@ -139,7 +139,9 @@ uint32_t head_ensure_locked(struct head *r, struct labels *ls) REQUIRES(r->mu);
 void head_insert(struct head *r, struct labels *labels,
 		 const struct unflushed *p, int64_t now_ms);
 
-/* Add change to the counts of unflushed profiles. The caller holds the lock. */
+/*
+ * Add `change` to the counts of unflushed profiles. The caller holds the lock.
+ */
 void head_count_unflushed_locked(struct head *r, int64_t change)
 	REQUIRES(r->mu);
 

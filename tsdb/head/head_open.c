@@ -71,7 +71,7 @@ static bool load_self(struct load *l, struct dec *d)
 	return true;
 }
 
-/* State of a series by its number in the log, which is added if it is new. */
+/* The element of l->v for a series number of the log; added if it is new. */
 static struct load_series *head_find_numbered(struct load *l, uint32_t number)
 {
 	while (l->count <= number) {

@@ -13,8 +13,8 @@
 
 /*
  * Delete the profiles of these series in [from, to] that exist now, durably;
- * profiles that come later are not affected. lsn is the last LSN written. No
- * flush of the head may run meanwhile. ERR_TOOBIG, ERR_NOSPACE, ERR_IO: the
+ * profiles that are stored later are not affected. lsn is the last LSN written.
+ * No flush of the head may run meanwhile. ERR_TOOBIG, ERR_NOSPACE, ERR_IO: the
  * file could not be written; the profiles are hidden only until the database is
  * opened again.
  */

@@ -21,7 +21,7 @@ struct unflushed {
 	uint64_t lsn;
 	uint64_t hash;
 	uint32_t raw_len;
-	uint32_t len; /* bytes of its WAL record */
+	uint32_t len; /* size of its WAL record in bytes */
 };
 
 /* Value of log_number for a series without a record in the log. */
@@ -74,8 +74,8 @@ void series_flushed(struct series *s, uint64_t lsn);
 uint64_t series_oldest(const struct series *s);
 
 /*
- * Add a tombstone interval: unflushed profiles in it are dropped, those in
- * chunks are hidden from readers.
+ * Add a tombstone interval: unflushed profiles in the interval are dropped,
+ * profiles in chunks are hidden from readers.
  */
 void series_add_gap(struct series *s, const struct tombstone_interval *g);
 
