@@ -83,7 +83,7 @@ static void compactor_note_columns(const struct work *k, struct meta *m)
 
 /*
  * Fill in meta.json. When the database is opened again, the window and LSN
- * range tell which WAL records are stored in the block (docs/decisions.md, 84).
+ * range tell which WAL records belong to the block (docs/decisions.md, 84).
  */
 static void compactor_describe(struct work *k)
 {

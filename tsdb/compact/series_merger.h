@@ -28,10 +28,11 @@ struct series_merger_entry {
 
 /* The merged series; a zeroed struct is empty and ready for use. */
 struct series_merger {
-	struct series_merger_entry *v; /* in label order */
+	struct series_merger_entry *v; /* the series, in label order */
 	size_t count;
 	size_t cap;
-	struct merged_place *places; /* ordered by entry, then by part */
+	struct merged_place
+		*places; /* places of all series, by entry and part */
 	size_t place_count;
 	size_t place_cap;
 };
