@@ -31,8 +31,8 @@ struct series_merger {
 	struct series_merger_entry *v; /* the series, in label order */
 	size_t count;
 	size_t cap;
-	struct merged_place
-		*places; /* places of all series, by entry and part */
+	/* Places of all series, by entry, then by part. */
+	struct merged_place *places;
 	size_t place_count;
 	size_t place_cap;
 };
