@@ -52,20 +52,25 @@ struct scrape_common {
 	int64_t interval_ms;
 	int64_t timeout_ms;
 	int64_t body_size_limit; /* bytes */
-	int64_t target_limit;    /* beyond it no target is scraped */
+	/* number of targets; beyond it none is scraped */
+	int64_t target_limit;
 	int64_t label_limit;
 	int64_t label_name_length_limit;
 	int64_t label_value_length_limit;
-	int64_t keep_dropped_targets; /* how many are shown */
+	/* number of dropped targets that are shown */
+	int64_t keep_dropped_targets;
 };
 
-/* The last three members of a row for one field of struct scrape_common. */
+/*
+ * The last three members of a struct yaml_field that decodes one field of a
+ * struct scrape_common; `at` is the offset of that struct.
+ */
 #define SCRAPE_COMMON_FIELD(at, decode, field) \
 	decode, (at) + offsetof(struct scrape_common, field), NULL
 
 /*
  * Rows of a decoding table for all fields of the struct scrape_common that is
- * at offset "at" of the decoded struct.
+ * at offset `at` of the decoded struct.
  */
 #define SCRAPE_COMMON_FIELDS(at)                                         \
 	{ "scrape_interval",                                             \
@@ -100,8 +105,9 @@ struct scrape_config {
 	size_t param_count;
 	struct profile_config *profiles;
 	size_t profile_count;
-	bool auto_profiles;            /* types come from /debug/pprof/ */
-	struct target_groups *statics; /* counted; NULL: none */
+	/* whether types come from /debug/pprof/ */
+	bool auto_profiles;
+	struct target_groups *statics; /* a counted reference; NULL: none */
 	struct http_options http;
 	struct discovery_configs discovery;
 	struct relabel_rules relabel;

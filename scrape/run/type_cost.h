@@ -12,13 +12,13 @@
 #include "scrape/run/scraper.h"
 
 /*
- * Prepare the list with the type "other", which takes all types beyond the
- * bound.
+ * Prepare the list with the type "other", which counts all types beyond a
+ * bounded number.
  */
 void type_cost_init(struct scraper *s);
 
 /*
- * Count one scrape of the target that ended: the bytes of its body and its
+ * Count one scrape of the target that has ended: the bytes of its body and its
  * duration.
  */
 void type_cost_add(struct scraper *s, const struct target *t, size_t bytes,

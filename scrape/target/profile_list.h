@@ -31,7 +31,7 @@ struct indexed_type {
 	struct str path; /* relative to the page, still URL-encoded */
 };
 
-/* The types in the order of the page, each name once. */
+/* The profile types of a page, in the order of the page, each name once. */
 struct profile_list {
 	_Atomic uint32_t refs;
 	struct arena arena;
