@@ -19,8 +19,8 @@ struct moment {
 };
 
 /*
- * The caller frees v. The texts are borrowed from the builder's memory, which
- * is not reused before the builder is released.
+ * Copy the current labels. The caller frees v. The texts are borrowed from the
+ * builder's memory, which is not reused before the builder is released.
  */
 static struct moment moment_of(const struct labels_builder *b)
 {
@@ -41,7 +41,7 @@ static void check_relabel_print_label(char sign, const struct label *l)
 
 /*
  * Print the labels that were removed, changed or added between two moments.
- * False: there are none.
+ * Returns false if there are none.
  */
 static bool print_changes(const struct moment *a, const struct moment *b)
 {
@@ -93,8 +93,8 @@ static int show_rule(const struct config *c, const struct relabel_rule *r,
 }
 
 /*
- * Print the target that the labels make. Returns 1 if they make none, otherwise
- * 0.
+ * Print the target that the labels make. Returns 1 if the labels do not make a
+ * target, otherwise 0.
  */
 static int show_result(const struct job_labels *job, size_t type,
 		       struct labels_builder *b)
@@ -155,8 +155,8 @@ static int show_target(const struct config *c, const struct scrape_config *s,
 }
 
 /*
- * The number of a profile type in the job. ERR_NOTFOUND: the job does not ask
- * for that type.
+ * Find the number of a profile type in the job. ERR_NOTFOUND: the job does not
+ * ask for that type.
  */
 static int find_type(const struct scrape_config *s, struct job_labels *job,
 		     struct arena *a, const char *type, size_t *out,
