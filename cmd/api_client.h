@@ -26,9 +26,10 @@ struct query {
 	/* bytes that a query of the data directory may take */
 	int64_t memory;
 	int64_t timeout_ms;
-	const char *http_config; /* path of a file; NULL: none */
-	struct buf url;          /* built by query_path() and query_param() */
-	bool post; /* POST instead of GET; 204 is a success then */
+	const char *http_config; /* path of --http.config.file; NULL: none */
+	/* URL of the request, built by query_path() and query_param() */
+	struct buf url;
+	bool post; /* send POST, not GET; then status 204 is a success, too */
 	/*
 	 * Receives the body in pieces, as in client/http.h; NULL: query_fetch()
 	 * collects the body.

@@ -52,8 +52,9 @@ struct columns_bench {
 	struct zstd *zstd;
 	struct codec_encoder *encoder;
 	struct codec_decoder *decoder;
-	struct columns_counts counts; /* when the series began */
-	size_t table;                 /* when the series began */
+	/* counts of the encoder when the series began */
+	struct columns_counts counts;
+	size_t table; /* bytes of the table when the series began */
 	/* profiles of the chunk that is being filled */
 	struct buf raw[GROUP];
 	size_t count;

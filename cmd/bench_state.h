@@ -26,7 +26,7 @@ struct input {
 	char *job;
 	char *type;
 	int64_t ms;
-	struct buf body; /* as scraped, compressed */
+	struct buf body; /* the profile as scraped, compressed */
 };
 
 /* Input, options and figures of one run. */

@@ -31,7 +31,7 @@
 /* Nothing is removed; retention only decides the size of blocks. */
 #define RETENTION_MS (15LL * 86400 * 1000)
 #define OPENINGS     5     /* number of openings; the best is printed */
-#define SAMPLE_US    20000 /* time between two samples of memory */
+#define SAMPLE_US    20000 /* µs between two samples of memory */
 
 /*
  * Bytes that this process has passed to write() so far, for the write
@@ -220,7 +220,7 @@ static int64_t write_phase(struct bench *b)
 	return append_ns;
 }
 
-/* Run all phases on a database in path. */
+/* Run all phases on a database in `path`. */
 static void bench_storage_measure(struct bench *b, const char *path)
 {
 	int64_t before = memory_kb("RssAnon:");

@@ -212,7 +212,7 @@ static int show_all(const struct config *c, const struct scrape_config *s,
 	return code;
 }
 
-/* The job of that name, or NULL. */
+/* The job with this name, or NULL. */
 static const struct scrape_config *
 check_relabel_find_job(const struct config *c, const char *name)
 {
@@ -225,7 +225,7 @@ check_relabel_find_job(const struct config *c, const char *name)
 
 /*
  * Parse {name="value", …} as the labels of a target, which live in sel's arena.
- * ERR_INVALID: it is not a list of labels, or has no address.
+ * ERR_INVALID: the text is not a list of labels, or has no address.
  */
 static int check_relabel_parse_labels(const char *text, struct selector *sel,
 				      struct label_list *out, struct err *err)

@@ -85,7 +85,7 @@ int cmd_tsdb_repair(int argc, char **argv);
  */
 int cmd_tsdb_confirm_clock(int argc, char **argv);
 
-/* Make a copy of a data directory by hard links. */
+/* Make a copy of a data directory with hard links. */
 int cmd_tsdb_snapshot(int argc, char **argv);
 
 /* Measure the columns codec over a folder of profiles. */

@@ -104,7 +104,7 @@ void reloader_start(struct config_reloader *l,
 	run_by(l, l->config);
 }
 
-/* Log each line of a report as an event. */
+/* Log each line of `lines`, warnings or errors of the file, as an event. */
 static void log_lines(const struct config_reloader *l, enum log_level level,
 		      const struct buf *lines)
 {

@@ -24,7 +24,7 @@
 /* maximum bytes of a folder's name; file systems allow 255 */
 #define DIR_NAME_MAX 200
 
-/* What to dump. */
+/* The options of a dump, and the number of failures. */
 struct dump {
 	const char *output; /* folder to write files to; "": print lines */
 	int64_t from;

@@ -9,7 +9,8 @@
 #include "cmd/suggest.h"
 
 /*
- * List the commands of a group, or all if group is NULL. Returns their number.
+ * List the commands of a group, or all commands if `group` is NULL. Returns
+ * their number.
  */
 static int main_list_commands(FILE *out, const char *group)
 {

@@ -16,7 +16,7 @@
 #include "cmd/version.h"
 #include "tsdb/stats.h"
 
-/* What the kernel says about the process. */
+/* Figures of this process, as the kernel reports them. */
 struct process_stats {
 	int64_t resident; /* resident bytes, with pages of files */
 	/* resident bytes without pages of files, which the kernel can drop */
@@ -125,7 +125,7 @@ static void process_register_constants(struct metrics *m)
 					       { EVERPROF_VERSION,
 						 EVERPROF_REVISION } };
 
-	/* Set in ms, shown in seconds. */
+	/* The start time is set in ms and shown in seconds. */
 	metrics_scale(m, "process_start_time_seconds", 1e-3);
 	metric_set(started, clock_ms(NULL));
 	metric_set(

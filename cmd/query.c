@@ -169,7 +169,7 @@ int cmd_query_series(int argc, char **argv)
 
 /*
  * Build a request for the times of all profiles of a selector and range, by
- * series. Returns q.
+ * series. Returns `q`.
  */
 static struct query *range_path(struct query *q, const char *selector,
 				const char *from, const char *to)

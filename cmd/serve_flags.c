@@ -22,7 +22,7 @@
 #define AT(member) offsetof(struct serve_flags, member)
 
 /*
- * One flag of `everprof serve`. `fallback` is the default as it is typed; max
+ * One flag of `everprof serve`. `fallback` is the default as it is typed; `max`
  * 0: the value has no bounds.
  */
 struct flag_row {

@@ -24,7 +24,7 @@ enum {
 
 /* One profile that was found. */
 struct source_item {
-	const char *path; /* path for messages */
+	const char *path; /* path of the file, for messages */
 	/* labels stored by conprof; NULL: job and type are used */
 	struct labels *labels;
 	struct str job; /* empty: the path has none */

@@ -35,7 +35,7 @@
 /* A file that matches a pattern. */
 struct source {
 	char *path;
-	/* hash of the text that groups was made from */
+	/* hash of the text that `groups` was made from */
 	uint64_t hash;
 	struct target_groups *groups; /* NULL: never read successfully */
 	bool there;                   /* file was seen in the current refresh */

@@ -23,7 +23,7 @@
 struct http_source {
 	char *url;
 	char *shown;    /* url without user and password */
-	char *logged;   /* shown, without the query, which may hold a token */
+	char *logged;   /* `shown` without its query, which may hold a token */
 	char *interval; /* header line with the refresh interval */
 	struct http_config *config;
 	uint64_t hash; /* hash of the body that groups were last made from */

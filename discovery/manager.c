@@ -63,7 +63,7 @@ static void update_metrics(struct discovery *d)
 		(int64_t)targets);
 }
 
-/* The loop. */
+/* The loop, which refreshes discoveries and reports jobs. */
 
 /*
  * Returns whether all discoveries of a job have reported something, so that the
@@ -177,7 +177,7 @@ static void *loop_run(void *arg)
 	return NULL;
 }
 
-/* Configuration. */
+/* Applying a configuration: making jobs and providers. */
 
 /* Closes and frees a provider. */
 static void provider_drop(struct provider *p)

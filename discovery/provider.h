@@ -39,7 +39,7 @@ struct provider_kind {
 /* A running discovery. The manager and the functions of its kind use it. */
 struct provider {
 	const struct provider_kind *kind;
-	void *data; /* owned by the kind */
+	void *data; /* private data of the kind, which owns it */
 	char *key;  /* key of the discovery_config */
 	int64_t refresh_ms;
 	/* client of the manager's loop, for requests and watched descriptors */

@@ -31,10 +31,11 @@ enum {
 
 /* One profile type that the job asks its targets for. */
 struct profile_config {
-	struct str name; /* becomes the label __name__ */
+	struct str name; /* the profile type; becomes the label __name__ */
 	struct str path;
-	int64_t interval_ms; /* 0: the interval of the job */
-	int64_t seconds;     /* 0: the parameter "seconds" is not sent */
+	int64_t interval_ms; /* ms between scrapes; 0: the job's interval */
+	/* duration of a profile; 0: "seconds" is not sent */
+	int64_t seconds;
 	bool enabled;
 };
 
@@ -51,7 +52,7 @@ struct param {
 struct scrape_common {
 	int64_t interval_ms;
 	int64_t timeout_ms;
-	int64_t body_size_limit; /* bytes */
+	int64_t body_size_limit; /* limit of a response body in bytes */
 	/* number of targets; beyond it none is scraped */
 	int64_t target_limit;
 	int64_t label_limit;
@@ -120,9 +121,9 @@ struct scrape_configs {
 };
 
 /*
- * Decode the list under "scrape_configs:". Errors and warnings are added to y;
- * *out is complete only if y has no errors. Call scrape_configs_fini() in
- * either case.
+ * Decode the list under "scrape_configs:". Errors and warnings are added to
+ * `y`; *out is complete only if `y` has no errors. Call scrape_configs_fini()
+ * in either case.
  */
 void scrape_configs_decode(struct yaml *y, const struct yaml_node *list,
 			   const struct scrape_common *defaults,

@@ -96,7 +96,7 @@ static int fetch_store(struct fetch *j, unsigned worker, struct err *err)
 	return rc;
 }
 
-/* Parse an index page and queue the types it names. */
+/* Parse an index page (/debug/pprof/) and queue the types that it names. */
 static int read_index(struct fetch *j, struct err *err)
 {
 	struct profile_list *types;

@@ -61,8 +61,8 @@ void on_demand_refuse_all(struct scraper *s)
 
 /*
  * The first target that all matchers match, with a reference; *count is the
- * number of targets that match. Index pages and targets that a limit refuses do
- * not count.
+ * number of targets that match. Index pages (/debug/pprof/) and targets that a
+ * limit refuses do not count.
  */
 static struct target *find_target(struct scraper *s,
 				  const struct scrape_now_options *w,

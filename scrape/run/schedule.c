@@ -15,7 +15,10 @@
 
 #define WAIT_MS_MAX 10000
 
-/* ms within which a new index page is first scraped, whatever its interval */
+/*
+ * ms within which a new index page (/debug/pprof/) is first scraped, whatever
+ * its interval
+ */
 #define INDEX_MS 5000
 
 /* ms until a scrape request whose target was busy is tried again */
@@ -150,7 +153,7 @@ static bool is_stale(struct scraper *s)
 	return stale;
 }
 
-/* The loop. */
+/* The loop, which starts what is due. */
 
 /*
  * Mark the target as running. False: its previous scrape is still running, and

@@ -17,8 +17,8 @@
 #include "scrape/target/target.h"
 
 /*
- * One request. The members after mu are guarded by mu, and next by scraper.mu;
- * the others are immutable.
+ * A scrape request. The members after mu are guarded by mu, and next by
+ * scraper.mu; the others are immutable.
  */
 struct scrape_request {
 	_Atomic uint32_t refs;
@@ -40,15 +40,15 @@ struct scrape_request {
  */
 struct scrape_request *scrape_request_new(struct target *t, int64_t seconds);
 
-/* Take a reference; returns a. */
+/* Take a reference; returns `a`. */
 struct scrape_request *scrape_request_ref(struct scrape_request *a);
 
 /* Drop a reference; the last one frees the request. NULL is a no-op. */
 void scrape_request_unref(struct scrape_request *a);
 
 /*
- * Record the outcome and wake the waiting caller: a profile of time ms when
- * err->code is 0, an error otherwise.
+ * Record the outcome and wake the waiting caller: a profile with the timestamp
+ * `ms` when err->code is 0, an error otherwise.
  */
 void scrape_request_end(struct scrape_request *a, const struct err *err,
 			int64_t ms);

@@ -2,8 +2,8 @@
 /*
  * The state that the files of the scraper share: schedule.c decides when to
  * scrape, fetch.c does one scrape, target_pools.c makes the targets,
- * type_update.c has them made again when index pages name other types,
- * on_demand.c keeps the requests of scrape_now(), target_gauges.c counts
+ * type_update.c has them made again when index pages (/debug/pprof/) name other
+ * types, on_demand.c keeps the requests of scrape_now(), target_gauges.c counts
  * targets for alerts, type_cost.c counts what scrapes cost, scrape.c starts and
  * stops everything.
  *

@@ -178,7 +178,7 @@ void target_pools_free(struct scraper *s)
 	mem_free(s->pools);
 }
 
-/* Listing targets for the API and metrics. */
+/* The functions below list targets, for the API and for metrics. */
 
 struct snapshot *snapshot_take(struct scraper *s, size_t *count)
 {

@@ -11,8 +11,8 @@
 
 /*
  * number of types that are counted, including "other". Relabelling and index
- * pages can name any number of types; types beyond this bound are counted as
- * "other".
+ * pages (/debug/pprof/) can name any number of types; types beyond this bound
+ * are counted as "other".
  */
 #define TYPES_SHOWN 32
 

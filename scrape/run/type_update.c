@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Updates of the types that index pages name: queued by workers, applied by a
- * worker under update_mu, at most once every PAUSE_MS.
+ * Updates of the types that index pages (/debug/pprof/) name: queued by
+ * workers, applied by a worker under update_mu, at most once every PAUSE_MS.
  */
 #include "scrape/run/type_update.h"
 
@@ -10,7 +10,7 @@
 #include "scrape/run/scraper.h"
 #include "scrape/run/target_pools.h"
 
-#define PAUSE_MS 1000 /* minimum time between two updates */
+#define PAUSE_MS 1000 /* minimum ms between two updates */
 
 /* An entry of the queue: the types that one index page named. */
 struct type_update {

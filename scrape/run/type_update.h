@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Type updates: when the index page of a target names other types than before,
- * the target set of its job is rebuilt, at most once a second for all jobs
- * (docs/decisions.md, 71).
+ * Type updates: when the index page (/debug/pprof/) of a target names other
+ * types than before, the target set of its job is rebuilt, at most once a
+ * second for all jobs (docs/decisions.md, 71).
  *
  * Ownership: a queued update holds references on the target and on its types.
  * Threads: any; the queue is under scraper.mu.

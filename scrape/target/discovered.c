@@ -24,7 +24,7 @@
 #define PARAMS_MAX 1000
 #define INDEX_PATH "/debug/pprof/"
 
-/* The __name__ of the target that is the index page itself. */
+/* The __name__ of the target that is the index page (/debug/pprof/) itself. */
 #define TARGET_INDEX "index"
 
 /* Append a label; the caller has allocated enough room. */
@@ -202,7 +202,7 @@ void discovered_labels(const struct job_labels *job,
 	set_absent(out, &job->defaults);
 }
 
-/* From labels after relabelling to a target spec. */
+/* The functions below turn labels after relabelling into a target spec. */
 
 static int check_address(struct str address, struct str scheme, struct err *err)
 {

@@ -12,7 +12,7 @@
 #define LINK         "href="
 #define QUERY        "?debug="
 #define PATH_MAX_LEN 128
-#define LINK_MAX     256 /* bytes of a quoted link */
+#define LINK_MAX     256 /* maximum bytes of a quoted link */
 
 /*
  * Whether a link names a profile type: the page also links things that are not

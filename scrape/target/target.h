@@ -6,8 +6,9 @@
  *
  * Ownership: reference counted; references are held by the target sets of its
  * job, by the heap of the scrape loop and by each scrape that runs.
- * Threads: the spec is immutable. due_ms belongs to the loop's thread, found is
- * under scraper.update_mu, and the members from running on are under scraper.mu.
+ * Threads: the spec is immutable. due_ms belongs to the loop's thread, `found`
+ * is under scraper.update_mu, and the members from `running` on are under
+ * scraper.mu.
  */
 #ifndef SCRAPE_TARGET_TARGET_H
 #define SCRAPE_TARGET_TARGET_H
@@ -53,8 +54,8 @@ struct target {
 	char *refused; /* the limit that forbids scraping, or NULL */
 
 	/*
-	 * The types that an index page named last, or NULL. Under
-	 * scraper.update_mu.
+	 * Only for an index page (/debug/pprof/): the types that the page named
+	 * last, or NULL. Under scraper.update_mu.
 	 */
 	struct profile_list *found;
 
@@ -93,7 +94,7 @@ bool target_spec_eq(const struct target_spec *a, const struct target_spec *b);
  */
 struct target *target_new(struct target_spec *s);
 
-/* Take a reference; returns t. */
+/* Take a reference; returns `t`. */
 struct target *target_ref(struct target *t);
 
 /* Drop a reference; the last one frees the target. NULL is a no-op. */

@@ -22,8 +22,8 @@ struct set_builder {
 	struct http_config *client;
 	/* the job's previous set; NULL: none */
 	const struct target_set *before;
-	struct table known; /* entries of "before" by hash of the target */
-	struct table pages; /* index pages of "before" by hash of the URL */
+	struct table known; /* entries of `before` by hash of the target */
+	struct table pages; /* index pages of `before` by hash of the URL */
 	struct table seen;  /* entries of the new set by hash of the labels */
 	struct table types; /* types of the job by name */
 	/* reason for each relabelling rule, made when needed */
@@ -66,8 +66,8 @@ static uint64_t target_set_hash_of(const char *text)
 }
 
 /*
- * Index the previous set by spec and by URL of index pages, so that a target is
- * found again in constant time.
+ * Index the previous set by spec and by URL of index pages (/debug/pprof/), so
+ * that a target is found again in constant time.
  */
 static void index_before(struct set_builder *m)
 {

@@ -57,7 +57,7 @@ struct target_set *target_set_make(const struct scrape_config *c,
 				   const struct target_groups_list *groups,
 				   const struct target_set *before);
 
-/* Take a reference; returns s. */
+/* Take a reference; returns `s`. */
 struct target_set *target_set_ref(struct target_set *s);
 
 /* Drop a reference; the last one frees the set. NULL is a no-op. */
