@@ -21,7 +21,7 @@
 #define RAW_MAX    ((size_t)1024 * MIB)
 #define ROUNDS     5 /* number of rounds; the best is printed */
 #define YARD_LEVEL 3 /* level of zstd for the yardstick */
-/* raw bytes from which the yardstick has enough */
+/* raw bytes after which the yardstick adds no more profiles */
 #define YARD_BYTES (64 * MIB)
 
 /* One profile in memory, as scraped. */

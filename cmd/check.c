@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * everprof check config, web-config and selector: the checks that `everprof
- * serve` does at startup, without starting it.
+ * serve` does at startup, without starting the server.
  */
 #include "base/file_slurp.h"
 #include "client/http_config.h"

@@ -95,7 +95,10 @@ static void commands_describe_one(const struct usage *u,
 	print_described(described, u, flags);
 }
 
-/* Each command is run with --help: its flags exist only within its function. */
+/*
+ * Run each command with --help, because its flags exist only within its
+ * function.
+ */
 void commands_describe(command_print_fn print)
 {
 	char help[] = "--help";

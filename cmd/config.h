@@ -33,13 +33,13 @@ NODISCARD int config_load(struct config *c, const char *path, struct err *err);
 
 /*
  * Read and decode a file that may also be a pipe, for the command line. Errors
- * and ownership are those of config_load().
+ * and ownership are as in config_load().
  */
 NODISCARD int config_drain(struct config *c, const char *path, struct err *err);
 
 /*
  * Decode a text; `path` is used in messages. The text is copied. Errors and
- * ownership are those of config_load().
+ * ownership are as in config_load().
  */
 NODISCARD int config_parse(struct config *c, const char *path,
 			   struct bytes text, struct err *err);

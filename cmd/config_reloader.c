@@ -198,7 +198,7 @@ bool reloader_has_changed(struct config_reloader *l)
 	mutex_lock(&l->mu);
 	/*
 	 * A file that is missing, or that has changed since the previous call,
-	 * may be just being replaced: wait until it is stable.
+	 * is perhaps being replaced right now: wait until it is stable.
 	 */
 	changed = hash && hash != l->tried && hash == l->seen;
 	l->seen = hash;

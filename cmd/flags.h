@@ -24,7 +24,7 @@ enum flag_kind {
 	FLAG_INT,      /* int64_t, at least 0 */
 	FLAG_DURATION, /* int64_t, ms */
 	FLAG_SIZE,     /* int64_t, bytes */
-	FLAG_TIME,     /* const char *, a time as the API takes it */
+	FLAG_TIME,     /* const char *, a time that the API accepts */
 };
 
 /* One flag of a command. */

@@ -52,8 +52,8 @@ void query_fetch_init(struct query_command *j);
 void query_fetch_add_flag(struct query_command *j, struct flag f);
 
 /*
- * Append the flags of every such command: which server to ask, and where the
- * result goes.
+ * Append the flags that all these commands have: which server to ask, and where
+ * the result goes.
  */
 void query_fetch_add_server(struct query_command *j);
 

@@ -277,7 +277,8 @@ static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 }
 
 /*
- * Stop the sources of data first; free the users of a module before the module.
+ * Stop the sources of data first; free the users of a module before the module
+ * itself.
  */
 static void serve_stop(struct serve *s)
 {

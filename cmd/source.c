@@ -172,7 +172,7 @@ static int walk_dir(const char *path, const struct source_visitor *v,
 
 /*
  * Visit one entry of a folder. lstat() is used so that links to folders are not
- * followed, which could form a cycle.
+ * followed, because they could form a cycle.
  */
 static int walk_name(const char *path, const struct source_visitor *v,
 		     unsigned depth, struct err *err)

@@ -24,8 +24,8 @@ void provider_failed(struct provider *p, const char *what,
 		     const struct err *err)
 {
 	/*
-	 * A first failure counts as news: the job has waited for this provider
-	 * and can be reported without it.
+	 * A first failure counts as a change: the jobs have waited for this
+	 * provider and can now be reported without its targets.
 	 */
 	p->changed |= !p->asked;
 	p->asked = true;

@@ -48,7 +48,7 @@ struct scrape_options {
 NODISCARD int scrape_start(const struct scrape_options *o, struct scraper **out,
 			   struct err *err);
 
-/* A request for a profile outside the schedule. */
+/* Options of scrape_now(): which target, how long, and until when to wait. */
 struct scrape_now_options {
 	const struct matcher *matchers; /* must match exactly one target */
 	size_t count;

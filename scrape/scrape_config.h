@@ -130,8 +130,8 @@ void scrape_configs_decode(struct yaml *y, const struct yaml_node *list,
 			   struct scrape_configs *out);
 
 /*
- * Release the static targets and the relabelling rules of all jobs. The rest
- * goes with the struct yaml.
+ * Release the static targets and the relabelling rules of all jobs. All other
+ * memory belongs to the struct yaml.
  */
 void scrape_configs_fini(struct scrape_configs *c);
 

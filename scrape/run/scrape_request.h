@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A scrape request is a profile that somebody wants now, outside the schedule.
- * The caller of scrape_now() waits on it, the scraper's loop starts it, and a
- * worker ends it.
+ * A scrape request asks for a profile now, outside the schedule. The caller of
+ * scrape_now() waits until the request has ended, the scraper's loop starts the
+ * scrape, and a worker ends the request.
  *
  * Ownership: reference counted; the waiting caller and the scraper hold one
  * reference each.

@@ -68,8 +68,8 @@ static void show_new(struct scraper *s, const char *job)
 }
 
 /*
- * Gauges are set while mu is not held: the metrics registry has its own lock,
- * and calls gauge functions that take mu under it.
+ * Gauges are set while mu is not held, because the metrics registry calls gauge
+ * functions under its own lock, and those functions take mu.
  */
 void scrape_update_metrics(struct scraper *s)
 {

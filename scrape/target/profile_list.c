@@ -2,7 +2,7 @@
 /*
  * Scans the HTML of /debug/pprof/ for links to profiles. The page is input from
  * outside: lengths and counts are bounded, and only paths that Go could have
- * written are taken.
+ * written are accepted.
  */
 #include "scrape/target/profile_list.h"
 
