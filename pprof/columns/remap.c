@@ -7,12 +7,12 @@
 #include "pprof/profile/index_map.h"
 #include "pprof/wire/fields.h"
 
-#define MAPPINGS_MAX 1024 /* bounds the search for equal mappings */
+#define MAPPINGS_MAX 1024 /* most mappings; bounds the search for twins */
 
 /*
- * The old dictionary poses as a profile, so that the interner can be used as
- * for profiles: mappings start at 0, so that addresses stay relative, and the
- * only sample is the key being looked up.
+ * A translation. The old dictionary is presented to the interner as the profile
+ * `p`. Mappings of p start at 0, so that addresses stay relative, and its only
+ * sample is the key being looked up.
  */
 struct remap {
 	const struct dictionary *from;
@@ -24,10 +24,10 @@ struct remap {
 	struct place_map shapes;
 	/* The shape being translated. */
 	VEC(uint32_t) words;
-	uint32_t last; /* key of the new dictionary found last */
+	uint32_t last; /* the key of the new dictionary that was found last */
 };
 
-/* Borrow the old dictionary's arrays for r->p. */
+/* Make the profile r->p, which borrows the old dictionary's arrays. */
 static void make_profile(struct remap *r)
 {
 	const struct dictionary *d = r->from;
@@ -94,7 +94,7 @@ void remap_free(struct remap *r)
 	mem_free(r);
 }
 
-/* Without the borrowed arrays. */
+/* Excludes the borrowed arrays. */
 size_t remap_memory(const struct remap *r)
 {
 	return sizeof(*r) + vec_memory(&r->p.mappings) +
@@ -103,7 +103,10 @@ size_t remap_memory(const struct remap *r)
 	       vec_memory(&r->words);
 }
 
-/* Let the only sample be the old key, and look it up. */
+/*
+ * Find or add a key of the old dictionary in the new one: the key becomes the
+ * only sample of r->p.
+ */
 static uint32_t find_key(struct remap *r, uint32_t key)
 {
 	const struct dict_node *nodes = r->from->nodes.v;
@@ -119,8 +122,8 @@ static uint32_t find_key(struct remap *r, uint32_t key)
 }
 
 /*
- * Translate a key; each is looked up once. Keys that were neighbours in the old
- * dictionary mostly are neighbours in the new one.
+ * Translate a key; each key is looked up once. Keys that were neighbours in the
+ * old dictionary mostly are neighbours in the new one.
  */
 static uint32_t map_key(struct remap *r, uint32_t key)
 {
@@ -133,7 +136,7 @@ static uint32_t map_key(struct remap *r, uint32_t key)
 	return *to;
 }
 
-/* Translate a layout; each is looked up once. */
+/* Translate a layout; each layout is looked up once. */
 static uint32_t map_layout(struct remap *r, uint32_t layout)
 {
 	uint32_t *to = &r->layouts.to.v[layout];
@@ -145,7 +148,10 @@ static uint32_t map_layout(struct remap *r, uint32_t layout)
 	return *to;
 }
 
-/* Translate a shape: the operations stay, texts get new numbers. */
+/*
+ * Find or add a shape of the old dictionary in the new one: the operations
+ * stay, texts get new numbers.
+ */
 static uint32_t find_shape(struct remap *r, uint32_t shape)
 {
 	enum dialect dialect;
@@ -169,7 +175,7 @@ static uint32_t find_shape(struct remap *r, uint32_t shape)
 	return intern_shape(r->to, r->words.v, (uint32_t)r->words.count);
 }
 
-/* Translate a shape; each is looked up once. */
+/* Translate a shape; each shape is looked up once. */
 static uint32_t map_shape(struct remap *r, uint32_t shape)
 {
 	uint32_t *to = &r->shapes.to.v[shape];

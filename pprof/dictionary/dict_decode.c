@@ -16,7 +16,7 @@ struct decoder {
 	struct dictionary *d;
 	struct buf raw[DICT_STREAMS];
 	struct dec streams[DICT_STREAMS];
-	/* number of elements of each kind, as stored */
+	/* Number of elements of each kind, as stored. */
 	struct dict_mark counts;
 	struct dict_ref strings;
 	struct dict_guess guess;
@@ -405,7 +405,7 @@ static int get_sections(struct decoder *e, struct bytes stored, struct err *err)
 	int rc = 0;
 
 	for (size_t i = 0; i < DICT_STREAMS && !rc; i++) {
-		/* buf_init(0) has no limit */
+		/* Not buf_init(0), which means no limit. */
 		e->raw[i] = buf_init(max ? max : 1);
 		rc = section_get(z, &in, &e->raw[i], err);
 		max -= e->raw[i].len;

@@ -184,9 +184,9 @@ static void put_functions(struct encoder *e)
 }
 
 /*
- * Write one line of a location. The line number is written as the difference to
- * the previous line number of the same function or, if there is none, to the
- * function's start line: it is close to them.
+ * Write one line of a location. Line numbers of a function are close together,
+ * so each is written as the difference to the previous line number of the same
+ * function or, if there is none, to the function's start line.
  */
 static void dict_encode_put_line(struct encoder *e, struct dict_ref *functions,
 				 const struct pprof_line *l)
@@ -252,7 +252,7 @@ static void put_frames(struct encoder *e, struct dict_ref *locations,
 		       uint32_t node, size_t count)
 {
 	struct buf *out = &e->streams[STREAM_FRAMES];
-	/* no inner location */
+	/* The innermost node has no inner location. */
 	uint32_t inner = (uint32_t)e->d->locations.count;
 
 	for (size_t i = 0; i < count; i++) {

@@ -4,12 +4,12 @@
  * element once: texts, functions, locations, stacks, label sets, and how the
  * profiles' writer orders their fields. With it, a profile is a list of keys (a
  * key is a stack with a label set) and their values (docs/decisions.md, 47).
- * Elements are referred to by their index. They are never changed; new ones are
- * added at the end.
+ * Elements are referred to by their index. They are never changed; new elements
+ * are added at the end.
  *
  * Stacks form a tree of nodes. A node stands for a whole stack: the stack of
- * its parent and one more location inside it. So outermost frames are next to
- * the root.
+ * its parent plus one more frame, the innermost. So outermost frames are next
+ * to the root.
  *
  * Ownership: a dictionary owns all of its elements.
  * Threads: many readers, or one writer.
@@ -121,8 +121,8 @@ void dict_fini(struct dictionary *d);
 size_t dict_memory(const struct dictionary *d);
 
 /*
- * The current number of elements, with which elements that are added later can
- * be encoded or removed.
+ * A mark with the current number of elements of each kind. Elements that are
+ * added later can be encoded or removed by it.
  */
 struct dict_mark dict_mark(const struct dictionary *d);
 

@@ -126,7 +126,7 @@ static uint32_t intern_child(struct intern *in, uint32_t parent,
 	uint64_t hash;
 	uint32_t i;
 
-	/* a new stack's nodes are consecutive */
+	/* The nodes of a stack are mostly consecutive. */
 	if (is_node(d, parent + 1, &n))
 		return parent + 1;
 	hash = hash_pair(parent, location);

@@ -95,7 +95,7 @@ struct reader {
 	bool bad;
 };
 
-/* Append a word to the shape; a word too many sets r->bad. */
+/* Append a word to the shape, or set r->bad if the shape is full. */
 static void layout_read_word(struct reader *r, uint32_t w)
 {
 	if (r->words.count == SHAPE_WORDS_MAX)
@@ -190,23 +190,24 @@ static void layout_read_field(struct reader *r, const struct wire_field *f)
 	case 0:
 		layout_read_word(r, number);
 		break;
-	default: /* unknown: left to the profile's patch */
+	/*
+	 * Unknown. The profile's patch (the bytes by which the profile differs
+	 * from its replay) restores the field.
+	 */
+	default:
 		break;
 	}
 }
 
-/*
- * Whether a field is repeated such that all its consecutive occurrences become
- * one operation.
- */
+/* Whether consecutive fields with this number become one operation. */
 static bool is_row(uint64_t number)
 {
 	return number >= PROFILE_SAMPLE && number <= PROFILE_STRING;
 }
 
 /*
- * The field to whose sequence a field belongs. In Go's dialect, locations and
- * functions are part of the sequence of samples.
+ * Returns the field that stands for the sequence in which a field is written:
+ * in Go's dialect, locations and functions are written among the samples.
  */
 static uint64_t row_of(const struct reader *r, uint64_t number)
 {
