@@ -19,7 +19,7 @@
 #include "model/regex.h"
 #include "pprof/merge.h"
 
-/* The codec, with id CODEC_COLUMNS. */
+/* The columns codec (CODEC_COLUMNS), see model/codec.h. */
 extern const struct codec codec_columns;
 
 /*

@@ -54,8 +54,8 @@ struct report_option_help {
 };
 
 /*
- * Returns all options that report_option() knows, a constant array that ends
- * with a NULL name.
+ * Returns all options that report_option() knows: a constant array that ends
+ * with an entry whose name is NULL.
  */
 const struct report_option_help *report_option_list(void);
 

@@ -23,7 +23,7 @@
 /* A scanner; it keeps its memory from one profile to the next. */
 struct scanner;
 
-/* What a scan found. */
+/* The result of a scan. */
 struct scan {
 	struct typeset types;
 	int64_t totals[TYPES_MAX]; /* sum of values by type; may wrap around */

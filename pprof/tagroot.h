@@ -13,7 +13,7 @@
 #include "pprof/limits.h"
 #include "pprof/profile/profile.h"
 
-/* Most keys that one call accepts. */
+/* Maximum number of keys in a list. */
 #define TAGROOT_KEYS_MAX 16
 
 /*

@@ -17,7 +17,7 @@
 /* An unpacker: decompressors, a scanner and their buffers. */
 struct unpacker;
 
-/* A scanned profile. */
+/* The result of unpacking: a decompressed and scanned profile. */
 struct unpacked {
 	enum body_encoding encoding; /* in which form storage keeps the body */
 	struct bytes raw;            /* the decompressed profile */

@@ -50,13 +50,18 @@ static size_t memory_of(const struct codec_table *t)
 
 /* Decoding of groups. */
 
-/* Workspace of decoding groups; reused from group to group. */
+/* A decoder: workspace that is reused from group to group. */
 struct codec_decoder {
 	struct colgroup_coder *coder;
 	struct colgroup group;
 	struct replay *replay;
 	struct zstd *zstd;
-	struct buf replayed; /* replayed bytes, to which a patch is applied */
+	/*
+	 * Replay of a profile (its bytes as written again from the columns
+	 * alone), to which a patch (the difference to the original bytes) is
+	 * applied.
+	 */
+	struct buf replayed;
 	/* The result of columns_open_rows(). */
 	struct codec_rows rows;
 };
@@ -94,10 +99,9 @@ static size_t columns_decoder_memory(const struct codec_decoder *d)
 }
 
 /*
- * Restore a profile that has a patch (the bytes by which the profile differs
- * from its replay): replay the profile, then decompress the patch with the
- * replay as prefix. The replay may be longer than the profile, but is bounded
- * as in the encoder.
+ * Restore a profile that has a patch: replay the profile, then decompress the
+ * patch with the replay as prefix. The replay may be longer than the profile,
+ * up to a bound that the encoder has, too.
  */
 static int columns_apply_patch(struct codec_decoder *d,
 			       const struct dictionary *dict, size_t i,
@@ -174,8 +178,8 @@ static int columns_decode(struct codec_decoder *d,
 }
 
 /*
- * Decode a group to rows, for queries that add them up without rebuilding
- * profiles. The rows are valid until the next call.
+ * Decode a group to rows (one per profile), for queries that add them up
+ * without rebuilding profiles. The rows are valid until the next call.
  */
 static int columns_open_rows(struct codec_decoder *d,
 			     const struct codec_group *group, const bool *types,
@@ -233,8 +237,8 @@ static void tell_table(struct teller *t)
 }
 
 /*
- * Report the sections of a group: head, keys, a model and a section for each
- * column or pair of columns, then patches.
+ * Report the sections of a group: head, keys, a model byte and a section for
+ * each column or pair of columns, then the patches.
  */
 static void tell_group(struct teller *t, size_t types)
 {

@@ -12,7 +12,7 @@ enum answer {
 
 /*
  * A find, with the answers for one dictionary: each name is matched once, and
- * each stack is searched once, for all rows of the stripe.
+ * each stack is searched once, for all rows (profiles) of the stripe.
  */
 struct columns_find {
 	const struct regex *name;

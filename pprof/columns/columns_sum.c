@@ -8,21 +8,24 @@
 #include "pprof/wire/fields.h"
 
 /*
- * A sum: the profile `p`, in which rows are added up. Texts, functions, lines
- * and labels of p are borrowed from the dictionary. Everything else is created
- * when a row first needs it, so that merging p has the same result as merging
- * the rows' profiles one by one (docs/decisions.md, 51).
+ * A sum: the profile `p`, in which rows (stored profiles) are added up. Texts,
+ * functions, lines and labels of p are borrowed from the dictionary. Everything
+ * else is created when a row first needs it, so that merging p has the same
+ * result as merging the rows' profiles one by one (docs/decisions.md, 51).
  */
 struct columns_sum {
-	const struct dictionary *d; /* NULL: the sum is empty */
+	/* Dictionary of the rows; NULL: no rows yet. */
+	const struct dictionary *d;
 	struct pprof p;
-	struct place_map samples;   /* from keys to samples of p */
-	struct place_map locations; /* from locations to those of p */
-	struct place_map mappings;  /* from mappings to those of p */
+	struct place_map samples;   /* from keys of d to samples of p */
+	struct place_map locations; /* from locations of d to locations of p */
+	struct place_map mappings;  /* from mappings of d to mappings of p */
 
-	/* All rows of a sum have the same shape. */
+	/*
+	 * Shape (order of top-level fields, layout.h) of all rows of the sum.
+	 */
 	uint32_t shape;
-	uint32_t layout; /* layout of the row being added */
+	uint32_t layout; /* layout (list of mappings) of the row being added */
 	/*
 	 * How the values of each sample type of p are merged. Never
 	 * MERGE_SUBTRACT, because values are subtracted while rows are added.
@@ -79,7 +82,7 @@ int columns_sum_flush(struct columns_sum *s, struct merge *to, struct err *err)
 	return rc;
 }
 
-/* Set a sample type from the operands of its operation. */
+/* Set a sample type from the operands of its operation in the shape. */
 static void take_type(struct pprof_type *to, const struct shape_op *op)
 {
 	to->type = op->operands[0];
@@ -212,7 +215,7 @@ static bool has_types(const struct dictionary *d, const struct row *row)
 	return n == row->types;
 }
 
-/* Start a new sum with the header of this row. */
+/* Start a new sum with the header fields of this row's profile. */
 static void sum_rows_begin(struct columns_sum *s, const struct dictionary *d,
 			   const struct row *row)
 {
@@ -346,8 +349,9 @@ static void sum_rows_add_row(struct columns_sum *s, const struct row *row,
 }
 
 /*
- * Refuses rows with a patch (the bytes by which the profile differs from its
- * replay), because only decoding the profile applies the patch.
+ * Refuses rows with a patch (the bytes by which the original profile differs
+ * from what the columns give), because the patch can only be applied to a whole
+ * profile.
  */
 int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,
 		    size_t i, const enum merge_op *ops, struct merge *to,

@@ -6,8 +6,9 @@
 #include "pprof/rows/group_decode.h"
 
 /*
- * A patch may have at most one eighth of the profile's size. It is compressed
- * at a low level, because the replay, as prefix, already makes it small.
+ * A patch (the bytes by which a profile differs from its replay) may have at
+ * most one eighth of the profile's size. It is compressed at a low level,
+ * because the replay, as prefix, already makes it small.
  */
 #define PATCH_WORTH 8
 #define PATCH_LEVEL 1

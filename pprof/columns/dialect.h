@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the dialect in which a profile was written: the one whose replay gives
- * the profile's bytes, or comes so close that a small patch restores them.
+ * Finds the dialect in which a profile was written. The replay of a profile is
+ * its bytes as written again from the columns. In the right dialect the replay
+ * has the profile's bytes, or so similar ones that a small patch restores them.
  *
  * Ownership: all memory belongs to the encoder (encoder.h).
  * Threads: one thread at a time, as for the encoder.

@@ -233,8 +233,8 @@ static int encoder_add_profile(struct codec_encoder *e, struct bytes raw,
 	if (encoder_dict_size(e) > DICT_MAX)
 		return encoder_refuse(err, "the table would become too large");
 	/*
-	 * These pointers are for the replay only: the next profile may move the
-	 * vectors.
+	 * These pointers are only for finding the dialect: the next profile may
+	 * move the vectors.
 	 */
 	row->keys = g->keys.v + first;
 	row->values = e->values.v + at;
@@ -269,7 +269,8 @@ static void join_values(struct codec_encoder *e)
 
 /*
  * Upper bound of the bytes by which the stored dictionary has grown since the
- * mark. The factors are generous estimates of the stored size of an element.
+ * mark `from`. The factors are generous estimates of the stored size of an
+ * element.
  */
 static size_t growth_bound(const struct codec_encoder *e,
 			   const struct dict_mark *from)
@@ -292,7 +293,8 @@ static size_t growth_bound(const struct codec_encoder *e,
 }
 
 /*
- * Stored size of the elements that were added to the dictionary since the mark.
+ * Stored size of the elements that were added to the dictionary since the mark
+ * `from`.
  */
 static size_t stored_size(const struct codec_encoder *e,
 			  const struct dict_mark *from, int level)
@@ -395,7 +397,11 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 	int rc = too_much ? encoder_refuse(err, "the profiles are too large") :
 			    0;
 
-	columns_adopt_end(e); /* a remap needs the interner for itself */
+	/*
+	 * A remap (the translation for adopted groups) needs the interner for
+	 * itself.
+	 */
+	columns_adopt_end(e);
 	colgroup_reset(&e->group);
 	e->group.top = (uint32_t)mark.keys;
 	e->values.count = 0;

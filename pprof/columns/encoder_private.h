@@ -20,7 +20,7 @@
 /* An encoder: the state of the stripe, then the state of the current group. */
 struct codec_encoder {
 	struct codec_table table;
-	struct dict_mark start; /* mark of the empty dictionary */
+	struct dict_mark start; /* counts of the empty dictionary */
 	struct intern *intern;
 	struct decoder *decoder;
 	struct replay *replay;
@@ -31,7 +31,11 @@ struct codec_encoder {
 	/* For each key: the key that followed it last; 0: none. */
 	VEC(uint32_t) successors;
 	uint32_t first_key; /* first key of the last profile */
-	bool patches;       /* whether the last profile needed a patch */
+	/*
+	 * Whether the last profile needed a patch (the bytes by which the
+	 * profile differs from its replay).
+	 */
+	bool patches;
 	/* Whether a group was accepted in this stripe. */
 	bool is_used;
 	/*
@@ -40,14 +44,17 @@ struct codec_encoder {
 	 */
 	struct remap *remap;
 	const struct codec_table *remapped;
-	/* Accept groups even if they are smaller with zstd. */
+	/* Whether to accept groups even if they are smaller with zstd. */
 	bool take_all;
 	struct columns_counts counts;
 
 	/* The current group. */
 	struct colgroup group;
 	VEC(int64_t) values; /* values, by profile, then by sample type */
-	/* Bytes of the current profile as replayed. */
+	/*
+	 * Replay of the current profile: its bytes as written again from the
+	 * columns.
+	 */
 	struct buf replayed;
 	/*
 	 * Statistics of the current group, added to counts if it is accepted.

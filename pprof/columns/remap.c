@@ -7,22 +7,26 @@
 #include "pprof/profile/index_map.h"
 #include "pprof/wire/fields.h"
 
-#define MAPPINGS_MAX 1024 /* most mappings; bounds the search for twins */
+/*
+ * Maximum number of mappings in the old dictionary; bounds the time to search
+ * among equal mappings.
+ */
+#define MAPPINGS_MAX 1024
 
 /*
- * A translation. The old dictionary is presented to the interner as the profile
- * `p`. Mappings of p start at 0, so that addresses stay relative, and its only
- * sample is the key being looked up.
+ * A translation. The old dictionary is presented to the interner (intern.h) as
+ * the profile `p`. Mappings of p start at 0, so that addresses stay relative,
+ * and its only sample is the key being looked up.
  */
 struct remap {
 	const struct dictionary *from;
 	struct intern *to;
 	struct pprof p;
-	/* From numbers of the old dictionary to those of the new one. */
+	/* Maps from numbers of the old dictionary to those of the new one. */
 	struct place_map keys;
 	struct place_map layouts;
 	struct place_map shapes;
-	/* The shape being translated. */
+	/* Words of the shape (layout.h) being translated. */
 	VEC(uint32_t) words;
 	uint32_t last; /* the key of the new dictionary that was found last */
 };
@@ -167,7 +171,10 @@ static uint32_t find_shape(struct remap *r, uint32_t shape)
 		for (size_t i = 0; i < op.count; i++) {
 			uint32_t text = 0;
 
-			/* Cannot fail: shape_valid() has checked the texts. */
+			/*
+			 * Cannot fail: shape_valid() has checked the text
+			 * numbers.
+			 */
 			(void)intern_string(r->to, op.operands[i], &text);
 			*vec_add(&r->words) = text;
 		}

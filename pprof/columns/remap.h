@@ -17,9 +17,9 @@
 struct remap;
 
 /*
- * Create a translation from `from` to the dictionary of the interner `to`. The
- * caller frees *out by remap_free(). ERR_UNSUPPORTED: `from` has too many
- * mappings.
+ * Create a translation from the dictionary `from` to the dictionary of the
+ * interner `to` (intern.h). The caller frees *out by remap_free().
+ * ERR_UNSUPPORTED: `from` has too many mappings.
  */
 NODISCARD int remap_new(const struct dictionary *from, struct intern *to,
 			struct remap **out, struct err *err);

@@ -27,7 +27,10 @@ struct decoder {
 	bool bad;
 };
 
-/* Read a reference (docs/format/columns.md) to an element below limit. */
+/*
+ * Read a reference (see struct dict_ref) to an element, whose number must be
+ * less than limit.
+ */
 static uint32_t get_ref(struct decoder *e, enum dict_stream s,
 			struct dict_ref *ref, size_t limit)
 {

@@ -28,7 +28,7 @@ enum dict_stream {
 	STREAM_LINES,
 	STREAM_COLUMNS,
 	STREAM_SETS,  /* label set of each key */
-	STREAM_NEW,   /* number of nodes created for each key */
+	STREAM_NEW,   /* number of new nodes (stacks) of each key */
 	STREAM_BASES, /* node that the new nodes of each key extend */
 	/* Location of each new node. */
 	STREAM_FRAMES,

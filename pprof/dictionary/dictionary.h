@@ -56,7 +56,7 @@ struct dict_binding {
  * A node, which stands for a stack: the parent's stack and one more location.
  */
 struct dict_node {
-	uint32_t parent; /* less than the node's own number */
+	uint32_t parent; /* parent node, which has a lower number */
 	uint32_t location;
 };
 
@@ -88,7 +88,7 @@ struct dict_mark {
  * has slices of the vector that is declared just before it.
  */
 struct dictionary {
-	struct strtab strings; /* number 0 is the empty text */
+	struct strtab strings; /* texts; number 0 is the empty text */
 	VEC(struct dict_mapping) mappings;
 	VEC(struct pprof_function) functions;
 	VEC(struct pprof_line) lines;

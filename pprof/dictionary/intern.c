@@ -94,7 +94,7 @@ bool intern_string(struct intern *in, uint64_t i, uint32_t *out)
 	return true;
 }
 
-/* Hash of two numbers, for nodes and keys. */
+/* Hash of the two numbers of a node (a stack, dictionary.h) or a key. */
 static uint64_t hash_pair(uint32_t a, uint32_t b)
 {
 	uint64_t word = (uint64_t)a << 32 | b;
@@ -117,7 +117,7 @@ static bool is_node(const struct dictionary *d, size_t i,
 	return i < d->nodes.count && same_node(d, (uint32_t)i, n);
 }
 
-/* Find or add the node below `parent` for a location. */
+/* Find or add the node with this parent and this location. */
 static uint32_t intern_child(struct intern *in, uint32_t parent,
 			     uint32_t location)
 {

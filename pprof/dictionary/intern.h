@@ -53,12 +53,16 @@ bool intern_string(struct intern *in, uint64_t string, uint32_t *out);
  */
 uint32_t intern_key(struct intern *in, size_t sample, uint32_t likely);
 
-/* Remove the shapes that were added since the mark. */
+/*
+ * Remove the shapes (layout.h) that were added since dict_mark() returned
+ * `mark`.
+ */
 void intern_rollback_shapes(struct intern *in, const struct dict_mark *mark);
 
 /*
- * Remove everything that was added since the mark. The maps of the current
- * profile become invalid: call intern_begin() before further lookups.
+ * Remove all elements that were added since dict_mark() returned `mark`. The
+ * maps of the current profile become invalid: call intern_begin() before
+ * further lookups.
  */
 void intern_rollback(struct intern *in, const struct dict_mark *mark);
 

@@ -75,7 +75,7 @@ bool intern_same_run(const void *ctx, uint32_t i, const void *key);
 /* Hash of the elements of run i. */
 uint64_t intern_hash_run(const struct runs *r, uint32_t i);
 
-/* The struct runs of two vectors. */
+/* Makes a struct runs of a vector of elements and the vector of its runs. */
 #define runs_of(elements_, runs_) \
 	((struct runs){ (elements_)->v, sizeof(*(elements_)->v), (runs_)->v })
 

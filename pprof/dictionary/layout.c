@@ -144,7 +144,7 @@ static void layout_read_comment(struct reader *r, uint64_t string)
 		r->words.v[r->comment]++;
 }
 
-/* Comments may be packed or one field each. */
+/* Append the comments of a field: several if the field is packed, else one. */
 static void layout_read_comments(struct reader *r, const struct wire_field *f)
 {
 	struct wire w;

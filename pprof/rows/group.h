@@ -22,8 +22,8 @@ enum {
 };
 
 /*
- * The columns of a group. The rows' pointers into keys and values are set by
- * colgroup_link(), or by decoding the group.
+ * The columns of a group. A row is one profile. Its pointers into keys and
+ * values are set by colgroup_link(), or when the group is decoded.
  */
 struct colgroup {
 	/* Number of profiles, and of sample types in each. */
@@ -85,7 +85,7 @@ struct colgroup_request {
 	const uint32_t *lens; /* decoded length of each profile, in bytes */
 	size_t count;         /* number of profiles in the group */
 	size_t begin;         /* first row whose values are wanted */
-	size_t end;           /* end of the rows to decode */
+	size_t end;           /* number after the last row to decode */
 	const bool *types;    /* wanted sample types; NULL: all */
 	bool patches;         /* whether patches are wanted */
 };

@@ -6,7 +6,10 @@
 #include "pprof/rows/group.h"
 #include "pprof/rows/value_decode.h"
 
-/* Number of columns in the head, see set_head_field(). */
+/*
+ * Number of columns in the head (the section with a few numbers per profile),
+ * see set_head_field().
+ */
 #define HEAD_FIELDS 7
 
 int colgroup_damaged(struct err *err, const char *what)
@@ -15,8 +18,8 @@ int colgroup_damaged(struct err *err, const char *what)
 }
 
 /*
- * Read a column that is stored as differences (order 1) or, from the third
- * number on, as differences of differences (order 2).
+ * Read a column of the head, which is stored as differences (order 1) or, from
+ * the third number on, as differences of differences (order 2).
  */
 static void get_column(struct dec *d, int64_t *v, size_t n, int order)
 {
@@ -182,7 +185,8 @@ static bool has_depth(const struct dictionary *d, const uint32_t *keys,
 {
 	uint64_t sum = 0;
 
-	if (d->depths.count != d->keys.count) /* not a decoded table */
+	/* Only decoded tables have depths. */
+	if (d->depths.count != d->keys.count)
 		return true;
 	for (size_t i = 0; i < samples; i++)
 		sum += d->depths.v[keys[i]];

@@ -6,9 +6,9 @@
 #include "pprof/rows/group.h"
 
 /*
- * Write one number per row as differences (order 1) or, from the third number
- * on, as differences of differences (order 2), which are small for times at
- * regular intervals.
+ * Write a column of the head, with one number per row (profile), as differences
+ * (order 1) or, from the third number on, as differences of differences (order
+ * 2), which are small for times at regular intervals.
  */
 static void put_column(struct buf *out, const int64_t *v, size_t n, int order)
 {

@@ -14,7 +14,7 @@ _Static_assert(FLT_EVAL_METHOD == 0, "doubles must be doubles");
 #define LN2_HI 0x1.62e42fee00000p-1
 #define LN2_LO 0x1.a39ef35793c76p-33
 
-/* Terms of the power series, enough for |r| <= ln(2) / 2. */
+/* Number of terms of exp(r)'s power series, enough for |r| <= ln(2) / 2. */
 #define TERMS 20
 #define LARGE 60.0 /* above this x, 1 - exp(-x) is 1 */
 /* Estimates from here on are treated as 0, because they may exceed int64_t. */
@@ -142,7 +142,7 @@ static double scale_of(struct unsample *u, int64_t size)
 	return k->scale;
 }
 
-/* Computes the rate of a label set and keeps it in u->rates. */
+/* Computes scale and object size of a label set and keeps them in u->rates. */
 const struct unsample_rate *unsample_learn(struct unsample *u, uint32_t set)
 {
 	struct unsample_rate *r;

@@ -46,7 +46,7 @@ struct unsample_rate {
 struct unsample_known {
 	int64_t size;
 	int64_t period;
-	double scale; /* 0: unused entry */
+	double scale; /* scale of size and period; 0: unused entry */
 };
 
 /*
@@ -55,8 +55,8 @@ struct unsample_known {
 struct unsample {
 	const struct dictionary *d;
 	int64_t period;
-	VEC(struct unsample_rate) rates; /* rate of each label set */
-	/* UNSAMPLE_SCALES entries; NULL until the first use. */
+	VEC(struct unsample_rate) rates; /* entry of each label set */
+	/* Cache of UNSAMPLE_SCALES scales; NULL until it is first used. */
 	struct unsample_known *known;
 };
 
@@ -82,14 +82,14 @@ double unsample_scale(int64_t size, int64_t rate);
 int64_t unsample_size(const struct dictionary *d, uint32_t set);
 
 /*
- * Compute the rate of a label set for the current period. Borrowed from u until
- * the next call.
+ * Compute the scale and object size of a label set for the current period.
+ * Borrowed from u until the next call.
  */
 const struct unsample_rate *unsample_learn(struct unsample *u, uint32_t set);
 
 /*
- * The rate of a key in a profile with this period. Borrowed from u until the
- * next call.
+ * The scale and object size of a key in a profile with this period. Borrowed
+ * from u until the next call.
  */
 static inline const struct unsample_rate *
 unsample_rate(struct unsample *u, uint32_t key, int64_t period)

@@ -11,7 +11,7 @@ struct replay *replay_new(void)
 	return mem_new(struct replay);
 }
 
-/* Free a numbering. */
+/* Free the arrays of a numbering (the ids of one kind of element). */
 static void numbering_fini(struct numbering *n)
 {
 	mem_free(n->ids);
@@ -218,7 +218,7 @@ static void reencode_write_samples(struct replay *r)
 		write_sample(r, i);
 }
 
-/* Write the fields that one operation of the shape stands for. */
+/* Write the fields that one operation of the shape (layout.h) stands for. */
 static void write_op(struct replay *r, const struct shape_op *op)
 {
 	bool pprof = r->dialect == DIALECT_PPROF;

@@ -153,7 +153,7 @@ void reencode_location(struct replay *r, uint32_t place, uint32_t id)
 	reencode_wrote(r, reencode_message_end(start, p));
 }
 
-/* All locations that samples have referred to, in the order of ids. */
+/* Writes the locations to which samples refer, in the order of their ids. */
 void reencode_locations(struct replay *r)
 {
 	const struct numbering *n = &r->locations;

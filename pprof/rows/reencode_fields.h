@@ -22,7 +22,7 @@ bool reencode_is_packed(const struct replay *r, size_t count);
 void reencode_value_type(struct replay *r, unsigned field,
 			 const uint32_t *texts);
 
-/* Write the mappings of the row's layout. */
+/* Write the mappings of the row's profile, as listed in its layout. */
 void reencode_mappings(struct replay *r);
 
 /* Write the functions that got an id since the last call. */
@@ -40,7 +40,7 @@ void reencode_locations(struct replay *r);
 /* Write a field with a number; a 0 is left out unless `always` is set. */
 void reencode_number(struct replay *r, unsigned field, uint64_t v, bool always);
 
-/* Write the comments of an operation. */
+/* Write the comments that an operation of the shape (layout.h) lists. */
 void reencode_comments(struct replay *r, const struct shape_op *op);
 
 /* Write the string table, including the strings to which later fields refer. */

@@ -147,7 +147,7 @@ static bool get_period(struct dec *in, const struct span *span,
 
 /*
  * The three parts of a section in MODEL_UNSAMPLED: differences of sampled
- * counts, and the errors of both estimates.
+ * counts, and the errors of the two estimates (objects and space).
  */
 struct unsampled {
 	struct colgroup_coder *c;
@@ -255,8 +255,8 @@ static size_t columns_of(enum column_model model)
 }
 
 /*
- * A section is needed if one of its columns is wanted, or if the next section
- * is needed and is stored relative to it.
+ * Whether the section of column t is needed: one of its columns is wanted, or
+ * the next section is needed and stores differences to it.
  */
 static bool value_is_needed(const struct plan *p,
 			    const struct colgroup_request *q, size_t t,
