@@ -32,10 +32,10 @@ void postings_add_all(struct postings *p, const uint32_t *v, size_t count);
 /* Sort the list and remove duplicates. */
 void postings_sort(struct postings *p);
 
-/* Remove from a what is not in b. Both must be sorted. */
+/* Remove from `a` all numbers that are not in `b`. Both must be sorted. */
 void postings_intersect(struct postings *a, const struct postings *b);
 
-/* Remove from a what is in b. Both must be sorted. */
+/* Remove from `a` all numbers that are in `b`. Both must be sorted. */
 void postings_subtract(struct postings *a, const struct postings *b);
 
 #endif
