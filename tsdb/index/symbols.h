@@ -15,7 +15,7 @@
 struct symbols {
 	const struct blob *blob;
 	uint64_t end;    /* file offset after the last symbol */
-	uint64_t *every; /* offset of every 32nd symbol */
+	uint64_t *every; /* file offset of every 32nd symbol */
 	uint32_t count;  /* number of symbols */
 };
 
