@@ -47,7 +47,8 @@ struct index_pair {
 };
 
 /*
- * A chunk of a series; min and max are the times of its first and last profile.
+ * A chunk of a series: the times of its first and last profile, and its
+ * reference (number of the chunk file, from 0, << 32 | offset in the file).
  */
 struct index_chunk {
 	int64_t min;

@@ -34,7 +34,7 @@ struct wal_options {
 	bool read_only;        /* no file is changed, nothing can be appended */
 	const struct log *log;
 	struct metrics *metrics;
-	/* counts segments with a torn end (a record cut short) */
+	/* Counts torn ends of segments (records cut short). */
 	struct metric *torn;
 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Key of a WAL: the number in the file `wal/key` (docs/format/segment.md). The
- * salts of all segments are derived from the key. A segment's salt is included
- * in each of its checksums and stored in its header. If the header, in the
- * first sector, is lost, the salt is derived again, so that the records can
- * still be verified (docs/decisions.md, 87).
+ * salts of all segments are derived from the key. A segment's salt is stored in
+ * its header, and the checksum of each record's head includes it. If the
+ * header, in the first sector, is lost, the salt is derived again, so that the
+ * records can still be verified (docs/decisions.md, 87).
  *
  * Ownership: a plain value.
  * Threads: immutable once loaded.

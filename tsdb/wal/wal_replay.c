@@ -147,8 +147,8 @@ static int wal_replay_scan(struct replay *r, uint64_t *end, struct err *err)
 	it.ctx = r;
 	while (!rc && record_next(&it, &rec)) {
 		/*
-		 * Stop at a damaged directory: the caller replaces it with a
-		 * new directory.
+		 * Stop at the directory, which could not be used: the caller
+		 * replaces it.
 		 */
 		if (rec.kind == SEGMENT_DIRECTORY)
 			break;
