@@ -21,8 +21,8 @@ struct dirlock {
 };
 
 /*
- * Read the holder's process id from the lock file for the message. The id is 0
- * if the file is missing or empty.
+ * Set ERR_BUSY. The message contains the holder's process id from the lock file
+ * fd, or 0 if the file is missing or empty.
  */
 static int dirlock_fail_busy(int fd, const char *dir, struct err *err)
 {
@@ -36,8 +36,8 @@ static int dirlock_fail_busy(int fd, const char *dir, struct err *err)
 }
 
 /*
- * Lock fd without waiting. A negative fd reports the error of its open(), which
- * must be the last failure that set errno.
+ * Lock fd without waiting. If fd is negative, its open() failed, and errno must
+ * still have that error.
  */
 static int dirlock_lock(int fd, const struct dirlock *l, const char *dir,
 			struct err *err)
@@ -73,8 +73,8 @@ int dirlock_take(const char *dir, struct dirlock **out, struct err *err)
 	}
 	/*
 	 * Writing the id fails on a full disk. The lock is held all the same,
-	 * so that a start on a full disk can serve queries (docs/decisions.md,
-	 * 15).
+	 * so that a server that starts on a full disk can answer queries
+	 * (docs/decisions.md, 15).
 	 */
 	if (ftruncate(l->file, 0) < 0 ||
 	    dprintf(l->file, "%d\n", getpid()) < 0) {
@@ -96,8 +96,9 @@ void dirlock_release(struct dirlock *l)
 }
 
 /*
- * Probe with a shared lock, which conflicts with the holder's exclusive lock
- * and is released at once by close().
+ * Whether a process holds the lock on the file or directory at path. The shared
+ * lock taken here conflicts with the holder's exclusive lock; close() releases
+ * it at once.
  */
 static bool is_held(const char *path)
 {
