@@ -14,7 +14,7 @@ struct ulid ulid_new(int64_t ms)
 	for (int i = 0; i < 6; i++)
 		u.bytes[i] = (uint8_t)((uint64_t)ms >> (40 - 8 * i));
 	if (getrandom(u.bytes + 6, 10, 0) != 10)
-		abort(); /* see ulid_new() in ulid.h */
+		abort(); /* the kernel has no random bytes */
 	return u;
 }
 
