@@ -13,7 +13,7 @@
 #include "tsdb/block/block.h"
 #include "tsdb/head/head.h"
 
-/* Exactly one of the two members is set. */
+/* A head or a block: exactly one of the two members is set. */
 struct part {
 	struct head *head;
 	struct block *block;
@@ -32,7 +32,8 @@ int64_t part_min(struct part p);
 int64_t part_max(struct part p);
 
 /*
- * Selects the series that all matchers match and that have data in [from, to].
+ * A selection of series: those that all matchers match and that have data in
+ * [from, to], in ms.
  */
 struct selection {
 	const struct matcher *matchers;
@@ -66,7 +67,7 @@ NODISCARD int part_labels(struct part p, uint32_t series, struct labels **out,
 
 /*
  * Sets *series to the series with exactly these labels. ERR_NOTFOUND: the part
- * has none. ERR_CORRUPT, ERR_IO: the index of a block cannot be read.
+ * has no such series. ERR_CORRUPT, ERR_IO: the index of a block cannot be read.
  */
 NODISCARD int part_find(struct part p, const struct labels *ls,
 			uint32_t *series, struct err *err);
@@ -80,18 +81,18 @@ NODISCARD int part_times(struct part p, uint32_t series, int64_t from,
 
 /*
  * Finds the profile of a series at exactly the time ms. ERR_NOTFOUND: there is
- * none. For a profile that is only in the WAL, a reference on its segment is
- * taken from wal, so that a flush cannot remove the segment before it is read;
- * wal may be NULL if the bytes are not needed.
+ * no such profile. If the profile is only in the WAL, out->segment is set to
+ * its WAL segment, with a reference, so that a flush cannot remove the segment
+ * before it is read. `wal` may be NULL if the bytes are not needed.
  */
 NODISCARD int part_lookup(struct part p, uint32_t series, int64_t ms,
 			  struct wal *wal, struct part_hit *out,
 			  struct err *err);
 
 /*
- * Sets *out to the flushed chunks of a series that touch [from, to], and the
- * tombstone intervals that hide parts of them. Unflushed profiles are not among
- * them. The caller frees *out with chunks_fini().
+ * Sets *out to the flushed chunks of a series that overlap [from, to], and the
+ * tombstone intervals that hide parts of them. Unflushed profiles are not
+ * included. The caller frees *out with chunks_fini().
  */
 NODISCARD int part_groups(struct part p, uint32_t series, int64_t from,
 			  int64_t to, struct chunks *out, struct err *err);

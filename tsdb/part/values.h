@@ -20,18 +20,20 @@
  * reference to the dictionary table of the last stripe.
  */
 struct values_reader {
-	const struct codec *codec; /* of the decoder */
+	const struct codec *codec; /* codec of the decoder */
 	struct codec_decoder *decoder;
-	struct table_ref *table; /* of the last stripe, or NULL */
+	struct table_ref *table; /* table of the last stripe, or NULL */
 	struct chunk_table table_place;
 	const struct file *table_file;
 	struct buf stored;             /* stored bytes of the last chunk */
-	uint64_t reads;                /* chunks read so far */
-	const struct codec_rows *rows; /* of the last chunk, or NULL */
-	struct table_ref *rows_table;  /* `table`, or NULL without one */
+	uint64_t reads;                /* number of chunks read so far */
+	const struct codec_rows *rows; /* rows of the last chunk, or NULL */
+	/* Table to which `rows` refer, or NULL. */
+	struct table_ref *rows_table;
 	const struct file *rows_file;
 	uint64_t rows_offset;
-	bool rows_types[TYPES_MAX]; /* the types that rows were made for */
+	/* Which sample types `rows` contain. */
+	bool rows_types[TYPES_MAX];
 };
 
 /* Frees what the reader holds, and leaves it zeroed and ready for use. */
@@ -52,8 +54,8 @@ const struct codec *values_codec(struct part p, uint8_t id);
 /*
  * Sets *out to the stored bytes of a chunk or table at `place`, valid until the
  * reader's next call. ERR_CORRUPT: the checksum differs; *out is set
- * nevertheless. ERR_IO: they cannot be read. ERR_TOOBIG: place gives a length
- * beyond all limits.
+ * nevertheless. ERR_IO: the bytes cannot be read. ERR_TOOBIG: place->len
+ * exceeds all limits.
  */
 NODISCARD int values_stored(struct values_reader *r, const struct file *f,
 			    const struct chunk_place *place, struct bytes *out,
@@ -61,10 +63,9 @@ NODISCARD int values_stored(struct values_reader *r, const struct file *f,
 
 /*
  * Sets *out to the table of the chunk's stripe, or to NULL if the chunk has
- * none. The reference is the reader's: a caller that keeps the table takes one of
- * its own with table_ref().
- * ERR_CORRUPT, ERR_IO: it cannot be read. ERR_UNSUPPORTED: its codec is not
- * available.
+ * none. The reference belongs to the reader; a caller that keeps the table
+ * takes another reference with table_ref(). ERR_CORRUPT, ERR_IO: it cannot be
+ * read. ERR_UNSUPPORTED: its codec is not available.
  */
 NODISCARD int values_table(struct values_reader *r, struct part p,
 			   const struct chunk_meta *h, struct table_ref **out,
