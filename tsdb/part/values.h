@@ -64,8 +64,8 @@ NODISCARD int values_stored(struct values_reader *r, const struct file *f,
 /*
  * Sets *out to the table of the chunk's stripe, or to NULL if the chunk has
  * none. The reference belongs to the reader; a caller that keeps the table
- * takes another reference with table_ref(). ERR_CORRUPT, ERR_IO: it cannot be
- * read. ERR_UNSUPPORTED: its codec is not available.
+ * takes another reference with table_ref(). ERR_CORRUPT, ERR_IO: the table
+ * cannot be read. ERR_UNSUPPORTED: the chunk's codec is not available.
  */
 NODISCARD int values_table(struct values_reader *r, struct part p,
 			   const struct chunk_meta *h, struct table_ref **out,
@@ -73,20 +73,20 @@ NODISCARD int values_table(struct values_reader *r, struct part p,
 
 /*
  * Replaces the contents of out by profile number `index` of the chunk, verified
- * against its hash. ERR_CORRUPT, ERR_IO: it cannot be read. ERR_UNSUPPORTED:
- * its codec is not available.
+ * against its hash. ERR_CORRUPT, ERR_IO: the profile cannot be read.
+ * ERR_UNSUPPORTED: the chunk's codec is not available.
  */
 NODISCARD int values_one(struct values_reader *r, struct part p,
 			 const struct chunk_meta *h, size_t index,
 			 struct buf *out, struct err *err);
 
 /*
- * Sets *out to the rows of a chunk (model/codec.h), valid until the next call,
- * and *table to the table they refer to, which is the reader's as in
- * values_table(). types has a flag for
- * each sample type of the chunk and says which values are wanted.
- * ERR_UNSUPPORTED: the codec of the chunk has no rows. ERR_CORRUPT, ERR_IO: the
- * chunk cannot be read.
+ * Sets *out to the rows of a chunk (its profiles in the codec's own
+ * representation, model/codec.h), valid until the next call. Sets *table to the
+ * table to which the rows refer; the reference belongs to the reader, as in
+ * values_table(). `types` has a flag for each sample type of the chunk: whether
+ * its values are wanted. ERR_UNSUPPORTED: the codec of the chunk has no rows.
+ * ERR_CORRUPT, ERR_IO: the chunk cannot be read.
  */
 NODISCARD int values_rows(struct values_reader *r, struct part p,
 			  const struct chunk_meta *h, const bool *types,
@@ -96,15 +96,16 @@ NODISCARD int values_rows(struct values_reader *r, struct part p,
 /* All profiles of a chunk, concatenated. */
 struct values {
 	struct buf bytes;
-	size_t at[CHUNK_PROFILES_MAX]; /* offset of each profile in bytes */
-	bool ok[CHUNK_PROFILES_MAX];   /* its hash agrees */
+	size_t at[CHUNK_PROFILES_MAX]; /* offset of each profile in `bytes` */
+	/* the profile is intact: its hash agrees */
+	bool ok[CHUNK_PROFILES_MAX];
 };
 
 /*
  * Replaces the contents of out by all profiles of a chunk. ERR_CORRUPT: some
- * are damaged; *err names the damage, and out->ok says which profiles could be
- * recovered all the same. ERR_IO: nothing was read. ERR_UNSUPPORTED: the codec
- * is not available.
+ * profiles are damaged; *err describes the damage, and out->ok says which
+ * profiles are intact. ERR_IO: nothing was read. ERR_UNSUPPORTED: the codec is
+ * not available.
  */
 NODISCARD int values_all(struct values_reader *r, struct part p,
 			 const struct chunk_meta *h, struct values *out,
