@@ -10,7 +10,7 @@
 
 #define LENGTH_MAX 10 /* largest size of a uvarint, in bytes */
 
-/* ERR_CORRUPT with the file and the offset of the damage. */
+/* Set and return ERR_CORRUPT, with the file and the offset of the damage. */
 static int index_report_damage(const struct index *ix, uint64_t at,
 			       struct err *err)
 {

@@ -24,7 +24,8 @@ enum {
 	INDEX_TOC = 52,
 	INDEX_SERIES_ALIGN = 16,
 	INDEX_LIST_ALIGN = 4,
-	INDEX_EVERY = 32, /* memory holds the offset of every 32nd entry */
+	/* Memory holds the offset of every 32nd symbol or table entry. */
+	INDEX_EVERY = 32,
 };
 
 /*

@@ -17,7 +17,7 @@ struct name {
 	struct str text; /* label name, owned */
 	/* Number of the name's first element in index.every. */
 	size_t first;
-	uint32_t count; /* number of values */
+	uint32_t count; /* number of the name's values */
 	/* File offset after the last table entry of the name. */
 	uint64_t end;
 };
@@ -27,7 +27,7 @@ struct index {
 	struct blob *blob;
 	struct index_toc toc;
 	struct symbols symbols;
-	struct name *names; /* in order of names */
+	struct name *names; /* label names, sorted */
 	size_t name_count;
 	/*
 	 * For each label name, the file offsets of the table entries of its

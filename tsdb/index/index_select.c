@@ -268,7 +268,7 @@ int index_select(const struct index *ix, const struct matcher *v, size_t count,
 void index_names(const struct index *ix, index_text_fn fn, void *ctx)
 {
 	for (size_t i = 0; i < ix->name_count; i++) {
-		/* The empty name stands for all series. */
+		/* The empty name is the key of the list of all series. */
 		if (ix->names[i].text.len)
 			fn(ctx, ix->names[i].text);
 	}
@@ -293,7 +293,7 @@ int index_values(const struct index *ix, struct str name, index_text_fn fn,
 		 void *ctx, struct err *err)
 {
 	struct telling t = { fn, ctx };
-	/* The empty name stands for all series. */
+	/* The empty name is the key of the list of all series. */
 	const struct name *n = name.len ? find_name(ix, name) : NULL;
 
 	return each_value(ix, n, tell_value, &t, err);

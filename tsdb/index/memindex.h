@@ -17,7 +17,11 @@
 /* A label value and the numbers of its series, in increasing order. */
 struct mem_value {
 	struct str text;
-	union { /* most values have a single series, which needs no list */
+	/*
+	 * The number of the only series, or a list of numbers. Most values have
+	 * only one series.
+	 */
+	union {
 		uint32_t one;
 		uint32_t *list;
 	};

@@ -70,8 +70,8 @@ void postings_sort(struct postings *p)
 }
 
 /*
- * Keep the numbers of a that are in b (wanted) or are not in b (!wanted). One
- * pass over both, as in a merge.
+ * Keep the numbers of `a` that are in `b` (if wanted) or that are not in `b`
+ * (if !wanted). Makes one pass over both lists, as in a merge.
  */
 static void postings_filter(struct postings *a, const struct postings *b,
 			    bool wanted)

@@ -26,7 +26,7 @@ void postings_fini(struct postings *p);
  */
 void postings_add(struct postings *p, uint32_t number);
 
-/* Append count numbers, as postings_add() does. */
+/* Append `count` numbers; see postings_add(). */
 void postings_add_all(struct postings *p, const uint32_t *v, size_t count);
 
 /* Sort the list and remove duplicates. */

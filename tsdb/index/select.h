@@ -21,7 +21,7 @@
 struct label_index {
 	const void *ctx;
 
-	/* Add the series that have this value of this label. */
+	/* Add the series that have this label name with this value. */
 	int (*pair)(const void *ctx, struct str name, struct str value,
 		    struct postings *out, struct err *err);
 

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "tsdb/index/index_format.h"
 
-/* ERR_CORRUPT with the file and the offset of the damage. */
+/* Set and return ERR_CORRUPT, with the file and the offset of the damage. */
 static int symbols_report_damage(const struct blob *blob, uint64_t at,
 				 struct err *err)
 {
@@ -28,7 +28,7 @@ int section_view(const struct blob *blob, uint64_t offset, struct buf *scratch,
 		return rc;
 	d = dec_init(b);
 	len = dec_be32(&d);
-	/* A damaged length beyond the file is refused by blob_view(). */
+	/* blob_view() refuses a damaged length that goes beyond the file. */
 	rc = blob_view(blob, offset + 4, len + 4, scratch, &b, err);
 	if (rc)
 		return rc;
@@ -55,8 +55,8 @@ int symbols_open(const struct blob *blob, uint64_t offset, struct symbols *out,
 		s.count = dec_be32(&d);
 		for (uint32_t i = 0; i < s.count && !d.bad; i++) {
 			/*
-			 * The content begins after the 4-byte length of the
-			 * section.
+			 * Note the file offset of every 32nd symbol. The
+			 * content begins after the section's 4-byte length.
 			 */
 			if (i % INDEX_EVERY == 0) {
 				s.every = mem_grow(s.every, i / INDEX_EVERY,
