@@ -28,8 +28,8 @@ enum {
  */
 struct segment_entry {
 	uint64_t lsn;     /* LSN of the record's first byte */
-	uint32_t len;     /* bytes of the record, padding included */
-	uint32_t raw_len; /* bytes of the decompressed profile */
+	uint32_t len;     /* size of the record in bytes, with padding */
+	uint32_t raw_len; /* size of the decompressed profile in bytes */
 	int64_t ms;       /* time of the profile, milliseconds since 1970 */
 	uint64_t hash;    /* hash of the decompressed profile */
 	/* Encoded label set, and encoded sample types (the type set). */
@@ -43,7 +43,8 @@ struct segment_profile {
 	int64_t duration_ns;
 	int64_t period;
 	uint64_t sample_count;
-	struct bytes totals; /* one svarint for each sample type */
+	/* Encoded totals: one svarint for each sample type. */
+	struct bytes totals;
 	size_t total_count;
 	enum body_encoding encoding;
 	/*

@@ -135,8 +135,8 @@ static bool current_failed(struct wal *w)
 }
 
 /*
- * Seal the current segment at a clean stop, so that the next start reads its
- * directory instead of all its records (docs/decisions.md, 27).
+ * Seal the current segment at a clean stop, so that the next startup reads the
+ * segment's directory instead of all its records (docs/decisions.md, 27).
  */
 static void close_current(struct wal *w)
 {
@@ -304,7 +304,10 @@ uint64_t wal_end(struct wal *w)
 	return end;
 }
 
-/* Search from the newest segment, which most callers ask for. */
+/*
+ * Find the segment that contains lsn; NULL if it has been removed. The search
+ * begins with the newest segment, which most callers need.
+ */
 static struct wal_segment *wal_find_locked(const struct wal *w, uint64_t lsn)
 	REQUIRES(w->mu)
 {

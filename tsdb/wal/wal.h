@@ -29,9 +29,10 @@ struct wal_segment;
  */
 struct wal_options {
 	struct fs *fs;
-	const char *dir;       /* created if missing */
+	const char *dir;       /* directory of the log; created if missing */
 	uint64_t segment_size; /* bytes after which a new segment begins */
-	bool read_only;        /* no file is changed, nothing can be appended */
+	/* if set, no file is changed and nothing is appended */
+	bool read_only;
 	const struct log *log;
 	struct metrics *metrics;
 	/* Counts torn ends of segments (records cut short). */

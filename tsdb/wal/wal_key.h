@@ -16,7 +16,7 @@
 #include "base/log.h"
 
 struct wal_key {
-	bool known; /* false: no key, and salts are random */
+	bool known; /* whether there is a key; if not, salts are random */
 	uint64_t value;
 };
 

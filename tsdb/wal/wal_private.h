@@ -15,7 +15,7 @@
 #include "tsdb/wal/wal.h"
 #include "tsdb/wal/wal_key.h"
 
-/* Largest offset in a segment: an LSN has 32 bits for it. */
+/* Largest offset in a segment: an LSN has 32 bits for the offset. */
 #define OFFSET_MAX UINT32_MAX
 
 /*
@@ -44,11 +44,11 @@ struct wal_segment {
 	bool unsealed;
 };
 
-/* The log. Fields are set once at the start unless noted. */
+/* An open log. Fields are set once at startup unless noted. */
 struct wal {
 	struct wal_options o;
 	char *dir;
-	struct wal_key key; /* the salts of segments are derived from it */
+	struct wal_key key; /* key from which segment salts are derived */
 	/*
 	 * Lowest number of an unreadable segment that is kept on disk;
 	 * UINT64_MAX: none.
@@ -59,10 +59,12 @@ struct wal {
 	struct metric *sync_failures;
 
 	/*
-	 * These belong to the appender. The current segment is the last one in
-	 * the list; only the appender replaces it, and holds mu while it does.
+	 * The fields from `current` to `scratch` belong to the appender. The
+	 * current segment is the last one in the list; only the appender
+	 * replaces it, while it holds mu.
 	 */
-	struct wal_segment *current; /* takes appends; NULL: not created yet */
+	/* The segment that takes appends; NULL: none could be created yet. */
+	struct wal_segment *current;
 	/* Number of the first segment that this process creates. */
 	uint64_t next;
 	/*
@@ -75,13 +77,13 @@ struct wal {
 	/* Protects the fields below; synced is signalled after each sync. */
 	struct mutex mu;
 	pthread_cond_t synced;
-	struct wal_segment **segments; /* oldest first */
+	struct wal_segment **segments; /* list of segments, oldest first */
 	size_t count;
 	size_t cap;
 	uint64_t end; /* LSN after the last record */
 	/*
-	 * A sync is running. Only one runs at a time: the kernel reports a
-	 * failed sync to one caller only.
+	 * Whether a sync is running. Only one sync runs at a time, because the
+	 * kernel reports a failed sync to only one caller.
 	 */
 	bool syncing;
 };

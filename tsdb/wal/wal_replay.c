@@ -9,8 +9,8 @@
 #include "tsdb/wal/wal_segment.h"
 
 /*
- * State of replaying one segment. directory collects what a scan finds, so that
- * the segment can be sealed.
+ * State of replaying one segment. `directory` collects the profiles that a scan
+ * finds, so that the segment can be sealed.
  */
 struct replay {
 	struct wal *w;
@@ -200,7 +200,10 @@ static int replay_directory(struct replay *r, struct err *err)
 	return rc;
 }
 
-/* wal_bytes() reads sizes in other threads, hence the lock. */
+/*
+ * Set the size of a segment, with the lock, because wal_bytes() reads it in
+ * other threads.
+ */
 static void set_size(struct wal *w, struct wal_segment *s, uint64_t size)
 {
 	mutex_lock(&w->mu);
@@ -216,7 +219,7 @@ static void leave_unsealed(struct wal *w, struct wal_segment *s, uint64_t end,
 			   const struct err *err)
 {
 	if (file_truncate(s->file, end, NULL)) {
-		/* The next startup cuts it off. */
+		/* The next startup cuts the directory off. */
 	}
 	mutex_lock(&w->mu);
 	s->unsealed = true;
@@ -262,8 +265,8 @@ static void sync_replayed(struct wal *w, struct wal_segment *s)
 }
 
 /*
- * Replay one segment: from its directory if it is sealed, else by a scan, after
- * which it is sealed.
+ * Replay one segment from its directory if it is sealed. Otherwise scan the
+ * records, and then seal the segment.
  */
 static int replay_segment(struct replay *r, struct err *err)
 {

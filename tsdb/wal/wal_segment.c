@@ -110,9 +110,9 @@ void tell_left_alone(struct wal *w, uint64_t number, const char *path,
 }
 
 /*
- * Read the header. If the disk cannot read it or it is damaged, derive the salt
- * from the WAL's key instead. A wrong key does no harm: replay then finds no
- * valid record.
+ * Read the header of a segment file. If the header is unreadable or damaged,
+ * derive the salt from the WAL's key instead. A wrong key does no harm: replay
+ * then finds no valid record.
  */
 static int wal_segment_read_header(struct wal *w, const struct file *f,
 				   uint64_t number, struct wal_segment *s,
@@ -163,7 +163,7 @@ int segment_open(struct wal *w, uint64_t number, struct err *err)
 	return 0;
 }
 
-/* Add the file and the offset to an error. */
+/* Add the segment's file and the record's offset to an error message. */
 static int damaged_at(const struct wal_segment *s, uint64_t lsn, int rc,
 		      struct err *err)
 {

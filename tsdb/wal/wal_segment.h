@@ -34,8 +34,8 @@ void tell_left_alone(struct wal *w, uint64_t number, const char *path,
 		     const struct err *err);
 
 /*
- * Open an existing segment and add it to the list. A file with no records is
- * removed instead, and an unreadable one is left alone; neither is an error.
+ * Open an existing segment and add it to the list. A file without records is
+ * removed instead, and an unreadable file is left alone; both cases return 0.
  * ERR_UNSUPPORTED: another format version. ERR_NOTFOUND: no such file.
  */
 NODISCARD int segment_open(struct wal *w, uint64_t number, struct err *err);
@@ -44,10 +44,10 @@ NODISCARD int segment_open(struct wal *w, uint64_t number, struct err *err);
 void wal_segment_unref(struct wal_segment *s);
 
 /*
- * Read and verify the record of len bytes at lsn. buf is replaced, and *out
- * borrows from it. ERR_CORRUPT: the record is damaged; the message names file
- * and offset. ERR_IO: the disk could not read it. ERR_TOOBIG: len exceeds the
- * limit of buf.
+ * Read and verify the record of len bytes at lsn. The record replaces the
+ * contents of buf, and *out borrows from buf. ERR_CORRUPT: the record is
+ * damaged; the message names file and offset. ERR_IO: the disk could not read
+ * it. ERR_TOOBIG: len exceeds the limit of buf.
  */
 NODISCARD int wal_segment_read(const struct wal_segment *s, uint64_t lsn,
 			       uint32_t len, struct buf *buf,
