@@ -40,7 +40,7 @@ struct chunk_profile {
  */
 struct chunk_table {
 	uint64_t offset;
-	uint32_t len; /* 0: the chunk needs no table */
+	uint32_t len; /* length in bytes; 0: the chunk needs no table */
 	uint32_t crc;
 };
 

@@ -15,7 +15,7 @@
 
 /* A codec with its encoder and decoder. */
 struct chunk_codec {
-	const struct codec *codec; /* NULL: this codec is not used */
+	const struct codec *codec; /* the codec; NULL: not used */
 	struct codec_encoder *encoder;
 	struct codec_decoder *decoder;
 };

@@ -135,7 +135,7 @@ NODISCARD int chunks_times(const struct chunk_source *s, const struct chunks *g,
  * chunk.
  */
 struct chunk_hit {
-	struct chunk_meta meta; /* the totals are not decoded */
+	struct chunk_meta meta; /* metadata of the chunk, without totals */
 	uint16_t index;         /* number of the profile in the chunk */
 	struct bytes typeset;
 };

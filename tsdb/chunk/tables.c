@@ -38,7 +38,7 @@ struct tables {
 	struct mutex mu;
 	struct entry *entries;
 	size_t bytes;
-	uint64_t tick; /* counts uses, in place of a clock */
+	uint64_t tick; /* number of uses so far, as a clock */
 };
 
 struct tables *tables_new(const struct codec *codec, size_t max)
@@ -192,7 +192,7 @@ int tables_get(struct tables *t, const struct table_place *place,
 		tables_shrink(t);
 	}
 	mutex_unlock(&t->mu);
-	/* Two threads loaded the same table: use the one in the cache. */
+	/* Two threads loaded the same table: use the cached copy. */
 	if (other)
 		tables_entry_free(t, e);
 	*out = other ? &other->ref : &e->ref;
