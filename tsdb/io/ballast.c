@@ -77,7 +77,10 @@ void ballast_make(struct ballast *b)
 		if (ballast_has_room(b) && !ballast_write_file(b, NULL))
 			b->held = b->size;
 		else if (fs_unlink(b->fs, b->path, NULL)) {
-			/* A file that stays is replaced by the next call. */
+			/*
+			 * If the file cannot be deleted, the next call replaces
+			 * it.
+			 */
 		}
 	}
 	mutex_unlock(&b->mu);

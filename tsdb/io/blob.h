@@ -18,8 +18,8 @@ struct blob;
 
 /* How a local file is read. */
 enum blob_mode {
-	BLOB_MAP,  /* through mmap: many small reads */
-	BLOB_READ, /* through pread: few large reads */
+	BLOB_MAP,  /* through mmap, for many small reads */
+	BLOB_READ, /* through pread, for few large reads */
 };
 
 /*

@@ -12,8 +12,9 @@
 
 /*
  * Two locks are held: one on the directory itself, which a cleaner of temporary
- * files cannot remove (docs/decisions.md, 90), and one on the file in it, which
- * holds the process id and is the only lock that earlier versions check.
+ * files cannot remove (docs/decisions.md, 90), and one on the file `lock` in
+ * the directory, which holds the process id and is the only lock that earlier
+ * versions check.
  */
 struct dirlock {
 	int dir;
@@ -78,7 +79,7 @@ int dirlock_take(const char *dir, struct dirlock **out, struct err *err)
 	 */
 	if (ftruncate(l->file, 0) < 0 ||
 	    dprintf(l->file, "%d\n", getpid()) < 0) {
-		/* Other processes will report "pid 0". */
+		/* Other processes then report "pid 0". */
 	}
 	*out = l;
 	return 0;

@@ -9,7 +9,7 @@
 
 #define VERSION 1
 
-/* Length of one of the two copies of a file's header. */
+/* Length in bytes of each of the two copies of a file's header. */
 #define HEADER_COPY 32
 
 int salt_make(uint64_t *salt, struct err *err)
@@ -219,7 +219,7 @@ static bool record_all_zero(struct bytes b)
 	return true;
 }
 
-/* The bytes in [from, to). */
+/* The bytes of b in [from, to). */
 static struct bytes record_read_slice(struct bytes b, uint64_t from,
 				      uint64_t to)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trash: a list of directories that must be removed, retried until every one is
- * gone (docs/decisions.md, 22). Otherwise a head whose removal failed would
- * reappear at the next startup, even after the block that was made from it has
- * been removed. rename_aside() handles the opposite case: damaged files that
- * must be kept for an operator to inspect.
+ * Trash: a list of directories that must be removed. The removal is retried
+ * until every directory is gone (docs/decisions.md, 22). Otherwise a head whose
+ * removal failed would reappear at the next startup, even after the block that
+ * was made from it has been removed. rename_aside() handles the opposite case:
+ * damaged files that must be kept for an operator to inspect.
  *
  * Ownership: trash_fini() frees the list; paths are copied.
  * Threads: one thread at a time.
@@ -41,7 +41,7 @@ void trash_add_hidden(struct trash *t, const char *path);
 
 /*
  * Rename all listed directories, durably, then remove their bytes. ERR_IO and
- * the like: a rename failed; the list is kept, and the caller must not yet
+ * other errors: a rename failed; the list is kept, and the caller must not yet
  * remove anything that was made from these directories. Directories whose bytes
  * cannot be removed are no error: startup ignores them, and they stay in the
  * list for the next call.

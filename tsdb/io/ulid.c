@@ -48,7 +48,9 @@ bool ulid_parse(struct str text, struct ulid *out)
 
 		if (!at || !*at)
 			return false;
-		/* Bit is negative for the two bits before the value. */
+		/*
+		 * `bit` is negative for the two padding bits before the value.
+		 */
 		for (int k = 0; k < 5; k++) {
 			int bit = i * 5 - 2 + k;
 
