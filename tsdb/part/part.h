@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A part is a head or a block, for code that reads both alike. A series is
- * identified by a number within its part: the index of the series in a head,
- * the series reference of the index file in a block.
+ * identified by a number within its part. In a head this is the index of the
+ * series; in a block it is the series reference of the index file.
  *
  * Ownership: a struct part holds no reference by itself; see part_ref().
  * Threads: any.
@@ -32,12 +32,12 @@ int64_t part_min(struct part p);
 int64_t part_max(struct part p);
 
 /*
- * A selection of series: those that all matchers match and that have data in
- * [from, to], in ms.
+ * A selection: the series that all matchers match and that have data in [from,
+ * to], in ms.
  */
 struct selection {
 	const struct matcher *matchers;
-	size_t count; /* 0: all series */
+	size_t count; /* number of matchers; 0: select all series */
 	int64_t from;
 	int64_t to;
 };
@@ -74,7 +74,7 @@ NODISCARD int part_find(struct part p, const struct labels *ls,
 
 /*
  * Adds the times of the profiles of a series in [from, to] to out, without
- * those hidden by tombstones. Reads chunk metadata, never values.
+ * profiles that are hidden by tombstones. Reads chunk metadata, never values.
  */
 NODISCARD int part_times(struct part p, uint32_t series, int64_t from,
 			 int64_t to, struct times *out, struct err *err);
