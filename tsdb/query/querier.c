@@ -19,7 +19,7 @@ uint64_t querier_lost_count(const struct querier *q)
 	return q->lost;
 }
 
-/* The first error is kept: it is usually the cause of the others. */
+/* The first error is kept, because it is usually the cause of later errors. */
 void note_lost(struct querier *q, uint64_t count, const struct err *why)
 {
 	if (!q->lost)
@@ -188,7 +188,7 @@ void querier_select(struct querier *q, const struct matcher *v, size_t count,
 		if (part_min(q->parts[i]) > to || part_max(q->parts[i]) < from)
 			continue;
 		/*
-		 * A part that cannot be read must not keep the others from
+		 * One unreadable part must not prevent the others from
 		 * answering.
 		 */
 		if (select_part(q, i, &index, &s, &err))
@@ -208,7 +208,7 @@ void querier_texts(struct querier *q, struct str name, int64_t from, int64_t to,
 		if (part_min(q->parts[i]) > to || part_max(q->parts[i]) < from)
 			continue;
 		/*
-		 * A part that cannot be read must not keep the others from
+		 * One unreadable part must not prevent the others from
 		 * answering.
 		 */
 		if (part_texts(q->parts[i], name, fn, ctx, &err))

@@ -153,8 +153,8 @@ static int fetch_flushed(struct querier *q, struct part part,
 	if (rc)
 		return rc;
 	/*
-	 * It gains nothing to keep a chunk with a single profile, such as a
-	 * very large one.
+	 * Keeping a chunk with a single profile, such as a very large one,
+	 * gains nothing.
 	 */
 	if (q->sequential && hit->meta.count > 1) {
 		rc = fetch_kept(q, part, &hit->meta, hit->index, &out->raw,

@@ -19,7 +19,7 @@
 
 #define NONE UINT32_MAX /* index that ends a list of places */
 
-#define LOOKS 8 /* most attempts at totals while a flush moves profiles */
+#define LOOKS 8 /* maximum attempts at totals during a flush */
 
 /*
  * A part that contains a selected series; an element of the series' list of
@@ -95,10 +95,10 @@ struct querier {
 	void *spend_ctx;
 	/* Number of parts, chunks and profiles that are missing in answers. */
 	uint64_t lost;
-	struct err lost_why; /* the first reason */
+	struct err lost_why; /* error of the first loss */
 	/* Number of requested profiles that could not be read. */
 	uint64_t failed;
-	struct err failed_why; /* the first reason */
+	struct err failed_why; /* error of the first failure */
 };
 
 /* Records that an answer lacks `count` parts, chunks or profiles. */

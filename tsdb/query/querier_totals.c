@@ -221,7 +221,7 @@ static int querier_collect(struct querier *q, size_t i, int64_t from,
 	t->values.count = 0;
 	t->typesets.count = 0;
 	arena_fini(&t->text);
-	/* Profiles may have no types; the array must exist all the same. */
+	/* The array must exist, even if no profile has sample types. */
 	vec_reserve(&t->values, 1);
 	for (uint32_t n = q->hits[i].first; n != NONE && !rc; n = at->next) {
 		at = &q->places[n];
