@@ -19,7 +19,7 @@
  */
 enum {
 	CHUNK_PROFILES_MAX = 32,
-	/* A single profile that is larger is a chunk by itself. */
+	/* Limit in bytes; a profile that is larger is a chunk by itself. */
 	CHUNK_BYTES_MAX = 2 * 1024 * 1024,
 };
 

@@ -35,7 +35,7 @@ struct chunk {
 struct tombstone_interval {
 	int64_t from;
 	int64_t to;
-	uint64_t lsn; /* profiles with an LSN above this one are visible */
+	uint64_t lsn; /* profiles with an LSN greater than this are visible */
 	/* Chunks with metadata at or after this place are visible. */
 	uint64_t at;
 };

@@ -183,7 +183,7 @@ int tables_get(struct tables *t, const struct table_place *place,
 	e->bytes = t->codec->table_memory(e->ref.table);
 	e->users = 1;
 	mutex_lock(&t->mu);
-	other = tables_find(t, place); /* another thread may have loaded it */
+	other = tables_find(t, place); /* may have been loaded by now */
 	if (!other) {
 		e->used = ++t->tick;
 		e->next = t->entries;

@@ -57,7 +57,9 @@ struct index_series {
 /* Free the arrays of *s and reset it to zero. */
 void index_series_fini(struct index_series *s);
 
-/* Read and verify the entry of the series with this reference into *out. */
+/*
+ * Read the entry of the series with reference `ref` into *out, and verify it.
+ */
 NODISCARD int index_series(const struct index *ix, uint32_t ref,
 			   struct index_series *out, struct err *err);
 

@@ -127,7 +127,7 @@ static void put_lists(struct index_writer *w, const struct use *v, size_t count)
 
 /*
  * Write the lists of all label names with symbol numbers in [first, last], in
- * one pass over the series. `count` is the number of labels with such a name,
+ * one pass over the series. `count` is the number of labels with these names,
  * summed over all series.
  */
 static int put_batch(struct index_writer *w, const struct blob *blob,

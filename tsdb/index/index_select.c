@@ -293,7 +293,7 @@ int index_values(const struct index *ix, struct str name, index_text_fn fn,
 		 void *ctx, struct err *err)
 {
 	struct telling t = { fn, ctx };
-	/* The empty name is the key of the list of all series. */
+	/* The empty name is the key of the list of all series: no values. */
 	const struct name *n = name.len ? find_name(ix, name) : NULL;
 
 	return each_value(ix, n, tell_value, &t, err);

@@ -112,7 +112,8 @@ static void value_add(struct mem_value *v, uint32_t series)
 		v->list[0] = first;
 	} else if (v->count == v->cap) {
 		/*
-		 * Growth by half keeps unused memory low: there are many lists.
+		 * Growing by half keeps unused memory low; there are many
+		 * lists.
 		 */
 		v->cap += v->cap / 2;
 		v->list = mem_realloc(v->list, v->cap, sizeof(*v->list));

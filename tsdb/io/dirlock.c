@@ -11,10 +11,10 @@
 #include "base/mem.h"
 
 /*
- * Two locks are held: one on the directory itself, which a cleaner of temporary
- * files cannot remove (docs/decisions.md, 90), and one on the file `lock` in
- * the directory, which holds the process id and is the only lock that earlier
- * versions check.
+ * A lock, as two file descriptors that hold a flock() each: one on the
+ * directory itself, which a cleaner of temporary files cannot remove
+ * (docs/decisions.md, 90), and one on the file `lock` in the directory, which
+ * holds the process id and is the only lock that earlier versions check.
  */
 struct dirlock {
 	int dir;
@@ -73,9 +73,9 @@ int dirlock_take(const char *dir, struct dirlock **out, struct err *err)
 		return rc;
 	}
 	/*
-	 * Writing the id fails on a full disk. The lock is held all the same,
-	 * so that a server that starts on a full disk can answer queries
-	 * (docs/decisions.md, 15).
+	 * Write the process id. This fails on a full disk. The lock is held all
+	 * the same, so that a server that starts on a full disk can answer
+	 * queries (docs/decisions.md, 15).
 	 */
 	if (ftruncate(l->file, 0) < 0 ||
 	    dprintf(l->file, "%d\n", getpid()) < 0) {

@@ -21,7 +21,7 @@ enum {
 	RECORD_HEADER = 32,
 	RECORD_HEAD_MAX = 256 * 1024,
 	RECORD_BODY_MAX = 1024 * 1024 * 1024,
-	FILE_HEADER = 64, /* two copies of 32 bytes */
+	FILE_HEADER = 64, /* file header: two copies of 32 bytes */
 };
 
 /* The first four bytes of each kind of file. */
@@ -66,7 +66,10 @@ NODISCARD int file_header_decode(struct bytes file, uint32_t magic,
  * have separate CRC32Cs, so that the head can be read without the body.
  */
 struct record {
-	/* An LSN in a WAL segment, a file offset elsewhere. */
+	/*
+	 * Position of the record: an LSN in a WAL segment, a file offset
+	 * elsewhere.
+	 */
 	uint64_t position;
 	uint8_t kind;
 	uint8_t encoding;
@@ -90,7 +93,7 @@ void record_encode(const struct record *r, uint64_t salt, struct buf *out);
 
 /*
  * Decode the record at the start of b, which must have been written for this
- * position. With check_body, out->body_ok says whether the body's checksum
+ * position. If check_body is set, out->body_ok says whether the body's checksum
  * agrees; a mismatch is not returned as an error. ERR_CORRUPT: there is no
  * record at the start of b, or it is incomplete, or its head is damaged.
  */

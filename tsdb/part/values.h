@@ -73,8 +73,8 @@ NODISCARD int values_table(struct values_reader *r, struct part p,
 
 /*
  * Replaces the contents of out by profile number `index` of the chunk, verified
- * against its hash. ERR_CORRUPT, ERR_IO: the profile cannot be read.
- * ERR_UNSUPPORTED: the chunk's codec is not available.
+ * against its hash. ERR_CORRUPT, ERR_IO: the profile is damaged or cannot be
+ * read. ERR_UNSUPPORTED: the chunk's codec is not available.
  */
 NODISCARD int values_one(struct values_reader *r, struct part p,
 			 const struct chunk_meta *h, size_t index,

@@ -19,7 +19,7 @@
 
 #define NONE UINT32_MAX /* index that ends a list of places */
 
-#define LOOKS 8 /* maximum attempts at totals during a flush */
+#define LOOKS 8 /* maximum attempts to collect totals */
 
 /*
  * A part that contains a selected series; an element of the series' list of
@@ -95,10 +95,11 @@ struct querier {
 	void *spend_ctx;
 	/* Number of parts, chunks and profiles that are missing in answers. */
 	uint64_t lost;
-	struct err lost_why; /* error of the first loss */
+	struct err lost_why; /* error of the first item counted in `lost` */
 	/* Number of requested profiles that could not be read. */
 	uint64_t failed;
-	struct err failed_why; /* error of the first failure */
+	/* Error of the first profile counted in `failed`. */
+	struct err failed_why;
 };
 
 /* Records that an answer lacks `count` parts, chunks or profiles. */

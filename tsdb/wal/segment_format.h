@@ -56,9 +56,9 @@ struct segment_profile {
 
 /*
  * Encode sample s as a record and append the record to `out`. It must be
- * written at position lsn. salt is the segment's number that the checksum of
- * each record's head includes. ERR_TOOBIG: the body or the head exceeds a limit
- * of the format, or the record exceeds the limit of `out`.
+ * written at position lsn. `salt` is the segment's salt, a number that the
+ * checksum of each record's head includes. ERR_TOOBIG: the body or the head
+ * exceeds a limit of the format, or the record exceeds the limit of `out`.
  */
 NODISCARD int segment_profile_encode(const struct sample *s, uint64_t salt,
 				     uint64_t lsn, struct buf *out,

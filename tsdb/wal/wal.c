@@ -30,7 +30,7 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 	struct name_list l = { 0 };
 	int rc = fs_list(w->o.fs, w->dir, &l, err);
 
-	/* A snapshot has no WAL. */
+	/* A snapshot has no WAL, and so no segments. */
 	if (rc == ERR_NOTFOUND && w->o.read_only)
 		return 0;
 	if (rc)

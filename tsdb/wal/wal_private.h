@@ -28,7 +28,7 @@ struct wal_segment {
 	uint64_t salt;
 	struct file *file;
 	uint64_t size;
-	uint64_t durable; /* records before this LSN are durable */
+	uint64_t durable; /* LSN before which all records are durable */
 	/*
 	 * A sync, or the removal of a partial record, failed. No record is
 	 * appended any more, and the profiles are flushed soon.

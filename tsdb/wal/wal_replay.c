@@ -213,7 +213,7 @@ static void set_size(struct wal *w, struct wal_segment *s, uint64_t size)
 
 /*
  * Cut off a directory that could not be written completely, and mark the
- * segment, so that it is flushed soon and need not be scanned.
+ * segment, so that it is flushed soon and the next startup need not scan it.
  */
 static void leave_unsealed(struct wal *w, struct wal_segment *s, uint64_t end,
 			   const struct err *err)
@@ -249,8 +249,8 @@ void write_directory(struct wal *w, struct wal_segment *s,
 }
 
 /*
- * Make the records that a scan found durable. If that fails, the segment is
- * marked as failed and all of it counts as not durable.
+ * Make the records that a scan found durable. If the sync fails, the segment is
+ * marked as failed, and all its records count as not durable.
  */
 static void sync_replayed(struct wal *w, struct wal_segment *s)
 {
