@@ -75,6 +75,8 @@ struct timeline {
 	/* Scratch: numbers of the lines for those types. */
 	VEC(uint32_t) places;
 	size_t memory; /* bytes of all groups and lines */
+	/* Whether a series was left out because its group was not admitted. */
+	bool left_out;
 };
 
 /*
@@ -89,7 +91,8 @@ void timeline_fini(struct timeline *t);
 
 /*
  * Add the totals of one series. `admit` allows the creation of a new group;
- * without it, a series that would need a new group is left out silently.
+ * without it, a series that would need a new group is left out, and t->left_out
+ * is set.
  * Returns the errors of decoding labels and type sets.
  */
 NODISCARD int timeline_add(struct timeline *t, struct labels *labels,

@@ -321,8 +321,10 @@ int timeline_add(struct timeline *t, struct labels *labels,
 	if (rc)
 		return rc;
 	g = find_group(t, of_group, admit);
-	if (!g)
+	if (!g) {
+		t->left_out = true;
 		return 0;
+	}
 	rc = add_rows(t, g, view, err);
 	for (size_t i = 0; i < g->lines.count; i++)
 		fold_line(t, &g->lines.v[i]);

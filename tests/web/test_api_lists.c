@@ -276,6 +276,14 @@ Test(api_lists, a_timeline_adds_up_totals_by_groups)
 		  "%s", buf_cstr(&c.a.body));
 	cr_expect(call_has(&c, "retrieved 1 series, more available"));
 	call_end(&c);
+	/* All series are in the one group that the limit admits. */
+	call_begin(f, &c, api_query_range,
+		   "query=cpu&step=30&group_by=job&limit=1"
+		   "&from=1700000000000&to=1700000060000");
+	cr_expect(call_has(&c, "{\"job\":\"app\"}") &&
+			  !call_has(&c, "more available"),
+		  "%s", buf_cstr(&c.a.body));
+	call_end(&c);
 	site_stop(f);
 }
 

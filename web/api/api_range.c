@@ -228,8 +228,6 @@ struct listing {
 	int64_t written; /* number of series written */
 	/* Whether the limit left out series or groups. */
 	bool more;
-	/* Whether the limit of groups was reached before the last series. */
-	bool left_out;
 };
 
 /*
@@ -323,8 +321,6 @@ static int add_to_timeline(struct listing *l, size_t i, struct err *err)
 
 	if (rc || !t.count)
 		return rc;
-	l->left_out = l->left_out ||
-		      (l->rq->limit && (int64_t)groups == l->rq->limit);
 	rc = timeline_add(&l->timeline, querier_labels(l->q, i), &t,
 			  !l->rq->limit || (int64_t)groups < l->rq->limit, err);
 	if (!rc)
@@ -382,7 +378,7 @@ static int list_series(struct listing *l, struct err *err)
 		rc = list_one(l, i, err);
 	if (rc)
 		return rc;
-	l->more = l->more || (stepped && l->left_out);
+	l->more = l->more || l->timeline.left_out;
 	if (stepped)
 		timeline_json(&l->timeline, &l->j);
 	else
