@@ -184,9 +184,6 @@ void http_wait(const struct http_client *c, int64_t ms);
 /* Makes http_poll() or http_wait() return soon. From any thread. */
 void http_wake(struct http_client *c);
 
-/* Returns the number of requests in flight. */
-size_t http_running(const struct http_client *c);
-
 /*
  * Performs one request synchronously with a client of its own. Despite its
  * name, it also does POSTs. request->done and request->ctx are ignored; the

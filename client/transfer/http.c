@@ -407,7 +407,8 @@ uint64_t http_waits(const struct http_client *c)
 	return atomic_load(&c->waits);
 }
 
-size_t http_running(const struct http_client *c)
+/* The number of requests that have not ended. */
+static size_t http_running(const struct http_client *c)
 {
 	return c->running;
 }

@@ -99,13 +99,6 @@ void remap_free(struct remap *r)
 }
 
 /* Excludes the borrowed arrays. */
-size_t remap_memory(const struct remap *r)
-{
-	return sizeof(*r) + vec_memory(&r->p.mappings) +
-	       vec_memory(&r->p.frames) + vec_memory(&r->keys.to) +
-	       vec_memory(&r->layouts.to) + vec_memory(&r->shapes.to) +
-	       vec_memory(&r->words);
-}
 
 /*
  * Find or add a key of the old dictionary in the new one: the key becomes the

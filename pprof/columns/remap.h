@@ -27,9 +27,6 @@ NODISCARD int remap_new(const struct dictionary *from, struct intern *to,
 /* Free a translation; r may be NULL. */
 void remap_free(struct remap *r);
 
-/* Memory of the translation, in bytes, without the dictionaries. */
-size_t remap_memory(const struct remap *r);
-
 /*
  * Translate all dictionary numbers of a decoded group, in place. Since
  * remap_new(), the interner must not have been used for anything else, nor

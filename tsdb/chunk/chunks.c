@@ -74,7 +74,7 @@ void times_add(struct times *t, int64_t ms)
 }
 
 /* Only the first error is kept, which is enough for a message. */
-void times_lose(struct times *t, const struct err *why)
+static void times_lose(struct times *t, const struct err *why)
 {
 	if (!t->lost++)
 		t->why = *why;

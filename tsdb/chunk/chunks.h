@@ -108,12 +108,6 @@ struct times {
 	struct err why; /* error of the first such chunk */
 };
 
-/*
- * Count a chunk whose times are missing from the list because of the error
- * *why. The list keeps the first error.
- */
-void times_lose(struct times *t, const struct err *why);
-
 /* Append a time in milliseconds. */
 void times_add(struct times *t, int64_t ms);
 
