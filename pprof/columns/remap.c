@@ -98,8 +98,6 @@ void remap_free(struct remap *r)
 	mem_free(r);
 }
 
-/* Excludes the borrowed arrays. */
-
 /*
  * Find or add a key of the old dictionary in the new one: the key becomes the
  * only sample of r->p.
