@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 
-/* Equality callback of the hash index: string i against the wanted string. */
+/* Equality callback of the hash index: compares string i with *key. */
 static bool strtab_is_same(const void *ctx, uint32_t i, const void *key)
 {
 	const struct strtab *t = ctx;
@@ -45,8 +45,7 @@ uint32_t strtab_intern_next(struct strtab *t, struct str s, uint32_t *next)
 }
 
 /*
- * Strings go from the end, so that the numbers of those that stay do not
- * change.
+ * Removes strings from the end, so that the remaining ones keep their numbers.
  */
 void strtab_truncate(struct strtab *t, size_t count)
 {
