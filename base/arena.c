@@ -39,8 +39,8 @@ struct arena_chunk {
 };
 
 /*
- * Start a new block with at least room bytes. What is left of the current block
- * is abandoned.
+ * Start a new block with at least `room` bytes. The unused rest of the current
+ * block is abandoned.
  */
 static void arena_grow(struct arena *a, size_t room)
 {
@@ -67,7 +67,7 @@ void *arena_alloc(struct arena *a, size_t size)
 	char *p;
 
 	if (size > SIZE_MAX / 2)
-		abort(); /* a negative size is a bug in the caller */
+		abort(); /* the size was negative: a bug in the caller */
 	room = (size + REDZONE + align - 1) & ~(align - 1);
 	if (room > (size_t)(a->end - a->pos))
 		arena_grow(a, room);
@@ -82,7 +82,7 @@ char *arena_strndup(struct arena *a, struct str s)
 {
 	char *p = arena_alloc(a, s.len + 1);
 
-	/* memcpy() must not be given NULL, which an empty text may hold. */
+	/* An empty text may have a NULL ptr, which memcpy() must not get. */
 	if (s.len)
 		memcpy(p, s.ptr, s.len);
 	return p;
@@ -94,8 +94,8 @@ struct str arena_str(struct arena *a, struct str s)
 }
 
 /*
- * Formatted twice: once to learn the length, once into the arena, so that no
- * bytes are wasted.
+ * The text is formatted twice: first to learn its length, then into the arena,
+ * so that no bytes are wasted.
  */
 char *arena_printf(struct arena *a, const char *fmt, ...)
 {
@@ -120,7 +120,7 @@ void arena_fini(struct arena *a)
 	while (a->chunks) {
 		struct arena_chunk *next = a->chunks->next;
 
-		/* The block may go back to malloc() only unpoisoned. */
+		/* A block must be unpoisoned before it is freed. */
 		UNPOISON(a->chunks->data, a->chunks->size);
 		mem_free(a->chunks);
 		a->chunks = next;

@@ -19,7 +19,7 @@ struct arena {
 	struct arena_chunk *chunks; /* all blocks, the newest first */
 	char *pos;                  /* the unused rest of the newest block */
 	char *end;
-	size_t used; /* bytes handed out, with alignment padding */
+	size_t used; /* number of bytes allocated so far, with padding */
 };
 
 /*
@@ -35,8 +35,8 @@ char *arena_strndup(struct arena *a, struct str s);
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF(2, 3);
 
 /*
- * Copy s into the arena and return a view of the copy, which has a NUL byte
- * behind it.
+ * Copy s into the arena, followed by a NUL byte, and return a view of the copy
+ * without the NUL.
  */
 struct str arena_str(struct arena *a, struct str s);
 

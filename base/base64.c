@@ -22,7 +22,7 @@ bool base64_decode(struct str text, struct buf *out)
 
 	/*
 	 * Padding is at most two characters at the very end; "=" anywhere else
-	 * is refused below, as a character that is no digit.
+	 * is refused below, because "=" is not a base64 digit.
 	 */
 	while (pad < 2 && text.len > pad && text.ptr[text.len - 1 - pad] == '=')
 		pad++;

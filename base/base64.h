@@ -11,9 +11,9 @@
 #include "base/buf.h"
 
 /*
- * Decode text and append the bytes to out. Returns false, with nothing
- * appended, when text is not exactly one encoding: it has another character, a
- * wrong length, or padding bits that are not zero.
+ * Decode text and append the bytes to `out`. Returns false, with nothing
+ * appended, when text is not valid: it contains any other character, has a
+ * wrong length, or has padding bits that are not zero.
  */
 NODISCARD bool base64_decode(struct str text, struct buf *out);
 

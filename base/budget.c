@@ -2,15 +2,19 @@
 #include "base/budget.h"
 
 /*
- * Take n bytes from b alone. The bytes are added first and subtracted again
- * when they exceed the bound, so that no lock is needed; a concurrent caller
- * may be refused because of bytes that are about to be given back.
+ * Take n bytes from b, but not from its parents. `used` is increased first, and
+ * decreased again when it exceeds the bound, so that no lock is needed. A
+ * concurrent caller may therefore be refused because of bytes that are about to
+ * be given back.
  */
 static int take_own(struct budget *b, int64_t n, struct err *err)
 {
 	int64_t used = atomic_load(&b->used);
 
-	/* What exceeds the whole budget is not added: the sum could overflow. */
+	/*
+	 * A request above the whole budget is not added: the sum could
+	 * overflow.
+	 */
 	if (n <= b->max) {
 		used = atomic_fetch_add(&b->used, n);
 		if (used + n <= b->max)
@@ -25,8 +29,8 @@ static int take_own(struct budget *b, int64_t n, struct err *err)
 }
 
 /*
- * The share is charged before its parent, so that a client that has used up its
- * share cannot disturb the others.
+ * b is charged before its parent, so that a client that has used up its share
+ * takes nothing from the parent, not even for a moment.
  */
 int budget_take(struct budget *b, int64_t n, struct err *err)
 {

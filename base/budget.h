@@ -17,10 +17,12 @@
 
 /* A bound in bytes, and how much of it is in use. */
 struct budget {
-	const char *name;      /* the flag that sets the bound, for messages */
-	int64_t max;           /* the bound, in bytes */
-	_Atomic int64_t used;  /* bytes taken and not yet given back */
-	struct budget *parent; /* the budget this is a share of, or NULL */
+	/* name of the flag that sets max, for messages */
+	const char *name;
+	int64_t max;          /* the bound, in bytes */
+	_Atomic int64_t used; /* bytes taken and not yet given back */
+	/* the larger budget of which this is a share; or NULL */
+	struct budget *parent;
 };
 
 /*

@@ -16,7 +16,8 @@ void buf_fini(struct buf *b)
 void buf_forget(struct buf *b)
 {
 	/*
-	 * explicit_bzero() is not optimised away, although the memory is freed.
+	 * Unlike memset(), explicit_bzero() is not optimised away before memory
+	 * is freed.
 	 */
 	if (b->ptr)
 		explicit_bzero(b->ptr, b->len);
@@ -42,8 +43,8 @@ size_t buf_next_cap(const struct buf *b, size_t n)
 }
 
 /*
- * Every append that needs memory passes through here: the only place where the
- * maximum is enforced.
+ * Every append that needs memory calls this function, the only one that
+ * enforces the maximum.
  */
 bool buf_reserve(struct buf *b, size_t n)
 {
@@ -70,7 +71,10 @@ void buf_add(struct buf *b, const void *p, size_t n)
 	b->len += n;
 }
 
-/* Checks the capacity itself, because encoders call it for every byte. */
+/*
+ * Checks the capacity without calling buf_reserve(), because encoders call this
+ * function for every byte.
+ */
 void buf_byte(struct buf *b, uint8_t byte)
 {
 	if (b->len == b->cap && !buf_reserve(b, 1))

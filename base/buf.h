@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A buffer is a byte array that grows up to a maximum, which is given at the
- * start.
+ * A buffer is a byte array that grows up to a maximum, which is set when the
+ * buffer is created.
  *
  * Exceeding the maximum is a sticky error: the buffer keeps what it had, an
  * append that does not fit is dropped, and the writer checks `over` once at the
@@ -23,16 +23,16 @@
  */
 struct buf {
 	uint8_t *ptr;
-	size_t len; /* bytes in use */
-	size_t cap; /* bytes allocated */
+	size_t len; /* number of bytes in use */
+	size_t cap; /* number of bytes allocated */
 	size_t max; /* the largest permitted len; 0 means BUF_MAX */
-	bool over;  /* set once an append did not fit */
+	bool over;  /* whether an append did not fit */
 };
 
-/* The maximum of a buffer that has none of its own: no practical bound. */
+/* The maximum, in bytes, of a buffer whose `max` is 0: practically no bound. */
 #define BUF_MAX ((size_t)1 << 40)
 
-/* Return an empty buffer of at most max bytes; 0 means BUF_MAX. */
+/* Return an empty buffer of at most `max` bytes; 0 means BUF_MAX. */
 static inline struct buf buf_init(size_t max)
 {
 	return (struct buf){ .max = max };
@@ -43,8 +43,9 @@ void buf_fini(struct buf *b);
 
 /*
  * Overwrite the bytes with zeros, then free them as buf_fini() does. For
- * secrets, which must not remain in freed memory. Growing a buffer may leave
- * copies behind: room for a secret is reserved beforehand.
+ * secrets, which must not remain in freed memory. A buffer that grows may leave
+ * copies of its bytes in freed memory, so the caller reserves room for a secret
+ * beforehand.
  */
 void buf_forget(struct buf *b);
 
@@ -79,7 +80,8 @@ void buf_byte(struct buf *b, uint8_t byte);
 void buf_str(struct buf *b, const char *s);
 
 /*
- * Append formatted text, or nothing when it does not fit together with its NUL.
+ * Append formatted text, or nothing when it does not fit. A text of 256 bytes
+ * or more must fit together with a NUL.
  */
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
 

@@ -84,7 +84,7 @@ struct str str_cut(struct str s, char sep, struct str *rest)
 	return (struct str){ .ptr = s.ptr, .len = n };
 }
 
-/* Spaces as str_trim() understands them, independent of the locale. */
+/* Whether c is white space for str_trim(), independent of the locale. */
 static bool bytes_is_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
@@ -103,7 +103,7 @@ struct str str_trim(struct str s)
 
 bool str_to_double(struct str s, double *out)
 {
-	char text[64]; /* s need not end in a NUL */
+	char text[64]; /* NUL-terminated copy of s */
 	char *end;
 
 	if (!s.len || s.len >= sizeof(text))

@@ -38,7 +38,7 @@ static inline struct str str_of(const char *s)
 }
 
 /*
- * Compare by bytes as memcmp() does; a text sorts behind its own prefixes.
+ * Compare by bytes as memcmp() does; a text sorts after its own prefixes.
  * Returns -1, 0 or 1.
  */
 int str_cmp(struct str a, struct str b);
@@ -61,7 +61,7 @@ static inline bool str_is(struct str a, const char *b)
  */
 bool str_is_nocase(struct str a, const char *b);
 
-/* Whether s starts with prefix. Every text starts with the empty one. */
+/* Whether s starts with prefix. Every text starts with the empty text. */
 static inline bool str_starts(struct str s, struct str prefix)
 {
 	return s.len >= prefix.len &&
@@ -70,7 +70,7 @@ static inline bool str_starts(struct str s, struct str prefix)
 
 /*
  * Return the length, in bytes, of the UTF-8 sequence at the start of s (RFC
- * 3629, section 4), or 0 when s does not start with a valid one.
+ * 3629, section 4), or 0 when s does not start with a valid sequence.
  */
 size_t str_utf8_len(struct str s);
 
@@ -79,7 +79,8 @@ bool str_is_utf8(struct str s);
 
 /*
  * Split s at the first sep. Returns the part before sep and stores the part
- * behind it in *rest. Without sep, returns s and stores the empty text.
+ * after sep in *rest. When s contains no sep, returns s and stores the empty
+ * text.
  */
 struct str str_cut(struct str s, char sep, struct str *rest);
 
@@ -87,8 +88,8 @@ struct str str_cut(struct str s, char sep, struct str *rest);
 struct str str_trim(struct str s);
 
 /*
- * Parse a decimal number such as "-1.5e3" that is the whole text. Unlike
- * strtod() this accepts no blanks, hexadecimal numbers, infinities or NaN.
+ * Parse the whole text as a decimal number such as "-1.5e3". Unlike strtod()
+ * this accepts no blanks, hexadecimal numbers, infinities or NaN.
  */
 NODISCARD bool str_to_double(struct str s, double *out);
 
@@ -105,8 +106,8 @@ static inline int digit_hex_value(char c)
 }
 
 /*
- * Parse s, all of it, as a decimal number with an optional "-". Returns false
- * and leaves *out untouched when s is not such a number or is out of range.
+ * Parse the whole text as a decimal integer with an optional "-". Returns false
+ * and leaves *out untouched when s is anything else or is out of range.
  */
 NODISCARD bool str_to_i64(struct str s, int64_t *out);
 

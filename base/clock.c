@@ -28,8 +28,8 @@ int64_t clock_mono_ns(void)
 }
 
 /*
- * The default clock of condition variables is CLOCK_REALTIME, which an
- * administrator or NTP can set.
+ * The monotonic clock is set explicitly, because condition variables use
+ * CLOCK_REALTIME by default, which an administrator or NTP can change.
  */
 void clock_cond_init(pthread_cond_t *cond)
 {

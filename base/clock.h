@@ -17,7 +17,10 @@
 
 /* A source of the time of day. The zero value is the real clock. */
 struct clock {
-	/* if not 0: the clock stands still at this time */
+	/*
+	 * the time at which the clock stands still, in milliseconds since the
+	 * epoch; 0: the clock shows the real time
+	 */
 	_Atomic int64_t fixed_ms;
 };
 
@@ -45,7 +48,8 @@ void clock_cond_init(pthread_cond_t *cond);
 
 /*
  * Convert a time of clock_mono_ns() to the deadline that
- * pthread_cond_timedwait() takes for a condition of clock_cond_init().
+ * pthread_cond_timedwait() takes for a condition variable that
+ * clock_cond_init() initialised.
  */
 struct timespec clock_mono_at(int64_t mono_ns);
 

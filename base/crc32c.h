@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CRC-32C (Castagnoli, RFC 3720 B.4), computed by the processor's instruction
- * where there is one, otherwise by table.
+ * where there is one, otherwise from a table.
  *
  * Ownership: nothing is kept.
  * Threads: pure functions.
@@ -12,14 +12,14 @@
 #include "base/bytes.h"
 
 /*
- * Return the CRC of a byte sequence continued by b, where seed is the CRC of
- * the sequence so far (0 for an empty one).
+ * Return the CRC of a byte sequence followed by b. `seed` is the CRC of that
+ * sequence without b (0 if it is empty).
  */
 uint32_t crc32c_extend(uint32_t seed, struct bytes b);
 
 /*
- * Compute what crc32c_extend() computes, but by table on every processor: for
- * tests, and as the fallback.
+ * Compute what crc32c_extend() computes, but from a table on every processor:
+ * for tests, and as the fallback.
  */
 uint32_t crc32c_portable(uint32_t seed, struct bytes b);
 

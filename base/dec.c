@@ -2,8 +2,8 @@
 #include "base/dec.h"
 
 /*
- * All reads of more than varints go through here: the only place that compares
- * with the end of the input and sets `bad`.
+ * All reads except those that dec_uvarint() decodes inline call this function,
+ * which compares with the end of the input.
  */
 struct bytes dec_bytes(struct dec *d, size_t n)
 {
@@ -31,7 +31,7 @@ uint16_t dec_be16(struct dec *d)
 
 	if (!b.len)
 		return 0;
-	/* memcpy() because the input is not aligned. */
+	/* memcpy() because the input may be unaligned. */
 	memcpy(&v, b.ptr, sizeof(v));
 	return __builtin_bswap16(v);
 }
@@ -59,8 +59,8 @@ uint64_t dec_be64(struct dec *d)
 }
 
 /*
- * Each byte holds 7 bits, the least significant ones first. The tenth byte, at
- * bit 63, may hold a single bit.
+ * Each byte holds 7 bits, the least significant ones first. The tenth byte,
+ * which begins at bit 63, may hold a single bit.
  */
 uint64_t dec_uvarint_long(struct dec *d)
 {
@@ -74,7 +74,7 @@ uint64_t dec_uvarint_long(struct dec *d)
 		value |= (uint64_t)(byte & 0x7f) << shift;
 		if (byte < 0x80)
 			/*
-			 * dec_u8() returns 0 at the end of the input, which
+			 * At the end of the input dec_u8() returns 0, which
 			 * looks like the last byte of a varint.
 			 */
 			return d->bad ? 0 : value;
@@ -95,8 +95,8 @@ uint64_t dec_count(struct dec *d, uint64_t max)
 }
 
 /*
- * The length is limited by what is left, so that a damaged one can neither wrap
- * around nor lead behind the end.
+ * The length is limited to the bytes that are left, so that a damaged length
+ * can neither overflow nor lead beyond the end of the input.
  */
 struct str dec_str(struct dec *d)
 {

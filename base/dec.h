@@ -12,7 +12,7 @@
  *
  * Ownership: a decoder borrows its input, which must outlive the decoder and
  * everything it returned.
- * Threads: one thread a decoder.
+ * Threads: one thread per decoder.
  */
 #ifndef BASE_DEC_H
 #define BASE_DEC_H
@@ -20,7 +20,7 @@
 #include "base/bytes.h"
 #include "base/defs.h"
 
-/* A position in the input. `bad` is set by the first read that fails. */
+/* A decoder: its position in the input, and whether an earlier read failed. */
 struct dec {
 	const uint8_t *pos;
 	const uint8_t *end;
@@ -63,15 +63,14 @@ uint32_t dec_be32(struct dec *d);
 uint64_t dec_be64(struct dec *d);
 
 /*
- * Read a varint of any length: the slow path of dec_uvarint(), which alone
- * calls it.
+ * Read a varint of any length: the slow path of dec_uvarint(), its only caller.
  */
 uint64_t dec_uvarint_long(struct dec *d);
 
 /*
  * Read an unsigned varint (LEB128) of at most 10 bytes; a longer one, or one
  * that exceeds 64 bits, sets `bad`. One and two bytes are decoded inline,
- * because lists of times consist almost entirely of such numbers.
+ * because lists of times consist almost entirely of such short encodings.
  */
 static inline uint64_t dec_uvarint(struct dec *d)
 {
@@ -99,12 +98,12 @@ static inline int64_t dec_svarint(struct dec *d)
 }
 
 /*
- * Read an unsigned varint of at most max; a larger one sets `bad` and returns
- * 0. For counts that the caller allocates by.
+ * Read an unsigned varint that may be at most `max`; a larger number sets `bad`
+ * and returns 0. For counts by which the caller allocates memory.
  */
 uint64_t dec_count(struct dec *d, uint64_t max);
 
-/* Read a length as varint, then that many bytes, borrowed from the input. */
+/* Read a length (a varint), then that many bytes, borrowed from the input. */
 struct str dec_str(struct dec *d);
 
 #endif

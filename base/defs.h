@@ -12,17 +12,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The return value, usually an error code, must not be ignored. */
+/* The function's return value, usually an error code, must not be ignored. */
 #define NODISCARD __attribute__((warn_unused_result))
 #define UNUSED    __attribute__((unused))
 
 /* The function does not return. */
 #define NORETURN __attribute__((noreturn))
 
-/* Argument f is a printf format, whose arguments begin with argument a. */
+/*
+ * Argument number f is a printf format; the values it formats begin with
+ * argument number a.
+ */
 #define PRINTF(f, a) __attribute__((format(printf, f, a)))
 
-/* Call fn with the address of the variable when it goes out of scope. */
+/*
+ * Call fn with the address of the variable when the variable goes out of scope.
+ */
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 
 /*

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 /*
- * One digest of one buffer. libcrypto fails here only when memory is exhausted,
- * which ends the process as everywhere (base/mem.h).
+ * Compute one digest. libcrypto fails here only when memory is exhausted; the
+ * process then ends, as after any failed allocation (base/mem.h).
  */
 static void digest_compute(const EVP_MD *md, struct bytes b, uint8_t *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cryptographic digests, computed by libcrypto, for formulas that others
- * define. Our own checksums are in hash.h and crc32c.h.
+ * Cryptographic digests, computed by libcrypto: for secrets, and where another
+ * program defines the hash. Our own checksums are in hash.h and crc32c.h.
  *
  * Ownership: nothing is kept; results are written to the caller's array.
  * Threads: pure functions.
@@ -17,10 +17,10 @@ enum {
 	DIGEST_SHA256_SIZE = 32
 };
 
-/* Write the MD5 digest of b to out. */
+/* Write the MD5 digest of b to `out`. */
 void digest_md5(struct bytes b, uint8_t out[DIGEST_MD5_SIZE]);
 
-/* Write the SHA-256 digest of b to out. */
+/* Write the SHA-256 digest of b to `out`. */
 void digest_sha256(struct bytes b, uint8_t out[DIGEST_SHA256_SIZE]);
 
 #endif

@@ -39,7 +39,7 @@ void enc_be64(struct buf *b, uint64_t v)
 }
 
 /*
- * Seven bits a byte, the least significant ones first; the high bit says that
+ * Seven bits per byte, the least significant ones first; the high bit says that
  * another byte follows.
  */
 void enc_uvarint(struct buf *b, uint64_t v)
@@ -53,7 +53,7 @@ void enc_uvarint(struct buf *b, uint64_t v)
 
 /*
  * Zigzag: 0, -1, 1, -2 become 0, 1, 2, 3. The right shift of a negative number
- * copies its sign, as all our compilers do.
+ * is assumed to copy the sign bit, as gcc and clang implement it.
  */
 void enc_svarint(struct buf *b, int64_t v)
 {
@@ -66,7 +66,9 @@ void enc_str(struct buf *b, struct str s)
 	buf_add(b, s.ptr, s.len);
 }
 
-/* The zeros suffice for every alignment in our formats, at most 64. */
+/*
+ * 64 zeros suffice, because no format of everprof aligns to more than 64 bytes.
+ */
 void enc_pad(struct buf *b, size_t align)
 {
 	static const uint8_t zeros[64];

@@ -2,11 +2,11 @@
 /*
  * Encoder: fixed-width integers (big-endian, as in Prometheus' formats) and
  * varints (LEB128, in zigzag encoding for signed numbers), appended to a
- * buffer. A buffer without room sets its sticky `over`, which the caller checks
- * at the end.
+ * buffer. A buffer that is full sets its sticky flag `over`, which the caller
+ * checks at the end.
  *
  * Ownership: results are appended to the caller's buffer.
- * Threads: one thread a buffer.
+ * Threads: one thread per buffer.
  */
 #ifndef BASE_ENC_H
 #define BASE_ENC_H
@@ -35,8 +35,8 @@ void enc_svarint(struct buf *b, int64_t v);
 void enc_str(struct buf *b, struct str s);
 
 /*
- * Append zeros until the length of the buffer is a multiple of align, which is
- * a power of two of at most 64.
+ * Append zeros until the length of the buffer is a multiple of align, a power
+ * of two that is at most 64.
  */
 void enc_pad(struct buf *b, size_t align);
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The names of the codes, by the negated code. */
+/* Names of the error codes, indexed by the negated code. */
 static const char *const names[] = {
 	[-ERR_INVALID] = "invalid",
 	[-ERR_CORRUPT] = "corrupt",
@@ -39,8 +39,8 @@ int err_set(struct err *err, int code, const char *fmt, ...)
 }
 
 /*
- * Distinguish the errors of the operating system to which callers react
- * differently; all others are ERR_IO.
+ * Return the error code for an errno. Only numbers to which callers react in a
+ * special way have a code of their own; all others become ERR_IO.
  */
 static int code_of_errno(int number)
 {
@@ -74,7 +74,7 @@ int err_sys(struct err *err, const char *fmt, ...)
 		       strerror_r(saved, why, sizeof(why)));
 }
 
-/* The old message is copied out first: source and destination overlap. */
+/* The old message is copied first, because err_set() overwrites it. */
 int err_wrap(struct err *err, int code, const char *fmt, ...)
 {
 	char prefix[160];

@@ -9,7 +9,7 @@
  *
  * Ownership: an error is a plain value of the caller; messages are copied into
  * it.
- * Threads: one thread an error.
+ * Threads: one thread per error.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
@@ -17,13 +17,13 @@
 #include "base/defs.h"
 
 /*
- * What went wrong, by what the caller should do about it. web/ maps these codes
- * to HTTP statuses.
+ * Error codes, distinguished by what the caller should do. web/ maps these
+ * codes to HTTP statuses.
  */
 enum {
 	ERR_INVALID = -1,       /* bad argument or input: never retry */
-	ERR_CORRUPT = -2,       /* bytes break their format: skip, quarantine */
-	ERR_IO = -3,            /* the OS refused: its text is in the message */
+	ERR_CORRUPT = -2,       /* malformed bytes: skip, quarantine */
+	ERR_IO = -3,            /* the OS reported an error: see the message */
 	ERR_NOTFOUND = -4,      /* no such series, profile or file */
 	ERR_EXISTS = -5,        /* the name is taken already */
 	ERR_TOOBIG = -6,        /* one item is larger than its limit */
@@ -31,7 +31,7 @@ enum {
 	ERR_NOSPACE = -8,       /* the disk is full: retry when there is room */
 	ERR_BUSY = -9,          /* another process or job holds the resource */
 	ERR_TIMEOUT = -10,      /* a deadline passed */
-	ERR_DENIED = -11,       /* the caller is known but not allowed */
+	ERR_DENIED = -11,       /* the user is known but not permitted */
 	ERR_UNSUPPORTED = -12,  /* a format or version that we do not know */
 	ERR_AGAIN = -13,        /* temporary: retry later */
 	ERR_CLOSED = -14,       /* used after close or during shutdown */
@@ -58,8 +58,8 @@ int err_set(struct err *err, int code, const char *fmt, ...) PRINTF(3, 4);
 int err_sys(struct err *err, const char *fmt, ...) PRINTF(2, 3);
 
 /*
- * Prefix the message of a set error with context ("open block 01F") and ": ",
- * replace its code by code, and return code.
+ * Put a context, such as "open block 01F", and ": " before the message of *err,
+ * set its code to `code`, and return `code`.
  */
 int err_wrap(struct err *err, int code, const char *fmt, ...) PRINTF(3, 4);
 

@@ -13,19 +13,22 @@
 #include "base/mem.h"
 #include "base/sigbus.h"
 
-/* The unit in which a disk loses data. */
+/* Unit in which a damaged disk loses data, in bytes. */
 #define PAGE 4096u
-/* How much is read at a time from a damaged file. */
+/* Number of bytes read at a time from a damaged file. */
 #define PIECE (64 * KIB)
 
-/* An open file. It does not know its position: every call names an offset. */
+/*
+ * An open file. The position of its descriptor is not used: every read and
+ * write names an offset.
+ */
 struct file {
 	struct fs *fs;
 	char *path;
 	int fd;
 };
 
-/* Verbs for error messages. */
+/* Names of the operations, as verbs in error messages. */
 static const char *const op_names[] = {
 	[FS_OPEN] = "open",
 	[FS_READ] = "read",
@@ -66,8 +69,8 @@ int fs_call_done(struct fs *fs, const struct fs_call *call, int rc,
 }
 
 /*
- * The flags of open() for a mode. The umask and the mode bits are file_open()'s
- * concern.
+ * Return the flags of open() for a mode. file_open() chooses the permission
+ * bits.
  */
 static int open_flags(enum file_mode mode)
 {
@@ -85,7 +88,7 @@ static int open_flags(enum file_mode mode)
 	return O_RDONLY;
 }
 
-/* Stat an open file through the hook. */
+/* Call fstat() on an open file, with the hooks of fs. */
 static int stat_fd(struct fs *fs, const char *path, int fd, struct stat *st,
 		   struct err *err)
 {
@@ -107,8 +110,8 @@ int file_check_bytes(struct fs *fs, const char *path, int fd, int refusal,
 }
 
 /*
- * Close a descriptor even when the hook refuses, as Linux does: a descriptor
- * whose close() failed is closed.
+ * Close a descriptor, even when the hook refuses the call: on Linux, a close()
+ * that fails has closed the descriptor as well.
  */
 static void close_fd(struct fs *fs, const char *path, int fd)
 {
@@ -116,7 +119,7 @@ static void close_fd(struct fs *fs, const char *path, int fd)
 	bool refused = fs_call_before(fs, &call) != 0;
 
 	/*
-	 * Data that must be durable was synced before; a failure loses nothing.
+	 * The result is ignored: data that must be durable was synced before.
 	 */
 	close(fd);
 	if (!refused && fs && fs->after)
@@ -135,7 +138,7 @@ int file_open(struct fs *fs, const char *path, enum file_mode mode,
 
 	rc = fs_call_before(fs, &call);
 	/*
-	 * O_NONBLOCK, or else opening a pipe would wait for its writer. Files
+	 * Without O_NONBLOCK, opening a pipe would wait for its writer. Files
 	 * are not world-readable, except that with FILE_OUTPUT the umask
 	 * decides.
 	 */
@@ -188,7 +191,7 @@ int file_size(const struct file *f, uint64_t *out, struct err *err)
 	return rc;
 }
 
-/* Describe a call on an open file for the hook. */
+/* Return the description of a call on f that the hooks receive. */
 static struct fs_call call_on(const struct file *f, enum fs_op op,
 			      uint64_t offset, size_t len)
 {
@@ -246,22 +249,26 @@ int file_read_all(const struct file *f, struct buf *out, struct err *err)
 }
 
 /*
- * State of reading a damaged file piece by piece, around bad sectors. The
- * current unreadable range is kept back until it ends, so that adjacent pages
- * are reported as one.
+ * State of reading a damaged file piece by piece, around bad sectors. An
+ * unreadable range is reported only when its end is known, so that adjacent
+ * pages are reported as one range.
  */
 struct around {
 	const struct file *f;
-	uint8_t *to; /* where the byte at offset 0 goes */
+	uint8_t *to; /* where the first byte of the file is stored */
 	uint64_t size;
 	uint64_t lost_from; /* start of the current unreadable range */
-	uint64_t lost_to;   /* its end; equal to lost_from when there is none */
-	uint64_t read;      /* bytes that could be read */
+	/*
+	 * end of the current unreadable range; equal to lost_from: there is
+	 * none
+	 */
+	uint64_t lost_to;
+	uint64_t read; /* number of bytes that could be read so far */
 	void (*lost)(void *ctx, uint64_t offset, uint64_t len);
 	void *ctx;
 };
 
-/* Report the current unreadable range, if any, and begin a new one. */
+/* Report the current unreadable range, if any, and reset it to no range. */
 static void tell_lost(struct around *a)
 {
 	if (a->lost_to > a->lost_from)
@@ -291,7 +298,10 @@ static int read_page(struct around *a, uint64_t at, size_t n, struct err *err)
 	return rc;
 }
 
-/* The length of the piece at `at`, shorter at the end of the file. */
+/*
+ * Return the length of the piece at offset `at`, which is `piece` or, at the
+ * end of the file, less.
+ */
 static size_t piece_at(const struct around *a, uint64_t at, size_t piece)
 {
 	return a->size - at < piece ? (size_t)(a->size - at) : piece;
@@ -335,8 +345,8 @@ static int read_pieces(struct around *a, struct err *err)
 }
 
 /*
- * The fast path is one read of the whole file; only ERR_IO leads to reading it
- * piece by piece.
+ * The fast path is one read of the whole file; only after ERR_IO is the file
+ * read piece by piece.
  */
 int file_read_around(const struct file *f, struct buf *out,
 		     void (*lost)(void *ctx, uint64_t offset, uint64_t len),
@@ -428,8 +438,8 @@ int file_map(const struct file *f, size_t len, struct bytes *out,
 }
 
 /*
- * The hook comes first, so that tests can simulate a bad page without a bad
- * disk (docs/decisions.md, 83).
+ * The hook is called before the access, so that tests can simulate a bad page
+ * without a bad disk (docs/decisions.md, 83).
  */
 int file_map_read(const struct file *f, struct bytes map, uint64_t offset,
 		  void *p, size_t n, struct err *err)

@@ -2,15 +2,16 @@
 /*
  * Files: the one gateway through which everprof accesses what it stores.
  *
- * Every call takes a struct fs, through which tests observe, fail or cut short
- * the calls (powercut.h). A NULL struct fs * is the plain operating system.
+ * Files are opened with a struct fs, through which tests observe the calls on
+ * them, make the calls fail or cut them short (tests/support/powercut.h). A
+ * NULL struct fs * is the plain operating system.
  *
  * Ownership: a file owns its descriptor and its path.
  * Threads: several threads may read and write a file at once (pread, pwrite).
  * Errors: ERR_NOTFOUND, ERR_EXISTS and ERR_NOSPACE as in err_sys(); ERR_IO: the
- * operating system refused, so that nothing is known of the bytes; ERR_CORRUPT:
- * the operating system answered, and the bytes are not what they should be.
- * Every message names the path.
+ * operating system reported an error, and the bytes may be intact; ERR_CORRUPT:
+ * the operating system returned bytes that are wrong or too few. Every message
+ * names the path.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -37,27 +38,29 @@ enum fs_op {
 	FS_SYNC_DIR,
 	FS_STAT,  /* stat, lstat and fstat */
 	FS_LIST,  /* opendir and readdir */
-	FS_CLOSE, /* closes even when refused, as Linux does */
-	FS_PAGE,  /* access to a mapped page; a refusal acts as SIGBUS */
+	FS_CLOSE, /* closes even when refused: Linux does the same */
+	FS_PAGE,  /* access to a mapped page; a refusal acts like SIGBUS */
 };
 
-/* One call to the operating system that is about to be made. */
+/* Describes one call to the operating system, for the hooks of struct fs. */
 struct fs_call {
 	enum fs_op op;
-	const char *path; /* the file or directory concerned */
-	const char *to;   /* FS_RENAME, FS_LINK: the new name */
+	const char *path; /* path of the file or directory */
+	const char *to;   /* the new name of FS_RENAME and FS_LINK */
 	int fd;           /* descriptor of an open file, or -1 */
-	/* FS_READ, FS_WRITE, FS_PAGE: position; FS_TRUNCATE: the new size */
+	/*
+	 * position of FS_READ, FS_WRITE, FS_PAGE; the new size of FS_TRUNCATE
+	 */
 	uint64_t offset;
-	/* bytes concerned; FS_ALLOCATE, FS_MMAP: from the start of the file */
+	/* number of bytes; FS_ALLOCATE, FS_MMAP: from the start of the file */
 	size_t len;
-	bool create; /* FS_OPEN: a missing file is created */
+	bool create; /* whether FS_OPEN creates a missing file */
 };
 
 /*
- * Hooks around every call, for tests; each may be NULL. before() refuses a call
- * by returning an errno, or returns 0; after() sees each call that succeeded,
- * once its effect is there. Both are called by any thread.
+ * Hooks around every call, for tests; each may be NULL. before() returns 0 to
+ * permit a call or an errno to refuse it; after() is called when a call has
+ * succeeded. Any thread may call both.
  */
 struct fs {
 	int (*before)(struct fs *fs, const struct fs_call *call);
@@ -70,7 +73,7 @@ enum file_mode {
 	FILE_WRITE,  /* read and write, must exist */
 	FILE_CREATE, /* read and write, must not exist */
 	FILE_ENSURE, /* read and write, created when missing */
-	FILE_OUTPUT, /* like FILE_ENSURE, but the umask decides who reads */
+	FILE_OUTPUT, /* like FILE_ENSURE, but the umask decides who may read */
 };
 
 /* An open regular file or character device (such as /dev/null). */
@@ -78,8 +81,8 @@ struct file;
 
 /*
  * Open path. Returns ERR_NOTFOUND, ERR_EXISTS (FILE_CREATE), ERR_NOSPACE or
- * ERR_IO as err_sys() does, and ERR_CORRUPT when what was opened is neither a
- * regular file nor a character device. The caller closes *out.
+ * ERR_IO as err_sys() does, and ERR_CORRUPT when path is neither a regular file
+ * nor a character device. The caller closes *out.
  */
 NODISCARD int file_open(struct fs *fs, const char *path, enum file_mode mode,
 			struct file **out, struct err *err);
@@ -100,24 +103,24 @@ const char *file_path(const struct file *f);
 NODISCARD int file_size(const struct file *f, uint64_t *out, struct err *err);
 
 /*
- * Read exactly n bytes from offset into p. Returns ERR_CORRUPT when the file
- * ends before that, or ERR_IO.
+ * Read exactly n bytes from offset into p. Returns ERR_CORRUPT when the file is
+ * too short, or ERR_IO.
  */
 NODISCARD int file_read(const struct file *f, uint64_t offset, void *p,
 			size_t n, struct err *err);
 
 /*
- * Append the whole file to out. Returns ERR_TOOBIG when it exceeds the maximum
- * of out, or the errors of file_read().
+ * Append the whole file to `out`. Returns ERR_TOOBIG when the file exceeds the
+ * maximum of `out`, or the errors of file_read().
  */
 NODISCARD int file_read_all(const struct file *f, struct buf *out,
 			    struct err *err);
 
 /*
- * Append the whole file to out, even when the disk cannot read some of its
- * pages: those are zeros in out, and lost() is called with each contiguous
- * range of them. Returns ERR_IO when no page at all can be read, ERR_TOOBIG as
- * file_read_all() does.
+ * Append the whole file to `out`, even when the disk cannot read some of its
+ * pages: those pages are zeros in `out`, and lost() is called with each
+ * contiguous range of such pages. Returns ERR_IO when no page at all can be
+ * read, ERR_TOOBIG as file_read_all() does.
  */
 NODISCARD int file_read_around(const struct file *f, struct buf *out,
 			       void (*lost)(void *ctx, uint64_t offset,
@@ -133,7 +136,8 @@ NODISCARD int file_write(struct file *f, uint64_t offset, struct bytes b,
 
 /*
  * Make the file's data durable (fdatasync). Returns ERR_NOSPACE or ERR_IO;
- * after a failure nothing is known of the data written since the last success.
+ * after a failure, data written since the last successful sync may be lost,
+ * even if a later sync succeeds.
  */
 NODISCARD int file_sync(struct file *f, struct err *err);
 
@@ -141,31 +145,32 @@ NODISCARD int file_sync(struct file *f, struct err *err);
 NODISCARD int file_truncate(struct file *f, uint64_t size, struct err *err);
 
 /*
- * Reserve disk blocks for the first size bytes, extending the file to that
- * size. Returns ERR_NOSPACE when the disk has not that much room.
+ * Reserve disk blocks for the first `size` bytes, extending the file to that
+ * size. Returns ERR_NOSPACE when the disk does not have enough room.
  */
 NODISCARD int file_allocate(struct file *f, uint64_t size, struct err *err);
 
 /*
- * Map the first len bytes (more than 0), privately and read-only. The caller
- * ends the map with file_unmap() and reads it with file_map_read() only: an
- * access to a page that the disk cannot read, or that lies behind the end of a
- * truncated file, raises SIGBUS (docs/decisions.md, 83).
+ * Map the first `len` bytes of the file (len must not be 0), privately and
+ * read-only. The caller ends the map with file_unmap() and reads it with
+ * file_map_read() only: an access to a page that the disk cannot read, or that
+ * lies beyond the end of a truncated file, raises SIGBUS (docs/decisions.md,
+ * 83).
  */
 NODISCARD int file_map(const struct file *f, size_t len, struct bytes *out,
 		       struct err *err);
 
 /*
  * Copy exactly n bytes from offset of the map into p; the caller guarantees
- * that they lie inside the map. When a page cannot be read, the bytes are read
- * from the file instead, so that errors, and the data of a disk that has
- * recovered, are those of file_read().
+ * that the bytes lie inside the map. When a page of the map cannot be read,
+ * file_read() reads the bytes from the file instead: it returns the error, or
+ * the data if the disk has recovered.
  */
 NODISCARD int file_map_read(const struct file *f, struct bytes map,
 			    uint64_t offset, void *p, size_t n,
 			    struct err *err);
 
-/* End a map of file_map() and clear *b; an empty *b is a no-op. */
+/* Unmap what file_map() has mapped and clear *b; an empty *b is a no-op. */
 void file_unmap(struct bytes *b);
 
 /* Names in a directory, sorted, without "." and "..". */
@@ -175,7 +180,7 @@ struct name_list {
 };
 
 /*
- * Identifies the content of a file as seen from outside: when the content
+ * Identifies a version of a file by its metadata: when the content of the file
  * changes, so does the stamp.
  */
 struct file_stamp {
@@ -198,8 +203,9 @@ static inline bool file_stamp_eq(struct file_stamp a, struct file_stamp b)
 int fs_call_before(struct fs *fs, const struct fs_call *call);
 
 /*
- * Finish a call whose result is rc: on success report it to the hook and return
- * 0; when rc is negative, set *err from errno and return its code.
+ * Finish a call whose result is `rc`: on success report the call to the hook
+ * and return 0; when `rc` is negative, set *err from errno and return the error
+ * code.
  */
 NODISCARD int fs_call_done(struct fs *fs, const struct fs_call *call, int rc,
 			   struct err *err);

@@ -13,8 +13,8 @@
 #include "base/mem.h"
 
 /*
- * Read until the end, without relying on a size: pipes and files in /proc have
- * none.
+ * Read until the end of the file, without relying on its size: for pipes and
+ * files in /proc, the reported size is 0.
  */
 static int read_to_end(int fd, const char *path, struct buf *out,
 		       struct err *err)
@@ -39,7 +39,8 @@ static int read_to_end(int fd, const char *path, struct buf *out,
 
 /*
  * Read a file outside of the data directory. With `pipes` false, O_NONBLOCK
- * keeps open() from waiting for the writer of a pipe, which is then refused.
+ * keeps open() from waiting for the writer of a pipe, and the pipe is then
+ * refused.
  */
 static int read_all(const char *path, bool pipes, struct buf *out,
 		    struct err *err)

@@ -15,8 +15,9 @@
 #include "base/mem.h"
 
 /*
- * Every change of names follows one pattern: describe the call, ask the hook,
- * make the call unless refused, report the result.
+ * Every function that changes names follows one pattern: describe the call, ask
+ * the hook of struct fs, make the call unless the hook refused, report the
+ * result.
  */
 int fs_rename(struct fs *fs, const char *from, const char *to, struct err *err)
 {
@@ -28,7 +29,7 @@ int fs_rename(struct fs *fs, const char *from, const char *to, struct err *err)
 	return fs_call_done(fs, &call, rc ? rc : rename(from, to), err);
 }
 
-/* Hard links let a new block use the values files of older ones. */
+/* Hard links let a new block use the values files of older blocks. */
 int fs_link(struct fs *fs, const char *from, const char *to, struct err *err)
 {
 	struct fs_call call = {
@@ -55,7 +56,10 @@ int fs_mkdir(struct fs *fs, const char *path, struct err *err)
 	return fs_call_done(fs, &call, rc ? rc : mkdir(path, 0750), err);
 }
 
-/* The descriptor is closed after the report, because close() changes errno. */
+/*
+ * The descriptor is closed after fs_call_done() has read errno, because close()
+ * may change it.
+ */
 int fs_sync_dir(struct fs *fs, const char *path, struct err *err)
 {
 	struct fs_call call = { .op = FS_SYNC_DIR, .path = path, .fd = -1 };
@@ -92,7 +96,7 @@ int file_replace(struct fs *fs, const char *tmp, const char *path,
 	return rc ? rc : fs_rename(fs, tmp, path, err);
 }
 
-/* Not visible to the hook: asking for free space changes nothing on disk. */
+/* The hook is not called: asking for free space changes nothing on disk. */
 int fs_space(const char *path, uint64_t *total, uint64_t *available,
 	     struct err *err)
 {
@@ -105,7 +109,7 @@ int fs_space(const char *path, uint64_t *total, uint64_t *available,
 	return 0;
 }
 
-/* lstat(), so that a symbolic link is seen as itself. */
+/* Calls lstat(), which describes a symbolic link itself and not its target. */
 static int stat_path(struct fs *fs, const char *path, struct stat *st,
 		     struct err *err)
 {
@@ -125,7 +129,7 @@ int fs_size(struct fs *fs, const char *path, uint64_t *out, struct err *err)
 	return rc;
 }
 
-/* Remove a directory recursively, any other entry by its name. */
+/* Remove a directory recursively, or unlink any other entry. */
 static int fs_remove_entry(struct fs *fs, const char *path, struct err *err)
 {
 	struct stat st;
@@ -138,7 +142,7 @@ static int fs_remove_entry(struct fs *fs, const char *path, struct err *err)
 }
 
 /*
- * All names are read before any is removed: what readdir() returns while
+ * All names are read before any entry is removed: what readdir() returns while
  * entries disappear is unspecified.
  */
 int fs_remove_dir(struct fs *fs, const char *path, struct err *err)
@@ -176,7 +180,7 @@ static int list_open(DIR *d, struct name_list *l)
 {
 	size_t cap = 0;
 
-	/* glibc's readdir is safe on streams that are not shared. */
+	/* glibc's readdir() is thread-safe if threads do not share streams. */
 	for (;;) {
 		struct dirent *e;
 

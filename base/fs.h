@@ -5,8 +5,8 @@
  *
  * Ownership: the caller of fs_list() frees the list with name_list_fini().
  * Threads: any.
- * Errors: unless said otherwise, those of err_sys(): ERR_NOTFOUND, ERR_EXISTS,
- * ERR_NOSPACE, ERR_IO.
+ * Errors: unless said otherwise, the errors of err_sys(): ERR_NOTFOUND,
+ * ERR_EXISTS, ERR_NOSPACE, ERR_IO.
  */
 #ifndef BASE_FS_H
 #define BASE_FS_H
@@ -31,7 +31,7 @@ NODISCARD int fs_link(struct fs *fs, const char *from, const char *to,
 NODISCARD int fs_unlink(struct fs *fs, const char *path, struct err *err);
 
 /*
- * Create a directory with mode 0750. Returns ERR_EXISTS when there is one.
+ * Create a directory with mode 0750. Returns ERR_EXISTS when path exists.
  * Durable after fs_sync_dir() on the parent directory.
  */
 NODISCARD int fs_mkdir(struct fs *fs, const char *path, struct err *err);
@@ -40,10 +40,10 @@ NODISCARD int fs_mkdir(struct fs *fs, const char *path, struct err *err);
 NODISCARD int fs_sync_dir(struct fs *fs, const char *path, struct err *err);
 
 /*
- * Replace the contents of the file `path` by b: write and sync the file tmp,
- * then rename it, so that a reader, and a crash, finds either the old bytes or
- * the new ones. The new ones are durable after fs_sync_dir() on the directory.
- * After an error tmp may be left behind.
+ * Replace the contents of the file `path` by b: write and sync the file `tmp`,
+ * then rename it to `path`. Readers, also after a crash, find either the old
+ * bytes or the new bytes. The new bytes are durable after fs_sync_dir() on the
+ * directory. After an error `tmp` may be left behind.
  */
 NODISCARD int file_replace(struct fs *fs, const char *tmp, const char *path,
 			   struct bytes b, struct err *err);

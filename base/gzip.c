@@ -7,8 +7,9 @@
 
 #include "base/mem.h"
 
-#define HEADER_TEXT_MAX 512 /* the bound of Go's reader, NUL included */
-#define TRAILER         8   /* CRC-32 and length */
+/* longest name or comment that Go's reader accepts, in bytes with NUL */
+#define HEADER_TEXT_MAX 512
+#define TRAILER         8 /* length of a member's CRC-32 and size */
 
 /* Bits of a gzip header's flags that announce optional fields. */
 enum header_flags {
@@ -28,7 +29,10 @@ enum gzip_kind gzip_sniff(struct bytes b)
 {
 	if (b.len >= 2 && b.ptr[0] == 0x1f && b.ptr[1] == 0x8b)
 		return GZIP_GZIP;
-	/* CMF: deflate, 32 KiB window at most; CMF and FLG divide by 31. */
+	/*
+	 * The two bytes, CMF and FLG: CMF says deflate with a window of at most
+	 * 32 KiB, and both bytes together are a multiple of 31.
+	 */
 	if (b.len >= 2 && (b.ptr[0] & 0x8f) == 0x08 &&
 	    (b.ptr[0] << 8 | b.ptr[1]) % 31 == 0)
 		return GZIP_ZLIB;
@@ -73,13 +77,13 @@ static size_t size_hint(struct bytes in)
 	if (in.len < 18 || gzip_sniff(in) != GZIP_GZIP)
 		return in.len * 4;
 	hint = read_le(in.ptr + in.len - 4, 4);
-	/* Deflate compresses by 1032:1 at most, so a larger hint is a lie. */
+	/* Deflate compresses by 1032:1 at most, so a larger hint is wrong. */
 	return hint < in.len * 1032 ? hint : in.len * 4;
 }
 
 /*
- * Move *at behind a NUL-terminated text of the header. Returns false when the
- * text is longer than the bound or has no end.
+ * Move *at to the byte after a NUL-terminated text (name or comment) of the
+ * header. Returns false when the text is longer than the bound or has no end.
  */
 static bool skip_text(struct bytes in, size_t *at)
 {
@@ -97,7 +101,7 @@ static bool skip_text(struct bytes in, size_t *at)
  * Return the length of a member's header (RFC 1952), or 0 when it is incomplete
  * or invalid. The rules are those of Go's reader: reserved flags are ignored,
  * the header's CRC is verified, and a name or comment has at most 512 bytes, so
- * that no body is valid for one program and damaged for the other
+ * that everprof and programs in Go agree on which bodies are damaged
  * (docs/decisions.md, 105).
  */
 static size_t header_len(struct bytes in)
@@ -160,9 +164,10 @@ static enum libdeflate_result unpack_gzip(struct gzip *g, struct bytes in,
 }
 
 /*
- * Decompress one member or zlib stream into out. libdeflate cannot resume, so
- * that the attempt is repeated with twice the room until it fits or the maximum
- * of out is reached.
+ * Decompress one gzip member or zlib stream and append the contents to `out`.
+ * libdeflate cannot continue after the output is full, so the attempt is
+ * repeated with twice the room until the contents fit or the maximum of `out`
+ * is reached.
  */
 static int one_member(struct gzip *g, struct bytes in, struct buf *out,
 		      size_t *consumed, struct err *err)
@@ -200,8 +205,8 @@ static int one_member(struct gzip *g, struct bytes in, struct buf *out,
 }
 
 /*
- * Members are decompressed one after another. A zlib stream is never followed
- * by another one.
+ * Members are decompressed one after another. Bytes after a zlib stream are an
+ * error.
  */
 int gzip_decompress(struct gzip *g, struct bytes in, struct buf *out,
 		    struct err *err)

@@ -5,7 +5,7 @@
  *
  * Ownership: a gzip context owns its workspace; gzip_free() frees it. Results
  * are appended to the caller's buffer.
- * Threads: one thread a context.
+ * Threads: one thread per context.
  */
 #ifndef BASE_GZIP_H
 #define BASE_GZIP_H
@@ -33,18 +33,20 @@ struct gzip *gzip_new(void);
 void gzip_free(struct gzip *g);
 
 /*
- * Decompress in, whose format gzip_sniff() recognises, and append the contents
- * to out; a gzip stream may have several members. Returns ERR_CORRUPT when the
- * stream is damaged, cut short or followed by other bytes, and ERR_TOOBIG when
- * the contents exceed the maximum of out, which thereby bounds the work as
- * well. After an error, out may hold the members before it.
+ * Decompress `in`, whose format gzip_sniff() recognises, and append the
+ * contents to `out`; a gzip stream may have several members. Returns
+ * ERR_CORRUPT when the stream is damaged, cut short or followed by other bytes,
+ * and ERR_TOOBIG when the contents exceed the maximum of `out`, which thereby
+ * bounds the work as well. After an error, `out` may hold the contents of
+ * earlier members.
  */
 NODISCARD int gzip_decompress(struct gzip *g, struct bytes in, struct buf *out,
 			      struct err *err);
 
 /*
- * Compress in as one gzip member, at level 1 (fast) to 12 (small), and append
- * it to out. When it does not fit, nothing is appended and out->over is set.
+ * Compress `in` as one gzip member, at level 1 (fast) to 12 (small), and append
+ * the member to `out`. When it does not fit, nothing is appended and out->over
+ * is set.
  */
 void gzip_compress(struct gzip *g, int level, struct bytes in, struct buf *out);
 

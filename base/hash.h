@@ -11,7 +11,10 @@
 
 #include "base/bytes.h"
 
-/* Return the hash of b. It is stored on disk and must never change. */
+/*
+ * Return the hash of b. Hashes are stored on disk, so the function must never
+ * change.
+ */
 uint64_t hash_bytes(struct bytes b);
 
 #endif

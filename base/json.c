@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 /*
- * Separate a value or key from the one before it. A key clears the flag, so
- * that its value follows without a comma.
+ * Write a comma before a value or key, if one is needed. json_key() then clears
+ * the flag, so that no comma separates a key from its value.
  */
 static void before_value(struct json *j)
 {
@@ -97,7 +97,10 @@ void json_bool(struct json *j, bool v)
 	buf_str(j->out, v ? "true" : "false");
 }
 
-/* Escape one ASCII character where JSON, or a terminal, needs it. */
+/*
+ * Append one ASCII character, escaped if JSON requires it or if a terminal
+ * could interpret the character.
+ */
 static void quote_byte(struct buf *out, uint8_t c)
 {
 	switch (c) {
@@ -124,8 +127,8 @@ static void quote_byte(struct buf *out, uint8_t c)
 }
 
 /*
- * Valid sequences are copied whole; each byte that begins none becomes U+FFFD,
- * so that the output is always valid UTF-8.
+ * Valid UTF-8 sequences are copied whole; each byte that does not begin one
+ * becomes U+FFFD, so that the output is always valid UTF-8.
  */
 void json_quote(struct buf *out, struct str s)
 {

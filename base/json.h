@@ -21,13 +21,13 @@
 
 #include "base/buf.h"
 
-/* A writer and its position. */
+/* A writer of one JSON text. */
 struct json {
 	struct buf *out;
-	bool comma; /* the next value needs a comma before it */
+	bool comma; /* whether the next value needs a comma before it */
 };
 
-/* Return a writer that appends to out. */
+/* Return a writer that appends to `out`. */
 static inline struct json json_init(struct buf *out)
 {
 	return (struct json){ .out = out };
@@ -36,7 +36,7 @@ static inline struct json json_init(struct buf *out)
 /* Begin an object with '{' or an array with '['. */
 void json_begin(struct json *j, char open);
 
-/* End an object with '}' or an array with ']', as it was begun. */
+/* End an object with '}' or an array with ']', to match json_begin(). */
 void json_end(struct json *j, char close);
 
 /* Write the key of the next value of an object. */
@@ -55,8 +55,8 @@ void json_str(struct json *j, struct str s);
 void json_int(struct json *j, int64_t v);
 
 /*
- * Write a number with as many digits as reading it back exactly needs; NaN and
- * infinities are written as null.
+ * Write a number with enough digits to read back exactly the same number; NaN
+ * and infinities are written as null.
  */
 void json_double(struct json *j, double v);
 

@@ -8,9 +8,9 @@
 #include "base/buf.h"
 #include "base/json.h"
 
-/* The longest line: log shippers split or drop longer ones. */
+/* Longest line, in bytes: log shippers split or drop longer lines. */
 #define LINE_MAX_BYTES  (8 * KIB)
-#define VALUE_MAX_BYTES (7 * KIB) /* of a value, before it is escaped */
+#define VALUE_MAX_BYTES (7 * KIB) /* longest value, before it is escaped */
 
 static const char *const level_names[] = {
 	[LOG_DEBUG] = "debug",
@@ -19,7 +19,7 @@ static const char *const level_names[] = {
 	[LOG_ERROR] = "error",
 };
 
-/* The time of day in UTC, RFC 3339 with milliseconds. */
+/* Write the time of day in UTC, as RFC 3339 with milliseconds. */
 static void log_write_timestamp(char out[40])
 {
 	struct timespec ts;
@@ -49,7 +49,7 @@ static void logfmt_value(struct buf *b, struct str text)
 		json_quote(b, text);
 }
 
-/* A text, cut between two characters if it is too long. */
+/* Return a view of a text, cut between two characters if it is too long. */
 static struct str log_cut(const char *text)
 {
 	struct str s = str_of(text);
@@ -64,7 +64,7 @@ static struct str log_cut(const char *text)
 
 /*
  * Append one field with its separator; the first field of a line opens the JSON
- * object. A NULL text means that number is the value. A field that does not fit
+ * object. When `text` is NULL, the value is `number`. A field that does not fit
  * is left out, so that the line stays well-formed.
  */
 static void field_out(struct buf *b, bool json, const char *key,
@@ -109,11 +109,11 @@ void log_event(const struct log *log, enum log_level level, const char *msg,
 	for (; fields && fields->key; fields++)
 		field_out(&b, log->json, fields->key, fields->text,
 			  fields->number);
-	b.max += 2; /* the end of the line always fits */
+	b.max += 2; /* so that the end of the line always fits */
 	buf_str(&b, log->json ? "}\n" : "\n");
 	/* A single write() keeps lines of several threads apart. */
 	if (write(log->fd, b.ptr, b.len) < 0) {
-		/* A log that cannot be written cannot be reported anywhere. */
+		/* There is nowhere to report that the log cannot be written. */
 	}
 	buf_fini(&b);
 }

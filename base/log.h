@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Log lines: one event a line, in logfmt or JSON, written to a descriptor.
+ * Log lines: one event per line, in logfmt or JSON, written to a descriptor.
  *
  *	log_event(log, LOG_WARN, "record damaged",
  *		  LOG_FIELDS(log_text("file", path), log_int("offset", at)));
@@ -30,14 +30,15 @@ enum log_level {
 struct log {
 	int fd;               /* descriptor of the log file or stderr */
 	enum log_level level; /* events below this level are dropped */
-	bool json;            /* lines are JSON objects instead of logfmt */
+	/* whether lines are JSON objects instead of logfmt */
+	bool json;
 };
 
 /* A key with a text or, when text is NULL, with a number. */
 struct log_field {
 	const char *key; /* NULL ends the list */
 	const char *text;
-	int64_t number; /* when text is NULL */
+	int64_t number; /* the value when text is NULL */
 };
 
 /* A field with a text; NULL is written as the empty text. */
@@ -66,9 +67,9 @@ static inline struct log_field log_err(const struct err *err)
 	}
 
 /*
- * Write one line with the time, the level, msg and the fields, unless level is
- * below that of the log. log and fields may be NULL. Lines longer than 8 KiB
- * are cut. A failing write is ignored.
+ * Write one line with the time, the level, msg and the fields, unless `level`
+ * is below log->level. log and fields may be NULL. Lines longer than 8 KiB are
+ * cut. A failing write is ignored.
  */
 void log_event(const struct log *log, enum log_level level, const char *msg,
 	       const struct log_field *fields);

@@ -48,8 +48,8 @@ void *mem_realloc(void *p, size_t n, size_t size)
 void mem_free(const void *p)
 {
 	/*
-	 * Callers keep owned memory behind pointers to const as well; the union
-	 * drops the const without a cast.
+	 * Callers may own memory through pointers to const; the union drops the
+	 * const without a cast.
 	 */
 	union {
 		const void *as_const;
@@ -101,7 +101,8 @@ char *mem_printf(const char *fmt, ...)
 void mem_forget(char *secret)
 {
 	/*
-	 * explicit_bzero() is not optimised away, although the memory is freed.
+	 * Unlike memset(), explicit_bzero() is not optimised away before memory
+	 * is freed.
 	 */
 	if (secret)
 		explicit_bzero(secret, strlen(secret));

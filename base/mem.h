@@ -2,7 +2,7 @@
 /*
  * Memory allocation that never fails: when memory is exhausted, the process
  * ends with a message. Sizes that come from a file, a peer or a user must be
- * compared with a limit before they are passed to these functions.
+ * compared with a limit before the sizes are passed to these functions.
  *
  * Ownership: the caller owns what is returned and frees it with mem_free().
  * Threads: any.
@@ -28,7 +28,7 @@ void *mem_zalloc(size_t n, size_t size);
  */
 void *mem_realloc(void *p, size_t n, size_t size);
 
-/* Free memory of any function in this header; NULL is a no-op. */
+/* Free memory that a function of this header has allocated; NULL is a no-op. */
 void mem_free(const void *p);
 
 /*
@@ -59,10 +59,10 @@ void mem_freep(void *pointer_to_pointer);
 #define mem_new(type) ((type *)mem_zalloc(1, sizeof(type)))
 
 /*
- * Make room for one more element behind the n elements of a growing array,
- * whose elements have size bytes and whose capacity is *cap. Returns the array,
- * moved if need be, with *cap at least n + 1. The growth by half keeps
- * appending at amortised constant cost.
+ * Make room for one more element after the n elements of a growing array, whose
+ * elements have `size` bytes and whose capacity, in elements, is *cap. Returns
+ * the array, moved if need be, with *cap at least n + 1. The capacity grows by
+ * half, so that appending has amortised constant cost.
  */
 void *mem_grow(void *array, size_t n, size_t *cap, size_t size);
 

@@ -8,15 +8,16 @@
 #include "base/mutex.h"
 
 /*
- * Upper bounds of a histogram's buckets, in milliseconds; a last bucket takes
- * what is longer.
+ * Upper bounds of a histogram's buckets, in milliseconds; one more bucket
+ * counts longer durations.
  */
 static const int64_t bounds_ms[] = { 1,    2,    5,     10,    25,
 				     50,   100,  250,   500,   1000,
 				     2500, 5000, 10000, 30000, 60000 };
 
 /*
- * Counts by bucket, not cumulative, which makes an observation touch only one
+ * A histogram: the number of observations in each bucket, and the sum of all.
+ * The counts are not cumulative, so that an observation changes only one
  * bucket; write_histogram() adds them up.
  */
 struct histogram {
@@ -25,11 +26,11 @@ struct histogram {
 };
 
 /*
- * One combination of label values. Its value is in histogram if that is set,
- * in metric otherwise.
+ * The value for one combination of label values. The value is in `histogram` if
+ * that is set, else in `metric`.
  */
 struct child {
-	struct metric_labels labels; /* values are owned copies */
+	struct metric_labels labels; /* labels; the child owns their values */
 	struct metric metric;
 	struct histogram *histogram;
 	struct child *next;
@@ -40,22 +41,28 @@ struct family {
 	const char *name;
 	const char *help;
 	enum metric_kind kind;
-	double scale; /* factor when written; 0: integers as they are */
+	double scale; /* factor for values when they are written; 0: none */
 	struct child *children;
 	struct family *next;
 };
 
-/* Children whose values are set from a snapshot before they are written. */
+/*
+ * A registered snapshot, and the children whose values are set from it before
+ * each write.
+ */
 struct source {
 	struct metric_snapshot snapshot;
-	struct metric **children; /* one for each row */
+	struct metric **children; /* one for each row of the snapshot */
 	struct source *next;
 };
 
-/* A registry. The lock protects the lists; values are atomics outside of it. */
+/*
+ * A registry. The lock protects the lists; values are atomics, which change
+ * without the lock.
+ */
 struct metrics {
 	struct mutex mu;
-	struct family *families; /* sorted by name */
+	struct family *families; /* all families, sorted by name */
 	struct source *sources;
 };
 
@@ -138,7 +145,10 @@ static bool metrics_same_labels(const struct metric_labels *a,
 	return true;
 }
 
-/* Find or create a child; families have few enough for a linear search. */
+/*
+ * Find or create a child; a family has so few children that a linear search
+ * suffices.
+ */
 static struct child *child_locked(struct family *f,
 				  const struct metric_labels *labels)
 {
@@ -153,7 +163,7 @@ static struct child *child_locked(struct family *f,
 			return *at;
 	}
 	c = mem_new(struct child);
-	/* A NULL name ends the list; a value without a name is not taken. */
+	/* A NULL name ends the list; a value without a name is ignored. */
 	for (size_t i = 0; i < ARRAY_SIZE(c->labels.value); i++) {
 		if (!labels->name[i])
 			break;
@@ -196,7 +206,7 @@ struct metric *metrics_gauge(struct metrics *m, const char *name,
 	return &child_of(m, name, help, METRIC_GAUGE, labels)->metric;
 }
 
-/* Create the child of a row, with the scale of its family. */
+/* Create the metric that a table row describes, with the row's scale. */
 static struct metric *metrics_add_row(struct metrics *m,
 				      const struct metric_row *row)
 {
@@ -306,8 +316,8 @@ static void metrics_write_name(struct buf *out, const char *name,
 
 /*
  * Append the lines of a histogram. Buckets are cumulative in the exposition.
- * Observations continue meanwhile, so _count is taken from the buckets that
- * were read and the two never contradict each other.
+ * Observations continue meanwhile, so _count is computed from the bucket counts
+ * that were read, and always agrees with them.
  */
 static void write_histogram(struct buf *out, const struct family *f,
 			    const struct child *c)

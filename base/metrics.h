@@ -3,9 +3,9 @@
  * Metrics in Prometheus' text exposition format 0.0.4.
  *
  * A registry holds families (name, HELP, TYPE), and a family holds one child
- * for each combination of label values. Values are 64-bit integers; those of a
- * family with a scale are multiplied by it when they are written, so that
- * nanoseconds are counted and seconds are shown.
+ * for each combination of label values. Values are 64-bit integers. If a family
+ * has a scale, its values are multiplied by the scale when they are written:
+ * for example, durations are counted in nanoseconds and written in seconds.
  *
  * Ownership: the registry owns families and children, which live as long as the
  * registry.
@@ -19,7 +19,7 @@
 
 #include "base/buf.h"
 
-/* A registry. */
+/* A registry: all metrics that one exposition contains. */
 struct metrics;
 
 /* One child: the value of a counter or gauge. */
@@ -27,7 +27,7 @@ struct metric {
 	_Atomic int64_t value;
 };
 
-/* One child of a histogram. */
+/* One child of a histogram family. */
 struct histogram;
 
 /* The labels that identify a child, at most two; a NULL name ends the list. */
@@ -50,16 +50,22 @@ enum metric_kind {
 struct metric_row {
 	const char *name;
 	const char *help;
-	size_t offset; /* in the struct; what is there, see the two users */
+	/*
+	 * Offset of a member in the struct: of a struct metric * for
+	 * metrics_register(), of an int64_t for metrics_register_snapshot().
+	 */
+	size_t offset;
 	enum metric_kind kind;
-	double scale;      /* as in metrics_scale(); 0: 1 */
-	const char *label; /* a label and its value; NULL: no label */
+	/* scale of the family, as for metrics_scale(); 0: 1 */
+	double scale;
+	const char *label; /* name of the only label; NULL: no label */
 	const char *value;
 };
 
 /*
- * A row for a member of a struct; more members of the row may follow, as in
- * METRIC_ROW(COUNTER, struct s, ok, "name", "help", .scale = 1e-9).
+ * A struct metric_row for the member `member` of the struct `owner`. More
+ * members of the row may follow, as in METRIC_ROW(COUNTER, struct s, ok,
+ * "name", "help", .scale = 1e-9).
  */
 #define METRIC_ROW(kind_, owner, member, name_, help_, ...)                \
 	{                                                                  \
@@ -69,11 +75,11 @@ struct metric_row {
 	}
 
 /*
- * Metrics that are read from something else when they are written. take()
- * fills one snapshot of `size` bytes, and each row's value is the 64-bit
- * integer at its offset in that snapshot. take() is called once for each
- * metrics_write(), with the registry's lock held, so it must not use the
- * registry; ctx must live as long as the registry.
+ * Metrics whose values are kept elsewhere and read when the metrics are
+ * written. take() fills one snapshot, a struct of `size` bytes, and each row's
+ * value is the 64-bit integer at the row's offset in the snapshot. take() is
+ * called once for each metrics_write(), with the registry's lock held, so it
+ * must not use the registry; ctx must live as long as the registry.
  */
 struct metric_snapshot {
 	const struct metric_row *rows;
@@ -150,7 +156,7 @@ static inline int64_t metric_get(const struct metric *m)
 /* Record one duration of ns nanoseconds. */
 void histogram_observe(struct histogram *h, int64_t ns);
 
-/* Append the whole exposition to out, families sorted by name. */
+/* Append the whole exposition to `out`, families sorted by name. */
 void metrics_write(struct metrics *m, struct buf *out);
 
 #endif

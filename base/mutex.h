@@ -48,8 +48,8 @@ static inline void mutex_unlock(struct mutex *m) NO_THREAD_ANALYSIS
 }
 
 /*
- * Release the mutex, wait until the condition is signalled (or for no reason,
- * as with pthread_cond_wait()), and take the mutex again.
+ * Release the mutex, wait until the condition variable is signalled (spurious
+ * wakeups are possible, as with pthread_cond_wait()), and take the mutex again.
  */
 static inline void mutex_wait(struct mutex *m, pthread_cond_t *cond)
 	REQUIRES(*m);
@@ -59,8 +59,8 @@ static inline void mutex_wait(struct mutex *m, pthread_cond_t *cond)
 }
 
 /*
- * Wait as mutex_wait() does, but not longer than until a time of the
- * condition's clock. Returns ETIMEDOUT when that time has come, else 0.
+ * Wait as mutex_wait() does, but at most until `at`, a time of the condition
+ * variable's clock. Returns ETIMEDOUT when that time has come, else 0.
  */
 static inline int mutex_wait_until(struct mutex *m, pthread_cond_t *cond,
 				   const struct timespec *at) REQUIRES(*m);

@@ -32,7 +32,7 @@ static struct pairs_slot *pairs_find(const struct pairs *p, uint64_t key)
 	return &p->slots[i];
 }
 
-/* Double the number of slots and enter all pairs again. */
+/* Double the number of slots and insert all pairs again. */
 static void pairs_grow(struct pairs *p)
 {
 	struct pairs bigger = { .count = p->count };

@@ -4,7 +4,6 @@
  * graphs and the nodes of trees.
  *
  *	uint32_t *slot = pairs_at(&p, parent, node);
- * >
  *	if (!*slot)
  *		*slot = add_node() + 1;
  *
@@ -18,16 +17,18 @@
 
 /* One entry: the pair and the number stored for it. */
 struct pairs_slot {
-	/* the first number in the upper half, the second in the lower */
+	/*
+	 * the pair: its first number in the upper half, its second in the lower
+	 */
 	uint64_t key;
-	uint32_t number; /* 0: the slot is free */
+	uint32_t number; /* number stored for the pair; 0: the slot is free */
 };
 
-/* The hash table. The zero value is an empty one. */
+/* The hash table. The zero value is an empty table. */
 struct pairs {
 	struct pairs_slot *slots;
 	size_t mask;  /* number of slots, a power of two, minus 1 */
-	size_t count; /* slots in use */
+	size_t count; /* number of slots in use */
 };
 
 /*

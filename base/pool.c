@@ -7,14 +7,14 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 
-/* A queued call. */
+/* A queued task: the call fn(ctx, number of the worker). */
 struct task {
 	struct task *next;
 	pool_fn fn;
 	void *ctx;
 };
 
-/* A thread and its number. */
+/* One thread of a pool. */
 struct worker {
 	struct pool *pool;
 	unsigned number;
@@ -22,17 +22,19 @@ struct worker {
 };
 
 /*
- * A group's queue of tasks and how many of them are running. Groups with queued
- * tasks form a ring, in which the pool takes turns.
+ * A group: its queued tasks, and how many of its tasks are running. Groups with
+ * queued tasks form a ring, which the workers serve in turn.
  */
 struct pool_group {
 	struct pool *pool;
-	struct pool_group *next; /* next in the ring, while tasks are queued */
-	struct task *first;      /* queued tasks, the oldest first */
+	/* next group in the ring, while tasks are queued */
+	struct pool_group *next;
+	struct task *first; /* queued tasks, the oldest first */
 	struct task *last;
 	unsigned running;
-	unsigned limit; /* the largest permitted value of running */
-	bool freed;     /* released by its owner: freed when nothing runs */
+	unsigned limit; /* how many of the group's tasks may run at once */
+	/* released by its owner, to be freed after its last task */
+	bool freed;
 };
 
 struct pool {
@@ -41,18 +43,18 @@ struct pool {
 	unsigned threads;
 	bool joined; /* set once the threads have ended */
 
-	struct mutex mu; /* protects everything below, and all groups */
+	struct mutex mu; /* protects all members below, and all groups */
 	pthread_cond_t work;
-	struct pool_group rest;  /* tasks without a group */
+	struct pool_group rest;  /* group of the tasks that have no group */
 	struct pool_group *turn; /* the last group of the ring, or NULL */
-	size_t count;            /* queued tasks of all groups */
+	size_t count;            /* number of queued tasks in all groups */
 	size_t max;
 	bool stopping;
 };
 
 /*
- * Append a group that has just got its first queued task to the ring. The ring
- * is circular and p->turn is its end, so the first is p->turn->next.
+ * Append to the ring a group that has just got its first queued task. The ring
+ * is circular and p->turn is its end, so the first group is p->turn->next.
  */
 static void join_ring(struct pool *p, struct pool_group *g)
 {
@@ -62,7 +64,7 @@ static void join_ring(struct pool *p, struct pool_group *g)
 	p->turn = g;
 }
 
-/* Remove the group behind `before` from the ring. */
+/* Remove the group after `before` from the ring. */
 static void leave_ring(struct pool *p, struct pool_group *before)
 {
 	struct pool_group *g = before->next;
@@ -133,7 +135,7 @@ static void pool_finish(struct pool *p, struct pool_group *g)
 	mutex_lock(&p->mu);
 	g->running--;
 	gone = g->freed && !g->running && !g->first;
-	/* The group may have been at its limit, so that a worker skipped it. */
+	/* Workers may have skipped the group because it was at its limit. */
 	if (g->first)
 		pthread_cond_signal(&p->work);
 	mutex_unlock(&p->mu);
@@ -142,9 +144,10 @@ static void pool_finish(struct pool *p, struct pool_group *g)
 }
 
 /*
- * A thread of the pool. When the pool stops, it runs until no task is queued. A
- * worker may then be asleep because the remaining groups were at their limits;
- * the first worker that ends wakes it.
+ * The main function of a worker. When the pool stops, the worker continues
+ * until no task is queued. Other workers may be asleep then, because the groups
+ * with queued tasks were at their limits; the first worker that ends wakes
+ * them.
  */
 static void *worker_run(void *arg)
 {
@@ -189,14 +192,15 @@ struct pool *pool_start(const char *name, unsigned threads, size_t max)
 		p->workers[i] = (struct worker){ .pool = p, .number = i };
 		if (pthread_create(&p->workers[i].thread, NULL, worker_run,
 				   &p->workers[i]))
-			abort(); /* as when memory is exhausted */
+			/* no thread: end as when memory is exhausted */
+			abort();
 	}
 	return p;
 }
 
 /*
- * Small pools have no limit for groups: a quarter of less than four threads is
- * none.
+ * Small pools have no limit for groups: a quarter of fewer than four threads is
+ * less than one thread.
  */
 struct pool_group *pool_group_new(struct pool *p)
 {
@@ -208,8 +212,8 @@ struct pool_group *pool_group_new(struct pool *p)
 }
 
 /*
- * Tasks that are queued or running keep the group alive; pool_finish() frees it
- * then.
+ * While tasks of the group are queued or running, the group stays allocated;
+ * after its last task, pool_finish() frees the group.
  */
 void pool_group_free(struct pool_group *g)
 {
@@ -226,8 +230,8 @@ void pool_group_free(struct pool_group *g)
 }
 
 /*
- * Queue a task at the end of its group, which joins the ring if it had none.
- * One waiting worker is woken.
+ * Append a task to the queue of its group, and add the group to the ring if the
+ * queue was empty. One waiting worker is woken.
  */
 static void add_task(struct pool *p, struct pool_group *g, struct task *t)
 {

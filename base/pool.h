@@ -23,12 +23,15 @@ struct pool;
 /* Tasks that are scheduled together, such as the requests of one client. */
 struct pool_group;
 
-/* A task; worker is the number of the thread that runs it, from 0. */
+/*
+ * The function of a task; `worker` is the number of the thread that runs it,
+ * from 0.
+ */
 typedef void (*pool_fn)(void *ctx, unsigned worker);
 
 /*
  * Start a pool of `threads` threads called `name`, a string constant of at most
- * 15 characters; at most max tasks may wait in its queue. Never returns NULL;
+ * 15 characters; at most `max` tasks may wait in its queue. Never returns NULL;
  * the caller ends the pool with pool_free().
  */
 struct pool *pool_start(const char *name, unsigned threads, size_t max);
@@ -41,7 +44,7 @@ struct pool_group *pool_group_new(struct pool *p);
 
 /*
  * Release a group; NULL is a no-op. The group is freed once its last task has
- * run, and must not be used for new ones.
+ * run, and must not be used for new tasks.
  */
 void pool_group_free(struct pool_group *g);
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * The copy that a thread is making: the range it reads, and where to continue
- * after a fault.
+ * A copy that a thread is making: the range that it reads, and where to
+ * continue after a fault.
  */
 struct copying {
 	const char *from;
@@ -17,7 +17,10 @@ struct copying {
 	sigjmp_buf failed;
 };
 
-/* Set while a thread copies. Volatile, because the signal handler reads it. */
+/*
+ * The copy that this thread is making, or NULL. Volatile, because the signal
+ * handler reads the variable.
+ */
 static _Thread_local struct copying *volatile current;
 
 /* The handler of SIGBUS that was installed before ours. */
@@ -25,8 +28,8 @@ static struct sigaction previous;
 static pthread_once_t installed = PTHREAD_ONCE_INIT;
 
 /*
- * Handle a fault that is not ours: restore the previous handler and return, so
- * that the faulting access is repeated and reaches that handler.
+ * Handle a fault outside of sigbus_copy(): restore the previous handler and
+ * return, so that the faulting access is repeated and reaches that handler.
  */
 static void pass_on(void)
 {
@@ -35,7 +38,7 @@ static void pass_on(void)
 
 /*
  * SIGBUS is sent to the thread that faulted. If the address lies in the range
- * that this thread is copying, continue behind sigsetjmp(); anything else is a
+ * that this thread is copying, continue after sigsetjmp(); any other fault is a
  * bug elsewhere and must not be hidden.
  */
 static void on_sigbus(int number, siginfo_t *info, void *context)
@@ -54,9 +57,9 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 static void sigbus_install(void)
 {
 	/*
-	 * SA_NODEFER, because siglongjmp() does not restore the signal mask
-	 * here: sigsetjmp() is called without saving it, which saves a system
-	 * call.
+	 * SA_NODEFER leaves SIGBUS unblocked in the handler, because
+	 * siglongjmp() would not unblock it: sigsetjmp() is called without
+	 * saving the signal mask, which saves a system call.
 	 */
 	struct sigaction action = { .sa_sigaction = on_sigbus,
 				    .sa_flags = SA_SIGINFO | SA_NODEFER };
@@ -80,7 +83,7 @@ bool sigbus_copy(void *to, const void *from, size_t n)
 	 */
 	current = &c;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (n) /* to may be NULL otherwise */
+	if (n) /* `to` may be NULL if n is 0 */
 		memcpy(to, from, n);
 	atomic_signal_fence(memory_order_seq_cst);
 	current = NULL;

@@ -5,7 +5,7 @@
 
 /*
  * The block begins with its decompressed size, which is compared with the
- * maximum before memory is reserved for it. A lying size is found by libsnappy.
+ * maximum before memory is reserved for it. libsnappy detects a wrong size.
  */
 int snappy_decompress(struct bytes in, struct buf *out, struct err *err)
 {

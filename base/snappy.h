@@ -13,9 +13,9 @@
 #include "base/err.h"
 
 /*
- * Replace the contents of out by the decompressed block in. Returns ERR_CORRUPT
- * when in is not a valid block, and ERR_TOOBIG, before anything is allocated,
- * when its contents exceed the maximum of out.
+ * Decompress the block `in` and replace the contents of `out` by the result.
+ * Returns ERR_CORRUPT when `in` is not a valid block, and ERR_TOOBIG, before
+ * anything is allocated, when the result exceeds the maximum of `out`.
  */
 NODISCARD int snappy_decompress(struct bytes in, struct buf *out,
 				struct err *err);

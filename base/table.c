@@ -9,20 +9,23 @@
 #define SLOTS_MIN 16
 
 #define FREE ((uint64_t)0)
-/* number part 0: no stored pair looks like this */
+/* a deleted slot: unlike in a stored pair, the lower half is 0 */
 #define GONE ((uint64_t)1 << 32)
 
-/* The slot of a pair: the upper half of the hash, and the number plus 1. */
+/*
+ * Return the slot that stores a pair: the upper half of the hash, then the
+ * number plus 1.
+ */
 static uint64_t table_make_pair(uint64_t hash, uint32_t number)
 {
 	return (hash >> 32) << 32 | ((uint64_t)number + 1);
 }
 
 /*
- * Return the home of a hash, whose low bits choose the first slot. Only the
- * upper half of the hash is used, because a slot keeps only that half and the
- * home must be found again when the table grows; the multiplication spreads it
- * over all slots.
+ * Return the home of a hash: a number whose low bits choose the first slot to
+ * look at. It depends on the upper half of the hash alone, because slots keep
+ * only that half and table_resize() computes homes from slots. The
+ * multiplication spreads the homes over all slots.
  */
 static uint64_t table_home_of(uint64_t hash)
 {
@@ -30,8 +33,8 @@ static uint64_t table_home_of(uint64_t hash)
 }
 
 /*
- * The upper half of the hash excludes nearly all other keys before same() is
- * called. Deleted slots are skipped, they do not end the search.
+ * Comparing the upper half of the hash excludes nearly all other keys before
+ * same() is called. Deleted slots are skipped and do not end the search.
  */
 uint32_t table_find(const struct table *t, uint64_t hash, table_same_fn same,
 		    const void *ctx, const void *key)
@@ -51,7 +54,7 @@ uint32_t table_find(const struct table *t, uint64_t hash, table_same_fn same,
 }
 
 /*
- * Put a slot into the first free place from its home on. Deleted slots are not
+ * Store `slot` in the first free slot from its home on. Deleted slots are not
  * reused; table_grow() removes them.
  */
 static void table_put(struct table *t, uint64_t home, uint64_t slot)
@@ -63,7 +66,10 @@ static void table_put(struct table *t, uint64_t home, uint64_t slot)
 	t->slots[i] = slot;
 }
 
-/* Move to `want` slots, a power of two, dropping deleted slots. */
+/*
+ * Move all pairs to an array of `want` slots, a power of two, without the
+ * deleted slots.
+ */
 static void table_resize(struct table *t, size_t want)
 {
 	size_t slots = t->slots ? t->mask + 1 : 0;
@@ -113,8 +119,9 @@ void table_add(struct table *t, uint64_t hash, uint32_t number)
 }
 
 /*
- * The slot is marked as deleted rather than freed, because keys behind it may
- * have been displaced by it.
+ * The slot is marked as deleted rather than free, because other keys may have
+ * been stored in later slots while this one was taken, and a search for them
+ * ends at the first free slot.
  */
 void table_remove(struct table *t, uint64_t hash, uint32_t number)
 {

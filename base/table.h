@@ -8,7 +8,7 @@
  * returns true.
  *
  * Ownership: the table owns its slots, not what the numbers refer to;
- * table_fini() frees them.
+ * table_fini() frees the slots.
  * Threads: the caller locks.
  */
 #ifndef BASE_TABLE_H
@@ -16,25 +16,25 @@
 
 #include "base/defs.h"
 
-/* The hash table. The zero value is an empty one. */
+/* The hash table. The zero value is an empty table. */
 struct table {
 	/*
 	 * Each slot holds the upper half of the hash and, in its lower half,
-	 * the number plus 1. A free slot is 0; a deleted one is 1 << 32, and
-	 * probing continues behind it.
+	 * the number plus 1. A free slot is 0; a deleted one is 1 << 32, and a
+	 * search continues after it.
 	 */
 	uint64_t *slots;
 	size_t mask;  /* number of slots, a power of two, minus 1 */
-	size_t used;  /* slots that hold a number or are deleted */
-	size_t count; /* numbers stored */
+	size_t used;  /* number of slots that hold a pair or are deleted */
+	size_t count; /* number of stored pairs */
 };
 
-/* Returned when nothing is found; never a stored number. */
+/* Returned when no number is found; never a stored number. */
 #define TABLE_NONE UINT32_MAX
 
 /*
- * Whether the key behind `number` equals `key`; ctx and key are those given to
- * table_find().
+ * Whether the key to which `number` refers equals `key`; ctx and key are passed
+ * through from table_find().
  */
 typedef bool (*table_same_fn)(const void *ctx, uint32_t number,
 			      const void *key);

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 
-/* A libarchive writer and where its bytes go. */
+/* A writer: libarchive's writer, and the buffer for its output. */
 struct tar {
 	struct archive *archive;
 	struct buf *out;
@@ -37,8 +37,9 @@ struct tar *tar_new(struct buf *out)
 	if (!t->archive ||
 	    archive_write_set_format_pax_restricted(t->archive) ||
 	    /*
-	     * Blocks of any size are passed on at once, so that the caller can
-	     * send and empty the buffer after each file.
+	     * libarchive passes its output on at once instead of in blocks of a
+	     * fixed size, so that the caller can send and empty the buffer
+	     * after each file.
 	     */
 	    archive_write_set_bytes_per_block(t->archive, 0) ||
 	    archive_write_open2(t->archive, t, NULL, on_write, NULL, NULL))

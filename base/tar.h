@@ -16,26 +16,26 @@
 /* A writer of one archive. */
 struct tar;
 
-/* Create a writer that appends to out. Never returns NULL. */
+/* Create a writer that appends to `out`. Never returns NULL. */
 struct tar *tar_new(struct buf *out);
 
 /*
- * Free a writer; NULL is a no-op. An archive that was not ended with tar_end()
- * is ended in out.
+ * Free a writer; NULL is a no-op. If tar_end() was not called, the end of the
+ * archive is first appended to the output buffer.
  */
 void tar_free(struct tar *t);
 
 /*
- * Append a regular file with mode 0644, the name path, and mtime_ms
- * (milliseconds since the epoch, cut to seconds). Returns ERR_INVALID when
- * libarchive refuses it or out is full.
+ * Append a regular file named `path`, with mode 0644 and the modification time
+ * mtime_ms (milliseconds since the epoch, cut to seconds). Returns ERR_INVALID
+ * when libarchive refuses the file or the output buffer is full.
  */
 NODISCARD int tar_add(struct tar *t, const char *path, int64_t mtime_ms,
 		      struct bytes content, struct err *err);
 
 /*
  * Append the end of the archive; nothing may be added after it. Returns
- * ERR_INVALID when out is full.
+ * ERR_INVALID when the output buffer is full.
  */
 NODISCARD int tar_end(struct tar *t, struct err *err);
 

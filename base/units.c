@@ -24,7 +24,7 @@ static const struct {
 	{ "ms", 1 },
 };
 
-/* Length of the run of decimal digits at the start of s. */
+/* Return the number of decimal digits at the start of s. */
 static size_t units_count_digits(struct str s)
 {
 	size_t n = 0;
@@ -34,7 +34,7 @@ static size_t units_count_digits(struct str s)
 	return n;
 }
 
-/* Length of the run of lower-case letters at the start of s. */
+/* Return the number of lower-case letters at the start of s. */
 static size_t units_count_letters(struct str s)
 {
 	size_t n = 0;
@@ -44,7 +44,7 @@ static size_t units_count_letters(struct str s)
 	return n;
 }
 
-/* Remove the first n bytes of *s, which has that many, and return them. */
+/* Remove the first n bytes of *s, which has at least n, and return them. */
 static struct str units_take(struct str *s, size_t n)
 {
 	struct str head = { .ptr = s->ptr, .len = n };
@@ -56,7 +56,7 @@ static struct str units_take(struct str *s, size_t n)
 
 /*
  * Parse one "<number><unit>" at the start of *s and add it to *total. The unit
- * must come at or behind *next in the table, which makes units appear in order
+ * must have index *next or higher in the table, so that units appear in order
  * and at most once.
  */
 static bool duration_part(struct str *s, size_t *next, int64_t *total)
@@ -121,7 +121,7 @@ void duration_format(int64_t ms, char out[32])
 	}
 }
 
-/* Units of sizes, in bytes. */
+/* Units of sizes, with their values in bytes. */
 static const struct {
 	const char *unit;
 	double bytes;
@@ -159,7 +159,9 @@ int size_parse(struct str s, int64_t *bytes, struct err *err)
 		memcpy(number, s.ptr, n);
 		number[n] = 0;
 		v = strtod(number, &end) * sizes[i].bytes;
-		/* A second point in the number, or a size beyond int64_t. */
+		/*
+		 * The number has a second point, or the size exceeds int64_t.
+		 */
 		if (*end || v >= 0x1p63)
 			break;
 		*bytes = (int64_t)v;
@@ -171,7 +173,7 @@ int size_parse(struct str s, int64_t *bytes, struct err *err)
 		STR_ARG(s));
 }
 
-/* Parse two decimal digits at p as a number from low to high. */
+/* Parse two decimal digits at p as a number between `low` and `high`. */
 static bool two_digits(const char *p, int low, int high, int *out)
 {
 	if (p[0] < '0' || p[0] > '9' || p[1] < '0' || p[1] > '9')
@@ -182,7 +184,8 @@ static bool two_digits(const char *p, int low, int high, int *out)
 
 /*
  * Parse an optional fraction of a second (".678") at the start of *s into
- * milliseconds; further digits are ignored. A point without digits is an error.
+ * milliseconds; digits after the third are ignored. A point without digits is
+ * an error.
  */
 static bool units_read_fraction(struct str *s, int64_t *ms)
 {
@@ -201,8 +204,8 @@ static bool units_read_fraction(struct str *s, int64_t *ms)
 }
 
 /*
- * Parse a time zone, all of s, into its offset in milliseconds: "Z", "+02:00",
- * "-0700".
+ * Parse the whole text as a time zone ("Z", "+02:00", "-0700") and store its
+ * offset in milliseconds.
  */
 static bool units_read_offset(struct str s, int64_t *ms)
 {
@@ -260,8 +263,8 @@ static bool units_parse_rfc3339(struct str s, int64_t *ms)
 
 /*
  * Parse "2026-11-22 10:51", "2026-11-22" or "10:51:30" (today), all in UTC, by
- * completing the text to RFC 3339: the date of now_ms if there is none, and the
- * missing part of "00:00:00".
+ * completing the text to RFC 3339: with the date of now_ms if the text has no
+ * date, and with zeros for the missing hours, minutes or seconds.
  */
 static bool short_time(struct str s, int64_t now_ms, int64_t *ms)
 {
@@ -316,8 +319,8 @@ int time_parse(struct str s, int64_t now_ms, int64_t *ms, struct err *err)
 }
 
 /*
- * Before 1970 the remainder is negative, so that one second less is shown and
- * the milliseconds are complemented.
+ * Before 1970 the remainder of the division is negative; the time is then that
+ * many milliseconds before a full second.
  */
 void time_format(int64_t ms, char out[40])
 {

@@ -20,8 +20,8 @@
 NODISCARD int duration_parse(struct str s, int64_t *ms, struct err *err);
 
 /*
- * Write a duration, which is not negative, as text that duration_parse() reads
- * back as the same number, such as "1h30m" or "90d".
+ * Write a duration that is not negative, as text from which duration_parse()
+ * reads the same number, such as "1h30m" or "90d".
  */
 void duration_format(int64_t ms, char out[32]);
 
@@ -35,10 +35,11 @@ NODISCARD int size_parse(struct str s, int64_t *bytes, struct err *err);
 /*
  * Parse a time into milliseconds since the epoch: RFC 3339
  * ("2026-01-02T03:04:05.678Z", any offset), or relative to now_ms: "now",
- * "now-1h", "-1h". In UTC also "2026-01-02 03:04[:05]", "2026-01-02", and
- * "03:04[:05]" on the day of now_ms. Plain numbers are not accepted, because
- * only the caller knows their unit. A relative time that overflows becomes the
- * earliest or latest one. Returns ERR_INVALID for any other text.
+ * "now-1h", "-1h". Also accepted, in UTC: "2026-01-02 03:04[:05]",
+ * "2026-01-02", and "03:04[:05]" on the day of now_ms. Plain numbers are not
+ * accepted, because only the caller knows their unit. A relative time that
+ * overflows becomes the earliest or latest possible time. Returns ERR_INVALID
+ * for any other text.
  */
 NODISCARD int time_parse(struct str s, int64_t now_ms, int64_t *ms,
 			 struct err *err);

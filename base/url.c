@@ -20,14 +20,14 @@ void url_escape(struct str s, struct buf *out)
 	}
 }
 
-/* Whether the "%" at i is followed by two hexadecimal digits. */
+/* Whether the "%" at offset i is followed by two hexadecimal digits. */
 static bool is_escape(struct str s, size_t i)
 {
 	return i + 2 < s.len && digit_hex_value(s.ptr[i + 1]) >= 0 &&
 	       digit_hex_value(s.ptr[i + 2]) >= 0;
 }
 
-/* Return the byte that the escape at i stands for. */
+/* Return the byte that the escape at offset i stands for. */
 static char url_read_escape(struct str s, size_t i)
 {
 	return (char)(unsigned char)(digit_hex_value(s.ptr[i + 1]) << 4 |
@@ -45,8 +45,8 @@ bool url_is_sound(struct str s)
 }
 
 /*
- * Decode s into the arena. Decoding never lengthens text, so it is done in
- * place, in a copy.
+ * Decode s into the arena. Decoding never lengthens text, so a copy of s is
+ * decoded in place.
  */
 static struct str url_decode_text(struct str s, bool plus_is_space,
 				  struct arena *arena)

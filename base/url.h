@@ -24,7 +24,7 @@ bool url_is_sound(struct str s);
 
 /*
  * Decode text of a form: escapes, and "+" as a space. A "%" that begins no
- * escape is kept. The result is in the arena, with a NUL byte behind it.
+ * escape is kept. The result is in the arena, followed by a NUL byte.
  */
 struct str url_unescape(struct str s, struct arena *arena);
 

@@ -3,7 +3,7 @@
 
 /*
  * Return the entity for a character that has a meaning in XML, or NULL. The
- * numeric form of the apostrophe is the one that HTML 4 knows too.
+ * apostrophe becomes a numeric reference, because HTML 4 has no name for it.
  */
 static const char *xml_read_entity(char c)
 {

@@ -12,8 +12,9 @@
 #include "base/yaml_value.h"
 
 /*
- * Messages beyond this size are counted but dropped, so that a hostile document
- * cannot produce them without end.
+ * Largest number of bytes of messages that are kept. Further messages are
+ * counted but dropped, so that a hostile document cannot fill the memory with
+ * messages.
  */
 #define ERRORS_MAX (64 * KIB)
 
@@ -57,7 +58,7 @@ void yaml_warn(struct yaml *y, const struct yaml_node *at, const char *fmt, ...)
 
 /*
  * libyaml counts lines and columns from 0. Only the first syntax error is
- * reported: whatever follows is mostly its consequence.
+ * reported: later errors are mostly consequences of the first.
  */
 struct yaml_node *yaml_fail(struct yaml_builder *b, yaml_mark_t mark,
 			    const char *text)
@@ -72,8 +73,8 @@ struct yaml_node *yaml_fail(struct yaml_builder *b, yaml_mark_t mark,
 }
 
 /*
- * Read the next event of libyaml; its errors become ours. The caller deletes
- * the event.
+ * Read the next event of libyaml; its errors are reported as errors of the
+ * document. The caller deletes the event.
  */
 static bool next_event(struct yaml_builder *b, yaml_event_t *e)
 {
@@ -133,9 +134,9 @@ static struct yaml_node *yaml_build(struct yaml_builder *b, yaml_event_t *e,
 				    unsigned depth);
 
 /*
- * Build the items of n up to the event `end`. Weight counts aliases expanded:
- * nested aliases would otherwise stand for billions of nodes in a few lines
- * ("billion laughs").
+ * Build the items of n up to the event `end`. An alias adds the weight of the
+ * node for which it stands, because a few lines of nested aliases can stand for
+ * billions of nodes ("billion laughs").
  */
 static struct yaml_node *build_items(struct yaml_builder *b,
 				     struct yaml_node *n, yaml_event_type_t end,
@@ -156,8 +157,8 @@ static struct yaml_node *build_items(struct yaml_builder *b,
 		more = e.type != end;
 		item = more ? yaml_build(b, &e, depth) : NULL;
 		/*
-		 * Keys are compared and shown as text, so that other kinds are
-		 * refused.
+		 * Keys are compared and shown as text, so keys that are not
+		 * scalars are refused.
 		 */
 		if (item && map && count % 2 == 0 && item->kind != YAML_SCALAR)
 			item = yaml_fail(b, e.start_mark,
@@ -209,7 +210,7 @@ static void mark_duplicates(struct yaml_node *map)
 	table_fini(&seen);
 }
 
-/* Build a list or a map, whose start event is e. */
+/* Build a list or a map, which begins with event e. */
 static struct yaml_node *build_collection(struct yaml_builder *b,
 					  yaml_event_t *e, unsigned depth)
 {
@@ -303,7 +304,9 @@ void yaml_begin(struct yaml *y, const char *file)
 			    .warnings = buf_init(ERRORS_MAX) };
 }
 
-/* An empty text is an empty document; so is one that consists of null. */
+/*
+ * An empty text is an empty document, and so is a text whose only node is null.
+ */
 void yaml_parse(struct yaml *y, const char *file, struct bytes text)
 {
 	struct yaml_builder b = { .y = y };
@@ -363,7 +366,7 @@ const struct yaml_node *yaml_child(const struct yaml_node *map, const char *key)
 	return NULL;
 }
 
-/* Names of the kinds as they are used in sentences. */
+/* The names in messages are in the order of enum yaml_kind. */
 bool yaml_expect(struct yaml *y, const struct yaml_node *n, enum yaml_kind kind,
 		 const char *what)
 {
@@ -402,7 +405,7 @@ static const struct yaml_field *find_field(const struct yaml_field *fields,
 
 /*
  * Warn about a key that is accepted but not decoded. Its value is hidden by
- * yaml_dump(), because it may contain secrets that nobody marks
+ * yaml_dump(), because it may contain secrets, which only a decoder could mark
  * (docs/decisions.md, 77).
  */
 static void yaml_ignore(struct yaml *y, const struct yaml_node *key,
@@ -424,8 +427,8 @@ void yaml_decode(struct yaml *y, const struct yaml_node *map, const char *what,
 		const struct yaml_field *f = find_field(fields, key->text);
 
 		/*
-		 * The duplicate was reported above; only the first one is
-		 * decoded.
+		 * Duplicates were reported above; only the first occurrence of
+		 * a key is decoded.
 		 */
 		if (key->first_line)
 			continue;

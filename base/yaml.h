@@ -35,27 +35,30 @@ enum yaml_kind {
  */
 struct yaml_node {
 	enum yaml_kind kind;
-	bool secret;         /* decoded by yaml_secret(): never shown */
-	bool ignored;        /* a key whose value nobody decodes: not shown */
-	bool quoted;         /* a scalar in quotes, which is always text */
-	unsigned line;       /* from 1; 0: unknown */
-	unsigned column;     /* from 1; 0: unknown */
-	unsigned first_line; /* a duplicate key: line of the first one, or 0 */
-	struct str text;     /* of a scalar, with a NUL behind it */
+	bool secret; /* decoded by yaml_secret(): hidden in dumps */
+	/* a map key whose value is not decoded: hidden in dumps */
+	bool ignored;
+	bool quoted;     /* the scalar is in quotes, and so always text */
+	unsigned line;   /* line in the file, from 1; 0: unknown */
+	unsigned column; /* column in the line, from 1; 0: unknown */
+	/* line of the first occurrence of a duplicate key; else 0 */
+	unsigned first_line;
+	struct str text; /* text of a scalar, followed by a NUL */
 	/* Of a list: its items. Of a map: key, value, key, value. */
 	struct yaml_node **items;
-	size_t count;  /* number of items; a map has two for each pair */
-	size_t weight; /* nodes in this subtree, aliases expanded */
+	size_t count; /* number of items; a map has two for each pair */
+	/* number of nodes in this subtree, with aliases expanded */
+	size_t weight;
 };
 
 /* A document: its tree and the messages about it. */
 struct yaml {
-	const char *file;       /* name for messages; borrowed */
+	const char *file;       /* name of the file for messages; borrowed */
 	struct arena arena;     /* nodes and decoded texts */
 	struct yaml_node *root; /* NULL: empty document, or a syntax error */
-	struct buf errors;      /* lines; at most 64 KiB are kept */
-	size_t error_count;     /* all errors, even those not kept */
-	struct buf warnings;    /* lines; at most 64 KiB are kept */
+	struct buf errors;      /* one message per line; at most 64 KiB */
+	size_t error_count;     /* number of errors, including those not kept */
+	struct buf warnings;    /* one message per line; at most 64 KiB */
 };
 
 /*
@@ -72,8 +75,8 @@ void yaml_fini(struct yaml *y);
 void yaml_begin(struct yaml *y, const char *file);
 
 /*
- * Add an error at the position of a node; for NULL, only the file is named. fmt
- * has no line end.
+ * Add an error at the position of a node; if the node is NULL, only the file is
+ * named. fmt has no line end.
  */
 void yaml_error(struct yaml *y, const struct yaml_node *at, const char *fmt,
 		...) PRINTF(3, 4);
@@ -104,16 +107,16 @@ bool yaml_is_null(const struct yaml_node *n);
 struct str yaml_path(struct yaml *y, struct str path);
 
 /*
- * Return the value of a key of a map, or NULL when there is none or the node is
- * not a map.
+ * Return the value of a key of a map, or NULL when the key is missing or the
+ * node is not a map.
  */
 const struct yaml_node *yaml_child(const struct yaml_node *map,
 				   const char *key);
 
 /*
- * Decodes one value into *field, whose type is that of the function. A value
- * that cannot be decoded is reported with yaml_error(), and *field is then not
- * to be used.
+ * A decoder: stores the value of node n in *field, whose type depends on the
+ * decoder. A value that cannot be decoded is reported with yaml_error(), and
+ * *field must then not be used.
  */
 typedef void (*yaml_fn)(struct yaml *y, const struct yaml_node *n, void *field);
 
@@ -129,7 +132,7 @@ void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field);
  */
 void yaml_secret(struct yaml *y, const struct yaml_node *n, void *str_field);
 
-/* Decode YAML 1.1's words for true and false into a bool. */
+/* Decode a word for true or false of YAML 1.1 into a bool. */
 void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field);
 
 /* Decode a whole number in any notation of YAML 1.1 into an int64_t. */
@@ -153,8 +156,9 @@ void yaml_size(struct yaml *y, const struct yaml_node *n, void *int64_field);
  * of a struct.
  */
 struct yaml_field {
-	const char *key;     /* NULL ends the table */
-	yaml_fn decode;      /* NULL: accepted, but ignored with a warning */
+	const char *key; /* NULL ends the table */
+	/* decodes the value; NULL: the key is ignored with a warning */
+	yaml_fn decode;
 	size_t offset;       /* offset of the member in the struct */
 	const char *ignored; /* why the key is ignored, for the warning */
 };

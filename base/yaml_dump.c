@@ -8,15 +8,15 @@
 #include "base/json.h"
 #include "base/yaml.h"
 
-/* What all functions of one dump share. */
+/* State of one dump. */
 struct dumper {
 	struct buf *out;
 	bool show_secrets;
 };
 
 /*
- * Append a scalar as it was read: quoted or plain. Empty secrets are shown as
- * such, because "no password" is worth knowing.
+ * Append a scalar as it was read: quoted or plain. An empty secret is shown as
+ * empty, because a missing password is worth knowing.
  */
 static void put_scalar(const struct dumper *d, const struct yaml_node *n)
 {
@@ -28,7 +28,7 @@ static void put_scalar(const struct dumper *d, const struct yaml_node *n)
 		buf_add(d->out, n->text.ptr, n->text.len);
 }
 
-/* Two spaces a level. */
+/* Append the indentation, two spaces per level. */
 static void yaml_dump_write_indent(const struct dumper *d, unsigned depth)
 {
 	while (depth--)
@@ -36,15 +36,16 @@ static void yaml_dump_write_indent(const struct dumper *d, unsigned depth)
 }
 
 /*
- * Append a node at a level. `begun` says that the line already has the
- * indentation of the first item, as behind a dash.
+ * Append a node, indented by `depth` levels. `begun` says that the current line
+ * already has the indentation of the first item, as it has after a dash.
  */
 static void yaml_dump_put(const struct dumper *d, const struct yaml_node *n,
 			  unsigned depth, bool begun);
 
 /*
- * Append the value behind a key or a dash: scalars and empty collections on the
- * same line, others below a key or directly behind a dash.
+ * Append the value after a key or a dash: scalars and empty collections go on
+ * the same line, other collections on a new line after a key, or directly after
+ * a dash.
  */
 static void put_value(const struct dumper *d, const struct yaml_node *n,
 		      unsigned depth, bool in_list)
@@ -89,7 +90,7 @@ static void yaml_dump_put(const struct dumper *d, const struct yaml_node *n,
 	}
 }
 
-/* Collections end with a line end by themselves. */
+/* A collection that is not empty ends its last line itself. */
 void yaml_dump(const struct yaml_node *n, bool show_secrets, struct buf *out)
 {
 	const struct dumper d = { .out = out, .show_secrets = show_secrets };

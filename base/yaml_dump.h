@@ -3,7 +3,7 @@
  * Writing a YAML document as text, without its secrets.
  *
  * Ownership: results are appended to the caller's buffer.
- * Threads: one thread a document.
+ * Threads: one thread per document.
  */
 #ifndef BASE_YAML_DUMP_H
 #define BASE_YAML_DUMP_H

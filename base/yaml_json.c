@@ -15,7 +15,7 @@ struct converter {
 	struct yaml *y;
 };
 
-/* Create a node without a position: jansson keeps none. */
+/* Create a node without a position: jansson does not keep positions. */
 static struct yaml_node *yaml_json_node_new(struct converter *c,
 					    enum yaml_kind kind)
 {
@@ -27,8 +27,8 @@ static struct yaml_node *yaml_json_node_new(struct converter *c,
 }
 
 /*
- * Create a scalar. `quoted` marks what was a string in JSON, so that "5" and
- * "null" stay text.
+ * Create a scalar. `quoted` says that the value was a string in JSON, so that
+ * "5" and "null" stay text.
  */
 static struct yaml_node *yaml_json_read_scalar(struct converter *c,
 					       struct str text, bool quoted)
@@ -40,15 +40,13 @@ static struct yaml_node *yaml_json_read_scalar(struct converter *c,
 	return n;
 }
 
-/* View a JSON string, which v owns; its nodes get copies. */
+/* Return a view of a JSON string, which v owns; nodes copy it. */
 static struct str string_of(const json_t *v)
 {
 	return (struct str){ json_string_value(v), json_string_length(v) };
 }
 
-/*
- * Convert a number, a boolean or null to a plain scalar, as YAML would have it.
- */
+/* Convert a number, a boolean or null to a plain scalar, as in YAML. */
 static struct yaml_node *yaml_json_read_plain(struct converter *c,
 					      const json_t *v)
 {
@@ -83,7 +81,10 @@ static struct yaml_node *convert_array(struct converter *c, json_t *v)
 	return n;
 }
 
-/* Convert an object to a map, whose keys are quoted: none is a merge key. */
+/*
+ * Convert an object to a map, whose keys are quoted, so that none is a merge
+ * key.
+ */
 static struct yaml_node *convert_object(struct converter *c, json_t *v)
 {
 	struct yaml_node *n = yaml_json_node_new(c, YAML_MAP);
@@ -142,9 +143,9 @@ static unsigned yaml_json_measure(json_t *v, size_t *nodes)
 }
 
 /*
- * Whether the text certainly has more values than the limit. They are counted
- * by their punctuation, outside of strings, before jansson allocates a hundred
- * bytes for each of them.
+ * Whether the text certainly has more values than the limit. Values are counted
+ * by the opening brackets and the commas outside of strings, before jansson
+ * allocates a hundred bytes for each value.
  */
 static bool has_too_many(struct bytes text)
 {

@@ -4,7 +4,7 @@
  * both formats.
  *
  * Ownership: nodes are in the arena of the document.
- * Threads: one thread a document.
+ * Threads: one thread per document.
  */
 #ifndef BASE_YAML_JSON_H
 #define BASE_YAML_JSON_H

@@ -14,15 +14,18 @@ static bool is_merge_key(const struct yaml_node *key)
 	return !key->quoted && str_is(key->text, "<<");
 }
 
-/* A map that is rebuilt because it has merge keys. */
+/* A map under construction, which replaces a map that has merge keys. */
 struct merging {
-	/* the map being built; its items grow up to cap */
+	/* the map being built; `cap` is the capacity of its items */
 	struct yaml_node *map;
 	size_t cap;
-	struct table seen; /* the keys that it has, as indexes of its items */
+	struct table seen; /* the map's keys, as indexes of its items */
 };
 
-/* Append a pair. Asking for one element behind the key makes room for both. */
+/*
+ * Append a pair. mem_grow() is asked for one more element after the key, and so
+ * makes room for both key and value.
+ */
 static void yaml_merge_add_pair(struct merging *m, struct yaml_node *key,
 				struct yaml_node *value)
 {
@@ -57,7 +60,8 @@ static bool merge_from(struct yaml_builder *b, struct merging *m,
 	}
 	for (size_t i = 0; i < from->count; i += 2) {
 		/*
-		 * The map's own keys come first, then those of earlier merges.
+		 * The map's own keys take precedence, then the keys of earlier
+		 * merges.
 		 */
 		if (!yaml_merge_has_key(m, from->items[i]))
 			yaml_merge_add_pair(m, from->items[i],
@@ -68,7 +72,7 @@ static bool merge_from(struct yaml_builder *b, struct merging *m,
 
 /*
  * The map's own pairs are added first, wherever the merge key stands, because
- * they take precedence. The array is then copied to the arena, at its final
+ * they take precedence. The array is then copied to the arena, with its final
  * size.
  */
 struct yaml_node *yaml_merge_apply(struct yaml_builder *b, struct yaml_node *n)

@@ -3,7 +3,7 @@
  * Merge keys of YAML 1.1: "<<" includes the pairs of other maps in a map.
  *
  * Ownership: nodes are in the arena of the document.
- * Threads: one thread a document.
+ * Threads: one thread per document.
  */
 #ifndef BASE_YAML_MERGE_H
 #define BASE_YAML_MERGE_H
@@ -11,10 +11,10 @@
 #include "base/yaml_private.h"
 
 /*
- * Replace the merge keys of map n ("<<: *anchor") by the pairs of the maps they
- * refer to, one or a list of them; pairs whose key the map already has are left
- * out. Returns n, or NULL after a syntax error when a merge key refers to
- * something else than maps.
+ * Replace each merge key of map n ("<<: *anchor") by the pairs of the map, or
+ * of the list of maps, to which it refers; pairs whose key n already has are
+ * left out. Returns n, or NULL after a syntax error when a merge key refers to
+ * anything else.
  */
 struct yaml_node *yaml_merge_apply(struct yaml_builder *b, struct yaml_node *n);
 

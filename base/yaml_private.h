@@ -4,7 +4,7 @@
  * this header.
  *
  * Ownership: nodes and anchors are in the arena of the document.
- * Threads: one thread a document.
+ * Threads: one thread per document.
  */
 #ifndef BASE_YAML_PRIVATE_H
 #define BASE_YAML_PRIVATE_H

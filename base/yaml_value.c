@@ -20,7 +20,7 @@ void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field)
 {
 	if (!yaml_value_read_scalar(y, n))
 		return;
-	/* Texts become C strings (paths, names), which a NUL would cut. */
+	/* Texts become C strings (paths, names), which would end at a NUL. */
 	if (memchr(n->text.ptr, 0, n->text.len)) {
 		yaml_error(y, n, "the value contains a NUL character");
 		return;
@@ -48,7 +48,7 @@ void yaml_secret(struct yaml *y, const struct yaml_node *n, void *str_field)
 void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field)
 {
 	/*
-	 * YAML 1.1 has many words for them; these are the ones that Prometheus
+	 * Of YAML 1.1's words for false and true, the ones that Prometheus
 	 * accepts.
 	 */
 	static const char *const words[2][12] = {
@@ -72,7 +72,7 @@ void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field)
 		   STR_ARG(n->text));
 }
 
-/* Parse text, all of it, as digits of a base; the number is below 2^63. */
+/* Parse the whole text as digits of a base; the number must be below 2^63. */
 static bool read_digits(const char *text, int base, int64_t *v)
 {
 	char *end;
@@ -102,7 +102,7 @@ static bool read_whole(const char *text, int64_t *v)
 
 /*
  * Parse a whole number of YAML 1.1: 5, 0x10, 010 and 0o10 (octal), 0b1, 1_000.
- * Prometheus' parser accepts the same (docs/decisions.md, 103).
+ * Prometheus' parser accepts the same numbers (docs/decisions.md, 103).
  */
 static bool read_int(struct str text, int64_t *v)
 {
@@ -128,8 +128,8 @@ static bool read_int(struct str text, int64_t *v)
 	if (*p != '.' && !isdigit((unsigned char)*p))
 		return false;
 	/*
-	 * Without a prefix, a leading 0 means octal; what is not octal, such as
-	 * 0.5, is tried in floating-point notation.
+	 * Without a prefix, a leading 0 means octal; a text that is not octal,
+	 * such as 0.5, is tried in floating-point notation.
 	 */
 	prefix = *p == '0' && p[1] ? strchr(prefixes, p[1]) : NULL;
 	if (prefix) {
@@ -196,7 +196,7 @@ void yaml_size(struct yaml *y, const struct yaml_node *n, void *int64_field)
 	with_unit(y, n, int64_field, size_parse);
 }
 
-/* Quotes make a text of any of these words. */
+/* Any of these words in quotes is text, not null. */
 bool yaml_is_null(const struct yaml_node *n)
 {
 	return !n || (n->kind == YAML_SCALAR && !n->quoted &&

@@ -4,7 +4,7 @@
  * are declared in yaml.h.
  *
  * Ownership: values are in the arena of the document.
- * Threads: one thread a document.
+ * Threads: one thread per document.
  */
 #ifndef BASE_YAML_VALUE_H
 #define BASE_YAML_VALUE_H
@@ -13,7 +13,7 @@
 
 /*
  * Return n as a mutable node. Decoders see the tree as constant, but mark nodes
- * as secret or ignored; the tree is the parser's own, and never in read-only
+ * as secret or ignored; this is safe, because the tree is never in read-only
  * memory.
  */
 struct yaml_node *own_node(const struct yaml_node *n);

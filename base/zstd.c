@@ -6,7 +6,10 @@
 
 #include "base/mem.h"
 
-/* The contexts of zstd, NULL until they are needed. */
+/*
+ * zstd's contexts for compression (`out`) and decompression (`in`), NULL until
+ * first used.
+ */
 struct zstd {
 	ZSTD_CCtx *out;
 	ZSTD_DCtx *in;
@@ -26,7 +29,7 @@ void zstd_free(struct zstd *z)
 	mem_free(z);
 }
 
-/* Sum of the lengths of all parts. */
+/* Return the sum of the lengths of all parts. */
 static size_t zstd_sum_total(const struct bytes *parts, size_t count)
 {
 	size_t sum = 0;
@@ -44,7 +47,7 @@ static ZSTD_CCtx *zstd_get_compressor(struct zstd *z, int level, size_t sum)
 	if (!z->out)
 		abort(); /* out of memory */
 	/*
-	 * Nothing of an earlier frame, such as its prefix or window, may
+	 * Settings of an earlier frame, such as its prefix or window, must not
 	 * remain.
 	 */
 	ZSTD_CCtx_reset(z->out, ZSTD_reset_session_and_parameters);
@@ -53,7 +56,10 @@ static ZSTD_CCtx *zstd_get_compressor(struct zstd *z, int level, size_t sum)
 	return z->out;
 }
 
-/* The parts are passed one by one, so that they need not be copied together. */
+/*
+ * The parts are passed one by one, so that they need not be copied into one
+ * buffer.
+ */
 void zstd_compress(struct zstd *z, int level, const struct bytes *parts,
 		   size_t count, struct buf *out)
 {
@@ -72,7 +78,7 @@ void zstd_compress(struct zstd *z, int level, const struct bytes *parts,
 		while (in.pos < in.size) {
 			if (ZSTD_isError(ZSTD_compressStream2(c, &o, &in,
 							      ZSTD_e_continue)))
-				abort(); /* a bug: the bound suffices always */
+				abort(); /* a bug: the bound must suffice */
 		}
 	}
 	if (ZSTD_compressStream2(c, &o, &(ZSTD_inBuffer){ 0 }, ZSTD_e_end) != 0)
@@ -81,8 +87,9 @@ void zstd_compress(struct zstd *z, int level, const struct bytes *parts,
 }
 
 /*
- * Return the logarithm of a window that covers size bytes, prefix included. The
- * result is at most 27, the largest window that decoders accept unasked.
+ * Return the binary logarithm of the size of a window that covers `size` bytes,
+ * which include the prefix. The result is at most 27, the largest window that
+ * decoders accept by default.
  */
 static int window_log(size_t size)
 {
@@ -107,7 +114,7 @@ void zstd_compress_after(struct zstd *z, int level, struct bytes prefix,
 	n = ZSTD_compress2(c, out->ptr + out->len, out->cap - out->len,
 			   part.ptr, part.len);
 	if (ZSTD_isError(n))
-		abort(); /* a bug: the bound suffices always */
+		abort(); /* a bug: the bound must suffice */
 	out->len += n;
 }
 
@@ -147,8 +154,9 @@ int zstd_decompress_after(struct zstd *z, struct bytes prefix, struct bytes in,
 	if (prefix.len)
 		ZSTD_DCtx_refPrefix(d, prefix.ptr, prefix.len);
 	/*
-	 * Stop as soon as enough was made. No progress means that the input was
-	 * cut short; the end of the frame (rc 0) may not come early either.
+	 * Stop when `want` bytes have been decompressed. No progress means that
+	 * the input was cut short; a frame that ends (rc 0) before is too short
+	 * as well.
 	 */
 	while (o.pos < o.size) {
 		size_t before = i.pos + o.pos;
@@ -164,8 +172,8 @@ int zstd_decompress_after(struct zstd *z, struct bytes prefix, struct bytes in,
 }
 
 /*
- * rc is 0 exactly at the end of a frame, so that input which ends elsewhere is
- * recognised as cut short.
+ * rc is 0 only at the end of a frame, so that input which ends inside a frame
+ * is recognised as cut short.
  */
 int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
 			struct err *err)
@@ -180,8 +188,8 @@ int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
 		size_t room = ZSTD_DStreamOutSize();
 
 		/*
-		 * A buffer that is full may be the whole result: only more
-		 * output is an error.
+		 * A full buffer may already hold the whole result: only output
+		 * beyond it is an error.
 		 */
 		if (out->max && out->max - out->len < room)
 			room = out->max - out->len;

@@ -4,7 +4,7 @@
  *
  * Ownership: a context owns its workspace; zstd_free() frees it. Results are
  * appended to the caller's buffer.
- * Threads: one thread a context.
+ * Threads: one thread per context.
  */
 #ifndef BASE_ZSTD_H
 #define BASE_ZSTD_H
@@ -22,24 +22,26 @@ struct zstd *zstd_new(void);
 void zstd_free(struct zstd *z);
 
 /*
- * Compress the concatenation of parts as one frame, whose header has the size
- * of the contents, and append it to out. When it may not fit, nothing is
- * appended and out->over is set.
+ * Compress the concatenation of `count` parts as one frame, whose header has
+ * the size of the contents, and append the frame to `out`. When the frame might
+ * not fit, nothing is appended and out->over is set.
  */
 void zstd_compress(struct zstd *z, int level, const struct bytes *parts,
 		   size_t count, struct buf *out);
 
 /*
- * Decompress the first `want` bytes of a frame and append them to out; nothing
- * behind them is decompressed. Returns ERR_CORRUPT when the frame is damaged or
- * has fewer bytes, and ERR_TOOBIG when they exceed the maximum of out.
+ * Decompress the first `want` bytes of a frame and append them to `out`; the
+ * rest of the frame is not decompressed. Returns ERR_CORRUPT when the frame is
+ * damaged or has fewer bytes, and ERR_TOOBIG when `want` bytes exceed the
+ * maximum of `out`.
  */
 NODISCARD int zstd_decompress(struct zstd *z, struct bytes in, size_t want,
 			      struct buf *out, struct err *err);
 
 /*
- * Compress part as one frame that refers to prefix, a similar text, and append
- * it to out. Only zstd_decompress_after() with the same prefix can read it.
+ * Compress `part` as one frame that refers to `prefix`, bytes that resemble
+ * `part`, and append the frame to `out`. Only zstd_decompress_after() with the
+ * same prefix can read the frame.
  */
 void zstd_compress_after(struct zstd *z, int level, struct bytes prefix,
 			 struct bytes part, struct buf *out);
@@ -52,20 +54,21 @@ NODISCARD int zstd_decompress_after(struct zstd *z, struct bytes prefix,
 				    struct bytes in, size_t want,
 				    struct buf *out, struct err *err);
 
-/* Whether in begins with the magic number of a zstd frame. */
+/* Whether the input begins with the magic number of a zstd frame. */
 bool zstd_sniff(struct bytes in);
 
 /*
- * Whether in is exactly one frame with nothing behind it, judged by the frame's
- * structure without decompressing it.
+ * Whether the input is exactly one frame with nothing after it. Only the
+ * structure of the frame is checked; nothing is decompressed.
  */
 bool zstd_is_one_frame(struct bytes in);
 
 /*
- * Decompress all frames in in, whose decompressed sizes are unknown, and append
- * their contents to out; checksums are verified where present. Returns
- * ERR_CORRUPT when a frame is damaged or cut short (what precedes the damage is
- * in out), and ERR_TOOBIG when the contents exceed the maximum of out.
+ * Decompress all frames of the input, whose decompressed sizes are unknown, and
+ * append their contents to `out`; checksums are verified where present. Returns
+ * ERR_CORRUPT when a frame is damaged or cut short (the contents before the
+ * damage are in `out`), and ERR_TOOBIG when the contents exceed the maximum of
+ * `out`.
  */
 NODISCARD int zstd_decompress_all(struct zstd *z, struct bytes in,
 				  struct buf *out, struct err *err);

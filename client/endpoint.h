@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Endpoints: taking URLs apart and putting them together. All of it uses
- * libcurl's own URL parser, so that a check made here judges the same host that
+ * libcurl's own URL parser, so that a check made here sees the same host that
  * libcurl will connect to.
  *
  * Ownership: the caller owns returned text and frees it with mem_free().
@@ -20,15 +20,15 @@ enum endpoint_part {
 };
 
 /*
- * Returns a part of the URL, or NULL if the URL cannot be parsed or lacks it. A
- * port that is not written is the default one of the scheme. The caller owns
- * the text.
+ * Returns a part of the URL, or NULL if the URL cannot be parsed or lacks the
+ * part. For a URL without a port, URL_PORT is the default port of the scheme.
+ * The caller owns the text.
  */
 char *endpoint_part(const char *url, enum endpoint_part part);
 
 /*
- * Returns whether two URLs agree in a part, ignoring case; false if either
- * lacks it.
+ * Returns whether two URLs agree in a part, ignoring case; false if either URL
+ * lacks the part.
  */
 bool endpoint_same_part(const char *a, const char *b, enum endpoint_part part);
 
@@ -39,23 +39,23 @@ bool endpoint_same_part(const char *a, const char *b, enum endpoint_part part);
 bool endpoint_same_origin(const char *a, const char *b);
 
 /*
- * Returns the URL with its host replaced, or NULL if either is malformed. The
- * caller owns the text.
+ * Returns the URL with its host replaced, or NULL if the URL or the host is
+ * malformed. The caller owns the text.
  */
 char *endpoint_with_host(const char *url, const char *host);
 
 /*
- * Returns the URL without user and password, and stores these, decoded, in
- * *user and *password. The caller owns all three. Returns NULL, with both set
- * to NULL, if the URL has no user or cannot be parsed. *password may hold a
- * secret: free it with mem_forget().
+ * Returns the URL without user and password, and stores user and password,
+ * percent-decoded, in *user and *password. The caller owns all three texts.
+ * Returns NULL, with *user and *password set to NULL, if the URL has no user or
+ * cannot be parsed. *password may hold a secret: free it with mem_forget().
  */
 char *endpoint_split_user(const char *url, char **user, char **password);
 
 /*
  * Completes a proxy's URL with the scheme and port that Go would assume; the
  * caller owns *out. ERR_INVALID: the text is not the URL of a proxy. The
- * message does not repeat the text, which may hold a password.
+ * message does not repeat the text, because it may contain a password.
  */
 NODISCARD int endpoint_proxy(const char *text, char **out, struct err *err);
 

@@ -26,8 +26,9 @@
 struct http_client;
 
 enum {
-	HTTP_HEADER_MAX = 64 * 1024, /* bytes of all headers of a response */
-	HTTP_SAID_MAX = 128          /* bytes of http_response.said */
+	/* limit on the headers of a response, in bytes */
+	HTTP_HEADER_MAX = 64 * 1024,
+	HTTP_SAID_MAX = 128 /* size of http_response.said in bytes */
 };
 
 /*
@@ -39,7 +40,7 @@ struct http_response {
 	struct err err;
 	long status;              /* the HTTP status code */
 	const char *content_type; /* "" when there is none */
-	/* target of a redirect that was not followed, else "" */
+	/* target URL of a redirect that was not followed, else "" */
 	const char *location;
 	/*
 	 * The first line of a response with status 400 or above in plain text,
@@ -47,9 +48,19 @@ struct http_response {
 	 * which the server could echo.
 	 */
 	char said[HTTP_SAID_MAX];
-	struct buf body;    /* taken by the callback, or freed after it */
-	struct buf headers; /* header lines if keep_headers; handled as body */
-	/* memory accounted for body; moves with it */
+	/*
+	 * body of the response; freed after the callback unless the callback
+	 * moved it
+	 */
+	struct buf body;
+	/*
+	 * header lines, empty unless keep_headers was set; freed like the body
+	 */
+	struct buf headers;
+	/*
+	 * the limiter's account of the body's memory; whoever moves the body
+	 * moves the share, too
+	 */
 	struct intake_share share;
 };
 
@@ -65,24 +76,32 @@ struct networks;
  */
 struct http_request {
 	const char *url;
-	/* the client takes a reference; NULL: defaults */
+	/*
+	 * options of the request, of which the client takes a reference; NULL:
+	 * defaults
+	 */
 	struct http_config *config;
-	int64_t timeout_ms; /* budget for all of it, redirects included */
-	size_t max_body;    /* bytes; a larger body is ERR_TOOBIG */
+	/* time limit for the whole request, redirects included */
+	int64_t timeout_ms;
+	size_t max_body; /* limit on the body in bytes, else ERR_TOOBIG */
 	const char *user_agent;
-	/* "Name: value", NULL-terminated; may be NULL */
+	/*
+	 * additional headers "Name: value", a NULL-terminated array; may be
+	 * NULL
+	 */
 	const char *const *headers;
-	const char *post;     /* body of a POST; NULL makes a GET */
-	const char *username; /* overrides the URL's user; NULL: none */
+	const char *post; /* body of a POST; NULL makes a GET */
+	/* overrides the user and password of the URL; NULL: keep these */
+	const char *username;
 	const char *password;
-	bool keep_headers; /* for http_response_header() */
+	bool keep_headers; /* keep the headers for http_response_header() */
 	/* called once: by http_poll(), http_cancel() or http_client_free() */
 	http_done_fn done;
 	void *ctx;
 	/*
-	 * Receives the body of a response with status 200 piece by piece
-	 * instead of the response's body; returning false aborts the request.
-	 * May be NULL.
+	 * Receives the body of a response with status 200 piece by piece;
+	 * http_response.body then stays empty. Returning false aborts the
+	 * request. May be NULL.
 	 */
 	bool (*sink)(void *ctx, struct bytes b);
 	/*
@@ -97,18 +116,19 @@ struct http_request {
 NODISCARD int http_client_new(struct http_client **out, struct err *err);
 
 /*
- * Accounts the memory of bodies in this limiter from now on. A body for which
- * there is no room is paused (back-pressure on the sender) until http_room() is
- * called. The limiter is borrowed and must outlive the client.
+ * From now on, accounts the memory of response bodies in a limiter. If the
+ * limiter has no room for a body, its transfer is paused (back-pressure on the
+ * sender) until http_room() is called. The limiter is borrowed and must outlive
+ * the client.
  */
 void http_client_set_intake(struct http_client *c, struct ingest_limiter *in);
 
 /*
  * Makes connections to addresses in these networks fail with ERR_DENIED from
  * now on; NULL refuses none. The address of each connection is checked, so
- * neither a name nor a redirect can circumvent it; for a request through a
- * proxy it is the address of the proxy. n is borrowed for as long as the client
- * is used.
+ * neither a host name nor a redirect can circumvent the check. For a request
+ * through a proxy, only the proxy's address is checked. `n` is borrowed for as
+ * long as the client is used.
  */
 void http_client_refuse(struct http_client *c, const struct networks *n);
 
@@ -143,20 +163,21 @@ void http_watch(struct http_client *c, int fd, http_watch_fn fn, void *ctx);
 void http_unwatch(struct http_client *c, int fd);
 
 /*
- * Ends requests with this ctx (NULL: all requests) as ERR_CLOSED before
- * returning.
+ * Ends all requests with this ctx (NULL: all requests) as ERR_CLOSED. Their
+ * callbacks run before http_cancel() returns.
  */
 void http_cancel(struct http_client *c, const void *ctx);
 
 /*
- * Returns how long the loop may wait, at most max_ms. For a loop that holds a
- * lock: compute the time under the lock, release it around http_wait(), take it
- * again and call http_poll(c, 0).
+ * Returns for how many milliseconds the loop may wait, at most max_ms. A loop
+ * that holds a lock can compute the time under the lock, release the lock
+ * around http_wait(), take it again and call http_poll(c, 0).
  */
 int64_t http_next_ms(const struct http_client *c, int64_t max_ms);
 
 /*
- * Waits up to ms until http_poll() has work. Touches nothing that needs a lock.
+ * Waits until http_poll() has work, for at most `ms` milliseconds. Touches
+ * nothing that needs a lock.
  */
 void http_wait(const struct http_client *c, int64_t ms);
 
@@ -167,9 +188,9 @@ void http_wake(struct http_client *c);
 size_t http_running(const struct http_client *c);
 
 /*
- * Performs one request synchronously with a client of its own. Despite its name
- * it also does POSTs. request->done and ctx are ignored; the caller frees
- * r->body and r->headers.
+ * Performs one request synchronously with a client of its own. Despite its
+ * name, it also does POSTs. request->done and request->ctx are ignored; the
+ * caller frees r->body and r->headers.
  */
 void http_get(const struct http_request *request, struct http_response *r);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options of an HTTP client in use, together with the contents of the files
- * that they name. A file is read again when it changes.
+ * The options of an HTTP client that is in use, together with the contents of
+ * the files that the options name. A file is read again when it changes.
  *
  * Ownership: reference counted. Text that is handed out is valid until the next
  * http_config_load().
@@ -16,15 +16,18 @@
 #include "base/file.h"
 #include "client/http_options.h"
 
-/* A text that was configured directly, or the contents of its file. */
+/* A text that is configured directly or loaded from a configured file. */
 struct http_loaded {
-	char *text; /* NULL: neither configured nor loaded yet */
+	char *text; /* NULL: not configured, or not loaded yet */
 	size_t len;
-	char *file;              /* NULL: configured directly */
-	struct file_stamp stamp; /* of the file when it was read */
+	char *file;              /* path; NULL: configured directly */
+	struct file_stamp stamp; /* the file's stamp when it was read */
 };
 
-/* A header with a fixed name. */
+/*
+ * A configured HTTP header: a constant name, and a value that is configured
+ * directly or loaded from a file.
+ */
 struct http_loaded_header {
 	char *name;
 	struct http_loaded value;
@@ -38,16 +41,19 @@ struct http_loaded_headers {
 
 struct oauth2;
 
-/* The members correspond to those of struct http_options. */
+/*
+ * The options of an HTTP client, with the contents of their files. The members
+ * have the meaning of the members of struct http_options.
+ */
 struct http_config {
 	_Atomic uint32_t refs;
-	char *key; /* see struct http_options */
+	char *key; /* all options as text, see struct http_options */
 	enum http_auth auth;
 	struct http_loaded username;
 	struct http_loaded password;
 	char *auth_type;
 	struct http_loaded credentials;
-	struct oauth2 *oauth2; /* owned; NULL unless auth says so */
+	struct oauth2 *oauth2; /* owned; NULL unless auth is HTTP_AUTH_OAUTH2 */
 	struct http_loaded ca;
 	struct http_loaded cert;
 	struct http_loaded cert_key;
@@ -86,23 +92,24 @@ void http_config_unref(struct http_config *c);
 bool http_config_is(const struct http_config *c, const struct http_options *o);
 
 /*
- * Reads the files that have changed. Errors name the option and the file: the
- * file cannot be read (the code is that of the read), is too large
- * (ERR_TOOBIG), or contains what a header cannot carry (ERR_INVALID).
+ * Reads the files that have changed. The error's message names the option and
+ * the file. ERR_TOOBIG: the file is too large. ERR_INVALID: the file contains
+ * characters that a header cannot carry, or no CA. Other codes come from
+ * reading the file.
  */
 NODISCARD int http_config_load(struct http_config *c, struct err *err);
 
 /*
  * Returns the URL of the proxy for a request, or NULL for none; borrowed from c
- * or the environment. environment returns a variable by its name; it is
- * getenv() except in tests.
+ * or the environment. `environment` returns an environment variable by its
+ * name: getenv(), except in tests.
  */
 const char *http_config_proxy(const struct http_config *c, const char *url,
 			      char *(*environment)(const char *name));
 
 /*
- * Copies one configured text; its file is not read yet. For users that hold
- * single texts, such as oauth2.c.
+ * Initializes a text from its configuration; a file is not read yet. For users
+ * that hold single texts, such as oauth2.c.
  */
 void http_loaded_init(struct http_loaded *l, const struct http_text *t);
 
@@ -111,9 +118,9 @@ void http_loaded_fini(struct http_loaded *l);
 
 /*
  * Loads a text, if its file has changed, and checks that it is a single line
- * fit for a header; surrounding white space is removed. what names the option
- * in messages. ERR_INVALID: there is more than one line or a control character;
- * other codes come from reading the file.
+ * fit for a header; surrounding white space is removed. `what` names the option
+ * in messages. ERR_INVALID: the text has more than one line or a control
+ * character; other codes come from reading the file.
  */
 NODISCARD int http_loaded_line(struct http_loaded *l, const char *what,
 			       struct err *err);

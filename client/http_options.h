@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options of an HTTP client as the configuration file states them: those
- * that Prometheus offers for scrapes, discoveries and remote write.
+ * The options of an HTTP client as the configuration file states them: the
+ * options that Prometheus offers for scrapes, service discoveries and remote
+ * write.
  *
  * Source: prometheus.io/docs/prometheus/latest/configuration/configuration,
  * scrape_config, tls_config, oauth2.
@@ -17,21 +18,21 @@
 #include "client/transfer/oauth2_options.h"
 
 /*
- * A text given directly, or the path of a file that is read when it is needed.
- * At most one of the two is set.
+ * A text of the configuration file: either the text itself, or the path of a
+ * file that is read when the text is needed. At most one member is set.
  */
 struct http_text {
 	struct str text;
 	struct str file;
 };
 
-/* A header or parameter with one value. */
+/* An HTTP header or a form parameter with one value. */
 struct http_header {
 	struct str name;
 	struct http_text value;
 };
 
-/* A list of headers; a name with several values is in it several times. */
+/* A list of headers; a name with several values has an entry for each. */
 struct http_header_list {
 	struct http_header *v;
 	size_t count;
@@ -88,7 +89,7 @@ struct http_options {
 	struct http_header_list headers;
 	/*
 	 * All options as text, secrets included. Options with equal keys can
-	 * share one client.
+	 * share one struct http_config.
 	 */
 	struct str key;
 };
@@ -100,16 +101,17 @@ struct http_oauth2 {
 	struct str *scopes;
 	size_t scope_count;
 	struct str token_url;
-	struct http_header_list params; /* endpoint_params */
-	struct http_options http;       /* for requests to token_url */
+	struct http_header_list params; /* form fields of endpoint_params */
+	struct http_options http;       /* options of requests to token_url */
 };
 
 /* Sets the defaults; call it before the map of options is decoded. */
 void http_options_init(struct http_options *o);
 
 /*
- * Decodes basic_auth into a struct http_options, as do the decoders below that
- * take options. Each has the signature of a yaml_fn and reports errors to y.
+ * Decodes basic_auth. This function and the decoders below have the signature
+ * of a yaml_fn, decode into the struct http_options that is passed as
+ * `options`, and report errors to `y`.
  */
 void http_decode_basic_auth(struct yaml *y, const struct yaml_node *n,
 			    void *options);

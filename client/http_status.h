@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HTTP status codes: their names, and the judgement of a response by its code.
+ * HTTP status codes: their names, and the check that a request was successful.
  *
  * Ownership: returned text is constant.
  * Threads: pure functions.

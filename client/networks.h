@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Networks: sets of addresses to which requests may not go. The address of each
- * connection is compared with them, so that a name or a redirect cannot be used
- * to reach a refused address.
+ * connection is compared with the networks, so that a host name or a redirect
+ * cannot be used to reach a refused address.
  *
  * Ownership: the caller frees networks with networks_free().
  * Threads: immutable once made, share freely.
@@ -33,8 +33,9 @@ bool address_bits_equal(const uint8_t *a, const uint8_t *b, unsigned bits);
 
 /*
  * Returns whether an address is in one of the networks; false if n is NULL. An
- * IPv4 address mapped into IPv6 (::ffff:a.b.c.d) counts as IPv4, and the
- * unspecified address as the loopback address, which it reaches.
+ * IPv4 address mapped into IPv6 (::ffff:a.b.c.d) counts as IPv4. The
+ * unspecified address counts as the loopback address, because connecting to it
+ * reaches the local machine.
  */
 bool networks_hold(const struct networks *n, const struct sockaddr *a);
 

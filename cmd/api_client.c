@@ -21,7 +21,7 @@
 #include "pprof/columns.h"
 #include "web/local.h"
 
-#define ANSWER_MAX (1024 * MIB) /* bytes of a body */
+#define ANSWER_MAX (1024 * MIB) /* maximum bytes of a response body */
 
 static const char default_server[] = "http://127.0.0.1:10902";
 
@@ -66,7 +66,7 @@ void query_param(struct query *q, const char *name, const char *value)
 	url_escape(str_of(value), &q->url);
 }
 
-/* A file with nothing but the options of the HTTP client. */
+/* The decoded file of --http.config.file. */
 struct http_file {
 	struct http_options http;
 };
@@ -99,7 +99,10 @@ static int decode_http(const char *path, struct bytes text,
 	return rc;
 }
 
-/* *out is NULL without a file; otherwise the caller owns a reference. */
+/*
+ * Load the file of --http.config.file. *out is NULL if there is no such flag;
+ * otherwise the caller owns a reference.
+ */
 static int load_http(const char *path, struct http_config **out,
 		     struct err *err)
 {
@@ -116,7 +119,7 @@ static int load_http(const char *path, struct http_config **out,
 	return rc;
 }
 
-/* The progress that a terminal shows. */
+/* The progress of a request, as shown on a terminal. */
 struct progress {
 	const struct query *q;
 	int64_t started_ns;
@@ -186,8 +189,9 @@ static int tell_transport(const struct query *q, const struct http_response *r,
 }
 
 /*
- * Any web server answers 200 to something; its page must not be printed as a
- * result (docs/decisions.md, 98).
+ * ERR_INVALID: the server is not everprof. Any web server may answer with
+ * status 200, and its page must not be printed as a result (docs/decisions.md,
+ * 98).
  */
 static int check_server(const struct query *q, const struct http_response *r,
 			struct err *err)
@@ -207,7 +211,7 @@ static void print_warning(struct str warning)
 		fprintf(stderr, "everprof: warning: %.*s\n", STR_ARG(warning));
 }
 
-/* Answer the request out of the data directory. */
+/* Answer the request from the data directory. */
 static int fetch_local(struct query *q, struct http_response *r,
 		       struct err *err)
 {
@@ -245,7 +249,7 @@ static int fetch_local(struct query *q, struct http_response *r,
 	return rc;
 }
 
-/* Whether flags of both ways to ask were given. */
+/* ERR_INVALID: flags for a server and for a data directory were both given. */
 static int check_way(const struct query *q, struct err *err)
 {
 	if (!*q->storage ||
@@ -289,7 +293,7 @@ static int fetch_remote(struct query *q, struct http_response *r,
 		rc = api_error(buf_bytes(&r->body), r->status, err);
 	if (!rc)
 		print_warning(http_response_header(r, "X-Everprof-Warning"));
-	/* The caller frees the body alone. */
+	/* The caller frees only the body. */
 	buf_fini(&r->headers);
 	return rc;
 }

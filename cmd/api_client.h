@@ -2,7 +2,7 @@
 /*
  * A client for the API, for the commands of `everprof query`. It asks a server
  * over HTTP or, with --storage.tsdb.path, answers the request within the
- * process out of a data directory, by the code that a server runs:
+ * process from a data directory, with the code that a server runs:
  *
  *	struct query q = query_init();
  *	query_path(&q, "/api/v1/labels");
@@ -23,11 +23,13 @@
 struct query {
 	const char *server;
 	const char *storage; /* data directory; "": ask the server */
-	int64_t memory;      /* bytes that a query of it may take */
+	/* bytes that a query of the data directory may take */
+	int64_t memory;
 	int64_t timeout_ms;
-	const char *http_config; /* path of a file; NULL: none */
-	struct buf url;          /* built by query_path() and query_param() */
-	bool post; /* POST instead of GET; 204 is a success then */
+	const char *http_config; /* path of --http.config.file; NULL: none */
+	/* URL of the request, built by query_path() and query_param() */
+	struct buf url;
+	bool post; /* send POST, not GET; then status 204 is a success, too */
 	/*
 	 * Receives the body in pieces, as in client/http.h; NULL: query_fetch()
 	 * collects the body.
@@ -73,12 +75,12 @@ void query_path(struct query *q, const char *path);
 void query_param(struct query *q, const char *name, const char *value);
 
 /*
- * Send the request, or answer it out of the data directory, and wait for the
- * answer. ERR_INVALID: the status is not 200
- * (nor 204 of a POST), with the message of the server; or what answered is not
- * everprof (docs/decisions.md, 98). Errors of the transport and of reading the
- * HTTP configuration are passed on. A terminal shows how long the wait is after
- * one second. The caller frees r->body in any case.
+ * Send the request, or answer it from the data directory, and wait for the
+ * answer. ERR_INVALID: the HTTP status is not 200 (or 204 for a POST), with the
+ * message of the server; or the server is not everprof (docs/decisions.md, 98).
+ * Errors of the transport and of reading the HTTP configuration are passed on.
+ * After one second, a terminal shows how long the wait has been. The caller
+ * frees r->body in any case.
  */
 NODISCARD int query_fetch(struct query *q, struct http_response *r,
 			  struct err *err);

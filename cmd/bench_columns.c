@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof bench columns: what the columns codec makes of the profiles of a
- * folder, series by series: how the codec took them, that they come back byte
- * for byte, and how large they are beside gzip as scraped and beside zstd in
- * chunks.
+ * everprof bench columns: encodes the profiles of a folder with the columns
+ * codec and prints for each series how the profiles were encoded, and their
+ * size compared with gzip as scraped and with zstd in chunks. It checks that
+ * decoding restores each profile byte for byte.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,29 +19,32 @@
 #include "pprof/columns.h"
 
 #define RAW_MAX ((size_t)1024 * MIB)
-#define LEVEL   5 /* of zstd, as when sealing */
+#define LEVEL   5 /* level of zstd, as when sealing */
 
 /* Bounds of a chunk, as in storage: profiles and bytes. */
 #define GROUP       32
 #define GROUP_BYTES ((size_t)2 * MIB)
 
-/* The sums of a series, or of all. */
+/*
+ * The sums over a series, or over all series; raw, gzip, zstd, groups and table
+ * are bytes.
+ */
 struct figures {
 	size_t profiles;
-	size_t refused; /* by the codec */
+	size_t refused; /* profiles that the codec refused */
 	size_t raw;
 	size_t gzip;
 	size_t zstd;   /* bytes of chunks by zstd */
-	size_t groups; /* as columns, or as zstd when refused */
+	size_t groups; /* bytes of chunks as columns, or by zstd if refused */
 	size_t table;  /* bytes of the dictionary table */
 	int64_t zstd_ns;
 	int64_t encode_ns;
 	int64_t decode_ns;
 };
 
-/* The state of a run. job and type name the current series. */
+/* The state of the benchmark. `job` and `type` name the current series. */
 struct columns_bench {
-	size_t every; /* take one profile in so many */
+	size_t every; /* use only every n-th profile of a series */
 	size_t seen;
 	char *job;
 	char *type;
@@ -49,9 +52,11 @@ struct columns_bench {
 	struct zstd *zstd;
 	struct codec_encoder *encoder;
 	struct codec_decoder *decoder;
-	struct columns_counts counts; /* when the series began */
-	size_t table;                 /* when the series began */
-	struct buf raw[GROUP];        /* the chunk that is being filled */
+	/* counts of the encoder when the series began */
+	struct columns_counts counts;
+	size_t table; /* bytes of the table when the series began */
+	/* profiles of the chunk that is being filled */
+	struct buf raw[GROUP];
 	size_t count;
 	size_t raw_bytes;
 	struct buf stored;
@@ -90,8 +95,8 @@ static int bench_columns_compare(struct columns_bench *b,
 }
 
 /*
- * Encode the chunk by zstd and as columns, and count both. ERR_UNSUPPORTED of
- * the codec is no error: storage would use zstd.
+ * Encode the chunk by zstd and as columns, and add up the bytes of both.
+ * ERR_UNSUPPORTED of the codec is no error: storage would use zstd.
  */
 static int bench_columns_close_group(struct columns_bench *b, struct err *err)
 {
@@ -131,7 +136,7 @@ static int bench_columns_close_group(struct columns_bench *b, struct err *err)
 	return rc;
 }
 
-/* How many times smaller b is than a; 0: nothing to compare. */
+/* How many times smaller `b` is than `a`; 0: nothing to compare. */
 static double bench_columns_print_times(size_t a, size_t b)
 {
 	return b ? (double)a / (double)b : 0;
@@ -143,7 +148,7 @@ static double bench_columns_print_rate(size_t bytes, int64_t ns)
 	return ns ? (double)bytes * 1e3 / (double)ns : 0;
 }
 
-/* One line under the titles that bench_columns_run() prints. */
+/* Print one line of the table whose titles bench_columns_run() prints. */
 static void bench_columns_print(const char *job, const char *type,
 				const struct figures *f,
 				const struct columns_counts *c)
@@ -176,7 +181,7 @@ static void bench_columns_add(struct figures *to, const struct figures *f)
 	to->decode_ns += f->decode_ns;
 }
 
-/* The counts of the encoder since "was". */
+/* What the encoder has counted between `was` and `now`. */
 static struct columns_counts
 bench_columns_time_since(const struct columns_counts *now,
 			 const struct columns_counts *was)
@@ -191,8 +196,8 @@ bench_columns_time_since(const struct columns_counts *now,
 }
 
 /*
- * End a series: encode its last chunk, print and add up. The table is shared by
- * the series of a target, so its growth is counted.
+ * End a series: encode its last chunk, print and add up. All series of a target
+ * share one table, so the growth of the table is counted for the series.
  */
 static int close_series(struct columns_bench *b, struct err *err)
 {
@@ -227,15 +232,16 @@ static int close_target(struct columns_bench *b, struct err *err)
 	return rc;
 }
 
-/* Whether the current job or type is that of the item. */
+/* Whether the current job or type (`have`) is the item's (`s`). */
 static bool is_same(const char *have, struct str s)
 {
 	return have && str_eq(str_of(have), s);
 }
 
 /*
- * Close what the item does not belong to, and remember its series. The walk is
- * in the order of names, so series are contiguous.
+ * If the item begins a new series or a new target, close the previous one and
+ * remember the item's series. The walk is in the order of names, so series are
+ * contiguous.
  */
 static int bench_columns_run_turn(struct columns_bench *b,
 				  const struct source_item *item,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The input of `everprof bench storage`: loading, spacing, the yardstick, and
- * appending. Errors end the process.
+ * The input of `everprof bench storage`: loading, spacing, the yardstick (the
+ * speed of zstd), and appending. Errors end the process.
  */
 #include "cmd/bench_input.h"
 
@@ -20,8 +20,8 @@
 #include "cmd/bench_state.h"
 #include "cmd/source.h"
 
-#define YARD_MAX (64 * MIB) /* raw bytes the yardstick uses */
-#define LEVEL    3          /* of zstd, for the yardstick */
+#define YARD_MAX (64 * MIB) /* maximum raw bytes for the yardstick */
+#define LEVEL    3          /* level of zstd for the yardstick */
 
 void bench_die(const struct err *err)
 {
@@ -107,7 +107,7 @@ void bench_yardstick(struct bench *b)
 	int64_t began;
 
 	for (size_t i = 0; i < b->count; i += 5) {
-		/* A profile that is no valid pprof does not count here. */
+		/* Profiles that are not valid are left out. */
 		if (unpacker_run(b->unpacker, buf_bytes(&b->v[i].body),
 				 b->unpacked, NULL))
 			continue;

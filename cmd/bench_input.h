@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The input of `everprof bench storage`: all profiles of a folder in memory,
- * the yardstick over them, and how they are appended.
+ * the yardstick (the speed of zstd on these profiles), and appending them.
  *
  * Ownership: struct bench owns the input.
  * Threads: one thread.
@@ -31,18 +31,21 @@ void bench_complain(void *ctx, const struct err *err);
  */
 void bench_respace(struct bench *b);
 
-/* The time from the first profile of the input to behind the last, in ms. */
+/*
+ * The duration of the input in ms: from its first profile to one step after its
+ * last.
+ */
 int64_t bench_span(const struct bench *b);
 
 /*
- * Measure the speed of the machine, zstd -3 over a sample of the input, so that
- * runs on different machines can be compared.
+ * Measure the yardstick, the speed of zstd -3 over a sample of the input, so
+ * that runs on different machines can be compared.
  */
 void bench_yardstick(struct bench *b);
 
 /*
- * Append one profile for one instance, its time moved by shift ms. *lsn is set;
- * every SYNC_EVERY profiles the WAL is synced.
+ * Append one profile for one instance, with `shift` ms added to its time. *lsn
+ * is set; every SYNC_EVERY profiles the WAL is synced.
  */
 void bench_append(struct bench *b, const struct input *in, int64_t instance,
 		  int64_t shift, uint64_t *lsn);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof bench merge: how fast profiles are merged, from the bodies as
- * scraped, and in what memory: all profiles of a type of one program, then
- * those of all programs.
+ * everprof bench merge: how fast profiles are decompressed and merged, and how
+ * much memory that takes: first all profiles of a type of one program, then of
+ * all programs.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,9 +19,10 @@
 #include "pprof/merge.h"
 
 #define RAW_MAX    ((size_t)1024 * MIB)
-#define ROUNDS     5          /* the best of which is printed */
-#define YARD_LEVEL 3          /* of zstd */
-#define YARD_BYTES (64 * MIB) /* raw bytes the yardstick uses */
+#define ROUNDS     5 /* number of rounds; the best is printed */
+#define YARD_LEVEL 3 /* level of zstd for the yardstick */
+/* raw bytes after which the yardstick adds no more profiles */
+#define YARD_BYTES (64 * MIB)
 
 /* One profile in memory, as scraped. */
 struct body {
@@ -91,7 +92,7 @@ static bool is_in(const struct set *s, const struct body *x)
 	       (!s->job || !strcmp(s->job, x->job));
 }
 
-/* The result of one merge; bytes and ns. */
+/* The result of one merge; raw and memory are bytes. */
 struct figures {
 	size_t count;
 	size_t raw;
@@ -156,8 +157,8 @@ static int print_set(struct merge_bench *b, const struct set *s,
 }
 
 /*
- * Print the speed of this machine, zstd -3 over the same profiles, so that runs
- * on different machines can be compared.
+ * Print the yardstick, the speed of zstd -3 over the same profiles, so that
+ * runs on different machines can be compared.
  */
 static void bench_merge_yardstick(struct merge_bench *b)
 {

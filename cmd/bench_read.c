@@ -18,7 +18,7 @@
 #include "tsdb/querier.h"
 
 #define FETCHES  2000 /* profiles fetched for the latency */
-#define LISTINGS 20   /* rounds whose mean is printed */
+#define LISTINGS 20   /* number of listings; their mean is printed */
 
 void bench_print_rate(struct bench *b, const char *what, int64_t ns)
 {
@@ -39,7 +39,7 @@ static struct querier *select_all(struct bench *b)
 	return q;
 }
 
-/* Ask for the times of all series; returns their number. */
+/* Ask for the times of all series. Returns the number of times. */
 static size_t bench_read_list_once(struct querier *q)
 {
 	size_t sum = 0;
@@ -117,7 +117,7 @@ void bench_fetch(struct bench *b, const char *what)
 	querier_close(q);
 }
 
-/* Series by series, each in the order of time, as an export does. */
+/* Read series by series, each in the order of time, as an export does. */
 void bench_read(struct bench *b)
 {
 	struct querier *q = select_all(b);

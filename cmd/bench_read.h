@@ -13,7 +13,7 @@
 
 /*
  * Print profiles and raw bytes per CPU second for a phase that took ns of CPU
- * time, also as a share of the yardstick.
+ * time, also as a share of the yardstick (the speed of zstd on this machine).
  */
 void bench_print_rate(struct bench *b, const char *what, int64_t ns);
 

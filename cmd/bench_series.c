@@ -2,8 +2,8 @@
 /*
  * everprof bench series: the cost of many series. Profiles of 2 KB with label
  * sets of 8 labels and about 200 bytes are appended, 200 for each second of a
- * simulated clock, while heads are flushed and sealed as in serve. Then the
- * database is opened again, and times are listed.
+ * simulated clock, while head blocks are flushed and sealed as by `everprof
+ * serve`. Then the database is opened again, and times are listed.
  */
 #include <ftw.h>
 #include <inttypes.h>
@@ -26,14 +26,15 @@
 #define START_MS   1700000000000LL
 #define PER_SECOND 200  /* profiles per simulated second */
 #define BODY_LEN   2048 /* bytes of a profile */
-#define LISTINGS   5    /* the best of which is printed */
+#define LISTINGS   5    /* number of listings; the best is printed */
 
 /* Options and figures of one run. */
 struct series_bench {
 	int64_t series;
 	int64_t profiles; /* profiles to append */
-	int64_t lifetime; /* profiles of a series before the next */
-	/* Simulated, so that hours take seconds. */
+	/* consecutive profiles of a series, before the next series */
+	int64_t lifetime;
+	/* Simulated, so that hours pass in seconds. */
 	struct clock clock;
 	struct metrics *metrics;
 	struct tsdb *db;
@@ -45,8 +46,8 @@ struct series_bench {
 };
 
 /*
- * The labels of series i, as of pods in Kubernetes: four types for each pod, 16
- * pods on a node. The caller owns them.
+ * The labels of series i, like the labels of pods in Kubernetes: four types for
+ * each pod, 16 pods on a node. The caller owns them.
  */
 static struct labels *bench_series_make_labels(int64_t i)
 {
@@ -76,8 +77,8 @@ static struct labels *bench_series_make_labels(int64_t i)
 }
 
 /*
- * A body of which every other byte is the same in all profiles, and the others
- * are random: about half of it can be compressed.
+ * Make the body of profile n. Every second byte is the same in all profiles,
+ * and the rest are random: about half of the body can be compressed.
  */
 static void make_body(int64_t n, struct buf *out)
 {
@@ -118,7 +119,7 @@ static int bench_series_bench_append(struct series_bench *b, int64_t n,
 	return rc;
 }
 
-/* Update the peaks of memory and of series in heads. */
+/* Update the peaks of memory and of series in head blocks. */
 static void bench_series_look_at(struct series_bench *b)
 {
 	struct tsdb_stats s;
@@ -131,7 +132,7 @@ static void bench_series_look_at(struct series_bench *b)
 		b->peak_series = s.head_series;
 }
 
-/* Maintenance looks every 100 ms, because the simulated clock runs fast. */
+/* Maintenance runs every 100 ms, because the simulated clock runs fast. */
 static int bench_series_open_db(struct series_bench *b, const char *path,
 				struct err *err)
 {
@@ -171,7 +172,7 @@ static int bench_series_bench_append_all(struct series_bench *b,
 	return rc;
 }
 
-/* List the times of all series; returns their number. */
+/* List the times of all series. Returns the number of times. */
 static size_t bench_series_list_once(struct querier *q, size_t series)
 {
 	size_t sum = 0;
@@ -187,8 +188,8 @@ static size_t bench_series_list_once(struct querier *q, size_t series)
 }
 
 /*
- * Read the totals of all profiles, which are in chunk metadata; returns their
- * number.
+ * Read the totals of all profiles, which are in chunk metadata; returns the
+ * number of profiles.
  */
 static size_t total_once(struct querier *q, size_t n)
 {

@@ -3,7 +3,7 @@
  * The state that the files of `everprof bench storage` share.
  *
  * Ownership: the command owns the state, and ends the process on an error.
- * Threads: one thread, except for the sampler of memory.
+ * Threads: one thread, except for the thread that samples memory.
  */
 #ifndef CMD_BENCH_STATE_H
 #define CMD_BENCH_STATE_H
@@ -26,7 +26,7 @@ struct input {
 	char *job;
 	char *type;
 	int64_t ms;
-	struct buf body; /* as scraped, compressed */
+	struct buf body; /* the profile as scraped, compressed */
 };
 
 /* Input, options and figures of one run. */
@@ -35,20 +35,20 @@ struct bench {
 	struct input *v;
 	size_t count;
 	size_t cap;
-	size_t gzip_bytes; /* of the input, as read */
-	int64_t instances; /* copies of each series */
-	int64_t step_ms;   /* between profiles of a series */
-	int64_t repeat;    /* times the folder is appended */
+	size_t gzip_bytes; /* bytes of the input as read */
+	int64_t instances; /* number of copies of each series */
+	int64_t step_ms;   /* ms between profiles of a series */
+	int64_t repeat;    /* how often the folder is appended */
 
 	struct unpacker *unpacker;
 	struct unpacked *unpacked;
 	struct metrics *metrics;
 	struct tsdb *db;
 	size_t appended;
-	size_t raw_bytes;  /* appended, decompressed */
-	size_t sent_bytes; /* appended, as scraped */
-	double yard_in;    /* zstd -3 here: compression, MB per CPU s */
-	double yard_out;   /* and decompression */
+	size_t raw_bytes;  /* bytes appended, decompressed */
+	size_t sent_bytes; /* bytes appended, as scraped */
+	double yard_in;    /* MB per CPU s that zstd -3 compresses */
+	double yard_out;   /* MB per CPU s that zstd -3 decompresses */
 
 	/* Peak of RssAnon, sampled by a thread of its own. */
 	pthread_t sampler;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * everprof bench storage: appends a folder of profiles to a new database, then
- * flushes, seals, reopens and reads it, and prints the cost of each phase
- * beside a yardstick of the machine. Errors end the process.
+ * flushes, seals, reopens and reads it, and prints the cost of each phase and a
+ * yardstick to compare it with (the speed of zstd on this machine). Errors end
+ * the process.
  */
 #include "cmd/cmd.h"
 
@@ -29,8 +30,8 @@
 
 /* Nothing is removed; retention only decides the size of blocks. */
 #define RETENTION_MS (15LL * 86400 * 1000)
-#define OPENINGS     5     /* the best of which is printed */
-#define SAMPLE_US    20000 /* between two looks at memory */
+#define OPENINGS     5     /* number of openings; the best is printed */
+#define SAMPLE_US    20000 /* µs between two samples of memory */
 
 /*
  * Bytes that this process has passed to write() so far, for the write
@@ -50,7 +51,9 @@ static int64_t bench_storage_written_bytes(void)
 	return n;
 }
 
-/* The sum of add_bytes(): nftw() passes no context. */
+/*
+ * The sum that add_bytes() computes; global, because nftw() passes no context.
+ */
 static uint64_t directory_bytes;
 
 static int add_bytes(const char *path UNUSED, const struct stat *st, int type,
@@ -61,7 +64,7 @@ static int add_bytes(const char *path UNUSED, const struct stat *st, int type,
 	return 0;
 }
 
-/* Print the bytes of all files; the ballast is not data. */
+/* Print the size of all files without the ballast, which is not data. */
 static void print_directory(const struct bench *b, const char *path,
 			    uint64_t ballast)
 {
@@ -74,7 +77,7 @@ static void print_directory(const struct bench *b, const char *path,
 	       (double)b->sent_bytes / (double)directory_bytes);
 }
 
-/* Print where the bytes are after a phase. */
+/* Print the sizes of the WAL, of head blocks and of blocks after a phase. */
 static void print_sizes(struct bench *b, const char *when)
 {
 	struct tsdb_stats s;
@@ -106,8 +109,8 @@ static void print_factor(struct bench *b)
 }
 
 /*
- * Syncs and maintenance happen only when the benchmark asks for them, so that
- * phases do not overlap.
+ * Open the database. Syncs and maintenance happen only when the benchmark asks
+ * for them, so that phases do not overlap.
  */
 static void bench_storage_open_db(struct bench *b, const char *path,
 				  int64_t budget)
@@ -135,7 +138,7 @@ static int bench_storage_remove_entry(const char *path,
 	return remove(path);
 }
 
-/* The body of the sampler's thread. */
+/* The body of the thread that samples memory. */
 static void *sample_memory(void *arg)
 {
 	struct bench *b = arg;
@@ -160,7 +163,7 @@ static void begin_sampling(struct bench *b)
 }
 
 /*
- * Stop measuring; print the peak above before_kb, which includes the input in
+ * Stop measuring; print the peak above `before_kb`, which includes the input in
  * memory.
  */
 static void end_sampling(struct bench *b, const char *what, int64_t before_kb)
@@ -191,8 +194,8 @@ static void bench_open(struct bench *b, const char *path)
 }
 
 /*
- * Measure appending and flushing, and reading in both states. Returns the CPU
- * time of appending and flushing.
+ * Measure appending and flushing, and reading before and after the flush.
+ * Returns the CPU time of appending and flushing.
  */
 static int64_t write_phase(struct bench *b)
 {
@@ -217,7 +220,7 @@ static int64_t write_phase(struct bench *b)
 	return append_ns;
 }
 
-/* Run all phases on a database in path. */
+/* Run all phases on a database in `path`. */
 static void bench_storage_measure(struct bench *b, const char *path)
 {
 	int64_t before = memory_kb("RssAnon:");

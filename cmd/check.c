@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof check config, web-config and selector: the checks that serve does at
- * its start, without starting.
+ * everprof check config, web-config and selector: the checks that `everprof
+ * serve` does at startup, without starting the server.
  */
 #include "base/file_slurp.h"
 #include "client/http_config.h"
@@ -18,9 +18,9 @@ static void check_warn(void *path, const char *text)
 }
 
 /*
- * Warn about certificates, passwords and target files that cannot be read. They
- * make targets fail but not the start, so they are no errors
- * (docs/decisions.md, 61).
+ * Warn about certificates, passwords and target files that cannot be read. The
+ * server starts without these files and only some targets fail, so these are
+ * not errors (docs/decisions.md, 61).
  */
 static void check_files(char *path, const struct scrape_config *c)
 {

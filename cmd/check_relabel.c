@@ -19,8 +19,8 @@ struct moment {
 };
 
 /*
- * The caller frees v. The texts are borrowed from the builder's memory, which
- * is not reused before the builder is released.
+ * Copy the current labels. The caller frees v. The texts are borrowed from the
+ * builder's memory, which is not reused before the builder is released.
  */
 static struct moment moment_of(const struct labels_builder *b)
 {
@@ -41,7 +41,7 @@ static void check_relabel_print_label(char sign, const struct label *l)
 
 /*
  * Print the labels that were removed, changed or added between two moments.
- * False: there are none.
+ * Returns false if there are none.
  */
 static bool print_changes(const struct moment *a, const struct moment *b)
 {
@@ -93,8 +93,8 @@ static int show_rule(const struct config *c, const struct relabel_rule *r,
 }
 
 /*
- * Print the target that the labels make. Returns 1 if they make none, otherwise
- * 0.
+ * Print the target that the labels make. Returns 1 if the labels do not make a
+ * target, otherwise 0.
  */
 static int show_result(const struct job_labels *job, size_t type,
 		       struct labels_builder *b)
@@ -155,8 +155,8 @@ static int show_target(const struct config *c, const struct scrape_config *s,
 }
 
 /*
- * The number of a profile type in the job. ERR_NOTFOUND: the job does not ask
- * for that type.
+ * Find the number of a profile type in the job. ERR_NOTFOUND: the job does not
+ * ask for that type.
  */
 static int find_type(const struct scrape_config *s, struct job_labels *job,
 		     struct arena *a, const char *type, size_t *out,
@@ -212,7 +212,7 @@ static int show_all(const struct config *c, const struct scrape_config *s,
 	return code;
 }
 
-/* The job of that name, or NULL. */
+/* The job with this name, or NULL. */
 static const struct scrape_config *
 check_relabel_find_job(const struct config *c, const char *name)
 {
@@ -225,7 +225,7 @@ check_relabel_find_job(const struct config *c, const char *name)
 
 /*
  * Parse {name="value", …} as the labels of a target, which live in sel's arena.
- * ERR_INVALID: it is not a list of labels, or has no address.
+ * ERR_INVALID: the text is not a list of labels, or has no address.
  */
 static int check_relabel_parse_labels(const char *text, struct selector *sel,
 				      struct label_list *out, struct err *err)

@@ -78,7 +78,10 @@ int cmd_begin(const struct usage *u, const struct flag *flags, int *argc,
 		show_help(u, flags);
 		return 0;
 	}
-	/* --help wins over missing arguments: it is asked for to learn them. */
+	/*
+	 * --help takes precedence over missing arguments, because help tells
+	 * which arguments are needed.
+	 */
 	if (*argc < u->min || *argc > u->max) {
 		if (*argc > u->max)
 			fprintf(stderr,

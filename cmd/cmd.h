@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The commands of everprof and what they have in common. A command gets the
- * arguments behind its name and returns the exit code: 0; 1 for a failure that
+ * arguments after its name and returns the exit code: 0; 1 for a failure that
  * it has reported on stderr; 2 for wrong usage.
  *
  * Ownership: arguments are borrowed from argv.
@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "cmd/flags.h"
 
-/* Scrape, store and answer until a signal ends it. */
+/* Scrape, store and answer queries until a signal ends the server. */
 int cmd_serve(int argc, char **argv);
 
 /* Report every error of configuration files. */
@@ -28,7 +28,7 @@ int cmd_check_web_config(int argc, char **argv);
 /* Check the syntax of a selector. */
 int cmd_check_selector(int argc, char **argv);
 
-/* Print label names, or the values of a label, of a server. */
+/* Print the label names of a server, or the values of a label. */
 int cmd_query_labels(int argc, char **argv);
 
 /* Print the series that selectors match. */
@@ -42,7 +42,7 @@ int cmd_query_range(int argc, char **argv);
  */
 int cmd_query_profile(int argc, char **argv);
 
-/* Print the functions that weigh most. */
+/* Print the functions with the highest values. */
 int cmd_query_top(int argc, char **argv);
 
 /* Compare the profiles of two ranges or selectors. */
@@ -66,10 +66,10 @@ int cmd_tsdb_import(int argc, char **argv);
 /* Print or write out all profiles of a data directory. */
 int cmd_tsdb_dump(int argc, char **argv);
 
-/* List the blocks and open heads of a data directory. */
+/* List the blocks and head blocks of a data directory. */
 int cmd_tsdb_list(int argc, char **argv);
 
-/* Print where the bytes of a data directory go. */
+/* Print the disk usage of a data directory by label, codec and section. */
 int cmd_tsdb_stats(int argc, char **argv);
 
 /* Rewrite the blocks of an older version with the columns codec. */
@@ -86,7 +86,7 @@ int cmd_tsdb_repair(int argc, char **argv);
  */
 int cmd_tsdb_confirm_clock(int argc, char **argv);
 
-/* Make a copy of a data directory by hard links. */
+/* Make a copy of a data directory with hard links. */
 int cmd_tsdb_snapshot(int argc, char **argv);
 
 /* Measure the columns codec over a folder of profiles. */
@@ -112,7 +112,9 @@ int cmd_version(int argc, char **argv);
 
 /* The usage of a command, for --help and messages. */
 struct usage {
-	/* The line behind "usage: everprof", then a description. */
+	/*
+	 * line follows "usage: everprof " in messages; text is the description.
+	 */
 	const char *line;
 	const char *text;
 	int min; /* bounds of the number of positional arguments */
@@ -152,8 +154,9 @@ extern const struct flag cmd_no_flags[];
 #define RETENTION_DEFAULT_MS (90LL * 24 * 3600 * 1000)
 
 /*
- * ERR_DENIED: the data directory belongs to another user, such as the server's,
- * who could not read files that we write. A missing directory is no error here.
+ * Check the owner of a data directory. ERR_DENIED: the directory belongs to
+ * another user, such as the server's, who could not read files that this
+ * process writes. A missing directory is no error here.
  */
 NODISCARD int cmd_check_owner(const char *dir, struct err *err);
 

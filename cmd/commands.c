@@ -12,8 +12,8 @@
 #include "base/bytes.h"
 
 /*
- * Commands of a group stand next to each other: completions begin a group at
- * its first command.
+ * Commands of a group are adjacent: completions begin a group at its first
+ * command.
  */
 const struct command commands[] = {
 	{ NULL, "serve", cmd_serve,
@@ -82,8 +82,8 @@ void command_name(const struct command *c, char out[32])
 }
 
 /*
- * The command being described, and what to call for it: --help handlers get no
- * context of their own.
+ * The command being described and the function to call for it. Global, because
+ * --help handlers receive no context.
  */
 static const struct command *described;
 static command_print_fn print_described;
@@ -95,7 +95,10 @@ static void commands_describe_one(const struct usage *u,
 	print_described(described, u, flags);
 }
 
-/* Each command is run with --help: its flags exist only within its function. */
+/*
+ * Run each command with --help, because its flags exist only within its
+ * function.
+ */
 void commands_describe(command_print_fn print)
 {
 	char help[] = "--help";

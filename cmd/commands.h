@@ -11,7 +11,7 @@
 
 #include "cmd/cmd.h"
 
-/* Bound of the number of commands. */
+/* Maximum number of commands. */
 #define COMMANDS_MAX 64
 
 /*
@@ -24,7 +24,7 @@ struct command {
 	const char *help;
 };
 
-/* All commands, those of a group next to each other. */
+/* All commands; the commands of a group are adjacent. */
 extern const struct command commands[];
 extern const size_t command_count;
 
@@ -36,8 +36,8 @@ typedef void (*command_print_fn)(const struct command *c, const struct usage *u,
 				 const struct flag *flags);
 
 /*
- * Call print for each command in the order of the table. Afterwards --help has
- * no other effect than calling print.
+ * Call print() for each command in the order of the table. Afterwards, --help
+ * of any command calls print() instead of printing the help.
  */
 void commands_describe(command_print_fn print);
 

@@ -11,7 +11,7 @@
 
 /*
  * Print text in single quotes, which all three shells understand. A quote
- * within it becomes '\''; the given characters get a backslash.
+ * within it becomes '\''; the characters in `escaped` get a backslash.
  */
 static void print_quoted(const char *text, const char *escaped)
 {
@@ -50,8 +50,8 @@ static bool begins_group(size_t i)
  */
 
 /*
- * A case for the flags of a command. Flags with a value end in =, after which
- * no space is inserted.
+ * Print a case of the function for the flags of a command. Flags with a value
+ * end in =, after which no space is inserted.
  */
 static void bash_flags(const struct command *c, const struct usage *u UNUSED,
 		       const struct flag *f)
@@ -64,7 +64,7 @@ static void bash_flags(const struct command *c, const struct usage *u UNUSED,
 	puts("' ;;");
 }
 
-/* Cases for the first word, and for the second word of each group. */
+/* Print cases for the first word, and for the second word of each group. */
 static void bash_groups(void)
 {
 	fputs("  '') echo '", stdout);
@@ -107,8 +107,8 @@ static void print_bash(void)
 /* zsh: _describe offers commands, _arguments offers flags with their help. */
 
 /*
- * A case for the flags of a command. Brackets and colons have a meaning in the
- * specifications of _arguments, so they are escaped.
+ * Print a case for the flags of a command. Brackets and colons have a meaning
+ * in the specifications of _arguments, so they are escaped.
  */
 static void zsh_flags(const struct command *c, const struct usage *u UNUSED,
 		      const struct flag *f)
@@ -127,8 +127,8 @@ static void zsh_flags(const struct command *c, const struct usage *u UNUSED,
 }
 
 /*
- * Cases for the first word, and for the second word of each group, with the
- * help of commands.
+ * Print cases for the first word, and for the second word of each group, with
+ * the help of commands.
  */
 static void zsh_groups(void)
 {
@@ -186,7 +186,7 @@ static void print_zsh(void)
  * it.
  */
 
-/* A line for each flag of a command; -r says that it needs a value. */
+/* Print a line for each flag of a command; -r says that it needs a value. */
 static void fish_flags(const struct command *c, const struct usage *u UNUSED,
 		       const struct flag *f)
 {
@@ -200,7 +200,10 @@ static void fish_flags(const struct command *c, const struct usage *u UNUSED,
 	}
 }
 
-/* A line for a word that may follow the words "before". help may be NULL. */
+/*
+ * Print a line for a word that may follow the words `before`. `help` may be
+ * NULL.
+ */
 static void fish_command(const char *before, const char *name, const char *help)
 {
 	printf("complete -c everprof -f -n '__everprof_after %s' -a %s", before,

@@ -12,13 +12,13 @@
 #include "base/file_slurp.h"
 #include "base/mem.h"
 
-#define FILE_MAX         (10 * MIB) /* bytes */
-#define INTERVAL_DEFAULT 15000      /* ms */
+#define FILE_MAX         (10 * MIB) /* maximum size of a file in bytes */
+#define INTERVAL_DEFAULT 15000      /* default scrape_interval in ms */
 
-/* Why an option of Prometheus is accepted and ignored. */
+/* The reason in the warning about an option of Prometheus that is ignored. */
 #define NOT_FOR_PROFILES "it does not apply to profiles"
 
-/* global.external_labels: name: value. */
+/* Decode global.external_labels, a map of names to values. */
 static void decode_external(struct yaml *y, const struct yaml_node *n,
 			    void *field)
 {
@@ -63,18 +63,15 @@ static void decode_global(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * For sections that are decoded elsewhere: jobs need the defaults of "global",
- * wherever that section stands in the file.
+ * A decoder for sections that are decoded elsewhere: jobs need the defaults of
+ * "global", wherever that section is in the file.
  */
 static void decode_nothing(struct yaml *y UNUSED,
 			   const struct yaml_node *n UNUSED, void *field UNUSED)
 {
 }
 
-/*
- * An empty remote_write is harmless; one with content would be silently without
- * effect.
- */
+/* Report remote_write unless it is empty: its contents would have no effect. */
 static void refuse_unless_empty(struct yaml *y, const struct yaml_node *n,
 				void *field UNUSED)
 {
@@ -82,7 +79,7 @@ static void refuse_unless_empty(struct yaml *y, const struct yaml_node *n,
 		yaml_error(y, n, "remote_write is not supported yet");
 }
 
-/* The section "ebpf" is checked but not supported yet. */
+/* The section "ebpf", which is checked but not supported yet. */
 struct ebpf_section {
 	bool enabled;
 	int64_t frequency;
@@ -130,7 +127,8 @@ static void config_decode(struct config *c)
 	const struct yaml_node *jobs;
 
 	if (!root)
-		return; /* empty, or already an error */
+		/* the file is empty, or its error is reported already */
+		return;
 	yaml_decode(&c->yaml, root, "the configuration", fields, c);
 	jobs = yaml_child(root, "scrape_configs");
 	if (!yaml_is_null(jobs))

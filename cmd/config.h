@@ -15,8 +15,10 @@
 struct config {
 	char *path;
 	struct buf text;
-	struct yaml yaml;              /* with all errors and warnings */
-	struct scrape_common defaults; /* from the section "global" */
+	/* parsed text, with all errors and warnings */
+	struct yaml yaml;
+	/* options for all jobs, from the section "global" */
+	struct scrape_common defaults;
 	struct label *external_labels;
 	size_t external_label_count;
 	struct scrape_configs scrape;
@@ -31,13 +33,13 @@ NODISCARD int config_load(struct config *c, const char *path, struct err *err);
 
 /*
  * Read and decode a file that may also be a pipe, for the command line. Errors
- * and ownership are those of config_load().
+ * and ownership are as in config_load().
  */
 NODISCARD int config_drain(struct config *c, const char *path, struct err *err);
 
 /*
- * Decode a text; path is used in messages. The text is copied. Errors and
- * ownership are those of config_load().
+ * Decode a text; `path` is used in messages. The text is copied. Errors and
+ * ownership are as in config_load().
  */
 NODISCARD int config_parse(struct config *c, const char *path,
 			   struct bytes text, struct err *err);

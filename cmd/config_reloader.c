@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loading and reloading the configuration of a running server. mu makes reloads
- * exclusive and guards the current configuration; the configuration before is
+ * exclusive and guards the current configuration; the previous configuration is
  * freed only after scraper and discovery have taken the new one.
  */
 #include "cmd/config_reloader.h"
@@ -104,7 +104,7 @@ void reloader_start(struct config_reloader *l,
 	run_by(l, l->config);
 }
 
-/* Log each line of a report as an event. */
+/* Log each line of `lines`, warnings or errors of the file, as an event. */
 static void log_lines(const struct config_reloader *l, enum log_level level,
 		      const struct buf *lines)
 {
@@ -120,8 +120,8 @@ static void log_lines(const struct config_reloader *l, enum log_level level,
 }
 
 /*
- * Put the first mistake and the number of others into one sentence, for whoever
- * asked for the reload.
+ * Put the first mistake and the number of further mistakes into one sentence,
+ * for whoever asked for the reload.
  */
 static int reloader_log_summary(const struct config *c, int rc, struct err *err)
 {
@@ -145,7 +145,8 @@ static int reloader_reload_now(struct config_reloader *l, struct err *err)
 
 	rc = config_load(c, l->path, err);
 	/*
-	 * Remembered for mistakes too, so that they are not logged every time.
+	 * The hash is kept for a file with mistakes, too, so that the same
+	 * mistakes are not logged again and again.
 	 */
 	l->tried = hash_bytes(buf_bytes(&c->text));
 	log_lines(l, LOG_WARN, &c->yaml.warnings);
@@ -196,8 +197,8 @@ bool reloader_has_changed(struct config_reloader *l)
 
 	mutex_lock(&l->mu);
 	/*
-	 * A file that is missing, or that differs from the look before, is just
-	 * being replaced: wait until it is stable.
+	 * A file that is missing, or that has changed since the previous call,
+	 * is perhaps being replaced right now: wait until it is stable.
 	 */
 	changed = hash && hash != l->tried && hash == l->seen;
 	l->seen = hash;

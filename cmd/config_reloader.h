@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The live configuration: the file that a running server works by, loaded again
- * on request or when the file has changed. A file with mistakes changes
- * nothing; its mistakes are logged one by one.
+ * The live configuration: the file that a running server uses, loaded again on
+ * request or when the file has changed. A file with mistakes changes nothing;
+ * its mistakes are logged one by one.
  *
  * Ownership: the members of the options are borrowed.
- * Threads: reloader_reload(), reloader_job_count() and reloader_text() from any; the other
- * functions from one thread.
+ * Threads: reloader_reload(), reloader_job_count() and reloader_text() from
+ * any; the other functions from one thread.
  */
 #ifndef CMD_CONFIG_RELOADER_H
 #define CMD_CONFIG_RELOADER_H
@@ -17,10 +17,12 @@
 #include "discovery/manager.h"
 #include "scrape/scrape.h"
 
-/* A loaded configuration and what runs by it. */
+/* A loaded configuration and the parts of the server that use it. */
 struct config_reloader;
 
-/* What works by the configuration. All members are borrowed. */
+/*
+ * The file, and the parts of the server that use it. All members are borrowed.
+ */
 struct config_reloader_options {
 	const char *path;
 	const struct log *log;
@@ -48,8 +50,8 @@ void reloader_start(struct config_reloader *l,
 NODISCARD int reloader_reload(struct config_reloader *l, struct err *err);
 
 /*
- * Whether the file differs from what was loaded, or tried, last and has been
- * stable since the call before.
+ * Whether the file differs from the text that was last loaded or refused, and
+ * has not changed since the previous call.
  */
 bool reloader_has_changed(struct config_reloader *l);
 

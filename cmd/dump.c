@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * everprof tsdb dump: all profiles of a data directory, as lines or files. The
- * directory is opened read-only, also beside a running server.
+ * directory is opened read-only, so a server may be using it.
  */
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -21,16 +21,17 @@
 #include "tsdb/querier.h"
 #include "tsdb/stats.h"
 
-#define DIR_NAME_MAX 200 /* bytes; file systems allow 255 */
+/* maximum bytes of a folder's name; file systems allow 255 */
+#define DIR_NAME_MAX 200
 
-/* What to dump. */
+/* The options of a dump, and the number of failures. */
 struct dump {
-	const char *output; /* a folder; "": print lines */
+	const char *output; /* folder to write files to; "": print lines */
 	int64_t from;
 	int64_t to;
 	struct selector selector;
 	struct gzip *gzip;
-	size_t failed; /* profiles lost, and other damage */
+	size_t failed; /* number of lost profiles and of other damages */
 };
 
 /* The SHA-256 of the bytes in hexadecimal. */
@@ -80,7 +81,7 @@ static char *series_dir(const struct dump *d, struct labels *labels)
 
 /*
  * Write one profile as <ms>.pb.gz. Existing files are not replaced: FILE_CREATE
- * fails then.
+ * fails if the file exists.
  */
 static int dump_write_file(struct dump *d, const char *dir,
 			   const struct profile *p, struct err *err)
@@ -99,7 +100,7 @@ static int dump_write_file(struct dump *d, const char *dir,
 	return rc;
 }
 
-/* Dump one profile. dir is NULL to print a line. */
+/* Dump one profile. `dir` is the folder for files; NULL: print a line. */
 static int dump_profile(struct dump *d, struct querier *q, size_t i, int64_t ms,
 			const char *dir, struct err *err)
 {

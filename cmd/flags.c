@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "cmd/suggest.h"
 
-/* The flag of that name without its dashes, or NULL. */
+/* The flag with this name, which has no dashes, or NULL. */
 static const struct flag *flags_find(const struct flag *flags, struct str name)
 {
 	for (; flags->name; flags++) {
@@ -85,7 +85,10 @@ static const struct flag *find_negated(const struct flag *flags,
 	return f && f->kind == FLAG_BOOL ? f : NULL;
 }
 
-/* ERR_INVALID, with the most similar flag if there is one. */
+/*
+ * Report an unknown flag as ERR_INVALID, with the most similar flag if there is
+ * one.
+ */
 static int unknown_flag(const struct flag *flags, struct str name,
 			struct err *err)
 {
@@ -136,7 +139,7 @@ void flags_set_defaults(const struct flag *flags)
 {
 	for (; flags->name; flags++) {
 		/*
-		 * Booleans are false until they are given, whatever text their
+		 * Booleans are false until they are set, whatever default their
 		 * row shows.
 		 */
 		if (flags->kind == FLAG_BOOL || !flags->fallback)
@@ -147,7 +150,10 @@ void flags_set_defaults(const struct flag *flags)
 	}
 }
 
-/* Positional arguments are moved to the front in place: kept never passes i. */
+/*
+ * Positional arguments are moved to the front in place: `kept` is never greater
+ * than `i`.
+ */
 int flags_parse(const struct flag *flags, int *argc, char **argv, bool *help,
 		struct err *err)
 {

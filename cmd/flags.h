@@ -24,7 +24,7 @@ enum flag_kind {
 	FLAG_INT,      /* int64_t, at least 0 */
 	FLAG_DURATION, /* int64_t, ms */
 	FLAG_SIZE,     /* int64_t, bytes */
-	FLAG_TIME,     /* const char *, a time as the API takes it */
+	FLAG_TIME,     /* const char *, a time that the API accepts */
 };
 
 /* One flag of a command. */
@@ -37,9 +37,9 @@ struct flag {
 };
 
 /*
- * Parse argv. Positional arguments are moved to its front and counted in *argc;
- * --help sets *help. ERR_INVALID: a flag is unknown or its value is wrong; the
- * message names the flag.
+ * Parse argv. Positional arguments are moved to the front of argv and counted
+ * in *argc; --help sets *help. ERR_INVALID: a flag is unknown or its value is
+ * wrong; the message names the flag.
  */
 NODISCARD int flags_parse(const struct flag *flags, int *argc, char **argv,
 			  bool *help, struct err *err);
@@ -54,7 +54,7 @@ void flags_set_defaults(const struct flag *flags);
 /* Print names, defaults and help of all flags. */
 void flags_help(FILE *out, const struct flag *flags);
 
-/* Write the current value of a flag as text to out, of n bytes. */
+/* Write the current value of a flag as text to `out`, which has n bytes. */
 void flag_format(const struct flag *f, char *out, size_t n);
 
 #endif

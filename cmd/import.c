@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * everprof tsdb import: appends profiles of any age to a data directory. A few
- * windows of two hours are imported at a time over all series, so that only so
- * many heads are open, and a tar is not read too often.
+ * everprof tsdb import: appends profiles of any age to a data directory. Each
+ * pass over the source imports a few windows of two hours, for all series:
+ * fewer windows would read a tar more often, and more windows would open more
+ * head blocks at once.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -22,40 +23,41 @@
 #define WINDOW_MS (2LL * 3600 * 1000)
 
 /*
- * Windows that one pass over the source imports: so many heads may be open at
- * once.
+ * Number of windows that one pass over the source imports; as many head blocks
+ * may be open at once.
  */
 #define PASS_WINDOWS 24
 
 /*
- * Retention decides the size of blocks, so it is that of serve; nothing is
- * removed by it.
+ * The default retention of `everprof serve`, because retention decides the size
+ * of blocks. The import removes nothing.
  */
 #define IMPORT_RETENTION_MS (90LL * 24 * 3600 * 1000)
 
 /* The state of an import. */
 struct import {
-	struct selector labels; /* of --labels; empty if not given */
-	bool named;             /* --labels includes the type */
+	/* labels given by --labels; empty if not given */
+	struct selector labels;
+	bool named; /* whether --labels includes the type */
 	struct tsdb *db;
 	struct unpacker *unpacker;
 	struct unpacked *unpacked;
 
 	/* The windows that the source has, ascending. */
-	int64_t *windows; /* numbers, see window_of() */
+	int64_t *windows; /* numbers of windows, see window_of() */
 	size_t window_count;
 	size_t window_cap;
-	int64_t first_window; /* the windows of this pass */
+	int64_t first_window; /* first and last window of this pass */
 	int64_t last_window;
 	bool first_pass;
 
 	uint64_t lsn;
-	struct metric *duplicates; /* counted by storage */
+	struct metric *duplicates; /* storage counts duplicates here */
 	size_t imported;
-	size_t known; /* stored already, with the same bytes */
+	size_t known; /* profiles stored already, with the same bytes */
 	size_t refused;
-	int64_t ms;        /* of the profile appended last */
-	int64_t oldest_ms; /* of the imported profiles */
+	int64_t ms;        /* time of the profile appended last */
+	int64_t oldest_ms; /* oldest time of the imported profiles */
 };
 
 /* The number of the window that a time is in; -1: the time is unknown. */
@@ -102,7 +104,9 @@ static void sort_windows(struct import *im)
 	im->window_count = kept;
 }
 
-/* source_visitor.wants of a pass: whether the profile is in its windows. */
+/*
+ * source_visitor.wants of a pass: whether a profile is in the pass's windows.
+ */
 static bool in_window(void *ctx, int64_t ms)
 {
 	const struct import *im = ctx;
@@ -118,8 +122,8 @@ static bool import_is_name(struct str folder)
 }
 
 /*
- * Whether a folder is named as export and dump name it: the escaped selector of
- * a series.
+ * Whether the name of a folder is the escaped selector of a series, as `query
+ * export` and `tsdb dump` name folders.
  */
 static bool is_selector(struct str folder)
 {
@@ -128,8 +132,8 @@ static bool is_selector(struct str folder)
 }
 
 /*
- * The labels of a folder that is named by a selector. ERR_INVALID: the name is
- * not one.
+ * Set the labels that a folder's name, an escaped selector, contains.
+ * ERR_INVALID: the name is not a selector.
  */
 static int labels_of_folder(struct labels_builder *b, struct str folder,
 			    struct err *err)
@@ -150,9 +154,9 @@ static int labels_of_folder(struct labels_builder *b, struct str folder,
 }
 
 /*
- * The labels of a profile: those of conprof, of the folder's selector, or job
- * and type from the path; --labels override them. ERR_INVALID: the type is
- * unknown.
+ * Make the labels of a profile: conprof's labels, the labels in the folder's
+ * name, or job and type from the path; --labels override them. ERR_INVALID: the
+ * type is unknown.
  */
 static int import_make_labels(const struct import *im,
 			      const struct source_item *it, struct labels **out,
@@ -188,8 +192,8 @@ static int import_make_labels(const struct import *im,
 }
 
 /*
- * Check and append one profile. Its time is that of the file name, otherwise
- * that within the profile. ERR_INVALID: there is neither.
+ * Check and append one profile. Its time is taken from the file name or, if the
+ * name is not a time, from the profile. ERR_INVALID: neither has a time.
  */
 static int import_append(struct import *im, const struct source_item *it,
 			 struct labels *labels, struct err *err)
@@ -210,7 +214,10 @@ static int import_append(struct import *im, const struct source_item *it,
 	return a->append(a, &s, &im->lsn, err);
 }
 
-/* Every pass meets the same errors; only the first one reports them. */
+/*
+ * Report a file that cannot be read. Every pass meets the same errors, so only
+ * the first pass reports them.
+ */
 static void import_report_unreadable(void *ctx, const struct err *err)
 {
 	struct import *im = ctx;
@@ -221,7 +228,10 @@ static void import_report_unreadable(void *ctx, const struct err *err)
 	im->refused++;
 }
 
-/* The walk that collects windows leaves reporting to the first pass. */
+/*
+ * Report nothing, during the walk that collects windows: the first pass reports
+ * the same errors.
+ */
 static void not_yet(void *ctx, const struct err *err)
 {
 	(void)ctx;
@@ -253,7 +263,7 @@ static int import_one(void *ctx, const struct source_item *it, struct err *err)
 		im->known++;
 	else if (!rc)
 		note_imported(im, im->ms);
-	/* One bad file does not keep the others out. */
+	/* Errors of a single file do not stop the import; other errors do. */
 	if (rc != ERR_INVALID && rc != ERR_EXISTS && rc != ERR_TOOBIG)
 		return rc;
 	fprintf(stderr, "%s: %s\n", it->path, err->msg);
@@ -263,7 +273,7 @@ static int import_one(void *ctx, const struct source_item *it, struct err *err)
 
 /*
  * Collect the windows, then import them, PASS_WINDOWS at a time. After each
- * pass its heads are sealed into blocks.
+ * pass, its head blocks are sealed into blocks.
  */
 static int import_all(struct import *im, const char *source, struct err *err)
 {
@@ -303,8 +313,8 @@ static int import_all(struct import *im, const char *source, struct err *err)
 }
 
 /*
- * Parse --labels: a selector with nothing but name="value". ERR_INVALID: it is
- * not.
+ * Parse --labels: a selector with nothing but name="value". ERR_INVALID: the
+ * text is something else.
  */
 static int import_parse_labels(const char *text, struct import *im,
 			       struct err *err)
@@ -364,7 +374,10 @@ static int import_run(struct import *im, const char *source, const char *path,
 	return rc;
 }
 
-/* Warn about profiles that serve would remove, and about finding none. */
+/*
+ * Warn about profiles that `everprof serve` would remove, and if no profiles
+ * were found.
+ */
 static void import_advise(const struct import *im, const char *path)
 {
 	char oldest[40];

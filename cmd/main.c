@@ -9,7 +9,8 @@
 #include "cmd/suggest.h"
 
 /*
- * List the commands of a group, or all if group is NULL. Returns their number.
+ * List the commands of a group, or all commands if `group` is NULL. Returns
+ * their number.
  */
 static int main_list_commands(FILE *out, const char *group)
 {
@@ -103,7 +104,9 @@ static int main_run(int argc, char **argv)
 			continue;
 		return c->run(argc - words, argv + words);
 	}
-	/* A group without a command, or with --help: list its commands. */
+	/*
+	 * A group without a command, or with --help: list the group's commands.
+	 */
 	if (argc == 1 || asks_for_help(argv[1])) {
 		if (main_list_commands(argc == 1 ? stderr : stdout, argv[0]))
 			return argc == 1 ? 2 : 0;
@@ -128,23 +131,25 @@ static int main_finish(int code)
 int main(int argc, char **argv)
 {
 	/*
-	 * Large buffers get mappings of their own, which are returned when
-	 * freed. By default glibc raises this threshold, and would keep the
-	 * buffers of the largest profile (docs/decisions.md, 30).
+	 * Large buffers get mappings of their own, which are returned to the
+	 * system when freed. By default glibc raises this threshold, and would
+	 * keep the buffers of the largest profile (docs/decisions.md, 30).
 	 */
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no thread runs yet */
 	mallopt(M_MMAP_THRESHOLD, 1024 * 1024);
 	/*
-	 * One heap for all threads, with a little kept at its end: a heap for
-	 * each thread would keep what its largest query took
-	 * (docs/decisions.md, 54), and returning all of it would cost a query a
-	 * tenth of its time in page faults.
+	 * All threads share one heap, with a little free memory kept at its
+	 * end: a heap for each thread would keep the memory of the thread's
+	 * largest query (docs/decisions.md, 54), and returning all free memory
+	 * would cost a query a tenth of its time in page faults.
 	 */
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no thread runs yet */
 	mallopt(M_ARENA_MAX, 1);
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no thread runs yet */
 	mallopt(M_TRIM_THRESHOLD, 4 * 1024 * 1024);
-	/* A closed pipe and RLIMIT_FSIZE become errors of write(). */
+	/*
+	 * A closed pipe and an exceeded RLIMIT_FSIZE become errors of write().
+	 */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	if (argc < 2) {

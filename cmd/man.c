@@ -11,8 +11,8 @@
 #include "cmd/version.h"
 
 /*
- * Print text as troff shows it unchanged: a dot or quote at the start of a line
- * would be a macro, and a bare - a hyphen.
+ * Print text so that troff shows it unchanged: a dot or quote at the start of a
+ * line would begin a macro, and a bare - would be a hyphen.
  */
 static void print_escaped(const char *text)
 {
@@ -31,7 +31,7 @@ static void print_escaped(const char *text)
 	}
 }
 
-/* A tagged paragraph for a flag, with its default and help. */
+/* Print a tagged paragraph for a flag, with its default and help. */
 static void print_flag(const struct flag *f)
 {
 	fputs(".TP\n\\fB\\-\\-", stdout);
@@ -52,7 +52,7 @@ static void print_flag(const struct flag *f)
 }
 
 /*
- * A sub-section for a command. A quote within an argument of a macro is
+ * Print a sub-section for a command. A quote within an argument of a macro is
  * doubled.
  */
 static void print_command(const struct command *c UNUSED, const struct usage *u,

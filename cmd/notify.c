@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The protocol of systemd's sd_notify(), which is simple enough to do without
- * its library.
+ * The protocol of systemd's sd_notify(), which is simple enough to implement
+ * without systemd's library.
  */
 #include "cmd/notify.h"
 

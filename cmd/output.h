@@ -12,8 +12,8 @@
 #include "base/err.h"
 
 /*
- * Replace the content of the file "output" by b; "-" is standard output, whose
- * write errors main() reports. Errors of opening and writing the file are
+ * Replace the content of the file `output` with `b`; "-" is standard output,
+ * whose write errors main() reports. Errors of opening and writing the file are
  * passed on.
  */
 NODISCARD int save_output(const char *output, struct bytes b, struct err *err);

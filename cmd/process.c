@@ -16,10 +16,11 @@
 #include "cmd/version.h"
 #include "tsdb/stats.h"
 
-/* What the kernel says about the process. */
+/* Figures of this process, as the kernel reports them. */
 struct process_stats {
-	int64_t resident;      /* bytes, with pages of files */
-	int64_t resident_anon; /* without pages of files, which can be dropped */
+	int64_t resident; /* resident bytes, with pages of files */
+	/* resident bytes without pages of files, which the kernel can drop */
+	int64_t resident_anon;
 	int64_t virtual_size;
 	int64_t cpu_ns;
 	int64_t open_fds;
@@ -33,7 +34,7 @@ static int64_t process_count_fds(void)
 
 	if (fs_list(NULL, "/proc/self/fd", &l, NULL))
 		return 0;
-	n = (int64_t)l.count - 1; /* without that of the listing */
+	n = (int64_t)l.count - 1; /* without the descriptor of the listing */
 	name_list_fini(&l);
 	return n;
 }
@@ -74,7 +75,7 @@ static void storage_take_stats(void *db, void *snapshot)
 
 /*
  * Names follow Prometheus' TSDB where it has the same metric. Limits are
- * gauges, too, so that alerts can compare with them.
+ * gauges, too, so that alerts can compare values with limits.
  */
 static const struct metric_row storage_rows[] = {
 	STORAGE(GAUGE, series, "everprof_tsdb_head_series",
@@ -124,7 +125,7 @@ static void process_register_constants(struct metrics *m)
 					       { EVERPROF_VERSION,
 						 EVERPROF_REVISION } };
 
-	/* Set in ms, shown in seconds. */
+	/* The start time is set in ms and shown in seconds. */
 	metrics_scale(m, "process_start_time_seconds", 1e-3);
 	metric_set(started, clock_ms(NULL));
 	metric_set(

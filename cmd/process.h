@@ -4,7 +4,7 @@
  * information, sizes of storage.
  *
  * Ownership: borrows the registry and the database.
- * Threads: registered once at the start; the gauges are read by any thread.
+ * Threads: registered once at startup; the gauges are read by any thread.
  */
 #ifndef CMD_PROCESS_H
 #define CMD_PROCESS_H

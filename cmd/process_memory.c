@@ -14,7 +14,7 @@ int64_t memory_kb(const char *field)
 	const char *at = NULL;
 
 	if (!file_slurp("/proc/self/status", &text, NULL))
-		/* Names of fields are unique with their colon. */
+		/* With its colon, the name of a field occurs only once. */
 		at = strstr(buf_cstr(&text), field);
 	if (at)
 		kb = strtoll(at + strlen(field), NULL, 10);

@@ -76,7 +76,10 @@ static void query_print_labels(json_t *labels)
 	buf_fini(&text);
 }
 
-/* An empty list is a valid answer, but a user may take it for a mistake. */
+/*
+ * Tell the user on stderr that the result is empty, because an empty output
+ * might look like a failure.
+ */
 static void tell_nothing(const char *what)
 {
 	fprintf(stderr,
@@ -84,7 +87,7 @@ static void tell_nothing(const char *what)
 		what);
 }
 
-/* Without a name the names of all labels, otherwise the values of one. */
+/* Print the names of all labels or, with NAME, the values of that label. */
 int cmd_query_labels(int argc, char **argv)
 {
 	struct query q = query_init();
@@ -119,7 +122,7 @@ int cmd_query_labels(int argc, char **argv)
 	return query_finish(&q, root, rc, &err);
 }
 
-/* Several selectors are alternatives, as match[] of the API. */
+/* Print the series that match any of the selectors, like match[] of the API. */
 int cmd_query_series(int argc, char **argv)
 {
 	struct query q = query_init();
@@ -166,7 +169,7 @@ int cmd_query_series(int argc, char **argv)
 
 /*
  * Build a request for the times of all profiles of a selector and range, by
- * series. Returns q.
+ * series. Returns `q`.
  */
 static struct query *range_path(struct query *q, const char *selector,
 				const char *from, const char *to)
@@ -178,7 +181,10 @@ static struct query *range_path(struct query *q, const char *selector,
 	return q;
 }
 
-/* One line for each profile: series, ms and RFC 3339. */
+/*
+ * Print a line for each profile: its series, and its time in ms and in RFC
+ * 3339.
+ */
 int cmd_query_range(int argc, char **argv)
 {
 	struct query q = query_init();
@@ -234,13 +240,13 @@ int cmd_query_range(int argc, char **argv)
 }
 
 /*
- * Deleting. Profiles are counted before they are deleted, because nothing
- * brings them back (docs/decisions.md, 107).
+ * Deleting. Profiles are counted before they are deleted, because a deletion
+ * cannot be undone (docs/decisions.md, 107).
  */
 
 /*
  * Count the profiles of a selector and range, and print the count of each
- * series if "print" is set. The query can be used again afterwards.
+ * series if `print` is set. The query can be used again afterwards.
  */
 static int query_count_profiles(struct query *q, const char *selector,
 				const char *from, const char *to, bool print,
@@ -293,7 +299,7 @@ static int delete_profiles(struct query *q, const char *selector,
 /*
  * Resolve a time to ms once, so that counting, deleting and counting again use
  * the same range: "now-1h" is another moment each time. An empty text means
- * "otherwise". Cannot fail, because FLAG_TIME has checked the text.
+ * `fallback`. Cannot fail, because FLAG_TIME has checked the text.
  */
 static const char *fix_time(const char *text, int64_t fallback, char out[32])
 {
@@ -306,8 +312,8 @@ static const char *fix_time(const char *text, int64_t fallback, char out[32])
 }
 
 /*
- * The count after deleting tells how many profiles really went; new ones may
- * have come in the meantime.
+ * Counting again after the deletion tells how many profiles were deleted; new
+ * profiles may have been stored in the meantime.
  */
 int cmd_query_delete(int argc, char **argv)
 {

@@ -10,7 +10,8 @@
 
 /* The output of an export. */
 struct saving {
-	const char *output; /* opened when the first bytes come */
+	/* file name; the file is opened when the first bytes come */
+	const char *output;
 	struct file *f;
 	uint64_t size;
 	struct err err;
@@ -18,7 +19,7 @@ struct saving {
 
 /*
  * The file is opened when the first bytes arrive: a failed request must not
- * destroy what it holds.
+ * destroy the contents of the file.
  */
 static bool open_output(struct saving *s)
 {
@@ -27,8 +28,8 @@ static bool open_output(struct saving *s)
 }
 
 /*
- * Called for each piece of the body. False cancels the request; the reason is
- * in s->err, or is found by main() for standard output.
+ * Write a piece of the body to the output. Returning false cancels the request;
+ * the reason is in s->err or, for standard output, is found by main().
  */
 static bool query_report_write_chunk(void *ctx, struct bytes b)
 {
@@ -44,7 +45,10 @@ static bool query_report_write_chunk(void *ctx, struct bytes b)
 	return true;
 }
 
-/* An error of writing explains the canceled request, so it takes precedence. */
+/*
+ * An error of writing is the cause of a cancelled request, so that error is
+ * reported rather than the request's.
+ */
 static int query_report_export(struct query_command *j, struct err *err)
 {
 	struct saving s = { .output = j->output };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the commands share that fetch profiles or reports of a range: their flags
- * and parameters.
+ * The flags and request parameters shared by the commands that fetch profiles
+ * or reports of a range.
  *
  * Ownership: texts are borrowed from argv.
  * Threads: one thread.
@@ -14,7 +14,10 @@
 #include "cmd/report_flags.h"
 
 enum {
-	/* Report options and the flags of this file. */
+	/*
+	 * Maximum number of flags of a command: report options and the flags
+	 * that the functions of this file add.
+	 */
 	FLAGS_MAX = REPORT_FLAGS_MAX + 16
 };
 
@@ -39,13 +42,19 @@ struct query_command {
 	size_t flag_count;
 };
 
-/* All text flags start empty, so that the server applies its defaults. */
+/*
+ * Set the defaults. Text flags other than the report start empty, so that the
+ * server applies its defaults.
+ */
 void query_fetch_init(struct query_command *j);
 
-/* Append a flag; flag_count cannot exceed FLAGS_MAX, which has room for all. */
+/* Append a flag. FLAGS_MAX has room for all flags of any command. */
 void query_fetch_add_flag(struct query_command *j, struct flag f);
 
-/* The flags of every command here: which server, and where the result goes. */
+/*
+ * Append the flags that all these commands have: which server to ask, and where
+ * the result goes.
+ */
 void query_fetch_add_server(struct query_command *j);
 
 /*

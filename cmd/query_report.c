@@ -34,7 +34,7 @@ static void add_report(struct query_command *j, bool one_profile)
 			"Labels that become the outermost frames, separated by commas." });
 }
 
-/* The flags of all report options. */
+/* Append the flags of all report options. */
 static void add_options(struct query_command *j)
 {
 	struct flag *end =
@@ -50,8 +50,9 @@ static void option_param(void *ctx, const char *name, const char *value)
 }
 
 /*
- * The parameters of one side of a request: a single profile near a time, or all
- * profiles of a range merged. suffix is "", "_a" or "_b".
+ * Add the parameters of one side of a request: a single profile near a time, or
+ * all profiles of a range merged. `suffix` is "", or for a difference "_a" (the
+ * base) or "_b" (what is compared with the base).
  */
 static void side_params(struct query_command *j, const char *suffix,
 			const char *selector, const char *time,
@@ -80,7 +81,7 @@ static void side_params(struct query_command *j, const char *suffix,
 	}
 }
 
-/* The report and all options that were given. */
+/* Add the report and all options that were given to the request. */
 static void report_params(struct query_command *j, const char *report)
 {
 	query_param(&j->q, "report", report);
@@ -90,8 +91,8 @@ static void report_params(struct query_command *j, const char *report)
 }
 
 /*
- * The second column of a row of pprof's table: the percentage of the row's own
- * weight.
+ * The second column of a row of pprof's table: the row's flat value in percent
+ * of the total.
  */
 static double flat_share(struct str line)
 {
@@ -107,8 +108,8 @@ static double flat_share(struct str line)
 }
 
 /*
- * Print a table with rows colored by weight, as in pprof's graph: red from 10
- * %, yellow from 1 %.
+ * Print a table with rows colored by their flat percentage, as in pprof's
+ * graph: red from 10 %, yellow from 1 %.
  */
 static void print_colored(struct str text)
 {
@@ -222,8 +223,8 @@ int cmd_query_profile(int argc, char **argv)
 }
 
 /*
- * Reject a difference whose base would be the same profiles. Returns the exit
- * code, or 0 to go on.
+ * Reject flags that exclude each other, and a difference whose base would be
+ * the same profiles. Returns the exit code, or 0 to go on.
  */
 static int check_base(const struct query_command *j, int selectors)
 {
@@ -242,7 +243,7 @@ static int check_base(const struct query_command *j, int selectors)
 	return 2;
 }
 
-/* The flags that choose the base of a difference. */
+/* Append the flags that choose the base of a difference. */
 static void add_base(struct query_command *j)
 {
 	query_fetch_add_flag(
@@ -268,8 +269,8 @@ static void add_base(struct query_command *j)
 }
 
 /*
- * The parameters of both sides. Times that the base does not have are those of
- * the other side.
+ * Add the parameters of both sides of a difference. A base without its own
+ * start or end of the range has that of the other side.
  */
 static void diff_params(struct query_command *j, const char *selector,
 			const char *base)

@@ -18,8 +18,8 @@
 #include "pprof/pgo.h"
 #include "pprof/report.h"
 
-#define FILE_MAX   (1024 * MIB)         /* bytes of one file */
-#define MEMORY_MAX ((size_t)4096 * MIB) /* of the decoder */
+#define FILE_MAX   (1024 * MIB)         /* maximum bytes of one file */
+#define MEMORY_MAX ((size_t)4096 * MIB) /* maximum memory of the decoder */
 #define GZIP_LEVEL 6
 
 /*
@@ -117,7 +117,7 @@ struct fetch {
 	const char *output;
 	struct reader source;
 	struct reader base_side;
-	struct reader both; /* only its merge is used */
+	struct reader both; /* for the difference; only its merge is used */
 };
 
 /* Read the files, then the base if there is one. */
@@ -137,8 +137,7 @@ static int read_sides(struct fetch *j, int argc, char **argv, struct err *err)
 }
 
 /*
- * Finish the merge, and subtract the base. The profile belongs to one of the
- * merges.
+ * Finish the merge, and subtract the base. *out belongs to one of the merges.
  */
 static int report_cmd_combine(struct fetch *j, struct pprof **out,
 			      struct err *err)
@@ -164,7 +163,10 @@ static void report_cmd_write_proto(const struct pprof *p, struct buf *out)
 	gzip_free(g);
 }
 
-/* A filter that matches nothing is probably mistyped; pprof warns too. */
+/*
+ * Warn about filters that match nothing, as pprof does: they are probably
+ * mistyped.
+ */
 static void report_cmd_warn_unmatched(const struct report *r)
 {
 	for (size_t i = 0; i < r->unmatched.count; i++)
@@ -173,7 +175,7 @@ static void report_cmd_warn_unmatched(const struct report *r)
 			r->unmatched.names[i]);
 }
 
-/* A report type writes either text or JSON. */
+/* Write a report. Its type has a function for either text or JSON. */
 static int report_cmd_write_report(const struct report_options *o,
 				   const struct report_type *type,
 				   struct pprof *p, struct buf *out,
@@ -195,8 +197,8 @@ static int report_cmd_write_report(const struct report_options *o,
 }
 
 /*
- * Write a profile rather than a report: what the filters leave (proto), or that
- * reduced to what compilers need (pgo).
+ * Write a profile rather than a report: the samples that the filters keep
+ * (proto), or only what compilers need of those samples (pgo).
  */
 static int report_cmd_write_profile(const struct report_options *o, bool pgo,
 				    struct pprof *p, struct buf *out,
@@ -221,7 +223,7 @@ static int report_cmd_write_profile(const struct report_options *o, bool pgo,
 	return rc;
 }
 
-/* Read, combine and write; all checks of flags come before reading. */
+/* Read, combine and write; all flags are checked before any file is read. */
 static int report_cmd_run(struct fetch *j, int argc, char **argv,
 			  struct err *err)
 {
@@ -253,8 +255,8 @@ static int report_cmd_run(struct fetch *j, int argc, char **argv,
 static int report_cmd_parse(struct fetch *j, int *argc, char **argv)
 {
 	/*
-	 * The first five flags are those of this command; one row ends the
-	 * list.
+	 * The first five flags belong to this command alone; one more row ends
+	 * the list.
 	 */
 	struct flag flags[REPORT_FLAGS_MAX + 6] = {
 		{ "output", FLAG_TEXT, &j->output, "-",

@@ -18,13 +18,14 @@ enum {
 
 /* The values of the flags, in the order of report_option_list(). */
 struct report_flags {
-	const char *texts[REPORT_FLAGS_MAX]; /* NULL: not given */
+	/* values of text options; NULL: not given */
+	const char *texts[REPORT_FLAGS_MAX];
 	bool switches[REPORT_FLAGS_MAX];
 };
 
 /*
- * Write a flag for each option to the array at "at", which must have room;
- * returns the place behind the last one.
+ * Write a flag for each option to the array `at`, which must have room. Returns
+ * a pointer to the element after the last flag.
  */
 struct flag *report_flags_list(struct report_flags *f, struct flag *at);
 

@@ -29,7 +29,7 @@
 #include "tsdb/tsdb.h"
 #include "web/web.h"
 
-/* A smaller retention by size is worth a warning. */
+/* Retention by size, in bytes, below which the server logs a warning. */
 #define SMALL_RETENTION (64 * MIB)
 
 /* The whole server. */
@@ -61,7 +61,7 @@ static void show_flags(struct serve *s)
 	}
 }
 
-/* Networks that neither targets nor discoveries may lead to. */
+/* Parse the networks to which neither targets nor discoveries may lead. */
 static int parse_networks(struct serve *s, struct err *err)
 {
 	int rc = networks_parse(s->f.refused_networks ?: "", &s->refused, err);
@@ -70,8 +70,8 @@ static int parse_networks(struct serve *s, struct err *err)
 }
 
 /*
- * Such a small bound is probably a mistake: profiles would be removed before
- * anybody can look at them.
+ * Warn about a small retention by size, which is probably a mistake: profiles
+ * would be removed before anybody can look at them.
  */
 static void warn_of_size(struct serve *s, int64_t bytes)
 {
@@ -118,7 +118,7 @@ static int start_storage(struct serve *s, int64_t sync_ms, struct err *err)
 	return 0;
 }
 
-/* Called in the thread of discovery. */
+/* Pass discovered targets to the scraper. Called in the discovery thread. */
 static void on_discovered(void *ctx, struct str job,
 			  const struct target_groups_list *groups)
 {
@@ -160,7 +160,7 @@ static int start_scraper(struct serve *s, struct err *err)
 	return 0;
 }
 
-/* POST /-/reload: the error is the answer. */
+/* Called for POST /-/reload, which answers with the error. */
 static int on_reload(void *ctx, struct err *err)
 {
 	struct serve *s = ctx;
@@ -168,7 +168,7 @@ static int on_reload(void *ctx, struct err *err)
 	return reloader_reload(s->reloader, err);
 }
 
-/* The configuration for the status API, without secrets. */
+/* Append the configuration, without secrets, for the status API. */
 static void on_config(void *ctx, struct buf *out)
 {
 	struct serve *s = ctx;
@@ -176,13 +176,15 @@ static void on_config(void *ctx, struct buf *out)
 	reloader_text(s->reloader, out);
 }
 
-/* POST /-/quit ends as a signal does: the main thread waits for one. */
+/* Called for POST /-/quit: send the signal for which the main thread waits. */
 static void on_quit(void *ctx UNUSED)
 {
 	kill(getpid(), SIGTERM);
 }
 
-/* The value of a flag, or NULL: an empty value counts as not given. */
+/*
+ * The value of a flag; NULL if it is empty, which means that it is not given.
+ */
 static const char *serve_is_given(const char *flag)
 {
 	return flag && *flag ? flag : NULL;
@@ -254,8 +256,8 @@ static void serve_announce(struct serve *s)
 static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 {
 	/*
-	 * Check the address first: a start that fails must not leave a data
-	 * directory behind.
+	 * Check the address first, because a failed startup must not leave a
+	 * new data directory.
 	 */
 	int rc = web_check_address(s->f.address, err);
 
@@ -275,8 +277,8 @@ static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 }
 
 /*
- * Stop in the opposite order of the data flow; users of a module are freed
- * before it.
+ * Stop the sources of data first; free the users of a module before the module
+ * itself.
  */
 static void serve_stop(struct serve *s)
 {
@@ -287,8 +289,8 @@ static void serve_stop(struct serve *s)
 	if (s->db)
 		tsdb_interrupt(s->db);
 	/*
-	 * Web handlers may wait in scrape_now(); stopping the scraper ends
-	 * them.
+	 * Web handlers may wait in scrape_now(); stopping the scraper ends the
+	 * wait.
 	 */
 	discovery_stop(s->discovery);
 	scrape_stop(s->scraper);
@@ -309,11 +311,14 @@ static void forbid_cores(void)
 	const struct rlimit none = { 0 };
 
 	if (prctl(PR_SET_DUMPABLE, 0) || setrlimit(RLIMIT_CORE, &none)) {
-		/* Not fatal: the settings of the system hold then. */
+		/* Not fatal: the system's own settings apply then. */
 	}
 }
 
-/* Warn about more rights than the server needs. */
+/*
+ * Warn about running as root, and about a web configuration file that every
+ * user can access.
+ */
 static void warn_of_rights(struct serve *s)
 {
 	struct stat st;
@@ -332,8 +337,8 @@ static void warn_of_rights(struct serve *s)
 }
 
 /*
- * Signals are taken by sigtimedwait(). Threads inherit the mask, so it is set
- * before any of them starts.
+ * Block the signals, which next_signal() waits for. Threads inherit the mask,
+ * so it is set before any thread starts.
  */
 static void block_signals(sigset_t *set)
 {
@@ -345,8 +350,8 @@ static void block_signals(sigset_t *set)
 }
 
 /*
- * Wait for a signal; 0: it is time to check whether the configuration file has
- * changed.
+ * Wait for a signal and return its number; 0: it is time to check whether the
+ * configuration file has changed.
  */
 static int next_signal(struct serve *s, const sigset_t *set)
 {
@@ -387,7 +392,7 @@ static void wait_for_signal(struct serve *s, const sigset_t *set)
 	}
 }
 
-/* Wrong flags end with 2 before anything is touched. */
+/* Wrong flags end the command with exit code 2 before anything is changed. */
 static int serve_run(struct serve *s, int argc, char **argv)
 {
 	static const struct usage u = {

@@ -18,12 +18,12 @@
 
 #define DAY_MS (24LL * 3600 * 1000)
 
-/* A row stores where its value is in struct serve_flags. */
+/* The offset of a flag's value in struct serve_flags. */
 #define AT(member) offsetof(struct serve_flags, member)
 
 /*
- * One flag. fallback is the default as it is typed; max 0: the value has no
- * bounds.
+ * One flag of `everprof serve`. `fallback` is the default as it is typed; `max`
+ * 0: the value has no bounds.
  */
 struct flag_row {
 	const char *name;
@@ -111,7 +111,7 @@ static const struct flag_row flag_rows[] = {
 
 static_assert(ARRAY_SIZE(flag_rows) < SERVE_FLAGS_MAX, "room for the end");
 
-/* The list of flags points into f, so f must not move afterwards. */
+/* The list of flags points into `f`, so `f` must not move afterwards. */
 size_t serve_flags_init(struct serve_flags *f, struct flag out[SERVE_FLAGS_MAX])
 {
 	size_t n = ARRAY_SIZE(flag_rows);

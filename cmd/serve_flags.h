@@ -63,8 +63,8 @@ size_t serve_flags_init(struct serve_flags *f,
 			struct flag out[SERVE_FLAGS_MAX]);
 
 /*
- * Check each value against the bounds in its row. ERR_INVALID: one is outside;
- * the message names the flag and the bounds.
+ * Check each value against the bounds in its row. ERR_INVALID: a value is
+ * outside its bounds; the message names the flag and the bounds.
  */
 NODISCARD int serve_flags_check(const struct serve_flags *f, struct err *err);
 

@@ -17,9 +17,12 @@
 #include "base/mem.h"
 #include "tsdb/conprof.h"
 
-#define DEPTH_MAX 16 /* nested folders */
+#define DEPTH_MAX 16 /* maximum depth of nested folders */
 
-/* The last component of path before *end; *end moves to its start. */
+/*
+ * The last component of `path` before *end; *end moves to the start of that
+ * component.
+ */
 static struct str source_read_component(const char *path, size_t *end)
 {
 	size_t last = *end;
@@ -34,7 +37,7 @@ static struct str source_read_component(const char *path, size_t *end)
 	return (struct str){ .ptr = path + first, .len = last - first };
 }
 
-/* Time, type and job as the path tells them. */
+/* Take the time, the type and the job from a path. */
 static struct source_item item_of(const char *path)
 {
 	size_t end = strlen(path);
@@ -57,7 +60,10 @@ static bool has_suffix(const char *s, const char *suffix)
 	return n >= k && !strcmp(s + n - k, suffix);
 }
 
-/* Tars are known by name; gzip'd ones are decompressed by libarchive. */
+/*
+ * Whether a file is a tar, judged by its name. libarchive also decompresses
+ * gzip'd tars.
+ */
 static bool is_tar(const char *path)
 {
 	return has_suffix(path, ".tar") || has_suffix(path, ".tar.gz") ||
@@ -74,7 +80,7 @@ static int source_pass_over(const struct source_visitor *v,
 
 /*
  * Visit one file of a tar. Entries that are not named like profiles are
- * skipped. libarchive gives the entries in order, so each wanted one is read
+ * skipped. libarchive reads entries only in order, so each wanted entry is read
  * into memory.
  */
 static int visit_entry(struct archive *a, struct archive_entry *e,
@@ -140,8 +146,8 @@ static int walk_tar(const char *path, const struct source_visitor *v,
 }
 
 /*
- * Visit one file or tar. A file that was named itself may have any name: its
- * time is -1 then, and the visitor decides.
+ * Visit one file or tar. A file that was given as the source may have any name;
+ * if the name is not a time, the time is -1, and the visitor decides.
  */
 static int walk_file(const char *path, const struct source_visitor *v,
 		     struct err *err)
@@ -166,7 +172,7 @@ static int walk_dir(const char *path, const struct source_visitor *v,
 
 /*
  * Visit one entry of a folder. lstat() is used so that links to folders are not
- * followed, which could form a cycle.
+ * followed, because they could form a cycle.
  */
 static int walk_name(const char *path, const struct source_visitor *v,
 		     unsigned depth, struct err *err)
@@ -179,7 +185,10 @@ static int walk_name(const char *path, const struct source_visitor *v,
 	}
 	if (S_ISDIR(st.st_mode))
 		return walk_dir(path, v, depth + 1, err);
-	/* Opening a FIFO would wait for a writer. */
+	/*
+	 * Only regular files are opened: opening a FIFO would wait for a
+	 * writer.
+	 */
 	if (S_ISLNK(st.st_mode) && stat(path, &st) < 0) {
 		err_sys(err, "stat %s", path);
 		return source_pass_over(v, err);
@@ -210,7 +219,10 @@ static int walk_dir(const char *path, const struct source_visitor *v,
 	return rc;
 }
 
-/* Adapter from the visitor of tsdb/conprof.h to ours. */
+/*
+ * The context of the callbacks that adapt struct conprof_visitor to struct
+ * source_visitor.
+ */
 struct conprof_walk {
 	const struct source_visitor *v;
 };
@@ -222,7 +234,7 @@ static bool conprof_wants(void *ctx, int64_t ms)
 	return w->v->wants(w->v->ctx, ms);
 }
 
-/* conprof stores labels, so nothing is taken from a path. */
+/* Pass a profile on. conprof stores labels, so nothing is taken from a path. */
 static int conprof_visit(void *ctx, const char *path, struct labels *labels,
 			 int64_t ms, struct bytes value, struct err *err)
 {
@@ -262,8 +274,8 @@ int source_walk(const char *path, const struct source_visitor *v,
 	if (stat(path, &st) < 0)
 		return err_sys(err, "%s", path);
 	/*
-	 * Checked first, because such a directory has no files named like
-	 * profiles.
+	 * conprof directories are recognized first, because they have no files
+	 * named like profiles.
 	 */
 	if (S_ISDIR(st.st_mode) && conprof_is_dir(path))
 		return walk_conprof(path, v, err);

@@ -18,15 +18,16 @@
 #include "model/labels.h"
 
 enum {
-	/* Bound of the bytes of one file. */
+	/* Maximum size of one file in bytes. */
 	SOURCE_FILE_MAX = 1023 * 1024 * 1024
 };
 
 /* One profile that was found. */
 struct source_item {
-	const char *path;      /* for messages */
-	struct labels *labels; /* of conprof; NULL: job and type */
-	struct str job;        /* empty: the path has none */
+	const char *path; /* path of the file, for messages */
+	/* labels stored by conprof; NULL: job and type are used */
+	struct labels *labels;
+	struct str job; /* empty: the path has none */
 	struct str type;
 	int64_t ms; /* -1: the name is not a time */
 	struct bytes data;
@@ -35,7 +36,8 @@ struct source_item {
 /* The callbacks of a walk. */
 struct source_visitor {
 	/*
-	 * Whether to read the profile of that time; visit is called only then.
+	 * Whether to read the profile with this time; visit is called only if
+	 * so.
 	 */
 	bool (*wants)(void *ctx, int64_t ms);
 	/* Called for each profile. An error ends the walk. */
@@ -47,9 +49,9 @@ struct source_visitor {
 };
 
 /*
- * Visit every profile below path, folders in the order of names. Symbolic links
- * to folders are not followed. Returns the first error of visit, or an error if
- * path does not exist or is a folder that cannot be read.
+ * Visit every profile below `path`, folders in the order of names. Symbolic
+ * links to folders are not followed. Returns the first error of visit, or an
+ * error if `path` does not exist or is a folder that cannot be read.
  */
 NODISCARD int source_walk(const char *path, const struct source_visitor *v,
 			  struct err *err);

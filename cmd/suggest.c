@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Longer names are not compared. */
+/* Maximum length of names that are compared. */
 #define LEN_MAX 64
 
 /* Dashes, dots and underscores are easily confused, so they count as equal. */
@@ -21,8 +21,8 @@ static size_t suggest_min_of(size_t a, size_t b, size_t c)
 }
 
 /*
- * The number of edits that make b of a (Levenshtein), computed with one row of
- * the table.
+ * The Levenshtein distance between two names (the number of edits that turn one
+ * into the other), computed with one row of the table.
  */
 static size_t distance_of(struct str a, struct str b)
 {
@@ -56,8 +56,8 @@ void suggest_nearest(struct suggestion *s, struct str typed, const char *name)
 		return;
 	distance = distance_of(typed, have);
 	/*
-	 * Up to a third of a name may be wrong. The beginning of a name counts
-	 * as one edit, however much is missing.
+	 * Up to a third of a name may be wrong. A typed text that is the
+	 * beginning of a name counts as one edit, however much is missing.
 	 */
 	if (typed.len >= 3 && str_starts(have, typed))
 		distance = 1;

@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 
-/* The best candidate so far. The zero value is the start. */
+/* The best candidate so far. The zero value has no candidate yet. */
 struct suggestion {
 	const char *best; /* borrowed; NULL: nothing is similar */
 	size_t distance;  /* edits between best and the typed name */
@@ -19,7 +19,7 @@ struct suggestion {
 
 /*
  * Compare one candidate with what was typed, and keep it if it is similar
- * enough and better than those before.
+ * enough and better than the best so far.
  */
 void suggest_nearest(struct suggestion *s, struct str typed, const char *name);
 

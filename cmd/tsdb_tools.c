@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * everprof tsdb list, stats, verify, repair, confirm-clock, recode and
- * snapshot: the care of a data directory. list, stats and verify only read, and
- * work beside a running server.
+ * snapshot: inspecting and maintaining a data directory. list, stats and verify
+ * only read, so a server may be using the directory.
  */
 #include <inttypes.h>
 #include <unistd.h>
@@ -27,8 +27,8 @@ struct opened {
 
 /*
  * Open the database of a directory that must exist, without retention or
- * background work. ERR_DENIED: it shall be written, but belongs to another
- * user. Call close_dir() in any case.
+ * background work. ERR_DENIED: the directory is to be written, but belongs to
+ * another user. Call close_dir() in any case.
  */
 static int open_dir(struct opened *o, const char *path, bool read_only,
 		    struct err *err)
@@ -57,7 +57,8 @@ static void close_dir(struct opened *o)
 /* everprof tsdb list */
 
 /*
- * One line for a block or head, under the titles that cmd_tsdb_list() prints.
+ * Print a line for a block or head block, under the titles that cmd_tsdb_list()
+ * prints.
  */
 static void print_part(void *ctx UNUSED, const struct tsdb_part *p)
 {
@@ -103,7 +104,7 @@ int cmd_tsdb_list(int argc, char **argv)
 
 /* everprof tsdb stats */
 
-/* The totals of the database. */
+/* Print the totals of the database. */
 static void print_stats(const struct tsdb_stats *s)
 {
 	printf("blocks                 %" PRIu64 "\n", s->blocks);
@@ -117,7 +118,7 @@ static void print_stats(const struct tsdb_stats *s)
 	printf("bytes, WAL             %" PRIu64 "\n", s->wal_bytes);
 }
 
-/* A row of a table of bytes by label value or codec. */
+/* Print a row of a table of bytes by label value or codec. */
 static void tsdb_tools_print_label(void *ctx UNUSED,
 				   const struct tsdb_label_stats *s)
 {
@@ -127,20 +128,22 @@ static void tsdb_tools_print_label(void *ctx UNUSED,
 	       s->value);
 }
 
-/* A row of the table of bytes by section of the columns codec. */
+/* Print a row of the table of bytes by section of the columns codec. */
 static void print_section(void *ctx UNUSED, const struct tsdb_label_stats *s)
 {
 	printf("%14" PRIu64 "  %s\n", s->stored_bytes, s->value);
 }
 
-/* The titles of a table of bytes. */
+/* Print the titles of a table of bytes. */
 static void print_columns(const char *name)
 {
 	printf("\n%12s  %14s  %14s  %12s  %s\n", "PROFILES", "RAW BYTES",
 	       "STORED BYTES", "HEAD BYTES", name);
 }
 
-/* Print where the bytes go: by label, by codec, by section of columns. */
+/*
+ * Print the disk usage by label, by codec, and by section of the columns codec.
+ */
 static int print_tables(struct tsdb *db, const char *label, struct err *err)
 {
 	int rc;
@@ -199,15 +202,14 @@ int cmd_tsdb_stats(int argc, char **argv)
 
 /* everprof tsdb verify */
 
-/* One line for each problem that verification finds. */
+/* Print a line for a problem that verification has found. */
 static void print_problem(void *ctx UNUSED, const char *path, const char *what)
 {
 	printf("%s: %s\n", path, what);
 }
 
 /*
- * Reads the files without opening the database, so it works beside a running
- * server.
+ * Reads the files without opening the database, so a server may be using them.
  */
 int cmd_tsdb_verify(int argc, char **argv)
 {
@@ -286,7 +288,7 @@ int cmd_tsdb_repair(int argc, char **argv)
 
 /* everprof tsdb confirm-clock */
 
-/* See docs/decisions.md, 86. */
+/* Make retention follow the system clock again (docs/decisions.md, 86). */
 int cmd_tsdb_confirm_clock(int argc, char **argv)
 {
 	static const struct usage u = {
@@ -320,7 +322,7 @@ int cmd_tsdb_confirm_clock(int argc, char **argv)
 
 /* everprof tsdb recode */
 
-/* Progress: recoding a large directory takes long. */
+/* Print progress, because recoding a large directory takes long. */
 static void print_recoded(void *ctx, const char *block, size_t i, size_t count)
 {
 	struct tsdb *db = ctx;

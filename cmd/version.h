@@ -13,9 +13,9 @@
 #endif
 
 /*
- * The commit; "" when it is unknown. It is defined only for the files that
- * cmake/Revision.cmake names, because they are compiled again after each
- * commit.
+ * The commit of this build; "" when it is unknown. CMake defines it only for
+ * the files that cmake/Revision.cmake names, because those files are compiled
+ * again after each commit.
  */
 #ifndef EVERPROF_REVISION
 #define EVERPROF_REVISION ""

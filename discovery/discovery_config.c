@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-/* Prometheus' defaults, and the bounds of refresh_interval. */
+/* Prometheus' defaults and the bounds of refresh_interval, in ms. */
 #define FILE_REFRESH_MS 300000
 #define HTTP_REFRESH_MS 60000
 #define REFRESH_MIN_MS  100
@@ -61,8 +61,8 @@ static void discovery_config_decode_files(struct yaml *y,
 }
 
 /*
- * Appends a part with its length in front, so that different entries can never
- * have equal keys.
+ * Appends a part of a key, preceded by its length, so that different entries
+ * can never have equal keys.
  */
 static void add_key(struct buf *key, struct str part)
 {
@@ -85,7 +85,7 @@ static void set_key(struct yaml *y, struct discovery_config *c)
 }
 
 /*
- * Checks what no single key can show. An entry that is no map was reported
+ * Checks an entry as a whole. An entry that is not a map has been reported
  * already.
  */
 static void discovery_config_check(struct yaml *y, const struct yaml_node *n,
@@ -100,7 +100,7 @@ static void discovery_config_check(struct yaml *y, const struct yaml_node *n,
 		yaml_error(y, n, "http_sd_config requires url");
 }
 
-/* What the two lists differ in. */
+/* What distinguishes file_sd_configs from http_sd_configs. */
 struct entry_kind {
 	enum discovery_kind kind;
 	const char *list;
@@ -110,8 +110,8 @@ struct entry_kind {
 };
 
 /*
- * Decodes a list and appends its entries to out. The array is allocated again,
- * because a job may have lists of both kinds.
+ * Decodes a list and appends its entries to `out`. The array is allocated
+ * again, because a job may have lists of both kinds.
  */
 static void decode_list(struct yaml *y, const struct yaml_node *n,
 			const struct entry_kind *k,

@@ -19,16 +19,18 @@ enum discovery_kind {
 	DISCOVERY_HTTP
 };
 
-/* One entry of a list of discoveries. */
+/* One entry of file_sd_configs or of http_sd_configs. */
 struct discovery_config {
 	enum discovery_kind kind;
 	int64_t refresh_ms;
 	struct str *files; /* patterns of paths, for DISCOVERY_FILE */
 	size_t file_count;
-	struct str url;           /* for DISCOVERY_HTTP */
-	struct http_options http; /* for DISCOVERY_HTTP */
+	struct str url; /* URL to request, for DISCOVERY_HTTP */
+	/* options of the requests, for DISCOVERY_HTTP */
+	struct http_options http;
 	/*
-	 * The whole entry as text. Entries with equal keys share one provider.
+	 * The whole entry as text. Entries with equal keys share one provider
+	 * (a running discovery).
 	 */
 	struct str key;
 };
@@ -41,13 +43,13 @@ struct discovery_configs {
 
 /*
  * Decodes the list file_sd_configs and appends its entries to the struct
- * discovery_configs at field. Errors are reported to y.
+ * discovery_configs at `field`. Errors are reported to `y`.
  */
 void file_sd_decode(struct yaml *y, const struct yaml_node *n, void *field);
 
 /*
  * Decodes the list http_sd_configs and appends its entries to the struct
- * discovery_configs at field. Errors are reported to y.
+ * discovery_configs at `field`. Errors are reported to `y`.
  */
 void http_sd_decode(struct yaml *y, const struct yaml_node *n, void *field);
 

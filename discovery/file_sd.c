@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * file_sd_configs: target groups in files, read again when something happens
- * in their folders, and every refresh_interval. A file that cannot be read or
- * understood keeps its last targets; one that is gone has none.
+ * file_sd_configs: target groups in files, read again when something happens in
+ * their folders, and every refresh_interval. When a file cannot be read or
+ * parsed, its last targets stay; when a file is removed, its targets are
+ * dropped.
  *
- * Folders are watched, not files: editors and Kubernetes exchange files, and
- * links to them, by renaming.
+ * Folders are watched, not files: editors and Kubernetes replace files, and
+ * links to files, by renaming.
  */
 #include "discovery/file_sd.h"
 
@@ -22,26 +23,33 @@
 #include "base/mem.h"
 #include "discovery/provider.h"
 
-/* Delay after an event, so that several changes in a row cause one refresh. */
+/*
+ * ms to wait after an event, so that several changes in a row cause one refresh
+ */
 #define SETTLE_MS 50
 
-/* Delay for a file that has been created but perhaps not written yet. */
+/* ms to wait for a file that has been created but perhaps not written yet */
 #define BEGIN_MS  500
 #define META_FILE "__meta_filepath" /* the label with the file's path */
 
 /* A file that matches a pattern. */
 struct source {
 	char *path;
-	uint64_t hash;                /* of the text that groups were made of */
+	/* hash of the text that `groups` was made from */
+	uint64_t hash;
 	struct target_groups *groups; /* NULL: never read successfully */
-	bool there;                   /* seen in the current refresh */
+	bool there;                   /* file was seen in the current refresh */
 };
 
 /* The data of a file provider. */
 struct files {
 	VEC(char *) patterns;
 	VEC(struct source) sources;
-	int inotify; /* -1: not available, only the interval counts */
+	/*
+	 * The inotify descriptor; -1: not available, so that files are read at
+	 * each refresh_interval only.
+	 */
+	int inotify;
 };
 
 /* Frees a source and drops its groups. */
@@ -63,8 +71,8 @@ static char *folder_of(const char *path)
 }
 
 /*
- * Watches the folders of all patterns. It is called with every refresh, because
- * a folder may appear later; watching one again is a no-op for the kernel.
+ * Watches the folders of all patterns. Called at every refresh, because a
+ * folder may appear later; watching a folder again has no effect.
  */
 static void watch_folders(struct files *f)
 {
@@ -83,8 +91,8 @@ static void watch_folders(struct files *f)
 
 /*
  * Returns whether an event means that a file is complete. After IN_CREATE a
- * file is still being written, and its closing is another event; but a link
- * that was created causes no other event, so IN_CREATE is not ignored either.
+ * file may still be written, and closing the file causes another event.
+ * IN_CREATE is not ignored either, because a new link causes no other event.
  */
 static bool file_sd_is_relevant(const struct inotify_event *e)
 {
@@ -138,7 +146,7 @@ static void tell_unwatched(struct provider *p)
 		LOG_FIELDS(log_err(&err)));
 }
 
-/* Copies the patterns and begins to watch. */
+/* Copies the patterns and begins to receive inotify events. */
 static void *files_open(struct provider *p, const struct discovery_config *c)
 {
 	struct files *f = mem_new(struct files);
@@ -174,7 +182,8 @@ static bool file_sd_is_json(const char *path)
 
 /*
  * Reads a file and replaces its groups if the text has changed. On errors the
- * old groups stay, and *changed is only ever set, not cleared.
+ * old groups stay. *changed is set to true if the groups were replaced, and
+ * otherwise left as it is.
  */
 static int read_source(struct source *s, bool *changed, struct err *err)
 {
@@ -216,7 +225,7 @@ static void tell_absent(const struct provider *p, const char *files)
 
 /*
  * Reads one file that a pattern matched. A file that cannot be read or parsed
- * counts as there, so that it keeps its old groups.
+ * counts as seen, so that it keeps its old groups.
  */
 static void file_sd_add_item(struct provider *p, const char *path,
 			     bool *changed)
@@ -241,8 +250,8 @@ static void file_sd_add_item(struct provider *p, const char *path,
 }
 
 /*
- * Drops sources whose files were not seen in this refresh. The order of the
- * others is kept, since it is the order of targets.
+ * Drops sources whose files were not seen in this refresh. The remaining
+ * sources stay in order, because it is the order of targets.
  */
 static void forget_gone(struct provider *p, bool *changed)
 {
@@ -264,8 +273,8 @@ static void forget_gone(struct provider *p, bool *changed)
 
 /*
  * Called by glob() for a folder that it cannot read; a return value other than
- * 0 aborts it. A folder that does not exist contains no files; one that cannot
- * be read may contain some.
+ * 0 aborts glob(). A folder that does not exist contains no files; a folder
+ * that cannot be read may contain some.
  */
 static int on_folder(const char *path UNUSED, int error)
 {
@@ -292,8 +301,8 @@ static int find_files(const char *pattern, glob_t *g)
 }
 
 /*
- * Marks all sources as seen, if a pattern could not be expanded: it is unknown
- * which files are gone.
+ * Marks all sources as seen. Called when a pattern could not be expanded,
+ * because it is then unknown which files are gone.
  */
 static void keep_all(struct files *f)
 {
@@ -342,8 +351,8 @@ static void file_sd_publish(struct provider *p, struct files *f)
 
 /*
  * Folders are watched before files are read, so that a change in between is not
- * missed. The first refresh reports even if there is nothing, which completes
- * the job's targets.
+ * missed. The first refresh reports even an empty result, because the manager
+ * waits for a result of each discovery of a job.
  */
 static void files_refresh(struct provider *p)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_sd_configs: target groups as JSON from a URL, asked for every
+ * http_sd_configs: target groups as JSON from a URL, requested every
  * refresh_interval.
  *
  * Source: prometheus.io/docs/prometheus/latest/http_sd.
@@ -23,11 +23,11 @@
 struct http_source {
 	char *url;
 	char *shown;    /* url without user and password */
-	char *logged;   /* shown without the query, which may hold a token */
-	char *interval; /* a header line */
+	char *logged;   /* `shown` without its query, which may hold a token */
+	char *interval; /* header line with the refresh interval */
 	struct http_config *config;
-	uint64_t hash; /* of the body that groups were last made of */
-	bool running;  /* a request is in flight */
+	uint64_t hash; /* hash of the body that groups were last made from */
+	bool running;  /* whether a request is in flight */
 };
 
 /* Returns a URL with its query replaced by "…". */
@@ -39,7 +39,9 @@ static char *without_query(const char *url)
 		       mem_strdup(url);
 }
 
-/* Copies the configuration. The header with the interval is Prometheus' own. */
+/*
+ * Copies the configuration. Prometheus sends the same header with the interval.
+ */
 static void *source_open(struct provider *p UNUSED,
 			 const struct discovery_config *c)
 {
@@ -80,7 +82,7 @@ static int check_response(const struct http_response *r, struct err *err)
 }
 
 /*
- * Parses a body and reports its groups. A body equal to the last one is not
+ * Parses a body and reports its groups. A body that equals the last one is not
  * parsed again, so that it does not cause a new target set.
  */
 static int http_sd_take(struct provider *p, struct http_source *s,
@@ -124,7 +126,7 @@ static void http_sd_on_answer(void *ctx, struct http_response *r)
 }
 
 /*
- * Starts a request, unless the previous one is still in flight. Its timeout is
+ * Starts a request, unless the previous one is still in flight. The timeout is
  * the refresh interval.
  */
 static void source_refresh(struct provider *p)

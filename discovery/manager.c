@@ -11,9 +11,9 @@
 #include "discovery/http_sd.h"
 #include "discovery/provider.h"
 
-#define WAIT_MS_MAX 10000 /* the loop wakes up at least this often */
+#define WAIT_MS_MAX 10000 /* ms; the loop wakes up at least this often */
 
-/* All kinds of discovery. */
+/* The kinds of discovery by enum discovery_kind. */
 static const struct provider_kind *const kinds[] = {
 	[DISCOVERY_FILE] = &provider_file,
 	[DISCOVERY_HTTP] = &provider_http,
@@ -23,10 +23,10 @@ static const struct provider_kind *const kinds[] = {
 struct job {
 	char *name;
 	VEC(struct provider *) providers;
-	bool untold; /* must be reported even if nothing new is found */
+	bool untold; /* must be reported even if no provider has changed */
 };
 
-/* The manager. */
+/* A discovery manager. */
 struct discovery {
 	struct discovery_options o;
 	struct http_client *client;
@@ -63,7 +63,7 @@ static void update_metrics(struct discovery *d)
 		(int64_t)targets);
 }
 
-/* The loop. */
+/* The loop, which refreshes discoveries and reports jobs. */
 
 /*
  * Returns whether all discoveries of a job have reported something, so that the
@@ -101,8 +101,9 @@ static void manager_log(struct discovery *d, struct job *j)
 }
 
 /*
- * Reports the jobs whose discoveries have changed. A job that is incomplete
- * stays marked, because the providers' own marks are cleared below.
+ * Reports the jobs whose discoveries have changed. A job with a discovery that
+ * has not reported yet is marked as untold, because the marks of the providers
+ * are cleared below.
  */
 static void tell_news(struct discovery *d)
 {
@@ -126,8 +127,8 @@ static void tell_news(struct discovery *d)
 }
 
 /*
- * Refreshes the providers that are due and returns the milliseconds until the
- * next one is.
+ * Refreshes the providers that are due. Returns the milliseconds until the next
+ * one is due, at most WAIT_MS_MAX.
  */
 static int64_t refresh_due(struct discovery *d)
 {
@@ -138,7 +139,10 @@ static int64_t refresh_due(struct discovery *d)
 		struct provider *p = d->providers.v[i];
 		int64_t left;
 
-		/* The next time is set first: refresh() may move it forward. */
+		/*
+		 * Set the next time first, because refresh() may bring it
+		 * forward.
+		 */
 		if (p->due_ns <= now) {
 			p->due_ns = now + p->refresh_ms * 1000000;
 			p->kind->refresh(p);
@@ -173,7 +177,7 @@ static void *loop_run(void *arg)
 	return NULL;
 }
 
-/* Configuration. */
+/* Applying a configuration: making jobs and providers. */
 
 /* Closes and frees a provider. */
 static void provider_drop(struct provider *p)
@@ -185,8 +189,9 @@ static void provider_drop(struct provider *p)
 }
 
 /*
- * Returns the provider of an entry and marks it as used; makes one if there is
- * none with the same key. A new provider has due_ns 0 and is refreshed at once.
+ * Returns the provider of an entry and marks the provider as used; makes a
+ * provider if there is none with the entry's key. A new provider has due_ns 0
+ * and is refreshed at once.
  */
 static struct provider *take_provider(struct discovery *d,
 				      const struct discovery_config *c)
@@ -217,7 +222,7 @@ static struct provider *take_provider(struct discovery *d,
 	return p;
 }
 
-/* Returns the job of that name, or NULL. */
+/* Returns the job with this name, or NULL. */
 static struct job *manager_find_job(struct job *const *jobs, size_t count,
 				    struct str name)
 {
@@ -236,7 +241,7 @@ static void job_drop(struct job *j)
 	mem_free(j);
 }
 
-/* Makes a job of its configuration. */
+/* Makes a job from its configuration. */
 static struct job *make_job(struct discovery *d, const struct discovery_job *c)
 {
 	const struct job *old =
@@ -248,8 +253,8 @@ static struct job *make_job(struct discovery *d, const struct discovery_job *c)
 		*vec_add(&j->providers) = take_provider(d, &c->configs->v[i]);
 	/*
 	 * A job that lost its discoveries is reported once more, with no
-	 * groups, so that their targets go. A job that never had any is not
-	 * reported.
+	 * groups, so that its discovered targets are dropped. A job that never
+	 * had discoveries is not reported.
 	 */
 	j->untold = j->providers.count ||
 		    (old && (old->providers.count || old->untold));

@@ -3,10 +3,10 @@
  * Discovery manager: runs the discoveries of all jobs and reports the target
  * groups that they find.
  *
- * Jobs with equal discoveries share one provider. After a change of the
- * configuration a job is reported once each of its discoveries has found
- * something or failed; until then the targets that were reported last stay in
- * place, so that a reload does not drop targets for a moment.
+ * Jobs with equal discoveries share one provider (a running discovery). After a
+ * change of the configuration a job is reported once each of its discoveries
+ * has found something or failed; until then the targets that were reported last
+ * stay in place, so that a reload does not drop targets for a moment.
  *
  * Ownership: everything in the options is borrowed and must outlive the
  * manager; jobs are copied.
@@ -23,12 +23,12 @@
 
 struct discovery;
 
-/* What the manager needs from its surroundings. */
+/* Options of discovery_start(). */
 struct discovery_options {
 	const struct log *log;
 	struct metrics *metrics;
 	const char *user_agent;
-	const struct networks *refused; /* see http_client_refuse() */
+	const struct networks *refused; /* networks for http_client_refuse() */
 	/*
 	 * Reports all target groups of a job, replacing those reported before.
 	 * Called by the manager's thread under its mutex, so it must not call

@@ -7,7 +7,10 @@
 
 void provider_found(struct provider *p, const struct target_groups_list *groups)
 {
-	/* The old list is dropped last: both may contain the same groups. */
+	/*
+	 * Drop the old list last, because both lists may contain the same
+	 * groups.
+	 */
 	struct target_groups_list old = p->found;
 
 	p->found = (struct target_groups_list){ 0 };
@@ -21,8 +24,8 @@ void provider_failed(struct provider *p, const char *what,
 		     const struct err *err)
 {
 	/*
-	 * A first failure counts as news: the job has waited for this provider
-	 * and can be reported without it.
+	 * A first failure counts as a change: the jobs have waited for this
+	 * provider and can now be reported without its targets.
 	 */
 	p->changed |= !p->asked;
 	p->asked = true;
@@ -35,7 +38,8 @@ void provider_failed(struct provider *p, const char *what,
 }
 
 /*
- * At LOG_INFO, since discovered targets change rarely; failures are warnings.
+ * Logged at LOG_INFO, because discovered targets change rarely; failures are
+ * warnings.
  */
 void provider_tell(const struct provider *p, const char *what,
 		   const struct target_groups *g)
@@ -73,8 +77,8 @@ int provider_parse(const char *name, struct bytes text, bool json,
 	if (y.root)
 		g = target_groups_decode(&y, y.root, "target groups", meta);
 	/*
-	 * An empty file is what an editor leaves for a moment, not a list of no
-	 * targets (docs/decisions.md, 60).
+	 * An empty file is an error, not a list without targets, because an
+	 * editor may leave a file empty for a moment (docs/decisions.md, 60).
 	 */
 	else if (!y.error_count)
 		yaml_error(

@@ -2,8 +2,8 @@
 /*
  * Provider: one running discovery. The manager calls refresh() when it is due;
  * the provider reports the result, immediately or later, with provider_found()
- * or provider_failed(). The groups reported last stay valid until it reports
- * others.
+ * or provider_failed(). The groups that a provider reported last stay valid
+ * until it reports new ones.
  *
  * A new kind of discovery needs a struct provider_kind and an entry in the
  * table at the top of manager.c.
@@ -24,10 +24,10 @@ struct provider;
 
 /* A kind of discovery, as a table of functions. */
 struct provider_kind {
-	const char *name; /* in logs and metrics */
+	const char *name; /* name in logs and metrics */
 	/*
-	 * Returns the provider's data, which becomes p->data. c is borrowed for
-	 * the call.
+	 * Makes the data of a provider, which becomes p->data. `c` is borrowed
+	 * for the call.
 	 */
 	void *(*open)(struct provider *p, const struct discovery_config *c);
 	/* Starts or performs one refresh. */
@@ -36,47 +36,49 @@ struct provider_kind {
 	void (*close)(struct provider *p);
 };
 
-/* A provider, as the manager and its kind see it. */
+/* A running discovery. The manager and the functions of its kind use it. */
 struct provider {
 	const struct provider_kind *kind;
-	void *data; /* owned by the kind */
+	void *data; /* private data of the kind, which owns it */
 	char *key;  /* key of the discovery_config */
 	int64_t refresh_ms;
-	struct http_client *client; /* the loop's, for requests and watches */
+	/* client of the manager's loop, for requests and watched descriptors */
+	struct http_client *client;
 	const char *user_agent;
 	const struct log *log;
-	struct metric *failures; /* counter of the kind */
+	struct metric *failures; /* counter of failed refreshes of this kind */
 
 	/* The members below belong to the manager. */
-	int64_t due_ns;                  /* next refresh, on clock_mono_ns() */
-	struct target_groups_list found; /* reported last */
+	/* time of the next refresh, on clock_mono_ns() */
+	int64_t due_ns;
+	struct target_groups_list found; /* groups reported last */
 	bool asked;   /* has reported a result or a failure */
 	bool changed; /* found has not been passed to the jobs yet */
-	bool used;    /* by a job of the current configuration */
+	bool used;    /* a job of the current configuration uses it */
 };
 
 /*
- * Reports the target groups that exist now; p takes a reference to each of
- * them.
+ * Reports the target groups that exist now; `p` takes a reference to each
+ * group.
  */
 void provider_found(struct provider *p,
 		    const struct target_groups_list *groups);
 
 /*
- * Reports that a refresh failed: counts and logs the error with the name of the
+ * Reports that a refresh failed: counts and logs the error; `what` names the
  * source. Groups found before stay.
  */
 void provider_failed(struct provider *p, const char *what,
 		     const struct err *err);
 
 /*
- * Logs that a source was read and how many targets it has; g is NULL if the
- * source is gone.
+ * Logs that the source named `what` was read and how many targets it has; `g`
+ * is NULL if the source is gone.
  */
 void provider_tell(const struct provider *p, const char *what,
 		   const struct target_groups *g);
 
-/* Moves the next refresh forward, to at most ms milliseconds from now. */
+/* Brings the next refresh forward, to at most `ms` milliseconds from now. */
 void provider_refresh_within(struct provider *p, int64_t ms);
 
 /*

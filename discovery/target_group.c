@@ -6,9 +6,12 @@
 
 #include "base/mem.h"
 
-#define LABELS_OF_GROUP 500 /* most labels of a group */
+#define LABELS_OF_GROUP 500 /* maximum number of labels of a group */
 
-/* Bounds for the sum over all targets; see check_volume(). */
+/*
+ * Bounds of the bytes and the number of labels, summed over all targets; see
+ * check_volume().
+ */
 #define VOLUME_MAX        (256 * MIB)
 #define VOLUME_LABELS_MAX 5000000
 
@@ -46,7 +49,7 @@ struct decoding {
 	struct target_group *group;
 };
 
-/* Decoding. */
+/* Decoding lists of target groups. */
 
 /* Decodes the addresses of a group, each as a target with one label. */
 static void decode_targets(struct yaml *y, const struct yaml_node *n,
@@ -146,9 +149,9 @@ static void decode_labels(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Adds the label that names the source. It comes last, and the first label of a
- * name wins when targets are made of groups, so a label of that name in the
- * source takes precedence.
+ * Appends the label that names the source. When targets are made from groups,
+ * the first label of a name wins, so a label of the same name in the source
+ * takes precedence.
  */
 static void add_meta(const struct decoding *d, const struct group_meta *meta)
 {
@@ -192,8 +195,8 @@ struct target_groups *target_groups_decode(struct yaml *y,
 }
 
 /*
- * Whether the text in brackets at the start of t is an IPv6 address; *end is
- * what follows the brackets.
+ * Whether the text in brackets at the start of `t` is an IPv6 address; *end is
+ * set to the text after the brackets.
  */
 static bool target_group_read_v6(struct str t, struct str *end)
 {
@@ -210,7 +213,7 @@ static bool target_group_read_v6(struct str t, struct str *end)
 	return inet_pton(AF_INET6, text, bytes) == 1;
 }
 
-/* Whether t is ":" and a port. */
+/* Whether `t` is ":" and a port. */
 static bool target_group_is_port(struct str t)
 {
 	int64_t number;
@@ -231,8 +234,8 @@ bool target_address_is_ok(struct str t)
 		unsigned char c = (unsigned char)t.ptr[i];
 
 		/*
-		 * Characters that would end the host in a URL, or add user or
-		 * path to it.
+		 * Reject characters that would end the host in a URL, or add a
+		 * user or a path to the URL.
 		 */
 		if (c <= ' ' || c >= 0x7f || strchr("/@?#\\\"<>^`{|};,", c))
 			return false;
@@ -242,7 +245,7 @@ bool target_address_is_ok(struct str t)
 		       (!end.len || target_group_is_port(end));
 	if (!t.len || memchr(t.ptr, '[', t.len) || memchr(t.ptr, ']', t.len))
 		return false;
-	/* A bare IPv6 address is ambiguous with a port and therefore refused. */
+	/* A bare IPv6 address is ambiguous with a port, so it is refused. */
 	colon = memchr(t.ptr, ':', t.len);
 	end = (struct str){ colon,
 			    colon ? t.len - (size_t)(colon - t.ptr) : 0 };

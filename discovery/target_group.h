@@ -38,10 +38,10 @@ struct target_groups {
 	struct arena arena;
 	struct target_group *v;
 	size_t count;
-	size_t targets; /* in all groups */
+	size_t targets; /* number of targets in all groups */
 };
 
-/* Takes another reference and returns g. */
+/* Takes another reference and returns `g`. */
 struct target_groups *target_groups_ref(struct target_groups *g);
 
 /* Drops a reference; the last one frees the groups. NULL is a no-op. */
@@ -72,8 +72,8 @@ struct group_meta {
 
 /*
  * Decodes a list of {targets: [address, …], labels: {name: value, …}}; `what`
- * names the list in messages. Errors are reported to y, and the result is then
- * incomplete. meta may be NULL. The caller owns a reference.
+ * names the list in messages. Errors are reported to `y`, and the result is
+ * then incomplete. `meta` may be NULL. The caller owns a reference.
  */
 struct target_groups *target_groups_decode(struct yaml *y,
 					   const struct yaml_node *list,

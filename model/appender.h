@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Appender: the only interface by which profiles enter storage. The scraper,
- * the import, push endpoints and the remote-write receiver all write through
- * it.
+ * Appender: the only interface by which profiles enter storage. The scraper and
+ * the import write through it, and so will the planned push endpoints and
+ * remote-write receiver.
  *
  * Ownership: whoever implements the interface owns the appender; samples are
  * borrowed for the call.
@@ -27,13 +27,14 @@ struct sample {
 	int64_t ms;            /* time of the profile, ms since the epoch */
 
 	enum body_encoding encoding;
-	struct bytes body; /* as received, still compressed */
+	struct bytes body; /* the profile as received, still compressed */
 
 	/* The members below come from a scan of the decoded body. */
-	uint32_t raw_len;      /* length of the decoded body, in bytes */
-	uint64_t hash;         /* hash_bytes() of the decoded body */
-	struct bytes typeset;  /* encoded as in model/types.h */
-	const int64_t *totals; /* one sum for each sample type */
+	uint32_t raw_len;     /* length of the decoded body, in bytes */
+	uint64_t hash;        /* hash_bytes() of the decoded body */
+	struct bytes typeset; /* the type set, encoded as in model/types.h */
+	/* sums of the values, one for each sample type */
+	const int64_t *totals;
 	uint64_t sample_count;
 	int64_t duration_ns;
 	int64_t period;
@@ -55,8 +56,8 @@ struct appender {
 		      struct err *err);
 
 	/*
-	 * Waits until every record before lsn is durable. ERR_IO: at least one
-	 * of them will never be, because an fsync failed.
+	 * Waits until every record before lsn is durable. ERR_IO: an fsync
+	 * failed, so at least one of these records will never be durable.
 	 */
 	int (*sync)(struct appender *a, uint64_t lsn, struct err *err);
 };

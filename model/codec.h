@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Codec: the interface by which a group of profiles of one series (the content
- * of one chunk) becomes stored bytes, and profiles again.
+ * of one chunk) is encoded as stored bytes, and decoded again.
  *
  * Storage does not know what a profile is. It passes the groups of one target,
  * one after another, to an encoder; these groups form a stripe. Storage decodes
  * each group that was encoded and compares hashes before it relies on the
  * result. The groups of a stripe may share one dictionary table, which only
- * grows and is stored behind the last group. A codec without tables leaves the
- * calls about tables NULL.
+ * grows and is stored after the last group. A codec without tables leaves the
+ * functions for tables NULL.
  *
  * Ownership: the caller owns encoders, decoders and tables until it frees them.
  * Threads: an encoder or decoder is used by one thread at a time; a table is
@@ -33,19 +33,20 @@ enum {
 
 /* A stored group, described by its chunk metadata. */
 struct codec_group {
-	const struct codec_table *table; /* the stripe's; NULL without tables */
-	struct bytes stored;             /* the encoded bytes */
-	const uint32_t *lens; /* decoded length of each value, in bytes */
-	size_t count;         /* values in the group */
+	/* the table of the stripe; NULL if the codec has none */
+	const struct codec_table *table;
+	struct bytes stored;  /* the bytes that encode() appended */
+	const uint32_t *lens; /* decoded length of each profile, in bytes */
+	size_t count;         /* number of profiles in the group */
 };
 
 /*
  * One codec, as a table of functions. Functions that a codec does not support
- * are NULL where the comment says so.
+ * are NULL if their comments say so.
  */
 struct codec {
 	uint8_t id;       /* CODEC_* */
-	const char *name; /* for messages and listings */
+	const char *name; /* name of the codec in messages and listings */
 
 	/*
 	 * Creates an encoder with an empty table. level is the compression
@@ -56,10 +57,10 @@ struct codec {
 	void (*encoder_free)(struct codec_encoder *e);
 
 	/*
-	 * Encodes count values as one group of the current stripe and appends
-	 * the stored bytes to out. ERR_UNSUPPORTED: the codec declines these
-	 * values, out and table are unchanged, and the caller falls back to
-	 * another codec.
+	 * Encodes `count` profiles, whose bytes are `values`, as one group of
+	 * the current stripe and appends the stored bytes to `out`.
+	 * ERR_UNSUPPORTED: the codec declines these profiles, `out` and the
+	 * table are unchanged, and the caller falls back to another codec.
 	 */
 	int (*encode)(struct codec_encoder *e, const struct bytes *values,
 		      size_t count, struct buf *out, struct err *err);
@@ -67,10 +68,11 @@ struct codec {
 	/*
 	 * Re-encodes a group that this codec wrote in another stripe so that it
 	 * uses the current stripe's table, without decoding the profiles, and
-	 * appends it to out. The encoder may keep pointers into the group's old
-	 * table until adopt() is called with another one, or it is freed.
-	 * ERR_UNSUPPORTED: the group cannot be moved; ERR_CORRUPT: the group is
-	 * damaged. NULL if the codec cannot do this.
+	 * appends the result to `out`. The encoder may keep pointers into the
+	 * group's old table until adopt() is called with a group of another
+	 * table, or the encoder is freed. ERR_UNSUPPORTED: the group cannot be
+	 * re-encoded in this way; ERR_CORRUPT: the group is damaged. NULL if
+	 * the codec cannot do this.
 	 */
 	int (*adopt)(struct codec_encoder *e, const struct codec_group *group,
 		     struct buf *out, struct err *err);
@@ -82,17 +84,14 @@ struct codec {
 	const struct codec_table *(*encoder_table)(
 		const struct codec_encoder *e);
 
-	/*
-	 * Returns whether the table is so large that the stripe should end
-	 * here.
-	 */
+	/* Returns whether the table is so large that the stripe should end. */
 	bool (*encoder_is_full)(const struct codec_encoder *e);
 
 	/*
-	 * Ends the stripe: appends its table to out and starts the next stripe
-	 * with an empty table. Appends nothing if no group needs the table.
-	 * ERR_CORRUPT: the table could not be read back, so the stripe's groups
-	 * are unusable.
+	 * Ends the stripe: appends its table to `out` and starts the next
+	 * stripe with an empty table. Appends nothing if no group needs the
+	 * table. ERR_CORRUPT: the table could not be read back, so the stripe's
+	 * groups are unusable.
 	 */
 	int (*encoder_finish)(struct codec_encoder *e, struct buf *out,
 			      struct err *err);
@@ -120,20 +119,19 @@ struct codec {
 	size_t (*decoder_memory)(const struct codec_decoder *d);
 
 	/*
-	 * Decodes n values of a group, starting with number first, and appends
-	 * them to out one behind another. ERR_CORRUPT: the bytes are not such a
-	 * group.
+	 * Decodes n profiles of a group, starting with profile number `first`,
+	 * and appends them to `out` one after another. ERR_CORRUPT: the stored
+	 * bytes are not a group of this codec.
 	 */
 	int (*decode)(struct codec_decoder *d, const struct codec_group *group,
 		      size_t first, size_t n, struct buf *out, struct err *err);
 
 	/*
-	 * Gives access to a group in the codec's own representation, for
-	 * callers that can sum it without decoding profiles. Storage passes it
-	 * on without looking at it. types selects the wanted sample types; NULL
-	 * selects all. *out is valid until the decoder is used again. The
-	 * function is NULL if the codec has no such representation.
-	 * ERR_CORRUPT: the group is damaged.
+	 * Returns a group as rows: the codec's own representation, which some
+	 * callers can sum without decoding profiles. Storage passes the rows on
+	 * without looking at them. `types` selects the wanted sample types;
+	 * NULL selects all. *out is valid until the decoder is used again.
+	 * ERR_CORRUPT: the group is damaged. NULL if the codec has no rows.
 	 */
 	int (*rows)(struct codec_decoder *d, const struct codec_group *group,
 		    const bool *types, const struct codec_rows **out,

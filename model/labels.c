@@ -9,7 +9,8 @@
 #include "base/mem.h"
 
 /*
- * Checks untrusted bytes once, so that iterators may rely on them afterwards.
+ * Checks an encoding from an untrusted source once, so that iterators need not
+ * check it again.
  */
 static int labels_check(struct bytes encoded, struct err *err)
 {
@@ -52,7 +53,10 @@ static int labels_check(struct bytes encoded, struct err *err)
 	return 0;
 }
 
-/* Makes a set with one reference of an encoding that is known to be valid. */
+/*
+ * Makes a label set with one reference from an encoding that is known to be
+ * valid.
+ */
 static struct labels *labels_of(struct bytes encoded)
 {
 	struct labels *ls = mem_alloc(sizeof(*ls) + encoded.len);
@@ -106,7 +110,7 @@ static size_t checked_len(const uint8_t **pos)
 	if (v < 0x80)
 		return v;
 	v &= 0x7f;
-	/* Few labels are longer than 127 bytes. */
+	/* This loop is rarely reached: few labels are longer than 127 bytes. */
 	for (unsigned shift = 7;; shift += 7) {
 		uint8_t byte = *(*pos)++;
 
@@ -232,7 +236,7 @@ void labels_text(const struct labels *ls, struct buf *out)
 }
 
 /*
- * Returns the label of that name, or NULL. Sets are small, so a scan will do.
+ * Returns the label called `name`, or NULL. Sets are small, so a scan will do.
  */
 static struct label *builder_find(const struct labels_builder *b,
 				  struct str name)
@@ -284,7 +288,7 @@ int label_by_name(const void *a, const void *b)
 		       ((const struct label *)b)->name);
 }
 
-/* Checks one label from outside before it enters a set. */
+/* Checks one label of a builder before it enters a set. */
 static int labels_check_label(const struct label *l, struct err *err)
 {
 	if (!l->name.len)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Label sets: immutable sets of names and values, sorted by name. WAL records,
- * the logs of head blocks and memory share one encoding
- * (docs/format/common.md).
+ * Label sets: immutable sets of names and values, sorted by name. They are
+ * encoded in the same way in WAL records, in the logs of head blocks and in
+ * memory (docs/format/common.md).
  *
  * Ownership: label sets are reference counted (labels_ref(), labels_unref()).
  * Text that a function returns is borrowed from the set.
@@ -21,17 +21,17 @@
 /* The name of the label that holds the profile type. */
 #define LABEL_NAME "__name__"
 
-/* Reserved for future multi-tenancy: refused in labels from outside. */
+/* Reserved for future multi-tenancy: labels_build() refuses this label. */
 #define LABEL_TENANT "__tenant__"
 
 enum {
-	LABELS_MAX = 128,             /* labels in one set */
-	LABELS_BYTES_MAX = 64 * 1024, /* bytes of an encoded set */
+	LABELS_MAX = 128,             /* largest number of labels in one set */
+	LABELS_BYTES_MAX = 64 * 1024, /* longest encoded set, in bytes */
 	LABEL_NAME_MAX = 1024,
 	LABEL_VALUE_MAX = LABELS_BYTES_MAX,
 };
 
-/* A name and a value; both borrowed. */
+/* One label: its name and its value, both borrowed. */
 struct label {
 	struct str name;
 	struct str value;
@@ -43,13 +43,13 @@ int label_by_name(const void *a, const void *b);
 /* A label set. Its data is one encoded block of memory, without pointers. */
 struct labels {
 	_Atomic uint32_t refs; /* reference count */
-	uint32_t len;          /* bytes of data */
+	uint32_t len;          /* length of data, in bytes */
 	uint64_t hash;         /* hash_bytes() of data */
 	uint8_t data[];
 };
 
 /*
- * Makes a set of its encoding. ERR_CORRUPT: the bytes are not a valid set
+ * Makes a set from its encoding. ERR_CORRUPT: the bytes are not a valid set
  * (order, limits, UTF-8). The caller owns a reference to *out.
  */
 NODISCARD int labels_decode(struct bytes encoded, struct labels **out,
@@ -67,7 +67,9 @@ static inline struct bytes labels_bytes(const struct labels *ls)
 	return (struct bytes){ .ptr = ls->data, .len = ls->len };
 }
 
-/* Position in a set. Usage: while (labels_next(&it, &label)) … */
+/*
+ * An iterator: a position in a set. Usage: while (labels_next(&it, &label)) …
+ */
 struct labels_iter {
 	const uint8_t *pos;
 	uint32_t left;
@@ -92,8 +94,8 @@ int labels_cmp(const struct labels *a, const struct labels *b);
 void labels_json(const struct labels *ls, struct json *j);
 
 /*
- * Appends a set as a selector that matches exactly these labels, for example
- * heap{job="app"}.
+ * Appends a set in the form of a selector that requires all of its labels, for
+ * example heap{job="app"}.
  */
 void labels_text(const struct labels *ls, struct buf *out);
 
@@ -121,7 +123,7 @@ struct str labels_builder_get(const struct labels_builder *b, struct str name);
 void labels_builder_fini(struct labels_builder *b);
 
 /*
- * Makes a label set of the builder's labels; the caller owns a reference to
+ * Makes a label set from the builder's labels; the caller owns a reference to
  * *out. Sorts the builder's labels, otherwise leaves the builder as it is.
  * ERR_INVALID: there is no label, text is not UTF-8, a name is empty, or a
  * limit is exceeded. ERR_DENIED: the reserved label LABEL_TENANT is set.

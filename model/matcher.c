@@ -3,7 +3,10 @@
 
 #include "model/regex.h"
 
-/* Regexes match the whole value here, because selectors compile them so. */
+/*
+ * A regex matches the whole value here, because selectors compile it with
+ * regex_new().
+ */
 bool matcher_matches(const struct matcher *m, struct str value)
 {
 	switch (m->op) {

@@ -25,18 +25,19 @@ enum matcher_op {
 
 struct regex;
 
-/* One condition. */
+/* One condition on the value of the label `name`. */
 struct matcher {
 	enum matcher_op op;
 	struct str name;
-	struct str value;    /* the text behind the operator, unquoted */
-	struct regex *regex; /* for MATCH_RE and MATCH_NRE, else NULL */
+	struct str value; /* the text after the operator, unquoted */
+	/* the compiled `value` for MATCH_RE and MATCH_NRE; else NULL */
+	struct regex *regex;
 };
 
 /* Returns whether a label value fulfils the matcher's condition. */
 bool matcher_matches(const struct matcher *m, struct str value);
 
-/* Returns whether a label set fulfils all of count matchers. */
+/* Returns whether a label set fulfils all `count` matchers. */
 bool matchers_match(const struct matcher *v, size_t count,
 		    const struct labels *ls);
 

@@ -11,20 +11,21 @@
 #include "model/regex_gate.h"
 
 /*
- * Backtracking steps after which a match of a whole value falls back to the
- * DFA.
+ * Number of backtracking steps after which a match of a whole value falls back
+ * to the DFA.
  */
 #define MATCH_LIMIT 100000u
 
 /*
- * Backtracking steps of one search. Searched texts (function names, tags) are
- * short, but a profile has many of them.
+ * Number of backtracking steps after which a search gives up. Searched texts
+ * (function names, tags) are short, but a profile has many of them.
  */
 #define SEARCH_LIMIT   200000
-#define HEAP_LIMIT     4096u      /* KiB */
-#define GROUP_NAME_MAX 32         /* PCRE2's own limit */
-#define DFA_WORK       (64 * KIB) /* ints of workspace, first attempt */
-#define DFA_WORK_MAX   MIB        /* ints, last attempt */
+#define HEAP_LIMIT     4096u /* largest memory of one match, in KiB */
+#define GROUP_NAME_MAX 32    /* longest name of a group in PCRE2 */
+/* workspace of the DFA's first attempt, in ints */
+#define DFA_WORK     (64 * KIB)
+#define DFA_WORK_MAX MIB /* workspace of the DFA's last attempt, in ints */
 
 /* How a regex is applied to a text. */
 enum regex_kind {
@@ -36,11 +37,17 @@ enum regex_kind {
 /* A compiled pattern. Exactly one of literals, prefix and code is in use. */
 struct regex {
 	char *pattern;
-	struct str *literals; /* point into pattern */
+	/* literals of a pattern such as a|b|c; they point into pattern */
+	struct str *literals;
 	size_t literal_count;
-	struct str prefix; /* of a pattern "prefix.*" */
+	/* the literal before ".*", in a pattern such as abc.* */
+	struct str prefix;
 	bool has_prefix;
-	bool *gave_up; /* apart, so that matching can take a const regex */
+	/*
+	 * whether a search ever gave up; allocated separately, so that matching
+	 * can take a const regex
+	 */
+	bool *gave_up;
 	enum regex_kind kind;
 	pcre2_code *code;
 	pcre2_match_data *match;
@@ -89,10 +96,10 @@ static bool find_prefix(struct regex *r, size_t len)
 }
 
 /*
- * Compiles the rewritten pattern with PCRE2. The options give RE2's meaning:
- * "$" matches only at the end of the text, and "." matches a newline in a
- * whole-value match (Prometheus) but not in a search (Go). PCRE2's mode for
- * invalid UTF-8 is off, see docs/decisions.md, 13.
+ * Compiles, with PCRE2, a pattern that the gate has rewritten. The options give
+ * RE2's meaning: "$" matches only at the end of the text, and "." matches a
+ * newline in a whole-value match (Prometheus) but not in a search (Go). PCRE2's
+ * mode for invalid UTF-8 is off, see docs/decisions.md, 13.
  */
 static int regex_compile(struct regex *r, struct str pattern, size_t *at,
 			 struct err *err)
@@ -119,8 +126,8 @@ static int regex_compile(struct regex *r, struct str pattern, size_t *at,
 			       "invalid regular expression: %s", (char *)why);
 	}
 	/*
-	 * JIT is refused under systemd's MemoryDenyWriteExecute; matching is
-	 * then only slower, so the result is ignored.
+	 * JIT is refused under systemd's MemoryDenyWriteExecute; matching then
+	 * works without it, only slower, so the result is ignored.
 	 */
 	(void)pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE);
 	r->match = pcre2_match_data_create_from_pattern(r->code, NULL);
@@ -134,8 +141,9 @@ static int regex_compile(struct regex *r, struct str pattern, size_t *at,
 }
 
 /*
- * Checks the pattern with the gate in any case, then picks the cheapest way to
- * match it; PCRE2 only gets patterns that are no plain text.
+ * Checks every pattern with the gate, then picks the cheapest way to match it.
+ * PCRE2 compiles only patterns that need more than comparing literals or a
+ * prefix.
  */
 static int regex_make(struct str pattern, enum regex_kind kind,
 		      struct regex **out, size_t *at, struct err *err)
@@ -281,7 +289,9 @@ bool regex_matches(const struct regex *r, struct str value)
 	return false;
 }
 
-/* Turns PCRE2's offsets into strings; count is what pcre2_match() returned. */
+/*
+ * Turns PCRE2's offsets into strings; `count` is the result of pcre2_match().
+ */
 static void read_groups(pcre2_match_data *m, int count, struct str value,
 			struct str *groups, size_t max)
 {
@@ -304,7 +314,7 @@ int regex_groups(const struct regex *r, struct str value, struct str *groups,
 
 	if (!value.ptr)
 		value = str_of("");
-	if (!r->code) { /* a literal has no groups */
+	if (!r->code) { /* literals and prefixes have no groups */
 		if (!regex_matches(r, value))
 			return 0;
 		for (size_t i = 0; i < max; i++)
@@ -331,7 +341,10 @@ size_t regex_group_count(const struct regex *r)
 	return n;
 }
 
-/* PCRE2 wants a terminated name; longer names than its limit cannot exist. */
+/*
+ * PCRE2 requires a NUL-terminated name. Names longer than PCRE2's limit cannot
+ * exist.
+ */
 size_t regex_group_named(const struct regex *r, struct str name)
 {
 	char text[GROUP_NAME_MAX + 1];

@@ -20,7 +20,7 @@
 #include "base/err.h"
 
 enum {
-	REGEX_BYTES_MAX = 16 * 1024 /* length of a pattern */
+	REGEX_BYTES_MAX = 16 * 1024 /* longest pattern, in bytes */
 };
 
 struct regex;
@@ -62,9 +62,9 @@ bool regex_matches(const struct regex *r, struct str value);
 bool regex_gave_up(const struct regex *r);
 
 /*
- * Return ERR_INVALID if a search with the expression was given up: its result
- * would silently lack matches. name says in the message where the expression
- * comes from. A NULL expression is fine.
+ * Returns ERR_INVALID if a search with the regex was given up: its result would
+ * silently lack matches. `name` says in the message where the regex comes from.
+ * A NULL regex is fine.
  */
 NODISCARD int regex_check_steps(const struct regex *r, const char *name,
 				struct err *err);
@@ -88,9 +88,9 @@ size_t regex_group_named(const struct regex *r, struct str name);
 
 /*
  * Stores the i-th literal of a pattern that is a list of literals (a|b|c, or a
- * single one) and returns true; returns false behind the last one and for every
- * other pattern. An index looks these values up instead of scanning all values
- * of a label.
+ * single one) and returns true; returns false after the last literal, and for
+ * every other pattern. A label index looks these values up instead of scanning
+ * all values of a label.
  */
 bool regex_literal(const struct regex *r, size_t i, struct str *out);
 

@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "model/regex.h"
 
-#define REPEAT_MAX 1000 /* RE2's limit on {n,m}, nested ones multiplied */
+#define REPEAT_MAX 1000 /* RE2's limit on the product of nested {n,m} */
 #define DEPTH_MAX  1000 /* RE2's limit on nested groups */
 
 /* Reports an error at the current position and returns ERR_INVALID. */
@@ -18,7 +18,10 @@ static int gate_refuse(struct gate *g, const char *why)
 		       why);
 }
 
-/* Returns the byte `ahead` positions further, or 0 behind the end. */
+/*
+ * Returns the byte `ahead` positions after the current one, or 0 beyond the end
+ * of the pattern.
+ */
 static char gate_peek(const struct gate *g, size_t ahead)
 {
 	if (g->at + ahead >= g->in.len)
@@ -59,8 +62,9 @@ static void gate_quoted(struct gate *g)
 }
 
 /*
- * Ends the current piece of the pattern, because "|", ")" or another piece
- * follows, and records its repetitions as the maximum of the enclosing group.
+ * Ends the current piece of the pattern (an element with its quantifiers),
+ * because "|", ")" or another piece follows. The enclosing group keeps the
+ * largest product of repeat counts of its pieces.
  */
 static void end_piece(struct gate *g)
 {
@@ -73,7 +77,7 @@ static void end_piece(struct gate *g)
 /*
  * Returns the length of a repetition "{n}", "{n,}" or "{n,m}" at the current
  * position and stores its largest count in *most; returns 0 if the text there
- * is no repetition, in which case RE2 takes "{" literally.
+ * is no repetition, because RE2 then reads "{" as a literal character.
  */
 static size_t repeat_len(const struct gate *g, int64_t *most)
 {
@@ -87,7 +91,7 @@ static size_t repeat_len(const struct gate *g, int64_t *most)
 
 		if (c >= '0' && c <= '9') {
 			/*
-			 * In RE2 a number with a leading zero is no repeat
+			 * In RE2 a number with a leading zero is not a repeat
 			 * count.
 			 */
 			if (n > first && gate_peek(g, first) == '0')
@@ -108,7 +112,9 @@ static size_t repeat_len(const struct gate *g, int64_t *most)
 	}
 }
 
-/* Returns whether a quantifier stands `ahead` bytes further. */
+/*
+ * Returns whether a quantifier begins `ahead` bytes after the current position.
+ */
 static bool at_quantifier(const struct gate *g, size_t ahead)
 {
 	struct gate next = { .in = g->in, .at = g->at + ahead };
@@ -120,8 +126,8 @@ static bool at_quantifier(const struct gate *g, size_t ahead)
 }
 
 /*
- * RE2 allows to repeat an assertion such as ^ or \b. PCRE2 repeats groups only,
- * so a repeated assertion is wrapped in one.
+ * RE2 permits a quantifier after an assertion such as ^ or \b. PCRE2 repeats
+ * only groups, so a repeated assertion is wrapped in a group.
  */
 static void copy_assertion(struct gate *g, size_t n)
 {
@@ -133,8 +139,9 @@ static void copy_assertion(struct gate *g, size_t n)
 }
 
 /*
- * Escapes a hyphen that follows a class within a class, as in [\d-z]: RE2 takes
- * it as a character, PCRE2 might refuse a range.
+ * Escapes a hyphen that follows a class such as \d inside of […], as in [\d-z]:
+ * for RE2 the hyphen is a character, but PCRE2 might refuse it as part of a
+ * range.
  */
 static void gate_hyphen(struct gate *g)
 {
@@ -145,7 +152,7 @@ static void gate_hyphen(struct gate *g)
 }
 
 /*
- * \123 is octal in RE2 if at least two octal digits follow. PCRE2 could take it
+ * \123 is octal in RE2 if at least two octal digits follow. PCRE2 could read it
  * as a back reference, so the character is written as \x{…}.
  */
 static void gate_octal(struct gate *g)
@@ -211,7 +218,7 @@ static bool gate_spelled(struct gate *g)
 
 /*
  * Handles a backslash, inside and outside of a class. Only escapes that RE2
- * knows pass; the lists below name them.
+ * knows pass; the strings below list them.
  */
 static int gate_escape(struct gate *g)
 {
@@ -253,15 +260,15 @@ static int gate_escape(struct gate *g)
 		return gate_refuse(g, "unknown escape sequence");
 	gate_copy(g, 2);
 	if (strchr("pP", c) && gate_peek(g, 0))
-		gate_copy(g, 1); /* one-letter property: \pL */
+		gate_copy(g, 1); /* the letter of \pL, a one-letter property */
 	if (strchr("dDwWpP", c))
 		gate_hyphen(g);
 	return 0;
 }
 
 /*
- * Checks a group name, n bytes from the current position: RE2 allows letters,
- * digits and underscores only.
+ * Checks a group name that begins n bytes after the current position: RE2
+ * allows letters, digits and underscores only.
  */
 static int gate_name(struct gate *g, size_t n)
 {
@@ -278,7 +285,7 @@ static int gate_name(struct gate *g, size_t n)
 
 /*
  * Handles "(" of a plain group and "(?" with flags or a name. Everything else
- * behind "(?", such as look-around and atomic groups, does not exist in RE2 and
+ * after "(?", such as look-around and atomic groups, does not exist in RE2 and
  * is refused.
  */
 static int gate_group(struct gate *g)
@@ -320,8 +327,8 @@ static int open_group(struct gate *g)
 }
 
 /*
- * Closes a group: as a whole it is one piece, which carries the largest
- * repetition product found in the group.
+ * Closes a group. Seen from outside, the group is one piece, whose product of
+ * repeat counts is the largest product found in the group.
  */
 static void gate_close_group(struct gate *g)
 {
@@ -333,7 +340,7 @@ static void gate_close_group(struct gate *g)
 }
 
 /*
- * Handles * + ? and {n,m}. RE2 refuses a quantifier behind a quantifier and
+ * Handles * + ? and {n,m}. RE2 refuses a quantifier after a quantifier and
  * repeat counts whose product, over nested groups, exceeds 1000.
  */
 static int gate_quantifier(struct gate *g)
@@ -368,7 +375,7 @@ static int gate_quantifier(struct gate *g)
 	return 0;
 }
 
-/* Begins a class. A "]" directly behind "[" or "[^" is a character. */
+/* Begins a class. A "]" directly after "[" or "[^" is a character. */
 static int gate_open_class(struct gate *g)
 {
 	g->in_class = true;
@@ -400,7 +407,7 @@ static size_t posix_class_len(const struct gate *g)
 
 /*
  * Handles one element of a class. A "[" that begins no POSIX class is escaped,
- * because PCRE2 gives it other meanings than RE2.
+ * because PCRE2 gives "[" other meanings than RE2.
  */
 static int gate_in_class(struct gate *g)
 {

@@ -3,8 +3,8 @@
  * The gate in front of the regex engine: it refuses patterns that RE2 refuses,
  * and rewrites the rest so that PCRE2 gives them RE2's meaning.
  *
- * Ownership: the caller owns the members out and groups of the gate and frees
- * them, also after an error.
+ * Ownership: the caller owns the members `out` and `groups` of the gate and
+ * frees them, also after an error.
  * Threads: the functions keep no state outside of struct gate.
  */
 #ifndef MODEL_REGEX_GATE_H
@@ -15,19 +15,19 @@
 #include "base/vec.h"
 
 /*
- * A pattern being checked and rewritten. The caller sets in, err_at and err;
- * the rest begins as zero.
+ * A pattern that is being checked and rewritten. The caller sets `in`, err_at
+ * and err; the other members begin as zero.
  */
 struct gate {
 	struct str in;         /* the pattern */
-	size_t at;             /* offset of the next byte of in */
+	size_t at;             /* offset of the next byte of `in` */
 	struct buf out;        /* the rewritten pattern */
-	bool in_class;         /* inside of […] */
-	bool after_quantifier; /* another quantifier here would be nested */
+	bool in_class;         /* whether the next byte is inside of […] */
+	bool after_quantifier; /* whether the last element was a quantifier */
 	/*
-	 * The product of the counted repetitions ({n,m}) that apply to the last
-	 * piece of the pattern, and for each open group the largest such
-	 * product seen in it so far. RE2 accepts 1000 at most.
+	 * repeats: the product of the repeat counts ({n,m}) that apply to the
+	 * last piece (element) of the pattern. groups: for each open group, the
+	 * largest product of its pieces so far. RE2 accepts 1000 at most.
 	 */
 	int64_t repeats;
 	VEC(int64_t) groups;

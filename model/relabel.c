@@ -13,7 +13,10 @@
 #include "base/mem.h"
 #include "model/relabel_config.h"
 
-/* Capture groups kept on the stack; regexes with more use the heap. */
+/*
+ * Number of capture groups kept on the stack; for regexes with more groups, the
+ * heap is used.
+ */
 #define GROUPS_HERE 16
 
 int relabel_run(const struct relabel_rules *rules, const char *but,
@@ -33,7 +36,7 @@ int relabel_run(const struct relabel_rules *rules, const char *but,
 }
 
 /*
- * Returns whether a byte may be part of a group name behind "$". Bytes of
+ * Returns whether a byte may be part of a group name after "$". Bytes of
  * non-ASCII characters count as letters.
  */
 static bool is_word(char c)
@@ -43,9 +46,9 @@ static bool is_word(char c)
 }
 
 /*
- * Takes a group name, NAME or {NAME}, from the front of *t, which stands behind
- * a "$". Returns false and takes nothing if there is no name; the "$" is then
- * an ordinary character. The rules are those of Go's regexp.Expand.
+ * Takes a group name, NAME or {NAME}, from the front of *t, the text after a
+ * "$". Returns false and takes nothing if there is no name; the "$" is then an
+ * ordinary character. The rules are those of Go's regexp.Expand.
  */
 static bool take_name(struct str *t, struct str *name)
 {
@@ -65,7 +68,7 @@ static bool take_name(struct str *t, struct str *name)
 }
 
 /*
- * Returns the number of the capture group that a name or a number means;
+ * Returns the number of the capture group with a given name or number, or
  * SIZE_MAX if there is none.
  */
 static size_t group_number(const struct regex *regex, struct str name)
@@ -189,7 +192,7 @@ static int relabel_replace(const struct relabel_rule *r, struct str value,
 
 /*
  * The action hashmod. The last 8 bytes of the MD5 sum, big-endian, make the
- * hash, so that shards agree with those that Prometheus computes.
+ * hash, as in Prometheus, so that both assign a target to the same shard.
  */
 static void relabel_hashmod(const struct relabel_rule *r, struct str value,
 			    struct labels_builder *b)
@@ -280,7 +283,7 @@ static void set_case(const struct relabel_rule *r, struct str value,
 /*
  * Copies the labels, sorted by name. labelmap must read the labels as they were
  * before it adds any, and in an order that does not depend on earlier rules.
- * The caller frees the copy; the text stays the builder's.
+ * The caller frees the copy; the builder still owns the text.
  */
 static struct label *relabel_sort_names(const struct labels_builder *b)
 {
@@ -348,8 +351,9 @@ static void join_sources(const struct relabel_rule *r,
 }
 
 /*
- * Performs the rule's action on the joined source value. For keep and drop the
- * boolean is the result: true is RELABEL_KEPT, false RELABEL_DROPPED.
+ * Performs the rule's action on the joined source value. Returns an enum
+ * relabel_result or an error; the comparisons of keep and drop return a
+ * boolean, because true equals RELABEL_KEPT and false equals RELABEL_DROPPED.
  */
 static int relabel_act(const struct relabel_rule *r, struct str value,
 		       struct labels_builder *b, struct err *err)

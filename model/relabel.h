@@ -39,12 +39,14 @@ struct relabel_rule {
 	struct str *source_labels;
 	size_t source_count;
 	struct str separator;
-	struct str pattern;  /* the text of regex */
-	struct regex *regex; /* owned; NULL if pattern was refused */
+	struct str pattern; /* value of the key regex */
+	/* the compiled pattern, owned; NULL if it was refused */
+	struct regex *regex;
 	int64_t modulus;
 	struct str target_label;
 	struct str replacement;
-	const struct yaml_node *node; /* position in the configuration */
+	/* the rule in the configuration, for its position */
+	const struct yaml_node *node;
 };
 
 /* A list of rules, applied in order. */
@@ -63,7 +65,7 @@ enum relabel_result {
 
 /*
  * Decodes a list of rules into the struct relabel_rules at field. Errors are
- * reported to y. The signature is that of a yaml_fn.
+ * reported to y. The function is a yaml_fn.
  */
 void relabel_decode(struct yaml *y, const struct yaml_node *list, void *field);
 
@@ -84,10 +86,10 @@ NODISCARD int relabel_apply(const struct relabel_rule *rule,
 bool relabel_judges_by(const struct relabel_rule *rule, struct str label);
 
 /*
- * Applies the rules in order and stops behind the one that drops the labels.
- * *by (may be NULL) receives the number of the last rule that was reached.
- * Rules that keep or drop by the label `but` are skipped; NULL skips none.
- * Returns as relabel_apply().
+ * Applies the rules in order and stops after the rule that drops the labels.
+ * *by (may be NULL) receives the index of the last rule that was reached. Rules
+ * that keep or drop by the label `but` are skipped; NULL skips none. Returns
+ * the same values as relabel_apply().
  */
 NODISCARD int relabel_run(const struct relabel_rules *rules, const char *but,
 			  struct labels_builder *b, size_t *by,

@@ -29,7 +29,7 @@ const char *relabel_action_name(enum relabel_action a)
 	return names[a];
 }
 
-/* Decodes the key action; upper and lower case are equal, as in Prometheus. */
+/* Decodes the key action; its case is ignored, as in Prometheus. */
 static void decode_action(struct yaml *y, const struct yaml_node *n,
 			  void *field)
 {
@@ -61,7 +61,7 @@ static void decode_sources(struct yaml *y, const struct yaml_node *n,
 		struct str *s = &r->source_labels[r->source_count++];
 
 		/*
-		 * An element that is not text leaves the empty name, which is
+		 * If the element is not a text, the name stays empty and is
 		 * refused below.
 		 */
 		*s = str_of("");
@@ -84,7 +84,7 @@ static void empty_if_null(const struct yaml_node *map, const char *key,
 		*field = str_of("");
 }
 
-/* Returns whether an action cannot work without target_label. */
+/* Returns whether an action requires target_label. */
 static bool needs_target(enum relabel_action a)
 {
 	return a == RELABEL_REPLACE || a == RELABEL_HASHMOD ||
@@ -118,7 +118,7 @@ static void check_keys(struct yaml *y, const struct yaml_node *map,
 		       const struct relabel_rule *r)
 {
 	/*
-	 * Keys that do not concern the actions: keepequal and dropequal compare
+	 * Keys that have no effect, by action: keepequal and dropequal compare
 	 * labels without a regex, labeldrop and labelkeep look at names only,
 	 * and the case actions write the source value itself.
 	 */
@@ -201,8 +201,8 @@ static void decode_rule(struct yaml *y, const struct yaml_node *n,
 				    .replacement = str_of(WHOLE) };
 	yaml_decode(y, n, "relabel_config", fields, r);
 	/*
-	 * yaml_decode() has reported this already, and there are no keys to
-	 * check.
+	 * yaml_decode() has already reported that n is not a map; it has no
+	 * keys to check.
 	 */
 	if (n->kind != YAML_MAP)
 		return;

@@ -10,9 +10,9 @@
 /* State of the parser. */
 struct parser {
 	struct str in;
-	size_t at; /* offset of the next byte */
+	size_t at; /* offset of the next byte of `in` */
 	struct selector out;
-	bool named; /* the profile type is set */
+	bool named; /* whether the text has set the profile type */
 	struct err *err;
 };
 
@@ -42,8 +42,8 @@ static int fail_at(struct parser *p, size_t at, const char *fmt, ...)
 }
 
 /*
- * Returns the next byte, or 0 at the end. Where a NUL byte in the text matters,
- * callers compare p->at with the length.
+ * Returns the next byte, or 0 at the end. Callers for which a NUL byte in the
+ * text matters compare p->at with the length.
  */
 static char selector_peek(const struct parser *p)
 {
@@ -70,7 +70,8 @@ static void skip_space(struct parser *p)
 }
 
 /*
- * Takes the character c, after optional white space; false if it is not next.
+ * Skips white space, then takes the character c. Returns false if another
+ * character comes next.
  */
 static bool selector_accept(struct parser *p, char c)
 {
@@ -144,7 +145,7 @@ static int number_escape(struct parser *p, unsigned n, unsigned base,
 }
 
 /*
- * Reads the escape behind a backslash. The rules are those of Go's
+ * Reads the escape after a backslash. The rules are those of Go's
  * strconv.UnquoteChar: \x and octal escapes are bytes, \u and \U are
  * characters.
  */
@@ -246,8 +247,8 @@ static int selector_get_string(struct parser *p, struct str *out)
 }
 
 /*
- * Adds a matcher and compiles its regex. value_at is where errors of the regex
- * are reported.
+ * Adds a matcher and compiles its regex. Errors of the regex are reported at
+ * offset value_at.
  */
 static int selector_add(struct parser *p, enum matcher_op op, struct str name,
 			struct str value, size_t value_at)
@@ -331,15 +332,15 @@ static int selector_parse_matcher(struct parser *p)
 		return rc;
 	name = arena_str(&p->out.arena, name);
 	/*
-	 * heap{__name__="x"} names the type twice: set_name() reports the
-	 * error.
+	 * heap{__name__="x"} sets the profile type twice: set_name() reports
+	 * the error.
 	 */
 	if (str_is(name, LABEL_NAME) && p->named)
 		return set_name(p, value, at);
 	return selector_add(p, op, name, value, at);
 }
 
-/* Reads the matchers behind "{" up to "}"; a trailing comma is allowed. */
+/* Reads the matchers after "{" up to "}"; a trailing comma is allowed. */
 static int selector_parse_braces(struct parser *p)
 {
 	while (!selector_accept(p, '}')) {
@@ -357,8 +358,8 @@ static int selector_parse_braces(struct parser *p)
 }
 
 /*
- * Refuses a selector of which every matcher accepts the empty value: such a
- * selector would select series regardless of their labels.
+ * Refuses a selector whose matchers all accept the empty value: it would select
+ * series regardless of their labels.
  */
 static int selector_check(struct parser *p)
 {
@@ -400,7 +401,8 @@ static int selector_parse_text(struct parser *p)
 }
 
 /*
- * Matchers have room for the maximum from the start, so that they never move.
+ * The array of matchers has room for the maximum from the start, so that it
+ * never moves.
  */
 int selector_parse(struct str text, struct selector *out, struct err *err)
 {

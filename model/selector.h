@@ -18,8 +18,9 @@
 #include "model/matcher.h"
 
 enum {
-	SELECTOR_BYTES_MAX = 64 * 1024, /* length of the text */
-	SELECTOR_MATCHERS_MAX = 64      /* matchers in one selector */
+	/* longest text of a selector, in bytes */
+	SELECTOR_BYTES_MAX = 64 * 1024,
+	SELECTOR_MATCHERS_MAX = 64 /* largest number of matchers */
 };
 
 /* A parsed selector: a series is selected if all matchers match. */

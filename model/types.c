@@ -55,8 +55,8 @@ size_t typeset_count(struct bytes encoded)
 }
 
 /*
- * Reports an unknown sample type together with those that exist, in the words
- * of `go tool pprof`.
+ * Reports an unknown sample type and lists the existing ones, in the words of
+ * `go tool pprof`.
  */
 static int no_such_type(const struct typeset *t, struct str name,
 			struct err *err)
@@ -85,7 +85,7 @@ static size_t default_index(const struct typeset *t)
 	return t->count - 1;
 }
 
-/* Accepts a sample type by its position, counted from 0. */
+/* Finds a sample type by its position, counted from 0. */
 static int index_by_number(const struct typeset *t, int64_t n, size_t *out,
 			   struct err *err)
 {

@@ -14,8 +14,8 @@
 #include "base/err.h"
 
 enum {
-	TYPES_MAX = 256,               /* sample types of one profile */
-	TYPESET_BYTES_MAX = 64 * 1024, /* bytes of an encoded type set */
+	TYPES_MAX = 256,               /* largest number of sample types */
+	TYPESET_BYTES_MAX = 64 * 1024, /* longest encoded type set, in bytes */
 };
 
 /* What a number counts, and in which unit; for example cpu, nanoseconds. */
@@ -28,12 +28,15 @@ struct value_type {
 struct typeset {
 	struct value_type types[TYPES_MAX];
 	size_t count;
-	struct str default_type;  /* as in the profile; empty: the last type */
-	struct value_type period; /* what is counted between two samples */
+	/* name of the default type; empty: the last type */
+	struct str default_type;
+	/* type and unit that are counted between two samples */
+	struct value_type period;
 };
 
 /*
- * Appends the encoding to out; out->over is set if that exceeds out's maximum.
+ * Appends the encoding of a type set to `out`; out->over is set if the encoding
+ * exceeds the buffer's maximum.
  */
 void typeset_encode(const struct typeset *t, struct buf *out);
 

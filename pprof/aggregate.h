@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Aggregate: how the values of several profiles of one series are combined when
- * they are merged. Summing 240 snapshots of a heap is meaningless; allocations
- * since the start are combined as the last value minus the first, memory in use
- * as a mean.
+ * they are merged. Summing 240 snapshots of a heap is meaningless. So counts
+ * since process start are combined as the last value minus the first, and
+ * memory in use is averaged.
  *
  * Ownership: keeps no data.
  * Threads: pure functions, callable from any thread.
@@ -16,7 +16,7 @@
 
 /* The ways to combine the values of a sample type. */
 enum aggregate {
-	AGGREGATE_AUTO,  /* chosen by the kind of each sample type */
+	AGGREGATE_AUTO,  /* the default for the kind of each sample type */
 	AGGREGATE_SUM,   /* sum of all profiles */
 	AGGREGATE_DELTA, /* last profile minus the first */
 	AGGREGATE_MEAN,  /* mean of all profiles */
@@ -32,16 +32,16 @@ enum value_kind {
 
 /*
  * Parses the name of an aggregate; an empty string is AGGREGATE_AUTO.
- * ERR_INVALID: there is no such aggregate.
+ * ERR_INVALID: no aggregate has this name.
  */
 NODISCARD int aggregate_parse(struct str s, enum aggregate *out,
 			      struct err *err);
 
 /*
- * Returns the kind of a sample type, judged by its name: profiles do not say
- * it, so the names that Go's runtime, pprof and gperftools use decide
- * (docs/decisions.md, 34). has_duration: the profile has a duration, so its
- * counts cover that time only and are no counters.
+ * Returns the kind of a sample type. Profiles do not record the kind, so it
+ * follows from the names that Go's runtime, pprof and gperftools give to sample
+ * types (docs/decisions.md, 34). has_duration: the profile has a duration, so
+ * its counts cover only that time and are not counters.
  */
 enum value_kind value_kind(struct str type, bool has_duration);
 
@@ -49,16 +49,15 @@ enum value_kind value_kind(struct str type, bool has_duration);
 const char *value_kind_name(enum value_kind k);
 
 /*
- * Returns how values of kind k are combined if `asked` was requested: that
- * aggregate, or the default of the kind for AGGREGATE_AUTO. The result is never
- * AGGREGATE_AUTO.
+ * Returns the aggregate for values of kind k: `asked`, or the default of the
+ * kind if `asked` is AGGREGATE_AUTO. Never returns AGGREGATE_AUTO.
  */
 enum aggregate aggregate_of(enum aggregate asked, enum value_kind k);
 
 /*
- * Returns whether the program restarted between two profiles with these totals,
- * that is whether a counter decreased. The arrays have count elements, one for
- * each sample type.
+ * Returns whether the program restarted between two profiles, that is, whether
+ * a counter decreased. `before` and `after` are the totals of the two profiles;
+ * all arrays have count elements, one for each sample type.
  */
 bool aggregate_restarted(const enum value_kind *kinds, const int64_t *before,
 			 const int64_t *after, size_t count);

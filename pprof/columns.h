@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Columns: the codec that stores profiles by their contents. What the profiles
- * of a target have in common is stored once for each stripe, each profile
- * becomes a few numbers, and decoding writes the original bytes again:
- * docs/format/columns.md.
+ * of a target have in common is stored once per stripe (consecutive chunks that
+ * share one table). Each profile becomes a few numbers, and decoding restores
+ * its original bytes: docs/format/columns.md.
  *
  * The codec refuses a group (ERR_UNSUPPORTED) if it could not restore a profile
  * byte for byte, or if zstd would store the group in fewer bytes
@@ -19,14 +19,15 @@
 #include "model/regex.h"
 #include "pprof/merge.h"
 
-/* The codec, with id CODEC_COLUMNS. */
+/* The columns codec (CODEC_COLUMNS), see model/codec.h. */
 extern const struct codec codec_columns;
 
 /*
- * Sum: adds up rows of groups as they are stored, by the stripe's numbers, and
- * merges the total as one profile, by name. The result is that of merging the
- * profiles one after another, with equal values in equal order
- * (docs/decisions.md, 51).
+ * Sum: adds up stored profiles (rows of groups) without decoding them to
+ * profiles. Within a stripe, values are added by the number of their key; the
+ * total is then merged like a single profile. The result is the same as from
+ * merging the profiles one after another, including the order of samples with
+ * equal values (docs/decisions.md, 51).
  *
  * Ownership: a sum borrows the table of the last rows until it is flushed.
  * Threads: one thread per sum.
@@ -34,8 +35,8 @@ extern const struct codec codec_columns;
 struct columns_sum;
 
 /*
- * Find: tests whether rows have a sample with a function whose name matches an
- * expression.
+ * Find: tests whether stored profiles (rows of groups) have a sample in a
+ * function whose name matches a regular expression.
  *
  * Ownership: borrows the expression, and the table of the last row.
  * Threads: one thread per find.
@@ -47,9 +48,13 @@ struct columns_find;
  * that were not refused.
  */
 struct columns_counts {
-	/* By writer: Go's runtime, google/pprof, protobuf libraries. */
+	/*
+	 * Number of profiles stored without a patch (the bytes by which the
+	 * original differs from what decoding would write), by writer: Go's
+	 * runtime, google/pprof, protobuf libraries.
+	 */
 	size_t exact[3];
-	size_t patched; /* profiles stored with a patch */
+	size_t patched; /* number of profiles stored with a patch */
 	size_t patch_bytes;
 };
 

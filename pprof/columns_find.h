@@ -3,8 +3,9 @@
  * Find: searches profiles that are stored as columns for functions by name,
  * without decoding the profiles.
  *
- * Ownership: a find borrows the expression, and the table of the last row until
- * the next row or its end; the caller holds a reference to that table.
+ * Ownership: a find borrows the expression. It also borrows the table of the
+ * last row until the next row is tested or the find is freed; the caller holds
+ * a reference to that table.
  * Threads: one thread per find.
  */
 #ifndef PPROF_COLUMNS_FIND_H
@@ -26,8 +27,9 @@ size_t columns_find_memory(const struct columns_find *f);
 
 /*
  * Returns whether the given row has a sample with a matching function. Each
- * function name of a table is matched once, at the first row. The table must
- * stay open until this function has returned for a row of another one.
+ * function name of a table is matched only once, at the first row that uses the
+ * table. The table must stay open until this function has tested a row of
+ * another table.
  */
 bool columns_find_row(struct columns_find *f, const struct codec_rows *rows,
 		      size_t row);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sum: adds rows of stored columns to a merge without rebuilding the profiles.
+ * Sum: adds stored profiles (rows of a group) to a merge without decoding them
+ * to profiles.
  *
- * Ownership: a sum borrows the table of the last row that was added until it is
- * flushed; the caller holds a reference to that table. Rows are not kept.
+ * Ownership: a sum borrows the table of the last row that was added until the
+ * sum is flushed; the caller holds a reference to that table. Rows are not
+ * kept.
  * Threads: one thread per sum.
  */
 #ifndef PPROF_COLUMNS_SUM_H
@@ -22,18 +24,19 @@ size_t columns_sum_memory(const struct columns_sum *s);
 
 /*
  * Merges the rows added so far into `to` and empties the sum. Must be called
- * before anything else is merged into or averaged in `to`, and before
- * merge_label() or merge_no_labels() changes its labels. Errors as for
+ * before anything else is added to `to`, and before merge_average(),
+ * merge_label() or merge_no_labels() is called on `to`. Errors as for
  * merge_add().
  */
 NODISCARD int columns_sum_flush(struct columns_sum *s, struct merge *to,
 				struct err *err);
 
 /*
- * Adds a row to the sum. If it cannot be added to the earlier rows, these are
- * flushed to `to` first. ops has one operation for each sample type, as in
- * merge_add(), but must not be NULL. ERR_UNSUPPORTED: the row was not added and
- * has to be decoded and merged as a profile; ERR_INVALID: as for merge_add().
+ * Adds a row to the sum. If the row cannot be added to the earlier ones, the
+ * sum is flushed to `to` first. ops has one operation for each sample type, as
+ * in merge_add(), but must not be NULL. ERR_UNSUPPORTED: the row was not added
+ * and has to be decoded and merged as a profile; ERR_INVALID: as for
+ * merge_add().
  */
 NODISCARD int columns_sum_add(struct columns_sum *s,
 			      const struct codec_rows *rows, size_t row,

@@ -21,9 +21,9 @@ void flame_svg(const struct report *r, const struct flame *f, struct buf *out);
 extern const char flame_script[];
 
 /*
- * Writes the report's flame graph as an SVG file of its own, script included.
- * ERR_TOOBIG: it does not fit into out; ERR_LIMIT, ERR_TIMEOUT: the report's
- * limits was refused.
+ * Writes the report's flame graph as a separate SVG file that includes the
+ * script. ERR_TOOBIG: the file does not fit into out; ERR_LIMIT, ERR_TIMEOUT:
+ * the report's limits refused to continue.
  */
 int report_flamegraph_svg(struct report *r, struct buf *out, struct err *err);
 

@@ -25,7 +25,7 @@ struct merge;
 enum merge_op {
 	MERGE_ADD,      /* added to the result */
 	MERGE_SUBTRACT, /* subtracted from the result */
-	MERGE_AVERAGE,  /* collected until merge_average() */
+	MERGE_AVERAGE,  /* collected, then averaged by merge_average() */
 	MERGE_SKIP,     /* ignored */
 };
 
@@ -37,9 +37,9 @@ void merge_free(struct merge *m);
 
 /*
  * Adds a profile. ops has one operation for each sample type; NULL adds all
- * values. Samples whose values are all 0, skipped types aside, are left out.
- * ERR_INVALID: sample types or period types do not agree with those of the
- * profiles before; the message names both, and nothing was added.
+ * values. Samples whose values are all 0, apart from skipped types, are left
+ * out. ERR_INVALID: the sample types or the period type do not match those of
+ * the earlier profiles; the message names both, and nothing was added.
  */
 NODISCARD int merge_add(struct merge *m, const struct pprof *p,
 			const enum merge_op *ops, struct err *err);
@@ -53,8 +53,9 @@ NODISCARD int merge_add_sum(struct merge *m, const struct pprof *p,
 			    const enum merge_op *ops, struct err *err);
 
 /*
- * Ends a series of n profiles: adds what MERGE_AVERAGE collected since the last
- * call, divided by n and rounded half away from zero, to the result.
+ * Ends a series of n profiles: divides the values that MERGE_AVERAGE collected
+ * since the last call by n, rounds half away from zero, and adds them to the
+ * result.
  */
 void merge_average(struct merge *m, size_t n);
 
@@ -84,14 +85,14 @@ struct pprof *merge_finish(struct merge *m);
 
 /* How merge_diff() compares. */
 struct merge_diff_options {
-	bool label_base; /* -diff_base: base samples get a label */
-	bool normalize;  /* scale the source to the base's totals */
+	bool label_base; /* whether base samples get a label (-diff_base) */
+	bool normalize;  /* whether the source is scaled to the base's totals */
 };
 
 /*
  * Computes source - base, as pprof's -base and -diff_base do, in the empty
- * merge m, which owns *out. Both profiles must be results of merges; they are
- * changed. Errors as for merge_add().
+ * merge m. Stores the result in *out, which m owns. Both profiles must be
+ * results of merges; they are changed. Errors as for merge_add().
  */
 NODISCARD int merge_diff(struct merge *m, struct pprof *source,
 			 struct pprof *base, const struct merge_diff_options *o,

@@ -18,8 +18,8 @@
 #include "pprof/merge.h"
 
 /*
- * Reduces p, which is changed, into the empty merge m, and stores the result in
- * *out, owned by m. ERR_INVALID: p is no CPU profile, or the Go compiler would
+ * Reduces p into the empty merge m, and stores the result in *out, which m
+ * owns. Changes p. ERR_INVALID: p is no CPU profile, or the Go compiler would
  * refuse it because functions have no start lines (docs/decisions.md, 44).
  */
 NODISCARD int pprof_pgo(struct merge *m, struct pprof *p, struct pprof **out,

@@ -18,38 +18,41 @@
 /*
  * Prepares a report on p, which must be the result of a merge, where each
  * string and stack occurs once. Applies the filters to p. ERR_INVALID: an
- * option is wrong, and the message names it; ERR_LIMIT, ERR_TIMEOUT: the limits
- * was refused. The caller calls report_fini() after success only.
+ * option is wrong, and the message names it; ERR_LIMIT, ERR_TIMEOUT: the
+ * report's limits refused to continue. The caller calls report_fini() after
+ * success only.
  */
 NODISCARD int report_init(struct report *r, enum report_kind kind,
 			  struct pprof *p, const struct report_options *o,
 			  struct err *err);
 
-/* Frees the report; profile and options stay the caller's. */
+/* Frees the report, but neither the profile nor the options. */
 void report_fini(struct report *r);
 
 /* Returns the memory of the report, in bytes, without the profile. */
 size_t report_memory(const struct report *r);
 
 /*
- * A report by name; it can be written as a document of its own, as JSON, or in
- * both ways.
+ * A kind of report with its name. The report can be written as a document, as
+ * JSON, or as both.
  */
 struct report_type {
 	const char *name;
 	enum report_kind kind;
-	const char *content_type; /* of the document */
-	const char *file;         /* suggested file name, or NULL */
+	const char *content_type; /* media type of the document */
+	const char *file;         /* file name for downloads, or NULL */
 	/*
-	 * Writers of the document and of JSON; NULL if there is no such form.
+	 * Write the report as a document or as JSON; NULL if the report does
+	 * not have that form.
 	 */
 	int (*write)(struct report *r, struct buf *out, struct err *err);
 	int (*json)(struct report *r, struct json *j, struct err *err);
 };
 
 /*
- * Returns ERR_INVALID with a message that there is no report of this name, and
- * lists those that exist. others names what the caller offers besides them.
+ * Returns ERR_INVALID with a message that there is no report of this name,
+ * followed by the names of the existing reports. `others` has further names
+ * that the caller accepts.
  */
 int report_unknown(struct str name, const char *others, struct err *err);
 

@@ -13,7 +13,7 @@
 /*
  * Fills g with the call graph, trimmed to the nodes and edges that the options
  * leave, and sets the unit in which the report prints values. ERR_LIMIT,
- * ERR_TIMEOUT: the report's limits was refused.
+ * ERR_TIMEOUT: the report's limits refused to continue.
  */
 NODISCARD int report_graph(struct report *r, struct graph *g, struct err *err);
 

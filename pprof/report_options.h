@@ -21,22 +21,27 @@ struct report_options {
 	struct name_filter names;
 	struct tag_filter tags;
 	struct str prune_from;
-	struct str symbol; /* peek, source: regexp of functions */
+	struct str symbol; /* for peek, source: regexp of function names */
 	enum granularity granularity;
 	bool noinlines;
 	bool cum;  /* sort by cumulative instead of flat values */
-	bool mean; /* mean value per event instead of sums */
+	bool mean; /* show the mean value per event, not the sum */
 	bool drop_negative;
-	bool relative; /* percentages of the filtered total */
+	bool relative; /* show percentages of the filtered total */
 	bool trim;
-	int64_t node_count; /* -1: the report's default; 0: all */
+	/* Maximum number of nodes to show; -1: the report's default; 0: all. */
+	int64_t node_count;
 	double node_fraction;
 	double edge_fraction;
 	double divide_by;
 	struct str unit;
-	int64_t max_nodes;    /* flamegraph; -1: default; 0: all */
-	struct limits limits; /* permits memory and time */
-	/* Folder of sources, or NULL. Must not come from a request. */
+	/* Maximum number of nodes in a flame graph; -1: the default; 0: all. */
+	int64_t max_nodes;
+	struct limits limits; /* bound memory and time of the report */
+	/*
+	 * Folder in which the report "source" finds source files, or NULL. Must
+	 * not come from a request, because the report shows the files' lines.
+	 */
 	const char *source_root;
 	struct str tagroot; /* label keys that become outer frames */
 };
@@ -49,8 +54,8 @@ struct report_option_help {
 };
 
 /*
- * Returns all options that report_option() knows, a constant array that ends
- * with a NULL name.
+ * Returns all options that report_option() knows: a constant array that ends
+ * with an entry whose name is NULL.
  */
 const struct report_option_help *report_option_list(void);
 
@@ -58,9 +63,9 @@ const struct report_option_help *report_option_list(void);
 void report_options_init(struct report_options *o);
 
 /*
- * Sets an option by its name, which is spelled as in a URL or behind "--" on
- * the command line. The value is borrowed. ERR_NOTFOUND: there is no such
- * option; ERR_INVALID: the value is wrong, and the message says how.
+ * Sets an option by its name, which is spelled as in a URL or after "--" on the
+ * command line. The value is borrowed. ERR_NOTFOUND: there is no such option;
+ * ERR_INVALID: the value is wrong, and the message says how.
  */
 NODISCARD int report_option(struct report_options *o, struct str name,
 			    struct str value, struct err *err);

@@ -45,7 +45,7 @@ void report_profile_labels(const struct report *r, struct buf *out);
 /*
  * Appends the lines above the table of a graph: the profile, the filters, how
  * much of the total the shown nodes account for, and how many nodes were left
- * out. full: dropped edges are counted, too.
+ * out. full: also how many edges were left out.
  */
 void report_graph_labels(const struct report *r, const struct graph *g,
 			 bool full, struct buf *out);

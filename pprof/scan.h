@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scan: decides whether bytes are a profile, and finds what it holds, in one
- * bounds-checked walk that builds no profile.
+ * Scan: decides whether bytes are a valid profile and extracts sample types,
+ * totals, times and the hash, in one bounds-checked pass that builds no profile
+ * in memory.
  *
  * The verdict is that of google/pprof's profile.ParseData on the decompressed
  * bytes (proto.go's decoder and postDecode, profile.go's CheckValid, and its
@@ -22,15 +23,15 @@
 /* A scanner; it keeps its memory from one profile to the next. */
 struct scanner;
 
-/* What a scan found. */
+/* The result of a scan. */
 struct scan {
 	struct typeset types;
-	int64_t totals[TYPES_MAX]; /* sums by type, wrapping on overflow */
+	int64_t totals[TYPES_MAX]; /* sum of values by type; may wrap around */
 	uint64_t sample_count;
 	int64_t time_ns;
 	int64_t duration_ns;
 	int64_t period;
-	uint64_t hash; /* hash_bytes() of the bytes */
+	uint64_t hash; /* hash_bytes() of the scanned bytes */
 };
 
 /* Creates a scanner. The caller frees it with scanner_free(). */

@@ -13,22 +13,23 @@
 #include "pprof/limits.h"
 #include "pprof/profile/profile.h"
 
-/* Most keys that one call accepts. */
+/* Maximum number of keys in a list. */
 #define TAGROOT_KEYS_MAX 16
 
 /*
  * Checks a list of keys separated by commas. ERR_INVALID: there are more than
- * TAGROOT_KEYS_MAX; the message calls the option by the name in what.
+ * TAGROOT_KEYS_MAX keys; the message calls the option `what`.
  */
 NODISCARD int pprof_tagroot_check(struct str keys, const char *what,
 				  struct err *err);
 
 /*
  * Adds a frame for each key to the outer end of every stack. keys are separated
- * by commas, the first one becomes the outermost frame. A sample without such a
- * label gets a frame without name. unit is the unit that numeric labels are
- * shown in. *found: at least one sample has one of the labels. ERR_LIMIT: the
- * profile gets too many frames, or the limits was refused; ERR_TIMEOUT.
+ * by commas; the first key becomes the outermost frame. A sample that lacks a
+ * label gets a frame without a name instead. unit is the unit in which numeric
+ * labels are shown. Sets *found to whether any sample has one of the labels.
+ * ERR_LIMIT: the profile gets too many frames, or the limits refused more
+ * memory; ERR_TIMEOUT: the deadline has passed.
  */
 NODISCARD int pprof_tagroot(struct pprof *p, struct str keys, struct str unit,
 			    const struct limits *limits, bool *found,

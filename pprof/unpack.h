@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unpack: from bytes as received, compressed or not, to a scanned profile.
+ * Unpack: decompresses a received profile, if it is compressed, and scans it.
  *
- * Ownership: raw borrows from the body if that is not compressed, else from the
- * unpacker; both until the unpacker's next use.
+ * Ownership: the decompressed profile borrows from the received body if the
+ * body is not compressed, else from the unpacker; both until the unpacker's
+ * next use.
  * Threads: one thread per unpacker.
  */
 #ifndef PPROF_UNPACK_H
@@ -16,12 +17,12 @@
 /* An unpacker: decompressors, a scanner and their buffers. */
 struct unpacker;
 
-/* A scanned profile. */
+/* The result of unpacking: a decompressed and scanned profile. */
 struct unpacked {
-	enum body_encoding encoding; /* how the body is to be stored */
+	enum body_encoding encoding; /* in which form storage keeps the body */
 	struct bytes raw;            /* the decompressed profile */
 	struct scan scan;
-	struct bytes typeset; /* encoded, borrowed from the unpacker */
+	struct bytes typeset; /* encoded type set, borrowed from the unpacker */
 };
 
 /*
@@ -34,10 +35,11 @@ struct unpacker *unpacker_new(size_t max_raw);
 void unpacker_free(struct unpacker *u);
 
 /*
- * Finds the compression by the first bytes, not by file names or headers,
- * decompresses and scans. ERR_INVALID: the body is no profile, and the message
- * says why; ERR_TOOBIG: the profile, or the names of its sample types, exceed a
- * limit; ERR_LIMIT: a profile in a legacy format needs too much memory.
+ * Detects the compression by the first bytes of the body, not by file names or
+ * headers; decompresses and scans the profile. ERR_INVALID: the body is no
+ * profile, and the message says why; ERR_TOOBIG: the profile, or the names of
+ * its sample types, exceed a limit; ERR_LIMIT: a profile in a legacy format
+ * needs too much memory.
  */
 NODISCARD int unpacker_run(struct unpacker *u, struct bytes body,
 			   struct unpacked *out, struct err *err);

@@ -6,7 +6,7 @@
  * other profile is fetched and decoded.
  *
  * Ownership: borrows the query work; owns everything else in the structure.
- * Threads: one thread a search.
+ * Threads: one thread per search.
  */
 #ifndef QUERY_FUNCTION_SEARCH_H
 #define QUERY_FUNCTION_SEARCH_H
@@ -17,43 +17,47 @@
 #include "query/query_work.h"
 #include "tsdb/querier.h"
 
-/* A search for one pattern; it is used for many profiles in turn. */
+/*
+ * A search for one function name pattern. One search looks at many profiles,
+ * one after another.
+ */
 struct function_search {
 	struct query_work *work;
 	struct regex *name; /* the compiled pattern */
 	/*
-	 * Matches within the stripe of `row`, the last profile that is stored
-	 * as columns.
+	 * The results of matching function names, for the stripe of `row`. They
+	 * are kept while profiles are of the same stripe.
 	 */
 	struct columns_find *find;
 	struct querier_row row;
-	/* For profiles that are not stored as columns. */
+	/* Decoder for profiles that are not stored as columns. */
 	struct decoder *decoder;
-	/* Buffer of the last profile that was fetched. */
+	/* Buffer for profiles that are fetched. */
 	struct profile fetched;
-	int64_t taken; /* bytes accounted to the query work so far */
-	size_t unread; /* profiles that could not be read */
+	int64_t taken; /* bytes taken from the budget for this search */
+	size_t unread; /* number of profiles that could not be read */
 };
 
 /*
- * Compile the pattern, a regular expression that may match anywhere in a name.
- * memory is the decoder's limit in bytes. Returns ERR_INVALID when the pattern
- * is not a valid expression; nothing is to be freed then.
+ * Compile the pattern, a regular expression that may match anywhere in a
+ * function name. `memory` is the decoder's limit in bytes. Returns ERR_INVALID
+ * when the pattern is not a valid expression; then the caller has nothing to
+ * free.
  */
 NODISCARD int function_search_init(struct function_search *f,
 				   struct str pattern, size_t memory,
 				   struct query_work *work, struct err *err);
 
 /*
- * Free the search. The memory accounted for it stays taken until the query work
- * is settled or released.
+ * Free the search. The memory taken for it returns to the budget when the query
+ * work is settled or released.
  */
 void function_search_fini(struct function_search *f);
 
 /*
- * Set *found to whether the profile of a series at time ms has the function. A
- * profile that is damaged or missing counts in `unread` and sets *found to
- * false. Returns ERR_TIMEOUT after the deadline, ERR_CLOSED when everprof is
+ * Set *found to whether the profile of a series at time `ms` has the function.
+ * A profile that is damaged or missing is counted in `unread` and sets *found
+ * to false. Returns ERR_TIMEOUT after the deadline, ERR_CLOSED when everprof is
  * stopping, and ERR_LIMIT when the memory budget is used up.
  */
 NODISCARD int function_search_look(struct function_search *f, struct querier *q,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parameters of a query, looked up by name. They come from a URL, a form or a
- * command line; times are parsed here for all of them.
+ * command line. The functions also parse times and numbers.
  *
  * Ownership: borrows names and values, which must end in NUL.
  * Threads: a plain value.
@@ -15,39 +15,43 @@
 struct arena;
 
 enum {
-	PARAMS_MAX = 1000 /* of the URL and the form of one request together */
+	/*
+	 * Largest number of parameters of a request, in URL and form together.
+	 */
+	PARAMS_MAX = 1000
 };
 
-/* One parameter, decoded. */
+/* One parameter, with escapes decoded. */
 struct query_param {
 	struct str name;
 	struct str value;
 };
 
-/* All parameters of a request, in the order given; names may repeat. */
+/* All parameters of a request in their original order; names may repeat. */
 struct params {
 	struct query_param *v;
 	size_t count;
-	int64_t now_ms; /* the current time, for "now-1h" */
+	/* Current time in ms, for relative times such as "now-1h". */
+	int64_t now_ms;
 };
 
 /*
- * Append a parameter; both texts must outlive p, whose array is in the arena.
- * Returns false when there are too many.
+ * Append a parameter. The texts of name and value must outlive p; the array is
+ * in the arena. Returns false when there are too many parameters.
  */
 bool params_add(struct params *p, struct arena *a, struct str name,
 		struct str value);
 
 /*
- * Append the parameters of a form or of the part of a URL after "?", decoded
- * into the arena. The text must be sound (url_is_sound()). Returns false when
- * there are too many; those that fit are appended.
+ * Append the parameters of a form, or of the part of a URL after "?", decoded
+ * into the arena. The text must be valid (url_is_sound()). Returns false when
+ * there are too many parameters; the first PARAMS_MAX are then appended.
  */
 bool params_add_form(struct params *p, struct arena *a, struct str form);
 
 /*
- * Find the first parameter with this name. Returns false, and leaves *out
- * alone, when there is none.
+ * Find the first parameter with this name. If there is none, returns false and
+ * does not change *out.
  */
 bool params_find(const struct params *p, const char *name, struct str *out);
 
@@ -62,27 +66,28 @@ NODISCARD int params_require(const struct params *p, const char *name,
 #define TIME_REQUIRED (INT64_MIN + 1)
 
 /*
- * How a time may be given: parameter `ms_name` in milliseconds or, failing
- * that, `s_name` in seconds. Both also accept RFC 3339 and relative times such
- * as now-1h.
+ * The parameters that may give a time: `ms_name` in milliseconds or, if it is
+ * missing, `s_name` in seconds. Both also accept RFC 3339 and relative times
+ * such as now-1h.
  */
 struct time_param {
 	const char *ms_name;
-	const char *s_name; /* may be NULL */
-	int64_t fallback;   /* ms, or TIME_REQUIRED */
+	const char *s_name; /* name of the other parameter, or NULL */
+	/* Time in ms if both are missing, or TIME_REQUIRED. */
+	int64_t fallback;
 };
 
 /*
- * Parse a time, in ms since the epoch. Without a value *out is the fallback.
- * Returns ERR_INVALID, which names the parameter, when the time is malformed,
- * or missing though it is required.
+ * Parse a time, in ms since the epoch. Without a value *out is set to the
+ * fallback. Returns ERR_INVALID, with the parameter's name, when the time is
+ * malformed, or missing although it is required.
  */
 NODISCARD int params_time(const struct params *p, const struct time_param *t,
 			  int64_t *out, struct err *err);
 
 /*
  * Parse the two ends of a time range. Returns ERR_INVALID as params_time()
- * does, and when the end is before the start.
+ * does, and when the range ends before it starts.
  */
 NODISCARD int params_times(const struct params *p,
 			   const struct time_param *first,
@@ -98,13 +103,16 @@ NODISCARD int params_range(const struct params *p, int64_t from_fallback,
 			   struct err *err);
 
 /*
- * Parse a whole number of at least 0; *out is the fallback when the parameter
- * is missing or empty. Returns ERR_INVALID for anything else.
+ * Parse a whole number of at least 0. *out is set to `fallback` when the
+ * parameter is missing or empty. Returns ERR_INVALID for any other value.
  */
 NODISCARD int params_count(const struct params *p, const char *name,
 			   int64_t fallback, int64_t *out, struct err *err);
 
-/* Whether a switch is on: given, and neither empty, "0" nor "false". */
+/*
+ * Whether a parameter switches something on: it is given, and neither empty nor
+ * "0" nor "false".
+ */
 bool params_is_on(const struct params *p, const char *name);
 
 #endif

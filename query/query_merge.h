@@ -7,7 +7,7 @@
  *
  * Ownership: owns the merge, and so the merged profile; borrows the database,
  * the work and the options.
- * Threads: one thread a query.
+ * Threads: one thread per query.
  */
 #ifndef QUERY_QUERY_MERGE_H
 #define QUERY_QUERY_MERGE_H
@@ -19,51 +19,65 @@
 #include "pprof/merge.h"
 #include "query/work/query_spec.h"
 
-/* How profiles are aggregated. */
+/* Options of a merge: how its profiles are aggregated. */
 struct query_merge_options {
 	enum aggregate aggregate;
-	bool one_type; /* only the values of sample_index matter */
-	/* Name or index of the sample type, as in pprof's option. */
+	bool one_type; /* merge only the values of sample_index */
+	/* Name or index of a sample type, as in pprof's option of that name. */
 	struct str sample_index;
-	struct str group_by; /* series labels to put on samples, by commas */
+	/* Series labels to add to samples, separated by commas. */
+	struct str group_by;
 };
 
-/* The state of a merge. The report reads the members below `types`. */
+/* The state of a merge. Reports read the members after `types`. */
 struct query_merge {
 	struct tsdb *db;
 	struct query_work *work;
 	const struct query_merge_options *o;
 	struct merge *merge;
-	struct columns_sum *sum; /* rows added up as columns, not merged yet */
-	struct querier_row row;  /* the last of them: its table is the sum's */
-	struct decoder *decoder; /* NULL once all profiles are merged */
-	/* Buffer of the last profile that was fetched. */
+	/* Profiles added up as columns and not yet merged. */
+	struct columns_sum *sum;
+	/* Last profile in the sum; holds the table that `sum` uses. */
+	struct querier_row row;
+	/* The decoder; NULL once all profiles are merged. */
+	struct decoder *decoder;
+	/* Buffer for profiles that are fetched. */
 	struct profile fetched;
-	struct typeset *types; /* scratch: the type set of a run */
-	size_t series;         /* series with profiles in the range */
-	size_t profiles;       /* profiles merged */
-	size_t damaged;        /* profiles that could not be read */
-	struct err damage;     /* the error of the first of them */
-	bool late;             /* time ran out: the answer is partial */
-	struct err late_why; /* the deadline passed, or everprof is stopping */
-	int64_t taken;       /* bytes accounted to the query work */
-	int64_t ms;          /* time of a single profile */
-	struct labels *labels; /* series of a single profile, or NULL */
+	/* Scratch: type set of the profiles being added. */
+	struct typeset *types;
+	size_t series;   /* number of series with profiles in the range */
+	size_t profiles; /* number of profiles merged */
+	size_t damaged;  /* number of profiles that could not be read */
+	/* Error of the first profile that could not be read. */
+	struct err damage;
+	/*
+	 * The deadline passed, or everprof is stopping: the result is partial.
+	 */
+	bool late;
+	/* The reason for `late`. */
+	struct err late_why;
+	int64_t taken; /* bytes taken from the budget for this merge */
+	/* Time of the profile, if the query is for a single one. */
+	int64_t ms;
+	/*
+	 * Series of the profile, if the query is for a single one; else NULL.
+	 */
+	struct labels *labels;
 };
 
-/* Prepare a merge. All pointers are borrowed until query_merge_fini(). */
+/* Prepare a merge. The merge borrows all pointers until query_merge_fini(). */
 void query_merge_init(struct query_merge *g, struct tsdb *db,
 		      struct query_work *work,
 		      const struct query_merge_options *o);
 
 /*
- * Free the merge, and with it the merged profile. The memory accounted for it
- * stays taken until the query work is settled or released.
+ * Free the merge and the merged profile. The memory taken for them returns to
+ * the budget when the query work is settled or released.
  */
 void query_merge_fini(struct query_merge *g);
 
 /*
- * Merge all profiles that the spec asks for. Returns ERR_NOTFOUND when there is
+ * Merge all profiles that the spec selects. Returns ERR_NOTFOUND when there is
  * none, ERR_CORRUPT when none of them can be read, ERR_INVALID for an unknown
  * sample type, ERR_LIMIT when the memory budget is used up, and ERR_TIMEOUT or
  * ERR_CLOSED when time ran out before the first profile.
@@ -80,23 +94,24 @@ NODISCARD int query_merge_finish(struct query_merge *g, struct pprof **out,
 				 struct err *err);
 
 /*
- * Finish `base` and subtract it from *p. The difference replaces *p and belongs
- * to `both`. Returns ERR_LIMIT when the memory budget is used up, and
- * ERR_INVALID when the sample types of the two sides do not match.
+ * Finish `base` and subtract it from the profile *p. *p is set to the
+ * difference, which belongs to `both`. Returns ERR_LIMIT when the memory budget
+ * is used up, and ERR_INVALID when the sample types of the two sides do not
+ * match.
  */
 NODISCARD int query_merge_subtract(struct query_merge *base, struct merge *both,
 				   const struct merge_diff_options *o,
 				   struct pprof **p, struct err *err);
 
 /*
- * The limits that a report has to keep to: the memory and the deadline of this
+ * The limits for reports of this merge: the memory and the deadline of the
  * query. Valid as long as the merge.
  */
 struct limits query_merge_limits(struct query_merge *g);
 
 /*
- * Write at most `max` warnings to out, one sentence for each kind of omission.
- * Returns their number; the texts are in the arena.
+ * Write at most `max` warnings to `out`, one sentence for each kind of
+ * omission. Returns the number of warnings; the texts are in the arena.
  */
 size_t query_merge_warnings(const struct query_merge *g, struct arena *arena,
 			    const char **out, size_t max);

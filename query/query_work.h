@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Query work: what one query may use, and what it has taken. Its memory comes
- * out of a budget that all queries share.
+ * Query work: the memory and the time that one query may use, and the memory
+ * that it has taken. All queries take their memory from one shared budget.
  *
- * Ownership: borrows everything; query_release() gives the memory back.
- * Threads: one thread a query; the budget and the stop time are shared.
+ * Ownership: borrows everything; query_release() returns the memory.
+ * Threads: one thread per query; the budget and the stop time are shared.
  */
 #ifndef QUERY_QUERY_WORK_H
 #define QUERY_QUERY_WORK_H
@@ -12,40 +12,47 @@
 #include "base/budget.h"
 #include "base/buf.h"
 
-/* The limits of one query and its account. */
+/* The limits of one query, and what the query has taken of them. */
 struct query_work {
-	struct budget *memory; /* the budget that is drawn on */
-	int64_t taken;         /* bytes taken from the budget */
-	int64_t deadline_ns;   /* in terms of clock_mono_ns() */
-	/* End of all work at shutdown, clock_mono_ns(); NULL: there is none. */
+	struct budget *memory; /* the budget that the query takes memory from */
+	/* Bytes that the query has taken from the budget. */
+	int64_t taken;
+	/* End of the query, in terms of clock_mono_ns(). */
+	int64_t deadline_ns;
+	/*
+	 * Time at which all queries must end because everprof is stopping, in
+	 * terms of clock_mono_ns(). The pointer is NULL if no such time can be
+	 * set.
+	 */
 	const _Atomic int64_t *stop_ns;
-	const struct buf *output; /* the answer; NULL: not accounted */
-	int64_t taken_for_output; /* bytes of `taken` that are for the output */
+	/* The answer being written; NULL: its memory is not counted. */
+	const struct buf *output;
+	int64_t taken_for_output; /* bytes of `taken` that are for the answer */
 };
 
 /*
- * Take n bytes of the budget for this query. Returns ERR_LIMIT, and takes
- * nothing, when the budget does not have them.
+ * Take n bytes from the budget for this query. Returns ERR_LIMIT, and takes
+ * nothing, when the budget has fewer bytes left.
  */
 NODISCARD int query_take(struct query_work *w, int64_t n, struct err *err);
 
-/* Give n bytes back to the budget, out of those taken. */
+/* Return n of the query's bytes to the budget. */
 void query_give(struct query_work *w, int64_t n);
 
 /*
- * Take what the output's buffer has grown by since the last call. Every loop
- * that writes to the output must call this. Returns ERR_LIMIT when the budget
- * is used up.
+ * Take memory for the growth of the output's buffer since the last call. Every
+ * loop that writes to the output must call this. Returns ERR_LIMIT when the
+ * budget is used up.
  */
 NODISCARD int query_take_output(struct query_work *w, struct err *err);
 
 /*
- * End the work: give back all memory but that of the output, which stays
- * accounted until the answer is sent (docs/decisions.md, 91).
+ * End the query: return all memory to the budget except that of the output,
+ * which stays taken until the answer is sent (docs/decisions.md, 91).
  */
 void query_settle(struct query_work *w);
 
-/* Give back all memory, the output's included. */
+/* Return all memory to the budget, including that of the output. */
 void query_release(struct query_work *w);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Report request: which report the parameters of a query ask for, and with
- * which options.
+ * Report request: the report that the parameters of a query ask for, with its
+ * options.
  *
  * Ownership: texts borrow from the parameters.
  * Threads: a plain value.
@@ -13,17 +13,18 @@
 #include "pprof/report.h"
 #include "query/params.h"
 
-/* The report that a request asks for. */
+/* A report as requested by the parameters of a query. */
 struct report_request {
 	struct str name;
-	const struct report_type *type; /* NULL: raw, proto, meta or pgo */
-	bool stored;   /* a single profile is answered as stored */
-	bool single;   /* raw or meta: no merge is possible */
-	bool text;     /* format=text for a report that has JSON, too */
-	bool one_type; /* values of other sample types are not needed */
-	bool filtered; /* some samples or frames are filtered out */
+	/* Type of the report; NULL: raw, proto, meta or pgo. */
+	const struct report_type *type;
+	bool stored;   /* for a single profile, answer with the bytes stored */
+	bool single;   /* raw or meta: profiles cannot be merged for it */
+	bool text;     /* format=text; reports without JSON are text anyway */
+	bool one_type; /* values of only one sample type are needed */
+	bool filtered; /* filters leave out some samples or frames */
 	struct report_options options;
-	/* How the two sides of a diff are shown. */
+	/* Options for showing the two sides of a diff. */
 	struct merge_diff_options diff;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * String set: distinct texts, such as the values of a label, in the order added
- * or sorted.
+ * String set: distinct texts, such as the values of a label, in the order in
+ * which they were added, or sorted.
  *
  * Ownership: the set keeps copies; string_set_fini() frees them.
  * Threads: one thread at a time.
@@ -12,25 +12,28 @@
 #include "base/arena.h"
 #include "base/table.h"
 
-/* The zero value is the empty set. */
+/* A set of texts. The zero value is an empty set. */
 struct string_set {
 	struct arena arena;
 	struct str *v; /* the texts, in the arena */
 	size_t count;
 	size_t cap;
-	struct table index; /* from a text's hash to its place in v */
+	/* Maps the hash of a text to the text's place in v. */
+	struct table index;
 };
 
-/* Add a copy of a text. Returns false when the set has it already. */
+/*
+ * Add a copy of a text. Returns false when the set already contains the text.
+ */
 bool string_set_add(struct string_set *t, struct str s);
 
 /*
- * Sort the texts in byte order. No text may be added afterwards, because the
- * index refers to the old order.
+ * Sort the texts in byte order. No text may be added after that, because the
+ * index still refers to the old order.
  */
 void string_set_sort(struct string_set *t);
 
-/* Bytes that the set takes, without its index. */
+/* Memory of the set in bytes, without its index. */
 size_t string_set_memory(const struct string_set *t);
 
 /* Free the set. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Timeline: the totals of profiles over time, in steps, summed over series by
- * labels. It is what the graph above the profiles shows. It needs only chunk
- * metadata and the totals in memory; no profile is read.
+ * Timeline: the totals of profiles per time step, summed over groups of series,
+ * so that clients can draw them as graphs. It is computed from chunk metadata
+ * and the totals in memory; no profile is read.
  *
  * Ownership: timeline_fini() frees everything; the options are borrowed.
- * Threads: one thread a timeline.
+ * Threads: one thread per timeline.
  */
 #ifndef QUERY_TIMELINE_H
 #define QUERY_TIMELINE_H
@@ -17,54 +17,64 @@
 #include "tsdb/querier.h"
 
 enum {
-	TIMELINE_POINTS_MAX = 11000, /* steps a series, as in Prometheus */
+	/* Largest number of steps, as in Prometheus. */
+	TIMELINE_POINTS_MAX = 11000,
 };
 
-/* What to add up. */
+/* The time range, the steps, and how series are grouped. */
 struct timeline_options {
-	int64_t from; /* ms */
-	int64_t to;   /* ms, inclusive */
+	int64_t from; /* start of the range, in ms */
+	int64_t to;   /* end of the range, in ms, inclusive */
 	int64_t step_ms;
-	/* Label names, separated by commas; empty: each series is a group. */
+	/*
+	 * Names of the labels by which series are grouped, separated by commas;
+	 * empty: each series is a group.
+	 */
 	struct str group_by;
-	bool rate; /* per second instead of per step */
+	bool rate; /* values are per second instead of per step */
 };
 
 /*
- * One sample type of a group over all steps. Each array has one element per
+ * The values of one sample type of a group. Each array has one element per time
  * step.
  */
 struct timeline_line {
-	struct str name; /* "type/unit" */
+	struct str name; /* name of the sample type, as "type/unit" */
 	enum value_kind kind;
-	double *values; /* the result, summed over series */
-	bool *known;    /* whether the step has any profile */
-	/* Scratch fields of the series that is being added. */
+	double *values; /* result: values summed over the group's series */
+	bool *known;    /* whether any profile is in the step */
+	/*
+	 * Scratch fields for the series that is being added: for each step the
+	 * sum of the totals, their count, and so on.
+	 */
 	double *sum;
 	uint32_t *count;
-	double *seconds; /* profiled seconds, for rates of flows */
-	int64_t last;    /* the total of the row before */
+	double *seconds; /* seconds that profiles cover, for rates of flows */
+	int64_t last;    /* total of the previous profile of the series */
 	bool has_last;
-	size_t first_step; /* the first step in which the series has rows */
-	size_t end_step;   /* the step behind the last one; 0: no rows */
+	size_t first_step; /* first step in which the series has profiles */
+	/* Number of the series' last step + 1; 0: no profiles. */
+	size_t end_step;
 };
 
-/* All series that agree on the labels to group by. */
+/* All series that have the same values of the group_by labels. */
 struct timeline_group {
-	struct labels *labels; /* NULL: the series have none of those labels */
+	/* Values of the group_by labels; NULL: the series have none of them. */
+	struct labels *labels;
 	VEC(struct timeline_line) lines;
 };
 
 /* A timeline under construction. */
 struct timeline {
 	const struct timeline_options *o;
-	size_t points; /* number of steps */
+	size_t points; /* number of time steps */
 	VEC(struct timeline_group) groups;
-	struct table index;    /* of groups, by the hash of their labels */
-	struct arena text;     /* names of lines */
-	struct typeset *types; /* scratch: the type set of a row */
-	VEC(uint32_t) places;  /* scratch: the line of each of its types */
-	size_t memory;         /* bytes of groups and lines, for accounting */
+	struct table index;    /* finds groups by the hash of their labels */
+	struct arena text;     /* memory for the names of lines */
+	struct typeset *types; /* scratch: type set of the current profiles */
+	/* Scratch: numbers of the lines for those types. */
+	VEC(uint32_t) places;
+	size_t memory; /* bytes of all groups and lines */
 };
 
 /*
@@ -78,9 +88,9 @@ NODISCARD int timeline_init(struct timeline *t,
 void timeline_fini(struct timeline *t);
 
 /*
- * Add the totals of one series. `admit` says whether a new group may be
- * created; without it a series that needs one is left out silently. Returns
- * ERR_* of decoding labels or a type set.
+ * Add the totals of one series. `admit` allows the creation of a new group;
+ * without it, a series that would need a new group is left out silently.
+ * Returns the errors of decoding labels and type sets.
  */
 NODISCARD int timeline_add(struct timeline *t, struct labels *labels,
 			   const struct totals_view *view, bool admit,

@@ -4,16 +4,16 @@
  * relabelling, and the URL, interval and stored labels that follow from the
  * labels after it. Pure.
  *
- * As in Prometheus a target has its own labels, those of its group, then those
- * of the job: job, __scheme__, __scrape_interval__, __scrape_timeout__, and
- * __param_<name> for each of params. Each profile type adds __name__,
- * __profile_path__ and, if it has a duration, __param_seconds. After
- * relabelling __address__ and __scheme__ must make a URL, instance defaults to
- * the address, and labels that begin with __ are not stored, except __name__
- * and the tenant.
+ * As in Prometheus, a target gets labels from its own list, from its group,
+ * from its profile type and from its job. The profile type sets __name__,
+ * __profile_path__ and, if its profiles have a duration, __param_seconds. The
+ * job sets job, __scheme__, __scrape_interval__, __scrape_timeout__, and
+ * __param_<name> for each URL parameter. After relabelling, __address__ and
+ * __scheme__ must make a URL; instance defaults to the address; and labels that
+ * begin with __ are not stored, except __name__ and the tenant.
  *
- * Ownership: struct job_labels lives in the arena that the caller gives; it
- * copies what it needs of the configuration.
+ * Ownership: struct job_labels lives in the arena that the caller passes; what
+ * it needs of the configuration is copied.
  * Threads: one thread for each struct job_labels while types are added.
  */
 #ifndef SCRAPE_DISCOVERED_H
@@ -26,14 +26,15 @@
 
 /* The labels that the configuration of a job gives to all its targets. */
 struct job_labels {
-	struct label_list defaults; /* for targets that do not set them */
+	/* labels for targets that do not set them */
+	struct label_list defaults;
 	struct param *params;
 	size_t param_count;
-	struct label_list *types; /* one list for each type */
+	struct label_list *types; /* labels of each profile type */
 	size_t type_count;
 	size_t type_room; /* allocated length of types */
-	bool has_index;   /* type 0 is the page /debug/pprof/ */
-	size_t max_body;  /* bytes; 0: no limit */
+	bool has_index;   /* whether type 0 is the index page /debug/pprof/ */
+	size_t max_body;  /* limit of a response body in bytes; 0: no limit */
 };
 
 /*
@@ -44,9 +45,10 @@ void job_labels_make(const struct scrape_config *c, struct arena *a,
 		     struct job_labels *out);
 
 /*
- * Find the number of a type that an index page names; an unknown type is added
- * to the job. known maps type names to numbers: an empty table at the first
- * call, which the caller keeps between calls and releases.
+ * Find the number of a profile type that an index page (/debug/pprof/) names;
+ * an unknown type is added to the job. `known` maps type names to numbers. It
+ * is empty at the first call; the caller keeps it between calls and releases
+ * it.
  */
 size_t job_labels_type(struct job_labels *job, const struct scrape_config *c,
 		       struct arena *a, struct table *known,
@@ -61,8 +63,8 @@ static inline bool job_labels_is_index(const struct job_labels *job,
 
 /*
  * Add to *out the labels that a target has for one profile type before
- * relabelling. Labels that are already there win, but for __param_<name> of the
- * job's own params, as in Prometheus.
+ * relabelling. Labels that are already in *out stay, except that the job's URL
+ * parameters replace __param_<name>, as in Prometheus.
  */
 void discovered_labels(const struct job_labels *job,
 		       const struct target_group *g,
@@ -70,7 +72,7 @@ void discovered_labels(const struct job_labels *job,
 		       struct labels_builder *out);
 
 /*
- * Make the spec of a target from the labels after relabelling; b is modified.
+ * Make the spec of a target from the labels after relabelling; `b` is modified.
  * ERR_INVALID: the labels do not make a target: address, scheme, interval,
  * timeout, type or URL is wrong. Errors of labels_build() are passed on. On
  * success the caller owns *out (target_spec_fini()).

@@ -28,18 +28,17 @@
 /* A running scraper; private to scrape/. */
 struct scraper;
 
-/*
- * What the scraper is started with; everything is borrowed until scrape_free().
- */
+/* Options of scrape_start(); everything is borrowed until scrape_free(). */
 struct scrape_options {
 	struct appender *appender;
 	const struct log *log;
 	struct metrics *metrics;
 	const struct clock *clock;
-	size_t max_profile;    /* bytes after decompression */
-	int64_t ingest_memory; /* bytes of all bodies in flight */
+	/* limit of a profile, in bytes after decompression */
+	size_t max_profile;
+	int64_t ingest_memory; /* limit of all bodies in flight, in bytes */
 	const char *user_agent;
-	const struct networks *refused; /* for http_client_refuse() */
+	const struct networks *refused; /* networks for http_client_refuse() */
 };
 
 /*
@@ -49,12 +48,12 @@ struct scrape_options {
 NODISCARD int scrape_start(const struct scrape_options *o, struct scraper **out,
 			   struct err *err);
 
-/* A request for a profile outside the schedule. */
+/* Options of scrape_now(): which target, how long, and until when to wait. */
 struct scrape_now_options {
 	const struct matcher *matchers; /* must match exactly one target */
 	size_t count;
-	int64_t seconds; /* duration of the profile; -1: that of the target */
-	int64_t deadline_ns; /* of waiting, on clock_mono_ns() */
+	int64_t seconds;     /* duration of the profile; -1: as scheduled */
+	int64_t deadline_ns; /* when to stop waiting, on clock_mono_ns() */
 };
 
 /*
@@ -66,12 +65,17 @@ void scrape_stop(struct scraper *s);
 /* Stop the scraper if it runs, and free it. NULL is a no-op. */
 void scrape_free(struct scraper *s);
 
-/* A snapshot of one target for the API. Borrowed for the call of fn. */
+/*
+ * The state of one target at one moment, for the API. Borrowed for the call of
+ * fn.
+ */
 struct target_status {
 	const char *job;
-	const struct target *target;    /* NULL: it was dropped */
-	const char *dropped;            /* the reason; NULL: it is scraped */
-	const struct label *discovered; /* before relabelling, by name */
+	const struct target *target; /* NULL: it was dropped */
+	/* why it was dropped; NULL: it is scraped */
+	const char *dropped;
+	/* labels before relabelling, sorted by name */
+	const struct label *discovered;
 	size_t discovered_count;
 	enum target_health health;
 	const char *last_error; /* "" for none */
@@ -93,9 +97,9 @@ NODISCARD int scrape_now(struct scraper *s, const struct scrape_now_options *w,
 			 struct labels **labels, int64_t *ms, struct err *err);
 
 /*
- * Replace the jobs by those of a configuration. Targets whose spec does not
- * change keep their schedule and health; target groups that were discovered for
- * a job that stays are kept.
+ * Replace the jobs with the jobs of a configuration. Targets whose spec does
+ * not change keep their schedule and health; a job that stays keeps its
+ * discovered target groups.
  */
 void scrape_apply(struct scraper *s, const struct scrape_configs *configs);
 
@@ -107,8 +111,8 @@ void scrape_update(struct scraper *s, struct str job,
 		   const struct target_groups_list *groups);
 
 /*
- * Call fn for each target, or for each dropped one, in the order of the
- * configuration.
+ * Call fn for each target that is not dropped or, if `dropped` is set, for each
+ * dropped target, in the order of the configuration.
  */
 void scrape_targets(struct scraper *s, bool dropped,
 		    void (*fn)(void *ctx, const struct target_status *t),

@@ -31,10 +31,11 @@ enum {
 
 /* One profile type that the job asks its targets for. */
 struct profile_config {
-	struct str name; /* becomes the label __name__ */
+	struct str name; /* the profile type; becomes the label __name__ */
 	struct str path;
-	int64_t interval_ms; /* 0: the interval of the job */
-	int64_t seconds;     /* 0: the parameter "seconds" is not sent */
+	int64_t interval_ms; /* ms between scrapes; 0: the job's interval */
+	/* duration of a profile; 0: "seconds" is not sent */
+	int64_t seconds;
 	bool enabled;
 };
 
@@ -51,21 +52,26 @@ struct param {
 struct scrape_common {
 	int64_t interval_ms;
 	int64_t timeout_ms;
-	int64_t body_size_limit; /* bytes */
-	int64_t target_limit;    /* beyond it no target is scraped */
+	int64_t body_size_limit; /* limit of a response body in bytes */
+	/* number of targets; beyond it none is scraped */
+	int64_t target_limit;
 	int64_t label_limit;
 	int64_t label_name_length_limit;
 	int64_t label_value_length_limit;
-	int64_t keep_dropped_targets; /* how many are shown */
+	/* number of dropped targets that are shown */
+	int64_t keep_dropped_targets;
 };
 
-/* The last three members of a row for one field of struct scrape_common. */
+/*
+ * The last three members of a struct yaml_field that decodes one field of a
+ * struct scrape_common; `at` is the offset of that struct.
+ */
 #define SCRAPE_COMMON_FIELD(at, decode, field) \
 	decode, (at) + offsetof(struct scrape_common, field), NULL
 
 /*
  * Rows of a decoding table for all fields of the struct scrape_common that is
- * at offset "at" of the decoded struct.
+ * at offset `at` of the decoded struct.
  */
 #define SCRAPE_COMMON_FIELDS(at)                                         \
 	{ "scrape_interval",                                             \
@@ -100,8 +106,9 @@ struct scrape_config {
 	size_t param_count;
 	struct profile_config *profiles;
 	size_t profile_count;
-	bool auto_profiles;            /* types come from /debug/pprof/ */
-	struct target_groups *statics; /* counted; NULL: none */
+	/* whether types come from /debug/pprof/ */
+	bool auto_profiles;
+	struct target_groups *statics; /* a counted reference; NULL: none */
 	struct http_options http;
 	struct discovery_configs discovery;
 	struct relabel_rules relabel;
@@ -114,17 +121,17 @@ struct scrape_configs {
 };
 
 /*
- * Decode the list under "scrape_configs:". Errors and warnings are added to y;
- * *out is complete only if y has no errors. Call scrape_configs_fini() in
- * either case.
+ * Decode the list under "scrape_configs:". Errors and warnings are added to
+ * `y`; *out is complete only if `y` has no errors. Call scrape_configs_fini()
+ * in either case.
  */
 void scrape_configs_decode(struct yaml *y, const struct yaml_node *list,
 			   const struct scrape_common *defaults,
 			   struct scrape_configs *out);
 
 /*
- * Release the static targets and the relabelling rules of all jobs. The rest
- * goes with the struct yaml.
+ * Release the static targets and the relabelling rules of all jobs. All other
+ * memory belongs to the struct yaml.
  */
 void scrape_configs_fini(struct scrape_configs *c);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads data directories of conprof, for import: blocks, head chunks and the
- * write-ahead log (WAL). The formats are those of Prometheus' TSDB of 2020 with
- * byte slices for values (github.com/conprof/db: chunkenc/byte.go, tsdb/record,
- * tsdb/wal, tsdb/chunks).
+ * write-ahead log (WAL). The formats are those of Prometheus' TSDB in 2020, but
+ * chunk values are byte slices instead of numbers (github.com/conprof/db:
+ * chunkenc/byte.go, tsdb/record, tsdb/wal, tsdb/chunks).
  *
  * Ownership: what visitors receive is borrowed for the call.
  * Threads: one thread at a time for each walk.
@@ -14,22 +14,25 @@
 #include "base/err.h"
 #include "model/labels.h"
 
-/* The callbacks of a walk. ctx is passed to each of them. */
+/*
+ * The callbacks of a walk, a pass through a conprof data directory. ctx is
+ * passed to each of them.
+ */
 struct conprof_visitor {
 	/*
-	 * Returns whether the profile of this time is wanted. It may be asked
-	 * more than once before visit() is called.
+	 * Returns whether visit() should be called for the profile at time
+	 * `ms`. May be called more than once per profile.
 	 */
 	bool (*wants)(void *ctx, int64_t ms);
 
 	/*
-	 * Receives a profile; path is the file it comes from. labels and value
-	 * are borrowed for the call. A non-zero result ends the walk.
+	 * Receives a profile; `path` is the file that contains it. labels and
+	 * value are borrowed for the call. A non-zero result ends the walk.
 	 */
 	int (*visit)(void *ctx, const char *path, struct labels *labels,
 		     int64_t ms, struct bytes value, struct err *err);
 
-	/* Something is damaged and left out; err describes it. */
+	/* Receives an error for each damaged part, which is left out. */
 	void (*damaged)(void *ctx, const struct err *err);
 	void *ctx;
 };
@@ -38,10 +41,10 @@ struct conprof_visitor {
 bool conprof_is_dir(const char *path);
 
 /*
- * Visits every profile in the data directory. Head chunks and WAL repeat
- * profiles of blocks, so that a profile may be visited twice. Damage is
+ * Visits every profile in the data directory. Head chunks and the WAL may
+ * repeat profiles of blocks, so a profile may be visited twice. Damage is
  * reported to v->damaged() and does not end the walk. Returns the first error
- * of v->visit(). ERR_IO: the directory cannot be listed.
+ * of v->visit(), and ERR_IO when the directory cannot be listed.
  */
 NODISCARD int conprof_walk(const char *path, const struct conprof_visitor *v,
 			   struct err *err);

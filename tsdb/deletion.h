@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Deletion hides profiles at once by tombstones; sealing and compaction then
- * leave them out of the blocks they write.
+ * Deletion hides profiles at once, by tombstones. Sealing and compaction later
+ * leave out the hidden profiles when they write blocks.
  *
  * Ownership: borrows the database.
  * Threads: any; takes job_mu, flush_mu and append_mu.
@@ -16,7 +16,7 @@
  * Deletes the profiles in [from, to] (ms) of all series that the matchers match
  * (count 0: all series). Samples appended later are not affected. The deletion
  * is durable when 0 is returned. On failure (ERR_IO, ERR_NOSPACE, ERR_CORRUPT)
- * some may be deleted; the call can be repeated safely.
+ * some of the profiles may be deleted; the call can be repeated safely.
  */
 NODISCARD int tsdb_delete(struct tsdb *db, const struct matcher *v,
 			  size_t count, int64_t from, int64_t to,

@@ -10,34 +10,35 @@
 
 #include "tsdb/tsdb.h"
 
-/* The properties of a block or an open head. */
+/* A block or an open head, with its properties. */
 struct tsdb_part {
-	const char *name; /* ULID, valid during the call */
+	const char *name; /* ULID, valid during the callback */
 	bool is_block;
 	int64_t min_ms;
-	int64_t max_ms; /* exclusive */
+	int64_t max_ms; /* end of the time range in ms, exclusive */
 	uint64_t samples;
 	uint64_t series;
 	uint64_t groups; /* number of chunks */
-	uint64_t bytes;  /* on disk */
-	unsigned level;  /* of compaction; 0: a head */
+	uint64_t bytes;  /* bytes on disk */
+	unsigned level;  /* compaction level of a block; 0: a head */
 };
 
 /*
- * What is stored in chunks for one value of a label; also used for one codec
- * and for one section.
+ * Sizes of the profiles that have one value of a label, are stored by one
+ * codec, or are in one section.
  */
 struct tsdb_label_stats {
-	const char *value; /* "" for series without the label */
+	/* Label value ("" for series without the label), codec or section. */
+	const char *value;
 	uint64_t profiles;
 	uint64_t raw_bytes;
 	uint64_t stored_bytes;
-	uint64_t head_bytes; /* chunk metadata */
+	uint64_t head_bytes; /* bytes of chunk metadata */
 };
 
 /*
- * Calls fn for each part of the database, blocks first. p is valid only during
- * the call. Reads the chunk metadata of heads.
+ * Calls fn for each part of the database, blocks first. `p` is valid only
+ * during the call of fn. Reads the chunk metadata of heads.
  */
 void tsdb_each_part(struct tsdb *db,
 		    void (*fn)(void *ctx, const struct tsdb_part *p),
@@ -45,8 +46,8 @@ void tsdb_each_part(struct tsdb *db,
 
 /*
  * Calls fn for each value of a label, in order. Unflushed profiles are not
- * counted; damaged chunks are left out. ERR_CORRUPT, ERR_IO: an index cannot be
- * read, and fn was not called.
+ * counted; damaged chunks are left out. Returns ERR_CORRUPT or ERR_IO when an
+ * index cannot be read; fn is not called then.
  */
 NODISCARD int tsdb_label_stats(struct tsdb *db, const char *label,
 			       void (*fn)(void *ctx,
@@ -54,8 +55,8 @@ NODISCARD int tsdb_label_stats(struct tsdb *db, const char *label,
 			       void *ctx, struct err *err);
 
 /*
- * Calls fn for each codec in use ("zstd", "columns") and for its dictionary
- * tables ("columns: tables"), in order; s->value is the name. For tables, only
+ * Calls fn for each codec in use ("zstd", "columns") and for the tables of a
+ * codec ("columns: tables"), in order; s->value is the name. For tables, only
  * stored_bytes is set. Errors as tsdb_label_stats().
  */
 NODISCARD int tsdb_codec_stats(struct tsdb *db,
@@ -64,9 +65,9 @@ NODISCARD int tsdb_codec_stats(struct tsdb *db,
 			       void *ctx, struct err *err);
 
 /*
- * Calls fn for each section of what codecs with sections store ("columns:
- * texts"), in order; only stored_bytes is set. Errors as tsdb_label_stats(),
- * and ERR_IO if values cannot be read.
+ * Calls fn for each section (one kind of data) in the stored bytes of codecs,
+ * such as "columns: texts", in order; only stored_bytes is set. Errors as
+ * tsdb_label_stats(), and ERR_IO when values cannot be read.
  */
 NODISCARD int tsdb_section_stats(struct tsdb *db,
 				 void (*fn)(void *ctx,

@@ -29,8 +29,8 @@ struct table_ref;
 void querier_open(struct tsdb *db, struct querier **out);
 
 /*
- * Closes a querier; NULL is a no-op. Damage that the querier met is counted and
- * logged now.
+ * Closes a querier; NULL is a no-op. Damage that the querier found is counted
+ * and logged at this point.
  */
 void querier_close(struct querier *q);
 
@@ -39,34 +39,35 @@ void querier_closep(struct querier **q);
 
 /*
  * Selects the series that all matchers match and that may have a profile in
- * [from, to], in label order. Replaces the previous selection, with its label
- * sets. Parts that cannot be read are left out; see querier_lost().
+ * [from, to], in label order. Replaces the previous selection and frees its
+ * label sets. Parts that cannot be read are left out; see querier_lost().
  */
 void querier_select(struct querier *q, const struct matcher *v, size_t count,
 		    int64_t from, int64_t to);
 
 /*
- * Returns the first error that kept stored data out of an answer, or NULL.
- * Selections, lists and totals are then incomplete. A profile that
- * querier_fetch() fails to read is not included here: its caller gets the
- * error.
+ * Returns the first error because of which stored data is missing in an answer,
+ * or NULL. Selections, lists and totals are then incomplete. Errors of
+ * querier_fetch() are not included: its caller receives them.
  */
 const struct err *querier_lost(const struct querier *q);
 
-/* Returns how many blocks, chunks and profiles are missing in answers. */
+/*
+ * Returns the number of blocks, chunks and profiles that were missing in
+ * answers.
+ */
 uint64_t querier_lost_count(const struct querier *q);
 
 /*
- * Returns the bytes used by the selection and by what is kept for the next
- * call.
+ * Returns the bytes used by the selection and by data kept for the next call.
  */
 size_t querier_memory(const struct querier *q);
 
 /*
- * Calls fn for the values of a label (name empty: for all label names) in the
- * parts that overlap [from, to]. Some texts may come more than once, and some
- * may belong to series without data in the interval. Texts are valid only
- * during the call. The selection stays as it is.
+ * Calls fn for the values of a label (if `name` is empty: for the names of all
+ * labels) in the parts that overlap [from, to]. fn may receive a text more than
+ * once, and texts of series without data in the interval. Texts are valid only
+ * during the call of fn. The selection does not change.
  */
 void querier_texts(struct querier *q, struct str name, int64_t from, int64_t to,
 		   void (*fn)(void *ctx, struct str text), void *ctx);
@@ -80,7 +81,7 @@ size_t querier_count(const struct querier *q);
  */
 struct labels *querier_labels(const struct querier *q, size_t i);
 
-/* A borrowed array of times in ms. */
+/* Times in ms; the array is borrowed from the querier. */
 struct times_view {
 	const int64_t *ms;
 	size_t count;
@@ -88,9 +89,9 @@ struct times_view {
 
 /*
  * Sets *out to the times of series i in [from, to], ascending and without
- * duplicates; borrowed until the next call. Reads no values. Unreadable chunks
- * are left out; see querier_lost(). ERR_CORRUPT, ERR_IO: an index cannot be
- * read.
+ * duplicates, borrowed until the next call. Reads no values. Unreadable chunks
+ * are left out; see querier_lost(). Returns ERR_CORRUPT or ERR_IO when an index
+ * cannot be read.
  */
 NODISCARD int querier_times(struct querier *q, size_t i, int64_t from,
 			    int64_t to, struct times_view *out,
@@ -103,64 +104,69 @@ struct profile {
 	int64_t duration_ns;
 	int64_t period;
 	uint64_t sample_count;
-	struct buf typeset; /* encoding of model/types.h */
-	struct buf raw;     /* uncompressed bytes, as they were received */
+	struct buf typeset; /* encoded type set, see model/types.h */
+	struct buf raw;     /* uncompressed bytes, as received */
 };
 
 /* Frees the buffers of a profile. */
 void profile_fini(struct profile *p);
 
 /*
- * Replaces the contents of *out by the profile of series i at exactly ms,
- * verified against its hash. ERR_NOTFOUND: there is none. ERR_CORRUPT: it is
- * damaged on disk. ERR_IO: the disk failed to return it. ERR_TOOBIG: it is
- * larger than the maximum of out->raw. ERR_UNSUPPORTED: it is stored with an
- * unknown codec. Also the errors of the spend function.
+ * Replaces *out by the profile of series i at exactly the time `ms`, and
+ * verifies its hash. Returns ERR_NOTFOUND when there is no such profile,
+ * ERR_CORRUPT when the profile is damaged on disk, ERR_IO when the disk cannot
+ * be read, ERR_TOOBIG when the profile is larger than the maximum of out->raw,
+ * ERR_UNSUPPORTED when it is stored with an unknown codec, and the errors of
+ * the spend function.
  */
 NODISCARD int querier_fetch(struct querier *q, size_t i, int64_t ms,
 			    struct profile *out, struct err *err);
 
 /*
- * Asked for permission to use more memory; a non-zero result makes the fetch
- * fail with it.
+ * Called before a fetch uses more memory. If the result is not 0, the fetch
+ * fails with this error.
  */
 typedef int (*querier_spend_fn)(void *ctx, size_t bytes, struct err *err);
 
 /*
- * From now on, spend() is called before the bytes of a profile are read, with
- * the additional bytes that the querier and the profile will use.
+ * Has `spend` called from now on before the bytes of a profile are read. Its
+ * argument `bytes` is the additional memory that the querier and the profile
+ * will use.
  */
 void querier_on_spend(struct querier *q, querier_spend_fn spend, void *ctx);
 
 /*
- * Announces that profiles are fetched in the order of time, series by series.
- * Each chunk is then decoded once, and kept for the next fetch.
+ * Announces that profiles will be fetched series by series, in the order of
+ * time. Each chunk is then decoded once and kept for the next fetch.
  */
 void querier_sequential(struct querier *q);
 
-/* A profile as its codec represents it, together with the rest of its chunk. */
+/*
+ * A profile in the form in which its codec stores it: a row, together with the
+ * other rows of its chunk.
+ */
 struct querier_row {
 	const struct codec_rows *rows;
-	uint16_t row; /* which of the rows */
-	/* A reference to the table that the rows refer to; NULL without one. */
+	uint16_t row; /* the profile's index in rows */
+	/* Reference to the table that the rows use; NULL if there is none. */
 	struct table_ref *table;
 };
 
 /*
- * Releases the table of a row. The rows themselves stay the querier's. A zeroed
+ * Releases the table of a row. The rows still belong to the querier. A zeroed
  * row is a no-op.
  */
 void querier_row_fini(struct querier_row *r);
 
 /*
- * Sets *out to the row of the profile of series i at exactly ms, for code that
- * adds up columns (model/codec.h). The rows are valid until the next call. What
- * refers to their table (a sum, a search) is valid as long as the caller keeps
- * *out, which it releases with querier_row_fini(), also after the querier is
- * closed, but before the database is. types has a flag for each sample type of
- * the profile and says which are wanted.
- * ERR_UNSUPPORTED: the profile is not stored as columns; use querier_fetch().
- * Other errors as querier_fetch().
+ * Sets *out to the row of the profile of series i at exactly the time `ms`, for
+ * code that adds up columns (model/codec.h). The rows are valid until the next
+ * call. Data that refers to the rows' table (a sum, a search) is valid until
+ * the caller releases *out with querier_row_fini(). This is possible after the
+ * querier is closed, but not after the database is. `types` has a flag for each
+ * sample type of the profile: whether its values are wanted. Returns
+ * ERR_UNSUPPORTED when the profile is not stored as columns: use
+ * querier_fetch() then. Other errors as querier_fetch().
  */
 NODISCARD int querier_rows(struct querier *q, size_t i, int64_t ms,
 			   const bool *types, struct querier_row *out,
@@ -170,42 +176,46 @@ NODISCARD int querier_rows(struct querier *q, size_t i, int64_t ms,
 void querier_trim(struct querier *q);
 
 /*
- * Sets *hash and *raw_len for the profile of series i at exactly ms, without
- * reading its bytes. Errors as querier_fetch().
+ * Sets *hash and *raw_len for the profile of series i at exactly the time `ms`,
+ * without reading its bytes. Errors as querier_fetch().
  */
 NODISCARD int querier_stat(struct querier *q, size_t i, int64_t ms,
 			   uint64_t *hash, uint32_t *raw_len, struct err *err);
 
 /*
- * Appends the type set (model/types.h) of the newest profile of series i to
- * out. Reads no values. ERR_NOTFOUND: the series is empty. ERR_CORRUPT, ERR_IO:
- * it cannot be read.
+ * Appends the encoded type set (model/types.h) of the newest profile of series
+ * i to *out. Reads no values. Returns ERR_NOTFOUND when the series is empty,
+ * and ERR_CORRUPT or ERR_IO when it cannot be read.
  */
 NODISCARD int querier_newest_types(struct querier *q, size_t i, struct buf *out,
 				   struct err *err);
 
-/* What is known of a profile without its bytes. */
+/* The metadata of one profile: its time, and where its totals are. */
 struct totals_row {
 	int64_t ms;
 	int64_t duration_ns;
-	uint32_t typeset; /* index in the view's typesets */
-	uint32_t first;   /* index in the view's totals; one for each type */
+	uint32_t typeset; /* index in totals_view.typesets */
+	/* Index of the first total in totals_view.totals; one per type. */
+	uint32_t first;
 };
 
-/* The totals of a series, borrowed from the querier. */
+/* The totals of the profiles of a series, borrowed from the querier. */
 struct totals_view {
-	/* Ascending by time, without duplicates. */
+	/*
+	 * The rows, one per profile, ascending by time and without duplicates.
+	 */
 	const struct totals_row *rows;
 	size_t count;
 	const int64_t *totals;
-	const struct bytes *typesets; /* encodings of model/types.h */
+	const struct bytes *typesets; /* encoded type sets, see model/types.h */
 	size_t typeset_count;
 };
 
 /*
- * Sets *out to the totals of the profiles of series i in [from, to]; borrowed
+ * Sets *out to the totals of the profiles of series i in [from, to], borrowed
  * until the next call. Reads no values. Unreadable chunks and records are left
- * out; see querier_lost(). ERR_CORRUPT, ERR_IO: an index cannot be read.
+ * out; see querier_lost(). Returns ERR_CORRUPT or ERR_IO when an index cannot
+ * be read.
  */
 NODISCARD int querier_totals(struct querier *q, size_t i, int64_t from,
 			     int64_t to, struct totals_view *out,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Repair consists of functions that an operator starts explicitly: they rewrite
- * damaged blocks, convert blocks to columns, rewrite blocks with deleted
- * profiles, and confirm the system clock.
+ * Repair: jobs that an operator starts explicitly. They rewrite damaged blocks,
+ * convert blocks to columns, rewrite blocks with deleted profiles, and confirm
+ * the system clock.
  *
  * Ownership: borrows the database.
  * Threads: any; takes job_mu.
@@ -14,42 +14,47 @@
 
 /* The result of a repair. */
 struct tsdb_repair {
-	uint64_t rewritten; /* blocks that were written again */
-	uint64_t lost;      /* profiles that the new blocks lack */
-	uint64_t recovered; /* profiles found only in the WAL at this start */
-	uint64_t set_aside; /* blocks and heads that cannot be read */
+	uint64_t rewritten; /* number of blocks rewritten */
+	/* Number of profiles that are lost in the new blocks. */
+	uint64_t lost;
+	/* Number of profiles found only in the WAL at startup. */
+	uint64_t recovered;
+	uint64_t set_aside; /* number of blocks and heads that cannot be read */
 };
 
-/* Called when block i of count, counted from 1, has been rewritten. */
+/*
+ * Called when block number i of `count` has been rewritten; numbers start at 1.
+ */
 typedef void (*tsdb_progress_fn)(void *ctx, const char *block, size_t i,
 				 size_t count);
 
 /*
  * Rewrites each damaged block with the profiles that are intact. Losses are
- * logged and counted in *out. A block that cannot be rewritten is skipped, and
- * the first such error is returned at the end. If the disk is full
- * (ERR_NOSPACE), the run ends at once.
+ * logged and counted in *out. A block that cannot be rewritten is skipped; the
+ * first such error is returned at the end. A full disk (ERR_NOSPACE) ends the
+ * repair at once.
  */
 NODISCARD int tsdb_repair(struct tsdb *db, struct tsdb_repair *out,
 			  struct err *err);
 
 /*
- * Encodes the blocks again whose chunks have not been tried as columns, one
- * after another, oldest first; what has been done persists if the run is
- * interrupted. told may be NULL. *recoded is the number of blocks that were
+ * Encodes blocks again for whose chunks the columns codec was never tried, one
+ * after another, oldest first. Blocks that are done stay done if the job is
+ * interrupted. progress may be NULL. *recoded is set to the number of blocks
  * rewritten. Errors as tsdb_repair().
  */
 NODISCARD int tsdb_recode(struct tsdb *db, tsdb_progress_fn progress, void *ctx,
 			  size_t *recoded, struct err *err);
 
 /*
- * An operator confirms that the time of day is right: retention by time uses it
- * again. ERR_IO, ERR_NOSPACE: the decision could not be saved.
+ * Records that an operator confirmed the system time: retention by time uses
+ * the system time again. Returns ERR_IO or ERR_NOSPACE when this cannot be
+ * saved.
  */
 NODISCARD int tsdb_confirm_clock(struct tsdb *db, struct err *err);
 
 /*
- * Rewrites the blocks that have tombstones, without the deleted profiles.
+ * Rewrites the blocks that have tombstones, leaving out the deleted profiles.
  * Errors as tsdb_repair().
  */
 NODISCARD int tsdb_clean_tombstones(struct tsdb *db, struct err *err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A snapshot is a data directory of its own which shares the files of blocks by
- * hard links. It has open heads as blocks (docs/decisions.md, 25).
+ * A snapshot is a copy of the data directory, which can be opened as a
+ * database. It shares the files of blocks by hard links. Open heads are in it
+ * as blocks (docs/decisions.md, 25).
  *
  * Ownership: borrows the database.
  * Threads: any; takes job_mu.
@@ -12,10 +13,10 @@
 #include "tsdb/tsdb.h"
 
 /*
- * Makes a snapshot of everything stored now in snapshots/<name> of the data
- * directory; open heads are included only if `ranges` is set. ERR_EXISTS: a
- * snapshot of that name exists. ERR_IO, ERR_NOSPACE: it could not be written,
- * and was removed.
+ * Makes a snapshot of everything that is stored now, in snapshots/NAME in the
+ * data directory. Open heads are included only if `ranges` is set. Returns
+ * ERR_EXISTS when a snapshot of that name exists. Returns ERR_IO or ERR_NOSPACE
+ * when the snapshot could not be written; what was written of it is removed.
  */
 NODISCARD int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
 			    struct err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * This file provides statistics about a database, for status pages and metrics.
+ * Statistics about a database, for status pages and metrics.
  *
  * Ownership: borrows the database.
  * Threads: any.
@@ -12,37 +12,44 @@
 
 /* Current sizes and counts, and the limits that apply. */
 struct tsdb_stats {
-	uint64_t series;      /* distinct label sets in open heads */
-	uint64_t head_series; /* series, summed over all open heads */
+	uint64_t series; /* distinct label sets in all open heads */
+	/* Sum of the numbers of series of the open heads. */
+	uint64_t head_series;
 	uint64_t heads;
 	uint64_t blocks;
 	uint64_t block_bytes;
 	uint64_t block_samples;
-	uint64_t unflushed; /* unflushed profiles */
+	uint64_t unflushed; /* number of unflushed profiles */
 	uint64_t wal_bytes;
-	uint64_t values_bytes; /* of heads */
-	uint64_t groups_bytes; /* of heads: chunk metadata */
+	uint64_t values_bytes; /* bytes of the values of heads */
+	uint64_t groups_bytes; /* bytes of the chunk metadata of heads */
 	uint64_t ballast_bytes;
-	uint64_t storage_bytes;   /* everything but snapshots */
-	uint64_t series_limit;    /* of head_series; 0: no bound */
-	uint64_t unflushed_limit; /* of `unflushed` */
-	uint64_t wal_limit;       /* of wal_bytes */
-	uint64_t retention_bytes; /* of the whole database; 0: no bound */
+	uint64_t storage_bytes;   /* bytes of everything except snapshots */
+	uint64_t series_limit;    /* limit of head_series; 0: no limit */
+	uint64_t unflushed_limit; /* limit of unflushed */
+	uint64_t wal_limit;       /* limit of wal_bytes */
+	/* Limit of the size of the whole database; 0: no limit. */
+	uint64_t retention_bytes;
 	uint64_t open_queriers;
-	int64_t clock_doubt_ms; /* since the clock jumped; 0: no doubt */
-	int64_t min_ms;         /* start of the oldest part; 0 without any */
-	int64_t max_ms;         /* end of the newest part */
+	/*
+	 * How long the system clock has been in doubt after a jump, in ms; 0:
+	 * it is trusted.
+	 */
+	int64_t clock_doubt_ms;
+	/* Start of the oldest part; 0 if there are no parts. */
+	int64_t min_ms;
+	int64_t max_ms; /* end of the newest part, exclusive */
 };
 
 /*
- * Returns the damage found since the start: damaged stretches of logs, files
- * and profiles. The torn end of a log after a power cut is no damage.
+ * Returns the amount of damage found since startup: damaged parts of logs,
+ * files and profiles. A torn log end after a power cut is not counted.
  */
 uint64_t tsdb_damage(struct tsdb *db);
 
 /*
- * Returns the number of profiles in the WAL that should be in a head or block
- * and are in none. Unless the database is read-only, they have been stored
+ * Returns the number of WAL records whose profile should be in a head or block,
+ * but is not. Unless the database is read-only, these profiles have been stored
  * again.
  */
 uint64_t tsdb_recovered(struct tsdb *db);

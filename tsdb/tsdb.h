@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The database stores profiles by label set and time. A head takes the samples
- * of a window of two hours; the write-ahead log (WAL) makes them durable; a
- * flush moves them from the WAL into their head; sealing turns a head into an
+ * of a window of two hours. The write-ahead log (WAL) makes them durable, and a
+ * flush moves them from the WAL into their head. Sealing turns a head into an
  * immutable block. See docs/architecture.md.
  *
- * Ownership: tsdb_close() frees everything; the appender and all queriers must
- * be finished before.
+ * Ownership: tsdb_close() frees everything; before that, the appender and all
+ * queriers must be finished.
  * Threads: any, after tsdb_open() has returned.
  */
 #ifndef TSDB_TSDB_H
@@ -18,10 +18,11 @@
 struct tsdb;
 
 /*
- * Opens the database in the directory o->path, or creates it. ERR_BUSY: another
- * process has it open. ERR_UNSUPPORTED: written by a newer version.
- * ERR_INVALID: the directory contains something else. ERR_IO: it cannot be
- * read. ERR_NOTFOUND: it does not exist, and may not be created.
+ * Opens the database in the directory o->path, or creates it. Returns ERR_BUSY
+ * when another process has it open, ERR_UNSUPPORTED when a newer version wrote
+ * it, ERR_INVALID when the directory contains something else, ERR_IO when it
+ * cannot be read, and ERR_NOTFOUND when it does not exist and may not be
+ * created.
  */
 NODISCARD int tsdb_open(const struct tsdb_options *o, struct tsdb **out,
 			struct err *err);
@@ -34,8 +35,8 @@ void tsdb_close(struct tsdb *db);
 
 /*
  * Announces that the process is about to end: appends that wait for room, or
- * would have to, fail with ERR_CLOSED. Returns at once; tsdb_close() does the
- * rest.
+ * would have to wait, fail with ERR_CLOSED. Returns at once; tsdb_close() stops
+ * the rest.
  */
 void tsdb_interrupt(struct tsdb *db);
 
@@ -47,14 +48,16 @@ struct appender *tsdb_appender(struct tsdb *db);
 
 /*
  * Flushes the whole WAL into heads now; for tests and benchmarks. err may be
- * NULL. ERR_NOSPACE, ERR_IO: some profiles are still only in the WAL.
+ * NULL. Returns ERR_NOSPACE or ERR_IO when some profiles are still only in the
+ * WAL.
  */
 NODISCARD int tsdb_flush(struct tsdb *db, struct err *err);
 
 /*
- * Runs one round of maintenance now: applies retention, seals the heads that
- * are due (or all of them), compacts. For imports, tests and benchmarks. err
- * may be NULL. Returns the first error of a job; the others run all the same.
+ * Runs one round of maintenance now: applies retention, seals heads, compacts
+ * blocks. Seals the heads that are due, or all heads if seal_all is set. For
+ * imports, tests and benchmarks. err may be NULL. If a job fails, the others
+ * still run, and the first error is returned.
  */
 NODISCARD int tsdb_maintain(struct tsdb *db, bool seal_all, struct err *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Verification reads every byte of a data directory and checks it; a server may
- * be running on it meanwhile.
+ * Verification reads every byte of a data directory and checks it. A server may
+ * use the directory at the same time.
  *
  * Ownership: keeps nothing.
  * Threads: one thread for each call.
@@ -17,34 +17,35 @@ struct codec;
 
 /* The input and the results of a verification. */
 struct verify {
-	/* Called for each problem; path is the file or directory. */
+	/*
+	 * Called for each problem; `path` is the file or directory that has it.
+	 */
 	void (*found)(void *ctx, const char *path, const char *what);
 	void *ctx;
-	/* For messages of the code that reads logs; may be NULL. */
+	/* Log for the code that reads log files; may be NULL. */
 	const struct log *log;
-	const struct codec *columns; /* as in struct tsdb_options */
+	/* The codec for columns, as in struct tsdb_options. */
+	const struct codec *columns;
 
-	/* Results, added to by each call. */
+	/* Results; each call adds to them. */
 	uint64_t blocks;
 	uint64_t heads;
 	uint64_t segments;
-	uint64_t profiles; /* decoded, with their hashes verified */
+	/* Number of profiles whose decoded bytes match their hashes. */
+	uint64_t profiles;
 	uint64_t bytes;
 	uint64_t problems;
 };
 
 struct block;
 
-/*
- * Verifies a block that is already open. Problems are reported and counted in
- * *v.
- */
+/* Verifies an open block. Problems are reported and counted in *v. */
 void verify_open_block(struct verify *v, struct block *b);
 
 /*
- * Verifies the database in dir. Problems are reported and counted in *v and are
- * no error. ERR_NOTFOUND, ERR_IO, ERR_INVALID: the directory cannot be read, or
- * is no data directory.
+ * Verifies the database in the directory `dir`. Problems are reported and
+ * counted in *v; they are no errors. Returns ERR_NOTFOUND, ERR_IO or
+ * ERR_INVALID when the directory cannot be read or is no data directory.
  */
 NODISCARD int tsdb_verify(const char *dir, struct verify *v, struct err *err);
 

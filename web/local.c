@@ -7,7 +7,10 @@
 #include "web/handler/envelope.h"
 #include "web/routes.h"
 
-/* Split the target into path and parameters, decoded into the arena. */
+/*
+ * Split the request's target into path and parameters, and decode them into the
+ * arena.
+ */
 static int local_parse(const char *target, struct request *r, struct err *err)
 {
 	struct str query;
@@ -28,8 +31,10 @@ static int local_parse(const char *target, struct request *r, struct err *err)
 }
 
 /*
- * Pass all pieces of a stream on. A stream waits for memory that other queries
- * hold; here there are none, so that waiting would never end.
+ * Pass every piece of a streamed answer to the sink or into `body`. In a
+ * server, a stream that lacks memory waits until other queries free theirs.
+ * Here no other query runs, so the wait would never end: the request fails with
+ * ERR_LIMIT.
  */
 static int local_drain(struct answer_stream *s, const struct local_request *r,
 		       struct buf *body, struct err *err)
@@ -78,7 +83,7 @@ static int local_handle(struct web *w, const struct route *route,
 		rc = local_drain(&a.stream, from, &out->body, err);
 	if (a.stream.free)
 		a.stream.free(a.stream.ctx);
-	/* A body that was not streamed: a report, or an error. */
+	/* The body of an answer that is not a stream: a report, or an error. */
 	if (a.body.len && from->sink && a.status == 200) {
 		if (!from->sink(from->sink_ctx, buf_bytes(&a.body)))
 			rc = err_set(err, ERR_CLOSED, "the output was closed");

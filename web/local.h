@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Local answers: the API answered within the process, without a server, for
- * commands that read a data directory themselves. A request takes the same path
- * through handlers and query module as one that came over the network, so the
+ * commands that read a data directory themselves. Requests run through the same
+ * handlers and the same query module as requests from the network, so the
  * numbers are the same.
  *
  * Ownership: everything in a request is borrowed.
@@ -17,7 +17,10 @@
 /* A GET request to a path of the API. */
 struct local_request {
 	const char *target; /* path and parameters, escaped as in a URL */
-	/* Receives a streamed body in pieces; false cancels it. May be NULL. */
+	/*
+	 * Receives the body of a successful answer in pieces; returns false to
+	 * cancel the request. NULL: the body is returned in local_answer.
+	 */
 	bool (*sink)(void *ctx, struct bytes b);
 	void *sink_ctx;
 };
@@ -25,16 +28,20 @@ struct local_request {
 /* The answer; the caller frees both buffers. */
 struct local_answer {
 	unsigned status;
-	struct buf body;    /* without what went to the sink */
-	struct buf warning; /* value of X-Everprof-Warning; empty: none */
+	/* The part of the body that was not passed to the sink. */
+	struct buf body;
+	struct buf warning; /* value of X-Everprof-Warning; empty: no warning */
 };
 
 /*
- * Answer a request out of o->db. Of the other options, query_memory,
- * query_timeout_ms, source_root, version, log and metrics are used. The status
- * may be one of failure; the body then is the error as JSON. ERR_INVALID: the
- * target is malformed, or its path is not one that only reads; ERR_CLOSED: the
- * sink canceled; other codes: a stream failed in the middle.
+ * Answer a request from the database o->db. Of the other options only
+ * query_memory, query_timeout_ms, source_root, version, log and metrics are
+ * used. A request that fails, for example for a bad parameter, still returns 0:
+ * the answer then has an error status and the error as JSON. Returns
+ * ERR_INVALID when the target is malformed or its path is not a read-only
+ * endpoint, ERR_TOOBIG when it has too many parameters, ERR_CLOSED when the
+ * sink canceled the request, and other codes when a stream failed after it had
+ * begun.
  */
 NODISCARD int local_ask(const struct web_options *o,
 			const struct local_request *r, struct local_answer *out,

@@ -15,8 +15,8 @@
 #include "web/ui/page_report.h"
 
 /*
- * GET /-/healthy: the process answers. Like all paths it needs authentication
- * (docs/decisions.md, 67).
+ * GET /-/healthy: shows that the process answers requests. Like every path it
+ * needs authentication (docs/decisions.md, 67).
  */
 static void web_answer_health(void *ctx UNUSED, struct request *r UNUSED,
 			      struct answer *a)
@@ -25,7 +25,7 @@ static void web_answer_health(void *ctx UNUSED, struct request *r UNUSED,
 		    str_of("everprof is healthy.\n"));
 }
 
-/* GET /-/ready: whether the storage is open. */
+/* GET /-/ready: status 200 if the storage is open, else 503. */
 static void web_answer_ready(void *ctx, struct request *r UNUSED,
 			     struct answer *a)
 {
@@ -61,7 +61,7 @@ static bool refuse_lifecycle(const struct web *w, struct answer *a)
 	return !w->o.lifecycle.enabled;
 }
 
-/* POST /-/reload: load the configuration again; answer its errors. */
+/* POST /-/reload: load the configuration again; an error is the answer. */
 static void web_reload(void *ctx, struct request *r, struct answer *a)
 {
 	struct web *w = ctx;
@@ -133,7 +133,7 @@ const struct route web_routes[] = {
 	{ 0 },
 };
 
-/* The name of a route's scopes, for /api/v1/status/routes. */
+/* The name of a set of scopes, for /api/v1/status/routes. */
 static const char *scope_name(unsigned scope)
 {
 	return scope == SCOPE_ADMIN                ? "admin" :
@@ -141,7 +141,7 @@ static const char *scope_name(unsigned scope)
 						     "read";
 }
 
-/* GET /api/v1/status/routes: the paths served, and the scopes they need. */
+/* GET /api/v1/status/routes: all paths, with the scopes that they need. */
 static void api_status_routes(void *ctx UNUSED, struct request *r UNUSED,
 			      struct answer *a)
 {

@@ -10,7 +10,10 @@
 
 #include "web/route/route.h"
 
-/* All routes; the first match counts. Their ctx is a struct web. */
+/*
+ * All routes; the first match counts. The ctx of their handlers is a struct
+ * web.
+ */
 extern const struct route web_routes[];
 
 #endif

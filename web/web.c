@@ -11,7 +11,7 @@
 #include "web/routes.h"
 #include "web/ui/page.h"
 
-/* The state of the web configuration, for its gauge. */
+/* Snapshot of the web configuration's state, for the metric below. */
 struct config_state {
 	int64_t is_current;
 };
@@ -29,9 +29,10 @@ static const struct metric_row config_rows[] = {
 };
 
 /*
- * The host names to accept. A server without authentication on a loopback
- * address accepts only local ones, for a page in a browser on the same machine
- * could reach it (docs/decisions.md, 93).
+ * The host names that requests may name, for server_options. A server without
+ * authentication on a loopback address accepts only local names, because
+ * otherwise a web page in a browser on the same machine could reach the server
+ * (docs/decisions.md, 93).
  */
 static const char *allowed_hosts(const struct web_options *o, struct auth *a)
 {
@@ -92,7 +93,9 @@ int web_start(const struct web_options *o, struct web **out, struct err *err)
 	return 0;
 }
 
-/* Listens for a moment, because no other test is certain. */
+/*
+ * Listens for a moment: nothing else shows reliably that the address is free.
+ */
 int web_check_address(const char *address, struct err *err)
 {
 	int fd = -1;

@@ -15,7 +15,9 @@
 #include "base/file.h"
 #include "base/yaml.h"
 
-/* What a request may do. Users, tokens and routes have a set of scopes. */
+/*
+ * Permissions for requests. Users, tokens and routes each have a set of scopes.
+ */
 enum scope {
 	SCOPE_READ = 1,  /* read profiles, targets, pages, metrics */
 	SCOPE_WRITE = 2, /* add profiles */
@@ -26,54 +28,62 @@ enum scope {
 /* An entry of basic_auth_users. */
 struct web_user {
 	struct str name;
-	struct str hash; /* of the password, by bcrypt */
+	struct str hash; /* bcrypt hash of the password */
 	unsigned scopes; /* a set of enum scope */
-	bool limited;    /* basic_auth_scopes lists the user */
+	bool limited;    /* the user is listed in basic_auth_scopes */
 };
 
 /* An entry of bearer_tokens. */
 struct web_token {
-	struct str name;  /* for the log */
-	struct str token; /* the secret */
+	struct str name;  /* name of the token in the log */
+	struct str token; /* the secret itself */
 	unsigned scopes;  /* a set of enum scope */
 };
 
-/* A header that is sent with all answers. */
+/* A configured HTTP header that every answer carries. */
 struct web_header {
 	const char *name;
 	struct str value;
 };
 
-/* A bound on TLS versions. */
+/* A lowest or highest TLS version. */
 enum web_tls_version {
 	WEB_TLS_DEFAULT,
 	WEB_TLS_12,
 	WEB_TLS_13
 };
 
-/* What is required of client certificates. */
+/* What the server requires of client certificates. */
 enum web_client_auth {
-	WEB_CLIENT_NONE,              /* they are not asked for */
-	WEB_CLIENT_REQUESTED,         /* asked for, but not required */
-	WEB_CLIENT_ANY,               /* required, but not verified */
-	WEB_CLIENT_VERIFIED_IF_GIVEN, /* verified if the client has one */
-	WEB_CLIENT_VERIFIED           /* required and verified */
+	WEB_CLIENT_NONE, /* no certificate is requested */
+	/* A certificate is requested, but not required. */
+	WEB_CLIENT_REQUESTED,
+	/* A certificate is required, but not verified. */
+	WEB_CLIENT_ANY,
+	/* A certificate is verified if the client sends it. */
+	WEB_CLIENT_VERIFIED_IF_GIVEN,
+	/* A certificate is required and verified. */
+	WEB_CLIENT_VERIFIED
 };
 
-/* tls_server_config, with all files read. */
+/* The section tls_server_config, with the contents of the files it names. */
 struct web_tls {
-	struct str cert; /* PEM; empty: no TLS */
-	struct str key;  /* PEM */
+	struct str cert; /* the server's certificates, PEM; empty: no TLS */
+	struct str key;  /* the server's private key, PEM */
 	enum web_client_auth client_auth;
-	struct str client_ca;    /* PEM; empty: none */
-	struct tls_trust *trust; /* client_ca, parsed; owned */
-	struct str *sans;        /* client_allowed_sans */
+	/* CA certificates for clients, PEM; empty: none */
+	struct str client_ca;
+	struct tls_trust *trust; /* the parsed client_ca, owned */
+	struct str *sans;        /* the names in client_allowed_sans */
 	size_t san_count;
 	enum web_tls_version min_version;
 	enum web_tls_version max_version;
 };
 
-/* A file that the configuration was read from, and its state then. */
+/*
+ * A file that the configuration was read from, and the file's state at that
+ * time.
+ */
 struct web_file {
 	const char *path;
 	struct file_stamp stamp;
@@ -81,7 +91,7 @@ struct web_file {
 
 /* A web configuration. All texts are in the arena of `yaml`. */
 struct web_config {
-	struct buf text;  /* the file itself */
+	struct buf text;  /* contents of the configuration file */
 	struct yaml yaml; /* the parsed file, with all errors */
 	struct web_file *files;
 	size_t file_count;
@@ -95,16 +105,18 @@ struct web_config {
 };
 
 /*
- * Load and check a file. Returns ERR_INVALID when it has mistakes, of which
- * yaml.errors lists all, one per line; and an error of file_slurp() when it
- * cannot be read. Call web_config_fini() on success and failure alike.
+ * Load and check a file. Returns ERR_INVALID when the file has mistakes: all of
+ * them are listed in yaml.errors, one per line. Returns an error of
+ * file_slurp() when the file cannot be read. Call web_config_fini() on success
+ * and failure alike.
  */
 NODISCARD int web_config_load(struct web_config *c, const char *path,
 			      struct err *err);
 
 /*
- * Parse and check a configuration as web_config_load() does, but from a text.
- * path is used for messages and to find the files it names.
+ * Parse and check `text` as web_config_load() does the contents of a file.
+ * `path` appears in messages, and file names in the configuration are relative
+ * to its folder.
  */
 NODISCARD int web_config_parse(struct web_config *c, const char *path,
 			       struct bytes text, struct err *err);
@@ -112,13 +124,16 @@ NODISCARD int web_config_parse(struct web_config *c, const char *path,
 /* Free a configuration, and overwrite the secrets in its text. */
 void web_config_fini(struct web_config *c);
 
-/* Whether requests need credentials: there are users or tokens. */
+/*
+ * Whether requests need credentials, because the configuration has users or
+ * tokens.
+ */
 bool web_config_has_auth(const struct web_config *c);
 
 /*
- * Why `next` would let in requests that `old` refuses, as a sentence, or NULL
- * if it does not. This catches a file that is read while it is being written,
- * which may be empty or end early.
+ * Why `next` would allow requests that `old` refuses, as a sentence; NULL if it
+ * would not. This detects a configuration file that is read while another
+ * program is still writing it: the file may be empty or incomplete then.
  */
 const char *web_config_opens(const struct web_config *old,
 			     const struct web_config *next);
@@ -127,9 +142,9 @@ const char *web_config_opens(const struct web_config *old,
 bool web_config_is_stale(const struct web_config *c);
 
 /*
- * Read a file that the configuration names, and note it for
- * web_config_is_stale(). A failure becomes an error of c->yaml at n, and the
- * result is then empty. The text is in the arena.
+ * Read a file that the configuration names, and record the file for
+ * web_config_is_stale(). A failure is added to c->yaml as an error at node `n`,
+ * and the result is empty. The text is in the arena.
  */
 struct str read_file(struct web_config *c, const struct yaml_node *n,
 		     struct str file);

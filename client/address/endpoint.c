@@ -23,7 +23,10 @@ static CURLU *endpoint_parse(const char *url, unsigned flags)
 	return NULL;
 }
 
-/* Copies one part of a parsed URL into memory of ours, or returns NULL. */
+/*
+ * Returns a copy of one part of a parsed URL, to be freed with mem_free(), or
+ * NULL if the URL lacks the part.
+ */
 static char *endpoint_get(CURLU *u, CURLUPart part, unsigned flags)
 {
 	char *text = NULL;
@@ -35,7 +38,7 @@ static char *endpoint_get(CURLU *u, CURLUPart part, unsigned flags)
 	return out;
 }
 
-/* The host of an IPv6 URL keeps its brackets. */
+/* The host of a URL with an IPv6 address is returned with its brackets. */
 char *endpoint_part(const char *url, enum endpoint_part part)
 {
 	static const CURLUPart parts[] = { [URL_SCHEME] = CURLUPART_SCHEME,
@@ -81,7 +84,10 @@ char *endpoint_with_host(const char *url, const char *host)
 	return out;
 }
 
-/* Returns whether a part contains an encoded NUL, at which C would cut it. */
+/*
+ * Returns whether a part of a URL contains an encoded NUL (%00), which would
+ * end the decoded C string too early.
+ */
 static bool has_nul(CURLU *u, CURLUPart part)
 {
 	char *raw = endpoint_get(u, part, 0);
@@ -92,8 +98,9 @@ static bool has_nul(CURLU *u, CURLUPart part)
 }
 
 /*
- * Decodes user or password. CURLU_URLDECODE is of no use here, because it
- * refuses control characters. Intermediate copies are wiped.
+ * Returns the decoded user or password of a URL, or NULL. CURLU_URLDECODE is
+ * not used, because it refuses control characters. Intermediate copies are
+ * wiped.
  */
 static char *get_decoded(CURLU *u, CURLUPart part)
 {
@@ -125,8 +132,7 @@ char *endpoint_split_user(const char *url, char **user, char **password)
 	*user = NULL;
 	*password = NULL;
 	/*
-	 * With an encoded NUL the URL stays as it is, and libcurl refuses it
-	 * later.
+	 * A URL with an encoded NUL is left as it is; libcurl refuses it later.
 	 */
 	if (u && !has_nul(u, CURLUPART_USER) && !has_nul(u, CURLUPART_PASSWORD))
 		*user = get_decoded(u, CURLUPART_USER);
@@ -158,8 +164,8 @@ static const char *const proxy_ports[][2] = { { "https", "443" },
 					      { "socks5h", "1080" } };
 
 /*
- * Returns the default port of a proxy's scheme, or NULL if the scheme is not
- * one of a proxy.
+ * Returns the default port of a proxy's scheme, or NULL if no proxy uses the
+ * scheme.
  */
 static const char *proxy_port(const char *scheme)
 {
@@ -171,8 +177,8 @@ static const char *proxy_port(const char *scheme)
 }
 
 /*
- * Adds the default port to a proxy's URL; returns false if the URL is not that
- * of a proxy.
+ * Completes a proxy's URL: adds the default port and replaces socks5 by
+ * socks5h. Returns false if no proxy uses the URL's scheme.
  */
 static bool complete_proxy(CURLU *u)
 {
@@ -183,7 +189,8 @@ static bool complete_proxy(CURLU *u)
 	if (port && !given)
 		curl_url_set(u, CURLUPART_PORT, port, 0);
 	/*
-	 * The proxy looks names up, as with Go: socks5 becomes curl's socks5h.
+	 * The proxy resolves host names, as with Go. libcurl calls that
+	 * socks5h.
 	 */
 	if (port && !strcasecmp(scheme, "socks5"))
 		curl_url_set(u, CURLUPART_SCHEME, "socks5h",
@@ -195,8 +202,8 @@ static bool complete_proxy(CURLU *u)
 
 /*
  * Returns whether the parser found no user although there is an "@". This
- * happens if a password contains an unescaped "/", "?" or "#": its beginning
- * would be taken for a port, its rest for a path.
+ * happens if a password contains an unescaped "/", "?" or "#": the parser then
+ * takes the beginning of the password for a port and the rest for a path.
  */
 static bool has_lost_user(CURLU *u, const char *text)
 {

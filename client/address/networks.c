@@ -8,18 +8,19 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
-#define ENTRY_MAX 64 /* longer than any address as text */
+#define ENTRY_MAX 64 /* buffer size for an address as text */
 
 /*
- * A network. IPv4 is stored as mapped into IPv6, so its prefix is 96 bits
- * longer and one comparison serves both families.
+ * A network: an address, and the number of its leading bits that count. An IPv4
+ * network is stored as IPv4-mapped IPv6 with 96 more bits, so that one
+ * comparison serves both families.
  */
 struct network {
 	uint8_t bytes[16];
 	unsigned bits;
 };
 
-/* A list of networks; it is scanned, because it is short. */
+/* A set of networks. Lookups scan the array, because it is short. */
 struct networks {
 	VEC(struct network) v;
 };
@@ -51,7 +52,10 @@ static bool parse_address(struct str text, struct network *out)
 	return inet_pton(AF_INET, name, out->bytes + 12) == 1;
 }
 
-/* Parses ADDRESS or ADDRESS/BITS; without BITS the whole address counts. */
+/*
+ * Parses ADDRESS or ADDRESS/BITS; without BITS, the network contains only this
+ * address.
+ */
 static bool parse_network(struct str entry, struct network *out)
 {
 	bool whole = !memchr(entry.ptr, '/', entry.len);

@@ -8,18 +8,21 @@
 #include "base/bytes.h"
 #include "client/networks.h"
 
-#define HOST_MAX 256 /* longer than a DNS name */
+#define HOST_MAX 256 /* buffer size for a host; a DNS name is shorter */
 
-/* An address of either family. */
+/* An IP address of either family; an IPv4 address uses the first 4 bytes. */
 struct address {
-	int family; /* AF_*; 0: the host is a name */
+	int family; /* AF_INET or AF_INET6; 0: the host is a name */
 	uint8_t bytes[16];
 };
 
-/* A host with an optional port, of a URL or an entry of the list. */
+/*
+ * A host with an optional port, parsed from a URL or from an entry of the
+ * NO_PROXY list.
+ */
 struct place {
-	char host[HOST_MAX]; /* without brackets */
-	struct str port;     /* empty if not given */
+	char host[HOST_MAX]; /* name or address, without brackets */
+	struct str port;     /* port as text; empty if not given */
 	struct address address;
 };
 
@@ -97,8 +100,8 @@ static struct str no_proxy_read_authority(const char *url, const char **port)
 }
 
 /*
- * Returns whether a host is the local machine, which Go never asks through a
- * proxy.
+ * Returns whether a host is the local machine, to which Go never connects
+ * through a proxy.
  */
 static bool is_loopback(const struct place *p)
 {
@@ -135,8 +138,8 @@ static bool in_network(const struct place *p, struct str entry)
 }
 
 /*
- * Returns whether host is domain or below it; a domain with a leading dot
- * covers only the names below it.
+ * Returns whether `host` is `domain` or a subdomain of it. A domain with a
+ * leading dot covers only its subdomains.
  */
 static bool in_domain(const char *host, const char *domain)
 {
@@ -178,7 +181,8 @@ static bool entry_matches(struct str entry, const struct place *p)
 }
 
 /*
- * The port of the URL, or its scheme's default port, is what entries compare.
+ * If the URL has no port, entries are compared with the default port of its
+ * scheme.
  */
 bool no_proxy_matches(const char *list, const char *url)
 {

@@ -15,8 +15,8 @@
 #include "client/address/resolver_private.h"
 
 /*
- * A lookup that takes longer than SLOW_NS counts as slow; its callers then get
- * a stale answer, if there is one, within another LOOK_NS.
+ * A lookup that takes longer than SLOW_NS counts as slow. If there is a stale
+ * answer, the callers of a slow lookup receive it within another LOOK_NS.
  */
 #define SLOW_NS   1000000000LL
 #define LOOK_NS   (SLOW_NS / 4)
@@ -29,12 +29,14 @@
  */
 #define STALE_NS  300000000000LL
 #define ORPHAN_NS 3600000000000LL
-#define HOST_MAX  253  /* RFC 1035 3.1, as text */
-#define NAMES_MIN 4096 /* no entry is evicted below this number */
+#define HOST_MAX  253  /* longest host name as text, RFC 1035 3.1 */
+#define NAMES_MIN 4096 /* up to this number, no cached name is evicted */
 
 /*
- * Threads for lookups of each pace. The limits are separate, so that names of
- * one pace cannot starve the others (docs/decisions.md, 74).
+ * Greatest number of threads for the lookups of each pace: of names whose last
+ * lookup was quick, whose first lookup is pending, or whose last lookup was
+ * slow. The limits are separate, so that names of one pace cannot starve the
+ * others (docs/decisions.md, 74).
  */
 static const unsigned threads_max[] = {
 	[QUICK] = 8,
@@ -66,7 +68,7 @@ size_t resolver_names(const struct resolver *r)
 	return r->entries.count;
 }
 
-/* Takes the list of finished lookups from the threads. */
+/* Returns the list of finished lookups and leaves an empty list. */
 static struct lookup *take_done(struct shared *s)
 {
 	struct lookup *all;
@@ -80,7 +82,8 @@ static struct lookup *take_done(struct shared *s)
 
 /*
  * Frees an entry. No lookup may be in progress for it (e->wanted is false),
- * unless the resolver goes away and its lookups no longer use entries.
+ * unless the resolver itself is being freed, because its lookups then no longer
+ * use entries.
  */
 static void resolver_entry_free(struct entry *e)
 {
@@ -97,7 +100,7 @@ void resolver_free(struct resolver *r)
 	if (!r)
 		return;
 	mutex_lock(&r->shared->mu);
-	/* From here on threads free their lookups themselves. */
+	/* If wake is NULL, threads free their lookups themselves. */
 	r->shared->wake = NULL;
 	mutex_unlock(&r->shared->mu);
 	for (struct lookup *l = take_done(r->shared); l; l = next) {
@@ -113,8 +116,8 @@ void resolver_free(struct resolver *r)
 }
 
 /*
- * Returns the pace of a name. It changes only when an answer arrives, so an
- * entry that is queued or being looked up stays with the same pace.
+ * Returns the pace of a name. The pace changes only when an answer arrives, so
+ * an entry that is queued or being looked up stays with the same pace.
  */
 static enum pace pace_of(const struct entry *e)
 {
@@ -122,9 +125,9 @@ static enum pace pace_of(const struct entry *e)
 }
 
 /*
- * Starts a detached thread for a lookup. It holds a reference to the shared
- * state, so that nobody has to wait for it. Returns false if no thread could be
- * made.
+ * Starts a detached thread for a lookup. The thread holds a reference to the
+ * shared state, so that nobody has to join it. Returns false if no thread could
+ * be created.
  */
 static bool resolver_begin(struct resolver *r, struct entry *e)
 {
@@ -179,7 +182,9 @@ static bool is_usable(const struct resolver *r, const struct entry *e)
 	return e->addresses && r->now() < e->found_ns + ns;
 }
 
-/* Starts lookups of one pace for as long as there are threads for it. */
+/*
+ * Starts the queued lookups of one pace, as far as its limit of threads allows.
+ */
 static void begin_queue(struct resolver *r, enum pace p)
 {
 	struct queue *q = &r->queues[p];
@@ -188,8 +193,8 @@ static void begin_queue(struct resolver *r, enum pace p)
 		struct entry *e = q->first;
 
 		/*
-		 * All callers have withdrawn, and there is no answer to
-		 * refresh.
+		 * This lookup is not needed: all callers have withdrawn, and
+		 * there is no usable answer to refresh.
 		 */
 		if (!e->askers.count && !is_usable(r, e))
 			e->wanted = false;
@@ -235,8 +240,8 @@ static bool resolver_is_needed(const struct resolver *r, const struct entry *e)
 }
 
 /*
- * Evicts an entry. The last entry moves to its index, so the hash table is
- * updated for both.
+ * Evicts an entry. The last entry moves to the index of the evicted entry, so
+ * the hash table is updated for both.
  */
 static void drop_entry(struct resolver *r, size_t i)
 {
@@ -252,8 +257,8 @@ static void drop_entry(struct resolver *r, size_t i)
 }
 
 /*
- * Evicts all unneeded entries. The next time is when their number has doubled,
- * which keeps the cost of scanning constant for each name added.
+ * Evicts all unneeded entries. This happens again when the number of entries
+ * has doubled, which keeps the cost of scanning constant for each name added.
  */
 static void drop_entries(struct resolver *r)
 {
@@ -369,7 +374,7 @@ static void resolver_learn(struct resolver *r, struct lookup *l)
 {
 	struct entry *e = l->entry;
 
-	/* Before anything changes the pace that the lookup was started with. */
+	/* This comes first, because the lines below may change the pace. */
 	r->running[pace_of(e)]--;
 	e->slow = l->took_ns > SLOW_NS;
 	e->until_ns = r->now() + (l->addresses ? KEEP_NS : FAILED_NS);
@@ -383,8 +388,8 @@ static void resolver_learn(struct resolver *r, struct lookup *l)
 }
 
 /*
- * Answers all callers that wait for a name. Callers may be removed, but not
- * added, by the callbacks.
+ * Answers all callers that wait for a name. The callbacks may remove callers,
+ * but not add any.
  */
 static void resolver_log(struct entry *e)
 {

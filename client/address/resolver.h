@@ -5,19 +5,20 @@
  * libcurl's threaded resolver joins its thread in the event loop when a
  * transfer ends before its lookup, so that one silent name server would stop
  * all scraping (docs/decisions.md, 74). Here a lookup may take as long as it
- * likes, because callers time out without it. One lookup serves all callers
- * that ask for the same name. Names whose last lookup was quick, those whose
- * last lookup was slow, and new names each have threads of their own, so that
- * slow names cannot starve the others.
+ * likes, because no timeout of a caller waits for it. One lookup serves all
+ * callers that ask for the same name. There are separate threads for names
+ * whose last lookup was quick, for names whose last lookup was slow, and for
+ * new names, so that slow names cannot starve the others.
  *
- * An answer is fresh for 30 seconds. Up to five minutes after it arrived it is
- * still given at once and refreshed in the background. Up to an hour it is the
- * fallback if a lookup is slow or fails for any reason but that the name does
- * not exist: a name server that is down then goes unnoticed.
+ * An answer is fresh for 30 seconds. For up to five minutes it is still
+ * returned at once, while a lookup refreshes it in the background. For up to an
+ * hour it is the fallback if the new lookup is slow or fails, except if the
+ * name no longer exists. A short outage of the name server therefore goes
+ * unnoticed.
  *
  * Ownership: contexts of callbacks belong to the callers.
- * Threads: one thread, that of the loop, calls all functions; lookups run in
- * threads that call only wake().
+ * Threads: only the thread of the loop calls these functions. The threads of
+ * lookups call only wake().
  */
 #ifndef CLIENT_ADDRESS_RESOLVER_H
 #define CLIENT_ADDRESS_RESOLVER_H
@@ -34,7 +35,7 @@ struct resolver *resolver_new(void (*wake)(void *ctx), void *ctx);
 
 /*
  * Frees a resolver without waiting for lookups in progress, which finish on
- * their own. Callbacks that are outstanding are not called. NULL is a no-op.
+ * their own. Callbacks of pending requests are not called. NULL is a no-op.
  */
 void resolver_free(struct resolver *r);
 

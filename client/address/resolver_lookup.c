@@ -65,7 +65,7 @@ static void look_up(struct lookup *l)
 	if (text.len)
 		l->addresses = mem_strdup(buf_cstr(&text));
 	else
-		/* Addresses of other families only count as none. */
+		/* Addresses that are neither IPv4 nor IPv6 do not count. */
 		l->failed = rc ? rc : EAI_NODATA;
 	buf_fini(&text);
 }

@@ -29,14 +29,14 @@ struct entry {
 	char *name;
 	uint64_t hash;
 	VEC(struct asker) askers;
-	char *addresses;    /* NULL: none, or none yet */
+	char *addresses;    /* NULL: not found, or not looked up yet */
 	int64_t found_ns;   /* when addresses were looked up */
 	int failed;         /* EAI_* of the last lookup; 0: it succeeded */
 	int64_t until_ns;   /* end of freshness; 0: never looked up */
 	int64_t since_ns;   /* when the current lookup was requested */
 	bool wanted;        /* queued or being looked up */
 	bool slow;          /* the last lookup was slow */
-	struct entry *next; /* in its queue */
+	struct entry *next; /* next entry in the queue */
 };
 
 /* Entries that wait for a thread, first in, first out. */
@@ -46,8 +46,8 @@ struct queue {
 };
 
 /*
- * How long a lookup is expected to take, judging by the previous one of the
- * name. Each pace has a queue and threads of its own.
+ * How long the lookup of a name is expected to take, judging by its previous
+ * lookup. Each pace has a queue and threads of its own.
  */
 enum pace {
 	QUICK,
@@ -60,10 +60,10 @@ enum pace {
 struct lookup {
 	struct shared *shared;
 	char *name;
-	struct entry *entry; /* for the loop only */
+	struct entry *entry; /* the name's entry; for the loop only */
 	int64_t took_ns;     /* duration of the lookup */
 	char *addresses;
-	int failed; /* EAI_*, if addresses is NULL */
+	int failed; /* EAI_* error, if addresses is NULL */
 	struct lookup *next;
 };
 
@@ -84,11 +84,13 @@ struct resolver {
 	struct shared *shared;
 	VEC(struct entry *) entries;
 	struct table by_name; /* name to index in entries */
-	size_t names_max;     /* at this size, unneeded entries are evicted */
+	/* number of names at which unneeded ones are evicted */
+	size_t names_max;
 	struct queue queues[PACES];
-	unsigned running[PACES]; /* lookups in progress */
-	int64_t due_ns;          /* when to look for late answers; 0: never */
-	int64_t (*now)(void);    /* monotonic clock, in ns */
+	unsigned running[PACES]; /* number of lookups in progress */
+	/* time of the next check for slow lookups; 0: none */
+	int64_t due_ns;
+	int64_t (*now)(void); /* monotonic clock, in ns */
 };
 
 #endif

@@ -34,9 +34,9 @@ static void add_headers(struct curl_slist **list,
 }
 
 /*
- * Passes a certificate or key as text rather than by path: libcurl reuses
- * connections made with equal contents, so a changed file makes a new
- * connection by itself (docs/decisions.md, 63).
+ * Passes a certificate or key as text rather than by path: libcurl reuses only
+ * connections that were made with equal contents, so after a file has changed,
+ * new connections are made (docs/decisions.md, 63).
  */
 static void set_blob(CURL *e, CURLoption option, const struct http_loaded *l)
 {
@@ -75,9 +75,10 @@ static void set_versions(CURL *e, const struct http_config *g)
 }
 
 /*
- * The option server_name. libcurl cannot set the name for TLS apart from the
- * host, so it is given a URL with that name, is connected to the real host and
- * sends the real host in the Host header.
+ * Applies the option server_name. For TLS, libcurl always uses the host of the
+ * URL. This function therefore gives libcurl a URL with server_name as its
+ * host, makes it connect to the real host, and puts the real host into the Host
+ * header.
  */
 static void set_server_name(struct transfer *t, const char *name)
 {
@@ -126,8 +127,7 @@ static void set_tls(struct transfer *t, const struct http_config *g)
 
 	set_blob(e, CURLOPT_CAINFO_BLOB, &g->ca);
 	/*
-	 * Only the configured CA is trusted, not the system's directory in
-	 * addition.
+	 * Trust only the configured CA, not the system's CA directory as well.
 	 */
 	if (g->ca.text)
 		curl_easy_setopt(e, CURLOPT_CAPATH, NULL);
@@ -170,7 +170,9 @@ static bool is_ascii(const char *s)
 	return !*s;
 }
 
-/* Returns whether a URL's host is an address; IPv6 addresses have brackets. */
+/*
+ * Returns whether a URL's host is an IP address; IPv6 addresses have brackets.
+ */
 static bool easy_is_address(const char *host)
 {
 	struct in_addr a;
@@ -178,7 +180,7 @@ static bool easy_is_address(const char *host)
 	return *host == '[' || inet_pton(AF_INET, host, &a) == 1;
 }
 
-/* With a proxy it is the proxy's name that has to be resolved. */
+/* With a proxy, only the proxy's name has to be resolved. */
 int easy_route(struct transfer *t, struct err *err)
 {
 	const char *proxy =
@@ -268,18 +270,18 @@ void easy_set_config(struct transfer *t)
 		set_identity(t, g);
 }
 
-/* libcurl has resolved the location against the current URL. */
+/* libcurl has made a relative location absolute. */
 char *easy_location(const struct transfer *t)
 {
 	char *location = NULL;
 
-	/* Our own credentials in the location are not to be shown. */
+	/* The location may contain our credentials, which must not be shown. */
 	if (t->easy)
 		curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &location);
 	return location ? http_url_shown(location) : NULL;
 }
 
-/* A POST is never redirected; other statuses are no redirects. */
+/* A POST is never redirected. Only the five statuses below are redirects. */
 char *easy_redirect(const struct transfer *t)
 {
 	const struct http_config *g = t->config;
@@ -297,9 +299,9 @@ char *easy_redirect(const struct transfer *t)
 	if (!location)
 		return NULL;
 	/*
-	 * With server_name, libcurl saw a URL with that name. A relative
-	 * redirect therefore arrives with that name, too, and gets the real
-	 * host back here.
+	 * With server_name, the host of libcurl's URL is that name, and so is
+	 * the host of a relative redirect that libcurl has made absolute. Here
+	 * such a redirect gets the real host back.
 	 */
 	if (t->connect_to && endpoint_same_part(location, t->url, URL_PORT)) {
 		char *real = endpoint_part(t->url, URL_HOST);

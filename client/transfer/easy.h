@@ -18,8 +18,8 @@
 const char *easy_hint(const struct transfer *t, int result, const char *why);
 
 /*
- * Determines proxy, name and port for the transfer's current URL. ERR_INVALID:
- * the proxy's URL is malformed, or the host name is not ASCII.
+ * Sets the members proxy, name and port for the transfer's current URL.
+ * ERR_INVALID: the proxy's URL is malformed, or the host name is not ASCII.
  */
 NODISCARD int easy_route(struct transfer *t, struct err *err);
 

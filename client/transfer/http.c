@@ -14,10 +14,10 @@
 #include "base/mem.h"
 #include "client/transfer/transfer.h"
 
-#define MAX_IDLE_CONNECTIONS 256L /* kept open for reuse */
-#define EVENTS               64   /* taken from epoll at once */
+#define MAX_IDLE_CONNECTIONS 256L /* idle connections kept for reuse */
+#define EVENTS               64   /* events taken from epoll at once */
 
-/* libcurl wants one global initialisation per process. */
+/* libcurl must be initialised once per process. */
 static pthread_once_t global_once = PTHREAD_ONCE_INIT;
 
 /* Initialises libcurl. It fails only for lack of memory. */
@@ -28,8 +28,9 @@ static void global_init(void)
 }
 
 /*
- * Called by libcurl when it wants a socket watched differently. known is what
- * curl_multi_assign() stored, NULL for a socket that is new to us.
+ * Called by libcurl to change the events for which a socket is watched. `known`
+ * is the pointer that curl_multi_assign() has stored for the socket, NULL for a
+ * new socket.
  */
 static int on_socket(CURL *easy UNUSED, curl_socket_t fd, int what, void *arg,
 		     void *known)
@@ -47,7 +48,8 @@ static int on_socket(CURL *easy UNUSED, curl_socket_t fd, int what, void *arg,
 		e.events |= EPOLLOUT;
 	epoll_ctl(c->epoll, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &e);
 	/*
-	 * Not NULL, so that the next change of this socket is a modification.
+	 * Store any pointer but NULL, so that the next call for this socket
+	 * uses EPOLL_CTL_MOD.
 	 */
 	curl_multi_assign(c->multi, fd, c);
 	return 0;
@@ -132,10 +134,10 @@ static void http_collect(struct http_client *c)
 }
 
 /*
- * Returns the next paused transfer in the order in which they are resumed: by
- * the memory they want, ascending, and for equal sizes by age, oldest first.
- * The search starts behind a transfer `behind` (NULL: none) of size `above`.
- * New transfers are at the front of the list, so older ones come later in it.
+ * Returns the paused transfer to resume next: the one that wants the least
+ * memory, and among equal sizes the oldest. The search continues after the
+ * transfer `behind` (NULL: none), which wants `above` bytes. New transfers are
+ * added at the front of the list, so older transfers come later in the list.
  */
 static struct transfer *next_waiting(struct http_client *c, size_t above,
 				     const struct transfer *behind)
@@ -145,8 +147,8 @@ static struct transfer *next_waiting(struct http_client *c, size_t above,
 
 	for (struct transfer *t = c->transfers; t; t = t->next) {
 		/*
-		 * Everything before `behind` in the list is newer and comes
-		 * after it.
+		 * Transfers before `behind` in the list are newer, so they are
+		 * resumed after it.
 		 */
 		newer &= t != behind;
 		if (!t->wants ||
@@ -162,14 +164,15 @@ static struct transfer *next_waiting(struct http_client *c, size_t above,
 static void go_on(struct transfer *t)
 {
 	t->wants = 0;
-	/* This calls on_body(), which may have to pause the transfer again. */
+	/* This calls transfer_on_body(), which may pause the transfer again. */
 	(void)curl_easy_pause(t->easy, CURLPAUSE_CONT);
 }
 
 /*
- * Resumes paused transfers for as long as the limiter has room, smallest first.
- * A limiter that refuses one will hardly accept a larger one, so the first
- * refusal ends the round; the rest is tried at the next http_room().
+ * Resumes paused transfers, smallest first, for as long as the limiter has
+ * room. A limiter that refuses one transfer will hardly accept a larger one, so
+ * the first refusal ends the round. The remaining transfers are tried after the
+ * next http_room().
  */
 static void http_resume(struct http_client *c)
 {
@@ -200,8 +203,8 @@ static void end_failed(struct http_client *c)
 		if (t->ended)
 			transfer_end(t, CURLE_OK);
 		/*
-		 * Callbacks may have started transfers at the front of the
-		 * list; those end in the next round.
+		 * Callbacks may have added transfers to the front of the list.
+		 * If these have failed, they end in the next http_poll().
 		 */
 		t = next;
 	}
@@ -225,8 +228,8 @@ void http_client_free(struct http_client *c)
 	if (!c)
 		return;
 	/*
-	 * Before the resolver and libcurl's handle, which the transfers refer
-	 * to.
+	 * Transfers first, because they refer to the resolver and to libcurl's
+	 * multi handle.
 	 */
 	while (c->transfers)
 		transfer_cancel(c->transfers);
@@ -241,8 +244,8 @@ void http_client_free(struct http_client *c)
 }
 
 /*
- * Returns the smaller of ms and the time left until moment_ns, rounded up to
- * milliseconds so that the loop does not spin; moment_ns 0 means no moment.
+ * Returns the smaller of `ms` and the milliseconds left until moment_ns,
+ * rounded up so that the loop does not spin. If moment_ns is 0, returns `ms`.
  */
 static int64_t http_time_until(int64_t moment_ns, int64_t ms)
 {
@@ -255,8 +258,9 @@ static int64_t http_time_until(int64_t moment_ns, int64_t ms)
 }
 
 /*
- * Returns how long to wait for events: until the caller's timeout or the first
- * of libcurl's timer, a deadline and the resolver's check.
+ * Returns for how many milliseconds to wait for events: until the caller's
+ * timeout, libcurl's timer, the first deadline of a waiting transfer or the
+ * resolver's next check, whichever comes first.
  */
 static int wait_ms(const struct http_client *c, int64_t timeout_ms)
 {
@@ -270,7 +274,8 @@ static int wait_ms(const struct http_client *c, int64_t timeout_ms)
 
 /*
  * Calls the function that watches a descriptor; returns false if the descriptor
- * is libcurl's. The entry is copied, because the function may unwatch it.
+ * is libcurl's. The entry is copied, because the function may call
+ * http_unwatch().
  */
 static bool call_watch(struct http_client *c, int fd)
 {
@@ -330,8 +335,8 @@ void http_wait(const struct http_client *c, int64_t ms)
 }
 
 /*
- * The order matters: addresses found and expired deadlines are handled before
- * the transfers that they end are collected.
+ * The order matters: resolved addresses and expired deadlines can end
+ * transfers, so they are handled before ended transfers are collected.
  */
 void http_poll(struct http_client *c, int64_t timeout_ms)
 {
@@ -408,8 +413,8 @@ size_t http_running(const struct http_client *c)
 }
 
 /*
- * Callback of http_get(): moves the response out of the transfer. Borrowed text
- * would not outlive the callback.
+ * Callback of http_get(): moves the response out of the transfer. Borrowed
+ * texts are left out, because they do not outlive the callback.
  */
 static void http_keep(void *ctx, struct http_response *r)
 {

@@ -9,7 +9,7 @@
 #include "client/address/no_proxy.h"
 #include "client/transfer/oauth2.h"
 
-#define FILE_MAX MIB /* bytes of a password, certificate or CA file */
+#define FILE_MAX MIB /* size limit of a configured file in bytes */
 
 /* Copies a text; an empty one becomes NULL, that is, not configured. */
 static char *dup_or_null(struct str s)
@@ -185,7 +185,7 @@ void http_config_unref(struct http_config *c)
 	mem_free(c);
 }
 
-/* The key contains secrets as well, so that a changed password counts. */
+/* The key includes the secrets, so options with a changed password differ. */
 bool http_config_is(const struct http_config *c, const struct http_options *o)
 {
 	return str_is(o->key, c->key);
@@ -233,8 +233,9 @@ int http_config_load(struct http_config *c, struct err *err)
 }
 
 /*
- * Returns an environment variable by its name in capitals, or else in lower
- * case, as curl and Go look it up.
+ * Returns the environment variable `a`, the name in capitals, or if that is
+ * unset or empty, `b`, the name in lower case. curl and Go look for both names,
+ * too.
  */
 static const char *
 http_config_expand_variable(char *(*environment)(const char *), const char *a,
@@ -246,7 +247,8 @@ http_config_expand_variable(char *(*environment)(const char *), const char *a,
 }
 
 /*
- * With proxy_from_environment only the environment counts, including NO_PROXY.
+ * With proxy_from_environment, proxy_url and no_proxy are ignored; the
+ * environment decides, including NO_PROXY.
  */
 const char *http_config_proxy(const struct http_config *c, const char *url,
 			      char *(*environment)(const char *name))

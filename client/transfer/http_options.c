@@ -96,7 +96,10 @@ void http_decode_authorization(struct yaml *y, const struct yaml_node *n,
 	http_options_set_auth(y, n, o, HTTP_AUTH_HEADER);
 	yaml_decode(y, n, "authorization", fields, o);
 	http_options_check_one(y, n, &o->credentials, "credentials");
-	/* As in Prometheus: blanks around it do not count, and "" is Bearer. */
+	/*
+	 * As in Prometheus, blanks around the type are ignored, and an empty
+	 * type means Bearer.
+	 */
 	o->auth_type = str_trim(o->auth_type);
 	if (!o->auth_type.len)
 		o->auth_type = str_of("Bearer");
@@ -228,7 +231,8 @@ void http_options_decode_url(struct yaml *y, const struct yaml_node *n,
 
 /*
  * endpoint_proxy() is the parser that requests use; calling it here reports a
- * malformed proxy at the start rather than with each scrape.
+ * malformed proxy when the configuration is loaded rather than with each
+ * scrape.
  */
 void http_decode_proxy_url(struct yaml *y, const struct yaml_node *n,
 			   void *options)
@@ -253,8 +257,8 @@ void http_decode_proxy_url(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Returns whether a header is the client's own business. The list is
- * Prometheus'.
+ * Returns whether only the client itself sets a header, so that it cannot be
+ * configured. The list is the same as in Prometheus.
  */
 static bool is_reserved(struct str name)
 {
@@ -282,7 +286,7 @@ static bool is_reserved(struct str name)
 }
 
 /*
- * Returns whether a text is a token as of RFC 9110 5.6.2, and so safe as the
+ * Returns whether a text is a token by RFC 9110 5.6.2 and therefore safe as the
  * name of a header.
  */
 static bool is_header_name(struct str s)
@@ -349,7 +353,8 @@ void http_decode_proxy_headers(struct yaml *y, const struct yaml_node *n,
 
 /*
  * Decodes one header of http_headers, which has lists of values, secrets and
- * files. The files come last in the result, wherever they are written.
+ * files. The values from files come last in the result, wherever the key
+ * `files` stands.
  */
 static void http_options_decode_header(struct yaml *y,
 				       const struct yaml_node *key,
@@ -401,8 +406,8 @@ void http_decode_headers(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Sets the key: all keys of the map that concern the client, dumped in a fixed
- * order, so that the order in the file does not matter.
+ * Sets o->key to all options of the client in the map, dumped as text in a
+ * fixed order, so that the order in the configuration file does not matter.
  */
 static void http_options_make_key(struct yaml *y, const struct yaml_node *map,
 				  struct http_options *o)

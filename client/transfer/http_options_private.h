@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the decoders of HTTP options share. No file outside of them includes it.
+ * Functions that the decoders of HTTP options share. No other file includes
+ * this header.
  *
  * Ownership: values are in the arena of the document.
- * Threads: one thread a document.
+ * Threads: one thread per document.
  */
 #ifndef CLIENT_TRANSFER_HTTP_OPTIONS_PRIVATE_H
 #define CLIENT_TRANSFER_HTTP_OPTIONS_PRIVATE_H
@@ -13,7 +14,10 @@
 /* Returns whether a text is configured, directly or as a file. */
 bool http_options_is_set(const struct http_text *t);
 
-/* Decodes a path; it is relative to the folder of the configuration file. */
+/*
+ * Decodes the path of a file; a relative path starts at the folder of the
+ * configuration file.
+ */
 void http_options_decode_file(struct yaml *y, const struct yaml_node *n,
 			      void *field);
 
@@ -22,8 +26,8 @@ void http_options_check_one(struct yaml *y, const struct yaml_node *n,
 			    const struct http_text *t, const char *name);
 
 /*
- * Records how the client authenticates itself and refuses a second way. Returns
- * whether it is the first.
+ * Records how the client authenticates itself. Returns false and reports an
+ * error if a way of authentication was recorded before.
  */
 bool http_options_set_auth(struct yaml *y, const struct yaml_node *n,
 			   struct http_options *o, enum http_auth auth);

@@ -5,7 +5,9 @@
 
 const char *http_status_text(long status)
 {
-	/* Only codes that targets and endpoints are likely to return. */
+	/*
+	 * Only the codes that targets and token endpoints are likely to return.
+	 */
 	static const struct {
 		long status;
 		const char *text;
@@ -39,8 +41,8 @@ const char *http_status_text(long status)
 }
 
 /*
- * Redirects that are not followed name their target, because the usual remedy
- * is to configure it.
+ * The message for a redirect contains the target URL, because the usual remedy
+ * is to configure that URL.
  */
 int http_status_check(const struct http_response *r, struct err *err)
 {

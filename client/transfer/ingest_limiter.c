@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 
-/* The limiter. The mutex guards state and slot. */
+/* An ingest limiter. The mutex guards `state` and `slot`. */
 struct ingest_limiter {
 	struct mutex mu;
 	struct ingest_state state;
@@ -15,8 +15,8 @@ struct ingest_limiter {
 
 /*
  * A body above INTAKE_SMALL may use three quarters of the shared budget only. A
- * body of any size may take the slot, so a small one makes progress as well
- * when the shared budget is exhausted.
+ * body of any size may take the slot, so a small body makes progress, too, when
+ * the shared budget is exhausted.
  */
 enum ingest_verdict ingest_decide(const struct ingest_state *s, int64_t size)
 {
@@ -28,8 +28,8 @@ enum ingest_verdict ingest_decide(const struct ingest_state *s, int64_t size)
 }
 
 /*
- * With a small budget the set-aside for the largest body gives way, so that a
- * quarter is always shared; the total can then exceed memory.
+ * At least a quarter of `memory` is shared, even if `memory` is too small to
+ * set aside twice the largest body as well; the total can then exceed `memory`.
  */
 struct ingest_limiter *ingest_limiter_new(int64_t memory, int64_t largest,
 					  void (*room)(void *ctx), void *ctx)
@@ -53,7 +53,7 @@ void ingest_limiter_free(struct ingest_limiter *in)
 	mem_free(in);
 }
 
-/* Returns what a share holds. The caller holds the mutex. */
+/* Returns all memory of a share to the limiter. The caller holds the mutex. */
 static void ingest_limiter_give(struct ingest_limiter *in,
 				struct intake_share *s) REQUIRES(in->mu)
 {
@@ -68,8 +68,9 @@ static void ingest_limiter_give(struct ingest_limiter *in,
 }
 
 /*
- * Raises a share to size bytes. The caller holds the mutex. A body in the slot
- * may grow without limit, because its own maximum bounds it.
+ * Raises a share to `size` bytes; returns false if there is no room. The caller
+ * holds the mutex. A body in the slot may always grow, because the slot fits
+ * the largest body.
  */
 static bool ingest_limiter_grow(struct ingest_limiter *in,
 				struct intake_share *s, int64_t size)
@@ -83,7 +84,8 @@ static bool ingest_limiter_grow(struct ingest_limiter *in,
 		return true;
 	}
 	/*
-	 * What the body itself holds does not count against it: it is replaced.
+	 * The memory that this body holds already does not count, because the
+	 * new size replaces it.
 	 */
 	others.held -= s->taken;
 	v = ingest_decide(&others, size);
@@ -126,7 +128,7 @@ void ingest_limiter_release(struct intake_share *s)
 {
 	struct ingest_limiter *in = s->intake;
 
-	/* Nothing was taken: there is nothing to tell the ones who wait. */
+	/* Nothing was taken, so no memory becomes free for waiting bodies. */
 	if (!in || !s->taken)
 		return;
 	mutex_lock(&in->mu);

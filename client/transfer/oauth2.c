@@ -9,13 +9,16 @@
 #include "client/http_config.h"
 #include "client/http_status.h"
 
-#define TOKEN_TIMEOUT_MS 10000      /* for a request to token_url */
-#define ANSWER_MAX       (64 * KIB) /* bytes of its response */
-/* renew a token 10 s before it expires */
+#define TOKEN_TIMEOUT_MS 10000      /* timeout of a request to token_url */
+#define ANSWER_MAX       (64 * KIB) /* limit on the response in bytes */
+/* a token is renewed 10 s before it expires */
 #define EARLY_NS (10 * 1000000000LL)
-/* for tokens without expiry, or a later one */
+/*
+ * longest lifetime of a token in seconds, and the default if the server states
+ * none
+ */
 #define LIFE_MAX_S  (24LL * 3600)
-#define RETRY_NS    (1 * 1000000000LL) /* pause after a failure */
+#define RETRY_NS    (1 * 1000000000LL) /* pause after a failed fetch */
 #define FORM        "Content-Type: application/x-www-form-urlencoded"
 #define ACCEPT_JSON "Accept: application/json"
 
@@ -25,7 +28,10 @@ struct waiter {
 	void *ctx;
 };
 
-/* A source of tokens. */
+/*
+ * A source of OAuth 2 tokens: its settings, the current token, and the callers
+ * that wait for a token.
+ */
 struct oauth2 {
 	char *id;
 	struct http_loaded secret;
@@ -33,10 +39,10 @@ struct oauth2 {
 	char *form;               /* body of the request, without credentials */
 	struct http_config *http; /* options of requests to token_url */
 	bool in_body; /* send id and secret in the body, not the header */
-	bool settled; /* a token was granted: in_body is right */
+	bool settled; /* a token was granted, so in_body is right */
 
 	char *value;     /* "Bearer …"; NULL: no token */
-	int64_t ends_ns; /* when value is to be renewed */
+	int64_t ends_ns; /* when `value` is to be renewed */
 	bool fetching;
 	int64_t timeout_ms;
 	char *user_agent;
@@ -56,7 +62,10 @@ static void add_field(struct buf *form, const char *name, struct str value)
 	url_escape(value, form);
 }
 
-/* Makes the request's body once; only the credentials are added per fetch. */
+/*
+ * Returns the body of a request for a token, without the credentials, which
+ * each fetch adds.
+ */
 static char *make_form(const struct http_oauth2 *a)
 {
 	struct buf form = { 0 };
@@ -129,8 +138,9 @@ void oauth2_forget(struct oauth2 *o, const void *ctx)
 }
 
 /*
- * Calls all callers that wait, with the token or the error. A callback may ask
- * again or withdraw other callers, so each is removed before its call.
+ * Passes the token or the error to all waiting callers. A callback may ask
+ * again or withdraw other callers, so each caller is removed before its
+ * callback runs.
  */
 static void oauth2_log(struct oauth2 *o, const struct err *err)
 {
@@ -142,8 +152,9 @@ static void oauth2_log(struct oauth2 *o, const struct err *err)
 }
 
 /*
- * Returns for how many seconds a token may be used. Without a usable expires_in
- * that is LIFE_MAX_S; a server that refuses the token earlier ends it.
+ * Returns for how many seconds a token may be used. Without a usable
+ * expires_in, the result is LIFE_MAX_S; when a server refuses the token
+ * earlier, oauth2_expire() drops it.
  */
 static int64_t life_of(const struct yaml_node *root)
 {
@@ -209,7 +220,10 @@ static int take_token(struct oauth2 *o, struct bytes body, struct err *err)
 
 static void oauth2_fetch(struct oauth2 *o);
 
-/* Judges the response of the token endpoint. A bad status is ERR_DENIED. */
+/*
+ * Takes the token from the response of the token endpoint. A response with
+ * another status than 200 is ERR_DENIED.
+ */
 static int read_answer(struct oauth2 *o, const struct http_response *r,
 		       struct err *err)
 {
@@ -221,9 +235,9 @@ static int read_answer(struct oauth2 *o, const struct http_response *r,
 }
 
 /*
- * Called when a fetch has ended. A refusal of the first way to send
- * credentials, before any token was granted, is followed by one attempt with
- * the other way (RFC 6749 2.3.1).
+ * Called when a fetch has ended. If the server refuses credentials in the
+ * header and has never granted a token, one attempt follows with the
+ * credentials in the body (RFC 6749 2.3.1).
  */
 static void oauth2_on_fetched(void *ctx, struct http_response *r)
 {
@@ -244,8 +258,8 @@ static void oauth2_on_fetched(void *ctx, struct http_response *r)
 		o->err = err;
 		o->failed_until_ns = clock_mono_ns() + RETRY_NS;
 		/*
-		 * Without a success, the next fetch starts with the header
-		 * again.
+		 * If no token was ever granted, the next fetch sends the
+		 * credentials in the header again.
 		 */
 		o->in_body = o->settled && o->in_body;
 	}
@@ -256,8 +270,8 @@ static void oauth2_on_fetched(void *ctx, struct http_response *r)
 }
 
 /*
- * Returns a copy in form encoding: RFC 6749 2.3.1 demands it of id and secret,
- * even in the Authorization header.
+ * Returns a form-encoded copy. RFC 6749 2.3.1 demands this encoding of id and
+ * secret, even in the Authorization header.
  */
 static char *oauth2_needs_escape(const char *text)
 {
@@ -271,7 +285,7 @@ static char *oauth2_needs_escape(const char *text)
 }
 
 /*
- * Starts a request for a token. http_start() copies all strings, so that those
+ * Starts a request for a token. http_start() copies all strings, so the strings
  * with the secret are wiped at once.
  */
 static void oauth2_fetch(struct oauth2 *o)
@@ -316,8 +330,8 @@ void oauth2_ask(struct oauth2 *o, struct http_config *owner,
 		return;
 	}
 	/*
-	 * Many transfers share one token: do not repeat a failure for each of
-	 * them.
+	 * Many transfers share one token: do not repeat a failed fetch for each
+	 * transfer.
 	 */
 	if (!o->fetching && now < o->failed_until_ns) {
 		err = o->err;

@@ -17,7 +17,7 @@
 
 struct oauth2;
 
-/* Makes a token source of decoded options, which are copied. */
+/* Creates a token source from decoded options, which are copied. */
 struct oauth2 *oauth2_new(const struct http_oauth2 *a);
 
 /* Frees a token source and wipes its secrets. NULL is a no-op. */
@@ -30,10 +30,11 @@ void oauth2_free(struct oauth2 *o);
 typedef void (*oauth2_fn)(void *ctx, const char *value, const struct err *err);
 
 /*
- * Calls fn with a token: before returning if one is at hand or none can be had
- * now, or else when it was fetched. c performs the fetch, with the user agent
- * of `like`. owner is the configuration that contains o; a reference to it is
- * held during the fetch.
+ * Passes a token to fn. If a valid token is at hand, or if none can be fetched
+ * now, fn is called before oauth2_ask() returns; otherwise it is called when
+ * the fetch has ended. `c` performs the fetch, with the user agent of `like`.
+ * `owner` is the configuration that contains `o`; a reference to it is held
+ * during the fetch.
  */
 void oauth2_ask(struct oauth2 *o, struct http_config *owner,
 		struct http_client *c, const struct http_request *like,

@@ -35,7 +35,7 @@ void http_decode_url(struct yaml *y, const struct yaml_node *n, void *url)
 
 /*
  * Decodes a map {name: value} of additional form fields. All of them are
- * treated as secrets, since some servers want credentials there.
+ * treated as secrets, because some servers expect credentials in them.
  */
 static void decode_endpoint_params(struct yaml *y, const struct yaml_node *n,
 				   void *field)

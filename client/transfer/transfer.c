@@ -12,12 +12,12 @@
 #include "client/transfer/oauth2.h"
 #include "client/transfer/transfer_receive.h"
 
-#define CONNECT_TIMEOUT_MS 10000L /* part of the request's timeout */
-#define REDIRECTS_MAX      10     /* Go's limit */
+#define CONNECT_TIMEOUT_MS 10000L /* time limit for connecting */
+#define REDIRECTS_MAX      10     /* limit on redirects, as in Go */
 
 /*
- * Returns the rest of the request's budget in ms; at least 1, because 0 means
- * no timeout to libcurl.
+ * Returns the time in ms until the request's deadline, at least 1, because
+ * libcurl treats 0 as no timeout.
  */
 static long left_ms(const struct transfer *t)
 {
@@ -113,8 +113,9 @@ static void transfer_fail(struct transfer *t, const struct err *err)
 }
 
 /*
- * Includes the transfer's deadline in the loop's, for the time in which it
- * waits for a token or an address and libcurl has no timeout running.
+ * Sets the loop's deadline waiting_ns to the transfer's deadline, unless
+ * waiting_ns is earlier. While the transfer waits for a token or an address,
+ * libcurl has no timeout running for it.
  */
 static void wait_for_others(struct transfer *t)
 {
@@ -150,7 +151,8 @@ void transfers_expire(struct http_client *c)
 }
 
 /*
- * Hands the transfer to libcurl. addresses are those of t->name, if it has one.
+ * Hands the transfer to libcurl. `addresses` are the addresses of t->name, or
+ * NULL if t->name is NULL.
  */
 static void transfer_go_on(struct transfer *t, const char *addresses)
 {
@@ -161,8 +163,8 @@ static void transfer_go_on(struct transfer *t, const char *addresses)
 	if (t->name) {
 		/*
 		 * The "+" lets the entry expire from libcurl's DNS cache like
-		 * one that libcurl has looked up; without it the entry would
-		 * stay forever.
+		 * an entry that libcurl has looked up itself; without the "+"
+		 * it would stay forever.
 		 */
 		char *line =
 			mem_printf("+%s:%s:%s", t->name, t->port, addresses);
@@ -190,8 +192,8 @@ static void on_addresses(void *ctx, const char *addresses,
 }
 
 /*
- * Starts the transfer towards its current URL, at first and after a redirect;
- * everything from an earlier response is dropped.
+ * Starts the transfer to its current URL, initially and after each redirect.
+ * Data of an earlier response is dropped.
  */
 static void transfer_launch(struct transfer *t)
 {
@@ -241,8 +243,9 @@ static char *copy_of(const char *text)
 }
 
 /*
- * Removes user and password from the URL: they are meant for the first host and
- * must not come back in a redirect or a message (docs/decisions.md, 80).
+ * Sets t->url to the request's URL without user and password. These are meant
+ * for the first host and must not appear in a redirect or a message
+ * (docs/decisions.md, 80).
  */
 static void set_url(struct transfer *t, const struct http_request *r)
 {
@@ -258,8 +261,8 @@ static void set_url(struct transfer *t, const struct http_request *r)
 }
 
 /*
- * Makes a transfer of a request, copies its strings and puts it at the front of
- * the client's list.
+ * Creates a transfer from a request, copies its strings and puts the transfer
+ * at the front of the client's list.
  */
 static struct transfer *transfer_new(struct http_client *c,
 				     const struct http_request *r)
@@ -290,8 +293,8 @@ static struct transfer *transfer_new(struct http_client *c,
 }
 
 /*
- * Files are loaded here, before every request, so that a changed password needs
- * no reload of the configuration.
+ * The configuration's files are loaded here, before every request, so that a
+ * changed password file needs no reload of the configuration.
  */
 void http_start(struct http_client *c, const struct http_request *r)
 {
@@ -310,8 +313,9 @@ void http_start(struct http_client *c, const struct http_request *r)
 }
 
 /*
- * Translates libcurl's result to an error code and message. An error found by
- * our callbacks goes first: libcurl only knows that they aborted the transfer.
+ * Translates libcurl's result to an error code and message. An error that our
+ * callbacks have set takes precedence: libcurl only knows that a callback
+ * aborted the transfer.
  */
 static void set_result(struct transfer *t, CURLcode result)
 {
@@ -386,8 +390,8 @@ static bool sent_secret(const struct transfer *t)
 }
 
 /*
- * Keeps the first line of a refusal for error messages: printable ASCII only,
- * because it ends up in logs and on pages.
+ * Copies the first line of an error response to response.said, for error
+ * messages: printable ASCII only, because it ends up in logs and on pages.
  */
 static void note_line(struct transfer *t)
 {
@@ -426,7 +430,9 @@ void transfer_end(struct transfer *t, CURLcode result)
 	r->content_type = type ? type : "";
 	r->location = location ? location : "";
 	note_line(t);
-	/* The next request fetches a new token; this one is not repeated. */
+	/*
+	 * The next request fetches a new token; this request is not repeated.
+	 */
 	if (r->status == 401 && t->token)
 		oauth2_expire(t->config->oauth2);
 	t->done(t->ctx, r);
@@ -434,7 +440,7 @@ void transfer_end(struct transfer *t, CURLcode result)
 	transfer_free(t);
 }
 
-/* The deadline stays that of the first request. */
+/* A redirect does not extend the deadline of the request. */
 bool transfer_follow(struct transfer *t)
 {
 	char *url = easy_redirect(t);
@@ -451,7 +457,7 @@ bool transfer_follow(struct transfer *t)
 		return false;
 	}
 	/*
-	 * Once credentials are withheld they stay withheld, even if a later
+	 * Once credentials are withheld, they stay withheld, even if a later
 	 * redirect leads back to the first origin.
 	 */
 	t->foreign |= !endpoint_same_origin(t->url, url);

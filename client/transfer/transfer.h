@@ -29,13 +29,14 @@ struct transfer {
 	size_t max_body;
 	bool (*sink)(void *ctx, struct bytes b);
 	void *sink_ctx;
-	int64_t timeout_ms;  /* as requested, for messages */
-	int64_t deadline_ns; /* on the monotonic clock, redirects included */
-	size_t header_bytes; /* received so far */
+	int64_t timeout_ms;  /* timeout of the request, for messages */
+	int64_t deadline_ns; /* end of timeout_ms on the monotonic clock */
+	size_t header_bytes; /* bytes of headers received so far */
 	bool keep_headers;
-	int64_t content_length;    /* of the current response; -1: not seen */
+	/* Content-Length of the current response; -1: not seen */
+	int64_t content_length;
 	char why[CURL_ERROR_SIZE]; /* libcurl's error message */
-	/* Copied from the request, but for url and token. */
+	/* Copies of the request's texts, except for url and token. */
 	char *url; /* the current URL, after redirects */
 	char *user_agent;
 	char *post;
@@ -43,23 +44,24 @@ struct transfer {
 	char *password;
 	char *token; /* value of the Authorization header from OAuth 2 */
 	struct http_config *config;
-	struct curl_slist *own; /* headers of the request itself */
-	/* Lists that the handle refers to, freed together with it. */
+	struct curl_slist *own; /* headers given in the request */
+	/* Lists that `easy` refers to, freed together with it. */
 	struct curl_slist *headers;
 	struct curl_slist *proxy_headers;
 	struct curl_slist *connect_to;
 	struct curl_slist *resolve;
 	/* The route to the current URL, set by easy_route(). */
-	char *proxy; /* NULL: none */
+	char *proxy; /* URL of the proxy; NULL: none */
 	char *name;  /* host to resolve; NULL: it is an address */
-	char *port;  /* belongs to name */
+	char *port;  /* port of that host */
 	unsigned redirects;
 	bool foreign; /* a redirect has left the first origin */
 	bool asking;  /* waits for a token */
 	bool finding; /* waits for the addresses of name */
 	bool barred;  /* the last address tried is in a refused network */
 	bool ended;   /* failed before it began; response says why */
-	size_t wants; /* bytes of memory it is paused for; 0: not paused */
+	/* bytes of memory that a paused transfer waits for; 0: not paused */
+	size_t wants;
 	struct transfer *prev;
 	struct transfer *next;
 };
@@ -76,19 +78,23 @@ struct http_client {
 	CURLM *multi;
 	int epoll;
 	int wake;            /* eventfd for http_wake() */
-	int64_t deadline_ns; /* of libcurl's timer; 0: none */
-	int64_t waiting_ns; /* first deadline of transfers that wait; 0: none */
+	int64_t deadline_ns; /* end of libcurl's timer; 0: none */
+	/*
+	 * first deadline of transfers that wait for a token or an address; 0:
+	 * none
+	 */
+	int64_t waiting_ns;
 	struct transfer *transfers; /* newest first */
 	size_t running;
 	size_t ended; /* transfers that end_failed() has to end */
 	VEC(struct watch) watches;
 	struct resolver *resolver;
-	/* borrowed; where requests may not go */
+	/* networks to which no connection is made; borrowed */
 	const struct networks *refused;
-	/* borrowed; NULL: memory is not limited */
+	/* accounts the memory of bodies; borrowed; NULL: no limit */
 	struct ingest_limiter *intake;
 	_Atomic bool room;      /* http_room() was called */
-	_Atomic uint64_t waits; /* for http_waits() */
+	_Atomic uint64_t waits; /* how often a body was paused */
 };
 
 /*
@@ -106,9 +112,9 @@ void transfer_cancel(struct transfer *t);
 void transfers_expire(struct http_client *c);
 
 /*
- * Follows the redirect in the transfer's response. Returns false if there is
- * none to follow, or if there were too many, in which case the response has an
- * error; the transfer has then to be ended.
+ * Follows the redirect in the transfer's response. Returns false if there is no
+ * redirect to follow, or if there were too many, in which case the response has
+ * an error. The caller then has to end the transfer.
  */
 bool transfer_follow(struct transfer *t);
 

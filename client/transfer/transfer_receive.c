@@ -8,9 +8,10 @@
 #include "client/transfer/transfer.h"
 
 /*
- * Asks the limiter for the memory that the body needs to grow by n bytes. If
- * that is refused the transfer has to be paused, which applies back-pressure to
- * the sender through TCP; http_resume() continues it.
+ * Asks the limiter for the memory that the body needs to grow by n bytes.
+ * Returns false if the limiter refuses: the transfer then has to be paused,
+ * which applies back-pressure to the sender through TCP. http_resume()
+ * continues the transfer.
  */
 static bool transfer_has_room(struct transfer *t, size_t n)
 {
@@ -64,7 +65,7 @@ static bool note_length(struct transfer *t, struct str value)
 
 /*
  * Returns whether a response has two Content-Length headers that differ. A
- * proxy in between may go by the first one, libcurl goes by the last one, so
+ * proxy in between may use the first header while libcurl uses the last one, so
  * the response could be read in two ways (response smuggling).
  */
 static bool is_ambiguous(struct transfer *t, struct str line)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The receiving side of a transfer: libcurl's callbacks for headers and body, with
- * their limits.
+ * The receiving side of a transfer: libcurl's callbacks for headers and body,
+ * with their limits.
  *
  * Ownership, threads: those of the transfer.
  */
@@ -17,8 +17,8 @@
 size_t transfer_on_body(char *p, size_t size, size_t n, void *arg);
 
 /*
- * Receives one header line. libcurl bounds the length of a line; this bounds
- * the sum.
+ * Receives one header line. libcurl limits the length of a line; this callback
+ * limits the size of all lines together.
  */
 size_t transfer_on_header(char *p, size_t size, size_t n, void *arg);
 

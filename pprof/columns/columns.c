@@ -10,14 +10,14 @@
 #include "pprof/rows/group_decode.h"
 
 /*
- * Larger buffers are freed after use: one large profile must not make every
- * decoder keep its memory.
+ * Larger buffers are freed after use, so that no decoder keeps the memory of
+ * one large profile.
  */
 #define BUFFER_KEEP ((size_t)4 * MIB)
 
 /* Tables: dictionaries that were read from storage. */
 
-/* Free a dictionary that was read. t may be NULL. */
+/* Free a table that table_open() returned. t may be NULL. */
 static void table_free(struct codec_table *t)
 {
 	if (!t)
@@ -26,7 +26,7 @@ static void table_free(struct codec_table *t)
 	mem_free(t);
 }
 
-/* Decode a stored dictionary, which validates all of its numbers. */
+/* Decode a stored dictionary. Decoding validates all of its numbers. */
 static int table_open(struct bytes stored, struct codec_table **out,
 		      struct err *err)
 {
@@ -42,7 +42,7 @@ static int table_open(struct bytes stored, struct codec_table **out,
 	return rc;
 }
 
-/* Memory of a table, for the cache that storage keeps of them. */
+/* Memory of a table in bytes, for the cache of tables in storage. */
 static size_t memory_of(const struct codec_table *t)
 {
 	return dict_memory(&t->d);
@@ -50,13 +50,18 @@ static size_t memory_of(const struct codec_table *t)
 
 /* Decoding of groups. */
 
-/* Workspace of decoding groups; reused from group to group. */
+/* A decoder: workspace that is reused from group to group. */
 struct codec_decoder {
 	struct colgroup_coder *coder;
 	struct colgroup group;
 	struct replay *replay;
 	struct zstd *zstd;
-	struct buf replayed; /* the replay that a patch is applied to */
+	/*
+	 * Replay of a profile (its bytes as written again from the columns
+	 * alone), to which a patch (the difference to the original bytes) is
+	 * applied.
+	 */
+	struct buf replayed;
 	/* The result of columns_open_rows(). */
 	struct codec_rows rows;
 };
@@ -94,9 +99,9 @@ static size_t columns_decoder_memory(const struct codec_decoder *d)
 }
 
 /*
- * Restore a profile that has a patch: replay it, then decompress the patch with
- * the replay as prefix. The replay may be somewhat longer than the profile; the
- * encoder has the same bound.
+ * Restore a profile that has a patch: replay the profile, then decompress the
+ * patch with the replay as prefix. The replay may be longer than the profile,
+ * up to a bound that the encoder has, too.
  */
 static int columns_apply_patch(struct codec_decoder *d,
 			       const struct dictionary *dict, size_t i,
@@ -117,8 +122,8 @@ static int columns_apply_patch(struct codec_decoder *d,
 }
 
 /*
- * Append one profile. Its length must be the one in the chunk metadata, which
- * is all that can be checked here; storage compares hashes.
+ * Append one profile to out. Only its length can be checked here, against the
+ * chunk metadata; storage compares hashes.
  */
 static int columns_write_row(struct codec_decoder *d,
 			     const struct dictionary *dict, size_t i,
@@ -173,8 +178,8 @@ static int columns_decode(struct codec_decoder *d,
 }
 
 /*
- * Decode a group to rows, for queries that add them up without rebuilding
- * profiles. The rows are valid until the next call.
+ * Decode a group to rows (one per profile), for queries that add them up
+ * without rebuilding profiles. The rows are valid until the next call.
  */
 static int columns_open_rows(struct codec_decoder *d,
 			     const struct codec_group *group, const bool *types,
@@ -211,7 +216,10 @@ struct teller {
 	void *ctx;
 };
 
-/* Report one section; `before` are bytes in front that belong to it. */
+/*
+ * Report one section. `before` is the number of bytes before the section that
+ * are counted with it.
+ */
 static void tell_section(struct teller *t, const char *name, size_t before)
 {
 	const uint8_t *from = t->in.pos;
@@ -229,8 +237,8 @@ static void tell_table(struct teller *t)
 }
 
 /*
- * Report the sections of a group: head, keys, a model and a section for each
- * column or pair of columns, then patches.
+ * Report the sections of a group: head, keys, a model byte and a section for
+ * each column or pair of columns, then the patches.
  */
 static void tell_group(struct teller *t, size_t types)
 {
@@ -246,7 +254,7 @@ static void tell_group(struct teller *t, size_t types)
 		t->fn(t->ctx, "group: patches", dec_left(&t->in));
 }
 
-/* Nothing is decompressed but the head of a group. */
+/* Only the head of a group is decompressed. */
 static void columns_list_sections(struct bytes stored, bool is_table,
 				  void (*fn)(void *ctx, const char *section,
 					     size_t bytes),

@@ -3,7 +3,7 @@
 
 #include "pprof/columns/rows.h"
 
-/* Whether an element of the dictionary matches the expression. */
+/* Whether a function, or the stack of a key, matches the expression. */
 enum answer {
 	NOT_ASKED,
 	NO,
@@ -11,19 +11,19 @@ enum answer {
 };
 
 /*
- * Remembered answers for one dictionary: a name is matched, and a stack is
- * searched, once for all rows of the stripe.
+ * A find, with the answers for one dictionary: each name is matched once, and
+ * each stack is searched once, for all rows (profiles) of the stripe.
  */
 struct columns_find {
 	const struct regex *name;
 	const struct dictionary *d; /* dictionary of the answers; NULL: none */
-	/* By function and by key: an enum answer. */
+	/* An enum answer for each function and for each key. */
 	VEC(uint8_t) functions;
 	VEC(uint8_t) keys;
 	bool any; /* whether any function matches */
 };
 
-/* The expression is borrowed. */
+/* Borrows the expression. */
 struct columns_find *columns_find_new(const struct regex *name)
 {
 	struct columns_find *f = mem_new(struct columns_find);
@@ -55,7 +55,7 @@ size_t columns_find_memory(const struct columns_find *f)
 		(vec)->count = (n);                   \
 	} while (0)
 
-/* Start with another dictionary: match the name of every function once. */
+/* Begin with another dictionary: match the name of each function once. */
 static void find_rows_begin(struct columns_find *f, const struct dictionary *d)
 {
 	f->d = d;
@@ -85,7 +85,10 @@ static bool has_location(const struct columns_find *f, uint32_t location)
 	return false;
 }
 
-/* Whether the stack of a key has a matching frame; the answer is kept. */
+/*
+ * Whether the stack of a key has a matching frame. The answer is stored in
+ * f->keys.
+ */
 static bool find_rows_has_key(struct columns_find *f, uint32_t key)
 {
 	const struct dict_node *nodes = f->d->nodes.v;
@@ -115,7 +118,7 @@ bool columns_find_row(struct columns_find *f, const struct codec_rows *rows,
 	return false;
 }
 
-/* Whether a frame of the stack is in a named function. */
+/* Whether a frame of the stack is in a function for which `named` is true. */
 static bool has_named_frame(const struct pprof *p,
 			    const struct pprof_run *stack, const bool *named)
 {
@@ -131,7 +134,7 @@ static bool has_named_frame(const struct pprof *p,
 	return false;
 }
 
-/* Match each name once, not once per frame. */
+/* Matches the name of each function once, not once per frame. */
 bool pprof_has_function(const struct pprof *p, const struct regex *name)
 {
 	bool *named = mem_zalloc(p->functions.count + 1, sizeof(*named));

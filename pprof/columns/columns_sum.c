@@ -8,22 +8,28 @@
 #include "pprof/wire/fields.h"
 
 /*
- * A profile in which rows are added up. Texts, functions, lines and labels are
- * borrowed from the dictionary; all else is created as the rows need it, in
- * that order, so that merging this profile has the same result as merging the
- * rows' profiles one by one (docs/decisions.md, 51).
+ * A sum: the profile `p`, in which rows (stored profiles) are added up. Texts,
+ * functions, lines and labels of p are borrowed from the dictionary. Everything
+ * else is created when a row first needs it, so that merging p has the same
+ * result as merging the rows' profiles one by one (docs/decisions.md, 51).
  */
 struct columns_sum {
-	const struct dictionary *d; /* NULL: the sum is empty */
+	/* Dictionary of the rows; NULL: no rows yet. */
+	const struct dictionary *d;
 	struct pprof p;
-	struct place_map samples;   /* by key: sample of p */
-	struct place_map locations; /* by location: location of p */
-	struct place_map mappings;  /* by mapping: mapping of p */
+	struct place_map samples;   /* from keys of d to samples of p */
+	struct place_map locations; /* from locations of d to locations of p */
+	struct place_map mappings;  /* from mappings of d to mappings of p */
 
-	/* All rows of a sum have the same shape. */
+	/*
+	 * Shape (order of top-level fields, layout.h) of all rows of the sum.
+	 */
 	uint32_t shape;
-	uint32_t layout; /* layout of the row being added */
-	/* By sample type: how the sum is merged. Subtraction is done here. */
+	uint32_t layout; /* layout (list of mappings) of the row being added */
+	/*
+	 * How the values of each sample type of p are merged. Never
+	 * MERGE_SUBTRACT, because values are subtracted while rows are added.
+	 */
 	enum merge_op ops[TYPES_MAX];
 };
 
@@ -56,7 +62,7 @@ void columns_sum_free(struct columns_sum *s)
 	mem_free(s);
 }
 
-/* Without the borrowed arrays, which the cache of tables accounts for. */
+/* Excludes the borrowed arrays, which the cache of tables accounts for. */
 size_t columns_sum_memory(const struct columns_sum *s)
 {
 	return sizeof(*s) + vec_memory(&s->p.frames) +
@@ -76,7 +82,7 @@ int columns_sum_flush(struct columns_sum *s, struct merge *to, struct err *err)
 	return rc;
 }
 
-/* Set a sample type from the operands of its operation. */
+/* Set a sample type from the operands of its operation in the shape. */
 static void take_type(struct pprof_type *to, const struct shape_op *op)
 {
 	to->type = op->operands[0];
@@ -115,8 +121,9 @@ static void take_header(struct pprof *p, const struct shape_op *op)
 }
 
 /*
- * The mapping of p for one of the dictionary. A new one gets the address that
- * it has in the current row, as a merge takes it from the first profile.
+ * The mapping of p for a mapping of the dictionary. A new mapping of p gets the
+ * address from the current row, as a merge takes the address from the first
+ * profile.
  */
 static uint32_t meet_mapping(struct columns_sum *s, uint32_t mapping)
 {
@@ -147,7 +154,9 @@ static uint32_t meet_mapping(struct columns_sum *s, uint32_t mapping)
 	return *to;
 }
 
-/* The location of p for one of the dictionary, with an absolute address. */
+/*
+ * The location of p for a location of the dictionary, with an absolute address.
+ */
 static uint32_t meet_location(struct columns_sum *s, uint32_t location)
 {
 	uint32_t *to = &s->locations.to.v[location];
@@ -165,7 +174,10 @@ static uint32_t meet_location(struct columns_sum *s, uint32_t location)
 	return *to;
 }
 
-/* Add a sample of value 0 for a key that has none yet. */
+/*
+ * Add a sample whose values are 0 for a key that has no sample yet. Returns the
+ * index of the sample.
+ */
 static uint32_t meet_key(struct columns_sum *s, uint32_t key)
 {
 	const struct dict_node *nodes = s->d->nodes.v;
@@ -203,7 +215,7 @@ static bool has_types(const struct dictionary *d, const struct row *row)
 	return n == row->types;
 }
 
-/* Start a new sum with the header of this row. */
+/* Start a new sum with the header fields of this row's profile. */
 static void sum_rows_begin(struct columns_sum *s, const struct dictionary *d,
 			   const struct row *row)
 {
@@ -240,9 +252,9 @@ static void sum_rows_begin(struct columns_sum *s, const struct dictionary *d,
 
 /*
  * Whether the row can be added to the sum with the same result as merging the
- * profiles: equal table, shape and period, a known time (a merge treats 0 as
- * "no time"), and no sample type that is averaged in one and added in the
- * other.
+ * profiles. Sum and row must have the same table, shape and period, and a known
+ * time (a merge treats 0 as "no time"). No sample type may be averaged in one
+ * of them and added in the other.
  */
 static bool sum_rows_has_room_for(const struct columns_sum *s,
 				  const struct dictionary *d,
@@ -264,8 +276,9 @@ static bool sum_rows_has_room_for(const struct columns_sum *s,
 }
 
 /*
- * Add a row of which one sample type counts. This is the common case and worth
- * a simple loop. As in a merge, samples without value are left out.
+ * Add the values of sample type t of a row, or subtract them if `minus`. Rows
+ * of which only one type is wanted are the common case and worth a simple loop.
+ * As in a merge, samples whose value is 0 are left out.
  */
 static void add_column(struct columns_sum *s, const struct row *row, size_t t,
 		       bool minus)
@@ -287,7 +300,7 @@ static void add_column(struct columns_sum *s, const struct row *row, size_t t,
 	}
 }
 
-/* Add one sample of a row of which several sample types count. */
+/* Add one sample of a row of which several sample types are wanted. */
 static void sum_rows_add_sample(struct columns_sum *s, const struct row *row,
 				size_t i, const enum merge_op *ops)
 {
@@ -311,8 +324,8 @@ static void sum_rows_add_sample(struct columns_sum *s, const struct row *row,
 }
 
 /*
- * Add a row. A type that is subtracted in a row is subtracted here, so that the
- * sum itself is always added or averaged.
+ * Add a row. Values with MERGE_SUBTRACT are subtracted here, so that the sum
+ * itself is always added or averaged.
  */
 static void sum_rows_add_row(struct columns_sum *s, const struct row *row,
 			     const enum merge_op *ops)
@@ -336,8 +349,9 @@ static void sum_rows_add_row(struct columns_sum *s, const struct row *row,
 }
 
 /*
- * Rows with a patch are refused: the replayed profile differs from the stored
- * one in details that only decoding restores.
+ * Refuses rows with a patch (the bytes by which the original profile differs
+ * from what the columns give), because the patch can only be applied to a whole
+ * profile.
  */
 int columns_sum_add(struct columns_sum *s, const struct codec_rows *rows,
 		    size_t i, const enum merge_op *ops, struct merge *to,

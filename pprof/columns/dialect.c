@@ -6,8 +6,9 @@
 #include "pprof/rows/group_decode.h"
 
 /*
- * A patch may have at most one eighth of the profile's size. It is compressed
- * at a low level, as the prefix makes it small already.
+ * A patch (the bytes by which a profile differs from its replay) may have at
+ * most one eighth of the profile's size. It is compressed at a low level,
+ * because the replay, as prefix, already makes it small.
  */
 #define PATCH_WORTH 8
 #define PATCH_LEVEL 1
@@ -19,8 +20,8 @@ static size_t dialect_distance_between(size_t a, size_t b)
 }
 
 /*
- * Replay the row in the dialect e->dialect, into e->replayed. ERR_UNSUPPORTED
- * if the top level of the profile has no shape in it.
+ * Replay the row in the dialect e->dialect, into e->replayed. ERR_UNSUPPORTED:
+ * the top level of the profile has no shape in this dialect.
  */
 static int write_as(struct codec_encoder *e, struct bytes raw, struct row *row,
 		    struct err *err)
@@ -34,8 +35,8 @@ static int write_as(struct codec_encoder *e, struct bytes raw, struct row *row,
 }
 
 /*
- * Store the difference between e->replayed and the profile as a patch. A patch
- * that is too large refuses the group.
+ * Store the difference between e->replayed and the profile as a patch. If the
+ * patch is too large, the group is refused.
  */
 static int add_patch(struct codec_encoder *e, struct bytes raw, uint32_t *len,
 		     struct err *err)
@@ -73,9 +74,10 @@ static int try_dialect(struct codec_encoder *e, struct bytes raw,
 }
 
 /*
- * Try all dialects, beginning with the one that was right last. Afterwards
- * e->dialect is the right one, or the one whose output has the length closest
- * to the profile's, replayed for a patch.
+ * Try all dialects, beginning with the dialect of the last profile. If none
+ * gives the profile's bytes, choose the dialect whose replay is closest to the
+ * profile in length, and replay in it again, so that a patch can be made.
+ * e->dialect is the dialect found or chosen.
  */
 static int try_all(struct codec_encoder *e, struct bytes raw, struct row *row,
 		   struct err *err)
@@ -106,8 +108,8 @@ static int try_all(struct codec_encoder *e, struct bytes raw, struct row *row,
 }
 
 /*
- * If the last profile needed a patch, only its dialect is tried: the next
- * profile is from the same writer.
+ * If the last profile needed a patch, only the dialect of that profile is
+ * tried, because the next profile is from the same writer.
  */
 int encoder_find_dialect(struct codec_encoder *e, struct bytes raw,
 			 struct row *row, uint32_t *patch, struct err *err)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the dialect in which a profile was written: the one whose replay gives
- * the profile's bytes, or comes so close that a small patch restores them.
+ * Finds the dialect in which a profile was written. The replay of a profile is
+ * its bytes as written again from the columns. In the right dialect the replay
+ * has the profile's bytes, or so similar ones that a small patch restores them.
  *
  * Ownership: all memory belongs to the encoder (encoder.h).
  * Threads: one thread at a time, as for the encoder.
@@ -13,9 +14,11 @@
 #include "pprof/rows/group.h"
 
 /*
- * Set row->shape for the profile `raw`, whose other members are set already.
- * *patch is the length of the patch that was appended to the group, 0 if the
- * replay is exact. ERR_UNSUPPORTED: no dialect is close enough.
+ * Find the dialect of the profile `raw` and set row->shape; the other members
+ * of *row are set already. Appends a patch (the bytes by which the profile
+ * differs from its replay) to the group if there is a difference, and stores
+ * the length of the patch in *patch, 0 without a patch. ERR_UNSUPPORTED: no
+ * dialect is close enough.
  */
 NODISCARD int encoder_find_dialect(struct codec_encoder *e, struct bytes raw,
 				   struct row *row, uint32_t *patch,

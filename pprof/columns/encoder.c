@@ -20,11 +20,15 @@
 #define DICT_MAX   ((size_t)16 * MIB)
 
 /* Compression level of the stored dictionary. */
-#define DICT_LEVEL   12
-#define ESTIMATE     3  /* level when only the size matters */
-#define SURELY_WORTH 48 /* times smaller than raw: zstd cannot do that */
+#define DICT_LEVEL 12
+#define ESTIMATE   3 /* level to estimate a stored size */
+/*
+ * Groups that are so many times smaller than their profiles are accepted
+ * without compressing them by zstd, which cannot do better.
+ */
+#define SURELY_WORTH 48
 
-/* From this size of profiles on is_all_new() may refuse a group. */
+/* is_all_new() may refuse a group whose profiles have more than MUCH bytes. */
 #define MUCH ((size_t)512 * KIB)
 
 /* Larger buffers are freed after each group. */
@@ -81,7 +85,7 @@ void columns_encoder_free(struct codec_encoder *e)
 	mem_free(e);
 }
 
-/* The table is usable for decoding the stripe's groups at any time. */
+/* The table can be used at any time to decode the stripe's groups. */
 const struct codec_table *columns_encoder_table(const struct codec_encoder *e)
 {
 	return &e->table;
@@ -98,7 +102,7 @@ columns_encoder_counts(const struct codec_encoder *e)
 	return &e->counts;
 }
 
-/* The hash tables count, too: the limits are about memory. */
+/* Includes the hash tables, because the limits bound memory. */
 size_t encoder_dict_size(const struct codec_encoder *e)
 {
 	return dict_memory(&e->table.d) + intern_memory(e->intern);
@@ -117,8 +121,8 @@ int encoder_refuse(struct err *err, const char *why)
 }
 
 /*
- * The key that is likely to follow `key`: the one that did last time, else the
- * next number, as keys are numbered in the order of the profiles.
+ * The key that is likely to follow `key`: the key that followed it last time,
+ * else the next number, as keys are numbered in the order of the profiles.
  */
 static uint32_t likely_after(const struct codec_encoder *e, uint32_t key)
 {
@@ -155,8 +159,9 @@ static void add_keys(struct codec_encoder *e, size_t samples)
 }
 
 /*
- * Append the profile's values, one type after another, and return where they
- * begin. Offsets are used because the vector may move.
+ * Append the profile's values, one sample type after another. Returns the
+ * offset of the first value; a pointer would become invalid when the vector
+ * moves.
  */
 static size_t encoder_add_values(struct codec_encoder *e, const struct pprof *p)
 {
@@ -174,8 +179,8 @@ static size_t encoder_add_values(struct codec_encoder *e, const struct pprof *p)
 }
 
 /*
- * Refuse what the format has no room for, and groups of profiles with different
- * numbers of sample types.
+ * Refuse profiles that exceed a limit of the format, and groups of profiles
+ * with different numbers of sample types.
  */
 static int check_limits(const struct codec_encoder *e, const struct pprof *p,
 			struct err *err)
@@ -195,8 +200,8 @@ static int check_limits(const struct codec_encoder *e, const struct pprof *p,
 
 /*
  * Add a profile to the group: decode it, find its elements in the dictionary,
- * then find the dialect that writes it. The group counts the row also after an
- * error, when it is discarded anyway.
+ * then find the dialect in which it is written. If there is none, the group
+ * still counts the row, but is discarded anyway.
  */
 static int encoder_add_profile(struct codec_encoder *e, struct bytes raw,
 			       struct err *err)
@@ -227,7 +232,10 @@ static int encoder_add_profile(struct codec_encoder *e, struct bytes raw,
 	at = encoder_add_values(e, p);
 	if (encoder_dict_size(e) > DICT_MAX)
 		return encoder_refuse(err, "the table would become too large");
-	/* Valid for the replay only: the next profile may move the vectors. */
+	/*
+	 * These pointers are only for finding the dialect: the next profile may
+	 * move the vectors.
+	 */
 	row->keys = g->keys.v + first;
 	row->values = e->values.v + at;
 	rc = encoder_find_dialect(e, raw, row, &g->patch_lens[i], err);
@@ -261,7 +269,8 @@ static void join_values(struct codec_encoder *e)
 
 /*
  * Upper bound of the bytes by which the stored dictionary has grown since the
- * mark. The factors are generous sizes of each element.
+ * mark `from`. The factors are generous estimates of the stored size of an
+ * element.
  */
 static size_t growth_bound(const struct codec_encoder *e,
 			   const struct dict_mark *from)
@@ -283,7 +292,10 @@ static size_t growth_bound(const struct codec_encoder *e,
 	return sum;
 }
 
-/* Stored size of what was added to the dictionary since the mark. */
+/*
+ * Stored size of the elements that were added to the dictionary since the mark
+ * `from`.
+ */
 static size_t stored_size(const struct codec_encoder *e,
 			  const struct dict_mark *from, int level)
 {
@@ -296,7 +308,7 @@ static size_t stored_size(const struct codec_encoder *e,
 	return len;
 }
 
-/* The size of the group with the other codec, for comparison. */
+/* Size of the group when stored with zstd, for comparison. */
 static size_t zstd_size(struct codec_encoder *e, const struct bytes *values,
 			size_t count)
 {
@@ -320,9 +332,9 @@ static size_t encoder_length_of(const struct bytes *values, size_t count)
 }
 
 /*
- * Whether three quarters of the group are new to the dictionary: profiles with
- * so little in common are better off with zstd, and it is not worth reading
- * more of them.
+ * Whether the elements that are new to the dictionary take more than three
+ * quarters of the profiles' size. Profiles with so little in common are better
+ * stored with zstd, and it is not worth reading more of the group.
  */
 static bool is_all_new(const struct codec_encoder *e,
 		       const struct dict_mark *from, const struct bytes *values,
@@ -334,9 +346,9 @@ static bool is_all_new(const struct codec_encoder *e,
 }
 
 /*
- * Whether the group is smaller than with zstd, its share of the dictionary
- * included. The cheap bound decides most cases; only close ones are measured by
- * compressing (docs/decisions.md, 50).
+ * Whether the group, with the growth of the dictionary, is smaller than with
+ * zstd. A cheap upper bound decides most cases; only close cases are compressed
+ * to measure them (docs/decisions.md, 50).
  */
 static bool is_worth(struct codec_encoder *e, const struct dict_mark *from,
 		     const struct bytes *values, size_t count, size_t stored)
@@ -351,7 +363,7 @@ static bool is_worth(struct codec_encoder *e, const struct dict_mark *from,
 	return bound < other || stored + stored_size(e, from, ESTIMATE) < other;
 }
 
-/* One large group must not make the encoder keep its memory. */
+/* The encoder must not keep the memory of one large group. */
 void encoder_trim(struct codec_encoder *e)
 {
 	if (e->replayed.cap > BUFFER_KEEP)
@@ -372,7 +384,7 @@ static void count_added(struct codec_encoder *e)
 }
 
 /*
- * After a refusal the dictionary is as before: elements that no accepted group
+ * After a refusal the dictionary is restored: elements that no accepted group
  * needs must not be stored.
  */
 int columns_encode(struct codec_encoder *e, const struct bytes *values,
@@ -385,7 +397,11 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 	int rc = too_much ? encoder_refuse(err, "the profiles are too large") :
 			    0;
 
-	columns_adopt_end(e); /* a remap expects no other use of the interner */
+	/*
+	 * A remap (the translation for adopted groups) needs the interner for
+	 * itself.
+	 */
+	columns_adopt_end(e);
 	colgroup_reset(&e->group);
 	e->group.top = (uint32_t)mark.keys;
 	e->values.count = 0;
@@ -408,7 +424,7 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 	if (rc) {
 		intern_rollback(e->intern, &mark);
 		out->len = at;
-		if (!e->is_used) /* give back the memory of a refused group */
+		if (!e->is_used) /* free the memory of a refused group */
 			encoder_restart(e);
 	} else {
 		e->is_used = true;
@@ -418,13 +434,16 @@ int columns_encode(struct codec_encoder *e, const struct bytes *values,
 	return rc;
 }
 
-/* Level and content are those of columns_encoder_finish(). */
+/* Encodes the same elements at the same level as columns_encoder_finish(). */
 size_t columns_encoder_table_size(const struct codec_encoder *e)
 {
 	return stored_size(e, &e->start, DICT_LEVEL);
 }
 
-/* Decode the stored table and compare it, before profiles depend on it. */
+/*
+ * Decode the stored table and compare it with the dictionary, before profiles
+ * depend on it.
+ */
 static int encoder_verify(const struct codec_encoder *e, struct bytes stored,
 			  struct err *err)
 {
@@ -442,8 +461,8 @@ static int encoder_verify(const struct codec_encoder *e, struct bytes stored,
 }
 
 /*
- * A stripe of which all groups were refused has no table. The next stripe
- * begins also after an error.
+ * If all groups of the stripe were refused, it has no table. The next stripe is
+ * begun even after an error.
  */
 int columns_encoder_finish(struct codec_encoder *e, struct buf *out,
 			   struct err *err)

@@ -17,16 +17,18 @@ struct codec_table {
 	struct dictionary d;
 };
 
-/* Create an encoder with an empty stripe. level is zstd's. */
+/*
+ * Create an encoder with an empty stripe. level is the zstd compression level.
+ */
 struct codec_encoder *columns_encoder_new(int level);
 
 /* Free an encoder and its unfinished stripe; e may be NULL. */
 void columns_encoder_free(struct codec_encoder *e);
 
 /*
- * Encode profiles as one group and append it to out. ERR_UNSUPPORTED: the group
- * cannot be restored byte for byte, exceeds a limit, or is smaller with zstd;
- * table and out are then unchanged.
+ * Encode profiles as one group and append the group to out. ERR_UNSUPPORTED:
+ * the group cannot be restored byte for byte, exceeds a limit, or is smaller
+ * with zstd; table and out are then unchanged.
  */
 int columns_encode(struct codec_encoder *e, const struct bytes *values,
 		   size_t count, struct buf *out, struct err *err);
@@ -40,7 +42,7 @@ bool columns_encoder_is_full(const struct codec_encoder *e);
 /*
  * Append the table of the stripe to out and begin a new stripe. Nothing is
  * appended if no group was accepted. ERR_CORRUPT: the stored table does not
- * read back equal.
+ * decode to the table in memory.
  */
 int columns_encoder_finish(struct codec_encoder *e, struct buf *out,
 			   struct err *err);

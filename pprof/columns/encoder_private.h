@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Declarations that the files of the encoder share. No other file includes this
- * header.
+ * Declarations that the source files of the encoder (encoder.h) share. No other
+ * file includes this header.
  *
- * Ownership: all memory belongs to the encoder (encoder.h).
+ * Ownership: all memory belongs to the encoder.
  * Threads: one thread at a time, as for the encoder.
  */
 #ifndef PPROF_COLUMNS_ENCODER_PRIVATE_H
@@ -17,32 +17,44 @@
 #include "pprof/rows/group.h"
 #include "pprof/rows/reencode.h"
 
-/* State of the stripe first, then that of the current group. */
+/* An encoder: the state of the stripe, then the state of the current group. */
 struct codec_encoder {
 	struct codec_table table;
-	struct dict_mark start; /* mark of the empty dictionary */
+	struct dict_mark start; /* counts of the empty dictionary */
 	struct intern *intern;
 	struct decoder *decoder;
 	struct replay *replay;
 	struct colgroup_coder *coder;
 	struct zstd *zstd;
 	int level;
-	enum dialect dialect;     /* dialect of the last profile */
-	VEC(uint32_t) successors; /* by key: key that followed it last, or 0 */
-	uint32_t first_key;       /* first key of the last profile */
-	bool patches;             /* whether the last profile needed a patch */
+	enum dialect dialect; /* dialect of the last profile */
+	/* For each key: the key that followed it last; 0: none. */
+	VEC(uint32_t) successors;
+	uint32_t first_key; /* first key of the last profile */
+	/*
+	 * Whether the last profile needed a patch (the bytes by which the
+	 * profile differs from its replay).
+	 */
+	bool patches;
 	/* Whether a group was accepted in this stripe. */
 	bool is_used;
-	struct remap *remap; /* from the table below; NULL: none */
+	/*
+	 * Translation from the table `remapped`, for adopted groups; NULL:
+	 * none.
+	 */
+	struct remap *remap;
 	const struct codec_table *remapped;
-	/* Accept groups even if they are smaller with zstd. */
+	/* Whether to accept groups even if they are smaller with zstd. */
 	bool take_all;
 	struct columns_counts counts;
 
 	/* The current group. */
 	struct colgroup group;
-	VEC(int64_t) values; /* by profile, then by sample type */
-	/* The current profile, as replayed. */
+	VEC(int64_t) values; /* values, by profile, then by sample type */
+	/*
+	 * Replay of the current profile: its bytes as written again from the
+	 * columns.
+	 */
 	struct buf replayed;
 	/*
 	 * Statistics of the current group, added to counts if it is accepted.

@@ -7,27 +7,31 @@
 #include "pprof/profile/index_map.h"
 #include "pprof/wire/fields.h"
 
-#define MAPPINGS_MAX 1024 /* bounds the search for equal mappings */
+/*
+ * Maximum number of mappings in the old dictionary; bounds the time to search
+ * among equal mappings.
+ */
+#define MAPPINGS_MAX 1024
 
 /*
- * The old dictionary poses as a profile, so that the interner can be used as
- * for profiles: mappings start at 0, so that addresses stay relative, and the
- * only sample is the key being looked up.
+ * A translation. The old dictionary is presented to the interner (intern.h) as
+ * the profile `p`. Mappings of p start at 0, so that addresses stay relative,
+ * and its only sample is the key being looked up.
  */
 struct remap {
 	const struct dictionary *from;
 	struct intern *to;
 	struct pprof p;
-	/* From numbers of the old dictionary to those of the new one. */
+	/* Maps from numbers of the old dictionary to those of the new one. */
 	struct place_map keys;
 	struct place_map layouts;
 	struct place_map shapes;
-	/* The shape being translated. */
+	/* Words of the shape (layout.h) being translated. */
 	VEC(uint32_t) words;
-	uint32_t last; /* key of the new dictionary found last */
+	uint32_t last; /* the key of the new dictionary that was found last */
 };
 
-/* Borrow the old dictionary's arrays for r->p. */
+/* Make the profile r->p, which borrows the old dictionary's arrays. */
 static void make_profile(struct remap *r)
 {
 	const struct dictionary *d = r->from;
@@ -94,7 +98,7 @@ void remap_free(struct remap *r)
 	mem_free(r);
 }
 
-/* Without the borrowed arrays. */
+/* Excludes the borrowed arrays. */
 size_t remap_memory(const struct remap *r)
 {
 	return sizeof(*r) + vec_memory(&r->p.mappings) +
@@ -103,7 +107,10 @@ size_t remap_memory(const struct remap *r)
 	       vec_memory(&r->words);
 }
 
-/* Let the only sample be the old key, and look it up. */
+/*
+ * Find or add a key of the old dictionary in the new one: the key becomes the
+ * only sample of r->p.
+ */
 static uint32_t find_key(struct remap *r, uint32_t key)
 {
 	const struct dict_node *nodes = r->from->nodes.v;
@@ -119,8 +126,8 @@ static uint32_t find_key(struct remap *r, uint32_t key)
 }
 
 /*
- * Translate a key; each is looked up once. Keys that were neighbours in the old
- * dictionary mostly are neighbours in the new one.
+ * Translate a key; each key is looked up once. Keys that were neighbours in the
+ * old dictionary mostly are neighbours in the new one.
  */
 static uint32_t map_key(struct remap *r, uint32_t key)
 {
@@ -133,7 +140,7 @@ static uint32_t map_key(struct remap *r, uint32_t key)
 	return *to;
 }
 
-/* Translate a layout; each is looked up once. */
+/* Translate a layout; each layout is looked up once. */
 static uint32_t map_layout(struct remap *r, uint32_t layout)
 {
 	uint32_t *to = &r->layouts.to.v[layout];
@@ -145,7 +152,10 @@ static uint32_t map_layout(struct remap *r, uint32_t layout)
 	return *to;
 }
 
-/* Translate a shape: the operations stay, texts get new numbers. */
+/*
+ * Find or add a shape of the old dictionary in the new one: the operations
+ * stay, texts get new numbers.
+ */
 static uint32_t find_shape(struct remap *r, uint32_t shape)
 {
 	enum dialect dialect;
@@ -161,7 +171,10 @@ static uint32_t find_shape(struct remap *r, uint32_t shape)
 		for (size_t i = 0; i < op.count; i++) {
 			uint32_t text = 0;
 
-			/* Cannot fail: shape_valid() has checked the texts. */
+			/*
+			 * Cannot fail: shape_valid() has checked the text
+			 * numbers.
+			 */
 			(void)intern_string(r->to, op.operands[i], &text);
 			*vec_add(&r->words) = text;
 		}
@@ -169,7 +182,7 @@ static uint32_t find_shape(struct remap *r, uint32_t shape)
 	return intern_shape(r->to, r->words.v, (uint32_t)r->words.count);
 }
 
-/* Translate a shape; each is looked up once. */
+/* Translate a shape; each shape is looked up once. */
 static uint32_t map_shape(struct remap *r, uint32_t shape)
 {
 	uint32_t *to = &r->shapes.to.v[shape];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Translates numbers of one dictionary to those of another, which gets the
- * elements that it lacks. Groups can so move to another stripe without being
- * decoded to profiles (docs/decisions.md, 53).
+ * Translates numbers of one dictionary to those of another, and adds the
+ * elements that the other dictionary lacks. By this, groups move to another
+ * stripe without being decoded to profiles (docs/decisions.md, 53).
  *
  * Ownership: borrows both dictionaries and the interner.
  * Threads: one thread at a time.
@@ -17,9 +17,9 @@
 struct remap;
 
 /*
- * Create a translation from `from` to the dictionary of the interner `to`. The
- * caller frees *out by remap_free(). ERR_UNSUPPORTED: `from` has too many
- * mappings.
+ * Create a translation from the dictionary `from` to the dictionary of the
+ * interner `to` (intern.h). The caller frees *out by remap_free().
+ * ERR_UNSUPPORTED: `from` has too many mappings.
  */
 NODISCARD int remap_new(const struct dictionary *from, struct intern *to,
 			struct remap **out, struct err *err);
@@ -31,8 +31,9 @@ void remap_free(struct remap *r);
 size_t remap_memory(const struct remap *r);
 
 /*
- * Replace all numbers of a decoded group. Since remap_new(), the interner must
- * not have been used for anything else, nor rolled back.
+ * Translate all dictionary numbers of a decoded group, in place. Since
+ * remap_new(), the interner must not have been used for anything else, nor
+ * rolled back.
  */
 void remap_group(struct remap *r, struct colgroup *g);
 

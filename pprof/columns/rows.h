@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Defines the rows of a decoded group, which model/codec.h passes on, opaque to
- * storage, to code that adds up columns.
+ * Defines struct codec_rows, the rows of a decoded group. Storage passes rows
+ * on (model/codec.h), without knowing what they are, to code that sums or
+ * searches them.
  *
  * Ownership: borrows the table and the group.
  * Threads: one thread per reader.

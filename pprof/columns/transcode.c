@@ -6,7 +6,9 @@
 #include "pprof/rows/group_decode.h"
 #include "pprof/rows/group_encode.h"
 
-/* The limit is that of columns_encode(). */
+/*
+ * Maximum memory of the stripe's dictionary, in bytes, as in columns_encode().
+ */
 #define DICT_MAX ((size_t)16 * MIB)
 
 /* Must also be called before the interner is used for anything else. */
@@ -18,8 +20,8 @@ void columns_adopt_end(struct codec_encoder *e)
 }
 
 /*
- * Make e->remap translate from the group's table. It is kept for the next
- * group, which mostly has the same table.
+ * Make e->remap translate from the table `from`. The translation is kept for
+ * the next group, which mostly has the same table.
  */
 static int use_remap(struct codec_encoder *e, const struct codec_table *from,
 		     struct err *err)
@@ -33,7 +35,8 @@ static int use_remap(struct codec_encoder *e, const struct codec_table *from,
 
 /*
  * Decode the group to rows, translate their numbers and encode them again.
- * Patches are copied as they are: the replay does not depend on the table.
+ * Patches (the bytes by which profiles differ from their replay) are copied as
+ * they are, because the replayed bytes do not depend on the numbers.
  */
 static int transcode_adopt(struct codec_encoder *e,
 			   const struct codec_group *group, struct buf *out,
@@ -75,7 +78,9 @@ int columns_adopt(struct codec_encoder *e, const struct codec_group *group,
 {
 	int rc = transcode_adopt(e, group, out, err);
 
-	/* After a rollback the remap refers to numbers that no longer exist. */
+	/*
+	 * After a rollback, the remap refers to numbers that no longer exist.
+	 */
 	if (rc)
 		columns_adopt_end(e);
 	encoder_trim(e);

@@ -13,15 +13,17 @@
 
 /*
  * Re-encode a group with the current stripe's table and append it to out. The
- * group's table must stay open until the next call with another one, or the end
- * of the encoder. ERR_CORRUPT: the
- * group is damaged; ERR_UNSUPPORTED: too much of it is new, or its table has
- * too many mappings.
+ * group's table must stay open until a group of another table is adopted,
+ * columns_adopt_end() is called, or the encoder is freed. ERR_CORRUPT: the
+ * group is damaged; ERR_UNSUPPORTED: too much of the group is new, or its table
+ * has too many mappings.
  */
 int columns_adopt(struct codec_encoder *e, const struct codec_group *group,
 		  struct buf *out, struct err *err);
 
-/* Forget the table of the last adopted group, and what was made of it. */
+/*
+ * Forget the table of the last adopted group, and free the translation from it.
+ */
 void columns_adopt_end(struct codec_encoder *e);
 
 #endif

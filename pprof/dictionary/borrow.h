@@ -10,7 +10,10 @@
 #ifndef PPROF_DICTIONARY_BORROW_H
 #define PPROF_DICTIONARY_BORROW_H
 
-/* Let *to refer to the elements of *from. *to must not grow or be freed. */
+/*
+ * Let *to refer to the elements of *from. Until vec_give_back(), *to must not
+ * grow or be freed.
+ */
 #define vec_borrow(to, from)                 \
 	do {                                 \
 		(to)->v = (from)->v;         \

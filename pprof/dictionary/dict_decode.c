@@ -9,21 +9,28 @@
 #include "pprof/dictionary/section.h"
 
 /*
- * State of decoding. Errors are collected: readers return 0 after one, and
- * loops stop, so that it is enough to check is_bad() in between.
+ * State of decoding a dictionary. An error sets a flag: from then on readers
+ * return 0 and loops stop, so is_bad() is checked only now and then.
  */
 struct decoder {
 	struct dictionary *d;
 	struct buf raw[DICT_STREAMS];
 	struct dec streams[DICT_STREAMS];
-	struct dict_mark counts; /* elements announced */
+	/* Number of elements of each kind, as stored. */
+	struct dict_mark counts;
 	struct dict_ref strings;
 	struct dict_guess guess;
-	/* A number was out of range; streams have a flag of their own. */
+	/*
+	 * Whether a number was out of range. A stream that ends early sets a
+	 * flag of its own.
+	 */
 	bool bad;
 };
 
-/* Read a reference (docs/format/columns.md) to an element below limit. */
+/*
+ * Read a reference (see struct dict_ref) to an element, whose number must be
+ * less than limit.
+ */
 static uint32_t get_ref(struct decoder *e, enum dict_stream s,
 			struct dict_ref *ref, size_t limit)
 {
@@ -38,7 +45,10 @@ static uint32_t get_ref(struct decoder *e, enum dict_stream s,
 	return (uint32_t)number;
 }
 
-/* References to strings share one top, whatever stream they are in. */
+/*
+ * Read a reference to a string. References to strings share one top (see struct
+ * dict_ref), whichever stream they are in.
+ */
 static uint32_t get_string(struct decoder *e, enum dict_stream s)
 {
 	return get_ref(e, s, &e->strings, e->counts.strings);
@@ -55,7 +65,7 @@ static uint32_t get_below(struct decoder *e, enum dict_stream s, uint64_t limit)
 	return 0;
 }
 
-/* Whether any stream ended early or held a number out of range. */
+/* Whether any stream ended early or contained a number out of range. */
 static bool is_bad(const struct decoder *e)
 {
 	if (e->bad)
@@ -68,8 +78,9 @@ static bool is_bad(const struct decoder *e)
 }
 
 /*
- * Read how many elements of each kind follow. Each element takes at least one
- * byte of some stream, so that memory is bounded by the stored bytes.
+ * Read the number of elements of each kind. Each element takes at least one
+ * byte of the stream listed for its kind. A larger number is an error, so that
+ * memory is bounded by the length of the streams.
  */
 static void get_counts(struct decoder *e)
 {
@@ -90,11 +101,11 @@ static void get_counts(struct decoder *e)
 			(size_t)dec_count(&e->streams[STREAM_COUNTS],
 					  dec_left(&e->streams[streams[i]]));
 	m->strings += 1; /* the empty text is not stored */
-	/* Neither is the root node. */
+	/* The root node (the empty stack) is not stored, either. */
 	m->nodes += 1;
 }
 
-/* Read all texts: they are copied in one piece and cut by their lengths. */
+/* Read all texts: copy them in one piece, then split it by their lengths. */
 static void get_strings(struct decoder *e)
 {
 	struct strtab *t = &e->d->strings;
@@ -164,7 +175,10 @@ static void get_label_sets(struct decoder *e)
 	}
 }
 
-/* Read the layouts: lists of mappings and where a profile has them. */
+/*
+ * Read the layouts. A layout lists the mappings of a profile with their load
+ * addresses.
+ */
 static void get_layouts(struct decoder *e)
 {
 	struct dec *in = &e->streams[STREAM_RUNS];
@@ -187,8 +201,8 @@ static void get_layouts(struct decoder *e)
 }
 
 /*
- * Read the shapes. Each is validated here, so that shape_next() need not check
- * anything.
+ * Read the shapes (layout.h). Each shape is validated here, so that
+ * shape_next() need not check anything.
  */
 static void get_shapes(struct decoder *e)
 {
@@ -224,8 +238,9 @@ static void get_functions(struct decoder *e)
 }
 
 /*
- * Read one line of a location. The line number is relative to the line met last
- * for the function, else to the function's start line.
+ * Read one line of a location. The line number is stored as the difference to
+ * the previous line number of the same function or, if there is none, to the
+ * function's start line.
  */
 static void get_line(struct decoder *e, struct dict_ref *functions)
 {
@@ -248,8 +263,9 @@ static void get_line(struct decoder *e, struct dict_ref *functions)
 }
 
 /*
- * Read one location. The address is relative to the last location of the same
- * outermost function, else to the location before.
+ * Read one location. The address is stored as the difference to the previous
+ * location with the same outermost function or, if there is none, to the
+ * previous location.
  */
 static void get_location(struct decoder *e, struct dict_ref *functions,
 			 uint64_t *last)
@@ -278,7 +294,9 @@ static void get_location(struct decoder *e, struct dict_ref *functions,
 	*near = *last = l->address;
 }
 
-/* Read the locations in order, since each may refer to those before. */
+/*
+ * Read the locations in order, since each is stored relative to earlier ones.
+ */
 static void get_locations(struct decoder *e)
 {
 	struct dict_ref functions = { 0 };
@@ -289,9 +307,10 @@ static void get_locations(struct decoder *e)
 }
 
 /*
- * Read the location of a node, given the next inner one. 0 means the location
- * that followed `inner` last time; guess is stored + 1, so that 0 is "none",
- * which becomes an invalid location.
+ * Read the location of a node. `inner` is the location of the next inner node.
+ * A stored 0 means the location that followed `inner` last time. Guesses are
+ * location + 1, or 0 if there is none; subtracting 1 from 0 gives an invalid
+ * location.
  */
 static uint32_t get_frame(struct decoder *e, struct dict_ref *locations,
 			  uint32_t inner)
@@ -318,7 +337,7 @@ static uint32_t get_frame(struct decoder *e, struct dict_ref *locations,
 
 /*
  * Read a key and the nodes that were created for it. Frames are stored from the
- * innermost outwards, but nodes are numbered from the outermost inwards: the
+ * innermost outwards, but nodes are numbered from the outermost inwards, so the
  * loop runs backwards.
  */
 static void get_key(struct decoder *e, struct dict_ref *sets,
@@ -361,7 +380,7 @@ static void dict_decode_get_keys(struct decoder *e)
 }
 
 /*
- * Compute how deep the stack of each key is. Parents have lower numbers, so one
+ * Compute the depth of each key's stack. Parents have lower numbers, so one
  * pass over the nodes is enough.
  */
 static void measure_depths(struct dictionary *d)
@@ -378,8 +397,8 @@ static void measure_depths(struct dictionary *d)
 }
 
 /*
- * Decompress all sections. `max` bounds their sum, not only each of them, so
- * that a small damaged file cannot expand to much memory.
+ * Decompress all sections. `max` bounds the sum of their lengths, not only each
+ * length, so that a small damaged file cannot expand to much memory.
  */
 static int get_sections(struct decoder *e, struct bytes stored, struct err *err)
 {
@@ -389,7 +408,8 @@ static int get_sections(struct decoder *e, struct bytes stored, struct err *err)
 	int rc = 0;
 
 	for (size_t i = 0; i < DICT_STREAMS && !rc; i++) {
-		e->raw[i] = buf_init(max ? max : 1); /* 0: no limit */
+		/* Not buf_init(0), which means no limit. */
+		e->raw[i] = buf_init(max ? max : 1);
 		rc = section_get(z, &in, &e->raw[i], err);
 		max -= e->raw[i].len;
 		e->streams[i] = dec_init(buf_bytes(&e->raw[i]));
@@ -401,7 +421,7 @@ static int get_sections(struct decoder *e, struct bytes stored, struct err *err)
 	return rc;
 }
 
-/* Bytes left over are damage, too. */
+/* Whether all streams were read to their ends; bytes left over are damage. */
 static bool all_read(const struct decoder *e)
 {
 	for (size_t i = 0; i < DICT_STREAMS; i++) {
@@ -411,7 +431,10 @@ static bool all_read(const struct decoder *e)
 	return true;
 }
 
-/* Read all streams in the order in which elements refer to each other. */
+/*
+ * Read the elements of all kinds. Elements refer only to kinds that are read
+ * before, or to earlier elements of their own kind.
+ */
 static void get_all(struct decoder *e)
 {
 	get_counts(e);

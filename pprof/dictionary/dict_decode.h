@@ -12,9 +12,9 @@
 
 /*
  * Decode a complete dictionary into *d, which dict_init() prepared. Every
- * number is checked, so that users of *d need not check again. ERR_CORRUPT:
- * damaged; ERR_TOOBIG: sections larger than a writer makes them. The caller
- * frees *d in any case.
+ * number is checked, so that users of *d need not check again. ERR_CORRUPT: the
+ * dictionary is damaged; ERR_TOOBIG: it is larger than any that an encoder
+ * writes. The caller frees *d in any case.
  */
 NODISCARD int dict_decode(struct bytes stored, struct dictionary *d,
 			  struct err *err);

@@ -10,7 +10,7 @@
 #define LARGE       ((size_t)256 * KIB)
 #define LARGE_LEVEL 6
 
-/* State of encoding what came after the mark `from`. */
+/* State of encoding the elements that were added after the mark `from`. */
 struct encoder {
 	const struct dictionary *d;
 	const struct dict_mark *from;
@@ -19,7 +19,7 @@ struct encoder {
 	struct dict_guess guess;
 };
 
-/* Each array has one element more, for "no function" and "no location". */
+/* Each array has one additional element, for "no function" or "no location". */
 void dict_guess_init(struct dict_guess *g, size_t functions, size_t locations)
 {
 	g->address = mem_zalloc(functions + 1, sizeof(*g->address));
@@ -44,15 +44,18 @@ static void put_ref(struct buf *out, struct dict_ref *ref, uint32_t number)
 		ref->top = (uint64_t)number + 1;
 }
 
-/* References to strings share one top, whatever stream they are in. */
+/*
+ * Write a reference to a string. References to strings share one top (see
+ * struct dict_ref), whichever stream they are in.
+ */
 static void put_string(struct encoder *e, enum dict_stream s, uint32_t i)
 {
 	put_ref(&e->streams[s], &e->strings, i);
 }
 
 /*
- * Lines, labels, bindings and words are not counted: their number follows from
- * locations, label sets, layouts and shapes.
+ * Write the number of elements of each kind. The numbers of lines, labels,
+ * bindings and words follow from the locations, label sets, layouts and shapes.
  */
 static void put_counts(struct encoder *e)
 {
@@ -128,7 +131,10 @@ static void put_label_sets(struct encoder *e)
 	}
 }
 
-/* Write the layouts: lists of mappings and where a profile has them. */
+/*
+ * Write the layouts. A layout lists the mappings of a profile with their load
+ * addresses.
+ */
 static void put_layouts(struct encoder *e)
 {
 	const struct dictionary *d = e->d;
@@ -149,7 +155,7 @@ static void put_layouts(struct encoder *e)
 	}
 }
 
-/* Write the shapes, word by word. */
+/* Write the shapes (layout.h), word by word. */
 static void put_shapes(struct encoder *e)
 {
 	const struct dictionary *d = e->d;
@@ -178,8 +184,9 @@ static void put_functions(struct encoder *e)
 }
 
 /*
- * Write one line. Its number is close to the line met last for the function, or
- * else to the function's start line.
+ * Write one line of a location. Line numbers of a function are close together,
+ * so each is written as the difference to the previous line number of the same
+ * function or, if there is none, to the function's start line.
  */
 static void dict_encode_put_line(struct encoder *e, struct dict_ref *functions,
 				 const struct pprof_line *l)
@@ -196,7 +203,7 @@ static void dict_encode_put_line(struct encoder *e, struct dict_ref *functions,
 	g->met[l->function] = true;
 }
 
-/* The outermost function of a location; `none` if it has no lines. */
+/* The outermost function of a location; `none` if the location has no lines. */
 static uint32_t dict_encode_outermost(const struct dictionary *d,
 				      const struct pprof_location *l,
 				      uint32_t none)
@@ -208,7 +215,8 @@ static uint32_t dict_encode_outermost(const struct dictionary *d,
 
 /*
  * Write the locations. Addresses within a function are close together, so each
- * is relative to the last one of the same outermost function.
+ * address is written as the difference to the previous location with the same
+ * outermost function.
  */
 static void put_locations(struct encoder *e)
 {
@@ -237,14 +245,15 @@ static void put_locations(struct encoder *e)
 }
 
 /*
- * Write the locations of a key's new nodes, innermost first. The caller of a
- * location is mostly the one it had last time, which is written as 0.
+ * Write the locations of a key's new nodes, innermost first. Most locations
+ * have the same caller as the last time; such a caller is written as 0.
  */
 static void put_frames(struct encoder *e, struct dict_ref *locations,
 		       uint32_t node, size_t count)
 {
 	struct buf *out = &e->streams[STREAM_FRAMES];
-	uint32_t inner = (uint32_t)e->d->locations.count; /* no inner one */
+	/* The innermost node has no inner location. */
+	uint32_t inner = (uint32_t)e->d->locations.count;
 
 	for (size_t i = 0; i < count; i++) {
 		uint32_t l = e->d->nodes.v[node].location;
@@ -267,8 +276,8 @@ static void put_frames(struct encoder *e, struct dict_ref *locations,
 }
 
 /*
- * Write the keys, each with the nodes that were created for it: the new nodes
- * of a key have consecutive numbers and end at its stack.
+ * Write the keys, each with the nodes that were created for it. These nodes
+ * have consecutive numbers; the last one is the node of the key's stack.
  */
 static void dict_encode_put_keys(struct encoder *e)
 {
@@ -291,7 +300,10 @@ static void dict_encode_put_keys(struct encoder *e)
 	}
 }
 
-/* High levels need much time and memory for large sections. */
+/*
+ * The compression level for a section of `len` bytes. Large sections get a
+ * lower level, because high levels need much time and memory for them.
+ */
 static int level_for(int level, size_t len)
 {
 	return len > LARGE && level > LARGE_LEVEL ? LARGE_LEVEL : level;

@@ -12,18 +12,18 @@
 #include "pprof/dictionary/dictionary.h"
 
 /*
- * Allocate the state for so many functions and locations, all unknown. To be
- * freed by dict_guess_fini().
+ * Allocate the prediction state for the given numbers of functions and
+ * locations, without any predictions yet. To be freed by dict_guess_fini().
  */
 void dict_guess_init(struct dict_guess *g, size_t functions, size_t locations);
 
-/* Free the arrays of the state. */
+/* Free the arrays of *g. */
 void dict_guess_fini(struct dict_guess *g);
 
 /*
- * Append the stored form of all that was added after a mark to out
- * (docs/format/columns.md). With the mark of an empty dictionary that is the
- * whole table. level is zstd's.
+ * Append the stored form of all elements that were added after the mark `from`
+ * to out (docs/format/columns.md). With the mark of an empty dictionary, this
+ * is the whole table. level is the zstd compression level.
  */
 void dict_encode(const struct dictionary *d, const struct dict_mark *from,
 		 int level, struct buf *out);

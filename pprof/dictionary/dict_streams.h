@@ -17,25 +17,25 @@ enum dict_stream {
 	STREAM_COUNTS,
 	STREAM_LENGTHS, /* length of each text */
 	STREAM_TEXTS,
-	STREAM_RUNS,  /* mappings, label sets, layouts, shapes */
-	STREAM_NAMES, /* name and system name of functions */
-	/* Files of functions. */
+	STREAM_RUNS,  /* mappings, label sets, layouts and shapes */
+	STREAM_NAMES, /* name and system name of each function */
+	/* File of each function. */
 	STREAM_FILES,
-	STREAM_STARTS,    /* start lines of functions */
-	STREAM_LOCATIONS, /* mapping and number of lines */
+	STREAM_STARTS,    /* start line of each function */
+	STREAM_LOCATIONS, /* mapping and number of lines of each location */
 	STREAM_ADDRESSES,
-	STREAM_FUNCTIONS, /* functions of lines */
+	STREAM_FUNCTIONS, /* function of each line */
 	STREAM_LINES,
 	STREAM_COLUMNS,
-	STREAM_SETS,  /* label sets of keys */
-	STREAM_NEW,   /* number of nodes created for each key */
-	STREAM_BASES, /* the node that these extend */
-	/* Locations of these nodes. */
+	STREAM_SETS,  /* label set of each key */
+	STREAM_NEW,   /* number of new nodes (stacks) of each key */
+	STREAM_BASES, /* node that the new nodes of each key extend */
+	/* Location of each new node. */
 	STREAM_FRAMES,
 	DICT_STREAMS
 };
 
-/* A stream's name for people, as statistics of storage show it. */
+/* Returns the name of a stream, as it is printed in statistics of storage. */
 const char *dict_stream_name(enum dict_stream s);
 
 /*
@@ -45,23 +45,25 @@ const char *dict_stream_name(enum dict_stream s);
 #define DICT_SECTIONS_MAX ((size_t)24 * MIB)
 
 /*
- * State of one kind of reference. Most referenced elements are new or were new
- * recently, so a reference is stored as top minus number, where top is one more
- * than the highest number so far; 0 is a new element.
+ * State of writing or reading the references to one kind of element. Most
+ * referenced elements are new or were new recently. So a reference is stored as
+ * top minus number, where top is one more than the highest number so far; 0
+ * refers to a new element.
  */
 struct dict_ref {
 	uint64_t top;
 };
 
 /*
- * State that predicts addresses, lines and frames. Encoder and decoder must
- * update it identically.
+ * State that predicts addresses, lines and frames from those seen before.
+ * Encoder and decoder must update it identically.
  */
 struct dict_guess {
-	uint64_t *address; /* by outermost function: its last address */
-	int64_t *line;     /* by function: its last line number */
-	bool *met;         /* by function: whether line is set */
-	uint32_t *parent;  /* by location: the last caller + 1; 0: none */
+	/* For each outermost function: address of its last location. */
+	uint64_t *address;
+	int64_t *line;    /* for each function: its last line number */
+	bool *met;        /* for each function: whether `line` is set */
+	uint32_t *parent; /* for each location: last caller + 1, or 0 */
 };
 
 #endif

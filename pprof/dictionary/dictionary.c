@@ -33,14 +33,14 @@ void dict_init(struct dictionary *d)
 {
 	strtab_intern(&d->strings, str_of(""));
 	*vec_add(&d->nodes) = (struct dict_node){ 0 };
-	/* Empty runs need a valid pointer, too. */
+	/* Pointers to empty runs of these vectors must be valid, too. */
 	vec_reserve(&d->lines, 1);
 	vec_reserve(&d->labels, 1);
 	vec_reserve(&d->bindings, 1);
 	vec_reserve(&d->words, 1);
 }
 
-/* Elements hold no memory of their own except for the texts. */
+/* Apart from the texts, elements have no memory outside of their vectors. */
 void dict_fini(struct dictionary *d)
 {
 	strtab_fini(&d->strings);
@@ -59,7 +59,7 @@ void dict_fini(struct dictionary *d)
 	vec_fini(&d->shapes);
 }
 
-/* Allocated sizes, not used ones: this is what a budget has to pay. */
+/* Allocated sizes, not used ones: these are charged to memory budgets. */
 size_t dict_memory(const struct dictionary *d)
 {
 	return sizeof(*d) + strtab_memory(&d->strings) +
@@ -72,7 +72,7 @@ size_t dict_memory(const struct dictionary *d)
 	       vec_memory(&d->shapes);
 }
 
-/* A mark is only a set of counts, since elements are never changed. */
+/* A mark only has counts, since elements are never changed. */
 struct dict_mark dict_mark(const struct dictionary *d)
 {
 	return (struct dict_mark){
@@ -92,7 +92,7 @@ struct dict_mark dict_mark(const struct dictionary *d)
 	};
 }
 
-/* The counts are known to be equal in this and the next functions. */
+/* Whether two dictionaries with the same number of texts have equal texts. */
 static bool equal_strings(const struct dictionary *a,
 			  const struct dictionary *b)
 {
@@ -103,7 +103,7 @@ static bool equal_strings(const struct dictionary *a,
 	return true;
 }
 
-/* Member by member, because the struct may have padding. */
+/* Compare mappings member by member, because the struct may have padding. */
 static bool equal_mappings(const struct dictionary *a,
 			   const struct dictionary *b)
 {
@@ -119,7 +119,7 @@ static bool equal_mappings(const struct dictionary *a,
 	return true;
 }
 
-/* Member by member, because the struct may have padding. */
+/* Compare functions member by member, because the struct may have padding. */
 static bool equal_functions(const struct dictionary *a,
 			    const struct dictionary *b)
 {
@@ -134,7 +134,10 @@ static bool equal_functions(const struct dictionary *a,
 	return true;
 }
 
-/* Compare lines, then locations, member by member for the same reason. */
+/*
+ * Compare lines, then locations, member by member, because the structs may have
+ * padding.
+ */
 static bool equal_locations(const struct dictionary *a,
 			    const struct dictionary *b)
 {
@@ -162,10 +165,13 @@ static bool equal_locations(const struct dictionary *a,
 #define same_bytes(a, b, vec) \
 	(!memcmp((a)->vec.v, (b)->vec.v, (a)->vec.count * sizeof(*(a)->vec.v)))
 
-/* As same_bytes(), but an empty vector may have no array at all. */
+/* Like same_bytes(), for vectors that have no array while they are empty. */
 #define same_array(a, b, vec) (!(a)->vec.count || same_bytes(a, b, vec))
 
-/* All other comparisons rely on equal counts. */
+/*
+ * Whether two dictionaries have the same number of elements of each kind. All
+ * other comparisons rely on this.
+ */
 static bool equal_counts(const struct dictionary *a, const struct dictionary *b)
 {
 	struct dict_mark x = dict_mark(a);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A dictionary holds what the profiles of one target have in common, each thing
- * once: texts, functions, locations, stacks, label sets, and how the profiles'
- * writer lays them out. A profile is then a list of keys (a stack with a label
- * set) and their values (docs/decisions.md, 47). A dictionary only grows, and
- * elements are referred to by their index.
+ * A dictionary contains what the profiles of one target have in common, each
+ * element once: texts, functions, locations, stacks, label sets, and how the
+ * profiles' writer orders their fields. With it, a profile is a list of keys (a
+ * key is a stack with a label set) and their values (docs/decisions.md, 47).
+ * Elements are referred to by their index. They are never changed; new elements
+ * are added at the end.
  *
- * Stacks form a tree: a node is the stack of its parent with one location more,
- * so that one node stands for a whole stack, with the outermost frame next to
- * the root.
+ * Stacks form a tree of nodes. A node stands for a whole stack: the stack of
+ * its parent plus one more frame, the innermost. So outermost frames are next
+ * to the root.
  *
  * Ownership: a dictionary owns all of its elements.
  * Threads: many readers, or one writer.
@@ -23,14 +24,14 @@
 #define DICT_ROOT 0
 
 /*
- * A binary, independent of the address it was loaded at. A profile may have
- * several equal mappings; twin, from 0, tells them apart.
+ * A mapped binary, without the address at which it was loaded. A profile may
+ * have several equal mappings; `twin` numbers them from 0.
  */
 struct dict_mapping {
-	/* limit - start of the mapping. */
+	/* Size of the mapping in bytes: limit - start. */
 	uint64_t size;
 	uint64_t offset;
-	/* File and build ID are strings. */
+	/* File name and build ID, as numbers of texts. */
 	uint32_t file;
 	uint32_t build_id;
 	uint32_t twin;
@@ -44,25 +45,27 @@ enum dict_flags {
 	DICT_HAS_INLINES = 8,
 };
 
-/* A mapping as it is in a profile: load address and flags. */
+/* A mapping as it occurs in a profile, with load address and flags. */
 struct dict_binding {
 	uint64_t start;
 	uint32_t mapping;
 	uint32_t flags;
 };
 
-/* A stack: its parent's stack and one location more. */
+/*
+ * A node, which stands for a stack: the parent's stack and one more location.
+ */
 struct dict_node {
-	uint32_t parent; /* less than the node's own number */
+	uint32_t parent; /* parent node, which has a lower number */
 	uint32_t location;
 };
 
-/* Profiles with more mappings are refused. */
+/* Maximum number of mappings in a profile; profiles with more are refused. */
 #define DICT_LAYOUT_MAX 256
 
 /*
- * The number of elements of each kind at some time. The elements added since
- * then are those with higher numbers.
+ * The number of elements of each kind at some time. Elements that are added
+ * later have these numbers and higher ones.
  */
 struct dict_mark {
 	size_t strings;
@@ -81,24 +84,30 @@ struct dict_mark {
 };
 
 /*
- * Elements refer to each other by index. Runs (struct pprof_run) are slices of
- * the vector before them.
+ * Elements refer to each other by index. A vector of runs (struct pprof_run)
+ * has slices of the vector that is declared just before it.
  */
 struct dictionary {
-	struct strtab strings; /* number 0 is the empty text */
+	struct strtab strings; /* texts; number 0 is the empty text */
 	VEC(struct dict_mapping) mappings;
 	VEC(struct pprof_function) functions;
 	VEC(struct pprof_line) lines;
-	/* Addresses are relative to the mapping, an index of mappings. */
+	/*
+	 * Addresses in locations are relative to the start of the mapping;
+	 * member `mapping` is an index in mappings.
+	 */
 	VEC(struct pprof_location) locations;
 	VEC(struct dict_node) nodes;
 	VEC(struct pprof_label) labels;
 	VEC(struct pprof_run) label_sets;
-	VEC(struct pprof_sample) keys; /* member stack is a node */
-	VEC(uint32_t) depths; /* by key: depth of its stack; only if decoded */
+	VEC(struct pprof_sample) keys; /* member `stack` is a node */
+	/* Stack depth of each key; empty unless the dictionary was decoded. */
+	VEC(uint32_t) depths;
 	VEC(struct dict_binding) bindings;
-	VEC(struct pprof_run) layouts; /* of bindings */
-	VEC(uint32_t) words; /* of shapes: pprof/dictionary/layout.h */
+	/* Layouts: the mappings of a profile, as a run of bindings. */
+	VEC(struct pprof_run) layouts;
+	/* The words of all shapes, see pprof/dictionary/layout.h. */
+	VEC(uint32_t) words;
 	VEC(struct pprof_run) shapes;
 };
 
@@ -111,7 +120,10 @@ void dict_fini(struct dictionary *d);
 /* Memory that the dictionary holds, in bytes. */
 size_t dict_memory(const struct dictionary *d);
 
-/* The current number of elements, to encode or roll back what comes later. */
+/*
+ * A mark with the current number of elements of each kind. Elements that are
+ * added later can be encoded or removed by it.
+ */
 struct dict_mark dict_mark(const struct dictionary *d);
 
 /* Whether two dictionaries have the same elements in the same order. */

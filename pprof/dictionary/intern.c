@@ -52,7 +52,10 @@ size_t intern_memory(const struct intern *in)
 	       vec_memory(&in->bound);
 }
 
-/* Forget the maps of the profile before; tables and hints stay. */
+/*
+ * Forget the maps of the previous profile. Hash tables remain, and so do hints:
+ * the elements that are likely to be looked up next.
+ */
 void intern_begin(struct intern *in, const struct pprof *p)
 {
 	in->src = p;
@@ -91,7 +94,7 @@ bool intern_string(struct intern *in, uint64_t i, uint32_t *out)
 	return true;
 }
 
-/* Hash of two numbers, for nodes and keys. */
+/* Hash of the two numbers of a node (a stack, dictionary.h) or a key. */
 static uint64_t hash_pair(uint32_t a, uint32_t b)
 {
 	uint64_t word = (uint64_t)a << 32 | b;
@@ -99,7 +102,7 @@ static uint64_t hash_pair(uint32_t a, uint32_t b)
 	return intern_hash(&word, sizeof(word));
 }
 
-/* Comparison for the hash table; the struct has no padding. */
+/* Comparison for the hash table of nodes; the struct has no padding. */
 static bool same_node(const void *ctx, uint32_t i, const void *key)
 {
 	const struct dictionary *d = ctx;
@@ -107,14 +110,14 @@ static bool same_node(const void *ctx, uint32_t i, const void *key)
 	return !memcmp(&d->nodes.v[i], key, sizeof(struct dict_node));
 }
 
-/* Whether element i exists and equals n. */
+/* Whether node i exists and equals *n. */
 static bool is_node(const struct dictionary *d, size_t i,
 		    const struct dict_node *n)
 {
 	return i < d->nodes.count && same_node(d, (uint32_t)i, n);
 }
 
-/* Find or add the node below `parent` for a location. */
+/* Find or add the node with this parent and this location. */
 static uint32_t intern_child(struct intern *in, uint32_t parent,
 			     uint32_t location)
 {
@@ -123,7 +126,8 @@ static uint32_t intern_child(struct intern *in, uint32_t parent,
 	uint64_t hash;
 	uint32_t i;
 
-	if (is_node(d, parent + 1, &n)) /* mostly consecutive */
+	/* The nodes of a stack are mostly consecutive. */
+	if (is_node(d, parent + 1, &n))
 		return parent + 1;
 	hash = hash_pair(parent, location);
 	i = table_find(&in->nodes, hash, same_node, d, &n);
@@ -141,7 +145,7 @@ static uint32_t intern_stack(struct intern *in, const struct pprof_run *stack)
 	const uint32_t *frames = in->src->frames.v + stack->first;
 	uint32_t node = DICT_ROOT;
 
-	/* Number new locations innermost first, as the profile names them. */
+	/* Number new locations innermost first, as in the profile. */
 	for (uint32_t i = 0; i < stack->count; i++)
 		intern_map_location(in, frames[i]);
 	for (uint32_t i = stack->count; i > 0; i--)
@@ -203,7 +207,7 @@ static bool is_label_set(const struct intern *in, uint32_t set)
 	return intern_same_run(NULL, set, &k);
 }
 
-/* Comparison for the hash table; the struct has no padding. */
+/* Comparison for the hash table of keys; the struct has no padding. */
 static bool intern_same_key(const void *ctx, uint32_t i, const void *key)
 {
 	const struct dictionary *d = ctx;
@@ -242,8 +246,8 @@ uint32_t intern_key(struct intern *in, size_t sample, uint32_t likely)
 }
 
 /*
- * Remove runs from the end and from their hash table. The elements must still
- * be there, because the hash is computed from them.
+ * Remove the runs from number `to` on, also from their hash table. The elements
+ * of the runs must still exist, because the hashes are computed from them.
  */
 static void rollback_runs(struct table *t, struct runs runs, size_t *count,
 			  size_t to)
@@ -255,7 +259,7 @@ static void rollback_runs(struct table *t, struct runs runs, size_t *count,
 	}
 }
 
-/* Remove keys and nodes from the end. */
+/* Remove the keys and nodes that were added since the mark. */
 static void rollback_stacks(struct intern *in, const struct dict_mark *mark)
 {
 	struct dictionary *d = in->d;
@@ -278,8 +282,8 @@ static void rollback_stacks(struct intern *in, const struct dict_mark *mark)
 }
 
 /*
- * Remove locations, functions and mappings from the end. Lines and functions
- * must exist while the hash of a location is computed.
+ * Remove the locations, functions and mappings that were added since the mark.
+ * Lines and functions must exist while the hash of a location is computed.
  */
 static void rollback_symbols(struct intern *in, const struct dict_mark *mark)
 {
@@ -317,8 +321,9 @@ void intern_rollback_shapes(struct intern *in, const struct dict_mark *mark)
 }
 
 /*
- * Each kind is removed before the kinds that its hashes depend on; strings come
- * last. Hints may then point behind the end, which lookups check.
+ * Each kind of element is removed before the kinds from which its hashes are
+ * computed; strings are removed last. Hints may then point past the end, which
+ * lookups check.
  */
 void intern_rollback(struct intern *in, const struct dict_mark *mark)
 {

@@ -6,8 +6,8 @@
  *	intern_begin(in, p);
  *	for each sample i: key = intern_key(in, i, the key that is likely);
  *
- * Profiles of one program name the same things in the same order, so the
- * element behind the one found last is compared first (docs/decisions.md, 40).
+ * Profiles of one program refer to the same elements in the same order, so the
+ * element after the one found last is compared first (docs/decisions.md, 40).
  *
  * Ownership: borrows the dictionary, and the profile until the next
  * intern_begin().
@@ -18,7 +18,10 @@
 
 #include "pprof/dictionary/dictionary.h"
 
-/* Hash tables over a dictionary, and maps of the current profile. */
+/*
+ * An interner: hash tables over a dictionary, and maps from the numbers of the
+ * current profile to those of the dictionary.
+ */
 struct intern;
 
 /*
@@ -39,8 +42,8 @@ size_t intern_memory(const struct intern *in);
 void intern_begin(struct intern *in, const struct pprof *p);
 
 /*
- * Find or add a string of the profile. Returns false if the profile has no
- * string with that number.
+ * Find or add a string of the profile and store its number in the dictionary in
+ * *out. Returns false if the profile has no string with that number.
  */
 bool intern_string(struct intern *in, uint64_t string, uint32_t *out);
 
@@ -50,19 +53,26 @@ bool intern_string(struct intern *in, uint64_t string, uint32_t *out);
  */
 uint32_t intern_key(struct intern *in, size_t sample, uint32_t likely);
 
-/* Remove the shapes that were added since the mark. */
+/*
+ * Remove the shapes (layout.h) that were added since dict_mark() returned
+ * `mark`.
+ */
 void intern_rollback_shapes(struct intern *in, const struct dict_mark *mark);
 
 /*
- * Remove everything that was added since the mark. The maps of the current
- * profile become invalid: call intern_begin() before further lookups.
+ * Remove all elements that were added since dict_mark() returned `mark`. The
+ * maps of the current profile become invalid: call intern_begin() before
+ * further lookups.
  */
 void intern_rollback(struct intern *in, const struct dict_mark *mark);
 
-/* Hash of a block of memory, for the tables of the interner. */
+/* Hash of a block of memory, for the hash tables of the interner. */
 uint64_t intern_hash(const void *p, size_t size);
 
-/* Find or add a string of the profile; i must be a valid number. */
+/*
+ * Find or add string i of the profile, which must exist, and return its number
+ * in the dictionary.
+ */
 uint32_t intern_text(struct intern *in, uint32_t i);
 
 #endif

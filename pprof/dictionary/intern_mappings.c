@@ -3,7 +3,7 @@
 
 #include "pprof/dictionary/intern_private.h"
 
-/* Comparison for the hash table. */
+/* Comparison for the hash table of mappings. */
 static bool intern_same_mapping(const void *ctx, uint32_t i, const void *key)
 {
 	const struct dictionary *d = ctx;
@@ -40,8 +40,8 @@ static uint32_t intern_find_mapping(struct intern *in,
 }
 
 /*
- * Whether a mapping of the dictionary is taken by an earlier mapping of the
- * current profile.
+ * Whether an earlier mapping of the current profile already uses a mapping of
+ * the dictionary.
  */
 static bool is_bound(const struct intern *in, uint32_t mapping)
 {
@@ -50,8 +50,9 @@ static bool is_bound(const struct intern *in, uint32_t mapping)
 }
 
 /*
- * Mark a mapping as taken. The mark is the number of the profile, so that
- * nothing has to be cleared for the next profile.
+ * Mark a mapping of the dictionary as used by the current profile. The mark is
+ * the number of the profile, so that nothing has to be cleared for the next
+ * profile.
  */
 static void set_bound(struct intern *in, uint32_t mapping)
 {
@@ -61,9 +62,9 @@ static void set_bound(struct intern *in, uint32_t mapping)
 }
 
 /*
- * Map one mapping of the profile. Two mappings of a profile never share one of
- * the dictionary, even if they are equal: the twin number tells them apart,
- * because locations refer to one of them.
+ * Find or add one mapping of the profile in the dictionary. Equal mappings of a
+ * profile become different mappings of the dictionary, with different twin
+ * numbers, because a location refers to a particular one of them.
  */
 static void bind_mapping(struct intern *in, size_t i)
 {
@@ -90,7 +91,7 @@ static void bind_mapping(struct intern *in, size_t i)
 	};
 }
 
-/* The elements are compared as bytes: they must have no padding. */
+/* The elements are compared as bytes, so they must have no padding. */
 bool intern_same_run(const void *ctx UNUSED, uint32_t i, const void *key)
 {
 	const struct run_key *k = key;
@@ -117,8 +118,8 @@ void intern_mappings(struct intern *in)
 }
 
 /*
- * The bindings are those of another dictionary that poses as a profile; the
- * mappings must already be mapped.
+ * The bindings come from another dictionary that is presented to the interner
+ * as a profile (remap.h). Its mappings must be in in->mapping_map already.
  */
 uint32_t intern_bindings(struct intern *in, const struct dict_binding *v,
 			 uint32_t count)
@@ -137,7 +138,7 @@ uint32_t intern_bindings(struct intern *in, const struct dict_binding *v,
 			count);
 }
 
-/* A layout is the list of the profile's mappings with their addresses. */
+/* A layout is the list of the profile's mappings with their load addresses. */
 uint32_t intern_layout(struct intern *in)
 {
 	struct dictionary *d = in->d;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds or adds mappings, layouts and shapes.
+ * Finds or adds mappings, layouts (the mappings of a profile with their load
+ * addresses) and shapes (layout.h).
  *
  * Ownership: all elements belong to the dictionary of the interner (intern.h).
  * Threads: one thread at a time, as for the interner.
@@ -10,18 +11,18 @@
 
 #include "pprof/dictionary/intern_private.h"
 
-/* Hash of a mapping, as in the table of mappings. */
+/* Hash of a mapping, as used in the hash table of mappings. */
 uint64_t intern_hash_mapping(const struct dict_mapping *m);
 
 /*
- * Map the mappings of the current profile and return the number of its layout.
- * Must be called before intern_key().
+ * Find or add the mappings of the current profile in the dictionary, and return
+ * the number of the profile's layout. Must be called before intern_key().
  */
 uint32_t intern_layout(struct intern *in);
 
 /*
- * Map the mappings of the current profile without making a layout of them, for
- * callers to whom load addresses do not matter.
+ * Find or add the mappings of the current profile in the dictionary without
+ * making a layout, for callers that do not need load addresses.
  */
 void intern_mappings(struct intern *in);
 

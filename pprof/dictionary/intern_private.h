@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Declarations that the source files of the interner share. No other file
- * includes this header.
+ * Declarations that the source files of the interner (intern.h) share. No other
+ * file includes this header.
  *
- * Ownership: all elements belong to the dictionary of the interner (intern.h).
+ * Ownership: all elements belong to the dictionary of the interner.
  * Threads: one thread at a time, as for the interner.
  */
 #ifndef PPROF_DICTIONARY_INTERN_PRIVATE_H
@@ -18,7 +18,10 @@ struct intern_index {
 	uint32_t next;
 };
 
-/* Tables map hashes to elements of the dictionary. */
+/*
+ * An interner: hash tables that lead from hashes to the elements of a
+ * dictionary, and the state of the current profile.
+ */
 struct intern {
 	struct dictionary *d;
 	/* The string that is likely to be looked up next. */
@@ -32,30 +35,34 @@ struct intern {
 	struct table layouts;
 	struct table shapes;
 
-	/* State of the current profile; maps lead from its numbers to d's. */
+	/*
+	 * The current profile, and maps from its numbers to those of the
+	 * dictionary.
+	 */
 	const struct pprof *src;
 	struct place_map string_map;
 	struct place_map mapping_map;
 	struct place_map function_map;
 	struct place_map location_map;
-	VEC(uint64_t) scratch; /* key of a location, in words */
-	/* The label set being looked up, in numbers of d. */
+	VEC(uint64_t) scratch; /* lookup key of a location, as 64-bit words */
+	/* The label set being looked up, with text numbers of d. */
 	VEC(struct pprof_label) labels;
-	/* The layout being looked up, in numbers of d. */
+	/* The layout being looked up, with mapping numbers of d. */
 	VEC(struct dict_binding) bindings;
-	VEC(uint64_t) bound; /* by mapping of d: last profile that had it */
+	/* For each mapping of d: number of the last profile that has it. */
+	VEC(uint64_t) bound;
 	/* Number of the current profile, from 1. */
 	uint64_t profiles;
 };
 
-/* A vector of elements of any type and the runs in it. */
+/* A vector of elements of any type, and runs (slices) of this vector. */
 struct runs {
 	const void *elements;
-	size_t size; /* of one element, in bytes */
+	size_t size; /* size of one element, in bytes */
 	const struct pprof_run *runs;
 };
 
-/* A run to be found: `count` wanted elements. */
+/* A run to look up, which consists of the `count` elements at `want`. */
 struct run_key {
 	struct runs runs;
 	const void *want;
@@ -68,13 +75,14 @@ bool intern_same_run(const void *ctx, uint32_t i, const void *key);
 /* Hash of the elements of run i. */
 uint64_t intern_hash_run(const struct runs *r, uint32_t i);
 
-/* The struct runs of two vectors. */
+/* Makes a struct runs of a vector of elements and the vector of its runs. */
 #define runs_of(elements_, runs_) \
 	((struct runs){ (elements_)->v, sizeof(*(elements_)->v), (runs_)->v })
 
 /*
- * The index of the run that has `count_` wanted elements; it is added if it is
- * new. A macro, because the vectors differ in their element types.
+ * Finds or adds the run that consists of the `count_` elements at `want_`, with
+ * the hash table t, and evaluates to the index of the run. A macro, because the
+ * vectors differ in their element types.
  */
 #define find_run(t, elements_, runs_, want_, count_)                      \
 	({                                                                \

@@ -3,10 +3,10 @@
 
 #include "pprof/dictionary/intern_private.h"
 
-/* Words of a location's hash key before those of its lines. */
+/* Number of words in a location's lookup key before the words of its lines. */
 #define LOCATION_HEAD 3
 
-/* Comparison for the hash table. */
+/* Comparison for the hash table of functions. */
 static bool intern_same_function(const void *ctx, uint32_t i, const void *key)
 {
 	const struct dictionary *d = ctx;
@@ -26,8 +26,8 @@ uint64_t intern_hash_function(const struct pprof_function *f)
 }
 
 /*
- * Find or add a function; the one behind the function found last is tried
- * first.
+ * Find or add a function. The function after the one that was found last is
+ * tried first.
  */
 static uint32_t find_function(struct intern *in, const struct pprof_function *f)
 {
@@ -70,7 +70,9 @@ static uint32_t intern_map_function(struct intern *in, uint32_t i)
 	return *to;
 }
 
-/* The words of a location that do not depend on its lines. */
+/*
+ * Write the first words of a location's lookup key, before those of its lines.
+ */
 static void location_head(const struct pprof_location *l,
 			  uint64_t head[LOCATION_HEAD])
 {
@@ -79,7 +81,7 @@ static void location_head(const struct pprof_location *l,
 	head[2] = (uint64_t)l->lines.count << 1 | l->folded;
 }
 
-/* Compare a location with a key in the format of in->scratch. */
+/* Compare a location with a lookup key, which has the format of in->scratch. */
 static bool intern_same_location(const void *ctx, uint32_t i, const void *key)
 {
 	const struct dictionary *d = ctx;
@@ -100,7 +102,7 @@ static bool intern_same_location(const void *ctx, uint32_t i, const void *key)
 	return true;
 }
 
-/* Append the three words of a line to the key. */
+/* Append the three words of a line to the lookup key in in->scratch. */
 static void intern_write_line(struct intern *in, uint32_t function,
 			      const struct pprof_line *l)
 {
@@ -109,7 +111,7 @@ static void intern_write_line(struct intern *in, uint32_t function,
 	*vec_add(&in->scratch) = (uint64_t)l->column;
 }
 
-/* Begin the key of a location in in->scratch. */
+/* Begin the lookup key of a location in in->scratch. */
 static void write_head(struct intern *in, const struct pprof_location *l)
 {
 	in->scratch.count = 0;
@@ -118,7 +120,7 @@ static void write_head(struct intern *in, const struct pprof_location *l)
 	in->scratch.count = LOCATION_HEAD;
 }
 
-/* Hash of the key in in->scratch. */
+/* Hash of the lookup key in in->scratch. */
 static uint64_t hash_scratch(const struct intern *in)
 {
 	return intern_hash(in->scratch.v, in->scratch.count * sizeof(uint64_t));
@@ -139,8 +141,8 @@ uint64_t intern_hash_location(struct intern *in, uint32_t i)
 }
 
 /*
- * Find the location that in->scratch describes; TABLE_NONE if it is new. The
- * one behind the location found last is tried first.
+ * Find the location whose lookup key is in in->scratch; TABLE_NONE if it is
+ * new. The location after the one that was found last is tried first.
  */
 static uint32_t find_location(struct intern *in)
 {
@@ -154,7 +156,7 @@ static uint32_t find_location(struct intern *in)
 			  intern_same_location, d, key);
 }
 
-/* Add the location whose key is in in->scratch, with its lines. */
+/* Add the location whose lookup key is in in->scratch, with its lines. */
 static uint32_t intern_add_location(struct intern *in,
 				    struct pprof_location new)
 {

@@ -6,8 +6,8 @@
 #include "pprof/wire/wire.h"
 
 /*
- * Number of words behind an operation's field number; -1 for fields that no
- * shape has. For COMMENT the word is a count, and the texts follow.
+ * Number of operands of a field's operation; -1 for fields that no shape has.
+ * COMMENT has 1, a count, after which that many texts follow.
  */
 static int layout_read_operands(uint32_t field)
 {
@@ -45,7 +45,7 @@ struct shape_walk shape_walk(const struct dictionary *d, uint32_t shape,
 	return (struct shape_walk){ .pos = words + 1, .end = words + r.count };
 }
 
-/* No bounds are checked: shape_valid() has done that. */
+/* Checks no bounds, because shape_valid() has checked all of them. */
 bool shape_next(struct shape_walk *w, struct shape_op *out)
 {
 	if (w->pos == w->end)
@@ -87,14 +87,15 @@ bool shape_valid(const uint32_t *words, size_t n, size_t strings)
 /* State of reading a shape from the bytes of a profile. */
 struct reader {
 	struct intern *in;
-	bool inlined; /* locations and functions are between samples */
+	bool inlined; /* whether locations are between samples */
 	VEC(uint32_t) words;
-	size_t comment; /* index of the count of the last COMMENT; 0: none */
-	/* The shape is too long, or a field is not as it should be. */
+	/* Index in `words` of the count of the current COMMENT; 0: none. */
+	size_t comment;
+	/* Whether the shape is too long, or a field is invalid. */
 	bool bad;
 };
 
-/* Append a word; too many make the shape unusable. */
+/* Append a word to the shape, or set r->bad if the shape is full. */
 static void layout_read_word(struct reader *r, uint32_t w)
 {
 	if (r->words.count == SHAPE_WORDS_MAX)
@@ -103,7 +104,7 @@ static void layout_read_word(struct reader *r, uint32_t w)
 		*vec_add(&r->words) = w;
 }
 
-/* Append a string of the profile as the dictionary's number. */
+/* Append the dictionary's number of a string of the profile. */
 static void layout_read_text(struct reader *r, uint64_t string)
 {
 	uint32_t to = 0;
@@ -113,7 +114,7 @@ static void layout_read_text(struct reader *r, uint64_t string)
 	layout_read_word(r, to);
 }
 
-/* Append type and unit of a ValueType message. */
+/* Append the type and the unit in a ValueType message. */
 static void layout_value_type(struct reader *r, struct bytes message)
 {
 	struct wire w = wire_init(message);
@@ -130,7 +131,7 @@ static void layout_value_type(struct reader *r, struct bytes message)
 	layout_read_text(r, v[1]);
 }
 
-/* Append a comment. Consecutive comments are one operation. */
+/* Append a comment. Consecutive comments become one operation. */
 static void layout_read_comment(struct reader *r, uint64_t string)
 {
 	if (!r->comment) {
@@ -143,7 +144,7 @@ static void layout_read_comment(struct reader *r, uint64_t string)
 		r->words.v[r->comment]++;
 }
 
-/* Comments may be packed or one field each. */
+/* Append the comments of a field: several if the field is packed, else one. */
 static void layout_read_comments(struct reader *r, const struct wire_field *f)
 {
 	struct wire w;
@@ -172,7 +173,7 @@ static void layout_read_field(struct reader *r, const struct wire_field *f)
 	}
 	r->comment = 0;
 	if (f->number > PROFILE_DOC_URL)
-		return; /* must not be cut to 32 bits */
+		return; /* unknown; `number` may be truncated */
 	switch (layout_read_operands(number)) {
 	case 2:
 		r->bad = r->bad || f->type != WIRE_BYTES;
@@ -189,19 +190,24 @@ static void layout_read_field(struct reader *r, const struct wire_field *f)
 	case 0:
 		layout_read_word(r, number);
 		break;
-	default: /* unknown: a patch must restore the field */
+	/*
+	 * Unknown. The profile's patch (the bytes by which the profile differs
+	 * from its replay) restores the field.
+	 */
+	default:
 		break;
 	}
 }
 
-/* Repeated fields, of which a whole sequence is one operation. */
+/* Whether consecutive fields with this number become one operation. */
 static bool is_row(uint64_t number)
 {
 	return number >= PROFILE_SAMPLE && number <= PROFILE_STRING;
 }
 
 /*
- * In Go's dialect, locations and functions belong to the sequence of samples.
+ * Returns the field that stands for the sequence in which a field is written:
+ * in Go's dialect, locations and functions are written among the samples.
  */
 static uint64_t row_of(const struct reader *r, uint64_t number)
 {
@@ -212,8 +218,8 @@ static uint64_t row_of(const struct reader *r, uint64_t number)
 }
 
 /*
- * The shape is validated like one from a file, except for the range of texts,
- * which are known to exist.
+ * The shape is validated like a stored one, except for the range of text
+ * numbers: all texts are known to exist.
  */
 int shape_read(struct bytes raw, enum dialect dialect, struct intern *in,
 	       uint32_t *out, struct err *err)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The shape of a profile says how its writer laid out the top level: a dialect,
- * and the fields in their order, with the texts that they name. What differs
- * from profile to profile (times, samples, tables) is in columns and in the
- * dictionary; a shape only says where it is written.
+ * and the fields in their order, with the texts that they name. Data that
+ * differs between profiles (times, samples, tables) is in the columns and in
+ * the dictionary; a shape only says where in the profile it is written.
  *
  *	words: dialect, then operations: a field number and its operands
  *	  SAMPLE_TYPE, PERIOD_TYPE     type, unit (texts)
  *	  DROP_FRAMES, KEEP_FRAMES, DEFAULT_TYPE, DOC_URL    a text
  *	  COMMENT                      count, that many texts
  *	  TIME, DURATION, PERIOD       none
- *	  SAMPLE, MAPPING, LOCATION, FUNCTION, STRING    none: all of them, in a
- *	                               row; in Go's dialect SAMPLE is samples
- *	                               with the locations and functions that are
- *	                               new in them
+ *	  SAMPLE, MAPPING, LOCATION, FUNCTION, STRING    none: stands for all
+ *	                               fields of that kind, one after another; in
+ *	                               Go's dialect SAMPLE includes the locations
+ *	                               and functions that are new in a sample
  *
  * Ownership: borrows the dictionary.
  * Threads: any; there is no shared state.
@@ -24,18 +24,18 @@
 #include "pprof/dictionary/intern.h"
 
 /*
- * A writer's order of fields and ids. Elements are numbered from 1 when they
- * are first written; in Go's dialect a location is written before the first
- * sample that needs it.
+ * A dialect: the order in which a kind of writer writes fields and assigns ids.
+ * Ids are numbered from 1 as elements are first written; in Go's dialect a
+ * location is written before the first sample that needs it.
  */
 enum dialect {
 	DIALECT_GO,    /* Go's runtime/pprof, proto.go */
-	DIALECT_PPROF, /* google/pprof's profile/encode.go; ours */
-	DIALECT_PROTO, /* protobuf libraries: as pprof, everything packed */
+	DIALECT_PPROF, /* google/pprof's encode.go; pprof/encode.h */
+	DIALECT_PROTO, /* protobuf libraries: like pprof, but always packed */
 	DIALECTS,
 };
 
-/* Maximum number of words of a shape; longer ones are refused. */
+/* Maximum number of words in a shape; longer shapes are refused. */
 #define SHAPE_WORDS_MAX 1024
 
 /* One operation of a shape: a field and its operands. */
@@ -55,15 +55,18 @@ struct shape_walk {
 struct shape_walk shape_walk(const struct dictionary *d, uint32_t shape,
 			     enum dialect *dialect);
 
-/* Get the next operation; false at the end of the shape. */
+/* Get the next operation; returns false at the end of the shape. */
 bool shape_next(struct shape_walk *w, struct shape_op *out);
 
-/* Whether n words are a well-formed shape whose texts are below `strings`. */
+/*
+ * Whether n words are a well-formed shape, with text numbers below `strings`.
+ */
 bool shape_valid(const uint32_t *words, size_t n, size_t strings);
 
 /*
- * Find or add the shape of a profile's bytes, as a writer of the dialect would
- * have made it. ERR_UNSUPPORTED: too long, or a field has an unexpected type.
+ * Find or add the shape of the profile `raw`, on the assumption that it was
+ * written in the given dialect, and store its number in *out. ERR_UNSUPPORTED:
+ * the shape is too long, or a field has an unexpected type.
  */
 NODISCARD int shape_read(struct bytes raw, enum dialect dialect,
 			 struct intern *in, uint32_t *out, struct err *err);

@@ -3,9 +3,12 @@
 
 #include "base/enc.h"
 
-#define WORTH 16 /* shorter sections hardly become smaller */
+#define WORTH 16 /* minimum length of a section to compress, in bytes */
 
-/* A frame is used only if it is smaller including its second length. */
+/*
+ * The frame is used only if it is smaller than the bytes, together with the
+ * length of the frame that is then stored, too.
+ */
 void section_put(struct zstd *z, int level, struct bytes raw, struct buf *out)
 {
 	struct buf frame = { 0 };
@@ -24,7 +27,7 @@ void section_put(struct zstd *z, int level, struct bytes raw, struct buf *out)
 }
 
 /*
- * Read the head of a section and return its stored bytes; *len is the
+ * Read the lengths of a section and return its stored bytes. *len is the
  * decompressed length.
  */
 static struct bytes section_read_next(struct dec *d, size_t *len,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A section is a piece of bytes that is compressed where this makes it smaller.
+ * A section is a sequence of bytes, compressed if this makes it smaller.
  *
  *	uvarint  length of the bytes << 1 | 1 if a zstd frame follows
  *	uvarint  length of the frame, if there is one
@@ -19,8 +19,9 @@
 void section_put(struct zstd *z, int level, struct bytes raw, struct buf *out);
 
 /*
- * Replace the contents of out by the next section of d, decompressed.
- * ERR_CORRUPT: damaged; ERR_TOOBIG: larger than out's maximum.
+ * Replace the contents of out with the next section of d, decompressed.
+ * ERR_CORRUPT: the section is damaged; ERR_TOOBIG: it is larger than out's
+ * maximum size.
  */
 NODISCARD int section_get(struct zstd *z, struct dec *d, struct buf *out,
 			  struct err *err);

@@ -39,7 +39,7 @@ struct no_match {
  * Applies the filters to p and adds the filters without any match to *none.
  * Samples without frames are removed even if no filter is set. ERR_INVALID: an
  * expression is malformed or takes too many steps, and the message names it;
- * ERR_LIMIT, ERR_TIMEOUT: the limits was refused. After an error p is of no
+ * ERR_LIMIT, ERR_TIMEOUT: the limits refused. After an error p is of no
  * use.
  */
 NODISCARD int filter_names(struct pprof *p, const struct name_filter *f,

@@ -17,7 +17,7 @@
  * Removes the frames that the innermost function matching the pattern called,
  * directly or not; that function stays. An empty pattern removes nothing.
  * ERR_INVALID: the pattern is malformed or takes too many steps; ERR_LIMIT,
- * ERR_TIMEOUT: the limits was refused.
+ * ERR_TIMEOUT: the limits refused.
  */
 NODISCARD int filter_prune_from(struct pprof *p, struct str pattern,
 				const struct limits *limits, struct err *err);
@@ -27,7 +27,7 @@ NODISCARD int filter_prune_from(struct pprof *p, struct str pattern,
  * outermost function that drop_frames matches and keep_frames does not, to the
  * leaf. A function without a caller that stays is kept. An expression of the
  * profile that is malformed or takes too many steps is ignored. ERR_LIMIT,
- * ERR_TIMEOUT: the limits was refused.
+ * ERR_TIMEOUT: the limits refused.
  */
 NODISCARD int filter_uninteresting(struct pprof *p, const struct limits *limits,
 				   struct err *err);

@@ -55,7 +55,7 @@ struct tag_filter {
 /*
  * Drops samples by focus and ignore, and adds the filters without any match to
  * *none. ERR_INVALID: an expression is malformed, and the message names the
- * filter; ERR_LIMIT, ERR_TIMEOUT: the limits was refused.
+ * filter; ERR_LIMIT, ERR_TIMEOUT: the limits refused.
  */
 NODISCARD int filter_tags(struct pprof *p, const struct tag_filter *f,
 			  const struct tag_units *units, struct no_match *none,

@@ -80,7 +80,7 @@ struct walk {
 };
 
 /* Charge the work and the graph's memory to the query's budget. */
-static int graph_check_effort(struct pass *x, size_t work, struct err *err)
+static int graph_check_limits(struct pass *x, size_t work, struct err *err)
 {
 	return limits_meter(x->o->limits, &x->meter, work, graph_memory(x->g),
 			    err);
@@ -132,7 +132,7 @@ static int graph_add_sample(struct pass *x, const struct pprof_run *stack,
 			graph_enter_node(x, &walk, v[k - 1], w, k != r.count);
 		/* A stack may be very deep: check the budget within it, too. */
 		rc = i % LIMITS_WORK ? 0 :
-				       graph_check_effort(x, LIMITS_WORK, err);
+				       graph_check_limits(x, LIMITS_WORK, err);
 	}
 	if (walk.parent != PPROF_NONE && !walk.residual) {
 		struct graph_node *n = &g->node[walk.parent];
@@ -182,7 +182,7 @@ static int weigh_samples(struct pass *x, struct err *err)
 		if (w.value || w.div)
 			rc = graph_add_sample(x, pprof_stack(p, i), w, err);
 		if (!rc)
-			rc = graph_check_effort(
+			rc = graph_check_limits(
 				x, 1 + pprof_stack(p, i)->count % LIMITS_WORK,
 				err);
 	}

@@ -29,7 +29,7 @@ struct growth {
  * Charge work and memory to the query's budget. The memory of nodes counts
  * twice, because flame_flatten() copies them.
  */
-static int flame_check_effort(struct growth *g, size_t work, struct err *err)
+static int flame_check_limits(struct growth *g, size_t work, struct err *err)
 {
 	size_t memory = 2 * vec_memory(&g->v) + vec_memory(&g->last) +
 			pairs_memory(&g->index);
@@ -98,7 +98,7 @@ static int flame_add_sample(struct growth *g, size_t sample, int64_t weight,
 				r->nodes.of_lines.v[lines.first + k - 1]);
 		/* A stack may be very deep: check the budget within it, too. */
 		rc = i % LIMITS_WORK ? 0 :
-				       flame_check_effort(g, LIMITS_WORK, err);
+				       flame_check_limits(g, LIMITS_WORK, err);
 	}
 	if (base)
 		g->v.v[at].self_a = wrap_add(g->v.v[at].self_a,
@@ -123,7 +123,7 @@ static int add_samples(struct growth *g, struct err *err)
 		if (weight && count)
 			rc = flame_add_sample(g, i, weight, base, err);
 		if (!rc)
-			rc = flame_check_effort(g, 1 + count % LIMITS_WORK,
+			rc = flame_check_limits(g, 1 + count % LIMITS_WORK,
 						err);
 	}
 	return rc;

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pprof/rows/group.h"
 
-/*
- * Empties the group but keeps its memory; one element is reserved, so that
- * pointers into empty columns are valid.
- */
+/* One element is reserved, so that pointers into empty columns are valid. */
 void colgroup_reset(struct colgroup *g)
 {
 	g->count = 0;
@@ -29,8 +26,8 @@ size_t colgroup_memory(const struct colgroup *g)
 }
 
 /*
- * A row's values of one type are contiguous, and the columns of types are
- * keys.count apart.
+ * The values of a row are contiguous for each sample type; from one type to the
+ * next they are keys.count elements apart.
  */
 void colgroup_link(struct colgroup *g)
 {
@@ -48,7 +45,8 @@ void colgroup_link(struct colgroup *g)
 }
 
 /*
- * Patches are stored without gaps: the lengths of those before give the place.
+ * Patches are stored without gaps, so the lengths of the earlier patches add up
+ * to the position of a patch.
  */
 struct bytes colgroup_patch(const struct colgroup *g, size_t row)
 {
@@ -85,7 +83,9 @@ void colgroup_coder_free(struct colgroup_coder *c)
 	mem_free(c);
 }
 
-/* Allocated sizes, for the budget of queries. */
+/*
+ * Allocated sizes, not used ones: these are charged to the budget of queries.
+ */
 size_t colgroup_coder_memory(const struct colgroup_coder *c)
 {
 	size_t sum = sizeof(*c) + vec_memory(&c->unsample.rates) +
@@ -98,7 +98,10 @@ size_t colgroup_coder_memory(const struct colgroup_coder *c)
 	return sum;
 }
 
-/* All workspaces have one element more than keys, for "no key". */
+/*
+ * This array and the next two have one element more than there are keys, for
+ * "no key".
+ */
 int64_t *colgroup_previous(struct colgroup_coder *c, size_t keys)
 {
 	c->previous.count = 0;
@@ -117,7 +120,7 @@ struct colgroup_estimate *colgroup_estimates(struct colgroup_coder *c,
 	return c->estimates.v;
 }
 
-/* Zeroed: 0 stands for key + 1. */
+/* Zeroed, because 0 stands for the default successor, key + 1. */
 uint32_t *colgroup_successors(struct colgroup_coder *c, size_t keys)
 {
 	c->successors.count = 0;

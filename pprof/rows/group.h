@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A group holds up to 32 profiles of one series as columns: in memory, and the
- * workspace to encode and decode them. Format: docs/format/columns.md.
+ * A group: up to 32 profiles of one series, as columns in memory. Also the
+ * workspace in which groups are encoded and decoded. Format:
+ * docs/format/columns.md.
  *
  * Ownership: a group owns its arrays; a coder owns its workspace.
  * Threads: one thread per group and coder.
@@ -16,24 +17,36 @@
 /* Limits of a group. */
 enum {
 	COLGROUP_ROWS_MAX = 32,
-	COLGROUP_VALUES_MAX = 2 * 1024 * 1024, /* keys and values */
-	COLGROUP_BYTES_MAX = 16 * 1024 * 1024, /* decoded bytes */
+	COLGROUP_VALUES_MAX = 2 * 1024 * 1024, /* number of keys and values */
+	COLGROUP_BYTES_MAX = 16 * 1024 * 1024, /* bytes of decoded profiles */
 };
 
 /*
- * The columns of a group. The rows' pointers into keys and values are set by
- * colgroup_link(), or by decoding the group.
+ * The columns of a group. A row is one profile. Its pointers into keys and
+ * values are set by colgroup_link(), or when the group is decoded.
  */
 struct colgroup {
 	/* Number of profiles, and of sample types in each. */
 	size_t count;
 	size_t types;
-	uint32_t top; /* keys in the dictionary before the group */
+	/*
+	 * Number of keys that the dictionary had before the group was encoded.
+	 */
+	uint32_t top;
 	struct row rows[COLGROUP_ROWS_MAX];
-	uint32_t patch_lens[COLGROUP_ROWS_MAX]; /* 0: replay is exact */
-	VEC(uint32_t) keys;                     /* samples of all rows */
-	VEC(int64_t) values; /* one column of keys.count per type */
-	struct buf patches;  /* patches of all rows, without gaps */
+	/*
+	 * Length of each row's patch (the bytes by which the profile differs
+	 * from its replay); 0: the replay is exact.
+	 */
+	uint32_t patch_lens[COLGROUP_ROWS_MAX];
+	/* Key of each sample, row by row. */
+	VEC(uint32_t) keys;
+	/*
+	 * Value of each sample: one column of keys.count values per sample
+	 * type.
+	 */
+	VEC(int64_t) values;
+	struct buf patches; /* patches of all rows, without gaps */
 };
 
 /* Empty the group for reuse; its memory is kept. */
@@ -46,8 +59,8 @@ void colgroup_fini(struct colgroup *g);
 size_t colgroup_memory(const struct colgroup *g);
 
 /*
- * Set the rows' pointers and stride to their parts of the columns. Must be
- * called after the columns are filled or moved.
+ * Set the pointers and the stride of each row to its part of the columns. Must
+ * be called after the columns are filled or moved.
  */
 void colgroup_link(struct colgroup *g);
 
@@ -66,30 +79,30 @@ void colgroup_coder_free(struct colgroup_coder *c);
 /* Memory that the workspace holds, in bytes, without that of zstd. */
 size_t colgroup_coder_memory(const struct colgroup_coder *c);
 
-/* A stored group, and the part of it to decode. */
+/* A request to decode a stored group, or a part of it. */
 struct colgroup_request {
 	struct bytes stored;
-	const uint32_t *lens; /* length of each profile, decoded */
-	size_t count;         /* profiles in the group */
+	const uint32_t *lens; /* decoded length of each profile, in bytes */
+	size_t count;         /* number of profiles in the group */
 	size_t begin;         /* first row whose values are wanted */
-	size_t end;           /* end of the rows to decode */
+	size_t end;           /* number after the last row to decode */
 	const bool *types;    /* wanted sample types; NULL: all */
 	bool patches;         /* whether patches are wanted */
 };
 
-/* Shared by encoder and decoder; not for other callers. */
+/* The rest of this header is for the encoder and the decoder only. */
 
 /* How a column of values is stored (docs/format/columns.md). */
 enum column_model {
-	MODEL_SELF,      /* the values themselves */
-	MODEL_DELTA,     /* difference to the key's last value */
-	MODEL_PERIOD,    /* difference to type before * period */
-	MODEL_UNSAMPLED, /* heap: sampled counts, and errors */
+	MODEL_SELF,      /* the values as they are */
+	MODEL_DELTA,     /* differences to the key's previous value */
+	MODEL_PERIOD,    /* differences to value of previous type * period */
+	MODEL_UNSAMPLED, /* Go's heap: sampled counts, errors of estimates */
 };
 
 /*
- * The estimates of objects and space that follow from a key's sampled count;
- * valid while count and period stay the same.
+ * The estimates of objects and space that are computed from a key's sampled
+ * count (heap_unscale.h); valid while count and period stay the same.
  */
 struct colgroup_estimate {
 	int64_t count;
@@ -101,39 +114,43 @@ struct colgroup_estimate {
 };
 
 /*
- * Workspace that is reused from call to call. Nothing but cached scales is kept
- * from one group to the next.
+ * Workspace of encoding and decoding. From one group to the next only cached
+ * scales are kept (heap_unscale.h).
  */
 struct colgroup_coder {
 	struct zstd *zstd;
 	struct unsample unsample;
-	VEC(uint32_t)
-	successors; /* by key: the key that followed it last; 0: key + 1 */
-	VEC(int64_t) previous;                   /* by key */
-	VEC(struct colgroup_estimate) estimates; /* by key */
+	/* Successor of each key: the key that followed it last; 0: key + 1. */
+	VEC(uint32_t) successors;
+	/* Previous value of each key. */
+	VEC(int64_t) previous;
+	VEC(struct colgroup_estimate) estimates; /* of each key */
 	struct buf head;
 	struct buf column;
-	struct buf other; /* the column in another model, to compare */
-	/* Sections of the current column. */
+	struct buf other; /* the column in a second model, to compare */
+	/*
+	 * Parts of the current column, or the column as a section in each
+	 * model.
+	 */
 	struct buf parts[3];
 };
 
 /*
- * Zeroed array of the last value of each of `keys` keys, and one more. Borrowed
- * from c until the next call.
+ * Return a zeroed array for the previous value of each of `keys` keys, with one
+ * additional element. Borrowed from c until the next call.
  */
 int64_t *colgroup_previous(struct colgroup_coder *c, size_t keys);
 
 /*
- * Zeroed array of the estimates of each of `keys` keys, and one more. Borrowed
- * from c until the next call.
+ * Return a zeroed array for the estimates of each of `keys` keys, with one
+ * additional element. Borrowed from c until the next call.
  */
 struct colgroup_estimate *colgroup_estimates(struct colgroup_coder *c,
 					     size_t keys);
 
 /*
- * Zeroed array of the last successor of each of `keys` keys, and one more for
- * "no key". Borrowed from c until the next call.
+ * Return a zeroed array for the successor of each of `keys` keys, with one
+ * additional element for "no key". Borrowed from c until the next call.
  */
 uint32_t *colgroup_successors(struct colgroup_coder *c, size_t keys);
 

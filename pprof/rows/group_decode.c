@@ -6,7 +6,10 @@
 #include "pprof/rows/group.h"
 #include "pprof/rows/value_decode.h"
 
-/* Columns of the head, in the order of set_head_field(). */
+/*
+ * Number of columns in the head (the section with a few numbers per profile),
+ * see set_head_field().
+ */
 #define HEAD_FIELDS 7
 
 int colgroup_damaged(struct err *err, const char *what)
@@ -15,8 +18,8 @@ int colgroup_damaged(struct err *err, const char *what)
 }
 
 /*
- * Read a column that is stored as differences (order 1) or, from the third
- * number on, as differences of differences (order 2).
+ * Read a column of the head, which is stored as differences (order 1) or, from
+ * the third number on, as differences of differences (order 2).
  */
 static void get_column(struct dec *d, int64_t *v, size_t n, int order)
 {
@@ -34,7 +37,10 @@ static void get_column(struct dec *d, int64_t *v, size_t n, int order)
 	}
 }
 
-/* Store one number of the head; false if it is out of range. */
+/*
+ * Store number `v` of column `field` of the head in row i. Returns false if the
+ * number is out of range.
+ */
 static bool set_head_field(struct colgroup *g, const struct dictionary *d,
 			   size_t i, int field, int64_t v)
 {
@@ -67,9 +73,9 @@ static bool set_head_field(struct colgroup *g, const struct dictionary *d,
 }
 
 /*
- * Check the announced number of samples against the length of the profiles: a
- * sample takes at least two bytes of its profile and one for each value. A
- * damaged head must not make the decoder allocate more.
+ * Check the number of samples in the head against the length of the profiles:
+ * each sample takes at least two bytes of its profile, and one for each value.
+ * This bounds what the decoder allocates for a damaged head.
  */
 static bool colgroup_has_room(const struct colgroup *g, const uint32_t *lens)
 {
@@ -80,7 +86,7 @@ static bool colgroup_has_room(const struct colgroup *g, const uint32_t *lens)
 	return true;
 }
 
-/* Read and check the head; everything behind it depends on its numbers. */
+/* Read and check the head, on whose numbers the rest of the group depends. */
 static int get_head(struct colgroup_coder *c, const struct dictionary *d,
 		    const struct colgroup_request *q, struct dec *in,
 		    struct colgroup *g, struct err *err)
@@ -122,14 +128,14 @@ size_t colgroup_count_samples(const struct colgroup *g, size_t end)
 struct keys {
 	struct dec in;
 	uint32_t *successors;
-	uint32_t count; /* keys in the dictionary; limit of keys */
-	/* Number of keys met so far, those before the group included. */
+	uint32_t count; /* number of keys in the dictionary */
+	/* Number of keys so far, including the keys before the group. */
 	uint32_t top;
 };
 
 /*
- * Read a key that is not the likely one, counted back from top; 0 is the next
- * new key.
+ * Read a key that is not the predicted one. It is stored as the distance from
+ * top; 0 is the next new key.
  */
 static inline uint32_t other_key(struct keys *k)
 {
@@ -141,8 +147,8 @@ static inline uint32_t other_key(struct keys *k)
 }
 
 /*
- * Read the keys of one row. successors[count] is that of "no key". Every key is
- * checked, since later code indexes arrays with it.
+ * Read the keys of one row. successors[count] predicts the first key of the
+ * row. Every key is checked, since later code indexes arrays with it.
  */
 static bool colgroup_get_keys(struct keys *k, uint32_t *out, size_t samples)
 {
@@ -170,16 +176,17 @@ static bool colgroup_get_keys(struct keys *k, uint32_t *out, size_t samples)
 }
 
 /*
- * Check the depth of a row's stacks against the length of the profile: a frame
- * takes at least one byte. A damaged table could otherwise have a deep stack
- * that is walked again for each sample.
+ * Check the depth of a row's stacks against the length of the profile, in which
+ * each frame takes at least one byte. Otherwise, a damaged table could have a
+ * deep stack that is walked again for each sample.
  */
 static bool has_depth(const struct dictionary *d, const uint32_t *keys,
 		      size_t samples, uint32_t len)
 {
 	uint64_t sum = 0;
 
-	if (d->depths.count != d->keys.count) /* not a decoded table */
+	/* Only decoded tables have depths. */
+	if (d->depths.count != d->keys.count)
 		return true;
 	for (size_t i = 0; i < samples; i++)
 		sum += d->depths.v[keys[i]];
@@ -187,8 +194,8 @@ static bool has_depth(const struct dictionary *d, const uint32_t *keys,
 }
 
 /*
- * Read the keys of the rows before q->end. Each row depends on those before, so
- * that reading cannot begin at q->begin.
+ * Read the keys of the rows before q->end. The keys of a row are predicted from
+ * earlier rows, so reading cannot begin at q->begin.
  */
 static int get_all_keys(struct colgroup_coder *c, const struct dictionary *d,
 			const struct colgroup_request *q, struct dec *in,
@@ -217,7 +224,10 @@ static int get_all_keys(struct colgroup_coder *c, const struct dictionary *d,
 	return 0;
 }
 
-/* Patches are all that is left; their lengths are in the head. */
+/*
+ * Read the patches, which are the rest of the group. The head has their
+ * lengths.
+ */
 static int get_patches(const struct colgroup_request *q, struct dec *in,
 		       struct colgroup *g, struct err *err)
 {
@@ -235,8 +245,8 @@ static int get_patches(const struct colgroup_request *q, struct dec *in,
 }
 
 /*
- * Total length of the profiles. No section is longer than their numbers, each
- * at its longest encoding.
+ * Total length of the decoded profiles. It bounds the length of a section: a
+ * profile has each number in at least one byte, a section in at most ten.
  */
 static size_t raw_length(const struct colgroup_request *q)
 {
@@ -262,7 +272,7 @@ int colgroup_decode(struct colgroup_coder *c, const struct dictionary *d,
 	g->count = q->count;
 	if (raw_length(q) > COLGROUP_BYTES_MAX)
 		return colgroup_damaged(err, "invalid length of the profiles");
-	/* Bounds what a damaged section may decompress to. */
+	/* Limit the size to which a damaged section may decompress. */
 	c->head.max = c->column.max = 4 * KIB + 16 * raw_length(q);
 	rc = get_head(c, d, q, &in, g, err);
 	if (!rc)
@@ -276,7 +286,7 @@ int colgroup_decode(struct colgroup_coder *c, const struct dictionary *d,
 	return rc;
 }
 
-/* Reads the head only, without checking its other numbers. */
+/* Reads only the head of the group, and does not check its other numbers. */
 size_t colgroup_types(struct colgroup_coder *c, struct bytes stored)
 {
 	struct dec in = dec_init(stored);

@@ -13,7 +13,8 @@
 /*
  * Decode rows 0 to q->end - 1 into *g. Every number is checked against d.
  * Values of rows before q->begin, and of types that are not wanted, are
- * undefined. ERR_CORRUPT: damaged; ERR_TOOBIG: a section is too large.
+ * undefined. ERR_CORRUPT: the group is damaged; ERR_TOOBIG: a section is too
+ * large.
  */
 NODISCARD int colgroup_decode(struct colgroup_coder *c,
 			      const struct dictionary *d,

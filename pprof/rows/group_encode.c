@@ -6,9 +6,9 @@
 #include "pprof/rows/group.h"
 
 /*
- * Write one number per row as differences (order 1) or, from the third number
- * on, as differences of differences (order 2), which are small for times at
- * regular intervals.
+ * Write a column of the head, with one number per row (profile), as differences
+ * (order 1) or, from the third number on, as differences of differences (order
+ * 2), which are small for times at regular intervals.
  */
 static void put_column(struct buf *out, const int64_t *v, size_t n, int order)
 {
@@ -25,7 +25,10 @@ static void put_column(struct buf *out, const int64_t *v, size_t n, int order)
 	}
 }
 
-/* The fields in the order of the format; HEAD_FIELDS is their number. */
+/*
+ * Field number `field` of a row's head, in the order of the format. There are
+ * HEAD_FIELDS fields.
+ */
 static int64_t head_field(const struct colgroup *g, size_t row, int field)
 {
 	const struct row *r = &g->rows[row];
@@ -50,7 +53,7 @@ static int64_t head_field(const struct colgroup *g, size_t row, int field)
 
 #define HEAD_FIELDS 7
 
-/* Only the last field, the time, is written with order 2. */
+/* Write the head. Only its last field, the time, is written with order 2. */
 static void put_head(const struct colgroup *g, struct buf *out)
 {
 	int64_t v[COLGROUP_ROWS_MAX];
@@ -66,9 +69,10 @@ static void put_head(const struct colgroup *g, struct buf *out)
 }
 
 /*
- * Write the keys as runs of likely keys, each followed by one that is not
- * likely. Likely is the key that followed the key before it the last time, else
- * the next number (docs/decisions.md, 47). The decoder predicts identically.
+ * Write the keys as runs: a number of keys that are as predicted, then one key
+ * that is not. The predicted key is the one that last followed the previous key
+ * in this group; if there is none, the previous key + 1 (docs/decisions.md,
+ * 47). The decoder makes the same predictions.
  */
 static void colgroup_put_keys(struct colgroup_coder *c,
 			      const struct dictionary *d,
@@ -81,7 +85,8 @@ static void colgroup_put_keys(struct colgroup_coder *c,
 	buf_reset(out);
 	for (size_t i = 0; i < g->count; i++) {
 		uint64_t run = 0;
-		uint32_t *next = &successors[d->keys.count]; /* of "no key" */
+		/* Predicts the first key of a row. */
+		uint32_t *next = &successors[d->keys.count];
 
 		for (size_t k = 0; k < g->rows[i].samples; k++, key++) {
 			uint32_t likely = *next;
@@ -105,15 +110,15 @@ static void colgroup_put_keys(struct colgroup_coder *c,
 }
 
 /*
- * Writer of mostly zero numbers: how many are 0, then one that is not. Zeros at
- * the end are not written.
+ * Writer of numbers that are mostly 0. It writes how many are 0, then the next
+ * number, which is not 0, and so on. Zeros at the end are not written.
  */
 struct sparse {
 	struct buf *out;
 	uint64_t zeros;
 };
 
-/* Append a number. */
+/* Append a number, see struct sparse. */
 static inline void put_sparse(struct sparse *s, int64_t v)
 {
 	if (!v) {
@@ -136,8 +141,8 @@ static void put_self(const struct colgroup *g, size_t type, struct buf *out)
 }
 
 /*
- * Write a column in MODEL_DELTA. Suits counters and states, of which most do
- * not change from one profile to the next.
+ * Write a column in MODEL_DELTA. This suits counters and states, since most of
+ * them do not change from one profile to the next.
  */
 static void put_delta(struct colgroup_coder *c, const struct dictionary *d,
 		      const struct colgroup *g, size_t type, struct buf *out)
@@ -156,8 +161,9 @@ static void put_delta(struct colgroup_coder *c, const struct dictionary *d,
 }
 
 /*
- * Write a column in MODEL_PERIOD, as a CPU profile's time is its samples times
- * the period. Returns false if many values do not follow this rule.
+ * Write a column in MODEL_PERIOD: in CPU profiles, the time is the number of
+ * samples times the period. Returns false if many values do not follow this
+ * rule.
  */
 static bool put_period(const struct colgroup *g, size_t type, struct buf *out)
 {
@@ -178,10 +184,11 @@ static bool put_period(const struct colgroup *g, size_t type, struct buf *out)
 }
 
 /*
- * Write two columns in MODEL_UNSAMPLED, as sampled counts and the errors of the
- * estimates that follow from them (docs/decisions.md, 48). Returns false if
- * there are many errors: the columns are then not what Go's runtime computes. A
- * wrong guess only costs bytes.
+ * Write two columns in MODEL_UNSAMPLED: sampled counts, and the errors of the
+ * estimates that are computed from them (docs/decisions.md, 48). Returns false
+ * if there are many errors, because Go's runtime then did not compute the
+ * values. A wrong decision costs bytes, but the values are restored in any
+ * case.
  */
 static bool put_unsampled(struct colgroup_coder *c, const struct dictionary *d,
 			  const struct colgroup *g, size_t type,
@@ -223,8 +230,8 @@ static bool put_unsampled(struct colgroup_coder *c, const struct dictionary *d,
 }
 
 /*
- * Whether a sample has a label with the size of its objects. Only as many
- * samples as an average row has are looked at, since rows are alike.
+ * Whether a sample has a label with the size of its objects. Checks only as
+ * many samples as an average row has, since rows are alike.
  */
 static bool has_sizes(const struct dictionary *d, const struct colgroup *g)
 {
@@ -242,15 +249,15 @@ struct writer {
 	struct colgroup_coder *c;
 	const struct dictionary *d;
 	const struct colgroup *g;
-	bool sizes; /* MODEL_UNSAMPLED is worth trying */
+	bool sizes; /* whether MODEL_UNSAMPLED is worth trying */
 	int level;
 	struct buf *out;
 };
 
 /*
- * Write a column in MODEL_SELF or MODEL_DELTA, whichever is smaller when
- * compressed. A model that is much larger before compression is not tried, to
- * save time.
+ * Write a column in MODEL_SELF or MODEL_DELTA, whichever is smaller after
+ * compression. To save time, a model is not compressed if it is much larger
+ * than the other before compression.
  */
 static void put_any(const struct writer *w, size_t type)
 {
@@ -274,8 +281,9 @@ static void put_any(const struct writer *w, size_t type)
 }
 
 /*
- * Try the models that suit only some columns, from type t on. Returns how many
- * columns were written, 0 if no model suits.
+ * Write the column of sample type t, or two columns, in a model that suits only
+ * some columns. Returns how many columns were written; 0 if no such model
+ * suits.
  */
 static size_t put_special(const struct writer *w, size_t t)
 {

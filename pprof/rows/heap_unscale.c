@@ -14,15 +14,16 @@ _Static_assert(FLT_EVAL_METHOD == 0, "doubles must be doubles");
 #define LN2_HI 0x1.62e42fee00000p-1
 #define LN2_LO 0x1.a39ef35793c76p-33
 
-/* Terms of the power series, enough for |r| <= ln(2) / 2. */
+/* Number of terms of exp(r)'s power series, enough for |r| <= ln(2) / 2. */
 #define TERMS 20
-#define LARGE 60.0   /* from here on 1 - exp(-x) is 1 */
-#define BIG   0x1p62 /* larger estimates are taken for 0 */
+#define LARGE 60.0 /* above this x, 1 - exp(-x) is 1 */
+/* Estimates from here on are treated as 0, because they may exceed int64_t. */
+#define BIG 0x1p62
 
 /*
- * A number of double precision times two: high + low. It is needed because 1 -
- * exp() of a small number loses most of its digits, so that the last bit of
- * exp() decides.
+ * A number with twice the precision of a double: high + low. It is needed
+ * because exp(-x) is close to 1 for small x, so that 1 - exp(-x) loses most
+ * digits, and an error in the last bit of exp(-x) would matter.
  */
 struct pair {
 	double high;
@@ -55,7 +56,7 @@ static struct pair heap_unscale_divide(struct pair a, double b)
 	return sum_of(q, (fma(-q, b, a.high) + a.low) / b);
 }
 
-/* 1 + a. */
+/* Sum of 1 and the pair a. */
 static struct pair plus_one(struct pair a)
 {
 	struct pair s = sum_of(1, a.high);
@@ -79,7 +80,10 @@ static double exp_minus(double x)
 	return ldexp(sum.high, -(int)k);
 }
 
-/* Cases without scaling are those of Go's scaleHeapSample. */
+/*
+ * A scale of 1 is used where Go's scaleHeapSample does not scale, and for large
+ * x, for which the result is exactly 1.
+ */
 double unsample_scale(int64_t size, int64_t rate)
 {
 	double x = (double)size / (double)rate;
@@ -138,7 +142,7 @@ static double scale_of(struct unsample *u, int64_t size)
 	return k->scale;
 }
 
-/* Computes and remembers the rate of a label set. */
+/* Computes scale and object size of a label set and keeps them in u->rates. */
 const struct unsample_rate *unsample_learn(struct unsample *u, uint32_t set)
 {
 	struct unsample_rate *r;
@@ -152,7 +156,10 @@ const struct unsample_rate *unsample_learn(struct unsample *u, uint32_t set)
 	return r;
 }
 
-/* Converting a double that is out of range is undefined behaviour. */
+/*
+ * Truncate v to an integer. A v that is out of range becomes 0, because
+ * converting it would be undefined behaviour.
+ */
 static int64_t heap_unscale_truncate(double v)
 {
 	return v > -BIG && v < BIG ? (int64_t)v : 0;
@@ -163,7 +170,7 @@ int64_t unsample_objects(const struct unsample_rate *r, int64_t c)
 	return heap_unscale_truncate((double)c * r->scale);
 }
 
-/* The product wraps around, which is defined for unsigned numbers only. */
+/* The product may wrap around, which is defined for unsigned numbers only. */
 int64_t unsample_space(const struct unsample_rate *r, int64_t c)
 {
 	int64_t bytes = (int64_t)((uint64_t)c * (uint64_t)r->size);
@@ -172,8 +179,8 @@ int64_t unsample_space(const struct unsample_rate *r, int64_t c)
 }
 
 /*
- * Division may round down by one: try the next count, too. If neither gives the
- * estimate back, the difference is stored.
+ * The division may round down to the count below, so the next count is tried,
+ * too. If neither count gives `objects`, the caller stores the difference.
  */
 int64_t unsample_count(const struct unsample_rate *r, int64_t objects)
 {

@@ -11,7 +11,7 @@ struct replay *replay_new(void)
 	return mem_new(struct replay);
 }
 
-/* Free a numbering. */
+/* Free the arrays of a numbering (the ids of one kind of element). */
 static void numbering_fini(struct numbering *n)
 {
 	mem_free(n->ids);
@@ -68,7 +68,7 @@ uint8_t *reencode_message_begin(uint8_t *p, unsigned field)
 	return p + 2;
 }
 
-/* Write the length of a message; a longer length moves the message. */
+/* A length of more than one byte moves the content. */
 uint8_t *reencode_message_end(uint8_t *start, uint8_t *p)
 {
 	size_t len = (size_t)(p - start);
@@ -134,8 +134,8 @@ static uint8_t *put_stack(const struct replay *r, uint8_t *p)
 }
 
 /*
- * Number a location. In Go's dialect it is written at once, before the sample,
- * with the functions that are new in it.
+ * Assign an id to a location. In Go's dialect the location and the functions
+ * that are new in it are written at once, before the sample.
  */
 static uint32_t new_location(struct replay *r, uint32_t place)
 {
@@ -148,7 +148,10 @@ static uint32_t new_location(struct replay *r, uint32_t place)
 	return id;
 }
 
-/* Make room for more ids; the count is set to keep the ids so far. */
+/*
+ * Make room for more ids in r->stack, which has `depth` ids so far. The count
+ * is set so that vec_reserve() keeps these ids.
+ */
 static void grow_stack(struct replay *r, size_t depth)
 {
 	r->stack.count = depth;
@@ -156,8 +159,8 @@ static void grow_stack(struct replay *r, size_t depth)
 }
 
 /*
- * Fill r->stack with the ids of a stack's locations. New locations are numbered
- * in this order, which is that of the writer.
+ * Fill r->stack with the ids of a stack's locations, innermost first. New
+ * locations get their ids in this order, as the original writer assigned them.
  */
 static void number_stack(struct replay *r, uint32_t node)
 {
@@ -177,8 +180,8 @@ static void number_stack(struct replay *r, uint32_t node)
 }
 
 /*
- * Write one sample. number_stack() may write locations first, so that it has to
- * come before the room is reserved.
+ * Write one sample. number_stack() may write locations, so it is called before
+ * room for the sample is reserved.
  */
 static void write_sample(struct replay *r, size_t sample)
 {
@@ -215,7 +218,7 @@ static void reencode_write_samples(struct replay *r)
 		write_sample(r, i);
 }
 
-/* Write the fields that one operation of the shape stands for. */
+/* Write the fields that one operation of the shape (layout.h) stands for. */
 static void write_op(struct replay *r, const struct shape_op *op)
 {
 	bool pprof = r->dialect == DIALECT_PPROF;
@@ -254,8 +257,8 @@ static void write_op(struct replay *r, const struct shape_op *op)
 		reencode_comments(r, op);
 		break;
 	/*
-	 * What is left are fields with one text: frames to drop or keep,
-	 * default type, URL.
+	 * The remaining fields have one text: frames to drop or keep, default
+	 * type, URL.
 	 */
 	default:
 		reencode_number(r, op->field,
@@ -265,7 +268,7 @@ static void write_op(struct replay *r, const struct shape_op *op)
 	}
 }
 
-/* Find out the id and the start address of each mapping in this profile. */
+/* Set the id and the start address that each mapping has in this profile. */
 static void place_mappings(struct replay *r)
 {
 	struct pprof_run layout = r->d->layouts.v[r->row->layout];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replays a profile: writes its bytes as its writer did, from the dictionary
- * and the columns. Ids and string numbers are not stored anywhere: they follow
- * from the order in which things are written.
+ * Replay: writes the bytes of a profile as the profile's original writer did,
+ * from the dictionary and the columns. Ids and string numbers are not stored
+ * anywhere: they follow from the order in which elements are written.
  *
  * Ownership: a replay owns its workspace; it borrows dictionary and row during
  * a call.
@@ -14,7 +14,10 @@
 #include "base/buf.h"
 #include "pprof/dictionary/dictionary.h"
 
-/* One profile of a group. All numbers refer to its dictionary. */
+/*
+ * One profile of a group. Shape, layout and keys are numbers in the group's
+ * dictionary.
+ */
 struct row {
 	uint32_t shape;
 	uint32_t layout;
@@ -22,8 +25,12 @@ struct row {
 	int64_t duration_ns;
 	int64_t period;
 	size_t samples;
-	const uint32_t *keys;  /* key of each sample, in their order */
-	const int64_t *values; /* one column per type, `stride` apart */
+	const uint32_t *keys; /* key of each sample */
+	/*
+	 * Values of the samples: one column per sample type. Columns are
+	 * `stride` elements apart.
+	 */
+	const int64_t *values;
 	size_t stride;
 	/* Number of sample types. */
 	size_t types;
@@ -42,23 +49,24 @@ void replay_free(struct replay *r);
 size_t replay_memory(const struct replay *r);
 
 /*
- * Append the bytes of a row to out. The numbers of the row must be valid in d.
- * ERR_TOOBIG: more than max bytes; out then has a part of them.
+ * Append the bytes of a row's profile to out. The numbers of the row must be
+ * valid in d. ERR_TOOBIG: the profile has more than max bytes; out then has a
+ * part of it.
  */
 NODISCARD int replay_row(struct replay *r, const struct dictionary *d,
 			 const struct row *row, size_t max, struct buf *out,
 			 struct err *err);
 
 /*
- * Begin a message of the given field at p and return where its content goes.
- * Pass that address to reencode_message_end().
+ * Begin a message of the given field at p and return the address of its
+ * content, to be passed to reencode_message_end().
  */
 uint8_t *reencode_message_begin(uint8_t *p, unsigned field);
 
 /*
- * End a message whose content is from start to p: write its length in front,
- * for which the content may move. Returns the new end; there must be room for
- * VARINT_MAX - 1 more bytes.
+ * End a message whose content is between start and p: write the length before
+ * the content, which moves if the length takes more than one byte. Returns the
+ * new end. There must be room for VARINT_MAX - 1 more bytes.
  */
 uint8_t *reencode_message_end(uint8_t *start, uint8_t *p);
 

@@ -5,13 +5,13 @@
 #include "pprof/rows/reencode_private.h"
 #include "pprof/wire/fields.h"
 
-/* docs/format/columns.md, "Dialects". */
+/* The rules are in docs/format/columns.md, "Dialects". */
 bool reencode_is_packed(const struct replay *r, size_t count)
 {
 	return r->dialect == DIALECT_PROTO ? count > 0 : count > 2;
 }
 
-/* Go's runtime also writes type and unit that are 0. */
+/* Unlike other writers, Go's runtime also writes a type or unit that is 0. */
 void reencode_value_type(struct replay *r, unsigned field,
 			 const uint32_t *texts)
 {
@@ -91,7 +91,7 @@ static void write_function(struct replay *r, uint32_t place, uint32_t id)
 }
 
 /*
- * r->written counts the functions in the output: in Go's dialect they are
+ * Continues with function r->written, because in Go's dialect the functions are
  * written in several portions.
  */
 void reencode_functions(struct replay *r)
@@ -153,7 +153,7 @@ void reencode_location(struct replay *r, uint32_t place, uint32_t id)
 	reencode_wrote(r, reencode_message_end(start, p));
 }
 
-/* All locations that samples have referred to, in the order of ids. */
+/* Writes the locations to which samples refer, in the order of their ids. */
 void reencode_locations(struct replay *r)
 {
 	const struct numbering *n = &r->locations;
@@ -162,7 +162,7 @@ void reencode_locations(struct replay *r)
 		reencode_location(r, n->ordered.v[i], (uint32_t)i + 1);
 }
 
-/* Fields that are 0 are left out by all writers, unless `always`. */
+/* All writers leave out fields that are 0, except where `always` is set. */
 void reencode_number(struct replay *r, unsigned field, uint64_t v, bool always)
 {
 	uint8_t *p = reencode_room(r, FIELD_MAX);
@@ -171,7 +171,7 @@ void reencode_number(struct replay *r, unsigned field, uint64_t v, bool always)
 		reencode_wrote(r, reencode_put_number(p, field, v));
 }
 
-/* Comments are repeated numbers of strings. */
+/* A comment is stored as the id of a string. */
 void reencode_comments(struct replay *r, const struct shape_op *op)
 {
 	bool packed = reencode_is_packed(r, op->count);

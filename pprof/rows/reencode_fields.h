@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes all fields of a profile except samples, as the profile's writer wrote
- * them. Output goes to the replay's buffer; overflow sets its flag.
+ * Writes all fields of a profile except samples, as the profile's original
+ * writer wrote them, to the replay's output. If the output exceeds its maximum
+ * size, its flag `over` is set.
  *
  * Ownership: all memory belongs to the replay (reencode.h).
  * Threads: one thread per replay.
@@ -21,28 +22,28 @@ bool reencode_is_packed(const struct replay *r, size_t count);
 void reencode_value_type(struct replay *r, unsigned field,
 			 const uint32_t *texts);
 
-/* Write the mappings of the row's layout. */
+/* Write the mappings of the row's profile, as listed in its layout. */
 void reencode_mappings(struct replay *r);
 
 /* Write the functions that got an id since the last call. */
 void reencode_functions(struct replay *r);
 
 /*
- * Write one location of the dictionary with the given id. Functions that it
- * refers to for the first time get their ids.
+ * Write one location of the dictionary with the given id. Functions to which
+ * the location refers get ids if they have none.
  */
 void reencode_location(struct replay *r, uint32_t place, uint32_t id);
 
 /* Write all locations that have an id. */
 void reencode_locations(struct replay *r);
 
-/* Write a number; 0 is left out unless `always`. */
+/* Write a field with a number; a 0 is left out unless `always` is set. */
 void reencode_number(struct replay *r, unsigned field, uint64_t v, bool always);
 
-/* Write the comments of an operation. */
+/* Write the comments that an operation of the shape (layout.h) lists. */
 void reencode_comments(struct replay *r, const struct shape_op *op);
 
-/* Write the string table, with the strings that later fields refer to. */
+/* Write the string table, including the strings to which later fields refer. */
 void reencode_strings(struct replay *r);
 
 #endif

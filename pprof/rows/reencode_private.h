@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Declarations that the files of the replay share. No other file includes this
- * header.
+ * Declarations that the source files of the replay (reencode.h) share. No other
+ * file includes this header.
  *
- * Ownership: all memory belongs to the replay (reencode.h).
+ * Ownership: all memory belongs to the replay.
  * Threads: one thread per replay.
  */
 #ifndef PPROF_ROWS_REENCODE_PRIVATE_H
@@ -16,24 +16,28 @@
 /* Longest encoding of a 64-bit number, in bytes. */
 #define VARINT_MAX 10
 
-#define FIELD_MAX ((size_t)1 + VARINT_MAX) /* a field's key and its number */
+#define FIELD_MAX ((size_t)1 + VARINT_MAX) /* longest field: key and number */
 
 /*
- * Ids of a profile, assigned in the order in which elements are first written.
+ * The ids that one kind of element has in a profile, assigned in the order in
+ * which the elements are first written.
  */
 struct numbering {
-	uint32_t *ids;         /* by number in the dictionary; 0: none yet */
-	VEC(uint32_t) ordered; /* numbers in the dictionary, by id - 1 */
+	/* Id of each element of the dictionary; 0: not assigned yet. */
+	uint32_t *ids;
+	/* Elements of the dictionary in the order of their ids, from id 1. */
+	VEC(uint32_t) ordered;
 	/* Number of elements in ids. */
 	size_t cap;
 };
 
-/* The first members are workspace, the others describe the current row. */
+/* A replay: workspace, then the state of the current row. */
 struct replay {
 	struct numbering strings;
 	struct numbering functions;
 	struct numbering locations;
-	uint32_t *mapping_ids; /* by mapping of the dictionary: its id */
+	/* Id of each mapping of the dictionary in the profile; 0: none. */
+	uint32_t *mapping_ids;
 	size_t mapping_cap;
 	VEC(uint32_t) stack; /* ids of the current sample's locations */
 
@@ -42,14 +46,14 @@ struct replay {
 	const struct row *row;
 	enum dialect dialect;
 	struct shape_walk walk;
-	size_t written; /* number of functions in the output */
-	/* By mapping of the dictionary: its start address. */
+	size_t written; /* number of functions written so far */
+	/* Start address of each mapping of the dictionary in the profile. */
 	uint64_t *starts;
 	struct buf *out;
 	size_t limit; /* maximum length of out */
 };
 
-/* Assign the next id to an element of the dictionary. */
+/* Assign the next id to element `place` of the dictionary. */
 static inline uint32_t reencode_id(struct numbering *n, uint32_t place)
 {
 	*vec_add(&n->ordered) = place;
@@ -58,8 +62,8 @@ static inline uint32_t reencode_id(struct numbering *n, uint32_t place)
 }
 
 /*
- * The id of a string, assigned if it has none. String ids start at 0, which is
- * the empty string.
+ * The id of a string, which is assigned if the string has none. String ids
+ * start at 0, which is the empty string.
  */
 static inline uint32_t reencode_string_id(struct replay *r, uint32_t place)
 {
@@ -69,7 +73,7 @@ static inline uint32_t reencode_string_id(struct replay *r, uint32_t place)
 	return (id ? id : reencode_id(n, place)) - 1;
 }
 
-/* Append a varint at p and return the end. There must be room. */
+/* Write a varint at p, where there must be room, and return its end. */
 static inline uint8_t *reencode_put_varint(uint8_t *p, uint64_t v)
 {
 	while (v >= 0x80) {
@@ -80,7 +84,7 @@ static inline uint8_t *reencode_put_varint(uint8_t *p, uint64_t v)
 	return p;
 }
 
-/* Append a number with its field key. */
+/* Write a field at p, its key and a number, and return its end. */
 static inline uint8_t *reencode_put_number(uint8_t *p, unsigned field,
 					   uint64_t v)
 {
@@ -88,7 +92,9 @@ static inline uint8_t *reencode_put_number(uint8_t *p, unsigned field,
 	return reencode_put_varint(p, v);
 }
 
-/* Append a number with its field key, or nothing if it is 0. */
+/*
+ * Write a field as reencode_put_number() does, or nothing if the number is 0.
+ */
 static inline uint8_t *reencode_put_optional(uint8_t *p, unsigned field,
 					     uint64_t v)
 {
@@ -97,7 +103,7 @@ static inline uint8_t *reencode_put_optional(uint8_t *p, unsigned field,
 
 /*
  * Reserve n bytes at the end of the output and return their address; NULL if
- * out would exceed its maximum.
+ * the output would exceed its maximum size.
  */
 static inline uint8_t *reencode_room(struct replay *r, size_t n)
 {
@@ -114,8 +120,8 @@ static inline bool reencode_is_full(const struct replay *r)
 }
 
 /*
- * Whether n more things of at least one byte each can be within the limit.
- * Marks the output as too large if not.
+ * Whether n more elements of at least one byte each fit into the limit. If not,
+ * marks the output as too large.
  */
 static inline bool reencode_fits(struct replay *r, size_t n)
 {

@@ -9,10 +9,10 @@
 /* Reader of numbers that are mostly 0, see put_sparse(). */
 struct sparse {
 	struct dec in;
-	uint64_t zeros; /* zeros before the next other number */
+	uint64_t zeros; /* zeros before the next number that is not 0 */
 };
 
-/* An empty input means that all numbers are 0. */
+/* Begin to read numbers from b. If b is empty, all numbers are 0. */
 static struct sparse sparse_init(struct bytes b)
 {
 	struct sparse s = { .in = dec_init(b) };
@@ -21,7 +21,7 @@ static struct sparse sparse_init(struct bytes b)
 	return s;
 }
 
-/* Read the next number; behind the end all are 0. */
+/* Read the next number. After the end of the input all numbers are 0. */
 static inline int64_t get_sparse(struct sparse *s)
 {
 	int64_t v;
@@ -36,8 +36,9 @@ static inline int64_t get_sparse(struct sparse *s)
 }
 
 /*
- * Move to the next number before `stop` that is not 0. *i is the position and
- * is advanced to that number. Returns false if there is none; *i is then stop.
+ * Advance the position *i to the next number before `stop` that is not 0, and
+ * read that number into *v. If there is none, set *i to `stop` and return
+ * false.
  */
 static inline bool next_sparse(struct sparse *s, size_t *i, size_t stop,
 			       int64_t *v)
@@ -53,7 +54,7 @@ static inline bool next_sparse(struct sparse *s, size_t *i, size_t stop,
 	return true;
 }
 
-/* Skip n numbers. */
+/* Skip n numbers, including zeros. */
 static void skip_sparse(struct sparse *s, size_t n)
 {
 	size_t i = 0;
@@ -63,10 +64,13 @@ static void skip_sparse(struct sparse *s, size_t n)
 		i++;
 }
 
-/* The samples to decode: from `first` on; values before are skipped. */
+/*
+ * The samples to decode: all from number `first` on. The values of earlier
+ * samples are skipped.
+ */
 struct span {
 	const struct colgroup *g;
-	const struct row *row; /* the row that begins with sample first */
+	const struct row *row; /* the row whose first sample is `first` */
 	size_t first;
 };
 
@@ -122,8 +126,8 @@ static bool get_delta(struct colgroup_coder *c, const struct dictionary *d,
 }
 
 /*
- * Decode a column of MODEL_PERIOD; `before` is the decoded column of the type
- * before.
+ * Decode a column of MODEL_PERIOD. `before` is the decoded column of the
+ * previous sample type.
  */
 static bool get_period(struct dec *in, const struct span *span,
 		       const int64_t *before, int64_t *v)
@@ -142,8 +146,8 @@ static bool get_period(struct dec *in, const struct span *span,
 }
 
 /*
- * The three parts of MODEL_UNSAMPLED: differences of sampled counts, and the
- * errors of both estimates.
+ * The three parts of a section in MODEL_UNSAMPLED: differences of sampled
+ * counts, and the errors of the two estimates (objects and space).
  */
 struct unsampled {
 	struct colgroup_coder *c;
@@ -152,7 +156,9 @@ struct unsampled {
 	struct sparse space;
 };
 
-/* Add up the counts before the span and skip the errors. */
+/*
+ * Add up the differences of counts before the span, and skip the errors there.
+ */
 static void pass_counts(struct unsampled *u, const struct span *span,
 			struct colgroup_estimate *estimates)
 {
@@ -168,8 +174,8 @@ static void pass_counts(struct unsampled *u, const struct span *span,
 }
 
 /*
- * Recompute the estimates of a key. Most counts do not change from row to row,
- * so that this is rarely needed.
+ * Recompute the estimates of a key. This is rarely needed, because most counts
+ * do not change from row to row.
  */
 static void value_estimate(struct unsampled *u, struct colgroup_estimate *e,
 			   uint32_t key, int64_t period)
@@ -183,7 +189,7 @@ static void value_estimate(struct unsampled *u, struct colgroup_estimate *e,
 	e->space = unsample_space(rate, e->count);
 }
 
-/* Decode both columns of one row. */
+/* Decode objects and space of one row. */
 static void get_row(struct unsampled *u, const struct row *r,
 		    const uint32_t *keys, struct colgroup_estimate *estimates,
 		    int64_t *objects, int64_t *space)
@@ -201,7 +207,7 @@ static void get_row(struct unsampled *u, const struct row *r,
 	}
 }
 
-/* The next part, which has its length in front. */
+/* The next part of a section. Its length is stored before it. */
 static struct sparse get_part(struct dec *in)
 {
 	size_t len = (size_t)dec_uvarint(in);
@@ -233,10 +239,12 @@ static bool get_unsampled(struct colgroup_coder *c, const struct dictionary *d,
 	       !u.space.in.bad;
 }
 
-/* Which sections of values have to be decoded. */
+/*
+ * Which sections of values have to be decoded. Both arrays are indexed by the
+ * first column of a section.
+ */
 struct plan {
-	enum column_model
-		models[TYPES_MAX]; /* indexed by the section's first column */
+	enum column_model models[TYPES_MAX]; /* how the section is stored */
 	bool needed[TYPES_MAX];
 };
 
@@ -247,8 +255,8 @@ static size_t columns_of(enum column_model model)
 }
 
 /*
- * A section is needed if one of its columns is wanted, or if the next section
- * is needed and is stored relative to it.
+ * Whether the section of column t is needed: one of its columns is wanted, or
+ * the next section is needed and stores differences to it.
  */
 static bool value_is_needed(const struct plan *p,
 			    const struct colgroup_request *q, size_t t,
@@ -263,8 +271,8 @@ static bool value_is_needed(const struct plan *p,
 }
 
 /*
- * List the sections, then decide from the last to the first, because a section
- * may need the one before.
+ * List the sections, then decide from the last to the first, because decoding a
+ * section may need the previous section.
  */
 static void make_plan(struct plan *p, const struct colgroup_request *q,
 		      struct dec in, size_t types)
@@ -286,7 +294,10 @@ static void make_plan(struct plan *p, const struct colgroup_request *q,
 	}
 }
 
-/* Decode the section in c->column into the columns from t on. */
+/*
+ * Decode the section in c->column into the column of sample type t, and the
+ * next one if the section has two.
+ */
 static bool get_values(struct colgroup_coder *c, const struct dictionary *d,
 		       const struct colgroup_request *q,
 		       enum column_model model, struct colgroup *g, size_t t)

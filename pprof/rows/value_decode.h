@@ -12,9 +12,9 @@
 #include "pprof/rows/group.h"
 
 /*
- * Decode the wanted columns of values from `in`, which is behind the keys, into
- * g, whose rows and keys are decoded already. ERR_CORRUPT: damaged; ERR_TOOBIG:
- * a section is too large.
+ * Decode the wanted columns of values into g, whose rows and keys are decoded
+ * already. `in` is positioned after the keys. ERR_CORRUPT: the group is
+ * damaged; ERR_TOOBIG: a section is too large.
  */
 NODISCARD int colgroup_get_values(struct colgroup_coder *c,
 				  const struct dictionary *d,

@@ -29,8 +29,8 @@ void function_search_fini(struct function_search *f)
 }
 
 /*
- * Account for the growth of all buffers since the last call. Memory is only
- * taken here; the query work gives all of it back at its end.
+ * Take memory for the growth of all buffers since the last call. Nothing is
+ * returned here: the end of the query work returns all of it.
  */
 static int search_account(struct function_search *f, const struct querier *q,
 			  struct err *err)
@@ -47,8 +47,8 @@ static int search_account(struct function_search *f, const struct querier *q,
 }
 
 /*
- * The querier calls this before it reads a profile. The bytes count in `taken`,
- * so that search_account() does not take them a second time.
+ * Callback of the querier before it reads a profile. The bytes are added to
+ * `taken`, so that search_account() does not take them a second time.
  */
 static int search_spend(void *ctx, size_t bytes, struct err *err)
 {
@@ -91,13 +91,13 @@ int function_search_look(struct function_search *f, struct querier *q,
 	rc = querier_rows(q, series, ms, no_values, &row, err);
 	if (!rc) {
 		*found = columns_find_row(f->find, row.rows, row.row);
-		/* The cached matches refer to the table of this row now. */
+		/* The kept results refer to the table of this profile now. */
 		querier_row_fini(&f->row);
 		f->row = row;
 	} else if (rc == ERR_UNSUPPORTED) {
 		rc = look_inside(f, q, series, ms, found, err);
 	}
-	/* One unreadable profile must not fail the whole search. */
+	/* One unreadable profile must not fail the search of the others. */
 	if (rc == ERR_CORRUPT || rc == ERR_NOTFOUND || rc == ERR_IO) {
 		f->unread++;
 		rc = 0;

@@ -5,8 +5,8 @@
 #include "query/work/bounded_decode.h"
 
 /*
- * Memory is only taken here, never given back: release_inputs() does that once
- * for the whole merge.
+ * This only takes memory; release_inputs() returns memory, once for the whole
+ * merge.
  */
 int query_merge_account(struct query_merge *g, const struct querier *q,
 			struct err *err)
@@ -24,8 +24,8 @@ int query_merge_account(struct query_merge *g, const struct querier *q,
 }
 
 /*
- * The bytes count in `taken`, so that query_merge_account() does not take them
- * a second time when the buffer has grown.
+ * The bytes are added to `taken`, so that query_merge_account() does not take
+ * them again after the buffer has grown.
  */
 int query_merge_spend_fetch(void *ctx, size_t bytes, struct err *err)
 {
@@ -38,9 +38,10 @@ int query_merge_spend_fetch(void *ctx, size_t bytes, struct err *err)
 }
 
 /*
- * Merge a decoded profile. The likely growth of the merge is reserved
- * meanwhile: half of the profile's own size, because most stacks are already
- * there. Afterwards the true growth is accounted instead.
+ * Merge a decoded profile. Before that, memory for the likely growth of the
+ * merge is reserved: half the size of the profile, because most of its stacks
+ * are already in the merge. Afterwards the reservation is replaced by the true
+ * growth.
  */
 static int merge_within(struct query_merge *g, const struct querier *q,
 			const struct pprof *p, const enum merge_op *ops,
@@ -58,8 +59,8 @@ static int merge_within(struct query_merge *g, const struct querier *q,
 
 /*
  * Decide whether a profile that could not be read fails the query. Damage, a
- * missing profile and a read error are only counted, and the first one kept for
- * the warning; any other error is returned.
+ * missing profile and a read error are only counted, and the first such error
+ * is kept for the warning; any other error is returned.
  */
 static int query_merge_leave_out(struct query_merge *g, int rc,
 				 const struct err *why, struct err *err)
@@ -72,10 +73,10 @@ static int query_merge_leave_out(struct query_merge *g, int rc,
 }
 
 /*
- * Add a profile that is stored as columns without decoding it. Returns 1 when
+ * Add a profile that is stored as columns, without decoding it. Returns 1 when
  * the profile is unreadable and left out. Returns ERR_UNSUPPORTED when the
- * profile must be decoded; the sum collected so far has then been merged, so
- * that profiles keep their order (docs/decisions.md, 51).
+ * profile must be decoded; the profiles in the sum are merged before that, so
+ * that the order of profiles is kept (docs/decisions.md, 51).
  */
 static int profile_adder_add_row(struct query_merge *g,
 				 const struct query_profile *x, struct err *err)
@@ -88,14 +89,14 @@ static int profile_adder_add_row(struct query_merge *g,
 	if (!rc)
 		rc = columns_sum_add(g->sum, r.rows, r.row, x->ops, g->merge,
 				     &why);
-	/* The sum refers to the table of the last row that was added. */
+	/* The sum refers to the table of the last profile that was added. */
 	if (!rc) {
 		querier_row_fini(&g->row);
 		g->row = r;
 		return query_merge_account(g, x->q, err);
 	}
 	querier_row_fini(&r);
-	/* What is merged next must come after what the sum has. */
+	/* The profiles in the sum must be merged before the next profile. */
 	failed = columns_sum_flush(g->sum, g->merge, err);
 	if (failed || rc == ERR_UNSUPPORTED)
 		return failed ? failed : rc;
@@ -109,8 +110,8 @@ int query_add_profile(struct query_merge *g, const struct query_profile *x,
 	struct pprof *p;
 	struct err why;
 	/*
-	 * Without operations the profile is the only one of the query and is
-	 * kept as it is, which only the decoded form allows.
+	 * A profile without operations is the only one of the query. It is kept
+	 * unchanged, which is possible only in decoded form.
 	 */
 	int rc = x->ops ? profile_adder_add_row(g, x, err) : ERR_UNSUPPORTED;
 
@@ -130,8 +131,8 @@ int query_add_profile(struct query_merge *g, const struct query_profile *x,
 }
 
 /*
- * The deadline is an error only while nothing is merged yet. Later the query
- * ends with a partial answer, which carries a warning.
+ * The deadline is an error only while no profile is merged. After that, the
+ * query ends with a partial answer and a warning.
  */
 int query_merge_check_late(struct query_merge *g, struct err *err)
 {

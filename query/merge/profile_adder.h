@@ -1,51 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profile adder: add one stored profile to a merge, directly as columns if it
- * is stored that way, else decoded. A profile that cannot be read is left out
- * and noted.
+ * Profile adder: adds one stored profile to a merge. A profile that is stored
+ * as columns is added as columns, any other is decoded. A profile that cannot
+ * be read is left out and counted.
  *
  * Ownership: borrows the merge and the querier.
- * Threads: one thread a query.
+ * Threads: one thread per query.
  */
 #ifndef QUERY_MERGE_PROFILE_ADDER_H
 #define QUERY_MERGE_PROFILE_ADDER_H
 
 #include "query/query_merge.h"
 
-/* One stored profile, and what the merge does with its values. */
+/* A stored profile, and the operations by which its values are merged. */
 struct query_profile {
 	struct querier *q;
 	size_t series; /* index of the series in the querier's selection */
 	int64_t ms;
-	const bool *types;        /* the sample types that are aggregated */
-	const enum merge_op *ops; /* one per type; NULL: the only profile */
+	/* Flags of the sample types that are merged. */
+	const bool *types;
+	/* One operation per type; NULL: the query's only profile. */
+	const enum merge_op *ops;
 };
 
 /*
- * Take from the budget what the merge and its inputs have grown by since the
- * last call. Returns ERR_LIMIT when the budget is used up.
+ * Take from the budget as many bytes as the merge and its buffers have grown
+ * since the last call. Returns ERR_LIMIT when the budget is used up.
  */
 NODISCARD int query_merge_account(struct query_merge *g,
 				  const struct querier *q, struct err *err);
 
 /*
- * Callback of the querier: take the bytes of a profile before it is read; ctx
- * is the query_merge. Returns ERR_LIMIT when the budget is used up.
+ * Callback of the querier before it reads a profile: take `bytes` from the
+ * budget. ctx is the query_merge. Returns ERR_LIMIT when the budget is used up.
  */
 NODISCARD int query_merge_spend_fetch(void *ctx, size_t bytes, struct err *err);
 
 /*
- * Add a profile. Returns 1 when it cannot be read, which is counted in the
- * merge and is no failure; ERR_LIMIT when the memory budget is used up; and
- * ERR_* of the decoder or the merge otherwise.
+ * Add a profile. Returns 1 when the profile cannot be read: the merge counts
+ * it, and the query goes on. Returns ERR_LIMIT when the memory budget is used
+ * up, and other errors of the decoder or the merge.
  */
 NODISCARD int query_add_profile(struct query_merge *g,
 				const struct query_profile *x, struct err *err);
 
 /*
- * Check the deadline. When at least one profile is merged already, passing it
- * sets g->late and returns 0: the answer is then partial. Otherwise it returns
- * ERR_TIMEOUT, or ERR_CLOSED when everprof is stopping.
+ * Check the deadline. If it has passed and at least one profile is merged, sets
+ * g->late and returns 0: the answer is then partial. If no profile is merged,
+ * returns ERR_TIMEOUT, or ERR_CLOSED when everprof is stopping.
  */
 NODISCARD int query_merge_check_late(struct query_merge *g, struct err *err);
 

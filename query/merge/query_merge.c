@@ -36,9 +36,9 @@ void query_merge_fini(struct query_merge *g)
 }
 
 /*
- * Merge the profiles of all selected series. The deadline ends the loop with a
- * partial result. Without any profile the error says what is missing, or what
- * could not be read.
+ * Merge the profiles of all selected series. When the deadline passes, the
+ * result is partial. If there are no profiles, the error says why: the selector
+ * matches none, or stored data could not be read.
  */
 static int add_all(struct query_merge *g, struct querier *q,
 		   const struct query_spec *s, struct err *err)
@@ -65,8 +65,8 @@ static int add_all(struct query_merge *g, struct querier *q,
 }
 
 /*
- * Take the one profile that is nearest to the time asked for. Its labels and
- * time are kept, because the answer names them.
+ * Add the one profile that is nearest to the requested time. Its labels and
+ * time are kept for the headers of the answer.
  */
 static int add_nearest(struct query_merge *g, struct querier *q,
 		       const struct query_spec *s, struct err *err)
@@ -84,13 +84,13 @@ static int add_nearest(struct query_merge *g, struct querier *q,
 				       .q = q, .series = series, .ms = g->ms },
 			       err);
 	g->profiles += !rc;
-	/* The only profile is unreadable: that fails the query. */
+	/* An unreadable profile fails the query, because it is the only one. */
 	return rc == 1 ? err_set(err, g->damage.code, "%s", g->damage.msg) : rc;
 }
 
 /*
- * Free what only reading needed, once all profiles are in the merge, so that
- * the memory is available for the report.
+ * Free the buffers for reading once all profiles are merged, so that the report
+ * can use their memory.
  */
 static void release_inputs(struct query_merge *g)
 {
@@ -122,9 +122,7 @@ int query_merge_run(struct query_merge *g, const struct query_spec *s,
 		return rc;
 	rc = s->merged ? add_all(g, q, s, err) : add_nearest(g, q, s, err);
 	release_inputs(g);
-	/*
-	 * Series that the querier could not read at all count as damage, too.
-	 */
+	/* Series that could not be read at all also count as damaged. */
 	if (!rc && querier_lost(q)) {
 		if (!g->damaged)
 			g->damage = *querier_lost(q);
@@ -143,8 +141,8 @@ int query_merge_finish(struct query_merge *g, struct pprof **out,
 		       struct err *err)
 {
 	/*
-	 * Subtracted stacks may have cancelled out. Finishing merges once more
-	 * to drop them, which needs a second copy of the merge.
+	 * Subtraction may leave stacks with only zeros. merge_finish() drops
+	 * them by merging once more, which needs memory for a second copy.
 	 */
 	int rc = g->o->aggregate == AGGREGATE_SUM ?
 			 0 :
@@ -164,8 +162,8 @@ int query_merge_subtract(struct query_merge *base, struct merge *both,
 	int rc = query_merge_finish(base, &minus, err);
 
 	/*
-	 * The difference is a third profile, made of both sides: reserve twice
-	 * their sum.
+	 * The difference is another profile, with the stacks of both sides:
+	 * reserve twice the size of both.
 	 */
 	if (!rc)
 		rc = query_take(
@@ -176,8 +174,8 @@ int query_merge_subtract(struct query_merge *base, struct merge *both,
 }
 
 /*
- * Callback of the report engine, called before it takes memory and regularly
- * while it works.
+ * Callback of the report engine before it allocates memory, and regularly while
+ * it works. `bytes` is the memory that it needs.
  */
 static int query_merge_spend(void *ctx, size_t bytes, struct err *err)
 {
@@ -186,7 +184,7 @@ static int query_merge_spend(void *ctx, size_t bytes, struct err *err)
 
 	if (!rc && bytes)
 		rc = query_take(g->work, (int64_t)bytes, err);
-	/* Reports write straight into the answer's body. */
+	/* Reports are written directly into the body of the answer. */
 	return rc ? rc : query_take_output(g->work, err);
 }
 

@@ -3,7 +3,7 @@
 
 #include "pprof/tagroot.h"
 
-/* Take every parameter that is named like a report option. */
+/* Parse every parameter that has the name of a report option. */
 static int parse_options(struct report_request *q, const struct params *p,
 			 struct err *err)
 {
@@ -18,8 +18,9 @@ static int parse_options(struct report_request *q, const struct params *p,
 					   err);
 	}
 	/*
-	 * group_by puts labels on the samples; a tagroot makes frames of them,
-	 * so that the series are told apart (docs/decisions.md, 38).
+	 * group_by adds labels to the samples. As a tagroot it also turns these
+	 * labels into root frames, so that the report shows which series is
+	 * which (docs/decisions.md, 38).
 	 */
 	if (!rc && !q->options.tagroot.len)
 		(void)params_find(p, "group_by", &q->options.tagroot);
@@ -27,8 +28,9 @@ static int parse_options(struct report_request *q, const struct params *p,
 }
 
 /*
- * How the two sides of a diff are shown. Flame graphs keep both sides by
- * default, other reports show the difference (docs/decisions.md, 35).
+ * Parse how a report shows the two sides of a diff. By default flame graphs
+ * keep both sides, and other reports show the difference (docs/decisions.md,
+ * 35).
  */
 static int parse_diff(struct report_request *q, const struct params *p,
 		      struct err *err)
@@ -76,8 +78,8 @@ int report_request_parse(struct report_request *q, const struct params *p,
 	q->filtered = report_options_filter(&q->options);
 	q->stored = q->stored && !(str_is(q->name, "proto") && q->filtered);
 	/*
-	 * The traces report lists a sample even if the chosen value of it is 0,
-	 * and a mean needs a second value: both need all types.
+	 * The traces report also lists samples whose chosen value is 0, and a
+	 * mean needs a second value: both need all sample types.
 	 */
 	q->one_type = q->type && q->type->kind != REPORT_TRACES &&
 		      !q->options.mean;

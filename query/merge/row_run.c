@@ -5,35 +5,43 @@
 #include "query/merge/profile_adder.h"
 
 /*
- * A run: consecutive profiles of one series that have the same type set and
- * agree on having a duration, with the aggregation of each type.
+ * A run: consecutive profiles of one series that have the same type set, and of
+ * which either all or none have a duration. how[] says how each sample type is
+ * aggregated.
  */
 struct row_run {
 	struct query_merge *g;
 	struct querier *q;
 	size_t series;
-	const struct totals_view *t; /* times and totals of all rows */
-	size_t first;                /* index of the run's first row */
-	size_t end;                  /* index behind its last row */
-	/* What the values of each type mean: flow, state or counter. */
+	/* Times and totals of all profiles of the series. */
+	const struct totals_view *t;
+	size_t first; /* index of the run's first row */
+	size_t end;   /* index of the run's last row + 1 */
+	/* The kind of values of each sample type: flow, state or counter. */
 	enum value_kind kinds[TYPES_MAX];
-	enum aggregate how[TYPES_MAX]; /* AGGREGATE_AUTO: not aggregated */
-	enum merge_op ops[TYPES_MAX];  /* scratch of ops_for() */
-	bool of_ends[TYPES_MAX];       /* types that need only the run's ends */
-	bool of_all[TYPES_MAX];        /* types that need every row */
-	bool has_ends;                 /* some type is in of_ends */
-	bool has_all;                  /* some type is in of_all; or no types */
+	/* How types are aggregated; AGGREGATE_AUTO: not at all. */
+	enum aggregate how[TYPES_MAX];
+	enum merge_op ops[TYPES_MAX]; /* scratch: result of ops_for() */
+	/* Types that need only the first and last rows. */
+	bool of_ends[TYPES_MAX];
+	bool of_all[TYPES_MAX]; /* types that need every row of the run */
+	bool has_ends;          /* whether of_ends has any type */
+	/* Whether of_all has any type, or there are no types at all. */
+	bool has_all;
 };
 
-/* Whether values are flows depends on the profile having a duration. */
+/*
+ * Whether a profile has a duration. This decides whether its values are flows.
+ */
 static bool has_duration(const struct totals_row *row)
 {
 	return row->duration_ns > 0;
 }
 
 /*
- * Find the end of the run that starts at `first`, and decide how each of its
- * types is aggregated. When the query wants one type, all others are left out.
+ * Find the end of the run that starts at s->first, and decide how each of its
+ * sample types is aggregated. If the query needs only one type, the others are
+ * left out.
  */
 static int plan_stretch(struct row_run *s, struct err *err)
 {
@@ -57,7 +65,11 @@ static int plan_stretch(struct row_run *s, struct err *err)
 		s->how[i] = aggregate_of(g->o->aggregate, s->kinds[i]);
 		if ((only != SIZE_MAX && i != only) ||
 		    (s->how[i] == AGGREGATE_DELTA && s->end - s->first == 1))
-			s->how[i] = AGGREGATE_AUTO; /* nothing to aggregate */
+			/*
+			 * The type is not wanted, or one profile has no
+			 * difference.
+			 */
+			s->how[i] = AGGREGATE_AUTO;
 		s->of_ends[i] = s->how[i] == AGGREGATE_DELTA ||
 				s->how[i] == AGGREGATE_LAST;
 		s->of_all[i] = s->how[i] == AGGREGATE_SUM ||
@@ -69,8 +81,8 @@ static int plan_stretch(struct row_run *s, struct err *err)
 }
 
 /*
- * Fill and return s->ops: `op` for all types aggregated as `a`, `other` for
- * those aggregated as `b`, and MERGE_SKIP for the rest.
+ * Set s->ops and return it: `op` for all types aggregated as `a`, `other` for
+ * all types aggregated as `b`, and MERGE_SKIP for the rest.
  */
 static const enum merge_op *ops_for(struct row_run *s, enum aggregate a,
 				    enum merge_op op, enum aggregate b,
@@ -84,8 +96,8 @@ static const enum merge_op *ops_for(struct row_run *s, enum aggregate a,
 }
 
 /*
- * Whether the process restarted between row i and row i + 1 of the run:
- * counters start at 0 again then.
+ * Whether the process restarted between row i and row i + 1 of the run.
+ * Counters begin at 0 then.
  */
 static bool restarts_after(const struct row_run *s, size_t i)
 {
@@ -97,7 +109,7 @@ static bool restarts_after(const struct row_run *s, size_t i)
 				   s->g->types->count);
 }
 
-/* Add row i to the merge with the given operations. */
+/* Merge row i with the given operations. */
 static int add_of(struct row_run *s, size_t i, const bool *types,
 		  const enum merge_op *ops, struct err *err)
 {
@@ -111,10 +123,9 @@ static int add_of(struct row_run *s, size_t i, const bool *types,
 }
 
 /*
- * Add the last readable row of [first, end), falling back to the row before
- * when one is damaged. *at is set to its index, or to `end` if none is
- * readable. `last` says that these rows end the whole run: only then do types
- * aggregated as "last" take part.
+ * Add the last readable row in [first, end). *at is set to the index of this
+ * row, or to `end` if no row is readable. `last` says that these rows end the
+ * run: only then are types added that are aggregated as "last".
  */
 static int add_last(struct row_run *s, size_t first, size_t end, bool last,
 		    size_t *at, struct err *err)
@@ -133,9 +144,9 @@ static int add_last(struct row_run *s, size_t first, size_t end, bool last,
 }
 
 /*
- * Subtract the first readable row of [first, at). Without one, the row at `at`
- * is subtracted itself, so that the difference is 0: the increase is unknown,
- * and the total since the process started would be wrong.
+ * Subtract the first readable row in [first, at]. If this is the row `at`,
+ * which was added, the difference is 0: the increase is unknown, and the total
+ * since the process started would be wrong.
  */
 static int subtract_first(struct row_run *s, size_t first, size_t at,
 			  struct err *err)
@@ -151,9 +162,9 @@ static int subtract_first(struct row_run *s, size_t first, size_t at,
 }
 
 /*
- * Add what counters gained between the first and the last profile of each
- * process, and the last value of the run. The deadline is checked only between
- * processes, for half of a difference would be a wrong number
+ * Add the increase of counters between the first and the last profile of each
+ * process, and the last values of the run. The deadline is checked only between
+ * processes, because half of a difference would be a wrong number
  * (docs/decisions.md, 43).
  */
 static int add_ends(struct row_run *s, struct err *err)
@@ -169,8 +180,9 @@ static int add_ends(struct row_run *s, struct err *err)
 			end++;
 		rc = add_last(s, first, end, end == s->end, &at, err);
 		/*
-		 * Only the first process was running before the run began; the
-		 * others started at 0, so nothing is subtracted from them.
+		 * The first process may have started before the run, so its
+		 * first values are subtracted. The other processes started at
+		 * 0.
 		 */
 		if (!rc && first == s->first && at < end)
 			rc = subtract_first(s, first, at, err);
@@ -183,8 +195,8 @@ static int add_ends(struct row_run *s, struct err *err)
 }
 
 /*
- * Add every row of the run, for types that are summed or averaged. *count grows
- * by the rows added, which merge_average() later divides by.
+ * Add every row of the run to the types that are summed or averaged. *count
+ * grows by the number of rows added; merge_average() divides by it.
  */
 static int add_each(struct row_run *s, size_t *count, struct err *err)
 {
@@ -242,7 +254,7 @@ int query_add_series(struct query_merge *g, struct querier *q, size_t series,
 	if (!rc)
 		rc = query_merge_account(g, q, err);
 	/*
-	 * Means are of this series alone: divide before the next series is
+	 * Means are computed for each series: divide before the next series is
 	 * added.
 	 */
 	if (!rc)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Row runs: how the profiles of one series are aggregated. A run is a sequence
- * of profiles with the same sample types. Flows are summed and states averaged;
- * of counters the difference between the ends of each process is taken
+ * of profiles with the same sample types. Flows are summed and states are
+ * averaged. Of counters, the increases within each process are added up
  * (docs/decisions.md, 34).
  *
  * Ownership: borrows the merge and the querier.
- * Threads: one thread a query.
+ * Threads: one thread per query.
  */
 #ifndef QUERY_MERGE_ROW_RUN_H
 #define QUERY_MERGE_ROW_RUN_H
@@ -14,16 +14,16 @@
 #include "query/query_merge.h"
 
 /*
- * Have the merge put the `group_by` labels of a series on all samples that are
- * added from now on.
+ * Have the merge add a series' labels to all samples that are added from now
+ * on: the labels named in `group_by`.
  */
 void query_label_samples(struct query_merge *g, const struct labels *labels);
 
 /*
  * Add the profiles of one series within the time range of `side`. A deadline
  * that passes after the first profile sets g->late and is no error. Returns
- * ERR_TIMEOUT, ERR_CLOSED or ERR_LIMIT as the query work says, ERR_INVALID for
- * an unknown sample_index, and ERR_* of the querier.
+ * ERR_TIMEOUT, ERR_CLOSED or ERR_LIMIT when the query's limits are exceeded,
+ * ERR_INVALID for an unknown sample_index, and the errors of the querier.
  */
 NODISCARD int query_add_series(struct query_merge *g, struct querier *q,
 			       size_t series, const struct query_spec *side,

@@ -23,8 +23,8 @@ int timeline_init(struct timeline *t, const struct timeline_options *o,
 			"more than %d points per series: use a larger step or a shorter range",
 			TIMELINE_POINTS_MAX);
 	/*
-	 * A profile at `to` itself belongs to the last step (docs/decisions.md,
-	 * 99).
+	 * A profile exactly at `to` belongs to the last step
+	 * (docs/decisions.md, 99).
 	 */
 	t->points = (size_t)((span + (uint64_t)o->step_ms - 1) /
 			     (uint64_t)o->step_ms);
@@ -59,8 +59,8 @@ void timeline_fini(struct timeline *t)
 
 /*
  * Find the labels of the group that a series belongs to. *out is NULL when the
- * series has none of the labels to group by; otherwise the caller owns a
- * reference.
+ * series has none of the group_by labels; otherwise it is a reference that the
+ * caller owns.
  */
 static int group_labels(const struct timeline *t, struct labels *labels,
 			struct labels **out, struct err *err)
@@ -86,7 +86,10 @@ static int group_labels(const struct timeline *t, struct labels *labels,
 	return rc;
 }
 
-/* Comparison for the group index; NULL stands for the group without labels. */
+/*
+ * Compare the labels of group i with `key`, for the hash table. NULL means the
+ * group without labels.
+ */
 static bool same_group(const void *ctx, uint32_t i, const void *key)
 {
 	const struct timeline *t = ctx;
@@ -99,9 +102,10 @@ static bool same_group(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Find or create the group with these labels; NULL is the group without labels.
- * Takes over the caller's reference. Returns NULL when the group would be new
- * and `admit` is false. The pointer is valid until the next group is added.
+ * Find or create the group with these labels; NULL means the group without
+ * labels. Takes over the caller's reference. Returns NULL when the group does
+ * not exist and `admit` is false. The result is valid until the next group is
+ * added.
  */
 static struct timeline_group *find_group(struct timeline *t,
 					 struct labels *labels, bool admit)
@@ -120,8 +124,8 @@ static struct timeline_group *find_group(struct timeline *t,
 }
 
 /*
- * Add a line for a sample type to a group, with one slot per step, and count
- * its memory. Returns its index.
+ * Add a line for a sample type to a group, with an element for each step, and
+ * count its memory. Returns the number of the line.
  */
 static uint32_t timeline_add_line(struct timeline *t, struct timeline_group *g,
 				  struct str name, enum value_kind kind)
@@ -148,7 +152,8 @@ static uint32_t timeline_add_line(struct timeline *t, struct timeline_group *g,
 static uint32_t find_line(struct timeline *t, struct timeline_group *g,
 			  const struct value_type *type, enum value_kind kind)
 {
-	struct buf text = { 0 }; /* types and units may hold any byte */
+	/* A buffer, because types and units may contain any byte. */
+	struct buf text = { 0 };
 	struct str name;
 	uint32_t i = 0;
 
@@ -165,8 +170,8 @@ static uint32_t find_line(struct timeline *t, struct timeline_group *g,
 }
 
 /*
- * The step that a time is in. The subtraction is unsigned, because the range
- * may span more than INT64_MAX ms.
+ * The number of the step that contains a time. The subtraction is unsigned,
+ * because the range may be longer than INT64_MAX ms.
  */
 static size_t step_of(const struct timeline *t, int64_t ms)
 {
@@ -177,8 +182,8 @@ static size_t step_of(const struct timeline *t, int64_t ms)
 }
 
 /*
- * Set t->places to the lines of a row's sample types. The result holds for all
- * rows with the same type set.
+ * Set t->places to the lines of a row's sample types. They are the same for all
+ * rows with this type set.
  */
 static int find_lines(struct timeline *t, struct timeline_group *g,
 		      const struct totals_view *v, const struct totals_row *row,
@@ -196,8 +201,8 @@ static int find_lines(struct timeline *t, struct timeline_group *g,
 }
 
 /*
- * Whether any counter fell since the row before: the process has restarted, and
- * all its counters began at 0.
+ * Whether any counter decreased since the previous profile: then the process
+ * has restarted, with all its counters at 0.
  */
 static bool timeline_has_restarted(const struct timeline *t,
 				   const struct timeline_group *g,
@@ -213,9 +218,9 @@ static bool timeline_has_restarted(const struct timeline *t,
 }
 
 /*
- * Add one total to the step `at`. A counter adds its increase; `anew` says that
- * the process restarted, so that the whole value is the increase. The first
- * value of a counter adds nothing: its increase is unknown.
+ * Add a total to step `at`. For a counter, its increase is added. `anew` says
+ * that the process restarted: the increase is then the whole value. The first
+ * value of a counter adds nothing, because its increase is unknown.
  */
 static void timeline_add_value(struct timeline_line *l, size_t at, int64_t now,
 			       int64_t duration_ns, bool anew)
@@ -236,8 +241,8 @@ static void timeline_add_value(struct timeline_line *l, size_t at, int64_t now,
 }
 
 /*
- * Add all rows of one series to the scratch fields of the group's lines. Lines
- * are looked up only when the type set changes.
+ * Add all profiles of one series to the scratch fields of the group's lines.
+ * The lines are looked up again only when the type set changes.
  */
 static int add_rows(struct timeline *t, struct timeline_group *g,
 		    const struct totals_view *v, struct err *err)
@@ -266,8 +271,8 @@ static int add_rows(struct timeline *t, struct timeline_group *g,
 }
 
 /*
- * The value of one series in one step: the mean of a state, or the sum or rate
- * of what happened.
+ * The value of one series in one step: for states the mean; for flows and
+ * counters the sum or the rate.
  */
 static double finish_point(const struct timeline *t,
 			   const struct timeline_line *l, size_t at)
@@ -277,8 +282,9 @@ static double finish_point(const struct timeline *t,
 	if (!t->o->rate)
 		return l->sum[at];
 	/*
-	 * The rate of a flow is over the seconds profiled, not over the step,
-	 * since profiles are samples of the step (docs/decisions.md, 95).
+	 * The rate of a flow is divided by the seconds that profiles cover, not
+	 * by the step, since profiles cover only a part of the step
+	 * (docs/decisions.md, 95).
 	 */
 	if (l->kind == KIND_FLOW && l->seconds[at] > 0)
 		return l->sum[at] / l->seconds[at];
@@ -286,9 +292,9 @@ static double finish_point(const struct timeline *t,
 }
 
 /*
- * Add the finished values of one series to its group, and clear the scratch
- * fields for the next series. Each series is divided on its own before it is
- * added, so that two instances count twice (docs/decisions.md, 95).
+ * Add the values of one series to its group, and clear the scratch fields for
+ * the next series. Means and rates are computed per series and then added, so
+ * that two instances count twice (docs/decisions.md, 95).
  */
 static void fold_line(const struct timeline *t, struct timeline_line *l)
 {
@@ -323,7 +329,7 @@ int timeline_add(struct timeline *t, struct labels *labels,
 	return rc;
 }
 
-/* A step without profiles is written as null: NaN has no other form in JSON. */
+/* A step without profiles is NaN, which is written as null. */
 static void timeline_write_line(const struct timeline *t,
 				const struct timeline_line *l, struct json *j)
 {
@@ -367,7 +373,10 @@ static void write_group(const struct timeline *t,
 	json_end(j, '}');
 }
 
-/* Order of the output: the group without labels first, then by labels. */
+/*
+ * Comparison for the order of the output: the group without labels first, then
+ * by labels.
+ */
 static int timeline_by_labels(const void *a, const void *b)
 {
 	const struct labels *x = ((const struct timeline_group *)a)->labels;

@@ -4,20 +4,21 @@
 #include "model/types.h"
 #include "query/string_set.h"
 
-#define NAMED 12 /* types that a message lists */
+#define NAMED 12 /* largest number of types that a message lists */
 
-/* A search through the values of one label for one that a matcher accepts. */
+/* A search for a value of one label that a matcher accepts. */
 struct search {
 	const struct matcher *matcher;
-	bool any;   /* the label has at least one value */
-	bool found; /* the matcher accepts one of them */
+	bool any;   /* any series has the label */
+	bool found; /* the matcher accepts at least one value */
 	bool late;  /* the deadline has passed */
 	const struct query_work *work;
-	size_t count; /* values seen, to check the deadline now and then */
+	/* Number of values seen; the deadline is checked now and then. */
+	size_t count;
 	struct string_set types; /* profile types seen, for the message */
 };
 
-/* Callback for each value of the label. */
+/* Callback for each value of the label: check it against the matcher. */
 static void absence_look_at(void *ctx, struct str value)
 {
 	struct search *s = ctx;
@@ -26,15 +27,16 @@ static void absence_look_at(void *ctx, struct str value)
 	if (s->count++ % 1024 == 0)
 		s->late = s->late || query_check_deadline(s->work, NULL);
 	/*
-	 * After the deadline the search is incomplete, so the matcher must not
-	 * be blamed: report a match.
+	 * After the deadline the search is incomplete. It ends as if the
+	 * matcher had matched, so that the message does not name this matcher
+	 * as the reason.
 	 */
 	s->found = s->found || s->late || matcher_matches(s->matcher, value);
 	if (str_is(s->matcher->name, LABEL_NAME) && s->types.count <= NAMED)
 		string_set_add(&s->types, value);
 }
 
-/* Write the first types in byte order to a message. */
+/* Write the first profile types in byte order to a message. */
 static void add_types(struct string_set *t, struct buf *out)
 {
 	string_set_sort(t);
@@ -58,7 +60,7 @@ static const char *absence_sign_of(enum matcher_op op)
 
 /*
  * Whether no stored series satisfies a matcher at any time. If so, the reason
- * is written to out.
+ * is written to `out`.
  */
 static bool is_unmatched(struct querier *q, const struct query_work *w,
 			 const struct matcher *m, struct buf *out)
@@ -66,7 +68,7 @@ static bool is_unmatched(struct querier *q, const struct query_work *w,
 	struct search s = { .matcher = m, .work = w };
 
 	if (matcher_matches(m, str_of("")))
-		return false; /* series without the label match */
+		return false; /* series without the label satisfy the matcher */
 	querier_texts(q, m->name, INT64_MIN, INT64_MAX, absence_look_at, &s);
 	if (s.found) {
 		string_set_fini(&s.types);

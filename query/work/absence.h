@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Absence: explain why a selector matched nothing. Most often a type or a label
- * is misspelt, which "not found" alone does not show.
+ * Absence: explains why a selector matched nothing. Most often a type or a
+ * label is misspelt, which "not found" alone would not show.
  *
  * Ownership: keeps nothing.
- * Threads: one thread a query.
+ * Threads: one thread per query.
  */
 #ifndef QUERY_WORK_ABSENCE_H
 #define QUERY_WORK_ABSENCE_H
@@ -14,10 +14,10 @@
 #include "tsdb/querier.h"
 
 /*
- * Set err to "no profile of this selector WHEN", followed by the first matcher
- * that no stored series satisfies at any time, if there is one. Keeps the
- * selection of q, and stops looking at the deadline. Always returns
- * ERR_NOTFOUND.
+ * Set err to a message that no profile matches the selector, followed by `when`
+ * and by the first matcher that no stored series satisfies at any time, if
+ * there is one. Keeps the selection of q. Stops searching at the deadline.
+ * Always returns ERR_NOTFOUND.
  */
 int query_explain_absence(struct querier *q, const struct query_work *w,
 			  const struct selector *s, const char *when,

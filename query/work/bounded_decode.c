@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/work/bounded_decode.h"
 
-#define DECODE_MIN (int64_t)(64 * KIB) /* for the smallest profile */
+#define DECODE_MIN (int64_t)(64 * KIB) /* least memory for decoding, in bytes */
 
 /*
- * Reserve memory for decoding `len` bytes, less what the decoder holds already
- * and will reuse. The generous estimate comes first, so that decoding rarely
- * has to be repeated; a smaller one is tried when the budget lacks it. *taken
- * is the number of bytes reserved.
+ * Take memory for decoding `len` bytes, minus the memory that the decoder has
+ * already. The largest estimate is tried first, because it nearly always
+ * suffices; if the budget has too little memory, smaller estimates are tried.
+ * *taken is set to the bytes taken.
  */
 static int bounded_decode_reserve(struct decoder *d, struct budget *memory,
 				  size_t len, int64_t *taken, struct err *err)
@@ -31,8 +31,8 @@ int bounded_decode(struct decoder *d, struct budget *memory, struct bytes raw,
 	int rc = ERR_LIMIT;
 
 	/*
-	 * ERR_LIMIT means that the reservation was too small: retry with four
-	 * times as much, until the budget has no more.
+	 * ERR_LIMIT means that the memory was not enough: retry with four times
+	 * as much, until the budget has too little.
 	 */
 	for (; rc == ERR_LIMIT; len *= 4) {
 		int64_t taken;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bounded decode: decode a profile within what is left of the memory budget of
- * all queries.
+ * Bounded decode: decodes a profile with no more memory than is left in the
+ * budget of all queries.
  *
  * Ownership: the profile belongs to the decoder.
- * Threads: one thread a decoder.
+ * Threads: one thread per decoder.
  */
 #ifndef QUERY_WORK_BOUNDED_DECODE_H
 #define QUERY_WORK_BOUNDED_DECODE_H
@@ -13,10 +13,10 @@
 #include "pprof/decode.h"
 
 /*
- * Decode raw as decoder_run() does. Memory beyond what the decoder already
- * holds is reserved while it works and given back before the return; the caller
+ * Decode `raw` as decoder_run() does. Memory that the decoder does not have yet
+ * is taken from the budget while it works, and returned at the end: the caller
  * then accounts for decoder_memory(). Returns ERR_LIMIT when the budget is used
- * up, and ERR_* of decoder_run() otherwise.
+ * up, and the other errors of decoder_run().
  */
 NODISCARD int bounded_decode(struct decoder *d, struct budget *memory,
 			     struct bytes raw, struct pprof **out,

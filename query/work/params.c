@@ -55,7 +55,7 @@ int params_require(const struct params *p, const char *name, struct str *out,
 	return err_set(err, ERR_INVALID, "parameter \"%s\" is missing", name);
 }
 
-/* Parse seconds with a fraction, the form in which Prometheus accepts times. */
+/* Parse seconds with a fraction, as Prometheus accepts times. */
 static bool parse_seconds(struct str s, int64_t *ms)
 {
 	double v;
@@ -67,8 +67,8 @@ static bool parse_seconds(struct str s, int64_t *ms)
 }
 
 /*
- * Parse one time: a plain number in the parameter's unit, or any other form
- * that time_parse() knows. An error names the parameter.
+ * Parse one time: a plain number in the parameter's unit, or another form that
+ * time_parse() accepts. An error contains the name of the parameter.
  */
 static int params_parse_time(const struct params *p, const char *name,
 			     struct str s, bool in_ms, int64_t *out,
@@ -88,8 +88,8 @@ int params_time(const struct params *p, const struct time_param *t,
 	struct str s;
 
 	/*
-	 * A parameter without a value counts as missing: forms send those for
-	 * fields that were left empty.
+	 * A parameter with an empty value counts as missing, because forms send
+	 * one for each field that was left empty.
 	 */
 	if (params_find(p, t->ms_name, &s) && s.len)
 		return params_parse_time(p, t->ms_name, s, true, out, err);
@@ -142,7 +142,7 @@ int params_count(const struct params *p, const char *name, int64_t fallback,
 	*out = fallback;
 	if (!params_find(p, name, &s) || !s.len)
 		return 0;
-	/* A negative count is refused like any other text. */
+	/* A negative number is refused like a text that is no number. */
 	if (str_to_i64(s, out) && *out >= 0)
 		return 0;
 	return err_set(err, ERR_INVALID,

@@ -7,10 +7,10 @@
 #include "base/units.h"
 #include "query/work/absence.h"
 
-/* How far from `time` a single profile may be. */
+/* Largest distance of a single profile from the requested time, in ms. */
 #define SEARCH_MS (5LL * 60 * 1000)
 
-/* The names of all parameters of a spec, with its suffix appended. */
+/* The names of all parameters of a spec, including the spec's suffix. */
 struct spec_names {
 	char query[16];
 	char mode[16];
@@ -39,8 +39,9 @@ static struct spec_names spec_names_make(const char *suffix)
 }
 
 /*
- * Parse the direction in which a single profile is looked for. The default is
- * both, because time=now never has a profile after it (docs/decisions.md, 94).
+ * Parse where to look for a single profile. The default is before and after the
+ * requested time, because with time=now all profiles are before it
+ * (docs/decisions.md, 94).
  */
 static int parse_match(const struct params *p, const char *name,
 		       enum match *out, struct err *err)
@@ -64,7 +65,7 @@ static int parse_match(const struct params *p, const char *name,
 	return 0;
 }
 
-/* Add two times. An overflow gives the largest or smallest time instead. */
+/* Add two times. An overflow gives the largest or smallest int64_t instead. */
 static int64_t spec_saturate(int64_t a, int64_t b)
 {
 	int64_t sum;
@@ -74,7 +75,7 @@ static int64_t spec_saturate(int64_t a, int64_t b)
 	return sum;
 }
 
-/* Set the time range in which a single profile is looked for. */
+/* Set the time range in which a single profile is searched. */
 static void spec_set_window(struct query_spec *s)
 {
 	bool earlier = s->match == MATCH_BEFORE || s->match == MATCH_NEAREST;
@@ -93,8 +94,8 @@ void query_spec_at(struct query_spec *s, int64_t ms)
 }
 
 /*
- * Without a mode, from and to without a time mean a merge; nothing else could
- * be meant (docs/decisions.md, 94).
+ * Whether the parameters mean a merge although there is no mode: the range is
+ * given and no time. Nothing else could be meant (docs/decisions.md, 94).
  */
 static bool is_range(const struct params *p, const struct spec_names *n)
 {
@@ -172,16 +173,16 @@ void query_spec_fini(struct query_spec *s)
 	selector_fini(&s->selector);
 }
 
-/* How far a profile's time is from the time asked for, in ms. */
+/* Distance of a time from the requested time, in ms. */
 static int64_t spec_distance_between(const struct query_spec *s, int64_t ms)
 {
 	return llabs(ms - s->time);
 }
 
 /*
- * Find the profile of one series that is nearest to the time asked for; the
- * earlier one on a tie. Returns 1 when *found is set, 0 when the series has no
- * profile in the range.
+ * Find the profile of one series that is nearest to the requested time; if two
+ * are equally near, the earlier one. Returns 1 when *found is set, 0 when the
+ * series has no profile in the range.
  */
 static int nearest_of(const struct query_spec *s, struct querier *q,
 		      size_t series, int64_t *found, struct err *err)
@@ -225,9 +226,7 @@ int query_nearest(const struct query_spec *s, const struct query_work *w,
 	}
 	if (best >= 0)
 		return 0;
-	/*
-	 * A profile may have been lost to damage: "not found" would be wrong.
-	 */
+	/* Damage may have hidden a profile, so "not found" would be wrong. */
 	if (querier_lost(q))
 		return err_set(err, ERR_CORRUPT, "%s", querier_lost(q)->msg);
 	time_format(s->time, time);

@@ -21,8 +21,8 @@ void query_give(struct query_work *w, int64_t n)
 int query_take_output(struct query_work *w, struct err *err)
 {
 	/*
-	 * Buffers are accounted by capacity, not by length: that is what they
-	 * take.
+	 * Buffers are accounted by capacity, because they occupy that much
+	 * memory.
 	 */
 	int64_t grown =
 		w->output ? (int64_t)w->output->cap - w->taken_for_output : 0;
@@ -39,8 +39,8 @@ int query_take_output(struct query_work *w, struct err *err)
 void query_settle(struct query_work *w)
 {
 	/*
-	 * The output may have grown without being accounted since the last
-	 * call; only what was taken can be given back.
+	 * The output may have grown since memory was last taken for it. No more
+	 * than w->taken may be returned to the budget.
 	 */
 	int64_t output = w->output ? (int64_t)w->output->cap : 0;
 
@@ -60,7 +60,10 @@ int query_check_deadline(const struct query_work *w, struct err *err)
 {
 	int64_t now = clock_mono_ns();
 
-	/* Shutdown comes first: a query cut off by it has not run too long. */
+	/*
+	 * Shutdown is checked first: a query that it cuts off has not run too
+	 * long.
+	 */
 	if (w->stop_ns && now > atomic_load(w->stop_ns))
 		return err_set(err, ERR_CLOSED, "everprof is shutting down");
 	if (now < w->deadline_ns)

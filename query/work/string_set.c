@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* Comparison for the index: whether text `number` of the set equals a key. */
+/* Compare text `number` of the set with a key, for the hash table. */
 static bool string_set_same_text(const void *ctx, uint32_t number,
 				 const void *key)
 {
@@ -15,10 +15,7 @@ static bool string_set_same_text(const void *ctx, uint32_t number,
 	return str_eq(t->v[number], *(const struct str *)key);
 }
 
-/*
- * The index maps the hash of a text to its place in v. Only texts that are new
- * are copied into the arena.
- */
+/* A text is copied into the arena only if it is new. */
 bool string_set_add(struct string_set *t, struct str s)
 {
 	uint64_t hash = hash_bytes(bytes_of(s));
@@ -41,7 +38,8 @@ static int string_set_by_text(const void *a, const void *b)
 void string_set_sort(struct string_set *t)
 {
 	/*
-	 * An empty set has no array, and qsort() must not get a null pointer.
+	 * An empty set has no array, and qsort() does not accept a null
+	 * pointer.
 	 */
 	if (t->count)
 		qsort(t->v, t->count, sizeof(*t->v), string_set_by_text);

@@ -19,19 +19,16 @@
 struct fetch {
 	struct scraper *scraper;
 	struct target *target;
-	struct scrape_request *ask; /* NULL: scheduled */
+	struct scrape_request *ask; /* NULL: a scheduled scrape */
 	int64_t sample_ms;
 	int64_t started_ms;
 	int64_t started_ns;
 	struct buf body;
 	struct intake_share share;
-	struct err err; /* code 0: body is set */
+	struct err err; /* outcome of the request; code 0: body is set */
 };
 
-/*
- * Log changes of health only, not each failure, with the labels that the target
- * is known by elsewhere.
- */
+/* Log the target's health when it changes, not at each failure. */
 static void fetch_log(const struct fetch *j, bool was_down,
 		      const struct err *why)
 {
@@ -99,7 +96,7 @@ static int fetch_store(struct fetch *j, unsigned worker, struct err *err)
 	return rc;
 }
 
-/* Parse an index page and queue the types it names. */
+/* Parse an index page (/debug/pprof/) and queue the types that it names. */
 static int read_index(struct fetch *j, struct err *err)
 {
 	struct profile_list *types;
@@ -139,7 +136,10 @@ static void fetch_finish(void *arg, unsigned worker)
 	buf_fini(&j->body);
 	ingest_limiter_release(&j->share);
 	mem_free(j);
-	/* Clear running last: the loop may start the next scrape now. */
+	/*
+	 * Clear `running` last: the loop may start the next scrape from then
+	 * on.
+	 */
 	mutex_lock(&s->mu);
 	t->running = false;
 	mutex_unlock(&s->mu);
@@ -162,14 +162,15 @@ static void fetch_on_answer(void *ctx, struct http_response *r)
 	}
 	/*
 	 * When the queue is full the loop processes the body itself rather than
-	 * losing the profile; it has an unpacker of its own.
+	 * losing the profile; the loop has an unpacker of its own.
 	 */
 	if (pool_submit(j->scraper->workers, NULL, fetch_finish, j, NULL))
 		fetch_finish(j, SCRAPE_WORKERS);
 }
 
 /*
- * The lower of the target's own body limit and --scrape.max-profile-size holds.
+ * The body limit is the lower of the target's own limit and
+ * --scrape.max-profile-size.
  */
 void fetch_start(struct scraper *s, struct target *t, int64_t due_ms,
 		 struct scrape_request *ask)

@@ -12,10 +12,11 @@
 #include "scrape/run/scraper.h"
 
 /*
- * Start the scrape of a target that is marked as running; due_ms is when it was
- * due. ask is NULL for a scheduled scrape; otherwise it is ended with the
- * outcome, and the scraper's reference on it is dropped. The outcome becomes
- * the target's health, except the failure of a requested scrape.
+ * Start the scrape of a target that is already marked as running and was due at
+ * due_ms. `ask` is NULL for a scheduled scrape; otherwise it is the request
+ * that ends with the outcome, and the scraper's reference on the request is
+ * dropped. The outcome becomes the target's health, but the failure of a
+ * requested scrape leaves the health as it is.
  */
 void fetch_start(struct scraper *s, struct target *t, int64_t due_ms,
 		 struct scrape_request *ask);

@@ -10,11 +10,9 @@
 #include "scrape/run/scraper.h"
 #include "scrape/run/target_pools.h"
 
-#define ASKS_MAX 4 /* callers that may wait at once */
+#define ASKS_MAX 4 /* scrapes on demand that may be in progress at once */
 
-/*
- * Report the outcome; scraper.asking bounds the requests that have not ended.
- */
+/* Report the outcome. The request counts towards ASKS_MAX no longer. */
 void on_demand_end(struct scraper *s, struct scrape_request *a, int rc,
 		   const struct err *err, int64_t ms)
 {
@@ -63,7 +61,8 @@ void on_demand_refuse_all(struct scraper *s)
 
 /*
  * The first target that all matchers match, with a reference; *count is the
- * number of targets that match. Index pages and refused targets do not count.
+ * number of targets that match. Index pages (/debug/pprof/) and targets that a
+ * limit refuses do not count.
  */
 static struct target *find_target(struct scraper *s,
 				  const struct scrape_now_options *w,
@@ -91,8 +90,8 @@ static struct target *find_target(struct scraper *s,
 }
 
 /*
- * Append a request to the list, which takes a reference of its own. ERR_LIMIT:
- * ASKS_MAX are waiting. ERR_CLOSED: the scraper is stopping.
+ * Append a request to the list, which takes its own reference. ERR_LIMIT:
+ * ASKS_MAX requests have not ended. ERR_CLOSED: the scraper is stopping.
  */
 static int on_demand_submit(struct scraper *s, struct scrape_request *a,
 			    struct err *err)

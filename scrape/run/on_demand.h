@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * On demand: the list of scrape requests that wait for their start, between the
- * scrapes of the schedule.
+ * On demand: the list of scrape requests (for a profile now, outside the
+ * schedule) whose scrapes have not started.
  *
  * Ownership: the list holds one reference on each request.
  * Threads: any; the list is under scraper.mu.
@@ -13,21 +13,21 @@
 #include "scrape/scrape.h"
 
 /*
- * End a request: report the error (rc is not 0) or the time of the profile to
- * the waiting caller, and drop the scraper's reference.
+ * End a request: report the error (if rc is not 0) or the time of the profile
+ * to the waiting caller, and drop the scraper's reference.
  */
 void on_demand_end(struct scraper *s, struct scrape_request *a, int rc,
 		   const struct err *err, int64_t ms);
 
 /*
- * Take the first request whose target is not being scraped out of the list and
- * mark that target as running. NULL: there is none. The caller must start it
- * and takes over the scraper's reference.
+ * Remove from the list the first request whose target is not being scraped, and
+ * mark that target as running. NULL: there is no such request. The caller must
+ * start the scrape, and takes over the scraper's reference on the request.
  */
 struct scrape_request *on_demand_take(struct scraper *s);
 
 /*
- * End all requests that were never started with ERR_CLOSED. Called when the
+ * End with ERR_CLOSED all requests whose scrapes never started. Called when the
  * loop has ended.
  */
 void on_demand_refuse_all(struct scraper *s);

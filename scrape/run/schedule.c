@@ -15,10 +15,13 @@
 
 #define WAIT_MS_MAX 10000
 
-/* A new index page is read within this time, whatever its interval. */
+/*
+ * ms within which a new index page (/debug/pprof/) is first scraped, whatever
+ * its interval
+ */
 #define INDEX_MS 5000
 
-/* How soon a request whose target was busy is tried again. */
+/* ms until a scrape request whose target was busy is tried again */
 #define ASK_MS 50
 
 /* The heap: heap[0] is due first; the children of i are 2i+1 and 2i+2. */
@@ -60,8 +63,8 @@ static void set_due(struct scraper *s, struct target *t, int64_t due_ms)
 }
 
 /*
- * Compute all due times again. After the clock was set back all of them are too
- * far in the future, and nothing would be scraped until then.
+ * Compute all due times again. After the clock was set back, they are too far
+ * in the future: nothing would be scraped until the clock reaches them.
  */
 static void schedule_reschedule(struct scraper *s, int64_t now)
 {
@@ -84,7 +87,10 @@ static void heap_drop(struct scraper *s)
 	s->count = 0;
 }
 
-/* Add the targets of a set that no limit refuses. The array has room. */
+/*
+ * Add to the heap all targets of a set, except those that a limit refuses. The
+ * array has room.
+ */
 static void heap_add(struct scraper *s, const struct target_set *set)
 {
 	for (size_t i = 0; i < set->count; i++) {
@@ -96,8 +102,8 @@ static void heap_add(struct scraper *s, const struct target_set *set)
 }
 
 /*
- * When a new target is scraped first. Index pages come early, because their job
- * has no other targets before.
+ * The first due time of a new target. Index pages are scraped early, because
+ * the job's other targets are not known before.
  */
 static int64_t first_due(const struct target *t, int64_t now)
 {
@@ -108,8 +114,8 @@ static int64_t first_due(const struct target *t, int64_t now)
 }
 
 /*
- * Rebuild the heap from the current sets. Targets that were there before keep
- * their due time.
+ * Rebuild the heap from the current sets. Targets that were in the heap before
+ * keep their due time.
  */
 static void heap_load(struct scraper *s)
 {
@@ -147,11 +153,11 @@ static bool is_stale(struct scraper *s)
 	return stale;
 }
 
-/* The loop. */
+/* The loop, which starts what is due. */
 
 /*
- * Mark the target as running. False: a scrape of it is still running, and this
- * one is counted as skipped.
+ * Mark the target as running. False: its previous scrape is still running, and
+ * the new scrape is counted as skipped.
  */
 static bool schedule_begin(struct scraper *s, struct target *t, int64_t next)
 {
@@ -166,7 +172,10 @@ static bool schedule_begin(struct scraper *s, struct target *t, int64_t next)
 	return free;
 }
 
-/* Start everything that is due; returns for how many ms nothing will be. */
+/*
+ * Start all scrapes that are due. Returns the number of ms until the next one
+ * is due; WAIT_MS_MAX if there are no targets.
+ */
 static int64_t start_due(struct scraper *s)
 {
 	int64_t now = clock_ms(s->o.clock);
@@ -178,8 +187,8 @@ static int64_t start_due(struct scraper *s)
 			target_next_due(t->hash, t->spec.interval_ms, now);
 
 		/*
-		 * A due time beyond the next regular one: the clock was set
-		 * back.
+		 * If the due time is later than the next regular due time, the
+		 * clock was set back.
 		 */
 		if (due > next) {
 			schedule_reschedule(s, now);
@@ -198,8 +207,9 @@ static int64_t start_due(struct scraper *s)
 }
 
 /*
- * Start the requested scrapes whose target is free. Returns the time to wait,
- * which is shorter while requests wait for a busy target.
+ * Start the requested scrapes whose target is free. Returns how many ms the
+ * loop may wait: at most ASK_MS while requests wait for busy targets, otherwise
+ * `wait`.
  */
 static int64_t start_asked(struct scraper *s, int64_t wait)
 {

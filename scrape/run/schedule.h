@@ -18,7 +18,7 @@
  */
 void *schedule_run(void *scraper);
 
-/* Drop the heap and its references. */
+/* Free the heap and drop its references on targets. */
 void schedule_free(struct scraper *s);
 
 #endif

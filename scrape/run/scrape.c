@@ -17,7 +17,7 @@
 #include "scrape/run/type_cost.h"
 #include "scrape/run/type_update.h"
 
-#define QUEUE_MAX 65536 /* bodies that wait for a worker */
+#define QUEUE_MAX 65536 /* bodies that may wait for a worker */
 
 #define COUNTER(...) METRIC_ROW(COUNTER, struct scrape_metrics, __VA_ARGS__)
 
@@ -33,7 +33,7 @@ static const struct metric_row counter_rows[] = {
 		"Profiles without samples, which are stored like all others."),
 };
 
-/* Values that are read when metrics are written. */
+/* Statistics that are read when metrics are written. */
 struct scrape_stats {
 	int64_t targets;
 	int64_t ingest_bytes;
@@ -51,7 +51,7 @@ static const struct metric_row stat_rows[] = {
 	     "Response bodies that had to wait because --ingest.memory was exhausted."),
 };
 
-/* Called by any thread. */
+/* Read the statistics. Called by any thread. */
 static void scrape_take_stats(void *ctx, void *snapshot)
 {
 	struct scraper *s = ctx;
@@ -77,7 +77,10 @@ static void scrape_register_counters(struct scraper *s)
 		NULL);
 }
 
-/* The client and the limiter must exist: any thread may take the statistics. */
+/*
+ * Called when the client and the ingest limiter exist, because any thread may
+ * read the statistics from then on.
+ */
 static void scrape_register_stats(struct scraper *s)
 {
 	metrics_register_snapshot(s->o.metrics,
@@ -91,8 +94,8 @@ static void scrape_register_stats(struct scraper *s)
 }
 
 /*
- * Called when memory for bodies is free again, by a worker or by the loop:
- * requests that wait for it go on.
+ * Let requests that wait for memory go on. Called by a worker or by the loop
+ * when memory for bodies is free again.
  */
 static void on_room(void *ctx)
 {
@@ -130,7 +133,7 @@ int scrape_start(const struct scrape_options *o, struct scraper **out,
 		unpacker_share(s->unpackers[i], &s->large_profile_mu);
 	s->workers = pool_start("scrape-worker", SCRAPE_WORKERS, QUEUE_MAX);
 	s->running = true;
-	/* Without a thread nothing works: end as when memory is out. */
+	/* Nothing works without the loop, so abort as when memory runs out. */
 	if (pthread_create(&s->loop, NULL, schedule_run, s))
 		abort();
 	*out = s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A request of scrape_now(): created by the waiting caller, ended by a worker,
- * freed by the last of both.
+ * freed by whichever of the two drops the last reference.
  */
 #include "scrape/run/scrape_request.h"
 
@@ -15,8 +15,8 @@
 #define SECONDS "seconds="
 
 /*
- * Parameters are compared at their start, so that "seconds=" inside another
- * name or value does not match.
+ * "seconds=" is searched only at the start of a parameter, so that it does not
+ * match within another name or value.
  */
 char *scrape_request_url(const char *url, int64_t seconds)
 {
@@ -35,8 +35,8 @@ char *scrape_request_url(const char *url, int64_t seconds)
 }
 
 /*
- * The timeout of the target includes the seconds it usually takes; the
- * difference is added.
+ * The target's timeout includes the duration of its scheduled profiles, so only
+ * the difference to the requested duration is added.
  */
 struct scrape_request *scrape_request_new(struct target *t, int64_t seconds)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A scrape request is a profile that somebody wants now, outside the schedule.
- * The caller of scrape_now() waits on it, the scraper's loop starts it, and a
- * worker ends it.
+ * A scrape request asks for a profile now, outside the schedule. The caller of
+ * scrape_now() waits until the request has ended, the scraper's loop starts the
+ * scrape, and a worker ends the request.
  *
  * Ownership: reference counted; the waiting caller and the scraper hold one
  * reference each.
@@ -17,38 +17,38 @@
 #include "scrape/target/target.h"
 
 /*
- * One request. The members from mu on are under mu; next is under scraper.mu;
- * the others are immutable.
+ * A scrape request. The members after mu are guarded by mu, and next by
+ * scraper.mu; the others are immutable.
  */
 struct scrape_request {
 	_Atomic uint32_t refs;
 	struct target *target;
-	char *url; /* of the target, with its own "seconds" */
+	char *url; /* URL of the target with the "seconds" of this request */
 	int64_t timeout_ms;
-	struct scrape_request *next; /* in scraper.asked */
+	struct scrape_request *next; /* in the list scraper.asked */
 
 	struct mutex mu;
 	pthread_cond_t ended;
 	bool has_ended;
-	struct err err; /* code 0: the profile is stored */
+	struct err err; /* outcome; code 0: the profile is stored */
 	int64_t ms;     /* timestamp of the profile */
 };
 
 /*
- * Make a request with one reference. seconds is how long the profile shall
- * last; -1: as long as the target's scheduled profiles.
+ * Make a request with one reference. `seconds` is the duration of the profile;
+ * -1: the same as for the target's scheduled profiles.
  */
 struct scrape_request *scrape_request_new(struct target *t, int64_t seconds);
 
-/* Take a reference; returns a. */
+/* Take a reference; returns `a`. */
 struct scrape_request *scrape_request_ref(struct scrape_request *a);
 
 /* Drop a reference; the last one frees the request. NULL is a no-op. */
 void scrape_request_unref(struct scrape_request *a);
 
 /*
- * Record the outcome and wake the waiting caller: a profile of time ms when
- * err->code is 0, an error otherwise.
+ * Record the outcome and wake the waiting caller: a profile with the timestamp
+ * `ms` when err->code is 0, an error otherwise.
  */
 void scrape_request_end(struct scrape_request *a, const struct err *err,
 			int64_t ms);
@@ -56,14 +56,14 @@ void scrape_request_end(struct scrape_request *a, const struct err *err,
 /*
  * Wait until the request has ended or the deadline (on clock_mono_ns()) has
  * passed. ERR_TIMEOUT: the deadline has passed; ERR_AGAIN: the target answered
- * something invalid; otherwise the error the scrape ended with.
+ * something invalid; otherwise the error of the scrape.
  */
 NODISCARD int scrape_request_wait(struct scrape_request *a, int64_t deadline_ns,
 				  int64_t *ms, struct err *err);
 
 /*
- * The URL with its parameter "seconds" replaced, or added when it has none. The
- * caller owns the result.
+ * The URL with its parameter "seconds" replaced, or added if the URL has none.
+ * The caller owns the result.
  */
 char *scrape_request_url(const char *url, int64_t seconds);
 

@@ -2,8 +2,8 @@
 /*
  * The state that the files of the scraper share: schedule.c decides when to
  * scrape, fetch.c does one scrape, target_pools.c makes the targets,
- * type_update.c has them made again when index pages name other types,
- * on_demand.c keeps the requests of scrape_now(), target_gauges.c counts
+ * type_update.c has them made again when index pages (/debug/pprof/) name other
+ * types, on_demand.c keeps the requests of scrape_now(), target_gauges.c counts
  * targets for alerts, type_cost.c counts what scrapes cost, scrape.c starts and
  * stops everything.
  *
@@ -33,21 +33,22 @@ enum {
 struct scrape_metrics {
 	struct metric *ok;
 	struct metric *failed;
-	struct metric *skipped; /* due while the one before was running */
-	struct metric *empty;   /* stored, but without samples */
+	/* scrapes due while the one before was running */
+	struct metric *skipped;
+	struct metric *empty; /* stored profiles that have no samples */
 	struct histogram *duration;
 };
 
 /* Counters of one profile type; see type_cost.c. */
 struct type_cost;
 
-/* One job and its targets. All but set is under scraper.update_mu. */
+/* One job and its targets. All members are under scraper.update_mu. */
 struct scrape_pool {
 	char *job;
 	const struct scrape_config *config; /* borrowed */
 	struct http_config *client;
 	struct target_groups_list discovered;
-	struct target_set *set; /* also under scraper.mu */
+	struct target_set *set; /* exchanged under scraper.mu, too */
 };
 
 /* A running scraper. */
@@ -55,11 +56,14 @@ struct scraper {
 	struct scrape_options o;
 	struct scrape_metrics metrics;
 	struct pool *workers;
-	struct unpacker *unpackers[SCRAPE_WORKERS + 1]; /* +1: the loop's */
+	/* For unpacking bodies: one for each worker, the last for the loop. */
+	struct unpacker *unpackers[SCRAPE_WORKERS + 1];
 	struct http_client *client;
-	struct ingest_limiter *intake; /* memory of bodies in flight */
+	/* limits the memory of bodies in flight */
+	struct ingest_limiter *intake;
 	/*
-	 * Held to unpack a large profile: one at a time, to bound the memory.
+	 * Held while a large profile is unpacked, so that only one at a time
+	 * takes that much memory.
 	 */
 	struct mutex large_profile_mu;
 	pthread_t loop;
@@ -72,28 +76,41 @@ struct scraper {
 	struct mutex mu;
 	struct scrape_pool **pools;
 	size_t pool_count;
-	uint64_t generation;          /* grows with each change of sets */
-	struct type_update *findings; /* queue of type_update.c */
-	struct scrape_request *asked; /* requests not started yet */
-	unsigned asking;              /* all requests, started or not */
+	uint64_t generation; /* grows with each change of sets */
+	/* types that index pages named; a queue */
+	struct type_update *findings;
+	/* scrape requests that have not started */
+	struct scrape_request *asked;
+	/* number of requests that have not ended */
+	unsigned asking;
 
-	/* Guards the list of jobs that have a gauge; taken before mu. */
+	/*
+	 * Guards shown, the names of the jobs that have a gauge. Taken before
+	 * mu.
+	 */
 	struct mutex gauges_mu;
 	char **shown;
 	size_t shown_count;
 
-	/* What scrapes cost by profile type. */
+	/* Guards costs, the counters of what scrapes cost by profile type. */
 	struct mutex costs_mu;
 	VEC(struct type_cost) costs;
 
-	/* The loop's own: a min-heap of all targets by due_ms. */
+	/*
+	 * Only the loop uses the members below. A min-heap of all targets by
+	 * due_ms.
+	 */
 	struct target **heap;
 	size_t count;
-	uint64_t loaded;      /* generation that the heap was made of */
-	int64_t regrouped_ns; /* last type update, clock_mono_ns() */
+	uint64_t loaded; /* generation from which the heap was made */
+	/* time of the last type update, on clock_mono_ns() */
+	int64_t regrouped_ns;
 };
 
-/* The name of a job and a reference on its set, both owned. */
+/*
+ * A job and its targets at one moment: the name and a reference on the target
+ * set, both owned.
+ */
 struct snapshot {
 	char *job;
 	struct target_set *set;

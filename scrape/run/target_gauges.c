@@ -31,7 +31,9 @@ static void set_gauges(struct scraper *s, const char *job,
 			count[h]);
 }
 
-/* Count the targets of a set by health, under the lock that guards it. */
+/*
+ * Count the targets of a set by health. Takes scraper.mu, which guards health.
+ */
 static void count_set(struct scraper *s, const struct target_set *set,
 		      int64_t count[HEALTHS])
 {
@@ -54,7 +56,7 @@ static const struct target_set *find_set(const struct snapshot *v, size_t count,
 	return NULL;
 }
 
-/* Remember a job, so that its gauge is set to 0 when the job goes. */
+/* Remember a job, so that its gauge is set to 0 when the job is removed. */
 static void show_new(struct scraper *s, const char *job)
 {
 	for (size_t i = 0; i < s->shown_count; i++) {
@@ -66,8 +68,8 @@ static void show_new(struct scraper *s, const char *job)
 }
 
 /*
- * Gauges are set while mu is not held: the metrics registry has its own lock,
- * and calls gauge functions that take mu under it.
+ * Gauges are set while mu is not held, because the metrics registry calls gauge
+ * functions under its own lock, and those functions take mu.
  */
 void scrape_update_metrics(struct scraper *s)
 {

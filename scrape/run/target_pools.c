@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Jobs and their targets: applying a configuration, taking in discovered target
- * groups, and listing the status. Target sets are made under update_mu, which
- * may take long, and exchanged under "mu" (docs/decisions.md, 57).
+ * groups, and listing the status. Target sets are built under update_mu,
+ * because that may take long, and exchanged under mu (docs/decisions.md, 57).
  */
 #include "scrape/run/target_pools.h"
 
@@ -35,7 +35,7 @@ static void pool_drop(struct scrape_pool *p)
 
 /*
  * Make the target set of a job from its static and discovered groups. The
- * caller owns it.
+ * caller owns the set.
  */
 static struct target_set *make_set(struct scrape_pool *p)
 {
@@ -51,8 +51,8 @@ static struct target_set *make_set(struct scrape_pool *p)
 }
 
 /*
- * Log when a limit stops, or no longer stops, all targets of a job; "before" is
- * the reason until now, or NULL.
+ * Log when a limit stops, or no longer stops, all targets of a job; `before` is
+ * the reason that held until now, or NULL.
  */
 static void tell_refusal(struct scraper *s, const struct scrape_pool *p,
 			 const char *before)
@@ -72,7 +72,9 @@ static void tell_refusal(struct scraper *s, const struct scrape_pool *p,
 			LOG_FIELDS(log_text("job", p->job)));
 }
 
-/* Make the job's set again and exchange it; the caller holds update_mu. */
+/*
+ * Rebuild the target set of a job and exchange it; the caller holds update_mu.
+ */
 static void target_pools_renew(struct scraper *s, struct scrape_pool *p)
 {
 	struct target_set *old = p->set;
@@ -108,8 +110,8 @@ static void install_pools(struct scraper *s, struct scrape_pool **pools,
 }
 
 /*
- * Set the HTTP client of a job. Unchanged options keep the client, and with it
- * its tokens and connections.
+ * Set the HTTP client of a job. If the options have not changed, the client
+ * stays, with its tokens and connections.
  */
 static void use_client(struct scrape_pool *p, const struct http_options *o)
 {
@@ -176,7 +178,7 @@ void target_pools_free(struct scraper *s)
 	mem_free(s->pools);
 }
 
-/* Listing targets for the API and metrics. */
+/* The functions below list targets, for the API and for metrics. */
 
 struct snapshot *snapshot_take(struct scraper *s, size_t *count)
 {
@@ -203,8 +205,8 @@ void snapshot_free(struct snapshot *v, size_t count)
 }
 
 /*
- * Fill in the health of a target under mu. *error is a copy that the caller
- * frees after it has used out->last_error.
+ * Fill in the health of a target under mu. *error is a copy of the last error,
+ * which the caller frees after it has used out->last_error.
  */
 static void get_status(struct scraper *s, const struct target *t,
 		       struct target_status *out, char **error)
@@ -221,8 +223,8 @@ static void get_status(struct scraper *s, const struct target *t,
 }
 
 /*
- * Call fn for one entry. Discovered labels are not stored but made again here
- * (docs/decisions.md, 58).
+ * Call fn for one entry of a target set. Discovered labels are not stored but
+ * made again here (docs/decisions.md, 58).
  */
 static void show_entry(struct scraper *s, const struct target_set *set,
 		       const struct target_entry *e,

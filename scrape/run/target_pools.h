@@ -13,8 +13,8 @@
 #include "scrape/scrape.h"
 
 /*
- * Make the target sets again of all jobs whose types come from index pages. The
- * caller holds scraper.update_mu.
+ * Rebuild the target sets of all jobs whose profile types come from index pages
+ * (/debug/pprof/). The caller holds scraper.update_mu.
  */
 void target_pools_regroup(struct scraper *s) REQUIRES(s->update_mu);
 

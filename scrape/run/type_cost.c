@@ -10,8 +10,9 @@
 #include "scrape/run/scraper.h"
 
 /*
- * Relabelling and index pages can name any number of types; those beyond the
- * bound are counted as "other".
+ * number of types that are counted, including "other". Relabelling and index
+ * pages (/debug/pprof/) can name any number of types; types beyond this bound
+ * are counted as "other".
  */
 #define TYPES_SHOWN 32
 
@@ -46,8 +47,8 @@ static struct type_cost cost_new(struct metrics *m, struct str type)
 }
 
 /*
- * The counters of a type; the caller holds costs_mu. "other" is always there,
- * so the recursion ends.
+ * The counters of a type; the caller holds costs_mu. The list always has
+ * "other", so the recursion ends.
  */
 static struct type_cost *cost_locked(struct scraper *s, struct str type)
 	REQUIRES(s->costs_mu)

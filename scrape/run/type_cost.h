@@ -12,14 +12,14 @@
 #include "scrape/run/scraper.h"
 
 /*
- * Prepare the list with the type "other", which takes all types beyond the
- * bound.
+ * Prepare the list with the type "other", which counts all types beyond a
+ * bounded number.
  */
 void type_cost_init(struct scraper *s);
 
 /*
- * Count one scrape of the target that ended: the bytes of its body and its
- * duration.
+ * Count a scrape that has ended: the bytes of its body and its duration, for
+ * the profile type of the target.
  */
 void type_cost_add(struct scraper *s, const struct target *t, size_t bytes,
 		   int64_t took_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Updates of the types that index pages name: queued by workers, applied by a
- * worker under update_mu, at most once every PAUSE_MS.
+ * Updates of the types that index pages (/debug/pprof/) name: queued by
+ * workers, applied by a worker under update_mu, at most once every PAUSE_MS.
  */
 #include "scrape/run/type_update.h"
 
@@ -10,9 +10,9 @@
 #include "scrape/run/scraper.h"
 #include "scrape/run/target_pools.h"
 
-#define PAUSE_MS 1000 /* between two updates */
+#define PAUSE_MS 1000 /* minimum ms between two updates */
 
-/* What one index page named. */
+/* An entry of the queue: the types that one index page named. */
 struct type_update {
 	struct target *index;
 	struct profile_list *types;
@@ -54,8 +54,8 @@ static void type_update_drop(struct type_update *f)
 }
 
 /*
- * Store the types at the index target. Returns false if they are the same as
- * before; otherwise f takes over the old ones.
+ * Store the types in the target of the index page. Returns false if they have
+ * not changed; otherwise `f` takes over the old types.
  */
 static bool type_update_learn(struct type_update *f)
 {
@@ -69,8 +69,8 @@ static bool type_update_learn(struct type_update *f)
 }
 
 /*
- * Runs in a worker: apply the queue, and make target sets again if a page named
- * something new.
+ * Runs in a worker: apply the queue, and rebuild target sets if the types of
+ * any page have changed.
  */
 static void type_update_regroup(void *scraper, unsigned worker UNUSED)
 {
@@ -92,8 +92,8 @@ static void type_update_regroup(void *scraper, unsigned worker UNUSED)
 }
 
 /*
- * A fleet that starts names its types on many pages at once; sets are made once
- * a second, not once for each page.
+ * When many targets start at once, many index pages name new types; target sets
+ * are rebuilt once a second, not once for each page.
  */
 int64_t type_update_start(struct scraper *s)
 {

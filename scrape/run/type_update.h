@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Type updates: when the index page of a target names other types than before,
- * the target set of its job is made again, at most once a second for all jobs
- * (docs/decisions.md, 71).
+ * Type updates: when the index page (/debug/pprof/) of a target names other
+ * types than before, the target set of its job is rebuilt, at most once a
+ * second for all jobs (docs/decisions.md, 71).
  *
  * Ownership: a queued update holds references on the target and on its types.
  * Threads: any; the queue is under scraper.mu.
@@ -13,16 +13,17 @@
 #include "scrape/run/scraper.h"
 
 /*
- * Queue what an index page named, and wake the loop. Takes over the caller's
- * reference on types.
+ * Queue the types that an index page named, and wake the loop. Takes over the
+ * caller's reference on types.
  */
 void type_update_add(struct scraper *s, struct target *index,
 		     struct profile_list *types);
 
 /*
- * Hand the queued updates to a worker if there are any and the last time is
- * long enough ago. Returns how many ms later to call again at the latest;
- * INT64_MAX: nothing is queued. Called by the loop alone.
+ * Pass the queued updates to a worker if there are any and the last ones were
+ * passed long enough ago. Returns after how many ms at the latest the loop must
+ * call this function again; INT64_MAX: nothing is queued. Called by the loop
+ * alone.
  */
 int64_t type_update_start(struct scraper *s);
 

@@ -24,7 +24,7 @@
 #define PARAMS_MAX 1000
 #define INDEX_PATH "/debug/pprof/"
 
-/* The __name__ of the target that is the index page itself. */
+/* The __name__ of the target that is the index page (/debug/pprof/) itself. */
 #define TARGET_INDEX "index"
 
 /* Append a label; the caller has allocated enough room. */
@@ -43,7 +43,7 @@ static struct str duration_text(struct arena *a, int64_t ms)
 }
 
 /*
- * The set outlives the configuration it was made of, so parameters are copied.
+ * Copy the URL parameters, because the target set outlives the configuration.
  */
 static void copy_params(const struct scrape_config *c, struct arena *a,
 			struct job_labels *out)
@@ -110,7 +110,7 @@ void job_labels_make(const struct scrape_config *c, struct arena *a,
 
 /*
  * Index pages can name any number of types, so the list of types grows. The old
- * list stays in the arena until the set goes.
+ * list stays in the arena until the target set is freed.
  */
 static void discovered_make_room(struct job_labels *job, struct arena *a)
 {
@@ -128,7 +128,9 @@ static uint64_t type_hash(struct str name)
 	return hash_bytes(bytes_of(name));
 }
 
-/* Comparison of the table "known", which maps type names to numbers. */
+/*
+ * Comparison function of the table `known`, which maps type names to numbers.
+ */
 static bool same_type(const void *ctx, uint32_t number, const void *name)
 {
 	const struct job_labels *job = ctx;
@@ -159,7 +161,8 @@ size_t job_labels_type(struct job_labels *job, const struct scrape_config *c,
 }
 
 /*
- * Earlier sources win: callers go from the target's own labels to the defaults.
+ * Set the labels that are not set yet. Callers begin with the target's own
+ * labels and end with the defaults of the job, so earlier sources win.
  */
 static void set_absent(struct labels_builder *b, const struct label_list *l)
 {
@@ -199,7 +202,7 @@ void discovered_labels(const struct job_labels *job,
 	set_absent(out, &job->defaults);
 }
 
-/* From labels after relabelling to a target spec. */
+/* The functions below turn labels after relabelling into a target spec. */
 
 static int check_address(struct str address, struct str scheme, struct err *err)
 {
@@ -237,8 +240,9 @@ static int get_duration(const struct labels_builder *b, const char *name,
 }
 
 /*
- * The URL parameters: those of the job, whose first value of each name is
- * replaced by the label __param_<name>, and those that only labels give.
+ * Collect the URL parameters: first the job's, where the label __param_<name>
+ * replaces the first value of each name, then the parameters that only labels
+ * set. Returns their number.
  */
 static size_t gather_params(const struct job_labels *job,
 			    const struct labels_builder *b, struct param *out)
@@ -264,8 +268,8 @@ static size_t gather_params(const struct job_labels *job,
 }
 
 /*
- * Sort by name, so that a URL does not depend on the order of labels. Stable:
- * several values of one name keep their order.
+ * Sort parameters by name, so that a URL does not depend on the order of
+ * labels. The sort is stable: several values of one name keep their order.
  */
 static void sort_params(struct param *v, size_t n)
 {
@@ -303,7 +307,7 @@ static char *make_url(const struct job_labels *job,
 	struct str scheme = labels_builder_get(b, str_of(SCHEME));
 	struct str address = labels_builder_get(b, str_of(ADDRESS));
 	struct str path = labels_builder_get(b, str_of(PATH));
-	struct buf url = buf_init(URL_MAX + 1); /* with its NUL */
+	struct buf url = buf_init(URL_MAX + 1); /* 1 for the NUL */
 	char *out;
 
 	buf_printf(&url, "%.*s://%.*s%s%.*s", STR_ARG(scheme), STR_ARG(address),
@@ -315,8 +319,8 @@ static char *make_url(const struct job_labels *job,
 }
 
 /*
- * The duration that the profile is asked to cover; 0 when the parameter is
- * absent or out of bounds.
+ * The duration of the profile in seconds, from __param_seconds; 0 if the label
+ * is absent or out of bounds, so that the timeout is not extended.
  */
 static int64_t seconds_of(const struct labels_builder *b)
 {
@@ -327,8 +331,8 @@ static int64_t seconds_of(const struct labels_builder *b)
 }
 
 /*
- * Remove the labels that begin with __ and are not stored; the name and the
- * tenant stay.
+ * Remove the labels that are not stored: all that begin with __, except the
+ * name and the tenant.
  */
 static void remove_internal(struct labels_builder *b)
 {
@@ -362,7 +366,7 @@ int target_spec_make(const struct job_labels *job, size_t type,
 			       "the label " LABEL_NAME
 			       " (the profile type) is empty");
 	out->seconds = seconds_of(b);
-	/* The server answers only after it has profiled for "seconds". */
+	/* The target answers only after it has profiled for "seconds". */
 	out->timeout_ms = timeout + out->seconds * 1000;
 	out->url = make_url(job, b);
 	if (!out->url)

@@ -2,7 +2,7 @@
 /*
  * Scans the HTML of /debug/pprof/ for links to profiles. The page is input from
  * outside: lengths and counts are bounded, and only paths that Go could have
- * written are taken.
+ * written are accepted.
  */
 #include "scrape/target/profile_list.h"
 
@@ -12,9 +12,12 @@
 #define LINK         "href="
 #define QUERY        "?debug="
 #define PATH_MAX_LEN 128
-#define LINK_MAX     256 /* bytes of a quoted link */
+#define LINK_MAX     256 /* maximum bytes of a quoted link */
 
-/* The page also links things that are not profiles of samples. */
+/*
+ * Whether a link names a profile type: the page also links things that are not
+ * profiles of samples.
+ */
 static bool is_profile(struct str name)
 {
 	return !str_is(name, "cmdline") && !str_is(name, "symbol") &&
@@ -49,8 +52,8 @@ static bool profile_list_has_type(const struct profile_list *t, struct str name)
 }
 
 /*
- * Add a type unless its name is unusable or already there. ERR_INVALID: there
- * are more than TYPE_INDEX_MAX.
+ * Add a type unless its name is unusable or already in the list. ERR_INVALID:
+ * there are more than TYPE_INDEX_MAX.
  */
 static int profile_list_add(struct profile_list *t, struct str path,
 			    struct err *err)
@@ -71,8 +74,8 @@ static int profile_list_add(struct profile_list *t, struct str path,
 }
 
 /*
- * Find the path of the next profile link and move *page behind its start. An
- * empty result means that there are no more links.
+ * Find the path of the next profile link, and move *page to the start of that
+ * path. An empty result means that there are no more links.
  */
 static struct str next_link(struct str *page)
 {

@@ -28,10 +28,11 @@ enum {
 /* One type that the page links. */
 struct indexed_type {
 	struct str name;
-	struct str path; /* relative to the page, still URL-encoded */
+	/* link to the profile, relative to the page, URL-encoded */
+	struct str path;
 };
 
-/* The types in the order of the page, each name once. */
+/* The profile types of a page, in the order of the page, each name once. */
 struct profile_list {
 	_Atomic uint32_t refs;
 	struct arena arena;
@@ -46,7 +47,7 @@ struct profile_list {
 NODISCARD int profile_list_parse(struct bytes page, struct profile_list **out,
 				 struct err *err);
 
-/* Take a reference; returns t. NULL is a no-op. */
+/* Take a reference; returns `t`. NULL is a no-op. */
 struct profile_list *profile_list_ref(struct profile_list *t);
 
 /* Drop a reference; the last one frees the list. NULL is a no-op. */

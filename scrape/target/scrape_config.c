@@ -47,8 +47,9 @@ static bool has_port(struct str target)
 }
 
 /*
- * Report URLs where addresses are expected. Callers skip this check for jobs
- * with relabelling rules, which may make addresses of them.
+ * Report targets that are not addresses, such as URLs, and warn about missing
+ * ports. Callers skip this check for jobs with relabelling rules, which may
+ * turn URLs into addresses.
  */
 static void check_targets(struct yaml *y, const struct yaml_node *groups)
 {
@@ -80,7 +81,7 @@ static void check_targets(struct yaml *y, const struct yaml_node *groups)
 	}
 }
 
-/* params: {name: [value, …]}. One array element for each value. */
+/* Decode params: {name: [value, …]} into one struct param for each value. */
 static void decode_params(struct yaml *y, const struct yaml_node *n,
 			  void *field)
 {
@@ -231,12 +232,13 @@ static void set_default_profiles(struct yaml *y, struct scrape_config *c)
 
 #define TIMEOUT_DEFAULT_MS 15000
 
-/* Why an option of Prometheus is accepted and ignored. */
+/* The reason in the warning about an option of Prometheus that is ignored. */
 #define NOT_FOR_PROFILES "it does not apply to profiles"
 
 /*
  * The options of a job. Options of Prometheus that make no sense for profiles
- * are accepted with a warning, so that its files can be used as they are.
+ * are accepted with a warning, so that configuration files of Prometheus can be
+ * used unchanged.
  */
 static const struct yaml_field job_fields[] = {
 	{ "job_name", yaml_text, offsetof(struct scrape_config, job_name),
@@ -276,7 +278,10 @@ static void fill_times(struct scrape_common *c,
 		c->interval_ms = defaults->interval_ms;
 	if (c->timeout_ms)
 		return;
-	/* As in Prometheus a timeout that is not the job's own is cut. */
+	/*
+	 * As in Prometheus, a timeout that the job does not set itself is cut
+	 * to the job's interval.
+	 */
 	c->timeout_ms = defaults->timeout_ms ? defaults->timeout_ms :
 					       TIMEOUT_DEFAULT_MS;
 	if (c->timeout_ms > c->interval_ms)
@@ -284,8 +289,8 @@ static void fill_times(struct scrape_common *c,
 }
 
 /*
- * Report times out of bounds, and warn about times by which every other scrape
- * would be skipped.
+ * Report times out of bounds, and warn about times that are so long that
+ * scrapes would be skipped.
  */
 static void check_times(struct yaml *y, const struct yaml_node *n,
 			const struct scrape_config *c)
@@ -317,8 +322,8 @@ static void check_times(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Report the service discoveries of Prometheus that do not exist here by their
- * own message rather than as unknown fields.
+ * Report unsupported service discoveries of Prometheus with a message of their
+ * own, rather than as unknown fields.
  */
 static void check_discovery(struct yaml *y, const struct yaml_node *map)
 {
@@ -357,8 +362,8 @@ static void decode_job(struct yaml *y, const struct yaml_node *n,
 	if (n->kind == YAML_MAP)
 		check_discovery(y, n);
 	/*
-	 * After an unsupported discovery the fields would only repeat the
-	 * error.
+	 * If a service discovery is not supported, decoding the fields would
+	 * report it a second time.
 	 */
 	if (y->error_count == errors)
 		yaml_decode(y, n, "scrape_config", job_fields, c);

@@ -74,8 +74,8 @@ void target_unref(struct target *t)
 }
 
 /*
- * A target whose offset within this interval has passed, or is now, is due in
- * the next one.
+ * If the offset within the current interval has passed or is exactly now, the
+ * target is due in the next interval.
  */
 int64_t target_next_due(uint64_t hash, int64_t interval_ms, int64_t now_ms)
 {
@@ -86,8 +86,8 @@ int64_t target_next_due(uint64_t hash, int64_t interval_ms, int64_t now_ms)
 }
 
 /*
- * Timestamps are aligned to the schedule when the start was only a little late,
- * as in Prometheus.
+ * Timestamps are aligned to the schedule when the scrape started close to its
+ * due time, as in Prometheus.
  */
 int64_t target_sample_ms(int64_t due_ms, int64_t started_ms,
 			 int64_t interval_ms)

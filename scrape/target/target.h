@@ -6,8 +6,9 @@
  *
  * Ownership: reference counted; references are held by the target sets of its
  * job, by the heap of the scrape loop and by each scrape that runs.
- * Threads: the spec is immutable. due_ms belongs to the loop's thread, found is
- * under scraper.update_mu, and the members from running on are under scraper.mu.
+ * Threads: the spec is immutable. due_ms belongs to the loop's thread, `found`
+ * is under scraper.update_mu, and the members from `running` on are under
+ * scraper.mu.
  */
 #ifndef SCRAPE_TARGET_TARGET_H
 #define SCRAPE_TARGET_TARGET_H
@@ -28,34 +29,38 @@ enum target_health {
 
 /*
  * What defines a target. Two targets with equal specs are the same target, so
- * that it keeps its schedule and health across reloads (docs/decisions.md, 57).
+ * that a target keeps its schedule and health across reloads
+ * (docs/decisions.md, 57).
  */
 struct target_spec {
-	struct labels *labels; /* of the stored series */
+	struct labels *labels; /* labels of the stored series */
 	char *url;
 	int64_t interval_ms;
-	int64_t timeout_ms; /* of a request: seconds plus scrape_timeout */
-	int64_t seconds;    /* that a profile covers; 0: not sent */
-	size_t max_body;    /* bytes; 0: no limit of its own */
+	/* timeout of a request: seconds plus scrape_timeout */
+	int64_t timeout_ms;
+	int64_t seconds; /* duration of a profile; 0: none or not known */
+	/* limit of a body in bytes; 0: no limit of its own */
+	size_t max_body;
 	struct http_config *client;
-	bool is_index; /* /debug/pprof/ itself; names types, is not stored */
+	/* whether it is the page /debug/pprof/, which is not stored */
+	bool is_index;
 };
 
 /* A target with its schedule and health. */
 struct target {
 	_Atomic uint32_t refs;
 	struct target_spec spec;
-	uint64_t hash; /* of labels and URL */
+	uint64_t hash; /* hash of labels and URL */
 	char *refused; /* the limit that forbids scraping, or NULL */
 
 	/*
-	 * The types that an index page named last, or NULL. Under
-	 * scraper.update_mu.
+	 * Only for an index page (/debug/pprof/): the types that the page named
+	 * last, or NULL. Under scraper.update_mu.
 	 */
 	struct profile_list *found;
 
 	/* Belongs to the thread of the scrape loop. */
-	int64_t due_ms; /* 0: not yet known */
+	int64_t due_ms; /* when the target is due next; 0: not yet known */
 
 	/* The members below are under scraper.mu. */
 	bool running; /* a scrape is in flight */
@@ -64,8 +69,9 @@ struct target {
 	int64_t last_ms;  /* start of the last scrape; 0: never */
 	int64_t last_duration_ns;
 	int64_t next_ms;     /* copy of due_ms, for the status page */
-	uint64_t last_bytes; /* of the body */
-	uint64_t skipped;    /* times due while a scrape was running */
+	uint64_t last_bytes; /* length of the last body */
+	/* number of times it was due while being scraped */
+	uint64_t skipped;
 };
 
 /* Release the labels, URL and client, and clear the spec. */
@@ -79,7 +85,7 @@ uint64_t target_spec_hash(const struct target_spec *s);
 
 /*
  * Whether two specs define the same target. HTTP clients are compared by
- * address.
+ * pointer.
  */
 bool target_spec_eq(const struct target_spec *a, const struct target_spec *b);
 
@@ -88,7 +94,7 @@ bool target_spec_eq(const struct target_spec *a, const struct target_spec *b);
  */
 struct target *target_new(struct target_spec *s);
 
-/* Take a reference; returns t. */
+/* Take a reference; returns `t`. */
 struct target *target_ref(struct target *t);
 
 /* Drop a reference; the last one frees the target. NULL is a no-op. */

@@ -13,24 +13,27 @@
  */
 #define BYTES_MAX         (256 * MIB)
 #define DROPPED_BYTES_MAX (64 * MIB)
-#define TARGET_BYTES      400 /* besides labels and URL */
+/* estimated memory of a target in bytes, without its labels and URL */
+#define TARGET_BYTES 400
 
-/* A set while it is being made. */
+/* A target set while it is being made. */
 struct set_builder {
 	const struct scrape_config *config;
 	struct http_config *client;
-	const struct target_set *before; /* NULL: none */
-	struct table known; /* entries of "before" by hash of the target */
-	struct table pages; /* index pages of "before" by hash of the URL */
+	/* the job's previous set; NULL: none */
+	const struct target_set *before;
+	struct table known; /* entries of `before` by hash of the target */
+	struct table pages; /* index pages of `before` by hash of the URL */
 	struct table seen;  /* entries of the new set by hash of the labels */
 	struct table types; /* types of the job by name */
-	const char **dropped_by; /* reasons by rule, made when needed */
+	/* reason for each relabelling rule, made when needed */
+	const char **dropped_by;
 	struct target_set *set;
-	size_t bytes; /* of the active targets */
+	size_t bytes; /* memory of the active targets */
 	size_t dropped_bytes;
 };
 
-/* Comparison of the table "known". */
+/* Comparison function of the table `known`. */
 static bool same_spec(const void *ctx, uint32_t number, const void *key)
 {
 	const struct target_set *s = ctx;
@@ -38,7 +41,7 @@ static bool same_spec(const void *ctx, uint32_t number, const void *key)
 	return target_spec_eq(&s->v[number].target->spec, key);
 }
 
-/* Comparison of the table "seen". */
+/* Comparison function of the table `seen`. */
 static bool target_set_same_labels(const void *ctx, uint32_t number,
 				   const void *key)
 {
@@ -49,7 +52,7 @@ static bool target_set_same_labels(const void *ctx, uint32_t number,
 			labels_bytes(ls));
 }
 
-/* Comparison of the table "pages". */
+/* Comparison function of the table `pages`. */
 static bool same_page(const void *ctx, uint32_t number, const void *url)
 {
 	const struct target_set *s = ctx;
@@ -63,8 +66,8 @@ static uint64_t target_set_hash_of(const char *text)
 }
 
 /*
- * Index the set before by spec and by index page, so that finding a target
- * again takes constant time.
+ * Index the previous set by spec and by URL of index pages (/debug/pprof/), so
+ * that a target is found again in constant time.
  */
 static void index_before(struct set_builder *m)
 {
@@ -84,8 +87,8 @@ static void index_before(struct set_builder *m)
 }
 
 /*
- * The reason why a name or value of len bytes exceeds a limit; NULL: it does
- * not. The caller owns the text.
+ * The message that a label name or value of len bytes exceeds a limit; NULL: it
+ * does not. The caller owns the text.
  */
 static char *too_long(const char *limit, int64_t max, struct str name,
 		      size_t len)
@@ -99,8 +102,8 @@ static char *too_long(const char *limit, int64_t max, struct str name,
 }
 
 /*
- * The limit of the job that the stored labels exceed, as a text that the caller
- * owns; NULL: none.
+ * The message about the limit of the job that the stored labels exceed; NULL:
+ * none. The caller owns the text.
  */
 static char *target_set_describe_refusal(const struct scrape_config *c,
 					 const struct labels *ls)
@@ -145,9 +148,9 @@ static struct profile_list *found_before(const struct set_builder *m,
 }
 
 /*
- * The target with that spec: the one of the set before, or a new one. Takes
- * over the spec; the caller owns a reference. Targets that a limit refuses are
- * never shared, because the limit may have changed.
+ * The target with this spec: shared with the previous set, or new. Takes over
+ * the spec; the caller owns a reference. Targets that a limit refuses are never
+ * shared, because the limit may have changed.
  */
 static struct target *target_set_take_target(struct set_builder *m,
 					     struct target_spec *spec)
@@ -177,7 +180,7 @@ static struct target *target_set_take_target(struct set_builder *m,
 	return t;
 }
 
-/* Count a dropped target, and tell whether its entry is kept to be shown. */
+/* Count a dropped target. Returns whether its entry is kept, to be shown. */
 static bool keeps_dropped(struct set_builder *m, const char *why)
 {
 	int64_t most = m->config->common.keep_dropped_targets;
@@ -188,7 +191,7 @@ static bool keeps_dropped(struct set_builder *m, const char *why)
 	       (!most || m->set->dropped <= (size_t)most);
 }
 
-/* Add a dropped entry. why must live as long as the set. */
+/* Add a dropped entry. `why` must live as long as the set. */
 static void target_set_drop(struct set_builder *m, struct target_entry e,
 			    const char *why)
 {
@@ -209,8 +212,8 @@ static void drop_faulty(struct set_builder *m, struct target_entry e,
 }
 
 /*
- * Add an active entry and return its target; NULL: another one has the same
- * labels, so this one is dropped (docs/decisions.md, 59).
+ * Add an active entry and return its target; NULL: another target has the same
+ * labels, so this entry is dropped (docs/decisions.md, 59).
  */
 static const struct target *target_set_keep(struct set_builder *m,
 					    struct target_entry e,
@@ -235,7 +238,10 @@ static const struct target *target_set_keep(struct set_builder *m,
 	return e.target;
 }
 
-/* The reason that names the relabelling rule; one text for each rule. */
+/*
+ * The reason that names the relabelling rule that dropped a target; the text is
+ * made once for each rule.
+ */
 static const char *dropped_by(struct set_builder *m, size_t rule)
 {
 	const struct relabel_rules *rules = &m->config->relabel;
@@ -346,7 +352,7 @@ static void refuse_all(struct target_set *s, const char *why)
 		if (!was)
 			continue;
 		/*
-		 * The target may be shared with the set before, so it is
+		 * The target may be shared with the previous set, so it is
 		 * replaced by a copy instead of being changed.
 		 */
 		spec = was->spec;
@@ -361,7 +367,7 @@ static void refuse_all(struct target_set *s, const char *why)
 	}
 }
 
-/* The text of the limit that is exceeded; it lives in the set's arena. */
+/* The message about the exceeded limit; it lives in the set's arena. */
 static const char *target_set_count_excess(const struct set_builder *m)
 {
 	if (m->bytes > BYTES_MAX)

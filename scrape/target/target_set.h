@@ -15,44 +15,49 @@
 
 #include "scrape/discovered.h"
 
-/* One target and type of the job: either scraped or dropped. */
+/* One target of the job with one profile type: either scraped or dropped. */
 struct target_entry {
 	const struct target_group *group;
-	const struct label_list *labels; /* of the target within its group */
-	uint32_t type;                   /* place in job.types */
-	const char *dropped;             /* the reason; NULL: it is scraped */
-	struct target *target;           /* NULL: it is dropped */
+	/* labels of the target within its group */
+	const struct label_list *labels;
+	uint32_t type; /* index into job.types */
+	/* why it is dropped; NULL: it is scraped */
+	const char *dropped;
+	struct target *target; /* NULL: it is dropped */
 };
 
 /* The targets of one job. Entries are in the order of the configuration. */
 struct target_set {
 	_Atomic uint32_t refs;
-	struct arena arena;    /* texts of job and reasons */
-	struct job_labels job; /* to show discovered labels */
+	struct arena arena; /* memory of `job` and of the reasons */
+	/* labels of the job, to show discovered labels */
+	struct job_labels job;
 	struct target_groups_list groups;
 	struct target_entry *v;
 	size_t count;
 	size_t cap;
 	size_t active;  /* entries that have a target */
-	size_t dropped; /* also counts those beyond keep_dropped_targets */
+	size_t dropped; /* dropped targets, also beyond keep_dropped_targets */
 	/*
-	 * The limit by which no target is scraped; NULL: targets are scraped.
+	 * The limit that the job exceeds, so that none of its targets is
+	 * scraped; NULL: targets are scraped.
 	 */
 	const char *refused;
 };
 
 /*
  * Make the set of a job from its target groups. Targets whose spec is also in
- * "before" (NULL: no set before) are shared with it and keep schedule and
- * health. The configuration is borrowed for the call; references are taken on
- * the groups and the client. The caller owns the result.
+ * `before` (the previous set of the job, or NULL) are shared with that set, and
+ * so keep schedule and health. The configuration is borrowed for the call;
+ * references are taken on the groups and the client. The caller owns the
+ * result.
  */
 struct target_set *target_set_make(const struct scrape_config *c,
 				   struct http_config *client,
 				   const struct target_groups_list *groups,
 				   const struct target_set *before);
 
-/* Take a reference; returns s. */
+/* Take a reference; returns `s`. */
 struct target_set *target_set_ref(struct target_set *s);
 
 /* Drop a reference; the last one frees the set. NULL is a no-op. */

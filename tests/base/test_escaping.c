@@ -203,9 +203,9 @@ Test(escaping, characters_that_xml_forbids_are_replaced)
 
 	xml_escape(&out, str_of("a\xef\xbf\xbf"
 				"b\xef\xbf\xbe\xef\xbf\xbd\x01"));
-	cr_expect_str_eq(buf_cstr(&out),
-			 "a\xef\xbf\xbd"
-			 "b\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+	cr_expect(check_str(str_of(buf_cstr(&out)),
+			    "a\xef\xbf\xbd"
+			    "b\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"));
 	buf_fini(&out);
 }
 

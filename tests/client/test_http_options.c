@@ -248,8 +248,8 @@ Test(http_options, headers_that_are_the_clients_own_are_refused)
 		"a:b",
 		"a\tb",
 		"\xc3\xa4",
-		"a\x7f"
-		"b",
+		("a\x7f"
+		 "b"),
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

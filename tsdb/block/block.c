@@ -49,7 +49,7 @@ void block_unref(struct block *b)
 
 /* Opening a block. */
 
-/* ERR_CORRUPT for a file whose size is not that in meta.json. */
+/* Report a file whose size differs from its size in meta.json. */
 static int size_differs(const struct block *b, const struct meta_file *f,
 			uint64_t size, struct err *err)
 {
@@ -61,8 +61,8 @@ static int size_differs(const struct block *b, const struct meta_file *f,
 
 /*
  * Open a file as a blob and compare its size with meta.json. Checksums of whole
- * files are not verified at a start, which would read all bytes; readers verify
- * each piece.
+ * files are not verified here, because all bytes would have to be read; readers
+ * verify the checksum of each piece.
  */
 static int open_blob(struct block *b, const struct meta_file *f,
 		     struct blob **out, struct err *err)
@@ -77,7 +77,7 @@ static int open_blob(struct block *b, const struct meta_file *f,
 
 /*
  * Log and count damage to a file that the rest of the block does not need.
- * Returns 0 for damage, and rc for errors that are no damage.
+ * Returns 0 for a damaged, missing or unreadable file, and rc for other errors.
  */
 static int block_tell_damage(struct block *b, const char *name, int rc,
 			     const struct err *err)
@@ -111,9 +111,9 @@ static int check_chunks(const struct blob *blob, struct err *err)
 }
 
 /*
- * Open the next chunk file. One that cannot be opened is NULL in the array, so
- * that the numbers of the others stay right. One of wrong size or header stays
- * usable: each chunk has a checksum.
+ * Open the next chunk file. A file that cannot be opened is NULL in the array,
+ * so that the other files keep their numbers. A file with a wrong size or
+ * header stays usable, because each chunk has a checksum.
  */
 static int open_chunks(struct block *b, const struct meta_file *f,
 		       struct err *err)
@@ -147,8 +147,8 @@ static int check_values(const struct block *b, const struct meta_file *f,
 }
 
 /*
- * Open the next values file. A damaged one that was opened stays in the array:
- * each profile is verified when it is read.
+ * Open the next values file. A damaged file stays usable, because each profile
+ * is verified when it is read.
  */
 static int block_open_values(struct block *b, const struct meta_file *f,
 			     struct err *err)
@@ -207,7 +207,7 @@ static int block_open_file(struct block *b, const struct meta_file *f,
 		       f->name);
 }
 
-/* Read meta.json, which says what the other files are. */
+/* Read meta.json, which lists the other files. */
 static int read_meta(struct block *b, struct err *err)
 {
 	CLEANUP(mem_freep) char *path = mem_printf("%s/meta.json", b->path);
@@ -245,8 +245,8 @@ static int block_read_tombstones(struct block *b, struct err *err)
 	if (!rc)
 		return 0;
 	/*
-	 * Deleted profiles come back: better than losing those that were not
-	 * deleted.
+	 * Deleted profiles come back, which is better than losing profiles that
+	 * were not deleted.
 	 */
 	b->tombstones = tombstones_new();
 	return block_tell_damage(b, "tombstones", rc, err);
@@ -315,7 +315,7 @@ int block_groups(struct block *b, uint32_t ref, int64_t from, int64_t to,
 	return rc;
 }
 
-/* ERR_CORRUPT with the file and the offset of a chunk. */
+/* Report a damaged chunk by its file and offset. */
 static int chunk_damaged(const struct blob *blob, uint64_t at, struct err *err)
 {
 	return err_set(err, ERR_CORRUPT, "%s: damaged chunk at offset %llu",
@@ -325,8 +325,8 @@ static int chunk_damaged(const struct blob *blob, uint64_t at, struct err *err)
 #define LENGTH_MAX 10 /* largest size of a uvarint */
 
 /*
- * chunk_source.meta: a chunk reference is number of the file << 32 | offset.
- * The length is read first, then the chunk with its checksum.
+ * chunk_source.meta: g->at is a chunk reference, (number of the file - 1) << 32
+ * | offset. The chunk's length is read first, then the chunk with its checksum.
  */
 static int read_chunk(void *ctx, const struct chunk *g, struct buf *scratch,
 		      struct bytes *head, struct err *err)
@@ -444,8 +444,8 @@ struct tombstones *block_tombstones(struct block *b)
 }
 
 /*
- * Replace the file of tombstones by rename, so that a crash leaves the old or
- * the new one.
+ * Replace the file of tombstones by rename, so that a crash leaves either the
+ * old or the new file.
  */
 static int write_tombstones(const struct block *b, const struct tombstones *t,
 			    struct err *err)

@@ -21,7 +21,7 @@
 /* Length of a chunk file's header, and the encoding byte of a chunk. */
 enum {
 	CHUNK_HEADER = 8,
-	CHUNK_GROUP = 0x70, /* encoding of a chunk: chunk metadata */
+	CHUNK_GROUP = 0x70, /* encoding byte: chunk metadata follows */
 };
 
 /* The first four bytes of a chunk file. */
@@ -33,9 +33,9 @@ struct block_env {
 	const char *dir; /* data directory */
 	const struct log *log;
 	struct metric *corruptions;
-	/* Codec tried before zstd; NULL: zstd only. */
+	/* The columns codec, tried before zstd; NULL: zstd only. */
 	const struct codec *columns;
-	struct tables *tables; /* cache of its dictionary tables; NULL: none */
+	struct tables *tables; /* cache of dictionary tables; NULL: no cache */
 };
 
 /* An open block. Everything but the tombstones is immutable. */
@@ -45,14 +45,17 @@ struct block {
 	char *path;
 	struct meta meta;
 	struct index *index;
-	struct blob **chunks; /* NULL: cannot be opened */
+	struct blob **chunks; /* chunk files; NULL: one that cannot be opened */
 	size_t chunk_count;
-	/* Number n at index n - 1; NULL: cannot be opened. */
+	/* Values files: number n is at index n - 1; NULL: cannot be opened. */
 	struct file **values;
 	size_t value_count;
 	uint64_t bytes;   /* size of all files */
 	uint64_t damaged; /* number of damaged files */
-	/* The disk could not read some: set aside, not removed. */
+	/*
+	 * The disk could not read a file of the block: the directory must be
+	 * set aside (renamed), not removed.
+	 */
 	bool unreadable;
 
 	/* Protects the pointer to the tombstones. */
@@ -67,11 +70,12 @@ char *block_path(const struct block_env *env, const struct ulid *u,
 		 const char *suffix);
 
 /*
- * Open the block in directory path; the caller owns *out. ERR_NOTFOUND: there
- * is no meta.json. ERR_CORRUPT: meta.json or the index is damaged, or meta.json
- * lists unknown files. ERR_UNSUPPORTED: written by a later version. ERR_IO: the
- * disk could not read meta.json or the index. Damage to other files is logged
- * and counted, and only what it affects is unreadable (docs/decisions.md, 26).
+ * Open the block in the directory `path`; the caller owns *out. ERR_NOTFOUND:
+ * there is no meta.json. ERR_CORRUPT: meta.json or the index is damaged, or
+ * meta.json lists unknown files. ERR_UNSUPPORTED: written by a later version.
+ * ERR_IO: the disk could not read meta.json or the index. Damage to other files
+ * is logged and counted, and only the affected profiles are unreadable
+ * (docs/decisions.md, 26).
  */
 NODISCARD int block_open(const struct block_env *env, const char *path,
 			 struct block **out, struct err *err);
@@ -84,14 +88,14 @@ void block_unref(struct block *b);
 
 /*
  * Read the label set of the series with this reference; the caller owns *out.
- * ERR_CORRUPT, ERR_IO.
+ * ERR_CORRUPT, ERR_IO: the index could not be read.
  */
 NODISCARD int block_labels(const struct block *b, uint32_t ref,
 			   struct labels **out, struct err *err);
 
 /*
- * Add the chunks of a series that overlap [from, to], and all its tombstone
- * intervals, to out. ERR_CORRUPT, ERR_IO: the index could not be read.
+ * Add to *out the chunks of a series that overlap [from, to], and all tombstone
+ * intervals of the series. ERR_CORRUPT, ERR_IO: the index could not be read.
  */
 NODISCARD int block_groups(struct block *b, uint32_t ref, int64_t from,
 			   int64_t to, struct chunks *out, struct err *err);
@@ -103,7 +107,7 @@ NODISCARD int block_groups(struct block *b, uint32_t ref, int64_t from,
 struct chunk_source block_source(struct block *b);
 
 /*
- * Add the times of a series' visible profiles in [from, to] to out, in any
+ * Add the times of a series' visible profiles in [from, to] to *out, in any
  * order. Chunks with unreadable metadata are counted in out->lost. ERR_CORRUPT,
  * ERR_IO: the index could not be read.
  */
@@ -112,8 +116,8 @@ NODISCARD int block_times(struct block *b, uint32_t ref, int64_t from,
 
 /*
  * Find the visible profile of a series at ms; only out->group is set.
- * ERR_NOTFOUND: there is none. ERR_CORRUPT, ERR_IO: index or metadata could not
- * be read.
+ * ERR_NOTFOUND: there is no such profile. ERR_CORRUPT, ERR_IO: the index or
+ * chunk metadata could not be read.
  */
 NODISCARD int block_lookup(struct block *b, uint32_t ref, int64_t ms,
 			   struct part_hit *out, struct err *err);
@@ -128,9 +132,9 @@ struct file *block_values(const struct block *b, uint32_t file);
 struct tombstones *block_tombstones(struct block *b);
 
 /*
- * Add tombstones, durably; readers see them once the file is written. Only one
- * thread at a time may call it for a block. ERR_NOSPACE, ERR_IO: nothing has
- * changed.
+ * Add tombstones, durably; readers see them once the file has been written.
+ * Only one thread at a time may call it for a block. ERR_NOSPACE, ERR_IO:
+ * nothing has changed.
  */
 NODISCARD int block_delete(struct block *b, const struct tombstones *more,
 			   struct err *err);

@@ -47,7 +47,7 @@ static int block_writer_write_meta(struct block_writer *w, struct err *err)
 	return rc;
 }
 
-/* Make the names of all files durable, before the block gets its own. */
+/* Make the names of all files durable, before the block gets its final name. */
 static int sync_dirs(struct block_writer *w, struct err *err)
 {
 	CLEANUP(mem_freep) char *chunks = mem_printf("%s/chunks", w->path);
@@ -86,8 +86,9 @@ int block_writer_publish(struct block_writer *w, struct block *b,
 	rc = fs_sync_dir(w->env->fs, w->env->dir, err);
 	/*
 	 * The block is complete, but its name may not be durable. The rename is
-	 * undone, so that the sources are not removed; if that fails too, the
-	 * block stays and counts as published.
+	 * undone and the error returned, so that the parts from which the block
+	 * was made are kept. If undoing fails too, the block stays and counts
+	 * as published.
 	 */
 	w->published = !rc || fs_rename(w->env->fs, to, w->path, NULL);
 	if (rc)

@@ -4,8 +4,8 @@
  * rename the directory to its final name. The public functions are declared in
  * block_writer.h.
  *
- * Ownership: that of the writer.
- * Threads: those of the writer.
+ * Ownership: the caller owns the writer.
+ * Threads: one thread at a time.
  */
 #ifndef TSDB_BLOCK_BLOCK_PUBLISH_H
 #define TSDB_BLOCK_BLOCK_PUBLISH_H

@@ -10,10 +10,10 @@
 #include "tsdb/block/block_writer_private.h"
 #include "tsdb/io/record.h"
 
-/* Bytes copied at once, and chunks in a stripe at most. */
+/* Bytes copied at once, and maximum number of chunks in a stripe. */
 #define COPY_PIECE        MIB
 #define STRIPE_GROUPS_MAX 4096
-/* Bytes that are kept free for a stripe's last chunk and its table. */
+/* Bytes kept free in a values file for a stripe's last chunk and table. */
 #define STRIPE_ROOM (64 * MIB)
 
 /* Create the temporary directory with its sub-directories. */
@@ -24,7 +24,7 @@ static int make_dirs(struct block_writer *w, struct err *err)
 	struct fs *fs = w->env->fs;
 	int rc = fs_mkdir(fs, w->path, err);
 
-	/* A leftover of an attempt that could not be removed. */
+	/* The directory is left over from a failed attempt. */
 	if (rc == ERR_EXISTS && !fs_remove_dir(fs, w->path, err))
 		rc = fs_mkdir(fs, w->path, err);
 	if (!rc)
@@ -35,7 +35,7 @@ static int make_dirs(struct block_writer *w, struct err *err)
 	return rc == ERR_EXISTS ? ERR_IO : rc;
 }
 
-/* INT64_MAX and INT64_MIN are replaced by the first chunk's times. */
+/* The first chunk's times will replace INT64_MAX and INT64_MIN. */
 int block_writer_new(const struct block_env *env, const struct ulid *ulid,
 		     struct block_writer **out, struct err *err)
 {
@@ -63,7 +63,7 @@ void block_writer_free(struct block_writer *w)
 	outfile_close(&w->chunks);
 	index_writer_free(w->index);
 	if (!w->published && fs_remove_dir(w->env->fs, w->path, NULL)) {
-		/* The next start removes the directory. */
+		/* The directory is removed at the next startup. */
 	}
 	meta_fini(&w->meta);
 	buf_fini(&w->scratch);
@@ -91,7 +91,7 @@ static char *values_path(const struct block_writer *w, uint32_t number)
 	return mem_printf("%s/values/%06u", w->path, number);
 }
 
-/* Number of one more values file of the block. */
+/* Add a values file to the list, and return its number. */
 static uint32_t new_number(struct block_writer *w)
 {
 	w->files = mem_grow(w->files, w->file_count, &w->file_cap,
@@ -100,7 +100,10 @@ static uint32_t new_number(struct block_writer *w)
 	return (uint32_t)w->file_count;
 }
 
-/* Size and checksum are known only now; finish stores them in meta.json. */
+/*
+ * Size and checksum are known only now; block_writer_finish() writes them to
+ * meta.json.
+ */
 int close_values(struct block_writer *w, struct err *err)
 {
 	struct values_file *f;
@@ -116,7 +119,7 @@ int close_values(struct block_writer *w, struct err *err)
 	return rc;
 }
 
-/* Begin a values file with a header of its own salt. */
+/* Begin a values file with a header, which has a new random salt. */
 static int begin_values(struct block_writer *w, struct err *err)
 {
 	struct file_header h = { .magic = MAGIC_BLOCK_VALUES };
@@ -171,8 +174,8 @@ static int begin_chunks(struct block_writer *w, struct err *err)
 }
 
 /*
- * Add a chunk to the statistics in meta.json, and its bytes to the live ones of
- * its file.
+ * Add a chunk to the statistics in meta.json, and its bytes to the live bytes
+ * of its values file.
  */
 static void block_writer_count_live(struct block_writer *w,
 				    const struct chunk_meta *h)
@@ -218,7 +221,7 @@ void block_writer_linked(struct block_writer *w, struct chunk_meta *h,
 /*
  * Begin another values file if the current one has too little room for a
  * stripe. A stripe is never split, because its table must be in the same file
- * as its chunks; a file may rather exceed its limit.
+ * as its chunks; a file may exceed its limit instead.
  */
 static int room_for(struct block_writer *w, size_t len, struct err *err)
 {
@@ -254,8 +257,8 @@ int block_writer_group(struct block_writer *w, struct chunk_meta *h,
 	h->place.file = w->current;
 	h->place.offset = w->values.size;
 	/*
-	 * Zstd needs no table, so such chunks may be in another file than the
-	 * next.
+	 * Chunks of zstd have no table, so the next chunk may be in another
+	 * file.
 	 */
 	w->in_stripe = w->in_stripe || h->codec != CODEC_ZSTD;
 	rc = block_writer_add_values(w, stored, err);
@@ -279,7 +282,7 @@ int block_writer_table(struct block_writer *w, struct bytes stored,
 }
 
 /*
- * Waiting metadata takes some 600 bytes of memory a chunk (docs/decisions.md,
+ * Waiting metadata takes some 600 bytes of memory per chunk (docs/decisions.md,
  * 46).
  */
 bool block_writer_is_full(const struct block_writer *w)
@@ -339,7 +342,7 @@ static int block_writer_write_chunk(struct block_writer *w,
 
 /*
  * Chunks that came with a table of their own keep it; other chunks stored as
- * columns get the stripe's.
+ * columns get the stripe's table.
  */
 int block_writer_stripe(struct block_writer *w, struct bytes table,
 			struct index_chunk *chunks, struct err *err)
@@ -363,15 +366,17 @@ int block_writer_stripe(struct block_writer *w, struct bytes table,
 	return rc;
 }
 
-/* Keeps the list short that count_table() searches. */
+/*
+ * Empty the list of tables, so that count_table() has a short list to search.
+ */
 void block_writer_end_target(struct block_writer *w)
 {
 	w->tables.count = 0;
 }
 
 /*
- * Copy a values file. The caller takes its size and checksum from the other
- * block's meta.json, so a wrong copy is found when it is read.
+ * Copy a values file. The caller takes size and checksum from the meta.json of
+ * the original, so readers detect a bad copy.
  */
 static int block_writer_copy(struct block_writer *w, struct file *from,
 			     const char *to, const struct meta_file *f,
@@ -422,7 +427,7 @@ int block_writer_link(struct block_writer *w, const struct block *b,
 	return rc;
 }
 
-/* The writer frees the index, also after a failure. */
+/* block_writer_free() frees the index writer, also after a failure. */
 int block_writer_index(struct block_writer *w, uint32_t symbols, uint64_t bytes,
 		       struct index_writer **out, struct err *err)
 {

@@ -20,8 +20,8 @@
 #include "tsdb/index/index_writer.h"
 
 /*
- * Suffixes of directories that are being written and removed. A start removes
- * both.
+ * Suffixes of the directories of blocks that are being written or removed.
+ * Directories with them are removed when the database is opened.
  */
 #define BLOCK_TMP_SUFFIX    ".tmp-for-creation"
 #define BLOCK_DELETE_SUFFIX ".tmp-for-deletion"
@@ -55,10 +55,10 @@ void block_writer_free(struct block_writer *w);
 struct meta *block_writer_meta(struct block_writer *w);
 
 /*
- * Write a chunk's stored bytes and set h's place and type set, except the
- * table: if h's place has none, a chunk stored as columns gets the table given
- * to block_writer_stripe(). chunk is the caller's number of the chunk.
- * ERR_NOSPACE, ERR_IO.
+ * Write a chunk's stored bytes, and set the place and the type set of *h. The
+ * place of the table is left as it is: if there is none, a chunk stored as
+ * columns will get the table that is passed to block_writer_stripe(). `chunk`
+ * is the caller's number of the chunk. ERR_NOSPACE, ERR_IO.
  */
 NODISCARD int block_writer_group(struct block_writer *w, struct chunk_meta *h,
 				 struct bytes stored, struct bytes typeset,
@@ -66,9 +66,9 @@ NODISCARD int block_writer_group(struct block_writer *w, struct chunk_meta *h,
 
 /*
  * Add a values file of another block without copying it, by a hard link, or by
- * a copy if the file system does not support links. *file is its number in this
- * block. ERR_CORRUPT: b has no such file. ERR_NOSPACE, ERR_IO: it could not be
- * copied.
+ * a copy if the file system does not support links. *file is set to the number
+ * of the file in the new block. ERR_CORRUPT: b has no such file. ERR_NOSPACE,
+ * ERR_IO: the file could be neither linked nor copied.
  */
 NODISCARD int block_writer_link(struct block_writer *w, const struct block *b,
 				uint32_t number, uint32_t *file,
@@ -76,21 +76,21 @@ NODISCARD int block_writer_link(struct block_writer *w, const struct block *b,
 
 /*
  * Add a chunk whose stored bytes, and table if it has one, are in a linked
- * file, at the place that h says.
+ * file, at h->place.
  */
 void block_writer_linked(struct block_writer *w, struct chunk_meta *h,
 			 struct bytes typeset, size_t chunk);
 
 /*
  * Write the dictionary table of chunks that are copied from another block; *out
- * is its place. ERR_NOSPACE, ERR_IO.
+ * is set to the place of the table. ERR_NOSPACE, ERR_IO.
  */
 NODISCARD int block_writer_table(struct block_writer *w, struct bytes stored,
 				 struct chunk_table *out, struct err *err);
 
 /*
- * The next chunks are of another target, so that they use none of the tables
- * seen so far.
+ * To be called between two targets: the next chunks are of another target, and
+ * use none of the tables written so far.
  */
 void block_writer_end_target(struct block_writer *w);
 
@@ -101,24 +101,24 @@ void block_writer_end_target(struct block_writer *w);
 bool block_writer_is_full(const struct block_writer *w);
 
 /*
- * End the stripe: write its own table (may be empty), then the metadata of its
- * chunks. chunks[i] becomes the index entry of the caller's chunk i.
+ * End the stripe: write its table, unless `table` is empty, then the metadata
+ * of its chunks. chunks[i] becomes the index entry of the caller's chunk i.
  * ERR_NOSPACE, ERR_IO.
  */
 NODISCARD int block_writer_stripe(struct block_writer *w, struct bytes table,
 				  struct index_chunk *chunks, struct err *err);
 
 /*
- * Begin the index, after the last stripe. *out is borrowed. symbols and bytes,
- * and the errors, are those of index_writer_new().
+ * Begin the index, after the last stripe. *out is borrowed. `symbols`, `bytes`
+ * and the errors are as for index_writer_new().
  */
 NODISCARD int block_writer_index(struct block_writer *w, uint32_t symbols,
 				 uint64_t bytes, struct index_writer **out,
 				 struct err *err);
 
 /*
- * Write index and meta.json and fsync all files and directories. ERR_TOOBIG: a
- * limit of the index. ERR_NOSPACE, ERR_IO.
+ * Write index and meta.json and fsync all files and directories. ERR_TOOBIG:
+ * the index exceeds one of its limits. ERR_NOSPACE, ERR_IO.
  */
 NODISCARD int block_writer_finish(struct block_writer *w, struct err *err);
 
@@ -126,10 +126,10 @@ NODISCARD int block_writer_finish(struct block_writer *w, struct err *err);
 const char *block_writer_path(const struct block_writer *w);
 
 /*
- * Rename the directory to its final name, durably. b is the block as opened
- * from block_writer_path(); opening it first ensures that no unreadable block
- * is published (docs/decisions.md, 21). Its path is updated. On failure the
- * block is not published, unless undoing the rename fails too.
+ * Rename the directory to its final name, durably. b is the block, which the
+ * caller has opened from block_writer_path(), so that no unreadable block is
+ * published (docs/decisions.md, 21); b->path is updated. On failure the block
+ * is not published, unless undoing the rename fails too.
  */
 NODISCARD int block_writer_publish(struct block_writer *w, struct block *b,
 				   struct err *err);

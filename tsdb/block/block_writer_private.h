@@ -13,8 +13,8 @@
 #include "tsdb/block/block_writer.h"
 
 /*
- * A values file of the block; live counts the bytes that chunks and their
- * tables use.
+ * A values file of the block that is being written; `live` is the number of
+ * bytes that chunks and their tables use.
  */
 struct values_file {
 	uint64_t size;
@@ -26,17 +26,17 @@ struct values_file {
  * A chunk whose metadata is not written yet, because its stripe has not ended.
  */
 struct waiting {
-	size_t at; /* where the first part of its metadata begins in fronts */
+	size_t at; /* where its metadata begins in `fronts` */
 	size_t len;
 	struct chunk_place place;
 	uint8_t codec;
-	size_t chunk; /* the caller's number */
+	size_t chunk; /* the caller's number of the chunk */
 	/* Times of its first and last profile. */
 	int64_t min;
 	int64_t max;
 };
 
-/* A table whose bytes have been counted as live. */
+/* The place of a table whose bytes have been counted as live. */
 struct live_table {
 	uint32_t file;
 	uint64_t offset;
@@ -49,9 +49,11 @@ struct block_writer {
 	bool published;
 	struct meta meta;
 
-	/* Values file being written, unless .file is NULL. */
+	/*
+	 * The values file being written; values.file is NULL if there is none.
+	 */
 	struct outfile values;
-	uint32_t current; /* number of that file */
+	uint32_t current; /* number of the values file being written */
 	struct values_file *files;
 	size_t file_count;
 	size_t file_cap;
@@ -61,11 +63,13 @@ struct block_writer {
 	struct buf scratch;
 	struct index_writer *index;
 
-	/* The current stripe. Its chunks and its table are in one file. */
+	/*
+	 * The current stripe. Its chunks and its table are in one values file.
+	 */
 	bool in_stripe;
 	VEC(struct waiting) waiting;
 	VEC(struct live_table) tables;
-	struct buf fronts; /* first parts of the waiting chunks' metadata */
+	struct buf fronts; /* metadata of `waiting`, without chunk places */
 };
 
 /*

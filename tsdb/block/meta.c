@@ -11,8 +11,9 @@
 #include "model/types.h"
 
 /*
- * Format 2 means that chunks of the block may be columns: versions without them then report
- * a newer format instead of damage (docs/decisions.md, 96).
+ * The format of a block. 2 means that chunks may be columns: versions of
+ * everprof without columns then report a newer format, not damage
+ * (docs/decisions.md, 96).
  */
 #define FORMAT_PLAIN   1
 #define FORMAT_COLUMNS 2
@@ -100,7 +101,7 @@ const struct meta_file *meta_file(const struct meta *m, const char *name)
 
 /* Writing, laid out as Go's json.MarshalIndent does for Prometheus. */
 
-/* The array "sources", behind its opening bracket. */
+/* The array "sources", after its opening bracket. */
 static void encode_sources(const struct meta *m, struct buf *out)
 {
 	char text[ULID_TEXT + 1];
@@ -133,7 +134,7 @@ static void encode_parents(const struct meta *m, struct buf *out)
 	buf_str(out, "\n\t\t]");
 }
 
-/* Encoded type sets are binary, hence hexadecimal. */
+/* Encoded type sets are binary, so they are written in hexadecimal. */
 static void encode_typesets(const struct meta *m, struct buf *out)
 {
 	buf_str(out, "\t\t\"typeSets\": [");
@@ -209,10 +210,10 @@ void meta_encode(const struct meta *m, struct buf *out)
 
 /*
  * Reading. Each function below clears *ok when a value is missing or has the
- * wrong type, and does little once it is cleared.
+ * wrong type, and does nothing useful if *ok is false already.
  */
 
-/* Length of the checksum and of the text behind it. */
+/* Length of the checksum and of the text after it. */
 #define TAIL_LEN (8 + sizeof("\"\n\t}\n}\n") - 1)
 
 /*
@@ -229,7 +230,7 @@ static bool crc_agrees(struct bytes text)
 	return !memcmp(text.ptr + covered.len, want, TAIL_LEN);
 }
 
-/* An integer member of an object. */
+/* Read an integer member of an object. */
 static int64_t meta_read_number(const json_t *o, const char *key, bool *ok)
 {
 	const json_t *v = json_object_get(o, key);
@@ -281,7 +282,7 @@ static void decode_parents(struct meta *m, const json_t *parents, bool *ok)
 	}
 }
 
-/* The members that Prometheus has too. */
+/* Decode the members that Prometheus' meta.json has too. */
 static void decode_prometheus(struct meta *m, const json_t *root, bool *ok)
 {
 	const json_t *stats = json_object_get(root, "stats");
@@ -305,8 +306,8 @@ static void decode_prometheus(struct meta *m, const json_t *root, bool *ok)
 }
 
 /*
- * Numbers are positions in the list, so a duplicate is damage: meta_typeset()
- * would give it the number of the first.
+ * The number of a type set is its position in the list. A duplicate is damage,
+ * because meta_typeset() would return the number of its first copy.
  */
 static void decode_typesets(struct meta *m, const json_t *list, bool *ok)
 {
@@ -329,7 +330,10 @@ static void decode_typesets(struct meta *m, const json_t *list, bool *ok)
 	}
 }
 
-/* Names are only measured here; block_open() checks which files they are. */
+/*
+ * Only the length of names is checked here; block_open() checks the names
+ * themselves.
+ */
 static void meta_decode_files(struct meta *m, const json_t *list, bool *ok)
 {
 	size_t n = json_array_size(list);
@@ -347,7 +351,7 @@ static void meta_decode_files(struct meta *m, const json_t *list, bool *ok)
 	}
 }
 
-/* The members of our own object, "everprof". */
+/* Decode the object "everprof", which Prometheus does not have. */
 static void decode_everprof(struct meta *m, const json_t *o, bool *ok)
 {
 	m->first_ms = meta_read_number(o, "firstSample", ok);
@@ -360,7 +364,7 @@ static void decode_everprof(struct meta *m, const json_t *o, bool *ok)
 	meta_decode_files(m, json_object_get(o, "files"), ok);
 }
 
-/* The format is checked first, because members of a newer one may differ. */
+/* The format is checked first, because members of a newer format may differ. */
 static int decode_root(struct meta *m, const json_t *root, struct err *err)
 {
 	const json_t *ours = json_object_get(root, "everprof");

@@ -23,7 +23,7 @@ enum {
 struct meta_file {
 	char name[META_NAME_MAX]; /* "index", "chunks/000001", … */
 	uint64_t size;
-	uint64_t live; /* values files only: bytes that chunks use */
+	uint64_t live; /* values files: bytes that chunks and tables use */
 	/* CRC32C of the whole file. */
 	uint32_t crc;
 };
@@ -38,15 +38,18 @@ struct meta_parent {
 /* The content of meta.json. The zero value is empty. */
 struct meta {
 	struct ulid ulid;
-	int64_t min_ms; /* the window: its start, inclusive, */
-	int64_t max_ms; /* and its end, exclusive */
+	int64_t min_ms; /* start of the block's time range, inclusive */
+	int64_t max_ms; /* end of the block's time range, exclusive */
 	/* Profiles, series and chunks in the block. */
 	uint64_t samples;
 	uint64_t series;
 	uint64_t chunks;
 	uint32_t level; /* compaction level; a sealed head has level 1 */
 
-	/* Sealed heads that it comes from; sorted, distinct. */
+	/*
+	 * Ids of the sealed heads that the block was made from; sorted,
+	 * distinct.
+	 */
 	struct ulid *sources;
 	size_t source_count;
 	size_t source_cap;
@@ -56,14 +59,18 @@ struct meta {
 
 	int64_t first_ms; /* times of the first and last profile */
 	int64_t last_ms;
-	/* LSNs of the profiles that the block covers. */
+	/*
+	 * First and last LSN of the WAL records that the block accounts for:
+	 * every record between them with a time in the range of the block is
+	 * treated as stored.
+	 */
 	uint64_t first_lsn;
 	uint64_t last_lsn;
 	uint64_t raw_bytes; /* uncompressed size of all profiles */
 	bool columns;       /* every chunk has been tried as columns */
 	bool some_columns;  /* some chunks may be stored as columns */
 
-	struct bytes *typesets; /* encoded sample types by number, owned */
+	struct bytes *typesets; /* encoded type sets by number, owned */
 	size_t typeset_count;
 	size_t typeset_cap;
 	struct meta_file *files;
@@ -74,7 +81,7 @@ struct meta {
 /* Free the arrays and reset *m to zero. */
 void meta_fini(struct meta *m);
 
-/* Add a source, unless it is in the list. */
+/* Add the id of a source, unless it is in the list. */
 void meta_add_source(struct meta *m, const struct ulid *u);
 
 /* Add id and window of a parent. */
@@ -86,13 +93,19 @@ void meta_add_parent(struct meta *m, const struct meta *parent);
  */
 struct meta_file *meta_add_file(struct meta *m, const char *name);
 
-/* Number of an equal type set, of which a copy is added if there is none. */
+/*
+ * Number of the type set that is equal to `typeset`. If there is none, a copy
+ * of `typeset` is added.
+ */
 uint32_t meta_typeset(struct meta *m, struct bytes typeset);
 
 /* The file with this name, borrowed; NULL if there is none. */
 const struct meta_file *meta_file(const struct meta *m, const char *name);
 
-/* Append the text of meta.json to out; it ends with a checksum of itself. */
+/*
+ * Append the text of meta.json to *out; the last value is a checksum of all
+ * text before it.
+ */
 void meta_encode(const struct meta *m, struct buf *out);
 
 /*

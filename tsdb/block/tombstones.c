@@ -75,8 +75,8 @@ void tombstones_sort(struct tombstones *t)
 		struct tombstone *last = kept ? &t->v[kept - 1] : NULL;
 
 		/*
-		 * To + 1 could overflow; from - 1 cannot, because from > to
-		 * here.
+		 * `to` + 1 could overflow. `from` - 1 cannot, because `from` is
+		 * greater than last->to here.
 		 */
 		if (last && last->ref == t->v[i].ref &&
 		    (t->v[i].from <= last->to ||
@@ -165,7 +165,11 @@ int tombstones_decode(struct bytes file, struct tombstones **out,
 	if (d.bad || magic != MAGIC || dec_left(&d) < 4)
 		return err_set(err, ERR_CORRUPT,
 			       "the file is not a tombstones file");
-	if (version != VERSION) /* a newer format is announced in meta.json */
+	/*
+	 * A newer version of the file would come with a newer format in
+	 * meta.json, so this is damage.
+	 */
+	if (version != VERSION)
 		return err_set(err, ERR_CORRUPT,
 			       "version %u of tombstones is not supported",
 			       version);
@@ -185,7 +189,7 @@ int tombstones_decode(struct bytes file, struct tombstones **out,
 		tombstones_unref(t);
 		return err_set(err, ERR_CORRUPT, "the tombstones are damaged");
 	}
-	/* Other writers may leave them unsorted. */
+	/* Tombstones from other writers may be unsorted. */
 	tombstones_sort(t);
 	*out = t;
 	return 0;

@@ -22,7 +22,7 @@ struct tombstone {
 	int64_t to; /* inclusive */
 };
 
-/* A list of tombstones. */
+/* All tombstones of a block. */
 struct tombstones {
 	_Atomic uint32_t refs;
 	struct tombstone *v; /* sorted by series and time, and disjoint */
@@ -52,8 +52,9 @@ void tombstones_add(struct tombstones *t, uint32_t ref, int64_t from,
 void tombstones_sort(struct tombstones *t);
 
 /*
- * Add the tombstone intervals of a series to out. They hide all its profiles,
- * whenever they were written, because a block is never written to again.
+ * Add the tombstone intervals of a series to *out. An interval hides profiles
+ * regardless of when they were stored, because no profiles are added to a
+ * block.
  */
 void tombstones_gaps(const struct tombstones *t, uint32_t ref,
 		     struct chunks *out);

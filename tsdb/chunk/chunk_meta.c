@@ -24,8 +24,9 @@ static void times_encode(const struct chunk_meta *h, struct buf *out)
 }
 
 /*
- * Fields are stored one after another, each for all profiles, because values of
- * one field resemble each other. The order is part of the format.
+ * Read field number `which` of a profile. The metadata stores field 0 of all
+ * profiles, then field 1 of all profiles, and so on, because the values of one
+ * field resemble each other. The numbers are part of the format.
  */
 static int64_t chunk_meta_read_field(const struct chunk_profile *p, int which)
 {
@@ -41,7 +42,7 @@ static int64_t chunk_meta_read_field(const struct chunk_profile *p, int which)
 	}
 }
 
-/* Counterpart of chunk_meta_read_field(). */
+/* Set field number `which` of a profile; see chunk_meta_read_field(). */
 static void set_field(struct chunk_profile *p, int which, int64_t v)
 {
 	switch (which) {
@@ -111,8 +112,8 @@ void chunk_meta_encode(const struct chunk_meta *h, struct buf *out)
 }
 
 /*
- * Decode everything up to the last time, and return the number of profiles.
- * Times must increase; anything else sets d->bad.
+ * Decode everything before the type set: the number of profiles, which is
+ * returned, the codec, and the times. Times that do not increase set d->bad.
  */
 static size_t front_decode(struct dec *d, uint8_t *codec, int64_t *ms)
 {
@@ -134,7 +135,7 @@ static size_t front_decode(struct dec *d, uint8_t *codec, int64_t *ms)
 	return count;
 }
 
-/* The one error of all decoders here. */
+/* Set the error that all decoders in this file return. */
 static int chunk_meta_report_damage(struct err *err)
 {
 	return err_set(err, ERR_CORRUPT, "the chunk metadata is damaged");
@@ -153,7 +154,7 @@ int chunk_meta_times(struct bytes b, int64_t *ms, size_t *count,
 	return 0;
 }
 
-/* The number follows the times, which must be decoded to find it. */
+/* The type set follows the times, which must be decoded to find it. */
 int chunk_meta_typeset(struct bytes b, uint32_t *out, struct err *err)
 {
 	struct dec d = dec_init(b);
@@ -186,8 +187,8 @@ static void place_decode(struct dec *d, struct chunk_place *p)
 }
 
 /*
- * Decode the totals; without an array they are only skipped, because the fields
- * behind them can be found in no other way.
+ * Decode the totals into h->totals. If that is NULL, they are decoded all the
+ * same, because otherwise the next field cannot be found.
  */
 static void totals_decode(struct dec *d, struct chunk_meta *h)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chunk metadata: everything about the up to 32 profiles of a chunk except
- * their bytes: times, totals, hashes, and where the stored bytes are. Queries
- * for times and totals read nothing else. Format: docs/format/chunk-meta.md.
+ * Chunk metadata: times, totals and hashes of the profiles of a chunk (up to
+ * 32), and the place of the chunk's stored bytes. Queries for times and totals
+ * read nothing else. Format: docs/format/chunk-meta.md.
  *
  * Ownership: totals are the caller's array.
  * Threads: pure functions.
@@ -14,12 +14,12 @@
 #include "base/err.h"
 
 /*
- * Limits of a chunk: number of profiles, and bytes before compression. They
- * bound what reading one profile costs (docs/decisions.md, 52).
+ * Limits of a chunk: number of profiles, and bytes before compression. The
+ * limits bound the cost of reading one profile (docs/decisions.md, 52).
  */
 enum {
 	CHUNK_PROFILES_MAX = 32,
-	/* Unless one profile alone is larger. */
+	/* Limit in bytes; a profile that is larger is a chunk by itself. */
 	CHUNK_BYTES_MAX = 2 * 1024 * 1024,
 };
 
@@ -35,12 +35,12 @@ struct chunk_profile {
 };
 
 /*
- * Where the dictionary table of a chunk's stripe is, in the same file as the
- * chunk.
+ * Where to find the dictionary table that a chunk shares with the other chunks
+ * of its stripe. The table is in the same file as the chunk.
  */
 struct chunk_table {
 	uint64_t offset;
-	uint32_t len; /* 0: the chunk needs no table */
+	uint32_t len; /* length in bytes; 0: the chunk needs no table */
 	uint32_t crc;
 };
 
@@ -51,18 +51,25 @@ struct chunk_place {
 	uint32_t len;
 	uint32_t crc;
 	struct chunk_table table;
-	/* Index of this chunk's first profile in the stored group. */
+	/*
+	 * Reserved for the index of the chunk's first profile in a larger
+	 * stored group; writers store 0.
+	 */
 	uint32_t first;
 };
 
 /* The metadata of one chunk. */
 struct chunk_meta {
 	uint8_t codec;
-	uint32_t typeset; /* number of the sample types in the head or block */
+	/* Number of the chunk's type set in the head or block. */
+	uint32_t typeset;
 	uint16_t count;
 	uint16_t total_count; /* number of sample types */
 	struct chunk_profile profiles[CHUNK_PROFILES_MAX];
-	/* [type * CHUNK_PROFILES_MAX + profile]; NULL: not wanted. */
+	/*
+	 * Totals by [type * CHUNK_PROFILES_MAX + profile]; NULL: the totals are
+	 * not decoded.
+	 */
 	int64_t *totals;
 	struct chunk_place place;
 };
@@ -71,8 +78,8 @@ struct chunk_meta {
 void chunk_meta_encode(const struct chunk_meta *h, struct buf *out);
 
 /*
- * Append the first part of the metadata: everything but the place. It is
- * written apart when the place of the stripe's table is not known yet.
+ * Append the first part of the metadata: everything but the place. Writers use
+ * it while the place of the stripe's table is not known yet.
  */
 void chunk_meta_encode_front(const struct chunk_meta *h, struct buf *out);
 
@@ -80,9 +87,10 @@ void chunk_meta_encode_front(const struct chunk_meta *h, struct buf *out);
 void chunk_meta_encode_place(const struct chunk_place *p, struct buf *out);
 
 /*
- * Decode metadata into *h, whose total_count the caller must set first; it
- * follows from the type set, which chunk_meta_typeset() gives. Totals are
- * stored in h->totals unless that is NULL. ERR_CORRUPT: the bytes are damaged.
+ * Decode metadata into *h. The caller must first set h->total_count to the
+ * number of sample types in the chunk's type set (see chunk_meta_typeset()).
+ * Totals are stored in h->totals unless it is NULL. ERR_CORRUPT: the bytes are
+ * damaged.
  */
 NODISCARD int chunk_meta_decode(struct bytes b, struct chunk_meta *h,
 				struct err *err);
@@ -101,8 +109,8 @@ NODISCARD int chunk_meta_times(struct bytes b, int64_t *ms, size_t *count,
 			       struct err *err);
 
 /*
- * Find the profile at exactly this time and set *index to its number in the
- * chunk. False: there is none.
+ * Find the profile with exactly the time ms and set *index to its number in the
+ * chunk. Returns false if there is no such profile.
  */
 bool chunk_meta_find(const struct chunk_meta *h, int64_t ms, uint16_t *index);
 

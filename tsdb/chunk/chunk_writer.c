@@ -7,14 +7,15 @@
 #include "tsdb/chunk/codec_zstd.h"
 
 /*
- * Refusals after which a series goes to zstd without trying columns, and the
- * largest chunk that is tried as columns, in bytes.
+ * After REFUSALS_MAX chunks that the columns codec refused, the rest of the
+ * series is stored with zstd. Chunks of more than COLUMNS_BYTES_MAX bytes are
+ * not tried as columns.
  */
 #define REFUSALS_MAX      3
 #define COLUMNS_BYTES_MAX (16 * MIB)
-#define BUFFER_KEEP       MIB /* larger buffers are freed after use */
+#define BUFFER_KEEP       MIB /* buffers of more bytes are freed after use */
 
-/* Create encoder and decoder; c may be NULL. */
+/* Create an encoder and a decoder of the codec c, which may be NULL. */
 static struct chunk_codec codec_begin(const struct codec *c, int level)
 {
 	if (!c)
@@ -106,8 +107,8 @@ void chunk_writer_add(struct chunk_writer *b, const struct chunk_profile *p,
 }
 
 /*
- * Decode what is about to be stored and compare every hash: an error in a codec
- * must never cost a profile.
+ * Decode the bytes that are about to be stored, and compare every hash: a bug
+ * in a codec must never destroy a profile.
  */
 static int chunk_writer_verify(struct chunk_writer *b,
 			       const struct chunk_codec *c,
@@ -143,7 +144,7 @@ static int chunk_writer_verify(struct chunk_writer *b,
 
 /*
  * Verify the bytes that a codec appended to out from offset `at` on, and set
- * codec, length and CRC in h. On failure out is as it was before.
+ * codec, length and CRC in h. On failure the bytes are removed from `out`.
  */
 static int accept_group(struct chunk_writer *b, const struct chunk_codec *c,
 			struct chunk_meta *h, struct buf *out, size_t at,
@@ -164,8 +165,8 @@ static int accept_group(struct chunk_writer *b, const struct chunk_codec *c,
 }
 
 /*
- * Compress the chunk with one codec and append it to out, which is unchanged if
- * the codec refuses.
+ * Compress the chunk with one codec and append the stored bytes to `out`. If
+ * the codec refuses, `out` is unchanged.
  */
 static int chunk_writer_store_as(struct chunk_writer *b,
 				 const struct chunk_codec *c, struct buf *out,
@@ -205,7 +206,7 @@ int chunk_writer_adopt(struct chunk_writer *b, struct chunk_meta *h,
 	return rc ? rc : accept_group(b, c, h, out, at, err);
 }
 
-/* Whether the columns codec is worth trying. */
+/* Whether to try the columns codec for the current chunk. */
 static bool suits_columns(const struct chunk_writer *b)
 {
 	return b->columns.codec && b->refused < REFUSALS_MAX &&

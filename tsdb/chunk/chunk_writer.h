@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chunk writer: collects profiles of one series into a chunk and compresses it,
- * as columns if that codec accepts the profiles, else with zstd.
+ * with the columns codec if it accepts the profiles, otherwise with zstd.
  *
  * Ownership: chunk_writer_free() frees the writer.
  * Threads: one thread per writer.
@@ -15,7 +15,7 @@
 
 /* A codec with its encoder and decoder. */
 struct chunk_codec {
-	const struct codec *codec; /* NULL: this codec is not used */
+	const struct codec *codec; /* the codec; NULL: not used */
 	struct codec_encoder *encoder;
 	struct codec_decoder *decoder;
 };
@@ -23,8 +23,11 @@ struct chunk_codec {
 /* A writer and the chunk that it is filling. */
 struct chunk_writer {
 	struct chunk_codec zstd;
-	struct chunk_codec columns; /* tried before zstd; may be unused */
-	/* Chunks of this series that the columns codec refused. */
+	struct chunk_codec columns; /* columns codec, tried before zstd */
+	/*
+	 * Number of chunks of the current series that the columns codec
+	 * refused.
+	 */
 	unsigned refused;
 	/* Metadata of the chunk; meta.totals points to totals. */
 	struct chunk_meta meta;
@@ -33,12 +36,13 @@ struct chunk_writer {
 	struct buf raw[CHUNK_PROFILES_MAX];
 	size_t raw_bytes;
 	struct buf typeset; /* encoded sample types of the chunk */
-	struct buf scratch; /* the stored chunk decoded again, for comparison */
+	/* Profiles decoded from the stored chunk, to verify it. */
+	struct buf scratch;
 };
 
 /*
- * Create a writer; the caller owns it. columns is the codec to try first, or
- * NULL for zstd alone; level is the compression level of both.
+ * Create a writer, which the caller owns. `columns` is the codec to try first;
+ * NULL: only zstd is used. `level` is the compression level of both codecs.
  */
 struct chunk_writer *chunk_writer_new(const struct codec *columns, int level);
 
@@ -46,16 +50,17 @@ struct chunk_writer *chunk_writer_new(const struct codec *columns, int level);
 void chunk_writer_free(struct chunk_writer *b);
 
 /*
- * Whether the chunk must be stored before a profile of this length and type set
- * is added: it is full, or has another type set. Never true of an empty chunk.
+ * Whether the current chunk must be stored before a profile of this length and
+ * type set can be added, because the chunk is full or has another type set.
+ * False for an empty chunk.
  */
 bool chunk_writer_is_full(const struct chunk_writer *b, uint32_t raw_len,
 			  struct bytes typeset);
 
 /*
- * Add a profile and its totals, as many as the type set has. The bytes are
- * taken from *raw, which gets another buffer in exchange. The caller must have
- * checked chunk_writer_is_full().
+ * Add a profile and its totals, one for each type of the type set. *raw has the
+ * profile's bytes; the writer keeps this buffer and puts another buffer into
+ * *raw. The caller must have checked chunk_writer_is_full().
  */
 void chunk_writer_add(struct chunk_writer *b, const struct chunk_profile *p,
 		      struct bytes typeset, const int64_t *totals,
@@ -63,8 +68,9 @@ void chunk_writer_add(struct chunk_writer *b, const struct chunk_profile *p,
 
 /*
  * Compress the chunk, append the stored bytes to out, and set codec, length and
- * CRC in meta. The result is decoded and compared with the hashes before it is
- * accepted. ERR_CORRUPT: it does not decode to the same profiles.
+ * CRC in meta. Before the stored bytes are accepted, they are decoded and
+ * compared with the hashes. ERR_CORRUPT: they do not decode to the same
+ * profiles.
  */
 NODISCARD int chunk_writer_store(struct chunk_writer *b, struct buf *out,
 				 struct err *err);
@@ -72,21 +78,21 @@ NODISCARD int chunk_writer_store(struct chunk_writer *b, struct buf *out,
 /*
  * Take over a stored chunk from another stripe without decoding its profiles:
  * append it to out, rewritten for this stripe's table, and set its codec,
- * length and CRC in h. table is the table it was written with. ERR_UNSUPPORTED:
- * the codec cannot; the caller copies the stored bytes as they are.
- * ERR_CORRUPT: the chunk is damaged.
+ * length and CRC in h. `table` is the table with which the chunk was written.
+ * ERR_UNSUPPORTED: the codec cannot do this, and the caller copies the stored
+ * bytes as they are. ERR_CORRUPT: the chunk is damaged.
  */
 NODISCARD int chunk_writer_adopt(struct chunk_writer *b, struct chunk_meta *h,
 				 const struct codec_table *table,
 				 struct bytes stored, struct buf *out,
 				 struct err *err);
 
-/* Discard the chunk's profiles. The stripe goes on. */
+/* Discard the chunk's profiles. The stripe continues. */
 void chunk_writer_reset(struct chunk_writer *b);
 
 /*
  * Begin another series: the columns codec is tried again even if it refused
- * chunks of the last one.
+ * chunks of the previous series.
  */
 void chunk_writer_begin_series(struct chunk_writer *b);
 
@@ -95,8 +101,8 @@ bool chunk_writer_is_stripe_full(const struct chunk_writer *b);
 
 /*
  * End the stripe and append its table to out, or nothing if no chunk needs one.
- * ERR_CORRUPT: the table cannot be read back, and so neither can the chunks
- * stored since the last call.
+ * ERR_CORRUPT: the table cannot be read back, so the chunks stored since the
+ * last call are not readable either.
  */
 NODISCARD int chunk_writer_end_stripe(struct chunk_writer *b, struct buf *out,
 				      struct err *err);

@@ -25,7 +25,10 @@ void chunks_fini(struct chunks *g)
 	*g = (struct chunks){ 0 };
 }
 
-/* Only the place counts here: profiles in chunks have no LSN any more. */
+/*
+ * Only the place of the metadata is compared: profiles in chunks no longer have
+ * an LSN.
+ */
 bool chunks_hides(const struct chunks *g, uint64_t at, int64_t ms)
 {
 	for (size_t i = 0; i < g->gap_count; i++) {
@@ -38,8 +41,8 @@ bool chunks_hides(const struct chunks *g, uint64_t at, int64_t ms)
 }
 
 /*
- * Metadata can only be decoded with the number of its totals, which follows
- * from its type set; so that is decoded first.
+ * The number of totals is not part of the metadata. It follows from the type
+ * set, so the number of the type set is decoded first.
  */
 int chunk_read_meta(const struct chunk_source *s, const struct chunk *g,
 		    struct chunk_meta *h, struct bytes *typeset,
@@ -70,7 +73,7 @@ void times_add(struct times *t, int64_t ms)
 	t->v[t->count++] = ms;
 }
 
-/* Only the first error is kept: one is enough for a message. */
+/* Only the first error is kept, which is enough for a message. */
 void times_lose(struct times *t, const struct err *why)
 {
 	if (!t->lost++)
@@ -119,8 +122,8 @@ int chunks_times(const struct chunk_source *s, const struct chunks *g,
 }
 
 /*
- * An unreadable chunk does not end the search: another may have the time. Its
- * error is returned only if none has.
+ * The search continues after an unreadable chunk, because another chunk may
+ * contain the time. The error is returned only if no other chunk does.
  */
 int chunks_find(const struct chunk_source *s, const struct chunks *g,
 		int64_t ms, struct chunk_hit *out, struct err *err)
@@ -131,8 +134,8 @@ int chunks_find(const struct chunk_source *s, const struct chunks *g,
 		int failed;
 
 		/*
-		 * Skip, without reading, chunks that cannot have the time, and
-		 * deleted times.
+		 * Without reading them, skip chunks that cannot contain the
+		 * time, and chunks in which a tombstone hides it.
 		 */
 		if (ms < g->v[i].first || ms > g->v[i].last ||
 		    chunks_hides(g, g->v[i].at, ms))

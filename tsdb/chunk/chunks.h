@@ -12,31 +12,31 @@
 #include "tsdb/chunk/chunk_meta.h"
 
 /*
- * A chunk: times of its first and last profile, and where its metadata is: an
- * offset in a head's log, or a chunk reference in a block.
+ * A chunk: the times of its first and last profile in ms, and the place of its
+ * metadata, which is an offset in a head's log or a chunk reference in a block.
  */
 struct chunk {
 	int64_t first;
 	int64_t last;
 	uint64_t at;
 	/*
-	 * Bytes of the metadata's record; 0 in blocks, where it is stored with
-	 * the chunk.
+	 * Size in bytes of the log record with the metadata; 0 in a block,
+	 * where the chunk file states the size.
 	 */
 	uint32_t len;
 };
 
 /*
- * Tombstone interval: a deletion hides the profiles in [from, to] that were
- * stored before it. What came before is decided by the LSN for profiles in the
- * WAL, and by the place of the metadata for chunks, so that a profile written
- * again after the deletion is visible.
+ * Tombstone interval: a deletion hides the profiles with times in [from, to]
+ * that were stored before the deletion. A profile that is stored again
+ * afterwards is visible. Which profiles were stored before is known from their
+ * LSN in the WAL (`lsn`), or from the place of their chunk's metadata (`at`).
  */
 struct tombstone_interval {
 	int64_t from;
 	int64_t to;
-	uint64_t lsn; /* profiles with an LSN above this one are visible */
-	/* Chunks with metadata at or behind this place are visible. */
+	uint64_t lsn; /* profiles with an LSN greater than this are visible */
+	/* Chunks with metadata at or after this place are visible. */
 	uint64_t at;
 };
 
@@ -51,10 +51,10 @@ struct chunks {
 	size_t gap_cap;
 };
 
-/* Add a copy of *v. */
+/* Append a copy of the chunk *v. */
 void chunks_add(struct chunks *g, const struct chunk *v);
 
-/* Add a copy of the tombstone interval *v. */
+/* Append a copy of the tombstone interval *v. */
 void chunks_add_tombstone(struct chunks *g, const struct tombstone_interval *v);
 
 /* Free both lists and reset *g to an empty list. */
@@ -66,7 +66,7 @@ void chunks_fini(struct chunks *g);
  */
 bool chunks_hides(const struct chunks *g, uint64_t at, int64_t ms);
 
-/* How to read chunk metadata of a head or block: its callbacks. */
+/* A source of chunk metadata: the callbacks of a head or block that read it. */
 struct chunk_source {
 	void *ctx;
 
@@ -78,14 +78,14 @@ struct chunk_source {
 		    struct bytes *out, struct err *err);
 
 	/*
-	 * A type set by its number, borrowed from the head or block; empty if
-	 * there is none.
+	 * Return the type set with this number, borrowed from the head or
+	 * block; empty if the number is unknown.
 	 */
 	struct bytes (*typeset)(void *ctx, uint32_t number);
 
 	/*
-	 * Log and count a chunk that is left out because its metadata cannot be
-	 * read.
+	 * Log and count a chunk that is left out of an answer because its
+	 * metadata cannot be read.
 	 */
 	void (*damaged)(void *ctx, const struct chunk *g,
 			const struct err *err);
@@ -99,18 +99,18 @@ NODISCARD int chunk_read_meta(const struct chunk_source *s,
 			      const struct chunk *g, struct chunk_meta *h,
 			      struct bytes *typeset, struct err *err);
 
-/* A growing list of times. The zero value is empty. */
+/* A growing list of times of profiles, in ms. The zero value is empty. */
 struct times {
 	int64_t *v;
 	size_t count;
 	size_t cap;
-	uint64_t lost;  /* chunks whose metadata could not be read */
-	struct err why; /* error of the first of them */
+	uint64_t lost;  /* number of chunks that could not be read */
+	struct err why; /* error of the first such chunk */
 };
 
 /*
- * Count a chunk whose times are missing from the list; *why is kept for the
- * first one.
+ * Count a chunk whose times are missing from the list because of the error
+ * *why. The list keeps the first error.
  */
 void times_lose(struct times *t, const struct err *why);
 
@@ -130,17 +130,20 @@ NODISCARD int chunks_times(const struct chunk_source *s, const struct chunks *g,
 			   int64_t from, int64_t to, struct times *out,
 			   struct err *err);
 
-/* A profile that was found: its chunk, and its number in it. */
+/*
+ * A profile that was found: the metadata of its chunk, and its number in the
+ * chunk.
+ */
 struct chunk_hit {
-	struct chunk_meta meta; /* the totals are not decoded */
+	struct chunk_meta meta; /* metadata of the chunk, without totals */
 	uint16_t index;         /* number of the profile in the chunk */
 	struct bytes typeset;
 };
 
 /*
  * Find the visible profile at time ms. ERR_NOTFOUND: there is none.
- * ERR_CORRUPT, ERR_IO: none was found, and a chunk that may have it could not
- * be read.
+ * ERR_CORRUPT, ERR_IO: no profile was found, but a chunk that may contain it
+ * could not be read.
  */
 NODISCARD int chunks_find(const struct chunk_source *s, const struct chunks *g,
 			  int64_t ms, struct chunk_hit *out, struct err *err);

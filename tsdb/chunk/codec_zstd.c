@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/zstd.h"
 
-#define GROUP_KEEP (4 * MIB) /* larger buffers are freed after use */
+#define GROUP_KEEP (4 * MIB) /* buffers of more bytes are freed after use */
 
 struct codec_encoder {
 	struct zstd *zstd;
@@ -37,7 +37,7 @@ static int codec_zstd_encode(struct codec_encoder *e,
 	return 0;
 }
 
-/* Total length of some values. */
+/* Total length of `count` values. */
 static size_t codec_zstd_sum_sections(const uint32_t *lens, size_t count)
 {
 	size_t total = 0;
@@ -49,7 +49,8 @@ static size_t codec_zstd_sum_sections(const uint32_t *lens, size_t count)
 
 struct codec_decoder {
 	struct zstd *zstd;
-	struct buf values; /* values up to the last one wanted */
+	/* decompressed values up to the last requested one */
+	struct buf values;
 };
 
 static struct codec_decoder *codec_zstd_decoder_new(void)
@@ -69,7 +70,7 @@ static void codec_zstd_decoder_free(struct codec_decoder *d)
 	mem_free(d);
 }
 
-/* Memory of the decoder without zstd's own context. */
+/* Memory of the decoder in bytes, without zstd's context. */
 static size_t codec_zstd_decoder_memory(const struct codec_decoder *d)
 {
 	return sizeof(*d) + d->values.cap;
@@ -77,7 +78,8 @@ static size_t codec_zstd_decoder_memory(const struct codec_decoder *d)
 
 /*
  * A frame can only be decompressed from its beginning. Decompression stops at
- * the end of the last value wanted; values before it are dropped.
+ * the end of the last requested value; values before the first requested value
+ * are dropped.
  */
 static int codec_zstd_decode(struct codec_decoder *d,
 			     const struct codec_group *group, size_t first,
@@ -87,13 +89,13 @@ static int codec_zstd_decode(struct codec_decoder *d,
 	size_t want;
 	int rc;
 
-	/* The numbers come from metadata that may be damaged. */
+	/* These numbers come from metadata that may be damaged. */
 	if (first > group->count || n > group->count - first)
 		return err_set(err, ERR_CORRUPT, "the chunk has no profile %zu",
 			       first + n);
 	before = codec_zstd_sum_sections(group->lens, first);
 	want = codec_zstd_sum_sections(group->lens + first, n);
-	/* Nothing precedes the values: decompress straight into out. */
+	/* The requested values come first: decompress straight into `out`. */
 	if (!before)
 		return zstd_decompress(d->zstd, group->stored, want, out, err);
 	buf_reset(&d->values);

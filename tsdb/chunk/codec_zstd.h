@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Codec 1, zstd: a chunk is one zstd frame of its profiles, one behind another.
- * The codec treats them as bytes, accepts everything, and has no dictionary
- * table. Format: docs/format/chunk-meta.md.
+ * Codec 1, zstd: the profiles of a chunk are concatenated and compressed as one
+ * zstd frame. The codec treats profiles as bytes, accepts everything, and has
+ * no dictionary table. Format: docs/format/chunk-meta.md.
  *
  * Ownership: the codec is a constant.
  * Threads: any; an encoder or decoder is used by one thread at a time.

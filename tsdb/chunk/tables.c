@@ -5,32 +5,40 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 
-#define STORED_MAX (64 * MIB) /* bytes; writers end a stripe before that */
+/* largest stored table in bytes; writers end a stripe earlier */
+#define STORED_MAX (64 * MIB)
 
 /* A cached table. */
 struct entry {
-	/* Must be first: a table_ref is cast back to its entry. */
+	/* Must be the first member: pointers to it are cast to entries. */
 	struct table_ref ref;
 	struct tables *cache;
-	const void *owner; /* NULL: forgotten, and freed with its last user */
+	/*
+	 * Block that owns the file; NULL after tables_forget(): the entry is
+	 * freed with its last reference.
+	 */
+	const void *owner;
 	uint32_t file;
 	uint64_t offset;
-	/* Memory of the open table; users counts the readers that hold it. */
+	/* Memory of the open table in bytes, and the number of references. */
 	size_t bytes;
 	uint32_t users;
-	uint64_t used; /* tick of the last use, for eviction */
+	uint64_t used; /* value of tables.tick at the last use */
 	/* Next entry of the list, in no particular order. */
 	struct entry *next;
 };
 
-/* The cache: a list is enough for the few tables that are in use. */
+/*
+ * A cache of tables. A linked list is enough for the few tables that are in
+ * use.
+ */
 struct tables {
 	const struct codec *codec;
 	size_t max;
 	struct mutex mu;
 	struct entry *entries;
 	size_t bytes;
-	uint64_t tick; /* counts uses, in place of a clock */
+	uint64_t tick; /* number of uses so far, as a clock */
 };
 
 struct tables *tables_new(const struct codec *codec, size_t max)
@@ -81,8 +89,8 @@ static struct entry *tables_find(struct tables *t, const struct table_place *p)
 }
 
 /*
- * The least recently used entry without users, NULL if all are held; the lock
- * is held.
+ * Find the least recently used entry without users. NULL: all entries have
+ * users. The lock is held.
  */
 static struct entry **tables_find_oldest(struct tables *t) REQUIRES(t->mu)
 {
@@ -119,7 +127,7 @@ static void tables_shrink(struct tables *t) REQUIRES(t->mu)
 
 /*
  * Read, verify and open a table. Runs without the lock, because it reads from
- * disk. A table that is too large for the codec is damage as well.
+ * disk. A table that is too large for the codec counts as damaged.
  */
 static int tables_load(const struct tables *t, const struct table_place *p,
 		       struct codec_table **out, struct err *err)
@@ -171,11 +179,11 @@ int tables_get(struct tables *t, const struct table_place *place,
 	e->owner = place->owner;
 	e->file = place->number;
 	e->offset = place->at.offset;
-	/* The size of the open table counts, not that of its stored bytes. */
+	/* The memory limit is for open tables, not for their stored bytes. */
 	e->bytes = t->codec->table_memory(e->ref.table);
 	e->users = 1;
 	mutex_lock(&t->mu);
-	other = tables_find(t, place); /* another thread may have loaded it */
+	other = tables_find(t, place); /* may have been loaded by now */
 	if (!other) {
 		e->used = ++t->tick;
 		e->next = t->entries;
@@ -184,7 +192,7 @@ int tables_get(struct tables *t, const struct table_place *place,
 		tables_shrink(t);
 	}
 	mutex_unlock(&t->mu);
-	/* Two threads loaded the same table: use the one in the cache. */
+	/* Two threads loaded the same table: use the cached copy. */
 	if (other)
 		tables_entry_free(t, e);
 	*out = other ? &other->ref : &e->ref;
@@ -203,7 +211,9 @@ struct table_ref *table_ref(struct table_ref *ref)
 	return ref;
 }
 
-/* Unlink and free the tables of an owner that have no users; locked. */
+/*
+ * Unlink and free the entries of an owner that have no users; the lock is held.
+ */
 static void tables_drop_unused(struct tables *t, const void *owner)
 	REQUIRES(t->mu)
 {

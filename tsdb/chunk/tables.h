@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cache of dictionary tables: a stripe's table is opened once and shared by all
- * readers of its chunks. Tables that no reader holds are evicted, the least
- * recently used one first, when all tables exceed a memory limit.
+ * readers of its chunks. While all tables together exceed a memory limit, the
+ * least recently used table that no reader holds is evicted.
  *
- * Ownership: tables are counted references: whoever uses a table, also through
- * the rows of a chunk that refer to it, holds a reference of its own, and the
- * table stays in memory until the last one is released. All references must be
- * released before the cache is freed.
+ * Ownership: tables are reference counted. Each user of a table, or of chunk
+ * rows that refer to the table, holds a reference; the table is not evicted
+ * before the last reference is released. All references must be released before
+ * the cache is freed.
  * Threads: any; locks inside.
  */
 #ifndef TSDB_CHUNK_TABLES_H
@@ -19,14 +19,14 @@
 
 struct tables;
 
-/* An open table and the number of its users; the table is immutable. */
+/* A counted reference to an open table. The table is immutable. */
 struct table_ref {
 	struct codec_table *table;
 };
 
 /*
- * Create a cache for the tables of one codec. max: bytes of memory above which
- * tables that nobody holds are evicted. The caller owns the cache.
+ * Create a cache for the tables of one codec; the caller owns the cache. `max`
+ * is the memory limit in bytes above which unused tables are evicted.
  */
 struct tables *tables_new(const struct codec *codec, size_t max);
 
@@ -36,10 +36,14 @@ struct tables *tables_new(const struct codec *codec, size_t max);
 void tables_free(struct tables *t);
 
 /*
- * Where a table is stored; owner, number and offset are the key in the cache.
+ * The place where a table is stored. owner, number and at.offset are the key in
+ * the cache.
  */
 struct table_place {
-	/* The block that owns the file, until tables_forget(). */
+	/*
+	 * The block that owns the file. It must call tables_forget() before it
+	 * is freed.
+	 */
 	const void *owner;
 	uint32_t number; /* number of the file in its block */
 	const struct file *file;
@@ -63,7 +67,8 @@ void table_unref(struct table_ref *ref);
 
 /*
  * Evict all tables of an owner that is about to be freed. A table that still
- * has references is not found any more, and freed with its last reference.
+ * has references is no longer found by tables_get(), and is freed when its last
+ * reference is released.
  */
 void tables_forget(struct tables *t, const void *owner);
 

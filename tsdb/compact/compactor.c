@@ -7,7 +7,7 @@
 #include "tsdb/compact/symbol_merger.h"
 #include "tsdb/head/window.h"
 
-#define LEVEL 5 /* of zstd, for blocks */
+#define LEVEL 5 /* zstd compression level of blocks */
 
 /* The state of one compaction. */
 struct work {
@@ -19,7 +19,10 @@ struct work {
 	struct symbol_merger *symbols;
 };
 
-/* Extend the window and LSN range of the new block by a head. */
+/*
+ * Add a head to the sources of the new block, and extend the window and LSN
+ * range of the block to cover the head.
+ */
 static void compactor_describe_range(struct meta *m, struct head *r)
 {
 	uint64_t highest = head_highest_lsn(r);
@@ -36,8 +39,9 @@ static void compactor_describe_range(struct meta *m, struct head *r)
 }
 
 /*
- * Extend the window, LSN range, sources and level of the new block by one of
- * its parents.
+ * Add a parent and its sources to the new block, extend the window and LSN
+ * range of the block to cover the parent, and raise its level to that of the
+ * parent.
  */
 static void compactor_describe_block(struct meta *m, const struct meta *b)
 {
@@ -57,9 +61,9 @@ static void compactor_describe_block(struct meta *m, const struct meta *b)
 }
 
 /*
- * Note whether all chunks of the new block have been tried as columns, because
- * they are encoded now or all parents have been, and whether some may be
- * columns, which makes the block format 2 (docs/decisions.md, 96).
+ * Set two flags of the new block. `columns`: all chunks have been tried as
+ * columns, in this compaction or in earlier ones. `some_columns`: some chunks
+ * may be columns, so the block has format 2 (docs/decisions.md, 96).
  */
 static void compactor_note_columns(const struct work *k, struct meta *m)
 {
@@ -78,8 +82,8 @@ static void compactor_note_columns(const struct work *k, struct meta *m)
 }
 
 /*
- * Fill in meta.json: its window and LSN range are what a later start uses to
- * decide which WAL records the block accounts for (docs/decisions.md, 84).
+ * Fill in meta.json. When the database is opened again, the window and LSN
+ * range tell which WAL records belong to the block (docs/decisions.md, 84).
  */
 static void compactor_describe(struct work *k)
 {
@@ -134,8 +138,8 @@ static int compactor_write_groups(struct work *k, struct err *err)
 		places = series_merger_places(&k->series, order[i], &count);
 		rc = rewriter_series(k->rewriter, places, count, err);
 		/*
-		 * The index, written later in label order, needs to find the
-		 * chunks of each series.
+		 * Remember the chunks of the series for the index, which is
+		 * written later, in label order.
 		 */
 		e->chunk = (uint32_t)done;
 		rewriter_chunks(k->rewriter, &done);
@@ -170,7 +174,10 @@ static int write_index(struct work *k, struct err *err)
 
 		if (!e->chunks)
 			continue;
-		/* The labels are the same in all parts; the first will do. */
+		/*
+		 * A series has the same labels in all parts: use the first
+		 * part.
+		 */
 		rc = symbol_merger_pairs(k->symbols, p->part, p->series, &s,
 					 err);
 		if (rc)
@@ -184,8 +191,8 @@ static int write_index(struct work *k, struct err *err)
 }
 
 /*
- * Write chunks, index and meta.json. *empty is set if no chunk is left, in
- * which case the block is not worth finishing.
+ * Write chunks, index and meta.json. If no chunk is left, *empty is set and the
+ * block is not finished.
  */
 static int write_block(struct work *k, bool *empty, struct err *err)
 {
@@ -218,8 +225,8 @@ static int write_block(struct work *k, bool *empty, struct err *err)
 }
 
 /*
- * Open and so read back the new block before anything relies on it, then rename
- * it to its final name (docs/decisions.md, 21).
+ * Open the new block to check that it can be read, then rename it to its final
+ * name (docs/decisions.md, 21).
  */
 static int compactor_publish(struct work *k, struct block **out,
 			     struct err *err)
@@ -240,8 +247,8 @@ static int compactor_publish(struct work *k, struct block **out,
 }
 
 /*
- * Run the compaction with a codec for columns, or with zstd alone (NULL). The
- * block writer removes its files unless the block was published.
+ * Run the compaction with the codec `columns`, or with zstd alone if it is
+ * NULL. Unless the block was published, block_writer_free() removes its files.
  */
 static int compact_with(const struct compaction *c, const struct codec *columns,
 			struct block **out, struct err *err)

@@ -12,7 +12,7 @@
 #include "tsdb/compact/rewriter.h"
 #include "tsdb/part/part.h"
 
-/* The input of a compaction. All pointers are borrowed for the run. */
+/* The input of a compaction. compactor_run() borrows all pointers. */
 struct compaction {
 	const struct block_env *env;
 	/*
@@ -21,26 +21,28 @@ struct compaction {
 	 */
 	const struct part *parts;
 	size_t count;
-	struct ulid ulid; /* of the new block */
+	struct ulid ulid; /* id of the new block */
 	/* Encode all chunks again, not only those that overlap. */
 	bool reencode;
 	/*
-	 * Smaller values files are copied into one file, not linked; in bytes.
+	 * Minimum size in bytes of a values file that is hard-linked into the
+	 * new block. The chunks of smaller files are copied.
 	 */
 	uint64_t link_min;
-	bool salvage;              /* see struct rewriter_options */
-	struct rewrite_loss *loss; /* counts are added to it */
+	bool salvage; /* go on after I/O errors: struct rewriter_options */
+	struct rewrite_loss *loss; /* lost profiles are added to its counts */
 	struct metric *damaged;    /* counts profiles lost to damage */
-	const _Atomic int *cancel; /* non-zero stops the run; may be NULL */
+	/* Non-zero cancels the compaction; may be NULL. */
+	const _Atomic int *cancel;
 };
 
 /*
  * Writes and publishes a block with the flushed profiles of all parts that no
- * tombstone hides. A head that the block is to replace must have been flushed
- * completely, and closed to appends before that. *out is NULL if no profile is
- * left. On failure all new files are removed. ERR_CLOSED: cancelled. ERR_IO,
- * ERR_CORRUPT: a part could not be read, or the new block not be read back.
- * ERR_NOSPACE: the disk is full.
+ * tombstone hides. If the block is to replace a head, the caller must first
+ * close the head to appends, then flush it completely. *out is NULL if no
+ * profile is left. On failure all new files are removed. ERR_CLOSED: cancelled.
+ * ERR_IO, ERR_CORRUPT: a part or the new block could not be read. ERR_NOSPACE:
+ * the disk is full.
  */
 NODISCARD int compactor_run(const struct compaction *c, struct block **out,
 			    struct err *err);

@@ -7,9 +7,10 @@
 #define DAY_MS     (24 * HOUR_MS)
 #define LEVEL_MAX  (31 * DAY_MS)
 #define SERIES_MAX 1000000
-#define GRACE_MS   HOUR_MS /* after the end of a window, for late samples */
-#define IDLE_MS    (10ll * 60000) /* without a sample: a head counts as idle */
-#define DOUBT_MAX  (7 * DAY_MS)   /* then a clock that jumped is believed */
+#define GRACE_MS   HOUR_MS /* wait for late samples after a window has ended */
+/* A head without samples for this time is idle. */
+#define IDLE_MS   (10ll * 60000)
+#define DOUBT_MAX (7 * DAY_MS) /* a clock jump that lasts longer is accepted */
 
 struct plan_levels plan_levels(int64_t retention_ms, uint64_t retention_bytes)
 {
@@ -29,8 +30,8 @@ struct plan_levels plan_levels(int64_t retention_ms, uint64_t retention_bytes)
 }
 
 /*
- * Find the first run of blocks in which each overlaps its predecessors.
- * Overlaps come from imports and from heads of late samples.
+ * Find the first group of consecutive blocks that overlap: each begins before
+ * an earlier block ends. Overlaps are the result of imports and late samples.
  */
 static size_t planner_find_overlapping(const struct plan_block *v, size_t count,
 				       size_t *out)
@@ -59,8 +60,9 @@ static int64_t span_start(int64_t ms, int64_t span)
 }
 
 /*
- * Count the blocks from *from on that lie within one aligned span; *from is
- * moved to the first of them. 0: no block from *from on lies within a span.
+ * Starting at index *from, find the first block that lies within one aligned
+ * span; set *from to its index, and return how many consecutive blocks lie
+ * within that span. 0: there is no such block.
  */
 static size_t span_blocks(const struct plan_block *v, size_t count,
 			  int64_t span, size_t *from)
@@ -69,7 +71,7 @@ static size_t span_blocks(const struct plan_block *v, size_t count,
 	int64_t end;
 	size_t n = 0;
 
-	/* Skip blocks that cross the bounds of a span or are longer. */
+	/* Skip blocks that cross the border between two spans. */
 	while (i < count && v[i].max_ms > span_start(v[i].min_ms, span) + span)
 		i++;
 	*from = i;
@@ -82,8 +84,8 @@ static size_t span_blocks(const struct plan_block *v, size_t count,
 }
 
 /*
- * Blocks whose compaction failed before are left alone, lest the same failure
- * repeat every minute.
+ * Whether the compaction of one of the blocks failed before. Such blocks are
+ * left alone, lest the failure repeat every minute.
  */
 static bool any_failed(const struct plan_block *v, size_t count)
 {
@@ -95,8 +97,8 @@ static bool any_failed(const struct plan_block *v, size_t count)
 }
 
 /*
- * Whether the merged block would exceed the bounds of a block that is made by
- * levels (docs/decisions.md, 29).
+ * Whether the blocks, merged by fill_level(), would exceed the bounds on a
+ * compacted block (docs/decisions.md, 29).
  */
 static bool is_too_large(const struct plan_levels *levels,
 			 const struct plan_block *v, size_t count)
@@ -113,8 +115,8 @@ static bool is_too_large(const struct plan_levels *levels,
 }
 
 /*
- * Find blocks that fill a span of some level, or that lie in a span to which
- * nothing can be added any more because a later block has begun.
+ * Find blocks that fill an aligned span of some level, or that lie in a span
+ * that is complete because a later block has begun.
  */
 static size_t fill_level(const struct plan_levels *levels,
 			 const struct plan_block *v, size_t count, size_t *out)
@@ -144,8 +146,8 @@ static size_t fill_level(const struct plan_levels *levels,
 
 /*
  * Find the newest block worth rewriting to drop deleted profiles. A small block
- * will be merged soon anyway, so that it is rewritten only if all its series
- * have tombstones; a large one if more than 5 % have.
+ * will be merged soon anyway, so it is rewritten only if all its series have
+ * tombstones; a large block, if more than 5 % of its series have.
  */
 static size_t with_tombstones(const struct plan_levels *levels,
 			      const struct plan_block *v, size_t count,
@@ -195,7 +197,7 @@ static bool is_over(const struct plan_bounds *b, const struct plan_head *r)
 /*
  * Whether sealing this head, or an earlier generation of its window, failed
  * recently. Generations are sealed in order, so that a failure blocks the later
- * ones. An explicit request to seal everything tries all the same.
+ * ones. An explicit request to seal every head ignores earlier failures.
  */
 static bool is_blocked(const struct plan_bounds *b, const struct plan_head *v,
 		       size_t count, int at)
@@ -217,9 +219,9 @@ static bool is_due(const struct plan_bounds *b, const struct plan_head *r)
 }
 
 /*
- * Replace a head by the oldest of the same window. A window has several
- * generations if samples came after its first head was closed; they are sealed
- * in order.
+ * Return the oldest generation of the window of head number `at`. A window has
+ * several generations if samples came after its first head was closed;
+ * generations are sealed in order.
  */
 static int oldest_generation(const struct plan_head *v, size_t count, int at)
 {
@@ -237,8 +239,9 @@ static bool planner_is_before(const struct plan_head *a,
 }
 
 /*
- * Choose a head to seal early because a bound is exceeded: the oldest whose
- * window is over, else the one that frees most.
+ * Choose a head to seal early because a bound is exceeded: the oldest head
+ * whose window is over, else the head with the most series or, if by_bytes, the
+ * most bytes of values.
  */
 static int pick_early(const struct plan_bounds *b, const struct plan_head *v,
 		      size_t count, bool by_bytes)
@@ -305,7 +308,7 @@ int plan_seal(const struct plan_bounds *b, const struct plan_head *v,
 
 /* Retention. */
 
-/* The item whose data ends first, except the newest head. */
+/* The item whose window ends first. The newest head is skipped. */
 static int oldest_item(const struct plan_item *v, size_t count)
 {
 	int best = PLAN_NONE;
@@ -345,6 +348,6 @@ int64_t plan_clock(struct plan_clock *c, int64_t now_ms, int64_t elapsed_ms)
 		c->trusted_ms = now_ms;
 		c->doubt_ms = 0;
 	}
-	/* Never ahead of the time of day: that could only remove too much. */
+	/* A retention clock ahead of the time of day would remove too much. */
 	return c->trusted_ms < now_ms ? c->trusted_ms : now_ms;
 }

@@ -12,7 +12,10 @@
 
 #include "base/defs.h"
 
-/* Limits and special values. */
+/*
+ * PLAN_LEVELS_MAX is the maximum number of levels. PLAN_NONE is returned in
+ * place of an index when there is nothing to do.
+ */
 enum {
 	PLAN_LEVELS_MAX = 8,
 	PLAN_NONE = -1,
@@ -21,7 +24,7 @@ enum {
 /* The properties of a block that the planner looks at. */
 struct plan_block {
 	int64_t min_ms;
-	int64_t max_ms; /* exclusive */
+	int64_t max_ms; /* end of its time range, exclusive */
 	uint64_t series;
 	uint64_t tombstones; /* series that have a tombstone */
 	uint64_t bytes;
@@ -32,68 +35,73 @@ struct plan_block {
 struct plan_levels {
 	int64_t ms[PLAN_LEVELS_MAX];
 	size_t count;
-	uint64_t bytes_max;  /* of a compacted block; 0: no bound */
-	uint64_t series_max; /* of a compacted block; 0: no bound */
+	/* Maximum bytes of a compacted block; 0: no bound. */
+	uint64_t bytes_max;
+	/* Maximum series of a compacted block; 0: no bound. */
+	uint64_t series_max;
 };
 
 /*
- * Returns the levels: two hours times powers of three. A block may reach a
- * tenth of the retention in time (0: no retention) and in bytes, and at most 31
- * days.
+ * Returns the levels: two hours times powers of three. A level spans at most a
+ * tenth of the retention time, and at most 31 days; a block may have at most a
+ * tenth of retention_bytes. 0: no retention.
  */
 struct plan_levels plan_levels(int64_t retention_ms, uint64_t retention_bytes);
 
 /*
- * Chooses the blocks to merge into one and writes their indices in v to out,
- * which has room for count of them; returns how many (0: nothing to do). v is
- * sorted by min_ms. Blocks that overlap come first, then blocks that fill a
- * level, then one block with many tombstones. Rules and test cases are those of
- * Prometheus' leveled compactor (tsdb/compact.go).
+ * Chooses the blocks to merge into one block, and writes their indices in `v`
+ * to `out`, which has room for `count` indices. Returns the number of indices
+ * (0: nothing to do). `v` must be sorted by min_ms. Blocks that overlap come
+ * first, then blocks that fill a level, then one block with many tombstones.
+ * Rules and test cases are those of Prometheus' leveled compactor
+ * (tsdb/compact.go).
  */
 size_t plan_compaction(const struct plan_levels *levels,
 		       const struct plan_block *v, size_t count, size_t *out);
 
 /* The properties of a head that the planner looks at. */
 struct plan_head {
-	int64_t start;   /* of its window, in ms */
-	uint64_t lsn;    /* at which it was opened: tells generations apart */
-	int64_t idle_ms; /* since its last sample */
+	int64_t start;   /* start of its window, in ms */
+	uint64_t lsn;    /* opening LSN, which distinguishes generations */
+	int64_t idle_ms; /* time since its last sample */
 	uint64_t series;
-	uint64_t bytes; /* of values */
+	uint64_t bytes; /* bytes of its values */
 	bool closed;    /* takes no more samples */
-	bool failed;    /* sealing it failed not long ago */
+	bool failed;    /* sealing the head failed recently */
 };
 
 /* The bounds beyond which heads are sealed early. */
 struct plan_bounds {
 	int64_t now_ms;
-	uint64_t series; /* over all heads; 0: no bound */
-	uint64_t bytes;  /* of values over all heads; 0: no bound */
-	size_t heads;    /* that may be open; 0: no bound */
-	bool all;        /* seal everything */
+	uint64_t series; /* maximum series in all heads; 0: no bound */
+	uint64_t bytes;  /* maximum bytes of values in all heads; 0: no bound */
+	size_t heads;    /* maximum number of heads; 0: no bound */
+	bool all;        /* seal every head */
 };
 
 /*
- * Returns the index of the head to seal next, or PLAN_NONE: a closed head; one
- * whose window ended an hour ago and that has been idle for ten minutes; or, if
- * a bound is exceeded, the oldest whose window is over, else the largest.
+ * Returns the index of the head to seal next, or PLAN_NONE: a closed head; a
+ * head whose window ended an hour ago and that has been idle for ten minutes;
+ * if there are too many series or bytes, the oldest head whose window is over,
+ * else the largest head; if there are too many heads, the head that has been
+ * idle for longest.
  */
 int plan_seal(const struct plan_bounds *b, const struct plan_head *v,
 	      size_t count);
 
 /* A head or block that retention may remove. */
 struct plan_item {
-	int64_t max_ms; /* exclusive */
+	int64_t max_ms; /* end of its time range, exclusive */
 	uint64_t bytes;
 	bool open; /* the newest head, which is never removed */
 };
 
 /* The bounds of retention and the current state. */
 struct plan_retention {
-	int64_t now_ms;       /* of the retention clock */
-	int64_t retention_ms; /* 0: profiles of any age are kept */
-	uint64_t bytes_max;   /* 0: no bound on the size */
-	uint64_t bytes;       /* of the whole database */
+	int64_t now_ms;       /* current time by the retention clock */
+	int64_t retention_ms; /* maximum age of profiles; 0: no bound */
+	uint64_t bytes_max;   /* maximum size of the database; 0: no bound */
+	uint64_t bytes;       /* size of the whole database */
 };
 
 /* Returns the index of the item to remove next, or PLAN_NONE. */
@@ -101,19 +109,19 @@ int plan_removal(const struct plan_retention *p, const struct plan_item *v,
 		 size_t count);
 
 /*
- * The retention clock, by which retention by time judges age
+ * The retention clock: the current time for retention by time
  * (docs/decisions.md, 86). A wrong system clock must not make profiles look
- * old. The time of day is believed as long as it agrees, within a day, with the
- * time that the process has been running. After a larger jump the retention
- * clock continues from its old value until an operator confirms the time of
- * day, or until the jump has lasted for a week.
+ * old. The time of day is trusted as long as it differs by at most a day from
+ * the last trusted time plus the running time since. After a larger jump the
+ * retention clock continues from its old value until an operator confirms the
+ * time of day, or until the jump has lasted for a week.
  */
 struct plan_clock {
 	/*
-	 * The time of day that was believed last, plus the running time since.
+	 * The time of day that was trusted last, plus the running time since.
 	 */
 	int64_t trusted_ms;
-	/* How long the time of day has been in doubt; 0: it is believed. */
+	/* How long the time of day has been in doubt; 0: it is trusted. */
 	int64_t doubt_ms;
 };
 

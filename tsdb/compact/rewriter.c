@@ -8,8 +8,8 @@
 #include "tsdb/compact/rewriter_slots.h"
 
 /*
- * The plans for linking files are kept for each values file of each block;
- * files are numbered from 1.
+ * For each block, r->files has one plan per values file. Files are numbered
+ * from 1, so plan 0 is unused.
  */
 struct rewriter *rewriter_new(const struct rewriter_options *o,
 			      struct block_writer *w)
@@ -74,8 +74,8 @@ size_t new_chunk(struct rewriter *r)
 }
 
 /*
- * Count and log a lost profile. The labels are best effort: the chunk metadata,
- * and even the index, may be damaged too.
+ * Count and log a lost profile. The labels are logged only if they can be read:
+ * the index may be damaged too.
  */
 static void rewriter_report(struct rewriter *r, size_t source, int64_t ms,
 			    const struct err *why)
@@ -97,8 +97,8 @@ static void rewriter_report(struct rewriter *r, size_t source, int64_t ms,
 }
 
 /*
- * Write the dictionary table of the stripe and give its chunks their final
- * places. Copied tables belong to the stripe, so the list of them is emptied.
+ * Write the dictionary table of the stripe and set the places of the stripe's
+ * chunks. Copied tables belong to the stripe, so their list is emptied.
  */
 static int end_stripe(struct rewriter *r, struct err *err)
 {
@@ -159,7 +159,7 @@ static int rewriter_close_group(struct rewriter *r, struct err *err)
 
 /*
  * Add profile i of a decoded chunk to the chunk under construction, after
- * closing that one if the profile does not fit into it.
+ * closing that chunk if the profile does not fit into it.
  */
 static int put_profile(struct rewriter *r, const struct slot *s, uint16_t i,
 		       struct err *err)
@@ -209,7 +209,10 @@ static int add_items(struct rewriter *r, size_t source, struct err *err)
 		};
 	}
 	buf_fini(&scratch);
-	/* The metadata does not say how many profiles are lost; report one. */
+	/*
+	 * Without the metadata the number of lost profiles is unknown: report
+	 * one.
+	 */
 	if (is_loss(r, rc)) {
 		rewriter_report(r, source, src->group.first, err);
 		rc = 0;
@@ -219,7 +222,7 @@ static int add_items(struct rewriter *r, size_t source, struct err *err)
 
 /*
  * Sort by time; of two profiles at the same time the older source comes first,
- * and the second is dropped as a duplicate.
+ * and encode_groups() drops the second as a duplicate.
  */
 static int rewriter_by_time(const void *a, const void *b)
 {
@@ -249,8 +252,8 @@ int encode_groups(struct rewriter *r, size_t from, size_t to, struct err *err)
 
 		/*
 		 * An older source has a profile of this time already. `last` is
-		 * set only by profiles that could be read, so a damaged one is
-		 * replaced by a later copy.
+		 * set only by profiles that could be read, so a damaged profile
+		 * is replaced by a copy from a newer source.
 		 */
 		if (i && it->ms == last)
 			continue;
@@ -265,7 +268,7 @@ int encode_groups(struct rewriter *r, size_t from, size_t to, struct err *err)
 	return rc;
 }
 
-/* Sort chunks by time, older sources first. */
+/* Sort chunks by first time; of equal times, older sources first. */
 static int by_first(const void *a, const void *b)
 {
 	const struct source *x = a;
@@ -279,8 +282,8 @@ static int by_first(const void *a, const void *b)
 }
 
 /*
- * Sort chunks by age of their source alone, which is the precedence among
- * profiles of the same time.
+ * Sort chunks only by the age of their source: of two profiles at the same
+ * time, encode_groups() keeps the profile of the older source.
  */
 static int by_age(const void *a, const void *b)
 {
@@ -319,7 +322,8 @@ static int rewriter_collect(struct rewriter *r, struct err *err)
 }
 
 /*
- * Returns the end of the cluster of overlapping chunks that begins at `from`.
+ * Returns the index after the last chunk of the cluster of overlapping chunks
+ * that begins with chunk `from`.
  */
 static size_t cluster_end(const struct rewriter *r, size_t from)
 {
@@ -346,7 +350,10 @@ static int rewriter_write_groups(struct rewriter *r, struct err *err)
 		size_t to = cluster_end(r, i);
 
 		if (to == i + 1 && may_take(r, i)) {
-			/* Keeps the chunks in order of time. */
+			/*
+			 * Close the previous chunk first, to keep chunks in
+			 * order of time.
+			 */
 			rc = rewriter_close_group(r, err);
 			if (!rc)
 				rc = take_group(r, i, err);

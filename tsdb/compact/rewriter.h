@@ -17,11 +17,13 @@
 
 /* The profiles that were left out of a block because they could not be read. */
 struct rewrite_loss {
-	uint64_t profiles; /* at least: lost chunk metadata gives no count */
-	uint64_t unread;   /* of them, lost to I/O errors, not to damage */
+	/* Lost profiles; a chunk without readable metadata counts as one. */
+	uint64_t profiles;
+	/* How many of `profiles` were lost to I/O errors, not damage. */
+	uint64_t unread;
 };
 
-/* The parts to read, and how to encode. */
+/* The input and the settings of a rewriter. */
 struct rewriter_options {
 	/*
 	 * Oldest first: of two profiles of a series at the same time, the one
@@ -30,18 +32,23 @@ struct rewriter_options {
 	const struct part *parts;
 	size_t count;
 	bool reencode; /* encode all chunks again, not only overlapping ones */
-	const struct codec *columns; /* tried before zstd; NULL: zstd only */
-	int level;                   /* of zstd */
-	/* Smaller values files are copied, not linked; bytes. */
+	/* Codec tried before zstd; NULL: zstd only. */
+	const struct codec *columns;
+	int level; /* zstd compression level */
+	/*
+	 * Minimum size in bytes of a values file that is hard-linked into the
+	 * new block. The chunks of smaller files are copied.
+	 */
 	uint64_t link_min;
 	/*
-	 * Leave out what the disk fails to read and go on. Used for heads,
-	 * which must be sealed lest memory grow without bound. If false, an I/O
-	 * error aborts the block, as its parents may be readable another day.
-	 * Damage, which is permanent, is always left out.
+	 * After an I/O error, leave out the profiles that the disk failed to
+	 * read and go on. Used for heads, which must be sealed lest memory grow
+	 * without bound. If false, an I/O error aborts the block, because the
+	 * disk may be able to read the parents later. Damaged profiles are
+	 * always left out, because damage is permanent.
 	 */
 	bool salvage;
-	struct rewrite_loss *loss; /* counts are added to it */
+	struct rewrite_loss *loss; /* lost profiles are added to its counts */
 	const struct log *log;
 	struct metric *damaged; /* counts profiles lost to damage */
 };
@@ -59,23 +66,24 @@ struct rewriter *rewriter_new(const struct rewriter_options *o,
 void rewriter_free(struct rewriter *r);
 
 /*
- * Writes the profiles that a series has in these places. Its chunks are
- * appended to those of rewriter_chunks(). ERR_IO, ERR_NOSPACE, ERR_CORRUPT: the
- * block is unusable and must be given up.
+ * Writes the profiles of one series, which are in the given places, and appends
+ * the new chunks to the list of rewriter_chunks(). ERR_IO, ERR_NOSPACE,
+ * ERR_CORRUPT: the block is unusable and must be abandoned.
  */
 NODISCARD int rewriter_series(struct rewriter *r,
 			      const struct merged_place *places, size_t count,
 			      struct err *err);
 
 /*
- * Ends the stripe after the last series of a target: writes its dictionary
- * table and gives its chunks their places. Errors as rewriter_series().
+ * Ends the stripe after the last series of a target: writes the stripe's
+ * dictionary table and sets the places of the stripe's chunks. Errors as
+ * rewriter_series().
  */
 NODISCARD int rewriter_end_target(struct rewriter *r, struct err *err);
 
 /*
- * Returns all chunks written so far, as the index needs them, borrowed until
- * the next call. Places are set only for chunks of stripes that have ended.
+ * Returns the index entries of all chunks written so far, borrowed until more
+ * chunks are written. The entries of a stripe are set when the stripe ends.
  */
 const struct index_chunk *rewriter_chunks(const struct rewriter *r,
 					  size_t *count);

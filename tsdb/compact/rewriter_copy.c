@@ -8,8 +8,9 @@
 
 /*
  * Decide, once for each values file of a block, whether it is linked. A file is
- * linked if it is large and at least half of it is still in use; copying the
- * rest gathers small files and frees dead space (docs/decisions.md, 19).
+ * linked if it is large and at least half of it is still in use; the chunks of
+ * other files are copied, which joins small files and frees unused space
+ * (docs/decisions.md, 19).
  */
 static int plan_file(struct rewriter *r, uint32_t part, uint32_t number,
 		     struct file_plan **out, struct err *err)
@@ -36,8 +37,9 @@ static int plan_file(struct rewriter *r, uint32_t part, uint32_t number,
 }
 
 /*
- * Copy the table of a foreign stripe along with the first chunk that needs it,
- * and set *place to its place in the new block.
+ * Set *place, which is the place of a dictionary table in a file of another
+ * block, to the place of its copy in the new block. The table is copied with
+ * the first chunk that needs it.
  */
 static int copy_table(struct rewriter *r, const struct file *from,
 		      struct chunk_table *place, struct err *err)
@@ -69,7 +71,8 @@ static int copy_table(struct rewriter *r, const struct file *from,
 /*
  * Transcode a chunk of columns to the dictionary of the current stripe, so that
  * what both stripes have in common is stored once (docs/decisions.md, 53).
- * ERR_UNSUPPORTED: not possible for this chunk; copy it with its table.
+ * ERR_UNSUPPORTED: the chunk cannot be transcoded; the caller copies it with
+ * its table.
  */
 static int adopt_group(struct rewriter *r, struct part p, struct slot *s,
 		       struct err *err)
@@ -87,7 +90,10 @@ static int adopt_group(struct rewriter *r, struct part p, struct slot *s,
 	if (!rc) {
 		rc = chunk_writer_adopt(r->chunk_writer, &s->meta, table->table,
 					stored, &r->stored, err);
-		/* The writer may refer to this table now, no longer to the last. */
+		/*
+		 * From now on the chunk writer may use this table, but not the
+		 * previous one.
+		 */
 		table_unref(r->adopted);
 		r->adopted = table_ref(table);
 	}
@@ -120,7 +126,7 @@ int take_group(struct rewriter *r, size_t source, struct err *err)
 	struct part p = part_of(r, source);
 	uint32_t part = r->places[r->sources[source].place].part;
 	/*
-	 * Slot 0 only lends its memory for the metadata; slot_free() marks it
+	 * Slot 0 is used only as memory for the metadata, and stays marked as
 	 * empty.
 	 */
 	struct slot *s = &r->slots[0];
@@ -131,7 +137,9 @@ int take_group(struct rewriter *r, size_t source, struct err *err)
 	rc = rewriter_load_meta(r, s, source, err);
 	if (!rc)
 		rc = plan_file(r, part, s->meta.place.file, &plan, err);
-	/* Fall back to encoding, which reports each lost profile by name. */
+	/*
+	 * Fall back to encoding, which logs labels and time of lost profiles.
+	 */
 	if (may_pass(rc))
 		return encode_groups(r, source, source + 1, err);
 	if (rc)
@@ -151,8 +159,8 @@ int take_group(struct rewriter *r, size_t source, struct err *err)
 }
 
 /*
- * Heads have no stripes, and a chunk with deleted profiles must be encoded
- * without them.
+ * Chunks of heads have no stripes. A chunk with deleted profiles must be
+ * encoded again without these profiles.
  */
 bool may_take(const struct rewriter *r, size_t source)
 {

@@ -3,7 +3,7 @@
 
 #include "tsdb/compact/rewriter_private.h"
 
-/* Memory is what the slots have allocated, not what they use. */
+/* The bytes allocated for the values of all slots, whether in use or not. */
 static size_t held_bytes(const struct rewriter *r)
 {
 	size_t sum = 0;
@@ -22,8 +22,8 @@ void slot_free(struct slot *s)
 
 /*
  * Return the least recently used slot. If the slots hold too much memory, all
- * of them are emptied, which keeps the bound simple: overlapping chunks of that
- * size are rare.
+ * slots are emptied: a simple way to enforce the bound, because overlapping
+ * chunks of that size are rare.
  */
 static struct slot *oldest_slot(struct rewriter *r)
 {
@@ -60,7 +60,7 @@ bool is_loss(const struct rewriter *r, int rc)
 }
 
 /*
- * Decode the values of a chunk, with one retry, for a read error may be
+ * Decode the values of a chunk, with one retry because a read error may be
  * transient.
  */
 static int load_values(struct rewriter *r, struct slot *s, size_t source)
@@ -102,8 +102,8 @@ int slot_of(struct rewriter *r, size_t source, struct slot **out,
 		if (!rc)
 			rc = load_values(r, s, source);
 		/*
-		 * A loss leaves all profiles of the slot not ok, and the caller
-		 * reports each of them.
+		 * After a loss, values.ok is false for all profiles of the
+		 * slot, and the caller reports each profile.
 		 */
 		if (rc && !is_loss(r, rc))
 			return err_set(err, rc, "%s", s->why.msg);

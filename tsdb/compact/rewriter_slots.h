@@ -3,7 +3,7 @@
  * The slots of a rewriter are a small cache of decoded chunks, which is used
  * while chunks that overlap are merged.
  *
- * Ownership: as the rewriter, which owns the slots.
+ * Ownership: the rewriter owns the slots.
  * Threads: one thread at a time.
  */
 #ifndef TSDB_COMPACT_REWRITER_SLOTS_H
@@ -15,8 +15,8 @@
 void slot_free(struct slot *s);
 
 /*
- * Empties all slots. Slot 0 keeps its buffer, as most chunks overlap no other
- * and need just one.
+ * Empties all slots. Slot 0 keeps its buffer, because most chunks overlap no
+ * other chunk and need only one slot.
  */
 void slots_reset(struct rewriter *r);
 
@@ -27,22 +27,24 @@ void slots_reset(struct rewriter *r);
 bool may_pass(int rc);
 
 /*
- * Returns whether the block is made without what could not be read: always for
- * damage, for I/O errors only with the option salvage.
+ * Returns whether a failed read is a loss, so that the block is written without
+ * the profiles that could not be read. Damage is always a loss, an I/O error
+ * only with the option `salvage`.
  */
 bool is_loss(const struct rewriter *r, int rc);
 
 /*
  * Reads the chunk metadata and type set of a chunk into the slot, with one
- * retry. ERR_CORRUPT, ERR_IO: it cannot be read.
+ * retry. ERR_CORRUPT, ERR_IO: the metadata cannot be read.
  */
 NODISCARD int rewriter_load_meta(struct rewriter *r, struct slot *s,
 				 size_t source, struct err *err);
 
 /*
- * Sets *out to the slot with the decoded chunk, which is loaded if it is not
- * cached; valid until the next call. Profiles of it that are not ok are lost.
- * Errors as of reading, unless is_loss() says to go on.
+ * Sets *out to the slot that holds chunk number `source`, decoded; loads the
+ * chunk if no slot has it. The slot is valid until the next call. Profiles of
+ * the chunk that could not be read have values.ok false. Returns the error of a
+ * failed read, unless is_loss() holds for the error.
  */
 NODISCARD int slot_of(struct rewriter *r, size_t source, struct slot **out,
 		      struct err *err);

@@ -11,14 +11,15 @@
 /* Walks the series of one part in label order. */
 struct cursor {
 	struct part part;
-	uint32_t *order; /* of a head: its series, sorted by labels */
+	uint32_t *order; /* heads only: numbers of the series in label order */
 	uint32_t count;
 	uint32_t next;
-	uint32_t series;       /* the current series */
-	struct labels *labels; /* of the current series; NULL: at the end */
+	uint32_t series; /* number of the current series */
+	/* Labels of the current series; NULL: at the end. */
+	struct labels *labels;
 };
 
-/* A series of a head with its labels, sorted outside of the head's lock. */
+/* A series of a head and its labels, for sorting without the head's lock. */
 struct numbered {
 	const struct labels *labels;
 	uint32_t number;
@@ -32,7 +33,7 @@ static int series_merger_by_labels(const void *a, const void *b)
 
 /*
  * Sort the series of a head by labels. The labels are immutable and live as
- * long as the head, so the lock is needed only to list them.
+ * long as the head, so the lock is needed only while the series are listed.
  */
 static void order_range(struct cursor *c)
 {
@@ -70,7 +71,9 @@ static int cursor_next(struct cursor *c, struct err *err)
 	return rc ? rc : part_labels(c->part, c->series, &c->labels, err);
 }
 
-/* A block's series are in label order already; those of a head are sorted. */
+/*
+ * A block's series are in label order already; a head's series are sorted here.
+ */
 static int cursor_begin(struct cursor *c, struct part p, struct err *err)
 {
 	*c = (struct cursor){ .part = p };
@@ -132,8 +135,8 @@ static const struct labels *series_merger_find_smallest(const struct cursor *v,
 }
 
 /*
- * Add a series, with its places in all parts that have it, and advance their
- * cursors.
+ * Add a series with its places in all parts that have it, and advance the
+ * cursors of these parts.
  */
 static int series_merger_take(struct series_merger *r, struct cursor *v,
 			      size_t count, struct labels *ls,
@@ -156,8 +159,8 @@ static int series_merger_take(struct series_merger *r, struct cursor *v,
 }
 
 /*
- * Take a reference on the smallest label set, which its cursor would release
- * when it advances.
+ * Take a reference on the label set ls, because its cursor releases the label
+ * set when the cursor advances.
  */
 static struct labels *ref_of(const struct cursor *v, size_t count,
 			     const struct labels *ls)
@@ -208,7 +211,7 @@ const struct merged_place *series_merger_places(const struct series_merger *r,
 	return &r->places[r->v[i].place];
 }
 
-/* A series and its target, for sorting. */
+/* A merged series and its target, for sorting. */
 struct striped {
 	uint64_t target;
 	uint32_t entry;

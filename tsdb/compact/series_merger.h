@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The series merger lists all series of several parts, each once and in label
- * order, with the places where each is found.
+ * order, with the places (parts and numbers) where each series is found.
  *
  * Ownership: series_merger_fini() frees; borrows the parts during
  * series_merger_fill().
@@ -15,29 +15,30 @@
 /* A series in one of the merged parts. */
 struct merged_place {
 	uint32_t part;   /* index of the part */
-	uint32_t series; /* its number in that part */
+	uint32_t series; /* number of the series in that part */
 };
 
 /* One merged series. */
 struct series_merger_entry {
-	uint64_t target; /* hash of its labels without __name__ */
-	uint32_t place;  /* index of its first place */
-	uint32_t chunk;  /* set by the caller: its first chunk */
+	uint64_t target; /* hash of the labels without __name__ */
+	uint32_t place;  /* index of the first element of `places` */
+	uint32_t chunk;  /* set by the caller: index of the first chunk */
 	uint32_t chunks; /* set by the caller: number of chunks */
 };
 
 /* The merged series; a zeroed struct is empty and ready for use. */
 struct series_merger {
-	struct series_merger_entry *v; /* in label order */
+	struct series_merger_entry *v; /* the series, in label order */
 	size_t count;
 	size_t cap;
-	struct merged_place *places; /* ordered by entry, then by part */
+	/* Places of all series, by entry, then by part. */
+	struct merged_place *places;
 	size_t place_count;
 	size_t place_cap;
 };
 
 /*
- * Fills an empty merger with the series of the parts. ERR_CORRUPT, ERR_IO: the
+ * Fills an empty merger with the series of all parts. ERR_CORRUPT, ERR_IO: the
  * index of a block cannot be read.
  */
 NODISCARD int series_merger_fill(struct series_merger *r,

@@ -18,16 +18,20 @@ struct word {
 struct symbol_merger {
 	const struct part *parts;
 	size_t count;
-	/* By block: from its symbol number to the merged one. */
+	/*
+	 * For each block, the number in the merged list of each of its symbols;
+	 * NULL for heads.
+	 */
 	uint32_t **maps;
 
-	struct word *words; /* of all heads, sorted, without duplicates */
+	/* Label texts of all heads, sorted, without duplicates. */
+	struct word *words;
 	size_t word_count;
 	size_t word_cap;
-	struct table index; /* of words, by text */
+	struct table index; /* finds the number of a word by its text */
 
 	uint32_t symbols; /* number of merged symbols */
-	uint64_t bytes;   /* of all symbols in the index file */
+	uint64_t bytes;   /* size of all symbols in the index file */
 	struct buf text;  /* copy of the current symbol */
 };
 
@@ -82,7 +86,7 @@ static void sort_words(struct symbol_merger *l)
  */
 struct stream {
 	struct symbols_iter it;
-	uint32_t *map; /* of the block; NULL for the words of heads */
+	uint32_t *map; /* a block's element of `maps`; NULL: words of heads */
 	struct str text;
 	uint32_t number; /* words consumed so far; heads only */
 	bool some;       /* text is set; false at the end */
@@ -106,8 +110,8 @@ static int stream_next(struct symbol_merger *l, struct stream *s,
 }
 
 /*
- * Number a text, or write it if w is set, and advance all streams that are at
- * it.
+ * Give a text the next number, write the text if w is not NULL, and advance all
+ * streams whose current text is the same.
  */
 static int symbol_merger_emit(struct symbol_merger *l, struct stream *v,
 			      size_t count, struct str text,
@@ -116,8 +120,9 @@ static int symbol_merger_emit(struct symbol_merger *l, struct stream *v,
 	int rc = 0;
 
 	/*
-	 * Copy the text: it becomes invalid when its stream advances. It is
-	 * encoded with its length to count the bytes of the symbol table.
+	 * Copy the text, which becomes invalid when its stream advances. The
+	 * copy begins with its encoded length, so that the bytes of the symbol
+	 * table are counted.
 	 */
 	buf_reset(&l->text);
 	enc_str(&l->text, text);
@@ -154,8 +159,8 @@ static const struct stream *symbol_merger_find_smallest(const struct stream *v,
 }
 
 /*
- * Merge all lists. This runs twice, first to number the symbols, then to write
- * them: keeping the texts of all blocks in memory would cost more.
+ * Merge all streams. The merge runs twice, first to number the symbols, then to
+ * write them, because keeping the texts of all blocks would take much memory.
  */
 static int symbol_merger_walk(struct symbol_merger *l, struct index_writer *w,
 			      struct err *err)
@@ -248,8 +253,8 @@ static bool same_word(const void *ctx, uint32_t number, const void *key)
 }
 
 /*
- * The merged number of a text of a head. It is always found: series are listed
- * before the texts of the head are collected.
+ * The number of a head's label text in the merged list. The text is always
+ * found, because series are listed before the texts of the head are collected.
  */
 static uint32_t symbol_merger_number_of(const struct symbol_merger *l,
 					struct str text)
@@ -261,7 +266,7 @@ static uint32_t symbol_merger_number_of(const struct symbol_merger *l,
 }
 
 /*
- * Translate the labels of a head's series. They are immutable, so the lock
+ * Translate the labels of a head's series. Labels are immutable, so the lock
  * protects only the array of series.
  */
 static void symbol_merger_head_pairs(struct symbol_merger *l, struct head *r,

@@ -2,9 +2,9 @@
 /*
  * The symbol merger merges the label texts of several parts into one sorted
  * list of symbols, as the index of the new block needs it, and translates the
- * labels of each part's series into it.
+ * labels of each series to numbers in that list.
  *
- * Ownership: borrows the parts, which must outlive it.
+ * Ownership: borrows the parts, which must outlive the merger.
  * Threads: one thread at a time.
  */
 #ifndef TSDB_COMPACT_SYMBOL_MERGER_H

@@ -11,8 +11,8 @@
 #include "tsdb/head/window.h"
 #include "tsdb/wal/wal_trim.h"
 
-#define STALL_MS 10000 /* how long an append waits for a worker */
-#define RETRY_MS 250   /* between attempts of a waiting append */
+#define STALL_MS 10000 /* maximum time that an append waits for sealing */
+#define RETRY_MS 250   /* time between attempts of a waiting append */
 
 /*
  * Look for a profile of the sample's series and time in a part. Returns 1 and
@@ -31,7 +31,7 @@ static int stored_hash(struct tsdb *db, struct part part,
 		return rc == ERR_NOTFOUND ? 0 : rc;
 	/*
 	 * A copy in a WAL segment whose sync failed may not survive a crash, so
-	 * that it does not count: write the profile again (docs/decisions.md,
+	 * it does not count: the profile is written again (docs/decisions.md,
 	 * 7).
 	 */
 	if (hit.unflushed && wal_may_be_lost(db->wal, hit.wal.lsn))
@@ -41,7 +41,7 @@ static int stored_hash(struct tsdb *db, struct part part,
 	return 1;
 }
 
-/* The i-th part, without a reference: append_mu keeps it. */
+/* Part number i of the view, borrowed: append_mu keeps it in the view. */
 static struct part part_at(const struct tsdb *db, size_t i)
 {
 	if (i < db->block_count)
@@ -121,8 +121,8 @@ static int append_locked(struct tsdb *db, const struct sample *s, uint64_t *lsn,
 	if (!rc) {
 		rc = wal_append(db->wal, s, &e, err);
 		/*
-		 * A segment file that exists already must not be mistaken for a
-		 * duplicate profile.
+		 * ERR_EXISTS means here that the file of a new segment exists,
+		 * but callers would treat it as a conflicting profile.
 		 */
 		rc = rc == ERR_EXISTS ? ERR_IO : rc;
 	}
@@ -147,7 +147,7 @@ static int is_closing(struct err *err)
 /*
  * Back-pressure. Above the bounds on the WAL and on unflushed profiles,
  * flushing is started; a quarter above them, the append waits for a flush, and
- * is refused if that did not help.
+ * is refused if the flush did not help.
  */
 static int append_make_room(struct tsdb *db, struct err *err)
 {
@@ -213,7 +213,7 @@ int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 		return rc;
 	}
 	if (atomic_load(&db->full)) {
-		/* The flush thread checks whether there is space by now. */
+		/* The flush thread checks whether there is space again. */
 		db_wake(db, &db->flush);
 		return err_set(err, ERR_NOSPACE, "%s: the disk is full",
 			       db->path);
@@ -223,8 +223,9 @@ int db_append(struct appender *a, const struct sample *s, uint64_t *lsn,
 		return rc;
 	rc = append_once(db, s, lsn, err);
 	/*
-	 * Sealing makes room for series and windows, but a sealed head keeps
-	 * counting until the queries that use it end: retry for a while.
+	 * Sealing makes room for series and windows, but the series of a sealed
+	 * head count until the last query that uses the head ends: retry for a
+	 * while.
 	 */
 	until = clock_mono_ns() + STALL_MS * 1000000LL;
 	while (rc == ERR_LIMIT && db->maintenance.running &&

@@ -25,7 +25,7 @@ NODISCARD int db_append(struct appender *a, const struct sample *s,
 
 /*
  * Implements appender.sync: returns when all records before lsn are durable.
- * ERR_IO: a sync failed, and some of them may be lost in a crash.
+ * ERR_IO: a sync failed, and some of these records may be lost in a crash.
  */
 NODISCARD int db_sync(struct appender *a, uint64_t lsn, struct err *err);
 

@@ -29,8 +29,8 @@
  * samples at once (docs/decisions.md, 17).
  */
 enum {
-	HEADS_OPEN = 32, /* beyond it, the longest idle head is sealed */
-	HEADS_MAX = 40,  /* beyond it, appends wait for sealing */
+	HEADS_OPEN = 32, /* with more, the longest idle head is sealed */
+	HEADS_MAX = 40,  /* with so many, appends that need a new head wait */
 };
 
 /* The counters of the storage engine; db_metrics.c describes each. */
@@ -52,7 +52,8 @@ struct tsdb_metrics {
 	struct metric *size_retentions;
 	struct metric *deleted;
 	struct metric *no_space;
-	struct metric *corruptions; /* in head blocks and blocks */
+	/* Damaged records and files of heads and blocks. */
+	struct metric *corruptions;
 };
 
 /*
@@ -66,28 +67,32 @@ struct worker {
 	bool woken;        /* woken since its last round began */
 	bool busy;         /* a round is under way */
 	uint64_t rounds;   /* rounds completed */
-	char logged[512];  /* the failure that was logged last */
-	int64_t logged_ns; /* when it was logged */
+	char logged[512];  /* message of the failure that was logged last */
+	int64_t logged_ns; /* monotonic time when `logged` was logged */
 };
 
 /*
  * A database. Lock order, outer before inner: job_mu, flush_mu, append_mu,
  * view_mu, the mutex of a head or block, the mutex of the WAL. loop_mu comes
- * after all of them except the mutex of a part.
+ * last: it may be taken under all of them, except under the mutex of a head or
+ * block.
  */
 struct tsdb {
-	/* First member: its functions cast it to struct tsdb. */
+	/*
+	 * First member: db_append() and db_sync() cast a pointer to it to a
+	 * pointer to struct tsdb.
+	 */
 	struct appender appender;
 	struct tsdb_options o;
 	char *path;
-	uint64_t budget; /* bytes the WAL may take before it is flushed */
+	uint64_t budget; /* bytes of the WAL above which it is flushed */
 	struct dirlock *lock;
 	struct interner *interner;
 	struct head_env env;
 	struct block_env benv;
 	struct wal *wal;
 	struct tsdb_metrics metrics;
-	_Atomic int64_t queriers; /* open now */
+	_Atomic int64_t queriers; /* number of open queriers */
 
 	/*
 	 * Serializes appends: a record's LSN and its place in memory are
@@ -96,8 +101,8 @@ struct tsdb {
 	struct mutex append_mu;
 
 	/*
-	 * Guards the lists of parts. A change needs append_mu as well, so that
-	 * either of the two suffices to read them.
+	 * Guards the lists of parts. A change needs append_mu as well, so
+	 * either of the two locks suffices to read the lists.
 	 */
 	struct mutex view_mu;
 	struct head **heads; /* sorted by start, then by LSN */
@@ -124,27 +129,27 @@ struct tsdb {
 	struct trash trash;
 	struct ballast ballast;
 	_Atomic bool full;   /* the last write found the disk full */
-	struct ulid *failed; /* blocks whose compaction failed */
+	struct ulid *failed; /* ids of the blocks whose compaction failed */
 	size_t failed_count;
 	size_t failed_cap;
 	struct state state;
 	int64_t clock_ns; /* when the retention clock was last advanced */
 	int64_t saved_ns; /* when the retention clock was last saved */
-	/* How long the time of day is in doubt. */
+	/* How long the time of day has been in doubt; 0: it is trusted. */
 	_Atomic int64_t clock_doubt_ms;
 
 	/*
-	 * LSN of a WAL record for which no head could be made, UINT64_MAX:
-	 * none; its segment is kept.
+	 * LSN of the first WAL record for which no head could be created; its
+	 * segment and all later ones are kept. UINT64_MAX: none.
 	 */
 	uint64_t unplaced;
-	uint64_t recovered; /* records that no head and no block had */
-	uint64_t set_aside; /* unreadable blocks and heads, at this start */
+	uint64_t recovered; /* WAL records found in no head and no block */
+	uint64_t set_aside; /* unreadable heads and blocks that were renamed */
 
 	struct mutex loop_mu;
 	pthread_cond_t wake;
 	pthread_cond_t done; /* a worker has completed a round */
-	bool interrupted;    /* shutting down: nobody may wait */
+	bool interrupted; /* shutting down: no thread may wait for a worker */
 	bool stopping;
 	struct worker flush;
 	struct worker maintenance;

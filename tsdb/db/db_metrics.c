@@ -51,7 +51,7 @@ static const struct metric_row rows[] = {
 };
 
 /*
- * All counters exist from the start, at 0, so that rates over them are right
+ * All counters exist from startup on, at 0, so that rates over them are right
  * from their first increment on.
  */
 void db_register_metrics(struct tsdb *db)

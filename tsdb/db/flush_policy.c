@@ -8,8 +8,9 @@
 #include "tsdb/db/worker.h"
 #include "tsdb/wal/wal_trim.h"
 
-#define BUDGET_DEFAULT (512 * MIB)     /* of the WAL, in bytes */
-#define OPEN_VALUES    (4096ull * MIB) /* bytes of values in all open heads */
+#define BUDGET_DEFAULT (512 * MIB) /* default budget of the WAL, in bytes */
+/* Maximum bytes of values in all open heads. */
+#define OPEN_VALUES (4096ull * MIB)
 
 /*
  * An eighth leaves most of a small disk, or of the size retention, to the
@@ -31,7 +32,7 @@ uint64_t wal_budget(const struct tsdb_options *o)
 }
 
 /*
- * Eight segments fit the budget, so that flushing can free the WAL in small
+ * The budget is eight segments, so that flushing can free the WAL in small
  * steps.
  */
 uint64_t db_segment_size(const struct tsdb *db)
@@ -58,7 +59,8 @@ bool unflushed_exceed(struct tsdb *db, int64_t bound)
 }
 
 /*
- * Segments from that of `unplaced` on have records that are stored nowhere
+ * Drop the segments up to number `upto`, but neither the segment that has the
+ * record `unplaced` nor later ones: they have records that are stored nowhere
  * else.
  */
 static int db_drop_segments(struct tsdb *db, uint64_t upto, struct err *err)
@@ -76,8 +78,9 @@ int db_drop_wal(struct tsdb *db, struct err *err)
 
 	mutex_lock(&db->append_mu);
 	/*
-	 * Taken before the heads are listed: whatever is appended meanwhile
-	 * goes into the current segment or later ones, which stay.
+	 * Read the end of the WAL before the heads are listed: records appended
+	 * after that are in the current segment or later ones, which are not
+	 * dropped.
 	 */
 	oldest = wal_end(db->wal);
 	mutex_unlock(&db->append_mu);
@@ -102,15 +105,16 @@ int db_flush_head(struct tsdb *db, struct head *r, struct err *err)
 }
 
 /*
- * Heads are flushed one after another; a segment may be dropped only if all of
- * them succeeded.
+ * Heads are flushed one after another; the segments may be dropped only if all
+ * heads were flushed.
  */
 static int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 			  struct err *err)
 {
 	uint64_t behind = (upto + 1) << 32;
 	/*
-	 * On a full disk, write no more than what lets the segments be removed.
+	 * On a full disk, flush only what must be flushed before the segments
+	 * can be removed.
 	 */
 	uint64_t limit = atomic_load(&db->full) ? behind : UINT64_MAX;
 	size_t count;
@@ -125,8 +129,8 @@ static int flush_segments(struct tsdb *db, uint64_t upto, uint64_t drop,
 					 &why);
 
 		/*
-		 * A head that cannot be flushed must not keep the others
-		 * waiting.
+		 * A head that cannot be flushed must not keep other heads from
+		 * being flushed.
 		 */
 		if (failed && !rc)
 			rc = err_set(err, failed, "%s", why.msg);
@@ -171,8 +175,8 @@ void db_no_space(struct tsdb *db)
 /*
  * Try to recover from a full disk. Flushing the oldest segment writes less than
  * its removal frees. Appends are accepted again when twice the size of the
- * ballast is free, so that the ballast can be made again and as much space is
- * left.
+ * ballast is free, so that as much space remains after the ballast is created
+ * again.
  */
 static int make_room_on_disk(struct tsdb *db, struct err *err)
 {
@@ -184,7 +188,9 @@ static int make_room_on_disk(struct tsdb *db, struct err *err)
 
 	if (oldest)
 		rc = flush_segments(db, oldest, oldest, err);
-	/* Checked even if the flush failed: others may have freed space. */
+	/*
+	 * Check even if the flush failed: other programs may have freed space.
+	 */
 	if (fs_space(db->path, &total, &available, &unwanted) ||
 	    available < 2 * db->ballast.size)
 		return rc;
@@ -211,7 +217,7 @@ static uint64_t flushing_open_values(struct tsdb *db)
 	return sum;
 }
 
-/* Sync first: appends without an explicit sync rely on one a second. */
+/* Sync first: appends without an explicit sync rely on one sync per second. */
 int flush_round(struct tsdb *db)
 {
 	uint64_t overdue;

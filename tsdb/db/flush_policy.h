@@ -11,7 +11,7 @@
 
 #include "tsdb/db/db.h"
 
-#define UNFLUSHED_MAX 500000 /* unflushed profiles before a flush is forced */
+#define UNFLUSHED_MAX 500000 /* unflushed profiles that force a flush */
 
 /*
  * Returns the WAL budget in bytes: the configured one or 512 MiB, but at most
@@ -30,14 +30,14 @@ bool unflushed_exceed(struct tsdb *db, int64_t bound);
 int flush_round(struct tsdb *db);
 
 /*
- * Returns the bytes of a WAL segment: the configured size, or an eighth of the
- * budget within 1 and 64 MiB.
+ * Returns the size of a WAL segment in bytes: the configured size, or an eighth
+ * of the budget, but between 1 and 64 MiB.
  */
 uint64_t db_segment_size(const struct tsdb *db);
 
 /*
  * Flushes all unflushed profiles of a head into its chunks. Takes flush_mu.
- * ERR_NOSPACE, ERR_IO: some are still only in the WAL.
+ * ERR_NOSPACE, ERR_IO: some profiles are still only in the WAL.
  */
 NODISCARD int db_flush_head(struct tsdb *db, struct head *r, struct err *err);
 

@@ -30,8 +30,8 @@ struct head *db_open_head(const struct tsdb *db, int64_t start)
 }
 
 /*
- * Create a head on disk and add it to the view. ERR_EXISTS becomes ERR_IO, as
- * callers take ERR_EXISTS for a conflicting profile.
+ * Create a head on disk and add it to the view. ERR_EXISTS becomes ERR_IO,
+ * because callers treat ERR_EXISTS as a conflicting profile.
  */
 static int make_head(struct tsdb *db, int64_t start, uint64_t lsn,
 		     struct head **out, struct err *err)

@@ -13,15 +13,15 @@
 
 /*
  * Returns the head of the window starting at `start` (ms) that a WAL record
- * with this LSN belongs to: the generation with the greatest opening LSN not
- * above it. NULL: none.
+ * with this LSN belongs to: the generation with the greatest opening LSN that
+ * is not above `lsn`. NULL: none.
  */
 struct head *find_head(const struct tsdb *db, int64_t start, uint64_t lsn);
 
 /*
  * Adds a head without files for this window to the view and returns it. A
- * read-only database uses it for WAL records whose head a start would have to
- * create.
+ * read-only database uses it for WAL records without a head, for which a
+ * writable database would create a head.
  */
 struct head *head_in_memory(struct tsdb *db, int64_t start);
 
@@ -30,9 +30,9 @@ struct head *db_open_head(const struct tsdb *db, int64_t start)
 	REQUIRES(db->append_mu);
 
 /*
- * Sets *out to the head of the window that takes samples; creates one, opened
- * at this LSN, if there is none. ERR_LIMIT: too many heads are open. ERR_IO,
- * ERR_NOSPACE: it cannot be created.
+ * Sets *out to the head of the window that takes samples; creates a head with
+ * this opening LSN if there is none. ERR_LIMIT: too many heads are open.
+ * ERR_IO, ERR_NOSPACE: the head cannot be created.
  */
 NODISCARD int db_head_for(struct tsdb *db, int64_t start, uint64_t lsn,
 			  struct head **out, struct err *err)

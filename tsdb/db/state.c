@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "tsdb/io/record.h"
 
-#define BYTES_MAX  (16 * MIB) /* of the file */
-#define KIND_STATE 1          /* the kind of its only record */
+#define BYTES_MAX  (16 * MIB) /* maximum size of the state file */
+#define KIND_STATE 1          /* kind of the only record in the state file */
 
 void state_init(struct state *s, struct fs *fs, const char *dir)
 {
@@ -64,8 +64,8 @@ static bool decode_body(struct state *s, struct bytes body)
 	s->clock.trusted_ms = dec_svarint(&d);
 	s->clock.doubt_ms = dec_svarint(&d);
 	/*
-	 * The count is bounded by the bytes left, so that a damaged one cannot
-	 * make the loop run long.
+	 * The count is bounded by the bytes left, so that a damaged count
+	 * cannot make the loop run long.
 	 */
 	count = dec_count(&d, dec_left(&d));
 	for (uint64_t i = 0; i < count && !d.bad; i++) {
@@ -81,8 +81,8 @@ static bool decode_body(struct state *s, struct bytes body)
 }
 
 /*
- * The header has the salt without which the record's checksum cannot be
- * verified.
+ * The header is decoded first, because the record's checksum covers the salt in
+ * the header.
  */
 int state_decode(struct state *s, struct bytes file, struct err *err)
 {
@@ -128,7 +128,7 @@ int state_load(struct state *s, struct err *err)
 
 /*
  * The file is replaced as a whole; a crash leaves either the old or the new
- * one.
+ * file.
  */
 int state_save(struct state *s, struct err *err)
 {
@@ -149,7 +149,7 @@ int state_save(struct state *s, struct err *err)
 	return rc;
 }
 
-/* Saved before the profiles go; see db_retire(). */
+/* To be called before the profiles are removed; see db_retire(). */
 int state_retire(struct state *s, const struct retired_span *span,
 		 uint64_t oldest_lsn, struct err *err)
 {

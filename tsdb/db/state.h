@@ -3,10 +3,11 @@
  * The state file keeps what a database must remember and cannot derive from its
  * profiles (docs/format/state.md, docs/decisions.md, 85).
  *
- * Retired spans tell of profiles that were removed on purpose, by retention or
- * deletion, and whose records may still be in the WAL. A start takes every
- * other WAL record that no head and no block accounts for as lost by accident,
- * and stores it again. The retention clock (planner.h) is kept across restarts.
+ * Retired spans record which profiles were removed on purpose, by retention or
+ * deletion, while their records may still be in the WAL. When the database is
+ * opened, a WAL record that belongs to no head, no block and no retired span
+ * was lost by accident, and is stored again. The retention clock (planner.h) is
+ * kept across restarts.
  *
  * Ownership: state_fini() frees.
  * Threads: one thread at a time (the caller holds job_mu).
@@ -19,8 +20,8 @@
 #include "tsdb/compact/planner.h"
 
 /*
- * WAL records of windows that begin in [from_ms, to_ms) and with LSNs from
- * first_lsn to last_lsn (inclusive).
+ * WAL records whose profiles were removed on purpose: those of windows that
+ * begin in [from_ms, to_ms), with LSNs from first_lsn to last_lsn (inclusive).
  */
 struct retired_span {
 	int64_t from_ms;
@@ -29,10 +30,10 @@ struct retired_span {
 	uint64_t last_lsn;
 };
 
-/* The contents of the state file, and where it is. */
+/* The contents of the state file, and the directory that it is in. */
 struct state {
 	struct fs *fs;
-	char *dir; /* of the database */
+	char *dir; /* directory of the database */
 	struct plan_clock clock;
 	bool has_clock; /* the retention clock was saved before */
 	struct retired_span *spans;
@@ -48,8 +49,9 @@ void state_fini(struct state *s);
 
 /*
  * Reads the state file. If it is missing or damaged, the state stays empty:
- * removed profiles may then come back, which is better than losing others. A
- * missing file is no error. ERR_CORRUPT: damaged. ERR_IO: unreadable.
+ * removed profiles may then come back, which is better than losing other
+ * profiles. A missing file is no error. ERR_CORRUPT: damaged. ERR_IO:
+ * unreadable.
  */
 NODISCARD int state_load(struct state *s, struct err *err);
 
@@ -60,21 +62,22 @@ NODISCARD int state_load(struct state *s, struct err *err);
 NODISCARD int state_save(struct state *s, struct err *err);
 
 /*
- * Records, durably, that a span is being removed on purpose. Spans entirely
- * before oldest_lsn, whose records have left the WAL, are dropped. Errors as
- * state_save().
+ * Records, durably, that the profiles of a span are being removed on purpose.
+ * Spans entirely before oldest_lsn, whose records have left the WAL, are
+ * dropped. Errors as state_save().
  */
 NODISCARD int state_retire(struct state *s, const struct retired_span *span,
 			   uint64_t oldest_lsn, struct err *err);
 
 /*
- * Returns whether a WAL record was removed on purpose. window_ms is the start
- * of its window.
+ * Returns whether the profile of a WAL record was removed on purpose. window_ms
+ * is the start of the profile's window.
  */
 bool state_is_retired(const struct state *s, int64_t window_ms, uint64_t lsn);
 
 /*
- * Appends the contents of the state file to out; salt is that of the new file.
+ * Appends the contents of the state file to *out. `salt`, a random number, is
+ * stored in the header and is part of the checksums.
  */
 void state_encode(const struct state *s, uint64_t salt, struct buf *out);
 

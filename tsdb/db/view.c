@@ -58,7 +58,7 @@ static bool is_among(const struct part *parts, size_t count, struct part p)
 	return false;
 }
 
-/* Remove those of the parts that are heads from the list; view_mu is held. */
+/* Remove the heads among `parts` from the list of heads; view_mu is held. */
 static void drop_ranges_locked(struct tsdb *db, const struct part *parts,
 			       size_t count) REQUIRES(db->view_mu)
 {
@@ -75,7 +75,7 @@ static void drop_ranges_locked(struct tsdb *db, const struct part *parts,
 	db->head_count = kept;
 }
 
-/* Remove those of the parts that are blocks from the list; view_mu is held. */
+/* Remove the blocks among `parts` from the list of blocks; view_mu is held. */
 static void drop_blocks_locked(struct tsdb *db, const struct part *parts,
 			       size_t count) REQUIRES(db->view_mu)
 {
@@ -122,8 +122,9 @@ int db_supersede(struct tsdb *db, const struct part *parts, size_t count,
 		struct part p = parts[i];
 
 		/*
-		 * Listed before the view changes: a removal that fails is
-		 * retried before any other job runs (docs/decisions.md, 22).
+		 * The directory is listed as trash before the view changes: a
+		 * removal that fails is retried before any other job runs
+		 * (docs/decisions.md, 22).
 		 */
 		trash_add(&db->trash, p.head ? p.head->path : p.block->path,
 			  p.head ? HEAD_DELETE_SUFFIX : BLOCK_DELETE_SUFFIX);
@@ -160,7 +161,7 @@ int db_set_aside(struct tsdb *db, const struct part *parts, size_t count,
 	return rc;
 }
 
-/* The WAL records that a part accounts for. */
+/* The span of WAL records whose profiles belong to a part. */
 static struct retired_span view_span_of(struct tsdb *db, struct part p)
 {
 	if (p.block)
@@ -177,8 +178,8 @@ static struct retired_span view_span_of(struct tsdb *db, struct part p)
 }
 
 /*
- * The spans are saved before the files go: otherwise a start after a crash
- * would store the removed profiles again.
+ * The spans are saved before the files are removed: otherwise, after a crash,
+ * the removed profiles would be recovered from the WAL.
  */
 int db_retire(struct tsdb *db, const struct part *parts, size_t count,
 	      struct err *err)

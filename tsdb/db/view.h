@@ -4,7 +4,7 @@
  * references to all of them and need no lock from then on.
  *
  * Ownership: the database holds one reference to each part of its view.
- * Threads: any; view_mu guards the lists, append_mu is held too to change them.
+ * Threads: any; view_mu guards the lists, a change needs append_mu as well.
  */
 #ifndef TSDB_DB_VIEW_H
 #define TSDB_DB_VIEW_H
@@ -19,8 +19,8 @@ void db_add_block(struct tsdb *db, struct block *b);
 
 /*
  * Replaces parts by block b (may be NULL) in one step, and releases the view's
- * references to the parts. The view takes over the caller's reference to b.
- * Their files are left alone. Takes append_mu.
+ * references to the parts. The view takes over the caller's reference to b. The
+ * files of the parts are left alone. Takes append_mu.
  */
 void db_replace(struct tsdb *db, const struct part *parts, size_t count,
 		struct block *b);
@@ -47,8 +47,8 @@ NODISCARD int db_set_aside(struct tsdb *db, const struct part *parts,
 
 /*
  * Removes parts on purpose, without a replacement. Their spans are first saved
- * in the state file, so that a later start does not take their WAL records for
- * lost ones. Errors as state_retire() and db_supersede().
+ * in the state file, so that their WAL records are not recovered when the
+ * database is opened again. Errors as state_retire() and db_supersede().
  */
 NODISCARD int db_retire(struct tsdb *db, const struct part *parts, size_t count,
 			struct err *err);

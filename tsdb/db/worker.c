@@ -8,9 +8,10 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 
-#define BACKOFF_NS 1000000000LL /* between attempts after a failure */
+/* Minimum time between rounds after a failure. */
+#define BACKOFF_NS 1000000000LL
 #define MINUTE_NS  60000000000LL
-#define STALL_MS   10000 /* how long an append waits for a worker */
+#define STALL_MS   10000 /* maximum time that await_round() waits */
 
 void db_wake(struct tsdb *db, struct worker *w)
 {
@@ -36,8 +37,8 @@ void await_round(struct tsdb *db, struct worker *w)
 	w->woken = true;
 	pthread_cond_broadcast(&db->wake);
 	/*
-	 * A round under way may have looked before this need arose: wait for
-	 * the next one too.
+	 * A round under way may have checked for work before the caller's call:
+	 * wait for the next round too.
 	 */
 	round = w->rounds + (w->busy ? 2 : 1);
 	while (!rc && !db->interrupted && w->running && w->rounds < round)
@@ -81,7 +82,7 @@ void db_log_failure(struct tsdb *db, struct worker *w, const char *what,
 void worker_loop(struct tsdb *db, struct worker *w, int64_t tick,
 		 int (*fn)(struct tsdb *db))
 {
-	/* Earliest time of the next round, after a failure. */
+	/* Earliest monotonic time of the next round, after a failure. */
 	int64_t not_before = 0;
 	bool stop = false;
 
@@ -136,6 +137,6 @@ void db_begin_job(struct tsdb *db)
 void db_end_job(struct tsdb *db)
 {
 	mutex_unlock(&db->job_mu);
-	/* Let a compaction that was cancelled start over. */
+	/* Wake maintenance to restart a compaction that was cancelled. */
 	db_wake(db, &db->maintenance);
 }

@@ -23,9 +23,9 @@ void await_round(struct tsdb *db, struct worker *w);
 void pause_for(struct tsdb *db, int64_t ms);
 
 /*
- * The main function of a worker thread: calls fn at each tick (ms) and whenever
- * the worker is woken, until the database stops. If fn returns non-zero, the
- * next call is delayed by a second.
+ * The main function of a worker thread: calls fn every `tick` milliseconds and
+ * whenever the worker is woken, until the database stops. If fn returns
+ * non-zero, the next call is delayed by a second.
  */
 void worker_loop(struct tsdb *db, struct worker *w, int64_t tick,
 		 int (*fn)(struct tsdb *db));
@@ -34,17 +34,21 @@ void worker_loop(struct tsdb *db, struct worker *w, int64_t tick,
 void start_worker(struct worker *w, void *(*run)(void *), struct tsdb *db);
 
 /*
- * Takes the job lock, after asking a compaction under way to stop; one that
- * follows a cancelled compaction does not. To be paired with db_end_job().
+ * Takes the job lock, and first asks a compaction under way to stop. A
+ * compaction that was started after a cancelled one continues. To be paired
+ * with db_end_job().
  */
 void db_begin_job(struct tsdb *db) ACQUIRES(db->job_mu);
 
-/* Releases the job lock, and wakes maintenance to resume what was cancelled. */
+/*
+ * Releases the job lock, and wakes maintenance to restart a compaction that was
+ * cancelled.
+ */
 void db_end_job(struct tsdb *db) RELEASES(db->job_mu);
 
 /*
- * Logs the failure of a worker's job; the same message at most once a minute.
- * Calls for one worker must not run concurrently.
+ * Logs the failure of a worker's job, but the same message at most once a
+ * minute. Calls for one worker must not run concurrently.
  */
 void db_log_failure(struct tsdb *db, struct worker *w, const char *what,
 		    const struct err *err);

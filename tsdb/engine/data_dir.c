@@ -10,7 +10,10 @@
 #include "tsdb/io/trash.h"
 #include "tsdb/io/ulid.h"
 
-/* Whether a file of this name marks a data directory of everprof. */
+/*
+ * Whether a file of this name marks a directory as a data directory of
+ * everprof.
+ */
 static bool is_ours(const char *name)
 {
 	static const char *const names[] = { "lock",  "wal",     "ranges",
@@ -27,8 +30,8 @@ static bool is_ours(const char *name)
 }
 
 /*
- * Whether a file of this name is put there by a file system or a desktop, which
- * does not make the directory foreign.
+ * Whether a file of this name comes from a file system or a desktop.
+ * Directories with no other files count as empty.
  */
 static bool is_nobodys(const char *name)
 {
@@ -48,7 +51,7 @@ int tsdb_check_dir(struct fs *fs, const char *path, bool or_empty,
 		foreign = foreign || !is_nobodys(l.names[i]);
 	}
 	name_list_fini(&l);
-	/* One file of ours is enough: others may be an operator's notes. */
+	/* One such file is enough: other files may be an operator's notes. */
 	if (rc || ours || (or_empty && !foreign))
 		return rc;
 	return err_set(err, ERR_INVALID,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells the data directory of a database from any other directory, lest a wrong
- * path on the command line fill or clean somebody's home.
+ * Distinguishes data directories of everprof from other directories. Otherwise
+ * a wrong path on the command line could fill or clean somebody's home.
  *
  * Ownership: keeps nothing.
  * Threads: any.
@@ -13,8 +13,9 @@
 
 /*
  * Returns 0 if `path` is the data directory of a database or, with or_empty
- * set, is empty. ERR_NOTFOUND: it does not exist. ERR_INVALID: it contains
- * something else, or is empty without or_empty. ERR_IO: it cannot be listed.
+ * set, is empty. Returns ERR_NOTFOUND when the directory does not exist,
+ * ERR_INVALID when it contains something else, or is empty without or_empty,
+ * and ERR_IO when it cannot be listed.
  */
 NODISCARD int tsdb_check_dir(struct fs *fs, const char *path, bool or_empty,
 			     struct err *err);

@@ -10,13 +10,14 @@
 
 /* The parameters of a deletion. */
 struct deletion {
-	struct selection what; /* series and time range */
-	uint64_t lsn;          /* the last one appended before the deletion */
+	struct selection what; /* matchers of the series, and time range */
+	/* LSN limit: records appended later are not deleted. */
+	uint64_t lsn;
 };
 
 /*
- * Add tombstones for the matching series of a block. The interval is cut to the
- * times of the block, as it holds nothing beyond them.
+ * Add tombstones for the matching series of a block. Their interval is cut to
+ * the time range of the block's profiles.
  */
 static int delete_in_block(struct block *b, const struct deletion *d,
 			   const struct postings *found, struct err *err)
@@ -35,7 +36,7 @@ static int delete_in_block(struct block *b, const struct deletion *d,
 	return rc;
 }
 
-/* Delete in one part; parts outside of the time range are not read. */
+/* Delete profiles of one part. A part outside of the time range is not read. */
 static int delete_in_part(struct part p, const struct deletion *d,
 			  struct err *err)
 {
@@ -53,7 +54,10 @@ static int delete_in_part(struct part p, const struct deletion *d,
 	return rc;
 }
 
-/* Stops at the first error. What has been deleted stays deleted. */
+/*
+ * Delete profiles of all parts. After an error, profiles deleted before stay
+ * deleted.
+ */
 static int delete_in_parts(struct tsdb *db, const struct deletion *d,
 			   struct err *err)
 {
@@ -79,8 +83,9 @@ int tsdb_delete(struct tsdb *db, const struct matcher *v, size_t count,
 	db_begin_job(db);
 	mutex_lock(&db->flush_mu);
 	/*
-	 * With append_mu held, every record up to the end of the WAL is also in
-	 * memory. Later samples are not deleted, even if their times match.
+	 * While append_mu is held, every record up to the end of the WAL is
+	 * also in memory. Samples appended later are not deleted, even if their
+	 * times match.
 	 */
 	mutex_lock(&db->append_mu);
 	d.lsn = wal_end(db->wal) - 1;

@@ -18,8 +18,8 @@ bool ends_with(const char *s, const char *end)
 }
 
 /*
- * Remove a directory that was being made or removed when the last process
- * ended.
+ * Remove a directory that the last process had not finished creating or
+ * removing.
  */
 static int remove_leftover(struct tsdb *db, const char *dir, const char *name,
 			   struct err *err)
@@ -34,7 +34,8 @@ static int remove_leftover(struct tsdb *db, const char *dir, const char *name,
 }
 
 /*
- * Rename a damaged directory for an operator to look at, and start without it.
+ * Rename a damaged directory so that an operator can look at it. The database
+ * starts without it.
  */
 static int loading_set_aside(struct tsdb *db, const char *path, struct err *err)
 {
@@ -47,7 +48,7 @@ static int loading_set_aside(struct tsdb *db, const char *path, struct err *err)
 	return db->o.read_only ? 0 : rename_aside(db->o.fs, path, err);
 }
 
-/* Whether a directory has the name of this ULID. */
+/* Whether a directory's name is this ULID. */
 static bool loading_is_named(const char *name, const struct ulid *u)
 {
 	char text[ULID_TEXT + 1];
@@ -57,7 +58,7 @@ static bool loading_is_named(const char *name, const struct ulid *u)
 }
 
 /*
- * Leave a directory that the disk fails to read where it is; the next start
+ * Leave a directory in place that the disk fails to read; the next startup
  * tries again.
  */
 static int loading_pass_over(struct tsdb *db, const char *path,
@@ -73,9 +74,8 @@ static int loading_pass_over(struct tsdb *db, const char *path,
 }
 
 /*
- * Open a block and check that its name is its ULID. ERR_CORRUPT also if the
- * directory is a copy of another block: when one of them is compacted, the
- * other would be taken for superseded.
+ * Open a block and check that its name is its ULID. Returns ERR_CORRUPT also
+ * for a copy of another block under a different name.
  */
 static int open_named(struct tsdb *db, const char *path, const char *name,
 		      struct block **out, struct err *err)
@@ -85,7 +85,10 @@ static int open_named(struct tsdb *db, const char *path, const char *name,
 
 	if (rc)
 		return rc;
-	/* A copy would remove the other block when it is compacted. */
+	/*
+	 * The original and the copy have the same ULID. Once one of them is
+	 * compacted, both would be removed as superseded.
+	 */
 	if (!loading_is_named(name, &b->meta.ulid)) {
 		block_unref(b);
 		return err_set(err, ERR_CORRUPT,
@@ -97,7 +100,7 @@ static int open_named(struct tsdb *db, const char *path, const char *name,
 
 /*
  * Open one block and add it to the view. A block that cannot be used must not
- * keep the database from starting.
+ * prevent the database from opening.
  */
 static int load_block(struct tsdb *db, const char *name, struct err *err)
 {
@@ -105,20 +108,17 @@ static int load_block(struct tsdb *db, const char *name, struct err *err)
 	struct block *b = NULL;
 	int rc = open_named(db, path, name, &b, err);
 
-	/* Try once more: the error may be in memory, not on disk. */
+	/* Try a second time: the error may be in memory, not on disk. */
 	if (rc == ERR_CORRUPT)
 		rc = open_named(db, path, name, &b, err);
 	if (rc == ERR_IO)
 		return loading_pass_over(db, path, err);
 	if (rc == ERR_CORRUPT)
 		return loading_set_aside(db, path, err);
-	/*
-	 * The running server has removed the block since the directory was
-	 * listed.
-	 */
+	/* A running server removed the block after the directory was listed. */
 	if (rc == ERR_NOTFOUND && db->o.read_only)
 		return 0;
-	/* A directory without meta.json. */
+	/* The directory has no meta.json. */
 	if (rc == ERR_NOTFOUND)
 		return loading_set_aside(db, path, err);
 	if (!rc)
@@ -126,7 +126,7 @@ static int load_block(struct tsdb *db, const char *name, struct err *err)
 	return rc;
 }
 
-/* Whether block b was made of the block u. */
+/* Whether block b was compacted from the block with the ULID u. */
 static bool has_parent(const struct block *b, const struct ulid *u)
 {
 	for (size_t i = 0; i < b->meta.parent_count; i++) {
@@ -136,7 +136,7 @@ static bool has_parent(const struct block *b, const struct ulid *u)
 	return false;
 }
 
-/* Whether a block was compacted into another one that is there. */
+/* Whether another block exists that was compacted from block b. */
 static bool is_superseded(const struct tsdb *db, const struct block *b)
 {
 	for (size_t i = 0; i < db->block_count; i++) {
@@ -146,7 +146,10 @@ static bool is_superseded(const struct tsdb *db, const struct block *b)
 	return false;
 }
 
-/* Remove a part that a block replaces; read-only, only from the view. */
+/*
+ * Remove a part that a block replaces. In a read-only database it is only
+ * removed from the view.
+ */
 static int drop_part(struct tsdb *db, struct part p, struct err *err)
 {
 	if (!db->o.read_only)
@@ -156,8 +159,9 @@ static int drop_part(struct tsdb *db, struct part p, struct err *err)
 }
 
 /*
- * Remove blocks whose successor exists: the last process was interrupted
- * between publishing the new block and removing its parents.
+ * Remove blocks that were compacted into other blocks. They exist when the last
+ * process was interrupted after it published the new block, but before it
+ * removed the old ones.
  */
 static int drop_superseded(struct tsdb *db, struct err *err)
 {
@@ -198,8 +202,8 @@ int load_blocks(struct tsdb *db, struct err *err)
 }
 
 /*
- * Whether a block was made of this head. A head without a ULID (all zeros)
- * matches none.
+ * Whether a block exists that was sealed from this head. A head without a ULID
+ * (all zeros) matches no block.
  */
 static bool is_sealed(const struct tsdb *db, const struct head *r)
 {
@@ -232,8 +236,8 @@ int drop_sealed(struct tsdb *db, struct err *err)
 }
 
 /*
- * Open one head and add it to the view; as with blocks, one that cannot be used
- * must not keep the database from starting.
+ * Open one head and add it to the view. A head that cannot be used must not
+ * prevent the database from opening.
  */
 static int load_head(struct tsdb *db, const char *name, struct err *err)
 {
@@ -245,19 +249,19 @@ static int load_head(struct tsdb *db, const char *name, struct err *err)
 		return db->o.read_only ?
 			       0 :
 			       remove_leftover(db, db->env.dir, name, err);
-	/* Not the name of a head: leave the file alone. */
+	/* This is not the name of a head: ignore the file. */
 	if (strspn(name, "0123456789.abcdef") != strlen(name))
 		return 0;
 	path = mem_printf("%s/%s", db->env.dir, name);
 	rc = head_open(&db->env, name, &r, err);
-	/* Try once more, as with blocks. */
+	/* Try a second time, as for blocks. */
 	if (rc == ERR_CORRUPT)
 		rc = head_open(&db->env, name, &r, err);
 	if (rc == ERR_IO)
 		return loading_pass_over(db, path, err);
 	if (rc == ERR_CORRUPT)
 		return loading_set_aside(db, path, err);
-	/* A head that was being created has no records yet; skip it. */
+	/* A head that was not completely created has no records: skip it. */
 	if (rc)
 		return rc == ERR_NOTFOUND ? 0 : rc;
 	r->touched_ms = clock_ms(db->o.clock);

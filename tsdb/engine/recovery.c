@@ -14,9 +14,10 @@
 #include "tsdb/wal/wal_replay.h"
 
 /*
- * Whether a block has the profile of a WAL record, or had it and it was
- * deleted. An undamaged block does if its window and LSN range cover the
- * record; in a damaged one the profile is looked up (docs/decisions.md, 84).
+ * Whether a block contains the profile of a WAL record, or contained it before
+ * it was deleted. For an undamaged block this is so if its window and LSN range
+ * include the record. In a damaged block the profile is looked up
+ * (docs/decisions.md, 84).
  */
 static bool block_accounts_for(struct block *b, const struct labels *ls,
 			       const struct segment_entry *e)
@@ -42,8 +43,9 @@ static bool block_accounts_for(struct block *b, const struct labels *ls,
 }
 
 /*
- * Whether a record that belongs to no head may be skipped. Only proof counts,
- * not absence (docs/decisions.md, 84).
+ * Whether a record that belongs to no head may be skipped, because a block or a
+ * retired span includes it. That the profile is missing everywhere is no reason
+ * to skip the record (docs/decisions.md, 84).
  */
 static bool is_accounted_for(struct tsdb *db, const struct labels *ls,
 			     const struct segment_entry *e)
@@ -56,10 +58,11 @@ static bool is_accounted_for(struct tsdb *db, const struct labels *ls,
 }
 
 /*
- * Create a head for records that no head and no block has. Its opening LSN is
- * just below the record's, so that the next start finds the head for them. Some
- * lower values are tried, because an unreadable head may have the name; LSNs
- * are multiples of 8, so that values between two records are free.
+ * Create a head for WAL records that are in no head and no block. Its opening
+ * LSN is just below the record's LSN, so that the next startup finds this head
+ * for the record. If an unreadable head already has the name, lower LSNs are
+ * tried: LSNs are multiples of 8, so there are 7 free values between two
+ * records.
  */
 static int make_recovery_range(struct tsdb *db, const struct segment_entry *e,
 			       struct head **out, struct err *err)
@@ -75,8 +78,9 @@ static int make_recovery_range(struct tsdb *db, const struct segment_entry *e,
 }
 
 /*
- * The head that a WAL record belongs to. NULL: the record is stored in a block,
- * was removed on purpose, or no head could be made for it.
+ * Find or create the head that a WAL record belongs to. NULL: a block contains
+ * the record's profile, it was removed on purpose, or no head could be created
+ * for it.
  */
 static struct head *head_of(struct tsdb *db, const struct labels *ls,
 			    const struct segment_entry *e)
@@ -87,15 +91,15 @@ static struct head *head_of(struct tsdb *db, const struct labels *ls,
 	if (r || is_accounted_for(db, ls, e))
 		return r;
 	/*
-	 * Nothing may be written. The running server may also have created the
-	 * head after the heads were listed.
+	 * In a read-only database the head exists only in memory. A running
+	 * server may have created the head on disk after the heads were listed.
 	 */
 	if (db->o.read_only)
 		return head_in_memory(db, window_start(e->ms));
 	if (make_recovery_range(db, e, &r, &err)) {
 		/*
-		 * The record stays in the WAL: its segment is not dropped, and
-		 * the next start tries again.
+		 * The record stays in the WAL: its segment is not removed, and
+		 * the next startup tries again.
 		 */
 		metric_add(db->env.corruptions, 1);
 		log_event(
@@ -111,8 +115,8 @@ static struct head *head_of(struct tsdb *db, const struct labels *ls,
 }
 
 /*
- * Insert a WAL record into its head. Returns false if the head has the profile
- * already, flushed or from an earlier record.
+ * Insert a WAL record into its head. Returns false if the head already contains
+ * the profile, flushed or from an earlier record.
  */
 static bool replay_into(struct tsdb *db, struct head *r, struct labels *labels,
 			const struct segment_entry *e)
@@ -129,7 +133,10 @@ static bool replay_into(struct tsdb *db, struct head *r, struct labels *labels,
 	return true;
 }
 
-/* Called for each WAL record at start-up. */
+/*
+ * Callback for each WAL record at startup: insert the record into its head,
+ * unless the profile is stored elsewhere.
+ */
 static void replay_entry(void *ctx, const struct segment_entry *e)
 {
 	struct tsdb *db = ctx;
@@ -142,8 +149,8 @@ static void replay_entry(void *ctx, const struct segment_entry *e)
 	}
 	r = head_of(db, labels, e);
 	/*
-	 * A head made for lost records must not take others of its window that
-	 * are stored in blocks.
+	 * A head created for lost records must not take other records of its
+	 * window, whose profiles are in blocks.
 	 */
 	if (r && r->recovery && is_accounted_for(db, labels, e))
 		r = NULL;
@@ -153,8 +160,8 @@ static void replay_entry(void *ctx, const struct segment_entry *e)
 }
 
 /*
- * The highest segment number that any stored LSN refers to. The WAL continues
- * after it, so that no LSN is used twice even if the WAL was lost.
+ * The highest segment number in any LSN that heads and blocks refer to. The WAL
+ * continues after it, so that no LSN is used twice even if the WAL was lost.
  */
 static uint64_t highest_segment(const struct tsdb *db)
 {
@@ -174,8 +181,8 @@ static uint64_t highest_segment(const struct tsdb *db)
 }
 
 /*
- * If a window has several heads, only the last takes samples; the earlier ones
- * were about to be sealed when the last process ended.
+ * Close all heads of a window except the last one, which takes samples. The
+ * others were about to be sealed when the last process ended.
  */
 static void close_generations(struct tsdb *db)
 {
@@ -185,12 +192,15 @@ static void close_generations(struct tsdb *db)
 	}
 }
 
-/* Log that profiles were recovered, as it means that something was lost. */
+/*
+ * Log that profiles were recovered, because it means that a head or block was
+ * lost.
+ */
 static void tell_recovered(struct tsdb *db)
 {
 	/*
-	 * A running server may have created heads after they were listed, so
-	 * that the count proves nothing.
+	 * A running server may have created heads after the heads were listed.
+	 * The count does not show a loss then.
 	 */
 	if (db->o.read_only && dirlock_is_held(db->path))
 		db->recovered = 0;
@@ -206,9 +216,9 @@ static void tell_recovered(struct tsdb *db)
 }
 
 /*
- * Start the retention clock of a database that never saved one: at the newest
- * stored profile, before anything is added whose time a wrong clock may have
- * set.
+ * Set the retention clock of a database that never saved it, to the time of the
+ * newest stored profile. This is done before new profiles are added, because a
+ * wrong system clock may give these wrong times.
  */
 static int begin_clock(struct tsdb *db, struct err *err)
 {
@@ -225,7 +235,10 @@ static int begin_clock(struct tsdb *db, struct err *err)
 			newest = part_max(v[i]);
 	}
 	db_parts_free(v, count);
-	/* An import of old profiles says nothing about the clock. */
+	/*
+	 * During an import (ignore_retention) profiles may be old, and say
+	 * nothing about the current time.
+	 */
 	if (newest == INT64_MIN || newest > now || db->o.ignore_retention)
 		newest = now;
 	db->state.clock.trusted_ms = newest;
@@ -233,7 +246,10 @@ static int begin_clock(struct tsdb *db, struct err *err)
 	return state_save(&db->state, err);
 }
 
-/* A damaged state file is no reason not to start (see state_load()). */
+/*
+ * Load the file `state`. If it is damaged, the database still opens (see
+ * state_load()).
+ */
 static void load_state(struct tsdb *db)
 {
 	struct err err;
@@ -247,7 +263,7 @@ static void load_state(struct tsdb *db)
 		LOG_FIELDS(log_err(&err)));
 }
 
-/* The directory that contains path; the caller frees it. */
+/* The path of the directory that contains `path`; the caller frees it. */
 static char *recovery_parent_of(const char *path)
 {
 	size_t n = strlen(path);
@@ -263,19 +279,20 @@ static char *recovery_parent_of(const char *path)
 	return mem_strndup((struct str){ .ptr = path, .len = n });
 }
 
-/* Make a directory, and make its entry in the parent durable. */
+/* Make a directory, and make its entry in the parent directory durable. */
 static int make_dir(struct tsdb *db, const char *path, struct err *err)
 {
 	CLEANUP(mem_freep) char *parent = recovery_parent_of(path);
 	int rc = fs_mkdir(db->o.fs, path, err);
 
 	/*
-	 * Sync also if it exists: its creator may have crashed before syncing.
+	 * Sync even if the directory exists: the process that made it may have
+	 * crashed before syncing.
 	 */
 	return rc && rc != ERR_EXISTS ? rc : fs_sync_dir(db->o.fs, parent, err);
 }
 
-/* Refuse a directory that holds something else. */
+/* Refuse a directory that contains other data than a database. */
 static int check_dir(const struct tsdb *db, struct err *err)
 {
 	bool may_be_new = !db->o.read_only && !db->o.must_exist;
@@ -308,8 +325,8 @@ int db_load(struct tsdb *db, struct err *err)
 	if (!rc)
 		/*
 		 * Open the WAL before the heads, and the heads before the
-		 * blocks. Beside a running server, profiles move in this
-		 * direction: one that moves meanwhile is seen twice, rather
+		 * blocks: profiles move in this order. If a running server
+		 * moves a profile during that, the profile is seen twice rather
 		 * than not at all.
 		 */
 		rc = wal_open(&wo, &db->wal, err);
@@ -330,7 +347,7 @@ int db_load(struct tsdb *db, struct err *err)
 		tell_recovered(db);
 	if (rc || db->o.read_only)
 		return rc;
-	/* A recovered head may be an earlier generation of a window. */
+	/* A recovered head may be an earlier generation of its window. */
 	close_generations(db);
 	clean_snapshots(db);
 	if (begin_clock(db, err))

@@ -11,13 +11,14 @@
 #include "tsdb/db/view.h"
 #include "tsdb/db/worker.h"
 
-/* The state of a snapshot being made. */
+/* A snapshot that is being made. */
 struct snapshot {
 	struct tsdb *db;
-	struct block_env env; /* its blocks are made in its own directory */
+	/* Environment in which blocks are made in the snapshot's directory. */
+	struct block_env env;
 };
 
-/* Link a file, or copy it where the file system has no hard links. */
+/* Link a file, or copy it if the file system has no hard links. */
 static int link_or_copy(struct snapshot *s, const char *from, const char *to,
 			struct err *err)
 {
@@ -29,7 +30,8 @@ static int link_or_copy(struct snapshot *s, const char *from, const char *to,
 	if (!rc || rc == ERR_NOTFOUND)
 		return rc;
 	/*
-	 * No links here: copy. ERR_NOTFOUND would fail in the same way again.
+	 * The link failed, so copy the file. If the file is missing, a copy
+	 * would fail, too.
 	 */
 	rc = file_slurp(from, &bytes, err);
 	if (!rc)
@@ -53,7 +55,7 @@ static int link_file(struct snapshot *s, const struct block *b, const char *tmp,
 	return link_or_copy(s, from, to, err);
 }
 
-/* Link all files of a block; the file of tombstones is optional. */
+/* Link all files of a block. The file of tombstones may be missing. */
 static int link_files(struct snapshot *s, const struct block *b,
 		      const char *tmp, struct err *err)
 {
@@ -69,8 +71,8 @@ static int link_files(struct snapshot *s, const struct block *b,
 }
 
 /*
- * Add a block to the snapshot. It gets its name last, when its directories are
- * durable.
+ * Add a block to the snapshot. Its directory is renamed to its final name after
+ * all of its directories are durable.
  */
 static int link_block(struct snapshot *s, const struct block *b,
 		      struct err *err)
@@ -100,8 +102,8 @@ static int link_block(struct snapshot *s, const struct block *b,
 }
 
 /*
- * Write what a head holds now as a block of the snapshot (docs/decisions.md,
- * 25). The head itself stays open.
+ * Write the profiles that a head contains now as a block of the snapshot
+ * (docs/decisions.md, 25). The head itself stays open.
  */
 static int copy_head(struct snapshot *s, struct head *r, struct err *err)
 {
@@ -126,8 +128,8 @@ static int copy_head(struct snapshot *s, struct head *r, struct err *err)
 }
 
 /*
- * Make an empty WAL in a snapshot without blocks: an empty directory would not
- * be taken for a database.
+ * Make an empty wal/ in a snapshot without blocks. Without it, the empty
+ * snapshot would not be recognized as a database.
  */
 static int snapshot_mark(const struct snapshot *s, struct err *err)
 {
@@ -136,7 +138,7 @@ static int snapshot_mark(const struct snapshot *s, struct err *err)
 	return fs_mkdir(s->db->o.fs, wal, err);
 }
 
-/* Add all blocks and, if `ranges` is set, all heads. */
+/* Add all blocks to the snapshot and, if `ranges` is set, all heads. */
 static int snapshot_fill(struct snapshot *s, bool ranges, struct err *err)
 {
 	size_t count;
@@ -167,8 +169,8 @@ static int make_parent(struct tsdb *db, const char *path, struct err *err)
 }
 
 /*
- * The snapshot is built under a temporary name, which a start removes, and
- * renamed when complete.
+ * The snapshot is built under a temporary name and renamed when it is complete.
+ * A startup removes snapshots with temporary names.
  */
 int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
 		  struct err *err)
@@ -183,8 +185,9 @@ int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
 	db_begin_job(db);
 	rc = make_parent(db, parent, err);
 	/*
-	 * The final name is taken first and released again, so that a name that
-	 * exists costs no second snapshot. Only one job runs at a time.
+	 * The directory is made and removed again, to find out before the work
+	 * whether the name exists. No other snapshot can take the name
+	 * meanwhile, because only one job runs at a time.
 	 */
 	if (!rc)
 		rc = fs_mkdir(db->o.fs, dir, err);
@@ -201,10 +204,14 @@ int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
 		if (!rc)
 			rc = fs_sync_dir(db->o.fs, parent, err);
 		/*
-		 * A failed snapshot is removed; a start does it if this fails.
+		 * Remove a failed snapshot. If that fails, the next startup
+		 * removes it.
 		 */
 		if (rc && fs_remove_dir(db->o.fs, tmp, NULL)) {
-			/* The first error is the one to report. */
+			/*
+			 * The error of the snapshot is returned, not that of
+			 * its removal.
+			 */
 		}
 	}
 	db_end_job(db);

@@ -6,7 +6,7 @@
 #include "tsdb/db/db.h"
 #include "tsdb/db/flush_policy.h"
 
-/* The size of a file that may be missing; 0 if unknown. */
+/* The size of a file; 0 if the file is missing or its size is unknown. */
 static uint64_t stats_file_size_of(const struct file *f)
 {
 	uint64_t size = 0;
@@ -14,12 +14,12 @@ static uint64_t stats_file_size_of(const struct file *f)
 	return !f || file_size(f, &size, NULL) ? 0 : size;
 }
 
-/* Extend the time span of the statistics by a part. */
+/* Extend the time span of the statistics so that it includes a part. */
 static void stats_extend_span(struct tsdb_stats *out, struct part p)
 {
 	/*
-	 * The first part sets both ends. part_max() is inclusive, max_ms is
-	 * not.
+	 * The first part sets min_ms and max_ms. part_max() is inclusive,
+	 * max_ms is exclusive.
 	 */
 	bool first = out->max_ms == 0;
 
@@ -29,7 +29,10 @@ static void stats_extend_span(struct tsdb_stats *out, struct part p)
 		out->max_ms = part_max(p) + 1;
 }
 
-/* Counters are read one by one: they need not agree with one another. */
+/*
+ * The numbers are read one after another, so they may not agree with one
+ * another.
+ */
 void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 {
 	*out = (struct tsdb_stats){ .wal_bytes = wal_bytes(db->wal) };
@@ -43,15 +46,15 @@ void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 	out->retention_bytes = (uint64_t)db->o.retention_bytes;
 	out->unflushed = (uint64_t)atomic_load(&db->env.unflushed);
 	out->head_series = (uint64_t)atomic_load(&db->env.series);
-	/* No references are taken: the lock keeps the parts meanwhile. */
+	/* view_mu keeps the parts alive, so no references are taken. */
 	mutex_lock(&db->view_mu);
 	out->heads = db->head_count;
 	for (size_t i = 0; i < db->head_count; i++) {
 		struct part p = { .head = db->heads[i] };
 
 		/*
-		 * The size of the file is read, as the head's own counts would
-		 * need its lock.
+		 * The sizes of the files are used, because reading the head's
+		 * own counts would require its lock.
 		 */
 		out->values_bytes += stats_file_size_of(p.head->values);
 		out->groups_bytes += stats_file_size_of(p.head->groups);
@@ -72,8 +75,8 @@ void tsdb_stats(struct tsdb *db, struct tsdb_stats *out)
 }
 
 /*
- * Three counters: heads and blocks, profiles that could not be read, and the
- * WAL.
+ * Adds the counters of three sources: heads and blocks, profiles that could not
+ * be read, and the WAL.
  */
 uint64_t tsdb_damage(struct tsdb *db)
 {

@@ -13,9 +13,10 @@
 #include "tsdb/maintain/maintenance.h"
 #include "tsdb/wal/wal_trim.h"
 
-#define SYNC_MS     1000       /* between syncs of the WAL */
-#define MAINTAIN_MS 60000      /* between rounds of maintenance */
-#define TABLES_MAX  (32 * MIB) /* bytes of stripes' tables cached for readers */
+#define SYNC_MS     1000  /* time between syncs of the WAL */
+#define MAINTAIN_MS 60000 /* time between rounds of maintenance */
+/* Bytes of the cache of stripes' tables, which readers share. */
+#define TABLES_MAX (32 * MIB)
 
 struct appender *tsdb_appender(struct tsdb *db)
 {
@@ -34,7 +35,7 @@ int tsdb_maintain(struct tsdb *db, bool seal_all, struct err *err)
 	return db_maintain(db, seal_all, err ? err : &unwanted);
 }
 
-/* Errors are logged by db_maintain(). */
+/* Run a round of maintenance. db_maintain() logs the errors. */
 static int maintenance_round(struct tsdb *db)
 {
 	struct err err;
@@ -42,7 +43,7 @@ static int maintenance_round(struct tsdb *db)
 	return db_maintain(db, false, &err);
 }
 
-/* The flush thread: a sync a second, and flushes. */
+/* The flush thread: syncs the WAL once a second, and flushes. */
 static void *flush_run(void *arg)
 {
 	struct tsdb *db = arg;
@@ -65,7 +66,7 @@ static void *maintenance_run(void *arg)
 	return NULL;
 }
 
-/* Waiting appends check `interrupted` and `quit` when they are woken. */
+/* Appends that wait are woken and check `interrupted` and `quit`. */
 void tsdb_interrupt(struct tsdb *db)
 {
 	mutex_lock(&db->loop_mu);
@@ -76,7 +77,10 @@ void tsdb_interrupt(struct tsdb *db)
 	mutex_unlock(&db->loop_mu);
 }
 
-/* Maintenance is joined first; the flush thread then runs its last round. */
+/*
+ * The maintenance thread is joined first; then the flush thread runs its last
+ * round.
+ */
 static void stop_workers(struct tsdb *db)
 {
 	tsdb_interrupt(db);
@@ -93,8 +97,8 @@ static void stop_workers(struct tsdb *db)
 }
 
 /*
- * The condition variables use the monotonic clock, so that a jump of the time
- * of day does not disturb waits.
+ * The condition variables use the monotonic clock, so that a jump of the system
+ * clock does not affect waiting times.
  */
 static void init_locks(struct tsdb *db)
 {
@@ -119,7 +123,7 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 	db->path = mem_strdup(o->path);
 	db->budget = wal_budget(o);
 	db->interner = interner_new();
-	/* A trash list needs only its file system. */
+	/* The file system is all that the trash list needs. */
 	db->trash.fs = o->fs;
 	state_init(&db->state, o->fs, db->path);
 	db->unplaced = UINT64_MAX;
@@ -138,7 +142,8 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 	if (o->columns)
 		db->benv.tables = tables_new(o->columns, TABLES_MAX);
 	/*
-	 * Internal functions log their errors too, so that err is never NULL.
+	 * Functions below also log their errors, so they need an err that is
+	 * not NULL.
 	 */
 	rc = db_load(db, err ? err : &unwanted);
 	if (rc) {
@@ -151,7 +156,7 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 		ballast_init(&db->ballast, o->fs, db->path,
 			     db_segment_size(db));
 		/*
-		 * Reserve space now: a full disk leaves none when it is needed.
+		 * Reserve disk space now: when it is needed, the disk is full.
 		 */
 		ballast_make(&db->ballast);
 		start_worker(&db->flush, flush_run, db);
@@ -163,9 +168,9 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 }
 
 /*
- * A clean stop drops the WAL segments whose profiles are all in heads and
- * blocks. If no profile is unflushed, an empty segment is begun, so that all
- * others can go.
+ * Remove WAL segments at a clean shutdown if all of their profiles are in heads
+ * or blocks. If there are no unflushed profiles, an empty segment is begun, so
+ * that all others can be removed.
  */
 static void retire_wal(struct tsdb *db)
 {
@@ -184,7 +189,7 @@ static void retire_wal(struct tsdb *db)
 }
 
 /*
- * Also undoes a tsdb_open() that failed half-way, so that any member may be
+ * tsdb_open() also calls this when it fails half-way, so any member may be
  * missing.
  */
 void tsdb_close(struct tsdb *db)

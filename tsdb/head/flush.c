@@ -11,18 +11,18 @@
 #include "tsdb/wal/body.h"
 #include "tsdb/wal/wal_segment.h"
 
-#define LEVEL        3 /* low: sealing compresses all chunks again */
+#define LEVEL        3 /* zstd level; low: sealing compresses again */
 #define BATCH_VALUES (4 * MIB)
 #define BATCH_LOG    MIB
 
-/* A record for the head's log, before its place is known. */
+/* A record to be written to the head's log, at a place not known yet. */
 struct line {
 	uint8_t kind;
-	uint32_t series; /* HEAD_LABELS, HEAD_CHUNK */
+	uint32_t series; /* HEAD_LABELS, HEAD_CHUNK: number in the head */
 	struct buf head;
-	/* HEAD_CHUNK: flushed LSN, on a series' last chunk; else 0. */
+	/* HEAD_CHUNK, last of its series: the flushed LSN; else 0. */
 	uint64_t flushed;
-	struct chunk group; /* HEAD_CHUNK: place set by batch_encode() */
+	struct chunk group; /* HEAD_CHUNK; batch_encode() sets its place */
 	uint32_t profiles;  /* HEAD_CHUNK: number of profiles in it */
 };
 
@@ -111,8 +111,8 @@ static struct series *series_at(struct head *r, uint32_t series)
 }
 
 /*
- * Number of a series in the head's log. The first chunk of a series is preceded
- * by a record with its labels.
+ * Number of a series in the head's log. For a series without a number, a record
+ * with the labels is added before the record of its first chunk.
  */
 static uint32_t log_number(struct flusher *f, uint32_t series)
 {
@@ -131,8 +131,9 @@ static uint32_t log_number(struct flusher *f, uint32_t series)
 }
 
 /*
- * Number of the chunk's type set in the head's log. A new one is preceded by a
- * record and is visible to readers at once; batch_undo() removes it.
+ * Number of the chunk's type set in the head's log. For a new type set, a
+ * record is added before the record of the chunk. Readers see the type set at
+ * once; batch_undo() removes it.
  */
 static uint32_t typeset_number(struct flusher *f)
 {
@@ -151,10 +152,11 @@ static uint32_t typeset_number(struct flusher *f)
 }
 
 /*
- * Compress the chunk and add its metadata to the batch. index numbers the
- * chunks of a series in this flush; flushed is the LSN up to which the series
- * is flushed, on its last chunk, and 0 on all others. A start accepts the LSN
- * only if no number is missing (docs/decisions.md, 6).
+ * Compress the chunk and add its metadata to the batch. `index` is the number
+ * of the chunk among those of the series in this flush; `flushed` is the LSN up
+ * to which the series is flushed, on its last chunk, and 0 on all others. When
+ * the head is opened again, the LSN is accepted only if no chunk of the flush
+ * is missing (docs/decisions.md, 6).
  */
 static int group_close(struct flusher *f, uint32_t series, uint32_t index,
 		       uint64_t flushed, struct err *err)
@@ -220,8 +222,8 @@ static int flush_load(struct flusher *f, const struct unflushed *p,
 }
 
 /*
- * Log a profile that is lost with its labels and time, so that the loss can be
- * attributed.
+ * Log the labels and the time of a lost profile, so that operators can see
+ * which program is affected.
  */
 static void report_damage(struct flusher *f, uint32_t series,
 			  const struct unflushed *p, const struct err *err)
@@ -237,9 +239,9 @@ static void report_damage(struct flusher *f, uint32_t series,
 }
 
 /*
- * Encode the records of the batch one behind another, as they will be at the
- * end of the log, and note their places: a record's checksum covers its
- * position.
+ * Encode the records of the batch one after another, as they will be appended
+ * to the log, and note their places. Places must be known here, because a
+ * record's checksum covers its position.
  */
 static void batch_encode(struct flusher *f, struct buf *out)
 {
@@ -295,8 +297,8 @@ static void batch_undo(struct flusher *f)
 	r->next_typeset = f->first_typeset;
 	head_drop_typesets(r, f->first_typeset);
 	/*
-	 * Records behind the end would look intact to the next start. Values
-	 * behind the end do no harm: nothing refers to them.
+	 * Records after the end would look intact when the head is opened
+	 * again. Values after the end do no harm: nothing refers to them.
 	 */
 	if (file_truncate(r->groups, r->groups_end, NULL))
 		r->broken = true;
@@ -321,8 +323,8 @@ static int batch_write(struct flusher *f, struct buf *log, struct err *err)
 }
 
 /*
- * Write the batch and make it visible. On failure the batch is kept, so that
- * the caller can undo it.
+ * Write the batch and make it visible to readers. On failure the batch is kept,
+ * so that the caller can undo it.
  */
 static int batch_commit(struct flusher *f, struct err *err)
 {
@@ -346,8 +348,8 @@ static int batch_commit(struct flusher *f, struct err *err)
 }
 
 /*
- * Copy the unflushed profiles of a series below upto; *newest is their highest
- * LSN. The caller frees the array.
+ * Copy the unflushed profiles of a series with LSNs below upto; *newest is the
+ * highest of these LSNs. The caller frees the array.
  */
 static struct unflushed *unflushed_copy(struct head *r, uint32_t series,
 					uint64_t upto, size_t *count,
@@ -373,9 +375,10 @@ static struct unflushed *unflushed_copy(struct head *r, uint32_t series,
 }
 
 /*
- * Drop a series' unflushed entries when all their profiles are damaged. No
- * chunk is written that could carry the LSN, so the next start finds them in
- * the WAL again if the segment still exists.
+ * Drop a series' unflushed entries when all their profiles are damaged. The
+ * flushed LSN is stored only with chunks, and none is written here. After a
+ * restart, the profiles are therefore found in the WAL again if their segment
+ * still exists.
  */
 static void unflushed_forget(struct head *r, uint32_t series, uint64_t newest)
 {
@@ -396,13 +399,11 @@ static int flush_profiles(struct flusher *f, uint32_t series,
 	for (size_t i = 0; i < count && !rc; i++) {
 		struct segment_profile p = { 0 };
 
-		/* A record written twice, which an earlier start let in. */
+		/* A second record of the profile, accepted at startup. */
 		if (v[i].ms == last)
 			continue;
 		rc = flush_load(f, &v[i], &p, err);
-		/*
-		 * Read a second time: bytes may have been corrupted on the way.
-		 */
+		/* Try once more: the error may have been transient. */
 		if (rc == ERR_IO || rc == ERR_CORRUPT)
 			rc = flush_load(f, &v[i], &p, err);
 		/*
@@ -416,7 +417,7 @@ static int flush_profiles(struct flusher *f, uint32_t series,
 		}
 		last = p.entry.ms;
 		if (!rc && f->values.len >= BATCH_VALUES)
-			/* Later chunks follow in the next batch. */
+			/* The series' later chunks go to the next batch. */
 			rc = batch_commit(f, err);
 		if (!rc && chunk_writer_is_full(f->group, p.entry.raw_len,
 						p.entry.typeset))
@@ -450,8 +451,8 @@ static int flush_series(struct flusher *f, uint32_t series, uint64_t upto,
 }
 
 /*
- * Find the first series, from number *from on, that has an unflushed profile
- * below lsn.
+ * Set *from to the number of the first series, from *from on, that has an
+ * unflushed profile with an LSN below lsn. False: there is none.
  */
 static bool flush_next_series(struct head *r, uint64_t lsn, uint32_t *from)
 {
@@ -476,7 +477,7 @@ int flush_range(struct flusher *f, struct head *r, uint64_t lsn, uint64_t upto,
 			err, ERR_IO,
 			"%s: a failed write could not be undone; restart everprof",
 			r->path);
-	/* The writer's large buffers are kept only during a flush. */
+	/* Only a flush needs the chunk writer's large buffers. */
 	f->group = chunk_writer_new(NULL, LEVEL);
 	batch_begin(f, r);
 	for (uint32_t i = 0; !rc && flush_next_series(r, lsn, &i); i++)

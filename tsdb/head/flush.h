@@ -5,8 +5,8 @@
  *
  * Order of writes: values, one fsync; then the log with new label sets and
  * chunk metadata, one fsync; then the chunks are made visible in memory and the
- * WAL positions dropped. Until then readers use the WAL, and after a failure
- * nothing has changed.
+ * WAL positions dropped. Until then readers read the profiles from the WAL, and
+ * a failure changes nothing.
  *
  * Ownership: flusher_free() frees the flusher; heads and WAL are borrowed.
  * Threads: one thread per flusher, and one flusher per head at a time.
@@ -21,8 +21,8 @@
 struct flusher;
 
 /*
- * Create a flusher, which the caller owns. damaged counts profiles that cannot
- * be read from the WAL.
+ * Create a flusher, which the caller owns. `damaged` counts profiles that
+ * cannot be read from the WAL.
  */
 struct flusher *flusher_new(struct wal *wal, const struct log *log,
 			    struct metrics *metrics, struct metric *damaged);
@@ -31,11 +31,12 @@ struct flusher *flusher_new(struct wal *wal, const struct log *log,
 void flusher_free(struct flusher *f);
 
 /*
- * Flush each series of r that has an unflushed profile below lsn: all its
- * profiles below upto (UINT64_MAX: all). A profile that is damaged in the WAL
- * is dropped, counted and logged with its series and time; it is no error.
- * ERR_NOSPACE, ERR_IO: what the last commit did not cover is as before. ERR_IO
- * also if an earlier failure left the head's files in an unknown state.
+ * For each series of r that has an unflushed profile with an LSN below lsn,
+ * flush all unflushed profiles with LSNs below upto (UINT64_MAX: all). A
+ * profile that is damaged in the WAL is not an error: it is dropped, counted,
+ * and logged with its series and time. ERR_NOSPACE, ERR_IO: profiles that were
+ * not committed before the failure are still unflushed. ERR_IO also if an
+ * earlier failure left the head's files in an unknown state.
  */
 NODISCARD int flush_range(struct flusher *f, struct head *r, uint64_t lsn,
 			  uint64_t upto, struct err *err);

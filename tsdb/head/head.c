@@ -38,7 +38,7 @@ void head_unref(struct head *r)
 		return;
 	atomic_fetch_sub(&r->env->series, (int64_t)r->by_labels.count);
 	atomic_fetch_sub(&r->env->unflushed, (int64_t)r->unflushed);
-	/* Must be freed before the label sets that it borrows from. */
+	/* Freed before the label sets, from which the index borrows. */
 	memindex_fini(&r->index);
 	for (size_t i = 0; i < r->by_labels.count; i++) {
 		interner_put(r->env->interner, r->series[i]->labels);
@@ -81,7 +81,8 @@ static void front_encode(const struct head *r, struct file_header *h,
 }
 
 /*
- * Create one file, durable; h->salt is set to its new salt, *end to its length.
+ * Create one of the head's files, durably. Sets h->salt to a random salt, which
+ * is part of the file's checksums, and *end to the length of the file.
  */
 static int make_file(const struct head *r, const char *name,
 		     struct file_header *h, struct file **out, uint64_t *end,
@@ -114,7 +115,7 @@ static int make_files(struct head *r, struct err *err)
 	int rc = fs_mkdir(r->env->fs, r->path, err);
 
 	/*
-	 * A leftover of an attempt that could not be undone: it has no
+	 * The directory is left over from a failed creation and has no
 	 * profiles.
 	 */
 	if (rc == ERR_EXISTS && head_is_stillborn(r) &&
@@ -155,7 +156,9 @@ int head_create(struct head_env *env, int64_t start, uint64_t lsn,
 	}
 	if (rc) {
 		if (fs_remove_dir(env->fs, path, NULL)) {
-			/* The next start removes a head without profiles. */
+			/*
+			 * The directory is removed when the database is opened.
+			 */
 		}
 		head_unref(r);
 		return rc;
@@ -243,7 +246,7 @@ void head_forget_flushed_locked(struct head *r, uint32_t series, uint64_t lsn)
 
 /*
  * Replay asks this for each WAL record, so that no profile is flushed twice and
- * no deleted one comes back.
+ * no deleted profile comes back.
  */
 bool head_is_done_with(struct head *r, uint32_t series, int64_t ms,
 		       uint64_t lsn)
@@ -285,8 +288,8 @@ struct bytes head_typeset(struct head *r, uint32_t number)
 }
 
 /*
- * Numbers of lost records leave empty entries, which a later record may fill. A
- * type set in use is never replaced: readers may hold a view of it.
+ * The numbers of damaged records leave empty elements, which a later record may
+ * fill. A type set is never replaced: readers may have borrowed it.
  */
 void head_set_typeset(struct head *r, uint32_t number, struct bytes typeset)
 {

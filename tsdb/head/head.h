@@ -7,7 +7,8 @@
  *
  * Ownership: reference counted.
  * Threads: any; state in memory is protected by the head's lock. One thread at
- * a time writes its files (the flush thread), and one inserts (the appender).
+ * a time (the flush thread) writes the head's files, and one thread at a time
+ * (the appender) inserts.
  */
 #ifndef TSDB_HEAD_HEAD_H
 #define TSDB_HEAD_HEAD_H
@@ -35,7 +36,10 @@ enum {
 	HEAD_TOMBSTONES = 5, /* in the file `tombstones`, not in the log */
 };
 
-/* Suffix of a head's directory that is being removed; a start removes it. */
+/*
+ * Suffix of the directory of a head that is being removed. Directories with it
+ * are removed when the database is opened.
+ */
 #define HEAD_DELETE_SUFFIX ".deleting"
 
 /* Environment that all heads of a database share; it outlives them. */
@@ -52,50 +56,51 @@ struct head_env {
 };
 
 /*
- * One head. The fields from mu on are protected by it; start, lsn, ulid, path,
- * files and salt are set once.
+ * A head. The members from `mu` on are protected by `mu`; start, lsn, ulid,
+ * path, files and salt are set once.
  */
 struct head {
 	_Atomic uint32_t refs;
 	struct head_env *env;
 	int64_t start; /* start of the window, milliseconds since 1970 */
-	uint64_t lsn;  /* opening LSN: records below it are not of this head */
-	struct ulid ulid; /* id of the block that sealing will make of it */
+	/* Opening LSN: WAL records below it are not of this head. */
+	uint64_t lsn;
+	struct ulid ulid; /* id of the block that the head will become */
 	char *path;
 	struct file *groups;
 	struct file *values;
-	uint64_t salt; /* salt of the log */
+	uint64_t salt; /* random number in all checksums of the log */
 
-	/* These belong to the thread that writes the files. */
+	/* Only the thread that writes the files changes these. */
 	uint64_t groups_end;
 	uint64_t values_end;
-	uint32_t next_series; /* next free numbers in the log */
+	uint32_t next_series; /* next free series number in the log */
 	uint32_t next_typeset;
-	bool broken; /* a failed write could not be undone: no more flushes */
+	bool broken; /* a failed write could not be undone: never flush */
 
 	struct mutex mu;
 	struct memindex index;
-	struct series **series; /* by series number in the index */
+	struct series **series; /* the series by their numbers in the index */
 	size_t series_cap;
 	struct table by_labels;
-	/* Owned copies by number; unused numbers are empty. */
+	/* Encoded type sets by number, owned; unused numbers are empty. */
 	struct bytes *typesets;
 	size_t typeset_count;
 	size_t typeset_cap;
 	size_t unflushed;   /* number of unflushed profiles */
 	int64_t touched_ms; /* time of the last insert */
 	bool closed;        /* accepts no more samples: to be sealed */
-	bool recovery;   /* created by a start for WAL records without a head */
+	bool recovery;   /* created at startup for WAL records without a head */
 	bool unreadable; /* part of the log could not be read from disk */
-	/* Sealing failed: no retry before this monotonic time. */
+	/* Monotonic time before which a failed sealing is not retried. */
 	int64_t retry_ns;
 };
 
 /*
- * Create an empty head, durable with its directory, for the window that begins
- * at start. WAL records below lsn do not belong to it. The caller owns *out.
- * ERR_EXISTS: a head of that name exists and has profiles. ERR_NOSPACE, ERR_IO:
- * nothing was created.
+ * Create an empty head and its files, durably, for the window that begins at
+ * `start`. WAL records below lsn do not belong to the head. The caller owns
+ * *out. ERR_EXISTS: a head with this start and LSN exists and has profiles.
+ * ERR_NOSPACE, ERR_IO: nothing was created.
  */
 NODISCARD int head_create(struct head_env *env, int64_t start, uint64_t lsn,
 			  int64_t now_ms, struct head **out, struct err *err);
@@ -128,26 +133,29 @@ uint32_t head_find(struct head *r, const struct labels *ls);
 uint32_t head_ensure_locked(struct head *r, struct labels *ls) REQUIRES(r->mu);
 
 /*
- * Add a profile that has been written to the WAL. labels may be any equal set:
- * the head keeps the interned one. now_ms is the time of day.
+ * Add a profile that has been written to the WAL. The head keeps the interned
+ * label set, not `labels` itself. now_ms is the time of day.
  */
 void head_insert(struct head *r, struct labels *labels,
 		 const struct unflushed *p, int64_t now_ms);
 
-/* Add change to the counts of unflushed profiles. The caller holds the lock. */
+/*
+ * Add `change` to the counts of unflushed profiles. The caller holds the lock.
+ */
 void head_count_unflushed_locked(struct head *r, int64_t change)
 	REQUIRES(r->mu);
 
 /*
- * Drops the unflushed profiles of a series up to an LSN, which are in chunks
- * now or lost, and counts them. The caller holds mu.
+ * Drop the unflushed profiles of a series up to an LSN, which are in chunks now
+ * or lost, and subtract them from the counts of unflushed profiles. The caller
+ * holds the lock.
  */
 void head_forget_flushed_locked(struct head *r, uint32_t series, uint64_t lsn)
 	REQUIRES(r->mu);
 
 /*
- * Whether the profile at ms with that LSN has been flushed or deleted, so that
- * replay skips it.
+ * Whether the profile with this time and LSN has been flushed or deleted, so
+ * that replay skips it.
  */
 bool head_is_done_with(struct head *r, uint32_t series, int64_t ms,
 		       uint64_t lsn);
@@ -157,36 +165,36 @@ uint64_t head_oldest(struct head *r);
 
 /* Where a profile of a head or block was found. */
 struct part_hit {
-	bool unflushed;       /* unflushed: the profile is only in the WAL */
-	struct unflushed wal; /* if unflushed: its place in the WAL */
+	bool unflushed;       /* the profile is only in the WAL */
+	struct unflushed wal; /* if unflushed: the place in the WAL */
 	/* The WAL segment, with a reference, if a WAL was given. */
 	struct wal_segment *segment;
-	struct chunk_hit group; /* otherwise: its chunk */
+	struct chunk_hit group; /* otherwise: the place in a chunk */
 };
 
 struct wal;
 
 /*
- * Find the visible profile of a series at ms. With wal (may be NULL), the
- * segment of an unflushed profile is referenced too, and the caller releases
- * it; since that happens under the head's lock, the segment cannot have been
- * removed before. ERR_NOTFOUND: there is none. ERR_CORRUPT, ERR_IO: chunk
- * metadata could not be read.
+ * Find the visible profile of a series at ms. If `wal` is not NULL,
+ * out->segment is set to the WAL segment of an unflushed profile, with a
+ * reference that the caller releases. The reference is taken under the head's
+ * lock, so the segment cannot have been removed before. ERR_NOTFOUND: there is
+ * no such profile. ERR_CORRUPT, ERR_IO: chunk metadata could not be read.
  */
 NODISCARD int head_lookup(struct head *r, uint32_t series, int64_t ms,
 			  struct wal *wal, struct part_hit *out,
 			  struct err *err);
 
 /*
- * Add the times of a series' visible profiles in [from, to] to out, in any
+ * Add the times of a series' visible profiles in [from, to] to *out, in any
  * order. Chunks with unreadable metadata are counted in out->lost.
  */
 NODISCARD int head_times(struct head *r, uint32_t series, int64_t from,
 			 int64_t to, struct times *out, struct err *err);
 
 /*
- * Add the chunks of a series that overlap [from, to], and the tombstone
- * intervals that do, to out.
+ * Add to *out the chunks and the tombstone intervals of a series that overlap
+ * [from, to].
  */
 void head_groups(struct head *r, uint32_t series, int64_t from, int64_t to,
 		 struct chunks *out);
@@ -197,7 +205,8 @@ void head_groups(struct head *r, uint32_t series, int64_t from, int64_t to,
 struct chunk_source head_source(struct head *r);
 
 /*
- * The encoded type set of a number, borrowed from the head; empty if unknown.
+ * The encoded type set with this number, borrowed from the head; empty if
+ * unknown.
  */
 struct bytes head_typeset(struct head *r, uint32_t number);
 
@@ -207,10 +216,10 @@ struct bytes head_typeset(struct head *r, uint32_t number);
  */
 void head_set_typeset(struct head *r, uint32_t number, struct bytes typeset);
 
-/* Drop the type sets from number first on, which were never written. */
+/* Drop the type sets with numbers >= `first`, which were never written. */
 void head_drop_typesets(struct head *r, uint32_t first);
 
-/* Number of an equal type set; UINT32_MAX: there is none. */
+/* Number of the type set that is equal to `typeset`; UINT32_MAX: none. */
 uint32_t head_typeset_number(struct head *r, struct bytes typeset);
 
 #endif

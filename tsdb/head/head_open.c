@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a head's log at a start. */
+/* Reads a head's log when the database is opened. */
 #include "tsdb/head/head_open.h"
 
 #include <stdlib.h>
@@ -21,10 +21,11 @@
 struct load {
 	struct head *r;
 	bool named; /* the HEAD_SELF record was intact */
-	/* By series number in the log. */
+	/* One element for each series number in the log. */
 	struct load_series {
-		uint32_t series; /* SERIES_NONE: no labels yet */
-		/* Expected index of the next chunk in its flush. */
+		/* Number in the head; SERIES_NONE: no labels yet. */
+		uint32_t series;
+		/* Index that the next chunk of the same flush must have. */
 		uint32_t next;
 		bool gap; /* an earlier chunk of this flush is missing */
 	} * v;
@@ -70,7 +71,7 @@ static bool load_self(struct load *l, struct dec *d)
 	return true;
 }
 
-/* State of a series by its number in the log, which is added if it is new. */
+/* The element of l->v for a series number of the log; added if it is new. */
 static struct load_series *head_find_numbered(struct load *l, uint32_t number)
 {
 	while (l->count <= number) {
@@ -82,8 +83,8 @@ static struct load_series *head_find_numbered(struct load *l, uint32_t number)
 }
 
 /*
- * Numbers are dense, so one far beyond those seen is damage; the limit keeps it
- * from allocating without bound.
+ * Numbers are dense, so a number far above those seen so far is damage. The
+ * limit bounds the memory that a damaged number can allocate.
  */
 static bool head_is_plausible(uint64_t number, size_t seen)
 {
@@ -150,7 +151,7 @@ static bool head_load_head(struct load *l, const struct record *rec,
 		return false;
 	s = head_find_numbered(l, (uint32_t)number);
 	s->gap = index && (s->gap || index != s->next);
-	/* After the last chunk of a flush the next one begins at index 0. */
+	/* After the last chunk of a flush, the next flush begins at index 0. */
 	s->next = flushed ? 0 : (uint32_t)index + 1;
 	if (chunk_meta_typeset(bytes, &typeset, NULL))
 		return head_lost(s);
@@ -245,8 +246,8 @@ static int head_open_file(const struct head *r, const char *name,
 }
 
 /*
- * Truncate a file behind the last intact record, or the last referenced value,
- * because later writes continue there.
+ * Truncate a file after the last intact record, or after the last value that a
+ * chunk refers to, because later writes continue there.
  */
 static int head_cut(const struct head *r, struct file *f, uint64_t end,
 		    struct err *err)
@@ -305,8 +306,8 @@ static int open_all(struct head *r, struct err *err)
 	if (rc == ERR_CORRUPT && r->unreadable)
 		rc = ERR_IO;
 	/*
-	 * A stretch that could not be read is neither truncated nor
-	 * overwritten.
+	 * Neither truncate nor overwrite what could not be read: new records
+	 * follow after the present end of the file.
 	 */
 	if (!rc && r->unreadable)
 		r->groups_end = (log.len + 7) & ~(uint64_t)7;
@@ -322,7 +323,7 @@ static int open_all(struct head *r, struct err *err)
 
 /*
  * Size of one of the head's files; 0 if it is missing, UINT64_MAX on other
- * errors, so that a head is not taken for empty.
+ * errors, so that a head is not treated as empty.
  */
 static uint64_t head_file_size_of(const struct head *r, const char *name)
 {

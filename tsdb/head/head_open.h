@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening a head from the files of an earlier run.
+ * Opening of an existing head, when the database is opened.
  *
- * Ownership: the caller owns the reference it gets.
+ * Ownership: the caller owns the head that head_open() returns.
  * Threads: one thread per head.
  */
 #ifndef TSDB_HEAD_HEAD_OPEN_H
@@ -12,7 +12,7 @@
 
 /*
  * Fill an empty head from the bytes of its log: the parsing part of
- * head_open(), for tests and fuzzers as well. Damaged records are logged,
+ * head_open(), which tests and fuzzers call too. Damaged records are logged,
  * counted and skipped. ERR_CORRUPT, ERR_UNSUPPORTED: the file header is
  * damaged, or of another version.
  */
@@ -25,12 +25,12 @@ NODISCARD int head_load(struct head *r, struct bytes file, struct err *err);
 bool head_is_stillborn(const struct head *r);
 
 /*
- * Open the head in the directory `name` and truncate torn ends, unless
- * read-only. The caller owns *out. ERR_NOTFOUND: no head's name, or its
- * creation was cut short and the directory, which had no profiles, has been
- * removed. ERR_CORRUPT: the head is damaged as a whole. ERR_IO: its header
- * could not be read. Stretches of the log that the disk cannot read are logged
- * and counted, and set `unreadable`.
+ * Open the head in the directory `name` and truncate torn ends, unless the
+ * database is read-only. The caller owns *out. ERR_NOTFOUND: `name` is not the
+ * name of a head, or the creation of the head was cut short and its directory,
+ * which had no profiles, has been removed. ERR_CORRUPT: the head is damaged as
+ * a whole. ERR_IO: the header of its log could not be read. Stretches of the
+ * log that the disk cannot read are logged and counted, and set `unreadable`.
  */
 NODISCARD int head_open(struct head_env *env, const char *name,
 			struct head **out, struct err *err);

@@ -25,8 +25,8 @@ static char *file_name(const struct head *r, const char *suffix)
 }
 
 /*
- * One series: its labels, then its intervals. Labels, not numbers, because a
- * series may have no number in the log yet.
+ * Encode one series: its labels, then its tombstone intervals. Labels identify
+ * the series, because it may have no number in the log yet.
  */
 static void encode_series(const struct series *s, struct buf *out)
 {
@@ -40,7 +40,7 @@ static void encode_series(const struct series *s, struct buf *out)
 	}
 }
 
-/* The whole file: a header and one record. The head's lock is held. */
+/* Encode the whole file: a header and one record. The caller holds the lock. */
 static void encode_locked(const struct head *r, struct buf *out) REQUIRES(r->mu)
 {
 	struct buf body = { 0 };
@@ -53,7 +53,7 @@ static void encode_locked(const struct head *r, struct buf *out) REQUIRES(r->mu)
 		if (r->series[i]->gap_count)
 			encode_series(r->series[i], &body);
 	}
-	/* The log's salt ties the file to this head. */
+	/* The log's salt, part of all checksums, ties the file to this head. */
 	h.salt = r->salt;
 	file_header_encode(&h, out);
 	rec.body = buf_bytes(&body);
@@ -62,7 +62,8 @@ static void encode_locked(const struct head *r, struct buf *out) REQUIRES(r->mu)
 }
 
 /*
- * Replace the file by rename: after a crash the old or the new list is there.
+ * Replace the file by rename, so that a crash leaves either the old or the new
+ * file.
  */
 static int head_write_file(struct head *r, struct err *err)
 {
@@ -88,7 +89,7 @@ static int head_write_file(struct head *r, struct err *err)
 
 /*
  * Add an interval to a series and drop the unflushed profiles in it
- * (docs/decisions.md, 23). The lock is held.
+ * (docs/decisions.md, 23). The caller holds the lock.
  */
 static void add_gap_locked(struct head *r, uint32_t series,
 			   const struct tombstone_interval *g) REQUIRES(r->mu)
@@ -113,8 +114,8 @@ int head_delete(struct head *r, const struct postings *series, int64_t from,
 		add_gap_locked(r, series->v[i], &g);
 	mutex_unlock(&r->mu);
 	/*
-	 * If this fails, the profiles stay hidden until the next start and then
-	 * come back. The caller gets the error, so nothing is lost unnoticed.
+	 * If the write fails, the profiles stay hidden until the database is
+	 * opened again, and then come back. The error tells the caller so.
 	 */
 	return head_write_file(r, err);
 }
@@ -138,8 +139,9 @@ static bool load_series(struct head *r, struct dec *d)
 		g.lsn = dec_uvarint(d);
 		g.at = dec_uvarint(d);
 		/*
-		 * A log that was truncated grows again: chunks that are written
-		 * there later must not be hidden.
+		 * The log may have been truncated since the deletion. Chunks
+		 * that will be written after its present end must not be
+		 * hidden.
 		 */
 		if (g.at > r->groups_end)
 			g.at = r->groups_end;
@@ -196,8 +198,8 @@ void head_load_tombstones(struct head *r)
 	if (!rc)
 		return;
 	/*
-	 * Deleted profiles come back: better than losing those that were not
-	 * deleted.
+	 * Deleted profiles come back, which is better than losing profiles that
+	 * were not deleted.
 	 */
 	metric_add(r->env->corruptions, 1);
 	log_event(

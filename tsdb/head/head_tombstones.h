@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tombstones of a head: its tombstone intervals, kept in a file of their own.
+ * Tombstone intervals of a head: deletion, and the file that keeps the
+ * intervals.
  *
  * Ownership: the head owns its tombstone intervals.
  * Threads: as noted at each function.
@@ -12,9 +13,10 @@
 
 /*
  * Delete the profiles of these series in [from, to] that exist now, durably;
- * profiles that come later are not affected. lsn is the last LSN written. No
- * flush of the head may run meanwhile. ERR_TOOBIG, ERR_NOSPACE, ERR_IO: the
- * file could not be written; the profiles are hidden until the next start.
+ * profiles that are stored later are not affected. lsn is the last LSN written.
+ * No flush of the head may run meanwhile. ERR_TOOBIG, ERR_NOSPACE, ERR_IO: the
+ * file could not be written; the profiles are hidden only until the database is
+ * opened again.
  */
 NODISCARD int head_delete(struct head *r, const struct postings *series,
 			  int64_t from, int64_t to, uint64_t lsn,
@@ -22,7 +24,8 @@ NODISCARD int head_delete(struct head *r, const struct postings *series,
 
 /*
  * Read the file of tombstones, after the log, for head_open(). A damaged file
- * is logged and counted, and its deletions are undone. Start-up only.
+ * is logged and counted, and the deletions that cannot be read are undone.
+ * Called only during startup.
  */
 void head_load_tombstones(struct head *r);
 

@@ -7,7 +7,7 @@
 
 /* A slot for one label set. Free slots form a list. */
 struct interned {
-	struct labels *labels; /* NULL: a free slot */
+	struct labels *labels; /* the label set; NULL: a free slot */
 	uint32_t users;
 	uint32_t next_free;
 };
@@ -53,8 +53,8 @@ static bool interner_is_same(const void *ctx, uint32_t number, const void *key)
 }
 
 /*
- * Number of a free slot. The index refers to slots by number, so that slots
- * never move and free ones are reused.
+ * Number of a free slot. The index refers to slots by number, so slots keep
+ * their numbers, and free slots are reused.
  */
 static uint32_t place_locked(struct interner *in) REQUIRES(in->mu)
 {
@@ -68,7 +68,7 @@ static uint32_t place_locked(struct interner *in) REQUIRES(in->mu)
 	return (uint32_t)in->count++;
 }
 
-/* A new set is kept as it is, without a copy, by a reference. */
+/* A new set is not copied: the interner takes a reference to it. */
 struct labels *interner_get(struct interner *in, struct labels *ls)
 {
 	struct labels *found;

@@ -21,8 +21,8 @@ struct interner *interner_new(void);
 void interner_free(struct interner *in);
 
 /*
- * The interned set equal to ls, which is ls itself if it is the first. The
- * caller returns it with interner_put().
+ * The interned set equal to ls, which is ls itself if there was none. The
+ * caller returns the set with interner_put().
  */
 struct labels *interner_get(struct interner *in, struct labels *ls);
 

@@ -12,8 +12,8 @@ void series_fini(struct series *s)
 }
 
 /*
- * Index of the first unflushed profile at or after ms. The check of the last
- * one makes the usual case, appending in order, fast.
+ * Index of the first unflushed profile at or after ms. The last profile is
+ * compared first, because profiles are usually added in order.
  */
 static uint32_t lower_bound(const struct series *s, int64_t ms)
 {
@@ -34,8 +34,8 @@ static uint32_t lower_bound(const struct series *s, int64_t ms)
 }
 
 /*
- * Arrays grow by half: most series have few unflushed profiles, and there are
- * many series.
+ * The array grows only by half: most series have few unflushed profiles, and
+ * there are many series.
  */
 void series_add(struct series *s, const struct unflushed *p)
 {
@@ -83,8 +83,8 @@ static void series_shrink(struct series *s, uint32_t kept)
 }
 
 /*
- * Used for profiles in the WAL, where the LSN decides; chunks_hides() compares
- * places instead.
+ * For profiles in the WAL, which are hidden if their LSN is not above that of
+ * the interval. For chunks, chunks_hides() compares places in the log instead.
  */
 bool series_hides(const struct series *s, int64_t ms, uint64_t lsn)
 {

@@ -21,15 +21,18 @@ struct unflushed {
 	uint64_t lsn;
 	uint64_t hash;
 	uint32_t raw_len;
-	uint32_t len; /* bytes of its WAL record */
+	uint32_t len; /* size of its WAL record in bytes */
 };
 
 /* Value of log_number for a series without a record in the log. */
 #define SERIES_UNWRITTEN UINT32_MAX
 
-/* A series. The counts belong to the arrays below them. */
+/*
+ * A series of a head. Counts and capacities belong to the arrays with the same
+ * names.
+ */
 struct series {
-	struct labels *labels; /* interned, with a reference */
+	struct labels *labels; /* the label set, from the interner */
 	uint32_t log_number;   /* number in the head's log */
 	uint32_t unflushed_count;
 	uint32_t unflushed_cap;
@@ -38,14 +41,14 @@ struct series {
 	struct unflushed *unflushed; /* unflushed profiles, in order of time */
 	/* Chunks, in the order in which they were flushed. */
 	struct chunk *groups;
-	uint64_t flushed_lsn; /* profiles up to this LSN are in chunks */
+	uint64_t flushed_lsn; /* all profiles up to this LSN are in chunks */
 	struct tombstone_interval *gaps; /* tombstone intervals */
 	uint32_t gap_count;
 };
 
 /*
- * Free the arrays and reset *s to zero. The reference to the labels is the
- * caller's to release.
+ * Free the arrays and reset *s to zero. The caller returns the labels to the
+ * interner.
  */
 void series_fini(struct series *s);
 
@@ -56,13 +59,14 @@ void series_add(struct series *s, const struct unflushed *p);
 void series_add_group(struct series *s, const struct chunk *g);
 
 /*
- * The unflushed profile at this time, or NULL; borrowed until the next change.
+ * The unflushed profile with this time, or NULL; borrowed until the series
+ * changes.
  */
 const struct unflushed *series_find(const struct series *s, int64_t ms);
 
 /*
  * Drop the unflushed profiles up to lsn, which are in chunks now, and raise
- * flushed_lsn to it.
+ * flushed_lsn to lsn.
  */
 void series_flushed(struct series *s, uint64_t lsn);
 
@@ -70,8 +74,8 @@ void series_flushed(struct series *s, uint64_t lsn);
 uint64_t series_oldest(const struct series *s);
 
 /*
- * Add a tombstone interval: unflushed profiles in it are dropped, those in
- * chunks are hidden from readers.
+ * Add a tombstone interval: unflushed profiles in the interval are dropped,
+ * profiles in chunks are hidden from readers.
  */
 void series_add_gap(struct series *s, const struct tombstone_interval *g);
 

@@ -26,7 +26,8 @@ int64_t window_start(int64_t ms);
 
 /*
  * Check whether a profile of time ms is accepted at now_ms. retention_ms 0: no
- * limit on age. ERR_INVALID: it is not; the message names the bound.
+ * limit on age. ERR_INVALID: the time is out of bounds; the message names the
+ * bound.
  */
 NODISCARD int window_check(int64_t ms, int64_t now_ms, int64_t retention_ms,
 			   struct err *err);

@@ -8,9 +8,9 @@
 #include "tsdb/index/index_private.h"
 #include "tsdb/index/index_select.h"
 
-#define LENGTH_MAX 10 /* largest size of a uvarint */
+#define LENGTH_MAX 10 /* largest size of a uvarint, in bytes */
 
-/* ERR_CORRUPT with the file and the offset of the damage. */
+/* Set and return ERR_CORRUPT, with the file and the offset of the damage. */
 static int index_report_damage(const struct index *ix, uint64_t at,
 			       struct err *err)
 {
@@ -83,7 +83,7 @@ struct table_entry entry_decode(struct dec *d)
 	return e;
 }
 
-/* Append an offset to `every`; *cap is the capacity of the array. */
+/* Append an offset to ix->every; *cap is the capacity of that array. */
 static void every_add(struct index *ix, size_t *cap, uint64_t at)
 {
 	ix->every =
@@ -92,8 +92,9 @@ static void every_add(struct index *ix, size_t *cap, uint64_t at)
 }
 
 /*
- * Copy each label name, and note the offset of its first value and of every
- * 32nd one. False: the table is damaged. base is the offset of content.
+ * Fill ix->names and ix->every from the content of the postings offset table.
+ * `base` is the file offset of the content. Returns false if the table is
+ * damaged.
  */
 static bool read_names(struct index *ix, struct bytes content, uint64_t base)
 {
@@ -109,7 +110,10 @@ static bool read_names(struct index *ix, struct bytes content, uint64_t base)
 
 		if (d.bad)
 			break;
-		/* Entries are sorted, so a new text begins a new name. */
+		/*
+		 * Entries are sorted by name, so a name that differs from the
+		 * previous entry's is new.
+		 */
 		if (!n || !str_eq(n->text, e.name)) {
 			ix->names = mem_grow(ix->names, ix->name_count,
 					     &name_cap, sizeof(*ix->names));
@@ -125,7 +129,7 @@ static bool read_names(struct index *ix, struct bytes content, uint64_t base)
 	return !d.bad && !dec_left(&d);
 }
 
-/* Read the postings offset table through once. */
+/* Read and verify the postings offset table. */
 static int read_table(struct index *ix, struct err *err)
 {
 	struct buf scratch = { 0 };
@@ -139,7 +143,7 @@ static int read_table(struct index *ix, struct err *err)
 	return rc;
 }
 
-/* The count must agree with the length of the section. */
+/* A list is damaged if its count does not agree with its length. */
 int list_view(const struct index *ix, uint64_t at, struct buf *scratch,
 	      struct dec *ids, uint32_t *count, struct err *err)
 {
@@ -156,8 +160,9 @@ int list_view(const struct index *ix, uint64_t at, struct buf *scratch,
 }
 
 /*
- * Verify the list of all series, which has the empty label as its key.
- * References are later read from it one at a time, where no checksum helps.
+ * Find the list of all series, which the table has under the empty label, and
+ * verify it once: index_ref() later reads single references from the list,
+ * which have no checksum.
  */
 static int read_all_list(struct index *ix, struct err *err)
 {
@@ -178,8 +183,8 @@ static int read_all_list(struct index *ix, struct err *err)
 }
 
 /*
- * Nothing is read before it has been verified, except the series, which are
- * verified one by one when they are read.
+ * Verifies everything that stays in use. Series entries and the lists of single
+ * labels are verified whenever they are read.
  */
 int index_open(struct blob *blob, struct index **out, struct err *err)
 {
@@ -266,8 +271,9 @@ static void pairs_decode(struct dec *d, struct index_series *out)
 }
 
 /*
- * Decode the chunks of a series: all but the first are differences. They are
- * added as unsigned numbers, which may wrap where signed ones must not.
+ * Decode the chunks of a series. Each chunk but the first is stored as
+ * differences to the chunk before it. The additions are unsigned, because
+ * signed overflow is undefined.
  */
 static void chunks_decode(struct dec *d, struct index_series *out)
 {
@@ -292,8 +298,8 @@ static void chunks_decode(struct dec *d, struct index_series *out)
 }
 
 /*
- * The length is read first, in a read of the largest size it can have; then the
- * entry with its checksum.
+ * The first read covers the longest possible length field; the second read
+ * covers the entry and its checksum.
  */
 int index_entry(const struct blob *blob, uint64_t offset,
 		struct index_series *out, uint64_t *end, struct err *err)
@@ -345,7 +351,7 @@ int index_series(const struct index *ix, uint32_t ref, struct index_series *out,
 			   NULL, err);
 }
 
-/* Labels are encoded as a label set's bytes, names and values alternating. */
+/* Encodes names and values in turn, in the form that labels_decode() reads. */
 int index_labels(const struct index *ix, const struct index_series *s,
 		 struct labels **out, struct err *err)
 {

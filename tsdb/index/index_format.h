@@ -14,17 +14,24 @@
 /* The first four bytes of an index. */
 #define INDEX_MAGIC 0xBAAAD700u
 
-/* Version, lengths in bytes, and alignments. */
+/*
+ * Format version; lengths of the header and of the table of contents, and
+ * alignments of series entries and of postings lists, in bytes.
+ */
 enum {
 	INDEX_VERSION = 2,
 	INDEX_HEADER = 5,
 	INDEX_TOC = 52,
 	INDEX_SERIES_ALIGN = 16,
 	INDEX_LIST_ALIGN = 4,
-	INDEX_EVERY = 32, /* in memory: one offset of so many */
+	/* Memory holds the offset of every 32nd symbol or table entry. */
+	INDEX_EVERY = 32,
 };
 
-/* Table of contents: offsets of the sections; 0: there is none. */
+/*
+ * Table of contents: the file offset of each section; 0: the index does not
+ * have the section.
+ */
 struct index_toc {
 	uint64_t symbols;
 	uint64_t series;
@@ -34,14 +41,15 @@ struct index_toc {
 	uint64_t postings_table;
 };
 
-/* A label of a series, as symbol numbers. */
+/* A label of a series: the symbol numbers of its name and value. */
 struct index_pair {
 	uint32_t name;
 	uint32_t value;
 };
 
 /*
- * A chunk of a series; min and max are the times of its first and last profile.
+ * A chunk of a series: the times of its first and last profile, and its
+ * reference (number of the chunk file, from 0, << 32 | offset in the file).
  */
 struct index_chunk {
 	int64_t min;

@@ -9,8 +9,9 @@
 #include "tsdb/index/index_writer_private.h"
 
 /*
- * Labels of series that are sorted in one batch: 6 MiB, and as much again while
- * sorting. A name that more series have is a batch of its own.
+ * Maximum number of series labels (struct use) that are sorted in one batch.
+ * They take 6 MiB, and as much again during the sort. A label name that more
+ * series have gets a batch of its own.
  */
 #define BATCH_MAX ((size_t)512 * 1024)
 
@@ -40,8 +41,9 @@ static int walk_next(struct walk *k, struct err *err)
 }
 
 /*
- * Write a list of references. *b holds them behind 8 bytes of room for length
- * and count, and is reset to such room for the next list.
+ * Write a list of references. In *b, 8 bytes of room for length and count
+ * precede the references. On return *b holds only this room, ready for the next
+ * list.
  */
 static void put_list(struct index_writer *w, struct buf *b, uint32_t count)
 {
@@ -124,8 +126,9 @@ static void put_lists(struct index_writer *w, const struct use *v, size_t count)
 }
 
 /*
- * Write the lists of all names whose symbols are in [first, last], `count`
- * labels of series in all, in one pass over the series.
+ * Write the lists of all label names with symbol numbers in [first, last], in
+ * one pass over the series. `count` is the number of labels with these names,
+ * summed over all series.
  */
 static int put_batch(struct index_writer *w, const struct blob *blob,
 		     uint32_t first, uint32_t last, size_t count,

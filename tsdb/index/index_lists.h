@@ -2,7 +2,7 @@
 /*
  * Write the postings lists of an index, in batches of label names.
  *
- * Ownership, threads: those of the writer.
+ * Ownership, threads: as for the index writer.
  */
 #ifndef TSDB_INDEX_INDEX_LISTS_H
 #define TSDB_INDEX_INDEX_LISTS_H
@@ -11,8 +11,8 @@
 #include "tsdb/io/blob.h"
 
 /*
- * Write all lists: first that of all series, then, in batches of names, those
- * of each label.
+ * Write all postings lists: first the list of all series; then, in batches of
+ * label names, one list per label. blob is the index file as written so far.
  */
 NODISCARD int index_put_postings(struct index_writer *w,
 				 const struct blob *blob, struct err *err);

@@ -15,9 +15,11 @@
 /* A label name and where its values are in the postings offset table. */
 struct name {
 	struct str text; /* label name, owned */
-	size_t first;    /* index of its first offset in `every` */
-	uint32_t count;  /* number of values */
-	uint64_t end;    /* offset behind its last entry */
+	/* Number of the name's first element in index.every. */
+	size_t first;
+	uint32_t count; /* number of the name's values */
+	/* File offset after the last table entry of the name. */
+	uint64_t end;
 };
 
 /* An open index. */
@@ -25,12 +27,16 @@ struct index {
 	struct blob *blob;
 	struct index_toc toc;
 	struct symbols symbols;
-	struct name *names; /* in order of names */
+	struct name *names; /* label names, sorted */
 	size_t name_count;
-	/* Offset of each name's first value and of every 32nd. */
+	/*
+	 * For each label name, the file offsets of the table entries of its
+	 * first value and of every 32nd value after it.
+	 */
 	uint64_t *every;
 	size_t every_count;
-	uint64_t all;    /* offset of the references of all series */
+	/* File offset of the first reference in the list of all series. */
+	uint64_t all;
 	uint32_t series; /* number of series */
 };
 
@@ -45,15 +51,15 @@ struct table_entry {
 };
 
 /*
- * Decode the next entry; its texts borrow from the bytes behind d. Damage sets
- * d->bad.
+ * Decode the next entry of the postings offset table. Its texts borrow from the
+ * bytes that d decodes. Damage sets d->bad.
  */
 struct table_entry entry_decode(struct dec *d);
 
 /*
  * Read and verify the list of series references at offset `at`. *ids is set to
- * its first reference and borrows from scratch, *count to their number.
- * ERR_CORRUPT, ERR_IO.
+ * a decoder at the first reference and borrows from scratch; *count is set to
+ * the number of references. ERR_CORRUPT, ERR_IO.
  */
 NODISCARD int list_view(const struct index *ix, uint64_t at,
 			struct buf *scratch, struct dec *ids, uint32_t *count,

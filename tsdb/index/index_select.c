@@ -71,13 +71,16 @@ static const struct name *find_name(const struct index *ix, struct str text)
 	return NULL;
 }
 
-/* The values of a name are read in rows of up to 32 entries. */
+/*
+ * Number of rows of a label name. A row is up to 32 consecutive entries of the
+ * postings offset table, which are read together.
+ */
 static size_t rows_of(const struct name *n)
 {
 	return (n->count + INDEX_EVERY - 1) / INDEX_EVERY;
 }
 
-/* Read one row of a name's entries: from number row * 32 up to the next row. */
+/* Read one row of a name's entries: from entry row * 32 up to the next row. */
 static int index_row_view(const struct index *ix, const struct name *n,
 			  size_t row, struct buf *scratch, struct dec *out,
 			  struct err *err)
@@ -93,8 +96,8 @@ static int index_row_view(const struct index *ix, const struct name *n,
 }
 
 /*
- * Binary search for the row that may have a value: the last one whose first
- * value is not greater, or row 0.
+ * Binary search for the row that may contain `value`: the last row whose first
+ * value is not greater than `value`, or row 0.
  */
 static int find_row(const struct index *ix, const struct name *n,
 		    struct str value, size_t *row, struct err *err)
@@ -153,7 +156,7 @@ int find_list(const struct index *ix, struct str name, struct str value,
 	return rc;
 }
 
-/* Add the references of the list at an offset to out. */
+/* Add the references of the postings list at offset `at` to `out`. */
 static int add_list(const struct index *ix, uint64_t at, struct postings *out,
 		    struct err *err)
 {
@@ -168,7 +171,7 @@ static int add_list(const struct index *ix, uint64_t at, struct postings *out,
 	return rc;
 }
 
-/* label_index.pair; an unknown label adds nothing. */
+/* Callback label_index.pair. An unknown label adds nothing. */
 static int index_make_pair(const void *ctx, struct str name, struct str value,
 			   struct postings *out, struct err *err)
 {
@@ -181,8 +184,8 @@ static int index_make_pair(const void *ctx, struct str name, struct str value,
 }
 
 /*
- * Call fn for each value of a name (NULL: none) until fn fails. Damaged entries
- * are skipped.
+ * Call fn for each value of the label name n until fn fails. If n is NULL,
+ * there are no values. Damaged entries are skipped.
  */
 static int each_value(const struct index *ix, const struct name *n,
 		      int (*fn)(void *ctx, const struct table_entry *e,
@@ -216,7 +219,8 @@ struct match {
 };
 
 /*
- * Add the series of a value if the matcher's answer for it is the wanted one.
+ * Callback of each_value(): add the series with this label value if the
+ * matcher's result for the value is m->wanted.
  */
 static int add_match(void *ctx, const struct table_entry *e, struct err *err)
 {
@@ -227,7 +231,7 @@ static int add_match(void *ctx, const struct table_entry *e, struct err *err)
 		       0;
 }
 
-/* label_index.matching; tries the matcher on each distinct value. */
+/* Callback label_index.matching. Tries the matcher on each distinct value. */
 static int index_select_matching(const void *ctx, const struct matcher *m,
 				 bool wanted, struct postings *out,
 				 struct err *err)
@@ -238,7 +242,10 @@ static int index_select_matching(const void *ctx, const struct matcher *m,
 	return each_value(ix, find_name(ix, m->name), add_match, &match, err);
 }
 
-/* label_index.all; ix->all is behind the length and count of the list. */
+/*
+ * Callback label_index.all. ix->all is the offset of the first reference; 8
+ * bytes before it, the list begins with its length and count.
+ */
 static int index_list_all(const void *ctx, struct postings *out,
 			  struct err *err)
 {
@@ -261,7 +268,7 @@ int index_select(const struct index *ix, const struct matcher *v, size_t count,
 void index_names(const struct index *ix, index_text_fn fn, void *ctx)
 {
 	for (size_t i = 0; i < ix->name_count; i++) {
-		/* The empty name stands for all series. */
+		/* The empty name is the key of the list of all series. */
 		if (ix->names[i].text.len)
 			fn(ctx, ix->names[i].text);
 	}
@@ -286,7 +293,7 @@ int index_values(const struct index *ix, struct str name, index_text_fn fn,
 		 void *ctx, struct err *err)
 {
 	struct telling t = { fn, ctx };
-	/* The empty name stands for all series. */
+	/* The empty name is the key of the list of all series: no values. */
 	const struct name *n = name.len ? find_name(ix, name) : NULL;
 
 	return each_value(ix, n, tell_value, &t, err);

@@ -68,7 +68,10 @@ void index_writer_symbol(struct index_writer *w, struct str s)
 	outfile_add(&w->file, buf_bytes(&w->scratch));
 }
 
-/* End the section of symbols when the first series comes, or at the end. */
+/*
+ * End the section of symbols. Called before the first series is written, and at
+ * the end if there is no series.
+ */
 static void close_symbols(struct index_writer *w)
 {
 	if (w->symbols_closed)
@@ -109,7 +112,7 @@ static void count_name(struct index_writer *w, uint32_t symbol)
 	w->names[n].count++;
 }
 
-/* Each chunk but the first is stored as differences to the one before. */
+/* Each chunk but the first is stored as differences to the chunk before it. */
 static void encode_chunks(const struct index_chunk *v, size_t count,
 			  struct buf *out)
 {
@@ -179,16 +182,16 @@ static int encode_entry(const struct symbols *s, struct index_pair pair,
 	return rc;
 }
 
-/* Bytes of a list of references: length, count, references, CRC. */
+/* Size in bytes of a postings list: length, count, references, CRC. */
 static uint64_t list_len(uint32_t count)
 {
 	return 4 + 4 + 4 * (uint64_t)count + 4;
 }
 
 /*
- * Encode all entries of the postings offset table. Without crc only their
- * length is added up, because the length must be written before them; with crc
- * they are written and *crc is extended.
+ * Encode all entries of the postings offset table and add their size to *len.
+ * If crc is not NULL, also write the entries and extend *crc. It takes two
+ * calls, because the size must be written before the entries.
  */
 static int walk_table(struct index_writer *w, const struct symbols *s,
 		      uint64_t *len, uint32_t *crc, struct err *err)
@@ -199,7 +202,7 @@ static int walk_table(struct index_writer *w, const struct symbols *s,
 
 	buf_reset(b);
 	enc_uvarint(b, 2);
-	enc_be16(b, 0); /* the empty label: all series */
+	enc_be16(b, 0); /* empty name and value: the list of all series */
 	enc_uvarint(b, at);
 	at += list_len(w->series);
 	for (size_t i = 0; !rc; i++) {
@@ -217,8 +220,8 @@ static int walk_table(struct index_writer *w, const struct symbols *s,
 }
 
 /*
- * Write the label offset table, which is empty, as Prometheus no longer reads
- * it, and the postings offset table.
+ * Write the label offset table and the postings offset table. The former is
+ * empty, because Prometheus no longer reads it.
  */
 static int put_tables(struct index_writer *w, const struct blob *blob,
 		      struct err *err)
@@ -270,7 +273,10 @@ static void put_toc(struct index_writer *w)
 	outfile_add(&w->file, buf_bytes(b));
 }
 
-/* A reference is a 32-bit count of 16-byte units. */
+/*
+ * Check that references can address all series: a reference is a 32-bit number
+ * of 16-byte units.
+ */
 static int check_size(const struct index_writer *w, struct err *err)
 {
 	if (w->series_end / INDEX_SERIES_ALIGN <= UINT32_MAX)
@@ -296,7 +302,8 @@ int index_writer_finish(struct index_writer *w, uint64_t *size, uint32_t *crc,
 	if (!rc)
 		rc = put_tables(w, blob, err);
 	/*
-	 * After an error the rest is written into a file that nobody will use.
+	 * After an error nobody uses the file, so it does no harm to write the
+	 * rest.
 	 */
 	blob_close(blob);
 	put_toc(w);

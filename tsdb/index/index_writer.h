@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writer of a block's label index (docs/format/block.md). The caller gives all
- * symbols in order, then all series in label order. The writer makes the
- * postings from the series it has written, reading them back in batches, so
- * that its memory does not grow with series times labels. Errors while symbols
- * and series are added are kept for index_writer_finish().
+ * Writer of a block's label index (docs/format/block.md). The caller adds all
+ * symbols in order, then all series in label order. To build the postings, the
+ * writer reads the written series back in batches, so that its memory does not
+ * grow with the number of series times labels. Errors while symbols and series
+ * are added are returned by index_writer_finish().
  *
  * Ownership: index_writer_free() frees the writer, finished or not.
  * Threads: one thread at a time.
@@ -18,10 +18,10 @@
 struct index_writer;
 
 /*
- * Create the file at path and begin it. symbols is the number of symbols, bytes
- * their total size, each with its length before it as a uvarint. The caller
- * owns *out. ERR_TOOBIG: the symbols exceed 4 GiB. ERR_EXISTS, ERR_NOSPACE,
- * ERR_IO: the file cannot be created.
+ * Create the index file at path and write its header. `symbols` is the number
+ * of symbols. `bytes` is their total size, including the uvarint length before
+ * each symbol. The caller owns *out. ERR_TOOBIG: the symbols exceed 4 GiB.
+ * ERR_EXISTS, ERR_NOSPACE, ERR_IO: the file cannot be created.
  */
 NODISCARD int index_writer_new(struct fs *fs, const char *path,
 			       uint32_t symbols, uint64_t bytes,
@@ -44,7 +44,7 @@ void index_writer_series(struct index_writer *w, const struct index_pair *pairs,
 /*
  * Write the postings and tables, and fsync the file. *size and *crc are set to
  * the file's size and CRC32C. ERR_TOOBIG: the index exceeds a limit of the
- * format. Else the first error of any write.
+ * format. Otherwise the first error of any write is returned.
  */
 NODISCARD int index_writer_finish(struct index_writer *w, uint64_t *size,
 				  uint32_t *crc, struct err *err);

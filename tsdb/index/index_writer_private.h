@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the index writer share. No file outside of them includes it.
+ * Structures and functions that the files of the index writer share. No other
+ * file includes this header.
  *
  * Ownership: a writer owns everything in it.
- * Threads: one thread a writer.
+ * Threads: one thread per writer.
  */
 #ifndef TSDB_INDEX_INDEX_WRITER_PRIVATE_H
 #define TSDB_INDEX_INDEX_WRITER_PRIVATE_H
@@ -19,8 +20,8 @@ struct name {
 };
 
 /*
- * A postings list that was written: its offset follows from the lengths of the
- * lists before it.
+ * A postings list that was written: its label and its number of series. The
+ * offset of a list follows from the lengths of the lists before it.
  */
 struct list {
 	struct index_pair pair;
@@ -40,7 +41,7 @@ struct index_writer {
 	uint32_t symbols_crc; /* checksum of the symbols written so far */
 	bool symbols_closed;
 	uint32_t series;
-	uint64_t series_end; /* offset behind the last series */
+	uint64_t series_end; /* file offset after the last series */
 	struct buf scratch;
 
 	struct name *names; /* every label name in use */
@@ -48,7 +49,7 @@ struct index_writer {
 	size_t name_cap;
 	struct table names_index;
 
-	struct list *lists; /* in the order in which they were written */
+	struct list *lists; /* postings lists, in the order of the file */
 	size_t list_count;
 	size_t list_cap;
 };

@@ -25,7 +25,7 @@ void memindex_fini(struct memindex *m)
 	*m = (struct memindex){ 0 };
 }
 
-/* Equality callbacks of the two hash tables. */
+/* Equality callbacks of the hash tables memindex.index and mem_name.index. */
 static bool memindex_same_name(const void *ctx, uint32_t number,
 			       const void *key)
 {
@@ -50,7 +50,7 @@ const struct mem_name *memindex_name(const struct memindex *m, struct str name)
 	return i == TABLE_NONE ? NULL : &m->names[i];
 }
 
-/* A value of a name; NULL if no series has it. */
+/* Find a value of a label name. NULL: no series has this label. */
 static const struct mem_value *find_value(const struct mem_name *n,
 					  struct str value)
 {
@@ -61,8 +61,8 @@ static const struct mem_value *find_value(const struct mem_name *n,
 }
 
 /*
- * A name, which is added if it is new. The text is borrowed. Pointers to other
- * names become invalid.
+ * Find a label name; a new name is added and its text borrowed. Pointers to
+ * other names become invalid.
  */
 static struct mem_name *ensure_name(struct memindex *m, struct str name)
 {
@@ -77,7 +77,7 @@ static struct mem_name *ensure_name(struct memindex *m, struct str name)
 	return &m->names[m->count++];
 }
 
-/* A value of a name, which is added if it is new. */
+/* Find a value of a label name; a new value is added. */
 static struct mem_value *ensure_value(struct mem_name *n, struct str value)
 {
 	uint64_t hash = hash_bytes(bytes_of(value));
@@ -93,8 +93,9 @@ static struct mem_value *ensure_value(struct mem_name *n, struct str value)
 }
 
 /*
- * Append a series to a value. The number replaces the union's list until a
- * second series comes, which saves an allocation for unique values.
+ * Add a series to a label value. The union holds the number of the first series
+ * itself; a list is allocated for the second series. This saves an allocation
+ * for each unique value.
  */
 static void value_add(struct mem_value *v, uint32_t series)
 {
@@ -111,7 +112,8 @@ static void value_add(struct mem_value *v, uint32_t series)
 		v->list[0] = first;
 	} else if (v->count == v->cap) {
 		/*
-		 * Growth by half keeps unused memory low: there are many lists.
+		 * Growing by half keeps unused memory low; there are many
+		 * lists.
 		 */
 		v->cap += v->cap / 2;
 		v->list = mem_realloc(v->list, v->cap, sizeof(*v->list));
@@ -135,7 +137,7 @@ const uint32_t *mem_value_series(const struct mem_value *v)
 	return v->cap ? v->list : &v->one;
 }
 
-/* label_index.pair: an unknown label adds nothing. */
+/* Callback label_index.pair. An unknown label adds nothing. */
 static int memindex_make_pair(const void *ctx, struct str name,
 			      struct str value, struct postings *out,
 			      struct err *err UNUSED)
@@ -148,7 +150,7 @@ static int memindex_make_pair(const void *ctx, struct str name,
 	return 0;
 }
 
-/* label_index.matching: tries the matcher on each distinct value. */
+/* Callback label_index.matching. Tries the matcher on each distinct value. */
 static int memindex_select_matching(const void *ctx, const struct matcher *m,
 				    bool wanted, struct postings *out,
 				    struct err *err UNUSED)
@@ -164,7 +166,7 @@ static int memindex_select_matching(const void *ctx, const struct matcher *m,
 	return 0;
 }
 
-/* label_index.all: series are numbered without holes. */
+/* Callback label_index.all. Series are numbered without gaps. */
 static int memindex_list_all(const void *ctx, struct postings *out,
 			     struct err *err UNUSED)
 {

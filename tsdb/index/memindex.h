@@ -14,10 +14,14 @@
 #include "model/matcher.h"
 #include "tsdb/index/postings.h"
 
-/* A label value and its series, in increasing order. */
+/* A label value and the numbers of its series, in increasing order. */
 struct mem_value {
 	struct str text;
-	union { /* most values have a single series, which needs no list */
+	/*
+	 * The number of the only series, or a list of numbers. Most values have
+	 * only one series.
+	 */
+	union {
 		uint32_t one;
 		uint32_t *list;
 	};
@@ -34,7 +38,7 @@ struct mem_name {
 	struct table index;
 };
 
-/* The zero value is an empty index. */
+/* A label index in memory. The zero value is an empty index. */
 struct memindex {
 	struct mem_name *names;
 	size_t count;
@@ -50,16 +54,21 @@ void memindex_fini(struct memindex *m);
 void memindex_add(struct memindex *m, const struct labels *ls);
 
 /*
- * Add the numbers of the series that all matchers match to out, sorted; without
- * matchers those of all series.
+ * Fill `out`, which must be empty, with the sorted numbers of the series that
+ * all `count` matchers match. Without matchers, all series are selected.
  */
 void memindex_select(const struct memindex *m, const struct matcher *v,
 		     size_t count, struct postings *out);
 
-/* The v->count series of a value; borrowed until the next memindex_add(). */
+/*
+ * The numbers of a value's v->count series; borrowed until the next
+ * memindex_add().
+ */
 const uint32_t *mem_value_series(const struct mem_value *v);
 
-/* A label name with its values, borrowed; NULL if no series has it. */
+/*
+ * Find a label name with its values, borrowed. NULL: no series has this label.
+ */
 const struct mem_name *memindex_name(const struct memindex *m, struct str name);
 
 #endif

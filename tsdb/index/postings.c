@@ -19,7 +19,9 @@ void postings_add(struct postings *p, uint32_t number)
 	p->v[p->count++] = number;
 }
 
-/* Exact growth: most lists are filled by one such call. */
+/*
+ * Grows the array to the exact size, because most lists are filled by one call.
+ */
 void postings_add_all(struct postings *p, const uint32_t *v, size_t count)
 {
 	if (p->count + count > p->cap) {
@@ -40,7 +42,10 @@ static int postings_by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Lists of a single label are sorted already; this spares them the qsort. */
+/*
+ * Whether the list is sorted and has no duplicates. This is true of every list
+ * of a single label, which then needs no qsort.
+ */
 static bool is_sorted(const struct postings *p)
 {
 	for (size_t i = 1; i < p->count; i++) {
@@ -65,8 +70,8 @@ void postings_sort(struct postings *p)
 }
 
 /*
- * Keep the numbers of a that are in b (wanted) or are not in b (!wanted). One
- * pass over both, as in a merge.
+ * Keep the numbers of `a` that are in `b` (if wanted) or that are not in `b`
+ * (if !wanted). Makes one pass over both lists, as in a merge.
  */
 static void postings_filter(struct postings *a, const struct postings *b,
 			    bool wanted)

@@ -26,16 +26,16 @@ void postings_fini(struct postings *p);
  */
 void postings_add(struct postings *p, uint32_t number);
 
-/* Append count numbers, as postings_add() does. */
+/* Append `count` numbers; see postings_add(). */
 void postings_add_all(struct postings *p, const uint32_t *v, size_t count);
 
 /* Sort the list and remove duplicates. */
 void postings_sort(struct postings *p);
 
-/* Remove from a what is not in b. Both must be sorted. */
+/* Remove from `a` all numbers that are not in `b`. Both must be sorted. */
 void postings_intersect(struct postings *a, const struct postings *b);
 
-/* Remove from a what is in b. Both must be sorted. */
+/* Remove from `a` all numbers that are in `b`. Both must be sorted. */
 void postings_subtract(struct postings *a, const struct postings *b);
 
 #endif

@@ -5,9 +5,9 @@
 
 /*
  * Find the series that have the matcher's label with a value for which the
- * matcher's answer is `wanted`. Values that are known beforehand, of = and of
- * regular expressions such as a|b, are looked up; only other matchers are tried
- * on every value.
+ * matcher's answer is `wanted`. If the matcher itself lists the values (= or a
+ * regular expression such as a|b), they are looked up; other matchers are tried
+ * on every value of the label.
  */
 static int with_value(const struct label_index *ix, const struct matcher *m,
 		      bool wanted, struct postings *out, struct err *err)
@@ -41,8 +41,10 @@ static void select_swap(struct postings *a, struct postings *b)
 }
 
 /*
- * Apply one matcher to out. absent_ok says that series without the label match;
- * then only those with a value that does not match are removed.
+ * Apply one matcher to `out`, the candidates so far. absent_ok: series without
+ * the label match, so only series with a value that does not match are removed.
+ * Otherwise only series with a matching value are kept; they are the first
+ * candidates if *begun is false.
  */
 static int select_apply(const struct label_index *ix, const struct matcher *m,
 			bool absent_ok, bool *begun, struct postings *out,
@@ -63,9 +65,9 @@ static int select_apply(const struct label_index *ix, const struct matcher *m,
 }
 
 /*
- * Matchers that a series without the label does not match come first: their
- * postings give the candidates. The other matchers remove from the candidates
- * or, if there are none of the first kind, from all series.
+ * Matchers that need the label to be present come first: the series that they
+ * match are the candidates. Without such matchers, all series are candidates.
+ * The other matchers then only remove candidates.
  */
 int select_series(const struct label_index *ix, const struct matcher *v,
 		  size_t count, struct postings *out, struct err *err)

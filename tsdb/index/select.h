@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Selecting series by matchers over any label index: that of a head, in memory,
- * or that of a block, in a file.
+ * Selecting series by matchers, with any label index: the index of a head, in
+ * memory, or the index of a block, in a file.
  *
  * Ownership: the caller owns the postings.
- * Threads: those of the index.
+ * Threads: as for the index.
  */
 #ifndef TSDB_INDEX_SELECT_H
 #define TSDB_INDEX_SELECT_H
@@ -14,13 +14,14 @@
 #include "tsdb/index/postings.h"
 
 /*
- * Queries that a label index answers. Each callback adds to out, in any order
- * and possibly with duplicates, and returns 0 or an error.
+ * Interface to a label index, as callbacks that receive ctx. Each callback adds
+ * series numbers to `out`, in any order and possibly with duplicates, and
+ * returns 0 or an error.
  */
 struct label_index {
 	const void *ctx;
 
-	/* Add the series that have this value of this label. */
+	/* Add the series that have this label name with this value. */
 	int (*pair)(const void *ctx, struct str name, struct str value,
 		    struct postings *out, struct err *err);
 
@@ -36,10 +37,10 @@ struct label_index {
 };
 
 /*
- * Select the series that all matchers match into out, which must be empty; the
- * result is sorted. Without matchers all series are selected. As in Prometheus,
- * a missing label counts as an empty value. Returns the first error of the
- * index.
+ * Fill `out`, which must be empty, with the sorted numbers of the series that
+ * all `count` matchers match. Without matchers, all series are selected. As in
+ * Prometheus, a missing label counts as an empty value. Returns the first error
+ * of a callback.
  */
 NODISCARD int select_series(const struct label_index *ix,
 			    const struct matcher *v, size_t count,

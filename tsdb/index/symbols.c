@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "tsdb/index/index_format.h"
 
-/* ERR_CORRUPT with the file and the offset of the damage. */
+/* Set and return ERR_CORRUPT, with the file and the offset of the damage. */
 static int symbols_report_damage(const struct blob *blob, uint64_t at,
 				 struct err *err)
 {
@@ -15,7 +15,7 @@ static int symbols_report_damage(const struct blob *blob, uint64_t at,
 		       blob_path(blob), (unsigned long long)at);
 }
 
-/* The content is only valid if its checksum, behind it, agrees. */
+/* The checksum follows the content. */
 int section_view(const struct blob *blob, uint64_t offset, struct buf *scratch,
 		 struct bytes *content, struct err *err)
 {
@@ -28,7 +28,7 @@ int section_view(const struct blob *blob, uint64_t offset, struct buf *scratch,
 		return rc;
 	d = dec_init(b);
 	len = dec_be32(&d);
-	/* A damaged length beyond the file is refused by blob_view(). */
+	/* blob_view() refuses a damaged length that goes beyond the file. */
 	rc = blob_view(blob, offset + 4, len + 4, scratch, &b, err);
 	if (rc)
 		return rc;
@@ -55,8 +55,8 @@ int symbols_open(const struct blob *blob, uint64_t offset, struct symbols *out,
 		s.count = dec_be32(&d);
 		for (uint32_t i = 0; i < s.count && !d.bad; i++) {
 			/*
-			 * Content begins behind the section's length of 4
-			 * bytes.
+			 * Note the file offset of every 32nd symbol. The
+			 * content begins after the section's 4-byte length.
 			 */
 			if (i % INDEX_EVERY == 0) {
 				s.every = mem_grow(s.every, i / INDEX_EVERY,
@@ -85,7 +85,10 @@ void symbols_fini(struct symbols *s)
 	*s = (struct symbols){ 0 };
 }
 
-/* Read the symbols from number n, a multiple of 32, up to the next multiple. */
+/*
+ * Read a row: the symbols from number n, a multiple of 32, up to the next
+ * multiple of 32.
+ */
 static int symbols_row_view(const struct symbols *s, uint32_t n,
 			    struct buf *scratch, struct dec *out,
 			    struct err *err)
@@ -101,7 +104,9 @@ static int symbols_row_view(const struct symbols *s, uint32_t n,
 	return rc;
 }
 
-/* Numbers come from series entries, so one that does not exist is damage. */
+/*
+ * Symbol numbers come from series entries, so an unknown number means damage.
+ */
 int symbols_get(const struct symbols *s, uint32_t n, struct buf *scratch,
 		struct str *out, struct err *err)
 {
@@ -115,7 +120,10 @@ int symbols_get(const struct symbols *s, uint32_t n, struct buf *scratch,
 	rc = symbols_row_view(s, n - n % INDEX_EVERY, scratch, &d, err);
 	if (rc)
 		return rc;
-	/* Symbols have different lengths: skip those before it in the row. */
+	/*
+	 * Symbols differ in length, so the symbols before number n in its row
+	 * are decoded, too.
+	 */
 	for (uint32_t i = 0; i < n % INDEX_EVERY; i++)
 		dec_str(&d);
 	*out = dec_str(&d);
@@ -130,8 +138,8 @@ struct symbols_iter symbols_iter(const struct symbols *s)
 }
 
 /*
- * Each call decodes its row again from the start, at most 31 symbols, so that
- * the iterator needs no state but a number.
+ * Each call decodes up to 32 symbols again, from the start of the row, so that
+ * the iterator's only state is a number.
  */
 int symbols_next(struct symbols_iter *it, struct str *out, struct err *err)
 {

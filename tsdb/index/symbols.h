@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Symbols: the sorted label names and values of an index, numbered from 0.
- * Every 32nd offset is held in memory.
+ * Symbols: the sorted label names and values of an index, numbered from 0. The
+ * offset of every 32nd symbol is held in memory.
  *
  * Ownership: borrows the blob.
  * Threads: immutable once opened.
@@ -14,8 +14,8 @@
 /* The open section of symbols of an index. */
 struct symbols {
 	const struct blob *blob;
-	uint64_t end;    /* offset behind the last symbol */
-	uint64_t *every; /* offset of every 32nd symbol */
+	uint64_t end;    /* file offset after the last symbol */
+	uint64_t *every; /* file offset of every 32nd symbol */
 	uint32_t count;  /* number of symbols */
 };
 
@@ -58,9 +58,9 @@ void symbols_iter_fini(struct symbols_iter *it);
 
 /*
  * Read a section "u32 length | content | CRC" and verify its checksum; *content
- * borrows from scratch. Other tables of an index have the same form.
- * ERR_CORRUPT: the checksum differs, or the section passes the end of the file.
- * ERR_IO: the disk could not read it.
+ * borrows from scratch. Symbols, postings lists and offset tables have this
+ * form. ERR_CORRUPT: the checksum differs, or the section extends beyond the
+ * end of the file. ERR_IO: the disk could not read it.
  */
 NODISCARD int section_view(const struct blob *blob, uint64_t offset,
 			   struct buf *scratch, struct bytes *content,

@@ -13,7 +13,7 @@ void ballast_init(struct ballast *b, struct fs *fs, const char *dir,
 			       .size = size };
 	mutex_init(&b->mu);
 	if (fs_size(fs, b->path, &b->held, NULL))
-		b->held = 0; /* no file, or ballast_make() replaces it */
+		b->held = 0; /* no usable file; ballast_make() creates it */
 }
 
 void ballast_fini(struct ballast *b)
@@ -25,7 +25,10 @@ void ballast_fini(struct ballast *b)
 	*b = (struct ballast){ 0 };
 }
 
-/* Require twice the size: after the allocation as much must stay free. */
+/*
+ * Whether the disk has room for the ballast file. Twice its size must be free,
+ * so that the same amount stays free after the allocation.
+ */
 static bool ballast_has_room(const struct ballast *b)
 {
 	CLEANUP(mem_freep)
@@ -69,12 +72,15 @@ void ballast_make(struct ballast *b)
 {
 	mutex_lock(&b->mu);
 	if (b->held != b->size) {
-		/* The size was configured differently before. */
+		/* A file of another size is from an earlier configuration. */
 		release_locked(b);
 		if (ballast_has_room(b) && !ballast_write_file(b, NULL))
 			b->held = b->size;
 		else if (fs_unlink(b->fs, b->path, NULL)) {
-			/* A file that stays is replaced by the next call. */
+			/*
+			 * If the file cannot be deleted, the next call replaces
+			 * it.
+			 */
 		}
 	}
 	mutex_unlock(&b->mu);

@@ -23,7 +23,7 @@ struct ballast {
 
 /*
  * Initialise *b for the file dir/ballast and take over a file left by an
- * earlier run. fs is borrowed and must outlive *b.
+ * earlier process. fs is borrowed and must outlive *b.
  */
 void ballast_init(struct ballast *b, struct fs *fs, const char *dir,
 		  uint64_t size);

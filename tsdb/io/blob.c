@@ -6,7 +6,8 @@
 struct blob {
 	struct file *file;
 	uint64_t size;
-	struct bytes map; /* empty for BLOB_READ and for an empty file */
+	/* mapped file; empty for BLOB_READ or an empty file */
+	struct bytes map;
 };
 
 int blob_open(struct fs *fs, const char *path, enum blob_mode mode,

@@ -4,9 +4,9 @@
  * nothing else to reach its files, so that a blob may be a local file today and
  * an object in an object store later.
  *
- * Ownership: the caller owns a blob. A view borrows from the scratch buffer
- * that the caller gave and is valid until the next call with that buffer. Later
- * changes to the file do not affect the bytes in it.
+ * Ownership: the caller owns a blob. A view borrows from the caller's scratch
+ * buffer and is valid until the next call with that buffer. Later changes to
+ * the file do not affect the bytes of a view.
  * Threads: any, each with its own scratch buffer.
  */
 #ifndef TSDB_IO_BLOB_H
@@ -18,8 +18,8 @@ struct blob;
 
 /* How a local file is read. */
 enum blob_mode {
-	BLOB_MAP,  /* through mmap: many small reads */
-	BLOB_READ, /* through pread: few large reads */
+	BLOB_MAP,  /* through mmap, for many small reads */
+	BLOB_READ, /* through pread, for few large reads */
 };
 
 /*
@@ -40,8 +40,8 @@ const char *blob_path(const struct blob *b);
 
 /*
  * Read exactly len bytes at offset into scratch and set *out to view them.
- * ERR_CORRUPT: the range ends behind the end of the file. ERR_TOOBIG: len
- * exceeds the limit of scratch. ERR_IO: the disk could not read them.
+ * ERR_CORRUPT: the range extends beyond the end of the file. ERR_TOOBIG: len
+ * exceeds the limit of scratch. ERR_IO: the disk could not read the bytes.
  */
 NODISCARD int blob_view(const struct blob *b, uint64_t offset, size_t len,
 			struct buf *scratch, struct bytes *out,

@@ -11,8 +11,9 @@
 #include "base/mem.h"
 
 /*
- * Two locks are held: one on the directory itself, which a cleaner of temporary
- * files cannot remove (docs/decisions.md, 90), and one on the file in it, which
+ * A lock, as two file descriptors that hold a flock() each: one on the
+ * directory itself, which a cleaner of temporary files cannot remove
+ * (docs/decisions.md, 90), and one on the file `lock` in the directory, which
  * holds the process id and is the only lock that earlier versions check.
  */
 struct dirlock {
@@ -21,8 +22,8 @@ struct dirlock {
 };
 
 /*
- * Read the holder's process id from the lock file for the message. The id is 0
- * if the file is missing or empty.
+ * Set ERR_BUSY. The message contains the holder's process id from the lock file
+ * fd, or 0 if the file is missing or empty.
  */
 static int dirlock_fail_busy(int fd, const char *dir, struct err *err)
 {
@@ -36,8 +37,8 @@ static int dirlock_fail_busy(int fd, const char *dir, struct err *err)
 }
 
 /*
- * Lock fd without waiting. A negative fd reports the error of its open(), which
- * must be the last failure that set errno.
+ * Lock fd without waiting. If fd is negative, its open() failed, and errno must
+ * still have that error.
  */
 static int dirlock_lock(int fd, const struct dirlock *l, const char *dir,
 			struct err *err)
@@ -72,13 +73,13 @@ int dirlock_take(const char *dir, struct dirlock **out, struct err *err)
 		return rc;
 	}
 	/*
-	 * Writing the id fails on a full disk. The lock is held all the same,
-	 * so that a start on a full disk can serve queries (docs/decisions.md,
-	 * 15).
+	 * Write the process id. This fails on a full disk. The lock is held all
+	 * the same, so that a server that starts on a full disk can answer
+	 * queries (docs/decisions.md, 15).
 	 */
 	if (ftruncate(l->file, 0) < 0 ||
 	    dprintf(l->file, "%d\n", getpid()) < 0) {
-		/* Other processes will report "pid 0". */
+		/* Other processes then report "pid 0". */
 	}
 	*out = l;
 	return 0;
@@ -96,8 +97,9 @@ void dirlock_release(struct dirlock *l)
 }
 
 /*
- * Probe with a shared lock, which conflicts with the holder's exclusive lock
- * and is released at once by close().
+ * Whether a process holds the lock on the file or directory at path. The shared
+ * lock taken here conflicts with the holder's exclusive lock; close() releases
+ * it at once.
  */
 static bool is_held(const char *path)
 {

@@ -13,8 +13,8 @@ int outfile_open(struct outfile *o, struct fs *fs, const char *path,
 }
 
 /*
- * Write b behind all bytes that are in the file already. size counts the bytes
- * in buf and those of b, so both are subtracted for the offset.
+ * Append b to the file. o->size includes b and the bytes still in o->buf, so
+ * both lengths are subtracted to get the offset.
  */
 static void write_out(struct outfile *o, struct bytes b)
 {
@@ -37,8 +37,8 @@ void outfile_add(struct outfile *o, struct bytes b)
 	o->crc = crc32c_extend(o->crc, b);
 	o->size += b.len;
 	/*
-	 * write_buffer() computes its offset from size and buf alone, so b must
-	 * not be counted while it runs.
+	 * write_buffer() computes its file offset from o->size and o->buf, so
+	 * o->size must not include b while it runs.
 	 */
 	if (o->buf.len + b.len > BUFFER) {
 		o->size -= b.len;

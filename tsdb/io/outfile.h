@@ -13,20 +13,20 @@
 
 #include "base/file.h"
 
-/* The zero value has no file, and outfile_close() accepts it. */
+/* An output file. The zero value has no file; outfile_close() accepts it. */
 struct outfile {
 	struct file *file;
 	struct buf buf;
-	uint64_t size; /* bytes added, those still in buf included */
+	uint64_t size; /* bytes added so far, including those in buf */
 	uint32_t crc;  /* CRC32C of all bytes added */
-	/* The first error, 0 without one, and its message. */
+	/* Code of the first error (0: no error), and its message. */
 	int rc;
 	struct err err;
 };
 
 /*
- * Create the file at path. ERR_EXISTS: there is one already. Also ERR_IO and
- * ERR_NOSPACE.
+ * Create the file at path. ERR_EXISTS: the file exists already. ERR_IO,
+ * ERR_NOSPACE: it cannot be created.
  */
 NODISCARD int outfile_open(struct outfile *o, struct fs *fs, const char *path,
 			   struct err *err);
@@ -46,8 +46,8 @@ void outfile_pad(struct outfile *o, uint32_t align);
 NODISCARD int outfile_flush(struct outfile *o, struct err *err);
 
 /*
- * Write the buffer and fsync the file. It stays open, so that it can be read.
- * Returns the first error of all writes, or of the fsync.
+ * Write the buffer and fsync the file. The file stays open, so that it can be
+ * read. Returns the first error of all writes, or of the fsync.
  */
 NODISCARD int outfile_finish(struct outfile *o, struct err *err);
 

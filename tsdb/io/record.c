@@ -9,7 +9,7 @@
 
 #define VERSION 1
 
-/* Length of one of the two copies of a file's header. */
+/* Length in bytes of each of the two copies of a file's header. */
 #define HEADER_COPY 32
 
 int salt_make(uint64_t *salt, struct err *err)
@@ -136,7 +136,7 @@ struct body_info {
 
 /*
  * Decode and verify header and head, leaving *d at the body. The position is
- * compared before the checksum: it rejects most wrong places cheaply.
+ * compared before the checksum, because this rejects most wrong places cheaply.
  */
 static int decode_front(struct dec *d, uint64_t salt, uint64_t position,
 			struct record *out, struct body_info *body,
@@ -206,7 +206,10 @@ size_t record_head_len(const uint8_t *header)
 	return dec_be32(&d);
 }
 
-/* Allocated but unwritten stretches and padding read as zeros. */
+/*
+ * Whether all bytes are zero, as in padding and in allocated but unwritten
+ * parts of a file.
+ */
 static bool record_all_zero(struct bytes b)
 {
 	for (size_t i = 0; i < b.len; i++) {
@@ -216,7 +219,7 @@ static bool record_all_zero(struct bytes b)
 	return true;
 }
 
-/* The bytes in [from, to). */
+/* The bytes of b in [from, to). */
 static struct bytes record_read_slice(struct bytes b, uint64_t from,
 				      uint64_t to)
 {
@@ -224,7 +227,10 @@ static struct bytes record_read_slice(struct bytes b, uint64_t from,
 			       .len = (size_t)(to - from) };
 }
 
-/* Report a stretch that is not a record, unless it is empty or all zeros. */
+/*
+ * Report the bytes in [from, to), which are not a record, unless the range is
+ * empty or all its bytes are zero.
+ */
 static void record_report(const struct record_iter *it, uint64_t from,
 			  uint64_t to, bool torn)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records: the frame around everything that WAL segments and head logs hold,
- * and the header of their files. Format: docs/format/common.md.
+ * Records, which frame all data in WAL segments and head logs; and the file
+ * header, with which these and other files begin. Format:
+ * docs/format/common.md.
  *
  * Ownership: all views are borrowed from the bytes that were parsed.
  * Threads: pure functions, but for salt_make(), which any thread may call.
@@ -13,11 +14,14 @@
 #include "base/err.h"
 
 enum {
-	/* All lengths are in bytes. */
+	/*
+	 * Lengths in bytes of a record's header, of the largest head and body
+	 * of a record, and of the header of a file.
+	 */
 	RECORD_HEADER = 32,
 	RECORD_HEAD_MAX = 256 * 1024,
 	RECORD_BODY_MAX = 1024 * 1024 * 1024,
-	FILE_HEADER = 64, /* two copies of 32 bytes */
+	FILE_HEADER = 64, /* file header: two copies of 32 bytes */
 };
 
 /* The first four bytes of each kind of file. */
@@ -30,10 +34,11 @@ enum {
 #define MAGIC_KEY          0x4550574bu /* "EPWK" */
 
 /*
- * Header of a file. The salt is random or derived from the WAL key; it is part
- * of each record's checksum, so that a record of another file is never taken
- * for one of this file. The meaning of number depends on the kind of file: a
- * segment's number, the start of a head's window.
+ * Header of a file. The salt is random or derived from the WAL key; the
+ * checksum of each record includes it, so that a record of another file is not
+ * mistaken for a record of this file. The meaning of `number` depends on the
+ * kind of file: for example, a segment's number or the start of a head's
+ * window.
  */
 struct file_header {
 	uint32_t magic;
@@ -48,20 +53,23 @@ NODISCARD int salt_make(uint64_t *salt, struct err *err);
 void file_header_encode(const struct file_header *h, struct buf *out);
 
 /*
- * Decode the header at the start of file; one intact copy is enough.
- * ERR_CORRUPT: the file is too short, another kind of file, or both copies are
- * damaged. ERR_UNSUPPORTED: written by a newer version; the message says what
- * to do.
+ * Decode the header from `file`, the first bytes of a file; one intact copy is
+ * enough. ERR_CORRUPT: there are too few bytes, the file is of another kind, or
+ * both copies are damaged. ERR_UNSUPPORTED: written by a newer version; the
+ * message says what to do.
  */
 NODISCARD int file_header_decode(struct bytes file, uint32_t magic,
 				 struct file_header *out, struct err *err);
 
 /*
- * One record: a small head that describes it, and an optional body. Each has
- * its own CRC32C, so that the head can be read without the body.
+ * A record: a small head with metadata, and an optional body. Head and body
+ * have separate CRC32Cs, so that the head can be read without the body.
  */
 struct record {
-	/* An LSN in a WAL segment, a file offset elsewhere. */
+	/*
+	 * Position of the record: an LSN in a WAL segment, a file offset
+	 * elsewhere.
+	 */
 	uint64_t position;
 	uint8_t kind;
 	uint8_t encoding;
@@ -85,9 +93,9 @@ void record_encode(const struct record *r, uint64_t salt, struct buf *out);
 
 /*
  * Decode the record at the start of b, which must have been written for this
- * position. With check_body, out->body_ok says whether the body's checksum
- * agrees; a body that does not agree is no error. ERR_CORRUPT: no record, cut
- * short, or its head is damaged.
+ * position. If check_body is set, out->body_ok says whether the body's checksum
+ * agrees; a mismatch is not returned as an error. ERR_CORRUPT: there is no
+ * record at the start of b, or it is incomplete, or its head is damaged.
  */
 NODISCARD int record_decode(struct bytes b, uint64_t salt, uint64_t position,
 			    bool check_body, struct record *out,
@@ -102,24 +110,26 @@ NODISCARD int record_decode_head(struct bytes b, uint64_t salt,
 				 struct err *err);
 
 /*
- * Length of the head according to a record's first RECORD_HEADER bytes. They
- * are not verified: the caller compares it with RECORD_HEAD_MAX.
+ * Length of the head according to a record's first RECORD_HEADER bytes. These
+ * bytes are not verified, so the caller must compare the length with
+ * RECORD_HEAD_MAX.
  */
 size_t record_head_len(const uint8_t *header);
 
 /*
  * Iterator over the records in a file's bytes; a record's position is base +
- * its offset. After damage it searches for the next whole record in steps of 8
- * bytes. damaged (may be NULL) is called for each stretch that is not a record,
- * unless it is all zeros. torn is set for a stretch at the end of the file,
- * which usually is a write cut short.
+ * its offset. After damage the iterator searches for the next complete record
+ * in steps of 8 bytes. The callback `damaged` (may be NULL) is called for each
+ * range of bytes that is not a record, unless all its bytes are zero. Its
+ * argument `torn` is true at the end of the file, where the cause usually is an
+ * interrupted write.
  */
 struct record_iter {
 	struct bytes file;
 	uint64_t salt;
 	uint64_t base;
-	uint64_t offset; /* where the next record is looked for */
-	uint64_t end;    /* end of the last whole record */
+	uint64_t offset; /* offset where the next search begins */
+	uint64_t end;    /* offset after the last complete record */
 	void (*damaged)(void *ctx, uint64_t offset, uint64_t len, bool torn);
 	void *ctx;
 };

@@ -4,16 +4,20 @@
 #include "base/fs.h"
 #include "base/mem.h"
 
-#define ASIDE_MAX 1000 /* names tried for one path */
+#define ASIDE_MAX 1000 /* maximum number of new names tried for a path */
 
-/* How far the removal of a directory has got. */
+/* Progress of the removal of a directory. */
 enum trash_state {
-	TRASH_NAMED,   /* has its original name */
+	TRASH_NAMED,   /* not yet renamed */
 	TRASH_RENAMED, /* renamed, but the rename may not be durable */
-	TRASH_HIDDEN   /* durably renamed: only bytes are left to free */
+	/* renamed durably; only its bytes remain to be removed */
+	TRASH_HIDDEN
 };
 
-/* A directory to be removed: path before, gone after the rename. */
+/*
+ * A directory to be removed: `path` is its original name, `gone` its name after
+ * the rename.
+ */
 struct trash_dir {
 	enum trash_state state;
 	char *path;
@@ -51,9 +55,9 @@ void trash_add_hidden(struct trash *t, const char *path)
 }
 
 /*
- * Take a directory as far as TRASH_HIDDEN. Each step is remembered, so that a
- * retry after a failed fsync does not rename a second time. A directory that is
- * missing counts as renamed.
+ * Bring a directory to the state TRASH_HIDDEN. Each step is recorded in
+ * d->state, so that a retry after a failed fsync does not rename again. A
+ * directory that is missing counts as renamed.
  */
 static int trash_hide(struct trash *t, struct trash_dir *d, struct err *err)
 {
@@ -73,7 +77,7 @@ static int trash_hide(struct trash *t, struct trash_dir *d, struct err *err)
 
 /*
  * Hide all directories before any bytes are removed: a power cut in between
- * must not leave a part of the list visible to the next start.
+ * must not leave a part of the list visible to the next startup.
  */
 static int hide_all(struct trash *t, struct err *err)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Trash: a list of directories that must be removed, retried until every one is
- * gone (docs/decisions.md, 22). A head whose removal failed would otherwise
- * come back at the next start, after the block made from it was removed too.
- * rename_aside() handles the opposite case: damaged files that must be kept for
- * an operator to inspect.
+ * Trash: a list of directories that must be removed. The removal is retried
+ * until every directory is gone (docs/decisions.md, 22). Otherwise a head whose
+ * removal failed would reappear at the next startup, even after the block that
+ * was made from it has been removed. rename_aside() handles the opposite case:
+ * damaged files that must be kept for an operator to inspect.
  *
  * Ownership: trash_fini() frees the list; paths are copied.
  * Threads: one thread at a time.
@@ -16,7 +16,10 @@
 
 struct trash_dir;
 
-/* A list with only fs set is empty and ready. */
+/*
+ * A list of directories to be removed. To initialise it, set fs and leave
+ * everything else zero.
+ */
 struct trash {
 	struct fs *fs;
 	struct trash_dir *v;
@@ -26,21 +29,21 @@ struct trash {
 
 /*
  * Add the directory at path. trash_empty() renames it to <path><suffix>, a name
- * that a start ignores, before it removes the bytes.
+ * that startup ignores, before it removes the bytes.
  */
 void trash_add(struct trash *t, const char *path, const char *suffix);
 
 /*
- * Add a directory that has been renamed durably already, so that a start
+ * Add a directory that has been renamed durably already, so that startup
  * ignores it and only its bytes are left to remove.
  */
 void trash_add_hidden(struct trash *t, const char *path);
 
 /*
  * Rename all listed directories, durably, then remove their bytes. ERR_IO and
- * the like: a rename failed; the list is kept, and the caller must not yet
+ * other errors: a rename failed; the list is kept, and the caller must not yet
  * remove anything that was made from these directories. Directories whose bytes
- * cannot be removed are no error: a start ignores them, and they stay in the
+ * cannot be removed are no error: startup ignores them, and they stay in the
  * list for the next call.
  */
 NODISCARD int trash_empty(struct trash *t, struct err *err);
@@ -53,7 +56,7 @@ void trash_fini(struct trash *t);
 /*
  * Rename a directory or file, durably, to <path>.damaged, or to
  * <path>.damaged-2, -3, … if that name is taken. ERR_EXISTS: too many names are
- * taken. Else the error of the rename or of the directory's fsync.
+ * taken. Otherwise the error of the rename or of the directory's fsync.
  */
 NODISCARD int rename_aside(struct fs *fs, const char *path, struct err *err);
 

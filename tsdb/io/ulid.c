@@ -14,7 +14,7 @@ struct ulid ulid_new(int64_t ms)
 	for (int i = 0; i < 6; i++)
 		u.bytes[i] = (uint8_t)((uint64_t)ms >> (40 - 8 * i));
 	if (getrandom(u.bytes + 6, 10, 0) != 10)
-		abort(); /* cannot fail for 10 bytes once the kernel is up */
+		abort(); /* the kernel has no random bytes */
 	return u;
 }
 
@@ -48,7 +48,9 @@ bool ulid_parse(struct str text, struct ulid *out)
 
 		if (!at || !*at)
 			return false;
-		/* Bit is negative for the two bits before the value. */
+		/*
+		 * `bit` is negative for the two padding bits before the value.
+		 */
 		for (int k = 0; k < 5; k++) {
 			int bit = i * 5 - 2 + k;
 

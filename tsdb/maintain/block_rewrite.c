@@ -8,9 +8,12 @@
 #include "tsdb/db/view.h"
 #include "tsdb/db/worker.h"
 
-#define LINK_MIN (8ull * MIB) /* linking smaller files gains little */
+/* Default of link_min(), in bytes: links to smaller files gain little. */
+#define LINK_MIN (8ull * MIB)
 
-/* Twice, so that a wrong estimate does not fill the disk. */
+/*
+ * Whether the disk has twice `bytes` free. The factor covers a wrong estimate.
+ */
 bool has_room(struct tsdb *db, uint64_t bytes)
 {
 	uint64_t total = 0;
@@ -26,14 +29,14 @@ int replace_parts(struct tsdb *db, const struct part *v, size_t count,
 	if (aside)
 		return db_set_aside(db, v, count, b, err);
 	/*
-	 * No block: all profiles were deleted, which a later start must be able
-	 * to tell from a loss.
+	 * Without a new block, all profiles were deleted. db_retire() records
+	 * this, so that a later startup does not consider the profiles lost.
 	 */
 	return b ? db_supersede(db, v, count, b, err) :
 		   db_retire(db, v, count, err);
 }
 
-/* Whether a compaction of this block failed since the start. */
+/* Whether a compaction of this block has failed since startup. */
 static bool has_failed(const struct tsdb *db, const struct ulid *u)
 {
 	for (size_t i = 0; i < db->failed_count; i++) {
@@ -44,8 +47,8 @@ static bool has_failed(const struct tsdb *db, const struct ulid *u)
 }
 
 /*
- * Remember blocks whose compaction failed: the planner leaves them alone until
- * the next start.
+ * Remember blocks whose compaction failed. The planner does not pick them again
+ * until the next startup.
  */
 static void block_rewrite_note_failed(struct tsdb *db, const struct part *v,
 				      size_t count)
@@ -58,10 +61,10 @@ static void block_rewrite_note_failed(struct tsdb *db, const struct part *v,
 }
 
 /*
- * The flag that cancels a compaction: a waiting job or the end of the process.
- * A compaction that a deletion has cancelled is not cancelled by the next one;
- * otherwise frequent deletions would keep blocks from ever being compacted
- * (docs/decisions.md, 89).
+ * The flag that cancels a compaction: it is set by a waiting job or at the end
+ * of the process. If a deletion cancelled the last compaction, the next one is
+ * cancelled only by the end of the process. Otherwise frequent deletions would
+ * prevent compaction forever (docs/decisions.md, 89).
  */
 static const _Atomic int *cancel_of(const struct tsdb *db)
 {
@@ -101,7 +104,7 @@ int rewrite_blocks(struct tsdb *db, const struct part *v, size_t count,
 	if (rc)
 		return rc;
 	metric_add(db->metrics.compactions, 1);
-	/* Parents with unreadable parts are set aside, not removed. */
+	/* Old blocks with unreadable data are set aside, not removed. */
 	return replace_parts(db, v, count, b, loss->unread > unread, err);
 }
 
@@ -114,8 +117,8 @@ struct plan_block describe_block(const struct tsdb *db, struct block *b)
 				.tombstones = tombstones_series(t),
 				.bytes = b->bytes,
 				/*
-				 * Damaged blocks are left to an explicit
-				 * repair.
+				 * Only an explicit repair rewrites damaged
+				 * blocks.
 				 */
 				.failed = has_failed(db, &b->meta.ulid) ||
 					  b->damaged };
@@ -125,8 +128,7 @@ struct plan_block describe_block(const struct tsdb *db, struct block *b)
 }
 
 /*
- * An insertion sort, which is stable: blocks of the same time stay in order of
- * age.
+ * The insertion sort is stable: blocks of the same time stay in order of age.
  */
 struct part *blocks_by_time(struct tsdb *db, size_t *count)
 {
@@ -152,7 +154,7 @@ struct part *blocks_by_time(struct tsdb *db, size_t *count)
 	return v;
 }
 
-/* Call the progress function, if there is one. */
+/* Call the progress function, if the caller has given one. */
 static void tell_progress(const struct rewriting *how, const struct block *b,
 			  size_t i, size_t count)
 {
@@ -163,7 +165,10 @@ static void tell_progress(const struct rewriting *how, const struct block *b,
 		how->progress(how->ctx, name, i + 1, count);
 }
 
-/* Damaged blocks are rewritten only by a repair, which logs what is lost. */
+/*
+ * Rewrite one block. A damaged block is refused unless this is a repair, which
+ * logs the losses.
+ */
 static int rewrite_one(struct tsdb *db, const struct part *p,
 		       const struct rewriting *how, struct rewritten *out,
 		       struct err *err) REQUIRES(db->job_mu)
@@ -190,7 +195,8 @@ int rewrite_each(struct tsdb *db, const struct rewriting *how,
 
 	db_begin_job(db);
 	rc = trash_empty(&db->trash, err);
-	goes_on = !rc; /* nothing is written while removals fail */
+	/* While old files cannot be removed, no new ones are written. */
+	goes_on = !rc;
 	v = blocks_by_time(db, &count);
 	for (size_t i = 0; i < count && goes_on; i++) {
 		struct err why = { 0 };
@@ -211,8 +217,8 @@ int rewrite_each(struct tsdb *db, const struct rewriting *how,
 		/* The next block would not fit on the disk either. */
 		goes_on = failed != ERR_NOSPACE;
 		/*
-		 * Release the block now, not at the end: until then its files
-		 * take up space on disk.
+		 * Release the block now, not at the end: its files take up disk
+		 * space until then.
 		 */
 		part_unref(v[i]);
 		v[i] = (struct part){ 0 };

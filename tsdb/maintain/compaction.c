@@ -8,8 +8,8 @@
 #include "tsdb/maintain/block_rewrite.h"
 
 /*
- * Whether all blocks are of the same window of two hours. Such blocks are
- * small, and encoding them again gives full chunks.
+ * Whether all blocks are of the same two-hour window. Such blocks are small,
+ * and encoding their chunks again gives full chunks.
  */
 static bool are_one_window(const struct part *v, size_t count)
 {
@@ -24,7 +24,8 @@ static bool are_one_window(const struct part *v, size_t count)
 }
 
 /*
- * Sort the oldest first: the order decides between profiles of the same time.
+ * Sort the oldest block first. If two blocks have a profile of the same time,
+ * the order decides which profile is kept.
  */
 static void sort_by_age(struct part *v, size_t count)
 {
@@ -40,7 +41,7 @@ static void sort_by_age(struct part *v, size_t count)
 	}
 }
 
-/* Merge the given blocks as a background job. */
+/* Merge blocks as a background job, which deletions may cancel. */
 static int compact_blocks(struct tsdb *db, const struct part *v, size_t count,
 			  struct err *err) REQUIRES(db->job_mu)
 {
@@ -52,8 +53,8 @@ static int compact_blocks(struct tsdb *db, const struct part *v, size_t count,
 }
 
 /*
- * Estimate what the compaction writes: all files except those it will link. The
- * condition must agree with that of the rewriter (rewriter_copy.c).
+ * Estimate how many bytes a compaction writes: all files except those that it
+ * links. The condition must agree with the rewriter's (rewriter_copy.c).
  */
 static uint64_t compaction_written_bytes(const struct tsdb *db,
 					 const struct part *v, size_t count)
@@ -75,7 +76,7 @@ static uint64_t compaction_written_bytes(const struct tsdb *db,
 	return sum;
 }
 
-/* Merge the blocks that the planner picked, if there is space. */
+/* Merge the blocks that the planner picked, if the disk has enough space. */
 static int compact_picked(struct tsdb *db, const struct part *v,
 			  const size_t *picked, size_t n, struct err *err)
 	REQUIRES(db->job_mu)
@@ -96,7 +97,7 @@ static int compact_picked(struct tsdb *db, const struct part *v,
 	return rc;
 }
 
-/* The planner decides; this function only gathers its input. */
+/* This function collects the input of the planner, which decides. */
 int compact_next(struct tsdb *db, struct err *err)
 {
 	struct plan_levels levels = plan_levels(

@@ -11,9 +11,9 @@
 #include "tsdb/db/db.h"
 
 /*
- * Runs the next compaction that the planner asks for. Returns 1 if there was
- * one, 0 if there is nothing to do. ERR_NOSPACE: it needs more free space.
- * Other errors as rewrite_blocks().
+ * Runs the next compaction that the planner asks for. Returns 1 after a
+ * compaction, and 0 if there is nothing to compact. Returns ERR_NOSPACE when
+ * the disk has too little free space. Other errors as rewrite_blocks().
  */
 NODISCARD int compact_next(struct tsdb *db, struct err *err)
 	REQUIRES(db->job_mu);

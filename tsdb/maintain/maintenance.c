@@ -8,11 +8,12 @@
 #include "tsdb/maintain/retention.h"
 #include "tsdb/maintain/sealing.h"
 
-#define ROUND_JOBS 1000 /* bounds the loop over one kind of job */
+/* Largest number of pieces of work per kind of job and round. */
+#define ROUND_JOBS 1000
 
 /*
- * A kind of maintenance job: next() does one piece of work and returns 1, or 0
- * if there is none.
+ * A kind of maintenance job. next() does one piece of work and returns 1, or
+ * returns 0 if there is no work.
  */
 struct job {
 	const char *name;
@@ -33,7 +34,10 @@ static int compact_job(struct tsdb *db, bool all UNUSED, struct err *err)
 	return compact_next(db, err);
 }
 
-/* Retention comes first, as it frees the space that the others need. */
+/*
+ * The order of a round. Retention comes first, because it frees the disk space
+ * that the other jobs need.
+ */
 static const struct job jobs[] = { { "retention", retain_job },
 				   { "seal", seal_next },
 				   { "compaction", compact_job } };
@@ -42,7 +46,10 @@ int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
 {
 	int failed = 0;
 
-	/* The ballast may have been released when the disk was full. */
+	/*
+	 * The ballast may have been removed when the disk was full: make it
+	 * again.
+	 */
 	if (!atomic_load(&db->full))
 		ballast_make(&db->ballast);
 	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
@@ -51,9 +58,9 @@ int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
 
 		for (int n = 0; rc == 1 && n < ROUND_JOBS; n++) {
 			/*
-			 * The lock is taken for each piece of work, so that
-			 * deletions and snapshots need not wait for a whole
-			 * round.
+			 * The lock is released after each piece of work, so
+			 * that deletions and snapshots need not wait for the
+			 * whole round.
 			 */
 			mutex_lock(&db->job_mu);
 			rc = trash_empty(&db->trash, &why);
@@ -61,12 +68,10 @@ int db_maintain(struct tsdb *db, bool seal_all, struct err *err)
 				rc = jobs[i].next(db, seal_all, &why);
 			mutex_unlock(&db->job_mu);
 		}
-		/* Being cancelled is no failure. */
+		/* A cancelled job has not failed. */
 		if (rc >= 0 || rc == ERR_CLOSED)
 			continue;
-		/*
-		 * A failed kind of job must not keep the others from running.
-		 */
+		/* After a failure of one kind of job, the others still run. */
 		db_log_failure(db, &db->maintenance, jobs[i].name, &why);
 		if (!failed)
 			failed = err_set(err, rc, "%s: %s", jobs[i].name,

@@ -13,8 +13,8 @@
 
 /*
  * Runs one round: applies retention, seals heads that are due (all heads if
- * seal_all is set), compacts. Failures are logged and do not keep the other
- * jobs; the first one is returned. err must not be NULL.
+ * seal_all is set), compacts. If a job fails, the error is logged, and the
+ * other jobs still run; the first error is returned. err must not be NULL.
  */
 NODISCARD int db_maintain(struct tsdb *db, bool seal_all, struct err *err);
 

@@ -9,7 +9,7 @@
 
 #define MINUTE_NS 60000000000LL
 
-/* Bytes of a head on disk. */
+/* Size of a head's files in bytes. */
 static uint64_t head_bytes(struct head *r)
 {
 	uint64_t bytes;
@@ -21,8 +21,8 @@ static uint64_t head_bytes(struct head *r)
 }
 
 /*
- * Remove a part on purpose. A head is closed first, so that appends go to a new
- * generation of its window.
+ * Remove a part whose time or size exceeds the retention. A head is closed
+ * first, so that later appends go to a new generation of its window.
  */
 static int remove_part(struct tsdb *db, struct part p, struct err *err)
 	REQUIRES(db->job_mu)
@@ -34,8 +34,8 @@ static int remove_part(struct tsdb *db, struct part p, struct err *err)
 	if (!sealing_close_head(db, p.head))
 		return remove_empty(db, p.head, err);
 	/*
-	 * A flush under way would not find the WAL segments that are removed
-	 * here.
+	 * No flush may run now: it would not find the WAL segments that are
+	 * removed here.
 	 */
 	mutex_lock(&db->flush_mu);
 	rc = db_retire(db, &p, 1, err);
@@ -45,7 +45,10 @@ static int remove_part(struct tsdb *db, struct part p, struct err *err)
 	return rc;
 }
 
-/* The head that takes current samples; it is normally not removed. */
+/*
+ * Index of the newest head, which takes current samples and is normally not
+ * removed.
+ */
 static size_t newest_head(const struct part *v, size_t count)
 {
 	size_t newest = SIZE_MAX;
@@ -58,7 +61,7 @@ static size_t newest_head(const struct part *v, size_t count)
 	return newest;
 }
 
-/* Collect the input of the planner, and add up the sizes. */
+/* Collect the planner's input for all parts, and add up their sizes. */
 static void describe_items(const struct part *v, size_t count,
 			   struct plan_item *items, struct plan_retention *p)
 {
@@ -71,14 +74,17 @@ static void describe_items(const struct part *v, size_t count,
 					 v[i].block->meta.max_ms;
 		it->bytes = v[i].head ? head_bytes(v[i].head) :
 					v[i].block->bytes;
-		/* A head that alone exceeds the bound on size is not spared. */
+		/*
+		 * The newest head is spared, unless it alone exceeds the size
+		 * limit.
+		 */
 		it->open = i == open &&
 			   (!p->bytes_max || it->bytes <= p->bytes_max);
 		p->bytes += it->bytes;
 	}
 }
 
-/* Every removal is logged: it cannot be undone. */
+/* Log a removal, because it cannot be undone. */
 static void log_removal(const struct tsdb *db, const struct plan_item *it,
 			bool by_size)
 {
@@ -90,8 +96,8 @@ static void log_removal(const struct tsdb *db, const struct plan_item *it,
 }
 
 /*
- * A clock that cannot be saved is no reason to stop retention; it only starts
- * with an older value after a restart.
+ * Save the retention clock. If that fails, retention goes on: after a restart
+ * the clock just begins with an older value.
  */
 static void save_clock(struct tsdb *db, int64_t now_ns)
 {
@@ -104,7 +110,7 @@ static void save_clock(struct tsdb *db, int64_t now_ns)
 			  LOG_FIELDS(log_err(&err)));
 }
 
-/* Logged once, when the doubt begins. */
+/* Log that the system clock is in doubt; called once when the doubt begins. */
 static void log_doubt(const struct tsdb *db, int64_t now_ms)
 {
 	log_event(
@@ -114,7 +120,10 @@ static void log_doubt(const struct tsdb *db, int64_t now_ms)
 			   log_int("expected_ms", db->state.clock.trusted_ms)));
 }
 
-/* See plan_clock() for the rules. The clock is saved once an hour. */
+/*
+ * The time by which retention judges ages, by the rules of plan_clock(). The
+ * clock is saved once an hour.
+ */
 static int64_t db_retention_now(struct tsdb *db)
 {
 	struct plan_clock *c = &db->state.clock;
@@ -123,8 +132,8 @@ static int64_t db_retention_now(struct tsdb *db)
 	int64_t now_ns = clock_mono_ns();
 	int64_t elapsed = db->clock_ns ? (now_ns - db->clock_ns) / 1000000 : 0;
 	/*
-	 * At the first call the doubt may come from the state file: log it
-	 * again.
+	 * At the first call the doubt may come from the state file. It is then
+	 * logged again.
 	 */
 	bool doubted = db->clock_ns && c->doubt_ms;
 	int64_t retention_now;

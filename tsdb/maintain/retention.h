@@ -13,8 +13,8 @@
 #include "tsdb/db/db.h"
 
 /*
- * Removes the next part that retention selects. Returns 1 if there was one, 0
- * if not; or an error if it could not be removed.
+ * Removes the next part that retention selects. Returns 1 after a removal, 0 if
+ * no part is selected, or an error if the part could not be removed.
  */
 NODISCARD int retain_next(struct tsdb *db, struct err *err)
 	REQUIRES(db->job_mu);

@@ -9,10 +9,11 @@
 #include "tsdb/db/view.h"
 #include "tsdb/maintain/block_rewrite.h"
 
-#define MINUTE_NS  60000000000LL
-#define NO_ROOM_NS 2000000000LL /* until a full disk is tried again */
+#define MINUTE_NS 60000000000LL
+/* Time until sealing is tried again when the disk is full. */
+#define NO_ROOM_NS 2000000000LL
 
-/* Under append_mu, so that no append is under way in this head afterwards. */
+/* append_mu is held, so no append to this head is running when it is closed. */
 bool sealing_close_head(struct tsdb *db, struct head *r)
 {
 	mutex_lock(&db->append_mu);
@@ -29,13 +30,13 @@ int remove_empty(struct tsdb *db, struct head *r, struct err *err)
 	int rc = 0;
 
 	mutex_lock(&db->append_mu);
-	/* Checked again under the lock: an append may have used the head. */
+	/* Check again under the lock: an append may have used the head. */
 	if (!r->index.series) {
 		rc = fs_rename(db->o.fs, r->path, gone, err);
 		if (!rc) {
 			/*
-			 * Its removal may fail: even if the directory comes
-			 * back, it is empty.
+			 * Removing the directory may fail later. Even if it
+			 * reappears at a startup, it is empty.
 			 */
 			trash_add_hidden(&db->trash, gone);
 			db_replace_locked(db, &part, 1, NULL);
@@ -47,9 +48,9 @@ int remove_empty(struct tsdb *db, struct head *r, struct err *err)
 
 /*
  * Turn a head into a block: flush its unflushed profiles, encode all chunks,
- * replace the head in the view, drop WAL segments that are no longer needed.
- * The block takes the head's ULID and lists it as its source, by which a start
- * after a crash knows that the head is sealed.
+ * replace the head in the view, and remove WAL segments that are no longer
+ * needed. The block gets the head's ULID and lists it as its source: so a
+ * startup after a crash detects that the head is sealed.
  */
 static int sealing_seal(struct tsdb *db, struct head *r, struct err *err)
 	REQUIRES(db->job_mu)
@@ -75,12 +76,15 @@ static int sealing_seal(struct tsdb *db, struct head *r, struct err *err)
 	if (rc)
 		return rc;
 	metric_add(db->metrics.seals, 1);
-	/* Unreadable files are kept for another try on another machine. */
+	/*
+	 * Heads with unreadable files are kept, so that they can be read on
+	 * another machine.
+	 */
 	rc = replace_parts(db, &part, 1, b, loss.unread || r->unreadable, err);
 	return rc ? rc : db_drop_wal(db, err);
 }
 
-/* Collect the properties of a head that the planner needs. */
+/* Collect the properties of a head that the planner uses. */
 static struct plan_head sealing_describe_range(const struct tsdb *db,
 					       struct head *r)
 {
@@ -119,8 +123,9 @@ int seal_next(struct tsdb *db, bool all, struct err *err)
 	else if (pick != PLAN_NONE)
 		rc = sealing_seal(db, v[pick].head, err);
 	/*
-	 * Delay the next attempt, so that other heads get their turn; space may
-	 * become free at any time, so that delay is short.
+	 * Delay the next attempt for this head, so that others get their turn.
+	 * If the disk is full the delay is short, because space may become free
+	 * at any time.
 	 */
 	if (rc)
 		v[pick].head->retry_ns =

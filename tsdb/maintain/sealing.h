@@ -11,15 +11,16 @@
 #include "tsdb/db/db.h"
 
 /*
- * Closes a head, so that the next generation of its window takes new samples.
- * Returns false if the head is empty, in which case it stays open: the next
- * generation would get the same name, as no LSN lies between them.
+ * Closes a head: new samples of its window then go to a new head, the next
+ * generation. If the head is empty, it stays open and false is returned: the
+ * next generation would get the same name, because there is no LSN between the
+ * two.
  */
 bool sealing_close_head(struct tsdb *db, struct head *r);
 
 /*
  * Removes a head that is still empty. Its directory is renamed under append_mu,
- * so that the name is free before an append can create the head again. ERR_IO:
+ * before an append can create a head of that name again. Returns ERR_IO when
  * the rename failed.
  */
 NODISCARD int remove_empty(struct tsdb *db, struct head *r, struct err *err)
@@ -27,8 +28,9 @@ NODISCARD int remove_empty(struct tsdb *db, struct head *r, struct err *err)
 
 /*
  * Seals the next head that the planner selects (any head if `all` is set).
- * Returns 1 if there was one, 0 if not. ERR_NOSPACE: it waits for free space.
- * Other errors as of flushing and compactor_run(); the head is retried later.
+ * Returns 1 after sealing a head, 0 if none is selected. Returns ERR_NOSPACE
+ * while sealing waits for free disk space. Other errors as of flushing and
+ * compactor_run(). After an error the head is tried again later.
  */
 NODISCARD int seal_next(struct tsdb *db, bool all, struct err *err)
 	REQUIRES(db->job_mu);

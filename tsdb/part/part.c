@@ -30,8 +30,8 @@ int64_t part_max(struct part p)
 }
 
 /*
- * Add the series of a head that match to out. The head's lock is held over the
- * whole selection, because an append may add series meanwhile.
+ * Add to `out` the series of a head that match the selection. The head's lock
+ * is held during the whole selection, because appends add series.
  */
 static void part_select_head(struct head *r, const struct selection *s,
 			     struct postings *out)
@@ -48,7 +48,7 @@ static void part_select_head(struct head *r, const struct selection *s,
 	postings_fini(&p);
 }
 
-/* Whether a chunk of the series touches [from, to]. */
+/* Whether a chunk of the series overlaps [from, to]. */
 static bool has_chunk(const struct index_series *s, int64_t from, int64_t to)
 {
 	for (size_t i = 0; i < s->chunk_count; i++) {
@@ -59,9 +59,9 @@ static bool has_chunk(const struct index_series *s, int64_t from, int64_t to)
 }
 
 /*
- * Add the series of a block that match to out. Series entries are read only
- * when the time range does not cover the whole block: otherwise every series of
- * the block has a chunk in it.
+ * Add to `out` the series of a block that match the selection. If its time
+ * range covers the whole block, every series of the block has a chunk in the
+ * range, and no series entry is read.
  */
 static int block_select(struct block *b, const struct selection *s,
 			struct postings *out, struct err *err)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A part is a head or a block, for code that reads both alike. A series is
- * identified by a number within its part: the index of the series in a head,
- * the series reference of the index file in a block.
+ * identified by a number within its part. In a head this is the index of the
+ * series; in a block it is the series reference of the index file.
  *
  * Ownership: a struct part holds no reference by itself; see part_ref().
  * Threads: any.
@@ -13,7 +13,7 @@
 #include "tsdb/block/block.h"
 #include "tsdb/head/head.h"
 
-/* Exactly one of the two members is set. */
+/* A head or a block: exactly one of the two members is set. */
 struct part {
 	struct head *head;
 	struct block *block;
@@ -32,11 +32,12 @@ int64_t part_min(struct part p);
 int64_t part_max(struct part p);
 
 /*
- * Selects the series that all matchers match and that have data in [from, to].
+ * A selection: the series that all matchers match and that have data in [from,
+ * to], in ms.
  */
 struct selection {
 	const struct matcher *matchers;
-	size_t count; /* 0: all series */
+	size_t count; /* number of matchers; 0: select all series */
 	int64_t from;
 	int64_t to;
 };
@@ -66,32 +67,32 @@ NODISCARD int part_labels(struct part p, uint32_t series, struct labels **out,
 
 /*
  * Sets *series to the series with exactly these labels. ERR_NOTFOUND: the part
- * has none. ERR_CORRUPT, ERR_IO: the index of a block cannot be read.
+ * has no such series. ERR_CORRUPT, ERR_IO: the index of a block cannot be read.
  */
 NODISCARD int part_find(struct part p, const struct labels *ls,
 			uint32_t *series, struct err *err);
 
 /*
  * Adds the times of the profiles of a series in [from, to] to out, without
- * those hidden by tombstones. Reads chunk metadata, never values.
+ * profiles that are hidden by tombstones. Reads chunk metadata, never values.
  */
 NODISCARD int part_times(struct part p, uint32_t series, int64_t from,
 			 int64_t to, struct times *out, struct err *err);
 
 /*
  * Finds the profile of a series at exactly the time ms. ERR_NOTFOUND: there is
- * none. For a profile that is only in the WAL, a reference on its segment is
- * taken from wal, so that a flush cannot remove the segment before it is read;
- * wal may be NULL if the bytes are not needed.
+ * no such profile. If the profile is only in the WAL, out->segment is set to
+ * its WAL segment, with a reference, so that a flush cannot remove the segment
+ * before it is read. `wal` may be NULL if the bytes are not needed.
  */
 NODISCARD int part_lookup(struct part p, uint32_t series, int64_t ms,
 			  struct wal *wal, struct part_hit *out,
 			  struct err *err);
 
 /*
- * Sets *out to the flushed chunks of a series that touch [from, to], and the
- * tombstone intervals that hide parts of them. Unflushed profiles are not among
- * them. The caller frees *out with chunks_fini().
+ * Sets *out to the flushed chunks of a series that overlap [from, to], and the
+ * tombstone intervals that hide parts of them. Unflushed profiles are not
+ * included. The caller frees *out with chunks_fini().
  */
 NODISCARD int part_groups(struct part p, uint32_t series, int64_t from,
 			  int64_t to, struct chunks *out, struct err *err);

@@ -6,9 +6,12 @@
 #include "base/mem.h"
 #include "tsdb/chunk/codec_zstd.h"
 
-#define KEEP (4 * MIB) /* larger buffers are freed after use */
+#define KEEP (4 * MIB) /* buffers of more bytes are freed after use */
 
-/* Decoders belong to a codec, so a change of codec frees the decoder. */
+/*
+ * Free the decoder; called when the codec changes, because a decoder belongs to
+ * one codec.
+ */
 static void put_decoder(struct values_reader *r)
 {
 	if (r->decoder)
@@ -100,7 +103,7 @@ int values_stored(struct values_reader *r, const struct file *f,
 {
 	int rc;
 
-	/* One very large chunk must not pin its memory for good. */
+	/* The memory of a very large chunk must not stay allocated. */
 	if (r->stored.cap > KEEP && r->stored.cap > place->len)
 		buf_fini(&r->stored);
 	buf_reset(&r->stored);
@@ -128,7 +131,7 @@ int values_stored(struct values_reader *r, const struct file *f,
  */
 struct stored {
 	struct codec_group group;
-	struct table_ref *table; /* the reader's; NULL: the chunk has none */
+	struct table_ref *table; /* table of the stripe, borrowed; or NULL */
 	uint32_t lens[CHUNK_PROFILES_MAX];
 };
 
@@ -242,8 +245,9 @@ static struct bytes value_at(const struct chunk_meta *h, const struct values *v,
 }
 
 /*
- * Decode the profiles of a damaged chunk one by one: the ones before the damage
- * may be intact. Each is accepted only if its hash agrees.
+ * Decode the profiles of a damaged chunk one by one, because the profiles
+ * before the damage may be intact. A profile is accepted only if its hash
+ * agrees.
  */
 static void values_salvage(struct values_reader *r, const struct chunk_meta *h,
 			   const struct stored *s, struct values *out)
@@ -261,8 +265,8 @@ static void values_salvage(struct values_reader *r, const struct chunk_meta *h,
 }
 
 /*
- * The chunk is decoded at once; only if that fails, or a hash differs, is each
- * profile tried by itself.
+ * The whole chunk is decoded at once. If this fails or a hash differs, each
+ * profile is decoded separately.
  */
 int values_all(struct values_reader *r, struct part p,
 	       const struct chunk_meta *h, struct values *out, struct err *err)

@@ -20,18 +20,20 @@
  * reference to the dictionary table of the last stripe.
  */
 struct values_reader {
-	const struct codec *codec; /* of the decoder */
+	const struct codec *codec; /* codec of the decoder */
 	struct codec_decoder *decoder;
-	struct table_ref *table; /* of the last stripe, or NULL */
+	struct table_ref *table; /* table of the last stripe, or NULL */
 	struct chunk_table table_place;
 	const struct file *table_file;
 	struct buf stored;             /* stored bytes of the last chunk */
-	uint64_t reads;                /* chunks read so far */
-	const struct codec_rows *rows; /* of the last chunk, or NULL */
-	struct table_ref *rows_table;  /* `table`, or NULL without one */
+	uint64_t reads;                /* number of chunks read so far */
+	const struct codec_rows *rows; /* rows of the last chunk, or NULL */
+	/* Table to which `rows` refer, or NULL. */
+	struct table_ref *rows_table;
 	const struct file *rows_file;
 	uint64_t rows_offset;
-	bool rows_types[TYPES_MAX]; /* the types that rows were made for */
+	/* Which sample types `rows` contain. */
+	bool rows_types[TYPES_MAX];
 };
 
 /* Frees what the reader holds, and leaves it zeroed and ready for use. */
@@ -52,8 +54,8 @@ const struct codec *values_codec(struct part p, uint8_t id);
 /*
  * Sets *out to the stored bytes of a chunk or table at `place`, valid until the
  * reader's next call. ERR_CORRUPT: the checksum differs; *out is set
- * nevertheless. ERR_IO: they cannot be read. ERR_TOOBIG: place gives a length
- * beyond all limits.
+ * nevertheless. ERR_IO: the bytes cannot be read. ERR_TOOBIG: place->len
+ * exceeds all limits.
  */
 NODISCARD int values_stored(struct values_reader *r, const struct file *f,
 			    const struct chunk_place *place, struct bytes *out,
@@ -61,10 +63,9 @@ NODISCARD int values_stored(struct values_reader *r, const struct file *f,
 
 /*
  * Sets *out to the table of the chunk's stripe, or to NULL if the chunk has
- * none. The reference is the reader's: a caller that keeps the table takes one of
- * its own with table_ref().
- * ERR_CORRUPT, ERR_IO: it cannot be read. ERR_UNSUPPORTED: its codec is not
- * available.
+ * none. The reference belongs to the reader; a caller that keeps the table
+ * takes another reference with table_ref(). ERR_CORRUPT, ERR_IO: the table
+ * cannot be read. ERR_UNSUPPORTED: the chunk's codec is not available.
  */
 NODISCARD int values_table(struct values_reader *r, struct part p,
 			   const struct chunk_meta *h, struct table_ref **out,
@@ -72,20 +73,20 @@ NODISCARD int values_table(struct values_reader *r, struct part p,
 
 /*
  * Replaces the contents of out by profile number `index` of the chunk, verified
- * against its hash. ERR_CORRUPT, ERR_IO: it cannot be read. ERR_UNSUPPORTED:
- * its codec is not available.
+ * against its hash. ERR_CORRUPT, ERR_IO: the profile is damaged or cannot be
+ * read. ERR_UNSUPPORTED: the chunk's codec is not available.
  */
 NODISCARD int values_one(struct values_reader *r, struct part p,
 			 const struct chunk_meta *h, size_t index,
 			 struct buf *out, struct err *err);
 
 /*
- * Sets *out to the rows of a chunk (model/codec.h), valid until the next call,
- * and *table to the table they refer to, which is the reader's as in
- * values_table(). types has a flag for
- * each sample type of the chunk and says which values are wanted.
- * ERR_UNSUPPORTED: the codec of the chunk has no rows. ERR_CORRUPT, ERR_IO: the
- * chunk cannot be read.
+ * Sets *out to the rows of a chunk (its profiles in the codec's own
+ * representation, model/codec.h), valid until the next call. Sets *table to the
+ * table to which the rows refer; the reference belongs to the reader, as in
+ * values_table(). `types` has a flag for each sample type of the chunk: whether
+ * its values are wanted. ERR_UNSUPPORTED: the codec of the chunk has no rows.
+ * ERR_CORRUPT, ERR_IO: the chunk cannot be read.
  */
 NODISCARD int values_rows(struct values_reader *r, struct part p,
 			  const struct chunk_meta *h, const bool *types,
@@ -95,15 +96,16 @@ NODISCARD int values_rows(struct values_reader *r, struct part p,
 /* All profiles of a chunk, concatenated. */
 struct values {
 	struct buf bytes;
-	size_t at[CHUNK_PROFILES_MAX]; /* offset of each profile in bytes */
-	bool ok[CHUNK_PROFILES_MAX];   /* its hash agrees */
+	size_t at[CHUNK_PROFILES_MAX]; /* offset of each profile in `bytes` */
+	/* the profile is intact: its hash agrees */
+	bool ok[CHUNK_PROFILES_MAX];
 };
 
 /*
  * Replaces the contents of out by all profiles of a chunk. ERR_CORRUPT: some
- * are damaged; *err names the damage, and out->ok says which profiles could be
- * recovered all the same. ERR_IO: nothing was read. ERR_UNSUPPORTED: the codec
- * is not available.
+ * profiles are damaged; *err describes the damage, and out->ok says which
+ * profiles are intact. ERR_IO: nothing was read. ERR_UNSUPPORTED: the codec is
+ * not available.
  */
 NODISCARD int values_all(struct values_reader *r, struct part p,
 			 const struct chunk_meta *h, struct values *out,

@@ -19,7 +19,7 @@ uint64_t querier_lost_count(const struct querier *q)
 	return q->lost;
 }
 
-/* The first error is kept: it is usually the cause of the others. */
+/* The first error is kept, because it is usually the cause of later errors. */
 void note_lost(struct querier *q, uint64_t count, const struct err *why)
 {
 	if (!q->lost)
@@ -34,7 +34,7 @@ int note_failed(struct querier *q, int rc, const struct err *why)
 	return rc;
 }
 
-/* Count and log damage once for each query, whichever part met it. */
+/* Count and log the damage that a query met, once per query. */
 static void querier_tell_damage(struct querier *q)
 {
 	uint64_t sum = q->lost + q->failed;
@@ -84,7 +84,7 @@ void querier_close(struct querier *q)
 		return;
 	querier_tell_damage(q);
 	forget_hits(q);
-	/* The reader borrows from the blocks, so it goes first. */
+	/* The reader borrows from the blocks, so it is freed before them. */
 	values_reader_fini(&q->values);
 	db_parts_free(q->parts, q->part_count);
 	atomic_fetch_sub(&q->db->queriers, 1);
@@ -107,7 +107,7 @@ void querier_closep(struct querier **q)
 	*q = NULL;
 }
 
-/* Compare the labels of a hit, for the hash table. */
+/* Equality callback of the hash table of hits, which compares label sets. */
 static bool querier_same_labels(const void *ctx, uint32_t number,
 				const void *key)
 {
@@ -119,7 +119,7 @@ static bool querier_same_labels(const void *ctx, uint32_t number,
 
 /*
  * Record that a series is in a part. A series in several parts is one hit with
- * a list of places. Takes over the reference on its labels.
+ * a list of places. Takes over the caller's reference to ls.
  */
 static void querier_add_place(struct querier *q, struct table *index,
 			      struct labels *ls, uint32_t part, uint32_t series)
@@ -170,8 +170,8 @@ static int select_part(struct querier *q, uint32_t part, struct table *index,
 }
 
 /*
- * Collects matching series part by part, joins those with equal labels, and
- * sorts them.
+ * Collects matching series part by part, merges series with equal labels, and
+ * sorts the result.
  */
 void querier_select(struct querier *q, const struct matcher *v, size_t count,
 		    int64_t from, int64_t to)
@@ -188,7 +188,7 @@ void querier_select(struct querier *q, const struct matcher *v, size_t count,
 		if (part_min(q->parts[i]) > to || part_max(q->parts[i]) < from)
 			continue;
 		/*
-		 * A part that cannot be read must not keep the others from
+		 * One unreadable part must not prevent the others from
 		 * answering.
 		 */
 		if (select_part(q, i, &index, &s, &err))
@@ -208,7 +208,7 @@ void querier_texts(struct querier *q, struct str name, int64_t from, int64_t to,
 		if (part_min(q->parts[i]) > to || part_max(q->parts[i]) < from)
 			continue;
 		/*
-		 * A part that cannot be read must not keep the others from
+		 * One unreadable part must not prevent the others from
 		 * answering.
 		 */
 		if (part_texts(q->parts[i], name, fn, ctx, &err))
@@ -216,7 +216,7 @@ void querier_texts(struct querier *q, struct str name, int64_t from, int64_t to,
 	}
 }
 
-/* An estimate that counts what grows with the query. */
+/* An estimate of the memory that grows with the query. */
 size_t querier_memory(const struct querier *q)
 {
 	size_t sum =
@@ -250,8 +250,8 @@ static int querier_by_time(const void *a, const void *b)
 }
 
 /*
- * Sort times and drop duplicates. Usually they are in order already; parts
- * overlap while profiles are being flushed or blocks compacted.
+ * Sort times and drop duplicates. Usually the times are sorted already; but
+ * parts can overlap while profiles are flushed or blocks compacted.
  */
 static void querier_order(struct times *t)
 {
@@ -309,8 +309,8 @@ int querier_spend_bytes(struct querier *q, size_t bytes, struct err *err)
 }
 
 /*
- * Find the newest time of series i. Usually it is in the part that begins last,
- * so that other parts need not be read.
+ * Find the newest time of series i. It is usually in the part that begins last,
+ * so only this part is read first.
  */
 static int querier_find_newest(struct querier *q, size_t i, int64_t *ms,
 			       struct err *err)
@@ -327,7 +327,10 @@ static int querier_find_newest(struct querier *q, size_t i, int64_t *ms,
 	}
 	rc = querier_times(q, i, from, INT64_MAX, &t, err);
 	if (!rc && !t.count)
-		/* Everything there may have been deleted: look at all parts. */
+		/*
+		 * The profiles of that part may have been deleted: read all
+		 * parts.
+		 */
 		rc = querier_times(q, i, 0, INT64_MAX, &t, err);
 	if (!rc && !t.count)
 		rc = err_set(err, ERR_NOTFOUND, "the series has no profile");

@@ -19,7 +19,7 @@ static void set_typeset(struct profile *p, struct bytes typeset)
 	buf_add(&p->typeset, typeset.ptr, typeset.len);
 }
 
-/* The bytes that a buffer must allocate to hold n bytes. */
+/* Number of bytes by which a buffer must grow to hold n bytes. */
 static size_t querier_growth_of(const struct buf *b, size_t n)
 {
 	return n > b->cap ? n - b->cap : 0;
@@ -80,7 +80,7 @@ static int fetch_unflushed(struct querier *q, const struct part_hit *hit,
 	return 0;
 }
 
-/* The allocations are freed, not only emptied. */
+/* The buffers are freed, not only emptied. */
 void querier_trim(struct querier *q)
 {
 	q->kept_file = NULL;
@@ -94,7 +94,7 @@ void querier_sequential(struct querier *q)
 	q->sequential = true;
 }
 
-/* Whether the decoded chunk that is kept is the one at this place. */
+/* Whether q->kept holds the decoded chunk at this place. */
 static bool is_kept(const struct querier *q, const struct file *f,
 		    const struct chunk_place *place)
 {
@@ -103,8 +103,9 @@ static bool is_kept(const struct querier *q, const struct file *f,
 }
 
 /*
- * Fetch a profile from its decoded chunk, which is kept for the profiles that
- * follow. Without it, each of 32 profiles would cost decoding the chunk again.
+ * Fetch a profile from its chunk. The decoded chunk is kept in q->kept for the
+ * next calls; otherwise it would be decoded again for each of its profiles, up
+ * to 32 times.
  */
 static int fetch_kept(struct querier *q, struct part part,
 		      const struct chunk_meta *h, size_t index, struct buf *out,
@@ -152,8 +153,8 @@ static int fetch_flushed(struct querier *q, struct part part,
 	if (rc)
 		return rc;
 	/*
-	 * A large profile is alone in its chunk, so that keeping it gains
-	 * nothing.
+	 * Keeping a chunk with a single profile, such as a very large one,
+	 * gains nothing.
 	 */
 	if (q->sequential && hit->meta.count > 1) {
 		rc = fetch_kept(q, part, &hit->meta, hit->index, &out->raw,
@@ -181,8 +182,8 @@ static int fetch_flushed(struct querier *q, struct part part,
 }
 
 /*
- * A part that cannot be read does not end the search: a later one may have the
- * profile too.
+ * The search continues after a part that cannot be read, because a later part
+ * may have the profile, too.
  */
 int querier_lookup(struct querier *q, size_t i, int64_t ms, struct wal *wal,
 		   struct found *f, struct err *err)
@@ -223,8 +224,8 @@ int querier_fetch(struct querier *q, size_t i, int64_t ms, struct profile *out,
 }
 
 /*
- * The place of the only block that may have a profile of this time; NONE if
- * there are several parts, or a head.
+ * Find the place of the block that may have a profile of series i at time ms.
+ * NONE: no part or several parts may have it, or a head may.
  */
 static uint32_t only_block(const struct querier *q, size_t i, int64_t ms)
 {
@@ -246,8 +247,8 @@ static uint32_t only_block(const struct querier *q, size_t i, int64_t ms)
 }
 
 /*
- * Point the cursor to a place of series i, and list its chunks, unless it is
- * there already.
+ * Move the cursor to a place of series i and list the chunks there, unless the
+ * cursor is at that place already.
  */
 static int move_cursor(struct querier *q, size_t i, uint32_t place,
 		       struct err *err)
@@ -293,8 +294,9 @@ static int cursor_group(struct querier *q, int64_t ms, struct err *err)
 }
 
 /*
- * Find a profile with the cursor, which saves the lookup in the index.
- * ERR_NOTFOUND: the cursor cannot tell; use querier_lookup().
+ * Find a profile with the cursor, without a lookup in the index. *row is set to
+ * its number in the chunk described by q->cursor.meta. ERR_NOTFOUND: the cursor
+ * cannot tell; use querier_lookup().
  */
 static int find_by_cursor(struct querier *q, size_t i, int64_t ms,
 			  struct found *f, uint16_t *row, struct err *err)

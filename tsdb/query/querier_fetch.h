@@ -3,7 +3,7 @@
  * Fetches single profiles: by a lookup in the index, or with a cursor over the
  * chunks of a block. Its public functions are declared in tsdb/querier.h.
  *
- * Ownership: as the querier.
+ * Ownership: as for the querier.
  * Threads: one thread at a time for each querier.
  */
 #ifndef TSDB_QUERY_QUERIER_FETCH_H
@@ -19,10 +19,10 @@ struct found {
 
 /*
  * Finds the profile of series i at exactly the time ms, in the oldest part that
- * has it. From wal, unless NULL, a reference on the WAL segment of an unflushed
- * profile is taken into f->hit.segment, which the caller releases.
- * ERR_NOTFOUND: there is none. ERR_CORRUPT, ERR_IO: a part that may have it
- * cannot be read.
+ * has it. If the profile is unflushed and `wal` is not NULL, f->hit.segment is
+ * set to its WAL segment, with a reference that the caller releases.
+ * ERR_NOTFOUND: no part has the profile. ERR_CORRUPT, ERR_IO: a part that may
+ * have it cannot be read.
  */
 NODISCARD int querier_lookup(struct querier *q, size_t i, int64_t ms,
 			     struct wal *wal, struct found *f, struct err *err);

@@ -17,22 +17,27 @@
 #include "tsdb/querier.h"
 #include "tsdb/wal/body.h"
 
-#define NONE UINT32_MAX /* marks the end of a list of places */
+#define NONE UINT32_MAX /* index that ends a list of places */
 
-#define LOOKS 8 /* attempts at totals while a flush moves profiles */
+#define LOOKS 8 /* maximum attempts to collect totals */
 
-/* A part in which a selected series is found. */
+/*
+ * A part that contains a selected series; an element of the series' list of
+ * places.
+ */
 struct place {
 	uint32_t part;
-	uint32_t series; /* its number in that part */
-	uint32_t next;   /* the next place of the series, or NONE */
+	uint32_t series; /* number of the series in that part */
+	uint32_t next;   /* index of the next place of the series, or NONE */
 };
 
 /* A selected series. */
 struct hit {
-	struct labels *labels; /* a reference */
-	uint32_t first;        /* its places, in the order of parts */
-	uint32_t last;         /* to append places */
+	struct labels *labels; /* label set; the hit holds a reference */
+	/* index of the first place; places are in part order */
+	uint32_t first;
+	/* index of the last place, to append to the list */
+	uint32_t last;
 };
 
 /*
@@ -41,10 +46,14 @@ struct hit {
  */
 struct cursor {
 	bool open;
-	size_t hit;     /* index of the series */
-	uint32_t place; /* index of the place */
+	size_t hit;     /* index of the series in querier.hits */
+	uint32_t place; /* index of the block in querier.places */
 	struct chunks groups;
-	size_t at; /* the chunk whose metadata is in meta; SIZE_MAX: none */
+	/*
+	 * Index in `groups` of the chunk whose metadata is in `meta`; SIZE_MAX:
+	 * none.
+	 */
+	size_t at;
 	struct chunk_meta meta;
 };
 
@@ -54,7 +63,10 @@ struct cursor {
  */
 struct querier {
 	struct tsdb *db;
-	/* Oldest first; the first part that has a profile counts. */
+	/*
+	 * The parts of the view, oldest first. A profile is read from the first
+	 * part that has it.
+	 */
 	struct part *parts;
 	size_t part_count;
 	struct hit *hits;
@@ -73,18 +85,21 @@ struct querier {
 	struct body_decoder decoder;
 	struct values_reader values;
 	bool sequential;
-	struct values kept; /* the last chunk fetched, if sequential */
+	struct values kept; /* profiles of the last chunk, if sequential */
 	const struct file *kept_file;
 	struct chunk_place kept_place;
-	struct err kept_why; /* why some of its profiles are not ok */
+	struct err kept_why; /* error, if profiles in `kept` are damaged */
 	struct cursor cursor;
 	struct buf scratch;
-	querier_spend_fn spend; /* asked before memory is taken; may be NULL */
+	querier_spend_fn spend; /* called before memory is used; may be NULL */
 	void *spend_ctx;
-	uint64_t lost;       /* parts, chunks and profiles missing in answers */
-	struct err lost_why; /* the first reason */
-	uint64_t failed;     /* requested profiles that could not be read */
-	struct err failed_why; /* the first reason */
+	/* Number of parts, chunks and profiles that are missing in answers. */
+	uint64_t lost;
+	struct err lost_why; /* error of the first item counted in `lost` */
+	/* Number of requested profiles that could not be read. */
+	uint64_t failed;
+	/* Error of the first profile counted in `failed`. */
+	struct err failed_why;
 };
 
 /* Records that an answer lacks `count` parts, chunks or profiles. */
@@ -100,8 +115,8 @@ int note_failed(struct querier *q, int rc, const struct err *why);
 void close_cursor(struct cursor *c);
 
 /*
- * Asks the querier's spend function, if any, for so many bytes; returns its
- * error.
+ * Asks the querier's spend function, if there is one, whether `bytes` more
+ * bytes may be used. Returns the error of that function.
  */
 NODISCARD int querier_spend_bytes(struct querier *q, size_t bytes,
 				  struct err *err);

@@ -10,8 +10,9 @@
 #include "tsdb/wal/wal_segment.h"
 
 /*
- * The number of a type set in the view, which is added if new. The search runs
- * backwards, as it is usually that of the last row.
+ * Find the number of a type set in t->typesets; a new type set is added. The
+ * search begins at the end, because most rows have the type set of the row
+ * before.
  */
 static uint32_t note_typeset(struct totals *t, struct bytes typeset)
 {
@@ -27,7 +28,7 @@ static uint32_t note_typeset(struct totals *t, struct bytes typeset)
 	return (uint32_t)n - 1;
 }
 
-/* Append a row; its totals follow in t->values. */
+/* Append a row. The caller then appends the row's totals to t->values. */
 static void querier_add_row(struct totals *t, int64_t ms, int64_t duration_ns,
 			    uint32_t typeset)
 {
@@ -43,14 +44,14 @@ static void querier_add_row(struct totals *t, int64_t ms, int64_t duration_ns,
 struct heads {
 	struct chunk_source source;
 	struct chunks groups;
-	struct chunk_meta meta; /* with room for the totals of all types */
+	struct chunk_meta meta; /* metadata and totals of one chunk */
 	int64_t from;
 	int64_t to;
 };
 
 /*
- * Append the rows of one chunk, from its metadata. The totals are stored there
- * type by type, and in the view profile by profile.
+ * Append the rows of one chunk, from its metadata. The metadata has the totals
+ * by sample type, t->values has them by profile.
  */
 static int querier_add_group(struct totals *t, struct heads *s, size_t i,
 			     struct err *err)
@@ -127,8 +128,8 @@ static int add_unflushed(struct querier *q, const struct part_hit *hit,
 }
 
 /*
- * Sort by time; of two rows of the same time, the one that was found first
- * comes first and is kept.
+ * Order for qsort: by time, then by the order in which the rows were found. Of
+ * several rows with the same time, order_rows() keeps the first.
  */
 static int row_by_time(const void *a, const void *b)
 {
@@ -140,7 +141,7 @@ static int row_by_time(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Sort the rows and drop duplicates of the same time. */
+/* Sort the rows by time, and keep only one row for each time. */
 static void order_rows(struct totals *t)
 {
 	size_t kept = 0;
@@ -159,8 +160,8 @@ static void order_rows(struct totals *t)
 }
 
 /*
- * Append the row of a profile that was not in any chunk. *moved is set if it
- * has been flushed or removed since the times were listed.
+ * Append the row of a profile that was not in any chunk. *moved is set if the
+ * profile has been flushed or removed since the times were listed.
  */
 static int add_one_unflushed(struct querier *q, size_t i, int64_t ms,
 			     bool *moved, struct err *err)
@@ -171,7 +172,7 @@ static int add_one_unflushed(struct querier *q, size_t i, int64_t ms,
 
 	if (!rc && f.hit.unflushed && f.hit.segment)
 		rc = add_unflushed(q, &f.hit, &why);
-	/* Flushed, or removed, since its time was listed. */
+	/* The profile was flushed or removed after its time was listed. */
 	*moved = *moved || (!rc && !(f.hit.unflushed && f.hit.segment));
 	wal_segment_unref(f.hit.segment);
 	/* One unreadable record must not hide the others. */
@@ -205,9 +206,9 @@ static int add_missing(struct querier *q, size_t i, int64_t from, int64_t to,
 }
 
 /*
- * Collect all rows once. Chunks are read before the list of times, so that a
- * profile that is flushed in between is missed by the first and noticed by the
- * second.
+ * Collect all rows once. The list of times is read after the chunks, so that a
+ * profile that is flushed in between is noticed: its time is in the list, but
+ * the chunks that were read do not contain it.
  */
 static int querier_collect(struct querier *q, size_t i, int64_t from,
 			   int64_t to, bool *moved, struct err *err)
@@ -220,7 +221,7 @@ static int querier_collect(struct querier *q, size_t i, int64_t from,
 	t->values.count = 0;
 	t->typesets.count = 0;
 	arena_fini(&t->text);
-	/* Profiles may have no types; the array must exist all the same. */
+	/* The array must exist, even if no profile has sample types. */
 	vec_reserve(&t->values, 1);
 	for (uint32_t n = q->hits[i].first; n != NONE && !rc; n = at->next) {
 		at = &q->places[n];
@@ -234,8 +235,8 @@ static int querier_collect(struct querier *q, size_t i, int64_t from,
 }
 
 /*
- * Repeated while a flush moves profiles under way; after some attempts the
- * answer is given as it is.
+ * If a flush moves profiles meanwhile, the totals are collected again. After
+ * LOOKS attempts the result is returned, although profiles may be missing.
  */
 int querier_totals(struct querier *q, size_t i, int64_t from, int64_t to,
 		   struct totals_view *out, struct err *err)

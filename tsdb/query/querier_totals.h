@@ -3,7 +3,7 @@
  * Collects the totals of many profiles from chunk metadata, without reading
  * their bytes. Its public functions are declared in tsdb/querier.h.
  *
- * Ownership: as the querier.
+ * Ownership: as for the querier.
  * Threads: one thread at a time for each querier.
  */
 #ifndef TSDB_QUERY_QUERIER_TOTALS_H

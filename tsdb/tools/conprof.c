@@ -17,11 +17,11 @@
 #include "tsdb/tools/conprof_head.h"
 #include "tsdb/tools/conprof_walk.h"
 
-#define ENCODING_BYTES 1 /* conprof's encoding of a chunk of byte slices */
+#define ENCODING_BYTES 1 /* chunk encoding for byte slices */
 
 /*
- * Find the chunk at an offset of a file: {uvarint length | encoding | data |
- * CRC}. Returns false if it is damaged.
+ * Find the chunk at offset `at` of a file: {uvarint length | encoding | data |
+ * CRC}. Returns false if the chunk is damaged.
  */
 static bool chunk_at(struct bytes file, uint64_t at, struct bytes *data)
 {
@@ -41,7 +41,7 @@ static bool chunk_at(struct bytes file, uint64_t at, struct bytes *data)
 	return true;
 }
 
-/* A conprof block. Its files are read into memory as a whole. */
+/* A conprof block, with the contents of its files in memory. */
 struct old_block {
 	struct index *index;
 	struct buf *files; /* contents of the files in chunks/ */
@@ -50,8 +50,8 @@ struct old_block {
 };
 
 /*
- * Visit all chunks of a series of a block. Damage costs the chunk or the
- * series, never the import.
+ * Visit all chunks of a series of a block. A damaged chunk or series is left
+ * out; the import goes on.
  */
 static int visit_series(struct walk *w, const struct old_block *b, uint32_t ref,
 			struct err *err)
@@ -74,7 +74,8 @@ static int visit_series(struct walk *w, const struct old_block *b, uint32_t ref,
 					   .min = s.chunks[i].min,
 					   .max = s.chunks[i].max };
 		/*
-		 * A chunk reference is the file's number and the offset in it.
+		 * A chunk reference is a file number and an offset in this
+		 * file.
 		 */
 		uint64_t file = s.chunks[i].ref >> 32;
 
@@ -91,7 +92,10 @@ static int visit_series(struct walk *w, const struct old_block *b, uint32_t ref,
 	return rc;
 }
 
-/* Read all chunk files. One that cannot be read leaves its chunks damaged. */
+/*
+ * Read all chunk files. The chunks of an unreadable file are later reported as
+ * damaged.
+ */
 static void read_chunk_files(struct walk *w, const char *dir,
 			     struct old_block *b)
 {
@@ -114,7 +118,10 @@ static void read_chunk_files(struct walk *w, const char *dir,
 	name_list_fini(&l);
 }
 
-/* Read the tombstones; without a readable file there are none. */
+/*
+ * Read the tombstones of a block. If the file is missing or unreadable, the
+ * block has none.
+ */
 static void conprof_read_tombstones(struct walk *w, const char *dir,
 				    struct old_block *b)
 {
@@ -173,7 +180,7 @@ static bool has_dir(const char *path, const char *name)
 	return !stat(at, &st) && S_ISDIR(st.st_mode);
 }
 
-/* A data directory of everprof has ranges/ beside wal/. */
+/* conprof has a directory wal/, but no ranges/; everprof has both. */
 bool conprof_is_dir(const char *path)
 {
 	return has_dir(path, "wal") && !has_dir(path, "ranges");
@@ -204,8 +211,9 @@ int conprof_walk(const char *path, const struct conprof_visitor *v,
 	CLEANUP(mem_freep) char *head = mem_printf("%s/chunks_head", path);
 	struct walk w = { .v = v, .zstd = zstd_new(), .names_only = true };
 	/*
-	 * The first pass over the WAL collects the series, which head chunks
-	 * and samples refer to by number; the samples come last.
+	 * The first pass over the WAL collects the series: head chunks and
+	 * samples refer to them by number. The samples are visited in a second
+	 * pass, at the end.
 	 */
 	int rc = walk_wal(&w, wal, true, err);
 

@@ -14,12 +14,14 @@
 #include "base/zstd.h"
 #include "tsdb/tools/conprof_walk.h"
 
-#define HEAD_MAGIC      0x0130BC91u /* begins a file of head chunks */
-#define ENCODING_BYTES  1
-#define PAGE            ((size_t)32 * 1024) /* of the WAL */
-#define FRAGMENT_HEADER 7                   /* u8 type, u16 length, u32 CRC */
+#define HEAD_MAGIC     0x0130BC91u /* first bytes of a file of head chunks */
+#define ENCODING_BYTES 1
+/* Size of a page of the WAL in bytes. */
+#define PAGE ((size_t)32 * 1024)
+/* Bytes of u8 type, u16 length and u32 CRC. */
+#define FRAGMENT_HEADER 7
 
-/* Compare the ref of a series, for the hash table. */
+/* Compare the ref of a series with a key, for the hash table. */
 static bool same_ref(const void *ctx, uint32_t number, const void *key)
 {
 	const struct walk *w = ctx;
@@ -27,13 +29,18 @@ static bool same_ref(const void *ctx, uint32_t number, const void *key)
 	return w->series[number].ref == *(const uint64_t *)key;
 }
 
-/* Refs are consecutive numbers: multiply to spread them. */
+/*
+ * Hash of a ref. Refs are consecutive numbers; the multiplication spreads them.
+ */
 static uint64_t ref_hash(uint64_t ref)
 {
 	return ref * 0x9e3779b97f4a7c15u;
 }
 
-/* The labels of a series, borrowed; NULL if unknown. */
+/*
+ * The labels of the series with this ref, borrowed; NULL if the series is
+ * unknown.
+ */
 static struct labels *find_series(const struct walk *w, uint64_t ref)
 {
 	uint32_t n = table_find(&w->index, ref_hash(ref), same_ref, w, &ref);
@@ -42,8 +49,8 @@ static struct labels *find_series(const struct walk *w, uint64_t ref)
 }
 
 /*
- * Remember a series; takes over the reference. Checkpoints repeat series that
- * segments have too, so the first one counts.
+ * Add a series to the walk; takes over the reference to `ls`. A series may
+ * occur in a checkpoint and again in a segment; the second one is ignored.
  */
 static void add_series(struct walk *w, uint64_t ref, struct labels *ls)
 {
@@ -80,8 +87,8 @@ static void series_record(struct walk *w, struct dec d)
 }
 
 /*
- * Read a WAL record of samples: refs and times are differences to those of the
- * first sample.
+ * Read a WAL record of samples. Refs and times are stored as differences from
+ * the first sample.
  */
 static int samples_record(struct walk *w, struct dec d, struct err *err)
 {
@@ -110,8 +117,8 @@ static int samples_record(struct walk *w, struct dec d, struct err *err)
 }
 
 /*
- * Dispatch on the type of the record; the other types are tombstones and
- * exemplars.
+ * Read a WAL record of series or samples. Other types, tombstones and
+ * exemplars, are ignored.
  */
 static int wal_record(struct walk *w, struct bytes record, struct err *err)
 {
@@ -126,8 +133,8 @@ static int wal_record(struct walk *w, struct bytes record, struct err *err)
 }
 
 /*
- * A record is complete: decompress it if necessary, and read it. A damaged
- * record does not end the walk.
+ * Read a record whose fragments are complete, after decompressing it if
+ * necessary. A damaged record does not end the walk.
  */
 static int finish_record(struct walk *w, bool packed, struct err *err)
 {
@@ -154,19 +161,22 @@ static int finish_record(struct walk *w, bool packed, struct err *err)
 	return rc;
 }
 
-/* One fragment of a page: {type | u16 length | u32 CRC | data}. */
+/*
+ * A fragment of a record, as stored in a page: {type | u16 length | u32 CRC |
+ * data}.
+ */
 struct fragment {
 	/*
-	 * 0: padding up to the end of the page, 1: a whole record, 2: the first
-	 * fragment of a record, 3: a middle one, 4: the last one.
+	 * 0: padding up to the end of the page, 1: a whole record, 2: first
+	 * fragment of a record, 3: middle fragment, 4: last fragment.
 	 */
 	uint8_t kind;
-	bool packed; /* compressed with snappy */
+	bool packed; /* the record is compressed with snappy */
 	struct bytes data;
-	size_t len; /* of header and data */
+	size_t len; /* bytes of header and data */
 };
 
-/* Decode a fragment and verify its checksum; false if it is damaged. */
+/* Decode a fragment and verify its checksum. Returns false if it is damaged. */
 static bool fragment_decode(struct bytes page, struct fragment *f)
 {
 	struct dec d = dec_init(page);
@@ -183,9 +193,9 @@ static bool fragment_decode(struct bytes page, struct fragment *f)
 }
 
 /*
- * Read the fragments of one page. *open is set while a record has begun and not
- * ended. After damage the rest of the page is skipped, as fragments do not say
- * where the next one begins.
+ * Read the fragments of one page. *open says that a record has begun and not
+ * ended. After damage the rest of the page is skipped, because a damaged length
+ * does not show where the next fragment begins.
  */
 static int walk_page(struct walk *w, struct bytes page, uint64_t at, bool *open,
 		     struct err *err)
@@ -199,8 +209,8 @@ static int walk_page(struct walk *w, struct bytes page, uint64_t at, bool *open,
 
 		if (!fragment_decode(rest, &f)) {
 			/*
-			 * Reported by the first pass only: both passes see the
-			 * same damage.
+			 * Both passes over the WAL find this damage. Only the
+			 * first pass reports it.
 			 */
 			if (w->names_only)
 				conprof_report_damage(w,
@@ -216,7 +226,7 @@ static int walk_page(struct walk *w, struct bytes page, uint64_t at, bool *open,
 		if (f.kind <= 2)
 			buf_reset(&w->record);
 		if (f.kind > 2 && !*open)
-			/* The beginning of this record was damaged. */
+			/* The first fragment of this record was damaged. */
 			continue;
 		buf_add(&w->record, f.data.ptr, f.data.len);
 		*open = f.kind == 2 || f.kind == 3;
@@ -255,7 +265,7 @@ int walk_wal(struct walk *w, const char *dir, bool checkpoints, struct err *err)
 	int rc = 0;
 
 	if (fs_list(NULL, dir, &l, NULL))
-		/* There is no WAL. */
+		/* The directory does not exist: there is no WAL. */
 		return 0;
 	for (int folders = 1; folders >= 0 && !rc; folders--) {
 		for (size_t i = 0; i < l.count && !rc; i++) {
@@ -278,8 +288,8 @@ int walk_wal(struct walk *w, const char *dir, bool checkpoints, struct err *err)
 }
 
 /*
- * Visit one chunk of a file of head chunks. Chunks have no marker to find the
- * next one, so that damage ends the file.
+ * Visit one chunk of a file of head chunks. After a damaged chunk the rest of
+ * the file is skipped, because nothing marks where the next chunk begins.
  */
 static int visit_head_chunk(struct walk *w, struct dec *d, struct bytes file,
 			    struct err *err)
@@ -312,7 +322,7 @@ static int visit_head_chunk(struct walk *w, struct dec *d, struct bytes file,
 	return visit_chunk(w, &c, err);
 }
 
-/* Whether only preallocated zeros follow. */
+/* Whether the rest of the file is zeros, as preallocated. */
 static bool conprof_all_zero(const struct dec *d)
 {
 	for (const uint8_t *p = d->pos; p < d->end; p++) {

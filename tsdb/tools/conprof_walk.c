@@ -35,15 +35,15 @@ void conprof_report_loss(struct walk *w, struct labels *ls, int64_t from,
 	buf_fini(&text);
 }
 
-/* Whether a tombstone hides the profile of this time. */
+/* Whether a tombstone hides the profile at time `ms`. */
 static bool is_hidden(const struct chunks *gaps, int64_t ms)
 {
 	return gaps && chunks_hides(gaps, 0, ms);
 }
 
 /*
- * Decode times stored as first value, first difference, and differences of
- * differences. Returns how many were decoded.
+ * Decode times, which are stored as first value, first difference, and
+ * differences of differences. Returns the number of times decoded.
  */
 static size_t times_decode(struct bytes b, size_t count, int64_t *ms)
 {
@@ -64,15 +64,15 @@ static size_t times_decode(struct bytes b, size_t count, int64_t *ms)
 }
 
 /*
- * Whether the visitor wants any profile of the chunk; if not, its values need
- * not be decompressed.
+ * Whether the visitor wants any profile of the chunk. If not, the chunk's
+ * values are not decompressed.
  */
 static bool any_wanted(const struct walk *w, const struct conprof_chunk *c,
 		       const int64_t *ms, size_t count)
 {
 	bool any = false;
 
-	/* Ask for each profile: the visitor may count them. */
+	/* Ask for every profile, because the visitor may count the calls. */
 	for (size_t i = 0; i < count; i++)
 		any |= !is_hidden(c->gaps, ms[i]) &&
 		       w->v->wants(w->v->ctx, ms[i]);
@@ -80,8 +80,8 @@ static bool any_wanted(const struct walk *w, const struct conprof_chunk *c,
 }
 
 /*
- * Visit the values that are wanted. Of a damaged chunk, the values before the
- * damage are visited and the rest is reported as lost.
+ * Visit the values of a chunk that are wanted. If the chunk is damaged, values
+ * before the damage are visited, and the rest is reported as lost.
  */
 static int visit_values(struct walk *w, const struct conprof_chunk *c,
 			const int64_t *ms, size_t count, bool whole,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A walk reads a conprof data directory once. This file also reads the chunks,
- * whose format blocks and head share: Prometheus' chunk of times, then the
- * compressed values.
+ * A walk reads a conprof data directory once. This file also reads chunks,
+ * because blocks and the head have them in the same format: Prometheus' chunk
+ * of times, then the compressed values.
  *
  * Ownership: a walk owns its buffers and series.
  * Threads: one thread at a time for each walk.
@@ -16,25 +16,27 @@
 #include "tsdb/chunk/chunks.h"
 #include "tsdb/conprof.h"
 
-#define FILE_MAX_BYTES (4096ull * MIB) /* of one file */
+#define FILE_MAX_BYTES (4096ull * MIB) /* largest file that is read, in bytes */
 
-#define VALUES_MAX (1024 * MIB) /* of one chunk, uncompressed */
+#define VALUES_MAX (1024 * MIB) /* largest uncompressed values of a chunk */
 
-#define RECORD_MAX (1024 * MIB) /* of one WAL record */
+#define RECORD_MAX (1024 * MIB) /* largest WAL record, in bytes */
 
 /*
- * A series of the head, with the number by which WAL and head chunks refer to
- * it.
+ * A series of the head. WAL records and head chunks refer to it by the number
+ * `ref`.
  */
 struct head_series {
 	uint64_t ref;
 	struct labels *labels;
 };
 
-/* The state of a walk. */
+/*
+ * The state of a walk. `series` are the series of the head, found in the WAL.
+ */
 struct walk {
 	const struct conprof_visitor *v;
-	const char *path; /* of the file being read, for messages */
+	const char *path; /* path of the file being read, for messages */
 	struct zstd *zstd;
 	struct buf values; /* uncompressed values of a chunk */
 	struct buf record; /* WAL record, joined from its fragments */
@@ -42,14 +44,19 @@ struct walk {
 	struct head_series *series;
 	size_t count;
 	size_t cap;
-	struct table index; /* of series, by ref */
-	bool names_only;    /* this pass over the WAL collects series */
+	struct table index; /* finds series by ref */
+	/* The current pass over the WAL only collects series. */
+	bool names_only;
 };
 
-/* A chunk and what its index entry says of it. */
+/*
+ * A chunk with its labels and time range, as its index entry or header gives
+ * them.
+ */
 struct conprof_chunk {
 	struct labels *labels;
-	const struct chunks *gaps; /* tombstone intervals; may be NULL */
+	/* Time intervals hidden by tombstones; may be NULL. */
+	const struct chunks *gaps;
 	int64_t min;
 	int64_t max;
 	struct bytes data;
@@ -59,17 +66,17 @@ struct conprof_chunk {
 void PRINTF(2, 3) conprof_report_damage(struct walk *w, const char *fmt, ...);
 
 /*
- * Reports to the visitor that the profiles of a series in [from, to] are
- * damaged.
+ * Reports to the visitor that the profiles of a series in the time range [from,
+ * to] are damaged.
  */
 void conprof_report_loss(struct walk *w, struct labels *ls, int64_t from,
 			 int64_t to);
 
 /*
  * Visits the profiles of a chunk that are wanted and not hidden by tombstones.
- * Format: u16 count | u32 length | u32 length | times | one zstd frame of
- * values. Damage is reported to the visitor. Returns the first error of the
- * visitor.
+ * The chunk's format is: u16 count | u32 length of times | u32 length of values
+ * | times | one zstd frame of values. Damage is reported to the visitor.
+ * Returns the first error of the visitor.
  */
 NODISCARD int visit_chunk(struct walk *w, const struct conprof_chunk *c,
 			  struct err *err);

@@ -13,7 +13,7 @@
 #include "tsdb/db/view.h"
 #include "tsdb/part/values.h"
 
-/* Everything is in meta.json. */
+/* Set *out to the properties of a block, which are all in meta.json. */
 static void inspect_describe_block(const struct block *b,
 				   char name[ULID_TEXT + 1],
 				   struct tsdb_part *out)
@@ -30,7 +30,10 @@ static void inspect_describe_block(const struct block *b,
 				   .level = b->meta.level };
 }
 
-/* Count what is known in memory; the head's lock is held. */
+/*
+ * Add to *out what a head knows without reading files. The caller holds the
+ * head's lock.
+ */
 static void count_range_locked(const struct head *r, struct tsdb_part *out)
 	REQUIRES(r->mu)
 {
@@ -42,8 +45,8 @@ static void count_range_locked(const struct head *r, struct tsdb_part *out)
 }
 
 /*
- * Describe a head. The profiles in its chunks are counted by reading chunk
- * metadata.
+ * Set *out to the properties of a head. Counting the profiles of its chunks
+ * reads their metadata.
  */
 static void inspect_describe_range(struct head *r, char name[ULID_TEXT + 1],
 				   struct tsdb_part *out)
@@ -92,38 +95,42 @@ void tsdb_each_part(struct tsdb *db,
 struct tally;
 
 /*
- * A dictionary table that was counted. All tables are remembered, because the
- * series of a target are not visited one after another.
+ * A table (dictionary of a stripe) that is counted already. All of them are
+ * remembered, because the series that share a table are not visited in
+ * sequence.
  */
 struct counted {
 	const struct file *file;
 	uint64_t offset;
 };
 
-/* Counts one chunk; there is one function for each way to group the counts. */
+/*
+ * Adds one chunk to the counts. Each way to group the counts has such a
+ * function.
+ */
 typedef int (*tally_fn)(struct tally *t, struct part p, const struct labels *ls,
 			const struct chunk_meta *h, struct err *err);
 
 /*
- * The state of one count: a row of statistics for each value of a label, each
- * codec or each section.
+ * The state of one count: a row of statistics for each value of a label, for
+ * each codec, or for each section.
  */
 struct tally {
 	struct str label;
 	tally_fn group;
 	struct values_reader reader;
 	struct buf scratch;
-	size_t head_bytes;          /* of the current chunk's metadata */
-	const char *codec;          /* of the sections being counted */
-	VEC(struct counted) tables; /* that were counted */
+	size_t head_bytes;          /* bytes of the current chunk's metadata */
+	const char *codec;          /* codec whose sections are being counted */
+	VEC(struct counted) tables; /* tables counted already */
 	struct table table_index;
 	struct tsdb_label_stats *v;
 	size_t count;
 	size_t cap;
-	struct table index; /* of v, by value */
+	struct table index; /* finds rows of v by value */
 };
 
-/* Compare the value of a row, for the hash table. */
+/* Compare the value of a row with a key, for the hash table. */
 static bool inspect_same_value(const void *ctx, uint32_t number,
 			       const void *key)
 {
@@ -132,7 +139,7 @@ static bool inspect_same_value(const void *ctx, uint32_t number,
 	return str_is(*(const struct str *)key, t->v[number].value);
 }
 
-/* The row of a value, which is added if new. */
+/* Find the row of a value, or add one. */
 static struct tsdb_label_stats *tally_of(struct tally *t, struct str value)
 {
 	uint64_t hash = hash_bytes(bytes_of(value));
@@ -148,7 +155,7 @@ static struct tsdb_label_stats *tally_of(struct tally *t, struct str value)
 	return &t->v[n];
 }
 
-/* Add a chunk to a row. */
+/* Add a chunk to the counts of a row. */
 static void count_group(const struct tally *t, struct tsdb_label_stats *s,
 			const struct chunk_meta *h)
 {
@@ -159,7 +166,7 @@ static void count_group(const struct tally *t, struct tsdb_label_stats *s,
 		s->raw_bytes += h->profiles[i].raw_len;
 }
 
-/* Count a chunk by the value of its label. */
+/* Count a chunk in the row of its label value. */
 static int by_label(struct tally *t, struct part p UNUSED,
 		    const struct labels *ls, const struct chunk_meta *h,
 		    struct err *err UNUSED)
@@ -168,7 +175,7 @@ static int by_label(struct tally *t, struct part p UNUSED,
 	return 0;
 }
 
-/* Compare a table's place, for the hash table. */
+/* Compare the place of table i with a key, for the hash table. */
 static bool same_table(const void *ctx, uint32_t i, const void *key)
 {
 	const struct tally *t = ctx;
@@ -177,8 +184,8 @@ static bool same_table(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Whether the chunk has a table that was not counted yet; it counts as counted
- * from now on.
+ * Whether the chunk's table was not counted yet. If so, the table is recorded
+ * as counted.
  */
 static bool is_new_table(struct tally *t, struct part p,
 			 const struct chunk_meta *h)
@@ -195,7 +202,7 @@ static bool is_new_table(struct tally *t, struct part p,
 	return true;
 }
 
-/* The row "codec: what". */
+/* Find or add the row with the name "CODEC: WHAT". */
 static struct tsdb_label_stats *
 inspect_get_named(struct tally *t, const char *codec, const char *what)
 {
@@ -205,7 +212,10 @@ inspect_get_named(struct tally *t, const char *codec, const char *what)
 	return tally_of(t, str_of(name));
 }
 
-/* Count a chunk by its codec; tables are a row of their own. */
+/*
+ * Count a chunk in the row of its codec. Its table is counted in a separate
+ * row.
+ */
 static int by_codec(struct tally *t, struct part p,
 		    const struct labels *ls UNUSED, const struct chunk_meta *h,
 		    struct err *err UNUSED)
@@ -229,8 +239,8 @@ static void count_section(void *ctx, const char *section, size_t bytes)
 }
 
 /*
- * Count a chunk, and its table if new, by the sections in it. Damaged ones are
- * left out.
+ * Count the sections of a chunk, and of its table if that was not counted yet.
+ * Damaged chunks and tables are left out.
  */
 static int by_section(struct tally *t, struct part p,
 		      const struct labels *ls UNUSED,
@@ -259,8 +269,8 @@ static int by_section(struct tally *t, struct part p,
 }
 
 /*
- * Count all chunks of a series of a part. Damaged metadata is skipped: finding
- * damage is the task of verify.
+ * Count all chunks of a series of a part. Damaged metadata is skipped:
+ * verification reports damage.
  */
 static int tally_series(struct tally *t, struct part p, uint32_t series,
 			struct err *err)
@@ -288,7 +298,7 @@ static int tally_series(struct tally *t, struct part p, uint32_t series,
 	return rc;
 }
 
-/* Count all series of a part. */
+/* Count all chunks of all series of a part. */
 static int tally_part(struct tally *t, struct part p, struct err *err)
 {
 	const struct selection everything = { .from = INT64_MIN,
@@ -302,14 +312,14 @@ static int tally_part(struct tally *t, struct part p, struct err *err)
 	return rc;
 }
 
-/* Sort the rows by value. */
+/* Comparison for the order of rows: by value. */
 static int by_value(const void *a, const void *b)
 {
 	return strcmp(((const struct tsdb_label_stats *)a)->value,
 		      ((const struct tsdb_label_stats *)b)->value);
 }
 
-/* Count all parts and report the rows in order; t is freed. */
+/* Count all parts and pass the rows to fn in order. Frees t. */
 static int tell_tally(struct tsdb *db, struct tally t,
 		      void (*fn)(void *ctx, const struct tsdb_label_stats *s),
 		      void *ctx, struct err *err)

@@ -7,15 +7,17 @@
 #include "tsdb/maintain/block_rewrite.h"
 #include "tsdb/verify.h"
 
-/* Only the number of problems matters here. */
+/*
+ * Callback of the verification, of which only the number of problems is used.
+ */
 static void ignore_problem(void *ctx UNUSED, const char *path UNUSED,
 			   const char *what UNUSED)
 {
 }
 
 /*
- * Whether anything in a block is damaged. All of it is read: some damage shows
- * only when values are decoded.
+ * Whether anything in a block is damaged. This reads the whole block, because
+ * some damage shows only when values are decoded.
  */
 static bool is_damaged(const struct tsdb *db, struct block *b)
 {
@@ -27,7 +29,7 @@ static bool is_damaged(const struct tsdb *db, struct block *b)
 
 int tsdb_repair(struct tsdb *db, struct tsdb_repair *out, struct err *err)
 {
-	/* Encoding again verifies each profile that is kept. */
+	/* Encoding chunks again verifies every profile that is kept. */
 	const struct rewriting how = { .wanted = is_damaged,
 				       .reencode = true,
 				       .salvage = true };
@@ -43,7 +45,7 @@ int tsdb_repair(struct tsdb *db, struct tsdb_repair *out, struct err *err)
 	return rc;
 }
 
-/* Whether the block has deleted profiles to remove. */
+/* Whether the block contains profiles that were deleted. */
 static bool has_tombstones(const struct tsdb *db, struct block *b)
 {
 	return describe_block(db, b).tombstones > 0;
@@ -57,7 +59,7 @@ int tsdb_clean_tombstones(struct tsdb *db, struct err *err)
 	return rewrite_each(db, &how, &done, err);
 }
 
-/* Whether the chunks of a block have not been tried as columns yet. */
+/* Whether the columns codec was never tried for the chunks of a block. */
 static bool lacks_columns(const struct tsdb *db, struct block *b)
 {
 	return db->o.columns && !b->meta.columns;

@@ -90,8 +90,8 @@ static void verify_part(struct verify *v, struct part part, const char *path)
 }
 
 /*
- * Files are compared with meta.json, chunks are decoded, and the results are
- * compared with the counts in meta.json.
+ * Compares files with meta.json, decodes all chunks, and compares the results
+ * with the counts in meta.json.
  */
 void verify_open_block(struct verify *v, struct block *b)
 {
@@ -130,7 +130,10 @@ static void verify_block(struct verify *v, const struct block_env *env,
 		CLEANUP(mem_freep) char *gone = mem_printf("%s/chunks", path);
 		struct name_list l = { 0 };
 
-		/* Removed by the running server since it was listed. */
+		/*
+		 * If the directory is gone, the running server has removed the
+		 * block since the data directory was listed.
+		 */
 		if (fs_list(NULL, gone, &l, NULL))
 			return;
 		name_list_fini(&l);
@@ -146,7 +149,7 @@ static void verify_block(struct verify *v, const struct block_env *env,
 	block_unref(b);
 }
 
-/* Open and verify a head, and the log files that it consists of. */
+/* Open and verify a head, with its log files. */
 static void verify_head(struct verify *v, struct head_env *env,
 			const char *name, bool live)
 {
@@ -159,7 +162,10 @@ static void verify_head(struct verify *v, struct head_env *env,
 
 	v->heads++;
 	if (rc == ERR_NOTFOUND)
-		/* It was never begun, or the running server has removed it. */
+		/*
+		 * The head was never completely created, or the running server
+		 * has removed it.
+		 */
 		return;
 	if (rc) {
 		verify_report(v, path, "%s", err.msg);
@@ -173,8 +179,8 @@ static void verify_head(struct verify *v, struct head_env *env,
 }
 
 /*
- * Verify all blocks of a data directory. What a start has set aside is a
- * problem too.
+ * Verify all blocks of a data directory. Directories that an earlier startup
+ * has set aside are problems, too.
  */
 static int verify_blocks(struct verify *v, const char *dir,
 			 struct metric *ignored, struct err *err)
@@ -205,7 +211,10 @@ static int verify_blocks(struct verify *v, const char *dir,
 	return rc;
 }
 
-/* Verify all heads of a data directory, read-only: nothing is repaired. */
+/*
+ * Verify all heads of a data directory. They are opened read-only, so that
+ * nothing is repaired.
+ */
 static void verify_heads(struct verify *v, const char *dir,
 			 struct metric *ignored, bool live)
 {
@@ -243,8 +252,8 @@ static bool is_segment(const char *name)
 }
 
 /*
- * Index of the last segment, which a running server writes. Names are sorted,
- * but other files may follow the segments.
+ * Index of the last segment, to which a running server writes. Names are
+ * sorted, but other files may follow the segments.
  */
 static size_t last_segment(const struct name_list *l)
 {
@@ -284,8 +293,8 @@ static void verify_wal(struct verify *v, const char *dir, bool live)
 }
 
 /*
- * Report profiles that are only in the WAL though a head or block should have
- * them. A read-only start finds them without changing anything.
+ * Report profiles that are only in the WAL although a head or block should have
+ * them. Opening the database read-only finds them without changing anything.
  */
 static void verify_recovered(struct verify *v, const char *dir)
 {
@@ -322,8 +331,9 @@ int tsdb_verify(const char *dir, struct verify *v, struct err *err)
 		return checked;
 	}
 	/*
-	 * In the order in which profiles move: beside a running server, one
-	 * that moves meanwhile is seen twice, rather than not at all.
+	 * WAL, heads, blocks: this is the order in which profiles move. If a
+	 * running server moves a profile during the verification, the profile
+	 * is seen twice rather than not at all.
 	 */
 	verify_wal(v, dir, live);
 	verify_heads(v, dir, ignored, live);

@@ -12,7 +12,7 @@
 #include "tsdb/wal/body.h"
 #include "tsdb/wal/wal.h"
 
-#define PIECE MIB /* bytes read at once */
+#define PIECE MIB /* number of bytes read at once */
 
 void PRINTF(3, 4)
 	verify_report(struct verify *v, const char *path, const char *fmt, ...)
@@ -62,8 +62,8 @@ struct log_verify {
 };
 
 /*
- * Called for bytes that are no record. A torn end is reported by
- * verify_records(), which knows whether the log is being written.
+ * Callback for bytes that are not a record. A torn end is left to
+ * verify_records(), which knows whether a server may be writing to the log.
  */
 static void damaged_stretch(void *ctx, uint64_t offset, uint64_t len, bool torn)
 {
@@ -87,8 +87,8 @@ static bool verify_all_zero(struct bytes b)
 }
 
 /*
- * The padding behind a record's body, which may be cut at the end of the file.
- * No reader looks at it, but every byte is to be verified.
+ * The padding after a record's body, which the end of the file may cut off. No
+ * reader uses it, but verification checks every byte.
  */
 static struct bytes padding_of(struct bytes file, uint64_t end,
 			       const struct record *r)
@@ -102,8 +102,8 @@ static struct bytes padding_of(struct bytes file, uint64_t end,
 }
 
 /*
- * Verify the padding and body of a record, and decode it if it is a profile of
- * the WAL.
+ * Verify the padding and body of a record. A profile in the WAL is also
+ * decoded.
  */
 static void verify_record(struct log_verify *l, const struct record *r,
 			  struct bytes padding)
@@ -123,7 +123,7 @@ static void verify_record(struct log_verify *l, const struct record *r,
 			"at offset %llu: checksum mismatch in the body of a record",
 			at);
 	else if (r->kind != SEGMENT_PROFILE || r->position >> 32 == 0)
-		return; /* not a profile in the WAL */
+		return; /* the record is not a profile in the WAL */
 	else if (segment_profile_decode(r, &p, &err) ||
 		 body_decode(&l->decoder, &p, &l->raw, &err))
 		verify_report(l->v, l->path, "at offset %llu: %s", at, err.msg);
@@ -132,7 +132,7 @@ static void verify_record(struct log_verify *l, const struct record *r,
 }
 
 /*
- * Whether the bytes behind the last record are the footer of a sealed segment.
+ * Whether the bytes after the last record are the footer of a sealed segment.
  */
 static bool is_footer(struct bytes rest, const struct file_header *h)
 {
@@ -143,9 +143,10 @@ static bool is_footer(struct bytes rest, const struct file_header *h)
 }
 
 /*
- * Verify all records of a log. base: position of the first byte of the file.
- * live: a server may be writing it, so that its end is not looked at. sealed:
- * it should end with a directory.
+ * Verify all records of a log. `base` is the position of the file's first byte.
+ * `live` says that a server may be writing to the file: its end is not checked
+ * then. `sealed` says that the file should end with a segment directory (a list
+ * of the segment's profiles).
  */
 static void verify_records(struct log_verify *l, struct bytes file,
 			   const struct file_header *h, uint64_t base,
@@ -194,7 +195,10 @@ void verify_log(struct verify *v, const char *path, uint32_t magic, bool live,
 		rc = file_read_all(f, &bytes, &err);
 	file_close(f);
 	if (rc == ERR_NOTFOUND)
-		/* The running server has removed it, or it was never made. */
+		/*
+		 * The running server has removed the file, or it was never
+		 * created.
+		 */
 		return;
 	v->bytes += bytes.len;
 	if (!rc)
@@ -205,8 +209,8 @@ void verify_log(struct verify *v, const char *path, uint32_t magic, bool live,
 	if (!rc && magic == MAGIC_TOMBSTONES && bytes.len == FILE_HEADER)
 		verify_report(v, path, "the tombstones are missing");
 	/*
-	 * Readers need only one of the two copies of the header, so that damage
-	 * to the other would go unnoticed.
+	 * Readers use only one of the two copies of the header, so they would
+	 * not notice damage to the other copy.
 	 */
 	if (!rc && memcmp(bytes.ptr, bytes.ptr + FILE_HEADER / 2,
 			  FILE_HEADER / 2) != 0)

@@ -26,7 +26,10 @@ static int body_inflate(struct body_decoder *d, const struct segment_profile *p,
 	out->max = (size_t)p->entry.raw_len + 1;
 	rc = gzip_decompress(d->gzip, p->body, out, err);
 	out->max = max;
-	/* More than the stated length is another profile than what came. */
+	/*
+	 * A body that expands beyond the stated length is not what was
+	 * received.
+	 */
 	return rc == ERR_TOOBIG ? err_wrap(err, ERR_CORRUPT, "body") : rc;
 }
 
@@ -57,8 +60,8 @@ int body_decode(struct body_decoder *d, const struct segment_profile *p,
 	if (rc)
 		return rc;
 	/*
-	 * The hash covers the uncompressed profile: it detects damage that
-	 * happened before the record's checksum was computed, too.
+	 * The hash was computed from the received profile, so it also detects
+	 * damage from before the record's checksum was computed.
 	 */
 	if (out->len != p->entry.raw_len ||
 	    hash_bytes(buf_bytes(out)) != p->entry.hash)

@@ -13,7 +13,10 @@
 #include "base/zstd.h"
 #include "tsdb/wal/segment_format.h"
 
-/* The zero value is ready; the decompressors are made on first use. */
+/*
+ * Decompressors for bodies of WAL records. The zero value is ready; each
+ * decompressor is created on first use.
+ */
 struct body_decoder {
 	struct gzip *gzip;
 	struct zstd *zstd;
@@ -24,8 +27,8 @@ void body_decoder_fini(struct body_decoder *d);
 
 /*
  * Replace the contents of out by the decompressed profile, verified by its
- * length and hash. ERR_CORRUPT: either differs, the compressed data is damaged,
- * or the encoding is unknown.
+ * length and hash. ERR_CORRUPT: the length or hash differs, the compressed data
+ * is damaged, or the encoding is unknown.
  */
 NODISCARD int body_decode(struct body_decoder *d,
 			  const struct segment_profile *p, struct buf *out,

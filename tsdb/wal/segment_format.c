@@ -93,7 +93,7 @@ static bool segment_same_text(const void *ctx, uint32_t number, const void *key)
 	return str_eq(dec_str(&d), *(const struct str *)key);
 }
 
-/* Number of a text, which is added to the table if it is new. */
+/* Find the number of a text; a new text is added to the table. */
 static uint32_t text_number(struct segment_texts *t, struct str s)
 {
 	uint64_t hash = hash_bytes(bytes_of(s));
@@ -150,8 +150,8 @@ static void texts_encode(const struct segment_texts *t, struct buf *out)
 }
 
 /*
- * The salt is part of the footer's checksum, so that bytes of an older file are
- * never taken for a footer.
+ * The footer's checksum includes the salt, so that old bytes of a deleted file
+ * are not mistaken for a footer.
  */
 static uint32_t footer_crc(uint64_t salt, uint64_t offset)
 {
@@ -195,8 +195,8 @@ bool segment_footer_decode(struct bytes footer, uint64_t salt, uint64_t *offset)
 }
 
 /*
- * Decode a table of texts into an array of views, which the caller frees. After
- * damage, which d->bad tells, the rest of the texts are empty.
+ * Decode a table of texts into an array of *count views, which the caller
+ * frees. Damage sets d->bad and leaves the remaining texts empty.
  */
 static struct bytes *texts_decode(struct dec *d, size_t *count)
 {
@@ -209,7 +209,10 @@ static struct bytes *texts_decode(struct dec *d, size_t *count)
 	return v;
 }
 
-/* The decoded tables that the rows' numbers refer to. */
+/*
+ * The decoded tables of label sets and type sets, to which rows refer by
+ * number.
+ */
 struct rows {
 	struct bytes *labels;
 	struct bytes *typesets;
@@ -218,8 +221,9 @@ struct rows {
 };
 
 /*
- * Decode one row into *e, which holds the row before: positions and times are
- * differences. A number outside its table sets d->bad.
+ * Decode one row into *e. On entry *e must hold the row before, because
+ * positions and times are stored as differences. A number outside its table
+ * sets d->bad.
  */
 static void row_decode(struct dec *d, const struct rows *t,
 		       struct segment_entry *e)
@@ -241,7 +245,8 @@ static void row_decode(struct dec *d, const struct rows *t,
 
 /*
  * Decode all rows and call fn (may be NULL) for each. d is passed by value, so
- * that a caller can run through the same rows twice. False: damaged.
+ * that a caller can decode the same rows twice. Returns false if the rows are
+ * damaged.
  */
 static bool rows_decode(struct dec d, const struct rows *t, uint64_t segment,
 			segment_entry_fn fn, void *ctx)
@@ -267,8 +272,9 @@ int segment_dir_decode(struct bytes body, uint64_t segment, segment_entry_fn fn,
 	t.labels = texts_decode(&d, &t.label_count);
 	t.typesets = texts_decode(&d, &t.typeset_count);
 	/*
-	 * The first pass only validates: a damaged directory must not give some
-	 * of its profiles, because the caller then scans all records instead.
+	 * The first pass only validates. If the directory is damaged, fn must
+	 * not be called at all, because the caller then scans all records
+	 * instead.
 	 */
 	ok = rows_decode(d, &t, segment, NULL, NULL) &&
 	     rows_decode(d, &t, segment, fn, ctx);

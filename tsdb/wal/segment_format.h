@@ -2,7 +2,7 @@
 /*
  * Formats of a WAL segment: what a record says about a profile, and the
  * directory at the end of a sealed segment, which lists all its profiles so
- * that a start need not read them. Format: docs/format/segment.md.
+ * that startup need not read every record. Format: docs/format/segment.md.
  *
  * Ownership: entries borrow from the bytes that were parsed, or from the sample
  * that they describe.
@@ -23,15 +23,16 @@ enum {
 };
 
 /*
- * The part of a profile's record that replay needs, and that a directory has.
+ * What replay needs to know about a profile. A profile's record contains this,
+ * and the directory of its segment repeats it.
  */
 struct segment_entry {
 	uint64_t lsn;     /* LSN of the record's first byte */
-	uint32_t len;     /* bytes of the record, padding included */
-	uint32_t raw_len; /* bytes of the decompressed profile */
+	uint32_t len;     /* size of the record in bytes, with padding */
+	uint32_t raw_len; /* size of the decompressed profile in bytes */
 	int64_t ms;       /* time of the profile, milliseconds since 1970 */
 	uint64_t hash;    /* hash of the decompressed profile */
-	/* Encoded label set and encoded sample types. */
+	/* Encoded label set, and encoded sample types (the type set). */
 	struct bytes labels;
 	struct bytes typeset;
 };
@@ -42,46 +43,56 @@ struct segment_profile {
 	int64_t duration_ns;
 	int64_t period;
 	uint64_t sample_count;
-	struct bytes totals; /* one svarint for each sample type */
+	/* Encoded totals: one svarint for each sample type. */
+	struct bytes totals;
 	size_t total_count;
 	enum body_encoding encoding;
-	/* The profile as received; empty if only the head was read. */
+	/*
+	 * The profile's bytes as received; empty if only the record's head was
+	 * read.
+	 */
 	struct bytes body;
 };
 
 /*
- * Append the record of sample s, to be written at lsn, to out. ERR_TOOBIG: the
- * body or the head exceeds a limit of the format, or the record the limit of
- * out.
+ * Encode sample s as a record and append the record to `out`. It must be
+ * written at position lsn. `salt` is the segment's salt, a number that the
+ * checksum of each record's head includes. ERR_TOOBIG: the body or the head
+ * exceeds a limit of the format, or the record exceeds the limit of `out`.
  */
 NODISCARD int segment_profile_encode(const struct sample *s, uint64_t salt,
 				     uint64_t lsn, struct buf *out,
 				     struct err *err);
 
 /*
- * Decode a record as a profile; *out borrows from it. ERR_CORRUPT: another kind
- * of record, or its head is not that of a profile. The body is not checked: the
- * caller looks at r->body_ok.
+ * Decode a record as a profile; *out borrows from the record. ERR_CORRUPT: the
+ * record is of another kind, or its head is damaged. The body is not checked:
+ * the caller looks at r->body_ok.
  */
 NODISCARD int segment_profile_decode(const struct record *r,
 				     struct segment_profile *out,
 				     struct err *err);
 
 /*
- * Directory of a segment that is being written. The zero value is an empty one.
- * Label sets and type sets are stored once each and referred to by number;
- * offsets and times are stored as differences to the row before.
+ * Directory of a segment that is being written. It has one row for each
+ * profile. The zero value is an empty directory. Rows refer by number to label
+ * sets and type sets, which are stored once each; offsets and times are stored
+ * as differences to the row before.
  */
 struct segment_dir {
-	/* Encoded rows, and how many there are. */
+	/* Encoded rows, and their number. */
 	struct buf rows;
 	size_t count;
-	/* Values of the last row, for the next difference. */
+	/*
+	 * Record offset and time of the last row, from which the next row
+	 * stores differences.
+	 */
 	uint64_t last_offset;
 	int64_t last_ms;
 	/*
-	 * A table of distinct texts: text holds them one behind another, at[n]
-	 * is where text n begins, index finds a text's number.
+	 * A table of distinct texts: `text` holds all texts, encoded one after
+	 * another; at[n] is the offset of text n in it; `index` finds the
+	 * number of a text.
 	 */
 	struct segment_texts {
 		struct buf text;
@@ -99,15 +110,15 @@ void segment_dir_add(struct segment_dir *d, const struct segment_entry *e);
 void segment_dir_fini(struct segment_dir *d);
 
 /*
- * Append the directory's record, to be written at lsn, and the footer that
- * points to it, to out.
+ * Append to `out` the directory's record, which must be written at position
+ * lsn, and the footer, which points to the directory.
  */
 void segment_dir_encode(const struct segment_dir *d, uint64_t salt,
 			uint64_t lsn, struct buf *out);
 
 /*
- * Decode a segment's last SEGMENT_FOOTER bytes. Sets *offset to where the
- * directory begins; false if there is no intact footer.
+ * Decode a segment's last SEGMENT_FOOTER bytes, and set *offset to where the
+ * directory begins. Returns false if there is no intact footer.
  */
 bool segment_footer_decode(struct bytes footer, uint64_t salt,
 			   uint64_t *offset);

@@ -30,7 +30,7 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 	struct name_list l = { 0 };
 	int rc = fs_list(w->o.fs, w->dir, &l, err);
 
-	/* A snapshot has no WAL. */
+	/* A snapshot has no WAL, and so no segments. */
 	if (rc == ERR_NOTFOUND && w->o.read_only)
 		return 0;
 	if (rc)
@@ -43,8 +43,8 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 		if (number)
 			rc = segment_open(w, number, err);
 		/*
-		 * A running server removed it while this process listed the
-		 * directory.
+		 * A running server may remove a segment after this process has
+		 * listed the directory.
 		 */
 		if (rc == ERR_NOTFOUND && w->o.read_only)
 			rc = 0;
@@ -54,8 +54,8 @@ static int list_segments(struct wal *w, uint64_t *highest, struct err *err)
 }
 
 /*
- * Remove leftovers of removals that were cut short. Failures are only logged:
- * the leftovers take space and are harmless otherwise.
+ * Remove segments whose removal was interrupted. Failures are only logged:
+ * these files take space and are harmless otherwise.
  */
 static int wal_clean(struct wal *w, struct err *err)
 {
@@ -135,21 +135,21 @@ static bool current_failed(struct wal *w)
 }
 
 /*
- * Seal the current segment at a clean stop, so that the next start reads its
- * directory instead of all its records (docs/decisions.md, 27).
+ * Seal the current segment at a clean stop, so that the next startup reads the
+ * segment's directory instead of all its records (docs/decisions.md, 27).
  */
 static void close_current(struct wal *w)
 {
 	/*
 	 * Callers that needed durability have called wal_sync() and got the
-	 * error. Without a successful sync there must be no directory
+	 * error. Without a successful sync no directory may be written
 	 * (docs/decisions.md, 55).
 	 */
 	if (wal_sync(w, w->end, NULL) || current_failed(w))
 		return;
 	write_directory(w, w->current, &w->directory, (uint32_t)w->end);
 	if (file_sync(w->current->file, NULL)) {
-		/* Then the next start scans the segment. */
+		/* The next startup scans the segment instead. */
 	}
 }
 
@@ -198,8 +198,8 @@ static int sync_segment_locked(struct wal *w, struct wal_segment *s,
 }
 
 /*
- * The new segment is created first: if the disk has no room for it, nothing has
- * changed.
+ * The new segment is created first, so that nothing changes if the disk has no
+ * room for it.
  */
 int wal_roll(struct wal *w, struct err *err)
 {
@@ -227,8 +227,9 @@ int wal_roll(struct wal *w, struct err *err)
 }
 
 /*
- * Write at the end of the current segment. After a failure the partial record
- * is cut off; if that fails too, the segment takes no more records.
+ * Write b at the end of the current segment. After a failed write the partial
+ * record is cut off; if this fails too, no more records are appended to the
+ * segment.
  */
 static int write_end(struct wal *w, struct bytes b, struct err *err)
 {
@@ -254,8 +255,9 @@ int wal_append(struct wal *w, const struct sample *s,
 	if (!w->current)
 		rc = wal_replay_begin(w, err);
 	/*
-	 * Roll on failure, at the configured size, or before an offset would
-	 * exceed 32 bits. A profile larger than a segment gets one of its own.
+	 * Begin a new segment after a failure, at the configured size, or
+	 * before an offset would exceed 32 bits. A profile larger than a
+	 * segment gets a segment of its own.
 	 */
 	else if (current_failed(w) ||
 		 (offset > FILE_HEADER &&
@@ -302,7 +304,10 @@ uint64_t wal_end(struct wal *w)
 	return end;
 }
 
-/* Search from the newest segment, which most callers ask for. */
+/*
+ * Find the segment that contains lsn; NULL if it has been removed. The search
+ * begins with the newest segment, which most callers need.
+ */
 static struct wal_segment *wal_find_locked(const struct wal *w, uint64_t lsn)
 	REQUIRES(w->mu)
 {
@@ -321,7 +326,7 @@ int wal_sync(struct wal *w, uint64_t lsn, struct err *err)
 	while (!rc) {
 		struct wal_segment *s = wal_find_locked(w, lsn);
 
-		/* A removed segment has been flushed before. */
+		/* The profiles of a removed segment have been flushed. */
 		if (!s || lsn <= s->durable)
 			break;
 		if (s->failed)

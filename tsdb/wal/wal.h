@@ -23,15 +23,20 @@
 struct wal;
 struct wal_segment;
 
-/* How to open a log; copied, but what the pointers refer to is borrowed. */
+/*
+ * Options for opening a log. wal_open() copies the struct, but what its
+ * pointers refer to is borrowed.
+ */
 struct wal_options {
 	struct fs *fs;
-	const char *dir;       /* created if missing */
+	const char *dir;       /* directory of the log; created if missing */
 	uint64_t segment_size; /* bytes after which a new segment begins */
-	bool read_only;        /* no file is changed, nothing can be appended */
+	/* if set, no file is changed and nothing is appended */
+	bool read_only;
 	const struct log *log;
 	struct metrics *metrics;
-	struct metric *torn; /* counts torn ends of segments */
+	/* Counts torn ends of segments (records cut short). */
+	struct metric *torn;
 };
 
 /*
@@ -44,51 +49,57 @@ NODISCARD int wal_open(const struct wal_options *o, struct wal **out,
 		       struct err *err);
 
 /*
- * Sync and seal the current segment and close the log. Failures are ignored: a
- * caller that needs durability calls wal_sync() first, and a segment that is
- * not sealed is scanned by the next start. NULL is a no-op.
+ * Sync and seal the current segment (write a directory at its end), and close
+ * the log. Failures are ignored: a caller that needs durability calls
+ * wal_sync() first, and the next startup scans a segment that is not sealed.
+ * NULL is a no-op.
  */
 void wal_close(struct wal *w);
 
 /*
- * Append a sample to the operating system's cache; it is not durable before
- * wal_sync(). *entry is set to its place, and its texts borrow from the sample.
- * ERR_NOSPACE, ERR_IO, ERR_TOOBIG: nothing was appended.
+ * Append a sample. Its record is in the operating system's cache, and not
+ * durable before wal_sync(). *entry is set to describe the record; the texts in
+ * *entry borrow from the sample. ERR_NOSPACE, ERR_IO, ERR_TOOBIG: nothing was
+ * appended.
  */
 NODISCARD int wal_append(struct wal *w, const struct sample *s,
 			 struct segment_entry *entry, struct err *err);
 
-/* LSN behind the last record: wal_sync() of it makes everything durable. */
+/*
+ * LSN after the last record. wal_sync() with this LSN makes all records
+ * durable.
+ */
 uint64_t wal_end(struct wal *w);
 
 /*
  * Wait until all records before lsn are durable. Returns at once if the segment
- * has been removed, which happens only after a flush. ERR_IO: the segment's
- * sync failed, now or earlier, and some of its records may be lost after a
- * crash.
+ * of lsn has been removed, which happens only after a flush. ERR_IO: the
+ * segment's sync failed, now or earlier, and some of its records may be lost
+ * after a crash.
  */
 NODISCARD int wal_sync(struct wal *w, uint64_t lsn, struct err *err);
 
 /*
- * Whether the record at lsn is in a segment whose sync failed and was not
- * durable before: it can still be read, but may not survive a crash. Such a
- * record does not make the same profile a duplicate (docs/decisions.md, 7).
+ * Whether the record at lsn may be lost in a crash: it was not yet durable when
+ * the sync of its segment failed. The record can still be read. If the same
+ * profile is appended again, it is not refused as a duplicate
+ * (docs/decisions.md, 7).
  */
 bool wal_may_be_lost(struct wal *w, uint64_t lsn);
 
 /*
  * The segment that holds lsn, with a reference that the caller releases with
- * wal_segment_unref(). NULL if it has been removed.
+ * wal_segment_unref(). NULL if the segment has been removed.
  */
 struct wal_segment *wal_segment(struct wal *w, uint64_t lsn);
 
 /*
- * LSN before which no segment has records. Segments that are left alone on disk
- * because they cannot be read count as segments.
+ * LSN at which the oldest segment begins. Segments that cannot be read, and are
+ * therefore kept on disk, count as well.
  */
 uint64_t wal_begin(struct wal *w);
 
-/* Number of damaged stretches and segments found since the start. */
+/* Number of damaged byte ranges and segments found since the log was opened. */
 uint64_t wal_corruptions(const struct wal *w);
 
 /* Total size of all segments in bytes. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Key of a WAL (file `wal/key`, docs/format/segment.md), from which the salts
- * of its segments are derived. No record can be verified without its segment's
- * salt; with the key, the salt is known even if the segment's header, in its
- * first sector, is lost (docs/decisions.md, 87).
+ * Key of a WAL: the number in the file `wal/key` (docs/format/segment.md). The
+ * salts of all segments are derived from the key. A segment's salt is stored in
+ * its header, and the checksum of each record's head includes it. If the
+ * header, in the first sector, is lost, the salt is derived again, so that the
+ * records can still be verified (docs/decisions.md, 87).
  *
  * Ownership: a plain value.
  * Threads: immutable once loaded.
@@ -15,14 +16,14 @@
 #include "base/log.h"
 
 struct wal_key {
-	bool known; /* false: no key, and salts are random */
+	bool known; /* whether there is a key; if not, salts are random */
 	uint64_t value;
 };
 
 /*
  * Read the key from directory dir, or create it durably unless read_only.
- * Failures are logged and are no error: without a key only a segment whose
- * header is lost cannot be read.
+ * Failures are only logged: without a key, all segments can be read except
+ * those with a lost header.
  */
 void wal_key_load(struct wal_key *k, struct fs *fs, const char *dir,
 		  bool read_only, const struct log *log);

@@ -15,12 +15,12 @@
 #include "tsdb/wal/wal.h"
 #include "tsdb/wal/wal_key.h"
 
-/* Largest offset in a segment: an LSN has 32 bits for it. */
+/* Largest offset in a segment: an LSN has 32 bits for the offset. */
 #define OFFSET_MAX UINT32_MAX
 
 /*
- * One segment file. After its creation the fields from size on are protected by
- * the log's mu.
+ * One segment file. After its creation the fields from `size` on are protected
+ * by wal.mu.
  */
 struct wal_segment {
 	_Atomic uint32_t refs;
@@ -28,44 +28,62 @@ struct wal_segment {
 	uint64_t salt;
 	struct file *file;
 	uint64_t size;
-	uint64_t durable; /* records before this LSN are durable */
-	/* A sync or cleanup failed: written no more, flushed soon. */
+	uint64_t durable; /* LSN before which all records are durable */
+	/*
+	 * A sync, or the removal of a partial record, failed. No record is
+	 * appended any more, and the profiles are flushed soon.
+	 */
 	bool failed;
-	bool guessed;  /* header unreadable: the salt is derived from the key */
-	bool unread;   /* parts cannot be read: set aside, not removed */
-	bool unsealed; /* its directory could not be written: flushed soon */
+	/* The header is unreadable, and the salt was derived from the key. */
+	bool guessed;
+	/*
+	 * Parts of the file cannot be read; it is renamed instead of removed.
+	 */
+	bool unread;
+	/* The directory could not be written; the profiles are flushed soon. */
+	bool unsealed;
 };
 
-/* The log. Fields are set once at the start unless noted. */
+/* An open log. Fields are set once at startup unless noted. */
 struct wal {
 	struct wal_options o;
 	char *dir;
-	struct wal_key key; /* salts are derived from it */
-	uint64_t lowest;    /* lowest segment left alone; UINT64_MAX: none */
+	struct wal_key key; /* key from which segment salts are derived */
+	/*
+	 * Lowest number of an unreadable segment that is kept on disk;
+	 * UINT64_MAX: none.
+	 */
+	uint64_t lowest;
 	struct metric *corruptions;
 	struct metric *syncs;
 	struct metric *sync_failures;
 
 	/*
-	 * These belong to the appender. The current segment is the last one in
-	 * the list; only the appender replaces it, and holds mu while it does.
+	 * The fields from `current` to `scratch` belong to the appender. The
+	 * current segment is the last one in the list; only the appender
+	 * replaces it, while it holds mu.
 	 */
-	struct wal_segment *current; /* NULL: none could be created yet */
-	uint64_t next;               /* number of this run's first segment */
-	/* Of the current segment; scratch holds an encoded record. */
+	/* The segment that takes appends; NULL: none could be created yet. */
+	struct wal_segment *current;
+	/* Number of the first segment that this process creates. */
+	uint64_t next;
+	/*
+	 * Directory of the current segment, and a buffer for one encoded
+	 * record.
+	 */
 	struct segment_dir directory;
 	struct buf scratch;
 
 	/* Protects the fields below; synced is signalled after each sync. */
 	struct mutex mu;
 	pthread_cond_t synced;
-	struct wal_segment **segments; /* oldest first */
+	struct wal_segment **segments; /* list of segments, oldest first */
 	size_t count;
 	size_t cap;
-	uint64_t end; /* LSN behind the last record */
+	uint64_t end; /* LSN after the last record */
 	/*
-	 * A sync is running. Only one runs at a time: the kernel reports a
-	 * failed sync to one caller only.
+	 * Whether a sync is running. Only one sync runs at a time, because the
+	 * kernel reports a failed sync to only one caller.
 	 */
 	bool syncing;
 };

@@ -9,8 +9,8 @@
 #include "tsdb/wal/wal_segment.h"
 
 /*
- * State of replaying one segment. directory collects what a scan finds, so that
- * the segment can be sealed.
+ * State of replaying one segment. `directory` collects the profiles that a scan
+ * finds, so that the segment can be sealed.
  */
 struct replay {
 	struct wal *w;
@@ -21,8 +21,8 @@ struct replay {
 };
 
 /*
- * A torn end is what a crash normally leaves, so it is counted apart from
- * damage.
+ * Count and log a damaged record or a torn end. A crash normally leaves a torn
+ * end, so it is not counted as damage.
  */
 static void wal_replay_report_damage(void *ctx, uint64_t offset, uint64_t len,
 				     bool torn)
@@ -59,8 +59,8 @@ static void scan_record(struct replay *r, const struct record *rec)
 }
 
 /*
- * Report a stretch that the disk cannot read. The segment is marked, so that it
- * is neither truncated nor removed later.
+ * Report a range of bytes that the disk cannot read. The segment is marked, so
+ * that it is neither truncated nor removed later.
  */
 static void wal_replay_report_unread(void *ctx, uint64_t offset, uint64_t len)
 {
@@ -85,14 +85,18 @@ static struct record_iter iter_of(const struct wal_segment *s,
 				     .end = FILE_HEADER };
 }
 
-/* Callback that only remembers that there is damage. */
+/*
+ * Callback of the record iterator that sets the bool at ctx if there is damage.
+ */
 static void note_damage(void *ctx, uint64_t offset UNUSED, uint64_t len UNUSED,
 			bool torn UNUSED)
 {
 	*(bool *)ctx = true;
 }
 
-/* Whether any record before the directory is damaged, bodies included. */
+/*
+ * Whether any record before the directory is damaged, in its head or its body.
+ */
 static bool has_damage(const struct wal_segment *s, struct bytes bytes)
 {
 	struct record_iter it = iter_of(s, bytes);
@@ -110,8 +114,8 @@ static bool has_damage(const struct wal_segment *s, struct bytes bytes)
 }
 
 /*
- * Read the whole segment, and a second time if it looks damaged: bytes may have
- * been corrupted on the way, and the file may be intact.
+ * Read the whole segment, and a second time if it looks damaged: the bytes may
+ * have been corrupted in transfer while the file is intact.
  */
 static int read_segment(struct replay *r, struct buf *bytes, struct err *err)
 {
@@ -127,8 +131,9 @@ static int read_segment(struct replay *r, struct buf *bytes, struct err *err)
 }
 
 /*
- * Scan the segment record by record; *end is set behind the last whole one.
- * ERR_CORRUPT: the salt was derived and no record agrees with it.
+ * Scan the segment record by record. *end is set to the offset after the last
+ * complete record. ERR_CORRUPT: the salt was derived from the key, and no
+ * record is valid with it.
  */
 static int wal_replay_scan(struct replay *r, uint64_t *end, struct err *err)
 {
@@ -142,8 +147,8 @@ static int wal_replay_scan(struct replay *r, uint64_t *end, struct err *err)
 	it.ctx = r;
 	while (!rc && record_next(&it, &rec)) {
 		/*
-		 * Stop at a directory: the caller cuts it off and writes a new
-		 * one.
+		 * Stop at the directory, which could not be used: the caller
+		 * replaces it.
 		 */
 		if (rec.kind == SEGMENT_DIRECTORY)
 			break;
@@ -196,7 +201,10 @@ static int replay_directory(struct replay *r, struct err *err)
 	return rc;
 }
 
-/* wal_bytes() reads sizes in other threads, hence the lock. */
+/*
+ * Set the size of a segment, with the lock, because wal_bytes() reads it in
+ * other threads.
+ */
 static void set_size(struct wal *w, struct wal_segment *s, uint64_t size)
 {
 	mutex_lock(&w->mu);
@@ -206,13 +214,13 @@ static void set_size(struct wal *w, struct wal_segment *s, uint64_t size)
 
 /*
  * Cut off a directory that could not be written completely, and mark the
- * segment, so that it is flushed soon and need not be scanned.
+ * segment, so that it is flushed soon and the next startup need not scan it.
  */
 static void leave_unsealed(struct wal *w, struct wal_segment *s, uint64_t end,
 			   const struct err *err)
 {
 	if (file_truncate(s->file, end, NULL)) {
-		/* The next start cuts it off. */
+		/* The next startup cuts the directory off. */
 	}
 	mutex_lock(&w->mu);
 	s->unsealed = true;
@@ -242,8 +250,8 @@ void write_directory(struct wal *w, struct wal_segment *s,
 }
 
 /*
- * Make the records that a scan found durable. If that fails, the segment is
- * marked as failed and all of it counts as not durable.
+ * Make the records that a scan found durable. If the sync fails, the segment is
+ * marked as failed, and all its records count as not durable.
  */
 static void sync_replayed(struct wal *w, struct wal_segment *s)
 {
@@ -258,8 +266,8 @@ static void sync_replayed(struct wal *w, struct wal_segment *s)
 }
 
 /*
- * Replay one segment: from its directory if it is sealed, else by a scan, after
- * which it is sealed.
+ * Replay one segment from its directory if it is sealed. Otherwise scan the
+ * records, and then seal the segment.
  */
 static int replay_segment(struct replay *r, struct err *err)
 {
@@ -273,8 +281,9 @@ static int replay_segment(struct replay *r, struct err *err)
 	if (!rc && !w->o.read_only) {
 		sync_replayed(w, r->segment);
 		/*
-		 * Sealing truncates at the last whole record, which would
-		 * destroy a stretch that may become readable again.
+		 * Sealing truncates the file after the last complete record.
+		 * This would destroy unreadable bytes that may become readable
+		 * again.
 		 */
 		if (!r->segment->failed && !r->segment->unread)
 			write_directory(w, r->segment, &r->directory, end);
@@ -302,7 +311,7 @@ int wal_replay_begin(struct wal *w, struct err *err)
 	return rc;
 }
 
-/* Take a segment out of the list from which no record could be read. */
+/* Remove segment i, of which no record could be read, from the list. */
 static void leave_alone(struct wal *w, size_t i, const struct err *err)
 {
 	struct wal_segment *s = w->segments[i];
@@ -328,8 +337,8 @@ int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn, void *ctx,
 			i++;
 	}
 	/*
-	 * LSNs must stay above all that heads and blocks have seen, even if
-	 * their WAL segments are gone.
+	 * New LSNs must be greater than every LSN that heads and blocks have
+	 * recorded, even if the WAL segments with these LSNs are gone.
 	 */
 	if (w->next <= floor)
 		w->next = floor + 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replay: read the whole WAL at start-up, cut torn ends off, and seal the
- * segments that are not sealed.
+ * Replay: read the whole WAL at startup, cut off torn ends (records cut short
+ * by a crash), and seal the segments that are not sealed.
  *
  * Ownership: nothing is kept.
  * Threads: start-up only, before other threads exist; write_directory(),
@@ -13,32 +13,33 @@
 #include "tsdb/wal/wal.h"
 
 /*
- * Write a segment's directory at offset end, behind its records, which must be
- * durable: a start trusts the directory, so it must not survive records that it
- * lists (docs/decisions.md, 55). It is not synced, because without it the next
- * start scans the segment. A failure is logged and marks the segment as
- * unsealed, so that it is flushed soon.
+ * Write a segment's directory at offset `end`, after the records, which must be
+ * durable. Startup trusts the directory, so no crash may keep the directory and
+ * lose a record that it lists (docs/decisions.md, 55). The directory itself is
+ * not synced: without it, the next startup scans the segment. A failure is
+ * logged and marks the segment as unsealed, so that it is flushed soon.
  */
 void write_directory(struct wal *w, struct wal_segment *s,
 		     const struct segment_dir *directory, uint64_t end);
 
 /*
- * Append s to the list and make it the segment that appends go to. The list
- * takes over the caller's reference.
+ * Append s to the list of segments, and make s the current segment, which takes
+ * appends. The list takes over the caller's reference.
  */
 void make_current(struct wal *w, struct wal_segment *s);
 
 /*
- * Create the first segment of this run. ERR_NOSPACE and other errors: no
+ * Create the first segment of this process. ERR_NOSPACE and other errors: no
  * segment is current, and wal_append() tries again.
  */
 NODISCARD int wal_replay_begin(struct wal *w, struct err *err);
 
 /*
- * Call fn for every intact profile, in LSN order. Then, unless read-only, cut
- * off torn ends, seal what is not sealed, and create a segment whose number is
- * above floor. Always returns 0: damage, segments that cannot be read, and a
- * segment that cannot be created are logged and counted.
+ * Call fn for every intact profile, in LSN order. Then, unless the log is
+ * read-only, cut off torn ends, seal the unsealed segments, and create a
+ * segment whose number is greater than `floor`. Always returns 0: damage,
+ * segments that cannot be read, and a segment that cannot be created are logged
+ * and counted.
  */
 NODISCARD int wal_replay(struct wal *w, uint64_t floor, segment_entry_fn fn,
 			 void *ctx, struct err *err);

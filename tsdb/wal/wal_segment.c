@@ -31,8 +31,8 @@ void push_segment(struct wal *w, struct wal_segment *s)
 }
 
 /*
- * A segment with one reference. What it holds so far counts as durable; a
- * failed sync during replay takes that back.
+ * Create a segment with one reference. Everything up to `size` counts as
+ * durable, unless a sync fails during replay.
  */
 static struct wal_segment *segment_new(uint64_t number, uint64_t salt,
 				       struct file *file, uint64_t size)
@@ -60,9 +60,7 @@ int segment_create(struct wal *w, uint64_t number, struct wal_segment **out,
 	if (rc)
 		return rc;
 	rc = file_open(w->o.fs, path, FILE_CREATE, &f, err);
-	/*
-	 * A leftover of an attempt that could not be undone: it has no records.
-	 */
+	/* The file is left from a failed creation and has no records. */
 	if (rc == ERR_EXISTS && !fs_unlink(w->o.fs, path, err))
 		rc = file_open(w->o.fs, path, FILE_CREATE, &f, err);
 	if (rc)
@@ -77,7 +75,7 @@ int segment_create(struct wal *w, uint64_t number, struct wal_segment **out,
 	if (rc) {
 		file_close(f);
 		if (fs_unlink(w->o.fs, path, NULL)) {
-			/* The next start removes an empty segment. */
+			/* The next startup removes an empty segment. */
 		}
 		return rc;
 	}
@@ -112,9 +110,9 @@ void tell_left_alone(struct wal *w, uint64_t number, const char *path,
 }
 
 /*
- * Read the header. If the disk cannot read it or it is damaged, derive the salt
- * from the WAL's key instead; a wrong key does no harm, because then replay
- * finds no record that agrees with it.
+ * Read the header of a segment file. If the header is unreadable or damaged,
+ * derive the salt from the WAL's key instead. A wrong key does no harm: replay
+ * then finds no valid record.
  */
 static int wal_segment_read_header(struct wal *w, const struct file *f,
 				   uint64_t number, struct wal_segment *s,
@@ -165,7 +163,7 @@ int segment_open(struct wal *w, uint64_t number, struct err *err)
 	return 0;
 }
 
-/* Add the file and the offset to an error. */
+/* Add the segment's file and the record's offset to an error message. */
 static int damaged_at(const struct wal_segment *s, uint64_t lsn, int rc,
 		      struct err *err)
 {
@@ -199,8 +197,8 @@ int wal_segment_read(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 }
 
 /*
- * Read the first n bytes of a record into buf. buf->len must not exceed n: it
- * says how much of buf is allocated already.
+ * Read the first n bytes of a record into buf. On entry at least buf->len bytes
+ * are allocated; buf->len must not exceed n.
  */
 static int wal_segment_read_head(const struct wal_segment *s, uint64_t lsn,
 				 size_t n, struct buf *buf, struct err *err)
@@ -229,8 +227,8 @@ int wal_segment_head(const struct wal_segment *s, uint64_t lsn, uint32_t len,
 	if (rc)
 		return rc;
 	/*
-	 * The length is not verified yet; the limit keeps a damaged one from
-	 * allocating and reading too much.
+	 * The length is not verified yet. The limit keeps a damaged length from
+	 * causing a huge allocation.
 	 */
 	want = record_head_len(buf->ptr);
 	if (want > RECORD_HEAD_MAX) {

@@ -21,7 +21,10 @@ uint64_t wal_overdue(struct wal *w, uint64_t budget)
 	for (size_t i = 0; i < w->count; i++) {
 		const struct wal_segment *s = w->segments[i];
 
-		/* These are only safe once their profiles are in a head. */
+		/*
+		 * Profiles in such a segment are safe only after a flush to
+		 * their head.
+		 */
 		if ((s->failed || s->unread || s->unsealed) && s != w->current)
 			upto = s->number;
 	}
@@ -42,15 +45,15 @@ uint64_t wal_oldest(struct wal *w)
 
 int wal_retire(struct wal *w, struct err *err)
 {
-	/* An empty segment, or none, needs no successor. */
+	/* If the current segment is empty or missing, no new one is needed. */
 	if (!w->current || (uint32_t)wal_end(w) <= FILE_HEADER)
 		return 0;
 	return wal_roll(w, err);
 }
 
 /*
- * Rename a segment instead of removing it: what the disk could not read may be
- * readable later or on another machine.
+ * Rename a segment instead of removing it: bytes that the disk could not read
+ * may be readable later or on another machine.
  */
 static int wal_set_aside(struct wal *w, const struct wal_segment *s,
 			 struct err *err)
@@ -63,8 +66,8 @@ static int wal_set_aside(struct wal *w, const struct wal_segment *s,
 }
 
 /*
- * Remove a segment's file by way of a rename, which cannot be half done: a
- * start removes a leftover *.deleting and never replays it.
+ * Remove a segment's file. It is renamed to *.deleting first: if the removal is
+ * interrupted, startup removes the renamed file and never replays it.
  */
 static int remove_file(struct wal *w, const struct wal_segment *s,
 		       struct err *err)

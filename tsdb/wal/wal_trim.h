@@ -12,9 +12,11 @@
 #include "tsdb/wal/wal.h"
 
 /*
- * Number of the segment up to which profiles should be flushed; 0: none. That
- * is the oldest segment if the log is larger than budget bytes, or the last one
- * that failed to sync, cannot be read in part, or is not sealed.
+ * Number of the last segment whose profiles should be flushed now, with those
+ * of all segments before it; 0: none. This is the last segment that failed to
+ * sync, cannot be read in part, or could not be sealed. If there is no such
+ * segment, it is the oldest, provided that the log is larger than `budget`
+ * bytes.
  */
 uint64_t wal_overdue(struct wal *w, uint64_t budget);
 
@@ -22,17 +24,17 @@ uint64_t wal_overdue(struct wal *w, uint64_t budget);
 uint64_t wal_oldest(struct wal *w);
 
 /*
- * Begin an empty segment, so that all others can be dropped. Called at a clean
- * stop, when no profile is only in the WAL. Does nothing if the current segment
- * is empty. ERR_NOSPACE, ERR_IO: no segment could be created.
+ * Begin an empty segment, so that all other segments can be dropped. Called at
+ * a clean stop, when no profile is only in the WAL. Does nothing if the current
+ * segment is empty. ERR_NOSPACE, ERR_IO: no segment could be created.
  */
 NODISCARD int wal_retire(struct wal *w, struct err *err);
 
 /*
- * Remove segments up to and including number upto, but never the current one.
- * Segments that could not be read in full are set aside instead
+ * Remove the segments with numbers up to and including `upto`, but never the
+ * current segment. Segments that could not be read in full are renamed instead
  * (docs/decisions.md, 88). Fails with the error of the first removal that
- * fails; that segment's file stays for the next start.
+ * fails; the file of that segment stays until the next startup.
  */
 NODISCARD int wal_drop(struct wal *w, uint64_t upto, struct err *err);
 

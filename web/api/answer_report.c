@@ -7,7 +7,11 @@
 #include "pprof/pgo.h"
 #include "web/handler/envelope.h"
 
-#define GZIP_LEVEL   1 /* fast, as Go's runtime (docs/decisions.md, 56) */
+/*
+ * Compression level: fast, the one that Go's runtime uses (docs/decisions.md,
+ * 56).
+ */
+#define GZIP_LEVEL   1
 #define WARNINGS_MAX 12
 
 /* A report that is being written, with the warnings collected so far. */
@@ -17,13 +21,14 @@ struct writing {
 	struct web *web;
 	struct request *request;
 	struct answer *a;
-	const char *warnings[WARNINGS_MAX + 1]; /* ends in NULL */
+	/* The warnings; the array ends with NULL. */
+	const char *warnings[WARNINGS_MAX + 1];
 	size_t warning_count;
 };
 
 /*
- * Warn of each filter expression that matched no samples: most often it is
- * misspelt.
+ * Warn of each filter expression that matched no samples: most often the
+ * expression is misspelt.
  */
 static void answer_report_warn_unmatched(struct writing *w,
 					 const struct no_match *none)
@@ -36,8 +41,8 @@ static void answer_report_warn_unmatched(struct writing *w,
 }
 
 /*
- * All warnings as one line for a header. They may quote file names, so control
- * characters, which could start another header, become blanks.
+ * All warnings as one line for a header. Warnings may quote file names, so
+ * control characters, which could start another header, are replaced by blanks.
  */
 static const char *join_warnings(const struct writing *w)
 {
@@ -56,8 +61,8 @@ static const char *join_warnings(const struct writing *w)
 }
 
 /*
- * Put the warnings in a header. The answer must then not be cached, because the
- * same query may later succeed in full.
+ * Add the warnings as a header, and forbid caching: the same query may later
+ * succeed in full.
  */
 static void add_warnings(struct writing *w)
 {
@@ -68,8 +73,8 @@ static void add_warnings(struct writing *w)
 }
 
 /*
- * Set status and headers of an answer that is not JSON. `file` is the name
- * offered for saving it, or NULL.
+ * Set status and headers of an answer that is not JSON. `file` is the file name
+ * that is suggested to a client that saves the answer, or NULL.
  */
 static void answer_report_begin_document(struct writing *w,
 					 const char *content_type,
@@ -85,8 +90,9 @@ static void answer_report_begin_document(struct writing *w,
 					   "attachment;filename=\"%s\"", file));
 	add_warnings(w);
 	/*
-	 * The drawing shows names from profiles, which an attacker may have
-	 * chosen: keep scripts in it away from the server's origin.
+	 * An SVG image contains names from profiles, which an attacker may have
+	 * chosen. The policy separates any script in the image from the
+	 * server's origin.
 	 */
 	if (strstr(content_type, "svg"))
 		answer_header(
@@ -96,9 +102,10 @@ static void answer_report_begin_document(struct writing *w,
 }
 
 /*
- * Encode a profile within memory that is accounted first. Half of its decoded
- * size is nearly always enough; the whole size always is. Returns ERR_LIMIT
- * when the budget is used up.
+ * Encode a profile into `raw`, after taking memory for it from the query's
+ * budget. Half of the decoded size is nearly always enough; if not, encoding is
+ * repeated with the whole size, which always is. Returns ERR_LIMIT when the
+ * budget is used up.
  */
 static int encode_within(struct writing *w, const struct pprof *p,
 			 struct buf *raw, struct err *err)
@@ -142,8 +149,8 @@ static int answer_report_write_proto(struct writing *w, const struct pprof *p,
 }
 
 /*
- * Answer with a report as JSON, in the usual envelope. The warnings are in the
- * header as well, for clients that do not look into the body.
+ * Answer with a report as JSON, in the usual envelope. A header carries the
+ * warnings as well, for clients that do not parse the body.
  */
 static int write_json(struct writing *w, struct report *r, struct err *err)
 {
@@ -156,8 +163,8 @@ static int write_json(struct writing *w, struct report *r, struct err *err)
 }
 
 /*
- * Answer with a report as JSON or, where it has none or format=text asks for
- * it, as a document.
+ * Answer with a report as JSON. If the report has no JSON form or the request
+ * has format=text, answer with a document instead, such as text or an image.
  */
 static int answer_report_write_report(struct writing *w, struct report *r,
 				      struct err *err)
@@ -177,8 +184,8 @@ static int answer_report_write_report(struct writing *w, struct report *r,
 }
 
 /*
- * Answer report=proto or report=pgo: a profile of the samples that the filters
- * leave.
+ * Answer report=proto or report=pgo: a profile of the samples that pass the
+ * filters.
  */
 static int answer_report_write_profile(struct writing *w, struct pprof *p,
 				       struct err *err)
@@ -187,7 +194,10 @@ static int answer_report_write_profile(struct writing *w, struct pprof *p,
 	struct report r;
 	int rc = 0;
 
-	/* report_init() applies the filters to p itself; no report is shown. */
+	/*
+	 * report_init() applies the filters to p; the report itself is not
+	 * used.
+	 */
 	if (w->q->filtered) {
 		struct report_options o = w->q->options;
 
@@ -211,7 +221,10 @@ static int answer_report_write_profile(struct writing *w, struct pprof *p,
 	return rc;
 }
 
-/* Answer with any of the reports; those without a type are profiles. */
+/*
+ * Answer with the report that the request names. Reports without a type are
+ * profiles (proto, pgo).
+ */
 static int write_any(struct writing *w, struct pprof *p, struct err *err)
 {
 	struct report_options o = w->q->options;
@@ -230,7 +243,7 @@ static int write_any(struct writing *w, struct pprof *p, struct err *err)
 	return rc;
 }
 
-/* Tell in headers how many series and profiles are in the answer. */
+/* Add headers with the numbers of series and profiles in the answer. */
 static void answer_report_count_profiles(struct writing *w,
 					 const struct query_merge *base)
 {
@@ -258,8 +271,8 @@ int answer_report(const struct report_answer *to, struct query_merge *source,
 	int rc = query_merge_finish(source, &p, err);
 
 	/*
-	 * The merges may leave out profiles; an error answer drops these
-	 * warnings again.
+	 * A merge may have left out profiles. If the query fails later,
+	 * answer_error() drops the warnings again.
 	 */
 	w.warning_count =
 		query_merge_warnings(source, arena, w.warnings, WARNINGS_MAX);

@@ -4,7 +4,7 @@
  * for it.
  *
  * Ownership: borrows everything.
- * Threads: one thread an answer.
+ * Threads: one thread per answer.
  */
 #ifndef WEB_API_ANSWER_REPORT_H
 #define WEB_API_ANSWER_REPORT_H
@@ -13,19 +13,20 @@
 #include "query/report_request.h"
 #include "web/handler/context.h"
 
-/* Where the answer goes, and which report it is to be. */
+/* The answer to write, with the request and the report that it asks for. */
 struct report_answer {
 	struct web *web;
 	struct request *request;
 	struct answer *answer;
-	const struct report_request *q; /* the report asked for */
+	/* The report that the request asks for. */
+	const struct report_request *q;
 };
 
 /*
  * Write a report of the merged profiles to the answer. `base` is subtracted
- * from `source`; NULL means that there is none. Both merges are finished by
- * this. Returns ERR_* of the merge and the report, above all ERR_LIMIT,
- * ERR_TIMEOUT and ERR_INVALID; the caller then makes the error answer.
+ * from `source`; NULL means that nothing is subtracted. This finishes both
+ * merges. Returns ERR_* of the merge and the report, mostly ERR_LIMIT,
+ * ERR_TIMEOUT and ERR_INVALID; the caller then writes the error to the answer.
  */
 NODISCARD int answer_report(const struct report_answer *to,
 			    struct query_merge *source,

@@ -19,8 +19,8 @@
 #include "web/handler/envelope.h"
 
 /*
- * Returns ERR_DENIED, which becomes 403, unless the admin API is enabled:
- * trying again would not help (docs/decisions.md, 31).
+ * Returns ERR_DENIED unless the admin API is enabled. The status is 403,
+ * because trying again would not help (docs/decisions.md, 31).
  */
 static int check_enabled(const struct web *w, struct err *err)
 {
@@ -30,7 +30,7 @@ static int check_enabled(const struct web *w, struct err *err)
 			       "admin APIs disabled: start everprof with --web.enable-admin-api");
 }
 
-/* Answer 204 without a body, or the error. */
+/* Answer 204 without a body on success, or the error. */
 static void api_admin_finish(struct answer *a, int rc, const struct err *err)
 {
 	if (rc)
@@ -40,8 +40,8 @@ static void api_admin_finish(struct answer *a, int rc, const struct err *err)
 }
 
 /*
- * Refuse an empty time bound. A script with an unset variable sends it, and
- * taking it for "no bound" would delete everything.
+ * Refuse an empty time bound. A script with an unset variable sends one; if it
+ * meant "no bound", the script would delete everything.
  */
 static int check_bounds(const struct request *r, struct err *err)
 {
@@ -56,7 +56,7 @@ static int check_bounds(const struct request *r, struct err *err)
 	return 0;
 }
 
-/* A deletion request, parsed. */
+/* The parameters of a deletion request. */
 struct deletion {
 	VEC(struct selector) selectors;
 	int64_t from;
@@ -64,8 +64,8 @@ struct deletion {
 };
 
 /*
- * Parse the whole request before anything is deleted, so that a mistake in its
- * last selector deletes nothing.
+ * Parse the whole request before anything is deleted. So a mistake in the last
+ * selector deletes nothing.
  */
 static int parse_deletion(struct deletion *d, const struct request *r,
 			  struct err *err)
@@ -89,7 +89,7 @@ static int parse_deletion(struct deletion *d, const struct request *r,
 	return rc;
 }
 
-/* Delete what each of the selectors matches. */
+/* Delete the profiles that any of the selectors matches. */
 static int delete_selected(struct web *w, const struct request *r,
 			   struct err *err)
 {
@@ -143,7 +143,7 @@ void api_admin_confirm_clock(void *ctx, struct request *r UNUSED,
 
 /*
  * Name a snapshot as Prometheus does, "20260102T030405Z-1a2b3c4d". The random
- * part keeps two snapshots of the same second apart.
+ * part distinguishes two snapshots of the same second.
  */
 static void snapshot_name(int64_t now_ms, char out[40])
 {

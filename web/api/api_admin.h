@@ -13,26 +13,26 @@
 
 /*
  * POST …/delete_series: hide the profiles that match any of the match[]
- * selectors within a time range. Their space is freed later. 204, or 400 for a
- * bad parameter.
+ * selectors within a time range. Their space is freed later. Answers 204, or
+ * 400 for a bad parameter.
  */
 void api_admin_delete(void *ctx, struct request *r, struct answer *a);
 
 /*
  * POST …/clean_tombstones: rewrite blocks to free the space of deleted
- * profiles. 204 once done.
+ * profiles. Answers 204 after that.
  */
 void api_admin_clean(void *ctx, struct request *r, struct answer *a);
 
 /*
- * POST …/confirm_clock: confirm that a jump of the clock is right, so that
- * retention by time goes on. 204.
+ * POST …/confirm_clock: confirm that the system clock is right although it
+ * jumped, so that retention by time continues. Answers 204.
  */
 void api_admin_confirm_clock(void *ctx, struct request *r, struct answer *a);
 
 /*
- * POST …/snapshot: make a snapshot and answer its name. skip_head=true leaves
- * out heads.
+ * POST …/snapshot: make a snapshot and answer with its name. skip_head=true
+ * leaves out head blocks.
  */
 void api_admin_snapshot(void *ctx, struct request *r, struct answer *a);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * /api/v1/export: every profile that a selector matches in a time range, as a
- * tar archive. It is made while it is sent, so that its memory does not depend
- * on its size and a slow client holds no worker (docs/decisions.md, 41).
+ * tar archive. The archive is written while it is sent. So the memory does not
+ * depend on the archive's size, and a slow client occupies no worker
+ * (docs/decisions.md, 41).
  */
 #include "web/api/api_export.h"
 
@@ -18,41 +19,45 @@
 #include "web/handler/envelope.h"
 
 #define GZIP_LEVEL 4
-#define CHUNK      (256 * KIB) /* size from which a piece is sent */
-#define FOLDER_MAX 200         /* bytes of a folder's name */
+/* Size in bytes from which a piece of the tar is sent. */
+#define CHUNK      (256 * KIB)
+#define FOLDER_MAX 200 /* longest name of a folder, in bytes */
 /*
- * Memory of the pieces: one being made, one being sent, and the server's copy
- * of that one.
+ * Memory for three pieces of the tar: the piece being written, the piece being
+ * sent, and the server's copy of the latter.
  */
-#define BASE     (3 * CHUNK)
-#define COPIES   3 /* of a profile: raw, compressed, in the piece */
+#define BASE (3 * CHUNK)
+/* Copies of a profile in memory: raw, compressed, in the piece. */
+#define COPIES   3
 #define CUT      "\n… and more\n"
-#define LOST_MAX (64 * KIB) /* bytes of LOST.txt */
+#define LOST_MAX (64 * KIB) /* largest size of LOST.txt, in bytes */
 
-/* An export on its way. It outlives the handler, until export_free(). */
+/* A running export. It outlives the handler and ends with export_free(). */
 struct export
 {
 	struct querier *q;
 	struct budget *memory;
-	int64_t kept;  /* bytes taken for the whole export */
-	int64_t taken; /* bytes taken for the current profile */
-	bool starved;  /* the budget had none for that profile */
+	int64_t kept;  /* bytes taken from the budget for the whole export */
+	int64_t taken; /* bytes taken from the budget for the current profile */
+	bool starved;  /* the budget lacked memory for the current profile */
 	struct selector selector;
 	int64_t from;
 	int64_t to;
-	size_t series;      /* index of the next series */
-	VEC(int64_t) times; /* profiles of the series before it */
-	size_t at;          /* index of the next profile in times */
+	size_t series; /* index of the next series */
+	/* Times of the profiles of series - 1, the current series. */
+	VEC(int64_t) times;
+	size_t at; /* index of the next profile in times */
 	struct profile profile;
-	struct buf packed; /* the profile, compressed */
-	struct buf chunk;  /* the piece of the tar being made */
-	struct buf lost;   /* errors of unreadable profiles, one a line */
+	struct buf packed; /* the current profile, compressed */
+	struct buf chunk;  /* the piece of the tar that is being written */
+	/* LOST.txt: errors of unreadable profiles, one per line. */
+	struct buf lost;
 	struct gzip *gzip;
 	struct tar *tar;
-	bool ended; /* the end of the tar is written */
+	bool ended; /* the end of the tar has been written */
 };
 
-/* Free what the current profile took; only its copy in the piece stays. */
+/* Free the memory of the current profile, but not its copy in the piece. */
 static void let_go(struct export *e)
 {
 	buf_fini(&e->profile.raw);
@@ -62,7 +67,7 @@ static void let_go(struct export *e)
 	e->taken = 0;
 }
 
-/* The end of the stream, finished or cut off: free everything. */
+/* Callback of the stream when it ends or is cut off: free everything. */
 static void export_free(void *ctx)
 {
 	struct export *e = ctx;
@@ -73,7 +78,7 @@ static void export_free(void *ctx)
 	selector_fini(&e->selector);
 	profile_fini(&e->profile);
 	vec_fini(&e->times);
-	tar_free(e->tar); /* may write to chunk: free that later */
+	tar_free(e->tar); /* may write to `chunk`, so chunk is freed later */
 	buf_fini(&e->chunk);
 	buf_fini(&e->lost);
 	gzip_free(e->gzip);
@@ -81,9 +86,9 @@ static void export_free(void *ctx)
 }
 
 /*
- * Callback of the querier before it reads a profile: take the memory for the
- * profile and its compressed copies. A failure is noted in `starved`, because
- * the querier's error alone does not tell it from others.
+ * Callback of the querier before it reads a profile: take memory for the
+ * profile and its copies. A failure is also recorded in `starved`, because the
+ * querier's error alone does not show that memory is the cause.
  */
 static int api_export_spend(void *ctx, size_t bytes, struct err *err)
 {
@@ -97,7 +102,7 @@ static int api_export_spend(void *ctx, size_t bytes, struct err *err)
 	return rc;
 }
 
-/* Account for the growth of the querier and the list of times. */
+/* Take memory for the growth of the querier and of the list of times. */
 static int api_export_account(struct export *e, struct err *err)
 {
 	int64_t now =
@@ -112,8 +117,8 @@ static int api_export_account(struct export *e, struct err *err)
 }
 
 /*
- * Load the times of the next series. Returns false when there is none left; *rc
- * is the error of reading them.
+ * Load the times of the next series. Returns false when no series is left. *rc
+ * is set to the error of reading the times.
  */
 static bool api_export_next_series(struct export *e, int *rc, struct err *err)
 {
@@ -130,9 +135,9 @@ static bool api_export_next_series(struct export *e, int *rc, struct err *err)
 }
 
 /*
- * The path of a profile: a folder named by the escaped selector of its series,
- * and a file named by its time. A name that is too long is cut, and the hash of
- * the labels keeps it unique.
+ * Write the path of a profile: a folder named by the escaped selector of the
+ * series, and a file named by the profile's time. A folder name that is too
+ * long is cut; the hash of the labels keeps it unique.
  */
 static void api_export_path_of(const struct labels *labels, int64_t ms,
 			       struct buf *out)
@@ -150,9 +155,9 @@ static void api_export_path_of(const struct labels *labels, int64_t ms,
 }
 
 /*
- * Add the current profile to the tar. One that cannot be read is listed in
- * LOST.txt instead. Returns ERR_AGAIN when there is no memory for it now; the
- * same profile is then tried again.
+ * Add the current profile to the tar. A profile that cannot be read is listed
+ * in LOST.txt instead. Returns ERR_AGAIN when memory is short; the next call
+ * tries the same profile again.
  */
 static int api_export_add_profile(struct export *e, struct err *err)
 {
@@ -166,7 +171,10 @@ static int api_export_add_profile(struct export *e, struct err *err)
 		return err_set(err, ERR_AGAIN, "%s", why.msg);
 	e->at++;
 	api_export_path_of(labels, ms, &path);
-	/* A partial export with a list of what is missing beats none. */
+	/*
+	 * A partial export with a list of what is missing is better than no
+	 * export.
+	 */
 	if (rc) {
 		buf_printf(&e->lost, "%s: %s\n", buf_cstr(&path), why.msg);
 		buf_fini(&path);
@@ -185,7 +193,7 @@ static int api_export_finish(struct export *e, struct err *err)
 {
 	int rc = 0;
 
-	if (e->lost.over) { /* the list hit its limit: mark the cut */
+	if (e->lost.over) { /* The list is full: end it with a mark. */
 		e->lost.over = false;
 		e->lost.len -= sizeof(CUT) - 1;
 		buf_str(&e->lost, CUT);
@@ -198,7 +206,9 @@ static int api_export_finish(struct export *e, struct err *err)
 	return rc;
 }
 
-/* Make the next piece, until it is large enough or memory runs out. */
+/*
+ * Fill the next piece of the tar, until it is large enough or memory is short.
+ */
 static int api_export_fill(struct export *e, struct err *err)
 {
 	int rc = 0;
@@ -209,27 +219,33 @@ static int api_export_fill(struct export *e, struct err *err)
 			rc = api_export_add_profile(e, err);
 		else if (!api_export_next_series(e, &rc, err) && !rc)
 			rc = api_export_finish(e, err);
-		/* Small profiles reuse the buffers, which saves allocations. */
+		/*
+		 * The buffers are kept after small profiles, to save
+		 * allocations.
+		 */
 		if (e->taken > CHUNK || e->starved)
 			let_go(e);
 	}
 	/*
-	 * The stream can wait for memory; breaking it off would waste what was
-	 * sent.
+	 * When memory is short, the stream waits; ending it would waste what
+	 * was sent before.
 	 */
 	return rc == ERR_LIMIT ? ERR_AGAIN : rc;
 }
 
 /*
- * Callback of the stream: move the next piece to out. Returns 1 when more
- * follows, 0 at the end.
+ * Callback of the stream: move the next piece of the tar to *out. Returns 1
+ * when more pieces follow, 0 at the end.
  */
 static int export_next(void *ctx, struct buf *out, struct err *err)
 {
 	struct export *e = ctx;
 	int rc = api_export_fill(e, err);
 
-	let_go(e); /* a slow client must hold no more than the piece */
+	/*
+	 * While a slow client receives the piece, only the piece is in memory.
+	 */
+	let_go(e);
 	*out = e->chunk;
 	e->chunk = (struct buf){ 0 };
 	return rc ? rc : !e->ended;

@@ -11,8 +11,8 @@
 #include "web/handler/context.h"
 
 /*
- * Start an export; its body is streamed after the handler returns. The first
- * errors are answered as JSON; a later one ends the connection.
+ * Start an export; its body is streamed after the handler returns. An error
+ * before that is answered as JSON; a later error ends the connection.
  */
 void api_export(void *ctx, struct request *r, struct answer *a);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/series, labels, label/<name>/values and profile_types: what is
- * stored.
+ * /api/v1/series, labels, label/NAME/values and profile_types: lists of stored
+ * series, labels and types.
  */
 #include "web/api/api_labels.h"
 
@@ -12,15 +12,15 @@
 #include "web/handler/envelope.h"
 
 /*
- * A query for series: fn is called for each series that one of the match[]
- * selectors matches, or for every series without match[].
+ * A query for series. It calls fn for each series that one of the match[]
+ * selectors matches, or for every series if the request has no match[].
  */
 struct series_query {
 	struct web *web;
 	struct request *request;
 	int64_t from;
 	int64_t to;
-	int64_t limit; /* of results; 0: none */
+	int64_t limit; /* largest number of results; 0: no limit */
 	struct answer *answer;
 	struct querier *q;
 	int (*fn)(void *ctx, struct labels *ls, struct err *err);
@@ -28,8 +28,8 @@ struct series_query {
 };
 
 /*
- * Call fn for each series that the matchers select. A series that several
- * selectors match is passed several times.
+ * Call fn for each series that one match[] selector matches. A series that
+ * several selectors match is passed once for each of them.
  */
 static int each_selected(struct series_query *s, const struct matcher *v,
 			 size_t count, struct err *err)
@@ -47,7 +47,7 @@ static int each_selected(struct series_query *s, const struct matcher *v,
 	return rc;
 }
 
-/* Call fn for the series of all match[] parameters. */
+/* Call fn for the series of all match[] parameters, or for every series. */
 static int each_series(struct series_query *s, struct err *err)
 {
 	const struct request *r = s->request;
@@ -71,7 +71,7 @@ static int each_series(struct series_query *s, struct err *err)
 	return rc;
 }
 
-/* Parse the range and the limit, and open the querier on success. */
+/* Parse the time range and the limit. On success, open the querier. */
 static int begin_query(struct series_query *s, struct err *err)
 {
 	int rc = params_range(&s->request->params, INT64_MIN, INT64_MAX,
@@ -85,21 +85,21 @@ static int begin_query(struct series_query *s, struct err *err)
 	return rc;
 }
 
-/* Prometheus' wording, which clients may look for. */
+/* The wording is Prometheus', because clients may search for it. */
 static const char limit_warning[] = "results truncated due to limit";
 
-/* What a listing has collected so far, and its limit. */
+/* The results that a listing has collected so far, and its limit. */
 struct listing {
-	struct string_set texts; /* results seen, to drop duplicates */
+	struct string_set texts; /* results collected, without duplicates */
 	struct json j;
 	struct answer *answer;
-	struct str name; /* of the label whose values are listed */
-	int64_t limit;   /* of results; 0: none */
+	struct str name; /* label whose values are listed */
+	int64_t limit;   /* largest number of results; 0: no limit */
 	int64_t written;
-	bool more; /* the limit has left something out */
+	bool more; /* whether the limit left out results */
 };
 
-/* Write one series, unless it was written for an earlier selector. */
+/* Write one series, unless an earlier selector matched it, too. */
 static int write_one(void *ctx, struct labels *ls, struct err *err)
 {
 	struct listing *l = ctx;
@@ -199,7 +199,7 @@ static int collect_values(void *ctx, struct labels *ls, struct err *err UNUSED)
 	return 0;
 }
 
-/* Collect a text out of an index. */
+/* Callback of the querier: collect a text from a label index. */
 static void collect_text(void *ctx, struct str text)
 {
 	struct listing *l = ctx;
@@ -208,8 +208,8 @@ static void collect_text(void *ctx, struct str text)
 }
 
 /*
- * Collect names or values. Without match[] the indexes list them directly,
- * without looking at series.
+ * Collect label names or values. Without match[] they come directly from the
+ * label indexes, without looking at series.
  */
 static int api_labels_collect(struct series_query *s, struct listing *l,
 			      struct err *err)
@@ -226,7 +226,7 @@ static int api_labels_collect(struct series_query *s, struct listing *l,
 			       (int64_t)string_set_memory(&l->texts), err);
 }
 
-/* Handle a listing of names or values from the request to the answer. */
+/* Answer a request for label names or values. */
 static void list_texts(struct series_query *s, struct listing *l)
 {
 	struct err err;
@@ -264,11 +264,12 @@ void api_label_values(void *ctx, struct request *r, struct answer *a)
 	list_texts(&s, &l);
 }
 
-/* Profile types. */
+/* Handler of /api/v1/profile_types, and its helpers. */
 
 /*
- * A type's newest profile is looked up in at most this many series; all of them
- * would be slow, and they rarely differ.
+ * Number of series of a profile type whose newest profiles are read for the
+ * type's sample types. Reading all series would be slow, and they rarely
+ * differ.
  */
 #define SERIES_A_TYPE 16
 
@@ -296,8 +297,8 @@ static void write_types(struct json *j, struct str name,
 }
 
 /*
- * Add the sample types that are not yet in `into`. Sets of several versions of
- * a program may differ.
+ * Add the sample types of `from` that are not yet in `into`. The sets may
+ * differ between versions of a program.
  */
 static void merge_types(struct typeset *into, const struct typeset *from)
 {
@@ -316,8 +317,8 @@ static void merge_types(struct typeset *into, const struct typeset *from)
 }
 
 /*
- * Write the sample types of one profile type, as its series' newest profiles
- * have them.
+ * Write the sample types of one profile type, from the newest profiles of its
+ * series.
  */
 static void api_labels_write_name(struct querier *q, struct str name,
 				  struct arena *arena, struct json *j)
@@ -335,7 +336,10 @@ static void api_labels_write_name(struct querier *q, struct str name,
 
 		if (querier_newest_types(q, i, &encoded, NULL)) {
 			buf_fini(&encoded);
-			continue; /* damaged: use the other series */
+			/*
+			 * The newest profile is damaged: use the other series.
+			 */
+			continue;
 		}
 		copy = bytes_of(
 			arena_str(arena, str_from(buf_bytes(&encoded))));

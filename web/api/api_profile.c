@@ -14,13 +14,15 @@
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
 
-#define SECONDS_MAX 3600 /* of profiling time */
+/* Longest profile that a request may ask for, in seconds. */
+#define SECONDS_MAX 3600
 #define SECOND_NS   1000000000LL
-#define ANSWER_NS   SECOND_NS /* of the deadline, reserved for the answer */
+/* Time before the deadline that is reserved for the answer. */
+#define ANSWER_NS SECOND_NS
 
 /*
- * Parse the request into the options of a scrape. A duration that the deadline
- * cannot hold is refused now, not after waiting for it.
+ * Parse the request into the options of a scrape. Refuses a duration that does
+ * not fit before the deadline at once, not after waiting.
  */
 static int wish_of(const struct request *r, int64_t deadline_ns,
 		   struct selector *sel, struct scrape_now_options *w,
@@ -49,9 +51,10 @@ static int wish_of(const struct request *r, int64_t deadline_ns,
 }
 
 /*
- * Answer with the stored profile by handing the request on to /api/v1/query,
- * with parameters that name the profile. Every report is thus available. The
- * new parameters come first, because the first of a name counts.
+ * Answer with the profile that was just stored, through the handler of
+ * /api/v1/query: so every report is available. The parameters that name the
+ * profile are put before those of the request, because the first parameter of a
+ * name counts.
  */
 static void api_profile_answer_stored(void *ctx, struct request *r,
 				      struct answer *a, struct labels *labels,

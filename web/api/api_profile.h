@@ -12,8 +12,8 @@
 
 /*
  * Scrape the target that the selector `query` matches, store the profile, and
- * answer as /api/v1/query does. Blocks a worker until the target has answered
- * or the deadline has passed.
+ * answer as /api/v1/query does. Blocks a query thread until the target has
+ * answered or the deadline has passed.
  */
 void api_targets_profile(void *ctx, struct request *r, struct answer *a);
 

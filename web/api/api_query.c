@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/query: one profile as it was stored, or a report of one profile, of
- * many merged, or of the difference between two sides.
+ * /api/v1/query: one profile as it was stored, or a report: of one profile, of
+ * many profiles merged, or of the difference between two sides.
  */
 #include "web/api/api_query.h"
 
@@ -20,9 +20,12 @@
 /* Memory for one stored profile and its answer, as a multiple of its size. */
 #define COPIES 3
 
-/* A single profile, as stored. */
+/* Functions that answer with a single stored profile. */
 
-/* Write a profile's header and totals as an object. */
+/*
+ * Write the metadata of a profile as an object: labels, time, sample types with
+ * their totals, sizes and hash.
+ */
 static void api_query_write_meta(struct json *j, const struct profile *p,
 				 struct labels *labels, const struct scan *scan)
 {
@@ -70,7 +73,7 @@ static void api_query_write_meta(struct json *j, const struct profile *p,
 	json_end(j, '}');
 }
 
-/* Answer report=meta. The profile is scanned, not decoded. */
+/* Answer report=meta. This scans the profile without decoding it. */
 static int report_meta(struct answer *a, const struct profile *p,
 		       struct labels *labels, struct err *err)
 {
@@ -91,8 +94,8 @@ static int report_meta(struct answer *a, const struct profile *p,
 
 /*
  * Parse a Range header with one range: "bytes=a-b", "bytes=a-" or "bytes=-n".
- * Returns false for anything else, which HTTP lets a server ignore. *first may
- * be beyond the size.
+ * Returns false for any other header, which HTTP allows a server to ignore.
+ * *first may be beyond `size`.
  */
 static bool api_query_parse_range(const char *header, uint64_t size,
 				  uint64_t *first, uint64_t *last)
@@ -166,9 +169,9 @@ static void report_raw(struct request *r, struct answer *a, struct profile *p)
 }
 
 /*
- * Answer report=proto for one stored profile, compressed. The file name is made
- * of the series' name, so characters with a meaning in headers or paths are
- * replaced.
+ * Answer report=proto for one stored profile, compressed. The suggested file
+ * name contains the name of the series, in which characters with a meaning in
+ * headers or paths are replaced.
  */
 static void report_proto(struct request *r, struct answer *a,
 			 const struct profile *p, struct labels *labels)
@@ -193,7 +196,10 @@ static void report_proto(struct request *r, struct answer *a,
 		arena_printf(&r->arena, "attachment;filename=\"%s\"", name));
 }
 
-/* Where a stored profile is. */
+/*
+ * The place of a stored profile: its series in the querier's selection, and its
+ * time.
+ */
 struct stored {
 	struct querier *q;
 	size_t series;
@@ -201,8 +207,8 @@ struct stored {
 };
 
 /*
- * Answer with a stored profile. The memory is taken by its size before it is
- * read.
+ * Answer with a stored profile. Memory for it is taken from the budget before
+ * the profile is read.
  */
 static int api_query_answer_stored(struct request *r, const struct stored *s,
 				   struct str report, struct answer *a,
@@ -232,7 +238,7 @@ static int api_query_answer_stored(struct request *r, const struct stored *s,
 }
 
 /*
- * Find the profile that is nearest to the time asked for, and answer with it as
+ * Find the profile that is nearest to the requested time, and answer with it as
  * stored.
  */
 static int find_stored(struct web *w, struct request *r,
@@ -256,9 +262,9 @@ static int find_stored(struct web *w, struct request *r,
 	return rc;
 }
 
-/* Reports. */
+/* Functions that answer with a report. */
 
-/* Parse how profiles are merged. */
+/* Parse the parameters that say how profiles are merged. */
 static int parse_gather(const struct request *r,
 			const struct report_request *query,
 			struct query_merge_options *o, struct err *err)
@@ -274,7 +280,10 @@ static int parse_gather(const struct request *r,
 	return aggregate_parse(s, &o->aggregate, err);
 }
 
-/* Refuse a merge for raw and meta, which describe a single profile. */
+/*
+ * Refuse to merge for the reports raw and meta, which describe a single
+ * profile.
+ */
 static int check_single(const struct report_request *query, struct err *err)
 {
 	if (!query->single)
@@ -286,8 +295,8 @@ static int check_single(const struct report_request *query, struct err *err)
 }
 
 /*
- * Answer a query without a diff. A single profile that needs no report is
- * answered as stored, without decoding it.
+ * Answer a query that is not a diff. A single profile that needs no report is
+ * returned as stored, without decoding it.
  */
 static int query_side(struct web *w, struct request *r, struct answer *a,
 		      const struct report_request *query, struct err *err)
@@ -316,7 +325,7 @@ static int query_side(struct web *w, struct request *r, struct answer *a,
 	return rc;
 }
 
-/* Merge one side of a diff. An error names the side. */
+/* Merge the profiles of one side of a diff. An error names the side. */
 static int gather_suffix(struct query_merge *g, const struct params *params,
 			 const char *suffix, struct err *err)
 {

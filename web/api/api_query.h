@@ -11,8 +11,8 @@
 #include "web/handler/context.h"
 
 /*
- * Answer a query. Errors are JSON, but plain text for go tool pprof, which
- * prints the body.
+ * Answer a query. Errors are JSON, except for go tool pprof: it prints the
+ * body, so it gets plain text.
  */
 void api_query(void *ctx, struct request *r, struct answer *a);
 

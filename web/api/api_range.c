@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/query_range: the times of profiles in a range, their totals, or the
- * totals over time.
+ * /api/v1/query_range: the times of profiles in a range, with or without their
+ * totals, or the totals per time step.
  */
 #include "web/api/api_range.h"
 
@@ -20,22 +20,25 @@
 #include "web/handler/envelope.h"
 #include "web/http/server.h"
 
-/* A request, parsed. */
+/* The parameters of the request, parsed. */
 struct range_query {
 	struct selector selector;
 	int64_t from;
 	int64_t to;
-	int64_t limit;       /* of series or groups; 0: none */
-	bool totals;         /* list the totals of each profile */
-	struct str function; /* list only profiles with it; empty: all */
-	struct timeline_options timeline; /* step_ms 0: no timeline */
+	/* Largest number of series or groups; 0: no limit. */
+	int64_t limit;
+	/* Whether to list the totals of each profile, too. */
+	bool totals;
+	struct str function; /* only profiles with this function; empty: all */
+	/* step_ms is 0 if the request has no step. */
+	struct timeline_options timeline;
 };
 
-/* Parsing. */
+/* Functions that parse the request. */
 
 /*
- * Parse the step: a duration such as "15s" or, as in Prometheus, seconds. *ms
- * is 0 when it is not given.
+ * Parse the step of a timeline: a duration such as "15s" or, as in Prometheus,
+ * a number of seconds. *ms is 0 when the parameter is missing.
  */
 static int parse_step(const struct request *r, int64_t *ms, struct err *err)
 {
@@ -56,7 +59,7 @@ static int parse_step(const struct request *r, int64_t *ms, struct err *err)
 }
 
 /*
- * Parse the parameters of a timeline. Those that need a step are refused
+ * Parse the parameters of a timeline. A parameter that needs a step is refused
  * without one, rather than ignored.
  */
 static int parse_timeline(const struct request *r, struct range_query *rq,
@@ -109,9 +112,9 @@ static int api_range_parse(const struct request *r, struct range_query *rq,
 	return rc;
 }
 
-/* Answering: each series is an object. */
+/* Functions that write the answer. Each series is an object. */
 
-/* Write a series up to the start of its times. */
+/* Write the object of a series up to the start of its array of times. */
 static void begin_series(struct json *j, struct labels *labels)
 {
 	json_begin(j, '{');
@@ -122,8 +125,8 @@ static void begin_series(struct json *j, struct labels *labels)
 }
 
 /*
- * Find the total of a row for a sample type. Returns false when the row's type
- * set does not have it.
+ * Find the total of a row (one profile) for a sample type. Returns false when
+ * the profile does not have the sample type.
  */
 static bool total_of(const struct totals_view *t, const struct typeset *types,
 		     size_t row, const struct value_type *type, int64_t *out)
@@ -141,8 +144,8 @@ static bool total_of(const struct totals_view *t, const struct typeset *types,
 }
 
 /*
- * Write the totals of one sample type, one for each row; null where a row has
- * no such type.
+ * Write the totals of one sample type, one for each row; null for a row that
+ * does not have the type.
  */
 static void write_total(struct json *j, const struct totals_view *t,
 			const struct typeset *types,
@@ -167,8 +170,8 @@ static void write_total(struct json *j, const struct totals_view *t,
 }
 
 /*
- * Whether a sample type already occurred, in an earlier type set or earlier in
- * its own: each type is written once.
+ * Whether sample type `i` of a type set occurs before: in an earlier set, or
+ * earlier in the same set. Each type is written only once.
  */
 static bool api_range_is_known(const struct typeset *types, size_t set,
 			       size_t i)
@@ -209,7 +212,7 @@ static int write_totals(struct json *j, const struct totals_view *t,
 	return rc;
 }
 
-/* A listing on its way to the answer. */
+/* The state of a listing while the answer is written. */
 struct listing {
 	const struct range_query *rq;
 	struct request *r;
@@ -217,15 +220,22 @@ struct listing {
 	struct answer *a;
 	struct json j;
 	struct timeline timeline;
-	struct function_search finder; /* used when asked for a function */
-	VEC(int64_t) found;            /* scratch: times of matching profiles */
-	int64_t taken;                 /* bytes accounted for the timeline */
-	int64_t written;               /* series written */
-	bool more;                     /* the limit left something out */
-	bool left_out;                 /* a series fit in no admitted group */
+	/* Search for the function, if the request names one. */
+	struct function_search finder;
+	VEC(int64_t) found; /* scratch: times of matching profiles */
+	/* Bytes taken from the budget for the timeline. */
+	int64_t taken;
+	int64_t written; /* number of series written */
+	/* Whether the limit left out series or groups. */
+	bool more;
+	/* Whether the limit of groups was reached before the last series. */
+	bool left_out;
 };
 
-/* Whether the limit allows one more series. If not, the listing ends. */
+/*
+ * Count one more series and return true, if the limit allows it. Otherwise the
+ * listing ends.
+ */
 static bool api_range_admit(struct listing *l)
 {
 	l->more = l->rq->limit && l->written == l->rq->limit;
@@ -233,7 +243,7 @@ static bool api_range_admit(struct listing *l)
 	return !l->more;
 }
 
-/* Write a series as its times alone. */
+/* Write a series with its times, without totals. */
 static void write_times(struct listing *l, size_t i, const int64_t *ms,
 			size_t count)
 {
@@ -257,8 +267,9 @@ static int list_times(struct listing *l, size_t i, struct err *err)
 }
 
 /*
- * List the times of profiles that have the function. The times are copied
- * first: the view is valid only until the next call of the querier.
+ * List the times of a series' profiles that contain the function. The times are
+ * copied first, because the view is valid only until the next call of the
+ * querier.
  */
 static int list_found(struct listing *l, size_t i, struct err *err)
 {
@@ -300,8 +311,8 @@ static int list_totals(struct listing *l, size_t i, struct err *err)
 }
 
 /*
- * Add a series to the timeline. At the limit of groups only series of known
- * groups are added; the others are left out.
+ * Add a series to the timeline. When the limit of groups is reached, only
+ * series of existing groups are added; the others are left out.
  */
 static int add_to_timeline(struct listing *l, size_t i, struct err *err)
 {
@@ -323,7 +334,7 @@ static int add_to_timeline(struct listing *l, size_t i, struct err *err)
 	return rc;
 }
 
-/* Handle one series, in the form that was asked for. */
+/* Add one series to the answer, in the form that the request asks for. */
 static int list_one(struct listing *l, size_t i, struct err *err)
 {
 	int rc = query_check_deadline(&l->a->work, err);
@@ -338,7 +349,7 @@ static int list_one(struct listing *l, size_t i, struct err *err)
 	return rc ? rc : query_take_output(&l->a->work, err);
 }
 
-/* End the answer, with warnings about everything left out. */
+/* End the answer, with warnings about everything that was left out. */
 static void api_range_finish(struct listing *l)
 {
 	CLEANUP(mem_freep)
@@ -380,7 +391,7 @@ static int list_series(struct listing *l, struct err *err)
 	return query_take_output(&l->a->work, err);
 }
 
-/* Answer a parsed request, and free whatever it took. */
+/* Answer a parsed request, and free everything allocated for it. */
 static int api_range_answer(struct web *w, const struct range_query *rq,
 			    struct request *r, struct answer *a,
 			    struct err *err)

@@ -12,8 +12,9 @@
 #include "web/handler/context.h"
 
 /*
- * GET /api/v1/query_range: list times, with totals=1 the totals as well, with
- * function=… only profiles that have it; or with step=… a timeline.
+ * GET /api/v1/query_range: list the times of profiles; with totals=1 their
+ * totals as well; with function=… only profiles that contain the function. With
+ * step=… the answer is a timeline instead.
  */
 void api_query_range(void *ctx, struct request *r, struct answer *a);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /api/v1/targets and /api/v1/status/…: JSON in the form that Prometheus has,
- * where Prometheus has the same.
+ * /api/v1/targets and /api/v1/status/…: JSON in Prometheus' format, where
+ * Prometheus has the same endpoint.
  */
 #include "web/api/api_status.h"
 
@@ -12,10 +12,12 @@
 #include "web/handler/context.h"
 #include "web/handler/envelope.h"
 
-/* Write a time as RFC 3339; 0 means never. */
+/*
+ * Write a time as RFC 3339; 0 means never, which is written as Go's zero time.
+ */
 static void write_time(struct json *j, int64_t ms)
 {
-	/* Go's zero time, as in Prometheus */
+	/* Go's zero time, which Prometheus also writes for "never". */
 	char text[40] = "0001-01-01T00:00:00Z";
 
 	if (ms)
@@ -44,7 +46,7 @@ static void write_discovered(struct json *j, const struct target_status *s)
 	json_end(j, '}');
 }
 
-/* Write the members that only an active target has. */
+/* Write the JSON members that only an active target has. */
 static void write_active(struct json *j, const struct target_status *s)
 {
 	const struct target_spec *t = &s->target->spec;
@@ -56,8 +58,8 @@ static void write_active(struct json *j, const struct target_status *s)
 	json_key(j, "scrapeUrl");
 	json_text(j, t->url);
 	/*
-	 * Prometheus replaces loopback hosts here; everprof has no external
-	 * URL.
+	 * For this member Prometheus replaces loopback hosts by the host of its
+	 * external URL. everprof has no external URL.
 	 */
 	json_key(j, "globalUrl");
 	json_text(j, t->url);
@@ -77,7 +79,7 @@ static void write_active(struct json *j, const struct target_status *s)
 	write_duration(j, t->timeout_ms);
 }
 
-/* Callback for each target, active or dropped. */
+/* Callback for each target, active or dropped: write it as an object. */
 static void write_target(void *ctx, const struct target_status *s)
 {
 	struct json *j = ctx;
@@ -98,7 +100,7 @@ static void write_target(void *ctx, const struct target_status *s)
 	json_end(j, '}');
 }
 
-/* Callback for each job: the number of its dropped targets. */
+/* Callback for each job: write the number of its dropped targets. */
 static void write_dropped_count(void *ctx, const char *job, size_t dropped)
 {
 	struct json *j = ctx;
@@ -108,8 +110,8 @@ static void write_dropped_count(void *ctx, const char *job, size_t dropped)
 }
 
 /*
- * Write one list of targets. An unwanted list is written empty, because clients
- * expect the member.
+ * Write the list of active or of dropped targets. A list that is not wanted is
+ * written empty, because clients expect the member.
  */
 static void write_targets(struct json *j, struct scraper *s, bool dropped,
 			  bool wanted)
@@ -131,9 +133,7 @@ void api_targets(void *ctx, struct request *r, struct answer *a)
 	json_begin(&j, '{');
 	write_targets(&j, w->o.scraper, false, !str_is(state, "dropped"));
 	write_targets(&j, w->o.scraper, true, !str_is(state, "active"));
-	/*
-	 * The counts cover all dropped targets, even if the list was limited.
-	 */
+	/* The counts include dropped targets that the list does not contain. */
 	json_key(&j, "droppedTargetCounts");
 	json_begin(&j, '{');
 	if (!str_is(state, "active"))
@@ -189,7 +189,9 @@ void api_status_buildinfo(void *ctx, struct request *r UNUSED, struct answer *a)
 	envelope_end(&j, a, NULL);
 }
 
-/* Of Prometheus' members only those that have a meaning here are written. */
+/*
+ * Only those of Prometheus' members are written that make sense for everprof.
+ */
 void api_status_runtimeinfo(void *ctx, struct request *r UNUSED,
 			    struct answer *a)
 {
@@ -215,9 +217,9 @@ void api_status_runtimeinfo(void *ctx, struct request *r UNUSED,
 }
 
 /*
- * Member names are those of Prometheus where it has the same. Times are in ms,
- * sizes in bytes; numRanges is the number of heads, and "groups" the size of
- * the chunk metadata of heads.
+ * Members have Prometheus' names where Prometheus has them. Times are in ms,
+ * sizes in bytes. numRanges is the number of head blocks, and "groups" the size
+ * of their chunk metadata.
  */
 void api_status_tsdb(void *ctx, struct request *r UNUSED, struct answer *a)
 {

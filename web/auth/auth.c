@@ -12,9 +12,13 @@
 #include "web/auth/auth_password.h"
 #include "web/auth/auth_private.h"
 
-#define WAITING_MAX 4 /* so that guessing cannot hold all workers */
+/*
+ * limit on requests that verify a password at a time, so that guessing cannot
+ * occupy all workers
+ */
+#define WAITING_MAX 4
 
-/* Whether a user ever had limited scopes since the start. */
+/* Whether a user had limited scopes at any time since the server started. */
 static bool was_limited(const struct auth *a, struct str name)
 {
 	for (size_t i = 0; i < a->limited.count; i++) {
@@ -78,8 +82,8 @@ void auth_free(struct auth *a)
 }
 
 /*
- * Log why a load failed, once for each new reason: it is tried again every
- * second.
+ * Log why loading the configuration failed, but only if the reason is new:
+ * loading is tried again every second.
  */
 static void tell_failure(const struct auth *a, const struct err *err)
 {
@@ -90,7 +94,10 @@ static void tell_failure(const struct auth *a, const struct err *err)
 			LOG_FIELDS(log_err(err)));
 }
 
-/* Whether a user whose scopes were limited has no limit any more. */
+/*
+ * Whether the new configuration no longer limits a user whose scopes were
+ * limited before.
+ */
 static bool has_fewer_limits(const struct auth *a,
 			     const struct web_config *next)
 {
@@ -104,8 +111,8 @@ static bool has_fewer_limits(const struct auth *a,
 
 /*
  * Returns ERR_DENIED when the new file would admit requests that the old one
- * refused. A file that is being written may be empty or end early, so opening
- * up takes a restart.
+ * refused. A file that is still being written may be empty or incomplete, so
+ * such a change takes effect only after a restart.
  */
 static int refuse_opening(const struct auth *a, const struct web_config *next,
 			  struct err *err)
@@ -121,8 +128,8 @@ static int refuse_opening(const struct auth *a, const struct web_config *next,
 }
 
 /*
- * Load the files again if one of them has changed. `next` stays empty if none
- * has.
+ * Load the configuration into `next` if one of its files has changed. Otherwise
+ * `next` stays empty.
  */
 static int auth_reload(const struct auth *a, struct web_config *next,
 		       struct err *err)
@@ -176,7 +183,7 @@ bool auth_is_current(struct auth *a)
 	return ok;
 }
 
-/* As auth_is_open(); the caller holds the lock. */
+/* Same as auth_is_open(), but the caller holds the lock. */
 static bool is_open_locked(const struct auth *a) REQUIRES(a->mu)
 {
 	return !web_config_has_auth(&a->config) &&
@@ -267,8 +274,8 @@ enum auth_verdict auth_check(struct auth *a, const struct credentials *c,
 }
 
 /*
- * Remember a verified password, and grant. The user may have changed meanwhile,
- * since hashing ran without the lock: then refuse.
+ * Remember a verified password and grant access. Refuse if the user was changed
+ * or removed during hashing, which runs without the lock.
  */
 static enum auth_verdict auth_remember(struct auth *a,
 				       const struct credentials *c,
@@ -363,7 +370,7 @@ char *auth_client_ca(struct auth *a)
 	mutex_lock(&a->mu);
 	/*
 	 * libmicrohttpd asks for client certificates only if it has a CA. Any
-	 * one will do, because tls_verify_client() judges them
+	 * CA will do, because tls_verify_client() checks the certificates
 	 * (docs/decisions.md, 78).
 	 */
 	if (a->config.tls.client_auth != WEB_CLIENT_NONE)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Authentication: find out who sends a request and what the user may do. Users
- * have a name and a bcrypt hash, tokens are secret texts. The file is loaded
- * again when it changes; one with mistakes changes nothing.
+ * have a name and a bcrypt hash, tokens are secret texts. The web configuration
+ * file is loaded again when it changes; a file with mistakes is ignored.
  *
- * Comparisons take a time that does not depend on what is compared. A password
- * is hashed once and then recognised by a keyed digest, until the file changes
- * (docs/decisions.md, 66).
+ * The time of a comparison does not depend on the contents of the compared
+ * texts. A password is hashed once and then recognised by a keyed digest, until
+ * the file changes (docs/decisions.md, 66).
  *
- * Ownership: what is handed in is borrowed.
+ * Ownership: arguments are borrowed.
  * Threads: any.
  */
 #ifndef WEB_AUTH_AUTH_H
@@ -22,14 +22,14 @@ enum {
 	AUTH_NAME_MAX = 128
 };
 
-/* The credentials of a request; NULL for those it does not have. */
+/* The credentials of a request; a member is NULL if the request lacks it. */
 struct credentials {
 	const char *user;
 	const char *password;
 	const char *token;
 };
 
-/* Who sends a request, and what it may do. */
+/* The sender of a request, and what the sender may do. */
 struct identity {
 	/* Name of the user or token; "" when nobody has to log in. */
 	char name[AUTH_NAME_MAX];
@@ -45,15 +45,15 @@ struct auth;
 NODISCARD int auth_new(const char *path, const struct log *log,
 		       struct auth **out, struct err *err);
 
-/* Free it; NULL is a no-op. */
+/* Free an auth; NULL is a no-op. */
 void auth_free(struct auth *a);
 
 /* Results of checking credentials. */
 enum auth_verdict {
 	AUTH_GRANTED, /* the identity is set; check its scopes */
 	AUTH_REFUSED, /* no credentials, or wrong ones */
-	AUTH_SLOW,    /* only auth_verify() can tell, slowly */
-	AUTH_BUSY,    /* too many passwords in work: try again later */
+	AUTH_SLOW,    /* only auth_verify() can decide, by hashing */
+	AUTH_BUSY,    /* too many passwords are being verified: retry */
 };
 
 /*
@@ -63,45 +63,46 @@ enum auth_verdict {
  */
 void auth_refresh(struct auth *a);
 
-/* Whether the last load succeeded. */
+/* Whether the last attempt to load the configuration succeeded. */
 bool auth_is_current(struct auth *a);
 
 /*
- * Whether everybody is let in: no users, no tokens, and no verified client
- * certificate is required.
+ * Whether everybody has access: there are no users and no tokens, and no
+ * verified client certificate is required.
  */
 bool auth_is_open(struct auth *a);
 
 /*
- * What strangers on the network could do, as a sentence for a warning: read all
- * profiles, or intercept passwords. NULL when neither.
+ * Returns what strangers on the network could do, as a sentence for a warning:
+ * read all profiles, or intercept passwords. NULL if they can do neither.
  */
 const char *auth_exposure(struct auth *a);
 
 /*
- * Check credentials without hashing, for the thread that must not wait. Returns
- * AUTH_GRANTED, AUTH_REFUSED or AUTH_SLOW.
+ * Check credentials without hashing, for the server's thread, which must not
+ * wait. Returns AUTH_GRANTED, AUTH_REFUSED or AUTH_SLOW.
  */
 enum auth_verdict auth_check(struct auth *a, const struct credentials *c,
 			     struct identity *out);
 
 /*
- * Decide what auth_check() found to be AUTH_SLOW. Hashes the password, one at a
- * time in the process. Returns AUTH_GRANTED, AUTH_REFUSED or AUTH_BUSY.
+ * Decide on credentials for which auth_check() returned AUTH_SLOW. Hashes the
+ * password; only one password is hashed at a time in the process. Returns
+ * AUTH_GRANTED, AUTH_REFUSED or AUTH_BUSY.
  */
 enum auth_verdict auth_verify(struct auth *a, const struct credentials *c,
 			      struct identity *out);
 
 /*
- * The schemes accepted, in the form of a WWW-Authenticate header. The text is a
- * constant.
+ * The accepted authentication schemes, as the value of a WWW-Authenticate
+ * header. The text is a constant.
  */
 const char *auth_challenge(struct auth *a);
 
 /*
- * Whether the server speaks TLS. This and the next two are asked at the start
- * only; certificates are fetched at each handshake (tls_serve()) and follow
- * their files.
+ * Whether the server speaks TLS. This function and the next two are called only
+ * when the server starts. Certificates are fetched at each handshake
+ * (tls_serve()), so changed files take effect without a restart.
  */
 bool auth_has_tls(struct auth *a);
 
@@ -117,7 +118,9 @@ char *auth_tls_priorities(struct auth *a);
  */
 char *auth_client_ca(struct auth *a);
 
-/* Callback for tls_serve(): copy certificate and key; ctx is the auth. */
+/*
+ * Callback for tls_serve(): copy certificate and key; ctx is the struct auth.
+ */
 void auth_tls_material(void *ctx, struct tls_material *out);
 
 /*
@@ -128,7 +131,7 @@ NODISCARD int auth_client(struct auth *a, void *session, struct err *err);
 
 /*
  * Call fn with each header that the file sets on all answers. fn runs under the
- * lock and must not call back.
+ * lock and must not call a function of this header.
  */
 void auth_headers(struct auth *a,
 		  void (*fn)(void *ctx, const char *name, const char *value),

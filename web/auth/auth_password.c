@@ -61,8 +61,8 @@ const struct web_user *auth_stand_in(const struct auth *a, const char *name)
 }
 
 /*
- * Append a text with its length, so that different parts never make the same
- * digest.
+ * Append a text with its length, so that different lists of texts never give
+ * the same bytes.
  */
 static void add_part(struct buf *b, struct str s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Check passwords and tokens without a timing side channel, and remember those
- * that bcrypt has verified.
+ * Check passwords and tokens without a timing side channel, and remember the
+ * passwords that bcrypt has verified.
  *
  * Ownership: borrows its inputs.
  * Threads: any; auth_is_known() with mu held.
@@ -19,13 +19,13 @@ enum auth_verdict auth_check_token(const struct auth *a, const char *token,
 				   struct identity *out);
 
 /*
- * Choose a user whose hash stands in for that of an unknown name, so that
+ * Choose a user whose hash is checked in place of an unknown name's, so that
  * refusing the name takes as long as refusing a wrong password. A name always
- * gets the same one. NULL: there are no users.
+ * gets the same user. NULL: there are no users.
  */
 const struct web_user *auth_stand_in(const struct auth *a, const char *name);
 
-/* The digest by which a verified password is recognised. */
+/* Compute the digest by which a verified password is recognised. */
 void auth_make_known(const struct auth *a, const struct credentials *c,
 		     struct str hash, struct known *out);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of authentication share. No file outside of them includes it.
+ * Types and functions that the files of authentication share. No other file
+ * includes this header.
  *
  * Ownership: auth_free() frees all of it.
  * Threads: see struct auth.
@@ -16,14 +17,14 @@
 #include "web/auth/auth.h"
 #include "web/web_config.h"
 
-#define KNOWN_MAX 256 /* passwords remembered */
+#define KNOWN_MAX 256 /* number of verified passwords remembered */
 
 #define SECRET_SIZE 32
-#define HASH_LEN    60 /* bytes of a bcrypt hash */
+#define HASH_LEN    60 /* length of a bcrypt hash in bytes */
 
 /*
- * A password that was verified: the digest of the server's secret, the user,
- * the password and its hash.
+ * A verified password, as a digest of the server's secret, the user name, the
+ * password and its bcrypt hash.
  */
 struct known {
 	uint8_t digest[DIGEST_SHA256_SIZE];
@@ -41,13 +42,18 @@ struct auth {
 	struct err failed;        /* the error of the last load, or empty */
 	VEC(char *) limited;      /* users who ever had limited scopes */
 	struct known known[KNOWN_MAX];
-	size_t known_count;          /* ever; the oldest one is overwritten */
-	uint8_t secret[SECRET_SIZE]; /* key of digests, new at each start */
-	struct mutex hashing;        /* held during one bcrypt */
-	_Atomic int waiting;         /* requests that wait for `hashing` */
+	/*
+	 * number of passwords ever remembered; a new password overwrites the
+	 * oldest
+	 */
+	size_t known_count;
+	/* key of digests, random in each process */
+	uint8_t secret[SECRET_SIZE];
+	struct mutex hashing; /* held while a password is hashed */
+	_Atomic int waiting;  /* requests that hold or await `hashing` */
 };
 
-/* Fill in who is asking. */
+/* Fill in the name and the scopes of a user or token. */
 void auth_grant(struct identity *out, struct str name, unsigned scopes);
 
 #endif

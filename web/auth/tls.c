@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-#define CHAIN_MAX 16 /* certificates in a chain */
+#define CHAIN_MAX 16 /* limit on the certificates in a chain */
 
 /* Where tls_retrieve() gets the certificate from; set by tls_serve(). */
 static struct {
@@ -36,7 +36,7 @@ const char *tls_priorities(const struct web_tls *t)
 			  [t->max_version != WEB_TLS_12];
 }
 
-/* gnutls declares data as writable that it only reads. */
+/* Cast const away: gnutls only reads the data that it declares as writable. */
 static unsigned char *tls_unconst(const char *text)
 {
 	union {
@@ -79,7 +79,8 @@ int tls_check(const struct web_tls *t, struct err *err)
 		rc = gnutls_certificate_set_x509_trust_mem(c, &ca,
 							   GNUTLS_X509_FMT_PEM);
 		/*
-		 * The result is the number of CAs, of which there must be one.
+		 * The result is the number of CAs, of which there must be at
+		 * least one.
 		 */
 		rc = rc > 0 ? 0 : tls_refuse(err, "invalid client_ca", rc);
 	} else {
@@ -111,8 +112,8 @@ static int load_key(const char *text, gnutls_privkey_t *out)
 }
 
 /*
- * Parse a certificate and its intermediates. *out is allocated as gnutls
- * requires, which also frees it.
+ * Parse a certificate and its intermediates. *out is allocated by
+ * gnutls_malloc(), because gnutls frees it.
  */
 static int load_chain(const char *text, gnutls_pcert_st **out, unsigned *count)
 {
@@ -203,7 +204,7 @@ static int import_peers(gnutls_session_t session, gnutls_x509_crt_t *out,
 	return 0;
 }
 
-/* CAs as gnutls knows them. */
+/* The CAs by which client certificates are verified. */
 struct tls_trust {
 	gnutls_x509_trust_list_t list;
 };
@@ -250,7 +251,7 @@ static bool is_trusted(const struct web_tls *t, gnutls_x509_crt_t *chain,
 	       !status;
 }
 
-/* Replace the bytes of an IP address by its text. Returns its length. */
+/* Replace the bytes of an IP address by its text. Returns the text's length. */
 static size_t address_text(char *name, size_t len)
 {
 	char text[INET6_ADDRSTRLEN] = "";
@@ -261,8 +262,8 @@ static size_t address_text(char *name, size_t len)
 }
 
 /*
- * Whether one of the certificate's alternative names is an allowed one. Names
- * that do not fit the buffer are skipped.
+ * Whether one of the certificate's alternative names is in client_allowed_sans.
+ * Names that do not fit the buffer are skipped.
  */
 static bool has_name(const struct web_tls *t, gnutls_x509_crt_t leaf)
 {

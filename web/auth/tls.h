@@ -25,8 +25,9 @@ const char *tls_priorities(const struct web_tls *t);
 NODISCARD int tls_check(const struct web_tls *t, struct err *err);
 
 /*
- * Parse CAs from PEM. That is done once, because parsing a bundle takes longer
- * than a request. Returns NULL on failure. The caller frees the result.
+ * Parse CAs from PEM. This is done once per configuration, because parsing a
+ * bundle takes longer than a request. Returns NULL on failure. The caller frees
+ * the result.
  */
 struct tls_trust *tls_trust_new(struct str pem);
 
@@ -50,8 +51,8 @@ struct tls_material {
 void tls_serve(void (*fn)(void *ctx, struct tls_material *out), void *ctx);
 
 /*
- * Ask a session's client for a certificate without naming the CAs known
- * (docs/decisions.md, 78). session is a gnutls_session_t.
+ * Ask a session's client for a certificate without sending the list of CAs
+ * (docs/decisions.md, 78). `session` is a gnutls_session_t.
  */
 void tls_hide_authorities(void *session);
 

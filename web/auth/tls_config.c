@@ -8,7 +8,7 @@
 
 #define CHOSEN "everprof offers only secure ciphers and curves"
 
-/* The section as decoded, before files are read. */
+/* The section tls_server_config as decoded, before its files are read. */
 struct tls_section {
 	struct str cert;
 	struct str cert_file;
@@ -19,7 +19,7 @@ struct tls_section {
 	struct web_tls tls;
 };
 
-/* Decode client_auth_type, in Go's names as Prometheus has them. */
+/* Decode client_auth_type. Its values have Go's names, as in Prometheus. */
 static void decode_client_auth(struct yaml *y, const struct yaml_node *n,
 			       void *field)
 {
@@ -48,7 +48,7 @@ static void decode_client_auth(struct yaml *y, const struct yaml_node *n,
 	yaml_error(y, n, "unknown client_auth_type \"%.*s\"", STR_ARG(text));
 }
 
-/* Decode a TLS version. Older ones are not offered at all. */
+/* Decode a TLS version. Versions before 1.2 are not offered at all. */
 static void tls_config_decode_version(struct yaml *y, const struct yaml_node *n,
 				      void *field)
 {
@@ -56,7 +56,7 @@ static void tls_config_decode_version(struct yaml *y, const struct yaml_node *n,
 	struct str text = str_of("");
 
 	yaml_text(y, n, &text);
-	/* TLS 1.2 stands in for a mistake, so that checking can go on. */
+	/* A mistake is treated as TLS 1.2, so that checking can go on. */
 	*v = str_is(text, "TLS13") ? WEB_TLS_13 : WEB_TLS_12;
 	if (!str_is(text, "TLS12") && !str_is(text, "TLS13"))
 		yaml_error(y, n, "the TLS version must be TLS12 or TLS13");
@@ -77,8 +77,8 @@ static void decode_sans(struct yaml *y, const struct yaml_node *n, void *field)
 }
 
 /*
- * The text of a setting that is given either inline or as a file; empty for
- * neither.
+ * The text of a setting that is given either inline or as a file; empty if it
+ * is not given.
  */
 static struct str tls_config_take(struct web_config *c,
 				  const struct yaml_node *n, struct str text,
@@ -162,8 +162,8 @@ void decode_tls(struct yaml *y, const struct yaml_node *n, void *field)
 
 	yaml_decode(y, n, "tls_server_config", fields, &s);
 	/*
-	 * A section that is empty or of another kind means no TLS; for the
-	 * latter yaml_decode() has reported the mistake.
+	 * A section that is empty or not a map means no TLS. If it is not a
+	 * map, yaml_decode() has reported the mistake.
 	 */
 	if (n->kind != YAML_MAP || !n->count)
 		return;

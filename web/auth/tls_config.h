@@ -3,7 +3,7 @@
  * Decoder of tls_server_config, a section of the web configuration file.
  *
  * Ownership: values are in the arena of the configuration.
- * Threads: one thread a configuration.
+ * Threads: one thread per configuration.
  */
 #ifndef WEB_AUTH_TLS_CONFIG_H
 #define WEB_AUTH_TLS_CONFIG_H
@@ -11,8 +11,8 @@
 #include "web/web_config.h"
 
 /*
- * Decode the section into field, a web_config. Certificates and keys are loaded
- * and checked; mistakes become errors of y.
+ * Decode the section into `field`, a struct web_config. Certificates and keys
+ * are loaded and checked; mistakes become errors of y.
  */
 void decode_tls(struct yaml *y, const struct yaml_node *n, void *field);
 

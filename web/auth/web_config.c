@@ -9,8 +9,9 @@
 #include "web/auth/tls.h"
 #include "web/auth/tls_config.h"
 
-#define FILE_MAX  MIB
-#define TOKEN_MIN 16 /* characters: shorter ones can be guessed */
+#define FILE_MAX MIB
+/* shortest token in characters; shorter tokens can be guessed */
+#define TOKEN_MIN 16
 
 /*
  * Whether a text is a bcrypt hash: $2b$ (or a, x, y), a cost of two digits, $,
@@ -138,8 +139,8 @@ struct token_entry {
 };
 
 /*
- * The state of a file. It is taken before the file is read: a change during the
- * read is then noticed later.
+ * Returns a file's path and current stamp. This is called before the file is
+ * read, so that web_config_is_stale() later detects a change during the read.
  */
 static struct web_file web_config_look_at(const char *path)
 {
@@ -227,7 +228,7 @@ static void decode_tokens(struct yaml *y, const struct yaml_node *n,
 /* The headers that may be set, and their values, as in Prometheus. */
 static const struct {
 	const char *name;
-	const char *values[4]; /* none: any value */
+	const char *values[4]; /* allowed values; none: any value */
 } allowed[] = {
 	{ "Content-Security-Policy", { NULL } },
 	{ "Strict-Transport-Security", { NULL } },
@@ -251,8 +252,8 @@ static bool is_allowed(size_t at, struct str value)
 }
 
 /*
- * Decode one header. A line break is refused, for it would begin another header
- * in the answer.
+ * Decode one header. A line break is refused, because it would begin another
+ * header in the answer.
  */
 static void web_config_decode_header(struct yaml *y,
 				     const struct yaml_node *key,

@@ -15,14 +15,14 @@
 #include "web/handler/web_options.h"
 #include "web/http/server.h"
 
-/* The web side as its handlers see it. */
+/* The state of the web side, which every handler receives as its ctx. */
 struct web {
 	struct web_options o;
 	struct server *server;
 	struct auth *auth;
 	struct budget memory; /* the budget of all queries */
-	int64_t started_ms;   /* time of the start */
-	_Atomic bool ready;   /* the storage is open */
+	int64_t started_ms;   /* when the server started, ms since the epoch */
+	_Atomic bool ready;   /* whether the storage is open */
 };
 
 #endif

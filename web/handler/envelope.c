@@ -5,12 +5,13 @@
 
 #include <inttypes.h>
 
-#define JSON_TYPE         "application/json; charset=utf-8"
-#define LABELS_HEADER_MAX ((size_t)8 * KIB) /* longer ones are not sent */
+#define JSON_TYPE "application/json; charset=utf-8"
+/* Largest value of X-Everprof-Labels, in bytes. */
+#define LABELS_HEADER_MAX ((size_t)8 * KIB)
 
 /*
- * The HTTP status and Prometheus' errorType of each error code. Any other code
- * is 500.
+ * The HTTP status and Prometheus' errorType for each error code. Other codes
+ * have the status 500.
  */
 static const struct {
 	int code;
@@ -45,7 +46,9 @@ struct json envelope_begin(struct answer *a)
 
 void envelope_end(struct json *j, struct answer *a, const char *const *warnings)
 {
-	/* A partial answer must not be cached. */
+	/*
+	 * An answer with warnings may be incomplete, so it must not be cached.
+	 */
 	if (warnings && *warnings) {
 		json_key(j, "warnings");
 		json_begin(j, '[');
@@ -76,7 +79,7 @@ void answer_error(struct answer *a, const struct err *err)
 	struct json j = json_init(&a->body);
 	const char *type = answer_status(a, err);
 
-	/* Drop what a handler wrote before it failed. */
+	/* Drop everything that the handler wrote before it failed. */
 	buf_reset(&a->body);
 	a->header_count = 0;
 	a->content_type = JSON_TYPE;
@@ -93,12 +96,11 @@ void answer_error(struct answer *a, const struct err *err)
 		answer_header(a, "Retry-After", "5");
 }
 
-void answer_pprof_error(struct answer *a, const struct err *err)
-
 /*
- * The client would show only the status of any other error answer; with
- * X-Go-Pprof it prints the body.
+ * go tool pprof prints the body of an error only if the answer has the header
+ * X-Go-Pprof; otherwise it prints only the status.
  */
+void answer_pprof_error(struct answer *a, const struct err *err)
 {
 	answer_error(a, err);
 	buf_reset(&a->body);
@@ -123,7 +125,7 @@ void answer_identity(struct answer *a, struct request *r, struct labels *labels,
 
 	labels_json(labels, &j);
 	/*
-	 * Labels too long for a header are left out; clients get them by
+	 * Labels too long for a header are left out; clients can get them with
 	 * report=meta.
 	 */
 	if (b.len <= LABELS_HEADER_MAX)

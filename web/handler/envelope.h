@@ -12,43 +12,44 @@
 #include "web/handler/context.h"
 
 /*
- * Begin a successful answer: {"status":"success","data": . The caller writes
- * the data as one JSON value, then calls envelope_end().
+ * Begin a successful answer with {"status":"success","data": . The caller
+ * writes the data as one JSON value, then calls envelope_end().
  */
 struct json envelope_begin(struct answer *a);
 
 /*
- * End the answer, with status 200. Warnings are a list of sentences that ends
- * in NULL; NULL stands for an empty list.
+ * End the answer, with status 200. `warnings` is an array of sentences that
+ * ends with a NULL pointer; NULL instead of the array means no warnings.
  */
 void envelope_end(struct json *j, struct answer *a,
 		  const char *const *warnings);
 
 /*
- * Set the HTTP status that stands for an error. Returns its errorType, a
- * constant.
+ * Set the HTTP status that corresponds to an error. Returns the error's
+ * errorType, a constant.
  */
 const char *answer_status(struct answer *a, const struct err *err);
 
 /*
  * Turn the answer into an error, {"status":"error",…}, with the HTTP status
- * that stands for the code. Whatever was written before is dropped.
+ * that corresponds to the error code. Everything written to the answer before
+ * is dropped.
  */
 void answer_error(struct answer *a, const struct err *err);
 
 /*
- * Make the answer an error in plain text, which go tool pprof shows to its
- * user.
+ * Turn the answer into an error in plain text. go tool pprof shows this text to
+ * its user.
  */
 void answer_pprof_error(struct answer *a, const struct err *err);
 
-/* Make the answer a text. content_type must be a constant; text is copied. */
+/* Make `text` the answer. content_type must be a constant; text is copied. */
 void answer_text(struct answer *a, unsigned status, const char *content_type,
 		 struct str text);
 
 /*
- * Add the headers X-Everprof-Labels and X-Everprof-Timestamp, which tell which
- * profile the answer is about.
+ * Add the headers X-Everprof-Labels and X-Everprof-Timestamp: labels and time
+ * of the profile in the answer.
  */
 void answer_identity(struct answer *a, struct request *r, struct labels *labels,
 		     int64_t ms);

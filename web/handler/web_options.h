@@ -21,17 +21,17 @@ struct web_flag {
 };
 
 /*
- * What clients may ask of the process as a whole. All functions may be called
- * from any thread.
+ * The functions behind the endpoints that show or reload the configuration and
+ * shut the process down. All may be called from any thread.
  */
 struct web_lifecycle {
 	void *ctx;
-	bool enabled; /* allow reload and quit */
+	bool enabled; /* whether clients may reload and quit */
 	/* Writes the configuration in use, without secrets. */
 	void (*config)(void *ctx, struct buf *out);
-	/* Begins the shutdown and returns at once. */
+	/* Loads the configuration again. Returns the error of loading it. */
 	int (*reload)(void *ctx, struct err *err);
-	void (*quit)(void *ctx); /* begins the shutdown, returns at once */
+	void (*quit)(void *ctx); /* starts the shutdown and returns at once */
 };
 
 /* All options of the web side. */
@@ -42,32 +42,40 @@ struct web_options {
 	const struct web_flag *flags;
 	size_t flag_count;
 	const char *version;
-	const char *revision;      /* the commit; "" when unknown */
-	int64_t retention_ms;      /* of storage, only to be shown */
-	bool admin_api;            /* allow /api/v1/admin/… */
-	const char *address;       /* host:port to listen on */
-	const char *allowed_hosts; /* names of the server, by commas; NULL:
-				      any name, but only localhost if there is
-				      no authentication and the address is a
-				      loopback address */
-	/* A regex that matches whole origins; NULL: none is allowed. */
+	const char *revision; /* commit of the build; "" when unknown */
+	/* Storage's retention time in ms, for display only. */
+	int64_t retention_ms;
+	bool admin_api;      /* whether /api/v1/admin/… is allowed */
+	const char *address; /* host:port to listen on */
+	/*
+	 * Host names that requests may name, separated by commas. NULL: any
+	 * name; but only local names if the address is a loopback address and
+	 * authentication is off.
+	 */
+	const char *allowed_hosts;
+	/*
+	 * Regular expression that must match a whole origin to allow the origin
+	 * by CORS. NULL: no origin is allowed.
+	 */
 	const char *cors_origin;
 	/* The web configuration file; NULL: no authentication, no TLS. */
 	const char *config_file;
 	unsigned max_connections;
 	int64_t rate_limit; /* requests a second per client; 0: no limit */
 	/*
-	 * Clients that take an answer more slowly (bytes/s) are closed; 0:
-	 * none.
+	 * Clients that receive an answer more slowly are disconnected, in bytes
+	 * per second; 0: no minimum.
 	 */
 	int64_t slow_client_rate;
-	unsigned max_concurrency; /* worker threads */
-	int64_t read_timeout_ms;  /* for a client to send a request */
-	int64_t query_timeout_ms; /* for a request to be answered */
-	int64_t slow_ms;          /* log slower requests as warnings */
-	bool access_log;          /* log all requests */
-	int64_t query_memory;     /* bytes that all queries may take together */
-	const char *source_root;  /* folder for report=source; NULL: none */
+	unsigned max_concurrency; /* number of worker threads */
+	int64_t read_timeout_ms;  /* time for a client to send a request */
+	int64_t query_timeout_ms; /* time for everprof to answer a request */
+	/* Requests that take longer are logged as warnings. */
+	int64_t slow_ms;
+	bool access_log;      /* whether all requests are logged */
+	int64_t query_memory; /* memory of all queries together, in bytes */
+	/* Folder of sources for report=source; NULL: none. */
+	const char *source_root;
 	const struct log *log;
 	struct metrics *metrics;
 };

@@ -73,8 +73,8 @@ static enum MHD_Result count_authorization(void *ctx, enum MHD_ValueKind kind,
 }
 
 /*
- * Whether there are two Authorization headers. A proxy may have judged one of
- * them, while the server would use the other.
+ * Whether there is more than one Authorization header. A proxy may have checked
+ * a different one than the server would use.
  */
 static bool is_split(struct exchange *x)
 {
@@ -171,8 +171,8 @@ static bool is_friend(struct exchange *x)
 }
 
 /*
- * Whether a page of a foreign origin tries to change something. Its reader's
- * browser would send the reader's password along (request forgery).
+ * Whether a page of a foreign origin tries to change something. The browser of
+ * the page's reader would send the reader's password along (request forgery).
  */
 static bool is_forged(const struct exchange *x)
 {
@@ -180,9 +180,9 @@ static bool is_forged(const struct exchange *x)
 }
 
 /*
- * Whether an origin's scheme is that of the server as the browser sees it: the
- * server's own, or the one a proxy names. A foreign page cannot set that header
- * without asking first (preflight).
+ * Whether an origin's scheme is the scheme by which the browser reaches the
+ * server: the one that a proxy names in X-Forwarded-Proto, or else the server's
+ * own. A foreign page cannot set that header without a preflight request.
  */
 static bool is_our_scheme(struct exchange *x, struct str scheme)
 {
@@ -194,8 +194,8 @@ static bool is_our_scheme(struct exchange *x, struct str scheme)
 }
 
 /*
- * Whether a page of another origin sent the request, one that is not allowed by
- * --web.cors.origin either.
+ * Whether the request was sent by a page of another origin that
+ * --web.cors.origin does not allow.
  */
 static bool is_foreign(struct exchange *x)
 {
@@ -226,7 +226,7 @@ static bool is_preflight(struct exchange *x)
 	return str_is(x->request.method, "OPTIONS") && is_friend(x);
 }
 
-/* Allow it; access_add_cors() adds the details. */
+/* Answer a preflight request; access_add_cors() adds the headers. */
 static void answer_preflight(struct exchange *x)
 {
 	x->answer.status = 204;
@@ -263,8 +263,8 @@ static void refuse_method(struct exchange *x)
 }
 
 /*
- * Whether the route has this method. POST to a reading route is for long
- * parameters.
+ * Whether the route accepts the request's method. Routes that only read also
+ * accept POST, for parameters that are too long for a URL.
  */
 static bool is_method_ok(const struct exchange *x)
 {
@@ -275,7 +275,7 @@ static bool is_method_ok(const struct exchange *x)
 	return str_is(m, "GET") || str_is(m, "HEAD") || str_is(m, "POST");
 }
 
-/* Answer 429. */
+/* Answer 429 to a client that exceeds its rate of requests. */
 static void refuse_often(struct exchange *x)
 {
 	exchange_refuse(
@@ -293,8 +293,8 @@ void access_refuse_framing(struct exchange *x)
 
 /*
  * Judge all that is known before the body: rate, host, certificate,
- * credentials. A preflight carries no credentials and is answered before they
- * are checked.
+ * credentials. A preflight request is answered before credentials are checked,
+ * because it carries none.
  */
 static void access_admit(struct exchange *x)
 {
@@ -329,8 +329,8 @@ bool access_refuse_body(struct exchange *x)
 }
 
 /*
- * Find what is wrong with an authenticated request. Clients that are not let in
- * learn nothing of this.
+ * Refuse an authenticated request if something else is wrong with it. Clients
+ * without access are refused earlier and learn nothing of this.
  */
 static void find_fault(struct exchange *x)
 {
@@ -367,7 +367,7 @@ void access_verify(struct exchange *x)
 		return;
 	/*
 	 * Each client may have one password hashed at a time, so that guessing
-	 * at one address does not keep out the users at others.
+	 * from one address does not lock out the users at other addresses.
 	 */
 	if (atomic_fetch_add(&x->client->hashing, 1))
 		access_judge(x, AUTH_BUSY);

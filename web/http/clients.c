@@ -8,18 +8,18 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 
-#define SLOTS 1024 /* of the hash table */
+#define SLOTS 1024 /* number of slots of the hash table */
 
 /*
- * The most one client may have of a shared budget: seven eighths
+ * The greatest part of a shared budget that one client may use: seven eighths
  * (docs/decisions.md, 92).
  */
 #define SHARE_OF(max) ((max) / 8 * 7)
 
-/* A client in its slot of the hash table. */
+/* An entry of the hash table: a client, its key and its references. */
 struct entry {
-	struct client client; /* first: cast back in clients_put() */
-	struct entry *next;   /* in the same slot */
+	struct client client; /* first member: clients_put() casts it back */
+	struct entry *next;   /* next entry in the same slot */
 	uint64_t key;         /* client_key() of its address */
 	unsigned refs;        /* guarded by clients.mu */
 };
@@ -35,7 +35,7 @@ struct clients {
 uint64_t client_key(const struct sockaddr *a)
 {
 	uint8_t key[9] = { 0 };
-	/* Byte 0 tells the two kinds of addresses apart. */
+	/* Byte 0 is the kind of address: 0 for IPv4, 6 for IPv6. */
 	uint64_t hash;
 
 	if (a && a->sa_family == AF_INET) {

@@ -24,11 +24,12 @@ struct clients;
 struct client {
 	struct budget memory;    /* its share of the query memory */
 	struct pool_group *work; /* its share of the workers */
-	_Atomic int hashing;     /* passwords being verified */
+	_Atomic int hashing;     /* number of passwords being verified */
 };
 
 /*
- * Create the table. memory and pool are what clients share; both are borrowed.
+ * Create the table of clients. `memory` and `pool` are the resources that the
+ * clients share; both are borrowed.
  */
 struct clients *clients_new(struct budget *memory, struct pool *pool);
 
@@ -36,8 +37,8 @@ struct clients *clients_new(struct budget *memory, struct pool *pool);
 void clients_free(struct clients *cs);
 
 /*
- * Get a reference on the client with an address. NULL stands for an unknown
- * address; all such requests are one client.
+ * Get a reference to the client with an address. NULL is an unknown address;
+ * all requests from unknown addresses are one client.
  */
 struct client *clients_get(struct clients *cs, const struct sockaddr *a);
 

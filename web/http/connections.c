@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 
-#define LOOK_US 5000 /* between checks at shutdown */
+#define LOOK_US 5000 /* pause between checks at shutdown */
 /* Time over which a client's rate is measured. */
 #define SEND_LOOK_NS (30 * 1000000000LL)
 
@@ -22,13 +22,13 @@ struct connection {
 	bool ended;         /* shut down, but not yet closed */
 	int64_t since_ns;   /* start of the current state */
 	int64_t sending_ns; /* last time the rate was measured */
-	uint64_t taken;     /* bytes acknowledged by then */
+	uint64_t taken;     /* bytes acknowledged by the client at sending_ns */
 	struct connection_target target;
 	struct connection *prev;
 	struct connection *next;
 };
 
-/* All connections, as a ring ordered by since_ns, longest first. */
+/* All connections, as a ring ordered by since_ns, oldest first. */
 struct connections {
 	struct connections_options o;
 	struct mutex mu;
@@ -206,7 +206,7 @@ static bool is_slow(const struct connections *cs, struct connection *c,
 
 /*
  * Whether a request is not complete by its deadline. Received bytes do not
- * extend that, so a slow client cannot hold a connection.
+ * extend the deadline, so a slow client cannot hold a connection.
  */
 static bool is_late(const struct connections *cs, const struct connection *c,
 		    int64_t now)

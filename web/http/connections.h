@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections: track how long each connection has been waiting, and close those
- * of slow clients.
+ * Connections: track how long each connection has been waiting, and close the
+ * connections of slow clients.
  *
  * libmicrohttpd's own timeout restarts with each byte, so that one byte a
- * second holds a connection for ever. Here a request has a fixed deadline,
+ * second holds a connection forever. Here a request has a fixed deadline,
  * counted from the connection's start or the last answer (docs/decisions.md,
- * 70). When there are too many connections, the one that has been idle longest
- * is closed: it is waiting for a request, or for the client to take its answer.
+ * 70). When there are too many connections, the connection that has been idle
+ * longest is closed. A connection is idle while it waits for a request or for
+ * the client to take an answer.
  *
  * A client that takes an answer too slowly is closed as well, because the
  * answer stays in memory until it is sent (docs/decisions.md, 91).
@@ -28,11 +29,16 @@ struct connection;
 
 /* Limits of connections. */
 struct connections_options {
-	size_t max;        /* connections at a time */
-	int64_t first_ms;  /* ms until the first request is complete */
-	int64_t next_ms;   /* ms between an answer and the next request */
-	int64_t send_rate; /* bytes a second that a client must take of an
-			      answer, over half a minute; 0: any */
+	size_t max; /* limit on connections at a time */
+	/* time limit for a connection's first request to be complete */
+	int64_t first_ms;
+	/* time limit after an answer for the next request to be complete */
+	int64_t next_ms;
+	/*
+	 * bytes a second that a client must take of an answer, over half a
+	 * minute; 0: no limit
+	 */
+	int64_t send_rate;
 };
 
 /* Create the list of connections. */
@@ -42,8 +48,9 @@ struct connections *connections_new(const struct connections_options *o);
 void connections_free(struct connections *cs);
 
 /*
- * Add a connection; evicts another one when there are too many. The result is
- * valid until connection_end().
+ * Add a connection. When there are too many, the connection that has been idle
+ * longest is shut down, or the new one if all others are handling requests. The
+ * result is valid until connection_end().
  */
 struct connection *connections_add(struct connections *cs, int fd);
 
@@ -59,8 +66,9 @@ enum connection_state {
 };
 
 /*
- * Set the state, and restart the time in it. Repeat SENDING whenever a part of
- * the answer has been sent. NULL for c is a no-op.
+ * Set the state, and restart the time for which the connection has been in it.
+ * Repeat SENDING whenever a part of the answer has been sent. NULL for c is a
+ * no-op.
  */
 void connection_turn(struct connections *cs, struct connection *c,
 		     enum connection_state state);
@@ -72,17 +80,18 @@ void connection_end(struct connections *cs, struct connection *c);
 void connection_drop(struct connections *cs, struct connection *c);
 
 /*
- * What was noted of a request's target when it arrived; libmicrohttpd then
- * changes it in place. It is kept by the connection because libmicrohttpd does
- * not report the end of every request. For the server's thread alone.
+ * What was noted about the target of a request (path and parameters) before
+ * libmicrohttpd parsed it, which changes the target in place. This is kept with
+ * the connection, because libmicrohttpd does not report the end of every
+ * request. Only the server's thread may use it.
  */
 struct connection_target {
 	const char *begin;  /* the target as received */
 	const char *behind; /* the byte after the target's NUL */
-	bool sound;         /* escapes are valid, parameters not too many */
+	bool sound;         /* escapes are valid, and parameters not too many */
 };
 
-/* The target of a connection; NULL if c is. */
+/* The target of the connection's request; NULL if c is NULL. */
 struct connection_target *connection_target(struct connection *c);
 
 /*

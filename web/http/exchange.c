@@ -9,12 +9,13 @@
 #include "web/http/framing.h"
 #include "web/route/route.h"
 
-#define FORMS_MAX (32 * MIB) /* bytes of all bodies, until answered */
+/* limit on the bodies of all requests that are not answered yet, in bytes */
+#define FORMS_MAX (32 * MIB)
 
 /*
- * Bytes of bodies whose password is not verified yet. They have a limit of
- * their own, so that strangers cannot use up the other one (docs/decisions.md,
- * 79).
+ * Limit on the bodies of requests whose password is not verified yet, in bytes.
+ * It is separate from FORMS_MAX, so that strangers cannot use up the memory for
+ * verified clients (docs/decisions.md, 79).
  */
 #define STRANGE_FORMS_MAX (8 * MIB)
 
@@ -59,8 +60,8 @@ void exchange_add(struct exchange *x, const char *data, size_t len)
 }
 
 /*
- * Move the parameters after the first n before them: those of the form take
- * precedence over those of the URL, as in Go.
+ * Move the first n parameters, which are from the URL, to the end: parameters
+ * of the form take precedence over those of the URL, as in Go.
  */
 static void move_ahead(struct request *r, size_t n)
 {
@@ -92,7 +93,10 @@ void exchange_parse_form(struct exchange *x)
 	if (sound && form)
 		x->wordy |= !params_add_form(&x->request.params,
 					     &x->request.arena, body);
-	/* The parameters take about as much memory as the body did. */
+	/*
+	 * The parameters take about as much memory as the body did, so that
+	 * memory stays counted in form_pool.
+	 */
 	buf_fini(&x->form);
 	if (!form)
 		exchange_refuse(
@@ -116,7 +120,9 @@ const char *exchange_header(struct exchange *x, const char *name)
 	return v ? v : "";
 }
 
-/* Take over what was noted of the target, and check the framing. */
+/*
+ * Take over what on_target() has noted about the target, and check the framing.
+ */
 static void exchange_take_target(struct exchange *x, const char *method,
 				 const char *version)
 {

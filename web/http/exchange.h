@@ -23,23 +23,25 @@
 #include "web/http/limiter.h"
 #include "web/http/server.h"
 
-/* The server. */
+/* The HTTP server. */
 struct server {
 	struct server_options o;
 	struct MHD_Daemon *daemon;
 	struct pool *pool;
 	unsigned port;
 	/*
-	 * Bytes of all request bodies; those of clients that are not verified
-	 * yet are counted apart.
+	 * Bytes of all request bodies in memory: in strange_forms if the
+	 * password is not verified yet, in forms otherwise.
 	 */
 	_Atomic int64_t forms;
 	_Atomic int64_t strange_forms;
-	/* When queries must end, clock_mono_ns(); INT64_MAX until shutdown. */
+	/*
+	 * When queries must end, by clock_mono_ns(); INT64_MAX until shutdown.
+	 */
 	_Atomic int64_t stop_ns;
 	bool tls;
-	char *client_ca;  /* of auth_client_ca(); owned */
-	char *priorities; /* of auth_tls_priorities(); owned */
+	char *client_ca;  /* from auth_client_ca(); owned */
+	char *priorities; /* from auth_tls_priorities(); owned */
 	struct connections *connections;
 	struct limiter *limiter;
 	struct clients *clients;
@@ -59,26 +61,28 @@ struct exchange {
 	struct client *client; /* holds a reference */
 	struct request request;
 	struct answer answer;
-	struct identity who;        /* user or token, and its scopes */
-	struct buf form;            /* the body */
-	_Atomic int64_t *form_pool; /* the server's counter that has the body */
-	int64_t form_taken;         /* bytes counted there */
-	bool crowded;               /* the counter was full: body incomplete */
-	const struct route *route;  /* NULL: no such path */
+	struct identity who; /* user or token, and its scopes */
+	struct buf form;     /* the request's body */
+	/* the server's counter that includes the body */
+	_Atomic int64_t *form_pool;
+	int64_t form_taken;        /* bytes of the body in that counter */
+	bool crowded;              /* the counter was full: body incomplete */
+	const struct route *route; /* NULL: no such path */
 	int64_t started_ns; /* when the request's headers were complete */
 	struct buf chunk;   /* the current piece of a stream */
-	size_t sent;        /* bytes of the piece */
+	size_t sent;        /* bytes of the piece that were sent */
 	int more;           /* last result of the stream's next() */
-	struct exchange *next_parked; /* in server.parked */
-	int64_t parked_ns; /* since when it waits for memory; 0: not */
-	bool answered;     /* the answer is complete */
-	bool suspended;    /* a worker has, or had, the connection */
-	bool admitted;     /* access_admit() has run */
-	bool unverified;   /* the password has still to be hashed */
-	bool ambiguous;    /* the framing is ambiguous */
-	bool foreign;      /* sent by a page of another origin */
-	bool bad;          /* an invalid escape or a NUL in the target */
-	bool wordy;        /* too many parameters: incomplete */
+	struct exchange *next_parked; /* next exchange in server.parked */
+	/* when the stream began to wait for memory; 0: it does not wait */
+	int64_t parked_ns;
+	bool answered;   /* the answer is complete */
+	bool suspended;  /* a worker has, or had, the connection */
+	bool admitted;   /* access_admit() has run */
+	bool unverified; /* the password still has to be verified */
+	bool ambiguous;  /* the framing is ambiguous */
+	bool foreign;    /* sent by a page of another origin */
+	bool bad;        /* an invalid escape or a NUL in the target */
+	bool wordy;      /* too many parameters, so some are missing */
 };
 
 #define EXCHANGE_UNSOUND                                                  \
@@ -108,10 +112,10 @@ void exchange_parse_form(struct exchange *x);
 /* A header of the request; "" when it is missing. */
 const char *exchange_header(struct exchange *x, const char *name);
 
-/* Set the answer to an error: code is an ERR_*, why its message. */
+/* Set the answer to an error: `code` is an ERR_*, `why` is its message. */
 void exchange_refuse(struct exchange *x, int code, const char *why);
 
-/* The connection's entry in the list, or NULL. */
+/* The connection's entry in server.connections, or NULL. */
 struct connection *exchange_connection(struct MHD_Connection *c);
 
 /* Set the state of the exchange's connection. */

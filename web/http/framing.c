@@ -9,16 +9,16 @@
 
 /*
  * libmicrohttpd 0.9 accepts a bare LF as the end of a line and joins folded
- * lines, without a way to find out. But it parses lines in place: CR and LF
- * both become NUL, a name is followed by its value, and the total size is
- * known. Hence anything it skipped shows up as a gap, and such requests are
- * refused (docs/decisions.md, 69). Version 1.0 can be configured to refuse them
- * itself: MHD_OPTION_CLIENT_DISCIPLINE_LVL.
+ * lines, and reports neither. But it parses lines in place: CR and LF both
+ * become NUL, a value follows its name, and the total size is known. Anything
+ * that it skipped therefore shows up as a gap, and requests with gaps are
+ * refused (docs/decisions.md, 69). Version 1.0 of libmicrohttpd can be
+ * configured to refuse such requests itself: MHD_OPTION_CLIENT_DISCIPLINE_LVL.
  */
 #define IN_PLACE (MHD_VERSION < 0x01000000)
-#define GAP_MAX  256 /* between a header's name and its value */
+#define GAP_MAX  256 /* limit on the bytes between a header's name and value */
 
-/* What was seen in the headers. */
+/* Findings about the headers of a request. */
 struct framing {
 	unsigned lengths;   /* number of Content-Length headers */
 	unsigned encodings; /* number of Transfer-Encoding headers */
@@ -76,7 +76,10 @@ static enum MHD_Result framing_on_header(void *ctx,
 	f->lengths += !strcasecmp(key, "Content-Length");
 	f->encodings += !strcasecmp(key, "Transfer-Encoding");
 	f->hosts += !strcasecmp(key, "Host");
-	/* Bytes between two lines would be a NUL within one of them. */
+	/*
+	 * A name begins right after the CR LF of the previous line. Otherwise a
+	 * NUL has cut one of the texts short.
+	 */
 	f->odd |= IN_PLACE && key != f->end + 2;
 	f->odd |= !value || !framing_is_clean(key, key_len, value, value_len) ||
 		  !is_behind(key, key_len, value) ||
@@ -87,8 +90,8 @@ static enum MHD_Result framing_on_header(void *ctx,
 }
 
 /*
- * Whether the headers end where their last text does: the end of its line and
- * the empty line are two bytes each.
+ * Whether the headers end with their last text, but for the end of its line and
+ * the empty line, which are two bytes each.
  */
 static bool is_whole(struct MHD_Connection *c, const char *method,
 		     const char *end)
@@ -105,7 +108,10 @@ bool framing_is_ambiguous(struct MHD_Connection *c, const char *method,
 {
 	struct framing f = { .end = version + strlen(version) };
 
-	/* A method, or a target, that ended before it should contains a NUL. */
+	/*
+	 * If the text of the method or the target ends too early, it contains a
+	 * NUL.
+	 */
 	f.odd = IN_PLACE &&
 		(!target || target->begin != method + strlen(method) + 1 ||
 		 version != target->behind);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define NAME_MAX_LEN 253 /* of a DNS name */
+#define NAME_MAX_LEN 253 /* length limit of a DNS name */
 
 /*
  * The host in a Host header: without port, brackets and a final dot. Empty if
@@ -39,7 +39,7 @@ static bool hosts_is_address(struct str name)
 	uint8_t bytes[16];
 
 	if (!name.len || name.len >= sizeof(text))
-		/* inet_pton() needs a text that ends in NUL. */
+		/* Empty, or longer than any address. */
 		return false;
 	memcpy(text, name.ptr, name.len);
 	text[name.len] = 0;
@@ -47,7 +47,7 @@ static bool hosts_is_address(struct str name)
 	       inet_pton(AF_INET6, text, bytes) == 1;
 }
 
-/* Whether a host is a given name; case does not matter. */
+/* Whether two names are equal, ignoring case; false for empty names. */
 static bool hosts_is_named(struct str name, struct str wanted)
 {
 	return name.len == wanted.len && name.len &&

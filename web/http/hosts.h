@@ -16,8 +16,9 @@
 
 /*
  * Whether a Host header is an address, localhost, or one of the names
- * (separated by commas, without ports). If names is NULL, any host is allowed.
- * So is a request without a Host header: no browser sends one.
+ * (separated by commas, without ports). If `names` is NULL, any host is
+ * allowed. A request without a Host header is always allowed, because no
+ * browser sends one.
  */
 bool hosts_allow(const char *names, const char *host);
 

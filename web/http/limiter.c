@@ -5,15 +5,15 @@
 #include "base/mutex.h"
 #include "web/http/clients.h"
 
-#define BUCKETS 4096 /* of the table */
-#define WAYS    4    /* buckets that an address may be in */
+#define BUCKETS 4096 /* number of buckets in the table */
+#define WAYS    4    /* number of buckets in which an address may be */
 #define SECOND  1000000000LL
 
 /* The tokens of one client. */
 struct bucket {
 	uint64_t client; /* client_key() of its address; 0: free */
-	int64_t tokens;  /* in billionths of a request */
-	int64_t at_ns;   /* when `tokens` was brought up to date */
+	int64_t tokens;  /* tokens in billionths of a request */
+	int64_t at_ns;   /* when `tokens` was computed */
 };
 
 /* A set-associative table of buckets. */
@@ -42,7 +42,7 @@ void limiter_free(struct limiter *l)
 
 /*
  * Find the client's bucket. A new client starts with a full bucket, which
- * replaces the one in the set that was not used for the longest time.
+ * replaces the bucket of the set that was not used for the longest time.
  */
 static struct bucket *limiter_find(struct limiter *l, uint64_t client,
 				   int64_t now)

@@ -4,7 +4,7 @@
  * for each address.
  *
  * IPv6 addresses count by their /64 prefix. The table has a fixed number of
- * buckets: a new address replaces one that was not seen for long.
+ * buckets: a new address replaces an address that was not seen for a long time.
  *
  * Ownership: limiter_free() frees everything.
  * Threads: any.
@@ -19,8 +19,8 @@
 struct limiter;
 
 /*
- * Create a limiter. rate is in requests a second; bursts may have twice as
- * many. 0 means no limit.
+ * Create a limiter. `rate` is in requests per second, 0 for no limit; a burst
+ * may have twice as many requests.
  */
 struct limiter *limiter_new(int64_t rate);
 
@@ -28,8 +28,8 @@ struct limiter *limiter_new(int64_t rate);
 void limiter_free(struct limiter *l);
 
 /*
- * Whether a request of this client may pass now. If so, it takes a token. An
- * unknown client (NULL) always passes.
+ * Whether a request of this client may pass now. A request that passes takes a
+ * token. An unknown client (NULL) always passes.
  */
 bool limiter_pass(struct limiter *l, const struct sockaddr *client,
 		  int64_t now_ns);

@@ -11,12 +11,12 @@
 
 /*
  * Split host:port. The host may be empty, or an IPv6 address in brackets. *port
- * points into address.
+ * points into `address`.
  */
 static int split_address(const char *address, char *host, size_t host_len,
 			 const char **port, struct err *err)
 {
-	/* The last colon is meant: an IPv6 address contains others. */
+	/* Find the last colon, because an IPv6 address contains colons, too. */
 	const char *colon = strrchr(address, ':');
 	size_t n = colon ? (size_t)(colon - address) : 0;
 	int64_t number;
@@ -73,7 +73,7 @@ int listen_on(const char *address, int *out, struct err *err)
 	*out = -1;
 	if (rc)
 		return rc;
-	/* Without a host, AI_PASSIVE makes it all addresses of the machine. */
+	/* Without a host, AI_PASSIVE selects all addresses of the machine. */
 	rc = getaddrinfo(*host ? host : NULL, port, &hints, &list);
 	if (rc)
 		return err_set(err, ERR_INVALID,

@@ -11,9 +11,9 @@
 #include "web/http/access.h"
 #include "web/http/exchange.h"
 
-#define GZIP_MIN     1024 /* smaller bodies are not compressed */
+#define GZIP_MIN     1024 /* bodies of fewer bytes are not compressed */
 #define GZIP_LEVEL   1
-#define LOGGED_MAX   1000       /* bytes of parameters in the log */
+#define LOGGED_MAX   1000       /* limit on logged parameters in bytes */
 #define STREAM_BLOCK (64 * KIB) /* bytes libmicrohttpd asks for at a time */
 
 /* Compress the body, unless it is small or there is no memory for that. */
@@ -139,8 +139,9 @@ static void break_off(struct exchange *x, const struct err *err)
 }
 
 /*
- * Park a stream until there is memory for its next piece, for as long as a
- * query may take in total. Returns false when that time is over.
+ * Park a stream until there is memory for its next piece, at most for the time
+ * that a query may take in total. Returns false when that time is over or the
+ * server is closing.
  */
 static bool reply_park(struct exchange *x)
 {
@@ -168,7 +169,7 @@ static void fill_chunk(void *ctx, unsigned worker UNUSED)
 	struct answer_stream *s = &x->answer.stream;
 	struct err err;
 
-	buf_fini(&x->chunk); /* next() makes another */
+	buf_fini(&x->chunk); /* next() fills a new buffer */
 	x->sent = 0;
 	x->more = s->next(s->ctx, &x->chunk, &err);
 	if (x->more == ERR_AGAIN && !x->chunk.len) {
@@ -271,14 +272,17 @@ static struct MHD_Response *make_response(struct exchange *x)
 }
 
 /*
- * Set a header that the web configuration gives. It replaces one that the
- * server sends by default; an empty value removes that.
+ * Set a header of the web configuration. It replaces a header of the same name
+ * that the server sends by default; an empty value removes the default header.
  */
 static void add_web_header(void *ctx, const char *name, const char *value)
 {
 	struct MHD_Response *r = ctx;
 
-	/* Deleting takes the exact value; "" matches no header. */
+	/*
+	 * libmicrohttpd deletes a header only by its exact value; "" matches
+	 * none.
+	 */
 	MHD_del_response_header(r, name,
 				MHD_get_response_header(r, name) ?
 					MHD_get_response_header(r, name) :

@@ -17,11 +17,13 @@
 #define TLS_OPTIONS_MAX 4
 /*
  * With more parameters than this libmicrohttpd would have no memory left for an
- * error answer, and would hang: such connections are closed.
+ * error answer, and would hang. Instead, the connection is closed.
  */
 #define URL_PARAMS_MAX 450
-#define FIRST_MS       10000 /* for the first request of a connection */
-#define SPARE          64    /* connections that are being closed */
+/* time limit for the first request of a connection, in ms */
+#define FIRST_MS 10000
+/* additional connections, for those that are being closed */
+#define SPARE 64
 /*
  * Memory for a request's headers and parameters and its answer's headers. More
  * would be costly: libmicrohttpd searches the whole line again with each piece
@@ -40,7 +42,7 @@
 
 /*
  * Ask a client for any certificate, without naming CAs. The CA may change
- * later, and some clients send nothing that the list does not name
+ * later, and some clients send no certificate of a CA that is not in the list
  * (docs/decisions.md, 78).
  */
 static void ask_for_any(struct MHD_Connection *c)
@@ -156,8 +158,8 @@ static size_t count_of(const char *text, char c)
 }
 
 /*
- * Callback with the target as received, before it is parsed. What is odd about
- * it is noted in the connection, since there is no exchange yet.
+ * Callback with the target as received, before libmicrohttpd parses it. Faults
+ * of the target are noted in the connection, because there is no exchange yet.
  */
 static void *on_target(void *ctx, const char *target, struct MHD_Connection *c)
 {
@@ -188,8 +190,9 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 		x = exchange_new(ctx, c, url, method, version);
 		*state = x;
 		/*
-		 * The answer is sent before the body is read: its announced
-		 * length cannot be trusted.
+		 * With ambiguous framing, the answer is sent before the body is
+		 * read, because the announced length of the body cannot be
+		 * trusted.
 		 */
 		if (x->ambiguous)
 			access_refuse_framing(x);
@@ -201,8 +204,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 		return reply_send(x);
 	if (*data_len) {
 		/*
-		 * Read and drop what is too much: closing early would lose the
-		 * answer.
+		 * What exceeds the limit is read and dropped: closing the
+		 * connection early would lose the answer.
 		 */
 		exchange_add(x, data, *data_len);
 		*data_len = 0;
@@ -247,10 +250,13 @@ static void start_guards(struct server *s)
 	clock_cond_init(&s->stop);
 	s->sweeping = true;
 	if (pthread_create(&s->sweeper, NULL, server_sweep, s))
-		abort(); /* like running out of memory */
+		abort(); /* as when memory runs out */
 }
 
-/* Stop the sweeper. The lists stay for connections that are still there. */
+/*
+ * Stop the sweeper. The lists are not freed, because open connections still use
+ * them.
+ */
 static void stop_guards(struct server *s)
 {
 	if (!s->sweeping)

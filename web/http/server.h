@@ -19,7 +19,7 @@
 #include "web/route/route.h"
 
 enum {
-	SERVER_BODY_MAX = 1024 * 1024 /* bytes of a request's body */
+	SERVER_BODY_MAX = 1024 * 1024 /* limit on a request's body in bytes */
 };
 
 /* Options of a server; everything is borrowed. */
@@ -28,24 +28,27 @@ struct server_options {
 	/* A regex that matches whole origins; NULL: none is allowed. */
 	const char *cors_origin;
 	const struct route *routes;
-	void *ctx; /* for handlers */
+	void *ctx; /* passed to handlers */
 	unsigned max_connections;
 	int64_t rate_limit;      /* requests a second per client; 0: no limit */
-	unsigned threads;        /* workers */
-	int64_t read_timeout_ms; /* for a client to send a request */
-	int64_t query_timeout_ms;  /* for a request to be answered */
-	int64_t slow_client_rate;  /* slower clients are closed; 0: none */
+	unsigned threads;        /* number of worker threads */
+	int64_t read_timeout_ms; /* time for a client to send a request */
+	int64_t query_timeout_ms; /* time for a request to be answered */
+	/* bytes a second; slower clients are disconnected; 0: no limit */
+	int64_t slow_client_rate;
 	const char *allowed_hosts; /* names for hosts_allow(); NULL: any */
 	int64_t slow_ms;           /* log slower requests as warnings */
 	bool access_log;           /* log all requests */
-	struct budget *memory; /* of all queries; clients get shares of it */
+	/* query memory, of which each client gets a share */
+	struct budget *memory;
 	const struct log *log;
 	struct metrics *metrics;
 	struct auth *auth;
-	const char *version; /* sent with every answer */
+	const char *version; /* everprof's version, sent with every answer */
 	/* Turns an answer into the error answer for err. */
 	void (*fail)(struct answer *a, const struct err *err);
-	void (*missing)(struct request *r, struct answer *a); /* no such path */
+	/* Answers a request for an unknown path. */
+	void (*missing)(struct request *r, struct answer *a);
 };
 
 struct server;

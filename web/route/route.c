@@ -39,7 +39,7 @@ const struct route *route_find(const struct route *routes, struct str path,
 			       struct str *segment)
 {
 	for (const struct route *t = routes; t->path; t++) {
-		*segment = (struct str){ 0 }; /* of a route tried before */
+		*segment = (struct str){ 0 }; /* forget a route tried before */
 		if (route_matches(t->path, path, segment))
 			return t;
 	}

@@ -17,16 +17,19 @@
 
 /* A request, as handlers see it. */
 struct request {
-	struct arena arena; /* for handlers too; freed with the request */
+	struct arena arena; /* memory of the request, for handlers, too */
 	struct str method;
 	struct str path;
-	struct str segment;   /* what the * of the route matched */
-	struct params params; /* of the form, then of the URL; decoded */
+	struct str segment; /* what the * of the route matched */
+	/* decoded parameters of the form, then of the URL */
+	struct params params;
 	bool accepts_gzip;
-	bool accepts_html;         /* a browser that shows a page */
-	bool is_go;                /* a Go program, such as go tool pprof */
-	const char *if_none_match; /* "" when absent */
-	const char *range;         /* "" when absent */
+	/* the client is a browser that shows a page */
+	bool accepts_html;
+	/* the client is a Go program, such as go tool pprof */
+	bool is_go;
+	const char *if_none_match; /* header If-None-Match; "" when absent */
+	const char *range;         /* header Range; "" when absent */
 };
 
 enum {
@@ -34,10 +37,10 @@ enum {
 };
 
 /*
- * A body that is made while it is sent. next() appends a piece to out and
+ * A body that is made while it is sent. next() appends a piece to `out` and
  * returns 1 when more follows, 0 at the end, or ERR_*, which closes the
  * connection. ERR_AGAIN means that there is no memory for the next piece now;
- * next() is called again later, after out is sent if it has anything. Calls
+ * next() is called again later; if `out` is not empty, it is sent before. Calls
  * come from pool threads, one at a time; free() comes last.
  */
 struct answer_stream {
@@ -52,23 +55,24 @@ struct answer {
 	const char *content_type; /* a constant */
 	struct buf body;
 	struct answer_stream stream; /* used instead of body if next is set */
-	bool as_is;                  /* must not be compressed */
+	bool as_is;                  /* the body must not be compressed */
 	struct {
 		const char *name;
 		const char *value; /* in the request's arena, or a constant */
 	} headers[ANSWER_HEADERS_MAX];
 	size_t header_count;
-	struct query_work work; /* its memory is released when all is sent */
+	/* the query's memory, released when all is sent */
+	struct query_work work;
 };
 
 /*
  * Set a header; the value replaces that of an earlier call with the same name.
- * An answer has at most ANSWER_HEADERS_MAX. name is a constant; value is a
+ * An answer has at most ANSWER_HEADERS_MAX. `name` is a constant; `value` is a
  * constant or in the request's arena.
  */
 void answer_header(struct answer *a, const char *name, const char *value);
 
-/* Handle a request; ctx is the one that all routes of a table share. */
+/* Handle a request; all routes of a table share one ctx. */
 typedef void (*handler_fn)(void *ctx, struct request *r, struct answer *a);
 
 /* How a route is handled. */
@@ -85,7 +89,7 @@ struct route {
 	const char *path; /* NULL ends the table */
 	handler_fn handle;
 	enum route_kind kind;
-	unsigned scope; /* set of enum scope; all are needed */
+	unsigned scope; /* scopes that a request needs: a set of enum scope */
 };
 
 /*

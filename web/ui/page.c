@@ -14,10 +14,11 @@
 #include "web/ui/page.h"
 
 #define SERIES_SHOWN 200
-#define TIMES_SHOWN  120 /* per series: the newest ones */
-#define TYPES_SHOWN  200
+/* Number of newest profiles that are shown for a series. */
+#define TIMES_SHOWN 120
+#define TYPES_SHOWN 200
 
-/* The start of every page. */
+/* HTML at the start of every page. */
 static const char head[] =
 	"<!doctype html><html lang=en><meta charset=utf-8>"
 	"<meta name=viewport content='width=device-width'>"
@@ -54,8 +55,9 @@ static const char head[] =
 	"<main>";
 
 /*
- * The Content-Security-Policy of all pages: nothing is loaded, and no script
- * runs, so that a name from a profile cannot become one.
+ * The Content-Security-Policy of all pages. It forbids loading anything and
+ * running scripts, so a name from a profile cannot be executed as a script.
+ * page_begin() exempts the script of the page itself.
  */
 #define POLICY                                            \
 	"default-src 'none'; style-src 'unsafe-inline'; " \
@@ -74,7 +76,7 @@ void page_begin(struct answer *a, struct request *r, const char *nonce)
 	buf_str(&a->body, head);
 }
 
-/* A parameter, or a default text when it is missing. */
+/* The value of a parameter, or `fallback` when the parameter is missing. */
 static struct str param_or(const struct request *r, const char *name,
 			   const char *fallback)
 {
@@ -83,7 +85,7 @@ static struct str param_or(const struct request *r, const char *name,
 	return params_find(&r->params, name, &s) ? s : str_of(fallback);
 }
 
-/* What the form of the start page asks for. */
+/* The contents of the form on the start page, parsed. */
 struct view {
 	struct str type;
 	struct str selector;
@@ -140,7 +142,7 @@ void page_option(struct buf *b, struct str name, bool chosen)
 	buf_str(b, "</option>");
 }
 
-/* Callback for each profile type. */
+/* Callback for each stored profile type: add it to the set ctx. */
 static void add_type(void *ctx, struct str type)
 {
 	string_set_add(ctx, type);
@@ -172,8 +174,8 @@ static void page_write_form(struct web *w, const struct request *r,
 }
 
 /*
- * Write the start of a link to /report for a series. The caller completes its
- * time and text.
+ * Write a link to /report for a series, up to the selector. The caller adds the
+ * time and the text of the link.
  */
 static void report_link(struct buf *b, struct labels *labels)
 {
@@ -224,8 +226,8 @@ static void series_section(struct buf *b, struct labels *labels,
 }
 
 /*
- * Write the selected series that have profiles. When there are none, say why
- * that may be.
+ * Write the selected series that have profiles. When there are none, write a
+ * likely reason.
  */
 static int page_write_sections(const struct view *v, struct querier *q,
 			       struct answer *a, struct err *err)
@@ -296,8 +298,8 @@ void page_index(void *ctx, struct request *r, struct answer *a)
 
 	page_begin(a, r, NULL);
 	/*
-	 * The form is shown even when its parameters are wrong, to be
-	 * corrected.
+	 * The form is written even if its parameters are wrong, so that the
+	 * user can correct them.
 	 */
 	page_write_form(w, r, &v, a);
 	if (!rc) {
@@ -305,10 +307,7 @@ void page_index(void *ctx, struct request *r, struct answer *a)
 				  v.parsed.count + 1);
 		for (; count < v.parsed.count; count++)
 			all[count] = v.parsed.matchers[count];
-		/*
-		 * The chosen type is one more matcher, besides those of the
-		 * selector.
-		 */
+		/* The chosen type is added to the matchers of the selector. */
 		if (v.type.len)
 			all[count++] =
 				(struct matcher){ .op = MATCH_EQ,
@@ -336,7 +335,8 @@ static void put_time(struct buf *b, int64_t ms)
 }
 
 /*
- * Write the labels before relabelling, in an element that is folded at first.
+ * Write a target's labels before relabelling, in an element that is initially
+ * collapsed.
  */
 static void put_discovered(struct buf *b, const struct target_status *s)
 {
@@ -386,7 +386,7 @@ static void dropped_row(void *ctx, const struct target_status *s)
 	xml_escape(b, str_of(s->dropped));
 }
 
-/* Callback for each job: add up the dropped targets. */
+/* Callback for each job: add its number of dropped targets to the sum. */
 static void count_dropped(void *ctx, const char *job UNUSED, size_t dropped)
 {
 	size_t *sum = ctx;

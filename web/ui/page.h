@@ -12,9 +12,10 @@
 #include "web/handler/context.h"
 
 /*
- * Begin a page: status, headers, and everything above the content. nonce is
- * that of the page's only script, in the request's arena; NULL means that the
- * page has no script.
+ * Begin a page: status, headers, and everything above the content. `nonce` is
+ * the nonce (random value in the Content-Security-Policy) that allows the
+ * page's only script, in the request's arena; NULL means that the page has no
+ * script.
  */
 void page_begin(struct answer *a, struct request *r, const char *nonce);
 
@@ -22,28 +23,31 @@ void page_begin(struct answer *a, struct request *r, const char *nonce);
 void page_end(struct answer *a);
 
 /*
- * Write an input with a label: <label>…<input name=…>. Its value is the
- * parameter of that name, or `otherwise` when it is missing.
+ * Write a labelled input: <label>…<input name=…>. The value of the input is the
+ * request's parameter of that name, or `fallback` when the parameter is
+ * missing.
  */
 void page_field(struct answer *a, const struct request *r, const char *label,
 		const char *name, const char *fallback);
 
 /*
- * Write a hidden input with the parameter of that name, if it is given. It
- * keeps parameters that the form does not show.
+ * Write the request's parameter of that name, if given, as a hidden input. So
+ * submitting a form keeps parameters that the form does not show.
  */
 void page_hidden(struct answer *a, const struct request *r, const char *name);
 
-/* Write an option of a select element; `chosen` selects it. */
+/*
+ * Write an option of a select element; `chosen` makes it the selected option.
+ */
 void page_option(struct buf *b, struct str name, bool chosen);
 
-/* Show an error within a page, and set the status that stands for it. */
+/* Show an error within a page, and set the HTTP status of the error. */
 void page_error(struct answer *a, const struct err *err);
 
-/* Answer 404: as a page for a browser, else as JSON. */
+/* Answer 404: with a page for a browser, else with JSON. */
 void page_missing(struct request *r, struct answer *a);
 
-/* GET /: the form, and the series and times that it asks for. */
+/* GET /: a search form, and below it the series and times that match it. */
 void page_index(void *ctx, struct request *r, struct answer *a);
 
 /* GET /targets: the active and the dropped targets. */

@@ -19,16 +19,17 @@
 #include "query/query_merge.h"
 #include "web/ui/page.h"
 
-#define MAX_NODES 6000 /* frames in the flame graph */
-#define ROWS      60   /* in the table */
-#define WARNINGS  4    /* of one merge that are shown */
+#define MAX_NODES 6000 /* largest number of frames in the flame graph */
+#define ROWS      60   /* number of functions in the table */
+#define WARNINGS  4    /* number of warnings that are shown for one merge */
 
-/* What the page shows, parsed from the parameters. */
+/* The parameters of the page, parsed. */
 struct look {
 	struct query_spec source;
 	struct query_spec base;
 	bool has_base;
-	struct query_merge_options gather; /* how profiles are merged */
+	/* Options for merging the profiles. */
+	struct query_merge_options gather;
 	struct report_options report;
 };
 
@@ -40,7 +41,7 @@ static bool page_report_is_given(const struct request *r, const char *name)
 	return params_find(&r->params, name, &s) && s.len;
 }
 
-/* Parse a range; the default is the last hour. */
+/* Parse a time range. The default is the last hour. */
 static int parse_times(struct query_spec *s, const struct request *r,
 		       const char *from_name, const char *to_name,
 		       struct err *err)
@@ -53,7 +54,10 @@ static int parse_times(struct query_spec *s, const struct request *r,
 	return params_times(&r->params, &from, &to, &s->from, &s->to, err);
 }
 
-/* Parse the profiles to show: a single one if there is a time, else a range. */
+/*
+ * Parse which profiles to show: a single one if the parameter `time` is given,
+ * else all in a time range.
+ */
 static int parse_source(struct look *l, struct request *r, struct err *err)
 {
 	struct time_param time = { "time", NULL, TIME_REQUIRED };
@@ -72,8 +76,8 @@ static int parse_source(struct look *l, struct request *r, struct err *err)
 }
 
 /*
- * Parse the base of a comparison. It may differ from the source by its range,
- * its selector, or both.
+ * Parse the base of a comparison. The base may differ from the source in its
+ * time range, its selector, or both.
  */
 static int parse_base(struct look *l, struct request *r, struct err *err)
 {
@@ -88,7 +92,7 @@ static int parse_base(struct look *l, struct request *r, struct err *err)
 			       "parameter \"base_from\" is missing");
 	if (!l->has_base)
 		return 0;
-	/* A base without a selector of its own has that of the source. */
+	/* Without base_query the base has the selector of the source. */
 	if (!params_find(&r->params, "base_query", &text) || !text.len)
 		(void)params_find(&r->params, "query", &text);
 	rc = selector_parse(text, &l->base.selector, err);
@@ -100,7 +104,10 @@ static int parse_base(struct look *l, struct request *r, struct err *err)
 	return rc;
 }
 
-/* Parse all parameters. Without any the page shows only the form. */
+/*
+ * Parse all parameters. Fails if there are none: the page is then only the
+ * form.
+ */
 static int look_parse(struct look *l, struct request *r, struct err *err)
 {
 	static const char *const names[] = { "sample_index", "focus", "ignore",
@@ -122,7 +129,7 @@ static int look_parse(struct look *l, struct request *r, struct err *err)
 	(void)params_find(&r->params, "aggregate", &aggregate);
 	if (!rc)
 		rc = aggregate_parse(aggregate, &l->gather.aggregate, err);
-	/* The page shows one sample type, so no other has to be merged. */
+	/* The page shows one sample type, so the others need not be merged. */
 	l->gather.one_type = true;
 	l->gather.sample_index = l->report.sample_index;
 	return rc;
@@ -134,9 +141,9 @@ static void look_fini(struct look *l)
 	query_spec_fini(&l->base);
 }
 
-/* Rendering. */
+/* Functions that render the page. */
 
-/* Write the choice of the sample types that the profile has. */
+/* Write a selection of the profile's sample types. */
 static void page_report_write_types(struct answer *a, const struct report *r)
 {
 	buf_str(&a->body, "<label>Sample type<select name=sample_index>");
@@ -146,7 +153,7 @@ static void page_report_write_types(struct answer *a, const struct report *r)
 	buf_str(&a->body, "</select></label>");
 }
 
-/* Write the choice of aggregations. */
+/* Write a selection of the ways to aggregate profiles. */
 static void page_report_write_aggregates(struct answer *a,
 					 const struct request *rq)
 {
@@ -163,8 +170,8 @@ static void page_report_write_aggregates(struct answer *a,
 }
 
 /*
- * Write the form, filled with the parameters. r is NULL when there is nothing
- * to show: the sample types are then unknown.
+ * Write the form, filled with the parameters. r is NULL when there is no
+ * profile to show; sample_index is then a hidden field.
  */
 static void page_report_write_form(struct answer *a, const struct request *rq,
 				   const struct report *r)
@@ -202,12 +209,12 @@ struct view {
 	struct look *l;
 	struct query_merge source;
 	struct query_merge base;
-	const char *nonce; /* of the script; NULL: without a script */
+	const char *nonce; /* nonce that allows the script; NULL: no script */
 };
 
 /*
- * Show what is missing in the page: profiles that were left out, and filters
- * that matched nothing.
+ * Show warnings that the page is incomplete: profiles were left out, or a
+ * filter matched no samples.
  */
 static void page_report_write_warnings(struct answer *a, struct arena *arena,
 				       const struct view *view,
@@ -230,7 +237,10 @@ static void page_report_write_warnings(struct answer *a, struct arena *arena,
 			   r->unmatched.names[i]);
 }
 
-/* Write a value as two cells, with its unit and as a share of the total. */
+/*
+ * Write a value as two table cells: the value with its unit, and its share of
+ * the total.
+ */
 static void page_report_write_cell(struct answer *a, const struct report *r,
 				   int64_t v)
 {
@@ -278,7 +288,10 @@ static int page_report_write_table(struct answer *a, struct report *r,
 	return 0;
 }
 
-/* Write a parameter into a link as &name=value, if the page has it. */
+/*
+ * Write a parameter into a link as &name=value, if the request has the
+ * parameter `from`.
+ */
 static void link_param(struct view *v, const char *name, const char *from)
 {
 	struct buf *out = &v->a->body;
@@ -291,8 +304,8 @@ static void link_param(struct view *v, const char *name, const char *from)
 }
 
 /*
- * Write links to the same report as a file, for other tools. There are none for
- * a comparison.
+ * Write links that download the report in formats for other tools. For a
+ * comparison there are no links.
  */
 static void page_report_write_downloads(struct view *v)
 {
@@ -321,7 +334,7 @@ static void page_report_write_downloads(struct view *v)
 	buf_str(out, "</p>");
 }
 
-/* Write everything that the page shows of a report. */
+/* Write all content of the page for a report. */
 static int page_report_render(struct view *v, struct report *r, struct err *err)
 {
 	struct answer *a = v->a;
@@ -352,7 +365,10 @@ static int page_report_render(struct view *v, struct report *r, struct err *err)
 /* Finish the merges and show the report. */
 static int page_report_show(struct view *v, struct err *err)
 {
-	/* Keep both sides, so that the flame graph shows them side by side. */
+	/*
+	 * Keep both sides of the comparison in the profile, so that the flame
+	 * graph can show them side by side.
+	 */
 	const struct merge_diff_options diff = { .label_base = true };
 	struct merge *both = merge_new();
 	struct pprof *p;
@@ -391,8 +407,9 @@ static int gather_and_show(struct web *w, struct view *v, struct err *err)
 }
 
 /*
- * Make a random value that only the page's own script carries. Any other script
- * that got into the page does not run.
+ * Make a nonce, a random value that the page's own script carries. The browser
+ * runs no script without it, so a script that was injected into the page does
+ * not run.
  */
 static const char *make_nonce(struct request *r)
 {
@@ -419,9 +436,12 @@ void page_report(void *ctx, struct request *r, struct answer *a)
 	if (!rc)
 		rc = gather_and_show(ctx, &v, &err);
 	if (rc) {
-		a->body.len = start; /* drop what is incomplete */
+		a->body.len = start; /* drop the incomplete report */
 		page_report_write_form(a, r, NULL);
-		/* Opening the empty form is no error. */
+		/*
+		 * A request without parameters just opens the form: that is no
+		 * error.
+		 */
 		if (r->params.count)
 			page_error(a, &err);
 		else

@@ -12,8 +12,8 @@
 
 /*
  * GET /report: show the profiles that the parameters select. Without parameters
- * the page has only the form. An error is shown in the page, above which the
- * form stays to be corrected.
+ * the page has only the form. An error appears below the form, where the user
+ * can correct the parameters.
  */
 void page_report(void *ctx, struct request *r, struct answer *a);
 
