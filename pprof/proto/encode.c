@@ -134,8 +134,8 @@ static void encode_sample(struct encoder *e, size_t s)
 }
 
 /*
- * Appends a mapping. Strings are numbered before the array is initialised: C
- * may evaluate initialisers in any order.
+ * Appends a mapping. Strings are numbered in field order before the array is
+ * initialised: C may evaluate initialisers in any order.
  */
 static void encode_mapping(struct encoder *e, size_t i)
 {

@@ -16,7 +16,7 @@
 struct unpacker {
 	size_t max_raw;
 	struct mutex *large_profile_mu; /* for large profiles; NULL: none */
-	bool is_large;                  /* large_profile_mu is held */
+	bool is_large; /* raw may be large; large_profile_mu is held */
 	struct gzip *gzip;
 	struct zstd *zstd; /* zstd decompressor; NULL until needed */
 	struct scanner *scanner;
@@ -144,7 +144,7 @@ static int unpack_decompress(struct unpacker *u, struct bytes body,
 }
 
 /*
- * Tries the body as it is and then, if it may be zlib, decompressed. The error
+ * A body that may be zlib is first read as it is, then decompressed. The error
  * of the last attempt is reported.
  */
 int unpacker_run(struct unpacker *u, struct bytes body, struct unpacked *out,
@@ -154,7 +154,7 @@ int unpacker_run(struct unpacker *u, struct bytes body, struct unpacked *out,
 	int rc = 0;
 
 	/*
-	 * Free the large buffer of the last call, if there is one, and its
+	 * Forget the last profile: a large one holds a large buffer and the
 	 * lock.
 	 */
 	unpacker_done(u);
