@@ -9,7 +9,7 @@
  * and a search costs far more than a lookup.
  */
 struct pattern {
-	struct regex *regex; /* NULL: the filter is not set */
+	struct regex *regex; /* compiled expression; NULL: filter not set */
 	uint8_t *known; /* result by string: 0 unknown, 1 no match, 2 match */
 };
 

@@ -74,7 +74,7 @@ static bool is_pruned(const struct pruner *x, const struct pprof *p,
 
 /* The part of a location that is pruned. */
 enum prune {
-	PRUNE_NOT,   /* nothing */
+	PRUNE_NOT,   /* nothing is pruned */
 	PRUNE_BELOW, /* the inner lines; the outer ones are kept */
 	PRUNE_WHOLE, /* all lines: the outermost one is pruned */
 };

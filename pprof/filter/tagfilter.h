@@ -15,10 +15,9 @@
 #include "pprof/limits.h"
 
 /*
- * The units of numeric labels: unit[key] is the string number of the unit of
- * the key with that string number. It is the first unit that a sample gives for
- * the key, or else inferred from the key. PPROF_NONE: no numeric label has this
- * key.
+ * The units of numeric labels: unit[k] is the unit of the key k; both are
+ * string numbers. The unit is the first that a sample gives for the key, or
+ * else is inferred from the key. PPROF_NONE: no numeric label has this key.
  */
 struct tag_units {
 	uint32_t *unit;

@@ -30,8 +30,8 @@ struct roots {
 };
 
 /*
- * A frame to be made: the label's value is its function name and the key its
- * file name, as in pprof.
+ * A frame to be added. As in pprof, its function name is the value of a label,
+ * and its file name is the key of the label.
  */
 struct root_key {
 	uint32_t name;

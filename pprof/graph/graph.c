@@ -11,9 +11,9 @@
 struct pass {
 	struct graph *g;
 	const struct graph_options *o;
-	const bool *kept;    /* by node: is it kept? NULL: all are */
-	uint32_t *node_seen; /* by node: last sample counted in it, + 1 */
-	/* By edge: the last sample counted in it, + 1. */
+	const bool *kept;    /* whether a node is kept, by node; NULL: all */
+	uint32_t *node_seen; /* by node: last sample added to its weight, + 1 */
+	/* By edge: the last sample added to its weight, + 1. */
 	VEC(uint32_t) edge_seen;
 	uint32_t sample; /* number of the current sample, + 1; 0 means none */
 	struct growth_meter meter;

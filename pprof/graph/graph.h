@@ -25,7 +25,8 @@ enum graph_order {
 /* Options: which values are added up, and how much of the graph is kept. */
 struct graph_options {
 	size_t value; /* index of the sample type */
-	bool mean;    /* divide values by those of the first type */
+	/* Whether to divide values by those of the first sample type. */
+	bool mean;
 	/* Hide nodes whose value is below 0. */
 	bool drop_negative;
 	enum graph_order order;

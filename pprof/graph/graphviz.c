@@ -82,8 +82,8 @@ static int graphviz_start(struct child *c, struct err *err)
 }
 
 /*
- * Bound the memory and CPU time of the child. They are set after the start of
- * the child, since posix_spawn() cannot set them.
+ * Bound the memory and CPU time of the child. The limits are set after the
+ * start of the child, since posix_spawn() cannot set them.
  */
 static void graphviz_set_limit(const struct child *c)
 {

@@ -30,9 +30,9 @@ enum granularity {
 struct node_key {
 	uint32_t name;
 	uint32_t file;    /* file name, cleaned as by Go's path.Clean */
-	uint32_t objfile; /* object file; only for frames without a name */
+	uint32_t objfile; /* object file, if there is no name; else 0 */
 	uint64_t address;
-	int64_t start_line; /* of the function; only if it has no name */
+	int64_t start_line; /* the function's, if it has no name; else 0 */
 	int64_t line;
 };
 

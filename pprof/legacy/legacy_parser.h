@@ -52,8 +52,8 @@ struct legacy {
 	struct str rest;         /* the input after the current line */
 	struct str line;         /* the current line, without line end */
 	size_t max;              /* memory bound in bytes */
-	bool over;               /* a limit on memory or the input was hit */
-	const char *why;         /* the first reason to refuse the profile */
+	bool over;       /* whether a limit on memory or input was hit */
+	const char *why; /* the first reason to refuse the profile */
 	struct err *err;
 };
 

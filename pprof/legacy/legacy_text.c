@@ -400,7 +400,7 @@ static int contention_sample(struct legacy *l, const struct contention *c,
 	return rc ? rc : legacy_sample(l, values, 0, 0);
 }
 
-/* Returns whether the first line is that of a contention profile. */
+/* Returns whether a contention profile begins with this line. */
 static bool is_contention(struct str line)
 {
 	return str_starts(line, str_of("--- contentionz ")) ||

@@ -116,8 +116,8 @@ int64_t merge_common_period(struct merge *m, const struct pprof *p)
 }
 
 /*
- * The expressions for frames to be dropped and kept are those of the first
- * profile, as in pprof.
+ * As in pprof, drop_frames and keep_frames of the first profile are used for
+ * the result.
  */
 void merge_take_types(struct merge *m, const struct pprof *p)
 {

@@ -174,7 +174,7 @@ static bool profile_is_before(const struct pprof *p,
 
 /*
  * Appends a new copy of each label set to the array of labels; the old labels
- * stay there unused. Changing them in place would not do, as sets may share
+ * stay there unused. They cannot be changed in place, because sets may share
  * labels and may grow.
  */
 void pprof_set_label(struct pprof *p, struct str key, struct str value)

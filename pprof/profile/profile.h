@@ -77,7 +77,11 @@ struct pprof_location {
 	uint64_t address;
 	uint32_t mapping; /* index in pprof.mappings, or PPROF_NONE */
 	struct pprof_run lines;
-	bool folded; /* functions with equal code share the address */
+	/*
+	 * Whether functions with equal code were folded into one: lines may be
+	 * wrong.
+	 */
+	bool folded;
 };
 
 /*

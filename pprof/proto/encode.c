@@ -246,7 +246,7 @@ static void encode_header(struct encoder *e)
 	encode_optional(out, PROFILE_DOC_URL, encode_string(e, p->doc_url));
 }
 
-/* The order of messages is that of pprof's encoder. */
+/* Writes the messages in the same order as pprof's encoder. */
 void pprof_encode(const struct pprof *p, struct buf *out)
 {
 	struct encoder e = { .p = p, .out = out };

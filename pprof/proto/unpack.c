@@ -15,7 +15,8 @@
 /* The state of an unpacker. */
 struct unpacker {
 	size_t max_raw;
-	struct mutex *large_profile_mu; /* for large profiles; NULL: none */
+	/* Held for large profiles; NULL: no lock. */
+	struct mutex *large_profile_mu;
 	bool is_large; /* raw may be large; large_profile_mu is held */
 	struct gzip *gzip;
 	struct zstd *zstd; /* zstd decompressor; NULL until needed */

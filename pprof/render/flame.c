@@ -20,7 +20,7 @@ struct growth {
 	 * yet.
 	 */
 	struct pairs index;
-	VEC(uint32_t) last; /* by place: child found last, or 0 */
+	VEC(uint32_t) last; /* by place of the parent: child found last, or 0 */
 	struct growth_meter meter;
 	bool has_base;
 };
@@ -201,7 +201,7 @@ static int64_t weight_of(const struct flame_node *n)
 static void flame_choose(const struct growth *g, size_t max, bool *kept)
 {
 	struct heavy *v = mem_zalloc(g->v.count, sizeof(*v));
-	size_t left = max - 1; /* the root counts as one */
+	size_t left = max - 1; /* nodes still to be marked, besides the root */
 
 	for (uint32_t i = 0; i < g->v.count; i++)
 		v[i] = (struct heavy){ i, weight_of(&g->v.v[i]) };

@@ -20,7 +20,7 @@
 
 /* Size in bytes up to which a source file is shown. */
 #define SOURCE_MAX (4 * MIB)
-#define AROUND     4  /* lines of context around a line with weight */
+#define AROUND     4  /* lines shown before and after a line with weight */
 #define FUNCTIONS  20 /* default number of functions listed */
 
 /*
