@@ -107,9 +107,9 @@ static void add_extra(struct merge *m)
 }
 
 /*
- * Returns the place in the result of a label set of the source, adding it if it
- * is new. Sets are sorted first, so that the order of labels does not make them
- * distinct.
+ * Returns the place in the result of a label set of the source. A set that the
+ * result does not have is added. The labels are sorted first, so that sets
+ * which differ only in the order of labels are equal.
  */
 static uint32_t map_labels(struct merge *m, struct pprof_run set)
 {

@@ -47,7 +47,7 @@ void report_list_names(struct buf *out, const char *separator)
 		buf_printf(out, "%s%s", i ? separator : "", types[i].name);
 }
 
-/* The message lists the names that exist. */
+/* The message lists the names of all reports, then the text `others`. */
 int report_unknown(struct str name, const char *others, struct err *err)
 {
 	struct buf names = { 0 };
