@@ -5,17 +5,17 @@
 #include "pprof/filter/prune.h"
 
 /*
- * An expression with a cache of its results: names repeat, and a search costs
- * far more than a lookup.
+ * A filter: its regular expression, with a cache of the results. Names repeat,
+ * and a search costs far more than a lookup.
  */
 struct pattern {
-	struct regex *regex; /* NULL: the filter is not set */
-	uint8_t *known;      /* by string: 0 unknown, 1 no match, 2 match */
+	struct regex *regex; /* compiled expression; NULL: filter not set */
+	uint8_t *known; /* result by string: 0 unknown, 1 no match, 2 match */
 };
 
 /*
- * Compiles the expression of the filter called name; an empty one leaves the
- * pattern unset. ERR_INVALID: it is malformed.
+ * Compiles `text`, the expression of the filter called name; an empty text
+ * leaves the pattern unset. ERR_INVALID: the expression is malformed.
  */
 static int pattern_init(struct pattern *x, const char *name, struct str text,
 			const struct pprof *p, struct err *err)
@@ -32,7 +32,7 @@ static int pattern_init(struct pattern *x, const char *name, struct str text,
 	return 0;
 }
 
-/* Frees a pattern; one that is unset is fine. */
+/* Frees a pattern, set or unset. */
 static void pattern_fini(struct pattern *x)
 {
 	regex_free(x->regex);
@@ -59,8 +59,8 @@ static bool hits_line(const struct pattern *x, const struct pprof *p,
 }
 
 /*
- * Returns whether the pattern matches the mapping's file. Then it matches all
- * lines of the location.
+ * Returns whether the pattern matches the file of the location's mapping: then
+ * all lines of the location count as matches.
  */
 static bool hits_mapping(const struct pattern *x, const struct pprof *p,
 			 const struct pprof_location *l)
@@ -81,8 +81,8 @@ static bool hits_location(const struct pattern *x, const struct pprof *p,
 }
 
 /*
- * Keeps the lines of a location that the pattern matches (hit), or those that
- * it does not match (!hit).
+ * Removes lines from a location: keeps the lines that match the pattern if hit
+ * is true, and the lines that do not match if hit is false.
  */
 static void keep_lines(const struct pattern *x, struct pprof *p,
 		       struct pprof_location *l, bool hit)
@@ -102,14 +102,16 @@ static void keep_lines(const struct pattern *x, struct pprof *p,
 	l->lines.count = kept;
 }
 
-/* What focus and ignore say about a location. */
+/* What the filters focus and ignore say about a location. */
 enum verdict {
-	INDIFFERENT, /* neither matches */
-	FOCUSED,     /* focus matches, or is not set */
-	IGNORED      /* ignore matches: the sample is dropped */
+	INDIFFERENT, /* neither focus nor ignore matches */
+	FOCUSED,     /* focus matches or is not set */
+	IGNORED      /* ignore matches: drop samples with it */
 };
 
-/* The compiled filters but show_from, and which of them matched something. */
+/*
+ * The compiled filters except show_from, and which of them matched something.
+ */
 struct name_patterns {
 	struct pattern focus;
 	struct pattern ignore;
@@ -141,8 +143,8 @@ static enum verdict namefilter_judge(struct name_patterns *n,
 }
 
 /*
- * Applies hide and show to a location; returns whether none of its lines is
- * left to be shown.
+ * Applies hide and show to a location; returns whether the filters removed all
+ * lines, so that the location is hidden.
  */
 static bool hide_lines(struct name_patterns *n, struct pprof *p,
 		       struct pprof_location *l)
@@ -195,7 +197,8 @@ static void drop_frames(struct pprof *p, struct pprof_run *stack,
 
 /*
  * Applies the filters to each location once; stacks then only combine the
- * results. Asks for permission to continue, as searches are the expensive part.
+ * results. Asks the limits whether it may continue, because searches take the
+ * most time.
  */
 static int judge_locations(struct pprof *p, struct name_patterns *n,
 			   uint8_t *verdicts, bool *hidden, struct err *err)
@@ -214,8 +217,8 @@ static int judge_locations(struct pprof *p, struct name_patterns *n,
 }
 
 /*
- * Applies focus, ignore, hide and show. Focus sees the lines of a location
- * before hide removes some of them.
+ * Applies focus, ignore, hide and show. focus is applied to a location before
+ * hide removes lines from it.
  */
 static int apply_names(struct pprof *p, struct name_patterns *n,
 		       struct err *err)
@@ -242,8 +245,9 @@ static int apply_names(struct pprof *p, struct name_patterns *n,
 }
 
 /*
- * Removes the lines of a location outside of the outermost match. Returns
- * false, and removes nothing, if no line matches.
+ * Removes the callers of the outermost line that matches, within one location.
+ * Returns false, and removes nothing, if no line matches. If the mapping
+ * matches, returns true and removes nothing.
  */
 static bool cut_outside(const struct pattern *x, const struct pprof *p,
 			struct pprof_location *l)
@@ -260,8 +264,8 @@ static bool cut_outside(const struct pattern *x, const struct pprof *p,
 }
 
 /*
- * Applies show_from: removes the frames outside of the outermost match, and
- * samples without any match. Returns whether anything matched.
+ * Applies show_from: removes the callers of the outermost frame that matches,
+ * and the samples without a match. Returns whether anything matched.
  */
 static bool apply_show_from(struct pprof *p, const struct pattern *x)
 {
@@ -286,7 +290,7 @@ static bool apply_show_from(struct pprof *p, const struct pattern *x)
 	return any;
 }
 
-/* Adds a filter that nothing matched to *none. */
+/* Adds the filter called name to *none unless it matched something. */
 static void namefilter_list_unmatched(struct no_match *none, bool matched,
 				      const char *name)
 {
@@ -294,7 +298,7 @@ static void namefilter_list_unmatched(struct no_match *none, bool matched,
 		none->names[none->count++] = name;
 }
 
-/* Lists the filters that are set and that nothing matched. */
+/* Lists in *none the filters that are set but matched nothing. */
 static void report_names(const struct name_patterns *n, struct no_match *none)
 {
 	namefilter_list_unmatched(none, !n->focus.regex || n->focus_met,
@@ -306,8 +310,8 @@ static void report_names(const struct name_patterns *n, struct no_match *none)
 }
 
 /*
- * Compiles all expressions. ERR_INVALID: one is malformed. The patterns must be
- * freed in that case, too.
+ * Compiles all expressions. ERR_INVALID: an expression is malformed; even then
+ * the patterns must be freed.
  */
 static int compile_names(struct name_patterns *n, struct pattern *from,
 			 const struct name_filter *f, const struct pprof *p,
@@ -326,7 +330,7 @@ static int compile_names(struct name_patterns *n, struct pattern *from,
 	return rc;
 }
 
-/* Checks all patterns with regex_check_steps(). */
+/* Returns ERR_INVALID if any of the patterns took too many steps. */
 static int check_all_steps(const struct name_patterns *n,
 			   const struct pattern *from, struct err *err)
 {

@@ -16,19 +16,20 @@
 #include "pprof/profile/profile.h"
 
 /*
- * The expressions; an empty one filters nothing. A frame matches if a name of
- * it does.
+ * The filters, as regular expressions; an empty expression filters nothing. A
+ * frame matches if one of its names matches.
  */
 struct name_filter {
 	struct str focus;     /* keep only samples with a match */
 	struct str ignore;    /* drop samples with a match */
 	struct str hide;      /* drop the frames that match */
 	struct str show;      /* keep only the frames that match */
-	struct str show_from; /* drop frames outside of the outermost match */
+	struct str show_from; /* drop the callers of the outermost match */
 };
 
 /*
- * Names of the filters that nothing matched; the user gets a warning for each.
+ * Names of the filters that matched nothing; the user gets a warning for each
+ * of them.
  */
 struct no_match {
 	const char *names[16];
@@ -36,11 +37,11 @@ struct no_match {
 };
 
 /*
- * Applies the filters to p and adds the filters without any match to *none.
+ * Applies the filters to p and adds the filters that matched nothing to *none.
  * Samples without frames are removed even if no filter is set. ERR_INVALID: an
  * expression is malformed or takes too many steps, and the message names it;
- * ERR_LIMIT, ERR_TIMEOUT: the limits refused. After an error p is of no
- * use.
+ * ERR_LIMIT, ERR_TIMEOUT: as for limits_spend(). After an error p must not be
+ * used.
  */
 NODISCARD int filter_names(struct pprof *p, const struct name_filter *f,
 			   const struct limits *limits, struct no_match *none,

@@ -5,8 +5,8 @@
 
 /*
  * Returns the function name without a leading "." and without the arguments of
- * a C++ function; parentheses that belong to the name are kept. Expressions of
- * profiles are written for such names.
+ * a C++ function; parentheses that belong to the name are kept. The expressions
+ * in profiles are written for names in this form.
  */
 static struct str prune_simplify(struct str name)
 {
@@ -33,16 +33,19 @@ static struct str prune_simplify(struct str name)
 	return name;
 }
 
-/* The expressions, and a cache of their results. */
+/*
+ * The expressions for functions to be removed and kept, and a cache of the
+ * results.
+ */
 struct pruner {
 	struct regex *drop;
 	struct regex *keep;
-	uint8_t *known; /* by function: 0 unknown, 1 stays, 2 pruned */
+	uint8_t *known; /* by function: 0 unknown, 1 kept, 2 pruned */
 };
 
 /*
- * Returns whether the expression matches. One that took too many steps is not
- * used any further (docs/decisions.md, 45).
+ * Returns whether the expression matches. An expression that took too many
+ * steps is ignored from then on (docs/decisions.md, 45).
  */
 static bool prune_matches(const struct regex *r, struct str name)
 {
@@ -50,8 +53,8 @@ static bool prune_matches(const struct regex *r, struct str name)
 }
 
 /*
- * Returns whether the function of a line is to be removed: drop matches its
- * name and keep does not.
+ * Returns whether the function of a line is to be removed: its name matches the
+ * expression drop but not keep.
  */
 static bool is_pruned(const struct pruner *x, const struct pprof *p,
 		      const struct pprof_line *l)
@@ -69,16 +72,17 @@ static bool is_pruned(const struct pruner *x, const struct pprof *p,
 	return *known == 2;
 }
 
-/* What becomes of a location. */
+/* The part of a location that is pruned. */
 enum prune {
-	PRUNE_NOT,   /* no line is pruned */
-	PRUNE_BELOW, /* the location stays without its pruned lines */
-	PRUNE_WHOLE, /* the location is removed */
+	PRUNE_NOT,   /* nothing is pruned */
+	PRUNE_BELOW, /* the inner lines; the outer ones are kept */
+	PRUNE_WHOLE, /* all lines: the outermost one is pruned */
 };
 
 /*
- * Decides about a location, and removes its pruned lines and those that they
- * called. Walks from the outermost line, the last one, inwards.
+ * Finds the outermost line of a location that is to be pruned, and decides what
+ * is pruned. For PRUNE_BELOW, removes that line and the lines that it called.
+ * The last line is the outermost one.
  */
 static enum prune prune_lines(const struct pruner *x, const struct pprof *p,
 			      struct pprof_location *l)
@@ -97,8 +101,8 @@ static enum prune prune_lines(const struct pruner *x, const struct pprof *p,
 
 /*
  * Removes the outermost pruned frame that has a caller which is not pruned, and
- * everything it called. A stack of pruned frames alone stays whole, as in
- * pprof.
+ * everything that this frame called. As in pprof, a stack that consists only of
+ * pruned frames is not changed.
  */
 static void prune_stack(struct pprof *p, struct pprof_run *s,
 			const uint8_t *what)
@@ -119,7 +123,7 @@ static void prune_stack(struct pprof *p, struct pprof_run *s,
 	}
 }
 
-/* Decides about each location once, then cuts the stacks. */
+/* Decides once for each location what is pruned, then shortens the stacks. */
 static int prune_apply(struct pprof *p, const struct pruner *x,
 		       const struct limits *limits, struct err *err)
 {
@@ -171,8 +175,8 @@ int filter_uninteresting(struct pprof *p, const struct limits *limits,
 }
 
 /*
- * Removes the lines that the innermost match called; returns whether any line
- * matches.
+ * Removes the lines that the innermost matching line of a location called.
+ * Returns whether any line matches.
  */
 static bool cut_inside(const struct pruner *x, const struct pprof *p,
 		       struct pprof_location *l)
@@ -188,8 +192,8 @@ static bool cut_inside(const struct pruner *x, const struct pprof *p,
 }
 
 /*
- * Cuts every stack at the innermost location with a match; stacks without a
- * match stay as they are.
+ * Removes from every stack the frames inside of the innermost match; stacks
+ * without a match are not changed.
  */
 static int prune_from(struct pprof *p, const struct pruner *x,
 		      const struct limits *limits, struct err *err)

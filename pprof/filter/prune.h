@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prune: removes uninteresting frames from the leaf end of stacks, as the
- * profile's own drop_frames and keep_frames say, or those called by a given
- * function.
+ * Prune: removes uninteresting frames from the leaf end of stacks, either the
+ * frames that the profile's own drop_frames and keep_frames select, or the
+ * frames that a given function called.
  *
  * Ownership: changes the profile that it is given.
  * Threads: one thread at a time per profile.
@@ -14,10 +14,10 @@
 #include "pprof/profile/profile.h"
 
 /*
- * Removes the frames that the innermost function matching the pattern called,
- * directly or not; that function stays. An empty pattern removes nothing.
- * ERR_INVALID: the pattern is malformed or takes too many steps; ERR_LIMIT,
- * ERR_TIMEOUT: the limits refused.
+ * Removes all frames that the innermost function matching the pattern called,
+ * directly or indirectly; the function itself is kept. An empty pattern removes
+ * nothing. ERR_INVALID: the pattern is malformed or takes too many steps;
+ * ERR_LIMIT, ERR_TIMEOUT: as for limits_spend().
  */
 NODISCARD int filter_prune_from(struct pprof *p, struct str pattern,
 				const struct limits *limits, struct err *err);
@@ -25,9 +25,9 @@ NODISCARD int filter_prune_from(struct pprof *p, struct str pattern,
 /*
  * Removes the frames that the profile itself calls uninteresting: from the
  * outermost function that drop_frames matches and keep_frames does not, to the
- * leaf. A function without a caller that stays is kept. An expression of the
- * profile that is malformed or takes too many steps is ignored. ERR_LIMIT,
- * ERR_TIMEOUT: the limits refused.
+ * leaf. A function is removed only if one of its callers is kept. An expression
+ * of the profile that is malformed or takes too many steps is ignored.
+ * ERR_LIMIT, ERR_TIMEOUT: as for limits_spend().
  */
 NODISCARD int filter_uninteresting(struct pprof *p, const struct limits *limits,
 				   struct err *err);

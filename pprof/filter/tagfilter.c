@@ -7,11 +7,11 @@
 #include "model/regex.h"
 #include "pprof/profile/measure.h"
 
-#define PATTERNS_MAX 32 /* most expressions of one filter */
+#define PATTERNS_MAX 32 /* largest number of expressions in one filter */
 
-/* Units. */
+/* Units of numeric labels. */
 
-/* Records the units that a label set gives for its keys. */
+/* Records the units of the numeric labels of a label set. */
 static void note_units(struct pprof *p, struct pprof_run set,
 		       struct tag_units *out)
 {
@@ -48,8 +48,8 @@ void tag_units_find(struct pprof *p, struct tag_units *out)
 		struct str name = pprof_str(p, key);
 
 		/*
-		 * pprof's rule for keys without unit: some are bytes, for all
-		 * others the key itself is the unit.
+		 * pprof's rule for keys without a unit: the unit is bytes for
+		 * two keys, and for all others the name of the key itself.
 		 */
 		if (out->unit[key])
 			continue;
@@ -69,7 +69,7 @@ void tag_units_fini(struct tag_units *u)
 
 /* Ranges of numbers. */
 
-/* One end of a range, as written. */
+/* One end of a range, as written in the filter. */
 struct bound {
 	int64_t number;
 	struct str unit;
@@ -81,12 +81,12 @@ struct range {
 	bool has_high;
 	double low;
 	double high;
-	struct str unit; /* of low and high */
+	struct str unit; /* unit of low and high */
 };
 
 /*
- * Parses [+-]digits[letters] at the start of *s and advances *s behind it.
- * Returns false if there is no number.
+ * Parses [+-]digits[letters] at the start of *s and removes it from *s. Returns
+ * false if there is no number.
  */
 static bool parse_bound(struct str *s, struct bound *out)
 {
@@ -114,7 +114,7 @@ static bool parse_bound(struct str *s, struct bound *out)
 	return true;
 }
 
-/* Advances *s behind a colon; returns false if there is none. */
+/* Removes a colon from the start of *s; returns false if there is none. */
 static bool skip_colon(struct str *s)
 {
 	if (!s->len || *s->ptr != ':')
@@ -125,8 +125,9 @@ static bool skip_colon(struct str *s)
 }
 
 /*
- * Parses "a", "a:", ":b" or "a:b". Returns false if s is no range, or if its
- * units do not convert into each other: s is an expression then.
+ * Parses "a", "a:", ":b" or "a:b". Returns false if s is not a range, or if the
+ * units of a and b do not convert into each other: then s is a regular
+ * expression.
  */
 static bool tagfilter_parse_range(struct str s, struct range *r)
 {
@@ -145,7 +146,7 @@ static bool tagfilter_parse_range(struct str s, struct range *r)
 		r->low =
 			measure_scale(low.number, low.unit, low.unit, &r->unit);
 	if (!r->has_high) {
-		r->has_high = !colon; /* a lone number: exactly that */
+		r->has_high = !colon; /* "a" matches only the number a */
 		r->high = r->low;
 		return true;
 	}
@@ -171,9 +172,11 @@ static bool in_range(const struct range *r, int64_t v, struct str unit)
 	       (!r->has_high || scaled <= r->high);
 }
 
-/* One filter. */
+/* Matching of label sets. */
 
-/* One filter: an optional key, and a range or expressions. */
+/*
+ * A parsed filter: an optional key, and either a range or regular expressions.
+ */
 struct matcher_of_tags {
 	bool has_key;
 	struct str key;
@@ -191,8 +194,8 @@ static void matcher_fini(struct matcher_of_tags *m)
 }
 
 /*
- * Compiles expressions separated by commas. ERR_INVALID: one is malformed, or
- * there are more than PATTERNS_MAX.
+ * Compiles expressions separated by commas. ERR_INVALID: an expression is
+ * malformed, or there are more than PATTERNS_MAX.
  */
 static int add_patterns(struct matcher_of_tags *m, struct str value,
 			struct err *err)
@@ -221,8 +224,8 @@ static int add_patterns(struct matcher_of_tags *m, struct str value,
 }
 
 /*
- * Parses a filter; name is the option's name, for messages. matcher_fini() is
- * needed after an error, too.
+ * Parses `text`, the filter of the option called name. The caller must call
+ * matcher_fini() even after an error.
  */
 static int matcher_init(struct matcher_of_tags *m, const char *name,
 			struct str text, struct err *err)
@@ -231,7 +234,7 @@ static int matcher_init(struct matcher_of_tags *m, const char *name,
 	int rc;
 
 	*m = (struct matcher_of_tags){ 0 };
-	/* "=regexp" has no key, as in pprof. */
+	/* As in pprof, "=regexp" is a filter without a key. */
 	if (text.len && memchr(text.ptr, '=', text.len)) {
 		m->key = str_cut(text, '=', &value);
 		m->has_key = m->key.len > 0;
@@ -292,7 +295,7 @@ static bool pattern_matches(const struct matcher_of_tags *m,
 	return found;
 }
 
-/* Returns whether a label set matches. */
+/* Returns whether a label set matches the filter. */
 static bool set_matches(const struct matcher_of_tags *m, const struct pprof *p,
 			struct pprof_run set, const struct tag_units *units)
 {
@@ -300,8 +303,8 @@ static bool set_matches(const struct matcher_of_tags *m, const struct pprof *p,
 		return range_matches(m, p, set, units);
 	for (size_t i = 0; i < m->patterns.count; i++) {
 		/*
-		 * With a key one matching expression suffices; without a key
-		 * all of them must match. These rules are pprof's.
+		 * As in pprof, one matching expression suffices if the filter
+		 * has a key; without a key, all expressions must match.
 		 */
 		if (pattern_matches(m, m->patterns.v[i], p, set) == m->has_key)
 			return m->has_key;
@@ -309,7 +312,10 @@ static bool set_matches(const struct matcher_of_tags *m, const struct pprof *p,
 	return !m->has_key;
 }
 
-/* What a filter works on. */
+/*
+ * What the filters of one call work on: the profile, the units of its labels,
+ * and the list of filters that matched nothing.
+ */
 struct work {
 	struct pprof *p;
 	const struct tag_units *units;
@@ -318,8 +324,9 @@ struct work {
 };
 
 /*
- * Keeps the samples whose match is as wanted. Label sets are matched once each,
- * not once for each sample. *any is set if any set matches.
+ * Keeps the samples that match if wanted is true, and the samples that do not
+ * match if it is false. Each label set is matched only once. Sets *any if any
+ * label set matches.
  */
 static int tagfilter_apply(const struct matcher_of_tags *m, struct work *w,
 			   bool wanted, bool *any, struct err *err)
@@ -341,7 +348,9 @@ static int tagfilter_apply(const struct matcher_of_tags *m, struct work *w,
 	return rc;
 }
 
-/* Parses and applies one filter; lists it in w->none if nothing matched. */
+/*
+ * Parses and applies one filter, and adds it to w->none if it matched nothing.
+ */
 static int filter_one(struct work *w, const char *name, struct str text,
 		      bool wanted, struct err *err)
 {
@@ -374,7 +383,10 @@ int filter_tags(struct pprof *p, const struct tag_filter *f,
 	return rc ? rc : filter_one(&w, "tagignore", f->ignore, false, err);
 }
 
-/* Removes labels by key from a set, in place. */
+/*
+ * Removes labels from a set, in place: labels whose key does not match show or
+ * matches hide. NULL: no such filter.
+ */
 static void drop_labels(struct pprof *p, struct pprof_run *set,
 			const struct regex *show, const struct regex *hide)
 {

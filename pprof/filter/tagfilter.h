@@ -15,9 +15,9 @@
 #include "pprof/limits.h"
 
 /*
- * The unit of each key of numeric labels, as a string of the profile, indexed
- * by the key's string: the first unit that a sample gives, else one inferred
- * from the key. PPROF_NONE: no numeric label has this key.
+ * The units of numeric labels: unit[k] is the unit of the key k; both are
+ * string numbers. The unit is the first that a sample gives for the key, or
+ * else is inferred from the key. PPROF_NONE: no numeric label has this key.
  */
 struct tag_units {
 	uint32_t *unit;
@@ -33,17 +33,18 @@ void tag_units_find(struct pprof *p, struct tag_units *out);
 /* Frees the units and leaves them empty. */
 void tag_units_fini(struct tag_units *u);
 
-/* Returns the unit of a key, or PPROF_NONE. */
+/* Returns the string number of a key's unit, or PPROF_NONE. */
 static inline uint32_t tag_unit(const struct tag_units *u, uint32_t key)
 {
 	return key < u->count ? u->unit[key] : PPROF_NONE;
 }
 
 /*
- * The filters; an empty one filters nothing. focus and ignore are a range of
- * numbers, "1kb:10kb" or "key=32mb:"; or expressions: "regexp,regexp" matches
- * if each expression matches some "key:value", "key=regexp,regexp" if one of
- * them matches a value of the key.
+ * The filters by label; an empty text filters nothing. focus and ignore are
+ * either a range of numbers, such as "1kb:10kb" or "key=32mb:", or regular
+ * expressions: "regexp,regexp" matches a sample if each expression matches the
+ * text "key:value" of some label, and "key=regexp,regexp" if at least one
+ * expression matches a value of this key.
  */
 struct tag_filter {
 	struct str focus;  /* keep only samples that match */
@@ -53,15 +54,19 @@ struct tag_filter {
 };
 
 /*
- * Drops samples by focus and ignore, and adds the filters without any match to
- * *none. ERR_INVALID: an expression is malformed, and the message names the
- * filter; ERR_LIMIT, ERR_TIMEOUT: the limits refused.
+ * Drops samples by focus and ignore, and adds the filters that matched nothing
+ * to *none. ERR_INVALID: an expression is malformed or takes too many steps,
+ * and the message names the filter; ERR_LIMIT, ERR_TIMEOUT: as for
+ * limits_spend().
  */
 NODISCARD int filter_tags(struct pprof *p, const struct tag_filter *f,
 			  const struct tag_units *units, struct no_match *none,
 			  const struct limits *limits, struct err *err);
 
-/* Drops labels by show and hide. ERR_INVALID: an expression is malformed. */
+/*
+ * Drops labels by show and hide. ERR_INVALID: an expression is malformed or
+ * takes too many steps.
+ */
 NODISCARD int filter_tag_names(struct pprof *p, const struct tag_filter *f,
 			       struct err *err);
 

@@ -5,8 +5,8 @@
 #include "pprof/profile/measure.h"
 
 /*
- * Identifies a new stack: an old stack, and the frames that are put outside of
- * it.
+ * The identity of a new stack: the place of an old stack, and the number of a
+ * suffix (the frames that are added at the outer end of the stack).
  */
 struct rooted {
 	uint32_t stack;
@@ -14,30 +14,34 @@ struct rooted {
 };
 
 /*
- * The state of one call: frames and stacks made so far. A frame is a location
- * for each pair of value and key.
+ * The state of one call of pprof_tagroot(): the frames and stacks made so far.
+ * Each distinct pair of label value and key becomes a frame, that is a new
+ * location.
  */
 struct roots {
 	struct pprof *p;
-	struct pairs index;     /* location + 1 by root_key */
-	struct strtab suffixes; /* distinct runs of new frames, as bytes */
-	struct pairs made;      /* new stack by struct rooted, from 1 */
+	struct pairs index;     /* place of the location + 1, by root_key */
+	struct strtab suffixes; /* distinct suffixes: locations as bytes */
+	struct pairs made;      /* number of a new stack, from 1, by rooted */
 	uint32_t made_count;
 	uint32_t first_stack; /* place of the first new stack */
-	struct str unit;      /* to show numeric labels in */
-	bool any;             /* a label with one of the keys exists */
+	struct str unit;      /* unit to show numeric labels in */
+	bool any;             /* whether a label with one of the keys exists */
 };
 
 /*
- * A frame to be made: the label's value is its function name and the key its
- * file name, as in pprof.
+ * A frame to be added. As in pprof, its function name is the value of a label,
+ * and its file name is the key of the label.
  */
 struct root_key {
 	uint32_t name;
 	uint32_t file;
 };
 
-/* Returns the location of a frame; equal frames share one. */
+/*
+ * Returns the place of a frame's location, which is added if it is new. Equal
+ * frames share a location.
+ */
 static uint32_t root_location(struct roots *x, struct root_key key)
 {
 	struct pprof *p = x->p;
@@ -62,7 +66,7 @@ static uint32_t root_location(struct roots *x, struct root_key key)
 
 /*
  * Returns all values of a key in a label set, joined by commas, as a string of
- * the profile; the empty string if there are none.
+ * the profile; the empty string if there are no values.
  */
 static uint32_t values_of(struct roots *x, struct pprof_run set, struct str key)
 {
@@ -93,8 +97,8 @@ static uint32_t values_of(struct roots *x, struct pprof_run set, struct str key)
 }
 
 /*
- * Returns the number of the suffix that a label set becomes: one frame for each
- * key. The first key is outermost, so it is last in the suffix.
+ * Returns the number of the suffix for a label set, which has one frame for
+ * each key. The first key is outermost, so it is last in the suffix.
  */
 static uint32_t add_roots(struct roots *x, struct pprof_run set,
 			  struct str keys)
@@ -122,7 +126,8 @@ static uint32_t add_roots(struct roots *x, struct pprof_run set,
 }
 
 /*
- * Appends a copy of the old stack with the suffix behind it, that is outside.
+ * Appends a new stack: the frames of the old stack, then the suffix, because
+ * stacks are stored from the leaf outwards.
  */
 static void append_stack(struct roots *x, struct rooted key)
 {
@@ -143,8 +148,8 @@ static void append_stack(struct roots *x, struct rooted key)
 }
 
 /*
- * Returns the place of the new stack; samples with equal stack and suffix share
- * it.
+ * Returns the place of the new stack, which is added if it does not exist yet.
+ * Samples with equal stacks and suffixes share a new stack.
  */
 static uint32_t rooted_stack(struct roots *x, struct rooted key)
 {
@@ -158,8 +163,9 @@ static uint32_t rooted_stack(struct roots *x, struct rooted key)
 }
 
 /*
- * Gives every sample its new stack. Stacks are numbers of 32 bits, and the
- * memory can grow by a multiple of the profile, so both are checked.
+ * Gives every sample its new stack. Positions of frames have 32 bits, and the
+ * frames can become many times as large as in the profile, so the number of
+ * frames and their memory are checked.
  */
 static int root_samples(struct roots *x, const uint32_t *suffixes,
 			const struct limits *limits, struct err *err)
@@ -206,9 +212,11 @@ int pprof_tagroot(struct pprof *p, struct str keys, struct str unit,
 		mem_zalloc(p->label_sets.count + 1, sizeof(*suffixes));
 	int rc;
 
-	/* Suffixes may be empty; number 0 is that one. */
+	/* Suffix number 0 is the empty suffix. */
 	(void)strtab_intern(&x.suffixes, str_of(""));
-	/* Label sets are converted once each, not once for each sample. */
+	/*
+	 * Each label set is converted only once, however many samples share it.
+	 */
 	for (size_t i = 0; i < p->label_sets.count; i++)
 		suffixes[i] = add_roots(&x, p->label_sets.v[i], keys);
 	rc = root_samples(&x, suffixes, limits, err);

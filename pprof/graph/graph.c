@@ -4,19 +4,22 @@
 #include "pprof/graph/graph_order.h"
 #include "pprof/graph/graph_trim.h"
 
-/* State of one pass over all samples that weighs nodes and edges. */
+/*
+ * State of one pass over all samples, which adds up the weights of nodes and
+ * edges.
+ */
 struct pass {
 	struct graph *g;
 	const struct graph_options *o;
-	const bool *kept;    /* indexed by node; NULL keeps all nodes */
-	uint32_t *node_seen; /* by node: last sample counted, + 1 */
-	/* Indexed by edge: the last sample that counted the edge, + 1. */
+	const bool *kept;    /* whether a node is kept, by node; NULL: all */
+	uint32_t *node_seen; /* by node: last sample added to its weight, + 1 */
+	/* By edge: the last sample added to its weight, + 1. */
 	VEC(uint32_t) edge_seen;
 	uint32_t sample; /* number of the current sample, + 1; 0 means none */
 	struct growth_meter meter;
 };
 
-/* An edge is identified by the two nodes it connects. */
+/* The identity of an edge: the two nodes that it connects. */
 struct edge_key {
 	uint32_t from;
 	uint32_t to;
@@ -46,7 +49,8 @@ static uint32_t find_edge(struct pass *x, struct edge_key key, bool residual,
 }
 
 /*
- * Weight of one sample: its value, and the divisor when the report shows means.
+ * The weight of one sample: its value and, if the report shows means, the
+ * divisor of the value (else 0).
  */
 struct weight {
 	int64_t value;
@@ -55,8 +59,8 @@ struct weight {
 
 /*
  * Add a sample's weight to an edge, at most once per sample: a recursive
- * function would otherwise count several times. An edge is residual if any of
- * its calls is, and inlined only if all of them are.
+ * function would otherwise count several times. An edge is residual if any call
+ * counted in it is residual, and inlined if all are inlined.
  */
 static void add_edge(struct pass *x, struct edge_key key, struct weight w,
 		     bool residual, bool inlined)
@@ -75,8 +79,8 @@ static void add_edge(struct pass *x, struct edge_key key, struct weight w,
 
 /* Position of a walk along one stack, from the root to the leaf. */
 struct walk {
-	uint32_t parent; /* last kept node; PPROF_NONE before the first */
-	bool residual;   /* nodes after parent were skipped */
+	uint32_t parent; /* last kept node, or PPROF_NONE if none */
+	bool residual;   /* whether nodes after parent were skipped */
 };
 
 /* Charge the work and the graph's memory to the query's budget. */
@@ -144,15 +148,17 @@ static int graph_add_sample(struct pass *x, const struct pprof_run *stack,
 }
 
 /*
- * A node is negative by its flat value, or by its cumulative value when the
- * flat value is 0, as in pprof's -drop_negative.
+ * Whether -drop_negative hides a node, as in pprof: its flat value is below 0,
+ * or is 0 and its cumulative value is below 0.
  */
 static bool is_negative(const struct graph_node *n)
 {
 	return n->flat < 0 || (!n->flat && n->cum < 0);
 }
 
-/* List the nodes that have any weight; the others are never shown. */
+/*
+ * List the nodes to show: nodes with a weight, unless drop_negative hides them.
+ */
 static void show_nodes(struct graph *g, const struct graph_options *o)
 {
 	g->shown.count = 0;
@@ -190,8 +196,8 @@ static int weigh_samples(struct pass *x, struct err *err)
 }
 
 /*
- * The graph is weighed again after each trimming step: edges between the
- * remaining nodes then span the frames that were removed.
+ * The graph is weighed again after each trimming step: the edges between
+ * remaining nodes then replace calls through the removed nodes.
  */
 int graph_weigh(struct graph *g, const struct graph_options *o,
 		const bool *kept, struct err *err)
@@ -225,7 +231,7 @@ int graph_init(struct graph *g, const struct pprof *p,
 		return rc;
 	graph_list_edges(g);
 	graph_sort_edges(g);
-	/* Only drawings drop redundant edges; the lists must be rebuilt. */
+	/* Drawings leave out redundant edges, so the lists must be rebuilt. */
 	if (o->order == GRAPH_ENTROPY) {
 		rc = graph_drop_redundant_edges(g, o->limits, err);
 		graph_list_edges(g);

@@ -19,28 +19,33 @@
 enum graph_order {
 	GRAPH_FLAT,
 	GRAPH_CUM,
-	GRAPH_ENTROPY, /* for drawings: pprof's EntropyOrder */
+	GRAPH_ENTROPY, /* by entropy, as pprof's EntropyOrder; for drawings */
 };
 
-/* What to weigh and how much of the graph to keep. */
+/* Options: which values are added up, and how much of the graph is kept. */
 struct graph_options {
 	size_t value; /* index of the sample type */
-	bool mean;    /* divide values by the first sample type */
+	/* Whether to divide values by those of the first sample type. */
+	bool mean;
 	/* Hide nodes whose value is below 0. */
 	bool drop_negative;
 	enum graph_order order;
-	int64_t node_count;   /* at most so many nodes; 0: all */
-	double node_fraction; /* drop nodes below this share of the total */
-	/* Drop edges below this share of the total. */
+	int64_t node_count; /* most nodes to show; 0: all */
+	/* Share of the total below which nodes are dropped. */
+	double node_fraction;
+	/* Share of the total below which edges are dropped. */
 	double edge_fraction;
-	/* Budget of memory and time of the query. */
+	/* The query's budget of memory and time. */
 	const struct limits *limits;
 };
 
-/* Weights of one node; flat is its own, cum includes all callees. */
+/*
+ * A node of the graph. flat is the weight of the samples that end in it, cum
+ * the weight of all samples that pass through it or end in it.
+ */
 struct graph_node {
 	int64_t flat;
-	int64_t flat_div; /* divisor of the mean; 0: no mean */
+	int64_t flat_div; /* divisor of flat for a mean; 0: no mean */
 	int64_t cum;
 	int64_t cum_div;
 	struct pprof_run in; /* incoming edges in graph.lists, heaviest first */
@@ -56,35 +61,39 @@ struct graph_edge {
 	uint32_t to;
 	int64_t weight;
 	int64_t weight_div;
-	bool residual; /* frames between the two nodes are not shown */
-	/* The callee was inlined in every call. */
+	/* Whether some of the calls pass through nodes that are left out. */
+	bool residual;
+	/* Whether the callee was inlined in every call. */
 	bool inlined;
-	/* Trimming removed the edge; reports skip it. */
+	/* Whether trimming removed the edge, so that reports skip it. */
 	bool dropped;
 };
 
 /*
- * A trimmed call graph. Trimming keeps the numbers of nodes, which are those of
- * struct nodes; weighing again renumbers the edges.
+ * A trimmed call graph. Nodes have the same numbers as in struct nodes, also
+ * after trimming. graph_weigh() numbers the edges again.
  */
 struct graph {
 	const struct pprof *p;
 	const struct nodes *nodes;
-	struct graph_node *node; /* indexed by node */
-	VEC(uint32_t) shown;     /* the nodes to show, in report order */
+	struct graph_node *node; /* weights of the nodes, by node number */
+	VEC(uint32_t) shown; /* numbers of the nodes to show, in report order */
 	VEC(struct graph_edge) edges;
-	VEC(uint32_t) lists; /* edge numbers that in and out refer to */
-	/* From the pair of nodes to edge number + 1. */
+	/* Edge numbers, for runs `in` and `out` of nodes. */
+	VEC(uint32_t) lists;
+	/* Maps the two nodes of an edge to the edge's number + 1. */
 	struct pairs edge_index;
-	size_t original_count; /* nodes before node_count cut them */
-	size_t dropped_nodes;  /* nodes that node_fraction dropped */
+	/* Number of nodes before node_count was applied. */
+	size_t original_count;
+	size_t dropped_nodes; /* number of nodes that node_fraction dropped */
 	size_t dropped_edges;
 };
 
 /*
- * Weigh all samples of p, trim the graph and order its nodes and edges.
- * ERR_LIMIT when the memory budget is exceeded, ERR_TIMEOUT at the deadline.
- * The caller must call graph_fini() also after an error.
+ * Compute the weights of nodes and edges from all samples of p, trim the graph
+ * and sort nodes and edges. ERR_LIMIT when the memory budget is exceeded,
+ * ERR_TIMEOUT at the deadline. The caller must call graph_fini() also after an
+ * error.
  */
 NODISCARD int graph_init(struct graph *g, const struct pprof *p,
 			 const struct nodes *nodes,
@@ -112,9 +121,9 @@ static inline int64_t graph_abs(int64_t v)
 }
 
 /*
- * Weigh again the nodes marked in kept (indexed by node; NULL: all) and the
- * calls between them. Replaces all weights, edges and the list of shown nodes.
- * ERR_LIMIT, ERR_TIMEOUT.
+ * Compute all weights, edges and the list of shown nodes again, from only the
+ * nodes that are marked in kept (indexed by node; NULL: all). ERR_LIMIT,
+ * ERR_TIMEOUT.
  */
 NODISCARD int graph_weigh(struct graph *g, const struct graph_options *o,
 			  const bool *kept, struct err *err);

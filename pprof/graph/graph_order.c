@@ -36,8 +36,9 @@ static int graph_by_weight(const void *a, const void *b, void *ctx)
 }
 
 /*
- * Assign each node its two runs in g->lists from the counted edges, and reset
- * the counts so that filling can use them as positions.
+ * Give each node its two runs in g->lists, whose lengths are the counted edges,
+ * and set the counts to 0, so that they can serve as positions when the runs
+ * are filled.
  */
 static void start_lists(struct graph *g)
 {
@@ -56,7 +57,8 @@ static void start_lists(struct graph *g)
 }
 
 /*
- * A counting sort: count the edges of each node, lay out the runs, fill them.
+ * A counting sort: count the edges of each node, give it runs of that length,
+ * and fill the runs.
  */
 void graph_list_edges(struct graph *g)
 {
@@ -104,13 +106,13 @@ struct ranked {
 	int64_t score;
 };
 
-/* Context of by_rank(). */
+/* The context that qsort_r() passes to by_rank(). */
 struct ranking {
 	const struct graph *g;
 	enum graph_order order;
 };
 
-/* Larger absolute values come first. */
+/* Order of values: larger absolute values first. */
 static int compare_abs(int64_t a, int64_t b)
 {
 	int64_t v = graph_abs(a);
@@ -120,9 +122,9 @@ static int compare_abs(int64_t a, int64_t b)
 }
 
 /*
- * Order of nodes: by score, then name, then the other weight, then pprof's last
- * resort. All ties are broken as in pprof's NodeOrder, so that the output is
- * the same.
+ * Order of nodes: by score, then by name, then by the cumulative weight
+ * (GRAPH_FLAT) or flat weight (all others), then by nodes_compare(). pprof's
+ * NodeOrder breaks ties in this way, so the output is the same.
  */
 static int by_rank(const void *a, const void *b, void *ctx)
 {
@@ -145,8 +147,9 @@ static int by_rank(const void *a, const void *b, void *ctx)
 }
 
 /*
- * Entropy in bits of the distribution of weights over the edges, with self as
- * one more outcome. Negative edges do not count towards the total, as in pprof.
+ * Entropy in bits of the distribution of weights over the edges, with the
+ * node's own weight `self` as one more outcome. As in pprof, negative weights
+ * do not count towards the total.
  */
 static double entropy_of(const struct graph *g, struct pprof_run edges,
 			 int64_t self)

@@ -13,7 +13,7 @@
 
 /*
  * Rebuild each node's lists of incoming and outgoing edges, without the dropped
- * ones. The order within a list is that of g->edges.
+ * edges. Each list has the order of g->edges.
  */
 void graph_list_edges(struct graph *g);
 

@@ -5,8 +5,8 @@
 #include "pprof/profile/measure.h"
 
 /*
- * The weight that corresponds to a fraction of the total, where the total is
- * the sum of the flat weights of shown nodes.
+ * Return the weight that is this fraction of the total, which is the sum of the
+ * flat weights of shown nodes.
  */
 static int64_t graph_compute_cutoff(const struct graph *g, double fraction)
 {
@@ -18,8 +18,8 @@ static int64_t graph_compute_cutoff(const struct graph *g, double fraction)
 }
 
 /*
- * Drop nodes whose cumulative weight is below the limit. Weighing again turns
- * calls through dropped nodes into residual edges.
+ * Drop nodes whose cumulative weight is below the limit. graph_weigh() then
+ * turns calls through dropped nodes into residual edges.
  */
 static int drop_light_nodes(struct graph *g, const struct graph_options *o,
 			    bool *kept, int64_t limit, struct err *err)
@@ -38,7 +38,7 @@ static int drop_light_nodes(struct graph *g, const struct graph_options *o,
 	return left == count ? 0 : graph_weigh(g, o, kept, err);
 }
 
-/* Mark edges below the limit as dropped and return how many. */
+/* Mark edges below the limit as dropped and return their number. */
 static size_t drop_light_edges(struct graph *g, int64_t limit)
 {
 	size_t dropped = 0;
@@ -55,7 +55,10 @@ static size_t drop_light_edges(struct graph *g, int64_t limit)
 	return dropped;
 }
 
-/* Keep the first node_count nodes of the current order and weigh again. */
+/*
+ * Keep the first node_count nodes of the current order and compute weights and
+ * edges again.
+ */
 static int keep_top(struct graph *g, const struct graph_options *o, bool *kept,
 		    struct err *err)
 {
@@ -73,9 +76,9 @@ static int keep_top(struct graph *g, const struct graph_options *o, bool *kept,
 }
 
 /*
- * Whether the end of an edge can be reached from its start by other edges: a
- * breadth-first search against the direction of calls. seen is stamped with
- * edge + 1, so that it need not be cleared between searches.
+ * Whether a path of other edges leads from the start of an edge to its end: a
+ * breadth-first search against the direction of calls. `seen` marks visited
+ * nodes with edge + 1, so that it need not be cleared between searches.
  */
 static bool is_redundant(const struct graph *g, uint32_t edge, uint32_t *seen,
 			 uint32_t *queue)
@@ -106,8 +109,8 @@ static bool is_redundant(const struct graph *g, uint32_t edge, uint32_t *seen,
 }
 
 /*
- * Both loops run from the least important node and the lightest edge, as in
- * pprof's RemoveRedundantEdges, which decides what is left of a cycle of edges.
+ * The loops begin with the last node shown and its lightest edge, as in pprof's
+ * RemoveRedundantEdges: the order determines which edges of a cycle remain.
  */
 int graph_drop_redundant_edges(struct graph *g, const struct limits *limits,
 			       struct err *err)
@@ -124,9 +127,9 @@ int graph_drop_redundant_edges(struct graph *g, const struct limits *limits,
 			struct graph_edge *e = &g->edges.v[edge];
 
 			/*
-			 * Edges are sorted by weight: an edge lighter than a
-			 * direct call may go, a heavier one never. The walk is
-			 * from the lightest.
+			 * Edges are visited from the lightest on: a residual
+			 * edge can be dropped only if it is lighter than all
+			 * direct calls of the node.
 			 */
 			if (!e->residual)
 				break;
@@ -155,8 +158,8 @@ int graph_trim(struct graph *g, const struct graph_options *o, struct err *err)
 	g->original_count = g->shown.count;
 	graph_sort_nodes(g, o->order);
 	/*
-	 * pprof drops light edges here, too. They are not counted in
-	 * dropped_edges, unless keep_top() weighs the graph again.
+	 * pprof drops light edges here, too. They count in dropped_edges only
+	 * if keep_top() builds the edges again.
 	 */
 	if (o->node_count > 0 && !rc) {
 		(void)drop_light_edges(g, edge_limit);

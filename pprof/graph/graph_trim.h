@@ -12,9 +12,9 @@
 #include "pprof/graph/graph.h"
 
 /*
- * Drop residual edges whose end can also be reached by other edges: they only
- * clutter a drawing. Lists of edges must be built and sorted, and must be
- * rebuilt afterwards. ERR_LIMIT, ERR_TIMEOUT.
+ * Drop residual edges whose end can also be reached from their start by other
+ * edges: they only clutter a drawing. Lists of edges must be built and sorted,
+ * and must be rebuilt afterwards. ERR_LIMIT, ERR_TIMEOUT.
  */
 NODISCARD int graph_drop_redundant_edges(struct graph *g,
 					 const struct limits *limits,

@@ -15,16 +15,19 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-/* Limits of one drawing: wall and CPU time, concurrent processes, memory. */
+/*
+ * Limits: wall and CPU time of a drawing in seconds, number of concurrent
+ * drawings, and memory of a drawing in bytes.
+ */
 #define SECONDS     20
 #define RUNNING_MAX 2
 #define MEMORY_MAX  (512 * MIB)
 
-/* A running dot process and the pipes to it. */
+/* A running dot process, and the pipes to its input and from its output. */
 struct child {
 	pid_t pid;
-	int in;  /* write end of its standard input; -1: closed */
-	int out; /* read end of its standard output */
+	int in;  /* write end of dot's input pipe; -1: closed */
+	int out; /* read end of dot's output pipe */
 };
 
 /*
@@ -49,8 +52,8 @@ static int graphviz_start(struct child *c, struct err *err)
 	if (pipe2(from, O_CLOEXEC)) {
 		rc = err_sys(err, "pipe");
 		/*
-		 * The ends of the child: without closing from[1] here, the
-		 * parent would never see the end of the output.
+		 * Close the child's ends of the pipes: if from[1] stayed open,
+		 * the parent would never see the end of the output.
 		 */
 		close(to[0]);
 		close(to[1]);
@@ -79,8 +82,8 @@ static int graphviz_start(struct child *c, struct err *err)
 }
 
 /*
- * Bound the memory and CPU time of the child. The limits are set after it was
- * started, since posix_spawn() cannot set them.
+ * Bound the memory and CPU time of the child. The limits are set after the
+ * start of the child, since posix_spawn() cannot set them.
  */
 static void graphviz_set_limit(const struct child *c)
 {
@@ -106,7 +109,7 @@ static void close_in(struct child *c)
 
 /*
  * Write as much of the graph as the pipe accepts, and close the pipe at the end
- * or after an error: dot's exit status tells the rest.
+ * or after an error. Errors are not reported here, as dot then fails, too.
  */
 static void graphviz_feed(struct child *c, struct bytes *left)
 {
@@ -121,8 +124,8 @@ static void graphviz_feed(struct child *c, struct bytes *left)
 }
 
 /*
- * Read a piece of the drawing. Returns 1 if more may come, 0 at the end, or
- * ERR_TOOBIG when out passes its maximum.
+ * Read a piece of the drawing. Returns 1 if more may follow, 0 at the end, or
+ * ERR_TOOBIG when out exceeds its maximum.
  */
 static int graphviz_drain(struct child *c, struct buf *out, struct err *err)
 {
@@ -198,7 +201,10 @@ int graphviz_svg(struct bytes dot, struct buf *out, struct err *err)
 	static atomic_int running;
 	int rc;
 
-	/* Each process may use a core and much memory for seconds. */
+	/*
+	 * Bound the number of processes: each may use a core and much memory
+	 * for seconds.
+	 */
 	if (atomic_fetch_add(&running, 1) >= RUNNING_MAX)
 		rc = err_set(
 			err, ERR_LIMIT,

@@ -29,9 +29,9 @@ int granularity_parse(struct str s, enum granularity *out, struct err *err)
 }
 
 /*
- * Append one element of a path to the cleaned path, as Go's path.Clean: "."
- * vanishes, ".." removes the element before it. Output up to *fixed is never
- * removed: it is the root or leading "..".
+ * Append one element of a path to the cleaned path, as Go's path.Clean: "." is
+ * left out, and ".." removes the element before it, but nothing of the first
+ * *fixed bytes of out, which are the root or leading "..".
  */
 static void clean_element(struct buf *out, size_t root, struct str e,
 			  size_t *fixed)
@@ -58,7 +58,7 @@ static void clean_element(struct buf *out, size_t root, struct str e,
 static void clean_path(struct str path, struct buf *out)
 {
 	size_t root = path.len && *path.ptr == '/';
-	size_t fixed = root; /* ".." never removes output before this */
+	size_t fixed = root; /* length of `out` that ".." never removes */
 	struct str rest = path;
 
 	if (root)
@@ -73,8 +73,8 @@ static void clean_path(struct str path, struct buf *out)
 }
 
 /*
- * Whether cleaning would leave the path as it is, which is nearly always so.
- * May say no for a clean path, never yes for another.
+ * Whether a path certainly is clean, as nearly all paths are. May return false
+ * for a clean path, too.
  */
 static bool nodes_is_clean(struct str s)
 {
@@ -96,7 +96,8 @@ struct build {
 	struct nodes *n;
 	struct pprof *p;
 	enum granularity granularity;
-	uint32_t *cleaned; /* by string; PPROF_NONE: not cleaned yet */
+	/* Cleaned name by string; PPROF_NONE: not known yet. */
+	uint32_t *cleaned;
 };
 
 /*
@@ -134,9 +135,9 @@ static const struct keeps {
 };
 
 /*
- * The key of a frame at the granularity; line is NULL for a location without
- * symbols. Object file and start line only tell frames without a name apart, as
- * in pprof.
+ * Return the key of a frame at the granularity; `line` is NULL for a location
+ * without symbols. As in pprof, object file and start line distinguish only
+ * frames without a name.
  */
 static struct node_key nodes_make_key(struct build *b,
 				      const struct pprof_location *l,
@@ -160,7 +161,7 @@ static struct node_key nodes_make_key(struct build *b,
 	return key;
 }
 
-/* Field by field: struct node_key has padding. */
+/* Whether two keys are equal, field by field: struct node_key has padding. */
 static bool nodes_same_key(const struct node_key *a, const struct node_key *b)
 {
 	return a->name == b->name && a->file == b->file &&
@@ -168,7 +169,7 @@ static bool nodes_same_key(const struct node_key *a, const struct node_key *b)
 	       a->start_line == b->start_line && a->line == b->line;
 }
 
-/* Comparison for the hash table. */
+/* Equality callback of the hash table. */
 static bool nodes_is_same(const void *ctx, uint32_t i, const void *key)
 {
 	const struct nodes *n = ctx;
@@ -176,7 +177,7 @@ static bool nodes_is_same(const void *ctx, uint32_t i, const void *key)
 	return nodes_same_key(&n->v.v[i].key, key);
 }
 
-/* Append a word and the space behind it. */
+/* Append a word and a space. */
 static void nodes_add_word(struct buf *out, struct str s)
 {
 	buf_add(out, s.ptr, s.len);
@@ -184,8 +185,9 @@ static void nodes_add_word(struct buf *out, struct str s)
 }
 
 /*
- * Text of a node: pprof's NameComponents, joined by spaces. A text that is more
- * than the function's name is kept in the arena.
+ * Return the text of a node: the parts that pprof's NameComponents returns,
+ * joined by spaces. If the text is not just the function's name, it is stored
+ * in the arena.
  */
 static struct str print_key(struct nodes *n, const struct node_key *k)
 {
@@ -196,7 +198,7 @@ static struct str print_key(struct nodes *n, const struct node_key *k)
 	struct str text;
 
 	if (name.len && !k->address && !k->line && !file.len)
-		return name; /* the common case needs no copy */
+		return name; /* the function's name needs no copy */
 	if (k->address)
 		buf_printf(&out, "%016" PRIx64 " ", k->address);
 	if (name.len)
@@ -209,7 +211,7 @@ static struct str print_key(struct nodes *n, const struct node_key *k)
 		buf_printf(&out, "[%.*s] ", STR_ARG(pprof_base_name(objfile)));
 	else if (!name.len)
 		buf_str(&out, "<unknown> ");
-	/* Remove the space behind the last word. */
+	/* Remove the space after the last word. */
 	out.len--;
 	text = arena_str(&n->text, str_from(buf_bytes(&out)));
 	buf_fini(&out);
@@ -217,8 +219,8 @@ static struct str print_key(struct nodes *n, const struct node_key *k)
 }
 
 /*
- * Return the node of a frame and add it if it is new. File and start line are
- * taken from the first frame that made the node.
+ * Return the node of a frame and add it if it is new. The node has file and
+ * start line of the first frame that it was added for.
  */
 static uint32_t find_node(struct build *b, const struct pprof_location *l,
 			  const struct pprof_line *line)
@@ -251,8 +253,8 @@ static uint32_t find_node(struct build *b, const struct pprof_location *l,
 
 /*
  * Append the nodes of a location's lines, innermost first. With noinlines only
- * the outermost line counts, which is the last. A location without lines is one
- * node.
+ * the last line counts, which is the outermost. A location without lines
+ * becomes one node.
  */
 static void nodes_add_location(struct build *b, const struct pprof_location *l,
 			       bool noinlines)
@@ -301,8 +303,8 @@ size_t nodes_memory(const struct nodes *n)
 }
 
 /*
- * Text of a node as Go's fmt.Sprint prints a NodeInfo. pprof compares these
- * texts when all else is equal.
+ * Append the text that Go's fmt.Sprint prints for the node's NodeInfo: pprof
+ * compares these texts when all else is equal.
  */
 static void nodes_sprint(const struct nodes *n, const struct node_key *k,
 			 struct buf *out)

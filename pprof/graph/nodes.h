@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nodes are the frames of a profile at a granularity. Frames that agree in all
- * that the granularity keeps are one node, as in google/pprof's Aggregate
- * (profile.go) and NodeInfo (graph.go).
+ * Nodes are the frames of a profile at a granularity. Frames that agree in
+ * every part that the granularity keeps are one node, as in google/pprof's
+ * Aggregate (profile.go) and NodeInfo (graph.go).
  *
  * Ownership: nodes own their texts and borrow the profile, whose locations must
  * not change afterwards.
@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "pprof/profile/profile.h"
 
-/* Which parts of a frame tell nodes apart. */
+/* Granularity: which parts of a frame distinguish nodes. */
 enum granularity {
 	GRANULARITY_FUNCTIONS,
 	GRANULARITY_FILEFUNCTIONS,
@@ -24,36 +24,39 @@ enum granularity {
 };
 
 /*
- * The identity of a node. Strings are string numbers of the profile, 0 where
- * the granularity leaves them out.
+ * The identity of a node. Strings are string numbers of the profile; parts that
+ * the granularity leaves out are 0.
  */
 struct node_key {
 	uint32_t name;
-	uint32_t file;    /* cleaned as by Go's path.Clean */
-	uint32_t objfile; /* object file; only for frames without a name */
+	uint32_t file;    /* file name, cleaned as by Go's path.Clean */
+	uint32_t objfile; /* object file, if there is no name; else 0 */
 	uint64_t address;
-	int64_t start_line; /* only for frames without a name */
+	int64_t start_line; /* the function's, if it has no name; else 0 */
 	int64_t line;
 };
 
 /* One node, with its printed text. */
 struct node {
 	struct node_key key;
-	struct str text; /* text as reports print it */
-	uint32_t file;   /* file of the first frame, at any granularity */
-	int64_t line;    /* line where its function starts; 0: unknown */
+	struct str text; /* name in reports, by the granularity */
+	uint32_t file; /* file of the node's first frame, even if not in key */
+	int64_t line;  /* start line of the function; 0: unknown */
 };
 
 /* All nodes of a profile, and the nodes of each location. */
 struct nodes {
 	const struct pprof *p;
-	/* The distinct nodes, numbered in the order in which they are met. */
+	/*
+	 * The distinct nodes, numbered in the order in which they were found.
+	 */
 	VEC(struct node) v;
-	VEC(uint32_t) of_lines; /* node numbers, one run per location */
-	VEC(struct pprof_run) locations; /* runs, innermost first */
-	/* From the hash of a key to the node. */
+	VEC(uint32_t) of_lines; /* node numbers, in one run per location */
+	/* Run of each location in of_lines, innermost first. */
+	VEC(struct pprof_run) locations;
+	/* Finds nodes by the hash of their key. */
 	struct table index;
-	/* Storage of the texts that are not strings of the profile. */
+	/* Storage of the node texts that are not strings of the profile. */
 	struct arena text;
 };
 
@@ -65,7 +68,8 @@ NODISCARD int granularity_parse(struct str s, enum granularity *out,
 
 /*
  * Build the nodes of all locations of p. Cleaned file names are added to p's
- * string table. With noinlines, a location is only its outermost function.
+ * string table. With noinlines, each location has only the node of its
+ * outermost function.
  */
 void nodes_init(struct nodes *n, struct pprof *p, enum granularity g,
 		bool noinlines);
@@ -77,8 +81,8 @@ void nodes_fini(struct nodes *n);
 size_t nodes_memory(const struct nodes *n);
 
 /*
- * Order two nodes that have the same text: pprof's last resort, so that sorted
- * reports are reproducible. Returns <0, 0 or >0.
+ * Compare two nodes that have the same text by all their fields, as pprof does,
+ * so that the order in reports is reproducible.
  */
 int nodes_compare(const struct nodes *n, uint32_t a, uint32_t b);
 

@@ -4,12 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* How the text of an option is parsed, and the type of its field. */
+/* The kind of an option: how its text is parsed, and the type of its field. */
 enum option_kind {
-	OPTION_TEXT,   /* struct str */
-	OPTION_SWITCH, /* bool */
-	OPTION_COUNT,  /* int64_t, -1 or more */
-	OPTION_NUMBER, /* double */
+	OPTION_TEXT,   /* any text, stored as struct str */
+	OPTION_SWITCH, /* true or false, stored as bool */
+	OPTION_COUNT,  /* integer from -1 on, stored as int64_t */
+	OPTION_NUMBER, /* number, stored as double */
 	OPTION_GRANULARITY,
 	OPTION_SORT,
 	OPTION_END,
@@ -18,8 +18,9 @@ enum option_kind {
 #define AT(field) offsetof(struct report_options, field)
 
 /*
- * Where each option is stored, and how it is parsed. Entry i belongs to
- * help[i], which has the option's name: both arrays must have the same order.
+ * For each option, how it is parsed and where it is stored in struct
+ * report_options. help[i] has the name of options[i], so both arrays must have
+ * the same order.
  */
 static const struct option {
 	enum option_kind kind;
@@ -108,7 +109,10 @@ const struct report_option_help *report_option_list(void)
 	return help;
 }
 
-/* Defaults are those of pprof; -1 lets each report choose its own number. */
+/*
+ * Sets pprof's defaults. Where a number is -1, each report chooses its own
+ * default.
+ */
 void report_options_init(struct report_options *o)
 {
 	*o = (struct report_options){
@@ -121,7 +125,7 @@ void report_options_init(struct report_options *o)
 	};
 }
 
-/* ERR_INVALID, with a message that names the option and the value. */
+/* Returns ERR_INVALID with a message that names the option and the value. */
 static int report_options_fail_expected(struct err *err, struct str name,
 					const char *what, struct str value)
 {
@@ -139,7 +143,9 @@ static bool any_of(struct str s, const char *const *words)
 	return false;
 }
 
-/* A switch without a value is on: "?trim" means "?trim=true". */
+/*
+ * Parses a switch. A switch without a value is on: "?trim" means "?trim=true".
+ */
 static bool parse_switch(struct str s, bool *out)
 {
 	static const char *const on[] = {
@@ -151,14 +157,16 @@ static bool parse_switch(struct str s, bool *out)
 	return *out || any_of(s, off);
 }
 
-/* "flat" or "cum"; anything else is refused. */
+/* Parses a sort order: "flat" or "cum". Returns false for other texts. */
 static bool parse_sort(struct str s, bool *cum)
 {
 	*cum = str_is(s, "cum");
 	return *cum || str_is(s, "flat");
 }
 
-/* Parse a value as its option's kind and store it at the option's field. */
+/*
+ * Parse a value according to the option's kind and store it in the field `at`.
+ */
 static int report_options_set_flag(const struct option *o, void *at,
 				   struct str name, struct str value,
 				   struct err *err)
@@ -207,7 +215,10 @@ int report_option(struct report_options *o, struct str name, struct str value,
 		       STR_ARG(name));
 }
 
-/* Filters change which samples or frames count; options of layout do not. */
+/*
+ * Of all options, only the filters count: they change which samples or frames
+ * are shown.
+ */
 bool report_options_filter(const struct report_options *o)
 {
 	return o->names.focus.len || o->names.ignore.len || o->names.hide.len ||

@@ -10,13 +10,13 @@
 #include "pprof/legacy/legacy_text.h"
 #include "pprof/profile/measure.h"
 
-/* Go's bufio.Scanner, which pprof reads lines with, refuses longer lines. */
+/* Limit of Go's bufio.Scanner, with which pprof reads lines, in bytes. */
 #define LINE_MAX ((size_t)64 * KIB)
 
 /*
  * The expressions are copied from pprof's legacy_profile.go and
- * legacy_java_profile.go, so that the same lines are accepted. Those of
- * jemalloc are ours.
+ * legacy_java_profile.go, so that the same lines are accepted. The expressions
+ * for jemalloc are everprof's own.
  */
 static const char *const patterns[] = {
 	[RX_HEAP_HEADER] =
@@ -32,8 +32,8 @@ static const char *const patterns[] = {
 		"^ *t\\*: *(\\d+): *(\\d+) *\\[(\\d+): *(\\d+)\\]$",
 	[RX_COUNT_START] = "\\A(\\S+) profile: total \\d+\\z",
 	/*
-	 * pprof has "(( 0x[0-9a-f]+)+)" here, which takes memory for each
-	 * address; legacy_is_hex_list() checks the rest.
+	 * pprof's "(( 0x[0-9a-f]+)+)" would need memory for each address;
+	 * legacy_is_hex_list() checks that they are well-formed.
 	 */
 	[RX_COUNT] = "\\A(\\d+) @([ x0-9a-f]+)\\z",
 	[RX_CONTENTION_SAMPLE] = "(\\d+) *(\\d+) @([ x0-9a-f]*)",
@@ -132,7 +132,7 @@ bool legacy_match(struct legacy *l, enum legacy_regex rx, struct str s,
 {
 	if (!l->regexes[rx] &&
 	    regex_new_bytes(str_of(patterns[rx]), &l->regexes[rx], NULL, NULL))
-		abort(); /* a constant pattern must compile */
+		abort(); /* the pattern is a constant: it must compile */
 	return regex_groups(l->regexes[rx], s, groups, max) > 0;
 }
 
@@ -202,8 +202,8 @@ bool legacy_is_hex_list(struct str s)
 }
 
 /*
- * Finds what the expression "0x[0-9a-f]+" matches, as pprof does: capital
- * hexadecimal digits end a number.
+ * Like pprof, finds the matches of "0x[0-9a-f]+", so a capital letter ends a
+ * number.
  */
 int legacy_hex(struct legacy *l, struct str s)
 {
@@ -291,7 +291,7 @@ static uint32_t place_of(struct legacy *l, uint64_t address)
 	return i;
 }
 
-/* Turns l->addresses into a stack; see legacy_sample() for adjust. */
+/* Adds l->addresses as a stack; see legacy_sample() for `adjust`. */
 static void add_stack(struct legacy *l, size_t adjust)
 {
 	struct pprof *p = &l->p;
@@ -307,7 +307,7 @@ static void add_stack(struct legacy *l, size_t adjust)
 	}
 }
 
-/* Adds a label set for the sample, with the label "bytes" or empty. */
+/* Adds a sample's label set: the label "bytes", none if bytes is 0. */
 static void add_label(struct legacy *l, int64_t bytes)
 {
 	struct pprof *p = &l->p;
@@ -382,9 +382,9 @@ void legacy_unsample(int64_t *count, int64_t *size, int64_t rate)
 }
 
 /*
- * Functions that are not of interest in a profile, as expressions for
- * drop_frames and keep_frames: those of the allocator, of locks, and of the
- * profiler itself. The lists are pprof's.
+ * Regular expressions for drop_frames and keep_frames. They match functions
+ * that are not of interest in a profile: the functions of the allocator, of
+ * locks, and of the profiler itself. The lists are pprof's.
  */
 
 static const char allocators[] =
@@ -445,8 +445,8 @@ static void add_frame_info(struct pprof *p)
 }
 
 /*
- * Frees the last profile instead of only emptying it: its strings are interned,
- * so pprof_reset() alone would leave them in the table.
+ * Prepares the parser for the input `raw`. The last profile is freed and not
+ * only reset, because pprof_reset() would leave its interned strings in memory.
  */
 static void legacy_reset(struct legacy *l, struct bytes raw)
 {
@@ -475,14 +475,11 @@ int legacy_parse(struct legacy *l, struct bytes raw, struct pprof **out,
 	     i++) {
 		legacy_reset(l, raw);
 		rc = parsers[i](l);
-		/*
-		 * A limit was hit: do not try the other formats with the same
-		 * input.
-		 */
+		/* After a limit was hit, the next parsers must not be tried. */
 		if (l->over && rc == ERR_UNSUPPORTED)
 			rc = ERR_INVALID;
 	}
-	/* The map parser reports limits through l->over alone. */
+	/* The parser of the memory map reports limits only by l->over. */
 	if (!rc && l->over)
 		rc = ERR_INVALID;
 	if (rc && l->over && legacy_memory(l) > l->max)

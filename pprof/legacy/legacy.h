@@ -2,10 +2,10 @@
 /*
  * Legacy: reads the profile formats older than profile.proto. google/pprof
  * still reads them (legacy_profile.go, legacy_java_profile.go) and some
- * programs still write them: CPU profiles of gperftools; heap, growth and
- * fragmentation profiles of tcmalloc and of Go's ?debug=1; counts of goroutines
- * and threads; threadz; contention; and the profiles of Java. jemalloc's
- * heap_v2 is read as well, which pprof does not read.
+ * programs still write these formats: CPU profiles of gperftools; heap, growth
+ * and fragmentation profiles of tcmalloc and of Go's ?debug=1; counts of
+ * goroutines and threads; threadz; contention; and the profiles of Java. Unlike
+ * pprof, everprof also reads jemalloc's heap_v2.
  *
  * Ownership: the parser owns the profile until its next use; no string of the
  * profile borrows from the input.
@@ -40,9 +40,9 @@ void legacy_set_max(struct legacy *l, size_t max);
 
 /*
  * Tries all formats and stores the parsed profile in *out, owned by the parser.
- * ERR_UNSUPPORTED: the bytes are in none of the formats; ERR_INVALID: they are
- * in one of them but malformed, and the message says how; ERR_LIMIT: the
- * profile needs more memory than allowed.
+ * ERR_UNSUPPORTED: the input is in none of the formats; ERR_INVALID: the input
+ * is in one of the formats but malformed, and the message says how; ERR_LIMIT:
+ * the profile needs more memory than allowed.
  */
 NODISCARD int legacy_parse(struct legacy *l, struct bytes raw,
 			   struct pprof **out, struct err *err);

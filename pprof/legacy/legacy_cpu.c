@@ -10,8 +10,8 @@
 #include "pprof/legacy/legacy_parser.h"
 
 #define HEADER_WORDS 5
-#define ROUNDS       2  /* most frames of the signal handler */
-#define SIMILAR      32 /* 1 in 32 samples may lack its frame */
+#define ROUNDS       2  /* most frames that a signal handler adds */
+#define SIMILAR      32 /* 1 in 32 samples may lack the handler's frame */
 
 /* How words are stored: their size in bytes, and their byte order. */
 struct word {
@@ -23,12 +23,12 @@ struct word {
 struct words {
 	struct bytes left;
 	struct word word;
-	bool ended; /* the input ended within a word */
+	bool ended; /* whether the input ended within a word */
 };
 
 /*
- * Reads a word. Sets `ended` and returns 0 if fewer bytes are left; `ended`
- * stays set, so callers may check it after several words.
+ * Reads a word. If fewer bytes are left, returns 0 and sets `ended`, which
+ * stays set, so that callers may check it once after several words.
  */
 static uint64_t next_word(struct words *w)
 {
@@ -49,8 +49,8 @@ static uint64_t next_word(struct words *w)
 }
 
 /*
- * Reads the five words of the header: 0, 3, 0 or 1 (Java), the period in µs, 0.
- * Returns false for anything else; these words identify the format.
+ * Reads the five words of the header: 0, 3, 0 (or 1: written by Java), the
+ * period in µs, 0. They identify the format. Returns false for other values.
  */
 static bool legacy_cpu_read_header(struct words *w, int64_t *period, bool *java)
 {
@@ -65,8 +65,8 @@ static bool legacy_cpu_read_header(struct words *w, int64_t *period, bool *java)
 }
 
 /*
- * Reads samples: count, depth, and depth addresses each. The sample 0, 1, 0
- * marks the end.
+ * Reads samples: each is a count, the number of addresses, and the addresses.
+ * The sample 0, 1, 0 marks the end.
  */
 static int read_samples(struct legacy *l, struct words *w, size_t adjust)
 {
@@ -82,8 +82,8 @@ static int read_samples(struct legacy *l, struct words *w, size_t adjust)
 		for (uint64_t i = 0; i < depth; i++)
 			*vec_add(&l->addresses) = next_word(w);
 		/*
-		 * An address that is cut short discards the remaining bytes, as
-		 * it does in pprof; the sample itself counts.
+		 * If the input ends within a word, the remaining bytes are
+		 * discarded but the sample counts, as in pprof.
 		 */
 		if (w->ended)
 			w->left.len = 0;
@@ -99,8 +99,9 @@ static int read_samples(struct legacy *l, struct words *w, size_t adjust)
 }
 
 /*
- * Returns the location that nearly all stacks have next to their leaf, or
- * PPROF_NONE. Such a frame belongs to the profiler's signal handler.
+ * Returns the location that is the second frame, next to the leaf, of nearly
+ * all stacks, or PPROF_NONE. Such a frame belongs to the profiler's signal
+ * handler.
  */
 static uint32_t common_second(const struct pprof *p)
 {
@@ -125,7 +126,7 @@ static uint32_t common_second(const struct pprof *p)
 
 /*
  * Removes the frames of the profiler's signal handler from all stacks, as pprof
- * does; they would hide the real callers of the leaf.
+ * does: these frames would hide the real caller of the leaf.
  */
 static void drop_handler(struct pprof *p)
 {
@@ -145,7 +146,10 @@ static void drop_handler(struct pprof *p)
 	}
 }
 
-/* Reads everything behind the header. */
+/*
+ * Reads everything after the header: samples, then the memory map or, for Java,
+ * the names of locations.
+ */
 static int read_profile(struct legacy *l, struct words *w, int64_t period,
 			bool java)
 {
@@ -168,8 +172,8 @@ static int read_profile(struct legacy *l, struct words *w, int64_t period,
 }
 
 /*
- * The header tells word size and byte order: only one combination reads it as
- * valid.
+ * Tries all combinations of word size and byte order: the header is valid in
+ * only one of them.
  */
 int legacy_cpu(struct legacy *l)
 {

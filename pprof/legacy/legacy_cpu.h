@@ -12,8 +12,9 @@
 
 /*
  * Parses a binary CPU profile, including one written by Java. ERR_UNSUPPORTED:
- * the input has no such header, or is malformed; ERR_INVALID: a limit was hit,
- * or the location names of a Java profile are malformed.
+ * the input has no header of this format, or its samples are malformed;
+ * ERR_INVALID: a limit was hit, or the location names of a Java profile are
+ * malformed.
  */
 int legacy_cpu(struct legacy *l);
 

@@ -9,14 +9,14 @@
 #include "pprof/legacy/legacy_parser.h"
 
 /*
- * Mean number of bytes between two heap samples; the format does not state it,
- * so pprof has this constant, too.
+ * Mean number of bytes between two heap samples, the constant that pprof uses:
+ * the format does not state the number.
  */
 #define JAVA_RATE 524288
 
-/* Which of the two formats is being parsed. */
+/* The format being parsed: heapz or contentionz. */
 struct java {
-	bool heap; /* false: a contention profile */
+	bool heap; /* true: heapz; false: contentionz */
 };
 
 /*
@@ -42,8 +42,9 @@ static void skip_line(struct legacy *l)
 }
 
 /*
- * Sets the two sample types; the attribute "resolution" is the unit of the
- * second one. The unit is copied because the input is not NUL-terminated.
+ * Sets the two sample types; the second one has the unit `resolution`, the
+ * value of an attribute. The text is copied because the input is not
+ * NUL-terminated.
  */
 static void java_types(struct legacy *l, const struct java *j,
 		       struct str resolution)
@@ -83,7 +84,7 @@ static int java_attribute(struct legacy *l, const struct java *j,
 	return 0;
 }
 
-/* Reads attributes up to the first line that is none. */
+/* Reads attributes up to the first line that is not an attribute. */
 static int java_header(struct legacy *l, const struct java *j)
 {
 	struct str line;
@@ -93,7 +94,7 @@ static int java_header(struct legacy *l, const struct java *j)
 		struct str g[3];
 
 		if (line.len && !legacy_match(l, RX_JAVA_ATTRIBUTE, line, g, 3))
-			return 0; /* samples begin */
+			return 0; /* the first sample */
 		if (line.len)
 			rc = java_attribute(l, j, legacy_trim(g[1]),
 					    legacy_trim(g[2]));
@@ -134,7 +135,7 @@ static int java_sample(struct legacy *l, const struct java *j,
 	return legacy_sample(l, values, SIZE_MAX, bytes);
 }
 
-/* Reads samples up to the first line that is none. */
+/* Reads samples up to the first line that is not a sample. */
 static int java_samples(struct legacy *l, const struct java *j)
 {
 	struct str line;
@@ -144,16 +145,14 @@ static int java_samples(struct legacy *l, const struct java *j)
 		struct str g[4];
 
 		if (line.len && !legacy_match(l, RX_JAVA_SAMPLE, line, g, 4))
-			return 0; /* locations begin */
+			return 0; /* the first named address */
 		if (line.len)
 			rc = java_sample(l, j, g);
 		skip_line(l);
 	}
 	return rc;
 }
-
-/* Locations. */
-
+/* What the section of locations says about an address. */
 struct java_name {
 	struct str function;
 	struct str file;
@@ -193,8 +192,8 @@ static bool legacy_java_same_name(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Returns the function of this name, which is added if it is new. The name
- * alone identifies a function, as in pprof; the file is that of its first use.
+ * Returns the function of this name, which is added if it is new. As in pprof,
+ * functions with equal names are one function, with the file of its first use.
  */
 static uint32_t function_of(struct legacy *l, struct table *index,
 			    const struct java_name *n)
@@ -226,8 +225,9 @@ static bool legacy_java_same_address(const void *ctx, uint32_t i,
 }
 
 /*
- * Parses one line of the section, and gives its location a line with a
- * function. Addresses that no sample uses are ignored.
+ * Parses one line of the section of locations: an address and the function at
+ * it, which becomes a line of the address's location. Addresses that no sample
+ * uses are ignored.
  */
 static int name_location(struct legacy *l, struct table *functions,
 			 struct str line)

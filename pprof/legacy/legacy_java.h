@@ -11,9 +11,9 @@
 #include "pprof/legacy/legacy_parser.h"
 
 /*
- * Parses the section that names the profile's addresses; text is all of the
- * input that follows the samples. Java's CPU profiles end in such a section,
- * too. ERR_INVALID: an address does not fit into 64 bits.
+ * Parses the section that names the profile's addresses; `text` is the rest of
+ * the input after the samples. Java's CPU profiles end in such a section, too.
+ * ERR_INVALID: an address does not fit into 64 bits.
  */
 int legacy_java_locations(struct legacy *l, struct str text);
 

@@ -8,10 +8,10 @@
 
 /* Default load address of a program on x86-64 Linux. */
 #define MAIN_START 0x400000
-/* Bytes of a line after substitution of its attributes. */
+/* Longest line in bytes, after attributes have been replaced. */
 #define TEXT_MAX       (64 * KIB)
 #define ATTRIBUTES_MAX 100
-/* Comparisons of an address with a mapping, over all locations. */
+/* Most comparisons of an address with a mapping that one profile may need. */
 #define STEPS_MAX ((size_t)100 * 1000 * 1000)
 
 bool legacy_is_map_start(struct str line)
@@ -34,7 +34,10 @@ int legacy_sections(struct legacy *l)
 	return legacy_maps(l);
 }
 
-/* A line "name=value" of the map defines $name for the lines behind it. */
+/*
+ * An attribute: a line "name=value" of the map, which defines $name for the
+ * lines after it.
+ */
 struct attribute {
 	struct str name;
 	struct str value;
@@ -45,8 +48,8 @@ struct attributes {
 };
 
 /*
- * Appends s to out with every $name replaced by its value. If one name is the
- * start of another, the first one defined wins.
+ * Appends s to `out`, with every $name replaced by the attribute's value. If
+ * several names match, the attribute that was defined first is used.
  */
 static void legacy_maps_substitute(const struct attributes *a, struct str s,
 				   struct buf *out)
@@ -88,8 +91,8 @@ static bool legacy_maps_read_hex(struct str s, uint64_t *out)
 
 /*
  * Parses a line in the format of /proc/self/maps, or in pprof's brief form.
- * Returns 1 if it is a mapping to be added, 0 if it is a mapping to be skipped
- * because it is not executable, and -1 if it is no mapping.
+ * Returns 1 if the line is an executable mapping, 0 if it is another mapping,
+ * which is to be skipped, and -1 if it is no mapping.
  */
 static int parse_mapping(struct legacy *l, struct str line,
 			 struct pprof_mapping *out)
@@ -126,7 +129,7 @@ static int parse_mapping(struct legacy *l, struct str line,
 
 /*
  * Handles the current line of the map: a mapping, an attribute, or neither. A
- * prefix that a logging library put before it is removed.
+ * prefix that a logging library wrote in front of the line is removed.
  */
 static void read_line(struct legacy *l, struct attributes *a,
 		      struct arena *text)
@@ -162,8 +165,9 @@ static void read_line(struct legacy *l, struct attributes *a,
 }
 
 /*
- * Returns whether b continues a, so that both are parts of one mapping. Files,
- * build ids and offsets only have to agree where both are known.
+ * Returns whether mapping b begins where mapping a ends, so that both are parts
+ * of one mapping. Their files, build ids and offsets must agree if both are
+ * known.
  */
 static bool is_adjacent(const struct pprof_mapping *a,
 			const struct pprof_mapping *b)
@@ -179,7 +183,7 @@ static bool is_adjacent(const struct pprof_mapping *a,
 }
 
 /*
- * Joins parts of one mapping that follow each other in the map, as pprof's
+ * Joins consecutive mappings that are parts of one mapping, as pprof's
  * massageMappings() does.
  */
 static void join_adjacent(struct pprof *p)
@@ -203,8 +207,9 @@ static void join_adjacent(struct pprof *p)
 }
 
 /*
- * Returns whether the mapping can be the program itself: it has a file name,
- * and that is neither a shared library nor a special region such as [vdso].
+ * Returns whether the mapping can be the program itself: its file name is not
+ * empty, and names neither a shared library nor a special region such as
+ * [vdso].
  */
 static bool is_main(struct legacy *l, const struct pprof_mapping *m)
 {
@@ -220,8 +225,8 @@ static bool is_main(struct legacy *l, const struct pprof_mapping *m)
 }
 
 /*
- * Moves the program's mapping to the front: readers of pprof profiles take the
- * first mapping for the program.
+ * Moves the program's mapping to the front: readers of pprof profiles assume
+ * that the first mapping is the program.
  */
 static void put_main_first(struct legacy *l)
 {
@@ -240,8 +245,8 @@ static void put_main_first(struct legacy *l)
 
 /*
  * Corrects the first mapping as pprof does: a leading part that was remapped to
- * huge pages is removed, and a program mapped without its first pages is
- * extended down to the default load address.
+ * huge pages is removed, and if the first pages of a program are missing from
+ * the map, its mapping is extended down to the default load address.
  */
 static void mend_first(struct legacy *l)
 {
@@ -262,7 +267,7 @@ static void mend_first(struct legacy *l)
 
 /*
  * Returns the mapping that covers the address, or PPROF_NONE. May extend a
- * mapping downwards.
+ * mapping to lower addresses.
  */
 static uint32_t legacy_maps_find_mapping(struct legacy *l, uint64_t address)
 {
@@ -275,8 +280,8 @@ static uint32_t legacy_maps_find_mapping(struct legacy *l, uint64_t address)
 			return i;
 	}
 	/*
-	 * If the first part of a split mapping is missing, the offset of the
-	 * next part tells where it began.
+	 * If the first part of a split mapping is missing, the file offset of
+	 * the next part tells where the mapping began.
 	 */
 	for (uint32_t i = 0; i < p->mappings.count; i++) {
 		struct pprof_mapping *m = &p->mappings.v[i];
@@ -292,8 +297,8 @@ static uint32_t legacy_maps_find_mapping(struct legacy *l, uint64_t address)
 }
 
 /*
- * Returns the mapping of an address. *fake is the mapping for addresses that no
- * mapping covers, PPROF_NONE until one is needed.
+ * Returns the mapping of an address. *fake is the place of the mapping for
+ * addresses that no other mapping covers; PPROF_NONE until it is added.
  */
 static uint32_t mapping_of(struct legacy *l, uint64_t address, uint32_t *fake)
 {
@@ -310,8 +315,8 @@ static uint32_t mapping_of(struct legacy *l, uint64_t address, uint32_t *fake)
 }
 
 /*
- * Assigns mappings to the locations of one stack, and counts the comparisons in
- * *steps.
+ * Assigns mappings to the locations of one stack, and adds the number of
+ * comparisons to *steps.
  */
 static void assign_stack(struct legacy *l, struct pprof_run s, uint32_t *fake,
 			 size_t *steps)
@@ -330,9 +335,9 @@ static void assign_stack(struct legacy *l, struct pprof_run s, uint32_t *fake,
 }
 
 /*
- * Walks stacks, not the table of locations: locations whose frames were dropped
- * must not get, or change, a mapping. The bound on steps limits the time that a
- * hostile profile can take.
+ * Walks stacks, not the table of locations: a location that is in no stack any
+ * more must not be given a mapping, and so must not extend one. The bound on
+ * steps limits the time that a hostile profile can take.
  */
 void legacy_assign_mappings(struct legacy *l)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Legacy formats of pprof: the memory map that ends a profile and becomes its
- * mappings.
+ * Legacy formats of pprof: parses the memory map at the end of a profile into
+ * the profile's mappings.
  *
  * Ownership: fills the profile of the parser.
  * Threads: one thread per parser.
@@ -15,20 +15,20 @@
 bool legacy_is_map_start(struct str line);
 
 /*
- * Skips lines up to the memory map, starting with the current one, and parses
- * the map as legacy_maps() does. Returns 0; a profile need not have a map.
+ * Skips lines, from the current line on, until the memory map begins, then
+ * parses it as legacy_maps() does. Returns 0; a profile need not have a map.
  */
 int legacy_sections(struct legacy *l);
 
 /*
  * Gives each location of a stack the mapping that covers its address. Addresses
- * in none of them share one mapping of the whole address space. Sets l->over if
- * there are too many mappings and locations.
+ * that no mapping covers share one mapping of the whole address space. Sets
+ * l->over if mappings and locations are so many that this would take too long.
  */
 void legacy_assign_mappings(struct legacy *l);
 
 /*
- * Parses all lines behind the current one as the memory map and assigns its
+ * Parses all lines after the current line as the memory map and assigns its
  * mappings to the locations. Returns 0; a map that is too large sets l->over.
  */
 int legacy_maps(struct legacy *l);

@@ -4,9 +4,9 @@
  * expressions and numbers, and building a profile from addresses. Private to
  * pprof/legacy/.
  *
- * A parser of one format returns 0, ERR_UNSUPPORTED if the bytes are not in its
- * format, so that the next parser is tried, or ERR_INVALID if they are in its
- * format but malformed.
+ * A parser of one format returns 0, or ERR_UNSUPPORTED if the input is not in
+ * its format, so that the next parser is tried, or ERR_INVALID if the input is
+ * in its format but malformed.
  *
  * Ownership: the parser owns the profile and its strings until legacy_free().
  * Threads: one thread per parser.
@@ -45,15 +45,15 @@ enum legacy_regex {
 /* The state of a parser. */
 struct legacy {
 	struct pprof p;
-	struct table places; /* finds locations by address */
+	struct table places; /* indexes of locations, by address */
 	struct regex *regexes[RX_COUNT_OF];
-	VEC(uint64_t) addresses; /* the stack of the current sample */
+	VEC(uint64_t) addresses; /* stack of the current sample, leaf first */
 	struct bytes raw;        /* the whole input */
-	struct str rest;         /* input behind the current line */
+	struct str rest;         /* the input after the current line */
 	struct str line;         /* the current line, without line end */
 	size_t max;              /* memory bound in bytes */
-	bool over;               /* a limit on memory or the input was hit */
-	const char *why;         /* the first reason to refuse the profile */
+	bool over;       /* whether a limit on memory or input was hit */
+	const char *why; /* the first reason to refuse the profile */
 	struct err *err;
 };
 
@@ -73,15 +73,15 @@ bool legacy_is_blank(struct str line);
 /*
  * Searches s with one of the expressions and stores up to max capture groups,
  * group 0 being the whole match; they borrow from s. Returns whether there is a
- * match; a search that takes too many steps counts as none.
+ * match; a search that takes too many steps counts as no match.
  */
 bool legacy_match(struct legacy *l, enum legacy_regex rx, struct str s,
 		  struct str *groups, size_t max);
 
 /*
- * Parses s, all of it, as a signed number in the given base. Base 0 takes the
- * base from the prefix, as in Go. Returns false if s is no number or does not
- * fit.
+ * Parses s, all of it, as a signed number in the given base. With base 0 the
+ * number's prefix determines the base, as in Go. Returns false if s is no
+ * number or does not fit.
  */
 bool legacy_int(struct str s, int base, int64_t *out);
 
@@ -92,14 +92,14 @@ bool legacy_int(struct str s, int base, int64_t *out);
 bool legacy_uint(struct str s, int base, uint64_t *out);
 
 /*
- * Returns whether s, of the characters " x0-9a-f", is one or more numbers
- * " 0x…".
+ * Returns whether s is one or more numbers " 0x…". s must have only the
+ * characters " x0-9a-f".
  */
 bool legacy_is_hex_list(struct str s);
 
 /*
- * Replaces l->addresses by all numbers "0x…" of s. ERR_INVALID: one does not
- * fit into 64 bits.
+ * Replaces l->addresses by all numbers "0x…" of s. ERR_INVALID: a number does
+ * not fit into 64 bits.
  */
 int legacy_hex(struct legacy *l, struct str s);
 
@@ -123,25 +123,26 @@ void legacy_period(struct legacy *l, const char *type, const char *unit,
 
 /*
  * Adds a sample with the stack in l->addresses and one value for each sample
- * type. adjust is the number of frames, counted from the leaf, that are not
- * return addresses; the addresses behind them are moved back by 1 byte, so that
- * they lie in the call instruction. bytes becomes the numeric label "bytes"
- * unless it is 0. ERR_INVALID: the memory bound was hit.
+ * type. `adjust` is the number of frames, counted from the leaf, that are not
+ * return addresses; all other addresses are reduced by 1, so that they are
+ * within the call instruction. bytes becomes the numeric label "bytes" unless
+ * it is 0. ERR_INVALID: the memory bound was hit.
  */
 int legacy_sample(struct legacy *l, const int64_t *values, size_t adjust,
 		  int64_t bytes);
 
 /*
- * Removes the second frame of stacks in which it is the return address of the
- * leaf itself: some profilers record a sampled leaf twice.
+ * Removes the second frame of stacks in which it repeats the leaf as a return
+ * address: some profilers record the sampled leaf twice.
  */
 void legacy_drop_twin_leaves(struct legacy *l);
 
 /*
- * Scales count objects of size bytes in total from what sampling saw to the
- * estimated reality: an allocation is sampled with a probability that grows
- * with its size. rate is the mean distance between samples in bytes; rates up
- * to 1 mean that everything was sampled. If either value is 0, both become 0.
+ * Corrects *count objects with a total of *size bytes for sampling: replaces
+ * the sampled numbers by an estimate of the real ones. The larger an
+ * allocation, the more likely it is sampled. rate is the mean number of bytes
+ * between two samples; with a rate up to 1 every allocation was sampled, and
+ * nothing changes. If either number is 0, both become 0.
  */
 void legacy_unsample(int64_t *count, int64_t *size, int64_t rate);
 

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Legacy formats in lines of text: heaps, counts, threads, contention. */
+/*
+ * Legacy formats that consist of lines of text: heap profiles, counts of
+ * stacks, threads, contention.
+ */
 #include "pprof/legacy/legacy_text.h"
 
 #include "pprof/legacy/legacy_maps.h"
 #include "pprof/legacy/legacy_parser.h"
 #include "pprof/profile/measure.h"
 
-/* Heaps. */
+/* Heap profiles. */
 
 /* What the header of a heap profile says. */
 struct heap {
-	bool has_alloc; /* allocations are recorded beside memory in use */
-	bool sampled;   /* values have to be corrected for sampling */
+	bool has_alloc; /* whether allocations are recorded, too */
+	bool sampled;   /* values must be corrected for sampling */
 	int64_t rate;   /* mean number of bytes between two samples */
 };
 
 /*
- * Returns whether the header's allocation count differs from the count in use:
- * writers that record no allocations repeat the latter, or write 0.
+ * Returns whether an allocation count of the header shows that allocations are
+ * recorded: writers that do not record them repeat the count in use, or write
+ * 0.
  */
 static bool legacy_text_is_different(struct str alloc, struct str inuse)
 {
@@ -25,8 +29,8 @@ static bool legacy_text_is_different(struct str alloc, struct str inuse)
 }
 
 /*
- * Parses the first line. The word behind "@" names the dialect, which decides
- * whether values are sampled and what the rate means.
+ * Parses the first line. The word after "@" names the kind of heap profile,
+ * which decides whether values are sampled and what the rate means.
  */
 static int heap_header(struct legacy *l, struct heap *h)
 {
@@ -73,8 +77,8 @@ static void heap_types(struct legacy *l, const struct heap *h)
 
 /*
  * Parses a count and a size into out, corrected for sampling, and sets *block
- * to the mean size of one block, before the correction. *block is unchanged if
- * the count is 0.
+ * to the mean size of an object in bytes, before the correction. *block is
+ * unchanged if the count is 0.
  */
 static int heap_values(struct legacy *l, const struct heap *h,
 		       const struct str text[2], int64_t out[2], int64_t *block)
@@ -86,7 +90,7 @@ static int heap_values(struct legacy *l, const struct heap *h,
 		return legacy_bad(l, "a sample has bytes but no objects");
 	if (!out[0])
 		return 0;
-	/* INT64_MIN / -1 is the only division that overflows; Go wraps it. */
+	/* INT64_MIN / -1 overflows: negate with wrap-around, as Go does. */
 	*block = out[0] == -1 ? (int64_t) - (uint64_t)out[1] : out[1] / out[0];
 	if (h->sampled)
 		legacy_unsample(&out[0], &out[1], h->rate);
@@ -137,9 +141,9 @@ int legacy_heap(struct legacy *l)
 }
 
 /*
- * jemalloc: the line "heap_v2/RATE"; then for each stack a line "@ 0x…", a line
- * with the sum over all threads, and a line for each thread; and the memory
- * map. Source: jemalloc's prof_data.c and jeprof.
+ * jemalloc's format: the line "heap_v2/RATE"; then for each stack a line "@
+ * 0x…", a line with the sum of all threads, and a line for each thread; finally
+ * the memory map. Source: jemalloc's prof_data.c and jeprof.
  */
 
 /*
@@ -182,7 +186,7 @@ int legacy_jemalloc(struct legacy *l)
 	    !legacy_match(l, RX_JEMALLOC_HEADER, l->line, g, 2) ||
 	    !legacy_int(g[1], 10, &h.rate))
 		return legacy_unknown();
-	/* The sums over all stacks tell whether allocations are recorded. */
+	/* The totals of all stacks tell whether allocations are recorded. */
 	if (!legacy_next_line(l) ||
 	    !legacy_match(l, RX_JEMALLOC_TOTAL, l->line, g, 5))
 		return legacy_bad(l, "the jemalloc heap profile has no totals");
@@ -205,7 +209,7 @@ int legacy_jemalloc(struct legacy *l)
 	return rc ? rc : legacy_sections(l);
 }
 
-/* Go's counts: goroutines and created threads. */
+/* Go's counts of stacks: goroutines and created threads. */
 
 int legacy_count(struct legacy *l)
 {
@@ -238,12 +242,12 @@ int legacy_count(struct legacy *l)
 	return rc ? rc : legacy_sections(l);
 }
 
-/* Threads. */
+/* Stacks of threads. */
 
 /*
  * Reads one thread's stack into l->addresses, up to the header of the next
- * thread, which becomes l->line. *same: the thread is reported as "same as
- * previous thread", and the stack is empty.
+ * thread, which becomes l->line. Sets *same if the thread has no stack of its
+ * own but the text "same as previous thread".
  */
 static int thread_stack(struct legacy *l, bool *same)
 {
@@ -274,8 +278,8 @@ static int thread_stack(struct legacy *l, bool *same)
 }
 
 /*
- * Reads all threads. A thread without stack of its own counts as one more of
- * the previous thread's stack.
+ * Reads all threads. A thread without a stack of its own has the stack of the
+ * thread before it, and adds 1 to the last sample.
  */
 static int read_threads(struct legacy *l)
 {
@@ -326,16 +330,18 @@ int legacy_thread(struct legacy *l)
 	return rc;
 }
 
-/* Contention. */
+/* Contention profiles. */
 
-/* Attributes of a contention profile that its samples need. */
+/*
+ * The attributes of a contention profile that are needed to parse its samples.
+ */
 struct contention {
 	int64_t hz; /* cycles per second; 0: delays are in ns */
 };
 
 /*
- * Handles an attribute line before the samples. Returns 1 if the line is no
- * attribute, so that the samples begin with it.
+ * Parses the current line as an attribute. Returns 1 if it is not an attribute
+ * but the first sample.
  */
 static int contention_attribute(struct legacy *l, struct contention *c)
 {
@@ -363,8 +369,9 @@ static int contention_attribute(struct legacy *l, struct contention *c)
 }
 
 /*
- * Adds the sample of one line: "delay count @ addresses". Scales by the
- * sampling period, and converts cycles to nanoseconds.
+ * Adds the sample of one line: "delay count @ addresses". Multiplies the count
+ * and, where it also converts cycles to nanoseconds, the delay by the sampling
+ * period.
  */
 static int contention_sample(struct legacy *l, const struct contention *c,
 			     struct str line)
@@ -381,10 +388,7 @@ static int contention_sample(struct legacy *l, const struct contention *c,
 	if (!legacy_int(g[1], 10, &delay) || !legacy_int(g[2], 10, &count))
 		return legacy_bad(l, "a value of a sample is too large");
 	if (period > 0) {
-		/*
-		 * pprof converts cycles only if a period is given; keep its
-		 * numbers.
-		 */
+		/* Like pprof, convert cycles only if a period is given. */
 		if (c->hz > 0)
 			delay = measure_integer((double)delay * (double)period /
 						((double)c->hz / 1e9));
@@ -396,7 +400,7 @@ static int contention_sample(struct legacy *l, const struct contention *c,
 	return rc ? rc : legacy_sample(l, values, 0, 0);
 }
 
-/* Returns whether the first line is that of a contention profile. */
+/* Returns whether a contention profile begins with this line. */
 static bool is_contention(struct str line)
 {
 	return str_starts(line, str_of("--- contentionz ")) ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Legacy formats of pprof: the profiles in lines of text. All parsers return
- * ERR_UNSUPPORTED if the input is not in their format, and ERR_INVALID if it is
- * malformed or hits a limit.
+ * Legacy formats of pprof: the profiles that consist of lines of text. All
+ * parsers return ERR_UNSUPPORTED if the input is not in their format, and
+ * ERR_INVALID if it is malformed or hits a limit.
  *
  * Ownership: fills the profile of the parser.
  * Threads: one thread per parser.

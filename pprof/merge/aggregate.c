@@ -26,9 +26,9 @@ int aggregate_parse(struct str s, enum aggregate *out, struct err *err)
 }
 
 /*
- * inuse_* and the other states are checked before the duration: a profile of a
- * level may have a duration, too, and must not be summed (docs/decisions.md,
- * 34).
+ * inuse_* and the other states are checked before the duration: a profile of
+ * current levels, such as the memory in use, may have a duration, too, and must
+ * not be summed (docs/decisions.md, 34).
  */
 enum value_kind value_kind(struct str type, bool has_duration)
 {
@@ -43,7 +43,10 @@ enum value_kind value_kind(struct str type, bool has_duration)
 		if (str_is(type, states[i]))
 			return KIND_STATE;
 	}
-	/* With a duration, the other counts are those of that time. */
+	/*
+	 * In a profile with a duration, all other types count what happened
+	 * during that time.
+	 */
 	if (has_duration)
 		return KIND_FLOW;
 	if (str_starts(type, str_of("alloc_")) || str_is(type, "contentions") ||

@@ -15,7 +15,7 @@ struct merge *merge_new(void)
 	struct merge *m = mem_new(struct merge);
 
 	pprof_reset(&m->out);
-	/* Number 0 must be the empty string. */
+	/* String number 0 must be the empty string. */
 	strtab_intern(&m->out.strings, str_of(""));
 	return m;
 }
@@ -110,7 +110,7 @@ static void merge_add_header(struct merge *m, const struct pprof *p)
 		out->doc_url = merge_map_string(m, p->doc_url);
 }
 
-/* Starts a source: none of its objects is translated yet. */
+/* Starts adding p: none of its objects has a known place in the result yet. */
 static void merge_begin(struct merge *m, const struct pprof *p)
 {
 	m->src = p;
@@ -146,8 +146,9 @@ int merge_add(struct merge *m, const struct pprof *p, const enum merge_op *ops,
 }
 
 /*
- * Reserves memory for the objects of a sum, most of which are new to the
- * result: growing step by step would copy them many times.
+ * Reserves memory for the objects of p, a sum of profiles. Most of its objects
+ * are new to the result, which would be copied many times if it grew step by
+ * step.
  */
 static void merge_make_room(struct merge *m, const struct pprof *p)
 {
@@ -185,9 +186,9 @@ static int64_t merge_divide(int64_t v, size_t n)
 }
 
 /*
- * Clears the sums, as the next series may use MERGE_AVERAGE, too. pending may
- * have fewer rows than the result: samples added after the last MERGE_AVERAGE
- * have nothing to be averaged.
+ * Clears m->pending, as the next series may use MERGE_AVERAGE, too. m->pending
+ * may have fewer rows than the result: samples that were added after the last
+ * MERGE_AVERAGE have no sums in it.
  */
 void merge_average(struct merge *m, size_t n)
 {
@@ -201,7 +202,7 @@ void merge_average(struct merge *m, size_t n)
 	}
 }
 
-/* Returns whether a sample has no value other than 0. */
+/* Returns whether the profile has a sample whose values are all 0. */
 static bool has_zero_sample(const struct pprof *p)
 {
 	for (size_t i = 0; i < p->samples.count; i++) {
@@ -213,7 +214,7 @@ static bool has_zero_sample(const struct pprof *p)
 
 /*
  * Replaces the result by a merge of the result alone, which leaves out samples
- * without values and the objects that only they referred to.
+ * whose values are all 0, and objects that only such samples referred to.
  */
 static void merge_compact(struct merge *m)
 {
@@ -230,7 +231,10 @@ static void merge_compact(struct merge *m)
 	merge_free(again);
 }
 
-/* Repeats until no zero sample is left, as pprof does. */
+/*
+ * Repeats until no sample has values that are all 0, as pprof does: a merge may
+ * add up samples that became equal, to 0.
+ */
 struct pprof *merge_finish(struct merge *m)
 {
 	while (has_zero_sample(&m->out))
@@ -238,7 +242,7 @@ struct pprof *merge_finish(struct merge *m)
 	return &m->out;
 }
 
-/* Scales p so that the total of each sample type becomes that of `to`. */
+/* Scales p so that each sample type has the same total as in `to`. */
 static void merge_normalize(struct pprof *p, const struct pprof *to)
 {
 	double ratios[TYPES_MAX];
@@ -266,8 +270,9 @@ int merge_diff(struct merge *m, struct pprof *source, struct pprof *base,
 	for (size_t t = 0; t < base->types.count; t++)
 		minus[t] = -1;
 	/*
-	 * Labelled samples differ from those of the source, so base and source
-	 * are not subtracted but shown side by side.
+	 * The label makes the samples of the base distinct, so that the merge
+	 * keeps them next to the samples of the source instead of subtracting
+	 * them.
 	 */
 	if (o->label_base)
 		pprof_set_label(base, str_of(PPROF_BASE_KEY),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the merge share; no other file includes this header.
+ * What the files of pprof/merge/ share; no other file includes this header.
  *
  * The source is the profile that is being added; the result is what has been
  * merged so far.
@@ -18,29 +18,31 @@
 #include "pprof/profile/index_map.h"
 
 /*
- * Finds objects of the result by hash. Profiles of one program have the same
- * objects in the same order, so the object behind the last one found is
- * compared first; it is the wanted one most of the time, and no hash is
- * computed (docs/decisions.md, 40).
+ * An index that finds objects of the result by hash. Profiles of one program
+ * have the same objects in the same order, so a lookup first compares the
+ * object that follows the last one found. Most of the time that object matches,
+ * and no hash is computed (docs/decisions.md, 40).
  */
 struct merge_index {
 	struct table table;
-	uint32_t next; /* object to compare first */
+	uint32_t next; /* place of the object to compare first */
 };
 
 /* The state of a merge. */
 struct merge {
-	struct pprof out;      /* the result */
-	size_t count;          /* profiles added */
-	uint32_t next_string;  /* string to compare first */
-	struct table mappings; /* these find objects of the result */
+	struct pprof out;     /* the result */
+	size_t count;         /* number of profiles added */
+	uint32_t next_string; /* number of the string to compare first */
+	/* Indexes of the objects of the result, by table. */
+	struct table mappings;
 	struct merge_index functions;
 	struct merge_index locations;
 	struct merge_index stacks;
 	struct merge_index label_sets;
 	struct merge_index samples;
 	struct table comments;
-	VEC(int64_t) pending; /* sums of MERGE_AVERAGE, as out.values */
+	/* Sums of MERGE_AVERAGE, in rows like out.values. */
+	VEC(int64_t) pending;
 
 	/* The source, and where its objects are in the result. */
 	const struct pprof *src;
@@ -48,24 +50,28 @@ struct merge {
 	struct place_map mapping_map;
 	struct place_map function_map;
 	struct place_map location_map;
-	VEC(uint64_t) scratch;          /* key of a location */
-	VEC(uint32_t) frames;           /* stack being looked up */
-	VEC(struct pprof_label) labels; /* label set being looked up */
-	VEC(struct pprof_label) extra;  /* set by merge_label() */
-	double ratios[TYPES_MAX];       /* unit conversion by sample type */
-	bool scaled;                    /* some ratio is not 1 */
-	bool keep_zero;                 /* add samples without values, too */
+	VEC(uint64_t) scratch; /* lookup key of a location, as 64-bit words */
+	VEC(uint32_t) frames;  /* locations of the stack being looked up */
+	VEC(struct pprof_label) labels; /* labels of the set being looked up */
+	VEC(struct pprof_label) extra;  /* labels that merge_label() set */
+	/*
+	 * Unit conversion from the source to the result: a factor for each
+	 * type.
+	 */
+	double ratios[TYPES_MAX];
+	bool scaled;    /* whether any of the ratios is not 1 */
+	bool keep_zero; /* also add samples whose values are all 0 */
 };
 
 /*
- * An object to be found: the argument for the equality callback, and the bytes
- * that are hashed.
+ * The lookup key of an object: the argument for the equality callback, and the
+ * bytes to hash.
  */
 struct merge_key {
 	const void *key;
 	const void *bytes;
 	size_t size;
-	uint64_t hash; /* set by a lookup that needed it */
+	uint64_t hash; /* set if the lookup had to compute it */
 };
 
 /* Returns the hash of size bytes at p. */
@@ -75,8 +81,9 @@ static inline uint64_t merge_hash(const void *p, size_t size)
 }
 
 /*
- * Returns the place of an object among the count objects of the result, or
- * TABLE_NONE. In the latter case k->hash is set, as merge_index_add() needs it.
+ * Returns the place in the result of the object with key k, or TABLE_NONE.
+ * `count` is the number of such objects in the result. After TABLE_NONE,
+ * k->hash is set, which merge_index_add() needs.
  */
 static inline uint32_t merge_index_find(const struct merge *m,
 					struct merge_index *x, size_t count,
@@ -94,8 +101,8 @@ static inline uint32_t merge_index_find(const struct merge *m,
 }
 
 /*
- * Records an object that merge_index_find() did not find; the caller appends it
- * at this place.
+ * Records that an object which merge_index_find() did not find is at this
+ * place, where the caller appends it.
  */
 static inline void merge_index_add(struct merge_index *x,
 				   const struct merge_key *k, size_t place)

@@ -22,8 +22,8 @@ static int compare_labels(const struct pprof *p, const struct pprof_label *a,
 }
 
 /*
- * Stable merge sort: label sets are small, but a hostile profile's may be huge,
- * which insertion sort would take quadratic time for.
+ * Stable merge sort: most label sets are small, but a hostile profile may have
+ * a huge one, for which insertion sort would take quadratic time.
  */
 static void sort_labels(const struct pprof *p, struct pprof_label *v, size_t n)
 {
@@ -54,11 +54,14 @@ static bool same_label(const struct pprof_label *a, const struct pprof_label *b)
 	       a->str == b->str && a->unit == b->unit && a->num == b->num;
 }
 
-/* Equality callback of the label set index: set i against m->labels. */
+/*
+ * Equality callback of the label set index: compares set i of the result with
+ * m->labels.
+ */
 static bool same_set(const void *ctx, uint32_t i, const void *key)
 {
 	const struct merge *m = ctx;
-	const struct merge *k = key; /* its labels */
+	const struct merge *k = key; /* key->labels is the wanted set */
 	struct pprof_run r = m->out.label_sets.v[i];
 
 	if (r.count != k->labels.count)
@@ -85,8 +88,8 @@ void merge_no_labels(struct merge *m)
 }
 
 /*
- * Adds the labels of merge_label() to the set being built, unless the sample
- * has a text label with the same key.
+ * Adds the labels of merge_label() to m->labels, except for keys that the
+ * sample has text labels for.
  */
 static void add_extra(struct merge *m)
 {
@@ -104,9 +107,9 @@ static void add_extra(struct merge *m)
 }
 
 /*
- * Returns the place in the result of a label set of the source, adding it if it
- * is new. Sets are sorted first, so that the order of labels does not make them
- * distinct.
+ * Returns the place in the result of a label set of the source. A set that the
+ * result does not have is added. The labels are sorted first, so that sets
+ * which differ only in the order of labels are equal.
  */
 static uint32_t map_labels(struct merge *m, struct pprof_run set)
 {
@@ -119,9 +122,7 @@ static uint32_t map_labels(struct merge *m, struct pprof_run set)
 		const struct pprof_label *l = &m->src->labels.v[set.first + i];
 		struct pprof_label *to_label = vec_add(&m->labels);
 
-		/*
-		 * The label is hashed as bytes, so all of them must be defined.
-		 */
+		/* Labels are hashed as bytes, so every byte must be defined. */
 		memset(to_label, 0, sizeof(*to_label));
 		to_label->key = merge_map_string(m, l->key);
 		to_label->str = merge_map_string(m, l->str);
@@ -180,8 +181,8 @@ static uint32_t map_sample(struct merge *m, size_t i)
 }
 
 /*
- * Converts a value to the unit of the result. Values with equal units are not
- * passed through a double, which would lose digits.
+ * Converts a value to the unit of the result. If the units are equal, the value
+ * is not converted to double and back, which would lose digits.
  */
 static int64_t merge_scaled(const struct merge *m, size_t type, int64_t v)
 {
@@ -191,8 +192,8 @@ static int64_t merge_scaled(const struct merge *m, size_t type, int64_t v)
 }
 
 /*
- * Extends pending to a row for each sample of the result. It is only needed
- * from the first MERGE_AVERAGE on.
+ * Extends m->pending to one row for each sample of the result. Called only for
+ * MERGE_AVERAGE, so that other merges need no memory for it.
  */
 static void make_pending(struct merge *m)
 {
@@ -210,7 +211,7 @@ static void merge_add_values(struct merge *m, uint32_t sample,
 	size_t width = m->out.types.count;
 	int64_t *to = pprof_values(&m->out, sample);
 
-	/* Fast path: all values are added in the unit that they have. */
+	/* Fast path: no value needs another unit, and all are added. */
 	if (!ops && !m->scaled) {
 		for (size_t t = 0; t < width; t++)
 			to[t] = wrap_add(to[t], from[t]);

@@ -12,14 +12,14 @@
 #include "pprof/merge/merge_private.h"
 
 /*
- * Returns whether a row of width values is 0 in all types but those that ops
- * skips. ops may be NULL.
+ * Returns whether all `width` values of a row are 0, apart from the sample
+ * types with MERGE_SKIP in ops. ops may be NULL: no type is skipped.
  */
 bool merge_is_zero(const int64_t *v, size_t width, const enum merge_op *ops);
 
 /*
  * Adds the samples of m->src to the result. ops has one operation for each
- * sample type, or is NULL to add all.
+ * sample type; NULL adds all values.
  */
 void merge_add_samples(struct merge *m, const enum merge_op *ops);
 

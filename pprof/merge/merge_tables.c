@@ -3,10 +3,16 @@
 
 #include "pprof/merge/merge_private.h"
 
-/* Sizes of mappings are compared in pages of this many bytes, as in pprof. */
+/*
+ * Page size in bytes: sizes of mappings are rounded up to pages before they are
+ * compared, as in pprof.
+ */
 #define PAGE ((uint64_t)0x1000)
 
-/* Each string of the source is interned once; string_map keeps its number. */
+/*
+ * Each string of the source is interned once; string_map keeps the number that
+ * the string got.
+ */
 uint32_t merge_map_string(struct merge *m, uint32_t i)
 {
 	uint32_t *to = &m->string_map.to.v[i];
@@ -17,14 +23,20 @@ uint32_t merge_map_string(struct merge *m, uint32_t i)
 	return *to;
 }
 
-/* What identifies a binary, whatever address it was loaded at. */
+/*
+ * The lookup key of a mapping, which identifies a binary independently of the
+ * address it was loaded at.
+ */
 struct mapping_key {
 	uint64_t size;
 	uint64_t offset;
-	uint64_t name; /* string of the result */
+	uint64_t name; /* string number in the result: build id, else file */
 };
 
-/* Returns the key of a mapping; file and build_id are strings of the result. */
+/*
+ * Returns the key of a mapping; file and build_id are string numbers of the
+ * result.
+ */
 static struct mapping_key mapping_key(const struct pprof_mapping *m,
 				      uint32_t file, uint32_t build_id)
 {
@@ -48,8 +60,9 @@ static bool merge_same_mapping(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Returns the place in the result of mapping i of the source, without looking
- * into mapping_map. The first one met determines the addresses.
+ * Returns the place in the result of mapping i of the source, which is not in
+ * mapping_map yet. Of several equal mappings, the first determines the
+ * addresses in the result.
  */
 static uint32_t add_mapping(struct merge *m, uint32_t i)
 {
@@ -92,8 +105,8 @@ static bool merge_same_function(const void *ctx, uint32_t i, const void *key)
 }
 
 /*
- * Returns the place in the result of function i of the source, without looking
- * into function_map.
+ * Returns the place in the result of function i of the source, which is not in
+ * function_map yet.
  */
 static uint32_t add_function(struct merge *m, uint32_t i)
 {
@@ -118,8 +131,8 @@ static uint32_t add_function(struct merge *m, uint32_t i)
 }
 
 /*
- * Returns the place in the result of function i of the source. Functions are
- * reached through locations only, so unused ones are never added.
+ * Returns the place in the result of function i of the source. Called only for
+ * functions of used locations, so unused functions are never added.
  */
 static uint32_t merge_map_function(struct merge *m, uint32_t i)
 {
@@ -130,7 +143,7 @@ static uint32_t merge_map_function(struct merge *m, uint32_t i)
 	return *to;
 }
 
-/* Returns the start of a mapping of the result, 0 for none. */
+/* Returns the start address of a mapping of the result, 0 for PPROF_NONE. */
 static uint64_t mapping_start(const struct merge *m, uint32_t mapping)
 {
 	return mapping == PPROF_NONE ? 0 : m->out.mappings.v[mapping].start;
@@ -207,8 +220,9 @@ static void add_lines(struct merge *m, struct pprof_run lines)
 }
 
 /*
- * Returns the place in the result of location i of the source, without looking
- * into location_map. The address is moved to where the result has the mapping.
+ * Returns the place in the result of location i of the source, which is not in
+ * location_map yet. The address is moved by the distance between the mapping's
+ * start in the source and its start in the result.
  */
 static uint32_t merge_add_location(struct merge *m, uint32_t i)
 {
@@ -247,11 +261,14 @@ static inline uint32_t map_location(struct merge *m, uint32_t i)
 	return *to;
 }
 
-/* Equality callback of the stack index: stack i against m->frames. */
+/*
+ * Equality callback of the stack index: compares stack i of the result with
+ * m->frames.
+ */
 static bool same_stack(const void *ctx, uint32_t i, const void *key)
 {
 	const struct merge *m = ctx;
-	const struct merge *k = key; /* its frames */
+	const struct merge *k = key; /* key->frames is the wanted stack */
 	struct pprof_run r = m->out.stacks.v[i];
 
 	return r.count == k->frames.count &&

@@ -13,20 +13,20 @@
 #include "pprof/merge/merge_private.h"
 
 /*
- * Returns the number in the result of string i of m->src, adding it if it is
- * new.
+ * Returns the number in the result of string i of m->src. A string that the
+ * result does not have is added.
  */
 uint32_t merge_map_string(struct merge *m, uint32_t i);
 
 /*
- * Returns the place in the result of mapping i of m->src, adding it if it is
- * new.
+ * Returns the place in the result of mapping i of m->src. A mapping that the
+ * result does not have is added.
  */
 uint32_t merge_map_mapping(struct merge *m, uint32_t i);
 
 /*
- * Returns the place in the result of a stack of m->src, adding it and its
- * locations if they are new.
+ * Returns the place in the result of a stack of m->src. A stack that the result
+ * does not have is added, with its locations.
  */
 uint32_t merge_map_stack(struct merge *m, const struct pprof_run *stack);
 

@@ -7,7 +7,7 @@
 #include "pprof/merge/merge_tables.h"
 #include "pprof/profile/measure.h"
 
-/* Appends the sample types of a profile, for a message. */
+/* Appends the sample types of a profile to out, for an error message. */
 static void merge_describe(const struct pprof *p, struct buf *out)
 {
 	for (size_t i = 0; i < p->types.count; i++)
@@ -17,7 +17,8 @@ static void merge_describe(const struct pprof *p, struct buf *out)
 }
 
 /*
- * Returns ERR_INVALID with a message that names the sample types of both sides.
+ * Returns ERR_INVALID with a message that names the sample types of the result
+ * and of p.
  */
 static int merge_disagree(const struct merge *m, const struct pprof *p,
 			  struct err *err)
@@ -47,7 +48,7 @@ static bool merge_agrees(const struct merge *m, struct pprof_type a,
 				  pprof_str(p, b.unit));
 }
 
-/* Returns what one of unit `from` is in unit `to`. */
+/* Returns the factor that converts values from unit `from` to unit `to`. */
 static double merge_ratio(struct str from, struct str to)
 {
 	struct str unit;
@@ -56,8 +57,8 @@ static double merge_ratio(struct str from, struct str to)
 }
 
 /*
- * Converts the result's values of one sample type to a finer unit, which the
- * type has from now on. Sums of MERGE_AVERAGE are converted, too.
+ * Changes the unit of one sample type of the result to a finer one, and
+ * converts the values. Sums of MERGE_AVERAGE are converted, too.
  */
 static void merge_refine(struct merge *m, size_t type, struct str unit)
 {
@@ -115,8 +116,8 @@ int64_t merge_common_period(struct merge *m, const struct pprof *p)
 }
 
 /*
- * The expressions for frames to be dropped and kept are those of the first
- * profile, as in pprof.
+ * As in pprof, drop_frames and keep_frames of the first profile are used for
+ * the result.
  */
 void merge_take_types(struct merge *m, const struct pprof *p)
 {

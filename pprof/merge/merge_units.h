@@ -13,9 +13,10 @@
 #include "pprof/merge/merge_private.h"
 
 /*
- * Finds the finer unit of each sample type: converts the values of the result
- * if the source has the finer unit, else sets m->ratios for the source's
- * values. The types must agree.
+ * For each sample type, chooses the finer of the units of the result and of p.
+ * If that is the unit of p, converts the result's values now; otherwise sets
+ * m->ratios, by which the values of p are to be multiplied. The types must
+ * agree.
  */
 void merge_common_units(struct merge *m, const struct pprof *p);
 
@@ -33,7 +34,8 @@ void merge_take_types(struct merge *m, const struct pprof *p);
 
 /*
  * Returns 0 if p can be added to the result. ERR_INVALID: the number of sample
- * types, a name, or the kind of a unit differs; the message names both sides.
+ * types, the name of a type, or the kind of its unit (bytes, times …) differs;
+ * the message names the types of both.
  */
 NODISCARD int merge_check_types(struct merge *m, const struct pprof *p,
 				struct err *err);

@@ -11,9 +11,12 @@
 
 #include "pprof/profile/profile.h"
 
-/* The array is indexed by the position in the source table. */
+/*
+ * The translation of one table, as an array that is indexed by the position in
+ * the source table.
+ */
 struct place_map {
-	VEC(uint32_t) to; /* PPROF_NONE: not translated yet */
+	VEC(uint32_t) to; /* target position; PPROF_NONE: not known yet */
 };
 
 /* Makes room for n entries and sets all of them to PPROF_NONE. */

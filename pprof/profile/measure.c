@@ -19,13 +19,13 @@ struct unit {
 struct family {
 	struct unit units[9];
 	size_t count;
-	const char *fallback; /* unit if no other one fits */
+	const char *fallback; /* unit to use if no other unit fits */
 	double fallback_factor;
 };
 
 /*
  * Names, aliases and factors are those of google/pprof's internal/measurement;
- * "B" is the base of bytes, "ns" of times.
+ * the base units, with factor 1, are "B" for bytes, "ns" for times and "GCU".
  */
 static const struct family families[] = {
 	{
@@ -66,8 +66,8 @@ static const struct family families[] = {
 };
 
 /*
- * Returns the unit of the family that name spells, in any case and with or
- * without a plural s, or NULL. All aliases are shorter than the buffer.
+ * Returns the unit of the family with the spelling `name`, in any case and with
+ * or without a plural s, or NULL. All aliases are shorter than the buffer.
  */
 static const struct unit *find_unit(const struct family *f, struct str name)
 {
@@ -113,8 +113,8 @@ static const struct unit *measure_fitting(const struct family *f, double v)
 }
 
 /*
- * Converts v from the family's base unit to unit `to`. A target outside of the
- * family gives the fallback unit, as in pprof.
+ * Converts v from the family's base unit to unit `to`. If `to` is a unit of
+ * another family, the fallback unit is used instead, as in pprof.
  */
 static double measure_convert(const struct family *f, double v, struct str to,
 			      struct str *unit)
@@ -126,7 +126,7 @@ static double measure_convert(const struct family *f, double v, struct str to,
 	return v / (u ? u->factor : f->fallback_factor);
 }
 
-/* Returns whether the unit is left out when a value is printed. */
+/* Returns whether values are printed without this unit, as it says nothing. */
 static bool is_dull(struct str unit)
 {
 	return str_is(unit, "count") || str_is(unit, "sample") ||

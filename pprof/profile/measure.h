@@ -17,21 +17,21 @@
  * Returns v converted from unit `from` to unit `to`, and sets *unit to the
  * short name of the resulting unit, which is empty if printing it adds nothing
  * ("count", for instance). For `to` "minimum" or "auto" the largest unit is
- * chosen in which the value is at least 1. *unit borrows from `to` or is a
- * constant.
+ * chosen in which the absolute value is at least 1. *unit borrows from `to` or
+ * is a constant.
  */
 double measure_scale(int64_t v, struct str from, struct str to,
 		     struct str *unit);
 
 /*
- * Appends v converted as by measure_scale() and its unit to out, with at most
- * two decimals: "1.50MB". Zero is printed as "0" without a unit.
+ * Appends to `out` the value that measure_scale() returns, with its unit and
+ * with no or two decimals: "1.50MB". Zero is printed as "0" without a unit.
  */
 void measure_label(struct buf *out, int64_t v, struct str from, struct str to);
 
 /*
- * Appends the share of v in total, without its sign, as in pprof's tables:
- * "12.34%". The text is padded to six characters.
+ * Appends the absolute value of v as a percentage of total, as in pprof's
+ * tables: "12.34%", padded to six characters.
  */
 void measure_percentage(struct buf *out, int64_t v, int64_t total);
 

@@ -44,8 +44,8 @@ void pprof_reset(struct pprof *p)
 	p->keep_frames = 0;
 	p->doc_url = 0;
 	/*
-	 * Runs point into these arrays even if they are empty, so the arrays
-	 * must not be NULL.
+	 * Pointers into these arrays are computed even for runs without
+	 * elements, so the arrays must not be NULL.
 	 */
 	vec_reserve(&p->lines, 1);
 	vec_reserve(&p->frames, 1);
@@ -83,8 +83,8 @@ size_t pprof_memory(const struct pprof *p)
 }
 
 /*
- * The rules for names and defaults are in typeset_index(), so a typeset is made
- * of the profile's types; it is too large for the stack.
+ * The rules for names and defaults are in typeset_index(), which needs the
+ * profile's types as a struct typeset; the struct is too large for the stack.
  */
 int pprof_type_index(const struct pprof *p, struct str name, size_t *out,
 		     struct err *err)
@@ -105,8 +105,8 @@ int pprof_type_index(const struct pprof *p, struct str name, size_t *out,
 
 /*
  * Samples are compacted in place: kept never runs ahead of i, so no row is
- * overwritten before it is read. A type with ratio 1 does not keep a sample
- * alive; ScaleN of pprof has this rule.
+ * overwritten before it is read. Values of a type with ratio 1 do not prevent
+ * the removal of a sample, as in pprof's ScaleN.
  */
 void pprof_scale(struct pprof *p, const double *ratios)
 {
@@ -163,8 +163,8 @@ void pprof_keep(struct pprof *p, const bool *stacks, const bool *label_sets)
 }
 
 /*
- * Returns whether l comes before a text label with this key: a label set has
- * its text labels first, sorted by key, then its numbers.
+ * Returns whether label l belongs before a text label with this key: a label
+ * set has its text labels first, sorted by key, then its numbers.
  */
 static bool profile_is_before(const struct pprof *p,
 			      const struct pprof_label *l, struct str key)
@@ -173,8 +173,9 @@ static bool profile_is_before(const struct pprof *p,
 }
 
 /*
- * Writes a new copy of each label set behind the old labels, which stay in the
- * array unused: sets may share labels and may grow.
+ * Appends a new copy of each label set to the array of labels; the old labels
+ * stay there unused. They cannot be changed in place, because sets may share
+ * labels and may grow.
  */
 void pprof_set_label(struct pprof *p, struct str key, struct str value)
 {

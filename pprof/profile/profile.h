@@ -24,15 +24,15 @@
 #define PPROF_BASE_KEY   "pprof::base"
 #define PPROF_BASE_VALUE "true"
 
-/* A sample type or period type, as numbers in the string table. */
+/* A sample type or period type: the string numbers of its name and unit. */
 struct pprof_type {
 	uint32_t type;
 	uint32_t unit;
 };
 
 /*
- * A binary mapped into the process, at addresses start <= a < limit. file and
- * build_id are numbers of strings.
+ * A binary that is mapped into the process at addresses start <= a < limit.
+ * file and build_id are string numbers.
  */
 struct pprof_mapping {
 	uint64_t start;
@@ -47,8 +47,7 @@ struct pprof_mapping {
 };
 
 /*
- * A function. name, system_name (the mangled name) and file are numbers of
- * strings.
+ * A function. name, system_name (the mangled name) and file are string numbers.
  */
 struct pprof_function {
 	uint32_t name;
@@ -59,12 +58,12 @@ struct pprof_function {
 
 /* A source line of a location. */
 struct pprof_line {
-	uint32_t function; /* index in functions */
+	uint32_t function; /* index in pprof.functions */
 	int64_t line;
 	int64_t column;
 };
 
-/* Elements first … first + count - 1 of some array. */
+/* A run: elements first … first + count - 1 of some array. */
 struct pprof_run {
 	uint32_t first;
 	uint32_t count;
@@ -76,27 +75,31 @@ struct pprof_run {
  */
 struct pprof_location {
 	uint64_t address;
-	uint32_t mapping; /* index in mappings, or PPROF_NONE */
+	uint32_t mapping; /* index in pprof.mappings, or PPROF_NONE */
 	struct pprof_run lines;
-	bool folded; /* identical code folding: lines may be wrong */
+	/*
+	 * Whether functions with equal code were folded into one: lines may be
+	 * wrong.
+	 */
+	bool folded;
 };
 
 /*
  * A label of a sample: either a text, or a number with a unit. key, str and
- * unit are numbers of strings.
+ * unit are string numbers.
  */
 struct pprof_label {
 	uint32_t key;
-	uint32_t str;       /* the value of a text label */
-	uint32_t is_number; /* 32 bits: no padding, labels are hashed */
+	uint32_t str;       /* value of a text label */
+	uint32_t is_number; /* a bool; 32 bits, as hashing forbids padding */
 	uint32_t unit;
 	int64_t num;
 };
 
-/* A sample; its values are a row of pprof.values. */
+/* A sample: a stack with labels. Its values are a row of pprof.values. */
 struct pprof_sample {
-	uint32_t stack;  /* index in stacks */
-	uint32_t labels; /* index in label_sets */
+	uint32_t stack;  /* index in pprof.stacks */
+	uint32_t labels; /* index in pprof.label_sets */
 };
 
 /*
@@ -110,12 +113,12 @@ struct pprof {
 	VEC(struct pprof_function) functions;
 	VEC(struct pprof_line) lines;
 	VEC(struct pprof_location) locations;
-	VEC(uint32_t) frames; /* stacks: locations, leaf first */
+	VEC(uint32_t) frames; /* indexes of locations, leaf first */
 	VEC(struct pprof_run) stacks;
 	VEC(struct pprof_label) labels;
 	VEC(struct pprof_run) label_sets;
 	VEC(struct pprof_sample) samples;
-	VEC(int64_t) values; /* types.count for each sample */
+	VEC(int64_t) values; /* rows of types.count values, one per sample */
 
 	int64_t time_ns;
 	int64_t duration_ns;
@@ -140,7 +143,7 @@ static inline int64_t *pprof_values(const struct pprof *p, size_t sample)
 	return p->values.v + sample * p->types.count;
 }
 
-/* Returns the stack of a sample: a run of frames, leaf first. */
+/* Returns the stack of a sample: a run of p->frames, leaf first. */
 static inline const struct pprof_run *pprof_stack(const struct pprof *p,
 						  size_t sample)
 {
@@ -166,9 +169,9 @@ void pprof_fini(struct pprof *p);
 size_t pprof_memory(const struct pprof *p);
 
 /*
- * Finds the sample type that name stands for, as pprof's sample_index does: a
- * type's name, its number counted from 0, or an empty string for the default
- * type. Stores its index in *out. ERR_INVALID: there is none; the message lists
+ * Finds a sample type and stores its index in *out. As in pprof's option
+ * sample_index, name is the type's name, its number counted from 0, or empty
+ * for the default type. ERR_INVALID: there is no such type; the message lists
  * the types.
  */
 NODISCARD int pprof_type_index(const struct pprof *p, struct str name,
@@ -176,8 +179,8 @@ NODISCARD int pprof_type_index(const struct pprof *p, struct str name,
 
 /*
  * Multiplies the values of each sample type by ratios[type], rounding half away
- * from zero, as pprof's ScaleN does. Unless all ratios are 1, drops samples in
- * which no scaled value is other than 0.
+ * from zero, as pprof's ScaleN does. Unless all ratios are 1, drops the samples
+ * in which every scaled value is 0; values of types with ratio 1 do not count.
  */
 void pprof_scale(struct pprof *p, const double *ratios);
 
@@ -188,8 +191,9 @@ void pprof_scale(struct pprof *p, const double *ratios);
 void pprof_keep(struct pprof *p, const bool *stacks, const bool *label_sets);
 
 /*
- * Puts a text label on every sample, in place of text labels with this key. The
- * profile's strings must be interned, as in the result of a merge.
+ * Puts a text label on every sample, and removes its other text labels with
+ * this key. The profile's strings must be interned, as in the result of a
+ * merge.
  */
 void pprof_set_label(struct pprof *p, struct str key, struct str value);
 

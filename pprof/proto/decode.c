@@ -45,9 +45,9 @@ size_t decoder_memory(const struct decoder *d)
 }
 
 /*
- * Replaces ids by places once all tables are read: the order of tables in the
- * input is free, so an id may be used before it is defined. A mapping id that
- * does not exist means no mapping, as in pprof.
+ * Replaces ids by places once all tables are read: tables may have any order in
+ * the input, so an id may be used before it is defined. As in pprof, a location
+ * with an unknown mapping id has no mapping.
  */
 static bool decode_resolve(struct decoder *d)
 {
@@ -72,7 +72,10 @@ static bool decode_resolve(struct decoder *d)
 	return true;
 }
 
-/* Adds one frame, from an unpacked repeated field. */
+/*
+ * Adds one frame of an unpacked field to the current stack: a location, given
+ * by its id.
+ */
 static bool decode_frame(struct decoder *d, uint64_t id)
 {
 	uint32_t place = id_index_find(&d->location_ids, id);
@@ -86,9 +89,9 @@ static bool decode_frame(struct decoder *d, uint64_t id)
 }
 
 /*
- * Adds the frames of a stack, packed or not. A packed field is the bulk of most
- * profiles: room is reserved at once, as a varint has at least one byte, so
- * that the loop needs no checks of its own.
+ * Adds the frames of a stack, packed or not. Packed fields are the bulk of most
+ * profiles. A field has at most as many varints as bytes, so memory for them is
+ * reserved at once, and the loop needs no checks.
  */
 static bool decode_frames(struct decoder *d, const struct wire_field *f)
 {
@@ -145,8 +148,8 @@ static bool decode_sample_values(struct decoder *d, const struct wire_field *f)
 }
 
 /*
- * Adds a label. As in pprof, a text wins over a number, and the number 0
- * without unit is no label.
+ * Adds a label. As in pprof, a label with text and number is a text label, and
+ * a label with neither text nor unit and the number 0 is left out.
  */
 static bool decode_label(struct decoder *d, const struct wire_field *f)
 {
@@ -188,9 +191,9 @@ static bool sample_field(struct decoder *d, const struct wire_field *f)
 }
 
 /*
- * Completes a sample, with a stack and a label set of its own; merging makes
- * equal ones one. The check of the number of values after each sample ensures
- * that every row of values is complete.
+ * Completes a sample. Each sample has its own stack and label set; only merging
+ * joins equal ones. Refuses a sample that does not have exactly one value for
+ * each sample type, so every row of values is complete.
  */
 static bool end_sample(struct decoder *d, struct pprof_run stack,
 		       struct pprof_run labels)
@@ -218,8 +221,8 @@ static bool end_sample(struct decoder *d, struct pprof_run stack,
 }
 
 /*
- * Decodes a sample. Its frames and labels are appended to the common arrays, so
- * that the runs between start and end are its stack and label set.
+ * Decodes a sample. Its frames and labels are appended to the profile's arrays,
+ * where the elements appended by this call are its stack and label set.
  */
 static bool decode_sample(struct decoder *d, struct bytes b)
 {
@@ -254,8 +257,8 @@ static bool decode_samples(struct decoder *d, struct bytes raw)
 }
 
 /*
- * Checks the highest string index that was referred to. Index 0 always counts
- * as referred to, so there must be a table.
+ * Checks that the string table has the highest string index that is referred
+ * to. Index 0 is always referred to, so the table must not be empty.
  */
 static bool decode_strings(struct decoder *d)
 {
@@ -265,7 +268,7 @@ static bool decode_strings(struct decoder *d)
 	       decode_refuse(d, "a string index is out of range");
 }
 
-/* Forgets the last profile but keeps the memory of its arrays. */
+/* Forgets the last profile but keeps the memory of the arrays. */
 static void decode_reset(struct decoder *d)
 {
 	pprof_reset(&d->p);
@@ -284,8 +287,8 @@ static void decode_reset(struct decoder *d)
 
 /*
  * Input that is no valid profile.proto is tried as a legacy format, as in
- * pprof, except if it exceeded the memory bound or holds two profiles: then the
- * reason found here is the useful one.
+ * pprof, unless it exceeded the memory bound or consists of two profiles: then
+ * the error found here is more useful.
  */
 int decoder_run(struct decoder *d, struct bytes raw, struct pprof **out,
 		struct err *err)

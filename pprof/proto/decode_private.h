@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the decoder share; no other file includes this header.
+ * What the files of the decoder of profile.proto share; no other file includes
+ * this header.
  *
  * Functions that return bool return false for a profile that is refused; the
  * reason is then in the decoder's `why`.
@@ -19,30 +20,35 @@
 /* The state of a decoder. */
 struct decoder {
 	struct pprof p;
-	struct id_index mapping_ids; /* places of ids, by table */
+	/* Maps from ids to places, one per table. */
+	struct id_index mapping_ids;
 	struct id_index function_ids;
 	struct id_index location_ids;
-	/* Ids that locations and lines refer to, until all ids are known. */
+	/*
+	 * The mapping id of each location and the function id of each line,
+	 * kept until all ids are known.
+	 */
 	VEC(uint64_t) location_mappings;
 	VEC(uint64_t) line_functions;
 	uint64_t max_string; /* highest string index referred to */
 	/*
-	 * String indexes of the header. The last occurrence of a field wins, so
-	 * they are checked when all are read.
+	 * String indexes in the fields of the profile itself. If a field is
+	 * repeated, its last value counts, so the indexes are checked when all
+	 * fields are read.
 	 */
 	struct {
 		uint64_t drop_frames;
 		uint64_t keep_frames;
 		uint64_t default_type;
 		uint64_t doc_url;
-		uint64_t period[2]; /* type and unit */
+		uint64_t period[2]; /* type and unit of the period */
 	} header;
 	struct legacy *legacy;
 	size_t max;        /* memory bound in bytes */
 	size_t memory;     /* estimate of the memory used, in bytes */
 	const char *why;   /* the first reason to refuse the profile */
-	bool over;         /* the memory bound was hit */
-	bool concatenated; /* more than one profile in the input */
+	bool over;         /* whether the memory bound was exceeded */
+	bool concatenated; /* whether the input has several profiles */
 };
 
 /*
@@ -57,9 +63,9 @@ static inline bool decode_refuse(struct decoder *d, const char *why)
 }
 
 /*
- * Returns whether an array may grow by one element of size bytes. Charges the
- * growth of the array to the memory estimate before it happens, so that a
- * hostile profile is refused before its memory is taken.
+ * Returns whether an array may grow by one element of `size` bytes. The growth
+ * is added to the memory estimate before memory is allocated, so that a hostile
+ * profile is refused in time.
  */
 static inline bool decode_has_room(struct decoder *d, size_t count, size_t cap,
 				   size_t size)
@@ -83,8 +89,8 @@ static inline bool decode_has_room(struct decoder *d, size_t count, size_t cap,
 		 NULL)
 
 /*
- * Returns whether an array may grow by n elements of size bytes, and charges
- * them to the memory estimate as decode_has_room() does.
+ * Returns whether an array may grow by n elements of `size` bytes. Like
+ * decode_has_room(), adds the growth to the memory estimate first.
  */
 static inline bool decode_reserve(struct decoder *d, size_t count, size_t cap,
 				  size_t n, size_t size)
@@ -129,9 +135,9 @@ static inline bool decode_ended(struct decoder *d, const struct wire *w)
 }
 
 /*
- * Notes that string i is referred to, for the check against the table's size at
- * the end, and returns i. Truncation to 32 bits is harmless because that check
- * uses all bits.
+ * Records that string i is referred to and returns i. Returning only 32 bits is
+ * harmless: decode_strings() later compares all bits with the size of the
+ * string table.
  */
 static inline uint32_t decode_string_index(struct decoder *d, uint64_t i)
 {

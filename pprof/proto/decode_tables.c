@@ -14,7 +14,10 @@ bool decode_numbers(struct decoder *d, const struct wire_field *field,
 	if (!decode_message(d, field, &w))
 		return false;
 	for (;;) {
-		/* Reads runs of small numbers without filling a wire_field. */
+		/*
+		 * Fast path: reads consecutive small numbers without filling a
+		 * wire_field.
+		 */
 		while (wire_next_small(&w, &i, &value)) {
 			if (i - 1 < count)
 				v[i - 1] = value;
@@ -77,8 +80,8 @@ static bool decode_mapping(struct decoder *d, const struct wire_field *f)
 }
 
 /*
- * Decodes a function. Its place is the number of functions before it, which
- * id_index_add() assigns in step.
+ * Decodes a function. Its place is the number of functions before it;
+ * id_index_add() assigns the same place.
  */
 static bool decode_function(struct decoder *d, const struct wire_field *f)
 {
@@ -100,7 +103,7 @@ static bool decode_function(struct decoder *d, const struct wire_field *f)
 }
 
 /*
- * Decodes a line of a location. The function is kept as an id until all
+ * Decodes a line of a location. The id of the function is kept until all
  * functions are known.
  */
 static bool decode_line(struct decoder *d, const struct wire_field *f)
@@ -120,8 +123,8 @@ static bool decode_line(struct decoder *d, const struct wire_field *f)
 }
 
 /*
- * Decodes one field of a location: lines are added to the profile, numbers are
- * stored in v by field number.
+ * Decodes one field of a location. A line is added to the profile; a number is
+ * stored in v[field number].
  */
 static bool location_field(struct decoder *d, const struct wire_field *f,
 			   uint64_t v[LOCATION_FOLDED + 1])
@@ -134,8 +137,8 @@ static bool location_field(struct decoder *d, const struct wire_field *f,
 }
 
 /*
- * Decodes a location. Its lines are appended to the common array, so that they
- * form a run; the mapping is kept as an id until all mappings are known.
+ * Decodes a location. Its lines are appended to the profile's lines, where they
+ * form a run; the id of the mapping is kept until all mappings are known.
  */
 static bool decode_location(struct decoder *d, const struct wire_field *field)
 {
@@ -206,7 +209,7 @@ static bool decode_comments(struct decoder *d, const struct wire_field *f)
 	return decode_ended(d, &w);
 }
 
-/* Decodes a single number of the profile. */
+/* Decodes a field of the profile that is a single number. */
 static bool decode_scalar(struct decoder *d, const struct wire_field *f)
 {
 	struct pprof *p = &d->p;
@@ -217,8 +220,8 @@ static bool decode_scalar(struct decoder *d, const struct wire_field *f)
 	switch (f->number) {
 	case PROFILE_TIME:
 		/*
-		 * A second time stamp shows that the input is two profiles one
-		 * behind the other, which pprof refuses.
+		 * A second time stamp shows that the input is two concatenated
+		 * profiles, which pprof refuses.
 		 */
 		if (p->time_ns) {
 			d->concatenated = true;
@@ -287,7 +290,10 @@ static bool decode_table_field(struct decoder *d, const struct wire_field *f)
 	}
 }
 
-/* Notes the strings that the header refers to. */
+/*
+ * Records that the strings of the header fields are referred to, and stores
+ * their numbers in the profile.
+ */
 static void decode_header(struct decoder *d)
 {
 	struct pprof *p = &d->p;

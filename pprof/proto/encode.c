@@ -6,16 +6,16 @@
 #include "pprof/wire/wire.h"
 
 /*
- * State of an encoder. Strings get new numbers in the order in which they are
- * first used, as in pprof's encoder.
+ * The state of an encoder. As in pprof's encoder, strings are numbered again,
+ * in the order of their first use.
  */
 struct encoder {
 	const struct pprof *p;
 	struct buf *out;
-	uint32_t *number;      /* new number by old one; 0: none yet */
-	VEC(uint32_t) strings; /* old number by new one */
+	uint32_t *number;      /* new number of each string; 0: none yet */
+	VEC(uint32_t) strings; /* old number of each new number */
 	struct buf message;    /* message being built */
-	struct buf inner;      /* message nested in it */
+	struct buf inner;      /* message nested in `message` */
 };
 
 /*
@@ -115,7 +115,7 @@ static void encode_label(struct encoder *e, const struct pprof_label *l)
 	encode_finish(&e->message, SAMPLE_LABEL, b);
 }
 
-/* Appends a sample. Ids of locations are their places + 1. */
+/* Appends a sample. The id of a location is its place + 1. */
 static void encode_sample(struct encoder *e, size_t s)
 {
 	const struct pprof *p = e->p;
@@ -134,8 +134,8 @@ static void encode_sample(struct encoder *e, size_t s)
 }
 
 /*
- * Appends a mapping. Strings are numbered in field order first: initialisers
- * have no order of evaluation.
+ * Appends a mapping. Strings are numbered in field order before the array is
+ * initialised: C may evaluate initialisers in any order.
  */
 static void encode_mapping(struct encoder *e, size_t i)
 {
@@ -185,10 +185,7 @@ static void encode_location(struct encoder *e, size_t i)
 	encode_finish(e->out, PROFILE_LOCATION, b);
 }
 
-/*
- * Appends a function. Strings are numbered in field order first, as for
- * mappings.
- */
+/* Appends a function. Strings are numbered first, as for mappings. */
 static void encode_function(struct encoder *e, size_t i)
 {
 	const struct pprof_function *f = &e->p->functions.v[i];
@@ -209,8 +206,8 @@ static void encode_function(struct encoder *e, size_t i)
 }
 
 /*
- * Assigns numbers to the strings of the header, which pprof writes behind the
- * string table.
+ * Assigns numbers to the strings of the header fields, which pprof writes after
+ * the string table.
  */
 static void number_header(struct encoder *e)
 {
@@ -226,10 +223,7 @@ static void number_header(struct encoder *e)
 	encode_string(e, p->doc_url);
 }
 
-/*
- * Appends the fields behind the string table. The default type is written even
- * if it is 0, as pprof does.
- */
+/* Appends the header fields, which follow the string table. */
 static void encode_header(struct encoder *e)
 {
 	const struct pprof *p = e->p;
@@ -252,7 +246,7 @@ static void encode_header(struct encoder *e)
 	encode_optional(out, PROFILE_DOC_URL, encode_string(e, p->doc_url));
 }
 
-/* The order of messages is that of pprof's encoder. */
+/* Writes the messages in the same order as pprof's encoder. */
 void pprof_encode(const struct pprof *p, struct buf *out)
 {
 	struct encoder e = { .p = p, .out = out };

@@ -8,7 +8,7 @@
 #include "pprof/proto/scan_tables.h"
 #include "pprof/wire/fields.h"
 
-/* Memory bound of the parser of legacy formats, in bytes. */
+/* Memory bound, in bytes, of the parser of legacy formats. */
 #define LEGACY_MEMORY (256 * MIB)
 
 struct scanner *scanner_new(void)
@@ -56,7 +56,10 @@ static bool known_location(struct scanner *s, uint64_t id)
 	       scan_refuse(s, "a sample refers to a missing location");
 }
 
-/* Checks the stack of a sample, packed or not. */
+/*
+ * Checks that the locations in a sample's stack exist; the field is packed or
+ * not.
+ */
 static bool scan_locations(struct scanner *s, const struct wire_field *f)
 {
 	struct wire w = { 0 };
@@ -75,8 +78,9 @@ static bool scan_locations(struct scanner *s, const struct wire_field *f)
 }
 
 /*
- * Adds a value to the total of its sample type; *count is its position. Surplus
- * values are only counted, scan_sample() refuses them.
+ * Adds value number *count of a sample to the total of its sample type, and
+ * increments *count. Surplus values are only counted: scan_sample() refuses the
+ * sample.
  */
 static void scan_add_value(struct scanner *s, uint64_t v, size_t *count)
 {
@@ -104,8 +108,8 @@ static bool scan_sample_values(struct scanner *s, const struct wire_field *f,
 }
 
 /*
- * Checks a label: key, string, number, unit. As in pprof, a string wins over a
- * number, whose unit is then ignored.
+ * Checks a label: key, string, number, unit. As in pprof, a label with string
+ * and number is a string label, whose unit is ignored.
  */
 static bool scan_label(struct scanner *s, const struct wire_field *f)
 {
@@ -168,8 +172,8 @@ static bool scan_samples(struct scanner *s, struct bytes raw)
 
 /*
  * Checks that every string index that is referred to is in the table. Index 0
- * always counts as referred to (drop_frames and others default to it), so there
- * must be a table.
+ * is always referred to, as the default of drop_frames and other fields, so the
+ * table must not be empty.
  */
 static bool scan_strings(struct scanner *s)
 {
@@ -200,8 +204,8 @@ static int by_index(const void *a, const void *b)
 }
 
 /*
- * Fulfils all requests in one walk over the string table. A scan keeps no table
- * of strings: only a few of them are part of its result.
+ * Fulfils all requests in one walk over the strings of the input. A scan keeps
+ * no string table, because its result contains only a few strings.
  */
 static void find_strings(struct bytes raw, struct wanted *v, size_t count)
 {
@@ -239,8 +243,8 @@ static void scan_resolve(struct scanner *s, struct bytes raw)
 }
 
 /*
- * Forgets the last scan. The typeset of *out, which is large, is not cleared:
- * scan_resolve() sets what is used of it.
+ * Forgets the last scan. The typeset of *out is large and is not cleared:
+ * scan_resolve() sets the parts that are used.
  */
 static void scan_reset(struct scanner *s, struct scan *out)
 {
@@ -267,8 +271,8 @@ static void scan_reset(struct scanner *s, struct scan *out)
 }
 
 /*
- * Returns a better reason for input that obviously is something else, such as
- * the error page of a web server, or NULL.
+ * Returns a clearer error message for input that obviously is something else
+ * than a profile, such as the error page of a web server, or NULL.
  */
 static const char *other_format(struct bytes raw)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the scanner share; no other file includes this header.
+ * What the files of the scanner (the check of profile.proto) share; no other
+ * file includes this header.
  *
  * Functions that return bool return false for a profile that is refused; the
  * reason is then in the scanner's `why`.
@@ -18,12 +19,12 @@
 #include "pprof/wire/wire.h"
 
 /*
- * Function ids of lines that are kept until all functions are known. The
- * locations of a profile with more lines are walked a second time.
+ * Largest number of lines whose function ids are kept until all functions are
+ * known. If a profile has more lines, its locations are read a second time.
  */
 #define LINES_KEPT MIB
 
-/* A value type, as indexes of strings. */
+/* A value type: the string indexes of its name and unit. */
 struct scan_type_names {
 	uint64_t type;
 	uint64_t unit;
@@ -31,14 +32,14 @@ struct scan_type_names {
 
 /* The state of a scanner. */
 struct scanner {
-	struct id_index mappings; /* ids, by table */
+	struct id_index mappings; /* the ids that exist, one map per table */
 	struct id_index functions;
 	struct id_index locations;
-	uint64_t *line_functions; /* function ids of lines */
+	uint64_t *line_functions; /* function ids that lines refer to */
 	size_t line_count;
 	size_t line_cap;
-	bool sealed;     /* all tables are read */
-	bool lines_left; /* more lines than LINES_KEPT */
+	bool sealed;     /* whether all tables are read */
+	bool lines_left; /* whether there are more lines than LINES_KEPT */
 	uint64_t string_count;
 	uint64_t max_string; /* highest string index referred to */
 
@@ -46,12 +47,15 @@ struct scanner {
 	size_t type_count;
 	struct scan_type_names period_type;
 	uint64_t default_type;
-	/* String indexes by field: drop and keep frames, doc URL. */
+	/*
+	 * String indexes of drop_frames, keep_frames and doc_url, by field
+	 * number.
+	 */
 	uint64_t lone[PROFILE_DOC_URL + 1];
 
 	const char *why;       /* the first reason to refuse the profile */
-	bool concatenated;     /* more than one profile in the input */
-	struct legacy *legacy; /* NULL until needed */
+	bool concatenated;     /* whether the input has several profiles */
+	struct legacy *legacy; /* parser of legacy formats; NULL until needed */
 	struct scan *out;
 };
 
@@ -97,8 +101,8 @@ static inline bool scan_ended(struct scanner *s, const struct wire *w)
 }
 
 /*
- * Notes that a string index is referred to; scan_strings() checks the highest
- * one.
+ * Records that a string index is referred to; scan_strings() checks the highest
+ * index.
  */
 static inline void scan_refer(struct scanner *s, uint64_t string)
 {

@@ -78,7 +78,7 @@ static bool scan_function(struct scanner *s, const struct wire_field *f)
 
 /*
  * Checks a line: function id, line, column. Functions may follow later in the
- * input, so function ids are kept for scan_seal(), up to a bound on memory.
+ * input, so up to LINES_KEPT function ids are kept, which scan_seal() checks.
  */
 static bool scan_line(struct scanner *s, const struct wire_field *f)
 {
@@ -88,7 +88,9 @@ static bool scan_line(struct scanner *s, const struct wire_field *f)
 		return false;
 	if (!v[0])
 		return scan_refuse(s, "a line of a location has no function");
-	/* Second walk: all functions are known, so nothing is kept. */
+	/*
+	 * In the second walk all functions are known: check the line at once.
+	 */
 	if (s->sealed)
 		return id_index_has(&s->functions, v[0]) ||
 		       scan_refuse(s, "a line refers to a missing function");
@@ -158,8 +160,9 @@ static bool scan_comments(struct scanner *s, const struct wire_field *f)
 }
 
 /*
- * Reads a single number of the profile. String indexes are stored by field and
- * resolved, or only checked, at the end.
+ * Reads a field of the profile that is a single number. String indexes are
+ * kept, to be checked when all fields are read; those in the result are then
+ * replaced by the strings.
  */
 static bool scan_scalar(struct scanner *s, const struct wire_field *f)
 {
@@ -170,8 +173,8 @@ static bool scan_scalar(struct scanner *s, const struct wire_field *f)
 	switch (f->number) {
 	case PROFILE_TIME:
 		/*
-		 * A second time stamp shows that the input is two profiles one
-		 * behind the other, which pprof refuses.
+		 * A second time stamp shows that the input is two concatenated
+		 * profiles, which pprof refuses.
 		 */
 		if (s->out->time_ns) {
 			s->concatenated = true;
@@ -190,8 +193,8 @@ static bool scan_scalar(struct scanner *s, const struct wire_field *f)
 		break;
 	default:
 		/*
-		 * The last occurrence wins, so the index is checked at the end
-		 * only.
+		 * If a field is repeated, its last value counts, so the string
+		 * index is checked at the end.
 		 */
 		s->lone[f->number] = v;
 		break;

@@ -13,8 +13,8 @@
 
 /*
  * Reads a message that has only number fields: field n (1 … count) is stored in
- * v[n - 1], the last occurrence wins, and other fields are skipped. v must be
- * initialised. Returns false if the profile is refused.
+ * v[n - 1]. If a field is repeated, its last value counts; other fields are
+ * skipped. v must be initialised. Returns false if the profile is refused.
  */
 bool scan_numbers(struct scanner *s, const struct wire_field *field,
 		  uint64_t *v, size_t count);

@@ -7,21 +7,22 @@
 #include "base/zstd.h"
 
 /*
- * Largest buffer, in bytes, that is kept for the next profile; the memory of
- * larger ones is freed.
+ * Largest buffer, in bytes, that is kept for the next profile; larger buffers
+ * are freed.
  */
 #define BUFFER_KEEP (4 * MIB)
 
 /* The state of an unpacker. */
 struct unpacker {
 	size_t max_raw;
-	struct mutex *large_profile_mu; /* NULL: not shared */
-	bool is_large; /* buffer exceeds BUFFER_KEEP; lock held */
+	/* Held for large profiles; NULL: no lock. */
+	struct mutex *large_profile_mu;
+	bool is_large; /* raw may be large; large_profile_mu is held */
 	struct gzip *gzip;
-	struct zstd *zstd; /* NULL until needed */
+	struct zstd *zstd; /* zstd decompressor; NULL until needed */
 	struct scanner *scanner;
 	struct buf raw;     /* the decompressed profile */
-	struct buf typeset; /* its encoded typeset */
+	struct buf typeset; /* the profile's encoded typeset */
 };
 
 struct unpacker *unpacker_new(size_t max_raw)
@@ -32,8 +33,8 @@ struct unpacker *unpacker_new(size_t max_raw)
 	u->gzip = gzip_new();
 	u->scanner = scanner_new();
 	/*
-	 * One byte more than allowed tells a profile of exactly the limit from
-	 * a larger one.
+	 * The buffer may have one byte more than is allowed: only a profile
+	 * that is too large fills it.
 	 */
 	u->raw = buf_init(max_raw + 1);
 	u->typeset = buf_init(TYPESET_BYTES_MAX);
@@ -72,7 +73,7 @@ void unpacker_done(struct unpacker *u) NO_THREAD_ANALYSIS
 	u->is_large = false;
 }
 
-/* Returns ERR_TOOBIG with a message that names the flag to change. */
+/* Returns ERR_TOOBIG with a message that names the flag that sets the limit. */
 static int unpack_too_big(const struct unpacker *u, struct err *err)
 {
 	return err_set(
@@ -82,8 +83,8 @@ static int unpack_too_big(const struct unpacker *u, struct err *err)
 }
 
 /*
- * Decompresses into u->raw, up to the buffer's maximum size. The format is
- * found by the first bytes: gzip, zlib, or zstd, which ddtrace sends.
+ * Decompresses into u->raw, up to the buffer's maximum size. The first bytes
+ * tell the format: gzip, zlib, or zstd, which ddtrace sends.
  */
 static int decompress_into(struct unpacker *u, struct bytes body,
 			   struct err *err)
@@ -113,8 +114,8 @@ static int decompress_large(struct unpacker *u, struct bytes body,
 }
 
 /*
- * Decompresses the body and decides how it is stored. Small buffers are tried
- * first: nearly all profiles fit, and need no lock.
+ * Decompresses the body and decides how it is stored. A small buffer is tried
+ * first: nearly all profiles fit into it, and it needs no lock.
  */
 static int unpack_decompress(struct unpacker *u, struct bytes body,
 			     struct unpacked *out, struct err *err)
@@ -133,8 +134,8 @@ static int unpack_decompress(struct unpacker *u, struct bytes body,
 		return err_wrap(err, ERR_INVALID, "not a profile");
 	out->encoding = BODY_DEFLATE;
 	/*
-	 * Readers decompress a single frame; several frames are stored
-	 * decompressed.
+	 * Readers can decompress only a single zstd frame; a body of several
+	 * frames is stored decompressed.
 	 */
 	if (zstd_sniff(body))
 		out->encoding = zstd_is_one_frame(body) ? BODY_ZSTD :
@@ -144,8 +145,8 @@ static int unpack_decompress(struct unpacker *u, struct bytes body,
 }
 
 /*
- * The error of the last attempt is reported: for a body that could be zlib,
- * that of decompression.
+ * A body that may be zlib is first read as it is, then decompressed. The error
+ * of the last attempt is reported.
  */
 int unpacker_run(struct unpacker *u, struct bytes body, struct unpacked *out,
 		 struct err *err)
@@ -153,7 +154,10 @@ int unpacker_run(struct unpacker *u, struct bytes body, struct unpacked *out,
 	struct err why = { 0 };
 	int rc = 0;
 
-	/* Lets go of a large profile of the last call, if there is one. */
+	/*
+	 * Forget the last profile: a large one holds a large buffer and the
+	 * lock.
+	 */
 	unpacker_done(u);
 	out->encoding = BODY_PLAIN;
 	out->raw = body;
@@ -164,8 +168,8 @@ int unpacker_run(struct unpacker *u, struct bytes body, struct unpacked *out,
 	if (!rc)
 		rc = scanner_run(u->scanner, out->raw, &out->scan, &why);
 	/*
-	 * zlib has no magic number, so a body counts as zlib only if it is no
-	 * profile as it is (docs/decisions.md, 11).
+	 * zlib has no magic number, so a body is tried as zlib only if it is
+	 * not a valid profile without decompression (docs/decisions.md, 11).
 	 */
 	if (rc == ERR_INVALID && gzip_sniff(body) == GZIP_ZLIB) {
 		rc = unpack_decompress(u, body, out, &why);

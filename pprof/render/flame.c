@@ -15,14 +15,20 @@
 struct growth {
 	const struct report *r;
 	VEC(struct flame_node) v;
-	/* From parent and report node to the place in v; 0: not there yet. */
+	/*
+	 * Maps parent and report node to the child's place in v; 0: no child
+	 * yet.
+	 */
 	struct pairs index;
-	VEC(uint32_t) last; /* by place: the child found last, or 0 */
+	VEC(uint32_t) last; /* by place of the parent: child found last, or 0 */
 	struct growth_meter meter;
 	bool has_base;
 };
 
-/* Charge the budget. Nodes count twice, because flattening copies them. */
+/*
+ * Charge work and memory to the query's budget. The memory of nodes counts
+ * twice, because flame_flatten() copies them.
+ */
 static int flame_check_limits(struct growth *g, size_t work, struct err *err)
 {
 	size_t memory = 2 * vec_memory(&g->v) + vec_memory(&g->last) +
@@ -54,8 +60,8 @@ static uint32_t flame_find_child(struct growth *g, uint32_t parent,
 }
 
 /*
- * Find a child, trying the one found last first: stacks that follow one another
- * share most of their outer frames.
+ * Find or add a child. The child found last is tried first, as consecutive
+ * stacks share most of their outer frames.
  */
 static uint32_t flame_take_step(struct growth *g, uint32_t parent,
 				uint32_t node)
@@ -70,8 +76,9 @@ static uint32_t flame_take_step(struct growth *g, uint32_t parent,
 }
 
 /*
- * Add one sample along the path of its stack, outermost frame first. A diff
- * stores its base as negative values; self_a gets them with the sign removed.
+ * Add one sample along the path of its stack, outermost frame first. The base
+ * samples of a diff have negative values; they are negated before they are
+ * added to self_a.
  */
 static int flame_add_sample(struct growth *g, size_t sample, int64_t weight,
 			    bool base, struct err *err)
@@ -123,8 +130,8 @@ static int add_samples(struct growth *g, struct err *err)
 }
 
 /*
- * Add each node's total to its parent's. The reverse order visits children
- * before parents.
+ * Add each node's total to the total of its parent. The reverse order visits
+ * children before parents.
  */
 static void add_totals(struct growth *g)
 {
@@ -153,18 +160,18 @@ static int flame_grow(struct growth *g, struct err *err)
 	return rc;
 }
 
-/* Folding the lightest nodes into "(other)". */
+/* Fold the lightest nodes into nodes named "(other)". */
 
-/*
- * A node and its weight, to choose the heaviest ones. The lighter rest is
- * folded into nodes named "(other)".
- */
+/* A node and its weight, to choose the heaviest nodes. */
 struct heavy {
 	uint32_t place;
 	int64_t weight;
 };
 
-/* Heaviest first; the place breaks ties, so that parents precede children. */
+/*
+ * Order of struct heavy: heaviest first; the place breaks ties, so that parents
+ * precede their children.
+ */
 static int flame_by_weight(const void *a, const void *b)
 {
 	const struct heavy *x = a;
@@ -175,7 +182,9 @@ static int flame_by_weight(const void *a, const void *b)
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* In a diff, a node is as heavy as the heavier of its two sides. */
+/*
+ * The weight of a node: its total or, in a diff, the larger of its two totals.
+ */
 static int64_t weight_of(const struct flame_node *n)
 {
 	int64_t a = graph_abs(n->total);
@@ -185,14 +194,14 @@ static int64_t weight_of(const struct flame_node *n)
 }
 
 /*
- * Mark the max heaviest nodes. A node is never heavier than its parent unless
- * values cancel each other out; the parents of a marked node are always marked
- * as well, so that the result is a tree.
+ * Mark the `max` heaviest nodes. The parents of a marked node are marked as
+ * well, so that the result is a tree: a node can be heavier than its parent if
+ * values cancel each other out.
  */
 static void flame_choose(const struct growth *g, size_t max, bool *kept)
 {
 	struct heavy *v = mem_zalloc(g->v.count, sizeof(*v));
-	size_t left = max - 1; /* the root counts as one */
+	size_t left = max - 1; /* nodes still to be marked, besides the root */
 
 	for (uint32_t i = 0; i < g->v.count; i++)
 		v[i] = (struct heavy){ i, weight_of(&g->v.v[i]) };
@@ -211,8 +220,8 @@ static void flame_choose(const struct growth *g, size_t max, bool *kept)
 
 /* The children of each node, sorted by name. */
 struct siblings {
-	VEC(uint32_t) v;          /* places, sorted by parent, then name */
-	VEC(struct pprof_run) of; /* by place: its run in v */
+	VEC(uint32_t) v;          /* places of nodes, by parent, then name */
+	VEC(struct pprof_run) of; /* by place: run of its children in v */
 };
 
 struct str flame_name(const struct report *r, const struct flame_node *n)
@@ -236,15 +245,18 @@ static int flame_by_name(const void *a, const void *b, void *ctx)
 	return order ? order : x < y ? -1 : x > y;
 }
 
-/* Whether a node is a child to list: kept and not the root. */
+/*
+ * Whether node i is listed among its siblings: it is kept (NULL: all are) and
+ * not the root.
+ */
 static bool is_listed(const bool *kept, uint32_t i)
 {
 	return i && (!kept || kept[i]);
 }
 
 /*
- * Counting sort of nodes by parent: count the children of each node, lay out
- * the runs, fill them, then sort each run by name.
+ * Fill *s by a counting sort: count the children of each node, give each node a
+ * run of s->v, fill the runs, then sort each run by name.
  */
 static void list_siblings(struct growth *g, const bool *kept,
 			  struct siblings *s)
@@ -281,9 +293,9 @@ static void list_siblings(struct growth *g, const bool *kept,
 }
 
 /*
- * Fold the children that were left out into one "(other)" child of each kept
- * parent, so that totals still add up. The children below them are part of
- * their totals. *kept grows with the new nodes.
+ * Give each kept node one "(other)" child in place of its children that are not
+ * kept, so that totals still add up. The totals of those children include their
+ * descendants. *kept is extended by the new nodes.
  */
 static void fold_rest(struct growth *g, bool **kept)
 {
@@ -307,15 +319,15 @@ static void fold_rest(struct growth *g, bool **kept)
 		(*kept)[i] = true;
 }
 
-/* A node still to be visited, and the place of its parent in the result. */
+/* A node still to be copied, and the place of its parent in the copy. */
 struct waiting {
 	uint32_t place;
 	uint32_t parent;
 };
 
 /*
- * Copy the tree to f in depth-first order. It uses its own stack instead of
- * recursion, because a profile's stacks may be 100 000 frames deep.
+ * Copy the tree to f in depth-first order. The function uses an explicit stack
+ * instead of recursion, because a profile's stacks may be 100 000 frames deep.
  */
 static void flame_flatten(const struct growth *g, const struct siblings *s,
 			  struct flame *f)
@@ -334,9 +346,7 @@ static void flame_flatten(const struct growth *g, const struct siblings *s,
 		*vec_add(&f->v) = n;
 		if (n.depth > f->max_depth)
 			f->max_depth = n.depth;
-		/*
-		 * Push in reverse, so that the first sibling is visited first.
-		 */
+		/* Push in reverse, so that the first child is visited first. */
 		for (uint32_t i = run.count; i > 0; i--)
 			*vec_add(&stack) = (struct waiting){
 				.place = s->v.v[run.first + i - 1],

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The flame tree of a report: all stacks merged from the outermost frame
- * inwards, each node with its own weight and with the weight of all it called.
- * For a diff that keeps both sides apart (-diff_base), each node has both
- * weights.
+ * inwards, each node with its own weight, and with its total weight including
+ * everything it called. For a diff that keeps both sides apart (-diff_base),
+ * each node has both weights.
  *
  * Ownership: borrows the report; flame_fini() frees the rest.
  * Threads: one thread at a time.
@@ -13,27 +13,27 @@
 
 #include "pprof/render/report_state.h"
 
-/* Values of flame_node.node that are no nodes of the report. */
-#define FLAME_ROOT  UINT32_MAX       /* the root, which stands for the whole */
-#define FLAME_OTHER (UINT32_MAX - 1) /* all children that max_nodes left out */
+/* Special values of flame_node.node, which are not nodes of the report. */
+#define FLAME_ROOT  UINT32_MAX       /* the root: the whole profile */
+#define FLAME_OTHER (UINT32_MAX - 1) /* the omitted children of a node */
 
-/* A frame in the tree: one distinct path of calls. */
+/* A node of the tree: a frame reached by one distinct path of calls. */
 struct flame_node {
 	uint32_t node;   /* node of the report, or FLAME_ROOT, FLAME_OTHER */
-	uint32_t parent; /* place of the parent, less than its own; root: 0 */
-	/* Number of frames above; 0 for the root. */
+	uint32_t parent; /* place of the parent, which precedes it; root: 0 */
+	/* Number of nodes between this node and the root, the root included. */
 	uint32_t depth;
 	/* Weight of the samples that end in this frame. */
 	int64_t self;
-	/* Weight of the samples that pass through this frame. */
+	/* Weight of the samples that end in this frame or pass through it. */
 	int64_t total;
-	int64_t self_a; /* self and total in the base of a diff */
+	int64_t self_a; /* self in the base of a diff */
 	int64_t total_a;
 };
 
 /* The tree in depth-first order; v.v[0] is the root. */
 struct flame {
-	VEC(struct flame_node) v; /* depth first, siblings sorted by name */
+	VEC(struct flame_node) v; /* nodes; siblings are sorted by name */
 	bool has_base;
 	uint32_t max_depth;
 };

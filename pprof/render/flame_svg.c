@@ -14,13 +14,11 @@
 #define ROW        17   /* height of a frame */
 #define TOP        26   /* y of the first row of frames */
 #define CHAR_WIDTH 6.6  /* average width of a character */
-#define NARROWEST  0.25 /* narrower frames are not drawn */
-#define ROWS_MAX   4000 /* deeper frames are not drawn */
+#define NARROWEST  0.25 /* smallest width of a frame that is drawn */
+#define ROWS_MAX   4000 /* largest number of rows that are drawn */
 
 /*
- * Zoom on click, back on double click. The script must not depend on anything
- * but the attributes data-x, -w, -d and -n of the frames: the web pages use it,
- * too.
+ * The script of the SVG: a click on a frame zooms in, a double click zooms out.
  */
 const char flame_script[] =
 	"(function(){"
@@ -44,7 +42,7 @@ const char flame_script[] =
 	"var g=e.target.closest('g.f');if(g)show(g)});"
 	"svg.addEventListener('dblclick',function(){show(G[0])})})();";
 
-/* Horizontal position of a frame. */
+/* The horizontal position of a frame, and of its next child. */
 struct box {
 	double x;
 	double width;
@@ -52,8 +50,8 @@ struct box {
 };
 
 /*
- * The width of a frame is proportional to this. Both sides of a diff count, so
- * that a frame that exists on one side only is visible.
+ * The weight that a frame's width is proportional to. Both sides of a diff
+ * count, so that a frame that exists only on one side is visible.
  */
 static double flame_svg_compute_weight(const struct flame_node *n)
 {
@@ -61,8 +59,8 @@ static double flame_svg_compute_weight(const struct flame_node *n)
 }
 
 /*
- * A warm colour that depends on the package only, so that frames of one package
- * look alike in every graph.
+ * Print a warm colour that depends only on the package of the function, so that
+ * frames of one package look alike in every graph.
  */
 static void print_color(struct str name, struct buf *out)
 {
@@ -80,10 +78,10 @@ static void print_color(struct str name, struct buf *out)
 }
 
 /*
- * Red for frames that have grown, blue for those that have shrunk, judged by
- * values and not by shares of the total: a leak is red however much the rest of
- * the program has grown (docs/decisions.md, 97). The colour is stronger the
- * larger the change is in relation to the frame.
+ * Print the colour of a frame in a diff: red if its value has grown, blue if it
+ * has shrunk. Values are compared, not shares of the total, so that a leak is
+ * red however much the rest of the program has grown (docs/decisions.md, 97).
+ * The larger the change in relation to the frame, the stronger the colour.
  */
 static void print_diff_color(const struct flame_node *n, struct buf *out)
 {
@@ -96,14 +94,17 @@ static void print_diff_color(const struct flame_node *n, struct buf *out)
 		   (int)(92 - 40 * fabs(change)));
 }
 
-/* Percentage of the total; nothing when the total is 0. */
+/* Print v as a percentage of the total; nothing when the total is 0. */
 static void print_share(int64_t v, int64_t total, struct buf *out)
 {
 	if (total)
 		buf_printf(out, " (%.2f%%)", 100 * (double)v / (double)total);
 }
 
-/* Units come from untrusted profiles, so values are escaped, too. */
+/*
+ * Print a value with its unit. Units come from untrusted profiles, so they are
+ * escaped, too.
+ */
 static void flame_svg_print_value(const struct report *r, int64_t v,
 				  struct buf *out)
 {
@@ -114,7 +115,10 @@ static void flame_svg_print_value(const struct report *r, int64_t v,
 	buf_fini(&text);
 }
 
-/* The tooltip: full name, value and share, and those of the base in a diff. */
+/*
+ * Print the tooltip: the full name, then value and share of the total; in a
+ * diff, also value and share in the base.
+ */
 static void print_title(const struct report *r, const struct flame *f,
 			const struct flame_node *n, struct buf *out)
 {
@@ -133,7 +137,7 @@ static void print_title(const struct report *r, const struct flame *f,
 	buf_str(out, "</title>");
 }
 
-/* The part of a name behind the path of its package. */
+/* The function's name without the path of its package. */
 static struct str short_name(struct str s)
 {
 	const char *slash = s.len ? memrchr(s.ptr, '/', s.len) : NULL;
@@ -155,7 +159,7 @@ static struct str flame_svg_find_fitting(struct str name, double width)
 	return name;
 }
 
-/* One frame: its attributes for the script, tooltip, rectangle and text. */
+/* Print one frame: attributes for the script, tooltip, rectangle and text. */
 static void flame_svg_print_frame(const struct report *r, const struct flame *f,
 				  size_t i, const struct box *box,
 				  struct buf *out)
@@ -185,8 +189,8 @@ static void flame_svg_print_frame(const struct report *r, const struct flame *f,
 }
 
 /*
- * Place children side by side from the left edge of their parent. Parents
- * precede their children in f->v, so that one pass is enough.
+ * Print all frames; children are side by side from the left edge of their
+ * parent.
  */
 static void print_frames(const struct report *r, const struct flame *f,
 			 struct buf *out)
@@ -215,8 +219,8 @@ static void print_frames(const struct report *r, const struct flame *f,
 }
 
 /*
- * The depth of the deepest frame that is wide enough to be drawn; it decides
- * the height of the picture.
+ * The depth of the deepest frame that is wide enough to be drawn. The height of
+ * the picture depends on it.
  */
 static uint32_t depth_shown(const struct flame *f)
 {
@@ -233,7 +237,10 @@ static uint32_t depth_shown(const struct flame *f)
 	return max;
 }
 
-/* The line above the frames: sample type, total, and the legend of a diff. */
+/*
+ * Print the line above the frames: sample type, total, and the legend of a
+ * diff.
+ */
 static void print_heading(const struct report *r, const struct flame *f,
 			  struct buf *out)
 {
@@ -279,7 +286,10 @@ int report_flamegraph_svg(struct report *r, struct buf *out, struct err *err)
 		return rc;
 	}
 	flame_svg(r, &f, out);
-	/* The script must be inside the element: remove the end tag first. */
+	/*
+	 * The script must be inside the <svg> element: remove the end tag
+	 * first.
+	 */
 	if (!out->over)
 		out->len -= strlen("</svg>\n");
 	buf_printf(out, "<script><![CDATA[%s]]></script>\n</svg>\n",

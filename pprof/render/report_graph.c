@@ -6,9 +6,9 @@
 #include "pprof/profile/measure.h"
 #include "pprof/report_text.h"
 
-#define NODE_COUNT 80 /* pprof's default */
+#define NODE_COUNT 80 /* default number of nodes, as in pprof */
 
-/* Upper limit of nodes in a drawing. */
+/* Largest number of nodes in a drawing. */
 #define DRAWN_MAX 2000
 
 /* How many nodes the report shows; 0 means all. */
@@ -26,7 +26,7 @@ static int64_t node_count(const struct report *r)
 
 /*
  * The smallest value above 0 that will be printed; 0 if there is none. As in
- * pprof, the cumulative value only counts where the flat value is 0.
+ * pprof, the cumulative value of a node counts only if its flat value is 0.
  */
 static int64_t report_graph_find_smallest(const struct graph *g)
 {
@@ -45,9 +45,9 @@ static int64_t report_graph_find_smallest(const struct graph *g)
 }
 
 /*
- * Choose one unit for all values of the report, so that the smallest value is
- * still legible. If the largest value is more than 100 times the smallest, the
- * unit is chosen for 100 times the smallest. As pprof does for "minimum".
+ * For the output unit "minimum", choose one unit for all values of the report
+ * as pprof does: the unit that suits the smallest value or, if the total is
+ * more than 100 times the smallest value, 100 times that value.
  */
 static void choose_unit(struct report *r, const struct graph *g)
 {
@@ -59,7 +59,7 @@ static void choose_unit(struct report *r, const struct graph *g)
 
 	if (!str_is(r->out_unit, "minimum") || !g->shown.count)
 		return;
-	/* pprof applies divide_by before it looks at the size of values. */
+	/* As in pprof, divide_by is applied before the unit is chosen. */
 	min = report_graph_find_smallest(g);
 	min = report_divide(r, min ? min : r->total);
 	max = report_divide(r, r->total);
@@ -85,12 +85,15 @@ int report_graph(struct report *r, struct graph *g, struct err *err)
 						 GRAPH_FLAT,
 	};
 
-	/* A drawing is always limited, even with trim=false. */
+	/*
+	 * The number of nodes in a drawing is always limited, even with
+	 * trim=false.
+	 */
 	if (r->kind == REPORT_DOT)
 		go.node_count = node_count(r);
 	/*
-	 * peek and source search all nodes for their symbol: they are not
-	 * trimmed.
+	 * The reports peek and source search all nodes for the symbol, so the
+	 * graph must not be trimmed.
 	 */
 	if (o->trim && r->kind != REPORT_PEEK && r->kind != REPORT_SOURCE) {
 		go.node_count = node_count(r);

@@ -6,8 +6,8 @@
 #include "pprof/profile/measure.h"
 
 /*
- * The writers of reports ignore overflow while they print; it is checked once
- * at the end.
+ * Writers of reports may append to a full buffer, which only sets out->over:
+ * this function reports that once, at the end.
  */
 int report_size(const struct buf *out, struct err *err)
 {
@@ -22,7 +22,7 @@ int64_t report_weight(const struct report *r, size_t sample)
 	return pprof_values(r->p, sample)[r->value];
 }
 
-/* The base of a diff is marked with a label, as by pprof's -diff_base. */
+/* As with pprof's -diff_base, a label marks the samples of the base. */
 bool report_is_base(const struct pprof *p, size_t sample)
 {
 	struct pprof_run set = p->label_sets.v[p->samples.v[sample].labels];

@@ -12,7 +12,7 @@
 #include "pprof/graph/graph.h"
 #include "pprof/report_options.h"
 
-/* Which report is made. SVG drawings of the call graph are REPORT_DOT, too. */
+/* The kind of a report. REPORT_DOT is the call graph, as text and as SVG. */
 enum report_kind {
 	REPORT_TOP,
 	REPORT_TREE,
@@ -25,7 +25,7 @@ enum report_kind {
 	REPORT_SOURCE,
 };
 
-/* A profile prepared by report_init(). */
+/* A report in the making: a profile prepared by report_init(). */
 struct report {
 	struct pprof *p;
 	const struct report_options *o;
@@ -33,16 +33,16 @@ struct report {
 	size_t value; /* index of the sample type */
 	/*
 	 * Name and unit of the sample type, and the unit that values are
-	 * printed in. All are borrowed.
+	 * printed in. All three are borrowed.
 	 */
 	struct str type;
 	struct str unit;
 	struct str out_unit;
-	/* 100 % of percentages, in the profile's unit. */
+	/* The value that counts as 100 %, in the profile's unit. */
 	int64_t total;
 	/* Unit of each numeric label. */
 	struct tag_units units;
-	/* The frames at the granularity of the report. */
+	/* The distinct frames, at the granularity of the report. */
 	struct nodes nodes;
 	/* Filters that matched nothing, to warn the user. */
 	struct no_match unmatched;
@@ -54,8 +54,8 @@ struct report {
 bool report_is_base(const struct pprof *p, size_t sample);
 
 /*
- * ERR_TOOBIG if out has exceeded its maximum, else 0. To be called when a
- * report is complete.
+ * ERR_TOOBIG if out has exceeded its maximum, else 0. Call this when a report
+ * is complete.
  */
 NODISCARD int report_size(const struct buf *out, struct err *err);
 

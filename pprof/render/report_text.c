@@ -5,9 +5,12 @@
 
 #include "pprof/profile/measure.h"
 
-#define FILTER_MAX 80 /* longer filters are cut to so many bytes */
+#define FILTER_MAX 80 /* bytes of a filter that are printed */
 
-/* Apply divide_by. Negative divisors are ignored; report_init() refuses 0. */
+/*
+ * Divide a value by the option divide_by. Negative divisors are ignored;
+ * report_init() refuses 0.
+ */
 int64_t report_divide(const struct report *r, int64_t v)
 {
 	double ratio = 1 / r->o->divide_by;
@@ -21,7 +24,8 @@ void report_value(const struct report *r, int64_t v, struct buf *out)
 }
 
 /*
- * Right-align to a width in characters: UTF-8 continuation bytes do not count.
+ * Append s, right-aligned to a width in characters: UTF-8 continuation bytes do
+ * not count.
  */
 void report_pad(struct str s, int width, struct buf *out)
 {
@@ -32,7 +36,7 @@ void report_pad(struct str s, int width, struct buf *out)
 	buf_add(out, s.ptr, s.len);
 }
 
-/* A value, right-aligned. */
+/* Append a value with its unit, right-aligned. */
 void report_value_column(const struct report *r, int64_t v, int width,
 			 struct buf *out)
 {
@@ -44,8 +48,8 @@ void report_value_column(const struct report *r, int64_t v, int width,
 }
 
 /*
- * The five columns of top and tree: flat, flat%, sum%, cum, cum%. *sum is the
- * running sum of flat values.
+ * Append the five columns of the reports top and tree: flat, flat%, sum%, cum,
+ * cum%. Adds flat to *sum, the running sum that sum% shows.
  */
 void report_weight_columns(const struct report *r, int64_t flat, int64_t cum,
 			   int64_t *sum, struct buf *out)
@@ -74,7 +78,7 @@ static void report_print_label(const char *name, struct str text,
 	buf_byte(out, '\n');
 }
 
-/* As pprof prints it: "Time: Jan 2, 2006 at 3:04pm (UTC)". */
+/* Append the time as pprof prints it: "Time: Jan 2, 2006 at 3:04pm (UTC)". */
 static void print_time(int64_t ns, struct buf *out)
 {
 	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -90,8 +94,8 @@ static void print_time(int64_t ns, struct buf *out)
 }
 
 /*
- * Duration and total; for CPU profiles also the percentage of the duration,
- * which tells how many CPUs were busy.
+ * Append duration and total. If the values are times, also append the total as
+ * a percentage of the duration, which tells how many CPUs were busy.
  */
 static void print_duration(const struct report *r, struct buf *out)
 {
@@ -114,7 +118,10 @@ static void print_duration(const struct report *r, struct buf *out)
 	buf_byte(out, '\n');
 }
 
-/* Lines about the profile above a report, as pprof's ProfileLabels. */
+/*
+ * Append the lines about the profile that stand above a report, as pprof's
+ * ProfileLabels does.
+ */
 void report_profile_labels(const struct report *r, struct buf *out)
 {
 	const struct pprof *p = r->p;
@@ -142,7 +149,10 @@ void report_profile_labels(const struct report *r, struct buf *out)
 		print_duration(r, out);
 }
 
-/* List the active filters. Long ones are cut at a byte, as by pprof. */
+/*
+ * List the active filters. Long filters are cut to FILTER_MAX bytes, even
+ * within a character, as in pprof.
+ */
 static void print_filters(const struct report *r, struct buf *out)
 {
 	const struct report_options *o = r->o;
@@ -179,7 +189,9 @@ static void print_filters(const struct report *r, struct buf *out)
 	}
 }
 
-/* One line about nodes or edges that trimming dropped. */
+/*
+ * Append a line about nodes or edges that trimming dropped, if there are any.
+ */
 static void print_dropped(const struct report *r, size_t count,
 			  const char *what, const char *by, double fraction,
 			  struct buf *out)
@@ -193,7 +205,7 @@ static void print_dropped(const struct report *r, size_t count,
 	buf_str(out, ")\n");
 }
 
-/* A percentage without the padding of columns. */
+/* Append v as a percentage of total, without padding. */
 static void report_print_percentage(int64_t v, int64_t total, struct buf *out)
 {
 	struct buf text = { 0 };
@@ -206,8 +218,8 @@ static void report_print_percentage(int64_t v, int64_t total, struct buf *out)
 }
 
 /*
- * Lines above a report about the graph, as pprof's graphTotalLabels. full adds
- * the number of dropped edges.
+ * Append the lines about profile and graph that stand above a report, as
+ * pprof's graphTotalLabels does. With full, also the number of dropped edges.
  */
 void report_graph_labels(const struct report *r, const struct graph *g,
 			 bool full, struct buf *out)

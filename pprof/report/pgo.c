@@ -13,9 +13,9 @@ static bool has_type(const struct pprof *p, const char *type, const char *unit)
 }
 
 /*
- * The Go compiler identifies calls by their distance from the function's start
- * line and refuses profiles without it (docs/decisions.md, 44). A profile
- * without functions passes.
+ * Whether the profile has start lines of functions: the Go compiler identifies
+ * calls by their distance from the start line, and refuses profiles without
+ * start lines (docs/decisions.md, 44). A profile without functions passes.
  */
 static bool has_start_lines(const struct pprof *p)
 {
@@ -41,9 +41,10 @@ int pprof_pgo(struct merge *m, struct pprof *p, struct pprof **out,
 			err, ERR_INVALID,
 			"report pgo requires the start lines of functions, which programs built by Go 1.20 or later provide");
 	/*
-	 * Remove all that the compiler ignores, so that samples which now have
-	 * equal stacks are added up by the merge. Without addresses and
-	 * mappings, equal lines of different builds are equal, too.
+	 * Remove everything that the compiler ignores, so that the merge adds
+	 * up samples whose stacks have become equal. Without addresses and
+	 * mappings, the same source line of different builds counts as equal,
+	 * too.
 	 */
 	for (size_t i = 0; i < p->label_sets.count; i++)
 		p->label_sets.v[i].count = 0;

@@ -17,13 +17,13 @@
 #include "pprof/report/report_tree.h"
 #include "pprof/tagroot.h"
 
-/* Limit on the frames of all stacks together. */
+/* Largest number of frames in the stacks of all samples together. */
 #define STEPS_MAX ((uint64_t)400 * 1000 * 1000)
 #define TEXT      "text/plain; charset=utf-8"
 
 /*
- * All reports: name, kind, content type, file name, writers of document and
- * JSON.
+ * All reports: name, kind, content type, file name for downloads or NULL, and
+ * the functions that write the document and the JSON.
  */
 static const struct report_type types[] = {
 	{ "top", REPORT_TOP, TEXT, NULL, report_top_text, report_top_json },
@@ -47,7 +47,7 @@ void report_list_names(struct buf *out, const char *separator)
 		buf_printf(out, "%s%s", i ? separator : "", types[i].name);
 }
 
-/* The message lists the names that exist. */
+/* The message lists the names of all reports, then the text `others`. */
 int report_unknown(struct str name, const char *others, struct err *err)
 {
 	struct buf names = { 0 };
@@ -70,7 +70,7 @@ const struct report_type *report_find(struct str name)
 
 /*
  * The total of the report: the sum of absolute values. In a diff only the base
- * counts, if it has any weight, as in pprof.
+ * counts, unless the base has no weight, as in pprof.
  */
 static int64_t sum_total(const struct report *r)
 {
@@ -95,7 +95,9 @@ static int64_t sum_total(const struct report *r)
 				graph_mean(total, div);
 }
 
-/* Apply all filters in pprof's order. Each may remove samples or frames. */
+/*
+ * Apply all filters in pprof's order. Each filter may remove samples or frames.
+ */
 static int apply_filters(struct report *r, struct err *err)
 {
 	const struct report_options *o = r->o;
@@ -112,9 +114,9 @@ static int apply_filters(struct report *r, struct err *err)
 }
 
 /*
- * Apply filters and compute the total. pprof computes percentages of the whole
- * profile, unless relative percentages ask for those of the filtered one: the
- * flag decides which of the two steps comes first.
+ * Apply filters and compute the total. As in pprof, percentages refer to the
+ * whole profile or, with the option relative_percentages, to the filtered
+ * profile: then the total is computed after filtering.
  */
 static int report_prepare(struct report *r, struct err *err)
 {
@@ -138,9 +140,10 @@ static int report_prepare(struct report *r, struct err *err)
 }
 
 /*
- * Refuse profiles whose stacks expand to too many frames: locations may have
- * thousands of inlined lines, and stacks thousands of such locations, so that a
- * few kilobytes would take hours to walk (docs/decisions.md, 42).
+ * Refuse profiles whose stacks have too many frames in total: a location may
+ * have thousands of inlined lines, and a stack thousands of such locations, so
+ * that a profile of a few kilobytes could take hours to process
+ * (docs/decisions.md, 42).
  */
 static int report_check_steps(const struct report *r, struct err *err)
 {
@@ -173,7 +176,9 @@ int report_init(struct report *r, enum report_kind kind, struct pprof *p,
 	rc = pprof_type_index(p, o->sample_index, &r->value, err);
 	if (rc)
 		return rc;
-	/* All checks of options come first: preparing changes the profile. */
+	/*
+	 * Check all options before report_prepare(), which changes the profile.
+	 */
 	r->type = pprof_str(p, p->types.v[r->value].type);
 	r->unit = pprof_str(p, p->types.v[r->value].unit);
 	r->out_unit = o->unit.len ? o->unit : str_of("minimum");
@@ -190,7 +195,10 @@ int report_init(struct report *r, enum report_kind kind, struct pprof *p,
 		return err_set(err, ERR_INVALID, "divide_by must not be 0");
 	rc = report_prepare(r, err);
 	if (!rc) {
-		/* A listing of source lines needs nodes by line in any case. */
+		/*
+		 * A listing of source lines needs one node per line, whatever
+		 * granularity was asked for.
+		 */
 		nodes_init(&r->nodes, p,
 			   kind == REPORT_SOURCE ? GRANULARITY_LINES :
 						   o->granularity,

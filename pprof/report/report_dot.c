@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints the call graph in Graphviz' DOT language, with colours and sizes like
- * those of pprof's -dot, and has it drawn as SVG.
+ * those of pprof's -dot, and runs Graphviz to draw it as SVG.
  */
 #include "pprof/report/report_dot.h"
 
@@ -13,7 +13,10 @@
 #include "pprof/report_graph.h"
 #include "pprof/report_text.h"
 
-/* Longer names are cut; they do not make a drawing more legible. */
+/*
+ * Longest name in a drawing, in bytes; longer names are cut, as they would make
+ * the drawing no more legible.
+ */
 #define NAME_MAX_SHOWN 500
 
 /*
@@ -42,7 +45,7 @@ static void dot_escape(struct str s, struct buf *out)
 	}
 }
 
-/* A name, cut to its maximum length. */
+/* Print a name, cut to NAME_MAX_SHOWN bytes. */
 static void dot_print_name(struct str name, struct buf *out)
 {
 	if (name.len > NAME_MAX_SHOWN)
@@ -50,15 +53,18 @@ static void dot_print_name(struct str name, struct buf *out)
 	dot_escape(name, out);
 }
 
-/* Share of the total, without its sign; 0 if there is no total. */
+/*
+ * The absolute share of v in the report's total, from 0 to 1 and more; 0 if the
+ * total is 0.
+ */
 static double dot_compute_share(const struct report *r, int64_t v)
 {
 	return r->total ? fabs((double)v / (double)r->total) : 0;
 }
 
 /*
- * From grey to red with increasing share; green for negative values. The
- * exponent keeps small shares distinguishable.
+ * Append a colour for v: from grey to red with increasing share of the total,
+ * and green for negative values. light (0 to 255) is the brightness of grey.
  */
 static void dot_pick_color(const struct report *r, int64_t v, double light,
 			   struct buf *out)
@@ -75,7 +81,7 @@ static void dot_pick_color(const struct report *r, int64_t v, double light,
 		buf_printf(out, "#%02x%02x%02x", strong, weak, weak);
 }
 
-/* " (12.3%)" of the total. */
+/* Print v as a percentage of the total: " (12.3%)". */
 static void dot_print_percentage(const struct report *r, int64_t v,
 				 struct buf *out)
 {
@@ -88,7 +94,10 @@ static void dot_print_percentage(const struct report *r, int64_t v,
 	buf_fini(&text);
 }
 
-/* Units come from untrusted profiles, so values are escaped, too. */
+/*
+ * Print a value with its unit. Units come from untrusted profiles, so they are
+ * escaped, too.
+ */
 static void dot_print_value(const struct report *r, int64_t v, struct buf *out)
 {
 	struct buf text = { 0 };
@@ -99,8 +108,9 @@ static void dot_print_value(const struct report *r, int64_t v, struct buf *out)
 }
 
 /*
- * One node: name, flat and cumulative value. The font grows with the square
- * root of the flat value, so that the area is proportional to it.
+ * Print one node: name, flat and cumulative value. The font grows with the
+ * square root of the flat value, so that the area of the text is roughly
+ * proportional to the value.
  */
 static void dot_print_node(const struct report *r, const struct graph *g,
 			   uint32_t node, int64_t max_flat, struct buf *out)
@@ -132,7 +142,10 @@ static void dot_print_node(const struct report *r, const struct graph *g,
 	buf_str(out, "\"]\n");
 }
 
-/* One call. Dotted edges pass through nodes that are not shown. */
+/*
+ * Print one edge. A dotted edge stands for calls through nodes that are not
+ * shown.
+ */
 static void dot_print_edge(const struct report *r, const struct graph_edge *e,
 			   struct buf *out)
 {
@@ -148,7 +161,7 @@ static void dot_print_edge(const struct report *r, const struct graph_edge *e,
 	buf_printf(out, "\"%s]\n", e->residual ? " style=\"dotted\"" : "");
 }
 
-/* The box with the lines that stand above a text report. */
+/* Print the box with the same heading as a text report has. */
 static void print_legend(const struct report *r, const struct graph *g,
 			 struct buf *out)
 {
@@ -162,7 +175,7 @@ static void print_legend(const struct report *r, const struct graph *g,
 	buf_fini(&text);
 }
 
-/* Tags are not drawn, unlike in pprof (docs/decisions.md, 39). */
+/* Unlike pprof, does not draw the labels of samples (docs/decisions.md, 39). */
 int report_dot(struct report *r, struct buf *out, struct err *err)
 {
 	struct graph g;

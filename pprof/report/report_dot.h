@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The call graph in Graphviz' DOT language, and drawn as SVG.
+ * The reports with the call graph: as text in Graphviz' DOT language, and as an
+ * SVG drawing.
  *
  * Ownership: borrows the report.
  * Threads: one thread per report.
@@ -18,8 +19,8 @@ int report_dot(struct report *r, struct buf *out, struct err *err);
 
 /*
  * Append the call graph as SVG, drawn by Graphviz. ERR_UNSUPPORTED: Graphviz is
- * not installed; ERR_LIMIT: too many drawings, or out of memory budget;
- * ERR_TIMEOUT; ERR_TOOBIG; ERR_INVALID and ERR_IO: dot failed.
+ * not installed; ERR_LIMIT: too many drawings are running, or the memory budget
+ * is exceeded; ERR_TIMEOUT; ERR_TOOBIG; ERR_INVALID and ERR_IO: dot failed.
  */
 int report_svg(struct report *r, struct buf *out, struct err *err);
 

@@ -6,17 +6,20 @@
 #include "pprof/report/report_top.h"
 
 /*
- * Name and file of each report node as places in a table of distinct texts: the
- * JSON contains each text once.
+ * The name and the file of each node of the report, as places in a table of
+ * distinct texts: the JSON contains each text once.
  */
 struct names {
 	struct strtab strings;
-	uint32_t *name; /* by report node; PPROF_NONE: not looked up yet */
-	/* By report node; set together with name. */
+	uint32_t *name; /* place of the name, by node, or PPROF_NONE */
+	/* Place of the file, by node; set together with the node's name. */
 	uint32_t *file;
 };
 
-/* Only name is set to PPROF_NONE (all bits 1); it tells for file, too. */
+/*
+ * Sets only the names to PPROF_NONE (all bits 1): a node whose name is not
+ * known yet has no known file either.
+ */
 static void names_init(struct names *n, const struct report *r)
 {
 	size_t size = (r->nodes.v.count + 1) * sizeof(uint32_t);
@@ -40,8 +43,8 @@ static bool is_frame(const struct flame_node *n)
 }
 
 /*
- * Places of a tree node's name and file. Many tree nodes are the same report
- * node, whose texts are looked up once.
+ * Set *name and *file to the places of a tree node's texts. A node of the
+ * report may occur many times in the tree; its texts are looked up once.
  */
 static void find_names(struct names *n, const struct report *r,
 		       const struct flame_node *f, uint32_t *name,
@@ -64,7 +67,10 @@ static void find_names(struct names *n, const struct report *r,
 	*file = n->file[i];
 }
 
-/* Write one int64_t member of all nodes, given by its offset, as an array. */
+/*
+ * Write an array of one int64_t member of struct flame_node, given by its
+ * offset, for all nodes.
+ */
 static void write_column(const struct flame *f, const char *name, size_t offset,
 			 struct json *j)
 {

@@ -6,13 +6,13 @@
 
 #include "pprof/report.h"
 
-/* A stack as text, and its weight. */
+/* The stack of a sample as text, and the sample's weight. */
 struct folded {
 	struct str stack;
 	int64_t weight;
 };
 
-/* Sorting brings equal stacks together, to be added up. */
+/* Order by text, which makes equal stacks adjacent, to be added up. */
 static int by_stack(const void *a, const void *b)
 {
 	return str_cmp(((const struct folded *)a)->stack,
@@ -30,7 +30,7 @@ static void add_name(struct buf *out, struct str name)
 	}
 }
 
-/* State while the stacks are collected as texts. */
+/* State of the report: the stacks collected as texts. */
 struct folding {
 	const struct report *r;
 	struct arena arena;
@@ -39,7 +39,10 @@ struct folding {
 	struct growth_meter meter;
 };
 
-/* Charge the budget; called after each frame and each stack. */
+/*
+ * Charge memory and work to the query's budget; called after each location and
+ * each stack.
+ */
 static int folded_check_effort(struct folding *f, struct err *err)
 {
 	return limits_meter(&f->r->o->limits, &f->meter, 1,
@@ -74,8 +77,8 @@ static int folded_write(struct folding *f, const struct pprof_run *stack,
 }
 
 /*
- * Print the sorted stacks, equal ones as one line with the sum. Stacks that add
- * up to 0 are left out, as they have no width in a flame graph.
+ * Print the sorted stacks; equal stacks become one line with their sum. Stacks
+ * that add up to 0 are left out, as they have no width in a flame graph.
  */
 static void folded_print(const struct folded *v, size_t count, struct buf *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lists what each source line weighs, function by function, as pprof's -list.
- * The texts of lines are shown where source_root has the file.
+ * The text of a line is shown if its file is found below source_root.
  */
 #include "pprof/report/report_source.h"
 
@@ -18,23 +18,23 @@
 #include "pprof/report_graph.h"
 #include "pprof/report_text.h"
 
-/* Larger source files are not shown. */
+/* Size in bytes up to which a source file is shown. */
 #define SOURCE_MAX (4 * MIB)
-#define AROUND     4  /* lines of context around a line with weight */
-#define FUNCTIONS  20 /* default of nodecount */
+#define AROUND     4  /* lines shown before and after a line with weight */
+#define FUNCTIONS  20 /* default number of functions listed */
 
 /*
- * A path with more folders is not searched for below the root until so many are
- * left.
+ * Most folders of a path that is searched for below the root; a longer path is
+ * shortened at its start first.
  */
 #define FOLDERS_MAX 64
-#define LOOK_WORK   256 /* work that one file system access counts as */
+#define LOOK_WORK   256 /* units of work charged for one file access */
 
 /* A function in a file, and its lines with weight. */
 struct routine {
 	struct str name;
 	struct str file;
-	uint32_t first; /* its first line in listing.lines */
+	uint32_t first; /* index in listing.lines of the first line */
 	uint32_t count;
 	int64_t flat;
 	int64_t cum;
@@ -67,8 +67,8 @@ static int report_source_by_place(const void *a, const void *b)
 }
 
 /*
- * Order of functions: heaviest first by flat, then cumulative value; names
- * break ties.
+ * Order of functions: by flat value, then by cumulative value, largest first;
+ * names break ties.
  */
 static int by_flat(const void *a, const void *b)
 {
@@ -110,7 +110,10 @@ static void take_lines(struct listing *l, const struct graph *g,
 
 		if (!name.len || (symbol && !regex_matches(symbol, name)))
 			continue;
-		/* Writers that pack columns into lines: no source. */
+		/*
+		 * Not a line of a source file: some writers pack line and
+		 * column into this number.
+		 */
 		if (node->key.line < 0 || node->key.line > INT32_MAX)
 			continue;
 		*vec_add(&l->lines) = (struct line){
@@ -155,8 +158,8 @@ static void take_routines(struct listing *l)
 /* Finding and printing the text of source lines. */
 
 /*
- * Whether a path must not be searched for: it is empty, too long, contains a
- * NUL, or leaves its folder by "..".
+ * Whether a path must not be searched for: it is empty or too long, contains a
+ * NUL, or has an element "..".
  */
 static bool is_odd(struct str path)
 {
@@ -173,8 +176,8 @@ static bool is_odd(struct str path)
 }
 
 /*
- * Read root/end into out. Paths come from untrusted profiles: links are
- * resolved first, and a file that is not below the root is never opened.
+ * Read the file root/end into `out`. Paths come from untrusted profiles, so
+ * links are resolved first, and a file outside of the root is never opened.
  */
 static bool open_source(const char *root, struct str end, struct buf *out)
 {
@@ -198,9 +201,9 @@ static size_t folders_of(struct str path)
 }
 
 /*
- * Find the text of a source file below the root: try the whole path, then the
- * path without its first folders one by one, since the profile was built on
- * another machine. out stays empty when nothing is found. Each try is charged
+ * Find the text of a source file below the root: try the whole path, then
+ * remove its first folders one by one, since the program was probably built on
+ * another machine. `out` stays empty when no file is found. Each try is charged
  * to the budget.
  */
 static int report_source_find_source(struct listing *l, struct str file,
@@ -224,8 +227,8 @@ static int report_source_find_source(struct listing *l, struct str file,
 }
 
 /*
- * Resolve source_root. For "/" the root is the empty string, so that root + "/"
- * is a prefix of every path below it.
+ * Resolve source_root. The root "/" is stored as an empty string, so that root
+ * + "/" is always a prefix of the paths below the root.
  */
 static void find_root(struct listing *l)
 {
@@ -239,12 +242,12 @@ static void find_root(struct listing *l)
 /* A text that is read line by line, forwards only. */
 struct cursor {
 	struct str rest;
-	int64_t at; /* number of lines before rest */
+	int64_t at; /* number of lines already read */
 };
 
 /*
- * Line `number`, counted from 1; must be greater than the line read last. Empty
- * behind the end of the text.
+ * Return line `number` (counted from 1) of the text, which must come after the
+ * line read last; empty if the text has fewer lines.
  */
 static struct str text_line(struct cursor *c, int64_t number)
 {
@@ -255,7 +258,7 @@ static struct str text_line(struct cursor *c, int64_t number)
 	return c->at == number ? line : str_of("");
 }
 
-/* A value in a column of 10 characters, "." for 0. */
+/* Print a value in a column of 10 characters; "." stands for 0. */
 static void print_column(const struct report *r, int64_t v, struct buf *out)
 {
 	if (v)
@@ -280,8 +283,8 @@ static void report_source_print_line(const struct report *r,
 }
 
 /*
- * Print the lines that have a weight and, if the text is at hand, the context
- * around them. Gaps are marked with "...".
+ * Print the lines of x that have a weight and, if the source text was found,
+ * AROUND lines before and after each of them. Gaps are marked with "...".
  */
 static void print_lines(const struct listing *l, const struct routine *x,
 			struct bytes text, struct buf *out)
@@ -294,7 +297,7 @@ static void print_lines(const struct listing *l, const struct routine *x,
 		int64_t first = text.len ? v[i].number - AROUND : v[i].number;
 		int64_t last = text.len ? v[i].number + AROUND : v[i].number;
 
-		/* Context ends where the next line with weight begins. */
+		/* Stop before the next line with weight. */
 		if (i + 1 < x->count && last >= v[i + 1].number)
 			last = v[i + 1].number - 1;
 		if (first <= shown)
@@ -325,7 +328,7 @@ static int print_routine(struct listing *l, const struct routine *x,
 	report_value_column(l->r, x->cum, 10, out);
 	buf_printf(out, " (flat, cum) %s of Total\n", buf_cstr(&percent));
 	print_lines(l, x, buf_bytes(&text), out);
-	if (!rc) /* reading the text is charged, too */
+	if (!rc) /* charge the reading of the text, too */
 		rc = limits_meter(&l->r->o->limits, &l->meter,
 				  LOOK_WORK + text.len / 64 + x->count, 0, err);
 	buf_fini(&text);
@@ -333,7 +336,10 @@ static int print_routine(struct listing *l, const struct routine *x,
 	return rc;
 }
 
-/* Print the total and the heaviest functions, at most nodecount. */
+/*
+ * Print the total and the heaviest functions, up to the number that the option
+ * nodecount gives.
+ */
 static int report_source_print(struct listing *l, struct buf *out,
 			       struct err *err)
 {

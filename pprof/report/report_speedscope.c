@@ -7,7 +7,9 @@
 
 #include "pprof/report.h"
 
-/* The report's unit if the schema has it, else "none". */
+/*
+ * The report's unit, or "none" if speedscope's schema does not have that unit.
+ */
 static const char *unit_of(const struct report *r)
 {
 	static const char *const known[] = { "nanoseconds", "microseconds",
@@ -44,15 +46,18 @@ static void write_frames(const struct report *r, struct json *j)
 	json_end(j, '}');
 }
 
-/* The format has no negative weights: such samples of a diff are left out. */
+/*
+ * Whether a sample is written. The format has no negative weights, so samples
+ * of a diff with a value below 0 are left out.
+ */
 static bool is_shown(const struct report *r, size_t sample)
 {
 	return report_weight(r, sample) > 0 && pprof_stack(r->p, sample)->count;
 }
 
 /*
- * Write one stack as frame indexes, outermost first. It stops as soon as the
- * output is too large, since one stack may be huge.
+ * Write one stack as frame indexes, outermost first. Stop as soon as the output
+ * is too large, since one stack may be huge.
  */
 static int write_stack(const struct report *r, size_t sample, struct json *j,
 		       struct growth_meter *meter, struct err *err)
@@ -77,8 +82,8 @@ static int write_stack(const struct report *r, size_t sample, struct json *j,
 }
 
 /*
- * Write the parallel arrays "samples" and "weights". Both loops must skip the
- * same samples.
+ * Write the parallel arrays "samples" and "weights". The loops for the two
+ * arrays must skip the same samples.
  */
 static int speedscope_write_samples(const struct report *r, struct json *j,
 				    struct err *err)

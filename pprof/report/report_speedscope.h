@@ -11,8 +11,9 @@
 #include "pprof/report.h"
 
 /*
- * Append the JSON document. Samples without stack, or with a value of 0 or
- * less, are left out. ERR_TIMEOUT, ERR_LIMIT, ERR_TOOBIG.
+ * Append the JSON document. Samples without a stack or with a value of 0 or
+ * less are left out, because the format cannot show them. ERR_TIMEOUT,
+ * ERR_LIMIT, ERR_TOOBIG.
  */
 int report_speedscope(struct report *r, struct buf *out, struct err *err);
 

@@ -6,8 +6,8 @@
 #include "pprof/report_text.h"
 
 /*
- * The note behind a name: whether the node was inlined into all of its callers,
- * into some of them, or into none.
+ * The note after a node's name, which tells whether calls of the node are
+ * inlined in all edges from its callers, in some, or in none.
  */
 static const char *inline_note(const struct graph *g,
 			       const struct graph_node *n)
@@ -26,7 +26,7 @@ static const char *inline_note(const struct graph *g,
 	return called ? " (partial-inline)" : " (inline)";
 }
 
-/* One line of the table. */
+/* Print one line of the table. */
 static void print_row(const struct report *r, const struct graph *g,
 		      uint32_t node, int64_t *sum, struct buf *out)
 {
@@ -35,7 +35,7 @@ static void print_row(const struct report *r, const struct graph *g,
 	int64_t flat = graph_mean(n->flat, n->flat_div);
 	int64_t cum = graph_mean(n->cum, n->cum_div);
 
-	/* Updates the running sum that the column sum% shows. */
+	/* This adds flat to *sum, the running sum for the column sum%. */
 	report_weight_columns(r, flat, cum, sum, out);
 	buf_str(out, "  ");
 	buf_add(out, name.ptr, name.len);
@@ -63,7 +63,7 @@ int report_top_text(struct report *r, struct buf *out, struct err *err)
 	return report_size(out, err);
 }
 
-/* One element of "rows". Values are in the profile's unit, unscaled. */
+/* Write one element of "rows". Values are in the profile's unit. */
 static void top_write_row(const struct report *r, const struct graph *g,
 			  uint32_t i, struct json *j)
 {
@@ -98,7 +98,10 @@ int report_top_json(struct report *r, struct json *j, struct err *err)
 	struct graph g;
 	int rc = report_graph(r, &g, err);
 
-	/* The document is closed also after an error, when it is discarded. */
+	/*
+	 * The document is completed even after an error; the caller then
+	 * discards it.
+	 */
 	json_begin(j, '{');
 	report_head_json(r, j);
 	json_key(j, "rows");

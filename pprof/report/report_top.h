@@ -15,7 +15,10 @@
  */
 int report_top_text(struct report *r, struct buf *out, struct err *err);
 
-/* Write the members "sample_type", "unit" and "total" of an open object. */
+/*
+ * Write the members "sample_type", "unit" and "total" into the JSON object that
+ * is open in j.
+ */
 void report_head_json(const struct report *r, struct json *j);
 
 /*

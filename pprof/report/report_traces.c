@@ -7,7 +7,7 @@
 #include "pprof/report.h"
 #include "pprof/report_text.h"
 
-/* pprof's line between samples. */
+/* The line that pprof prints between samples. */
 static const char separator[] =
 	"-----------+-------------------------------------------------------\n";
 
@@ -17,13 +17,13 @@ struct lines {
 	VEC(struct str) v;
 };
 
-/* pprof prints labels in the order of their lines. */
+/* Order by text: pprof sorts the printed lines of labels. */
 static int traces_by_text(const void *a, const void *b)
 {
 	return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
-/* Add the line " key: value value" of the labels that share a key. */
+/* Add the line "key: value value" for `count` labels that share a key. */
 static void traces_add_line(const struct report *r, const struct pprof_label *v,
 			    uint32_t count, struct lines *lines)
 {
@@ -77,7 +77,7 @@ static void traces_print_labels(const struct report *r, struct pprof_run set,
 	arena_fini(&lines.arena);
 }
 
-/* One frame, without its first column. */
+/* Print one frame after the first column, which the caller prints. */
 static void traces_print_frame(const struct report *r, uint32_t node,
 			       bool inlined, struct buf *out)
 {
@@ -89,8 +89,8 @@ static void traces_print_frame(const struct report *r, uint32_t node,
 }
 
 /*
- * Print labels, value and stack of a sample, innermost frame first. The value
- * stands in front of the first frame only.
+ * Print labels, value and stack of a sample, innermost frame first. Only the
+ * first frame has the value in front of it.
  */
 static int print_sample(const struct report *r, size_t i, struct buf *out,
 			struct growth_meter *meter, struct err *err)

@@ -7,13 +7,16 @@
 #include "pprof/report_graph.h"
 #include "pprof/report_text.h"
 
-/* The frame of the table, exactly as pprof prints it. */
+/* Separator and heading of the table, exactly as pprof prints them. */
 static const char separator[] =
 	"----------------------------------------------------------+-------------\n";
 static const char legend[] =
 	"      flat  flat%   sum%        cum   cum%   calls calls% + context \t \t \n";
 
-/* One caller or callee; percentages are of the node's cumulative value. */
+/*
+ * Print one caller or callee. Its percentage refers to cum, the cumulative
+ * value of the node.
+ */
 static void tree_print_edge(const struct report *r, const struct graph_edge *e,
 			    uint32_t other, int64_t cum, struct buf *out)
 {
@@ -27,7 +30,7 @@ static void tree_print_edge(const struct report *r, const struct graph_edge *e,
 	buf_str(out, e->inlined ? " (inline)\n" : "\n");
 }
 
-/* The callers of a node, the node itself, then its callees. */
+/* Print the callers of a node, the node itself, then its callees. */
 static void tree_print_node(const struct report *r, const struct graph *g,
 			    uint32_t node, int64_t *sum, struct buf *out)
 {

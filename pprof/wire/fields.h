@@ -10,7 +10,7 @@
 #ifndef PPROF_WIRE_FIELDS_H
 #define PPROF_WIRE_FIELDS_H
 
-/* Message Profile. */
+/* Message Profile: field numbers. */
 enum {
 	PROFILE_SAMPLE_TYPE = 1,
 	PROFILE_SAMPLE = 2,
@@ -29,7 +29,7 @@ enum {
 	PROFILE_DOC_URL = 15,
 };
 
-/* Message Sample. */
+/* Message Sample: field numbers. */
 enum {
 	SAMPLE_LOCATION = 1,
 	SAMPLE_VALUE = 2,
@@ -38,9 +38,9 @@ enum {
 
 /*
  * Message Label. Label, Mapping, Function and Line have only number fields, so
- * each is read into one array, with field n at index n - 1. The constants below
- * are these array indexes, not field numbers; the last one is the array's
- * length.
+ * each message is read into an array of numbers, with field n at index n - 1.
+ * The constants below are these array indexes, not field numbers; the last one
+ * is the array's length.
  */
 enum {
 	LABEL_KEY,
@@ -50,7 +50,7 @@ enum {
 	LABEL_FIELDS
 };
 
-/* Message Mapping, as array indexes. */
+/* Message Mapping: array indexes of its fields. */
 enum {
 	MAPPING_ID,
 	MAPPING_START,
@@ -65,7 +65,7 @@ enum {
 	MAPPING_FIELDS
 };
 
-/* Message Function, as array indexes. */
+/* Message Function: array indexes of its fields. */
 enum {
 	FUNCTION_ID,
 	FUNCTION_NAME,
@@ -75,7 +75,7 @@ enum {
 	FUNCTION_FIELDS
 };
 
-/* Message Line, as array indexes. */
+/* Message Line: array indexes of its fields. */
 enum {
 	LINE_FUNCTION,
 	LINE_LINE,
@@ -83,7 +83,7 @@ enum {
 	LINE_FIELDS
 };
 
-/* Message Location, as field numbers. */
+/* Message Location: field numbers, because its lines are messages. */
 enum {
 	LOCATION_ID = 1,
 	LOCATION_MAPPING = 2,

@@ -4,10 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Capacity, in ids, above which id_index_reset() frees memory instead of keeping
- * it.
- */
+/* Capacity, in ids, above which id_index_reset() frees the map's memory. */
 #define IDS_KEPT ((size_t)128 * 1024)
 
 void id_index_reset(struct id_index *m)
@@ -31,7 +28,7 @@ void id_index_fini(struct id_index *m)
 }
 
 /*
- * Adds an entry to the explicit list, which exists only once an id was out of
+ * Adds an entry to m->pairs, which is used only after an id was out of
  * sequence.
  */
 static void id_index_add_pair(struct id_index *m, uint64_t id, size_t place)
@@ -44,8 +41,9 @@ static void id_index_add_pair(struct id_index *m, uint64_t id, size_t place)
 }
 
 /*
- * Leaves the form without memory at the first id that is out of sequence: the
- * ids so far were 1 … count, and get explicit entries now.
+ * Leaves the form that needs no memory, at the first id that is out of
+ * sequence: the ids added so far were 1 … count, and now get entries in
+ * m->pairs.
  */
 static void id_index_scatter(struct id_index *m)
 {
@@ -93,8 +91,8 @@ static int by_id(const void *a, const void *b)
 }
 
 /*
- * Ids count as dense if the array is at most about four times as long as their
- * number; then lookups cost one load instead of a binary search.
+ * Ids count as dense if the array indexed by id has at most about four elements
+ * for each id. A lookup then costs one load instead of a binary search.
  */
 bool id_index_seal(struct id_index *m)
 {

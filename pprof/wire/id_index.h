@@ -13,7 +13,7 @@
 
 #include "base/vec.h"
 
-/* Result of a lookup for an id that is not in the table. */
+/* Returned as the place of an id that is not in the table. */
 #define ID_INDEX_NONE UINT32_MAX
 
 /* An id and its place in the table. */
@@ -27,18 +27,19 @@ struct id_index_pair {
  * an empty map; id_index_reset() prepares it for the next profile.
  */
 struct id_index {
-	VEC(struct id_index_pair) pairs; /* used unless in sequence */
-	size_t count;                    /* ids added */
-	uint64_t max;                    /* largest id in pairs */
-	uint32_t *places;                /* indexed by id, if dense */
+	/* The ids and their places, unless the ids are in sequence. */
+	VEC(struct id_index_pair) pairs;
+	size_t count;     /* number of ids added */
+	uint64_t max;     /* largest id in pairs */
+	uint32_t *places; /* if dense: place of each id */
 	size_t places_cap;
 	bool scattered; /* the ids are not 1, 2, 3 … */
 	bool dense;     /* lookups use places instead of pairs */
 };
 
 /*
- * Empties the map and keeps its memory, unless an exceptionally large profile
- * made it grow; then the memory is freed.
+ * Empties the map. Its memory is kept for the next profile, but freed if an
+ * exceptionally large profile made it grow.
  */
 void id_index_reset(struct id_index *m);
 
@@ -50,12 +51,13 @@ void id_index_add(struct id_index *m, uint64_t id);
 
 /*
  * Prepares the map for lookups; call once, after the last id_index_add() and
- * before the first id_index_find(). Returns false if two places have the same id.
+ * before the first id_index_find(). Returns false if two places have the same
+ * id.
  */
 bool id_index_seal(struct id_index *m);
 
 /*
- * Implements id_index_find() for ids that are not 1, 2, 3 …; returns the place of
+ * Implements id_index_find() for ids other than 1, 2, 3 …: returns the place of
  * id, or ID_INDEX_NONE.
  */
 uint32_t id_index_find_scattered(const struct id_index *m, uint64_t id);

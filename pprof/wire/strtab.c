@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 
-/* Equality callback of the hash index: string i against the wanted string. */
+/* Equality callback of the hash index: compares string i with *key. */
 static bool strtab_is_same(const void *ctx, uint32_t i, const void *key)
 {
 	const struct strtab *t = ctx;
@@ -31,8 +31,8 @@ uint32_t strtab_intern(struct strtab *t, struct str s)
 }
 
 /*
- * A wrong guess in *next costs one comparison and never a wrong result
- * (docs/decisions.md, 40).
+ * If *next is not the wanted string, this costs one comparison, but the result
+ * is right in any case (docs/decisions.md, 40).
  */
 uint32_t strtab_intern_next(struct strtab *t, struct str s, uint32_t *next)
 {
@@ -45,8 +45,7 @@ uint32_t strtab_intern_next(struct strtab *t, struct str s, uint32_t *next)
 }
 
 /*
- * Strings go from the end, so that the numbers of those that stay do not
- * change.
+ * Removes strings from the end, so that the remaining ones keep their numbers.
  */
 void strtab_truncate(struct strtab *t, size_t count)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * String table: strings by number, where number 0 is the empty string. A table
- * is used in one of two ways: its strings are either borrowed and may occur
- * more than once (those of a decoded profile), or interned, that is copied and
- * stored once each.
+ * is used in one of two ways: either its strings are borrowed and may repeat
+ * (as in a decoded profile), or they are interned: copied into the table, each
+ * distinct string once.
  *
  * Ownership: the table owns the strings that it interned until strtab_fini();
  * borrowed strings stay the caller's.
@@ -19,8 +19,8 @@
 /* A string table. The zero value is an empty table. */
 struct strtab {
 	VEC(struct str) strings;
-	struct table index; /* finds interned strings by hash */
-	struct arena text;  /* bytes of interned strings */
+	struct table index; /* numbers of interned strings, by hash */
+	struct arena text;  /* storage of the bytes of interned strings */
 };
 
 /*
@@ -43,8 +43,8 @@ static inline struct str strtab_get(const struct strtab *t, uint32_t i)
 uint32_t strtab_intern_next(struct strtab *t, struct str s, uint32_t *next);
 
 /*
- * Removes all strings from number count on. Their memory is freed only by
- * strtab_fini().
+ * Removes all strings whose number is `count` or higher. Their memory is freed
+ * only by strtab_fini().
  */
 void strtab_truncate(struct strtab *t, size_t count);
 

@@ -19,8 +19,9 @@ uint64_t wire_varint_slow(struct wire *w)
 }
 
 /*
- * Takes n bytes off the input; sets `bad` and returns no bytes if fewer are
- * left. n comes from the input and may be any 64-bit number.
+ * Consumes and returns the next n bytes of the input. If fewer are left, sets
+ * `bad` and returns an empty range. n comes from the input and may be any
+ * 64-bit number.
  */
 static struct bytes wire_take(struct wire *w, uint64_t n)
 {
@@ -57,7 +58,9 @@ bool wire_next_slow(struct wire *w, struct wire_field *out)
 	case WIRE_32:
 		wire_take(w, 4);
 		break;
-	/* Groups (3, 4) and the unassigned types (6, 7). */
+	/*
+	 * Refuse groups (wire types 3 and 4) and the unassigned types 6 and 7.
+	 */
 	default:
 		w->bad = true;
 		break;

@@ -29,7 +29,7 @@ enum wire_type {
 struct wire {
 	const uint8_t *pos;
 	const uint8_t *end;
-	bool bad; /* malformed or cut short */
+	bool bad; /* the message is malformed or truncated */
 };
 
 /*
@@ -51,12 +51,12 @@ static inline struct wire wire_init(struct bytes b)
 			      .end = b.len ? b.ptr + b.len : b.ptr };
 }
 
-/* Implements wire_varint() for varints of any length. */
+/* Implements wire_varint() for varints of up to 10 bytes. */
 uint64_t wire_varint_slow(struct wire *w);
 
 /*
- * Reads a varint. Returns 0 and sets `bad` if it is cut short or longer than 10
- * bytes. Varints of one or two bytes are read inline.
+ * Reads a varint. Returns 0 and sets `bad` if the varint is truncated or longer
+ * than 10 bytes. Varints of one or two bytes are read inline.
  */
 static inline uint64_t wire_varint(struct wire *w)
 {
@@ -73,7 +73,9 @@ static inline uint64_t wire_varint(struct wire *w)
 	return wire_varint_slow(w);
 }
 
-/* Implements wire_next() for fields of every kind. */
+/*
+ * Implements wire_next() for all fields, also those outside of its fast path.
+ */
 bool wire_next_slow(struct wire *w, struct wire_field *out);
 
 /* Returns the length of v as a varint, in bytes. */
@@ -91,8 +93,8 @@ static inline bool wire_next(struct wire *w, struct wire_field *out)
 	const uint8_t *p = w->pos;
 
 	/*
-	 * Fast path: nearly all fields are a varint or a short byte string
-	 * behind a key of one byte.
+	 * Fast path: nearly all fields are a varint or a short byte string,
+	 * after a key of one byte.
 	 */
 	if (w->end - p < 2 || p[0] >= 0x80)
 		return wire_next_slow(w, out);
