@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A budget is a bound on memory that several threads share. A budget may be a
- * share of a larger one, its parent.
+ * share of a larger budget, its parent.
  *
  * Ownership: a budget outlives everything that takes from it, and a parent
  * outlives its shares.

@@ -48,8 +48,8 @@
 #endif
 
 /*
- * Move a pointer out of a variable and set the variable to NULL, so that it no
- * longer owns the pointer.
+ * Return the pointer in the variable `var` and set `var` to NULL, so that the
+ * caller of the macro now owns what the pointer refers to.
  */
 #define TAKE(var)                                  \
 	({                                         \

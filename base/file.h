@@ -38,7 +38,7 @@ enum fs_op {
 	FS_SYNC_DIR,
 	FS_STAT,  /* stat, lstat and fstat */
 	FS_LIST,  /* opendir and readdir */
-	FS_CLOSE, /* closes even when refused: Linux does the same */
+	FS_CLOSE, /* close; a refused call closes as well, like Linux */
 	FS_PAGE,  /* access to a mapped page; a refusal acts like SIGBUS */
 };
 
@@ -46,21 +46,25 @@ enum fs_op {
 struct fs_call {
 	enum fs_op op;
 	const char *path; /* path of the file or directory */
-	const char *to;   /* the new name of FS_RENAME and FS_LINK */
+	const char *to;   /* the new name, for FS_RENAME and FS_LINK */
 	int fd;           /* descriptor of an open file, or -1 */
 	/*
-	 * position of FS_READ, FS_WRITE, FS_PAGE; the new size of FS_TRUNCATE
+	 * offset of FS_READ, FS_WRITE and FS_PAGE in the file; for FS_TRUNCATE
+	 * the new size, in bytes
 	 */
 	uint64_t offset;
-	/* number of bytes; FS_ALLOCATE, FS_MMAP: from the start of the file */
+	/*
+	 * number of bytes; for FS_ALLOCATE and FS_MMAP counted from the start
+	 * of the file
+	 */
 	size_t len;
 	bool create; /* whether FS_OPEN creates a missing file */
 };
 
 /*
- * Hooks around every call, for tests; each may be NULL. before() returns 0 to
- * permit a call or an errno to refuse it; after() is called when a call has
- * succeeded. Any thread may call both.
+ * Hooks that tests place around every call to the operating system; each may be
+ * NULL. before() returns 0 to permit a call or an errno to refuse it; after()
+ * is called when a call has succeeded. The hooks may be called by any thread.
  */
 struct fs {
 	int (*before)(struct fs *fs, const struct fs_call *call);
@@ -80,9 +84,9 @@ enum file_mode {
 struct file;
 
 /*
- * Open path. Returns ERR_NOTFOUND, ERR_EXISTS (FILE_CREATE), ERR_NOSPACE or
- * ERR_IO as err_sys() does, and ERR_CORRUPT when path is neither a regular file
- * nor a character device. The caller closes *out.
+ * Open the file `path`. Returns ERR_NOTFOUND, ERR_EXISTS (FILE_CREATE),
+ * ERR_NOSPACE or ERR_IO as err_sys() does, and ERR_CORRUPT when `path` is
+ * neither a regular file nor a character device. The caller closes *out.
  */
 NODISCARD int file_open(struct fs *fs, const char *path, enum file_mode mode,
 			struct file **out, struct err *err);
@@ -103,8 +107,8 @@ const char *file_path(const struct file *f);
 NODISCARD int file_size(const struct file *f, uint64_t *out, struct err *err);
 
 /*
- * Read exactly n bytes from offset into p. Returns ERR_CORRUPT when the file is
- * too short, or ERR_IO.
+ * Read exactly n bytes, beginning at `offset`, into p. Returns ERR_CORRUPT when
+ * the file is too short, or ERR_IO.
  */
 NODISCARD int file_read(const struct file *f, uint64_t offset, void *p,
 			size_t n, struct err *err);
@@ -119,8 +123,8 @@ NODISCARD int file_read_all(const struct file *f, struct buf *out,
 /*
  * Append the whole file to `out`, even when the disk cannot read some of its
  * pages: those pages are zeros in `out`, and lost() is called with each
- * contiguous range of such pages. Returns ERR_IO when no page at all can be
- * read, ERR_TOOBIG as file_read_all() does.
+ * contiguous range of unreadable pages. Returns ERR_IO when no page at all can
+ * be read, ERR_TOOBIG as file_read_all() does.
  */
 NODISCARD int file_read_around(const struct file *f, struct buf *out,
 			       void (*lost)(void *ctx, uint64_t offset,
@@ -128,8 +132,8 @@ NODISCARD int file_read_around(const struct file *f, struct buf *out,
 			       void *ctx, struct err *err);
 
 /*
- * Write all of b at offset. On an error (ERR_NOSPACE, ERR_IO) a part of b may
- * have been written, which the caller truncates away.
+ * Write all of b at `offset`. After an error (ERR_NOSPACE, ERR_IO) a part of b
+ * may have been written; the caller removes that part with file_truncate().
  */
 NODISCARD int file_write(struct file *f, uint64_t offset, struct bytes b,
 			 struct err *err);
@@ -161,10 +165,10 @@ NODISCARD int file_map(const struct file *f, size_t len, struct bytes *out,
 		       struct err *err);
 
 /*
- * Copy exactly n bytes from offset of the map into p; the caller guarantees
- * that the bytes lie inside the map. When a page of the map cannot be read,
- * file_read() reads the bytes from the file instead: it returns the error, or
- * the data if the disk has recovered.
+ * Copy exactly n bytes of the map, beginning at `offset`, into p; the caller
+ * guarantees that the bytes lie inside the map. When a page of the map cannot
+ * be read, the bytes are read with file_read() instead, which succeeds if the
+ * disk has recovered and otherwise returns the error.
  */
 NODISCARD int file_map_read(const struct file *f, struct bytes map,
 			    uint64_t offset, void *p, size_t n,
