@@ -33,8 +33,8 @@ struct pairs {
 
 /*
  * Return a pointer to the number stored for the pair (a, b). When the number is
- * 0, the pair is new and the caller sets the number, to anything but 0, before
- * the next call; the pointer is valid until then.
+ * 0, the pair is new and the caller must set the number to anything but 0
+ * before the next call; the pointer is valid until then.
  */
 uint32_t *pairs_at(struct pairs *p, uint32_t a, uint32_t b);
 

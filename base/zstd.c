@@ -155,8 +155,8 @@ int zstd_decompress_after(struct zstd *z, struct bytes prefix, struct bytes in,
 		ZSTD_DCtx_refPrefix(d, prefix.ptr, prefix.len);
 	/*
 	 * Stop when `want` bytes have been decompressed. No progress means that
-	 * the input was cut short; a frame that ends (rc 0) before is too short
-	 * as well.
+	 * the input was cut short. A frame that ends earlier (rc is 0) is too
+	 * short.
 	 */
 	while (o.pos < o.size) {
 		size_t before = i.pos + o.pos;
