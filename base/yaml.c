@@ -100,8 +100,8 @@ static struct yaml_node *yaml_node_new(struct yaml_builder *b,
 }
 
 /*
- * Register a complete node under the name of its anchor; NULL: the node has no
- * anchor. The latest definition of a name counts, as YAML requires.
+ * Register a complete node under the name of its anchor; `name` is NULL if the
+ * node has no anchor. The latest definition of a name counts, as YAML requires.
  */
 static void yaml_remember(struct yaml_builder *b, const yaml_char_t *name,
 			  struct yaml_node *node)
