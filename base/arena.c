@@ -68,7 +68,8 @@ void *arena_alloc(struct arena *a, size_t size)
 
 	if (size > SIZE_MAX / 2)
 		/*
-		 * A negative number was passed as size_t: a bug in the caller.
+		 * The caller passed a negative number, which became a large
+		 * size_t.
 		 */
 		abort();
 	room = (size + REDZONE + align - 1) & ~(align - 1);

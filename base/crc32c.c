@@ -41,9 +41,9 @@ uint32_t crc32c_portable(uint32_t seed, struct bytes b)
 #if defined(__x86_64__)
 
 /*
- * Eight bytes per instruction, then the remaining bytes one by one. Only this
- * function is compiled for SSE 4.2, so it is called only if have_hardware()
- * returns true.
+ * Processes eight bytes per instruction, then the remaining bytes one by one.
+ * Only this function is compiled for SSE 4.2, so it is called only if
+ * have_hardware() returns true.
  */
 __attribute__((target("sse4.2"))) static uint32_t
 crc32c_hardware(uint32_t seed, struct bytes b)
@@ -72,9 +72,9 @@ static bool have_hardware(void)
 #elif defined(__aarch64__)
 
 /*
- * Eight bytes per instruction, then the remaining bytes one by one. Only this
- * function is compiled with the CRC extension, so it is called only if
- * have_hardware() returns true.
+ * Processes eight bytes per instruction, then the remaining bytes one by one.
+ * Only this function is compiled with the CRC extension, so it is called only
+ * if have_hardware() returns true.
  */
 __attribute__((target("+crc"))) static uint32_t crc32c_hardware(uint32_t seed,
 								struct bytes b)

@@ -2,8 +2,8 @@
 #include "base/dec.h"
 
 /*
- * The check for the end of the input. All reads call this function, except that
- * dec_uvarint() decodes short varints inline.
+ * All reads call this function, which checks for the end of the input, except
+ * that dec_uvarint() decodes varints of one or two bytes inline.
  */
 struct bytes dec_bytes(struct dec *d, size_t n)
 {

@@ -20,8 +20,8 @@
 #define NORETURN __attribute__((noreturn))
 
 /*
- * Argument number f is a printf format; the values it formats begin with
- * argument number a.
+ * Argument number f of the function is a printf format, and the values to be
+ * formatted begin with argument number a.
  */
 #define PRINTF(f, a) __attribute__((format(printf, f, a)))
 

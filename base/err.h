@@ -4,11 +4,12 @@
  *
  * A function that can fail returns 0 or a negative ERR_* code and fills *err
  * with a sentence for a person. The code says what the caller should do; the
- * message says what happened. err may be NULL when the caller needs only the
- * code. Nothing here allocates memory, and there is no global state.
+ * message says what happened. `err` may be NULL when the caller needs only the
+ * code. The functions of this header allocate no memory and have no global
+ * state.
  *
  * Ownership: an error is a plain value of the caller; messages are copied into
- * it.
+ * the error.
  * Threads: one thread per error.
  */
 #ifndef BASE_ERR_H

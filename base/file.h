@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files: the one gateway through which everprof accesses what it stores.
+ * Files: the only interface through which everprof accesses its data directory.
  *
- * Files are opened with a struct fs, through which tests observe the calls on
- * them, make the calls fail or cut them short (tests/support/powercut.h). A
- * NULL struct fs * is the plain operating system.
+ * Files are opened with a struct fs, whose hooks let tests observe each call to
+ * the operating system and make it fail (tests/support/powercut.h). A NULL
+ * struct fs * means that there are no hooks.
  *
  * Ownership: a file owns its descriptor and its path.
  * Threads: several threads may read and write a file at once (pread, pwrite).
  * Errors: ERR_NOTFOUND, ERR_EXISTS and ERR_NOSPACE as in err_sys(); ERR_IO: the
- * operating system reported an error, and the bytes may be intact; ERR_CORRUPT:
- * the operating system returned bytes that are wrong or too few. Every message
- * names the path.
+ * operating system reported an error, and the bytes on disk may be intact;
+ * ERR_CORRUPT: the operating system returned bytes that are wrong or too few.
+ * Every message names the path.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -36,10 +36,13 @@ enum fs_op {
 	FS_MKDIR,
 	FS_RMDIR,
 	FS_SYNC_DIR,
-	FS_STAT,  /* stat, lstat and fstat */
-	FS_LIST,  /* opendir and readdir */
-	FS_CLOSE, /* close; a refused call closes as well, like Linux */
-	FS_PAGE,  /* access to a mapped page; a refusal acts like SIGBUS */
+	FS_STAT, /* stat, lstat and fstat */
+	FS_LIST, /* opendir and readdir */
+	/*
+	 * close(); the descriptor is closed even if the hook refuses the call.
+	 */
+	FS_CLOSE,
+	FS_PAGE, /* access to a mapped page; a refusal acts like SIGBUS */
 };
 
 /* Describes one call to the operating system, for the hooks of struct fs. */

@@ -128,8 +128,8 @@ static void quote_byte(struct buf *out, uint8_t c)
 }
 
 /*
- * Valid UTF-8 sequences are copied whole; each byte that does not begin one
- * becomes U+FFFD, so that the output is always valid UTF-8.
+ * Valid UTF-8 sequences are copied whole; each byte that does not begin a valid
+ * sequence becomes U+FFFD, so that the output is always valid UTF-8.
  */
 void json_quote(struct buf *out, struct str s)
 {

@@ -41,7 +41,7 @@ struct family {
 	const char *name;
 	const char *help;
 	enum metric_kind kind;
-	double scale; /* factor for values when they are written; 0: 1 */
+	double scale; /* factor for written values; 0 means 1 */
 	struct child *children;
 	struct family *next;
 };

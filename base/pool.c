@@ -44,7 +44,7 @@ struct pool {
 	const char *name;
 	struct worker *workers;
 	unsigned threads;
-	bool joined; /* whether the threads have ended and were joined */
+	bool joined; /* whether pool_stop() has joined all threads */
 
 	struct mutex mu; /* protects all members below it, and all groups */
 	pthread_cond_t work;
@@ -200,8 +200,8 @@ struct pool *pool_start(const char *name, unsigned threads, size_t max)
 		if (pthread_create(&p->workers[i].thread, NULL, worker_run,
 				   &p->workers[i]))
 			/*
-			 * ^The system has no room for another thread: end the
-			 * process, as when memory is exhausted.
+			 * No further thread can be started: end the process, as
+			 * when memory is exhausted.
 			 */
 			abort();
 	}
@@ -209,9 +209,8 @@ struct pool *pool_start(const char *name, unsigned threads, size_t max)
 }
 
 /*
- * In a pool of four threads or more, a group may occupy three quarters of them.
- * In a smaller pool it may occupy all, because a quarter would be less than one
- * thread.
+ * A group may occupy all threads of the pool but a quarter (rounded down),
+ * which is no thread in pools of fewer than four.
  */
 struct pool_group *pool_group_new(struct pool *p)
 {

@@ -87,9 +87,9 @@ void zstd_compress(struct zstd *z, int level, const struct bytes *parts,
 }
 
 /*
- * Return the binary logarithm of the size of a window that covers `size` bytes,
- * which include the prefix. The result is at most 27, the largest window that
- * decoders accept by default.
+ * Return the binary logarithm of the size of a window that covers `size` bytes;
+ * `size` counts the prefix as well. The result is at most 27, the largest
+ * window that decoders accept by default.
  */
 static int window_log(size_t size)
 {

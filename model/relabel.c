@@ -132,9 +132,10 @@ static void relabel_expand(const struct match *m, struct str t, struct buf *out)
 }
 
 /*
- * Matches the whole source value and, if it matches, expands the rule's
- * target_label and replacement; else both buffers are left empty. ERR_LIMIT:
- * the regex took too many steps, or an expansion exceeds its buffer's maximum.
+ * Matches `value`. If the regex matches, expands the rule's target_label into
+ * `target` and its replacement into `text`; otherwise both buffers are left
+ * empty. ERR_LIMIT: the regex took too many steps, or an expansion exceeds its
+ * buffer's maximum.
  */
 static int match_value(const struct relabel_rule *r, struct str value,
 		       struct buf *target, struct buf *text, struct err *err)
