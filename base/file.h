@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files: the only interface through which everprof accesses its data directory.
+ * Files: with base/fs.h the only way in which everprof accesses its data
+ * directory.
  *
  * Files are opened with a struct fs, whose hooks let tests observe each call to
  * the operating system and make it fail (tests/support/powercut.h). A NULL

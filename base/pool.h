@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Thread pool with a bounded queue that is shared fairly between groups of
- * tasks. Groups with waiting tasks are served in turn, and a group never
- * occupies the last quarter of the threads (rounded down), so that other groups
- * can run (docs/decisions.md, 92).
+ * tasks. Groups with waiting tasks are served in turn, and each group leaves a
+ * quarter of the threads (rounded down) to other tasks (docs/decisions.md, 92).
  *
  * Ownership: pool_free() frees the pool; the submitter owns the data that a
  * task works on.
