@@ -111,13 +111,13 @@ static inline int digit_hex_value(char c)
  */
 NODISCARD bool str_to_i64(struct str s, int64_t *out);
 
-/* View a text as bytes. */
+/* Return a view of a text as bytes. */
 static inline struct bytes bytes_of(struct str s)
 {
 	return (struct bytes){ .ptr = (const uint8_t *)s.ptr, .len = s.len };
 }
 
-/* View bytes as a text; nothing is validated. */
+/* Return a view of bytes as a text; nothing is validated. */
 static inline struct str str_from(struct bytes b)
 {
 	return (struct str){ .ptr = (const char *)b.ptr, .len = b.len };

@@ -15,7 +15,10 @@
 
 /* Size of a page in bytes: the smallest unit read from a damaged file. */
 #define PAGE 4096u
-/* Number of bytes read at once from a damaged file, before single pages. */
+/*
+ * Number of bytes read at once from a damaged file; where that fails, the file
+ * is read page by page.
+ */
 #define PIECE (64 * KIB)
 
 /*
@@ -119,7 +122,8 @@ static void close_fd(struct fs *fs, const char *path, int fd)
 	bool refused = fs_call_before(fs, &call) != 0;
 
 	/*
-	 * The result is ignored: data that must be durable was synced before.
+	 * The result of close() is ignored: data that must be durable was
+	 * synced before.
 	 */
 	close(fd);
 	if (!refused && fs && fs->after)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files: with base/fs.h the only way in which everprof accesses its data
- * directory.
+ * Files: everprof accesses its data directory only through this header and
+ * base/fs.h.
  *
  * Files are opened with a struct fs, whose hooks let tests observe each call to
  * the operating system and make it fail (tests/support/powercut.h). A NULL

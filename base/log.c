@@ -113,7 +113,7 @@ void log_event(const struct log *log, enum log_level level, const char *msg,
 	for (; fields && fields->key; fields++)
 		field_out(&b, log->json, fields->key, fields->text,
 			  fields->number);
-	b.max += 2; /* so that the end of the line always fits */
+	b.max += 2; /* two more bytes, so that the end of the line fits */
 	buf_str(&b, log->json ? "}\n" : "\n");
 	/* A single write() keeps lines of several threads apart. */
 	if (write(log->fd, b.ptr, b.len) < 0) {

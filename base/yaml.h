@@ -131,7 +131,7 @@ void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field);
 
 /*
  * Decode a text as yaml_text() does and mark the node as secret, so that
- * yaml_dump() hides it.
+ * yaml_dump() hides the text.
  */
 void yaml_secret(struct yaml *y, const struct yaml_node *n, void *str_field);
 

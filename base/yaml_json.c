@@ -166,8 +166,8 @@ static bool has_too_many(struct bytes text)
 }
 
 /*
- * The limits are checked in the order of their cost: length, punctuation, then
- * the parsed tree.
+ * The limits are checked in the order of their cost: the length of the text,
+ * the number of brackets and commas, then the parsed tree.
  */
 void yaml_parse_json(struct yaml *y, const char *file, struct bytes text)
 {

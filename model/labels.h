@@ -43,7 +43,7 @@ int label_by_name(const void *a, const void *b);
 /* A label set. `data` is one encoded block of memory, without pointers. */
 struct labels {
 	_Atomic uint32_t refs; /* number of references to the set */
-	uint32_t len;          /* length of data, in bytes */
+	uint32_t len;          /* length of `data`, in bytes */
 	uint64_t hash;         /* hash_bytes() of data */
 	uint8_t data[];
 };

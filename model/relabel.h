@@ -40,7 +40,7 @@ struct relabel_rule {
 	size_t source_count;
 	struct str separator;
 	struct str pattern; /* value of the configuration key "regex" */
-	/* the compiled pattern, owned; NULL if it was refused */
+	/* the compiled pattern, owned; NULL if the pattern was refused */
 	struct regex *regex;
 	int64_t modulus;
 	struct str target_label;
