@@ -17,7 +17,7 @@
 
 /* A bound in bytes, and how much of it is in use. */
 struct budget {
-	/* name of the flag that sets max, for messages */
+	/* name of the flag that sets `max`, for messages */
 	const char *name;
 	int64_t max;          /* the bound, in bytes */
 	_Atomic int64_t used; /* bytes taken and not yet given back */

@@ -25,7 +25,7 @@ struct buf {
 	uint8_t *ptr;
 	size_t len; /* number of bytes in use */
 	size_t cap; /* number of bytes allocated */
-	size_t max; /* the largest permitted len; 0 means BUF_MAX */
+	size_t max; /* the largest permitted `len`; 0 means BUF_MAX */
 	bool over;  /* whether an append did not fit */
 };
 

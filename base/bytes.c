@@ -37,7 +37,10 @@ size_t str_utf8_len(struct str s)
 		return 0;
 	if (p[0] < 0x80)
 		return 1;
-	/* 80 to bf only continue a sequence; c0 and c1 begin overlong forms. */
+	/*
+	 * The bytes 80 to bf only continue a sequence; c0 and c1 begin overlong
+	 * forms.
+	 */
 	if (p[0] < 0xc2 || p[0] > 0xf4)
 		return 0;
 	n = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;

@@ -26,7 +26,8 @@
 #define PRINTF(f, a) __attribute__((format(printf, f, a)))
 
 /*
- * Call fn with the address of the variable when the variable goes out of scope.
+ * Call the function `fn` with the address of the variable when the variable
+ * goes out of scope.
  */
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 

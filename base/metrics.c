@@ -30,7 +30,8 @@ struct histogram {
  * that member is not NULL, else in `metric`.
  */
 struct child {
-	struct metric_labels labels; /* labels; the child owns their values */
+	/* Labels of the child, which owns their values. */
+	struct metric_labels labels;
 	struct metric metric;
 	struct histogram *histogram;
 	struct child *next;
@@ -52,7 +53,8 @@ struct family {
  */
 struct source {
 	struct metric_snapshot snapshot;
-	struct metric **children; /* one for each row of the snapshot */
+	/* Children to set, one for each row of the snapshot. */
+	struct metric **children;
 	struct source *next;
 };
 
@@ -206,7 +208,7 @@ struct metric *metrics_gauge(struct metrics *m, const char *name,
 	return &child_of(m, name, help, METRIC_GAUGE, labels)->metric;
 }
 
-/* Create the metric that a table row describes, with the row's scale. */
+/* Create the metric that `row` describes, with the row's scale. */
 static struct metric *metrics_add_row(struct metrics *m,
 				      const struct metric_row *row)
 {
