@@ -18,7 +18,8 @@
 /* One entry: the pair and the number stored for it. */
 struct pairs_slot {
 	/*
-	 * the pair: its first number in the upper half, its second in the lower
+	 * the pair: its first number in the upper half, its second number in
+	 * the lower half
 	 */
 	uint64_t key;
 	uint32_t number; /* number stored for the pair; 0: the slot is free */

@@ -33,8 +33,8 @@ struct table {
 #define TABLE_NONE UINT32_MAX
 
 /*
- * Whether the key to which `number` refers equals `key`; ctx and key are passed
- * through from table_find().
+ * Whether the key to which `number` refers equals `key`; `ctx` and `key` are
+ * passed through from table_find().
  */
 typedef bool (*table_same_fn)(const void *ctx, uint32_t number,
 			      const void *key);

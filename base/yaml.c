@@ -367,7 +367,7 @@ const struct yaml_node *yaml_child(const struct yaml_node *map, const char *key)
 	return NULL;
 }
 
-/* The names in messages are in the order of enum yaml_kind. */
+/* The names of kinds, for messages, are in the order of enum yaml_kind. */
 bool yaml_expect(struct yaml *y, const struct yaml_node *n, enum yaml_kind kind,
 		 const char *what)
 {

@@ -56,12 +56,15 @@ struct yaml_node {
 
 /* A document: its tree and the messages about it. */
 struct yaml {
-	const char *file;       /* name of the file for messages; borrowed */
-	struct arena arena;     /* arena of the nodes and decoded texts */
-	struct yaml_node *root; /* NULL: empty document, or a syntax error */
-	struct buf errors;      /* one message per line; at most 64 KiB */
-	size_t error_count;     /* number of errors, including those not kept */
-	struct buf warnings;    /* one message per line; at most 64 KiB */
+	const char *file;   /* name of the file for messages; borrowed */
+	struct arena arena; /* arena of the nodes and decoded texts */
+	/* Root node; NULL: empty document, or a syntax error. */
+	struct yaml_node *root;
+	/* Messages of errors, one per line; at most 64 KiB. */
+	struct buf errors;
+	size_t error_count; /* number of errors, including those not kept */
+	/* Messages of warnings, one per line; at most 64 KiB. */
+	struct buf warnings;
 };
 
 /*

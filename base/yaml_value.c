@@ -50,10 +50,7 @@ void yaml_secret(struct yaml *y, const struct yaml_node *n, void *str_field)
 
 void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field)
 {
-	/*
-	 * Of YAML 1.1's words for false and true, the ones that Prometheus
-	 * accepts.
-	 */
+	/* The words for false and true in YAML 1.1 that Prometheus accepts. */
 	static const char *const words[2][12] = {
 		{ "false", "False", "FALSE", "no", "No", "NO", "off", "Off",
 		  "OFF", "n", "N", NULL },

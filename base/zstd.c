@@ -188,8 +188,8 @@ int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
 		size_t room = ZSTD_DStreamOutSize();
 
 		/*
-		 * A full buffer may already hold the whole result: only output
-		 * beyond it is an error.
+		 * A full buffer may already hold the whole result; it is an
+		 * error only if more output follows.
 		 */
 		if (out->max && out->max - out->len < room)
 			room = out->max - out->len;

@@ -21,7 +21,7 @@ enum body_encoding {
 	BODY_ZSTD = 2,
 };
 
-/* One profile to be stored. Everything in it is borrowed for the call. */
+/* One profile to be stored. All that it points to is borrowed for the call. */
 struct sample {
 	/* Label set; it must include __name__, the profile type. */
 	struct labels *labels;

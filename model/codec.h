@@ -35,7 +35,8 @@ enum {
 struct codec_group {
 	/* the table of the stripe; NULL if the codec has none */
 	const struct codec_table *table;
-	struct bytes stored;  /* the bytes that encode() appended */
+	/* Stored bytes of the group, as encode() or adopt() appended them. */
+	struct bytes stored;
 	const uint32_t *lens; /* decoded length of each profile, in bytes */
 	size_t count;         /* number of profiles in the group */
 };
@@ -46,7 +47,7 @@ struct codec_group {
  * no tables.
  */
 struct codec {
-	uint8_t id;       /* CODEC_* */
+	uint8_t id;       /* id of the codec: one of CODEC_* */
 	const char *name; /* name of the codec in messages and listings */
 
 	/*
