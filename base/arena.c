@@ -67,7 +67,11 @@ void *arena_alloc(struct arena *a, size_t size)
 	char *p;
 
 	if (size > SIZE_MAX / 2)
-		abort(); /* the size was negative: a bug in the caller */
+		/*
+		 * The caller passed a negative number, which became a large
+		 * size_t.
+		 */
+		abort();
 	room = (size + REDZONE + align - 1) & ~(align - 1);
 	if (room > (size_t)(a->end - a->pos))
 		arena_grow(a, room);
@@ -82,7 +86,9 @@ char *arena_strndup(struct arena *a, struct str s)
 {
 	char *p = arena_alloc(a, s.len + 1);
 
-	/* An empty text may have a NULL ptr, which memcpy() must not get. */
+	/*
+	 * `ptr` of an empty text may be NULL, which memcpy() must not receive.
+	 */
 	if (s.len)
 		memcpy(p, s.ptr, s.len);
 	return p;

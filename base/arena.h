@@ -17,13 +17,14 @@ struct arena_chunk;
 /* An arena. The zero value is an empty arena that is ready for use. */
 struct arena {
 	struct arena_chunk *chunks; /* all blocks, the newest first */
-	char *pos;                  /* the unused rest of the newest block */
+	/* Start of the unused rest of the newest block. */
+	char *pos;
 	char *end;
 	size_t used; /* number of bytes allocated so far, with padding */
 };
 
 /*
- * Allocate size zeroed bytes, aligned for any type. The process ends when
+ * Allocate `size` zeroed bytes, aligned for any type. The process ends when
  * memory is exhausted, so that the result is never NULL.
  */
 void *arena_alloc(struct arena *a, size_t size);

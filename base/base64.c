@@ -36,7 +36,7 @@ bool base64_decode(struct str text, struct buf *out)
 			return false;
 		}
 		bits = bits << 6 | (uint32_t)d;
-		/* A byte is complete as soon as 8 bits have come in. */
+		/* As soon as 8 bits have been collected, a byte is complete. */
 		have += 6;
 		if (have >= 8) {
 			have -= 8;

@@ -11,8 +11,8 @@
 #include "base/buf.h"
 
 /*
- * Decode text and append the bytes to `out`. Returns false, with nothing
- * appended, when text is not valid: it contains any other character, has a
+ * Decode `text` and append the bytes to `out`. Returns false, and appends
+ * nothing, when `text` contains a character that is not a base64 digit, has a
  * wrong length, or has padding bits that are not zero.
  */
 NODISCARD bool base64_decode(struct str text, struct buf *out);

@@ -29,8 +29,8 @@ static int take_own(struct budget *b, int64_t n, struct err *err)
 }
 
 /*
- * b is charged before its parent, so that a client that has used up its share
- * takes nothing from the parent, not even for a moment.
+ * The budget b is charged before its parent, so that a client that has used up
+ * its share takes nothing from the parent, not even for a moment.
  */
 int budget_take(struct budget *b, int64_t n, struct err *err)
 {

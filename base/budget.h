@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A budget is a bound on memory that several threads share. A budget may be a
- * share of a larger one, its parent.
+ * share of a larger budget, its parent.
  *
  * Ownership: a budget outlives everything that takes from it, and a parent
  * outlives its shares.
@@ -17,7 +17,7 @@
 
 /* A bound in bytes, and how much of it is in use. */
 struct budget {
-	/* name of the flag that sets max, for messages */
+	/* name of the flag that sets `max`, for messages */
 	const char *name;
 	int64_t max;          /* the bound, in bytes */
 	_Atomic int64_t used; /* bytes taken and not yet given back */

@@ -106,7 +106,7 @@ void buf_printf(struct buf *b, const char *fmt, ...)
 		buf_add(b, small, (size_t)n);
 		return;
 	}
-	/* vsnprintf() writes a NUL as well, which is not counted in len. */
+	/* vsnprintf() writes a NUL as well, which `len` does not count. */
 	if (!buf_reserve(b, (size_t)n + 1))
 		return;
 	va_start(ap, fmt);

@@ -25,11 +25,14 @@ struct buf {
 	uint8_t *ptr;
 	size_t len; /* number of bytes in use */
 	size_t cap; /* number of bytes allocated */
-	size_t max; /* the largest permitted len; 0 means BUF_MAX */
+	size_t max; /* the largest permitted `len`; 0 means BUF_MAX */
 	bool over;  /* whether an append did not fit */
 };
 
-/* The maximum, in bytes, of a buffer whose `max` is 0: practically no bound. */
+/*
+ * The largest length, in bytes, of a buffer whose `max` is 0: practically no
+ * bound.
+ */
 #define BUF_MAX ((size_t)1 << 40)
 
 /* Return an empty buffer of at most `max` bytes; 0 means BUF_MAX. */
@@ -59,8 +62,9 @@ static inline void buf_reset(struct buf *b)
 }
 
 /*
- * Make room for n more bytes at b->ptr + b->len. Returns false and sets `over`
- * when that would exceed the maximum, and whenever `over` is set already.
+ * Make room for n more bytes at b->ptr + b->len. Returns false when `over` is
+ * set already, or when n more bytes would exceed the maximum; the latter sets
+ * `over`.
  */
 bool buf_reserve(struct buf *b, size_t n);
 
@@ -80,8 +84,8 @@ void buf_byte(struct buf *b, uint8_t byte);
 void buf_str(struct buf *b, const char *s);
 
 /*
- * Append formatted text, or nothing when it does not fit. A text of 256 bytes
- * or more must fit together with a NUL.
+ * Append formatted text, or nothing when the text does not fit. A text of 256
+ * bytes or more fits only if the buffer has room for a NUL after it.
  */
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
 

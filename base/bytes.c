@@ -21,9 +21,10 @@ int str_cmp(struct str a, struct str b)
 }
 
 /*
- * The first byte determines the length and the range of the second byte, which
- * excludes overlong forms (e0, f0), surrogates (ed) and code points above
- * U+10FFFF (f4); all further bytes are 80 to bf (RFC 3629, section 4).
+ * The first byte determines the length of the sequence and the range of the
+ * second byte. That range excludes overlong forms (after e0 and f0), surrogates
+ * (after ed) and code points above U+10FFFF (after f4). All further bytes are
+ * 80 to bf (RFC 3629, section 4).
  */
 size_t str_utf8_len(struct str s)
 {
@@ -36,7 +37,10 @@ size_t str_utf8_len(struct str s)
 		return 0;
 	if (p[0] < 0x80)
 		return 1;
-	/* 80 to bf only continue a sequence; c0 and c1 begin overlong forms. */
+	/*
+	 * The bytes 80 to bf only continue a sequence; c0 and c1 begin overlong
+	 * forms.
+	 */
 	if (p[0] < 0xc2 || p[0] > 0xf4)
 		return 0;
 	n = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
@@ -71,8 +75,8 @@ bool str_is_utf8(struct str s)
 }
 
 /*
- * An empty text has no bytes to search, and its ptr may be NULL, which memchr()
- * does not accept.
+ * An empty text has no bytes to search, and its `ptr` may be NULL, which
+ * memchr() does not accept.
  */
 struct str str_cut(struct str s, char sep, struct str *rest)
 {

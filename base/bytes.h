@@ -13,15 +13,15 @@
 
 #include "base/defs.h"
 
-/* A view of bytes. ptr may be NULL when len is 0. */
+/* A view of bytes. `ptr` may be NULL when `len` is 0. */
 struct bytes {
 	const uint8_t *ptr;
 	size_t len;
 };
 
 /*
- * A view of text, usually UTF-8, not necessarily NUL-terminated. ptr may be
- * NULL when len is 0.
+ * A view of text, usually UTF-8, not necessarily NUL-terminated. `ptr` may be
+ * NULL when `len` is 0.
  */
 struct str {
 	const char *ptr;
@@ -38,8 +38,8 @@ static inline struct str str_of(const char *s)
 }
 
 /*
- * Compare by bytes as memcmp() does; a text sorts after its own prefixes.
- * Returns -1, 0 or 1.
+ * Compare two texts by bytes, as memcmp() does; a text sorts after its own
+ * prefixes. Returns -1, 0 or 1.
  */
 int str_cmp(struct str a, struct str b);
 
@@ -61,7 +61,7 @@ static inline bool str_is(struct str a, const char *b)
  */
 bool str_is_nocase(struct str a, const char *b);
 
-/* Whether s starts with prefix. Every text starts with the empty text. */
+/* Whether s starts with `prefix`. Every text starts with the empty text. */
 static inline bool str_starts(struct str s, struct str prefix)
 {
 	return s.len >= prefix.len &&
@@ -78,9 +78,9 @@ size_t str_utf8_len(struct str s);
 bool str_is_utf8(struct str s);
 
 /*
- * Split s at the first sep. Returns the part before sep and stores the part
- * after sep in *rest. When s contains no sep, returns s and stores the empty
- * text.
+ * Split s at the first character `sep`. Returns the part before it and stores
+ * the part after it in *rest. When s does not contain `sep`, returns s and
+ * stores the empty text.
  */
 struct str str_cut(struct str s, char sep, struct str *rest);
 
@@ -111,13 +111,13 @@ static inline int digit_hex_value(char c)
  */
 NODISCARD bool str_to_i64(struct str s, int64_t *out);
 
-/* View text as bytes. */
+/* Return a view of a text as bytes. */
 static inline struct bytes bytes_of(struct str s)
 {
 	return (struct bytes){ .ptr = (const uint8_t *)s.ptr, .len = s.len };
 }
 
-/* View bytes as text; nothing is validated. */
+/* Return a view of bytes as a text; nothing is validated. */
 static inline struct str str_from(struct bytes b)
 {
 	return (struct str){ .ptr = (const char *)b.ptr, .len = b.len };

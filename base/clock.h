@@ -25,17 +25,17 @@ struct clock {
 };
 
 /*
- * Return the time of day in milliseconds since the epoch. A NULL clock is the
- * real one.
+ * Return the time of day in milliseconds since the epoch. If c is NULL, the
+ * real clock is read.
  */
 int64_t clock_ms(const struct clock *c);
 
-/* Stop the clock at ms; 0 makes it the real clock again. */
+/* Stop the clock at the time `ms`; 0 makes it show the real time again. */
 void clock_set(struct clock *c, int64_t ms);
 
 /*
- * Return nanoseconds of the monotonic clock, whose origin is arbitrary: for
- * measuring intervals and for deadlines.
+ * Return the time of the monotonic clock in nanoseconds. Its origin is
+ * arbitrary, so it serves only to measure intervals and to set deadlines.
  */
 int64_t clock_mono_ns(void);
 

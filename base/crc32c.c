@@ -9,7 +9,7 @@
 
 #define POLY 0x82f63b78u /* the Castagnoli polynomial, bits reversed */
 
-/* The CRC of each possible byte; filled at the first use. */
+/* Table with the CRC of each byte value; filled at the first use. */
 static uint32_t table[256];
 static pthread_once_t table_once = PTHREAD_ONCE_INIT;
 
@@ -41,9 +41,9 @@ uint32_t crc32c_portable(uint32_t seed, struct bytes b)
 #if defined(__x86_64__)
 
 /*
- * Eight bytes per instruction, then the remaining bytes one by one. The
- * function, unlike the rest of the program, is compiled for SSE 4.2, so it is
- * called only if have_hardware() returns true.
+ * Processes eight bytes per instruction, then the remaining bytes one by one.
+ * Only this function is compiled for SSE 4.2, so it is called only if
+ * have_hardware() returns true.
  */
 __attribute__((target("sse4.2"))) static uint32_t
 crc32c_hardware(uint32_t seed, struct bytes b)
@@ -72,9 +72,9 @@ static bool have_hardware(void)
 #elif defined(__aarch64__)
 
 /*
- * Eight bytes per instruction, then the remaining bytes one by one. The
- * function, unlike the rest of the program, is compiled with the CRC extension,
- * so it is called only if have_hardware() returns true.
+ * Processes eight bytes per instruction, then the remaining bytes one by one.
+ * Only this function is compiled with the CRC extension, so it is called only
+ * if have_hardware() returns true.
  */
 __attribute__((target("+crc"))) static uint32_t crc32c_hardware(uint32_t seed,
 								struct bytes b)

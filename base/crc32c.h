@@ -12,8 +12,8 @@
 #include "base/bytes.h"
 
 /*
- * Return the CRC of a byte sequence followed by b. `seed` is the CRC of that
- * sequence without b (0 if it is empty).
+ * Return the CRC of a byte sequence that ends with b. `seed` is the CRC of the
+ * bytes before b (0 if there are none).
  */
 uint32_t crc32c_extend(uint32_t seed, struct bytes b);
 

@@ -2,8 +2,8 @@
 #include "base/dec.h"
 
 /*
- * All reads except those that dec_uvarint() decodes inline call this function,
- * which compares with the end of the input.
+ * All reads call this function, which checks for the end of the input, except
+ * that dec_uvarint() decodes varints of one or two bytes inline.
  */
 struct bytes dec_bytes(struct dec *d, size_t n)
 {
@@ -59,8 +59,8 @@ uint64_t dec_be64(struct dec *d)
 }
 
 /*
- * Each byte holds 7 bits, the least significant ones first. The tenth byte,
- * which begins at bit 63, may hold a single bit.
+ * Each byte holds 7 bits, the least significant ones first. The tenth byte
+ * holds bit 63 alone, so it may be at most 1.
  */
 uint64_t dec_uvarint_long(struct dec *d)
 {
@@ -75,7 +75,8 @@ uint64_t dec_uvarint_long(struct dec *d)
 		if (byte < 0x80)
 			/*
 			 * At the end of the input dec_u8() returns 0, which
-			 * looks like the last byte of a varint.
+			 * looks like the last byte of a varint; only `bad`
+			 * tells the difference.
 			 */
 			return d->bad ? 0 : value;
 	}

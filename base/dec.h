@@ -68,9 +68,9 @@ uint64_t dec_be64(struct dec *d);
 uint64_t dec_uvarint_long(struct dec *d);
 
 /*
- * Read an unsigned varint (LEB128) of at most 10 bytes; a longer one, or one
- * that exceeds 64 bits, sets `bad`. One and two bytes are decoded inline,
- * because lists of times consist almost entirely of such short encodings.
+ * Read an unsigned varint (LEB128) of at most 10 bytes; a longer varint, or one
+ * that exceeds 64 bits, sets `bad`. Varints of one or two bytes are decoded
+ * inline, because lists of times consist almost entirely of them.
  */
 static inline uint64_t dec_uvarint(struct dec *d)
 {
@@ -99,7 +99,8 @@ static inline int64_t dec_svarint(struct dec *d)
 
 /*
  * Read an unsigned varint that may be at most `max`; a larger number sets `bad`
- * and returns 0. For counts by which the caller allocates memory.
+ * and returns 0. For counts that determine how much memory the caller
+ * allocates.
  */
 uint64_t dec_count(struct dec *d, uint64_t max);
 

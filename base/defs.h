@@ -20,13 +20,14 @@
 #define NORETURN __attribute__((noreturn))
 
 /*
- * Argument number f is a printf format; the values it formats begin with
- * argument number a.
+ * Argument number f of the function is a printf format, and the values to be
+ * formatted begin with argument number a.
  */
 #define PRINTF(f, a) __attribute__((format(printf, f, a)))
 
 /*
- * Call fn with the address of the variable when the variable goes out of scope.
+ * Call the function `fn` with the address of the variable when the variable
+ * goes out of scope.
  */
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 
@@ -48,8 +49,8 @@
 #endif
 
 /*
- * Move a pointer out of a variable and set the variable to NULL, so that it no
- * longer owns the pointer.
+ * Return the pointer in the variable `var` and set `var` to NULL, so that the
+ * caller of the macro now owns what the pointer refers to.
  */
 #define TAKE(var)                                  \
 	({                                         \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Cryptographic digests, computed by libcrypto: for secrets, and where another
- * program defines the hash. Our own checksums are in hash.h and crc32c.h.
+ * program prescribes the hash function. The checksums of everprof's own files
+ * are in hash.h and crc32c.h.
  *
  * Ownership: nothing is kept; results are written to the caller's array.
  * Threads: pure functions.

@@ -35,7 +35,7 @@ void enc_svarint(struct buf *b, int64_t v);
 void enc_str(struct buf *b, struct str s);
 
 /*
- * Append zeros until the length of the buffer is a multiple of align, a power
+ * Append zeros until the length of the buffer is a multiple of `align`, a power
  * of two that is at most 64.
  */
 void enc_pad(struct buf *b, size_t align);

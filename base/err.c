@@ -90,7 +90,7 @@ int err_wrap(struct err *err, int code, const char *fmt, ...)
 	return err_set(err, code, "%s: %.340s", prefix, old);
 }
 
-/* Safe for any number, such as a code that was read from a file. */
+/* The code may be any number, such as one that was read from a file. */
 const char *err_name(int code)
 {
 	if (!code)

@@ -4,11 +4,12 @@
  *
  * A function that can fail returns 0 or a negative ERR_* code and fills *err
  * with a sentence for a person. The code says what the caller should do; the
- * message says what happened. err may be NULL when the caller needs only the
- * code. Nothing here allocates memory, and there is no global state.
+ * message says what happened. `err` may be NULL when the caller needs only the
+ * code. The functions of this header allocate no memory and have no global
+ * state.
  *
  * Ownership: an error is a plain value of the caller; messages are copied into
- * it.
+ * the error.
  * Threads: one thread per error.
  */
 #ifndef BASE_ERR_H
@@ -22,12 +23,12 @@
  */
 enum {
 	ERR_INVALID = -1,       /* bad argument or input: never retry */
-	ERR_CORRUPT = -2,       /* malformed bytes: skip, quarantine */
+	ERR_CORRUPT = -2,       /* malformed bytes: skip or quarantine them */
 	ERR_IO = -3,            /* the OS reported an error: see the message */
 	ERR_NOTFOUND = -4,      /* no such series, profile or file */
 	ERR_EXISTS = -5,        /* the name is taken already */
 	ERR_TOOBIG = -6,        /* one item is larger than its limit */
-	ERR_LIMIT = -7,         /* a configured bound was hit: shed load */
+	ERR_LIMIT = -7,         /* a configured limit is reached: shed load */
 	ERR_NOSPACE = -8,       /* the disk is full: retry when there is room */
 	ERR_BUSY = -9,          /* another process or job holds the resource */
 	ERR_TIMEOUT = -10,      /* a deadline passed */
@@ -38,7 +39,7 @@ enum {
 	ERR_UNAUTHORIZED = -15, /* the request carries no valid credentials */
 };
 
-/* An error code and its message. msg is undefined while no error is set. */
+/* An error code and its message. `msg` is undefined while no error is set. */
 struct err {
 	int code;
 	char msg[512];
@@ -51,15 +52,16 @@ struct err {
 int err_set(struct err *err, int code, const char *fmt, ...) PRINTF(3, 4);
 
 /*
- * Set the code that errno stands for and append ": " and errno's text to the
- * message. Returns ERR_NOTFOUND for ENOENT, ERR_EXISTS for EEXIST, ERR_NOSPACE
- * for ENOSPC, EDQUOT and EFBIG, otherwise ERR_IO.
+ * Set *err from errno: the code that belongs to errno, and as the message the
+ * formatted text, ": " and the system's text for errno. Returns ERR_NOTFOUND
+ * for ENOENT, ERR_EXISTS for EEXIST, ERR_NOSPACE for ENOSPC, EDQUOT and EFBIG,
+ * otherwise ERR_IO.
  */
 int err_sys(struct err *err, const char *fmt, ...) PRINTF(2, 3);
 
 /*
  * Put a context, such as "open block 01F", and ": " before the message of *err,
- * set its code to `code`, and return `code`.
+ * replace the error's code by `code`, and return `code`.
  */
 int err_wrap(struct err *err, int code, const char *fmt, ...) PRINTF(3, 4);
 

@@ -13,9 +13,12 @@
 #include "base/mem.h"
 #include "base/sigbus.h"
 
-/* Unit in which a damaged disk loses data, in bytes. */
+/* Size of a page in bytes: the smallest unit read from a damaged file. */
 #define PAGE 4096u
-/* Number of bytes read at a time from a damaged file. */
+/*
+ * Number of bytes read at once from a damaged file; where that fails, the file
+ * is read page by page.
+ */
 #define PIECE (64 * KIB)
 
 /*
@@ -119,7 +122,8 @@ static void close_fd(struct fs *fs, const char *path, int fd)
 	bool refused = fs_call_before(fs, &call) != 0;
 
 	/*
-	 * The result is ignored: data that must be durable was synced before.
+	 * The result of close() is ignored: data that must be durable was
+	 * synced before.
 	 */
 	close(fd);
 	if (!refused && fs && fs->after)
@@ -191,7 +195,7 @@ int file_size(const struct file *f, uint64_t *out, struct err *err)
 	return rc;
 }
 
-/* Return the description of a call on f that the hooks receive. */
+/* Return the struct fs_call that describes a call on f, for the hooks. */
 static struct fs_call call_on(const struct file *f, enum fs_op op,
 			      uint64_t offset, size_t len)
 {
@@ -249,18 +253,18 @@ int file_read_all(const struct file *f, struct buf *out, struct err *err)
 }
 
 /*
- * State of reading a damaged file piece by piece, around bad sectors. An
+ * State of reading a damaged file in pieces, without the bad sectors. An
  * unreadable range is reported only when its end is known, so that adjacent
  * pages are reported as one range.
  */
 struct around {
 	const struct file *f;
-	uint8_t *to; /* where the first byte of the file is stored */
+	uint8_t *to; /* memory that receives the whole file */
 	uint64_t size;
 	uint64_t lost_from; /* start of the current unreadable range */
 	/*
-	 * end of the current unreadable range; equal to lost_from: there is
-	 * none
+	 * end of the current unreadable range; equal to `lost_from` if there is
+	 * no such range
 	 */
 	uint64_t lost_to;
 	uint64_t read; /* number of bytes that could be read so far */
@@ -299,8 +303,8 @@ static int read_page(struct around *a, uint64_t at, size_t n, struct err *err)
 }
 
 /*
- * Return the length of the piece at offset `at`, which is `piece` or, at the
- * end of the file, less.
+ * Return how many bytes to read at offset `at`: `piece` bytes, or fewer at the
+ * end of the file.
  */
 static size_t piece_at(const struct around *a, uint64_t at, size_t piece)
 {
@@ -452,7 +456,10 @@ int file_map_read(const struct file *f, struct bytes map, uint64_t offset,
 	return fs_call_done(f->fs, &call, 0, err);
 }
 
-/* The union drops the const for munmap() without a cast. */
+/*
+ * munmap() takes a pointer to non-const; the union converts the pointer without
+ * a cast.
+ */
 void file_unmap(struct bytes *b)
 {
 	union {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files: the one gateway through which everprof accesses what it stores.
+ * Files: everprof accesses its data directory only through this header and
+ * base/fs.h.
  *
- * Files are opened with a struct fs, through which tests observe the calls on
- * them, make the calls fail or cut them short (tests/support/powercut.h). A
- * NULL struct fs * is the plain operating system.
+ * Files are opened with a struct fs, whose hooks let tests observe each call to
+ * the operating system and make it fail (tests/support/powercut.h). A NULL
+ * struct fs * means that there are no hooks.
  *
  * Ownership: a file owns its descriptor and its path.
  * Threads: several threads may read and write a file at once (pread, pwrite).
  * Errors: ERR_NOTFOUND, ERR_EXISTS and ERR_NOSPACE as in err_sys(); ERR_IO: the
- * operating system reported an error, and the bytes may be intact; ERR_CORRUPT:
- * the operating system returned bytes that are wrong or too few. Every message
- * names the path.
+ * operating system reported an error, and the bytes on disk may be intact;
+ * ERR_CORRUPT: the operating system returned bytes that are wrong or too few.
+ * Every message names the path.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -36,31 +37,38 @@ enum fs_op {
 	FS_MKDIR,
 	FS_RMDIR,
 	FS_SYNC_DIR,
-	FS_STAT,  /* stat, lstat and fstat */
-	FS_LIST,  /* opendir and readdir */
-	FS_CLOSE, /* closes even when refused: Linux does the same */
-	FS_PAGE,  /* access to a mapped page; a refusal acts like SIGBUS */
+	FS_STAT, /* stat, lstat and fstat */
+	FS_LIST, /* opendir and readdir */
+	/*
+	 * close(); the descriptor is closed even if the hook refuses the call.
+	 */
+	FS_CLOSE,
+	FS_PAGE, /* access to a mapped page; a refusal acts like SIGBUS */
 };
 
 /* Describes one call to the operating system, for the hooks of struct fs. */
 struct fs_call {
 	enum fs_op op;
 	const char *path; /* path of the file or directory */
-	const char *to;   /* the new name of FS_RENAME and FS_LINK */
+	const char *to;   /* the new name, for FS_RENAME and FS_LINK */
 	int fd;           /* descriptor of an open file, or -1 */
 	/*
-	 * position of FS_READ, FS_WRITE, FS_PAGE; the new size of FS_TRUNCATE
+	 * offset of FS_READ, FS_WRITE and FS_PAGE in the file; for FS_TRUNCATE
+	 * the new size, in bytes
 	 */
 	uint64_t offset;
-	/* number of bytes; FS_ALLOCATE, FS_MMAP: from the start of the file */
+	/*
+	 * number of bytes; for FS_ALLOCATE and FS_MMAP counted from the start
+	 * of the file
+	 */
 	size_t len;
 	bool create; /* whether FS_OPEN creates a missing file */
 };
 
 /*
- * Hooks around every call, for tests; each may be NULL. before() returns 0 to
- * permit a call or an errno to refuse it; after() is called when a call has
- * succeeded. Any thread may call both.
+ * Hooks that tests place around every call to the operating system; each may be
+ * NULL. before() returns 0 to permit a call or an errno to refuse it; after()
+ * is called when a call has succeeded. The hooks may be called by any thread.
  */
 struct fs {
 	int (*before)(struct fs *fs, const struct fs_call *call);
@@ -80,9 +88,9 @@ enum file_mode {
 struct file;
 
 /*
- * Open path. Returns ERR_NOTFOUND, ERR_EXISTS (FILE_CREATE), ERR_NOSPACE or
- * ERR_IO as err_sys() does, and ERR_CORRUPT when path is neither a regular file
- * nor a character device. The caller closes *out.
+ * Open the file `path`. Returns ERR_NOTFOUND, ERR_EXISTS (FILE_CREATE),
+ * ERR_NOSPACE or ERR_IO as err_sys() does, and ERR_CORRUPT when `path` is
+ * neither a regular file nor a character device. The caller closes *out.
  */
 NODISCARD int file_open(struct fs *fs, const char *path, enum file_mode mode,
 			struct file **out, struct err *err);
@@ -103,8 +111,8 @@ const char *file_path(const struct file *f);
 NODISCARD int file_size(const struct file *f, uint64_t *out, struct err *err);
 
 /*
- * Read exactly n bytes from offset into p. Returns ERR_CORRUPT when the file is
- * too short, or ERR_IO.
+ * Read exactly n bytes, beginning at `offset`, into p. Returns ERR_CORRUPT when
+ * the file is too short, or ERR_IO.
  */
 NODISCARD int file_read(const struct file *f, uint64_t offset, void *p,
 			size_t n, struct err *err);
@@ -119,8 +127,8 @@ NODISCARD int file_read_all(const struct file *f, struct buf *out,
 /*
  * Append the whole file to `out`, even when the disk cannot read some of its
  * pages: those pages are zeros in `out`, and lost() is called with each
- * contiguous range of such pages. Returns ERR_IO when no page at all can be
- * read, ERR_TOOBIG as file_read_all() does.
+ * contiguous range of unreadable pages. Returns ERR_IO when no page at all can
+ * be read, ERR_TOOBIG as file_read_all() does.
  */
 NODISCARD int file_read_around(const struct file *f, struct buf *out,
 			       void (*lost)(void *ctx, uint64_t offset,
@@ -128,8 +136,8 @@ NODISCARD int file_read_around(const struct file *f, struct buf *out,
 			       void *ctx, struct err *err);
 
 /*
- * Write all of b at offset. On an error (ERR_NOSPACE, ERR_IO) a part of b may
- * have been written, which the caller truncates away.
+ * Write all of b at `offset`. After an error (ERR_NOSPACE, ERR_IO) a part of b
+ * may have been written; the caller removes that part with file_truncate().
  */
 NODISCARD int file_write(struct file *f, uint64_t offset, struct bytes b,
 			 struct err *err);
@@ -161,10 +169,10 @@ NODISCARD int file_map(const struct file *f, size_t len, struct bytes *out,
 		       struct err *err);
 
 /*
- * Copy exactly n bytes from offset of the map into p; the caller guarantees
- * that the bytes lie inside the map. When a page of the map cannot be read,
- * file_read() reads the bytes from the file instead: it returns the error, or
- * the data if the disk has recovered.
+ * Copy exactly n bytes of the map, beginning at `offset`, into p; the caller
+ * guarantees that the bytes lie inside the map. When a page of the map cannot
+ * be read, the bytes are read with file_read() instead, which succeeds if the
+ * disk has recovered and otherwise returns the error.
  */
 NODISCARD int file_map_read(const struct file *f, struct bytes map,
 			    uint64_t offset, void *p, size_t n,

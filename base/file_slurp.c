@@ -38,9 +38,8 @@ static int read_to_end(int fd, const char *path, struct buf *out,
 }
 
 /*
- * Read a file outside of the data directory. With `pipes` false, O_NONBLOCK
- * keeps open() from waiting for the writer of a pipe, and the pipe is then
- * refused.
+ * Read a file outside of the data directory. If `pipes` is false, a pipe is
+ * refused, and O_NONBLOCK keeps open() from waiting for the pipe's writer.
  */
 static int read_all(const char *path, bool pipes, struct buf *out,
 		    struct err *err)

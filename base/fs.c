@@ -166,7 +166,7 @@ int fs_remove_dir(struct fs *fs, const char *path, struct err *err)
 	return fs_call_done(fs, &call, rc ? rc : rmdir(path), err);
 }
 
-/* Order for qsort(): by bytes. */
+/* Compare two names by bytes, for qsort(). */
 static int fs_by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);

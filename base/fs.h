@@ -14,29 +14,32 @@
 #include "base/file.h"
 
 /*
- * Rename a file or directory; an existing file at `to` is replaced atomically.
- * Durable after fs_sync_dir() on the directory.
+ * Rename a file or directory; an existing file named `to` is replaced
+ * atomically. The change is durable after fs_sync_dir() on the directory.
  */
 NODISCARD int fs_rename(struct fs *fs, const char *from, const char *to,
 			struct err *err);
 
 /*
  * Give a file a second name (hard link). Returns ERR_EXISTS when `to` exists.
- * Durable after fs_sync_dir() on the directory of `to`.
+ * The new name is durable after fs_sync_dir() on the directory of `to`.
  */
 NODISCARD int fs_link(struct fs *fs, const char *from, const char *to,
 		      struct err *err);
 
-/* Remove the name of a file. Durable after fs_sync_dir() on its directory. */
+/*
+ * Remove the name of a file. The removal is durable after fs_sync_dir() on the
+ * directory of the file.
+ */
 NODISCARD int fs_unlink(struct fs *fs, const char *path, struct err *err);
 
 /*
- * Create a directory with mode 0750. Returns ERR_EXISTS when path exists.
- * Durable after fs_sync_dir() on the parent directory.
+ * Create a directory with mode 0750. Returns ERR_EXISTS when `path` exists. The
+ * directory is durable after fs_sync_dir() on its parent.
  */
 NODISCARD int fs_mkdir(struct fs *fs, const char *path, struct err *err);
 
-/* Make all changes of names in the directory durable (fsync). */
+/* Make all changes of names in the directory `path` durable (fsync). */
 NODISCARD int fs_sync_dir(struct fs *fs, const char *path, struct err *err);
 
 /*
@@ -49,13 +52,15 @@ NODISCARD int file_replace(struct fs *fs, const char *tmp, const char *path,
 			   struct bytes b, struct err *err);
 
 /*
- * Store the size of the file system that holds path, and the bytes available on
- * it to unprivileged users.
+ * Store the size of the file system that holds `path`, and the number of bytes
+ * available on it to unprivileged users.
  */
 NODISCARD int fs_space(const char *path, uint64_t *total, uint64_t *available,
 		       struct err *err);
 
-/* Store the size in bytes of the file at path; links are not followed. */
+/*
+ * Store the size in bytes of the file `path`; symbolic links are not followed.
+ */
 NODISCARD int fs_size(struct fs *fs, const char *path, uint64_t *out,
 		      struct err *err);
 

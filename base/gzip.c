@@ -7,9 +7,12 @@
 
 #include "base/mem.h"
 
-/* longest name or comment that Go's reader accepts, in bytes with NUL */
+/*
+ * Longest name or comment in a gzip header that Go's reader accepts, in bytes,
+ * including the NUL.
+ */
 #define HEADER_TEXT_MAX 512
-#define TRAILER         8 /* length of a member's CRC-32 and size */
+#define TRAILER         8 /* length of a member's CRC-32 and size, in bytes */
 
 /* Bits of a gzip header's flags that announce optional fields. */
 enum header_flags {
@@ -30,8 +33,9 @@ enum gzip_kind gzip_sniff(struct bytes b)
 	if (b.len >= 2 && b.ptr[0] == 0x1f && b.ptr[1] == 0x8b)
 		return GZIP_GZIP;
 	/*
-	 * The two bytes, CMF and FLG: CMF says deflate with a window of at most
-	 * 32 KiB, and both bytes together are a multiple of 31.
+	 * A zlib stream begins with two bytes, CMF and FLG: CMF says deflate
+	 * with a window of at most 32 KiB, and both bytes together are a
+	 * multiple of 31.
 	 */
 	if (b.len >= 2 && (b.ptr[0] & 0x8f) == 0x08 &&
 	    (b.ptr[0] << 8 | b.ptr[1]) % 31 == 0)
@@ -66,9 +70,9 @@ static uint32_t read_le(const uint8_t *p, unsigned bytes)
 }
 
 /*
- * Guess the decompressed size, so that most streams need one attempt. A gzip
- * stream ends with the size of its last member (ISIZE), which is only a hint:
- * the sender may lie.
+ * Guess the decompressed size, so that for most streams the first attempt has
+ * enough room. A gzip stream ends with the size of its last member (ISIZE),
+ * which is only a hint: the sender may lie.
  */
 static size_t size_hint(struct bytes in)
 {
@@ -98,10 +102,10 @@ static bool skip_text(struct bytes in, size_t *at)
 }
 
 /*
- * Return the length of a member's header (RFC 1952), or 0 when it is incomplete
- * or invalid. The rules are those of Go's reader: reserved flags are ignored,
- * the header's CRC is verified, and a name or comment has at most 512 bytes, so
- * that everprof and programs in Go agree on which bodies are damaged
+ * Return the length of a member's header (RFC 1952), or 0 when the header is
+ * incomplete or invalid. The rules are those of Go's reader: reserved flags are
+ * ignored, the header's CRC is verified, and a name or comment has at most 512
+ * bytes. So everprof and programs in Go agree on which profiles are damaged
  * (docs/decisions.md, 105).
  */
 static size_t header_len(struct bytes in)
@@ -205,8 +209,8 @@ static int one_member(struct gzip *g, struct bytes in, struct buf *out,
 }
 
 /*
- * Members are decompressed one after another. Bytes after a zlib stream are an
- * error.
+ * A gzip stream may have several members, which are decompressed one after
+ * another. A zlib stream is single, and bytes after it are an error.
  */
 int gzip_decompress(struct gzip *g, struct bytes in, struct buf *out,
 		    struct err *err)

@@ -37,7 +37,7 @@ void gzip_free(struct gzip *g);
  * contents to `out`; a gzip stream may have several members. Returns
  * ERR_CORRUPT when the stream is damaged, cut short or followed by other bytes,
  * and ERR_TOOBIG when the contents exceed the maximum of `out`, which thereby
- * bounds the work as well. After an error, `out` may hold the contents of
+ * bounds the time as well. After an error, `out` may hold the contents of
  * earlier members.
  */
 NODISCARD int gzip_decompress(struct gzip *g, struct bytes in, struct buf *out,
@@ -45,8 +45,8 @@ NODISCARD int gzip_decompress(struct gzip *g, struct bytes in, struct buf *out,
 
 /*
  * Compress `in` as one gzip member, at level 1 (fast) to 12 (small), and append
- * the member to `out`. When it does not fit, nothing is appended and out->over
- * is set.
+ * the member to `out`. When the longest possible member would not fit, nothing
+ * is appended and out->over is set.
  */
 void gzip_compress(struct gzip *g, int level, struct bytes in, struct buf *out);
 

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 
 /*
- * Write a comma before a value or key, if one is needed. json_key() then clears
- * the flag, so that no comma separates a key from its value.
+ * Write a comma before a value or key if one is needed. After writing a key,
+ * json_key_str() clears `comma`, so that no comma separates the key from its
+ * value.
  */
 static void before_value(struct json *j)
 {
@@ -57,8 +58,8 @@ void json_int(struct json *j, int64_t v)
 {
 	before_value(j);
 	/*
-	 * Large reports consist mostly of integers; printf() would take most of
-	 * the time.
+	 * Large reports consist mostly of integers, and printf() would take
+	 * most of the time of writing a report.
 	 */
 	char text[24];
 	char *p = text + sizeof(text);
@@ -127,8 +128,8 @@ static void quote_byte(struct buf *out, uint8_t c)
 }
 
 /*
- * Valid UTF-8 sequences are copied whole; each byte that does not begin one
- * becomes U+FFFD, so that the output is always valid UTF-8.
+ * Valid UTF-8 sequences are copied whole; each byte that does not begin a valid
+ * sequence becomes U+FFFD, so that the output is always valid UTF-8.
  */
 void json_quote(struct buf *out, struct str s)
 {

@@ -36,7 +36,10 @@ static inline struct json json_init(struct buf *out)
 /* Begin an object with '{' or an array with '['. */
 void json_begin(struct json *j, char open);
 
-/* End an object with '}' or an array with ']', to match json_begin(). */
+/*
+ * End an object with '}' or an array with ']'; `close` must match the `open` of
+ * json_begin().
+ */
 void json_end(struct json *j, char close);
 
 /* Write the key of the next value of an object. */
@@ -51,7 +54,10 @@ void json_text(struct json *j, const char *s);
 /* Write a view as a string. */
 void json_str(struct json *j, struct str s);
 
-/* Write an integer in full. Beyond 2^53, JavaScript readers lose digits. */
+/*
+ * Write an integer with all its digits. JavaScript rounds integers beyond 2^53
+ * when it reads them.
+ */
 void json_int(struct json *j, int64_t v);
 
 /*

@@ -9,8 +9,9 @@
 #include "base/json.h"
 
 /* Longest line, in bytes: log shippers split or drop longer lines. */
-#define LINE_MAX_BYTES  (8 * KIB)
-#define VALUE_MAX_BYTES (7 * KIB) /* longest value, before it is escaped */
+#define LINE_MAX_BYTES (8 * KIB)
+/* Longest value of a field in bytes, before escaping. */
+#define VALUE_MAX_BYTES (7 * KIB)
 
 static const char *const level_names[] = {
 	[LOG_DEBUG] = "debug",
@@ -49,7 +50,10 @@ static void logfmt_value(struct buf *b, struct str text)
 		json_quote(b, text);
 }
 
-/* Return a view of a text, cut between two characters if it is too long. */
+/*
+ * Return a view of a text; a text longer than VALUE_MAX_BYTES is cut between
+ * two characters.
+ */
 static struct str log_cut(const char *text)
 {
 	struct str s = str_of(text);
@@ -109,7 +113,7 @@ void log_event(const struct log *log, enum log_level level, const char *msg,
 	for (; fields && fields->key; fields++)
 		field_out(&b, log->json, fields->key, fields->text,
 			  fields->number);
-	b.max += 2; /* so that the end of the line always fits */
+	b.max += 2; /* two more bytes, so that the end of the line fits */
 	buf_str(&b, log->json ? "}\n" : "\n");
 	/* A single write() keeps lines of several threads apart. */
 	if (write(log->fd, b.ptr, b.len) < 0) {

@@ -26,7 +26,7 @@ enum log_level {
 	LOG_ERROR
 };
 
-/* Where lines go and which of them are written. */
+/* A log: where its lines go, which events it contains, and in which format. */
 struct log {
 	int fd;               /* descriptor of the log file or stderr */
 	enum log_level level; /* events below this level are dropped */
@@ -34,11 +34,14 @@ struct log {
 	bool json;
 };
 
-/* A key with a text or, when text is NULL, with a number. */
+/*
+ * A field of an event: a key and its value, which is `text` or, if `text` is
+ * NULL, `number`.
+ */
 struct log_field {
 	const char *key; /* NULL ends the list */
 	const char *text;
-	int64_t number; /* the value when text is NULL */
+	int64_t number; /* value of the field if `text` is NULL */
 };
 
 /* A field with a text; NULL is written as the empty text. */
@@ -53,7 +56,10 @@ static inline struct log_field log_int(const char *key, int64_t number)
 	return (struct log_field){ .key = key, .number = number };
 }
 
-/* A field "err" with the message of an error; empty for NULL. */
+/*
+ * A field "err" with the message of an error; the text is empty if `err` is
+ * NULL.
+ */
 static inline struct log_field log_err(const struct err *err)
 {
 	return log_text("err", err ? err->msg : NULL);
@@ -67,9 +73,10 @@ static inline struct log_field log_err(const struct err *err)
 	}
 
 /*
- * Write one line with the time, the level, msg and the fields, unless `level`
- * is below log->level. log and fields may be NULL. Lines longer than 8 KiB are
- * cut. A failing write is ignored.
+ * Write one line with the time, the level, `msg` and the fields, unless `level`
+ * is below log->level. `log` and `fields` may be NULL. Texts are cut after 7
+ * KiB, and a field with which the line would exceed 8 KiB is left out. A
+ * failing write is ignored.
  */
 void log_event(const struct log *log, enum log_level level, const char *msg,
 	       const struct log_field *fields);

@@ -14,8 +14,8 @@
 #include "base/defs.h"
 
 /*
- * Allocate size bytes, not initialised. A size of 0 also returns a pointer that
- * the caller frees.
+ * Allocate `size` bytes, not initialised. A size of 0 also returns a pointer
+ * that the caller frees.
  */
 void *mem_alloc(size_t size);
 
@@ -32,8 +32,8 @@ void *mem_realloc(void *p, size_t n, size_t size);
 void mem_free(const void *p);
 
 /*
- * Overwrite a NUL-terminated secret with zeros, then free it, so that it does
- * not remain in freed memory. NULL is a no-op.
+ * Overwrite a NUL-terminated secret with zeros, then free it, so that the
+ * secret does not remain in freed memory. NULL is a no-op.
  */
 void mem_forget(char *secret);
 

@@ -16,9 +16,9 @@ static const int64_t bounds_ms[] = { 1,    2,    5,     10,    25,
 				     2500, 5000, 10000, 30000, 60000 };
 
 /*
- * A histogram: the number of observations in each bucket, and the sum of all.
- * The counts are not cumulative, so that an observation changes only one
- * bucket; write_histogram() adds them up.
+ * A histogram: the number of observations in each bucket, and the sum of all
+ * observed durations. The counts are not cumulative, so that an observation
+ * changes only one bucket; write_histogram() adds them up.
  */
 struct histogram {
 	_Atomic int64_t buckets[ARRAY_SIZE(bounds_ms) + 1];
@@ -27,10 +27,11 @@ struct histogram {
 
 /*
  * The value for one combination of label values. The value is in `histogram` if
- * that is set, else in `metric`.
+ * that member is not NULL, else in `metric`.
  */
 struct child {
-	struct metric_labels labels; /* labels; the child owns their values */
+	/* Labels of the child, which owns their values. */
+	struct metric_labels labels;
 	struct metric metric;
 	struct histogram *histogram;
 	struct child *next;
@@ -41,18 +42,19 @@ struct family {
 	const char *name;
 	const char *help;
 	enum metric_kind kind;
-	double scale; /* factor for values when they are written; 0: none */
+	double scale; /* factor for written values; 0 means 1 */
 	struct child *children;
 	struct family *next;
 };
 
 /*
- * A registered snapshot, and the children whose values are set from it before
- * each write.
+ * Metrics that are read from elsewhere (struct metric_snapshot), and the
+ * children whose values are set from the snapshot before each write.
  */
 struct source {
 	struct metric_snapshot snapshot;
-	struct metric **children; /* one for each row of the snapshot */
+	/* Children to set, one for each row of the snapshot. */
+	struct metric **children;
 	struct source *next;
 };
 
@@ -206,7 +208,7 @@ struct metric *metrics_gauge(struct metrics *m, const char *name,
 	return &child_of(m, name, help, METRIC_GAUGE, labels)->metric;
 }
 
-/* Create the metric that a table row describes, with the row's scale. */
+/* Create the metric that `row` describes, with the row's scale. */
 static struct metric *metrics_add_row(struct metrics *m,
 				      const struct metric_row *row)
 {
@@ -288,8 +290,9 @@ static void write_escaped(struct buf *out, const char *value)
 }
 
 /*
- * Append name and suffix, the labels in braces, and a label `le` if given;
- * braces are left out when there are no labels.
+ * Append `name` and `suffix`, then in braces the labels and, unless `le` is
+ * NULL, a label "le" (the upper bound of a bucket). Braces are left out when
+ * there are no labels.
  */
 static void metrics_write_name(struct buf *out, const char *name,
 			       const char *suffix,
@@ -316,8 +319,8 @@ static void metrics_write_name(struct buf *out, const char *name,
 
 /*
  * Append the lines of a histogram. Buckets are cumulative in the exposition.
- * Observations continue meanwhile, so _count is computed from the bucket counts
- * that were read, and always agrees with them.
+ * Other threads may record observations meanwhile, so _count is computed from
+ * the bucket counts that were read, and always agrees with them.
  */
 static void write_histogram(struct buf *out, const struct family *f,
 			    const struct child *c)

@@ -30,7 +30,10 @@ struct metric {
 /* One child of a histogram family. */
 struct histogram;
 
-/* The labels that identify a child, at most two; a NULL name ends the list. */
+/*
+ * The labels that identify a child, at most two; the first NULL in `name` ends
+ * the list.
+ */
 struct metric_labels {
 	const char *name[2];
 	const char *value[2];
@@ -51,12 +54,13 @@ struct metric_row {
 	const char *name;
 	const char *help;
 	/*
-	 * Offset of a member in the struct: of a struct metric * for
-	 * metrics_register(), of an int64_t for metrics_register_snapshot().
+	 * Offset of the metric's member in its struct. The member is a struct
+	 * metric * for metrics_register(), and an int64_t for
+	 * metrics_register_snapshot().
 	 */
 	size_t offset;
 	enum metric_kind kind;
-	/* scale of the family, as for metrics_scale(); 0: 1 */
+	/* factor for written values, as in metrics_scale(); 0 means 1 */
 	double scale;
 	const char *label; /* name of the only label; NULL: no label */
 	const char *value;
@@ -130,8 +134,8 @@ struct histogram *metrics_histogram(struct metrics *m, const char *name,
 				    const struct metric_labels *labels);
 
 /*
- * Multiply the values of counters and gauges of an existing family by scale
- * when they are written.
+ * Set the scale of an existing family: values of its counters and gauges are
+ * multiplied by `scale` when they are written.
  */
 void metrics_scale(struct metrics *m, const char *name, double scale);
 
@@ -153,7 +157,7 @@ static inline int64_t metric_get(const struct metric *m)
 	return atomic_load_explicit(&m->value, memory_order_relaxed);
 }
 
-/* Record one duration of ns nanoseconds. */
+/* Record one duration of `ns` nanoseconds. */
 void histogram_observe(struct histogram *h, int64_t ns);
 
 /* Append the whole exposition to `out`, families sorted by name. */

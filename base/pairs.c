@@ -7,9 +7,9 @@
 #define SLOTS_MIN 64
 
 /*
- * Return a hash of the key. Both halves of the key must affect the low bits,
- * which choose the slot: otherwise keys whose halves grow together, as in a
- * deep recursion, would collide.
+ * Return a hash of the key. Both halves of the key must affect the low bits of
+ * the hash, which choose the slot: otherwise keys whose halves grow together,
+ * as in a deep recursion, would collide.
  */
 static size_t pairs_home_of(uint64_t key)
 {

@@ -18,7 +18,8 @@
 /* One entry: the pair and the number stored for it. */
 struct pairs_slot {
 	/*
-	 * the pair: its first number in the upper half, its second in the lower
+	 * the pair: its first number in the upper half, its second number in
+	 * the lower half
 	 */
 	uint64_t key;
 	uint32_t number; /* number stored for the pair; 0: the slot is free */
@@ -33,8 +34,8 @@ struct pairs {
 
 /*
  * Return a pointer to the number stored for the pair (a, b). When the number is
- * 0, the pair is new and the caller sets the number, to anything but 0, before
- * the next call; the pointer is valid until then.
+ * 0, the pair is new and the caller must set the number to anything but 0
+ * before the next call; the pointer is valid until then.
  */
 uint32_t *pairs_at(struct pairs *p, uint32_t a, uint32_t b);
 

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/mutex.h"
 
-/* A queued task: the call fn(ctx, number of the worker). */
+/* A queued task: a worker calls fn(ctx, number of the worker). */
 struct task {
 	struct task *next;
 	pool_fn fn;
@@ -22,8 +22,8 @@ struct worker {
 };
 
 /*
- * A group: its queued tasks, and how many of its tasks are running. Groups with
- * queued tasks form a ring, which the workers serve in turn.
+ * A group of tasks: its queued tasks, and how many of its tasks are running.
+ * Groups with queued tasks form a ring, which the workers serve in turn.
  */
 struct pool_group {
 	struct pool *pool;
@@ -33,7 +33,10 @@ struct pool_group {
 	struct task *last;
 	unsigned running;
 	unsigned limit; /* how many of the group's tasks may run at once */
-	/* released by its owner, to be freed after its last task */
+	/*
+	 * whether the owner has released the group; the group is freed after
+	 * its last task
+	 */
 	bool freed;
 };
 
@@ -41,11 +44,11 @@ struct pool {
 	const char *name;
 	struct worker *workers;
 	unsigned threads;
-	bool joined; /* set once the threads have ended */
+	bool joined; /* whether pool_stop() has joined all threads */
 
-	struct mutex mu; /* protects all members below, and all groups */
+	struct mutex mu; /* protects all members below it, and all groups */
 	pthread_cond_t work;
-	struct pool_group rest;  /* group of the tasks that have no group */
+	struct pool_group rest;  /* holds the tasks submitted without a group */
 	struct pool_group *turn; /* the last group of the ring, or NULL */
 	size_t count;            /* number of queued tasks in all groups */
 	size_t max;
@@ -113,7 +116,8 @@ static struct task *pick_locked(struct pool *p, struct pool_group **of)
 		t = take_task(g);
 		leave_ring(p, before);
 		/*
-		 * A turn is one task: a group with more tasks queues up again.
+		 * Each turn of a group runs one task. A group with more queued
+		 * tasks goes to the end of the ring.
 		 */
 		if (g->first)
 			join_ring(p, g);
@@ -125,8 +129,8 @@ static struct task *pick_locked(struct pool *p, struct pool_group **of)
 }
 
 /*
- * Account for the end of a task, and free its group if that was the last task
- * of a released group.
+ * Account for the end of a task. If the task's group was released and has no
+ * more tasks, free the group.
  */
 static void pool_finish(struct pool *p, struct pool_group *g)
 {
@@ -135,7 +139,10 @@ static void pool_finish(struct pool *p, struct pool_group *g)
 	mutex_lock(&p->mu);
 	g->running--;
 	gone = g->freed && !g->running && !g->first;
-	/* Workers may have skipped the group because it was at its limit. */
+	/*
+	 * Workers may have skipped the group because it was at its limit: wake
+	 * one worker.
+	 */
 	if (g->first)
 		pthread_cond_signal(&p->work);
 	mutex_unlock(&p->mu);
@@ -163,8 +170,8 @@ static void *worker_run(void *arg)
 		while (!(t = pick_locked(p, &g)) && !(p->stopping && !p->count))
 			mutex_wait(&p->mu, &p->work);
 		/*
-		 * Wake the workers that wait for a group's limit: they may end
-		 * as well.
+		 * This worker ends, and so may the workers that wait because
+		 * groups were at their limits: wake them.
 		 */
 		if (!t)
 			pthread_cond_broadcast(&p->work);
@@ -192,15 +199,18 @@ struct pool *pool_start(const char *name, unsigned threads, size_t max)
 		p->workers[i] = (struct worker){ .pool = p, .number = i };
 		if (pthread_create(&p->workers[i].thread, NULL, worker_run,
 				   &p->workers[i]))
-			/* no thread: end as when memory is exhausted */
+			/*
+			 * No further thread can be started: end the process, as
+			 * when memory is exhausted.
+			 */
 			abort();
 	}
 	return p;
 }
 
 /*
- * Small pools have no limit for groups: a quarter of fewer than four threads is
- * less than one thread.
+ * A group may occupy all threads of the pool but a quarter (rounded down),
+ * which is no thread in pools of fewer than four.
  */
 struct pool_group *pool_group_new(struct pool *p)
 {

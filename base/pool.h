@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Thread pool with a bounded queue that is shared fairly between groups of
- * tasks. Groups with waiting tasks are served in turn, and with four threads or
- * more no group occupies more than three quarters of them (docs/decisions.md,
- * 92).
+ * tasks. Groups with waiting tasks are served in turn, and each group leaves a
+ * quarter of the threads (rounded down) to other tasks (docs/decisions.md, 92).
  *
- * Ownership: pool_free() frees the pool; the submitter owns what a task works
- * on.
+ * Ownership: pool_free() frees the pool; the submitter owns the data that a
+ * task works on.
  * Threads: pool_submit() may be called by any thread.
  * Shutdown: pool_stop() refuses new tasks, runs those that are queued and joins
  * the threads; pool_free() follows.
@@ -49,10 +48,10 @@ struct pool_group *pool_group_new(struct pool *p);
 void pool_group_free(struct pool_group *g);
 
 /*
- * Queue a task: one of the threads calls fn(ctx, worker), where worker is 0 …
- * threads - 1. g is the task's group; tasks of the NULL group may occupy all
- * threads. Returns ERR_LIMIT when the queue is full and ERR_CLOSED after
- * pool_stop(); fn is then not called.
+ * Queue a task: one of the threads calls fn(ctx, worker), where `worker` is 0 …
+ * threads - 1. g is the task's group; if g is NULL, the task belongs to no
+ * group, and such tasks may occupy all threads. Returns ERR_LIMIT when the
+ * queue is full and ERR_CLOSED after pool_stop(); fn is then not called.
  */
 NODISCARD int pool_submit(struct pool *p, struct pool_group *g, pool_fn fn,
 			  void *ctx, struct err *err);

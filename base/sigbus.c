@@ -38,8 +38,9 @@ static void pass_on(void)
 
 /*
  * SIGBUS is sent to the thread that faulted. If the address lies in the range
- * that this thread is copying, continue after sigsetjmp(); any other fault is a
- * bug elsewhere and must not be hidden.
+ * that this thread is copying, jump back to sigsetjmp() in sigbus_copy(), which
+ * then returns false; any other fault is a bug elsewhere and must not be
+ * hidden.
  */
 static void on_sigbus(int number, siginfo_t *info, void *context)
 {
@@ -78,8 +79,8 @@ bool sigbus_copy(void *to, const void *from, size_t n)
 		return false;
 	}
 	/*
-	 * The fences keep the compiler from moving memcpy() out of the guarded
-	 * section.
+	 * The fences keep the compiler from moving memcpy() out of the section
+	 * in which `current` is set.
 	 */
 	current = &c;
 	atomic_signal_fence(memory_order_seq_cst);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decompression of Snappy's block format, which Prometheus uses in its WAL and
- * on the wire.
+ * in its network protocols.
  *
  * Ownership: results are written to the caller's buffer.
  * Threads: pure functions.

@@ -9,12 +9,14 @@
 #define SLOTS_MIN 16
 
 #define FREE ((uint64_t)0)
-/* a deleted slot: unlike in a stored pair, the lower half is 0 */
+/*
+ * Value of a deleted slot. Its lower half is 0, unlike that of a stored pair.
+ */
 #define GONE ((uint64_t)1 << 32)
 
 /*
- * Return the slot that stores a pair: the upper half of the hash, then the
- * number plus 1.
+ * Return the value of a slot that stores a pair: the upper half of the hash,
+ * then the number plus 1.
  */
 static uint64_t table_make_pair(uint64_t hash, uint32_t number)
 {
@@ -23,8 +25,8 @@ static uint64_t table_make_pair(uint64_t hash, uint32_t number)
 
 /*
  * Return the home of a hash: a number whose low bits choose the first slot to
- * look at. It depends on the upper half of the hash alone, because slots keep
- * only that half and table_resize() computes homes from slots. The
+ * look at. The home depends on the upper half of the hash alone, because slots
+ * keep only that half and table_resize() computes homes from slots. The
  * multiplication spreads the homes over all slots.
  */
 static uint64_t table_home_of(uint64_t hash)
@@ -54,8 +56,8 @@ uint32_t table_find(const struct table *t, uint64_t hash, table_same_fn same,
 }
 
 /*
- * Store `slot` in the first free slot from its home on. Deleted slots are not
- * reused; table_grow() removes them.
+ * Store the value `slot` in the first free slot at or after the home. Deleted
+ * slots are not reused; table_resize() removes them.
  */
 static void table_put(struct table *t, uint64_t home, uint64_t slot)
 {
@@ -87,8 +89,8 @@ static void table_resize(struct table *t, size_t want)
 }
 
 /*
- * Grow when three quarters of the slots are used: to twice the size, or to the
- * same size when most of the used slots are deleted ones.
+ * Grow when three quarters of the slots are used: to twice the number of slots,
+ * or to the same number when most of the used slots are deleted ones.
  */
 static void table_grow(struct table *t)
 {
@@ -120,8 +122,8 @@ void table_add(struct table *t, uint64_t hash, uint32_t number)
 
 /*
  * The slot is marked as deleted rather than free, because other keys may have
- * been stored in later slots while this one was taken, and a search for them
- * ends at the first free slot.
+ * been stored in later slots while this slot was in use, and a search for those
+ * keys ends at the first free slot.
  */
 void table_remove(struct table *t, uint64_t hash, uint32_t number)
 {

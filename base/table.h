@@ -33,21 +33,21 @@ struct table {
 #define TABLE_NONE UINT32_MAX
 
 /*
- * Whether the key to which `number` refers equals `key`; ctx and key are passed
- * through from table_find().
+ * Whether the key to which `number` refers equals `key`; `ctx` and `key` are
+ * passed through from table_find().
  */
 typedef bool (*table_same_fn)(const void *ctx, uint32_t number,
 			      const void *key);
 
 /*
- * Return the number stored under hash for which same() returns true, or
+ * Return the number stored under `hash` for which same() returns true, or
  * TABLE_NONE.
  */
 uint32_t table_find(const struct table *t, uint64_t hash, table_same_fn same,
 		    const void *ctx, const void *key);
 
 /*
- * Add number, which is below TABLE_NONE, under hash. The pair must not be
+ * Add `number`, which is below TABLE_NONE, under `hash`. The pair must not be
  * stored already: the table does not check for duplicates.
  */
 void table_add(struct table *t, uint64_t hash, uint32_t number);
@@ -55,7 +55,7 @@ void table_add(struct table *t, uint64_t hash, uint32_t number);
 /* Make room for n more numbers, so that adding them does not reallocate. */
 void table_reserve(struct table *t, size_t n);
 
-/* Remove a pair of hash and number, which must be stored. */
+/* Remove the pair of `hash` and `number`, which must be stored. */
 void table_remove(struct table *t, uint64_t hash, uint32_t number);
 
 /* Free the slots; the table is empty and usable again. */

@@ -15,8 +15,8 @@ struct tar {
 };
 
 /*
- * Called by libarchive with bytes of the archive. A negative result makes the
- * call that produced them fail.
+ * Called by libarchive with bytes of the archive. If the result is negative,
+ * the function of libarchive that wrote the bytes fails.
  */
 static la_ssize_t on_write(struct archive *a, void *ctx, const void *p,
 			   size_t n)
@@ -37,9 +37,9 @@ struct tar *tar_new(struct buf *out)
 	if (!t->archive ||
 	    archive_write_set_format_pax_restricted(t->archive) ||
 	    /*
-	     * libarchive passes its output on at once instead of in blocks of a
-	     * fixed size, so that the caller can send and empty the buffer
-	     * after each file.
+	     * With 0, libarchive passes its output on at once instead of in
+	     * blocks of a fixed size, so that the caller can send and empty the
+	     * buffer after each file.
 	     */
 	    archive_write_set_bytes_per_block(t->archive, 0) ||
 	    archive_write_open2(t->archive, t, NULL, on_write, NULL, NULL))

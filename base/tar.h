@@ -16,7 +16,7 @@
 /* A writer of one archive. */
 struct tar;
 
-/* Create a writer that appends to `out`. Never returns NULL. */
+/* Create a writer that appends to the buffer `out`. Never returns NULL. */
 struct tar *tar_new(struct buf *out);
 
 /*

@@ -10,7 +10,10 @@
 
 #define DAY_MS (24LL * 3600 * 1000)
 
-/* Units of durations in milliseconds, in the order in which they may appear. */
+/*
+ * Units of durations, with their lengths in milliseconds, in the order in which
+ * a text must have them.
+ */
 static const struct {
 	const char *unit;
 	int64_t ms;
@@ -44,7 +47,9 @@ static size_t units_count_letters(struct str s)
 	return n;
 }
 
-/* Remove the first n bytes of *s, which has at least n, and return them. */
+/*
+ * Remove the first n bytes of *s, which has at least n bytes, and return them.
+ */
 static struct str units_take(struct str *s, size_t n)
 {
 	struct str head = { .ptr = s->ptr, .len = n };
@@ -55,9 +60,9 @@ static struct str units_take(struct str *s, size_t n)
 }
 
 /*
- * Parse one "<number><unit>" at the start of *s and add it to *total. The unit
- * must have index *next or higher in the table, so that units appear in order
- * and at most once.
+ * Parse one "<number><unit>" at the start of *s and add its duration to *total.
+ * The unit must have index *next or higher in the table, so that units appear
+ * in order and at most once.
  */
 static bool duration_part(struct str *s, size_t *next, int64_t *total)
 {
@@ -108,8 +113,8 @@ void duration_format(int64_t ms, char out[32])
 		int64_t count = left / durations[i].ms;
 
 		/*
-		 * Years and weeks are used only where they are exact, so that
-		 * 90d stays 90d.
+		 * Years and weeks are used only if the remaining time is a
+		 * whole number of them, so that 90d stays 90d.
 		 */
 		if (!count || (i < 2 && left % durations[i].ms))
 			continue;
@@ -228,7 +233,7 @@ static bool units_read_offset(struct str s, int64_t *ms)
 /*
  * Parse a date and time of RFC 3339. Lower-case letters and a space instead of
  * the "T" are accepted, as the RFC permits. The length is checked first, so
- * that fixed positions can be read.
+ * that the characters at fixed positions can be read.
  */
 static bool units_parse_rfc3339(struct str s, int64_t *ms)
 {
@@ -319,8 +324,8 @@ int time_parse(struct str s, int64_t now_ms, int64_t *ms, struct err *err)
 }
 
 /*
- * Before 1970 the remainder of the division is negative; the time is then that
- * many milliseconds before a full second.
+ * Before 1970 the remainder of the division by 1000 is negative; the time is
+ * then rounded down to a full second and 1000 is added to the remainder.
  */
 void time_format(int64_t ms, char out[40])
 {

@@ -20,8 +20,8 @@
 NODISCARD int duration_parse(struct str s, int64_t *ms, struct err *err);
 
 /*
- * Write a duration that is not negative, as text from which duration_parse()
- * reads the same number, such as "1h30m" or "90d".
+ * Write a duration that is not negative as text that duration_parse() converts
+ * back to the same number, such as "1h30m" or "90d".
  */
 void duration_format(int64_t ms, char out[32]);
 

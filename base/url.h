@@ -16,15 +16,16 @@
 void url_escape(struct str s, struct buf *out);
 
 /*
- * Whether every "%" begins an escape and no byte, escaped or not, is NUL. Text
- * that is not sound is refused: other programs might read it differently
+ * Whether every "%" in s begins an escape and no byte, escaped or not, is NUL.
+ * Callers refuse other text, because other programs might read it differently
  * (docs/decisions.md, 82).
  */
 bool url_is_sound(struct str s);
 
 /*
  * Decode text of a form: escapes, and "+" as a space. A "%" that begins no
- * escape is kept. The result is in the arena, followed by a NUL byte.
+ * escape is kept. The result is allocated in the arena and followed by a NUL
+ * byte.
  */
 struct str url_unescape(struct str s, struct arena *arena);
 

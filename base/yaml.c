@@ -100,8 +100,8 @@ static struct yaml_node *yaml_node_new(struct yaml_builder *b,
 }
 
 /*
- * Register a complete node under its anchor's name, if it has one. The latest
- * definition of a name counts, as YAML requires.
+ * Register a complete node under the name of its anchor; `name` is NULL if the
+ * node has no anchor. The latest definition of a name counts, as YAML requires.
  */
 static void yaml_remember(struct yaml_builder *b, const yaml_char_t *name,
 			  struct yaml_node *node)
@@ -117,7 +117,7 @@ static void yaml_remember(struct yaml_builder *b, const yaml_char_t *name,
 	b->anchors = a;
 }
 
-/* Return the node for which an alias stands; it is shared, not copied. */
+/* Return the node for which an alias stands; the node is shared, not copied. */
 static struct yaml_node *yaml_recall(struct yaml_builder *b,
 				     const yaml_event_t *e)
 {
@@ -134,9 +134,10 @@ static struct yaml_node *yaml_build(struct yaml_builder *b, yaml_event_t *e,
 				    unsigned depth);
 
 /*
- * Build the items of n up to the event `end`. An alias adds the weight of the
- * node for which it stands, because a few lines of nested aliases can stand for
- * billions of nodes ("billion laughs").
+ * Build the items of n up to the event `end`. The weight of n is the number of
+ * nodes in n; an alias adds the weight of the node for which it stands, because
+ * a few lines of nested aliases can stand for billions of nodes ("billion
+ * laughs").
  */
 static struct yaml_node *build_items(struct yaml_builder *b,
 				     struct yaml_node *n, yaml_event_type_t end,
@@ -228,8 +229,8 @@ static struct yaml_node *build_collection(struct yaml_builder *b,
 	if (n && map && has_merge_key(n))
 		n = yaml_merge_apply(b, n);
 	/*
-	 * The anchor becomes known only now, so that no node can contain
-	 * itself.
+	 * The anchor is registered only when the collection is complete, so
+	 * that no node can contain itself.
 	 */
 	yaml_remember(b,
 		      map ? e->data.mapping_start.anchor :
@@ -366,7 +367,7 @@ const struct yaml_node *yaml_child(const struct yaml_node *map, const char *key)
 	return NULL;
 }
 
-/* The names in messages are in the order of enum yaml_kind. */
+/* The names of kinds, for messages, are in the order of enum yaml_kind. */
 bool yaml_expect(struct yaml *y, const struct yaml_node *n, enum yaml_kind kind,
 		 const char *what)
 {

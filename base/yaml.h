@@ -35,10 +35,13 @@ enum yaml_kind {
  */
 struct yaml_node {
 	enum yaml_kind kind;
-	bool secret; /* decoded by yaml_secret(): hidden in dumps */
-	/* a map key whose value is not decoded: hidden in dumps */
+	bool secret; /* whether dumps hide the text; set by yaml_secret() */
+	/*
+	 * whether this is a map key whose value is not decoded, so that dumps
+	 * hide the value
+	 */
 	bool ignored;
-	bool quoted;     /* the scalar is in quotes, and so always text */
+	bool quoted;     /* whether the scalar is in quotes, and so a text */
 	unsigned line;   /* line in the file, from 1; 0: unknown */
 	unsigned column; /* column in the line, from 1; 0: unknown */
 	/* line of the first occurrence of a duplicate key; else 0 */
@@ -53,17 +56,20 @@ struct yaml_node {
 
 /* A document: its tree and the messages about it. */
 struct yaml {
-	const char *file;       /* name of the file for messages; borrowed */
-	struct arena arena;     /* nodes and decoded texts */
-	struct yaml_node *root; /* NULL: empty document, or a syntax error */
-	struct buf errors;      /* one message per line; at most 64 KiB */
-	size_t error_count;     /* number of errors, including those not kept */
-	struct buf warnings;    /* one message per line; at most 64 KiB */
+	const char *file;   /* name of the file for messages; borrowed */
+	struct arena arena; /* arena of the nodes and decoded texts */
+	/* Root node; NULL: empty document, or a syntax error. */
+	struct yaml_node *root;
+	/* Messages of errors, one per line; at most 64 KiB. */
+	struct buf errors;
+	size_t error_count; /* number of errors, including those not kept */
+	/* Messages of warnings, one per line; at most 64 KiB. */
+	struct buf warnings;
 };
 
 /*
- * Initialise *y and parse text into it; file is the name for messages and is
- * borrowed. Syntax errors and exceeded limits are added to y->errors, and
+ * Initialise *y and parse `text` into it; `file` is the name for messages and
+ * is borrowed. Syntax errors and exceeded limits are added to y->errors, and
  * y->root is then NULL. The caller calls yaml_fini() in every case.
  */
 void yaml_parse(struct yaml *y, const char *file, struct bytes text);
@@ -75,8 +81,8 @@ void yaml_fini(struct yaml *y);
 void yaml_begin(struct yaml *y, const char *file);
 
 /*
- * Add an error at the position of a node; if the node is NULL, only the file is
- * named. fmt has no line end.
+ * Add an error at the position of the node `at`; if `at` is NULL, the message
+ * names only the file. `fmt` has no line end.
  */
 void yaml_error(struct yaml *y, const struct yaml_node *at, const char *fmt,
 		...) PRINTF(3, 4);
@@ -102,7 +108,7 @@ bool yaml_is_null(const struct yaml_node *n);
 
 /*
  * Resolve a path that is relative to the folder of the document's file. The
- * result is path itself or a text in the arena of y.
+ * result is `path` itself or a text in the arena of y.
  */
 struct str yaml_path(struct yaml *y, struct str path);
 
@@ -115,24 +121,27 @@ const struct yaml_node *yaml_child(const struct yaml_node *map,
 
 /*
  * A decoder: stores the value of node n in *field, whose type depends on the
- * decoder. A value that cannot be decoded is reported with yaml_error(), and
- * *field must then not be used.
+ * decoder. A decoder reports a value that it cannot decode with yaml_error(),
+ * and *field must then not be used.
  */
 typedef void (*yaml_fn)(struct yaml *y, const struct yaml_node *n, void *field);
 
 /*
- * Decode a text into a struct str that points into the tree; null gives the
- * empty text. A NUL character is an error.
+ * Decode a text into a struct str that points into the tree; the YAML value
+ * null gives the empty text. A NUL character is an error.
  */
 void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field);
 
 /*
  * Decode a text as yaml_text() does and mark the node as secret, so that
- * yaml_dump() hides it.
+ * yaml_dump() hides the text.
  */
 void yaml_secret(struct yaml *y, const struct yaml_node *n, void *str_field);
 
-/* Decode a word for true or false of YAML 1.1 into a bool. */
+/*
+ * Decode one of the words for true and false in YAML 1.1, such as yes or Off,
+ * into a bool.
+ */
 void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field);
 
 /* Decode a whole number in any notation of YAML 1.1 into an int64_t. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * YAML output: a tree as text that reads back as the same tree, except for
- * hidden values.
+ * YAML output: a tree is written as text from which a parser gets the same
+ * tree, except for hidden values.
  */
 #include "base/yaml_dump.h"
 
@@ -16,7 +16,7 @@ struct dumper {
 
 /*
  * Append a scalar as it was read: quoted or plain. An empty secret is shown as
- * empty, because a missing password is worth knowing.
+ * empty, so that a missing password is noticed.
  */
 static void put_scalar(const struct dumper *d, const struct yaml_node *n)
 {
@@ -36,8 +36,9 @@ static void yaml_dump_write_indent(const struct dumper *d, unsigned depth)
 }
 
 /*
- * Append a node, indented by `depth` levels. `begun` says that the current line
- * already has the indentation of the first item, as it has after a dash.
+ * Append a node, indented by `depth` levels. `begun` is true when the current
+ * line already has the indentation of the first item, which is so after the
+ * dash of a list item.
  */
 static void yaml_dump_put(const struct dumper *d, const struct yaml_node *n,
 			  unsigned depth, bool begun);
@@ -90,7 +91,10 @@ static void yaml_dump_put(const struct dumper *d, const struct yaml_node *n,
 	}
 }
 
-/* A collection that is not empty ends its last line itself. */
+/*
+ * yaml_dump_put() ends the last line of a collection with items, but not of a
+ * scalar or an empty collection.
+ */
 void yaml_dump(const struct yaml_node *n, bool show_secrets, struct buf *out)
 {
 	const struct dumper d = { .out = out, .show_secrets = show_secrets };

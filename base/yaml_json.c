@@ -27,8 +27,8 @@ static struct yaml_node *yaml_json_node_new(struct converter *c,
 }
 
 /*
- * Create a scalar. `quoted` says that the value was a string in JSON, so that
- * "5" and "null" stay text.
+ * Create a scalar. `quoted` is true when the value was a string in JSON, so
+ * that "5" and "null" stay text.
  */
 static struct yaml_node *yaml_json_read_scalar(struct converter *c,
 					       struct str text, bool quoted)
@@ -40,7 +40,7 @@ static struct yaml_node *yaml_json_read_scalar(struct converter *c,
 	return n;
 }
 
-/* Return a view of a JSON string, which v owns; nodes copy it. */
+/* Return a view of a JSON string. The bytes belong to v, so nodes copy them. */
 static struct str string_of(const json_t *v)
 {
 	return (struct str){ json_string_value(v), json_string_length(v) };
@@ -82,8 +82,8 @@ static struct yaml_node *convert_array(struct converter *c, json_t *v)
 }
 
 /*
- * Convert an object to a map, whose keys are quoted, so that none is a merge
- * key.
+ * Convert an object to a map. The keys are marked as quoted, so that none of
+ * them is a merge key ("<<").
  */
 static struct yaml_node *convert_object(struct converter *c, json_t *v)
 {
@@ -144,8 +144,8 @@ static unsigned yaml_json_measure(json_t *v, size_t *nodes)
 
 /*
  * Whether the text certainly has more values than the limit. Values are counted
- * by the opening brackets and the commas outside of strings, before jansson
- * allocates a hundred bytes for each value.
+ * by the opening brackets and the commas outside of strings. jansson, which is
+ * called later, allocates a hundred bytes for each value.
  */
 static bool has_too_many(struct bytes text)
 {
@@ -166,8 +166,8 @@ static bool has_too_many(struct bytes text)
 }
 
 /*
- * The limits are checked in the order of their cost: length, punctuation, then
- * the parsed tree.
+ * The limits are checked in the order of their cost: the length of the text,
+ * the number of brackets and commas, then the parsed tree.
  */
 void yaml_parse_json(struct yaml *y, const char *file, struct bytes text)
 {

@@ -60,8 +60,8 @@ static bool merge_from(struct yaml_builder *b, struct merging *m,
 	}
 	for (size_t i = 0; i < from->count; i += 2) {
 		/*
-		 * The map's own keys take precedence, then the keys of earlier
-		 * merges.
+		 * A pair is added only if its key is new: the map's own keys
+		 * take precedence, then the keys of earlier merges.
 		 */
 		if (!yaml_merge_has_key(m, from->items[i]))
 			yaml_merge_add_pair(m, from->items[i],
@@ -71,9 +71,9 @@ static bool merge_from(struct yaml_builder *b, struct merging *m,
 }
 
 /*
- * The map's own pairs are added first, wherever the merge key stands, because
- * they take precedence. The array is then copied to the arena, with its final
- * size.
+ * The map's own pairs are added first, wherever the merge key is in the map,
+ * because they take precedence. The array of items is then copied to the arena,
+ * with its final size.
  */
 struct yaml_node *yaml_merge_apply(struct yaml_builder *b, struct yaml_node *n)
 {

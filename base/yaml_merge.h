@@ -12,9 +12,9 @@
 
 /*
  * Replace each merge key of map n ("<<: *anchor") by the pairs of the map, or
- * of the list of maps, to which it refers; pairs whose key n already has are
- * left out. Returns n, or NULL after a syntax error when a merge key refers to
- * anything else.
+ * of the list of maps, to which the merge key refers; pairs whose key n already
+ * has are left out. Returns n. When a merge key refers to anything else, adds a
+ * syntax error and returns NULL.
  */
 struct yaml_node *yaml_merge_apply(struct yaml_builder *b, struct yaml_node *n);
 

@@ -20,7 +20,7 @@ struct anchor {
 	struct anchor *next;
 };
 
-/* State of one parse: libyaml's events are read, nodes are built. */
+/* State of one parse, which reads libyaml's events and builds nodes. */
 struct yaml_builder {
 	struct yaml *y; /* the document: nodes, arena and errors */
 	yaml_parser_t parser;
@@ -30,15 +30,15 @@ struct yaml_builder {
 
 /*
  * Add a syntax error at a position, unless the parse has failed already, and
- * mark it as failed. Returns NULL, so that callers write `return
+ * mark the parse as failed. Returns NULL, so that callers write `return
  * yaml_fail(...)`.
  */
 struct yaml_node *yaml_fail(struct yaml_builder *b, yaml_mark_t mark,
 			    const char *text);
 
 /*
- * A table_same_fn over the keys of a map: ctx is the map's node, number the
- * index of a key in its items, key a struct str.
+ * Compares keys of a map; a table_same_fn. `ctx` is the map's node, `number`
+ * the index of a key in the map's items, `key` a struct str.
  */
 bool same_key(const void *ctx, uint32_t number, const void *key);
 

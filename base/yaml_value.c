@@ -28,7 +28,10 @@ void yaml_text(struct yaml *y, const struct yaml_node *n, void *str_field)
 	*(struct str *)str_field = yaml_is_null(n) ? str_of("") : n->text;
 }
 
-/* The union drops the const without a cast. */
+/*
+ * The union converts a pointer to const into a pointer to non-const without a
+ * cast.
+ */
 struct yaml_node *own_node(const struct yaml_node *n)
 {
 	union {
@@ -47,10 +50,7 @@ void yaml_secret(struct yaml *y, const struct yaml_node *n, void *str_field)
 
 void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field)
 {
-	/*
-	 * Of YAML 1.1's words for false and true, the ones that Prometheus
-	 * accepts.
-	 */
+	/* The words for false and true in YAML 1.1 that Prometheus accepts. */
 	static const char *const words[2][12] = {
 		{ "false", "False", "FALSE", "no", "No", "NO", "off", "Off",
 		  "OFF", "n", "N", NULL },
@@ -72,7 +72,10 @@ void yaml_bool(struct yaml *y, const struct yaml_node *n, void *bool_field)
 		   STR_ARG(n->text));
 }
 
-/* Parse the whole text as digits of a base; the number must be below 2^63. */
+/*
+ * Parse the whole text as digits in the given base; the number must be below
+ * 2^63.
+ */
 static bool read_digits(const char *text, int base, int64_t *v)
 {
 	char *end;
@@ -196,7 +199,7 @@ void yaml_size(struct yaml *y, const struct yaml_node *n, void *int64_field)
 	with_unit(y, n, int64_field, size_parse);
 }
 
-/* Any of these words in quotes is text, not null. */
+/* A quoted scalar is text, not null, whatever it contains. */
 bool yaml_is_null(const struct yaml_node *n)
 {
 	return !n || (n->kind == YAML_SCALAR && !n->quoted &&

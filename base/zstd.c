@@ -87,9 +87,9 @@ void zstd_compress(struct zstd *z, int level, const struct bytes *parts,
 }
 
 /*
- * Return the binary logarithm of the size of a window that covers `size` bytes,
- * which include the prefix. The result is at most 27, the largest window that
- * decoders accept by default.
+ * Return the binary logarithm of the size of a window that covers `size` bytes;
+ * `size` counts the prefix as well. The result is at most 27, the largest
+ * window that decoders accept by default.
  */
 static int window_log(size_t size)
 {
@@ -155,8 +155,8 @@ int zstd_decompress_after(struct zstd *z, struct bytes prefix, struct bytes in,
 		ZSTD_DCtx_refPrefix(d, prefix.ptr, prefix.len);
 	/*
 	 * Stop when `want` bytes have been decompressed. No progress means that
-	 * the input was cut short; a frame that ends (rc 0) before is too short
-	 * as well.
+	 * the input was cut short. A frame that ends earlier (rc is 0) is too
+	 * short.
 	 */
 	while (o.pos < o.size) {
 		size_t before = i.pos + o.pos;
@@ -188,8 +188,8 @@ int zstd_decompress_all(struct zstd *z, struct bytes in, struct buf *out,
 		size_t room = ZSTD_DStreamOutSize();
 
 		/*
-		 * A full buffer may already hold the whole result: only output
-		 * beyond it is an error.
+		 * A full buffer may already hold the whole result; it is an
+		 * error only if more output follows.
 		 */
 		if (out->max && out->max - out->len < room)
 			room = out->max - out->len;

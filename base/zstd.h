@@ -22,9 +22,10 @@ struct zstd *zstd_new(void);
 void zstd_free(struct zstd *z);
 
 /*
- * Compress the concatenation of `count` parts as one frame, whose header has
- * the size of the contents, and append the frame to `out`. When the frame might
- * not fit, nothing is appended and out->over is set.
+ * Compress the concatenation of `count` parts as one frame, whose header
+ * contains the size of the contents, and append the frame to `out`. When the
+ * longest possible frame would not fit, nothing is appended and out->over is
+ * set.
  */
 void zstd_compress(struct zstd *z, int level, const struct bytes *parts,
 		   size_t count, struct buf *out);
@@ -32,8 +33,8 @@ void zstd_compress(struct zstd *z, int level, const struct bytes *parts,
 /*
  * Decompress the first `want` bytes of a frame and append them to `out`; the
  * rest of the frame is not decompressed. Returns ERR_CORRUPT when the frame is
- * damaged or has fewer bytes, and ERR_TOOBIG when `want` bytes exceed the
- * maximum of `out`.
+ * damaged or decompresses to fewer bytes, and ERR_TOOBIG when `want` bytes
+ * exceed the maximum of `out`.
  */
 NODISCARD int zstd_decompress(struct zstd *z, struct bytes in, size_t want,
 			      struct buf *out, struct err *err);
@@ -41,14 +42,14 @@ NODISCARD int zstd_decompress(struct zstd *z, struct bytes in, size_t want,
 /*
  * Compress `part` as one frame that refers to `prefix`, bytes that resemble
  * `part`, and append the frame to `out`. Only zstd_decompress_after() with the
- * same prefix can read the frame.
+ * same prefix can decompress the frame.
  */
 void zstd_compress_after(struct zstd *z, int level, struct bytes prefix,
 			 struct bytes part, struct buf *out);
 
 /*
- * Decompress as zstd_decompress() does, a frame that zstd_compress_after() made
- * with the same prefix.
+ * Decompress a frame that zstd_compress_after() made with the same prefix;
+ * otherwise the same as zstd_decompress().
  */
 NODISCARD int zstd_decompress_after(struct zstd *z, struct bytes prefix,
 				    struct bytes in, size_t want,

@@ -21,10 +21,11 @@ enum body_encoding {
 	BODY_ZSTD = 2,
 };
 
-/* One profile to be stored. Everything in it is borrowed for the call. */
+/* One profile to be stored. All that it points to is borrowed for the call. */
 struct sample {
-	struct labels *labels; /* must include __name__, the profile type */
-	int64_t ms;            /* time of the profile, ms since the epoch */
+	/* Label set; it must include __name__, the profile type. */
+	struct labels *labels;
+	int64_t ms; /* time of the profile, ms since the epoch */
 
 	enum body_encoding encoding;
 	struct bytes body; /* the profile as received, still compressed */
@@ -56,7 +57,7 @@ struct appender {
 		      struct err *err);
 
 	/*
-	 * Waits until every record before lsn is durable. ERR_IO: an fsync
+	 * Waits until every record before `lsn` is durable. ERR_IO: an fsync
 	 * failed, so at least one of these records will never be durable.
 	 */
 	int (*sync)(struct appender *a, uint64_t lsn, struct err *err);

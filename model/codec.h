@@ -35,21 +35,23 @@ enum {
 struct codec_group {
 	/* the table of the stripe; NULL if the codec has none */
 	const struct codec_table *table;
-	struct bytes stored;  /* the bytes that encode() appended */
+	/* Stored bytes of the group, as encode() or adopt() appended them. */
+	struct bytes stored;
 	const uint32_t *lens; /* decoded length of each profile, in bytes */
 	size_t count;         /* number of profiles in the group */
 };
 
 /*
- * One codec, as a table of functions. Functions that a codec does not support
- * are NULL if their comments say so.
+ * One codec, as a table of functions. A function whose comment says "NULL if
+ * the codec …" is optional; the functions for tables are NULL if the codec has
+ * no tables.
  */
 struct codec {
-	uint8_t id;       /* CODEC_* */
+	uint8_t id;       /* id of the codec: one of CODEC_* */
 	const char *name; /* name of the codec in messages and listings */
 
 	/*
-	 * Creates an encoder with an empty table. level is the compression
+	 * Creates an encoder with an empty table; `level` is the compression
 	 * level.
 	 */
 	struct codec_encoder *(*encoder_new)(int level);
@@ -66,13 +68,13 @@ struct codec {
 		      size_t count, struct buf *out, struct err *err);
 
 	/*
-	 * Re-encodes a group that this codec wrote in another stripe so that it
-	 * uses the current stripe's table, without decoding the profiles, and
-	 * appends the result to `out`. The encoder may keep pointers into the
-	 * group's old table until adopt() is called with a group of another
-	 * table, or the encoder is freed. ERR_UNSUPPORTED: the group cannot be
-	 * re-encoded in this way; ERR_CORRUPT: the group is damaged. NULL if
-	 * the codec cannot do this.
+	 * Re-encodes a group that this codec wrote in another stripe so that
+	 * the group uses the current stripe's table, without decoding the
+	 * profiles, and appends the result to `out`. The encoder may keep
+	 * pointers into the group's old table until adopt() is called with a
+	 * group of yet another table, or the encoder is freed. ERR_UNSUPPORTED:
+	 * the group cannot be re-encoded in this way; ERR_CORRUPT: the group is
+	 * damaged. NULL if the codec cannot do this.
 	 */
 	int (*adopt)(struct codec_encoder *e, const struct codec_group *group,
 		     struct buf *out, struct err *err);
@@ -127,11 +129,12 @@ struct codec {
 		      size_t first, size_t n, struct buf *out, struct err *err);
 
 	/*
-	 * Returns a group as rows: the codec's own representation, which some
-	 * callers can sum without decoding profiles. Storage passes the rows on
-	 * without looking at them. `types` selects the wanted sample types;
-	 * NULL selects all. *out is valid until the decoder is used again.
-	 * ERR_CORRUPT: the group is damaged. NULL if the codec has no rows.
+	 * Returns a group as rows: the codec's own representation of the
+	 * group's profiles, which some callers can sum without decoding the
+	 * profiles. Storage passes the rows on without looking at them.
+	 * types[i] says whether sample type i is wanted; NULL selects all. *out
+	 * is valid until the decoder is used again. ERR_CORRUPT: the group is
+	 * damaged. NULL if the codec has no rows.
 	 */
 	int (*rows)(struct codec_decoder *d, const struct codec_group *group,
 		    const bool *types, const struct codec_rows **out,

@@ -102,7 +102,10 @@ struct labels_iter labels_iter(const struct labels *ls)
 	return (struct labels_iter){ .pos = d.pos, .left = count };
 }
 
-/* Reads a varint length without bounds checks: labels_check() has done them. */
+/*
+ * Reads a varint length without bounds checks: labels_check() has checked the
+ * encoding.
+ */
 static size_t checked_len(const uint8_t **pos)
 {
 	size_t v = *(*pos)++;
@@ -288,7 +291,7 @@ int label_by_name(const void *a, const void *b)
 		       ((const struct label *)b)->name);
 }
 
-/* Checks one label of a builder before it enters a set. */
+/* Checks one label of a builder before the label enters a set. */
 static int labels_check_label(const struct label *l, struct err *err)
 {
 	if (!l->name.len)

@@ -40,17 +40,18 @@ struct label {
 /* Compares two struct label by name, for qsort() and bsearch(). */
 int label_by_name(const void *a, const void *b);
 
-/* A label set. Its data is one encoded block of memory, without pointers. */
+/* A label set. `data` is one encoded block of memory, without pointers. */
 struct labels {
-	_Atomic uint32_t refs; /* reference count */
-	uint32_t len;          /* length of data, in bytes */
+	_Atomic uint32_t refs; /* number of references to the set */
+	uint32_t len;          /* length of `data`, in bytes */
 	uint64_t hash;         /* hash_bytes() of data */
 	uint8_t data[];
 };
 
 /*
  * Makes a set from its encoding. ERR_CORRUPT: the bytes are not a valid set
- * (order, limits, UTF-8). The caller owns a reference to *out.
+ * (labels out of order, a limit exceeded, text that is not UTF-8). The caller
+ * owns a reference to *out.
  */
 NODISCARD int labels_decode(struct bytes encoded, struct labels **out,
 			    struct err *err);
@@ -85,8 +86,9 @@ bool labels_next(struct labels_iter *it, struct label *out);
 struct str labels_get(const struct labels *ls, struct str name);
 
 /*
- * Compares two sets as Prometheus does: by the first label that differs, first
- * by its name, then by its value. A prefix of a set sorts before the set.
+ * Compares two sets as Prometheus does: the first label that differs decides,
+ * by its name or, if the names are equal, by its value. A prefix of a set sorts
+ * before the set.
  */
 int labels_cmp(const struct labels *a, const struct labels *b);
 

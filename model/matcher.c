@@ -23,8 +23,8 @@ bool matcher_matches(const struct matcher *m, struct str value)
 }
 
 /*
- * labels_get() returns "" for a missing label, which gives PromQL's meaning:
- * job="" also matches series without the label job.
+ * labels_get() returns "" for a missing label, as the meaning of matchers in
+ * PromQL requires: job="" also matches a series without the label job.
  */
 bool matchers_match(const struct matcher *v, size_t count,
 		    const struct labels *ls)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matchers: one condition on one label, with the meaning that Prometheus gives
- * it. A label that is missing has the empty value, and a regular expression
- * must match the whole value.
+ * A matcher is one condition on one label, with the meaning that Prometheus
+ * gives it. A label that is missing has the empty value, and a regular
+ * expression must match the whole value.
  *
  * Ownership: the selector owns names, values and expressions.
  * Threads: a matcher belongs to one thread, because its regex has scratch
@@ -30,7 +30,7 @@ struct matcher {
 	enum matcher_op op;
 	struct str name;
 	struct str value; /* the text after the operator, unquoted */
-	/* the compiled `value` for MATCH_RE and MATCH_NRE; else NULL */
+	/* regex compiled from `value` for MATCH_RE and MATCH_NRE; else NULL */
 	struct regex *regex;
 };
 

@@ -11,8 +11,8 @@
 #include "model/regex_gate.h"
 
 /*
- * Number of backtracking steps after which a match of a whole value falls back
- * to the DFA.
+ * Number of backtracking steps after which a match of a whole value is tried
+ * again with PCRE2's DFA matcher, which does not backtrack.
  */
 #define MATCH_LIMIT 100000u
 
@@ -22,30 +22,32 @@
  */
 #define SEARCH_LIMIT   200000
 #define HEAP_LIMIT     4096u /* largest memory of one match, in KiB */
-#define GROUP_NAME_MAX 32    /* longest name of a group in PCRE2 */
-/* workspace of the DFA's first attempt, in ints */
+#define GROUP_NAME_MAX 32    /* longest group name in PCRE2, in bytes */
+/* size of the DFA matcher's first workspace, as a number of ints */
 #define DFA_WORK     (64 * KIB)
-#define DFA_WORK_MAX MIB /* workspace of the DFA's last attempt, in ints */
+#define DFA_WORK_MAX MIB /* size of its last workspace, in ints */
 
 /* How a regex is applied to a text. */
 enum regex_kind {
 	REGEX_WHOLE,  /* the whole text must match */
 	REGEX_SEARCH, /* any part of the text may match */
-	REGEX_BYTES,  /* any part; every byte is one character */
+	REGEX_BYTES,  /* as REGEX_SEARCH, but a byte is a character */
 };
 
-/* A compiled pattern. Exactly one of literals, prefix and code is in use. */
+/*
+ * A compiled pattern. Exactly one of `literals`, `prefix` and `code` is in use.
+ */
 struct regex {
 	char *pattern;
-	/* literals of a pattern such as a|b|c; they point into pattern */
+	/* literals of a pattern such as a|b|c; they point into `pattern` */
 	struct str *literals;
 	size_t literal_count;
-	/* the literal before ".*", in a pattern such as abc.* */
+	/* text before ".*" in a pattern such as abc.*; points into `pattern` */
 	struct str prefix;
 	bool has_prefix;
 	/*
-	 * whether a search ever gave up; allocated separately, so that matching
-	 * can take a const regex
+	 * whether a search ever exceeded its step limit; allocated separately,
+	 * so that functions that match can take a const regex
 	 */
 	bool *gave_up;
 	enum regex_kind kind;
@@ -81,7 +83,10 @@ static bool find_literals(struct regex *r, size_t len)
 	return true;
 }
 
-/* Recognises "literal.*", which needs only a comparison of prefixes. */
+/*
+ * Recognises a pattern such as abc.* (literal text, then ".*"), for which it is
+ * enough to compare prefixes.
+ */
 static bool find_prefix(struct regex *r, size_t len)
 {
 	if (len < 2 || memcmp(r->pattern + len - 2, ".*", 2) != 0)
@@ -199,8 +204,9 @@ void regex_free(struct regex *r)
 }
 
 /*
- * Matches without backtracking. This is slower, but time and memory depend on
- * the lengths of pattern and value alone. The workspace grows on demand.
+ * Matches with PCRE2's DFA matcher, which does not backtrack. It is slower, but
+ * its time and memory depend on the lengths of pattern and value alone. The
+ * workspace grows on demand.
  */
 static bool dfa_matches(const struct regex *r, struct str value)
 {
@@ -230,21 +236,21 @@ static bool engine_matches(const struct regex *r, struct str value)
 	if (r->kind == REGEX_WHOLE)
 		return dfa_matches(r, value);
 	/*
-	 * The DFA is no fallback for searches: it would start at every position
-	 * of the text, which can take hours.
+	 * The DFA matcher is no fallback for searches: it would start at every
+	 * position of the text, which can take hours.
 	 */
 	*r->gave_up = true;
 	return false;
 }
 
-/* Returns whether s contains part; the empty part is in every text. */
+/* Returns whether s contains `part`; the empty part is in every text. */
 static bool regex_contains(struct str s, struct str part)
 {
 	return !part.len || (s.len && memmem(s.ptr, s.len, part.ptr, part.len));
 }
 
 /*
- * Searches a copy of value in which U+FFFD replaces each byte that is not
+ * Searches a copy of `value` in which U+FFFD replaces each byte that is not
  * UTF-8. Go's regexp does the same, and PCRE2 must not see invalid UTF-8.
  */
 static bool mended_matches(const struct regex *r, struct str value)
@@ -271,7 +277,10 @@ bool regex_matches(const struct regex *r, struct str value)
 {
 	if (!value.ptr)
 		value = str_of("");
-	/* Labels are known to be UTF-8; only searched texts need the check. */
+	/*
+	 * Label values are known to be UTF-8; only texts of searches need the
+	 * check.
+	 */
 	if (r->code && r->kind == REGEX_SEARCH && !str_is_utf8(value))
 		return mended_matches(r, value);
 	if (r->has_prefix)
@@ -290,7 +299,8 @@ bool regex_matches(const struct regex *r, struct str value)
 }
 
 /*
- * Turns PCRE2's offsets into strings; `count` is the result of pcre2_match().
+ * Stores the text of each capture group, using the offsets that PCRE2 reports;
+ * `count` is the result of pcre2_match().
  */
 static void read_groups(pcre2_match_data *m, int count, struct str value,
 			struct str *groups, size_t max)

@@ -27,8 +27,8 @@ struct regex;
 
 /*
  * Compiles a pattern that must match a whole value. ERR_INVALID: the pattern is
- * refused, err says why, and *at (may be NULL) receives the byte offset of the
- * error. The caller owns *out.
+ * refused, `err` says why, and *at (`at` may be NULL) receives the byte offset
+ * of the error. The caller owns *out.
  */
 NODISCARD int regex_new(struct str pattern, struct regex **out, size_t *at,
 			struct err *err);
@@ -36,7 +36,8 @@ NODISCARD int regex_new(struct str pattern, struct regex **out, size_t *at,
 /*
  * Compiles a pattern that may match anywhere in a text, with the meaning of
  * Go's regexp.MatchString: "." does not match a newline, and a byte that is not
- * UTF-8 counts as U+FFFD. For pprof's options. Errors as for regex_new().
+ * UTF-8 counts as U+FFFD. For pprof's options such as focus. Errors as for
+ * regex_new().
  */
 NODISCARD int regex_new_search(struct str pattern, struct regex **out,
 			       size_t *at, struct err *err);
@@ -52,8 +53,8 @@ NODISCARD int regex_new_bytes(struct str pattern, struct regex **out,
 void regex_free(struct regex *r);
 
 /*
- * Returns whether the regex matches: the whole value for regex_new(), any part
- * of it for the other constructors. A search that takes too many steps returns
+ * Returns whether the regex matches: the whole value if regex_new() made the
+ * regex, else any part of the value. A search that takes too many steps returns
  * false and is recorded for regex_gave_up().
  */
 bool regex_matches(const struct regex *r, struct str value);
@@ -62,18 +63,18 @@ bool regex_matches(const struct regex *r, struct str value);
 bool regex_gave_up(const struct regex *r);
 
 /*
- * Returns ERR_INVALID if a search with the regex was given up: its result would
- * silently lack matches. `name` says in the message where the regex comes from.
- * A NULL regex is fine.
+ * Returns ERR_INVALID if a search with the regex ever exceeded its step limit:
+ * the results would silently lack matches. Otherwise, and for a NULL regex,
+ * returns 0. `name` says in the message where the regex comes from.
  */
 NODISCARD int regex_check_steps(const struct regex *r, const char *name,
 				struct err *err);
 
 /*
- * Matches value and stores the text of up to max capture groups; group 0 is the
- * whole match, and groups that did not take part are empty. Returns 1 for a
- * match, 0 for none, ERR_LIMIT if matching takes too many steps. The groups
- * borrow from value.
+ * Matches `value` and stores the text of up to `max` capture groups; group 0 is
+ * the whole match, and groups that did not take part are empty. Returns 1 for a
+ * match, 0 for none, ERR_LIMIT if matching takes too many steps. The stored
+ * texts point into `value`.
  */
 NODISCARD int regex_groups(const struct regex *r, struct str value,
 			   struct str *groups, size_t max);

@@ -6,8 +6,8 @@
 #include "base/vec.h"
 #include "model/regex.h"
 
-#define REPEAT_MAX 1000 /* RE2's limit on the product of nested {n,m} */
-#define DEPTH_MAX  1000 /* RE2's limit on nested groups */
+#define REPEAT_MAX 1000 /* RE2's limit on a product of nested {n,m} */
+#define DEPTH_MAX  1000 /* RE2's limit on the depth of nested groups */
 
 /* Reports an error at the current position and returns ERR_INVALID. */
 static int gate_refuse(struct gate *g, const char *why)
@@ -62,9 +62,9 @@ static void gate_quoted(struct gate *g)
 }
 
 /*
- * Ends the current piece of the pattern (an element with its quantifiers),
- * because "|", ")" or another piece follows. The enclosing group keeps the
- * largest product of repeat counts of its pieces.
+ * Ends the current piece of the pattern (an element, such as a character or a
+ * group, with its quantifiers), because "|", ")" or another piece follows. The
+ * enclosing group keeps the largest product of repeat counts of its pieces.
  */
 static void end_piece(struct gate *g)
 {
@@ -76,8 +76,8 @@ static void end_piece(struct gate *g)
 
 /*
  * Returns the length of a repetition "{n}", "{n,}" or "{n,m}" at the current
- * position and stores its largest count in *most; returns 0 if the text there
- * is no repetition, because RE2 then reads "{" as a literal character.
+ * position and stores the larger of its counts in *most. Returns 0 if the text
+ * there is no repetition; RE2 then reads "{" as a literal character.
  */
 static size_t repeat_len(const struct gate *g, int64_t *most)
 {
@@ -152,8 +152,9 @@ static void gate_hyphen(struct gate *g)
 }
 
 /*
- * \123 is octal in RE2 if at least two octal digits follow. PCRE2 could read it
- * as a back reference, so the character is written as \x{…}.
+ * In RE2, \1 to \7 followed by an octal digit begins an octal number of up to
+ * three digits. PCRE2 could read the text as a back reference, so the character
+ * is written as \x{…}.
  */
 static void gate_octal(struct gate *g)
 {
@@ -184,8 +185,9 @@ static int gate_braced(struct gate *g)
 }
 
 /*
- * Writes out escapes that PCRE2 understands differently: in RE2, \v is the
- * single character vertical tab, and \s does not include it.
+ * Rewrites escapes that PCRE2 understands differently: in RE2, \v is the single
+ * character vertical tab, and \s does not include it. Returns false if the
+ * current escape is none of these.
  */
 static bool gate_spelled(struct gate *g)
 {
@@ -217,8 +219,8 @@ static bool gate_spelled(struct gate *g)
 }
 
 /*
- * Handles a backslash, inside and outside of a class. Only escapes that RE2
- * knows pass; the strings below list them.
+ * Handles a backslash, inside and outside of a class […]. Escapes that RE2 does
+ * not know are refused; the strings below list the letters that it knows.
  */
 static int gate_escape(struct gate *g)
 {
@@ -363,7 +365,10 @@ static int gate_quantifier(struct gate *g)
 	}
 	if (g->after_quantifier)
 		return gate_refuse(g, "nested repetition operators");
-	/* {0} must not reset the product to zero. */
+	/*
+	 * {0} counts as 1: with 0, larger counts around it would escape the
+	 * limit.
+	 */
 	g->repeats *= most ? most : 1;
 	if (g->repeats > REPEAT_MAX)
 		return gate_refuse(
@@ -375,7 +380,10 @@ static int gate_quantifier(struct gate *g)
 	return 0;
 }
 
-/* Begins a class. A "]" directly after "[" or "[^" is a character. */
+/*
+ * Begins a class such as [a-z]. A "]" directly after "[" or "[^" is an ordinary
+ * character.
+ */
 static int gate_open_class(struct gate *g)
 {
 	g->in_class = true;
@@ -433,7 +441,7 @@ static int gate_in_class(struct gate *g)
 
 /*
  * Handles the next element of the pattern. Any element but a quantifier ends
- * the piece before it.
+ * the piece (an element with its quantifiers) before it.
  */
 static int gate_one(struct gate *g)
 {

@@ -15,19 +15,20 @@
 #include "base/vec.h"
 
 /*
- * A pattern that is being checked and rewritten. The caller sets `in`, err_at
- * and err; the other members begin as zero.
+ * A pattern that is being checked and rewritten. The caller sets `in`, `err_at`
+ * and `err`; the other members begin as zero.
  */
 struct gate {
-	struct str in;         /* the pattern */
+	struct str in;         /* the pattern to check and rewrite */
 	size_t at;             /* offset of the next byte of `in` */
 	struct buf out;        /* the rewritten pattern */
 	bool in_class;         /* whether the next byte is inside of […] */
 	bool after_quantifier; /* whether the last element was a quantifier */
 	/*
-	 * repeats: the product of the repeat counts ({n,m}) that apply to the
-	 * last piece (element) of the pattern. groups: for each open group, the
-	 * largest product of its pieces so far. RE2 accepts 1000 at most.
+	 * `repeats` is the product of the repeat counts ({n,m}) that apply to
+	 * the last piece of the pattern (an element with its quantifiers).
+	 * `groups` has, for each open group, the largest product of its pieces
+	 * so far. RE2 accepts products of at most 1000.
 	 */
 	int64_t repeats;
 	VEC(int64_t) groups;

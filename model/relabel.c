@@ -88,7 +88,10 @@ static size_t group_number(const struct regex *regex, struct str name)
 	return *name.ptr == '0' && name.len > 1 ? SIZE_MAX : n;
 }
 
-/* The capture groups of one match, group 0 being the whole match. */
+/*
+ * The result of one match of a regex: the texts of its capture groups, where
+ * group 0 is the whole match.
+ */
 struct match {
 	const struct regex *regex;
 	struct str *groups;
@@ -129,9 +132,10 @@ static void relabel_expand(const struct match *m, struct str t, struct buf *out)
 }
 
 /*
- * Expands the rule's target_label and replacement for a value that the regex
- * matches; for any other value both buffers are left empty. ERR_LIMIT: the
- * regex took too many steps, or an expansion exceeds its buffer's maximum.
+ * Matches `value`. If the regex matches, expands the rule's target_label into
+ * `target` and its replacement into `text`; otherwise both buffers are left
+ * empty. ERR_LIMIT: the regex took too many steps, or an expansion exceeds its
+ * buffer's maximum.
  */
 static int match_value(const struct relabel_rule *r, struct str value,
 		       struct buf *target, struct buf *text, struct err *err)
@@ -172,8 +176,8 @@ static bool relabel_is_name(struct str s)
 }
 
 /*
- * The action replace. An invalid target name leaves the labels unchanged, as in
- * Prometheus.
+ * The action "replace". An invalid target name leaves the labels unchanged, as
+ * in Prometheus.
  */
 static int relabel_replace(const struct relabel_rule *r, struct str value,
 			   struct labels_builder *b, struct err *err)
@@ -191,7 +195,7 @@ static int relabel_replace(const struct relabel_rule *r, struct str value,
 }
 
 /*
- * The action hashmod. The last 8 bytes of the MD5 sum, big-endian, make the
+ * The action "hashmod". The last 8 bytes of the MD5 sum, big-endian, make the
  * hash, as in Prometheus, so that both assign a target to the same shard.
  */
 static void relabel_hashmod(const struct relabel_rule *r, struct str value,
@@ -257,7 +261,8 @@ static void utf8_put(struct buf *out, wint_t c)
 }
 
 /*
- * The actions lowercase and uppercase. A byte that is not UTF-8 becomes U+FFFD.
+ * The actions "lowercase" and "uppercase". A byte that is not UTF-8 becomes
+ * U+FFFD.
  */
 static void set_case(const struct relabel_rule *r, struct str value,
 		     struct labels_builder *b)
@@ -281,9 +286,10 @@ static void set_case(const struct relabel_rule *r, struct str value,
 }
 
 /*
- * Copies the labels, sorted by name. labelmap must read the labels as they were
- * before it adds any, and in an order that does not depend on earlier rules.
- * The caller frees the copy; the builder still owns the text.
+ * Returns a copy of the labels, sorted by name. The action "labelmap" must read
+ * the labels as they were before it adds any, and in an order that does not
+ * depend on earlier rules. The caller frees the copy; the builder still owns
+ * the text.
  */
 static struct label *relabel_sort_names(const struct labels_builder *b)
 {
@@ -297,8 +303,8 @@ static struct label *relabel_sort_names(const struct labels_builder *b)
 }
 
 /*
- * The action labelmap: copies the value of each label whose name matches to the
- * label named by the replacement.
+ * The action "labelmap": for each label whose name matches, copies the label's
+ * value to the label that the replacement names.
  */
 static int relabel_labelmap(const struct relabel_rule *r,
 			    struct labels_builder *b, struct err *err)
@@ -321,9 +327,9 @@ static int relabel_labelmap(const struct relabel_rule *r,
 }
 
 /*
- * Removes the labels whose names match (labeldrop) or do not match (labelkeep).
- * The loop runs backwards because labels_set() moves the last label into the
- * place of the removed one.
+ * Removes the labels whose names match ("labeldrop") or do not match
+ * ("labelkeep"). The loop runs backwards because labels_set() moves the last
+ * label into the place of the removed one.
  */
 static void remove_labels(const struct relabel_rule *r,
 			  struct labels_builder *b, bool matching)
@@ -352,8 +358,9 @@ static void join_sources(const struct relabel_rule *r,
 
 /*
  * Performs the rule's action on the joined source value. Returns an enum
- * relabel_result or an error; the comparisons of keep and drop return a
- * boolean, because true equals RELABEL_KEPT and false equals RELABEL_DROPPED.
+ * relabel_result or an error. The comparisons of the actions "keep" and "drop"
+ * return a boolean, because true equals RELABEL_KEPT and false equals
+ * RELABEL_DROPPED.
  */
 static int relabel_act(const struct relabel_rule *r, struct str value,
 		       struct labels_builder *b, struct err *err)
@@ -405,8 +412,8 @@ int relabel_apply(const struct relabel_rule *rule, struct labels_builder *b,
 }
 
 /*
- * keepequal and dropequal read their target_label, too, in addition to the
- * source labels.
+ * The actions "keepequal" and "dropequal" read the label target_label in
+ * addition to the source labels.
  */
 bool relabel_judges_by(const struct relabel_rule *r, struct str label)
 {

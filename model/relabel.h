@@ -39,8 +39,8 @@ struct relabel_rule {
 	struct str *source_labels;
 	size_t source_count;
 	struct str separator;
-	struct str pattern; /* value of the key regex */
-	/* the compiled pattern, owned; NULL if it was refused */
+	struct str pattern; /* value of the configuration key "regex" */
+	/* the compiled pattern, owned; NULL if the pattern was refused */
 	struct regex *regex;
 	int64_t modulus;
 	struct str target_label;
@@ -64,8 +64,8 @@ enum relabel_result {
 };
 
 /*
- * Decodes a list of rules into the struct relabel_rules at field. Errors are
- * reported to y. The function is a yaml_fn.
+ * Decodes a list of rules into the struct relabel_rules at `field`. Errors are
+ * reported to y. This function is a yaml_fn.
  */
 void relabel_decode(struct yaml *y, const struct yaml_node *list, void *field);
 
@@ -80,16 +80,16 @@ NODISCARD int relabel_apply(const struct relabel_rule *rule,
 			    struct labels_builder *b, struct err *err);
 
 /*
- * Returns whether the rule keeps or drops targets by the given label, alone or
- * together with other labels.
+ * Returns whether the rule decides by the given label, alone or together with
+ * other labels, whether to keep or to drop a target.
  */
 bool relabel_judges_by(const struct relabel_rule *rule, struct str label);
 
 /*
- * Applies the rules in order and stops after the rule that drops the labels.
- * *by (may be NULL) receives the index of the last rule that was reached. Rules
- * that keep or drop by the label `but` are skipped; NULL skips none. Returns
- * the same values as relabel_apply().
+ * Applies the rules in order and stops after a rule that drops the labels. *by
+ * (`by` may be NULL) receives the index of the last rule that was reached. A
+ * rule that decides by the label `but` whether to keep or to drop is skipped;
+ * if `but` is NULL, no rule is. Returns the same values as relabel_apply().
  */
 NODISCARD int relabel_run(const struct relabel_rules *rules, const char *but,
 			  struct labels_builder *b, size_t *by,

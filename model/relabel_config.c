@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-/* Prometheus' defaults for regex, replacement and separator. */
+/* Prometheus' defaults for the keys "regex", "replacement" and "separator". */
 #define EVERYTHING "(.*)"
 #define WHOLE      "$1"
 #define SEPARATOR  ";"
@@ -29,7 +29,9 @@ const char *relabel_action_name(enum relabel_action a)
 	return names[a];
 }
 
-/* Decodes the key action; its case is ignored, as in Prometheus. */
+/*
+ * Decodes the key "action"; the case of its value is ignored, as in Prometheus.
+ */
 static void decode_action(struct yaml *y, const struct yaml_node *n,
 			  void *field)
 {
@@ -48,7 +50,7 @@ static void decode_action(struct yaml *y, const struct yaml_node *n,
 			   STR_ARG(text));
 }
 
-/* Decodes source_labels into an array in the configuration's arena. */
+/* Decodes the key "source_labels" into an array in the document's arena. */
 static void decode_sources(struct yaml *y, const struct yaml_node *n,
 			   void *field)
 {
@@ -84,7 +86,7 @@ static void empty_if_null(const struct yaml_node *map, const char *key,
 		*field = str_of("");
 }
 
-/* Returns whether an action requires target_label. */
+/* Returns whether an action requires the key "target_label". */
 static bool needs_target(enum relabel_action a)
 {
 	return a == RELABEL_REPLACE || a == RELABEL_HASHMOD ||
@@ -98,7 +100,7 @@ static bool relabel_is_given(const struct yaml_node *map, const char *key)
 	return yaml_child(map, key) != NULL;
 }
 
-/* Reports an error for each of the given keys that is present. */
+/* Reports an error for each key of the list `keys` that is present. */
 static void refuse_keys(struct yaml *y, const struct yaml_node *map,
 			const struct relabel_rule *r, const char *const *keys)
 {
@@ -118,9 +120,10 @@ static void check_keys(struct yaml *y, const struct yaml_node *map,
 		       const struct relabel_rule *r)
 {
 	/*
-	 * Keys that have no effect, by action: keepequal and dropequal compare
-	 * labels without a regex, labeldrop and labelkeep look at names only,
-	 * and the case actions write the source value itself.
+	 * Keys that have no effect, by action: "keepequal" and "dropequal"
+	 * compare labels without a regex; "labeldrop" and "labelkeep" look at
+	 * names only; "lowercase" and "uppercase" write the source value
+	 * itself.
 	 */
 	static const char *const but_equal[] = { "regex", "separator",
 						 "modulus", "replacement",
@@ -201,8 +204,8 @@ static void decode_rule(struct yaml *y, const struct yaml_node *n,
 				    .replacement = str_of(WHOLE) };
 	yaml_decode(y, n, "relabel_config", fields, r);
 	/*
-	 * yaml_decode() has already reported that n is not a map; it has no
-	 * keys to check.
+	 * If n is not a map, yaml_decode() has already reported that, and there
+	 * are no keys to check.
 	 */
 	if (n->kind != YAML_MAP)
 		return;

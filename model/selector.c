@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "model/regex.h"
 
-/* State of the parser. */
+/* State of one parse: the text, the position in it, and the selector so far. */
 struct parser {
 	struct str in;
 	size_t at; /* offset of the next byte of `in` */
@@ -19,7 +19,10 @@ struct parser {
 static int fail_at(struct parser *p, size_t at, const char *fmt, ...)
 	PRINTF(3, 4);
 
-/* Reports a parse error at byte `at` as LINE:COLUMN, in Prometheus' wording. */
+/*
+ * Reports a parse error at byte `at`, whose position is written as LINE:COLUMN,
+ * in Prometheus' wording.
+ */
 static int fail_at(struct parser *p, size_t at, const char *fmt, ...)
 {
 	unsigned line = 1;
@@ -42,8 +45,8 @@ static int fail_at(struct parser *p, size_t at, const char *fmt, ...)
 }
 
 /*
- * Returns the next byte, or 0 at the end. Callers for which a NUL byte in the
- * text matters compare p->at with the length.
+ * Returns the next byte, or 0 at the end. The text may contain NUL bytes too: a
+ * caller that must distinguish them compares p->at with the length.
  */
 static char selector_peek(const struct parser *p)
 {
@@ -83,7 +86,7 @@ static bool selector_accept(struct parser *p, char c)
 }
 
 /*
- * Takes an identifier; the result is empty if there is none. Colons are allowed
+ * Reads an identifier; the result is empty if there is none. Colons are allowed
  * in profile types, but not in label names.
  */
 static struct str selector_parse_identifier(struct parser *p, bool colons)
@@ -248,7 +251,7 @@ static int selector_get_string(struct parser *p, struct str *out)
 
 /*
  * Adds a matcher and compiles its regex. Errors of the regex are reported at
- * offset value_at.
+ * the offset `value_at` in the text.
  */
 static int selector_add(struct parser *p, enum matcher_op op, struct str name,
 			struct str value, size_t value_at)
@@ -358,8 +361,8 @@ static int selector_parse_braces(struct parser *p)
 }
 
 /*
- * Refuses a selector whose matchers all accept the empty value: it would select
- * series regardless of their labels.
+ * Refuses a selector whose matchers all accept the empty value: the selector
+ * would select series that have none of these labels.
  */
 static int selector_check(struct parser *p)
 {
@@ -401,8 +404,8 @@ static int selector_parse_text(struct parser *p)
 }
 
 /*
- * The array of matchers has room for the maximum from the start, so that it
- * never moves.
+ * The array of matchers has room for the maximum number from the start, so that
+ * it never moves.
  */
 int selector_parse(struct str text, struct selector *out, struct err *err)
 {

@@ -23,7 +23,7 @@ enum {
 	SELECTOR_MATCHERS_MAX = 64 /* largest number of matchers */
 };
 
-/* A parsed selector: a series is selected if all matchers match. */
+/* A parsed selector: a series is selected if all matchers match its labels. */
 struct selector {
 	struct arena arena; /* owns all text */
 	struct matcher *matchers;

@@ -73,8 +73,8 @@ static int no_such_type(const struct typeset *t, struct str name,
 }
 
 /*
- * Returns the index of the default type, or of the last type if the default is
- * not set or names no type; pprof chooses the same way.
+ * Returns the index of the default type. If the default is not set or names no
+ * type of the profile, returns the index of the last type, as pprof does.
  */
 static size_t default_index(const struct typeset *t)
 {

@@ -28,9 +28,11 @@ struct value_type {
 struct typeset {
 	struct value_type types[TYPES_MAX];
 	size_t count;
-	/* name of the default type; empty: the last type */
+	/*
+	 * name of the default sample type; empty: the last type is the default
+	 */
 	struct str default_type;
-	/* type and unit that are counted between two samples */
+	/* type and unit of the period (the distance between two samples) */
 	struct value_type period;
 };
 
@@ -45,15 +47,15 @@ NODISCARD int typeset_decode(struct bytes encoded, struct typeset *out,
 			     struct err *err);
 
 /*
- * Returns the number of sample types of an encoding without decoding it; 0 if
- * the encoding is damaged.
+ * Returns the number of sample types in an encoded type set without decoding
+ * the set; 0 if the encoding is damaged.
  */
 size_t typeset_count(struct bytes encoded);
 
 /*
  * Finds the sample type that pprof's option sample_index names: by its name, by
  * a number counted from 0, or the default type for an empty name. *out receives
- * its index. ERR_INVALID: there is no such type; err lists the types.
+ * the type's index. ERR_INVALID: there is no such type; `err` lists the types.
  */
 NODISCARD int typeset_index(const struct typeset *t, struct str name,
 			    size_t *out, struct err *err);
