@@ -80,8 +80,8 @@ static int by_ns(const void *a, const void *b)
 }
 
 /*
- * Series and times are chosen by a fixed random sequence, so that runs can be
- * compared.
+ * The fetched profiles are chosen by a fixed random sequence, so that runs can
+ * be compared.
  */
 void bench_fetch(struct bench *b, const char *what)
 {
