@@ -25,7 +25,7 @@ struct label_list {
 	size_t count;
 };
 
-/* Targets with common labels. */
+/* Targets and the labels that all of them get. */
 struct target_group {
 	struct label_list labels;
 	struct label_list *targets;

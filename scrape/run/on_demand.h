@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * On demand: the list of scrape requests (for a profile now, outside the
- * schedule) whose scrapes have not started.
+ * The list of scrape requests whose scrapes have not started. A scrape request
+ * asks for a profile now, outside the schedule.
  *
  * Ownership: the list holds one reference on each request.
  * Threads: any; the list is under scraper.mu.
@@ -13,8 +13,8 @@
 #include "scrape/scrape.h"
 
 /*
- * End a request: report the error (if rc is not 0) or the time of the profile
- * to the waiting caller, and drop the scraper's reference.
+ * End a request: report `err` (if `rc` is not 0) or `ms`, the time of the
+ * profile, to the waiting caller, and drop the scraper's reference.
  */
 void on_demand_end(struct scraper *s, struct scrape_request *a, int rc,
 		   const struct err *err, int64_t ms);

@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 /*
- * The types that conprof asks for by default; "profile" covers 10 seconds here,
- * 30 in conprof.
+ * The profile types that conprof scrapes by default. "profile" covers 10
+ * seconds here, but 30 seconds in conprof.
  */
 static const struct {
 	const char *name;

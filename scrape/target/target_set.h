@@ -21,16 +21,19 @@ struct target_entry {
 	/* labels of the target within its group */
 	const struct label_list *labels;
 	uint32_t type; /* index into job.types */
-	/* why it is dropped; NULL: it is scraped */
+	/* why the target is dropped; NULL: it is scraped */
 	const char *dropped;
-	struct target *target; /* NULL: it is dropped */
+	struct target *target; /* NULL: the target is dropped */
 };
 
 /* The targets of one job. Entries are in the order of the configuration. */
 struct target_set {
 	_Atomic uint32_t refs;
 	struct arena arena; /* memory of `job` and of the reasons */
-	/* labels of the job, to show discovered labels */
+	/*
+	 * labels of the job, from which labels before relabelling are made
+	 * again
+	 */
 	struct job_labels job;
 	struct target_groups_list groups;
 	struct target_entry *v;
