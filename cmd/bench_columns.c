@@ -19,7 +19,7 @@
 #include "pprof/columns.h"
 
 #define RAW_MAX ((size_t)1024 * MIB)
-#define LEVEL   5 /* level of zstd, as when sealing */
+#define LEVEL   5 /* level of zstd; storage seals with the same level */
 
 /* Maximum number of profiles of a chunk, and of their bytes, as in storage. */
 #define GROUP       32

@@ -21,7 +21,7 @@
 #include "cmd/bench_state.h"
 #include "cmd/source.h"
 
-#define YARD_MAX (64 * MIB) /* maximum raw bytes for the yardstick */
+#define YARD_MAX (64 * MIB) /* maximum decompressed bytes for the yardstick */
 #define LEVEL    3          /* level of zstd for the yardstick */
 
 void bench_die(const struct err *err)

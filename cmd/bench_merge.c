@@ -19,7 +19,7 @@
 #include "pprof/merge.h"
 
 #define RAW_MAX    ((size_t)1024 * MIB)
-#define ROUNDS     5 /* number of rounds; the best is printed */
+#define ROUNDS     5 /* number of rounds; the best time is printed */
 #define YARD_LEVEL 3 /* level of zstd for the yardstick */
 /* decompressed bytes after which the yardstick adds no more profiles */
 #define YARD_BYTES (64 * MIB)
@@ -81,7 +81,7 @@ static struct bytes bench_merge_unpacked(struct merge_bench *b,
 
 /* A selection of the input that is merged and measured. */
 struct set {
-	const char *job; /* NULL: all programs */
+	const char *job; /* job of the program; NULL: all programs */
 	const char *type;
 };
 

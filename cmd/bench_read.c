@@ -17,7 +17,7 @@
 #include "cmd/bench_state.h"
 #include "tsdb/querier.h"
 
-#define FETCHES  2000 /* profiles fetched for the latency */
+#define FETCHES  2000 /* number of fetches that measure the latency */
 #define LISTINGS 20   /* number of listings; their mean is printed */
 
 void bench_print_rate(struct bench *b, const char *what, int64_t ns)

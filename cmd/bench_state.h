@@ -35,7 +35,7 @@ struct bench {
 	struct input *v;
 	size_t count;
 	size_t cap;
-	size_t gzip_bytes; /* bytes of the input as read */
+	size_t gzip_bytes; /* bytes of the input, compressed */
 	int64_t instances; /* copies of each series, by the label "instance" */
 	int64_t step_ms;   /* ms between profiles of a series */
 	int64_t repeat;    /* how many times the whole input is appended */

@@ -122,7 +122,7 @@ struct usage {
 	 */
 	const char *line;
 	const char *text;
-	int min; /* bounds of the number of positional arguments */
+	int min; /* minimum and maximum number of positional arguments */
 	int max;
 };
 

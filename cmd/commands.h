@@ -20,7 +20,7 @@
  * the list of commands.
  */
 struct command {
-	const char *group; /* first word; NULL: the name is the only word */
+	const char *group; /* first word; NULL: the command is one word */
 	const char *name;
 	int (*run)(int argc, char **argv);
 	const char *help;

@@ -29,7 +29,7 @@ enum flag_kind {
 
 /* One flag of a command. */
 struct flag {
-	const char *name; /* NULL ends the list */
+	const char *name; /* without dashes; NULL ends the list */
 	enum flag_kind kind;
 	/* where the value is stored; holds the default before parsing */
 	void *out;

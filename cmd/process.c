@@ -20,7 +20,7 @@
 struct process_stats {
 	int64_t resident; /* bytes in RAM, including pages of files */
 	/*
-	 * bytes in RAM without pages of files; the kernel can drop those pages
+	 * bytes in RAM without the pages of files, which the kernel could drop
 	 */
 	int64_t resident_anon;
 	int64_t virtual_size;
@@ -76,7 +76,7 @@ static void storage_take_stats(void *db, void *snapshot)
 #define STORAGE(kind, ...) METRIC_ROW(kind, struct tsdb_stats, __VA_ARGS__)
 
 /*
- * The names are those of Prometheus' TSDB for all metrics that both have.
+ * Metrics that Prometheus' TSDB has, too, get the name that Prometheus uses.
  * Limits are gauges, too, so that alerts can compare values with limits.
  */
 static const struct metric_row storage_rows[] = {

@@ -42,7 +42,8 @@ struct serve {
 	size_t flag_count;
 
 	struct log log;
-	struct networks *refused; /* parsed from f.refused_networks */
+	/* the networks that f.refused_networks lists */
+	struct networks *refused;
 	struct config_reloader *reloader;
 	struct metrics *metrics;
 	struct tsdb *db;

@@ -22,7 +22,7 @@ static bool discovery_config_ends_with(struct str s, const char *end)
 
 /*
  * Returns whether Prometheus would accept a path: it has a known extension, and
- * at most one "*", which is after the last slash.
+ * no "*" before the last slash.
  */
 static bool is_pattern(struct str s)
 {

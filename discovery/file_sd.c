@@ -285,8 +285,8 @@ static int on_folder(const char *path UNUSED, int error)
 }
 
 /*
- * Expands a pattern. A path without * is returned as it is, so that a missing
- * or unreadable file is reported by read_source().
+ * Expands a pattern. A path without "*" is returned even if no file exists, so
+ * that read_source() reports a missing or unreadable file.
  */
 static int find_files(const char *pattern, glob_t *g)
 {

@@ -255,9 +255,9 @@ static struct job *make_job(struct discovery *d, const struct discovery_job *c)
 	for (size_t i = 0; i < c->configs->count; i++)
 		*vec_add(&j->providers) = take_provider(d, &c->configs->v[i]);
 	/*
-	 * A job that lost its discoveries is reported once more, with no
-	 * groups, so that its discovered targets are dropped. A job that never
-	 * had discoveries is not reported.
+	 * A job whose discoveries were removed is reported one last time,
+	 * without target groups, so that its discovered targets are dropped. A
+	 * job that never had discoveries is not reported.
 	 */
 	j->untold = j->providers.count ||
 		    (old && (old->providers.count || old->untold));

@@ -26,13 +26,13 @@
 
 /* The labels that all targets of a job get from its configuration. */
 struct job_labels {
-	/* labels for targets that do not set them */
+	/* labels that a target gets unless it sets them itself */
 	struct label_list defaults;
 	struct param *params;
 	size_t param_count;
 	struct label_list *types; /* labels of each profile type */
 	size_t type_count;
-	size_t type_room; /* allocated length of types */
+	size_t type_room; /* allocated length of `types` */
 	bool has_index;   /* whether type 0 is the index page /debug/pprof/ */
 	size_t max_body;  /* limit of a response body in bytes; 0: no limit */
 };

@@ -39,7 +39,8 @@ struct scrape_options {
 	/* limit of all bodies being received, in bytes */
 	int64_t ingest_memory;
 	const char *user_agent;
-	const struct networks *refused; /* networks for http_client_refuse() */
+	/* networks to which http_client_refuse() forbids connections */
+	const struct networks *refused;
 };
 
 /*
@@ -82,7 +83,11 @@ struct target_status {
 	const struct label *discovered;
 	size_t discovered_count;
 	enum target_health health;
-	const char *last_error; /* "": the last scrape has not failed */
+	/*
+	 * error of the last scrape, or the limit that refuses the target; "":
+	 * none
+	 */
+	const char *last_error;
 	int64_t last_ms;
 	int64_t last_duration_ns;
 	int64_t next_ms;

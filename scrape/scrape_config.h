@@ -117,7 +117,8 @@ struct scrape_config {
 	 * /debug/pprof/
 	 */
 	bool auto_profiles;
-	struct target_groups *statics; /* a counted reference; NULL: none */
+	/* from static_configs, a reference; NULL: none */
+	struct target_groups *statics;
 	struct http_options http;
 	struct discovery_configs discovery;
 	struct relabel_rules relabel;

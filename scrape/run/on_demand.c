@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests of scrape_now(): finding the target, waiting in line, and ending.
- * The list scraper.asked is in order of arrival, under scraper.mu.
+ * Requests of scrape_now(): finds the target, and keeps the list scraper.asked
+ * of requests whose scrapes have not started, in order of arrival and under
+ * scraper.mu.
  */
 #include "scrape/run/on_demand.h"
 

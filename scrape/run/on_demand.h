@@ -21,8 +21,8 @@ void on_demand_end(struct scraper *s, struct scrape_request *a, int rc,
 
 /*
  * Remove from the list the first request whose target is not being scraped, and
- * mark that target as running. NULL: there is no such request. The caller must
- * start the scrape, and takes over the scraper's reference on the request.
+ * mark that target as running. NULL: the list has no such request. The caller
+ * must start the scrape, and takes over the scraper's reference on the request.
  */
 struct scrape_request *on_demand_take(struct scraper *s);
 

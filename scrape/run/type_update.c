@@ -93,8 +93,9 @@ static void type_update_regroup(void *scraper, unsigned worker UNUSED)
 }
 
 /*
- * When many targets start at once, many index pages name new types; target sets
- * are rebuilt once a second, not once for each page.
+ * Many targets may start at the same time, and their index pages then all name
+ * new types. Therefore target sets are rebuilt at most once a second, not once
+ * for each page.
  */
 int64_t type_update_start(struct scraper *s)
 {

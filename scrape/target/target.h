@@ -28,8 +28,8 @@ enum target_health {
 };
 
 /*
- * What defines a target. Two targets with equal specs are the same target, so
- * that a target keeps its schedule and health across reloads
+ * Everything that defines a target. Targets with equal specs are the same
+ * target, so that a target keeps its schedule and health across reloads
  * (docs/decisions.md, 57).
  */
 struct target_spec {
@@ -51,7 +51,8 @@ struct target {
 	_Atomic uint32_t refs;
 	struct target_spec spec;
 	uint64_t hash; /* hash of labels and URL */
-	char *refused; /* the limit that forbids scraping, or NULL */
+	/* message about a limit that forbids scraping, or NULL */
+	char *refused;
 
 	/*
 	 * Only for an index page (/debug/pprof/): the types that the page named
@@ -69,7 +70,7 @@ struct target {
 	int64_t last_ms;  /* start of the last scrape; 0: never */
 	int64_t last_duration_ns;
 	int64_t next_ms;     /* copy of due_ms, for the status page */
-	uint64_t last_bytes; /* length of the last body */
+	uint64_t last_bytes; /* bytes of the last response body */
 	/* number of times that the target was due while being scraped */
 	uint64_t skipped;
 };

@@ -23,10 +23,10 @@ struct set_builder {
 	struct http_config *client;
 	/* the job's previous set; NULL: none */
 	const struct target_set *before;
-	struct table known; /* entries of `before` by hash of the target */
+	struct table known; /* entries of `before` by target_spec_hash() */
 	struct table pages; /* index pages of `before` by hash of the URL */
 	struct table seen;  /* entries of the new set by hash of the labels */
-	struct table types; /* types of the job by name */
+	struct table types; /* indexes of job.types by type name */
 	/*
 	 * for each relabelling rule the text of dropped_by(), made when needed
 	 */
@@ -244,7 +244,8 @@ static const struct target *target_set_keep(struct set_builder *m,
 }
 
 /*
- * The text "dropped by … rule N", which is made once for each relabelling rule.
+ * The reason "dropped by relabel_configs rule N (action)", a text that is made
+ * once for each rule.
  */
 static const char *dropped_by(struct set_builder *m, size_t rule)
 {
