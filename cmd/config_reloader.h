@@ -5,8 +5,8 @@
  * its mistakes are logged one by one.
  *
  * Ownership: the members of the options are borrowed.
- * Threads: reloader_reload(), reloader_job_count() and reloader_text() from
- * any; the other functions from one thread.
+ * Threads: reloader_reload(), reloader_job_count() and reloader_text() from any
+ * thread; the other functions from one thread.
  */
 #ifndef CMD_CONFIG_RELOADER_H
 #define CMD_CONFIG_RELOADER_H

@@ -285,8 +285,8 @@ static int on_folder(const char *path UNUSED, int error)
 }
 
 /*
- * Expands a pattern. A path without "*" is returned even if no file exists, so
- * that read_source() reports a missing or unreadable file.
+ * Expands a pattern. A path without wildcards is returned even if no file
+ * exists, so that read_source() reports a missing or unreadable file.
  */
 static int find_files(const char *pattern, glob_t *g)
 {

@@ -68,7 +68,10 @@ static bool http_sd_is_json(const char *type)
 	       (!type[n] || type[n] == ';' || type[n] == ' ');
 }
 
-/* Accepts what Prometheus accepts: status 200 and JSON. */
+/*
+ * Returns 0 for a response that Prometheus accepts: status 200 and JSON.
+ * Otherwise returns the error.
+ */
 static int check_response(const struct http_response *r, struct err *err)
 {
 	int rc = http_status_check(r, err);

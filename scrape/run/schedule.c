@@ -106,8 +106,8 @@ static void heap_add(struct scraper *s, const struct target_set *set)
 }
 
 /*
- * The first due time of a new target. Index pages are scraped early, because
- * the job's other targets are not known before.
+ * The first due time of a new target. Index pages (/debug/pprof/) are scraped
+ * early, because the job's other targets are known only after that.
  */
 static int64_t first_due(const struct target *t, int64_t now)
 {

@@ -371,7 +371,10 @@ int target_spec_make(const struct job_labels *job, size_t type,
 			       "the label " LABEL_NAME
 			       " (the profile type) is empty");
 	out->seconds = seconds_of(b);
-	/* The target answers only after it has profiled for "seconds". */
+	/*
+	 * The target answers only when the profile's duration is over, so the
+	 * timeout is extended by the duration.
+	 */
 	out->timeout_ms = timeout + out->seconds * 1000;
 	out->url = make_url(job, b);
 	if (!out->url)
