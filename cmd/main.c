@@ -137,8 +137,8 @@ int main(int argc, char **argv)
 	/*
 	 * Large buffers get memory mappings of their own, which are returned to
 	 * the system when the buffers are freed. By default glibc raises this
-	 * threshold after the first large buffer, and would keep the memory of
-	 * the largest profile (docs/decisions.md, 30).
+	 * threshold when a large buffer is freed, and would then keep the
+	 * memory of the largest profile (docs/decisions.md, 30).
 	 */
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no thread runs yet */
 	mallopt(M_MMAP_THRESHOLD, 1024 * 1024);
