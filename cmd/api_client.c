@@ -38,7 +38,9 @@ void query_fini(struct query *q)
 	buf_fini(&q->url);
 }
 
-/* Slashes at the end of the server are dropped: the path begins with one. */
+/*
+ * Slashes at the end of q->server are dropped, because `path` begins with one.
+ */
 void query_path(struct query *q, const char *path)
 {
 	size_t n = strlen(q->server);
@@ -55,7 +57,10 @@ void query_path(struct query *q, const char *path)
 	buf_str(&q->url, path);
 }
 
-/* The first parameter begins with ?, the others with &. */
+/*
+ * In the URL, "?" precedes the first parameter, and "&" precedes each further
+ * one.
+ */
 void query_param(struct query *q, const char *name, const char *value)
 {
 	if (!*value)
@@ -119,7 +124,7 @@ static int load_http(const char *path, struct http_config **out,
 	return rc;
 }
 
-/* The progress of a request, as shown on a terminal. */
+/* What is needed to show the progress of a request on a terminal. */
 struct progress {
 	const struct query *q;
 	int64_t started_ns;
@@ -146,7 +151,10 @@ static void show_progress(void *ctx)
 	p->shown = true;
 }
 
-/* Count the bytes for the progress and pass them on. */
+/*
+ * http_request.sink callback: counts the bytes for the progress display, and
+ * passes them to q->sink.
+ */
 static bool api_client_take_body(void *ctx, struct bytes b)
 {
 	struct progress *p = ctx;
@@ -155,7 +163,10 @@ static bool api_client_take_body(void *ctx, struct bytes b)
 	return p->q->sink(p->q->sink_ctx, b);
 }
 
-/* The error that the API reports in its JSON body, or the bare status. */
+/*
+ * Set *err to the error message in the JSON body of the API or, if the body has
+ * none, to the HTTP status. Returns ERR_INVALID.
+ */
 static int api_error(struct bytes body, long status, struct err *err)
 {
 	json_t *root = json_loadb((const char *)body.ptr, body.len, 0, NULL);
@@ -171,7 +182,10 @@ static int api_error(struct bytes body, long status, struct err *err)
 	return ERR_INVALID;
 }
 
-/* An error of the transport, with a hint at its usual cause. */
+/*
+ * Report that the connection failed, with a hint at the usual cause. Returns
+ * the error code of the request.
+ */
 static int tell_transport(const struct query *q, const struct http_response *r,
 			  struct err *err)
 {
@@ -211,7 +225,7 @@ static void print_warning(struct str warning)
 		fprintf(stderr, "everprof: warning: %.*s\n", STR_ARG(warning));
 }
 
-/* Answer the request from the data directory. */
+/* Answer the request from the data directory, without a server. */
 static int fetch_local(struct query *q, struct http_response *r,
 		       struct err *err)
 {
@@ -293,7 +307,7 @@ static int fetch_remote(struct query *q, struct http_response *r,
 		rc = api_error(buf_bytes(&r->body), r->status, err);
 	if (!rc)
 		print_warning(http_response_header(r, "X-Everprof-Warning"));
-	/* The caller frees only the body. */
+	/* The caller frees only the body, so the headers are freed here. */
 	buf_fini(&r->headers);
 	return rc;
 }

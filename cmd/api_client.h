@@ -22,23 +22,32 @@
 /* A request to the API. */
 struct query {
 	const char *server;
-	const char *storage; /* data directory; "": ask the server */
-	/* bytes that a query of the data directory may take */
+	const char *storage; /* data directory to read; "": ask the server */
+	/*
+	 * maximum memory in bytes for a request that is answered from `storage`
+	 */
 	int64_t memory;
 	int64_t timeout_ms;
 	const char *http_config; /* path of --http.config.file; NULL: none */
 	/* URL of the request, built by query_path() and query_param() */
 	struct buf url;
-	bool post; /* send POST, not GET; then status 204 is a success, too */
 	/*
-	 * Receives the body in pieces, as in client/http.h; NULL: query_fetch()
-	 * collects the body.
+	 * whether to send POST instead of GET; then status 204 is a success,
+	 * too
+	 */
+	bool post;
+	/*
+	 * Called with each piece of the body, as in client/http.h. NULL:
+	 * query_fetch() collects the body.
 	 */
 	bool (*sink)(void *ctx, struct bytes b);
 	void *sink_ctx;
 };
 
-/* Rows of a list of flags that say which server to ask, and how. */
+/*
+ * Elements of an array of struct flag: the flags that choose the server and the
+ * HTTP options.
+ */
 #define SERVER_FLAGS(q)                                                                              \
 	{ "server", FLAG_TEXT, &(q).server, "http://127.0.0.1:10902",                                \
 	  "Address of the everprof server." },                                                       \
@@ -71,16 +80,19 @@ void query_fini(struct query *q);
  */
 void query_path(struct query *q, const char *path);
 
-/* Append a parameter, escaped. Empty values are left out. */
+/*
+ * Append a parameter to the URL, escaped. A parameter with an empty value is
+ * left out.
+ */
 void query_param(struct query *q, const char *name, const char *value);
 
 /*
  * Send the request, or answer it from the data directory, and wait for the
- * answer. ERR_INVALID: the HTTP status is not 200 (or 204 for a POST), with the
- * message of the server; or the server is not everprof (docs/decisions.md, 98).
- * Errors of the transport and of reading the HTTP configuration are passed on.
- * After one second, a terminal shows how long the wait has been. The caller
- * frees r->body in any case.
+ * answer. ERR_INVALID: the HTTP status is not 200 (or 204 for a POST), and the
+ * message is that of the server; or the server is not everprof
+ * (docs/decisions.md, 98). Errors of the connection and of reading the HTTP
+ * configuration are passed on. If stderr is a terminal, the waiting time is
+ * shown there after one second. The caller frees r->body in any case.
  */
 NODISCARD int query_fetch(struct query *q, struct http_response *r,
 			  struct err *err);

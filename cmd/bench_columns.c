@@ -19,24 +19,25 @@
 #include "pprof/columns.h"
 
 #define RAW_MAX ((size_t)1024 * MIB)
-#define LEVEL   5 /* level of zstd, as when sealing */
+#define LEVEL   5 /* level of zstd; storage seals with the same level */
 
-/* Bounds of a chunk, as in storage: profiles and bytes. */
+/* Maximum number of profiles of a chunk, and of their bytes, as in storage. */
 #define GROUP       32
 #define GROUP_BYTES ((size_t)2 * MIB)
 
 /*
- * The sums over a series, or over all series; raw, gzip, zstd, groups and table
- * are bytes.
+ * Sums over one series, or over all series. The members `raw`, `gzip`, `zstd`,
+ * `groups` and `table` are in bytes.
  */
 struct figures {
 	size_t profiles;
 	size_t refused; /* profiles that the codec refused */
 	size_t raw;
 	size_t gzip;
-	size_t zstd;   /* bytes of chunks by zstd */
-	size_t groups; /* bytes of chunks as columns, or by zstd if refused */
-	size_t table;  /* bytes of the dictionary table */
+	size_t zstd; /* bytes of the chunks, all encoded by zstd */
+	/* bytes of the chunks as columns; by zstd where the codec refused */
+	size_t groups;
+	size_t table; /* bytes of the dictionary table */
 	int64_t zstd_ns;
 	int64_t encode_ns;
 	int64_t decode_ns;
@@ -52,9 +53,9 @@ struct columns_bench {
 	struct zstd *zstd;
 	struct codec_encoder *encoder;
 	struct codec_decoder *decoder;
-	/* counts of the encoder when the series began */
+	/* what the encoder had counted when the current series began */
 	struct columns_counts counts;
-	size_t table; /* bytes of the table when the series began */
+	size_t table; /* bytes of the table when the current series began */
 	/* profiles of the chunk that is being filled */
 	struct buf raw[GROUP];
 	size_t count;
@@ -96,7 +97,8 @@ static int bench_columns_compare(struct columns_bench *b,
 
 /*
  * Encode the chunk by zstd and as columns, and add up the bytes of both.
- * ERR_UNSUPPORTED of the codec is no error: storage would use zstd.
+ * ERR_UNSUPPORTED from the columns codec is not passed on: storage would use
+ * zstd.
  */
 static int bench_columns_close_group(struct columns_bench *b, struct err *err)
 {
@@ -136,13 +138,13 @@ static int bench_columns_close_group(struct columns_bench *b, struct err *err)
 	return rc;
 }
 
-/* How many times smaller `b` is than `a`; 0: nothing to compare. */
+/* How many times smaller `b` is than `a`; 0 if `b` is 0. */
 static double bench_columns_print_times(size_t a, size_t b)
 {
 	return b ? (double)a / (double)b : 0;
 }
 
-/* MB per CPU second; 0: not measured. */
+/* The rate in MB per CPU second; 0: the time was not measured. */
 static double bench_columns_print_rate(size_t bytes, int64_t ns)
 {
 	return ns ? (double)bytes * 1e3 / (double)ns : 0;
@@ -196,8 +198,9 @@ bench_columns_time_since(const struct columns_counts *now,
 }
 
 /*
- * End a series: encode its last chunk, print and add up. All series of a target
- * share one table, so the growth of the table is counted for the series.
+ * End the current series: encode its last chunk, print its figures and add them
+ * to the sums. All series of a target share one dictionary table; the bytes by
+ * which the table has grown are counted for this series.
  */
 static int close_series(struct columns_bench *b, struct err *err)
 {
@@ -220,7 +223,10 @@ static int close_series(struct columns_bench *b, struct err *err)
 	return 0;
 }
 
-/* End a target: a stripe and its table belong to one target. */
+/*
+ * End the current target: its series, and its stripe (the chunks that share one
+ * dictionary table).
+ */
 static int close_target(struct columns_bench *b, struct err *err)
 {
 	int rc = close_series(b, err);
@@ -232,16 +238,18 @@ static int close_target(struct columns_bench *b, struct err *err)
 	return rc;
 }
 
-/* Whether the current job or type (`have`) is the item's (`s`). */
+/*
+ * Whether `have`, the current job or type, equals `s`, which is from an item.
+ */
 static bool is_same(const char *have, struct str s)
 {
 	return have && str_eq(str_of(have), s);
 }
 
 /*
- * If the item begins a new series or a new target, close the previous one and
- * remember the item's series. The walk is in the order of names, so series are
- * contiguous.
+ * If the item begins a new series or a new target, close the current series or
+ * target and remember the job and type of the item. The walk is in the order of
+ * names, so the items of a series are contiguous.
  */
 static int bench_columns_run_turn(struct columns_bench *b,
 				  const struct source_item *item,
@@ -269,8 +277,8 @@ static bool bench_columns_is_wanted(void *ctx UNUSED, int64_t ms UNUSED)
 }
 
 /*
- * source_visitor.visit: add a profile to the chunk, which is closed first if it
- * is full.
+ * source_visitor.visit: add a profile to the chunk. A chunk that is full is
+ * closed first.
  */
 static int bench_columns_add_item(void *ctx, const struct source_item *item,
 				  struct err *err)

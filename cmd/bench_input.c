@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The input of `everprof bench storage`: loading, spacing, the yardstick (the
- * speed of zstd), and appending. Errors end the process.
+ * The input of `everprof bench storage`: loading profiles, giving them evenly
+ * spaced times, the yardstick (the speed of zstd), and appending. Errors end
+ * the process.
  */
 #include "cmd/bench_input.h"
 
@@ -20,7 +21,7 @@
 #include "cmd/bench_state.h"
 #include "cmd/source.h"
 
-#define YARD_MAX (64 * MIB) /* maximum raw bytes for the yardstick */
+#define YARD_MAX (64 * MIB) /* maximum decompressed bytes for the yardstick */
 #define LEVEL    3          /* level of zstd for the yardstick */
 
 void bench_die(const struct err *err)
@@ -75,7 +76,7 @@ static int bench_input_by_time(const void *a, const void *b)
 	return (x->ms > y->ms) - (x->ms < y->ms);
 }
 
-/* Number the profiles of each series, then sort by time. */
+/* The k-th profile of each series gets the time START_MS + k * b->step_ms. */
 void bench_respace(struct bench *b)
 {
 	int64_t k = 0;
@@ -96,7 +97,7 @@ int64_t bench_span(const struct bench *b)
 	return b->v[b->count - 1].ms - START_MS + b->step_ms;
 }
 
-/* Every fifth profile is used, and the best of three rounds counts. */
+/* The sample is every fifth profile, and the best of three rounds counts. */
 void bench_yardstick(struct bench *b)
 {
 	struct zstd *z = zstd_new();
@@ -139,7 +140,10 @@ void bench_yardstick(struct bench *b)
 	zstd_free(z);
 }
 
-/* The labels of a profile for one instance; the caller owns them. */
+/*
+ * Make the labels of a profile; `instance` becomes the label "instance", so
+ * that each number makes a copy of the series. The caller owns the labels.
+ */
 static struct labels *bench_input_make_labels(const struct input *in,
 					      int64_t instance)
 {
@@ -157,7 +161,10 @@ static struct labels *bench_input_make_labels(const struct input *in,
 	return ls;
 }
 
-/* Unpacking is part of what is measured, as in the scraper. */
+/*
+ * The profile is unpacked here, because that is part of the measured work, as
+ * in the scraper.
+ */
 void bench_append(struct bench *b, const struct input *in, int64_t instance,
 		  int64_t shift, uint64_t *lsn)
 {
@@ -181,8 +188,8 @@ void bench_append(struct bench *b, const struct input *in, int64_t instance,
 }
 
 /*
- * All instances of a profile are appended before the next one, as a scraper of
- * many instances would.
+ * Each profile is appended for all instances before the next profile follows,
+ * as a scraper of many instances would do.
  */
 void bench_append_all(struct bench *b)
 {

@@ -26,8 +26,9 @@ NODISCARD int bench_keep_item(void *ctx, const struct source_item *it,
 void bench_complain(void *ctx, const struct err *err);
 
 /*
- * Space the profiles of each series b->step_ms apart, and order the input by
- * time, so that series are interleaved as in a scraper.
+ * Change the times so that consecutive profiles of a series are b->step_ms
+ * apart, and order the input by time, so that series are interleaved as in a
+ * scraper.
  */
 void bench_respace(struct bench *b);
 
@@ -44,14 +45,16 @@ int64_t bench_span(const struct bench *b);
 void bench_yardstick(struct bench *b);
 
 /*
- * Append one profile for one instance, with `shift` ms added to its time. *lsn
- * is set; every SYNC_EVERY profiles the WAL is synced.
+ * Append one profile for one instance (a copy of the series with its own label
+ * "instance"), with `shift` ms added to the time of the profile. *lsn is set to
+ * the position in the WAL. After every SYNC_EVERY profiles the WAL is synced.
  */
 void bench_append(struct bench *b, const struct input *in, int64_t instance,
 		  int64_t shift, uint64_t *lsn);
 
 /*
- * Append the whole input b->repeat times for b->instances instances, and sync.
+ * Append the whole input b->repeat times for each of b->instances instances,
+ * and sync.
  */
 void bench_append_all(struct bench *b);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * everprof bench merge: how fast profiles are decompressed and merged, and how
- * much memory that takes: first all profiles of a type of one program, then of
- * all programs.
+ * much memory that takes. All profiles of a type are merged, first of one
+ * program, then of all programs.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,9 +19,9 @@
 #include "pprof/merge.h"
 
 #define RAW_MAX    ((size_t)1024 * MIB)
-#define ROUNDS     5 /* number of rounds; the best is printed */
+#define ROUNDS     5 /* number of rounds; the best time is printed */
 #define YARD_LEVEL 3 /* level of zstd for the yardstick */
-/* raw bytes after which the yardstick adds no more profiles */
+/* decompressed bytes after which the yardstick adds no more profiles */
 #define YARD_BYTES (64 * MIB)
 
 /* One profile in memory, as scraped. */
@@ -81,7 +81,7 @@ static struct bytes bench_merge_unpacked(struct merge_bench *b,
 
 /* A selection of the input that is merged and measured. */
 struct set {
-	const char *job; /* NULL: all programs */
+	const char *job; /* job of the program; NULL: all programs */
 	const char *type;
 };
 
@@ -92,7 +92,7 @@ static bool is_in(const struct set *s, const struct body *x)
 	       (!s->job || !strcmp(s->job, x->job));
 }
 
-/* The result of one merge; raw and memory are bytes. */
+/* The result of one merge. The members `raw` and `memory` are in bytes. */
 struct figures {
 	size_t count;
 	size_t raw;
@@ -100,7 +100,10 @@ struct figures {
 	int64_t cpu_ns;
 };
 
-/* Merge a selection once. Decompression and decoding count, as in a query. */
+/*
+ * Merge a selection once. Its time includes decompression and decoding, as in a
+ * query.
+ */
 static int merge_set(struct merge_bench *b, const struct set *s,
 		     struct figures *f, struct err *err)
 {

@@ -17,7 +17,7 @@
 #include "cmd/bench_state.h"
 #include "tsdb/querier.h"
 
-#define FETCHES  2000 /* profiles fetched for the latency */
+#define FETCHES  2000 /* number of fetches that measure the latency */
 #define LISTINGS 20   /* number of listings; their mean is printed */
 
 void bench_print_rate(struct bench *b, const char *what, int64_t ns)
@@ -80,8 +80,8 @@ static int by_ns(const void *a, const void *b)
 }
 
 /*
- * Series and times are chosen by a fixed random sequence, so that runs can be
- * compared.
+ * The fetched profiles are chosen by a fixed random sequence, so that runs can
+ * be compared.
  */
 void bench_fetch(struct bench *b, const char *what)
 {

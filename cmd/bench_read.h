@@ -12,8 +12,9 @@
 #include "cmd/bench_state.h"
 
 /*
- * Print profiles and raw bytes per CPU second for a phase that took ns of CPU
- * time, also as a share of the yardstick (the speed of zstd on this machine).
+ * Print how many profiles and decompressed bytes per CPU second a phase
+ * processed that took `ns` nanoseconds of CPU time, also as a share of the
+ * yardstick (the speed of zstd on this machine).
  */
 void bench_print_rate(struct bench *b, const char *what, int64_t ns);
 

@@ -26,15 +26,20 @@
 #define START_MS   1700000000000LL
 #define PER_SECOND 200  /* profiles per simulated second */
 #define BODY_LEN   2048 /* bytes of a profile */
-#define LISTINGS   5    /* number of listings; the best is printed */
+#define LISTINGS   5    /* number of listings; the best time is printed */
 
 /* Options and figures of one run. */
 struct series_bench {
 	int64_t series;
-	int64_t profiles; /* profiles to append */
-	/* consecutive profiles of a series, before the next series */
+	int64_t profiles; /* number of profiles to append */
+	/*
+	 * number of consecutive profiles of one series, before the next series
+	 * begins
+	 */
 	int64_t lifetime;
-	/* Simulated, so that hours pass in seconds. */
+	/*
+	 * the clock of the database; simulated, so that hours pass in seconds
+	 */
 	struct clock clock;
 	struct metrics *metrics;
 	struct tsdb *db;
@@ -46,8 +51,8 @@ struct series_bench {
 };
 
 /*
- * The labels of series i, like the labels of pods in Kubernetes: four types for
- * each pod, 16 pods on a node. The caller owns them.
+ * The labels of series `i`, like the labels of pods in Kubernetes: each pod has
+ * four profile types, and each node 16 pods. The caller owns the labels.
  */
 static struct labels *bench_series_make_labels(int64_t i)
 {
@@ -77,8 +82,8 @@ static struct labels *bench_series_make_labels(int64_t i)
 }
 
 /*
- * Make the body of profile n. Every second byte is the same in all profiles,
- * and the rest are random: about half of the body can be compressed.
+ * Make the body of profile `n`. Every second byte is the same in all profiles,
+ * and the rest are random, so about half of the body can be compressed.
  */
 static void make_body(int64_t n, struct buf *out)
 {
@@ -94,7 +99,8 @@ static void make_body(int64_t n, struct buf *out)
 }
 
 /*
- * Append profile n. The body is no real profile: storage does not look into it.
+ * Append profile `n`. Its body is not a valid profile, because storage does not
+ * look into bodies.
  */
 static int bench_series_bench_append(struct series_bench *b, int64_t n,
 				     struct buf *body, struct err *err)
@@ -119,7 +125,7 @@ static int bench_series_bench_append(struct series_bench *b, int64_t n,
 	return rc;
 }
 
-/* Update the peaks of memory and of series in head blocks. */
+/* Update the highest memory and the highest number of series in head blocks. */
 static void bench_series_look_at(struct series_bench *b)
 {
 	struct tsdb_stats s;
@@ -188,8 +194,8 @@ static size_t bench_series_list_once(struct querier *q, size_t series)
 }
 
 /*
- * Read the totals of all profiles, which are in chunk metadata; returns the
- * number of profiles.
+ * Read the totals (sums by sample type) of all profiles from chunk metadata.
+ * Returns the number of profiles.
  */
 static size_t total_once(struct querier *q, size_t n)
 {
@@ -236,7 +242,9 @@ static void bench_series_list_series(struct series_bench *b)
 	querier_close(q);
 }
 
-/* Append, open again, seal, list. */
+/*
+ * Run all phases: append, open the database again, seal its head blocks, list.
+ */
 static int bench_series_measure(struct series_bench *b, const char *path,
 				struct err *err)
 {
@@ -277,7 +285,7 @@ static int bench_series_measure(struct series_bench *b, const char *path,
 	return rc;
 }
 
-/* nftw() callback that removes the database afterwards. */
+/* nftw() callback that removes one file or folder of the database. */
 static int bench_series_remove_entry(const char *path,
 				     const struct stat *st UNUSED,
 				     int type UNUSED, struct FTW *ftw UNUSED)

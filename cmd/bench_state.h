@@ -18,7 +18,7 @@
 /* Time of the first profile of each series, in ms. */
 #define START_MS 1700000000000LL
 
-/* Profiles between two syncs of the WAL. */
+/* Number of profiles between two syncs of the WAL. */
 #define SYNC_EVERY 100
 
 /* One profile of the folder, in memory. */
@@ -35,10 +35,10 @@ struct bench {
 	struct input *v;
 	size_t count;
 	size_t cap;
-	size_t gzip_bytes; /* bytes of the input as read */
-	int64_t instances; /* number of copies of each series */
+	size_t gzip_bytes; /* bytes of the input, compressed */
+	int64_t instances; /* copies of each series, by the label "instance" */
 	int64_t step_ms;   /* ms between profiles of a series */
-	int64_t repeat;    /* how often the folder is appended */
+	int64_t repeat;    /* how many times the whole input is appended */
 
 	struct unpacker *unpacker;
 	struct unpacked *unpacked;
@@ -47,10 +47,14 @@ struct bench {
 	size_t appended;
 	size_t raw_bytes;  /* bytes appended, decompressed */
 	size_t sent_bytes; /* bytes appended, as scraped */
-	double yard_in;    /* MB per CPU s that zstd -3 compresses */
-	double yard_out;   /* MB per CPU s that zstd -3 decompresses */
+	/* speed of compression by zstd -3, in MB per CPU s */
+	double yard_in;
+	double yard_out; /* speed of decompression by zstd, in MB per CPU s */
 
-	/* Peak of RssAnon, sampled by a thread of its own. */
+	/*
+	 * Highest RssAnon (memory without pages of files) that the thread
+	 * `sampler` has seen.
+	 */
 	pthread_t sampler;
 	_Atomic bool sampling;
 	_Atomic int64_t peak_kb;

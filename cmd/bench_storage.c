@@ -28,9 +28,12 @@
 #include "pprof/columns.h"
 #include "tsdb/stats.h"
 
-/* Nothing is removed; retention only decides the size of blocks. */
+/*
+ * Retention by time, in ms. It only decides the size of blocks, because the
+ * option ignore_retention prevents removals.
+ */
 #define RETENTION_MS (15LL * 86400 * 1000)
-#define OPENINGS     5     /* number of openings; the best is printed */
+#define OPENINGS     5     /* number of openings; the best time is printed */
 #define SAMPLE_US    20000 /* µs between two samples of memory */
 
 /*
@@ -64,7 +67,10 @@ static int add_bytes(const char *path UNUSED, const struct stat *st, int type,
 	return 0;
 }
 
-/* Print the size of all files without the ballast, which is not data. */
+/*
+ * Print the size of all files except the ballast (reserved space), which is not
+ * data.
+ */
 static void print_directory(const struct bench *b, const char *path,
 			    uint64_t ballast)
 {
@@ -109,8 +115,9 @@ static void print_factor(struct bench *b)
 }
 
 /*
- * Open the database. Syncs and maintenance happen only when the benchmark asks
- * for them, so that phases do not overlap.
+ * Open the database; `budget` is the size in bytes at which the WAL is flushed.
+ * Syncs and maintenance happen only when the benchmark asks for them, so that
+ * phases do not overlap.
  */
 static void bench_storage_open_db(struct bench *b, const char *path,
 				  int64_t budget)
@@ -130,7 +137,7 @@ static void bench_storage_open_db(struct bench *b, const char *path,
 		bench_die(&err);
 }
 
-/* nftw() callback that removes the database afterwards. */
+/* nftw() callback that removes one file or folder of the database. */
 static int bench_storage_remove_entry(const char *path,
 				      const struct stat *st UNUSED,
 				      int type UNUSED, struct FTW *ftw UNUSED)
@@ -163,8 +170,8 @@ static void begin_sampling(struct bench *b)
 }
 
 /*
- * Stop measuring; print the peak above `before_kb`, which includes the input in
- * memory.
+ * Stop measuring, and print by how much the peak exceeds `before_kb`, the
+ * memory before the phase. That memory includes the loaded input.
  */
 static void end_sampling(struct bench *b, const char *what, int64_t before_kb)
 {
@@ -256,7 +263,8 @@ static void bench_storage_measure(struct bench *b, const char *path)
 }
 
 /*
- * Measure in a new directory. /var/tmp is on a disk, while /tmp may be memory.
+ * Measure in a new directory below /var/tmp, which is on a disk; /tmp may be in
+ * memory.
  */
 static void measure_in_tmp(struct bench *b)
 {
@@ -274,8 +282,8 @@ static void measure_in_tmp(struct bench *b)
 }
 
 /*
- * Only fill the WAL of a directory, so that its replay can be measured. The
- * budget is so large that nothing is flushed.
+ * Only fill the WAL of a data directory, so that a later start can measure its
+ * replay. The WAL budget is so large that nothing is flushed.
  */
 static void bench_storage_fill(struct bench *b, const char *path, int64_t bytes)
 {

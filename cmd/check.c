@@ -79,7 +79,7 @@ static int check_web(char *path)
 	return rc ? 1 : 0;
 }
 
-/* A command that runs a check on each of its arguments. */
+/* Run a check on each argument of a command. Returns the exit code. */
 static int check_all(const struct usage *u, int argc, char **argv,
 		     int (*check)(char *path))
 {

@@ -12,15 +12,16 @@
 #include "model/selector.h"
 #include "scrape/discovered.h"
 
-/* A copy of all labels before or after a rule, sorted by name. */
+/* A copy of all labels of a target before or after a rule, sorted by name. */
 struct moment {
 	struct label *v;
 	size_t count;
 };
 
 /*
- * Copy the current labels. The caller frees v. The texts are borrowed from the
- * builder's memory, which is not reused before the builder is released.
+ * Copy the current labels into an array, the member `v`, which the caller
+ * frees. The texts of the labels still point into the builder's memory, which
+ * stays unchanged until the builder is released.
  */
 static struct moment moment_of(const struct labels_builder *b)
 {
@@ -40,7 +41,7 @@ static void check_relabel_print_label(char sign, const struct label *l)
 }
 
 /*
- * Print the labels that were removed, changed or added between two moments.
+ * Print the labels that were removed, changed or added between `a` and `b`.
  * Returns false if there are none.
  */
 static bool print_changes(const struct moment *a, const struct moment *b)
@@ -118,7 +119,10 @@ static int show_result(const struct job_labels *job, size_t type,
 	return 0;
 }
 
-/* Show one target from discovery to its URL. Returns the exit code. */
+/*
+ * Show one target: its discovered labels, the effect of each rule, and its URL.
+ * Returns the exit code.
+ */
 static int show_target(const struct config *c, const struct scrape_config *s,
 		       const struct job_labels *job,
 		       const struct target_group *g,
@@ -155,8 +159,8 @@ static int show_target(const struct config *c, const struct scrape_config *s,
 }
 
 /*
- * Find the number of a profile type in the job. ERR_NOTFOUND: the job does not
- * ask for that type.
+ * Find the index of a profile type in job->types. ERR_NOTFOUND: the job does
+ * not scrape that type.
  */
 static int find_type(const struct scrape_config *s, struct job_labels *job,
 		     struct arena *a, const char *type, size_t *out,
@@ -165,7 +169,7 @@ static int find_type(const struct scrape_config *s, struct job_labels *job,
 	const struct indexed_type any = { str_of(type), str_of(type) };
 	struct table known = { 0 };
 
-	/* With pprof_config: auto a target may name any type. */
+	/* With "pprof_config: auto" a target may name any type. */
 	if (s->auto_profiles) {
 		*out = job_labels_type(job, s, a, &known, &any);
 		table_fini(&known);
@@ -224,8 +228,8 @@ check_relabel_find_job(const struct config *c, const char *name)
 }
 
 /*
- * Parse {name="value", …} as the labels of a target, which live in sel's arena.
- * ERR_INVALID: the text is not a list of labels, or has no address.
+ * Parse {name="value", …} as the labels of a target; they live in the arena of
+ * `sel`. ERR_INVALID: the text is not a list of labels, or has no address.
  */
 static int check_relabel_parse_labels(const char *text, struct selector *sel,
 				      struct label_list *out, struct err *err)
@@ -252,7 +256,10 @@ static int check_relabel_parse_labels(const char *text, struct selector *sel,
 	return 0;
 }
 
-/* Find job and type, and show what was asked for. Returns the exit code. */
+/*
+ * Find the job and the profile type, and show the targets. Returns the exit
+ * code.
+ */
 static int check_relabel_check(const struct config *c, const char *name,
 			       const char *type, const struct label_list *given)
 {

@@ -42,7 +42,7 @@ void cmd_usage_text(const struct usage *u, struct buf *out)
 	buf_str(out, at + strlen(USAGE_REPORTS));
 }
 
-/* What --help prints unless cmd_help_with() has replaced it. */
+/* The default of show_help: print the usage, the description and the flags. */
 static void print_help(const struct usage *u, const struct flag *flags)
 {
 	struct buf text = { 0 };
@@ -55,7 +55,10 @@ static void print_help(const struct usage *u, const struct flag *flags)
 
 const struct flag cmd_no_flags[] = { { 0 } };
 
-/* Set before threads start, so it needs no lock. */
+/*
+ * The function that --help calls. It is set before threads start, so it needs
+ * no lock.
+ */
 static cmd_help_fn show_help = print_help;
 
 void cmd_help_with(cmd_help_fn help)
@@ -79,8 +82,8 @@ int cmd_begin(const struct usage *u, const struct flag *flags, int *argc,
 		return 0;
 	}
 	/*
-	 * --help takes precedence over missing arguments, because help tells
-	 * which arguments are needed.
+	 * --help takes precedence over missing arguments, because its output
+	 * tells which arguments are needed.
 	 */
 	if (*argc < u->min || *argc > u->max) {
 		if (*argc > u->max)

@@ -72,7 +72,10 @@ int cmd_tsdb_list(int argc, char **argv);
 /* Print the disk usage of a data directory by label, codec and section. */
 int cmd_tsdb_stats(int argc, char **argv);
 
-/* Rewrite the blocks of an older version with the columns codec. */
+/*
+ * Rewrite blocks that an older version made, so that they use the columns
+ * codec.
+ */
 int cmd_tsdb_recode(int argc, char **argv);
 
 /* Read every byte of a data directory and report damage. */
@@ -82,7 +85,8 @@ int cmd_tsdb_verify(int argc, char **argv);
 int cmd_tsdb_repair(int argc, char **argv);
 
 /*
- * Confirm the time of day after a jump of the clock, so that retention goes on.
+ * Confirm that the system clock is right after it has jumped, so that retention
+ * goes on.
  */
 int cmd_tsdb_confirm_clock(int argc, char **argv);
 
@@ -113,37 +117,41 @@ int cmd_version(int argc, char **argv);
 /* The usage of a command, for --help and messages. */
 struct usage {
 	/*
-	 * line follows "usage: everprof " in messages; text is the description.
+	 * `line` is printed after "usage: everprof "; `text` is the description
+	 * of the command.
 	 */
 	const char *line;
 	const char *text;
-	int min; /* bounds of the number of positional arguments */
+	int min; /* minimum and maximum number of positional arguments */
 	int max;
 };
 
-/* In a description: the place of the list of all reports (pprof/report.h). */
+/* A placeholder in usage.text for the list of all reports (pprof/report.h). */
 #define USAGE_REPORTS "@reports"
 
-/* Append the description, with the list of reports in its place. */
+/*
+ * Append the description to `out`; the list of reports replaces USAGE_REPORTS.
+ */
 void cmd_usage_text(const struct usage *u, struct buf *out);
 
 /*
  * Parse the flags and check the number of positional arguments, which are left
- * in argv[0..*argc). Returns -1 to go on; otherwise the exit code: --help or a
- * message about wrong usage has been printed.
+ * in argv[0..*argc). Returns -1 if the command is to run. Otherwise --help or a
+ * message about wrong usage has been printed, and the exit code is returned.
  */
 int cmd_begin(const struct usage *u, const struct flag *flags, int *argc,
 	      char **argv);
 
 /*
- * Called instead of printing --help; the usage and the flags are borrowed for
- * the call.
+ * A function that --help calls instead of printing; the usage and the flags are
+ * borrowed for the call.
  */
 typedef void (*cmd_help_fn)(const struct usage *u, const struct flag *flags);
 
 /*
- * Set what --help does: the manual page and the completions collect usage and
- * flags of all commands in this way. Call it before other threads start.
+ * Set the function that --help calls. In this way the manual page and the
+ * completions collect usage and flags of all commands. Call it before other
+ * threads start.
  */
 void cmd_help_with(cmd_help_fn help);
 

@@ -12,8 +12,8 @@
 #include "base/bytes.h"
 
 /*
- * Commands of a group are adjacent: completions begin a group at its first
- * command.
+ * Commands of a group (those with the same first word) are adjacent, because
+ * completions begin a group at its first command.
  */
 const struct command commands[] = {
 	{ NULL, "serve", cmd_serve,
@@ -88,7 +88,7 @@ void command_name(const struct command *c, char out[32])
 static const struct command *described;
 static command_print_fn print_described;
 
-/* The --help handler while commands are described. */
+/* The function that --help calls while commands are described. */
 static void commands_describe_one(const struct usage *u,
 				  const struct flag *flags)
 {

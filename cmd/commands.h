@@ -4,7 +4,8 @@
  * made from it.
  *
  * Ownership: the table is constant.
- * Threads: commands_describe() before other threads start; the table from any.
+ * Threads: commands_describe() before other threads start; the table may be
+ * read by any thread.
  */
 #ifndef CMD_COMMANDS_H
 #define CMD_COMMANDS_H
@@ -15,16 +16,20 @@
 #define COMMANDS_MAX 64
 
 /*
- * One command: its words, its function, and a phrase for the list of commands.
+ * One command: the words by which it is called, its function, and a phrase for
+ * the list of commands.
  */
 struct command {
-	const char *group; /* first word; NULL: the name is the only word */
+	const char *group; /* first word; NULL: the command is one word */
 	const char *name;
 	int (*run)(int argc, char **argv);
 	const char *help;
 };
 
-/* All commands; the commands of a group are adjacent. */
+/*
+ * All commands; the commands of a group (with the same first word) are
+ * adjacent.
+ */
 extern const struct command commands[];
 extern const size_t command_count;
 

@@ -63,8 +63,9 @@ static void decode_global(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * A decoder for sections that are decoded elsewhere: jobs need the defaults of
- * "global", wherever that section is in the file.
+ * A decoder that does nothing: the content is ignored or decoded elsewhere.
+ * scrape_configs is decoded after all other sections, because jobs need the
+ * defaults of "global", wherever that section is in the file.
  */
 static void decode_nothing(struct yaml *y UNUSED,
 			   const struct yaml_node *n UNUSED, void *field UNUSED)
@@ -127,7 +128,9 @@ static void config_decode(struct config *c)
 	const struct yaml_node *jobs;
 
 	if (!root)
-		/* the file is empty, or its error is reported already */
+		/*
+		 * the file is empty, or its mistake is already in yaml.errors
+		 */
 		return;
 	yaml_decode(&c->yaml, root, "the configuration", fields, c);
 	jobs = yaml_child(root, "scrape_configs");
@@ -151,8 +154,8 @@ int config_parse(struct config *c, const char *path, struct bytes text,
 }
 
 /*
- * Read the file with the given function, and decode it. *c is valid for
- * config_fini() whatever happens.
+ * Read the file with the function `read`, and decode it. config_fini(c) is
+ * allowed whatever happens.
  */
 static int config_load_file(struct config *c, const char *path,
 			    int (*read)(const char *path, struct buf *out,
@@ -188,7 +191,7 @@ void config_fini(struct config *c)
 	*c = (struct config){ 0 };
 }
 
-/* Print lines that are already complete messages. */
+/* Print `lines`, each of which is a complete message, on stderr. */
 static void config_print(const struct buf *lines)
 {
 	if (lines->len)

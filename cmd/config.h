@@ -26,8 +26,8 @@ struct config {
 
 /*
  * Read and decode a regular file. ERR_INVALID: the file has mistakes;
- * yaml.errors has all of them, one a line. If the file cannot be read, the
- * error is in err alone. Call config_fini() in any case.
+ * yaml.errors has all of them, one on each line. If the file cannot be read,
+ * the error is only in *err. Call config_fini() in any case.
  */
 NODISCARD int config_load(struct config *c, const char *path, struct err *err);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loading and reloading the configuration of a running server. mu makes reloads
- * exclusive and guards the current configuration; the previous configuration is
- * freed only after scraper and discovery have taken the new one.
+ * Loading and reloading the configuration of a running server. The mutex `mu`
+ * makes reloads exclusive and guards the current configuration. The previous
+ * configuration is freed only after the scraper and discovery have taken the
+ * new one.
  */
 #include "cmd/config_reloader.h"
 
@@ -21,7 +22,10 @@ struct config_reloader {
 	char *path;
 	struct mutex mu;
 	struct config *config;
-	/* Hash of the text that was loaded or refused last. */
+	/*
+	 * Hash of the text that was loaded last, or refused last because of
+	 * mistakes.
+	 */
 	uint64_t tried;
 	/* Hash of the text at the last call of reloader_has_changed(). */
 	uint64_t seen;
@@ -38,7 +42,7 @@ static void config_free(struct config *c)
 	mem_free(c);
 }
 
-/* Hash of the text of a file; 0: it cannot be read. */
+/* The hash of the text of a file; 0: the file cannot be read. */
 static uint64_t reloader_hash_of(const char *path)
 {
 	struct buf text = buf_init(YAML_TEXT_MAX + 1);
@@ -120,8 +124,8 @@ static void log_lines(const struct config_reloader *l, enum log_level level,
 }
 
 /*
- * Put the first mistake and the number of further mistakes into one sentence,
- * for whoever asked for the reload.
+ * Put the first mistake and the number of further mistakes into one sentence in
+ * *err, for the user who asked for the reload.
  */
 static int reloader_log_summary(const struct config *c, int rc, struct err *err)
 {
@@ -135,7 +139,7 @@ static int reloader_log_summary(const struct config *c, int rc, struct err *err)
 		       c->yaml.error_count - 1);
 }
 
-/* Load and apply; the caller holds mu. */
+/* Load the file and apply it; the caller holds `mu`. */
 static int reloader_reload_now(struct config_reloader *l, struct err *err)
 	REQUIRES(l->mu)
 {
@@ -145,7 +149,7 @@ static int reloader_reload_now(struct config_reloader *l, struct err *err)
 
 	rc = config_load(c, l->path, err);
 	/*
-	 * The hash is kept for a file with mistakes, too, so that the same
+	 * The hash is kept even if the file has mistakes, so that the same
 	 * mistakes are not logged again and again.
 	 */
 	l->tried = hash_bytes(buf_bytes(&c->text));

@@ -5,8 +5,8 @@
  * its mistakes are logged one by one.
  *
  * Ownership: the members of the options are borrowed.
- * Threads: reloader_reload(), reloader_job_count() and reloader_text() from
- * any; the other functions from one thread.
+ * Threads: reloader_reload(), reloader_job_count() and reloader_text() from any
+ * thread; the other functions from one thread.
  */
 #ifndef CMD_CONFIG_RELOADER_H
 #define CMD_CONFIG_RELOADER_H
@@ -21,7 +21,8 @@
 struct config_reloader;
 
 /*
- * The file, and the parts of the server that use it. All members are borrowed.
+ * The options of reloader_start(): the path of the file, and the parts of the
+ * server that use it. All members are borrowed.
  */
 struct config_reloader_options {
 	const char *path;
@@ -32,8 +33,8 @@ struct config_reloader_options {
 };
 
 /*
- * Load the file without applying it. Returns the errors of config_load();
- * mistakes are printed on stderr. The caller owns *out.
+ * Load the file without applying it. Errors are those of config_load();
+ * mistakes in the file are also printed on stderr. The caller owns *out.
  */
 NODISCARD int reloader_open(const char *path, struct config_reloader **out,
 			    struct err *err);
@@ -44,14 +45,14 @@ void reloader_start(struct config_reloader *l,
 
 /*
  * Load the file again, and apply it if it has no mistakes. Errors are those of
- * config_load(), and ERR_INVALID: the file is empty. They are also logged; the
- * old configuration stays.
+ * config_load(), and ERR_INVALID: the file is empty. Errors are also logged,
+ * and the old configuration stays in use.
  */
 NODISCARD int reloader_reload(struct config_reloader *l, struct err *err);
 
 /*
- * Whether the file differs from the text that was last loaded or refused, and
- * has not changed since the previous call.
+ * Whether the text of the file differs from the text that was loaded or refused
+ * last, and has not changed since the previous call of this function.
  */
 bool reloader_has_changed(struct config_reloader *l);
 

@@ -31,10 +31,11 @@ struct dump {
 	int64_t to;
 	struct selector selector;
 	struct gzip *gzip;
-	size_t failed; /* number of lost profiles and of other damages */
+	/* number of profiles that could not be read, and of damaged files */
+	size_t failed;
 };
 
-/* The SHA-256 of the bytes in hexadecimal. */
+/* Write the SHA-256 of the bytes to `out` as hexadecimal digits. */
 static void sha256_hex(struct bytes b, char out[65])
 {
 	uint8_t digest[DIGEST_SHA256_SIZE];
@@ -44,7 +45,10 @@ static void sha256_hex(struct bytes b, char out[65])
 		snprintf(out + 2 * i, 3, "%02x", digest[i]);
 }
 
-/* Print one profile: series, ms, length, XXH3-64, SHA-256. */
+/*
+ * Print a line for one profile: series, time in ms, length, XXH3-64 and
+ * SHA-256.
+ */
 static void dump_print_line(struct labels *labels, const struct profile *p)
 {
 	struct buf text = { 0 };
@@ -58,8 +62,9 @@ static void dump_print_line(struct labels *labels, const struct profile *p)
 }
 
 /*
- * The folder of a series: its selector, escaped. A long name is cut and gets
- * the hash of the labels to stay unique. The caller frees it.
+ * The path of the folder of a series. The folder's name is the escaped selector
+ * of the series; a long name is cut, and the hash of the labels is appended to
+ * keep it unique. The caller frees the path.
  */
 static char *series_dir(const struct dump *d, struct labels *labels)
 {
@@ -80,8 +85,8 @@ static char *series_dir(const struct dump *d, struct labels *labels)
 }
 
 /*
- * Write one profile as <ms>.pb.gz. Existing files are not replaced: FILE_CREATE
- * fails if the file exists.
+ * Write one profile to the file <ms>.pb.gz. An existing file is not replaced:
+ * FILE_CREATE makes opening it an error.
  */
 static int dump_write_file(struct dump *d, const char *dir,
 			   const struct profile *p, struct err *err)
@@ -122,8 +127,8 @@ static int dump_profile(struct dump *d, struct querier *q, size_t i, int64_t ms,
 }
 
 /*
- * Dump the profiles of one series in the order of time. Its folder is made only
- * if it has profiles in the range.
+ * Dump the profiles of one series in the order of time. A folder is made only
+ * for a series that has profiles in the range.
  */
 static int dump_series(struct dump *d, struct querier *q, size_t i,
 		       struct err *err)
@@ -142,7 +147,10 @@ static int dump_series(struct dump *d, struct querier *q, size_t i,
 			return rc;
 		rc = 0;
 	}
-	/* Copy the times: fetching may reuse the memory of the view. */
+	/*
+	 * The times are copied, because fetching may reuse the memory that `t`
+	 * points to.
+	 */
 	ms = mem_dup(t.ms, t.count * sizeof(*ms));
 	for (size_t k = 0; k < t.count && !rc; k++)
 		rc = dump_profile(d, q, i, ms[k], dir, err);

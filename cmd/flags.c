@@ -33,7 +33,7 @@ static int check_time(struct str value, struct err *err)
 		       time_parse(value, clock_ms(NULL), &ms, err);
 }
 
-/* Parse a value as the kind of the flag says, and store it. */
+/* Parse a value according to the kind of the flag, and store it. */
 static int set_value(const struct flag *f, struct str value, struct err *err)
 {
 	int rc = 0;
@@ -103,8 +103,8 @@ static int unknown_flag(const struct flag *flags, struct str name,
 }
 
 /*
- * Parse the flag at argv[*i]; *i moves to its value if the value is the next
- * argument.
+ * Parse the flag at argv[*i]. If its value is the next argument, *i is advanced
+ * to that argument.
  */
 static int parse_one(const struct flag *flags, int argc, char **argv, int *i,
 		     struct err *err)
@@ -139,8 +139,8 @@ void flags_set_defaults(const struct flag *flags)
 {
 	for (; flags->name; flags++) {
 		/*
-		 * Booleans are false until they are set, whatever default their
-		 * row shows.
+		 * Booleans are false until they are set, whatever their
+		 * `fallback` says.
 		 */
 		if (flags->kind == FLAG_BOOL || !flags->fallback)
 			continue;
@@ -151,8 +151,8 @@ void flags_set_defaults(const struct flag *flags)
 }
 
 /*
- * Positional arguments are moved to the front in place: `kept` is never greater
- * than `i`.
+ * Positional arguments are moved to the front of `argv` in place, which works
+ * because `kept` is never greater than `i`.
  */
 int flags_parse(const struct flag *flags, int *argc, char **argv, bool *help,
 		struct err *err)
@@ -172,7 +172,10 @@ int flags_parse(const struct flag *flags, int *argc, char **argv, bool *help,
 		} else if (!only_positional && !strcmp(argv[i], "-o")) {
 			static char output[] = "--output";
 
-			/* The only short flag; parse it again as --output. */
+			/*
+			 * -o is short for --output: parse it again as that
+			 * flag.
+			 */
 			argv[i--] = output;
 		} else if (!only_positional && !strncmp(argv[i], "--", 2)) {
 			rc = parse_one(flags, *argc, argv, &i, err);

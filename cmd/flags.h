@@ -15,8 +15,8 @@
 #include "base/err.h"
 
 /*
- * The kind of a flag, which decides how its text is parsed and what flag.out
- * points to.
+ * The kind of a flag. It decides how the text of the value is parsed, and which
+ * type flag.out points to, as listed here.
  */
 enum flag_kind {
 	FLAG_TEXT,     /* const char * */
@@ -29,11 +29,13 @@ enum flag_kind {
 
 /* One flag of a command. */
 struct flag {
-	const char *name; /* NULL ends the list */
+	const char *name; /* without dashes; NULL ends the list */
 	enum flag_kind kind;
-	void *out;            /* the value; holds the default before parsing */
-	const char *fallback; /* the default as it is typed; NULL: none */
-	const char *help;     /* one sentence for --help */
+	/* where the value is stored; holds the default before parsing */
+	void *out;
+	/* the default, as a user would type it; NULL: none */
+	const char *fallback;
+	const char *help; /* one sentence for --help */
 };
 
 /*
@@ -45,9 +47,9 @@ NODISCARD int flags_parse(const struct flag *flags, int *argc, char **argv,
 			  bool *help, struct err *err);
 
 /*
- * Set each value from the text of its default. Booleans and flags without a
- * default are left alone. A default that does not parse is a bug and ends the
- * process.
+ * Set the value of each flag from the text of its default. Booleans and flags
+ * without a default are left unchanged. A default that does not parse is a bug
+ * and ends the process.
  */
 void flags_set_defaults(const struct flag *flags);
 

@@ -38,23 +38,26 @@
 struct import {
 	/* labels given by --labels; empty if not given */
 	struct selector labels;
-	bool named; /* whether --labels includes the type */
+	bool named; /* whether `labels` has __name__, the profile type */
 	struct tsdb *db;
 	struct unpacker *unpacker;
 	struct unpacked *unpacked;
 
-	/* The windows that the source has, ascending. */
+	/* The windows in which the source has profiles, in ascending order. */
 	int64_t *windows; /* numbers of windows, see window_of() */
 	size_t window_count;
 	size_t window_cap;
-	int64_t first_window; /* first and last window of this pass */
+	/* numbers of the first and last window of this pass */
+	int64_t first_window;
 	int64_t last_window;
 	bool first_pass;
 
 	uint64_t lsn;
-	struct metric *duplicates; /* storage counts duplicates here */
+	/* counter of storage: profiles that were stored already */
+	struct metric *duplicates;
 	size_t imported;
-	size_t known; /* profiles stored already, with the same bytes */
+	/* number of profiles that were stored already, with the same bytes */
+	size_t known;
 	size_t refused;
 	int64_t ms;        /* time of the profile appended last */
 	int64_t oldest_ms; /* oldest time of the imported profiles */
@@ -67,7 +70,8 @@ static int64_t window_of(int64_t ms)
 }
 
 /*
- * source_visitor.wants of the first walk: record the window, and read no file.
+ * source_visitor.wants of the first walk, which only collects the windows:
+ * records the window of the profile and returns false, so that no file is read.
  */
 static bool note_window(void *ctx, int64_t ms)
 {
@@ -105,7 +109,8 @@ static void sort_windows(struct import *im)
 }
 
 /*
- * source_visitor.wants of a pass: whether a profile is in the pass's windows.
+ * source_visitor.wants of a pass: whether the time of a profile is in one of
+ * the windows that this pass imports.
  */
 static bool in_window(void *ctx, int64_t ms)
 {
@@ -154,9 +159,10 @@ static int labels_of_folder(struct labels_builder *b, struct str folder,
 }
 
 /*
- * Make the labels of a profile: conprof's labels, the labels in the folder's
- * name, or job and type from the path; --labels override them. ERR_INVALID: the
- * type is unknown.
+ * Make the labels of a profile from conprof's labels, from the name of the
+ * folder if that is a selector, or else from the job and type in the path
+ * (unless --labels has the type). Labels given by --labels override all of
+ * these. ERR_INVALID: the type is unknown.
  */
 static int import_make_labels(const struct import *im,
 			      const struct source_item *it, struct labels **out,
@@ -192,8 +198,8 @@ static int import_make_labels(const struct import *im,
 }
 
 /*
- * Check and append one profile. Its time is taken from the file name or, if the
- * name is not a time, from the profile. ERR_INVALID: neither has a time.
+ * Check and append one profile. The time is taken from the file name or, if the
+ * name is not a time, from the profile itself. ERR_INVALID: neither has a time.
  */
 static int import_append(struct import *im, const struct source_item *it,
 			 struct labels *labels, struct err *err)
@@ -215,8 +221,8 @@ static int import_append(struct import *im, const struct source_item *it,
 }
 
 /*
- * Report a file that cannot be read. Every pass meets the same errors, so only
- * the first pass reports them.
+ * source_visitor.unreadable: report a file that cannot be read. Every pass
+ * meets the same errors, so only the first pass reports them.
  */
 static void import_report_unreadable(void *ctx, const struct err *err)
 {
@@ -229,8 +235,8 @@ static void import_report_unreadable(void *ctx, const struct err *err)
 }
 
 /*
- * Report nothing, during the walk that collects windows: the first pass reports
- * the same errors.
+ * source_visitor.unreadable of the first walk: reports nothing, because the
+ * first pass will report the same errors.
  */
 static void not_yet(void *ctx, const struct err *err)
 {
@@ -238,7 +244,7 @@ static void not_yet(void *ctx, const struct err *err)
 	(void)err;
 }
 
-/* Count a profile and keep the oldest time. */
+/* Count an imported profile, and keep the oldest time of all. */
 static void note_imported(struct import *im, int64_t ms)
 {
 	if (!im->imported++ || ms < im->oldest_ms)
@@ -246,8 +252,9 @@ static void note_imported(struct import *im, int64_t ms)
 }
 
 /*
- * Import one profile; errors of a single file are reported and counted.
- * Duplicates are recognized by the counter of storage.
+ * Import one profile. Errors of a single file are reported and counted. A
+ * profile that was stored already is recognized by the duplicates counter of
+ * storage.
  */
 static int import_one(void *ctx, const struct source_item *it, struct err *err)
 {
@@ -272,8 +279,8 @@ static int import_one(void *ctx, const struct source_item *it, struct err *err)
 }
 
 /*
- * Collect the windows, then import them, PASS_WINDOWS at a time. After each
- * pass, its head blocks are sealed into blocks.
+ * Collect the windows, then import them in passes of PASS_WINDOWS windows.
+ * After each pass, its head blocks are sealed: each becomes an immutable block.
  */
 static int import_all(struct import *im, const char *source, struct err *err)
 {
@@ -375,8 +382,8 @@ static int import_run(struct import *im, const char *source, const char *path,
 }
 
 /*
- * Warn about profiles that `everprof serve` would remove, and if no profiles
- * were found.
+ * Report that no profiles were found, and warn if `everprof serve` would remove
+ * the imported profiles because of their age.
  */
 static void import_advise(const struct import *im, const char *path)
 {

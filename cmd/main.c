@@ -29,7 +29,10 @@ static int main_list_commands(FILE *out, const char *group)
 	return n;
 }
 
-/* "help" is accepted too, as many programs have it. */
+/*
+ * Whether an argument is --help or -h; "help" is accepted too, because many
+ * programs have it.
+ */
 static bool asks_for_help(const char *arg)
 {
 	return !strcmp(arg, "--help") || !strcmp(arg, "-h") ||
@@ -61,7 +64,7 @@ static bool is_group(const char *word)
 	return false;
 }
 
-/* Report an unknown command, with the most similar one. */
+/* Report an unknown command, with the most similar command name. */
 static int unknown_command(int argc, char **argv)
 {
 	static char names[COMMANDS_MAX][32];
@@ -105,7 +108,8 @@ static int main_run(int argc, char **argv)
 		return c->run(argc - words, argv + words);
 	}
 	/*
-	 * A group without a command, or with --help: list the group's commands.
+	 * The name of a group without a second word, or with --help: list the
+	 * group's commands.
 	 */
 	if (argc == 1 || asks_for_help(argv[1])) {
 		if (main_list_commands(argc == 1 ? stderr : stdout, argv[0]))
@@ -131,9 +135,10 @@ static int main_finish(int code)
 int main(int argc, char **argv)
 {
 	/*
-	 * Large buffers get mappings of their own, which are returned to the
-	 * system when freed. By default glibc raises this threshold, and would
-	 * keep the buffers of the largest profile (docs/decisions.md, 30).
+	 * Large buffers get memory mappings of their own, which are returned to
+	 * the system when the buffers are freed. By default glibc raises this
+	 * threshold when a large buffer is freed, and would then keep the
+	 * memory of the largest profile (docs/decisions.md, 30).
 	 */
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): no thread runs yet */
 	mallopt(M_MMAP_THRESHOLD, 1024 * 1024);

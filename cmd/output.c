@@ -11,7 +11,10 @@ int save_output(const char *output, struct bytes b, struct err *err)
 	CLEANUP(file_closep) struct file *f = NULL;
 	int rc;
 
-	/* main() checks for errors of standard output when it flushes it. */
+	/*
+	 * Write errors are ignored here: main() reports them when it flushes
+	 * stdout.
+	 */
 	if (!strcmp(output, "-")) {
 		if (b.len)
 			fwrite(b.ptr, 1, b.len, stdout);

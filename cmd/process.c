@@ -18,8 +18,10 @@
 
 /* Figures of this process, as the kernel reports them. */
 struct process_stats {
-	int64_t resident; /* resident bytes, with pages of files */
-	/* resident bytes without pages of files, which the kernel can drop */
+	int64_t resident; /* bytes in RAM, including pages of files */
+	/*
+	 * bytes in RAM without the pages of files, which the kernel could drop
+	 */
 	int64_t resident_anon;
 	int64_t virtual_size;
 	int64_t cpu_ns;
@@ -34,7 +36,7 @@ static int64_t process_count_fds(void)
 
 	if (fs_list(NULL, "/proc/self/fd", &l, NULL))
 		return 0;
-	n = (int64_t)l.count - 1; /* without the descriptor of the listing */
+	n = (int64_t)l.count - 1; /* minus the descriptor used for listing */
 	name_list_fini(&l);
 	return n;
 }
@@ -74,8 +76,8 @@ static void storage_take_stats(void *db, void *snapshot)
 #define STORAGE(kind, ...) METRIC_ROW(kind, struct tsdb_stats, __VA_ARGS__)
 
 /*
- * Names follow Prometheus' TSDB where it has the same metric. Limits are
- * gauges, too, so that alerts can compare values with limits.
+ * Metrics that Prometheus' TSDB has, too, get the name that Prometheus uses.
+ * Limits are gauges, too, so that alerts can compare values with limits.
  */
 static const struct metric_row storage_rows[] = {
 	STORAGE(GAUGE, series, "everprof_tsdb_head_series",

@@ -14,7 +14,10 @@ int64_t memory_kb(const char *field)
 	const char *at = NULL;
 
 	if (!file_slurp("/proc/self/status", &text, NULL))
-		/* With its colon, the name of a field occurs only once. */
+		/*
+		 * `field` ends with a colon, so it occurs only once in the
+		 * text.
+		 */
 		at = strstr(buf_cstr(&text), field);
 	if (at)
 		kb = strtoll(at + strlen(field), NULL, 10);

@@ -11,8 +11,8 @@
 #include "base/defs.h"
 
 /*
- * A field of /proc/self/status in kB, named with its colon, such as "RssAnon:".
- * 0 if the field cannot be read.
+ * The value of a field of /proc/self/status in kB. `field` includes the colon,
+ * as in "RssAnon:". 0 if the field cannot be read.
  */
 int64_t memory_kb(const char *field);
 

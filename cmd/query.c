@@ -45,8 +45,8 @@ static int query_ask(struct query *q, json_t **root, json_t **data,
 }
 
 /*
- * Release everything, report the error if there is one, and return the exit
- * code.
+ * Release the request and the answer, report the error if there is one, and
+ * return the exit code.
  */
 static int query_finish(struct query *q, json_t *root, int rc,
 			const struct err *err)
@@ -77,8 +77,8 @@ static void query_print_labels(json_t *labels)
 }
 
 /*
- * Tell the user on stderr that the result is empty, because an empty output
- * might look like a failure.
+ * Report on stderr that the result is empty, because an empty output might look
+ * like a failure.
  */
 static void tell_nothing(const char *what)
 {
@@ -168,7 +168,7 @@ int cmd_query_series(int argc, char **argv)
 }
 
 /*
- * Build a request for the times of all profiles of a selector and range, by
+ * Set up `q` to request the times of all profiles of a selector and range, by
  * series. Returns `q`.
  */
 static struct query *range_path(struct query *q, const char *selector,
@@ -245,8 +245,8 @@ int cmd_query_range(int argc, char **argv)
  */
 
 /*
- * Count the profiles of a selector and range, and print the count of each
- * series if `print` is set. The query can be used again afterwards.
+ * Count the profiles of a selector and range. If `print` is set, print the
+ * count of each series. `q` can be used for another request afterwards.
  */
 static int query_count_profiles(struct query *q, const char *selector,
 				const char *from, const char *to, bool print,
@@ -297,9 +297,10 @@ static int delete_profiles(struct query *q, const char *selector,
 }
 
 /*
- * Resolve a time to ms once, so that counting, deleting and counting again use
+ * Convert a time to ms once, so that counting, deleting and counting again use
  * the same range: "now-1h" is another moment each time. An empty text means
- * `fallback`. Cannot fail, because FLAG_TIME has checked the text.
+ * `fallback`. This cannot fail, because the parser of FLAG_TIME has checked the
+ * text.
  */
 static const char *fix_time(const char *text, int64_t fallback, char out[32])
 {
@@ -312,8 +313,8 @@ static const char *fix_time(const char *text, int64_t fallback, char out[32])
 }
 
 /*
- * Counting again after the deletion tells how many profiles were deleted; new
- * profiles may have been stored in the meantime.
+ * The profiles are counted again after the deletion, and the difference is the
+ * number of deleted profiles, unless new profiles were stored in the meantime.
  */
 int cmd_query_delete(int argc, char **argv)
 {

@@ -8,9 +8,9 @@
 #include "base/mem.h"
 #include "cmd/cmd.h"
 
-/* The output of an export. */
+/* The output of an export while the body is received. */
 struct saving {
-	/* file name; the file is opened when the first bytes come */
+	/* name of the file, which is opened when the first bytes arrive */
 	const char *output;
 	struct file *f;
 	uint64_t size;
@@ -18,8 +18,8 @@ struct saving {
 };
 
 /*
- * The file is opened when the first bytes arrive: a failed request must not
- * destroy the contents of the file.
+ * Open the output. This happens when the first bytes arrive, because a failed
+ * request must not destroy the contents of the file.
  */
 static bool open_output(struct saving *s)
 {
@@ -28,8 +28,9 @@ static bool open_output(struct saving *s)
 }
 
 /*
- * Write a piece of the body to the output. Returning false cancels the request;
- * the reason is in s->err or, for standard output, is found by main().
+ * Write a piece of the body to the output. Returns false if writing failed,
+ * which cancels the request; the reason is in s->err or, for standard output,
+ * is reported by main().
  */
 static bool query_report_write_chunk(void *ctx, struct bytes b)
 {
@@ -46,8 +47,8 @@ static bool query_report_write_chunk(void *ctx, struct bytes b)
 }
 
 /*
- * An error of writing is the cause of a cancelled request, so that error is
- * reported rather than the request's.
+ * If the request was cancelled because writing failed, the error of writing is
+ * reported instead of the error of the request.
  */
 static int query_report_export(struct query_command *j, struct err *err)
 {

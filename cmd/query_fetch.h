@@ -43,12 +43,12 @@ struct query_command {
 };
 
 /*
- * Set the defaults. Text flags other than the report start empty, so that the
- * server applies its defaults.
+ * Set the defaults. Text flags other than the report are empty at first, so
+ * that the server applies its own defaults.
  */
 void query_fetch_init(struct query_command *j);
 
-/* Append a flag. FLAGS_MAX has room for all flags of any command. */
+/* Append a flag to the list of flags. FLAGS_MAX is enough for any command. */
 void query_fetch_add_flag(struct query_command *j, struct flag f);
 
 /*
@@ -58,8 +58,9 @@ void query_fetch_add_flag(struct query_command *j, struct flag f);
 void query_fetch_add_server(struct query_command *j);
 
 /*
- * Append --from and --to. The values stay empty unless they are given. The
- * defaults shown are those that requests use; with one_profile --from has none.
+ * Append --from and --to. Their values stay empty unless they are given; the
+ * defaults in the help are those that the server applies. If `one_profile` is
+ * set, --from has no default.
  */
 void query_fetch_add_range(struct query_command *j, bool one_profile);
 

@@ -11,8 +11,8 @@
 #include "cmd/report_flags.h"
 
 /*
- * The flags that choose and combine profiles. one_profile: a single profile is
- * the default, and a time range has to be asked for.
+ * Append the flags that choose and combine profiles. If `one_profile` is set,
+ * the command fetches a single profile unless --from asks for a time range.
  */
 static void add_report(struct query_command *j, bool one_profile)
 {
@@ -43,7 +43,9 @@ static void add_options(struct query_command *j)
 	j->flag_count = (size_t)(end - j->flags);
 }
 
-/* report_flags_each() callback: append an option. */
+/*
+ * report_flags_each() callback: add an option to the request, which is `ctx`.
+ */
 static void option_param(void *ctx, const char *name, const char *value)
 {
 	query_param(ctx, name, value);
@@ -81,7 +83,7 @@ static void side_params(struct query_command *j, const char *suffix,
 	}
 }
 
-/* Add the report and all options that were given to the request. */
+/* Add to the request the name of the report and all options that were given. */
 static void report_params(struct query_command *j, const char *report)
 {
 	query_param(&j->q, "report", report);
@@ -91,8 +93,8 @@ static void report_params(struct query_command *j, const char *report)
 }
 
 /*
- * The second column of a row of pprof's table: the row's flat value in percent
- * of the total.
+ * The second column of a row of pprof's table: the flat value of the row
+ * (without callees) in percent of the total.
  */
 static double flat_share(struct str line)
 {
@@ -167,8 +169,9 @@ static int query_report_find_contradiction(const char *a, const char *b)
 }
 
 /*
- * --time or nothing asks for a single profile, --from for a merged range.
- * Binary formats need -o, so that they do not end up on a terminal.
+ * With --time, or without any time flag, a single profile is fetched; with
+ * --from, the merged profiles of a range. Binary formats need -o, so that they
+ * do not end up on a terminal.
  */
 int cmd_query_profile(int argc, char **argv)
 {
@@ -223,8 +226,8 @@ int cmd_query_profile(int argc, char **argv)
 }
 
 /*
- * Reject flags that exclude each other, and a difference whose base would be
- * the same profiles. Returns the exit code, or 0 to go on.
+ * Reject flags that exclude each other, and a difference whose two sides would
+ * be the same profiles. Returns the exit code, or 0 to go on.
  */
 static int check_base(const struct query_command *j, int selectors)
 {
@@ -269,8 +272,8 @@ static void add_base(struct query_command *j)
 }
 
 /*
- * Add the parameters of both sides of a difference. A base without its own
- * start or end of the range has that of the other side.
+ * Add the parameters of both sides of a difference. If --base-from or --base-to
+ * is missing, the base uses the value of --from or --to.
  */
 static void diff_params(struct query_command *j, const char *selector,
 			const char *base)

@@ -23,8 +23,8 @@
 #define GZIP_LEVEL 6
 
 /*
- * One side of a report: files that are read one after another into one merge.
- * The buffers are used again for each file.
+ * Reads the files of one side of a report (the profiles, or the base), one
+ * after another, into one merge. The buffers are used again for each file.
  */
 struct reader {
 	struct gzip *gzip;
@@ -117,10 +117,11 @@ struct fetch {
 	const char *output;
 	struct reader source;
 	struct reader base_side;
-	struct reader both; /* for the difference; only its merge is used */
+	/* holds the difference, in its member `merge`; the rest is unused */
+	struct reader both;
 };
 
-/* Read the files, then the base if there is one. */
+/* Read and merge the files, then the base if there is one. */
 static int read_sides(struct fetch *j, int argc, char **argv, struct err *err)
 {
 	int rc = 0;
@@ -137,7 +138,8 @@ static int read_sides(struct fetch *j, int argc, char **argv, struct err *err)
 }
 
 /*
- * Finish the merge, and subtract the base. *out belongs to one of the merges.
+ * Finish the merge of the files, and subtract the base if there is one. *out
+ * points into one of the merges, which owns it.
  */
 static int report_cmd_combine(struct fetch *j, struct pprof **out,
 			      struct err *err)
@@ -164,8 +166,8 @@ static void report_cmd_write_proto(const struct pprof *p, struct buf *out)
 }
 
 /*
- * Warn about filters that match nothing, as pprof does: they are probably
- * mistyped.
+ * Warn about filters that match nothing, as pprof does, because they are
+ * probably mistyped.
  */
 static void report_cmd_warn_unmatched(const struct report *r)
 {
@@ -175,7 +177,10 @@ static void report_cmd_warn_unmatched(const struct report *r)
 			r->unmatched.names[i]);
 }
 
-/* Write a report. Its type has a function for either text or JSON. */
+/*
+ * Append a report to `out`. `type` has either a function that writes text, or a
+ * function that writes JSON.
+ */
 static int report_cmd_write_report(const struct report_options *o,
 				   const struct report_type *type,
 				   struct pprof *p, struct buf *out,
@@ -197,8 +202,9 @@ static int report_cmd_write_report(const struct report_options *o,
 }
 
 /*
- * Write a profile rather than a report: the samples that the filters keep
- * (proto), or only what compilers need of those samples (pgo).
+ * Append a profile to `out` instead of a report: all samples that the filters
+ * keep or, if `pgo` is set, only those parts of the samples that compilers
+ * need.
  */
 static int report_cmd_write_profile(const struct report_options *o, bool pgo,
 				    struct pprof *p, struct buf *out,
@@ -255,8 +261,8 @@ static int report_cmd_run(struct fetch *j, int argc, char **argv,
 static int report_cmd_parse(struct fetch *j, int *argc, char **argv)
 {
 	/*
-	 * The first five flags belong to this command alone; one more row ends
-	 * the list.
+	 * The array has room for the five flags of this command, the flags of
+	 * the report options, and the row that ends the list.
 	 */
 	struct flag flags[REPORT_FLAGS_MAX + 6] = {
 		{ "output", FLAG_TEXT, &j->output, "-",

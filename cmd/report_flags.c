@@ -5,7 +5,7 @@
  */
 #include "cmd/report_flags.h"
 
-/* Only the switch "trim" is on by default. */
+/* Only the switch "trim" can be on by default; all other switches are off. */
 struct flag *report_flags_list(struct report_flags *f, struct flag *at)
 {
 	const struct report_option_help *o = report_option_list();
@@ -49,7 +49,10 @@ struct setting {
 	int rc;
 };
 
-/* Set one option; after the first error the others are skipped. */
+/*
+ * report_flags_each() callback: set one option. After the first error the other
+ * options are skipped.
+ */
 static void report_flags_set_flag(void *ctx, const char *name,
 				  const char *value)
 {

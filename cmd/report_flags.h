@@ -12,7 +12,7 @@
 #include "pprof/report_options.h"
 
 enum {
-	/* Bound of the number of report options. */
+	/* Maximum number of report options. */
 	REPORT_FLAGS_MAX = 40
 };
 
@@ -24,8 +24,8 @@ struct report_flags {
 };
 
 /*
- * Write a flag for each option to the array `at`, which must have room. Returns
- * a pointer to the element after the last flag.
+ * Write one flag for each report option to the array `at`, which must have
+ * room. Returns a pointer to the element after the last flag.
  */
 struct flag *report_flags_list(struct report_flags *f, struct flag *at);
 
@@ -37,8 +37,8 @@ NODISCARD int report_flags_options(const struct report_flags *f,
 				   struct report_options *out, struct err *err);
 
 /*
- * Call fn with name and value of each text option that was given and of every
- * switch ("true" or "false").
+ * Call `fn` with the name and the value of each text option that was given, and
+ * of every switch ("true" or "false").
  */
 void report_flags_each(const struct report_flags *f,
 		       void (*fn)(void *ctx, const char *name,

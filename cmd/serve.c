@@ -29,10 +29,10 @@
 #include "tsdb/tsdb.h"
 #include "web/web.h"
 
-/* Retention by size, in bytes, below which the server logs a warning. */
+/* If retention by size is lower than this number of bytes, the server warns. */
 #define SMALL_RETENTION (64 * MIB)
 
-/* The whole server. */
+/* All parts of the running server. */
 struct serve {
 	struct serve_flags f;
 	struct flag flags[SERVE_FLAGS_MAX];
@@ -42,7 +42,8 @@ struct serve {
 	size_t flag_count;
 
 	struct log log;
-	struct networks *refused; /* parsed from f.refused_networks */
+	/* the networks that f.refused_networks lists */
+	struct networks *refused;
 	struct config_reloader *reloader;
 	struct metrics *metrics;
 	struct tsdb *db;
@@ -61,7 +62,10 @@ static void show_flags(struct serve *s)
 	}
 }
 
-/* Parse the networks to which neither targets nor discoveries may lead. */
+/*
+ * Parse --scrape.refused-networks: the networks to which neither targets nor
+ * discoveries may connect.
+ */
 static int parse_networks(struct serve *s, struct err *err)
 {
 	int rc = networks_parse(s->f.refused_networks ?: "", &s->refused, err);
@@ -128,8 +132,8 @@ static void on_discovered(void *ctx, struct str job,
 }
 
 /*
- * Start the scraper, then discovery, which feeds it; then apply the
- * configuration to both.
+ * Start the scraper, then discovery, which passes targets to the scraper; then
+ * apply the configuration to both.
  */
 static int start_scraper(struct serve *s, struct err *err)
 {
@@ -277,14 +281,14 @@ static int serve_start(struct serve *s, int64_t sync_ms, struct err *err)
 }
 
 /*
- * Stop the sources of data first; free the users of a module before the module
- * itself.
+ * Stop the parts that bring in data first; free the users of a module before
+ * the module itself.
  */
 static void serve_stop(struct serve *s)
 {
 	/*
-	 * Appends that wait for room fail now, so that the workers of the
-	 * scraper can end.
+	 * Appends that wait for room in the database fail now, so that the
+	 * workers of the scraper can end.
 	 */
 	if (s->db)
 		tsdb_interrupt(s->db);

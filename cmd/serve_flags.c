@@ -22,8 +22,8 @@
 #define AT(member) offsetof(struct serve_flags, member)
 
 /*
- * One flag of `everprof serve`. `fallback` is the default as it is typed; `max`
- * 0: the value has no bounds.
+ * One flag of `everprof serve`. `fallback` is the default, as a user would type
+ * it. If `max` is 0, the value has no bounds.
  */
 struct flag_row {
 	const char *name;
@@ -131,7 +131,10 @@ size_t serve_flags_init(struct serve_flags *f, struct flag out[SERVE_FLAGS_MAX])
 	return n;
 }
 
-/* Format a bound as it would be typed: durations and sizes with a unit. */
+/*
+ * Format the bound `v` as a user would type it: durations and sizes with a
+ * unit.
+ */
 static void format_bound(enum flag_kind kind, int64_t v, char out[32])
 {
 	static const char *const units[] = { "", "KB", "MB", "GB" };
@@ -149,7 +152,7 @@ static void format_bound(enum flag_kind kind, int64_t v, char out[32])
 	snprintf(out, 32, "%" PRId64 "%s", v, units[u]);
 }
 
-/* Bounds exist only for values of type int64_t. */
+/* Only flags whose values are of type int64_t have bounds. */
 int serve_flags_check(const struct serve_flags *f, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(flag_rows); i++) {

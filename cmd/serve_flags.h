@@ -14,13 +14,13 @@
 #include "cmd/flags.h"
 
 enum {
-	/* Bound of the number of flags, with the row that ends the list. */
+	/* Maximum number of flags, including the row that ends the list. */
 	SERVE_FLAGS_MAX = 64
 };
 
 /*
- * The values of the flags; times in ms, sizes and limits in bytes unless their
- * flag says otherwise.
+ * The values of the flags. Times are in ms; sizes and limits are in bytes
+ * unless the help of their flag says otherwise.
  */
 struct serve_flags {
 	const char *config_file;
@@ -56,8 +56,9 @@ struct serve_flags {
 };
 
 /*
- * Set the defaults, and make the list of flags that point to the values; a row
- * with a NULL name ends it. Returns the number of flags.
+ * Set the defaults in `f`, and fill `out` with the flags, which point to the
+ * values in `f`; a row with a NULL name ends the list. Returns the number of
+ * flags.
  */
 size_t serve_flags_init(struct serve_flags *f,
 			struct flag out[SERVE_FLAGS_MAX]);

@@ -20,8 +20,8 @@
 #define DEPTH_MAX 16 /* maximum depth of nested folders */
 
 /*
- * The last component of `path` before *end; *end moves to the start of that
- * component.
+ * The last component of the first *end bytes of `path`. *end is moved to the
+ * start of that component.
  */
 static struct str source_read_component(const char *path, size_t *end)
 {
@@ -70,7 +70,7 @@ static bool is_tar(const char *path)
 	       has_suffix(path, ".tgz");
 }
 
-/* Report an error to the visitor and go on. */
+/* Report an error to the visitor; returns 0, so that the walk goes on. */
 static int source_pass_over(const struct source_visitor *v,
 			    const struct err *err)
 {
@@ -234,7 +234,10 @@ static bool conprof_wants(void *ctx, int64_t ms)
 	return w->v->wants(w->v->ctx, ms);
 }
 
-/* Pass a profile on. conprof stores labels, so nothing is taken from a path. */
+/*
+ * Pass a profile to the visitor. conprof stores labels, so nothing is taken
+ * from the path.
+ */
 static int conprof_visit(void *ctx, const char *path, struct labels *labels,
 			 int64_t ms, struct bytes value, struct err *err)
 {

@@ -25,32 +25,32 @@ enum {
 /* One profile that was found. */
 struct source_item {
 	const char *path; /* path of the file, for messages */
-	/* labels stored by conprof; NULL: job and type are used */
+	/* labels stored by conprof; NULL: `job` and `type` are used instead */
 	struct labels *labels;
-	struct str job; /* empty: the path has none */
+	struct str job; /* from the path; empty: the path has no job */
 	struct str type;
-	int64_t ms; /* -1: the name is not a time */
+	int64_t ms; /* time of the profile; -1: the file name is not a time */
 	struct bytes data;
 };
 
 /* The callbacks of a walk. */
 struct source_visitor {
 	/*
-	 * Whether to read the profile with this time; visit is called only if
-	 * so.
+	 * Returns whether to read the profile with this time; `visit` is called
+	 * only for profiles that are read.
 	 */
 	bool (*wants)(void *ctx, int64_t ms);
 	/* Called for each profile. An error ends the walk. */
 	int (*visit)(void *ctx, const struct source_item *item,
 		     struct err *err);
-	/* A file or folder could not be read; the walk goes on. */
+	/* Called when a file or folder cannot be read; the walk goes on. */
 	void (*unreadable)(void *ctx, const struct err *err);
 	void *ctx;
 };
 
 /*
  * Visit every profile below `path`, folders in the order of names. Symbolic
- * links to folders are not followed. Returns the first error of visit, or an
+ * links to folders are not followed. Returns the first error of `visit`, or an
  * error if `path` does not exist or is a folder that cannot be read.
  */
 NODISCARD int source_walk(const char *path, const struct source_visitor *v,

@@ -56,8 +56,9 @@ void suggest_nearest(struct suggestion *s, struct str typed, const char *name)
 		return;
 	distance = distance_of(typed, have);
 	/*
-	 * Up to a third of a name may be wrong. A typed text that is the
-	 * beginning of a name counts as one edit, however much is missing.
+	 * A name is similar if at most a third of it has to be edited. A typed
+	 * text that is the beginning of a name counts as one edit, however much
+	 * is missing.
 	 */
 	if (typed.len >= 3 && str_starts(have, typed))
 		distance = 1;

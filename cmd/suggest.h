@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the name that was probably meant by a mistyped one, for messages like
- * "did you mean".
+ * Finds the name that a user probably meant by a mistyped name, for messages
+ * like "did you mean".
  *
  * Ownership: a suggestion borrows the name it found.
  * Threads: pure functions.
@@ -14,12 +14,13 @@
 /* The best candidate so far. The zero value has no candidate yet. */
 struct suggestion {
 	const char *best; /* borrowed; NULL: nothing is similar */
-	size_t distance;  /* edits between best and the typed name */
+	/* number of edits between `best` and the typed name */
+	size_t distance;
 };
 
 /*
- * Compare one candidate with what was typed, and keep it if it is similar
- * enough and better than the best so far.
+ * Compare one candidate, `name`, with the typed name, and keep the candidate if
+ * it is similar enough and better than the best so far.
  */
 void suggest_nearest(struct suggestion *s, struct str typed, const char *name);
 

@@ -27,7 +27,7 @@ struct opened {
 
 /*
  * Open the database of a directory that must exist, without retention or
- * background work. ERR_DENIED: the directory is to be written, but belongs to
+ * background work. ERR_DENIED: read_only is false, but the directory belongs to
  * another user. Call close_dir() in any case.
  */
 static int open_dir(struct opened *o, const char *path, bool read_only,
@@ -118,7 +118,7 @@ static void print_stats(const struct tsdb_stats *s)
 	printf("bytes, WAL             %" PRIu64 "\n", s->wal_bytes);
 }
 
-/* Print a row of a table of bytes by label value or codec. */
+/* Print a row of the table of bytes for one label value or codec. */
 static void tsdb_tools_print_label(void *ctx UNUSED,
 				   const struct tsdb_label_stats *s)
 {
@@ -128,13 +128,16 @@ static void tsdb_tools_print_label(void *ctx UNUSED,
 	       s->value);
 }
 
-/* Print a row of the table of bytes by section of the columns codec. */
+/*
+ * Print a row of the table of bytes for one section (kind of data) of the
+ * columns codec.
+ */
 static void print_section(void *ctx UNUSED, const struct tsdb_label_stats *s)
 {
 	printf("%14" PRIu64 "  %s\n", s->stored_bytes, s->value);
 }
 
-/* Print the titles of a table of bytes. */
+/* Print the column titles of a table of bytes. */
 static void print_columns(const char *name)
 {
 	printf("\n%12s  %14s  %14s  %12s  %s\n", "PROFILES", "RAW BYTES",
@@ -322,7 +325,9 @@ int cmd_tsdb_confirm_clock(int argc, char **argv)
 
 /* everprof tsdb recode */
 
-/* Print progress, because recoding a large directory takes long. */
+/*
+ * Print a line for each block, because recoding a large directory takes long.
+ */
 static void print_recoded(void *ctx, const char *block, size_t i, size_t count)
 {
 	struct tsdb *db = ctx;

@@ -13,7 +13,7 @@
 #endif
 
 /*
- * The commit of this build; "" when it is unknown. CMake defines it only for
+ * The commit of this build; "" if unknown. CMake defines the commit only for
  * the files that cmake/Revision.cmake names, because those files are compiled
  * again after each commit.
  */

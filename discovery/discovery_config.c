@@ -21,8 +21,8 @@ static bool discovery_config_ends_with(struct str s, const char *end)
 }
 
 /*
- * Returns whether a path is acceptable as in Prometheus: a known extension, and
- * at most one * in the last part of the path.
+ * Returns whether Prometheus would accept a path: it has a known extension, and
+ * no "*" before the last slash.
  */
 static bool is_pattern(struct str s)
 {
@@ -36,7 +36,10 @@ static bool is_pattern(struct str s)
 	       discovery_config_ends_with(s, ".yaml");
 }
 
-/* Decodes files; paths are relative to the folder of the configuration file. */
+/*
+ * Decodes the key "files"; its paths are relative to the folder of the
+ * configuration file.
+ */
 static void discovery_config_decode_files(struct yaml *y,
 					  const struct yaml_node *n,
 					  void *field)
@@ -61,8 +64,8 @@ static void discovery_config_decode_files(struct yaml *y,
 }
 
 /*
- * Appends a part of a key, preceded by its length, so that different entries
- * can never have equal keys.
+ * Appends `part` to the text of a key, preceded by its length, so that
+ * different entries can never have equal keys.
  */
 static void add_key(struct buf *key, struct str part)
 {
@@ -70,7 +73,9 @@ static void add_key(struct buf *key, struct str part)
 	buf_add(key, part.ptr, part.len);
 }
 
-/* Sets the key to everything that distinguishes an entry from others. */
+/*
+ * Sets c->key to a text of everything that distinguishes an entry from others.
+ */
 static void set_key(struct yaml *y, struct discovery_config *c)
 {
 	struct buf key = { 0 };
@@ -100,7 +105,7 @@ static void discovery_config_check(struct yaml *y, const struct yaml_node *n,
 		yaml_error(y, n, "http_sd_config requires url");
 }
 
-/* What distinguishes file_sd_configs from http_sd_configs. */
+/* A kind of list, file_sd_configs or http_sd_configs: its keys and defaults. */
 struct entry_kind {
 	enum discovery_kind kind;
 	const char *list;
@@ -111,7 +116,7 @@ struct entry_kind {
 
 /*
  * Decodes a list and appends its entries to `out`. The array is allocated
- * again, because a job may have lists of both kinds.
+ * again, because `out` may have entries of the other kind already.
  */
 static void decode_list(struct yaml *y, const struct yaml_node *n,
 			const struct entry_kind *k,

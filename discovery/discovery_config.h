@@ -13,7 +13,10 @@
 #include "base/yaml.h"
 #include "client/http_options.h"
 
-/* The kinds of discovery; an index into the manager's table of providers. */
+/*
+ * The kinds of discovery. The values are indexes into the table of kinds in
+ * manager.c.
+ */
 enum discovery_kind {
 	DISCOVERY_FILE,
 	DISCOVERY_HTTP

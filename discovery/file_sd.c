@@ -28,17 +28,18 @@
  */
 #define SETTLE_MS 50
 
-/* ms to wait for a file that has been created but perhaps not written yet */
+/* ms to wait after a file was created, because it may not be written yet */
 #define BEGIN_MS  500
 #define META_FILE "__meta_filepath" /* the label with the file's path */
 
-/* A file that matches a pattern. */
+/* A file that matches a pattern, with the target groups that it contains. */
 struct source {
 	char *path;
 	/* hash of the text that `groups` was made from */
 	uint64_t hash;
-	struct target_groups *groups; /* NULL: never read successfully */
-	bool there;                   /* file was seen in the current refresh */
+	struct target_groups *groups; /* target groups; NULL: never read yet */
+	/* whether this refresh has found the file */
+	bool there;
 };
 
 /* The data of a file provider. */
@@ -52,7 +53,9 @@ struct files {
 	int inotify;
 };
 
-/* Frees a source and drops its groups. */
+/*
+ * Frees the members of a source, and drops its reference on the target groups.
+ */
 static void source_fini(struct source *s)
 {
 	mem_free(s->path);
@@ -90,9 +93,9 @@ static void watch_folders(struct files *f)
 }
 
 /*
- * Returns whether an event means that a file is complete. After IN_CREATE a
- * file may still be written, and closing the file causes another event.
- * IN_CREATE is not ignored either, because a new link causes no other event.
+ * Returns whether an event means that a file is complete. IN_CREATE does not:
+ * the file may still be written, and closing it causes another event. Callers
+ * cannot ignore IN_CREATE, because a new link causes no other event.
  */
 static bool file_sd_is_relevant(const struct inotify_event *e)
 {
@@ -100,8 +103,8 @@ static bool file_sd_is_relevant(const struct inotify_event *e)
 }
 
 /*
- * Called when inotify has events. Which file they concern does not matter:
- * unchanged files are recognised by their hash.
+ * Called when inotify has events. It does not matter which files the events
+ * concern, because unchanged files are recognised by the hash of their text.
  */
 static void on_events(void *ctx)
 {
@@ -161,7 +164,7 @@ static void *files_open(struct provider *p, const struct discovery_config *c)
 	return f;
 }
 
-/* Returns the source of a path; makes one if there is none. */
+/* Returns the struct source of a path; makes one if there is none. */
 static struct source *file_sd_find_source(struct files *f, const char *path)
 {
 	for (size_t i = 0; i < f->sources.count; i++) {
@@ -181,9 +184,9 @@ static bool file_sd_is_json(const char *path)
 }
 
 /*
- * Reads a file and replaces its groups if the text has changed. On errors the
- * old groups stay. *changed is set to true if the groups were replaced, and
- * otherwise left as it is.
+ * Reads a file, and replaces the target groups of the source if the text has
+ * changed. On errors the old groups stay. *changed is set to true if the groups
+ * were replaced, and otherwise left unchanged.
  */
 static int read_source(struct source *s, bool *changed, struct err *err)
 {
@@ -212,8 +215,8 @@ static int read_source(struct source *s, bool *changed, struct err *err)
 }
 
 /*
- * Warns about a missing file, but only until the first result: afterwards files
- * may come and go.
+ * Warns about a missing file, but only until the provider has reported its
+ * first result: from then on files may come and go.
  */
 static void tell_absent(const struct provider *p, const char *files)
 {
@@ -224,8 +227,8 @@ static void tell_absent(const struct provider *p, const char *files)
 }
 
 /*
- * Reads one file that a pattern matched. A file that cannot be read or parsed
- * counts as seen, so that it keeps its old groups.
+ * Reads one file that matches a pattern. A file that exists but cannot be read
+ * or parsed is marked as found, so that it keeps its old target groups.
  */
 static void file_sd_add_item(struct provider *p, const char *path,
 			     bool *changed)
@@ -250,8 +253,8 @@ static void file_sd_add_item(struct provider *p, const char *path,
 }
 
 /*
- * Drops sources whose files were not seen in this refresh. The remaining
- * sources stay in order, because it is the order of targets.
+ * Drops the sources whose files this refresh has not found. The other sources
+ * keep their order, because it is the order of the targets.
  */
 static void forget_gone(struct provider *p, bool *changed)
 {
@@ -282,8 +285,8 @@ static int on_folder(const char *path UNUSED, int error)
 }
 
 /*
- * Expands a pattern. A path without * is returned as it is, so that a missing
- * or unreadable file is reported by read_source().
+ * Expands a pattern. A path without wildcards is returned even if no file
+ * exists, so that read_source() reports a missing or unreadable file.
  */
 static int find_files(const char *pattern, glob_t *g)
 {
@@ -301,8 +304,8 @@ static int find_files(const char *pattern, glob_t *g)
 }
 
 /*
- * Marks all sources as seen. Called when a pattern could not be expanded,
- * because it is then unknown which files are gone.
+ * Marks the files of all sources as found. Called when a pattern could not be
+ * expanded, because it is then unknown which files are gone.
  */
 static void keep_all(struct files *f)
 {
@@ -335,7 +338,7 @@ static bool visit_pattern(struct provider *p, const char *pattern,
 	return true;
 }
 
-/* Reports the groups of all files. */
+/* Reports the target groups of all files to the manager. */
 static void file_sd_publish(struct provider *p, struct files *f)
 {
 	struct target_groups_list all = { 0 };
@@ -351,8 +354,8 @@ static void file_sd_publish(struct provider *p, struct files *f)
 
 /*
  * Folders are watched before files are read, so that a change in between is not
- * missed. The first refresh reports even an empty result, because the manager
- * waits for a result of each discovery of a job.
+ * missed. The first refresh reports its result even if it is empty, because the
+ * manager waits for a result of each discovery of a job.
  */
 static void files_refresh(struct provider *p)
 {
@@ -393,7 +396,7 @@ static void files_close(struct provider *p)
 const struct provider_kind provider_file = { "file", files_open, files_refresh,
 					     files_close };
 
-/* Reads a file and reports its mistake, if there is one. */
+/* Reads a file, and calls tell() with its first mistake, if there is one. */
 static void check_file(const char *path,
 		       void (*tell)(void *ctx, const char *text), void *ctx)
 {

@@ -13,8 +13,8 @@
 #include "discovery/provider.h"
 
 /*
- * Reads the files of a file_sd_config once and calls tell() with each mistake
- * found; for the command that checks a configuration.
+ * Reads all files of a file_sd_config and calls tell() with each mistake found;
+ * for `everprof check config`.
  */
 void file_sd_check(const struct discovery_config *c,
 		   void (*tell)(void *ctx, const char *text), void *ctx);

@@ -26,8 +26,9 @@ struct http_source {
 	char *logged;   /* `shown` without its query, which may hold a token */
 	char *interval; /* header line with the refresh interval */
 	struct http_config *config;
-	uint64_t hash; /* hash of the body that groups were last made from */
-	bool running;  /* whether a request is in flight */
+	/* hash of the body that was parsed last without errors */
+	uint64_t hash;
+	bool running; /* whether a request is in flight */
 };
 
 /* Returns a URL with its query replaced by "…". */
@@ -40,7 +41,8 @@ static char *without_query(const char *url)
 }
 
 /*
- * Copies the configuration. Prometheus sends the same header with the interval.
+ * Copies the configuration. Requests carry the refresh interval in the same
+ * header as Prometheus' requests.
  */
 static void *source_open(struct provider *p UNUSED,
 			 const struct discovery_config *c)
@@ -66,7 +68,10 @@ static bool http_sd_is_json(const char *type)
 	       (!type[n] || type[n] == ';' || type[n] == ' ');
 }
 
-/* Accepts what Prometheus accepts: status 200 and JSON. */
+/*
+ * Returns 0 for a response that Prometheus accepts: status 200 and JSON.
+ * Otherwise returns the error.
+ */
 static int check_response(const struct http_response *r, struct err *err)
 {
 	int rc = http_status_check(r, err);
@@ -82,8 +87,8 @@ static int check_response(const struct http_response *r, struct err *err)
 }
 
 /*
- * Parses a body and reports its groups. A body that equals the last one is not
- * parsed again, so that it does not cause a new target set.
+ * Parses a body and reports its target groups. A body that equals the previous
+ * one is not parsed again, so that it does not cause a new target set.
  */
 static int http_sd_take(struct provider *p, struct http_source *s,
 			struct bytes text, struct err *err)

@@ -11,9 +11,9 @@
 #include "discovery/http_sd.h"
 #include "discovery/provider.h"
 
-#define WAIT_MS_MAX 10000 /* ms; the loop wakes up at least this often */
+#define WAIT_MS_MAX 10000 /* maximum wait of the loop in ms */
 
-/* The kinds of discovery by enum discovery_kind. */
+/* The kinds of discovery, in the order of enum discovery_kind. */
 static const struct provider_kind *const kinds[] = {
 	[DISCOVERY_FILE] = &provider_file,
 	[DISCOVERY_HTTP] = &provider_http,
@@ -23,7 +23,11 @@ static const struct provider_kind *const kinds[] = {
 struct job {
 	char *name;
 	VEC(struct provider *) providers;
-	bool untold; /* must be reported even if no provider has changed */
+	/*
+	 * whether the job must be reported even if none of its providers has
+	 * changed
+	 */
+	bool untold;
 };
 
 /* A discovery manager. */
@@ -66,8 +70,8 @@ static void update_metrics(struct discovery *d)
 /* The loop, which refreshes discoveries and reports jobs. */
 
 /*
- * Returns whether all discoveries of a job have reported something, so that the
- * job's targets are complete.
+ * Returns whether each discovery of a job has had a first result or failure, so
+ * that the targets of the job are complete.
  */
 static bool is_told_of(const struct job *j)
 {
@@ -101,9 +105,9 @@ static void manager_log(struct discovery *d, struct job *j)
 }
 
 /*
- * Reports the jobs whose discoveries have changed. A job with a discovery that
- * has not reported yet is marked as untold, because the marks of the providers
- * are cleared below.
+ * Reports the jobs whose discoveries have changed. A job that also has a
+ * discovery without a first result is not reported yet. It is marked as untold,
+ * because the `changed` marks of the providers are cleared below.
  */
 static void tell_news(struct discovery *d)
 {
@@ -128,7 +132,7 @@ static void tell_news(struct discovery *d)
 
 /*
  * Refreshes the providers that are due. Returns the milliseconds until the next
- * one is due, at most WAIT_MS_MAX.
+ * provider is due, at most WAIT_MS_MAX.
  */
 static int64_t refresh_due(struct discovery *d)
 {
@@ -140,8 +144,7 @@ static int64_t refresh_due(struct discovery *d)
 		int64_t left;
 
 		/*
-		 * Set the next time first, because refresh() may bring it
-		 * forward.
+		 * Set due_ns first, because refresh() may set an earlier time.
 		 */
 		if (p->due_ns <= now) {
 			p->due_ns = now + p->refresh_ms * 1000000;
@@ -155,7 +158,7 @@ static int64_t refresh_due(struct discovery *d)
 
 /*
  * The manager's thread. The mutex is not held during http_wait(), so that
- * discovery_apply() does not have to wait for a source.
+ * discovery_apply() does not have to wait until a source answers.
  */
 static void *loop_run(void *arg)
 {
@@ -190,8 +193,8 @@ static void provider_drop(struct provider *p)
 
 /*
  * Returns the provider of an entry and marks the provider as used; makes a
- * provider if there is none with the entry's key. A new provider has due_ns 0
- * and is refreshed at once.
+ * provider if none has the key of the entry. A new provider has due_ns 0 and is
+ * refreshed at once.
  */
 static struct provider *take_provider(struct discovery *d,
 				      const struct discovery_config *c)
@@ -233,7 +236,7 @@ static struct job *manager_find_job(struct job *const *jobs, size_t count,
 	return NULL;
 }
 
-/* Frees a job; its providers belong to the manager. */
+/* Frees a job, but not its providers, which belong to the manager. */
 static void job_drop(struct job *j)
 {
 	vec_fini(&j->providers);
@@ -252,9 +255,9 @@ static struct job *make_job(struct discovery *d, const struct discovery_job *c)
 	for (size_t i = 0; i < c->configs->count; i++)
 		*vec_add(&j->providers) = take_provider(d, &c->configs->v[i]);
 	/*
-	 * A job that lost its discoveries is reported once more, with no
-	 * groups, so that its discovered targets are dropped. A job that never
-	 * had discoveries is not reported.
+	 * A job whose discoveries were removed is reported one last time,
+	 * without target groups, so that its discovered targets are dropped. A
+	 * job that never had discoveries is not reported.
 	 */
 	j->untold = j->providers.count ||
 		    (old && (old->providers.count || old->untold));
@@ -291,8 +294,8 @@ void discovery_apply(struct discovery *d, const struct discovery_job *jobs,
 	for (size_t i = 0; i < d->providers.count; i++)
 		d->providers.v[i]->used = false;
 	/*
-	 * The old jobs are needed until all new ones are made: make_job() looks
-	 * at them.
+	 * Drop the old jobs only after all new jobs are made, because
+	 * make_job() looks at the old ones.
 	 */
 	made = mem_zalloc(count + 1, sizeof(struct job *));
 	for (size_t i = 0; i < count; i++)
@@ -302,7 +305,7 @@ void discovery_apply(struct discovery *d, const struct discovery_job *jobs,
 	d->job_count = count;
 	drop_unused(d);
 	mutex_unlock(&d->mu);
-	/* The loop may be waiting for a later time. */
+	/* The loop may be waiting until a later time. */
 	http_wake(d->client);
 }
 

@@ -28,12 +28,13 @@ struct discovery_options {
 	const struct log *log;
 	struct metrics *metrics;
 	const char *user_agent;
-	const struct networks *refused; /* networks for http_client_refuse() */
+	/* networks to which http_client_refuse() forbids connections */
+	const struct networks *refused;
 	/*
-	 * Reports all target groups of a job, replacing those reported before.
-	 * Called by the manager's thread under its mutex, so it must not call
-	 * discovery_apply() or discovery_stop(). The list is borrowed for the
-	 * call; keep groups by taking references.
+	 * Receives all target groups of a job; they replace the groups of the
+	 * previous call. Called by the manager's thread under its mutex, so
+	 * update() must not call discovery_apply() or discovery_stop(). The
+	 * list is borrowed for the call; keep groups by taking references.
 	 */
 	void (*update)(void *ctx, struct str job,
 		       const struct target_groups_list *groups);

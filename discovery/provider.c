@@ -24,8 +24,9 @@ void provider_failed(struct provider *p, const char *what,
 		     const struct err *err)
 {
 	/*
-	 * A first failure counts as a change: the jobs have waited for this
-	 * provider and can now be reported without its targets.
+	 * The first failure counts as a change, because the jobs have waited
+	 * for a result of this provider and can now be reported without its
+	 * targets.
 	 */
 	p->changed |= !p->asked;
 	p->asked = true;
@@ -55,7 +56,7 @@ void provider_tell(const struct provider *p, const char *what,
 
 void provider_refresh_within(struct provider *p, int64_t ms)
 {
-	/* A refresh that is due earlier stays as it is. */
+	/* If a refresh is due earlier, its time does not change. */
 	int64_t at = clock_mono_ns() + ms * 1000000;
 
 	if (at < p->due_ns)

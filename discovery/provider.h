@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Provider: one running discovery. The manager calls refresh() when it is due;
- * the provider reports the result, immediately or later, with provider_found()
- * or provider_failed(). The groups that a provider reported last stay valid
- * until it reports new ones.
+ * Provider: one running discovery. The manager calls refresh() when a refresh
+ * is due. The provider reports the result, immediately or later, with
+ * provider_found() or provider_failed(). The target groups that a provider
+ * reported last stay valid until it reports new ones.
  *
  * A new kind of discovery needs a struct provider_kind and an entry in the
  * table at the top of manager.c.
@@ -32,7 +32,7 @@ struct provider_kind {
 	void *(*open)(struct provider *p, const struct discovery_config *c);
 	/* Starts or performs one refresh. */
 	void (*refresh)(struct provider *p);
-	/* Cancels what is in progress and frees p->data. */
+	/* Cancels a refresh that is in progress, and frees p->data. */
 	void (*close)(struct provider *p);
 };
 
@@ -40,7 +40,7 @@ struct provider_kind {
 struct provider {
 	const struct provider_kind *kind;
 	void *data; /* private data of the kind, which owns it */
-	char *key;  /* key of the discovery_config */
+	char *key;  /* copy of discovery_config.key */
 	int64_t refresh_ms;
 	/* client of the manager's loop, for requests and watched descriptors */
 	struct http_client *client;
@@ -51,10 +51,10 @@ struct provider {
 	/* The members below belong to the manager. */
 	/* time of the next refresh, on clock_mono_ns() */
 	int64_t due_ns;
-	struct target_groups_list found; /* groups reported last */
-	bool asked;   /* has reported a result or a failure */
-	bool changed; /* found has not been passed to the jobs yet */
-	bool used;    /* a job of the current configuration uses it */
+	struct target_groups_list found; /* target groups reported last */
+	bool asked;   /* whether it has reported a result or a failure */
+	bool changed; /* whether jobs have yet to be given `found` */
+	bool used;    /* whether a current job uses the provider */
 };
 
 /*
@@ -66,7 +66,7 @@ void provider_found(struct provider *p,
 
 /*
  * Reports that a refresh failed: counts and logs the error; `what` names the
- * source. Groups found before stay.
+ * source. The target groups that were found before stay.
  */
 void provider_failed(struct provider *p, const char *what,
 		     const struct err *err);
@@ -78,7 +78,7 @@ void provider_failed(struct provider *p, const char *what,
 void provider_tell(const struct provider *p, const char *what,
 		   const struct target_groups *g);
 
-/* Brings the next refresh forward, to at most `ms` milliseconds from now. */
+/* Makes the next refresh start at most `ms` milliseconds from now. */
 void provider_refresh_within(struct provider *p, int64_t ms);
 
 /*

@@ -9,8 +9,8 @@
 #define LABELS_OF_GROUP 500 /* maximum number of labels of a group */
 
 /*
- * Bounds of the bytes and the number of labels, summed over all targets; see
- * check_volume().
+ * Maximum bytes of labels, and maximum number of labels, of all targets
+ * together; see check_volume().
  */
 #define VOLUME_MAX        (256 * MIB)
 #define VOLUME_LABELS_MAX 5000000
@@ -51,7 +51,10 @@ struct decoding {
 
 /* Decoding lists of target groups. */
 
-/* Decodes the addresses of a group, each as a target with one label. */
+/*
+ * Decodes the addresses of a group. Each becomes a target with one label,
+ * __address__.
+ */
 static void decode_targets(struct yaml *y, const struct yaml_node *n,
 			   void *field)
 {
@@ -96,8 +99,9 @@ static void target_group_check_label(struct yaml *y,
 }
 
 /*
- * Bounds targets × labels: each target gets a copy of its group's labels later,
- * so that a small file could otherwise fill the memory (docs/decisions.md, 75).
+ * Limits the labels of all targets together. Each target will get a copy of the
+ * labels of its group, so a small file could otherwise fill the memory
+ * (docs/decisions.md, 75).
  */
 static void check_volume(struct yaml *y, const struct yaml_node *list,
 			 const struct target_groups *g)
@@ -136,7 +140,7 @@ static void decode_labels(struct yaml *y, const struct yaml_node *n,
 		return;
 	}
 	yaml_unique_keys(y, n);
-	/* One element more than there are labels, for add_meta(). */
+	/* One element more than the map has labels, for add_meta(). */
 	l->v = arena_array(d->arena, struct label, n->count / 2 + 1);
 	for (size_t i = 0; i < n->count; i += 2) {
 		struct label *one = &l->v[l->count++];
@@ -149,9 +153,9 @@ static void decode_labels(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Appends the label that names the source. When targets are made from groups,
- * the first label of a name wins, so a label of the same name in the source
- * takes precedence.
+ * Appends the label that names the file or URL of the group. If the group has a
+ * label of that name already, it takes precedence: when targets are made, the
+ * first of several labels with one name counts.
  */
 static void add_meta(const struct decoding *d, const struct group_meta *meta)
 {

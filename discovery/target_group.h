@@ -25,7 +25,7 @@ struct label_list {
 	size_t count;
 };
 
-/* Targets with common labels. */
+/* Targets and the labels that all of them get. */
 struct target_group {
 	struct label_list labels;
 	struct label_list *targets;
@@ -41,7 +41,7 @@ struct target_groups {
 	size_t targets; /* number of targets in all groups */
 };
 
-/* Takes another reference and returns `g`. */
+/* Takes a reference and returns `g`. */
 struct target_groups *target_groups_ref(struct target_groups *g);
 
 /* Drops a reference; the last one frees the groups. NULL is a no-op. */

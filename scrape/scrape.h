@@ -36,9 +36,11 @@ struct scrape_options {
 	const struct clock *clock;
 	/* limit of a profile, in bytes after decompression */
 	size_t max_profile;
-	int64_t ingest_memory; /* limit of all bodies in flight, in bytes */
+	/* limit of all bodies being received, in bytes */
+	int64_t ingest_memory;
 	const char *user_agent;
-	const struct networks *refused; /* networks for http_client_refuse() */
+	/* networks to which http_client_refuse() forbids connections */
+	const struct networks *refused;
 };
 
 /*
@@ -48,7 +50,10 @@ struct scrape_options {
 NODISCARD int scrape_start(const struct scrape_options *o, struct scraper **out,
 			   struct err *err);
 
-/* Options of scrape_now(): which target, how long, and until when to wait. */
+/*
+ * Options of scrape_now(): the target, the duration of the profile, and the
+ * deadline.
+ */
 struct scrape_now_options {
 	const struct matcher *matchers; /* must match exactly one target */
 	size_t count;
@@ -71,14 +76,18 @@ void scrape_free(struct scraper *s);
  */
 struct target_status {
 	const char *job;
-	const struct target *target; /* NULL: it was dropped */
-	/* why it was dropped; NULL: it is scraped */
+	const struct target *target; /* NULL: the target was dropped */
+	/* why the target was dropped; NULL: it is scraped */
 	const char *dropped;
 	/* labels before relabelling, sorted by name */
 	const struct label *discovered;
 	size_t discovered_count;
 	enum target_health health;
-	const char *last_error; /* "" for none */
+	/*
+	 * error of the last scrape, or the limit that refuses the target; "":
+	 * none
+	 */
+	const char *last_error;
 	int64_t last_ms;
 	int64_t last_duration_ns;
 	int64_t next_ms;
@@ -97,9 +106,9 @@ NODISCARD int scrape_now(struct scraper *s, const struct scrape_now_options *w,
 			 struct labels **labels, int64_t *ms, struct err *err);
 
 /*
- * Replace the jobs with the jobs of a configuration. Targets whose spec does
- * not change keep their schedule and health; a job that stays keeps its
- * discovered target groups.
+ * Replace all jobs by the jobs of a configuration. A target whose spec (URL,
+ * labels, interval …) does not change keeps its schedule and health; a job that
+ * stays keeps its discovered target groups.
  */
 void scrape_apply(struct scraper *s, const struct scrape_configs *configs);
 

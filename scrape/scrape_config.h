@@ -34,7 +34,10 @@ struct profile_config {
 	struct str name; /* the profile type; becomes the label __name__ */
 	struct str path;
 	int64_t interval_ms; /* ms between scrapes; 0: the job's interval */
-	/* duration of a profile; 0: "seconds" is not sent */
+	/*
+	 * duration of a profile in seconds; 0: the parameter "seconds" is not
+	 * sent
+	 */
 	int64_t seconds;
 	bool enabled;
 };
@@ -46,32 +49,35 @@ struct param {
 };
 
 /*
- * The options that a job may set and that the section "global" sets for the
- * jobs that do not. A limit of 0 means no limit.
+ * The options that a job may set. For jobs that do not set them, the section
+ * "global" sets them. A limit of 0 means no limit.
  */
 struct scrape_common {
 	int64_t interval_ms;
 	int64_t timeout_ms;
 	int64_t body_size_limit; /* limit of a response body in bytes */
-	/* number of targets; beyond it none is scraped */
+	/*
+	 * maximum number of targets; if a job has more, none of them is scraped
+	 */
 	int64_t target_limit;
 	int64_t label_limit;
 	int64_t label_name_length_limit;
 	int64_t label_value_length_limit;
-	/* number of dropped targets that are shown */
+	/* maximum number of dropped targets that are listed */
 	int64_t keep_dropped_targets;
 };
 
 /*
- * The last three members of a struct yaml_field that decodes one field of a
- * struct scrape_common; `at` is the offset of that struct.
+ * The initializers of the last three members of a struct yaml_field that
+ * decodes one field of a struct scrape_common; `at` is the offset of that
+ * struct.
  */
 #define SCRAPE_COMMON_FIELD(at, decode, field) \
 	decode, (at) + offsetof(struct scrape_common, field), NULL
 
 /*
- * Rows of a decoding table for all fields of the struct scrape_common that is
- * at offset `at` of the decoded struct.
+ * Elements of an array of struct yaml_field that decode all fields of the
+ * struct scrape_common at offset `at` of the decoded struct.
  */
 #define SCRAPE_COMMON_FIELDS(at)                                         \
 	{ "scrape_interval",                                             \
@@ -106,9 +112,13 @@ struct scrape_config {
 	size_t param_count;
 	struct profile_config *profiles;
 	size_t profile_count;
-	/* whether types come from /debug/pprof/ */
+	/*
+	 * whether the profile types are read from each target's page
+	 * /debug/pprof/
+	 */
 	bool auto_profiles;
-	struct target_groups *statics; /* a counted reference; NULL: none */
+	/* from static_configs, a reference; NULL: none */
+	struct target_groups *statics;
 	struct http_options http;
 	struct discovery_configs discovery;
 	struct relabel_rules relabel;

@@ -15,20 +15,23 @@
 #include "scrape/run/type_cost.h"
 #include "scrape/run/type_update.h"
 
-/* One scrape from the start of its request to the end of its processing. */
+/*
+ * One scrape, from the start of its HTTP request until its outcome is recorded.
+ */
 struct fetch {
 	struct scraper *scraper;
 	struct target *target;
-	struct scrape_request *ask; /* NULL: a scheduled scrape */
+	/* request of scrape_now(); NULL: scheduled */
+	struct scrape_request *ask;
 	int64_t sample_ms;
 	int64_t started_ms;
 	int64_t started_ns;
 	struct buf body;
 	struct intake_share share;
-	struct err err; /* outcome of the request; code 0: body is set */
+	struct err err; /* outcome of the HTTP request; code 0: `body` is set */
 };
 
-/* Log the target's health when it changes, not at each failure. */
+/* Log a change of the target's health; further failures are not logged. */
 static void fetch_log(const struct fetch *j, bool was_down,
 		      const struct err *why)
 {
@@ -107,7 +110,10 @@ static int read_index(struct fetch *j, struct err *err)
 	return rc;
 }
 
-/* The part of a scrape that runs in a worker: store, record, release. */
+/*
+ * The part of a scrape that runs in a worker: store the profile, record the
+ * outcome, release everything.
+ */
 static void fetch_finish(void *arg, unsigned worker)
 {
 	struct fetch *j = arg;
@@ -125,9 +131,9 @@ static void fetch_finish(void *arg, unsigned worker)
 	metric_add(rc ? s->metrics.failed : s->metrics.ok, 1);
 	type_cost_add(s, t, j->body.len, took);
 	/*
-	 * A requested profile may use parameters that the target does not
-	 * support, and cancelled requests are our own doing: neither says that
-	 * the target is down.
+	 * Two kinds of failures do not say that the target is down: a scrape
+	 * for scrape_now() may use parameters that the target does not support,
+	 * and ERR_CLOSED means that the scraper has cancelled the request.
 	 */
 	if (!rc || (!j->ask && rc != ERR_CLOSED))
 		set_health(j, rc, took, &err);
@@ -137,8 +143,8 @@ static void fetch_finish(void *arg, unsigned worker)
 	ingest_limiter_release(&j->share);
 	mem_free(j);
 	/*
-	 * Clear `running` last: the loop may start the next scrape from then
-	 * on.
+	 * Clear `running` last, because from then on the loop may start the
+	 * next scrape of the target.
 	 */
 	mutex_lock(&s->mu);
 	t->running = false;

@@ -13,10 +13,10 @@
 
 /*
  * Start the scrape of a target that is already marked as running and was due at
- * due_ms. `ask` is NULL for a scheduled scrape; otherwise it is the request
- * that ends with the outcome, and the scraper's reference on the request is
- * dropped. The outcome becomes the target's health, but the failure of a
- * requested scrape leaves the health as it is.
+ * due_ms. `ask` is NULL for a scheduled scrape. Otherwise `ask` is a request of
+ * scrape_now(): it ends with the outcome of the scrape, and the scraper's
+ * reference on it is dropped. The outcome also becomes the health of the
+ * target, except that a failure leaves the health unchanged if `ask` is set.
  */
 void fetch_start(struct scraper *s, struct target *t, int64_t due_ms,
 		 struct scrape_request *ask);

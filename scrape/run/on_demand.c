@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests of scrape_now(): finding the target, waiting in line, and ending.
- * The list scraper.asked is in order of arrival, under scraper.mu.
+ * Requests of scrape_now(): finds the target, and keeps the list scraper.asked
+ * of requests whose scrapes have not started, in order of arrival and under
+ * scraper.mu.
  */
 #include "scrape/run/on_demand.h"
 
@@ -10,9 +11,11 @@
 #include "scrape/run/scraper.h"
 #include "scrape/run/target_pools.h"
 
-#define ASKS_MAX 4 /* scrapes on demand that may be in progress at once */
+#define ASKS_MAX 4 /* maximum number of requests that have not ended */
 
-/* Report the outcome. The request counts towards ASKS_MAX no longer. */
+/*
+ * Report the outcome. From now on the request does not count towards ASKS_MAX.
+ */
 void on_demand_end(struct scraper *s, struct scrape_request *a, int rc,
 		   const struct err *err, int64_t ms)
 {
@@ -26,8 +29,8 @@ void on_demand_end(struct scraper *s, struct scrape_request *a, int rc,
 }
 
 /*
- * Skip requests whose target is being scraped: a target is never asked twice at
- * the same time.
+ * Requests whose target is being scraped are skipped, because a target must not
+ * be scraped twice at the same time.
  */
 struct scrape_request *on_demand_take(struct scraper *s)
 {
@@ -60,9 +63,9 @@ void on_demand_refuse_all(struct scraper *s)
 }
 
 /*
- * The first target that all matchers match, with a reference; *count is the
- * number of targets that match. Index pages (/debug/pprof/) and targets that a
- * limit refuses do not count.
+ * Find the first target that all matchers match, and take a reference on it;
+ * *count is set to the number of matching targets. Index pages (/debug/pprof/)
+ * and targets that a limit refuses do not count.
  */
 static struct target *find_target(struct scraper *s,
 				  const struct scrape_now_options *w,
@@ -91,7 +94,8 @@ static struct target *find_target(struct scraper *s,
 
 /*
  * Append a request to the list, which takes its own reference. ERR_LIMIT:
- * ASKS_MAX requests have not ended. ERR_CLOSED: the scraper is stopping.
+ * ASKS_MAX earlier requests have not ended. ERR_CLOSED: the scraper is
+ * stopping.
  */
 static int on_demand_submit(struct scraper *s, struct scrape_request *a,
 			    struct err *err)

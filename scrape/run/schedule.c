@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop: a min-heap of due times, started scrapes, requested scrapes and
- * type updates, and epoll through the HTTP client.
+ * The loop. It keeps a min-heap of the times at which targets are due, starts
+ * scheduled scrapes, requested scrapes and type updates, and waits for sockets
+ * with epoll through the HTTP client.
  */
 #include "scrape/run/schedule.h"
 
@@ -16,8 +17,8 @@
 #define WAIT_MS_MAX 10000
 
 /*
- * ms within which a new index page (/debug/pprof/) is first scraped, whatever
- * its interval
+ * A new index page (/debug/pprof/) is first scraped within this number of ms,
+ * whatever its interval.
  */
 #define INDEX_MS 5000
 
@@ -26,7 +27,7 @@
 
 /* The heap: heap[0] is due first; the children of i are 2i+1 and 2i+2. */
 
-/* Restore the order of the heap below i, whose due time has grown. */
+/* Restore the order of the heap after the due time of heap[i] has grown. */
 static void sift_down(struct scraper *s, size_t i)
 {
 	for (;;) {
@@ -53,7 +54,10 @@ static void heap_order(struct scraper *s)
 		sift_down(s, i);
 }
 
-/* Change a due time, and its copy that the status page reads under mu. */
+/*
+ * Change the due time of a target, and the copy that the status page reads
+ * under `mu`.
+ */
 static void set_due(struct scraper *s, struct target *t, int64_t due_ms)
 {
 	t->due_ms = due_ms;
@@ -77,7 +81,7 @@ static void schedule_reschedule(struct scraper *s, int64_t now)
 	heap_order(s);
 }
 
-/* Drop the references of the heap and empty it. */
+/* Empty the heap, and drop its references on targets. */
 static void heap_drop(struct scraper *s)
 {
 	for (size_t i = 0; i < s->count; i++)
@@ -89,7 +93,7 @@ static void heap_drop(struct scraper *s)
 
 /*
  * Add to the heap all targets of a set, except those that a limit refuses. The
- * array has room.
+ * caller has made room in the array.
  */
 static void heap_add(struct scraper *s, const struct target_set *set)
 {
@@ -102,8 +106,8 @@ static void heap_add(struct scraper *s, const struct target_set *set)
 }
 
 /*
- * The first due time of a new target. Index pages are scraped early, because
- * the job's other targets are not known before.
+ * The first due time of a new target. Index pages (/debug/pprof/) are scraped
+ * early, because the job's other targets are known only after that.
  */
 static int64_t first_due(const struct target *t, int64_t now)
 {
@@ -114,8 +118,8 @@ static int64_t first_due(const struct target *t, int64_t now)
 }
 
 /*
- * Rebuild the heap from the current sets. Targets that were in the heap before
- * keep their due time.
+ * Rebuild the heap from the current target sets. Targets that were in the heap
+ * before keep their due time.
  */
 static void heap_load(struct scraper *s)
 {
@@ -142,7 +146,7 @@ static void heap_load(struct scraper *s)
 	heap_order(s);
 }
 
-/* Whether sets have changed since the heap was built. */
+/* Whether target sets have changed since the heap was built. */
 static bool is_stale(struct scraper *s)
 {
 	bool stale;
@@ -153,11 +157,12 @@ static bool is_stale(struct scraper *s)
 	return stale;
 }
 
-/* The loop, which starts what is due. */
+/* The loop, which starts the scrapes that are due. */
 
 /*
- * Mark the target as running. False: its previous scrape is still running, and
- * the new scrape is counted as skipped.
+ * Mark the target as running; `next` is when it is due again. Returns false if
+ * its previous scrape is still running; the new scrape is then counted as
+ * skipped.
  */
 static bool schedule_begin(struct scraper *s, struct target *t, int64_t next)
 {
@@ -173,8 +178,8 @@ static bool schedule_begin(struct scraper *s, struct target *t, int64_t next)
 }
 
 /*
- * Start all scrapes that are due. Returns the number of ms until the next one
- * is due; WAIT_MS_MAX if there are no targets.
+ * Start all scrapes that are due. Returns the number of ms until the next
+ * target is due; WAIT_MS_MAX if there are no targets.
  */
 static int64_t start_due(struct scraper *s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts and stops the scraper, and registers its metrics. Threads are stopped
- * in the order in which they feed each other: the loop, then the workers.
+ * Starts and stops the scraper, and registers its metrics. The loop is stopped
+ * first, then the workers, because the loop gives work to the workers.
  */
 #include "scrape/scrape.h"
 #include "base/mutex.h"
@@ -17,7 +17,7 @@
 #include "scrape/run/type_cost.h"
 #include "scrape/run/type_update.h"
 
-#define QUEUE_MAX 65536 /* bodies that may wait for a worker */
+#define QUEUE_MAX 65536 /* maximum number of bodies that wait for a worker */
 
 #define COUNTER(...) METRIC_ROW(COUNTER, struct scrape_metrics, __VA_ARGS__)
 

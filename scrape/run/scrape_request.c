@@ -35,8 +35,8 @@ char *scrape_request_url(const char *url, int64_t seconds)
 }
 
 /*
- * The target's timeout includes the duration of its scheduled profiles, so only
- * the difference to the requested duration is added.
+ * The timeout of the target allows for the duration of its scheduled profiles,
+ * so only the difference between `seconds` and that duration is added.
  */
 struct scrape_request *scrape_request_new(struct target *t, int64_t seconds)
 {
@@ -104,8 +104,9 @@ int scrape_request_wait(struct scrape_request *a, int64_t deadline_ns,
 	else if (a->err.code)
 		rc = err_set(err,
 			     /*
-			      * ERR_INVALID would blame the caller's request for
-			      * the target's answer.
+			      * ERR_INVALID would mean that the caller's request
+			      * is wrong, but it is the target's answer that is
+			      * wrong.
 			      */
 			     a->err.code == ERR_INVALID ? ERR_AGAIN :
 							  a->err.code,

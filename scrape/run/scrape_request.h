@@ -17,20 +17,21 @@
 #include "scrape/target/target.h"
 
 /*
- * A scrape request. The members after mu are guarded by mu, and next by
- * scraper.mu; the others are immutable.
+ * A scrape request. The members after `mu` are guarded by `mu`, and the member
+ * `next` by scraper.mu; the others are immutable.
  */
 struct scrape_request {
 	_Atomic uint32_t refs;
 	struct target *target;
 	char *url; /* URL of the target with the "seconds" of this request */
 	int64_t timeout_ms;
-	struct scrape_request *next; /* in the list scraper.asked */
+	/* next element of the list scraper.asked */
+	struct scrape_request *next;
 
 	struct mutex mu;
 	pthread_cond_t ended;
 	bool has_ended;
-	struct err err; /* outcome; code 0: the profile is stored */
+	struct err err; /* error of the scrape; code 0: the profile is stored */
 	int64_t ms;     /* timestamp of the profile */
 };
 
@@ -55,8 +56,9 @@ void scrape_request_end(struct scrape_request *a, const struct err *err,
 
 /*
  * Wait until the request has ended or the deadline (on clock_mono_ns()) has
- * passed. ERR_TIMEOUT: the deadline has passed; ERR_AGAIN: the target answered
- * something invalid; otherwise the error of the scrape.
+ * passed. On success *ms is the timestamp of the profile. ERR_TIMEOUT: the
+ * deadline has passed; ERR_AGAIN: the target answered something invalid;
+ * otherwise the error of the scrape.
  */
 NODISCARD int scrape_request_wait(struct scrape_request *a, int64_t deadline_ns,
 				  int64_t *ms, struct err *err);

@@ -33,22 +33,24 @@ enum {
 struct scrape_metrics {
 	struct metric *ok;
 	struct metric *failed;
-	/* scrapes due while the one before was running */
+	/*
+	 * scrapes that were due while the target's previous scrape was running
+	 */
 	struct metric *skipped;
-	struct metric *empty; /* stored profiles that have no samples */
+	struct metric *empty; /* stored profiles without samples */
 	struct histogram *duration;
 };
 
 /* Counters of one profile type; see type_cost.c. */
 struct type_cost;
 
-/* One job and its targets. All members are under scraper.update_mu. */
+/* One job and its targets. All members are guarded by scraper.update_mu. */
 struct scrape_pool {
 	char *job;
 	const struct scrape_config *config; /* borrowed */
 	struct http_config *client;
 	struct target_groups_list discovered;
-	struct target_set *set; /* exchanged under scraper.mu, too */
+	struct target_set *set; /* replaced while scraper.mu is held, too */
 };
 
 /* A running scraper. */
@@ -62,8 +64,8 @@ struct scraper {
 	/* limits the memory of bodies in flight */
 	struct ingest_limiter *intake;
 	/*
-	 * Held while a large profile is unpacked, so that only one at a time
-	 * takes that much memory.
+	 * Held while a large profile is unpacked, so that only one large
+	 * profile at a time takes that much memory.
 	 */
 	struct mutex large_profile_mu;
 	pthread_t loop;
@@ -72,27 +74,30 @@ struct scraper {
 
 	/* Held while pools are changed, which may take long. */
 	struct mutex update_mu;
-	/* Guards the members below and the status of targets; held briefly. */
+	/*
+	 * Guards the members below, up to `asking`, and the status of targets.
+	 * It is held only briefly.
+	 */
 	struct mutex mu;
 	struct scrape_pool **pools;
 	size_t pool_count;
-	uint64_t generation; /* grows with each change of sets */
-	/* types that index pages named; a queue */
+	uint64_t generation; /* grows with each change of a target set */
+	/* queue of the types that index pages named, for type_update.c */
 	struct type_update *findings;
 	/* scrape requests that have not started */
 	struct scrape_request *asked;
-	/* number of requests that have not ended */
+	/* number of scrape requests that have not ended */
 	unsigned asking;
 
 	/*
-	 * Guards shown, the names of the jobs that have a gauge. Taken before
-	 * mu.
+	 * Guards `shown`, the names of the jobs that have a gauge. Taken before
+	 * `mu`.
 	 */
 	struct mutex gauges_mu;
 	char **shown;
 	size_t shown_count;
 
-	/* Guards costs, the counters of what scrapes cost by profile type. */
+	/* Guards `costs`, the counters of what scrapes cost by profile type. */
 	struct mutex costs_mu;
 	VEC(struct type_cost) costs;
 
@@ -102,7 +107,7 @@ struct scraper {
 	 */
 	struct target **heap;
 	size_t count;
-	uint64_t loaded; /* generation from which the heap was made */
+	uint64_t loaded; /* value of `generation` when the heap was made */
 	/* time of the last type update, on clock_mono_ns() */
 	int64_t regrouped_ns;
 };

@@ -16,7 +16,7 @@ enum {
 	HEALTHS = TARGET_DOWN + 1
 };
 
-/* Set the gauge of a job for each health. */
+/* Set the gauges of a job: one for each value of enum target_health. */
 static void set_gauges(struct scraper *s, const char *job,
 		       const int64_t count[HEALTHS])
 {
@@ -45,7 +45,7 @@ static void count_set(struct scraper *s, const struct target_set *set,
 	mutex_unlock(&s->mu);
 }
 
-/* The set of a job; NULL: a reload has removed the job. */
+/* The target set of a job; NULL: a reload has removed the job. */
 static const struct target_set *find_set(const struct snapshot *v, size_t count,
 					 const char *job)
 {
@@ -56,7 +56,10 @@ static const struct target_set *find_set(const struct snapshot *v, size_t count,
 	return NULL;
 }
 
-/* Remember a job, so that its gauge is set to 0 when the job is removed. */
+/*
+ * Add a job to the list of jobs with gauges, so that they are set to 0 when the
+ * job is removed.
+ */
 static void show_new(struct scraper *s, const char *job)
 {
 	for (size_t i = 0; i < s->shown_count; i++) {
@@ -68,8 +71,8 @@ static void show_new(struct scraper *s, const char *job)
 }
 
 /*
- * Gauges are set while mu is not held, because the metrics registry calls gauge
- * functions under its own lock, and those functions take mu.
+ * Gauges are set while `mu` is not held, because the metrics registry calls
+ * gauge functions under its own lock, and those functions take `mu`.
  */
 void scrape_update_metrics(struct scraper *s)
 {

@@ -51,8 +51,9 @@ static struct target_set *make_set(struct scrape_pool *p)
 }
 
 /*
- * Log when a limit stops, or no longer stops, all targets of a job; `before` is
- * the reason that held until now, or NULL.
+ * Log when a limit forbids scraping the targets of a job, and when it no longer
+ * does. `before` is the reason for which scraping was forbidden until now, or
+ * NULL.
  */
 static void tell_refusal(struct scraper *s, const struct scrape_pool *p,
 			 const char *before)
@@ -73,7 +74,8 @@ static void tell_refusal(struct scraper *s, const struct scrape_pool *p,
 }
 
 /*
- * Rebuild the target set of a job and exchange it; the caller holds update_mu.
+ * Build a new target set for a job, which replaces the old one; the caller
+ * holds update_mu.
  */
 static void target_pools_renew(struct scraper *s, struct scrape_pool *p)
 {
@@ -89,7 +91,7 @@ static void target_pools_renew(struct scraper *s, struct scrape_pool *p)
 }
 
 /*
- * Exchange the list of jobs, then free the pools that are not in the new list.
+ * Replace the list of jobs, then free the pools that are not in the new list.
  */
 static void install_pools(struct scraper *s, struct scrape_pool **pools,
 			  size_t count)
@@ -110,8 +112,8 @@ static void install_pools(struct scraper *s, struct scrape_pool **pools,
 }
 
 /*
- * Set the HTTP client of a job. If the options have not changed, the client
- * stays, with its tokens and connections.
+ * Set the HTTP client of a job. If the HTTP options have not changed, the job
+ * keeps its client, with its tokens and connections.
  */
 static void use_client(struct scrape_pool *p, const struct http_options *o)
 {
@@ -205,8 +207,8 @@ void snapshot_free(struct snapshot *v, size_t count)
 }
 
 /*
- * Fill in the health of a target under mu. *error is a copy of the last error,
- * which the caller frees after it has used out->last_error.
+ * Fill in the health of a target, under `mu`. *error is a copy of the last
+ * error; the caller frees it after using out->last_error, which points to it.
  */
 static void get_status(struct scraper *s, const struct target *t,
 		       struct target_status *out, char **error)

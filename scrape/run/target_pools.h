@@ -22,9 +22,9 @@ void target_pools_regroup(struct scraper *s) REQUIRES(s->update_mu);
 void target_pools_free(struct scraper *s);
 
 /*
- * Copy the names of all jobs and take references on their sets, so that a
- * caller can walk them without scraper.mu. *count is the number of jobs; the
- * caller owns the result (snapshot_free()).
+ * Copy the names of all jobs and take references on their target sets, so that
+ * a caller can use the sets without holding scraper.mu. *count is the number of
+ * jobs; the caller owns the result (snapshot_free()).
  */
 struct snapshot *snapshot_take(struct scraper *s, size_t *count);
 

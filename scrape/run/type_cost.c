@@ -10,13 +10,13 @@
 #include "scrape/run/scraper.h"
 
 /*
- * number of types that are counted, including "other". Relabelling and index
- * pages (/debug/pprof/) can name any number of types; types beyond this bound
- * are counted as "other".
+ * Maximum number of types that have counters, including "other". Relabelling
+ * and index pages (/debug/pprof/) can name any number of types; all further
+ * types are counted as "other".
  */
 #define TYPES_SHOWN 32
 
-/* The counters of one type. */
+/* The counters of one profile type. */
 struct type_cost {
 	char *type;
 	struct metric *bytes;
@@ -47,8 +47,8 @@ static struct type_cost cost_new(struct metrics *m, struct str type)
 }
 
 /*
- * The counters of a type; the caller holds costs_mu. The list always has
- * "other", so the recursion ends.
+ * The counters of a type, or of "other" if too many types have counters; the
+ * caller holds costs_mu. "other" is always in the list, so the recursion ends.
  */
 static struct type_cost *cost_locked(struct scraper *s, struct str type)
 	REQUIRES(s->costs_mu)

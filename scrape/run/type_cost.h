@@ -12,8 +12,8 @@
 #include "scrape/run/scraper.h"
 
 /*
- * Prepare the list with the type "other", which counts all types beyond a
- * bounded number.
+ * Make the list of counters with the type "other", which counts all types
+ * beyond a maximum number of types.
  */
 void type_cost_init(struct scraper *s);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Updates of the types that index pages (/debug/pprof/) name: queued by
- * workers, applied by a worker under update_mu, at most once every PAUSE_MS.
+ * Updates of the profile types that index pages (/debug/pprof/) name. Workers
+ * queue them, and at most once every PAUSE_MS a worker applies the whole queue
+ * under update_mu.
  */
 #include "scrape/run/type_update.h"
 
@@ -33,7 +34,7 @@ void type_update_add(struct scraper *s, struct target *index,
 	http_wake(s->client);
 }
 
-/* Take the whole queue; the caller owns it. */
+/* Remove all updates from the queue; the caller owns them. */
 static struct type_update *take_all(struct scraper *s)
 {
 	struct type_update *all;
@@ -45,7 +46,7 @@ static struct type_update *take_all(struct scraper *s)
 	return all;
 }
 
-/* Free an update and its references. */
+/* Free an update and drop its references. */
 static void type_update_drop(struct type_update *f)
 {
 	target_unref(f->index);
@@ -55,7 +56,7 @@ static void type_update_drop(struct type_update *f)
 
 /*
  * Store the types in the target of the index page. Returns false if they have
- * not changed; otherwise `f` takes over the old types.
+ * not changed. Otherwise `f` holds the old types afterwards.
  */
 static bool type_update_learn(struct type_update *f)
 {
@@ -92,8 +93,9 @@ static void type_update_regroup(void *scraper, unsigned worker UNUSED)
 }
 
 /*
- * When many targets start at once, many index pages name new types; target sets
- * are rebuilt once a second, not once for each page.
+ * Many targets may start at the same time, and their index pages then all name
+ * new types. Therefore target sets are rebuilt at most once a second, not once
+ * for each page.
  */
 int64_t type_update_start(struct scraper *s)
 {

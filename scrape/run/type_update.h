@@ -13,17 +13,17 @@
 #include "scrape/run/scraper.h"
 
 /*
- * Queue the types that an index page named, and wake the loop. Takes over the
- * caller's reference on types.
+ * Queue the types that the index page of the target `index` named, and wake the
+ * loop. Takes over the caller's reference on `types`.
  */
 void type_update_add(struct scraper *s, struct target *index,
 		     struct profile_list *types);
 
 /*
- * Pass the queued updates to a worker if there are any and the last ones were
- * passed long enough ago. Returns after how many ms at the latest the loop must
- * call this function again; INT64_MAX: nothing is queued. Called by the loop
- * alone.
+ * Pass the queued updates to a worker, if there are any and enough time has
+ * passed since the last pass. Returns the number of ms after which the loop
+ * must call this function again at the latest; INT64_MAX: nothing is queued.
+ * Called by the loop alone.
  */
 int64_t type_update_start(struct scraper *s);
 

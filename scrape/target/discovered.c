@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From discovered targets to target specs: the meta labels that targets start
- * with, and the URL and stored labels that are left after relabelling.
+ * Makes target specs from discovered targets: the labels that targets have
+ * before relabelling, and the URL and stored labels that follow from the labels
+ * after relabelling.
  */
 #include "scrape/discovered.h"
 
@@ -57,8 +58,8 @@ static void copy_params(const struct scrape_config *c, struct arena *a,
 }
 
 /*
- * The labels that one profile type adds. __name__ comes first: same_type() and
- * callers look for it at v[0].
+ * Make the labels that one profile type adds. __name__ comes first: same_type()
+ * and callers expect it at v[0].
  */
 static void make_type(const struct scrape_config *c,
 		      const struct profile_config *p, struct arena *a,
@@ -129,7 +130,8 @@ static uint64_t type_hash(struct str name)
 }
 
 /*
- * Comparison function of the table `known`, which maps type names to numbers.
+ * Comparison function of the table `known`, from type names to indexes of
+ * job->types.
  */
 static bool same_type(const void *ctx, uint32_t number, const void *name)
 {
@@ -161,8 +163,9 @@ size_t job_labels_type(struct job_labels *job, const struct scrape_config *c,
 }
 
 /*
- * Set the labels that are not set yet. Callers begin with the target's own
- * labels and end with the defaults of the job, so earlier sources win.
+ * Set those labels of `l` that are not set yet. Callers begin with the target's
+ * own labels and end with the defaults of the job, so the target's own labels
+ * take precedence.
  */
 static void set_absent(struct labels_builder *b, const struct label_list *l)
 {
@@ -240,9 +243,9 @@ static int get_duration(const struct labels_builder *b, const char *name,
 }
 
 /*
- * Collect the URL parameters: first the job's, where the label __param_<name>
- * replaces the first value of each name, then the parameters that only labels
- * set. Returns their number.
+ * Collect the URL parameters in `out`: first the parameters of the job, where a
+ * label __param_<name> replaces the first value of that name, then the
+ * parameters that only labels set. Returns their number.
  */
 static size_t gather_params(const struct job_labels *job,
 			    const struct labels_builder *b, struct param *out)
@@ -300,7 +303,9 @@ static void add_params(struct buf *url, const struct job_labels *job,
 	mem_free(v);
 }
 
-/* Build the URL; NULL when it is longer than URL_MAX. The caller owns it. */
+/*
+ * Build the URL, which the caller owns; NULL: it would be longer than URL_MAX.
+ */
 static char *make_url(const struct job_labels *job,
 		      const struct labels_builder *b)
 {
@@ -331,8 +336,8 @@ static int64_t seconds_of(const struct labels_builder *b)
 }
 
 /*
- * Remove the labels that are not stored: all that begin with __, except the
- * name and the tenant.
+ * Remove the labels that are not stored: all labels that begin with __, except
+ * __name__ and __tenant__.
  */
 static void remove_internal(struct labels_builder *b)
 {
@@ -366,7 +371,10 @@ int target_spec_make(const struct job_labels *job, size_t type,
 			       "the label " LABEL_NAME
 			       " (the profile type) is empty");
 	out->seconds = seconds_of(b);
-	/* The target answers only after it has profiled for "seconds". */
+	/*
+	 * The target answers only when the profile's duration is over, so the
+	 * timeout is extended by the duration.
+	 */
 	out->timeout_ms = timeout + out->seconds * 1000;
 	out->url = make_url(job, b);
 	if (!out->url)

@@ -75,7 +75,7 @@ static int profile_list_add(struct profile_list *t, struct str path,
 
 /*
  * Find the path of the next profile link, and move *page to the start of that
- * path. An empty result means that there are no more links.
+ * path. The result is empty if there are no more links.
  */
 static struct str next_link(struct str *page)
 {

@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 /*
- * The types that conprof asks for by default; "profile" covers 10 seconds here,
- * 30 in conprof.
+ * The profile types that conprof scrapes by default. "profile" covers 10
+ * seconds here, but 30 seconds in conprof.
  */
 static const struct {
 	const char *name;
@@ -135,7 +135,10 @@ static struct profile_config *find_profile(struct scrape_config *c,
 	return NULL;
 }
 
-/* Add a profile type or change a default one. The caller has made room. */
+/*
+ * Add a profile type, or change the options of a default type. The caller has
+ * made room in the array.
+ */
 static void decode_profile(struct yaml *y, const struct yaml_node *key,
 			   const struct yaml_node *value,
 			   struct scrape_config *c)
@@ -279,8 +282,8 @@ static void fill_times(struct scrape_common *c,
 	if (c->timeout_ms)
 		return;
 	/*
-	 * As in Prometheus, a timeout that the job does not set itself is cut
-	 * to the job's interval.
+	 * As in Prometheus, if the job does not set a timeout and the default
+	 * is longer than the job's interval, the timeout is the interval.
 	 */
 	c->timeout_ms = defaults->timeout_ms ? defaults->timeout_ms :
 					       TIMEOUT_DEFAULT_MS;
@@ -322,8 +325,8 @@ static void check_times(struct yaml *y, const struct yaml_node *n,
 }
 
 /*
- * Report unsupported service discoveries of Prometheus with a message of their
- * own, rather than as unknown fields.
+ * Report service discoveries that Prometheus has but everprof does not support.
+ * Without this function they would be reported as unknown fields.
  */
 static void check_discovery(struct yaml *y, const struct yaml_node *map)
 {

@@ -17,8 +17,8 @@ void target_spec_fini(struct target_spec *s)
 }
 
 /*
- * Only labels and URL are hashed: a changed interval or timeout must not move
- * the offset of the schedule.
+ * Only labels and URL are hashed, because the offset of the target within its
+ * interval must not move when the interval or the timeout changes.
  */
 uint64_t target_spec_hash(const struct target_spec *s)
 {
@@ -74,8 +74,8 @@ void target_unref(struct target *t)
 }
 
 /*
- * If the offset within the current interval has passed or is exactly now, the
- * target is due in the next interval.
+ * If the target's offset in the current interval has passed or is exactly now,
+ * the target is due in the next interval.
  */
 int64_t target_next_due(uint64_t hash, int64_t interval_ms, int64_t now_ms)
 {
@@ -86,8 +86,8 @@ int64_t target_next_due(uint64_t hash, int64_t interval_ms, int64_t now_ms)
 }
 
 /*
- * Timestamps are aligned to the schedule when the scrape started close to its
- * due time, as in Prometheus.
+ * The timestamp is the due time if the scrape started close to it, as in
+ * Prometheus.
  */
 int64_t target_sample_ms(int64_t due_ms, int64_t started_ms,
 			 int64_t interval_ms)

@@ -28,8 +28,8 @@ enum target_health {
 };
 
 /*
- * What defines a target. Two targets with equal specs are the same target, so
- * that a target keeps its schedule and health across reloads
+ * Everything that defines a target. Targets with equal specs are the same
+ * target, so that a target keeps its schedule and health across reloads
  * (docs/decisions.md, 57).
  */
 struct target_spec {
@@ -39,10 +39,10 @@ struct target_spec {
 	/* timeout of a request: seconds plus scrape_timeout */
 	int64_t timeout_ms;
 	int64_t seconds; /* duration of a profile; 0: none or not known */
-	/* limit of a body in bytes; 0: no limit of its own */
+	/* limit of a body in bytes; 0: only the scraper's limit applies */
 	size_t max_body;
 	struct http_config *client;
-	/* whether it is the page /debug/pprof/, which is not stored */
+	/* whether the URL is the page /debug/pprof/, which is not stored */
 	bool is_index;
 };
 
@@ -51,7 +51,8 @@ struct target {
 	_Atomic uint32_t refs;
 	struct target_spec spec;
 	uint64_t hash; /* hash of labels and URL */
-	char *refused; /* the limit that forbids scraping, or NULL */
+	/* message about a limit that forbids scraping, or NULL */
+	char *refused;
 
 	/*
 	 * Only for an index page (/debug/pprof/): the types that the page named
@@ -69,8 +70,8 @@ struct target {
 	int64_t last_ms;  /* start of the last scrape; 0: never */
 	int64_t last_duration_ns;
 	int64_t next_ms;     /* copy of due_ms, for the status page */
-	uint64_t last_bytes; /* length of the last body */
-	/* number of times it was due while being scraped */
+	uint64_t last_bytes; /* bytes of the last response body */
+	/* number of times that the target was due while being scraped */
 	uint64_t skipped;
 };
 
@@ -78,8 +79,8 @@ struct target {
 void target_spec_fini(struct target_spec *s);
 
 /*
- * Hash of labels and URL. It decides the offset of the schedule, so it must not
- * change between restarts.
+ * The hash of labels and URL. It decides at which offset within each interval
+ * the target is scraped, so it must not change between restarts.
  */
 uint64_t target_spec_hash(const struct target_spec *s);
 
@@ -102,16 +103,17 @@ void target_unref(struct target *t);
 
 /*
  * When a target is due next: the first moment after now_ms at which the time
- * modulo the interval is the target's offset. The offset follows from the hash
- * alone, so the load is spread over the interval, in the same way after each
- * restart. Pure.
+ * modulo the interval equals the offset of the target. The offset follows from
+ * the hash alone, so targets are spread over the interval, and in the same way
+ * after each restart. Pure.
  */
 int64_t target_next_due(uint64_t hash, int64_t interval_ms, int64_t now_ms);
 
 /*
- * The timestamp of a sample: the due time if the scrape started close to it, so
- * that times are regular; otherwise the start. "Close" is 2 ms, as in
- * Prometheus, or a hundredth of the interval if that is less. Pure.
+ * The timestamp of a stored profile: the due time if the scrape started close
+ * to that time, so that timestamps are regular; otherwise the start of the
+ * scrape. "Close" is 2 ms, as in Prometheus, or a hundredth of the interval if
+ * that is less. Pure.
  */
 int64_t target_sample_ms(int64_t due_ms, int64_t started_ms,
 			 int64_t interval_ms);

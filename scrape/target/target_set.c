@@ -7,9 +7,10 @@
 #include "base/vec.h"
 
 /*
- * Bounds of the memory that the targets of a job may take: a small file could
- * otherwise make a fleet that fills the memory (docs/decisions.md, 75). Dropped
- * targets have a bound of their own; beyond it they are only counted.
+ * Maximum bytes of the targets of a job, and of its dropped targets: without
+ * them, a small file could make so many targets that they fill the memory
+ * (docs/decisions.md, 75). Dropped targets beyond the bound are counted, but
+ * not kept.
  */
 #define BYTES_MAX         (256 * MIB)
 #define DROPPED_BYTES_MAX (64 * MIB)
@@ -22,14 +23,16 @@ struct set_builder {
 	struct http_config *client;
 	/* the job's previous set; NULL: none */
 	const struct target_set *before;
-	struct table known; /* entries of `before` by hash of the target */
+	struct table known; /* entries of `before` by target_spec_hash() */
 	struct table pages; /* index pages of `before` by hash of the URL */
 	struct table seen;  /* entries of the new set by hash of the labels */
-	struct table types; /* types of the job by name */
-	/* reason for each relabelling rule, made when needed */
+	struct table types; /* indexes of job.types by type name */
+	/*
+	 * for each relabelling rule the text of dropped_by(), made when needed
+	 */
 	const char **dropped_by;
 	struct target_set *set;
-	size_t bytes; /* memory of the active targets */
+	size_t bytes; /* estimated memory of the active targets */
 	size_t dropped_bytes;
 };
 
@@ -87,23 +90,23 @@ static void index_before(struct set_builder *m)
 }
 
 /*
- * The message that a label name or value of len bytes exceeds a limit; NULL: it
- * does not. The caller owns the text.
+ * The message that a label name or value of `len` bytes exceeds a limit; NULL:
+ * the limit is not exceeded. The caller owns the text.
  */
 static char *too_long(const char *limit, int64_t max, struct str name,
 		      size_t len)
 {
 	if (!max || (int64_t)len <= max)
 		return NULL;
-	/* Cut the name to what a message has room for. */
+	/* The label name is cut, because a message has limited room. */
 	return mem_printf("%s exceeded: label %.*s has %zu bytes, limit %lld",
 			  limit, (int)(name.len < 64 ? name.len : 64), name.ptr,
 			  len, (long long)max);
 }
 
 /*
- * The message about the limit of the job that the stored labels exceed; NULL:
- * none. The caller owns the text.
+ * The message about the limit of the job that the labels `ls` exceed; NULL:
+ * they exceed no limit. The caller owns the text.
  */
 static char *target_set_describe_refusal(const struct scrape_config *c,
 					 const struct labels *ls)
@@ -131,8 +134,9 @@ static char *target_set_describe_refusal(const struct scrape_config *c,
 }
 
 /*
- * An index page whose spec has changed keeps the types that it named before,
- * until it is read again; otherwise a reload would drop all its targets.
+ * The types that the index page with this URL named in the previous set; NULL:
+ * none. A page whose spec has changed keeps its types until the page is read
+ * again, because otherwise a reload would drop all of its targets.
  */
 static struct profile_list *found_before(const struct set_builder *m,
 					 const struct target_spec *spec)
@@ -148,9 +152,10 @@ static struct profile_list *found_before(const struct set_builder *m,
 }
 
 /*
- * The target with this spec: shared with the previous set, or new. Takes over
- * the spec; the caller owns a reference. Targets that a limit refuses are never
- * shared, because the limit may have changed.
+ * The target with this spec: the target of the previous set if that has one
+ * with an equal spec, otherwise a new target. Takes over the spec; the caller
+ * owns a reference. A target that a limit refuses is always made again, because
+ * the limit may have changed.
  */
 static struct target *target_set_take_target(struct set_builder *m,
 					     struct target_spec *spec)
@@ -239,8 +244,8 @@ static const struct target *target_set_keep(struct set_builder *m,
 }
 
 /*
- * The reason that names the relabelling rule that dropped a target; the text is
- * made once for each rule.
+ * The reason "dropped by relabel_configs rule N (action)", a text that is made
+ * once for each rule.
  */
 static const char *dropped_by(struct set_builder *m, size_t rule)
 {
@@ -274,8 +279,8 @@ static const struct target *target_set_add(struct set_builder *m,
 
 	discovered_labels(&s->job, e.group, e.labels, e.type, &b);
 	/*
-	 * Rules that keep or drop by __name__ are skipped for an index page: it
-	 * stands for all types (docs/decisions.md, 72).
+	 * Rules that keep or drop targets by __name__ are skipped for an index
+	 * page, because the page stands for all types (docs/decisions.md, 72).
 	 */
 	rc = relabel_run(&m->config->relabel,
 			 job_labels_is_index(&s->job, e.type) ? LABEL_NAME :
@@ -304,8 +309,8 @@ static void add_found(struct set_builder *m, struct target_entry e,
 }
 
 /*
- * Whether the job has too many targets. None of them will be scraped then, so
- * making more is useless.
+ * Whether the job has too many targets. If so, none of them will be scraped,
+ * and no more need to be made.
  */
 static bool is_beyond_limit(const struct set_builder *m)
 {
@@ -315,7 +320,7 @@ static bool is_beyond_limit(const struct set_builder *m)
 	       (limit && (int64_t)m->set->active > limit);
 }
 
-/* Add one discovered target in all its types. */
+/* Add one discovered target once for each of its profile types. */
 static void add_target(struct set_builder *m, struct target_entry e)
 {
 	const struct target *index;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A target set is the result of expanding a job: every target of its target
- * groups times every profile type, relabelled, together with the targets that
- * were dropped and the reason. Sets are made as a whole and never changed
- * (docs/decisions.md, 57).
+ * A target set holds the targets of a job: one for each discovered or static
+ * target and each profile type, after relabelling. It also lists the targets
+ * that were dropped, with the reason. Sets are made as a whole and never
+ * changed (docs/decisions.md, 57).
  *
  * Ownership: reference counted. A set holds references on its targets and on
  * the target groups.
@@ -21,23 +21,30 @@ struct target_entry {
 	/* labels of the target within its group */
 	const struct label_list *labels;
 	uint32_t type; /* index into job.types */
-	/* why it is dropped; NULL: it is scraped */
+	/* why the target is dropped; NULL: it is scraped */
 	const char *dropped;
-	struct target *target; /* NULL: it is dropped */
+	struct target *target; /* NULL: the target is dropped */
 };
 
 /* The targets of one job. Entries are in the order of the configuration. */
 struct target_set {
 	_Atomic uint32_t refs;
-	struct arena arena; /* memory of `job` and of the reasons */
-	/* labels of the job, to show discovered labels */
+	struct arena arena; /* owns `job` and the texts of the reasons */
+	/*
+	 * labels of the job, from which labels before relabelling are made
+	 * again
+	 */
 	struct job_labels job;
 	struct target_groups_list groups;
 	struct target_entry *v;
 	size_t count;
 	size_t cap;
-	size_t active;  /* entries that have a target */
-	size_t dropped; /* dropped targets, also beyond keep_dropped_targets */
+	size_t active; /* number of entries that have a target */
+	/*
+	 * number of dropped targets, including those beyond
+	 * keep_dropped_targets
+	 */
+	size_t dropped;
 	/*
 	 * The limit that the job exceeds, so that none of its targets is
 	 * scraped; NULL: targets are scraped.
