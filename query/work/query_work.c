@@ -61,8 +61,8 @@ int query_check_deadline(const struct query_work *w, struct err *err)
 	int64_t now = clock_mono_ns();
 
 	/*
-	 * Shutdown is checked first: a query that it cuts off has not run too
-	 * long.
+	 * Shutdown is checked before the deadline: if shutdown ends the query,
+	 * the error must not say that the query took too long.
 	 */
 	if (w->stop_ns && now > atomic_load(w->stop_ns))
 		return err_set(err, ERR_CLOSED, "everprof is shutting down");
