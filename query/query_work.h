@@ -47,8 +47,9 @@ void query_give(struct query_work *w, int64_t n);
 NODISCARD int query_take_output(struct query_work *w, struct err *err);
 
 /*
- * End the query: return all memory to the budget except that of the output,
- * which stays taken until the answer is sent (docs/decisions.md, 91).
+ * End the query: return to the budget all memory except the memory of the
+ * output, which the query keeps until the answer is sent (docs/decisions.md,
+ * 91).
  */
 void query_settle(struct query_work *w);
 

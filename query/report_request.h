@@ -27,7 +27,10 @@ struct report_request {
 	 */
 	bool stored;
 	bool single; /* raw or meta: only a single profile can be requested */
-	/* format=text was given; reports without a JSON form are always text */
+	/*
+	 * True if format=text was given; reports without a JSON form are always
+	 * text.
+	 */
 	bool text;
 	bool one_type; /* only one sample type of the profiles is needed */
 	bool filtered; /* filters leave out some samples or frames */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Deletion hides profiles at once, by tombstones. Sealing and compaction later
- * leave out the hidden profiles when they write blocks.
+ * Deletion hides profiles at once, by tombstones (records of a series and a
+ * deleted time interval). Sealing and compaction later leave out the hidden
+ * profiles when they write blocks.
  *
  * Ownership: borrows the database.
  * Threads: any; takes job_mu, flush_mu and append_mu.

@@ -24,8 +24,8 @@ struct tsdb_part {
 };
 
 /*
- * Sizes of the profiles that have one value of a label, are stored by one
- * codec, or are in one section.
+ * Statistics about the profiles that have one value of a label, about the data
+ * of one codec, or about one section.
  */
 struct tsdb_label_stats {
 	/*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A snapshot is a copy of the data directory, which can be opened as a
- * database. It shares the files of blocks by hard links. Open heads are in it
- * as blocks (docs/decisions.md, 25).
+ * database. It shares the files of blocks by hard links. The profiles of open
+ * heads are written to it as blocks (docs/decisions.md, 25).
  *
  * Ownership: borrows the database.
  * Threads: any; takes job_mu.

@@ -13,7 +13,7 @@ struct row_run {
 	struct query_merge *g;
 	struct querier *q;
 	size_t series;
-	/* Times and totals of all profiles of the series. */
+	/* The rows of all profiles of the series. */
 	const struct totals_view *t;
 	size_t first; /* index of the run's first row */
 	size_t end;   /* index of the run's last row + 1 */
@@ -21,7 +21,7 @@ struct row_run {
 	enum value_kind kinds[TYPES_MAX];
 	/* How each type is aggregated; AGGREGATE_AUTO: the type is left out. */
 	enum aggregate how[TYPES_MAX];
-	/* scratch: the array that ops_for() sets */
+	/* Scratch: the array that ops_for() sets. */
 	enum merge_op ops[TYPES_MAX];
 	/*
 	 * Whether the type is computed from a few rows, the first and last of

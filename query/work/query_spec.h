@@ -38,8 +38,9 @@ struct query_spec {
 
 /*
  * Parse the parameters mode, query, time, from and to; `suffix` ("", "_a" or
- * "_b") is appended to their names. Returns ERR_INVALID, with the name of the
- * parameter. Call query_spec_fini() on success and failure alike.
+ * "_b") is appended to their names. Returns ERR_INVALID, with the parameter's
+ * name in the message, when a parameter is missing or malformed. Call
+ * query_spec_fini() on success and failure alike.
  */
 NODISCARD int query_spec_parse(struct query_spec *s, const struct params *p,
 			       const char *suffix, struct err *err);

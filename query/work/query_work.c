@@ -21,8 +21,8 @@ void query_give(struct query_work *w, int64_t n)
 int query_take_output(struct query_work *w, struct err *err)
 {
 	/*
-	 * Buffers are accounted by capacity, because they occupy that much
-	 * memory.
+	 * A buffer counts with its capacity, not its length, because the
+	 * capacity is the memory that it occupies.
 	 */
 	int64_t grown =
 		w->output ? (int64_t)w->output->cap - w->taken_for_output : 0;

@@ -250,8 +250,9 @@ static int compactor_publish(struct work *k, struct block **out,
 }
 
 /*
- * Run the compaction with the codec `columns`, or with zstd alone if it is
- * NULL. Unless the block was published, block_writer_free() removes its files.
+ * Run the compaction with the codec `columns`, or with zstd alone if `columns`
+ * is NULL. If the block is not published, block_writer_free() removes its
+ * files.
  */
 static int compact_with(const struct compaction *c, const struct codec *columns,
 			struct block **out, struct err *err)

@@ -11,7 +11,7 @@
 #define GRACE_MS HOUR_MS
 /* A head without samples for this time is idle. */
 #define IDLE_MS (10ll * 60000)
-/* A clock jump that has lasted longer is accepted. */
+/* Time after which a clock jump is accepted as correct. */
 #define DOUBT_MAX (7 * DAY_MS)
 
 struct plan_levels plan_levels(int64_t retention_ms, uint64_t retention_bytes)

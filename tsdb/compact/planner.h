@@ -116,11 +116,11 @@ int plan_removal(const struct plan_retention *p, const struct plan_item *v,
 /*
  * The retention clock: the current time for retention by time
  * (docs/decisions.md, 86). A wrong system clock must not make profiles look
- * old. The clock therefore expects the time of day: the last trusted time plus
- * the time that the process has run since. The time of day is trusted if it
- * differs from this by at most a day. After a larger jump the retention clock
- * goes on from its old value until an operator confirms the time of day, or
- * until the jump has lasted for a week.
+ * old. The expected time is the last trusted time plus the time that the
+ * process has run since. The time of day is trusted if it differs from the
+ * expected time by at most a day. After a larger jump the retention clock goes
+ * on from its old value until an operator confirms the time of day, or until
+ * the jump has lasted for a week.
  */
 struct plan_clock {
 	/*

@@ -271,7 +271,10 @@ int encode_groups(struct rewriter *r, size_t from, size_t to, struct err *err)
 	return rc;
 }
 
-/* Sort chunks by first time; of equal times, older sources first. */
+/*
+ * Sort chunks by the time of their first profile; if the times are equal, the
+ * chunk of the older source comes first.
+ */
 static int by_first(const void *a, const void *b)
 {
 	const struct source *x = a;

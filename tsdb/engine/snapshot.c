@@ -170,7 +170,7 @@ static int make_parent(struct tsdb *db, const char *path, struct err *err)
 
 /*
  * The snapshot is built under a temporary name and renamed when it is complete.
- * A startup removes snapshots with temporary names.
+ * When a database is opened, snapshots with temporary names are removed.
  */
 int tsdb_snapshot(struct tsdb *db, const char *name, bool ranges,
 		  struct err *err)

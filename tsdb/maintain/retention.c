@@ -21,7 +21,7 @@ static uint64_t head_bytes(struct head *r)
 }
 
 /*
- * Remove a part whose time or size exceeds the retention. A head is closed
+ * Remove a part that the planner has selected for removal. A head is closed
  * first, so that later appends go to a new generation of its window.
  */
 static int remove_part(struct tsdb *db, struct part p, struct err *err)

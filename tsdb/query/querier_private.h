@@ -119,8 +119,9 @@ int note_failed(struct querier *q, int rc, const struct err *why);
 void close_cursor(struct cursor *c);
 
 /*
- * Asks the querier's spend function, if there is one, whether `bytes` more
- * bytes may be used. Returns the error of that function.
+ * Calls the querier's `spend` function, if there is one, before `bytes` more
+ * bytes of memory are used. Returns the error of that function: the memory may
+ * not be used then.
  */
 NODISCARD int querier_spend_bytes(struct querier *q, size_t bytes,
 				  struct err *err);

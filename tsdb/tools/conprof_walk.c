@@ -84,8 +84,8 @@ static bool any_wanted(const struct walk *w, const struct conprof_chunk *c,
 }
 
 /*
- * Visit the values of a chunk that are wanted. If the chunk is damaged, values
- * before the damage are visited, and the rest is reported as lost.
+ * Visit the wanted values of a chunk. If the chunk is damaged, values before
+ * the damage are visited, and the rest is reported as lost.
  */
 static int visit_values(struct walk *w, const struct conprof_chunk *c,
 			const int64_t *ms, size_t count, bool whole,
