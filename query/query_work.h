@@ -53,7 +53,7 @@ NODISCARD int query_take_output(struct query_work *w, struct err *err);
  */
 void query_settle(struct query_work *w);
 
-/* Return all memory to the budget, including that of the output. */
+/* Return all memory to the budget, including the memory of the output. */
 void query_release(struct query_work *w);
 
 /*

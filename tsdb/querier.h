@@ -46,9 +46,10 @@ void querier_select(struct querier *q, const struct matcher *v, size_t count,
 		    int64_t from, int64_t to);
 
 /*
- * Returns the first error because of which stored data is missing in an answer,
- * or NULL. Selections, lists and totals are then incomplete. Errors of
- * querier_fetch() are not included: its caller receives them.
+ * Returns the first error that made an answer incomplete, or NULL if all
+ * answers were complete. After an error, selections, lists of times and totals
+ * may lack stored data. Errors of querier_fetch() are not included: its caller
+ * receives them.
  */
 const struct err *querier_lost(const struct querier *q);
 
@@ -187,8 +188,8 @@ NODISCARD int querier_stat(struct querier *q, size_t i, int64_t ms,
 
 /*
  * Appends the encoded type set (model/types.h) of the newest profile of series
- * i to *out. Reads no values. Returns ERR_NOTFOUND when the series is empty,
- * and ERR_CORRUPT or ERR_IO when it cannot be read.
+ * i to *out. Reads no values. Returns ERR_NOTFOUND when the series has no
+ * profiles, and ERR_CORRUPT or ERR_IO when it cannot be read.
  */
 NODISCARD int querier_newest_types(struct querier *q, size_t i, struct buf *out,
 				   struct err *err);

@@ -100,7 +100,7 @@ int function_search_look(struct function_search *f, struct querier *q,
 	} else if (rc == ERR_UNSUPPORTED) {
 		rc = look_inside(f, q, series, ms, found, err);
 	}
-	/* One unreadable profile must not fail the search of the others. */
+	/* If one profile is unreadable, the search goes on with the others. */
 	if (rc == ERR_CORRUPT || rc == ERR_NOTFOUND || rc == ERR_IO) {
 		f->unread++;
 		rc = 0;

@@ -74,9 +74,9 @@ static int query_merge_leave_out(struct query_merge *g, int rc,
 
 /*
  * Add a profile that is stored as columns, without decoding it. Returns 1 when
- * the profile is unreadable and left out. Returns ERR_UNSUPPORTED when the
- * profile must be decoded; the profiles in the sum are merged before that, so
- * that the order of profiles is kept (docs/decisions.md, 51).
+ * the profile is unreadable and therefore left out. Returns ERR_UNSUPPORTED
+ * when the profile must be decoded; the profiles in the sum are merged before
+ * that, so that the order of profiles is kept (docs/decisions.md, 51).
  */
 static int profile_adder_add_row(struct query_merge *g,
 				 const struct query_profile *x, struct err *err)

@@ -222,9 +222,10 @@ static bool timeline_has_restarted(const struct timeline *t,
 }
 
 /*
- * Add a total to step `at`. For a counter, its increase is added. `anew` says
- * that the process restarted: the increase is then the whole value. The first
- * value of a counter adds nothing, because its increase is unknown.
+ * Add a profile's total `now` to the step number `at`. For a counter, the
+ * increase since the previous profile is added. `anew` is true if the process
+ * restarted in between: the increase is then all of `now`. The first value of a
+ * counter adds nothing, because its increase is unknown.
  */
 static void timeline_add_value(struct timeline_line *l, size_t at, int64_t now,
 			       int64_t duration_ns, bool anew)

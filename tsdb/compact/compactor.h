@@ -16,8 +16,8 @@
 struct compaction {
 	const struct block_env *env;
 	/*
-	 * Oldest first: of two profiles of a series at the same time, the one
-	 * in the earlier part is kept.
+	 * The parts to compact, oldest first: of two profiles of a series at
+	 * the same time, the profile in the earlier part is kept.
 	 */
 	const struct part *parts;
 	size_t count;

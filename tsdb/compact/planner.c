@@ -206,7 +206,7 @@ static bool is_over(const struct plan_bounds *b, const struct plan_head *r)
 /*
  * Whether sealing this head, or an earlier generation of its window, failed
  * recently. Generations are sealed in order, so that a failure blocks the later
- * ones. An explicit request to seal every head ignores earlier failures.
+ * generations. An explicit request to seal every head ignores earlier failures.
  */
 static bool is_blocked(const struct plan_bounds *b, const struct plan_head *v,
 		       size_t count, int at)

@@ -254,9 +254,10 @@ int encode_groups(struct rewriter *r, size_t from, size_t to, struct err *err)
 		struct slot *s = NULL;
 
 		/*
-		 * An older source has a profile of this time already. `last` is
-		 * set only by profiles that could be read, so a damaged profile
-		 * is replaced by a copy from a newer source.
+		 * `last` is the time of the last profile that could be read. If
+		 * a profile from an older source has the same time, the profile
+		 * `it` is dropped. Damaged profiles do not set `last`, so a
+		 * copy from a newer source replaces them.
 		 */
 		if (i && it->ms == last)
 			continue;

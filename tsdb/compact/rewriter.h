@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rewriter writes the chunks of one series after another, from several
- * parts, into a new block. Chunks are encoded again, or, where that gains
- * nothing, taken over without decoding (docs/decisions.md, 19).
+ * The rewriter writes the profiles of several parts into a new block, series by
+ * series. Chunks are encoded again, or, where encoding again gains nothing,
+ * linked or copied without decoding (docs/decisions.md, 19).
  *
  * Ownership: borrows the parts and the block writer; rewriter_free() frees the
  * rest.
@@ -28,8 +28,8 @@ struct rewrite_loss {
 /* The input and the settings of a rewriter. */
 struct rewriter_options {
 	/*
-	 * Oldest first: of two profiles of a series at the same time, the one
-	 * in the earlier part is kept.
+	 * The parts to rewrite, oldest first: of two profiles of a series at
+	 * the same time, the profile in the earlier part is kept.
 	 */
 	const struct part *parts;
 	size_t count;

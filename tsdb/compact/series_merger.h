@@ -62,7 +62,8 @@ NODISCARD int series_merger_fill(struct series_merger *r,
 void series_merger_fini(struct series_merger *r);
 
 /*
- * Returns the places of entry i, oldest part first, and their number. Borrowed.
+ * Returns the places of entry i, oldest part first, and sets *count to their
+ * number. The array is borrowed from the merger.
  */
 const struct merged_place *series_merger_places(const struct series_merger *r,
 						size_t i, size_t *count);

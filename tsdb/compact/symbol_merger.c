@@ -19,8 +19,8 @@ struct symbol_merger {
 	const struct part *parts;
 	size_t count;
 	/*
-	 * For each block an array: the number of each of the block's symbols in
-	 * the merged list. NULL for heads.
+	 * maps[part][number of a symbol in the part]: the number of the symbol
+	 * in the merged list. maps[part] is NULL if the part is a head.
 	 */
 	uint32_t **maps;
 

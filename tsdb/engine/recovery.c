@@ -151,8 +151,8 @@ static void replay_entry(void *ctx, const struct segment_entry *e)
 	}
 	r = head_of(db, labels, e);
 	/*
-	 * A head created for lost records must not take other records of its
-	 * window, whose profiles are in blocks.
+	 * `r` may be a head that was created for lost records. Such a head must
+	 * not take a record of its window whose profile is in a block.
 	 */
 	if (r && r->recovery && is_accounted_for(db, labels, e))
 		r = NULL;

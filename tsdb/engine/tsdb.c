@@ -156,7 +156,8 @@ int tsdb_open(const struct tsdb_options *o, struct tsdb **out, struct err *err)
 		ballast_init(&db->ballast, o->fs, db->path,
 			     db_segment_size(db));
 		/*
-		 * Reserve disk space now: when it is needed, the disk is full.
+		 * Reserve disk space now, because when the space is needed, the
+		 * disk is full.
 		 */
 		ballast_make(&db->ballast);
 		start_worker(&db->flush, flush_run, db);

@@ -63,8 +63,8 @@ static void block_rewrite_note_failed(struct tsdb *db, const struct part *v,
 
 /*
  * The flag that cancels a compaction: it is set by a waiting job or at the end
- * of the process. If a deletion cancelled the last compaction, the next one is
- * cancelled only by the end of the process. Otherwise frequent deletions would
+ * of the process. If a deletion cancelled the last compaction, only the end of
+ * the process cancels the next compaction. Otherwise frequent deletions would
  * prevent compaction forever (docs/decisions.md, 89).
  */
 static const _Atomic int *cancel_of(const struct tsdb *db)

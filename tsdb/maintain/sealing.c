@@ -13,7 +13,7 @@
 /* Time in ns until sealing is tried again after the disk was full. */
 #define NO_ROOM_NS 2000000000LL
 
-/* append_mu is held, so no append to this head is running when it is closed. */
+/* While append_mu is held, no append runs that could still use the head. */
 bool sealing_close_head(struct tsdb *db, struct head *r)
 {
 	mutex_lock(&db->append_mu);
@@ -125,9 +125,9 @@ int seal_next(struct tsdb *db, bool all, struct err *err)
 	else if (pick != PLAN_NONE)
 		rc = sealing_seal(db, v[pick].head, err);
 	/*
-	 * Delay the next attempt for this head, so that others get their turn.
-	 * If the disk is full the delay is short, because space may become free
-	 * at any time.
+	 * After a failure, delay the next attempt to seal this head, so that
+	 * other heads get their turn. If the disk is full the delay is short,
+	 * because space may become free at any time.
 	 */
 	if (rc)
 		v[pick].head->retry_ns =

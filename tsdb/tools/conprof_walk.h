@@ -24,8 +24,8 @@
 #define RECORD_MAX (1024 * MIB) /* largest WAL record, in bytes */
 
 /*
- * A series of the head. WAL records and head chunks refer to it by the number
- * `ref`.
+ * A series of the head, to which WAL records and head chunks refer by the
+ * number `ref`.
  */
 struct head_series {
 	uint64_t ref;
@@ -54,8 +54,8 @@ struct walk {
 };
 
 /*
- * A chunk with its labels and time range, as its index entry or header gives
- * them.
+ * A chunk with its labels and time range. For a chunk of a block these come
+ * from the index, for a chunk of the head from the chunk's header.
  */
 struct conprof_chunk {
 	struct labels *labels;
