@@ -13,7 +13,7 @@
 #include "pprof/report.h"
 #include "query/params.h"
 
-/* A report as requested by the parameters of a query. */
+/* The report that the parameters of a query ask for, with its options. */
 struct report_request {
 	struct str name;
 	/*

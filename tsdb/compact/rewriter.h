@@ -2,7 +2,8 @@
 /*
  * The rewriter writes the profiles of several parts into a new block, series by
  * series. Chunks are encoded again, or, where encoding again gains nothing,
- * linked or copied without decoding (docs/decisions.md, 19).
+ * taken over (linked, copied, or translated to the table of the new stripe)
+ * without restoring their profiles (docs/decisions.md, 19).
  *
  * Ownership: borrows the parts and the block writer; rewriter_free() frees the
  * rest.

@@ -52,9 +52,10 @@ bool has_room(struct tsdb *db, uint64_t bytes);
 
 /*
  * Replaces parts, in the view and on disk, by the new block b that has their
- * profiles; b is NULL if no profile is left. With `aside`, the directories of
- * the old parts are renamed, not removed: set it if the disk failed to return
- * some of their data. Errors as db_supersede(), db_retire(), db_set_aside().
+ * profiles. b is NULL if none of the profiles is left. With `aside`, the
+ * directories of the old parts are renamed, not removed: set it if the disk
+ * failed to return some of their data. Errors as db_supersede(), db_retire(),
+ * db_set_aside().
  */
 NODISCARD int replace_parts(struct tsdb *db, const struct part *v, size_t count,
 			    struct block *b, bool aside, struct err *err)

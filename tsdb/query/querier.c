@@ -153,7 +153,10 @@ static int querier_by_labels(const void *a, const void *b)
 			  ((const struct hit *)b)->labels);
 }
 
-/* Add the series of one part that match to the hits (the selected series). */
+/*
+ * Find the matching series of one part, and add them to the hits (the selected
+ * series).
+ */
 static int select_part(struct querier *q, uint32_t part, struct table *index,
 		       const struct selection *s, struct err *err)
 {
@@ -247,8 +250,8 @@ static int querier_by_time(const void *a, const void *b)
 }
 
 /*
- * Sort times and drop duplicates. Usually the times are sorted already; but
- * parts can overlap while profiles are flushed or blocks compacted.
+ * Sort times and drop duplicates. Usually the times are sorted already, but two
+ * parts may have the same profiles while a flush or a compaction moves them.
  */
 static void querier_order(struct times *t)
 {

@@ -42,9 +42,9 @@ static bool is_hidden(const struct chunks *gaps, int64_t ms)
 }
 
 /*
- * Decode times. The first time is stored as it is, the second as a difference,
- * and the others as differences of differences. Returns the number of times
- * decoded.
+ * Decode times. The first time is stored as it is, the second as the difference
+ * from the first, and each later time as the change of that difference. Returns
+ * the number of times decoded.
  */
 static size_t times_decode(struct bytes b, size_t count, int64_t *ms)
 {
