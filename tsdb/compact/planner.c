@@ -152,8 +152,8 @@ static size_t fill_level(const struct plan_levels *levels,
 /*
  * Find the newest block for which it is worth the effort to drop deleted
  * profiles. A small block will be merged soon anyway, so it is rewritten only
- * if all its series have tombstones. A large block is rewritten if more than 5
- * % of its series have tombstones.
+ * if all its series have tombstones. If the block is large, it is rewritten
+ * when more than 5 % of its series have tombstones.
  */
 static size_t with_tombstones(const struct plan_levels *levels,
 			      const struct plan_block *v, size_t count,
